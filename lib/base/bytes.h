@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bounds-checked cursors over bytes of the wire with a sticky error: read or write straight on,
+// check once. After an error every read gives 0 or NULL and every write does nothing. Path: hot.
+// Any thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct reader {
+	const uint8_t *at;
+	const uint8_t *end;
+	bool failed;
+};
+
+struct writer {
+	uint8_t *at;
+	uint8_t *end;
+	bool failed;
+};
+
+static inline struct reader reader_of(const void *data, size_t len)
+{
+	return (struct reader){(const uint8_t *)data, (const uint8_t *)data + len, false};
+}
+
+static inline struct writer writer_of(void *data, size_t room)
+{
+	return (struct writer){(uint8_t *)data, (uint8_t *)data + room, false};
+}
+
+static inline size_t reader_left(const struct reader *r)
+{
+	return (size_t)(r->end - r->at);
+}
+
+static inline size_t writer_room(const struct writer *w)
+{
+	return (size_t)(w->end - w->at);
+}
+
+// The next len bytes, or NULL.
+static inline const uint8_t *read_bytes(struct reader *r, size_t len)
+{
+	const uint8_t *p = r->at;
+
+	if (r->failed || reader_left(r) < len) {
+		r->failed = true;
+		return NULL;
+	}
+	r->at += len;
+	return p;
+}
+
+static inline uint8_t read_u8(struct reader *r)
+{
+	const uint8_t *p = read_bytes(r, 1);
+
+	return p ? *p : 0;
+}
+
+static inline uint16_t read_be16(struct reader *r)
+{
+	const uint8_t *p = read_bytes(r, 2);
+
+	return p ? (uint16_t)(p[0] << 8 | p[1]) : 0;
+}
+
+static inline uint32_t read_be32(struct reader *r)
+{
+	const uint8_t *p = read_bytes(r, 4);
+
+	return p ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3] : 0;
+}
+
+// Place for the next len bytes, or NULL.
+static inline uint8_t *write_space(struct writer *w, size_t len)
+{
+	uint8_t *p = w->at;
+
+	if (w->failed || writer_room(w) < len) {
+		w->failed = true;
+		return NULL;
+	}
+	w->at += len;
+	return p;
+}
+
+static inline void write_bytes(struct writer *w, const void *data, size_t len)
+{
+	uint8_t *p = write_space(w, len);
+
+	if (p)
+		memcpy(p, data, len);
+}
+
+static inline void write_u8(struct writer *w, uint8_t v)
+{
+	uint8_t *p = write_space(w, 1);
+
+	if (p)
+		*p = v;
+}
+
+static inline void write_be16(struct writer *w, uint16_t v)
+{
+	uint8_t *p = write_space(w, 2);
+
+	if (p) {
+		p[0] = (uint8_t)(v >> 8);
+		p[1] = (uint8_t)v;
+	}
+}
+
+static inline void write_be32(struct writer *w, uint32_t v)
+{
+	write_be16(w, (uint16_t)(v >> 16));
+	write_be16(w, (uint16_t)v);
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one clock: CPU ticks on the hot path, calibrated against CLOCK_MONOTONIC_RAW, nanoseconds in
+// reports. DPDK's own figure is rounded to 10 MHz in 22.11, up to 0.2 % wrong, and is not used.
+// Path: hot (clock_now) | cold (the rest). Any thread.
+#pragma once
+
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+struct clock {
+	double hz;           // ticks per second
+	uint64_t anchor_tsc; // a pair of simultaneous readings
+	uint64_t anchor_ns;  // CLOCK_MONOTONIC_RAW
+};
+
+static inline uint64_t clock_now(void)
+{
+#if defined(__x86_64__)
+	return __rdtsc();
+#elif defined(__aarch64__)
+	uint64_t t;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+	return t;
+#else
+#error "no tick counter known for this CPU"
+#endif
+}
+
+// Measure for about `ms` milliseconds; error below 10 ppm from 20 ms on.
+void clock_calibrate(struct clock *c, unsigned ms);
+// Measure again over all the time since the anchor: a long run ends with an error below 1 ppm.
+void clock_refine(struct clock *c);
+
+static inline uint64_t clock_ticks(const struct clock *c, uint64_t ns)
+{
+	return (uint64_t)((double)ns * c->hz / 1e9);
+}
+
+static inline double clock_ns(const struct clock *c, uint64_t ticks)
+{
+	return (double)ticks * 1e9 / c->hz;
+}

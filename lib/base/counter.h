@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a figure is: one row {name, unit, type, where it is, help} beside the struct that holds it.
+// stats/ walks the rows to write text, JSON and whatever else; nobody else interprets them.
+// Counters of the hot path are structs of uint64_t only, so that any of them is summed by
+// counter_sum. Path: cold (rows) | hot (the structs themselves). One writer.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum counter_type {
+	COUNTER_U64,     // uint64_t
+	COUNTER_F64,     // double
+	COUNTER_BOOL,    // bool
+	COUNTER_STRING,  // const char *, NULL: left out
+	COUNTER_ARRAY,   // uint64_t[length]: an object of the labels whose value is not 0
+	COUNTER_SECTION, // the struct of section in place: an object
+	COUNTER_LIST,    // struct counter_list of section: an array of objects
+	COUNTER_STRINGS, // struct counter_list of const char *: an array of strings
+	COUNTER_CHOICE,  // struct counter_choice: an object under the choice's own name; NULL data:
+	                 // left out
+};
+
+struct counter;
+
+struct counter_section {
+	const char *name;
+	const char *help;
+	const struct counter *rows;
+	uint32_t count;
+	size_t size;
+};
+
+struct counter_list {
+	const void *items;
+	uint32_t count;
+};
+
+struct counter_choice {
+	const struct counter_section *section;
+	const void *data;
+};
+
+struct counter {
+	const char *name;
+	const char *help; // one line, no full stop
+	const char *unit; // "ns", "s", "per_s", "packets", "1" (a ratio), NULL: a plain count
+	enum counter_type type;
+	size_t offset;
+	uint32_t length;                  // COUNTER_ARRAY
+	const char *(*label)(uint32_t i); // COUNTER_ARRAY: static text, never NULL for i < length
+	const struct counter_section *section; // COUNTER_SECTION, COUNTER_LIST
+	bool optional; // COUNTER_SECTION: the place holds a pointer, NULL: left out
+};
+
+#define COUNTER_ROWS(table) .rows = (table), .count = sizeof(table) / sizeof((table)[0])
+
+// to[i] += from[i] over size bytes of uint64_t; size is a multiple of 8.
+static inline void counter_sum(void *to, const void *from, size_t size)
+{
+	uint64_t *t = (uint64_t *)to;
+	const uint64_t *f = (const uint64_t *)from;
+
+	for (size_t i = 0; i < size / sizeof(*t); i++)
+		t[i] += f[i];
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The errors of one configuration: collected, each with file:line:col and path, printed all at
+// once. Whoever reads a value into memory marks that memory with its place in the file, so that a
+// later check can complain about the variable and the user sees the line. Path: cold. One thread at
+// a time.
+#pragma once
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct diag;
+
+struct diag *diag_new(void);
+void diag_free(struct diag *d); // NULL allowed
+
+// The size bytes at dst were read from file:line:col, the setting called path. Texts are copied.
+// Mark a struct before its members: of marks of one size the last one counts.
+void diag_mark(struct diag *d, const void *dst, size_t size, const char *file, unsigned line,
+	unsigned col, const char *path);
+// The same for the struct of a section, which has keys.
+void diag_mark_section(struct diag *d, const void *dst, size_t size, const char *file,
+	unsigned line, unsigned col, const char *path);
+
+// "file:line:col: path: text". dst is a struct or anything in it, key says what of that is meant:
+//   NULL   the innermost marked memory around dst (of a struct its first member, if in the file)
+//   ""     the section around dst
+//   a key  that one of the section around dst, at its own line if it was in the file
+void diag_error(struct diag *d, const void *dst, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+// The same at a place that the caller knows. path NULL: none is printed. line 0: no line and
+// column.
+void diag_error_at(struct diag *d, const char *file, unsigned line, unsigned col, const char *path,
+	const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+
+// How many different errors there are: one that is added twice counts once.
+unsigned diag_count(const struct diag *d);
+
+// All errors, in order of file (first use), line and column; one per line.
+void diag_print(const struct diag *d, FILE *out);
+
+// The file in which the memory at dst was set: paths in a file are relative to it. NULL: not in a
+// file (marked with line 0, from the command line), so relative to the working directory.
+const char *diag_file(const struct diag *d, const void *dst);

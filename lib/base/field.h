@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a setting is: one row {name, type, where it goes, default, range, help} beside the struct
+// that it fills. conf/ walks the rows to read, dump and document a file; nobody else interprets
+// them. Path: cold.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/addr.h"
+
+// A list field fills one of these; items are arena memory of the configuration, count may be 0.
+struct field_list {
+	void *items;
+	uint32_t count;
+};
+
+// "4" or "4-7": both ends included.
+struct field_range {
+	uint32_t first;
+	uint32_t last;
+};
+
+struct field_bytes {
+	const uint8_t *data;
+	uint32_t len;
+};
+
+enum field_type {
+	FIELD_BOOL,       // bool                  true | false
+	FIELD_COUNT,      // uint64_t              100k
+	FIELD_RATE,       // double, per second    500, 20k, 1.5M
+	FIELD_DURATION,   // uint64_t, ns          250us; a bare number is an error
+	FIELD_SIZE,       // uint64_t, bytes       64KiB; a bare number is an error
+	FIELD_PERCENT,    // double, 0.001         0.1%; a bare number is an error
+	FIELD_STRING,     // const char *          NULL when absent and without default
+	FIELD_ENUM,       // int32_t, index into names
+	FIELD_ADDR,       // struct addr           198.18.0.1 or 2001:db8::1
+	FIELD_ADDR_RANGE, // struct addr_range     single, prefix, or first-last
+	FIELD_PREFIX,     // struct addr_prefix    198.18.0.1/24 (host bits kept)
+	FIELD_RANGE,      // struct field_range    4, 4-7
+	FIELD_MAC,        // uint8_t[6]
+	FIELD_HEX,        // struct field_bytes    "00ff12"
+	FIELD_SECTION,    // the struct of section, in place; with optional: a pointer, NULL when
+	                  // absent
+	FIELD_CHOICES, // void *[choices]: one pointer per section in choices[], NULL when absent.
+	               // The keys of the choices stand inline, beside the other keys of the
+	               // mapping.
+};
+
+struct field;
+
+// A mapping in the file and the struct that it fills.
+struct field_section {
+	const char *name;
+	const char *help;
+	const struct field *fields;
+	uint32_t count;
+	size_t size; // of the struct
+};
+
+struct field {
+	const char *name;
+	const char *help; // one line, no full stop
+	enum field_type type;
+	bool list;     // fills struct field_list; a scalar is taken as a list of one
+	bool required; // absent is an error
+	bool optional; // FIELD_SECTION only: pointer, NULL when absent
+	size_t offset;
+	const char *def;  // default, in the file's own notation (a list: "a, b"); NULL: all zero
+	const char *word; // a word allowed instead of a value ("auto", "max"): FIELD_COUNT,
+	                  // _DURATION, _SIZE give UINT64_MAX, FIELD_RATE gives INFINITY
+	double min, max;  // in the unit stored; both 0: unlimited. For FIELD_STRING: length
+	const char *const *names;                   // FIELD_ENUM: NULL-terminated
+	const struct field_section *section;        // FIELD_SECTION
+	const struct field_section *const *choices; // FIELD_CHOICES: NULL-terminated
+};
+
+#define FIELD_ROWS(rows) .fields = (rows), .count = sizeof(rows) / sizeof((rows)[0])

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is read out of a histogram: edges, percentiles, mean and deviation; merging and difference.
+// Path: cold. Any thread, on a histogram that nobody writes meanwhile.
+#include "base/hist.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+void hist_clear(struct hist *h)
+{
+	memset(h, 0, sizeof(*h));
+	h->min = UINT64_MAX;
+}
+
+void hist_merge(struct hist *to, const struct hist *from)
+{
+	uint64_t sum = to->sum + from->sum;
+
+	to->count += from->count;
+	to->sum_high += from->sum_high + (sum < from->sum);
+	to->sum = sum;
+	to->min = from->min < to->min ? from->min : to->min;
+	to->max = from->max > to->max ? from->max : to->max;
+	for (uint32_t i = 0; i < HIST_BUCKETS; i++)
+		to->bucket[i] += from->bucket[i];
+}
+
+// min and max were not kept for the time between the readings: the edges of the outer buckets are.
+static void hist_edges(struct hist *h, uint64_t min, uint64_t max)
+{
+	uint32_t low = 0, high = HIST_BUCKETS - 1;
+
+	h->min = UINT64_MAX;
+	h->max = 0;
+	if (h->count == 0)
+		return;
+	while (low < high && h->bucket[low] == 0)
+		low++;
+	while (high > low && h->bucket[high] == 0)
+		high--;
+	h->min = hist_bucket_low(low) > min ? hist_bucket_low(low) : min;
+	h->max = hist_bucket_high(high) - 1 < max ? hist_bucket_high(high) - 1 : max;
+}
+
+void hist_difference(struct hist *to, const struct hist *now, const struct hist *before)
+{
+	uint64_t borrow = now->sum < before->sum;
+	uint64_t min = now->min, max = now->max;
+
+	to->count = now->count - before->count;
+	to->sum_high = now->sum_high - before->sum_high - borrow;
+	to->sum = now->sum - before->sum;
+	for (uint32_t i = 0; i < HIST_BUCKETS; i++)
+		to->bucket[i] = now->bucket[i] - before->bucket[i];
+	hist_edges(to, min, max);
+}
+
+uint64_t hist_bucket_low(uint32_t bucket)
+{
+	uint32_t shift;
+
+	if (bucket < 1u << HIST_SUB_BITS)
+		return bucket;
+	shift = (bucket >> HIST_SUB_BITS) - 1;
+	return ((uint64_t)(bucket & ((1u << HIST_SUB_BITS) - 1)) + (1u << HIST_SUB_BITS)) << shift;
+}
+
+uint64_t hist_bucket_high(uint32_t bucket)
+{
+	return bucket + 1 < HIST_BUCKETS ? hist_bucket_low(bucket + 1) : UINT64_MAX;
+}
+
+static uint64_t hist_middle(const struct hist *h, uint32_t bucket)
+{
+	uint64_t low = hist_bucket_low(bucket);
+	uint64_t value = low + (hist_bucket_high(bucket) - 1 - low) / 2;
+
+	value = value < h->min ? h->min : value;
+	return value > h->max ? h->max : value;
+}
+
+// share * total, rounded up, but not because 0.07 * 100 is a hair above 7 in binary.
+static uint64_t hist_rank(double share, uint64_t total)
+{
+	double rank = share * (double)total;
+
+	rank = ceil(rank - rank * 4 * DBL_EPSILON);
+	if (!(rank >= 1))
+		return 1;
+	return rank >= (double)total ? total : (uint64_t)rank;
+}
+
+uint64_t hist_percentile(const struct hist *h, double share, uint64_t above)
+{
+	uint64_t total = h->count + above, rank, seen = 0;
+
+	if (total == 0)
+		return 0;
+	rank = hist_rank(share, total);
+	if (rank > h->count)
+		return UINT64_MAX;
+	for (uint32_t i = 0; i < HIST_BUCKETS; i++) {
+		seen += h->bucket[i];
+		if (seen >= rank)
+			return hist_middle(h, i);
+	}
+	return h->max;
+}
+
+double hist_mean(const struct hist *h)
+{
+	if (h->count == 0)
+		return 0;
+	return ((double)h->sum_high * 0x1p64 + (double)h->sum) / (double)h->count;
+}
+
+double hist_stddev(const struct hist *h)
+{
+	double n = 0, mean = 0, squares = 0;
+
+	if (h->count < 2)
+		return 0;
+	for (uint32_t i = 0; i < HIST_BUCKETS; i++) {
+		double weight = (double)h->bucket[i], delta;
+
+		if (h->bucket[i] == 0)
+			continue;
+		delta = (double)hist_middle(h, i) - mean;
+		n += weight;
+		mean += delta * weight / n;
+		squares += delta * delta * weight * (n - weight) / n;
+	}
+	return n > 1 ? sqrt(squares / (n - 1)) : 0;
+}

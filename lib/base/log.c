@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lines on stderr, each by one write, so that those of several threads do not mix.
+// Path: cold. Any thread.
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_SIZE 2048
+
+static int current_level = LOG_NORMAL;
+
+void log_set_level(enum log_level level)
+{
+	__atomic_store_n(&current_level, (int)level, __ATOMIC_RELAXED);
+}
+
+static bool log_wanted(enum log_level least)
+{
+	return __atomic_load_n(&current_level, __ATOMIC_RELAXED) >= (int)least;
+}
+
+bool log_is_verbose(void)
+{
+	return log_wanted(LOG_VERBOSE);
+}
+
+static void log_line(const char *kind, const char *fmt, va_list args)
+{
+	static const char cut[] = "...";
+	char line[LINE_SIZE];
+	size_t room = sizeof(line) - 1, used;
+	ssize_t written;
+	int len;
+
+	used = (size_t)snprintf(line, room, "ddiperf: %s", kind);
+	len = vsnprintf(line + used, room - used, fmt, args);
+	if (len < 0)
+		return;
+	if ((size_t)len >= room - used) {
+		used = room - 1;
+		memcpy(line + used - strlen(cut), cut, strlen(cut));
+	} else {
+		used += (size_t)len;
+	}
+	line[used++] = '\n';
+	written = write(STDERR_FILENO, line, used);
+	(void)written; // there is no other place to complain
+}
+
+void log_error(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	log_line("", fmt, args);
+	va_end(args);
+}
+
+void log_warning(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	log_line("warning: ", fmt, args);
+	va_end(args);
+}
+
+void log_note(const char *fmt, ...)
+{
+	va_list args;
+
+	if (!log_wanted(LOG_NORMAL))
+		return;
+	va_start(args, fmt);
+	log_line("", fmt, args);
+	va_end(args);
+}
+
+void log_debug(const char *fmt, ...)
+{
+	va_list args;
+
+	if (!log_wanted(LOG_VERBOSE))
+		return;
+	va_start(args, fmt);
+	log_line("", fmt, args);
+	va_end(args);
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Histograms against sorted arrays: percentiles, lost samples above, sums beyond 64 bits,
+// differences.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hist.h"
+#include "base/rand.h"
+
+#define SAMPLES 20000
+
+static uint64_t sorted[SAMPLES];
+static struct hist h, other, merged;
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t l = *(const uint64_t *)a, r = *(const uint64_t *)b;
+
+	return l < r ? -1 : l > r;
+}
+
+static uint64_t small_value(struct rand *r)
+{
+	return rand_scale(rand_next(r), 300);
+}
+
+static uint64_t even_value(struct rand *r)
+{
+	return 1000 + rand_scale(rand_next(r), 1000000);
+}
+
+static uint64_t exponential_value(struct rand *r)
+{
+	return (uint64_t)(-log((double)(rand_next(r) >> 11) * 0x1p-53 + 1e-18) * 50000);
+}
+
+static uint64_t log_even_value(struct rand *r)
+{
+	return rand_next(r) >> (22 + rand_scale(rand_next(r), 42));
+}
+
+static uint64_t two_peaks_value(struct rand *r)
+{
+	return rand_next(r) & 1 ? 1000 + rand_scale(rand_next(r), 20)
+	                        : 90000000 + rand_scale(rand_next(r), 1000);
+}
+
+static uint64_t constant_value(struct rand *r)
+{
+	return 123456789;
+}
+
+static uint64_t (*const distributions[])(struct rand *r) = {small_value, even_value,
+	exponential_value, log_even_value, two_peaks_value, constant_value};
+
+#define DISTRIBUTIONS (sizeof(distributions) / sizeof(distributions[0]))
+
+static void fill(uint64_t (*value)(struct rand *), uint64_t seed)
+{
+	struct rand r = {seed};
+
+	hist_clear(&h);
+	for (unsigned i = 0; i < SAMPLES; i++) {
+		sorted[i] = value(&r);
+		hist_add(&h, sorted[i]);
+	}
+	qsort(sorted, SAMPLES, sizeof(sorted[0]), compare);
+}
+
+static void assert_near(uint64_t got, uint64_t want)
+{
+	assert_true(fabs((double)got - (double)want) <= (double)want * 0.008);
+}
+
+static void percentiles_are_within_a_bucket_of_the_sorted_ones(void **state)
+{
+	static const unsigned per_10000[] = {1, 100, 2500, 5000, 9000, 9900, 9990, 9999, 10000};
+
+	for (size_t d = 0; d < DISTRIBUTIONS; d++) {
+		fill(distributions[d], d);
+		for (size_t i = 0; i < sizeof(per_10000) / sizeof(per_10000[0]); i++) {
+			uint64_t rank = (uint64_t)per_10000[i] * SAMPLES / 10000;
+
+			assert_near(
+				hist_percentile(&h, per_10000[i] / 10000.0, 0), sorted[rank - 1]);
+		}
+	}
+}
+
+static void lost_samples_take_the_upper_ranks(void **state)
+{
+	const uint64_t above = SAMPLES / 4; // so a share of 0.8 is the last one known
+
+	fill(exponential_value, 7);
+	assert_near(hist_percentile(&h, 0.4, above), sorted[SAMPLES / 2 - 1]);
+	assert_near(hist_percentile(&h, 0.8, above), sorted[SAMPLES - 1]);
+	assert_int_equal(hist_percentile(&h, 0.80005, above), UINT64_MAX);
+	assert_int_equal(hist_percentile(&h, 1, above), UINT64_MAX);
+	assert_int_equal(hist_percentile(&h, 1, 1), UINT64_MAX);
+}
+
+static void the_rank_is_the_smallest_that_covers_the_share(void **state)
+{
+	hist_clear(&h);
+	for (unsigned i = 1; i <= 100; i++)
+		hist_add(&h, i);
+	for (unsigned i = 1; i <= 100; i++)
+		assert_int_equal(hist_percentile(&h, i / 100.0, 0), i);
+	assert_int_equal(hist_percentile(&h, 0, 0), 1);
+	assert_int_equal(hist_percentile(&h, 0.501, 0), 51);
+	assert_int_equal(hist_percentile(&h, NAN, 0), 1);
+	assert_int_equal(hist_percentile(&h, 7, 0), 100);
+}
+
+static void an_empty_histogram_has_figures_too(void **state)
+{
+	hist_clear(&h);
+	assert_int_equal(hist_percentile(&h, 0.5, 0), 0);
+	assert_int_equal(hist_percentile(&h, 0.5, 3), UINT64_MAX);
+	assert_true(hist_mean(&h) == 0 && hist_stddev(&h) == 0);
+	assert_int_equal(h.min, UINT64_MAX);
+	assert_int_equal(h.max, 0);
+}
+
+static void buckets_join_without_gap_and_hold_their_values(void **state)
+{
+	assert_int_equal(hist_bucket_low(0), 0);
+	for (uint32_t i = 0; i < HIST_BUCKETS; i++) {
+		uint64_t low = hist_bucket_low(i), high = hist_bucket_high(i);
+
+		assert_true(low < high);
+		assert_int_equal(hist_bucket(low), i);
+		assert_int_equal(hist_bucket(high - 1), i);
+		if (i + 1 < HIST_BUCKETS) {
+			assert_int_equal(high, hist_bucket_low(i + 1));
+			assert_true(high - low <= 1 || (double)(high - low) / (double)low < 0.0079);
+		}
+	}
+	assert_int_equal(hist_bucket(UINT64_MAX), HIST_BUCKETS - 1);
+}
+
+static void values_beyond_the_top_keep_their_maximum(void **state)
+{
+	hist_clear(&h);
+	hist_add(&h, 5);
+	hist_add(&h, UINT64_C(1) << 50);
+	assert_int_equal(h.max, UINT64_C(1) << 50);
+	assert_int_equal(hist_percentile(&h, 1, 0), UINT64_C(1) << 50);
+	hist_add(&h, UINT64_MAX);
+	assert_int_equal(h.max, UINT64_MAX);
+}
+
+static void the_sum_is_128_bits_wide(void **state)
+{
+	hist_clear(&h);
+	for (unsigned i = 0; i < 5; i++)
+		hist_add(&h, UINT64_MAX);
+	hist_add(&h, 5);
+	assert_int_equal(h.sum_high, 5);
+	assert_int_equal(h.sum, 0);
+	assert_true(fabs(hist_mean(&h) / (5 * 0x1p64 / 6) - 1) < 1e-12);
+	hist_clear(&other);
+	hist_merge(&other, &h);
+	hist_add(&other, UINT64_MAX);
+	hist_merge(&other, &other);
+	assert_int_equal(other.sum_high, 11);
+	assert_int_equal(other.sum, UINT64_MAX - 1);
+	hist_difference(&merged, &other, &h);
+	assert_int_equal(merged.sum_high, 6);
+	assert_int_equal(merged.sum, UINT64_MAX - 1);
+	h.sum = 7; // of the smaller one, now with a borrow
+	other.sum = 6;
+	hist_difference(&merged, &other, &h);
+	assert_int_equal(merged.sum_high, 5);
+	assert_int_equal(merged.sum, UINT64_MAX);
+}
+
+static void merging_equals_adding_to_one(void **state)
+{
+	struct rand r = {3};
+
+	hist_clear(&h);
+	hist_clear(&other);
+	hist_clear(&merged);
+	for (unsigned i = 0; i < 5000; i++) {
+		uint64_t v = log_even_value(&r);
+
+		hist_add(i % 3 ? &h : &other, v);
+		hist_add(&merged, v);
+	}
+	hist_merge(&h, &other);
+	assert_memory_equal(&h, &merged, sizeof(h));
+}
+
+static void a_difference_is_what_came_in_between(void **state)
+{
+	struct rand r = {4};
+
+	hist_clear(&h);
+	hist_clear(&other);
+	for (unsigned i = 0; i < 1000; i++)
+		hist_add(&h, log_even_value(&r));
+	merged = h;
+	for (unsigned i = 0; i < 1000; i++) {
+		uint64_t v = even_value(&r);
+
+		hist_add(&h, v);
+		hist_add(&other, v);
+	}
+	hist_difference(&merged, &h, &merged);
+	assert_int_equal(merged.count, 1000);
+	assert_int_equal(merged.sum, other.sum);
+	assert_memory_equal(merged.bucket, other.bucket, sizeof(merged.bucket));
+	assert_int_equal(merged.min, hist_bucket_low(hist_bucket(other.min)));
+	assert_int_equal(merged.max, hist_bucket_high(hist_bucket(other.max)) - 1);
+	hist_difference(&merged, &h, &h);
+	hist_clear(&other);
+	assert_memory_equal(&merged, &other, sizeof(merged));
+}
+
+static void mean_is_exact_and_deviation_close(void **state)
+{
+	for (size_t d = 0; d < DISTRIBUTIONS; d++) {
+		double sum = 0, squares = 0, mean, stddev;
+
+		fill(distributions[d], d);
+		for (unsigned i = 0; i < SAMPLES; i++)
+			sum += (double)sorted[i];
+		mean = sum / SAMPLES;
+		for (unsigned i = 0; i < SAMPLES; i++)
+			squares += ((double)sorted[i] - mean) * ((double)sorted[i] - mean);
+		stddev = sqrt(squares / (SAMPLES - 1));
+		assert_true(fabs(hist_mean(&h) - mean) <= mean * 1e-9);
+		assert_true(fabs(hist_stddev(&h) - stddev) <= stddev * 0.01);
+	}
+}
+
+static void deviation_is_that_of_a_sample(void **state)
+{
+	hist_clear(&h);
+	hist_add(&h, 10);
+	assert_true(hist_stddev(&h) == 0);
+	hist_add(&h, 14);
+	assert_true(fabs(hist_stddev(&h) - sqrt(8)) < 1e-12);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(percentiles_are_within_a_bucket_of_the_sorted_ones),
+		cmocka_unit_test(lost_samples_take_the_upper_ranks),
+		cmocka_unit_test(the_rank_is_the_smallest_that_covers_the_share),
+		cmocka_unit_test(an_empty_histogram_has_figures_too),
+		cmocka_unit_test(buckets_join_without_gap_and_hold_their_values),
+		cmocka_unit_test(values_beyond_the_top_keep_their_maximum),
+		cmocka_unit_test(the_sum_is_128_bits_wide),
+		cmocka_unit_test(merging_equals_adding_to_one),
+		cmocka_unit_test(a_difference_is_what_came_in_between),
+		cmocka_unit_test(mean_is_exact_and_deviation_close),
+		cmocka_unit_test(deviation_is_that_of_a_sample),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lines on stderr: whole, also from several threads, and only those of the level asked for.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define THREADS 4
+#define LINES   50
+
+static char text[64 << 10];
+
+// What fn wrote to stderr, through a pipe that is large enough for all of it.
+static const char *captured(void (*fn)(void))
+{
+	int saved = dup(STDERR_FILENO), ends[2];
+	ssize_t len;
+
+	assert_int_equal(pipe(ends), 0);
+	assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
+	close(ends[1]);
+	fn();
+	assert_true(dup2(saved, STDERR_FILENO) >= 0);
+	close(saved);
+	len = read(ends[0], text, sizeof(text) - 1);
+	close(ends[0]);
+	text[len > 0 ? len : 0] = 0;
+	return text;
+}
+
+static void one_of_each(void)
+{
+	log_error("e%d", 1);
+	log_warning("w");
+	log_note("n");
+	log_debug("d");
+}
+
+static void levels_choose_what_is_said(void **state)
+{
+	log_set_level(LOG_QUIET);
+	assert_string_equal(captured(one_of_each), "ddiperf: e1\nddiperf: warning: w\n");
+	assert_false(log_is_verbose());
+	log_set_level(LOG_NORMAL);
+	assert_string_equal(
+		captured(one_of_each), "ddiperf: e1\nddiperf: warning: w\nddiperf: n\n");
+	log_set_level(LOG_VERBOSE);
+	assert_true(log_is_verbose());
+	assert_string_equal(captured(one_of_each),
+		"ddiperf: e1\nddiperf: warning: w\nddiperf: n\nddiperf: d\n");
+	log_set_level(LOG_NORMAL);
+}
+
+static void a_very_long_line(void)
+{
+	char line[5000];
+
+	memset(line, 'x', sizeof(line) - 1);
+	line[sizeof(line) - 1] = 0;
+	log_error("%s", line);
+}
+
+static void a_long_line_is_cut_and_still_ends(void **state)
+{
+	size_t len = strlen(captured(a_very_long_line));
+
+	assert_in_range(len, 1000, 4096);
+	assert_string_equal(text + len - 5, "x...\n");
+	assert_ptr_equal(strchr(text, '\n'), text + len - 1);
+}
+
+static void *talk(void *arg)
+{
+	for (unsigned i = 0; i < LINES; i++)
+		log_error("%s", (const char *)arg);
+	return NULL;
+}
+
+static void talk_at_once(void)
+{
+	static char words[THREADS][64];
+	pthread_t ids[THREADS];
+
+	for (unsigned i = 0; i < THREADS; i++) {
+		memset(words[i], (int)('a' + i), sizeof(words[i]) - 1);
+		assert_int_equal(pthread_create(&ids[i], NULL, talk, words[i]), 0);
+	}
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(ids[i], NULL);
+}
+
+static void lines_of_threads_do_not_mix(void **state)
+{
+	unsigned lines = 0;
+	char *rest = NULL;
+
+	captured(talk_at_once);
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		assert_memory_equal(line, "ddiperf: ", 9);
+		assert_int_equal(strlen(line), 9 + 63);
+		assert_int_equal(strspn(line + 9, (char[]){line[9], 0}), 63);
+		lines++;
+	}
+	assert_int_equal(lines, THREADS * LINES);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(levels_choose_what_is_said),
+		cmocka_unit_test(a_long_line_is_cut_and_still_ends),
+		cmocka_unit_test(lines_of_threads_do_not_mix),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
