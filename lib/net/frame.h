@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ethernet, 802.1Q and QinQ, IPv4, IPv6 and UDP: headers from a template, and back to a view of a
+// received frame. Knows no protocol above UDP, no mbuf and no port.
+// Path: hot (stamp, parse) | cold (the rest). Any thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/addr.h"
+#include "base/bytes.h"
+
+#define FRAME_MAX_VLANS  2
+#define FRAME_ARP_LEN    28 // of an ARP message for Ethernet and IPv4
+#define FRAME_HEADER_MAX (14 + 4 * FRAME_MAX_VLANS + 40 + 8)
+
+enum frame_ethertype {
+	FRAME_TYPE_IPV4 = 0x0800,
+	FRAME_TYPE_ARP = 0x0806,
+	FRAME_TYPE_IPV6 = 0x86dd,
+};
+
+enum frame_protocol {
+	FRAME_PROTOCOL_ICMP = 1,
+	FRAME_PROTOCOL_UDP = 17,
+	FRAME_PROTOCOL_ICMPV6 = 58,
+};
+
+// Where frames go: everything of the headers that is the same for all of them.
+struct frame_path {
+	uint8_t src_mac[6];
+	uint8_t dst_mac[6];
+	uint16_t vlans[FRAME_MAX_VLANS]; // outermost first, 1..4094
+	uint8_t vlan_count;
+	struct addr dst;   // family of the frames
+	uint16_t dst_port; // host order
+};
+
+struct frame_template {
+	uint8_t bytes[FRAME_HEADER_MAX + 2]; // all headers, variable fields zero
+	uint8_t len;                         // of all headers: the UDP payload starts here
+	uint8_t ip;                          // offset of the IP header
+	uint8_t addr_len;                    // 4 or 16
+	bool checksum_offload; // leave checksums to the device; cleared by build, set it after
+	uint64_t ip_sum;       // of what is the same in every IPv4 header
+	uint64_t udp_sum;      // of what is the same in every pseudo-header
+};
+
+// With two VLANs the outer tag is 802.1ad (0x88a8), with one 802.1Q.
+void frame_template_build(struct frame_template *t, const struct frame_path *path);
+
+// Write the headers before a payload that already lies at buf + t->len; returns the length of the
+// frame. src has addr_len bytes. Checksums are complete (UDP over IPv4 included), or with
+// checksum_offload as the device wants them: IPv4 zero, UDP the folded sum of the pseudo-header.
+// payload_len <= 65535 - 48.
+uint32_t frame_stamp(const struct frame_template *t, uint8_t *buf, const uint8_t *src,
+	uint16_t src_port, uint32_t payload_len);
+
+// Single headers, for whoever builds other frames than UDP. Only MACs and VLANs of path are used.
+void frame_write_ethernet(
+	struct writer *w, const struct frame_path *path, enum frame_ethertype type);
+
+struct frame_ip {
+	const uint8_t *src, *dst; // addr_len bytes each
+	uint8_t addr_len;         // 4 or 16
+	uint8_t hop_limit;        // or TTL
+	uint8_t protocol;
+	uint16_t payload_len; // of all that follows the header
+};
+
+// IPv4: ID 0, don't fragment, checksum complete. IPv6: flow label 0.
+void frame_write_ip(struct writer *w, const struct frame_ip *ip);
+
+enum frame_kind {
+	FRAME_UDP,
+	FRAME_ARP,        // payload: the ARP message, FRAME_ARP_LEN bytes of it
+	FRAME_ND,         // neighbour solicitation or advertisement; payload: the ICMPv6 message
+	FRAME_ECHO,       // ICMP or ICMPv6 echo request; payload: the ICMP message
+	FRAME_ICMP_ERROR, // icmp_type, icmp_code; payload: the ICMP message
+	FRAME_FRAGMENT,   // a fragment, first or later (atomic IPv6 fragments are parsed through)
+	FRAME_OTHER,      // well formed and none of the above
+	FRAME_BAD,        // truncated or lengths that do not fit
+};
+
+// A view into a received frame; pointers are valid as long as its bytes. IPv6 extension headers are
+// skipped (at most 8). Lengths come from the IP and UDP headers, never from the padded frame. What
+// the kind does not mention is zero, except that OTHER, FRAGMENT and BAD show how far the parser
+// came.
+struct frame {
+	const uint8_t *eth;              // destination, source
+	uint16_t vlans[FRAME_MAX_VLANS]; // VID only, outermost first; VID 0 is a priority, no VLAN
+	uint8_t vlan_count;
+	uint8_t addr_len;             // 4, 16, 0: no IP
+	uint8_t hop_limit;            // or TTL
+	uint8_t icmp_type, icmp_code; // of any ICMP message
+	const uint8_t *ip;            // IP header, complete; NULL: no IP
+	const uint8_t *src, *dst;     // addr_len bytes each
+	uint16_t src_port, dst_port;  // host order
+	uint32_t payload_len;
+	const uint8_t *payload;
+	const uint8_t *l4; // UDP header when FRAME_UDP
+};
+
+// Never reads past len. Checksums are not judged here (see frame_checksum_ok).
+enum frame_kind frame_parse(const uint8_t *data, uint32_t len, struct frame *f);
+
+// Full software check of the IPv4 header and UDP checksum of a FRAME_UDP; zero UDP checksum over
+// IPv4 is right.
+bool frame_checksum_ok(const struct frame *f);

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ARP, neighbour discovery and ping on bytes; see neigh.h for the contract.
+// Keeps nothing: who asks, when and how often is the caller's.
+// Path: hot (answer, but rare) | cold (ask, learn). Any thread.
+#include "net/neigh.h"
+
+#include "base/bytes.h"
+#include "net/csum.h"
+
+#define ARP_REQUEST      1
+#define ARP_REPLY        2
+#define ND_SOLICIT       135
+#define ND_ADVERT        136
+#define ND_LEN           24 // of solicitation and advertisement, before the options
+#define ND_HOP_LIMIT     255
+#define ND_FLAG_SOLICIT  0x40
+#define ND_FLAG_OVERRIDE 0x20
+#define OPTION_SOURCE    1 // source link-layer address
+#define OPTION_TARGET    2 // target link-layer address
+#define ICMPV4_REPLY     0
+#define ICMPV6_REPLY     129
+#define HOP_LIMIT        64
+
+static const uint8_t broadcast_mac[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+static const uint8_t all_nodes[16] = {0xff, 0x02, [15] = 1};
+static const uint8_t all_nodes_mac[6] = {0x33, 0x33, [5] = 1};
+static const uint8_t arp_ethernet_ipv4[6] = {0, 1, 0x08, 0x00, 6, 4};
+
+// The fields of an ARP message for Ethernet and IPv4.
+struct arp {
+	uint16_t operation;
+	const uint8_t *sender_mac, *sender, *target_mac, *target;
+};
+
+bool neigh_owns(const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len)
+{
+	for (uint32_t i = 0; i < self->owned_count; i++) {
+		if (addr_index(&self->owned[i], addr, addr_len) != UINT64_MAX)
+			return true;
+	}
+	return false;
+}
+
+static bool is_zero(const uint8_t *addr, uint8_t addr_len)
+{
+	static const uint8_t none[16];
+
+	return addr_bytes_equal(addr, none, addr_len);
+}
+
+static bool is_group_mac(const uint8_t *mac)
+{
+	return mac[0] & 1;
+}
+
+// A single other host: not a multicast, not the broadcast or another reserved address, not none,
+// not us.
+static bool is_other_host(const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len)
+{
+	if (addr_len == 4 ? addr[0] >= 224 : addr[0] == 0xff)
+		return false;
+	return !is_zero(addr, addr_len) && !neigh_owns(self, addr, addr_len);
+}
+
+static bool on_our_vlans(const struct neigh_self *self, const struct frame *f)
+{
+	return self->vlan_count == f->vlan_count &&
+	       memcmp(self->vlans, f->vlans, self->vlan_count * sizeof(f->vlans[0])) == 0;
+}
+
+static void write_ethernet(struct writer *w, const struct neigh_self *self, const uint8_t *dst_mac,
+	enum frame_ethertype type)
+{
+	struct frame_path path = {.vlan_count = self->vlan_count};
+
+	memcpy(path.src_mac, self->mac, 6);
+	memcpy(path.dst_mac, dst_mac, 6);
+	memcpy(path.vlans, self->vlans, sizeof(path.vlans));
+	frame_write_ethernet(w, &path, type);
+}
+
+static uint32_t written(const struct writer *w, const uint8_t *out)
+{
+	return w->failed ? 0 : (uint32_t)(w->at - out);
+}
+
+static void write_arp(struct writer *w, const struct arp *arp)
+{
+	write_bytes(w, arp_ethernet_ipv4, sizeof(arp_ethernet_ipv4));
+	write_be16(w, arp->operation);
+	write_bytes(w, arp->sender_mac, 6);
+	write_bytes(w, arp->sender, 4);
+	write_bytes(w, arp->target_mac, 6);
+	write_bytes(w, arp->target, 4);
+}
+
+static bool read_arp(const struct frame *f, struct arp *arp)
+{
+	struct reader r = reader_of(f->payload, f->payload_len);
+	const uint8_t *kind = read_bytes(&r, sizeof(arp_ethernet_ipv4));
+
+	arp->operation = read_be16(&r);
+	arp->sender_mac = read_bytes(&r, 6);
+	arp->sender = read_bytes(&r, 4);
+	arp->target_mac = read_bytes(&r, 6);
+	arp->target = read_bytes(&r, 4);
+	return !r.failed && memcmp(kind, arp_ethernet_ipv4, sizeof(arp_ethernet_ipv4)) == 0 &&
+	       !is_group_mac(arp->sender_mac);
+}
+
+static uint32_t answer_arp(const struct neigh_self *self, const struct frame *f, struct writer *w)
+{
+	uint8_t *out = w->at;
+	struct arp asked, reply;
+
+	if (!read_arp(f, &asked) || asked.operation != ARP_REQUEST)
+		return 0;
+	if (!neigh_owns(self, asked.target, 4))
+		return 0;
+	// Without a sender it is a probe (RFC 5227), whose owner must hear that the address is
+	// taken.
+	if (!is_zero(asked.sender, 4) && !is_other_host(self, asked.sender, 4))
+		return 0;
+	reply = (struct arp){ARP_REPLY, self->mac, asked.target, asked.sender_mac, asked.sender};
+	write_ethernet(w, self, asked.sender_mac, FRAME_TYPE_ARP);
+	write_arp(w, &reply);
+	return written(w, out);
+}
+
+// The sum of an ICMP message: over IPv6 the pseudo-header belongs to it.
+static uint64_t icmp_sum(const uint8_t *src, const uint8_t *dst, uint8_t addr_len,
+	const uint8_t *message, uint32_t len)
+{
+	uint64_t sum = 0;
+
+	if (addr_len == 16)
+		sum = csum_pseudo(src, dst, addr_len, FRAME_PROTOCOL_ICMPV6, len);
+	return csum_add(sum, message, len);
+}
+
+static bool icmp_checksum_ok(const struct frame *f)
+{
+	return csum_fold(icmp_sum(f->src, f->dst, f->addr_len, f->payload, f->payload_len)) == 0;
+}
+
+static void close_icmp(const struct frame_ip *ip, uint8_t *message)
+{
+	uint16_t check =
+		csum_fold(icmp_sum(ip->src, ip->dst, ip->addr_len, message, ip->payload_len));
+
+	memcpy(message + 2, &check, 2);
+}
+
+// The link-layer address of the one option looked for, *mac unchanged without it; false when the
+// options are not well formed (RFC 4861 section 7.1: the message is to be dropped).
+static bool read_nd_options(struct reader *r, uint8_t wanted, const uint8_t **mac)
+{
+	while (reader_left(r) > 0) {
+		uint8_t type = read_u8(r);
+		uint32_t len = read_u8(r) * 8u;
+		const uint8_t *data = len ? read_bytes(r, len - 2) : NULL;
+
+		if (!data)
+			return false;
+		if (type == wanted && len == 8)
+			*mac = data;
+	}
+	return !is_group_mac(*mac);
+}
+
+// The target of a valid message of this type, and the link-layer address that its option or the
+// Ethernet source gives; or NULL.
+static const uint8_t *read_nd(
+	const struct frame *f, uint8_t type, uint8_t option, const uint8_t **mac)
+{
+	struct reader r = reader_of(f->payload, f->payload_len);
+	const uint8_t *message = read_bytes(&r, ND_LEN);
+
+	if (!message || f->icmp_type != type || f->icmp_code != 0 || f->hop_limit != ND_HOP_LIMIT)
+		return NULL;
+	if (!icmp_checksum_ok(f))
+		return NULL;
+	*mac = f->eth + 6;
+	return read_nd_options(&r, option, mac) ? message + 8 : NULL;
+}
+
+// A whole solicitation or advertisement from ip->src, with our MAC in its one option.
+static void write_nd(struct writer *w, const struct neigh_self *self, const struct frame_ip *ip,
+	uint8_t type, uint8_t flags, const uint8_t *target)
+{
+	uint8_t *message;
+
+	frame_write_ip(w, ip);
+	message = w->at;
+	write_u8(w, type);
+	write_u8(w, 0);
+	write_be16(w, 0);
+	write_be32(w, (uint32_t)flags << 24);
+	write_bytes(w, target, 16);
+	write_u8(w, type == ND_SOLICIT ? OPTION_SOURCE : OPTION_TARGET);
+	write_u8(w, 1);
+	write_bytes(w, self->mac, 6);
+	if (!w->failed)
+		close_icmp(ip, message);
+}
+
+static uint32_t answer_solicitation(
+	const struct neigh_self *self, const struct frame *f, struct writer *w)
+{
+	uint8_t *out = w->at;
+	const uint8_t *mac, *target = read_nd(f, ND_SOLICIT, OPTION_SOURCE, &mac);
+	struct frame_ip ip = {target, f->src, 16, ND_HOP_LIMIT, FRAME_PROTOCOL_ICMPV6, ND_LEN + 8};
+	uint8_t flags = ND_FLAG_SOLICIT | ND_FLAG_OVERRIDE;
+
+	if (!target || !neigh_owns(self, target, 16))
+		return 0;
+	if (is_zero(f->src, 16)) { // duplicate address detection: nobody to answer to but all
+		if (f->dst[0] != 0xff || mac != f->eth + 6)
+			return 0;
+		ip.dst = all_nodes;
+		mac = all_nodes_mac;
+		flags = ND_FLAG_OVERRIDE;
+	} else if (!is_other_host(self, f->src, 16)) {
+		return 0;
+	}
+	write_ethernet(w, self, mac, FRAME_TYPE_IPV6);
+	write_nd(w, self, &ip, ND_ADVERT, flags, target);
+	return written(w, out);
+}
+
+static uint32_t answer_echo(const struct neigh_self *self, const struct frame *f, struct writer *w)
+{
+	bool v4 = f->addr_len == 4;
+	const struct frame_ip ip = {f->dst, f->src, f->addr_len, HOP_LIMIT,
+		v4 ? FRAME_PROTOCOL_ICMP : FRAME_PROTOCOL_ICMPV6, (uint16_t)f->payload_len};
+	const uint8_t *mac = f->eth + 6;
+	uint8_t *out = w->at, *message;
+
+	if (!neigh_owns(self, f->dst, f->addr_len) || !is_other_host(self, f->src, f->addr_len))
+		return 0;
+	if (is_group_mac(mac) || !icmp_checksum_ok(f))
+		return 0;
+	write_ethernet(w, self, mac, v4 ? FRAME_TYPE_IPV4 : FRAME_TYPE_IPV6);
+	frame_write_ip(w, &ip);
+	message = w->at;
+	write_u8(w, v4 ? ICMPV4_REPLY : ICMPV6_REPLY);
+	write_u8(w, 0);
+	write_be16(w, 0);
+	write_bytes(w, f->payload + 4, f->payload_len - 4); // identifier, sequence number, data
+	if (!w->failed)
+		close_icmp(&ip, message);
+	return written(w, out);
+}
+
+uint32_t neigh_answer(const struct neigh_self *self, enum frame_kind kind, const struct frame *f,
+	uint8_t *out, uint32_t room)
+{
+	struct writer w = writer_of(out, room);
+
+	if (!on_our_vlans(self, f))
+		return 0;
+	if (kind == FRAME_ARP)
+		return answer_arp(self, f, &w);
+	if (kind == FRAME_ND)
+		return answer_solicitation(self, f, &w);
+	if (kind == FRAME_ECHO)
+		return answer_echo(self, f, &w);
+	return 0;
+}
+
+static void ask_arp(struct writer *w, const struct neigh_self *self, const struct addr *from,
+	const struct addr *target)
+{
+	static const uint8_t unknown_mac[6];
+	const struct arp arp = {ARP_REQUEST, self->mac, from->bytes, unknown_mac, target->bytes};
+
+	write_ethernet(w, self, broadcast_mac, FRAME_TYPE_ARP);
+	write_arp(w, &arp);
+}
+
+static void ask_nd(struct writer *w, const struct neigh_self *self, const struct addr *from,
+	const struct addr *target)
+{
+	uint8_t group[16] = {
+		0xff, 0x02, [11] = 1, [12] = 0xff}; // solicited-node, RFC 4291 section 2.7.1
+	uint8_t mac[6] = {0x33, 0x33};              // RFC 2464 section 7
+	const struct frame_ip ip = {
+		from->bytes, group, 16, ND_HOP_LIMIT, FRAME_PROTOCOL_ICMPV6, ND_LEN + 8};
+
+	memcpy(group + 13, target->bytes + 13, 3);
+	memcpy(mac + 2, group + 12, 4);
+	write_ethernet(w, self, mac, FRAME_TYPE_IPV6);
+	write_nd(w, self, &ip, ND_SOLICIT, 0, target->bytes);
+}
+
+uint32_t neigh_ask(const struct neigh_self *self, const struct addr *from,
+	const struct addr *target, uint8_t *out, uint32_t room)
+{
+	struct writer w = writer_of(out, room);
+
+	if (target->len == 4)
+		ask_arp(&w, self, from, target);
+	else
+		ask_nd(&w, self, from, target);
+	return written(&w, out);
+}
+
+static bool learn_arp(const struct frame *f, const struct addr *target, uint8_t mac[6])
+{
+	struct arp arp;
+
+	if (!read_arp(f, &arp) || arp.operation != ARP_REPLY)
+		return false;
+	if (!addr_bytes_equal(arp.sender, target->bytes, 4))
+		return false;
+	memcpy(mac, arp.sender_mac, 6);
+	return true;
+}
+
+static bool learn_nd(const struct frame *f, const struct addr *target, uint8_t mac[6])
+{
+	const uint8_t *from, *told = read_nd(f, ND_ADVERT, OPTION_TARGET, &from);
+
+	if (!told || !addr_bytes_equal(told, target->bytes, 16))
+		return false;
+	if (f->dst[0] == 0xff && (f->payload[4] & ND_FLAG_SOLICIT)) // RFC 4861 section 7.1.2
+		return false;
+	memcpy(mac, from, 6);
+	return true;
+}
+
+bool neigh_learn(
+	enum frame_kind kind, const struct frame *f, const struct addr *target, uint8_t mac[6])
+{
+	if (kind == FRAME_ARP && target->len == 4)
+		return learn_arp(f, target, mac);
+	if (kind == FRAME_ND && target->len == 16)
+		return learn_nd(f, target, mac);
+	return false;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ARP (RFC 826), neighbour discovery (RFC 4861) and ping: answer for the addresses that we own, ask
+// for others. Pure functions on bytes: no table, no clock, no port.
+// Path: hot (answer, but rare) | cold (ask, learn). Any thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/addr.h"
+#include "net/frame.h"
+
+#define NEIGH_FRAME_MAX 128 // room that neigh_ask needs
+
+// Who we are on one port.
+struct neigh_self {
+	uint8_t mac[6];
+	uint16_t vlans[FRAME_MAX_VLANS];
+	uint8_t vlan_count;
+	const struct addr_range *owned;
+	uint32_t owned_count;
+};
+
+bool neigh_owns(const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len);
+
+// The whole frame to send back for an ARP request, a neighbour solicitation or an echo request of
+// kind for an address we own, on our VLANs; 0 when there is nothing to answer or no room. out must
+// not overlap the frame. ND: hop limit 255, checksum, options and target are verified first. Echo:
+// payload returned in full. Never answered: another host's announcement of our address, a group,
+// and a sender that claims our address. The Ethernet destination is not judged, nor a source MAC
+// equal to ours: ports of a ring pair share theirs.
+uint32_t neigh_answer(const struct neigh_self *self, enum frame_kind kind, const struct frame *f,
+	uint8_t *out, uint32_t room);
+
+// An ARP request or neighbour solicitation for target, asked in the name of `from` (same family, 4
+// or 16). Returns its length; 0: no room.
+uint32_t neigh_ask(const struct neigh_self *self, const struct addr *from,
+	const struct addr *target, uint8_t *out, uint32_t room);
+
+// Is the frame an answer that tells the MAC of target (ARP reply, valid neighbour advertisement)?
+// mac is written only then. Does not look at the VLANs: the caller compares them.
+bool neigh_learn(
+	enum frame_kind kind, const struct frame *f, const struct addr *target, uint8_t mac[6]);
