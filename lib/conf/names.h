@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The keys that a section allows, and the one that somebody probably meant. For the files of conf/
+// only. Path: cold. Management thread.
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/field.h"
+
+// Keys of choices stand beside the others.
+bool names_has(const struct field_section *section, const char *key);
+
+// "did you mean "queries"?", or "allowed: a, b, c" when nothing is near.
+const char *names_hint(const struct field_section *section, const char *key, struct arena *a);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a YAML file to structs by rows (base/field.h), and back: load, override, apply, dump,
+// document. Knows types, never a setting. Every error is collected in the diag with file:line:col
+// and path. Path: cold. Management thread.
+#pragma once
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/field.h"
+
+struct conf_tree; // a parsed file; each node knows its file, line and column
+
+// Parse the file ("-": standard input). NULL after an error (in d): not readable, not YAML, not a
+// mapping, a second document, nested too deep. Anchors, aliases, tags and a key twice are errors in
+// d too, but the tree comes all the same, so that conf_apply, which then fails, finds whatever else
+// is wrong.
+struct conf_tree *conf_parse_file(const char *path, struct arena *a, struct diag *d);
+// The same from memory, for tests and fuzzing; name is what errors call the file.
+struct conf_tree *conf_parse_text(
+	const char *name, const char *text, size_t len, struct arena *a, struct diag *d);
+
+// --set PATH=VALUE: traffic.queries.load.rate=50k, ports[0].cpus=[1,2], criteria=["loss <= 1%"].
+// VALUE is YAML. List items are addressed by their `name` or by [index]; missing mappings on the
+// way are made, missing list items are an error. 0 or -EINVAL (in d, as "--set PATH=VALUE: ...").
+int conf_set(struct conf_tree *t, const char *assignment, struct arena *a, struct diag *d);
+
+// Fill *out (zeroed by the caller, section->size bytes) by the rows: defaults first, then the file.
+// Unknown keys (nearest known one suggested), wrong types, units, ranges, missing required keys are
+// errors in d. Marks everything in d. Returns 0, or -EINVAL when it added errors or the tree had
+// any; *out is then still safe to look at.
+int conf_apply(const struct conf_tree *t, const struct field_section *section, void *out,
+	struct arena *a, struct diag *d);
+
+// The effective configuration as YAML that conf_parse_file reads back to the same structs.
+void conf_dump(const struct field_section *section, const void *obj, FILE *out);
+
+// The same for a program: one call per value, in order of the rows. depth-first; a list of sections
+// and a section give begin and end. key is NULL for items of a list. Scalars come as text in the
+// file's notation, counts and rates without k, M or G; is_text says whether it is text for a reader
+// (to be quoted in JSON) or a number or bool. What is neither in the file nor has a default may be
+// left out.
+struct conf_visitor {
+	void (*begin)(void *ctx, const char *key, bool is_list);
+	void (*end)(void *ctx);
+	void (*value)(void *ctx, const char *key, const char *text, bool is_text);
+	void *ctx;
+};
+void conf_visit(const struct field_section *section, const void *obj, const struct conf_visitor *v);
+
+// Reference: every setting with path, type, range, default and help, as text lines.
+void conf_document(const struct field_section *section, FILE *out);

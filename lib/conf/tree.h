@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The nodes of a parsed file, for the files of conf/ only: kind, text, place and path.
+// Not here: rows and types (value.h, schema.c). Path: cold. Management thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+
+enum node_kind { NODE_SCALAR, NODE_LIST, NODE_MAP };
+
+struct node {
+	struct node *parent;
+	struct node *first, *last; // children
+	struct node *next;         // of the same parent
+	unsigned count;            // of children
+	unsigned index;            // among the items of a list
+	enum node_kind kind;
+	bool quoted; // scalar that stood in quotes
+	bool skip;   // already complained about: not to be looked at
+	const char *key;
+	unsigned key_line, key_col;
+	const char *text; // of a scalar, else NULL
+	const char *problem;
+	const char *file;
+	unsigned line, col; // 0: not in a file
+};
+
+struct conf_tree {
+	struct node *root;
+	bool flawed; // errors were found that do not keep one from looking at the rest
+};
+
+// Parse YAML of any kind; name as in errors. With in_file false the nodes have no line. NULL root:
+// no node at all. NULL after an error that leaves nothing to look at (in d).
+struct conf_tree *tree_build(const char *name, bool in_file, const char *text, size_t len,
+	struct arena *a, struct diag *d);
+
+// A child that is linked in at the end; key for mappings, else NULL.
+struct node *node_add(struct node *parent, const char *key, struct arena *a);
+
+// NULL when there is none, or when map is NULL or not a mapping.
+struct node *node_find(const struct node *map, const char *key);
+
+// The item of a list whose `name` is this, or NULL.
+struct node *node_find_item(const struct node *list, const char *name);
+
+// Nothing stands there: "key:" or "key: ~".
+bool node_is_empty(const struct node *n);
+
+// "traffic.queries.load", "ports[0]"; "" for the root.
+const char *node_path(const struct node *n, struct arena *a);
+
+// Text of the user as part of a message: printable, and cut when long.
+const char *text_shown(const char *text, struct arena *a);
+
+// Complain at the place of the node, under its path.
+void node_error(struct diag *d, struct arena *a, const struct node *n, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
