@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Figures to JSON by rows (base/counter.h). Knows types, never a counter. Path: cold. Management
+// thread.
+#pragma once
+
+#include <jansson.h>
+
+#include "base/counter.h"
+
+// A new object with every row, in order of the rows; the caller owns it. Numbers that JSON cannot
+// hold (NaN, infinity) become null; a u64 above INT64_MAX becomes a real.
+json_t *stats_json(const struct counter_section *section, const void *data);
