@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A DNS message from untrusted bytes: question, every record of every section, and what the OPT
+// record says. RDATA other than OPT's is not looked into. Path: hot. Any thread.
+
+#include "base/bytes.h"
+#include "proto/dns_internal.h"
+
+#define POINTER_HOPS 127 // a name has no more labels than that
+#define POINTER      0xc0
+#define LABEL_MAX    63
+
+// A name that goes on at offset `target`, before `limit`, after `total` octets of labels. Pointers
+// lead backwards only, each behind the one before, so that there is no loop.
+static bool pointer_follow(
+	const uint8_t *msg, uint32_t len, uint32_t target, uint32_t limit, uint32_t total)
+{
+	for (uint32_t hops = 0; hops < POINTER_HOPS; hops++) {
+		struct reader r;
+		uint8_t label;
+
+		if (target >= limit || target < DNS_HEADER_LEN)
+			return false;
+		limit = target;
+		r = reader_of(msg + target, len - target);
+		while ((label = read_u8(&r)) != 0 && label <= LABEL_MAX) {
+			total += label + 1u;
+			if (!read_bytes(&r, label) || total > DNS_NAME_MAX - 1)
+				return false;
+		}
+		if (label == 0)
+			return !r.failed;
+		if (label < POINTER)
+			return false;
+		target = (label & LABEL_MAX) << 8 | read_u8(&r);
+		if (r.failed)
+			return false;
+	}
+	return false;
+}
+
+// Step over a name, compressed or not.
+static inline bool name_skip(struct reader *r, const uint8_t *msg, uint32_t len)
+{
+	uint32_t start = (uint32_t)(r->at - msg);
+	uint32_t total = 0;
+	uint8_t label;
+
+	while ((label = read_u8(r)) != 0 && label <= LABEL_MAX) {
+		total += label + 1u;
+		if (!read_bytes(r, label) || total > DNS_NAME_MAX - 1)
+			return false;
+	}
+	if (label == 0)
+		return !r->failed;
+	if (label < POINTER)
+		return false;
+	return pointer_follow(msg, len, (label & LABEL_MAX) << 8 | read_u8(r), start, total) &&
+	       !r->failed;
+}
+
+uint32_t dns_question_len(const uint8_t *buf, uint32_t len)
+{
+	struct reader r = reader_of(buf + DNS_HEADER_LEN, len - DNS_HEADER_LEN);
+	uint32_t total = 1;
+	uint8_t label;
+
+	while ((label = read_u8(&r)) != 0) {
+		total += label + 1u;
+		if (label > LABEL_MAX || total > DNS_NAME_MAX || !read_bytes(&r, label))
+			return 0;
+	}
+	return read_bytes(&r, 4) ? total + 4 : 0;
+}
+
+static bool options_read(struct dns_message *m, const uint8_t *data, uint32_t len)
+{
+	struct reader r = reader_of(data, len);
+
+	while (reader_left(&r) > 0) {
+		uint16_t code = read_be16(&r);
+		uint16_t size = read_be16(&r);
+		const uint8_t *value = read_bytes(&r, size);
+
+		if (!value)
+			return false;
+		if (code == DNS_COOKIE) {
+			m->cookie = value;
+			m->cookie_len = size;
+		} else if (code == DNS_NSID) {
+			m->nsid = value;
+			m->nsid_len = size;
+		} else if (code == DNS_CLIENT_SUBNET) {
+			m->subnet = value;
+			m->subnet_len = size;
+		}
+	}
+	return true;
+}
+
+// RFC 6891 section 6.1: one OPT, owned by the root. fixed: type to RDLENGTH, then the RDATA.
+static bool opt_read(struct dns_message *m, const uint8_t *fixed, bool root)
+{
+	if (m->has_opt || !root)
+		return false;
+	m->has_opt = true;
+	m->udp_size = dns_be16(fixed + 2);
+	m->ext_rcode = fixed[4];
+	m->version = fixed[5];
+	m->edns_flags = dns_be16(fixed + 6);
+	return options_read(m, fixed + 10, dns_be16(fixed + 8));
+}
+
+bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_message *m)
+{
+	uint32_t records = dns_be16(buf + 6) + dns_be16(buf + 8);
+	uint32_t additional = dns_be16(buf + 10);
+	struct reader r = reader_of(buf + at, len - at);
+
+	*m = (struct dns_message){.answers = dns_be16(buf + 6)};
+	for (uint32_t i = 0; i < records + additional; i++) {
+		const uint8_t *name = r.at, *fixed;
+
+		// The question's name, checked already, is what nearly all owners point to.
+		if (at > DNS_HEADER_LEN && reader_left(&r) >= 2 && name[0] == POINTER &&
+			name[1] == DNS_HEADER_LEN)
+			r.at += 2;
+		else if (!name_skip(&r, buf, len))
+			return false;
+		fixed = read_bytes(&r, 10);
+		if (!fixed || !read_bytes(&r, dns_be16(fixed + 8)))
+			return false;
+		if (i >= records && dns_be16(fixed) == DNS_OPT &&
+			!opt_read(m, fixed, fixed - name == 1))
+			return false;
+	}
+	m->left = (uint32_t)reader_left(&r);
+	return true;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The settings of DNS as structs and its counters as X-macro rows; dns.c has the rows of both.
+// Path: cold (settings) | hot (the counters themselves).
+#pragma once
+
+#include "base/addr.h"
+#include "base/field.h"
+
+#define DNS_RCODES       25 // 0..23 and "other"
+#define DNS_SIZES        7
+#define DNS_TYPE_BUCKETS 4
+
+enum dns_order { DNS_SEQUENTIAL, DNS_RANDOM, DNS_ZIPF };
+enum dns_cookies { DNS_COOKIES_NONE, DNS_COOKIES_CLIENT, DNS_COOKIES_FULL };
+
+struct dns_option_settings {
+	uint64_t code;
+	struct field_bytes hex;
+};
+
+struct dns_edns_settings {
+	uint64_t size;
+	uint64_t version;
+	bool dnssec_ok;
+	bool nsid;
+	struct addr_prefix client_subnet; // addr.len 0: none
+	uint64_t client_subnet_bits;      // UINT64_MAX: auto
+	struct field_list options;        // struct dns_option_settings
+};
+
+struct dns_expect_settings {
+	struct field_list rcode; // int32_t
+	uint64_t min_answers;
+};
+
+struct dns_settings {
+	const char *queries;
+	struct field_list names; // const char *
+	int32_t order;
+	double zipf_exponent;
+	bool rd, cd, ad;
+	bool case_0x20;
+	int32_t cookies;
+	struct dns_edns_settings *edns;     // NULL: none
+	struct dns_expect_settings *expect; // NULL: none
+};
+
+struct dns_answers_settings {
+	uint64_t ttl_ns;
+	int32_t rcode;
+	struct addr address, address6;
+	const char *text;
+};
+
+// Source prefix length to send: the setting, or 24 and 56 (RFC 7871 section 11.1) but no shorter
+// than the prefix.
+uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
+
+// X(member, help), A(member, length, label, help)
+// clang-format off
+#define DNS_COUNTERS(X, A)                                                                       \
+	X(request_bytes, "bytes of DNS messages sent")                                           \
+	X(reply_bytes, "bytes of DNS messages received as replies")                              \
+	A(rcode, DNS_RCODES, dns_rcode_label, "replies by RCODE, the extended bits included")    \
+	A(reply_size, DNS_SIZES, dns_size_label, "replies by size in bytes")                     \
+	X(tc, "replies with TC set: truncated by the server")                                    \
+	X(aa, "replies with AA set: authoritative")                                              \
+	X(ad, "replies with AD set: validated")                                                  \
+	X(empty, "NOERROR replies without an answer record")                                     \
+	X(no_question, "FORMERR and NOTIMP replies without a question")                          \
+	X(edns_refused, "replies to EDNS queries with FORMERR or without OPT")                   \
+	X(oversize, "replies larger than advertised (512 bytes without EDNS)")                   \
+	X(trailing, "replies with bytes after the last record")                                  \
+	X(nsid, "replies that carry an NSID")                                                    \
+	X(cookies_learnt, "server cookies learnt, first ones and changed ones")                  \
+	X(badcookie_retries, "queries repeated with a new cookie after BADCOOKIE")               \
+	X(cookie_bad, "replies dropped: the client cookie is not ours")                          \
+	X(client_subnet_bad, "replies dropped: the client subnet is not ours")                   \
+	X(case_mismatch, "replies dropped: the case of the name is not as sent")                 \
+	X(unexpected_rcode, "failed: an RCODE that expect does not list")                        \
+	X(too_few_answers, "failed: fewer answer records than expect asks for")
+
+#define DNS_ANSWER_COUNTERS(X, A)                                                                \
+	X(received, "messages received")                                                         \
+	X(answered, "messages answered, with errors too")                                        \
+	X(ignored, "messages not answered: too short, or responses")                             \
+	X(malformed, "messages answered with FORMERR")                                           \
+	X(not_implemented, "messages answered with NOTIMP: not a query")                         \
+	X(truncated, "answers cut with TC, as they do not fit")                                  \
+	A(type, DNS_TYPE_BUCKETS, dns_type_bucket_label, "well-formed queries by type")
+// clang-format on
+
+#define DNS_COUNTER_MEMBER(member, help)               uint64_t member;
+#define DNS_COUNTER_ARRAY(member, length, label, help) uint64_t member[length];
+
+struct dns_counters {
+	DNS_COUNTERS(DNS_COUNTER_MEMBER, DNS_COUNTER_ARRAY)
+};
+
+struct dns_answer_counters {
+	DNS_ANSWER_COUNTERS(DNS_COUNTER_MEMBER, DNS_COUNTER_ARRAY)
+};
+
+const char *dns_rcode_label(uint32_t i);
+const char *dns_size_label(uint32_t i);
+const char *dns_type_bucket_label(uint32_t i);
+
+extern const char *const dns_rcode_names[];       // 0..23, NULL-terminated
+extern const char *const dns_plain_rcode_names[]; // those that need no OPT, NULL-terminated

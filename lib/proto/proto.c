@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of protocols: whoever adds one adds its row here. Path: cold. Any thread.
+
+#include "proto/proto.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "proto/dns.h"
+
+const struct proto *const protos[] = {
+	&dns_proto,
+	NULL,
+};
+
+const struct proto *proto_find(const char *name)
+{
+	for (const struct proto *const *p = protos; *p; p++)
+		if (strcmp((*p)->name, name) == 0)
+			return *p;
+	return NULL;
+}

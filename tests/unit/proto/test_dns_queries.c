@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Query files: what is a query, what is skipped, and that every bad line is told. Path: tests only.
+
+#include "dns_fixture.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+struct loaded {
+	struct dns_queries q;
+	struct diag *d;
+	int ret;
+};
+
+static struct loaded load(const char *text)
+{
+	struct loaded l = {.d = diag_new()};
+
+	l.ret = dns_queries_load_text(&l.q, "q.txt", text, strlen(text), NULL, l.d);
+	return l;
+}
+
+static void unload(struct loaded *l)
+{
+	dns_queries_free(&l->q);
+	diag_free(l->d);
+}
+
+static void assert_query(const struct dns_queries *q, uint32_t i, const void *wire, size_t len)
+{
+	assert_true(i < q->count);
+	assert_int_equal(q->offsets[i + 1] - q->offsets[i], len + DNS_ENTRY_HEAD);
+	assert_memory_equal(q->blob + q->offsets[i] + DNS_ENTRY_HEAD, wire, len);
+	assert_int_equal(q->blob[q->offsets[i] + 1], 0);
+}
+
+static void lines_become_wire_form(void **state)
+{
+	struct loaded l = load("www.Example.com A\nb.\taaaa\n. type6\n");
+
+	assert_int_equal(l.ret, 0);
+	assert_int_equal(l.q.count, 3);
+	assert_query(&l.q, 0, "\3www\7Example\3com\0\0\1\0\1", 21);
+	assert_query(&l.q, 1, "\1b\0\0\x1c\0\1", 7);
+	assert_query(&l.q, 2, "\0\0\6\0\1", 5);
+	unload(&l);
+}
+
+static void comments_and_blank_lines_and_more_words_are_skipped(void **state)
+{
+	struct loaded l =
+		load("; a comment A\n\n \t \n\r\n  ;c\n \tb  \t A  and more ; here\r\nc MX");
+
+	assert_int_equal(l.ret, 0);
+	assert_int_equal(l.q.count, 2);
+	assert_query(&l.q, 0, "\1b\0\0\1\0\1", 7);
+	assert_query(&l.q, 1, "\1c\0\0\x0f\0\1", 7);
+	unload(&l);
+}
+
+static void an_escaped_blank_belongs_to_the_name(void **state)
+{
+	struct loaded l = load("a\\ b A\n\\;c\\059 A\n");
+
+	assert_int_equal(l.ret, 0);
+	assert_query(&l.q, 0, "\3a b\0\0\1\0\1", 9);
+	assert_query(&l.q, 1, "\3;c;\0\0\1\0\1", 9);
+	unload(&l);
+}
+
+static void braces_are_plain_in_files(void **state)
+{
+	struct loaded l = load("h{0-9} A\n");
+
+	assert_int_equal(l.ret, 0);
+	assert_int_equal(l.q.count, 1);
+	assert_query(&l.q, 0, "\6h{0-9}\0\0\1\0\1", 12);
+	unload(&l);
+}
+
+static void bad_lines_are_told_with_line_and_column(void **state)
+{
+	struct loaded l = load("ok A\nname\n\nname AAA\n  a..b A\n");
+
+	assert_int_equal(l.ret, -EINVAL);
+	assert_int_equal(diag_count(l.d), 3);
+	assert_diag_has(l.d, "q.txt:2:5: no type");
+	assert_diag_has(l.d, "q.txt:4:6: not a type");
+	assert_diag_has(l.d, "q.txt:5:5: an empty label");
+	unload(&l);
+}
+
+static void ten_bad_lines_are_listed_and_the_rest_counted(void **state)
+{
+	char text[200] = "good A\n";
+	struct loaded l;
+
+	for (int i = 0; i < 11; i++)
+		strcat(text, "bad\n");
+	l = load(text);
+	assert_int_equal(diag_count(l.d), 11);
+	assert_diag_has(l.d, "q.txt:11:4: no type");
+	assert_diag_has(l.d, "q.txt:12:4: and 1 more bad line\n");
+	unload(&l);
+
+	strcat(text, "good A\nbad");
+	l = load(text);
+	assert_int_equal(diag_count(l.d), 11);
+	assert_diag_has(l.d, "and 2 more bad lines\n");
+	unload(&l);
+}
+
+static void a_file_without_queries_is_an_error(void **state)
+{
+	const char *const texts[] = {"", "\n", "; nothing\n\n"};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct loaded l = load(texts[i]);
+
+		assert_int_equal(l.ret, -EINVAL);
+		assert_diag_has(l.d, "holds no query");
+		unload(&l);
+	}
+}
+
+static void a_name_of_300_octets_is_an_error(void **state)
+{
+	char text[400];
+	struct loaded l;
+
+	for (size_t i = 0; i < 300; i++)
+		text[i] = i % 50 == 49 ? '.' : 'n';
+	strcpy(text + 300, " A\n");
+	l = load(text);
+	assert_int_equal(l.ret, -EINVAL);
+	assert_diag_has(l.d, "q.txt:1:254: the name is longer than 255 octets");
+	unload(&l);
+}
+
+static char *write_file(const char *text, size_t len)
+{
+	char *path = strdup("/tmp/ddiperf-test-XXXXXX");
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, len), len);
+	close(fd);
+	return path;
+}
+
+static struct loaded load_file(const char *path)
+{
+	struct loaded l = {.d = diag_new()};
+
+	l.ret = dns_queries_load_file(&l.q, path, NULL, l.d);
+	return l;
+}
+
+static void a_file_larger_than_the_read_buffer_is_read_whole(void **state)
+{
+	const uint32_t lines = 150000;
+	char *text = malloc(lines * 24), *path;
+	uint8_t wire[DNS_NAME_MAX];
+	struct dns_text_error e;
+	struct loaded l;
+	size_t len = 0;
+
+	for (uint32_t i = 0; i < lines; i++)
+		len += (size_t)sprintf(text + len, "host%u.example A\n", i);
+	path = write_file(text, len - 1); // the last line has no end
+	l = load_file(path);
+	assert_int_equal(l.ret, 0);
+	assert_int_equal(l.q.count, lines);
+	for (uint32_t i = 0; i < lines; i++) {
+		char name[24];
+		int n = sprintf(name, "host%u.example", i);
+
+		n = dns_name_from_text(name, (size_t)n, wire, &e);
+		memcpy(wire + n, "\0\1\0\1", 4);
+		assert_query(&l.q, i, wire, (size_t)n + 4);
+	}
+	unload(&l);
+	unlink(path);
+	free(path);
+	free(text);
+}
+
+static void a_line_without_end_is_an_error_and_not_a_hang(void **state)
+{
+	size_t len = 3 << 20;
+	char *text = malloc(len), *path;
+	struct loaded l;
+
+	memset(text, 'x', len);
+	path = write_file(text, len);
+	l = load_file(path);
+	assert_int_equal(l.ret, -EINVAL);
+	assert_diag_has(l.d, ":1:1: the line is longer than 1 MiB");
+	unload(&l);
+	unlink(path);
+	free(path);
+	free(text);
+}
+
+static void a_missing_file_or_a_folder_is_an_error(void **state)
+{
+	struct loaded l = load_file("/nonexistent/q.txt");
+
+	assert_int_equal(l.ret, -ENOENT);
+	assert_diag_has(l.d, "/nonexistent/q.txt: No such file or directory");
+	unload(&l);
+	l = load_file("/tmp");
+	assert_int_equal(l.ret, -EISDIR);
+	assert_diag_has(l.d, "/tmp: Is a directory");
+	unload(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_become_wire_form),
+		cmocka_unit_test(comments_and_blank_lines_and_more_words_are_skipped),
+		cmocka_unit_test(an_escaped_blank_belongs_to_the_name),
+		cmocka_unit_test(braces_are_plain_in_files),
+		cmocka_unit_test(bad_lines_are_told_with_line_and_column),
+		cmocka_unit_test(ten_bad_lines_are_listed_and_the_rest_counted),
+		cmocka_unit_test(a_file_without_queries_is_an_error),
+		cmocka_unit_test(a_name_of_300_octets_is_an_error),
+		cmocka_unit_test(a_file_larger_than_the_read_buffer_is_read_whole),
+		cmocka_unit_test(a_line_without_end_is_an_error_and_not_a_hang),
+		cmocka_unit_test(a_missing_file_or_a_folder_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of protocols is found by name and fit for the engine. Path: tests only.
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "proto/proto.h"
+
+static void protocols_are_found_by_their_name(void **state)
+{
+	for (uint32_t i = 0; protos[i]; i++)
+		assert_ptr_equal(proto_find(protos[i]->name), protos[i]);
+	assert_non_null(proto_find("dns"));
+	assert_null(proto_find("dn"));
+	assert_null(proto_find(""));
+}
+
+static void every_row_keeps_the_limits_of_the_contract(void **state)
+{
+	for (uint32_t i = 0; protos[i]; i++) {
+		const struct proto *p = protos[i];
+
+		assert_in_range(p->key_bits, 16, 32);
+		assert_in_range(p->step_count, 1, PROTO_MAX_STEPS);
+		assert_true(p->steps || p->step_count == 1);
+		assert_string_equal(p->settings->name, p->name);
+		assert_string_equal(p->counters->name, p->name);
+		assert_int_equal(p->counters->size % sizeof(uint64_t), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(protocols_are_found_by_their_name),
+		cmocka_unit_test(every_row_keeps_the_limits_of_the_contract),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
