@@ -69,8 +69,8 @@ static inline uint64_t recip_div(const struct recip *r, uint64_t x)
 {
 	uint64_t q = (uint64_t)(((unsigned __int128)x * r->magic) >> 64);
 
-	// magic is floor((2^64-1)/divisor), so q is at most two too small.
-	q += x - q * r->divisor >= r->divisor;
+	// magic is within 1 below 2^64/divisor, so q is at most x/2^64 < 1 below x/divisor: one too
+	// small.
 	q += x - q * r->divisor >= r->divisor;
 	return q;
 }

@@ -26,10 +26,8 @@ enum dns_rcode {
 enum dns_type { DNS_A = 1, DNS_TXT = 16, DNS_AAAA = 28, DNS_OPT = 41 };
 enum dns_option { DNS_NSID = 3, DNS_CLIENT_SUBNET = 8, DNS_COOKIE = 10 };
 
-enum dns_role {
-	DNS_ASKS,
-	DNS_ANSWERS
-}; // first member of both shared structs: teardown and open get either
+// First member of both shared structs: teardown and open get either.
+enum dns_role { DNS_ASKS, DNS_ANSWERS };
 
 struct dns_plan {
 	enum dns_role role;
@@ -48,8 +46,8 @@ struct dns_plan {
 	struct dns_queries queries;
 	struct recip count; // of queries
 	struct dns_alias *alias;
-	uint64_t subnet_base[2],
-		subnet_mask[2]; // network, and the bits to be drawn per query, as in memory
+	uint64_t subnet_base[2]; // network, as in memory
+	uint64_t subnet_mask[2]; // bits to be drawn per query
 	struct perm unique[DNS_RANDOM_UNIQUE + 1];
 	uint8_t header[DNS_HEADER_LEN];
 	uint8_t opt[DNS_OPT_HEADER_LEN + DNS_OPTIONS_MAX];
@@ -108,10 +106,15 @@ static inline uint16_t dns_be16(const uint8_t *p)
 
 static inline uint32_t dns_type_bucket(uint16_t type)
 {
-	return type == DNS_A      ? 0
-	       : type == DNS_AAAA ? 1
-	       : type == DNS_TXT  ? 2
-	                          : DNS_TYPE_BUCKETS - 1;
+	switch (type) {
+	case DNS_A:
+		return 0;
+	case DNS_AAAA:
+		return 1;
+	case DNS_TXT:
+		return 2;
+	}
+	return DNS_TYPE_BUCKETS - 1;
 }
 
 // The uncompressed question at the end of the header: its length, or 0 when it is not well formed.

@@ -68,8 +68,8 @@ void dns_check(const void *settings, struct diag *d)
 	const struct dns_settings *s = settings;
 
 	if (!s->queries && s->names.count == 0)
-		diag_error(d, s, NULL,
-			"no queries (queries: FILE, or names: [\"www.example.com A\"])");
+		diag_error(
+			d, s, "", "no queries (queries: FILE, or names: [\"www.example.com A\"])");
 	if (s->queries && s->names.count > 0)
 		diag_error(d, &s->names, "names", "stands beside queries (only one of the two)");
 	if (s->edns)

@@ -78,7 +78,7 @@ struct proto {
 	void (*close)(struct proto_ctx *ctx);
 
 	// Write the next message of t, return its length; 0: it does not fit in room. May be called
-	// again for the same txn (AGAIN, a retransmission). Length <= max_request of setup.
+	// again for the same txn (AGAIN, a retransmission).
 	uint32_t (*request)(
 		struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
 	// Extract the transaction key of a reply. false: too short or not a reply of this protocol.

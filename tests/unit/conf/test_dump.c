@@ -198,6 +198,21 @@ static void an_empty_file_reads_back_too(void **state)
 	fixture_end(&f);
 }
 
+static void text_that_others_take_for_something_else_is_quoted(void **state)
+{
+	struct fixture f;
+	char *text;
+
+	fixture_load(&f,
+		"criteria: [\"null\", \"Yes\", \"true\", \"~\", \"\", a, \"-a\", a-b, \"a b\"]\n");
+	assert_errors(&f, "");
+	text = dump_of(&f.s);
+	assert_non_null(strstr(text, "\ncriteria: [\"null\", \"Yes\", \"true\", \"~\", \"\", a, "
+				     "\"-a\", a-b, \"a b\"]\n"));
+	free(text);
+	fixture_end(&f);
+}
+
 static void empty_sections_are_braces(void **state)
 {
 	static const struct field_section none = {.name = "none", .size = 8};
@@ -228,6 +243,7 @@ int main(void)
 		cmocka_unit_test(a_dump_is_a_readable_file),
 		cmocka_unit_test(a_dump_reads_back_to_the_same_structs),
 		cmocka_unit_test(an_empty_file_reads_back_too),
+		cmocka_unit_test(text_that_others_take_for_something_else_is_quoted),
 		cmocka_unit_test(empty_sections_are_braces),
 	};
 

@@ -126,6 +126,8 @@ static void wrong_values_are_found_when_applied(void **state)
 	assert_set_error("cpu=",
 		"--set cpu=: cpu: has no value, expected a number or a range (like 4 "
 		"or 4-7)\n");
+	assert_set_error("run={seed: x}",
+		"--set run={seed: x}: run.seed: \"x\" is not a count (like 500, 100k or 1.5M)\n");
 	assert_set_error("traffic.queries={name: queries}",
 		"--set traffic.queries={name: queries}: traffic.queries.server: is missing (to be "
 		"asked)\n");
