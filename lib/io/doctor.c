@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Facts of the box from proc, sysfs, netlink and the driver table. Path: cold. Management thread.
+#include "io/doctor.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+#include <rte_version.h>
+
+#include "io/driver.h"
+#include "io/memory.h"
+#include "io/netif.h"
+#include "io/preflight.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+__attribute__((format(printf, 5, 6))) static struct doctor_row *add(struct doctor_report *r,
+	const char *group, const char *name, enum doctor_status status, const char *fmt, ...)
+{
+	struct doctor_row *row;
+	va_list args;
+
+	r->rows = reallocarray(r->rows, r->count + 1, sizeof(*r->rows));
+	if (!r->rows)
+		abort();
+	row = &r->rows[r->count++];
+	memset(row, 0, sizeof(*row));
+	snprintf(row->group, sizeof(row->group), "%s", group);
+	snprintf(row->name, sizeof(row->name), "%s", name);
+	row->status = status;
+	va_start(args, fmt);
+	vsnprintf(row->text, sizeof(row->text), fmt, args);
+	va_end(args);
+	return row;
+}
+
+__attribute__((format(printf, 2, 3))) static void fix(struct doctor_row *row, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(row->fix, sizeof(row->fix), fmt, args);
+	va_end(args);
+}
+
+// First line of a file without its end, "" when there is none.
+static const char *read_line(const char *path, char *buf, size_t room)
+{
+	FILE *f = fopen(path, "re");
+
+	buf[0] = '\0';
+	if (!f)
+		return buf;
+	if (!fgets(buf, (int)room, f))
+		buf[0] = '\0';
+	fclose(f);
+	buf[strcspn(buf, "\n")] = '\0';
+	return buf;
+}
+
+// The value of the first line of /proc/cpuinfo that begins with key.
+static void read_cpuinfo(const char *key, char *buf, size_t room)
+{
+	char line[8192];
+	FILE *f = fopen("/proc/cpuinfo", "re");
+
+	buf[0] = '\0';
+	while (f && !buf[0] && fgets(line, sizeof(line), f)) {
+		const char *value = strchr(line, ':');
+
+		if (strncmp(line, key, strlen(key)) || !value)
+			continue;
+		value += strspn(value, ": \t");
+		snprintf(buf, room, "%.*s", (int)strcspn(value, "\n"), value);
+	}
+	if (f)
+		fclose(f);
+}
+
+static void add_cpus(struct doctor_report *r)
+{
+	char model[128], list[128];
+	cpu_set_t set;
+	int usable = sched_getaffinity(0, sizeof(set), &set) < 0 ? 0 : CPU_COUNT(&set);
+	struct doctor_row *row;
+
+	read_cpuinfo("model name", model, sizeof(model));
+	row = add(r, "cpu", "CPUs", usable >= 3 ? DOCTOR_OK : DOCTOR_WARN, "%d usable (%s)", usable,
+		model[0] ? model : "unknown model");
+	if (usable < 3)
+		fix(row, "one CPU for the tester's management and one for each worker give exact "
+			 "timing");
+	read_line("/sys/devices/system/cpu/isolated", list, sizeof(list));
+	row = add(r, "cpu", "isolated CPUs", list[0] ? DOCTOR_OK : DOCTOR_WARN, "%s",
+		list[0] ? list : "none: the kernel may interrupt workers");
+	if (!list[0] && usable >= 3)
+		fix(row, "boot with isolcpus=2-%d nohz_full=2-%d", usable - 1, usable - 1);
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = strstr(text, word); at; at = strstr(at + len, word))
+		if ((at == text || at[-1] == ' ') && (!at[len] || at[len] == ' '))
+			return true;
+	return false;
+}
+
+static void add_clock(struct doctor_report *r)
+{
+	char flags[8192], source[64];
+	struct doctor_row *row;
+
+#if defined(__x86_64__)
+	bool steady;
+
+	read_cpuinfo("flags", flags, sizeof(flags));
+	steady = has_word(flags, "constant_tsc") && has_word(flags, "nonstop_tsc");
+	add(r, "cpu", "TSC", steady ? DOCTOR_OK : DOCTOR_WARN, "%s",
+		steady ? "invariant"
+		       : "not known to be invariant: latencies may be wrong when the frequency "
+			 "changes");
+#else
+	(void)flags;
+#endif
+	read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
+		sizeof(source));
+	row = add(r, "cpu", "clock source", DOCTOR_OK, "%s", source[0] ? source : "unknown");
+	if (strcmp(source, "hpet") && strcmp(source, "acpi_pm"))
+		return;
+	row->status = DOCTOR_WARN;
+	fix(row, "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource");
+}
+
+static void add_governor(struct doctor_report *r)
+{
+	char governor[64];
+	struct doctor_row *row;
+
+	read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor,
+		sizeof(governor));
+	if (!governor[0])
+		return;
+	row = add(r, "cpu", "frequency governor", DOCTOR_OK, "%s", governor);
+	if (!strcmp(governor, "performance"))
+		return;
+	row->status = DOCTOR_WARN;
+	fix(row, "echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
+}
+
+static void add_hugepages(struct doctor_report *r)
+{
+	struct hugepages pages[HUGEPAGE_SIZES_MAX];
+	unsigned count = hugepages_read(pages);
+	struct doctor_row *row;
+	char thp[64];
+
+	for (unsigned i = 0; i < count; i++) {
+		if (!pages[i].total && pages[i].size != 2 * MIB)
+			continue;
+		row = add(r, "memory", "hugepages", pages[i].free ? DOCTOR_OK : DOCTOR_WARN,
+			"%" PRIu64 " of %" PRIu64 " free, %" PRIu64 " KiB each", pages[i].free,
+			pages[i].total, pages[i].size / 1024);
+		if (!pages[i].free)
+			fix(row, "echo %" PRIu64 " > /proc/sys/vm/nr_hugepages",
+				pages[i].total + 512);
+	}
+	if (!count)
+		add(r, "memory", "hugepages", DOCTOR_WARN, "this kernel has none");
+	read_line("/sys/kernel/mm/transparent_hugepage/enabled", thp, sizeof(thp));
+	row = add(r, "memory", "transparent hugepages",
+		strstr(thp, "[never]") ? DOCTOR_WARN : DOCTOR_OK, "%s", thp[0] ? thp : "none");
+	if (strstr(thp, "[never]"))
+		fix(row, "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");
+}
+
+static void add_privileges(struct doctor_report *r)
+{
+	uint64_t all = NEED_CAP(CAP_NET_RAW) | NEED_CAP(CAP_NET_ADMIN) | NEED_CAP(CAP_SYS_ADMIN) |
+	               NEED_CAP(CAP_IPC_LOCK);
+	uint64_t have = capabilities_now() & all;
+	char names[128];
+	struct doctor_row *row;
+
+	capabilities_names(have, names, sizeof(names));
+	row = add(r, "privileges", "capabilities", have == all ? DOCTOR_OK : DOCTOR_WARN, "%s",
+		names[0] ? names : "none: only ring, null, memif and pcap files work");
+	if (have != all)
+		fix(row, "run as root, or `sudo setcap "
+			 "cap_net_raw,cap_net_admin,cap_sys_admin,cap_ipc_lock+ep $(which "
+			 "ddiperf)`");
+}
+
+static void add_driver(struct doctor_report *r, const struct driver *d)
+{
+	uint64_t missing = d->caps & ~capabilities_now();
+	char path[256], names[128];
+	struct doctor_row *row;
+
+	if (d->pmd && driver_plugin(d->pmd, path, sizeof(path)) < 0) {
+		row = add(r, "drivers", d->name, DOCTOR_MISSING, "not installed: %s", d->help);
+		fix(row, "apt-get install %s", d->package);
+		return;
+	}
+	if (missing) {
+		capabilities_names(missing, names, sizeof(names));
+		row = add(r, "drivers", d->name, DOCTOR_MISSING, "%s missing: %s", names, d->help);
+		fix(row, "run as root");
+		return;
+	}
+	row = add(r, "drivers", d->name, DOCTOR_OK, "%s", d->help);
+	if (!strcmp(d->name, "tap") && access("/dev/net/tun", R_OK | W_OK) < 0) {
+		row->status = DOCTOR_MISSING;
+		fix(row, "modprobe tun");
+	}
+	if (d->preflight == preflight_pci && access("/dev/vfio/vfio", F_OK) < 0) {
+		row->status = DOCTOR_WARN;
+		fix(row, "modprobe vfio-pci (not needed for mlx4 and mlx5 cards)");
+	}
+}
+
+static void add_drivers(struct doctor_report *r)
+{
+	static const char *const parts[] = {"mempool_ring", "bus_vdev"};
+	char path[256];
+	struct doctor_row *row;
+
+	add(r, "drivers", "DPDK", DOCTOR_OK, "%s", rte_version());
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (driver_plugin(parts[i], path, sizeof(path)) == 0)
+			continue;
+		row = add(r, "drivers", parts[i], DOCTOR_MISSING, "not installed: %s", path);
+		fix(row, "apt-get install librte-meta-mempool librte-meta-bus");
+	}
+	for (unsigned i = 0; i < driver_count; i++)
+		add_driver(r, &drivers[i]);
+}
+
+static void add_addresses(const struct netif *n, char *buf, size_t room)
+{
+	uint32_t kept = n->addr_count < NETIF_ADDRS_MAX ? n->addr_count : NETIF_ADDRS_MAX;
+	size_t used = strlen(buf);
+	char text[ADDR_TEXT_SIZE];
+
+	for (uint32_t i = 0; i < kept && used < room; i++)
+		if (!addr_is_link_local(&n->addrs[i].addr))
+			used += (size_t)snprintf(buf + used, room - used, ", %s",
+				addr_format_prefix(&n->addrs[i], text, sizeof(text)));
+}
+
+static bool has_addresses(const struct netif *n)
+{
+	char text[256] = "";
+
+	add_addresses(n, text, sizeof(text));
+	return text[0];
+}
+
+// Why the interface is not for testing as it is, with what helps; NULL: it is.
+static void judge_interface(const struct netif *n, struct doctor_row *row)
+{
+	row->status = DOCTOR_WARN;
+	if (n->default_route)
+		fix(row, "this box lives on it: test on another one");
+	else if (has_addresses(n))
+		fix(row, "the kernel uses it: remove its addresses to test on it");
+	else if (n->xdp_program)
+		fix(row, "ip link set dev %s xdp off", n->name);
+	else if (!(n->flags & IFF_UP))
+		fix(row, "ip link set dev %s up", n->name);
+	else if (!n->carrier)
+		fix(row, "no carrier: connect its other end");
+	else
+		row->status = DOCTOR_OK;
+}
+
+static void add_interface(struct doctor_report *r, const struct netif *n)
+{
+	char text[256], mac[ADDR_TEXT_SIZE];
+
+	snprintf(text, sizeof(text), "%s, %s, mtu %u%s%s%s%s", n->flags & IFF_UP ? "up" : "down",
+		addr_format_mac(n->mac, mac, sizeof(mac)), n->mtu, n->driver[0] ? ", driver " : "",
+		n->driver, n->default_route ? ", default route" : "",
+		n->master ? ", in a bridge" : "");
+	if (n->rx_queues)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %u rx queues",
+			n->rx_queues);
+	if (n->xdp_program)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", XDP program %u",
+			n->xdp_program);
+	add_addresses(n, text, sizeof(text));
+	judge_interface(n, add(r, "interfaces", n->name, DOCTOR_OK, "%s", text));
+}
+
+static void add_interfaces(struct doctor_report *r)
+{
+	struct netif *list;
+	unsigned count;
+
+	if (netif_list(&list, &count) < 0)
+		return;
+	for (unsigned i = 0; i < count; i++)
+		if (!(list[i].flags & IFF_LOOPBACK))
+			add_interface(r, &list[i]);
+	free(list);
+}
+
+void doctor_read(struct doctor_report *out)
+{
+	memset(out, 0, sizeof(*out));
+	add_cpus(out);
+	add_clock(out);
+	add_governor(out);
+	add_hugepages(out);
+	add_privileges(out);
+	add_drivers(out);
+	add_interfaces(out);
+}
+
+void doctor_free(struct doctor_report *r)
+{
+	free(r->rows);
+	memset(r, 0, sizeof(*r));
+}

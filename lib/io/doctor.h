@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What this box can do and what is missing, as rows of text for `ddiperf doctor`. Reads, changes
+// nothing. Works without EAL and without privileges. Path: cold. Management thread.
+#pragma once
+
+#include <stddef.h>
+
+enum doctor_status { DOCTOR_OK, DOCTOR_WARN, DOCTOR_MISSING };
+
+struct doctor_row {
+	char group[24]; // "cpu", "memory", "privileges", "drivers", "interfaces"
+	char name[40];
+	enum doctor_status status; // warn: slower or less exact; missing: something cannot be used
+	char text[256];            // the fact
+	char fix[256];             // the command or setting that helps, "" when there is none
+};
+
+struct doctor_report {
+	struct doctor_row *rows;
+	unsigned count;
+};
+
+void doctor_read(struct doctor_report *out);
+void doctor_free(struct doctor_report *r);

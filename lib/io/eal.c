@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starting and ending DPDK's environment: CPUs, memory mode, a runtime directory of its own that is
+// removed again. Path: cold. Management thread.
+#include "io/eal.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+
+#include "base/log.h"
+#include "io/driver.h"
+#include "io/explain.h"
+#include "io/memory.h"
+#include "io/preflight.h"
+#include "io/state.h"
+
+#define MIB         (UINT64_C(1) << 20)
+#define MARGIN_MIB  96 // EAL's own tables, device structures, rings
+#define CPUS_MAX    4096
+#define CPU_SET_LEN CPU_ALLOC_SIZE(CPUS_MAX)
+
+static struct {
+	bool tried, running;
+	struct eal_args args;
+	char state_dir[256];
+	char runtime_dir[300];
+	cpu_set_t *affinity; // of the process, before
+} eal;
+
+__attribute__((format(printf, 2, 3))) static int add_arg(struct eal_args *a, const char *fmt, ...)
+{
+	size_t room = sizeof(a->text) - a->used;
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vsnprintf(a->text + a->used, room, fmt, args);
+	va_end(args);
+	if (len < 0 || (size_t)len >= room || a->argc >= EAL_ARGS_MAX - 1)
+		return -E2BIG;
+	a->argv[a->argc++] = a->text + a->used;
+	a->used += (size_t)len + 1;
+	return 0;
+}
+
+static int add_lcores(struct eal_args *a, const struct lcore_plan *lcores)
+{
+	char text[16 * (PORT_MAX * PORT_MAX_QUEUES + 1)];
+	size_t used = (size_t)snprintf(text, sizeof(text), "0@%u", lcores->management_cpu);
+
+	for (uint32_t i = 0; i < lcores->worker_count; i++)
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, ",%u@%u", i + 1, lcores->worker_cpus[i]);
+	return add_arg(a, "--lcores=%s", text);
+}
+
+static int add_memory(struct eal_args *a, uint64_t pages_mib)
+{
+	int err;
+
+	if (!pages_mib)
+		return add_arg(a, "--in-memory");
+	err = add_arg(a, "--no-huge"); // refused together with --in-memory
+	err = err ? err : add_arg(a, "--no-shconf");
+	err = err ? err : add_arg(a, "-m");
+	return err ? err : add_arg(a, "%" PRIu64, pages_mib);
+}
+
+static bool is_pci(const struct port_settings *p)
+{
+	return driver_of(p)->preflight == preflight_pci;
+}
+
+// Only the cards that are named: DPDK would otherwise take all that it can.
+static int add_devices(struct eal_args *a, const struct port_settings *ports, unsigned count)
+{
+	const char *why;
+	char bdf[32];
+	bool any = false;
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < count; i++) {
+		if (!is_pci(&ports[i]))
+			continue;
+		any = true;
+		err = driver_of(&ports[i])->devargs(&ports[i], i, bdf, sizeof(bdf), &why);
+		err = err ? err : add_arg(a, "-a");
+		err = err ? err : add_arg(a, "%s", bdf);
+	}
+	if (any || err)
+		return err;
+	err = add_arg(a, "--no-pci");
+	return err ? err : add_arg(a, "--iova-mode=va");
+}
+
+int eal_args_build(struct eal_args *a, const struct lcore_plan *lcores,
+	const struct port_settings *ports, unsigned count, uint64_t pages_mib, const char *prefix)
+{
+	int err;
+
+	memset(a, 0, sizeof(*a));
+	err = add_arg(a, "ddiperf");
+	err = err ? err : add_arg(a, "--no-telemetry");
+	err = err ? err : add_arg(a, "--file-prefix=%s", prefix);
+	err = err ? err : add_arg(a, "--main-lcore=0");
+	err = err ? err : add_lcores(a, lcores);
+	err = err ? err : add_memory(a, pages_mib);
+	return err ? err : add_devices(a, ports, count);
+}
+
+// "0-3, 8": the CPUs of the set.
+static void format_cpus(const cpu_set_t *set, char *buf, size_t room)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (int i = 0; i < CPUS_MAX && used < room; i++) {
+		int first = i;
+
+		if (!CPU_ISSET_S(i, CPU_SET_LEN, set))
+			continue;
+		while (i + 1 < CPUS_MAX && CPU_ISSET_S(i + 1, CPU_SET_LEN, set))
+			i++;
+		used += (size_t)snprintf(buf + used, room - used, first == i ? "%s%d" : "%s%d-%d",
+			used ? ", " : "", first, i);
+	}
+}
+
+static int check_cpu(
+	const cpu_set_t *allowed, uint32_t cpu, const char *setting, struct io_error *e)
+{
+	char list[256];
+
+	if (cpu < CPUS_MAX && CPU_ISSET_S(cpu, CPU_SET_LEN, allowed))
+		return 0;
+	format_cpus(allowed, list, sizeof(list));
+	return io_fail(e, -EINVAL,
+		"CPU %u (%s) is not one that this process may use (it may use: %s)", cpu, setting,
+		list);
+}
+
+static int check_cpus(const struct lcore_plan *lcores, const cpu_set_t *allowed, struct io_error *e)
+{
+	int err = check_cpu(allowed, lcores->management_cpu, "host.management_cpu", e);
+
+	if (lcores->worker_count + 1 > RTE_MAX_LCORE)
+		return io_fail(e, -EINVAL, "%u workers are more than this DPDK has room for (%u)",
+			lcores->worker_count, RTE_MAX_LCORE - 1);
+	for (uint32_t i = 0; !err && i < lcores->worker_count; i++)
+		err = check_cpu(allowed, lcores->worker_cpus[i], "ports[].cpus", e);
+	return err;
+}
+
+static int save_affinity(struct io_error *e)
+{
+	eal.affinity = calloc(1, CPU_SET_LEN);
+	if (!eal.affinity || sched_getaffinity(0, CPU_SET_LEN, eal.affinity) < 0)
+		return io_fail(e, -errno, "CPUs of this process: %s", strerror(errno));
+	return 0;
+}
+
+// Before EAL starts its own threads: they inherit it and stay off the workers' CPUs.
+static int bind_to(uint32_t cpu, struct io_error *e)
+{
+	cpu_set_t *one = calloc(1, CPU_SET_LEN);
+	int err = 0;
+
+	if (!one)
+		return io_fail(e, -ENOMEM, "out of memory");
+	CPU_SET_S(cpu, CPU_SET_LEN, one);
+	if (sched_setaffinity(0, CPU_SET_LEN, one) < 0)
+		err = io_fail(e, -errno, "CPU %u cannot be used: %s", cpu, strerror(errno));
+	free(one);
+	return err;
+}
+
+static void restore_affinity(void)
+{
+	if (eal.affinity)
+		sched_setaffinity(0, CPU_SET_LEN, eal.affinity);
+	free(eal.affinity);
+	eal.affinity = NULL;
+}
+
+static int not_enough_hugepages(uint64_t need, uint64_t have, struct io_error *e)
+{
+	return io_fail(e, -ENOMEM,
+		"host.memory: hugepages: %" PRIu64 " MiB are needed and %" PRIu64 " are free: "
+		"`echo %" PRIu64 " > /proc/sys/vm/nr_hugepages`, or host.memory: pages",
+		need / MIB, have / MIB, hugepages_to_set(need));
+}
+
+// *pages_mib: ordinary pages to take, 0: hugepages.
+static int choose_memory(const struct host_settings *h, const struct port_settings *ports,
+	unsigned count, uint64_t *pages_mib, struct io_error *e)
+{
+	uint64_t need = MARGIN_MIB * MIB, have = hugepages_free();
+
+	for (unsigned i = 0; i < count; i++)
+		need += port_memory(&ports[i]);
+	if (h->memory_size && h->memory_size != UINT64_MAX) {
+		if (h->memory_size < need)
+			return io_fail(e, -ENOMEM,
+				"host.memory_size: %" PRIu64
+				" MiB are too few, the ports need %" PRIu64
+				" MiB (or set ports[].mbufs)",
+				h->memory_size / MIB, need / MIB + 1);
+		need = h->memory_size;
+	}
+	*pages_mib = 0;
+	if (h->memory == MEMORY_HUGEPAGES)
+		return have >= need ? 0 : not_enough_hugepages(need, have, e);
+	if (h->memory == MEMORY_AUTO && have >= need)
+		return 0;
+	*pages_mib = need / MIB + 1;
+	if (h->memory == MEMORY_AUTO)
+		log_note("packet memory is in ordinary pages (faster with hugepages: "
+			 "`echo %" PRIu64 " > /proc/sys/vm/nr_hugepages`)",
+			hugepages_to_set(need));
+	return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static void remove_runtime(void)
+{
+	nftw(eal.runtime_dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	state_leave_directory(eal.state_dir);
+}
+
+// EAL makes its directories where systemd's variable says, which is the one that it prefers for
+// root too.
+static int make_runtime(struct io_error *e)
+{
+	int err = state_directory(eal.state_dir, sizeof(eal.state_dir));
+
+	if (err)
+		return io_fail(e, err, "%s cannot be used: %s", eal.state_dir, strerror(-err));
+	snprintf(eal.runtime_dir, sizeof(eal.runtime_dir), "%s/eal-%d", eal.state_dir,
+		(int)getpid());
+	if (mkdir(eal.runtime_dir, 0700) < 0 && errno != EEXIST)
+		return io_fail(e, -errno, "%s: %s", eal.runtime_dir, strerror(errno));
+	return 0;
+}
+
+static int init_in_runtime(void)
+{
+	const char *value = getenv("RUNTIME_DIRECTORY");
+	char *before = value ? strdup(value) : NULL;
+	int err;
+
+	setenv("RUNTIME_DIRECTORY", eal.runtime_dir, 1);
+	err = rte_eal_init(eal.args.argc, eal.args.argv) < 0 ? -rte_errno : 0;
+	if (before)
+		setenv("RUNTIME_DIRECTORY", before, 1);
+	else
+		unsetenv("RUNTIME_DIRECTORY");
+	free(before);
+	return err;
+}
+
+void eal_set_talkative(bool on)
+{
+	rte_log_set_global_level(on || log_is_verbose() ? RTE_LOG_INFO : RTE_LOG_CRIT);
+}
+
+static int init_captured(struct io_error *e)
+{
+	struct capture c;
+	char *said;
+	int err;
+
+	rte_openlog_stream(stderr); // not to syslog
+	capture_begin(&c);
+	err = init_in_runtime();
+	said = capture_end(&c);
+	if (err)
+		explain(e, NULL, err, said);
+	free(said);
+	eal_set_talkative(false);
+	return err;
+}
+
+int io_start(const struct host_settings *h, const struct lcore_plan *lcores,
+	const struct port_settings *ports, unsigned count, struct io_error *e)
+{
+	uint64_t pages_mib;
+	char prefix[32];
+	int err;
+
+	if (eal.tried)
+		return io_fail(e, -EALREADY, "DPDK can be started once in a process");
+	err = save_affinity(e);
+	err = err ? err : check_cpus(lcores, eal.affinity, e);
+	err = err ? err : choose_memory(h, ports, count, &pages_mib, e);
+	if (err) {
+		restore_affinity();
+		return err;
+	}
+	snprintf(prefix, sizeof(prefix), "ddiperf-%d", (int)getpid());
+	err = eal_args_build(&eal.args, lcores, ports, count, pages_mib, prefix);
+	if (err)
+		io_fail(e, err, "too many ports or CPUs");
+	err = err ? err : make_runtime(e);
+	err = err ? err : bind_to(lcores->management_cpu, e);
+	if (!err) {
+		eal.tried = true;
+		err = init_captured(e);
+	}
+	eal.running = !err;
+	if (err) {
+		remove_runtime();
+		restore_affinity();
+	}
+	return err;
+}
+
+void io_stop(void)
+{
+	struct capture c;
+
+	if (!eal.running)
+		return;
+	eal.running = false;
+	capture_begin(&c);
+	rte_eal_cleanup();
+	free(capture_end(&c));
+	remove_runtime();
+	restore_affinity();
+}

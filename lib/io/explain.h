@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What goes wrong at start, as one message that says what helps. DPDK and its drivers say it in
+// many lines on stdout and stderr: those are captured while they start, and translated. Path: cold.
+// Management thread.
+#pragma once
+
+#include <stddef.h>
+
+#include "io/port.h"
+
+// Set the text of e and return err.
+int io_fail(struct io_error *e, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+// The same behind "port lan (af_xdp, veth0): ".
+int port_fail(struct io_error *e, const struct port_settings *p, int err, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+// What is written to fds 1 and 2 from begin to end goes into memory. The text of end is the
+// caller's to free, never NULL; with --verbose it is also shown. Captures do not nest.
+struct capture {
+	int memory, saved_out, saved_err;
+};
+
+void capture_begin(struct capture *c);
+char *capture_end(struct capture *c);
+
+// Set e from what was captured: a known complaint gives its cause and remedy, an unknown one its
+// last telling line. p NULL: it was not about one port. err: what the failed call returned, kept
+// unless the complaint tells better. Changes said.
+int explain(struct io_error *e, const struct port_settings *p, int err, char *said);

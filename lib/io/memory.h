@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How much packet memory ports need, and what hugepages the box has. Path: cold. Management thread.
+#pragma once
+
+#include <stdint.h>
+
+#include "io/port.h"
+
+// Effective numbers: the settings, or the automatic ones of the driver.
+uint16_t port_rx_descriptors(const struct port_settings *p);
+uint16_t port_tx_descriptors(const struct port_settings *p);
+uint32_t port_rx_mbufs(const struct port_settings *p); // per queue
+uint32_t port_tx_mbufs(const struct port_settings *p);
+uint16_t port_data_room(const struct port_settings *p); // bytes of an mbuf, headroom included
+
+// Bytes that the port will take, all pools and rings.
+uint64_t port_memory(const struct port_settings *p);
+
+struct hugepages {
+	uint64_t size; // bytes of one page
+	uint64_t total, free;
+};
+
+#define HUGEPAGE_SIZES_MAX 4
+
+// The sizes this kernel knows, smallest first; returns their number.
+unsigned hugepages_read(struct hugepages out[HUGEPAGE_SIZES_MAX]);
+uint64_t hugepages_free(void); // bytes
+// What to write to /proc/sys/vm/nr_hugepages so that `bytes` are free.
+uint64_t hugepages_to_set(uint64_t bytes);

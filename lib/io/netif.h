@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Facts about the kernel's network interfaces, over netlink and ioctl (no sysfs: it may show
+// another namespace), and the few changes that we make to them. Path: cold. Management thread.
+#pragma once
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/addr.h"
+
+#define NETIF_ADDRS_MAX 16
+
+struct netif {
+	char name[IFNAMSIZ];
+	char kind[16];   // of software interfaces: "veth", "bridge", "vlan"; "" for a card
+	char driver[32]; // kernel driver, "" when unknown
+	uint32_t index;
+	uint32_t flags; // IFF_*
+	uint32_t mtu;
+	uint32_t master; // index of the bridge or bond that it belongs to, 0: none
+	uint32_t lower;  // index of the interface under this VLAN or macvlan, 0: none
+	uint8_t mac[6];
+	bool carrier;
+	bool default_route;
+	uint32_t xdp_program; // id, 0: none
+	uint32_t rx_queues;   // 0: unknown
+	uint64_t speed_bps;   // of a card, 0: unknown
+	uint32_t addr_count;  // may be more than are kept
+	struct addr_prefix addrs[NETIF_ADDRS_MAX];
+};
+
+// All interfaces of the network namespace. 0, and *list is the caller's to free; or -errno.
+int netif_list(struct netif **list, unsigned *count);
+const struct netif *netif_find(const struct netif *list, unsigned count, const char *name);
+// One of them; 0, -ENODEV or another -errno.
+int netif_read(const char *name, struct netif *out);
+
+// Detach the XDP program in whatever mode it is attached; 0, also when there is none, or -errno.
+int netif_detach_xdp(const char *name);
+// Make the flag IFF_PROMISC as it is in flags.
+int netif_set_promiscuous(const char *name, bool on);
+// Receive all multicast for as long as the returned descriptor is open; the kernel itself undoes
+// it. -errno
+int netif_open_multicast(const char *name);

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ethdev bring-up and tear-down of all ports, the drivers' output captured meanwhile. Not here: the
+// checks before EAL (preflight.c), EAL (eal.c), the driver's arguments (driver.c). Path: cold.
+// Management thread.
+#include "io/port.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+#include <rte_ring.h>
+
+#include "base/log.h"
+#include "io/burst.h"
+#include "io/driver.h"
+#include "io/eal.h"
+#include "io/explain.h"
+#include "io/memory.h"
+#include "io/netif.h"
+#include "io/preflight.h"
+#include "io/state.h"
+
+#define LINK_WAIT_MS 2000
+#define POOL_CACHE   256
+
+_Static_assert(PORT_HEADROOM == RTE_PKTMBUF_HEADROOM, "what net/ builds in front of the data");
+_Static_assert(BURST_MAX == 64, "the range of ports[].burst");
+
+static bool on_kernel_interface(const struct port_settings *p)
+{
+	return driver_of(p)->kernel_interface && p->device;
+}
+
+static bool is_pci(const struct port_settings *p)
+{
+	return driver_of(p)->preflight == preflight_pci;
+}
+
+static int memory_socket(uint16_t id)
+{
+	int socket = rte_eth_dev_socket_id(id);
+
+	return socket < 0 ? SOCKET_ID_ANY : socket;
+}
+
+static struct rte_mempool *make_pool(
+	const struct port *port, unsigned queue, const char *direction, uint32_t mbufs, int socket)
+{
+	uint16_t room = port_data_room(port->settings);
+	struct rte_mempool *pool;
+	char name[RTE_MEMPOOL_NAMESIZE];
+
+	snprintf(name, sizeof(name), "%s_%u_%u", direction, port->id, queue);
+	pool = rte_pktmbuf_pool_create(name, mbufs, POOL_CACHE, 0, room, socket);
+	if (!pool && socket != SOCKET_ID_ANY)
+		pool = rte_pktmbuf_pool_create(name, mbufs, POOL_CACHE, 0, room, SOCKET_ID_ANY);
+	return pool;
+}
+
+static int make_pools(struct port *port, struct io_error *e)
+{
+	const struct port_settings *p = port->settings;
+	int socket = memory_socket(port->id);
+
+	for (unsigned q = 0; q < port->queues; q++) {
+		port->rx_pool[q] = make_pool(port, q, "rx", port_rx_mbufs(p), socket);
+		port->tx_pool[q] = make_pool(port, q, "tx", port_tx_mbufs(p), socket);
+		if (!port->rx_pool[q] || !port->tx_pool[q])
+			return port_fail(e, p, -ENOMEM,
+				"no memory for %u + %u packet buffers: raise host.memory_size",
+				port_rx_mbufs(p), port_tx_mbufs(p));
+	}
+	return 0;
+}
+
+// A ring per queue, which this port sends into and its peer receives from.
+static int make_rings(struct port *port, unsigned index, struct io_error *e)
+{
+	const struct port_settings *p = port->settings;
+	char name[RTE_RING_NAMESIZE];
+
+	for (unsigned q = 0; q < port->queues; q++) {
+		snprintf(name, sizeof(name), "wire_%u_%u", index, q);
+		port->ring[q] = rte_ring_create(name, rte_align32pow2(port_tx_descriptors(p)),
+			SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+		if (!port->ring[q])
+			return port_fail(
+				e, p, -ENOMEM, "no memory for a ring: raise host.memory_size");
+	}
+	return 0;
+}
+
+static int probe_ring(struct port *ports, unsigned count, unsigned index, struct io_error *e)
+{
+	struct port *port = &ports[index];
+	int peer = port_ring_peer(ports[0].settings, count, index), id;
+	char name[16];
+
+	if (peer < 0 || ports[peer].queues != port->queues)
+		return port_fail(e, port->settings, -EINVAL,
+			"device: must name another ring port with as many CPUs");
+	snprintf(name, sizeof(name), "wire%u", index);
+	id = rte_eth_from_rings(name, ports[peer].ring, port->queues, port->ring, port->queues, 0);
+	if (id < 0)
+		return -rte_errno;
+	port->id = (uint16_t)id;
+	return 0;
+}
+
+static int probe_pci(struct port *port, const char *bdf, struct io_error *e)
+{
+	if (rte_eth_dev_get_port_by_name(bdf, &port->id) == 0)
+		return 0;
+	return port_fail(e, port->settings, -ENODEV,
+		"no DPDK driver took the device: `apt-get install librte-meta-net`, and "
+		"`ddiperf --verbose` shows what DPDK said");
+}
+
+static int probe_vdev(struct port *port, char *devargs)
+{
+	char *args = devargs;
+	char *name = strsep(&args, ",");
+	int err = rte_eal_hotplug_add("vdev", name, args ? args : "");
+
+	return err ? err : rte_eth_dev_get_port_by_name(name, &port->id);
+}
+
+static int probe(struct port *ports, unsigned count, unsigned index, struct io_error *e)
+{
+	struct port *port = &ports[index];
+	const struct port_settings *p = port->settings;
+	char devargs[8192];
+	const char *why;
+	int err;
+
+	if (!port->driver->devargs)
+		return probe_ring(ports, count, index, e);
+	err = port->driver->devargs(p, index, devargs, sizeof(devargs), &why);
+	if (err)
+		return port_fail(e, p, err, "%s", why);
+	return is_pci(p) ? probe_pci(port, devargs, e) : probe_vdev(port, devargs);
+}
+
+// Drivers accept RSS that they do not have, so it is asked for only where the device names its hash
+// fields.
+static void choose_receive(
+	const struct port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
+{
+	uint64_t checksums = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+	uint64_t hash =
+		info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
+
+	if (is_pci(port->settings))
+		conf->rxmode.mtu = (uint32_t)port->settings->mtu;
+	if (port->driver->checksum_offload && (info->rx_offload_capa & checksums) == checksums)
+		conf->rxmode.offloads |= checksums;
+	if (port->driver->checksum_offload && port->queues > 1 && hash) {
+		conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		conf->rx_adv_conf.rss_conf.rss_hf = hash;
+	}
+}
+
+static void choose_transmit(
+	const struct port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
+{
+	uint64_t checksums = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+	const struct port_settings *p = port->settings;
+
+	if (p->checksum_offload && port->driver->checksum_offload &&
+		(info->tx_offload_capa & checksums) == checksums)
+		conf->txmode.offloads |= checksums;
+}
+
+static int check_limits(
+	const struct port *port, const struct rte_eth_dev_info *info, struct io_error *e)
+{
+	const struct port_settings *p = port->settings;
+
+	if (port->queues > info->max_rx_queues || port->queues > info->max_tx_queues)
+		return port_fail(e, p, -EINVAL,
+			"cpus: has %u CPUs, the device has %u receive and %u transmit queues",
+			port->queues, info->max_rx_queues, info->max_tx_queues);
+	if (info->max_mtu && p->mtu > info->max_mtu)
+		return port_fail(e, p, -EMSGSIZE, "mtu: the device has at most %u", info->max_mtu);
+	return 0;
+}
+
+static int setup_queues(
+	struct port *port, const struct rte_eth_dev_info *info, const struct rte_eth_conf *conf)
+{
+	uint16_t rx = port_rx_descriptors(port->settings), tx = port_tx_descriptors(port->settings);
+	struct rte_eth_txconf txconf = info->default_txconf;
+	int err = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx, &tx);
+
+	txconf.offloads = conf->txmode.offloads;
+	for (uint16_t q = 0; !err && q < port->queues; q++) {
+		err = rte_eth_rx_queue_setup(
+			port->id, q, rx, memory_socket(port->id), NULL, port->rx_pool[q]);
+		if (!err)
+			err = rte_eth_tx_queue_setup(
+				port->id, q, tx, memory_socket(port->id), &txconf);
+	}
+	return err;
+}
+
+static int configure(struct port *port, struct io_error *e)
+{
+	struct rte_eth_conf conf = {0};
+	struct rte_eth_dev_info info;
+	int err = rte_eth_dev_info_get(port->id, &info);
+
+	if (!err)
+		err = check_limits(port, &info, e);
+	if (err)
+		return err;
+	choose_receive(port, &info, &conf);
+	choose_transmit(port, &info, &conf);
+	port->reports_checksums = conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+	port->checksum_offload = conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+	err = rte_eth_dev_configure(port->id, port->queues, port->queues, &conf);
+	if (!err)
+		err = make_pools(port, e);
+	return err ? err : setup_queues(port, &info, &conf);
+}
+
+// Neighbour discovery of the many source addresses goes to as many multicast groups.
+static void open_multicast(struct port *port)
+{
+	int fd;
+
+	if (is_pci(port->settings))
+		rte_eth_allmulticast_enable(port->id);
+	if (!on_kernel_interface(port->settings))
+		return;
+	fd = netif_open_multicast(port->settings->device);
+	if (fd > 0)
+		port->multicast = fd;
+}
+
+static int read_mac(struct port *port, unsigned index)
+{
+	struct rte_ether_addr mac;
+	int err;
+
+	if (port->driver->own_mac) {
+		port_own_mac(port->settings, index, NULL, port->mac);
+		return 0;
+	}
+	err = rte_eth_macaddr_get(port->id, &mac);
+	memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
+	return err;
+}
+
+static int open_port(struct port *ports, unsigned count, unsigned index, struct io_error *e)
+{
+	struct port *port = &ports[index];
+	int err = 0;
+
+	if (on_kernel_interface(port->settings)) {
+		err = state_begin(port->settings, e);
+		port->claimed = !err;
+	}
+	if (!err)
+		err = probe(ports, count, index, e);
+	if (err)
+		return err;
+	port->opened = true;
+	err = configure(port, e);
+	if (!err)
+		err = rte_eth_dev_start(port->id);
+	if (!err)
+		err = read_mac(port, index);
+	if (err)
+		return err;
+	open_multicast(port);
+	if (port->claimed)
+		state_attached(port->settings);
+	return 0;
+}
+
+static int open_captured(struct port *ports, unsigned count, unsigned index, struct io_error *e)
+{
+	struct capture c;
+	char *said;
+	int err;
+
+	e->text[0] = '\0';
+	capture_begin(&c);
+	eal_set_talkative(true);
+	err = open_port(ports, count, index, e);
+	eal_set_talkative(false);
+	said = capture_end(&c);
+	if (err && !e->text[0])
+		err = explain(e, ports[index].settings, err, said);
+	free(said);
+	return err;
+}
+
+static void fill_port(struct port *port, const struct port_settings *p)
+{
+	const uint64_t *vlans = p->vlans.items;
+
+	memset(port, 0, sizeof(*port));
+	port->settings = p;
+	port->driver = driver_of(p);
+	port->queues = (uint16_t)port_queue_count(p);
+	port->burst = p->burst && p->burst != UINT64_MAX ? (uint16_t)p->burst : port->driver->burst;
+	port->vlan_count = p->vlans.count < 2 ? (uint8_t)p->vlans.count : 2;
+	for (unsigned i = 0; i < port->vlan_count; i++)
+		port->vlans[i] = (uint16_t)vlans[i];
+}
+
+static void read_speed(struct port *port)
+{
+	struct rte_eth_link link;
+	struct netif n;
+
+	if (on_kernel_interface(port->settings) && netif_read(port->settings->device, &n) == 0)
+		port->link_bps = n.speed_bps;
+	// Virtual devices claim speeds that they do not have.
+	if (!is_pci(port->settings) || rte_eth_link_get_nowait(port->id, &link) < 0)
+		return;
+	if (link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
+		port->link_bps = link.link_speed * 1000000ull;
+}
+
+bool port_link_up(const struct port *p)
+{
+	struct rte_eth_link link;
+
+	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+static bool all_up(const struct port *ports, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (!port_link_up(&ports[i]))
+			return false;
+	return true;
+}
+
+static void wait_for_links(struct port *ports, unsigned count)
+{
+	for (unsigned ms = 0; ms < LINK_WAIT_MS && !all_up(ports, count); ms += 10)
+		usleep(10000);
+	for (unsigned i = 0; i < count; i++) {
+		if (!port_link_up(&ports[i]))
+			log_warning("port %s: no link after %u s", ports[i].settings->name,
+				LINK_WAIT_MS / 1000);
+		if (ports[i].settings->checksum_offload && !ports[i].checksum_offload)
+			log_note("port %s: the device cannot finish checksums, the tester does",
+				ports[i].settings->name);
+		read_speed(&ports[i]);
+	}
+}
+
+int port_start_all(const struct port_settings *ports, unsigned count, struct port *ports_out,
+	struct io_error *e)
+{
+	int err = 0;
+
+	if (count > PORT_MAX)
+		return io_fail(e, -E2BIG, "%u ports are too many (%u)", count, PORT_MAX);
+	for (unsigned i = 0; i < count; i++)
+		fill_port(&ports_out[i], &ports[i]);
+	for (unsigned i = 0; !err && i < count; i++)
+		if (!ports_out[i].driver->devargs)
+			err = make_rings(&ports_out[i], i, e);
+	for (unsigned i = 0; !err && i < count; i++)
+		err = open_captured(ports_out, count, i, e);
+	if (err) {
+		port_stop_all(ports_out, count);
+		return err;
+	}
+	wait_for_links(ports_out, count);
+	return 0;
+}
+
+void port_read_counters(const struct port *p, struct port_counters *out)
+{
+	struct rte_eth_stats stats = {0};
+
+	memset(out, 0, sizeof(*out));
+	if (rte_eth_stats_get(p->id, &stats) < 0)
+		return;
+	out->rx_packets = stats.ipackets;
+	out->tx_packets = stats.opackets;
+	out->rx_missed = stats.imissed;
+	out->rx_no_mbuf = stats.rx_nombuf;
+	out->tx_errors = stats.oerrors;
+}
+
+static void close_port(struct port *port)
+{
+	struct rte_eth_dev_info info = {0};
+
+	if (port->multicast)
+		close(port->multicast);
+	port->multicast = 0;
+	if (!port->opened)
+		return;
+	port->opened = false;
+	rte_eth_dev_info_get(port->id, &info);
+	rte_eth_dev_stop(port->id);
+	rte_eth_dev_close(port->id);
+	if (info.device && !is_pci(port->settings))
+		rte_dev_remove(info.device);
+}
+
+static void empty_rings(struct port *port)
+{
+	void *mbuf;
+
+	for (unsigned q = 0; q < port->queues; q++) {
+		while (port->ring[q] && rte_ring_dequeue(port->ring[q], &mbuf) == 0)
+			rte_pktmbuf_free(mbuf);
+		rte_ring_free(port->ring[q]);
+		port->ring[q] = NULL;
+	}
+}
+
+static void free_pools(struct port *port)
+{
+	for (unsigned q = 0; q < port->queues; q++) {
+		rte_mempool_free(port->rx_pool[q]);
+		rte_mempool_free(port->tx_pool[q]);
+		port->rx_pool[q] = NULL;
+		port->tx_pool[q] = NULL;
+	}
+}
+
+// Mbufs of one port may wait in another one, so pools go last.
+void port_stop_all(struct port *ports, unsigned count)
+{
+	struct capture c;
+
+	capture_begin(&c);
+	for (unsigned i = 0; i < count; i++)
+		close_port(&ports[i]);
+	for (unsigned i = 0; i < count; i++)
+		empty_rings(&ports[i]);
+	for (unsigned i = 0; i < count; i++)
+		free_pools(&ports[i]);
+	free(capture_end(&c));
+	for (unsigned i = 0; i < count; i++) {
+		if (ports[i].claimed)
+			state_end(ports[i].settings);
+		ports[i].claimed = false;
+	}
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From ports: in the file to started ethdev ports, and back. Every start-up error becomes one clear
+// message that says what to do. A failed or killed start leaves nothing behind. Path: cold.
+// Management thread, before and after the workers run.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/counter.h"
+#include "base/field.h"
+
+#define PORT_MAX        16
+#define PORT_MAX_QUEUES 16
+#define PORT_HEADROOM   128 // bytes before the data of every mbuf, RTE_PKTMBUF_HEADROOM
+
+struct rte_mempool;
+struct rte_ring;
+
+// One entry of ports:, filled by port_section.
+struct port_settings {
+	const char *name;
+	int32_t driver;      // index into drivers[]
+	const char *device;  // kernel interface, PCI address, socket path, peer port's name (ring),
+	                     // devargs (vdev)
+	const char *rx_file; // pcap: read from, instead of a live interface
+	const char *tx_file; // pcap: write to
+	struct field_list
+		cpus; // struct field_range; one worker and one queue pair each; empty: automatic
+	struct field_list addresses; // struct addr_prefix
+	struct field_list gateway;   // struct addr, at most one per family
+	struct field_list vlans;     // uint64_t (FIELD_COUNT), outermost first
+	uint64_t mtu;
+	uint64_t burst;                          // packets per burst; 0 or UINT64_MAX: the driver's
+	uint64_t rx_descriptors, tx_descriptors; // 0 or UINT64_MAX: automatic
+	uint64_t mbufs;                          // per pool; 0 or UINT64_MAX: automatic
+	bool checksum_offload;                   // let the device finish checksums when it can
+	bool force;                              // use an interface that the host uses
+};
+
+extern const struct field_section port_section;
+
+struct diag;
+
+// The rules between settings, complaints into d. port_check: of one port; port_check_all: of each
+// and between them.
+void port_check(const struct port_settings *p, struct diag *d);
+void port_check_all(const struct port_settings *ports, unsigned count, struct diag *d);
+
+// Queue pairs (workers) of the port: its CPUs, at least 1.
+unsigned port_queue_count(const struct port_settings *p);
+// The port that a ring port is paired with: it names that one, or is named by it. -1: none.
+int port_ring_peer(const struct port_settings *ports, unsigned count, unsigned index);
+
+// host: in the file, as far as EAL needs it.
+struct host_settings {
+	struct field_range management_cpu;
+	int32_t memory;       // enum host_memory
+	uint64_t memory_size; // bytes, UINT64_MAX: automatic
+};
+
+enum host_memory { MEMORY_AUTO, MEMORY_HUGEPAGES, MEMORY_PAGES };
+
+extern const struct field_section host_section;
+
+void host_check(const struct host_settings *h, struct diag *d);
+
+// Which CPU runs which lcore. lcore 0 is the management thread; worker i runs on lcore 1 + i.
+struct lcore_plan {
+	uint32_t management_cpu;
+	uint32_t worker_cpus[PORT_MAX * PORT_MAX_QUEUES];
+	uint32_t worker_count;
+};
+
+// A message for the user: what failed and the command or setting that helps. One per failed start.
+struct io_error {
+	char text[1024];
+};
+
+// One started port. Const while workers run.
+struct port {
+	const struct port_settings *settings;
+	const struct driver *driver;
+	uint16_t id; // ethdev
+	uint8_t mac[6];
+	uint8_t vlan_count;
+	uint16_t vlans[2];
+	uint16_t queues;
+	uint16_t burst;
+	bool checksum_offload;  // in effect
+	bool reports_checksums; // received checksum verdicts are in the mbuf flags
+	uint64_t link_bps;      // 0: unknown
+	struct rte_mempool *rx_pool[PORT_MAX_QUEUES];
+	struct rte_mempool *tx_pool[PORT_MAX_QUEUES];
+	// For port_stop_all alone.
+	bool opened, claimed;
+	int multicast;                          // descriptor that keeps multicast coming, 0: none
+	struct rte_ring *ring[PORT_MAX_QUEUES]; // driver ring: what this port sends into
+};
+
+// What the device counted since it was started (ports[] of the result).
+struct port_counters {
+	uint64_t rx_packets, tx_packets, rx_missed, rx_no_mbuf, tx_errors;
+};
+
+// Before EAL: does this box have what the ports need (device, capability, plug-in, hugepages), and
+// is each kernel interface free to be used? Undoes what a killed run left on it. 0, or -errno with
+// e: -ENODEV, -EPERM, -EBUSY (default route, XDP program, other user), -EADDRINUSE (kernel
+// addresses), -ENETDOWN, -EMSGSIZE (MTU), -ENOENT, -ENOMEM, -EINVAL.
+int port_preflight(
+	const struct port_settings *p, const struct host_settings *h, struct io_error *e);
+
+// Initialise EAL once per process, with the memory that the ports need. 0 or -errno with e. The
+// calling thread is then bound to the management CPU. A second call, also after a failure, is
+// -EALREADY.
+int io_start(const struct host_settings *h, const struct lcore_plan *lcores,
+	const struct port_settings *ports, unsigned count, struct io_error *e);
+
+// Open and start all ports into ports_out[count]; on failure none stays open and interfaces are as
+// before.
+int port_start_all(const struct port_settings *ports, unsigned count, struct port *ports_out,
+	struct io_error *e);
+
+void port_read_counters(const struct port *p, struct port_counters *out);
+bool port_link_up(const struct port *p);
+
+// Stop and close the ports, detach what was attached, restore interface flags.
+void port_stop_all(struct port *ports, unsigned count);
+void io_stop(void);

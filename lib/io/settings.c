@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rows of ports: and host:, and the rules between settings that a row cannot say. Path: cold.
+#include <stddef.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "io/driver.h"
+#include "io/port.h"
+#include "io/preflight.h"
+
+#define AT(member) offsetof(struct port_settings, member)
+
+static const struct field port_fields[] = {
+	{.name = "name",
+		.help = "how the rest of the file and the report call this port",
+		.type = FIELD_STRING,
+		.required = true,
+		.offset = AT(name),
+		.min = 1,
+		.max = 63},
+	{.name = "driver",
+		.help = "how to reach the wire (`ddiperf list drivers`)",
+		.type = FIELD_ENUM,
+		.required = true,
+		.offset = AT(driver),
+		.names = driver_names},
+	{.name = "device",
+		.help = "kernel interface, PCI address, socket path, peer port's name (ring)",
+		.type = FIELD_STRING,
+		.offset = AT(device),
+		.min = 1,
+		.max = 255},
+	{.name = "rx_file",
+		.help = "pcap: packets to receive, instead of a live interface",
+		.type = FIELD_STRING,
+		.offset = AT(rx_file),
+		.min = 1,
+		.max = 4000},
+	{.name = "tx_file",
+		.help = "pcap: where to write what is sent, instead of a live interface",
+		.type = FIELD_STRING,
+		.offset = AT(tx_file),
+		.min = 1,
+		.max = 4000},
+	{.name = "cpus",
+		.help = "one worker and one queue pair on each; absent: chosen",
+		.type = FIELD_RANGE,
+		.list = true,
+		.offset = AT(cpus),
+		.min = 0,
+		.max = 4095},
+	{.name = "addresses",
+		.help = "addresses with prefix length that the tester has on this port",
+		.type = FIELD_PREFIX,
+		.list = true,
+		.offset = AT(addresses)},
+	{.name = "gateway",
+		.help = "next hop for servers off the subnet, one per family",
+		.type = FIELD_ADDR,
+		.list = true,
+		.offset = AT(gateway)},
+	{.name = "vlans",
+		.help = "VLAN tags of every packet, outermost first",
+		.type = FIELD_COUNT,
+		.list = true,
+		.offset = AT(vlans),
+		.min = 1,
+		.max = 4094},
+	{.name = "mtu",
+		.help = "largest IP packet in bytes",
+		.type = FIELD_COUNT,
+		.offset = AT(mtu),
+		.def = "1500",
+		.min = 576,
+		.max = 9600},
+	{.name = "burst",
+		.help = "packets per call of the driver; auto: the driver's",
+		.type = FIELD_COUNT,
+		.offset = AT(burst),
+		.def = "auto",
+		.word = "auto",
+		.min = 1,
+		.max = 64},
+	{.name = "rx_descriptors",
+		.help = "length of a receive queue",
+		.type = FIELD_COUNT,
+		.offset = AT(rx_descriptors),
+		.def = "auto",
+		.word = "auto",
+		.min = 64,
+		.max = 32768},
+	{.name = "tx_descriptors",
+		.help = "length of a transmit queue",
+		.type = FIELD_COUNT,
+		.offset = AT(tx_descriptors),
+		.def = "auto",
+		.word = "auto",
+		.min = 64,
+		.max = 32768},
+	{.name = "mbufs",
+		.help = "packet buffers per queue and direction",
+		.type = FIELD_COUNT,
+		.offset = AT(mbufs),
+		.def = "auto",
+		.word = "auto",
+		.min = 1024,
+		.max = 16777216},
+	{.name = "checksum_offload",
+		.help = "let the device finish checksums where it can",
+		.type = FIELD_BOOL,
+		.offset = AT(checksum_offload),
+		.def = "false"},
+	{.name = "force",
+		.help = "use the interface although the host uses it",
+		.type = FIELD_BOOL,
+		.offset = AT(force),
+		.def = "false"},
+};
+
+const struct field_section port_section = {
+	.name = "ports",
+	.help = "the ways to the wire",
+	FIELD_ROWS(port_fields),
+	.size = sizeof(struct port_settings),
+};
+
+static const char *const memory_names[] = {"auto", "hugepages", "pages", NULL};
+
+static const struct field host_fields[] = {
+	{.name = "management_cpu",
+		.help = "CPU of everything that is not a worker",
+		.type = FIELD_RANGE,
+		.offset = offsetof(struct host_settings, management_cpu),
+		.def = "0",
+		.min = 0,
+		.max = 4095},
+	{.name = "memory",
+		.help = "packet memory; auto: hugepages when enough are free, else pages",
+		.type = FIELD_ENUM,
+		.offset = offsetof(struct host_settings, memory),
+		.def = "auto",
+		.names = memory_names},
+	{.name = "memory_size",
+		.help = "packet memory to take; auto: what the ports need",
+		.type = FIELD_SIZE,
+		.offset = offsetof(struct host_settings, memory_size),
+		.def = "auto",
+		.word = "auto",
+		.min = 64 << 20,
+		.max = 1ull << 40},
+};
+
+const struct field_section host_section = {
+	.name = "host",
+	.help = "the box that the tester runs on",
+	FIELD_ROWS(host_fields),
+	.size = sizeof(struct host_settings),
+};
+
+void host_check(const struct host_settings *h, struct diag *d)
+{
+	if (h->management_cpu.first != h->management_cpu.last)
+		diag_error(d, &h->management_cpu, NULL, "is one CPU");
+}
+
+// Sum of the ranges, also when they are nonsense.
+static uint64_t cpu_count(const struct port_settings *p)
+{
+	const struct field_range *cpus = p->cpus.items;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < p->cpus.count; i++)
+		n += (uint64_t)cpus[i].last - cpus[i].first + 1;
+	return n;
+}
+
+unsigned port_queue_count(const struct port_settings *p)
+{
+	uint64_t n = cpu_count(p);
+
+	if (n == 0)
+		return 1;
+	return n < PORT_MAX_QUEUES ? (unsigned)n : PORT_MAX_QUEUES;
+}
+
+static void check_files(const struct port_settings *p, struct diag *d)
+{
+	bool is_pcap = !strcmp(driver_of(p)->name, "pcap");
+
+	if (p->rx_file && (!is_pcap || p->device))
+		diag_error(d, &p->rx_file, NULL, "is for driver: pcap without a device");
+	if (p->tx_file && (!is_pcap || p->device))
+		diag_error(d, &p->tx_file, NULL, "is for driver: pcap without a device");
+	if (is_pcap && !p->device && !p->rx_file && !p->tx_file)
+		diag_error(d, p, "device", "is needed (a kernel interface, or rx_file or tx_file)");
+}
+
+static void check_device(const struct port_settings *p, struct diag *d)
+{
+	const struct driver *driver = driver_of(p);
+	char buf[8192];
+	const char *why;
+
+	if (driver->device == DEVICE_NONE && p->device)
+		diag_error(d, &p->device, NULL, "is not used by driver: %s", driver->name);
+	if (driver->device == DEVICE_REQUIRED && !p->device)
+		diag_error(d, p, "device", "is needed by driver: %s (%s)", driver->name,
+			driver->device_help);
+	if (!p->device && (driver->device == DEVICE_REQUIRED || !p->rx_file))
+		return;
+	if (driver->preflight == preflight_socket)
+		return; // its devargs ask who listens there, which is for the start
+	if (driver->devargs && driver->devargs(p, 0, buf, sizeof(buf), &why) < 0)
+		diag_error(d, p->device ? (const void *)&p->device : p, NULL, "%s", why);
+}
+
+static void check_cpus(const struct port_settings *p, struct diag *d)
+{
+	uint64_t n = cpu_count(p);
+
+	if (n > driver_of(p)->max_queues)
+		diag_error(d, &p->cpus, NULL, "has %llu CPUs, driver: %s has at most %u queues",
+			(unsigned long long)n, driver_of(p)->name, driver_of(p)->max_queues);
+}
+
+static bool is_on_link(const struct port_settings *p, const struct addr *gateway)
+{
+	const struct addr_prefix *own = p->addresses.items;
+
+	if (addr_is_link_local(gateway))
+		return true;
+	for (uint32_t i = 0; i < p->addresses.count; i++)
+		if (addr_in_prefix(gateway, &own[i]))
+			return true;
+	return false;
+}
+
+static void check_gateways(const struct port_settings *p, struct diag *d)
+{
+	const struct addr *gateway = p->gateway.items;
+
+	for (uint32_t i = 0; i < p->gateway.count; i++) {
+		for (uint32_t j = 0; j < i; j++)
+			if (gateway[j].len == gateway[i].len)
+				diag_error(d, &gateway[i], NULL,
+					"is a second gateway of its family (one for IPv4, one for "
+					"IPv6)");
+		if (!is_on_link(p, &gateway[i]))
+			diag_error(d, &gateway[i], NULL, "is in no prefix of the port's addresses");
+	}
+}
+
+void port_check(const struct port_settings *p, struct diag *d)
+{
+	if (p->driver < 0 || (unsigned)p->driver >= driver_count)
+		return; // reported by the row
+	check_files(p, d);
+	check_device(p, d);
+	check_cpus(p, d);
+	check_gateways(p, d);
+	if (p->vlans.count > 2)
+		diag_error(d, &p->vlans, NULL, "has more than two tags");
+}
+
+static bool is_ring(const struct port_settings *p)
+{
+	return !strcmp(driver_of(p)->name, "ring");
+}
+
+static bool names(const struct port_settings *p, const struct port_settings *other)
+{
+	return p->device && other->name && !strcmp(p->device, other->name);
+}
+
+int port_ring_peer(const struct port_settings *ports, unsigned count, unsigned index)
+{
+	const struct port_settings *p = &ports[index];
+
+	for (unsigned i = 0; i < count; i++) {
+		if (i == index || !is_ring(&ports[i]))
+			continue;
+		if (names(p, &ports[i]) || (!p->device && names(&ports[i], p)))
+			return (int)i;
+	}
+	return -1;
+}
+
+static void check_ring(
+	const struct port_settings *ports, unsigned count, unsigned index, struct diag *d)
+{
+	const struct port_settings *p = &ports[index];
+	const void *at = p->device ? (const void *)&p->device : p;
+	const char *key = p->device ? NULL : "device";
+	int peer = port_ring_peer(ports, count, index);
+
+	if (peer < 0)
+		diag_error(d, at, key, "names no other port with driver: ring");
+	else if (port_ring_peer(ports, count, (unsigned)peer) != (int)index)
+		diag_error(d, at, key, "names port %s, which is paired with another one",
+			ports[peer].name);
+	else if (port_queue_count(p) != port_queue_count(&ports[peer]))
+		diag_error(d, at, key, "names port %s, which has another number of CPUs",
+			ports[peer].name);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b && !strcmp(a, b);
+}
+
+static void check_pair(
+	const struct port_settings *p, const struct port_settings *earlier, struct diag *d)
+{
+	bool by_device = driver_of(p)->kernel_interface || driver_of(p)->checksum_offload;
+
+	if (same_text(p->name, earlier->name))
+		diag_error(d, &p->name, NULL, "is the name of two ports");
+	if (by_device && same_text(p->device, earlier->device))
+		diag_error(d, &p->device, NULL, "is used by port %s too", earlier->name);
+	if (same_text(p->tx_file, earlier->tx_file))
+		diag_error(d, &p->tx_file, NULL, "is written by port %s too", earlier->name);
+}
+
+void port_check_all(const struct port_settings *ports, unsigned count, struct diag *d)
+{
+	for (unsigned i = 0; i < count; i++)
+		port_check(&ports[i], d);
+	for (unsigned i = 0; i < count; i++)
+		if (ports[i].driver < 0 || (unsigned)ports[i].driver >= driver_count)
+			return;
+	for (unsigned i = 0; i < count; i++) {
+		for (unsigned j = 0; j < i; j++)
+			check_pair(&ports[i], &ports[j], d);
+		if (is_ring(&ports[i]))
+			check_ring(ports, count, i, d);
+	}
+}
