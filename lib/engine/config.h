@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The whole file as structs, and the rows that fill them. Const from config_load on.
+// Path: cold. Management thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/field.h"
+#include "io/port.h"
+#include "proto/proto.h"
+
+#define CONFIG_PROTOS    8 // room for the choices of an item
+#define CONFIG_MAX_ITEMS 64
+
+struct run_settings {
+	const char *name;
+	uint64_t warmup_ns, duration_ns;
+	uint64_t drain_ns; // UINT64_MAX: until everything was answered or timed out
+	uint64_t interval_ns;
+	uint64_t seed;
+};
+
+struct source_settings {
+	struct field_list addresses; // struct addr_range; empty: the port's own
+	struct field_list ports;     // struct field_range
+};
+
+struct load_settings {
+	double rate;          // per second; INFINITY: max; 0: not given
+	uint64_t outstanding; // 0: not given
+	uint64_t total;       // 0: no limit
+};
+
+struct item_settings {
+	const char *name;
+	const char *port; // NULL: the only one
+	struct addr server;
+	uint64_t server_port; // 0: the protocol's
+	struct source_settings source;
+	uint64_t timeout_ns;
+	struct load_settings load;
+	void *protocol[CONFIG_PROTOS]; // exactly one is set, index as in protos[]
+};
+
+struct responder_settings {
+	const char *port; // NULL: the only one
+	void *protocol[CONFIG_PROTOS];
+};
+
+// Beyond these bounds a run says nothing about the server: it is invalid.
+struct validity_settings {
+	double unsent; // share of due
+	uint64_t send_lag_p99_ns;
+	double dropped; // share of received packets that the tester lost
+};
+
+struct config {
+	struct run_settings run;
+	struct host_settings host;
+	struct field_list ports;    // struct port_settings
+	struct field_list traffic;  // struct item_settings
+	struct field_list criteria; // const char *
+	struct validity_settings validity;
+	struct responder_settings *responder; // NULL: none
+	const char *file;
+};
+
+// The rows of the whole file.
+const struct field_section *config_section(void);
+
+// Read the file, apply the --set assignments, check everything. NULL after errors, which are all in
+// d. The result lives in a.
+const struct config *config_load(const char *file, char *const *assignments, unsigned count,
+	struct arena *a, struct diag *d);
+
+// The same from memory, for fuzzing.
+const struct config *config_load_text(
+	const char *name, const char *text, size_t len, struct arena *a, struct diag *d);
+
+const struct port_settings *config_item_port(const struct config *c, const struct item_settings *i);
+const struct port_settings *config_responder_port(const struct config *c);
+// Which protocol the item speaks, and its settings.
+const struct proto *config_item_proto(const struct item_settings *i, const void **settings);
+uint16_t config_server_port(const struct item_settings *i);
+// The item's source addresses as ranges (struct addr_range): given, or the port's own of the
+// server's family.
+struct field_list config_sources(
+	const struct config *c, const struct item_settings *i, struct arena *a);
+// Transactions that can be in flight or resting at once: rate x 3 timeouts, or what a closed loop
+// may use.
+uint64_t config_slots_needed(const struct item_settings *i);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When the next transaction is due: an absolute schedule that is never re-based, so a late send
+// stays late. Knows no packet. Path: hot (ready, pop) | cold (init, backlog). The worker that owns
+// it.
+#pragma once
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum pace_kind {
+	PACE_RATE,        // open loop: the k-th is due at start + k * gap
+	PACE_OUTSTANDING, // closed loop: due whenever fewer than `outstanding` are in flight
+	PACE_MAX,         // always due
+};
+
+struct pace {
+	enum pace_kind kind;
+	uint32_t gap_frac; // of a tick, 2^-32
+	uint32_t next_frac;
+	uint64_t gap;         // ticks
+	uint64_t next;        // tick at which the next one is due (PACE_RATE)
+	uint64_t outstanding; // PACE_OUTSTANDING
+	uint64_t left;        // measured transactions still allowed (load.total)
+	uint64_t measure;     // tick from which they are measured
+};
+
+// Is one due at `now`, with so many in flight?
+static inline bool pace_ready(const struct pace *p, uint64_t now, uint64_t in_flight)
+{
+	if (p->left == 0)
+		return false;
+	if (p->kind == PACE_RATE)
+		return p->next <= now;
+	return p->kind == PACE_MAX || in_flight < p->outstanding;
+}
+
+// Take it: the tick at which it was due.
+static inline uint64_t pace_pop(struct pace *p, uint64_t now)
+{
+	uint64_t due = now, frac;
+
+	if (p->kind == PACE_RATE) {
+		due = p->next;
+		frac = (uint64_t)p->next_frac + p->gap_frac;
+		p->next += p->gap + (frac >> 32);
+		p->next_frac = (uint32_t)frac;
+	}
+	p->left -= due >= p->measure && p->left != UINT64_MAX;
+	return due;
+}
+
+// ticks_per_send > 0: hz / rate. The schedule starts at `start` plus `place` gaps (several workers
+// share a rate).
+static inline void pace_start(
+	struct pace *p, double ticks_per_send, uint64_t start, uint64_t measure, double place)
+{
+	double gap = floor(ticks_per_send);
+
+	p->gap = (uint64_t)gap;
+	p->gap_frac = (uint32_t)((ticks_per_send - gap) * 4294967296.0);
+	p->next = start + (uint64_t)(ticks_per_send * place);
+	p->next_frac = 0;
+	p->measure = measure;
+}
+
+// How many are due before `until` and were not taken yet, from a reading of next and left.
+static inline uint64_t pace_backlog(
+	const struct pace *p, uint64_t next, uint64_t left, uint64_t until)
+{
+	double gap = (double)p->gap + (double)p->gap_frac / 4294967296.0;
+	uint64_t n;
+
+	if (p->kind != PACE_RATE || next >= until)
+		return 0;
+	n = 1 + (uint64_t)((double)(until - 1 - next) / gap);
+	return n < left ? n : left;
+}

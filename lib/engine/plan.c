@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Building the plan. The hot structs are written here and nowhere else on the control side.
+// Path: cold. Management thread.
+#include "engine/plan.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "engine/pages.h"
+
+#define GRACE_NS 20000000 // after the end, for sends that were due before
+
+static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < l->worker_count; i++)
+		if (l->worker_cpus[i] == cpu)
+			return true;
+	return false;
+}
+
+// A CPU of the process that has no worker yet, the management CPU last; with none left, the least
+// bad: CPUs in turn.
+static uint32_t cpu_pick(const struct lcore_plan *l, const cpu_set_t *allowed)
+{
+	uint32_t all[CPU_SETSIZE], n = 0;
+
+	for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, allowed) && cpu != l->management_cpu)
+			all[n++] = cpu;
+	all[n++] = l->management_cpu;
+	for (uint32_t i = 0; i < n; i++)
+		if (!cpu_is_used(l, all[i]))
+			return all[i];
+	return all[l->worker_count % n];
+}
+
+static int plan_cpus(struct plan *p, struct io_error *e)
+{
+	cpu_set_t allowed;
+	struct lcore_plan *l = &p->lcores;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+		return -errno;
+	l->management_cpu = p->config->host.management_cpu.first;
+	if (!CPU_ISSET(l->management_cpu, &allowed)) {
+		snprintf(e->text, sizeof(e->text),
+			"host.management_cpu: this process may not run on CPU %u (see taskset -p "
+			"$$)",
+			l->management_cpu);
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < p->port_count; i++) {
+		const struct field_list *cpus = &p->port_settings[i].cpus;
+		const struct field_range *r = cpus->items;
+		uint32_t cpu = cpus->count ? r->first : cpu_pick(l, &allowed);
+
+		if (cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &allowed)) {
+			snprintf(e->text, sizeof(e->text),
+				"ports.%s.cpus: this process may not run on CPU %u (it has %d "
+				"CPUs; "
+				"leave cpus out to choose by itself)",
+				p->port_settings[i].name, cpu, CPU_COUNT(&allowed));
+			return -EINVAL;
+		}
+		l->worker_cpus[l->worker_count++] = cpu;
+	}
+	return 0;
+}
+
+int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_error *e)
+{
+	const struct config *c = p->config;
+	const struct port_settings *dut = config_responder_port(c), *all = c->ports.items;
+
+	p->port_settings = arena_zalloc(a, c->ports.count * sizeof(*p->port_settings));
+	for (uint32_t i = 0; i < c->ports.count; i++) {
+		if (respond_only && &all[i] != dut)
+			continue;
+		if (&all[i] == dut)
+			p->responder_port = (int32_t)p->port_count;
+		p->port_settings[p->port_count++] = all[i];
+	}
+	p->ports = arena_zalloc(a, p->port_count * sizeof(*p->ports));
+	p->workers = arena_zalloc(a, p->port_count * sizeof(*p->workers));
+	return plan_cpus(p, e);
+}
+
+static const struct port *port_of(const struct plan *p, const struct item_settings *i)
+{
+	const struct port_settings *s = config_item_port(p->config, i);
+
+	for (uint32_t n = 0; n < p->port_count; n++)
+		if (strcmp(p->ports[n].settings->name, s->name) == 0)
+			return &p->ports[n];
+	return NULL;
+}
+
+static void fill_wire(struct wire *w, const struct port *port, struct field_list owned)
+{
+	*w = (struct wire){
+		.port = port->id,
+		.burst = port->burst,
+		.reports_checksums = port->reports_checksums,
+		.checksum_offload = port->checksum_offload,
+		.tx_pool = port->tx_pool[0],
+		.self = {.vlan_count = port->vlan_count,
+			.owned = owned.items,
+			.owned_count = owned.count},
+	};
+	memcpy(w->self.mac, port->mac, 6);
+	memcpy(w->self.vlans, port->vlans, sizeof(w->self.vlans));
+}
+
+// The addresses that the tester answers for on a port: its own and its items' sources.
+static struct field_list owned_on(const struct plan *p, const struct port *port, struct arena *a)
+{
+	const struct addr_prefix *own = port->settings->addresses.items;
+	uint32_t max = port->settings->addresses.count;
+	struct addr_range *out;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->item_count; i++)
+		max += p->items[i].settings->source.addresses.count;
+	out = arena_zalloc(a, (max + 1) * sizeof(*out));
+	for (uint32_t i = 0; i < port->settings->addresses.count; i++)
+		out[n++] = (struct addr_range){own[i].addr, 1};
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		const struct field_list *more = &p->items[i].settings->source.addresses;
+
+		if (p->items[i].port != port)
+			continue;
+		for (uint32_t k = 0; k < more->count; k++)
+			out[n++] = ((const struct addr_range *)more->items)[k];
+	}
+	return (struct field_list){out, n};
+}
+
+static bool wants_port(const struct item_settings *i, uint32_t port)
+{
+	const struct field_range *r = i->source.ports.items;
+
+	for (uint32_t n = 0; n < i->source.ports.count; n++)
+		if (port >= r[n].first && port <= r[n].last)
+			return true;
+	return false;
+}
+
+// Every source port belongs to one item: those that want it have it in turn. So a reply's
+// destination port says whose it is, whatever the items have in common otherwise.
+static void deal_source_ports(
+	struct plan *p, const struct port *port, struct worker *w, struct arena *a)
+{
+	struct port_entry *table = arena_zalloc(a, 65536 * sizeof(*table));
+	uint16_t **lists = arena_zalloc(a, (w->item_count + 1) * sizeof(*lists));
+	uint32_t *counts = arena_zalloc(a, (w->item_count + 1) * sizeof(*counts));
+
+	for (uint32_t i = 0; i < w->item_count; i++)
+		lists[i] = arena_zalloc(a, 65536 * sizeof(**lists));
+	for (uint32_t n = 0; n < 65536; n++) {
+		struct plan_item *who[CONFIG_MAX_ITEMS];
+		uint32_t wanting = 0, item;
+
+		table[n].item = PORT_NOBODY;
+		for (uint32_t i = 0; i < p->item_count; i++)
+			if (p->items[i].port == port && wants_port(p->items[i].settings, n))
+				who[wanting++] = &p->items[i];
+		if (wanting == 0)
+			continue;
+		item = (uint32_t)(who[n % wanting]->run - w->items);
+		table[n] = (struct port_entry){(uint16_t)item, (uint16_t)counts[item]};
+		lists[item][counts[item]++] = (uint16_t)n;
+	}
+	w->by_port = table;
+	for (uint32_t i = 0; i < w->item_count; i++) {
+		w->items[i].ports = lists[i];
+		w->items[i].txns.ports = counts[i];
+	}
+}
+
+static uint64_t item_seed(const struct plan *p, const struct plan_item *i)
+{
+	return rand_hash(p->config->run.seed + (uint64_t)(i - p->items) * 0x100000001ull);
+}
+
+static int item_slots(struct plan *p, struct plan_item *i, uint32_t clients)
+{
+	struct worker_item *run = i->run;
+	struct txn_shape shape = {
+		.ports = run->txns.ports,
+		.clients = clients,
+		.key_bits = run->proto->key_bits,
+		.seed = item_seed(p, i),
+		.quarantine = 2 * run->timeout,
+	};
+	uint64_t all = ((uint64_t)shape.ports * clients) << shape.key_bits;
+	uint64_t needed = config_slots_needed(i->settings);
+	struct txn_slot *slots;
+
+	shape.count = (uint32_t)fmin(fmin((double)needed, (double)all), 1u << 30);
+	slots = pages_alloc(shape.count * sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	if (txn_init(&run->txns, slots, &shape) == 0)
+		return 0;
+	pages_free(slots, shape.count * sizeof(*slots));
+	return -ERANGE;
+}
+
+static struct proto_env item_env(
+	const struct plan *p, const struct plan_item *i, const struct field_list *sources)
+{
+	const struct addr_range *r = sources->items;
+	struct proto_env env = {
+		.seed = item_seed(p, i), .workers = 1, .addr_len = i->settings->server.len};
+
+	for (uint32_t n = 0; n < sources->count; n++)
+		env.clients += (uint32_t)r[n].count;
+	return env;
+}
+
+static int item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d)
+{
+	struct field_list sources = config_sources(p->config, i->settings, a);
+	struct proto_env env = item_env(p, i, &sources);
+	const void *settings = NULL;
+	const struct proto *proto = config_item_proto(i->settings, &settings);
+
+	i->shared = proto->setup(settings, &env, d);
+	if (i->shared)
+		return 0;
+	return diag_count(d) ? -EINVAL : -ENOMEM;
+}
+
+static int item_open(struct plan *p, struct plan_item *i, struct arena *a)
+{
+	struct field_list sources = config_sources(p->config, i->settings, a);
+	struct proto_env env = item_env(p, i, &sources);
+	struct worker_item *run = i->run;
+
+	run->proto = config_item_proto(i->settings, NULL);
+	run->server = i->settings->server;
+	run->server_port = config_server_port(i->settings);
+	run->timeout = clock_ticks(&p->clock, i->settings->timeout_ns);
+	run->sources = sources.items;
+	run->source_ranges = sources.count;
+	for (int b = 0; b < 2; b++)
+		run->banks[b] = arena_zalloc(a, run->proto->counters->size);
+	run->shadow = arena_zalloc(a, run->proto->counters->size);
+	hist_clear(&run->books.response);
+	hist_clear(&run->service);
+	hist_clear(&run->lag);
+	run->ctx.shared = i->shared;
+	if (run->proto->open && run->proto->open(&run->ctx, &env) < 0)
+		return -ENOMEM;
+	run->opened = true;
+	return item_slots(p, i, env.clients);
+}
+
+static struct addr next_hop_of(const struct plan_item *i)
+{
+	const struct port_settings *port = i->port->settings;
+	const struct addr_prefix *own = port->addresses.items;
+	const struct addr *gw = port->gateway.items;
+
+	for (uint32_t n = 0; n < port->addresses.count; n++)
+		if (addr_in_prefix(&i->settings->server, &own[n]))
+			return i->settings->server;
+	for (uint32_t n = 0; n < port->gateway.count; n++)
+		if (gw[n].len == i->settings->server.len)
+			return gw[n];
+	return i->settings->server;
+}
+
+// Which worker runs which items; their order on the worker is that of the file.
+static void place_items(struct plan *p, struct arena *a)
+{
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		struct plan_item *item = &p->items[i];
+
+		item->port = port_of(p, item->settings);
+		item->worker = &p->workers[item->port - p->ports];
+		item->next_hop = next_hop_of(item);
+		item->worker->item_count++;
+	}
+	for (uint32_t n = 0; n < p->port_count; n++) {
+		struct worker *w = &p->workers[n];
+
+		w->items = arena_zalloc(a, (w->item_count + 1) * sizeof(*w->items));
+		for (int b = 0; b < 2; b++)
+			w->snapshots[b] =
+				arena_zalloc(a, (w->item_count + 1) * sizeof(*w->snapshots[b]));
+		w->item_count = 0;
+	}
+	for (uint32_t i = 0; i < p->item_count; i++)
+		p->items[i].run = &p->items[i].worker->items[p->items[i].worker->item_count++];
+}
+
+static bool shares_cpu(const struct lcore_plan *l, uint32_t i)
+{
+	for (uint32_t k = 0; k < l->worker_count; k++)
+		if (k != i && l->worker_cpus[k] == l->worker_cpus[i])
+			return true;
+	return false;
+}
+
+static int responder_setup(struct plan *p, struct arena *a, struct diag *d)
+{
+	struct responder *r = &p->responder;
+	struct proto_env env = {.seed = p->config->run.seed, .workers = 1, .clients = 1};
+
+	r->protocols = arena_zalloc(a, CONFIG_PROTOS * sizeof(*r->protocols));
+	for (unsigned k = 0; protos[k]; k++) {
+		struct responder_protocol *rp = &r->protocols[r->protocol_count];
+
+		if (!p->config->responder->protocol[k])
+			continue;
+		rp->proto = protos[k];
+		rp->port = protos[k]->default_port;
+		rp->ctx.counters = arena_zalloc(a, protos[k]->answered->size);
+		p->responder_shared[k] =
+			protos[k]->answers_setup(p->config->responder->protocol[k], &env, d);
+		if (!p->responder_shared[k])
+			return -EINVAL;
+		rp->ctx.shared = p->responder_shared[k];
+		r->protocol_count++;
+	}
+	return 0;
+}
+
+int plan_read_input(
+	struct plan *p, const struct config *c, bool respond_only, struct arena *a, struct diag *d)
+{
+	const struct item_settings *settings = c->traffic.items;
+	int rc = 0, one;
+
+	*p = (struct plan){.config = c, .responder_port = -1};
+	p->item_count = respond_only ? 0 : c->traffic.count;
+	p->items = arena_zalloc(a, (p->item_count + 1) * sizeof(*p->items));
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		p->items[i].settings = &settings[i];
+		one = item_setup(p, &p->items[i], a, d);
+		rc = rc ? rc : one;
+	}
+	if (c->responder && rc == 0)
+		rc = responder_setup(p, a, d);
+	return rc;
+}
+
+int plan_build(struct plan *p, struct arena *a)
+{
+	int rc = 0;
+
+	clock_calibrate(&p->clock, 30);
+	place_items(p, a);
+	for (uint32_t i = 0; i < p->port_count; i++) {
+		struct worker *w = &p->workers[i];
+
+		fill_wire(&w->wire, &p->ports[i], owned_on(p, &p->ports[i], a));
+		w->cpu = p->lcores.worker_cpus[i];
+		w->yields = shares_cpu(&p->lcores, i);
+		w->phase = &p->phase;
+		deal_source_ports(p, &p->ports[i], w, a);
+	}
+	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
+		rc = item_open(p, &p->items[i], a);
+	if (p->responder_port >= 0) {
+		struct worker *w = &p->workers[p->responder_port];
+
+		p->responder.wire = w->wire;
+		p->responder.cpu = w->cpu;
+		p->responder.yields = w->yields;
+		p->responder.phase = &p->phase;
+	}
+	return rc;
+}
+
+void plan_address(struct plan_item *i, const uint8_t mac[6])
+{
+	struct frame_path path = {
+		.dst = i->run->server,
+		.dst_port = i->run->server_port,
+		.vlan_count = i->port->vlan_count,
+	};
+
+	memcpy(path.src_mac, i->port->mac, 6);
+	memcpy(path.dst_mac, mac, 6);
+	memcpy(path.vlans, i->port->vlans, sizeof(path.vlans));
+	frame_template_build(&i->run->frame, &path);
+	i->run->frame.checksum_offload = i->port->checksum_offload;
+}
+
+static void schedule_item(const struct plan *p, struct plan_item *i)
+{
+	const struct load_settings *load = &i->settings->load;
+	struct pace *pace = &i->run->pace;
+	const struct run_times *t = &i->worker->times;
+
+	pace->kind = load->outstanding   ? PACE_OUTSTANDING
+	             : isinf(load->rate) ? PACE_MAX
+	                                 : PACE_RATE;
+	pace->outstanding = load->outstanding;
+	pace->left = load->total ? load->total : UINT64_MAX;
+	pace->measure = t->measure;
+	// Half a gap in, so that a boundary of the run never falls on a send, and n seconds hold n
+	// x rate of them.
+	if (pace->kind == PACE_RATE)
+		pace_start(pace, p->clock.hz / load->rate, t->start, t->measure, 0.5);
+}
+
+void plan_schedule(struct plan *p, uint64_t start)
+{
+	const struct run_settings *run = &p->config->run;
+	struct run_times t = {
+		.start = start,
+		.measure = start + clock_ticks(&p->clock, run->warmup_ns),
+		.grace = clock_ticks(&p->clock, GRACE_NS),
+		.interval = clock_ticks(&p->clock, run->interval_ns),
+	};
+
+	t.end = t.measure + clock_ticks(&p->clock, run->duration_ns);
+	for (uint32_t i = 0; i < p->port_count; i++)
+		p->workers[i].times = t;
+	for (uint32_t i = 0; i < p->item_count; i++)
+		schedule_item(p, &p->items[i]);
+}
+
+static void item_free(struct plan_item *i)
+{
+	const struct proto *proto = config_item_proto(i->settings, NULL);
+
+	if (i->run)
+		pages_free(i->run->txns.slots, i->run->txns.count * sizeof(struct txn_slot));
+	if (i->run && i->run->opened && proto->close)
+		proto->close(&i->run->ctx);
+	if (i->shared)
+		proto->teardown(i->shared);
+}
+
+void plan_free(struct plan *p)
+{
+	for (uint32_t i = 0; i < p->item_count; i++)
+		item_free(&p->items[i]);
+	for (unsigned k = 0; protos[k]; k++)
+		if (p->responder_shared[k])
+			protos[k]->teardown(p->responder_shared[k]);
+}

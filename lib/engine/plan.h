@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a configuration to what the workers run on: who has which CPU, port, source ports, slots and
+// schedule. Everything that a worker needs is computed here, so that its loop decides nothing
+// twice. Path: cold. Management thread; const for the workers from the launch on.
+#pragma once
+
+#include "base/clock.h"
+#include "engine/config.h"
+#include "engine/responder.h"
+#include "engine/worker.h"
+#include "io/port.h"
+
+// Where a traffic item runs.
+struct plan_item {
+	const struct item_settings *settings;
+	const struct port *port;
+	struct worker *worker;
+	struct worker_item *run; // in worker->items
+	struct addr next_hop;    // the server, or the gateway
+	void *shared;            // the protocol's set-up
+};
+
+struct plan {
+	const struct config *config;
+	struct clock clock;
+	_Atomic uint32_t phase;
+	struct port_settings *port_settings; // of the ports that are started
+	struct port *ports;
+	uint32_t port_count;
+	struct lcore_plan lcores; // worker i serves ports[i]
+	struct worker *workers;   // per port; the responder's has no items and is not started
+	struct responder responder;
+	int32_t responder_port; // index into ports, -1: none
+	void *responder_shared[CONFIG_PROTOS];
+	struct plan_item *items;
+	uint32_t item_count;
+};
+
+// First of all: read and compile what the items and the responder refer to. Touches no port;
+// `check` stops here. Errors go to d: 0, -EINVAL or -ENOMEM. plan_free is due in any case.
+int plan_read_input(
+	struct plan *p, const struct config *c, bool respond_only, struct arena *a, struct diag *d);
+
+// CPUs and ports: what has to be known before EAL starts. 0, or -errno with e.
+int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_error *e);
+
+// With the ports started: tables, templates (without the server's MAC). 0, -ENOMEM or -ERANGE
+// (slots).
+int plan_build(struct plan *p, struct arena *a);
+
+// The next hop's MAC is known: the item's frames are complete.
+void plan_address(struct plan_item *i, const uint8_t mac[6]);
+
+// The schedule from `start` (ticks) on, for all workers.
+void plan_schedule(struct plan *p, uint64_t start);
+
+// Protocols and tables; ports stay as they are. Safe on a plan that was only started or partly
+// built.
+void plan_free(struct plan *p);

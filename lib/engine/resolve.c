@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Asking for next hops. The same answers for our own addresses as in a run are given meanwhile.
+// Path: cold. Management thread, while no worker runs on these ports.
+#include "engine/resolve.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "io/burst.h"
+
+#define ASK_EVERY_NS 200000000ull
+#define ASK_TIMES    15
+#define ANNOUNCE_MAX                                                                               \
+	1024 // source addresses made known: a kernel's neighbour table holds no more by default
+#define ANNOUNCE_SETTLE 20000000ull
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+}
+
+static void ask(struct wire *w, const struct addr *from, const struct addr *target)
+{
+	struct rte_mbuf *m;
+	uint32_t len;
+
+	if (!burst_alloc(w->tx_pool, &m, 1))
+		return;
+	len = neigh_ask(
+		&w->self, from, target, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m));
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	if (len == 0 || burst_tx(w->port, w->queue, &m, 1) != 1)
+		burst_free(&m, 1);
+}
+
+// Receive for a moment: answer what asks for us; true when one of the frames told the target's MAC.
+static bool listen_once(struct wire *w, const struct addr *target, uint8_t mac[6])
+{
+	struct rte_mbuf *pkts[BURST_MAX];
+	uint16_t n = burst_rx(w->port, w->queue, pkts, w->burst);
+	bool learnt = false;
+	struct frame f;
+
+	for (uint16_t i = 0; i < n; i++) {
+		enum frame_kind kind = wire_parse(w, pkts[i], &f);
+
+		if (target && neigh_learn(kind, &f, target, mac))
+			learnt = true;
+		else
+			wire_other(w, kind, &f);
+	}
+	if (n)
+		burst_free(pkts, n);
+	else
+		nap();
+	return learnt;
+}
+
+// The port's own address that is in the target's subnet, else the first of its family.
+static struct addr asking_address(const struct port_settings *s, const struct addr *target)
+{
+	const struct addr_prefix *own = s->addresses.items;
+	struct addr best = {0};
+
+	for (uint32_t i = 0; i < s->addresses.count; i++) {
+		if (own[i].addr.len != target->len)
+			continue;
+		if (addr_in_prefix(target, &own[i]))
+			return own[i].addr;
+		if (best.len == 0)
+			best = own[i].addr;
+	}
+	return best;
+}
+
+static int resolve_one(
+	struct plan *p, struct plan_item *i, const volatile sig_atomic_t *signals, uint8_t mac[6])
+{
+	struct wire *w = &i->worker->wire;
+	struct addr from = asking_address(i->port->settings, &i->next_hop);
+	uint64_t every = clock_ticks(&p->clock, ASK_EVERY_NS);
+
+	if (from.len == 0 && i->run->source_ranges)
+		from = i->run->sources[0].first;
+	for (int n = 0; n < ASK_TIMES; n++) {
+		uint64_t until = clock_now() + every;
+
+		ask(w, &from, &i->next_hop);
+		while (clock_now() < until) {
+			if (*signals)
+				return -EINTR;
+			if (listen_once(w, &i->next_hop, mac))
+				return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+// Asking in the name of a source address tells the next hop its MAC.
+static void announce_sources(struct plan *p, struct plan_item *i)
+{
+	struct wire *w = &i->worker->wire;
+	uint64_t until;
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; r < i->run->source_ranges; r++) {
+		for (uint64_t k = 0; k < i->run->sources[r].count && n < ANNOUNCE_MAX; k++, n++) {
+			struct addr from = addr_nth(&i->run->sources[r], k);
+
+			ask(w, &from, &i->next_hop);
+			if (n % 16 == 15)
+				listen_once(w, NULL, NULL);
+		}
+	}
+	until = clock_now() + clock_ticks(&p->clock, ANNOUNCE_SETTLE);
+	while (clock_now() < until)
+		listen_once(w, NULL, NULL);
+}
+
+static void explain(const struct plan_item *i, struct io_error *e)
+{
+	const struct port *port = i->port;
+	struct addr from = asking_address(port->settings, &i->next_hop);
+	char hop[ADDR_TEXT_SIZE], own[ADDR_TEXT_SIZE], vlan[64] = "no VLAN";
+
+	if (port->vlan_count == 1)
+		snprintf(vlan, sizeof(vlan), "VLAN %u", port->vlans[0]);
+	if (port->vlan_count == 2)
+		snprintf(vlan, sizeof(vlan), "VLANs %u and %u", port->vlans[0], port->vlans[1]);
+	snprintf(e->text, sizeof(e->text),
+		"traffic.%s: no %s answer from %s on port %s (asked %d times in %.1f s as %s, %s). "
+		"Is the server up, on this wire and in this subnet?",
+		i->settings->name, i->next_hop.len == 4 ? "ARP" : "neighbour discovery",
+		addr_format(&i->next_hop, hop, sizeof(hop)), port->settings->name, ASK_TIMES,
+		ASK_TIMES * (double)ASK_EVERY_NS / 1e9,
+		from.len ? addr_format(&from, own, sizeof(own)) : "a source address", vlan);
+}
+
+int resolve_all(struct plan *p, const volatile sig_atomic_t *signals, struct io_error *e)
+{
+	for (uint32_t n = 0; n < p->item_count; n++) {
+		struct plan_item *i = &p->items[n];
+		uint8_t mac[6];
+		int rc = resolve_one(p, i, signals, mac);
+
+		if (rc < 0) {
+			explain(i, e);
+			return rc;
+		}
+		plan_address(i, mac);
+		announce_sources(p, i);
+	}
+	return 0;
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a run found out, as structs and rows; the JSON document and the tables are walks over these
+// rows. Path: cold. Management thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/counter.h"
+
+// The ledger of an item: due = sent + unsent, sent = answered + failed + lost + in_flight.
+// Workers count all but unsent and in_flight, which follow. dataplane: wo, ctlplane: ro.
+struct ledger {
+	uint64_t due, sent, answered, failed, lost;
+	uint64_t late, duplicate, stray, malformed; // came back and matched nothing in flight
+};
+
+struct latency {
+	uint64_t count;
+	double min_ns, mean_ns, stddev_ns;
+	double p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns;
+};
+
+struct result_latencies {
+	struct latency response; // from the due time; lost ones rank above the timeout
+	struct latency service;  // from the last send
+};
+
+struct result_item {
+	const char *name, *protocol, *port;
+	const char *loop; // "open" or "closed"
+	struct ledger ledger;
+	uint64_t unsent, in_flight;
+	double loss; // lost / sent
+	double due_per_s, sent_per_s, answered_per_s;
+	struct result_latencies latency;
+	struct latency send_lag;
+	struct counter_choice counters; // the protocol's
+};
+
+struct result_port {
+	const char *name, *driver, *device;
+	uint64_t rx_packets, tx_packets, rx_missed, rx_no_mbuf, tx_refused;
+	bool rx_missed_known; // false: the driver cannot tell
+	uint64_t handed_over, hand_over_full;
+	uint64_t tx_no_mbuf;
+	struct counter_choice other; // packets that belong to no item
+};
+
+struct result_worker {
+	const char *port;
+	uint64_t cpu;
+	double busy; // 0..1
+	double ns_per_transaction;
+};
+
+struct result_interval_item {
+	const char *name;
+	uint64_t due, sent, answered, failed, lost;
+	double p50_ns, p99_ns, max_ns;
+};
+
+struct result_interval {
+	double t_s, length_s; // end of the interval, from the start of the measured part
+	struct counter_list traffic;
+};
+
+struct result_host {
+	const char *cpu, *kernel, *dpdk;
+	double tsc_hz;
+	const char *memory;
+};
+
+struct result_run {
+	const char *id, *name, *version, *started, *command;
+	double measured_s;
+	uint64_t seed;
+	struct result_host host;
+};
+
+struct result_criterion {
+	const char *expression;
+	double value;
+	bool pass;
+};
+
+struct result_verdict {
+	const char *status; // pass fail invalid unreachable interrupted
+	uint64_t exit_code;
+	const char *limited_by;       // none tester wire server
+	struct counter_list reasons;  // const char *
+	struct counter_list criteria; // struct result_criterion
+};
+
+struct result_responder {
+	const char *port;
+	uint64_t received, answered, ignored;
+	struct counter_list protocols; // struct result_responder_protocol
+};
+
+struct result_responder_protocol {
+	const char *name;
+	struct counter_choice counters;
+};
+
+struct result {
+	const char *schema;
+	struct result_run run;
+	struct result_verdict verdict;
+	struct counter_list traffic;        // struct result_item
+	struct counter_list ports;          // struct result_port
+	struct counter_list workers;        // struct result_worker
+	struct result_responder *responder; // NULL: none
+	struct counter_list intervals;      // struct result_interval
+};
+
+extern const struct counter_section result_section;
+extern const struct counter_section result_item_section;

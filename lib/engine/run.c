@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The course of a run: ports up, server found, workers launched, intervals handed out, drained,
+// stopped, judged. Path: cold. Management thread.
+#include "engine/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include <rte_eal.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_version.h>
+
+#include <uuid/uuid.h>
+
+#include "base/log.h"
+#include "engine/collect.h"
+#include "engine/plan.h"
+#include "engine/resolve.h"
+#include "engine/verdict.h"
+#include "io/driver.h"
+
+#define LAUNCH_LEAD_NS  5000000ull // workers are in their loops before the schedule starts
+#define TICK_NS         20000000ull
+#define LATE_ANSWERS_NS 2000000ull // after everything is accounted for, for duplicates on their way
+
+struct run {
+	const struct run_options *options;
+	struct arena *arena;
+	struct plan plan;
+	struct collect_state collected;
+	struct result *result;
+	struct result_interval *intervals;
+	uint32_t interval_count, interval_room;
+	bool ports_up;
+};
+
+static void nap(uint64_t ns)
+{
+	nanosleep(&(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)}, NULL);
+}
+
+__attribute__((format(printf, 2, 3))) static void note(const struct run *r, const char *fmt, ...)
+{
+	const struct run_hooks *h = &r->options->hooks;
+	char text[512];
+	va_list args;
+
+	if (!h->note)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	h->note(h->ctx, text);
+}
+
+static const char *cpu_model(struct arena *a)
+{
+	FILE *f = fopen("/proc/cpuinfo", "r");
+	const char *model = "unknown";
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		char *colon = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) != 0 || !colon)
+			continue;
+		colon[strcspn(colon, "\n")] = '\0';
+		model = arena_strdup(a, colon + 2);
+		break;
+	}
+	if (f)
+		fclose(f);
+	return model;
+}
+
+static void describe(struct run *r)
+{
+	const struct config *c = r->options->config;
+	struct result *out = r->result;
+	struct utsname uts;
+	struct timespec ts;
+	struct tm tm;
+	char text[64], stamp[96], id[UUID_STR_LEN];
+	uuid_t uuid;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	gmtime_r(&ts.tv_sec, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(stamp, sizeof(stamp), "%s.%03ldZ", text, ts.tv_nsec / 1000000);
+	uname(&uts);
+	uuid_generate(uuid);
+	uuid_unparse_lower(uuid, id);
+	out->schema = "ddiperf-result/1";
+	out->run.id = arena_strdup(r->arena, id);
+	out->run.name = c->run.name;
+	out->run.version = r->options->version;
+	out->run.command = r->options->command;
+	out->run.started = arena_strdup(r->arena, stamp);
+	out->run.seed = c->run.seed;
+	out->run.host = (struct result_host){
+		.cpu = cpu_model(r->arena),
+		.kernel = arena_strdup(r->arena, uts.release),
+		.dpdk = rte_version(),
+		.memory = rte_eal_has_hugepages() ? "hugepages" : "pages",
+		.tsc_hz = r->plan.clock.hz,
+	};
+}
+
+static int fail(const struct io_error *e, int code)
+{
+	log_error("%s", e->text);
+	return code;
+}
+
+static int ports_up(struct run *r)
+{
+	const struct config *c = r->options->config;
+	struct plan *p = &r->plan;
+	struct io_error e = {""};
+
+	if (plan_start(p, r->options->respond_only, r->arena, &e) < 0)
+		return fail(&e, EXIT_ENVIRONMENT);
+	for (uint32_t i = 0; i < p->port_count; i++)
+		if (port_preflight(&p->port_settings[i], &c->host, &e) < 0)
+			return fail(&e, EXIT_ENVIRONMENT);
+	if (io_start(&c->host, &p->lcores, p->port_settings, p->port_count, &e) < 0)
+		return fail(&e, EXIT_ENVIRONMENT);
+	if (port_start_all(p->port_settings, p->port_count, p->ports, &e) < 0)
+		return fail(&e, EXIT_ENVIRONMENT);
+	r->ports_up = true;
+	return 0;
+}
+
+static int read_input(struct run *r)
+{
+	const struct run_options *o = r->options;
+	int rc = plan_read_input(&r->plan, o->config, o->respond_only, r->arena, o->diag);
+
+	diag_print(o->diag, stderr);
+	if (rc == -ENOMEM)
+		log_error("not enough memory for the input files");
+	return rc == -EINVAL ? EXIT_CONFIG : rc < 0 ? EXIT_ENVIRONMENT : 0;
+}
+
+static int build(struct run *r)
+{
+	int rc = plan_build(&r->plan, r->arena);
+
+	if (rc == -ERANGE)
+		log_error("too many transactions for the source addresses and ports");
+	else if (rc < 0)
+		log_error("not enough memory for the transaction tables");
+	return rc < 0 ? EXIT_ENVIRONMENT : 0;
+}
+
+static void note_plan(const struct run *r)
+{
+	const struct plan *p = &r->plan;
+
+	for (uint32_t i = 0; i < p->port_count; i++)
+		note(r, "port %s: %s%s%s, worker on CPU %u%s", p->ports[i].settings->name,
+			p->ports[i].driver->name, p->ports[i].settings->device ? " " : "",
+			p->ports[i].settings->device ? p->ports[i].settings->device : "",
+			p->workers[i].cpu,
+			p->workers[i].yields ? " (shared with another worker)" : "");
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		const struct txn_table *t = &p->items[i].run->txns;
+
+		note(r,
+			"traffic %s: %u transaction slots (%.0f MiB), %u source addresses x %u "
+			"ports",
+			p->items[i].settings->name, t->count,
+			(double)t->count * sizeof(struct txn_slot) / 1048576, t->clients, t->ports);
+	}
+}
+
+static void launch(struct run *r, bool responders)
+{
+	struct plan *p = &r->plan;
+
+	for (uint32_t i = 0; i < p->port_count; i++) {
+		bool dut = (int32_t)i == p->responder_port;
+
+		if (dut != responders)
+			continue;
+		if (dut)
+			rte_eal_remote_launch(responder_loop, &p->responder, i + 1);
+		else
+			rte_eal_remote_launch(worker_loop, &p->workers[i], i + 1);
+	}
+}
+
+static void keep_interval(struct run *r, const struct result_interval *i)
+{
+	if (r->interval_count == r->interval_room) {
+		uint32_t room = r->interval_room ? 2 * r->interval_room : 64;
+		struct result_interval *more = arena_zalloc(r->arena, room * sizeof(*more));
+
+		if (r->interval_count)
+			memcpy(more, r->intervals, r->interval_count * sizeof(*more));
+		r->intervals = more;
+		r->interval_room = room;
+	}
+	r->intervals[r->interval_count++] = *i;
+}
+
+static void tick(struct run *r)
+{
+	const struct run_hooks *h = &r->options->hooks;
+	struct result_interval i;
+	bool warmup;
+
+	while (collect_interval(&r->plan, &r->collected, r->arena, &i, &warmup)) {
+		if (i.length_s <= 0)
+			continue;
+		if (!warmup)
+			keep_interval(r, &i);
+		if (h->interval)
+			h->interval(h->ctx, &i, warmup);
+	}
+}
+
+static bool all_finished(const struct plan *p)
+{
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (!atomic_load_explicit(&p->items[i].worker->finished, memory_order_acquire))
+			return false;
+	return true;
+}
+
+static void set_phase(struct plan *p, enum run_phase phase)
+{
+	atomic_store_explicit(&p->phase, phase, memory_order_release);
+}
+
+// Until everything was sent and answered or timed out, the drain time is over, or the user has had
+// enough.
+static void supervise(struct run *r)
+{
+	struct plan *p = &r->plan;
+	const struct run_times *t = &p->items[0].worker->times;
+	uint64_t drain = r->options->config->run.drain_ns;
+	uint64_t give_up = UINT64_MAX;
+
+	if (drain != UINT64_MAX)
+		give_up = t->end + clock_ticks(&p->clock, drain);
+	while (!all_finished(p) && *r->options->signals < 2) {
+		uint64_t now = clock_now();
+
+		nap(TICK_NS);
+		tick(r);
+		if (*r->options->signals && p->phase < PHASE_DRAIN)
+			set_phase(p, PHASE_DRAIN);
+		else if (p->phase == PHASE_WARMUP && now >= t->measure)
+			set_phase(p, PHASE_MEASURE);
+		if (now >= give_up)
+			break;
+	}
+	if (*r->options->signals < 2)
+		nap(LATE_ANSWERS_NS);
+}
+
+static void respond(struct run *r)
+{
+	const struct run_hooks *h = &r->options->hooks;
+	const uint64_t every = r->options->config->run.interval_ns;
+	uint64_t start = clock_now(), next = every;
+
+	while (*r->options->signals == 0) {
+		struct result_responder total;
+		double ns = clock_ns(&r->plan.clock, clock_now() - start);
+
+		nap(TICK_NS);
+		if (ns < (double)next || !h->responder)
+			continue;
+		collect_responder(&r->plan, r->arena, &total);
+		h->responder(h->ctx, ns / 1e9, &total);
+		next += every;
+	}
+}
+
+static int measure(struct run *r)
+{
+	struct plan *p = &r->plan;
+	struct result_interval last;
+	bool interrupted;
+	const char *broken;
+
+	collect_start(p, &r->collected, r->arena);
+	supervise(r);
+	interrupted = *r->options->signals != 0;
+	set_phase(p, PHASE_STOP);
+	rte_eal_mp_wait_lcore();
+	clock_refine(&p->clock);
+	tick(r);
+	collect_last_interval(p, &r->collected, r->arena, &last);
+	keep_interval(r, &last);
+	collect_result(p, r->arena, r->result);
+	r->result->intervals = (struct counter_list){r->intervals, r->interval_count};
+	r->result->run.host.tsc_hz = p->clock.hz;
+	broken = collect_check(p, r->result, r->arena);
+	return verdict_reach(p, broken, interrupted, r->arena, r->result);
+}
+
+static int nobody_there(struct run *r, const struct io_error *e)
+{
+	const char **reason = arena_zalloc(r->arena, sizeof(*reason));
+
+	log_error("%s", e->text);
+	*reason = arena_strdup(r->arena, e->text);
+	collect_result(&r->plan, r->arena, r->result);
+	r->result->verdict = (struct result_verdict){.status = "unreachable",
+		.exit_code = EXIT_UNREACHABLE,
+		.limited_by = "none",
+		.reasons = {reason, 1}};
+	return EXIT_UNREACHABLE;
+}
+
+static int responder_only(struct run *r)
+{
+	respond(r);
+	set_phase(&r->plan, PHASE_STOP);
+	rte_eal_mp_wait_lcore();
+	collect_result(&r->plan, r->arena, r->result);
+	r->result->verdict = (struct result_verdict){.status = "pass", .limited_by = "none"};
+	return EXIT_PASS;
+}
+
+static int go(struct run *r)
+{
+	struct plan *p = &r->plan;
+	struct io_error e = {""};
+	int rc = read_input(r);
+
+	if (rc == 0)
+		rc = ports_up(r);
+	if (rc == 0)
+		rc = build(r);
+	if (rc)
+		return rc;
+	describe(r);
+	note_plan(r);
+	launch(r, true);
+	if (r->options->respond_only)
+		return responder_only(r);
+	rc = resolve_all(p, r->options->signals, &e);
+	if (rc == 0) {
+		plan_schedule(p, clock_now() + clock_ticks(&p->clock, LAUNCH_LEAD_NS));
+		launch(r, false);
+		return measure(r);
+	}
+	set_phase(p, PHASE_STOP);
+	rte_eal_mp_wait_lcore();
+	return rc == -EINTR ? EXIT_INTERRUPTED : nobody_there(r, &e);
+}
+
+int run_check(const struct config *c, struct arena *a, struct diag *d)
+{
+	struct plan plan;
+	int rc = plan_read_input(&plan, c, false, a, d);
+
+	plan_free(&plan);
+	return rc;
+}
+
+int run_execute(const struct run_options *o, struct arena *a, struct result *out)
+{
+	struct run r = {.options = o, .arena = a, .result = out};
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	r.plan.config = o->config;
+	if (!o->respond_only && o->config->traffic.count == 0) {
+		log_error("%s: no traffic to run (ddiperf respond %s plays the responder)",
+			o->config->file, o->config->file);
+		return EXIT_CONFIG;
+	}
+	if (o->respond_only && !o->config->responder) {
+		log_error("%s: no responder section", o->config->file);
+		return EXIT_CONFIG;
+	}
+	rc = go(&r);
+	if (r.ports_up)
+		port_stop_all(r.plan.ports, r.plan.port_count);
+	plan_free(&r.plan);
+	io_stop();
+	return rc;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Transactions of one item on one worker: the key on the wire is the slot, so a reply is found by
+// an index and a compare. Slots are issued in ring order; a freed one rests for the quarantine, so
+// that what comes late is known as late. Knows no protocol and no packet. Path: hot (inline) | cold
+// (init). The worker that owns it.
+//
+// The n-th transaction (seq) has slot = seq mod count and round = seq / count. The slot chooses
+// port, client and the upper number, ports first: slot = (high * clients + client) * ports + port.
+// The key is a keyed permutation of (round, high), so that a reply to an earlier round of the same
+// slot is known as such.
+#pragma once
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/rand.h"
+
+#define TXN_NONE UINT32_MAX
+
+enum txn_state {
+	TXN_FREE,   // never used
+	TXN_DONE,   // answered or failed, in quarantine
+	TXN_LOST,   // timed out, in quarantine
+	TXN_TAKEN,  // being built, or waiting to be built again
+	TXN_FLYING, // sent, waiting for the reply
+};
+
+struct txn_slot {
+	uint64_t due;        // tick
+	uint64_t time;       // FLYING: of the last send; DONE, LOST: when it was freed
+	uint32_t next, prev; // in the list that its state says
+	uint32_t user;       // the protocol's
+	uint8_t state;       // enum txn_state
+	uint8_t step, tries; // the protocol's
+	uint8_t judged : 1;  // due in the measured part
+	uint8_t begun : 1;   // its first message was sent
+};
+
+_Static_assert(sizeof(struct txn_slot) == 32, "at most 32 bytes per transaction in flight");
+
+struct txn_list {
+	uint32_t head, tail;
+};
+
+struct txn_table {
+	struct txn_slot *slots;
+	uint32_t count;
+	uint32_t next;       // slot of the next transaction
+	uint64_t round;      // of next
+	uint64_t quarantine; // ticks
+	uint32_t ports, clients;
+	uint32_t high_bits, key_bits;
+	struct perm perm;
+	struct recip by_port, by_client;
+	struct txn_list flying; // in order of their last send
+	struct txn_list again;  // to be sent again
+	uint64_t in_flight;     // TAKEN and FLYING
+};
+
+// What a slot is on the wire.
+struct txn_place {
+	uint32_t port;   // index into the item's source ports
+	uint32_t client; // index into the item's source addresses
+	uint32_t key;
+	uint64_t seq;
+};
+
+enum txn_match {
+	TXN_MATCH,    // the transaction that the slot holds or held last
+	TXN_EARLIER,  // a transaction that the slot held before that
+	TXN_NO_MATCH, // never issued
+};
+
+struct txn_shape {
+	uint32_t count; // slots
+	uint32_t ports, clients;
+	uint8_t key_bits; // 16..32
+	uint64_t seed;
+	uint64_t quarantine;
+};
+
+// slots: count zeroed entries owned by the caller. 0, or -ERANGE: more slots than ports x clients x
+// keys.
+int txn_init(struct txn_table *t, struct txn_slot *slots, const struct txn_shape *shape);
+
+static inline uint64_t txn_round(const struct txn_table *t, uint32_t slot)
+{
+	return slot < t->next ? t->round : t->round - 1;
+}
+
+static inline void txn_place(const struct txn_table *t, uint32_t slot, struct txn_place *out)
+{
+	uint64_t row = recip_div(&t->by_port, slot);
+	uint64_t high = recip_div(&t->by_client, row);
+	uint64_t round = txn_round(t, slot);
+
+	out->port = slot - (uint32_t)row * t->ports;
+	out->client = (uint32_t)(row - high * t->clients);
+	out->key = (uint32_t)perm_map(&t->perm, (round << t->high_bits | high) & t->perm.mask);
+	out->seq = round * t->count + slot;
+}
+
+static inline enum txn_match txn_find(
+	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key, uint32_t *slot)
+{
+	uint64_t x = perm_unmap(&t->perm, key);
+	uint64_t high = x & ((1ull << t->high_bits) - 1);
+	uint64_t rounds = t->perm.mask >> t->high_bits; // mask of what the key holds of the round
+	uint64_t at = (high * t->clients + client) * t->ports + port;
+	uint64_t round, behind;
+
+	if (at >= t->count)
+		return TXN_NO_MATCH;
+	*slot = (uint32_t)at;
+	round = txn_round(t, *slot);
+	if (round == UINT64_MAX)
+		return TXN_NO_MATCH;
+	behind = (round - (x >> t->high_bits)) & rounds;
+	if (behind == 0)
+		return TXN_MATCH;
+	return behind <= round ? TXN_EARLIER : TXN_NO_MATCH;
+}
+
+static inline void txn_append(struct txn_table *t, struct txn_list *l, uint32_t slot)
+{
+	struct txn_slot *s = &t->slots[slot];
+
+	s->next = TXN_NONE;
+	s->prev = l->tail;
+	if (l->tail == TXN_NONE)
+		l->head = slot;
+	else
+		t->slots[l->tail].next = slot;
+	l->tail = slot;
+}
+
+static inline void txn_unlink(struct txn_table *t, struct txn_list *l, uint32_t slot)
+{
+	struct txn_slot *s = &t->slots[slot];
+
+	if (s->prev == TXN_NONE)
+		l->head = s->next;
+	else
+		t->slots[s->prev].next = s->next;
+	if (s->next == TXN_NONE)
+		l->tail = s->prev;
+	else
+		t->slots[s->next].prev = s->prev;
+}
+
+// Ticks from `then` to `now`. One pass of a loop works with several clock readings, so `now` may be
+// the older.
+static inline int64_t txn_since(uint64_t now, uint64_t then)
+{
+	return (int64_t)(now - then);
+}
+
+// The next slot in ring order, or TXN_NONE while it is in flight or rests.
+static inline uint32_t txn_take(struct txn_table *t, uint64_t now)
+{
+	uint32_t slot = t->next;
+	struct txn_slot *s = &t->slots[slot];
+
+	if (s->state >= TXN_TAKEN ||
+		(s->state != TXN_FREE && txn_since(now, s->time) < (int64_t)t->quarantine))
+		return TXN_NONE;
+	__builtin_prefetch(s + 8, 1);
+	s->state = TXN_TAKEN;
+	s->user = 0;
+	s->step = s->tries = 0;
+	s->begun = 0;
+	if (++t->next == t->count) {
+		t->next = 0;
+		t->round++;
+	}
+	t->in_flight++;
+	return slot;
+}
+
+// A taken one was sent.
+static inline void txn_arm(struct txn_table *t, uint32_t slot, uint64_t now)
+{
+	t->slots[slot].state = TXN_FLYING;
+	t->slots[slot].time = now;
+	txn_append(t, &t->flying, slot);
+}
+
+// A flying one goes on with another message.
+static inline void txn_again(struct txn_table *t, uint32_t slot)
+{
+	txn_unlink(t, &t->flying, slot);
+	t->slots[slot].state = TXN_TAKEN;
+	txn_append(t, &t->again, slot);
+}
+
+// A flying one has ended as DONE or LOST: it rests from now on.
+static inline void txn_give(struct txn_table *t, uint32_t slot, enum txn_state how, uint64_t now)
+{
+	txn_unlink(t, &t->flying, slot);
+	t->slots[slot].state = (uint8_t)how;
+	t->slots[slot].time = now;
+	t->in_flight--;
+}
+
+// The oldest flying one whose last send was `timeout` ticks ago or more, or TXN_NONE.
+static inline uint32_t txn_expired(const struct txn_table *t, uint64_t now, uint64_t timeout)
+{
+	uint32_t slot = t->flying.head;
+
+	if (slot == TXN_NONE || txn_since(now, t->slots[slot].time) < (int64_t)timeout)
+		return TXN_NONE;
+	return slot;
+}

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tester's loop: receive and match, send what is due, expire what was not answered, publish
+// once an interval. Path: hot. The worker's own thread.
+#include "engine/worker.h"
+
+#include <sched.h>
+
+#include "base/clock.h"
+
+#define EXPIRE_BURST 64
+#define PUBLISH_HOLD 8 // loops that a backlog of sends may delay a snapshot
+
+static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uint8_t len)
+{
+	uint64_t before = 0;
+
+	for (uint32_t i = 0; i < it->source_ranges; i++) {
+		uint64_t n = addr_index(&it->sources[i], addr, len);
+
+		if (n != UINT64_MAX)
+			return (uint32_t)(before + n);
+		before += it->sources[i].count;
+	}
+	return UINT32_MAX;
+}
+
+static struct addr addr_of(const struct worker_item *it, uint64_t client)
+{
+	uint32_t i = 0;
+
+	for (; client >= it->sources[i].count; i++)
+		client -= it->sources[i].count;
+	return addr_nth(&it->sources[i], client);
+}
+
+static void txn_view(const struct worker_item *it, uint32_t slot, struct txn_place *place,
+	struct proto_txn *view)
+{
+	const struct txn_slot *s = &it->txns.slots[slot];
+
+	txn_place(&it->txns, slot, place);
+	*view = (struct proto_txn){.seq = place->seq,
+		.key = place->key,
+		.client = place->client,
+		.user = s->user,
+		.step = s->step,
+		.tries = s->tries};
+}
+
+static void txn_keep(struct txn_slot *s, const struct proto_txn *view)
+{
+	s->user = view->user;
+	s->step = view->step;
+	s->tries = view->tries;
+}
+
+static void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+	struct ledger *l = &it->books.ledger[s->judged];
+
+	l->answered += !failed;
+	l->failed += failed;
+	if (s->judged) {
+		hist_add(&it->books.response, now - s->due);
+		hist_add(&it->service, now - s->time);
+	}
+	txn_give(&it->txns, slot, TXN_DONE, now);
+}
+
+// A reply to a transaction that has ended: validated like any other, booked apart.
+static void item_afterwards(struct worker_item *it, uint32_t slot, const struct frame *f)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+	struct ledger *l = &it->books.ledger[s->judged];
+	struct txn_place place;
+	struct proto_txn view;
+
+	txn_view(it, slot, &place, &view);
+	it->ctx.counters = it->shadow;
+	switch (it->proto->reply(&it->ctx, &view, f->payload, f->payload_len)) {
+	case PROTO_STRAY:
+		l->stray++;
+		return;
+	case PROTO_MALFORMED:
+		l->malformed++;
+		return;
+	case PROTO_DONE:
+	case PROTO_AGAIN:
+	case PROTO_FAIL:
+		l->late += s->state == TXN_LOST;
+		l->duplicate += s->state == TXN_DONE;
+		return;
+	}
+}
+
+static void item_answer(struct worker_item *it, uint32_t slot, const struct frame *f, uint64_t now)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+	struct txn_place place;
+	struct proto_txn view;
+
+	txn_view(it, slot, &place, &view);
+	it->ctx.counters = it->banks[s->judged];
+	switch (it->proto->reply(&it->ctx, &view, f->payload, f->payload_len)) {
+	case PROTO_DONE:
+		item_complete(it, slot, now, false);
+		return;
+	case PROTO_FAIL:
+		item_complete(it, slot, now, true);
+		return;
+	case PROTO_AGAIN:
+		txn_keep(s, &view);
+		txn_again(&it->txns, slot);
+		return;
+	case PROTO_STRAY:
+		it->books.ledger[s->judged].stray++;
+		return;
+	case PROTO_MALFORMED:
+		it->books.ledger[s->judged].malformed++;
+		return;
+	}
+}
+
+static void item_receive(
+	struct worker_item *it, uint32_t port, uint32_t client, const struct frame *f, uint64_t now)
+{
+	struct ledger *l = &it->books.ledger[now >= it->pace.measure];
+	uint32_t key, slot;
+
+	if (!it->proto->key(f->payload, f->payload_len, &key)) {
+		l->malformed++;
+		return;
+	}
+	switch (txn_find(&it->txns, port, client, key, &slot)) {
+	case TXN_NO_MATCH:
+		l->stray++;
+		return;
+	case TXN_EARLIER:
+		l->late++;
+		return;
+	case TXN_MATCH:
+		break;
+	}
+	switch ((enum txn_state)it->txns.slots[slot].state) {
+	case TXN_FLYING:
+		item_answer(it, slot, f, now);
+		return;
+	case TXN_DONE:
+	case TXN_LOST:
+		item_afterwards(it, slot, f);
+		return;
+	case TXN_FREE:
+	case TXN_TAKEN:
+		l->stray++;
+		return;
+	}
+}
+
+static void worker_packet(struct worker *w, struct rte_mbuf *m, uint64_t now)
+{
+	struct frame f;
+	enum frame_kind kind = wire_parse(&w->wire, m, &f);
+	struct worker_item *it;
+	struct port_entry entry;
+	uint32_t client;
+
+	if (kind != FRAME_UDP) {
+		wire_other(&w->wire, kind, &f);
+		return;
+	}
+	entry = w->by_port[f.dst_port];
+	if (entry.item == PORT_NOBODY) {
+		wire_other(&w->wire, kind, &f);
+		return;
+	}
+	it = &w->items[entry.item];
+	client = client_of(it, f.dst, f.addr_len);
+	if (client == UINT32_MAX) {
+		wire_other(&w->wire, kind, &f);
+		return;
+	}
+	if (f.src_port != it->server_port ||
+		!addr_bytes_equal(f.src, it->server.bytes, f.addr_len)) {
+		it->books.ledger[now >= it->pace.measure].stray++;
+		return;
+	}
+	item_receive(it, entry.index, client, &f, now);
+}
+
+static uint16_t worker_rx(struct worker *w)
+{
+	struct rte_mbuf *pkts[BURST_MAX];
+	uint16_t n = burst_rx(w->wire.port, w->wire.queue, pkts, w->wire.burst);
+	uint64_t now;
+
+	if (n == 0)
+		return 0;
+	now = clock_now();
+	for (uint16_t i = 0; i < n; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(pkts[i], void *));
+	for (uint16_t i = 0; i < n; i++)
+		worker_packet(w, pkts[i], now);
+	burst_free(pkts, n);
+	return n;
+}
+
+static bool spare_fill(struct worker *w)
+{
+	uint16_t want = w->wire.burst - w->spare_count;
+
+	if (want == 0)
+		return true;
+	if (burst_alloc(w->wire.tx_pool, w->spare + w->spare_count, want)) {
+		w->spare_count += want;
+		return true;
+	}
+	w->tx_no_mbuf++;
+	return w->spare_count > 0;
+}
+
+// Write the message of a taken slot into a spare mbuf and queue it as pending.
+static void item_build(struct worker *w, struct worker_item *it, uint32_t slot)
+{
+	struct rte_mbuf *m = w->spare[--w->spare_count];
+	struct txn_slot *s = &it->txns.slots[slot];
+	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
+	uint32_t room = rte_pktmbuf_tailroom(m) - it->frame.len;
+	struct txn_place place;
+	struct proto_txn view;
+	struct addr src;
+	uint32_t len;
+
+	txn_view(it, slot, &place, &view);
+	src = addr_of(it, place.client);
+	it->ctx.counters = it->banks[s->judged];
+	len = it->proto->request(&it->ctx, &view, data + it->frame.len, room);
+	txn_keep(s, &view);
+	len = frame_stamp(&it->frame, data, src.bytes, it->ports[place.port], len);
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	if (w->wire.checksum_offload)
+		wire_offload(m, &it->frame);
+	it->pending[it->pending_count] = m;
+	it->pending_slots[it->pending_count++] = slot;
+}
+
+// A new transaction, if one is due and a slot is free.
+static bool item_begin(struct worker *w, struct worker_item *it, uint64_t now)
+{
+	uint32_t slot;
+	uint64_t due;
+
+	if (!pace_ready(&it->pace, now, it->txns.in_flight))
+		return false;
+	slot = txn_take(&it->txns, now);
+	if (slot == TXN_NONE) {
+		w->no_slot[now >= w->times.measure]++;
+		return false;
+	}
+	due = pace_pop(&it->pace, now);
+	it->txns.slots[slot].due = due;
+	it->txns.slots[slot].judged = due >= w->times.measure;
+	it->books.ledger[due >= w->times.measure].due++;
+	item_build(w, it, slot);
+	return true;
+}
+
+static void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
+{
+	it->pending_first = it->pending_count = 0;
+	if (it->txns.again.head == TXN_NONE && !pace_ready(&it->pace, now, it->txns.in_flight))
+		return;
+	if (!spare_fill(w))
+		return;
+	while (w->spare_count && it->txns.again.head != TXN_NONE) {
+		uint32_t slot = it->txns.again.head;
+
+		txn_unlink(&it->txns, &it->txns.again, slot);
+		item_build(w, it, slot);
+	}
+	while (w->spare_count && item_begin(w, it, now))
+		;
+}
+
+static void item_sent(struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+
+	// A further message of the same transaction is not another transaction.
+	if (!s->begun) {
+		s->begun = 1;
+		it->books.ledger[s->judged].sent++;
+		if (s->judged)
+			hist_add(&it->lag, now - s->due);
+	}
+	txn_arm(&it->txns, slot, now);
+}
+
+static uint16_t item_flush(struct worker *w, struct worker_item *it)
+{
+	uint16_t want = it->pending_count - it->pending_first;
+	uint64_t now = clock_now();
+	uint16_t n = burst_tx(w->wire.port, w->wire.queue, it->pending + it->pending_first, want);
+
+	w->tx_refused += n < want;
+	for (uint16_t i = 0; i < n; i++)
+		item_sent(it, it->pending_slots[it->pending_first + i], now);
+	it->pending_first += n;
+	return n;
+}
+
+// until: what is due before is sent.
+static uint16_t worker_tx(struct worker *w, uint64_t until)
+{
+	uint16_t n = 0;
+
+	for (uint32_t i = 0; i < w->item_count; i++) {
+		struct worker_item *it = &w->items[i];
+
+		if (it->pending_first == it->pending_count)
+			item_fill(w, it, until);
+		if (it->pending_first < it->pending_count)
+			n += item_flush(w, it);
+	}
+	return n;
+}
+
+static void item_expire(struct worker_item *it, uint64_t now)
+{
+	for (int i = 0; i < EXPIRE_BURST; i++) {
+		uint32_t slot = txn_expired(&it->txns, now, it->timeout);
+		struct txn_place place;
+		struct proto_txn view;
+		struct txn_slot *s;
+
+		if (slot == TXN_NONE)
+			return;
+		s = &it->txns.slots[slot];
+		txn_view(it, slot, &place, &view);
+		it->ctx.counters = it->banks[s->judged];
+		if (it->proto->timeout(&it->ctx, &view) == PROTO_AGAIN) {
+			txn_keep(s, &view);
+			txn_again(&it->txns, slot);
+			continue;
+		}
+		it->books.ledger[s->judged].lost++;
+		txn_give(&it->txns, slot, TXN_LOST, now);
+	}
+}
+
+static void worker_publish(struct worker *w, uint64_t at)
+{
+	uint64_t n = atomic_load_explicit(&w->published, memory_order_relaxed);
+	struct item_snapshot *to = w->snapshots[n & 1];
+
+	for (uint32_t i = 0; i < w->item_count; i++) {
+		to[i].next_due = w->items[i].pace.next;
+		to[i].left = w->items[i].ended ? 0 : w->items[i].pace.left;
+		to[i].books = w->items[i].books;
+	}
+	w->snapshot_at[n & 1] = at;
+	w->held = 0;
+	w->next_publish += w->times.interval;
+	atomic_store_explicit(&w->published, n + 1, memory_order_release);
+}
+
+// Nothing more is to be begun: the end came or the phase said so, or all of it was sent. What was
+// due before the end is still sent within the grace.
+static bool item_over(const struct worker *w, const struct worker_item *it, uint64_t now)
+{
+	if (now >= w->stop_at + w->times.grace)
+		return true;
+	if (it->pending_first < it->pending_count)
+		return false;
+	if (it->pace.left == 0)
+		return true;
+	return now >= w->stop_at &&
+	       (it->pace.kind != PACE_RATE || !pace_ready(&it->pace, w->stop_at - 1, 0));
+}
+
+// What is built but can no longer be sent: never begun, it was due and stays unsent; otherwise it
+// is lost.
+static void item_drop_pending(struct worker_item *it, uint64_t now)
+{
+	for (; it->pending_first < it->pending_count; it->pending_first++) {
+		struct txn_slot *s = &it->txns.slots[it->pending_slots[it->pending_first]];
+
+		it->books.ledger[s->judged].lost += s->begun;
+		s->state = s->begun ? TXN_LOST : TXN_FREE;
+		s->time = now;
+		it->txns.in_flight--;
+		burst_free(&it->pending[it->pending_first], 1);
+	}
+}
+
+static void item_end(struct worker *w, struct worker_item *it, uint64_t now)
+{
+	it->ended_at = now < w->stop_at ? now : w->stop_at;
+	it->left_over = it->pace.left;
+	it->pace.left = 0;
+	it->ended = true;
+	item_drop_pending(it, now);
+}
+
+// The sending part is over for an item when item_over says so; the worker has finished when none is
+// in flight.
+static void worker_wind_down(struct worker *w, uint64_t now)
+{
+	bool finished = true;
+
+	for (uint32_t i = 0; i < w->item_count; i++) {
+		struct worker_item *it = &w->items[i];
+
+		if (!it->ended && item_over(w, it, now))
+			item_end(w, it, now);
+		finished = finished && it->ended && it->txns.in_flight == 0;
+	}
+	if (finished && !atomic_load_explicit(&w->finished, memory_order_relaxed))
+		atomic_store_explicit(&w->finished, true, memory_order_release);
+}
+
+static void worker_account(struct worker *w, uint64_t before, uint64_t now, bool worked)
+{
+	bool judged = before >= w->times.measure && before < w->stop_at;
+
+	if (worked)
+		w->busy[judged] += now - before;
+	if (judged && now - before > w->max_gap)
+		w->max_gap = now - before;
+}
+
+static void worker_begin(struct worker *w)
+{
+	w->stop_at = w->times.end;
+	w->next_publish = w->times.measure;
+	while (w->next_publish > w->times.start + w->times.interval)
+		w->next_publish -= w->times.interval;
+}
+
+// What is due up to here may be sent now: nothing of the next interval before this one is
+// published.
+static uint64_t send_limit(const struct worker *w, uint64_t now)
+{
+	uint64_t limit = now < w->stop_at ? now : w->stop_at - 1;
+
+	return limit < w->next_publish ? limit : w->next_publish - 1;
+}
+
+static void worker_expire(struct worker *w, uint64_t now)
+{
+	for (uint32_t i = 0; i < w->item_count; i++)
+		item_expire(&w->items[i], now);
+}
+
+// One pass: receive, send, publish, expire. Transactions expire only when everything received was
+// looked at.
+static bool worker_pass(struct worker *w, uint64_t now)
+{
+	uint16_t received = worker_rx(w);
+	uint16_t sent = worker_tx(w, send_limit(w, now));
+
+	if (now >= w->next_publish && (sent < w->wire.burst || ++w->held > PUBLISH_HOLD))
+		worker_publish(w, w->next_publish);
+	if (received < w->wire.burst)
+		worker_expire(w, now);
+	worker_wind_down(w, now);
+	return received || sent;
+}
+
+// Told to stop: what was still going on ends here.
+static void worker_halt(struct worker *w, uint64_t now)
+{
+	for (uint32_t i = 0; i < w->item_count; i++)
+		if (!w->items[i].ended)
+			item_end(w, &w->items[i], now);
+	burst_free(w->spare, w->spare_count);
+}
+
+int worker_loop(void *arg)
+{
+	struct worker *w = arg;
+	uint64_t now = clock_now(), before;
+	uint32_t phase;
+	bool worked;
+
+	worker_begin(w);
+	while ((phase = atomic_load_explicit(w->phase, memory_order_acquire)) != PHASE_STOP) {
+		if (phase == PHASE_DRAIN && now < w->stop_at)
+			w->stop_at = now;
+		worked = worker_pass(w, now);
+		if (w->yields && !worked)
+			sched_yield();
+		before = now;
+		now = clock_now();
+		worker_account(w, before, now, worked);
+	}
+	worker_halt(w, now);
+	return 0;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A tester's worker: one CPU, one queue pair, its share of the items. Everything in here that the
+// worker writes is read by the management thread only from a snapshot or after the worker has
+// ended. Path: hot (worker_loop) | cold (the structs are filled by plan.c).
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hist.h"
+#include "engine/pace.h"
+#include "engine/result.h"
+#include "engine/txn.h"
+#include "engine/wire.h"
+#include "io/burst.h"
+#include "proto/proto.h"
+
+enum run_phase { PHASE_WARMUP, PHASE_MEASURE, PHASE_DRAIN, PHASE_STOP };
+
+// The schedule of a run in ticks. Const from the launch on.
+struct run_times {
+	uint64_t start;    // of the warm-up
+	uint64_t measure;  // of the measured part
+	uint64_t end;      // of sending
+	uint64_t grace;    // so long after the end, what was due before is still sent
+	uint64_t interval; // between snapshots, counted from measure
+};
+
+// Which item and which of its source ports a destination port belongs to.
+struct port_entry {
+	uint16_t item; // PORT_NOBODY: none
+	uint16_t index;
+};
+
+#define PORT_NOBODY UINT16_MAX
+
+// Booked to [0] when due in the warm-up, to [1] when due in the measured part.
+struct item_books {
+	struct ledger ledger[2];
+	struct hist response; // of the measured part
+};
+
+struct item_snapshot {
+	uint64_t next_due, left; // of the pace
+	struct item_books books;
+};
+
+struct worker_item {
+	// ctlplane: wo before the launch, dataplane: ro
+	const struct proto *proto;
+	struct frame_template frame;
+	struct addr server;
+	uint16_t server_port;
+	const uint16_t *ports;
+	const struct addr_range *sources;
+	uint32_t source_ranges;
+	uint64_t timeout;
+	void *banks[2]; // the protocol's counters, as item_books.ledger
+	void *shadow;   // counters of replies that are only looked at
+	bool opened;    // ctx is to be closed
+	// dataplane: rw
+	struct pace pace;
+	struct txn_table txns;
+	struct proto_ctx ctx;
+	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet
+	uint32_t pending_slots[BURST_MAX];
+	uint16_t pending_first, pending_count;
+	bool ended; // nothing more will become due
+	uint64_t ended_at;
+	uint64_t left_over; // of load.total at that time
+	struct item_books books;
+	struct hist service, lag; // of the measured part
+};
+
+struct worker {
+	// ctlplane: wo before the launch, dataplane: ro
+	struct wire wire;
+	struct worker_item *items;
+	uint32_t item_count;
+	uint32_t cpu;
+	bool yields;                      // shares its CPU with another worker
+	const struct port_entry *by_port; // [65536]
+	struct run_times times;
+	const _Atomic uint32_t *phase;
+	// dataplane: rw
+	struct rte_mbuf *spare[BURST_MAX];
+	uint16_t spare_count;
+	uint64_t stop_at; // no sends from here on: end, or when the phase said so
+	uint64_t next_publish;
+	uint32_t held; // loops since then
+	uint64_t busy[2], tx_refused, tx_no_mbuf;
+	uint64_t no_slot[2];   // sends held back because every slot was in use or resting
+	uint64_t max_gap;      // longest pass of the loop in the measured part
+	_Atomic bool finished; // nothing to send, nothing in flight
+	// Snapshots: the worker fills [published & 1] and then counts published up; a reader takes
+	// the other one.
+	struct item_snapshot *snapshots[2]; // item_count each
+	uint64_t snapshot_at[2];
+	_Atomic uint64_t published;
+};
+
+// Runs until the phase is PHASE_STOP. arg: struct worker. Returns 0.
+int worker_loop(void *arg);

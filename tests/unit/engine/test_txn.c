@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The transaction table: keys and slots are one-to-one, freed slots rest, what comes late is known
+// as late. Path: cold. Test.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "engine/txn.h"
+
+struct fixture {
+	struct txn_table t;
+	struct txn_slot *slots;
+};
+
+static void make(struct fixture *f, uint32_t count, uint32_t ports, uint32_t clients)
+{
+	struct txn_shape shape = {.count = count,
+		.ports = ports,
+		.clients = clients,
+		.key_bits = 16,
+		.seed = 7,
+		.quarantine = 200};
+
+	f->slots = calloc(count, sizeof(*f->slots));
+	assert_int_equal(txn_init(&f->t, f->slots, &shape), 0);
+}
+
+static uint32_t send_one(struct txn_table *t, uint64_t now, struct txn_place *place)
+{
+	uint32_t slot = txn_take(t, now);
+
+	assert_int_not_equal(slot, TXN_NONE);
+	txn_place(t, slot, place);
+	txn_arm(t, slot, now);
+	return slot;
+}
+
+static void every_key_leads_back_to_its_slot(void **state)
+{
+	struct txn_place place;
+	struct fixture f;
+	uint32_t found;
+
+	make(&f, 100000, 7, 3);
+	for (uint32_t i = 0; i < 350000; i++) {
+		uint32_t slot = send_one(&f.t, 1000ull * (i + 1), &place);
+
+		assert_int_equal(place.seq, i);
+		assert_true(place.port < 7 && place.client < 3 && place.key <= 0xffff);
+		assert_int_equal(
+			txn_find(&f.t, place.port, place.client, place.key, &found), TXN_MATCH);
+		assert_int_equal(found, slot);
+		txn_give(&f.t, slot, TXN_DONE, 1000ull * (i + 1));
+	}
+	free(f.slots);
+}
+
+static void consecutive_ones_differ_in_port_then_client(void **state)
+{
+	struct txn_place a, b;
+	struct fixture f;
+
+	make(&f, 1000, 4, 2);
+	send_one(&f.t, 1, &a);
+	for (int i = 1; i < 8; i++) {
+		send_one(&f.t, 1, &b);
+		assert_int_equal(b.port, (a.port + 1) % 4);
+		assert_int_equal(b.client, i / 4);
+		a = b;
+	}
+	send_one(&f.t, 1, &b);
+	assert_int_equal(b.client, 0);
+	assert_int_equal(b.port, 0);
+	free(f.slots);
+}
+
+static void a_freed_slot_rests_for_the_quarantine(void **state)
+{
+	struct txn_place place;
+	struct fixture f;
+
+	make(&f, 2, 1, 1);
+	send_one(&f.t, 10, &place);
+	send_one(&f.t, 10, &place);
+	assert_int_equal(txn_take(&f.t, 1000), TXN_NONE); // in flight
+	txn_give(&f.t, 0, TXN_DONE, 1000);
+	assert_int_equal(txn_take(&f.t, 1199), TXN_NONE); // resting
+	assert_int_equal(txn_take(&f.t, 1200), 0);
+	free(f.slots);
+}
+
+static void an_answer_to_an_earlier_round_is_not_credited_to_the_new_one(void **state)
+{
+	struct txn_place old, new;
+	struct fixture f;
+	uint32_t found;
+
+	make(&f, 4, 2, 1);
+	send_one(&f.t, 1, &old);
+	txn_give(&f.t, 0, TXN_LOST, 10);
+	assert_int_equal(txn_find(&f.t, old.port, old.client, old.key, &found), TXN_MATCH);
+	for (int i = 1; i < 4; i++) {
+		struct txn_place p;
+
+		txn_give(&f.t, send_one(&f.t, 1, &p), TXN_DONE, 10);
+	}
+	assert_int_equal(send_one(&f.t, 1000, &new), 0);
+	assert_int_equal(new.port, old.port);
+	assert_int_not_equal(new.key, old.key);
+	assert_int_equal(txn_find(&f.t, old.port, old.client, old.key, &found), TXN_EARLIER);
+	assert_int_equal(txn_find(&f.t, new.port, new.client, new.key, &found), TXN_MATCH);
+	free(f.slots);
+}
+
+static void a_key_that_was_never_sent_is_no_match(void **state)
+{
+	struct txn_place sent[3];
+	uint32_t found, matches = 0;
+	struct fixture f;
+
+	make(&f, 1000, 1, 1);
+	for (int i = 0; i < 3; i++)
+		send_one(&f.t, 1, &sent[i]);
+	for (uint32_t key = 0; key <= 0xffff; key++)
+		matches += txn_find(&f.t, 0, 0, key, &found) != TXN_NO_MATCH;
+	assert_int_equal(matches, 3);
+	free(f.slots);
+}
+
+static void the_oldest_send_expires_first_and_only_after_the_timeout(void **state)
+{
+	struct txn_place place;
+	struct fixture f;
+
+	make(&f, 10, 1, 1);
+	send_one(&f.t, 100, &place);
+	send_one(&f.t, 150, &place);
+	assert_int_equal(
+		txn_expired(&f.t, 99, 100), TXN_NONE); // a clock reading from before the send
+	assert_int_equal(txn_expired(&f.t, 199, 100), TXN_NONE);
+	assert_int_equal(txn_expired(&f.t, 200, 100), 0);
+	txn_again(&f.t, 0); // sent again at 220
+	txn_unlink(&f.t, &f.t.again, 0);
+	txn_arm(&f.t, 0, 220);
+	assert_int_equal(txn_expired(&f.t, 249, 100), TXN_NONE);
+	assert_int_equal(txn_expired(&f.t, 250, 100), 1);
+	txn_give(&f.t, 1, TXN_LOST, 250);
+	assert_int_equal(txn_expired(&f.t, 319, 100), TXN_NONE);
+	assert_int_equal(txn_expired(&f.t, 320, 100), 0);
+	assert_int_equal(f.t.in_flight, 1);
+	free(f.slots);
+}
+
+static void more_slots_than_keys_are_refused(void **state)
+{
+	struct txn_shape shape = {.count = 65537, .ports = 1, .clients = 1, .key_bits = 16};
+	struct txn_table t;
+
+	assert_int_equal(txn_init(&t, NULL, &shape), -ERANGE);
+	shape.ports = 2;
+	assert_int_equal(txn_init(&t, NULL, &shape), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_key_leads_back_to_its_slot),
+		cmocka_unit_test(consecutive_ones_differ_in_port_then_client),
+		cmocka_unit_test(a_freed_slot_rests_for_the_quarantine),
+		cmocka_unit_test(an_answer_to_an_earlier_round_is_not_credited_to_the_new_one),
+		cmocka_unit_test(a_key_that_was_never_sent_is_no_match),
+		cmocka_unit_test(the_oldest_send_expires_first_and_only_after_the_timeout),
+		cmocka_unit_test(more_slots_than_keys_are_refused),
+	};
+
+	return cmocka_run_group_tests_name("txn", tests, NULL, NULL);
+}
