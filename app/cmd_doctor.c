@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ddiperf doctor [FILE]: what this box can do, what is missing, and what fixes it. Changes nothing
+// but what a killed run left behind. Path: cold. Main thread.
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "io/doctor.h"
+#include "io/driver.h"
+#include "session.h"
+
+static const char *const marks[] = {
+	[DOCTOR_OK] = "ok",
+	[DOCTOR_WARN] = "note",
+	[DOCTOR_MISSING] = "MISSING",
+};
+
+// A driver that cannot be used matters only to a file that uses it; everything else is needed by
+// all.
+static bool is_needed(const struct doctor_row *row)
+{
+	for (unsigned i = 0; i < driver_count; i++)
+		if (strcmp(row->name, drivers[i].name) == 0)
+			return false;
+	return true;
+}
+
+static void print_row(
+	const char *name, enum doctor_status status, const char *text, const char *fix)
+{
+	printf("  %-7s  %-22s  %s\n", marks[status], name, text);
+	if (*fix)
+		printf("  %-7s  %-22s  -> %s\n", "", "", fix);
+}
+
+// Is everything there that any run needs?
+static bool print_box(void)
+{
+	struct doctor_report report;
+	const char *group = "";
+	bool all = true;
+
+	doctor_read(&report);
+	for (unsigned i = 0; i < report.count; i++) {
+		const struct doctor_row *row = &report.rows[i];
+
+		if (strcmp(group, row->group) != 0)
+			printf("%s%s\n", i ? "\n" : "", row->group);
+		group = row->group;
+		print_row(row->name, row->status, row->text, row->fix);
+		all = all && (row->status != DOCTOR_MISSING || !is_needed(row));
+	}
+	doctor_free(&report);
+	return all;
+}
+
+// Could the ports of the file be opened?
+static bool print_ports(const struct config *c)
+{
+	const struct port_settings *ports = c->ports.items;
+	bool all = true;
+
+	printf("\nports of %s\n", c->file);
+	for (uint32_t i = 0; i < c->ports.count; i++) {
+		struct io_error e = {""};
+		bool ok = port_preflight(&ports[i], &c->host, &e) == 0;
+
+		print_row(ports[i].name, ok ? DOCTOR_OK : DOCTOR_MISSING,
+			ok ? driver_of(&ports[i])->name : e.text, "");
+		all = all && ok;
+	}
+	return all;
+}
+
+int cmd_doctor(const struct options *o)
+{
+	const struct config *c = NULL;
+	struct diag *d = NULL;
+	bool ok;
+
+	if (o->operand) {
+		c = session_config(o, &d);
+		diag_free(d);
+		if (!c)
+			return EXIT_CONFIG;
+	}
+	ok = print_box();
+	if (c)
+		ok = print_ports(c) && ok;
+	printf("\n%s\n", ok ? "ready" : "not ready: see what is MISSING");
+	return ok ? EXIT_PASS : EXIT_ENVIRONMENT;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of commands and the way into them. What a command does is in its own file.
+// Path: cold. Main thread.
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "commands.h"
+#include "engine/run.h"
+
+#define COMMON (OPTION_SET | OPTION_QUIET | OPTION_VERBOSE)
+
+static const struct command commands[] = {
+	{"run", "FILE", "Do the test that FILE describes, and judge it", COMMON | OPTION_JSON,
+		cmd_run},
+	{"check", "FILE", "Validate FILE, and what it refers to, without sending anything",
+		OPTION_SET | OPTION_DUMP, cmd_check},
+	{"respond", "FILE", "Be the server: answer as the responder section of FILE says",
+		COMMON | OPTION_JSON, cmd_respond},
+	{"doctor", "[FILE]", "Say what this box can do, what is missing, and what fixes it",
+		OPTION_SET, cmd_doctor},
+	{"list", "drivers|protocols|settings|counters", "Print a table that the program runs on", 0,
+		cmd_list},
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void print_help(FILE *out)
+{
+	fputs("usage: ddiperf COMMAND [OPTION]... [FILE]\n"
+	      "Load-test DNS and DHCP servers and account for every single transaction.\n\n",
+		out);
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].help);
+	fputs("\n  ddiperf COMMAND --help   the options of a command\n"
+	      "  ddiperf --version        the version\n"
+	      "  man ddiperf              exit codes, the file format, examples\n",
+		out);
+}
+
+static int unknown(const char *word)
+{
+	const char *names[COMMANDS + 1] = {0}, *nearest, *dot = strrchr(word, '.');
+
+	for (size_t i = 0; i < COMMANDS; i++)
+		names[i] = commands[i].name;
+	nearest = options_nearest(word, names);
+	if (nearest)
+		log_error("no such command: %s (did you mean %s?)", word, nearest);
+	else if (dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0))
+		log_error("no such command: %s (did you mean ddiperf run %s?)", word, word);
+	else
+		log_error("no such command: %s (see ddiperf --help)", word);
+	return EXIT_CONFIG;
+}
+
+static int start(const struct command *c, int argc, char **argv)
+{
+	struct options o = {.arena = arena_new()};
+	int code = EXIT_CONFIG;
+
+	o.command_line = options_command_line(argc, argv, o.arena);
+	switch (options_parse(c, argc - 1, argv + 1, &o)) {
+	case OPTIONS_GO:
+		log_set_level(o.verbose ? LOG_VERBOSE : o.quiet ? LOG_QUIET : LOG_NORMAL);
+		code = c->run(&o);
+		break;
+	case OPTIONS_HELP_SHOWN:
+		code = EXIT_PASS;
+		break;
+	case OPTIONS_WRONG:
+		break;
+	}
+	arena_free(o.arena);
+	return code;
+}
+
+static int dispatch(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+
+	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+		return printf("ddiperf %s\n", DDIPERF_VERSION) < 0 ? EXIT_ENVIRONMENT : EXIT_PASS;
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+		print_help(stdout);
+		return EXIT_PASS;
+	}
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (strcmp(word, commands[i].name) == 0)
+			return start(&commands[i], argc, argv);
+	if (*word)
+		return unknown(word);
+	print_help(stderr);
+	return EXIT_CONFIG;
+}
+
+int main(int argc, char **argv)
+{
+	int code;
+
+	signal(SIGPIPE, SIG_IGN); // a reader that goes away must not leave a port open
+	code = dispatch(argc, argv);
+	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_PASS) {
+		log_error("standard output: not everything could be written");
+		code = EXIT_ENVIRONMENT;
+	}
+	return code;
+}

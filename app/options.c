@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of options, getopt_long driven by it, and the help text made from it.
+// Path: cold. Main thread.
+#include "options.h"
+
+#include <getopt.h>
+#include <string.h>
+
+#include "base/log.h"
+
+static const struct option_row {
+	enum option_bit bit;
+	char letter;
+	const char *name;
+	const char *argument; // NULL: takes none
+	const char *help;
+} rows[] = {
+	{OPTION_SET, 's', "set", "PATH=VALUE", "override a setting of the file; may be repeated"},
+	{OPTION_JSON, 'j', "json", "OUT", "write the result as JSON to OUT; -: standard output"},
+	{OPTION_DUMP, 'd', "dump", NULL, "print the effective file, every default filled in"},
+	{OPTION_QUIET, 'q', "quiet", NULL, "print the last line only"},
+	{OPTION_VERBOSE, 'v', "verbose", NULL, "print what happens inside, on standard error"},
+	{OPTION_HELP, 'h', "help", NULL, "print this"},
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static bool takes(const struct command *c, const struct option_row *r)
+{
+	return r->bit == OPTION_HELP || c->options & r->bit;
+}
+
+void options_help(const struct command *c, FILE *out)
+{
+	char name[64];
+
+	fprintf(out, "usage: ddiperf %s [OPTION]...%s%s\n%s.\n\n", c->name, c->operand ? " " : "",
+		c->operand ? c->operand : "", c->help);
+	for (size_t i = 0; i < ROWS; i++) {
+		if (!takes(c, &rows[i]))
+			continue;
+		snprintf(name, sizeof(name), "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
+			rows[i].argument ? rows[i].argument : "");
+		fprintf(out, "  -%c, %-18s  %s\n", rows[i].letter, name, rows[i].help);
+	}
+}
+
+// What getopt_long wants to know; a leading ":" makes it silent.
+static void build_tables(const struct command *c, char *letters, struct option *longs)
+{
+	*letters++ = ':';
+	for (size_t i = 0; i < ROWS; i++) {
+		if (!takes(c, &rows[i]))
+			continue;
+		*letters++ = rows[i].letter;
+		if (rows[i].argument)
+			*letters++ = ':';
+		*longs++ = (struct option){rows[i].name,
+			rows[i].argument ? required_argument : no_argument, NULL, rows[i].letter};
+	}
+	*letters = '\0';
+	*longs = (struct option){0};
+}
+
+static void keep(struct options *o, int letter)
+{
+	switch (letter) {
+	case 's':
+		o->assignments[o->assignment_count++] = optarg;
+		break;
+	case 'j':
+		o->json = optarg;
+		break;
+	case 'd':
+		o->dump = true;
+		break;
+	case 'q':
+		o->quiet = true;
+		break;
+	case 'v':
+		o->verbose = true;
+		break;
+	}
+}
+
+static enum options_outcome wrong(const struct command *c, const char *what, const char *text)
+{
+	log_error("%s: %s%s (see ddiperf %s --help)", c->name, what, text, c->name);
+	return OPTIONS_WRONG;
+}
+
+static enum options_outcome parse_operands(
+	const struct command *c, int count, char **texts, struct options *o)
+{
+	if (count > (c->operand ? 1 : 0))
+		return wrong(c, "one argument too many: ", texts[count - 1]);
+	if (count == 0 && c->operand && c->operand[0] != '[')
+		return wrong(c, "an argument is missing: ", c->operand);
+	o->operand = count ? texts[0] : NULL;
+	return OPTIONS_GO;
+}
+
+enum options_outcome options_parse(
+	const struct command *c, int argc, char **argv, struct options *o)
+{
+	char letters[2 * ROWS + 2];
+	struct option longs[ROWS + 1];
+	int letter;
+
+	build_tables(c, letters, longs);
+	o->assignments = arena_zalloc(o->arena, (size_t)argc * sizeof(*o->assignments));
+	opterr = 0;
+	while ((letter = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		if (letter == ':')
+			return wrong(c, "this option needs an argument: ", argv[optind - 1]);
+		if (letter == '?')
+			return wrong(c, "no such option: ", argv[optind - 1]);
+		if (letter == 'h') {
+			options_help(c, stdout);
+			return OPTIONS_HELP_SHOWN;
+		}
+		keep(o, letter);
+	}
+	return parse_operands(c, argc - optind, argv + optind, o);
+}
+
+static const char *quoted(const char *word, struct arena *a)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-+=:,./%@";
+	char *out, *to;
+
+	if (*word && word[strspn(word, plain)] == '\0')
+		return word;
+	to = out = arena_zalloc(a, 4 * strlen(word) + 3);
+	*to++ = '\'';
+	for (; *word; word++) {
+		if (*word == '\'')
+			to = stpcpy(to, "'\\'");
+		*to++ = *word;
+	}
+	*to = '\'';
+	return out;
+}
+
+const char *options_command_line(int argc, char **argv, struct arena *a)
+{
+	const char *line = "ddiperf";
+
+	for (int i = 1; i < argc; i++)
+		line = arena_printf(a, "%s %s", line, quoted(argv[i], a));
+	return line;
+}
+
+#define DISTANCE_MAX 31
+
+// Levenshtein; words longer than DISTANCE_MAX are far from everything.
+static unsigned distance(const char *a, const char *b)
+{
+	unsigned row[DISTANCE_MAX + 1], diagonal, above;
+	size_t len = strlen(b);
+
+	if (len > DISTANCE_MAX || strlen(a) > DISTANCE_MAX)
+		return DISTANCE_MAX;
+	for (unsigned i = 0; i <= len; i++)
+		row[i] = i;
+	for (; *a; a++) {
+		diagonal = row[0]++;
+		for (size_t i = 1; i <= len; i++) {
+			above = row[i];
+			row[i] = diagonal + (*a != b[i - 1]);
+			if (above + 1 < row[i])
+				row[i] = above + 1;
+			if (row[i - 1] + 1 < row[i])
+				row[i] = row[i - 1] + 1;
+			diagonal = above;
+		}
+	}
+	return row[len];
+}
+
+const char *options_nearest(const char *text, const char *const *names)
+{
+	const char *best = NULL;
+	unsigned least = 3;
+
+	for (; *names; names++) {
+		unsigned d = distance(text, *names);
+
+		if (strlen(text) >= 2 && strncmp(text, *names, strlen(text)) == 0)
+			d = 0;
+		if (d < least && d < strlen(*names)) {
+			least = d;
+			best = *names;
+		}
+	}
+	return best;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Commands and options as rows: one table of options, each command names those it takes; parsing
+// and --help are walks over both. Path: cold. Main thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+
+enum option_bit {
+	OPTION_SET = 1 << 0,
+	OPTION_JSON = 1 << 1,
+	OPTION_QUIET = 1 << 2,
+	OPTION_VERBOSE = 1 << 3,
+	OPTION_DUMP = 1 << 4,
+	OPTION_HELP = 1 << 5, // every command takes it
+};
+
+struct options {
+	const char *operand; // the file, or what to list; NULL when left out
+	char **assignments;  // of --set
+	unsigned assignment_count;
+	const char *json; // NULL: none; "-": standard output
+	bool quiet, verbose, dump;
+	const char *command_line; // as typed, for the result
+	struct arena *arena;      // lives as long as the command
+};
+
+struct command {
+	const char *name;
+	const char *operand;                 // "FILE", "[FILE]": may be left out; NULL: none
+	const char *help;                    // one line, no full stop
+	unsigned options;                    // OPTION_* that it takes
+	int (*run)(const struct options *o); // returns the exit code
+};
+
+enum options_outcome { OPTIONS_GO, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };
+
+// argv[0] is the command's name; o is zeroed but for arena and command_line. Complaints go to
+// stderr.
+enum options_outcome options_parse(
+	const struct command *c, int argc, char **argv, struct options *o);
+
+void options_help(const struct command *c, FILE *out);
+
+// "ddiperf run x.yaml ...", quoted so that a shell reads it back.
+const char *options_command_line(int argc, char **argv, struct arena *a);
+
+// The name in names (NULL-terminated) that the user may have meant, or NULL.
+const char *options_nearest(const char *text, const char *const *names);

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The end of a run as tables, and the verdict as a sentence that needs no manual. Path: cold. Main
+// thread.
+#include "report.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "engine/run.h"
+#include "stats/text.h"
+
+#define COLUMN "%10s"
+
+static const char *count(uint64_t n, char *buf, size_t room)
+{
+	return stats_format((double)n, NULL, buf, room);
+}
+
+static void print_run(FILE *out, const struct result_run *run)
+{
+	char length[32];
+
+	fprintf(out, "\n%s: %s measured, seed %llu", run->name ? run->name : "run",
+		stats_format(run->measured_s, "s", length, sizeof(length)),
+		(unsigned long long)run->seed);
+	if (run->host.dpdk)
+		fprintf(out, ", %s", run->host.dpdk);
+	if (run->host.memory)
+		fprintf(out, ", %s", run->host.memory);
+	fputc('\n', out);
+}
+
+static void print_latency(FILE *out, const char *name, const struct latency *l)
+{
+	const double cells[] = {l->min_ns, l->mean_ns, l->p50_ns, l->p90_ns, l->p99_ns, l->p999_ns,
+		l->p9999_ns, l->max_ns};
+	char buf[32];
+
+	fprintf(out, "  %-12s", name);
+	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+		fprintf(out, COLUMN, report_time(cells[i], l->count > 0, buf, sizeof(buf)));
+	}
+	fputc('\n', out);
+}
+
+static void print_latencies(FILE *out, const struct result_item *i)
+{
+	static const char *const names[] = {
+		"min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"};
+
+	fprintf(out, "  %-12s", "latency");
+	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
+		fprintf(out, COLUMN, names[n]);
+	fputc('\n', out);
+	print_latency(out, "response", &i->latency.response);
+	print_latency(out, "service", &i->latency.service);
+	print_latency(out, "send lag", &i->send_lag);
+}
+
+struct part {
+	const char *name;
+	uint64_t n;
+};
+
+// "  due       200 000 = sent 200 000 + unsent 0"
+static void print_sum(
+	FILE *out, const char *name, uint64_t whole, const struct part *parts, size_t n)
+{
+	const char *sign = "=";
+	char buf[32];
+
+	fprintf(out, "  %-12s%14s", name, count(whole, buf, sizeof(buf)));
+	for (size_t i = 0; i < n; i++, sign = "+")
+		fprintf(out, " %s %s %s", sign, parts[i].name, count(parts[i].n, buf, sizeof(buf)));
+	fputc('\n', out);
+}
+
+static void print_ledger(FILE *out, const struct result_item *i)
+{
+	const struct ledger *l = &i->ledger;
+	const struct part due[] = {{"sent", l->sent}, {"unsent", i->unsent}};
+	const struct part sent[] = {{"answered", l->answered}, {"failed", l->failed},
+		{"lost", l->lost}, {"in flight", i->in_flight}};
+	char late[32], duplicate[32], stray[32], malformed[32], due_rate[32], answered_rate[32],
+		loss[32];
+
+	print_sum(out, "due", l->due, due, 2);
+	print_sum(out, "sent", l->sent, sent, 4);
+	fprintf(out, "  %-12sdue %s, answered %s, loss %s\n", "rates",
+		stats_format(i->due_per_s, "per_s", due_rate, sizeof(due_rate)),
+		stats_format(i->answered_per_s, "per_s", answered_rate, sizeof(answered_rate)),
+		stats_format(i->loss, "1", loss, sizeof(loss)));
+	if (l->late + l->duplicate + l->stray + l->malformed == 0)
+		return;
+	fprintf(out, "  %-12slate %s, duplicate %s, stray %s, malformed %s\n", "also came",
+		count(l->late, late, sizeof(late)),
+		count(l->duplicate, duplicate, sizeof(duplicate)),
+		count(l->stray, stray, sizeof(stray)),
+		count(l->malformed, malformed, sizeof(malformed)));
+}
+
+static void print_choice(FILE *out, const struct counter_choice *c, unsigned indent)
+{
+	if (!c->section || !c->data || !stats_any(c->section, c->data))
+		return;
+	fprintf(out, "%*s%s\n", (int)indent, "", c->section->name);
+	stats_text(c->section, c->data, indent + 2, out);
+}
+
+static void print_item(FILE *out, const struct result_item *i)
+{
+	fprintf(out, "\n%s: %s on port %s, %s loop\n", i->name, i->protocol, i->port, i->loop);
+	if (i->ledger.due == 0) {
+		fputs("  nothing was due\n", out);
+		return;
+	}
+	print_latencies(out, i);
+	print_ledger(out, i);
+	print_choice(out, &i->counters, 2);
+}
+
+// What the tester lost, and when the run did not go well, everything that belonged to no item.
+static void print_port(FILE *out, const struct result_port *p, bool all)
+{
+	const struct {
+		const char *text;
+		uint64_t n;
+	} problems[] = {
+		{"packets dropped by the device: the worker was too slow", p->rx_missed},
+		{"packets dropped for want of a buffer", p->rx_no_mbuf},
+		{"times the device took less than was offered", p->tx_refused},
+		{"times there was no buffer to send from", p->tx_no_mbuf},
+		{"packets lost between workers", p->hand_over_full},
+	};
+	char received[32], sent[32], buf[32];
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
+		sum += problems[i].n;
+	if (sum == 0 && !all)
+		return;
+	fprintf(out, "\nport %s (%s%s%s): %s packets received, %s sent\n", p->name, p->driver,
+		p->device ? " " : "", p->device ? p->device : "",
+		count(p->rx_packets, received, sizeof(received)),
+		count(p->tx_packets, sent, sizeof(sent)));
+	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
+		if (problems[i].n)
+			fprintf(out, "  %s %s\n", count(problems[i].n, buf, sizeof(buf)),
+				problems[i].text);
+	print_choice(out, &p->other, 2);
+}
+
+static void print_responder(FILE *out, const struct result_responder *total)
+{
+	const struct result_responder_protocol *p = total->protocols.items;
+	char received[32], answered[32], ignored[32];
+
+	fprintf(out, "\nresponder on port %s: received %s, answered %s, ignored %s\n", total->port,
+		count(total->received, received, sizeof(received)),
+		count(total->answered, answered, sizeof(answered)),
+		count(total->ignored, ignored, sizeof(ignored)));
+	for (uint32_t i = 0; i < total->protocols.count; i++)
+		print_choice(out, &p[i].counters, 2);
+}
+
+// Of a run that came to its end.
+static void print_limit(FILE *out, const struct result_verdict *v)
+{
+	static const struct {
+		const char *by, *text;
+	} limits[] = {
+		{"none", "nothing: the load went out as asked and came back"},
+		{"tester", "the tester: this box could not do what was asked of it"},
+		{"wire", "the wire: the link carried no more"},
+		{"server", "the server"},
+	};
+	bool judged = v->limited_by && strcmp(v->status, "unreachable") != 0 &&
+	              strcmp(v->status, "interrupted") != 0;
+
+	for (size_t i = 0; judged && i < sizeof(limits) / sizeof(limits[0]); i++)
+		if (strcmp(v->limited_by, limits[i].by) == 0)
+			fprintf(out, "\nlimited by %s\n", limits[i].text);
+}
+
+// In the notation of the limit, which is the last word of the expression: "p99 <= 2ms" is about a
+// time.
+static const char *criterion_value(const struct result_criterion *c, char *buf, size_t room)
+{
+	size_t len = strlen(c->expression);
+	char last = len ? c->expression[len - 1] : '\0';
+	const char *unit = NULL;
+
+	if (last == '%')
+		unit = "1";
+	else if (last == 's' || last == 'm' || last == 'h')
+		unit = "ns";
+	if (isinf(c->value))
+		return report_time(c->value, true, buf, room);
+	return stats_format(c->value, unit, buf, room);
+}
+
+static void print_criteria(FILE *out, const struct counter_list *criteria)
+{
+	const struct result_criterion *c = criteria->items;
+	char value[32];
+
+	if (criteria->count)
+		fputs("\ncriteria\n", out);
+	for (uint32_t i = 0; i < criteria->count; i++)
+		fprintf(out, "  %s  %-40s  %s\n", c[i].pass ? "pass" : "FAIL", c[i].expression,
+			criterion_value(&c[i], value, sizeof(value)));
+}
+
+static void print_reasons(FILE *out, const struct counter_list *reasons)
+{
+	const char *const *texts = reasons->items;
+
+	if (reasons->count)
+		fputs("\nwhy\n", out);
+	for (uint32_t i = 0; i < reasons->count; i++)
+		fprintf(out, "  - %s\n", texts[i]);
+}
+
+struct verdict_text {
+	const char *status, *word, *colour, *text;
+};
+
+static const struct verdict_text *verdict_text(const struct result_verdict *v)
+{
+	static const struct verdict_text texts[] = {
+		{"pass", "PASS", "\033[32m", NULL},
+		{"fail", "FAIL", "\033[31m", NULL},
+		{"invalid", "INVALID", "\033[33m",
+			"the tester did not keep up, so this says nothing about the server"},
+		{"unreachable", "UNREACHABLE", "\033[31m", "the server did not answer at all"},
+		{"interrupted", "INTERRUPTED", "\033[33m", "stopped before its end, so not judged"},
+	};
+	static const struct verdict_text broken = {"", "INTERNAL ERROR", "\033[31m",
+		"the tester's own books do not add up, so nothing here is to be trusted"};
+	static const struct verdict_text unknown = {"", "NO VERDICT", "", NULL};
+
+	if (v->exit_code == EXIT_INTERNAL)
+		return &broken;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (strcmp(v->status, texts[i].status) == 0)
+			return &texts[i];
+	return &unknown;
+}
+
+// "200 000 requests sent, all answered in time"
+static void print_totals(FILE *out, const struct counter_list *traffic)
+{
+	const struct result_item *items = traffic->items;
+	uint64_t sent = 0, answered = 0, failed = 0, lost = 0;
+	char a[32], b[32];
+
+	for (uint32_t i = 0; i < traffic->count; i++) {
+		sent += items[i].ledger.sent;
+		answered += items[i].ledger.answered;
+		failed += items[i].ledger.failed;
+		lost += items[i].ledger.lost;
+	}
+	if (sent == 0) {
+		fputs("nothing was sent", out);
+		return;
+	}
+	fprintf(out, "%s requests sent, ", count(sent, a, sizeof(a)));
+	if (answered == sent) {
+		fputs("all answered in time", out);
+		return;
+	}
+	fprintf(out, "%s answered in time", count(answered, a, sizeof(a)));
+	if (failed)
+		fprintf(out, ", %s failed", count(failed, a, sizeof(a)));
+	if (lost)
+		fprintf(out, ", %s lost (%s)", count(lost, a, sizeof(a)),
+			stats_format((double)lost / (double)sent, "1", b, sizeof(b)));
+}
+
+static void print_held(FILE *out, const struct counter_list *criteria)
+{
+	const struct result_criterion *c = criteria->items;
+	uint32_t failed = 0;
+	const char *first = NULL;
+
+	for (uint32_t i = 0; i < criteria->count; i++) {
+		if (c[i].pass)
+			continue;
+		failed++;
+		first = first ? first : c[i].expression;
+	}
+	if (failed == 1)
+		fprintf(out, "; does not hold: %s", first);
+	else if (failed)
+		fprintf(out, "; %u of %u criteria do not hold", failed, criteria->count);
+	else if (criteria->count == 0)
+		fputs("; there were no criteria to judge by", out);
+	else if (criteria->count == 1)
+		fputs("; the criterion holds", out);
+	else
+		fprintf(out, "; all %u criteria hold", criteria->count);
+}
+
+static void print_verdict(const struct report *r, const struct result *result)
+{
+	const struct verdict_text *t = verdict_text(&result->verdict);
+
+	fprintf(r->out, "%s%s%s: ", r->colour ? t->colour : "", t->word,
+		r->colour ? "\033[0m" : "");
+	if (t->text)
+		fprintf(r->out, "%s (", t->text);
+	print_totals(r->out, &result->traffic);
+	if (t->text)
+		fputs(")", r->out);
+	else
+		print_held(r->out, &result->verdict.criteria);
+	fputc('\n', r->out);
+}
+
+static void print_tables(FILE *out, const struct result *result)
+{
+	const struct result_item *items = result->traffic.items;
+	const struct result_port *ports = result->ports.items;
+	bool pass = strcmp(result->verdict.status, "pass") == 0;
+
+	print_run(out, &result->run);
+	for (uint32_t i = 0; i < result->traffic.count; i++)
+		print_item(out, &items[i]);
+	if (result->responder)
+		print_responder(out, result->responder);
+	for (uint32_t i = 0; i < result->ports.count; i++)
+		print_port(out, &ports[i], !pass);
+	print_limit(out, &result->verdict);
+	print_criteria(out, &result->verdict.criteria);
+	print_reasons(out, &result->verdict.reasons);
+	fputc('\n', out);
+}
+
+void report_result(struct report *r, const struct result *result)
+{
+	if (!r->out)
+		return;
+	report_clear(r);
+	if (!r->quiet)
+		print_tables(r->out, result);
+	print_verdict(r, result);
+	fflush(r->out);
+}
+
+void report_responder_end(struct report *r, const struct result_responder *total)
+{
+	if (!r->out || !total)
+		return;
+	print_responder(r->out, total);
+	fflush(r->out);
+}

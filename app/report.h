@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a person reads: lines while a run goes on (progress.c), tables and the verdict at its end
+// (report.c). Colour and the status line only on a terminal. Path: cold. Main thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "engine/result.h"
+
+struct report {
+	FILE *out;  // NULL: say nothing
+	bool quiet; // the last line only
+	bool colour;
+	bool live; // a status line that is overwritten
+	double duration_s;
+	bool header;                   // was printed
+	uint64_t sent, answered, lost; // measured so far
+	double responder_s;            // of the last line
+	uint64_t responder_received, responder_answered;
+};
+
+void report_init(struct report *r, FILE *out, bool quiet);
+
+void report_note(struct report *r, const char *text);
+void report_interval(struct report *r, const struct result_interval *i, bool warmup);
+void report_responder(struct report *r, double t_s, const struct result_responder *total);
+
+void report_result(struct report *r, const struct result *result);
+void report_responder_end(struct report *r, const struct result_responder *total); // NULL: none
+
+// Clear the status line, if there is one.
+void report_clear(struct report *r);
+
+// A latency; "lost" for a rank that falls among the lost ones, "-" when nothing was timed. room
+// >= 32.
+const char *report_time(double ns, bool any, char *buf, size_t room);
