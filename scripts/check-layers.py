@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# The rules of docs/architecture.md on who may include and name what, checked on the source text.
+# Prints one "file:line: what" for each violation; exit 1 when there is any.
+"""usage: scripts/check-layers.py [ROOT]"""
+
+import re
+import sys
+from pathlib import Path
+
+# A folder and what it may include besides itself.
+BELOW = {
+    "base": set(),
+    "net": {"base"},
+    "conf": {"base"},
+    "stats": {"base"},
+    "proto": {"base", "net"},
+    "io": {"base", "net"},
+    "engine": {"base", "net", "conf", "stats", "proto", "io"},
+}
+BELOW["app"] = set(BELOW)
+
+# An outside header and the folders that may include it, themselves or through a header of ours.
+OUTSIDE = {
+    "libyaml": (re.compile(r"yaml\.h$"), {"conf"}),
+    "libpcap": (re.compile(r"pcap(\.h|/)"), {"io"}),
+    "jansson": (re.compile(r"jansson\.h$"), {"stats", "app"}),
+}
+DPDK_FOLDERS = {"io", "engine"}
+PROTOCOL_FREE = {"base", "net", "conf", "stats", "io", "engine"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')", re.S)
+
+
+def without_comments(text):
+    def blank(match):
+        return match[1] if match[1] else re.sub(r"[^\n]", " ", match[0])
+
+    return COMMENT.sub(blank, text)
+
+
+class Source:
+    def __init__(self, path, name):
+        self.path = path
+        self.name = name  # as others include it: "net/frame.h"
+        self.folder = name.split("/")[0]
+        self.lines = without_comments(path.read_text(errors="replace")).split("\n")
+        self.own, self.foreign = [], []  # (line number, header)
+        for number, line in enumerate(self.lines, 1):
+            if found := INCLUDE.match(line):
+                header = found[1] or found[2]
+                if self.folder == "app" and found[1] and "/" not in header:
+                    header = f"app/{header}"  # app is not below lib: its own headers go by their bare name
+                (self.own if found[1] else self.foreign).append((number, header))
+
+
+def load(root):
+    sources = {}
+    for top in (root / "lib", root / "app"):
+        for path in sorted(top.rglob("*.[ch]")):
+            name = path.relative_to(root / "lib" if top.name == "lib" else root).as_posix()
+            sources[name] = Source(path, name)
+    return sources
+
+
+def check_includes(source, sources):
+    for number, header in source.own:
+        folder = header.split("/")[0]
+        if "/" not in header:
+            yield number, f'"{header}" does not name its folder'
+        elif header not in sources:
+            yield number, f'"{header}" is not a file of lib or app'
+        elif folder != source.folder and folder not in BELOW.get(source.folder, set()):
+            yield number, f'{source.folder} may not include "{header}"'
+
+
+def reaches(name, pattern, sources, seen):
+    """Whether a header of ours pulls in an outside one."""
+    if name in seen or name not in sources:
+        return False
+    seen.add(name)
+    source = sources[name]
+    return any(pattern.search(header) for _, header in source.foreign) or any(
+        reaches(header, pattern, sources, seen) for _, header in source.own
+    )
+
+
+def check_outside(source, sources):
+    for library, (pattern, folders) in OUTSIDE.items():
+        if source.folder in folders:
+            continue
+        for number, header in source.foreign:
+            if pattern.search(header):
+                yield number, f"{library} belongs to {' and '.join(sorted(folders))} only"
+        for number, header in source.own:
+            if reaches(header, pattern, sources, set()):
+                yield number, f'"{header}" brings {library} into {source.folder}'
+
+
+def check_words(source, pattern, what):
+    for number, line in enumerate(source.lines, 1):
+        if found := pattern.search(line):
+            yield number, f"{found[0]}: {what}"
+
+
+def protocol_pattern(sources):
+    """Protocols are the file stems of lib/proto without their suffixes: dns_wire.c, dhcp4.c."""
+    stems = {Path(n).stem for n in sources if n.startswith("proto/") and n.endswith(".c")}
+    names = {re.match(r"[a-z]+", stem)[0] for stem in stems - {"proto"}} | {"dns", "dhcp"}
+    return re.compile(rf"\w*(?<![a-z])(?:{'|'.join(sorted(names))})\w*", re.I)
+
+
+def circles(sources):
+    """Headers and sources that include themselves by way of others."""
+    done, path = set(), []
+
+    def visit(name):
+        if name in path:
+            yield name, " > ".join(path[path.index(name):] + [name])
+        elif name not in done and name in sources:
+            path.append(name)
+            for _, header in sources[name].own:
+                yield from visit(header)
+            path.pop()
+            done.add(name)
+
+    for name in sources:
+        yield from visit(name)
+
+
+def violations(sources):
+    protocols = protocol_pattern(sources)
+    dpdk = re.compile(r"\brte_\w*")
+    for source in sources.values():
+        found = list(check_includes(source, sources))
+        found += check_outside(source, sources)
+        if source.folder not in BELOW:
+            found.append((1, f"folder {source.folder} is not in the order of layers"))
+        if source.folder not in DPDK_FOLDERS:
+            found += check_words(source, dpdk, "DPDK belongs to io and engine only")
+        if source.folder in PROTOCOL_FREE:
+            found += check_words(source, protocols, f"a protocol's name in {source.folder}")
+        for number, text in sorted(found):
+            yield f"{source.path}:{number}: {text}"
+    for name, way in circles(sources):
+        yield f"{sources[name].path}:1: circle: {way}"
+
+
+def main(argv):
+    root = Path(argv[1]) if len(argv) > 1 else Path(__file__).resolve().parent.parent
+    count = 0
+    for text in violations(load(root)):
+        print(text.replace(f"{root}/", "", 1))
+        count += 1
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

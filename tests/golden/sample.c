@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The figures of a run that never was: 100 000 queries answered but for three, and a closed loop
+// that is fine.
+#include "sample.h"
+
+#include <math.h>
+
+struct own_counters {
+	uint64_t rcode[4];
+	uint64_t truncated, octets;
+};
+
+static const char *rcode_label(uint32_t i)
+{
+	static const char *const labels[] = {"NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN"};
+
+	return labels[i];
+}
+
+static const struct counter own_rows[] = {
+	{"rcode", "answers by RCODE", NULL, COUNTER_ARRAY, offsetof(struct own_counters, rcode),
+		.length = 4, .label = rcode_label},
+	{"truncated", "answers with TC", NULL, COUNTER_U64,
+		offsetof(struct own_counters, truncated)},
+	{"octets", "octets of answers", NULL, COUNTER_U64, offsetof(struct own_counters, octets)},
+};
+
+static const struct counter_section own_section = {
+	"dns", "DNS", COUNTER_ROWS(own_rows), sizeof(struct own_counters)};
+
+static const struct counter other_rows[] = {
+	{"arp", "ARP packets", "packets", COUNTER_U64, 0},
+};
+
+static const struct counter_section other_section = {
+	"other", "other packets", COUNTER_ROWS(other_rows), sizeof(uint64_t)};
+
+static const struct own_counters queries_own = {{99990, 0, 6, 2}, 1, 4912345};
+static const struct own_counters probes_own = {{500, 0, 0, 0}, 0, 24000};
+static const uint64_t lan_other = 3;
+
+#define SPREAD(n, base)                                                                            \
+	{                                                                                          \
+		(n), (base), 1.25 * (base), 0.5 * (base), 1.2 * (base), 1.5 * (base),              \
+			2.0 * (base), 4.0 * (base), 8.0 * (base), 16.0 * (base)                    \
+	}
+
+static const struct result_item items[] = {
+	{
+		.name = "queries",
+		.protocol = "dns",
+		.port = "lan",
+		.loop = "open",
+		.ledger = {100001, 100000, 99995, 2, 3, 1, 1, 4, 1},
+		.unsent = 1,
+		.loss = 0.00003,
+		.due_per_s = 50000.5,
+		.sent_per_s = 50000,
+		.answered_per_s = 49997.5,
+		.latency = {{99995, 41200, 61000, 9000, 58000, 83000, 121000, 1.4e6, INFINITY,
+				    2.1e6},
+			SPREAD(99995, 40000.0)},
+		.send_lag = SPREAD(100000, 120.0),
+		.counters = {&own_section, &queries_own},
+	},
+	{
+		.name = "probes",
+		.protocol = "dns",
+		.port = "lan",
+		.loop = "closed",
+		.ledger = {500, 500, 500, 0, 0, 0, 0, 0, 0},
+		.due_per_s = 250,
+		.sent_per_s = 250,
+		.answered_per_s = 250,
+		.latency = {SPREAD(500, 51000.0), SPREAD(500, 50000.0)},
+		.counters = {&own_section, &probes_own},
+	},
+};
+
+static const struct result_port ports[] = {
+	{"lan", "af_packet", "veth0", 100502, 100500, 0, 2, 7, false, 0, 0, 0,
+		{&other_section, &lan_other}},
+	{"dut", "ring", NULL, 100500, 100502, 0, 0, 0, true, 0, 0, 0, {NULL, NULL}},
+};
+
+static const struct result_worker workers[] = {
+	{"lan", 1, 0.4375, 141.5},
+	{"dut", 2, 0.25, 0},
+};
+
+static const struct result_interval_item first_second[] = {
+	{"queries", 50000, 50000, 49995, 2, 3, 58000, 121000, INFINITY},
+	{"probes", 250, 250, 250, 0, 0, 61200, 102000, 816000},
+};
+
+static const struct result_interval_item last_second[] = {
+	{"queries", 50001, 50000, 50000, 0, 0, 57500, 119000, 2.1e6},
+	{"probes", 250, 250, 250, 0, 0, 61100, 101000, 640000},
+};
+
+static const struct result_interval intervals[] = {
+	{1, 1, {first_second, 2}},
+	{2, 1, {last_second, 2}},
+};
+
+static const struct result_responder_protocol answered[] = {
+	{"dns", {&own_section, &probes_own}},
+};
+
+static struct result_responder responder = {"dut", 100502, 100500, 2, {answered, 1}};
+
+static const char *const reasons[] = {
+	"criterion not met: traffic.queries.p9999 <= 2ms",
+	"criterion not met: traffic.queries.dns.rcode.SERVFAIL == 0",
+};
+
+static const struct result_criterion criteria[] = {
+	{"loss <= 0.1%", 0.00003, true},
+	{"traffic.queries.p9999 <= 2ms", INFINITY, false},
+	{"traffic.queries.dns.rcode.SERVFAIL == 0", 6, false},
+	{"traffic.probes.p99 <= 2ms", 102000, true},
+	{"traffic.probes.answered >= 100", 500, true},
+};
+
+struct result sample_result(void)
+{
+	return (struct result){
+		.schema = "ddiperf-result/1",
+		.run = {"00000000-1111-4222-8333-444444444444", "sample", "0.0.0",
+			"2024-02-29T12:34:56.789Z", "ddiperf run 'a file.yaml' --json out.json", 2,
+			1, {"A CPU", "6.1.0", "DPDK 22.11", 2.4e9, "pages"}},
+		.verdict = {"fail", 1, "server", {reasons, 2}, {criteria, 5}},
+		.traffic = {items, 2},
+		.ports = {ports, 2},
+		.workers = {workers, 2},
+		.responder = &responder,
+		.intervals = {intervals, 2},
+	};
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What people and programs read of a result, byte for byte. A difference that is meant is accepted
+// with GOLDEN_UPDATE=1 in the environment: it rewrites the files; the diff goes with the change.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "document.h"
+#include "report.h"
+#include "sample.h"
+
+static const char *folder;
+
+static char *read_all(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char *text = calloc(1, 1 << 16);
+
+	assert_non_null(text);
+	if (f) {
+		assert_true(fread(text, 1, (1 << 16) - 1, f) > 0);
+		fclose(f);
+	}
+	return text;
+}
+
+static void assert_golden(const char *name, const char *text)
+{
+	char path[4096], *expected;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (getenv("GOLDEN_UPDATE")) {
+		f = fopen(path, "w");
+		assert_non_null(f);
+		assert_true(fputs(text, f) >= 0);
+		assert_int_equal(fclose(f), 0);
+	}
+	expected = read_all(path);
+	assert_string_equal(text, expected);
+	free(expected);
+}
+
+static char *printed;
+static size_t printed_len;
+
+static struct report report_open(bool quiet)
+{
+	struct report r;
+
+	report_init(&r, open_memstream(&printed, &printed_len), quiet);
+	assert_false(r.colour);
+	assert_false(r.live);
+	r.duration_s = 2;
+	return r;
+}
+
+static void assert_printed(struct report *r, const char *name)
+{
+	fclose(r->out);
+	assert_golden(name, printed);
+	free(printed);
+}
+
+static void print_run(struct report *r, const struct result *result)
+{
+	const struct result_interval *i = result->intervals.items;
+
+	report_note(r, "port lan: af_packet veth0, worker on CPU 1");
+	report_interval(r, &i[0], true);
+	for (uint32_t n = 0; n < result->intervals.count; n++)
+		report_interval(r, &i[n], false);
+	report_result(r, result);
+}
+
+static void a_person_reads_intervals_tables_and_the_verdict(void **state)
+{
+	struct result result = sample_result();
+	struct report r = report_open(false);
+
+	print_run(&r, &result);
+	assert_printed(&r, "report.txt");
+}
+
+static void a_terminal_gets_colour_and_a_status_line(void **state)
+{
+	struct result result = sample_result();
+	struct report r = report_open(false);
+
+	r.live = r.colour = true;
+	print_run(&r, &result);
+	fclose(r.out);
+	assert_non_null(strstr(printed, "\r\033[K"));
+	assert_non_null(strstr(printed, "2 of 2 s: 100 500 sent, 100 495 answered, 3 lost"));
+	assert_non_null(strstr(printed, "\033[31mFAIL\033[0m: "));
+	free(printed);
+}
+
+static void print_as(
+	struct report *r, const char *status, uint64_t exit_code, struct result *result)
+{
+	result->verdict.status = status;
+	result->verdict.exit_code = exit_code;
+	report_result(r, result);
+}
+
+static void every_verdict_is_one_sentence(void **state)
+{
+	struct result result = sample_result();
+	struct report r = report_open(true);
+
+	print_run(&r, &result);
+	result.verdict.criteria.count = 2;
+	print_as(&r, "fail", 1, &result);
+	result.verdict.criteria.count = 1;
+	print_as(&r, "pass", 0, &result);
+	print_as(&r, "invalid", 5, &result);
+	print_as(&r, "interrupted", 130, &result);
+	print_as(&r, "invalid", 6, &result);
+	result.traffic.items = (const struct result_item *)result.traffic.items + 1;
+	result.traffic.count = 1;
+	result.verdict.criteria.count = 0;
+	print_as(&r, "pass", 0, &result);
+	result.traffic.count = 0;
+	print_as(&r, "unreachable", 4, &result);
+	assert_printed(&r, "verdicts.txt");
+}
+
+static void a_responder_reports_rates_and_totals(void **state)
+{
+	struct result result = sample_result();
+	struct result_responder half = *result.responder;
+	struct report r = report_open(false);
+
+	half.received /= 2;
+	half.answered /= 2;
+	report_responder(&r, 1, &half);
+	report_responder(&r, 2, result.responder);
+	report_responder_end(&r, result.responder);
+	assert_printed(&r, "responder.txt");
+}
+
+static void a_run_that_never_started_shows_no_figures(void **state)
+{
+	struct result_item item = {.name = "q", .protocol = "dns", .port = "lan", .loop = "open"};
+	struct result result = {
+		.verdict = {.status = "unreachable", .exit_code = 4, .limited_by = "none"},
+		.traffic = {&item, 1},
+	};
+	struct report r = report_open(false);
+
+	report_result(&r, &result);
+	fclose(r.out);
+	assert_non_null(strstr(printed, "nothing was due"));
+	assert_null(strstr(printed, "p99"));
+	assert_null(strstr(printed, "limited by"));
+	free(printed);
+}
+
+static void nothing_is_printed_without_an_output(void **state)
+{
+	struct result result = sample_result();
+	struct report r;
+
+	report_init(&r, NULL, false);
+	print_run(&r, &result);
+	report_responder(&r, 1, result.responder);
+	report_responder_end(&r, result.responder);
+}
+
+static void a_program_reads_the_document(void **state)
+{
+	struct result result = sample_result();
+	json_t *document = document_result(&result, NULL);
+	char *text = document_text(document);
+
+	assert_golden("result.json", text);
+	free(text);
+	json_decref(document);
+}
+
+struct inner {
+	bool on;
+	const char *word;
+};
+
+struct outer {
+	uint64_t n, wait_ns;
+	struct field_list many; // struct inner
+	struct field_list words;
+};
+
+static const struct field inner_fields[] = {
+	{"on", "a switch", FIELD_BOOL, .offset = offsetof(struct inner, on)},
+	{"word", "a word", FIELD_STRING, .offset = offsetof(struct inner, word)},
+};
+
+static const struct field_section inner_section = {
+	"many", "several", FIELD_ROWS(inner_fields), sizeof(struct inner)};
+
+static const struct field outer_fields[] = {
+	{"n", "a number", FIELD_COUNT, .offset = offsetof(struct outer, n)},
+	{"wait", "a time", FIELD_DURATION, .offset = offsetof(struct outer, wait_ns)},
+	{"many", "several", FIELD_SECTION, .list = true, .offset = offsetof(struct outer, many),
+		.section = &inner_section},
+	{"words", "texts", FIELD_STRING, .list = true, .offset = offsetof(struct outer, words)},
+};
+
+static const struct field_section outer_section = {
+	"", "all", FIELD_ROWS(outer_fields), sizeof(struct outer)};
+
+static void settings_keep_their_types_in_the_document(void **state)
+{
+	struct inner inner[] = {{true, "1"}, {false, "b"}};
+	const char *words[] = {"x", "y \"z\""};
+	struct outer outer = {7, 2000000, {inner, 2}, {words, 2}};
+	json_t *settings = document_settings(&outer_section, &outer);
+	char *text = json_dumps(settings, JSON_COMPACT);
+
+	assert_string_equal(text,
+		"{\"n\":7,\"wait\":\"2ms\",\"many\":[{\"on\":true,\"word\":\"1\"},"
+		"{\"on\":false,\"word\":\"b\"}],\"words\":[\"x\",\"y \\\"z\\\"\"]}");
+	free(text);
+	json_decref(settings);
+}
+
+static json_t *small(void)
+{
+	return json_pack("{s:i}", "a", 1);
+}
+
+static void assert_file(const char *path, const char *expected)
+{
+	char *text = read_all(path);
+
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void a_document_replaces_a_file_whole_and_leaves_nothing_beside(void **state)
+{
+	char at[] = "/tmp/ddiperf-golden.XXXXXX", path[64], link_path[64];
+	json_t *document = small();
+	struct stat st;
+
+	assert_non_null(mkdtemp(at));
+	snprintf(path, sizeof(path), "%s/out.json", at);
+	snprintf(link_path, sizeof(link_path), "%s/link", at);
+	assert_int_equal(document_check(path), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(document_write(document, path), 0);
+	assert_file(path, "{\n  \"a\": 1\n}\n");
+	assert_int_equal(symlink("out.json", link_path), 0);
+	assert_int_equal(document_write(document, link_path), 0);
+	assert_int_equal(lstat(link_path, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(unlink(link_path), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(at), 0); // empty but for the two
+	json_decref(document);
+}
+
+static void a_device_is_written_to_and_not_replaced(void **state)
+{
+	json_t *document = small();
+	struct stat st;
+
+	assert_int_equal(document_check("/dev/null"), 0);
+	assert_int_equal(document_write(document, "/dev/null"), 0);
+	assert_int_equal(stat("/dev/null", &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+	json_decref(document);
+}
+
+static void what_cannot_be_written_is_known_before_the_run(void **state)
+{
+	assert_true(document_check("/nonexistent/out.json") < 0);
+	assert_true(document_check("/tmp") < 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_person_reads_intervals_tables_and_the_verdict),
+		cmocka_unit_test(a_terminal_gets_colour_and_a_status_line),
+		cmocka_unit_test(every_verdict_is_one_sentence),
+		cmocka_unit_test(a_responder_reports_rates_and_totals),
+		cmocka_unit_test(a_run_that_never_started_shows_no_figures),
+		cmocka_unit_test(nothing_is_printed_without_an_output),
+		cmocka_unit_test(a_program_reads_the_document),
+		cmocka_unit_test(settings_keep_their_types_in_the_document),
+		cmocka_unit_test(a_document_replaces_a_file_whole_and_leaves_nothing_beside),
+		cmocka_unit_test(a_device_is_written_to_and_not_replaced),
+		cmocka_unit_test(what_cannot_be_written_is_known_before_the_run),
+	};
+
+	folder = argc > 1 ? argv[1] : ".";
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the loop and live tests share: a TAP runner, running the binary, and the lab.
+
+A test file is a program:
+
+    from harness import Lab, ddiperf, main, test
+
+    @test
+    def a_server_that_answers_passes():
+        with Lab("knot") as lab:
+            result = lab.ddiperf(YAML)
+            assert result.code == 0, result
+
+    main()
+
+Register it with meson's protocol 'tap' and DDIPERF=<path of the binary> in its environment. A test says skip(reason)
+when the box cannot run it; a file whose tests are all skipped counts as skipped. Exit code 1 when a test failed.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LAB = str(ROOT / "scripts" / "lab")
+EXIT = {
+    "pass": 0, "fail": 1, "usage": 2, "environment": 3, "unreachable": 4, "invalid": 5,
+    "internal": 6, "interrupted": 130,
+}
+SHOWN = 3000  # characters of an output that a failure shows
+
+_tests = []
+
+
+class Skipped(Exception):
+    pass
+
+
+def skip(reason):
+    """Leave the running test; the reason is reported."""
+    raise Skipped(reason)
+
+
+def test(function):
+    """Register a test; its name is the function's, as words."""
+    _tests.append(function)
+    return function
+
+
+def main():
+    """Run the registered tests (or those whose name contains an argument) and exit."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # meson's timeout: clean up on the way out
+    wanted = [t for t in _tests if all(word in t.__name__ for word in sys.argv[1:])]
+    print(f"1..{len(wanted)}", flush=True)
+    failed = 0
+    for number, function in enumerate(wanted, 1):
+        name = f"{number} - {function.__name__.replace('_', ' ')}"
+        try:
+            function()
+        except Skipped as reason:
+            print(f"ok {name} # SKIP {reason}", flush=True)
+        except Exception:
+            failed += 1
+            print(f"not ok {name}")
+            print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="", flush=True)
+        else:
+            print(f"ok {name}", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+# --- the binary -----------------------------------------------------------------------------------
+
+
+class Result:
+    """What one invocation left: code, json (None when it wrote none), stdout, stderr."""
+
+    def __init__(self, code, document, stdout, stderr):
+        self.code, self.json, self.stdout, self.stderr = code, document, stdout, stderr
+
+    def item(self, name):
+        """The traffic item of that name in the JSON result."""
+        return next(item for item in self.json["traffic"] if item["name"] == name)
+
+    def __str__(self):
+        return f"exit code {self.code}\n{self.stdout[-SHOWN:]}\n--- stderr\n{self.stderr[-SHOWN:]}"
+
+
+def binary():
+    path = os.environ.get("DDIPERF") or shutil.which("ddiperf")
+    if not path:
+        raise RuntimeError("set DDIPERF to the path of the binary")
+    return str(Path(path).resolve())
+
+
+def need_root():
+    if os.geteuid() != 0:
+        skip("needs root")
+
+
+@contextlib.contextmanager
+def config_file(text):
+    """A folder with the text as test.yaml; yields the file's path. Other files can be put beside it."""
+    with tempfile.TemporaryDirectory(prefix="ddiperf-") as folder:
+        path = Path(folder) / "test.yaml"
+        path.write_text(text)
+        yield path
+
+
+def execute(argv, timeout=60, **options):
+    """(exit code, stdout, stderr) of a program; killed with all that it started after timeout seconds."""
+    with start(argv, **options) as process:
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            kill(process)
+            out, err = process.communicate()
+            raise AssertionError(f"no end after {timeout} s: {argv}\n{out[-SHOWN:]}\n{err[-SHOWN:]}") from None
+        except BaseException:
+            kill(process)
+            raise
+    return process.returncode, out, err
+
+
+def start(argv, **options):
+    """A program in the background, in a process group of its own, its output piped as text."""
+    return subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        errors="replace", start_new_session=True, **options,
+    )
+
+
+def kill(process, number=signal.SIGKILL):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+def ddiperf(config, *options, command="run", files=None, prefix=(), timeout=60):
+    """Run the binary on a YAML text (None: no file argument) with files {name: content} beside it."""
+    with config_file(config or "") as path:
+        for name, content in (files or {}).items():
+            data = content.encode() if isinstance(content, str) else content
+            (path.parent / name).write_bytes(data)
+        out = path.parent / "result.json"
+        argv = [*prefix, binary(), command]
+        argv += [str(path)] if config is not None else []
+        argv += ["--json", str(out)] if command == "run" and "--json" not in options else []
+        code, stdout, stderr = execute([*argv, *options], timeout)
+        document = json.loads(out.read_text()) if out.exists() and out.stat().st_size else None
+    return Result(code, document, stdout, stderr)
+
+
+def check_ledger(item):
+    """The laws of the ledger, on one traffic item of a finished run."""
+    assert item["due"] == item["sent"] + item["unsent"], item
+    assert item["sent"] == item["answered"] + item["failed"] + item["lost"] + item["in_flight"], item
+    assert item["in_flight"] == 0, item
+
+
+# --- the lab --------------------------------------------------------------------------------------
+
+
+class Lab:
+    """Two namespaces and a real server (knot, nsd, bind, unbound; none: only the wire), up inside `with`.
+
+    Skips the test when not root or when the server is not installed. The tester's device is veth0; the server is
+    at 198.18.0.2 and 2001:db8::2. Its own prefix keeps it apart from a lab that somebody has up for work.
+    """
+
+    def __init__(self, server="none"):
+        self.server = server
+        self.prefix = os.environ.get("LAB_PREFIX", "ddiperf-test")
+
+    def __enter__(self):
+        try:
+            code, out, err = self.call("up", self.server)
+            if code == 77:
+                skip(err.strip().removeprefix("lab: "))
+            assert code == 0, f"lab up {self.server}: {out}{err}"
+        except BaseException:
+            self.call("down")
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.call("down")
+
+    def call(self, *words):
+        return execute([LAB, *words], timeout=60, env={**os.environ, "LAB_PREFIX": self.prefix})
+
+    def tester(self, *argv):
+        """The words that run a command on the tester's side."""
+        return ["ip", "netns", "exec", f"{self.prefix}-tester", *argv]
+
+    def dut(self, *argv):
+        """The words that run a command on the server's side."""
+        return ["ip", "netns", "exec", f"{self.prefix}-dut", *argv]
+
+    def ddiperf(self, config, *options, **more):
+        """As ddiperf(), on the tester's side."""
+        return ddiperf(config, *options, prefix=self.tester(), **more)
+
+    def stats(self):
+        """The server's counters as {name: number}; "queries" is the same for all servers."""
+        code, out, err = self.call("stats")
+        assert code == 0, err
+        pairs = (line.split(" ", 1) for line in out.splitlines())
+        return {key: float(value) if "." in value else int(value) for key, value in pairs
+                if value.replace(".", "", 1).isdigit()}
+
+    @contextlib.contextmanager
+    def counted(self):
+        """Yields a dict that holds, after the block, by how much each of the server's counters grew."""
+        before, growth = self.stats(), {}
+        yield growth
+        growth.update({key: value - before.get(key, 0) for key, value in self.stats().items()})
