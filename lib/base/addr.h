@@ -55,23 +55,30 @@ static inline bool addr_equal(const struct addr *a, const struct addr *b)
 	return a->len == b->len && addr_bytes_equal(a->bytes, b->bytes, 16);
 }
 
+// The bytes of the n-th address of the range, n < count; 4 or 16 of out are written.
+static inline void addr_nth_bytes(const struct addr_range *r, uint64_t n, uint8_t out[16])
+{
+	uint64_t low;
+	uint32_t v4;
+
+	if (r->first.len == 4) {
+		memcpy(&v4, r->first.bytes, 4);
+		v4 = __builtin_bswap32(__builtin_bswap32(v4) + (uint32_t)n);
+		memcpy(out, &v4, 4);
+		return;
+	}
+	memcpy(&low, r->first.bytes + 8, 8);
+	low = __builtin_bswap64(__builtin_bswap64(low) + n);
+	memcpy(out, r->first.bytes, 8);
+	memcpy(out + 8, &low, 8);
+}
+
 // The n-th address of the range, n < count.
 static inline struct addr addr_nth(const struct addr_range *r, uint64_t n)
 {
-	struct addr a = r->first;
-	uint64_t low;
+	struct addr a = {.len = r->first.len};
 
-	if (a.len == 4) {
-		uint32_t v4;
-
-		memcpy(&v4, a.bytes, 4);
-		v4 = __builtin_bswap32(__builtin_bswap32(v4) + (uint32_t)n);
-		memcpy(a.bytes, &v4, 4);
-		return a;
-	}
-	memcpy(&low, a.bytes + 8, 8);
-	low = __builtin_bswap64(__builtin_bswap64(low) + n);
-	memcpy(a.bytes + 8, &low, 8);
+	addr_nth_bytes(r, n, a.bytes);
 	return a;
 }
 

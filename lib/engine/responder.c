@@ -103,8 +103,7 @@ static uint16_t responder_burst(struct responder *r)
 	struct rte_mbuf *in[BURST_MAX], *out[BURST_MAX];
 	uint16_t n = burst_rx(r->wire.port, r->wire.queue, in, r->wire.burst), answers = 0;
 
-	for (uint16_t i = 0; i < n; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(in[i], void *));
+	burst_prefetch(in, n);
 	for (uint16_t i = 0; i < n; i++) {
 		out[answers] = responder_packet(r, in[i]);
 		answers += out[answers] != NULL;

@@ -24,13 +24,13 @@ static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uin
 	return UINT32_MAX;
 }
 
-static struct addr addr_of(const struct worker_item *it, uint64_t client)
+static void client_address(const struct worker_item *it, uint64_t client, uint8_t out[16])
 {
 	uint32_t i = 0;
 
 	for (; client >= it->sources[i].count; i++)
 		client -= it->sources[i].count;
-	return addr_nth(&it->sources[i], client);
+	addr_nth_bytes(&it->sources[i], client, out);
 }
 
 static void txn_view(const struct worker_item *it, uint32_t slot, struct txn_place *place,
@@ -197,8 +197,7 @@ static uint16_t worker_rx(struct worker *w)
 	if (n == 0)
 		return 0;
 	now = clock_now();
-	for (uint16_t i = 0; i < n; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(pkts[i], void *));
+	burst_prefetch(pkts, n);
 	for (uint16_t i = 0; i < n; i++)
 		worker_packet(w, pkts[i], now);
 	burst_free(pkts, n);
@@ -228,15 +227,15 @@ static void item_build(struct worker *w, struct worker_item *it, uint32_t slot)
 	uint32_t room = rte_pktmbuf_tailroom(m) - it->frame.len;
 	struct txn_place place;
 	struct proto_txn view;
-	struct addr src;
+	uint8_t src[16];
 	uint32_t len;
 
 	txn_view(it, slot, &place, &view);
-	src = addr_of(it, place.client);
+	client_address(it, place.client, src);
 	it->ctx.counters = it->banks[s->judged];
 	len = it->proto->request(&it->ctx, &view, data + it->frame.len, room);
 	txn_keep(s, &view);
-	len = frame_stamp(&it->frame, data, src.bytes, it->ports[place.port], len);
+	len = frame_stamp(&it->frame, data, src, it->ports[place.port], len);
 	m->data_len = (uint16_t)len;
 	m->pkt_len = len;
 	if (w->wire.checksum_offload)
