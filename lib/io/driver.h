@@ -23,6 +23,7 @@ struct driver {
 	uint64_t caps;             // capabilities without which it cannot start
 	bool xdp;                  // attaches an XDP program and locks packet memory
 	bool kernel_interface;     // device is a kernel network interface
+	bool dma;                  // a card may reach its mbufs by physical address
 	bool hugepages_only;
 	bool copies; // a sent mbuf is free at once, its bytes copied; false: it may go to the peer
 	             // as it is

@@ -243,18 +243,23 @@ static void remove_runtime(void)
 }
 
 // EAL makes its directories where systemd's variable says, which is the one that it prefers for
-// root too.
+// root too. Another run that ends at this moment may remove the empty folder under us: once more,
+// then.
 static int make_runtime(struct io_error *e)
 {
-	int err = state_directory(eal.state_dir, sizeof(eal.state_dir));
+	for (unsigned tries = 0;; tries++) {
+		int err = state_directory(eal.state_dir, sizeof(eal.state_dir));
 
-	if (err)
-		return io_fail(e, err, "%s cannot be used: %s", eal.state_dir, strerror(-err));
-	snprintf(eal.runtime_dir, sizeof(eal.runtime_dir), "%s/eal-%d", eal.state_dir,
-		(int)getpid());
-	if (mkdir(eal.runtime_dir, 0700) < 0 && errno != EEXIST)
-		return io_fail(e, -errno, "%s: %s", eal.runtime_dir, strerror(errno));
-	return 0;
+		if (err)
+			return io_fail(
+				e, err, "%s cannot be used: %s", eal.state_dir, strerror(-err));
+		snprintf(eal.runtime_dir, sizeof(eal.runtime_dir), "%s/eal-%d", eal.state_dir,
+			(int)getpid());
+		if (mkdir(eal.runtime_dir, 0700) == 0 || errno == EEXIST)
+			return 0;
+		if (errno != ENOENT || tries == 100)
+			return io_fail(e, -errno, "%s: %s", eal.runtime_dir, strerror(errno));
+	}
 }
 
 static int init_in_runtime(void)

@@ -13,9 +13,9 @@
 
 #include "io/driver.h"
 
-#define FRAME_OVERHEAD                                                                             \
-	96 // Ethernet, two VLAN tags, and what the kernel puts in front in a packet ring
-#define PORT_OVERHEAD (4u << 20)
+#define FRAME_OVERHEAD 96 // Ethernet, VLAN tags, the kernel's head of a packet ring's frame
+#define PORT_OVERHEAD  (4u << 20)
+#define POOL_OVERHEAD  (256u << 10)
 
 static uint64_t automatic(uint64_t set, uint64_t otherwise)
 {
@@ -61,14 +61,30 @@ uint16_t port_data_room(const struct port_settings *p)
 	return (uint16_t)(RTE_PKTMBUF_HEADROOM + frame);
 }
 
-uint64_t port_memory(const struct port_settings *p)
+bool port_has_dense_pools(const struct port_settings *p)
+{
+	return !driver_of(p)->dma;
+}
+
+// Of one pool. Where mbufs may not cross pages, one takes a whole page when the page is an ordinary
+// one.
+static uint64_t pool_memory(const struct port_settings *p, uint32_t mbufs)
 {
 	uint32_t element = (uint32_t)sizeof(struct rte_mbuf) + port_data_room(p);
 	uint64_t size = rte_mempool_calc_obj_size(element, 0, NULL);
-	uint64_t mbufs = port_rx_mbufs(p) + port_tx_mbufs(p);
+	uint64_t caches = RTE_MAX_LCORE * sizeof(struct rte_mempool_cache);
 
-	// 16 bytes: the place of an mbuf in the ring of its pool, with the room for a power of two.
-	return PORT_OVERHEAD + port_queue_count(p) * mbufs * (size + 16);
+	if (!port_has_dense_pools(p))
+		size = RTE_ALIGN_CEIL(size, 4096);
+	// 16 bytes: the place of an mbuf in the ring of its pool, which has a power of two of them.
+	return mbufs * (size + 16) + caches + POOL_OVERHEAD;
+}
+
+uint64_t port_memory(const struct port_settings *p)
+{
+	uint64_t queue = pool_memory(p, port_rx_mbufs(p)) + pool_memory(p, port_tx_mbufs(p));
+
+	return PORT_OVERHEAD + port_queue_count(p) * queue;
 }
 
 static uint64_t read_number(const char *folder, const char *file)

@@ -2,6 +2,7 @@
 // How much packet memory ports need, and what hugepages the box has. Path: cold. Management thread.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "io/port.h"
@@ -13,6 +14,8 @@ uint32_t port_rx_mbufs(const struct port_settings *p); // per queue
 uint32_t port_tx_mbufs(const struct port_settings *p);
 uint16_t port_data_room(const struct port_settings *p); // bytes of an mbuf, headroom included
 
+// May its mbufs cross pages? Not where a card (or XDP on one) reads them by physical address.
+bool port_has_dense_pools(const struct port_settings *p);
 // Bytes that the port will take, all pools and rings.
 uint64_t port_memory(const struct port_settings *p);
 

@@ -297,7 +297,7 @@ static void read_speed(int fd, struct netif *n)
 
 	if (n->kind[0] || !n->carrier || ethtool(fd, n->name, &c) < 0)
 		return;
-	mbps = ethtool_cmd_speed(&c);
+	mbps = (uint32_t)c.speed_hi << 16 | c.speed;
 	if (mbps && mbps != (uint32_t)SPEED_UNKNOWN)
 		n->speed_bps = mbps * 1000000ull;
 }

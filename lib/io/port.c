@@ -14,6 +14,7 @@
 #include <rte_errno.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
+#include <rte_mbuf_pool_ops.h>
 #include <rte_ring.h>
 
 #include "base/log.h"
@@ -49,6 +50,29 @@ static int memory_socket(uint16_t id)
 	return socket < 0 ? SOCKET_ID_ANY : socket;
 }
 
+// Without hugepages DPDK would give every mbuf a page of its own, all at the same offset, for the
+// sake of cards that read physical memory; drivers of the kernel and of memory need it dense
+// instead.
+static struct rte_mempool *make_dense_pool(const char *name, uint32_t mbufs, uint16_t room)
+{
+	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = room};
+	unsigned size = (unsigned)sizeof(struct rte_mbuf) + room;
+	struct rte_mempool *pool = rte_mempool_create_empty(name, mbufs, size, POOL_CACHE,
+		sizeof(private), SOCKET_ID_ANY, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+
+	if (!pool)
+		return NULL;
+	rte_pktmbuf_pool_init(pool, &private);
+	// Without a name it would be whichever kind of pool was registered first.
+	if (rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL) < 0 ||
+		rte_mempool_populate_default(pool) < 0) {
+		rte_mempool_free(pool);
+		return NULL;
+	}
+	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+	return pool;
+}
+
 static struct rte_mempool *make_pool(
 	const struct port *port, unsigned queue, const char *direction, uint32_t mbufs, int socket)
 {
@@ -57,6 +81,8 @@ static struct rte_mempool *make_pool(
 	char name[RTE_MEMPOOL_NAMESIZE];
 
 	snprintf(name, sizeof(name), "%s_%u_%u", direction, port->id, queue);
+	if (port_has_dense_pools(port->settings))
+		return make_dense_pool(name, mbufs, room);
 	pool = rte_pktmbuf_pool_create(name, mbufs, POOL_CACHE, 0, room, socket);
 	if (!pool && socket != SOCKET_ID_ANY)
 		pool = rte_pktmbuf_pool_create(name, mbufs, POOL_CACHE, 0, room, SOCKET_ID_ANY);

@@ -198,6 +198,7 @@ static void check_files(const struct port_settings *p, struct diag *d)
 static void check_device(const struct port_settings *p, struct diag *d)
 {
 	const struct driver *driver = driver_of(p);
+	const char *const *at = p->device ? &p->device : p->tx_file ? &p->tx_file : &p->rx_file;
 	char buf[8192];
 	const char *why;
 
@@ -206,12 +207,12 @@ static void check_device(const struct port_settings *p, struct diag *d)
 	if (driver->device == DEVICE_REQUIRED && !p->device)
 		diag_error(d, p, "device", "is needed by driver: %s (%s)", driver->name,
 			driver->device_help);
-	if (!p->device && (driver->device == DEVICE_REQUIRED || !p->rx_file))
+	if (!p->device && driver->device == DEVICE_REQUIRED)
 		return;
 	if (driver->preflight == preflight_socket)
 		return; // its devargs ask who listens there, which is for the start
 	if (driver->devargs && driver->devargs(p, 0, buf, sizeof(buf), &why) < 0)
-		diag_error(d, p->device ? (const void *)&p->device : p, NULL, "%s", why);
+		diag_error(d, at, NULL, "%s", why);
 }
 
 static void check_cpus(const struct port_settings *p, struct diag *d)

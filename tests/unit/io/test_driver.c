@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The driver table and the arguments that each driver gets.
+#include "ports.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static char args[8192];
+
+static const char *devargs(struct port_settings p, unsigned index)
+{
+	const char *why = NULL;
+
+	assert_int_equal(driver_of(&p)->devargs(&p, index, args, sizeof(args), &why), 0);
+	return args;
+}
+
+static int refused(struct port_settings p, size_t room)
+{
+	const char *why = NULL;
+	int err = driver_of(&p)->devargs(&p, 0, args, room, &why);
+
+	assert_non_null(why);
+	return err;
+}
+
+static void names_stand_in_the_order_of_the_rows(void **state)
+{
+	for (unsigned i = 0; i < driver_count; i++)
+		assert_string_equal(driver_names[i], drivers[i].name);
+	assert_null(driver_names[driver_count]);
+}
+
+static void every_row_can_be_shown_and_used(void **state)
+{
+	for (unsigned i = 0; i < driver_count; i++) {
+		assert_non_null(drivers[i].help);
+		assert_non_null(drivers[i].device_help);
+		assert_non_null(drivers[i].package);
+		assert_in_range(drivers[i].burst, 1, 64);
+		assert_in_range(drivers[i].max_queues, 1, PORT_MAX_QUEUES);
+		assert_in_range(drivers[i].descriptors, 64, 32768);
+	}
+}
+
+static void pci_addresses_get_their_domain(void **state)
+{
+	assert_string_equal(devargs(port_of("p", "pci", "01:00.1"), 0), "0000:01:00.1");
+	assert_string_equal(devargs(port_of("p", "pci", "0001:3b:1f.0"), 0), "0001:3b:1f.0");
+	assert_int_equal(refused(port_of("p", "pci", "eth0"), 100), -EINVAL);
+	assert_int_equal(refused(port_of("p", "pci", "01:00.1x"), 100), -EINVAL);
+	assert_int_equal(refused(port_of("p", "pci", ""), 100), -EINVAL);
+}
+
+static void kernel_interfaces_get_one_queue_per_cpu(void **state)
+{
+	struct field_range cpus = {2, 4};
+	struct port_settings p = port_of("p", "af_xdp", "eth1");
+
+	p.cpus = (struct field_list){&cpus, 1};
+	assert_string_equal(
+		devargs(p, 3), "net_af_xdp3,iface=eth1,start_queue=0,queue_count=3,busy_budget=0");
+	p.driver = driver_index("af_packet");
+	assert_non_null(strstr(devargs(p, 0), "iface=eth1,qpairs=3,"));
+}
+
+static void packet_rings_hold_frames_of_the_mtu(void **state)
+{
+	struct port_settings p = port_of("p", "af_packet", "eth1");
+
+	assert_non_null(strstr(devargs(p, 0), "framesz=2048,blocksz=4096"));
+	p.mtu = 9000;
+	assert_non_null(strstr(devargs(p, 0), "framesz=12288,blocksz=12288"));
+}
+
+// rx_iface would also return what the port itself sends.
+static void pcap_opens_an_interface_once(void **state)
+{
+	assert_string_equal(
+		devargs(port_of("p", "pcap", "veth0"), 0), "net_pcap0,iface=veth0,phy_mac=1");
+	assert_int_equal(drivers[driver_index("pcap")].max_queues, 1);
+}
+
+static void pcap_takes_one_file_or_both(void **state)
+{
+	struct port_settings p = port_of("p", "pcap", NULL);
+
+	p.rx_file = "in.pcap";
+	assert_string_equal(devargs(p, 1), "net_pcap1,rx_pcap=in.pcap");
+	p.tx_file = "out.pcap";
+	assert_string_equal(devargs(p, 1), "net_pcap1,rx_pcap=in.pcap,tx_pcap=out.pcap");
+	p.rx_file = NULL;
+	assert_string_equal(devargs(p, 1), "net_pcap1,tx_pcap=out.pcap");
+}
+
+static void null_receives_nothing(void **state)
+{
+	assert_string_equal(devargs(port_of("p", "null", NULL), 2), "net_null2,no-rx=1");
+}
+
+static void memif_sides_differ_in_role_and_mac(void **state)
+{
+	char server[256];
+
+	snprintf(server, sizeof(server), "%s", devargs(port_of("p", "memif", "server:/x/s"), 0));
+	assert_non_null(strstr(server, "role=server,id=0,socket=/x/s,socket-abstract=no"));
+	devargs(port_of("p", "memif", "client:/x/s"), 0);
+	assert_non_null(strstr(args, "role=client,id=0,socket=/x/s,"));
+	assert_string_not_equal(strstr(server, "mac="), strstr(args, "mac="));
+}
+
+static void a_memif_path_without_a_listener_is_served(void **state)
+{
+	assert_non_null(strstr(devargs(port_of("p", "memif", "/nonexistent/s"), 0), "role=server"));
+}
+
+static void raw_devargs_stay_as_they_are(void **state)
+{
+	assert_string_equal(devargs(port_of("p", "vdev", "net_vhost0,iface=/tmp/s"), 0),
+		"net_vhost0,iface=/tmp/s");
+	assert_int_equal(refused(port_of("p", "vdev", "eth0"), 100), -EINVAL);
+}
+
+static void text_cannot_smuggle_arguments(void **state)
+{
+	static const char *const live[] = {
+		"af_xdp", "af_packet", "pcap", "tap", "virtio_user", "memif"};
+	struct port_settings p = port_of("p", "pcap", NULL);
+
+	for (unsigned i = 0; i < sizeof(live) / sizeof(live[0]); i++)
+		assert_int_equal(refused(port_of("p", live[i], "a,iface=eth0"), 500), -EINVAL);
+	p.rx_file = "a[b]";
+	assert_int_equal(refused(p, 500), -EINVAL);
+}
+
+static void long_text_is_refused_and_never_overruns(void **state)
+{
+	memset(args, 'x', sizeof(args));
+	assert_int_equal(refused(port_of("p", "pcap", "veth0"), 16), -ENAMETOOLONG);
+	assert_int_equal(args[16], 'x');
+	assert_int_equal(refused(port_of("p", "tap", "veth0"), 30), -ENAMETOOLONG);
+	assert_int_equal(args[31], 'x');
+}
+
+static void own_macs_are_local_unicast_stable_and_distinct(void **state)
+{
+	struct port_settings a = port_of("a", "ring", "b"), b = port_of("b", "ring", "a");
+	uint8_t mac[6], again[6], other[6];
+
+	port_own_mac(&a, 0, NULL, mac);
+	port_own_mac(&a, 0, NULL, again);
+	assert_memory_equal(mac, again, 6);
+	assert_int_equal(mac[0] & 3, 2);
+	port_own_mac(&b, 1, NULL, other);
+	assert_memory_not_equal(mac, other, 6);
+	port_own_mac(&b, 0, NULL, other);
+	assert_memory_not_equal(mac, other, 6);
+}
+
+static void an_unknown_plug_in_is_not_installed(void **state)
+{
+	char path[256];
+
+	assert_int_equal(driver_plugin("net_nonsense", path, sizeof(path)), -ENOENT);
+	assert_non_null(strstr(path, "/librte_net_nonsense.so."));
+	assert_int_equal(driver_plugin("net_nonsense", path, 8), -ENAMETOOLONG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_stand_in_the_order_of_the_rows),
+		cmocka_unit_test(every_row_can_be_shown_and_used),
+		cmocka_unit_test(pci_addresses_get_their_domain),
+		cmocka_unit_test(kernel_interfaces_get_one_queue_per_cpu),
+		cmocka_unit_test(packet_rings_hold_frames_of_the_mtu),
+		cmocka_unit_test(pcap_opens_an_interface_once),
+		cmocka_unit_test(pcap_takes_one_file_or_both),
+		cmocka_unit_test(null_receives_nothing),
+		cmocka_unit_test(memif_sides_differ_in_role_and_mac),
+		cmocka_unit_test(a_memif_path_without_a_listener_is_served),
+		cmocka_unit_test(raw_devargs_stay_as_they_are),
+		cmocka_unit_test(text_cannot_smuggle_arguments),
+		cmocka_unit_test(long_text_is_refused_and_never_overruns),
+		cmocka_unit_test(own_macs_are_local_unicast_stable_and_distinct),
+		cmocka_unit_test(an_unknown_plug_in_is_not_installed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

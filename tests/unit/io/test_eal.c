@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The arguments that DPDK is started with.
+#include "ports.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "io/eal.h"
+
+static struct eal_args a;
+static const struct lcore_plan plan = {
+	.management_cpu = 3, .worker_cpus = {5, 5, 6}, .worker_count = 3};
+
+static bool has(const char *arg)
+{
+	for (int i = 0; i < a.argc; i++)
+		if (!strcmp(a.argv[i], arg))
+			return true;
+	return false;
+}
+
+static void workers_may_share_a_cpu(void **state)
+{
+	struct port_settings p = port_of("a", "null", NULL);
+
+	assert_int_equal(eal_args_build(&a, &plan, &p, 1, 100, "x"), 0);
+	assert_true(has("--lcores=0@3,1@5,2@5,3@6"));
+	assert_true(has("--main-lcore=0"));
+}
+
+// EAL 22.11 rejects --in-memory together with --no-huge.
+static void the_memory_modes_do_not_mix(void **state)
+{
+	struct port_settings p = port_of("a", "null", NULL);
+
+	assert_int_equal(eal_args_build(&a, &plan, &p, 1, 123, "x"), 0);
+	assert_true(has("--no-huge") && has("--no-shconf") && has("-m") && has("123"));
+	assert_false(has("--in-memory"));
+	assert_int_equal(eal_args_build(&a, &plan, &p, 1, 0, "x"), 0);
+	assert_true(has("--in-memory"));
+	assert_false(has("--no-huge") || has("--no-shconf") || has("-m"));
+}
+
+static void only_named_cards_are_taken(void **state)
+{
+	struct port_settings ports[] = {port_of("a", "null", NULL), port_of("b", "pci", "01:00.0")};
+
+	assert_int_equal(eal_args_build(&a, &plan, ports, 1, 0, "x"), 0);
+	assert_true(has("--no-pci"));
+	assert_int_equal(eal_args_build(&a, &plan, ports, 2, 0, "x"), 0);
+	assert_true(has("-a") && has("0000:01:00.0"));
+	assert_false(has("--no-pci"));
+}
+
+static void the_largest_plan_fits(void **state)
+{
+	struct lcore_plan most = {
+		.management_cpu = 4095, .worker_count = PORT_MAX * PORT_MAX_QUEUES};
+	struct port_settings ports[PORT_MAX];
+
+	for (unsigned i = 0; i < most.worker_count; i++)
+		most.worker_cpus[i] = 4000 + i % 95;
+	for (unsigned i = 0; i < PORT_MAX; i++)
+		ports[i] = port_of("a", "pci", "01:00.0");
+	assert_int_equal(eal_args_build(&a, &most, ports, PORT_MAX, 99, "x"), 0);
+	assert_null(a.argv[a.argc]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(workers_may_share_a_cpu),
+		cmocka_unit_test(the_memory_modes_do_not_mix),
+		cmocka_unit_test(only_named_cards_are_taken),
+		cmocka_unit_test(the_largest_plan_fits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

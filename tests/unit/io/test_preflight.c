@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is refused before DPDK is started, and that the refusal says what helps.
+#include "ports.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+
+#include "io/netif.h"
+#include "io/preflight.h"
+
+static struct io_error e;
+
+static struct netif interface_of(const char *name, uint32_t index)
+{
+	struct netif n = {.index = index, .flags = IFF_UP, .mtu = 1500};
+
+	strcpy(n.name, name);
+	return n;
+}
+
+static void set_address(struct netif *n, const char *text)
+{
+	const char *what;
+
+	assert_int_equal(addr_parse_prefix(text, &n->addrs[n->addr_count++], &what), 0);
+}
+
+static int users(struct port_settings p, const struct netif *list, unsigned count)
+{
+	return preflight_users(&p, &list[0], list, count, &e);
+}
+
+static void an_interface_that_nobody_uses_is_free(void **state)
+{
+	struct netif list[] = {interface_of("eth1", 2), interface_of("eth0", 3)};
+
+	list[1].default_route = true;
+	set_address(&list[1], "10.0.0.1/8");
+	set_address(&list[0], "fe80::1/64");
+	assert_int_equal(users(port_of("p", "pcap", "eth1"), list, 2), 0);
+}
+
+static void the_default_route_is_refused(void **state)
+{
+	struct netif list[] = {interface_of("eth1", 2)};
+
+	list[0].default_route = true;
+	assert_int_equal(users(port_of("p", "pcap", "eth1"), list, 1), -EBUSY);
+	assert_non_null(strstr(e.text, "port p (pcap, eth1): "));
+	assert_non_null(strstr(e.text, "default route"));
+	assert_non_null(strstr(e.text, "force: true"));
+}
+
+static void kernel_addresses_are_refused_with_the_command(void **state)
+{
+	struct netif list[] = {interface_of("eth1", 2)};
+
+	set_address(&list[0], "fe80::1/64");
+	set_address(&list[0], "2001:db8::1/64");
+	assert_int_equal(users(port_of("p", "pcap", "eth1"), list, 1), -EADDRINUSE);
+	assert_non_null(strstr(e.text, "`ip address del 2001:db8::1/64 dev eth1`"));
+}
+
+static void an_address_that_both_have_is_named_first(void **state)
+{
+	struct netif list[] = {interface_of("eth1", 2)};
+	struct port_settings p = port_of("p", "pcap", "eth1");
+	struct addr_prefix own;
+	const char *what;
+
+	set_address(&list[0], "10.0.0.1/8");
+	set_address(&list[0], "198.18.0.1/24");
+	addr_parse_prefix("198.18.0.1/16", &own, &what);
+	p.addresses = (struct field_list){&own, 1};
+	assert_int_equal(users(p, list, 1), -EADDRINUSE);
+	assert_non_null(strstr(e.text, "198.18.0.1/24 is an address of this port"));
+}
+
+static void bridges_above_and_vlans_on_it_count_too(void **state)
+{
+	struct netif list[] = {
+		interface_of("eth1", 2), interface_of("br0", 3), interface_of("eth1.5", 4)};
+
+	list[1].default_route = true;
+	assert_int_equal(users(port_of("p", "pcap", "eth1"), list, 3), 0);
+	list[0].master = 3;
+	assert_int_equal(users(port_of("p", "pcap", "eth1"), list, 3), -EBUSY);
+	assert_non_null(strstr(e.text, "br0 carries the default route"));
+	list[0].master = 0;
+	list[2].lower = 2;
+	set_address(&list[2], "10.0.0.1/8");
+	assert_int_equal(users(port_of("p", "pcap", "eth1"), list, 3), -EADDRINUSE);
+	assert_non_null(strstr(e.text, "dev eth1.5"));
+}
+
+static void an_unknown_interface_lists_the_known(void **state)
+{
+	struct port_settings p = port_of("p", "pcap", "nonexistent0");
+
+	assert_int_equal(preflight_interface(&p, &e), -ENODEV);
+	assert_non_null(strstr(e.text, "there are: "));
+	assert_non_null(strstr(e.text, "lo"));
+}
+
+static void an_unknown_card_is_no_device(void **state)
+{
+	struct port_settings p = port_of("p", "pci", "ffff:ff:1f.7");
+
+	assert_int_equal(preflight_pci(&p, &e), -ENODEV);
+	assert_non_null(strstr(e.text, "dpdk-devbind.py"));
+}
+
+static void packet_files_must_be_usable(void **state)
+{
+	struct port_settings p = port_of("p", "pcap", NULL);
+
+	p.rx_file = "/nonexistent/in.pcap";
+	assert_int_equal(preflight_pcap(&p, &e), -ENOENT);
+	p.rx_file = "/dev/null";
+	p.tx_file = "/nonexistent/out.pcap";
+	assert_int_equal(preflight_pcap(&p, &e), -ENOENT);
+	p.tx_file = "/dev/null";
+	assert_int_equal(preflight_pcap(&p, &e), 0);
+}
+
+static void a_tap_does_not_take_over_an_interface(void **state)
+{
+	struct port_settings p = port_of("p", "tap", "lo");
+
+	assert_int_equal(preflight_tap(&p, &e), -EBUSY);
+}
+
+static void a_missing_backend_is_told_apart(void **state)
+{
+	struct port_settings p = port_of("p", "virtio_user", "/nonexistent/vhost");
+
+	assert_int_equal(preflight_backend(&p, &e), -ENODEV);
+	assert_non_null(strstr(e.text, "backend"));
+}
+
+// A listener that sees a connection come and go at once may be one that does not survive it.
+static void looking_for_a_listener_does_not_connect(void **state)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	struct port_settings p;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "/tmp/ddiperf-test-%d.sock", (int)getpid());
+	p = port_of("p", "memif", at.sun_path);
+	assert_false(socket_is_served(at.sun_path));
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_true(socket_is_served(at.sun_path));
+	assert_int_equal(preflight_socket(&p, &e), 0);
+	assert_int_equal(access(at.sun_path, F_OK), 0);
+	assert_int_equal(accept(fd, NULL, NULL), -1);
+	assert_int_equal(errno, EAGAIN);
+	close(fd);
+	assert_false(socket_is_served(at.sun_path));
+	assert_int_equal(preflight_socket(&p, &e), 0);
+	assert_int_equal(access(at.sun_path, F_OK), -1); // left by the dead, removed
+}
+
+static void a_file_is_not_taken_for_a_socket(void **state)
+{
+	struct port_settings p = port_of("p", "memif", "/proc/self/status");
+
+	assert_int_equal(preflight_socket(&p, &e), -EBUSY);
+	p.device = "/nonexistent/dir/s";
+	assert_int_equal(preflight_socket(&p, &e), -ENOENT);
+}
+
+static void capabilities_have_their_names(void **state)
+{
+	char buf[128], small[8];
+
+	assert_string_equal(capabilities_names(NEED_CAP(CAP_NET_RAW) | NEED_CAP(CAP_IPC_LOCK), buf,
+				    sizeof(buf)),
+		"CAP_NET_RAW, CAP_IPC_LOCK");
+	assert_string_equal(capabilities_names(0, buf, sizeof(buf)), "");
+	capabilities_names(UINT64_MAX, small, sizeof(small));
+	assert_int_equal(strlen(small), 7);
+}
+
+static void a_port_that_needs_nothing_starts(void **state)
+{
+	struct host_settings h = {.memory = MEMORY_PAGES, .memory_size = UINT64_MAX};
+	struct port_settings p = port_of("p", "null", NULL);
+	int err = port_preflight(&p, &h, &e);
+
+	if (err == -ENOENT) // the plug-in is not installed here
+		assert_non_null(strstr(e.text, "`apt-get install librte-"));
+	else
+		assert_int_equal(err, 0);
+}
+
+static void hugepages_that_are_not_there_are_asked_for(void **state)
+{
+	struct host_settings h = {.memory = MEMORY_HUGEPAGES, .memory_size = UINT64_MAX};
+	struct port_settings p = port_of("p", "null", NULL);
+
+	p.mbufs = 1 << 30; // more than any box has
+	if (port_preflight(&p, &h, &e) == -ENOENT)
+		skip();
+	assert_int_equal(port_preflight(&p, &h, &e), -ENOMEM);
+	assert_non_null(strstr(e.text, "> /proc/sys/vm/nr_hugepages`"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_interface_that_nobody_uses_is_free),
+		cmocka_unit_test(the_default_route_is_refused),
+		cmocka_unit_test(kernel_addresses_are_refused_with_the_command),
+		cmocka_unit_test(an_address_that_both_have_is_named_first),
+		cmocka_unit_test(bridges_above_and_vlans_on_it_count_too),
+		cmocka_unit_test(an_unknown_interface_lists_the_known),
+		cmocka_unit_test(an_unknown_card_is_no_device),
+		cmocka_unit_test(packet_files_must_be_usable),
+		cmocka_unit_test(a_tap_does_not_take_over_an_interface),
+		cmocka_unit_test(a_missing_backend_is_told_apart),
+		cmocka_unit_test(looking_for_a_listener_does_not_connect),
+		cmocka_unit_test(a_file_is_not_taken_for_a_socket),
+		cmocka_unit_test(capabilities_have_their_names),
+		cmocka_unit_test(a_port_that_needs_nothing_starts),
+		cmocka_unit_test(hugepages_that_are_not_there_are_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

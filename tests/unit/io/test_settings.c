@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rules between the settings of ports.
+#include "ports.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/diag.h"
+
+static char *complaints;
+
+static int forget(void **state)
+{
+	free(complaints);
+	complaints = NULL;
+	return 0;
+}
+
+// All complaints about the ports, as text.
+static const char *checked(const struct port_settings *ports, unsigned count)
+{
+	struct diag *d = diag_new();
+	size_t size;
+	FILE *out;
+
+	forget(NULL);
+	out = open_memstream(&complaints, &size);
+	port_check_all(ports, count, d);
+	diag_print(d, out);
+	fclose(out);
+	diag_free(d);
+	return complaints;
+}
+
+static const char *one(struct port_settings p)
+{
+	return checked(&p, 1);
+}
+
+static void sound_ports_pass(void **state)
+{
+	struct port_settings ports[] = {port_of("a", "ring", "b"), port_of("b", "ring", NULL),
+		port_of("c", "null", NULL), port_of("d", "pcap", "veth0"),
+		port_of("e", "pci", "01:00.0"), port_of("f", "memif", "/tmp/s"),
+		port_of("g", "tap", NULL), port_of("h", "vdev", "net_null9")};
+
+	assert_string_equal(checked(ports, sizeof(ports) / sizeof(ports[0])), "");
+}
+
+static void a_needed_device_is_asked_for(void **state)
+{
+	assert_non_null(strstr(one(port_of("a", "af_packet", NULL)), "device: is needed"));
+	assert_non_null(strstr(one(port_of("a", "null", "eth0")), "is not used"));
+	assert_non_null(strstr(one(port_of("a", "pci", "eth0")), "is not a PCI address"));
+	assert_non_null(strstr(one(port_of("a", "pcap", "e,th0")), "must not contain"));
+}
+
+static void files_are_for_pcap_without_a_device(void **state)
+{
+	struct port_settings p = port_of("a", "pcap", NULL);
+
+	assert_non_null(strstr(one(p), "rx_file or tx_file"));
+	p.rx_file = "in.pcap";
+	assert_string_equal(one(p), "");
+	p.device = "veth0";
+	assert_non_null(strstr(one(p), "without a device"));
+	p.device = NULL;
+	p.driver = driver_index("null");
+	assert_non_null(strstr(one(p), "is for driver: pcap"));
+}
+
+static void a_file_name_is_checked_too(void **state)
+{
+	struct port_settings p = port_of("a", "pcap", NULL);
+
+	p.tx_file = "a,b";
+	assert_non_null(strstr(one(p), "must not contain"));
+}
+
+static void a_driver_has_so_many_queues(void **state)
+{
+	struct field_range cpus[] = {{1, 1}, {4, 5}};
+	struct port_settings p = port_of("a", "pcap", "veth0");
+
+	p.cpus = (struct field_list){cpus, 1};
+	assert_string_equal(one(p), "");
+	p.cpus.count = 2;
+	assert_int_equal(port_queue_count(&p), 3);
+	assert_non_null(strstr(one(p), "has 3 CPUs, driver: pcap has at most 1"));
+}
+
+static void absurd_cpu_ranges_stay_bounded(void **state)
+{
+	struct field_range cpus = {0, UINT32_MAX};
+	struct port_settings p = port_of("a", "null", NULL);
+
+	p.cpus = (struct field_list){&cpus, 1};
+	assert_int_equal(port_queue_count(&p), PORT_MAX_QUEUES);
+	assert_non_null(strstr(one(p), "at most"));
+	p.cpus.count = 0;
+	assert_int_equal(port_queue_count(&p), 1);
+}
+
+static void at_most_two_tags(void **state)
+{
+	uint64_t vlans[] = {1, 2, 3};
+	struct port_settings p = port_of("a", "null", NULL);
+
+	p.vlans = (struct field_list){vlans, 2};
+	assert_string_equal(one(p), "");
+	p.vlans.count = 3;
+	assert_non_null(strstr(one(p), "more than two tags"));
+}
+
+static struct addr addr_of(const char *text)
+{
+	const char *what;
+	struct addr a;
+
+	assert_int_equal(addr_parse(text, &a, &what), 0);
+	return a;
+}
+
+static void a_gateway_is_on_the_link_and_alone(void **state)
+{
+	struct addr gateways[] = {addr_of("198.18.0.254"), addr_of("fe80::1"), addr_of("10.0.0.1")};
+	struct addr_prefix own = {.addr = addr_of("198.18.0.1"), .bits = 24};
+	struct port_settings p = port_of("a", "null", NULL);
+
+	p.addresses = (struct field_list){&own, 1};
+	p.gateway = (struct field_list){gateways, 2};
+	assert_string_equal(one(p), "");
+	p.gateway.count = 3;
+	assert_non_null(strstr(one(p), "second gateway"));
+	assert_non_null(strstr(complaints, "in no prefix"));
+}
+
+static void ring_ports_come_in_pairs(void **state)
+{
+	struct port_settings ports[] = {
+		port_of("a", "ring", "b"), port_of("b", "ring", NULL), port_of("c", "ring", "b")};
+
+	assert_int_equal(port_ring_peer(ports, 2, 0), 1);
+	assert_int_equal(port_ring_peer(ports, 2, 1), 0);
+	assert_non_null(strstr(checked(ports, 3), "paired with another"));
+	assert_non_null(strstr(checked(ports, 1), "names no other port"));
+	ports[0].device = "a";
+	assert_non_null(strstr(checked(ports, 1), "names no other port"));
+}
+
+static void ring_pairs_have_as_many_queues(void **state)
+{
+	struct field_range cpus = {1, 2};
+	struct port_settings ports[] = {port_of("a", "ring", "b"), port_of("b", "ring", "a")};
+
+	ports[0].cpus = (struct field_list){&cpus, 1};
+	assert_non_null(strstr(checked(ports, 2), "another number of CPUs"));
+}
+
+static void names_and_devices_are_used_once(void **state)
+{
+	struct port_settings ports[] = {
+		port_of("a", "pcap", "veth0"), port_of("a", "af_packet", "veth0")};
+
+	assert_non_null(strstr(checked(ports, 2), "is the name of two ports"));
+	assert_non_null(strstr(complaints, "is used by port a too"));
+}
+
+static void a_driver_that_was_not_read_is_left_alone(void **state)
+{
+	struct port_settings p = port_of("a", "null", NULL);
+
+	p.driver = -1;
+	assert_string_equal(one(p), "");
+	p.driver = 1000;
+	assert_string_equal(one(p), "");
+}
+
+static void management_has_one_cpu(void **state)
+{
+	struct host_settings h = {.management_cpu = {0, 1}};
+	struct diag *d = diag_new();
+
+	host_check(&h, d);
+	assert_int_equal(diag_count(d), 1);
+	diag_free(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sound_ports_pass),
+		cmocka_unit_test(a_needed_device_is_asked_for),
+		cmocka_unit_test(files_are_for_pcap_without_a_device),
+		cmocka_unit_test(a_file_name_is_checked_too),
+		cmocka_unit_test(a_driver_has_so_many_queues),
+		cmocka_unit_test(absurd_cpu_ranges_stay_bounded),
+		cmocka_unit_test(at_most_two_tags),
+		cmocka_unit_test(a_gateway_is_on_the_link_and_alone),
+		cmocka_unit_test(ring_ports_come_in_pairs),
+		cmocka_unit_test(ring_pairs_have_as_many_queues),
+		cmocka_unit_test(names_and_devices_are_used_once),
+		cmocka_unit_test(a_driver_that_was_not_read_is_left_alone),
+		cmocka_unit_test(management_has_one_cpu),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, forget);
+}
