@@ -365,7 +365,7 @@ static void long_and_unprintable_values_are_shown_tamed(void **state)
 	assert_load_errors(
 		"cpu: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\xc3\xbcyyy\n",
 		"f.yaml:1:6: cpu: "
-	        "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\" "
+		"\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\" "
 		"is not a number or a range (like 4 or 4-7)\n");
 }
 

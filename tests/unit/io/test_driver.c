@@ -100,7 +100,7 @@ static void null_receives_nothing(void **state)
 
 static void memif_sides_differ_in_role_and_mac(void **state)
 {
-	char server[256];
+	char server[8192];
 
 	snprintf(server, sizeof(server), "%s", devargs(port_of("p", "memif", "server:/x/s"), 0));
 	assert_non_null(strstr(server, "role=server,id=0,socket=/x/s,socket-abstract=no"));
