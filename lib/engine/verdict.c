@@ -35,7 +35,7 @@ static void judge_item(const struct plan *p, const struct plan_item *i, const st
 	struct reasons *out)
 {
 	const struct validity_settings *v = &p->config->validity;
-	const struct worker *w = i->worker;
+	uint32_t before = out->count;
 
 	if (r->ledger.due && (double)r->unsent > v->unsent * (double)r->ledger.due)
 		because(out,
@@ -46,9 +46,13 @@ static void judge_item(const struct plan *p, const struct plan_item *i, const st
 		because(out,
 			"%s: the tester sent late: 99th percentile %.3g ms (more than %.3g ms)",
 			r->name, r->send_lag.p99_ns / 1e6, (double)v->send_lag_p99_ns / 1e6);
-	if (w->no_slot[1] && i->run->pace.kind == PACE_RATE)
-		because(out, "%s: all %u transaction slots were in use or resting", r->name,
-			i->run->txns.count);
+	if (r->ledger.sent == 0)
+		because(out, "%s: nothing was sent in the measured part", r->name);
+	if (out->count > before && i->worker->no_slot[1])
+		because(out,
+			"%s: all %u transaction slots were in use or resting (more source ports or "
+			"addresses, or a shorter timeout)",
+			r->name, i->run->txns.count);
 }
 
 static void judge_port(const struct plan *p, const struct result_port *r, struct reasons *out)
