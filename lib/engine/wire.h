@@ -52,6 +52,7 @@ enum frame_kind wire_parse(struct wire *w, struct rte_mbuf *m, struct frame *f);
 // What the device needs to know about a frame that frame_stamp has left for it to finish.
 static inline void wire_offload(struct rte_mbuf *m, const struct frame_template *t)
 {
+	m->tx_offload = 0;
 	m->l2_len = t->ip;
 	m->l3_len = t->addr_len == 4 ? 20 : 40;
 	m->ol_flags |= RTE_MBUF_F_TX_UDP_CKSUM |

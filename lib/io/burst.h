@@ -36,8 +36,10 @@ static inline bool burst_alloc(struct rte_mempool *pool, struct rte_mbuf **pkts,
 		__builtin_prefetch(burst_data_guess(pkts[i]), 1);
 		__builtin_prefetch(burst_data_guess(pkts[i]) + 64, 1);
 	}
-	for (uint16_t i = 0; i < n; i++)
-		rte_pktmbuf_reset(pkts[i]);
+	for (uint16_t i = 0; i < n; i++) {
+		pkts[i]->data_off = RTE_PKTMBUF_HEADROOM;
+		pkts[i]->ol_flags = 0;
+	}
 	return true;
 }
 

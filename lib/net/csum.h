@@ -14,9 +14,12 @@ static inline uint64_t csum_add(uint64_t sum, const void *data, size_t len)
 	uint32_t w32;
 	uint16_t w16;
 
+	// Word by word on purpose: the bytes were mostly just written in small pieces, and a vector
+	// load over several of them waits until all have left the store buffer.
 	for (; len >= 4; len -= 4, p += 4) {
 		memcpy(&w32, p, 4);
 		sum += w32;
+		__asm__("" : "+r"(sum));
 	}
 	if (len >= 2) {
 		memcpy(&w16, p, 2);
