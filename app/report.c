@@ -147,7 +147,7 @@ static void print_port(FILE *out, const struct result_port *p, bool all)
 		if (problems[i].n)
 			fprintf(out, "  %s %s\n", count(problems[i].n, buf, sizeof(buf)),
 				problems[i].text);
-	print_choice(out, &p->other, 2);
+	print_choice(out, &(struct counter_choice){&wire_section, p->other}, 2);
 }
 
 static void print_responder(FILE *out, const struct result_responder *total)

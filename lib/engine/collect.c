@@ -235,7 +235,7 @@ static struct result_port port_result(const struct plan *p, uint32_t n, struct a
 		.rx_no_mbuf = c.rx_no_mbuf,
 		.tx_refused = dut ? p->responder.tx_refused : w->tx_refused,
 		.tx_no_mbuf = dut ? p->responder.tx_no_mbuf : w->tx_no_mbuf,
-		.other = {&wire_section, other},
+		.other = other,
 	};
 }
 

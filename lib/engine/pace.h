@@ -18,8 +18,8 @@ struct pace {
 	enum pace_kind kind;
 	uint32_t gap_frac; // of a tick, 2^-32
 	uint32_t next_frac;
-	uint64_t gap;         // ticks
-	uint64_t next;        // tick at which the next one is due (PACE_RATE)
+	uint64_t gap;  // ticks
+	uint64_t next; // tick at which the next one is due; otherwise the start of the schedule
 	uint64_t outstanding; // PACE_OUTSTANDING
 	uint64_t left;        // measured transactions still allowed (load.total)
 	uint64_t measure;     // tick from which they are measured
@@ -28,11 +28,9 @@ struct pace {
 // Is one due at `now`, with so many in flight?
 static inline bool pace_ready(const struct pace *p, uint64_t now, uint64_t in_flight)
 {
-	if (p->left == 0)
+	if (p->left == 0 || p->next > now)
 		return false;
-	if (p->kind == PACE_RATE)
-		return p->next <= now;
-	return p->kind == PACE_MAX || in_flight < p->outstanding;
+	return p->kind != PACE_OUTSTANDING || in_flight < p->outstanding;
 }
 
 // Take it: the tick at which it was due.

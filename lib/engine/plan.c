@@ -403,6 +403,7 @@ static void schedule_item(const struct plan *p, struct plan_item *i)
 	pace->outstanding = load->outstanding;
 	pace->left = load->total ? load->total : UINT64_MAX;
 	pace->measure = t->measure;
+	pace->next = t->start;
 	// Half a gap in, so that a boundary of the run never falls on a send, and n seconds hold n
 	// x rate of them.
 	if (pace->kind == PACE_RATE)

@@ -45,8 +45,10 @@ static bool listen_once(struct wire *w, const struct addr *target, uint8_t mac[6
 	struct frame f;
 
 	for (uint16_t i = 0; i < n; i++) {
-		enum frame_kind kind = wire_parse(w, pkts[i], &f);
+		enum frame_kind kind;
 
+		if (!wire_parse(w, pkts[i], &f, &kind))
+			continue;
 		if (target && neigh_learn(kind, &f, target, mac))
 			learnt = true;
 		else
@@ -139,12 +141,24 @@ static void explain(const struct plan_item *i, struct io_error *e)
 		from.len ? addr_format(&from, own, sizeof(own)) : "a source address", vlan);
 }
 
+// An item before this one has the same next hop: its frames begin with the MAC.
+static bool known(const struct plan *p, const struct plan_item *i, uint8_t mac[6])
+{
+	for (const struct plan_item *k = p->items; k < i; k++) {
+		if (k->port != i->port || !addr_equal(&k->next_hop, &i->next_hop))
+			continue;
+		memcpy(mac, k->run->frame.bytes, 6);
+		return true;
+	}
+	return false;
+}
+
 int resolve_all(struct plan *p, const volatile sig_atomic_t *signals, struct io_error *e)
 {
 	for (uint32_t n = 0; n < p->item_count; n++) {
 		struct plan_item *i = &p->items[n];
 		uint8_t mac[6];
-		int rc = resolve_one(p, i, signals, mac);
+		int rc = known(p, i, mac) ? 0 : resolve_one(p, i, signals, mac);
 
 		if (rc < 0) {
 			explain(i, e);

@@ -65,9 +65,11 @@ static struct rte_mbuf *respond(
 static struct rte_mbuf *responder_packet(struct responder *r, struct rte_mbuf *m)
 {
 	struct frame f;
-	enum frame_kind kind = wire_parse(&r->wire, m, &f);
 	struct responder_protocol *p;
+	enum frame_kind kind;
 
+	if (!wire_parse(&r->wire, m, &f, &kind))
+		return NULL;
 	if (kind != FRAME_UDP) {
 		wire_other(&r->wire, kind, &f);
 		return NULL;

@@ -90,7 +90,8 @@ static const struct counter port_rows[] = {
 	COUNT(result_port, tx_no_mbuf, "times that there was no buffer to send from"),
 	COUNT(result_port, handed_over, "received for another worker"),
 	COUNT(result_port, hand_over_full, "lost because that worker's ring was full"),
-	{"other", "packets that belong to no item", NULL, COUNTER_CHOICE, AT(result_port, other)},
+	{"other", "packets that belong to no item", NULL, COUNTER_SECTION, AT(result_port, other),
+		.section = &wire_section, .optional = true},
 };
 SECTION("ports", port_rows, result_port, "a port");
 
@@ -130,6 +131,7 @@ static const struct counter host_rows[] = {
 	TEXT(result_host, cpu, "CPU model"),
 	TEXT(result_host, kernel, "kernel release"),
 	TEXT(result_host, dpdk, "DPDK version"),
+	TEXT(result_host, driver, "drivers of the ports"),
 	TEXT(result_host, memory, "hugepages or pages"),
 	{"tsc_hz", "calibrated ticks per second", NULL, COUNTER_F64, AT(result_host, tsc_hz)},
 };

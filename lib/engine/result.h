@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/counter.h"
+#include "engine/wire_counters.h"
 
 // The ledger of an item: due = sent + unsent, sent = answered + failed + lost + in_flight.
 // Workers count all but unsent and in_flight, which follow. dataplane: wo, ctlplane: ro.
@@ -45,7 +46,7 @@ struct result_port {
 	bool rx_missed_known; // false: the driver cannot tell
 	uint64_t handed_over, hand_over_full;
 	uint64_t tx_no_mbuf;
-	struct counter_choice other; // packets that belong to no item
+	const struct wire_counters *other; // packets that belong to no item; NULL: none
 };
 
 struct result_worker {
@@ -67,7 +68,7 @@ struct result_interval {
 };
 
 struct result_host {
-	const char *cpu, *kernel, *dpdk;
+	const char *cpu, *kernel, *dpdk, *driver;
 	double tsc_hz;
 	const char *memory;
 };

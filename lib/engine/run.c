@@ -26,6 +26,8 @@
 
 #define LAUNCH_LEAD_NS  5000000ull // workers are in their loops before the schedule starts
 #define TICK_NS         20000000ull
+#define DRAIN_TIMEOUTS  4
+#define DRAIN_MARGIN_NS 2000000000ull
 #define LATE_ANSWERS_NS 2000000ull // after everything is accounted for, for duplicates on their way
 
 struct run {
@@ -78,6 +80,17 @@ static const char *cpu_model(struct arena *a)
 	return model;
 }
 
+// The drivers of the ports, each once: "af_xdp", "ring, null".
+static const char *drivers_used(const struct plan *p, struct arena *a)
+{
+	const char *text = p->ports[0].driver->name;
+
+	for (uint32_t i = 1; i < p->port_count; i++)
+		if (!strstr(text, p->ports[i].driver->name))
+			text = arena_printf(a, "%s, %s", text, p->ports[i].driver->name);
+	return text;
+}
+
 static void describe(struct run *r)
 {
 	const struct config *c = r->options->config;
@@ -106,6 +119,7 @@ static void describe(struct run *r)
 		.cpu = cpu_model(r->arena),
 		.kernel = arena_strdup(r->arena, uts.release),
 		.dpdk = rte_version(),
+		.driver = drivers_used(&r->plan, r->arena),
 		.memory = rte_eal_has_hugepages() ? "hugepages" : "pages",
 		.tsc_hz = r->plan.clock.hz,
 	};
@@ -238,26 +252,39 @@ static void set_phase(struct plan *p, enum run_phase phase)
 	atomic_store_explicit(&p->phase, phase, memory_order_release);
 }
 
+// Automatic: long enough for a few messages of the slowest item to time out one after the other.
+static uint64_t drain_ns(const struct plan *p)
+{
+	uint64_t longest = 0;
+
+	if (p->config->run.drain_ns != UINT64_MAX)
+		return p->config->run.drain_ns;
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (p->items[i].settings->timeout_ns > longest)
+			longest = p->items[i].settings->timeout_ns;
+	return DRAIN_TIMEOUTS * longest + DRAIN_MARGIN_NS;
+}
+
 // Until everything was sent and answered or timed out, the drain time is over, or the user has had
 // enough.
 static void supervise(struct run *r)
 {
 	struct plan *p = &r->plan;
 	const struct run_times *t = &p->items[0].worker->times;
-	uint64_t drain = r->options->config->run.drain_ns;
-	uint64_t give_up = UINT64_MAX;
+	uint64_t drain = clock_ticks(&p->clock, drain_ns(p));
+	uint64_t give_up = t->end + drain;
 
-	if (drain != UINT64_MAX)
-		give_up = t->end + clock_ticks(&p->clock, drain);
 	while (!all_finished(p) && *r->options->signals < 2) {
 		uint64_t now = clock_now();
 
 		nap(TICK_NS);
 		tick(r);
-		if (*r->options->signals && p->phase < PHASE_DRAIN)
+		if (*r->options->signals && p->phase < PHASE_DRAIN) {
 			set_phase(p, PHASE_DRAIN);
-		else if (p->phase == PHASE_WARMUP && now >= t->measure)
+			give_up = now + drain;
+		} else if (p->phase == PHASE_WARMUP && now >= t->measure) {
 			set_phase(p, PHASE_MEASURE);
+		}
 		if (now >= give_up)
 			break;
 	}

@@ -5,9 +5,10 @@
 // (init). The worker that owns it.
 //
 // The n-th transaction (seq) has slot = seq mod count and round = seq / count. The slot chooses
-// port, client and the upper number, ports first: slot = (high * clients + client) * ports + port.
-// The key is a keyed permutation of (round, high), so that a reply to an earlier round of the same
-// slot is known as such.
+// client, port and the upper number: slot = (high * ports + port) * clients + client, so that
+// consecutive ones differ in address and port. The key is a keyed permutation of (round, high),
+// shifted by a number of its own for each port and client: neighbours do not share an ID, and a
+// reply to an earlier round of the same slot is known as such.
 #pragma once
 
 #include <errno.h>
@@ -89,25 +90,32 @@ static inline uint64_t txn_round(const struct txn_table *t, uint32_t slot)
 	return slot < t->next ? t->round : t->round - 1;
 }
 
+// The shift of a flow's keys: the top bits of a multiplicative hash.
+static inline uint64_t txn_shift(const struct txn_table *t, uint64_t port, uint64_t client)
+{
+	return ((port * t->clients + client) * 0x9e3779b97f4a7c15u) >> (64 - t->key_bits);
+}
+
 static inline void txn_place(const struct txn_table *t, uint32_t slot, struct txn_place *out)
 {
-	uint64_t row = recip_div(&t->by_port, slot);
-	uint64_t high = recip_div(&t->by_client, row);
+	uint64_t row = recip_div(&t->by_client, slot);
+	uint64_t high = recip_div(&t->by_port, row);
 	uint64_t round = txn_round(t, slot);
+	uint64_t x = (round << t->high_bits | high) & t->perm.mask;
 
-	out->port = slot - (uint32_t)row * t->ports;
-	out->client = (uint32_t)(row - high * t->clients);
-	out->key = (uint32_t)perm_map(&t->perm, (round << t->high_bits | high) & t->perm.mask);
+	out->client = slot - (uint32_t)row * t->clients;
+	out->port = (uint32_t)(row - high * t->ports);
+	out->key = (uint32_t)(perm_map(&t->perm, x) ^ txn_shift(t, out->port, out->client));
 	out->seq = round * t->count + slot;
 }
 
 static inline enum txn_match txn_find(
 	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key, uint32_t *slot)
 {
-	uint64_t x = perm_unmap(&t->perm, key);
+	uint64_t x = perm_unmap(&t->perm, (key ^ txn_shift(t, port, client)) & t->perm.mask);
 	uint64_t high = x & ((1ull << t->high_bits) - 1);
 	uint64_t rounds = t->perm.mask >> t->high_bits; // mask of what the key holds of the round
-	uint64_t at = (high * t->clients + client) * t->ports + port;
+	uint64_t at = (high * t->ports + port) * t->clients + client;
 	uint64_t round, behind;
 
 	if (at >= t->count)

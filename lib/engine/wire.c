@@ -133,20 +133,23 @@ static bool on_our_vlans(const struct wire *w, const struct frame *f)
 	return true;
 }
 
-enum frame_kind wire_parse(struct wire *w, struct rte_mbuf *m, struct frame *f)
+static bool checksum_is_wrong(const struct wire *w, const struct rte_mbuf *m)
 {
-	enum frame_kind kind = frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, f);
+	return w->reports_checksums &&
+	       ((m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_BAD ||
+		       (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD);
+}
 
-	if (kind == FRAME_BAD || on_our_vlans(w, f)) {
-		if (!w->reports_checksums || kind != FRAME_UDP ||
-			((m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) !=
-					RTE_MBUF_F_RX_L4_CKSUM_BAD &&
-				(m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) !=
-					RTE_MBUF_F_RX_IP_CKSUM_BAD))
-			return kind;
-		w->counters.bad_checksum++;
-		return FRAME_OTHER;
+bool wire_parse(struct wire *w, struct rte_mbuf *m, struct frame *f, enum frame_kind *kind)
+{
+	*kind = frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, f);
+	if (*kind != FRAME_BAD && !on_our_vlans(w, f)) {
+		w->counters.wrong_vlan++;
+		return false;
 	}
-	w->counters.wrong_vlan++;
-	return FRAME_OTHER;
+	if (*kind == FRAME_UDP && checksum_is_wrong(w, m)) {
+		w->counters.bad_checksum++;
+		return false;
+	}
+	return true;
 }

@@ -9,31 +9,9 @@
 
 #include <rte_mbuf.h>
 
-#include "base/counter.h"
+#include "engine/wire_counters.h"
 #include "net/frame.h"
 #include "net/neigh.h"
-
-enum icmp_kind {
-	ICMP_NET_UNREACHABLE,
-	ICMP_HOST_UNREACHABLE,
-	ICMP_PORT_UNREACHABLE,
-	ICMP_PROHIBITED,
-	ICMP_TOO_BIG,
-	ICMP_TIME_EXCEEDED,
-	ICMP_REDIRECT,
-	ICMP_OTHER,
-	ICMP_KINDS,
-};
-
-// Packets that belong to no item of traffic.
-struct wire_counters {
-	uint64_t neighbour_answered, echo_answered;
-	uint64_t unmatched, fragments, wrong_vlan, bad_checksum, bad_frame, other;
-	uint64_t answer_refused;
-	uint64_t icmp_errors[ICMP_KINDS];
-};
-
-extern const struct counter_section wire_section;
 
 struct wire {
 	uint16_t port, queue, burst;
@@ -46,8 +24,9 @@ struct wire {
 // Everything that is no UDP, and UDP that is for nobody.
 void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f);
 
-// Parse; FRAME_UDP only when it is on our VLANs and the device found no wrong checksum.
-enum frame_kind wire_parse(struct wire *w, struct rte_mbuf *m, struct frame *f);
+// Parse. false: on other VLANs than ours, or with a checksum that the device found wrong; it is
+// counted and nobody is to look at it.
+bool wire_parse(struct wire *w, struct rte_mbuf *m, struct frame *f, enum frame_kind *kind);
 
 // What the device needs to know about a frame that frame_stamp has left for it to finish.
 static inline void wire_offload(struct rte_mbuf *m, const struct frame_template *t)

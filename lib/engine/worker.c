@@ -7,8 +7,9 @@
 
 #include "base/clock.h"
 
-#define EXPIRE_BURST 64
-#define PUBLISH_HOLD 8 // loops that a backlog of sends may delay a snapshot
+#define EXPIRE_BURST        64
+#define EXPIRE_AFTER_BURSTS 1024 // a receive queue and a socket buffer hold fewer packets
+#define PUBLISH_HOLD        8    // loops that a backlog of sends may delay a snapshot
 
 static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uint8_t len)
 {
@@ -160,11 +161,13 @@ static void item_receive(
 static void worker_packet(struct worker *w, struct rte_mbuf *m, uint64_t now)
 {
 	struct frame f;
-	enum frame_kind kind = wire_parse(&w->wire, m, &f);
 	struct worker_item *it;
 	struct port_entry entry;
+	enum frame_kind kind;
 	uint32_t client;
 
+	if (!wire_parse(&w->wire, m, &f, &kind))
+		return;
 	if (kind != FRAME_UDP) {
 		wire_other(&w->wire, kind, &f);
 		return;
@@ -452,8 +455,17 @@ static void worker_expire(struct worker *w, uint64_t now)
 		item_expire(&w->items[i], now);
 }
 
-// One pass: receive, send, publish, expire. Transactions expire only when everything received was
-// looked at.
+// Transactions expire only when everything that was received up to now has been looked at: the
+// queue ran empty, or so much was taken from it since that it cannot have held more.
+static bool worker_is_caught_up(struct worker *w, uint16_t received)
+{
+	if (received == w->wire.burst && ++w->full_bursts < EXPIRE_AFTER_BURSTS)
+		return false;
+	w->full_bursts = 0;
+	return true;
+}
+
+// One pass: receive, send, publish, expire.
 static bool worker_pass(struct worker *w, uint64_t now)
 {
 	uint16_t received = worker_rx(w);
@@ -461,7 +473,7 @@ static bool worker_pass(struct worker *w, uint64_t now)
 
 	if (now >= w->next_publish && (sent < w->wire.burst || ++w->held > PUBLISH_HOLD))
 		worker_publish(w, w->next_publish);
-	if (received < w->wire.burst)
+	if (worker_is_caught_up(w, received))
 		worker_expire(w, now);
 	worker_wind_down(w, now);
 	return received || sent;

@@ -28,16 +28,9 @@ static const struct counter own_rows[] = {
 static const struct counter_section own_section = {
 	"dns", "DNS", COUNTER_ROWS(own_rows), sizeof(struct own_counters)};
 
-static const struct counter other_rows[] = {
-	{"arp", "ARP packets", "packets", COUNTER_U64, 0},
-};
-
-static const struct counter_section other_section = {
-	"other", "other packets", COUNTER_ROWS(other_rows), sizeof(uint64_t)};
-
 static const struct own_counters queries_own = {{99990, 0, 6, 2}, 1, 4912345};
 static const struct own_counters probes_own = {{500, 0, 0, 0}, 0, 24000};
-static const uint64_t lan_other = 3;
+static const struct wire_counters lan_other = {.neighbour_answered = 3};
 
 #define SPREAD(n, base)                                                                            \
 	{                                                                                          \
@@ -78,9 +71,8 @@ static const struct result_item items[] = {
 };
 
 static const struct result_port ports[] = {
-	{"lan", "af_packet", "veth0", 100502, 100500, 0, 2, 7, false, 0, 0, 0,
-		{&other_section, &lan_other}},
-	{"dut", "ring", NULL, 100500, 100502, 0, 0, 0, true, 0, 0, 0, {NULL, NULL}},
+	{"lan", "af_packet", "veth0", 100502, 100500, 0, 2, 7, false, 0, 0, 0, &lan_other},
+	{"dut", "ring", NULL, 100500, 100502, 0, 0, 0, true, 0, 0, 0, NULL},
 };
 
 static const struct result_worker workers[] = {
@@ -128,7 +120,7 @@ struct result sample_result(void)
 		.schema = "ddiperf-result/1",
 		.run = {"00000000-1111-4222-8333-444444444444", "sample", "0.0.0",
 			"2024-02-29T12:34:56.789Z", "ddiperf run 'a file.yaml' --json out.json", 2,
-			1, {"A CPU", "6.1.0", "DPDK 22.11", 2.4e9, "pages"}},
+			1, {"A CPU", "6.1.0", "DPDK 22.11", "af_packet, ring", 2.4e9, "pages"}},
 		.verdict = {"fail", 1, "server", {reasons, 2}, {criteria, 5}},
 		.traffic = {items, 2},
 		.ports = {ports, 2},

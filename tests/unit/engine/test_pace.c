@@ -98,6 +98,19 @@ static void a_closed_loop_waits_for_room(void **state)
 	assert_int_equal(pace_pop(&p, 77), 77);
 }
 
+static void nothing_is_due_before_the_start(void **state)
+{
+	const enum pace_kind kinds[] = {PACE_RATE, PACE_OUTSTANDING, PACE_MAX};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct pace p = {
+			.kind = kinds[i], .outstanding = 1, .left = UINT64_MAX, .next = 100};
+
+		assert_false(pace_ready(&p, 99, 0));
+		assert_true(pace_ready(&p, 100, 0));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +120,7 @@ int main(void)
 		cmocka_unit_test(the_backlog_is_what_could_still_be_taken),
 		cmocka_unit_test(a_total_counts_measured_sends_only),
 		cmocka_unit_test(a_closed_loop_waits_for_room),
+		cmocka_unit_test(nothing_is_due_before_the_start),
 	};
 
 	return cmocka_run_group_tests_name("pace", tests, NULL, NULL);

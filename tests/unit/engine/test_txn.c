@@ -59,19 +59,22 @@ static void every_key_leads_back_to_its_slot(void **state)
 	free(f.slots);
 }
 
-static void consecutive_ones_differ_in_port_then_client(void **state)
+static void consecutive_ones_differ_in_address_then_port_and_in_id(void **state)
 {
 	struct txn_place a, b;
 	struct fixture f;
+	int same_key = 0;
 
 	make(&f, 1000, 4, 2);
 	send_one(&f.t, 1, &a);
 	for (int i = 1; i < 8; i++) {
 		send_one(&f.t, 1, &b);
-		assert_int_equal(b.port, (a.port + 1) % 4);
-		assert_int_equal(b.client, i / 4);
+		assert_int_equal(b.client, i % 2);
+		assert_int_equal(b.port, i / 2);
+		same_key += a.key == b.key;
 		a = b;
 	}
+	assert_int_equal(same_key, 0);
 	send_one(&f.t, 1, &b);
 	assert_int_equal(b.client, 0);
 	assert_int_equal(b.port, 0);
@@ -169,7 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_key_leads_back_to_its_slot),
-		cmocka_unit_test(consecutive_ones_differ_in_port_then_client),
+		cmocka_unit_test(consecutive_ones_differ_in_address_then_port_and_in_id),
 		cmocka_unit_test(a_freed_slot_rests_for_the_quarantine),
 		cmocka_unit_test(an_answer_to_an_earlier_round_is_not_credited_to_the_new_one),
 		cmocka_unit_test(a_key_that_was_never_sent_is_no_match),

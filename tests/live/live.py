@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the live tests share: the drivers, configurations for the lab, and a lab that stays up from test to test."""
+
+import atexit
+import contextlib
+import fcntl
+import json
+import signal
+import sys
+from pathlib import Path
+
+from harness import EXIT, Lab, Result, binary, config_file, execute, kill, start
+
+DRIVERS = ("pcap", "af_packet", "af_xdp")
+SERVER = {4: "198.18.0.2", 6: "2001:db8::2"}
+RELAXED = {"unsent": "100%", "send_lag_p99": "1h"}
+PEER = str(Path(__file__).resolve().parent / "peer.py")
+TRIES = 3
+
+_lab = _turn = None
+
+
+def lab(server=None):
+    """The lab with that server (None: as it is), brought up when it is not up yet, down at the end of the program."""
+    global _lab, _turn
+    if not _turn:
+        _turn = open(__file__)
+        fcntl.flock(_turn, fcntl.LOCK_EX)  # one program at a time: they all use the same lab
+        atexit.register(lambda: _lab and _lab.call("down"))
+    if not _lab or server not in (None, _lab.server):
+        _lab = Lab(server or "none")
+        _lab.__enter__()
+    return _lab
+
+
+def item(name="queries", **keys):
+    return {
+        "name": name, "server": SERVER[4], "timeout": "500ms", "load": {"rate": "1k"},
+        "dns": {"names": ["h{0-999}.example.com A"]}, **keys,
+    }
+
+
+def config(driver, *items, run=None, port=None, **sections):
+    """A run of half a second on the tester's end of the wire."""
+    return json.dumps({
+        "run": {"warmup": "0s", "duration": "500ms", "interval": "250ms", **(run or {})},
+        "ports": [{
+            "name": "lan", "driver": driver, "device": "veth0", "addresses": ["198.18.0.1/24", "2001:db8::1/64"],
+            **(port or {}),
+        }],
+        "traffic": list(items or [item()]),
+        "validity": RELAXED,
+        **sections,
+    })
+
+
+def repeat(run, late=lambda result: False):
+    """run() again while the result is INVALID, or late by the given judgement: another process had the CPU."""
+    for _ in range(TRIES):
+        result = run()
+        if result.code != EXIT["invalid"] and not late(result):
+            break
+    return result
+
+
+class Running:
+    """A run in the background that has measured its first interval. After the block: result."""
+
+    def __init__(self, text, *options, prefix=None):
+        self.text, self.options, self.prefix = text, options, prefix
+        self.result = self.process = None
+
+    def __enter__(self):
+        self.stack = contextlib.ExitStack()
+        path = self.stack.enter_context(config_file(self.text))
+        self.out = path.parent / "result.json"
+        prefix = lab().tester() if self.prefix is None else self.prefix
+        self.process = start([*prefix, binary(), "run", str(path), "--json", str(self.out), *self.options])
+        self.head = ""
+        for line in self.process.stdout:
+            self.head += line
+            if " s  " in line and "queries" in line:
+                break
+        else:
+            self.__exit__(None, None, None)
+            raise AssertionError(f"it did not start\n{self.result}")
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind:
+            kill(self.process)
+        try:
+            out, err = self.process.communicate(timeout=30)
+        except BaseException:
+            kill(self.process)
+            self.process.communicate()
+            raise
+        finally:
+            document = self.out.read_text() if self.out.exists() else ""
+            self.stack.close()
+        document = json.loads(document) if document else None
+        self.result = Result(self.process.returncode, document, self.head + out, err)
+
+    def signal(self, number=signal.SIGINT):
+        """To the program; what started it (ip netns exec) has become it."""
+        self.process.send_signal(number)
+
+
+def lab_again(server):
+    """A lab whose server is gone, put right."""
+    lab().call("down")
+    code, out, err = lab().call("up", server)
+    assert code == 0, (out, err)
+
+
+def ping(address, count=5):
+    """How many of so many echo requests the kernel at the far end gets an answer to."""
+    code, out, err = execute(lab().dut(sys.executable, PEER, "ping", address, str(count)), timeout=30)
+    assert code == 0, err
+    return json.loads(out)["answered"]
+
+
+def link():
+    """The tester's interface as the kernel sees it: {flags, promiscuity, xdp, ...}."""
+    code, out, err = execute(lab().tester("ip", "-d", "-j", "link", "show", "dev", "veth0"))
+    assert code == 0, err
+    return json.loads(out)[0]
+
+
+def check_untouched():
+    """No XDP program, no promiscuous flag, no state file."""
+    now = link()
+    assert "xdp" not in now and not now.get("promiscuity") and "PROMISC" not in now["flags"], now
+    left = list(Path("/run/ddiperf").glob("veth0@*"))
+    assert not left, left

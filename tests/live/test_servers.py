@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# The main job: 20 000 queries a second at each real server, through each driver, over both families. All answered, none
+# lost, and the server itself has counted as many as were sent. The argument chooses a server.
+
+from harness import ROOT, EXIT, check_ledger, main, test
+from live import DRIVERS, SERVER, lab, repeat
+
+CONFIG = (ROOT / "config" / "dns-steady.yaml").read_text()
+FILES = {"queries.txt": (ROOT / "config" / "queries.txt").read_bytes()}
+RATE = 20000
+
+
+def settings(values):
+    return [word for path, value in values.items() for word in ("--set", f"{path}={value}")]
+
+
+def where(result, growth):
+    """Everything that tells whose loss it is."""
+    kernel = {key: value for key, value in growth.items() if value and key.startswith(("queries", "kernel."))}
+    ports = [{key: value for key, value in port.items() if value} for port in result.json["ports"]]
+    return f"ports {ports}\nserver {kernel}\n{result}"
+
+
+def measure(server, driver, family, warmup_s, duration_s):
+    """One run, every query of it accounted for on both sides. A wrong count is never measured again."""
+    growth = {}
+    options = settings({
+        "ports.lan.driver": driver, "traffic.queries.server": SERVER[family], "run.warmup": f"{warmup_s}s",
+        "run.duration": f"{duration_s}s",
+    })
+
+    def run():
+        here = lab(server)
+        with here.counted() as growth_now:
+            result = here.ddiperf(CONFIG, *options, files=FILES)
+        growth.clear()
+        growth.update(growth_now)
+        check(result, growth, warmup_s, duration_s)
+        return result
+
+    result = repeat(run, late=lambda r: r.code == EXIT["fail"])
+    assert result.code == 0, where(result, growth)
+    assert result.json["verdict"]["status"] == "pass"
+
+
+def check(result, growth, warmup_s, duration_s):
+    assert result.json, result
+    one = result.item("queries")
+    check_ledger(one)
+    assert one["due"] == RATE * duration_s, where(result, growth)
+    assert one["lost"] == one["failed"] == 0 and one["answered"] == one["sent"], where(result, growth)
+    assert one["stray"] == one["malformed"] == one["duplicate"] == one["late"] == 0, where(result, growth)
+    assert one["dns"]["rcode"] == {"NOERROR": one["answered"]}, where(result, growth)
+    if one["unsent"] == 0:
+        assert growth["queries"] == RATE * warmup_s + one["sent"], where(result, growth)
+
+
+def add(server, driver, family, warmup_s, duration_s):
+    def run():
+        measure(server, driver, family, warmup_s, duration_s)
+
+    run.__name__ = f"{server}_answers_all_over_ipv{family}_through_{driver}_for_{duration_s}_s"
+    test(run)
+
+
+for driver in DRIVERS:
+    add("knot", driver, 4, 1, 10)
+    add("knot", driver, 6, 0, 2)
+for server in ("nsd", "bind", "unbound"):
+    for driver in DRIVERS:
+        for family in (4, 6):
+            add(server, driver, family, 0, 2)
+
+main()

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Configurations as dicts (JSON is YAML), packet files, and how to judge a run on a box that others use too.
+
+RELAXED goes into configurations of tests that are not about timing: the run is never invalid, every figure
+still counts.
+"""
+
+import json
+import struct
+from collections import namedtuple
+
+from harness import EXIT, ddiperf
+
+RELAXED = {"unsent": "100%", "send_lag_p99": "1h", "dropped": "100%"}
+TRIES = 3
+
+
+def item(name="queries", load=None, dns=None, **keys):
+    """A traffic item; what is not given is small and quick."""
+    return {
+        "name": name, "server": "198.18.0.2", "timeout": "500ms", "load": load or {"rate": "2k"},
+        "dns": {"names": ["h{0-99}.example.com A"]} if dns is None else dns, **keys,
+    }
+
+
+def ring(*items, run=None, tester=None, dut=None, responder=None, **sections):
+    """Tester and embedded responder over a ring pair; tester, dut, responder: more keys of those sections."""
+    return json.dumps({
+        "run": {"warmup": "0s", "duration": "300ms", "interval": "100ms", **(run or {})},
+        "ports": [
+            {"name": "tester", "driver": "ring", "device": "dut", "addresses": ["198.18.0.1/24"], **(tester or {})},
+            {"name": "dut", "driver": "ring", "device": "tester", "addresses": ["198.18.0.2/24"], **(dut or {})},
+        ],
+        "traffic": list(items or [item()]),
+        "responder": {"port": "dut", **({"dns": {}} if responder is None else responder)},
+        "validity": RELAXED,
+        **sections,
+    })
+
+
+def valid(run):
+    """The result of run() that is not INVALID, tried again for that reason alone: another process had the CPU."""
+    for _ in range(TRIES):
+        result = run()
+        if result.code != EXIT["invalid"]:
+            break
+    return result
+
+
+# --- packet files -------------------------------------------------------------------------------------
+
+
+REPLIES = 300_000
+SERVER_MAC = bytes.fromhex("020000000002")
+Packet = namedtuple("Packet", "vlans src dst sport dport payload frame")
+
+
+def arp_reply(address="198.18.0.2", vlans=()):
+    """What makes a port that reads a file believe in a next hop."""
+    sender = bytes(int(part) for part in address.split("."))
+    tags = b"".join(struct.pack("!HH", 0x8100 if tag == vlans[-1] else 0x88A8, tag) for tag in vlans)
+    return (
+        b"\xff" * 6 + SERVER_MAC + tags + struct.pack("!HHHBBH", 0x0806, 1, 0x0800, 6, 4, 2)
+        + SERVER_MAC + sender + b"\xff" * 6 + b"\0" * 4
+    ).ljust(60, b"\0")
+
+
+def pcap_write(frames):
+    """The bytes of a packet file."""
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    return head + b"".join(struct.pack("<IIII", 0, 0, len(f), len(f)) + f for f in frames)
+
+
+def pcap_read(path):
+    """The frames of a packet file."""
+    data = path.read_bytes()
+    magic, linktype = struct.unpack_from("<I", data)[0], struct.unpack_from("<I", data, 20)[0]
+    assert magic in (0xA1B2C3D4, 0xA1B23C4D) and linktype == 1, data[:24]
+    at, frames = 24, []
+    while at < len(data):
+        kept, whole = struct.unpack_from("<II", data, at + 8)
+        assert kept == whole, "cut packet"
+        frames.append(data[at + 16:at + 16 + kept])
+        at += 16 + kept
+    return frames
+
+
+def fold(data):
+    """The ones' complement sum of 16-bit words; 0xffff when a checksum in data is right."""
+    data += b"\0" * (len(data) % 2)
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+def parse_udp(frame):
+    """A Packet, every length and checksum of it verified; None when the frame is not UDP."""
+    at, vlans = 12, []
+    (kind,) = struct.unpack_from("!H", frame, at)
+    while kind in (0x8100, 0x88A8):
+        tag, = struct.unpack_from("!H", frame, at + 2)
+        vlans.append((kind, tag))
+        at += 4
+        (kind,) = struct.unpack_from("!H", frame, at)
+    ip = frame[at + 2:]
+    if kind == 0x0800 and ip[9] == 17:
+        assert ip[0] == 0x45 and fold(ip[:20]) == 0xFFFF, ip.hex()
+        length, = struct.unpack_from("!H", ip, 2)
+        src, dst, udp, pseudo = ip[12:16], ip[16:20], ip[20:length], b"\0\x11"
+    elif kind == 0x86DD and ip[6] == 17:
+        length = 40 + struct.unpack_from("!H", ip, 4)[0]
+        src, dst, udp, pseudo = ip[8:24], ip[24:40], ip[40:length], b"\0\x11"
+    else:
+        return None
+    assert len(ip) == length, f"{len(ip)} bytes for an IP packet of {length}"
+    sport, dport, udp_len, checksum = struct.unpack_from("!4H", udp)
+    assert udp_len == len(udp) and checksum != 0, udp.hex()
+    assert fold(src + dst + pseudo + struct.pack("!H", udp_len) + udp) == 0xFFFF, frame.hex()
+    return Packet(vlans, src, dst, sport, dport, udp[8:], frame)
+
+
+def sent_to_file(folder, *items, name="out.pcap", run=None, port=None, vlans=(), **sections):
+    """Run on a packet-file port where a server is believed in and nobody answers; the UDP packets that left."""
+    # Every item asks for its next hop anew, and reads on for 20 ms; the file must not be at its end by then.
+    replies = 1 if len(items) == 1 else REPLIES
+    (folder / "in.pcap").write_bytes(pcap_write([arp_reply(vlans=vlans)] * replies))
+    out = folder / name
+    out.unlink(missing_ok=True)
+    result = ddiperf(json.dumps({
+        "run": {"warmup": "0s", "duration": "10s", **(run or {})},
+        "ports": [{
+            "name": "file", "driver": "pcap", "rx_file": str(folder / "in.pcap"), "tx_file": str(out),
+            "addresses": ["198.18.0.1/24"], "vlans": list(vlans), "burst": 1, **(port or {}),
+        }],
+        "traffic": [{**one, "timeout": one.get("timeout", "100ms")} for one in items],
+        "validity": RELAXED,
+        **sections,
+    }))
+    assert result.code == EXIT["unreachable"] and result.item(items[-1]["name"])["sent"], result
+    packets = [parse_udp(frame) for frame in pcap_read(out)]
+    return result, [packet for packet in packets if packet]
+
+
+# --- DNS ------------------------------------------------------------------------------------------------
+
+
+def question(message):
+    """(name as sent, type, offset behind the question) of a DNS message."""
+    at, labels = 12, []
+    while message[at]:
+        labels.append(message[at + 1:at + 1 + message[at]])
+        at += 1 + message[at]
+    qtype, qclass = struct.unpack_from("!HH", message, at + 1)
+    assert qclass == 1
+    return b".".join(labels).decode("latin-1"), qtype, at + 5
+
+
+def opt(message):
+    """(size, extended RCODE, version, flags, {code: data}) of the OPT record behind the question of a query."""
+    *_, at = question(message)
+    zero, kind, size, extended, version, flags, length = struct.unpack_from("!BHHBBHH", message, at)
+    assert zero == 0 and kind == 41 and at + 11 + length == len(message), message.hex()
+    at, options = at + 11, {}
+    while at < len(message):
+        code, size_of = struct.unpack_from("!HH", message, at)
+        options[code] = message[at + 4:at + 4 + size_of]
+        at += 4 + size_of
+    return size, extended, version, flags, options

@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# What users type besides `run FILE`: check and its dump, --set, --json, list, doctor, help, and what they mistype.
+
+import json
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from harness import EXIT, ROOT, Result, binary, config_file, ddiperf, execute, main, test
+from loop import item, ring
+
+CONFIGS = sorted((ROOT / "config").glob("*.yaml"))
+DRIVERS = ["pci", "af_xdp", "af_packet", "pcap", "tap", "memif", "virtio_user", "ring", "null", "vdev"]
+COMMANDS = ["run", "check", "respond", "doctor", "list"]
+
+
+def call(*words, **options):
+    code, out, err = execute([binary(), *map(str, words)], **options)
+    return Result(code, None, out, err)
+
+
+@test
+def every_file_in_config_passes_check():
+    assert CONFIGS
+    for path in CONFIGS:
+        result = call("check", path)
+        assert result.code == 0 and result.stderr == "" and "ok" in result.stdout, result
+
+
+@test
+def a_dump_is_complete_and_dumps_to_itself():
+    for path in CONFIGS:
+        first = call("check", "--dump", path)
+        assert first.code == 0, first
+        # Beside the original, where the query file is.
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".yaml") as copy:
+            copy.write(first.stdout)
+            copy.flush()
+            again = call("check", "--dump", copy.name)
+        assert again.code == 0 and again.stdout == first.stdout, (path, again)
+        for key in ("name: " + path.stem, "warmup:", "seed:", "memory_size:", "mtu: 1500", "send_lag_p99:"):
+            assert key in first.stdout, (key, first)
+
+
+@test
+def a_dump_runs_like_the_file():
+    dns = {"names": ["a.x A"], "edns": {"nsid": True}, "expect": {"rcode": ["NOERROR"]}}
+    text = ring(item(dns=dns), criteria=["loss <= 0%"])
+    dump = ddiperf(text, "--dump", command="check")
+    assert dump.code == 0, dump
+    result = ddiperf(dump.stdout)
+    assert result.code == 0 and result.item("queries")["dns"]["nsid"] == 600, result
+
+
+@test
+def dump_shows_what_set_has_changed():
+    options = ("--set", "traffic.queries.load.rate=50k", "--set", "ports[0].mtu=1400", "-s", "run.seed=9", "--dump")
+    result = ddiperf(ring(), *options, command="check")
+    assert result.code == 0, result
+    for line in ("rate: 50000", "mtu: 1400", "seed: 9"):
+        assert line in result.stdout.replace("50k", "50000"), (line, result)
+
+
+@test
+def set_changes_what_is_run():
+    result = ddiperf(ring(), "--set", "traffic.queries.load.rate=1k", "--set", "run.duration=200ms")
+    assert result.code == 0 and result.item("queries")["sent"] == 200, result
+    assert "--set" in result.json["run"]["command"], result.json["run"]
+
+
+@test
+def set_reaches_what_the_file_does_not_have_and_lists():
+    options = ("--set", "traffic.queries.dns.edns.nsid=true", "--set", "criteria=[loss <= 0%, sent == 600]")
+    result = ddiperf(ring(), *options)
+    assert result.code == 0 and result.item("queries")["dns"]["nsid"] == 600, result
+    assert len(result.json["verdict"]["criteria"]) == 2, result.json["verdict"]
+
+
+@test
+def a_set_that_leads_nowhere_is_a_usage_error():
+    for text, word in (
+        ("traffic.nobody.timeout=1s", "nobody"), ("ports[7].mtu=1400", "7"), ("run.duratoin=1s", "duratoin"),
+        ("run.duration=1", "run.duration"), ("run.duration", "="), ("=1", "="), ("run..seed=1", "run"),
+    ):
+        result = ddiperf(ring(), "--set", text)
+        assert result.code == EXIT["usage"] and word in result.stderr, (text, result)
+
+
+@test
+def json_to_standard_output_is_json_alone():
+    result = ddiperf(ring(), "--json", "-")
+    assert result.code == 0, result
+    document = json.loads(result.stdout)
+    assert document["schema"] == "ddiperf-result/1" and document["traffic"][0]["sent"] == 600
+
+
+@test
+def json_alone_also_when_nobody_answers():
+    result = ddiperf(ring(item(server="198.18.0.9")), "--json", "-")
+    assert result.code == EXIT["unreachable"], result
+    assert json.loads(result.stdout)["verdict"]["status"] == "unreachable"
+    assert "198.18.0.9" in result.stderr
+
+
+@test
+def json_to_a_file_replaces_it_whole_and_the_report_stays_on_standard_output():
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "out.json"
+        path.write_text("x" * 1000000)
+        result = ddiperf(ring(), "--json", str(path))
+        assert result.code == 0 and "PASS" in result.stdout, result
+        assert json.loads(path.read_text())["verdict"]["status"] == "pass"
+        assert [entry.name for entry in Path(folder).iterdir()] == ["out.json"]
+
+
+@test
+def json_that_cannot_be_written_is_refused_before_the_run():
+    for path in ("/nonexistent/out.json", "/"):
+        result = ddiperf(ring(), "--json", path)
+        assert result.code == EXIT["usage"] and path in result.stderr and "measured" not in result.stdout, result
+
+
+@test
+def quiet_prints_the_last_line_only():
+    result = ddiperf(ring(), "--quiet")
+    assert result.code == 0 and len(result.stdout.splitlines()) == 1, result
+    assert result.stdout.startswith("PASS: ") and result.stderr == "", result
+
+
+@test
+def the_report_has_no_escape_codes_when_it_is_no_terminal():
+    result = ddiperf(ring())
+    assert "\033" not in result.stdout + result.stderr and "\r" not in result.stdout, result
+
+
+@test
+def a_reader_that_goes_away_does_not_leave_a_run_behind():
+    with config_file(ring()) as path:
+        code, _, err = execute(["sh", "-c", f"{binary()} run {path} | head -1; echo $?"], timeout=20)
+    assert code == 0, err
+
+
+@test
+def every_driver_protocol_setting_and_counter_is_listed():
+    drivers = [line.split()[0] for line in call("list", "drivers").stdout.splitlines()]
+    assert drivers == DRIVERS, drivers
+    assert call("list", "protocols").stdout.split()[0] == "dns"
+    settings = call("list", "settings").stdout
+    for key in ("run.duration", "ports[].device", "traffic[].load.rate", "traffic[].dns.queries", "criteria"):
+        assert re.search(rf"^{re.escape(key)} ", settings, re.M), key
+    counters = call("list", "counters").stdout
+    for key in ("traffic.NAME.lost", "traffic.NAME.latency.response.p99_ns", "traffic.NAME.dns.rcode.LABEL"):
+        assert re.search(rf"^{re.escape(key)} ", counters, re.M), key
+
+
+@test
+def every_key_of_a_result_is_listed_as_a_counter():
+    listed = {line.split()[0] for line in call("list", "counters").stdout.splitlines()}
+    document = ddiperf(ring(criteria=["loss <= 0%"])).json
+    document.pop("config")
+    unlisted = set()
+
+    def walk(node, path):
+        if isinstance(node, dict):
+            for key, value in node.items():
+                walk(value, f"{path}.{key}" if path else key)
+        elif isinstance(node, list):
+            named = node and isinstance(node[0], dict) and "name" in node[0]
+            for value in node:
+                walk(value, f"{path}.NAME" if named else f"{path}[]" if isinstance(value, dict) else path)
+        elif path not in listed and re.sub(r"\.[^.]*$", ".LABEL", path) not in listed:
+            unlisted.add(path)
+
+    walk(document, "")
+    assert not unlisted, sorted(unlisted)
+
+
+@test
+def doctor_says_what_the_box_can_do_and_what_helps():
+    result = call("doctor")
+    assert result.code in (0, EXIT["environment"]), result
+    for word in ("hugepages", "cpu", "drivers", *DRIVERS):
+        assert word in result.stdout, (word, result)
+    assert result.stdout.rstrip().splitlines()[-1].startswith(("ready", "not ready")), result
+
+
+@test
+def doctor_judges_the_ports_of_a_file():
+    good = ddiperf(ring(), command="doctor")
+    assert "tester" in good.stdout, good
+    bad = ddiperf(json.dumps({
+        "ports": [{"name": "lan", "driver": "af_packet", "device": "nosuch0", "addresses": ["198.18.0.1/24"]}],
+        "traffic": [item()],
+    }), command="doctor")
+    assert bad.code == EXIT["environment"] and "lan" in bad.stdout and "not ready" in bad.stdout, bad
+
+
+@test
+def help_and_version_are_on_standard_output():
+    for words in (("--help",), ("-h",), *((command, "--help") for command in COMMANDS)):
+        result = call(*words)
+        assert result.code == 0 and result.stdout.startswith("usage: ddiperf") and result.stderr == "", result
+    whole = call("--help").stdout
+    assert all(command in whole for command in COMMANDS)
+    assert re.fullmatch(r"ddiperf \d+\.\d+\.\d+\n", call("--version").stdout)
+    for word in ("--set PATH=VALUE", "--json OUT", "--quiet"):
+        assert word in call("run", "--help").stdout, word
+
+
+@test
+def what_is_mistyped_is_a_usage_error_on_standard_error():
+    for words, expected in (
+        ((), "usage"), (("rnu",), "did you mean run"), (("selftest.yaml",), "did you mean ddiperf run"),
+        (("run",), "FILE"), (("run", "a.yaml", "b.yaml"), "b.yaml"), (("run", "--jsno", "-", "a.yaml"), "--jsno"),
+        (("run", "--set"), "--set"),
+        (("check", "--json", "-", "a"), "--json"), (("list",), "drivers"), (("list", "things"), "things"),
+        (("--nonsense",), "--nonsense"),
+    ):
+        result = call(*words)
+        assert result.code == EXIT["usage"] and expected in result.stderr and result.stdout == "", (words, result)
+
+
+@test
+def a_responder_file_cannot_be_run_and_says_what_can():
+    result = call("run", ROOT / "config" / "dns-respond.yaml")
+    assert result.code == EXIT["usage"] and "ddiperf respond" in result.stderr, result
+
+
+@test
+def check_and_list_need_neither_ports_nor_privilege():
+    for words in (("check", CONFIGS[0]), ("list", "settings")):
+        result = call(*words, env={"PATH": "/nonexistent"})
+        assert result.code == 0, result
+
+
+@test
+def a_full_disk_is_not_a_pass():
+    with open("/dev/full", "w") as full, config_file(ring()) as path:
+        done = subprocess.run(
+            [binary(), "run", str(path)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
+    assert done.returncode == EXIT["environment"] and "standard output" in done.stderr, done
+
+
+main()

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# What can be asked and how: query files, patterns, orders, EDNS and its options, cookies, 0x20; over both families,
+# against the embedded responder, and byte by byte where it leaves the port.
+
+import struct
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from harness import check_ledger, ddiperf, main, test
+from loop import item, opt, question, ring, sent_to_file
+
+EVERYTHING = {
+    "size": 1400, "do": True, "nsid": True, "client_subnet": "192.0.2.0/20",
+    "options": [{"code": 65001, "hex": "c0ffee"}],
+}
+CLIENTS = {"addresses": ["198.18.0.16-198.18.0.23"], "ports": ["2000-2009"]}
+
+
+def answered(*items, files=None, **more):
+    """Run it; all must be answered."""
+    result = ddiperf(ring(*items, **more), files=files)
+    assert result.code == 0, result
+    for one in result.json["traffic"]:
+        check_ledger(one)
+        assert one["answered"] == one["sent"] == one["due"] > 0, one
+        assert one["stray"] == one["malformed"] == one["duplicate"] == one["late"] == 0, one
+    return result
+
+
+def messages(dns, count=200, files=None, **keys):
+    """What leaves the port: DNS messages in order."""
+    with tempfile.TemporaryDirectory() as name:
+        for file, text in (files or {}).items():
+            (Path(name) / file).write_text(text)
+            dns = {**dns, "queries": str(Path(name) / file)}
+        one = item(load={"rate": "20k", "total": str(count)}, dns=dns, **keys)
+        packets = sent_to_file(Path(name), one)[1]
+    assert len(packets) == count
+    return [packet.payload for packet in packets]
+
+
+@test
+def everything_at_once_is_answered_over_ipv4():
+    dns = {"names": ["{random:12}.example.com A"], "case_0x20": True, "cookies": "full", "edns": EVERYTHING,
+           "expect": {"rcode": ["NOERROR"], "min_answers": 1}}
+    one = answered(item(dns=dns, source=CLIENTS)).item("queries")["dns"]
+    assert one["nsid"] == 600 and one["cookies_learnt"] == 8, one
+    assert one["badcookie_retries"] == one["cookie_bad"] == one["client_subnet_bad"] == one["case_mismatch"] == 0, one
+    assert one["edns_refused"] == one["oversize"] == one["trailing"] == one["tc"] == 0, one
+
+
+@test
+def everything_at_once_is_answered_over_ipv6():
+    dns = {"names": ["{random:12}.example.com AAAA"], "case_0x20": True, "cookies": "full",
+           "edns": {**EVERYTHING, "client_subnet": "2001:db8:1::/40"}}
+    result = answered(
+        item(dns=dns, server="2001:db8::2", source={**CLIENTS, "addresses": ["2001:db8::10-2001:db8::17"]}),
+        tester={"addresses": ["2001:db8::1/64"]}, dut={"addresses": ["2001:db8::2/64"]})
+    assert result.item("queries")["dns"]["cookies_learnt"] == 8, result
+
+
+@test
+def both_families_run_on_one_port():
+    both = {"tester": {"addresses": ["198.18.0.1/24", "2001:db8::1/64"]},
+            "dut": {"addresses": ["198.18.0.2/24", "2001:db8::2/64"]}}
+    result = answered(item("four"), item("six", server="2001:db8::2"), **both)
+    assert result.json["responder"]["answered"] == 1200, result.json["responder"]
+
+
+@test
+def a_client_cookie_alone_learns_nothing():
+    one = answered(item(dns={"names": ["a.example.com A"], "cookies": "client"})).item("queries")["dns"]
+    assert one["cookies_learnt"] == one["cookie_bad"] == 0, one
+
+
+@test
+def every_query_of_a_file_is_asked_in_its_order_and_again():
+    lines = [f"h{i}.example.com {kind}" for i, kind in enumerate(("A", "AAAA", "TXT", "MX", "SOA", "TYPE65280"))]
+    text = "; a comment\n\n" + "\r\n".join(lines[:3]) + "\n\n  " + "\n".join(lines[3:])
+    result = answered(item(dns={"queries": "q.txt"}), files={"q.txt": text})
+    assert result.json["responder"]["protocols"][0]["dns"]["type"] == {"A": 100, "AAAA": 100, "TXT": 100, "other": 300}
+    asked = [question(message)[:2] for message in messages({}, 12, files={"q.txt": text})]
+    assert asked == [(f"h{i % 6}.example.com", (1, 28, 16, 15, 6, 65280)[i % 6]) for i in range(12)], asked
+
+
+@test
+def escapes_and_the_root_are_read_as_in_a_zone_file():
+    text = "a\\.b\\032c.example A\n. NS\n\\255\\000.x TXT\n"
+    asked = [question(message)[0] for message in messages({}, 3, files={"q.txt": text})]
+    assert asked == ["a.b c.example", "", "\xff\0.x"], asked
+
+
+@test
+def names_out_of_a_random_pattern_never_repeat():
+    names = [question(message)[0] for message in messages({"names": ["{random:8}.example.com A"]}, 5000)]
+    assert len(set(names)) == 5000
+    assert all(len(name) == len("12345678.example.com") for name in names)
+
+
+@test
+def a_range_counts_through_all_its_names():
+    names = Counter(question(message)[0] for message in messages({"names": ["h{8-11}.example.com A"]}, 40))
+    assert names == {f"h{i}.example.com": 10 for i in range(8, 12)}, names
+
+
+@test
+def random_order_draws_and_zipf_prefers_the_first():
+    pattern = ["h{0-99}.example.com A"]
+    drawn = [question(m)[0] for m in messages({"names": pattern, "order": "random"}, 5000)]
+    counts = Counter(drawn)
+    assert len(counts) == 100 and max(counts.values()) < 100, counts.most_common(3)
+    assert drawn[:100] != [f"h{i}.example.com" for i in range(100)]
+    zipf = Counter(question(m)[0] for m in messages({"names": pattern, "order": "zipf"}, 5000))
+    first, second, last = (zipf[f"h{i}.example.com"] for i in (0, 1, 99))
+    # 1/n over a hundred names: 19 %, 10 % and 0.2 % of them.
+    assert 800 < first < 1130 and 390 < second < 580 and last < 40, zipf.most_common(3)
+
+
+@test
+def header_bits_are_those_of_the_settings():
+    for dns, flags in (({}, 0x0100), ({"rd": False}, 0), ({"cd": True}, 0x0110), ({"rd": False, "ad": True}, 0x0020)):
+        for message in messages({"names": ["a.example.com A"], **dns}, 5):
+            assert struct.unpack_from("!5H", message, 2) == (flags, 1, 0, 0, 0), (dns, message.hex())
+
+
+@test
+def edns_is_on_the_wire_as_set():
+    for message in messages({"names": ["a.example.com A"], "edns": EVERYTHING}, 50):
+        assert struct.unpack_from("!4H", message, 4) == (1, 0, 0, 1)
+        size, extended, version, flags, options = opt(message)
+        assert (size, extended, version, flags) == (1400, 0, 0, 0x8000), message.hex()
+        assert options[3] == b"" and options[65001] == b"\xc0\xff\xee", options
+    size, _, version, flags, options = opt(messages({"names": ["a.example.com A"], "edns": {"version": 1}}, 1)[0])
+    assert (size, version, flags, options) == (1232, 1, 0, {})
+
+
+@test
+def every_query_has_a_client_subnet_of_its_own_inside_the_given_network():
+    subnets = [opt(m)[4][8] for m in messages({"names": ["a.x A"], "edns": {"client_subnet": "192.0.0.0/12"}}, 1000)]
+    assert all(subnet[:4] == b"\0\1\x18\0" and len(subnet) == 7 for subnet in subnets), subnets[0].hex()
+    assert all(subnet[4] == 192 and subnet[5] < 16 for subnet in subnets)
+    assert len(set(subnets)) > 800
+    sixth = opt(messages({"names": ["a.x A"], "edns": {"client_subnet": "2001:db8::/32"}}, 1)[0])[4][8]
+    assert sixth[:4] == b"\0\2\x38\0" and sixth[4:8] == b"\x20\x01\x0d\xb8" and len(sixth) == 11, sixth.hex()
+
+
+@test
+def a_client_keeps_its_cookie_and_no_two_have_the_same():
+    cookies = {}
+    with tempfile.TemporaryDirectory() as name:
+        one = item(load={"rate": "20k", "total": "800"}, dns={"names": ["a.x A"], "cookies": "full"},
+                   source=CLIENTS)
+        for packet in sent_to_file(Path(name), one)[1]:
+            cookies.setdefault(packet.src, set()).add(opt(packet.payload)[4][10])
+    assert len(cookies) == 8 and all(len(seen) == 1 for seen in cookies.values()), cookies
+    assert len(set.union(*cookies.values())) == 8 and all(len(c) == 8 for c in set.union(*cookies.values()))
+
+
+@test
+def with_0x20_the_case_of_every_letter_is_drawn():
+    names = [question(m)[0] for m in messages({"names": ["abcdefgh.example.com A"], "case_0x20": True}, 1000)]
+    assert {name.lower() for name in names} == {"abcdefgh.example.com"} and len(set(names)) > 900
+    for at, letter in enumerate("abcdefgh.example.com"):
+        upper = sum(name[at].isupper() for name in names)
+        assert letter == "." or 400 < upper < 600, (at, upper)
+
+
+@test
+def a_version_that_the_server_does_not_speak_is_counted_as_badvers():
+    result = ddiperf(ring(item(dns={"names": ["a.example.com A"], "edns": {"version": 1}})))
+    assert result.item("queries")["dns"]["rcode"] == {"BADVERS": 600}, result
+
+
+@test
+def a_name_of_255_octets_and_one_of_one_are_asked_and_answered():
+    longest = ".".join(["a" * 63] * 3 + ["b" * 61])
+    answered(item(dns={"queries": "q.txt", "case_0x20": True, "edns": EVERYTHING, "cookies": "full"}),
+             files={"q.txt": f"{longest} A\n. NS\n"})
+
+
+main()

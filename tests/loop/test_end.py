@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# How runs end when they do not simply pass: signals, nobody there, no answers, no privilege; and that nothing is left.
+
+import contextlib
+import glob
+import json
+import os
+import shutil
+import signal
+import tempfile
+import time
+from pathlib import Path
+
+from harness import (
+    EXIT, ROOT, Result, binary, check_ledger, config_file, ddiperf, execute, kill, main, need_root, skip, start, test,
+)
+from loop import arp_reply, item, pcap_write, ring
+
+LEFT = ("/run/ddiperf", "/run/dpdk", "/var/run/dpdk", "/tmp/dpdk", "/tmp/ddiperf-[0-9]*", "/dev/hugepages/*map_*")
+
+
+def places():
+    """What runs of this program and of DPDK could leave behind."""
+    patterns = [*LEFT, os.path.join(os.environ.get("XDG_RUNTIME_DIR", "/nonexistent"), "d[dp]*")]
+    tops = [top for pattern in patterns for top in glob.glob(pattern)]
+    return {*tops, *(path for top in tops for path in glob.glob(top + "/**", recursive=True))}
+
+
+class Running:
+    """A run in the background, past its first interval; result after the block."""
+
+    def __init__(self, text):
+        self.text, self.result = text, None
+
+    def __enter__(self):
+        self.stack = contextlib.ExitStack()
+        path = self.stack.enter_context(config_file(self.text))
+        self.out = path.parent / "result.json"
+        self.process = start([binary(), "run", str(path), "--json", str(self.out)])
+        self.head = ""
+        for line in self.process.stdout:
+            self.head += line
+            if " s  " in line:
+                break
+        return self
+
+    def signal(self, number):
+        self.process.send_signal(number)
+        return time.monotonic()
+
+    def __exit__(self, *_):
+        try:
+            out, err = self.process.communicate(timeout=20)
+        except BaseException:
+            kill(self.process)
+            self.process.communicate()
+            raise
+        finally:
+            document = json.loads(self.out.read_text()) if self.out.exists() else None
+            self.stack.close()
+        self.result = Result(self.process.returncode, document, self.head + out, err)
+
+
+LONG = {"duration": "60s"}
+
+
+def unanswered(folder, timeout="30s"):
+    """A run that has a next hop and never an answer."""
+    (Path(folder) / "in.pcap").write_bytes(pcap_write([arp_reply()]))
+    return json.dumps({
+        "run": {"warmup": "0s", "duration": "60s", "interval": "100ms"},
+        "ports": [{"name": "file", "driver": "pcap", "rx_file": f"{folder}/in.pcap", "tx_file": f"{folder}/out.pcap",
+                   "addresses": ["198.18.0.1/24"]}],
+        "traffic": [item(timeout=timeout)],
+    })
+
+
+@test
+def the_first_signal_ends_the_run_with_its_full_report():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with Running(ring(run=LONG)) as running:
+            sent = running.signal(number)
+        result = running.result
+        assert time.monotonic() - sent < 3, "it took too long"
+        assert result.code == EXIT["interrupted"], result
+        verdict = result.json["verdict"]
+        assert verdict["status"] == "interrupted" and verdict["exit_code"] == EXIT["interrupted"], verdict
+        one = result.item("queries")
+        check_ledger(one)
+        assert one["sent"] == one["answered"] > 0, one
+        assert 0 < result.json["run"]["measured_s"] < 10, result.json["run"]
+        assert "INTERRUPTED" in result.stdout.splitlines()[-1], result
+
+
+@test
+def after_the_first_signal_what_is_in_flight_is_waited_for():
+    with tempfile.TemporaryDirectory() as folder:
+        with Running(unanswered(folder, "1s")) as running:
+            sent = running.signal(signal.SIGINT)
+        assert 0.7 < time.monotonic() - sent < 5
+        result = running.result
+        one = result.item("queries")
+        check_ledger(one)
+        assert result.code == EXIT["interrupted"] and one["lost"] == one["sent"] > 0, one
+
+
+@test
+def the_second_signal_stops_at_once_and_still_reports():
+    with tempfile.TemporaryDirectory() as folder:
+        with Running(unanswered(folder)) as running:
+            running.signal(signal.SIGINT)
+            time.sleep(0.5)
+            assert running.process.poll() is None, "the first one waits for 30 s"
+            sent = running.signal(signal.SIGINT)
+        assert time.monotonic() - sent < 2, "it did not stop at once"
+        result = running.result
+        assert result.code == EXIT["interrupted"], result
+        one = result.item("queries")
+        assert one["in_flight"] == one["sent"] > 0 and one["due"] == one["sent"] + one["unsent"], one
+        assert "INTERRUPTED" in result.stdout, result
+
+
+@test
+def a_signal_while_the_server_is_looked_for_ends_it():
+    with config_file(ring(item(server="198.18.0.9"), run=LONG)) as path:
+        process = start([binary(), "run", str(path)])
+        for line in process.stdout:
+            if line.startswith("traffic "):
+                break
+        process.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        process.communicate(timeout=10)
+    assert process.returncode == EXIT["interrupted"] and time.monotonic() - begin < 1.5, process.returncode
+
+
+@test
+def nobody_at_the_address_says_what_was_asked_and_how_often():
+    result = ddiperf(ring(item(server="198.18.0.9")))
+    assert result.code == EXIT["unreachable"], result
+    for word in ("traffic.queries", "ARP", "198.18.0.9", "port tester", "15 times", "3.0 s", "198.18.0.1", "no VLAN"):
+        assert word in result.stderr, (word, result)
+    assert result.json["verdict"]["status"] == "unreachable", result.json["verdict"]
+    assert result.item("queries")["sent"] == 0 and result.json["responder"]["received"] == 0
+    assert "UNREACHABLE" in result.stdout.splitlines()[-1], result
+    assert "came back" not in result.stdout, "nothing came back"
+
+
+@test
+def a_port_that_leads_nowhere_is_unreachable():
+    result = ddiperf(json.dumps({
+        "run": {"warmup": "0s"}, "ports": [{"name": "hole", "driver": "null", "addresses": ["2001:db8::1/64"]}],
+        "traffic": [item(server="2001:db8::2")],
+    }))
+    assert result.code == EXIT["unreachable"] and "neighbour discovery" in result.stderr, result
+
+
+@test
+def a_server_that_never_answers_is_unreachable():
+    result = ddiperf(ring(item(server_port=5353, timeout="200ms"), criteria=["loss <= 100%"]))
+    assert result.code == EXIT["unreachable"], result
+    one = result.item("queries")
+    check_ledger(one)
+    assert one["sent"] == one["lost"] == 600, one
+    assert any("nothing answered" in reason and "600" in reason for reason in result.json["verdict"]["reasons"])
+    assert result.json["ports"][1]["other"]["unmatched"] == 600, result.json["ports"]
+
+
+@test
+def one_item_that_is_never_answered_fails_on_its_loss_only():
+    items = item("good"), item("bad", server_port=5353, timeout="200ms")
+    result = ddiperf(ring(*items, criteria=["traffic.bad.loss <= 1%"]))
+    assert result.code == EXIT["fail"], result
+    assert result.item("good")["answered"] == result.item("bad")["lost"] == 600, result
+
+
+@test
+def a_drain_that_is_too_short_leaves_in_flight_what_was():
+    with tempfile.TemporaryDirectory() as folder:
+        text = json.loads(unanswered(folder))
+        text["run"].update(duration="200ms", drain="100ms")
+        result = ddiperf(json.dumps(text), timeout=15)
+    one = result.item("queries")
+    assert one["sent"] == one["in_flight"] == 400 and one["lost"] == 0, one
+
+
+@test
+def runs_leave_nothing_behind_however_they_end():
+    before = places()
+    ddiperf(ring())
+    ddiperf(ring(item(server="198.18.0.9")))
+    ddiperf(ring(tester={"cpus": [4000]}))
+    ddiperf(ring(), "--set", "run.duration=1")
+    ddiperf(ring(), command="check")
+    ddiperf(ring(), command="doctor")
+    with Running(ring(run=LONG)) as running:
+        running.signal(signal.SIGINT)
+        running.signal(signal.SIGINT)
+    assert places() <= before, places() - before
+
+
+@test
+def what_a_killed_run_leaves_the_next_one_removes():
+    before = places()
+    with Running(ring(run=LONG)) as running:
+        running.signal(signal.SIGKILL)
+    assert running.result.code == -signal.SIGKILL
+    assert ddiperf(ring()).code == 0
+    assert places() <= before, places() - before
+
+
+@test
+def two_runs_at_once_do_not_know_of_each_other():
+    with Running(ring(run={"duration": "3s"})) as first:
+        second = ddiperf(ring())
+    for result in (first.result, second):
+        assert result.code == 0 and result.item("queries")["lost"] == 0, result
+
+
+# --- without privilege ------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def nobody():
+    """Yields a function that runs the binary as nobody, on a file, from a folder that everybody may read."""
+    need_root()
+    if not shutil.which("setpriv"):
+        skip("setpriv is not installed")
+    with tempfile.TemporaryDirectory(prefix="ddiperf-nobody-") as name:
+        folder = Path(name)
+        shutil.copy(binary(), folder / "ddiperf")
+        folder.chmod(0o755)
+        (folder / "ddiperf").chmod(0o755)
+        (folder / "own").mkdir()
+        shutil.chown(folder / "own", 65534, 65534)
+
+        def run(text, *options, runtime=None):
+            path = folder / "test.yaml"
+            path.write_text(text)
+            path.chmod(0o644)
+            environment = {key: value for key, value in os.environ.items() if key != "XDG_RUNTIME_DIR"}
+            environment |= {"XDG_RUNTIME_DIR": str(folder / "own")} if runtime else {}
+            argv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all"]
+            argv += ["--inh-caps=-all", str(folder / "ddiperf"), "run", str(path), *options]
+            code, out, err = execute(argv, env=environment, cwd="/")
+            return Result(code, None, out, err)
+
+        run.folder = folder
+        yield run
+
+
+@test
+def the_selftest_runs_as_any_user_and_leaves_nothing():
+    before = places()
+    with nobody() as run:
+        text = (ROOT / "config" / "selftest.yaml").read_text()
+        for runtime in (False, True):
+            result = run(text, "--set", "run.duration=500ms", "--set", "validity.send_lag_p99=1h", runtime=runtime)
+            assert result.code == 0 and "PASS: 10 000 requests sent, all answered" in result.stdout, result
+        assert not list((run.folder / "own").iterdir()), list((run.folder / "own").iterdir())
+    assert places() <= before, places() - before
+
+
+@test
+def a_user_without_privilege_is_told_which_capability_a_driver_needs():
+    with nobody() as run:
+        for driver in ("af_packet", "pcap", "af_xdp", "tap"):
+            result = run(json.dumps({
+                "ports": [{"name": "lan", "driver": driver, "device": "veth9", "addresses": ["198.18.0.1/24"]}],
+                "traffic": [item()],
+            }))
+            assert result.code == EXIT["environment"], result
+            assert "CAP_NET_" in result.stderr and "setcap" in result.stderr, result
+
+
+main()

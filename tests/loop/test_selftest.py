@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# The self-test and what every run owes its reader: an exact schedule, a ledger that adds up in total and per interval,
+# and a result with the keys that the interface promises.
+
+import json
+import re
+
+from harness import ROOT, check_ledger, ddiperf, main, test
+from loop import TRIES, item, ring, valid
+
+SELFTEST = (ROOT / "config" / "selftest.yaml").read_text()
+LATENCY = {"count", "min_ns", "mean_ns", "stddev_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns"}
+BACKLOG = 100  # transactions that a worker may be behind at the end of a second and still send in time
+LEDGER = {"due", "sent", "unsent", "answered", "failed", "lost", "in_flight"}
+
+
+def steady(rate, duration, interval="1s"):
+    load = {"rate": rate}
+    run = {"warmup": "200ms", "duration": duration, "interval": interval}
+    return ddiperf(ring(item(load=load, timeout="1s"), run=run), timeout=90)
+
+
+def check_intervals(result):
+    """They add up to the total, and none of them is ahead of what came before it."""
+    for n, whole in enumerate(result.json["traffic"]):
+        parts = [interval["traffic"][n] for interval in result.json["intervals"]]
+        for key in ("due", "sent", "answered", "failed", "lost"):
+            assert sum(part[key] for part in parts) == whole[key], (key, whole, parts)
+        due = sent = ended = 0
+        for part in parts:
+            due, sent = due + part["due"], sent + part["sent"]
+            ended += part["answered"] + part["failed"] + part["lost"]
+            assert due >= sent >= ended, parts
+
+
+def check_exact(rate, seconds):
+    """So many due in every second; and all of it sent in that very second, when the tester had the CPU all the time."""
+    for _ in range(TRIES):
+        result = steady(rate, f"{seconds}s")
+        check_intervals(result)
+        check_ledger(result.item("queries"))
+        parts = [interval["traffic"][0] for interval in result.json["intervals"][:seconds]]
+        assert [part["due"] for part in parts] == [rate] * seconds, parts
+        longest = result.item("queries")["send_lag"]["max_ns"] * 1e-9
+        behind = [abs(part["due"] - part["sent"]) for part in parts]
+        # A second ends late rather than short, but not for more than a few bursts.
+        if longest * rate < BACKLOG:
+            assert behind == [0] * seconds, parts
+            return
+        assert max(behind) <= longest * rate + 1, (longest, parts)
+
+
+def check_latency(one, count):
+    assert set(one) >= LATENCY, one
+    assert one["count"] == count, one
+    ladder = [one[key] for key in ("min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")]
+    assert all(low <= high * 1.01 for low, high in zip(ladder, ladder[1:])), ladder
+    assert 0 < one["min_ns"] <= one["mean_ns"] <= one["max_ns"], one
+
+
+@test
+def the_selftest_passes():
+    result = valid(lambda: ddiperf(SELFTEST))
+    assert result.code == 0, result
+    assert result.json["verdict"]["status"] == "pass" and result.json["verdict"]["exit_code"] == 0
+    one = result.item("queries")
+    check_ledger(one)
+    assert one["due"] == one["sent"] == one["answered"] == 60000, one
+    assert result.stdout.splitlines()[-1].startswith("PASS: 60 000 requests sent, all answered"), result
+    # The warm-up is sent and not judged: 10 000 more on the wire.
+    assert result.json["responder"]["received"] == result.json["responder"]["answered"] == 70000
+
+
+@test
+def twenty_thousand_a_second_are_exactly_that_in_every_second():
+    check_exact(20000, 3)
+
+
+@test
+def a_hundred_thousand_a_second_are_exactly_that_in_every_second():
+    check_exact(100000, 2)
+
+
+@test
+def a_rate_that_no_tick_divides_keeps_its_count():
+    result = steady("7777", "1s", "100ms")
+    one = result.item("queries")
+    assert one["due"] == one["sent"] + one["unsent"] == 7777, one
+    parts = [interval["traffic"][0]["due"] for interval in result.json["intervals"]][:10]
+    assert sum(parts) == 7777 and set(parts) <= {777, 778}, parts
+
+
+@test
+def the_ledger_holds_in_total_and_in_every_interval():
+    result = ddiperf(ring(item("a"), item("b", load={"rate": "333"}), run={"duration": "730ms"}))
+    assert result.code == 0, result
+    for one in result.json["traffic"]:
+        check_ledger(one)
+    check_intervals(result)
+
+
+@test
+def the_result_has_the_keys_of_the_interface():
+    result = ddiperf(ring(run={"name": "keys", "seed": 7}, criteria=["loss <= 0%"]))
+    document = result.json
+    assert document["schema"] == "ddiperf-result/1"
+    assert {"run", "verdict", "traffic", "ports", "workers", "responder", "intervals", "config"} <= set(document)
+    run = document["run"]
+    assert {"id", "name", "version", "started", "measured_s", "seed", "command", "host"} <= set(run), run
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", run["id"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", run["started"])
+    assert run["name"] == "keys" and run["seed"] == 7 and abs(run["measured_s"] - 0.3) < 0.001, run
+    assert run["command"].startswith("ddiperf run ")
+    assert {"cpu", "kernel", "dpdk"} <= set(run["host"]), run["host"]
+    verdict = document["verdict"]
+    assert {"status", "exit_code", "limited_by", "reasons", "criteria"} <= set(verdict), verdict
+    assert verdict["criteria"] == [{"expression": "loss <= 0%", "value": 0, "pass": True}], verdict
+    assert verdict["limited_by"] in ("none", "tester", "wire", "server")
+
+
+@test
+def the_host_section_names_the_driver():
+    assert "driver" in ddiperf(ring()).json["run"]["host"]
+
+
+@test
+def an_item_has_its_ledger_rates_and_latencies():
+    document = ddiperf(ring(run={"interval": "50ms"})).json
+    one, = document["traffic"]
+    assert {"name", "protocol", "port", "late", "duplicate", "stray", "malformed", "send_lag", "dns",
+            "due_per_s", "sent_per_s", "answered_per_s"} | LEDGER <= set(one), one
+    assert one["protocol"] == "dns" and one["port"] == "tester"
+    assert abs(one["due_per_s"] - 2000) < 1 and one["due"] == 600, one
+    check_latency(one["latency"]["response"], 600)
+    check_latency(one["latency"]["service"], 600)
+    check_latency(one["send_lag"], 600)
+    # From the due time it takes no less than from the send.
+    assert one["latency"]["response"]["mean_ns"] >= one["latency"]["service"]["mean_ns"]
+    assert one["dns"]["rcode"] == {"NOERROR": 600}
+    for interval in document["intervals"]:
+        assert {"t_s", "length_s", "traffic"} <= set(interval)
+        assert {"name", "due", "sent", "answered", "failed", "lost", "p50_ns", "p99_ns", "max_ns"} <= set(
+            interval["traffic"][0])
+
+
+@test
+def ports_and_workers_account_for_every_packet():
+    document = ddiperf(ring()).json
+    tester, dut = document["ports"]
+    for port in (tester, dut):
+        assert {"name", "driver", "device", "rx_packets", "tx_packets", "rx_missed", "rx_no_mbuf", "tx_refused",
+                "handed_over", "hand_over_full"} <= set(port), port
+        assert port["rx_missed"] == port["rx_no_mbuf"] == 0, port
+    assert tester["tx_packets"] == dut["rx_packets"] and dut["tx_packets"] == tester["rx_packets"]
+    # Beside the queries only neighbour discovery: what the responder answered, and asked in turn.
+    assert dut["rx_packets"] == 600 + dut["other"]["neighbour_answered"], dut
+    for port in (tester, dut):
+        numbers = [value for value in port["other"].values() if not isinstance(value, dict)]
+        assert sum(numbers) <= 4 and not port["other"]["icmp_errors"], port
+    worker, = document["workers"]
+    assert worker["port"] == "tester" and 0 < worker["busy"] <= 1 and worker["ns_per_transaction"] > 0, worker
+
+
+@test
+def the_configuration_in_the_result_is_complete_and_runs_again():
+    first = ddiperf(ring(run={"seed": 3}))
+    again = ddiperf(json.dumps(first.json["config"]))
+    assert again.code == 0, again
+    for echo in (first.json["config"], again.json["config"]):
+        echo["run"].pop("name")
+    assert again.json["config"] == first.json["config"]
+
+
+main()
