@@ -51,7 +51,8 @@ def a_dump_runs_like_the_file():
     dump = ddiperf(text, "--dump", command="check")
     assert dump.code == 0, dump
     result = ddiperf(dump.stdout)
-    assert result.code == 0 and result.item("queries")["dns"]["nsid"] == 600, result
+    one = result.item("queries")
+    assert result.code == 0 and one["dns"]["nsid"] == one["answered"] > 0, result
 
 
 @test
@@ -74,7 +75,8 @@ def set_changes_what_is_run():
 def set_reaches_what_the_file_does_not_have_and_lists():
     options = ("--set", "traffic.queries.dns.edns.nsid=true", "--set", "criteria=[loss <= 0%, sent == 600]")
     result = ddiperf(ring(), *options)
-    assert result.code == 0 and result.item("queries")["dns"]["nsid"] == 600, result
+    one = result.item("queries")
+    assert result.code == 0 and one["dns"]["nsid"] == one["answered"] > 0, result
     assert len(result.json["verdict"]["criteria"]) == 2, result.json["verdict"]
 
 
