@@ -84,8 +84,10 @@ static struct result_interval_item interval_step(const struct plan *p, struct co
 static uint64_t due_until(
 	const struct plan_item *i, const struct item_snapshot *snap, uint64_t at, int bank)
 {
+	uint64_t until = at < snap->ended_at ? at : snap->ended_at;
+
 	return snap->books.ledger[bank].due +
-	       pace_backlog(&i->run->pace, snap->next_due, snap->left, at);
+	       pace_backlog(&i->run->pace, snap->next_due, snap->left, until);
 }
 
 static bool all_published(const struct plan *p, uint64_t n)

@@ -358,7 +358,8 @@ static void worker_publish(struct worker *w, uint64_t at)
 
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		to[i].next_due = w->items[i].pace.next;
-		to[i].left = w->items[i].ended ? 0 : w->items[i].pace.left;
+		to[i].left = w->items[i].ended ? w->items[i].left_over : w->items[i].pace.left;
+		to[i].ended_at = w->items[i].ended ? w->items[i].ended_at : UINT64_MAX;
 		to[i].books = w->items[i].books;
 	}
 	w->snapshot_at[n & 1] = at;

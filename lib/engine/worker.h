@@ -43,6 +43,7 @@ struct item_books {
 
 struct item_snapshot {
 	uint64_t next_due, left; // of the pace
+	uint64_t ended_at;       // UINT64_MAX: not yet
 	struct item_books books;
 };
 

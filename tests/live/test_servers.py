@@ -3,7 +3,7 @@
 # The main job: 20 000 queries a second at each real server, through each driver, over both families. All answered, none
 # lost, and the server itself has counted as many as were sent. The argument chooses a server.
 
-from harness import ROOT, EXIT, check_ledger, main, test
+from harness import ROOT, check_ledger, main, test
 from live import DRIVERS, SERVER, lab, repeat
 
 CONFIG = (ROOT / "config" / "dns-steady.yaml").read_text()
@@ -28,6 +28,7 @@ def measure(server, driver, family, warmup_s, duration_s):
     options = settings({
         "ports.lan.driver": driver, "traffic.queries.server": SERVER[family], "run.warmup": f"{warmup_s}s",
         "run.duration": f"{duration_s}s",
+        "criteria": '["loss <= 0%"]',  # how fast is not judged here: tester and server share two CPUs
     })
 
     def run():
@@ -39,7 +40,7 @@ def measure(server, driver, family, warmup_s, duration_s):
         check(result, growth, warmup_s, duration_s)
         return result
 
-    result = repeat(run, late=lambda r: r.code == EXIT["fail"])
+    result = repeat(run)
     assert result.code == 0, where(result, growth)
     assert result.json["verdict"]["status"] == "pass"
 
