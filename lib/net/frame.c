@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes headers in front of a payload and finds payloads behind headers; frame.h is the contract.
 // Does not judge destinations, and checksums only in frame_checksum_ok.
-// Path: hot (frame_stamp, frame_parse) | cold (template, single headers). Any thread.
+// Path: hot (frame_stamp, frame_parse, frame_checksum_ok) | cold (template, single headers). Any
+// thread.
 #include "net/frame.h"
 
 #include "net/csum.h"

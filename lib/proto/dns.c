@@ -271,4 +271,5 @@ const struct proto dns_proto = {
 	.timeout = dns_timeout,
 	.answers_setup = dns_answers_setup,
 	.answer = dns_answer,
+	.faults = dns_faults,
 };

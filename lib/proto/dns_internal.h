@@ -133,6 +133,9 @@ enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t);
 uint32_t dns_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
 
+// dns_faults_wire.c: the responder's faults
+extern const struct proto_fault dns_faults[];
+
 // dns_setup.c
 void dns_check(const void *settings, struct diag *d);
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d);

@@ -55,6 +55,17 @@ struct proto_step {
 	const char *name;
 };
 
+// A way in which the responder gets an answer wrong on demand (responder.faults). The same name in
+// several protocols is one setting for all of them.
+struct proto_fault {
+	const char *name, *help;
+	bool extra; // the answer itself stays as it is: what apply makes of a copy goes out beside
+	            // it
+	// Spoil the ready answer of len bytes; random: 64 random bits. Its new length up to room;
+	// 0: that is not possible with this answer, which was not changed.
+	uint32_t (*apply)(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random);
+};
+
 struct proto {
 	const char *name; // "dns"
 	const char *help;
@@ -95,6 +106,7 @@ struct proto {
 	void *(*answers_setup)(const void *answers, const struct proto_env *env, struct diag *d);
 	uint32_t (*answer)(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out,
 		uint32_t room);
+	const struct proto_fault *faults; // NULL-terminated by name; NULL: none
 };
 
 // NULL-terminated, in the order that the user sees.
