@@ -12,8 +12,8 @@
 #define COMMON (OPTION_SET | OPTION_QUIET | OPTION_VERBOSE)
 
 static const struct command commands[] = {
-	{"run", "FILE", "Do the test that FILE describes, and judge it", COMMON | OPTION_JSON,
-		cmd_run},
+	{"run", "FILE", "Do the test that FILE describes, and judge it",
+		COMMON | OPTION_JSON | OPTION_DRY_RUN | OPTION_SELF_CHECK, cmd_run},
 	{"check", "FILE", "Validate FILE, and what it refers to, without sending anything",
 		OPTION_SET | OPTION_DUMP, cmd_check},
 	{"respond", "FILE", "Be the server: answer as the responder section of FILE says",

@@ -17,6 +17,10 @@ static const struct option_row {
 } rows[] = {
 	{OPTION_SET, 's', "set", "PATH=VALUE", "override a setting of the file; may be repeated"},
 	{OPTION_JSON, 'j', "json", "OUT", "write the result as JSON to OUT; -: standard output"},
+	{OPTION_DRY_RUN, 'n', "dry-run", "PCAP",
+		"open no port; write the first packets of each item to PCAP"},
+	{OPTION_SELF_CHECK, 'c', "self-check", NULL,
+		"open no port; say whether this box has head-room for FILE"},
 	{OPTION_DUMP, 'd', "dump", NULL, "print the effective file, every default filled in"},
 	{OPTION_QUIET, 'q', "quiet", NULL, "print the last line only"},
 	{OPTION_VERBOSE, 'v', "verbose", NULL, "print what happens inside, on standard error"},
@@ -70,6 +74,12 @@ static void keep(struct options *o, int letter)
 		break;
 	case 'j':
 		o->json = optarg;
+		break;
+	case 'n':
+		o->dry_run = optarg;
+		break;
+	case 'c':
+		o->self_check = true;
 		break;
 	case 'd':
 		o->dump = true;

@@ -14,15 +14,18 @@ enum option_bit {
 	OPTION_QUIET = 1 << 2,
 	OPTION_VERBOSE = 1 << 3,
 	OPTION_DUMP = 1 << 4,
-	OPTION_HELP = 1 << 5, // every command takes it
+	OPTION_DRY_RUN = 1 << 5,
+	OPTION_SELF_CHECK = 1 << 6,
+	OPTION_HELP = 1 << 7, // every command takes it
 };
 
 struct options {
 	const char *operand; // the file, or what to list; NULL when left out
 	char **assignments;  // of --set
 	unsigned assignment_count;
-	const char *json; // NULL: none; "-": standard output
-	bool quiet, verbose, dump;
+	const char *json;    // NULL: none; "-": standard output
+	const char *dry_run; // NULL: none; file to write
+	bool quiet, verbose, dump, self_check;
 	const char *command_line; // as typed, for the result
 	struct arena *arena;      // lives as long as the command
 };

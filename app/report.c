@@ -159,6 +159,13 @@ static void print_responder(FILE *out, const struct result_responder *total)
 		count(total->received, received, sizeof(received)),
 		count(total->answered, answered, sizeof(answered)),
 		count(total->ignored, ignored, sizeof(ignored)));
+	for (uint32_t i = 0; i < FAULTS_MAX; i++)
+		if (total->faults[i])
+			fprintf(out, "  fault %-20s%14s\n", faults_label(i),
+				count(total->faults[i], received, sizeof(received)));
+	if (total->no_buffer)
+		fprintf(out, "  requests dropped for want of a packet buffer %s\n",
+			count(total->no_buffer, received, sizeof(received)));
 	for (uint32_t i = 0; i < total->protocols.count; i++)
 		print_choice(out, &p[i].counters, 2);
 }
@@ -317,6 +324,17 @@ static void print_verdict(const struct report *r, const struct result *result)
 	fputc('\n', r->out);
 }
 
+static void print_capture(FILE *out, const struct result_capture *c)
+{
+	fprintf(out, "\n%llu packets of failing transactions in %s", (unsigned long long)c->packets,
+		c->file);
+	if (c->dropped)
+		fprintf(out, "; %llu left out: they came too fast", (unsigned long long)c->dropped);
+	if (c->limit_reached)
+		fputs("; there were more transactions than the limit", out);
+	fputc('\n', out);
+}
+
 static void print_tables(FILE *out, const struct result *result)
 {
 	const struct result_item *items = result->traffic.items;
@@ -330,6 +348,8 @@ static void print_tables(FILE *out, const struct result *result)
 		print_responder(out, result->responder);
 	for (uint32_t i = 0; i < result->ports.count; i++)
 		print_port(out, &ports[i], !pass);
+	if (result->capture)
+		print_capture(out, result->capture);
 	print_limit(out, &result->verdict);
 	print_criteria(out, &result->verdict.criteria);
 	print_reasons(out, &result->verdict.reasons);

@@ -8,6 +8,8 @@
 
 #include "base/log.h"
 #include "document.h"
+#include "engine/dryrun.h"
+#include "engine/selfcheck.h"
 #include "report.h"
 
 static volatile sig_atomic_t interrupts;
@@ -69,7 +71,9 @@ static int write_document(
 	return rc < 0 && code == EXIT_PASS ? EXIT_ENVIRONMENT : code;
 }
 
-int session_run(const struct options *o, const struct config *c, struct diag *d, bool respond)
+// after: what else is to be said about the result; NULL: nothing.
+static int session(const struct options *o, const struct config *c, struct diag *d, bool respond,
+	void (*after)(struct report *report, const struct config *c, const struct result *r))
 {
 	bool alone = o->json && o->json[0] == '-' && o->json[1] == '\0';
 	struct report report;
@@ -97,5 +101,45 @@ int session_run(const struct options *o, const struct config *c, struct diag *d,
 		report_responder_end(&report, result.responder);
 	else
 		report_result(&report, &result);
+	if (after)
+		after(&report, c, &result);
 	return o->json ? write_document(o->json, &result, c, code) : code;
+}
+
+int session_run(const struct options *o, const struct config *c, struct diag *d, bool respond)
+{
+	return session(o, c, d, respond, NULL);
+}
+
+int session_dry_run(const struct options *o, const struct config *c, struct diag *d)
+{
+	struct dryrun done;
+	int code = dryrun_write(c, o->dry_run, o->arena, d, &done);
+
+	if (code == EXIT_PASS && !o->quiet)
+		printf("%llu packets in %s; nothing was sent\n", (unsigned long long)done.packets,
+			o->dry_run);
+	return code;
+}
+
+static void print_line(void *ctx, const char *text)
+{
+	fprintf(ctx, "%s\n", text);
+}
+
+static void describe_self_check(
+	struct report *report, const struct config *c, const struct result *r)
+{
+	if (report->out)
+		selfcheck_describe(c, r, print_line, report->out);
+}
+
+int session_self_check(const struct options *o, const struct config *c, struct diag *d)
+{
+	const struct config *derived = selfcheck_derive(c, o->arena, d);
+
+	if (derived)
+		return session(o, derived, d, false, describe_self_check);
+	diag_print(d, stderr);
+	return EXIT_CONFIG;
 }

@@ -13,3 +13,7 @@ const struct config *session_config(const struct options *o, struct diag **d);
 // Returns the exit code of the run; respond: only play the responder, where an interrupt is the
 // normal end.
 int session_run(const struct options *o, const struct config *c, struct diag *d, bool respond);
+
+// run --dry-run, run --self-check.
+int session_dry_run(const struct options *o, const struct config *c, struct diag *d);
+int session_self_check(const struct options *o, const struct config *c, struct diag *d);

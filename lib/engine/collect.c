@@ -213,12 +213,23 @@ static struct result_item item_result(
 	out.latency.response = latency_of(&p->clock, &run->books.response, l->lost);
 	out.latency.service = latency_of(&p->clock, &run->service, 0);
 	out.send_lag = latency_of(&p->clock, &run->lag, 0);
+	out.longest_gap_ns = clock_ns(&p->clock, run->longest_gap);
+	out.no_slot = run->no_slot[1];
 	return out;
+}
+
+// What a ring has no room for never left its sender: the embedded server's, and so the drops of the
+// port that asked.
+static uint64_t missed_on_ring(const struct plan *p, uint32_t n)
+{
+	int peer = port_ring_peer(p->port_settings, p->port_count, n);
+
+	return peer >= 0 && peer == p->responder_port ? p->responder.tx_refused : 0;
 }
 
 static struct result_port port_result(const struct plan *p, uint32_t n, struct arena *a)
 {
-	const struct port *port = &p->ports[n];
+	struct port *port = &p->ports[n];
 	const struct worker *w = &p->workers[n];
 	bool dut = (int32_t)n == p->responder_port;
 	struct wire_counters *other = arena_zalloc(a, sizeof(*other));
@@ -232,12 +243,14 @@ static struct result_port port_result(const struct plan *p, uint32_t n, struct a
 		.device = port->settings->device,
 		.rx_packets = c.rx_packets,
 		.tx_packets = c.tx_packets,
-		.rx_missed = c.rx_missed,
-		.rx_missed_known = port->driver->counts_missed,
+		.rx_missed = c.rx_missed + missed_on_ring(p, n),
+		.rx_missed_known = c.rx_missed_known,
 		.rx_no_mbuf = c.rx_no_mbuf,
 		.tx_refused = dut ? p->responder.tx_refused : w->tx_refused,
 		.tx_no_mbuf = dut ? p->responder.tx_no_mbuf : w->tx_no_mbuf,
 		.other = other,
+		.rx_bytes = c.rx_bytes,
+		.tx_bytes = c.tx_bytes,
 	};
 }
 
@@ -257,6 +270,10 @@ static struct result_worker worker_result(const struct plan *p, uint32_t n, doub
 		.cpu = w->cpu,
 		.busy = seconds > 0 ? fmin(busy / seconds, 1) : 0,
 		.ns_per_transaction = completed ? busy * 1e9 / (double)completed : 0,
+		.gaps_over_1ms = w->stalls,
+		.stolen_s = (double)w->stolen / p->clock.hz,
+		.max_gap_ns = clock_ns(&p->clock, w->passes.max),
+		.passes = latency_of(&p->clock, &w->passes, 0),
 	};
 }
 
@@ -274,8 +291,12 @@ void collect_responder(const struct plan *p, struct arena *a, struct result_resp
 		.received = atomic_load_explicit(&r->counts.received, memory_order_relaxed),
 		.answered = atomic_load_explicit(&r->counts.answered, memory_order_relaxed),
 		.ignored = atomic_load_explicit(&r->counts.ignored, memory_order_relaxed),
+		.no_buffer = atomic_load_explicit(&r->counts.no_buffer, memory_order_relaxed),
+		.waiting = atomic_load_explicit(&r->counts.waiting, memory_order_relaxed),
 		.protocols = {list, r->protocol_count},
 	};
+	for (uint32_t i = 0; i < FAULTS_MAX; i++)
+		out->faults[i] = atomic_load_explicit(&r->faults.counts[i], memory_order_relaxed);
 }
 
 void collect_result(const struct plan *p, struct arena *a, struct result *out)

@@ -8,6 +8,7 @@
 
 #include "conf/schema.h"
 #include "engine/criteria.h"
+#include "engine/evidence.h"
 #include "io/driver.h"
 
 #define AT(type, member) .offset = offsetof(struct type, member)
@@ -78,6 +79,8 @@ static const struct field_section item_section = {
 static const struct field responder_fields[] = {
 	{"port", "port to answer on; default: the only one", FIELD_STRING,
 		AT(responder_settings, port)},
+	{"faults", "what it gets wrong", FIELD_SECTION, .optional = true,
+		AT(responder_settings, faults), .section = &faults_section},
 	{"protocol", "protocols to answer", FIELD_CHOICES, AT(responder_settings, protocol),
 		.choices = responder_choices},
 };
@@ -92,11 +95,41 @@ static const struct field validity_fields[] = {
 		FIELD_DURATION, AT(validity_settings, send_lag_p99_ns), .def = "10ms"},
 	{"dropped", "more of the received packets dropped by the tester: the run is invalid",
 		FIELD_PERCENT, AT(validity_settings, dropped), .def = "0%", .max = 1},
+	{"stolen", "a worker without its CPU for more of the measured time: the run is invalid",
+		FIELD_PERCENT, AT(validity_settings, stolen), .def = "10%", .max = 1},
+	{"link_down", "a link down for longer: the run is invalid", FIELD_DURATION,
+		AT(validity_settings, link_down_ns), .def = "0s"},
+	{"clock", "clocks that disagree by more: the run is invalid", FIELD_PERCENT,
+		AT(validity_settings, clock), .def = "0.1%", .max = 1},
 };
 
 static const struct field_section validity_section = {"validity",
 	"bounds beyond which a run says nothing about the server", FIELD_ROWS(validity_fields),
 	sizeof(struct validity_settings)};
+
+static const struct field capture_fields[] = {
+	{"file", "pcapng file to write, from the working directory", FIELD_STRING, .required = true,
+		AT(capture_settings, file), .min = 1, .max = 4095},
+	{"when", "what has to have happened to a transaction", FIELD_ENUM, .list = true,
+		AT(capture_settings, when), .names = evidence_reasons,
+		.def = "lost, late, stray, failed, malformed"},
+	{"limit", "transactions to keep", FIELD_COUNT, AT(capture_settings, limit), .def = "1000",
+		.min = 1, .max = 1e6},
+};
+
+static const struct field_section capture_section = {"capture",
+	"packets of failing transactions, each with a comment that says why",
+	FIELD_ROWS(capture_fields), sizeof(struct capture_settings)};
+
+static const struct field output_fields[] = {
+	{"capture", "packets of failing transactions, each with a comment that says why",
+		FIELD_SECTION, .optional = true, AT(output_settings, capture),
+		.section = &capture_section},
+};
+
+static const struct field_section output_section = {"output",
+	"what a run writes besides its result", FIELD_ROWS(output_fields),
+	sizeof(struct output_settings)};
 
 static const struct field config_fields[] = {
 	{"run", "the run as a whole", FIELD_SECTION, AT(config, run), .section = &run_section},
@@ -109,6 +142,8 @@ static const struct field config_fields[] = {
 		AT(config, criteria)},
 	{"validity", "bounds beyond which a run says nothing about the server", FIELD_SECTION,
 		AT(config, validity), .section = &validity_section},
+	{"output", "what a run writes besides its result", FIELD_SECTION, AT(config, output),
+		.section = &output_section},
 	{"responder", "an embedded server, for self-tests", FIELD_SECTION, .optional = true,
 		AT(config, responder), .section = &responder_section},
 };
@@ -118,6 +153,7 @@ static const struct field_section whole_section = {
 
 const struct field_section *config_section(void)
 {
+	faults_prepare();
 	for (unsigned i = 0; protos[i] && i < CONFIG_PROTOS; i++) {
 		item_choices[i] = protos[i]->settings;
 		responder_choices[i] = protos[i]->answers;
@@ -370,6 +406,8 @@ static void check_responder(const struct config *c, struct diag *d)
 		diag_error(d, &r->port, NULL, "there is no port called \"%s\"", r->port);
 	else if (!config_responder_port(c))
 		diag_error(d, r, "port", "which port? (there are %u)", c->ports.count);
+	if (r->faults)
+		faults_check(r->faults, d);
 	for (unsigned k = 0; protos[k]; k++)
 		if (r->protocol[k])
 			return;

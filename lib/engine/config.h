@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/field.h"
+#include "engine/faults.h"
 #include "io/port.h"
 #include "proto/proto.h"
 
@@ -49,6 +50,7 @@ struct item_settings {
 struct responder_settings {
 	const char *port; // NULL: the only one
 	void *protocol[CONFIG_PROTOS];
+	struct faults_settings *faults; // NULL: none
 };
 
 // Beyond these bounds a run says nothing about the server: it is invalid.
@@ -56,6 +58,19 @@ struct validity_settings {
 	double unsent; // share of due
 	uint64_t send_lag_p99_ns;
 	double dropped; // share of received packets that the tester lost
+	double stolen;  // share of the measured time that a worker did not have its CPU
+	uint64_t link_down_ns;
+	double clock; // disagreement of clocks, as a share of the time
+};
+
+struct capture_settings {
+	const char *file;
+	struct field_list when; // int32_t: enum evidence_reason
+	uint64_t limit;         // transactions
+};
+
+struct output_settings {
+	struct capture_settings *capture; // NULL: none
 };
 
 struct config {
@@ -65,6 +80,7 @@ struct config {
 	struct field_list traffic;  // struct item_settings
 	struct field_list criteria; // const char *
 	struct validity_settings validity;
+	struct output_settings output;
 	struct responder_settings *responder; // NULL: none
 	const char *file;
 };

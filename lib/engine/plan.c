@@ -9,8 +9,13 @@
 
 #include "base/log.h"
 #include "engine/pages.h"
+#include "io/memory.h"
 
-#define GRACE_NS 20000000 // after the end, for sends that were due before
+#define GRACE_NS                                                                                   \
+	20000000 // after the end, for sends that were due before; for a port that takes none
+#define STALL_NS     1000000 // of a pass of a worker: many bursts' worth
+#define REORDER_NS   1000000 // that a reordered answer waits for a next one
+#define UNKNOWN_RATE 200000  // of requests, for the buffers of answers that are held back
 
 static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
 {
@@ -69,6 +74,17 @@ static int plan_cpus(struct plan *p, struct io_error *e)
 	return 0;
 }
 
+// Requests per second that the responder has to expect.
+static double rate_expected(const struct config *c, bool respond_only)
+{
+	const struct item_settings *items = c->traffic.items;
+	double rate = 0;
+
+	for (uint32_t i = 0; i < c->traffic.count && !respond_only; i++)
+		rate += items[i].load.rate;
+	return rate > 0 && !isinf(rate) ? rate : UNKNOWN_RATE;
+}
+
 int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_error *e)
 {
 	const struct config *c = p->config;
@@ -78,9 +94,14 @@ int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_err
 	for (uint32_t i = 0; i < c->ports.count; i++) {
 		if (respond_only && &all[i] != dut)
 			continue;
-		if (&all[i] == dut)
+		p->port_settings[p->port_count] = all[i];
+		if (&all[i] == dut) {
 			p->responder_port = (int32_t)p->port_count;
-		p->port_settings[p->port_count++] = all[i];
+			if (c->responder->faults)
+				p->port_settings[p->port_count].held = faults_held(
+					c->responder->faults, rate_expected(c, respond_only));
+		}
+		p->port_count++;
 	}
 	p->ports = arena_zalloc(a, p->port_count * sizeof(*p->ports));
 	p->workers = arena_zalloc(a, p->port_count * sizeof(*p->workers));
@@ -103,6 +124,7 @@ static void fill_wire(struct wire *w, const struct port *port, struct field_list
 		.port = port->id,
 		.burst = port->burst,
 		.reports_checksums = port->reports_checksums,
+		.verifies_checksums = !port->reports_checksums,
 		.checksum_offload = port->checksum_offload,
 		.tx_pool = port->tx_pool[0],
 		.self = {.vlan_count = port->vlan_count,
@@ -318,6 +340,7 @@ static int responder_setup(struct plan *p, struct arena *a, struct diag *d)
 			continue;
 		rp->proto = protos[k];
 		rp->port = protos[k]->default_port;
+		faults_of_protocol(protos[k], rp->faults);
 		rp->ctx.counters = arena_zalloc(a, protos[k]->answered->size);
 		p->responder_shared[k] =
 			protos[k]->answers_setup(p->config->responder->protocol[k], &env, d);
@@ -348,6 +371,22 @@ int plan_read_input(
 	return rc;
 }
 
+static int responder_open(struct plan *p)
+{
+	struct worker *w = &p->workers[p->responder_port];
+	struct responder *r = &p->responder;
+
+	r->wire = w->wire;
+	r->wire.verifies_checksums = false; // it is no judge
+	r->cpu = w->cpu;
+	r->yields = w->yields;
+	r->phase = &p->phase;
+	r->patience = clock_ticks(&p->clock, REORDER_NS);
+	r->tx_patience = clock_ticks(&p->clock, GRACE_NS);
+	return faults_init(&r->faults, p->config->responder->faults, &p->clock, p->config->run.seed,
+		port_tx_mbufs(p->ports[p->responder_port].settings));
+}
+
 int plan_build(struct plan *p, struct arena *a)
 {
 	int rc = 0;
@@ -365,14 +404,8 @@ int plan_build(struct plan *p, struct arena *a)
 	}
 	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
 		rc = item_open(p, &p->items[i], a);
-	if (p->responder_port >= 0) {
-		struct worker *w = &p->workers[p->responder_port];
-
-		p->responder.wire = w->wire;
-		p->responder.cpu = w->cpu;
-		p->responder.yields = w->yields;
-		p->responder.phase = &p->phase;
-	}
+	if (p->responder_port >= 0 && rc == 0)
+		rc = responder_open(p);
 	return rc;
 }
 
@@ -408,6 +441,7 @@ static void schedule_item(const struct plan *p, struct plan_item *i)
 	// x rate of them.
 	if (pace->kind == PACE_RATE)
 		pace_start(pace, p->clock.hz / load->rate, t->start, t->measure, 0.5);
+	i->run->answered_at = t->measure + pace->gap / 2;
 }
 
 void plan_schedule(struct plan *p, uint64_t start)
@@ -421,8 +455,11 @@ void plan_schedule(struct plan *p, uint64_t start)
 	};
 
 	t.end = t.measure + clock_ticks(&p->clock, run->duration_ns);
-	for (uint32_t i = 0; i < p->port_count; i++)
+	for (uint32_t i = 0; i < p->port_count; i++) {
 		p->workers[i].times = t;
+		p->workers[i].stall = clock_ticks(&p->clock, STALL_NS);
+		hist_clear(&p->workers[i].passes);
+	}
 	for (uint32_t i = 0; i < p->item_count; i++)
 		schedule_item(p, &p->items[i]);
 }
@@ -443,6 +480,7 @@ void plan_free(struct plan *p)
 {
 	for (uint32_t i = 0; i < p->item_count; i++)
 		item_free(&p->items[i]);
+	faults_free(&p->responder.faults);
 	for (unsigned k = 0; protos[k]; k++)
 		if (p->responder_shared[k])
 			protos[k]->teardown(p->responder_shared[k]);

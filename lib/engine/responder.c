@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The embedded server's loop: receive, answer from fresh buffers, send.
+// The embedded server's loop: receive, answer from fresh buffers, send now or later. Not here: what
+// goes wrong and when (faults_wire.c), the waiting (delay.h).
 // Path: hot. The responder's own thread.
 #include "engine/responder.h"
 
 #include <sched.h>
+
+#include "base/clock.h"
 
 static void count(_Atomic uint64_t *c, uint64_t n)
 {
@@ -17,6 +20,38 @@ static struct responder_protocol *protocol_of(struct responder *r, uint16_t port
 		if (r->protocols[i].port == port)
 			return &r->protocols[i];
 	return NULL;
+}
+
+// Answers wait for room, as a server's socket would; a port that takes nothing for long loses them.
+static void responder_tx(struct responder *r, struct rte_mbuf **out, uint16_t n)
+{
+	uint16_t sent = burst_tx(r->wire.port, r->wire.queue, out, n);
+	uint64_t begin = sent < n ? clock_now() : 0;
+
+	while (sent < n && clock_now() - begin < r->tx_patience) {
+		if (r->yields)
+			sched_yield();
+		rte_pause();
+		sent += burst_tx(r->wire.port, r->wire.queue, out + sent, n - sent);
+	}
+	if (sent == n)
+		return;
+	r->tx_refused += n - sent;
+	burst_free(out + sent, n - sent);
+}
+
+static void responder_flush(struct responder *r)
+{
+	if (r->out_count)
+		responder_tx(r, r->out, r->out_count);
+	r->out_count = 0;
+}
+
+static void push(struct responder *r, struct rte_mbuf *m)
+{
+	r->out[r->out_count++] = m;
+	if (r->out_count == BURST_MAX)
+		responder_flush(r);
 }
 
 // Headers of the answer: the request's, turned round.
@@ -33,88 +68,215 @@ static void turn(const struct responder *r, const struct frame *f, struct frame_
 	t->checksum_offload = r->wire.checksum_offload;
 }
 
-// The answer to a request, or NULL.
-static struct rte_mbuf *respond(
-	struct responder *r, struct responder_protocol *p, const struct frame *f)
+// The payload of the answer in a fresh buffer; len 0: there is no answer.
+static void answer_begin(const struct responder *r, struct responder_protocol *p,
+	const struct frame *f, struct rte_mbuf *m, struct fault_answer *a)
 {
-	struct frame_template t;
-	struct rte_mbuf *m;
-	uint8_t *data;
-	uint32_t len;
+	turn(r, f, &a->t);
+	a->data = rte_pktmbuf_mtod(m, uint8_t *);
+	a->room = rte_pktmbuf_tailroom(m) - a->t.len;
+	memcpy(a->src, f->dst, f->addr_len);
+	a->src_port = f->dst_port;
+	a->damaged = false;
+	a->len = p->proto->answer(&p->ctx, f->payload, f->payload_len, a->data + a->t.len, a->room);
+}
 
-	if (!burst_alloc(r->wire.tx_pool, &m, 1)) {
-		r->tx_no_mbuf++;
-		return NULL;
+static void answer_finish(const struct fault_answer *a, struct rte_mbuf *m)
+{
+	uint32_t len = frame_stamp(&a->t, a->data, a->src, a->src_port, a->len);
+
+	if (a->damaged)
+		faults_flip(a);
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	if (a->t.checksum_offload)
+		wire_offload(m, &a->t);
+}
+
+// Where an answer goes that leaves at some time.
+static void send_at(struct responder *r, struct rte_mbuf *m, uint64_t leave, uint64_t now)
+{
+	if (leave <= now && r->faults.delay.held == 0) {
+		push(r, m);
+		return;
 	}
-	turn(r, f, &t);
-	data = rte_pktmbuf_mtod(m, uint8_t *);
-	len = p->proto->answer(
-		&p->ctx, f->payload, f->payload_len, data + t.len, rte_pktmbuf_tailroom(m) - t.len);
-	if (len == 0) {
+	if (delay_put(&r->faults.delay, m, leave, now))
+		return;
+	r->tx_no_mbuf++; // as many places as buffers: not before the pool is empty
+	push(r, m);
+}
+
+static void send_swapped(struct responder *r, uint64_t leave, uint64_t now)
+{
+	struct rte_mbuf *m = r->swapped;
+
+	r->swapped = NULL;
+	send_at(r, m, leave > r->swapped_leave ? leave : r->swapped_leave, now);
+}
+
+// A message beside the answer: a copy of it, or what the protocol makes of one. NULL: not possible.
+static struct rte_mbuf *extra_make(
+	struct responder *r, const struct proto_fault *row, const struct fault_answer *a)
+{
+	struct fault_answer copy = *a;
+	struct rte_mbuf *m;
+
+	if (!burst_alloc(r->wire.tx_pool, &m, 1))
+		return NULL;
+	copy.data = rte_pktmbuf_mtod(m, uint8_t *);
+	memcpy(copy.data + a->t.len, a->data + a->t.len, a->len);
+	if (row && !faults_spoil(FAULT_OF_PROTOCOL, row, &copy, rand_next(&r->faults.rand))) {
 		burst_free(&m, 1);
 		return NULL;
 	}
-	len = frame_stamp(&t, data, f->dst, f->dst_port, len);
-	m->data_len = (uint16_t)len;
-	m->pkt_len = len;
-	if (r->wire.checksum_offload)
-		wire_offload(m, &t);
+	answer_finish(&copy, m);
 	return m;
 }
 
-static struct rte_mbuf *responder_packet(struct responder *r, struct rte_mbuf *m)
+// Let the fault happen to the answer. false: it is not possible.
+static bool fault_happens(struct responder *r, const struct responder_protocol *p, uint32_t fault,
+	struct fault_answer *a, struct rte_mbuf **extra)
+{
+	const struct proto_fault *row = p->faults[fault];
+
+	if (fault == FAULT_DUPLICATE || (row && row->extra)) {
+		*extra = extra_make(r, row, a);
+		return *extra != NULL;
+	}
+	return faults_spoil(fault, row, a, rand_next(&r->faults.rand));
+}
+
+// What befalls this answer: the first fault whose turn it is and that is possible, or FAULTS_MAX.
+static uint32_t fault_choose(struct responder *r, const struct responder_protocol *p,
+	struct fault_answer *a, struct rte_mbuf **extra)
+{
+	for (uint32_t turns = faults_draw(&r->faults); turns; turns &= turns - 1) {
+		uint32_t fault = (uint32_t)__builtin_ctz(turns);
+
+		if (!fault_happens(r, p, fault, a, extra))
+			continue;
+		faults_count(&r->faults, fault);
+		return fault;
+	}
+	return FAULTS_MAX;
+}
+
+static void send_faulty(struct responder *r, const struct responder_protocol *p,
+	struct fault_answer *a, struct rte_mbuf *m, const uint64_t leave, uint64_t now)
+{
+	struct rte_mbuf *extra = NULL;
+	uint32_t fault = fault_choose(r, p, a, &extra);
+
+	if (fault == FAULT_LOSS) {
+		burst_free(&m, 1);
+		return;
+	}
+	count(&r->counts.answered, 1);
+	answer_finish(a, m);
+	if (fault == FAULT_REORDER && !r->swapped) {
+		r->swapped = m;
+		r->swapped_leave = leave;
+		r->swapped_at = now;
+		return;
+	}
+	send_at(r, m, leave, now);
+	if (extra)
+		send_at(r, extra, leave, now);
+	if (r->swapped)
+		send_swapped(r, leave, now);
+}
+
+// Answer a request that came at `now`.
+static void respond(
+	struct responder *r, struct responder_protocol *p, const struct frame *f, uint64_t now)
+{
+	struct fault_answer a;
+	struct rte_mbuf *m;
+	uint64_t leave = now;
+
+	if (r->faults.active && !faults_admit(&r->faults, now, &leave))
+		return;
+	if (!burst_alloc(r->wire.tx_pool, &m, 1)) {
+		r->tx_no_mbuf++;
+		count(&r->counts.no_buffer, 1);
+		return;
+	}
+	answer_begin(r, p, f, m, &a);
+	if (a.len == 0) {
+		burst_free(&m, 1);
+		count(&r->counts.ignored, 1);
+		return;
+	}
+	if (r->faults.active) {
+		send_faulty(r, p, &a, m, leave, now);
+		return;
+	}
+	count(&r->counts.answered, 1);
+	answer_finish(&a, m);
+	push(r, m);
+}
+
+static void responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t now)
 {
 	struct frame f;
 	struct responder_protocol *p;
 	enum frame_kind kind;
 
 	if (!wire_parse(&r->wire, m, &f, &kind))
-		return NULL;
+		return;
 	if (kind != FRAME_UDP) {
 		wire_other(&r->wire, kind, &f);
-		return NULL;
+		return;
 	}
 	p = protocol_of(r, f.dst_port);
 	if (!p || !neigh_owns(&r->wire.self, f.dst, f.addr_len)) {
 		wire_other(&r->wire, kind, &f);
-		return NULL;
+		return;
 	}
 	count(&r->counts.received, 1);
-	m = respond(r, p, &f);
-	count(m ? &r->counts.answered : &r->counts.ignored, 1);
-	return m;
+	respond(r, p, &f, now);
 }
 
-// Answers wait for room, as a server's socket would; a port that takes nothing for long loses them.
-static void responder_tx(struct responder *r, struct rte_mbuf **out, uint16_t n)
+static void responder_release(struct responder *r)
 {
-	uint16_t sent = burst_tx(r->wire.port, r->wire.queue, out, n);
+	void *due[BURST_MAX];
+	uint64_t now = clock_now();
+	uint32_t n = delay_take(&r->faults.delay, now, due, BURST_MAX);
 
-	for (int tries = 0; sent < n && tries < 1000; tries++) {
-		rte_pause();
-		sent += burst_tx(r->wire.port, r->wire.queue, out + sent, n - sent);
-	}
-	if (sent == n)
-		return;
-	r->tx_refused += n - sent;
-	burst_free(out + sent, n - sent);
+	for (uint32_t i = 0; i < n; i++)
+		push(r, due[i]);
+	if (r->swapped && txn_since(now, r->swapped_at) > (int64_t)r->patience)
+		send_swapped(r, now, now);
+	atomic_store_explicit(&r->counts.waiting, r->faults.delay.held + (r->swapped != NULL),
+		memory_order_release);
 }
 
 static uint16_t responder_burst(struct responder *r)
 {
-	struct rte_mbuf *in[BURST_MAX], *out[BURST_MAX];
-	uint16_t n = burst_rx(r->wire.port, r->wire.queue, in, r->wire.burst), answers = 0;
+	struct rte_mbuf *in[BURST_MAX];
+	uint16_t n = burst_rx(r->wire.port, r->wire.queue, in, r->wire.burst);
+	uint64_t now = n && r->faults.active ? clock_now() : 0;
 
 	burst_prefetch(in, n);
-	for (uint16_t i = 0; i < n; i++) {
-		out[answers] = responder_packet(r, in[i]);
-		answers += out[answers] != NULL;
-	}
+	for (uint16_t i = 0; i < n; i++)
+		responder_packet(r, in[i], now);
 	if (n)
 		burst_free(in, n);
-	if (answers)
-		responder_tx(r, out, answers);
+	if (r->faults.active)
+		responder_release(r);
+	responder_flush(r);
 	return n;
+}
+
+// Told to stop: what would have left later is not sent any more.
+static void responder_halt(struct responder *r)
+{
+	void *m;
+
+	while (delay_take(&r->faults.delay, UINT64_MAX, &m, 1))
+		burst_free((struct rte_mbuf **)&m, 1);
+	if (r->swapped)
+		burst_free(&r->swapped, 1);
 }
 
 int responder_loop(void *arg)
@@ -124,5 +286,6 @@ int responder_loop(void *arg)
 	while (atomic_load_explicit(r->phase, memory_order_acquire) != PHASE_STOP)
 		if (responder_burst(r) == 0 && r->yields)
 			sched_yield();
+	responder_halt(r);
 	return 0;
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The embedded server's worker: one queue pair, answers every request of the protocols that it is
-// told. Path: hot (responder_loop) | cold (the struct is filled by plan.c).
+// told, as well or as badly as its faults say. Path: hot (responder_loop) | cold (the struct is
+// filled by plan.c).
 #pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "engine/faults.h"
 #include "engine/wire.h"
 #include "engine/worker.h"
 #include "proto/proto.h"
@@ -14,11 +16,16 @@ struct responder_protocol {
 	const struct proto *proto;
 	uint16_t port;
 	struct proto_ctx ctx;
+	const struct proto_fault
+		*faults[FAULTS_MAX]; // by place in the table of faults, NULL: not its own
 };
 
 // dataplane: wo, one atomic word each, so that the management thread may read them at any time.
+// received = answered + ignored + no_buffer + the faults outage, capacity and loss; what is sent
+// are answered and the faults duplicate and those of extra messages.
 struct responder_counts {
-	_Atomic uint64_t received, answered, ignored;
+	_Atomic uint64_t received, answered, ignored, no_buffer;
+	_Atomic uint64_t waiting; // packets that are to leave later
 };
 
 struct responder {
@@ -29,8 +36,15 @@ struct responder {
 	uint32_t cpu;
 	bool yields;
 	const _Atomic uint32_t *phase;
+	uint64_t patience;    // ticks that a reordered answer waits for a next one
+	uint64_t tx_patience; // ticks that answers wait for a port that takes none
 	// dataplane: rw
 	struct responder_counts counts;
+	struct faults faults;
+	struct rte_mbuf *out[BURST_MAX];
+	uint16_t out_count;
+	struct rte_mbuf *swapped; // leaves after the next answer; NULL: none
+	uint64_t swapped_leave, swapped_at;
 	uint64_t tx_refused, tx_no_mbuf;
 };
 

@@ -69,6 +69,9 @@ static const struct counter item_rows[] = {
 		AT(result_item, latency), .section = &latencies_rows_section},
 	{"send_lag", "actual send minus due time", NULL, COUNTER_SECTION, AT(result_item, send_lag),
 		.section = &latency_rows_section},
+	{"longest_gap_ns", "longest time without a valid answer while sending", "ns", COUNTER_F64,
+		AT(result_item, longest_gap_ns)},
+	COUNT(result_item, no_slot, "times that a send waited: every transaction slot was in use"),
 	{"protocol counters", "the protocol's own", NULL, COUNTER_CHOICE,
 		AT(result_item, counters)},
 };
@@ -90,6 +93,13 @@ static const struct counter port_rows[] = {
 	COUNT(result_port, tx_no_mbuf, "times that there was no buffer to send from"),
 	COUNT(result_port, handed_over, "received for another worker"),
 	COUNT(result_port, hand_over_full, "lost because that worker's ring was full"),
+	COUNT(result_port, rx_bytes, "octets received, where the driver counts them"),
+	COUNT(result_port, tx_bytes, "octets sent, where the driver counts them"),
+	COUNT(result_port, link_bps, "bits per second of the link; 0: unknown"),
+	{"link_used", "share of the link that was sent on, framing included", "1", COUNTER_F64,
+		AT(result_port, link_used)},
+	COUNT(result_port, link_downs, "times that the link went down"),
+	{"link_down_s", "how long it was down", "s", COUNTER_F64, AT(result_port, link_down_s)},
 	{"other", "packets that belong to no item", NULL, COUNTER_SECTION, AT(result_port, other),
 		.section = &wire_section, .optional = true},
 };
@@ -102,6 +112,13 @@ static const struct counter worker_rows[] = {
 		AT(result_worker, busy)},
 	{"ns_per_transaction", "busy time over completed transactions", "ns", COUNTER_F64,
 		AT(result_worker, ns_per_transaction)},
+	COUNT(result_worker, gaps_over_1ms, "passes of the loop that took longer than 1 ms"),
+	{"stolen_s", "time that those took: the CPU was elsewhere", "s", COUNTER_F64,
+		AT(result_worker, stolen_s)},
+	{"max_gap_ns", "longest pass of the loop", "ns", COUNTER_F64,
+		AT(result_worker, max_gap_ns)},
+	{"passes", "time between two passes of the loop", NULL, COUNTER_SECTION,
+		AT(result_worker, passes), .section = &latency_rows_section},
 };
 SECTION("workers", worker_rows, result_worker, "a worker");
 
@@ -134,6 +151,9 @@ static const struct counter host_rows[] = {
 	TEXT(result_host, driver, "drivers of the ports"),
 	TEXT(result_host, memory, "hugepages or pages"),
 	{"tsc_hz", "calibrated ticks per second", NULL, COUNTER_F64, AT(result_host, tsc_hz)},
+	{"clock_deviation", "largest disagreement of ticks and kernel clocks, over the time", "1",
+		COUNTER_F64, AT(result_host, clock_deviation)},
+	{"clock_jump_ns", "the same as a time", "ns", COUNTER_F64, AT(result_host, clock_jump_ns)},
 };
 SECTION("host", host_rows, result_host, "the tester's machine");
 
@@ -176,12 +196,25 @@ SECTION("protocols", responder_protocol_rows, result_responder_protocol, "a prot
 static const struct counter responder_rows[] = {
 	TEXT(result_responder, port, "port that it answers on"),
 	COUNT(result_responder, received, "UDP requests received"),
-	COUNT(result_responder, answered, "answers sent"),
-	COUNT(result_responder, ignored, "requests without an answer"),
+	COUNT(result_responder, answered, "answers sent, or to be sent later"),
+	COUNT(result_responder, ignored, "requests that the protocol does not answer"),
+	COUNT(result_responder, no_buffer, "requests dropped for want of a packet buffer"),
+	COUNT(result_responder, waiting, "packets that were to be sent later than the end"),
+	{"faults", "what it got wrong on demand", NULL, COUNTER_ARRAY, AT(result_responder, faults),
+		.length = FAULTS_MAX, .label = faults_label},
 	{"protocols", "by protocol", NULL, COUNTER_LIST, AT(result_responder, protocols),
 		.section = &responder_protocol_rows_section},
 };
 SECTION("responder", responder_rows, result_responder, "the embedded responder");
+
+static const struct counter capture_rows[] = {
+	TEXT(result_capture, file, "pcapng file of failing transactions"),
+	COUNT(result_capture, packets, "packets written"),
+	COUNT(result_capture, dropped, "packets left out because a worker's ring was full"),
+	{"limit_reached", "whether there were more transactions than the limit", NULL, COUNTER_BOOL,
+		AT(result_capture, limit_reached)},
+};
+SECTION("capture", capture_rows, result_capture, "the capture file");
 
 static const struct counter result_rows[] = {
 	TEXT(result, schema, "version of this document"),
@@ -195,6 +228,8 @@ static const struct counter result_rows[] = {
 		.section = &worker_rows_section},
 	{"responder", "the embedded responder", NULL, COUNTER_SECTION, AT(result, responder),
 		.section = &responder_rows_section, .optional = true},
+	{"capture", "the capture file", NULL, COUNTER_SECTION, AT(result, capture),
+		.section = &capture_rows_section, .optional = true},
 	{"intervals", "time series", NULL, COUNTER_LIST, AT(result, intervals),
 		.section = &interval_rows_section},
 };

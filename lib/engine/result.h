@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/counter.h"
+#include "engine/faults.h"
 #include "engine/wire_counters.h"
 
 // The ledger of an item: due = sent + unsent, sent = answered + failed + lost + in_flight.
@@ -38,15 +39,22 @@ struct result_item {
 	struct result_latencies latency;
 	struct latency send_lag;
 	struct counter_choice counters; // the protocol's
+	uint64_t no_slot;
+	double longest_gap_ns;
 };
 
 struct result_port {
 	const char *name, *driver, *device;
 	uint64_t rx_packets, tx_packets, rx_missed, rx_no_mbuf, tx_refused;
-	bool rx_missed_known; // false: the driver cannot tell
+	bool rx_missed_known; // false: it cannot be told for this driver
 	uint64_t handed_over, hand_over_full;
 	uint64_t tx_no_mbuf;
 	const struct wire_counters *other; // packets that belong to no item; NULL: none
+	uint64_t rx_bytes, tx_bytes;       // 0 with drivers that do not count them
+	uint64_t link_bps;                 // 0: unknown
+	double link_used;                  // share of it, while the measured part was sent
+	uint64_t link_downs;
+	double link_down_s;
 };
 
 struct result_worker {
@@ -54,6 +62,9 @@ struct result_worker {
 	uint64_t cpu;
 	double busy; // 0..1
 	double ns_per_transaction;
+	uint64_t gaps_over_1ms;
+	double stolen_s, max_gap_ns;
+	struct latency passes;
 };
 
 struct result_interval_item {
@@ -71,6 +82,8 @@ struct result_host {
 	const char *cpu, *kernel, *dpdk, *driver;
 	double tsc_hz;
 	const char *memory;
+	double clock_deviation;
+	double clock_jump_ns;
 };
 
 struct result_run {
@@ -98,11 +111,19 @@ struct result_responder {
 	const char *port;
 	uint64_t received, answered, ignored;
 	struct counter_list protocols; // struct result_responder_protocol
+	uint64_t no_buffer, waiting;
+	uint64_t faults[FAULTS_MAX]; // by faults_label
 };
 
 struct result_responder_protocol {
 	const char *name;
 	struct counter_choice counters;
+};
+
+struct result_capture {
+	const char *file;
+	uint64_t packets, dropped;
+	bool limit_reached;
 };
 
 struct result {
@@ -113,6 +134,7 @@ struct result {
 	struct counter_list ports;          // struct result_port
 	struct counter_list workers;        // struct result_worker
 	struct result_responder *responder; // NULL: none
+	struct result_capture *capture;     // NULL: none
 	struct counter_list intervals;      // struct result_interval
 };
 

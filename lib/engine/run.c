@@ -19,9 +19,11 @@
 
 #include "base/log.h"
 #include "engine/collect.h"
+#include "engine/evidence.h"
 #include "engine/plan.h"
 #include "engine/resolve.h"
 #include "engine/verdict.h"
+#include "engine/watch.h"
 #include "io/driver.h"
 
 #define LAUNCH_LEAD_NS  5000000ull // workers are in their loops before the schedule starts
@@ -29,16 +31,19 @@
 #define DRAIN_TIMEOUTS  4
 #define DRAIN_MARGIN_NS 2000000000ull
 #define LATE_ANSWERS_NS 2000000ull // after everything is accounted for, for duplicates on their way
+#define SETTLE_TRIES    50         // times that, for what is between two ports of our own
 
 struct run {
 	const struct run_options *options;
 	struct arena *arena;
 	struct plan plan;
 	struct collect_state collected;
+	struct watch watch;
 	struct result *result;
 	struct result_interval *intervals;
 	uint32_t interval_count, interval_room;
 	bool ports_up;
+	struct evidence_log *evidence; // NULL: none
 };
 
 static void nap(uint64_t ns)
@@ -161,6 +166,36 @@ static int read_input(struct run *r)
 	return rc == -EINVAL ? EXIT_CONFIG : rc < 0 ? EXIT_ENVIRONMENT : 0;
 }
 
+// Before anything else is touched: a run without the evidence that was asked for is a run in vain.
+static int check_capture(const struct run *r)
+{
+	const struct capture_settings *s = r->options->config->output.capture;
+	int rc = s && !r->options->respond_only ? capture_file_check(s->file) : 0;
+
+	if (rc == 0)
+		return 0;
+	log_error("output.capture.file: %s: %s", s->file, strerror(-rc));
+	return EXIT_CONFIG;
+}
+
+static int start_evidence(struct run *r)
+{
+	int rc = evidence_start(&r->plan, r->arena, &r->evidence);
+
+	if (rc < 0)
+		log_error("output.capture: %s", strerror(-rc));
+	return rc < 0 ? EXIT_ENVIRONMENT : 0;
+}
+
+static void stop_evidence(struct run *r)
+{
+	if (!r->evidence)
+		return;
+	r->result->capture = arena_zalloc(r->arena, sizeof(*r->result->capture));
+	evidence_stop(r->evidence, r->result->capture);
+	r->evidence = NULL;
+}
+
 static int build(struct run *r)
 {
 	int rc = plan_build(&r->plan, r->arena);
@@ -265,6 +300,42 @@ static uint64_t drain_ns(const struct plan *p)
 	return DRAIN_TIMEOUTS * longest + DRAIN_MARGIN_NS;
 }
 
+static bool responder_waits(const struct plan *p)
+{
+	return p->responder_port >= 0 &&
+	       atomic_load_explicit(&p->responder.counts.waiting, memory_order_acquire) > 0;
+}
+
+// Is something on its way between ports of this process?
+static bool on_the_way(struct plan *p)
+{
+	uint64_t sent = 0, received = 0;
+
+	for (uint32_t i = 0; i < p->port_count && p->responder_port >= 0; i++) {
+		struct port_counters c;
+
+		port_read_counters(&p->ports[i], &c);
+		sent += c.tx_packets;
+		received += c.rx_packets;
+	}
+	return received < sent;
+}
+
+// Everything is accounted for. What the responder of our own still holds back comes late, and is to
+// be seen coming.
+static void settle(struct run *r, uint64_t give_up)
+{
+	struct plan *p = &r->plan;
+
+	while (responder_waits(p) && *r->options->signals < 2 && clock_now() < give_up) {
+		nap(TICK_NS);
+		watch_tick(&r->watch, p);
+	}
+	for (int i = 0; i < SETTLE_TRIES && on_the_way(p); i++)
+		nap(LATE_ANSWERS_NS);
+	nap(LATE_ANSWERS_NS);
+}
+
 // Until everything was sent and answered or timed out, the drain time is over, or the user has had
 // enough.
 static void supervise(struct run *r)
@@ -278,6 +349,7 @@ static void supervise(struct run *r)
 		uint64_t now = clock_now();
 
 		nap(TICK_NS);
+		watch_tick(&r->watch, p);
 		tick(r);
 		if (*r->options->signals && p->phase < PHASE_DRAIN) {
 			set_phase(p, PHASE_DRAIN);
@@ -289,7 +361,7 @@ static void supervise(struct run *r)
 			break;
 	}
 	if (*r->options->signals < 2)
-		nap(LATE_ANSWERS_NS);
+		settle(r, give_up);
 }
 
 static void respond(struct run *r)
@@ -319,15 +391,19 @@ static int measure(struct run *r)
 	const char *broken;
 
 	collect_start(p, &r->collected, r->arena);
+	watch_start(&r->watch, p);
 	supervise(r);
 	interrupted = *r->options->signals != 0;
 	set_phase(p, PHASE_STOP);
 	rte_eal_mp_wait_lcore();
+	watch_end(&r->watch, p);
 	clock_refine(&p->clock);
+	stop_evidence(r);
 	tick(r);
 	collect_last_interval(p, &r->collected, r->arena, &last);
 	keep_interval(r, &last);
 	collect_result(p, r->arena, r->result);
+	watch_report(&r->watch, p, r->result);
 	r->result->intervals = (struct counter_list){r->intervals, r->interval_count};
 	r->result->run.host.tsc_hz = p->clock.hz;
 	broken = collect_check(p, r->result, r->arena);
@@ -362,8 +438,10 @@ static int go(struct run *r)
 {
 	struct plan *p = &r->plan;
 	struct io_error e = {""};
-	int rc = read_input(r);
+	int rc = read_input(r), broken;
 
+	if (rc == 0)
+		rc = check_capture(r);
 	if (rc == 0)
 		rc = ports_up(r);
 	if (rc == 0)
@@ -376,13 +454,16 @@ static int go(struct run *r)
 	if (r->options->respond_only)
 		return responder_only(r);
 	rc = resolve_all(p, r->options->signals, &e);
-	if (rc == 0) {
+	broken = rc == 0 ? start_evidence(r) : 0;
+	if (rc == 0 && broken == 0) {
 		plan_schedule(p, clock_now() + clock_ticks(&p->clock, LAUNCH_LEAD_NS));
 		launch(r, false);
 		return measure(r);
 	}
 	set_phase(p, PHASE_STOP);
 	rte_eal_mp_wait_lcore();
+	if (broken)
+		return broken;
 	return rc == -EINTR ? EXIT_INTERRUPTED : nobody_there(r, &e);
 }
 

@@ -30,12 +30,13 @@ enum txn_state {
 struct txn_slot {
 	uint64_t due;        // tick
 	uint64_t time;       // FLYING: of the last send; DONE, LOST: when it was freed
-	uint32_t next, prev; // in the list that its state says
+	uint32_t next, prev; // in the list that its state says; LOST: tick of the last send
 	uint32_t user;       // the protocol's
 	uint8_t state;       // enum txn_state
 	uint8_t step, tries; // the protocol's
 	uint8_t judged : 1;  // due in the measured part
 	uint8_t begun : 1;   // its first message was sent
+	uint8_t kept : 1;    // its query is in the capture file
 };
 
 _Static_assert(sizeof(struct txn_slot) == 32, "at most 32 bytes per transaction in flight");
@@ -177,7 +178,7 @@ static inline uint32_t txn_take(struct txn_table *t, uint64_t now)
 	s->state = TXN_TAKEN;
 	s->user = 0;
 	s->step = s->tries = 0;
-	s->begun = 0;
+	s->begun = s->kept = 0;
 	if (++t->next == t->count) {
 		t->next = 0;
 		t->round++;
@@ -209,6 +210,27 @@ static inline void txn_give(struct txn_table *t, uint32_t slot, enum txn_state h
 	t->slots[slot].state = (uint8_t)how;
 	t->slots[slot].time = now;
 	t->in_flight--;
+}
+
+// It is lost: its list is not needed any more, the time of its last send may be.
+static inline void txn_remember_sent(struct txn_slot *s, uint64_t tick)
+{
+	s->next = (uint32_t)tick;
+	s->prev = (uint32_t)(tick >> 32);
+}
+
+static inline uint64_t txn_lost_sent(const struct txn_slot *s)
+{
+	return (uint64_t)s->prev << 32 | s->next;
+}
+
+// A flying one was not answered in time.
+static inline void txn_lose(struct txn_table *t, uint32_t slot, uint64_t now)
+{
+	uint64_t sent = t->slots[slot].time;
+
+	txn_give(t, slot, TXN_LOST, now);
+	txn_remember_sent(&t->slots[slot], sent);
 }
 
 // The oldest flying one whose last send was `timeout` ticks ago or more, or TXN_NONE.

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "engine/criteria.h"
+#include "engine/limit.h"
 #include "engine/run.h"
 
 #define REASONS_MAX 64
@@ -31,6 +32,19 @@ __attribute__((format(printf, 2, 3))) static void because(struct reasons *r, con
 	r->texts[r->count++] = arena_strdup(r->arena, text);
 }
 
+// What is known about why an item was late.
+static void explain_sending(const struct plan_item *i, struct reasons *out)
+{
+	if (i->worker->tx_no_mbuf)
+		because(out,
+			"port %s: no packet buffer to send from, %llu times (ports.%s.mbufs: more)",
+			i->port->settings->name, (unsigned long long)i->worker->tx_no_mbuf,
+			i->port->settings->name);
+	if (i->worker->tx_refused)
+		because(out, "port %s: the device took less than it was offered, %llu times",
+			i->port->settings->name, (unsigned long long)i->worker->tx_refused);
+}
+
 static void judge_item(const struct plan *p, const struct plan_item *i, const struct result_item *r,
 	struct reasons *out)
 {
@@ -48,11 +62,13 @@ static void judge_item(const struct plan *p, const struct plan_item *i, const st
 			r->name, r->send_lag.p99_ns / 1e6, (double)v->send_lag_p99_ns / 1e6);
 	if (r->ledger.sent == 0)
 		because(out, "%s: nothing was sent in the measured part", r->name);
-	if (out->count > before && i->worker->no_slot[1])
+	if (out->count > before && r->no_slot)
 		because(out,
 			"%s: all %u transaction slots were in use or resting (more source ports or "
 			"addresses, or a shorter timeout)",
 			r->name, i->run->txns.count);
+	if (out->count > before)
+		explain_sending(i, out);
 }
 
 static void judge_port(const struct plan *p, const struct result_port *r, struct reasons *out)
@@ -68,15 +84,64 @@ static void judge_port(const struct plan *p, const struct result_port *r, struct
 			(unsigned long long)r->rx_no_mbuf);
 }
 
+static void judge_link(const struct plan *p, const struct result_port *r, struct reasons *out)
+{
+	if (r->link_downs && r->link_down_s * 1e9 > (double)p->config->validity.link_down_ns)
+		because(out, "port %s: the link was down %llu times, %.3g s in all", r->name,
+			(unsigned long long)r->link_downs, r->link_down_s);
+}
+
+static void judge_worker(
+	const struct plan *p, const struct result_worker *w, double measured_s, struct reasons *out)
+{
+	if (w->stolen_s > p->config->validity.stolen * measured_s)
+		because(out,
+			"port %s: the worker on CPU %llu did not have its CPU for %.3g ms of %.3g "
+			"s (more "
+			"than %g %%; %llu times over 1 ms, longest %.3g ms)",
+			w->port, (unsigned long long)w->cpu, w->stolen_s * 1e3, measured_s,
+			100 * p->config->validity.stolen, (unsigned long long)w->gaps_over_1ms,
+			w->max_gap_ns / 1e6);
+}
+
+static void judge_clock(const struct plan *p, const struct result_host *h, struct reasons *out)
+{
+	if (h->clock_deviation > p->config->validity.clock)
+		because(out,
+			"the clock jumped: ticks and the kernel's clocks disagree by %.3g ms (%.3g "
+			"%%, "
+			"more than %g %%)",
+			h->clock_jump_ns / 1e6, 100 * h->clock_deviation,
+			100 * p->config->validity.clock);
+}
+
 static void judge_tester(const struct plan *p, const struct result *r, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
 	const struct result_port *ports = r->ports.items;
+	const struct result_worker *workers = r->workers.items;
 
 	for (uint32_t i = 0; i < p->item_count; i++)
 		judge_item(p, &p->items[i], &items[i], out);
+	for (uint32_t i = 0; i < r->ports.count; i++) {
+		judge_link(p, &ports[i], out);
+		if ((int32_t)i != p->responder_port) // what that one drops, the server has lost
+			judge_port(p, &ports[i], out);
+	}
+	for (uint32_t i = 0; i < r->workers.count; i++)
+		judge_worker(p, &workers[i], r->run.measured_s, out);
+	judge_clock(p, &r->run.host, out);
+}
+
+// Something came and the tester did not take it.
+static bool dropped(const struct plan *p, const struct result *r)
+{
+	const struct result_port *ports = r->ports.items;
+
 	for (uint32_t i = 0; i < r->ports.count; i++)
-		judge_port(p, &ports[i], out);
+		if ((int32_t)i != p->responder_port && ports[i].rx_missed + ports[i].rx_no_mbuf)
+			return true;
+	return false;
 }
 
 // Nothing came back at all, although something was sent.
@@ -92,7 +157,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 		answers +=
 			l->answered + l->failed + l->late + l->duplicate + l->stray + l->malformed;
 	}
-	if (sent == 0 || answers)
+	if (sent == 0 || answers || dropped(p, r))
 		return false;
 	for (uint32_t i = 0; i < p->port_count; i++) {
 		const struct wire_counters *c = &p->workers[i].wire.counters;
@@ -125,24 +190,62 @@ static bool judge_criteria(const struct result *r, struct reasons *out)
 	return pass;
 }
 
+// How many more were in flight at the end of sending than half-way, by the intervals.
+static void growth(const struct result *r, uint32_t item, struct limit_facts *f)
+{
+	const struct result_interval *intervals = r->intervals.items;
+	uint64_t open = 0, half = 0, sent = 0;
+
+	for (uint32_t i = 0; i < r->intervals.count; i++) {
+		const struct result_interval_item *it = intervals[i].traffic.items;
+
+		if (intervals[i].t_s > 1.001 * r->run.measured_s)
+			break;
+		open += it[item].sent - it[item].answered - it[item].failed - it[item].lost;
+		sent += it[item].sent;
+		if (intervals[i].t_s <= 0.5 * r->run.measured_s) {
+			half = open;
+			f->sent_since = sent;
+		}
+	}
+	f->grown = open > half ? open - half : 0;
+	f->sent_since = sent - f->sent_since;
+}
+
+static enum limit item_limit(const struct plan *p, const struct result *r, uint32_t item)
+{
+	const struct result_item *i = &((const struct result_item *)r->traffic.items)[item];
+	const struct worker *w = p->items[item].worker;
+	const struct result_port *port =
+		&((const struct result_port *)r->ports.items)[w - p->workers];
+	const struct port_settings *ports = p->port_settings;
+	struct limit_facts f = {
+		.open_rate = p->items[item].run->pace.kind == PACE_RATE,
+		.sent = i->ledger.sent,
+		.lost = i->ledger.lost,
+		.sent_per_s = i->sent_per_s,
+		.no_slot = i->no_slot,
+		.link_used = port->link_used,
+	};
+
+	if (port_ring_peer(ports, p->port_count, (unsigned)(w - p->workers)) >= 0)
+		f.tx_refused = w->tx_refused;
+	if (r->run.measured_s > 0)
+		f.busy = (double)w->busy[1] / p->clock.hz / r->run.measured_s;
+	growth(r, item, &f);
+	return limit_of(&f);
+}
+
 static const char *limited_by(const struct plan *p, const struct result *r, bool valid)
 {
-	const struct result_item *items = r->traffic.items;
-	const struct result_worker *workers = r->workers.items;
+	enum limit worst = LIMIT_NONE;
 
-	if (!valid)
-		return "tester";
 	for (uint32_t i = 0; i < r->traffic.count; i++) {
-		if (items[i].ledger.lost)
-			return "server";
-		if (p->items[i].run->pace.kind == PACE_RATE)
-			continue;
-		for (uint32_t w = 0; w < r->workers.count; w++)
-			if (&p->workers[w] == p->items[i].worker)
-				return workers[w].busy > 0.9 || p->workers[w].no_slot[1] ? "tester"
-				                                                         : "server";
+		enum limit l = item_limit(p, r, i);
+
+		worst = l > worst ? l : worst;
 	}
-	return "none";
+	return limit_name(!valid && worst != LIMIT_WIRE ? LIMIT_TESTER : worst);
 }
 
 int verdict_reach(const struct plan *p, const char *broken, bool interrupted, struct arena *a,

@@ -4,6 +4,7 @@
 #include "engine/wire.h"
 
 #include "io/burst.h"
+#include "net/csum.h"
 
 static const char *icmp_label(uint32_t i)
 {
@@ -133,11 +134,24 @@ static bool on_our_vlans(const struct wire *w, const struct frame *f)
 	return true;
 }
 
-static bool checksum_is_wrong(const struct wire *w, const struct rte_mbuf *m)
+// A kernel on this machine leaves the checksum to a device that never comes: only the
+// pseudo-header's sum is there.
+static bool is_unfinished(const struct frame *f)
 {
-	return w->reports_checksums &&
-	       ((m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_BAD ||
-		       (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD);
+	uint64_t sum =
+		csum_pseudo(f->src, f->dst, f->addr_len, FRAME_PROTOCOL_UDP, 8 + f->payload_len);
+	uint16_t pseudo = ~csum_fold(sum), check;
+
+	memcpy(&check, f->l4 + 6, 2);
+	return check == pseudo;
+}
+
+static bool is_damaged(const struct wire *w, const struct rte_mbuf *m, const struct frame *f)
+{
+	if (w->reports_checksums)
+		return (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_BAD ||
+		       (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD;
+	return w->verifies_checksums && !frame_checksum_ok(f) && !is_unfinished(f);
 }
 
 bool wire_parse(struct wire *w, struct rte_mbuf *m, struct frame *f, enum frame_kind *kind)
@@ -147,7 +161,7 @@ bool wire_parse(struct wire *w, struct rte_mbuf *m, struct frame *f, enum frame_
 		w->counters.wrong_vlan++;
 		return false;
 	}
-	if (*kind == FRAME_UDP && checksum_is_wrong(w, m)) {
+	if (*kind == FRAME_UDP && is_damaged(w, m, f)) {
 		w->counters.bad_checksum++;
 		return false;
 	}

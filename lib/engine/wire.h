@@ -16,6 +16,7 @@
 struct wire {
 	uint16_t port, queue, burst;
 	bool reports_checksums, checksum_offload;
+	bool verifies_checksums; // in software, where the device does not report them
 	struct rte_mempool *tx_pool;
 	struct neigh_self self;
 	struct wire_counters counters; // dataplane: wo
@@ -24,8 +25,8 @@ struct wire {
 // Everything that is no UDP, and UDP that is for nobody.
 void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f);
 
-// Parse. false: on other VLANs than ours, or with a checksum that the device found wrong; it is
-// counted and nobody is to look at it.
+// Parse. false: on other VLANs than ours, or with a checksum that the device or we found
+// wrong; it is counted and nobody is to look at it.
 bool wire_parse(struct wire *w, struct rte_mbuf *m, struct frame *f, enum frame_kind *kind);
 
 // What the device needs to know about a frame that frame_stamp has left for it to finish.

@@ -55,6 +55,26 @@ static void txn_keep(struct txn_slot *s, const struct proto_txn *view)
 	s->tries = view->tries;
 }
 
+// Rare: nothing of this happens to a transaction that is answered as it should be.
+static inline void item_witness(struct worker_item *it, enum evidence_reason why, uint32_t slot,
+	const struct frame *answer, uint64_t now)
+{
+	if (it->evidence)
+		evidence_keep(it, why, slot, answer, now);
+}
+
+// A valid answer came. After the end of sending answered_at lies in the far future.
+static void item_alive(struct worker_item *it, uint64_t now)
+{
+	int64_t gap = txn_since(now, it->answered_at);
+
+	if (gap <= 0)
+		return;
+	it->answered_at = now;
+	if ((uint64_t)gap > it->longest_gap)
+		it->longest_gap = (uint64_t)gap;
+}
+
 static void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
@@ -62,6 +82,7 @@ static void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, b
 
 	l->answered += !failed;
 	l->failed += failed;
+	item_alive(it, now);
 	if (s->judged) {
 		hist_add(&it->books.response, now - s->due);
 		hist_add(&it->service, now - s->time);
@@ -70,7 +91,8 @@ static void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, b
 }
 
 // A reply to a transaction that has ended: validated like any other, booked apart.
-static void item_afterwards(struct worker_item *it, uint32_t slot, const struct frame *f)
+static void item_afterwards(
+	struct worker_item *it, uint32_t slot, const struct frame *f, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
 	struct ledger *l = &it->books.ledger[s->judged];
@@ -82,15 +104,19 @@ static void item_afterwards(struct worker_item *it, uint32_t slot, const struct 
 	switch (it->proto->reply(&it->ctx, &view, f->payload, f->payload_len)) {
 	case PROTO_STRAY:
 		l->stray++;
+		item_witness(it, EVIDENCE_STRAY, slot, f, now);
 		return;
 	case PROTO_MALFORMED:
 		l->malformed++;
+		item_witness(it, EVIDENCE_MALFORMED, slot, f, now);
 		return;
 	case PROTO_DONE:
 	case PROTO_AGAIN:
 	case PROTO_FAIL:
 		l->late += s->state == TXN_LOST;
 		l->duplicate += s->state == TXN_DONE;
+		if (s->state == TXN_LOST)
+			item_witness(it, EVIDENCE_LATE, slot, f, now);
 		return;
 	}
 }
@@ -108,6 +134,7 @@ static void item_answer(struct worker_item *it, uint32_t slot, const struct fram
 		item_complete(it, slot, now, false);
 		return;
 	case PROTO_FAIL:
+		item_witness(it, EVIDENCE_FAILED, slot, f, now);
 		item_complete(it, slot, now, true);
 		return;
 	case PROTO_AGAIN:
@@ -116,9 +143,11 @@ static void item_answer(struct worker_item *it, uint32_t slot, const struct fram
 		return;
 	case PROTO_STRAY:
 		it->books.ledger[s->judged].stray++;
+		item_witness(it, EVIDENCE_STRAY, slot, f, now);
 		return;
 	case PROTO_MALFORMED:
 		it->books.ledger[s->judged].malformed++;
+		item_witness(it, EVIDENCE_MALFORMED, slot, f, now);
 		return;
 	}
 }
@@ -131,14 +160,17 @@ static void item_receive(
 
 	if (!it->proto->key(f->payload, f->payload_len, &key)) {
 		l->malformed++;
+		item_witness(it, EVIDENCE_MALFORMED, TXN_NONE, f, now);
 		return;
 	}
 	switch (txn_find(&it->txns, port, client, key, &slot)) {
 	case TXN_NO_MATCH:
 		l->stray++;
+		item_witness(it, EVIDENCE_STRAY, TXN_NONE, f, now);
 		return;
 	case TXN_EARLIER:
 		l->late++;
+		item_witness(it, EVIDENCE_LATE, TXN_NONE, f, now);
 		return;
 	case TXN_MATCH:
 		break;
@@ -149,11 +181,12 @@ static void item_receive(
 		return;
 	case TXN_DONE:
 	case TXN_LOST:
-		item_afterwards(it, slot, f);
+		item_afterwards(it, slot, f, now);
 		return;
 	case TXN_FREE:
 	case TXN_TAKEN:
 		l->stray++;
+		item_witness(it, EVIDENCE_STRAY, TXN_NONE, f, now);
 		return;
 	}
 }
@@ -186,6 +219,7 @@ static void worker_packet(struct worker *w, struct rte_mbuf *m, uint64_t now)
 	if (f.src_port != it->server_port ||
 		!addr_bytes_equal(f.src, it->server.bytes, f.addr_len)) {
 		it->books.ledger[now >= it->pace.measure].stray++;
+		item_witness(it, EVIDENCE_STRAY, TXN_NONE, &f, now);
 		return;
 	}
 	item_receive(it, entry.index, client, &f, now);
@@ -221,24 +255,42 @@ static bool spare_fill(struct worker *w)
 	return w->spare_count > 0;
 }
 
+// The frame of a slot at data; the view is what the protocol made of it.
+static inline uint32_t item_write(struct worker_item *it, const struct frame_template *t,
+	uint32_t slot, struct proto_txn *view, uint8_t *data, uint32_t room)
+{
+	struct txn_place place;
+	uint8_t src[16];
+	uint32_t len;
+
+	txn_view(it, slot, &place, view);
+	client_address(it, place.client, src);
+	len = it->proto->request(&it->ctx, view, data + t->len, room - t->len);
+	return frame_stamp(t, data, src, it->ports[place.port], len);
+}
+
+uint32_t worker_again(struct worker_item *it, uint32_t slot, uint8_t *buf, uint32_t room)
+{
+	struct frame_template t = it->frame;
+	struct proto_txn view;
+
+	t.checksum_offload = false;
+	it->ctx.counters = it->shadow;
+	return item_write(it, &t, slot, &view, buf, room);
+}
+
 // Write the message of a taken slot into a spare mbuf and queue it as pending.
 static void item_build(struct worker *w, struct worker_item *it, uint32_t slot)
 {
 	struct rte_mbuf *m = w->spare[--w->spare_count];
 	struct txn_slot *s = &it->txns.slots[slot];
 	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
-	uint32_t room = rte_pktmbuf_tailroom(m) - it->frame.len;
-	struct txn_place place;
 	struct proto_txn view;
-	uint8_t src[16];
 	uint32_t len;
 
-	txn_view(it, slot, &place, &view);
-	client_address(it, place.client, src);
 	it->ctx.counters = it->banks[s->judged];
-	len = it->proto->request(&it->ctx, &view, data + it->frame.len, room);
+	len = item_write(it, &it->frame, slot, &view, data, rte_pktmbuf_tailroom(m));
 	txn_keep(s, &view);
-	len = frame_stamp(&it->frame, data, src, it->ports[place.port], len);
 	m->data_len = (uint16_t)len;
 	m->pkt_len = len;
 	if (w->wire.checksum_offload)
@@ -257,7 +309,7 @@ static bool item_begin(struct worker *w, struct worker_item *it, uint64_t now)
 		return false;
 	slot = txn_take(&it->txns, now);
 	if (slot == TXN_NONE) {
-		w->no_slot[now >= w->times.measure]++;
+		it->no_slot[now >= w->times.measure]++;
 		return false;
 	}
 	due = pace_pop(&it->pace, now);
@@ -347,7 +399,8 @@ static void item_expire(struct worker_item *it, uint64_t now)
 			continue;
 		}
 		it->books.ledger[s->judged].lost++;
-		txn_give(&it->txns, slot, TXN_LOST, now);
+		item_witness(it, EVIDENCE_LOST, slot, NULL, now);
+		txn_lose(&it->txns, slot, now);
 	}
 }
 
@@ -390,6 +443,10 @@ static void item_drop_pending(struct worker_item *it, uint64_t now)
 		struct txn_slot *s = &it->txns.slots[it->pending_slots[it->pending_first]];
 
 		it->books.ledger[s->judged].lost += s->begun;
+		if (s->begun)
+			item_witness(
+				it, EVIDENCE_LOST, it->pending_slots[it->pending_first], NULL, now);
+		txn_remember_sent(s, s->time);
 		s->state = s->begun ? TXN_LOST : TXN_FREE;
 		s->time = now;
 		it->txns.in_flight--;
@@ -400,6 +457,8 @@ static void item_drop_pending(struct worker_item *it, uint64_t now)
 static void item_end(struct worker *w, struct worker_item *it, uint64_t now)
 {
 	it->ended_at = now < w->stop_at ? now : w->stop_at;
+	item_alive(it, it->ended_at);
+	it->answered_at = it->ended_at + INT64_MAX / 2;
 	it->left_over = it->pace.left;
 	it->pace.left = 0;
 	it->ended = true;
@@ -429,8 +488,13 @@ static void worker_account(struct worker *w, uint64_t before, uint64_t now, bool
 
 	if (worked)
 		w->busy[judged] += now - before;
-	if (judged && now - before > w->max_gap)
-		w->max_gap = now - before;
+	if (!judged)
+		return;
+	hist_add(&w->passes, now - before);
+	if (now - before > w->stall) {
+		w->stalls++;
+		w->stolen += now - before;
+	}
 }
 
 static void worker_begin(struct worker *w)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/hist.h"
+#include "engine/evidence.h"
 #include "engine/pace.h"
 #include "engine/result.h"
 #include "engine/txn.h"
@@ -57,9 +58,10 @@ struct worker_item {
 	const struct addr_range *sources;
 	uint32_t source_ranges;
 	uint64_t timeout;
-	void *banks[2]; // the protocol's counters, as item_books.ledger
-	void *shadow;   // counters of replies that are only looked at
-	bool opened;    // ctx is to be closed
+	void *banks[2];                  // the protocol's counters, as item_books.ledger
+	void *shadow;                    // counters of replies that are only looked at
+	bool opened;                     // ctx is to be closed
+	const struct evidence *evidence; // NULL: nothing is captured
 	// dataplane: rw
 	struct pace pace;
 	struct txn_table txns;
@@ -72,6 +74,9 @@ struct worker_item {
 	uint64_t left_over; // of load.total at that time
 	struct item_books books;
 	struct hist service, lag; // of the measured part
+	uint64_t no_slot[2];      // sends held back because every slot was in use or resting
+	// Longest time without a valid answer, from the first due send of the measured part on.
+	uint64_t answered_at, longest_gap;
 };
 
 struct worker {
@@ -84,6 +89,7 @@ struct worker {
 	const struct port_entry *by_port; // [65536]
 	struct run_times times;
 	const _Atomic uint32_t *phase;
+	uint64_t stall; // a pass of the loop longer than this: the CPU was elsewhere
 	// dataplane: rw
 	struct rte_mbuf *spare[BURST_MAX];
 	uint16_t spare_count;
@@ -92,15 +98,19 @@ struct worker {
 	uint64_t next_publish;
 	uint32_t held; // loops since then
 	uint64_t busy[2], tx_refused, tx_no_mbuf;
-	uint64_t no_slot[2];   // sends held back because every slot was in use or resting
-	uint64_t max_gap;      // longest pass of the loop in the measured part
-	_Atomic bool finished; // nothing to send, nothing in flight
+	struct hist passes;      // of the loop in the measured part
+	uint64_t stalls, stolen; // those above `stall`, and the time that they took
+	_Atomic bool finished;   // nothing to send, nothing in flight
 	// Snapshots: the worker fills [published & 1] and then counts published up; a reader takes
 	// the other one.
 	struct item_snapshot *snapshots[2]; // item_count each
 	uint64_t snapshot_at[2];
 	_Atomic uint64_t published;
 };
+
+// The frame that was last sent for a slot, made again with complete checksums and without counting
+// it: its length. Path: hot.
+uint32_t worker_again(struct worker_item *it, uint32_t slot, uint8_t *buf, uint32_t room);
 
 // Runs until the phase is PHASE_STOP. arg: struct worker. Returns 0.
 int worker_loop(void *arg);

@@ -248,8 +248,7 @@ const struct driver drivers[] = {
 	},
 	{
 		.name = "af_packet",
-		.help = "a kernel interface through packet sockets, works everywhere; does not see "
-			"its own losses",
+		.help = "a kernel interface through packet sockets, works everywhere",
 		.device_help = "kernel interface",
 		.device = DEVICE_REQUIRED,
 		.pmd = "net_af_packet",

@@ -46,7 +46,7 @@ uint32_t port_rx_mbufs(const struct port_settings *p)
 
 uint32_t port_tx_mbufs(const struct port_settings *p)
 {
-	return (uint32_t)automatic(p->mbufs, automatic_mbufs(port_tx_descriptors(p)));
+	return (uint32_t)automatic(p->mbufs, automatic_mbufs(port_tx_descriptors(p)) + p->held);
 }
 
 // Long ones in whole pages, as packet rings have them; XDP wants the mbuf itself within one page.

@@ -433,6 +433,29 @@ int netif_set_promiscuous(const char *name, bool on)
 	return err;
 }
 
+// The carrier itself: IFF_RUNNING follows up to a second later.
+static bool has_carrier(int fd, const char *name, unsigned flags)
+{
+	struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
+
+	return ethtool(fd, name, &link) < 0 ? flags & IFF_RUNNING : link.data != 0;
+}
+
+bool netif_running(const char *name)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq r = {0};
+	bool running;
+
+	if (fd < 0)
+		return false;
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", name);
+	running = ioctl(fd, SIOCGIFFLAGS, &r) == 0 && (r.ifr_flags & IFF_UP) &&
+	          has_carrier(fd, name, (unsigned)r.ifr_flags);
+	close(fd);
+	return running;
+}
+
 int netif_open_multicast(const char *name)
 {
 	struct packet_mreq m = {.mr_type = PACKET_MR_ALLMULTI};

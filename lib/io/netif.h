@@ -36,6 +36,9 @@ const struct netif *netif_find(const struct netif *list, unsigned count, const c
 // One of them; 0, -ENODEV or another -errno.
 int netif_read(const char *name, struct netif *out);
 
+// Is it up, with a carrier? false also when it does not exist.
+bool netif_running(const char *name);
+
 // Detach the XDP program in whatever mode it is attached; 0, also when there is none, or -errno.
 int netif_detach_xdp(const char *name);
 // Make the flag IFF_PROMISC as it is in flags.

@@ -5,6 +5,7 @@
 #include "io/port.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,6 +306,8 @@ static int open_port(struct port *ports, unsigned count, unsigned index, struct 
 	if (err)
 		return err;
 	open_multicast(port);
+	if (on_kernel_interface(port->settings) && !port->driver->counts_missed)
+		drops_start(&port->drops, port->settings->device, port->queues);
 	if (port->claimed)
 		state_attached(port->settings);
 	return 0;
@@ -356,10 +359,23 @@ static void read_speed(struct port *port)
 		port->link_bps = link.link_speed * 1000000ull;
 }
 
+static void choose_speed(struct port *port)
+{
+	double given = port->settings->link_speed;
+
+	if (given > 0 && !isinf(given))
+		port->link_bps = (uint64_t)given;
+	else
+		read_speed(port);
+}
+
 bool port_link_up(const struct port *p)
 {
 	struct rte_eth_link link;
 
+	// Drivers on top of the kernel say what was true when they started.
+	if (on_kernel_interface(p->settings))
+		return netif_running(p->settings->device);
 	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
@@ -382,7 +398,7 @@ static void wait_for_links(struct port *ports, unsigned count)
 		if (ports[i].settings->checksum_offload && !ports[i].checksum_offload)
 			log_note("port %s: the device cannot finish checksums, the tester does",
 				ports[i].settings->name);
-		read_speed(&ports[i]);
+		choose_speed(&ports[i]);
 	}
 }
 
@@ -408,7 +424,7 @@ int port_start_all(const struct port_settings *ports, unsigned count, struct por
 	return 0;
 }
 
-void port_read_counters(const struct port *p, struct port_counters *out)
+void port_read_counters(struct port *p, struct port_counters *out)
 {
 	struct rte_eth_stats stats = {0};
 
@@ -417,7 +433,12 @@ void port_read_counters(const struct port *p, struct port_counters *out)
 		return;
 	out->rx_packets = stats.ipackets;
 	out->tx_packets = stats.opackets;
+	out->rx_bytes = stats.ibytes;
+	out->tx_bytes = stats.obytes;
 	out->rx_missed = stats.imissed;
+	out->rx_missed_known = p->driver->counts_missed;
+	if (p->drops.count)
+		out->rx_missed = drops_read(&p->drops, &out->rx_missed_known);
 	out->rx_no_mbuf = stats.rx_nombuf;
 	out->tx_errors = stats.oerrors;
 }

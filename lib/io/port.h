@@ -9,6 +9,7 @@
 
 #include "base/counter.h"
 #include "base/field.h"
+#include "io/drops.h"
 
 #define PORT_MAX        16
 #define PORT_MAX_QUEUES 16
@@ -34,8 +35,11 @@ struct port_settings {
 	uint64_t burst;                          // packets per burst; 0 or UINT64_MAX: the driver's
 	uint64_t rx_descriptors, tx_descriptors; // 0 or UINT64_MAX: automatic
 	uint64_t mbufs;                          // per pool; 0 or UINT64_MAX: automatic
+	double link_speed;                       // bits per second; 0 or INFINITY: the device's
 	bool checksum_offload;                   // let the device finish checksums when it can
 	bool force;                              // use an interface that the host uses
+	uint64_t held; // no setting: packets that its sender keeps for later, buffers on top of
+	               // mbufs auto
 };
 
 extern const struct field_section port_section;
@@ -94,6 +98,7 @@ struct port {
 	struct rte_mempool *tx_pool[PORT_MAX_QUEUES];
 	// For port_stop_all alone.
 	bool opened, claimed;
+	struct drops drops;                     // af_packet
 	int multicast;                          // descriptor that keeps multicast coming, 0: none
 	struct rte_ring *ring[PORT_MAX_QUEUES]; // driver ring: what this port sends into
 };
@@ -101,6 +106,8 @@ struct port {
 // What the device counted since it was started (ports[] of the result).
 struct port_counters {
 	uint64_t rx_packets, tx_packets, rx_missed, rx_no_mbuf, tx_errors;
+	uint64_t rx_bytes, tx_bytes; // 0 with drivers that do not count them
+	bool rx_missed_known;
 };
 
 // Before EAL: does this box have what the ports need (device, capability, plug-in, hugepages), and
@@ -121,7 +128,7 @@ int io_start(const struct host_settings *h, const struct lcore_plan *lcores,
 int port_start_all(const struct port_settings *ports, unsigned count, struct port *ports_out,
 	struct io_error *e);
 
-void port_read_counters(const struct port *p, struct port_counters *out);
+void port_read_counters(struct port *p, struct port_counters *out);
 bool port_link_up(const struct port *p);
 
 // Stop and close the ports, detach what was attached, restore interface flags.

@@ -11,7 +11,7 @@ from collections import namedtuple
 
 from harness import EXIT, ddiperf
 
-RELAXED = {"unsent": "100%", "send_lag_p99": "1h", "dropped": "100%"}
+RELAXED = {"unsent": "100%", "send_lag_p99": "1h", "dropped": "100%", "stolen": "100%"}
 TRIES = 3
 
 

@@ -158,6 +158,23 @@ static void the_oldest_send_expires_first_and_only_after_the_timeout(void **stat
 	free(f.slots);
 }
 
+static void a_lost_one_still_knows_when_it_was_sent(void **state)
+{
+	const uint64_t sent = 0x123456789abcdef0;
+	struct txn_place place;
+	struct fixture f;
+	uint32_t slot, other;
+
+	make(&f, 100, 10, 1);
+	slot = send_one(&f.t, sent, &place);
+	other = send_one(&f.t, sent + 1, &place);
+	txn_lose(&f.t, slot, sent + 50);
+	assert_int_equal(f.slots[slot].state, TXN_LOST);
+	assert_true(txn_lost_sent(&f.slots[slot]) == sent);
+	assert_int_equal(txn_expired(&f.t, sent + 100, 50), other);
+	free(f.slots);
+}
+
 static void more_slots_than_keys_are_refused(void **state)
 {
 	struct txn_shape shape = {.count = 65537, .ports = 1, .clients = 1, .key_bits = 16};
@@ -177,6 +194,7 @@ int main(void)
 		cmocka_unit_test(an_answer_to_an_earlier_round_is_not_credited_to_the_new_one),
 		cmocka_unit_test(a_key_that_was_never_sent_is_no_match),
 		cmocka_unit_test(the_oldest_send_expires_first_and_only_after_the_timeout),
+		cmocka_unit_test(a_lost_one_still_knows_when_it_was_sent),
 		cmocka_unit_test(more_slots_than_keys_are_refused),
 	};
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Things that are to leave later: a timing wheel of intrusive lists in tables made at start. What
+// is put with the same or a later time than another leaves behind it. Never early, and late by one
+// bucket (about a microsecond) and the time between two calls. Path: hot (inline) | cold (init,
+// free). One thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DELAY_NONE UINT32_MAX
+
+struct delay_entry {
+	void *what;
+	uint64_t at; // tick
+	uint32_t next;
+};
+
+struct delay_list {
+	uint32_t head, tail;
+};
+
+struct delay {
+	struct delay_entry *entries;
+	struct delay_list *buckets; // mask + 1
+	uint32_t count;             // entries
+	uint32_t mask;
+	uint32_t shift; // a bucket is 2^shift ticks
+	uint32_t free;  // list of free entries
+	uint32_t held;  // entries in use
+	uint64_t now;   // number of the first bucket that is not emptied
+};
+
+// For up to `count` things at once and delays up to about `longest` ticks (longer ones are right,
+// but cost more). tick_hz: ticks per second. 0 or -ENOMEM.
+int delay_init(struct delay *d, uint32_t count, uint64_t longest, double tick_hz);
+void delay_free(struct delay *d); // zeroed is fine; what is still held is the caller's
+
+static inline void delay_append(struct delay *d, uint32_t e)
+{
+	uint64_t bucket = d->entries[e].at >> d->shift;
+	struct delay_list *l;
+
+	if (bucket < d->now)
+		bucket = d->now;
+	if (bucket > d->now + d->mask)
+		bucket = d->now + d->mask; // looked at again there
+	l = &d->buckets[bucket & d->mask];
+	d->entries[e].next = DELAY_NONE;
+	if (l->head == DELAY_NONE)
+		l->head = e;
+	else
+		d->entries[l->tail].next = e;
+	l->tail = e;
+}
+
+// Keep it until `at`. false: no room. now: to start the wheel at, when nothing is held.
+static inline bool delay_put(struct delay *d, void *what, uint64_t at, uint64_t now)
+{
+	uint32_t e = d->free;
+
+	if (e == DELAY_NONE)
+		return false;
+	if (d->held == 0)
+		d->now = now >> d->shift;
+	d->free = d->entries[e].next;
+	d->entries[e].what = what;
+	d->entries[e].at = at;
+	delay_append(d, e);
+	d->held++;
+	return true;
+}
+
+// Take the first of the bucket that is due; DELAY_NONE: there is none any more.
+static inline uint32_t delay_pop(struct delay *d)
+{
+	struct delay_list *l = &d->buckets[d->now & d->mask];
+	uint32_t e = l->head;
+
+	if (e != DELAY_NONE)
+		l->head = d->entries[e].next;
+	return e;
+}
+
+// Those whose bucket is over at `now`, up to room; the rest comes with the next call.
+static inline uint32_t delay_take(struct delay *d, uint64_t now, void **out, uint32_t room)
+{
+	uint64_t end = now >> d->shift;
+	uint32_t n = 0, e;
+
+	while (n < room && d->held && d->now < end) {
+		e = delay_pop(d);
+		if (e == DELAY_NONE) {
+			d->now++;
+			continue;
+		}
+		if (d->entries[e].at >> d->shift > d->now) { // of a later turn of the wheel
+			delay_append(d, e);
+			continue;
+		}
+		out[n++] = d->entries[e].what;
+		d->entries[e].next = d->free;
+		d->free = e;
+		d->held--;
+	}
+	return n;
+}

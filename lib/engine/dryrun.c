@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A plan on ports that were never opened, and its schedule played without a clock. What is written
+// is built by the worker's own code. Path: cold. Main thread.
+#include "engine/dryrun.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "engine/plan.h"
+#include "engine/run.h"
+#include "io/capture.h"
+#include "io/driver.h"
+
+#define FRAME_ROOM 2048
+
+static const uint8_t next_hop_mac[6] = {0x02, 0, 0, 0, 0, 0x01};
+
+static void pretend_port(struct port *port, const struct port_settings *s, uint32_t index)
+{
+	const uint64_t *vlans = s->vlans.items;
+
+	*port = (struct port){.settings = s,
+		.driver = driver_of(s),
+		.mac = {0x02, 0, 0, 0, 0x01, (uint8_t)index},
+		.vlan_count = (uint8_t)s->vlans.count,
+		.queues = 1,
+		.burst = BURST_MAX};
+	for (uint32_t i = 0; i < s->vlans.count; i++)
+		port->vlans[i] = (uint16_t)vlans[i];
+}
+
+// As plan_start, on CPUs that need not be there.
+static void pretend_ports(struct plan *p, struct arena *a)
+{
+	const struct config *c = p->config;
+
+	p->port_settings = c->ports.items;
+	p->port_count = p->lcores.worker_count = c->ports.count;
+	p->ports = arena_zalloc(a, p->port_count * sizeof(*p->ports));
+	p->workers = arena_zalloc(a, p->port_count * sizeof(*p->workers));
+	for (uint32_t i = 0; i < p->port_count; i++)
+		pretend_port(&p->ports[i], &p->port_settings[i], i);
+}
+
+static int pretend(struct plan *p, struct arena *a)
+{
+	int rc;
+
+	pretend_ports(p, a);
+	rc = plan_build(p, a);
+	if (rc < 0) {
+		log_error("the transaction tables: %s", strerror(-rc));
+		return rc;
+	}
+	for (uint32_t i = 0; i < p->item_count; i++)
+		plan_address(&p->items[i], next_hop_mac);
+	p->clock.hz = 1e9; // ticks are nanoseconds of the schedule from here on
+	plan_schedule(p, 0);
+	return 0;
+}
+
+// The item whose next send is due first, of those that have one: the first of the file when several
+// are.
+static struct plan_item *next_item(const struct plan *p, const uint32_t *left)
+{
+	struct plan_item *first = NULL;
+
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		struct plan_item *item = &p->items[i];
+		const struct pace *pace = &item->run->pace;
+
+		if (left[i] == 0 || pace->next >= item->worker->times.end ||
+			!pace_ready(pace, pace->next, item->run->txns.in_flight))
+			continue;
+		if (!first || pace->next < first->run->pace.next)
+			first = item;
+	}
+	return first;
+}
+
+static bool write_next(const struct plan *p, struct plan_item *item, struct capture_file *f)
+{
+	struct worker_item *run = item->run;
+	uint8_t frame[FRAME_ROOM];
+	uint64_t due = run->pace.next;
+	uint32_t slot = txn_take(&run->txns, due);
+	struct capture_packet packet = {.data = frame,
+		.comments = {item->settings->name},
+		.interface = (uint16_t)(item->port - p->ports),
+		.outbound = true};
+
+	if (slot == TXN_NONE)
+		return false;
+	packet.time = pace_pop(&run->pace, due);
+	packet.len = packet.wire_len = worker_again(run, slot, frame, sizeof(frame));
+	capture_file_write(f, &packet);
+	return true;
+}
+
+static uint64_t play(const struct plan *p, struct capture_file *f, struct arena *a)
+{
+	uint32_t *left = arena_zalloc(a, (p->item_count + 1) * sizeof(*left));
+	uint64_t written = 0;
+	struct plan_item *item;
+
+	for (uint32_t i = 0; i < p->item_count; i++)
+		left[i] = DRYRUN_PACKETS / p->item_count ? DRYRUN_PACKETS / p->item_count : 1;
+	while ((item = next_item(p, left)) != NULL) {
+		left[item - p->items]--;
+		if (write_next(p, item, f))
+			written++;
+		else
+			left[item - p->items] = 0;
+	}
+	return written;
+}
+
+static int write_file(const struct plan *p, const char *path, struct arena *a, struct dryrun *out)
+{
+	const char **names = arena_zalloc(a, p->port_count * sizeof(*names));
+	struct capture_file *f;
+	int rc;
+
+	for (uint32_t i = 0; i < p->port_count; i++)
+		names[i] = p->ports[i].settings->name;
+	f = capture_file_open(path, names, p->port_count);
+	if (!f) {
+		log_error("--dry-run %s: %s", path, strerror(errno));
+		return EXIT_CONFIG;
+	}
+	out->packets = play(p, f, a);
+	rc = capture_file_close(f);
+	if (rc < 0)
+		log_error("--dry-run %s: %s", path, strerror(-rc));
+	return rc < 0 ? EXIT_ENVIRONMENT : EXIT_PASS;
+}
+
+int dryrun_write(const struct config *c, const char *path, struct arena *a, struct diag *d,
+	struct dryrun *out)
+{
+	struct plan plan;
+	int rc, code = EXIT_CONFIG;
+
+	*out = (struct dryrun){0};
+	if (c->traffic.count == 0) {
+		log_error("%s: no traffic to write", c->file);
+		return EXIT_CONFIG;
+	}
+	rc = plan_read_input(&plan, c, false, a, d);
+	diag_print(d, stderr);
+	if (rc == 0)
+		code = pretend(&plan, a) < 0 ? EXIT_ENVIRONMENT : write_file(&plan, path, a, out);
+	plan_free(&plan);
+	return code;
+}

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# The tester at fault without a network: too little CPU, stopped, out of buffers, slots or room. Each fault is counted
+# under its name, and beyond the bounds the run is INVALID and says why.
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+
+from harness import EXIT, Result, binary, check_ledger, config_file, ddiperf, execute, kill, main, skip, start, test
+from loop import RELAXED, item, ring
+
+HOG = [sys.executable, "-c", "while True: pass"]
+
+
+def cpus():
+    """(CPU of the worker, another one)"""
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) < 2:
+        skip("needs two CPUs")
+    return allowed[1], allowed[0]
+
+
+@contextlib.contextmanager
+def hogs(cpu, count=3):
+    running = [start(["taskset", "-c", str(cpu), *HOG]) for _ in range(count)]
+    try:
+        time.sleep(0.3)
+        yield
+    finally:
+        for process in running:
+            kill(process)
+            process.communicate()
+
+
+def stopped(text, after, stop_s):
+    """The result of a run that is stopped so long after its first interval was measured."""
+    with config_file(text) as path:
+        out = path.parent / "result.json"
+        process = start([binary(), "run", str(path), "--json", str(out)])
+        head = ""
+        try:
+            for line in process.stdout:
+                head += line
+                if " s  " in line and "queries" in line:
+                    break
+            time.sleep(after)
+            kill(process, signal.SIGSTOP)
+            time.sleep(stop_s)
+            kill(process, signal.SIGCONT)
+            rest, err = process.communicate(timeout=30)
+        except BaseException:
+            kill(process)
+            process.communicate()
+            raise
+        return Result(process.returncode, json.loads(out.read_text()), head + rest, err)
+
+
+def says(result, words):
+    reasons = result.json["verdict"]["reasons"]
+    return any(words in reason for reason in reasons) and words in result.stdout
+
+
+@test
+def a_run_that_nothing_disturbs_is_limited_by_nothing():
+    result = ddiperf(ring())
+    assert result.code == 0 and result.json["verdict"]["limited_by"] == "none", result
+    host, worker = result.json["run"]["host"], result.json["workers"][0]
+    assert host["clock_deviation"] < 0.001, host
+    assert worker["passes"]["count"] > 1000 and worker["passes"]["p50_ns"] < 1e6, worker
+    assert worker["max_gap_ns"] >= worker["passes"]["p9999_ns"], worker
+    assert all(port["link_downs"] == 0 for port in result.json["ports"]), result.json["ports"]
+
+
+@test
+def a_worker_without_its_cpu_is_the_testers_fault():
+    cpu, other = cpus()
+    text = ring(tester={"cpus": cpu}, dut={"cpus": other}, run={"duration": "1s"},
+                validity={"send_lag_p99": "1h", "unsent": "100%"})
+    with hogs(cpu):
+        result = ddiperf(text)
+    worker, one = result.json["workers"][0], result.item("queries")
+    check_ledger(one)
+    assert worker["cpu"] == cpu and worker["gaps_over_1ms"] > 10 and 0.2 < worker["stolen_s"] <= 1, worker
+    assert worker["max_gap_ns"] > 1e6 and worker["passes"]["max_ns"] == worker["max_gap_ns"], worker
+    assert result.code == EXIT["invalid"] and says(result, "did not have its CPU"), result
+    assert result.json["verdict"]["limited_by"] == "tester", result.json["verdict"]
+
+
+@test
+def the_bound_for_stolen_time_is_a_setting():
+    cpu, other = cpus()
+    with hogs(cpu):
+        result = ddiperf(ring(tester={"cpus": cpu}, dut={"cpus": other}))
+    assert result.json["workers"][0]["gaps_over_1ms"] > 0 and result.code == 0, result
+
+
+@test
+def a_stop_of_the_whole_program_loses_nothing():
+    text = ring(item(timeout="100ms"), run={"duration": "2s"}, validity={})
+    result = stopped(text, 0.2, 0.3)
+    one, worker = result.item("queries"), result.json["workers"][0]
+    check_ledger(one)
+    assert one["due"] == one["answered"] == 4000 and one["lost"] == 0, one
+    assert one["longest_gap_ns"] >= 300e6 and one["send_lag"]["max_ns"] >= 290e6, one
+    assert worker["max_gap_ns"] >= 300e6 and worker["stolen_s"] >= 0.3, worker
+    assert result.code == EXIT["invalid"] and says(result, "did not have its CPU"), result
+
+
+@test
+def what_was_due_before_the_end_and_could_not_be_sent_is_unsent():
+    result = stopped(ring(run={"duration": "1s"}, validity={"send_lag_p99": "1h", "stolen": "100%"}), 0.5, 1)
+    one = result.item("queries")
+    check_ledger(one)
+    assert one["due"] == 2000 and 100 < one["unsent"] < 1000 and one["lost"] == 0, one
+    assert result.code == EXIT["invalid"] and says(result, "did not send"), result
+
+
+@test
+def room_that_the_device_did_not_have_is_counted():
+    result = ddiperf(ring(item(load={"rate": "max"}), validity={}, run={"duration": "1s"}))
+    one = result.item("queries")
+    check_ledger(one)
+    assert result.json["ports"][0]["tx_refused"] > 0, result.json["ports"]
+    assert one["lost"] == result.json["ports"][0]["rx_missed"], (one, result.json["ports"])
+
+
+@test
+def answers_that_the_tester_was_too_slow_to_take_are_its_own_loss():
+    cpu, other = cpus()
+    one = item(load={"rate": "max"}, timeout="1s")
+    with hogs(cpu):
+        result = ddiperf(ring(one, tester={"cpus": cpu}, dut={"cpus": other}, run={"duration": "2s"}, validity={
+            **RELAXED, "dropped": "0%"}))
+    port, one = result.json["ports"][0], result.item("queries")
+    check_ledger(one)
+    assert port["rx_missed"] == one["lost"] > 0 and port["rx_missed_known"], (port, one)
+    assert result.code == EXIT["invalid"] and says(result, "rx_missed"), result
+    assert result.json["verdict"]["limited_by"] == "tester", result.json["verdict"]
+
+
+@test
+def a_schedule_that_the_device_does_not_take_is_missed_and_says_so():
+    result = ddiperf(ring(item(load={"rate": "20M"}, timeout="20ms"), validity={}))
+    one = result.item("queries")
+    assert one["due"] == one["sent"] + one["unsent"] == 6000000, one
+    assert one["unsent"] > 0 and result.code == EXIT["invalid"], one
+    assert says(result, "did not send") and result.json["verdict"]["limited_by"] == "tester", result
+
+
+@test
+def buffers_that_were_not_there_are_counted():
+    # What waits at the server is ours until it has looked at it: the pool is smaller than that queue.
+    small = {"mbufs": 1024, "tx_descriptors": 4096}
+    result = ddiperf(ring(item(load={"rate": "max"}), tester=small, validity={}, run={"duration": "1s"}))
+    one = result.item("queries")
+    check_ledger(one)
+    assert result.json["ports"][0]["tx_no_mbuf"] > 0 and one["lost"] == result.json["ports"][0]["rx_missed"], result
+
+
+@test
+def slots_that_were_all_in_use_are_counted_and_limit_the_run():
+    load, source = {"rate": "max"}, {"ports": ["2000"]}
+    result = ddiperf(ring(item(load=load, source=source, timeout="2s"), run={"duration": "500ms"}, validity={}))
+    one = result.item("queries")
+    check_ledger(one)
+    assert one["no_slot"] > 0 and one["sent"] <= 65536, one
+    assert result.json["verdict"]["limited_by"] == "tester", result.json["verdict"]
+
+
+@test
+def a_closed_loop_is_never_limited_by_nothing():
+    result = ddiperf(ring(item(load={"outstanding": 64})))
+    assert result.json["verdict"]["limited_by"] in ("tester", "server"), result.json["verdict"]
+
+
+main()
