@@ -8,6 +8,7 @@
 #include "base/clock.h"
 
 #define EXPIRE_BURST        64
+#define STOPPED             50   // stalls long: not a time slice of somebody else, but a stop
 #define EXPIRE_AFTER_BURSTS 1024 // a receive queue and a socket buffer hold fewer packets
 #define PUBLISH_HOLD        8    // loops that a backlog of sends may delay a snapshot
 
@@ -488,6 +489,9 @@ static void worker_account(struct worker *w, uint64_t before, uint64_t now, bool
 
 	if (worked)
 		w->busy[judged] += now - before;
+	// What stopped us may have stopped what is on the way to us too: it is given time to come.
+	if (now - before > STOPPED * w->stall)
+		w->expire_after = now + STOPPED * w->stall;
 	if (!judged)
 		return;
 	hist_add(&w->passes, now - before);
@@ -538,7 +542,7 @@ static bool worker_pass(struct worker *w, uint64_t now)
 
 	if (now >= w->next_publish && (sent < w->wire.burst || ++w->held > PUBLISH_HOLD))
 		worker_publish(w, w->next_publish);
-	if (worker_is_caught_up(w, received))
+	if (worker_is_caught_up(w, received) && now >= w->expire_after)
 		worker_expire(w, now);
 	worker_wind_down(w, now);
 	return received || sent;

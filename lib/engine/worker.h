@@ -93,8 +93,9 @@ struct worker {
 	// dataplane: rw
 	struct rte_mbuf *spare[BURST_MAX];
 	uint16_t spare_count;
-	uint32_t full_bursts; // received in a row
-	uint64_t stop_at;     // no sends from here on: end, or when the phase said so
+	uint64_t expire_after; // nothing expires before
+	uint32_t full_bursts;  // received in a row
+	uint64_t stop_at;      // no sends from here on: end, or when the phase said so
 	uint64_t next_publish;
 	uint32_t held; // loops since then
 	uint64_t busy[2], tx_refused, tx_no_mbuf;

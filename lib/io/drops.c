@@ -53,7 +53,7 @@ void drops_start(struct drops *d, const char *device, unsigned queues)
 {
 	*d = (struct drops){.count = 0};
 	find_sockets(d, device);
-	d->known = d->count >= queues;
+	d->known = d->count > 0 && d->count >= queues;
 	read_sockets(d);
 	d->dropped = 0;
 }
