@@ -26,6 +26,7 @@ def cpus():
 
 @contextlib.contextmanager
 def hogs(cpu, count=3):
+    """While it lasts, a worker on this CPU has only a share of it, whatever the machine."""
     running = [start(["taskset", "-c", str(cpu), *HOG]) for _ in range(count)]
     try:
         time.sleep(0.3)
@@ -57,6 +58,14 @@ def stopped(text, after, stop_s):
             process.communicate()
             raise
         return Result(process.returncode, json.loads(out.read_text()), head + rest, err)
+
+
+def slow_server(one, tester=None):
+    """The result of a run whose responder is given too little CPU to keep up with the tester."""
+    cpu, other = cpus()
+    text = ring(one, tester={"cpus": other, **(tester or {})}, dut={"cpus": cpu}, validity={}, run={"duration": "1s"})
+    with hogs(cpu):
+        return ddiperf(text)
 
 
 def says(result, words):
@@ -121,7 +130,7 @@ def what_was_due_before_the_end_and_could_not_be_sent_is_unsent():
 
 @test
 def room_that_the_device_did_not_have_is_counted():
-    result = ddiperf(ring(item(load={"rate": "max"}), validity={}, run={"duration": "1s"}))
+    result = slow_server(item(load={"rate": "max"}))
     one = result.item("queries")
     check_ledger(one)
     assert result.json["ports"][0]["tx_refused"] > 0, result.json["ports"]
@@ -155,7 +164,7 @@ def a_schedule_that_the_device_does_not_take_is_missed_and_says_so():
 def buffers_that_were_not_there_are_counted():
     # What waits at the server is ours until it has looked at it: the pool is smaller than that queue.
     small = {"mbufs": 1024, "tx_descriptors": 4096}
-    result = ddiperf(ring(item(load={"rate": "max"}), tester=small, validity={}, run={"duration": "1s"}))
+    result = slow_server(item(load={"rate": "max"}), tester=small)
     one = result.item("queries")
     check_ledger(one)
     assert result.json["ports"][0]["tx_no_mbuf"] > 0 and one["lost"] == result.json["ports"][0]["rx_missed"], result
