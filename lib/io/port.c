@@ -25,6 +25,7 @@
 #include "io/explain.h"
 #include "io/memory.h"
 #include "io/netif.h"
+#include "io/pcap_ring.h"
 #include "io/preflight.h"
 #include "io/state.h"
 
@@ -171,6 +172,7 @@ static int probe(struct port *ports, unsigned count, unsigned index, struct io_e
 	err = port->driver->devargs(p, index, devargs, sizeof(devargs), &why);
 	if (err)
 		return port_fail(e, p, err, "%s", why);
+	pcap_ring_for(p);
 	return is_pci(p) ? probe_pci(port, devargs, e) : probe_vdev(port, devargs);
 }
 
