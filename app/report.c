@@ -335,6 +335,26 @@ static void print_capture(FILE *out, const struct result_capture *c)
 	fputc('\n', out);
 }
 
+// What is in every latency and not the server's, and how long an answer may wait to be looked at.
+static void print_tester_delay(FILE *out, const struct result *result)
+{
+	const struct result_tester_delay *d = result->run.tester_delay;
+	const struct result_worker *w = result->workers.items;
+	char p50[32], p99[32], max[32];
+
+	for (uint32_t i = 0; d && i < result->workers.count; i++) {
+		if (strcmp(w[i].port, d->port) != 0)
+			continue;
+		fprintf(out, "\nthe tester itself adds p50 %s, p99 %s to every latency",
+			report_time(d->single.p50_ns, d->single.count, p50, sizeof(p50)),
+			report_time(d->single.p99_ns, d->single.count, p99, sizeof(p99)));
+		fprintf(out, "; a pass of its loop took p50 %s, p99 %s, max %s\n",
+			report_time(w[i].passes.p50_ns, w[i].passes.count, p50, sizeof(p50)),
+			report_time(w[i].passes.p99_ns, w[i].passes.count, p99, sizeof(p99)),
+			report_time(w[i].passes.max_ns, w[i].passes.count, max, sizeof(max)));
+	}
+}
+
 static void print_tables(FILE *out, const struct result *result)
 {
 	const struct result_item *items = result->traffic.items;
@@ -344,6 +364,7 @@ static void print_tables(FILE *out, const struct result *result)
 	print_run(out, &result->run);
 	for (uint32_t i = 0; i < result->traffic.count; i++)
 		print_item(out, &items[i]);
+	print_tester_delay(out, result);
 	if (result->responder)
 		print_responder(out, result->responder);
 	for (uint32_t i = 0; i < result->ports.count; i++)

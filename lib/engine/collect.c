@@ -16,7 +16,7 @@ static double item_percentile(
 	return v == UINT64_MAX ? INFINITY : clock_ns(c, v);
 }
 
-static struct latency latency_of(const struct clock *c, const struct hist *h, uint64_t lost)
+struct latency collect_latency(const struct clock *c, const struct hist *h, uint64_t lost)
 {
 	struct latency l = {.count = h->count};
 
@@ -81,13 +81,19 @@ static struct result_interval_item interval_step(const struct plan *p, struct co
 	return out;
 }
 
-static uint64_t due_until(
-	const struct plan_item *i, const struct item_snapshot *snap, uint64_t at, int bank)
+static uint64_t due_until(const struct item_snapshot *snap, uint64_t at, int bank)
 {
 	uint64_t until = at < snap->ended_at ? at : snap->ended_at;
 
-	return snap->books.ledger[bank].due +
-	       pace_backlog(&i->run->pace, snap->next_due, snap->left, until);
+	return snap->books.ledger[bank].due + pace_backlog(&snap->pace, until);
+}
+
+static uint64_t due_in_all(const struct worker_item *run)
+{
+	struct pace pace = run->pace;
+
+	pace.left = run->left_over;
+	return run->books.ledger[1].due + pace_backlog(&pace, run->ended_at);
 }
 
 static bool all_published(const struct plan *p, uint64_t n)
@@ -98,19 +104,18 @@ static bool all_published(const struct plan *p, uint64_t n)
 	return p->item_count > 0;
 }
 
-// A copy that the worker did not overwrite meanwhile.
-static void read_snapshot(const struct plan_item *i, struct item_snapshot *out, uint64_t *at)
+// The worker's newest snapshot becomes the reader's. Nobody else takes the mark of a new one away.
+static void take_snapshot(struct worker *w)
 {
-	struct worker *w = i->worker;
-	uint32_t item = (uint32_t)(i->run - w->items);
-	uint64_t n;
+	if (atomic_load_explicit(&w->handed, memory_order_relaxed) & SNAPSHOT_NEW)
+		w->reading =
+			atomic_exchange_explicit(&w->handed, w->reading, memory_order_acq_rel) &
+			~SNAPSHOT_NEW;
+}
 
-	do {
-		n = atomic_load_explicit(&w->published, memory_order_acquire);
-		*out = w->snapshots[(n - 1) & 1][item];
-		*at = w->snapshot_at[(n - 1) & 1];
-		atomic_thread_fence(memory_order_acquire);
-	} while (atomic_load_explicit(&w->published, memory_order_relaxed) != n);
+static const struct worker_snapshot *snapshot_of(const struct plan_item *i)
+{
+	return &i->worker->snapshots[i->worker->reading];
 }
 
 bool collect_interval(const struct plan *p, struct collect_state *s, struct arena *a,
@@ -118,7 +123,6 @@ bool collect_interval(const struct plan *p, struct collect_state *s, struct aren
 {
 	const struct run_times *t;
 	struct result_interval_item *items;
-	struct item_snapshot *snap;
 	struct hist *scratch;
 	uint64_t at = 0;
 	int bank = 1;
@@ -127,19 +131,23 @@ bool collect_interval(const struct plan *p, struct collect_state *s, struct aren
 		return false;
 	t = &p->items[0].worker->times;
 	items = arena_zalloc(a, p->item_count * sizeof(*items));
-	snap = malloc(sizeof(*snap));
 	scratch = malloc(sizeof(*scratch));
-	for (uint32_t i = 0; i < p->item_count && snap && scratch; i++) {
-		read_snapshot(&p->items[i], snap, &at);
+	for (uint32_t i = 0; i < p->port_count; i++)
+		take_snapshot(&p->workers[i]);
+	for (uint32_t i = 0; i < p->item_count && scratch; i++) {
+		const struct plan_item *item = &p->items[i];
+		const struct item_snapshot *snap =
+			&snapshot_of(item)->items[item->run - item->worker->items];
+
+		at = snapshot_of(item)->at;
 		bank = at > t->measure;
-		items[i] = interval_step(p, s, i, &snap->books,
-			due_until(&p->items[i], snap, at, bank), bank, scratch);
+		items[i] = interval_step(
+			p, s, i, &snap->books, due_until(snap, at, bank), bank, scratch);
 		if (at == t->measure)
 			s->due_before[i] = 0;
 	}
-	free(snap);
 	free(scratch);
-	s->taken = atomic_load_explicit(&p->items[0].worker->published, memory_order_relaxed);
+	s->taken = snapshot_of(&p->items[0])->number;
 	*warmup = bank == 0;
 	*out = (struct result_interval){
 		.t_s = (double)(at - (*warmup ? t->start : t->measure)) / p->clock.hz,
@@ -160,10 +168,8 @@ void collect_last_interval(
 
 	for (uint32_t i = 0; i < p->item_count && scratch; i++) {
 		const struct worker_item *run = p->items[i].run;
-		uint64_t due = run->books.ledger[1].due + pace_backlog(&run->pace, run->pace.next,
-								  run->left_over, run->ended_at);
 
-		items[i] = interval_step(p, s, i, &run->books, due, 1, scratch);
+		items[i] = interval_step(p, s, i, &run->books, due_in_all(run), 1, scratch);
 	}
 	free(scratch);
 	*out = (struct result_interval){
@@ -201,7 +207,7 @@ static struct result_item item_result(
 		.counters = {run->proto->counters, run->banks[1]},
 	};
 
-	out.ledger.due += pace_backlog(&run->pace, run->pace.next, run->left_over, run->ended_at);
+	out.ledger.due = due_in_all(run);
 	out.unsent = out.ledger.due - l->sent;
 	out.in_flight = l->sent - l->answered - l->failed - l->lost;
 	out.loss = l->sent ? (double)l->lost / (double)l->sent : 0;
@@ -210,9 +216,9 @@ static struct result_item item_result(
 		out.sent_per_s = (double)l->sent / seconds;
 		out.answered_per_s = (double)l->answered / seconds;
 	}
-	out.latency.response = latency_of(&p->clock, &run->books.response, l->lost);
-	out.latency.service = latency_of(&p->clock, &run->service, 0);
-	out.send_lag = latency_of(&p->clock, &run->lag, 0);
+	out.latency.response = collect_latency(&p->clock, &run->books.response, l->lost);
+	out.latency.service = collect_latency(&p->clock, &run->service, 0);
+	out.send_lag = collect_latency(&p->clock, &run->lag, 0);
 	out.longest_gap_ns = clock_ns(&p->clock, run->longest_gap);
 	out.no_slot = run->no_slot[1];
 	return out;
@@ -273,7 +279,7 @@ static struct result_worker worker_result(const struct plan *p, uint32_t n, doub
 		.gaps_over_1ms = w->stalls,
 		.stolen_s = (double)w->stolen / p->clock.hz,
 		.max_gap_ns = clock_ns(&p->clock, w->passes.max),
-		.passes = latency_of(&p->clock, &w->passes, 0),
+		.passes = collect_latency(&p->clock, &w->passes, 0),
 	};
 }
 

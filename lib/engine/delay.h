@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define DELAY_NONE UINT32_MAX
@@ -82,6 +83,13 @@ static inline uint32_t delay_pop(struct delay *d)
 	return e;
 }
 
+static inline void delay_return(struct delay *d, uint32_t e)
+{
+	d->entries[e].next = d->free;
+	d->free = e;
+	d->held--;
+}
+
 // Those whose bucket is over at `now`, up to room; the rest comes with the next call.
 static inline uint32_t delay_take(struct delay *d, uint64_t now, void **out, uint32_t room)
 {
@@ -99,9 +107,22 @@ static inline uint32_t delay_take(struct delay *d, uint64_t now, void **out, uin
 			continue;
 		}
 		out[n++] = d->entries[e].what;
-		d->entries[e].next = d->free;
-		d->free = e;
-		d->held--;
+		delay_return(d, e);
 	}
 	return n;
+}
+
+// Take one of those that are held, however late it is to leave; NULL: there is none. For the end:
+// one turn of the wheel for all of them.
+static inline void *delay_drop(struct delay *d)
+{
+	for (; d->held; d->now++) {
+		uint32_t e = delay_pop(d);
+
+		if (e == DELAY_NONE)
+			continue;
+		delay_return(d, e);
+		return d->entries[e].what;
+	}
+	return NULL;
 }

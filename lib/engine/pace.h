@@ -16,10 +16,9 @@ enum pace_kind {
 
 struct pace {
 	enum pace_kind kind;
-	uint32_t gap_frac; // of a tick, 2^-32
-	uint32_t next_frac;
-	uint64_t gap;  // ticks
+	uint64_t gap, gap_frac; // ticks, and 2^-64 of one: so that days at any rate do not drift
 	uint64_t next; // tick at which the next one is due; otherwise the start of the schedule
+	uint64_t next_frac;
 	uint64_t outstanding; // PACE_OUTSTANDING
 	uint64_t left;        // measured transactions still allowed (load.total)
 	uint64_t measure;     // tick from which they are measured
@@ -36,13 +35,12 @@ static inline bool pace_ready(const struct pace *p, uint64_t now, uint64_t in_fl
 // Take it: the tick at which it was due.
 static inline uint64_t pace_pop(struct pace *p, uint64_t now)
 {
-	uint64_t due = now, frac;
+	uint64_t due = now;
 
 	if (p->kind == PACE_RATE) {
 		due = p->next;
-		frac = (uint64_t)p->next_frac + p->gap_frac;
-		p->next += p->gap + (frac >> 32);
-		p->next_frac = (uint32_t)frac;
+		p->next_frac += p->gap_frac;
+		p->next += p->gap + (p->next_frac < p->gap_frac);
 	}
 	p->left -= due >= p->measure && p->left != UINT64_MAX;
 	return due;
@@ -56,21 +54,21 @@ static inline void pace_start(
 	double gap = floor(ticks_per_send);
 
 	p->gap = (uint64_t)gap;
-	p->gap_frac = (uint32_t)((ticks_per_send - gap) * 4294967296.0);
+	p->gap_frac = (uint64_t)((ticks_per_send - gap) * 0x1p64);
 	p->next = start + (uint64_t)(ticks_per_send * place);
 	p->next_frac = 0;
 	p->measure = measure;
 }
 
-// How many are due before `until` and were not taken yet, from a reading of next and left.
-static inline uint64_t pace_backlog(
-	const struct pace *p, uint64_t next, uint64_t left, uint64_t until)
+// How many are due before `until` and were not taken yet: exactly those that would be popped.
+static inline uint64_t pace_backlog(const struct pace *p, uint64_t until)
 {
-	double gap = (double)p->gap + (double)p->gap_frac / 4294967296.0;
+	unsigned __int128 gap = (unsigned __int128)p->gap << 64 | p->gap_frac, time;
 	uint64_t n;
 
-	if (p->kind != PACE_RATE || next >= until)
+	if (p->kind != PACE_RATE || p->next >= until)
 		return 0;
-	n = 1 + (uint64_t)((double)(until - 1 - next) / gap);
-	return n < left ? n : left;
+	time = ((unsigned __int128)(until - p->next) << 64) - p->next_frac;
+	n = 1 + (uint64_t)((time - 1) / gap);
+	return n < p->left ? n : p->left;
 }

@@ -124,7 +124,6 @@ static void fill_wire(struct wire *w, const struct port *port, struct field_list
 		.port = port->id,
 		.burst = port->burst,
 		.reports_checksums = port->reports_checksums,
-		.verifies_checksums = !port->reports_checksums,
 		.checksum_offload = port->checksum_offload,
 		.tx_pool = port->tx_pool[0],
 		.self = {.vlan_count = port->vlan_count,
@@ -169,8 +168,9 @@ static bool wants_port(const struct item_settings *i, uint32_t port)
 	return false;
 }
 
-// Every source port belongs to one item: those that want it have it in turn. So a reply's
-// destination port says whose it is, whatever the items have in common otherwise.
+// Every source port belongs to one item: of those that want it, the one that has the fewest so far.
+// So each has its share, and a reply's destination port says whose it is, whatever the items have
+// in common otherwise.
 static void deal_source_ports(
 	struct plan *p, const struct port *port, struct worker *w, struct arena *a)
 {
@@ -181,16 +181,20 @@ static void deal_source_ports(
 	for (uint32_t i = 0; i < w->item_count; i++)
 		lists[i] = arena_zalloc(a, 65536 * sizeof(**lists));
 	for (uint32_t n = 0; n < 65536; n++) {
-		struct plan_item *who[CONFIG_MAX_ITEMS];
-		uint32_t wanting = 0, item;
+		uint32_t item = PORT_NOBODY;
 
 		table[n].item = PORT_NOBODY;
-		for (uint32_t i = 0; i < p->item_count; i++)
-			if (p->items[i].port == port && wants_port(p->items[i].settings, n))
-				who[wanting++] = &p->items[i];
-		if (wanting == 0)
+		for (uint32_t i = 0; i < p->item_count; i++) {
+			uint32_t one;
+
+			if (p->items[i].port != port || !wants_port(p->items[i].settings, n))
+				continue;
+			one = (uint32_t)(p->items[i].run - w->items);
+			if (item == PORT_NOBODY || counts[one] < counts[item])
+				item = one;
+		}
+		if (item == PORT_NOBODY)
 			continue;
-		item = (uint32_t)(who[n % wanting]->run - w->items);
 		table[n] = (struct port_entry){(uint16_t)item, (uint16_t)counts[item]};
 		lists[item][counts[item]++] = (uint16_t)n;
 	}
@@ -310,9 +314,11 @@ static void place_items(struct plan *p, struct arena *a)
 		struct worker *w = &p->workers[n];
 
 		w->items = arena_zalloc(a, (w->item_count + 1) * sizeof(*w->items));
-		for (int b = 0; b < 2; b++)
-			w->snapshots[b] =
-				arena_zalloc(a, (w->item_count + 1) * sizeof(*w->snapshots[b]));
+		for (int s = 0; s < SNAPSHOTS; s++)
+			w->snapshots[s].items = arena_zalloc(
+				a, (w->item_count + 1) * sizeof(*w->snapshots[s].items));
+		w->handed = 1;
+		w->reading = 2;
 		w->item_count = 0;
 	}
 	for (uint32_t i = 0; i < p->item_count; i++)
@@ -377,7 +383,7 @@ static int responder_open(struct plan *p)
 	struct responder *r = &p->responder;
 
 	r->wire = w->wire;
-	r->wire.verifies_checksums = false; // it is no judge
+	r->wire.reports_checksums = true; // it is no judge of what no device complains about
 	r->cpu = w->cpu;
 	r->yields = w->yields;
 	r->phase = &p->phase;

@@ -271,10 +271,10 @@ static uint16_t responder_burst(struct responder *r)
 // Told to stop: what would have left later is not sent any more.
 static void responder_halt(struct responder *r)
 {
-	void *m;
+	struct rte_mbuf *m;
 
-	while (delay_take(&r->faults.delay, UINT64_MAX, &m, 1))
-		burst_free((struct rte_mbuf **)&m, 1);
+	while ((m = delay_drop(&r->faults.delay)))
+		burst_free(&m, 1);
 	if (r->swapped)
 		burst_free(&r->swapped, 1);
 }

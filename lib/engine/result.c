@@ -157,6 +157,18 @@ static const struct counter host_rows[] = {
 };
 SECTION("host", host_rows, result_host, "the tester's machine");
 
+static const struct counter tester_delay_rows[] = {
+	TEXT(result_tester_delay, port, "ring port that it was measured on"),
+	{"single", "a packet there and back, turned round at once", NULL, COUNTER_SECTION,
+		AT(result_tester_delay, single), .section = &latency_rows_section},
+	COUNT(result_tester_delay, burst_size, "packets of a full burst"),
+	{"burst", "the same with full bursts", NULL, COUNTER_SECTION,
+		AT(result_tester_delay, burst), .section = &latency_rows_section},
+	{"apart", "a packet there and back, turned round on the responder's CPU", NULL,
+		COUNTER_SECTION, AT(result_tester_delay, apart), .section = &latency_rows_section},
+};
+SECTION("tester_delay", tester_delay_rows, result_tester_delay, "what the tester itself adds");
+
 static const struct counter run_rows[] = {
 	TEXT(result_run, id, "UUID of the run"),
 	TEXT(result_run, name, "name of the run"),
@@ -167,6 +179,9 @@ static const struct counter run_rows[] = {
 	TEXT(result_run, command, "command line"),
 	{"host", "the tester's machine", NULL, COUNTER_SECTION, AT(result_run, host),
 		.section = &host_rows_section},
+	{"tester_delay", "what the tester itself adds to every latency, measured before the run",
+		NULL, COUNTER_SECTION, AT(result_run, tester_delay),
+		.section = &tester_delay_rows_section, .optional = true},
 };
 SECTION("run", run_rows, result_run, "the run");
 

@@ -86,11 +86,19 @@ struct result_host {
 	double clock_jump_ns;
 };
 
+// Of packets that went there and back before the run.
+struct result_tester_delay {
+	const char *port;
+	uint64_t burst_size;
+	struct latency single, burst, apart;
+};
+
 struct result_run {
 	const char *id, *name, *version, *started, *command;
 	double measured_s;
 	uint64_t seed;
 	struct result_host host;
+	struct result_tester_delay *tester_delay; // NULL: not measured
 };
 
 struct result_criterion {

@@ -11,8 +11,6 @@
 #include <time.h>
 
 #include <rte_eal.h>
-#include <rte_launch.h>
-#include <rte_lcore.h>
 #include <rte_version.h>
 
 #include <uuid/uuid.h>
@@ -22,9 +20,12 @@
 #include "engine/evidence.h"
 #include "engine/plan.h"
 #include "engine/resolve.h"
+#include "engine/tester_delay.h"
 #include "engine/verdict.h"
 #include "engine/watch.h"
 #include "io/driver.h"
+#include "io/launch.h"
+#include "stats/text.h"
 
 #define LAUNCH_LEAD_NS  5000000ull // workers are in their loops before the schedule starts
 #define TICK_NS         20000000ull
@@ -32,6 +33,7 @@
 #define DRAIN_MARGIN_NS 2000000000ull
 #define LATE_ANSWERS_NS 2000000ull // after everything is accounted for, for duplicates on their way
 #define SETTLE_TRIES    50         // times that, for what is between two ports of our own
+#define ENOUGH          100        // packets for a 99th percentile
 
 struct run {
 	const struct run_options *options;
@@ -228,6 +230,29 @@ static void note_plan(const struct run *r)
 	}
 }
 
+static void measure_tester(struct run *r)
+{
+	struct result_tester_delay *d = tester_delay_measure(&r->plan, r->arena);
+	char text[6][32];
+
+	r->result->run.tester_delay = d;
+	if (!d)
+		return;
+	stats_format(d->single.p50_ns, "ns", text[0], sizeof(text[0]));
+	stats_format(d->single.p99_ns, "ns", text[1], sizeof(text[1]));
+	stats_format(d->burst.p50_ns, "ns", text[2], sizeof(text[2]));
+	stats_format(d->burst.p99_ns, "ns", text[3], sizeof(text[3]));
+	stats_format(d->apart.p50_ns, "ns", text[4], sizeof(text[4]));
+	stats_format(d->apart.p99_ns, "ns", text[5], sizeof(text[5]));
+	note(r,
+		"port %s: the tester itself adds p50 %s, p99 %s to every latency (%s, %s in full "
+		"bursts of %llu)",
+		d->port, text[0], text[1], text[2], text[3], (unsigned long long)d->burst_size);
+	if (d->apart.count >= ENOUGH)
+		note(r, "port %s: with the way between its CPU and the responder's: p50 %s, p99 %s",
+			d->port, text[4], text[5]);
+}
+
 static void launch(struct run *r, bool responders)
 {
 	struct plan *p = &r->plan;
@@ -238,9 +263,9 @@ static void launch(struct run *r, bool responders)
 		if (dut != responders)
 			continue;
 		if (dut)
-			rte_eal_remote_launch(responder_loop, &p->responder, i + 1);
+			launch_loop(i, responder_loop, &p->responder);
 		else
-			rte_eal_remote_launch(worker_loop, &p->workers[i], i + 1);
+			launch_loop(i, worker_loop, &p->workers[i]);
 	}
 }
 
@@ -395,7 +420,7 @@ static int measure(struct run *r)
 	supervise(r);
 	interrupted = *r->options->signals != 0;
 	set_phase(p, PHASE_STOP);
-	rte_eal_mp_wait_lcore();
+	launch_wait_all();
 	watch_end(&r->watch, p);
 	clock_refine(&p->clock);
 	stop_evidence(r);
@@ -428,7 +453,7 @@ static int responder_only(struct run *r)
 {
 	respond(r);
 	set_phase(&r->plan, PHASE_STOP);
-	rte_eal_mp_wait_lcore();
+	launch_wait_all();
 	collect_result(&r->plan, r->arena, r->result);
 	r->result->verdict = (struct result_verdict){.status = "pass", .limited_by = "none"};
 	return EXIT_PASS;
@@ -450,6 +475,8 @@ static int go(struct run *r)
 		return rc;
 	describe(r);
 	note_plan(r);
+	if (!r->options->respond_only)
+		measure_tester(r);
 	launch(r, true);
 	if (r->options->respond_only)
 		return responder_only(r);
@@ -461,7 +488,7 @@ static int go(struct run *r)
 		return measure(r);
 	}
 	set_phase(p, PHASE_STOP);
-	rte_eal_mp_wait_lcore();
+	launch_wait_all();
 	if (broken)
 		return broken;
 	return rc == -EINTR ? EXIT_INTERRUPTED : nobody_there(r, &e);
@@ -478,11 +505,13 @@ int run_check(const struct config *c, struct arena *a, struct diag *d)
 
 int run_execute(const struct run_options *o, struct arena *a, struct result *out)
 {
-	struct run r = {.options = o, .arena = a, .result = out};
+	// The workers look into it: not a local variable, where a checker of races need not look.
+	struct run *r = arena_zalloc(a, sizeof(*r));
 	int rc;
 
+	*r = (struct run){.options = o, .arena = a, .result = out};
 	memset(out, 0, sizeof(*out));
-	r.plan.config = o->config;
+	r->plan.config = o->config;
 	if (!o->respond_only && o->config->traffic.count == 0) {
 		log_error("%s: no traffic to run (ddiperf respond %s plays the responder)",
 			o->config->file, o->config->file);
@@ -492,10 +521,10 @@ int run_execute(const struct run_options *o, struct arena *a, struct result *out
 		log_error("%s: no responder section", o->config->file);
 		return EXIT_CONFIG;
 	}
-	rc = go(&r);
-	if (r.ports_up)
-		port_stop_all(r.plan.ports, r.plan.port_count);
-	plan_free(&r.plan);
+	rc = go(r);
+	if (r->ports_up)
+		port_stop_all(r->plan.ports, r->plan.port_count);
+	plan_free(&r->plan);
 	io_stop();
 	return rc;
 }

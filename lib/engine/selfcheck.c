@@ -234,8 +234,8 @@ void selfcheck_describe(const struct config *c, const struct result *r,
 		if (own->count == 0)
 			continue;
 		snprintf(text, sizeof(text),
-			"self-check: %s: the tester itself adds %.1f us (median), %.1f us (99th "
-			"percentile) with %.0f answers/s",
+			"self-check: %s: tester and responder together need %.1f us (median), %.1f "
+			"us (99th percentile) with %.0f answers/s",
 			items[i].name, own->p50_ns / 1e3, own->p99_ns / 1e3,
 			items[i].answered_per_s);
 		line(ctx, text);

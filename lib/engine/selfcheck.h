@@ -16,7 +16,7 @@
 // NULL after errors (in d). Lives in a, as long as c.
 const struct config *selfcheck_derive(const struct config *c, struct arena *a, struct diag *d);
 
-// What came out, in lines of text: head-room or not and why, and the delay that the tester itself
-// adds to every item.
+// What came out, in lines of text: head-room or not and why, and for every item the delay of tester
+// and responder together.
 void selfcheck_describe(const struct config *c, const struct result *r,
 	void (*line)(void *ctx, const char *text), void *ctx);

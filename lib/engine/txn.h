@@ -131,6 +131,18 @@ static inline enum txn_match txn_find(
 	return behind <= round ? TXN_EARLIER : TXN_NO_MATCH;
 }
 
+// The number of the transaction that a slot held when this was its key; held: what it holds now.
+static inline uint64_t txn_earlier(
+	const struct txn_table *t, const struct txn_place *held, uint32_t key)
+{
+	uint64_t shift = txn_shift(t, held->port, held->client);
+	uint64_t now = perm_unmap(&t->perm, (held->key ^ shift) & t->perm.mask);
+	uint64_t then = perm_unmap(&t->perm, (key ^ shift) & t->perm.mask);
+
+	// The upper number is the same in both.
+	return held->seq - (((now - then) & t->perm.mask) >> t->high_bits) * t->count;
+}
+
 static inline void txn_append(struct txn_table *t, struct txn_list *l, uint32_t slot)
 {
 	struct txn_slot *s = &t->slots[slot];

@@ -151,7 +151,7 @@ static bool is_damaged(const struct wire *w, const struct rte_mbuf *m, const str
 	if (w->reports_checksums)
 		return (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_BAD ||
 		       (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD;
-	return w->verifies_checksums && !frame_checksum_ok(f) && !is_unfinished(f);
+	return !frame_checksum_ok(f) && !is_unfinished(f);
 }
 
 bool wire_parse(struct wire *w, struct rte_mbuf *m, struct frame *f, enum frame_kind *kind)

@@ -15,8 +15,8 @@
 
 struct wire {
 	uint16_t port, queue, burst;
-	bool reports_checksums, checksum_offload;
-	bool verifies_checksums; // in software, where the device does not report them
+	bool reports_checksums; // in the mbuf flags; without, they are verified in software
+	bool checksum_offload;
 	struct rte_mempool *tx_pool;
 	struct neigh_self self;
 	struct wire_counters counters; // dataplane: wo

@@ -56,12 +56,48 @@ static void txn_keep(struct txn_slot *s, const struct proto_txn *view)
 	s->tries = view->tries;
 }
 
-// Rare: nothing of this happens to a transaction that is answered as it should be.
-static inline void item_witness(struct worker_item *it, enum evidence_reason why, uint32_t slot,
-	const struct frame *answer, uint64_t now)
+static uint64_t *cell_of(struct ledger *l, enum evidence_reason why)
 {
+	switch (why) {
+	case EVIDENCE_LOST:
+		return &l->lost;
+	case EVIDENCE_LATE:
+		return &l->late;
+	case EVIDENCE_FAILED:
+		return &l->failed;
+	case EVIDENCE_MALFORMED:
+		return &l->malformed;
+	case EVIDENCE_STRAY:
+	case EVIDENCE_REASONS:
+		break;
+	}
+	return &l->stray;
+}
+
+// One more in its cell of the ledger, and into the capture file. Rare: nothing of this happens to a
+// transaction that is answered as it should be.
+static inline void item_book(struct worker_item *it, bool judged, enum evidence_reason why,
+	uint32_t slot, const struct frame *answer, uint64_t now)
+{
+	++*cell_of(&it->books.ledger[judged], why);
 	if (it->evidence)
 		evidence_keep(it, why, slot, answer, now);
+}
+
+// Of a reply that is not for a transaction in flight.
+static enum evidence_reason reason_of(enum proto_verdict verdict)
+{
+	switch (verdict) {
+	case PROTO_STRAY:
+		return EVIDENCE_STRAY;
+	case PROTO_MALFORMED:
+		return EVIDENCE_MALFORMED;
+	case PROTO_DONE:
+	case PROTO_AGAIN:
+	case PROTO_FAIL:
+		break;
+	}
+	return EVIDENCE_LATE;
 }
 
 // A valid answer came. After the end of sending answered_at lies in the far future.
@@ -76,13 +112,10 @@ static void item_alive(struct worker_item *it, uint64_t now)
 		it->longest_gap = (uint64_t)gap;
 }
 
-static void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
+static void item_complete(struct worker_item *it, uint32_t slot, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
-	struct ledger *l = &it->books.ledger[s->judged];
 
-	l->answered += !failed;
-	l->failed += failed;
 	item_alive(it, now);
 	if (s->judged) {
 		hist_add(&it->books.response, now - s->due);
@@ -96,30 +129,17 @@ static void item_afterwards(
 	struct worker_item *it, uint32_t slot, const struct frame *f, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
-	struct ledger *l = &it->books.ledger[s->judged];
+	enum evidence_reason why;
 	struct txn_place place;
 	struct proto_txn view;
 
 	txn_view(it, slot, &place, &view);
 	it->ctx.counters = it->shadow;
-	switch (it->proto->reply(&it->ctx, &view, f->payload, f->payload_len)) {
-	case PROTO_STRAY:
-		l->stray++;
-		item_witness(it, EVIDENCE_STRAY, slot, f, now);
-		return;
-	case PROTO_MALFORMED:
-		l->malformed++;
-		item_witness(it, EVIDENCE_MALFORMED, slot, f, now);
-		return;
-	case PROTO_DONE:
-	case PROTO_AGAIN:
-	case PROTO_FAIL:
-		l->late += s->state == TXN_LOST;
-		l->duplicate += s->state == TXN_DONE;
-		if (s->state == TXN_LOST)
-			item_witness(it, EVIDENCE_LATE, slot, f, now);
-		return;
-	}
+	why = reason_of(it->proto->reply(&it->ctx, &view, f->payload, f->payload_len));
+	if (why == EVIDENCE_LATE && s->state == TXN_DONE)
+		it->books.ledger[s->judged].duplicate++;
+	else
+		item_book(it, s->judged, why, slot, f, now);
 }
 
 static void item_answer(struct worker_item *it, uint32_t slot, const struct frame *f, uint64_t now)
@@ -132,46 +152,58 @@ static void item_answer(struct worker_item *it, uint32_t slot, const struct fram
 	it->ctx.counters = it->banks[s->judged];
 	switch (it->proto->reply(&it->ctx, &view, f->payload, f->payload_len)) {
 	case PROTO_DONE:
-		item_complete(it, slot, now, false);
+		it->books.ledger[s->judged].answered++;
+		item_complete(it, slot, now);
 		return;
 	case PROTO_FAIL:
-		item_witness(it, EVIDENCE_FAILED, slot, f, now);
-		item_complete(it, slot, now, true);
+		item_book(it, s->judged, EVIDENCE_FAILED, slot, f, now);
+		item_complete(it, slot, now);
 		return;
 	case PROTO_AGAIN:
 		txn_keep(s, &view);
 		txn_again(&it->txns, slot);
 		return;
 	case PROTO_STRAY:
-		it->books.ledger[s->judged].stray++;
-		item_witness(it, EVIDENCE_STRAY, slot, f, now);
+		item_book(it, s->judged, EVIDENCE_STRAY, slot, f, now);
 		return;
 	case PROTO_MALFORMED:
-		it->books.ledger[s->judged].malformed++;
-		item_witness(it, EVIDENCE_MALFORMED, slot, f, now);
+		item_book(it, s->judged, EVIDENCE_MALFORMED, slot, f, now);
 		return;
 	}
+}
+
+// By its key a reply to what the slot held before: it is, if it has the question of that.
+static void item_earlier(
+	struct worker_item *it, uint32_t slot, uint32_t key, const struct frame *f, uint64_t now)
+{
+	enum evidence_reason why;
+	struct txn_place place;
+	struct proto_txn view;
+
+	txn_place(&it->txns, slot, &place);
+	view = (struct proto_txn){
+		.seq = txn_earlier(&it->txns, &place, key), .key = key, .client = place.client};
+	it->ctx.counters = it->shadow;
+	why = reason_of(it->proto->reply(&it->ctx, &view, f->payload, f->payload_len));
+	item_book(it, now >= it->pace.measure, why, TXN_NONE, f, now);
 }
 
 static void item_receive(
 	struct worker_item *it, uint32_t port, uint32_t client, const struct frame *f, uint64_t now)
 {
-	struct ledger *l = &it->books.ledger[now >= it->pace.measure];
+	bool judged = now >= it->pace.measure;
 	uint32_t key, slot;
 
 	if (!it->proto->key(f->payload, f->payload_len, &key)) {
-		l->malformed++;
-		item_witness(it, EVIDENCE_MALFORMED, TXN_NONE, f, now);
+		item_book(it, judged, EVIDENCE_MALFORMED, TXN_NONE, f, now);
 		return;
 	}
 	switch (txn_find(&it->txns, port, client, key, &slot)) {
 	case TXN_NO_MATCH:
-		l->stray++;
-		item_witness(it, EVIDENCE_STRAY, TXN_NONE, f, now);
+		item_book(it, judged, EVIDENCE_STRAY, TXN_NONE, f, now);
 		return;
 	case TXN_EARLIER:
-		l->late++;
-		item_witness(it, EVIDENCE_LATE, TXN_NONE, f, now);
+		item_earlier(it, slot, key, f, now);
 		return;
 	case TXN_MATCH:
 		break;
@@ -186,8 +218,7 @@ static void item_receive(
 		return;
 	case TXN_FREE:
 	case TXN_TAKEN:
-		l->stray++;
-		item_witness(it, EVIDENCE_STRAY, TXN_NONE, f, now);
+		item_book(it, judged, EVIDENCE_STRAY, TXN_NONE, f, now);
 		return;
 	}
 }
@@ -219,8 +250,7 @@ static void worker_packet(struct worker *w, struct rte_mbuf *m, uint64_t now)
 	}
 	if (f.src_port != it->server_port ||
 		!addr_bytes_equal(f.src, it->server.bytes, f.addr_len)) {
-		it->books.ledger[now >= it->pace.measure].stray++;
-		item_witness(it, EVIDENCE_STRAY, TXN_NONE, &f, now);
+		item_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, &f, now);
 		return;
 	}
 	item_receive(it, entry.index, client, &f, now);
@@ -399,27 +429,31 @@ static void item_expire(struct worker_item *it, uint64_t now)
 			txn_again(&it->txns, slot);
 			continue;
 		}
-		it->books.ledger[s->judged].lost++;
-		item_witness(it, EVIDENCE_LOST, slot, NULL, now);
+		item_book(it, s->judged, EVIDENCE_LOST, slot, NULL, now);
 		txn_lose(&it->txns, slot, now);
 	}
 }
 
 static void worker_publish(struct worker *w, uint64_t at)
 {
-	uint64_t n = atomic_load_explicit(&w->published, memory_order_relaxed);
-	struct item_snapshot *to = w->snapshots[n & 1];
+	uint64_t n = atomic_load_explicit(&w->published, memory_order_relaxed) + 1;
+	struct worker_snapshot *s = &w->snapshots[w->filling];
+	struct item_snapshot *to = s->items;
 
 	for (uint32_t i = 0; i < w->item_count; i++) {
-		to[i].next_due = w->items[i].pace.next;
-		to[i].left = w->items[i].ended ? w->items[i].left_over : w->items[i].pace.left;
+		to[i].pace = w->items[i].pace;
+		if (w->items[i].ended)
+			to[i].pace.left = w->items[i].left_over;
 		to[i].ended_at = w->items[i].ended ? w->items[i].ended_at : UINT64_MAX;
 		to[i].books = w->items[i].books;
 	}
-	w->snapshot_at[n & 1] = at;
+	s->at = at;
+	s->number = n;
 	w->held = 0;
 	w->next_publish += w->times.interval;
-	atomic_store_explicit(&w->published, n + 1, memory_order_release);
+	w->filling = ~SNAPSHOT_NEW & atomic_exchange_explicit(&w->handed, w->filling | SNAPSHOT_NEW,
+					     memory_order_acq_rel);
+	atomic_store_explicit(&w->published, n, memory_order_release);
 }
 
 // Nothing more is to be begun: the end came or the phase said so, or all of it was sent. What was
@@ -443,10 +477,9 @@ static void item_drop_pending(struct worker_item *it, uint64_t now)
 	for (; it->pending_first < it->pending_count; it->pending_first++) {
 		struct txn_slot *s = &it->txns.slots[it->pending_slots[it->pending_first]];
 
-		it->books.ledger[s->judged].lost += s->begun;
 		if (s->begun)
-			item_witness(
-				it, EVIDENCE_LOST, it->pending_slots[it->pending_first], NULL, now);
+			item_book(it, s->judged, EVIDENCE_LOST,
+				it->pending_slots[it->pending_first], NULL, now);
 		txn_remember_sent(s, s->time);
 		s->state = s->begun ? TXN_LOST : TXN_FREE;
 		s->time = now;

@@ -43,10 +43,20 @@ struct item_books {
 };
 
 struct item_snapshot {
-	uint64_t next_due, left; // of the pace
-	uint64_t ended_at;       // UINT64_MAX: not yet
+	struct pace pace;
+	uint64_t ended_at; // UINT64_MAX: not yet
 	struct item_books books;
 };
+
+// Of one interval boundary.
+struct worker_snapshot {
+	struct item_snapshot *items; // item_count
+	uint64_t at;
+	uint64_t number; // counted from 1
+};
+
+#define SNAPSHOTS    3
+#define SNAPSHOT_NEW 4u // beside an index: not read yet
 
 struct worker_item {
 	// ctlplane: wo before the launch, dataplane: ro
@@ -102,11 +112,13 @@ struct worker {
 	struct hist passes;      // of the loop in the measured part
 	uint64_t stalls, stolen; // those above `stall`, and the time that they took
 	_Atomic bool finished;   // nothing to send, nothing in flight
-	// Snapshots: the worker fills [published & 1] and then counts published up; a reader takes
-	// the other one.
-	struct item_snapshot *snapshots[2]; // item_count each
-	uint64_t snapshot_at[2];
-	_Atomic uint64_t published;
+	// One snapshot is the worker's to fill, one the reader's, and the third changes hands: each
+	// swaps its own for that one, so neither waits and neither sees what the other is at.
+	struct worker_snapshot snapshots[SNAPSHOTS];
+	uint32_t filling;           // index
+	uint32_t reading;           // index; ctlplane: rw
+	_Atomic uint32_t handed;    // index, and SNAPSHOT_NEW; both: rw
+	_Atomic uint64_t published; // number of the last one
 };
 
 // The frame that was last sent for a slot, made again with complete checksums and without counting

@@ -6,15 +6,20 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "io/handover.h"
+
 #define BURST_MAX 64
 
 static inline uint16_t burst_rx(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
 {
-	return rte_eth_rx_burst(port, queue, pkts, n);
+	n = rte_eth_rx_burst(port, queue, pkts, n);
+	handover_take(pkts, n);
+	return n;
 }
 
 static inline uint16_t burst_tx(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
 {
+	handover_give(pkts, n);
 	return rte_eth_tx_burst(port, queue, pkts, n);
 }
 
@@ -31,6 +36,7 @@ static inline bool burst_alloc(struct rte_mempool *pool, struct rte_mbuf **pkts,
 {
 	if (rte_mempool_get_bulk(pool, (void **)pkts, n) != 0)
 		return false;
+	handover_take(pkts, n);
 	for (uint16_t i = 0; i < n; i++) {
 		__builtin_prefetch(pkts[i], 1);
 		__builtin_prefetch(burst_data_guess(pkts[i]), 1);
@@ -55,5 +61,6 @@ static inline void burst_prefetch(struct rte_mbuf **pkts, uint16_t n)
 
 static inline void burst_free(struct rte_mbuf **pkts, uint16_t n)
 {
+	handover_give(pkts, n);
 	rte_pktmbuf_free_bulk(pkts, n);
 }

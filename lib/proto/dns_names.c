@@ -10,18 +10,12 @@
 
 #define LABEL_MAX 63
 
+#define PLAIN_RCODES                                                                               \
+	"NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED", "YXDOMAIN", "YXRRSET",  \
+		"NXRRSET", "NOTAUTH", "NOTZONE"
+
 const char *const dns_rcode_names[] = {
-	"NOERROR",
-	"FORMERR",
-	"SERVFAIL",
-	"NXDOMAIN",
-	"NOTIMP",
-	"REFUSED",
-	"YXDOMAIN",
-	"YXRRSET",
-	"NXRRSET",
-	"NOTAUTH",
-	"NOTZONE",
+	PLAIN_RCODES,
 	"DSOTYPENI",
 	"RCODE12",
 	"RCODE13",
@@ -39,17 +33,7 @@ const char *const dns_rcode_names[] = {
 };
 
 const char *const dns_plain_rcode_names[] = {
-	"NOERROR",
-	"FORMERR",
-	"SERVFAIL",
-	"NXDOMAIN",
-	"NOTIMP",
-	"REFUSED",
-	"YXDOMAIN",
-	"YXRRSET",
-	"NXRRSET",
-	"NOTAUTH",
-	"NOTZONE",
+	PLAIN_RCODES,
 	NULL,
 };
 

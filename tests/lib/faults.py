@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where each fault of the responder must show in the tester's ledger, computed from the settings alone."""
 
+from math import lcm
+
 # In this order the first one that has its turn befalls an answer, and no other.
 TABLE = ("loss", "duplicate", "reorder", "corrupt", "corrupt_checksum", "truncate", "wrong_port", "wrong_address",
          "wrong_id", "wrong_question", "rcode", "tc", "empty", "unsolicited")
@@ -20,15 +22,19 @@ def every_nth(every):
     return {name: {"every": n} for name, n in every.items()}
 
 
+def multiples(own, others, total):
+    """How many numbers up to total are multiples of own and of none of the others."""
+    if own > total:
+        return 0
+    return total // own - sum(multiples(lcm(own, n), others[:i], total) for i, n in enumerate(others))
+
+
 def expected_faults(every, total):
     """{fault: how often} when each is due at every N-th of so many answers."""
-    counts = dict.fromkeys(TABLE, 0)
-    for n in range(1, total + 1):
-        for name in TABLE:
-            if name in every and n % every[name] == 0:
-                counts[name] += 1
-                break
-    return counts
+    names = [name for name in TABLE if name in every]
+    turns = [every[name] for name in names]
+    counts = {name: multiples(turns[i], turns[:i], total) for i, name in enumerate(names)}
+    return dict.fromkeys(TABLE, 0) | counts
 
 
 def check_responder(document):

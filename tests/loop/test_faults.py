@@ -128,6 +128,16 @@ def a_late_answer_is_never_credited_to_a_newer_query():
 
 
 @test
+def a_wrong_id_that_an_earlier_query_had_is_stray_and_not_late():
+    """One port, so that the queries of a few seconds have used a good part of all IDs."""
+    rate, total = 5000, 10_000
+    counts = expected_faults({"wrong_id": 2}, total)
+    one = {"source": {"ports": "5000"}}
+    repeat(lambda: run(every_nth({"wrong_id": 2}), rate, "2s", timeout="40ms", one=one),
+           lambda result: check_exact(result, result.json, counts, total), lambda result: disturbed(result, 0.04))
+
+
+@test
 def capacity_drops_what_is_above_it():
     def judge(result):
         one, faults = result.item("queries"), result.json["responder"]["faults"]

@@ -129,6 +129,16 @@ def items_with_the_same_source_never_take_each_others_answers():
 
 
 @test
+def items_with_the_same_few_ports_have_one_each():
+    source = {"ports": ["2000", "2002", "2004"]}
+    names = ("one", "two", "three")
+    result = ddiperf(ring(*(item(name, source=source, load={"rate": "1k", "total": "100"}) for name in names)))
+    assert result.code in (0, EXIT["invalid"]), result  # so short a run may well be invalid
+    for name in names:
+        assert result.item(name)["answered"] == 100, result.item(name)
+
+
+@test
 def a_criterion_that_does_not_hold_fails_the_run_and_says_which():
     result = ddiperf(ring(criteria=["loss <= 0%", "p50 <= 1ns", "dns.rcode.NOERROR == 600"]))
     assert result.code == EXIT["fail"], result

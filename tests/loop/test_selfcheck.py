@@ -30,7 +30,8 @@ def a_file_for_another_box_is_run_over_a_ring_at_110_percent():
     assert [port["driver"] for port in result.json["ports"]] == ["ring", "ring"], result.json["ports"]
     assert config["traffic"][0]["timeout"] == "500ms", config["traffic"]
     assert result.json["verdict"]["criteria"][0]["expression"].endswith("loss <= 0%"), result.json["verdict"]
-    assert "queries: the tester itself adds" in result.stdout and "median" in result.stdout, result
+    assert "queries: tester and responder together need" in result.stdout and "median" in result.stdout, result
+    assert "the tester itself adds p50" in result.stdout and "tester_delay" in result.json["run"], result
 
 
 @test

@@ -7,7 +7,7 @@ import json
 import re
 
 from harness import ROOT, check_ledger, ddiperf, main, test
-from loop import TRIES, item, ring, valid
+from loop import RELAXED, TRIES, item, ring, valid
 
 SELFTEST = (ROOT / "config" / "selftest.yaml").read_text()
 LATENCY = {"count", "min_ns", "mean_ns", "stddev_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns"}
@@ -160,6 +160,29 @@ def ports_and_workers_account_for_every_packet():
         assert sum(numbers) <= 4 and not port["other"]["icmp_errors"], port
     worker, = document["workers"]
     assert worker["port"] == "tester" and 0 < worker["busy"] <= 1 and worker["ns_per_transaction"] > 0, worker
+
+
+@test
+def what_the_tester_itself_adds_is_measured_before_a_selftest_and_printed():
+    result = ddiperf(ring(item(load={"rate": 1000})))
+    delay, service = result.json["run"]["tester_delay"], result.item("queries")["latency"]["service"]
+    assert delay["port"] == "tester" and delay["burst_size"] > 1, delay
+    for one in (delay["single"], delay["burst"]):
+        check_latency(one, one["count"])
+        assert one["count"] >= 100, one
+    assert delay["single"]["p50_ns"] < service["p50_ns"] and delay["single"]["min_ns"] < service["min_ns"], result
+    first, second = (line for line in result.stdout.splitlines() if "the tester itself adds p50 " in line)
+    assert first.startswith("port tester: ") and "a pass of its loop took p50 " in second, result
+    # It leaves no trace in the counters.
+    assert result.json["ports"][0]["tx_packets"] == result.json["ports"][1]["rx_packets"] < 310, result.json["ports"]
+
+
+@test
+def without_an_embedded_responder_on_a_ring_nothing_is_known_of_the_tester():
+    ports = [{"name": "tester", "driver": "null", "addresses": ["198.18.0.1/24"], "gateway": []}]
+    result = ddiperf(json.dumps({
+        "run": {"warmup": "0s", "duration": "100ms"}, "ports": ports, "traffic": [item()], "validity": RELAXED}))
+    assert "tester_delay" not in result.json["run"] and "the tester itself" not in result.stdout, result
 
 
 @test

@@ -182,6 +182,51 @@ static void the_sum_is_128_bits_wide(void **state)
 	assert_int_equal(merged.sum, UINT64_MAX);
 }
 
+// As if so many samples of one value had come.
+static void add_many(struct hist *to, uint64_t value, uint64_t n)
+{
+	unsigned __int128 sum =
+		((unsigned __int128)to->sum_high << 64 | to->sum) + (unsigned __int128)value * n;
+
+	hist_add(to, value); // for min and max
+	to->bucket[hist_bucket(value)] += n - 1;
+	to->count += n - 1;
+	to->sum = (uint64_t)sum;
+	to->sum_high = (uint64_t)(sum >> 64);
+}
+
+static void more_than_32_bits_of_samples_are_counted(void **state)
+{
+	const uint64_t many = 3ull << 40;
+
+	hist_clear(&h);
+	add_many(&h, 100, many - 1);
+	add_many(&h, 7000000000, many);
+	add_many(&h, 9000000000000, 1);
+	assert_true(h.count == 2 * many);
+	assert_int_equal(hist_percentile(&h, 0.4999, 0), 100);
+	assert_near(hist_percentile(&h, 0.5001, 0), 7000000000);
+	assert_int_equal(hist_percentile(&h, 1, 0), 9000000000000);
+	assert_near(hist_percentile(&h, 0.3, 4 * many), 7000000000);
+	assert_int_equal(hist_percentile(&h, 0.3334, 4 * many), UINT64_MAX);
+	assert_true(fabs(hist_mean(&h) - 3500000050) < 10);
+	assert_true(fabs(hist_stddev(&h) / 3500000000 - 1) < 0.01);
+	other = h;
+	hist_merge(&h, &other);
+	assert_true(h.count == 4 * many);
+	assert_true(fabs(hist_mean(&h) / hist_mean(&other) - 1) < 1e-12);
+	hist_add(&h, 5000);
+	hist_difference(&merged, &h, &other);
+	assert_true(merged.count == 2 * many + 1);
+	merged = h;
+	hist_add(&h, 6000);
+	hist_difference(&merged, &h, &merged);
+	assert_int_equal(merged.count, 1);
+	assert_int_equal(merged.sum, 6000);
+	assert_int_equal(merged.sum_high, 0);
+	assert_near(hist_percentile(&merged, 0.5, 0), 6000);
+}
+
 static void merging_equals_adding_to_one(void **state)
 {
 	struct rand r = {3};
@@ -261,6 +306,7 @@ int main(void)
 		cmocka_unit_test(buckets_join_without_gap_and_hold_their_values),
 		cmocka_unit_test(values_beyond_the_top_keep_their_maximum),
 		cmocka_unit_test(the_sum_is_128_bits_wide),
+		cmocka_unit_test(more_than_32_bits_of_samples_are_counted),
 		cmocka_unit_test(merging_equals_adding_to_one),
 		cmocka_unit_test(a_difference_is_what_came_in_between),
 		cmocka_unit_test(mean_is_exact_and_deviation_close),

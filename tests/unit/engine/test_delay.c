@@ -136,6 +136,23 @@ static void a_hundred_thousand_in_flight_come_out_in_order(void **state)
 	delay_free(&d);
 }
 
+static void what_would_leave_in_years_is_dropped_at_once(void **state)
+{
+	struct delay d = wheel(10, 1000 * BUCKET);
+	const uint64_t base = 1ull << 40, year = 1ull << 56;
+	uintptr_t sum = 0;
+	void *out;
+
+	assert_null(delay_drop(&d));
+	for (uint64_t i = 1; i <= 9; i++)
+		assert_true(delay_put(&d, thing(i), base + (i & 1 ? i * year : i * BUCKET), base));
+	while ((out = delay_drop(&d)))
+		sum += (uintptr_t)out;
+	assert_int_equal(sum, 45);
+	assert_int_equal(d.held, 0);
+	delay_free(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +162,7 @@ int main(void)
 		cmocka_unit_test(a_delay_longer_than_the_wheel_is_right),
 		cmocka_unit_test(a_long_silence_costs_no_order),
 		cmocka_unit_test(a_hundred_thousand_in_flight_come_out_in_order),
+		cmocka_unit_test(what_would_leave_in_years_is_dropped_at_once),
 	};
 
 	return cmocka_run_group_tests_name("delay", tests, NULL, NULL);

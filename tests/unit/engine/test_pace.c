@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The schedule: no drift over 10^7 sends, whole seconds hold exactly the rate, late sends keep
-// their due time. Path: cold. Test.
+// The schedule: no drift over 10^7 sends nor after years, whole seconds hold exactly the rate, late
+// sends keep their due time. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,13 +67,109 @@ static void the_backlog_is_what_could_still_be_taken(void **state)
 	for (size_t r = 0; r < sizeof(rates) / sizeof(rates[0]); r++) {
 		struct pace p = open_loop(rates[r], 99);
 		uint64_t until = 99 + (uint64_t)(1.3 * HZ), n = 0;
-		uint64_t backlog = pace_backlog(&p, p.next, p.left, until);
+		uint64_t backlog = pace_backlog(&p, until);
 
 		for (; pace_ready(&p, until - 1, 0); n++)
 			pace_pop(&p, until - 1);
 		assert_int_equal(backlog, n);
-		assert_int_equal(pace_backlog(&p, p.next, p.left, until), 0);
+		assert_int_equal(pace_backlog(&p, until), 0);
 	}
+}
+
+// As it stands before the k-th send, by 128-bit arithmetic alone.
+static struct pace after(const struct pace *first, uint64_t k)
+{
+	unsigned __int128 frac = (unsigned __int128)k * first->gap_frac + first->next_frac;
+	struct pace p = *first;
+
+	p.next = first->next + k * first->gap + (uint64_t)(frac >> 64);
+	p.next_frac = (uint64_t)frac;
+	return p;
+}
+
+static void sends_around_a_power_of_two_are_due_to_the_tick(void **state)
+{
+	const double rates[] = {20000, 333333, 1e6, 14.88e6, 1e9};
+	const unsigned bits[] = {31, 32, 33, 47, 48};
+
+	for (size_t r = 0; r < sizeof(rates) / sizeof(rates[0]); r++)
+		for (size_t b = 0; b < sizeof(bits) / sizeof(bits[0]); b++) {
+			struct pace first = open_loop(rates[r], 12345);
+			uint64_t k = (1ull << bits[b]) - 5000;
+			struct pace p = after(&first, k);
+
+			for (uint64_t end = k + 10000; k < end; k++) {
+				assert_true(p.next == after(&first, k).next);
+				assert_true(pace_pop(&p, UINT64_MAX) == after(&first, k).next);
+			}
+		}
+}
+
+static void years_of_sends_do_not_drift(void **state)
+{
+	const double rates[] = {7, 20000, 333333, 1e6, 14.88e6};
+
+	for (size_t r = 0; r < sizeof(rates) / sizeof(rates[0]); r++)
+		for (uint64_t k = 1; k < (uint64_t)(1e8 * rates[r]); k *= 3) {
+			struct pace first = open_loop(rates[r], 0);
+			long double ideal = ((long double)k + 0.5L) * (long double)HZ / rates[r];
+			long double off = (long double)after(&first, k).next - ideal;
+
+			// 2^-53 of the time is what a gap in floating point is off by.
+			assert_true(fabsl(off) < 2 + ideal * 0x1p-52L);
+		}
+}
+
+static void a_second_after_a_month_holds_exactly_the_rate(void **state)
+{
+	const double rates[] = {1, 7, 20000, 333333, 1e6, 10e6, 100e6};
+	const uint64_t seconds = 30 * 86400;
+
+	for (size_t r = 0; r < sizeof(rates) / sizeof(rates[0]); r++) {
+		struct pace first = open_loop(rates[r], 1000), p;
+		uint64_t begin = 1000 + (uint64_t)((double)seconds * HZ);
+		uint64_t end = 1000 + (uint64_t)((double)(seconds + 1) * HZ);
+		uint64_t k = seconds * (uint64_t)rates[r], n = 0;
+
+		assert_true(pace_backlog(&first, begin) == k);
+		assert_true(pace_backlog(&first, end) == k + (uint64_t)rates[r]);
+		p = after(&first, k);
+		assert_true(pace_backlog(&p, end) == (uint64_t)rates[r]);
+		for (; n < 1000000 && pace_ready(&p, end - 1, 0); n++)
+			assert_true(pace_pop(&p, end) >= begin);
+		assert_true(n == (uint64_t)fmin(rates[r], 1000000));
+	}
+}
+
+static void the_backlog_is_exact_at_every_tick(void **state)
+{
+	const double rates[] = {333333, 1e9, HZ / 1000}; // the last one without a fraction
+
+	for (size_t r = 0; r < sizeof(rates) / sizeof(rates[0]); r++) {
+		struct pace first = open_loop(rates[r], 0), p = after(&first, 1ull << 40);
+		struct pace popped = p;
+		uint64_t n = 0;
+
+		for (uint64_t until = p.next; until < p.next + 100000; until++) {
+			while (pace_ready(&popped, until - 1, 0)) {
+				pace_pop(&popped, until - 1);
+				n++;
+			}
+			assert_true(pace_backlog(&p, until) == n);
+		}
+		p.left = n / 2;
+		assert_true(pace_backlog(&p, UINT64_MAX) == n / 2);
+	}
+}
+
+static void a_total_beyond_32_bits_is_counted_down(void **state)
+{
+	struct pace p = open_loop(1000, 0);
+
+	p.left = (1ull << 32) + 1;
+	pace_pop(&p, UINT64_MAX);
+	pace_pop(&p, UINT64_MAX);
+	assert_true(p.left == (1ull << 32) - 1);
 }
 
 static void a_total_counts_measured_sends_only(void **state)
@@ -118,6 +214,11 @@ int main(void)
 		cmocka_unit_test(every_second_holds_exactly_the_rate),
 		cmocka_unit_test(a_late_send_keeps_its_due_time),
 		cmocka_unit_test(the_backlog_is_what_could_still_be_taken),
+		cmocka_unit_test(sends_around_a_power_of_two_are_due_to_the_tick),
+		cmocka_unit_test(years_of_sends_do_not_drift),
+		cmocka_unit_test(a_second_after_a_month_holds_exactly_the_rate),
+		cmocka_unit_test(the_backlog_is_exact_at_every_tick),
+		cmocka_unit_test(a_total_beyond_32_bits_is_counted_down),
 		cmocka_unit_test(a_total_counts_measured_sends_only),
 		cmocka_unit_test(a_closed_loop_waits_for_room),
 		cmocka_unit_test(nothing_is_due_before_the_start),

@@ -119,6 +119,108 @@ static void an_answer_to_an_earlier_round_is_not_credited_to_the_new_one(void **
 	free(f.slots);
 }
 
+static void an_earlier_key_tells_which_transaction_had_it(void **state)
+{
+	enum { SLOTS = 100, ROUNDS = 5 };
+	struct txn_place sent[ROUNDS * SLOTS], held;
+	struct fixture f;
+	uint32_t found = 0;
+
+	make(&f, SLOTS, 7, 3);
+	for (uint32_t i = 0; i < ROUNDS * SLOTS; i++)
+		txn_give(&f.t, send_one(&f.t, 1000ull * (i + 1), &sent[i]), TXN_DONE,
+			1000ull * (i + 1));
+	for (uint32_t i = 0; i < (ROUNDS - 1) * SLOTS; i++) {
+		assert_int_equal(txn_find(&f.t, sent[i].port, sent[i].client, sent[i].key, &found),
+			TXN_EARLIER);
+		txn_place(&f.t, found, &held);
+		assert_int_equal(txn_earlier(&f.t, &held, sent[i].key), sent[i].seq);
+	}
+	free(f.slots);
+}
+
+// Continue in a later life: the next transaction is number round x count + slot.
+static void age(struct fixture *f, uint64_t round, uint32_t slot)
+{
+	f->t.round = round;
+	f->t.next = slot;
+}
+
+static void numbers_and_keys_hold_at_any_age(void **state)
+{
+	const uint64_t rounds[] = {
+		(1ull << 32) / 1000 - 2, (1ull << 16) - 2, (1ull << 32) - 2, (1ull << 48) - 2};
+
+	for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
+		uint64_t seq = rounds[i] * 1000 + 990, now = 1ull << 50;
+		struct txn_place place;
+		struct fixture f;
+		uint32_t found;
+
+		make(&f, 1000, 7, 3);
+		age(&f, rounds[i], 990);
+		for (uint32_t n = 0; n < 4000; n++, seq++, now += 1000) {
+			uint32_t slot = send_one(&f.t, now, &place);
+
+			assert_true(place.seq == seq);
+			assert_int_equal(
+				txn_find(&f.t, place.port, place.client, place.key, &found),
+				TXN_MATCH);
+			assert_int_equal(found, slot);
+			txn_give(&f.t, slot, TXN_DONE, now);
+		}
+		free(f.slots);
+	}
+}
+
+static void an_earlier_one_is_told_by_its_number_at_any_age(void **state)
+{
+	const uint64_t rounds[] = {0, (1ull << 16) - 2, (1ull << 32) - 2, (1ull << 48) - 2};
+
+	for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
+		struct txn_place old[1000], now;
+		struct fixture f;
+		uint32_t found;
+
+		make(&f, 1000, 7, 3);
+		age(&f, rounds[i], 0);
+		for (uint32_t n = 0; n < 1000; n++)
+			txn_give(&f.t, send_one(&f.t, 1, &old[n]), TXN_LOST, 1);
+		for (uint32_t n = 0; n < 3000; n++) {
+			const struct txn_place *o = &old[n % 1000];
+			uint32_t slot = send_one(&f.t, 1000 * (n / 1000 + 1), &now);
+
+			assert_int_equal(
+				txn_find(&f.t, o->port, o->client, o->key, &found), TXN_EARLIER);
+			assert_int_equal(found, slot);
+			assert_true(txn_earlier(&f.t, &now, o->key) == o->seq);
+			txn_give(&f.t, slot, TXN_LOST, 1000 * (n / 1000 + 1));
+		}
+		free(f.slots);
+	}
+}
+
+static void clock_readings_may_be_of_any_size(void **state)
+{
+	const uint64_t starts[] = {1ull << 32, 1ull << 63, UINT64_MAX - 150};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		uint64_t now = starts[i] - 50;
+		struct txn_place place;
+		struct fixture f;
+
+		make(&f, 1, 1, 1);
+		send_one(&f.t, now, &place);
+		assert_int_equal(txn_expired(&f.t, now + 99, 100), TXN_NONE);
+		assert_int_equal(txn_expired(&f.t, now + 100, 100), 0);
+		txn_lose(&f.t, 0, now + 100);
+		assert_true(txn_lost_sent(&f.slots[0]) == now);
+		assert_int_equal(txn_take(&f.t, now + 299), TXN_NONE);
+		assert_int_equal(txn_take(&f.t, now + 300), 0);
+		free(f.slots);
+	}
+}
+
 static void a_key_that_was_never_sent_is_no_match(void **state)
 {
 	struct txn_place sent[3];
@@ -192,6 +294,10 @@ int main(void)
 		cmocka_unit_test(consecutive_ones_differ_in_address_then_port_and_in_id),
 		cmocka_unit_test(a_freed_slot_rests_for_the_quarantine),
 		cmocka_unit_test(an_answer_to_an_earlier_round_is_not_credited_to_the_new_one),
+		cmocka_unit_test(an_earlier_key_tells_which_transaction_had_it),
+		cmocka_unit_test(numbers_and_keys_hold_at_any_age),
+		cmocka_unit_test(an_earlier_one_is_told_by_its_number_at_any_age),
+		cmocka_unit_test(clock_readings_may_be_of_any_size),
 		cmocka_unit_test(a_key_that_was_never_sent_is_no_match),
 		cmocka_unit_test(the_oldest_send_expires_first_and_only_after_the_timeout),
 		cmocka_unit_test(a_lost_one_still_knows_when_it_was_sent),

@@ -247,6 +247,72 @@ static void long_random_names_do_not_repeat(void **state)
 	fixture_end(f);
 }
 
+static void names_do_not_repeat_beyond_32_bits_of_transactions(void **state)
+{
+	const uint64_t starts[] = {0, (1ull << 31) - 5000, (1ull << 32) - 5000, (1ull << 33) - 5000,
+		(1ull << 40) - 5000, (1ull << 59) - 5000};
+	const uint32_t count = 10000, all = count * 6;
+	struct dns_fixture *f = fixture_start("{random:12}.x A");
+	uint64_t *values = malloc(all * sizeof(*values));
+
+	for (uint32_t s = 0; s < 6; s++)
+		for (uint32_t i = 0; i < count; i++) {
+			fixture_ask(f, starts[s] + i);
+			values[s * count + i] = random_value(f, 12);
+		}
+	qsort(values, all, sizeof(*values), compare_u64);
+	for (uint32_t i = 1; i < all; i++)
+		assert_true(values[i - 1] != values[i]);
+	free(values);
+	fixture_end(f);
+}
+
+static void names_repeat_after_all_were_used_and_not_before(void **state)
+{
+	struct dns_fixture *f = fixture_start("{random:7}.x A");
+	uint64_t first;
+
+	fixture_ask(f, 12345);
+	first = random_value(f, 7);
+	for (unsigned bit = 0; bit < 35; bit++) {
+		fixture_ask(f, 12345 ^ 1ull << bit);
+		assert_true(random_value(f, 7) != first);
+	}
+	fixture_ask(f, 12345 + (1ull << 35));
+	assert_true(random_value(f, 7) == first);
+	fixture_end(f);
+}
+
+static void the_order_goes_on_beyond_32_bits_of_transactions(void **state)
+{
+	const uint64_t starts[] = {(1ull << 32) - 50, (1ull << 48) - 50, (1ull << 60) - 50};
+	struct dns_fixture *f = fixture_new("h{0-9}.x A");
+
+	f->env.workers = 3;
+	f->env.worker = 1;
+	fixture_open(f);
+	for (uint32_t s = 0; s < 3; s++)
+		for (uint64_t seq = starts[s]; seq < starts[s] + 100; seq++)
+			assert_int_equal(asked_number(f, seq), (seq * 3 + 1) % 10);
+	fixture_end(f);
+}
+
+static void a_reply_belongs_to_one_of_the_transactions_2_to_the_32_apart(void **state)
+{
+	struct dns_fixture *f = fixture_new("{random:12}.x A");
+
+	f->settings.case_0x20 = true;
+	fixture_open(f);
+	for (uint64_t seq = (1ull << 32) - 100; seq < (1ull << 32) + 100; seq++) {
+		fixture_ask(f, seq);
+		assert_int_equal(fixture_verdict(f), PROTO_DONE);
+		f->txn.seq = seq - (1ull << 32) * (seq >> 32);
+		if (f->txn.seq != seq)
+			assert_int_equal(fixture_verdict(f), PROTO_STRAY);
+	}
+	fixture_end(f);
+}
+
 static void random_characters_fill_their_place_only(void **state)
 {
 	struct dns_fixture *f = fixture_start("ab.{random:63}.cd A");
@@ -803,6 +869,10 @@ int main(void)
 		cmocka_unit_test(the_same_seed_gives_the_same_bytes_and_another_seed_others),
 		cmocka_unit_test(short_random_names_use_up_every_value),
 		cmocka_unit_test(long_random_names_do_not_repeat),
+		cmocka_unit_test(names_do_not_repeat_beyond_32_bits_of_transactions),
+		cmocka_unit_test(names_repeat_after_all_were_used_and_not_before),
+		cmocka_unit_test(the_order_goes_on_beyond_32_bits_of_transactions),
+		cmocka_unit_test(a_reply_belongs_to_one_of_the_transactions_2_to_the_32_apart),
 		cmocka_unit_test(random_characters_fill_their_place_only),
 		cmocka_unit_test(only_letters_change_their_case),
 		cmocka_unit_test(the_key_is_the_id_of_a_response),

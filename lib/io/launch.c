@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// EAL's launch, and at the end of a loop a word of our own: EAL orders memory just so, but a
+// checker of races does not see into it. Path: cold. Management thread | the workers' threads,
+// once.
+#include "io/launch.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <rte_launch.h>
+#include <rte_lcore.h>
+
+static struct launched {
+	int (*loop)(void *);
+	void *arg;
+	_Atomic bool ended;
+} launched[RTE_MAX_LCORE];
+
+static int run(void *arg)
+{
+	struct launched *l = arg;
+	int rc = l->loop(l->arg);
+
+	atomic_store_explicit(&l->ended, true, memory_order_release);
+	return rc;
+}
+
+// EAL's number 0 is the management thread's.
+void launch_loop(uint32_t worker, int (*loop)(void *), void *arg)
+{
+	struct launched *l = &launched[worker];
+
+	l->loop = loop;
+	l->arg = arg;
+	atomic_store_explicit(&l->ended, false, memory_order_relaxed);
+	rte_eal_remote_launch(run, l, worker + 1);
+}
+
+void launch_wait(uint32_t worker)
+{
+	rte_eal_wait_lcore(worker + 1);
+	atomic_load_explicit(&launched[worker].ended, memory_order_acquire);
+}
+
+void launch_wait_all(void)
+{
+	rte_eal_mp_wait_lcore();
+	for (uint32_t i = 0; i < RTE_MAX_LCORE; i++)
+		atomic_load_explicit(&launched[i].ended, memory_order_acquire);
+}

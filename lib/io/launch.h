@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starting a loop on the CPU of a worker and waiting for its end. What was written before the
+// launch is seen by the loop, what the loop wrote is seen after the wait. Path: cold. Management
+// thread.
+#pragma once
+
+#include <stdint.h>
+
+// worker: index into lcore_plan.worker_cpus; nothing else runs there. The loop's value is not
+// looked at.
+void launch_loop(uint32_t worker, int (*loop)(void *), void *arg);
+
+// Until the loop of that worker, of any worker, has ended; at once when there is none.
+void launch_wait(uint32_t worker);
+void launch_wait_all(void);
