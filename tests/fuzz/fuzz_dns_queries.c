@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Query files and inline names from anyone: whatever is accepted must be a well-formed question.
-// The first byte says which of the two it is. Path: tests only.
+// Query files and inline names from anyone: whatever is accepted must be a well-formed question,
+// and of inline names, whose patterns are drawn per query, every query must be one whose answer is
+// taken back. The first byte says which of the two it is. Path: tests only.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -34,6 +35,45 @@ static bool is_slow(const char *line)
 	return digits > 6;
 }
 
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+// Ask, and answer with the question alone.
+static void ask(struct proto_ctx *ctx, uint64_t seq)
+{
+	uint8_t message[DNS_HEADER_LEN + DNS_QUESTION_MAX];
+	struct proto_txn t = {.seq = seq, .key = (uint16_t)seq};
+	uint32_t len = dns_request(ctx, &t, message, sizeof(message));
+
+	require(len > DNS_HEADER_LEN && len <= sizeof(message));
+	require(dns_question_len(message, len) == len - DNS_HEADER_LEN);
+	message[2] |= 0x80; // QR
+	require(dns_reply(ctx, &t, message, len) == PROTO_DONE);
+}
+
+static void ask_line(const char *line, bool mixed_case)
+{
+	const struct dns_settings s = {
+		.names = {&line, 1}, .order = DNS_SEQUENTIAL, .case_0x20 = mixed_case};
+	const struct proto_env env = {.seed = 1, .workers = 2, .worker = 1, .clients = 1};
+	struct dns_counters n = {0};
+	struct proto_ctx ctx = {.counters = &n};
+	struct diag *d = diag_new();
+
+	ctx.shared = dns_setup(&s, &env, d);
+	diag_free(d);
+	if (!ctx.shared)
+		return;
+	require(dns_open(&ctx, &env) == 0);
+	for (uint32_t bit = 0; bit < 60; bit += 4)
+		ask(&ctx, (1ull << bit) - 1);
+	dns_close(&ctx);
+	dns_teardown((void *)ctx.shared);
+}
+
 static void load_names(struct dns_queries *q, char *text, struct diag *d)
 {
 	const char *line = text;
@@ -58,7 +98,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = 0;
 	d = diag_new();
-	if (data[0] & 1)
+	if ((data[0] & 3) == 3 && !is_slow(text))
+		ask_line(text, data[0] & 4);
+	else if (data[0] & 1)
 		load_names(&q, text, d);
 	else if (dns_queries_load_text(&q, "q.txt", text, size - 1, &q, d) == 0 && q.count == 0)
 		abort();
