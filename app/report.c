@@ -80,12 +80,12 @@ static void print_ledger(FILE *out, const struct result_item *i)
 	const struct ledger *l = &i->ledger;
 	const struct part due[] = {{"sent", l->sent}, {"unsent", i->unsent}};
 	const struct part sent[] = {{"answered", l->answered}, {"failed", l->failed},
-		{"lost", l->lost}, {"in flight", i->in_flight}};
+		{"lost", l->lost}, {"in flight", i->in_flight}, {"no reply", l->no_reply}};
 	char late[32], duplicate[32], stray[32], malformed[32], due_rate[32], answered_rate[32],
 		loss[32];
 
 	print_sum(out, "due", l->due, due, 2);
-	print_sum(out, "sent", l->sent, sent, 4);
+	print_sum(out, "sent", l->sent, sent, l->no_reply ? 5 : 4);
 	fprintf(out, "  %-12sdue %s, answered %s, loss %s\n", "rates",
 		stats_format(i->due_per_s, "per_s", due_rate, sizeof(due_rate)),
 		stats_format(i->answered_per_s, "per_s", answered_rate, sizeof(answered_rate)),
@@ -97,6 +97,35 @@ static void print_ledger(FILE *out, const struct result_item *i)
 		count(l->duplicate, duplicate, sizeof(duplicate)),
 		count(l->stray, stray, sizeof(stray)),
 		count(l->malformed, malformed, sizeof(malformed)));
+}
+
+// The messages of which the item's transactions consist.
+static void print_steps(FILE *out, const struct counter_list *steps)
+{
+	static const char *const titles[] = {
+		"sent", "answered", "failed", "lost", "no reply", "p50", "p99", "max"};
+	const struct result_step *s = steps->items;
+	char buf[32];
+
+	if (steps->count == 0)
+		return;
+	fprintf(out, "  %-16s", "step");
+	for (size_t n = 0; n < sizeof(titles) / sizeof(titles[0]); n++)
+		fprintf(out, COLUMN, titles[n]);
+	fputc('\n', out);
+	for (uint32_t i = 0; i < steps->count; i++) {
+		const uint64_t counts[] = {
+			s[i].sent, s[i].answered, s[i].failed, s[i].lost, s[i].no_reply};
+		const struct latency *l = &s[i].latency.response;
+		const double times[] = {l->p50_ns, l->p99_ns, l->max_ns};
+
+		fprintf(out, "  %-16s", s[i].name);
+		for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++)
+			fprintf(out, COLUMN, count(counts[n], buf, sizeof(buf)));
+		for (size_t n = 0; n < sizeof(times) / sizeof(times[0]); n++)
+			fprintf(out, COLUMN, report_time(times[n], l->count > 0, buf, sizeof(buf)));
+		fputc('\n', out);
+	}
 }
 
 static void print_choice(FILE *out, const struct counter_choice *c, unsigned indent)
@@ -116,6 +145,7 @@ static void print_item(FILE *out, const struct result_item *i)
 	}
 	print_latencies(out, i);
 	print_ledger(out, i);
+	print_steps(out, &i->steps);
 	print_choice(out, &i->counters, 2);
 }
 
@@ -258,7 +288,7 @@ static const struct verdict_text *verdict_text(const struct result_verdict *v)
 static void print_totals(FILE *out, const struct counter_list *traffic)
 {
 	const struct result_item *items = traffic->items;
-	uint64_t sent = 0, answered = 0, failed = 0, lost = 0;
+	uint64_t sent = 0, answered = 0, failed = 0, lost = 0, no_reply = 0;
 	char a[32], b[32];
 
 	for (uint32_t i = 0; i < traffic->count; i++) {
@@ -266,14 +296,17 @@ static void print_totals(FILE *out, const struct counter_list *traffic)
 		answered += items[i].ledger.answered;
 		failed += items[i].ledger.failed;
 		lost += items[i].ledger.lost;
+		no_reply += items[i].ledger.no_reply;
 	}
 	if (sent == 0) {
 		fputs("nothing was sent", out);
 		return;
 	}
 	fprintf(out, "%s requests sent, ", count(sent, a, sizeof(a)));
-	if (answered == sent) {
+	if (answered + no_reply == sent) {
 		fputs("all answered in time", out);
+		if (no_reply)
+			fprintf(out, " but %s that nothing answers", count(no_reply, b, sizeof(b)));
 		return;
 	}
 	fprintf(out, "%s answered in time", count(answered, a, sizeof(a)));

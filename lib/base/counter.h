@@ -56,6 +56,21 @@ struct counter {
 
 #define COUNTER_ROWS(table) .rows = (table), .count = sizeof(table) / sizeof((table)[0])
 
+// A table of counters, LIST(X, A) with rows X(member, help) and A(member, length, label, help),
+// gives the members of their struct by LIST(COUNTER_MEMBER, COUNTER_MEMBERS) and their rows by
+// LIST(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW), where OFFSET(member) is the offset in that struct.
+#define COUNTER_MEMBER(member, help)                 uint64_t member;
+#define COUNTER_MEMBERS(member, length, label, help) uint64_t member[length];
+#define COUNTER_MEMBER_ROW(member_, help_)                                                         \
+	{.name = #member_, .help = help_, .type = COUNTER_U64, .offset = OFFSET(member_)},
+#define COUNTER_ARRAY_ROW(member_, length_, label_, help_)                                         \
+	{.name = #member_,                                                                         \
+		.help = help_,                                                                     \
+		.type = COUNTER_ARRAY,                                                             \
+		.offset = OFFSET(member_),                                                         \
+		.length = length_,                                                                 \
+		.label = label_},
+
 // to[i] += from[i] over size bytes of uint64_t; size is a multiple of 8.
 static inline void counter_sum(void *to, const void *from, size_t size)
 {

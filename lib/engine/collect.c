@@ -57,6 +57,7 @@ static struct result_interval_item interval_item(const struct plan *p, const str
 		.answered = l->answered - m->answered,
 		.failed = l->failed - m->failed,
 		.lost = l->lost - m->lost,
+		.no_reply = l->no_reply - m->no_reply,
 	};
 
 	if (bank == 0)
@@ -193,8 +194,27 @@ static double measured_s(const struct plan *p)
 	return (double)last / p->clock.hz;
 }
 
+static struct counter_list steps_result(
+	const struct plan *p, const struct worker_item *run, struct arena *a)
+{
+	struct result_step *out = arena_zalloc(a, run->proto->step_count * sizeof(*out));
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; run->steps && i < run->proto->step_count; i++) {
+		const struct step_books *b = &run->steps[i];
+
+		if (b->sent == 0)
+			continue;
+		out[n++] = (struct result_step){run->proto->steps[i].name, b->sent, b->answered,
+			b->failed, b->lost, b->no_reply,
+			{collect_latency(&p->clock, &b->response, b->lost),
+				collect_latency(&p->clock, &b->service, 0)}};
+	}
+	return (struct counter_list){out, n};
+}
+
 static struct result_item item_result(
-	const struct plan *p, const struct plan_item *i, double seconds)
+	const struct plan *p, const struct plan_item *i, double seconds, struct arena *a)
 {
 	const struct worker_item *run = i->run;
 	const struct ledger *l = &run->books.ledger[1];
@@ -209,7 +229,8 @@ static struct result_item item_result(
 
 	out.ledger.due = due_in_all(run);
 	out.unsent = out.ledger.due - l->sent;
-	out.in_flight = l->sent - l->answered - l->failed - l->lost;
+	out.in_flight = l->sent - l->answered - l->failed - l->lost - l->no_reply;
+	out.steps = steps_result(p, run, a);
 	out.loss = l->sent ? (double)l->lost / (double)l->sent : 0;
 	if (seconds > 0) {
 		out.due_per_s = (double)out.ledger.due / seconds;
@@ -269,7 +290,7 @@ static struct result_worker worker_result(const struct plan *p, uint32_t n, doub
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		const struct ledger *l = &w->items[i].books.ledger[1];
 
-		completed += l->answered + l->failed + l->lost;
+		completed += l->answered + l->failed + l->lost + l->no_reply;
 	}
 	return (struct result_worker){
 		.port = p->ports[n].settings->name,
@@ -314,7 +335,7 @@ void collect_result(const struct plan *p, struct arena *a, struct result *out)
 
 	out->run.measured_s = seconds;
 	for (uint32_t i = 0; i < p->item_count; i++)
-		items[i] = item_result(p, &p->items[i], seconds);
+		items[i] = item_result(p, &p->items[i], seconds, a);
 	out->traffic = (struct counter_list){items, p->item_count};
 	out->workers = (struct counter_list){workers, 0};
 	for (uint32_t i = 0; i < p->port_count; i++) {
@@ -341,6 +362,7 @@ static void interval_sums(const struct result *r, uint32_t item, struct ledger *
 		sum->answered += it[item].answered;
 		sum->failed += it[item].failed;
 		sum->lost += it[item].lost;
+		sum->no_reply += it[item].no_reply;
 	}
 }
 
@@ -352,7 +374,7 @@ const char *collect_check(const struct plan *p, const struct result *r, struct a
 		const struct ledger *l = &items[i].ledger;
 		struct ledger sum = {0};
 
-		if (l->due < l->sent || l->sent < l->answered + l->failed + l->lost)
+		if (l->due < l->sent || l->sent < l->answered + l->failed + l->lost + l->no_reply)
 			return arena_printf(a,
 				"traffic.%s: the ledger does not add up: due %llu, sent %llu, "
 				"answered %llu, failed %llu, lost %llu",
@@ -368,7 +390,8 @@ const char *collect_check(const struct plan *p, const struct result *r, struct a
 				(unsigned long long)p->items[i].run->txns.in_flight);
 		interval_sums(r, i, &sum);
 		if (sum.due != l->due || sum.sent != l->sent || sum.answered != l->answered ||
-			sum.failed != l->failed || sum.lost != l->lost)
+			sum.failed != l->failed || sum.lost != l->lost ||
+			sum.no_reply != l->no_reply)
 			return arena_printf(a,
 				"traffic.%s: the intervals do not add up to the total "
 				"(due %llu/%llu, sent %llu/%llu, answered %llu/%llu)",

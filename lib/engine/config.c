@@ -59,7 +59,7 @@ static const struct field item_fields[] = {
 	{"name", "name of the item in results and criteria", FIELD_STRING, .required = true,
 		AT(item_settings, name), .min = 1, .max = 64},
 	{"port", "port to send from; default: the only one", FIELD_STRING, AT(item_settings, port)},
-	{"server", "address of the server", FIELD_ADDR, .required = true,
+	{"server", "address of the server; clients that broadcast need none", FIELD_ADDR,
 		AT(item_settings, server)},
 	{"server_port", "UDP port of the server; 0: the protocol's", FIELD_COUNT,
 		AT(item_settings, server_port), .def = "0", .max = 65535},
@@ -265,16 +265,16 @@ static void check_names(const struct field_list *l, size_t size, const char *wha
 	}
 }
 
-static bool on_link_or_gateway(const struct port_settings *p, const struct addr *server)
+bool config_reaches(const struct port_settings *p, const struct addr *addr)
 {
 	const struct addr_prefix *own = p->addresses.items;
 	const struct addr *gw = p->gateway.items;
 
 	for (uint32_t i = 0; i < p->addresses.count; i++)
-		if (addr_in_prefix(server, &own[i]))
+		if (addr_in_prefix(addr, &own[i]))
 			return true;
 	for (uint32_t i = 0; i < p->gateway.count; i++)
-		if (gw[i].len == server->len)
+		if (gw[i].len == addr->len)
 			return true;
 	return false;
 }
@@ -354,8 +354,21 @@ static void check_load(const struct item_settings *i, struct diag *d)
 			"closed loop and open loop at once (either rate or outstanding)");
 }
 
+// "dns, dhcp4"
+static const char *protocol_names(char *out, size_t room)
+{
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (unsigned k = 0; protos[k] && len < room; k++)
+		len += (size_t)snprintf(
+			out + len, room - len, "%s%s", k ? ", " : "", protos[k]->name);
+	return out;
+}
+
 static bool check_protocol(const struct item_settings *i, struct diag *d)
 {
+	char names[64];
 	unsigned n = 0;
 
 	for (unsigned k = 0; protos[k]; k++) {
@@ -368,9 +381,21 @@ static bool check_protocol(const struct item_settings *i, struct diag *d)
 			protos[k]->check(i->protocol[k], d);
 	}
 	if (n == 0)
-		diag_error(d, i, "", "no protocol section (exactly one of: %s%s)", protos[0]->name,
-			protos[1] ? ", ..." : "");
+		diag_error(d, i, "", "no protocol section (exactly one of: %s)",
+			protocol_names(names, sizeof(names)));
 	return n == 1;
+}
+
+// A protocol that sees to addresses itself says whether it needs a server's.
+static void check_server(const struct item_settings *i, struct diag *d)
+{
+	const void *settings;
+	const struct proto *p = config_item_proto(i, &settings);
+
+	if (p->check_server)
+		p->check_server(settings, &i->server, d);
+	else if (i->server.len == 0)
+		diag_error(d, i, "server", "is missing (the address of the server)");
 }
 
 static void check_item(
@@ -385,21 +410,26 @@ static void check_item(
 		diag_error(d, &i->port, NULL, "there is no port called \"%s\"", i->port);
 	else if (!p)
 		diag_error(d, i, "port", "which port? (there are %u)", c->ports.count);
+	if (has_proto)
+		check_server(i, d);
 	if (!p || !has_proto || i->server.len == 0)
 		return;
 	if (p == config_responder_port(c))
 		diag_error(d, i, "port", "the responder answers on \"%s\" (another port)", p->name);
 	sources = config_sources(c, i, a);
-	check_source(i, &sources, p, d);
-	if (!on_link_or_gateway(p, &i->server))
+	if (!config_item_proto(i, NULL)->layout) {
+		check_source(i, &sources, p, d);
+		check_ports_suffice(c, i, &sources, d);
+	}
+	if (!config_reaches(p, &i->server))
 		diag_error(d, &i->server, NULL,
 			"not on a subnet of port %s, and the port has no IPv%c gateway", p->name,
 			i->server.len == 4 ? '4' : '6');
-	check_ports_suffice(c, i, &sources, d);
 }
 
 static void check_responder(const struct config *c, struct diag *d)
 {
+	char names[64];
 	const struct responder_settings *r = c->responder;
 
 	if (r->port && !config_responder_port(c))
@@ -411,8 +441,8 @@ static void check_responder(const struct config *c, struct diag *d)
 	for (unsigned k = 0; protos[k]; k++)
 		if (r->protocol[k])
 			return;
-	diag_error(d, r, "", "nothing to answer (at least one of: %s%s)", protos[0]->name,
-		protos[1] ? ", ..." : "");
+	diag_error(d, r, "", "nothing to answer (at least one of: %s)",
+		protocol_names(names, sizeof(names)));
 }
 
 static void check_ports(const struct config *c, struct diag *d)

@@ -99,6 +99,8 @@ const struct config *config_load_text(
 
 const struct port_settings *config_item_port(const struct config *c, const struct item_settings *i);
 const struct port_settings *config_responder_port(const struct config *c);
+// Is the address on a subnet of the port, or is there a gateway of its family?
+bool config_reaches(const struct port_settings *p, const struct addr *addr);
 // Which protocol the item speaks, and its settings.
 const struct proto *config_item_proto(const struct item_settings *i, const void **settings);
 uint16_t config_server_port(const struct item_settings *i);

@@ -44,10 +44,22 @@ static void pretend_ports(struct plan *p, struct arena *a)
 		pretend_port(&p->ports[i], &p->port_settings[i], i);
 }
 
+static void pretend_paths(struct plan_item *i)
+{
+	for (uint32_t n = 0; n < i->path_count; n++) {
+		uint8_t mac[6];
+
+		if (!plan_group_mac(&i->next_hops[n], mac))
+			memcpy(mac, next_hop_mac, 6);
+		plan_address(i, n, mac);
+	}
+}
+
 static int pretend(struct plan *p, struct arena *a)
 {
 	int rc;
 
+	p->dry = true;
 	pretend_ports(p, a);
 	rc = plan_build(p, a);
 	if (rc < 0) {
@@ -55,7 +67,7 @@ static int pretend(struct plan *p, struct arena *a)
 		return rc;
 	}
 	for (uint32_t i = 0; i < p->item_count; i++)
-		plan_address(&p->items[i], next_hop_mac);
+		pretend_paths(&p->items[i]);
 	p->clock.hz = 1e9; // ticks are nanoseconds of the schedule from here on
 	plan_schedule(p, 0);
 	return 0;
@@ -80,12 +92,13 @@ static struct plan_item *next_item(const struct plan *p, const uint32_t *left)
 	return first;
 }
 
+// false: no slot is free, or, as nobody answers, nobody can make this transaction.
 static bool write_next(const struct plan *p, struct plan_item *item, struct capture_file *f)
 {
 	struct worker_item *run = item->run;
 	uint8_t frame[FRAME_ROOM];
 	uint64_t due = run->pace.next;
-	uint32_t slot = txn_take(&run->txns, due);
+	uint32_t slot = worker_take(item->worker, run, due);
 	struct capture_packet packet = {.data = frame,
 		.comments = {item->settings->name},
 		.interface = (uint16_t)(item->port - p->ports),
@@ -93,7 +106,7 @@ static bool write_next(const struct plan *p, struct plan_item *item, struct capt
 
 	if (slot == TXN_NONE)
 		return false;
-	packet.time = pace_pop(&run->pace, due);
+	packet.time = due;
 	packet.len = packet.wire_len = worker_again(run, slot, frame, sizeof(frame));
 	capture_file_write(f, &packet);
 	return true;
@@ -109,10 +122,7 @@ static uint64_t play(const struct plan *p, struct capture_file *f, struct arena 
 		left[i] = DRYRUN_PACKETS / p->item_count ? DRYRUN_PACKETS / p->item_count : 1;
 	while ((item = next_item(p, left)) != NULL) {
 		left[item - p->items]--;
-		if (write_next(p, item, f))
-			written++;
-		else
-			left[item - p->items] = 0;
+		written += write_next(p, item, f);
 	}
 	return written;
 }

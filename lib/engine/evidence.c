@@ -17,9 +17,12 @@
 
 const char *const evidence_reasons[] = {"lost", "late", "stray", "failed", "malformed", NULL};
 
-// When the last message of the slot's transaction was sent; false: no longer known.
-static bool sent_at(const struct txn_slot *s, uint64_t *tick)
+// When the last message of the slot's transaction was sent; false: no longer known, or whoever made
+// it may have begun another one.
+static bool sent_at(const struct worker_item *it, const struct txn_slot *s, uint64_t *tick)
 {
+	if (it->proto->begin && s->state != TXN_FLYING)
+		return false;
 	if (s->state != TXN_TAKEN && s->state != TXN_FLYING && s->state != TXN_LOST)
 		return false;
 	*tick = s->state == TXN_LOST ? txn_lost_sent(s) : s->time;
@@ -36,13 +39,18 @@ static void keep(const struct evidence *e, struct capture_slot *to, uint64_t tim
 		.wire_len = len};
 }
 
-static void keep_query(struct worker_item *it, uint32_t slot, const char *comment, uint64_t time)
+// As it was `age` ago: a message may tell the time.
+static void keep_query(
+	struct worker_item *it, uint32_t slot, const char *comment, uint64_t time, uint64_t age)
 {
 	const struct evidence *e = it->evidence;
 	struct capture_slot *to = capture_at(e->ring);
-	uint32_t len = worker_again(it, slot, to->bytes, CAPTURE_BYTES);
+	uint32_t now_ms = it->ctx.now_ms, len;
 	struct txn_place place;
 
+	it->ctx.now_ms -= clock_ms(age, e->ms_scale);
+	len = worker_again(it, slot, to->bytes, CAPTURE_BYTES);
+	it->ctx.now_ms = now_ms;
 	txn_place(&it->txns, slot, &place);
 	keep(e, to, time, comment, len);
 	to->packet.outbound = true;
@@ -79,12 +87,12 @@ void evidence_keep(struct worker_item *it, enum evidence_reason why, uint32_t sl
 	struct txn_slot *s = slot == TXN_NONE ? NULL : &it->txns.slots[slot];
 	uint64_t sent = 0;
 	bool measured = s ? s->judged : now >= it->pace.measure;
-	bool query = s && sent_at(s, &sent) && (!s->kept || why == EVIDENCE_LOST);
+	bool query = s && sent_at(it, s, &sent) && (!s->kept || why == EVIDENCE_LOST);
 
 	if (!e->comments[why] || !measured || !admit(e, (uint64_t)query + (answer != NULL)))
 		return;
 	if (query) {
-		keep_query(it, slot, e->comments[why], sent);
+		keep_query(it, slot, e->comments[why], sent, now > sent ? now - sent : 0);
 		s->kept = 1;
 	}
 	if (answer)
@@ -102,13 +110,17 @@ struct evidence_log {
 };
 
 static void describe(
-	struct evidence *e, const struct item_settings *i, uint32_t wanted, struct arena *a)
+	struct evidence *e, const struct plan_item *item, uint32_t wanted, struct arena *a)
 {
+	const struct item_settings *i = item->settings;
+	bool again = item->layout.waits.count > 0;
+	double timeout_s = (double)i->timeout_ns / 1e9;
 	const char *const why[EVIDENCE_REASONS] = {
-		[EVIDENCE_LOST] =
-			arena_printf(a, "no answer within %g s", (double)i->timeout_ns / 1e9),
-		[EVIDENCE_LATE] = arena_printf(
-			a, "answered after the timeout of %g s", (double)i->timeout_ns / 1e9),
+		[EVIDENCE_LOST] = again ? "no answer to any of its tries"
+	                                : arena_printf(a, "no answer within %g s", timeout_s),
+		[EVIDENCE_LATE] =
+			again ? "answered after the wait for it"
+			      : arena_printf(a, "answered after the timeout of %g s", timeout_s),
 		[EVIDENCE_STRAY] = "answers nothing that was asked there",
 		[EVIDENCE_FAILED] = "refused, or rejected by the checks of the item",
 		[EVIDENCE_MALFORMED] = "the answer does not parse",
@@ -174,7 +186,8 @@ static void equip_items(struct plan *p, struct evidence_log *log,
 		e->left = &log->left;
 		e->interface = (uint16_t)port;
 		e->first_id = (uint64_t)(i + 1) << 48;
-		describe(e, p->items[i].settings, wanted_mask(settings), a);
+		e->ms_scale = clock_ms_scale(&p->clock);
+		describe(e, &p->items[i], wanted_mask(settings), a);
 		p->items[i].run->evidence = e;
 	}
 }

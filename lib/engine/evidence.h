@@ -33,6 +33,7 @@ struct evidence {
 	_Atomic int64_t *left;     // transactions that may still be kept, over all workers
 	uint16_t interface;
 	uint64_t first_id;                      // of its queries
+	uint64_t ms_scale;                      // of clock_ms
 	const char *comments[EVIDENCE_REASONS]; // NULL: not wanted
 };
 

@@ -85,6 +85,16 @@ static double rate_expected(const struct config *c, bool respond_only)
 	return rate > 0 && !isinf(rate) ? rate : UNKNOWN_RATE;
 }
 
+// Does an item on this port have clients with Ethernet addresses of their own?
+static bool wants_all(const struct plan *p, const struct port_settings *port)
+{
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (p->items[i].layout.own_macs &&
+			config_item_port(p->config, p->items[i].settings) == port)
+			return true;
+	return false;
+}
+
 int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_error *e)
 {
 	const struct config *c = p->config;
@@ -101,6 +111,7 @@ int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_err
 				p->port_settings[p->port_count].held = faults_held(
 					c->responder->faults, rate_expected(c, respond_only));
 		}
+		p->port_settings[p->port_count].promiscuous = wants_all(p, &all[i]);
 		p->port_count++;
 	}
 	p->ports = arena_zalloc(a, p->port_count * sizeof(*p->ports));
@@ -143,7 +154,8 @@ static struct field_list owned_on(const struct plan *p, const struct port *port,
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < p->item_count; i++)
-		max += p->items[i].settings->source.addresses.count;
+		max += p->items[i].settings->source.addresses.count +
+		       p->items[i].layout.owned.count;
 	out = arena_zalloc(a, (max + 1) * sizeof(*out));
 	for (uint32_t i = 0; i < port->settings->addresses.count; i++)
 		out[n++] = (struct addr_range){own[i].addr, 1};
@@ -154,17 +166,48 @@ static struct field_list owned_on(const struct plan *p, const struct port *port,
 			continue;
 		for (uint32_t k = 0; k < more->count; k++)
 			out[n++] = ((const struct addr_range *)more->items)[k];
+		more = &p->items[i].layout.owned;
+		for (uint32_t k = 0; k < more->count; k++)
+			out[n++] = ((const struct addr_range *)more->items)[k];
 	}
 	return (struct field_list){out, n};
 }
 
-static bool wants_port(const struct item_settings *i, uint32_t port)
+static bool is_routed(const struct plan_item *i)
 {
+	return config_item_proto(i->settings, NULL)->layout != NULL;
+}
+
+static bool wants_port(const struct plan_item *item, uint32_t port)
+{
+	const struct item_settings *i = item->settings;
 	const struct field_range *r = i->source.ports.items;
 
-	for (uint32_t n = 0; n < i->source.ports.count; n++)
+	for (uint32_t n = 0; n < i->source.ports.count && !is_routed(item); n++)
 		if (port >= r[n].first && port <= r[n].last)
 			return true;
+	return false;
+}
+
+// Where answers to a routed item come to. Several of them share a port (tag_items).
+static void claim_ports(const struct plan_item *i, struct worker *w, struct port_entry *table)
+{
+	const uint16_t *ports = i->layout.ports.items;
+
+	for (uint32_t n = 0; n < i->layout.ports.count; n++)
+		table[ports[n]] = (struct port_entry){(uint16_t)(i->run - w->items), 0};
+}
+
+// Do answers to a routed item of this port come to it?
+static bool is_claimed(const struct plan *p, const struct port *port, uint32_t n)
+{
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		const uint16_t *ports = p->items[i].layout.ports.items;
+
+		for (uint32_t k = 0; k < p->items[i].layout.ports.count; k++)
+			if (p->items[i].port == port && ports[k] == n)
+				return true;
+	}
 	return false;
 }
 
@@ -187,21 +230,50 @@ static void deal_source_ports(
 		for (uint32_t i = 0; i < p->item_count; i++) {
 			uint32_t one;
 
-			if (p->items[i].port != port || !wants_port(p->items[i].settings, n))
+			if (p->items[i].port != port || !wants_port(&p->items[i], n))
 				continue;
 			one = (uint32_t)(p->items[i].run - w->items);
 			if (item == PORT_NOBODY || counts[one] < counts[item])
 				item = one;
 		}
-		if (item == PORT_NOBODY)
+		if (item == PORT_NOBODY || is_claimed(p, port, n))
 			continue;
 		table[n] = (struct port_entry){(uint16_t)item, (uint16_t)counts[item]};
 		lists[item][counts[item]++] = (uint16_t)n;
 	}
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (p->items[i].port == port)
+			claim_ports(&p->items[i], w, table);
 	w->by_port = table;
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		w->items[i].ports = lists[i];
 		w->items[i].txns.ports = counts[i];
+	}
+}
+
+static uint32_t bits_for(uint32_t n)
+{
+	return n <= 1 ? 0 : 32 - (uint32_t)__builtin_clz(n - 1);
+}
+
+// Routed items share ports: the upper bits of their keys tell them apart.
+static void tag_items(struct plan *p, const struct port *port, struct worker *w, struct arena *a)
+{
+	struct worker_item **tagged = arena_zalloc(a, (w->item_count + 1) * sizeof(*tagged));
+	uint32_t bits;
+
+	w->tagged_count = 0;
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (p->items[i].port == port && is_routed(&p->items[i]))
+			tagged[w->tagged_count++] = p->items[i].run;
+	w->tagged = tagged;
+	bits = bits_for(w->tagged_count);
+	for (uint32_t i = 0; i < w->tagged_count; i++) {
+		struct worker_item *it = tagged[i];
+
+		w->tag_shift = it->proto->key_bits - bits;
+		it->tag = bits ? i << w->tag_shift : 0;
+		it->txns.key_bits = w->tag_shift;
 	}
 }
 
@@ -210,17 +282,46 @@ static uint64_t item_seed(const struct plan *p, const struct plan_item *i)
 	return rand_hash(p->config->run.seed + (uint64_t)(i - p->items) * 0x100000001ull);
 }
 
+static uint64_t longest_wait(const struct worker_item *run, uint32_t count)
+{
+	uint64_t longest = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (run->waits[i] > longest)
+			longest = run->waits[i];
+	return longest;
+}
+
+// Books of the steps, where there are several.
+static int item_steps(struct worker_item *run)
+{
+	uint32_t n = run->proto->step_count;
+
+	if (n <= 1)
+		return 0;
+	run->steps = pages_alloc(n * sizeof(*run->steps));
+	run->step_due = pages_alloc(run->txns.count * sizeof(*run->step_due));
+	if (!run->steps || !run->step_due)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		hist_clear(&run->steps[i].response);
+		hist_clear(&run->steps[i].service);
+	}
+	return 0;
+}
+
 static int item_slots(struct plan *p, struct plan_item *i, uint32_t clients)
 {
 	struct worker_item *run = i->run;
 	struct txn_shape shape = {
-		.ports = run->txns.ports,
-		.clients = clients,
-		.key_bits = run->proto->key_bits,
+		.ports = run->routed ? 1 : run->txns.ports,
+		.clients = run->routed ? 1 : clients,
+		.key_bits = run->routed ? (uint8_t)run->txns.key_bits : run->proto->key_bits,
+		.more_waits = i->layout.waits.count,
 		.seed = item_seed(p, i),
-		.quarantine = 2 * run->timeout,
+		.quarantine = 2 * longest_wait(run, 1 + i->layout.waits.count),
 	};
-	uint64_t all = ((uint64_t)shape.ports * clients) << shape.key_bits;
+	uint64_t all = ((uint64_t)shape.ports * shape.clients) << shape.key_bits;
 	uint64_t needed = config_slots_needed(i->settings);
 	struct txn_slot *slots;
 
@@ -229,7 +330,7 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t clients)
 	if (!slots)
 		return -ENOMEM;
 	if (txn_init(&run->txns, slots, &shape) == 0)
-		return 0;
+		return item_steps(run);
 	pages_free(slots, shape.count * sizeof(*slots));
 	return -ERANGE;
 }
@@ -238,12 +339,50 @@ static struct proto_env item_env(
 	const struct plan *p, const struct plan_item *i, const struct field_list *sources)
 {
 	const struct addr_range *r = sources->items;
-	struct proto_env env = {
-		.seed = item_seed(p, i), .workers = 1, .addr_len = i->settings->server.len};
+	struct proto_env env = {.seed = item_seed(p, i),
+		.workers = 1,
+		.addr_len = i->settings->server.len,
+		.server = i->settings->server,
+		.server_port = config_server_port(i->settings),
+		.timeout_ns = i->settings->timeout_ns,
+		.rate = i->settings->load.rate,
+		.dry = p->dry};
 
 	for (uint32_t n = 0; n < sources->count; n++)
 		env.clients += (uint32_t)r[n].count;
 	return env;
+}
+
+static void check_tags(const struct plan *p, const struct plan_item *i, struct diag *d)
+{
+	const struct port_settings *port = config_item_port(p->config, i->settings);
+	const struct proto_path *paths = i->layout.paths.items;
+
+	for (uint32_t n = 0; n < i->layout.paths.count; n++) {
+		if (port->vlans.count + paths[n].vlan_count <= FRAME_MAX_VLANS)
+			continue;
+		diag_error(d, i->settings, "port",
+			"%u VLANs of the port and %u of clients (together up to %d)",
+			port->vlans.count, paths[n].vlan_count, FRAME_MAX_VLANS);
+		return;
+	}
+}
+
+// Answers have to find their way to the addresses that the tester answers for.
+static void check_owned(const struct plan *p, const struct plan_item *i, struct diag *d)
+{
+	const struct port_settings *port = config_item_port(p->config, i->settings);
+	const struct addr_range *r = i->layout.owned.items;
+
+	for (uint32_t n = 0; n < i->layout.owned.count; n++) {
+		struct addr last = addr_nth(&r[n], r[n].count - 1);
+
+		if (config_reaches(port, &r[n].first) && config_reaches(port, &last))
+			continue;
+		diag_error(d, &r[n], NULL,
+			"not on a subnet of port %s, and the port has no IPv%c gateway", port->name,
+			last.len == 4 ? '4' : '6');
+	}
 }
 
 static int item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d)
@@ -254,9 +393,25 @@ static int item_setup(struct plan *p, struct plan_item *i, struct arena *a, stru
 	const struct proto *proto = config_item_proto(i->settings, &settings);
 
 	i->shared = proto->setup(settings, &env, d);
+	if (i->shared && proto->layout) {
+		proto->layout(i->shared, &i->layout);
+		check_tags(p, i, d);
+		check_owned(p, i, d);
+	}
 	if (i->shared)
-		return 0;
+		return diag_count(d) ? -EINVAL : 0;
 	return diag_count(d) ? -EINVAL : -ENOMEM;
+}
+
+static uint64_t *item_waits(const struct plan *p, const struct plan_item *i, struct arena *a)
+{
+	uint64_t *out = arena_zalloc(a, (1 + i->layout.waits.count) * sizeof(*out));
+	const uint64_t *ns = i->layout.waits.items;
+
+	out[0] = clock_ticks(&p->clock, i->settings->timeout_ns);
+	for (uint32_t n = 0; n < i->layout.waits.count; n++)
+		out[1 + n] = clock_ticks(&p->clock, ns[n]);
+	return out;
 }
 
 static int item_open(struct plan *p, struct plan_item *i, struct arena *a)
@@ -265,10 +420,10 @@ static int item_open(struct plan *p, struct plan_item *i, struct arena *a)
 	struct proto_env env = item_env(p, i, &sources);
 	struct worker_item *run = i->run;
 
-	run->proto = config_item_proto(i->settings, NULL);
 	run->server = i->settings->server;
 	run->server_port = config_server_port(i->settings);
-	run->timeout = clock_ticks(&p->clock, i->settings->timeout_ns);
+	run->frames = arena_zalloc(a, i->path_count * sizeof(*run->frames));
+	run->waits = item_waits(p, i, a);
 	run->sources = sources.items;
 	run->source_ranges = sources.count;
 	for (int b = 0; b < 2; b++)
@@ -284,19 +439,51 @@ static int item_open(struct plan *p, struct plan_item *i, struct arena *a)
 	return item_slots(p, i, env.clients);
 }
 
-static struct addr next_hop_of(const struct plan_item *i)
+bool plan_group_mac(const struct addr *hop, uint8_t mac[6])
+{
+	static const uint8_t everybody[16] = {0xff, 0xff, 0xff, 0xff};
+
+	if (hop->len == 4 && addr_bytes_equal(hop->bytes, everybody, 4)) {
+		memset(mac, 0xff, 6);
+		return true;
+	}
+	if (hop->len == 16 && hop->bytes[0] == 0xff) { // RFC 2464 section 7
+		mac[0] = mac[1] = 0x33;
+		memcpy(mac + 2, hop->bytes + 12, 4);
+		return true;
+	}
+	return false;
+}
+
+static struct addr next_hop_of(const struct plan_item *i, const struct addr *dst)
 {
 	const struct port_settings *port = i->port->settings;
 	const struct addr_prefix *own = port->addresses.items;
 	const struct addr *gw = port->gateway.items;
+	uint8_t group[6];
 
+	if (plan_group_mac(dst, group))
+		return *dst;
 	for (uint32_t n = 0; n < port->addresses.count; n++)
-		if (addr_in_prefix(&i->settings->server, &own[n]))
-			return i->settings->server;
+		if (addr_in_prefix(dst, &own[n]))
+			return *dst;
 	for (uint32_t n = 0; n < port->gateway.count; n++)
-		if (gw[n].len == i->settings->server.len)
+		if (gw[n].len == dst->len)
 			return gw[n];
-	return i->settings->server;
+	return *dst;
+}
+
+static void place_paths(struct plan_item *i, struct arena *a)
+{
+	i->path_count = is_routed(i) ? i->layout.paths.count : 1;
+	i->paths = i->layout.paths.items;
+	if (!is_routed(i)) {
+		i->paths = arena_zalloc(a, sizeof(*i->paths));
+		i->paths[0].dst = i->settings->server;
+	}
+	i->next_hops = arena_zalloc(a, i->path_count * sizeof(*i->next_hops));
+	for (uint32_t n = 0; n < i->path_count; n++)
+		i->next_hops[n] = next_hop_of(i, &i->paths[n].dst);
 }
 
 // Which worker runs which items; their order on the worker is that of the file.
@@ -307,7 +494,7 @@ static void place_items(struct plan *p, struct arena *a)
 
 		item->port = port_of(p, item->settings);
 		item->worker = &p->workers[item->port - p->ports];
-		item->next_hop = next_hop_of(item);
+		place_paths(item, a);
 		item->worker->item_count++;
 	}
 	for (uint32_t n = 0; n < p->port_count; n++) {
@@ -321,8 +508,13 @@ static void place_items(struct plan *p, struct arena *a)
 		w->reading = 2;
 		w->item_count = 0;
 	}
-	for (uint32_t i = 0; i < p->item_count; i++)
-		p->items[i].run = &p->items[i].worker->items[p->items[i].worker->item_count++];
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		struct plan_item *item = &p->items[i];
+
+		item->run = &item->worker->items[item->worker->item_count++];
+		item->run->proto = config_item_proto(item->settings, NULL);
+		item->run->routed = is_routed(item);
+	}
 }
 
 static bool shares_cpu(const struct lcore_plan *l, uint32_t i)
@@ -336,8 +528,12 @@ static bool shares_cpu(const struct lcore_plan *l, uint32_t i)
 static int responder_setup(struct plan *p, struct arena *a, struct diag *d)
 {
 	struct responder *r = &p->responder;
+	const struct port_settings *port = config_responder_port(p->config);
+	const struct addr_prefix *own = port->addresses.items;
 	struct proto_env env = {.seed = p->config->run.seed, .workers = 1, .clients = 1};
 
+	if (port->addresses.count)
+		env.server = own[0].addr;
 	r->protocols = arena_zalloc(a, CONFIG_PROTOS * sizeof(*r->protocols));
 	for (unsigned k = 0; protos[k]; k++) {
 		struct responder_protocol *rp = &r->protocols[r->protocol_count];
@@ -354,6 +550,8 @@ static int responder_setup(struct plan *p, struct arena *a, struct diag *d)
 			return -EINVAL;
 		rp->ctx.shared = p->responder_shared[k];
 		r->protocol_count++;
+		if (protos[k]->answers_open && protos[k]->answers_open(&rp->ctx) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -389,8 +587,41 @@ static int responder_open(struct plan *p)
 	r->phase = &p->phase;
 	r->patience = clock_ticks(&p->clock, REORDER_NS);
 	r->tx_patience = clock_ticks(&p->clock, GRACE_NS);
+	r->start = clock_now();
+	r->ms_scale = clock_ms_scale(&p->clock);
+	for (uint32_t i = 0; i < r->protocol_count; i++)
+		r->timed |= r->protocols[i].proto->answers_open != NULL;
+	for (uint32_t i = 0; i < r->protocol_count; i++)
+		r->wire.any_vlan |= r->protocols[i].proto->layout != NULL;
 	return faults_init(&r->faults, p->config->responder->faults, &p->clock, p->config->run.seed,
 		port_tx_mbufs(p->ports[p->responder_port].settings));
+}
+
+struct frame_vlans plan_vlans(const struct plan_item *i, uint32_t path)
+{
+	const struct proto_path *p = &i->paths[path];
+	struct frame_vlans out = {.count = i->port->vlan_count};
+
+	memcpy(out.ids, i->port->vlans, sizeof(out.ids));
+	for (uint8_t n = 0; n < p->vlan_count && out.count < FRAME_MAX_VLANS; n++)
+		out.ids[out.count++] = p->vlans[n];
+	return out;
+}
+
+// The VLANs of an item's clients that are not the port's.
+static void place_vlans(struct plan *p, const struct port *port, struct worker *w, struct arena *a)
+{
+	struct frame_vlans *more;
+	uint32_t paths = 0;
+
+	for (uint32_t i = 0; i < p->item_count; i++)
+		paths += p->items[i].path_count;
+	more = arena_zalloc(a, (paths + 1) * sizeof(*more));
+	for (uint32_t i = 0; i < p->item_count; i++)
+		for (uint32_t n = 0; n < p->items[i].path_count && p->items[i].port == port; n++)
+			if (p->items[i].paths[n].vlan_count)
+				more[w->wire.more_count++] = plan_vlans(&p->items[i], n);
+	w->wire.more = more;
 }
 
 int plan_build(struct plan *p, struct arena *a)
@@ -406,7 +637,11 @@ int plan_build(struct plan *p, struct arena *a)
 		w->cpu = p->lcores.worker_cpus[i];
 		w->yields = shares_cpu(&p->lcores, i);
 		w->phase = &p->phase;
+		w->wire.self.others = worker_owns;
+		w->wire.self.others_of = w;
 		deal_source_ports(p, &p->ports[i], w, a);
+		tag_items(p, &p->ports[i], w, a);
+		place_vlans(p, &p->ports[i], w, a);
 	}
 	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
 		rc = item_open(p, &p->items[i], a);
@@ -415,19 +650,20 @@ int plan_build(struct plan *p, struct arena *a)
 	return rc;
 }
 
-void plan_address(struct plan_item *i, const uint8_t mac[6])
+void plan_address(struct plan_item *i, uint32_t n, const uint8_t mac[6])
 {
+	struct frame_vlans vlans = plan_vlans(i, n);
 	struct frame_path path = {
-		.dst = i->run->server,
+		.dst = i->paths[n].dst,
 		.dst_port = i->run->server_port,
-		.vlan_count = i->port->vlan_count,
+		.vlan_count = vlans.count,
 	};
 
 	memcpy(path.src_mac, i->port->mac, 6);
 	memcpy(path.dst_mac, mac, 6);
-	memcpy(path.vlans, i->port->vlans, sizeof(path.vlans));
-	frame_template_build(&i->run->frame, &path);
-	i->run->frame.checksum_offload = i->port->checksum_offload;
+	memcpy(path.vlans, vlans.ids, sizeof(path.vlans));
+	frame_template_build(&i->run->frames[n], &path);
+	i->run->frames[n].checksum_offload = i->port->checksum_offload;
 }
 
 static void schedule_item(const struct plan *p, struct plan_item *i)
@@ -464,6 +700,7 @@ void plan_schedule(struct plan *p, uint64_t start)
 	for (uint32_t i = 0; i < p->port_count; i++) {
 		p->workers[i].times = t;
 		p->workers[i].stall = clock_ticks(&p->clock, STALL_NS);
+		p->workers[i].ms_scale = clock_ms_scale(&p->clock);
 		hist_clear(&p->workers[i].passes);
 	}
 	for (uint32_t i = 0; i < p->item_count; i++)
@@ -474,8 +711,11 @@ static void item_free(struct plan_item *i)
 {
 	const struct proto *proto = config_item_proto(i->settings, NULL);
 
-	if (i->run)
+	if (i->run) {
 		pages_free(i->run->txns.slots, i->run->txns.count * sizeof(struct txn_slot));
+		pages_free(i->run->step_due, i->run->txns.count * sizeof(*i->run->step_due));
+		pages_free(i->run->steps, proto->step_count * sizeof(*i->run->steps));
+	}
 	if (i->run && i->run->opened && proto->close)
 		proto->close(&i->run->ctx);
 	if (i->shared)
@@ -487,7 +727,12 @@ void plan_free(struct plan *p)
 	for (uint32_t i = 0; i < p->item_count; i++)
 		item_free(&p->items[i]);
 	faults_free(&p->responder.faults);
+	for (uint32_t i = 0; i < p->responder.protocol_count; i++)
+		if (p->responder.protocols[i].proto->answers_close)
+			p->responder.protocols[i].proto->answers_close(
+				&p->responder.protocols[i].ctx);
 	for (unsigned k = 0; protos[k]; k++)
 		if (p->responder_shared[k])
-			protos[k]->teardown(p->responder_shared[k]);
+			(protos[k]->answers_teardown ? protos[k]->answers_teardown
+						     : protos[k]->teardown)(p->responder_shared[k]);
 }

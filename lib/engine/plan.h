@@ -15,9 +15,12 @@ struct plan_item {
 	const struct item_settings *settings;
 	const struct port *port;
 	struct worker *worker;
-	struct worker_item *run; // in worker->items
-	struct addr next_hop;    // the server, or the gateway
-	void *shared;            // the protocol's set-up
+	struct worker_item *run;    // in worker->items
+	struct proto_layout layout; // of a routed one
+	struct proto_path *paths;   // of messages; the only one to the server when it is not routed
+	struct addr *next_hops;     // of each path: the destination, or the gateway
+	uint32_t path_count;
+	void *shared; // the protocol's set-up
 };
 
 struct plan {
@@ -34,6 +37,7 @@ struct plan {
 	void *responder_shared[CONFIG_PROTOS];
 	struct plan_item *items;
 	uint32_t item_count;
+	bool dry; // nothing is sent
 };
 
 // First of all: read and compile what the items and the responder refer to. Touches no port;
@@ -48,8 +52,14 @@ int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_err
 // (slots).
 int plan_build(struct plan *p, struct arena *a);
 
-// The next hop's MAC is known: the item's frames are complete.
-void plan_address(struct plan_item *i, const uint8_t mac[6]);
+// Tags of the frames on a path: the port's, then the path's own.
+struct frame_vlans plan_vlans(const struct plan_item *i, uint32_t path);
+
+// The next hop of a path has a MAC that is not to be asked for: broadcast, or a group.
+bool plan_group_mac(const struct addr *hop, uint8_t mac[6]);
+
+// The next hop's MAC is known: the item's frames on this path are complete.
+void plan_address(struct plan_item *i, uint32_t path, const uint8_t mac[6]);
 
 // The schedule from `start` (ticks) on, for all workers.
 void plan_schedule(struct plan *p, uint64_t start);

@@ -21,23 +21,38 @@ static void nap(void)
 	nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 }
 
-static void ask(struct wire *w, const struct addr *from, const struct addr *target)
+// What is asked for: a next hop, on its VLANs.
+struct question {
+	const struct addr *hop;
+	struct frame_vlans vlans;
+};
+
+static void ask(struct wire *w, const struct addr *from, const struct question *q)
 {
+	struct neigh_self self = w->self;
 	struct rte_mbuf *m;
 	uint32_t len;
 
 	if (!burst_alloc(w->tx_pool, &m, 1))
 		return;
+	memcpy(self.vlans, q->vlans.ids, sizeof(self.vlans));
+	self.vlan_count = q->vlans.count;
 	len = neigh_ask(
-		&w->self, from, target, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m));
+		&self, from, q->hop, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m));
 	m->data_len = (uint16_t)len;
 	m->pkt_len = len;
 	if (len == 0 || burst_tx(w->port, w->queue, &m, 1) != 1)
 		burst_free(&m, 1);
 }
 
+static bool on_its_vlans(const struct question *q, const struct frame *f)
+{
+	return f->vlan_count == q->vlans.count &&
+	       memcmp(f->vlans, q->vlans.ids, f->vlan_count * sizeof(f->vlans[0])) == 0;
+}
+
 // Receive for a moment: answer what asks for us; true when one of the frames told the target's MAC.
-static bool listen_once(struct wire *w, const struct addr *target, uint8_t mac[6])
+static bool listen_once(struct wire *w, const struct question *q, uint8_t mac[6])
 {
 	struct rte_mbuf *pkts[BURST_MAX];
 	uint16_t n = burst_rx(w->port, w->queue, pkts, w->burst);
@@ -49,7 +64,7 @@ static bool listen_once(struct wire *w, const struct addr *target, uint8_t mac[6
 
 		if (!wire_parse(w, pkts[i], &f, &kind))
 			continue;
-		if (target && neigh_learn(kind, &f, target, mac))
+		if (q && on_its_vlans(q, &f) && neigh_learn(kind, &f, q->hop, mac))
 			learnt = true;
 		else
 			wire_other(w, kind, &f);
@@ -78,11 +93,11 @@ static struct addr asking_address(const struct port_settings *s, const struct ad
 	return best;
 }
 
-static int resolve_one(
-	struct plan *p, struct plan_item *i, const volatile sig_atomic_t *signals, uint8_t mac[6])
+static int resolve_one(struct plan *p, struct plan_item *i, const struct question *q,
+	const volatile sig_atomic_t *signals, uint8_t mac[6])
 {
 	struct wire *w = &i->worker->wire;
-	struct addr from = asking_address(i->port->settings, &i->next_hop);
+	struct addr from = asking_address(i->port->settings, q->hop);
 	uint64_t every = clock_ticks(&p->clock, ASK_EVERY_NS);
 
 	if (from.len == 0 && i->run->source_ranges)
@@ -90,11 +105,11 @@ static int resolve_one(
 	for (int n = 0; n < ASK_TIMES; n++) {
 		uint64_t until = clock_now() + every;
 
-		ask(w, &from, &i->next_hop);
+		ask(w, &from, q);
 		while (clock_now() < until) {
 			if (*signals)
 				return -EINTR;
-			if (listen_once(w, &i->next_hop, mac))
+			if (listen_once(w, q, mac))
 				return 0;
 		}
 	}
@@ -102,7 +117,7 @@ static int resolve_one(
 }
 
 // Asking in the name of a source address tells the next hop its MAC.
-static void announce_sources(struct plan *p, struct plan_item *i)
+static void announce_sources(struct plan *p, struct plan_item *i, const struct question *q)
 {
 	struct wire *w = &i->worker->wire;
 	uint64_t until;
@@ -112,7 +127,7 @@ static void announce_sources(struct plan *p, struct plan_item *i)
 		for (uint64_t k = 0; k < i->run->sources[r].count && n < ANNOUNCE_MAX; k++, n++) {
 			struct addr from = addr_nth(&i->run->sources[r], k);
 
-			ask(w, &from, &i->next_hop);
+			ask(w, &from, q);
 			if (n % 16 == 15)
 				listen_once(w, NULL, NULL);
 		}
@@ -122,50 +137,75 @@ static void announce_sources(struct plan *p, struct plan_item *i)
 		listen_once(w, NULL, NULL);
 }
 
-static void explain(const struct plan_item *i, struct io_error *e)
+static void explain(const struct plan_item *i, const struct question *q, struct io_error *e)
 {
 	const struct port *port = i->port;
-	struct addr from = asking_address(port->settings, &i->next_hop);
+	struct addr from = asking_address(port->settings, q->hop);
 	char hop[ADDR_TEXT_SIZE], own[ADDR_TEXT_SIZE], vlan[64] = "no VLAN";
 
-	if (port->vlan_count == 1)
-		snprintf(vlan, sizeof(vlan), "VLAN %u", port->vlans[0]);
-	if (port->vlan_count == 2)
-		snprintf(vlan, sizeof(vlan), "VLANs %u and %u", port->vlans[0], port->vlans[1]);
+	if (q->vlans.count == 1)
+		snprintf(vlan, sizeof(vlan), "VLAN %u", q->vlans.ids[0]);
+	if (q->vlans.count == 2)
+		snprintf(vlan, sizeof(vlan), "VLANs %u and %u", q->vlans.ids[0], q->vlans.ids[1]);
 	snprintf(e->text, sizeof(e->text),
 		"traffic.%s: no %s answer from %s on port %s (asked %d times in %.1f s as %s, %s). "
 		"Is the server up, on this wire and in this subnet?",
-		i->settings->name, i->next_hop.len == 4 ? "ARP" : "neighbour discovery",
-		addr_format(&i->next_hop, hop, sizeof(hop)), port->settings->name, ASK_TIMES,
+		i->settings->name, q->hop->len == 4 ? "ARP" : "neighbour discovery",
+		addr_format(q->hop, hop, sizeof(hop)), port->settings->name, ASK_TIMES,
 		ASK_TIMES * (double)ASK_EVERY_NS / 1e9,
 		from.len ? addr_format(&from, own, sizeof(own)) : "a source address", vlan);
 }
 
-// An item before this one has the same next hop: its frames begin with the MAC.
-static bool known(const struct plan *p, const struct plan_item *i, uint8_t mac[6])
+// A path of this or an item before has the same next hop: its frames begin with the MAC.
+static bool known(const struct plan *p, const struct plan_item *i, uint32_t path, uint8_t mac[6])
 {
-	for (const struct plan_item *k = p->items; k < i; k++) {
-		if (k->port != i->port || !addr_equal(&k->next_hop, &i->next_hop))
-			continue;
-		memcpy(mac, k->run->frame.bytes, 6);
-		return true;
+	struct frame_vlans own = plan_vlans(i, path);
+
+	for (const struct plan_item *k = p->items; k <= i; k++) {
+		uint32_t count = k < i ? k->path_count : path;
+
+		for (uint32_t n = 0; n < count && k->port == i->port; n++) {
+			struct frame_vlans vlans = plan_vlans(k, n);
+
+			if (!addr_equal(&k->next_hops[n], &i->next_hops[path]) ||
+				vlans.count != own.count ||
+				memcmp(vlans.ids, own.ids, sizeof(own.ids)) != 0)
+				continue;
+			memcpy(mac, k->run->frames[n].bytes, 6);
+			return true;
+		}
 	}
 	return false;
 }
 
+static int resolve_path(struct plan *p, struct plan_item *i, uint32_t path,
+	const volatile sig_atomic_t *signals, struct io_error *e)
+{
+	const struct question q = {&i->next_hops[path], plan_vlans(i, path)};
+	uint8_t mac[6];
+	int rc = 0;
+
+	if (plan_group_mac(q.hop, mac)) {
+		plan_address(i, path, mac);
+		return 0;
+	}
+	if (!known(p, i, path, mac))
+		rc = resolve_one(p, i, &q, signals, mac);
+	if (rc < 0) {
+		explain(i, &q, e);
+		return rc;
+	}
+	plan_address(i, path, mac);
+	announce_sources(p, i, &q);
+	return 0;
+}
+
 int resolve_all(struct plan *p, const volatile sig_atomic_t *signals, struct io_error *e)
 {
-	for (uint32_t n = 0; n < p->item_count; n++) {
-		struct plan_item *i = &p->items[n];
-		uint8_t mac[6];
-		int rc = known(p, i, mac) ? 0 : resolve_one(p, i, signals, mac);
+	int rc = 0;
 
-		if (rc < 0) {
-			explain(i, e);
-			return rc;
-		}
-		plan_address(i, mac);
-		announce_sources(p, i);
-	}
-	return 0;
+	for (uint32_t n = 0; n < p->item_count; n++)
+		for (uint32_t path = 0; path < p->items[n].path_count && rc == 0; path++)
+			rc = resolve_path(p, &p->items[n], path, signals, e);
+	return rc;
 }

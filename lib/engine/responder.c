@@ -57,28 +57,61 @@ static void push(struct responder *r, struct rte_mbuf *m)
 // Headers of the answer: the request's, turned round.
 static void turn(const struct responder *r, const struct frame *f, struct frame_template *t)
 {
-	struct frame_path path = {.dst_port = f->src_port, .vlan_count = r->wire.self.vlan_count};
+	struct frame_path path = {.dst_port = f->src_port, .vlan_count = f->vlan_count};
 
 	memcpy(path.src_mac, r->wire.self.mac, 6);
 	memcpy(path.dst_mac, f->eth + 6, 6);
-	memcpy(path.vlans, r->wire.self.vlans, sizeof(path.vlans));
+	memcpy(path.vlans, f->vlans, sizeof(path.vlans));
 	path.dst.len = f->addr_len;
 	memcpy(path.dst.bytes, f->src, f->addr_len);
 	frame_template_build(t, &path);
 	t->checksum_offload = r->wire.checksum_offload;
 }
 
+// The protocol sends the answer elsewhere than to where the request came from.
+static void redirect(const struct responder *r, const struct frame *f,
+	const struct proto_direction *to, struct frame_template *t)
+{
+	static const uint8_t unknown[6];
+	struct frame_path path = {.dst_port = to->dst_port, .vlan_count = f->vlan_count};
+
+	memcpy(path.src_mac, r->wire.self.mac, 6);
+	memcpy(path.dst_mac, memcmp(to->mac, unknown, 6) ? to->mac : f->eth + 6, 6);
+	memcpy(path.vlans, f->vlans, sizeof(path.vlans));
+	path.dst.len = f->addr_len;
+	memcpy(path.dst.bytes, to->dst, f->addr_len);
+	frame_template_build(t, &path);
+	t->checksum_offload = r->wire.checksum_offload;
+}
+
+// Whom a request is to that everybody heard: our first address of its family.
+static const uint8_t *own_address(const struct responder *r, const struct frame *f)
+{
+	const struct neigh_self *self = &r->wire.self;
+
+	if (neigh_owns(self, f->dst, f->addr_len))
+		return f->dst;
+	for (uint32_t i = 0; i < self->owned_count; i++)
+		if (self->owned[i].first.len == f->addr_len)
+			return self->owned[i].first.bytes;
+	return NULL;
+}
+
 // The payload of the answer in a fresh buffer; len 0: there is no answer.
 static void answer_begin(const struct responder *r, struct responder_protocol *p,
 	const struct frame *f, struct rte_mbuf *m, struct fault_answer *a)
 {
+	struct proto_direction to;
+
 	turn(r, f, &a->t);
 	a->data = rte_pktmbuf_mtod(m, uint8_t *);
 	a->room = rte_pktmbuf_tailroom(m) - a->t.len;
-	memcpy(a->src, f->dst, f->addr_len);
+	memcpy(a->src, own_address(r, f), f->addr_len);
 	a->src_port = f->dst_port;
 	a->damaged = false;
 	a->len = p->proto->answer(&p->ctx, f->payload, f->payload_len, a->data + a->t.len, a->room);
+	if (a->len && p->proto->direct && p->proto->direct(a->data + a->t.len, a->len, &to))
+		redirect(r, f, &to, &a->t);
 }
 
 static void answer_finish(const struct fault_answer *a, struct rte_mbuf *m)
@@ -167,7 +200,7 @@ static void send_faulty(struct responder *r, const struct responder_protocol *p,
 	struct rte_mbuf *extra = NULL;
 	uint32_t fault = fault_choose(r, p, a, &extra);
 
-	if (fault == FAULT_LOSS) {
+	if (fault == FAULT_LOSS || a->len == PROTO_NO_ANSWER) {
 		burst_free(&m, 1);
 		return;
 	}
@@ -196,6 +229,7 @@ static void respond(
 
 	if (r->faults.active && !faults_admit(&r->faults, now, &leave))
 		return;
+	p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
 	if (!burst_alloc(r->wire.tx_pool, &m, 1)) {
 		r->tx_no_mbuf++;
 		count(&r->counts.no_buffer, 1);
@@ -216,6 +250,17 @@ static void respond(
 	push(r, m);
 }
 
+// To one of our addresses, or to everybody in a protocol whose clients do that.
+static bool is_for_us(
+	const struct responder *r, const struct responder_protocol *p, const struct frame *f)
+{
+	static const uint8_t everybody[4] = {0xff, 0xff, 0xff, 0xff};
+	bool group = f->addr_len == 4 ? addr_bytes_equal(f->dst, everybody, 4) : f->dst[0] == 0xff;
+
+	return neigh_owns(&r->wire.self, f->dst, f->addr_len) ||
+	       (group && p->proto->layout && own_address(r, f));
+}
+
 static void responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t now)
 {
 	struct frame f;
@@ -229,7 +274,7 @@ static void responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t n
 		return;
 	}
 	p = protocol_of(r, f.dst_port);
-	if (!p || !neigh_owns(&r->wire.self, f.dst, f.addr_len)) {
+	if (!p || !is_for_us(r, p, &f)) {
 		wire_other(&r->wire, kind, &f);
 		return;
 	}
@@ -255,7 +300,7 @@ static uint16_t responder_burst(struct responder *r)
 {
 	struct rte_mbuf *in[BURST_MAX];
 	uint16_t n = burst_rx(r->wire.port, r->wire.queue, in, r->wire.burst);
-	uint64_t now = n && r->faults.active ? clock_now() : 0;
+	uint64_t now = n && (r->faults.active || r->timed) ? clock_now() : 0;
 
 	burst_prefetch(in, n);
 	for (uint16_t i = 0; i < n; i++)

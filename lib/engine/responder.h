@@ -36,8 +36,10 @@ struct responder {
 	uint32_t cpu;
 	bool yields;
 	const _Atomic uint32_t *phase;
-	uint64_t patience;    // ticks that a reordered answer waits for a next one
-	uint64_t tx_patience; // ticks that answers wait for a port that takes none
+	uint64_t patience;        // ticks that a reordered answer waits for a next one
+	uint64_t tx_patience;     // ticks that answers wait for a port that takes none
+	bool timed;               // a protocol has a state that ages
+	uint64_t start, ms_scale; // clock_ms
 	// dataplane: rw
 	struct responder_counts counts;
 	struct faults faults;

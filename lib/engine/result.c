@@ -40,6 +40,18 @@ static const struct counter latencies_rows[] = {
 };
 SECTION("latency", latencies_rows, result_latencies, "latencies of answered transactions");
 
+static const struct counter step_rows[] = {
+	TEXT(result_step, name, "name of the step"),
+	COUNT(result_step, sent, "sent"),
+	COUNT(result_step, answered, "valid answers in time"),
+	COUNT(result_step, failed, "refused, or rejected by the item's checks"),
+	COUNT(result_step, lost, "no answer within the timeout"),
+	COUNT(result_step, no_reply, "sent, and nothing answers such a message"),
+	{"latency", "latencies of answered messages", NULL, COUNTER_SECTION,
+		AT(result_step, latency), .section = &latencies_rows_section},
+};
+SECTION("steps", step_rows, result_step, "a message and its answer within an exchange");
+
 #define LEDGER(member, text)                                                                       \
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_U64, AT(result_item, ledger.member) \
@@ -56,6 +68,7 @@ static const struct counter item_rows[] = {
 	LEDGER(answered, "valid answers in time"),
 	LEDGER(failed, "refused, or rejected by the item's checks"),
 	LEDGER(lost, "no answer within the timeout"),
+	LEDGER(no_reply, "sent, and nothing answers such a message"),
 	COUNT(result_item, in_flight, "still open when the run ended"),
 	LEDGER(late, "answers after the timeout"),
 	LEDGER(duplicate, "further answers to an answered transaction"),
@@ -69,6 +82,8 @@ static const struct counter item_rows[] = {
 		AT(result_item, latency), .section = &latencies_rows_section},
 	{"send_lag", "actual send minus due time", NULL, COUNTER_SECTION, AT(result_item, send_lag),
 		.section = &latency_rows_section},
+	{"steps", "the messages of exchanges of several", NULL, COUNTER_LIST,
+		AT(result_item, steps), .section = &step_rows_section},
 	{"longest_gap_ns", "longest time without a valid answer while sending", "ns", COUNTER_F64,
 		AT(result_item, longest_gap_ns)},
 	COUNT(result_item, no_slot, "times that a send waited: every transaction slot was in use"),
@@ -128,6 +143,7 @@ static const struct counter interval_item_rows[] = {
 	COUNT(result_interval_item, sent, "sent"),
 	COUNT(result_interval_item, answered, "valid answers"),
 	COUNT(result_interval_item, failed, "refused or rejected"),
+	COUNT(result_interval_item, no_reply, "sent, and nothing answers such a message"),
 	COUNT(result_interval_item, lost, "timed out"),
 	{"p50_ns", "median response latency", "ns", COUNTER_F64, AT(result_interval_item, p50_ns)},
 	{"p99_ns", "99th percentile", "ns", COUNTER_F64, AT(result_interval_item, p99_ns)},

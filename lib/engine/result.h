@@ -11,10 +11,12 @@
 #include "engine/faults.h"
 #include "engine/wire_counters.h"
 
-// The ledger of an item: due = sent + unsent, sent = answered + failed + lost + in_flight.
+// The ledger of an item: due = sent + unsent, sent = answered + failed + lost + no_reply +
+// in_flight.
 // Workers count all but unsent and in_flight, which follow. dataplane: wo, ctlplane: ro.
 struct ledger {
 	uint64_t due, sent, answered, failed, lost;
+	uint64_t no_reply;                          // nothing answers such a message
 	uint64_t late, duplicate, stray, malformed; // came back and matched nothing in flight
 };
 
@@ -29,6 +31,13 @@ struct result_latencies {
 	struct latency service;  // from the last send
 };
 
+// A message and its answer within an exchange of several.
+struct result_step {
+	const char *name;
+	uint64_t sent, answered, failed, lost, no_reply;
+	struct result_latencies latency;
+};
+
 struct result_item {
 	const char *name, *protocol, *port;
 	const char *loop; // "open" or "closed"
@@ -38,6 +47,7 @@ struct result_item {
 	double due_per_s, sent_per_s, answered_per_s;
 	struct result_latencies latency;
 	struct latency send_lag;
+	struct counter_list steps;      // struct result_step, those that were used
 	struct counter_choice counters; // the protocol's
 	uint64_t no_slot;
 	double longest_gap_ns;
@@ -69,7 +79,7 @@ struct result_worker {
 
 struct result_interval_item {
 	const char *name;
-	uint64_t due, sent, answered, failed, lost;
+	uint64_t due, sent, answered, failed, lost, no_reply;
 	double p50_ns, p99_ns, max_ns;
 };
 

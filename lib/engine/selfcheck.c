@@ -86,6 +86,9 @@ static uint32_t addresses_at_most(const struct config *c)
 	return n;
 }
 
+// The server of clients that broadcast and need no address of one (RFC 5737).
+static const struct addr somebody = {4, {192, 0, 2, 1}};
+
 // The tester's end has what the items' ports have; the other one is all servers and gateways.
 static void derive_ports(const struct config *c, struct config *out, struct arena *a)
 {
@@ -100,8 +103,10 @@ static void derive_ports(const struct config *c, struct config *out, struct aren
 	ports[0].cpus = like->cpus;
 	ports[1] = ring_port(like, other, like->name, room, a);
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
+		const struct addr *server = items[i].server.len ? &items[i].server : &somebody;
+
 		add_port(&ports[0], config_item_port(c, &items[i]));
-		add_address(&ports[1].addresses, &items[i].server, 8 * items[i].server.len);
+		add_address(&ports[1].addresses, server, 8 * server->len);
 	}
 	gateways = ports[0].gateway.items;
 	for (uint32_t i = 0; i < ports[0].gateway.count; i++)

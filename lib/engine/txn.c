@@ -13,7 +13,7 @@ int txn_init(struct txn_table *t, struct txn_slot *slots, const struct txn_shape
 	uint64_t row = (uint64_t)shape->ports * shape->clients;
 	uint64_t high = (shape->count + row - 1) / row;
 
-	if (bits_for(high) > shape->key_bits || shape->count == 0)
+	if (bits_for(high) > shape->key_bits || shape->count == 0 || shape->more_waits >= TXN_WAITS)
 		return -ERANGE;
 	*t = (struct txn_table){
 		.slots = slots,
@@ -23,9 +23,11 @@ int txn_init(struct txn_table *t, struct txn_slot *slots, const struct txn_shape
 		.clients = shape->clients,
 		.key_bits = shape->key_bits,
 		.high_bits = bits_for(high),
-		.flying = {TXN_NONE, TXN_NONE},
+		.waits = 1 + shape->more_waits,
 		.again = {TXN_NONE, TXN_NONE},
 	};
+	for (uint32_t i = 0; i < t->waits; i++)
+		t->flying[i] = (struct txn_list){TXN_NONE, TXN_NONE};
 	perm_init(&t->perm, shape->seed, shape->key_bits);
 	recip_init(&t->by_port, shape->ports);
 	recip_init(&t->by_client, shape->clients);

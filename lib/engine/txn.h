@@ -17,7 +17,8 @@
 
 #include "base/rand.h"
 
-#define TXN_NONE UINT32_MAX
+#define TXN_NONE  UINT32_MAX
+#define TXN_WAITS 65 // queues of what is in flight: one for each time that an answer is waited for
 
 enum txn_state {
 	TXN_FREE,   // never used
@@ -32,11 +33,13 @@ struct txn_slot {
 	uint64_t time;       // FLYING: of the last send; DONE, LOST: when it was freed
 	uint32_t next, prev; // in the list that its state says; LOST: tick of the last send
 	uint32_t user;       // the protocol's
-	uint8_t state;       // enum txn_state
 	uint8_t step, tries; // the protocol's
+	uint8_t wait;        // the queue of its last message while FLYING
+	uint8_t state : 3;   // enum txn_state
 	uint8_t judged : 1;  // due in the measured part
 	uint8_t begun : 1;   // its first message was sent
 	uint8_t kept : 1;    // its query is in the capture file
+	uint8_t silent : 1;  // nothing answers its last message
 };
 
 _Static_assert(sizeof(struct txn_slot) == 32, "at most 32 bytes per transaction in flight");
@@ -55,9 +58,10 @@ struct txn_table {
 	uint32_t high_bits, key_bits;
 	struct perm perm;
 	struct recip by_port, by_client;
-	struct txn_list flying; // in order of their last send
-	struct txn_list again;  // to be sent again
-	uint64_t in_flight;     // TAKEN and FLYING
+	uint32_t waits;                    // queues in use
+	struct txn_list flying[TXN_WAITS]; // in order of their last send
+	struct txn_list again;             // to be sent again
+	uint64_t in_flight;                // TAKEN and FLYING
 };
 
 // What a slot is on the wire.
@@ -77,7 +81,8 @@ enum txn_match {
 struct txn_shape {
 	uint32_t count; // slots
 	uint32_t ports, clients;
-	uint8_t key_bits; // 16..32
+	uint8_t key_bits;    // 16..32
+	uint32_t more_waits; // queues beside the first, below TXN_WAITS
 	uint64_t seed;
 	uint64_t quarantine;
 };
@@ -177,20 +182,34 @@ static inline int64_t txn_since(uint64_t now, uint64_t then)
 	return (int64_t)(now - then);
 }
 
+// The number of the transaction that txn_take begins next.
+static inline uint64_t txn_next_seq(const struct txn_table *t)
+{
+	return t->round * t->count + t->next;
+}
+
+// Is the next slot in ring order neither in flight nor resting?
+static inline bool txn_may_take(const struct txn_table *t, uint64_t now)
+{
+	const struct txn_slot *s = &t->slots[t->next];
+
+	return s->state == TXN_FREE ||
+	       (s->state < TXN_TAKEN && txn_since(now, s->time) >= (int64_t)t->quarantine);
+}
+
 // The next slot in ring order, or TXN_NONE while it is in flight or rests.
 static inline uint32_t txn_take(struct txn_table *t, uint64_t now)
 {
 	uint32_t slot = t->next;
 	struct txn_slot *s = &t->slots[slot];
 
-	if (s->state >= TXN_TAKEN ||
-		(s->state != TXN_FREE && txn_since(now, s->time) < (int64_t)t->quarantine))
+	if (!txn_may_take(t, now))
 		return TXN_NONE;
 	__builtin_prefetch(s + 8, 1);
 	s->state = TXN_TAKEN;
 	s->user = 0;
-	s->step = s->tries = 0;
-	s->begun = s->kept = 0;
+	s->step = s->tries = s->wait = 0;
+	s->begun = s->kept = s->silent = 0;
 	if (++t->next == t->count) {
 		t->next = 0;
 		t->round++;
@@ -204,13 +223,13 @@ static inline void txn_arm(struct txn_table *t, uint32_t slot, uint64_t now)
 {
 	t->slots[slot].state = TXN_FLYING;
 	t->slots[slot].time = now;
-	txn_append(t, &t->flying, slot);
+	txn_append(t, &t->flying[t->slots[slot].wait], slot);
 }
 
 // A flying one goes on with another message.
 static inline void txn_again(struct txn_table *t, uint32_t slot)
 {
-	txn_unlink(t, &t->flying, slot);
+	txn_unlink(t, &t->flying[t->slots[slot].wait], slot);
 	t->slots[slot].state = TXN_TAKEN;
 	txn_append(t, &t->again, slot);
 }
@@ -218,8 +237,8 @@ static inline void txn_again(struct txn_table *t, uint32_t slot)
 // A flying one has ended as DONE or LOST: it rests from now on.
 static inline void txn_give(struct txn_table *t, uint32_t slot, enum txn_state how, uint64_t now)
 {
-	txn_unlink(t, &t->flying, slot);
-	t->slots[slot].state = (uint8_t)how;
+	txn_unlink(t, &t->flying[t->slots[slot].wait], slot);
+	t->slots[slot].state = how & 7;
 	t->slots[slot].time = now;
 	t->in_flight--;
 }
@@ -245,10 +264,11 @@ static inline void txn_lose(struct txn_table *t, uint32_t slot, uint64_t now)
 	txn_remember_sent(&t->slots[slot], sent);
 }
 
-// The oldest flying one whose last send was `timeout` ticks ago or more, or TXN_NONE.
-static inline uint32_t txn_expired(const struct txn_table *t, uint64_t now, uint64_t timeout)
+// The oldest flying one of a queue whose last send was `timeout` ticks ago or more, or TXN_NONE.
+static inline uint32_t txn_expired(
+	const struct txn_table *t, uint32_t wait, uint64_t now, uint64_t timeout)
 {
-	uint32_t slot = t->flying.head;
+	uint32_t slot = t->flying[wait].head;
 
 	if (slot == TXN_NONE || txn_since(now, t->slots[slot].time) < (int64_t)timeout)
 		return TXN_NONE;

@@ -62,6 +62,11 @@ static void judge_item(const struct plan *p, const struct plan_item *i, const st
 			r->name, r->send_lag.p99_ns / 1e6, (double)v->send_lag_p99_ns / 1e6);
 	if (r->ledger.sent == 0)
 		because(out, "%s: nothing was sent in the measured part", r->name);
+	if (out->count > before && i->run->nobody[1])
+		because(out,
+			"%s: for %llu of them there was nobody to make them (%s.no_...): that is "
+			"no fault of this box, but of what the file asks for",
+			r->name, (unsigned long long)i->run->nobody[1], i->run->proto->name);
 	if (out->count > before && r->no_slot)
 		because(out,
 			"%s: all %u transaction slots were in use or resting (more source ports or "
@@ -153,7 +158,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 	for (uint32_t i = 0; i < r->traffic.count; i++) {
 		const struct ledger *l = &items[i].ledger;
 
-		sent += l->sent;
+		sent += l->sent - l->no_reply;
 		answers +=
 			l->answered + l->failed + l->late + l->duplicate + l->stray + l->malformed;
 	}
@@ -201,7 +206,8 @@ static void growth(const struct result *r, uint32_t item, struct limit_facts *f)
 
 		if (intervals[i].t_s > 1.001 * r->run.measured_s)
 			break;
-		open += it[item].sent - it[item].answered - it[item].failed - it[item].lost;
+		open += it[item].sent - it[item].answered - it[item].failed - it[item].lost -
+		        it[item].no_reply;
 		sent += it[item].sent;
 		if (intervals[i].t_s <= 0.5 * r->run.measured_s) {
 			half = open;

@@ -73,6 +73,7 @@ static enum icmp_kind icmp_kind(const struct frame *f)
 
 static void wire_reply(struct wire *w, enum frame_kind kind, const struct frame *f)
 {
+	struct neigh_self self = w->self;
 	struct rte_mbuf *m;
 	uint32_t len;
 
@@ -80,8 +81,9 @@ static void wire_reply(struct wire *w, enum frame_kind kind, const struct frame 
 		w->counters.answer_refused++;
 		return;
 	}
-	len = neigh_answer(
-		&w->self, kind, f, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m));
+	memcpy(self.vlans, f->vlans, sizeof(self.vlans));
+	self.vlan_count = f->vlan_count;
+	len = neigh_answer(&self, kind, f, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m));
 	if (len == 0) {
 		burst_free(&m, 1);
 		w->counters.other++;
@@ -124,14 +126,24 @@ void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f)
 	}
 }
 
-static bool on_our_vlans(const struct wire *w, const struct frame *f)
+static bool is_on(const struct frame *f, const uint16_t *vlans, uint8_t count)
 {
-	if (f->vlan_count != w->self.vlan_count)
+	if (f->vlan_count != count)
 		return false;
-	for (uint8_t i = 0; i < f->vlan_count; i++)
-		if (f->vlans[i] != w->self.vlans[i])
+	for (uint8_t i = 0; i < count; i++)
+		if (f->vlans[i] != vlans[i])
 			return false;
 	return true;
+}
+
+static bool on_our_vlans(const struct wire *w, const struct frame *f)
+{
+	if (w->any_vlan || is_on(f, w->self.vlans, w->self.vlan_count))
+		return true;
+	for (uint32_t i = 0; i < w->more_count; i++)
+		if (is_on(f, w->more[i].ids, w->more[i].count))
+			return true;
+	return false;
 }
 
 // A kernel on this machine leaves the checksum to a device that never comes: only the

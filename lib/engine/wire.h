@@ -19,6 +19,9 @@ struct wire {
 	bool checksum_offload;
 	struct rte_mempool *tx_pool;
 	struct neigh_self self;
+	const struct frame_vlans *more; // VLANs of clients, beside those of the port
+	uint32_t more_count;
+	bool any_vlan;                 // answers on whatever VLAN it was asked on
 	struct wire_counters counters; // dataplane: wo
 };
 

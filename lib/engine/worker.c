@@ -35,25 +35,27 @@ static void client_address(const struct worker_item *it, uint64_t client, uint8_
 	addr_nth_bytes(&it->sources[i], client, out);
 }
 
-static void txn_view(const struct worker_item *it, uint32_t slot, struct txn_place *place,
+static inline void txn_view(const struct worker_item *it, uint32_t slot, struct txn_place *place,
 	struct proto_txn *view)
 {
 	const struct txn_slot *s = &it->txns.slots[slot];
 
 	txn_place(&it->txns, slot, place);
 	*view = (struct proto_txn){.seq = place->seq,
-		.key = place->key,
+		.key = place->key | it->tag,
 		.client = place->client,
 		.user = s->user,
 		.step = s->step,
 		.tries = s->tries};
 }
 
-static void txn_keep(struct txn_slot *s, const struct proto_txn *view)
+static inline void txn_keep(struct txn_slot *s, const struct proto_txn *view)
 {
 	s->user = view->user;
 	s->step = view->step;
 	s->tries = view->tries;
+	s->wait = view->wait;
+	s->silent = view->silent;
 }
 
 static uint64_t *cell_of(struct ledger *l, enum evidence_reason why)
@@ -95,6 +97,7 @@ static enum evidence_reason reason_of(enum proto_verdict verdict)
 	case PROTO_DONE:
 	case PROTO_AGAIN:
 	case PROTO_FAIL:
+	case PROTO_DUPLICATE:
 		break;
 	}
 	return EVIDENCE_LATE;
@@ -112,10 +115,48 @@ static void item_alive(struct worker_item *it, uint64_t now)
 		it->longest_gap = (uint64_t)gap;
 }
 
-static void item_complete(struct worker_item *it, uint32_t slot, uint64_t now)
+// The books of the step that a transaction is in, or NULL.
+static inline struct step_books *step_of(struct worker_item *it, const struct txn_slot *s)
+{
+	return it->steps && s->judged ? &it->steps[s->step] : NULL;
+}
+
+// The step of a judged transaction ends with an answer. Kept out of the way of those that have
+// none.
+static __attribute__((noinline)) void step_book(
+	struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
+{
+	const struct txn_slot *s = &it->txns.slots[slot];
+	struct step_books *b = &it->steps[s->step];
+
+	if (!s->judged)
+		return;
+	b->answered += !failed;
+	b->failed += failed;
+	hist_add(&b->response, (uint64_t)((uint32_t)(now >> STEP_UNIT) - it->step_due[slot])
+				       << STEP_UNIT);
+	hist_add(&b->service, now - s->time);
+}
+
+static inline void step_complete(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
+{
+	if (it->steps)
+		step_book(it, slot, now, failed);
+}
+
+// The next step is due at `now`.
+static inline void step_begin(struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	if (it->steps)
+		it->step_due[slot] = (uint32_t)(now >> STEP_UNIT);
+}
+
+// A transaction ends with an answer, which was booked.
+static void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
 
+	step_complete(it, slot, now, failed);
 	item_alive(it, now);
 	if (s->judged) {
 		hist_add(&it->books.response, now - s->due);
@@ -124,25 +165,30 @@ static void item_complete(struct worker_item *it, uint32_t slot, uint64_t now)
 	txn_give(&it->txns, slot, TXN_DONE, now);
 }
 
-// A reply to a transaction that has ended: validated like any other, booked apart.
+// A reply to a transaction that has ended, or that is about to send its next message: validated
+// like any other, booked apart.
 static void item_afterwards(
 	struct worker_item *it, uint32_t slot, const struct frame *f, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
+	enum proto_verdict verdict;
 	enum evidence_reason why;
 	struct txn_place place;
 	struct proto_txn view;
 
 	txn_view(it, slot, &place, &view);
+	view.over = true;
 	it->ctx.counters = it->shadow;
-	why = reason_of(it->proto->reply(&it->ctx, &view, f->payload, f->payload_len));
-	if (why == EVIDENCE_LATE && s->state == TXN_DONE)
+	verdict = it->proto->reply(&it->ctx, &view, f->payload, f->payload_len);
+	why = reason_of(verdict);
+	if (verdict == PROTO_DUPLICATE || (why == EVIDENCE_LATE && s->state == TXN_DONE))
 		it->books.ledger[s->judged].duplicate++;
 	else
 		item_book(it, s->judged, why, slot, f, now);
 }
 
-static void item_answer(struct worker_item *it, uint32_t slot, const struct frame *f, uint64_t now)
+static inline void item_answer(
+	struct worker_item *it, uint32_t slot, const struct frame *f, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
 	struct txn_place place;
@@ -153,15 +199,20 @@ static void item_answer(struct worker_item *it, uint32_t slot, const struct fram
 	switch (it->proto->reply(&it->ctx, &view, f->payload, f->payload_len)) {
 	case PROTO_DONE:
 		it->books.ledger[s->judged].answered++;
-		item_complete(it, slot, now);
+		item_complete(it, slot, now, false);
 		return;
 	case PROTO_FAIL:
 		item_book(it, s->judged, EVIDENCE_FAILED, slot, f, now);
-		item_complete(it, slot, now);
+		item_complete(it, slot, now, true);
 		return;
 	case PROTO_AGAIN:
-		txn_keep(s, &view);
+		step_complete(it, slot, now, false);
+		step_begin(it, slot, now);
 		txn_again(&it->txns, slot);
+		txn_keep(s, &view);
+		return;
+	case PROTO_DUPLICATE:
+		it->books.ledger[s->judged].duplicate++;
 		return;
 	case PROTO_STRAY:
 		item_book(it, s->judged, EVIDENCE_STRAY, slot, f, now);
@@ -176,34 +227,34 @@ static void item_answer(struct worker_item *it, uint32_t slot, const struct fram
 static void item_earlier(
 	struct worker_item *it, uint32_t slot, uint32_t key, const struct frame *f, uint64_t now)
 {
-	enum evidence_reason why;
+	enum evidence_reason why = EVIDENCE_LATE;
 	struct txn_place place;
 	struct proto_txn view;
 
 	txn_place(&it->txns, slot, &place);
-	view = (struct proto_txn){
-		.seq = txn_earlier(&it->txns, &place, key), .key = key, .client = place.client};
+	view = (struct proto_txn){.seq = txn_earlier(&it->txns, &place, key),
+		.key = key | it->tag,
+		.client = place.client,
+		.over = true};
 	it->ctx.counters = it->shadow;
-	why = reason_of(it->proto->reply(&it->ctx, &view, f->payload, f->payload_len));
+	if (!it->proto->begin) // who made it is forgotten
+		why = reason_of(it->proto->reply(&it->ctx, &view, f->payload, f->payload_len));
 	item_book(it, now >= it->pace.measure, why, TXN_NONE, f, now);
 }
 
-static void item_receive(
-	struct worker_item *it, uint32_t port, uint32_t client, const struct frame *f, uint64_t now)
+// Whose it is by its key on this port and address.
+static inline void item_match(
+	struct worker_item *it, const struct txn_place *at, const struct frame *f, uint64_t now)
 {
 	bool judged = now >= it->pace.measure;
-	uint32_t key, slot;
+	uint32_t slot;
 
-	if (!it->proto->key(f->payload, f->payload_len, &key)) {
-		item_book(it, judged, EVIDENCE_MALFORMED, TXN_NONE, f, now);
-		return;
-	}
-	switch (txn_find(&it->txns, port, client, key, &slot)) {
+	switch (txn_find(&it->txns, at->port, at->client, at->key, &slot)) {
 	case TXN_NO_MATCH:
 		item_book(it, judged, EVIDENCE_STRAY, TXN_NONE, f, now);
 		return;
 	case TXN_EARLIER:
-		item_earlier(it, slot, key, f, now);
+		item_earlier(it, slot, at->key, f, now);
 		return;
 	case TXN_MATCH:
 		break;
@@ -216,11 +267,71 @@ static void item_receive(
 	case TXN_LOST:
 		item_afterwards(it, slot, f, now);
 		return;
-	case TXN_FREE:
 	case TXN_TAKEN:
+		if (it->txns.slots[slot].begun) {
+			item_afterwards(it, slot, f, now);
+			return;
+		}
+		item_book(it, judged, EVIDENCE_STRAY, TXN_NONE, f, now);
+		return;
+	case TXN_FREE:
 		item_book(it, judged, EVIDENCE_STRAY, TXN_NONE, f, now);
 		return;
 	}
+}
+
+static bool item_key(struct worker_item *it, const struct frame *f, uint32_t *key, uint64_t now)
+{
+	if (it->proto->key(f->payload, f->payload_len, key))
+		return true;
+	item_book(it, now >= it->pace.measure, EVIDENCE_MALFORMED, TXN_NONE, f, now);
+	return false;
+}
+
+static inline uint32_t worker_ms(const struct worker *w, uint64_t now)
+{
+	return clock_ms(now - w->times.start, w->ms_scale);
+}
+
+// For items of a protocol that chooses addresses and ports: they share ports, and the key says
+// whose it is. What else has to fit is the protocol's to judge.
+static void worker_routed(
+	struct worker *w, struct worker_item *it, const struct frame *f, uint64_t now)
+{
+	const struct proto_ends ends = {.src = f->src,
+		.dst = f->dst,
+		.dst_mac = f->eth,
+		.addr_len = f->addr_len,
+		.src_port = f->src_port,
+		.dst_port = f->dst_port};
+	struct txn_place at = {0};
+	uint64_t tag;
+
+	if (!item_key(it, f, &at.key, now))
+		return;
+	tag = (uint64_t)at.key >> w->tag_shift;
+	if (tag >= w->tagged_count) {
+		item_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, f, now);
+		return;
+	}
+	it = w->tagged[tag];
+	it->ctx.ends = &ends;
+	it->ctx.now_ms = worker_ms(w, now);
+	at.key ^= it->tag;
+	item_match(it, &at, f, now);
+}
+
+bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
+{
+	struct worker *w = of;
+
+	for (uint32_t i = 0; i < w->tagged_count; i++) {
+		struct worker_item *it = w->tagged[i];
+
+		if (it->proto->owns && it->proto->owns(&it->ctx, addr, addr_len, mac))
+			return true;
+	}
+	return false;
 }
 
 static void worker_packet(struct worker *w, struct rte_mbuf *m, uint64_t now)
@@ -228,8 +339,8 @@ static void worker_packet(struct worker *w, struct rte_mbuf *m, uint64_t now)
 	struct frame f;
 	struct worker_item *it;
 	struct port_entry entry;
+	struct txn_place at;
 	enum frame_kind kind;
-	uint32_t client;
 
 	if (!wire_parse(&w->wire, m, &f, &kind))
 		return;
@@ -243,8 +354,13 @@ static void worker_packet(struct worker *w, struct rte_mbuf *m, uint64_t now)
 		return;
 	}
 	it = &w->items[entry.item];
-	client = client_of(it, f.dst, f.addr_len);
-	if (client == UINT32_MAX) {
+	if (it->routed) {
+		worker_routed(w, it, &f, now);
+		return;
+	}
+	at.port = entry.index;
+	at.client = client_of(it, f.dst, f.addr_len);
+	if (at.client == UINT32_MAX) {
 		wire_other(&w->wire, kind, &f);
 		return;
 	}
@@ -253,7 +369,8 @@ static void worker_packet(struct worker *w, struct rte_mbuf *m, uint64_t now)
 		item_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, &f, now);
 		return;
 	}
-	item_receive(it, entry.index, client, &f, now);
+	if (item_key(it, &f, &at.key, now))
+		item_match(it, &at, &f, now);
 }
 
 static uint16_t worker_rx(struct worker *w)
@@ -286,73 +403,160 @@ static bool spare_fill(struct worker *w)
 	return w->spare_count > 0;
 }
 
-// The frame of a slot at data; the view is what the protocol made of it.
-static inline uint32_t item_write(struct worker_item *it, const struct frame_template *t,
-	uint32_t slot, struct proto_txn *view, uint8_t *data, uint32_t room)
+// How the next message of a slot goes.
+static inline const struct frame_template *item_way(struct worker_item *it,
+	const struct txn_place *place, const struct proto_txn *view, struct proto_flow *flow)
+{
+	if (it->routed) {
+		it->proto->flow(&it->ctx, view, flow);
+		return &it->frames[flow->path];
+	}
+	client_address(it, place->client, flow->src);
+	flow->src_port = it->ports[place->port];
+	flow->own_mac = false;
+	return it->frames;
+}
+
+// A payload that is written at data + t->len, and the headers that it is to get.
+struct written {
+	const struct frame_template *t;
+	struct proto_flow flow;
+	uint32_t len;
+};
+
+// The payload of a slot; the view is what the protocol made of it.
+static inline void item_write(struct worker_item *it, uint32_t slot, struct proto_txn *view,
+	uint8_t *data, uint32_t room, struct written *out)
 {
 	struct txn_place place;
-	uint8_t src[16];
-	uint32_t len;
 
 	txn_view(it, slot, &place, view);
-	client_address(it, place.client, src);
-	len = it->proto->request(&it->ctx, view, data + t->len, room - t->len);
-	return frame_stamp(t, data, src, it->ports[place.port], len);
+	out->t = item_way(it, &place, view, &out->flow);
+	out->len = it->proto->request(&it->ctx, view, data + out->t->len, room - out->t->len);
+}
+
+static inline uint32_t written_stamp(
+	const struct written *p, const struct frame_template *t, uint8_t *data)
+{
+	uint32_t len = frame_stamp(t, data, p->flow.src, p->flow.src_port, p->len);
+
+	if (p->flow.own_mac)
+		memcpy(data + 6, p->flow.mac, 6);
+	return len;
 }
 
 uint32_t worker_again(struct worker_item *it, uint32_t slot, uint8_t *buf, uint32_t room)
 {
-	struct frame_template t = it->frame;
+	struct frame_template whole;
+	struct written payload;
 	struct proto_txn view;
 
-	t.checksum_offload = false;
 	it->ctx.counters = it->shadow;
-	return item_write(it, &t, slot, &view, buf, room);
+	item_write(it, slot, &view, buf, room, &payload);
+	whole = *payload.t;
+	whole.checksum_offload = false;
+	return written_stamp(&payload, &whole, buf);
 }
 
 // Write the message of a taken slot into a spare mbuf and queue it as pending.
-static void item_build(struct worker *w, struct worker_item *it, uint32_t slot)
+static void item_build(
+	struct worker *w, struct worker_item *it, uint32_t slot, struct written *payload)
 {
 	struct rte_mbuf *m = w->spare[--w->spare_count];
 	struct txn_slot *s = &it->txns.slots[slot];
-	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
 	struct proto_txn view;
-	uint32_t len;
 
 	it->ctx.counters = it->banks[s->judged];
-	len = item_write(it, &it->frame, slot, &view, data, rte_pktmbuf_tailroom(m));
+	item_write(it, slot, &view, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m),
+		&payload[it->pending_count]);
 	txn_keep(s, &view);
-	m->data_len = (uint16_t)len;
-	m->pkt_len = len;
-	if (w->wire.checksum_offload)
-		wire_offload(m, &it->frame);
 	it->pending[it->pending_count] = m;
 	it->pending_slots[it->pending_count++] = slot;
 }
 
-// A new transaction, if one is due and a slot is free.
-static bool item_begin(struct worker *w, struct worker_item *it, uint64_t now)
+// Headers and checksums of all that is pending, in a round of its own: a payload that was written
+// just now is slow to read.
+static void item_stamp(struct worker *w, struct worker_item *it, const struct written *payload)
 {
-	uint32_t slot;
-	uint64_t due;
+	for (uint16_t i = 0; i < it->pending_count; i++) {
+		struct rte_mbuf *m = it->pending[i];
+		uint32_t len =
+			written_stamp(&payload[i], payload[i].t, rte_pktmbuf_mtod(m, uint8_t *));
 
-	if (!pace_ready(&it->pace, now, it->txns.in_flight))
-		return false;
+		m->data_len = (uint16_t)len;
+		m->pkt_len = len;
+		if (w->wire.checksum_offload)
+			wire_offload(m, payload[i].t);
+	}
+}
+
+// Somebody to make the next transaction, as the protocol sees it; the schedule goes on without it
+// when nobody can: it was due and stays unsent. A closed loop just waits.
+static bool item_cast(
+	struct worker *w, struct worker_item *it, struct proto_txn *view, uint64_t now)
+{
+	bool judged = (it->pace.kind == PACE_RATE ? it->pace.next : now) >= w->times.measure;
+
+	*view = (struct proto_txn){.seq = txn_next_seq(&it->txns)};
+	it->ctx.counters = it->banks[judged];
+	it->ctx.now_ms = worker_ms(w, now);
+	if (it->proto->begin(&it->ctx, view))
+		return true;
+	if (it->pace.kind == PACE_RATE) {
+		pace_pop(&it->pace, now);
+		it->books.ledger[judged].due++;
+		it->nobody[judged]++;
+	}
+	return false;
+}
+
+static inline uint32_t item_take(struct worker *w, struct worker_item *it, uint64_t now)
+{
+	struct proto_txn view = {0};
+	struct txn_slot *s;
+	uint32_t slot;
+
+	if (it->proto->begin && txn_may_take(&it->txns, now) && !item_cast(w, it, &view, now))
+		return TXN_NONE;
 	slot = txn_take(&it->txns, now);
 	if (slot == TXN_NONE) {
 		it->no_slot[now >= w->times.measure]++;
-		return false;
+		return TXN_NONE;
 	}
-	due = pace_pop(&it->pace, now);
-	it->txns.slots[slot].due = due;
-	it->txns.slots[slot].judged = due >= w->times.measure;
-	it->books.ledger[due >= w->times.measure].due++;
-	item_build(w, it, slot);
+	s = &it->txns.slots[slot];
+	if (it->proto->begin)
+		txn_keep(s, &view);
+	s->due = pace_pop(&it->pace, now);
+	s->judged = s->due >= w->times.measure;
+	step_begin(it, slot, s->due);
+	it->books.ledger[s->judged].due++;
+	return slot;
+}
+
+uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now)
+{
+	return item_take(w, it, now);
+}
+
+// A new transaction, if one is due, a slot is free and somebody can make it.
+static bool item_begin(
+	struct worker *w, struct worker_item *it, uint64_t now, struct written *payload)
+{
+	uint32_t slot;
+
+	if (!pace_ready(&it->pace, now, it->txns.in_flight))
+		return false;
+	slot = item_take(w, it, now);
+	if (slot == TXN_NONE)
+		return false;
+	item_build(w, it, slot, payload);
 	return true;
 }
 
 static void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
 {
+	struct written payload[BURST_MAX];
+
 	it->pending_first = it->pending_count = 0;
 	if (it->txns.again.head == TXN_NONE && !pace_ready(&it->pace, now, it->txns.in_flight))
 		return;
@@ -362,10 +566,29 @@ static void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
 		uint32_t slot = it->txns.again.head;
 
 		txn_unlink(&it->txns, &it->txns.again, slot);
-		item_build(w, it, slot);
+		item_build(w, it, slot, payload);
 	}
-	while (w->spare_count && item_begin(w, it, now))
+	while (w->spare_count && item_begin(w, it, now, payload))
 		;
+	item_stamp(w, it, payload);
+}
+
+// A retransmission is not another message of the step.
+static void step_sent(struct worker_item *it, const struct txn_slot *s)
+{
+	struct step_books *b = step_of(it, s);
+
+	if (!b || (s->tries && !s->silent))
+		return;
+	b->sent++;
+	b->no_reply += s->silent;
+}
+
+// Nothing answers what was sent: the transaction has ended.
+static void item_silent(struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	it->books.ledger[it->txns.slots[slot].judged].no_reply++;
+	txn_give(&it->txns, slot, TXN_DONE, now);
 }
 
 static void item_sent(struct worker_item *it, uint32_t slot, uint64_t now)
@@ -379,7 +602,11 @@ static void item_sent(struct worker_item *it, uint32_t slot, uint64_t now)
 		if (s->judged)
 			hist_add(&it->lag, now - s->due);
 	}
+	if (it->steps)
+		step_sent(it, s);
 	txn_arm(&it->txns, slot, now);
+	if (s->silent)
+		item_silent(it, slot, now);
 }
 
 static uint16_t item_flush(struct worker *w, struct worker_item *it)
@@ -411,10 +638,21 @@ static uint16_t worker_tx(struct worker *w, uint64_t until)
 	return n;
 }
 
-static void item_expire(struct worker_item *it, uint64_t now)
+static void item_book_lost(struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	const struct txn_slot *s = &it->txns.slots[slot];
+	struct step_books *b = step_of(it, s);
+
+	if (b)
+		b->lost++;
+	item_book(it, s->judged, EVIDENCE_LOST, slot, NULL, now);
+}
+
+// The heads of one queue whose time is over.
+static void item_expire(struct worker_item *it, uint32_t wait, uint64_t now)
 {
 	for (int i = 0; i < EXPIRE_BURST; i++) {
-		uint32_t slot = txn_expired(&it->txns, now, it->timeout);
+		uint32_t slot = txn_expired(&it->txns, wait, now, it->waits[wait]);
 		struct txn_place place;
 		struct proto_txn view;
 		struct txn_slot *s;
@@ -425,11 +663,11 @@ static void item_expire(struct worker_item *it, uint64_t now)
 		txn_view(it, slot, &place, &view);
 		it->ctx.counters = it->banks[s->judged];
 		if (it->proto->timeout(&it->ctx, &view) == PROTO_AGAIN) {
-			txn_keep(s, &view);
 			txn_again(&it->txns, slot);
+			txn_keep(s, &view);
 			continue;
 		}
-		item_book(it, s->judged, EVIDENCE_LOST, slot, NULL, now);
+		item_book_lost(it, slot, now);
 		txn_lose(&it->txns, slot, now);
 	}
 }
@@ -470,16 +708,31 @@ static bool item_over(const struct worker *w, const struct worker_item *it, uint
 	       (it->pace.kind != PACE_RATE || !pace_ready(&it->pace, w->stop_at - 1, 0));
 }
 
+// Whoever made a transaction that cannot go on is told.
+static void item_abandon(struct worker_item *it, uint32_t slot)
+{
+	struct txn_place place;
+	struct proto_txn view;
+
+	if (!it->proto->begin)
+		return;
+	txn_view(it, slot, &place, &view);
+	view.over = true;
+	it->ctx.counters = it->shadow;
+	it->proto->timeout(&it->ctx, &view);
+}
+
 // What is built but can no longer be sent: never begun, it was due and stays unsent; otherwise it
 // is lost.
 static void item_drop_pending(struct worker_item *it, uint64_t now)
 {
 	for (; it->pending_first < it->pending_count; it->pending_first++) {
-		struct txn_slot *s = &it->txns.slots[it->pending_slots[it->pending_first]];
+		uint32_t slot = it->pending_slots[it->pending_first];
+		struct txn_slot *s = &it->txns.slots[slot];
 
 		if (s->begun)
-			item_book(it, s->judged, EVIDENCE_LOST,
-				it->pending_slots[it->pending_first], NULL, now);
+			item_book_lost(it, slot, now);
+		item_abandon(it, slot);
 		txn_remember_sent(s, s->time);
 		s->state = s->begun ? TXN_LOST : TXN_FREE;
 		s->time = now;
@@ -522,9 +775,11 @@ static void worker_account(struct worker *w, uint64_t before, uint64_t now, bool
 
 	if (worked)
 		w->busy[judged] += now - before;
-	// What stopped us may have stopped what is on the way to us too: it is given time to come.
+	// What stopped us may have stopped what is on the way to us too: it is given time to come,
+	// time in which we run.
 	if (now - before > STOPPED * w->stall)
-		w->expire_after = now + STOPPED * w->stall;
+		w->expire_after = w->expire_after > before ? w->expire_after + (now - before)
+		                                           : now + STOPPED * w->stall;
 	if (!judged)
 		return;
 	hist_add(&w->passes, now - before);
@@ -553,8 +808,11 @@ static uint64_t send_limit(const struct worker *w, uint64_t now)
 
 static void worker_expire(struct worker *w, uint64_t now)
 {
-	for (uint32_t i = 0; i < w->item_count; i++)
-		item_expire(&w->items[i], now);
+	for (uint32_t i = 0; i < w->item_count; i++) {
+		w->items[i].ctx.now_ms = worker_ms(w, now);
+		for (uint32_t wait = 0; wait < w->items[i].txns.waits; wait++)
+			item_expire(&w->items[i], wait, now);
+	}
 }
 
 // Transactions expire only when everything that was received up to now has been looked at: the

@@ -35,6 +35,13 @@ struct port_entry {
 };
 
 #define PORT_NOBODY UINT16_MAX
+#define STEP_UNIT   6 // bits: 2^38 ticks are more than a minute
+
+// Of one step of multi-step exchanges, measured part only.
+struct step_books {
+	uint64_t sent, answered, failed, lost, no_reply;
+	struct hist response, service;
+};
 
 // Booked to [0] when due in the warm-up, to [1] when due in the measured part.
 struct item_books {
@@ -61,13 +68,15 @@ struct worker_snapshot {
 struct worker_item {
 	// ctlplane: wo before the launch, dataplane: ro
 	const struct proto *proto;
-	struct frame_template frame;
+	bool routed;                   // the protocol chooses addresses and ports
+	struct frame_template *frames; // one per path of the protocol's, or the only one
+	uint32_t tag;                  // of a routed one: the upper bits of its keys
 	struct addr server;
 	uint16_t server_port;
 	const uint16_t *ports;
 	const struct addr_range *sources;
 	uint32_t source_ranges;
-	uint64_t timeout;
+	uint64_t *waits;                 // [txns.waits]; the first is the item's timeout
 	void *banks[2];                  // the protocol's counters, as item_books.ledger
 	void *shadow;                    // counters of replies that are only looked at
 	bool opened;                     // ctx is to be closed
@@ -84,7 +93,10 @@ struct worker_item {
 	uint64_t left_over; // of load.total at that time
 	struct item_books books;
 	struct hist service, lag; // of the measured part
+	struct step_books *steps; // [proto->step_count]; NULL: there is only one
+	uint32_t *step_due;       // per slot, in STEP_UNITs of ticks, modulo 2^32
 	uint64_t no_slot[2];      // sends held back because every slot was in use or resting
+	uint64_t nobody[2];       // due, and the protocol had nobody to make them
 	// Longest time without a valid answer, from the first due send of the measured part on.
 	uint64_t answered_at, longest_gap;
 };
@@ -95,8 +107,12 @@ struct worker {
 	struct worker_item *items;
 	uint32_t item_count;
 	uint32_t cpu;
-	bool yields;                      // shares its CPU with another worker
-	const struct port_entry *by_port; // [65536]
+	bool yields;                       // shares its CPU with another worker
+	const struct port_entry *by_port;  // [65536]
+	struct worker_item *const *tagged; // routed items by the tag of their keys
+	uint32_t tagged_count;
+	uint32_t tag_shift;
+	uint64_t ms_scale; // clock_ms
 	struct run_times times;
 	const _Atomic uint32_t *phase;
 	uint64_t stall; // a pass of the loop longer than this: the CPU was elsewhere
@@ -121,9 +137,17 @@ struct worker {
 	_Atomic uint64_t published; // number of the last one
 };
 
+// Begin the next transaction, due now, as item_begin does, without a frame: its slot, or TXN_NONE
+// when no slot is free, or nobody can make it (then *due was taken from the schedule all the same
+// unless the load is a closed loop or `max`). Path: hot.
+uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now);
+
 // The frame that was last sent for a slot, made again with complete checksums and without counting
 // it: its length. Path: hot.
 uint32_t worker_again(struct worker_item *it, uint32_t slot, uint8_t *buf, uint32_t room);
+
+// Does a client of a routed item hold the address? For neigh_self; of: struct worker. Path: hot.
+bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
 
 // Runs until the phase is PHASE_STOP. arg: struct worker. Returns 0.
 int worker_loop(void *arg);

@@ -308,6 +308,8 @@ static int open_port(struct port *ports, unsigned count, unsigned index, struct 
 	if (err)
 		return err;
 	open_multicast(port);
+	if (port->settings->promiscuous)
+		rte_eth_promiscuous_enable(port->id); // -ENOTSUP: it hears everything anyway
 	if (on_kernel_interface(port->settings) && !port->driver->counts_missed)
 		drops_start(&port->drops, port->settings->device, port->queues);
 	if (port->claimed)

@@ -38,8 +38,9 @@ struct port_settings {
 	double link_speed;                       // bits per second; 0 or INFINITY: the device's
 	bool checksum_offload;                   // let the device finish checksums when it can
 	bool force;                              // use an interface that the host uses
-	uint64_t held; // no setting: packets that its sender keeps for later, buffers on top of
-	               // mbufs auto
+	uint64_t held;    // no setting: packets that its sender keeps for later, buffers on top of
+	                  // mbufs auto
+	bool promiscuous; // no setting: its clients have Ethernet addresses of their own
 };
 
 extern const struct field_section port_section;

@@ -26,6 +26,12 @@ enum frame_protocol {
 	FRAME_PROTOCOL_ICMPV6 = 58,
 };
 
+// 802.1Q tags, outermost first, VIDs 1..4094.
+struct frame_vlans {
+	uint16_t ids[FRAME_MAX_VLANS];
+	uint8_t count;
+};
+
 // Where frames go: everything of the headers that is the same for all of them.
 struct frame_path {
 	uint8_t src_mac[6];

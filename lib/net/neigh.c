@@ -41,6 +41,16 @@ bool neigh_owns(const struct neigh_self *self, const uint8_t *addr, uint8_t addr
 	return false;
 }
 
+// Who we are for one of our addresses: false, it is not ours.
+static bool answer_as(
+	const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len, struct neigh_self *as)
+{
+	*as = *self;
+	if (neigh_owns(self, addr, addr_len))
+		return true;
+	return self->others && self->others(self->others_of, addr, addr_len, as->mac);
+}
+
 static bool is_zero(const uint8_t *addr, uint8_t addr_len)
 {
 	static const uint8_t none[16];
@@ -112,17 +122,18 @@ static uint32_t answer_arp(const struct neigh_self *self, const struct frame *f,
 {
 	uint8_t *out = w->at;
 	struct arp asked, reply;
+	struct neigh_self as;
 
 	if (!read_arp(f, &asked) || asked.operation != ARP_REQUEST)
 		return 0;
-	if (!neigh_owns(self, asked.target, 4))
+	if (!answer_as(self, asked.target, 4, &as))
 		return 0;
 	// Without a sender it is a probe (RFC 5227), whose owner must hear that the address is
 	// taken.
 	if (!is_zero(asked.sender, 4) && !is_other_host(self, asked.sender, 4))
 		return 0;
-	reply = (struct arp){ARP_REPLY, self->mac, asked.target, asked.sender_mac, asked.sender};
-	write_ethernet(w, self, asked.sender_mac, FRAME_TYPE_ARP);
+	reply = (struct arp){ARP_REPLY, as.mac, asked.target, asked.sender_mac, asked.sender};
+	write_ethernet(w, &as, asked.sender_mac, FRAME_TYPE_ARP);
 	write_arp(w, &reply);
 	return written(w, out);
 }
@@ -211,8 +222,9 @@ static uint32_t answer_solicitation(
 	const uint8_t *mac, *target = read_nd(f, ND_SOLICIT, OPTION_SOURCE, &mac);
 	struct frame_ip ip = {target, f->src, 16, ND_HOP_LIMIT, FRAME_PROTOCOL_ICMPV6, ND_LEN + 8};
 	uint8_t flags = ND_FLAG_SOLICIT | ND_FLAG_OVERRIDE;
+	struct neigh_self as;
 
-	if (!target || !neigh_owns(self, target, 16))
+	if (!target || !answer_as(self, target, 16, &as))
 		return 0;
 	if (is_zero(f->src, 16)) { // duplicate address detection: nobody to answer to but all
 		if (f->dst[0] != 0xff || mac != f->eth + 6)
@@ -223,8 +235,8 @@ static uint32_t answer_solicitation(
 	} else if (!is_other_host(self, f->src, 16)) {
 		return 0;
 	}
-	write_ethernet(w, self, mac, FRAME_TYPE_IPV6);
-	write_nd(w, self, &ip, ND_ADVERT, flags, target);
+	write_ethernet(w, &as, mac, FRAME_TYPE_IPV6);
+	write_nd(w, &as, &ip, ND_ADVERT, flags, target);
 	return written(w, out);
 }
 
@@ -235,12 +247,13 @@ static uint32_t answer_echo(const struct neigh_self *self, const struct frame *f
 		v4 ? FRAME_PROTOCOL_ICMP : FRAME_PROTOCOL_ICMPV6, (uint16_t)f->payload_len};
 	const uint8_t *mac = f->eth + 6;
 	uint8_t *out = w->at, *message;
+	struct neigh_self as;
 
-	if (!neigh_owns(self, f->dst, f->addr_len) || !is_other_host(self, f->src, f->addr_len))
+	if (!answer_as(self, f->dst, f->addr_len, &as) || !is_other_host(self, f->src, f->addr_len))
 		return 0;
 	if (is_group_mac(mac) || !icmp_checksum_ok(f))
 		return 0;
-	write_ethernet(w, self, mac, v4 ? FRAME_TYPE_IPV4 : FRAME_TYPE_IPV6);
+	write_ethernet(w, &as, mac, v4 ? FRAME_TYPE_IPV4 : FRAME_TYPE_IPV6);
 	frame_write_ip(w, &ip);
 	message = w->at;
 	write_u8(w, v4 ? ICMPV4_REPLY : ICMPV6_REPLY);

@@ -19,6 +19,10 @@ struct neigh_self {
 	uint8_t vlan_count;
 	const struct addr_range *owned;
 	uint32_t owned_count;
+	// Further addresses, told by whoever knows them at the moment; mac is written unless it is
+	// the one above. NULL: none.
+	bool (*others)(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
+	void *others_of;
 };
 
 bool neigh_owns(const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len);

@@ -218,22 +218,13 @@ static const struct field_section dns_answers_section = {
 	.size = sizeof(struct dns_answers_settings),
 };
 
-#define MEMBER_ROW(member_, help_)                                                                 \
-	{.name = #member_, .help = help_, .type = COUNTER_U64, .offset = OFFSET(member_)},
-#define ARRAY_ROW(member_, length_, label_, help_)                                                 \
-	{.name = #member_,                                                                         \
-		.help = help_,                                                                     \
-		.type = COUNTER_ARRAY,                                                             \
-		.offset = OFFSET(member_),                                                         \
-		.length = length_,                                                                 \
-		.label = label_},
-
 #define OFFSET(member) offsetof(struct dns_counters, member)
-static const struct counter dns_rows[] = {DNS_COUNTERS(MEMBER_ROW, ARRAY_ROW)};
+static const struct counter dns_rows[] = {DNS_COUNTERS(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
 #undef OFFSET
 
 #define OFFSET(member) offsetof(struct dns_answer_counters, member)
-static const struct counter answer_rows[] = {DNS_ANSWER_COUNTERS(MEMBER_ROW, ARRAY_ROW)};
+static const struct counter answer_rows[] = {
+	DNS_ANSWER_COUNTERS(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
 #undef OFFSET
 
 static const struct counter_section dns_counters_section = {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/addr.h"
+#include "base/counter.h"
 #include "base/field.h"
 
 #define DNS_RCODES       25 // 0..23 and "other"
@@ -90,15 +91,12 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	A(type, DNS_TYPE_BUCKETS, dns_type_bucket_label, "well-formed queries by type")
 // clang-format on
 
-#define DNS_COUNTER_MEMBER(member, help)               uint64_t member;
-#define DNS_COUNTER_ARRAY(member, length, label, help) uint64_t member[length];
-
 struct dns_counters {
-	DNS_COUNTERS(DNS_COUNTER_MEMBER, DNS_COUNTER_ARRAY)
+	DNS_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBERS)
 };
 
 struct dns_answer_counters {
-	DNS_ANSWER_COUNTERS(DNS_COUNTER_MEMBER, DNS_COUNTER_ARRAY)
+	DNS_ANSWER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBERS)
 };
 
 const char *dns_rcode_label(uint32_t i);

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The contract between the engine and a protocol: rows for its settings and counters, and verbs on
 // bytes. A protocol sees no mbuf, clock, socket or port; the engine knows no protocol's name. Path:
-// cold (check, setup, teardown, open, close) | hot (request, key, reply, timeout, answer).
+// cold (check, setup, layout, teardown, open, close) | hot (the other verbs).
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/addr.h"
 #include "base/counter.h"
 #include "base/diag.h"
 #include "base/field.h"
 #include "base/rand.h"
 
-#define PROTO_MAX_STEPS 4
+#define PROTO_MAX_STEPS 16
+#define PROTO_MAX_WAITS 64
 
 // One transaction, as the protocol sees it. The engine owns it; user, step and tries are the
 // protocol's to write from request and reply on.
@@ -24,15 +26,67 @@ struct proto_txn {
 	uint32_t user;   // kept by the engine between the verbs, 0 at first
 	uint8_t step;    // 0 at first; chooses steps[step]
 	uint8_t tries;   // 0 at first
+	uint8_t wait;    // 0 at first; written by request: which of layout.waits this message has,
+	                 // counted from 1; 0: the item's timeout
+	bool silent;     // written by request: nothing answers this message, the transaction ends
+	                 // as soon as it is sent
+	bool over;       // told to reply: it has ended, or this message is not waited for. Judge,
+	                 // change nothing but counters
+};
+
+// Where messages go and answers come to, for a protocol that sees to that itself. Lists are part of
+// what setup made.
+struct proto_layout {
+	struct field_list paths; // struct proto_path
+	struct field_list ports; // uint16_t: UDP ports that answers come to
+	struct field_list owned; // struct addr_range: addresses that the tester answers for
+	struct field_list waits; // uint64_t, ns: how long an answer is waited for
+	bool own_macs;           // clients have Ethernet addresses of their own
+};
+
+// A destination: a server, 255.255.255.255 or a multicast group, at the item's server port.
+struct proto_path {
+	struct addr dst;
+	uint16_t vlans[2]; // inside those of the port, outermost first
+	uint8_t vlan_count;
+};
+
+// How one message goes.
+struct proto_flow {
+	uint32_t path; // index into layout.paths
+	uint16_t src_port;
+	bool own_mac; // mac is the Ethernet source; otherwise the port's is
+	uint8_t mac[6];
+	uint8_t src[16];
+};
+
+// How a received message came; addr_len bytes each.
+struct proto_ends {
+	const uint8_t *src, *dst;
+	const uint8_t *dst_mac;
+	uint8_t addr_len;
+	uint16_t src_port, dst_port;
+};
+
+// How an answer of the responder goes, when it is not back to where the request came from.
+struct proto_direction {
+	uint8_t dst[16];
+	uint16_t dst_port;
+	uint8_t mac[6];
 };
 
 // What setup and open are told.
 struct proto_env {
-	uint64_t seed;    // of the run, mixed with the item's place: differs between items
-	uint32_t worker;  // 0..workers-1
-	uint32_t workers; // that share the item
-	uint32_t clients; // source addresses of this worker
-	uint8_t addr_len; // 4 or 16: family of the item
+	uint64_t seed;      // of the run, mixed with the item's place: differs between items
+	uint32_t worker;    // 0..workers-1
+	uint32_t workers;   // that share the item
+	uint32_t clients;   // source addresses of this worker
+	uint8_t addr_len;   // 4 or 16: family of the item
+	struct addr server; // of the item, or the responder's own; len 0: none was given
+	uint16_t server_port;
+	uint64_t timeout_ns;
+	double rate; // transactions per second; INFINITY: max; 0: closed loop
+	bool dry;    // messages are only written down, none is sent
 };
 
 // Per worker and item (or per worker and responder): made by open, used by one thread.
@@ -41,6 +95,8 @@ struct proto_ctx {
 	void *counters; // of this worker: the bank that this transaction is booked to (warm-up or
 	                // measured)
 	void *own;      // the protocol's own, from open
+	const struct proto_ends *ends; // of the message that reply looks at; NULL: not known
+	uint32_t now_ms;               // since the start of the run: of the packets at hand
 };
 
 enum proto_verdict {
@@ -49,11 +105,15 @@ enum proto_verdict {
 	PROTO_FAIL, // an answer to this transaction, but a refusal or rejected by the item's checks
 	PROTO_STRAY,     // not an answer to this transaction after all: it stays in flight
 	PROTO_MALFORMED, // for this transaction by its key, but not well formed: it stays in flight
+	PROTO_DUPLICATE, // a further answer to a message of it that was answered: it stays in
+	                 // flight
 };
 
 struct proto_step {
 	const char *name;
 };
+
+#define PROTO_NO_ANSWER UINT32_MAX // of apply: nothing is sent
 
 // A way in which the responder gets an answer wrong on demand (responder.faults). The same name in
 // several protocols is one setting for all of them.
@@ -61,8 +121,8 @@ struct proto_fault {
 	const char *name, *help;
 	bool extra; // the answer itself stays as it is: what apply makes of a copy goes out beside
 	            // it
-	// Spoil the ready answer of len bytes; random: 64 random bits. Its new length up to room;
-	// 0: that is not possible with this answer, which was not changed.
+	// Spoil the ready answer of len bytes; random: 64 random bits. Its new length up to room,
+	// or PROTO_NO_ANSWER; 0: that is not possible with this answer, which was not changed.
 	uint32_t (*apply)(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random);
 };
 
@@ -81,12 +141,26 @@ struct proto {
 
 	// Cross-field rules; errors go to d. settings is what the rows filled.
 	void (*check)(const void *settings, struct diag *d);
+	// Is this server's address (len 0: none was given) enough and of the right family? NULL: it
+	// is required.
+	void (*check_server)(const void *settings, const struct addr *server, struct diag *d);
 	// Read input, precompute: the shared part, or NULL after an error (in d, or out of memory).
 	void *(*setup)(const void *settings, const struct proto_env *env, struct diag *d);
 	void (*teardown)(void *shared);
 	// Per worker state in ctx->own (NULL is fine); 0 or -errno.
 	int (*open)(struct proto_ctx *ctx, const struct proto_env *env);
 	void (*close)(struct proto_ctx *ctx);
+
+	// For a protocol that chooses addresses and ports itself; NULL: the engine does.
+	void (*layout)(const void *shared, struct proto_layout *out);
+	// How the next message of t goes: called before request, which writes it. With layout only.
+	void (*flow)(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out);
+	// Does somebody of this worker hold this address now? Then mac is written, unless it is the
+	// port's. With layout only; NULL: nobody.
+	bool (*owns)(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
+	// A new transaction is due (seq is known, key is not): who makes it? false: nobody can, it
+	// counts why. NULL: always possible.
+	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t);
 
 	// Write the next message of t, return its length; 0: it does not fit in room. May be called
 	// again for the same txn (AGAIN, a retransmission).
@@ -98,7 +172,8 @@ struct proto {
 	// it dropped what had the right question (forged cookie, wrong case).
 	enum proto_verdict (*reply)(
 		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
-	// No answer within the timeout: AGAIN (retransmit) or FAIL (lost).
+	// No answer within the timeout: AGAIN (retransmit) or FAIL (lost). Also told, with over
+	// set, of a transaction that ends without having been sent.
 	enum proto_verdict (*timeout)(struct proto_ctx *ctx, struct proto_txn *t);
 
 	// The responder: setup and open get the answers section (answers_setup), answer writes the
@@ -106,6 +181,11 @@ struct proto {
 	void *(*answers_setup)(const void *answers, const struct proto_env *env, struct diag *d);
 	uint32_t (*answer)(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out,
 		uint32_t room);
+	int (*answers_open)(struct proto_ctx *ctx); // state of the responder's thread; 0 or -errno
+	void (*answers_close)(struct proto_ctx *ctx);
+	void (*answers_teardown)(void *shared); // NULL: teardown
+	// Where that answer goes; false: back to where the request came from. NULL: always back.
+	bool (*direct)(const uint8_t *answer, uint32_t len, struct proto_direction *out);
 	const struct proto_fault *faults; // NULL-terminated by name; NULL: none
 };
 

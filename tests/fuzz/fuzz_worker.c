@@ -200,6 +200,8 @@ static void setup(void)
 
 static void start_item(struct worker_item *it, const uint8_t *head)
 {
+	static uint64_t waits[] = {TIMEOUT};
+	static struct frame_template frames[1];
 	const struct proto_env env = {.seed = 1, .workers = 1, .clients = 3, .addr_len = 4};
 	const struct txn_shape shape = {.count = 1 + head[1] % SLOTS,
 		.ports = 3,
@@ -218,11 +220,12 @@ static void start_item(struct worker_item *it, const uint8_t *head)
 		.ports = ports,
 		.sources = sources,
 		.source_ranges = 2,
-		.timeout = TIMEOUT,
+		.waits = waits,
+		.frames = frames,
 		.banks = {&run.banks[0], &run.banks[1]},
 		.shadow = &run.banks[2],
 		.pace = {.left = UINT64_MAX}};
-	frame_template_build(&it->frame, &path);
+	frame_template_build(frames, &path);
 	it->pace.kind = head[2] & 2 ? PACE_OUTSTANDING : PACE_RATE;
 	it->pace.outstanding = 1 + head[3] % 32;
 	pace_start(&it->pace, GAP, START, START + WARMUP, 0.5);

@@ -159,7 +159,8 @@ def ddiperf(config, *options, command="run", files=None, prefix=(), timeout=60):
 def check_ledger(item):
     """The laws of the ledger, on one traffic item of a finished run."""
     assert item["due"] == item["sent"] + item["unsent"], item
-    assert item["sent"] == item["answered"] + item["failed"] + item["lost"] + item["in_flight"], item
+    assert item["sent"] == (item["answered"] + item["failed"] + item["lost"] + item["no_reply"]
+                            + item["in_flight"]), item
     assert item["in_flight"] == 0, item
 
 

@@ -142,7 +142,8 @@ def answers_that_the_tester_was_too_slow_to_take_are_its_own_loss():
     cpu, other = cpus()
     one = item(load={"rate": "max"}, timeout="1s")
     with hogs(cpu):
-        result = ddiperf(ring(one, tester={"cpus": cpu}, dut={"cpus": other}, run={"duration": "2s"}, validity={
+        result = ddiperf(ring(one, tester={"cpus": cpu}, dut={"cpus": other, "tx_descriptors": 256}, run={
+            "duration": "2s"}, validity={
             **RELAXED, "dropped": "0%"}))
     port, one = result.json["ports"][0], result.item("queries")
     check_ledger(one)

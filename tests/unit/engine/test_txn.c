@@ -211,8 +211,8 @@ static void clock_readings_may_be_of_any_size(void **state)
 
 		make(&f, 1, 1, 1);
 		send_one(&f.t, now, &place);
-		assert_int_equal(txn_expired(&f.t, now + 99, 100), TXN_NONE);
-		assert_int_equal(txn_expired(&f.t, now + 100, 100), 0);
+		assert_int_equal(txn_expired(&f.t, 0, now + 99, 100), TXN_NONE);
+		assert_int_equal(txn_expired(&f.t, 0, now + 100, 100), 0);
 		txn_lose(&f.t, 0, now + 100);
 		assert_true(txn_lost_sent(&f.slots[0]) == now);
 		assert_int_equal(txn_take(&f.t, now + 299), TXN_NONE);
@@ -245,17 +245,17 @@ static void the_oldest_send_expires_first_and_only_after_the_timeout(void **stat
 	send_one(&f.t, 100, &place);
 	send_one(&f.t, 150, &place);
 	assert_int_equal(
-		txn_expired(&f.t, 99, 100), TXN_NONE); // a clock reading from before the send
-	assert_int_equal(txn_expired(&f.t, 199, 100), TXN_NONE);
-	assert_int_equal(txn_expired(&f.t, 200, 100), 0);
+		txn_expired(&f.t, 0, 99, 100), TXN_NONE); // a clock reading from before the send
+	assert_int_equal(txn_expired(&f.t, 0, 199, 100), TXN_NONE);
+	assert_int_equal(txn_expired(&f.t, 0, 200, 100), 0);
 	txn_again(&f.t, 0); // sent again at 220
 	txn_unlink(&f.t, &f.t.again, 0);
 	txn_arm(&f.t, 0, 220);
-	assert_int_equal(txn_expired(&f.t, 249, 100), TXN_NONE);
-	assert_int_equal(txn_expired(&f.t, 250, 100), 1);
+	assert_int_equal(txn_expired(&f.t, 0, 249, 100), TXN_NONE);
+	assert_int_equal(txn_expired(&f.t, 0, 250, 100), 1);
 	txn_give(&f.t, 1, TXN_LOST, 250);
-	assert_int_equal(txn_expired(&f.t, 319, 100), TXN_NONE);
-	assert_int_equal(txn_expired(&f.t, 320, 100), 0);
+	assert_int_equal(txn_expired(&f.t, 0, 319, 100), TXN_NONE);
+	assert_int_equal(txn_expired(&f.t, 0, 320, 100), 0);
 	assert_int_equal(f.t.in_flight, 1);
 	free(f.slots);
 }
@@ -273,7 +273,7 @@ static void a_lost_one_still_knows_when_it_was_sent(void **state)
 	txn_lose(&f.t, slot, sent + 50);
 	assert_int_equal(f.slots[slot].state, TXN_LOST);
 	assert_true(txn_lost_sent(&f.slots[slot]) == sent);
-	assert_int_equal(txn_expired(&f.t, sent + 100, 50), other);
+	assert_int_equal(txn_expired(&f.t, 0, sent + 100, 50), other);
 	free(f.slots);
 }
 
