@@ -6,10 +6,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "proto/dhcp4.h"
 #include "proto/dns.h"
 
 const struct proto *const protos[] = {
 	&dns_proto,
+	&dhcp4_proto,
 	NULL,
 };
 

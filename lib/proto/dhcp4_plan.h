@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the client side of DHCPv4 works from: the kinds of messages, the compiled plan of an item
+// and what a worker keeps. Not for anyone outside lib/proto, tests and fuzzers. Path: cold
+// (set-up) | hot (the rest).
+#pragma once
+
+#include "base/arena.h"
+#include "base/rand.h"
+#include "proto/dhcp4_clients.h"
+#include "proto/dhcp4_message.h"
+#include "proto/dhcp4_settings.h"
+#include "proto/pattern.h"
+#include "proto/proto.h"
+
+#define DHCP4_MESSAGE_MAX 1400 // of a message that we send
+#define DHCP4_OPTION_ROOM 255  // of one option that we send
+#define DHCP4_NOTES       8    // refusals and duplicates that are kept for the log
+#define DHCP4_NOTE_LEN    80
+
+enum dhcp4_step {
+	DHCP4_STEP_DISCOVER,
+	DHCP4_STEP_REQUEST,
+	DHCP4_STEP_RAPID,
+	DHCP4_STEP_RENEW,
+	DHCP4_STEP_REBIND,
+	DHCP4_STEP_REBOOT,
+	DHCP4_STEP_INFORM,
+	DHCP4_STEP_RELEASE,
+	DHCP4_STEP_DECLINE,
+	DHCP4_STEP_LEASEQUERY,
+	DHCP4_STEPS,
+};
+
+// What a message has (RFC 2131 table 5, RFC 4388 section 6.2).
+enum dhcp4_has {
+	DHCP4_HAS_CIADDR = 1 << 0,
+	DHCP4_HAS_REQUESTED = 1 << 1,  // option 50
+	DHCP4_HAS_SERVER_ID = 1 << 2,  // option 54
+	DHCP4_HAS_WISH = 1 << 3,       // option 50 with the address wished for
+	DHCP4_HAS_TIME = 1 << 4,       // option 51 with the lease time wished for
+	DHCP4_HAS_PARAMETERS = 1 << 5, // option 55
+	DHCP4_HAS_OPTIONS = 1 << 6,    // those of the user
+	DHCP4_HAS_CHADDR = 1 << 7,     // and client identifier
+	DHCP4_HAS_SECS = 1 << 8,
+	DHCP4_HAS_RAPID = 1 << 9,    // option 80
+	DHCP4_IS_UNICAST = 1 << 10,  // from the leased address to the server
+	DHCP4_IS_SILENT = 1 << 11,   // without a reply
+	DHCP4_MAKES_LEASE = 1 << 12, // when the answer is an ACK
+};
+
+struct dhcp4_kind {
+	uint8_t type;
+	uint16_t has;      // enum dhcp4_has
+	uint16_t answered; // bit per message type that fits
+	uint16_t again;    // bit per message type that answered an earlier message of the exchange
+};
+
+extern const struct dhcp4_kind dhcp4_kinds[DHCP4_STEPS];
+
+// What an exchange starts with, and whose.
+struct dhcp4_start {
+	uint8_t step; // enum dhcp4_step
+	uint8_t from; // enum dhcp4_client_state
+};
+
+extern const struct dhcp4_start dhcp4_starts[DHCP4_EXCHANGES];
+
+// A message but for what differs between clients. Offsets are 0 when the message has no such thing.
+struct dhcp4_template {
+	uint16_t len;                     // of bytes; without END
+	uint16_t room;                    // that the whole message may need
+	uint16_t requested_at, server_at; // data of options 50 and 54
+	uint16_t id_at;                   // MAC in the client identifier
+	bool relayed, relay_info;         // through the relay; with option 82
+	uint8_t bytes[DHCP4_MESSAGE_MAX];
+};
+
+// An option or sub-option that differs between clients.
+struct dhcp4_varying {
+	uint8_t code;
+	uint64_t salt; // of {random}
+	struct pattern pattern;
+};
+
+struct dhcp4_varying_list {
+	struct dhcp4_varying *items;
+	uint32_t count;
+};
+
+struct dhcp4_pool_range {
+	uint32_t first, last;
+};
+
+// Of a file, not yet anybody's.
+struct dhcp4_lease {
+	uint32_t client; // its number
+	uint32_t address, server_id;
+	uint32_t left_s; // UINT32_MAX: for ever
+};
+
+struct dhcp4_plan {
+	struct dhcp4_template templates[DHCP4_STEPS];
+	uint64_t below[DHCP4_EXCHANGES]; // the exchange whose bound the draw is below first
+	enum dhcp4_exchange otherwise;
+	uint32_t clients;
+	uint64_t mac;       // of client 0, as a number
+	uint8_t (*macs)[6]; // of a file; NULL: mac + number
+	enum dhcp4_client_id client_id;
+	struct dhcp4_varying id_text;
+	struct dhcp4_varying_list options;
+	struct dhcp4_varying fqdn; // code 0: none
+	bool fqdn_wire;
+	uint8_t fqdn_flags;
+
+	const uint32_t *relays; // NULL: clients that broadcast
+	uint32_t relay_count;
+	uint16_t relay_port;
+	bool relay_unicast;     // renew and the like go through the relay too
+	uint8_t relay_info_len; // of what is the same for all clients
+	uint8_t relay_info[DHCP4_OPTION_ROOM];
+	struct dhcp4_varying_list relay_subs; // after relay_info
+
+	enum dhcp4_spread spread;
+	uint32_t servers[DHCP4_SERVERS_MAX]; // host order; the item's first, 0: not given
+	uint32_t server_count;
+	uint16_t server_port;
+	uint32_t path_stride, path_server; // paths of one set of VLANs; the first server's
+	uint32_t accept;                   // server identifier, 0: any
+	uint32_t hint_first;               // requested address of client 0, 0: none
+	struct recip hint_count, server_recip;
+	uint16_t pad;
+	uint32_t tries, jitter_steps;
+	uint64_t parameters[4]; // bits: asked for
+	const struct dhcp4_pool_range *pool;
+	uint32_t pool_count; // 0: any address
+	bool same_address;
+	const struct dhcp4_vlan_settings *vlans;
+	uint32_t vlan_count;
+	struct dhcp4_lease *leases; // of an earlier run, in the order that they run out
+	uint32_t lease_count;
+	const char *save; // file for those of this run, NULL: none
+	struct proto_layout layout;
+	struct arena *arena;
+};
+
+struct dhcp4_note {
+	uint64_t count;
+	uint8_t len;
+	uint8_t text[DHCP4_NOTE_LEN];
+};
+
+struct dhcp4_clash {
+	uint32_t address;
+	uint32_t holder, taker; // numbers of clients
+};
+
+// ctx->own. One thread.
+struct dhcp4_worker {
+	struct dhcp4_clients clients;
+	uint32_t worker, workers;
+	uint64_t draws;          // of exchanges, begun or not
+	bool paced;              // by a rate, not by answers
+	bool dry;                // nothing is sent
+	bool heard;              // a reply has come or should have, or none was to come
+	uint64_t refused_seq[2]; // + 1: of the transaction that nobody could begin, by state
+	uint64_t unbegun[2];     // such transactions, by state
+	uint64_t mix_offset, random_salt, jitter_salt;
+	uint32_t relay_first;     // of this worker's relays; the next is `workers` further
+	struct recip relay_recip; // how many they are
+	struct dhcp4_note refusals[DHCP4_NOTES]; // NAKs by message (option 56)
+	struct dhcp4_clash clashes[DHCP4_NOTES];
+	uint32_t clash_count;
+	struct dhcp4_scratch scratch;
+};
+
+// Number of a client in the whole run.
+static inline uint32_t dhcp4_number(const struct dhcp4_worker *w, uint32_t client)
+{
+	return client * w->workers + w->worker;
+}
+
+// Those that belong to one of several workers.
+static inline uint32_t dhcp4_share(uint32_t all, uint32_t worker, uint32_t workers)
+{
+	return all > worker ? (all - worker - 1) / workers + 1 : 0;
+}
+
+// dhcp4_setup.c
+void dhcp4_check(const void *settings, struct diag *d);
+void dhcp4_check_server(const void *settings, const struct addr *server, struct diag *d);
+void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d);
+void dhcp4_teardown(void *shared);
+int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env);
+void dhcp4_close(struct proto_ctx *ctx);
+void dhcp4_layout(const void *shared, struct proto_layout *out);
+
+// dhcp4_templates.c: the bytes of every kind of message into the plan, options and sub-options as
+// patterns. 0, or -EINVAL (in d).
+int dhcp4_build(struct dhcp4_plan *p, const struct dhcp4_settings *s, struct diag *d);
+
+// dhcp4_macs.c: the file of MAC addresses, one for each client; free() it. 0, -EINVAL (in d) or
+// -ENOMEM.
+int dhcp4_macs_load(const struct dhcp4_settings *s, uint8_t (**out)[6], struct diag *d);
+
+// dhcp4_leases.c: the leases of an earlier run into the plan, and where those of this one go. 0,
+// -EINVAL (in d) or -ENOMEM.
+int dhcp4_leases_load(struct dhcp4_plan *p, const struct dhcp4_leases_settings *s, struct diag *d);
+// Loaded leases become those of the worker's clients.
+void dhcp4_leases_open(struct dhcp4_worker *w, const struct dhcp4_plan *p);
+// Write what its clients hold now; what goes wrong is logged.
+void dhcp4_leases_save(const struct dhcp4_worker *w, const struct dhcp4_plan *p, uint32_t now_ms);
+
+// dhcp4_request_wire.c
+uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
+void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out);
+
+// dhcp4_wire.c
+bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t);
+bool dhcp4_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
+bool dhcp4_key(const uint8_t *buf, uint32_t len, uint32_t *key);
+enum proto_verdict dhcp4_reply(
+	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
+enum proto_verdict dhcp4_timeout(struct proto_ctx *ctx, struct proto_txn *t);

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The messages of clients and where they go: a template of their kind, what is the client's own,
+// options from patterns. Not here: the templates (dhcp4_templates.c). Path: hot. The worker that
+// owns ctx.
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "proto/dhcp4_self.h"
+
+#define MS_PER_S 1000
+
+static inline uint32_t relay_of(
+	const struct dhcp4_plan *p, const struct dhcp4_worker *w, uint32_t client)
+{
+	uint32_t nth = (uint32_t)recip_mod(&w->relay_recip, client);
+
+	return p->relays[w->relay_first + nth * w->workers];
+}
+
+void dhcp4_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp4_self *s)
+{
+	const struct dhcp4_plan *p = ctx->shared;
+	struct dhcp4_worker *w = ctx->own;
+
+	s->p = p;
+	s->client = &w->clients.items[client];
+	s->number = dhcp4_number(w, client);
+	dhcp4_mac(p, s->number, s->mac);
+	dhcp4_put32(s->relay, p->relays ? relay_of(p, w, client) : 0);
+	dhcp4_put32(s->address, s->client->offered);
+	s->seed = w->random_salt + s->number;
+}
+
+static void varying_write(
+	const struct dhcp4_self *s, const struct dhcp4_varying *v, struct writer *w)
+{
+	struct pattern_values values = {.client = s->number,
+		.seed = rand_hash(s->seed ^ v->salt),
+		.mac = s->mac,
+		.relay = s->relay,
+		.address = s->address};
+
+	pattern_write(&v->pattern, &values, w);
+}
+
+// An option's head; its length is known when it ends.
+static uint8_t *option_begin(struct writer *w, uint8_t code)
+{
+	uint8_t *head = write_space(w, 2);
+
+	if (head)
+		head[0] = code;
+	return head;
+}
+
+static void option_end(const struct writer *w, uint8_t *head)
+{
+	if (head)
+		head[1] = (uint8_t)(w->at - head - 2);
+}
+
+static void varying_option(
+	const struct dhcp4_self *s, const struct dhcp4_varying *v, struct writer *w)
+{
+	uint8_t *head = option_begin(w, v->code);
+
+	varying_write(s, v, w);
+	option_end(w, head);
+}
+
+// Dotted text, one byte behind `at`, to labels with their length in front (RFC 1035 section 3.1).
+static void labels_make(struct writer *w, uint8_t *at)
+{
+	uint8_t *label = at;
+
+	for (uint8_t *c = at + 1; c < w->at; c++) {
+		if (*c != '.')
+			continue;
+		*label = (uint8_t)(c - label - 1);
+		label = c;
+	}
+	*label = (uint8_t)(w->at - label - 1);
+	if (*label && label != at)
+		write_u8(w, 0);
+}
+
+// RFC 4702 section 2: flags, two obsolete RCODEs, name. One label alone is a partial name.
+static void fqdn_write(const struct dhcp4_self *s, struct writer *w)
+{
+	const struct dhcp4_plan *p = s->p;
+	uint8_t *head = option_begin(w, DHCP4_OPT_FQDN);
+	uint8_t *name;
+
+	write_u8(w, p->fqdn_flags);
+	write_be16(w, 0);
+	name = p->fqdn_wire ? write_space(w, 1) : NULL;
+	varying_write(s, &p->fqdn, w);
+	if (name && !w->failed)
+		labels_make(w, name);
+	option_end(w, head);
+}
+
+static void options_write(const struct dhcp4_self *s, struct writer *w)
+{
+	const struct dhcp4_plan *p = s->p;
+
+	for (uint32_t i = 0; i < p->options.count; i++)
+		varying_option(s, &p->options.items[i], w);
+	if (p->fqdn.code)
+		fqdn_write(s, w);
+}
+
+void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w)
+{
+	switch (s->p->client_id) {
+	case DHCP4_ID_NONE:
+		return;
+	case DHCP4_ID_MAC:
+		write_u8(w, 1);
+		write_bytes(w, s->mac, 6);
+		return;
+	case DHCP4_ID_DUID: // RFC 4361: IAID 1 and a DUID-LL
+		write_bytes(w, "\xff\0\0\0\1\0\3\0\1", 9);
+		write_bytes(w, s->mac, 6);
+		return;
+	case DHCP4_ID_TEXT:
+		write_u8(w, 0);
+		varying_write(s, &s->p->id_text, w);
+		return;
+	}
+}
+
+void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w)
+{
+	const struct dhcp4_plan *p = s->p;
+
+	write_bytes(w, p->relay_info, p->relay_info_len);
+	for (uint32_t i = 0; i < p->relay_subs.count; i++)
+		varying_option(s, &p->relay_subs.items[i], w);
+}
+
+static inline uint16_t secs_of(
+	const struct proto_ctx *ctx, struct dhcp4_client *k, const struct proto_txn *t)
+{
+	uint32_t secs = (ctx->now_ms - k->began_ms) / MS_PER_S;
+
+	if (t->step == DHCP4_STEP_REQUEST) // as in the DISCOVER
+		return k->secs;
+	secs = secs < UINT16_MAX ? secs : UINT16_MAX;
+	if (t->step == DHCP4_STEP_DISCOVER || t->step == DHCP4_STEP_RAPID)
+		k->secs = (uint16_t)secs;
+	return (uint16_t)secs;
+}
+
+static inline void header_write(const struct proto_ctx *ctx, const struct dhcp4_self *s,
+	const struct proto_txn *t, const struct dhcp4_template *m, uint8_t *buf)
+{
+	uint16_t has = dhcp4_kinds[t->step].has;
+
+	memcpy(buf, m->bytes, m->len);
+	dhcp4_put32(buf + DHCP4_AT_XID, t->key);
+	if (has & DHCP4_HAS_SECS) {
+		uint16_t secs = secs_of(ctx, s->client, t);
+
+		buf[DHCP4_AT_SECS] = (uint8_t)(secs >> 8);
+		buf[DHCP4_AT_SECS + 1] = (uint8_t)secs;
+	}
+	if (has & DHCP4_HAS_CIADDR)
+		memcpy(buf + DHCP4_AT_CIADDR, s->address, 4);
+	if (m->relayed)
+		memcpy(buf + DHCP4_AT_GIADDR, s->relay, 4);
+	if (has & DHCP4_HAS_CHADDR)
+		memcpy(buf + DHCP4_AT_CHADDR, s->mac, 6);
+	if (m->requested_at)
+		memcpy(buf + m->requested_at, s->address, 4);
+	if (m->server_at)
+		dhcp4_put32(buf + m->server_at, s->client->chosen);
+	if (m->id_at)
+		memcpy(buf + m->id_at, s->mac, 6);
+}
+
+static inline void tail_write(
+	const struct dhcp4_self *s, const struct dhcp4_template *m, uint16_t has, struct writer *w)
+{
+	const struct dhcp4_plan *p = s->p;
+	uint8_t *head;
+
+	if ((has & DHCP4_HAS_CHADDR) && p->client_id == DHCP4_ID_TEXT) {
+		head = option_begin(w, DHCP4_OPT_CLIENT_ID);
+		dhcp4_client_id_write(s, w);
+		option_end(w, head);
+	}
+	if (has & DHCP4_HAS_OPTIONS)
+		options_write(s, w);
+	if (m->relay_info) {
+		head = option_begin(w, DHCP4_OPT_RELAY_INFO);
+		dhcp4_relay_info_write(s, w);
+		option_end(w, head);
+	}
+	write_u8(w, DHCP4_OPT_END);
+}
+
+// Nothing tells how a message without an answer fared: the client goes on when it is written.
+static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
+{
+	struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_counters *n = ctx->counters;
+
+	t->silent = true;
+	if (t->tries)
+		return;
+	t->tries = 1;
+	w->heard |= !w->dry;
+	n->released += t->step == DHCP4_STEP_RELEASE;
+	n->declined += t->step == DHCP4_STEP_DECLINE;
+	dhcp4_clients_drop(&w->clients, t->user);
+	dhcp4_clients_give(&w->clients, t->user);
+}
+
+static inline uint8_t wait_of(
+	const struct dhcp4_plan *p, const struct dhcp4_worker *w, const struct proto_txn *t)
+{
+	uint64_t random;
+
+	if (p->layout.waits.count == 0)
+		return 0;
+	random = rand_hash(w->jitter_salt + (t->seq << 8 | t->step << 4 | t->tries));
+	return (uint8_t)(1 + t->tries * p->jitter_steps + rand_scale(random, p->jitter_steps));
+}
+
+uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+{
+	const struct dhcp4_plan *p = ctx->shared;
+	const struct dhcp4_kind *kind = &dhcp4_kinds[t->step];
+	const struct dhcp4_template *m = &p->templates[t->step];
+	struct dhcp4_counters *n = ctx->counters;
+	struct dhcp4_self s;
+	struct writer w;
+	uint32_t len;
+
+	if (m->room > room)
+		return 0;
+	dhcp4_self_find(ctx, t->user, &s);
+	header_write(ctx, &s, t, m, buf);
+	w = writer_of(buf + m->len, room - m->len);
+	tail_write(&s, m, kind->has, &w);
+	len = (uint32_t)(w.at - buf);
+	if (len < p->pad) {
+		memset(buf + len, 0, p->pad - len);
+		len = p->pad;
+	}
+	n->sent[kind->type]++;
+	n->request_bytes += len;
+	t->wait = wait_of(p, ctx->own, t);
+	if (kind->has & DHCP4_IS_SILENT)
+		silent_sent(ctx, t);
+	return len;
+}
+
+void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
+{
+	const struct dhcp4_plan *p = ctx->shared;
+	uint16_t has = dhcp4_kinds[t->step].has;
+	struct dhcp4_self s;
+	uint32_t set;
+
+	dhcp4_self_find(ctx, t->user, &s);
+	set = s.client->place * p->path_stride;
+	out->own_mac = !p->relays;
+	memcpy(out->mac, s.mac, 6);
+	memset(out->src, 0, sizeof(out->src));
+	if (p->templates[t->step].relayed) {
+		out->path = set + s.client->server;
+		out->src_port = p->relay_port;
+		memcpy(out->src, s.relay, 4);
+		return;
+	}
+	out->path = set + (has & DHCP4_IS_UNICAST ? p->path_server + s.client->server : 0);
+	out->src_port = DHCP4_CLIENT_PORT;
+	if (has & DHCP4_HAS_CIADDR)
+		memcpy(out->src, s.address, 4);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who sends a message or gets a reply: what the hot files of the client side share. Path: hot. The
+// worker that owns it.
+#pragma once
+
+#include <string.h>
+
+#include "proto/dhcp4_plan.h"
+
+struct dhcp4_self {
+	const struct dhcp4_plan *p;
+	struct dhcp4_client *client;
+	uint64_t seed;   // of {random}
+	uint32_t number; // in the whole run
+	uint8_t mac[6];
+	uint8_t relay[4];   // as on the wire
+	uint8_t address[4]; // that the exchange is about
+};
+
+static inline void dhcp4_put32(uint8_t *to, uint32_t v)
+{
+	v = __builtin_bswap32(v);
+	memcpy(to, &v, 4);
+}
+
+static inline uint32_t dhcp4_get32(const uint8_t *from)
+{
+	uint32_t v;
+
+	memcpy(&v, from, 4);
+	return __builtin_bswap32(v);
+}
+
+static inline void dhcp4_mac(const struct dhcp4_plan *p, uint32_t number, uint8_t mac[6])
+{
+	uint64_t v = __builtin_bswap64((p->mac + number) << 16);
+
+	if (p->macs)
+		memcpy(mac, p->macs[number], 6);
+	else
+		memcpy(mac, &v, 6);
+}
+
+// dhcp4_request_wire.c
+void dhcp4_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp4_self *s);
+// Data of options 61 and 82, as sent.
+void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w);
+void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w);
+
+// dhcp4_checks_wire.c: did it come from a server, and to where t is answered?
+bool dhcp4_way_is_ours(const struct dhcp4_self *s, const struct proto_ends *e,
+	const struct proto_txn *t, const struct dhcp4_message *m);
+// Is it an answer to what t sent last? PROTO_DONE, STRAY or DUPLICATE; counts
+// why not.
+enum proto_verdict dhcp4_ours(const struct dhcp4_self *s, struct dhcp4_counters *n,
+	const struct proto_txn *t, const struct dhcp4_message *m);
+// Is everything in it right? Counts the first thing that is not.
+bool dhcp4_content_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+	const struct proto_txn *t, const struct dhcp4_message *m);

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From settings to what the verbs of DHCPv4 clients use: cross-field checks, shares, relays, paths,
+// waits, and the clients of a worker. Not here: messages (dhcp4_templates.c). Path: cold.
+// Management thread.
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "proto/dhcp4_self.h"
+
+#define RELAYS_MAX 1048576
+#define VLANS_MAX  1024 // ranges of clients
+#define JITTER_MAX 16   // steps
+#define WAIT_MAX   (24 * 3600 * 1000000000ull)
+#define MAC_BITS   48
+#define NS_PER_S   1000000000u
+
+static uint32_t ipv4(const struct addr *a)
+{
+	return dhcp4_get32(a->bytes);
+}
+
+static bool check_ipv4(const struct addr *a, const void *where, struct diag *d)
+{
+	if (a->len == 0 || a->len == 4)
+		return true;
+	diag_error(d, where, NULL, "not an IPv4 address");
+	return false;
+}
+
+static double share_of(const struct dhcp4_settings *s, enum dhcp4_exchange exchange)
+{
+	double rest = 1;
+
+	if (s->mix)
+		for (int e = 0; e < DHCP4_EXCHANGES; e++)
+			rest -= s->mix->share[e];
+	rest = rest > 1e-9 ? rest : 0;
+	return (s->mix ? s->mix->share[exchange] : 0) +
+	       (exchange == (enum dhcp4_exchange)s->exchange ? rest : 0);
+}
+
+static bool does(const struct dhcp4_settings *s, enum dhcp4_exchange exchange)
+{
+	return share_of(s, exchange) > 0;
+}
+
+// Does anybody talk to a server from the leased address?
+static bool unicasts(const struct dhcp4_settings *s)
+{
+	if (s->relay && s->relay->server_id_override)
+		return false;
+	for (int e = 0; e < DHCP4_EXCHANGES; e++)
+		if (does(s, (enum dhcp4_exchange)e) &&
+			(dhcp4_kinds[dhcp4_starts[e].step].has & DHCP4_IS_UNICAST))
+			return true;
+	return false;
+}
+
+static void check_mix(const struct dhcp4_settings *s, struct diag *d)
+{
+	double sum = 0;
+
+	for (int e = 0; s->mix && e < DHCP4_EXCHANGES; e++)
+		sum += s->mix->share[e];
+	if (sum > 1 + 1e-9) {
+		diag_error(d, s->mix, "", "the shares add up to %g%% (up to 100%%)", sum * 100);
+		return;
+	}
+	for (int e = 0; e < DHCP4_EXCHANGES; e++) {
+		if (dhcp4_starts[e].from != DHCP4_IS_BOUND || !does(s, (enum dhcp4_exchange)e) ||
+			does(s, DHCP4_DORA) || does(s, DHCP4_RAPID) ||
+			(s->leases && s->leases->load))
+			continue;
+		diag_error(d, s, "exchange",
+			"%s needs clients that hold a lease (with a share of dora or rapid: "
+			"mix: {dora: 50%%}, or leases: {load: FILE})",
+			dhcp4_exchange_names[e]);
+		return;
+	}
+	if (does(s, DHCP4_LEASEQUERIES) && !s->relay)
+		diag_error(d, s, s->mix ? "mix" : "exchange", "leasequery needs a relay");
+}
+
+// The addresses of clients run on from the first one, but not into those of groups.
+static void check_identity(const struct dhcp4_settings *s, struct diag *d)
+{
+	uint64_t first = 0, last;
+
+	for (int i = 0; i < 6; i++)
+		first = first << 8 | s->mac[i];
+	last = first + s->clients - 1;
+	if (!s->mac_file && ((first >> 40 & 1) || (last >> 40 & 1) || last >> MAC_BITS))
+		diag_error(d, s->mac, NULL, "%s (the first byte is even)",
+			first >> 40 & 1 ? "a group address" : "runs into group addresses");
+	if ((s->client_id == DHCP4_ID_TEXT) != (s->client_id_text != NULL))
+		diag_error(d, s, s->client_id_text ? "client_id_text" : "client_id",
+			s->client_id_text ? "needs client_id: text" : "needs client_id_text");
+}
+
+static uint64_t addresses_count(const struct field_list *list, struct diag *d)
+{
+	const struct addr_range *r = list->items;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < list->count; i++)
+		if (check_ipv4(&r[i].first, &r[i], d))
+			count += r[i].count;
+	return count;
+}
+
+static void check_relay(const struct dhcp4_relay_settings *s, struct diag *d)
+{
+	uint64_t count = addresses_count(&s->addresses, d);
+
+	if (s->addresses.count == 0)
+		diag_error(d, s, "addresses", "no address");
+	if (count > RELAYS_MAX)
+		diag_error(d, &s->addresses, "addresses", "%llu relays (up to %u)",
+			(unsigned long long)count, RELAYS_MAX);
+}
+
+static void check_vlans(const struct dhcp4_settings *s, struct diag *d)
+{
+	const struct dhcp4_vlan_settings *v = s->vlans.items;
+
+	if (s->vlans.count > VLANS_MAX)
+		diag_error(
+			d, &s->vlans, "vlans", "%u ranges (up to %u)", s->vlans.count, VLANS_MAX);
+	for (uint32_t i = 0; i < s->vlans.count && i < VLANS_MAX; i++) {
+		if (v[i].vlans.count < 1 || v[i].vlans.count > 2)
+			diag_error(d, &v[i], "vlans", "%u VLANs (1 or 2)", v[i].vlans.count);
+		for (uint32_t k = 0; k < i; k++)
+			if (v[i].clients.first <= v[k].clients.last &&
+				v[k].clients.first <= v[i].clients.last)
+				diag_error(d, &v[i], "clients", "clients are in two ranges");
+	}
+}
+
+static void check_servers(const struct dhcp4_settings *s, struct diag *d)
+{
+	const struct addr *servers = s->servers.items;
+
+	for (uint32_t i = 0; i < s->servers.count; i++)
+		check_ipv4(&servers[i], &servers[i], d);
+	if (s->servers.count >= DHCP4_SERVERS_MAX)
+		diag_error(d, &s->servers, "servers", "%u servers (up to %u)", s->servers.count,
+			DHCP4_SERVERS_MAX - 1);
+	if (s->spread != DHCP4_FIRST && !s->relay)
+		diag_error(d, s, "spread", "needs a relay: a broadcast reaches all servers");
+	check_ipv4(&s->accept, &s->accept, d);
+	check_ipv4(&s->requested_address.first, &s->requested_address, d);
+}
+
+static void check_expect(const struct dhcp4_settings *s, struct diag *d)
+{
+	const struct dhcp4_expect_settings *e = s->expect;
+	uint64_t count = addresses_count(&e->pool, d);
+
+	if (e->pool.count == 0 || count >= s->clients)
+		return;
+	if (does(s, DHCP4_DORA) || does(s, DHCP4_RAPID))
+		diag_error(d, &e->pool, "pool", "%llu addresses for %llu clients",
+			(unsigned long long)count, (unsigned long long)s->clients);
+}
+
+static void check_retransmit(const struct dhcp4_retransmit_settings *s, struct diag *d)
+{
+	if (s->jitter_ns >= s->initial_ns)
+		diag_error(d, s, "jitter", "not shorter than initial");
+}
+
+// The file of MACs is large and read once, by setup.
+void dhcp4_check(const void *settings, struct diag *d)
+{
+	const struct dhcp4_settings *s = settings;
+	struct dhcp4_plan *p;
+
+	check_mix(s, d);
+	check_identity(s, d);
+	check_vlans(s, d);
+	check_servers(s, d);
+	if (s->relay)
+		check_relay(s->relay, d);
+	if (s->retransmit)
+		check_retransmit(s->retransmit, d);
+	if (s->expect)
+		check_expect(s, d);
+	if (s->lease_time_ns % NS_PER_S)
+		diag_error(d, &s->lease_time_ns, "lease_time", "not whole seconds");
+	if (s->parameters.count > UINT8_MAX)
+		diag_error(d, &s->parameters, "parameters", "%u options (up to %u)",
+			s->parameters.count, UINT8_MAX);
+	if (s->fqdn && s->fqdn->no_update && s->fqdn->server_update)
+		diag_error(d, s->fqdn, "no_update",
+			"stands beside server_update (RFC 4702: not "
+			"both)");
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return;
+	p->arena = arena_new();
+	dhcp4_build(p, s, d);
+	dhcp4_teardown(p);
+}
+
+void dhcp4_check_server(const void *settings, const struct addr *server, struct diag *d)
+{
+	const struct dhcp4_settings *s = settings;
+
+	if (server->len == 16)
+		diag_error(d, server, NULL, "not an IPv4 address");
+	else if (server->len == 0 && s->relay)
+		diag_error(d, server, "server", "is missing (what the relays send to)");
+	else if (server->len == 0 && unicasts(s))
+		diag_error(
+			d, server, "server", "is missing (what renew, release and inform go to)");
+}
+
+static void build_shares(struct dhcp4_plan *p, const struct dhcp4_settings *s)
+{
+	double sum = 0;
+
+	for (int e = 0; e < DHCP4_EXCHANGES; e++) {
+		double share = share_of(s, (enum dhcp4_exchange)e);
+
+		sum += share;
+		p->below[e] = sum < 1 ? (uint64_t)(sum * 0x1p64) : UINT64_MAX;
+		if (share > 0)
+			p->otherwise = (enum dhcp4_exchange)e;
+	}
+}
+
+static void build_relays(struct dhcp4_plan *p, const struct dhcp4_relay_settings *s)
+{
+	const struct addr_range *r = s->addresses.items;
+	uint64_t count = 0;
+	uint32_t *relays;
+
+	for (uint32_t i = 0; i < s->addresses.count; i++)
+		count += r[i].count;
+	relays = arena_zalloc(p->arena, count * sizeof(*relays));
+	for (uint32_t i = 0; i < s->addresses.count; i++)
+		for (uint64_t k = 0; k < r[i].count; k++)
+			relays[p->relay_count++] = ipv4(&r[i].first) + (uint32_t)k;
+	p->relays = relays;
+	p->relay_port = (uint16_t)s->port;
+	p->relay_unicast = s->server_id_override != NULL;
+	p->layout.owned = s->addresses;
+}
+
+static void build_servers(
+	struct dhcp4_plan *p, const struct dhcp4_settings *s, const struct proto_env *env)
+{
+	const struct addr *servers = s->servers.items;
+
+	p->server_count = 1 + s->servers.count;
+	p->servers[0] = ipv4(&env->server);
+	p->server_port = env->server_port;
+	for (uint32_t i = 0; i < s->servers.count; i++)
+		p->servers[1 + i] = ipv4(&servers[i]);
+	p->spread = (enum dhcp4_spread)s->spread;
+	recip_init(&p->server_recip, p->server_count);
+	if (s->accept.len)
+		p->accept = ipv4(&s->accept);
+	recip_init(&p->hint_count, 1);
+	if (s->requested_address.first.len == 0)
+		return;
+	p->hint_first = ipv4(&s->requested_address.first);
+	recip_init(&p->hint_count, s->requested_address.count);
+}
+
+static void build_expect(struct dhcp4_plan *p, const struct dhcp4_settings *s)
+{
+	const struct dhcp4_expect_settings *e = s->expect;
+	const struct addr_range *r = e ? e->pool.items : NULL;
+	struct dhcp4_pool_range *pool;
+
+	p->same_address = !e || e->same_address;
+	if (!e)
+		return;
+	pool = arena_zalloc(p->arena, (e->pool.count + 1) * sizeof(*pool));
+	for (uint32_t i = 0; i < e->pool.count; i++)
+		pool[i] = (struct dhcp4_pool_range){
+			ipv4(&r[i].first), ipv4(&r[i].first) + (uint32_t)(r[i].count - 1)};
+	p->pool = pool;
+	p->pool_count = e->pool.count;
+}
+
+// From jitter too short to jitter too long, in even steps.
+static uint64_t wait_ns(
+	const struct dhcp4_retransmit_settings *s, uint32_t try, uint32_t step, uint32_t steps)
+{
+	uint64_t wait = s->initial_ns;
+
+	for (uint32_t i = 0; i < try && wait < WAIT_MAX; i++)
+		wait *= s->factor;
+	wait = wait < WAIT_MAX ? wait : WAIT_MAX;
+	return steps > 1 ? wait - s->jitter_ns + 2 * s->jitter_ns * step / (steps - 1) : wait;
+}
+
+static void build_waits(struct dhcp4_plan *p, const struct dhcp4_retransmit_settings *s)
+{
+	uint32_t steps;
+	uint64_t *waits;
+
+	p->tries = 1;
+	p->jitter_steps = 1;
+	if (!s)
+		return;
+	p->tries = (uint32_t)s->tries;
+	steps = PROTO_MAX_WAITS / p->tries;
+	steps = steps < JITTER_MAX ? steps : JITTER_MAX;
+	p->jitter_steps = steps = s->jitter_ns ? steps : 1;
+	waits = arena_zalloc(p->arena, p->tries * steps * sizeof(*waits));
+	for (uint32_t i = 0; i < p->tries * steps; i++)
+		waits[i] = wait_ns(s, i / steps, i % steps, steps);
+	p->layout.waits = (struct field_list){waits, p->tries * steps};
+}
+
+static void set_vlans(struct proto_path *path, const struct dhcp4_vlan_settings *v)
+{
+	const uint64_t *vlans = v ? v->vlans.items : NULL;
+
+	path->vlan_count = v ? (uint8_t)v->vlans.count : 0;
+	for (uint32_t i = 0; i < path->vlan_count; i++)
+		path->vlans[i] = (uint16_t)vlans[i];
+}
+
+// For every set of VLANs: the broadcast where there is no relay, then the servers.
+static void build_paths(
+	struct dhcp4_plan *p, const struct dhcp4_settings *s, const struct proto_env *env)
+{
+	const struct addr *servers = s->servers.items;
+	struct proto_path *paths, *at;
+	bool broadcast = !s->relay, unicast = s->relay || unicasts(s);
+	uint32_t sets = 1 + s->vlans.count;
+
+	p->vlans = s->vlans.items;
+	p->vlan_count = s->vlans.count;
+	p->path_server = broadcast;
+	p->path_stride = broadcast + (unicast ? p->server_count : 0);
+	at = paths = arena_zalloc(p->arena, sets * p->path_stride * sizeof(*paths));
+	for (uint32_t set = 0; set < sets; set++) {
+		for (uint32_t i = 0; i < p->path_stride; i++, at++) {
+			set_vlans(at, set ? &p->vlans[set - 1] : NULL);
+			if (broadcast && i == 0)
+				at->dst = (struct addr){4, {255, 255, 255, 255}};
+			else if (i == p->path_server)
+				at->dst = env->server;
+			else
+				at->dst = servers[i - p->path_server - 1];
+		}
+	}
+	p->layout.paths = (struct field_list){paths, sets * p->path_stride};
+}
+
+static void build_ports(struct dhcp4_plan *p, const struct dhcp4_settings *s)
+{
+	uint16_t *ports = arena_zalloc(p->arena, 3 * sizeof(*ports));
+	uint32_t n = 0;
+
+	if (s->relay && (p->relay_port == DHCP4_SERVER_PORT || !s->relay->source_port))
+		ports[n++] = DHCP4_SERVER_PORT;
+	if (s->relay && p->relay_port != DHCP4_SERVER_PORT)
+		ports[n++] = p->relay_port;
+	if (p->relay_port != DHCP4_CLIENT_PORT && (!s->relay || unicasts(s)))
+		ports[n++] = DHCP4_CLIENT_PORT;
+	p->layout.ports = (struct field_list){ports, n};
+	p->layout.own_macs = !s->relay;
+}
+
+static void build_identity(struct dhcp4_plan *p, const struct dhcp4_settings *s)
+{
+	const uint64_t *parameters = s->parameters.items;
+
+	p->clients = (uint32_t)s->clients;
+	for (int i = 0; i < 6; i++)
+		p->mac = p->mac << 8 | s->mac[i];
+	for (uint32_t i = 0; i < s->parameters.count; i++)
+		p->parameters[parameters[i] >> 6] |= 1ull << (parameters[i] & 63);
+	p->pad = (uint16_t)s->pad;
+}
+
+void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d)
+{
+	const struct dhcp4_settings *s = settings;
+	struct dhcp4_plan *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->arena = arena_new();
+	build_shares(p, s);
+	build_identity(p, s);
+	if (s->relay)
+		build_relays(p, s->relay);
+	build_servers(p, s, env);
+	build_expect(p, s);
+	build_waits(p, s->retransmit);
+	build_paths(p, s, env);
+	build_ports(p, s);
+	if (dhcp4_build(p, s, d) < 0 || (s->mac_file && dhcp4_macs_load(s, &p->macs, d) < 0) ||
+		(s->leases && dhcp4_leases_load(p, s->leases, d) < 0)) {
+		dhcp4_teardown(p);
+		return NULL;
+	}
+	return p;
+}
+
+void dhcp4_teardown(void *shared)
+{
+	struct dhcp4_plan *p = shared;
+
+	if (!p)
+		return;
+	arena_free(p->arena);
+	free(p->macs);
+	free(p->leases);
+	free(p);
+}
+
+void dhcp4_layout(const void *shared, struct proto_layout *out)
+{
+	const struct dhcp4_plan *p = shared;
+
+	*out = p->layout;
+}
+
+// Each worker has relays of its own where there are enough of them, so that answers come home.
+static void open_relays(
+	struct dhcp4_worker *w, const struct dhcp4_plan *p, const struct proto_env *env)
+{
+	uint32_t share = dhcp4_share(p->relay_count, env->worker, env->workers);
+
+	w->relay_first = env->worker;
+	if (p->relays && share == 0)
+		w->relay_first = env->worker % p->relay_count;
+	recip_init(&w->relay_recip, share ? share : 1);
+}
+
+static bool is_in(const struct dhcp4_vlan_settings *v, uint32_t number)
+{
+	return number >= v->clients.first && number <= v->clients.last;
+}
+
+// Which set of VLANs a client is in, mostly that of the client before; 0: none.
+static uint32_t place_of(const struct dhcp4_plan *p, uint32_t number, uint32_t before)
+{
+	if (before && is_in(&p->vlans[before - 1], number))
+		return before;
+	for (uint32_t i = 0; i < p->vlan_count; i++)
+		if (is_in(&p->vlans[i], number))
+			return i + 1;
+	return 0;
+}
+
+static void open_places(struct dhcp4_worker *w, const struct dhcp4_plan *p)
+{
+	struct dhcp4_clients *c = &w->clients;
+	uint32_t place = 0;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		place = place_of(p, dhcp4_number(w, i), place);
+		c->items[i].place = (uint16_t)place;
+	}
+}
+
+int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env)
+{
+	const struct dhcp4_plan *p = ctx->shared;
+	struct dhcp4_worker *w = calloc(1, sizeof(*w));
+
+	ctx->own = NULL;
+	if (!w || dhcp4_clients_init(
+			  &w->clients, dhcp4_share(p->clients, env->worker, env->workers)) < 0) {
+		free(w);
+		return -ENOMEM;
+	}
+	w->worker = env->worker;
+	w->workers = env->workers;
+	w->dry = env->dry;
+	w->paced = env->rate > 0 && env->rate < INFINITY;
+	w->mix_offset = rand_hash(env->seed);
+	w->random_salt = rand_hash(env->seed + 1);
+	w->jitter_salt = rand_hash(env->seed + 2);
+	open_relays(w, p, env);
+	open_places(w, p);
+	if (p->lease_count)
+		dhcp4_leases_open(w, p);
+	ctx->own = w;
+	return 0;
+}
+
+// Text of the wire: printable characters only.
+static void refusal_log(const struct dhcp4_note *note)
+{
+	char text[DHCP4_NOTE_LEN + 1];
+
+	for (uint32_t i = 0; i < note->len; i++)
+		text[i] = note->text[i] >= ' ' && note->text[i] < 127 ? (char)note->text[i] : '?';
+	text[note->len] = '\0';
+	if (note->len == 0)
+		log_note("dhcp4: %llu NAKs said nothing", (unsigned long long)note->count);
+	else
+		log_note("dhcp4: %llu NAKs said \"%s\"", (unsigned long long)note->count, text);
+}
+
+// In a closed loop it is no failure: it waits for one.
+static void unbegun_log(const struct dhcp4_worker *w)
+{
+	static const char *const why[2] = {
+		[DHCP4_IS_FREE] = "no client was free (more clients, or a share of release)",
+		[DHCP4_IS_BOUND] = "no client held a lease (a greater share of dora or rapid)"};
+
+	for (int from = 0; w->paced && from < 2; from++)
+		if (w->unbegun[from])
+			log_warning("dhcp4: %llu exchanges could not begin: %s",
+				(unsigned long long)w->unbegun[from], why[from]);
+}
+
+static void clash_log(const struct dhcp4_plan *p, const struct dhcp4_clash *c)
+{
+	struct addr address = {.len = 4};
+	char text[ADDR_TEXT_SIZE], holder[ADDR_TEXT_SIZE], taker[ADDR_TEXT_SIZE];
+	uint8_t macs[2][6];
+
+	dhcp4_put32(address.bytes, c->address);
+	dhcp4_mac(p, c->holder, macs[0]);
+	dhcp4_mac(p, c->taker, macs[1]);
+	log_warning("dhcp4: %s was given to client %u (%s) while client %u (%s) held it",
+		addr_format(&address, text, sizeof(text)), c->taker,
+		addr_format_mac(macs[1], taker, sizeof(taker)), c->holder,
+		addr_format_mac(macs[0], holder, sizeof(holder)));
+}
+
+void dhcp4_close(struct proto_ctx *ctx)
+{
+	const struct dhcp4_plan *p = ctx->shared;
+	struct dhcp4_worker *w = ctx->own;
+
+	if (!w)
+		return;
+	for (uint32_t i = 0; i < DHCP4_NOTES && w->refusals[i].count; i++)
+		refusal_log(&w->refusals[i]);
+	for (uint32_t i = 0; i < w->clash_count; i++)
+		clash_log(p, &w->clashes[i]);
+	unbegun_log(w);
+	if (p->save && w->heard) // a dry run has nothing to save
+		dhcp4_leases_save(w, p, ctx->now_ms);
+	dhcp4_clients_free(&w->clients);
+	free(w);
+	ctx->own = NULL;
+}

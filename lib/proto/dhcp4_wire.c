@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The client side: who begins which exchange, and what becomes of the client when an answer comes
+// or none. Not here: its messages (dhcp4_request_wire.c), what a right answer is
+// (dhcp4_checks_wire.c). Path: hot. The worker that owns ctx.
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "proto/dhcp4_self.h"
+
+#define MS_PER_S 1000
+#define GOLDEN   0x9e3779b97f4a7c15u // 2^64 divided by the golden ratio
+
+#define BIT(type) (1u << (type))
+#define OFFERS    BIT(DHCP4_OFFER)
+#define ACKS      BIT(DHCP4_ACK)
+#define DECIDES   (BIT(DHCP4_ACK) | BIT(DHCP4_NAK))
+
+// What a client may send with a message that makes a lease.
+#define FULL                                                                                       \
+	(DHCP4_HAS_OPTIONS | DHCP4_HAS_PARAMETERS | DHCP4_HAS_CHADDR | DHCP4_HAS_SECS |            \
+		DHCP4_HAS_TIME)
+
+const struct dhcp4_kind dhcp4_kinds[DHCP4_STEPS] = {
+	[DHCP4_STEP_DISCOVER] = {DHCP4_DISCOVER, FULL | DHCP4_HAS_WISH, OFFERS, 0},
+	[DHCP4_STEP_REQUEST] = {DHCP4_REQUEST,
+		FULL | DHCP4_HAS_REQUESTED | DHCP4_HAS_SERVER_ID | DHCP4_MAKES_LEASE, DECIDES,
+		OFFERS},
+	[DHCP4_STEP_RAPID] = {DHCP4_DISCOVER,
+		FULL | DHCP4_HAS_WISH | DHCP4_HAS_RAPID | DHCP4_MAKES_LEASE, OFFERS | ACKS, 0},
+	[DHCP4_STEP_RENEW] = {DHCP4_REQUEST,
+		FULL | DHCP4_HAS_CIADDR | DHCP4_IS_UNICAST | DHCP4_MAKES_LEASE, DECIDES, 0},
+	[DHCP4_STEP_REBIND] = {DHCP4_REQUEST, FULL | DHCP4_HAS_CIADDR | DHCP4_MAKES_LEASE, DECIDES,
+		0},
+	[DHCP4_STEP_REBOOT] = {DHCP4_REQUEST, FULL | DHCP4_HAS_REQUESTED | DHCP4_MAKES_LEASE,
+		DECIDES, 0},
+	[DHCP4_STEP_INFORM] = {DHCP4_INFORM,
+		(FULL & ~DHCP4_HAS_TIME) | DHCP4_HAS_CIADDR | DHCP4_IS_UNICAST, ACKS, 0},
+	[DHCP4_STEP_RELEASE] = {DHCP4_RELEASE,
+		DHCP4_HAS_CIADDR | DHCP4_HAS_SERVER_ID | DHCP4_HAS_CHADDR | DHCP4_IS_UNICAST |
+			DHCP4_IS_SILENT,
+		0, 0},
+	[DHCP4_STEP_DECLINE] = {DHCP4_DECLINE,
+		DHCP4_HAS_REQUESTED | DHCP4_HAS_SERVER_ID | DHCP4_HAS_CHADDR | DHCP4_IS_SILENT, 0,
+		0},
+	[DHCP4_STEP_LEASEQUERY] = {DHCP4_LEASEQUERY, DHCP4_HAS_CIADDR | DHCP4_HAS_PARAMETERS,
+		BIT(DHCP4_LEASEUNASSIGNED) | BIT(DHCP4_LEASEUNKNOWN) | BIT(DHCP4_LEASEACTIVE), 0},
+};
+
+const struct dhcp4_start dhcp4_starts[DHCP4_EXCHANGES] = {
+	[DHCP4_DORA] = {DHCP4_STEP_DISCOVER, DHCP4_IS_FREE},
+	[DHCP4_TWO_WAY] = {DHCP4_STEP_DISCOVER, DHCP4_IS_FREE},
+	[DHCP4_RAPID] = {DHCP4_STEP_RAPID, DHCP4_IS_FREE},
+	[DHCP4_INFORMS] = {DHCP4_STEP_INFORM, DHCP4_IS_BOUND},
+	[DHCP4_RENEW] = {DHCP4_STEP_RENEW, DHCP4_IS_BOUND},
+	[DHCP4_REBIND] = {DHCP4_STEP_REBIND, DHCP4_IS_BOUND},
+	[DHCP4_REBOOT] = {DHCP4_STEP_REBOOT, DHCP4_IS_BOUND},
+	[DHCP4_RELEASES] = {DHCP4_STEP_RELEASE, DHCP4_IS_BOUND},
+	[DHCP4_DECLINES] = {DHCP4_STEP_DECLINE, DHCP4_IS_BOUND},
+	[DHCP4_LEASEQUERIES] = {DHCP4_STEP_LEASEQUERY, DHCP4_IS_BOUND},
+};
+
+static inline uint32_t now_s(const struct proto_ctx *ctx)
+{
+	return ctx->now_ms / MS_PER_S;
+}
+
+// Multiples of the golden ratio fill the circle evenly, so that shares hold for any stretch of
+// transactions.
+static inline enum dhcp4_exchange exchange_of(
+	const struct dhcp4_plan *p, const struct dhcp4_worker *w, uint64_t number)
+{
+	uint64_t draw = number * GOLDEN + w->mix_offset;
+
+	for (uint32_t e = 0; e < DHCP4_EXCHANGES; e++)
+		if (draw < p->below[e])
+			return (enum dhcp4_exchange)e;
+	return p->otherwise;
+}
+
+static inline uint8_t server_choose(const struct dhcp4_plan *p, uint64_t number, uint32_t client)
+{
+	switch (p->spread) {
+	case DHCP4_FIRST:
+		return 0;
+	case DHCP4_ROUND_ROBIN:
+		return (uint8_t)recip_mod(&p->server_recip, number);
+	case DHCP4_BY_CLIENT:
+		return (uint8_t)recip_mod(&p->server_recip, rand_hash(client) >> 32);
+	}
+	return 0;
+}
+
+// A closed loop asks again and again: it is counted once.
+static bool nobody(struct proto_ctx *ctx, const struct proto_txn *t, uint8_t from)
+{
+	struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_counters *n = ctx->counters;
+
+	if (!w->paced && w->refused_seq[from] == t->seq + 1)
+		return false;
+	w->refused_seq[from] = t->seq + 1;
+	w->unbegun[from]++;
+	n->no_free_client += from == DHCP4_IS_FREE;
+	n->no_bound_client += from == DHCP4_IS_BOUND;
+	return false;
+}
+
+// The draw is counted here: what cannot be begun is passed over, as waiting for it could be for
+// ever.
+bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
+{
+	const struct dhcp4_plan *p = ctx->shared;
+	struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_counters *n = ctx->counters;
+	uint64_t number = w->draws++ * w->workers + w->worker;
+	enum dhcp4_exchange exchange = exchange_of(p, w, number);
+	const struct dhcp4_start *start = &dhcp4_starts[exchange];
+	struct dhcp4_client *k;
+	uint32_t client, name;
+
+	n->expired += dhcp4_clients_expire(&w->clients, now_s(ctx));
+	client = dhcp4_clients_take(&w->clients, (enum dhcp4_client_state)start->from, now_s(ctx));
+	if (client == DHCP4_NOBODY)
+		return nobody(ctx, t, start->from);
+	k = &w->clients.items[client];
+	k->exchange = (uint8_t)exchange;
+	k->began_ms = ctx->now_ms;
+	t->user = client;
+	t->step = start->step;
+	k->chosen = k->server_id;
+	k->offered = k->address;
+	if (start->from == DHCP4_IS_BOUND) {
+		dhcp4_clients_expect(&w->clients, k->address);
+		return true;
+	}
+	name = dhcp4_number(w, client);
+	k->server = server_choose(p, number, name);
+	if (p->hint_first)
+		k->offered = p->hint_first + (uint32_t)recip_mod(&p->hint_count, name);
+	return true;
+}
+
+bool dhcp4_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
+{
+	const struct dhcp4_plan *p = ctx->shared;
+	struct dhcp4_worker *w = ctx->own;
+	uint32_t holder;
+
+	if (addr_len != 4)
+		return false;
+	holder = dhcp4_clients_holder(&w->clients, dhcp4_get32(addr));
+	if (holder == DHCP4_NOBODY || dhcp4_client_expired(&w->clients.items[holder], now_s(ctx)))
+		return false;
+	if (!p->relays) // behind a relay they are reached through it
+		dhcp4_mac(p, dhcp4_number(w, holder), mac);
+	return true;
+}
+
+// Requests too: one that comes back to us is counted for what it is.
+bool dhcp4_key(const uint8_t *buf, uint32_t len, uint32_t *key)
+{
+	return dhcp4_xid(buf, len, DHCP4_REPLY_OP, key) ||
+	       dhcp4_xid(buf, len, DHCP4_REQUEST_OP, key);
+}
+
+static enum proto_verdict fail(struct proto_ctx *ctx, const struct proto_txn *t)
+{
+	struct dhcp4_worker *w = ctx->own;
+
+	if (!t->over)
+		dhcp4_clients_give(&w->clients, t->user);
+	return PROTO_FAIL;
+}
+
+static enum proto_verdict done(
+	struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp4_client *k)
+{
+	struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_counters *n = ctx->counters;
+
+	n->server[k->server]++;
+	dhcp4_clients_give(&w->clients, t->user);
+	return PROTO_DONE;
+}
+
+static enum proto_verdict offered(struct proto_ctx *ctx, struct proto_txn *t,
+	struct dhcp4_client *k, const struct dhcp4_message *m)
+{
+	struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_counters *n = ctx->counters;
+
+	if (k->exchange == DHCP4_TWO_WAY)
+		return done(ctx, t, k);
+	k->offered = m->yiaddr;
+	k->chosen = m->server_id;
+	dhcp4_clients_expect(&w->clients, m->yiaddr);
+	n->rapid_fallback += t->step == DHCP4_STEP_RAPID;
+	t->step = DHCP4_STEP_REQUEST;
+	t->tries = 0;
+	return PROTO_AGAIN;
+}
+
+static void clash_note(struct dhcp4_worker *w, uint32_t address, uint32_t holder, uint32_t taker)
+{
+	if (w->clash_count < DHCP4_NOTES)
+		w->clashes[w->clash_count++] = (struct dhcp4_clash){
+			address, dhcp4_number(w, holder), dhcp4_number(w, taker)};
+}
+
+static inline uint32_t expiry(uint32_t now, uint32_t lease_time)
+{
+	return lease_time < UINT32_MAX - now ? now + lease_time : UINT32_MAX;
+}
+
+// Whose server identifier it is; the one that was asked when it is nobody's.
+static inline uint8_t server_of(
+	const struct dhcp4_plan *p, const struct dhcp4_client *k, uint32_t server_id)
+{
+	for (uint32_t i = 0; i < p->server_count; i++)
+		if (p->servers[i] == server_id)
+			return (uint8_t)i;
+	return k->server;
+}
+
+static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t, struct dhcp4_client *k,
+	const struct dhcp4_message *m)
+{
+	struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_counters *n = ctx->counters;
+	bool had = k->address != 0;
+	uint32_t holder = dhcp4_clients_hold(&w->clients, t->user, m->yiaddr, now_s(ctx));
+
+	if (holder != DHCP4_NOBODY) {
+		n->duplicate_address++;
+		clash_note(w, m->yiaddr, holder, t->user);
+		return fail(ctx, t);
+	}
+	n->renewed += had;
+	n->leases += !had;
+	k->server_id = m->server_id;
+	k->server = server_of(ctx->shared, k, m->server_id);
+	k->expires_s = expiry(now_s(ctx), m->lease_time);
+	return done(ctx, t, k);
+}
+
+// NAKs by what the server says of them.
+static void refusal_note(struct dhcp4_worker *w, const struct dhcp4_message *m)
+{
+	uint32_t len = m->message_len < DHCP4_NOTE_LEN ? m->message_len : DHCP4_NOTE_LEN;
+
+	for (uint32_t i = 0; i < DHCP4_NOTES; i++) {
+		struct dhcp4_note *note = &w->refusals[i];
+
+		if (note->count == 0) {
+			note->len = (uint8_t)len;
+			if (len)
+				memcpy(note->text, m->message, len);
+		}
+		if (note->len == len && (len == 0 || memcmp(note->text, m->message, len) == 0)) {
+			note->count++;
+			return;
+		}
+	}
+}
+
+static enum proto_verdict refused(
+	struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp4_message *m)
+{
+	struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_counters *n = ctx->counters;
+
+	n->nak++;
+	if (!t->over) {
+		refusal_note(w, m);
+		dhcp4_clients_drop(&w->clients, t->user);
+	}
+	return fail(ctx, t);
+}
+
+enum proto_verdict dhcp4_reply(
+	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
+{
+	struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_counters *n = ctx->counters;
+	enum proto_verdict verdict;
+	struct dhcp4_message m;
+	struct dhcp4_self s;
+	bool right;
+
+	if (!dhcp4_parse(buf, len, &w->scratch, &m))
+		return PROTO_MALFORMED;
+	dhcp4_self_find(ctx, t->user, &s);
+	if (ctx->ends && !dhcp4_way_is_ours(&s, ctx->ends, t, &m)) {
+		n->way_wrong++;
+		return PROTO_STRAY;
+	}
+	verdict = dhcp4_ours(&s, n, t, &m);
+	if (verdict != PROTO_DONE)
+		return verdict;
+	n->reply_bytes += len;
+	w->heard = true;
+	right = dhcp4_content_check(&s, n, t, &m);
+	if (!t->over)
+		n->attempt[t->tries < DHCP4_TRIES_MAX ? t->tries : DHCP4_TRIES_MAX - 1]++;
+	if (m.type == DHCP4_NAK)
+		return refused(ctx, t, &m);
+	if (!right)
+		return fail(ctx, t);
+	if (t->over)
+		return PROTO_DONE;
+	if (m.type == DHCP4_OFFER)
+		return offered(ctx, t, s.client, &m);
+	if (dhcp4_kinds[t->step].has & DHCP4_MAKES_LEASE)
+		return leased(ctx, t, s.client, &m);
+	return done(ctx, t, s.client);
+}
+
+enum proto_verdict dhcp4_timeout(struct proto_ctx *ctx, struct proto_txn *t)
+{
+	const struct dhcp4_plan *p = ctx->shared;
+	struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_counters *n = ctx->counters;
+
+	if ((dhcp4_kinds[t->step].has & DHCP4_IS_SILENT) && t->tries)
+		return PROTO_FAIL;
+	w->heard |= !t->over;
+	if (!t->over && t->tries + 1u < p->tries) {
+		t->tries++;
+		n->retransmitted++;
+		return PROTO_AGAIN;
+	}
+	t->over = false;
+	return fail(ctx, t);
+}

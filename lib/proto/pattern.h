@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The typed template language of text, hex and address settings: "host-{client}", "{mac}",
+// "{client:04x}", "{relay}", "{random:8}". Compiled at start into pieces; written per message
+// without a format string. Knows no protocol. Path: cold (compile) | hot (write). Any thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/bytes.h"
+
+// Text: "{client}" decimal without leading zeros, "{client:N}" decimal with N = 1..20 digits,
+// "{client:0Nx}" hexadecimal with N = 1..16 (leading zeros; digits that do not fit are cut at the
+// front), "{mac}" as "02:00:00:00:00:01", "{relay}" and "{address}" dotted, "{random:N}" N = 1..255
+// characters of a-z0-9, the same for a client in the whole run, "{{" a brace. Hex: pairs of hex
+// digits (white space and colons between them are skipped) and the same names, which give bytes:
+// "{client:N}" N = 1..8 bytes big endian (default 4), "{mac}" 6, "{relay}" and "{address}" 4,
+// "{random:N}" N = 1..255 bytes.
+enum pattern_kind { PATTERN_TEXT, PATTERN_HEX };
+
+// What a message has to put in; addresses may be NULL where the pattern does not have them.
+struct pattern_values {
+	uint64_t client;        // number of the client
+	uint64_t seed;          // of {random}: differs between clients and between patterns' places
+	const uint8_t *mac;     // 6 bytes
+	const uint8_t *relay;   // 4 bytes
+	const uint8_t *address; // 4 bytes
+};
+
+enum pattern_piece_kind {
+	PATTERN_LITERAL,
+	PATTERN_CLIENT_DECIMAL, // width 0: as many digits as it has
+	PATTERN_CLIENT_HEX,
+	PATTERN_CLIENT_BYTES,
+	PATTERN_MAC,
+	PATTERN_RELAY,
+	PATTERN_ADDRESS,
+	PATTERN_RANDOM,
+};
+
+struct pattern_piece {
+	uint8_t kind; // enum pattern_piece_kind
+	uint16_t width;
+	const uint8_t *literal; // PATTERN_LITERAL: width bytes
+};
+
+struct pattern {
+	enum pattern_kind kind;
+	const struct pattern_piece *pieces;
+	uint32_t count;
+	uint32_t max_len; // bytes that it writes at most, for clients below the number told
+	bool fixed;       // literals only: the same bytes every time
+	bool relay;       // has {relay}
+};
+
+// 0, or -EINVAL with what is wrong and allowed in `what` (room bytes, "{x} is not ... (like
+// host-{client})"; 200 hold them all). Up to 65535 characters of text. Memory is the arena's.
+int pattern_compile(struct pattern *p, enum pattern_kind kind, const char *text, uint64_t clients,
+	struct arena *a, char *what, uint32_t room);
+
+// Append its bytes; with too little room the writer fails.
+void pattern_write(const struct pattern *p, const struct pattern_values *v, struct writer *w);

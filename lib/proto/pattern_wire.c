@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writing compiled templates: one small writer per kind of piece. Path: hot. Any thread.
+
+#include "proto/pattern.h"
+
+#include "base/rand.h"
+
+#define DECIMAL_MAX 20 // digits of 2^64-1
+#define DRAW        8  // characters or bytes of one draw
+#define LETTERS     36
+
+static void decimal_write(struct writer *w, uint64_t n, uint32_t width)
+{
+	uint8_t digits[DECIMAL_MAX];
+	uint32_t at = DECIMAL_MAX;
+
+	do {
+		digits[--at] = (uint8_t)('0' + n % 10);
+		n /= 10;
+	} while (at > 0 && (width ? DECIMAL_MAX - at < width : n > 0));
+	write_bytes(w, digits + at, DECIMAL_MAX - at);
+}
+
+static void hex_write(struct writer *w, uint64_t n, uint32_t width)
+{
+	uint8_t *p = write_space(w, width);
+
+	if (!p)
+		return;
+	for (uint32_t i = width; i > 0; i--, n >>= 4)
+		p[i - 1] = (uint8_t) "0123456789abcdef"[n & 15];
+}
+
+static void bytes_write(struct writer *w, uint64_t n, uint32_t width)
+{
+	uint8_t *p = write_space(w, width);
+
+	if (!p)
+		return;
+	for (uint32_t i = width; i > 0; i--, n >>= 8)
+		p[i - 1] = (uint8_t)n;
+}
+
+static void mac_write(struct writer *w, const uint8_t mac[6])
+{
+	for (uint32_t i = 0; i < 6; i++) {
+		if (i)
+			write_u8(w, ':');
+		hex_write(w, mac[i], 2);
+	}
+}
+
+static void dotted_write(struct writer *w, const uint8_t address[4])
+{
+	for (uint32_t i = 0; i < 4; i++) {
+		if (i)
+			write_u8(w, '.');
+		decimal_write(w, address[i], 0);
+	}
+}
+
+static void random_text(uint8_t *p, uint32_t width, struct rand *r)
+{
+	uint64_t bits = 0;
+
+	for (uint32_t i = 0; i < width; i++) {
+		unsigned __int128 scaled;
+
+		if (i % DRAW == 0)
+			bits = rand_next(r);
+		scaled = (unsigned __int128)bits * LETTERS;
+		p[i] = (uint8_t) "abcdefghijklmnopqrstuvwxyz0123456789"[(uint32_t)(scaled >> 64)];
+		bits = (uint64_t)scaled;
+	}
+}
+
+static void random_bytes(uint8_t *p, uint32_t width, struct rand *r)
+{
+	uint64_t bits = 0;
+
+	for (uint32_t i = 0; i < width; i++, bits >>= 8) {
+		if (i % DRAW == 0)
+			bits = rand_next(r);
+		p[i] = (uint8_t)bits;
+	}
+}
+
+// Each {random} of a pattern has a stream of its own.
+static void random_write(const struct pattern *p, uint32_t piece, uint64_t seed, struct writer *w)
+{
+	struct rand r = {rand_hash(seed) + rand_hash(piece)};
+	uint32_t width = p->pieces[piece].width;
+	uint8_t *at = write_space(w, width);
+
+	if (!at)
+		return;
+	if (p->kind == PATTERN_TEXT)
+		random_text(at, width, &r);
+	else
+		random_bytes(at, width, &r);
+}
+
+static void address_write(const struct pattern *p, const uint8_t address[4], struct writer *w)
+{
+	if (p->kind == PATTERN_TEXT)
+		dotted_write(w, address);
+	else
+		write_bytes(w, address, 4);
+}
+
+void pattern_write(const struct pattern *p, const struct pattern_values *v, struct writer *w)
+{
+	for (uint32_t i = 0; i < p->count; i++) {
+		const struct pattern_piece *piece = &p->pieces[i];
+
+		switch ((enum pattern_piece_kind)piece->kind) {
+		case PATTERN_LITERAL:
+			write_bytes(w, piece->literal, piece->width);
+			break;
+		case PATTERN_CLIENT_DECIMAL:
+			decimal_write(w, v->client, piece->width);
+			break;
+		case PATTERN_CLIENT_HEX:
+			hex_write(w, v->client, piece->width);
+			break;
+		case PATTERN_CLIENT_BYTES:
+			bytes_write(w, v->client, piece->width);
+			break;
+		case PATTERN_MAC:
+			if (p->kind == PATTERN_TEXT)
+				mac_write(w, v->mac);
+			else
+				write_bytes(w, v->mac, 6);
+			break;
+		case PATTERN_RELAY:
+			address_write(p, v->relay, w);
+			break;
+		case PATTERN_ADDRESS:
+			address_write(p, v->address, w);
+			break;
+		case PATTERN_RANDOM:
+			random_write(p, i, v->seed, w);
+			break;
+		}
+	}
+}

@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DHCPv4 settings: what is refused and how, where messages go, files of MACs and of leases. Path:
+// tests only.
+
+#include "dhcp4_client_fixture.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static void assert_refused(struct dhcp4_fixture *f, const char *why)
+{
+	dhcp4_check(&f->settings, f->diag);
+	assert_diag_has(f->diag, why);
+	fixture_end(f);
+}
+
+static void assert_not_set_up(struct dhcp4_fixture *f, const char *why)
+{
+	assert_null(dhcp4_setup(&f->settings, &f->env, f->diag));
+	assert_diag_has(f->diag, why);
+	fixture_end(f);
+}
+
+static void right_settings_have_no_complaint(void **state)
+{
+	struct dhcp4_fixture *f = fixture_relay(4);
+
+	f->mix.share[DHCP4_RENEW] = 0.5;
+	f->mix.share[DHCP4_RELEASES] = 0.1;
+	f->settings.mix = &f->mix;
+	f->settings.retransmit = &f->retransmit;
+	f->settings.fqdn = &f->fqdn;
+	f->fqdn.name = "a.b";
+	f->settings.expect = &f->expect;
+	f->pool[0] = (struct addr_range){v4(POOL), 4};
+	f->expect.pool = (struct field_list){f->pool, 1};
+	dhcp4_check(&f->settings, f->diag);
+	assert_int_equal(diag_count(f->diag), 0);
+	fixture_end(f);
+}
+
+static void a_mix_over_100_percent_is_refused(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(1);
+
+	f->settings.mix = &f->mix;
+	f->mix.share[DHCP4_DORA] = 0.7;
+	f->mix.share[DHCP4_RENEW] = 0.4;
+	assert_refused(f, "the shares add up to 110% (up to 100%)");
+}
+
+static void who_needs_leases_needs_somebody_who_gets_them(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(1);
+
+	f->settings.exchange = DHCP4_RENEW;
+	assert_refused(f, "renew needs clients that hold a lease");
+
+	f = fixture_new(1);
+	f->settings.mix = &f->mix;
+	f->mix.share[DHCP4_TWO_WAY] = 0.9;
+	f->settings.exchange = DHCP4_RELEASES;
+	assert_refused(f, "release needs clients that hold a lease");
+
+	f = fixture_new(1);
+	f->settings.mix = &f->mix;
+	f->mix.share[DHCP4_RAPID] = 0.1;
+	f->settings.exchange = DHCP4_RENEW;
+	dhcp4_check(&f->settings, f->diag);
+	assert_int_equal(diag_count(f->diag), 0);
+	fixture_end(f);
+
+	f = fixture_new(1);
+	f->settings.mix = &f->mix;
+	f->mix.share[DHCP4_DORA] = 0.5;
+	f->settings.exchange = DHCP4_LEASEQUERIES;
+	assert_refused(f, "leasequery needs a relay");
+}
+
+static void a_pool_smaller_than_the_clients_is_refused(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(100);
+
+	f->settings.expect = &f->expect;
+	f->pool[0] = (struct addr_range){v4(POOL), 50};
+	f->pool[1] = (struct addr_range){v4(POOL + 64), 49};
+	f->expect.pool = (struct field_list){f->pool, 2};
+	assert_refused(f, "99 addresses for 100 clients");
+}
+
+static void macs_of_groups_are_refused(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(1);
+
+	f->settings.mac[0] = 3;
+	assert_refused(f, "a group address");
+	f = fixture_new(2);
+	memset(f->settings.mac, 0xff, 6);
+	f->settings.mac[0] = 0xfe;
+	assert_refused(f, "runs into group addresses");
+	f = fixture_new(1);
+	memset(f->settings.mac, 0xff, 6);
+	f->settings.mac[0] = 0xfe;
+	dhcp4_check(&f->settings, f->diag);
+	assert_int_equal(diag_count(f->diag), 0);
+	fixture_end(f);
+}
+
+static void client_id_text_belongs_to_text(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(1);
+
+	f->settings.client_id = DHCP4_ID_TEXT;
+	assert_refused(f, "needs client_id_text");
+	f = fixture_new(1);
+	f->settings.client_id_text = "x";
+	assert_refused(f, "needs client_id: text");
+	f = fixture_new(1);
+	f->settings.client_id = DHCP4_ID_TEXT;
+	f->settings.client_id_text = "{address}";
+	assert_refused(f, "{address} is not the same in all messages");
+}
+
+static void option_refused(const char *code, const char *text, const char *hex, const char *why)
+{
+	struct dhcp4_fixture *f = fixture_relay(1);
+
+	f->options[0] = (struct dhcp4_option_settings){.code = code, .text = text, .hex = hex};
+	f->settings.options.count = 1;
+	assert_refused(f, why);
+}
+
+static void bad_options_are_refused(void **state)
+{
+	static char longer[300];
+
+	memset(longer, 'x', sizeof(longer) - 1);
+	option_refused("x", "a", NULL, "\"x\" is not an option code (like 12 or 82.1)");
+	option_refused("256", "a", NULL, "is not an option code");
+	option_refused("-1", "a", NULL, "is not an option code");
+	option_refused("12.1", "a", NULL, "is not an option code");
+	option_refused("82.", "a", NULL, "is not an option code");
+	option_refused("82.0", "a", NULL, "is not an option code");
+	option_refused("82.255", "a", NULL, "is not an option code");
+	option_refused("82", "a", NULL, "option 82 has sub-options (like 82.1)");
+	option_refused("53", "a", NULL, "option 53 is written as the message needs it");
+	option_refused("0", "a", NULL, "option 0 is written as the message needs it");
+	option_refused("61", "a", NULL, "option 61 is set by client_id");
+	option_refused("12", NULL, NULL, "needs a value (one of text, hex and address)");
+	option_refused("12", "a", "00", "needs a value (one of text, hex and address)");
+	option_refused("12", "{nobody}", NULL, "{nobody} is not");
+	option_refused("12", NULL, "0", "half a byte");
+	option_refused("12", longer, NULL, "too long: 299 bytes (up to 255)");
+	option_refused("82.9", "{address}", NULL, "{address} is not the same");
+}
+
+static void a_template_counts_with_its_longest_client(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(1000000);
+	static char text[300];
+
+	memset(text, 'x', 250);
+	strcpy(text + 250, "{client}");
+	f->options[0] = (struct dhcp4_option_settings){.code = "12", .text = text};
+	f->settings.options.count = 1;
+	assert_refused(f, "too long: 256 bytes (up to 255)");
+}
+
+static void relays_are_needed_where_they_are_named(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(1);
+
+	f->options[0] = (struct dhcp4_option_settings){.code = "82.9", .text = "a"};
+	f->settings.options.count = 1;
+	assert_refused(f, "option 82 needs a relay");
+	f = fixture_new(1);
+	f->options[0] = (struct dhcp4_option_settings){.code = "12", .text = "{relay}"};
+	f->settings.options.count = 1;
+	assert_refused(f, "{relay} needs a relay");
+	f = fixture_new(1);
+	f->settings.spread = DHCP4_ROUND_ROBIN;
+	assert_refused(f, "needs a relay: a broadcast reaches all servers");
+}
+
+static void option_82_has_its_limit(void **state)
+{
+	struct dhcp4_fixture *f = fixture_relay(1);
+	static char text[260];
+
+	memset(text, 'x', 120);
+	f->relay.circuit_id = text;
+	f->relay.remote_id = text;
+	f->relay.subscriber_id = "{random:12}";
+	assert_refused(f, "option 82 may get 258 bytes long (up to 255)");
+	f = fixture_relay(1);
+	f->relay.circuit_id = text;
+	f->relay.remote_id = text;
+	f->relay.subscriber_id = "0123456789ab";
+	assert_refused(f, "option 82 is too long (up to 255 bytes)");
+}
+
+static void messages_have_their_limit(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(1);
+
+	for (int i = 0; i < 5; i++)
+		f->options[i] =
+			(struct dhcp4_option_settings){.code = "77", .text = "{random:250}"};
+	f->settings.options.count = 5;
+	assert_refused(f, "messages get too long (up to 1400 bytes)");
+	f = fixture_new(1);
+	for (int i = 0; i < 5; i++)
+		f->options[i] = (struct dhcp4_option_settings){.code = "77", .text = NULL};
+	f->settings.options.count = 0;
+	dhcp4_check(&f->settings, f->diag);
+	assert_int_equal(diag_count(f->diag), 0);
+	fixture_end(f);
+}
+
+static void bad_relays_are_refused(void **state)
+{
+	struct dhcp4_fixture *f = fixture_relay(1);
+
+	f->relays[0].first = (struct addr){.len = 16};
+	assert_refused(f, "not an IPv4 address");
+	f = fixture_relay(1);
+	f->relays[0].count = 2000000;
+	assert_refused(f, "2000000 relays (up to 1048576)");
+	f = fixture_relay(1);
+	f->relay.server_id_override = "yes";
+	assert_refused(f, "\"yes\" is not \"relay\" or an IPv4 address");
+	f = fixture_relay(1);
+	f->relay.link_selection = (struct addr){.len = 16};
+	assert_refused(f, "not an IPv4 address");
+}
+
+static void bad_names_are_refused(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(1);
+
+	f->settings.fqdn = &f->fqdn;
+	f->fqdn.name = "a..b";
+	assert_refused(f, "a label of a name has 1 to 63 characters");
+	f = fixture_new(1);
+	f->settings.fqdn = &f->fqdn;
+	f->fqdn.name = "{random:64}.b";
+	assert_refused(f, "a label of a name has 1 to 63 characters");
+	f = fixture_new(1);
+	f->settings.fqdn = &f->fqdn;
+	f->fqdn.name = "a.b";
+	f->fqdn.no_update = true;
+	assert_refused(f, "stands beside server_update");
+}
+
+static void bad_vlans_are_refused(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(4);
+
+	f->vlans[0] = (struct dhcp4_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
+	f->vlans[1] = (struct dhcp4_vlan_settings){{2, 3}, {f->vlan_ids, 3}};
+	f->settings.vlans = (struct field_list){f->vlans, 2};
+	dhcp4_check(&f->settings, f->diag);
+	assert_diag_has(f->diag, "clients are in two ranges");
+	assert_refused(f, "3 VLANs (1 or 2)");
+}
+
+static void jitter_is_shorter_than_the_wait(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(1);
+
+	f->settings.retransmit = &f->retransmit;
+	f->retransmit.jitter_ns = f->retransmit.initial_ns;
+	assert_refused(f, "not shorter than initial");
+}
+
+static void a_server_is_needed_by_relays_and_unicasts_only(void **state)
+{
+	static const struct addr none, six = {.len = 16};
+	struct dhcp4_fixture *f = fixture_new(1);
+
+	dhcp4_check_server(&f->settings, &none, f->diag);
+	assert_int_equal(diag_count(f->diag), 0);
+	dhcp4_check_server(&f->settings, &six, f->diag);
+	assert_diag_has(f->diag, "not an IPv4 address");
+	f->settings.mix = &f->mix;
+	f->mix.share[DHCP4_RENEW] = 0.1;
+	dhcp4_check_server(&f->settings, &none, f->diag);
+	assert_diag_has(f->diag, "what renew, release and inform go to");
+	f->settings.relay = &f->relay;
+	dhcp4_check_server(&f->settings, &none, f->diag);
+	assert_diag_has(f->diag, "what the relays send to");
+	fixture_end(f);
+}
+
+static void assert_layout(struct dhcp4_fixture *f, uint32_t paths, uint32_t ports,
+	const uint16_t *port, uint32_t owned, bool own_macs)
+{
+	struct proto_layout layout;
+
+	fixture_open(f);
+	dhcp4_layout(f->ctx.shared, &layout);
+	assert_int_equal(layout.paths.count, paths);
+	assert_int_equal(layout.ports.count, ports);
+	assert_memory_equal(layout.ports.items, port, ports * sizeof(*port));
+	assert_int_equal(layout.owned.count, owned);
+	assert_int_equal(layout.own_macs, own_macs);
+	assert_int_equal(layout.waits.count, 0);
+	fixture_end(f);
+}
+
+static void the_layout_follows_the_topology(void **state)
+{
+	static const uint16_t client[] = {68}, relay[] = {67}, both[] = {67, 68};
+	static const uint16_t own[] = {1067}, old[] = {67, 1067};
+	struct dhcp4_fixture *f = fixture_new(1);
+
+	assert_layout(f, 1, 1, client, 0, true);
+	f = fixture_new(1);
+	f->settings.mix = &f->mix;
+	f->mix.share[DHCP4_RENEW] = 0.1;
+	assert_layout(f, 2, 1, client, 0, true);
+	f = fixture_relay(1);
+	assert_layout(f, 1, 1, relay, 1, false);
+	f = fixture_relay(1);
+	f->settings.mix = &f->mix;
+	f->mix.share[DHCP4_RENEW] = 0.1;
+	assert_layout(f, 1, 2, both, 1, false);
+	f = fixture_relay(1);
+	f->relay.port = 1067;
+	assert_layout(f, 1, 1, own, 1, false);
+	f = fixture_relay(1);
+	f->relay.port = 1067;
+	f->relay.source_port = false;
+	assert_layout(f, 1, 2, old, 1, false);
+}
+
+static void paths_are_the_broadcast_and_the_servers(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(1);
+	struct proto_layout layout;
+	const struct proto_path *paths;
+	struct addr all = v4(UINT32_MAX), own = v4(SERVER_ID);
+
+	f->settings.mix = &f->mix;
+	f->mix.share[DHCP4_RENEW] = 0.1;
+	f->servers[0] = v4(SERVER_ID + 1);
+	f->settings.servers = (struct field_list){f->servers, 1};
+	fixture_open(f);
+	dhcp4_layout(f->ctx.shared, &layout);
+	paths = layout.paths.items;
+	assert_int_equal(layout.paths.count, 3);
+	assert_true(addr_equal(&paths[0].dst, &all));
+	assert_true(addr_equal(&paths[1].dst, &own));
+	assert_true(addr_equal(&paths[2].dst, &f->servers[0]));
+	fixture_end(f);
+}
+
+// --- files ---
+
+static const char *file_of(const char *text)
+{
+	static char path[] = "/tmp/dhcp4-setup-XXXXXX";
+	int fd;
+
+	strcpy(path + sizeof(path) - 7, "XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	return path;
+}
+
+static void macs_come_from_a_file(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(2);
+
+	f->settings.mac_file = file_of("# two\n02:00:00:00:00:09\r\n\n  00:1b:21:00:00:01  \n");
+	fixture_open(f);
+	fixture_dora(f);
+	assert_memory_equal(f->sent + DHCP4_AT_CHADDR, "\2\0\0\0\0\x09", 6);
+	fixture_dora(f);
+	assert_memory_equal(f->sent + DHCP4_AT_CHADDR, "\0\x1b\x21\0\0\1", 6);
+	unlink(f->settings.mac_file);
+	fixture_end(f);
+}
+
+static void macs_refused(const char *text, const char *why)
+{
+	struct dhcp4_fixture *f = fixture_new(2);
+	const char *path = file_of(text);
+
+	f->settings.mac_file = path;
+	assert_not_set_up(f, why);
+	unlink(path);
+}
+
+static void bad_files_of_macs_are_refused(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(2);
+
+	macs_refused("02:00:00:00:00:01\nnonsense\n", ":2:1: \"nonsense\" is not");
+	macs_refused(
+		"03:00:00:00:00:01\n02:00:00:00:00:01\n", ":1:1: \"03:00:00:00:00:01\" is not");
+	macs_refused("02:00:00:00:00:01\n", "the file has 1 MAC addresses for 2 clients");
+	macs_refused("02:00:00:00:00:01\n02:00:00:00:00:01\n", "has 02:00:00:00:00:01 twice");
+	f->settings.mac_file = "/nonexistent/file";
+	assert_not_set_up(f, "/nonexistent/file: No such file");
+}
+
+static struct dhcp4_leases_settings leases;
+
+static void leases_go_from_one_run_to_the_next(void **state)
+{
+	struct dhcp4_fixture *f = fixture_relay(5);
+	const char *path = file_of("");
+
+	leases = (struct dhcp4_leases_settings){.save = path};
+	f->settings.leases = &leases;
+	fixture_open(f);
+	for (int i = 0; i < 3; i++)
+		fixture_dora(f);
+	fixture_end(f);
+
+	f = fixture_relay(5);
+	leases = (struct dhcp4_leases_settings){.load = path};
+	f->settings.leases = &leases;
+	f->settings.exchange = DHCP4_RENEW;
+	dhcp4_check(&f->settings, f->diag);
+	assert_int_equal(diag_count(f->diag), 0);
+	fixture_open(f);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_true(fixture_begin(f));
+		assert_int_equal(f->txn.user, i);
+		assert_in_range(client_of(f, i)->expires_s, 3590, 3601);
+		fixture_send(f);
+		assert_int_equal(dhcp4_get32(f->sent + DHCP4_AT_CIADDR), POOL + i);
+		assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
+	}
+	assert_int_equal(f->n.renewed, 3);
+	assert_int_equal(worker_of(f)->clients.held, 3);
+	fixture_only(f, DHCP4_DORA);
+	assert_true(fixture_begin(f));
+	assert_int_equal(f->txn.user, 3);
+	fixture_end(f);
+	unlink(path);
+}
+
+static void a_saved_lease_has_five_columns(void **state)
+{
+	struct dhcp4_fixture *f = fixture_relay(1);
+	const char *path = file_of("old\n");
+	char line[3][128] = {{0}};
+	unsigned long long expires;
+	FILE *file;
+
+	leases = (struct dhcp4_leases_settings){.save = path};
+	f->settings.leases = &leases;
+	fixture_open(f);
+	fixture_dora(f);
+	fixture_end(f);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(line[0], 128, file));
+	assert_non_null(fgets(line[1], 128, file));
+	assert_null(fgets(line[2], 128, file));
+	fclose(file);
+	assert_string_equal(line[0], "client,mac,address,server,expires\n");
+	assert_int_equal(
+		sscanf(line[1], "0,02:00:00:00:00:00,198.18.64.0,198.18.0.2,%llu\n", &expires), 1);
+	assert_in_range(expires, (unsigned long long)time(NULL) + 3500,
+		(unsigned long long)time(NULL) + 3601);
+	unlink(path);
+}
+
+static void a_run_without_answers_does_not_touch_the_file(void **state)
+{
+	struct dhcp4_fixture *f = fixture_relay(1);
+	const char *path = file_of("old\n");
+
+	leases = (struct dhcp4_leases_settings){.save = path};
+	f->settings.leases = &leases;
+	fixture_open(f);
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	fixture_end(f);
+	FILE *file = fopen(path, "r");
+	char line[16];
+
+	assert_non_null(file);
+	assert_non_null(fgets(line, sizeof(line), file));
+	assert_string_equal(line, "old\n");
+	fclose(file);
+	unlink(path);
+}
+
+static void a_check_leaves_no_file_behind(void **state)
+{
+	struct dhcp4_fixture *f = fixture_relay(1);
+	const char *path = file_of("");
+
+	unlink(path);
+	leases = (struct dhcp4_leases_settings){.save = path};
+	f->settings.leases = &leases;
+	fixture_open(f);
+	fixture_end(f);
+	assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void leases_that_ran_out_are_left_out(void **state)
+{
+	struct dhcp4_fixture *f = fixture_relay(2);
+	const char *path = file_of("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,1000\n"
+				   "1,02:00:00:00:00:01,10.0.0.1,10.0.0.2,never\n");
+
+	leases = (struct dhcp4_leases_settings){.load = path};
+	f->settings.leases = &leases;
+	fixture_open(f);
+	assert_int_equal(worker_of(f)->clients.held, 1);
+	assert_int_equal(client_of(f, 1)->expires_s, UINT32_MAX);
+	fixture_end(f);
+	unlink(path);
+}
+
+static void leases_refused(const char *text, const char *why)
+{
+	struct dhcp4_fixture *f = fixture_relay(2);
+	const char *path = file_of(text);
+
+	leases = (struct dhcp4_leases_settings){.load = path};
+	f->settings.leases = &leases;
+	assert_not_set_up(f, why);
+	unlink(path);
+}
+
+static void bad_files_of_leases_are_refused(void **state)
+{
+	struct dhcp4_fixture *f = fixture_relay(2);
+
+	leases_refused("client,mac,address,server,expires\n0,02:00:00:00:00:00,10.0.0.1\n",
+		":2:1: not five columns");
+	leases_refused("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,1,2\n", "not five columns");
+	leases_refused("x,02:00:00:00:00:00,10.0.0.1,10.0.0.2,never\n", "first column");
+	leases_refused("2,02:00:00:00:00:02,10.0.0.1,10.0.0.2,never\n", "beyond those of the item");
+	leases_refused("0,02:00:00:00:00:01,10.0.0.1,10.0.0.2,never\n", "another MAC address now");
+	leases_refused("0,zz,10.0.0.1,10.0.0.2,never\n", "second column");
+	leases_refused("0,02:00:00:00:00:00,10.0.0,10.0.0.2,never\n", "third column");
+	leases_refused("0,02:00:00:00:00:00,10.0.0.1,::1,never\n", "fourth column");
+	leases_refused("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,soon\n", "fifth column");
+	leases_refused("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,never\n"
+		       "0,02:00:00:00:00:00,10.0.0.2,10.0.0.2,never\n",
+		"for the second time");
+	leases_refused("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,never\n"
+		       "1,02:00:00:00:00:01,10.0.0.1,10.0.0.2,never\n",
+		"10.0.0.1 is leased to two clients");
+	leases = (struct dhcp4_leases_settings){.save = "/nonexistent/file"};
+	f->settings.leases = &leases;
+	assert_not_set_up(f, "/nonexistent/file: No such file");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(right_settings_have_no_complaint),
+		cmocka_unit_test(a_mix_over_100_percent_is_refused),
+		cmocka_unit_test(who_needs_leases_needs_somebody_who_gets_them),
+		cmocka_unit_test(a_pool_smaller_than_the_clients_is_refused),
+		cmocka_unit_test(macs_of_groups_are_refused),
+		cmocka_unit_test(client_id_text_belongs_to_text),
+		cmocka_unit_test(bad_options_are_refused),
+		cmocka_unit_test(a_template_counts_with_its_longest_client),
+		cmocka_unit_test(relays_are_needed_where_they_are_named),
+		cmocka_unit_test(option_82_has_its_limit),
+		cmocka_unit_test(messages_have_their_limit),
+		cmocka_unit_test(bad_relays_are_refused),
+		cmocka_unit_test(bad_names_are_refused),
+		cmocka_unit_test(bad_vlans_are_refused),
+		cmocka_unit_test(jitter_is_shorter_than_the_wait),
+		cmocka_unit_test(a_server_is_needed_by_relays_and_unicasts_only),
+		cmocka_unit_test(the_layout_follows_the_topology),
+		cmocka_unit_test(paths_are_the_broadcast_and_the_servers),
+		cmocka_unit_test(macs_come_from_a_file),
+		cmocka_unit_test(bad_files_of_macs_are_refused),
+		cmocka_unit_test(leases_go_from_one_run_to_the_next),
+		cmocka_unit_test(a_saved_lease_has_five_columns),
+		cmocka_unit_test(a_run_without_answers_does_not_touch_the_file),
+		cmocka_unit_test(a_check_leaves_no_file_behind),
+		cmocka_unit_test(leases_that_ran_out_are_left_out),
+		cmocka_unit_test(bad_files_of_leases_are_refused),
+	};
+
+	log_set_level(LOG_QUIET);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
