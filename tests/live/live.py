@@ -13,6 +13,8 @@ from harness import EXIT, Lab, Result, binary, config_file, execute, kill, start
 
 DRIVERS = ("pcap", "af_packet", "af_xdp")
 SERVER = {4: "198.18.0.2", 6: "2001:db8::2"}
+DHCP_PORT = {"addresses": ["198.18.0.1/15", "10.64.0.1/12"]}  # the subnets of the lab's DHCP servers
+RELAYS = ["198.18.0.64-198.18.0.65", "10.64.0.2-10.64.0.3"]
 RELAXED = {"unsent": "100%", "send_lag_p99": "1h", "stolen": "100%"}
 PEER = str(Path(__file__).resolve().parent / "peer.py")
 TRIES = 3
@@ -37,6 +39,17 @@ def item(name="queries", **keys):
     return {
         "name": name, "server": SERVER[4], "timeout": "500ms", "load": {"rate": "1k"},
         "dns": {"names": ["h{0-999}.example.com A"]}, **keys,
+    }
+
+
+def leases(name, exchange, *, rate, mac, relayed=False, **keys):
+    """DHCP clients from that MAC on, twice as many as exchanges in a second; exchange: a name, or shares of a mix."""
+    what = {"mix": exchange} if isinstance(exchange, dict) else {"exchange": exchange}
+    relay = {"addresses": RELAYS, "circuit_id": "port {client}", "subscriber_id": "lab"}
+    topology = {"relay": relay} if relayed else {}
+    return {
+        "name": name, "server": SERVER[4], "timeout": "2s", "load": {"rate": rate},
+        "dhcp4": {"clients": 2 * rate, "mac": mac, **what, **topology, **keys},
     }
 
 
