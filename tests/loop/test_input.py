@@ -44,7 +44,7 @@ MISTAKES = [
     ("server: 198.18.0.2", "server: 198.18.0.256", ":10:13:", "traffic.queries.server", "198.18.0.256"),
     ("server: 198.18.0.2", "server: 192.0.2.1", "traffic.queries.server", "not on a subnet"),
     ("server: 198.18.0.2", 'server: "2001:db8::1"', "IPv6"),
-    ("dns: {names: [www.example.com A]}", "dhcp4: {}", "dhcp4"),
+    ("dns: {names: [www.example.com A]}", "dhcp5: {}", 'unknown key "dhcp5"', '"dhcp4"'),
     ("    dns: {names: [www.example.com A]}\n", "", "traffic.queries", "no protocol section"),
     ("[www.example.com A]}", "[www.example.com A]}\n    dns: {names: [b A]}", "traffic.queries.dns", "twice"),
     ("{names: [www.example.com A]}", "{}", "traffic.queries.dns"),

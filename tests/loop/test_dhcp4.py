@@ -1,0 +1,394 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# DHCPv4 clients against the embedded responder: every exchange in each topology, who makes the next one and what becomes
+# of the client, retransmission, leases in a file, several items at once. Faults, packets and bad input: test_dhcp4_*.py.
+
+import tempfile
+from pathlib import Path
+
+from dhcp4 import (RELAYS, SERVER, answers, check_agreement, clients, of_clients, run, served, steps, undisturbed)
+from harness import ROOT, ddiperf, main, test
+from loop import RELAXED, item, sent_to_file, valid
+
+LIFE = {
+    "dora": "36%", "discover": "6%", "rapid": "6%", "renew": "10%", "rebind": "10%", "reboot": "10%", "inform": "6%",
+    "release": "8%", "decline": "4%",
+}
+MANY = {"outstanding": 16, "total": 1000}
+ONE_BY_ONE = {"outstanding": 1, "total": 10}
+FOLDER = "ddiperf-leases-"
+OTHERS = ("02:01:00:00:00:00", "02:02:00:00:00:00", "02:03:00:00:00:00")  # first MAC addresses of further items
+
+
+# --- exchanges ----------------------------------------------------------------------------------------------
+
+
+def check_life(one, asked):
+    """All kinds of exchanges took place, each with its messages, and the clients know it."""
+    n, did = one["dhcp4"], {name: step["sent"] for name, step in steps(one).items()}
+    assert all(did[name] > 0 for name in asked), did
+    assert n["leases"] == did["request-ack"] and n["released"] == did["release"] and n["declined"] == did["decline"], one
+    assert n["renewed"] == did["renew-ack"] + did["rebind-ack"] + did["reboot-ack"], one
+    assert n["rapid_fallback"] == did["discover-ack"], one
+    assert n["expired"] == n["duplicate_address"] == n["retransmitted"] == 0, one
+
+
+EVERY_STEP = ("discover-offer", "request-ack", "discover-ack", "renew-ack", "rebind-ack", "reboot-ack", "inform-ack",
+              "release", "decline")
+
+
+@test
+def every_exchange_of_clients_behind_relays_is_answered_and_counted_alike_on_both_sides():
+    mix = {**LIFE, "dora": "30%", "leasequery": "6%"}
+    one = of_clients(served(clients(load=MANY, mix=mix)))
+    check_life(one, (*EVERY_STEP, "leasequery"))
+    assert one["dhcp4"]["received"]["LEASEACTIVE"] == steps(one)["leasequery"]["answered"], one
+
+
+@test
+def every_exchange_of_clients_that_broadcast_is_answered_and_counted_alike_on_both_sides():
+    check_life(of_clients(served(clients(load=MANY, relay=None, mix=LIFE))), EVERY_STEP)
+
+
+@test
+def each_new_client_takes_four_messages_and_a_lease():
+    result = served(clients("relayed"), clients("broadcasting", relay=None, mac=OTHERS[0]))
+    for one in result.json["traffic"]:
+        assert one["dhcp4"]["sent"] == {"DISCOVER": 400, "REQUEST": 400}, one
+        assert one["dhcp4"]["received"] == {"OFFER": 400, "ACK": 400} and one["dhcp4"]["leases"] == 400, one
+        assert one["dhcp4"]["request_bytes"] == one["dhcp4"]["reply_bytes"] == 800 * 300, one
+        whole = one["latency"]["response"]
+        both = [steps(one)[name]["latency"]["response"] for name in ("discover-offer", "request-ack")]
+        # The exchange lasts from the first due time to the ACK, and the second step begins with the OFFER.
+        assert whole["max_ns"] >= max(part["max_ns"] for part in both), (whole, both)
+        assert abs(whole["mean_ns"] - sum(part["mean_ns"] for part in both)) < 0.02 * whole["mean_ns"] + 3000, (whole, both)
+
+
+@test
+def clients_that_only_discover_stay_free():
+    one = of_clients(served(clients(exchange="discover", clients=10)))
+    assert one["dhcp4"]["sent"] == {"DISCOVER": 400} and one["dhcp4"]["leases"] == 0, one
+
+
+@test
+def rapid_commit_takes_two_messages_where_the_server_grants_it():
+    result = served(clients("relayed", exchange="rapid"), clients("broadcasting", relay=None, mac=OTHERS[0], exchange="rapid"),
+                    responder=answers(rapid=True))
+    for one in result.json["traffic"]:
+        assert one["dhcp4"]["received"] == {"ACK": 400} and one["dhcp4"]["leases"] == 400, one
+        assert [step["name"] for step in one["steps"]] == ["discover-ack"], one["steps"]
+    assert result.json["responder"]["protocols"][0]["dhcp4"]["rapid"] == 800, result.json["responder"]
+
+
+@test
+def the_shares_of_a_mix_are_kept():
+    did = steps(of_clients(served(clients(load=MANY, mix={"discover": "30%", "rapid": "10%"}))))
+    # `exchange` is the rest: dora. What is drawn is as even as it can be, so the shares hold to a few.
+    assert abs(did["discover-ack"]["sent"] - 100) <= 4, did
+    assert abs(did["request-ack"]["sent"] - 700) <= 6, did
+
+
+@test
+def answers_reach_clients_that_ask_for_unicast():
+    one = of_clients(served(clients(relay=None, broadcast_flag=False, mix={"dora": "60%", "renew": "20%", "release": "20%"})))
+    assert one["dhcp4"]["released"] > 0, one
+
+
+@test
+def relays_on_a_port_of_their_own_are_answered_there_or_at_67():
+    served(clients("there", relay={**RELAYS, "port": 1067}),
+           clients("at 67", relay={**RELAYS, "port": 1068, "source_port": False}, mac=OTHERS[0]))
+
+
+@test
+def a_server_id_of_the_relay_brings_renewals_back_through_it():
+    relay = {**RELAYS, "server_id_override": "relay", "circuit_id": "p{client}", "remote_id": "{mac}"}
+    one = of_clients(served(clients(relay=relay, mix={"dora": "50%", "renew": "25%", "release": "25%"})))
+    assert one["dhcp4"]["renewed"] > 0 and one["dhcp4"]["released"] > 0, one
+
+
+@test
+def clients_are_told_apart_by_every_kind_of_identifier():
+    kinds = ({"client_id": "none"}, {"client_id": "duid"}, {"client_id": "text", "client_id_text": "c{client:06}"})
+    result = served(*(clients(kind["client_id"], mix={"dora": "70%", "renew": "30%"}, mac=mac, **kind)
+                      for mac, kind in zip(OTHERS, kinds)))
+    for one in result.json["traffic"]:
+        assert one["dhcp4"]["client_id_missing"] == 0 and one["dhcp4"]["duplicate_address"] == 0, one
+
+
+@test
+def clients_on_vlans_of_their_own_are_answered_there():
+    vlans = [{"clients": "0-99", "vlans": [100]}, {"clients": "100-199", "vlans": [200, 7]}]
+    served(*(clients(name, relay=relay, clients=400, mac=mac, vlans=vlans, mix={"renew": "30%"})
+             for name, relay, mac in (("relayed", RELAYS, OTHERS[0]), ("broadcasting", None, OTHERS[1]))))
+
+
+@test
+def options_and_a_name_of_each_client_change_nothing_for_the_ledger():
+    more = {
+        "options": [{"code": "12", "text": "host-{client}"}, {"code": "60", "text": "x"}, {"code": "77", "hex": "{mac}"},
+                    {"code": "82.151", "hex": "00{client:4}"}],
+        "fqdn": {"name": "c{client}.example.com"}, "lease_time": "10m", "requested_address": "10.0.100.0/22", "pad": 0,
+    }
+    one = of_clients(served(clients(relay={**RELAYS, "circuit_id": "p{client}"}, expect={"pool": ["10.0.100.0/22"]}, clients=1000, **more)))
+    assert one["dhcp4"]["outside_pool"] == 0 and one["dhcp4"]["request_bytes"] > 800 * 300, one
+
+
+@test
+def several_servers_are_asked_in_turn_and_each_has_its_results():
+    two = ["198.18.0.2/24", "198.18.0.3/24"]
+    result = served(clients(servers=["198.18.0.3"], spread="round_robin"), dut={"addresses": two})
+    # One responder is both of them; its identifier is that of the first.
+    assert of_clients(result)["dhcp4"]["server"] == {"1": 400}, of_clients(result)
+    result = served(clients(exchange="discover", servers=["198.18.0.3"], spread="round_robin"), dut={"addresses": two})
+    assert of_clients(result)["dhcp4"]["server"] == {"1": 200, "2": 200}, of_clients(result)
+
+
+@test
+def offers_of_a_server_that_is_not_to_be_accepted_are_passed_over():
+    load = {"outstanding": 50, "total": 50}
+    result = run(clients(accept="198.18.0.9", load=load, keys={"timeout": "300ms"}),
+                 clients("content", accept=SERVER, load=load, mac=OTHERS[0]))
+    one, other = of_clients(result), result.item("content")
+    assert one["lost"] == one["duplicate"] == one["dhcp4"]["other_offers"] == 50 and one["answered"] == 0, one
+    assert other["answered"] == 50 and other["dhcp4"]["other_offers"] == other["duplicate"] == 0, other
+
+
+# --- clients ------------------------------------------------------------------------------------------------
+
+
+@test
+def running_out_of_free_clients_is_counted_and_said():
+    def judge(result):
+        one = of_clients(result)
+        assert one["due"] == 400 and one["sent"] == one["answered"] == 100, one
+        assert one["unsent"] == one["dhcp4"]["no_free_client"] == 300 and one["dhcp4"]["no_bound_client"] == 0, one
+        assert "300 exchanges could not begin: no client was free" in result.stderr, result
+        reasons = result.json["verdict"]["reasons"]
+        assert any("for 300 of them there was nobody to make them (dhcp4.no_...)" in reason for reason in reasons), reasons
+    strict = {**RELAXED, "unsent": "1%"}
+    undisturbed(lambda: run(clients(load={"rate": "2k", "total": 400}, clients=100), validity=strict), judge, 0.02)
+
+
+@test
+def running_out_of_bound_clients_is_counted_and_said():
+    def judge(result):
+        one = of_clients(result)
+        # At 40 % new leases and 60 % releases, every third release finds nobody.
+        assert one["unsent"] == one["dhcp4"]["no_bound_client"] > 0 and one["dhcp4"]["no_free_client"] == 0, one
+        assert one["due"] == 400 and one["dhcp4"]["released"] <= one["dhcp4"]["leases"], one
+        said = f"{one['unsent']} exchanges could not begin: no client held a lease"
+        assert said in result.stderr, result
+    undisturbed(lambda: run(clients(load={"rate": "2k", "total": 400}, mix={"release": "60%"})), judge, 0.02)
+
+
+@test
+def a_closed_loop_that_has_no_free_client_left_waits():
+    one = of_clients(run(clients(load={"outstanding": 16}, clients=50), duration="200ms"))
+    assert one["due"] == one["sent"] == one["answered"] == 50 and one["unsent"] == 0, one
+    assert one["dhcp4"]["no_free_client"] >= 1, one
+
+
+@test
+def a_client_has_one_exchange_open_at_a_time():
+    one = of_clients(run(clients(load={"outstanding": 64}, exchange="discover", clients=4, keys={"timeout": "200ms"}),
+                         responder=answers({"loss": {"every": 1}}), duration="300ms"))
+    assert one["sent"] == one["lost"] and 4 <= one["sent"] <= 12, one  # four in every timeout
+
+
+@test
+def leases_that_run_out_make_their_clients_free_again():
+    one = of_clients(run(clients(load={"outstanding": 16}, clients=50), duration="2300ms",
+                         responder=answers(lease_time="2s", t1="0s", t2="1s")))
+    assert one["dhcp4"]["expired"] == 50 and one["dhcp4"]["leases"] == one["answered"] == 100, one
+    assert one["dhcp4"]["duplicate_address"] == one["dhcp4"]["times_wrong"] == 0, one
+
+
+@test
+def what_is_neither_released_nor_over_is_held_by_one_client_only():
+    life = {"dora": "50%", "release": "30%", "decline": "20%"}
+    one = of_clients(served(clients(load=MANY, clients=200, mix=life), responder=answers(pool=["10.0.0.0/22"])))
+    assert one["dhcp4"]["duplicate_address"] == 0 and one["dhcp4"]["leases"] > 300, one
+
+
+@test
+def with_a_full_pool_the_rest_is_lost_and_the_server_says_why():
+    result = run(clients(load={"outstanding": 60, "total": 60}, keys={"timeout": "300ms"}),
+                 responder=answers(pool=["10.0.0.0-10.0.0.19"]))
+    one = of_clients(result)
+    assert (one["answered"], one["failed"], one["lost"]) == (20, 0, 40), one
+    assert result.json["responder"]["protocols"][0]["dhcp4"]["pool_full"] == 40, result.json["responder"]
+    assert steps(one)["discover-offer"]["lost"] == 40, one
+
+
+# --- retransmission -----------------------------------------------------------------------------------------
+
+
+TRY_AGAIN = {"initial": "50ms", "factor": 2, "jitter": "10ms", "tries": 4}
+
+
+@test
+def what_is_lost_is_asked_again_and_counted_by_attempt():
+    def judge(result):
+        one, n = of_clients(result), of_clients(result)["dhcp4"]
+        assert (one["sent"], one["answered"], one["lost"]) == (10, 10, 0), one
+        # Every second answer is lost: all but the first DISCOVER are sent twice.
+        assert n["attempt"] == {"1": 1, "2": 9} and n["retransmitted"] == 9, n
+        assert n["sent"] == {"DISCOVER": 19} and steps(one)["discover-offer"]["sent"] == 10, one
+        check_agreement(result, faultless=False)
+        # From the first due time it is a whole wait longer than from the last send.
+        response, service = one["latency"]["response"], one["latency"]["service"]
+        assert response["p50_ns"] >= 40e6 > service["p50_ns"] and response["max_ns"] >= 40e6, (response, service)
+        assert steps(one)["discover-offer"]["latency"]["response"]["p50_ns"] >= 40e6, one
+    undisturbed(lambda: run(clients(load=ONE_BY_ONE, exchange="discover", retransmit=TRY_AGAIN),
+                            responder=answers({"loss": {"every": 2}})), judge, 0.04)
+
+
+def attempts_expected(exchanges, every, tries):
+    """(attempts, retransmitted, lost) of DORA one after the other when every N-th answer is lost."""
+    answer, attempts, again, lost = 0, {}, 0, 0
+    for _ in range(exchanges):
+        for _ in ("discover", "request"):
+            for n in range(1, tries + 1):
+                answer += 1
+                if answer % every:
+                    attempts[str(n)] = attempts.get(str(n), 0) + 1
+                    break
+                again += n < tries
+            else:
+                lost += 1
+                break
+    return attempts, again, lost
+
+
+@test
+def each_message_of_an_exchange_has_its_own_tries():
+    def judge(result):
+        one, n = of_clients(result), of_clients(result)["dhcp4"]
+        attempts, again, lost = attempts_expected(20, 7, 2)
+        assert (n["attempt"], n["retransmitted"], one["lost"]) == (attempts, again, lost), (n, attempts, again, lost)
+        assert n["leases"] == one["answered"] == 20, one
+        check_agreement(result, faultless=False)
+    undisturbed(lambda: run(clients(load={"outstanding": 1, "total": 20}, retransmit={**TRY_AGAIN, "tries": 2}),
+                            responder=answers({"loss": {"every": 7}})), judge, 0.04)
+
+
+@test
+def an_exchange_is_lost_when_all_its_tries_are():
+    def judge(result):
+        one, n = of_clients(result), of_clients(result)["dhcp4"]
+        assert one["sent"] == one["lost"] == 50 and one["answered"] == 0, one
+        assert n["sent"] == {"DISCOVER": 150} and n["retransmitted"] == 100 and n["attempt"] == {}, n
+        assert steps(one)["discover-offer"]["lost"] == 50, one
+    undisturbed(lambda: run(clients(load={"outstanding": 50, "total": 50}, retransmit={**TRY_AGAIN, "tries": 3}),
+                            responder=answers({"loss": {"every": 1}})), judge, 0.04)
+
+
+@test
+def a_retransmission_has_the_same_xid_and_tells_how_long_the_client_has_waited():
+    retransmit = {"initial": "510ms", "factor": 1, "jitter": "0s", "tries": 3}
+    with tempfile.TemporaryDirectory() as folder:
+        one = clients(load={"rate": "1k", "total": 5}, relay=RELAYS, exchange="discover", retransmit=retransmit)
+        sent = [packet.payload for packet in sent_to_file(Path(folder), one)[1]]
+    by_xid = {}
+    for message in sent:
+        by_xid.setdefault(message[4:8], []).append(message)
+    assert len(sent) == 15 and len(by_xid) == 5, [message[:12].hex() for message in sent]
+    for tries in by_xid.values():
+        assert [int.from_bytes(message[8:10], "big") for message in tries] == [0, 0, 1], [m[:12].hex() for m in tries]
+        # Nothing else differs.
+        assert len({message[:8] + message[10:] for message in tries}) == 1
+
+
+@test
+def without_retransmission_one_try_is_all():
+    one = of_clients(run(clients(load={"outstanding": 50, "total": 50}, keys={"timeout": "200ms"}),
+                         responder=answers({"loss": {"every": 1}})))
+    assert one["lost"] == 50 and one["dhcp4"]["retransmitted"] == 0 and one["dhcp4"]["sent"] == {"DISCOVER": 50}, one
+
+
+# --- leases in a file ---------------------------------------------------------------------------------------
+
+
+def lines(path):
+    """The leases of a file, as lists of columns."""
+    heading, *rest = path.read_text().splitlines()
+    assert heading == "client,mac,address,server,expires", heading
+    return [line.split(",") for line in rest]
+
+
+def with_leases(count):
+    """(folder, file with so many leases)."""
+    folder = tempfile.TemporaryDirectory(prefix=FOLDER)
+    path = Path(folder.name) / "leases.csv"
+    served(clients(load={"outstanding": 16, "total": count}, clients=count, leases={"save": str(path)}))
+    return folder, path
+
+
+@test
+def a_later_run_renews_and_releases_what_an_earlier_one_got():
+    folder, path = with_leases(100)
+    with folder:
+        rows = lines(path)
+        assert sorted(int(row[0]) for row in rows) == list(range(100)) and len({row[2] for row in rows}) == 100, rows[:3]
+        assert all(row[1] == f"02:00:00:00:00:{int(row[0]):02x}" and row[3] == SERVER for row in rows), rows[:3]
+        kept = {"leases": {"load": str(path), "save": str(path)}, "clients": 100}
+        one = of_clients(served(clients(exchange="renew", **kept), responder=answers(authoritative=True)))
+        assert one["dhcp4"]["renewed"] == 400 and one["dhcp4"]["leases"] == 0, one
+        assert {tuple(row[:4]) for row in lines(path)} == {tuple(row[:4]) for row in rows}
+        one = of_clients(run(clients(exchange="release", load={"outstanding": 1, "total": 60}, **kept)))
+        assert one["no_reply"] == one["dhcp4"]["released"] == 60, one
+        assert len(lines(path)) == 40
+
+
+@test
+def a_refused_client_has_lost_its_lease_and_a_lost_renewal_has_not():
+    folder, path = with_leases(50)
+    with folder:
+        after = path.with_name("after.csv")
+        load = {"clients": 50, "exchange": "renew", "leases": {"load": str(path), "save": str(after)}}
+        result = run(clients(load={"outstanding": 1, "total": 100}, **load),
+                     responder=answers({"nak": {"every": 5}}, authoritative=True))
+        one = of_clients(result)
+        assert (one["answered"], one["failed"], one["dhcp4"]["nak"]) == (80, 20, 20), one
+        assert len(lines(after)) == 30
+        result = run(clients(load={"outstanding": 50, "total": 100}, keys={"timeout": "300ms"}, **load),
+                     responder=answers({"loss": {"every": 5}}, authoritative=True))
+        assert of_clients(result)["lost"] == 20 and len(lines(after)) == 50, of_clients(result)
+
+
+# --- several items ------------------------------------------------------------------------------------------
+
+
+@test
+def several_items_share_a_port_and_keep_their_books_apart():
+    life = {"dora": "60%", "renew": "20%", "release": "20%"}
+    result = served(
+        clients("relayed", mix=life), clients("broadcasting", relay=None, mac=OTHERS[0], mix=life),
+        clients("another", mac=OTHERS[1], exchange="discover", relay={"addresses": ["198.18.0.200"], "port": 1067}),
+        item("names", load={"outstanding": 16, "total": 400}),
+        responder={**answers(), "dns": {}})
+    assert result.item("names")["answered"] == 400 and result.item("another")["dhcp4"]["sent"] == {"DISCOVER": 400}, result
+    for name in ("relayed", "broadcasting"):
+        assert abs(result.item(name)["dhcp4"]["leases"] - 240) < 20, result.item(name)
+    held = [result.item(name)["dhcp4"] for name in ("relayed", "broadcasting")]
+    theirs = next(p["dhcp4"] for p in result.json["responder"]["protocols"] if p["name"] == "dhcp4")
+    assert sum(n["leases"] + n["renewed"] for n in held) == theirs["sent"]["ACK"], (held, theirs)
+
+
+@test
+def the_warm_up_is_kept_out_of_the_counters_and_its_leases_are_held_on():
+    result = run(clients(load={"rate": "2k", "total": 200}, clients=500), warmup="200ms")
+    one = of_clients(result)
+    assert (one["due"], one["sent"], one["dhcp4"]["no_free_client"], one["dhcp4"]["leases"]) == (200, 100, 100, 100), one
+    assert result.json["responder"]["received"] == 1000, result.json["responder"]
+
+
+@test
+def the_selftest_with_dhcp_passes():
+    text = (ROOT / "config" / "dhcp4-selftest.yaml").read_text()
+    result = valid(lambda: ddiperf(text, "--set", "run.warmup=100ms", "--set", "run.duration=1s"))
+    assert result.code == 0, result
+
+
+main()
