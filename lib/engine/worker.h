@@ -137,9 +137,8 @@ struct worker {
 	_Atomic uint64_t published; // number of the last one
 };
 
-// Begin the next transaction, due now, as item_begin does, without a frame: its slot, or TXN_NONE
-// when no slot is free, or nobody can make it (then *due was taken from the schedule all the same
-// unless the load is a closed loop or `max`). Path: hot.
+// Begin the next transaction, which is due, but build no frame: its slot, or TXN_NONE when no slot
+// is free, or when nobody can make it (at a rate it then counts as due all the same). Path: hot.
 uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now);
 
 // The frame that was last sent for a slot, made again with complete checksums and without counting
