@@ -268,16 +268,14 @@ static inline void item_match(
 		item_afterwards(it, slot, f, now);
 		return;
 	case TXN_TAKEN:
-		if (it->txns.slots[slot].begun) {
-			item_afterwards(it, slot, f, now);
-			return;
-		}
-		item_book(it, judged, EVIDENCE_STRAY, TXN_NONE, f, now);
+		if (!it->txns.slots[slot].begun)
+			break;
+		item_afterwards(it, slot, f, now);
 		return;
 	case TXN_FREE:
-		item_book(it, judged, EVIDENCE_STRAY, TXN_NONE, f, now);
-		return;
+		break;
 	}
+	item_book(it, judged, EVIDENCE_STRAY, TXN_NONE, f, now);
 }
 
 static bool item_key(struct worker_item *it, const struct frame *f, uint32_t *key, uint64_t now)
@@ -649,7 +647,7 @@ static void item_book_lost(struct worker_item *it, uint32_t slot, uint64_t now)
 }
 
 // The heads of one queue whose time is over.
-static void item_expire(struct worker_item *it, uint32_t wait, uint64_t now)
+static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait, uint64_t now)
 {
 	for (int i = 0; i < EXPIRE_BURST; i++) {
 		uint32_t slot = txn_expired(&it->txns, wait, now, it->waits[wait]);
@@ -662,6 +660,7 @@ static void item_expire(struct worker_item *it, uint32_t wait, uint64_t now)
 		s = &it->txns.slots[slot];
 		txn_view(it, slot, &place, &view);
 		it->ctx.counters = it->banks[s->judged];
+		it->ctx.now_ms = worker_ms(w, now);
 		if (it->proto->timeout(&it->ctx, &view) == PROTO_AGAIN) {
 			txn_again(&it->txns, slot);
 			txn_keep(s, &view);
@@ -808,11 +807,9 @@ static uint64_t send_limit(const struct worker *w, uint64_t now)
 
 static void worker_expire(struct worker *w, uint64_t now)
 {
-	for (uint32_t i = 0; i < w->item_count; i++) {
-		w->items[i].ctx.now_ms = worker_ms(w, now);
+	for (uint32_t i = 0; i < w->item_count; i++)
 		for (uint32_t wait = 0; wait < w->items[i].txns.waits; wait++)
-			item_expire(&w->items[i], wait, now);
-	}
+			item_expire(w, &w->items[i], wait, now);
 }
 
 // Transactions expire only when everything that was received up to now has been looked at: the

@@ -120,6 +120,29 @@ def a_stop_of_the_whole_program_loses_nothing():
 
 
 @test
+def a_program_that_is_stopped_again_and_again_still_declares_losses():
+    responder = {"dns": {}, "faults": {"loss": {"every": 10}}}
+    with config_file(ring(item(timeout="100ms"), run={"duration": "500ms"}, responder=responder, validity={})) as path:
+        out = path.parent / "result.json"
+        process = start([binary(), "run", str(path), "--json", str(out)])
+        try:
+            time.sleep(0.5)
+            for _ in range(80):  # more than the run and its drain
+                kill(process, signal.SIGSTOP)
+                time.sleep(0.07)
+                kill(process, signal.SIGCONT)
+                time.sleep(0.015)
+                if process.poll() is not None:
+                    break
+            process.communicate(timeout=30)
+        finally:
+            kill(process)
+        one = json.loads(out.read_text())["traffic"][0]
+    check_ledger(one)
+    assert one["lost"] == one["sent"] // 10 > 0, one
+
+
+@test
 def what_was_due_before_the_end_and_could_not_be_sent_is_unsent():
     result = stopped(ring(run={"duration": "1s"}, validity={"send_lag_p99": "1h", "stolen": "100%"}), 0.5, 1)
     one = result.item("queries")
