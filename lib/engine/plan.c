@@ -198,19 +198,6 @@ static void claim_ports(const struct plan_item *i, struct worker *w, struct port
 		table[ports[n]] = (struct port_entry){(uint16_t)(i->run - w->items), 0};
 }
 
-// Do answers to a routed item of this port come to it?
-static bool is_claimed(const struct plan *p, const struct port *port, uint32_t n)
-{
-	for (uint32_t i = 0; i < p->item_count; i++) {
-		const uint16_t *ports = p->items[i].layout.ports.items;
-
-		for (uint32_t k = 0; k < p->items[i].layout.ports.count; k++)
-			if (p->items[i].port == port && ports[k] == n)
-				return true;
-	}
-	return false;
-}
-
 // Every source port belongs to one item: of those that want it, the one that has the fewest so far.
 // So each has its share, and a reply's destination port says whose it is, whatever the items have
 // in common otherwise.
@@ -223,10 +210,14 @@ static void deal_source_ports(
 
 	for (uint32_t i = 0; i < w->item_count; i++)
 		lists[i] = arena_zalloc(a, 65536 * sizeof(**lists));
+	for (uint32_t n = 0; n < 65536; n++)
+		table[n].item = PORT_NOBODY;
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (p->items[i].port == port)
+			claim_ports(&p->items[i], w, table);
 	for (uint32_t n = 0; n < 65536; n++) {
 		uint32_t item = PORT_NOBODY;
 
-		table[n].item = PORT_NOBODY;
 		for (uint32_t i = 0; i < p->item_count; i++) {
 			uint32_t one;
 
@@ -236,24 +227,16 @@ static void deal_source_ports(
 			if (item == PORT_NOBODY || counts[one] < counts[item])
 				item = one;
 		}
-		if (item == PORT_NOBODY || is_claimed(p, port, n))
+		if (item == PORT_NOBODY || table[n].item != PORT_NOBODY)
 			continue;
 		table[n] = (struct port_entry){(uint16_t)item, (uint16_t)counts[item]};
 		lists[item][counts[item]++] = (uint16_t)n;
 	}
-	for (uint32_t i = 0; i < p->item_count; i++)
-		if (p->items[i].port == port)
-			claim_ports(&p->items[i], w, table);
 	w->by_port = table;
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		w->items[i].ports = lists[i];
 		w->items[i].txns.ports = counts[i];
 	}
-}
-
-static uint32_t bits_for(uint32_t n)
-{
-	return n <= 1 ? 0 : 32 - (uint32_t)__builtin_clz(n - 1);
 }
 
 // Routed items share ports: the upper bits of their keys tell them apart.
@@ -267,7 +250,7 @@ static void tag_items(struct plan *p, const struct port *port, struct worker *w,
 		if (p->items[i].port == port && is_routed(&p->items[i]))
 			tagged[w->tagged_count++] = p->items[i].run;
 	w->tagged = tagged;
-	bits = bits_for(w->tagged_count);
+	bits = txn_bits_for(w->tagged_count);
 	for (uint32_t i = 0; i < w->tagged_count; i++) {
 		struct worker_item *it = tagged[i];
 
@@ -589,10 +572,10 @@ static int responder_open(struct plan *p)
 	r->tx_patience = clock_ticks(&p->clock, GRACE_NS);
 	r->start = clock_now();
 	r->ms_scale = clock_ms_scale(&p->clock);
-	for (uint32_t i = 0; i < r->protocol_count; i++)
+	for (uint32_t i = 0; i < r->protocol_count; i++) {
 		r->timed |= r->protocols[i].proto->answers_open != NULL;
-	for (uint32_t i = 0; i < r->protocol_count; i++)
 		r->wire.any_vlan |= r->protocols[i].proto->layout != NULL;
+	}
 	return faults_init(&r->faults, p->config->responder->faults, &p->clock, p->config->run.seed,
 		port_tx_mbufs(p->ports[p->responder_port].settings));
 }

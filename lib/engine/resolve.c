@@ -45,12 +45,6 @@ static void ask(struct wire *w, const struct addr *from, const struct question *
 		burst_free(&m, 1);
 }
 
-static bool on_its_vlans(const struct question *q, const struct frame *f)
-{
-	return f->vlan_count == q->vlans.count &&
-	       memcmp(f->vlans, q->vlans.ids, f->vlan_count * sizeof(f->vlans[0])) == 0;
-}
-
 // Receive for a moment: answer what asks for us; true when one of the frames told the target's MAC.
 static bool listen_once(struct wire *w, const struct question *q, uint8_t mac[6])
 {
@@ -64,7 +58,8 @@ static bool listen_once(struct wire *w, const struct question *q, uint8_t mac[6]
 
 		if (!wire_parse(w, pkts[i], &f, &kind))
 			continue;
-		if (q && on_its_vlans(q, &f) && neigh_learn(kind, &f, q->hop, mac))
+		if (q && frame_is_on(&f, q->vlans.ids, q->vlans.count) &&
+			neigh_learn(kind, &f, q->hop, mac))
 			learnt = true;
 		else
 			wire_other(w, kind, &f);

@@ -54,32 +54,20 @@ static void push(struct responder *r, struct rte_mbuf *m)
 		responder_flush(r);
 }
 
-// Headers of the answer: the request's, turned round.
-static void turn(const struct responder *r, const struct frame *f, struct frame_template *t)
-{
-	struct frame_path path = {.dst_port = f->src_port, .vlan_count = f->vlan_count};
-
-	memcpy(path.src_mac, r->wire.self.mac, 6);
-	memcpy(path.dst_mac, f->eth + 6, 6);
-	memcpy(path.vlans, f->vlans, sizeof(path.vlans));
-	path.dst.len = f->addr_len;
-	memcpy(path.dst.bytes, f->src, f->addr_len);
-	frame_template_build(t, &path);
-	t->checksum_offload = r->wire.checksum_offload;
-}
-
-// The protocol sends the answer elsewhere than to where the request came from.
-static void redirect(const struct responder *r, const struct frame *f,
+// Headers of the answer: the request's, turned round, or as the protocol says (to, NULL: nothing).
+static void address(const struct responder *r, const struct frame *f,
 	const struct proto_direction *to, struct frame_template *t)
 {
 	static const uint8_t unknown[6];
-	struct frame_path path = {.dst_port = to->dst_port, .vlan_count = f->vlan_count};
+	bool known = to && memcmp(to->mac, unknown, 6) != 0;
+	struct frame_path path = {
+		.dst_port = to ? to->dst_port : f->src_port, .vlan_count = f->vlan_count};
 
 	memcpy(path.src_mac, r->wire.self.mac, 6);
-	memcpy(path.dst_mac, memcmp(to->mac, unknown, 6) ? to->mac : f->eth + 6, 6);
+	memcpy(path.dst_mac, known ? to->mac : f->eth + 6, 6);
 	memcpy(path.vlans, f->vlans, sizeof(path.vlans));
 	path.dst.len = f->addr_len;
-	memcpy(path.dst.bytes, to->dst, f->addr_len);
+	memcpy(path.dst.bytes, to ? to->dst : f->src, f->addr_len);
 	frame_template_build(t, &path);
 	t->checksum_offload = r->wire.checksum_offload;
 }
@@ -101,17 +89,21 @@ static const uint8_t *own_address(const struct responder *r, const struct frame 
 static void answer_begin(const struct responder *r, struct responder_protocol *p,
 	const struct frame *f, struct rte_mbuf *m, struct fault_answer *a)
 {
+	uint32_t headers = frame_header_len(f->vlan_count, f->addr_len);
 	struct proto_direction to;
+	uint8_t *payload;
 
-	turn(r, f, &a->t);
 	a->data = rte_pktmbuf_mtod(m, uint8_t *);
-	a->room = rte_pktmbuf_tailroom(m) - a->t.len;
+	a->room = rte_pktmbuf_tailroom(m) - headers;
+	a->damaged = false;
+	payload = a->data + headers;
+	a->len = p->proto->answer(&p->ctx, f->payload, f->payload_len, payload, a->room);
+	if (a->len == 0)
+		return;
 	memcpy(a->src, own_address(r, f), f->addr_len);
 	a->src_port = f->dst_port;
-	a->damaged = false;
-	a->len = p->proto->answer(&p->ctx, f->payload, f->payload_len, a->data + a->t.len, a->room);
-	if (a->len && p->proto->direct && p->proto->direct(a->data + a->t.len, a->len, &to))
-		redirect(r, f, &to, &a->t);
+	address(r, f, p->proto->direct && p->proto->direct(payload, a->len, &to) ? &to : NULL,
+		&a->t);
 }
 
 static void answer_finish(const struct fault_answer *a, struct rte_mbuf *m)

@@ -3,17 +3,13 @@
 // Path: cold. Management thread.
 #include "engine/txn.h"
 
-static uint32_t bits_for(uint64_t n)
-{
-	return n <= 1 ? 0 : 64 - (uint32_t)__builtin_clzll(n - 1);
-}
-
 int txn_init(struct txn_table *t, struct txn_slot *slots, const struct txn_shape *shape)
 {
 	uint64_t row = (uint64_t)shape->ports * shape->clients;
 	uint64_t high = (shape->count + row - 1) / row;
 
-	if (bits_for(high) > shape->key_bits || shape->count == 0 || shape->more_waits >= TXN_WAITS)
+	if (txn_bits_for(high) > shape->key_bits || shape->count == 0 ||
+		shape->more_waits >= TXN_WAITS)
 		return -ERANGE;
 	*t = (struct txn_table){
 		.slots = slots,
@@ -22,7 +18,7 @@ int txn_init(struct txn_table *t, struct txn_slot *slots, const struct txn_shape
 		.ports = shape->ports,
 		.clients = shape->clients,
 		.key_bits = shape->key_bits,
-		.high_bits = bits_for(high),
+		.high_bits = txn_bits_for(high),
 		.waits = 1 + shape->more_waits,
 		.again = {TXN_NONE, TXN_NONE},
 	};

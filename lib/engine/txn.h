@@ -91,6 +91,12 @@ struct txn_shape {
 // keys.
 int txn_init(struct txn_table *t, struct txn_slot *slots, const struct txn_shape *shape);
 
+// Bits of a number below n.
+static inline uint32_t txn_bits_for(uint64_t n)
+{
+	return n <= 1 ? 0 : 64 - (uint32_t)__builtin_clzll(n - 1);
+}
+
 static inline uint64_t txn_round(const struct txn_table *t, uint32_t slot)
 {
 	return slot < t->next ? t->round : t->round - 1;

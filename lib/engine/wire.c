@@ -126,22 +126,12 @@ void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f)
 	}
 }
 
-static bool is_on(const struct frame *f, const uint16_t *vlans, uint8_t count)
-{
-	if (f->vlan_count != count)
-		return false;
-	for (uint8_t i = 0; i < count; i++)
-		if (f->vlans[i] != vlans[i])
-			return false;
-	return true;
-}
-
 static bool on_our_vlans(const struct wire *w, const struct frame *f)
 {
-	if (w->any_vlan || is_on(f, w->self.vlans, w->self.vlan_count))
+	if (w->any_vlan || frame_is_on(f, w->self.vlans, w->self.vlan_count))
 		return true;
 	for (uint32_t i = 0; i < w->more_count; i++)
-		if (is_on(f, w->more[i].ids, w->more[i].count))
+		if (frame_is_on(f, w->more[i].ids, w->more[i].count))
 			return true;
 	return false;
 }

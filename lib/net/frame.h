@@ -52,6 +52,12 @@ struct frame_template {
 	uint64_t udp_sum;      // of what is the same in every pseudo-header
 };
 
+// Where the payload starts: Ethernet, tags, IP and UDP. addr_len: 4 or 16.
+static inline uint32_t frame_header_len(uint8_t vlan_count, uint8_t addr_len)
+{
+	return 14 + 4 * vlan_count + (addr_len == 4 ? 20 : 40) + 8;
+}
+
 // With two VLANs the outer tag is 802.1ad (0x88a8), with one 802.1Q.
 void frame_template_build(struct frame_template *t, const struct frame_path *path);
 
@@ -106,6 +112,17 @@ struct frame {
 	const uint8_t *payload;
 	const uint8_t *l4; // UDP header when FRAME_UDP
 };
+
+// Has it these tags, and no others?
+static inline bool frame_is_on(const struct frame *f, const uint16_t *vlans, uint8_t count)
+{
+	if (f->vlan_count != count)
+		return false;
+	for (uint8_t i = 0; i < count; i++)
+		if (f->vlans[i] != vlans[i])
+			return false;
+	return true;
+}
 
 // Never reads past len. Checksums are not judged here (see frame_checksum_ok).
 enum frame_kind frame_parse(const uint8_t *data, uint32_t len, struct frame *f);

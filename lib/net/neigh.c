@@ -72,12 +72,6 @@ static bool is_other_host(const struct neigh_self *self, const uint8_t *addr, ui
 	return !is_zero(addr, addr_len) && !neigh_owns(self, addr, addr_len);
 }
 
-static bool on_our_vlans(const struct neigh_self *self, const struct frame *f)
-{
-	return self->vlan_count == f->vlan_count &&
-	       memcmp(self->vlans, f->vlans, self->vlan_count * sizeof(f->vlans[0])) == 0;
-}
-
 static void write_ethernet(struct writer *w, const struct neigh_self *self, const uint8_t *dst_mac,
 	enum frame_ethertype type)
 {
@@ -270,7 +264,7 @@ uint32_t neigh_answer(const struct neigh_self *self, enum frame_kind kind, const
 {
 	struct writer w = writer_of(out, room);
 
-	if (!on_our_vlans(self, f))
+	if (!frame_is_on(f, self->vlans, self->vlan_count))
 		return 0;
 	if (kind == FRAME_ARP)
 		return answer_arp(self, f, &w);
