@@ -92,24 +92,35 @@ static struct plan_item *next_item(const struct plan *p, const uint32_t *left)
 	return first;
 }
 
-// false: no slot is free, or, as nobody answers, nobody can make this transaction.
-static bool write_next(const struct plan *p, struct plan_item *item, struct capture_file *f)
+// The message of a slot, and its copies to further destinations: how many were written.
+static uint64_t write_frames(struct worker_item *run, uint32_t slot, struct capture_packet *packet,
+	struct capture_file *f)
+{
+	uint8_t frame[FRAME_ROOM];
+	uint64_t n = 0;
+
+	packet->data = frame;
+	for (;; n++) {
+		packet->len = packet->wire_len =
+			worker_again(run, slot, (uint32_t)n, frame, sizeof(frame));
+		if (packet->len == 0)
+			return n;
+		capture_file_write(f, packet);
+	}
+}
+
+// 0: no slot is free, or, as nobody answers, nobody can make this transaction.
+static uint64_t write_next(const struct plan *p, struct plan_item *item, struct capture_file *f)
 {
 	struct worker_item *run = item->run;
-	uint8_t frame[FRAME_ROOM];
 	uint64_t due = run->pace.next;
 	uint32_t slot = worker_take(item->worker, run, due);
-	struct capture_packet packet = {.data = frame,
+	struct capture_packet packet = {.time = due,
 		.comments = {item->settings->name},
 		.interface = (uint16_t)(item->port - p->ports),
 		.outbound = true};
 
-	if (slot == TXN_NONE)
-		return false;
-	packet.time = due;
-	packet.len = packet.wire_len = worker_again(run, slot, frame, sizeof(frame));
-	capture_file_write(f, &packet);
-	return true;
+	return slot == TXN_NONE ? 0 : write_frames(run, slot, &packet, f);
 }
 
 static uint64_t play(const struct plan *p, struct capture_file *f, struct arena *a)

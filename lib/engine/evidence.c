@@ -49,7 +49,7 @@ static void keep_query(
 	struct txn_place place;
 
 	it->ctx.now_ms -= clock_ms(age, e->ms_scale);
-	len = worker_again(it, slot, to->bytes, CAPTURE_BYTES);
+	len = worker_again(it, slot, 0, to->bytes, CAPTURE_BYTES);
 	it->ctx.now_ms = now_ms;
 	txn_place(&it->txns, slot, &place);
 	keep(e, to, time, comment, len);

@@ -469,6 +469,11 @@ static void place_paths(struct plan_item *i, struct arena *a)
 		i->next_hops[n] = next_hop_of(i, &i->paths[n].dst);
 }
 
+static uint16_t max_u16(uint16_t a, uint16_t b)
+{
+	return a > b ? a : b;
+}
+
 // Which worker runs which items; their order on the worker is that of the file.
 static void place_items(struct plan *p, struct arena *a)
 {
@@ -497,6 +502,8 @@ static void place_items(struct plan *p, struct arena *a)
 		item->run = &item->worker->items[item->worker->item_count++];
 		item->run->proto = config_item_proto(item->settings, NULL);
 		item->run->routed = is_routed(item);
+		item->run->more = item->layout.more;
+		item->worker->spares = max_u16(item->worker->spares, 1 + item->layout.more);
 	}
 }
 
@@ -617,6 +624,7 @@ int plan_build(struct plan *p, struct arena *a)
 		struct worker *w = &p->workers[i];
 
 		fill_wire(&w->wire, &p->ports[i], owned_on(p, &p->ports[i], a));
+		w->spares = max_u16(w->spares, w->wire.burst);
 		w->cpu = p->lcores.worker_cpus[i];
 		w->yields = shares_cpu(&p->lcores, i);
 		w->phase = &p->phase;

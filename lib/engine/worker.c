@@ -389,7 +389,7 @@ static uint16_t worker_rx(struct worker *w)
 
 static bool spare_fill(struct worker *w)
 {
-	uint16_t want = w->wire.burst - w->spare_count;
+	uint16_t want = w->spares - w->spare_count;
 
 	if (want == 0)
 		return true;
@@ -412,6 +412,7 @@ static inline const struct frame_template *item_way(struct worker_item *it,
 	client_address(it, place->client, flow->src);
 	flow->src_port = it->ports[place->port];
 	flow->own_mac = false;
+	flow->more = 0;
 	return it->frames;
 }
 
@@ -443,7 +444,8 @@ static inline uint32_t written_stamp(
 	return len;
 }
 
-uint32_t worker_again(struct worker_item *it, uint32_t slot, uint8_t *buf, uint32_t room)
+uint32_t worker_again(
+	struct worker_item *it, uint32_t slot, uint32_t copy, uint8_t *buf, uint32_t room)
 {
 	struct frame_template whole;
 	struct written payload;
@@ -451,9 +453,30 @@ uint32_t worker_again(struct worker_item *it, uint32_t slot, uint8_t *buf, uint3
 
 	it->ctx.counters = it->shadow;
 	item_write(it, slot, &view, buf, room, &payload);
-	whole = *payload.t;
+	if (copy > payload.flow.more)
+		return 0;
+	whole = payload.t[copy];
 	whole.checksum_offload = false;
 	return written_stamp(&payload, &whole, buf);
+}
+
+// The same message on the paths after its own.
+static __attribute__((noinline)) void item_copy(struct worker *w, struct worker_item *it,
+	const struct rte_mbuf *from, struct written *payload)
+{
+	const struct written *first = &payload[it->pending_count - 1];
+	const uint8_t *message = rte_pktmbuf_mtod_offset(from, const uint8_t *, first->t->len);
+
+	for (uint32_t i = 1; i <= first->flow.more; i++) {
+		struct rte_mbuf *m = w->spare[--w->spare_count];
+		struct written *copy = &payload[it->pending_count];
+
+		*copy = *first;
+		copy->t = first->t + i;
+		memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, copy->t->len), message, first->len);
+		it->pending[it->pending_count] = m;
+		it->pending_slots[it->pending_count++] = TXN_NONE;
+	}
 }
 
 // Write the message of a taken slot into a spare mbuf and queue it as pending.
@@ -470,6 +493,8 @@ static void item_build(
 	txn_keep(s, &view);
 	it->pending[it->pending_count] = m;
 	it->pending_slots[it->pending_count++] = slot;
+	if (it->more)
+		item_copy(w, it, m, payload);
 }
 
 // Headers and checksums of all that is pending, in a round of its own: a payload that was written
@@ -560,13 +585,13 @@ static void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
 		return;
 	if (!spare_fill(w))
 		return;
-	while (w->spare_count && it->txns.again.head != TXN_NONE) {
+	while (w->spare_count > it->more && it->txns.again.head != TXN_NONE) {
 		uint32_t slot = it->txns.again.head;
 
 		txn_unlink(&it->txns, &it->txns.again, slot);
 		item_build(w, it, slot, payload);
 	}
-	while (w->spare_count && item_begin(w, it, now, payload))
+	while (w->spare_count > it->more && item_begin(w, it, now, payload))
 		;
 	item_stamp(w, it, payload);
 }
@@ -614,8 +639,12 @@ static uint16_t item_flush(struct worker *w, struct worker_item *it)
 	uint16_t n = burst_tx(w->wire.port, w->wire.queue, it->pending + it->pending_first, want);
 
 	w->tx_refused += n < want;
-	for (uint16_t i = 0; i < n; i++)
-		item_sent(it, it->pending_slots[it->pending_first + i], now);
+	for (uint16_t i = 0; i < n; i++) {
+		uint32_t slot = it->pending_slots[it->pending_first + i];
+
+		if (slot != TXN_NONE)
+			item_sent(it, slot, now);
+	}
 	it->pending_first += n;
 	return n;
 }
@@ -723,19 +752,24 @@ static void item_abandon(struct worker_item *it, uint32_t slot)
 
 // What is built but can no longer be sent: never begun, it was due and stays unsent; otherwise it
 // is lost.
+static void item_drop(struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+
+	if (s->begun)
+		item_book_lost(it, slot, now);
+	item_abandon(it, slot);
+	txn_remember_sent(s, s->time);
+	s->state = s->begun ? TXN_LOST : TXN_FREE;
+	s->time = now;
+	it->txns.in_flight--;
+}
+
 static void item_drop_pending(struct worker_item *it, uint64_t now)
 {
 	for (; it->pending_first < it->pending_count; it->pending_first++) {
-		uint32_t slot = it->pending_slots[it->pending_first];
-		struct txn_slot *s = &it->txns.slots[slot];
-
-		if (s->begun)
-			item_book_lost(it, slot, now);
-		item_abandon(it, slot);
-		txn_remember_sent(s, s->time);
-		s->state = s->begun ? TXN_LOST : TXN_FREE;
-		s->time = now;
-		it->txns.in_flight--;
+		if (it->pending_slots[it->pending_first] != TXN_NONE)
+			item_drop(it, it->pending_slots[it->pending_first], now);
 		burst_free(&it->pending[it->pending_first], 1);
 	}
 }

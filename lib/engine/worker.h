@@ -69,6 +69,7 @@ struct worker_item {
 	// ctlplane: wo before the launch, dataplane: ro
 	const struct proto *proto;
 	bool routed;                   // the protocol chooses addresses and ports
+	uint8_t more;                  // copies of one message at most, beside itself
 	struct frame_template *frames; // one per path of the protocol's, or the only one
 	uint32_t tag;                  // of a routed one: the upper bits of its keys
 	struct addr server;
@@ -86,7 +87,7 @@ struct worker_item {
 	struct txn_table txns;
 	struct proto_ctx ctx;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet
-	uint32_t pending_slots[BURST_MAX];
+	uint32_t pending_slots[BURST_MAX];   // TXN_NONE: a copy of the one before
 	uint16_t pending_first, pending_count;
 	bool ended; // nothing more will become due
 	uint64_t ended_at;
@@ -108,6 +109,7 @@ struct worker {
 	uint32_t item_count;
 	uint32_t cpu;
 	bool yields;                       // shares its CPU with another worker
+	uint16_t spares;                   // of which every round begins with so many
 	const struct port_entry *by_port;  // [65536]
 	struct worker_item *const *tagged; // routed items by the tag of their keys
 	uint32_t tagged_count;
@@ -142,8 +144,10 @@ struct worker {
 uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now);
 
 // The frame that was last sent for a slot, made again with complete checksums and without counting
-// it: its length. Path: hot.
-uint32_t worker_again(struct worker_item *it, uint32_t slot, uint8_t *buf, uint32_t room);
+// it: its length. copy: 0, or which of its copies to further destinations; 0 when there is no such.
+// Path: hot.
+uint32_t worker_again(
+	struct worker_item *it, uint32_t slot, uint32_t copy, uint8_t *buf, uint32_t room);
 
 // Does a client of a routed item hold the address? For neigh_self; of: struct worker. Path: hot.
 bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);

@@ -24,7 +24,7 @@
 const char *const dhcp4_exchange_names[] = {"dora", "discover", "rapid", "inform", "renew",
 	"rebind", "reboot", "release", "decline", "leasequery", NULL};
 static const char *const client_id_names[] = {"none", "mac", "duid", "text", NULL};
-static const char *const spread_names[] = {"first", "round_robin", "client", NULL};
+static const char *const spread_names[] = {"first", "round_robin", "client", "all", NULL};
 
 #define SHARE(name_, exchange_, help_)                                                             \
 	{                                                                                          \
@@ -371,7 +371,8 @@ static const struct field dhcp4_fields[] = {
 		.list = true,
 		.offset = SETTING(servers)},
 	{.name = "spread",
-		.help = "which of the servers a new exchange through a relay asks",
+		.help = "which of the servers a new exchange through a relay asks; all: each gets "
+			"everything that is not unicast",
 		.type = FIELD_ENUM,
 		.offset = SETTING(spread),
 		.def = "first",

@@ -229,6 +229,12 @@ static inline uint8_t wait_of(
 	return (uint8_t)(1 + t->tries * p->jitter_steps + rand_scale(random, p->jitter_steps));
 }
 
+// A relay that knows several servers asks them all (RFC 1542 section 4.1.1).
+static inline uint8_t copies_of(const struct dhcp4_plan *p, const struct proto_txn *t)
+{
+	return dhcp4_kinds[t->step].has & DHCP4_IS_UNICAST ? 0 : p->layout.more;
+}
+
 uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	const struct dhcp4_plan *p = ctx->shared;
@@ -250,8 +256,8 @@ uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 		memset(buf + len, 0, p->pad - len);
 		len = p->pad;
 	}
-	n->sent[kind->type]++;
-	n->request_bytes += len;
+	n->sent[kind->type] += 1 + copies_of(p, t);
+	n->request_bytes += (uint64_t)len * (1 + copies_of(p, t));
 	t->wait = wait_of(p, ctx->own, t);
 	if (kind->has & DHCP4_IS_SILENT)
 		silent_sent(ctx, t);
@@ -268,10 +274,12 @@ void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 	dhcp4_self_find(ctx, t->user, &s);
 	set = s.client->place * p->path_stride;
 	out->own_mac = !p->relays;
+	out->more = 0;
 	memcpy(out->mac, s.mac, 6);
 	memset(out->src, 0, sizeof(out->src));
 	if (p->templates[t->step].relayed) {
-		out->path = set + s.client->server;
+		out->more = copies_of(p, t);
+		out->path = set + (out->more ? 0 : s.client->server);
 		out->src_port = p->relay_port;
 		memcpy(out->src, s.relay, 4);
 		return;

@@ -370,6 +370,7 @@ static void build_ports(struct dhcp4_plan *p, const struct dhcp4_settings *s)
 		ports[n++] = DHCP4_CLIENT_PORT;
 	p->layout.ports = (struct field_list){ports, n};
 	p->layout.own_macs = !s->relay;
+	p->layout.more = p->spread == DHCP4_ALL ? (uint8_t)(p->server_count - 1) : 0;
 }
 
 static void build_identity(struct dhcp4_plan *p, const struct dhcp4_settings *s)

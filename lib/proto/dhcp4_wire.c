@@ -82,6 +82,7 @@ static inline uint8_t server_choose(const struct dhcp4_plan *p, uint64_t number,
 {
 	switch (p->spread) {
 	case DHCP4_FIRST:
+	case DHCP4_ALL: // until one has answered
 		return 0;
 	case DHCP4_ROUND_ROBIN:
 		return (uint8_t)recip_mod(&p->server_recip, number);
@@ -184,12 +185,25 @@ static enum proto_verdict done(
 	return PROTO_DONE;
 }
 
+// Whose server identifier it is; the one that was asked when it is nobody's.
+static inline uint8_t server_of(
+	const struct dhcp4_plan *p, const struct dhcp4_client *k, uint32_t server_id)
+{
+	for (uint32_t i = 0; i < p->server_count; i++)
+		if (p->servers[i] == server_id)
+			return (uint8_t)i;
+	return k->server;
+}
+
 static enum proto_verdict offered(struct proto_ctx *ctx, struct proto_txn *t,
 	struct dhcp4_client *k, const struct dhcp4_message *m)
 {
+	const struct dhcp4_plan *p = ctx->shared;
 	struct dhcp4_worker *w = ctx->own;
 	struct dhcp4_counters *n = ctx->counters;
 
+	if (p->layout.more || !p->relays) // all were asked
+		k->server = server_of(p, k, m->server_id);
 	if (k->exchange == DHCP4_TWO_WAY)
 		return done(ctx, t, k);
 	k->offered = m->yiaddr;
@@ -211,16 +225,6 @@ static void clash_note(struct dhcp4_worker *w, uint32_t address, uint32_t holder
 static inline uint32_t expiry(uint32_t now, uint32_t lease_time)
 {
 	return lease_time < UINT32_MAX - now ? now + lease_time : UINT32_MAX;
-}
-
-// Whose server identifier it is; the one that was asked when it is nobody's.
-static inline uint8_t server_of(
-	const struct dhcp4_plan *p, const struct dhcp4_client *k, uint32_t server_id)
-{
-	for (uint32_t i = 0; i < p->server_count; i++)
-		if (p->servers[i] == server_id)
-			return (uint8_t)i;
-	return k->server;
 }
 
 static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t, struct dhcp4_client *k,

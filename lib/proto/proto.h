@@ -13,8 +13,9 @@
 #include "base/field.h"
 #include "base/rand.h"
 
-#define PROTO_MAX_STEPS 16
-#define PROTO_MAX_WAITS 64
+#define PROTO_MAX_STEPS  16
+#define PROTO_MAX_WAITS  64
+#define PROTO_MAX_COPIES 16 // of one message
 
 // One transaction, as the protocol sees it. The engine owns it; user, step and tries are the
 // protocol's to write from request and reply on.
@@ -41,6 +42,7 @@ struct proto_layout {
 	struct field_list ports; // uint16_t: UDP ports that answers come to
 	struct field_list owned; // struct addr_range: addresses that the tester answers for
 	struct field_list waits; // uint64_t, ns: how long an answer is waited for
+	uint8_t more;            // the most that flow.more ever is, below PROTO_MAX_COPIES
 	bool own_macs;           // clients have Ethernet addresses of their own
 };
 
@@ -54,6 +56,7 @@ struct proto_path {
 // How one message goes.
 struct proto_flow {
 	uint32_t path; // index into layout.paths
+	uint8_t more;  // so many paths after it get the same message
 	uint16_t src_port;
 	bool own_mac; // mac is the Ethernet source; otherwise the port's is
 	uint8_t mac[6];

@@ -145,6 +145,20 @@ def several_servers_are_asked_in_turn_and_each_has_its_results():
 
 
 @test
+def a_relay_that_asks_all_servers_goes_on_with_the_first():
+    two = {"addresses": ["198.18.0.2/24", "198.18.0.3/24"]}
+    every = {"servers": ["198.18.0.3"], "spread": "all"}
+    # One responder is both of them: it answers everything twice.
+    result = run(clients(**every, vlans=[{"clients": "0-99", "vlans": [100]}]),
+                 clients("two_way", exchange="discover", mac=OTHERS[0], **every), dut=two, copies=2)
+    for one, asked in ((of_clients(result), {"DISCOVER": 800, "REQUEST": 800}), (result.item("two_way"), {"DISCOVER": 800})):
+        assert one["answered"] == 400 and one["lost"] == one["stray"] == one["late"] == 0, one
+        assert one["dhcp4"]["sent"] == asked and one["duplicate"] == sum(asked.values()) // 2, one
+    responder = result.json["responder"]
+    assert responder["received"] == responder["answered"] == 2400, responder
+
+
+@test
 def offers_of_a_server_that_is_not_to_be_accepted_are_passed_over():
     load = {"outstanding": 50, "total": 50}
     result = run(clients(accept="198.18.0.9", load=load, keys={"timeout": "300ms"}),

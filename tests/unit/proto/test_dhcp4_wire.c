@@ -1343,6 +1343,37 @@ static void servers_are_asked_in_turn_and_leases_go_back_to_theirs(void **state)
 	fixture_end(f);
 }
 
+static void all_servers_are_asked_but_one_is_renewed_with(void **state)
+{
+	struct dhcp4_fixture *f = fixture_relay(2);
+	struct proto_flow flow;
+
+	f->servers[0] = v4(SERVER_ID + 1);
+	f->servers[1] = v4(SERVER_ID + 2);
+	f->settings.servers = (struct field_list){f->servers, 2};
+	f->settings.spread = DHCP4_ALL;
+	fixture_open(f);
+	assert_true(fixture_begin(f));
+	for (uint32_t step = 0; step < 2; step++) {
+		fixture_send(f);
+		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		assert_int_equal(flow.path, 0);
+		assert_int_equal(flow.more, 2);
+		fixture_plan(f, step ? DHCP4_ACK : DHCP4_OFFER);
+		f->answer.server_id = SERVER_ID + 1;
+		assert_int_equal(fixture_verdict(f), step ? PROTO_DONE : PROTO_AGAIN);
+	}
+	assert_int_equal(f->n.sent[DHCP4_DISCOVER], 3);
+	assert_int_equal(f->n.sent[DHCP4_REQUEST], 3);
+	assert_int_equal(f->n.server[1], 1);
+	fixture_only(f, DHCP4_RENEW);
+	assert_true(fixture_begin(f));
+	dhcp4_flow(&f->ctx, &f->txn, &flow);
+	assert_int_equal(flow.path, 1);
+	assert_int_equal(flow.more, 0);
+	fixture_end(f);
+}
+
 static void a_renewal_goes_to_whoever_gave_the_lease(void **state)
 {
 	struct dhcp4_fixture *f = fixture_relay(1);
@@ -1450,6 +1481,7 @@ int main(void)
 		cmocka_unit_test(the_key_is_the_xid_of_replies_and_requests),
 		cmocka_unit_test(addresses_are_owned_while_their_lease_runs),
 		cmocka_unit_test(servers_are_asked_in_turn_and_leases_go_back_to_theirs),
+		cmocka_unit_test(all_servers_are_asked_but_one_is_renewed_with),
 		cmocka_unit_test(a_renewal_goes_to_whoever_gave_the_lease),
 		cmocka_unit_test(the_same_seed_begins_the_same_exchanges),
 	};
