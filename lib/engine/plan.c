@@ -318,12 +318,23 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t clients)
 	return -ERANGE;
 }
 
+static uint32_t proto_index(const struct proto *proto)
+{
+	uint32_t k = 0;
+
+	while (protos[k] != proto)
+		k++;
+	return k;
+}
+
 static struct proto_env item_env(
 	const struct plan *p, const struct plan_item *i, const struct field_list *sources)
 {
 	const struct addr_range *r = sources->items;
 	struct proto_env env = {.seed = item_seed(p, i),
 		.workers = 1,
+		.name = i->settings->name,
+		.common = p->common[proto_index(config_item_proto(i->settings, NULL))],
 		.addr_len = i->settings->server.len,
 		.server = i->settings->server,
 		.server_port = config_server_port(i->settings),
@@ -395,6 +406,35 @@ static uint64_t *item_waits(const struct plan *p, const struct plan_item *i, str
 	for (uint32_t n = 0; n < i->layout.waits.count; n++)
 		out[1 + n] = clock_ticks(&p->clock, ns[n]);
 	return out;
+}
+
+// Workers that have items.
+static uint32_t threads_of(const struct plan *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->port_count; i++)
+		n += p->workers[i].item_count > 0;
+	return n;
+}
+
+static int open_common(struct plan *p, struct arena *a)
+{
+	void **shared = arena_zalloc(a, (p->item_count + 1) * sizeof(*shared));
+
+	for (uint32_t k = 0; protos[k]; k++) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < p->item_count; i++)
+			if (config_item_proto(p->items[i].settings, NULL) == protos[k])
+				shared[n++] = p->items[i].shared;
+		if (n == 0 || !protos[k]->common_setup)
+			continue;
+		p->common[k] = protos[k]->common_setup(shared, n, threads_of(p));
+		if (!p->common[k])
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static int item_open(struct plan *p, struct plan_item *i, struct arena *a)
@@ -616,7 +656,7 @@ static void place_vlans(struct plan *p, const struct port *port, struct worker *
 
 int plan_build(struct plan *p, struct arena *a)
 {
-	int rc = 0;
+	int rc;
 
 	clock_calibrate(&p->clock, 30);
 	place_items(p, a);
@@ -634,6 +674,7 @@ int plan_build(struct plan *p, struct arena *a)
 		tag_items(p, &p->ports[i], w, a);
 		place_vlans(p, &p->ports[i], w, a);
 	}
+	rc = open_common(p, a);
 	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
 		rc = item_open(p, &p->items[i], a);
 	if (p->responder_port >= 0 && rc == 0)
@@ -698,7 +739,7 @@ void plan_schedule(struct plan *p, uint64_t start)
 		schedule_item(p, &p->items[i]);
 }
 
-static void item_free(struct plan_item *i)
+static void item_close(struct plan_item *i)
 {
 	const struct proto *proto = config_item_proto(i->settings, NULL);
 
@@ -709,14 +750,18 @@ static void item_free(struct plan_item *i)
 	}
 	if (i->run && i->run->opened && proto->close)
 		proto->close(&i->run->ctx);
-	if (i->shared)
-		proto->teardown(i->shared);
 }
 
 void plan_free(struct plan *p)
 {
 	for (uint32_t i = 0; i < p->item_count; i++)
-		item_free(&p->items[i]);
+		item_close(&p->items[i]);
+	for (unsigned k = 0; protos[k]; k++)
+		if (p->common[k])
+			protos[k]->common_teardown(p->common[k]);
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (p->items[i].shared)
+			config_item_proto(p->items[i].settings, NULL)->teardown(p->items[i].shared);
 	faults_free(&p->responder.faults);
 	for (uint32_t i = 0; i < p->responder.protocol_count; i++)
 		if (p->responder.protocols[i].proto->answers_close)

@@ -35,6 +35,7 @@ struct plan {
 	struct responder responder;
 	int32_t responder_port; // index into ports, -1: none
 	void *responder_shared[CONFIG_PROTOS];
+	void *common[CONFIG_PROTOS]; // what all items of a protocol have in common
 	struct plan_item *items;
 	uint32_t item_count;
 	bool dry; // nothing is sent

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making and freeing the client table, and how large it is. Path: cold. Management thread.
+// Making and freeing the table of clients, and how large it is. Path: cold. Management thread.
 
 #include "proto/dhcp4_clients.h"
 
@@ -11,26 +11,13 @@
 #define CACHE_LINE 64u
 #define HUGE_PAGE  (2u << 20)
 
-// Two thirds full at most, and never full.
-static uint64_t table_lines(uint32_t count)
-{
-	return ((uint64_t)count + count / 2 + DHCP4_TABLE_LINE) / DHCP4_TABLE_LINE;
-}
-
-static uint64_t table_size(uint32_t count)
-{
-	return table_lines(count) * DHCP4_TABLE_LINE * sizeof(struct dhcp4_holding);
-}
-
 uint64_t dhcp4_clients_memory(uint32_t count)
 {
-	return (sizeof(struct dhcp4_client) + 2 * sizeof(uint32_t)) * (uint64_t)count +
-	       table_size(count);
+	return (sizeof(struct dhcp4_client) + 2 * sizeof(uint32_t)) * (uint64_t)count;
 }
 
-// Zeroed and in memory: no page is to be missing on the way. Large ones are in large pages where
-// the system has them.
-static void *table_alloc(uint64_t size)
+// No page is to be missing on the way. Large tables are in large pages where the system has them.
+void *dhcp4_table_alloc(uint64_t size)
 {
 	uint64_t unit = size < HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;
 	void *p = aligned_alloc(unit, (size + unit - 1) / unit * unit);
@@ -48,16 +35,11 @@ int dhcp4_clients_init(struct dhcp4_clients *c, uint32_t count)
 	uint32_t some = count ? count : 1;
 
 	*c = (struct dhcp4_clients){.count = count};
-	if (table_lines(count) * DHCP4_TABLE_LINE > UINT32_MAX)
-		return -ENOMEM;
-	c->lines = (uint32_t)table_lines(count);
-	c->slots = c->lines * DHCP4_TABLE_LINE;
-	c->items = table_alloc(some * sizeof(*c->items));
-	c->table = table_alloc(table_size(count));
-	idle->items = table_alloc(some * sizeof(uint32_t));
-	bound->items = table_alloc(some * sizeof(uint32_t));
+	c->items = dhcp4_table_alloc(some * sizeof(*c->items));
+	idle->items = dhcp4_table_alloc(some * sizeof(uint32_t));
+	bound->items = dhcp4_table_alloc(some * sizeof(uint32_t));
 	idle->room = bound->room = some;
-	if (!c->items || !c->table || !idle->items || !bound->items) {
+	if (!c->items || !idle->items || !bound->items) {
 		dhcp4_clients_free(c);
 		return -ENOMEM;
 	}
@@ -88,7 +70,6 @@ void dhcp4_clients_settle(struct dhcp4_clients *c)
 void dhcp4_clients_free(struct dhcp4_clients *c)
 {
 	free(c->items);
-	free(c->table);
 	free(c->rings[DHCP4_IS_FREE].items);
 	free(c->rings[DHCP4_IS_BOUND].items);
 	*c = (struct dhcp4_clients){0};

@@ -231,6 +231,8 @@ int dhcp4_leases_load(struct dhcp4_plan *p, const struct dhcp4_leases_settings *
 
 void dhcp4_leases_open(struct dhcp4_worker *w, const struct dhcp4_plan *p)
 {
+	uint32_t taken = 0;
+
 	for (uint32_t i = 0; i < p->lease_count; i++) {
 		const struct dhcp4_lease *lease = &p->leases[i];
 		struct dhcp4_client *k;
@@ -238,15 +240,21 @@ void dhcp4_leases_open(struct dhcp4_worker *w, const struct dhcp4_plan *p)
 
 		if (lease->client % w->workers != w->worker)
 			continue;
+		if (dhcp4_lease_hold(w, client, lease->address, lease->left_s, 0) != DHCP4_NOBODY) {
+			taken++;
+			continue;
+		}
 		k = &w->clients.items[client];
 		k->server_id = lease->server_id;
-		k->expires_s = lease->left_s;
 		for (uint32_t n = 0; n < p->server_count; n++)
 			if (p->servers[n] == lease->server_id)
 				k->server = (uint8_t)n;
-		dhcp4_clients_hold(&w->clients, client, lease->address, 0);
 		dhcp4_clients_bind(&w->clients, client);
 	}
+	if (taken)
+		log_warning("%s: %u leases are left out: clients of another item have "
+			    "their addresses",
+			p->name, taken);
 	dhcp4_clients_settle(&w->clients);
 }
 

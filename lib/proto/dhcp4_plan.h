@@ -141,6 +141,15 @@ struct dhcp4_plan {
 	const char *save; // file for those of this run, NULL: none
 	struct proto_layout layout;
 	struct arena *arena;
+	const char *name; // of the item
+	uint32_t owner;   // number of client 0 among those of all items
+};
+
+// Of all items together.
+struct dhcp4_common {
+	struct dhcp4_holders holders;
+	const struct dhcp4_plan **plans; // by their owners
+	uint32_t count;
 };
 
 struct dhcp4_note {
@@ -151,12 +160,14 @@ struct dhcp4_note {
 
 struct dhcp4_clash {
 	uint32_t address;
-	uint32_t holder, taker; // numbers of clients
+	uint32_t holder, taker; // owners
 };
 
 // ctx->own. One thread.
 struct dhcp4_worker {
 	struct dhcp4_clients clients;
+	struct dhcp4_common *common;
+	uint32_t owner; // of the item's client 0
 	uint32_t worker, workers;
 	uint64_t draws;          // of exchanges, begun or not
 	bool paced;              // by a rate, not by answers
@@ -179,6 +190,12 @@ static inline uint32_t dhcp4_number(const struct dhcp4_worker *w, uint32_t clien
 	return client * w->workers + w->worker;
 }
 
+// Number of a client among those of all items.
+static inline uint32_t dhcp4_owner(const struct dhcp4_worker *w, uint32_t client)
+{
+	return w->owner + dhcp4_number(w, client);
+}
+
 // Those that belong to one of several workers.
 static inline uint32_t dhcp4_share(uint32_t all, uint32_t worker, uint32_t workers)
 {
@@ -190,6 +207,8 @@ void dhcp4_check(const void *settings, struct diag *d);
 void dhcp4_check_server(const void *settings, const struct addr *server, struct diag *d);
 void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d);
 void dhcp4_teardown(void *shared);
+void *dhcp4_common_setup(void *const *shared, uint32_t count, uint32_t threads);
+void dhcp4_common_teardown(void *common);
 int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dhcp4_close(struct proto_ctx *ctx);
 void dhcp4_layout(const void *shared, struct proto_layout *out);

@@ -214,7 +214,7 @@ static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
 	w->heard |= !w->dry;
 	n->released += t->step == DHCP4_STEP_RELEASE;
 	n->declined += t->step == DHCP4_STEP_DECLINE;
-	dhcp4_clients_drop(&w->clients, t->user);
+	dhcp4_lease_drop(w, t->user);
 	dhcp4_clients_give(&w->clients, t->user);
 }
 

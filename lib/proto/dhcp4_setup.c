@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #define WAIT_MAX   (24 * 3600 * 1000000000ull)
 #define MAC_BITS   48
 #define NS_PER_S   1000000000u
+#define OWNER_TEXT 128
 
 static uint32_t ipv4(const struct addr *a)
 {
@@ -393,6 +395,7 @@ void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag
 	if (!p)
 		return NULL;
 	p->arena = arena_new();
+	p->name = env->name;
 	build_shares(p, s);
 	build_identity(p, s);
 	if (s->relay)
@@ -468,6 +471,42 @@ static void open_places(struct dhcp4_worker *w, const struct dhcp4_plan *p)
 	}
 }
 
+void *dhcp4_common_setup(void *const *shared, uint32_t count, uint32_t threads)
+{
+	struct dhcp4_common *c = calloc(1, sizeof(*c));
+	uint64_t owners = 0;
+
+	if (!c)
+		return NULL;
+	c->plans = calloc(count, sizeof(*c->plans));
+	for (; c->plans && c->count < count; c->count++) {
+		struct dhcp4_plan *p = shared[c->count];
+
+		c->plans[c->count] = p;
+		p->owner = (uint32_t)owners;
+		owners += p->clients;
+	}
+	if (c->plans && dhcp4_holders_init(&c->holders, owners, threads > 1) == 0)
+		return c;
+	free(c->plans);
+	free(c);
+	return NULL;
+}
+
+void dhcp4_common_teardown(void *common)
+{
+	struct dhcp4_common *c = common;
+	uint64_t unwatched = c->holders.unwatched;
+
+	if (unwatched)
+		log_warning("dhcp4: %llu leases were not watched for duplicate addresses: the "
+			    "table had no place for them",
+			(unsigned long long)unwatched);
+	dhcp4_holders_free(&c->holders);
+	free(c->plans);
+	free(c);
+}
+
 int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env)
 {
 	const struct dhcp4_plan *p = ctx->shared;
@@ -479,6 +518,8 @@ int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env)
 		free(w);
 		return -ENOMEM;
 	}
+	w->common = env->common;
+	w->owner = p->owner;
 	w->worker = env->worker;
 	w->workers = env->workers;
 	w->dry = env->dry;
@@ -521,19 +562,31 @@ static void unbegun_log(const struct dhcp4_worker *w)
 				(unsigned long long)w->unbegun[from], why[from]);
 }
 
-static void clash_log(const struct dhcp4_plan *p, const struct dhcp4_clash *c)
+// "client 8 (02:00:00:00:00:08)"; of which item, where that is another one.
+static const char *owner_text(const struct dhcp4_plan *p, const struct dhcp4_worker *w,
+	uint32_t owner, char text[OWNER_TEXT])
 {
+	const struct dhcp4_plan *of = dhcp4_plan_of(w->common, owner);
+	char mac_text[ADDR_TEXT_SIZE];
+	uint8_t mac[6];
+
+	dhcp4_mac(of, owner - of->owner, mac);
+	snprintf(text, OWNER_TEXT, "client %u (%s)%s%s", owner - of->owner,
+		addr_format_mac(mac, mac_text, sizeof(mac_text)), of == p ? "" : " of ",
+		of == p ? "" : of->name);
+	return text;
+}
+
+static void clash_log(
+	const struct dhcp4_plan *p, const struct dhcp4_worker *w, const struct dhcp4_clash *c)
+{
+	char text[ADDR_TEXT_SIZE], holder[OWNER_TEXT], taker[OWNER_TEXT];
 	struct addr address = {.len = 4};
-	char text[ADDR_TEXT_SIZE], holder[ADDR_TEXT_SIZE], taker[ADDR_TEXT_SIZE];
-	uint8_t macs[2][6];
 
 	dhcp4_put32(address.bytes, c->address);
-	dhcp4_mac(p, c->holder, macs[0]);
-	dhcp4_mac(p, c->taker, macs[1]);
-	log_warning("dhcp4: %s was given to client %u (%s) while client %u (%s) held it",
-		addr_format(&address, text, sizeof(text)), c->taker,
-		addr_format_mac(macs[1], taker, sizeof(taker)), c->holder,
-		addr_format_mac(macs[0], holder, sizeof(holder)));
+	log_warning("dhcp4: %s was given to %s while %s held it",
+		addr_format(&address, text, sizeof(text)), owner_text(p, w, c->taker, taker),
+		owner_text(p, w, c->holder, holder));
 }
 
 void dhcp4_close(struct proto_ctx *ctx)
@@ -546,7 +599,7 @@ void dhcp4_close(struct proto_ctx *ctx)
 	for (uint32_t i = 0; i < DHCP4_NOTES && w->refusals[i].count; i++)
 		refusal_log(&w->refusals[i]);
 	for (uint32_t i = 0; i < w->clash_count; i++)
-		clash_log(p, &w->clashes[i]);
+		clash_log(p, w, &w->clashes[i]);
 	unbegun_log(w);
 	if (p->save && w->heard) // a dry run has nothing to save
 		dhcp4_leases_save(w, p, ctx->now_ms);

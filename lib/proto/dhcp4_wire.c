@@ -8,8 +8,9 @@
 #include "base/bytes.h"
 #include "proto/dhcp4_self.h"
 
-#define MS_PER_S 1000
-#define GOLDEN   0x9e3779b97f4a7c15u // 2^64 divided by the golden ratio
+#define MS_PER_S   1000
+#define EXPIRE_MAX 64                  // leases that one new exchange takes back
+#define GOLDEN     0x9e3779b97f4a7c15u // 2^64 divided by the golden ratio
 
 #define BIT(type) (1u << (type))
 #define OFFERS    BIT(DHCP4_OFFER)
@@ -107,6 +108,20 @@ static bool nobody(struct proto_ctx *ctx, const struct proto_txn *t, uint8_t fro
 	return false;
 }
 
+static uint32_t leases_expire(struct dhcp4_worker *w, uint32_t now)
+{
+	uint32_t n = 0;
+
+	for (; n < EXPIRE_MAX; n++) {
+		uint32_t client = dhcp4_clients_ended(&w->clients, now);
+
+		if (client == DHCP4_NOBODY)
+			break;
+		dhcp4_lease_drop(w, client);
+	}
+	return n;
+}
+
 // The draw is counted here: what cannot be begun is passed over, as waiting for it could be for
 // ever.
 bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
@@ -120,7 +135,7 @@ bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	struct dhcp4_client *k;
 	uint32_t client, name;
 
-	n->expired += dhcp4_clients_expire(&w->clients, now_s(ctx));
+	n->expired += leases_expire(w, now_s(ctx));
 	client = dhcp4_clients_take(&w->clients, (enum dhcp4_client_state)start->from, now_s(ctx));
 	if (client == DHCP4_NOBODY)
 		return nobody(ctx, t, start->from);
@@ -132,7 +147,7 @@ bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	k->chosen = k->server_id;
 	k->offered = k->address;
 	if (start->from == DHCP4_IS_BOUND) {
-		dhcp4_clients_expect(&w->clients, k->address);
+		dhcp4_holders_expect(&w->common->holders, k->address);
 		return true;
 	}
 	name = dhcp4_number(w, client);
@@ -142,19 +157,20 @@ bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	return true;
 }
 
+// A client of any worker of the item: what is asked may come on any queue.
 bool dhcp4_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
 {
 	const struct dhcp4_plan *p = ctx->shared;
 	struct dhcp4_worker *w = ctx->own;
-	uint32_t holder;
+	uint32_t owner;
 
 	if (addr_len != 4)
 		return false;
-	holder = dhcp4_clients_holder(&w->clients, dhcp4_get32(addr));
-	if (holder == DHCP4_NOBODY || dhcp4_client_expired(&w->clients.items[holder], now_s(ctx)))
+	owner = dhcp4_holders_find(&w->common->holders, dhcp4_get32(addr), now_s(ctx));
+	if (owner == DHCP4_NOBODY || owner - p->owner >= p->clients)
 		return false;
 	if (!p->relays) // behind a relay they are reached through it
-		dhcp4_mac(p, dhcp4_number(w, holder), mac);
+		dhcp4_mac(p, owner - p->owner, mac);
 	return true;
 }
 
@@ -208,23 +224,38 @@ static enum proto_verdict offered(struct proto_ctx *ctx, struct proto_txn *t,
 		return done(ctx, t, k);
 	k->offered = m->yiaddr;
 	k->chosen = m->server_id;
-	dhcp4_clients_expect(&w->clients, m->yiaddr);
+	dhcp4_holders_expect(&w->common->holders, m->yiaddr);
 	n->rapid_fallback += t->step == DHCP4_STEP_RAPID;
 	t->step = DHCP4_STEP_REQUEST;
 	t->tries = 0;
 	return PROTO_AGAIN;
 }
 
+// Identifiers from a text are taken for the same when they may be.
+bool dhcp4_same_client(const struct dhcp4_common *c, uint32_t owner, uint32_t other)
+{
+	const struct dhcp4_plan *p = dhcp4_plan_of(c, owner), *q = dhcp4_plan_of(c, other);
+	uint8_t mac[6], other_mac[6];
+
+	if (p == q || p->client_id != q->client_id)
+		return false;
+	dhcp4_mac(p, owner - p->owner, mac);
+	dhcp4_mac(q, other - q->owner, other_mac);
+	return memcmp(mac, other_mac, 6) == 0;
+}
+
 static void clash_note(struct dhcp4_worker *w, uint32_t address, uint32_t holder, uint32_t taker)
 {
 	if (w->clash_count < DHCP4_NOTES)
-		w->clashes[w->clash_count++] = (struct dhcp4_clash){
-			address, dhcp4_number(w, holder), dhcp4_number(w, taker)};
+		w->clashes[w->clash_count++] =
+			(struct dhcp4_clash){address, holder, dhcp4_owner(w, taker)};
 }
 
-static inline uint32_t expiry(uint32_t now, uint32_t lease_time)
+// Counted from when the exchange began, not from its end: a server counts from between them, and no
+// lease is to look longer than it is (RFC 2131 section 4.4.1).
+static inline uint32_t expiry(uint32_t began, uint32_t lease_time)
 {
-	return lease_time < UINT32_MAX - now ? now + lease_time : UINT32_MAX;
+	return lease_time < UINT32_MAX - began ? began + lease_time : UINT32_MAX;
 }
 
 static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t, struct dhcp4_client *k,
@@ -233,7 +264,8 @@ static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t, str
 	struct dhcp4_worker *w = ctx->own;
 	struct dhcp4_counters *n = ctx->counters;
 	bool had = k->address != 0;
-	uint32_t holder = dhcp4_clients_hold(&w->clients, t->user, m->yiaddr, now_s(ctx));
+	uint32_t until = expiry(k->began_ms / MS_PER_S, m->lease_time);
+	uint32_t holder = dhcp4_lease_hold(w, t->user, m->yiaddr, until, now_s(ctx));
 
 	if (holder != DHCP4_NOBODY) {
 		n->duplicate_address++;
@@ -244,7 +276,6 @@ static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t, str
 	n->leases += !had;
 	k->server_id = m->server_id;
 	k->server = server_of(ctx->shared, k, m->server_id);
-	k->expires_s = expiry(now_s(ctx), m->lease_time);
 	return done(ctx, t, k);
 }
 
@@ -277,7 +308,7 @@ static enum proto_verdict refused(
 	n->nak++;
 	if (!t->over) {
 		refusal_note(w, m);
-		dhcp4_clients_drop(&w->clients, t->user);
+		dhcp4_lease_drop(w, t->user);
 	}
 	return fail(ctx, t);
 }

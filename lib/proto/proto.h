@@ -88,8 +88,10 @@ struct proto_env {
 	struct addr server; // of the item, or the responder's own; len 0: none was given
 	uint16_t server_port;
 	uint64_t timeout_ns;
-	double rate; // transactions per second; INFINITY: max; 0: closed loop
-	bool dry;    // messages are only written down, none is sent
+	double rate;      // transactions per second; INFINITY: max; 0: closed loop
+	bool dry;         // messages are only written down, none is sent
+	const char *name; // of the item; NULL: of the responder
+	void *common;     // result of common_setup; NULL before it
 };
 
 // Per worker and item (or per worker and responder): made by open, used by one thread.
@@ -150,6 +152,11 @@ struct proto {
 	// Read input, precompute: the shared part, or NULL after an error (in d, or out of memory).
 	void *(*setup)(const void *settings, const struct proto_env *env, struct diag *d);
 	void (*teardown)(void *shared);
+	// What all items of this protocol have in common, over all workers, as threads of them use
+	// it at the same time: made once, of the results of all setups in the order of the file;
+	// NULL: out of memory. open gets it in env.common.
+	void *(*common_setup)(void *const *shared, uint32_t count, uint32_t threads);
+	void (*common_teardown)(void *common); // when every ctx is closed
 	// Per worker state in ctx->own (NULL is fine); 0 or -errno.
 	int (*open)(struct proto_ctx *ctx, const struct proto_env *env);
 	void (*close)(struct proto_ctx *ctx);

@@ -115,6 +115,31 @@ def an_address_that_is_given_twice_is_found_and_both_clients_are_named():
 
 
 @test
+def an_address_that_is_given_to_clients_of_two_items_is_found():
+    def item(name, mac):
+        return clients(name, load={"outstanding": 1, "total": 60}, mac=mac)
+
+    result = run(item("these", "02:00:00:00:00:00"), item("those", "02:00:01:00:00:00"), responder=answers(address_twice=5))
+    given = result.json["responder"]["protocols"][0]["dhcp4"]["address_twice"]
+    both = [result.item(name) for name in ("these", "those")]
+    assert given == 24 == sum(one["dhcp4"]["duplicate_address"] for one in both) == sum(one["failed"] for one in both), both
+    assert sum(one["dhcp4"]["leases"] for one in both) == 96, both
+    clashes = [line for line in result.stderr.splitlines() if " was given to client " in line]
+    across = [line for line in clashes if " of these held it" in line or " of those held it" in line]
+    assert across and len(clashes) <= 16, result.stderr
+
+
+@test
+def items_with_the_same_clients_are_given_the_same_addresses_and_that_is_right():
+    def item(name):
+        return clients(name, load={"outstanding": 1, "total": 60}, clients=60)
+
+    result = run(item("these"), item("those"))
+    assert all(result.item(name)["answered"] == 60 for name in ("these", "those")), result.json["traffic"]
+    assert all(result.item(name)["dhcp4"]["duplicate_address"] == 0 for name in ("these", "those")), result.json["traffic"]
+
+
+@test
 def an_address_outside_the_expected_pool_has_failed():
     result = run(clients(load={"outstanding": 16, "total": 100}, clients=16, expect={"pool": ["10.1.0.0/24"]}))
     one = of_clients(result)

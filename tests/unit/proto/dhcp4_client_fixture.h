@@ -49,6 +49,7 @@ struct dhcp4_fixture {
 	struct diag *diag;
 	struct proto_env env;
 	struct proto_ctx ctx;
+	struct dhcp4_common *common;
 	struct dhcp4_counters n;
 	struct proto_txn txn;
 	struct reply_plan answer;
@@ -102,19 +103,51 @@ static inline struct dhcp4_worker *worker_of(struct dhcp4_fixture *f)
 	return f->ctx.own;
 }
 
+// Who has a running lease on the address, or DHCP4_NOBODY.
+static inline uint32_t holder_of(struct dhcp4_fixture *f, uint32_t address)
+{
+	return dhcp4_holders_find(&f->common->holders, address, f->ctx.now_ms / 1000);
+}
+
 static inline struct dhcp4_client *client_of(struct dhcp4_fixture *f, uint32_t client)
 {
 	return &worker_of(f)->clients.items[client];
 }
 
-static inline void fixture_open(struct dhcp4_fixture *f)
+static inline void fixture_setup(struct dhcp4_fixture *f)
 {
 	f->ctx.shared = dhcp4_setup(&f->settings, &f->env, f->diag);
 	if (!f->ctx.shared)
 		diag_print(f->diag, stderr);
 	assert_non_null(f->ctx.shared);
 	f->ctx.counters = &f->n;
+}
+
+static inline void fixture_open(struct dhcp4_fixture *f)
+{
+	fixture_setup(f);
+	f->common = dhcp4_common_setup(&(void *){(void *)f->ctx.shared}, 1, f->env.workers);
+	assert_non_null(f->common);
+	f->env.common = f->common;
 	assert_int_equal(dhcp4_open(&f->ctx, &f->env), 0);
+}
+
+// Two items of one run; the first one is to be ended last.
+static inline void fixture_open_both(struct dhcp4_fixture *f, struct dhcp4_fixture *g)
+{
+	void *shared[2];
+
+	f->env.name = "first";
+	g->env.name = "second";
+	fixture_setup(f);
+	fixture_setup(g);
+	shared[0] = (void *)f->ctx.shared;
+	shared[1] = (void *)g->ctx.shared;
+	f->common = dhcp4_common_setup(shared, 2, 1);
+	assert_non_null(f->common);
+	f->env.common = g->env.common = f->common;
+	assert_int_equal(dhcp4_open(&f->ctx, &f->env), 0);
+	assert_int_equal(dhcp4_open(&g->ctx, &g->env), 0);
 }
 
 static inline struct dhcp4_fixture *fixture_relay(uint32_t clients)
@@ -129,6 +162,8 @@ static inline void fixture_end(struct dhcp4_fixture *f)
 {
 	if (f->ctx.shared) {
 		dhcp4_close(&f->ctx);
+		if (f->common)
+			dhcp4_common_teardown(f->common);
 		dhcp4_teardown((void *)f->ctx.shared);
 	}
 	diag_free(f->diag);

@@ -439,7 +439,7 @@ static void leases_go_from_one_run_to_the_next(void **state)
 		assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
 	}
 	assert_int_equal(f->n.renewed, 3);
-	assert_int_equal(worker_of(f)->clients.held, 3);
+	assert_int_equal(worker_of(f)->clients.rings[DHCP4_IS_BOUND].count, 3);
 	fixture_only(f, DHCP4_DORA);
 	assert_true(fixture_begin(f));
 	assert_int_equal(f->txn.user, 3);
@@ -517,7 +517,7 @@ static void leases_that_ran_out_are_left_out(void **state)
 	leases = (struct dhcp4_leases_settings){.load = path};
 	f->settings.leases = &leases;
 	fixture_open(f);
-	assert_int_equal(worker_of(f)->clients.held, 1);
+	assert_int_equal(worker_of(f)->clients.rings[DHCP4_IS_BOUND].count, 1);
 	assert_int_equal(client_of(f, 1)->expires_s, UINT32_MAX);
 	fixture_end(f);
 	unlink(path);

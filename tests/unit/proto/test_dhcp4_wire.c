@@ -593,8 +593,11 @@ static void renewals_make_the_lease_longer(void **state)
 		struct dhcp4_fixture *f = fixture_new(1);
 
 		fixture_open(f);
-		fixture_bound(f, ways[i]);
+		fixture_dora(f);
+		fixture_only(f, ways[i]);
 		f->ctx.now_ms = 1000000;
+		assert_true(fixture_begin(f));
+		fixture_send(f);
 		assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
 		assert_int_equal(client_of(f, 0)->expires_s, 1000 + 3600);
 		assert_int_equal(client_of(f, 0)->address, POOL);
@@ -707,7 +710,7 @@ static void a_declined_address_is_not_held(void **state)
 	fixture_bound(f, DHCP4_DECLINES);
 	assert_true(f->txn.silent);
 	assert_int_equal(f->n.declined, 1);
-	assert_int_equal(dhcp4_clients_holder(&worker_of(f)->clients, POOL), DHCP4_NOBODY);
+	assert_int_equal(holder_of(f, POOL), DHCP4_NOBODY);
 	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_FREE);
 	fixture_end(f);
 }
@@ -740,7 +743,7 @@ static void a_nak_ends_the_lease(void **state)
 	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
 	assert_int_equal(f->n.nak, 1);
 	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_FREE);
-	assert_int_equal(dhcp4_clients_holder(&worker_of(f)->clients, POOL), DHCP4_NOBODY);
+	assert_int_equal(holder_of(f, POOL), DHCP4_NOBODY);
 	assert_int_equal(worker_of(f)->refusals[0].count, 1);
 	assert_int_equal(worker_of(f)->refusals[0].len, 13);
 	fixture_end(f);
@@ -1127,8 +1130,8 @@ static void another_address_on_renewal_may_be_allowed(void **state)
 	fixture_plan(f, DHCP4_ACK);
 	f->answer.yiaddr = POOL + 9;
 	assert_int_equal(fixture_verdict(f), PROTO_DONE);
-	assert_int_equal(dhcp4_clients_holder(&worker_of(f)->clients, POOL), DHCP4_NOBODY);
-	assert_int_equal(dhcp4_clients_holder(&worker_of(f)->clients, POOL + 9), 0);
+	assert_int_equal(holder_of(f, POOL), DHCP4_NOBODY);
+	assert_int_equal(holder_of(f, POOL + 9), 0);
 	fixture_end(f);
 }
 
@@ -1223,6 +1226,103 @@ static void what_does_not_parse_is_malformed_at_any_length(void **state)
 	fixture_end(f);
 }
 
+static struct dhcp4_fixture *second_item(uint8_t mac)
+{
+	struct dhcp4_fixture *g = fixture_new(2);
+
+	g->settings.mac[4] = mac;
+	return g;
+}
+
+// Both items' client 0 is given the first address of the pool.
+static void an_address_of_two_items_fails_until_it_is_given_back(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(2), *g = second_item(1);
+
+	fixture_open_both(f, g);
+	fixture_dora(f);
+	assert_int_equal(holder_of(f, POOL), 0);
+	assert_true(fixture_begin(g));
+	fixture_send(g);
+	assert_int_equal(fixture_answer(g, DHCP4_OFFER), PROTO_AGAIN);
+	fixture_send(g);
+	assert_int_equal(fixture_answer(g, DHCP4_ACK), PROTO_FAIL);
+	assert_int_equal(g->n.duplicate_address, 1);
+	assert_int_equal(worker_of(g)->clashes[0].holder, 0);
+	assert_int_equal(worker_of(g)->clashes[0].taker, 2);
+	assert_int_equal(client_of(g, 0)->state, DHCP4_IS_FREE);
+	fixture_only(f, DHCP4_RELEASES);
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	assert_int_equal(holder_of(f, POOL), DHCP4_NOBODY);
+	fixture_dora(g);
+	assert_int_equal(holder_of(f, POOL + 1), 3);
+	fixture_end(g);
+	fixture_end(f);
+}
+
+static void a_client_of_two_items_may_have_one_address(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(2), *g = second_item(0);
+
+	fixture_open_both(f, g);
+	fixture_dora(f);
+	fixture_dora(g);
+	assert_int_equal(g->n.duplicate_address + f->n.duplicate_address, 0);
+	assert_int_equal(holder_of(f, POOL), 0);
+	fixture_end(g);
+	fixture_end(f);
+}
+
+static void what_an_item_owns_is_its_own_clients(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(2), *g = second_item(1);
+	uint8_t address[4], mac[6] = {0};
+
+	fixture_open_both(f, g);
+	fixture_dora(f);
+	assert_true(fixture_begin(g));
+	fixture_send(g);
+	fixture_plan(g, DHCP4_OFFER);
+	g->answer.yiaddr = POOL + 9;
+	assert_int_equal(fixture_verdict(g), PROTO_AGAIN);
+	fixture_send(g);
+	fixture_plan(g, DHCP4_ACK);
+	g->answer.yiaddr = POOL + 9;
+	assert_int_equal(fixture_verdict(g), PROTO_DONE);
+	dhcp4_put32(address, POOL + 9);
+	assert_false(dhcp4_owns(&f->ctx, address, 4, mac));
+	assert_true(dhcp4_owns(&g->ctx, address, 4, mac));
+	assert_memory_equal(mac, "\2\0\0\0\1\0", 6);
+	dhcp4_put32(address, POOL);
+	assert_true(dhcp4_owns(&f->ctx, address, 4, mac));
+	assert_memory_equal(mac, "\2\0\0\0\0\0", 6);
+	assert_false(dhcp4_owns(&g->ctx, address, 4, mac));
+	fixture_end(g);
+	fixture_end(f);
+}
+
+// The server began to count before the ACK came.
+static void a_lease_counts_from_the_beginning_of_its_exchange(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(1);
+
+	fixture_open(f);
+	f->ctx.now_ms = 10900;
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
+	fixture_send(f);
+	f->ctx.now_ms = 11100;
+	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
+	assert_int_equal(client_of(f, 0)->expires_s, 10 + 3600);
+	f->ctx.now_ms = 3609999;
+	assert_int_equal(holder_of(f, POOL), 0);
+	f->ctx.now_ms = 3610000;
+	assert_int_equal(holder_of(f, POOL), DHCP4_NOBODY);
+	fixture_end(f);
+}
+
 static void after_the_end_replies_are_judged_and_change_nothing(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
@@ -1243,7 +1343,7 @@ static void after_the_end_replies_are_judged_and_change_nothing(void **state)
 	assert_int_equal(fixture_verdict(f), PROTO_STRAY);
 	assert_memory_equal(&before, client_of(f, 0), sizeof(before));
 	assert_int_equal(f->n.leases, 1);
-	assert_int_equal(worker_of(f)->clients.held, 1);
+	assert_int_equal(holder_of(f, POOL), 0);
 	assert_int_equal(worker_of(f)->clients.rings[DHCP4_IS_BOUND].count, 1);
 	fixture_end(f);
 }
@@ -1475,6 +1575,10 @@ int main(void)
 		cmocka_unit_test(what_is_only_counted_fails_nothing),
 		cmocka_unit_test(overloaded_and_split_options_are_read),
 		cmocka_unit_test(what_does_not_parse_is_malformed_at_any_length),
+		cmocka_unit_test(an_address_of_two_items_fails_until_it_is_given_back),
+		cmocka_unit_test(a_client_of_two_items_may_have_one_address),
+		cmocka_unit_test(what_an_item_owns_is_its_own_clients),
+		cmocka_unit_test(a_lease_counts_from_the_beginning_of_its_exchange),
 		cmocka_unit_test(after_the_end_replies_are_judged_and_change_nothing),
 		cmocka_unit_test(a_late_offer_does_not_go_on),
 		cmocka_unit_test(a_late_ack_is_not_held_against_what_the_client_does_now),
