@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The hash of receive side scaling, computed as the device does. Path: cold. Management thread.
+#include "io/steer.h"
+
+#include <string.h>
+
+#include <rte_thash.h>
+
+#define V4_PORT_BYTE 14 // of the key, for a destination port behind 4 + 4 + 2 bytes of input
+#define V6_PORT_BYTE 38 // behind 16 + 16 + 2 bytes
+
+// A bit of the input is added as the 32 bits of the key that begin at its place. So a single bit of
+// the key, 31 places behind the port's first one, puts that one into the hash's lowest bit, the
+// second into the next, and so on.
+void steer_key_sparse(uint8_t *key, uint32_t len)
+{
+	memset(key, 0, len);
+	key[V4_PORT_BYTE] = 1;
+	key[V6_PORT_BYTE] = 1;
+}
+
+static uint32_t word(const uint8_t *bytes)
+{
+	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 |
+	       bytes[3];
+}
+
+uint32_t steer_place(const struct steer *s, const struct steer_flow *f)
+{
+	uint32_t tuple[RTE_THASH_V6_L4_LEN], words = f->addr_len / 4, n = 0;
+
+	for (uint32_t i = 0; i < words; i++)
+		tuple[n++] = word(f->src + 4 * i);
+	for (uint32_t i = 0; i < words; i++)
+		tuple[n++] = word(f->dst + 4 * i);
+	tuple[n++] = (uint32_t)f->src_port << 16 | f->dst_port;
+	return rte_softrss(tuple, n, s->key) & (s->reta_size - 1);
+}
+
+static bool is_complete(const struct steer *s, uint32_t queues)
+{
+	if (s->key_len < STEER_KEY_LEAST || s->reta_size == 0 ||
+		(s->reta_size & (s->reta_size - 1)))
+		return false;
+	for (uint32_t i = 0; i < s->reta_size; i++)
+		if (s->reta[i] >= queues)
+			return false;
+	return true;
+}
+
+void steer_judge(struct steer *s, uint32_t queues)
+{
+	uint8_t all = 0;
+	bool several = false;
+
+	for (uint32_t i = 0; i < s->key_len; i++)
+		all |= s->key[i];
+	for (uint32_t i = 1; i < s->reta_size; i++)
+		several |= s->reta[i] != s->reta[0];
+	s->how = all && several && is_complete(s, queues) ? STEER_HASHED : STEER_BLIND;
+}
+
+const char *steer_text(enum steer_how how)
+{
+	switch (how) {
+	case STEER_ALONE:
+		return "one worker";
+	case STEER_PAIR:
+		return "the other end answers on the queue that asked";
+	case STEER_HASHED:
+		return "source ports are chosen by the device's hash";
+	case STEER_BLIND:
+		break;
+	}
+	return "the device cannot be told where answers are to go, they are handed over";
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Without a card: what its hash makes of the ports that are chosen is the queue that was meant, for
+// both families, keys of both lengths and tables of every size, for all source addresses.
+// Path: cold. Test.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rand.h"
+#include "io/steer.h"
+
+#define FLOWS 2000
+
+static const uint32_t key_lens[] = {40, 52};
+static const uint32_t reta_sizes[] = {64, 128, 256, 512};
+
+static struct steer steer_of(uint32_t key_len, uint32_t reta_size, uint32_t queues)
+{
+	struct steer s = {.key_len = key_len, .reta_size = reta_size};
+
+	steer_key_sparse(s.key, key_len);
+	for (uint32_t i = 0; i < reta_size; i++)
+		s.reta[i] = (uint16_t)(i % queues);
+	steer_judge(&s, queues);
+	assert_int_equal(s.how, STEER_HASHED);
+	return s;
+}
+
+// The bits of the port's low byte in reverse order, that is what the key is made for.
+static uint32_t reversed(uint32_t port)
+{
+	uint32_t out = 0;
+
+	for (int i = 0; i < 8; i++)
+		out |= (port >> i & 1) << (7 - i);
+	return out;
+}
+
+// Toeplitz from its definition, a bit at a time.
+static uint32_t slow_hash(const uint8_t *key, const uint8_t *input, uint32_t len)
+{
+	uint32_t hash = 0;
+
+	for (uint32_t bit = 0; bit < 8 * len; bit++) {
+		uint32_t window = 0;
+
+		for (uint32_t k = bit; k < bit + 32; k++)
+			window = window << 1 | (key[k / 8] >> (7 - k % 8) & 1);
+		if (input[bit / 8] >> (7 - bit % 8) & 1)
+			hash ^= window;
+	}
+	return hash;
+}
+
+static uint32_t slow_place(const struct steer *s, const struct steer_flow *f)
+{
+	uint8_t input[36];
+	uint32_t len = f->addr_len;
+
+	memcpy(input, f->src, len);
+	memcpy(input + len, f->dst, len);
+	input[2 * len] = (uint8_t)(f->src_port >> 8);
+	input[2 * len + 1] = (uint8_t)f->src_port;
+	input[2 * len + 2] = (uint8_t)(f->dst_port >> 8);
+	input[2 * len + 3] = (uint8_t)f->dst_port;
+	return slow_hash(s->key, input, 2 * len + 4) & (s->reta_size - 1);
+}
+
+static struct steer_flow random_flow(struct rand *r, uint8_t addrs[32], uint8_t addr_len)
+{
+	for (int i = 0; i < 32; i++)
+		addrs[i] = (uint8_t)rand_next(r);
+	return (struct steer_flow){.src = addrs,
+		.dst = addrs + 16,
+		.addr_len = addr_len,
+		.src_port = (uint16_t)rand_next(r),
+		.dst_port = (uint16_t)rand_next(r)};
+}
+
+static void flows_have_the_place_that_the_definition_of_the_hash_gives(void **state)
+{
+	struct rand r = {.state = 7};
+	uint8_t addrs[32];
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t t = 0; t < 4; t++) {
+			struct steer s = steer_of(key_lens[k], reta_sizes[t], 4);
+
+			for (uint32_t i = 0; i < s.key_len; i++)
+				s.key[i] = (uint8_t)rand_next(&r);
+			for (int i = 0; i < 200; i++) {
+				struct steer_flow f = random_flow(&r, addrs, i & 1 ? 16 : 4);
+
+				assert_int_equal(steer_place(&s, &f), slow_place(&s, &f));
+			}
+		}
+}
+
+static void with_the_sparse_key_the_queue_is_a_function_of_the_port(void **state)
+{
+	struct rand r = {.state = 1};
+	uint8_t addrs[32], server[16] = {0x20, 1, 0xd, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t t = 0; t < 4; t++)
+			for (int i = 0; i < FLOWS; i++) {
+				struct steer s = steer_of(key_lens[k], reta_sizes[t], 4);
+				struct steer_flow f = random_flow(&r, addrs, i & 1 ? 16 : 4);
+				struct steer_flow first = f;
+				uint8_t zero[16] = {0};
+				uint32_t want = reversed(f.dst_port & 0xff);
+
+				f.src = first.src = server;
+				first.dst = zero;
+				first.src_port = f.src_port;
+				assert_int_equal(steer_queue(&s, &f), steer_queue(&s, &first));
+				if (f.addr_len == 4 && s.reta_size <= 256)
+					assert_int_equal(
+						steer_place(&s, &f), want & (s.reta_size - 1));
+			}
+}
+
+static void the_ports_of_a_range_are_spread_over_all_queues(void **state)
+{
+	const uint32_t queues[] = {2, 3, 4, 8, 16};
+	uint8_t addrs[32] = {198, 18, 0, 2};
+
+	for (size_t q = 0; q < sizeof(queues) / sizeof(queues[0]); q++)
+		for (size_t t = 0; t < 4; t++) {
+			struct steer s = steer_of(40, reta_sizes[t], queues[q]);
+			uint32_t count[16] = {0};
+
+			for (uint32_t port = 1024; port < 65536; port++) {
+				struct steer_flow f = {addrs, addrs + 16, 4, 53, (uint16_t)port};
+
+				count[steer_queue(&s, &f)]++;
+			}
+			for (uint32_t i = 0; i < queues[q]; i++)
+				assert_in_range(
+					count[i], 64512 / queues[q] / 2, 2 * 64512 / queues[q]);
+		}
+}
+
+static void what_a_device_without_a_hash_reports_is_not_believed(void **state)
+{
+	struct steer s = steer_of(40, 128, 4), none = {0};
+
+	steer_judge(&none, 4);
+	assert_int_equal(none.how, STEER_BLIND);
+	memset(s.key, 0, sizeof(s.key)); // net_null has a table, and no key
+	steer_judge(&s, 4);
+	assert_int_equal(s.how, STEER_BLIND);
+	s = steer_of(40, 128, 4);
+	memset(s.reta, 0, sizeof(s.reta)); // everything to the first queue
+	steer_judge(&s, 4);
+	assert_int_equal(s.how, STEER_BLIND);
+	s = steer_of(40, 128, 4);
+	s.reta[5] = 4; // a queue that is not ours
+	steer_judge(&s, 4);
+	assert_int_equal(s.how, STEER_BLIND);
+	s = steer_of(40, 128, 4);
+	s.key_len = 0;
+	steer_judge(&s, 4);
+	assert_int_equal(s.how, STEER_BLIND);
+	s = steer_of(40, 128, 4);
+	s.reta_size = 100;
+	steer_judge(&s, 4);
+	assert_int_equal(s.how, STEER_BLIND);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(flows_have_the_place_that_the_definition_of_the_hash_gives),
+		cmocka_unit_test(with_the_sparse_key_the_queue_is_a_function_of_the_port),
+		cmocka_unit_test(the_ports_of_a_range_are_spread_over_all_queues),
+		cmocka_unit_test(what_a_device_without_a_hash_reports_is_not_believed),
+	};
+
+	return cmocka_run_group_tests_name("steer", tests, NULL, NULL);
+}
