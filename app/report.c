@@ -372,19 +372,49 @@ static void print_capture(FILE *out, const struct result_capture *c)
 static void print_tester_delay(FILE *out, const struct result *result)
 {
 	const struct result_tester_delay *d = result->run.tester_delay;
-	const struct result_worker *w = result->workers.items;
+	const struct result_worker *all = result->workers.items;
+	const struct latency *worst = NULL;
 	char p50[32], p99[32], max[32];
 
-	for (uint32_t i = 0; d && i < result->workers.count; i++) {
-		if (strcmp(w[i].port, d->port) != 0)
+	for (uint32_t i = 0; d && i < result->workers.count; i++)
+		if (strcmp(all[i].port, d->port) == 0 &&
+			(!worst || all[i].passes.p99_ns > worst->p99_ns))
+			worst = &all[i].passes;
+	if (!worst)
+		return;
+	fprintf(out, "\nthe tester itself adds p50 %s, p99 %s to every latency",
+		report_time(d->single.p50_ns, d->single.count, p50, sizeof(p50)),
+		report_time(d->single.p99_ns, d->single.count, p99, sizeof(p99)));
+	fprintf(out, "; a pass of its loop took p50 %s, p99 %s, max %s\n",
+		report_time(worst->p50_ns, worst->count, p50, sizeof(p50)),
+		report_time(worst->p99_ns, worst->count, p99, sizeof(p99)),
+		report_time(worst->max_ns, worst->count, max, sizeof(max)));
+}
+
+// Of ports with several workers: how many packets came to the one that they were for.
+static void print_sharing(FILE *out, const struct result *result)
+{
+	const struct result_port *ports = result->ports.items;
+	const struct result_worker *all = result->workers.items;
+	char buf[32];
+
+	for (uint32_t i = 0; i < result->ports.count; i++) {
+		uint64_t received = 0, workers = 0;
+
+		for (uint32_t k = 0; k < result->workers.count; k++)
+			if (strcmp(all[k].port, ports[i].name) == 0) {
+				received += all[k].received;
+				workers++;
+			}
+		if (workers < 2 || received == 0)
 			continue;
-		fprintf(out, "\nthe tester itself adds p50 %s, p99 %s to every latency",
-			report_time(d->single.p50_ns, d->single.count, p50, sizeof(p50)),
-			report_time(d->single.p99_ns, d->single.count, p99, sizeof(p99)));
-		fprintf(out, "; a pass of its loop took p50 %s, p99 %s, max %s\n",
-			report_time(w[i].passes.p50_ns, w[i].passes.count, p50, sizeof(p50)),
-			report_time(w[i].passes.p99_ns, w[i].passes.count, p99, sizeof(p99)),
-			report_time(w[i].passes.max_ns, w[i].passes.count, max, sizeof(max)));
+		fprintf(out,
+			"\nport %s: of %s packets for its %llu workers, %.1f %% came to the one "
+			"that they were for, %.1f %% were handed over\n",
+			ports[i].name, count(received, buf, sizeof(buf)),
+			(unsigned long long)workers,
+			100 * (1 - (double)ports[i].handed_over / (double)received),
+			100 * (double)ports[i].handed_over / (double)received);
 	}
 }
 
@@ -398,6 +428,7 @@ static void print_tables(FILE *out, const struct result *result)
 	for (uint32_t i = 0; i < result->traffic.count; i++)
 		print_item(out, &items[i]);
 	print_tester_delay(out, result);
+	print_sharing(out, result);
 	if (result->responder)
 		print_responder(out, result->responder);
 	for (uint32_t i = 0; i < result->ports.count; i++)

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/driver.h"
 
@@ -89,7 +90,7 @@ static uint64_t due_until(const struct item_snapshot *snap, uint64_t at, int ban
 	return snap->books.ledger[bank].due + pace_backlog(&snap->pace, until);
 }
 
-static uint64_t due_in_all(const struct worker_item *run)
+static uint64_t due_of_run(const struct worker_item *run)
 {
 	struct pace pace = run->pace;
 
@@ -97,12 +98,26 @@ static uint64_t due_in_all(const struct worker_item *run)
 	return run->books.ledger[1].due + pace_backlog(&pace, run->ended_at);
 }
 
-static bool all_published(const struct plan *p, uint64_t n)
+static uint64_t due_in_all(const struct plan_item *i)
 {
-	for (uint32_t i = 0; i < p->item_count; i++)
-		if (atomic_load_explicit(&p->items[i].worker->published, memory_order_acquire) < n)
-			return false;
-	return p->item_count > 0;
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++)
+		n += due_of_run(plan_run(i, k));
+	return n;
+}
+
+static void books_clear(struct item_books *b)
+{
+	memset(b->ledger, 0, sizeof(b->ledger));
+	hist_clear(&b->response);
+}
+
+static void books_add(struct item_books *sum, const struct item_books *b)
+{
+	for (int bank = 0; bank < 2; bank++)
+		counter_sum(&sum->ledger[bank], &b->ledger[bank], sizeof(b->ledger[bank]));
+	hist_merge(&sum->response, &b->response);
 }
 
 // The worker's newest snapshot becomes the reader's. Nobody else takes the mark of a new one away.
@@ -114,41 +129,88 @@ static void take_snapshot(struct worker *w)
 			~SNAPSHOT_NEW;
 }
 
-static const struct worker_snapshot *snapshot_of(const struct plan_item *i)
+static const struct worker_snapshot *snapshot_of(const struct worker *w)
 {
-	return &i->worker->snapshots[i->worker->reading];
+	return &w->snapshots[w->reading];
 }
+
+// A snapshot of at least that number becomes the reader's: its number, or 0 when there is none yet.
+static uint64_t reach_snapshot(struct worker *w, uint64_t number)
+{
+	if (snapshot_of(w)->number >= number)
+		return snapshot_of(w)->number;
+	if (atomic_load_explicit(&w->published, memory_order_acquire) < number)
+		return 0;
+	take_snapshot(w);
+	return snapshot_of(w)->number;
+}
+
+// All workers' snapshots of one and the same interval, the next one or, when some of them have gone
+// on meanwhile, a later one. false: not all are there yet; those that were taken stay.
+static bool line_up(const struct plan *p, uint64_t taken)
+{
+	uint64_t number = taken + 1, before;
+
+	do {
+		before = number;
+		for (uint32_t i = 0; i < p->item_count; i++)
+			for (uint32_t k = 0; k < p->items[i].worker_count; k++) {
+				uint64_t got = reach_snapshot(&p->items[i].worker[k], number);
+
+				if (got == 0)
+					return false;
+				number = got > number ? got : number;
+			}
+	} while (number != before);
+	return p->item_count > 0;
+}
+
+// An item's books of one interval over all its workers, and what was due: returned.
+static uint64_t sum_snapshots(
+	const struct plan_item *i, uint64_t at, int bank, struct item_books *sum)
+{
+	uint64_t due = 0;
+
+	books_clear(sum);
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		const struct item_snapshot *snap = &snapshot_of(&i->worker[k])->items[i->place];
+
+		books_add(sum, &snap->books);
+		due += due_until(snap, at, bank);
+	}
+	return due;
+}
+
+struct scratch {
+	struct hist difference;
+	struct item_books sum;
+};
 
 bool collect_interval(const struct plan *p, struct collect_state *s, struct arena *a,
 	struct result_interval *out, bool *warmup)
 {
 	const struct run_times *t;
 	struct result_interval_item *items;
-	struct hist *scratch;
-	uint64_t at = 0;
-	int bank = 1;
+	struct scratch *scratch;
+	uint64_t at;
+	int bank;
 
-	if (!all_published(p, s->taken + 1))
+	if (!line_up(p, s->taken))
 		return false;
 	t = &p->items[0].worker->times;
+	at = snapshot_of(p->items[0].worker)->at;
+	bank = at > t->measure;
 	items = arena_zalloc(a, p->item_count * sizeof(*items));
 	scratch = malloc(sizeof(*scratch));
-	for (uint32_t i = 0; i < p->port_count; i++)
-		take_snapshot(&p->workers[i]);
 	for (uint32_t i = 0; i < p->item_count && scratch; i++) {
-		const struct plan_item *item = &p->items[i];
-		const struct item_snapshot *snap =
-			&snapshot_of(item)->items[item->run - item->worker->items];
+		uint64_t due = sum_snapshots(&p->items[i], at, bank, &scratch->sum);
 
-		at = snapshot_of(item)->at;
-		bank = at > t->measure;
-		items[i] = interval_step(
-			p, s, i, &snap->books, due_until(snap, at, bank), bank, scratch);
+		items[i] = interval_step(p, s, i, &scratch->sum, due, bank, &scratch->difference);
 		if (at == t->measure)
 			s->due_before[i] = 0;
 	}
 	free(scratch);
-	s->taken = snapshot_of(&p->items[0])->number;
+	s->taken = snapshot_of(p->items[0].worker)->number;
 	*warmup = bank == 0;
 	*out = (struct result_interval){
 		.t_s = (double)(at - (*warmup ? t->start : t->measure)) / p->clock.hz,
@@ -164,13 +226,17 @@ void collect_last_interval(
 {
 	const struct run_times *t = &p->items[0].worker->times;
 	struct result_interval_item *items = arena_zalloc(a, p->item_count * sizeof(*items));
-	struct hist *scratch = malloc(sizeof(*scratch));
+	struct scratch *scratch = malloc(sizeof(*scratch));
 	uint64_t at = clock_now();
 
 	for (uint32_t i = 0; i < p->item_count && scratch; i++) {
-		const struct worker_item *run = p->items[i].run;
+		const struct plan_item *item = &p->items[i];
 
-		items[i] = interval_step(p, s, i, &run->books, due_in_all(run), 1, scratch);
+		books_clear(&scratch->sum);
+		for (uint32_t k = 0; k < item->worker_count; k++)
+			books_add(&scratch->sum, &plan_run(item, k)->books);
+		items[i] = interval_step(
+			p, s, i, &scratch->sum, due_in_all(item), 1, &scratch->difference);
 	}
 	free(scratch);
 	*out = (struct result_interval){
@@ -184,64 +250,120 @@ static double measured_s(const struct plan *p)
 {
 	uint64_t last = 0;
 
-	for (uint32_t i = 0; i < p->item_count; i++) {
-		const struct plan_item *item = &p->items[i];
-		uint64_t measure = item->worker->times.measure;
+	for (uint32_t i = 0; i < p->item_count; i++)
+		for (uint32_t k = 0; k < p->items[i].worker_count; k++) {
+			uint64_t measure = p->items[i].worker->times.measure;
+			uint64_t ended = plan_run(&p->items[i], k)->ended_at;
 
-		if (item->run->ended_at > measure && item->run->ended_at - measure > last)
-			last = item->run->ended_at - measure;
-	}
+			if (ended > measure && ended - measure > last)
+				last = ended - measure;
+		}
 	return (double)last / p->clock.hz;
 }
 
-static struct counter_list steps_result(
-	const struct plan *p, const struct worker_item *run, struct arena *a)
+static void step_add(struct step_books *sum, const struct step_books *b)
 {
-	struct result_step *out = arena_zalloc(a, run->proto->step_count * sizeof(*out));
+	sum->sent += b->sent;
+	sum->answered += b->answered;
+	sum->failed += b->failed;
+	sum->lost += b->lost;
+	sum->no_reply += b->no_reply;
+	hist_merge(&sum->response, &b->response);
+	hist_merge(&sum->service, &b->service);
+}
+
+// One step over all workers.
+static struct result_step step_result(
+	const struct plan *p, const struct plan_item *i, uint32_t step, struct step_books *sum)
+{
+	*sum = (struct step_books){0};
+	hist_clear(&sum->response);
+	hist_clear(&sum->service);
+	for (uint32_t k = 0; k < i->worker_count; k++)
+		step_add(sum, &plan_run(i, k)->steps[step]);
+	return (struct result_step){i->run->proto->steps[step].name, sum->sent, sum->answered,
+		sum->failed, sum->lost, sum->no_reply,
+		{collect_latency(&p->clock, &sum->response, sum->lost),
+			collect_latency(&p->clock, &sum->service, 0)}};
+}
+
+static struct counter_list steps_result(
+	const struct plan *p, const struct plan_item *i, struct arena *a)
+{
+	const struct proto *proto = i->run->proto;
+	struct result_step *out = arena_zalloc(a, proto->step_count * sizeof(*out));
+	struct step_books *sum = malloc(sizeof(*sum));
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; run->steps && i < run->proto->step_count; i++) {
-		const struct step_books *b = &run->steps[i];
-
-		if (b->sent == 0)
-			continue;
-		out[n++] = (struct result_step){run->proto->steps[i].name, b->sent, b->answered,
-			b->failed, b->lost, b->no_reply,
-			{collect_latency(&p->clock, &b->response, b->lost),
-				collect_latency(&p->clock, &b->service, 0)}};
+	for (uint32_t step = 0; sum && i->run->steps && step < proto->step_count; step++) {
+		out[n] = step_result(p, i, step, sum);
+		n += out[n].sent > 0;
 	}
+	free(sum);
 	return (struct counter_list){out, n};
+}
+
+// What all workers have done of an item, as if one had.
+struct sums {
+	struct item_books books;
+	struct hist service, lag;
+	uint64_t no_slot, longest_gap;
+	void *counters;
+};
+
+static struct sums *sum_runs(const struct plan_item *i, struct arena *a)
+{
+	size_t size = i->run->proto->counters->size;
+	struct sums *sum = arena_zalloc(a, sizeof(*sum));
+
+	books_clear(&sum->books);
+	hist_clear(&sum->service);
+	hist_clear(&sum->lag);
+	sum->counters = arena_zalloc(a, size);
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		const struct worker_item *run = plan_run(i, k);
+
+		books_add(&sum->books, &run->books);
+		hist_merge(&sum->service, &run->service);
+		hist_merge(&sum->lag, &run->lag);
+		sum->no_slot += run->no_slot[1];
+		if (run->longest_gap > sum->longest_gap)
+			sum->longest_gap = run->longest_gap;
+		if (run->banks[1])
+			counter_sum(sum->counters, run->banks[1], size);
+	}
+	return sum;
 }
 
 static struct result_item item_result(
 	const struct plan *p, const struct plan_item *i, double seconds, struct arena *a)
 {
-	const struct worker_item *run = i->run;
-	const struct ledger *l = &run->books.ledger[1];
+	const struct sums *sum = sum_runs(i, a);
+	const struct ledger *l = &sum->books.ledger[1];
 	struct result_item out = {
 		.name = i->settings->name,
-		.protocol = run->proto->name,
+		.protocol = i->run->proto->name,
 		.port = i->port->settings->name,
-		.loop = run->pace.kind == PACE_OUTSTANDING ? "closed" : "open",
+		.loop = i->run->pace.kind == PACE_OUTSTANDING ? "closed" : "open",
 		.ledger = *l,
-		.counters = {run->proto->counters, run->banks[1]},
+		.counters = {i->run->proto->counters, sum->counters},
 	};
 
-	out.ledger.due = due_in_all(run);
+	out.ledger.due = due_in_all(i);
 	out.unsent = out.ledger.due - l->sent;
 	out.in_flight = l->sent - l->answered - l->failed - l->lost - l->no_reply;
-	out.steps = steps_result(p, run, a);
+	out.steps = steps_result(p, i, a);
 	out.loss = l->sent ? (double)l->lost / (double)l->sent : 0;
 	if (seconds > 0) {
 		out.due_per_s = (double)out.ledger.due / seconds;
 		out.sent_per_s = (double)l->sent / seconds;
 		out.answered_per_s = (double)l->answered / seconds;
 	}
-	out.latency.response = collect_latency(&p->clock, &run->books.response, l->lost);
-	out.latency.service = collect_latency(&p->clock, &run->service, 0);
-	out.send_lag = collect_latency(&p->clock, &run->lag, 0);
-	out.longest_gap_ns = clock_ns(&p->clock, run->longest_gap);
-	out.no_slot = run->no_slot[1];
+	out.latency.response = collect_latency(&p->clock, &sum->books.response, l->lost);
+	out.latency.service = collect_latency(&p->clock, &sum->service, 0);
+	out.send_lag = collect_latency(&p->clock, &sum->lag, 0);
+	out.longest_gap_ns = clock_ns(&p->clock, sum->longest_gap);
+	out.no_slot = sum->no_slot;
 	return out;
 }
 
@@ -250,21 +372,38 @@ static struct result_item item_result(
 static uint64_t missed_on_ring(const struct plan *p, uint32_t n)
 {
 	int peer = port_ring_peer(p->port_settings, p->port_count, n);
+	uint64_t missed = 0;
 
-	return peer >= 0 && peer == p->responder_port ? p->responder.tx_refused : 0;
+	for (uint32_t i = 0; peer >= 0 && peer == p->responder_port && i < p->responder_count; i++)
+		missed += p->responders[i].tx_refused;
+	return missed;
+}
+
+// What one worker adds to the figures of its port.
+static void port_add_worker(const struct plan *p, const struct worker *w, struct result_port *out,
+	struct wire_counters *other)
+{
+	bool dut = (int32_t)w->port == p->responder_port;
+	const struct responder *r = dut ? &p->responders[w->number] : NULL;
+
+	counter_sum(other, dut ? &r->wire.counters : &w->wire.counters, sizeof(*other));
+	out->tx_refused += dut ? r->tx_refused : w->tx_refused;
+	out->tx_no_mbuf += dut ? r->tx_no_mbuf : w->tx_no_mbuf;
+	if (!w->hand)
+		return;
+	out->handed_over += w->hand->given;
+	out->hand_over_full += w->hand->full;
 }
 
 static struct result_port port_result(const struct plan *p, uint32_t n, struct arena *a)
 {
 	struct port *port = &p->ports[n];
-	const struct worker *w = &p->workers[n];
-	bool dut = (int32_t)n == p->responder_port;
 	struct wire_counters *other = arena_zalloc(a, sizeof(*other));
 	struct port_counters c;
+	struct result_port out;
 
-	*other = dut ? p->responder.wire.counters : w->wire.counters;
 	port_read_counters(port, &c);
-	return (struct result_port){
+	out = (struct result_port){
 		.name = port->settings->name,
 		.driver = port->driver->name,
 		.device = port->settings->device,
@@ -273,12 +412,13 @@ static struct result_port port_result(const struct plan *p, uint32_t n, struct a
 		.rx_missed = c.rx_missed + missed_on_ring(p, n),
 		.rx_missed_known = c.rx_missed_known,
 		.rx_no_mbuf = c.rx_no_mbuf,
-		.tx_refused = dut ? p->responder.tx_refused : w->tx_refused,
-		.tx_no_mbuf = dut ? p->responder.tx_no_mbuf : w->tx_no_mbuf,
 		.other = other,
 		.rx_bytes = c.rx_bytes,
 		.tx_bytes = c.tx_bytes,
 	};
+	for (uint32_t i = p->first_worker[n]; i < p->first_worker[n + 1]; i++)
+		port_add_worker(p, &p->workers[i], &out, other);
+	return out;
 }
 
 static struct result_worker worker_result(const struct plan *p, uint32_t n, double seconds)
@@ -293,8 +433,11 @@ static struct result_worker worker_result(const struct plan *p, uint32_t n, doub
 		completed += l->answered + l->failed + l->lost + l->no_reply;
 	}
 	return (struct result_worker){
-		.port = p->ports[n].settings->name,
+		.port = p->ports[w->port].settings->name,
 		.cpu = w->cpu,
+		.received = w->received,
+		.handed_over = w->hand ? w->hand->given : 0,
+		.taken_over = w->hand ? w->hand->taken : 0,
 		.busy = seconds > 0 ? fmin(busy / seconds, 1) : 0,
 		.ns_per_transaction = completed ? busy * 1e9 / (double)completed : 0,
 		.gaps_over_1ms = w->stalls,
@@ -304,33 +447,57 @@ static struct result_worker worker_result(const struct plan *p, uint32_t n, doub
 	};
 }
 
-void collect_responder(const struct plan *p, struct arena *a, struct result_responder *out)
+static uint64_t relaxed(const _Atomic uint64_t *n)
 {
-	const struct responder *r = &p->responder;
-	struct result_responder_protocol *list =
-		arena_zalloc(a, (r->protocol_count + 1) * sizeof(*list));
+	return atomic_load_explicit(n, memory_order_relaxed);
+}
 
-	for (uint32_t i = 0; i < r->protocol_count; i++)
-		list[i] = (struct result_responder_protocol){r->protocols[i].proto->name,
-			{r->protocols[i].proto->answered, r->protocols[i].ctx.counters}};
-	*out = (struct result_responder){
-		.port = p->ports[p->responder_port].settings->name,
-		.received = atomic_load_explicit(&r->counts.received, memory_order_relaxed),
-		.answered = atomic_load_explicit(&r->counts.answered, memory_order_relaxed),
-		.ignored = atomic_load_explicit(&r->counts.ignored, memory_order_relaxed),
-		.no_buffer = atomic_load_explicit(&r->counts.no_buffer, memory_order_relaxed),
-		.waiting = atomic_load_explicit(&r->counts.waiting, memory_order_relaxed),
-		.protocols = {list, r->protocol_count},
-	};
+static void add_responder(const struct responder *r, struct result_responder *out)
+{
+	out->received += relaxed(&r->counts.received);
+	out->answered += relaxed(&r->counts.answered);
+	out->ignored += relaxed(&r->counts.ignored);
+	out->no_buffer += relaxed(&r->counts.no_buffer);
+	out->waiting += relaxed(&r->counts.waiting);
 	for (uint32_t i = 0; i < FAULTS_MAX; i++)
-		out->faults[i] = atomic_load_explicit(&r->faults.counts[i], memory_order_relaxed);
+		out->faults[i] += relaxed(&r->faults.counts[i]);
+}
+
+// The counters of a protocol over all of the responder's workers.
+static struct result_responder_protocol protocol_result(
+	const struct plan *p, uint32_t n, struct arena *a)
+{
+	const struct proto *proto = p->responders[0].protocols[n].proto;
+	void *sum = arena_zalloc(a, proto->answered->size);
+
+	for (uint32_t i = 0; i < p->responder_count; i++)
+		counter_sum(sum, p->responders[i].protocols[n].ctx.counters, proto->answered->size);
+	return (struct result_responder_protocol){proto->name, {proto->answered, sum}};
+}
+
+void collect_responder(const struct plan *p, struct result_responder *out)
+{
+	*out = (struct result_responder){.port = p->ports[p->responder_port].settings->name};
+	for (uint32_t i = 0; i < p->responder_count; i++)
+		add_responder(&p->responders[i], out);
+}
+
+static void responder_result(const struct plan *p, struct arena *a, struct result_responder *out)
+{
+	uint32_t count = p->responders[0].protocol_count;
+	struct result_responder_protocol *list = arena_zalloc(a, (count + 1) * sizeof(*list));
+
+	collect_responder(p, out);
+	for (uint32_t i = 0; i < count; i++)
+		list[i] = protocol_result(p, i, a);
+	out->protocols = (struct counter_list){list, count};
 }
 
 void collect_result(const struct plan *p, struct arena *a, struct result *out)
 {
 	struct result_item *items = arena_zalloc(a, (p->item_count + 1) * sizeof(*items));
 	struct result_port *ports = arena_zalloc(a, p->port_count * sizeof(*ports));
-	struct result_worker *workers = arena_zalloc(a, p->port_count * sizeof(*workers));
+	struct result_worker *workers = arena_zalloc(a, (p->worker_count + 1) * sizeof(*workers));
 	double seconds = measured_s(p);
 
 	out->run.measured_s = seconds;
@@ -338,16 +505,16 @@ void collect_result(const struct plan *p, struct arena *a, struct result *out)
 		items[i] = item_result(p, &p->items[i], seconds, a);
 	out->traffic = (struct counter_list){items, p->item_count};
 	out->workers = (struct counter_list){workers, 0};
-	for (uint32_t i = 0; i < p->port_count; i++) {
+	for (uint32_t i = 0; i < p->port_count; i++)
 		ports[i] = port_result(p, i, a);
-		if ((int32_t)i != p->responder_port)
+	for (uint32_t i = 0; i < p->worker_count; i++)
+		if ((int32_t)p->workers[i].port != p->responder_port)
 			workers[out->workers.count++] = worker_result(p, i, seconds);
-	}
 	out->ports = (struct counter_list){ports, p->port_count};
 	if (p->responder_port < 0)
 		return;
 	out->responder = arena_zalloc(a, sizeof(*out->responder));
-	collect_responder(p, a, out->responder);
+	responder_result(p, a, out->responder);
 }
 
 static void interval_sums(const struct result *r, uint32_t item, struct ledger *sum)
@@ -364,6 +531,15 @@ static void interval_sums(const struct result *r, uint32_t item, struct ledger *
 		sum->lost += it[item].lost;
 		sum->no_reply += it[item].no_reply;
 	}
+}
+
+static uint64_t in_tables(const struct plan_item *i)
+{
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++)
+		n += plan_run(i, k)->txns.in_flight;
+	return n;
 }
 
 const char *collect_check(const struct plan *p, const struct result *r, struct arena *a)
@@ -383,11 +559,11 @@ const char *collect_check(const struct plan *p, const struct result *r, struct a
 				(unsigned long long)l->failed, (unsigned long long)l->lost);
 		// What is in flight by the ledger is what the table says; the warm-up's may be
 		// among it.
-		if (items[i].in_flight > p->items[i].run->txns.in_flight)
+		if (items[i].in_flight > in_tables(&p->items[i]))
 			return arena_printf(a,
 				"traffic.%s: %llu in flight by the ledger, %llu by the table",
 				items[i].name, (unsigned long long)items[i].in_flight,
-				(unsigned long long)p->items[i].run->txns.in_flight);
+				(unsigned long long)in_tables(&p->items[i]));
 		interval_sums(r, i, &sum);
 		if (sum.due != l->due || sum.sent != l->sent || sum.answered != l->answered ||
 			sum.failed != l->failed || sum.lost != l->lost ||

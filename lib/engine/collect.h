@@ -31,7 +31,8 @@ void collect_start(const struct plan *p, struct collect_state *s, struct arena *
 // After the workers have ended: items, ports, workers, responder.
 void collect_result(const struct plan *p, struct arena *a, struct result *out);
 
-void collect_responder(const struct plan *p, struct arena *a, struct result_responder *out);
+// While the responder runs, too: its totals, without what is the protocols' own.
+void collect_responder(const struct plan *p, struct result_responder *out);
 
 // due = sent + unsent and sent = answered + failed + lost + in_flight, in total and summed over the
 // intervals. NULL, or what does not add up.

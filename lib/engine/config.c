@@ -328,7 +328,7 @@ static void check_ports_suffice(const struct config *c, const struct item_settin
 	const struct proto *proto = config_item_proto(i, NULL);
 	uint64_t addresses = source_count(sources), needed = config_slots_needed(i);
 	uint64_t per_port = addresses << proto->key_bits;
-	uint64_t ports = 0, want;
+	uint64_t ports = 0, want, even, workers = port_cpu_count(config_item_port(c, i));
 
 	for (uint32_t n = 0; n < i->source.ports.count; n++)
 		ports += r[n].last - r[n].first + 1;
@@ -336,12 +336,18 @@ static void check_ports_suffice(const struct config *c, const struct item_settin
 	want = per_port ? (needed + per_port - 1) / per_port : 0;
 	if (isinf(i->load.rate) || i->load.outstanding)
 		want = 1;
-	if (ports < want)
+	even = (want + workers - 1) / workers * workers;
+	if (ports < even && ports >= want)
+		diag_error(d, &i->source, "ports",
+			"%llu source ports are too few for %llu CPUs (at least %llu)",
+			(unsigned long long)ports, (unsigned long long)workers,
+			(unsigned long long)even);
+	else if (ports < want)
 		diag_error(d, &i->source, "ports",
 			"%llu source ports are too few for rate x 3 timeouts = %llu transactions "
 			"(at least %llu, or more addresses, or a shorter timeout)",
 			(unsigned long long)ports, (unsigned long long)needed,
-			(unsigned long long)want);
+			(unsigned long long)even);
 }
 
 static void check_load(const struct item_settings *i, struct diag *d)
@@ -445,20 +451,26 @@ static void check_responder(const struct config *c, struct diag *d)
 		protocol_names(names, sizeof(names)));
 }
 
+// A worker of the tester asks on one queue: a worker of the responder beyond those would have none.
+static void check_ring_of_responder(const struct config *c, struct diag *d)
+{
+	const struct port_settings *all = c->ports.items, *dut = config_responder_port(c);
+	int peer = dut ? port_ring_peer(all, c->ports.count, (unsigned)(dut - all)) : -1;
+
+	if (peer >= 0 && port_cpu_count(dut) > port_cpu_count(&all[peer]))
+		diag_error(d, &dut->cpus, NULL,
+			"%u CPUs to answer port %s, which asks with %u (up to as many)",
+			port_cpu_count(dut), all[peer].name, port_cpu_count(&all[peer]));
+}
+
 static void check_ports(const struct config *c, struct diag *d)
 {
-	const struct port_settings *p = c->ports.items;
-
 	if (c->ports.count > PORT_MAX)
 		diag_error(d, c, "ports", "%u ports are too many (up to %u)", c->ports.count,
 			PORT_MAX);
 	port_check_all(c->ports.items, c->ports.count, d);
-	for (uint32_t i = 0; i < c->ports.count; i++) {
-		const struct field_range *cpus = p[i].cpus.items;
-
-		if (p[i].cpus.count > 1 || (p[i].cpus.count == 1 && cpus->first != cpus->last))
-			diag_error(d, &p[i], "cpus", "several CPUs (one per port in this version)");
-	}
+	if (c->responder)
+		check_ring_of_responder(c, d);
 }
 
 static void config_check(const struct config *c, struct arena *a, struct diag *d)

@@ -25,7 +25,7 @@ static void pretend_port(struct port *port, const struct port_settings *s, uint3
 		.driver = driver_of(s),
 		.mac = {0x02, 0, 0, 0, 0x01, (uint8_t)index},
 		.vlan_count = (uint8_t)s->vlans.count,
-		.queues = 1,
+		.queues = (uint16_t)port_cpu_count(s),
 		.burst = BURST_MAX};
 	for (uint32_t i = 0; i < s->vlans.count; i++)
 		port->vlans[i] = (uint16_t)vlans[i];
@@ -37,9 +37,10 @@ static void pretend_ports(struct plan *p, struct arena *a)
 	const struct config *c = p->config;
 
 	p->port_settings = c->ports.items;
-	p->port_count = p->lcores.worker_count = c->ports.count;
+	p->port_count = c->ports.count;
 	p->ports = arena_zalloc(a, p->port_count * sizeof(*p->ports));
-	p->workers = arena_zalloc(a, p->port_count * sizeof(*p->workers));
+	plan_workers(p, a);
+	p->lcores.worker_count = p->worker_count;
 	for (uint32_t i = 0; i < p->port_count; i++)
 		pretend_port(&p->ports[i], &p->port_settings[i], i);
 }
@@ -73,22 +74,38 @@ static int pretend(struct plan *p, struct arena *a)
 	return 0;
 }
 
-// The item whose next send is due first, of those that have one: the first of the file when several
-// are.
-static struct plan_item *next_item(const struct plan *p, const uint32_t *left)
+// A send: of an item by one of its workers.
+struct turn {
+	struct plan_item *item; // NULL: none
+	uint32_t worker;
+	uint64_t due, due_frac;
+};
+
+static bool is_before(const struct turn *t, const struct pace *p)
 {
-	struct plan_item *first = NULL;
+	return t->due < p->next || (t->due == p->next && t->due_frac <= p->next_frac);
+}
 
-	for (uint32_t i = 0; i < p->item_count; i++) {
-		struct plan_item *item = &p->items[i];
-		const struct pace *pace = &item->run->pace;
+static void consider(struct turn *first, struct plan_item *item, uint32_t worker)
+{
+	const struct worker_item *run = plan_run(item, worker);
+	const struct pace *pace = &run->pace;
 
-		if (left[i] == 0 || pace->next >= item->worker->times.end ||
-			!pace_ready(pace, pace->next, item->run->txns.in_flight))
-			continue;
-		if (!first || pace->next < first->run->pace.next)
-			first = item;
-	}
+	if (pace->next >= item->worker->times.end ||
+		!pace_ready(pace, pace->next, run->txns.in_flight))
+		return;
+	if (!first->item || !is_before(first, pace))
+		*first = (struct turn){item, worker, pace->next, pace->next_frac};
+}
+
+// What is due first, of the items that have something left: the first of the file when several are.
+static struct turn next_turn(const struct plan *p, const uint32_t *left)
+{
+	struct turn first = {0};
+
+	for (uint32_t i = 0; i < p->item_count; i++)
+		for (uint32_t k = 0; k < p->items[i].worker_count && left[i]; k++)
+			consider(&first, &p->items[i], k);
 	return first;
 }
 
@@ -110,11 +127,12 @@ static uint64_t write_frames(struct worker_item *run, uint32_t slot, struct capt
 }
 
 // 0: no slot is free, or, as nobody answers, nobody can make this transaction.
-static uint64_t write_next(const struct plan *p, struct plan_item *item, struct capture_file *f)
+static uint64_t write_next(const struct plan *p, const struct turn *t, struct capture_file *f)
 {
-	struct worker_item *run = item->run;
+	const struct plan_item *item = t->item;
+	struct worker_item *run = plan_run(item, t->worker);
 	uint64_t due = run->pace.next;
-	uint32_t slot = worker_take(item->worker, run, due);
+	uint32_t slot = worker_take(&item->worker[t->worker], run, due);
 	struct capture_packet packet = {.time = due,
 		.comments = {item->settings->name},
 		.interface = (uint16_t)(item->port - p->ports),
@@ -127,13 +145,13 @@ static uint64_t play(const struct plan *p, struct capture_file *f, struct arena 
 {
 	uint32_t *left = arena_zalloc(a, (p->item_count + 1) * sizeof(*left));
 	uint64_t written = 0;
-	struct plan_item *item;
+	struct turn t;
 
 	for (uint32_t i = 0; i < p->item_count; i++)
 		left[i] = DRYRUN_PACKETS / p->item_count ? DRYRUN_PACKETS / p->item_count : 1;
-	while ((item = next_item(p, left)) != NULL) {
-		left[item - p->items]--;
-		written += write_next(p, item, f);
+	while ((t = next_turn(p, left)).item != NULL) {
+		left[t.item - p->items]--;
+		written += write_next(p, &t, f);
 	}
 	return written;
 }

@@ -160,11 +160,11 @@ static void free_rings(struct evidence_log *log)
 
 static int make_rings(struct evidence_log *log, const struct plan *p, uint32_t size)
 {
-	log->rings = pages_alloc(p->port_count * sizeof(*log->rings));
+	log->rings = pages_alloc(p->worker_count * sizeof(*log->rings));
 	if (!log->rings)
 		return -ENOMEM;
-	log->ring_count = p->port_count;
-	for (uint32_t i = 0; i < p->port_count; i++) {
+	log->ring_count = p->worker_count;
+	for (uint32_t i = 0; i < p->worker_count; i++) {
 		if (p->workers[i].item_count == 0)
 			continue;
 		log->rings[i].slots = pages_alloc(size * sizeof(*log->rings[i].slots));
@@ -175,21 +175,27 @@ static int make_rings(struct evidence_log *log, const struct plan *p, uint32_t s
 	return 0;
 }
 
+static void equip_run(struct plan *p, struct evidence_log *log, uint32_t item, uint32_t worker,
+	const struct capture_settings *settings, struct arena *a)
+{
+	struct plan_item *i = &p->items[item];
+	struct evidence *e = arena_zalloc(a, sizeof(*e));
+
+	e->ring = &log->rings[i->worker + worker - p->workers];
+	e->left = &log->left;
+	e->interface = (uint16_t)(i->port - p->ports);
+	e->first_id = (uint64_t)(item + 1) << 48 | (uint64_t)worker << 44;
+	e->ms_scale = clock_ms_scale(&p->clock);
+	describe(e, i, wanted_mask(settings), a);
+	plan_run(i, worker)->evidence = e;
+}
+
 static void equip_items(struct plan *p, struct evidence_log *log,
 	const struct capture_settings *settings, struct arena *a)
 {
-	for (uint32_t i = 0; i < p->item_count; i++) {
-		uint32_t port = (uint32_t)(p->items[i].port - p->ports);
-		struct evidence *e = arena_zalloc(a, sizeof(*e));
-
-		e->ring = &log->rings[port];
-		e->left = &log->left;
-		e->interface = (uint16_t)port;
-		e->first_id = (uint64_t)(i + 1) << 48;
-		e->ms_scale = clock_ms_scale(&p->clock);
-		describe(e, &p->items[i], wanted_mask(settings), a);
-		p->items[i].run->evidence = e;
-	}
+	for (uint32_t i = 0; i < p->item_count; i++)
+		for (uint32_t k = 0; k < p->items[i].worker_count; k++)
+			equip_run(p, log, i, k, settings, a);
 }
 
 // What is lost is known one timeout after it was sent, what is late maybe long after.

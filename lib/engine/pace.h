@@ -46,8 +46,7 @@ static inline uint64_t pace_pop(struct pace *p, uint64_t now)
 	return due;
 }
 
-// ticks_per_send > 0: hz / rate. The schedule starts at `start` plus `place` gaps (several workers
-// share a rate).
+// ticks_per_send > 0: hz / rate. The schedule starts at `start` plus `place` gaps.
 static inline void pace_start(
 	struct pace *p, double ticks_per_send, uint64_t start, uint64_t measure, double place)
 {
@@ -71,4 +70,40 @@ static inline uint64_t pace_backlog(const struct pace *p, uint64_t until)
 	time = ((unsigned __int128)(until - p->next) << 64) - p->next_frac;
 	n = 1 + (uint64_t)((time - 1) / gap);
 	return n < p->left ? n : p->left;
+}
+
+static inline uint64_t pace_share(uint64_t all, uint64_t place, uint64_t of)
+{
+	return all / of + (place < all % of);
+}
+
+// Of what several workers do together, the part of one (0..of-1), which takes every of-th send: all
+// of them in turn have the same due times as the one schedule, and share the total to the last one.
+// Once, before the first send; nothing may have been taken. A worker that is left without anything
+// to do has ended.
+static inline void pace_split(struct pace *p, uint64_t worker, uint64_t of)
+{
+	unsigned __int128 gap = (unsigned __int128)p->gap << 64 | p->gap_frac, next;
+	uint64_t left = p->left, before;
+
+	p->left = UINT64_MAX;
+	before = pace_backlog(p, p->measure) % of; // the first measured one is not the first
+	p->left = left;
+	if (left != UINT64_MAX && p->kind != PACE_OUTSTANDING)
+		p->left = pace_share(left, (worker + of - before) % of, of);
+	if (p->kind == PACE_OUTSTANDING) {
+		uint64_t busy = p->outstanding < of ? p->outstanding : of;
+
+		if (worker >= busy)
+			p->left = 0;
+		else if (left != UINT64_MAX)
+			p->left = pace_share(left, worker, busy);
+		p->outstanding = pace_share(p->outstanding, worker, of);
+	}
+	next = ((unsigned __int128)p->next << 64 | p->next_frac) + gap * worker;
+	gap *= of;
+	p->next = (uint64_t)(next >> 64);
+	p->next_frac = (uint64_t)next;
+	p->gap = (uint64_t)(gap >> 64);
+	p->gap_frac = (uint64_t)gap;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "engine/deal.h"
 #include "engine/pages.h"
 #include "io/memory.h"
 
@@ -41,6 +42,28 @@ static uint32_t cpu_pick(const struct lcore_plan *l, const cpu_set_t *allowed)
 	return all[l->worker_count % n];
 }
 
+// The n-th CPU of a port.
+static uint32_t cpu_of(const struct port_settings *s, uint32_t n)
+{
+	const struct field_range *r = s->cpus.items;
+
+	for (; n > r->last - r->first; r++)
+		n -= (uint32_t)(r->last - r->first) + 1;
+	return (uint32_t)r->first + n;
+}
+
+static int check_cpu(
+	const struct port_settings *s, uint32_t cpu, const cpu_set_t *allowed, struct io_error *e)
+{
+	if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, allowed))
+		return 0;
+	snprintf(e->text, sizeof(e->text),
+		"ports.%s.cpus: this process may not run on CPU %u (it has %d CPUs; leave cpus out "
+		"to choose by itself)",
+		s->name, cpu, CPU_COUNT(allowed));
+	return -EINVAL;
+}
+
 static int plan_cpus(struct plan *p, struct io_error *e)
 {
 	cpu_set_t allowed;
@@ -56,22 +79,32 @@ static int plan_cpus(struct plan *p, struct io_error *e)
 			l->management_cpu);
 		return -EINVAL;
 	}
-	for (uint32_t i = 0; i < p->port_count; i++) {
-		const struct field_list *cpus = &p->port_settings[i].cpus;
-		const struct field_range *r = cpus->items;
-		uint32_t cpu = cpus->count ? r->first : cpu_pick(l, &allowed);
+	for (uint32_t i = 0; i < p->worker_count; i++) {
+		const struct worker *w = &p->workers[i];
+		const struct port_settings *s = &p->port_settings[w->port];
+		uint32_t cpu = s->cpus.count ? cpu_of(s, w->number) : cpu_pick(l, &allowed);
+		int rc = check_cpu(s, cpu, &allowed, e);
 
-		if (cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &allowed)) {
-			snprintf(e->text, sizeof(e->text),
-				"ports.%s.cpus: this process may not run on CPU %u (it has %d "
-				"CPUs; "
-				"leave cpus out to choose by itself)",
-				p->port_settings[i].name, cpu, CPU_COUNT(&allowed));
-			return -EINVAL;
-		}
+		if (rc < 0)
+			return rc;
 		l->worker_cpus[l->worker_count++] = cpu;
 	}
 	return 0;
+}
+
+void plan_workers(struct plan *p, struct arena *a)
+{
+	p->first_worker = arena_zalloc(a, (p->port_count + 1) * sizeof(*p->first_worker));
+	for (uint32_t i = 0; i < p->port_count; i++)
+		p->first_worker[i + 1] = p->first_worker[i] + port_cpu_count(&p->port_settings[i]);
+	p->hands = arena_zalloc(a, p->port_count * sizeof(*p->hands));
+	p->worker_count = p->first_worker[p->port_count];
+	p->workers = arena_zalloc(a, p->worker_count * sizeof(*p->workers));
+	for (uint32_t i = 0; i < p->port_count; i++)
+		for (uint32_t n = p->first_worker[i]; n < p->first_worker[i + 1]; n++) {
+			p->workers[n].port = i;
+			p->workers[n].number = n - p->first_worker[i];
+		}
 }
 
 // Requests per second that the responder has to expect.
@@ -95,6 +128,15 @@ static bool wants_all(const struct plan *p, const struct port_settings *port)
 	return false;
 }
 
+// Both ends of a ring have as many queues as there are workers at the end that has more.
+static void set_queues(struct plan *p, uint32_t port)
+{
+	int peer = port_ring_peer(p->port_settings, p->port_count, port);
+
+	if (peer >= 0)
+		p->port_settings[port].queues = port_cpu_count(&p->port_settings[peer]);
+}
+
 int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_error *e)
 {
 	const struct config *c = p->config;
@@ -114,8 +156,10 @@ int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_err
 		p->port_settings[p->port_count].promiscuous = wants_all(p, &all[i]);
 		p->port_count++;
 	}
+	for (uint32_t i = 0; i < p->port_count; i++)
+		set_queues(p, i);
 	p->ports = arena_zalloc(a, p->port_count * sizeof(*p->ports));
-	p->workers = arena_zalloc(a, p->port_count * sizeof(*p->workers));
+	plan_workers(p, a);
 	return plan_cpus(p, e);
 }
 
@@ -129,14 +173,16 @@ static const struct port *port_of(const struct plan *p, const struct item_settin
 	return NULL;
 }
 
-static void fill_wire(struct wire *w, const struct port *port, struct field_list owned)
+static void fill_wire(
+	struct wire *w, const struct port *port, uint32_t queue, struct field_list owned)
 {
 	*w = (struct wire){
-		.port = port->id,
+		.port = port->queue[queue].device,
+		.queue = port->queue[queue].number,
 		.burst = port->burst,
 		.reports_checksums = port->reports_checksums,
 		.checksum_offload = port->checksum_offload,
-		.tx_pool = port->tx_pool[0],
+		.tx_pool = port->tx_pool[queue],
 		.self = {.vlan_count = port->vlan_count,
 			.owned = owned.items,
 			.owned_count = owned.count},
@@ -178,88 +224,6 @@ static bool is_routed(const struct plan_item *i)
 	return config_item_proto(i->settings, NULL)->layout != NULL;
 }
 
-static bool wants_port(const struct plan_item *item, uint32_t port)
-{
-	const struct item_settings *i = item->settings;
-	const struct field_range *r = i->source.ports.items;
-
-	for (uint32_t n = 0; n < i->source.ports.count && !is_routed(item); n++)
-		if (port >= r[n].first && port <= r[n].last)
-			return true;
-	return false;
-}
-
-// Where answers to a routed item come to. Several of them share a port (tag_items).
-static void claim_ports(const struct plan_item *i, struct worker *w, struct port_entry *table)
-{
-	const uint16_t *ports = i->layout.ports.items;
-
-	for (uint32_t n = 0; n < i->layout.ports.count; n++)
-		table[ports[n]] = (struct port_entry){(uint16_t)(i->run - w->items), 0};
-}
-
-// Every source port belongs to one item: of those that want it, the one that has the fewest so far.
-// So each has its share, and a reply's destination port says whose it is, whatever the items have
-// in common otherwise.
-static void deal_source_ports(
-	struct plan *p, const struct port *port, struct worker *w, struct arena *a)
-{
-	struct port_entry *table = arena_zalloc(a, 65536 * sizeof(*table));
-	uint16_t **lists = arena_zalloc(a, (w->item_count + 1) * sizeof(*lists));
-	uint32_t *counts = arena_zalloc(a, (w->item_count + 1) * sizeof(*counts));
-
-	for (uint32_t i = 0; i < w->item_count; i++)
-		lists[i] = arena_zalloc(a, 65536 * sizeof(**lists));
-	for (uint32_t n = 0; n < 65536; n++)
-		table[n].item = PORT_NOBODY;
-	for (uint32_t i = 0; i < p->item_count; i++)
-		if (p->items[i].port == port)
-			claim_ports(&p->items[i], w, table);
-	for (uint32_t n = 0; n < 65536; n++) {
-		uint32_t item = PORT_NOBODY;
-
-		for (uint32_t i = 0; i < p->item_count; i++) {
-			uint32_t one;
-
-			if (p->items[i].port != port || !wants_port(&p->items[i], n))
-				continue;
-			one = (uint32_t)(p->items[i].run - w->items);
-			if (item == PORT_NOBODY || counts[one] < counts[item])
-				item = one;
-		}
-		if (item == PORT_NOBODY || table[n].item != PORT_NOBODY)
-			continue;
-		table[n] = (struct port_entry){(uint16_t)item, (uint16_t)counts[item]};
-		lists[item][counts[item]++] = (uint16_t)n;
-	}
-	w->by_port = table;
-	for (uint32_t i = 0; i < w->item_count; i++) {
-		w->items[i].ports = lists[i];
-		w->items[i].txns.ports = counts[i];
-	}
-}
-
-// Routed items share ports: the upper bits of their keys tell them apart.
-static void tag_items(struct plan *p, const struct port *port, struct worker *w, struct arena *a)
-{
-	struct worker_item **tagged = arena_zalloc(a, (w->item_count + 1) * sizeof(*tagged));
-	uint32_t bits;
-
-	w->tagged_count = 0;
-	for (uint32_t i = 0; i < p->item_count; i++)
-		if (p->items[i].port == port && is_routed(&p->items[i]))
-			tagged[w->tagged_count++] = p->items[i].run;
-	w->tagged = tagged;
-	bits = txn_bits_for(w->tagged_count);
-	for (uint32_t i = 0; i < w->tagged_count; i++) {
-		struct worker_item *it = tagged[i];
-
-		w->tag_shift = it->proto->key_bits - bits;
-		it->tag = bits ? i << w->tag_shift : 0;
-		it->txns.key_bits = w->tag_shift;
-	}
-}
-
 static uint64_t item_seed(const struct plan *p, const struct plan_item *i)
 {
 	return rand_hash(p->config->run.seed + (uint64_t)(i - p->items) * 0x100000001ull);
@@ -273,6 +237,12 @@ static uint64_t longest_wait(const struct worker_item *run, uint32_t count)
 		if (run->waits[i] > longest)
 			longest = run->waits[i];
 	return longest;
+}
+
+// The same for one worker as for an only one; another one has other keys.
+static uint64_t key_seed(const struct plan *p, const struct plan_item *i, uint32_t worker)
+{
+	return item_seed(p, i) ^ (worker ? rand_hash(worker) : 0);
 }
 
 // Books of the steps, where there are several.
@@ -293,19 +263,19 @@ static int item_steps(struct worker_item *run)
 	return 0;
 }
 
-static int item_slots(struct plan *p, struct plan_item *i, uint32_t clients)
+static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint32_t clients)
 {
-	struct worker_item *run = i->run;
+	struct worker_item *run = plan_run(i, worker);
 	struct txn_shape shape = {
 		.ports = run->routed ? 1 : run->txns.ports,
 		.clients = run->routed ? 1 : clients,
 		.key_bits = run->routed ? (uint8_t)run->txns.key_bits : run->proto->key_bits,
 		.more_waits = i->layout.waits.count,
-		.seed = item_seed(p, i),
+		.seed = key_seed(p, i, worker),
 		.quarantine = 2 * longest_wait(run, 1 + i->layout.waits.count),
 	};
 	uint64_t all = ((uint64_t)shape.ports * shape.clients) << shape.key_bits;
-	uint64_t needed = config_slots_needed(i->settings);
+	uint64_t needed = config_slots_needed(i->settings) / i->worker_count + 1;
 	struct txn_slot *slots;
 
 	shape.count = (uint32_t)fmin(fmin((double)needed, (double)all), 1u << 30);
@@ -332,7 +302,7 @@ static struct proto_env item_env(
 {
 	const struct addr_range *r = sources->items;
 	struct proto_env env = {.seed = item_seed(p, i),
-		.workers = 1,
+		.workers = port_cpu_count(config_item_port(p->config, i->settings)),
 		.name = i->settings->name,
 		.common = p->common[proto_index(config_item_proto(i->settings, NULL))],
 		.addr_len = i->settings->server.len,
@@ -413,7 +383,7 @@ static uint32_t threads_of(const struct plan *p)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < p->port_count; i++)
+	for (uint32_t i = 0; i < p->worker_count; i++)
 		n += p->workers[i].item_count > 0;
 	return n;
 }
@@ -437,12 +407,13 @@ static int open_common(struct plan *p, struct arena *a)
 	return 0;
 }
 
-static int item_open(struct plan *p, struct plan_item *i, struct arena *a)
+static int run_open(struct plan *p, struct plan_item *i, uint32_t worker, struct arena *a)
 {
 	struct field_list sources = config_sources(p->config, i->settings, a);
 	struct proto_env env = item_env(p, i, &sources);
-	struct worker_item *run = i->run;
+	struct worker_item *run = plan_run(i, worker);
 
+	env.worker = worker;
 	run->server = i->settings->server;
 	run->server_port = config_server_port(i->settings);
 	run->frames = arena_zalloc(a, i->path_count * sizeof(*run->frames));
@@ -459,7 +430,16 @@ static int item_open(struct plan *p, struct plan_item *i, struct arena *a)
 	if (run->proto->open && run->proto->open(&run->ctx, &env) < 0)
 		return -ENOMEM;
 	run->opened = true;
-	return item_slots(p, i, env.clients);
+	return item_slots(p, i, worker, env.clients);
+}
+
+static int item_open(struct plan *p, struct plan_item *i, struct arena *a)
+{
+	int rc = 0;
+
+	for (uint32_t k = 0; k < i->worker_count && rc == 0; k++)
+		rc = run_open(p, i, k, a);
+	return rc;
 }
 
 bool plan_group_mac(const struct addr *hop, uint8_t mac[6])
@@ -514,37 +494,50 @@ static uint16_t max_u16(uint16_t a, uint16_t b)
 	return a > b ? a : b;
 }
 
-// Which worker runs which items; their order on the worker is that of the file.
+static void place_worker(struct worker *w, struct arena *a)
+{
+	w->items = arena_zalloc(a, (w->item_count + 1) * sizeof(*w->items));
+	for (int s = 0; s < SNAPSHOTS; s++)
+		w->snapshots[s].items =
+			arena_zalloc(a, (w->item_count + 1) * sizeof(*w->snapshots[s].items));
+	w->handed = 1;
+	w->reading = 2;
+}
+
+static void place_item(struct plan_item *item)
+{
+	for (uint32_t k = 0; k < item->worker_count; k++) {
+		struct worker_item *run = plan_run(item, k);
+
+		run->proto = config_item_proto(item->settings, NULL);
+		run->routed = is_routed(item);
+		run->more = item->layout.more;
+		item->worker[k].spares = max_u16(item->worker[k].spares, 1 + item->layout.more);
+	}
+	item->run = plan_run(item, 0);
+}
+
+// Each item is run by all workers of its port; its place on them is that in the file.
 static void place_items(struct plan *p, struct arena *a)
 {
 	for (uint32_t i = 0; i < p->item_count; i++) {
 		struct plan_item *item = &p->items[i];
+		uint32_t port, first;
 
 		item->port = port_of(p, item->settings);
-		item->worker = &p->workers[item->port - p->ports];
+		port = (uint32_t)(item->port - p->ports);
+		first = p->first_worker[port];
+		item->worker = &p->workers[first];
+		item->worker_count = p->first_worker[port + 1] - first;
 		place_paths(item, a);
-		item->worker->item_count++;
+		item->place = item->worker->item_count;
+		for (uint32_t k = 0; k < item->worker_count; k++)
+			item->worker[k].item_count++;
 	}
-	for (uint32_t n = 0; n < p->port_count; n++) {
-		struct worker *w = &p->workers[n];
-
-		w->items = arena_zalloc(a, (w->item_count + 1) * sizeof(*w->items));
-		for (int s = 0; s < SNAPSHOTS; s++)
-			w->snapshots[s].items = arena_zalloc(
-				a, (w->item_count + 1) * sizeof(*w->snapshots[s].items));
-		w->handed = 1;
-		w->reading = 2;
-		w->item_count = 0;
-	}
-	for (uint32_t i = 0; i < p->item_count; i++) {
-		struct plan_item *item = &p->items[i];
-
-		item->run = &item->worker->items[item->worker->item_count++];
-		item->run->proto = config_item_proto(item->settings, NULL);
-		item->run->routed = is_routed(item);
-		item->run->more = item->layout.more;
-		item->worker->spares = max_u16(item->worker->spares, 1 + item->layout.more);
-	}
+	for (uint32_t n = 0; n < p->worker_count; n++)
+		place_worker(&p->workers[n], a);
+	for (uint32_t i = 0; i < p->item_count; i++)
+		place_item(&p->items[i]);
 }
 
 static bool shares_cpu(const struct lcore_plan *l, uint32_t i)
@@ -555,35 +548,63 @@ static bool shares_cpu(const struct lcore_plan *l, uint32_t i)
 	return false;
 }
 
-static int responder_setup(struct plan *p, struct arena *a, struct diag *d)
+static uint32_t responders_wanted(const struct plan *p)
 {
-	struct responder *r = &p->responder;
+	return port_cpu_count(config_responder_port(p->config));
+}
+
+static struct proto_env responder_env(const struct plan *p, uint32_t worker)
+{
 	const struct port_settings *port = config_responder_port(p->config);
 	const struct addr_prefix *own = port->addresses.items;
-	struct proto_env env = {.seed = p->config->run.seed, .workers = 1, .clients = 1};
+	struct proto_env env = {.seed = p->config->run.seed,
+		.worker = worker,
+		.workers = responders_wanted(p),
+		.clients = 1};
 
 	if (port->addresses.count)
 		env.server = own[0].addr;
-	r->protocols = arena_zalloc(a, CONFIG_PROTOS * sizeof(*r->protocols));
-	for (unsigned k = 0; protos[k]; k++) {
-		struct responder_protocol *rp = &r->protocols[r->protocol_count];
+	return env;
+}
 
-		if (!p->config->responder->protocol[k])
+// One of its workers gets a state of its own for a protocol.
+static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct arena *a)
+{
+	struct responder *r = &p->responders[worker];
+	struct responder_protocol *rp = &r->protocols[r->protocol_count++];
+	struct proto_env env = responder_env(p, worker);
+
+	rp->proto = protos[proto];
+	rp->port = protos[proto]->default_port;
+	faults_of_protocol(protos[proto], rp->faults);
+	rp->ctx.counters = arena_zalloc(a, protos[proto]->answered->size);
+	rp->ctx.shared = p->responder_shared[proto];
+	if (rp->proto->answers_open && rp->proto->answers_open(&rp->ctx, &env) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+static int responder_setup(struct plan *p, struct arena *a, struct diag *d)
+{
+	const struct responder_settings *s = p->config->responder;
+	struct proto_env env = responder_env(p, 0);
+	int rc = 0;
+
+	p->responder_count = responders_wanted(p);
+	p->responders = arena_zalloc(a, p->responder_count * sizeof(*p->responders));
+	for (uint32_t i = 0; i < p->responder_count; i++)
+		p->responders[i].protocols =
+			arena_zalloc(a, CONFIG_PROTOS * sizeof(*p->responders[i].protocols));
+	for (unsigned k = 0; protos[k] && rc == 0; k++) {
+		if (!s->protocol[k])
 			continue;
-		rp->proto = protos[k];
-		rp->port = protos[k]->default_port;
-		faults_of_protocol(protos[k], rp->faults);
-		rp->ctx.counters = arena_zalloc(a, protos[k]->answered->size);
-		p->responder_shared[k] =
-			protos[k]->answers_setup(p->config->responder->protocol[k], &env, d);
+		p->responder_shared[k] = protos[k]->answers_setup(s->protocol[k], &env, d);
 		if (!p->responder_shared[k])
 			return -EINVAL;
-		rp->ctx.shared = p->responder_shared[k];
-		r->protocol_count++;
-		if (protos[k]->answers_open && protos[k]->answers_open(&rp->ctx) < 0)
-			return -ENOMEM;
+		for (uint32_t i = 0; i < p->responder_count && rc == 0; i++)
+			rc = responder_add(p, k, i, a);
 	}
-	return 0;
+	return rc;
 }
 
 int plan_read_input(
@@ -605,13 +626,29 @@ int plan_read_input(
 	return rc;
 }
 
-static int responder_open(struct plan *p)
+// Each worker of the responder counts and draws for itself; the capacity is divided among them.
+static int open_faults(const struct plan *p, struct responder *r, uint32_t n)
 {
-	struct worker *w = &p->workers[p->responder_port];
-	struct responder *r = &p->responder;
+	const struct port_settings *port = p->ports[p->responder_port].settings;
+	int rc = faults_init(&r->faults, p->config->responder->faults, &p->clock,
+		p->config->run.seed + n, port_tx_mbufs(port));
+
+	r->faults.gap *= p->responder_count;
+	return rc;
+}
+
+static int responder_open(struct plan *p, uint32_t n)
+{
+	const struct port *port = &p->ports[p->responder_port];
+	struct worker *w = &p->workers[p->first_worker[p->responder_port] + n];
+	struct responder *r = &p->responders[n];
 
 	r->wire = w->wire;
 	r->wire.reports_checksums = true; // it is no judge of what no device complains about
+	r->queue_first = n;
+	r->queue_step = p->responder_count;
+	r->queue_end = port->queues;
+	r->queues = port->queue;
 	r->cpu = w->cpu;
 	r->yields = w->yields;
 	r->phase = &p->phase;
@@ -623,8 +660,7 @@ static int responder_open(struct plan *p)
 		r->timed |= r->protocols[i].proto->answers_open != NULL;
 		r->wire.any_vlan |= r->protocols[i].proto->layout != NULL;
 	}
-	return faults_init(&r->faults, p->config->responder->faults, &p->clock, p->config->run.seed,
-		port_tx_mbufs(p->ports[p->responder_port].settings));
+	return open_faults(p, r, n);
 }
 
 struct frame_vlans plan_vlans(const struct plan_item *i, uint32_t path)
@@ -654,31 +690,37 @@ static void place_vlans(struct plan *p, const struct port *port, struct worker *
 	w->wire.more = more;
 }
 
+static void build_worker(struct plan *p, struct worker *w, struct arena *a)
+{
+	const struct port *port = &p->ports[w->port];
+	uint32_t index = (uint32_t)(w - p->workers);
+
+	fill_wire(&w->wire, port, w->number, owned_on(p, port, a));
+	w->spares = max_u16(w->spares, w->wire.burst);
+	w->cpu = p->lcores.worker_cpus[index];
+	w->yields = shares_cpu(&p->lcores, index);
+	w->phase = &p->phase;
+	w->wire.self.others = worker_owns;
+	w->wire.self.others_of = w;
+	place_vlans(p, port, w, a);
+}
+
 int plan_build(struct plan *p, struct arena *a)
 {
-	int rc;
+	int rc = 0;
 
 	clock_calibrate(&p->clock, 30);
 	place_items(p, a);
-	for (uint32_t i = 0; i < p->port_count; i++) {
-		struct worker *w = &p->workers[i];
-
-		fill_wire(&w->wire, &p->ports[i], owned_on(p, &p->ports[i], a));
-		w->spares = max_u16(w->spares, w->wire.burst);
-		w->cpu = p->lcores.worker_cpus[i];
-		w->yields = shares_cpu(&p->lcores, i);
-		w->phase = &p->phase;
-		w->wire.self.others = worker_owns;
-		w->wire.self.others_of = w;
-		deal_source_ports(p, &p->ports[i], w, a);
-		tag_items(p, &p->ports[i], w, a);
-		place_vlans(p, &p->ports[i], w, a);
-	}
-	rc = open_common(p, a);
+	for (uint32_t i = 0; i < p->worker_count; i++)
+		build_worker(p, &p->workers[i], a);
+	for (uint32_t i = 0; i < p->port_count && rc == 0; i++)
+		rc = deal_port(p, &p->ports[i], a);
+	if (rc == 0)
+		rc = open_common(p, a);
 	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
 		rc = item_open(p, &p->items[i], a);
-	if (p->responder_port >= 0 && rc == 0)
-		rc = responder_open(p);
+	for (uint32_t i = 0; i < p->responder_count && p->responder_port >= 0 && rc == 0; i++)
+		rc = responder_open(p, i);
 	return rc;
 }
 
@@ -694,15 +736,20 @@ void plan_address(struct plan_item *i, uint32_t n, const uint8_t mac[6])
 	memcpy(path.src_mac, i->port->mac, 6);
 	memcpy(path.dst_mac, mac, 6);
 	memcpy(path.vlans, vlans.ids, sizeof(path.vlans));
-	frame_template_build(&i->run->frames[n], &path);
-	i->run->frames[n].checksum_offload = i->port->checksum_offload;
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		struct frame_template *t = &plan_run(i, k)->frames[n];
+
+		frame_template_build(t, &path);
+		t->checksum_offload = i->port->checksum_offload;
+	}
 }
 
-static void schedule_item(const struct plan *p, struct plan_item *i)
+static void schedule_run(const struct plan *p, struct plan_item *i, uint32_t worker)
 {
 	const struct load_settings *load = &i->settings->load;
-	struct pace *pace = &i->run->pace;
 	const struct run_times *t = &i->worker->times;
+	struct worker_item *run = plan_run(i, worker);
+	struct pace *pace = &run->pace;
 
 	pace->kind = load->outstanding   ? PACE_OUTSTANDING
 	             : isinf(load->rate) ? PACE_MAX
@@ -715,7 +762,8 @@ static void schedule_item(const struct plan *p, struct plan_item *i)
 	// x rate of them.
 	if (pace->kind == PACE_RATE)
 		pace_start(pace, p->clock.hz / load->rate, t->start, t->measure, 0.5);
-	i->run->answered_at = t->measure + pace->gap / 2;
+	pace_split(pace, worker, i->worker_count);
+	run->answered_at = t->measure + pace->gap / 2;
 }
 
 void plan_schedule(struct plan *p, uint64_t start)
@@ -729,27 +777,40 @@ void plan_schedule(struct plan *p, uint64_t start)
 	};
 
 	t.end = t.measure + clock_ticks(&p->clock, run->duration_ns);
-	for (uint32_t i = 0; i < p->port_count; i++) {
+	for (uint32_t i = 0; i < p->worker_count; i++) {
 		p->workers[i].times = t;
 		p->workers[i].stall = clock_ticks(&p->clock, STALL_NS);
 		p->workers[i].ms_scale = clock_ms_scale(&p->clock);
 		hist_clear(&p->workers[i].passes);
 	}
 	for (uint32_t i = 0; i < p->item_count; i++)
-		schedule_item(p, &p->items[i]);
+		for (uint32_t k = 0; k < p->items[i].worker_count; k++)
+			schedule_run(p, &p->items[i], k);
+}
+
+static void run_free(const struct proto *proto, struct worker_item *run)
+{
+	pages_free(run->txns.slots, run->txns.count * sizeof(struct txn_slot));
+	pages_free(run->step_due, run->txns.count * sizeof(*run->step_due));
+	pages_free(run->steps, proto->step_count * sizeof(*run->steps));
+	if (run->opened && proto->close)
+		proto->close(&run->ctx);
 }
 
 static void item_close(struct plan_item *i)
 {
 	const struct proto *proto = config_item_proto(i->settings, NULL);
 
-	if (i->run) {
-		pages_free(i->run->txns.slots, i->run->txns.count * sizeof(struct txn_slot));
-		pages_free(i->run->step_due, i->run->txns.count * sizeof(*i->run->step_due));
-		pages_free(i->run->steps, proto->step_count * sizeof(*i->run->steps));
-	}
-	if (i->run && i->run->opened && proto->close)
-		proto->close(&i->run->ctx);
+	for (uint32_t k = 0; i->run && k < i->worker_count; k++)
+		run_free(proto, plan_run(i, k));
+}
+
+static void responder_free(struct responder *r)
+{
+	faults_free(&r->faults);
+	for (uint32_t i = 0; i < r->protocol_count; i++)
+		if (r->protocols[i].proto->answers_close)
+			r->protocols[i].proto->answers_close(&r->protocols[i].ctx);
 }
 
 void plan_free(struct plan *p)
@@ -762,13 +823,11 @@ void plan_free(struct plan *p)
 	for (uint32_t i = 0; i < p->item_count; i++)
 		if (p->items[i].shared)
 			config_item_proto(p->items[i].settings, NULL)->teardown(p->items[i].shared);
-	faults_free(&p->responder.faults);
-	for (uint32_t i = 0; i < p->responder.protocol_count; i++)
-		if (p->responder.protocols[i].proto->answers_close)
-			p->responder.protocols[i].proto->answers_close(
-				&p->responder.protocols[i].ctx);
+	for (uint32_t i = 0; i < p->responder_count; i++)
+		responder_free(&p->responders[i]);
 	for (unsigned k = 0; protos[k]; k++)
 		if (p->responder_shared[k])
 			(protos[k]->answers_teardown ? protos[k]->answers_teardown
 						     : protos[k]->teardown)(p->responder_shared[k]);
+	deal_free(p);
 }

@@ -14,13 +14,22 @@
 struct plan_item {
 	const struct item_settings *settings;
 	const struct port *port;
-	struct worker *worker;
-	struct worker_item *run;    // in worker->items
+	struct worker *worker;      // the first of those that share it; the others follow
+	uint32_t worker_count;      // all workers of its port
+	uint32_t place;             // in the items of each of them
+	struct worker_item *run;    // the first worker's
 	struct proto_layout layout; // of a routed one
 	struct proto_path *paths;   // of messages; the only one to the server when it is not routed
 	struct addr *next_hops;     // of each path: the destination, or the gateway
 	uint32_t path_count;
 	void *shared; // the protocol's set-up
+};
+
+// Between the workers of a port; count 0: it has one.
+struct plan_hands {
+	struct handoff *all;
+	struct handoff_lane *lanes;
+	uint32_t count;
 };
 
 struct plan {
@@ -30,9 +39,13 @@ struct plan {
 	struct port_settings *port_settings; // of the ports that are started
 	struct port *ports;
 	uint32_t port_count;
-	struct lcore_plan lcores; // worker i serves ports[i]
-	struct worker *workers;   // per port; the responder's has no items and is not started
-	struct responder responder;
+	struct lcore_plan lcores;
+	struct worker *workers;       // port by port; the responder's have no items, not started
+	uint32_t worker_count;        // worker i has lcores.worker_cpus[i]
+	uint32_t *first_worker;       // of each port, and worker_count at the end
+	struct plan_hands *hands;     // of each port
+	struct responder *responders; // one for each worker of its port
+	uint32_t responder_count;
 	int32_t responder_port; // index into ports, -1: none
 	void *responder_shared[CONFIG_PROTOS];
 	void *common[CONFIG_PROTOS]; // what all items of a protocol have in common
@@ -41,10 +54,19 @@ struct plan {
 	bool dry; // nothing is sent
 };
 
+// What one of an item's workers does of it.
+static inline struct worker_item *plan_run(const struct plan_item *i, uint32_t worker)
+{
+	return &i->worker[worker].items[i->place];
+}
+
 // First of all: read and compile what the items and the responder refer to. Touches no port;
 // `check` stops here. Errors go to d: 0, -EINVAL or -ENOMEM. plan_free is due in any case.
 int plan_read_input(
 	struct plan *p, const struct config *c, bool respond_only, struct arena *a, struct diag *d);
+
+// Whose workers are whose, from the CPUs that port_settings ask for.
+void plan_workers(struct plan *p, struct arena *a);
 
 // CPUs and ports: what has to be known before EAL starts. 0, or -errno with e.
 int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_error *e);

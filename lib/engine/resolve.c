@@ -45,12 +45,12 @@ static void ask(struct wire *w, const struct addr *from, const struct question *
 		burst_free(&m, 1);
 }
 
-// Receive for a moment: answer what asks for us; true when one of the frames told the target's MAC.
-static bool listen_once(struct wire *w, const struct question *q, uint8_t mac[6])
+// Receive from one queue: answer what asks for us. *learnt when one of the frames told the target's
+// MAC. How many there were.
+static uint16_t listen_at(struct wire *w, const struct question *q, uint8_t mac[6], bool *learnt)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
 	uint16_t n = burst_rx(w->port, w->queue, pkts, w->burst);
-	bool learnt = false;
 	struct frame f;
 
 	for (uint16_t i = 0; i < n; i++) {
@@ -60,13 +60,24 @@ static bool listen_once(struct wire *w, const struct question *q, uint8_t mac[6]
 			continue;
 		if (q && frame_is_on(&f, q->vlans.ids, q->vlans.count) &&
 			neigh_learn(kind, &f, q->hop, mac))
-			learnt = true;
+			*learnt = true;
 		else
 			wire_other(w, kind, &f);
 	}
 	if (n)
 		burst_free(pkts, n);
-	else
+	return n;
+}
+
+// For a moment, at every queue of the item's port: an answer may come to any.
+static bool listen_once(struct plan_item *i, const struct question *q, uint8_t mac[6])
+{
+	bool learnt = false;
+	uint16_t n = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++)
+		n |= listen_at(&i->worker[k].wire, q, mac, &learnt);
+	if (n == 0)
 		nap();
 	return learnt;
 }
@@ -104,7 +115,7 @@ static int resolve_one(struct plan *p, struct plan_item *i, const struct questio
 		while (clock_now() < until) {
 			if (*signals)
 				return -EINTR;
-			if (listen_once(w, q, mac))
+			if (listen_once(i, q, mac))
 				return 0;
 		}
 	}
@@ -124,12 +135,12 @@ static void announce_sources(struct plan *p, struct plan_item *i, const struct q
 
 			ask(w, &from, q);
 			if (n % 16 == 15)
-				listen_once(w, NULL, NULL);
+				listen_once(i, NULL, NULL);
 		}
 	}
 	until = clock_now() + clock_ticks(&p->clock, ANNOUNCE_SETTLE);
 	while (clock_now() < until)
-		listen_once(w, NULL, NULL);
+		listen_once(i, NULL, NULL);
 }
 
 static void explain(const struct plan_item *i, const struct question *q, struct io_error *e)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The embedded server's worker: one queue pair, answers every request of the protocols that it is
-// told, as well or as badly as its faults say. Path: hot (responder_loop) | cold (the struct is
-// filled by plan.c).
+// A worker of the embedded server: the queue pairs that are its, answers every request of the
+// protocols that it is told, as well or as badly as its faults say. Several of them share nothing.
+// Path: hot (responder_loop) | cold (the struct is filled by plan.c).
 #pragma once
 
 #include <stdatomic.h>
@@ -30,7 +30,9 @@ struct responder_counts {
 
 struct responder {
 	// ctlplane: wo before the launch, dataplane: ro
-	struct wire wire;
+	struct wire wire; // of the queue that it is at
+	const struct port_queue *queues;
+	uint32_t queue_first, queue_step, queue_end; // which of them are its
 	struct responder_protocol *protocols;
 	uint32_t protocol_count;
 	uint32_t cpu;

@@ -132,6 +132,9 @@ static const struct counter worker_rows[] = {
 		AT(result_worker, stolen_s)},
 	{"max_gap_ns", "longest pass of the loop", "ns", COUNTER_F64,
 		AT(result_worker, max_gap_ns)},
+	COUNT(result_worker, received, "packets received by the worker's own queue"),
+	COUNT(result_worker, handed_over, "of them, for another worker of the port"),
+	COUNT(result_worker, taken_over, "packets that other workers received for this one"),
 	{"passes", "time between two passes of the loop", NULL, COUNTER_SECTION,
 		AT(result_worker, passes), .section = &latency_rows_section},
 };

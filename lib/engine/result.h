@@ -75,6 +75,8 @@ struct result_worker {
 	uint64_t gaps_over_1ms;
 	double stolen_s, max_gap_ns;
 	struct latency passes;
+	uint64_t received;                // packets, by its own queue
+	uint64_t handed_over, taken_over; // to and from other workers of the port
 };
 
 struct result_interval_item {

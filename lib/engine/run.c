@@ -209,25 +209,38 @@ static int build(struct run *r)
 	return rc < 0 ? EXIT_ENVIRONMENT : 0;
 }
 
+static void note_item(const struct run *r, const struct plan_item *i)
+{
+	uint64_t slots = 0, ports = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		slots += plan_run(i, k)->txns.count;
+		ports += plan_run(i, k)->txns.ports;
+	}
+	note(r, "traffic %s: %llu transaction slots (%.0f MiB), %u source addresses x %llu ports",
+		i->settings->name, (unsigned long long)slots,
+		(double)slots * sizeof(struct txn_slot) / 1048576, i->run->txns.clients,
+		(unsigned long long)(i->run->routed ? 1 : ports));
+}
+
 static void note_plan(const struct run *r)
 {
 	const struct plan *p = &r->plan;
 
-	for (uint32_t i = 0; i < p->port_count; i++)
-		note(r, "port %s: %s%s%s, worker on CPU %u%s", p->ports[i].settings->name,
-			p->ports[i].driver->name, p->ports[i].settings->device ? " " : "",
-			p->ports[i].settings->device ? p->ports[i].settings->device : "",
-			p->workers[i].cpu,
-			p->workers[i].yields ? " (shared with another worker)" : "");
-	for (uint32_t i = 0; i < p->item_count; i++) {
-		const struct txn_table *t = &p->items[i].run->txns;
+	for (uint32_t i = 0; i < p->worker_count; i++) {
+		const struct port *port = &p->ports[p->workers[i].port];
 
-		note(r,
-			"traffic %s: %u transaction slots (%.0f MiB), %u source addresses x %u "
-			"ports",
-			p->items[i].settings->name, t->count,
-			(double)t->count * sizeof(struct txn_slot) / 1048576, t->clients, t->ports);
+		note(r, "port %s: %s%s%s, worker on CPU %u%s", port->settings->name,
+			port->driver->name, port->settings->device ? " " : "",
+			port->settings->device ? port->settings->device : "", p->workers[i].cpu,
+			p->workers[i].yields ? " (shared with another worker)" : "");
 	}
+	for (uint32_t i = 0; i < p->port_count; i++)
+		if (p->workers[p->first_worker[i]].hand)
+			note(r, "port %s: %s", p->ports[i].settings->name,
+				steer_text(p->ports[i].steer.how));
+	for (uint32_t i = 0; i < p->item_count; i++)
+		note_item(r, &p->items[i]);
 }
 
 static void measure_tester(struct run *r)
@@ -257,15 +270,16 @@ static void launch(struct run *r, bool responders)
 {
 	struct plan *p = &r->plan;
 
-	for (uint32_t i = 0; i < p->port_count; i++) {
-		bool dut = (int32_t)i == p->responder_port;
+	for (uint32_t i = 0; i < p->worker_count; i++) {
+		struct worker *w = &p->workers[i];
+		bool dut = (int32_t)w->port == p->responder_port;
 
 		if (dut != responders)
 			continue;
 		if (dut)
-			launch_loop(i, responder_loop, &p->responder);
+			launch_loop(i, responder_loop, &p->responders[w->number]);
 		else
-			launch_loop(i, worker_loop, &p->workers[i]);
+			launch_loop(i, worker_loop, w);
 	}
 }
 
@@ -301,8 +315,9 @@ static void tick(struct run *r)
 
 static bool all_finished(const struct plan *p)
 {
-	for (uint32_t i = 0; i < p->item_count; i++)
-		if (!atomic_load_explicit(&p->items[i].worker->finished, memory_order_acquire))
+	for (uint32_t i = 0; i < p->worker_count; i++)
+		if (p->workers[i].item_count &&
+			!atomic_load_explicit(&p->workers[i].finished, memory_order_acquire))
 			return false;
 	return true;
 }
@@ -327,8 +342,10 @@ static uint64_t drain_ns(const struct plan *p)
 
 static bool responder_waits(const struct plan *p)
 {
-	return p->responder_port >= 0 &&
-	       atomic_load_explicit(&p->responder.counts.waiting, memory_order_acquire) > 0;
+	for (uint32_t i = 0; i < p->responder_count; i++)
+		if (atomic_load_explicit(&p->responders[i].counts.waiting, memory_order_acquire))
+			return true;
+	return false;
 }
 
 // Is something on its way between ports of this process?
@@ -402,7 +419,7 @@ static void respond(struct run *r)
 		nap(TICK_NS);
 		if (ns < (double)next || !h->responder)
 			continue;
-		collect_responder(&r->plan, r->arena, &total);
+		collect_responder(&r->plan, &total);
 		h->responder(h->ctx, ns / 1e9, &total);
 		next += every;
 	}

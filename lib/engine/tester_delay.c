@@ -148,8 +148,8 @@ struct result_tester_delay *tester_delay_measure(struct plan *p, struct arena *a
 	if (tester < 0)
 		return NULL;
 	probe = arena_zalloc(a, sizeof(*probe));
-	probe->tester = &p->workers[tester];
-	probe->peer = &p->workers[dut];
+	probe->tester = &p->workers[p->first_worker[tester]];
+	probe->peer = &p->workers[p->first_worker[dut]];
 	probe->limit = clock_ticks(&p->clock, TESTER_DELAY_NS / 3);
 	run_alone(p, probe);
 	run_across(p, probe);

@@ -35,20 +35,45 @@ __attribute__((format(printf, 2, 3))) static void because(struct reasons *r, con
 // What is known about why an item was late.
 static void explain_sending(const struct plan_item *i, struct reasons *out)
 {
-	if (i->worker->tx_no_mbuf)
+	uint64_t no_mbuf = 0, refused = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		no_mbuf += i->worker[k].tx_no_mbuf;
+		refused += i->worker[k].tx_refused;
+	}
+	if (no_mbuf)
 		because(out,
 			"port %s: no packet buffer to send from, %llu times (ports.%s.mbufs: more)",
-			i->port->settings->name, (unsigned long long)i->worker->tx_no_mbuf,
+			i->port->settings->name, (unsigned long long)no_mbuf,
 			i->port->settings->name);
-	if (i->worker->tx_refused)
+	if (refused)
 		because(out, "port %s: the device took less than it was offered, %llu times",
-			i->port->settings->name, (unsigned long long)i->worker->tx_refused);
+			i->port->settings->name, (unsigned long long)refused);
+}
+
+static uint64_t made_by_nobody(const struct plan_item *i)
+{
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++)
+		n += plan_run(i, k)->nobody[1];
+	return n;
+}
+
+static uint64_t slots_of(const struct plan_item *i)
+{
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++)
+		n += plan_run(i, k)->txns.count;
+	return n;
 }
 
 static void judge_item(const struct plan *p, const struct plan_item *i, const struct result_item *r,
 	struct reasons *out)
 {
 	const struct validity_settings *v = &p->config->validity;
+	uint64_t nobody = made_by_nobody(i);
 	uint32_t before = out->count;
 
 	if (r->ledger.due && (double)r->unsent > v->unsent * (double)r->ledger.due)
@@ -62,16 +87,16 @@ static void judge_item(const struct plan *p, const struct plan_item *i, const st
 			r->name, r->send_lag.p99_ns / 1e6, (double)v->send_lag_p99_ns / 1e6);
 	if (r->ledger.sent == 0)
 		because(out, "%s: nothing was sent in the measured part", r->name);
-	if (out->count > before && i->run->nobody[1])
+	if (out->count > before && nobody)
 		because(out,
 			"%s: for %llu of them there was nobody to make them (%s.no_...): that is "
 			"no fault of this box, but of what the file asks for",
-			r->name, (unsigned long long)i->run->nobody[1], i->run->proto->name);
+			r->name, (unsigned long long)nobody, i->run->proto->name);
 	if (out->count > before && r->no_slot)
 		because(out,
-			"%s: all %u transaction slots were in use or resting (more source ports or "
-			"addresses, or a shorter timeout)",
-			r->name, i->run->txns.count);
+			"%s: all %llu transaction slots were in use or resting (more source ports "
+			"or addresses, or a shorter timeout)",
+			r->name, (unsigned long long)slots_of(i));
 	if (out->count > before)
 		explain_sending(i, out);
 }
@@ -84,9 +109,9 @@ static void judge_port(const struct plan *p, const struct result_port *r, struct
 	if (dropped && (double)dropped > p->config->validity.dropped * all)
 		because(out,
 			"port %s: the tester dropped %llu received packets (rx_missed %llu, "
-			"rx_no_mbuf %llu)",
+			"rx_no_mbuf %llu, hand_over_full %llu)",
 			r->name, (unsigned long long)dropped, (unsigned long long)r->rx_missed,
-			(unsigned long long)r->rx_no_mbuf);
+			(unsigned long long)r->rx_no_mbuf, (unsigned long long)r->hand_over_full);
 }
 
 static void judge_link(const struct plan *p, const struct result_port *r, struct reasons *out)
@@ -144,7 +169,8 @@ static bool dropped(const struct plan *p, const struct result *r)
 	const struct result_port *ports = r->ports.items;
 
 	for (uint32_t i = 0; i < r->ports.count; i++)
-		if ((int32_t)i != p->responder_port && ports[i].rx_missed + ports[i].rx_no_mbuf)
+		if ((int32_t)i != p->responder_port &&
+			ports[i].rx_missed + ports[i].rx_no_mbuf + ports[i].hand_over_full)
 			return true;
 	return false;
 }
@@ -164,7 +190,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 	}
 	if (sent == 0 || answers || dropped(p, r))
 		return false;
-	for (uint32_t i = 0; i < p->port_count; i++) {
+	for (uint32_t i = 0; i < p->worker_count; i++) {
 		const struct wire_counters *c = &p->workers[i].wire.counters;
 
 		refused += c->icmp_errors[ICMP_PORT_UNREACHABLE];
@@ -221,12 +247,12 @@ static void growth(const struct result *r, uint32_t item, struct limit_facts *f)
 static enum limit item_limit(const struct plan *p, const struct result *r, uint32_t item)
 {
 	const struct result_item *i = &((const struct result_item *)r->traffic.items)[item];
-	const struct worker *w = p->items[item].worker;
+	const struct plan_item *of = &p->items[item];
 	const struct result_port *port =
-		&((const struct result_port *)r->ports.items)[w - p->workers];
-	const struct port_settings *ports = p->port_settings;
+		&((const struct result_port *)r->ports.items)[of->worker->port];
+	double busy = 0;
 	struct limit_facts f = {
-		.open_rate = p->items[item].run->pace.kind == PACE_RATE,
+		.open_rate = of->run->pace.kind == PACE_RATE,
 		.sent = i->ledger.sent,
 		.lost = i->ledger.lost,
 		.sent_per_s = i->sent_per_s,
@@ -234,10 +260,13 @@ static enum limit item_limit(const struct plan *p, const struct result *r, uint3
 		.link_used = port->link_used,
 	};
 
-	if (port_ring_peer(ports, p->port_count, (unsigned)(w - p->workers)) >= 0)
-		f.tx_refused = w->tx_refused;
+	for (uint32_t k = 0; k < of->worker_count; k++) {
+		if (port_ring_peer(p->port_settings, p->port_count, of->worker->port) >= 0)
+			f.tx_refused += of->worker[k].tx_refused;
+		busy = fmax(busy, (double)of->worker[k].busy[1]);
+	}
 	if (r->run.measured_s > 0)
-		f.busy = (double)w->busy[1] / p->clock.hz / r->run.measured_s;
+		f.busy = busy / p->clock.hz / r->run.measured_s;
 	growth(r, item, &f);
 	return limit_of(&f);
 }

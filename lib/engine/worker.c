@@ -307,7 +307,7 @@ static void worker_routed(
 
 	if (!item_key(it, f, &at.key, now))
 		return;
-	tag = (uint64_t)at.key >> w->tag_shift;
+	tag = ((uint64_t)at.key >> w->tag_shift) - w->tag_first;
 	if (tag >= w->tagged_count) {
 		item_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, f, now);
 		return;
@@ -332,8 +332,35 @@ bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]
 	return false;
 }
 
-static void worker_packet(struct worker *w, struct rte_mbuf *m, uint64_t now)
+// The number of the worker that a reply is for by the upper bits of its key.
+static uint64_t home_of_key(const struct worker *w, const struct frame *f)
 {
+	const struct worker_item *it = &w->items[w->by_port[f->dst_port].item];
+	uint32_t key;
+
+	if (!it->proto->key(f->payload, f->payload_len, &key))
+		return w->number;
+	return (uint64_t)key >> w->tag_shift >> w->tag_bits;
+}
+
+// Is a packet for another worker of the port? Then it is on its way there.
+static __attribute__((noinline)) bool worker_hands_over(
+	struct worker *w, struct rte_mbuf *m, const struct frame *f, uint64_t now)
+{
+	uint64_t home = w->home[f->dst_port];
+
+	if (home == PORT_HOME_KEY)
+		home = home_of_key(w, f);
+	if (home == w->number || home >= w->hand->workers)
+		return false;
+	handoff_put(w->hand, (uint32_t)home, m, now);
+	return true;
+}
+
+// What is handed over is not in the place any more.
+static void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now)
+{
+	struct rte_mbuf *m = *place;
 	struct frame f;
 	struct worker_item *it;
 	struct port_entry entry;
@@ -344,6 +371,10 @@ static void worker_packet(struct worker *w, struct rte_mbuf *m, uint64_t now)
 		return;
 	if (kind != FRAME_UDP) {
 		wire_other(&w->wire, kind, &f);
+		return;
+	}
+	if (w->hand && worker_hands_over(w, m, &f, now)) {
+		*place = NULL;
 		return;
 	}
 	entry = w->by_port[f.dst_port];
@@ -380,11 +411,67 @@ static uint16_t worker_rx(struct worker *w)
 	if (n == 0)
 		return 0;
 	now = clock_now();
+	w->received += n;
 	burst_prefetch(pkts, n);
 	for (uint16_t i = 0; i < n; i++)
-		worker_packet(w, pkts[i], now);
+		worker_packet(w, &pkts[i], now);
 	burst_free(pkts, n);
 	return n;
+}
+
+// What another worker has received for this one, as of when it came to that one.
+static uint32_t worker_take_over(struct worker *w, uint32_t from)
+{
+	struct handoff_packet packets[HANDOFF_BURST];
+	struct rte_mbuf *pkts[HANDOFF_BURST];
+	uint32_t n = handoff_lane_take(w->hand->from[from], packets, HANDOFF_BURST);
+
+	for (uint32_t i = 0; i < n; i++)
+		pkts[i] = packets[i].mbuf;
+	handover_take(pkts, (uint16_t)n);
+	for (uint32_t i = 0; i < n; i++)
+		worker_packet(w, &pkts[i], packets[i].time);
+	if (n)
+		burst_free(pkts, (uint16_t)n);
+	w->hand->taken += n;
+	return n;
+}
+
+static void worker_flush(struct worker *w, uint32_t to)
+{
+	struct handoff_out *out = &w->hand->out[to];
+	struct rte_mbuf *lost[HANDOFF_BURST];
+	uint32_t n;
+
+	for (uint32_t i = 0; i < out->count; i++)
+		handover_give(&out->packets[i].mbuf, 1);
+	n = handoff_flush(w->hand, to, lost);
+	if (n)
+		burst_free(lost, (uint16_t)n);
+}
+
+// Give the other workers of the port what is theirs, of a burst of so many packets received since
+// `now`, and take from them. As many as received, or a full burst when there may be more.
+static uint16_t worker_exchange(struct worker *w, uint16_t received, uint64_t now)
+{
+	struct handoff *h = w->hand;
+	uint32_t most = received;
+
+	for (uint32_t i = 0; i < h->workers; i++)
+		if (i != h->self)
+			worker_flush(w, i);
+	if (received < w->wire.burst || w->full_bursts + 1 >= EXPIRE_AFTER_BURSTS)
+		handoff_tell(h, now);
+	handoff_look(h, now);
+	for (uint32_t i = 0; i < h->workers; i++) {
+		uint32_t n = i == h->self ? 0 : worker_take_over(w, i);
+
+		if (n == HANDOFF_BURST)
+			most = w->wire.burst;
+		else if (n && most == 0)
+			most = 1;
+	}
+	return (uint16_t)most;
 }
 
 static bool spare_fill(struct worker *w)
@@ -859,13 +946,15 @@ static bool worker_is_caught_up(struct worker *w, uint16_t received)
 // One pass: receive, send, publish, expire.
 static bool worker_pass(struct worker *w, uint64_t now)
 {
-	uint16_t received = worker_rx(w);
-	uint16_t sent = worker_tx(w, send_limit(w, now));
+	uint16_t received = worker_rx(w), sent;
 
+	if (w->hand)
+		received = worker_exchange(w, received, now);
+	sent = worker_tx(w, send_limit(w, now));
 	if (now >= w->next_publish && (sent < w->wire.burst || ++w->held > PUBLISH_HOLD))
 		worker_publish(w, w->next_publish);
 	if (worker_is_caught_up(w, received) && now >= w->expire_after)
-		worker_expire(w, now);
+		worker_expire(w, w->hand ? w->hand->until : now);
 	worker_wind_down(w, now);
 	return received || sent;
 }

@@ -15,6 +15,7 @@
 #include "engine/txn.h"
 #include "engine/wire.h"
 #include "io/burst.h"
+#include "io/handoff.h"
 #include "proto/proto.h"
 
 enum run_phase { PHASE_WARMUP, PHASE_MEASURE, PHASE_DRAIN, PHASE_STOP };
@@ -35,7 +36,12 @@ struct port_entry {
 };
 
 #define PORT_NOBODY UINT16_MAX
-#define STEP_UNIT   6 // bits: 2^38 ticks are more than a minute
+
+// Which of a port's workers what comes to a destination port is for; otherwise it stays where it
+// is.
+enum port_home { PORT_HOME_KEY = UINT8_MAX - 1, PORT_HOME_ANY };
+
+#define STEP_UNIT 6 // bits: 2^38 ticks are more than a minute
 
 // Of one step of multi-step exchanges, measured part only.
 struct step_books {
@@ -108,11 +114,17 @@ struct worker {
 	struct worker_item *items;
 	uint32_t item_count;
 	uint32_t cpu;
+	uint32_t port;                     // index into the plan's
+	uint32_t number;                   // among the workers of that port
 	bool yields;                       // shares its CPU with another worker
 	uint16_t spares;                   // of which every round begins with so many
-	const struct port_entry *by_port;  // [65536]
+	const struct port_entry *by_port;  // [65536], of the worker that it is for
+	const uint8_t *home;               // [65536]: a worker's number, or enum port_home
+	struct handoff *hand;              // NULL: it is the port's only worker
 	struct worker_item *const *tagged; // routed items by the tag of their keys
 	uint32_t tagged_count;
+	uint32_t tag_first; // of this worker's tags
+	uint32_t tag_bits;  // that tell its items apart, below the worker's number
 	uint32_t tag_shift;
 	uint64_t ms_scale; // clock_ms
 	struct run_times times;
@@ -127,6 +139,7 @@ struct worker {
 	uint64_t next_publish;
 	uint32_t held; // loops since then
 	uint64_t busy[2], tx_refused, tx_no_mbuf;
+	uint64_t received;       // packets, by its own queue
 	struct hist passes;      // of the loop in the measured part
 	uint64_t stalls, stolen; // those above `stall`, and the time that they took
 	_Atomic bool finished;   // nothing to send, nothing in flight

@@ -29,13 +29,15 @@ struct driver {
 	             // as it is
 	bool counts_missed;    // its imissed is real
 	bool checksum_offload; // done by hardware, not by the driver in software
-	bool own_mac; // the port gives itself a MAC that is the same in every run (port_own_mac)
+	bool own_mac;   // the port gives itself a MAC that is the same in every run (port_own_mac)
+	bool one_queue; // of each device: a port with several queues has several devices
+	bool pairs;     // the other end answers on the queue that it was asked on
 	uint16_t max_queues;
 	uint16_t burst;       // default burst: small for drivers that make a system call per packet
 	uint16_t descriptors; // default per queue and direction
 	// Write the devargs of the port into buf ("net_pcap0,iface=veth0"); 0, or -errno with *why
-	// (static text). index: of the port among all ports. NULL: the ports are made without
-	// devargs (ring).
+	// (static text). index: of the port among all ports, plus PORT_MAX times the queue with
+	// one_queue. NULL: the ports are made without devargs (ring).
 	int (*devargs)(const struct port_settings *p, unsigned index, char *buf, size_t room,
 		const char **why);
 	// Is what the device text names there and free? Before EAL. NULL: nothing to look at.

@@ -12,9 +12,11 @@
 #include <rte_mempool.h>
 
 #include "io/driver.h"
+#include "io/handoff.h"
 
 #define FRAME_OVERHEAD 96 // Ethernet, VLAN tags, the kernel's head of a packet ring's frame
 #define PORT_OVERHEAD  (4u << 20)
+#define LCORE_CACHE    512 // mbufs: a pool's cache and what may go beyond
 #define POOL_OVERHEAD  (256u << 10)
 
 static uint64_t automatic(uint64_t set, uint64_t otherwise)
@@ -39,9 +41,17 @@ static uint32_t automatic_mbufs(uint16_t descriptors)
 	return rte_align32pow2(2u * descriptors + 1024) - 1;
 }
 
+// What one worker has received may wait in its lanes to all others, and in the caches of their
+// CPUs.
+static uint32_t handed_over_mbufs(const struct port_settings *p)
+{
+	return (port_queue_count(p) - 1) * (HANDOFF_LANE + LCORE_CACHE);
+}
+
 uint32_t port_rx_mbufs(const struct port_settings *p)
 {
-	return (uint32_t)automatic(p->mbufs, automatic_mbufs(port_rx_descriptors(p)));
+	return (uint32_t)automatic(
+		p->mbufs, automatic_mbufs(port_rx_descriptors(p)) + handed_over_mbufs(p));
 }
 
 uint32_t port_tx_mbufs(const struct port_settings *p)

@@ -17,6 +17,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "io/steer.h"
+
 #define BUFFER_SIZE 65536
 
 struct table {
@@ -439,6 +441,43 @@ static bool has_carrier(int fd, const char *name, unsigned flags)
 	struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
 
 	return ethtool(fd, name, &link) < 0 ? flags & IFF_RUNNING : link.data != 0;
+}
+
+// The sizes first, then the table with the key behind it.
+static struct ethtool_rxfh *ask_rss(int fd, const char *name)
+{
+	struct ethtool_rxfh sizes = {.cmd = ETHTOOL_GRSSH}, *all;
+
+	if (ethtool(fd, name, &sizes) < 0 || sizes.key_size > STEER_KEY_MAX ||
+		sizes.indir_size > STEER_RETA_MAX)
+		return NULL;
+	all = calloc(1, sizeof(*all) + 4 * sizes.indir_size + sizes.key_size);
+	if (!all)
+		return NULL;
+	*all = sizes;
+	all->cmd = ETHTOOL_GRSSH;
+	if (ethtool(fd, name, all) == 0 && all->key_size == sizes.key_size &&
+		all->indir_size == sizes.indir_size && (all->hfunc & 1)) // Toeplitz
+		return all;
+	free(all);
+	return NULL;
+}
+
+void netif_read_rss(const char *name, struct steer *s)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ethtool_rxfh *rss = fd < 0 ? NULL : ask_rss(fd, name);
+
+	if (rss) {
+		s->reta_size = rss->indir_size;
+		s->key_len = rss->key_size;
+		for (uint32_t i = 0; i < s->reta_size; i++)
+			s->reta[i] = (uint16_t)rss->rss_config[i];
+		memcpy(s->key, rss->rss_config + s->reta_size, s->key_len);
+	}
+	free(rss);
+	if (fd >= 0)
+		close(fd);
 }
 
 bool netif_running(const char *name)

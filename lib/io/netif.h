@@ -36,6 +36,12 @@ const struct netif *netif_find(const struct netif *list, unsigned count, const c
 // One of them; 0, -ENODEV or another -errno.
 int netif_read(const char *name, struct netif *out);
 
+struct steer;
+
+// The key and table by which the card spreads what it receives over its queues, into s; it stays as
+// it is where there is none.
+void netif_read_rss(const char *name, struct steer *s);
+
 // Is it up, with a carrier? false also when it does not exist.
 bool netif_running(const char *name);
 

@@ -76,13 +76,14 @@ static struct rte_mempool *make_dense_pool(const char *name, uint32_t mbufs, uin
 }
 
 static struct rte_mempool *make_pool(
-	const struct port *port, unsigned queue, const char *direction, uint32_t mbufs, int socket)
+	const struct port *port, unsigned queue, const char *direction, uint32_t mbufs)
 {
+	int socket = memory_socket(port->queue[queue].device);
 	uint16_t room = port_data_room(port->settings);
 	struct rte_mempool *pool;
 	char name[RTE_MEMPOOL_NAMESIZE];
 
-	snprintf(name, sizeof(name), "%s_%u_%u", direction, port->id, queue);
+	snprintf(name, sizeof(name), "%s_%u_%u", direction, port->devices[0], queue);
 	if (port_has_dense_pools(port->settings))
 		return make_dense_pool(name, mbufs, room);
 	pool = rte_pktmbuf_pool_create(name, mbufs, POOL_CACHE, 0, room, socket);
@@ -91,20 +92,17 @@ static struct rte_mempool *make_pool(
 	return pool;
 }
 
-static int make_pools(struct port *port, struct io_error *e)
+static int make_pools(struct port *port, unsigned q, struct io_error *e)
 {
 	const struct port_settings *p = port->settings;
-	int socket = memory_socket(port->id);
 
-	for (unsigned q = 0; q < port->queues; q++) {
-		port->rx_pool[q] = make_pool(port, q, "rx", port_rx_mbufs(p), socket);
-		port->tx_pool[q] = make_pool(port, q, "tx", port_tx_mbufs(p), socket);
-		if (!port->rx_pool[q] || !port->tx_pool[q])
-			return port_fail(e, p, -ENOMEM,
-				"no memory for %u + %u packet buffers: raise host.memory_size",
-				port_rx_mbufs(p), port_tx_mbufs(p));
-	}
-	return 0;
+	port->rx_pool[q] = make_pool(port, q, "rx", port_rx_mbufs(p));
+	port->tx_pool[q] = make_pool(port, q, "tx", port_tx_mbufs(p));
+	if (port->rx_pool[q] && port->tx_pool[q])
+		return 0;
+	return port_fail(e, p, -ENOMEM,
+		"no memory for %u + %u packet buffers: raise host.memory_size", port_rx_mbufs(p),
+		port_tx_mbufs(p));
 }
 
 // A ring per queue, which this port sends into and its peer receives from.
@@ -124,62 +122,66 @@ static int make_rings(struct port *port, unsigned index, struct io_error *e)
 	return 0;
 }
 
-static int probe_ring(struct port *ports, unsigned count, unsigned index, struct io_error *e)
+static int probe_ring(
+	struct port *ports, unsigned count, unsigned index, uint16_t *id, struct io_error *e)
 {
 	struct port *port = &ports[index];
-	int peer = port_ring_peer(ports[0].settings, count, index), id;
+	int peer = port_ring_peer(ports[0].settings, count, index), rc;
 	char name[16];
 
-	if (peer < 0 || ports[peer].queues != port->queues)
-		return port_fail(e, port->settings, -EINVAL,
-			"device: must name another ring port with as many CPUs");
+	if (peer < 0)
+		return port_fail(e, port->settings, -EINVAL, "device: must name another ring port");
 	snprintf(name, sizeof(name), "wire%u", index);
-	id = rte_eth_from_rings(name, ports[peer].ring, port->queues, port->ring, port->queues, 0);
-	if (id < 0)
+	rc = rte_eth_from_rings(name, ports[peer].ring, port->queues, port->ring, port->queues, 0);
+	if (rc < 0)
 		return -rte_errno;
-	port->id = (uint16_t)id;
+	*id = (uint16_t)rc;
 	return 0;
 }
 
-static int probe_pci(struct port *port, const char *bdf, struct io_error *e)
+static int probe_pci(const struct port *port, const char *bdf, uint16_t *id, struct io_error *e)
 {
-	if (rte_eth_dev_get_port_by_name(bdf, &port->id) == 0)
+	if (rte_eth_dev_get_port_by_name(bdf, id) == 0)
 		return 0;
 	return port_fail(e, port->settings, -ENODEV,
 		"no DPDK driver took the device: `apt-get install librte-meta-net`, and "
 		"`ddiperf --verbose` shows what DPDK said");
 }
 
-static int probe_vdev(struct port *port, char *devargs)
+static int probe_vdev(char *devargs, uint16_t *id)
 {
 	char *args = devargs;
 	char *name = strsep(&args, ",");
 	int err = rte_eal_hotplug_add("vdev", name, args ? args : "");
 
-	return err ? err : rte_eth_dev_get_port_by_name(name, &port->id);
+	return err ? err : rte_eth_dev_get_port_by_name(name, id);
 }
 
-static int probe(struct port *ports, unsigned count, unsigned index, struct io_error *e)
+// device: of the port's.
+static int probe(
+	struct port *ports, unsigned count, unsigned index, unsigned device, struct io_error *e)
 {
 	struct port *port = &ports[index];
 	const struct port_settings *p = port->settings;
+	uint16_t *id = &port->devices[device];
 	char devargs[8192];
 	const char *why;
 	int err;
 
 	if (!port->driver->devargs)
-		return probe_ring(ports, count, index, e);
-	err = port->driver->devargs(p, index, devargs, sizeof(devargs), &why);
+		return probe_ring(ports, count, index, id, e);
+	err = port->driver->devargs(p, index + PORT_MAX * device, devargs, sizeof(devargs), &why);
 	if (err)
 		return port_fail(e, p, err, "%s", why);
 	pcap_ring_for(p);
-	return is_pci(p) ? probe_pci(port, devargs, e) : probe_vdev(port, devargs);
+	return is_pci(p) ? probe_pci(port, devargs, id, e) : probe_vdev(devargs, id);
 }
 
 // Drivers accept RSS that they do not have, so it is asked for only where the device names its hash
-// fields.
-static void choose_receive(
-	const struct port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
+// fields and is a card. With a key that makes the queue a function of the source port, if it takes
+// one.
+static void choose_receive(struct port *port, const struct rte_eth_dev_info *info,
+	struct rte_eth_conf *conf, uint8_t *key)
 {
 	uint64_t checksums = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
 	uint64_t hash =
@@ -189,10 +191,15 @@ static void choose_receive(
 		conf->rxmode.mtu = (uint32_t)port->settings->mtu;
 	if (port->driver->checksum_offload && (info->rx_offload_capa & checksums) == checksums)
 		conf->rxmode.offloads |= checksums;
-	if (port->driver->checksum_offload && port->queues > 1 && hash) {
-		conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-		conf->rx_adv_conf.rss_conf.rss_hf = hash;
-	}
+	if (!port->driver->checksum_offload || port->queues == 1 || !hash)
+		return;
+	conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+	conf->rx_adv_conf.rss_conf.rss_hf = hash;
+	if (info->hash_key_size < STEER_KEY_LEAST || info->hash_key_size > STEER_KEY_MAX)
+		return;
+	steer_key_sparse(key, info->hash_key_size);
+	conf->rx_adv_conf.rss_conf.rss_key = key;
+	conf->rx_adv_conf.rss_conf.rss_key_len = info->hash_key_size;
 }
 
 static void choose_transmit(
@@ -206,12 +213,18 @@ static void choose_transmit(
 		conf->txmode.offloads |= checksums;
 }
 
+static unsigned queues_of_device(const struct port *port)
+{
+	return port->driver->one_queue ? 1 : port->queues;
+}
+
 static int check_limits(
 	const struct port *port, const struct rte_eth_dev_info *info, struct io_error *e)
 {
 	const struct port_settings *p = port->settings;
+	unsigned queues = queues_of_device(port);
 
-	if (port->queues > info->max_rx_queues || port->queues > info->max_tx_queues)
+	if (queues > info->max_rx_queues || queues > info->max_tx_queues)
 		return port_fail(e, p, -EINVAL,
 			"cpus: has %u CPUs, the device has %u receive and %u transmit queues",
 			port->queues, info->max_rx_queues, info->max_tx_queues);
@@ -220,42 +233,99 @@ static int check_limits(
 	return 0;
 }
 
-static int setup_queues(
-	struct port *port, const struct rte_eth_dev_info *info, const struct rte_eth_conf *conf)
+static int setup_queue(struct port *port, unsigned q, uint16_t rx, uint16_t tx,
+	const struct rte_eth_txconf *txconf)
+{
+	uint16_t device = port->queue[q].device, number = port->queue[q].number;
+	int socket = memory_socket(device);
+	int err = rte_eth_rx_queue_setup(device, number, rx, socket, NULL, port->rx_pool[q]);
+
+	return err ? err : rte_eth_tx_queue_setup(device, number, tx, socket, txconf);
+}
+
+// first: of the port's queues, that is on this device.
+static int setup_queues(struct port *port, unsigned first, const struct rte_eth_dev_info *info,
+	const struct rte_eth_conf *conf, struct io_error *e)
 {
 	uint16_t rx = port_rx_descriptors(port->settings), tx = port_tx_descriptors(port->settings);
 	struct rte_eth_txconf txconf = info->default_txconf;
-	int err = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx, &tx);
+	int err = rte_eth_dev_adjust_nb_rx_tx_desc(port->queue[first].device, &rx, &tx);
 
 	txconf.offloads = conf->txmode.offloads;
-	for (uint16_t q = 0; !err && q < port->queues; q++) {
-		err = rte_eth_rx_queue_setup(
-			port->id, q, rx, memory_socket(port->id), NULL, port->rx_pool[q]);
+	for (unsigned q = first; !err && q < first + queues_of_device(port); q++) {
+		err = make_pools(port, q, e);
 		if (!err)
-			err = rte_eth_tx_queue_setup(
-				port->id, q, tx, memory_socket(port->id), &txconf);
+			err = setup_queue(port, q, rx, tx, &txconf);
 	}
 	return err;
 }
 
-static int configure(struct port *port, struct io_error *e)
+static int configure(struct port *port, unsigned device, struct io_error *e)
 {
+	uint16_t id = port->devices[device], queues = (uint16_t)queues_of_device(port);
+	uint8_t key[STEER_KEY_MAX];
 	struct rte_eth_conf conf = {0};
 	struct rte_eth_dev_info info;
-	int err = rte_eth_dev_info_get(port->id, &info);
+	int err = rte_eth_dev_info_get(id, &info);
 
 	if (!err)
 		err = check_limits(port, &info, e);
 	if (err)
 		return err;
-	choose_receive(port, &info, &conf);
+	choose_receive(port, &info, &conf, key);
 	choose_transmit(port, &info, &conf);
 	port->reports_checksums = conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
 	port->checksum_offload = conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
-	err = rte_eth_dev_configure(port->id, port->queues, port->queues, &conf);
-	if (!err)
-		err = make_pools(port, e);
-	return err ? err : setup_queues(port, &info, &conf);
+	err = rte_eth_dev_configure(id, queues, queues, &conf);
+	if (err && conf.rx_adv_conf.rss_conf.rss_key) {
+		conf.rx_adv_conf.rss_conf.rss_key = NULL; // it insists on its own
+		err = rte_eth_dev_configure(id, queues, queues, &conf);
+	}
+	return err ? err : setup_queues(port, device * queues, &info, &conf, e);
+}
+
+// What a card says about its hash, now that it runs.
+static void read_rss_of_card(struct port *port)
+{
+	struct rte_eth_rss_reta_entry64 reta[STEER_RETA_MAX / RTE_ETH_RETA_GROUP_SIZE];
+	struct rte_eth_rss_conf conf = {.rss_key = port->steer.key};
+	struct steer *s = &port->steer;
+	struct rte_eth_dev_info info;
+
+	if (rte_eth_dev_info_get(port->devices[0], &info) < 0 || info.reta_size > STEER_RETA_MAX ||
+		info.hash_key_size > STEER_KEY_MAX)
+		return;
+	conf.rss_key_len = info.hash_key_size;
+	memset(reta, 0, sizeof(reta));
+	for (size_t i = 0; i < sizeof(reta) / sizeof(reta[0]); i++)
+		reta[i].mask = UINT64_MAX;
+	if (rte_eth_dev_rss_hash_conf_get(port->devices[0], &conf) < 0 ||
+		rte_eth_dev_rss_reta_query(port->devices[0], reta, info.reta_size) < 0)
+		return;
+	s->key_len = conf.rss_key_len;
+	s->reta_size = info.reta_size;
+	for (uint32_t i = 0; i < s->reta_size; i++)
+		s->reta[i] = reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE];
+}
+
+// Where answers are going to come, by what the device says of itself.
+static void choose_steering(struct port *port)
+{
+	struct steer *s = &port->steer;
+
+	if (port->queues == 1) {
+		s->how = STEER_ALONE;
+		return;
+	}
+	if (port->driver->pairs) {
+		s->how = STEER_PAIR;
+		return;
+	}
+	if (is_pci(port->settings))
+		read_rss_of_card(port);
+	else if (port->driver->one_queue)
+		netif_read_rss(port->settings->device, s);
+	steer_judge(s, port->queues);
 }
 
 // Neighbour discovery of the many source addresses goes to as many multicast groups.
@@ -264,7 +334,7 @@ static void open_multicast(struct port *port)
 	int fd;
 
 	if (is_pci(port->settings))
-		rte_eth_allmulticast_enable(port->id);
+		rte_eth_allmulticast_enable(port->devices[0]);
 	if (!on_kernel_interface(port->settings))
 		return;
 	fd = netif_open_multicast(port->settings->device);
@@ -281,35 +351,48 @@ static int read_mac(struct port *port, unsigned index)
 		port_own_mac(port->settings, index, NULL, port->mac);
 		return 0;
 	}
-	err = rte_eth_macaddr_get(port->id, &mac);
+	err = rte_eth_macaddr_get(port->devices[0], &mac);
 	memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
 	return err;
+}
+
+static int open_device(
+	struct port *ports, unsigned count, unsigned index, unsigned device, struct io_error *e)
+{
+	struct port *port = &ports[index];
+	unsigned queues = queues_of_device(port);
+	int err = probe(ports, count, index, device, e);
+
+	if (err)
+		return err;
+	port->device_count++;
+	for (unsigned n = 0; n < queues; n++)
+		port->queue[device * queues + n] =
+			(struct port_queue){port->devices[device], (uint16_t)n};
+	err = configure(port, device, e);
+	return err ? err : rte_eth_dev_start(port->devices[device]);
 }
 
 static int open_port(struct port *ports, unsigned count, unsigned index, struct io_error *e)
 {
 	struct port *port = &ports[index];
+	unsigned devices = port->queues / queues_of_device(port);
 	int err = 0;
 
 	if (on_kernel_interface(port->settings)) {
 		err = state_begin(port->settings, e);
 		port->claimed = !err;
 	}
-	if (!err)
-		err = probe(ports, count, index, e);
-	if (err)
-		return err;
-	port->opened = true;
-	err = configure(port, e);
-	if (!err)
-		err = rte_eth_dev_start(port->id);
+	for (unsigned d = 0; !err && d < devices; d++)
+		err = open_device(ports, count, index, d, e);
 	if (!err)
 		err = read_mac(port, index);
 	if (err)
 		return err;
+	choose_steering(port);
 	open_multicast(port);
 	if (port->settings->promiscuous)
-		rte_eth_promiscuous_enable(port->id); // -ENOTSUP: it hears everything anyway
+		rte_eth_promiscuous_enable(port->devices[0]); // -ENOTSUP: it hears everything
 	if (on_kernel_interface(port->settings) && !port->driver->counts_missed)
 		drops_start(&port->drops, port->settings->device, port->queues);
 	if (port->claimed)
@@ -357,7 +440,7 @@ static void read_speed(struct port *port)
 	if (on_kernel_interface(port->settings) && netif_read(port->settings->device, &n) == 0)
 		port->link_bps = n.speed_bps;
 	// Virtual devices claim speeds that they do not have.
-	if (!is_pci(port->settings) || rte_eth_link_get_nowait(port->id, &link) < 0)
+	if (!is_pci(port->settings) || rte_eth_link_get_nowait(port->devices[0], &link) < 0)
 		return;
 	if (link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
 		port->link_bps = link.link_speed * 1000000ull;
@@ -380,7 +463,8 @@ bool port_link_up(const struct port *p)
 	// Drivers on top of the kernel say what was true when they started.
 	if (on_kernel_interface(p->settings))
 		return netif_running(p->settings->device);
-	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+	return rte_eth_link_get_nowait(p->devices[0], &link) == 0 &&
+	       link.link_status == RTE_ETH_LINK_UP;
 }
 
 static bool all_up(const struct port *ports, unsigned count)
@@ -428,40 +512,49 @@ int port_start_all(const struct port_settings *ports, unsigned count, struct por
 	return 0;
 }
 
-void port_read_counters(struct port *p, struct port_counters *out)
+static void add_counters(uint16_t device, struct port_counters *out)
 {
 	struct rte_eth_stats stats = {0};
 
-	memset(out, 0, sizeof(*out));
-	if (rte_eth_stats_get(p->id, &stats) < 0)
+	if (rte_eth_stats_get(device, &stats) < 0)
 		return;
-	out->rx_packets = stats.ipackets;
-	out->tx_packets = stats.opackets;
-	out->rx_bytes = stats.ibytes;
-	out->tx_bytes = stats.obytes;
-	out->rx_missed = stats.imissed;
+	out->rx_packets += stats.ipackets;
+	out->tx_packets += stats.opackets;
+	out->rx_bytes += stats.ibytes;
+	out->tx_bytes += stats.obytes;
+	out->rx_missed += stats.imissed;
+	out->rx_no_mbuf += stats.rx_nombuf;
+	out->tx_errors += stats.oerrors;
+}
+
+void port_read_counters(struct port *p, struct port_counters *out)
+{
+	memset(out, 0, sizeof(*out));
+	for (unsigned i = 0; i < p->device_count; i++)
+		add_counters(p->devices[i], out);
 	out->rx_missed_known = p->driver->counts_missed;
 	if (p->drops.count)
 		out->rx_missed = drops_read(&p->drops, &out->rx_missed_known);
-	out->rx_no_mbuf = stats.rx_nombuf;
-	out->tx_errors = stats.oerrors;
+}
+
+static void close_device(const struct port *port, uint16_t id)
+{
+	struct rte_eth_dev_info info = {0};
+
+	rte_eth_dev_info_get(id, &info);
+	rte_eth_dev_stop(id);
+	rte_eth_dev_close(id);
+	if (info.device && !is_pci(port->settings))
+		rte_dev_remove(info.device);
 }
 
 static void close_port(struct port *port)
 {
-	struct rte_eth_dev_info info = {0};
-
 	if (port->multicast)
 		close(port->multicast);
 	port->multicast = 0;
-	if (!port->opened)
-		return;
-	port->opened = false;
-	rte_eth_dev_info_get(port->id, &info);
-	rte_eth_dev_stop(port->id);
-	rte_eth_dev_close(port->id);
-	if (info.device && !is_pci(port->settings))
-		rte_dev_remove(info.device);
+	while (port->device_count > 0)
+		close_device(port, port->devices[--port->device_count]);
 }
 
 static void empty_rings(struct port *port)

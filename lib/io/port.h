@@ -10,6 +10,7 @@
 #include "base/counter.h"
 #include "base/field.h"
 #include "io/drops.h"
+#include "io/steer.h"
 
 #define PORT_MAX        16
 #define PORT_MAX_QUEUES 16
@@ -41,6 +42,7 @@ struct port_settings {
 	uint64_t held;    // no setting: packets that its sender keeps for later, buffers on top of
 	                  // mbufs auto
 	bool promiscuous; // no setting: its clients have Ethernet addresses of their own
+	uint32_t queues;  // no setting: at least so many queue pairs
 };
 
 extern const struct field_section port_section;
@@ -52,7 +54,9 @@ struct diag;
 void port_check(const struct port_settings *p, struct diag *d);
 void port_check_all(const struct port_settings *ports, unsigned count, struct diag *d);
 
-// Queue pairs (workers) of the port: its CPUs, at least 1.
+// Workers of the port: its CPUs, at least 1.
+unsigned port_cpu_count(const struct port_settings *p);
+// Queue pairs: as many, or more when the other end of a ring has more.
 unsigned port_queue_count(const struct port_settings *p);
 // The port that a ring port is paired with: it names that one, or is named by it. -1: none.
 int port_ring_peer(const struct port_settings *ports, unsigned count, unsigned index);
@@ -82,11 +86,19 @@ struct io_error {
 	char text[1024];
 };
 
+// Where a queue pair is: drivers that have one queue only are there several times.
+struct port_queue {
+	uint16_t device, number; // ethdev, and queue of it
+};
+
 // One started port. Const while workers run.
 struct port {
 	const struct port_settings *settings;
 	const struct driver *driver;
-	uint16_t id; // ethdev
+	uint16_t devices[PORT_MAX_QUEUES]; // ethdevs
+	uint16_t device_count;
+	struct port_queue queue[PORT_MAX_QUEUES];
+	struct steer steer;
 	uint8_t mac[6];
 	uint8_t vlan_count;
 	uint16_t vlans[2];
@@ -98,7 +110,7 @@ struct port {
 	struct rte_mempool *rx_pool[PORT_MAX_QUEUES];
 	struct rte_mempool *tx_pool[PORT_MAX_QUEUES];
 	// For port_stop_all alone.
-	bool opened, claimed;
+	bool claimed;
 	struct drops drops;                     // af_packet
 	int multicast;                          // descriptor that keeps multicast coming, 0: none
 	struct rte_ring *ring[PORT_MAX_QUEUES]; // driver ring: what this port sends into

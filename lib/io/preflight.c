@@ -239,15 +239,12 @@ static int check_queues(const struct port_settings *p, const struct netif *n, st
 
 	if (!driver_of(p)->xdp)
 		return 0;
-	if (queues > 1 && !strcmp(n->kind, "veth"))
-		return port_fail(
-			e, p, -EINVAL, "on a veth it has one queue: give the port one CPU");
 	if (!n->rx_queues || n->rx_queues == queues || p->force)
 		return 0;
 	return port_fail(e, p, -EINVAL,
 		"the interface has %u receive queues and the port uses %u: "
-		"`ethtool -L %s %s %u` (or force: true)",
-		n->rx_queues, queues, p->device, kind, queues);
+		"`ethtool -L %s %s %u`, or cpus: with %u CPUs (or force: true)",
+		n->rx_queues, queues, p->device, kind, queues, n->rx_queues);
 }
 
 static int check_link(const struct port_settings *p, const struct netif *n, struct io_error *e)

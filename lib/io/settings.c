@@ -183,13 +183,20 @@ static uint64_t cpu_count(const struct port_settings *p)
 	return n;
 }
 
-unsigned port_queue_count(const struct port_settings *p)
+unsigned port_cpu_count(const struct port_settings *p)
 {
 	uint64_t n = cpu_count(p);
 
 	if (n == 0)
 		return 1;
 	return n < PORT_MAX_QUEUES ? (unsigned)n : PORT_MAX_QUEUES;
+}
+
+unsigned port_queue_count(const struct port_settings *p)
+{
+	unsigned cpus = port_cpu_count(p);
+
+	return p->queues > cpus ? p->queues : cpus;
 }
 
 static void check_files(const struct port_settings *p, struct diag *d)
@@ -307,9 +314,6 @@ static void check_ring(
 		diag_error(d, at, key, "names no other port with driver: ring");
 	else if (port_ring_peer(ports, count, (unsigned)peer) != (int)index)
 		diag_error(d, at, key, "names port %s, which is paired with another one",
-			ports[peer].name);
-	else if (port_queue_count(p) != port_queue_count(&ports[peer]))
-		diag_error(d, at, key, "names port %s, which has another number of CPUs",
 			ports[peer].name);
 }
 

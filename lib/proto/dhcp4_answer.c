@@ -308,6 +308,12 @@ void *dhcp4_answers_setup(const void *answers, const struct proto_env *env, stru
 	a->twice = s->address_twice;
 	set_ranges(a, s);
 	set_options(a, s);
+	if (a->leases < env->workers) {
+		diag_error(d, &s->pool, "pool", "%u addresses for %u CPUs (at least one for each)",
+			a->leases, env->workers);
+		free(a);
+		return NULL;
+	}
 	return a;
 }
 
@@ -321,7 +327,29 @@ static void *lines_alloc(size_t count, size_t size)
 	return aligned_alloc(CACHE_LINE, (count * size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
 }
 
-int dhcp4_answers_open(struct proto_ctx *ctx)
+// The part of the pool that one of several workers has: its neighbours' begins where its ends.
+static void set_share(
+	struct dhcp4_server *s, const struct dhcp4_answers *a, const struct proto_env *env)
+{
+	uint32_t first = (uint32_t)((uint64_t)a->leases * env->worker / env->workers);
+	uint32_t end = (uint32_t)((uint64_t)a->leases * (env->worker + 1) / env->workers);
+	struct dhcp4_pool *p = &s->pool;
+
+	for (uint32_t i = 0; i < a->range_count; i++) {
+		const struct dhcp4_range *r = &a->ranges[i];
+		uint32_t from = r->lease > first ? r->lease : first;
+		uint32_t to = r->lease + r->count < end ? r->lease + r->count : end;
+
+		if (from >= to)
+			continue;
+		s->ranges[p->range_count++] =
+			(struct dhcp4_range){r->first + (from - r->lease), to - from, from - first};
+	}
+	p->ranges = s->ranges;
+	p->count = end - first;
+}
+
+int dhcp4_answers_open(struct proto_ctx *ctx, const struct proto_env *env)
 {
 	const struct dhcp4_answers *a = ctx->shared;
 	struct dhcp4_server *s = calloc(1, sizeof(*s));
@@ -331,9 +359,7 @@ int dhcp4_answers_open(struct proto_ctx *ctx)
 		return -ENOMEM;
 	ctx->own = s;
 	p = &s->pool;
-	p->ranges = a->ranges;
-	p->range_count = a->range_count;
-	p->count = a->leases;
+	set_share(s, a, env);
 	p->mask = 1;
 	while (p->mask < p->count)
 		p->mask = p->mask << 1 | 1;

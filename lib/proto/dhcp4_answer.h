@@ -79,6 +79,7 @@ struct dhcp4_answers {
 // ctx->own, made by dhcp4_answers_open.
 struct dhcp4_server {
 	struct dhcp4_pool pool;
+	struct dhcp4_range ranges[DHCP4_RANGES_MAX]; // of pool
 	struct dhcp4_scratch scratch;
 	uint64_t fresh; // new clients since the last address given twice
 };

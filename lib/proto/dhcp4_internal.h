@@ -10,7 +10,7 @@ extern const struct field_section dhcp4_answers_section;
 extern const struct counter_section dhcp4_answered_section;
 void *dhcp4_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
 void dhcp4_answers_teardown(void *shared);
-int dhcp4_answers_open(struct proto_ctx *ctx);
+int dhcp4_answers_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dhcp4_answers_close(struct proto_ctx *ctx);
 
 // dhcp4_answer_wire.c: the responder's verbs

@@ -390,8 +390,14 @@ static void build_identity(struct dhcp4_plan *p, const struct dhcp4_settings *s)
 void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d)
 {
 	const struct dhcp4_settings *s = settings;
-	struct dhcp4_plan *p = calloc(1, sizeof(*p));
+	struct dhcp4_plan *p;
 
+	if (s->clients < env->workers) {
+		diag_error(d, &s->clients, NULL, "%llu clients for %u CPUs (at least one for each)",
+			(unsigned long long)s->clients, env->workers);
+		return NULL;
+	}
+	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
 	p->arena = arena_new();

@@ -191,7 +191,8 @@ struct proto {
 	void *(*answers_setup)(const void *answers, const struct proto_env *env, struct diag *d);
 	uint32_t (*answer)(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out,
 		uint32_t room);
-	int (*answers_open)(struct proto_ctx *ctx); // state of the responder's thread; 0 or -errno
+	// State of one of the responder's workers, of env->workers; 0 or -errno.
+	int (*answers_open)(struct proto_ctx *ctx, const struct proto_env *env);
 	void (*answers_close)(struct proto_ctx *ctx);
 	void (*answers_teardown)(void *shared); // NULL: teardown
 	// Where that answer goes; false: back to where the request came from. NULL: always back.

@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from dhcp4 import answers, clients
 from harness import EXIT, binary, check_ledger, config_file, ddiperf, kill, main, start, test
 from loop import SERVER_MAC, fold, item, pcap_write, ring
 
@@ -58,6 +59,22 @@ def books_snapshots_and_evidence_of_a_run_in_which_everything_happens():
         assert result.json and len(result.json["intervals"]) > 3 and result.json["capture"]["packets"], result
         for name in ("queries", "closed"):
             check_ledger(result.item(name))
+
+
+@test
+def workers_that_hand_over_to_each_other():
+    """The lanes, the snapshots of several workers in one interval, and two workers of the responder."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = ddiperf(ring(
+            item(timeout="100ms"), item("closed", load={"outstanding": 8}, timeout="100ms"),
+            clients(load={"rate": "500"}, clients="2k", keys={"timeout": "200ms"}),
+            run={"warmup": "300ms", "duration": "1s"}, tester={"cpus": [1, 0, 1, 0]}, dut={"cpus": [0, 1]},
+            responder={"dns": {}, **answers(EVERY_KIND)}, output={"capture": {"file": f"{folder}/bad.pcapng"}}))
+        assert result.json and len(result.json["intervals"]) > 3, result
+        for one in result.json["traffic"]:
+            check_ledger(one)
+        mine = [worker for worker in result.json["workers"] if worker["port"] == "tester"]
+        assert sum(w["handed_over"] for w in mine) == sum(w["taken_over"] for w in mine) > 0, mine
 
 
 @test

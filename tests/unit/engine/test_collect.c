@@ -41,8 +41,11 @@ static struct fixture *fixture_new(void)
 	f->settings.name = "q";
 	f->port_settings.name = "lan";
 	f->port.settings = &f->port_settings;
-	f->item = (struct plan_item){
-		.settings = &f->settings, .port = &f->port, .worker = &f->worker, .run = &f->run};
+	f->item = (struct plan_item){.settings = &f->settings,
+		.port = &f->port,
+		.worker = &f->worker,
+		.worker_count = 1,
+		.run = &f->run};
 	f->plan.items = &f->item;
 	f->plan.item_count = 1;
 	f->plan.responder_port = -1;

@@ -207,6 +207,82 @@ static void nothing_is_due_before_the_start(void **state)
 	}
 }
 
+// Of several paces that are ready, the one that is due first.
+static struct pace *first_of(struct pace *all, uint64_t of)
+{
+	struct pace *first = NULL;
+
+	for (uint64_t w = 0; w < of; w++)
+		if (all[w].left && (!first || all[w].next < first->next ||
+					   (all[w].next == first->next &&
+						   all[w].next_frac < first->next_frac)))
+			first = &all[w];
+	return first;
+}
+
+static void workers_in_turn_send_what_one_would_have_sent(void **state)
+{
+	const double rates[] = {7, 20000, 333333, 14.88e6};
+
+	for (size_t r = 0; r < sizeof(rates) / sizeof(rates[0]); r++)
+		for (uint64_t of = 1; of <= 16; of++) {
+			struct pace one = open_loop(rates[r], 12345), all[16];
+
+			for (uint64_t w = 0; w < of; w++) {
+				all[w] = one;
+				pace_split(&all[w], w, of);
+			}
+			for (uint64_t k = 0; k < 50000; k++) {
+				struct pace *p = first_of(all, of);
+
+				assert_int_equal(p - all, k % of);
+				assert_int_equal(
+					pace_pop(p, UINT64_MAX), pace_pop(&one, UINT64_MAX));
+			}
+		}
+}
+
+static void workers_share_a_total_to_the_send_that_would_have_been_the_last(void **state)
+{
+	const uint64_t warmups[] = {0, 1, 2, 3, 10, 101};
+
+	for (size_t i = 0; i < sizeof(warmups) / sizeof(warmups[0]); i++)
+		for (uint64_t of = 1; of <= 5; of++) {
+			struct pace one = open_loop(1000, 0), all[5], *p;
+			uint64_t k = 0;
+
+			one.measure = (uint64_t)((double)warmups[i] * HZ / 1000);
+			one.left = 23;
+			for (uint64_t w = 0; w < of; w++) {
+				all[w] = one;
+				pace_split(&all[w], w, of);
+			}
+			for (; (p = first_of(all, of)) != NULL; k++)
+				assert_int_equal(
+					pace_pop(p, UINT64_MAX), pace_pop(&one, UINT64_MAX));
+			assert_int_equal(k, warmups[i] + 23);
+			assert_int_equal(one.left, 0);
+		}
+}
+
+static void workers_share_what_is_outstanding_and_none_waits_for_nothing(void **state)
+{
+	for (uint64_t of = 1; of <= 5; of++) {
+		uint64_t outstanding = 0, left = 0;
+
+		for (uint64_t w = 0; w < of; w++) {
+			struct pace p = {.kind = PACE_OUTSTANDING, .outstanding = 3, .left = 100};
+
+			pace_split(&p, w, of);
+			outstanding += p.outstanding;
+			left += p.left;
+			assert_true((p.outstanding == 0) == (p.left == 0));
+		}
+		assert_int_equal(outstanding, 3);
+		assert_int_equal(left, 100);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +298,9 @@ int main(void)
 		cmocka_unit_test(a_total_counts_measured_sends_only),
 		cmocka_unit_test(a_closed_loop_waits_for_room),
 		cmocka_unit_test(nothing_is_due_before_the_start),
+		cmocka_unit_test(workers_in_turn_send_what_one_would_have_sent),
+		cmocka_unit_test(workers_share_a_total_to_the_send_that_would_have_been_the_last),
+		cmocka_unit_test(workers_share_what_is_outstanding_and_none_waits_for_nothing),
 	};
 
 	return cmocka_run_group_tests_name("pace", tests, NULL, NULL);

@@ -44,14 +44,20 @@ static int setup(void **state)
 		.unsent = 0.001, .send_lag_p99_ns = 10000000, .stolen = 0.1, .clock = 0.001};
 	f.port.name = "lan";
 	f.started.settings = &f.port;
-	f.plan_item = (struct plan_item){
-		.settings = &f.item, .port = &f.started, .worker = &f.worker, .run = &f.run};
+	f.plan_item = (struct plan_item){.settings = &f.item,
+		.port = &f.started,
+		.worker = &f.worker,
+		.worker_count = 1,
+		.run = &f.run};
+	f.worker.items = &f.run;
+	f.worker.item_count = 1;
 	f.plan = (struct plan){.config = &f.config,
 		.clock.hz = HZ,
 		.port_settings = &f.port,
 		.ports = &f.started,
 		.port_count = 1,
 		.workers = &f.worker,
+		.worker_count = 1,
 		.responder_port = -1,
 		.items = &f.plan_item,
 		.item_count = 1};

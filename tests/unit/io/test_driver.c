@@ -59,7 +59,9 @@ static void kernel_interfaces_get_one_queue_per_cpu(void **state)
 
 	p.cpus = (struct field_list){&cpus, 1};
 	assert_string_equal(
-		devargs(p, 3), "net_af_xdp3,iface=eth1,start_queue=0,queue_count=3,busy_budget=0");
+		devargs(p, 3), "net_af_xdp3,iface=eth1,start_queue=0,queue_count=1,busy_budget=0");
+	assert_string_equal(devargs(p, 3 + 2 * PORT_MAX),
+		"net_af_xdp35,iface=eth1,start_queue=2,queue_count=1,busy_budget=0");
 	p.driver = driver_index("af_packet");
 	assert_non_null(strstr(devargs(p, 0), "iface=eth1,qpairs=3,"));
 }

@@ -55,7 +55,7 @@ static void memory_grows_with_queues(void **state)
 
 	assert_in_range(single, 4096 * 2048, 64 << 20);
 	p.cpus = (struct field_list){&cpus, 1};
-	assert_in_range(port_memory(&p), 3 * single, 4 * single);
+	assert_in_range(port_memory(&p), 3 * single, 6 * single);
 }
 
 static void the_hugepage_command_covers_the_need(void **state)

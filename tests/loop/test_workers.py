@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# One, two and four workers on a port: the same work, divided, and every packet of it accounted for; answers that come
+# to another worker's queue are handed over.
+
+import json
+
+from dhcp4 import answers, check_agreement, check_laws, clients
+from faults import NAMES, check_exact, check_responder, every_nth, expected_faults
+from harness import EXIT, binary, check_ledger, config_file, ddiperf, execute, main, test
+from loop import TRIES, item, ring
+
+NUMBERS = (1, 2, 4)
+RATE = 20_000
+EVERY = {"loss": 97, "duplicate": 31, "truncate": 41, "wrong_id": 47}
+# Answers that are held back leave by any queue.
+HELD_BACK = {"delay": {"uniform": {"min": "0s", "max": "3ms"}}}
+TIMEOUT_NS = 5e8
+
+
+def workers(number):
+    """So many, which take turns on one CPU."""
+    return {"cpus": [1] * number, "tx_descriptors": 8192}
+
+
+def disturbed(result):
+    """Did the box hold packets back for half a timeout?"""
+    longest = (max(one["latency"]["service"]["max_ns"], one["send_lag"]["max_ns"]) for one in result.json["traffic"])
+    return any(one["unsent"] for one in result.json["traffic"]) or max(longest) > TIMEOUT_NS / 2
+
+
+def for_each_number(prepare):
+    """A test for each number of workers; prepare tells what to run and how to judge the result."""
+    def add(number):
+        def once():
+            text, judge = prepare(number)
+            for left in reversed(range(TRIES)):
+                result = ddiperf(text, timeout=60)
+                assert result.json, result
+                try:
+                    check_workers(result, number)
+                    judge(result)
+                    return
+                except AssertionError:
+                    if left == 0 or not disturbed(result):
+                        raise
+
+        once.__name__ = f"{prepare.__name__}_{number}"
+        test(once)
+
+    for number in NUMBERS:
+        add(number)
+
+
+def check_workers(result, number):
+    """Everything that was handed over has arrived, and nothing was received twice."""
+    mine = [worker for worker in result.json["workers"] if worker["port"] == "tester"]
+    port = next(port for port in result.json["ports"] if port["name"] == "tester")
+    assert len(mine) == number and port["hand_over_full"] == 0, (mine, port)
+    assert sum(w["handed_over"] for w in mine) == sum(w["taken_over"] for w in mine) == port["handed_over"], (mine, port)
+    # What is not theirs came before they began: answers to ARP.
+    assert 0 <= port["rx_packets"] - sum(w["received"] for w in mine) <= 20, (mine, port)
+    for one in result.json["traffic"]:
+        check_ledger(one)
+    return mine, port
+
+
+@for_each_number
+def every_fault_lands_in_its_cell_with_workers_in_number(number):
+    def judge(result):
+        check_responder(result.json)
+        check_exact(result, result.json, expected_faults(EVERY, RATE), RATE)
+
+    traffic = item(load={"rate": str(RATE)}, timeout="500ms", dns={"names": NAMES})
+    return ring(traffic, run={"duration": "1s"}, tester=workers(number), dut={"tx_descriptors": 32768},
+                responder={"dns": {}, "faults": every_nth(EVERY)}), judge
+
+
+@for_each_number
+def answers_that_come_anywhere_find_their_worker_with_workers_in_number(number):
+    def judge(result):
+        one, handed = result.item("queries"), result.json["ports"][0]["handed_over"]
+        assert one["due"] == one["sent"] == one["answered"] == RATE, one
+        assert one["stray"] == one["late"] == one["duplicate"] == 0, one
+        expected = 1.2 * RATE * (number - 1) / number
+        assert 0.5 * expected <= handed <= 1.3 * expected, handed
+        assert ("were handed over" in result.stdout) == (number > 1), result.stdout
+
+    return ring(item(load={"rate": str(RATE)}), run={"warmup": "200ms", "duration": "1s"}, tester=workers(number),
+                dut={"tx_descriptors": 32768}, responder={"dns": {}, "faults": HELD_BACK}), judge
+
+
+@for_each_number
+def clients_behind_relays_are_divided_with_workers_in_number(number):
+    def judge(result):
+        for one, exchanges in zip(result.json["traffic"], (1000, 500)):
+            check_laws(one)
+            assert one["due"] == one["answered"] == one["dhcp4"]["leases"] == exchanges, one
+            assert one["dhcp4"]["duplicate_address"] == 0, one
+        check_agreement(result)
+
+    return ring(clients(load={"rate": "2k"}, clients="4k"), clients("others", load={"rate": "1k"}, mac="02:01:00:00:00:00"),
+                run={"duration": "500ms"}, tester=workers(number), dut={"tx_descriptors": 8192},
+                responder=answers(HELD_BACK)), judge
+
+
+@for_each_number
+def a_total_is_shared_to_the_last_one_with_workers_in_number(number):
+    def judge(result):
+        assert [result.item(name)["sent"] for name in ("open", "closed", "most")] == [501, 1001, 1003], result
+        assert result.json["run"]["measured_s"] < 10, result.json["run"]
+
+    return ring(
+        item("open", load={"rate": "5k", "total": "501"}), item("closed", load={"outstanding": 3, "total": "1001"}),
+        item("most", load={"rate": "max", "total": "1003"}),
+        run={"warmup": "101ms", "duration": "20s"}, tester=workers(number)), judge
+
+
+@test
+def several_workers_of_the_responder_share_the_work_and_the_pool():
+    result = ddiperf(ring(
+        item(), clients(load={"rate": "2k"}), tester=workers(4), dut=workers(2), run={"duration": "500ms"},
+        responder={"dns": {}, **answers()}))
+    check_workers(result, 4)
+    assert result.item("queries")["answered"] == 1000, result
+    one = result.item("clients")
+    check_laws(one)
+    assert one["dhcp4"]["leases"] == 1000 and one["dhcp4"]["duplicate_address"] == 0, one
+    check_agreement(result)
+
+
+def asked(number):
+    """What a dry run of so many workers asks for, in the order in which it is due."""
+    text = json.dumps({
+        "run": {"warmup": "0s", "duration": "10s"},
+        "ports": [{"name": "tester", "driver": "null", "addresses": ["198.18.0.1/24"], **workers(number)}],
+        "traffic": [item(load={"rate": "1k"}, source={"ports": ["2000-2063"]})]})
+    with config_file(text) as path:
+        out = path.parent / "first.pcapng"
+        code, stdout, stderr = execute([binary(), "run", str(path), "--dry-run", str(out)])
+        assert code == 0, stdout + stderr
+        code, text, err = execute(["tshark", "-r", str(out), "-T", "fields", "-e", "frame.time_epoch", "-e", "dns.qry.name",
+                                   "-e", "dns.id", "-e", "udp.srcport"])
+        assert code == 0, err
+    return [line.split("\t") for line in text.splitlines()]
+
+
+@test
+def the_same_is_asked_at_the_same_times_however_many_ask_it():
+    alone = [line[:2] for line in asked(1)]
+    assert len(alone) == 100
+    for number in (2, 4):
+        rows = asked(number)
+        assert [line[:2] for line in rows] == alone
+        assert rows == asked(number)
+        # Each worker has source ports of its own.
+        ports = [{line[3] for line in rows[worker::number]} for worker in range(number)]
+        assert sum(map(len, ports)) == len(set.union(*ports)), ports
+
+
+def refused(text, *words):
+    result = ddiperf(text, command="check")
+    assert result.code == EXIT["usage"], result
+    for word in words:
+        assert word in result.stderr, (word, result.stderr)
+
+
+@test
+def what_cannot_be_divided_is_refused():
+    refused(ring(item(source={"ports": ["2000-2002"]}), tester=workers(4)), "3 source ports are too few for 4 CPUs")
+    refused(ring(clients(clients=3), tester=workers(4), responder=answers()), "3 clients", "4 CPUs")
+    refused(ring(tester=workers(1), dut=workers(2)), "2 CPUs to answer port tester, which asks with 1")
+    refused(ring(clients(), tester=workers(4), dut=workers(4), responder=answers(pool=["10.0.0.1-10.0.0.3"])), "3 addresses for 4 CPUs")
+
+
+main()
