@@ -16,6 +16,8 @@ static const struct command commands[] = {
 		COMMON | OPTION_JSON | OPTION_DRY_RUN | OPTION_SELF_CHECK, cmd_run},
 	{"check", "FILE", "Validate FILE, and what it refers to, without sending anything",
 		OPTION_SET | OPTION_DUMP, cmd_check},
+	{"plan", "FILE", "Say what FILE asks of link, CPUs and memory, without touching a port",
+		OPTION_SET | OPTION_JSON, cmd_plan},
 	{"respond", "FILE", "Be the server: answer as the responder section of FILE says",
 		COMMON | OPTION_JSON, cmd_respond},
 	{"doctor", "[FILE]", "Say what this box can do, what is missing, and what fixes it",

@@ -321,18 +321,25 @@ static uint32_t items_on(const struct config *c, const struct port_settings *p)
 }
 
 // Items on one port share its source ports, so each is sure of its part only.
-static void check_ports_suffice(const struct config *c, const struct item_settings *i,
-	const struct field_list *sources, struct diag *d)
+uint64_t config_source_ports(const struct config *c, const struct item_settings *i)
 {
 	const struct field_range *r = i->source.ports.items;
-	const struct proto *proto = config_item_proto(i, NULL);
-	uint64_t addresses = source_count(sources), needed = config_slots_needed(i);
-	uint64_t per_port = addresses << proto->key_bits;
-	uint64_t ports = 0, want, even, workers = port_cpu_count(config_item_port(c, i));
+	uint64_t ports = 0;
 
 	for (uint32_t n = 0; n < i->source.ports.count; n++)
 		ports += r[n].last - r[n].first + 1;
-	ports /= items_on(c, config_item_port(c, i));
+	return ports / items_on(c, config_item_port(c, i));
+}
+
+static void check_ports_suffice(const struct config *c, const struct item_settings *i,
+	const struct field_list *sources, struct diag *d)
+{
+	const struct proto *proto = config_item_proto(i, NULL);
+	uint64_t addresses = source_count(sources), needed = config_slots_needed(i);
+	uint64_t per_port = addresses << proto->key_bits;
+	uint64_t ports = config_source_ports(c, i), want, even;
+	uint64_t workers = port_cpu_count(config_item_port(c, i));
+
 	want = per_port ? (needed + per_port - 1) / per_port : 0;
 	if (isinf(i->load.rate) || i->load.outstanding)
 		want = 1;

@@ -108,6 +108,8 @@ uint16_t config_server_port(const struct item_settings *i);
 // server's family.
 struct field_list config_sources(
 	const struct config *c, const struct item_settings *i, struct arena *a);
+// Source ports that it is sure of.
+uint64_t config_source_ports(const struct config *c, const struct item_settings *i);
 // Transactions that can be in flight or resting at once: rate x 3 timeouts, or what a closed loop
 // may use.
 uint64_t config_slots_needed(const struct item_settings *i);

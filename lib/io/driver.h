@@ -35,6 +35,10 @@ struct driver {
 	uint16_t max_queues;
 	uint16_t burst;       // default burst: small for drivers that make a system call per packet
 	uint16_t descriptors; // default per queue and direction
+	bool cost_known;
+	double cost_ns; // worker time that it adds to a message and its answer, beside what they
+	                // cost over rings; measured on a veth pair where it has one
+	                // (docs/performance.md)
 	// Write the devargs of the port into buf ("net_pcap0,iface=veth0"); 0, or -errno with *why
 	// (static text). index: of the port among all ports, plus PORT_MAX times the queue with
 	// one_queue. NULL: the ports are made without devargs (ring).

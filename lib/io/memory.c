@@ -97,6 +97,20 @@ uint64_t port_memory(const struct port_settings *p)
 	return PORT_OVERHEAD + port_queue_count(p) * queue;
 }
 
+uint64_t memory_available(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+	uint64_t kib = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib * 1024;
+}
+
 static uint64_t read_number(const char *folder, const char *file)
 {
 	char path[256];

@@ -24,6 +24,9 @@ struct hugepages {
 	uint64_t total, free;
 };
 
+// What this box has left without swapping; 0: unknown.
+uint64_t memory_available(void);
+
 #define HUGEPAGE_SIZES_MAX 4
 
 // The sizes this kernel knows, smallest first; returns their number.

@@ -432,28 +432,31 @@ static void fill_port(struct port *port, const struct port_settings *p)
 		port->vlans[i] = (uint16_t)vlans[i];
 }
 
-static void read_speed(struct port *port)
+static bool has_given_speed(const struct port_settings *p)
 {
-	struct rte_eth_link link;
+	return p->link_speed > 0 && !isinf(p->link_speed);
+}
+
+uint64_t port_link_expected(const struct port_settings *p)
+{
 	struct netif n;
 
-	if (on_kernel_interface(port->settings) && netif_read(port->settings->device, &n) == 0)
-		port->link_bps = n.speed_bps;
-	// Virtual devices claim speeds that they do not have.
-	if (!is_pci(port->settings) || rte_eth_link_get_nowait(port->devices[0], &link) < 0)
-		return;
-	if (link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
-		port->link_bps = link.link_speed * 1000000ull;
+	if (has_given_speed(p))
+		return (uint64_t)p->link_speed;
+	return on_kernel_interface(p) && netif_read(p->device, &n) == 0 ? n.speed_bps : 0;
 }
 
 static void choose_speed(struct port *port)
 {
-	double given = port->settings->link_speed;
+	struct rte_eth_link link;
 
-	if (given > 0 && !isinf(given))
-		port->link_bps = (uint64_t)given;
-	else
-		read_speed(port);
+	port->link_bps = port_link_expected(port->settings);
+	// Virtual devices claim speeds that they do not have.
+	if (has_given_speed(port->settings) || !is_pci(port->settings) ||
+		rte_eth_link_get_nowait(port->devices[0], &link) < 0)
+		return;
+	if (link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
+		port->link_bps = link.link_speed * 1000000ull;
 }
 
 bool port_link_up(const struct port *p)

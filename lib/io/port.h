@@ -58,6 +58,8 @@ void port_check_all(const struct port_settings *ports, unsigned count, struct di
 unsigned port_cpu_count(const struct port_settings *p);
 // Queue pairs: as many, or more when the other end of a ring has more.
 unsigned port_queue_count(const struct port_settings *p);
+// Bits per second of its link, as far as that is known without opening it; 0: unknown.
+uint64_t port_link_expected(const struct port_settings *p);
 // The port that a ring port is paired with: it names that one, or is named by it. -1: none.
 int port_ring_peer(const struct port_settings *ports, unsigned count, unsigned index);
 

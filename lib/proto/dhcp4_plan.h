@@ -209,6 +209,7 @@ void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag
 void dhcp4_teardown(void *shared);
 void *dhcp4_common_setup(void *const *shared, uint32_t count, uint32_t threads);
 void dhcp4_common_teardown(void *common);
+uint64_t dhcp4_memory(const void *shared, const struct proto_env *env);
 int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dhcp4_close(struct proto_ctx *ctx);
 void dhcp4_layout(const void *shared, struct proto_layout *out);

@@ -513,6 +513,14 @@ void dhcp4_common_teardown(void *common)
 	free(c);
 }
 
+uint64_t dhcp4_memory(const void *shared, const struct proto_env *env)
+{
+	const struct dhcp4_plan *p = shared;
+
+	return dhcp4_clients_memory(dhcp4_share(p->clients, env->worker, env->workers)) +
+	       dhcp4_holders_memory(p->clients) / env->workers;
+}
+
 int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env)
 {
 	const struct dhcp4_plan *p = ctx->shared;
@@ -606,8 +614,9 @@ void dhcp4_close(struct proto_ctx *ctx)
 		refusal_log(&w->refusals[i]);
 	for (uint32_t i = 0; i < w->clash_count; i++)
 		clash_log(p, w, &w->clashes[i]);
-	unbegun_log(w);
-	if (p->save && w->heard) // a dry run has nothing to save
+	if (!w->dry)
+		unbegun_log(w);
+	if (p->save && w->heard && !w->dry) // a dry run has nothing to save
 		dhcp4_leases_save(w, p, ctx->now_ms);
 	dhcp4_clients_free(&w->clients);
 	free(w);

@@ -138,6 +138,8 @@ struct proto {
 	uint8_t key_bits;               // 16..32
 	const struct proto_step *steps; // of multi-step exchanges; NULL: one step
 	uint8_t step_count;             // 1..PROTO_MAX_STEPS
+	double cost_ns; // worker time of one message and its answer, measured over rings
+	                // (docs/performance.md)
 
 	const struct field_section *settings;   // of a traffic item
 	const struct field_section *answers;    // of the responder
@@ -157,6 +159,8 @@ struct proto {
 	// NULL: out of memory. open gets it in env.common.
 	void *(*common_setup)(void *const *shared, uint32_t count, uint32_t threads);
 	void (*common_teardown)(void *common); // when every ctx is closed
+	// Bytes that open is going to take for such a worker. NULL: few.
+	uint64_t (*memory)(const void *shared, const struct proto_env *env);
 	// Per worker state in ctx->own (NULL is fine); 0 or -errno.
 	int (*open)(struct proto_ctx *ctx, const struct proto_env *env);
 	void (*close)(struct proto_ctx *ctx);

@@ -13,7 +13,7 @@ from loop import item, ring
 
 CONFIGS = sorted((ROOT / "config").glob("*.yaml"))
 DRIVERS = ["pci", "af_xdp", "af_packet", "pcap", "tap", "memif", "virtio_user", "ring", "null", "vdev"]
-COMMANDS = ["run", "check", "respond", "doctor", "list"]
+COMMANDS = ["run", "check", "plan", "respond", "doctor", "list"]
 
 
 def call(*words, **options):
