@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Student's t distribution: how many standard errors around a mean hold the truth. Path: cold. Any
+// thread.
+#pragma once
+
+// Two-sided: so many standard errors on either side hold it with `confidence` (between 0 and 1),
+// for `freedom` degrees of freedom, at least 1. Good to ten digits.
+double student_quantile(double confidence, unsigned freedom);
+
+// The regularised incomplete beta function I_x(a, b), a and b above 0, x in 0..1.
+double student_beta(double x, double a, double b);

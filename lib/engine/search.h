@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Searches for the highest load at which a server still meets goals: what to measure next, and what
+// the answer is, as functions of the trials so far. No clock, no packet, no state: the same trials
+// give the same step. Bisection as in RFC 2544 and RFC 8219 section 9, MLRsearch as in RFC 9971,
+// and a staircase as resperf's ramp. Path: cold. Any thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/field.h"
+
+// A load meets a goal when every limit that is given holds.
+struct search_goal {
+	double loss;     // of what was sent: lost or failed
+	double failed;   // failed alone
+	uint64_t p99_ns; // of the response latency; 0: not given
+	double exceed;   // mlr: share of the time in which the limits may be broken
+	double width;    // of the answer; 0: the search's
+};
+
+enum search_method { SEARCH_BISECT, SEARCH_MLR, SEARCH_RAMP };
+
+extern const char *const search_methods[]; // by enum search_method, NULL-terminated
+
+struct search_settings {
+	const char *variable; // path of a rate or a count
+	int32_t method;
+	double from, to;
+	struct field_list goals; // struct search_goal
+	double width;
+	uint64_t warmup_ns, trial_ns, final_ns, sum_ns, settle_ns;
+	uint64_t attempts;
+	uint64_t steps; // ramp
+};
+
+extern const struct field_section search_section;
+
+// One measurement.
+struct search_trial {
+	double load; // value of the variable
+	uint64_t length_ns;
+	double loss, failed; // shares of what was sent
+	double p99_ns;       // INFINITY: among the lost ones
+	double answered_per_s;
+	bool invalid; // because of the tester: says nothing about the server
+};
+
+struct search {
+	const struct search_settings *settings;
+	bool whole; // the variable counts: no fractions
+	const struct search_trial *trials;
+	uint32_t count;
+};
+
+struct search_step {
+	bool done;
+	double load;
+	uint64_t length_ns;
+};
+
+struct search_answer {
+	double load;       // NAN: not even `from` meets the goal
+	double upper;      // lowest load that does not; INFINITY: none up to `to`
+	double throughput; // answered per second there: conditional throughput with mlr
+	bool tester;       // what is above was not measured for want of a stronger tester
+};
+
+// What the trials say beside the answer.
+struct search_shape {
+	double peak_load, peak_per_s;         // where most was answered
+	double collapse_load, collapse_per_s; // first load above with a tenth less; NAN: none
+	double knee; // last load before p99 left its level for good; NAN: none
+};
+
+bool search_met(const struct search_goal *g, const struct search_trial *t);
+
+struct search_step search_next(const struct search *s);
+// As far as is known now.
+struct search_answer search_answer(const struct search *s, uint32_t goal);
+struct search_shape search_shape(const struct search *s);
