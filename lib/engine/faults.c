@@ -10,6 +10,7 @@
 #include "base/field.h"
 #include "engine/pages.h"
 
+#define DEBT_MAX         16 // answers' worth of work that dropped requests can leave behind
 #define AT(type, member) .offset = offsetof(struct type, member)
 #define SECTION(name, help, rows, type)                                                            \
 	static const struct field_section name##_section = {                                       \
@@ -58,6 +59,9 @@ static const struct field capacity_fields[] = {
 		.min = 1, .max = 1e9},
 	{"queue", "answers that wait for their turn; what comes on top is dropped", FIELD_COUNT,
 		AT(capacity_settings, queue), .def = "0", .max = 1e7},
+	{"drop_cost",
+		"share of an answer's work that a dropped request costs: a server that collapses",
+		FIELD_PERCENT, AT(capacity_settings, drop_cost), .def = "0%", .max = 1},
 };
 SECTION(capacity, "so many answers per second and no more", capacity_fields, capacity_settings);
 
@@ -333,6 +337,8 @@ int faults_init(struct faults *f, const struct faults_settings *s, const struct 
 	if (s->capacity) {
 		f->gap = (uint64_t)fmax(1, c->hz / s->capacity->rate);
 		f->max_wait = s->capacity->queue * f->gap;
+		f->drop_gap = (uint64_t)(s->capacity->drop_cost * (double)f->gap);
+		f->max_debt = f->max_wait + DEBT_MAX * f->gap;
 	}
 	if (s->stall) {
 		recip_init(&f->stall_every, clock_ticks(c, s->stall->every_ns));

@@ -62,6 +62,7 @@ struct delay_settings {
 struct capacity_settings {
 	double rate;
 	uint64_t queue;
+	double drop_cost;
 };
 
 struct stall_settings {
@@ -114,7 +115,9 @@ struct faults {
 	uint64_t second_below;    // for so many of 2^64
 	const uint64_t *quantile; // [FAULTS_QUANTILES]
 	uint64_t gap, max_wait;   // of capacity; gap 0: unlimited
-	uint64_t off_at, on_at;   // of the outage, from the origin; equal: none
+	uint64_t drop_gap,
+		max_debt;       // what a dropped request costs of it, and how much of that at most
+	uint64_t off_at, on_at; // of the outage, from the origin; equal: none
 	struct recip stall_every;
 	uint64_t stall_for; // 0: none
 	uint32_t on;        // gates in use, a bit each

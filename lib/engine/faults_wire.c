@@ -11,8 +11,10 @@ static bool in_outage(const struct faults *f, uint64_t since)
 // When the capacity allows an answer to a request that came at `now`; false: it is over.
 static bool find_room(struct faults *f, uint64_t now, uint64_t *leave)
 {
-	if (f->free_at > now + f->max_wait)
+	if (f->free_at > now + f->max_wait) {
+		f->free_at += f->free_at < now + f->max_debt ? f->drop_gap : 0;
 		return false;
+	}
 	if (f->free_at > now) {
 		*leave = f->free_at;
 		faults_count(f, FAULT_QUEUED);

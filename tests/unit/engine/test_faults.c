@@ -95,6 +95,28 @@ static void capacity_with_a_queue_makes_wait_up_to_its_length(void **state)
 	faults_free(&f);
 }
 
+// Twice the capacity is asked for: a drop that costs as much as half an answer leaves nothing.
+static void dropped_requests_cost_capacity_as_well(void **state)
+{
+	static const struct {
+		double cost, answered;
+	} rows[] = {{0, 1000}, {0.1, 889}, {0.25, 667}, {0.5, 0}, {1, 0}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct capacity_settings c = {.rate = 1000, .queue = 5, .drop_cost = rows[i].cost};
+		struct faults_settings s = {.capacity = &c};
+		struct faults f = faults_with(&s);
+		uint32_t n = 0;
+		uint64_t leave;
+
+		for (uint32_t k = 0; k < 2000; k++)
+			n += faults_admit(&f, 5 * MS + k * MS / 2, &leave);
+		assert_float_equal(n, rows[i].answered, 14);
+		assert_true(faults_admit(&f, 1100 * MS, &leave)); // it recovers soon
+		faults_free(&f);
+	}
+}
+
 static void an_outage_drops_between_its_two_times_from_the_first_request(void **state)
 {
 	struct outage_settings o = {.off_at_ns = 10 * MS, .on_at_ns = 20 * MS};
@@ -284,6 +306,7 @@ int main(void)
 		cmocka_unit_test(a_share_is_met_and_the_same_for_the_same_seed),
 		cmocka_unit_test(capacity_without_a_queue_drops_what_comes_too_soon),
 		cmocka_unit_test(capacity_with_a_queue_makes_wait_up_to_its_length),
+		cmocka_unit_test(dropped_requests_cost_capacity_as_well),
 		cmocka_unit_test(an_outage_drops_between_its_two_times_from_the_first_request),
 		cmocka_unit_test(in_a_stall_everything_waits_for_its_end),
 		cmocka_unit_test(delays_have_the_distribution_that_was_asked_for),
