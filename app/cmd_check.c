@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "conf/schema.h"
+#include "engine/series.h"
 #include "session.h"
 
 int cmd_check(const struct options *o)
@@ -14,7 +15,7 @@ int cmd_check(const struct options *o)
 	bool ok = false;
 
 	if (c) {
-		ok = run_check(c, o->arena, d) == 0;
+		ok = run_check(c, o->arena, d) == 0 && series_check(c, o->arena, d) == 0;
 		diag_print(d, stderr);
 	}
 	diag_free(d);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/run.h"
+#include "report_series.h"
 #include "stats/text.h"
 
 #define COLUMN "%10s"
@@ -349,7 +350,10 @@ static void print_verdict(const struct report *r, const struct result *result)
 		r->colour ? "\033[0m" : "");
 	if (t->text)
 		fprintf(r->out, "%s (", t->text);
-	print_totals(r->out, &result->traffic);
+	if (result->search)
+		report_answer(r->out, result->search);
+	else
+		print_totals(r->out, &result->traffic);
 	if (t->text)
 		fputs(")", r->out);
 	else
@@ -435,6 +439,10 @@ static void print_tables(FILE *out, const struct result *result)
 		print_port(out, &ports[i], !pass);
 	if (result->capture)
 		print_capture(out, result->capture);
+	if (result->search)
+		report_search(out, result->search);
+	if (result->confidence)
+		report_confidence(out, result->confidence);
 	print_limit(out, &result->verdict);
 	print_criteria(out, &result->verdict.criteria);
 	print_reasons(out, &result->verdict.reasons);

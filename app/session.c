@@ -10,6 +10,7 @@
 #include "document.h"
 #include "engine/dryrun.h"
 #include "engine/selfcheck.h"
+#include "engine/series.h"
 #include "report.h"
 
 static volatile sig_atomic_t interrupts;
@@ -92,7 +93,7 @@ static int session(const struct options *o, const struct config *c, struct diag 
 	report_init(&report, alone ? NULL : stdout, o->quiet);
 	report.duration_s = 1e-9 * (double)c->run.duration_ns;
 	catch_signals();
-	code = run_execute(&run, o->arena, &result);
+	code = series_execute(&run, o->arena, &result);
 	if (respond && code == EXIT_INTERRUPTED)
 		code = EXIT_PASS;
 	if (!result.verdict.status)

@@ -33,6 +33,12 @@ int conf_set(struct conf_tree *t, const char *assignment, struct arena *a, struc
 int conf_apply(const struct conf_tree *t, const struct field_section *section, void *out,
 	struct arena *a, struct diag *d);
 
+// One setting by its path, as conf_set has it: its row, and where obj has the value (NULL: in an
+// optional section that is not there). NULL: there is none, and *what says why, with the nearest
+// key.
+const struct field *conf_find(const struct field_section *section, const void *obj,
+	const char *path, const void **place, struct arena *a, const char **what);
+
 // The effective configuration as YAML that conf_parse_file reads back to the same structs.
 void conf_dump(const struct field_section *section, const void *obj, FILE *out);
 

@@ -9,6 +9,7 @@
 #include "conf/schema.h"
 #include "engine/criteria.h"
 #include "engine/evidence.h"
+#include "engine/series.h"
 #include "io/driver.h"
 
 #define AT(type, member) .offset = offsetof(struct type, member)
@@ -28,6 +29,8 @@ static const struct field run_fields[] = {
 		.def = "1s", .min = 1e7, .max = 1e13},
 	{"seed", "same seed, same bytes on the wire in the same order", FIELD_COUNT,
 		AT(run_settings, seed), .def = "1"},
+	{"repeat", "run again until the result is known well enough", FIELD_SECTION,
+		.optional = true, AT(run_settings, repeat), .section = &repeat_section},
 };
 
 static const struct field_section run_section = {
@@ -146,6 +149,8 @@ static const struct field config_fields[] = {
 		.section = &output_section},
 	{"responder", "an embedded server, for self-tests", FIELD_SECTION, .optional = true,
 		AT(config, responder), .section = &responder_section},
+	{"search", "find the highest value of a setting at which goals are met", FIELD_SECTION,
+		.optional = true, AT(config, search), .section = &search_section},
 };
 
 static const struct field_section whole_section = {
@@ -497,6 +502,7 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 	if (c->responder)
 		check_responder(c, d);
 	criteria_check(c, a, d);
+	series_check_settings(c, a, d);
 }
 
 static const char *base_name(const char *file, struct arena *a)
@@ -518,10 +524,19 @@ static const struct config *load_tree(
 	if (conf_apply(t, config_section(), c, a, d) < 0)
 		return NULL;
 	c->file = arena_strdup(a, file);
+	c->tree = t;
 	if (!c->run.name)
 		c->run.name = base_name(file, a);
 	config_check(c, a, d);
 	return diag_count(d) ? NULL : c;
+}
+
+static const struct config *load_assigned(struct conf_tree *t, const char *file,
+	char *const *assignments, unsigned count, struct arena *a, struct diag *d)
+{
+	for (unsigned i = 0; i < count; i++)
+		conf_set(t, assignments[i], a, d);
+	return diag_count(d) ? NULL : load_tree(t, file, a, d);
 }
 
 const struct config *config_load(
@@ -529,13 +544,13 @@ const struct config *config_load(
 {
 	struct conf_tree *t = conf_parse_file(file, a, d);
 
-	if (!t)
-		return NULL;
-	for (unsigned i = 0; i < count; i++)
-		conf_set(t, assignments[i], a, d);
-	if (diag_count(d))
-		return NULL;
-	return load_tree(t, file, a, d);
+	return t ? load_assigned(t, file, assignments, count, a, d) : NULL;
+}
+
+const struct config *config_derive(const struct config *c, char *const *assignments, unsigned count,
+	struct arena *a, struct diag *d)
+{
+	return load_assigned(c->tree, c->file, assignments, count, a, d);
 }
 
 const struct config *config_load_text(

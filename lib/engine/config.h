@@ -11,6 +11,8 @@
 #include "base/diag.h"
 #include "base/field.h"
 #include "engine/faults.h"
+#include "engine/repeat.h"
+#include "engine/search.h"
 #include "io/port.h"
 #include "proto/proto.h"
 
@@ -23,6 +25,7 @@ struct run_settings {
 	uint64_t drain_ns; // UINT64_MAX: until everything was answered or timed out
 	uint64_t interval_ns;
 	uint64_t seed;
+	struct repeat_settings *repeat; // NULL: once
 };
 
 struct source_settings {
@@ -82,7 +85,9 @@ struct config {
 	struct validity_settings validity;
 	struct output_settings output;
 	struct responder_settings *responder; // NULL: none
+	struct search_settings *search;       // NULL: none
 	const char *file;
+	struct conf_tree *tree; // what it was made from
 };
 
 // The rows of the whole file.
@@ -91,6 +96,10 @@ const struct field_section *config_section(void);
 // Read the file, apply the --set assignments, check everything. NULL after errors, which are all in
 // d. The result lives in a.
 const struct config *config_load(const char *file, char *const *assignments, unsigned count,
+	struct arena *a, struct diag *d);
+
+// The configuration that c becomes with more --set assignments. NULL after errors, which are in d.
+const struct config *config_derive(const struct config *c, char *const *assignments, unsigned count,
 	struct arena *a, struct diag *d);
 
 // The same from memory, for fuzzing.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/pages.h"
+#include "io/burst.h"
 #include "io/steer.h"
 
 #define LOOK_EVERY_NS 20000 // at how far the other workers are
@@ -250,6 +251,23 @@ int deal_port(struct plan *p, const struct port *port, struct arena *a)
 		deal_source_ports(&d, a);
 	}
 	return d.worker_count > 1 && items ? join_workers(&d) : 0;
+}
+
+static void lane_empty(struct handoff_lane *lane)
+{
+	struct handoff_packet packets[HANDOFF_BURST];
+	uint32_t n;
+
+	while ((n = handoff_lane_take(lane, packets, HANDOFF_BURST)) > 0)
+		for (uint32_t i = 0; i < n; i++)
+			burst_free(&packets[i].mbuf, 1);
+}
+
+void deal_empty(const struct plan *p)
+{
+	for (uint32_t i = 0; i < p->port_count; i++)
+		for (uint32_t n = 0; n < p->hands[i].count * p->hands[i].count; n++)
+			lane_empty(&p->hands[i].lanes[n]);
 }
 
 void deal_free(struct plan *p)

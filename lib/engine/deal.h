@@ -9,5 +9,8 @@
 // Source ports, tags and lanes of a port's workers, whose items are in their places. 0 or -ENOMEM.
 int deal_port(struct plan *p, const struct port *port, struct arena *a);
 
+// What still lies in the lanes of a run that has ended goes back to where it is from.
+void deal_empty(const struct plan *p);
+
 // The lanes.
 void deal_free(struct plan *p);

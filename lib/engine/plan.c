@@ -163,6 +163,16 @@ int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_err
 	return plan_cpus(p, e);
 }
 
+void plan_adopt(struct plan *p, const struct plan *before, struct arena *a)
+{
+	p->port_settings = before->port_settings;
+	p->ports = before->ports;
+	p->port_count = before->port_count;
+	p->responder_port = before->responder_port;
+	p->lcores = before->lcores;
+	plan_workers(p, a);
+}
+
 static const struct port *port_of(const struct plan *p, const struct item_settings *i)
 {
 	const struct port_settings *s = config_item_port(p->config, i);

@@ -71,6 +71,10 @@ void plan_workers(struct plan *p, struct arena *a);
 // CPUs and ports: what has to be known before EAL starts. 0, or -errno with e.
 int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_error *e);
 
+// Instead of plan_start: the CPUs and started ports of a plan before, whose configuration had the
+// same.
+void plan_adopt(struct plan *p, const struct plan *before, struct arena *a);
+
 // With the ports started: tables, templates (without the server's MAC). 0, -ENOMEM or -ERANGE
 // (slots).
 int plan_build(struct plan *p, struct arena *a);

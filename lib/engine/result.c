@@ -264,6 +264,13 @@ static const struct counter result_rows[] = {
 		.section = &responder_rows_section, .optional = true},
 	{"capture", "the capture file", NULL, COUNTER_SECTION, AT(result, capture),
 		.section = &capture_rows_section, .optional = true},
+	{"search", "the search; all the rest is of a trial at its answer", NULL, COUNTER_SECTION,
+		AT(result, search), .section = &result_search_section, .optional = true},
+	{"confidence", "how well repeats agree; all the rest is of the one in the middle", NULL,
+		COUNTER_SECTION, AT(result, confidence), .section = &result_confidence_section,
+		.optional = true},
+	{"repeats", "the valid runs of a repeated one", NULL, COUNTER_LIST, AT(result, repeats),
+		.section = &result_repeat_section},
 	{"intervals", "time series", NULL, COUNTER_LIST, AT(result, intervals),
 		.section = &interval_rows_section},
 };

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/counter.h"
 #include "engine/faults.h"
+#include "engine/result_series.h"
 #include "engine/wire_counters.h"
 
 // The ledger of an item: due = sent + unsent, sent = answered + failed + lost + no_reply +
@@ -150,12 +151,15 @@ struct result {
 	const char *schema;
 	struct result_run run;
 	struct result_verdict verdict;
-	struct counter_list traffic;        // struct result_item
-	struct counter_list ports;          // struct result_port
-	struct counter_list workers;        // struct result_worker
-	struct result_responder *responder; // NULL: none
-	struct result_capture *capture;     // NULL: none
-	struct counter_list intervals;      // struct result_interval
+	struct counter_list traffic;          // struct result_item
+	struct counter_list ports;            // struct result_port
+	struct counter_list workers;          // struct result_worker
+	struct result_responder *responder;   // NULL: none
+	struct result_capture *capture;       // NULL: none
+	struct result_search *search;         // NULL: none
+	struct result_confidence *confidence; // of repeats; NULL: a single run
+	struct counter_list repeats;          // struct result_repeat
+	struct counter_list intervals;        // struct result_interval
 };
 
 extern const struct counter_section result_section;

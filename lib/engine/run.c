@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "engine/collect.h"
+#include "engine/deal.h"
 #include "engine/evidence.h"
 #include "engine/plan.h"
 #include "engine/resolve.h"
@@ -37,7 +38,12 @@
 
 struct run {
 	const struct run_options *options;
-	struct arena *arena;
+	const struct config *config; // of this time; the ports are those of options->config
+	struct diag *diag;           // of config
+	struct arena *arena;         // of the results
+	struct arena *work;          // of the plan
+	const char *id;
+	bool again; // not the first time
 	struct plan plan;
 	struct collect_state collected;
 	struct watch watch;
@@ -45,6 +51,7 @@ struct run {
 	struct result_interval *intervals;
 	uint32_t interval_count, interval_room;
 	bool ports_up;
+	struct result_tester_delay *tester_delay;
 	struct evidence_log *evidence; // NULL: none
 };
 
@@ -100,23 +107,20 @@ static const char *drivers_used(const struct plan *p, struct arena *a)
 
 static void describe(struct run *r)
 {
-	const struct config *c = r->options->config;
+	const struct config *c = r->config;
 	struct result *out = r->result;
 	struct utsname uts;
 	struct timespec ts;
 	struct tm tm;
-	char text[64], stamp[96], id[UUID_STR_LEN];
-	uuid_t uuid;
+	char text[64], stamp[96];
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	gmtime_r(&ts.tv_sec, &tm);
 	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(stamp, sizeof(stamp), "%s.%03ldZ", text, ts.tv_nsec / 1000000);
 	uname(&uts);
-	uuid_generate(uuid);
-	uuid_unparse_lower(uuid, id);
 	out->schema = "ddiperf-result/1";
-	out->run.id = arena_strdup(r->arena, id);
+	out->run.id = r->id;
 	out->run.name = c->run.name;
 	out->run.version = r->options->version;
 	out->run.command = r->options->command;
@@ -140,7 +144,7 @@ static int fail(const struct io_error *e, int code)
 
 static int ports_up(struct run *r)
 {
-	const struct config *c = r->options->config;
+	const struct config *c = r->config;
 	struct plan *p = &r->plan;
 	struct io_error e = {""};
 
@@ -159,10 +163,9 @@ static int ports_up(struct run *r)
 
 static int read_input(struct run *r)
 {
-	const struct run_options *o = r->options;
-	int rc = plan_read_input(&r->plan, o->config, o->respond_only, r->arena, o->diag);
+	int rc = plan_read_input(&r->plan, r->config, r->options->respond_only, r->work, r->diag);
 
-	diag_print(o->diag, stderr);
+	diag_print(r->diag, stderr);
 	if (rc == -ENOMEM)
 		log_error("not enough memory for the input files");
 	return rc == -EINVAL ? EXIT_CONFIG : rc < 0 ? EXIT_ENVIRONMENT : 0;
@@ -171,7 +174,7 @@ static int read_input(struct run *r)
 // Before anything else is touched: a run without the evidence that was asked for is a run in vain.
 static int check_capture(const struct run *r)
 {
-	const struct capture_settings *s = r->options->config->output.capture;
+	const struct capture_settings *s = r->config->output.capture;
 	int rc = s && !r->options->respond_only ? capture_file_check(s->file) : 0;
 
 	if (rc == 0)
@@ -200,7 +203,7 @@ static void stop_evidence(struct run *r)
 
 static int build(struct run *r)
 {
-	int rc = plan_build(&r->plan, r->arena);
+	int rc = plan_build(&r->plan, r->work);
 
 	if (rc == -ERANGE)
 		log_error("too many transactions for the source addresses and ports");
@@ -248,7 +251,7 @@ static void measure_tester(struct run *r)
 	struct result_tester_delay *d = tester_delay_measure(&r->plan, r->arena);
 	char text[6][32];
 
-	r->result->run.tester_delay = d;
+	r->tester_delay = d;
 	if (!d)
 		return;
 	stats_format(d->single.p50_ns, "ns", text[0], sizeof(text[0]));
@@ -409,7 +412,7 @@ static void supervise(struct run *r)
 static void respond(struct run *r)
 {
 	const struct run_hooks *h = &r->options->hooks;
-	const uint64_t every = r->options->config->run.interval_ns;
+	const uint64_t every = r->config->run.interval_ns;
 	uint64_t start = clock_now(), next = every;
 
 	while (*r->options->signals == 0) {
@@ -476,28 +479,13 @@ static int responder_only(struct run *r)
 	return EXIT_PASS;
 }
 
-static int go(struct run *r)
+// With the ports up and the tables built: find the server, send, judge.
+static int send_and_judge(struct run *r)
 {
 	struct plan *p = &r->plan;
 	struct io_error e = {""};
-	int rc = read_input(r), broken;
+	int rc = resolve_all(p, r->options->signals, &e), broken;
 
-	if (rc == 0)
-		rc = check_capture(r);
-	if (rc == 0)
-		rc = ports_up(r);
-	if (rc == 0)
-		rc = build(r);
-	if (rc)
-		return rc;
-	describe(r);
-	note_plan(r);
-	if (!r->options->respond_only)
-		measure_tester(r);
-	launch(r, true);
-	if (r->options->respond_only)
-		return responder_only(r);
-	rc = resolve_all(p, r->options->signals, &e);
 	broken = rc == 0 ? start_evidence(r) : 0;
 	if (rc == 0 && broken == 0) {
 		plan_schedule(p, clock_now() + clock_ticks(&p->clock, LAUNCH_LEAD_NS));
@@ -511,6 +499,33 @@ static int go(struct run *r)
 	return rc == -EINTR ? EXIT_INTERRUPTED : nobody_there(r, &e);
 }
 
+// What is said and measured once, however often the run is repeated.
+static void introduce(struct run *r)
+{
+	note_plan(r);
+	if (!r->options->respond_only)
+		measure_tester(r);
+}
+
+// The ports stay; everything that a run leaves behind goes.
+static int renew(struct run *r)
+{
+	const struct plan before = r->plan;
+	int rc;
+
+	deal_empty(&r->plan);
+	plan_free(&r->plan);
+	arena_free(r->work);
+	r->work = arena_new();
+	r->intervals = NULL;
+	r->interval_count = r->interval_room = 0;
+	rc = read_input(r);
+	plan_adopt(&r->plan, &before, r->work);
+	for (uint32_t i = 0; i < r->plan.port_count; i++)
+		port_renew(&r->plan.ports[i]);
+	return rc;
+}
+
 int run_check(const struct config *c, struct arena *a, struct diag *d)
 {
 	struct plan plan;
@@ -520,15 +535,35 @@ int run_check(const struct config *c, struct arena *a, struct diag *d)
 	return rc;
 }
 
-int run_execute(const struct run_options *o, struct arena *a, struct result *out)
+static const char *make_id(struct arena *a)
+{
+	char id[UUID_STR_LEN];
+	uuid_t uuid;
+
+	uuid_generate(uuid);
+	uuid_unparse_lower(uuid, id);
+	return arena_strdup(a, id);
+}
+
+static int open_all(struct run *r)
+{
+	int rc = read_input(r);
+
+	if (rc == 0)
+		rc = check_capture(r);
+	return rc ? rc : ports_up(r);
+}
+
+int run_open(const struct run_options *o, struct arena *a, struct run **out)
 {
 	// The workers look into it: not a local variable, where a checker of races need not look.
 	struct run *r = arena_zalloc(a, sizeof(*r));
-	int rc;
 
-	*r = (struct run){.options = o, .arena = a, .result = out};
-	memset(out, 0, sizeof(*out));
+	*r = (struct run){.options = o, .config = o->config, .diag = o->diag, .arena = a};
+	r->work = arena_new();
+	r->id = make_id(a);
 	r->plan.config = o->config;
+	*out = r;
 	if (!o->respond_only && o->config->traffic.count == 0) {
 		log_error("%s: no traffic to run (ddiperf respond %s plays the responder)",
 			o->config->file, o->config->file);
@@ -538,10 +573,49 @@ int run_execute(const struct run_options *o, struct arena *a, struct result *out
 		log_error("%s: no responder section", o->config->file);
 		return EXIT_CONFIG;
 	}
-	rc = go(r);
+	return open_all(r);
+}
+
+int run_once(struct run *r, const struct config *c, struct diag *d, struct result *out)
+{
+	int rc = 0;
+
+	memset(out, 0, sizeof(*out));
+	r->config = c;
+	r->diag = d;
+	r->result = out;
+	if (r->again)
+		rc = renew(r);
+	if (rc == 0)
+		rc = build(r);
+	if (rc)
+		return rc;
+	describe(r);
+	if (!r->again)
+		introduce(r);
+	r->again = true;
+	out->run.tester_delay = r->tester_delay;
+	launch(r, true);
+	return r->options->respond_only ? responder_only(r) : send_and_judge(r);
+}
+
+void run_close(struct run *r)
+{
 	if (r->ports_up)
 		port_stop_all(r->plan.ports, r->plan.port_count);
 	plan_free(&r->plan);
+	arena_free(r->work);
 	io_stop();
+}
+
+int run_execute(const struct run_options *o, struct arena *a, struct result *out)
+{
+	struct run *r;
+	int rc = run_open(o, a, &r);
+
+	memset(out, 0, sizeof(*out));
+	if (rc == 0)
+		rc = run_once(r, o->config, o->diag, out);
+	run_close(r);
 	return rc;
 }

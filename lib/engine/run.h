@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One run from a checked configuration to a result: start, tick, drain, stop. One per process (EAL
-// starts once). Path: cold. Management thread.
+// One run from a checked configuration to a result: start, tick, drain, stop. Several can follow
+// one another on the same ports, which are opened once per process (EAL starts once). Path: cold.
+// Management thread.
 #pragma once
 
 #include <signal.h>
@@ -46,7 +47,20 @@ struct run_options {
 // or -errno with errors in d.
 int run_check(const struct config *c, struct arena *a, struct diag *d);
 
-// Returns the exit code, which is also in out->verdict. When the environment or the configuration
-// stops the run before it has started, the reason was logged and out->verdict.status is NULL: there
-// is no result. Everything in out lives in a.
+struct run;
+
+// Bring the ports up for o->config. 0, or an exit code whose reason was logged; run_close is due in
+// any case.
+int run_open(const struct run_options *o, struct arena *a, struct run **out);
+
+// Run c (o->config, or what config_derive made of it: the same ports and protocols) with d, where
+// its settings came from. Tables, books and the embedded responder are new each time. Returns as
+// run_execute; out lives in the arena of run_open.
+int run_once(struct run *r, const struct config *c, struct diag *d, struct result *out);
+
+void run_close(struct run *r);
+
+// All of it. Returns the exit code, which is also in out->verdict. When the environment or the
+// configuration stops the run before it has started, the reason was logged and out->verdict.status
+// is NULL: there is no result. Everything in out lives in a.
 int run_execute(const struct run_options *o, struct arena *a, struct result *out);

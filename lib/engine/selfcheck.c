@@ -182,6 +182,8 @@ const struct config *selfcheck_derive(const struct config *c, struct arena *a, s
 	out->run.warmup_ns = at_most(c->run.warmup_ns, WARMUP_MAX_NS);
 	out->run.duration_ns = at_most(c->run.duration_ns, DURATION_MAX_NS);
 	out->run.drain_ns = UINT64_MAX;
+	out->run.repeat = NULL;
+	out->search = NULL;
 	*criterion = "loss <= 0%";
 	out->criteria = (struct field_list){criterion, 1};
 	derive_ports(c, out, a);

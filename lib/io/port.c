@@ -29,6 +29,7 @@
 #include "io/preflight.h"
 #include "io/state.h"
 
+#define STALE_BURSTS 10000 // in a queue between two runs, at most
 #define LINK_WAIT_MS 2000
 #define POOL_CACHE   256
 
@@ -530,7 +531,7 @@ static void add_counters(uint16_t device, struct port_counters *out)
 	out->tx_errors += stats.oerrors;
 }
 
-void port_read_counters(struct port *p, struct port_counters *out)
+static void read_devices(struct port *p, struct port_counters *out)
 {
 	memset(out, 0, sizeof(*out));
 	for (unsigned i = 0; i < p->device_count; i++)
@@ -549,6 +550,33 @@ static void close_device(const struct port *port, uint16_t id)
 	rte_eth_dev_close(id);
 	if (info.device && !is_pci(port->settings))
 		rte_dev_remove(info.device);
+}
+
+void port_read_counters(struct port *p, struct port_counters *out)
+{
+	read_devices(p, out);
+	out->rx_packets -= p->before.rx_packets;
+	out->tx_packets -= p->before.tx_packets;
+	out->rx_bytes -= p->before.rx_bytes;
+	out->tx_bytes -= p->before.tx_bytes;
+	out->rx_missed -= p->before.rx_missed;
+	out->rx_no_mbuf -= p->before.rx_no_mbuf;
+	out->tx_errors -= p->before.tx_errors;
+}
+
+void port_renew(struct port *p)
+{
+	struct rte_mbuf *pkts[BURST_MAX];
+	uint16_t n;
+
+	for (uint16_t q = 0; q < p->queues; q++)
+		for (unsigned i = 0; i < STALE_BURSTS; i++) {
+			n = burst_rx(p->queue[q].device, p->queue[q].number, pkts, BURST_MAX);
+			if (n == 0)
+				break;
+			burst_free(pkts, n);
+		}
+	read_devices(p, &p->before);
 }
 
 static void close_port(struct port *port)

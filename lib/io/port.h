@@ -88,6 +88,13 @@ struct io_error {
 	char text[1024];
 };
 
+// What the device counted since the run began (ports[] of the result).
+struct port_counters {
+	uint64_t rx_packets, tx_packets, rx_missed, rx_no_mbuf, tx_errors;
+	uint64_t rx_bytes, tx_bytes; // 0 with drivers that do not count them
+	bool rx_missed_known;
+};
+
 // Where a queue pair is: drivers that have one queue only are there several times.
 struct port_queue {
 	uint16_t device, number; // ethdev, and queue of it
@@ -111,18 +118,12 @@ struct port {
 	uint64_t link_bps;      // 0: unknown
 	struct rte_mempool *rx_pool[PORT_MAX_QUEUES];
 	struct rte_mempool *tx_pool[PORT_MAX_QUEUES];
+	struct port_counters before; // what of the device's counts is not of this run
 	// For port_stop_all alone.
 	bool claimed;
 	struct drops drops;                     // af_packet
 	int multicast;                          // descriptor that keeps multicast coming, 0: none
 	struct rte_ring *ring[PORT_MAX_QUEUES]; // driver ring: what this port sends into
-};
-
-// What the device counted since it was started (ports[] of the result).
-struct port_counters {
-	uint64_t rx_packets, tx_packets, rx_missed, rx_no_mbuf, tx_errors;
-	uint64_t rx_bytes, tx_bytes; // 0 with drivers that do not count them
-	bool rx_missed_known;
 };
 
 // Before EAL: does this box have what the ports need (device, capability, plug-in, hugepages), and
@@ -144,6 +145,8 @@ int port_start_all(const struct port_settings *ports, unsigned count, struct por
 	struct io_error *e);
 
 void port_read_counters(struct port *p, struct port_counters *out);
+// Between two runs: forget what waits to be received; the counters start again.
+void port_renew(struct port *p);
 bool port_link_up(const struct port *p);
 
 // Stop and close the ports, detach what was attached, restore interface flags.

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Searches and repeats with the real binary: many runs on the same ports, and an answer that is known. What a
+# search makes of its trials is the unit test's (test_search.c); here it is that trials are what they say.
+
+import contextlib
+import json
+import signal
+import time
+
+from harness import EXIT, binary, check_ledger, config_file, ddiperf, main, start, test
+from loop import RELAXED, TRIES, item, ring, valid
+
+POOL = 200
+# Lost for sure, not for want of time: clients beyond the pool get no lease.
+SEARCH = {
+    "variable": "traffic.leases.dhcp4.clients", "from": "20", "to": "1000", "goals": [{"loss": "0%"}],
+    "warmup": "0s", "trial": "300ms", "final": "400ms", "settle": "0s", "attempts": 9,
+}
+
+
+def pool(search=None, **sections):
+    leases = {
+        "name": "leases", "server": "198.18.0.2", "timeout": "600ms", "load": {"rate": "2k"},
+        "dhcp4": {"exchange": "discover", "clients": "20",
+                  "relay": {"addresses": ["198.18.0.64/26"]}},
+    }
+    dut = {"dhcp4": {"pool": [f"10.0.0.0-10.0.0.{POOL - 1}"], "server_id": "198.18.0.2"}}
+    return ring(leases, responder=dut, search={**SEARCH, **(search or {})}, **sections)
+
+
+def found(method):
+    result = ddiperf(pool({"method": method, "sum": "800ms", "steps": "50"}))
+    assert result.code == 0, result
+    search = result.json["search"]
+    assert search["method"] == method and search["variable"] == SEARCH["variable"], search
+    assert search["goals"][0]["limited_by"] == "server" and search["goals"][0]["upper"] > POOL, search
+    assert result.json["verdict"]["limited_by"] == "server", result.json["verdict"]
+    return result, search
+
+
+def check_trials(search):
+    """Every trial began afresh: what it lost is what its load says."""
+    for trial in search["trials"]:
+        if trial["verdict"] == "invalid":
+            continue  # another process had the CPU
+        assert (trial["loss"] > 0) == (trial["rate"] > POOL), trial
+        assert trial["verdict"] == ("fail" if trial["loss"] else "pass"), trial
+    assert len({trial["seed"] for trial in search["trials"]}) == len(search["trials"])
+
+
+@test
+def bisection_finds_what_the_server_has_and_confirms_it():
+    result, search = found("bisect")
+    assert abs(search["answer"] - POOL) <= 2, search
+    check_trials(search)
+    last = search["trials"][-1]
+    assert last["rate"] == search["answer"] and last["duration_s"] == 0.4, last
+    assert result.item("leases")["lost"] == 0 and f"{search['answer']:.0f} is the highest" in result.stdout, result
+    check_ledger(result.item("leases"))
+
+
+@test
+def mlr_finds_it_with_trials_that_grow():
+    _, search = found("mlr")
+    assert abs(search["answer"] - POOL) <= 2, search
+    check_trials(search)
+    lengths = [trial["duration_s"] for trial in search["trials"]]
+    assert lengths[0] == 0.3 and lengths[-1] == 0.4, lengths
+
+
+@test
+def a_ramp_ends_where_a_step_fails_twice():
+    _, search = found("ramp")
+    assert POOL - 20 <= search["answer"] <= POOL, search
+    loads = [trial["rate"] for trial in search["trials"]]
+    assert loads == sorted(loads) and loads[-1] == loads[-2] == 220, loads
+
+
+@test
+def a_server_that_collapses_is_found_out():
+    faults = {"capacity": {"rate": "2k", "queue": 40, "drop_cost": "10%"}}
+    search = {
+        "variable": "traffic.queries.load.rate", "method": "mlr", "from": "500", "to": "12k", "width": "4%",
+        "goals": [{"loss": "2%"}], "warmup": "0s", "trial": "250ms", "final": "500ms", "sum": "1500ms", "settle": "0s",
+    }
+    config = ring(item(timeout="300ms"), responder={"dns": {}, "faults": faults}, search=search)
+    for _ in range(TRIES):
+        result = ddiperf(config)
+        found = result.json["search"]
+        if result.code == 0 and abs(found["answer"] - 2000) <= 250:
+            break
+    assert result.code == 0 and abs(found["answer"] - 2000) <= 250, result
+    assert found["peak"]["answered_per_s"] > 1700, found
+    assert found["collapse"]["rate"] > 2000 and found["collapse"]["answered_per_s"] < 1800, found
+    assert "collapse" in result.stdout, result
+
+
+@test
+def every_goal_has_an_answer():
+    result = ddiperf(pool({"goals": [{"loss": "0%"}, {"loss": "50%"}], "width": "5%"}))
+    assert result.code == 0, result
+    answers = [goal["answer"] for goal in result.json["search"]["goals"]]
+    assert abs(answers[0] - POOL) <= 10 and answers[1] > 1.5 * POOL, answers
+
+
+@test
+def a_goal_that_is_never_met_fails():
+    result = ddiperf(pool({"from": "400", "to": "500"}))
+    assert result.code == EXIT["fail"] and result.json["search"]["answer"] is None, result
+    assert "not even met at" in result.stdout, result
+
+
+@test
+def a_search_that_never_fails_says_that_there_may_be_more():
+    result = ddiperf(pool({"from": "50", "to": "100"}))
+    assert result.code == 0 and result.json["search"]["answer"] == 100, result
+    assert result.json["search"]["goals"][0]["limited_by"] == "range", result.json["search"]
+
+
+@test
+def what_the_tester_cannot_do_is_no_failure_of_the_server():
+    # Three source ports of one address at 65 536 transactions each, resting: no room for more.
+    one = item(load={"rate": "1k"}, timeout="30s", source={"ports": ["1024-1026"]})
+    search = {"variable": "traffic.queries.load.rate", "from": "1", "to": "1M", "goals": [{"loss": "0%"}],
+              "warmup": "0s", "trial": "100ms", "final": "100ms", "settle": "0s", "attempts": 2}
+    result = ddiperf(ring(one, search=search))
+    assert result.code == EXIT["usage"] and "source ports are too few" in result.stderr, result
+    # A port that takes nothing: every trial is the tester's own failure.
+    config = json.loads(ring(item(), search={**search, "to": "20k"}, validity={**RELAXED, "unsent": "0%"}))
+    config["ports"][0]["tx_descriptors"] = "64"
+    config["traffic"][0]["load"] = {"rate": "20k"}
+    config["search"]["from"] = "2M"
+    config["search"]["to"] = "4M"
+    result = ddiperf(json.dumps(config))
+    assert result.code == EXIT["invalid"], result
+    search = result.json["search"]
+    assert search["goals"][0]["limited_by"] == "tester" and search["answer"] is None, search
+    assert [trial["verdict"] for trial in search["trials"]] == ["invalid"] * 4, search
+    assert "the tester's own limit" in result.stdout, result
+
+
+@test
+def an_interrupt_ends_a_search_with_what_is_known():
+    with config_file(pool({"trial": "500ms", "final": "5s"})) as path:
+        out = path.parent / "result.json"
+        with start([binary(), "run", str(path), "--json", str(out)]) as process:
+            with contextlib.suppress(ProcessLookupError):
+                time.sleep(3)
+                process.send_signal(signal.SIGINT)
+            stdout, stderr = process.communicate(timeout=30)
+        assert process.returncode == EXIT["interrupted"], stdout + stderr
+        document = json.loads(out.read_text())
+    assert document["verdict"]["status"] == "interrupted" and document["search"]["trials"], document["verdict"]
+    assert "interrupted after" in stdout, stdout
+
+
+@test
+def repeats_end_when_the_rate_is_known():
+    repeat = {"min": 3, "max": 6, "confidence": "95%", "width": "20%", "rest": "0s", "of": ["rate"]}
+    result = valid(lambda: ddiperf(ring(item(load={"rate": "1k"}), run={"repeat": repeat})))
+    assert result.code == 0, result
+    known = result.json["confidence"]
+    assert known["reached"] and known["runs"] == 3 == len(result.json["repeats"]), known
+    rates = [one["traffic"][0]["answered_per_s"] for one in result.json["repeats"]]
+    figure = known["figures"][0]
+    assert figure["figure"] == "answered_per_s" and abs(figure["mean"] - sum(rates) / 3) < 1e-6, (figure, rates)
+    assert figure["min"] == min(rates) and figure["low"] <= figure["mean"] <= figure["high"], figure
+    for one in result.json["repeats"]:
+        assert one["traffic"][0]["sent"] == one["traffic"][0]["dns"]["rcode"]["NOERROR"] == 300, one
+    assert len({one["seed"] for one in result.json["repeats"]}) == 3
+
+
+@test
+def repeats_that_disagree_say_so():
+    repeat = {"min": 2, "max": 2, "width": "0.01%", "rest": "0s", "of": ["p99"]}
+    config = ring(item(load={"outstanding": 1}), run={"duration": "100ms", "repeat": repeat})
+    result = valid(lambda: ddiperf(config))
+    assert result.code == 0 and result.json["confidence"]["reached"] is False, result
+    assert "the mean is not known within 0.01 %" in result.stdout, result
+
+
+@test
+def a_repeat_that_fails_a_criterion_fails_the_run():
+    repeat = {"min": 2, "max": 2, "rest": "0s"}
+    result = valid(lambda: ddiperf(ring(item(), run={"repeat": repeat}, criteria=["answered_per_s >= 1M"])))
+    assert result.code == EXIT["fail"] and "repeat 2: " in result.stdout, result
+
+
+main()
