@@ -5,12 +5,15 @@
 #include "base/bytes.h"
 #include "proto/dhcp4_self.h"
 
-#define HTYPE_ETHERNET 1
-#define OTHER          (DHCP4_TYPE_BUCKETS - 1)
+#define OTHER (DHCP4_TYPE_BUCKETS - 1)
 
 static inline bool chaddr_is_ours(const struct dhcp4_self *s, const struct dhcp4_message *m)
 {
-	return m->htype == HTYPE_ETHERNET && m->hlen == 6 && memcmp(m->chaddr, s->mac, 6) == 0;
+	if (m->htype != s->p->htype || m->hlen != s->p->hlen)
+		return false;
+	if (m->hlen == 6)
+		return memcmp(m->chaddr, s->chaddr, 6) == 0;
+	return memcmp(m->chaddr, s->chaddr, m->hlen) == 0;
 }
 
 // A lease query is about an address; only of an active lease the client is told.

@@ -49,13 +49,15 @@ static bool address_read(const char *text, uint32_t *out)
 
 static const char *mac_check(const struct dhcp4_plan *p, uint32_t client, const char *text)
 {
-	uint8_t theirs[6], ours[6];
-	const char *what;
+	uint8_t theirs[DHCP4_CHADDR_LEN] = {0}, ours[DHCP4_CHADDR_LEN];
+	uint32_t len = dhcp4_chaddr_read(text, theirs);
 
-	if (addr_parse_mac(text, theirs, &what) < 0)
+	if (len == 0)
 		return "not a MAC address in the second column";
-	dhcp4_mac(p, client, ours);
-	return memcmp(theirs, ours, 6) == 0 ? NULL : "the client has another MAC address now";
+	dhcp4_chaddr(p, client, ours);
+	return len == p->chaddr_len && memcmp(theirs, ours, sizeof(ours)) == 0
+	               ? NULL
+	               : "the client has another MAC address now";
 }
 
 static const char *fields_read(struct loading *l, char *fields[5], struct dhcp4_lease *out)
@@ -262,15 +264,13 @@ static void lease_write(const struct dhcp4_worker *w, const struct dhcp4_plan *p
 	uint64_t epoch, FILE *f)
 {
 	const struct dhcp4_client *k = &w->clients.items[client];
-	char mac_text[ADDR_TEXT_SIZE], address[ADDR_TEXT_SIZE], server[ADDR_TEXT_SIZE];
+	char mac[DHCP4_CHADDR_TEXT], address[ADDR_TEXT_SIZE], server[ADDR_TEXT_SIZE];
 	struct addr a = {.len = 4}, s = {.len = 4};
 	uint32_t number = dhcp4_number(w, client);
-	uint8_t mac[6];
 
-	dhcp4_mac(p, number, mac);
 	dhcp4_put32(a.bytes, k->address);
 	dhcp4_put32(s.bytes, k->server_id);
-	fprintf(f, "%u,%s,%s,%s,", number, addr_format_mac(mac, mac_text, sizeof(mac_text)),
+	fprintf(f, "%u,%s,%s,%s,", number, dhcp4_chaddr_text(p, number, mac),
 		addr_format(&a, address, sizeof(address)), addr_format(&s, server, sizeof(server)));
 	if (k->expires_s == UINT32_MAX)
 		fprintf(f, "never\n");

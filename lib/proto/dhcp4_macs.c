@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file of MAC addresses, one on each line, to a table by client. Path: cold. Management thread.
+// Hardware addresses as text, and a file of them, one on each line, to a table by client. Path:
+// cold. Management thread.
 
 #include <ctype.h>
 #include <errno.h>
@@ -7,13 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/dhcp4_plan.h"
+#include "proto/dhcp4_self.h"
 
 #define LISTED_LINES 10 // bad ones
 #define LINE_SIZE    256
 
 struct macs {
-	uint8_t (*items)[6];
+	uint8_t *items;     // len bytes each
+	uint32_t len;       // of the first line's
+	bool six, stations; // only Ethernet's length is right; no groups
 	uint32_t count, room;
 	uint32_t bad, unlisted; // lines; the number of the first that is not listed
 };
@@ -41,41 +44,79 @@ static char *trimmed(char *line)
 	return line;
 }
 
-static bool add(struct macs *m, const uint8_t mac[6])
+uint32_t dhcp4_chaddr_read(const char *text, uint8_t out[DHCP4_CHADDR_LEN])
+{
+	for (uint32_t n = 0; n < DHCP4_CHADDR_LEN; n++, text += 3) {
+		if (!isxdigit((unsigned char)text[0]) || !isxdigit((unsigned char)text[1]))
+			return 0;
+		out[n] = (uint8_t)strtoul((const char[]){text[0], text[1], '\0'}, NULL, 16);
+		if (text[2] == '\0')
+			return n + 1;
+		if (text[2] != ':')
+			return 0;
+	}
+	return 0;
+}
+
+static char *format(const uint8_t *bytes, uint32_t len, char text[DHCP4_CHADDR_TEXT])
+{
+	for (uint32_t i = 0; i < len; i++)
+		sprintf(text + 3 * i, i + 1 < len ? "%02x:" : "%02x", bytes[i]);
+	return text;
+}
+
+const char *dhcp4_chaddr_text(
+	const struct dhcp4_plan *p, uint32_t number, char text[DHCP4_CHADDR_TEXT])
+{
+	uint8_t chaddr[DHCP4_CHADDR_LEN];
+
+	dhcp4_chaddr(p, number, chaddr);
+	return format(chaddr, p->chaddr_len, text);
+}
+
+static bool add(struct macs *m, const uint8_t *mac)
 {
 	if (m->count == m->room) {
 		uint32_t room = m->room ? m->room * 2 : 1024;
-		void *p = realloc(m->items, (size_t)room * sizeof(*m->items));
+		void *p = realloc(m->items, (size_t)room * m->len);
 
 		if (!p)
 			return false;
 		m->items = p;
 		m->room = room;
 	}
-	memcpy(m->items[m->count++], mac, 6);
+	memcpy(m->items + (size_t)m->count++ * m->len, mac, m->len);
 	return true;
 }
 
-static const char *line_read(const char *text, uint8_t mac[6])
+// NULL: it is right.
+static const char *line_read(struct macs *m, const char *text, uint8_t mac[DHCP4_CHADDR_LEN])
 {
-	const char *what;
+	uint32_t len = dhcp4_chaddr_read(text, mac);
 
-	if (addr_parse_mac(text, mac, &what) < 0)
-		return what;
-	return mac[0] & 1 ? "an address of one station (the first byte is even)" : NULL;
+	if (len == 0)
+		return "a MAC address (like 02:00:00:00:00:01)";
+	if (m->six && len != 6)
+		return "an Ethernet address, as clients that broadcast have";
+	if (m->stations && len == 6 && (mac[0] & 1))
+		return "an address of one station (the first byte is even)";
+	if (m->len && len != m->len)
+		return "as long as those before";
+	m->len = len;
+	return NULL;
 }
 
 static int file_read(struct macs *m, FILE *f, const char *path, uint32_t wanted, struct diag *d)
 {
 	char line[LINE_SIZE], *text;
 	const char *what;
-	uint8_t mac[6];
+	uint8_t mac[DHCP4_CHADDR_LEN];
 
 	for (unsigned n = 1; m->count < wanted && fgets(line, sizeof(line), f); n++) {
 		text = trimmed(line);
 		if (*text == '\0' || *text == '#')
 			continue;
-		what = line_read(text, mac);
+		what = line_read(m, text, mac);
 		if (what && ++m->bad <= LISTED_LINES)
 			diag_error_at(d, path, n, 1, NULL, "\"%s\" is not %s", text, what);
 		else if (what && m->bad == LISTED_LINES + 1)
@@ -89,33 +130,34 @@ static int file_read(struct macs *m, FILE *f, const char *path, uint32_t wanted,
 	return m->bad ? -EINVAL : 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare(const void *a, const void *b, void *len)
 {
-	return memcmp(a, b, 6);
+	return memcmp(a, b, *(const uint32_t *)len);
 }
 
-static int check_unique(const struct macs *m, const void *where, struct diag *d)
+static int check_unique(struct macs *m, const void *where, struct diag *d)
 {
-	uint8_t(*sorted)[6] = malloc((size_t)m->count * 6);
-	char text[ADDR_TEXT_SIZE];
+	size_t len = m->len, size = m->count * len;
+	uint8_t *sorted = malloc(size);
+	char text[DHCP4_CHADDR_TEXT];
 	int ret = 0;
 
 	if (!sorted)
 		return -ENOMEM;
-	memcpy(sorted, m->items, (size_t)m->count * 6);
-	qsort(sorted, m->count, 6, compare);
-	for (uint32_t i = 1; i < m->count && ret == 0; i++) {
-		if (compare(sorted[i - 1], sorted[i]) != 0)
+	memcpy(sorted, m->items, size);
+	qsort_r(sorted, m->count, len, compare, &m->len);
+	for (size_t at = len; at < size && ret == 0; at += len) {
+		if (memcmp(sorted + at - len, sorted + at, len) != 0)
 			continue;
-		diag_error(d, where, NULL, "the file has %s twice",
-			addr_format_mac(sorted[i], text, sizeof(text)));
+		diag_error(
+			d, where, NULL, "the file has %s twice", format(sorted + at, m->len, text));
 		ret = -EINVAL;
 	}
 	free(sorted);
 	return ret;
 }
 
-static int macs_judge(const struct macs *m, const struct dhcp4_settings *s, struct diag *d)
+static int macs_judge(struct macs *m, const struct dhcp4_settings *s, struct diag *d)
 {
 	if (m->count == s->clients)
 		return check_unique(m, &s->mac_file, d);
@@ -124,11 +166,12 @@ static int macs_judge(const struct macs *m, const struct dhcp4_settings *s, stru
 	return -EINVAL;
 }
 
-int dhcp4_macs_load(const struct dhcp4_settings *s, uint8_t (**out)[6], struct diag *d)
+int dhcp4_macs_load(struct dhcp4_plan *p, const struct dhcp4_settings *s, struct diag *d)
 {
 	char *path = path_of(&s->mac_file, d);
 	FILE *f = path ? fopen(path, "r") : NULL;
-	struct macs m = {0};
+	struct macs m = {.six = !s->relay,
+		.stations = s->htype == DHCP4_HTYPE_ETHERNET || s->htype == DHCP4_HTYPE_IEEE802};
 	int ret = -ENOMEM;
 
 	if (f) {
@@ -141,9 +184,11 @@ int dhcp4_macs_load(const struct dhcp4_settings *s, uint8_t (**out)[6], struct d
 	if (ret == 0)
 		ret = macs_judge(&m, s, d);
 	free(path);
-	if (ret < 0)
+	if (ret < 0) {
 		free(m.items);
-	else
-		*out = m.items;
-	return ret;
+		return ret;
+	}
+	p->macs = m.items;
+	p->chaddr_len = (uint8_t)m.len;
+	return 0;
 }

@@ -18,6 +18,12 @@
 #define DHCP4_CLIENT_PORT 68
 #define DHCP4_OPTION_MAX  1024 // bytes of one option, put together again from its pieces
 
+enum dhcp4_htype { // hardware types, as of ARP
+	DHCP4_HTYPE_ETHERNET = 1,
+	DHCP4_HTYPE_IEEE802 = 6,
+	DHCP4_HTYPE_INFINIBAND = 32, // its messages have no hardware address (RFC 4390)
+};
+
 enum dhcp4_op { DHCP4_REQUEST_OP = 1, DHCP4_REPLY_OP = 2 };
 
 // Offsets in the fixed header.

@@ -16,6 +16,7 @@
 #define DHCP4_OPTION_ROOM 255  // of one option that we send
 #define DHCP4_NOTES       8    // refusals and duplicates that are kept for the log
 #define DHCP4_NOTE_LEN    80
+#define DHCP4_CHADDR_TEXT (3 * DHCP4_CHADDR_LEN)
 
 enum dhcp4_step {
 	DHCP4_STEP_DISCOVER,
@@ -103,8 +104,11 @@ struct dhcp4_plan {
 	uint64_t below[DHCP4_EXCHANGES]; // the exchange whose bound the draw is below first
 	enum dhcp4_exchange otherwise;
 	uint32_t clients;
-	uint64_t mac;       // of client 0, as a number
-	uint8_t (*macs)[6]; // of a file; NULL: mac + number
+	uint8_t htype, hlen;      // on the wire
+	uint8_t chaddr_len;       // of a hardware address
+	uint8_t chaddr_shift;     // of its number
+	unsigned __int128 chaddr; // of client 0, the first byte in the upper bits
+	uint8_t *macs;            // of a file; NULL: chaddr + number
 	enum dhcp4_client_id client_id;
 	struct dhcp4_varying id_text;
 	struct dhcp4_varying_list options;
@@ -218,9 +222,14 @@ void dhcp4_layout(const void *shared, struct proto_layout *out);
 // patterns. 0, or -EINVAL (in d).
 int dhcp4_build(struct dhcp4_plan *p, const struct dhcp4_settings *s, struct diag *d);
 
-// dhcp4_macs.c: the file of MAC addresses, one for each client; free() it. 0, -EINVAL (in d) or
-// -ENOMEM.
-int dhcp4_macs_load(const struct dhcp4_settings *s, uint8_t (**out)[6], struct diag *d);
+// dhcp4_macs.c: the file of hardware addresses, one for each client, into the plan; free() p->macs.
+// 0, -EINVAL (in d) or -ENOMEM.
+int dhcp4_macs_load(struct dhcp4_plan *p, const struct dhcp4_settings *s, struct diag *d);
+// "02:00:00:00:00:01", of 1 to DHCP4_CHADDR_LEN bytes: how many; 0: it is none.
+uint32_t dhcp4_chaddr_read(const char *text, uint8_t out[DHCP4_CHADDR_LEN]);
+// The same way back.
+const char *dhcp4_chaddr_text(
+	const struct dhcp4_plan *p, uint32_t number, char text[DHCP4_CHADDR_TEXT]);
 
 // dhcp4_leases.c: the leases of an earlier run into the plan, and where those of this one go. 0,
 // -EINVAL (in d) or -ENOMEM.

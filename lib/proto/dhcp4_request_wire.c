@@ -26,7 +26,7 @@ void dhcp4_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp4_
 	s->p = p;
 	s->client = &w->clients.items[client];
 	s->number = dhcp4_number(w, client);
-	dhcp4_mac(p, s->number, s->mac);
+	dhcp4_chaddr(p, s->number, s->chaddr);
 	dhcp4_put32(s->relay, p->relays ? relay_of(p, w, client) : 0);
 	dhcp4_put32(s->address, s->client->offered);
 	s->seed = w->random_salt + s->number;
@@ -37,7 +37,7 @@ static void varying_write(
 {
 	struct pattern_values values = {.client = s->number,
 		.seed = rand_hash(s->seed ^ v->salt),
-		.mac = s->mac,
+		.mac = s->chaddr,
 		.relay = s->relay,
 		.address = s->address};
 
@@ -111,18 +111,27 @@ static void options_write(const struct dhcp4_self *s, struct writer *w)
 		fqdn_write(s, w);
 }
 
+static inline void chaddr_write(const struct dhcp4_self *s, struct writer *w)
+{
+	uint8_t *to = write_space(w, s->p->chaddr_len);
+
+	if (to)
+		dhcp4_chaddr_copy(s->p, s->chaddr, to);
+}
+
 void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w)
 {
 	switch (s->p->client_id) {
 	case DHCP4_ID_NONE:
 		return;
 	case DHCP4_ID_MAC:
-		write_u8(w, 1);
-		write_bytes(w, s->mac, 6);
+		write_u8(w, s->p->htype);
+		chaddr_write(s, w);
 		return;
 	case DHCP4_ID_DUID: // RFC 4361: IAID 1 and a DUID-LL
-		write_bytes(w, "\xff\0\0\0\1\0\3\0\1", 9);
-		write_bytes(w, s->mac, 6);
+		write_bytes(w, "\xff\0\0\0\1\0\3", 7);
+		write_be16(w, s->p->htype);
+		chaddr_write(s, w);
 		return;
 	case DHCP4_ID_TEXT:
 		write_u8(w, 0);
@@ -170,14 +179,14 @@ static inline void header_write(const struct proto_ctx *ctx, const struct dhcp4_
 		memcpy(buf + DHCP4_AT_CIADDR, s->address, 4);
 	if (m->relayed)
 		memcpy(buf + DHCP4_AT_GIADDR, s->relay, 4);
-	if (has & DHCP4_HAS_CHADDR)
-		memcpy(buf + DHCP4_AT_CHADDR, s->mac, 6);
+	if ((has & DHCP4_HAS_CHADDR) && s->p->hlen)
+		memcpy(buf + DHCP4_AT_CHADDR, s->chaddr, DHCP4_CHADDR_LEN);
 	if (m->requested_at)
 		memcpy(buf + m->requested_at, s->address, 4);
 	if (m->server_at)
 		dhcp4_put32(buf + m->server_at, s->client->chosen);
 	if (m->id_at)
-		memcpy(buf + m->id_at, s->mac, 6);
+		dhcp4_chaddr_copy(s->p, s->chaddr, buf + m->id_at);
 }
 
 static inline void tail_write(
@@ -275,7 +284,7 @@ void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 	set = s.client->place * p->path_stride;
 	out->own_mac = !p->relays;
 	out->more = 0;
-	memcpy(out->mac, s.mac, 6);
+	memcpy(out->mac, s.chaddr, 6);
 	memset(out->src, 0, sizeof(out->src));
 	if (p->templates[t->step].relayed) {
 		out->more = copies_of(p, t);

@@ -10,11 +10,11 @@
 struct dhcp4_self {
 	const struct dhcp4_plan *p;
 	struct dhcp4_client *client;
-	uint64_t seed;   // of {random}
-	uint32_t number; // in the whole run
-	uint8_t mac[6];
-	uint8_t relay[4];   // as on the wire
-	uint8_t address[4]; // that the exchange is about
+	uint64_t seed;                    // of {random}
+	uint32_t number;                  // in the whole run
+	uint8_t chaddr[DHCP4_CHADDR_LEN]; // zeros behind its bytes
+	uint8_t relay[4];                 // as on the wire
+	uint8_t address[4];               // that the exchange is about
 };
 
 static inline void dhcp4_put32(uint8_t *to, uint32_t v)
@@ -31,14 +31,28 @@ static inline uint32_t dhcp4_get32(const uint8_t *from)
 	return __builtin_bswap32(v);
 }
 
-static inline void dhcp4_mac(const struct dhcp4_plan *p, uint32_t number, uint8_t mac[6])
+// Mostly Ethernet's, whose length the compiler is to know.
+static inline void dhcp4_chaddr_copy(const struct dhcp4_plan *p, const uint8_t *from, uint8_t *to)
 {
-	uint64_t v = __builtin_bswap64((p->mac + number) << 16);
-
-	if (p->macs)
-		memcpy(mac, p->macs[number], 6);
+	if (p->chaddr_len == 6)
+		memcpy(to, from, 6);
 	else
-		memcpy(mac, &v, 6);
+		memcpy(to, from, p->chaddr_len);
+}
+
+static inline void dhcp4_chaddr(
+	const struct dhcp4_plan *p, uint32_t number, uint8_t out[DHCP4_CHADDR_LEN])
+{
+	unsigned __int128 v = p->chaddr + ((unsigned __int128)number << p->chaddr_shift);
+	uint64_t halves[2] = {
+		__builtin_bswap64((uint64_t)(v >> 64)), __builtin_bswap64((uint64_t)v)};
+
+	if (p->macs) {
+		memset(out, 0, DHCP4_CHADDR_LEN);
+		dhcp4_chaddr_copy(p, p->macs + (size_t)number * p->chaddr_len, out);
+	} else {
+		memcpy(out, halves, DHCP4_CHADDR_LEN);
+	}
 }
 
 // The item that an owner is of.

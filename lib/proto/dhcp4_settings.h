@@ -81,6 +81,8 @@ struct dhcp4_settings {
 	uint64_t clients;
 	uint8_t mac[6];
 	const char *mac_file;
+	const char *chaddr; // NULL: mac
+	uint64_t htype;
 	int32_t client_id;
 	const char *client_id_text;
 	struct dhcp4_relay_settings *relay; // NULL: clients that broadcast

@@ -12,13 +12,14 @@
 #include "base/log.h"
 #include "proto/dhcp4_self.h"
 
-#define RELAYS_MAX 1048576
-#define VLANS_MAX  1024 // ranges of clients
-#define JITTER_MAX 16   // steps
-#define WAIT_MAX   (24 * 3600 * 1000000000ull)
-#define MAC_BITS   48
-#define NS_PER_S   1000000000u
-#define OWNER_TEXT 128
+#define RELAYS_MAX   1048576
+#define VLANS_MAX    1024 // ranges of clients
+#define JITTER_MAX   16   // steps
+#define WAIT_MAX     (24 * 3600 * 1000000000ull)
+#define MAC_BITS     48
+#define NOT_ETHERNET "a client that broadcasts has an Ethernet address (mac, or mac_file)"
+#define NS_PER_S     1000000000u
+#define OWNER_TEXT   128
 
 static uint32_t ipv4(const struct addr *a)
 {
@@ -87,17 +88,64 @@ static void check_mix(const struct dhcp4_settings *s, struct diag *d)
 		diag_error(d, s, s->mix ? "mix" : "exchange", "leasequery needs a relay");
 }
 
+static void build_chaddr(struct dhcp4_plan *p, const struct dhcp4_settings *s)
+{
+	uint8_t bytes[DHCP4_CHADDR_LEN] = {0};
+
+	p->chaddr_len = sizeof(s->mac);
+	memcpy(bytes, s->mac, sizeof(s->mac));
+	if (s->chaddr)
+		p->chaddr_len = (uint8_t)dhcp4_chaddr_read(s->chaddr, bytes);
+	for (uint32_t i = 0; i < sizeof(bytes); i++)
+		p->chaddr = p->chaddr << 8 | bytes[i];
+	p->chaddr_shift = (uint8_t)(8 * (DHCP4_CHADDR_LEN - p->chaddr_len));
+}
+
 // The addresses of clients run on from the first one, but not into those of groups.
-static void check_identity(const struct dhcp4_settings *s, struct diag *d)
+static void check_mac(const struct dhcp4_settings *s, struct diag *d)
 {
 	uint64_t first = 0, last;
 
 	for (int i = 0; i < 6; i++)
 		first = first << 8 | s->mac[i];
 	last = first + s->clients - 1;
-	if (!s->mac_file && ((first >> 40 & 1) || (last >> 40 & 1) || last >> MAC_BITS))
+	if ((first >> 40 & 1) || (last >> 40 & 1) || last >> MAC_BITS)
 		diag_error(d, s->mac, NULL, "%s (the first byte is even)",
 			first >> 40 & 1 ? "a group address" : "runs into group addresses");
+}
+
+static void check_chaddr(const struct dhcp4_settings *s, struct diag *d)
+{
+	uint8_t bytes[DHCP4_CHADDR_LEN] = {0}, *at;
+	uint32_t len = dhcp4_chaddr_read(s->chaddr, bytes);
+	uint64_t left = s->clients - 1; // to add to the address
+
+	for (at = bytes + len; at > bytes; left >>= 8)
+		left += *--at;
+	if (len == 0)
+		diag_error(d, &s->chaddr, NULL,
+			"\"%s\" is not a hardware address (1 to %d bytes, like 00:01:02:03)",
+			s->chaddr, DHCP4_CHADDR_LEN);
+	else if (left)
+		diag_error(d, &s->chaddr, NULL, "too near its end for %llu clients",
+			(unsigned long long)s->clients);
+	if (s->mac_file)
+		diag_error(d, &s->chaddr, NULL, "stands beside mac_file");
+	if (!s->relay)
+		diag_error(d, &s->chaddr, NULL, "needs a relay: " NOT_ETHERNET);
+}
+
+static void check_identity(const struct dhcp4_settings *s, struct diag *d)
+{
+	if (s->chaddr)
+		check_chaddr(s, d);
+	else if (!s->mac_file)
+		check_mac(s, d);
+	if (!s->relay && s->htype != DHCP4_HTYPE_ETHERNET)
+		diag_error(d, &s->htype, NULL, "needs a relay: " NOT_ETHERNET);
+	if (s->htype == DHCP4_HTYPE_INFINIBAND && s->client_id == DHCP4_ID_NONE)
+		diag_error(d, s, "client_id",
+			"none, but only it tells clients of InfiniBand (htype 32) apart");
 	if ((s->client_id == DHCP4_ID_TEXT) != (s->client_id_text != NULL))
 		diag_error(d, s, s->client_id_text ? "client_id_text" : "client_id",
 			s->client_id_text ? "needs client_id: text" : "needs client_id_text");
@@ -204,7 +252,9 @@ void dhcp4_check(const void *settings, struct diag *d)
 	if (!p)
 		return;
 	p->arena = arena_new();
-	dhcp4_build(p, s, d);
+	build_chaddr(p, s);
+	if (p->chaddr_len)
+		dhcp4_build(p, s, d);
 	dhcp4_teardown(p);
 }
 
@@ -380,8 +430,7 @@ static void build_identity(struct dhcp4_plan *p, const struct dhcp4_settings *s)
 	const uint64_t *parameters = s->parameters.items;
 
 	p->clients = (uint32_t)s->clients;
-	for (int i = 0; i < 6; i++)
-		p->mac = p->mac << 8 | s->mac[i];
+	build_chaddr(p, s);
 	for (uint32_t i = 0; i < s->parameters.count; i++)
 		p->parameters[parameters[i] >> 6] |= 1ull << (parameters[i] & 63);
 	p->pad = (uint16_t)s->pad;
@@ -411,7 +460,7 @@ void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag
 	build_waits(p, s->retransmit);
 	build_paths(p, s, env);
 	build_ports(p, s);
-	if (dhcp4_build(p, s, d) < 0 || (s->mac_file && dhcp4_macs_load(s, &p->macs, d) < 0) ||
+	if ((s->mac_file && dhcp4_macs_load(p, s, d) < 0) || dhcp4_build(p, s, d) < 0 ||
 		(s->leases && dhcp4_leases_load(p, s->leases, d) < 0)) {
 		dhcp4_teardown(p);
 		return NULL;
@@ -581,12 +630,10 @@ static const char *owner_text(const struct dhcp4_plan *p, const struct dhcp4_wor
 	uint32_t owner, char text[OWNER_TEXT])
 {
 	const struct dhcp4_plan *of = dhcp4_plan_of(w->common, owner);
-	char mac_text[ADDR_TEXT_SIZE];
-	uint8_t mac[6];
+	char chaddr[DHCP4_CHADDR_TEXT];
 
-	dhcp4_mac(of, owner - of->owner, mac);
 	snprintf(text, OWNER_TEXT, "client %u (%s)%s%s", owner - of->owner,
-		addr_format_mac(mac, mac_text, sizeof(mac_text)), of == p ? "" : " of ",
+		dhcp4_chaddr_text(of, owner - of->owner, chaddr), of == p ? "" : " of ",
 		of == p ? "" : of->name);
 	return text;
 }

@@ -41,11 +41,11 @@ struct build {
 static bool compile(struct build *b, struct dhcp4_varying *v, enum pattern_kind kind,
 	const char *text, const void *where, uint32_t room)
 {
+	const struct pattern_clients clients = {b->s->clients, b->p->chaddr_len};
 	char what[WHAT_ROOM];
 
 	v->salt = rand_hash(++b->salt);
-	if (pattern_compile(
-		    &v->pattern, kind, text, b->s->clients, b->p->arena, what, sizeof(what)) < 0)
+	if (pattern_compile(&v->pattern, kind, text, &clients, b->p->arena, what, sizeof(what)) < 0)
 		COMPLAIN(b, where, NULL, "%s", what);
 	else if (v->pattern.relay && !b->s->relay)
 		COMPLAIN(b, where, NULL, "{relay} needs a relay");
@@ -284,12 +284,13 @@ static void build_option(struct build *b, const struct dhcp4_option_settings *o)
 
 static void check_name(struct build *b, const struct pattern *pattern)
 {
-	uint8_t text[DHCP4_OPTION_ROOM], some[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+	uint8_t text[DHCP4_OPTION_ROOM], some[DHCP4_CHADDR_LEN];
 	struct pattern_values v = {
 		.client = b->s->clients - 1, .mac = some, .relay = some, .address = some};
 	struct writer w = writer_of(text, sizeof(text));
 	const uint8_t *label = text;
 
+	memset(some, 0xff, sizeof(some));
 	pattern_write(pattern, &v, &w);
 	for (const uint8_t *c = text; c <= w.at; c++) {
 		if (c < w.at && *c != '.')
@@ -322,6 +323,8 @@ static void build_client_id(struct build *b)
 {
 	const struct dhcp4_settings *s = b->s;
 
+	b->p->htype = (uint8_t)s->htype;
+	b->p->hlen = s->htype == DHCP4_HTYPE_INFINIBAND ? 0 : b->p->chaddr_len;
 	b->p->client_id = (enum dhcp4_client_id)s->client_id;
 	if (s->client_id == DHCP4_ID_TEXT && s->client_id_text)
 		compile_identity(b, &b->p->id_text, s->client_id_text, &s->client_id_text);
@@ -334,8 +337,8 @@ static void write_header(
 
 	h[DHCP4_AT_OP] = DHCP4_REQUEST_OP;
 	if (has & DHCP4_HAS_CHADDR) {
-		h[DHCP4_AT_HTYPE] = 1;
-		h[DHCP4_AT_HLEN] = 6;
+		h[DHCP4_AT_HTYPE] = b->p->htype;
+		h[DHCP4_AT_HLEN] = b->p->hlen;
 	}
 	if (m->relayed)
 		h[DHCP4_AT_HOPS] = (uint8_t)b->s->relay->hops;
@@ -371,7 +374,7 @@ static uint16_t write_client_id(struct build *b, struct dhcp4_template *m, struc
 	dhcp4_client_id_write(&s, w);
 	head[0] = DHCP4_OPT_CLIENT_ID;
 	head[1] = (uint8_t)(w->at - head - 2);
-	return (uint16_t)(w->at - m->bytes - 6);
+	return (uint16_t)(w->at - m->bytes - b->p->chaddr_len);
 }
 
 static uint16_t write_placeholder(struct dhcp4_template *m, struct writer *w, uint8_t code)

@@ -162,6 +162,7 @@ bool dhcp4_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, ui
 {
 	const struct dhcp4_plan *p = ctx->shared;
 	struct dhcp4_worker *w = ctx->own;
+	uint8_t chaddr[DHCP4_CHADDR_LEN];
 	uint32_t owner;
 
 	if (addr_len != 4)
@@ -169,8 +170,10 @@ bool dhcp4_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, ui
 	owner = dhcp4_holders_find(&w->common->holders, dhcp4_get32(addr), now_s(ctx));
 	if (owner == DHCP4_NOBODY || owner - p->owner >= p->clients)
 		return false;
-	if (!p->relays) // behind a relay they are reached through it
-		dhcp4_mac(p, owner - p->owner, mac);
+	if (p->relays) // they are reached through it
+		return true;
+	dhcp4_chaddr(p, owner - p->owner, chaddr);
+	memcpy(mac, chaddr, 6);
 	return true;
 }
 
@@ -235,13 +238,14 @@ static enum proto_verdict offered(struct proto_ctx *ctx, struct proto_txn *t,
 bool dhcp4_same_client(const struct dhcp4_common *c, uint32_t owner, uint32_t other)
 {
 	const struct dhcp4_plan *p = dhcp4_plan_of(c, owner), *q = dhcp4_plan_of(c, other);
-	uint8_t mac[6], other_mac[6];
+	uint8_t ours[DHCP4_CHADDR_LEN], theirs[DHCP4_CHADDR_LEN];
 
-	if (p == q || p->client_id != q->client_id)
+	if (p == q || p->client_id != q->client_id || p->htype != q->htype ||
+		p->chaddr_len != q->chaddr_len)
 		return false;
-	dhcp4_mac(p, owner - p->owner, mac);
-	dhcp4_mac(q, other - q->owner, other_mac);
-	return memcmp(mac, other_mac, 6) == 0;
+	dhcp4_chaddr(p, owner - p->owner, ours);
+	dhcp4_chaddr(q, other - q->owner, theirs);
+	return memcmp(ours, theirs, sizeof(ours)) == 0;
 }
 
 static void clash_note(struct dhcp4_worker *w, uint32_t address, uint32_t holder, uint32_t taker)

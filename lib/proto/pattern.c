@@ -26,7 +26,7 @@ struct compile {
 	struct pattern *p;
 	struct pattern_piece *pieces;
 	uint8_t *literals; // where the next literal byte goes
-	uint64_t clients;
+	const struct pattern_clients *clients;
 	char *what;
 	uint32_t room;
 };
@@ -105,8 +105,8 @@ static int client_text(struct compile *c, const struct name *n)
 	uint32_t width;
 
 	if (!n->width)
-		return piece_add(
-			c, PATTERN_CLIENT_DECIMAL, 0, decimal_len(c->clients ? c->clients - 1 : 0));
+		return piece_add(c, PATTERN_CLIENT_DECIMAL, 0,
+			decimal_len(c->clients->count ? c->clients->count - 1 : 0));
 	if (n->width_len > 1 && n->width[n->width_len - 1] == 'x') {
 		width = width_read(n->width, n->width_len - 1, HEX_MAX);
 		if (width && n->width[0] == '0')
@@ -144,13 +144,14 @@ static int random_add(struct compile *c, const struct name *n)
 static int name_add(struct compile *c, const struct name *n)
 {
 	bool text = c->p->kind == PATTERN_TEXT;
+	uint32_t mac_len = c->clients->mac_len;
 
 	if (name_is(n, "client"))
 		return text ? client_text(c, n) : client_hex(c, n);
 	if (name_is(n, "random"))
 		return random_add(c, n);
 	if (!n->width && name_is(n, "mac"))
-		return piece_add(c, PATTERN_MAC, 0, text ? 17 : 6);
+		return piece_add(c, PATTERN_MAC, mac_len, text ? 3 * mac_len - 1 : mac_len);
 	if (!n->width && name_is(n, "address"))
 		return piece_add(c, PATTERN_ADDRESS, 0, text ? 15 : 4);
 	if (!n->width && name_is(n, "relay")) {
@@ -224,8 +225,8 @@ static int hex_next(struct compile *c, const char **text)
 	return literal_add(c, (uint8_t)(high << 4 | low));
 }
 
-int pattern_compile(struct pattern *p, enum pattern_kind kind, const char *text, uint64_t clients,
-	struct arena *a, char *what, uint32_t room)
+int pattern_compile(struct pattern *p, enum pattern_kind kind, const char *text,
+	const struct pattern_clients *clients, struct arena *a, char *what, uint32_t room)
 {
 	struct compile c = {.p = p, .clients = clients, .what = what, .room = room};
 	uint32_t names = 0;

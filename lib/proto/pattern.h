@@ -15,7 +15,8 @@
 // front), "{mac}" as "02:00:00:00:00:01", "{relay}" and "{address}" dotted, "{random:N}" N = 1..255
 // characters of a-z0-9, the same for a client in the whole run, "{{" a brace. Hex: pairs of hex
 // digits (white space and colons between them are skipped) and the same names, which give bytes:
-// "{client:N}" N = 1..8 bytes big endian (default 4), "{mac}" 6, "{relay}" and "{address}" 4,
+// "{client:N}" N = 1..8 bytes big endian (default 4), "{mac}" all of them, "{relay}" and
+// "{address}" 4,
 // "{random:N}" N = 1..255 bytes.
 enum pattern_kind { PATTERN_TEXT, PATTERN_HEX };
 
@@ -23,7 +24,7 @@ enum pattern_kind { PATTERN_TEXT, PATTERN_HEX };
 struct pattern_values {
 	uint64_t client;        // number of the client
 	uint64_t seed;          // of {random}: differs between clients and between patterns' places
-	const uint8_t *mac;     // 6 bytes
+	const uint8_t *mac;     // as many bytes as compile was told
 	const uint8_t *relay;   // 4 bytes
 	const uint8_t *address; // 4 bytes
 };
@@ -45,6 +46,12 @@ struct pattern_piece {
 	const uint8_t *literal; // PATTERN_LITERAL: width bytes
 };
 
+// Whom it is for.
+struct pattern_clients {
+	uint64_t count;  // numbers are below
+	uint8_t mac_len; // bytes of a hardware address, 1 or more
+};
+
 struct pattern {
 	enum pattern_kind kind;
 	const struct pattern_piece *pieces;
@@ -56,8 +63,8 @@ struct pattern {
 
 // 0, or -EINVAL with what is wrong and allowed in `what` (room bytes, "{x} is not ... (like
 // host-{client})"; 200 hold them all). Up to 65535 characters of text. Memory is the arena's.
-int pattern_compile(struct pattern *p, enum pattern_kind kind, const char *text, uint64_t clients,
-	struct arena *a, char *what, uint32_t room);
+int pattern_compile(struct pattern *p, enum pattern_kind kind, const char *text,
+	const struct pattern_clients *clients, struct arena *a, char *what, uint32_t room);
 
 // Append its bytes; with too little room the writer fails.
 void pattern_write(const struct pattern *p, const struct pattern_values *v, struct writer *w);

@@ -41,9 +41,9 @@ static void bytes_write(struct writer *w, uint64_t n, uint32_t width)
 		p[i - 1] = (uint8_t)n;
 }
 
-static void mac_write(struct writer *w, const uint8_t mac[6])
+static void mac_write(struct writer *w, const uint8_t *mac, uint32_t len)
 {
-	for (uint32_t i = 0; i < 6; i++) {
+	for (uint32_t i = 0; i < len; i++) {
 		if (i)
 			write_u8(w, ':');
 		hex_write(w, mac[i], 2);
@@ -128,9 +128,9 @@ void pattern_write(const struct pattern *p, const struct pattern_values *v, stru
 			break;
 		case PATTERN_MAC:
 			if (p->kind == PATTERN_TEXT)
-				mac_write(w, v->mac);
+				mac_write(w, v->mac, piece->width);
 			else
-				write_bytes(w, v->mac, 6);
+				write_bytes(w, v->mac, piece->width);
 			break;
 		case PATTERN_RELAY:
 			address_write(p, v->relay, w);

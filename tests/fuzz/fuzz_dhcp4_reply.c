@@ -50,6 +50,7 @@ static void start(bool relay)
 	const struct dhcp4_settings s = {.clients = CLIENTS,
 		.mix = &mix,
 		.mac = {2},
+		.htype = DHCP4_HTYPE_ETHERNET,
 		.client_id = DHCP4_ID_DUID,
 		.relay = relay ? &relay_settings : NULL,
 		.parameters = {parameters, 2},

@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum pattern_kind kind;
 	struct arena *a;
 	struct pattern p;
-	uint64_t count;
+	struct pattern_clients count = {.mac_len = 6};
 	char what[64], *text;
 
 	if (size < 1)
@@ -79,14 +79,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = 0;
 	kind = data[0] & 1 ? PATTERN_HEX : PATTERN_TEXT;
-	count = clients[(data[0] >> 1) % (sizeof(clients) / sizeof(clients[0]))];
+	count.count = clients[(data[0] >> 1) % (sizeof(clients) / sizeof(clients[0]))];
 	a = arena_new();
 	memset(what, 0, sizeof(what));
-	if (pattern_compile(&p, kind, text, count, a, what, sizeof(what)) == 0) {
+	if (pattern_compile(&p, kind, text, &count, a, what, sizeof(what)) == 0) {
 		if (what[0])
 			abort();
 		check_pieces(&p);
-		check_lengths(&p, count);
+		check_lengths(&p, count.count);
 	} else if (!what[0] || !memchr(what, 0, sizeof(what))) {
 		abort();
 	}

@@ -117,6 +117,15 @@ def clients_are_told_apart_by_every_kind_of_identifier():
 
 
 @test
+def hardware_addresses_need_not_be_those_of_ethernet():
+    life = {"mix": {"renew": "30%", "release": "20%"}, "clients": 200}
+    for identity in ({"chaddr": "ff:00", "htype": 7}, {"chaddr": ":".join(["00"] * 14 + ["fe", "f0"]), "htype": 6},
+                     {"chaddr": "00:00:00:00:fe:80:00:00", "htype": 32, "client_id": "duid"}):
+        served(clients(load=MANY, **life, **identity))
+        served(clients(load=MANY, **life, **{"client_id": "none", **identity}))
+
+
+@test
 def clients_on_vlans_of_their_own_are_answered_there():
     vlans = [{"clients": "0-99", "vlans": [100]}, {"clients": "100-199", "vlans": [200, 7]}]
     served(*(clients(name, relay=relay, clients=400, mac=mac, vlans=vlans, mix={"renew": "30%"})

@@ -72,6 +72,7 @@ static inline struct dhcp4_fixture *fixture_new(uint32_t clients)
 	assert_non_null(f);
 	f->settings.clients = clients;
 	f->settings.mac[0] = 2;
+	f->settings.htype = DHCP4_HTYPE_ETHERNET;
 	f->settings.client_id = DHCP4_ID_MAC;
 	f->settings.broadcast_flag = true;
 	f->settings.pad = 300;

@@ -396,6 +396,21 @@ static void macs_refused(const char *text, const char *why)
 	unlink(path);
 }
 
+static void a_file_may_have_longer_addresses_behind_relays(void **state)
+{
+	struct dhcp4_fixture *f = fixture_relay(2);
+
+	f->settings.mac_file = file_of("00:01:02:03:04:05:06:07\n00:01:02:03:04:05:06:09\n");
+	f->settings.htype = 6;
+	fixture_open(f);
+	fixture_dora(f);
+	assert_memory_equal(f->sent + DHCP4_AT_HTYPE, "\6\x8", 2);
+	fixture_dora(f);
+	assert_memory_equal(f->sent + DHCP4_AT_CHADDR, "\0\1\2\3\4\5\6\x9\0", 9);
+	unlink(f->settings.mac_file);
+	fixture_end(f);
+}
+
 static void bad_files_of_macs_are_refused(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(2);
@@ -403,6 +418,7 @@ static void bad_files_of_macs_are_refused(void **state)
 	macs_refused("02:00:00:00:00:01\nnonsense\n", ":2:1: \"nonsense\" is not");
 	macs_refused(
 		"03:00:00:00:00:01\n02:00:00:00:00:01\n", ":1:1: \"03:00:00:00:00:01\" is not");
+	macs_refused("00:01:02\n00:01:03\n", "is not an Ethernet address");
 	macs_refused("02:00:00:00:00:01\n", "the file has 1 MAC addresses for 2 clients");
 	macs_refused("02:00:00:00:00:01\n02:00:00:00:00:01\n", "has 02:00:00:00:00:01 twice");
 	f->settings.mac_file = "/nonexistent/file";
@@ -581,6 +597,7 @@ int main(void)
 		cmocka_unit_test(the_layout_follows_the_topology),
 		cmocka_unit_test(paths_are_the_broadcast_and_the_servers),
 		cmocka_unit_test(macs_come_from_a_file),
+		cmocka_unit_test(a_file_may_have_longer_addresses_behind_relays),
 		cmocka_unit_test(bad_files_of_macs_are_refused),
 		cmocka_unit_test(leases_go_from_one_run_to_the_next),
 		cmocka_unit_test(a_saved_lease_has_five_columns),

@@ -1226,6 +1226,113 @@ static void what_does_not_parse_is_malformed_at_any_length(void **state)
 	fixture_end(f);
 }
 
+static struct dhcp4_fixture *of_hardware(const char *chaddr, uint8_t htype, uint32_t clients)
+{
+	struct dhcp4_fixture *f = fixture_relay(clients);
+
+	f->settings.chaddr = chaddr;
+	f->settings.htype = htype;
+	return f;
+}
+
+// What the next client sends: its header from htype to hlen and chaddr, and its identifier.
+static void assert_hardware(struct dhcp4_fixture *f, const char *head, const char *id)
+{
+	uint8_t bytes[32];
+	uint32_t len, id_len = from_hex(id, bytes);
+	const uint8_t *sent;
+
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	sent = option_sent(f, DHCP4_OPT_CLIENT_ID, &len);
+	assert_int_equal(len, id_len);
+	assert_memory_equal(sent, bytes, len);
+	assert_int_equal(from_hex(head, bytes), 18);
+	assert_memory_equal(f->sent + DHCP4_AT_HTYPE, bytes, 2);
+	assert_memory_equal(f->sent + DHCP4_AT_CHADDR, bytes + 2, DHCP4_CHADDR_LEN);
+}
+
+static void hardware_addresses_have_one_to_sixteen_bytes(void **state)
+{
+	struct dhcp4_fixture *f = of_hardware("ff", 20, 1);
+
+	fixture_open(f);
+	assert_hardware(f, "1401ff000000000000000000000000000000", "14ff");
+	fixture_end(f);
+	f = of_hardware("00:11:ff", 7, 3);
+	fixture_open(f);
+	assert_hardware(f, "07030011ff00000000000000000000000000", "070011ff");
+	assert_hardware(f, "070300120000000000000000000000000000", "07001200");
+	fixture_end(f);
+	f = of_hardware("00:01:02:03:04:05:06:ff:ff:ff:ff:ff:ff:ff:ff:ff", 6, 2);
+	fixture_open(f);
+	assert_hardware(
+		f, "061000010203040506ffffffffffffffffff", "0600010203040506ffffffffffffffffff");
+	assert_hardware(
+		f, "0610000102030405070000000000000000 00", "06000102030405070000000000000000 00");
+	fixture_end(f);
+}
+
+static void infiniband_is_told_by_its_identifier_alone(void **state)
+{
+	struct dhcp4_fixture *f = of_hardware("00:00:01:ff", 32, 2);
+
+	f->settings.client_id = DHCP4_ID_DUID;
+	fixture_open(f);
+	assert_hardware(f, "200000000000000000000000000000000000", "ff00000001000300200000 01ff");
+	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
+	assert_hardware(f, "200000000000000000000000000000000000", "ff00000001000300200000 0200");
+	fixture_plan(f, DHCP4_OFFER);
+	f->answer.id_xor = 1;
+	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	assert_int_equal(f->n.client_id_wrong, 1);
+	fixture_end(f);
+}
+
+static void a_reply_has_the_hardware_address_that_was_sent(void **state)
+{
+	static const struct {
+		uint32_t at;
+		enum proto_verdict verdict;
+	} rows[] = {{DHCP4_AT_CHADDR + 7, PROTO_STRAY}, {DHCP4_AT_HLEN, PROTO_STRAY},
+		{DHCP4_AT_HTYPE, PROTO_STRAY}, {DHCP4_AT_CHADDR + 8, PROTO_AGAIN}};
+	struct dhcp4_fixture *f = of_hardware("00:01:02:03:04:05:06:07", 6, 1);
+
+	fixture_open(f);
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		fixture_plan(f, DHCP4_OFFER);
+		fixture_compose(f);
+		f->reply[rows[i].at] ^= 1;
+		assert_int_equal(
+			dhcp4_reply(&f->ctx, &f->txn, f->reply, f->reply_len), rows[i].verdict);
+	}
+	assert_int_equal(f->n.chaddr_wrong, 3);
+	fixture_end(f);
+}
+
+static void a_long_hardware_address_can_be_put_into_options(void **state)
+{
+	struct dhcp4_fixture *f = of_hardware("00:01:02:03:04:05:06:07", 6, 2);
+	const uint8_t *data;
+	uint32_t len;
+
+	f->options[0] = (struct dhcp4_option_settings){.code = "12", .text = "h-{mac}"};
+	f->options[1] = (struct dhcp4_option_settings){.code = "60", .hex = "ff{mac}"};
+	f->settings.options.count = 2;
+	fixture_open(f);
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	data = option_sent(f, 12, &len);
+	assert_int_equal(len, 25);
+	assert_memory_equal(data, "h-00:01:02:03:04:05:06:07", 25);
+	data = option_sent(f, 60, &len);
+	assert_int_equal(len, 9);
+	assert_memory_equal(data, "\xff\0\1\2\3\4\5\6\7", 9);
+	fixture_end(f);
+}
+
 static struct dhcp4_fixture *second_item(uint8_t mac)
 {
 	struct dhcp4_fixture *g = fixture_new(2);
@@ -1575,6 +1682,10 @@ int main(void)
 		cmocka_unit_test(what_is_only_counted_fails_nothing),
 		cmocka_unit_test(overloaded_and_split_options_are_read),
 		cmocka_unit_test(what_does_not_parse_is_malformed_at_any_length),
+		cmocka_unit_test(hardware_addresses_have_one_to_sixteen_bytes),
+		cmocka_unit_test(infiniband_is_told_by_its_identifier_alone),
+		cmocka_unit_test(a_reply_has_the_hardware_address_that_was_sent),
+		cmocka_unit_test(a_long_hardware_address_can_be_put_into_options),
 		cmocka_unit_test(an_address_of_two_items_fails_until_it_is_given_back),
 		cmocka_unit_test(a_client_of_two_items_may_have_one_address),
 		cmocka_unit_test(what_an_item_owns_is_its_own_clients),

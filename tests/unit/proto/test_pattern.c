@@ -25,8 +25,10 @@ static const struct pattern_values values = {.client = 7081,
 
 static int compile(enum pattern_kind kind, const char *text, uint64_t clients)
 {
+	const struct pattern_clients all = {clients, 6};
+
 	what[0] = 0;
-	return pattern_compile(&pattern, kind, text, clients, arena, what, sizeof(what));
+	return pattern_compile(&pattern, kind, text, &all, arena, what, sizeof(what));
 }
 
 static uint32_t write_values(const struct pattern_values *v, uint8_t *out, uint32_t room)
@@ -359,11 +361,12 @@ static void bad_hex_is_told_what_is_allowed(void **state)
 
 static void a_complaint_is_cut_to_its_room(void **state)
 {
+	const struct pattern_clients one = {1, 6};
 	char *small = malloc(8);
 
 	assert_non_null(small);
 	assert_int_equal(
-		pattern_compile(&pattern, PATTERN_TEXT, "{bad}", 1, arena, small, 8), -EINVAL);
+		pattern_compile(&pattern, PATTERN_TEXT, "{bad}", &one, arena, small, 8), -EINVAL);
 	assert_string_equal(small, "{bad} i");
 	free(small);
 }
