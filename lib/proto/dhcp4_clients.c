@@ -29,17 +29,20 @@ void *dhcp4_table_alloc(uint64_t size)
 	return memset(p, 0, size);
 }
 
-int dhcp4_clients_init(struct dhcp4_clients *c, uint32_t count)
+int dhcp4_clients_init(struct dhcp4_clients *c, uint32_t count, uint32_t rest_ms)
 {
 	struct dhcp4_ring *idle = &c->rings[DHCP4_IS_FREE], *bound = &c->rings[DHCP4_IS_BOUND];
+	struct dhcp4_ring *resting = &c->rings[DHCP4_IS_RESTING];
 	uint32_t some = count ? count : 1;
 
-	*c = (struct dhcp4_clients){.count = count};
+	*c = (struct dhcp4_clients){.count = count, .rest_ms = rest_ms};
 	c->items = dhcp4_table_alloc(some * sizeof(*c->items));
 	idle->items = dhcp4_table_alloc(some * sizeof(uint32_t));
 	bound->items = dhcp4_table_alloc(some * sizeof(uint32_t));
-	idle->room = bound->room = some;
-	if (!c->items || !idle->items || !bound->items) {
+	idle->room = bound->room = resting->room = some;
+	if (rest_ms)
+		resting->items = dhcp4_table_alloc(some * sizeof(uint32_t));
+	if (!c->items || !idle->items || !bound->items || (rest_ms && !resting->items)) {
 		dhcp4_clients_free(c);
 		return -ENOMEM;
 	}
@@ -72,5 +75,6 @@ void dhcp4_clients_free(struct dhcp4_clients *c)
 	free(c->items);
 	free(c->rings[DHCP4_IS_FREE].items);
 	free(c->rings[DHCP4_IS_BOUND].items);
+	free(c->rings[DHCP4_IS_RESTING].items);
 	*c = (struct dhcp4_clients){0};
 }

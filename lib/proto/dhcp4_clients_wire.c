@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rings of free and bound clients. Path: hot. The worker that owns it.
+// The rings of free, bound and resting clients. Path: hot. The worker that owns it.
 
 #include "proto/dhcp4_clients.h"
 
-#define AHEAD 8 // clients in a ring whose memory is asked for early
+#define AHEAD    8  // clients in a ring whose memory is asked for early
+#define WAKE_MAX 64 // clients that one call makes free
 
 static inline uint32_t ring_at(const struct dhcp4_ring *r, uint32_t n)
 {
@@ -72,4 +73,29 @@ void dhcp4_clients_give(struct dhcp4_clients *c, uint32_t client)
 
 	k->state = k->address ? DHCP4_IS_BOUND : DHCP4_IS_FREE;
 	ring_push(&c->rings[k->state], client);
+}
+
+void dhcp4_clients_rest(struct dhcp4_clients *c, uint32_t client, uint32_t now_ms)
+{
+	struct dhcp4_client *k = &c->items[client];
+
+	k->state = c->rest_ms ? DHCP4_IS_RESTING : DHCP4_IS_FREE;
+	k->began_ms = now_ms;
+	ring_push(&c->rings[k->state], client);
+}
+
+// All rest for as long: who began first is awake first.
+void dhcp4_clients_wake(struct dhcp4_clients *c, uint32_t now_ms)
+{
+	struct dhcp4_ring *resting = &c->rings[DHCP4_IS_RESTING];
+
+	for (uint32_t n = 0; n < WAKE_MAX && resting->count > 0; n++) {
+		uint32_t client = ring_at(resting, 0);
+
+		if (now_ms - c->items[client].began_ms < c->rest_ms)
+			return;
+		c->items[client].state = DHCP4_IS_FREE;
+		ring_pop(resting);
+		ring_push(&c->rings[DHCP4_IS_FREE], client);
+	}
 }

@@ -134,6 +134,7 @@ struct dhcp4_plan {
 	struct recip hint_count, server_recip;
 	uint16_t pad;
 	uint32_t tries, jitter_steps;
+	uint32_t rest_ms;       // after a DECLINE
 	uint64_t parameters[4]; // bits: asked for
 	const struct dhcp4_pool_range *pool;
 	uint32_t pool_count; // 0: any address

@@ -224,7 +224,10 @@ static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
 	n->released += t->step == DHCP4_STEP_RELEASE;
 	n->declined += t->step == DHCP4_STEP_DECLINE;
 	dhcp4_lease_drop(w, t->user);
-	dhcp4_clients_give(&w->clients, t->user);
+	if (t->step == DHCP4_STEP_DECLINE)
+		dhcp4_clients_rest(&w->clients, t->user, ctx->now_ms);
+	else
+		dhcp4_clients_give(&w->clients, t->user);
 }
 
 static inline uint8_t wait_of(

@@ -97,6 +97,7 @@ struct dhcp4_settings {
 	int32_t spread;
 	struct addr accept;
 	struct dhcp4_retransmit_settings *retransmit; // NULL: one try
+	uint64_t decline_rest_ns;                     // UINT64_MAX: as retransmit says
 	uint64_t pad;
 	struct dhcp4_leases_settings *leases; // NULL: none kept
 	struct dhcp4_expect_settings *expect; // NULL: any address
@@ -118,7 +119,7 @@ struct dhcp4_settings {
 	X(released, "leases given back")                                                         \
 	X(declined, "leases declined")                                                           \
 	X(expired, "leases that ran out")                                                        \
-	X(no_free_client, "exchanges not begun: every client holds a lease or is busy")          \
+	X(no_free_client, "exchanges not begun: every client is busy, at rest or holds a lease")          \
 	X(no_bound_client, "exchanges not begun: no client that holds a lease is idle")          \
 	X(rapid_fallback, "rapid exchanges that went on in four messages")                       \
 	X(other_offers, "offers of another server than the one accepted")                        \

@@ -12,14 +12,16 @@
 #include "base/log.h"
 #include "proto/dhcp4_self.h"
 
-#define RELAYS_MAX   1048576
-#define VLANS_MAX    1024 // ranges of clients
-#define JITTER_MAX   16   // steps
-#define WAIT_MAX     (24 * 3600 * 1000000000ull)
-#define MAC_BITS     48
-#define NOT_ETHERNET "a client that broadcasts has an Ethernet address (mac, or mac_file)"
-#define NS_PER_S     1000000000u
-#define OWNER_TEXT   128
+#define RELAYS_MAX    1048576
+#define VLANS_MAX     1024 // ranges of clients
+#define JITTER_MAX    16   // steps
+#define WAIT_MAX      (24 * 3600 * 1000000000ull)
+#define MAC_BITS      48
+#define NOT_ETHERNET  "a client that broadcasts has an Ethernet address (mac, or mac_file)"
+#define NS_PER_S      1000000000u
+#define OWNER_TEXT    128
+#define NS_PER_MS     1000000u
+#define REST_USUAL_MS 10000
 
 static uint32_t ipv4(const struct addr *a)
 {
@@ -372,6 +374,15 @@ static void build_waits(struct dhcp4_plan *p, const struct dhcp4_retransmit_sett
 	p->layout.waits = (struct field_list){waits, p->tries * steps};
 }
 
+// RFC 2131 section 3.1: ten seconds at least. Those that do not send again either are not that
+// patient.
+static uint32_t rest_ms(const struct dhcp4_settings *s)
+{
+	if (s->decline_rest_ns == UINT64_MAX)
+		return s->retransmit ? REST_USUAL_MS : 0;
+	return (uint32_t)(s->decline_rest_ns / NS_PER_MS);
+}
+
 static void set_vlans(struct proto_path *path, const struct dhcp4_vlan_settings *v)
 {
 	const uint64_t *vlans = v ? v->vlans.items : NULL;
@@ -458,6 +469,7 @@ void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag
 	build_servers(p, s, env);
 	build_expect(p, s);
 	build_waits(p, s->retransmit);
+	p->rest_ms = rest_ms(s);
 	build_paths(p, s, env);
 	build_ports(p, s);
 	if ((s->mac_file && dhcp4_macs_load(p, s, d) < 0) || dhcp4_build(p, s, d) < 0 ||
@@ -576,8 +588,8 @@ int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env)
 	struct dhcp4_worker *w = calloc(1, sizeof(*w));
 
 	ctx->own = NULL;
-	if (!w || dhcp4_clients_init(
-			  &w->clients, dhcp4_share(p->clients, env->worker, env->workers)) < 0) {
+	if (!w || dhcp4_clients_init(&w->clients,
+			  dhcp4_share(p->clients, env->worker, env->workers), p->rest_ms) < 0) {
 		free(w);
 		return -ENOMEM;
 	}

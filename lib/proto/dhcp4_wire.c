@@ -136,6 +136,7 @@ bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	uint32_t client, name;
 
 	n->expired += leases_expire(w, now_s(ctx));
+	dhcp4_clients_wake(&w->clients, ctx->now_ms);
 	client = dhcp4_clients_take(&w->clients, (enum dhcp4_client_state)start->from, now_s(ctx));
 	if (client == DHCP4_NOBODY)
 		return nobody(ctx, t, start->from);

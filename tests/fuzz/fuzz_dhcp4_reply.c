@@ -55,6 +55,7 @@ static void start(bool relay)
 		.relay = relay ? &relay_settings : NULL,
 		.parameters = {parameters, 2},
 		.retransmit = &retransmit,
+		.decline_rest_ns = UINT64_MAX,
 		.pad = 300};
 	struct proto_env env = {.seed = 1,
 		.workers = 1,
@@ -198,7 +199,7 @@ static void check_clients(void)
 	for (uint32_t i = 0; i < TXNS; i++)
 		open += flights[i].begun && !flights[i].txn.over;
 	check(busy == open);
-	check(c->rings[0].count + c->rings[1].count + busy == CLIENTS);
+	check(c->rings[0].count + c->rings[1].count + c->rings[2].count + busy == CLIENTS);
 }
 
 static void step(struct reader *r)

@@ -206,6 +206,18 @@ def running_out_of_bound_clients_is_counted_and_said():
 
 
 @test
+def a_client_rests_after_a_decline():
+    def seconds(**rest):
+        one = of_clients(run(clients(load={"outstanding": 1, "total": 40}, clients=5, mix={"dora": "50%", "decline": "50%"}, **rest)))
+        assert one["due"] == 40 and one["dhcp4"]["declined"] >= 15, one
+        return one["due"] / one["due_per_s"]
+
+    assert seconds() < 0.8
+    # Fifteen leases of five clients are declined: each client has rested twice before its third one.
+    assert seconds(decline_rest="400ms") > 0.8
+
+
+@test
 def a_closed_loop_that_has_no_free_client_left_waits():
     one = of_clients(run(clients(load={"outstanding": 16}, clients=50), duration="200ms"))
     assert one["due"] == one["sent"] == one["answered"] == 50 and one["unsent"] == 0, one

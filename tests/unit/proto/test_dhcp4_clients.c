@@ -13,13 +13,14 @@
 #include "proto/dhcp4_clients.h"
 
 #define FOREVER UINT32_MAX
+#define REST_MS 10000
 #define MIB     (1024.0 * 1024)
 
 static struct dhcp4_clients made(uint32_t count)
 {
 	struct dhcp4_clients c;
 
-	assert_int_equal(dhcp4_clients_init(&c, count), 0);
+	assert_int_equal(dhcp4_clients_init(&c, count, REST_MS), 0);
 	return c;
 }
 
@@ -81,6 +82,45 @@ static void leases_run_out_in_their_order_and_a_bound_one_is_never_old(void **st
 	dhcp4_clients_free(&c);
 }
 
+static uint32_t decline_next(struct dhcp4_clients *c, uint32_t now_ms)
+{
+	uint32_t client = dhcp4_clients_take(c, DHCP4_IS_FREE, now_ms / 1000);
+
+	dhcp4_clients_rest(c, client, now_ms);
+	return client;
+}
+
+static void clients_at_rest_are_not_taken_until_they_have_rested(void **state)
+{
+	struct dhcp4_clients c = made(3);
+
+	assert_int_equal(decline_next(&c, UINT32_MAX - 5000), 0); // the clock begins anew meanwhile
+	assert_int_equal(decline_next(&c, UINT32_MAX - 4000), 1);
+	dhcp4_clients_wake(&c, 4998);
+	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 5), 2);
+	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 5), DHCP4_NOBODY);
+	dhcp4_clients_wake(&c, 4999);
+	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 5), 0);
+	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 5), DHCP4_NOBODY);
+	dhcp4_clients_wake(&c, 5999);
+	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 5), 1);
+	dhcp4_clients_free(&c);
+}
+
+static void one_call_wakes_a_bounded_number(void **state)
+{
+	struct dhcp4_clients c = made(1000);
+
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(decline_next(&c, 0), i);
+	dhcp4_clients_wake(&c, REST_MS);
+	assert_in_range(c.rings[DHCP4_IS_FREE].count, 1, 100);
+	for (uint32_t i = 0; i < 1000; i++)
+		dhcp4_clients_wake(&c, REST_MS);
+	assert_int_equal(c.rings[DHCP4_IS_FREE].count, 1000);
+	dhcp4_clients_free(&c);
+}
+
 static void clients_of_an_earlier_run_start_bound(void **state)
 {
 	struct dhcp4_clients c = made(4);
@@ -120,6 +160,8 @@ int main(void)
 		cmocka_unit_test(clients_are_taken_in_turn_and_once),
 		cmocka_unit_test(a_client_with_an_address_is_bound_and_not_free),
 		cmocka_unit_test(leases_run_out_in_their_order_and_a_bound_one_is_never_old),
+		cmocka_unit_test(clients_at_rest_are_not_taken_until_they_have_rested),
+		cmocka_unit_test(one_call_wakes_a_bounded_number),
 		cmocka_unit_test(clients_of_an_earlier_run_start_bound),
 		cmocka_unit_test(no_client_at_all_is_fine),
 		cmocka_unit_test(ten_million_clients_fit_in_a_gibibyte),

@@ -715,6 +715,33 @@ static void a_declined_address_is_not_held(void **state)
 	fixture_end(f);
 }
 
+static void after_a_decline_a_client_rests(void **state)
+{
+	static const struct {
+		bool retransmit;
+		uint64_t rest_ns;
+		uint32_t rest_ms;
+	} rows[] = {{false, UINT64_MAX, 0}, {true, UINT64_MAX, 10000}, {true, 0, 0},
+		{false, 1500000000, 1500}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct dhcp4_fixture *f = fixture_new(1);
+
+		f->settings.retransmit = rows[i].retransmit ? &f->retransmit : NULL;
+		f->settings.decline_rest_ns = rows[i].rest_ns;
+		fixture_open(f);
+		f->ctx.now_ms = 5000;
+		fixture_bound(f, DHCP4_DECLINES);
+		fixture_only(f, DHCP4_DORA);
+		f->ctx.now_ms += rows[i].rest_ms - 1;
+		assert_int_equal(fixture_begin(f), rows[i].rest_ms == 0);
+		assert_int_equal(f->n.no_free_client, rows[i].rest_ms != 0);
+		f->ctx.now_ms++;
+		assert_int_equal(fixture_begin(f), rows[i].rest_ms != 0);
+		fixture_end(f);
+	}
+}
+
 static void a_lost_exchange_leaves_the_client_as_it_was(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
@@ -1659,6 +1686,7 @@ int main(void)
 		cmocka_unit_test(a_release_ends_once_however_often_it_is_made),
 		cmocka_unit_test(a_release_that_was_never_made_leaves_the_lease),
 		cmocka_unit_test(a_declined_address_is_not_held),
+		cmocka_unit_test(after_a_decline_a_client_rests),
 		cmocka_unit_test(a_lost_exchange_leaves_the_client_as_it_was),
 		cmocka_unit_test(a_nak_ends_the_lease),
 		cmocka_unit_test(naks_are_kept_by_their_message),
