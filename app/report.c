@@ -201,6 +201,11 @@ static void print_responder(FILE *out, const struct result_responder *total)
 		print_choice(out, &p[i].counters, 2);
 }
 
+static bool is_of_load(const struct result_verdict *v)
+{
+	return v->invalid_by && strcmp(v->invalid_by, "load") == 0;
+}
+
 // Of a run that came to its end.
 static void print_limit(FILE *out, const struct result_verdict *v)
 {
@@ -212,12 +217,14 @@ static void print_limit(FILE *out, const struct result_verdict *v)
 		{"wire", "the wire: the link carried no more"},
 		{"server", "the server"},
 	};
-	bool judged = v->limited_by && strcmp(v->status, "unreachable") != 0 &&
+	bool judged = v->limited_by && !is_of_load(v) && strcmp(v->status, "unreachable") != 0 &&
 	              strcmp(v->status, "interrupted") != 0;
 
 	for (size_t i = 0; judged && i < sizeof(limits) / sizeof(limits[0]); i++)
 		if (strcmp(v->limited_by, limits[i].by) == 0)
 			fprintf(out, "\nlimited by %s\n", limits[i].text);
+	if (is_of_load(v))
+		fputs("\nlimited by the load itself: there was nobody to make all of it\n", out);
 }
 
 // In the notation of the limit, which is the last word of the expression: "p99 <= 2ms" is about a
@@ -275,10 +282,15 @@ static const struct verdict_text *verdict_text(const struct result_verdict *v)
 	};
 	static const struct verdict_text broken = {"", "INTERNAL ERROR", "\033[31m",
 		"the tester's own books do not add up, so nothing here is to be trusted"};
+	static const struct verdict_text load = {"", "INVALID", "\033[33m",
+		"there was nobody to make all that was due, so this is not the load that was asked "
+		"for"};
 	static const struct verdict_text unknown = {"", "NO VERDICT", "", NULL};
 
 	if (v->exit_code == EXIT_INTERNAL)
 		return &broken;
+	if (is_of_load(v))
+		return &load;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (strcmp(v->status, texts[i].status) == 0)
 			return &texts[i];

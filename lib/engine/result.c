@@ -215,6 +215,7 @@ static const struct counter verdict_rows[] = {
 	TEXT(result_verdict, status, "pass, fail, invalid, unreachable or interrupted"),
 	COUNT(result_verdict, exit_code, "exit code of the program"),
 	TEXT(result_verdict, limited_by, "none, tester, wire or server"),
+	TEXT(result_verdict, invalid_by, "tester, or load: nobody was there to make all of it"),
 	{"reasons", "why, in words", NULL, COUNTER_STRINGS, AT(result_verdict, reasons)},
 	{"criteria", "conditions", NULL, COUNTER_LIST, AT(result_verdict, criteria),
 		.section = &criterion_rows_section},

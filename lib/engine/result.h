@@ -124,6 +124,7 @@ struct result_verdict {
 	const char *status; // pass fail invalid unreachable interrupted
 	uint64_t exit_code;
 	const char *limited_by;       // none tester wire server
+	const char *invalid_by;       // tester load; NULL: it is not
 	struct counter_list reasons;  // const char *
 	struct counter_list criteria; // struct result_criterion
 };

@@ -17,6 +17,7 @@ struct reasons {
 	struct arena *arena;
 	const char **texts;
 	uint32_t count;
+	uint32_t of_load; // those that are no fault of the tester
 };
 
 __attribute__((format(printf, 2, 3))) static void because(struct reasons *r, const char *fmt, ...)
@@ -69,6 +70,14 @@ static uint64_t slots_of(const struct plan_item *i)
 	return n;
 }
 
+// Was everything sent, and in time, that somebody was there to make?
+static bool is_of_load(
+	const struct validity_settings *v, const struct result_item *r, uint64_t nobody)
+{
+	return nobody && (double)(r->unsent - nobody) <= v->unsent * (double)r->ledger.due &&
+	       !(r->send_lag.p99_ns > (double)v->send_lag_p99_ns);
+}
+
 static void judge_item(const struct plan *p, const struct plan_item *i, const struct result_item *r,
 	struct reasons *out)
 {
@@ -92,6 +101,8 @@ static void judge_item(const struct plan *p, const struct plan_item *i, const st
 			"%s: for %llu of them there was nobody to make them (%s.no_...): that is "
 			"no fault of this box, but of what the file asks for",
 			r->name, (unsigned long long)nobody, i->run->proto->name);
+	if (is_of_load(v, r, nobody))
+		out->of_load += out->count - before;
 	if (out->count > before && r->no_slot)
 		because(out,
 			"%s: all %llu transaction slots were in use or resting (more source ports "
@@ -286,14 +297,14 @@ static const char *limited_by(const struct plan *p, const struct result *r, bool
 int verdict_reach(const struct plan *p, const char *broken, bool interrupted, struct arena *a,
 	struct result *r)
 {
-	struct reasons why = {a, arena_zalloc(a, REASONS_MAX * sizeof(char *)), 0};
+	struct reasons why = {a, arena_zalloc(a, REASONS_MAX * sizeof(char *)), 0, 0};
 	struct result_verdict *v = &r->verdict;
 	uint32_t faults;
 
 	v->criteria = criteria_judge(p->config, &r->traffic, a);
 	judge_tester(p, r, &why);
 	faults = why.count;
-	v->limited_by = limited_by(p, r, faults == 0);
+	v->limited_by = limited_by(p, r, faults == why.of_load);
 	if (broken) {
 		because(&why, "internal error: %s", broken);
 		v->status = "invalid";
@@ -307,6 +318,7 @@ int verdict_reach(const struct plan *p, const char *broken, bool interrupted, st
 		v->exit_code = EXIT_UNREACHABLE;
 	} else if (faults) {
 		v->status = "invalid";
+		v->invalid_by = faults == why.of_load ? "load" : "tester";
 		v->exit_code = EXIT_INVALID;
 	} else if (!judge_criteria(r, &why)) {
 		v->status = "fail";

@@ -121,7 +121,7 @@ struct result sample_result(void)
 		.run = {"00000000-1111-4222-8333-444444444444", "sample", "0.0.0",
 			"2024-02-29T12:34:56.789Z", "ddiperf run 'a file.yaml' --json out.json", 2,
 			1, {"A CPU", "6.1.0", "DPDK 22.11", "af_packet, ring", 2.4e9, "pages"}},
-		.verdict = {"fail", 1, "server", {reasons, 2}, {criteria, 5}},
+		.verdict = {"fail", 1, "server", NULL, {reasons, 2}, {criteria, 5}},
 		.traffic = {items, 2},
 		.ports = {ports, 2},
 		.workers = {workers, 2},

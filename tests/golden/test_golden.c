@@ -122,6 +122,9 @@ static void every_verdict_is_one_sentence(void **state)
 	result.verdict.criteria.count = 1;
 	print_as(&r, "pass", 0, &result);
 	print_as(&r, "invalid", 5, &result);
+	result.verdict.invalid_by = "load";
+	print_as(&r, "invalid", 5, &result);
+	result.verdict.invalid_by = NULL;
 	print_as(&r, "interrupted", 130, &result);
 	print_as(&r, "invalid", 6, &result);
 	result.traffic.items = (const struct result_item *)result.traffic.items + 1;

@@ -189,6 +189,11 @@ def running_out_of_free_clients_is_counted_and_said():
         assert "300 exchanges could not begin: no client was free" in result.stderr, result
         reasons = result.json["verdict"]["reasons"]
         assert any("for 300 of them there was nobody to make them (dhcp4.no_...)" in reason for reason in reasons), reasons
+        if any("did not have its CPU" in reason for reason in reasons):
+            return
+        assert result.json["verdict"]["invalid_by"] == "load" and result.json["verdict"]["limited_by"] == "none", result
+        assert "INVALID: there was nobody to make all that was due" in result.stdout.splitlines()[-1], result
+        assert "limited by the load itself" in result.stdout and "did not keep up" not in result.stdout, result
     strict = {**RELAXED, "unsent": "1%"}
     undisturbed(lambda: run(clients(load={"rate": "2k", "total": 400}, clients=100), validity=strict), judge, 0.02)
 

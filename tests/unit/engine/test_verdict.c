@@ -102,6 +102,7 @@ static void assert_invalid(struct fixture *f, const char *words)
 	assert_int_equal(reach(f), EXIT_INVALID);
 	assert_string_equal(f->result.verdict.status, "invalid");
 	assert_string_equal(f->result.verdict.limited_by, "tester");
+	assert_string_equal(f->result.verdict.invalid_by, "tester");
 	assert_true(says(f, words));
 }
 
@@ -111,7 +112,31 @@ static void a_run_without_a_fault_passes(void **state)
 
 	assert_int_equal(reach(f), EXIT_PASS);
 	assert_string_equal(f->result.verdict.limited_by, "none");
+	assert_null(f->result.verdict.invalid_by);
 	assert_int_equal(f->result.verdict.reasons.count, 0);
+}
+
+static void a_load_that_nobody_can_make_is_no_fault_of_the_tester(void **state)
+{
+	static const struct proto proto = {.name = "some"};
+	struct fixture *f = *state;
+
+	f->run.proto = &proto;
+	f->run.nobody[1] = 300;
+	f->result_item.unsent = 301;
+	f->result_item.ledger.sent = f->result_item.ledger.answered = 1699;
+	assert_int_equal(reach(f), EXIT_INVALID);
+	assert_string_equal(f->result.verdict.invalid_by, "load");
+	assert_string_equal(f->result.verdict.limited_by, "none");
+	assert_true(says(f, "for 300 of them there was nobody to make them (some.no_...)"));
+	f->result_item.unsent = 303; // three that somebody could have made
+	assert_invalid(f, "for 300 of them there was nobody");
+	f->result_item.unsent = 301;
+	f->result_item.send_lag.p99_ns = 2e7;
+	assert_invalid(f, "the tester sent late");
+	f->result_item.send_lag.p99_ns = 0;
+	f->result_worker.stolen_s = 0.21;
+	assert_invalid(f, "did not have its CPU");
 }
 
 static void a_worker_without_its_cpu_makes_the_run_invalid(void **state)
@@ -312,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_run_without_a_fault_passes),
+		TEST(a_load_that_nobody_can_make_is_no_fault_of_the_tester),
 		TEST(a_worker_without_its_cpu_makes_the_run_invalid),
 		TEST(a_clock_that_jumps_makes_the_run_invalid),
 		TEST(a_link_that_was_down_makes_the_run_invalid),
