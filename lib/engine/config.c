@@ -445,6 +445,35 @@ static void check_item(
 			i->server.len == 4 ? '4' : '6');
 }
 
+// Is the embedded responder the server of this item? One that is told no server takes any.
+static bool asks_responder(const struct config *c, const struct item_settings *i)
+{
+	const struct port_settings *port = config_responder_port(c);
+	const struct addr_prefix *own = port ? port->addresses.items : NULL;
+
+	for (uint32_t n = 0; port && n < port->addresses.count; n++)
+		if (addr_equal(&own[n].addr, &i->server))
+			return true;
+	return i->server.len == 0 || !port || port->addresses.count == 0;
+}
+
+// Has the responder what the items of its own file ask for?
+static void check_answers(const struct config *c, struct arena *a, struct diag *d)
+{
+	const struct item_settings *items = c->traffic.items;
+	const void **settings = arena_zalloc(a, (c->traffic.count + 1) * sizeof(*settings));
+
+	for (unsigned k = 0; protos[k]; k++) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < c->traffic.count; i++)
+			if (items[i].protocol[k] && asks_responder(c, &items[i]))
+				settings[n++] = items[i].protocol[k];
+		if (protos[k]->check_answers && c->responder->protocol[k])
+			protos[k]->check_answers(c->responder->protocol[k], settings, n, d);
+	}
+}
+
 static void check_responder(const struct config *c, struct diag *d)
 {
 	char names[64];
@@ -499,8 +528,10 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 			CONFIG_MAX_ITEMS);
 	for (uint32_t i = 0; i < c->traffic.count; i++)
 		check_item(c, &items[i], a, d);
-	if (c->responder)
+	if (c->responder) {
 		check_responder(c, d);
+		check_answers(c, a, d);
+	}
 	criteria_check(c, a, d);
 	series_check_settings(c, a, d);
 }

@@ -513,6 +513,7 @@ const struct proto dhcp4_proto = {
 	.key = dhcp4_key,
 	.reply = dhcp4_reply,
 	.timeout = dhcp4_timeout,
+	.check_answers = dhcp4_check_answers,
 	.answers_setup = dhcp4_answers_setup,
 	.answer = dhcp4_answer,
 	.answers_open = dhcp4_answers_open,

@@ -11,6 +11,7 @@
 
 #include "base/rand.h"
 #include "proto/dhcp4_internal.h"
+#include "proto/dhcp4_settings.h"
 
 #define NS_PER_S   1000000000u
 #define CACHE_LINE 64
@@ -44,6 +45,9 @@ static const struct field answers_fields[] = {
 		"unknown clients get the address that they say they have when it is free, "
 		"and a NAK when it is not, instead of no answer",
 		FIELD_BOOL, AT(authoritative), .def = "false"},
+	{"full_pool",
+		"fewer addresses than clients of the same file are meant: the pool is to run full",
+		FIELD_BOOL, AT(full_pool), .def = "false"},
 	{"address_twice", "each so-many-th new client gets an address that another has; 0: none",
 		FIELD_COUNT, AT(address_twice), .def = "0"},
 };
@@ -145,6 +149,51 @@ static bool check_pool(const struct dhcp4_answers_settings *s, struct diag *d)
 	diag_error(d, &s->pool, "pool", "%llu addresses (up to %u, or clients: so many of them)",
 		(unsigned long long)total, DHCP4_POOL_MAX);
 	return false;
+}
+
+static uint64_t addresses_of(const struct dhcp4_answers_settings *s)
+{
+	const struct addr_range *r = s->pool.items;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < s->pool.count; i++)
+		count += r[i].count;
+	return count < s->clients ? count : s->clients;
+}
+
+// Items with the same first client have the same clients, and they the same addresses.
+static bool is_same_client(const struct dhcp4_settings *a, const struct dhcp4_settings *b)
+{
+	return memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 && a->mac_file == b->mac_file &&
+	       a->chaddr == b->chaddr && a->client_id == b->client_id;
+}
+
+static uint64_t holders_of(const void *const *settings, uint32_t count)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t clients = dhcp4_holders_wanted(settings[i]);
+
+		for (uint32_t k = 0; k < i; k++)
+			if (is_same_client(settings[i], settings[k]))
+				clients = 0;
+		sum += clients;
+	}
+	return sum;
+}
+
+void dhcp4_check_answers(
+	const void *answers, const void *const *settings, uint32_t count, struct diag *d)
+{
+	const struct dhcp4_answers_settings *s = answers;
+	uint64_t have = addresses_of(s), want = holders_of(settings, count);
+
+	if (have > 0 && have < want && !s->full_pool) // no pool at all is another error
+		diag_error(d, s, have == s->clients ? "clients" : "pool",
+			"%llu addresses for %llu clients (more of them, or full_pool: true when "
+			"it is to run full)",
+			(unsigned long long)have, (unsigned long long)want);
 }
 
 static uint32_t seconds(uint64_t ns)

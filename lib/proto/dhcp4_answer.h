@@ -24,6 +24,7 @@ struct dhcp4_answers_settings {
 	struct field_list router, dns; // struct addr
 	const char *domain;            // NULL: none
 	bool rapid, authoritative;
+	bool full_pool;         // fewer addresses than clients are meant
 	uint64_t address_twice; // 0: never
 };
 

@@ -5,9 +5,16 @@
 
 #include "proto/proto.h"
 
+struct dhcp4_settings;
+
+// dhcp4_setup.c: how many clients hold a lease at a time, at most.
+uint64_t dhcp4_holders_wanted(const struct dhcp4_settings *s);
+
 // dhcp4_answer.c: the responder's settings, counters and set-up
 extern const struct field_section dhcp4_answers_section;
 extern const struct counter_section dhcp4_answered_section;
+void dhcp4_check_answers(
+	const void *answers, const void *const *settings, uint32_t count, struct diag *d);
 void *dhcp4_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
 void dhcp4_answers_teardown(void *shared);
 int dhcp4_answers_open(struct proto_ctx *ctx, const struct proto_env *env);

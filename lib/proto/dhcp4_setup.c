@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "proto/dhcp4_internal.h"
 #include "proto/dhcp4_self.h"
 
 #define RELAYS_MAX    1048576
@@ -207,14 +208,17 @@ static void check_servers(const struct dhcp4_settings *s, struct diag *d)
 	check_ipv4(&s->requested_address.first, &s->requested_address, d);
 }
 
+uint64_t dhcp4_holders_wanted(const struct dhcp4_settings *s)
+{
+	return does(s, DHCP4_DORA) || does(s, DHCP4_RAPID) ? s->clients : 0;
+}
+
 static void check_expect(const struct dhcp4_settings *s, struct diag *d)
 {
 	const struct dhcp4_expect_settings *e = s->expect;
 	uint64_t count = addresses_count(&e->pool, d);
 
-	if (e->pool.count == 0 || count >= s->clients)
-		return;
-	if (does(s, DHCP4_DORA) || does(s, DHCP4_RAPID))
+	if (e->pool.count > 0 && count < dhcp4_holders_wanted(s))
 		diag_error(d, &e->pool, "pool", "%llu addresses for %llu clients",
 			(unsigned long long)count, (unsigned long long)s->clients);
 }

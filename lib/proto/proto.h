@@ -190,6 +190,10 @@ struct proto {
 	// set, of a transaction that ends without having been sent.
 	enum proto_verdict (*timeout)(struct proto_ctx *ctx, struct proto_txn *t);
 
+	// Does the responder have what these items (settings, of those that ask it) need? NULL:
+	// yes.
+	void (*check_answers)(
+		const void *answers, const void *const *settings, uint32_t count, struct diag *d);
 	// The responder: setup and open get the answers section (answers_setup), answer writes the
 	// reply to a request; 0: no answer. out does not overlap buf.
 	void *(*answers_setup)(const void *answers, const struct proto_env *env, struct diag *d);

@@ -6,7 +6,7 @@ from loop import TRIES, ring
 
 SERVER = "198.18.0.2"
 RELAYS = {"addresses": ["198.18.0.64/26"]}
-POOL = ["10.0.0.0/16"]
+POOL = ["10.0.0.0/15"]
 # An exchange begins with one of these; the other step goes on from an offer.
 FOLLOWING = "request-ack"
 SENT_BY = {

@@ -254,7 +254,7 @@ def what_is_neither_released_nor_over_is_held_by_one_client_only():
 @test
 def with_a_full_pool_the_rest_is_lost_and_the_server_says_why():
     result = run(clients(load={"outstanding": 60, "total": 60}, keys={"timeout": "300ms"}),
-                 responder=answers(pool=["10.0.0.0-10.0.0.19"]))
+                 responder=answers(pool=["10.0.0.0-10.0.0.19"], full_pool=True))
     one = of_clients(result)
     assert (one["answered"], one["failed"], one["lost"]) == (20, 0, 40), one
     assert result.json["responder"]["protocols"][0]["dhcp4"]["pool_full"] == 40, result.json["responder"]

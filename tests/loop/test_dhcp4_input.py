@@ -120,6 +120,11 @@ MISTAKES = [
     (CLIENTS, "clients: 1000\n      retransmit: {tries: 17}", ":16:", DHCP4 + "retransmit.tries", "16"),
     (CLIENTS, "clients: 1000\n      pad: 1401", ":16:", DHCP4 + "pad", "1400"),
     # The responder.
+    ("pool: [10.0.0.0/16]", "pool: [10.0.0.0/23, 10.1.0.0/24]", ":25:11:", "responder.dhcp4.pool", "768 addresses for 1000 clients",
+     "full_pool: true"),
+    ("pool: [10.0.0.0/16]", "clients: 999", ":25:14:", "responder.dhcp4.clients", "999 addresses for 1000 clients"),
+    ("pool: [10.0.0.0/16]", "pool: [10.0.0.0/23]\n    full_pool: true", None),
+    ("pool: [10.0.0.0/16]", "pool: [10.0.0.0/23]", ":25:", "512 addresses for 1000 clients"),
     ("pool: [10.0.0.0/16]", "pool: []", "responder.dhcp4.pool", "0 ranges"),
     ("pool: [10.0.0.0/16]", "pool: [10.0.0.0/16, 10.0.255.0/24]", ":25:", "responder.dhcp4.pool", "overlaps"),
     ("pool: [10.0.0.0/16]", 'pool: ["2001:db8::/112"]', ":25:", "responder.dhcp4.pool", "not an IPv4 address"),
