@@ -52,6 +52,19 @@ bool dhcp4_way_is_ours(const struct dhcp4_self *s, const struct proto_ends *e,
 	       (to == UINT32_MAX || to == m->yiaddr || to == m->ciaddr || to == s->client->offered);
 }
 
+bool dhcp4_vlan_is_ours(const struct dhcp4_self *s, const struct proto_ends *e)
+{
+	const struct proto_path *path = s->p->layout.paths.items;
+
+	path += s->client->place * s->p->path_stride;
+	if (e->vlan_count != path->vlan_count)
+		return false;
+	for (uint8_t i = 0; i < e->vlan_count; i++)
+		if (e->vlans[i] != path->vlans[i])
+			return false;
+	return true;
+}
+
 enum proto_verdict dhcp4_ours(const struct dhcp4_self *s, struct dhcp4_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {

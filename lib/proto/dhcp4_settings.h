@@ -128,6 +128,7 @@ struct dhcp4_settings {
 	X(parameters_missing, "ACKs that lack a parameter asked for")                            \
 	X(no_end, "replies whose options do not end with option 255")                            \
 	X(way_wrong, "dropped: not from a server's address and port, or not to the client's")    \
+	X(vlan_wrong, "dropped: on another VLAN than the client's")                              \
 	X(op_wrong, "dropped: not a BOOTREPLY")                                                  \
 	X(xid_wrong, "dropped: the transaction ID is not ours")                                  \
 	X(chaddr_wrong, "dropped: for another hardware address")                                 \

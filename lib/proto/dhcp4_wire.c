@@ -335,6 +335,10 @@ enum proto_verdict dhcp4_reply(
 		n->way_wrong++;
 		return PROTO_STRAY;
 	}
+	if (ctx->ends && !dhcp4_vlan_is_ours(&s, ctx->ends)) {
+		n->vlan_wrong++;
+		return PROTO_STRAY;
+	}
 	verdict = dhcp4_ours(&s, n, t, &m);
 	if (verdict != PROTO_DONE)
 		return verdict;

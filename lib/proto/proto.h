@@ -69,6 +69,8 @@ struct proto_ends {
 	const uint8_t *dst_mac;
 	uint8_t addr_len;
 	uint16_t src_port, dst_port;
+	const uint16_t *vlans; // inside those of the port, outermost first
+	uint8_t vlan_count;
 };
 
 // How an answer of the responder goes, when it is not back to where the request came from.

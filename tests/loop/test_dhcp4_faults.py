@@ -3,8 +3,14 @@
 # DHCPv4 clients against a responder that misbehaves on demand: each fault, of the wire and of DHCP, lands in its cells of the
 # ledger, in its counter and in its step, to the last packet.
 
-from dhcp4 import RELAYS, answers, check_agreement, clients, of_clients, run, steps, undisturbed
-from harness import main, test
+import json
+import struct
+import tempfile
+from pathlib import Path
+
+from dhcp4 import RELAYS, SERVER, answers, check_agreement, clients, of_clients, run, steps, undisturbed
+from harness import ddiperf, main, test
+from loop import RELAXED, SERVER_MAC, arp_reply, fold, parse_udp, pcap_read, pcap_write
 
 RELAY = {**RELAYS, "circuit_id": "port {client}"}
 TIMEOUT_S = 0.2
@@ -40,7 +46,7 @@ ACKS = (
     ("duplicate", ("duplicate",), None),
 )
 CHECKS = (
-    "way_wrong", "op_wrong", "xid_wrong", "chaddr_wrong", "type_wrong", "nak", "lease_unknown", "server_id_missing",
+    "way_wrong", "vlan_wrong", "op_wrong", "xid_wrong", "chaddr_wrong", "type_wrong", "nak", "lease_unknown", "server_id_missing",
     "server_id_changed", "client_id_wrong", "relay_info_wrong", "address_missing", "address_changed",
     "outside_pool", "lease_time_missing", "times_wrong", "rapid_commit_missing", "duplicate_address",
 )
@@ -137,6 +143,46 @@ def items_with_the_same_clients_are_given_the_same_addresses_and_that_is_right()
     result = run(item("these"), item("those"))
     assert all(result.item(name)["answered"] == 60 for name in ("these", "those")), result.json["traffic"]
     assert all(result.item(name)["dhcp4"]["duplicate_address"] == 0 for name in ("these", "those")), result.json["traffic"]
+
+
+def frame(payload, vlans):
+    """An answer of the server to everybody, on these VLANs."""
+    udp = struct.pack("!HHHH", 67, 68, 8 + len(payload), 0) + payload
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0) + bytes(map(int, SERVER.split("."))) + b"\xff" * 4
+    ip = ip[:10] + struct.pack("!H", 0xFFFF - fold(ip)) + ip[12:]
+    tags = b"".join(struct.pack("!HH", 0x8100 if tag == vlans[-1] else 0x88A8, tag) for tag in vlans)
+    return b"\xff" * 6 + SERVER_MAC + tags + b"\x08\x00" + ip + udp
+
+
+def offer_to(discover):
+    """An OFFER that is right but for where it goes."""
+    header = b"\2" + discover[1:16] + bytes([10, 0, 0, 1]) + discover[20:240]
+    server = bytes(map(int, SERVER.split(".")))
+    return header + b"\x35\1\2\x36\4" + server + b"\x33\4\0\0\x0e\x10\xff" + bytes(40)
+
+
+@test
+def an_answer_on_the_vlan_of_another_client_is_dropped():
+    def ask(folder, frames):
+        (folder / "in.pcap").write_bytes(pcap_write(frames))
+        one = clients(load={"outstanding": 1, "total": 1}, relay=None, exchange="discover", clients=2, client_id="none",
+                      vlans=[{"clients": "0-0", "vlans": [100]}, {"clients": "1-1", "vlans": [200]}], keys={"timeout": "200ms"})
+        port = {"name": "file", "driver": "pcap", "rx_file": str(folder / "in.pcap"), "tx_file": str(folder / "out.pcap"),
+                "addresses": ["198.18.0.1/24"], "vlans": [5], "burst": 1}
+        return of_clients(ddiperf(json.dumps({
+            "run": {"warmup": "0s", "duration": "10s"}, "ports": [port], "traffic": [one], "validity": RELAXED})))
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        assert ask(folder, [arp_reply()])["lost"] == 1
+        asked, = (parse_udp(sent) for sent in pcap_read(folder / "out.pcap"))
+        offer = offer_to(asked.payload)
+        # Before it asks, it reads on for 20 ms: most of what it reads then is short.
+        filler = [arp_reply(vlans=(5,))] * 9
+        one = ask(folder, [*filler, frame(offer, (5, 200))] * 25_000)
+        assert one["lost"] == 1 and one["answered"] == 0 and one["stray"] >= one["dhcp4"]["vlan_wrong"] > 0, one
+        one = ask(folder, [*filler, frame(offer, (5, 100))] * 25_000)
+        assert one["answered"] == 1 and one["dhcp4"]["vlan_wrong"] == 0, one
 
 
 @test

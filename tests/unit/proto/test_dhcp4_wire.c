@@ -1253,6 +1253,47 @@ static void what_does_not_parse_is_malformed_at_any_length(void **state)
 	fixture_end(f);
 }
 
+static void a_reply_comes_on_the_vlans_of_its_client(void **state)
+{
+	static const struct {
+		uint16_t vlans[2];
+		uint8_t count;
+	} others[] = {{{0, 0}, 0}, {{200, 0}, 1}, {{7, 0}, 1}, {{200, 8}, 2}, {{7, 200}, 2}};
+	struct dhcp4_fixture *f = fixture_new(2);
+	struct proto_ends ends = {.src = (const uint8_t[]){198, 18, 0, 2},
+		.dst = (const uint8_t[]){255, 255, 255, 255},
+		.addr_len = 4,
+		.src_port = 67,
+		.dst_port = 68};
+
+	f->vlan_ids[0] = 200;
+	f->vlan_ids[1] = 7;
+	f->vlans[0] = (struct dhcp4_vlan_settings){{0, 0}, {f->vlan_ids, 2}};
+	f->settings.vlans = (struct field_list){f->vlans, 1};
+	fixture_open(f);
+	f->ctx.ends = &ends;
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	for (uint32_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		ends.vlans = others[i].vlans;
+		ends.vlan_count = others[i].count;
+		assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_STRAY);
+		assert_int_equal(f->n.vlan_wrong, i + 1);
+	}
+	ends.vlans = (const uint16_t[]){200, 7};
+	ends.vlan_count = 2;
+	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
+	assert_true(fixture_begin(f)); // client 1 has none
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_STRAY);
+	ends.vlan_count = 0;
+	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
+	assert_int_equal(f->n.vlan_wrong, 6);
+	assert_int_equal(f->n.way_wrong, 0);
+	f->ctx.ends = NULL;
+	fixture_end(f);
+}
+
 static struct dhcp4_fixture *of_hardware(const char *chaddr, uint8_t htype, uint32_t clients)
 {
 	struct dhcp4_fixture *f = fixture_relay(clients);
@@ -1710,6 +1751,7 @@ int main(void)
 		cmocka_unit_test(what_is_only_counted_fails_nothing),
 		cmocka_unit_test(overloaded_and_split_options_are_read),
 		cmocka_unit_test(what_does_not_parse_is_malformed_at_any_length),
+		cmocka_unit_test(a_reply_comes_on_the_vlans_of_its_client),
 		cmocka_unit_test(hardware_addresses_have_one_to_sixteen_bytes),
 		cmocka_unit_test(infiniband_is_told_by_its_identifier_alone),
 		cmocka_unit_test(a_reply_has_the_hardware_address_that_was_sent),
