@@ -20,6 +20,8 @@ static const struct command commands[] = {
 		OPTION_SET | OPTION_JSON, cmd_plan},
 	{"respond", "FILE", "Be the server: answer as the responder section of FILE says",
 		COMMON | OPTION_JSON, cmd_respond},
+	{"compare", "A.json B.json", "Say what changed from result A to result B, and judge it",
+		OPTION_FAIL_ON | OPTION_QUIET, cmd_compare},
 	{"doctor", "[FILE]", "Say what this box can do, what is missing, and what fixes it",
 		OPTION_SET, cmd_doctor},
 	{"list", "drivers|protocols|settings|counters", "Print a table that the program runs on", 0,

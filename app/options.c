@@ -24,6 +24,8 @@ static const struct option_row {
 	{OPTION_DUMP, 'd', "dump", NULL, "print the effective file, every default filled in"},
 	{OPTION_QUIET, 'q', "quiet", NULL, "print the last line only"},
 	{OPTION_VERBOSE, 'v', "verbose", NULL, "print what happens inside, on standard error"},
+	{OPTION_FAIL_ON, 'f', "fail-on", "MARGIN",
+		"fail if B is worse by more, like p99:+5% or rate:-2%; may be repeated"},
 	{OPTION_HELP, 'h', "help", NULL, "print this"},
 };
 
@@ -72,6 +74,9 @@ static void keep(struct options *o, int letter)
 	case 's':
 		o->assignments[o->assignment_count++] = optarg;
 		break;
+	case 'f':
+		o->margins[o->margin_count++] = optarg;
+		break;
 	case 'j':
 		o->json = optarg;
 		break;
@@ -102,11 +107,14 @@ static enum options_outcome wrong(const struct command *c, const char *what, con
 static enum options_outcome parse_operands(
 	const struct command *c, int count, char **texts, struct options *o)
 {
-	if (count > (c->operand ? 1 : 0))
+	int takes = c->operand ? strchr(c->operand, ' ') ? 2 : 1 : 0;
+
+	if (count > takes)
 		return wrong(c, "one argument too many: ", texts[count - 1]);
-	if (count == 0 && c->operand && c->operand[0] != '[')
+	if (count < takes && c->operand[0] != '[')
 		return wrong(c, "an argument is missing: ", c->operand);
 	o->operand = count ? texts[0] : NULL;
+	o->second = count > 1 ? texts[1] : NULL;
 	return OPTIONS_GO;
 }
 
@@ -119,6 +127,7 @@ enum options_outcome options_parse(
 
 	build_tables(c, letters, longs);
 	o->assignments = arena_zalloc(o->arena, (size_t)argc * sizeof(*o->assignments));
+	o->margins = arena_zalloc(o->arena, (size_t)argc * sizeof(*o->margins));
 	opterr = 0;
 	while ((letter = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
 		if (letter == ':')

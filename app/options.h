@@ -16,13 +16,17 @@ enum option_bit {
 	OPTION_DUMP = 1 << 4,
 	OPTION_DRY_RUN = 1 << 5,
 	OPTION_SELF_CHECK = 1 << 6,
-	OPTION_HELP = 1 << 7, // every command takes it
+	OPTION_FAIL_ON = 1 << 7,
+	OPTION_HELP = 1 << 8, // every command takes it
 };
 
 struct options {
 	const char *operand; // the file, or what to list; NULL when left out
+	const char *second;  // operand of a command that takes two
 	char **assignments;  // of --set
 	unsigned assignment_count;
+	char **margins; // of --fail-on
+	unsigned margin_count;
 	const char *json;    // NULL: none; "-": standard output
 	const char *dry_run; // NULL: none; file to write
 	bool quiet, verbose, dump, self_check;
@@ -32,9 +36,9 @@ struct options {
 
 struct command {
 	const char *name;
-	const char *operand;                 // "FILE", "[FILE]": may be left out; NULL: none
-	const char *help;                    // one line, no full stop
-	unsigned options;                    // OPTION_* that it takes
+	const char *operand; // "FILE", "A B": two, "[FILE]": may be left out; NULL: none
+	const char *help;    // one line, no full stop
+	unsigned options;    // OPTION_* that it takes
 	int (*run)(const struct options *o); // returns the exit code
 };
 

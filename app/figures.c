@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading a result document with suspicion. Path: cold. Main thread.
+#include "figures.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/log.h"
+
+#define SCHEMA      "ddiperf-result/1"
+#define DEPTH_MAX   8
+#define REPEATS_MAX 1000
+#define FIGURES_MAX 20000
+
+struct flattening {
+	struct figures *out;
+	struct arena *a;
+	const char *item;
+	double sent;
+	uint32_t room;
+	uint32_t repeat; // whose figures these are; REPEATS_MAX: the run's own
+	uint32_t next;   // where the next figure of a repeat is expected
+};
+
+static const struct {
+	const char *name, *path;
+} short_names[] = {
+	{"rate", "answered_per_s"},
+	{"mean", "latency.response.mean_ns"},
+	{"p50", "latency.response.p50_ns"},
+	{"p90", "latency.response.p90_ns"},
+	{"p99", "latency.response.p99_ns"},
+	{"p999", "latency.response.p999_ns"},
+	{"p9999", "latency.response.p9999_ns"},
+	{"max", "latency.response.max_ns"},
+};
+
+const char *figures_full_name(const char *name)
+{
+	for (size_t i = 0; i < sizeof(short_names) / sizeof(short_names[0]); i++)
+		if (strcmp(name, short_names[i].name) == 0)
+			return short_names[i].path;
+	return name;
+}
+
+uint32_t figures_short_names(const char **names, uint32_t room)
+{
+	uint32_t n = 0;
+
+	while (n < room && n < sizeof(short_names) / sizeof(short_names[0])) {
+		names[n] = short_names[n].name;
+		n++;
+	}
+	return n;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t len = strlen(text), tail = strlen(end);
+
+	return len >= tail && strcmp(text + len - tail, end) == 0;
+}
+
+const char *figures_unit(const char *path)
+{
+	if (ends_in(path, "_ns") || ends_in(path, "ns_per_transaction"))
+		return "ns";
+	return ends_in(path, "_per_s") ? "per_s" : "1";
+}
+
+static bool is_it(const struct figure *f, const char *item, const char *path)
+{
+	return strcmp(f->item, item) == 0 && strcmp(f->path, path) == 0;
+}
+
+const struct figure *figures_find(const struct figures *f, const char *item, const char *path)
+{
+	for (uint32_t i = 0; i < f->count; i++)
+		if (is_it(&f->list[i], item, path))
+			return &f->list[i];
+	return NULL;
+}
+
+// Repeats have their figures in the same order as the run, or nearly so.
+static struct figure *find_again(struct flattening *f, const char *path)
+{
+	struct figures *out = f->out;
+
+	for (uint32_t i = 0; i < out->count; i++) {
+		uint32_t k = (f->next + i) % out->count;
+
+		if (!is_it(&out->list[k], f->item, path))
+			continue;
+		f->next = k + 1;
+		return &out->list[k];
+	}
+	return NULL;
+}
+
+static struct figure *add(struct flattening *f, const char *path)
+{
+	struct figures *out = f->out;
+	struct figure *one;
+
+	if (out->count == f->room) {
+		struct figure *more;
+
+		f->room = f->room ? 2 * f->room : 64;
+		more = arena_zalloc(f->a, f->room * sizeof(*more));
+		if (out->count)
+			memcpy(more, out->list, out->count * sizeof(*more));
+		out->list = more;
+	}
+	one = &out->list[out->count++];
+	*one = (struct figure){.item = f->item, .path = path};
+	if (out->repeats)
+		one->repeats = arena_zalloc(f->a, out->repeats * sizeof(*one->repeats));
+	return one;
+}
+
+static void put(struct flattening *f, const char *path, double value)
+{
+	bool share = strcmp(figures_unit(path), "1") == 0 && strcmp(path, "loss") != 0;
+	struct figure *one = f->repeat == REPEATS_MAX ? NULL : find_again(f, path);
+
+	if (share)
+		value = f->sent > 0 ? value / f->sent : 0;
+	if (!one && f->out->count == FIGURES_MAX)
+		return;
+	if (!one)
+		one = add(f, path);
+	if (f->repeat == REPEATS_MAX)
+		one->value = value;
+	else
+		one->repeats[f->repeat] = value;
+	one->repeated |= f->repeat != REPEATS_MAX;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static void flatten(struct flattening *f, const json_t *v, const char *path, unsigned depth);
+
+static void flatten_members(struct flattening *f, json_t *object, const char *path, unsigned depth)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(object, key, value) flatten(f, value,
+		*path ? arena_printf(f->a, "%s.%s", path, key) : arena_strdup(f->a, key), depth);
+}
+
+// Times that are null are ranks among the lost ones.
+static void flatten(struct flattening *f, const json_t *v, const char *path, unsigned depth)
+{
+	const json_t *one;
+	size_t i;
+
+	if (depth == DEPTH_MAX)
+		return;
+	if (json_is_number(v))
+		put(f, path, json_number_value(v));
+	else if (json_is_null(v) && ends_in(path, "_ns"))
+		put(f, path, INFINITY);
+	else if (json_is_object(v))
+		flatten_members(f, (json_t *)v, path, depth + 1);
+	else if (json_is_array(v))
+		json_array_foreach(v, i, one) if (*text_of(one, "name")) flatten(
+			f, one, arena_printf(f->a, "%s.%s", path, text_of(one, "name")), depth + 1);
+}
+
+static void flatten_traffic(struct flattening *f, const json_t *traffic)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(traffic, i, item)
+	{
+		if (!*text_of(item, "name"))
+			continue;
+		f->item = arena_strdup(f->a, text_of(item, "name"));
+		f->sent = json_number_value(json_object_get(item, "sent"));
+		flatten(f, item, "", 0);
+	}
+}
+
+static int refuse(const char *file, const char *why)
+{
+	log_error("compare: %s: %s", file, why);
+	return -EINVAL;
+}
+
+static int read_document(const json_t *document, struct arena *a, struct figures *out)
+{
+	struct flattening f = {.out = out, .a = a};
+	const json_t *traffic = json_object_get(document, "traffic");
+	const json_t *repeats = json_object_get(document, "repeats"), *one;
+	const json_t *run = json_object_get(document, "run");
+	size_t i;
+
+	if (strcmp(text_of(document, "schema"), SCHEMA) != 0)
+		return refuse(out->file, "not a result of ddiperf (its schema is not \"" SCHEMA
+					 "\": a file written by --json)");
+	if (!json_is_array(traffic) || json_array_size(traffic) == 0)
+		return refuse(out->file, "no traffic in this result");
+	out->name = arena_strdup(a, text_of(run, "name"));
+	out->version = arena_strdup(a, text_of(run, "version"));
+	out->started = arena_strdup(a, text_of(run, "started"));
+	out->status = arena_strdup(a, text_of(json_object_get(document, "verdict"), "status"));
+	out->confidence = json_number_value(
+		json_object_get(json_object_get(document, "confidence"), "confidence"));
+	if (out->confidence > 0 && out->confidence < 1 && json_array_size(repeats) >= 2 &&
+		json_array_size(repeats) <= REPEATS_MAX)
+		out->repeats = (uint32_t)json_array_size(repeats);
+	f.repeat = REPEATS_MAX;
+	flatten_traffic(&f, traffic);
+	if (out->count == 0)
+		return refuse(out->file, "no figures in its traffic");
+	for (i = 0; i < out->repeats; i++) {
+		one = json_array_get(repeats, i);
+		f.repeat = (uint32_t)i;
+		flatten_traffic(&f, json_object_get(one, "traffic"));
+	}
+	for (i = 0; i < out->count; i++)
+		if (!out->list[i].repeated)
+			out->list[i].repeats = NULL;
+	return 0;
+}
+
+int figures_load(const char *file, struct arena *a, struct figures *out)
+{
+	json_error_t e;
+	json_t *document = json_load_file(file, 0, &e);
+	int rc;
+
+	*out = (struct figures){.file = file};
+	if (!document) {
+		if (e.line > 0)
+			log_error(
+				"compare: %s:%d:%d: not JSON: %s", file, e.line, e.column, e.text);
+		else
+			log_error("compare: %s", e.text);
+		return -EINVAL;
+	}
+	rc = read_document(document, a, out);
+	json_decref(document);
+	return rc;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A result document (--json) read back as a flat list of figures. The file may be anything: what is
+// not a result is refused with a reason, what is not known in it is left out. Path: cold. Main
+// thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+struct figure {
+	const char *item; // of traffic
+	const char *path; // "latency.response.p99_ns", "dns.rcode.SERVFAIL"
+	// Rates per second and latencies as they are, INFINITY among the lost ones; loss and every
+	// count as a share of what was sent.
+	double value;
+	double *repeats; // of each repeat; NULL: a single run
+	bool repeated;   // in one of them at least
+};
+
+struct figures {
+	const char *file;
+	const char *name, *version, *started, *status; // "" where the document does not say
+	double confidence;                             // of the repeats; 0: a single run
+	uint32_t repeats;
+	struct figure *list;
+	uint32_t count;
+};
+
+// 0, or -EINVAL with the reason logged.
+int figures_load(const char *file, struct arena *a, struct figures *out);
+
+const struct figure *figures_find(const struct figures *f, const char *item, const char *path);
+
+// The full path of p50, p99, mean, max, rate; everything else is its own.
+const char *figures_full_name(const char *name);
+
+// All of these short names into names[room]: how many there are.
+uint32_t figures_short_names(const char **names, uint32_t room);
+
+// "ns", "per_s" or "1", by the path.
+const char *figures_unit(const char *path);
