@@ -15,6 +15,7 @@
 #include "stats/json.h"
 
 #define DEPTH_MAX 32
+#define WHAT      "--json"
 
 struct nest {
 	json_t *open[DEPTH_MAX]; // borrowed, but for the first
@@ -91,9 +92,9 @@ char *document_text(const json_t *document)
 	return text;
 }
 
-static int fail(const char *path, int error)
+static int fail(const char *what, const char *path, int error)
 {
-	log_error("--json %s: %s", path, strerror(error));
+	log_error("%s %s: %s", what, path, strerror(error));
 	return -error;
 }
 
@@ -124,7 +125,7 @@ static int open_beside(const char *path, char *target, char *temp)
 	return fd;
 }
 
-int document_check(const char *path)
+int document_check_as(const char *what, const char *path)
 {
 	char target[PATH_MAX], temp[PATH_MAX];
 	struct stat st;
@@ -133,15 +134,20 @@ int document_check(const char *path)
 	if (strcmp(path, "-") == 0)
 		return 0;
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return fail(path, EISDIR);
+		return fail(what, path, EISDIR);
 	if (is_special(path))
-		return access(path, W_OK) == 0 ? 0 : fail(path, errno);
+		return access(path, W_OK) == 0 ? 0 : fail(what, path, errno);
 	fd = open_beside(path, target, temp);
 	if (fd < 0)
-		return fail(path, -fd);
+		return fail(what, path, -fd);
 	close(fd);
 	unlink(temp);
 	return 0;
+}
+
+int document_check(const char *path)
+{
+	return document_check_as(WHAT, path);
 }
 
 // Write and close.
@@ -177,10 +183,9 @@ static int write_beside(const char *path, const char *text)
 	return rc;
 }
 
-int document_write(const json_t *document, const char *path)
+int document_put(const char *what, const char *text, const char *path)
 {
-	char *text = document_text(document);
-	int rc = 0;
+	int rc;
 
 	if (strcmp(path, "-") == 0)
 		rc = fputs(text, stdout) < 0 || fflush(stdout) != 0 ? -EIO : 0;
@@ -188,6 +193,14 @@ int document_write(const json_t *document, const char *path)
 		rc = write_directly(path, text);
 	else
 		rc = write_beside(path, text);
+	return rc < 0 ? fail(what, path, -rc) : 0;
+}
+
+int document_write(const json_t *document, const char *path)
+{
+	char *text = document_text(document);
+	int rc = document_put(WHAT, text, path);
+
 	free(text);
-	return rc < 0 ? fail(path, -rc) : 0;
+	return rc;
 }

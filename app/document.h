@@ -23,3 +23,7 @@ int document_check(const char *path);
 // "-": standard output. A file appears complete or not at all; what is not a file (a pipe,
 // /dev/null) is written to directly. 0, or -errno, which was logged.
 int document_write(const json_t *document, const char *path);
+
+// The same for other texts; what: how messages call the file.
+int document_check_as(const char *what, const char *path);
+int document_put(const char *what, const char *text, const char *path);

@@ -4,6 +4,7 @@
 #include "session.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -11,7 +12,10 @@
 #include "engine/dryrun.h"
 #include "engine/selfcheck.h"
 #include "engine/series.h"
+#include "junit.h"
 #include "report.h"
+
+#define JUNIT "output.junit:"
 
 static volatile sig_atomic_t interrupts;
 
@@ -72,6 +76,15 @@ static int write_document(
 	return rc < 0 && code == EXIT_PASS ? EXIT_ENVIRONMENT : code;
 }
 
+static int write_junit(const char *path, const struct result *r, int code)
+{
+	char *text = junit_text(r);
+	int rc = document_put(JUNIT, text, path);
+
+	free(text);
+	return rc < 0 && code == EXIT_PASS ? EXIT_ENVIRONMENT : code;
+}
+
 // after: what else is to be said about the result; NULL: nothing.
 static int session(const struct options *o, const struct config *c, struct diag *d, bool respond,
 	void (*after)(struct report *report, const struct config *c, const struct result *r))
@@ -86,9 +99,12 @@ static int session(const struct options *o, const struct config *c, struct diag 
 		.version = DDIPERF_VERSION,
 		.signals = &interrupts,
 		.hooks = {on_note, on_interval, on_responder, &report}};
+	const char *junit = respond ? NULL : c->output.junit;
 	int code;
 
 	if (o->json && document_check(o->json) < 0)
+		return EXIT_CONFIG;
+	if (junit && document_check_as(JUNIT, junit) < 0)
 		return EXIT_CONFIG;
 	report_init(&report, alone ? NULL : stdout, o->quiet);
 	report.duration_s = 1e-9 * (double)c->run.duration_ns;
@@ -104,6 +120,8 @@ static int session(const struct options *o, const struct config *c, struct diag 
 		report_result(&report, &result);
 	if (after)
 		after(&report, c, &result);
+	if (junit)
+		code = write_junit(junit, &result, code);
 	return o->json ? write_document(o->json, &result, c, code) : code;
 }
 

@@ -128,6 +128,8 @@ static const struct field output_fields[] = {
 	{"capture", "packets of failing transactions, each with a comment that says why",
 		FIELD_SECTION, .optional = true, AT(output_settings, capture),
 		.section = &capture_section},
+	{"junit", "JUnit XML to write, from the working directory: a test case for each criterion",
+		FIELD_STRING, AT(output_settings, junit), .min = 1, .max = 4095},
 };
 
 static const struct field_section output_section = {"output",

@@ -74,6 +74,7 @@ struct capture_settings {
 
 struct output_settings {
 	struct capture_settings *capture; // NULL: none
+	const char *junit;                // NULL: none
 };
 
 struct config {

@@ -7,13 +7,14 @@ import re
 import subprocess
 import tempfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 from harness import EXIT, ROOT, Result, binary, config_file, ddiperf, execute, main, test
 from loop import item, ring
 
 CONFIGS = sorted((ROOT / "config").glob("*.yaml"))
 DRIVERS = ["pci", "af_xdp", "af_packet", "pcap", "tap", "memif", "virtio_user", "ring", "null", "vdev"]
-COMMANDS = ["run", "check", "plan", "respond", "doctor", "list"]
+COMMANDS = ["run", "check", "plan", "respond", "compare", "doctor", "list"]
 
 
 def call(*words, **options):
@@ -243,6 +244,36 @@ def a_full_disk_is_not_a_pass():
         done = subprocess.run(
             [binary(), "run", str(path)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
     assert done.returncode == EXIT["environment"] and "standard output" in done.stderr, done
+
+
+def junit(*criteria, **sections):
+    """(root of the JUnit file, result) of a short run."""
+    with tempfile.TemporaryDirectory(prefix="ddiperf-") as folder:
+        path = Path(folder) / "junit.xml"
+        result = ddiperf(ring(criteria=list(criteria), output={"junit": str(path)}, **sections))
+        return (ElementTree.parse(path).getroot() if path.exists() else None), result
+
+
+@test
+def a_ci_reads_every_criterion_and_the_verdict():
+    run = {"name": 'a <b> & "c"', "duration": "100ms"}
+    root, result = junit("loss <= 100%", "answered_per_s >= 1G", run=run)
+    assert result.code == EXIT["fail"], result
+    suite = root.find("testsuite")
+    assert suite.get("name") == run["name"] and suite.get("tests") == "3" and suite.get("failures") == "2", suite.attrib
+    cases = {case.get("name"): case for case in suite.iter("testcase")}
+    assert list(cases) == ["loss <= 100%", "answered_per_s >= 1G", "verdict"], cases
+    assert cases["loss <= 100%"].find("failure") is None
+    assert cases["answered_per_s >= 1G"].find("failure").get("message").startswith("found "), cases
+    assert cases["verdict"].find("failure").get("message") == "fail"
+    names = {one.get("name"): one.get("value") for one in suite.iter("property")}
+    assert names["seed"] == "1" and float(names["traffic.queries.answered_per_s"]) > 0, names
+
+
+@test
+def a_junit_file_that_cannot_be_written_is_known_before_the_run():
+    result = ddiperf(ring(output={"junit": "/nonexistent/junit.xml"}))
+    assert result.code == EXIT["usage"] and "output.junit: /nonexistent/junit.xml" in result.stderr, result
 
 
 main()

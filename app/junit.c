@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Verdict and criteria to JUnit XML, as CI systems read it. Path: cold. Main thread.
+#include "junit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sums {
+	unsigned tests, failures, errors;
+};
+
+static const char *text_or_none(const char *text)
+{
+	return text ? text : "";
+}
+
+// Text of an attribute: nothing in it ends it, and nothing that XML forbids.
+static void put_escaped(FILE *out, const char *text)
+{
+	for (const char *c = text_or_none(text); *c; c++) {
+		const char *instead = *c == '&'   ? "&amp;"
+		                      : *c == '<' ? "&lt;"
+		                      : *c == '>' ? "&gt;"
+		                      : *c == '"' ? "&quot;"
+		                                  : NULL;
+
+		if (instead)
+			fputs(instead, out);
+		else
+			fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, out);
+	}
+}
+
+static void put_attribute(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, " %s=\"", name);
+	put_escaped(out, value);
+	fputc('"', out);
+}
+
+static void put_property(FILE *out, const char *name, const char *value)
+{
+	fputs("      <property", out);
+	put_attribute(out, "name", name);
+	put_attribute(out, "value", value);
+	fputs("/>\n", out);
+}
+
+static void put_properties(FILE *out, const struct result *r)
+{
+	const struct result_item *items = r->traffic.items;
+	char name[128], value[64];
+
+	fputs("    <properties>\n", out);
+	put_property(out, "id", r->run.id);
+	put_property(out, "version", r->run.version);
+	snprintf(value, sizeof(value), "%llu", (unsigned long long)r->run.seed);
+	put_property(out, "seed", value);
+	for (uint32_t i = 0; i < r->traffic.count; i++) {
+		snprintf(name, sizeof(name), "traffic.%s.answered_per_s", items[i].name);
+		snprintf(value, sizeof(value), "%.6g", items[i].answered_per_s);
+		put_property(out, name, value);
+	}
+	if (r->search) {
+		snprintf(value, sizeof(value), "%.6g", r->search->answer);
+		put_property(out, "search.answer", value);
+	}
+	fputs("    </properties>\n", out);
+}
+
+static void put_case(FILE *out, const struct result *r, const char *name)
+{
+	fputs("    <testcase classname=\"ddiperf\"", out);
+	put_attribute(out, "name", name);
+	fprintf(out, " time=\"%.3f\"", r->run.measured_s);
+}
+
+static void put_criterion(FILE *out, const struct result *r, const struct result_criterion *c)
+{
+	char found[64];
+
+	put_case(out, r, c->expression);
+	if (c->pass) {
+		fputs("/>\n", out);
+		return;
+	}
+	snprintf(found, sizeof(found), "found %.6g", c->value);
+	fputs(">\n      <failure", out);
+	put_attribute(out, "message", found);
+	fputs("/>\n    </testcase>\n", out);
+}
+
+// A server that is not up to it fails; a run that says nothing about it is an error.
+static const char *outcome(const struct result_verdict *v)
+{
+	if (strcmp(v->status, "pass") == 0)
+		return NULL;
+	return strcmp(v->status, "fail") == 0 ? "failure" : "error";
+}
+
+static void put_verdict(FILE *out, const struct result *r)
+{
+	const char *element = outcome(&r->verdict);
+	const char *const *reasons = r->verdict.reasons.items;
+
+	put_case(out, r, "verdict");
+	if (!element) {
+		fputs("/>\n", out);
+		return;
+	}
+	fprintf(out, ">\n      <%s", element);
+	put_attribute(out, "message", r->verdict.status);
+	fputc('>', out);
+	for (uint32_t i = 0; i < r->verdict.reasons.count; i++) {
+		put_escaped(out, reasons[i]);
+		fputc('\n', out);
+	}
+	fprintf(out, "</%s>\n    </testcase>\n", element);
+}
+
+static struct sums sum_up(const struct result *r)
+{
+	const struct result_criterion *c = r->verdict.criteria.items;
+	const char *element = outcome(&r->verdict);
+	struct sums s = {.tests = 1 + r->verdict.criteria.count};
+
+	for (uint32_t i = 0; i < r->verdict.criteria.count; i++)
+		s.failures += !c[i].pass;
+	s.failures += element && strcmp(element, "failure") == 0;
+	s.errors += element && strcmp(element, "error") == 0;
+	return s;
+}
+
+char *junit_text(const struct result *r)
+{
+	const struct result_criterion *c = r->verdict.criteria.items;
+	struct sums s = sum_up(r);
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		abort();
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite", out);
+	put_attribute(out, "name", r->run.name);
+	put_attribute(out, "timestamp", r->run.started);
+	fprintf(out, " tests=\"%u\" failures=\"%u\" errors=\"%u\" time=\"%.3f\">\n", s.tests,
+		s.failures, s.errors, r->run.measured_s);
+	put_properties(out, r);
+	for (uint32_t i = 0; i < r->verdict.criteria.count; i++)
+		put_criterion(out, r, &c[i]);
+	put_verdict(out, r);
+	fputs("  </testsuite>\n</testsuites>\n", out);
+	if (fclose(out) != 0)
+		abort();
+	return text;
+}
