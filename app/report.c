@@ -451,6 +451,8 @@ static void print_tables(FILE *out, const struct result *result)
 		print_port(out, &ports[i], !pass);
 	if (result->capture)
 		print_capture(out, result->capture);
+	if (result->cpu || result->dut)
+		report_cpu(out, result);
 	if (result->search)
 		report_search(out, result->search);
 	if (result->confidence)

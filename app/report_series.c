@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tables of searches and repeats, and their verdict as a sentence. Path: cold. Main thread.
+// CPU time, tables of searches and repeats, and their verdict as a sentence. Path: cold. Main
+// thread.
 #include "report_series.h"
 
 #include <math.h>
@@ -33,6 +34,37 @@ static void print_peak(FILE *out, const char *name, const struct result_peak *p)
 		fprintf(out, "  %-10s %s answered at %s\n", name,
 			rate(p->answered_per_s, answered, sizeof(answered)),
 			value(p->rate, load, sizeof(load)));
+}
+
+static void print_cpu(FILE *out, const char *whose, uint64_t cpus, double used, double us)
+{
+	char share[32], demand[32];
+
+	if (isnan(used))
+		return;
+	stats_format(used, "1", share, sizeof(share));
+	stats_format(1e3 * us, "ns", demand, sizeof(demand));
+	fprintf(out, "  %-12s %s of %llu CPUs, %s of CPU for each answer\n", whose, share,
+		(unsigned long long)cpus, isnan(us) ? "-" : demand);
+}
+
+void report_cpu(FILE *out, const struct result *r)
+{
+	const struct result_dut_figure *f = r->dut ? r->dut->figures.items : NULL;
+
+	fputs("\ncpu (/proc/stat, measured part)\n", out);
+	if (r->cpu)
+		print_cpu(out, "tester's box", r->cpu->cpus, r->cpu->used,
+			r->cpu->us_per_transaction);
+	if (!r->dut)
+		return;
+	print_cpu(out, "server's box", r->dut->cpus, r->dut->used, r->dut->us_per_transaction);
+	for (uint32_t i = 0; i < r->dut->figures.count; i++)
+		fprintf(out, "  probe        %s %g\n", f[i].name, f[i].value);
+	if (r->dut->failures)
+		fprintf(out, "  probe        failed %llu times of %llu\n",
+			(unsigned long long)r->dut->failures,
+			(unsigned long long)(r->dut->failures + r->dut->samples));
 }
 
 void report_search(FILE *out, const struct result_search *s)

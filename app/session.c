@@ -12,6 +12,7 @@
 #include "engine/dryrun.h"
 #include "engine/selfcheck.h"
 #include "engine/series.h"
+#include "hooks.h"
 #include "junit.h"
 #include "report.h"
 
@@ -85,49 +86,102 @@ static int write_junit(const char *path, const struct result *r, int code)
 	return rc < 0 && code == EXIT_PASS ? EXIT_ENVIRONMENT : code;
 }
 
-// after: what else is to be said about the result; NULL: nothing.
-static int session(const struct options *o, const struct config *c, struct diag *d, bool respond,
-	void (*after)(struct report *report, const struct config *c, const struct result *r))
-{
-	bool alone = o->json && o->json[0] == '-' && o->json[1] == '\0';
+struct session {
+	const struct options *options;
+	const struct config *config;
+	bool respond;
+	// What else is to be said about the result; NULL: nothing.
+	void (*after)(struct report *report, const struct config *c, const struct result *r);
 	struct report report;
-	struct result result = {0};
-	struct run_options run = {.config = c,
-		.diag = d,
-		.respond_only = respond,
-		.command = o->command_line,
-		.version = DDIPERF_VERSION,
-		.signals = &interrupts,
-		.hooks = {on_note, on_interval, on_responder, &report}};
-	const char *junit = respond ? NULL : c->output.junit;
+	struct result result;
+};
+
+static const char *junit_of(const struct session *s)
+{
+	return s->respond ? NULL : s->config->output.junit;
+}
+
+static int check_outputs(const struct session *s)
+{
+	if (s->options->json && document_check(s->options->json) < 0)
+		return EXIT_CONFIG;
+	if (junit_of(s) && document_check_as(JUNIT, junit_of(s)) < 0)
+		return EXIT_CONFIG;
+	return 0;
+}
+
+static int hand_out(struct session *s, int code)
+{
+	if (s->respond)
+		report_responder_end(&s->report, s->result.responder);
+	else
+		report_result(&s->report, &s->result);
+	if (s->after)
+		s->after(&s->report, s->config, &s->result);
+	if (junit_of(s))
+		code = write_junit(junit_of(s), &s->result, code);
+	if (s->options->json)
+		code = write_document(s->options->json, &s->result, s->config, code);
+	return code;
+}
+
+static int execute(struct session *s, const struct run_options *run)
+{
+	int code = series_execute(run, s->options->arena, &s->result);
+
+	if (s->respond && code == EXIT_INTERRUPTED)
+		code = EXIT_PASS;
+	return s->result.verdict.status ? hand_out(s, code) : code;
+}
+
+// What was started is stopped, whatever became of the run.
+static int execute_between_hooks(struct session *s, const struct run_options *run)
+{
+	const struct hooks_settings *hooks = &s->config->hooks;
+	struct arena *a = s->options->arena;
+	struct hook h = {.id = run->id,
+		.name = s->config->run.name,
+		.result = s->options->json,
+		.exit_code = -1,
+		.timeout_ns = hooks->timeout_ns};
 	int code;
 
-	if (o->json && document_check(o->json) < 0)
-		return EXIT_CONFIG;
-	if (junit && document_check_as(JUNIT, junit) < 0)
-		return EXIT_CONFIG;
-	report_init(&report, alone ? NULL : stdout, o->quiet);
-	report.duration_s = 1e-9 * (double)c->run.duration_ns;
-	catch_signals();
-	code = series_execute(&run, o->arena, &result);
-	if (respond && code == EXIT_INTERRUPTED)
-		code = EXIT_PASS;
-	if (!result.verdict.status)
+	if (hook_run("start", hooks->start, &h, a) < 0)
+		return EXIT_ENVIRONMENT;
+	code = execute(s, run);
+	h.status = s->result.verdict.status;
+	h.exit_code = code;
+	return hook_run("stop", hooks->stop, &h, a) < 0 && code == EXIT_PASS ? EXIT_ENVIRONMENT
+	                                                                     : code;
+}
+
+static int session(struct session *s, struct diag *d)
+{
+	const struct options *o = s->options;
+	bool alone = o->json && o->json[0] == '-' && o->json[1] == '\0';
+	struct run_options run = {.config = s->config,
+		.diag = d,
+		.respond_only = s->respond,
+		.command = o->command_line,
+		.version = DDIPERF_VERSION,
+		.id = run_make_id(o->arena),
+		.signals = &interrupts,
+		.hooks = {on_note, on_interval, on_responder, &s->report}};
+	int code = check_outputs(s);
+
+	if (code)
 		return code;
-	if (respond)
-		report_responder_end(&report, result.responder);
-	else
-		report_result(&report, &result);
-	if (after)
-		after(&report, c, &result);
-	if (junit)
-		code = write_junit(junit, &result, code);
-	return o->json ? write_document(o->json, &result, c, code) : code;
+	report_init(&s->report, alone ? NULL : stdout, o->quiet);
+	s->report.duration_s = 1e-9 * (double)s->config->run.duration_ns;
+	catch_signals();
+	return s->respond ? execute(s, &run) : execute_between_hooks(s, &run);
 }
 
 int session_run(const struct options *o, const struct config *c, struct diag *d, bool respond)
 {
-	return session(o, c, d, respond, NULL);
+	struct session s = {.options = o, .config = c, .respond = respond};
+
+	return session(&s, d);
 }
 
 int session_dry_run(const struct options *o, const struct config *c, struct diag *d)
@@ -155,10 +209,12 @@ static void describe_self_check(
 
 int session_self_check(const struct options *o, const struct config *c, struct diag *d)
 {
-	const struct config *derived = selfcheck_derive(c, o->arena, d);
+	struct session s = {.options = o,
+		.config = selfcheck_derive(c, o->arena, d),
+		.after = describe_self_check};
 
-	if (derived)
-		return session(o, derived, d, false, describe_self_check);
+	if (s.config)
+		return session(&s, d);
 	diag_print(d, stderr);
 	return EXIT_CONFIG;
 }

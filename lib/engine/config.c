@@ -136,6 +136,18 @@ static const struct field_section output_section = {"output",
 	"what a run writes besides its result", FIELD_ROWS(output_fields),
 	sizeof(struct output_settings)};
 
+static const struct field hooks_fields[] = {
+	{"start", "shell command before anything else; unless it succeeds, there is no run",
+		FIELD_STRING, AT(hooks_settings, start), .min = 1, .max = 4095},
+	{"stop", "shell command after everything else, the result written", FIELD_STRING,
+		AT(hooks_settings, stop), .min = 1, .max = 4095},
+	{"timeout", "a command is killed after so long", FIELD_DURATION,
+		AT(hooks_settings, timeout_ns), .def = "60s", .min = 1e7, .max = 1e14},
+};
+
+static const struct field_section hooks_section = {"hooks", "commands before and after the run",
+	FIELD_ROWS(hooks_fields), sizeof(struct hooks_settings)};
+
 static const struct field config_fields[] = {
 	{"run", "the run as a whole", FIELD_SECTION, AT(config, run), .section = &run_section},
 	{"host", "this machine", FIELD_SECTION, AT(config, host), .section = &host_section},
@@ -149,6 +161,9 @@ static const struct field config_fields[] = {
 		AT(config, validity), .section = &validity_section},
 	{"output", "what a run writes besides its result", FIELD_SECTION, AT(config, output),
 		.section = &output_section},
+	{"dut", "the machine under test", FIELD_SECTION, AT(config, dut), .section = &dut_section},
+	{"hooks", "commands before and after the run", FIELD_SECTION, AT(config, hooks),
+		.section = &hooks_section},
 	{"responder", "an embedded server, for self-tests", FIELD_SECTION, .optional = true,
 		AT(config, responder), .section = &responder_section},
 	{"search", "find the highest value of a setting at which goals are met", FIELD_SECTION,

@@ -11,6 +11,7 @@
 #include "base/diag.h"
 #include "base/field.h"
 #include "engine/faults.h"
+#include "engine/probe.h"
 #include "engine/repeat.h"
 #include "engine/search.h"
 #include "io/port.h"
@@ -77,6 +78,12 @@ struct output_settings {
 	const char *junit;                // NULL: none
 };
 
+// Commands around a run: no part of it.
+struct hooks_settings {
+	const char *start, *stop; // NULL: none
+	uint64_t timeout_ns;
+};
+
 struct config {
 	struct run_settings run;
 	struct host_settings host;
@@ -85,6 +92,8 @@ struct config {
 	struct field_list criteria; // const char *
 	struct validity_settings validity;
 	struct output_settings output;
+	struct dut_settings dut;
+	struct hooks_settings hooks;
 	struct responder_settings *responder; // NULL: none
 	struct search_settings *search;       // NULL: none
 	const char *file;

@@ -160,6 +160,9 @@ static const struct counter interval_rows[] = {
 	{"length_s", "length", "s", COUNTER_F64, AT(result_interval, length_s)},
 	{"traffic", "what happened in the interval", NULL, COUNTER_LIST,
 		AT(result_interval, traffic), .section = &interval_item_rows_section},
+	{"dut", "what the server's side said in it", NULL, COUNTER_SECTION,
+		AT(result_interval, dut), .section = &result_dut_interval_section,
+		.optional = true},
 };
 SECTION("intervals", interval_rows, result_interval, "an interval of the run");
 
@@ -265,6 +268,10 @@ static const struct counter result_rows[] = {
 		.section = &responder_rows_section, .optional = true},
 	{"capture", "the capture file", NULL, COUNTER_SECTION, AT(result, capture),
 		.section = &capture_rows_section, .optional = true},
+	{"cpu", "the tester's box in the measured part", NULL, COUNTER_SECTION, AT(result, cpu),
+		.section = &result_cpu_section, .optional = true},
+	{"dut", "the machine under test", NULL, COUNTER_SECTION, AT(result, dut),
+		.section = &result_dut_section, .optional = true},
 	{"search", "the search; all the rest is of a trial at its answer", NULL, COUNTER_SECTION,
 		AT(result, search), .section = &result_search_section, .optional = true},
 	{"confidence", "how well repeats agree; all the rest is of the one in the middle", NULL,

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/counter.h"
 #include "engine/faults.h"
+#include "engine/result_cpu.h"
 #include "engine/result_series.h"
 #include "engine/wire_counters.h"
 
@@ -89,6 +90,7 @@ struct result_interval_item {
 struct result_interval {
 	double t_s, length_s; // end of the interval, from the start of the measured part
 	struct counter_list traffic;
+	const struct result_dut_interval *dut; // NULL: no sample in it
 };
 
 struct result_host {
@@ -157,6 +159,8 @@ struct result {
 	struct counter_list workers;          // struct result_worker
 	struct result_responder *responder;   // NULL: none
 	struct result_capture *capture;       // NULL: none
+	struct result_cpu *cpu;               // NULL: not known
+	struct result_dut *dut;               // NULL: no probe
 	struct result_search *search;         // NULL: none
 	struct result_confidence *confidence; // of repeats; NULL: a single run
 	struct counter_list repeats;          // struct result_repeat

@@ -17,9 +17,11 @@
 
 #include "base/log.h"
 #include "engine/collect.h"
+#include "engine/cpu.h"
 #include "engine/deal.h"
 #include "engine/evidence.h"
 #include "engine/plan.h"
+#include "engine/probe.h"
 #include "engine/resolve.h"
 #include "engine/tester_delay.h"
 #include "engine/verdict.h"
@@ -47,6 +49,9 @@ struct run {
 	struct plan plan;
 	struct collect_state collected;
 	struct watch watch;
+	struct probe *probe;     // NULL: none
+	struct cpu_times cpu[2]; // at both ends of the measured part
+	uint32_t cpu_read;       // how many of them are there
 	struct result *result;
 	struct result_interval *intervals;
 	uint32_t interval_count, interval_room;
@@ -199,6 +204,15 @@ static void stop_evidence(struct run *r)
 	r->result->capture = arena_zalloc(r->arena, sizeof(*r->result->capture));
 	evidence_stop(r->evidence, r->result->capture);
 	r->evidence = NULL;
+}
+
+static int start_probe(struct run *r)
+{
+	const struct probe_settings *s = r->config->dut.probe;
+
+	if (s)
+		r->probe = probe_start(s, r->config->run.interval_ns);
+	return s && !r->probe ? EXIT_ENVIRONMENT : 0;
 }
 
 static int build(struct run *r)
@@ -381,6 +395,16 @@ static void settle(struct run *r, uint64_t give_up)
 	nap(LATE_ANSWERS_NS);
 }
 
+// At both ends of the measured part, whenever that ends.
+static void watch_cpu(struct run *r, uint64_t now)
+{
+	const struct run_times *t = &r->plan.items[0].worker->times;
+	bool ended = now >= t->end || r->plan.phase == PHASE_DRAIN;
+
+	if ((r->cpu_read == 0 && now >= t->measure) || (r->cpu_read == 1 && ended))
+		r->cpu_read += cpu_read(&r->cpu[r->cpu_read]);
+}
+
 // Until everything was sent and answered or timed out, the drain time is over, or the user has had
 // enough.
 static void supervise(struct run *r)
@@ -395,6 +419,7 @@ static void supervise(struct run *r)
 
 		nap(TICK_NS);
 		watch_tick(&r->watch, p);
+		watch_cpu(r, now);
 		tick(r);
 		if (*r->options->signals && p->phase < PHASE_DRAIN) {
 			set_phase(p, PHASE_DRAIN);
@@ -428,6 +453,32 @@ static void respond(struct run *r)
 	}
 }
 
+static double answered_per_s(const struct result *r)
+{
+	const struct result_item *items = r->traffic.items;
+	double sum = 0;
+
+	for (uint32_t i = 0; i < r->traffic.count; i++)
+		sum += items[i].answered_per_s;
+	return sum;
+}
+
+static void report_cpu(struct run *r)
+{
+	struct result_cpu *out = arena_zalloc(r->arena, sizeof(*out));
+
+	if (r->cpu_read == 1) // everything was sent before the end
+		r->cpu_read += cpu_read(&r->cpu[1]);
+	if (r->cpu_read != 2)
+		return;
+	*out = (struct result_cpu){.method = "proc_stat",
+		.cpus = r->cpu[1].cpus,
+		.used = cpu_used(&r->cpu[0], &r->cpu[1])};
+	out->us_per_transaction =
+		cpu_demand_us(out->used, r->cpu[1].cpus, answered_per_s(r->result));
+	r->result->cpu = out;
+}
+
 static int measure(struct run *r)
 {
 	struct plan *p = &r->plan;
@@ -450,6 +501,10 @@ static int measure(struct run *r)
 	collect_result(p, r->arena, r->result);
 	watch_report(&r->watch, p, r->result);
 	r->result->intervals = (struct counter_list){r->intervals, r->interval_count};
+	report_cpu(r);
+	probe_stop(r->probe, &p->clock, p->items[0].worker->times.measure,
+		p->items[0].worker->times.end, r->arena, r->result);
+	r->probe = NULL;
 	r->result->run.host.tsc_hz = p->clock.hz;
 	broken = collect_check(p, r->result, r->arena);
 	return verdict_reach(p, broken, interrupted, r->arena, r->result);
@@ -487,6 +542,7 @@ static int send_and_judge(struct run *r)
 	int rc = resolve_all(p, r->options->signals, &e), broken;
 
 	broken = rc == 0 ? start_evidence(r) : 0;
+	broken = rc == 0 && broken == 0 ? start_probe(r) : broken;
 	if (rc == 0 && broken == 0) {
 		plan_schedule(p, clock_now() + clock_ticks(&p->clock, LAUNCH_LEAD_NS));
 		launch(r, false);
@@ -519,6 +575,7 @@ static int renew(struct run *r)
 	r->work = arena_new();
 	r->intervals = NULL;
 	r->interval_count = r->interval_room = 0;
+	r->cpu_read = 0;
 	rc = read_input(r);
 	plan_adopt(&r->plan, &before, r->work);
 	for (uint32_t i = 0; i < r->plan.port_count; i++)
@@ -535,7 +592,7 @@ int run_check(const struct config *c, struct arena *a, struct diag *d)
 	return rc;
 }
 
-static const char *make_id(struct arena *a)
+const char *run_make_id(struct arena *a)
 {
 	char id[UUID_STR_LEN];
 	uuid_t uuid;
@@ -561,7 +618,7 @@ int run_open(const struct run_options *o, struct arena *a, struct run **out)
 
 	*r = (struct run){.options = o, .config = o->config, .diag = o->diag, .arena = a};
 	r->work = arena_new();
-	r->id = make_id(a);
+	r->id = o->id ? o->id : run_make_id(a);
 	r->plan.config = o->config;
 	*out = r;
 	if (!o->respond_only && o->config->traffic.count == 0) {

@@ -38,6 +38,7 @@ struct run_options {
 	struct diag *diag; // of the configuration: where each setting came from
 	bool respond_only; // play the responder until a signal; traffic items are not started
 	const char *command, *version;
+	const char *id; // of the run; NULL: a new one
 	struct run_hooks hooks;
 	const volatile sig_atomic_t
 		*signals; // how many interrupts so far: 1 drains, 2 stops at once
@@ -46,6 +47,9 @@ struct run_options {
 // Read what the configuration refers to and say what is wrong with it, without touching a port. 0,
 // or -errno with errors in d.
 int run_check(const struct config *c, struct arena *a, struct diag *d);
+
+// A UUID.
+const char *run_make_id(struct arena *a);
 
 struct run;
 

@@ -184,6 +184,8 @@ const struct config *selfcheck_derive(const struct config *c, struct arena *a, s
 	out->run.drain_ns = UINT64_MAX;
 	out->run.repeat = NULL;
 	out->search = NULL;
+	out->dut = (struct dut_settings){0};
+	out->hooks = (struct hooks_settings){0};
 	*criterion = "loss <= 0%";
 	out->criteria = (struct field_list){criterion, 1};
 	derive_ports(c, out, a);
