@@ -221,6 +221,17 @@ bool collect_interval(const struct plan *p, struct collect_state *s, struct aren
 	return true;
 }
 
+double collect_home(const struct plan *p, uint32_t port)
+{
+	uint64_t received = 0, given = 0;
+
+	for (uint32_t i = p->first_worker[port]; i < p->first_worker[port + 1]; i++) {
+		received += snapshot_of(&p->workers[i])->received;
+		given += snapshot_of(&p->workers[i])->given;
+	}
+	return received ? 1 - (double)given / (double)received : -1;
+}
+
 void collect_last_interval(
 	const struct plan *p, struct collect_state *s, struct arena *a, struct result_interval *out)
 {

@@ -22,6 +22,10 @@ struct latency collect_latency(const struct clock *c, const struct hist *h, uint
 bool collect_interval(const struct plan *p, struct collect_state *s, struct arena *a,
 	struct result_interval *out, bool *warmup);
 
+// Of what a port's workers had received by the last snapshots: the share that came to the worker
+// that it was for; -1: it was nothing.
+double collect_home(const struct plan *p, uint32_t port);
+
 // After the workers have ended: the interval since the last snapshot (the drain).
 void collect_last_interval(const struct plan *p, struct collect_state *s, struct arena *a,
 	struct result_interval *out);

@@ -37,6 +37,7 @@
 #define LATE_ANSWERS_NS 2000000ull // after everything is accounted for, for duplicates on their way
 #define SETTLE_TRIES    50         // times that, for what is between two ports of our own
 #define ENOUGH          100        // packets for a 99th percentile
+#define HOME_LEAST      0.9        // of what comes, to where the device says
 
 struct run {
 	const struct run_options *options;
@@ -57,6 +58,7 @@ struct run {
 	uint32_t interval_count, interval_room;
 	bool ports_up;
 	struct result_tester_delay *tester_delay;
+	bool probed;                   // where the first packets came to was noted
 	struct evidence_log *evidence; // NULL: none
 };
 
@@ -314,6 +316,23 @@ static void keep_interval(struct run *r, const struct result_interval *i)
 	r->intervals[r->interval_count++] = *i;
 }
 
+// What the plan of steering is worth is told by the first packets that came.
+static void note_home(const struct run *r, uint32_t port)
+{
+	const struct port *of = &r->plan.ports[port];
+	double home = collect_home(&r->plan, port);
+
+	if (!r->plan.workers[r->plan.first_worker[port]].hand || home < 0)
+		return;
+	note(r,
+		"port %s: %.1f %% of the first packets came to the worker that they are for, the "
+		"others were handed over",
+		of->settings->name, 100 * home);
+	if (of->steer.how == STEER_HASHED && home < HOME_LEAST)
+		log_warning("port %s: the device does not put answers into the queues that it says",
+			of->settings->name);
+}
+
 static void tick(struct run *r)
 {
 	const struct run_hooks *h = &r->options->hooks;
@@ -321,6 +340,9 @@ static void tick(struct run *r)
 	bool warmup;
 
 	while (collect_interval(&r->plan, &r->collected, r->arena, &i, &warmup)) {
+		for (uint32_t n = 0; n < r->plan.port_count && !r->probed; n++)
+			note_home(r, n);
+		r->probed = true;
 		if (i.length_s <= 0)
 			continue;
 		if (!warmup)

@@ -65,7 +65,8 @@ struct item_snapshot {
 struct worker_snapshot {
 	struct item_snapshot *items; // item_count
 	uint64_t at;
-	uint64_t number; // counted from 1
+	uint64_t number;          // counted from 1
+	uint64_t received, given; // packets so far: by its own queue; of them, to other workers
 };
 
 #define SNAPSHOTS    3
