@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Several workers on one interface with four queues, where a kernel puts answers into any of them: each answer finds the
+# worker that asked, none is lost on the way, and the server has counted as many questions as were sent.
+
+import os
+
+os.environ["LAB_QUEUES"] = "4"
+
+from harness import EXIT, check_ledger, main, test
+from live import SERVER, check_untouched, config, item, lab, repeat
+
+RATE = 2000
+WORKERS = 4
+
+
+def port(cpus):
+    return {"cpus": [1] * cpus}
+
+
+def check(result, growth):
+    assert result.json, result
+    answered = 0
+    for one in result.json["traffic"]:
+        check_ledger(one)
+        assert one["due"] == one["sent"] == one["answered"] == RATE, (one, result)
+        assert one["stray"] == one["late"] == one["duplicate"] == one["malformed"] == 0, one
+        answered += one["answered"]
+    lan, mine = result.json["ports"][0], result.json["workers"]
+    assert growth["queries"] == answered, growth
+    assert len(mine) == WORKERS and lan["hand_over_full"] == 0, (mine, lan)
+    received, given, taken = (sum(w[key] for w in mine) for key in ("received", "handed_over", "taken_over"))
+    assert given == taken == lan["handed_over"] and received >= answered, (mine, lan)
+    # By chance one of four comes to its own worker.
+    assert 0.5 * answered < given < 0.95 * answered, (mine, lan)
+    assert sum(w["received"] > 0.02 * answered for w in mine) >= 3, mine
+
+
+def add(driver):
+    def run():
+        growth = {}
+        here = lab("knot")
+        text = config(driver, item(load={"rate": RATE}, source={"ports": ["2000-9999"]}),
+                      item("six", server=SERVER[6], load={"rate": RATE}),
+                      run={"duration": "1s"}, port=port(WORKERS))
+
+        def once():
+            with here.counted() as now:
+                result = here.ddiperf(text)
+            growth.clear()
+            growth.update(now)
+            return result
+
+        check(repeat(once, late=lambda result: any(one["lost"] for one in result.json["traffic"])), growth)
+        check_untouched()
+
+    run.__name__ = f"answers_in_any_queue_find_their_worker_through_{driver}"
+    test(run)
+
+
+for name in ("af_packet", "af_xdp"):
+    add(name)
+
+
+@test
+def queues_that_nobody_would_read_are_refused():
+    result = lab("knot").ddiperf(config("af_xdp", port=port(2)))
+    assert result.code == EXIT["environment"], result
+    assert "4 receive queues and the port uses 2" in result.stderr and "cpus: with 4 CPUs" in result.stderr, result.stderr
+    check_untouched()
+
+
+main()
