@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DHCPv6 messages as bytes: header, options, identity associations and what they hold, and relay
+// messages around them (RFC 8415, RFC 9915). Knows no client, exchange, address or port. Path: hot.
+// Any thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+#define DHCP6_HEADER_LEN    4  // type and transaction id: where the first option starts
+#define DHCP6_RELAY_LEN     34 // the same of a relay message
+#define DHCP6_OPTION_LEN    4  // code and length
+#define DHCP6_SERVER_PORT   547
+#define DHCP6_CLIENT_PORT   546
+#define DHCP6_XID_MAX       0xffffffu
+#define DHCP6_DUID_MIN      3 // two bytes of type and something (RFC 8415 section 11.1)
+#define DHCP6_DUID_MAX      130
+#define DHCP6_IAS_MAX       8          // of a message; more are counted only
+#define DHCP6_IA_LEASES_MAX 4          // of an IA; more are counted only
+#define DHCP6_LEVELS_MAX    8          // HOP_COUNT_LIMIT (RFC 8415 section 7.6)
+#define DHCP6_INFINITY      UINT32_MAX // of lifetimes, T1 and T2
+
+enum dhcp6_type {
+	DHCP6_SOLICIT = 1,
+	DHCP6_ADVERTISE = 2,
+	DHCP6_REQUEST = 3,
+	DHCP6_CONFIRM = 4,
+	DHCP6_RENEW = 5,
+	DHCP6_REBIND = 6,
+	DHCP6_REPLY = 7,
+	DHCP6_RELEASE = 8,
+	DHCP6_DECLINE = 9,
+	DHCP6_RECONFIGURE = 10,
+	DHCP6_INFORMATION = 11,
+	DHCP6_RELAY_FORW = 12,
+	DHCP6_RELAY_REPL = 13,
+	DHCP6_TYPES = 14,
+};
+
+// Offsets in a relay message.
+enum dhcp6_relay_at {
+	DHCP6_AT_HOP_COUNT = 1,
+	DHCP6_AT_LINK = 2,
+	DHCP6_AT_PEER = 18,
+};
+
+enum dhcp6_option {
+	DHCP6_OPT_CLIENT_ID = 1,
+	DHCP6_OPT_SERVER_ID = 2,
+	DHCP6_OPT_IA_NA = 3,
+	DHCP6_OPT_IA_TA = 4,
+	DHCP6_OPT_IA_ADDRESS = 5,
+	DHCP6_OPT_ORO = 6,
+	DHCP6_OPT_PREFERENCE = 7,
+	DHCP6_OPT_ELAPSED_TIME = 8,
+	DHCP6_OPT_RELAY_MESSAGE = 9,
+	DHCP6_OPT_AUTH = 11,
+	DHCP6_OPT_UNICAST = 12,
+	DHCP6_OPT_STATUS = 13,
+	DHCP6_OPT_RAPID_COMMIT = 14,
+	DHCP6_OPT_USER_CLASS = 15,
+	DHCP6_OPT_VENDOR_CLASS = 16,
+	DHCP6_OPT_VENDOR_OPTIONS = 17,
+	DHCP6_OPT_INTERFACE_ID = 18,
+	DHCP6_OPT_RECONFIGURE_MESSAGE = 19,
+	DHCP6_OPT_RECONFIGURE_ACCEPT = 20,
+	DHCP6_OPT_DNS = 23,
+	DHCP6_OPT_DOMAIN_LIST = 24,
+	DHCP6_OPT_IA_PD = 25,
+	DHCP6_OPT_IA_PREFIX = 26,
+	DHCP6_OPT_REFRESH_TIME = 32, // RFC 4242
+	DHCP6_OPT_REMOTE_ID = 37,    // RFC 4649
+	DHCP6_OPT_SUBSCRIBER_ID = 38,
+	DHCP6_OPT_FQDN = 39,
+	DHCP6_OPT_CLIENT_LINK_LAYER = 79, // RFC 6939
+	DHCP6_OPT_SOL_MAX_RT = 82,
+	DHCP6_OPT_INF_MAX_RT = 83,
+	DHCP6_OPT_RELAY_PORT = 135, // RFC 8357
+};
+
+enum dhcp6_status {
+	DHCP6_SUCCESS = 0,
+	DHCP6_UNSPEC_FAIL = 1,
+	DHCP6_NO_ADDRS_AVAIL = 2,
+	DHCP6_NO_BINDING = 3,
+	DHCP6_NOT_ON_LINK = 4,
+	DHCP6_USE_MULTICAST = 5,
+	DHCP6_NO_PREFIX_AVAIL = 6,
+	DHCP6_STATUSES = 7,
+	DHCP6_STATUS_NONE = 0xffff, // there is no status code option, which means success
+};
+
+// Data of an option within the message; data NULL: the option is not there.
+struct dhcp6_bytes {
+	const uint8_t *data;
+	uint16_t len;
+};
+
+// An address (option 5) or a prefix (option 26).
+struct dhcp6_lease {
+	const uint8_t *address; // 16 bytes
+	uint32_t preferred_s, valid_s;
+	uint16_t status; // DHCP6_STATUS_NONE: none
+	uint8_t bits;    // length of the prefix; 128 for an address
+};
+
+struct dhcp6_ia {
+	uint16_t type; // DHCP6_OPT_IA_NA, _IA_TA or _IA_PD
+	uint16_t status;
+	uint32_t iaid;
+	uint32_t t1_s, t2_s;        // 0 for IA_TA, which has none
+	struct dhcp6_bytes whole;   // the option's data
+	struct dhcp6_bytes message; // text of the status
+	uint16_t lease_count, leases_ignored;
+	struct dhcp6_lease leases[DHCP6_IA_LEASES_MAX]; // lease_count of them
+};
+
+// A view into a message; pointers are valid as long as its bytes. Numbers are in host order, and 0
+// when their option is not there.
+struct dhcp6_message {
+	uint8_t type;
+	uint8_t preference;
+	uint16_t elapsed; // 1/100 s
+	uint16_t status;
+	uint16_t ia_count, ias_ignored;
+	uint32_t xid;
+	uint32_t sol_max_rt_s, inf_max_rt_s, refresh_s;
+	uint64_t present[4];    // which options below 256 are there at the top level, a bit each
+	const uint8_t *unicast; // 16 bytes, or NULL
+	struct dhcp6_bytes client_id, server_id, oro, status_message;
+	struct dhcp6_ia ias[DHCP6_IAS_MAX]; // ia_count of them
+};
+
+// One relay message; the message in it is message.
+struct dhcp6_relay {
+	uint8_t type; // DHCP6_RELAY_FORW or DHCP6_RELAY_REPL
+	uint8_t hop_count;
+	const uint8_t *link, *peer; // 16 bytes each
+	struct dhcp6_bytes message, interface_id, remote_id, subscriber_id, link_layer, port;
+};
+
+// A message and the relay messages around it.
+struct dhcp6_envelope {
+	uint32_t levels;                             // 0: it was not relayed
+	struct dhcp6_relay relays[DHCP6_LEVELS_MAX]; // levels of them, outermost first
+	const uint8_t *inner;
+	uint32_t inner_len;
+};
+
+static inline bool dhcp6_has(const struct dhcp6_message *m, uint8_t option)
+{
+	return m->present[option >> 6] >> (option & 63) & 1;
+}
+
+// Parse a message of a client or server. false: too short, a relay message, an option that runs
+// over the end of what it is in, one that is of a wrong size (DUIDs of less than 3 or more than
+// 130 bytes included), a prefix length above 128, or an option twice that may be there once (all
+// that are named here but IAs and their leases); *m then shows how far it came. Options that do not
+// belong where they are, and IAs and leases beyond the fixed numbers (counted), are passed over.
+bool dhcp6_parse(const uint8_t *buf, uint32_t len, struct dhcp6_message *m);
+
+// Parse one relay message. false: too short, not one, an option that runs over the end, is twice
+// or has a wrong size, or there is no relay message option.
+bool dhcp6_parse_relay(const uint8_t *buf, uint32_t len, struct dhcp6_relay *r);
+
+// Take off all relay messages. false: one is broken, they are of two types, or more than
+// DHCP6_LEVELS_MAX. inner is not looked at, but is not a relay message.
+bool dhcp6_unwrap(const uint8_t *buf, uint32_t len, struct dhcp6_envelope *e);
+
+// Transaction id of a message, in relay messages of this type or in none. Of these only what leads
+// to the inner message is looked at, and of that only the header.
+bool dhcp6_xid(const uint8_t *buf, uint32_t len, enum dhcp6_type relay, uint32_t *xid);
+
+void dhcp6_write_header(struct writer *w, uint8_t type, uint32_t xid);
+// link and peer: 16 bytes.
+void dhcp6_write_relay(struct writer *w, uint8_t type, uint8_t hop_count, const uint8_t *link,
+	const uint8_t *peer);
+
+// An option around what is written between begin and end; these nest. begin gives what end needs.
+uint8_t *dhcp6_option_begin(struct writer *w, uint16_t code);
+void dhcp6_option_end(struct writer *w, uint8_t *begin);
+// IA_NA and IA_PD; IA_TA, which has no times, leaves them out.
+uint8_t *dhcp6_ia_begin(
+	struct writer *w, uint16_t code, uint32_t iaid, uint32_t t1_s, uint32_t t2_s);
+// code: option 5 (an address, bits is not written) or 26 (a prefix).
+void dhcp6_write_lease(struct writer *w, uint16_t code, const struct dhcp6_lease *l);
+
+void dhcp6_write_option(struct writer *w, uint16_t code, const void *data, uint32_t len);
+void dhcp6_write_option_u8(struct writer *w, uint16_t code, uint8_t value);
+void dhcp6_write_option_be16(struct writer *w, uint16_t code, uint16_t value);
+void dhcp6_write_option_be32(struct writer *w, uint16_t code, uint32_t value);
+void dhcp6_write_status(struct writer *w, uint16_t status, const char *text);
+
+// The first option with this code among those that start at begin and end before end (offsets in
+// buf): offset of its code, 0: not there. What its length says lies before end.
+uint32_t dhcp6_find_option(const uint8_t *buf, uint32_t begin, uint32_t end, uint16_t code);
+
+// The option of leases in an IA of this type: 26 in IA_PD, else 5.
+static inline uint16_t dhcp6_lease_code(uint16_t ia_type)
+{
+	return ia_type == DHCP6_OPT_IA_PD ? DHCP6_OPT_IA_PREFIX : DHCP6_OPT_IA_ADDRESS;
+}
+
+// "SOLICIT", "NoBinding" ...; NULL for a number without a name.
+const char *dhcp6_type_name(uint32_t type);
+const char *dhcp6_status_name(uint32_t status);
