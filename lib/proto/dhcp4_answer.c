@@ -14,7 +14,6 @@
 #include "proto/dhcp4_settings.h"
 
 #define NS_PER_S   1000000000u
-#define CACHE_LINE 64
 #define AT(member) .offset = offsetof(struct dhcp4_answers_settings, member)
 
 static const struct field answers_fields[] = {
@@ -22,7 +21,7 @@ static const struct field answers_fields[] = {
 		FIELD_ADDR_RANGE, .list = true, .def = "10.64.0.0/12", AT(pool)},
 	{"clients", "leases at most, 64 bytes each: only so many of the pool's addresses are used",
 		FIELD_COUNT, AT(clients), .def = "all", .word = "all", .min = 1,
-		.max = DHCP4_POOL_MAX},
+		.max = DHCP_POOL_MAX},
 	{"lease_time", "lease time; when it has passed and the pool is used up, others get it",
 		FIELD_DURATION, AT(lease_time_ns), .def = "1h", .word = "infinite", .min = 1e9,
 		.max = 4294967294e9},
@@ -144,10 +143,10 @@ static bool check_pool(const struct dhcp4_answers_settings *s, struct diag *d)
 			}
 		total += r[i].count;
 	}
-	if (total <= DHCP4_POOL_MAX || s->clients != UINT64_MAX)
+	if (total <= DHCP_POOL_MAX || s->clients != UINT64_MAX)
 		return true;
 	diag_error(d, &s->pool, "pool", "%llu addresses (up to %u, or clients: so many of them)",
-		(unsigned long long)total, DHCP4_POOL_MAX);
+		(unsigned long long)total, DHCP_POOL_MAX);
 	return false;
 }
 
@@ -268,7 +267,7 @@ static bool set_mask(
 static void set_ranges(struct dhcp4_answers *a, const struct dhcp4_answers_settings *s)
 {
 	const struct addr_range *r = s->pool.items;
-	uint64_t most = s->clients < DHCP4_POOL_MAX ? s->clients : DHCP4_POOL_MAX;
+	uint64_t most = s->clients < DHCP_POOL_MAX ? s->clients : DHCP_POOL_MAX;
 
 	for (uint32_t i = 0; i < s->pool.count && a->leases < most; i++) {
 		uint64_t left = most - a->leases;
@@ -371,13 +370,8 @@ void dhcp4_answers_teardown(void *shared)
 	free(shared);
 }
 
-static void *lines_alloc(size_t count, size_t size)
-{
-	return aligned_alloc(CACHE_LINE, (count * size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
-}
-
 // The part of the pool that one of several workers has: its neighbours' begins where its ends.
-static void set_share(
+static uint32_t set_share(
 	struct dhcp4_server *s, const struct dhcp4_answers *a, const struct proto_env *env)
 {
 	uint32_t first = (uint32_t)((uint64_t)a->leases * env->worker / env->workers);
@@ -395,7 +389,7 @@ static void set_share(
 			(struct dhcp4_range){r->first + (from - r->lease), to - from, from - first};
 	}
 	p->ranges = s->ranges;
-	p->count = end - first;
+	return end - first;
 }
 
 int dhcp4_answers_open(struct proto_ctx *ctx, const struct proto_env *env)
@@ -403,26 +397,20 @@ int dhcp4_answers_open(struct proto_ctx *ctx, const struct proto_env *env)
 	const struct dhcp4_answers *a = ctx->shared;
 	struct dhcp4_server *s = calloc(1, sizeof(*s));
 	struct dhcp4_pool *p;
+	uint32_t count;
 
 	if (!s)
 		return -ENOMEM;
 	ctx->own = s;
 	p = &s->pool;
-	set_share(s, a, env);
-	p->mask = 1;
-	while (p->mask < p->count)
-		p->mask = p->mask << 1 | 1;
-	p->hold_s[DHCP4_OFFERED] = DHCP4_OFFER_S;
-	p->hold_s[DHCP4_BOUND] = a->lease_s;
-	p->hold_s[DHCP4_RESTING] = a->lease_s;
-	p->seed = a->seed;
-	p->leases = lines_alloc(p->count, sizeof(*p->leases));
-	p->by_identity = lines_alloc((size_t)p->mask + 1, sizeof(*p->by_identity));
-	p->by_hardware = lines_alloc((size_t)p->mask + 1, sizeof(*p->by_hardware));
-	if (!p->leases || !p->by_identity || !p->by_hardware) {
+	count = set_share(s, a, env);
+	if (dhcp_pool_make(&p->leases, count, sizeof(struct dhcp4_lease), a->seed) == 0)
+		p->by_hardware = dhcp_pool_buckets(&p->leases);
+	if (!p->by_hardware) {
 		dhcp4_answers_close(ctx);
 		return -ENOMEM;
 	}
+	dhcp_pool_hold(&p->leases, a->lease_s);
 	dhcp4_pool_clear(p);
 	return 0;
 }
@@ -434,8 +422,7 @@ void dhcp4_answers_close(struct proto_ctx *ctx)
 	ctx->own = NULL;
 	if (!s)
 		return;
-	free(s->pool.leases);
-	free(s->pool.by_identity);
+	dhcp_pool_unmake(&s->pool.leases);
 	free(s->pool.by_hardware);
 	free(s);
 }

@@ -142,10 +142,15 @@ static uint32_t client_end(struct asked *q)
 	return answer_end(q);
 }
 
+static uint32_t address_of(const struct asked *q, const struct dhcp4_lease *l)
+{
+	return dhcp4_pool_address(&q->s->pool, l);
+}
+
 static uint32_t lease_answer(
 	struct asked *q, enum dhcp4_type type, const struct dhcp4_lease *l, bool rapid)
 {
-	header_write(q, type, type == DHCP4_ACK ? q->m.ciaddr : 0, l->address);
+	header_write(q, type, type == DHCP4_ACK ? q->m.ciaddr : 0, address_of(q, l));
 	write_bytes(&q->w, q->a->terms, q->a->terms_len);
 	parameters_write(q);
 	if (rapid)
@@ -163,7 +168,7 @@ static uint32_t nak(struct asked *q)
 
 static uint32_t ack(struct asked *q, struct dhcp4_lease *l)
 {
-	dhcp4_pool_move(&q->s->pool, l, DHCP4_BOUND, q->now_s);
+	dhcp_pool_move(&q->s->pool.leases, &l->lease, DHCP_BOUND, q->now_s);
 	return lease_answer(q, DHCP4_ACK, l, false);
 }
 
@@ -183,14 +188,14 @@ static struct dhcp4_lease *free_at(const struct asked *q, uint32_t address)
 {
 	struct dhcp4_lease *l = dhcp4_pool_at(&q->s->pool, address);
 
-	return l && l->state == DHCP4_FREE ? l : NULL;
+	return l && l->lease.state == DHCP_FREE ? l : NULL;
 }
 
 static void share_if_due(struct asked *q, struct dhcp4_lease *l)
 {
 	if (q->a->twice == 0 || ++q->s->fresh < q->a->twice)
 		return;
-	if (!dhcp4_pool_share(&q->s->pool, l))
+	if (!dhcp_pool_share(&q->s->pool.leases, &l->lease))
 		return;
 	q->s->fresh = 0;
 	q->n->address_twice++;
@@ -205,7 +210,7 @@ static struct dhcp4_lease *new_lease(struct asked *q)
 		l = dhcp4_pool_oldest(&q->s->pool, q->now_s);
 	if (!l)
 		return NULL;
-	q->n->expired += l->state != DHCP4_FREE;
+	q->n->expired += l->lease.state != DHCP_FREE;
 	dhcp4_pool_give(&q->s->pool, l, &q->who, q->now_s);
 	share_if_due(q, l);
 	return l;
@@ -220,8 +225,9 @@ static uint32_t discover(struct asked *q)
 		l = new_lease(q);
 	if (!l)
 		return silent(&q->n->pool_full);
-	if (rapid || l->state != DHCP4_BOUND)
-		dhcp4_pool_move(&q->s->pool, l, rapid ? DHCP4_BOUND : DHCP4_OFFERED, q->now_s);
+	if (rapid || l->lease.state != DHCP_BOUND)
+		dhcp_pool_move(
+			&q->s->pool.leases, &l->lease, rapid ? DHCP_BOUND : DHCP_OFFERED, q->now_s);
 	q->n->rapid += rapid;
 	return lease_answer(q, rapid ? DHCP4_ACK : DHCP4_OFFER, l, rapid);
 }
@@ -236,7 +242,7 @@ static uint32_t other_chosen(struct asked *q)
 {
 	struct dhcp4_lease *l = own_lease(q);
 
-	if (l && l->state == DHCP4_OFFERED)
+	if (l && l->lease.state == DHCP_OFFERED)
 		dhcp4_pool_free(&q->s->pool, l, q->now_s);
 	return silent(&q->n->other_server);
 }
@@ -246,7 +252,7 @@ static uint32_t request_selecting(struct asked *q, uint32_t wanted)
 	struct dhcp4_lease *l = own_lease(q);
 
 	if (l)
-		return l->address == wanted ? ack(q, l) : nak(q);
+		return address_of(q, l) == wanted ? ack(q, l) : nak(q);
 	l = free_at(q, wanted); // the offer has been forgotten since
 	if (!l)
 		return nak(q);
@@ -260,7 +266,7 @@ static uint32_t request_confirm(struct asked *q, uint32_t wanted)
 	struct dhcp4_lease *l = own_lease(q);
 
 	if (l)
-		return l->address == wanted ? ack(q, l) : nak(q);
+		return address_of(q, l) == wanted ? ack(q, l) : nak(q);
 	if (!dhcp4_pool_at(&q->s->pool, wanted))
 		return nak(q);
 	return q->a->authoritative ? request_selecting(q, wanted) : silent(&q->n->unknown_client);
@@ -283,7 +289,7 @@ static struct dhcp4_lease *bound_lease(const struct asked *q, uint32_t address)
 {
 	struct dhcp4_lease *l = own_lease(q);
 
-	return l && l->state == DHCP4_BOUND && l->address == address ? l : NULL;
+	return l && l->lease.state == DHCP_BOUND && address_of(q, l) == address ? l : NULL;
 }
 
 static uint32_t release(struct asked *q)
@@ -329,10 +335,10 @@ static void remaining_write(struct asked *q, uint8_t code, uint32_t total_s, uin
 // RFC 4388 section 6.4.2: the client's identity, and times as they are now.
 static uint32_t lease_active(struct asked *q, const struct dhcp4_lease *l)
 {
-	uint32_t age_s = q->now_s - l->since_s;
+	uint32_t age_s = q->now_s - l->lease.since_s;
 	uint8_t *out = q->out;
 
-	header_write(q, DHCP4_LEASEACTIVE, l->address, 0);
+	header_write(q, DHCP4_LEASEACTIVE, address_of(q, l), 0);
 	if (q->w.failed)
 		return 0;
 	out[DHCP4_AT_HTYPE] = l->htype;
@@ -343,7 +349,7 @@ static uint32_t lease_active(struct asked *q, const struct dhcp4_lease *l)
 	remaining_write(q, DHCP4_OPT_T1, q->a->t1_s, age_s);
 	remaining_write(q, DHCP4_OPT_T2, q->a->t2_s, age_s);
 	dhcp4_write_option_be32(&q->w, DHCP4_OPT_CLIENT_LAST_TIME, age_s);
-	if (l->client_id_len)
+	if (l->client_id_len && l->client_id_len != DHCP4_ID_NOT_KEPT)
 		dhcp4_write_option(
 			&q->w, DHCP4_OPT_CLIENT_ID, l->bytes + l->hlen, l->client_id_len);
 	return answer_end(q);
@@ -366,7 +372,8 @@ static uint32_t leasequery(struct asked *q)
 	if (q->m.giaddr == 0)
 		return silent(&q->n->malformed);
 	l = queried_lease(q);
-	if (l && l->state == DHCP4_BOUND && !dhcp4_pool_is_over(&q->s->pool, l, q->now_s))
+	if (l && l->lease.state == DHCP_BOUND &&
+		!dhcp_pool_is_over(&q->s->pool.leases, &l->lease, q->now_s))
 		return lease_active(q, l);
 	header_write(
 		q, l && q->m.ciaddr ? DHCP4_LEASEUNASSIGNED : DHCP4_LEASEUNKNOWN, q->m.ciaddr, 0);

@@ -92,12 +92,13 @@ static void hear(struct proto_ctx *ctx, const uint8_t *data, uint32_t len)
 // Every lease is in one queue, that of its state.
 static void check_queues(const struct dhcp4_server *s)
 {
-	const struct dhcp4_pool *p = &s->pool;
+	const struct dhcp_pool *p = &s->pool.leases;
 	uint32_t seen = 0;
 
-	for (uint32_t state = 0; state < DHCP4_LEASE_STATES; state++)
-		for (uint32_t i = p->queues[state].head; i != DHCP4_NO_LEASE; i = p->leases[i].next)
-			if (p->leases[i].state != state || ++seen > p->count)
+	for (uint32_t state = 0; state < DHCP_LEASE_STATES; state++)
+		for (uint32_t i = p->queues[state].head; i != DHCP_NO_LEASE;
+			i = dhcp_pool_record(p, i)->next)
+			if (dhcp_pool_record(p, i)->state != state || ++seen > p->count)
 				abort();
 	if (seen != p->count)
 		abort();

@@ -190,7 +190,7 @@ static void an_offer_not_taken_up_is_given_to_others(void **state)
 	assert_int_equal(v->n.other_server, 1);
 	assert_int_equal(dora(v, 8), POOL + 1);
 	assert_int_equal(SAY(v, DISCOVER, 9), 0);
-	v->ctx.now_ms = DHCP4_OFFER_S * 1000;
+	v->ctx.now_ms = DHCP_OFFER_S * 1000;
 	assert_int_equal(dora(v, 9), POOL);
 	server_end(v);
 }
