@@ -317,7 +317,7 @@ static void init_gates(struct faults *f, const struct faults_settings *s)
 	for (uint32_t i = 0; i < FAULTS_MAX; i++) {
 		if (!s->fault[i])
 			continue;
-		f->on |= 1u << i;
+		f->on |= 1ull << i;
 		f->gates[i] = (struct fault_gate){.below = share_of_64(s->fault[i]->share),
 			.every = s->fault[i]->every,
 			.left = s->fault[i]->every};

@@ -17,7 +17,7 @@
 #include "net/frame.h"
 #include "proto/proto.h"
 
-#define FAULTS_MAX 32
+#define FAULTS_MAX 64
 
 enum fault {
 	// No table entries: they have sections of their own.
@@ -120,7 +120,7 @@ struct faults {
 	uint64_t off_at, on_at; // of the outage, from the origin; equal: none
 	struct recip stall_every;
 	uint64_t stall_for; // 0: none
-	uint32_t on;        // gates in use, a bit each
+	uint64_t on;        // gates in use, a bit each
 	// dataplane: rw
 	struct fault_gate gates[FAULTS_MAX];
 	struct rand rand;
@@ -150,7 +150,7 @@ static inline void faults_count(struct faults *f, uint32_t fault)
 bool faults_admit(struct faults *f, uint64_t now, uint64_t *leave);
 
 // The next answer: whose turn it is in the table, a bit each.
-uint32_t faults_draw(struct faults *f);
+uint64_t faults_draw(struct faults *f);
 
 // An answer on its way to the wire: the payload is there, headers are not yet.
 struct fault_answer {

@@ -86,15 +86,15 @@ static bool gate_opens(struct fault_gate *g, struct rand *r)
 	return true;
 }
 
-uint32_t faults_draw(struct faults *f)
+uint64_t faults_draw(struct faults *f)
 {
-	uint32_t turns = 0;
+	uint64_t turns = 0;
 
 	// All of them count every answer, whichever comes first.
-	for (uint32_t left = f->on; left; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(left);
+	for (uint64_t left = f->on; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(left);
 
-		turns |= (uint32_t)gate_opens(&f->gates[i], &f->rand) << i;
+		turns |= (uint64_t)gate_opens(&f->gates[i], &f->rand) << i;
 	}
 	return turns;
 }

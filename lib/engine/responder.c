@@ -58,8 +58,9 @@ static void push(struct responder *r, struct rte_mbuf *m)
 static void address(const struct responder *r, const struct frame *f,
 	const struct proto_direction *to, struct frame_template *t)
 {
-	static const uint8_t unknown[6];
+	static const uint8_t unknown[16];
 	bool known = to && memcmp(to->mac, unknown, 6) != 0;
+	bool elsewhere = to && memcmp(to->dst, unknown, f->addr_len) != 0;
 	struct frame_path path = {
 		.dst_port = to ? to->dst_port : f->src_port, .vlan_count = f->vlan_count};
 
@@ -67,7 +68,7 @@ static void address(const struct responder *r, const struct frame *f,
 	memcpy(path.dst_mac, known ? to->mac : f->eth + 6, 6);
 	memcpy(path.vlans, f->vlans, sizeof(path.vlans));
 	path.dst.len = f->addr_len;
-	memcpy(path.dst.bytes, to ? to->dst : f->src, f->addr_len);
+	memcpy(path.dst.bytes, elsewhere ? to->dst : f->src, f->addr_len);
 	frame_template_build(t, &path);
 	t->checksum_offload = r->wire.checksum_offload;
 }
@@ -90,6 +91,7 @@ static void answer_begin(const struct responder *r, struct responder_protocol *p
 	const struct frame *f, struct rte_mbuf *m, struct fault_answer *a)
 {
 	uint32_t headers = frame_header_len(f->vlan_count, f->addr_len);
+	const struct proto_ends ends = wire_ends(&r->wire, f);
 	struct proto_direction to;
 	uint8_t *payload;
 
@@ -97,7 +99,9 @@ static void answer_begin(const struct responder *r, struct responder_protocol *p
 	a->room = rte_pktmbuf_tailroom(m) - headers;
 	a->damaged = false;
 	payload = a->data + headers;
+	p->ctx.ends = &ends;
 	a->len = p->proto->answer(&p->ctx, f->payload, f->payload_len, payload, a->room);
+	p->ctx.ends = NULL;
 	if (a->len == 0)
 		return;
 	memcpy(a->src, own_address(r, f), f->addr_len);
@@ -175,8 +179,8 @@ static bool fault_happens(struct responder *r, const struct responder_protocol *
 static uint32_t fault_choose(struct responder *r, const struct responder_protocol *p,
 	struct fault_answer *a, struct rte_mbuf **extra)
 {
-	for (uint32_t turns = faults_draw(&r->faults); turns; turns &= turns - 1) {
-		uint32_t fault = (uint32_t)__builtin_ctz(turns);
+	for (uint64_t turns = faults_draw(&r->faults); turns; turns &= turns - 1) {
+		uint32_t fault = (uint32_t)__builtin_ctzll(turns);
 
 		if (!fault_happens(r, p, fault, a, extra))
 			continue;

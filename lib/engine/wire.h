@@ -12,6 +12,7 @@
 #include "engine/wire_counters.h"
 #include "net/frame.h"
 #include "net/neigh.h"
+#include "proto/proto.h"
 
 struct wire {
 	uint16_t port, queue, burst;
@@ -31,6 +32,20 @@ void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f);
 // Parse. false: on other VLANs than ours, or with a checksum that the device or we found
 // wrong; it is counted and nobody is to look at it.
 bool wire_parse(struct wire *w, struct rte_mbuf *m, struct frame *f, enum frame_kind *kind);
+
+static inline struct proto_ends wire_ends(const struct wire *w, const struct frame *f)
+{
+	uint8_t own = w->self.vlan_count < f->vlan_count ? w->self.vlan_count : f->vlan_count;
+
+	return (struct proto_ends){.src = f->src,
+		.dst = f->dst,
+		.dst_mac = f->eth,
+		.addr_len = f->addr_len,
+		.src_port = f->src_port,
+		.dst_port = f->dst_port,
+		.vlans = f->vlans + own,
+		.vlan_count = f->vlan_count - own};
+}
 
 // What the device needs to know about a frame that frame_stamp has left for it to finish.
 static inline void wire_offload(struct rte_mbuf *m, const struct frame_template *t)

@@ -296,15 +296,7 @@ static inline uint32_t worker_ms(const struct worker *w, uint64_t now)
 static void worker_routed(
 	struct worker *w, struct worker_item *it, const struct frame *f, uint64_t now)
 {
-	uint8_t own = w->wire.self.vlan_count;
-	const struct proto_ends ends = {.src = f->src,
-		.dst = f->dst,
-		.dst_mac = f->eth,
-		.addr_len = f->addr_len,
-		.src_port = f->src_port,
-		.dst_port = f->dst_port,
-		.vlans = f->vlans + own,
-		.vlan_count = f->vlan_count - own};
+	const struct proto_ends ends = wire_ends(&w->wire, f);
 	struct txn_place at = {0};
 	uint64_t tag;
 

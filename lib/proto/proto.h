@@ -75,7 +75,7 @@ struct proto_ends {
 
 // How an answer of the responder goes, when it is not back to where the request came from.
 struct proto_direction {
-	uint8_t dst[16];
+	uint8_t dst[16]; // all zero: to the address that the request came from
 	uint16_t dst_port;
 	uint8_t mac[6];
 };
@@ -102,8 +102,9 @@ struct proto_ctx {
 	void *counters; // of this worker: the bank that this transaction is booked to (warm-up or
 	                // measured)
 	void *own;      // the protocol's own, from open
-	const struct proto_ends *ends; // of the message that reply looks at; NULL: not known
-	uint32_t now_ms;               // since the start of the run: of the packets at hand
+	const struct proto_ends
+		*ends;   // of the message that reply or answer looks at; NULL: not known
+	uint32_t now_ms; // since the start of the run: of the packets at hand
 };
 
 enum proto_verdict {

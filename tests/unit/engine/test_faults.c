@@ -33,12 +33,23 @@ static void every_nth_answer_has_its_turn_whatever_else_happens(void **state)
 	struct faults f = faults_with(&s);
 
 	for (uint32_t n = 1; n <= 60; n++) {
-		uint32_t turns = faults_draw(&f);
+		uint64_t turns = faults_draw(&f);
 
 		assert_int_equal(turns >> FAULT_LOSS & 1, n % 5 == 0);
 		assert_int_equal(turns >> FAULT_TRUNCATE & 1, n % 3 == 0);
-		assert_int_equal(turns & ~(1u << FAULT_LOSS | 1u << FAULT_TRUNCATE), 0);
+		assert_int_equal(turns & ~(1ull << FAULT_LOSS | 1ull << FAULT_TRUNCATE), 0);
 	}
+	faults_free(&f);
+}
+
+static void the_last_place_of_the_table_has_its_turn_too(void **state)
+{
+	struct fault_settings second = {.every = 2};
+	struct faults_settings s = {.fault = {[FAULTS_MAX - 1] = &second}};
+	struct faults f = faults_with(&s);
+
+	for (uint32_t n = 1; n <= 10; n++)
+		assert_int_equal(faults_draw(&f) >> (FAULTS_MAX - 1), n % 2 == 0);
 	faults_free(&f);
 }
 
@@ -50,7 +61,7 @@ static void a_share_is_met_and_the_same_for_the_same_seed(void **state)
 	uint32_t lost = 0;
 
 	for (uint32_t n = 0; n < 100000; n++) {
-		uint32_t turns = faults_draw(&f);
+		uint64_t turns = faults_draw(&f);
 
 		assert_int_equal(turns, faults_draw(&same));
 		assert_true(turns >> FAULT_REORDER & 1);
@@ -249,6 +260,22 @@ static void a_protocols_faults_stand_in_the_table_by_name(void **state)
 	assert_string_equal(faults_label(FAULT_LOSS), "loss");
 }
 
+static void every_fault_of_every_protocol_has_a_place(void **state)
+{
+	const struct proto_fault *rows[FAULTS_MAX];
+
+	for (uint32_t k = 0; protos[k]; k++) {
+		uint32_t found = 0, there = 0;
+
+		faults_of_protocol(protos[k], rows);
+		for (const struct proto_fault *f = protos[k]->faults; f && f->name; f++)
+			there++;
+		for (uint32_t i = 0; i < FAULTS_MAX; i++)
+			found += rows[i] != NULL;
+		assert_int_equal(found, there);
+	}
+}
+
 static void what_is_held_back_follows_from_rate_and_time(void **state)
 {
 	struct delay_settings delay = {.constant_ns = 100 * MS};
@@ -303,6 +330,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_nth_answer_has_its_turn_whatever_else_happens),
+		cmocka_unit_test(the_last_place_of_the_table_has_its_turn_too),
 		cmocka_unit_test(a_share_is_met_and_the_same_for_the_same_seed),
 		cmocka_unit_test(capacity_without_a_queue_drops_what_comes_too_soon),
 		cmocka_unit_test(capacity_with_a_queue_makes_wait_up_to_its_length),
@@ -312,6 +340,7 @@ int main(void)
 		cmocka_unit_test(delays_have_the_distribution_that_was_asked_for),
 		cmocka_unit_test(each_fault_of_the_wire_changes_its_thing_and_nothing_else),
 		cmocka_unit_test(a_protocols_faults_stand_in_the_table_by_name),
+		cmocka_unit_test(every_fault_of_every_protocol_has_a_place),
 		cmocka_unit_test(what_is_held_back_follows_from_rate_and_time),
 		cmocka_unit_test(broken_settings_are_errors_at_their_place),
 	};
