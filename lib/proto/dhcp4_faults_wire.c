@@ -181,7 +181,7 @@ const struct proto_fault dhcp4_faults[] = {
 	{"wrong_xid", "answers with another xid", false, wrong_xid},
 	{"wrong_chaddr", "answers with the hardware address of another client", false,
 		wrong_chaddr},
-	{"other_address", "ACKs with another address than offered or renewed", false,
+	{"other_address", "ACK or REPLY with another address than offered or renewed", false,
 		other_address},
 	{"no_server_id", "answers without the server identifier", false, no_server_id},
 	{"no_lease_time", "OFFERs and ACKs without the lease time", false, no_lease_time},

@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the DHCPv6 responder answers to every message, relayed and direct, and to whom. Path: tests
+// only.
+
+#include "dhcp6_server_fixture.h"
+
+static const uint8_t elsewhere[16] = {0x20, 1, 0x0d, 0xb8, 0xff, [15] = 1};
+
+static const uint8_t *address_of(uint32_t n)
+{
+	static uint8_t bytes[2][16];
+	static uint32_t turn;
+	uint8_t *a = bytes[turn++ % 2];
+
+	memcpy(a, test_pool.first.bytes, 16);
+	a[15] = (uint8_t)(a[15] + n);
+	return a;
+}
+
+static const uint8_t *prefix_of(uint32_t n)
+{
+	static uint8_t a[16];
+
+	memcpy(a, test_prefixes.addr.bytes, 16);
+	a[6] = (uint8_t)(a[6] + n);
+	return a;
+}
+
+static void a_client_gets_what_was_advertised_and_keeps_it(void **state)
+{
+	struct server *v = server_new();
+
+	assert_int_equal(sarr(v, 1), 0);
+	assert_int_equal(sarr(v, 2), 1);
+	assert_int_equal(sarr(v, 1), 0);
+	assert_memory_equal(v->m.client_id.data, "\0\3\0\1\2\0\0\0\0\1", 10);
+	assert_memory_equal(v->m.server_id.data, SERVER_ID, 10);
+	assert_false(dhcp6_has(&v->m, DHCP6_OPT_PREFERENCE));
+	assert_false(dhcp6_has(&v->m, DHCP6_OPT_RAPID_COMMIT));
+	assert_int_equal(v->m.status, DHCP6_STATUS_NONE);
+	assert_int_equal(v->n.sent[DHCP6_ADVERTISE], 3);
+	assert_int_equal(v->n.sent[DHCP6_REPLY], 3);
+	assert_int_equal(v->n.type[DHCP6_SOLICIT], 3);
+	assert_int_equal(v->n.relayed, 0);
+	server_end(v);
+}
+
+static void every_ia_of_a_client_gets_a_lease_of_its_own(void **state)
+{
+	struct server *v = server_new();
+
+	assert_int_equal(SAY(v, REQUEST, 1, .nas = 3, .pds = 2, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(v->m.ia_count, 5);
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_int_equal(given(v, i), i < 3 ? i : i - 3);
+		assert_int_equal(v->m.ias[i].iaid, i < 3 ? i + 1 : i - 2);
+	}
+	assert_int_equal(SAY(v, REQUEST, 2, .nas = 2, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(given(v, 0), 3);
+	assert_int_equal(v->m.ias[1].status, DHCP6_NO_ADDRS_AVAIL);
+	assert_int_equal(v->n.status[DHCP6_NO_ADDRS_AVAIL], 1);
+	server_end(v);
+}
+
+static void temporary_addresses_are_refused(void **state)
+{
+	struct server *v = server_new();
+
+	assert_int_equal(SAY(v, SOLICIT, 1, .tas = 1, .nas = 1), DHCP6_ADVERTISE);
+	assert_int_equal(v->m.ias[1].type, DHCP6_OPT_IA_TA);
+	assert_int_equal(v->m.ias[1].status, DHCP6_NO_ADDRS_AVAIL);
+	assert_int_equal(SAY(v, RENEW, 1, .tas = 1, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(v->m.ias[0].status, DHCP6_NO_BINDING);
+	server_end(v);
+}
+
+static void ias_beyond_the_eighth_are_counted_and_not_answered(void **state)
+{
+	struct server *v = server_new();
+
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 10), DHCP6_ADVERTISE);
+	assert_int_equal(v->m.ia_count, 8);
+	assert_int_equal(v->n.ias_ignored, 2);
+	server_end(v);
+}
+
+static void a_wish_is_granted_when_nobody_has_it(void **state)
+{
+	struct server *v = server_new();
+
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1, .pds = 1, .address = address_of(2),
+				 .prefix = prefix_of(3)),
+		DHCP6_ADVERTISE);
+	assert_int_equal(given(v, 0), 2);
+	assert_int_equal(given(v, 1), 3);
+	assert_int_equal(SAY(v, SOLICIT, 2, .nas = 1, .pds = 1, .address = address_of(2),
+				 .prefix = prefix_of(2), .bits = 60),
+		DHCP6_ADVERTISE);
+	assert_int_equal(given(v, 0), 0);
+	assert_int_equal(given(v, 1), 0);
+	assert_int_equal(SAY(v, SOLICIT, 3, .nas = 1, .address = elsewhere), DHCP6_ADVERTISE);
+	assert_int_equal(given(v, 0), 1);
+	server_end(v);
+}
+
+static void rapid_commit_is_granted_when_both_want_it(void **state)
+{
+	struct dhcp6_answers_settings s = server_settings();
+	struct server *v = server_new();
+
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1, .rapid = true), DHCP6_ADVERTISE);
+	server_end(v);
+	s.rapid = true;
+	v = server_of(&s);
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1, .pds = 1, .rapid = true), DHCP6_REPLY);
+	assert_true(dhcp6_has(&v->m, DHCP6_OPT_RAPID_COMMIT));
+	assert_int_equal(v->n.rapid, 1);
+	assert_int_equal(SAY(v, RENEW, 1, .nas = 1, .pds = 1, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(given(v, 0), 0); // it was bound
+	assert_int_equal(SAY(v, SOLICIT, 2, .nas = 1), DHCP6_ADVERTISE);
+	server_end(v);
+}
+
+static void a_preference_is_in_advertises_only(void **state)
+{
+	struct dhcp6_answers_settings s = server_settings();
+	struct server *v;
+
+	s.preference = 255;
+	v = server_of(&s);
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1), DHCP6_ADVERTISE);
+	assert_true(dhcp6_has(&v->m, DHCP6_OPT_PREFERENCE));
+	assert_int_equal(v->m.preference, 255);
+	assert_int_equal(SAY(v, REQUEST, 1, .nas = 1, .to_us = true), DHCP6_REPLY);
+	assert_false(dhcp6_has(&v->m, DHCP6_OPT_PREFERENCE));
+	server_end(v);
+}
+
+static void an_address_of_another_link_is_refused_in_a_request(void **state)
+{
+	struct server *v = server_new();
+
+	assert_int_equal(
+		SAY(v, REQUEST, 1, .nas = 1, .to_us = true, .address = elsewhere), DHCP6_REPLY);
+	assert_int_equal(v->m.ias[0].status, DHCP6_NOT_ON_LINK);
+	assert_int_equal(v->m.ias[0].lease_count, 0);
+	assert_int_equal(v->n.status[DHCP6_NOT_ON_LINK], 1);
+	server_end(v);
+}
+
+static void renew_and_rebind_keep_what_is_bound(void **state)
+{
+	struct server *v = server_new();
+
+	sarr(v, 1);
+	assert_int_equal(SAY(v, RENEW, 1, .nas = 1, .pds = 1, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(given(v, 0), 0);
+	assert_int_equal(given(v, 1), 0);
+	assert_int_equal(v->m.ias[0].t1_s, 1250);
+	assert_int_equal(
+		SAY(v, REBIND, 1, .nas = 1, .pds = 1, .address = address_of(0)), DHCP6_REPLY);
+	assert_int_equal(given(v, 0), 0);
+	assert_int_equal(v->m.ias[0].lease_count, 1);
+	server_end(v);
+}
+
+static void what_a_client_has_beside_it_is_withdrawn(void **state)
+{
+	struct server *v = server_new();
+
+	sarr(v, 1);
+	assert_int_equal(
+		SAY(v, RENEW, 1, .nas = 1, .to_us = true, .address = address_of(1)), DHCP6_REPLY);
+	assert_int_equal(given(v, 0), 0);
+	assert_int_equal(v->m.ias[0].lease_count, 2);
+	assert_memory_equal(v->m.ias[0].leases[1].address, address_of(1), 16);
+	assert_int_equal(v->m.ias[0].leases[1].valid_s, 0);
+	assert_int_equal(v->m.ias[0].leases[1].preferred_s, 0);
+	server_end(v);
+}
+
+static void unknown_leases_are_no_binding_or_withdrawn(void **state)
+{
+	struct server *v = server_new();
+
+	assert_int_equal(
+		SAY(v, RENEW, 1, .nas = 1, .to_us = true, .address = address_of(1)), DHCP6_REPLY);
+	assert_int_equal(v->m.ias[0].status, DHCP6_NO_BINDING);
+	assert_int_equal(SAY(v, REBIND, 1, .nas = 1, .address = address_of(1)), DHCP6_REPLY);
+	assert_int_equal(v->m.ias[0].status, DHCP6_NO_BINDING);
+	assert_int_equal(SAY(v, REBIND, 1, .nas = 1, .address = elsewhere), DHCP6_REPLY);
+	assert_int_equal(v->m.ias[0].status, DHCP6_STATUS_NONE);
+	assert_int_equal(v->m.ias[0].lease_count, 1);
+	assert_int_equal(v->m.ias[0].leases[0].valid_s, 0);
+	assert_int_equal(v->m.ias[0].t1_s, 0);
+	assert_int_equal(v->n.status[DHCP6_NO_BINDING], 2);
+	// An offer is no binding.
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1), DHCP6_ADVERTISE);
+	assert_int_equal(SAY(v, RENEW, 1, .nas = 1, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(v->m.ias[0].status, DHCP6_NO_BINDING);
+	server_end(v);
+}
+
+static void an_authoritative_server_takes_unknown_clients_at_their_word(void **state)
+{
+	struct dhcp6_answers_settings s = server_settings();
+	struct server *v;
+
+	s.authoritative = true;
+	v = server_of(&s);
+	assert_int_equal(
+		SAY(v, RENEW, 1, .nas = 1, .to_us = true, .address = address_of(1)), DHCP6_REPLY);
+	assert_int_equal(given(v, 0), 1);
+	assert_int_equal(SAY(v, REBIND, 2, .nas = 1, .address = address_of(1)), DHCP6_REPLY);
+	assert_int_equal(v->m.ias[0].status, DHCP6_NO_BINDING); // it is another's
+	server_end(v);
+}
+
+static void what_is_released_is_free_and_no_binding_any_more(void **state)
+{
+	struct server *v = server_new();
+
+	sarr(v, 1);
+	assert_int_equal(SAY(v, RELEASE, 1, .nas = 1, .pds = 1, .to_us = true,
+				 .address = address_of(0), .prefix = prefix_of(0)),
+		DHCP6_REPLY);
+	assert_int_equal(v->m.status, DHCP6_SUCCESS);
+	assert_int_equal(v->m.ia_count, 0);
+	assert_int_equal(v->n.released, 2);
+	assert_int_equal(
+		SAY(v, RELEASE, 1, .nas = 1, .to_us = true, .address = address_of(0)), DHCP6_REPLY);
+	assert_int_equal(v->m.status, DHCP6_SUCCESS);
+	assert_int_equal(v->m.ias[0].status, DHCP6_NO_BINDING);
+	assert_int_equal(v->n.released, 2);
+	assert_int_equal(sarr(v, 1), 0); // it is still known
+	server_end(v);
+}
+
+static void addresses_that_are_not_the_clients_stay_as_they_are(void **state)
+{
+	struct server *v = server_new();
+
+	sarr(v, 1);
+	assert_int_equal(
+		SAY(v, RELEASE, 1, .nas = 1, .to_us = true, .address = address_of(1)), DHCP6_REPLY);
+	assert_int_equal(v->m.status, DHCP6_SUCCESS);
+	assert_int_equal(v->m.ia_count, 0);
+	assert_int_equal(v->n.released, 0);
+	assert_int_equal(SAY(v, RENEW, 1, .nas = 1, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(given(v, 0), 0);
+	server_end(v);
+}
+
+static void a_declined_address_rests_for_its_lifetime(void **state)
+{
+	struct server *v = server_new();
+
+	sarr(v, 1);
+	assert_int_equal(SAY(v, DECLINE, 1, .nas = 1, .pds = 1, .to_us = true,
+				 .address = address_of(0), .prefix = prefix_of(0)),
+		DHCP6_REPLY);
+	assert_int_equal(v->m.status, DHCP6_SUCCESS);
+	assert_int_equal(v->n.declined, 1); // a prefix cannot be declined
+	v->ctx.now_ms = 1000;
+	for (uint8_t client = 2; client <= 4; client++)
+		assert_int_equal(SAY(v, REQUEST, client, .nas = 1, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(SAY(v, SOLICIT, 5, .nas = 1), DHCP6_ADVERTISE);
+	assert_int_equal(v->m.ias[0].status, DHCP6_NO_ADDRS_AVAIL);
+	v->ctx.now_ms = 4000 * 1000;
+	assert_int_equal(SAY(v, SOLICIT, 5, .nas = 1), DHCP6_ADVERTISE);
+	assert_int_equal(given(v, 0), 0);
+	server_end(v);
+}
+
+static void an_offer_that_is_not_taken_is_free_after_a_minute(void **state)
+{
+	struct server *v = server_new();
+
+	for (uint8_t client = 1; client <= 4; client++)
+		assert_int_equal(SAY(v, SOLICIT, client, .nas = 1), DHCP6_ADVERTISE);
+	v->ctx.now_ms = 59999;
+	SAY(v, SOLICIT, 5, .nas = 1);
+	assert_int_equal(v->m.ias[0].status, DHCP6_NO_ADDRS_AVAIL);
+	v->ctx.now_ms = 60000;
+	SAY(v, SOLICIT, 5, .nas = 1);
+	assert_int_equal(given(v, 0), 0);
+	assert_int_equal(v->n.expired, 1);
+	server_end(v);
+}
+
+static void the_offer_of_a_client_that_chose_another_server_is_free(void **state)
+{
+	struct server *v = server_new();
+
+	for (uint8_t client = 1; client <= 4; client++)
+		SAY(v, SOLICIT, client, .nas = 1);
+	assert_int_equal(SAY(v, REQUEST, 2, .nas = 1, .to_other = true), 0);
+	assert_int_equal(v->n.other_server, 1);
+	SAY(v, SOLICIT, 5, .nas = 1);
+	assert_int_equal(given(v, 0), 1);
+	assert_int_equal(SAY(v, RENEW, 5, .nas = 1, .to_other = true), 0);
+	assert_int_equal(SAY(v, INFORMATION, 5, .to_other = true), 0);
+	assert_int_equal(v->n.other_server, 3);
+	server_end(v);
+}
+
+static void confirm_tells_whether_addresses_fit_the_link(void **state)
+{
+	struct server *v = server_new();
+
+	assert_int_equal(SAY(v, CONFIRM, 1, .nas = 2, .address = address_of(3)), DHCP6_REPLY);
+	assert_int_equal(v->m.status, DHCP6_SUCCESS);
+	assert_int_equal(v->m.ia_count, 0);
+	assert_int_equal(SAY(v, CONFIRM, 1, .nas = 1, .address = elsewhere), DHCP6_REPLY);
+	assert_int_equal(v->m.status, DHCP6_NOT_ON_LINK);
+	assert_int_equal(SAY(v, CONFIRM, 1, .nas = 1), 0);
+	assert_int_equal(SAY(v, CONFIRM, 1, .pds = 1, .prefix = prefix_of(0)), 0);
+	assert_int_equal(v->n.ignored, 2);
+	server_end(v);
+}
+
+static void information_is_for_clients_without_a_duid_too(void **state)
+{
+	struct server *v = server_new();
+
+	assert_int_equal(SAY(v, INFORMATION, 1, .no_client_id = true), DHCP6_REPLY);
+	assert_null(v->m.client_id.data);
+	assert_non_null(v->m.server_id.data);
+	server_end(v);
+}
+
+static void messages_with_the_wrong_identifiers_are_malformed(void **state)
+{
+	struct server *v = server_new();
+
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1, .no_client_id = true), 0);
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1, .to_us = true), 0);
+	assert_int_equal(SAY(v, REBIND, 1, .nas = 1, .to_us = true), 0);
+	assert_int_equal(SAY(v, CONFIRM, 1, .nas = 1, .to_us = true), 0);
+	assert_int_equal(SAY(v, REQUEST, 1, .nas = 1), 0);
+	assert_int_equal(SAY(v, RENEW, 1, .nas = 1), 0);
+	assert_int_equal(SAY(v, RELEASE, 1, .nas = 1), 0);
+	assert_int_equal(SAY(v, DECLINE, 1, .nas = 1), 0);
+	assert_int_equal(SAY(v, DECLINE, 1, .nas = 1, .to_us = true, .no_client_id = true), 0);
+	assert_int_equal(SAY(v, INFORMATION, 1, .nas = 1), 0);
+	assert_int_equal(v->n.malformed, 10);
+	server_end(v);
+}
+
+static void what_is_not_a_clients_is_ignored(void **state)
+{
+	struct server *v = server_new();
+	uint8_t buf[512];
+	const struct said solicit = {.type = DHCP6_SOLICIT, .nas = 1, .levels = 1};
+	uint32_t len;
+
+	assert_int_equal(SAY(v, REPLY, 1, .to_us = true), 0);
+	assert_int_equal(SAY(v, ADVERTISE, 1, .to_us = true), 0);
+	assert_int_equal(SAY(v, RECONFIGURE, 1, .to_us = true), 0);
+	assert_int_equal(say(v, (struct said){.type = 77}), 0);
+	assert_int_equal(v->n.ignored, 4);
+	assert_int_equal(v->n.type[0], 1);
+	len = said_write(&solicit, buf, sizeof(buf));
+	buf[0] = DHCP6_RELAY_REPL;
+	assert_int_equal(hear(v, buf, len), 0);
+	assert_int_equal(v->n.ignored, 5);
+	server_end(v);
+}
+
+static void broken_messages_are_malformed(void **state)
+{
+	struct server *v = server_new();
+	const struct said c = {.type = DHCP6_SOLICIT, .nas = 1, .levels = 2};
+	uint8_t buf[512];
+	uint32_t len = said_write(&c, buf, sizeof(buf));
+
+	for (uint32_t cut = 0; cut < len; cut++)
+		assert_int_equal(hear(v, buf, cut), 0);
+	assert_int_equal(v->n.malformed, len);
+	server_end(v);
+}
+
+static void an_answer_that_has_no_room_is_not_sent(void **state)
+{
+	struct server *v = server_new();
+	uint32_t len;
+
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1, .pds = 1, .levels = 2), DHCP6_ADVERTISE);
+	len = v->len;
+	for (v->room = 0; v->room < len; v->room += 7)
+		assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1, .pds = 1, .levels = 2), 0);
+	assert_int_equal(v->n.ignored, (len + 6) / 7);
+	v->room = len;
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1, .pds = 1, .levels = 2), DHCP6_ADVERTISE);
+	server_end(v);
+}
+
+static void relays_get_their_messages_back_level_by_level(void **state)
+{
+	struct server *v = server_new();
+
+	for (uint8_t levels = 1; levels <= DHCP6_LEVELS_MAX; levels++) {
+		assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1, .levels = levels), DHCP6_ADVERTISE);
+		assert_int_equal(v->e.levels, levels);
+		for (uint8_t i = 0; i < levels; i++) {
+			const struct dhcp6_relay *r = &v->e.relays[i];
+			const uint8_t id[4] = {'e', 't', 'h', (uint8_t)(levels - 1 - i)};
+
+			assert_int_equal(r->type, DHCP6_RELAY_REPL);
+			assert_int_equal(r->hop_count, levels - 1 - i);
+			assert_memory_equal(r->link, test_link, 16);
+			assert_memory_equal(r->peer, test_peer, 16);
+			assert_int_equal(r->interface_id.len, 4);
+			assert_memory_equal(r->interface_id.data, id, 4);
+			assert_null(r->remote_id.data);
+			assert_null(r->port.data);
+		}
+		assert_int_equal(given(v, 0), 0);
+	}
+	assert_int_equal(v->n.relayed, DHCP6_LEVELS_MAX);
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1, .levels = 1, .no_interface_id = true),
+		DHCP6_ADVERTISE);
+	assert_null(v->e.relays[0].interface_id.data);
+	server_end(v);
+}
+
+static void answers_go_to_the_ports_of_relays_and_clients(void **state)
+{
+	struct server *v = server_new();
+	static const uint8_t none[16];
+	struct proto_direction to;
+
+	SAY(v, SOLICIT, 1, .nas = 1);
+	assert_true(dhcp6_direct(v->out, v->len, &to));
+	assert_int_equal(to.dst_port, DHCP6_CLIENT_PORT);
+	assert_memory_equal(to.dst, none, 16); // back to the client
+	assert_memory_equal(to.mac, none, 6);
+	SAY(v, SOLICIT, 1, .nas = 1, .levels = 2);
+	assert_true(dhcp6_direct(v->out, v->len, &to));
+	assert_int_equal(to.dst_port, DHCP6_SERVER_PORT);
+	SAY(v, SOLICIT, 1, .nas = 1, .levels = 2, .relay_port = true);
+	assert_non_null(v->e.relays[0].port.data);
+	assert_null(v->e.relays[1].port.data);
+	assert_false(dhcp6_direct(v->out, v->len, &to)); // back to the port of the request
+	server_end(v);
+}
+
+static void unicast_is_refused_where_it_is_not_allowed(void **state)
+{
+	static const uint8_t own[16] = {0x20, 1}, group[16] = {0xff, 2};
+	const struct proto_ends unicast = {.dst = own, .addr_len = 16};
+	const struct proto_ends multicast = {.dst = group, .addr_len = 16};
+	struct dhcp6_answers_settings s = server_settings();
+	struct server *v;
+
+	s.unicast = false;
+	v = server_of(&s);
+	v->ctx.ends = &multicast;
+	sarr(v, 1);
+	v->ctx.ends = &unicast;
+	assert_int_equal(SAY(v, RENEW, 1, .nas = 1, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(v->m.status, DHCP6_USE_MULTICAST);
+	assert_int_equal(v->m.ia_count, 0);
+	assert_int_equal(v->n.status[DHCP6_USE_MULTICAST], 1);
+	assert_int_equal(SAY(v, RENEW, 1, .nas = 1, .to_us = true, .levels = 1), DHCP6_REPLY);
+	assert_int_equal(v->m.status, DHCP6_STATUS_NONE);
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1), DHCP6_ADVERTISE);
+	assert_int_equal(SAY(v, INFORMATION, 1, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(v->m.status, DHCP6_STATUS_NONE);
+	server_end(v);
+}
+
+static void leases_are_given_twice_on_demand(void **state)
+{
+	struct dhcp6_answers_settings s = server_settings();
+	struct server *v;
+
+	s.address_twice = s.prefix_twice = 2;
+	v = server_of(&s);
+	assert_int_equal(sarr(v, 1), 0);
+	assert_int_equal(sarr(v, 2), 0);
+	assert_int_equal(v->n.address_twice, 1);
+	assert_int_equal(v->n.prefix_twice, 1);
+	assert_int_equal(
+		SAY(v, RENEW, 2, .nas = 1, .to_us = true, .address = address_of(0)), DHCP6_REPLY);
+	assert_int_equal(v->m.ias[0].lease_count, 1); // it keeps it
+	assert_int_equal(
+		SAY(v, RELEASE, 2, .nas = 1, .to_us = true, .address = address_of(0)), DHCP6_REPLY);
+	assert_int_equal(v->n.released, 1);
+	assert_int_equal(SAY(v, RENEW, 1, .nas = 1, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(given(v, 0), 0); // the first one as well
+	server_end(v);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_client_gets_what_was_advertised_and_keeps_it),
+		cmocka_unit_test(every_ia_of_a_client_gets_a_lease_of_its_own),
+		cmocka_unit_test(temporary_addresses_are_refused),
+		cmocka_unit_test(ias_beyond_the_eighth_are_counted_and_not_answered),
+		cmocka_unit_test(a_wish_is_granted_when_nobody_has_it),
+		cmocka_unit_test(rapid_commit_is_granted_when_both_want_it),
+		cmocka_unit_test(a_preference_is_in_advertises_only),
+		cmocka_unit_test(an_address_of_another_link_is_refused_in_a_request),
+		cmocka_unit_test(renew_and_rebind_keep_what_is_bound),
+		cmocka_unit_test(what_a_client_has_beside_it_is_withdrawn),
+		cmocka_unit_test(unknown_leases_are_no_binding_or_withdrawn),
+		cmocka_unit_test(an_authoritative_server_takes_unknown_clients_at_their_word),
+		cmocka_unit_test(what_is_released_is_free_and_no_binding_any_more),
+		cmocka_unit_test(addresses_that_are_not_the_clients_stay_as_they_are),
+		cmocka_unit_test(a_declined_address_rests_for_its_lifetime),
+		cmocka_unit_test(an_offer_that_is_not_taken_is_free_after_a_minute),
+		cmocka_unit_test(the_offer_of_a_client_that_chose_another_server_is_free),
+		cmocka_unit_test(confirm_tells_whether_addresses_fit_the_link),
+		cmocka_unit_test(information_is_for_clients_without_a_duid_too),
+		cmocka_unit_test(messages_with_the_wrong_identifiers_are_malformed),
+		cmocka_unit_test(what_is_not_a_clients_is_ignored),
+		cmocka_unit_test(broken_messages_are_malformed),
+		cmocka_unit_test(an_answer_that_has_no_room_is_not_sent),
+		cmocka_unit_test(relays_get_their_messages_back_level_by_level),
+		cmocka_unit_test(answers_go_to_the_ports_of_relays_and_clients),
+		cmocka_unit_test(unicast_is_refused_where_it_is_not_allowed),
+		cmocka_unit_test(leases_are_given_twice_on_demand),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
