@@ -156,6 +156,32 @@ static void is_silent_on_arp_that_is_no_question_to_us(void **state)
 	assert_false(changed_is_answered("arp-request", ARP + 7, "\x03", 1)); // a reverse request
 }
 
+static bool all_of_another(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
+{
+	memcpy(mac, of, 6);
+	return addr_len == 4 ? addr[3] == 2 : addr[15] == 2;
+}
+
+static void answers_with_the_mac_of_whoever_holds_the_address(void **state)
+{
+	uint8_t holder[6] = {2, 0xab, 0, 0, 0, 7};
+	const struct neigh_self self = {
+		.mac = {2, 0, 0, 0, 0, 2}, .others = all_of_another, .others_of = holder};
+	struct bytes arp = sample_load("arp-request"), ns = sample_load("ns");
+	struct bytes got4 = answer(&self, &arp), got6 = answer(&self, &ns);
+
+	assert_int_equal(got4.len, 42);
+	assert_memory_equal(got4.data + 6, holder, 6);
+	assert_memory_equal(got4.data + ARP + 8, holder, 6);
+	assert_int_equal(got6.len, ND + ND_LEN);
+	assert_memory_equal(got6.data + 6, holder, 6);
+	assert_memory_equal(got6.data + ND + ND_LEN - 6, holder, 6);
+	free(arp.data);
+	free(ns.data);
+	free(got4.data);
+	free(got6.data);
+}
+
 static void answers_on_its_own_vlans_only(void **state)
 {
 	struct neigh_self vlan = host_b, qinq = host_b;
@@ -529,6 +555,7 @@ int main(void)
 		cmocka_unit_test(answers_a_solicitation_with_the_bytes_of_linux),
 		cmocka_unit_test(answers_an_arp_probe),
 		cmocka_unit_test(is_silent_on_arp_that_is_no_question_to_us),
+		cmocka_unit_test(answers_with_the_mac_of_whoever_holds_the_address),
 		cmocka_unit_test(answers_on_its_own_vlans_only),
 		cmocka_unit_test(tells_all_nodes_when_an_owned_address_is_probed),
 		cmocka_unit_test(is_silent_on_an_invalid_probe),
