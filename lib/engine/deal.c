@@ -196,9 +196,9 @@ static void tag_items(struct dealing *d, uint32_t worker, struct arena *a)
 	for (uint32_t i = 0; i < w->tagged_count; i++) {
 		struct worker_item *it = tagged[i];
 
-		w->tag_shift = it->proto->key_bits - bits;
-		it->tag = bits ? (w->tag_first + i) << w->tag_shift : 0;
-		it->txns.key_bits = w->tag_shift;
+		it->tag_shift = it->proto->key_bits - bits;
+		it->tag = bits ? (w->tag_first + i) << it->tag_shift : 0;
+		it->txns.key_bits = it->tag_shift;
 	}
 }
 

@@ -302,8 +302,8 @@ static void worker_routed(
 
 	if (!item_key(it, f, &at.key, now))
 		return;
-	tag = ((uint64_t)at.key >> w->tag_shift) - w->tag_first;
-	if (tag >= w->tagged_count) {
+	tag = ((uint64_t)at.key >> it->tag_shift) - w->tag_first;
+	if (tag >= w->tagged_count || w->tagged[tag]->proto != it->proto) {
 		item_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, f, now);
 		return;
 	}
@@ -335,7 +335,7 @@ static uint64_t home_of_key(const struct worker *w, const struct frame *f)
 
 	if (!it->proto->key(f->payload, f->payload_len, &key))
 		return w->number;
-	return (uint64_t)key >> w->tag_shift >> w->tag_bits;
+	return (uint64_t)key >> it->tag_shift >> w->tag_bits;
 }
 
 // Is a packet for another worker of the port? Then it is on its way there.

@@ -79,6 +79,7 @@ struct worker_item {
 	uint8_t more;                  // copies of one message at most, beside itself
 	struct frame_template *frames; // one per path of the protocol's, or the only one
 	uint32_t tag;                  // of a routed one: the upper bits of its keys
+	uint32_t tag_shift;            // where they begin
 	struct addr server;
 	uint16_t server_port;
 	const uint16_t *ports;
@@ -126,7 +127,6 @@ struct worker {
 	uint32_t tagged_count;
 	uint32_t tag_first; // of this worker's tags
 	uint32_t tag_bits;  // that tell its items apart, below the worker's number
-	uint32_t tag_shift;
 	uint64_t ms_scale; // clock_ms
 	struct run_times times;
 	const _Atomic uint32_t *phase;
