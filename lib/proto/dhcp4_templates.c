@@ -41,7 +41,7 @@ struct build {
 static bool compile(struct build *b, struct dhcp4_varying *v, enum pattern_kind kind,
 	const char *text, const void *where, uint32_t room)
 {
-	const struct pattern_clients clients = {b->s->clients, b->p->chaddr_len};
+	const struct pattern_clients clients = {b->s->clients, b->p->chaddr_len, 4};
 	char what[WHAT_ROOM];
 
 	v->salt = rand_hash(++b->salt);

@@ -14,6 +14,8 @@
 #define BYTES_MAX   8
 #define BYTES_USUAL 4
 #define RANDOM_MAX  255
+#define IPV4_TEXT   15 // characters
+#define IPV6_TEXT   39
 #define SHOWN_MAX   32 // of a bad name, in a complaint
 
 #define TEXT_NAMES                                                                                 \
@@ -141,6 +143,13 @@ static int random_add(struct compile *c, const struct name *n)
 	return piece_add(c, PATTERN_RANDOM, width, width);
 }
 
+static int address_add(struct compile *c, enum pattern_piece_kind kind)
+{
+	uint32_t text = c->p->addr_len == 4 ? IPV4_TEXT : IPV6_TEXT;
+
+	return piece_add(c, kind, 0, c->p->kind == PATTERN_TEXT ? text : c->p->addr_len);
+}
+
 static int name_add(struct compile *c, const struct name *n)
 {
 	bool text = c->p->kind == PATTERN_TEXT;
@@ -153,10 +162,10 @@ static int name_add(struct compile *c, const struct name *n)
 	if (!n->width && name_is(n, "mac"))
 		return piece_add(c, PATTERN_MAC, mac_len, text ? 3 * mac_len - 1 : mac_len);
 	if (!n->width && name_is(n, "address"))
-		return piece_add(c, PATTERN_ADDRESS, 0, text ? 15 : 4);
+		return address_add(c, PATTERN_ADDRESS);
 	if (!n->width && name_is(n, "relay")) {
 		c->p->relay = true;
-		return piece_add(c, PATTERN_RELAY, 0, text ? 15 : 4);
+		return address_add(c, PATTERN_RELAY);
 	}
 	return complain_name(c, n, text ? TEXT_NAMES : HEX_NAMES);
 }
@@ -232,7 +241,7 @@ int pattern_compile(struct pattern *p, enum pattern_kind kind, const char *text,
 	uint32_t names = 0;
 	int err;
 
-	*p = (struct pattern){.kind = kind, .fixed = true};
+	*p = (struct pattern){.kind = kind, .fixed = true, .addr_len = clients->addr_len};
 	if (strlen(text) > LEN_MAX)
 		return COMPLAIN(&c, "longer than 65535 characters");
 	for (const char *at = text; (at = strchr(at, '{')); at++)

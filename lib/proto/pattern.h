@@ -12,11 +12,12 @@
 
 // Text: "{client}" decimal without leading zeros, "{client:N}" decimal with N = 1..20 digits,
 // "{client:0Nx}" hexadecimal with N = 1..16 (leading zeros; digits that do not fit are cut at the
-// front), "{mac}" as "02:00:00:00:00:01", "{relay}" and "{address}" dotted, "{random:N}" N = 1..255
-// characters of a-z0-9, the same for a client in the whole run, "{{" a brace. Hex: pairs of hex
-// digits (white space and colons between them are skipped) and the same names, which give bytes:
+// front), "{mac}" as "02:00:00:00:00:01", "{relay}" and "{address}" dotted or as in RFC 5952,
+// "{random:N}" N = 1..255 characters of a-z0-9, the same for a client in the whole run, "{{" a
+// brace. Hex: pairs of hex digits (white space and colons between them are skipped) and the same
+// names, which give bytes:
 // "{client:N}" N = 1..8 bytes big endian (default 4), "{mac}" all of them, "{relay}" and
-// "{address}" 4,
+// "{address}" 4 or 16,
 // "{random:N}" N = 1..255 bytes.
 enum pattern_kind { PATTERN_TEXT, PATTERN_HEX };
 
@@ -25,8 +26,8 @@ struct pattern_values {
 	uint64_t client;        // number of the client
 	uint64_t seed;          // of {random}: differs between clients and between patterns' places
 	const uint8_t *mac;     // as many bytes as compile was told
-	const uint8_t *relay;   // 4 bytes
-	const uint8_t *address; // 4 bytes
+	const uint8_t *relay;   // addr_len bytes of the pattern
+	const uint8_t *address; // likewise
 };
 
 enum pattern_piece_kind {
@@ -48,8 +49,9 @@ struct pattern_piece {
 
 // Whom it is for.
 struct pattern_clients {
-	uint64_t count;  // numbers are below
-	uint8_t mac_len; // bytes of a hardware address, 1 or more
+	uint64_t count;   // numbers are below
+	uint8_t mac_len;  // bytes of a hardware address, 1 or more
+	uint8_t addr_len; // 4 or 16: family of the addresses
 };
 
 struct pattern {
@@ -59,6 +61,7 @@ struct pattern {
 	uint32_t max_len; // bytes that it writes at most, for clients below the number told
 	bool fixed;       // literals only: the same bytes every time
 	bool relay;       // has {relay}
+	uint8_t addr_len; // of {relay} and {address}
 };
 
 // 0, or -EINVAL with what is wrong and allowed in `what` (room bytes, "{x} is not ... (like

@@ -59,6 +59,48 @@ static void dotted_write(struct writer *w, const uint8_t address[4])
 	}
 }
 
+// The first of the longest runs of zero groups, two at least: *len of them; 0: there is none.
+static uint32_t zeros_find(const uint16_t groups[8], uint32_t *len)
+{
+	uint32_t first = 0;
+
+	*len = 0;
+	for (uint32_t i = 0, n = 0; i < 8; i++) {
+		n = groups[i] ? 0 : n + 1;
+		if (n < 2 || n <= *len)
+			continue;
+		*len = n;
+		first = i + 1 - n;
+	}
+	return first;
+}
+
+static void group_write(struct writer *w, uint16_t group)
+{
+	hex_write(w, group, group > 0xfff ? 4 : group > 0xff ? 3 : group > 0xf ? 2 : 1);
+}
+
+// RFC 5952, without its notation for embedded IPv4.
+static void colons_write(struct writer *w, const uint8_t address[16])
+{
+	uint16_t groups[8];
+	uint32_t zeros, zeros_len;
+
+	for (uint32_t i = 0; i < 8; i++)
+		groups[i] = (uint16_t)(address[2 * i] << 8 | address[2 * i + 1]);
+	zeros = zeros_find(groups, &zeros_len);
+	for (uint32_t i = 0; i < 8; i++) {
+		if (zeros_len && i == zeros) {
+			write_bytes(w, "::", 2);
+			i += zeros_len - 1;
+			continue;
+		}
+		if (i && !(zeros_len && i == zeros + zeros_len))
+			write_u8(w, ':');
+		group_write(w, groups[i]);
+	}
+}
+
 static void random_text(uint8_t *p, uint32_t width, struct rand *r)
 {
 	uint64_t bits = 0;
@@ -100,12 +142,14 @@ static void random_write(const struct pattern *p, uint32_t piece, uint64_t seed,
 		random_bytes(at, width, &r);
 }
 
-static void address_write(const struct pattern *p, const uint8_t address[4], struct writer *w)
+static void address_write(const struct pattern *p, const uint8_t *address, struct writer *w)
 {
-	if (p->kind == PATTERN_TEXT)
+	if (p->kind == PATTERN_HEX)
+		write_bytes(w, address, p->addr_len);
+	else if (p->addr_len == 4)
 		dotted_write(w, address);
 	else
-		write_bytes(w, address, 4);
+		colons_write(w, address);
 }
 
 void pattern_write(const struct pattern *p, const struct pattern_values *v, struct writer *w)

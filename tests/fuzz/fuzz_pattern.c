@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Templates from anyone: what compiles must write no more than it says, into a block of that size;
-// what does not must say why. The first byte chooses the kind and the number of clients. Path:
-// tests only.
+// what does not must say why. The first byte chooses the kind, the number of clients and
+// the family of addresses. Path: tests only.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,11 +11,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static const uint8_t longest[16] = {
+	255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+
 static const struct pattern_values values = {
 	.seed = 1,
 	.mac = (const uint8_t[]){255, 255, 255, 255, 255, 255},
-	.relay = (const uint8_t[]){255, 255, 255, 255},
-	.address = (const uint8_t[]){255, 255, 255, 255},
+	.relay = longest,
+	.address = longest,
 };
 
 static uint32_t write_client(const struct pattern *p, uint64_t client, uint8_t *out, uint32_t room)
@@ -80,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size - 1] = 0;
 	kind = data[0] & 1 ? PATTERN_HEX : PATTERN_TEXT;
 	count.count = clients[(data[0] >> 1) % (sizeof(clients) / sizeof(clients[0]))];
+	count.addr_len = data[0] & 0x80 ? 16 : 4;
 	a = arena_new();
 	memset(what, 0, sizeof(what));
 	if (pattern_compile(&p, kind, text, &count, a, what, sizeof(what)) == 0) {

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/addr.h"
 #include "proto/pattern.h"
 
 static struct arena *arena;
@@ -25,7 +26,7 @@ static const struct pattern_values values = {.client = 7081,
 
 static int compile(enum pattern_kind kind, const char *text, uint64_t clients)
 {
-	const struct pattern_clients all = {clients, 6};
+	const struct pattern_clients all = {clients, 6, 4};
 
 	what[0] = 0;
 	return pattern_compile(&pattern, kind, text, &all, arena, what, sizeof(what));
@@ -181,6 +182,38 @@ static void max_len_of_hex_is_its_length(void **state)
 	assert_int_equal(compile(PATTERN_HEX, "00{client}{mac}{relay}{address}{random:9}", 5), 0);
 	assert_int_equal(pattern.max_len, 28);
 	assert_int_equal(write_values(&values, out, sizeof(out)), 28);
+}
+
+static void ipv6_addresses_are_written_as_rfc_5952_wants(void **state)
+{
+	static const char *const texts[] = {"::", "::1", "2001:db8::1", "2001:db8:0:1:1:1:1:1",
+		"2001:0:0:1::1", "1:2:3:4:5:6:7:8", "fe80::ff:fe00:1",
+		"1::", "a0:b:c00:d000::", "0:1:2:3:4:5:6:7", "1:0:0:2:0:0:0:3",
+		"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"};
+	const struct pattern_clients scope = {10, 6, 16};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct pattern_values v = values;
+		uint8_t out[80];
+		struct addr a;
+		const char *why;
+		char wanted[ADDR_TEXT_SIZE];
+
+		assert_int_equal(addr_parse(texts[i], &a, &why), 0);
+		v.relay = v.address = a.bytes;
+		addr_format(&a, wanted, sizeof(wanted));
+		assert_int_equal(pattern_compile(&pattern, PATTERN_TEXT, "{relay}", &scope, arena,
+					 what, sizeof(what)),
+			0);
+		assert_int_equal(pattern.max_len, 39);
+		assert_int_equal(write_values(&v, out, sizeof(out)), strlen(wanted));
+		assert_memory_equal(out, wanted, strlen(wanted));
+		assert_int_equal(pattern_compile(&pattern, PATTERN_HEX, "{address}", &scope, arena,
+					 what, sizeof(what)),
+			0);
+		assert_int_equal(write_values(&v, out, sizeof(out)), 16);
+		assert_memory_equal(out, a.bytes, 16);
+	}
 }
 
 static void clients_are_at_least_one(void **state)
@@ -361,7 +394,7 @@ static void bad_hex_is_told_what_is_allowed(void **state)
 
 static void a_complaint_is_cut_to_its_room(void **state)
 {
-	const struct pattern_clients one = {1, 6};
+	const struct pattern_clients one = {1, 6, 4};
 	char *small = malloc(8);
 
 	assert_non_null(small);
@@ -412,6 +445,7 @@ int main(void)
 		cmocka_unit_test(literals_beside_each_other_are_one_piece),
 		cmocka_unit_test(max_len_is_reached_and_never_exceeded),
 		cmocka_unit_test(max_len_of_hex_is_its_length),
+		cmocka_unit_test(ipv6_addresses_are_written_as_rfc_5952_wants),
 		cmocka_unit_test(clients_are_at_least_one),
 		cmocka_unit_test(too_little_room_fails_the_writer),
 		cmocka_unit_test(random_stays_the_same_for_a_seed),
