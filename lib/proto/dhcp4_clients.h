@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The clients of one worker: who is free, busy, at rest or holds a lease. All memory is allocated
 // at the start; every verb is O(1). Knows no message, and not which address is whose
-// (dhcp4_holders.h). Path: hot | cold (init, bind, settle, free, memory). The worker that owns it.
+// (dhcp_holders.h). Path: hot | cold (init, bind, settle, free, memory). The worker that owns it.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/dhcp4_holders.h"
+#include "proto/dhcp_holders.h"
+#include "proto/dhcp_ring.h"
 
 enum dhcp4_client_state { DHCP4_IS_FREE, DHCP4_IS_BOUND, DHCP4_IS_RESTING, DHCP4_IS_BUSY };
 
@@ -25,17 +26,11 @@ struct dhcp4_client {
 	uint8_t server;     // index of the server that it asks
 };
 
-// First in, first out; each client is in one ring, or busy and in none.
-struct dhcp4_ring {
-	uint32_t *items;
-	uint32_t head, count, room;
-};
-
 struct dhcp4_clients {
 	struct dhcp4_client *items;
 	uint32_t count;
-	struct dhcp4_ring rings[3]; // by state: free, bound, resting
-	uint32_t rest_ms;           // how long a rest is
+	struct dhcp_ring rings[3]; // by state: free, bound, resting; each client is in one, or busy
+	uint32_t rest_ms;          // how long a rest is
 };
 
 // 0 or -ENOMEM. All clients are free, the first one is taken first.
@@ -45,15 +40,13 @@ void dhcp4_clients_free(struct dhcp4_clients *c);
 // then leaves only the others among the free.
 void dhcp4_clients_bind(struct dhcp4_clients *c, uint32_t client);
 void dhcp4_clients_settle(struct dhcp4_clients *c);
-// Zeroed and in memory, on a cache line of its own; NULL: out of memory. free() it.
-void *dhcp4_table_alloc(uint64_t size);
 // Bytes that init allocates when nobody rests; otherwise 4 more for each.
 uint64_t dhcp4_clients_memory(uint32_t count);
 
 // Of the bound the one that has waited longest, when its lease has run out by now: it is free then,
-// and what it held is the caller's to drop. DHCP4_NOBODY: there is none.
+// and what it held is the caller's to drop. DHCP_NOBODY: there is none.
 uint32_t dhcp4_clients_ended(struct dhcp4_clients *c, uint32_t now_s);
-// Whoever is free or bound the longest becomes busy; DHCP4_NOBODY: there is none.
+// Whoever is free or bound the longest becomes busy; DHCP_NOBODY: there is none.
 uint32_t dhcp4_clients_take(struct dhcp4_clients *c, enum dhcp4_client_state from, uint32_t now_s);
 // A busy one becomes free, or bound when it holds an address.
 void dhcp4_clients_give(struct dhcp4_clients *c, uint32_t client);

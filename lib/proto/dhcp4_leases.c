@@ -242,7 +242,7 @@ void dhcp4_leases_open(struct dhcp4_worker *w, const struct dhcp4_plan *p)
 
 		if (lease->client % w->workers != w->worker)
 			continue;
-		if (dhcp4_lease_hold(w, client, lease->address, lease->left_s, 0) != DHCP4_NOBODY) {
+		if (dhcp4_lease_hold(w, client, lease->address, lease->left_s, 0) != DHCP_NOBODY) {
 			taken++;
 			continue;
 		}

@@ -152,7 +152,7 @@ struct dhcp4_plan {
 
 // Of all items together.
 struct dhcp4_common {
-	struct dhcp4_holders holders;
+	struct dhcp_holders holders;
 	const struct dhcp4_plan **plans; // by their owners
 	uint32_t count;
 };

@@ -68,17 +68,23 @@ static inline const struct dhcp4_plan *dhcp4_plan_of(const struct dhcp4_common *
 // dhcp4_wire.c: are two clients, of two items, one for a server?
 bool dhcp4_same_client(const struct dhcp4_common *c, uint32_t owner, uint32_t other);
 
+static inline struct dhcp_held dhcp4_held(uint32_t address)
+{
+	return (struct dhcp_held){address, NULL};
+}
+
 // It holds no address any more; nothing happens when it holds none.
 static inline void dhcp4_lease_drop(struct dhcp4_worker *w, uint32_t client)
 {
 	struct dhcp4_client *k = &w->clients.items[client];
 
 	if (k->address)
-		dhcp4_holders_drop(&w->common->holders, k->address, dhcp4_owner(w, client));
+		dhcp_holders_drop(
+			&w->common->holders, dhcp4_held(k->address), dhcp4_owner(w, client));
 	k->address = 0;
 }
 
-// The client holds address (not 0) until then, and no other one any more. DHCP4_NOBODY, or the
+// The client holds address (not 0) until then, and no other one any more. DHCP_NOBODY, or the
 // owner that has a running lease on it: then nothing changes. With a client that is the same one
 // for a server it holds the address together.
 static inline uint32_t dhcp4_lease_hold(
@@ -86,15 +92,16 @@ static inline uint32_t dhcp4_lease_hold(
 {
 	struct dhcp4_client *k = &w->clients.items[client];
 	uint32_t owner = dhcp4_owner(w, client);
-	uint32_t other = dhcp4_holders_hold(&w->common->holders, address, owner, until_s, now_s);
+	uint32_t other =
+		dhcp_holders_hold(&w->common->holders, dhcp4_held(address), owner, until_s, now_s);
 
-	if (other != DHCP4_NOBODY && !dhcp4_same_client(w->common, owner, other))
+	if (other != DHCP_NOBODY && !dhcp4_same_client(w->common, owner, other))
 		return other;
 	if (k->address != address)
 		dhcp4_lease_drop(w, client);
 	k->address = address;
 	k->expires_s = until_s;
-	return DHCP4_NOBODY;
+	return DHCP_NOBODY;
 }
 
 // dhcp4_request_wire.c

@@ -557,7 +557,7 @@ void *dhcp4_common_setup(void *const *shared, uint32_t count, uint32_t threads)
 		p->owner = (uint32_t)owners;
 		owners += p->clients;
 	}
-	if (c->plans && dhcp4_holders_init(&c->holders, owners, threads > 1) == 0)
+	if (c->plans && dhcp_holders_init(&c->holders, owners, threads > 1) == 0)
 		return c;
 	free(c->plans);
 	free(c);
@@ -573,7 +573,7 @@ void dhcp4_common_teardown(void *common)
 		log_warning("dhcp4: %llu leases were not watched for duplicate addresses: the "
 			    "table had no place for them",
 			(unsigned long long)unwatched);
-	dhcp4_holders_free(&c->holders);
+	dhcp_holders_free(&c->holders);
 	free(c->plans);
 	free(c);
 }
@@ -583,7 +583,7 @@ uint64_t dhcp4_memory(const void *shared, const struct proto_env *env)
 	const struct dhcp4_plan *p = shared;
 
 	return dhcp4_clients_memory(dhcp4_share(p->clients, env->worker, env->workers)) +
-	       dhcp4_holders_memory(p->clients) / env->workers;
+	       dhcp_holders_memory(p->clients) / env->workers;
 }
 
 int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env)

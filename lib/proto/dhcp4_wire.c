@@ -115,7 +115,7 @@ static uint32_t leases_expire(struct dhcp4_worker *w, uint32_t now)
 	for (; n < EXPIRE_MAX; n++) {
 		uint32_t client = dhcp4_clients_ended(&w->clients, now);
 
-		if (client == DHCP4_NOBODY)
+		if (client == DHCP_NOBODY)
 			break;
 		dhcp4_lease_drop(w, client);
 	}
@@ -138,7 +138,7 @@ bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	n->expired += leases_expire(w, now_s(ctx));
 	dhcp4_clients_wake(&w->clients, ctx->now_ms);
 	client = dhcp4_clients_take(&w->clients, (enum dhcp4_client_state)start->from, now_s(ctx));
-	if (client == DHCP4_NOBODY)
+	if (client == DHCP_NOBODY)
 		return nobody(ctx, t, start->from);
 	k = &w->clients.items[client];
 	k->exchange = (uint8_t)exchange;
@@ -148,7 +148,7 @@ bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	k->chosen = k->server_id;
 	k->offered = k->address;
 	if (start->from == DHCP4_IS_BOUND) {
-		dhcp4_holders_expect(&w->common->holders, k->address);
+		dhcp_holders_expect(&w->common->holders, k->address);
 		return true;
 	}
 	name = dhcp4_number(w, client);
@@ -168,8 +168,8 @@ bool dhcp4_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, ui
 
 	if (addr_len != 4)
 		return false;
-	owner = dhcp4_holders_find(&w->common->holders, dhcp4_get32(addr), now_s(ctx));
-	if (owner == DHCP4_NOBODY || owner - p->owner >= p->clients)
+	owner = dhcp_holders_find(&w->common->holders, dhcp4_held(dhcp4_get32(addr)), now_s(ctx));
+	if (owner == DHCP_NOBODY || owner - p->owner >= p->clients)
 		return false;
 	if (p->relays) // they are reached through it
 		return true;
@@ -228,7 +228,7 @@ static enum proto_verdict offered(struct proto_ctx *ctx, struct proto_txn *t,
 		return done(ctx, t, k);
 	k->offered = m->yiaddr;
 	k->chosen = m->server_id;
-	dhcp4_holders_expect(&w->common->holders, m->yiaddr);
+	dhcp_holders_expect(&w->common->holders, m->yiaddr);
 	n->rapid_fallback += t->step == DHCP4_STEP_RAPID;
 	t->step = DHCP4_STEP_REQUEST;
 	t->tries = 0;
@@ -272,7 +272,7 @@ static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t, str
 	uint32_t until = expiry(k->began_ms / MS_PER_S, m->lease_time);
 	uint32_t holder = dhcp4_lease_hold(w, t->user, m->yiaddr, until, now_s(ctx));
 
-	if (holder != DHCP4_NOBODY) {
+	if (holder != DHCP_NOBODY) {
 		n->duplicate_address++;
 		clash_note(w, m->yiaddr, holder, t->user);
 		return fail(ctx, t);

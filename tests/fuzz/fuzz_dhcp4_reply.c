@@ -193,7 +193,7 @@ static void check_clients(void)
 
 		busy += k->state == DHCP4_IS_BUSY;
 		check(!k->address || dhcp4_client_expired(k, now_s) ||
-			dhcp4_holders_find(&common->holders, k->address, now_s) == i);
+			dhcp_holders_find(&common->holders, dhcp4_held(k->address), now_s) == i);
 		check(!k->address || k->state != DHCP4_IS_FREE);
 	}
 	for (uint32_t i = 0; i < TXNS; i++)

@@ -104,10 +104,10 @@ static inline struct dhcp4_worker *worker_of(struct dhcp4_fixture *f)
 	return f->ctx.own;
 }
 
-// Who has a running lease on the address, or DHCP4_NOBODY.
+// Who has a running lease on the address, or DHCP_NOBODY.
 static inline uint32_t holder_of(struct dhcp4_fixture *f, uint32_t address)
 {
-	return dhcp4_holders_find(&f->common->holders, address, f->ctx.now_ms / 1000);
+	return dhcp_holders_find(&f->common->holders, dhcp4_held(address), f->ctx.now_ms / 1000);
 }
 
 static inline struct dhcp4_client *client_of(struct dhcp4_fixture *f, uint32_t client)

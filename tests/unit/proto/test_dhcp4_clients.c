@@ -28,7 +28,7 @@ static uint32_t bind_next(struct dhcp4_clients *c, uint32_t address, uint32_t ex
 {
 	uint32_t client = dhcp4_clients_take(c, DHCP4_IS_FREE, 0);
 
-	assert_int_not_equal(client, DHCP4_NOBODY);
+	assert_int_not_equal(client, DHCP_NOBODY);
 	c->items[client].address = address;
 	c->items[client].expires_s = expires_s;
 	dhcp4_clients_give(c, client);
@@ -41,7 +41,7 @@ static void clients_are_taken_in_turn_and_once(void **state)
 
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 0), i);
-	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 0), DHCP4_NOBODY);
+	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 0), DHCP_NOBODY);
 	dhcp4_clients_give(&c, 2);
 	dhcp4_clients_give(&c, 0);
 	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 0), 2);
@@ -53,10 +53,10 @@ static void a_client_with_an_address_is_bound_and_not_free(void **state)
 {
 	struct dhcp4_clients c = made(2);
 
-	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_BOUND, 0), DHCP4_NOBODY);
+	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_BOUND, 0), DHCP_NOBODY);
 	bind_next(&c, 7, FOREVER);
 	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 0), 1);
-	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 0), DHCP4_NOBODY);
+	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 0), DHCP_NOBODY);
 	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_BOUND, 0), 0);
 	c.items[0].address = 0;
 	dhcp4_clients_give(&c, 0);
@@ -71,13 +71,13 @@ static void leases_run_out_in_their_order_and_a_bound_one_is_never_old(void **st
 	for (uint32_t i = 0; i < 3; i++)
 		bind_next(&c, 10 + i, 100 + i);
 	bind_next(&c, 13, FOREVER);
-	assert_int_equal(dhcp4_clients_ended(&c, 99), DHCP4_NOBODY);
-	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_BOUND, 101), DHCP4_NOBODY);
+	assert_int_equal(dhcp4_clients_ended(&c, 99), DHCP_NOBODY);
+	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_BOUND, 101), DHCP_NOBODY);
 	assert_int_equal(dhcp4_clients_ended(&c, 101), 0);
 	assert_int_equal(dhcp4_clients_ended(&c, 101), 1);
-	assert_int_equal(dhcp4_clients_ended(&c, 101), DHCP4_NOBODY);
+	assert_int_equal(dhcp4_clients_ended(&c, 101), DHCP_NOBODY);
 	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_BOUND, 101), 2);
-	assert_int_equal(dhcp4_clients_ended(&c, FOREVER - 1), DHCP4_NOBODY);
+	assert_int_equal(dhcp4_clients_ended(&c, FOREVER - 1), DHCP_NOBODY);
 	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 101), 0);
 	dhcp4_clients_free(&c);
 }
@@ -98,10 +98,10 @@ static void clients_at_rest_are_not_taken_until_they_have_rested(void **state)
 	assert_int_equal(decline_next(&c, UINT32_MAX - 4000), 1);
 	dhcp4_clients_wake(&c, 4998);
 	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 5), 2);
-	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 5), DHCP4_NOBODY);
+	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 5), DHCP_NOBODY);
 	dhcp4_clients_wake(&c, 4999);
 	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 5), 0);
-	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 5), DHCP4_NOBODY);
+	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 5), DHCP_NOBODY);
 	dhcp4_clients_wake(&c, 5999);
 	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 5), 1);
 	dhcp4_clients_free(&c);
@@ -140,14 +140,14 @@ static void no_client_at_all_is_fine(void **state)
 {
 	struct dhcp4_clients c = made(0);
 
-	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 0), DHCP4_NOBODY);
-	assert_int_equal(dhcp4_clients_ended(&c, 0), DHCP4_NOBODY);
+	assert_int_equal(dhcp4_clients_take(&c, DHCP4_IS_FREE, 0), DHCP_NOBODY);
+	assert_int_equal(dhcp4_clients_ended(&c, 0), DHCP_NOBODY);
 	dhcp4_clients_free(&c);
 }
 
 static void ten_million_clients_fit_in_a_gibibyte(void **state)
 {
-	uint64_t all = dhcp4_clients_memory(10000000) + dhcp4_holders_memory(10000000);
+	uint64_t all = dhcp4_clients_memory(10000000) + dhcp_holders_memory(10000000);
 
 	assert_true(sizeof(struct dhcp4_client) <= 32);
 	assert_true(all / 1e7 <= 64);

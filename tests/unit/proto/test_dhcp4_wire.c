@@ -710,7 +710,7 @@ static void a_declined_address_is_not_held(void **state)
 	fixture_bound(f, DHCP4_DECLINES);
 	assert_true(f->txn.silent);
 	assert_int_equal(f->n.declined, 1);
-	assert_int_equal(holder_of(f, POOL), DHCP4_NOBODY);
+	assert_int_equal(holder_of(f, POOL), DHCP_NOBODY);
 	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_FREE);
 	fixture_end(f);
 }
@@ -770,7 +770,7 @@ static void a_nak_ends_the_lease(void **state)
 	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
 	assert_int_equal(f->n.nak, 1);
 	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_FREE);
-	assert_int_equal(holder_of(f, POOL), DHCP4_NOBODY);
+	assert_int_equal(holder_of(f, POOL), DHCP_NOBODY);
 	assert_int_equal(worker_of(f)->refusals[0].count, 1);
 	assert_int_equal(worker_of(f)->refusals[0].len, 13);
 	fixture_end(f);
@@ -1157,7 +1157,7 @@ static void another_address_on_renewal_may_be_allowed(void **state)
 	fixture_plan(f, DHCP4_ACK);
 	f->answer.yiaddr = POOL + 9;
 	assert_int_equal(fixture_verdict(f), PROTO_DONE);
-	assert_int_equal(holder_of(f, POOL), DHCP4_NOBODY);
+	assert_int_equal(holder_of(f, POOL), DHCP_NOBODY);
 	assert_int_equal(holder_of(f, POOL + 9), 0);
 	fixture_end(f);
 }
@@ -1429,7 +1429,7 @@ static void an_address_of_two_items_fails_until_it_is_given_back(void **state)
 	fixture_only(f, DHCP4_RELEASES);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
-	assert_int_equal(holder_of(f, POOL), DHCP4_NOBODY);
+	assert_int_equal(holder_of(f, POOL), DHCP_NOBODY);
 	fixture_dora(g);
 	assert_int_equal(holder_of(f, POOL + 1), 3);
 	fixture_end(g);
@@ -1494,7 +1494,7 @@ static void a_lease_counts_from_the_beginning_of_its_exchange(void **state)
 	f->ctx.now_ms = 3609999;
 	assert_int_equal(holder_of(f, POOL), 0);
 	f->ctx.now_ms = 3610000;
-	assert_int_equal(holder_of(f, POOL), DHCP4_NOBODY);
+	assert_int_equal(holder_of(f, POOL), DHCP_NOBODY);
 	fixture_end(f);
 }
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
-#include "proto/dhcp4_holders.h"
+#include "proto/dhcp_holders.h"
 
 #define FOREVER   UINT32_MAX
 #define THREADS   4
@@ -20,73 +20,78 @@
 #define ROUNDS    2000000
 #define FIRST     1000u
 
-static struct dhcp4_holders made(uint64_t owners, bool several)
+static struct dhcp_held at_address(uint32_t address)
 {
-	struct dhcp4_holders h;
+	return (struct dhcp_held){address, NULL};
+}
 
-	assert_int_equal(dhcp4_holders_init(&h, owners, several), 0);
+static struct dhcp_holders made(uint64_t owners, bool several)
+{
+	struct dhcp_holders h;
+
+	assert_int_equal(dhcp_holders_init(&h, owners, several), 0);
 	return h;
 }
 
-static void end(struct dhcp4_holders *h)
+static void end(struct dhcp_holders *h)
 {
 	assert_int_equal(h->unwatched, 0);
-	dhcp4_holders_free(h);
+	dhcp_holders_free(h);
 }
 
-static void assert_empty(const struct dhcp4_holders *h)
+static void assert_empty(const struct dhcp_holders *h)
 {
-	for (uint64_t i = 0; i < (h->line_mask + 1ull) * DHCP4_HOLDERS_LINE; i++)
+	for (uint64_t i = 0; i < (h->line_mask + 1ull) * DHCP_HOLDERS_LINE; i++)
 		assert_int_equal(h->cells[i], 0);
 }
 
 static void an_address_that_is_held_is_not_given_twice(void **state)
 {
-	struct dhcp4_holders h = made(2, false);
+	struct dhcp_holders h = made(2, false);
 
-	assert_int_equal(dhcp4_holders_find(&h, 7, 0), DHCP4_NOBODY);
-	assert_int_equal(dhcp4_holders_hold(&h, 7, 0, 100, 0), DHCP4_NOBODY);
-	assert_int_equal(dhcp4_holders_hold(&h, 7, 1, 200, 99), 0);
-	assert_int_equal(dhcp4_holders_find(&h, 7, 99), 0);
-	dhcp4_holders_drop(&h, 7, 1);
-	assert_int_equal(dhcp4_holders_find(&h, 7, 99), 0);
-	dhcp4_holders_drop(&h, 7, 0);
-	assert_int_equal(dhcp4_holders_hold(&h, 7, 1, 200, 99), DHCP4_NOBODY);
-	dhcp4_holders_drop(&h, 7, 1);
+	assert_int_equal(dhcp_holders_find(&h, at_address(7), 0), DHCP_NOBODY);
+	assert_int_equal(dhcp_holders_hold(&h, at_address(7), 0, 100, 0), DHCP_NOBODY);
+	assert_int_equal(dhcp_holders_hold(&h, at_address(7), 1, 200, 99), 0);
+	assert_int_equal(dhcp_holders_find(&h, at_address(7), 99), 0);
+	dhcp_holders_drop(&h, at_address(7), 1);
+	assert_int_equal(dhcp_holders_find(&h, at_address(7), 99), 0);
+	dhcp_holders_drop(&h, at_address(7), 0);
+	assert_int_equal(dhcp_holders_hold(&h, at_address(7), 1, 200, 99), DHCP_NOBODY);
+	dhcp_holders_drop(&h, at_address(7), 1);
 	assert_empty(&h);
 	end(&h);
 }
 
 static void an_address_whose_lease_ran_out_is_anybodys(void **state)
 {
-	struct dhcp4_holders h = made(2, true);
+	struct dhcp_holders h = made(2, true);
 
-	assert_int_equal(dhcp4_holders_hold(&h, 7, 0, 100, 0), DHCP4_NOBODY);
-	assert_int_equal(dhcp4_holders_find(&h, 7, 100), DHCP4_NOBODY);
-	assert_int_equal(dhcp4_holders_hold(&h, 7, 1, 200, 100), DHCP4_NOBODY);
-	assert_int_equal(dhcp4_holders_find(&h, 7, 100), 1);
-	dhcp4_holders_drop(&h, 7, 0);
-	assert_int_equal(dhcp4_holders_find(&h, 7, 100), 1);
+	assert_int_equal(dhcp_holders_hold(&h, at_address(7), 0, 100, 0), DHCP_NOBODY);
+	assert_int_equal(dhcp_holders_find(&h, at_address(7), 100), DHCP_NOBODY);
+	assert_int_equal(dhcp_holders_hold(&h, at_address(7), 1, 200, 100), DHCP_NOBODY);
+	assert_int_equal(dhcp_holders_find(&h, at_address(7), 100), 1);
+	dhcp_holders_drop(&h, at_address(7), 0);
+	assert_int_equal(dhcp_holders_find(&h, at_address(7), 100), 1);
 	end(&h);
 }
 
 static void a_lease_is_renewed_and_may_never_end(void **state)
 {
-	struct dhcp4_holders h = made(10000000, true);
+	struct dhcp_holders h = made(10000000, true);
 
-	assert_int_equal(dhcp4_holders_hold(&h, 7, 9999999, 100, 0), DHCP4_NOBODY);
-	assert_int_equal(dhcp4_holders_hold(&h, 7, 9999999, 200, 99), DHCP4_NOBODY);
-	assert_int_equal(dhcp4_holders_find(&h, 7, 199), 9999999);
-	assert_int_equal(dhcp4_holders_find(&h, 7, 200), DHCP4_NOBODY);
-	assert_int_equal(dhcp4_holders_hold(&h, 7, 9999999, FOREVER, 200), DHCP4_NOBODY);
-	assert_int_equal(dhcp4_holders_find(&h, 7, FOREVER - 1), 9999999);
+	assert_int_equal(dhcp_holders_hold(&h, at_address(7), 9999999, 100, 0), DHCP_NOBODY);
+	assert_int_equal(dhcp_holders_hold(&h, at_address(7), 9999999, 200, 99), DHCP_NOBODY);
+	assert_int_equal(dhcp_holders_find(&h, at_address(7), 199), 9999999);
+	assert_int_equal(dhcp_holders_find(&h, at_address(7), 200), DHCP_NOBODY);
+	assert_int_equal(dhcp_holders_hold(&h, at_address(7), 9999999, FOREVER, 200), DHCP_NOBODY);
+	assert_int_equal(dhcp_holders_find(&h, at_address(7), FOREVER - 1), 9999999);
 	end(&h);
 }
 
 // Against a plain array: a random mix of holding and dropping, full at times.
 static void churn(uint32_t owners, uint32_t addresses, uint32_t apart, bool several)
 {
-	struct dhcp4_holders h = made(owners, several);
+	struct dhcp_holders h = made(owners, several);
 	uint32_t *holder = calloc(addresses, sizeof(*holder));
 	uint32_t *held = calloc(owners, sizeof(*held)); // address + 1
 	struct rand r = {42};
@@ -94,25 +99,26 @@ static void churn(uint32_t owners, uint32_t addresses, uint32_t apart, bool seve
 	assert_non_null(holder);
 	assert_non_null(held);
 	for (uint32_t a = 0; a < addresses; a++)
-		holder[a] = DHCP4_NOBODY;
+		holder[a] = DHCP_NOBODY;
 	for (uint32_t step = 0; step < 300000; step++) {
 		uint32_t owner = (uint32_t)rand_scale(rand_next(&r), owners);
 		uint32_t a = (uint32_t)rand_scale(rand_next(&r), addresses);
 		uint32_t at = FIRST + a * apart;
 
-		assert_int_equal(dhcp4_holders_find(&h, at, 0), holder[a]);
+		assert_int_equal(dhcp_holders_find(&h, at_address(at), 0), holder[a]);
 		if (held[owner]) {
 			a = held[owner] - 1;
-			dhcp4_holders_drop(&h, FIRST + a * apart, owner);
+			dhcp_holders_drop(&h, at_address(FIRST + a * apart), owner);
 			held[owner] = 0;
-			holder[a] = DHCP4_NOBODY;
-		} else if (holder[a] == DHCP4_NOBODY) {
-			assert_int_equal(
-				dhcp4_holders_hold(&h, at, owner, FOREVER, 0), DHCP4_NOBODY);
+			holder[a] = DHCP_NOBODY;
+		} else if (holder[a] == DHCP_NOBODY) {
+			assert_int_equal(dhcp_holders_hold(&h, at_address(at), owner, FOREVER, 0),
+				DHCP_NOBODY);
 			held[owner] = a + 1;
 			holder[a] = owner;
 		} else {
-			assert_int_equal(dhcp4_holders_hold(&h, at, owner, FOREVER, 0), holder[a]);
+			assert_int_equal(dhcp_holders_hold(&h, at_address(at), owner, FOREVER, 0),
+				holder[a]);
 		}
 	}
 	free(holder);
@@ -137,16 +143,18 @@ static void the_table_holds_an_address_of_every_owner(void **state)
 	const uint32_t owners = (8u << 14) * 2 / 3;
 
 	for (uint32_t i = 0; i < sizeof(apart) / sizeof(apart[0]); i++) {
-		struct dhcp4_holders h = made(owners, i & 1);
+		struct dhcp_holders h = made(owners, i & 1);
 
 		for (uint32_t k = 0; k < owners; k++)
-			assert_int_equal(dhcp4_holders_hold(&h, FIRST + k * apart[i], k, 9, 0),
-				DHCP4_NOBODY);
+			assert_int_equal(
+				dhcp_holders_hold(&h, at_address(FIRST + k * apart[i]), k, 9, 0),
+				DHCP_NOBODY);
 		for (uint32_t k = 0; k < owners; k++)
-			assert_int_equal(dhcp4_holders_find(&h, FIRST + k * apart[i], 0), k);
-		assert_int_equal(dhcp4_holders_find(&h, 1, 0), DHCP4_NOBODY);
+			assert_int_equal(
+				dhcp_holders_find(&h, at_address(FIRST + k * apart[i]), 0), k);
+		assert_int_equal(dhcp_holders_find(&h, at_address(1), 0), DHCP_NOBODY);
 		for (uint32_t k = 0; k < owners; k++)
-			dhcp4_holders_drop(&h, FIRST + k * apart[i], k);
+			dhcp_holders_drop(&h, at_address(FIRST + k * apart[i]), k);
 		assert_empty(&h);
 		end(&h);
 	}
@@ -158,19 +166,20 @@ static void no_two_addresses_are_taken_for_each_other(void **state)
 	static const uint64_t owners[] = {1, 100, 5000, 1000000};
 
 	for (uint32_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
-		struct dhcp4_holders h = made(owners[i], true);
+		struct dhcp_holders h = made(owners[i], true);
 		uint32_t owner = (uint32_t)owners[i] - 1;
 
 		for (uint32_t bit = 0; bit < 32; bit++) {
 			uint32_t address = 1u << bit;
 
-			assert_int_equal(
-				dhcp4_holders_hold(&h, address, owner, 5, 0), DHCP4_NOBODY);
+			assert_int_equal(dhcp_holders_hold(&h, at_address(address), owner, 5, 0),
+				DHCP_NOBODY);
 			for (uint32_t other = 0; other < 32; other++)
-				assert_int_equal(dhcp4_holders_find(&h, address ^ 1u << other, 0),
-					DHCP4_NOBODY);
-			assert_int_equal(dhcp4_holders_find(&h, address, 4), owner);
-			dhcp4_holders_drop(&h, address, owner);
+				assert_int_equal(
+					dhcp_holders_find(&h, at_address(address ^ 1u << other), 0),
+					DHCP_NOBODY);
+			assert_int_equal(dhcp_holders_find(&h, at_address(address), 4), owner);
+			dhcp_holders_drop(&h, at_address(address), owner);
 		}
 		assert_empty(&h);
 		end(&h);
@@ -179,28 +188,28 @@ static void no_two_addresses_are_taken_for_each_other(void **state)
 
 static void too_many_owners_are_refused(void **state)
 {
-	struct dhcp4_holders h;
+	struct dhcp_holders h;
 
-	assert_true(dhcp4_holders_init(&h, UINT32_MAX, false) < 0);
+	assert_true(dhcp_holders_init(&h, UINT32_MAX, false) < 0);
 }
 
 // Addresses whose way through the table is the same, so that where one of them finds room depends
 // on the others.
-static void rivals_find(struct dhcp4_holders *h, uint32_t rivals[ADDRESSES])
+static void rivals_find(struct dhcp_holders *h, uint32_t rivals[ADDRESSES])
 {
 	uint32_t n = 0;
 
 	for (uint32_t address = 8; n < ADDRESSES; address += 8) {
-		assert_int_equal(dhcp4_holders_hold(h, address, 0, 9, 0), DHCP4_NOBODY);
+		assert_int_equal(dhcp_holders_hold(h, at_address(address), 0, 9, 0), DHCP_NOBODY);
 		if (h->cells[0])
 			rivals[n++] = address;
-		dhcp4_holders_drop(h, address, 0);
+		dhcp_holders_drop(h, at_address(address), 0);
 	}
 }
 
 // Few addresses, many threads: between hold and drop an address is its holder's alone.
 struct fight {
-	struct dhcp4_holders *h;
+	struct dhcp_holders *h;
 	uint32_t owner;
 	uint64_t held, refused, wrong;
 	const uint32_t *rivals;
@@ -210,18 +219,19 @@ struct fight {
 
 static void visit(struct fight *f, uint32_t a, uint32_t now_s)
 {
-	uint32_t other = dhcp4_holders_hold(f->h, f->rivals[a], f->owner, now_s + 1, now_s);
+	uint32_t other =
+		dhcp_holders_hold(f->h, at_address(f->rivals[a]), f->owner, now_s + 1, now_s);
 
-	if (other != DHCP4_NOBODY) {
+	if (other != DHCP_NOBODY) {
 		f->refused++;
 		f->wrong += other >= THREADS || other == f->owner;
 		return;
 	}
 	f->held++;
 	f->wrong += __atomic_fetch_add(&f->inside[a], 1, __ATOMIC_SEQ_CST) != 0;
-	f->wrong += dhcp4_holders_find(f->h, f->rivals[a], now_s) != f->owner;
+	f->wrong += dhcp_holders_find(f->h, at_address(f->rivals[a]), now_s) != f->owner;
 	__atomic_fetch_sub(&f->inside[a], 1, __ATOMIC_SEQ_CST);
-	dhcp4_holders_drop(f->h, f->rivals[a], f->owner);
+	dhcp_holders_drop(f->h, at_address(f->rivals[a]), f->owner);
 }
 
 static void *fight(void *arg)
@@ -237,7 +247,7 @@ static void *fight(void *arg)
 
 static void threads_fight_for_addresses_and_each_has_one_holder(void **state)
 {
-	struct dhcp4_holders h = made(THREADS, true);
+	struct dhcp_holders h = made(THREADS, true);
 	struct fight fights[THREADS];
 	pthread_t threads[THREADS];
 	uint32_t rivals[ADDRESSES], inside[ADDRESSES] = {0};
@@ -265,7 +275,7 @@ static void threads_fight_for_addresses_and_each_has_one_holder(void **state)
 // Each thread gives every address in turn to a client of its own, at the same time as the others:
 // one of them gets it.
 struct race {
-	struct dhcp4_holders *h;
+	struct dhcp_holders *h;
 	uint32_t thread;
 	pthread_barrier_t *begin;
 	uint8_t *won;
@@ -283,14 +293,15 @@ static void *race(void *arg)
 
 		if (i % HEAT == 0)
 			pthread_barrier_wait(r->begin);
-		r->won[i] = dhcp4_holders_hold(r->h, FIRST + i, owner, 9, 0) == DHCP4_NOBODY;
+		r->won[i] =
+			dhcp_holders_hold(r->h, at_address(FIRST + i), owner, 9, 0) == DHCP_NOBODY;
 	}
 	return NULL;
 }
 
 static void of_threads_that_race_for_an_address_one_gets_it(void **state)
 {
-	struct dhcp4_holders h = made((uint64_t)THREADS * RACES, true);
+	struct dhcp_holders h = made((uint64_t)THREADS * RACES, true);
 	static uint8_t won[THREADS][RACES];
 	struct race races[THREADS];
 	pthread_t threads[THREADS];
@@ -305,7 +316,7 @@ static void of_threads_that_race_for_an_address_one_gets_it(void **state)
 		pthread_join(threads[i], NULL);
 	pthread_barrier_destroy(&begin);
 	for (uint32_t i = 0; i < RACES; i++) {
-		uint32_t winner = dhcp4_holders_find(&h, FIRST + i, 0);
+		uint32_t winner = dhcp_holders_find(&h, at_address(FIRST + i), 0);
 
 		assert_int_equal(won[0][i] + won[1][i] + won[2][i] + won[3][i], 1);
 		assert_int_equal(winner % RACES, i);

@@ -6,14 +6,17 @@
 // was emptied meanwhile. Of two threads that take cells for the same address at least one sees the
 // other's, as each has marked its own before it looks. Path: hot. Any thread.
 
-#include "proto/dhcp4_holders.h"
+#include "proto/dhcp_holders.h"
 
-#define LINE      DHCP4_HOLDERS_LINE
+#include <stddef.h>
+
+#define LINE      DHCP_HOLDERS_LINE
 #define HOME_MASK 0x3fffffffu
 
 struct home {
 	uint32_t line, first; // the cell of a line that is tried first
 	uint64_t rest;        // of the address, as in a cell
+	const void *key;
 };
 
 struct gap {
@@ -28,56 +31,57 @@ struct lease {
 
 // Four neighbours have one home, as servers mostly give addresses in order. The product is another
 // number for each group of four: what the line does not tell of it is the rest.
-static inline struct home home_of(const struct dhcp4_holders *h, uint32_t address)
+static inline struct home home_of(const struct dhcp_holders *h, struct dhcp_held what)
 {
+	uint32_t address = what.number;
 	uint32_t spread = (address >> 2) * 0x9e3779b1u & HOME_MASK;
 	uint32_t rest = spread & ((1u << h->home_shift) - 1);
 
 	return (struct home){
-		spread >> h->home_shift, address & (LINE - 1), rest << 2 | (address & 3)};
+		spread >> h->home_shift, address & (LINE - 1), rest << 2 | (address & 3), what.key};
 }
 
-static inline uint64_t tag_of(const struct dhcp4_holders *h, uint64_t word)
+static inline uint64_t tag_of(const struct dhcp_holders *h, uint64_t word)
 {
 	return word & ((1ull << h->owner_shift) - 1);
 }
 
-static inline uint64_t until_of(const struct dhcp4_holders *h, uint64_t word)
+static inline uint64_t until_of(const struct dhcp_holders *h, uint64_t word)
 {
 	return word >> h->until_shift;
 }
 
-static inline uint64_t forever(const struct dhcp4_holders *h)
+static inline uint64_t forever(const struct dhcp_holders *h)
 {
 	return UINT64_MAX >> h->until_shift;
 }
 
-static inline uint32_t owner_of(const struct dhcp4_holders *h, uint64_t word)
+static inline uint32_t owner_of(const struct dhcp_holders *h, uint64_t word)
 {
 	uint64_t mask = (1ull << (h->until_shift - h->owner_shift)) - 1;
 
 	return (uint32_t)((word >> h->owner_shift & mask) - 1);
 }
 
-static inline uint64_t word_of(const struct dhcp4_holders *h, uint64_t tag, const struct lease *l)
+static inline uint64_t word_of(const struct dhcp_holders *h, uint64_t tag, const struct lease *l)
 {
 	return l->until << h->until_shift | (l->owner + 1ull) << h->owner_shift | tag;
 }
 
-static inline bool is_running(const struct dhcp4_holders *h, uint64_t word, uint32_t now_s)
+static inline bool is_running(const struct dhcp_holders *h, uint64_t word, uint32_t now_s)
 {
 	return until_of(h, word) > now_s || until_of(h, word) == forever(h);
 }
 
 static inline _Atomic uint64_t *line_at(
-	const struct dhcp4_holders *h, const struct home *at, uint32_t away)
+	const struct dhcp_holders *h, const struct home *at, uint32_t away)
 {
-	return h->cells + (uint64_t)(at->line + away & h->line_mask) * LINE;
+	return h->cells + (uint64_t)((at->line + away) & h->line_mask) * LINE;
 }
 
 // The cell changes from what was seen to what is to be next, unless somebody else has changed it.
 static inline bool change(
-	const struct dhcp4_holders *h, _Atomic uint64_t *cell, uint64_t seen, uint64_t next)
+	const struct dhcp_holders *h, _Atomic uint64_t *cell, uint64_t seen, uint64_t next)
 {
 	if (h->several)
 		return atomic_compare_exchange_strong(cell, &seen, next);
@@ -89,7 +93,7 @@ static inline bool change(
 enum see { SEE_ALL, SEE_HELD };
 
 // A cell of the address that is not `mine`, and its word; NULL: there is none.
-static inline _Atomic uint64_t *seek(const struct dhcp4_holders *h, const struct home *at,
+static inline _Atomic uint64_t *seek(const struct dhcp_holders *h, const struct home *at,
 	const _Atomic uint64_t *mine, enum see which, uint64_t *word)
 {
 	uint32_t reach = atomic_load(&h->reach[at->line]);
@@ -112,7 +116,7 @@ static inline _Atomic uint64_t *seek(const struct dhcp4_holders *h, const struct
 	return NULL;
 }
 
-static void reach_raise(struct dhcp4_holders *h, uint32_t line, uint8_t away)
+static void reach_raise(struct dhcp_holders *h, uint32_t line, uint8_t away)
 {
 	uint8_t reach = atomic_load(&h->reach[line]);
 
@@ -121,7 +125,7 @@ static void reach_raise(struct dhcp4_holders *h, uint32_t line, uint8_t away)
 }
 
 // An empty cell. The reach goes there first: everybody who looks from then on looks there too.
-static inline bool gap_find(struct dhcp4_holders *h, const struct home *at, struct gap *gap)
+static inline bool gap_find(struct dhcp_holders *h, const struct home *at, struct gap *gap)
 {
 	for (uint32_t away = 0; away <= h->furthest; away++) {
 		_Atomic uint64_t *line = line_at(h, at, away);
@@ -141,7 +145,7 @@ static inline bool gap_find(struct dhcp4_holders *h, const struct home *at, stru
 }
 
 // The marked cell holds, unless another one does or somebody has emptied this one.
-static __attribute__((noinline)) bool confirm(struct dhcp4_holders *h, const struct home *at,
+static __attribute__((noinline)) bool confirm(struct dhcp_holders *h, const struct home *at,
 	const struct gap *mine, const struct lease *lease)
 {
 	uint64_t marked = word_of(h, mine->tag, &(struct lease){lease->owner, 0}), seen;
@@ -158,7 +162,7 @@ static __attribute__((noinline)) bool confirm(struct dhcp4_holders *h, const str
 }
 
 // false: not now, look again.
-static inline bool take(struct dhcp4_holders *h, const struct home *at, const struct lease *lease)
+static inline bool take(struct dhcp_holders *h, const struct home *at, const struct lease *lease)
 {
 	struct lease first = {lease->owner, h->several ? 0 : lease->until};
 	struct gap gap;
@@ -171,18 +175,18 @@ static inline bool take(struct dhcp4_holders *h, const struct home *at, const st
 	       (!h->several || confirm(h, at, &gap, lease));
 }
 
-static inline uint64_t until_word(const struct dhcp4_holders *h, uint32_t until_s)
+static inline uint64_t until_word(const struct dhcp_holders *h, uint32_t until_s)
 {
 	uint64_t until = until_s ? until_s : 1;
 
 	return until < forever(h) ? until : forever(h);
 }
 
-uint32_t dhcp4_holders_hold(
-	struct dhcp4_holders *h, uint32_t address, uint32_t owner, uint32_t until_s, uint32_t now_s)
+uint32_t dhcp_holders_hold(struct dhcp_holders *h, struct dhcp_held what, uint32_t owner,
+	uint32_t until_s, uint32_t now_s)
 {
 	const struct lease lease = {owner, until_word(h, until_s)};
-	struct home at = home_of(h, address);
+	struct home at = home_of(h, what);
 
 	for (;;) {
 		uint64_t seen;
@@ -190,21 +194,21 @@ uint32_t dhcp4_holders_hold(
 
 		if (!cell) {
 			if (take(h, &at, &lease))
-				return DHCP4_NOBODY;
+				return DHCP_NOBODY;
 		} else if (!until_of(h, seen)) {
 			change(h, cell, seen, 0);
 		} else if (owner_of(h, seen) != owner && is_running(h, seen, now_s)) {
 			return owner_of(h, seen);
 		} else if (change(h, cell, seen, word_of(h, tag_of(h, seen), &lease))) {
-			return DHCP4_NOBODY;
+			return DHCP_NOBODY;
 		}
 	}
 }
 
 // When somebody has taken over what had run out, nothing changes.
-void dhcp4_holders_drop(struct dhcp4_holders *h, uint32_t address, uint32_t owner)
+void dhcp_holders_drop(struct dhcp_holders *h, struct dhcp_held what, uint32_t owner)
 {
-	struct home at = home_of(h, address);
+	struct home at = home_of(h, what);
 	uint64_t seen;
 	_Atomic uint64_t *cell = seek(h, &at, NULL, SEE_HELD, &seen);
 
@@ -212,18 +216,18 @@ void dhcp4_holders_drop(struct dhcp4_holders *h, uint32_t address, uint32_t owne
 		change(h, cell, seen, 0);
 }
 
-uint32_t dhcp4_holders_find(const struct dhcp4_holders *h, uint32_t address, uint32_t now_s)
+uint32_t dhcp_holders_find(const struct dhcp_holders *h, struct dhcp_held what, uint32_t now_s)
 {
-	struct home at = home_of(h, address);
+	struct home at = home_of(h, what);
 	uint64_t seen;
 
 	return seek(h, &at, NULL, SEE_HELD, &seen) && is_running(h, seen, now_s) ? owner_of(h, seen)
-	                                                                         : DHCP4_NOBODY;
+	                                                                         : DHCP_NOBODY;
 }
 
-void dhcp4_holders_expect(const struct dhcp4_holders *h, uint32_t address)
+void dhcp_holders_expect(const struct dhcp_holders *h, uint32_t number)
 {
-	struct home at = home_of(h, address);
+	struct home at = home_of(h, (struct dhcp_held){number, NULL});
 
 	__builtin_prefetch(line_at(h, &at, 0), 1);
 	__builtin_prefetch(&h->reach[at.line]);
