@@ -404,7 +404,35 @@ void dhcp6_answers_teardown(void *shared)
 	free(shared);
 }
 
-int dhcp6_answers_open(struct proto_ctx *ctx)
+// The part of a pool that one of several workers has: its neighbours' begins where its ends.
+static int open_pool(struct dhcp6_server *s, const struct dhcp6_answers *a, enum dhcp6_kind kind,
+	const struct proto_env *env)
+{
+	uint64_t all = a->leases[kind];
+	uint32_t begin = (uint32_t)(all * env->worker / env->workers);
+	uint32_t end = (uint32_t)(all * (env->worker + 1) / env->workers);
+	struct dhcp6_pool *p = &s->pools[kind];
+
+	p->bits = a->bits[kind];
+	p->ranges = s->ranges[kind];
+	for (uint32_t i = 0; i < a->range_count[kind]; i++) {
+		const struct dhcp6_range *r = &a->ranges[kind][i];
+		uint32_t from = r->lease > begin ? r->lease : begin;
+		uint32_t to = r->lease + r->count < end ? r->lease + r->count : end;
+		dhcp6_number skipped = from - r->lease;
+
+		if (from < to)
+			s->ranges[kind][p->range_count++] = (struct dhcp6_range){
+				r->first + (skipped << (128 - p->bits)), to - from, from - begin};
+	}
+	if (dhcp_pool_make(&p->leases, end - begin, sizeof(struct dhcp_lease), a->seed) < 0)
+		return -ENOMEM;
+	dhcp_pool_hold(&p->leases, a->valid_s);
+	dhcp_pool_clear(&p->leases);
+	return 0;
+}
+
+int dhcp6_answers_open(struct proto_ctx *ctx, const struct proto_env *env)
 {
 	const struct dhcp6_answers *a = ctx->shared;
 	struct dhcp6_server *s = calloc(1, sizeof(*s));
@@ -413,18 +441,10 @@ int dhcp6_answers_open(struct proto_ctx *ctx)
 		return -ENOMEM;
 	ctx->own = s;
 	for (uint32_t kind = 0; kind < DHCP6_KINDS; kind++) {
-		struct dhcp6_pool *p = &s->pools[kind];
-
-		p->ranges = a->ranges[kind];
-		p->range_count = a->range_count[kind];
-		p->bits = a->bits[kind];
-		if (dhcp_pool_make(
-			    &p->leases, a->leases[kind], sizeof(struct dhcp_lease), a->seed) < 0) {
-			dhcp6_answers_close(ctx);
-			return -ENOMEM;
-		}
-		dhcp_pool_hold(&p->leases, a->valid_s);
-		dhcp_pool_clear(&p->leases);
+		if (open_pool(s, a, (enum dhcp6_kind)kind, env) == 0)
+			continue;
+		dhcp6_answers_close(ctx);
+		return -ENOMEM;
 	}
 	return 0;
 }

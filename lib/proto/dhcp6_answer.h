@@ -87,6 +87,7 @@ struct dhcp6_answers {
 // ctx->own, made by dhcp6_answers_open.
 struct dhcp6_server {
 	struct dhcp6_pool pools[DHCP6_KINDS];
+	struct dhcp6_range ranges[DHCP6_KINDS][DHCP6_RANGES_MAX]; // of this worker
 	uint64_t fresh[DHCP6_KINDS]; // new clients since the last one given twice
 };
 
@@ -95,7 +96,7 @@ extern const struct field_section dhcp6_answers_section;
 extern const struct counter_section dhcp6_answered_section;
 void *dhcp6_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
 void dhcp6_answers_teardown(void *shared);
-int dhcp6_answers_open(struct proto_ctx *ctx);
+int dhcp6_answers_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dhcp6_answers_close(struct proto_ctx *ctx);
 
 // dhcp6_answer_wire.c: the responder's verbs

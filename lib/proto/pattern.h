@@ -15,10 +15,8 @@
 // front), "{mac}" as "02:00:00:00:00:01", "{relay}" and "{address}" dotted or as in RFC 5952,
 // "{random:N}" N = 1..255 characters of a-z0-9, the same for a client in the whole run, "{{" a
 // brace. Hex: pairs of hex digits (white space and colons between them are skipped) and the same
-// names, which give bytes:
-// "{client:N}" N = 1..8 bytes big endian (default 4), "{mac}" all of them, "{relay}" and
-// "{address}" 4 or 16,
-// "{random:N}" N = 1..255 bytes.
+// names, which give bytes: "{client:N}" N = 1..8 bytes big endian (default 4), "{mac}" all of them,
+// "{relay}" and "{address}" 4 or 16, "{random:N}" N = 1..255 bytes.
 enum pattern_kind { PATTERN_TEXT, PATTERN_HEX };
 
 // What a message has to put in; addresses may be NULL where the pattern does not have them.

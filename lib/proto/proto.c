@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "proto/dhcp4.h"
+#include "proto/dhcp6.h"
 #include "proto/dns.h"
 
 const struct proto *const protos[] = {
 	&dns_proto,
 	&dhcp4_proto,
+	&dhcp6_proto,
 	NULL,
 };
 

@@ -42,7 +42,7 @@ static void server_open(struct proto_ctx *ctx)
 	ctx->shared = dhcp6_answers_setup(&s, &env, d);
 	ctx->counters = &n;
 	diag_free(d);
-	if (!ctx->shared || dhcp6_answers_open(ctx) < 0)
+	if (!ctx->shared || dhcp6_answers_open(ctx, &env) < 0)
 		abort();
 }
 

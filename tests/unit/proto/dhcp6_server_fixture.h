@@ -61,7 +61,7 @@ static inline struct server *server_of(const struct dhcp6_answers_settings *s)
 	v->ctx.shared = dhcp6_answers_setup(s, &env, d);
 	assert_int_equal(diag_count(d), 0);
 	assert_non_null(v->ctx.shared);
-	assert_int_equal(dhcp6_answers_open(&v->ctx), 0);
+	assert_int_equal(dhcp6_answers_open(&v->ctx, &env), 0);
 	v->ctx.counters = &v->n;
 	v->room = sizeof(v->out);
 	diag_free(d);

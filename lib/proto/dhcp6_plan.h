@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the client side of DHCPv6 works from: the kinds of messages, the compiled plan of an item
+// and what a worker keeps. Not for anyone outside lib/proto, tests and fuzzers. Path: cold
+// (set-up) | hot (the rest).
+#pragma once
+
+#include "base/arena.h"
+#include "base/rand.h"
+#include "proto/dhcp6_clients.h"
+#include "proto/dhcp6_leases.h"
+#include "proto/dhcp6_message.h"
+#include "proto/dhcp6_settings.h"
+#include "proto/pattern.h"
+#include "proto/proto.h"
+
+#define DHCP6_MESSAGE_MAX  1400 // of a message that we send, relay messages included
+#define DHCP6_TEMPLATE_MAX 1024
+#define DHCP6_NOTES        8 // refusals and duplicates that are kept for the log
+#define DHCP6_NOTE_LEN     80
+#define DHCP6_KEY_BITS     23 // of the 24 of a transaction id; the last one is the step's
+
+enum dhcp6_step {
+	DHCP6_STEP_SOLICIT,
+	DHCP6_STEP_REQUEST,
+	DHCP6_STEP_RAPID,
+	DHCP6_STEP_RENEW,
+	DHCP6_STEP_REBIND,
+	DHCP6_STEP_RELEASE,
+	DHCP6_STEP_DECLINE,
+	DHCP6_STEP_CONFIRM,
+	DHCP6_STEP_INFORMATION,
+	DHCP6_STEPS,
+};
+
+// What a message has (RFC 8415 sections 16 and 18.2).
+enum dhcp6_has {
+	DHCP6_HAS_SERVER_ID = 1 << 0,
+	DHCP6_HAS_ADDRESSES = 1 << 1, // IA_NAs
+	DHCP6_HAS_PREFIXES = 1 << 2,  // IA_PDs
+	DHCP6_HAS_LEASES = 1 << 3,    // in the IAs; otherwise hints at most
+	DHCP6_HAS_PARAMETERS = 1 << 4,
+	DHCP6_HAS_OPTIONS = 1 << 5, // those of the user
+	DHCP6_HAS_RAPID = 1 << 6,
+	DHCP6_MAKES_LEASE = 1 << 7, // when the answer is a REPLY
+	DHCP6_ENDS_LEASE = 1 << 8,  // when it begins
+	DHCP6_ASKS_ONE = 1 << 9,    // only the server that is named in it answers
+};
+
+struct dhcp6_message_kind {
+	uint8_t type;
+	uint16_t has;      // enum dhcp6_has
+	uint16_t answered; // bit per message type that fits
+	uint16_t again;    // bit per message type that answered an earlier message of the exchange
+};
+
+extern const struct dhcp6_message_kind dhcp6_kinds[DHCP6_STEPS];
+
+// What an exchange starts with, and whose.
+struct dhcp6_start {
+	uint8_t step; // enum dhcp6_step
+	uint8_t from; // enum dhcp6_client_state
+};
+
+extern const struct dhcp6_start dhcp6_starts[DHCP6_EXCHANGES];
+
+// What a message begins with: the same for all clients but for transaction id and elapsed time.
+struct dhcp6_template {
+	uint16_t len;
+	uint16_t room; // that the whole message may need, relay messages included
+	uint8_t bytes[DHCP6_TEMPLATE_MAX];
+};
+
+// An option that differs between clients.
+struct dhcp6_varying {
+	uint16_t code;
+	uint32_t enterprise;          // in front of the pattern, when has_enterprise
+	bool has_enterprise, has_len; // has_len: a length of two bytes before the pattern
+	uint64_t salt;                // of {random}
+	struct pattern pattern;
+};
+
+struct dhcp6_varying_list {
+	struct dhcp6_varying *items;
+	uint32_t count;
+};
+
+// How long the tries of a message are waited for.
+struct dhcp6_waits {
+	uint8_t tries;
+	uint8_t first[DHCP6_TRIES_MAX]; // index into layout.waits of the shortest, by try
+};
+
+struct dhcp6_prefix {
+	uint8_t bytes[16], mask[16];
+};
+
+struct dhcp6_prefix_list {
+	struct dhcp6_prefix *items;
+	uint32_t count; // 0: any
+};
+
+struct dhcp6_ia_plan {
+	uint16_t code;
+	uint32_t iaid;
+};
+
+struct dhcp6_plan {
+	struct dhcp6_template templates[DHCP6_STEPS];
+	uint64_t below[DHCP6_EXCHANGES]; // the exchange whose bound the draw is below first
+	enum dhcp6_exchange otherwise;
+	uint32_t clients;
+	uint64_t mac; // of client 0, as a number
+	enum dhcp6_duid duid_kind;
+	struct dhcp6_varying duid;
+	uint32_t addresses, prefixes; // of a client, in this order
+	uint32_t stride;              // their sum
+	struct recip by_stride;
+	struct dhcp6_ia_plan ias[DHCP6_IAS_MAX];
+	uint8_t prefix_hint; // 0: none
+	struct dhcp6_varying_list options, ia_na, ia_pd, relay_options;
+	struct dhcp6_varying fqdn; // code 0: none
+	uint8_t fqdn_flags;
+
+	const uint8_t (*relays)[16]; // NULL: clients on the link
+	uint32_t relay_count;
+	uint8_t levels;
+	bool ldra, own_link; // link: the relay's own address
+	uint8_t link[16];
+	uint16_t relay_port;
+	bool source_port; // option 135
+	bool client_mac;  // option 79
+	bool unicast;     // to servers whose addresses are known
+
+	enum dhcp6_spread spread;
+	uint8_t servers[DHCP6_SERVERS_MAX][16]; // the item's first
+	uint32_t server_count;
+	uint16_t server_port;
+	struct recip server_recip;
+	uint8_t accept_len; // of a server DUID; 0: any
+	uint8_t accept[DHCP6_DUID_MAX];
+	uint32_t jitter_steps;
+	struct dhcp6_waits waits[DHCP6_STEPS];
+	uint64_t parameters[4]; // bits: asked for
+	struct dhcp6_prefix_list pool, delegated;
+	uint8_t prefix_length; // 0: any
+	bool same_lease;
+	struct proto_layout layout;
+	struct arena *arena;
+	const char *name; // of the item
+	uint32_t owner;   // number of the first lease of client 0 among those of all items
+};
+
+// Of all items together.
+struct dhcp6_common {
+	struct dhcp6_leases leases;
+	const struct dhcp6_plan **plans; // by their owners
+	uint32_t count;
+};
+
+struct dhcp6_note {
+	uint64_t count;
+	uint16_t status;
+	uint8_t len;
+	uint8_t text[DHCP6_NOTE_LEN];
+};
+
+struct dhcp6_clash {
+	struct dhcp6_key key;
+	bool prefix;
+	uint32_t holder, taker; // leases
+};
+
+struct dhcp6_server_id {
+	uint8_t len;
+	uint8_t bytes[DHCP6_DUID_MAX];
+};
+
+// ctx->own. One thread.
+struct dhcp6_worker {
+	struct dhcp6_clients clients;
+	struct dhcp6_common *common;
+	uint32_t owner; // of the item's client 0
+	uint32_t worker, workers;
+	uint64_t draws;          // of exchanges, begun or not
+	bool paced;              // by a rate, not by answers
+	uint64_t refused_seq[2]; // + 1: of the transaction that nobody could begin, by state
+	uint64_t unbegun[2];     // such transactions, by state
+	uint64_t mix_offset, random_salt, jitter_salt;
+	uint32_t relay_first;     // of this worker's relays; the next is `workers` further
+	struct recip relay_recip; // how many they are
+	struct dhcp6_note refusals[DHCP6_NOTES];
+	struct dhcp6_clash clashes[DHCP6_NOTES];
+	uint32_t clash_count;
+	struct dhcp6_server_id servers[DHCP6_SERVERS_MAX]; // as they were met
+	uint32_t server_count;
+};
+
+// Number of a client in the whole run.
+static inline uint32_t dhcp6_client_number(const struct dhcp6_worker *w, uint32_t client)
+{
+	return client * w->workers + w->worker;
+}
+
+// dhcp6_setup.c
+void dhcp6_check(const void *settings, struct diag *d);
+void dhcp6_check_server(const void *settings, const struct addr *server, struct diag *d);
+void *dhcp6_setup(const void *settings, const struct proto_env *env, struct diag *d);
+void dhcp6_teardown(void *shared);
+void *dhcp6_common_setup(void *const *shared, uint32_t count, uint32_t threads);
+void dhcp6_common_teardown(void *common);
+int dhcp6_open(struct proto_ctx *ctx, const struct proto_env *env);
+void dhcp6_close(struct proto_ctx *ctx);
+void dhcp6_layout(const void *shared, struct proto_layout *out);
+
+// dhcp6_templates.c: the bytes of every kind of message into the plan, options as patterns. 0, or
+// -EINVAL (in d).
+int dhcp6_build(struct dhcp6_plan *p, const struct dhcp6_settings *s, struct diag *d);
+
+// dhcp6_waits.c: into the plan; s NULL: one try of everything. Returns how many different waits
+// there are: with more than PROTO_MAX_WAITS the plan is of no use.
+uint32_t dhcp6_build_waits(struct dhcp6_plan *p, const struct dhcp6_retransmit_settings *s);
+
+// dhcp6_request_wire.c
+uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
+void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out);
+
+// dhcp6_wire.c
+bool dhcp6_begin(struct proto_ctx *ctx, struct proto_txn *t);
+bool dhcp6_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
+bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key);
+enum proto_verdict dhcp6_reply(
+	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
+enum proto_verdict dhcp6_timeout(struct proto_ctx *ctx, struct proto_txn *t);

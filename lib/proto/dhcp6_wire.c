@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The client side: who begins which exchange, and what becomes of the client when an answer comes
+// or none. Not here: its messages (dhcp6_request_wire.c), what a right answer is
+// (dhcp6_checks_wire.c). Path: hot. The worker that owns ctx.
+
+#include "base/bytes.h"
+#include "proto/dhcp6_self.h"
+
+#define MS_PER_S   1000
+#define EXPIRE_MAX 64                  // clients that one new exchange takes back
+#define GOLDEN     0x9e3779b97f4a7c15u // 2^64 divided by the golden ratio
+#define URGENT     255                 // preference (RFC 8415 section 21.8)
+
+#define ADVERTISES (1u << DHCP6_ADVERTISE)
+#define REPLIES    (1u << DHCP6_REPLY)
+
+// Every client message that asks for something may have these.
+#define FULL  (DHCP6_HAS_OPTIONS | DHCP6_HAS_PARAMETERS)
+#define IAS   (DHCP6_HAS_ADDRESSES | DHCP6_HAS_PREFIXES)
+#define BOUND (IAS | DHCP6_HAS_LEASES)
+
+const struct dhcp6_message_kind dhcp6_kinds[DHCP6_STEPS] = {
+	[DHCP6_STEP_SOLICIT] = {DHCP6_SOLICIT, FULL | IAS, ADVERTISES, 0},
+	[DHCP6_STEP_REQUEST] = {DHCP6_REQUEST,
+		FULL | BOUND | DHCP6_HAS_SERVER_ID | DHCP6_MAKES_LEASE, REPLIES, ADVERTISES},
+	[DHCP6_STEP_RAPID] = {DHCP6_SOLICIT, FULL | IAS | DHCP6_HAS_RAPID | DHCP6_MAKES_LEASE,
+		ADVERTISES | REPLIES, 0},
+	[DHCP6_STEP_RENEW] = {DHCP6_RENEW, FULL | BOUND | DHCP6_HAS_SERVER_ID | DHCP6_MAKES_LEASE,
+		REPLIES, 0},
+	[DHCP6_STEP_REBIND] = {DHCP6_REBIND, FULL | BOUND | DHCP6_MAKES_LEASE, REPLIES, 0},
+	[DHCP6_STEP_RELEASE] = {DHCP6_RELEASE, BOUND | DHCP6_HAS_SERVER_ID | DHCP6_ENDS_LEASE,
+		REPLIES, 0},
+	[DHCP6_STEP_DECLINE] = {DHCP6_DECLINE,
+		DHCP6_HAS_ADDRESSES | DHCP6_HAS_LEASES | DHCP6_HAS_SERVER_ID | DHCP6_ENDS_LEASE,
+		REPLIES, 0},
+	[DHCP6_STEP_CONFIRM] = {DHCP6_CONFIRM,
+		DHCP6_HAS_ADDRESSES | DHCP6_HAS_LEASES | DHCP6_HAS_OPTIONS, REPLIES, 0},
+	[DHCP6_STEP_INFORMATION] = {DHCP6_INFORMATION, FULL, REPLIES, 0},
+};
+
+const struct dhcp6_start dhcp6_starts[DHCP6_EXCHANGES] = {
+	[DHCP6_SARR] = {DHCP6_STEP_SOLICIT, DHCP6_IS_FREE},
+	[DHCP6_TWO_WAY] = {DHCP6_STEP_SOLICIT, DHCP6_IS_FREE},
+	[DHCP6_RAPID] = {DHCP6_STEP_RAPID, DHCP6_IS_FREE},
+	[DHCP6_RENEWS] = {DHCP6_STEP_RENEW, DHCP6_IS_BOUND},
+	[DHCP6_REBINDS] = {DHCP6_STEP_REBIND, DHCP6_IS_BOUND},
+	[DHCP6_RELEASES] = {DHCP6_STEP_RELEASE, DHCP6_IS_BOUND},
+	[DHCP6_DECLINES] = {DHCP6_STEP_DECLINE, DHCP6_IS_BOUND},
+	[DHCP6_CONFIRMS] = {DHCP6_STEP_CONFIRM, DHCP6_IS_BOUND},
+	[DHCP6_INFORMS] = {DHCP6_STEP_INFORMATION, DHCP6_IS_FREE},
+};
+
+static inline uint32_t now_s(const struct proto_ctx *ctx)
+{
+	return ctx->now_ms / MS_PER_S;
+}
+
+// Multiples of the golden ratio fill the circle evenly, so that shares hold for any stretch of
+// transactions.
+static inline enum dhcp6_exchange exchange_of(
+	const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint64_t number)
+{
+	uint64_t draw = number * GOLDEN + w->mix_offset;
+
+	for (uint32_t e = 0; e < DHCP6_EXCHANGES; e++)
+		if (draw < p->below[e])
+			return (enum dhcp6_exchange)e;
+	return p->otherwise;
+}
+
+static inline uint8_t server_choose(const struct dhcp6_plan *p, uint64_t number, uint32_t client)
+{
+	switch (p->spread) {
+	case DHCP6_FIRST:
+	case DHCP6_TO_EACH: // until one has answered
+		return 0;
+	case DHCP6_ROUND_ROBIN:
+		return (uint8_t)recip_mod(&p->server_recip, number);
+	case DHCP6_BY_CLIENT:
+		return (uint8_t)recip_mod(&p->server_recip, rand_hash(client) >> 32);
+	}
+	return 0;
+}
+
+// A closed loop asks again and again: it is counted once.
+static bool nobody(struct proto_ctx *ctx, const struct proto_txn *t, uint8_t from)
+{
+	struct dhcp6_worker *w = ctx->own;
+	struct dhcp6_counters *n = ctx->counters;
+
+	if (!w->paced && w->refused_seq[from] == t->seq + 1)
+		return false;
+	w->refused_seq[from] = t->seq + 1;
+	w->unbegun[from]++;
+	n->no_free_client += from == DHCP6_IS_FREE;
+	n->no_bound_client += from == DHCP6_IS_BOUND;
+	return false;
+}
+
+static void leases_drop(const struct dhcp6_plan *p, struct dhcp6_worker *w, uint32_t client)
+{
+	struct dhcp6_client *k = &w->clients.items[client];
+	uint32_t lease = dhcp6_lease_of(p, w, client);
+
+	for (uint32_t i = 0; k->holds && i < p->stride; i++)
+		dhcp6_lease_drop(&w->common->leases, lease + i);
+	k->holds = false;
+}
+
+static uint32_t leases_expire(const struct dhcp6_plan *p, struct dhcp6_worker *w, uint32_t now)
+{
+	uint32_t n = 0;
+
+	for (; n < EXPIRE_MAX; n++) {
+		uint32_t client = dhcp6_clients_ended(&w->clients, now);
+
+		if (client == DHCP_NOBODY)
+			break;
+		leases_drop(p, w, client);
+	}
+	return n;
+}
+
+static void keys_prefetch(const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint32_t client)
+{
+	if (client != DHCP_NOBODY)
+		__builtin_prefetch(&w->common->leases.words[dhcp6_lease_of(p, w, client)], 1);
+}
+
+// The draw is counted here: what cannot be begun is passed over, as waiting for it could be for
+// ever. What is given back is not used any more from the first try on (RFC 8415 section 18.2.7).
+bool dhcp6_begin(struct proto_ctx *ctx, struct proto_txn *t)
+{
+	const struct dhcp6_plan *p = ctx->shared;
+	struct dhcp6_worker *w = ctx->own;
+	struct dhcp6_counters *n = ctx->counters;
+	uint64_t number = w->draws++ * w->workers + w->worker;
+	enum dhcp6_exchange exchange = exchange_of(p, w, number);
+	const struct dhcp6_start *start = &dhcp6_starts[exchange];
+	struct dhcp6_client *k;
+	uint32_t client, later;
+
+	n->expired += leases_expire(p, w, now_s(ctx));
+	client = dhcp6_clients_take(
+		&w->clients, (enum dhcp6_client_state)start->from, now_s(ctx), &later);
+	keys_prefetch(p, w, later);
+	if (client == DHCP_NOBODY)
+		return nobody(ctx, t, start->from);
+	k = &w->clients.items[client];
+	k->exchange = (uint8_t)exchange;
+	k->began_ms = ctx->now_ms;
+	t->user = client;
+	t->step = start->step;
+	if (start->from == DHCP6_IS_FREE)
+		k->server = server_choose(p, number, dhcp6_client_number(w, client));
+	else if (dhcp6_kinds[t->step].has & DHCP6_ENDS_LEASE)
+		leases_drop(p, w, client);
+	return true;
+}
+
+// Of a client's link-local address, which tells its MAC.
+static bool is_client(const struct dhcp6_plan *p, const uint8_t *addr, uint8_t mac[6])
+{
+	const uint8_t from[6] = {addr[8] ^ 2, addr[9], addr[10], addr[13], addr[14], addr[15]};
+	uint8_t own[16];
+	uint64_t number = 0;
+
+	dhcp6_link_local(from, own);
+	if (!addr_bytes_equal(addr, own, 16))
+		return false;
+	for (int i = 0; i < 6; i++)
+		number = number << 8 | from[i];
+	if (number - p->mac >= p->clients)
+		return false;
+	memcpy(mac, from, 6);
+	return true;
+}
+
+// A client of any worker of the item: what is asked may come on any queue.
+bool dhcp6_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
+{
+	const struct dhcp6_plan *p = ctx->shared;
+	struct dhcp6_worker *w = ctx->own;
+	uint64_t lease;
+
+	if (addr_len != 16)
+		return false;
+	if (!p->relays && is_client(p, addr, mac))
+		return true;
+	lease = dhcp6_leases_find(&w->common->leases, addr, now_s(ctx));
+	if (lease == DHCP_NOBODY || lease - p->owner >= (uint64_t)p->clients * p->stride)
+		return false;
+	if (!p->relays) // behind a relay they are reached through it
+		dhcp6_mac(p, (uint32_t)recip_div(&p->by_stride, lease - p->owner), mac);
+	return true;
+}
+
+// What relays and clients send too: a message that comes back to us is counted for what it is.
+bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
+{
+	if (!dhcp6_xid(buf, len, DHCP6_RELAY_REPL, key) &&
+		!dhcp6_xid(buf, len, DHCP6_RELAY_FORW, key))
+		return false;
+	*key >>= 1;
+	return true;
+}
+
+static enum proto_verdict fail(struct proto_ctx *ctx, const struct proto_txn *t)
+{
+	struct dhcp6_worker *w = ctx->own;
+
+	if (!t->over)
+		dhcp6_clients_give(&w->clients, t->user);
+	return PROTO_FAIL;
+}
+
+static enum proto_verdict done(
+	struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp6_client *k)
+{
+	struct dhcp6_worker *w = ctx->own;
+	struct dhcp6_counters *n = ctx->counters;
+
+	n->server[k->server]++;
+	dhcp6_clients_give(&w->clients, t->user);
+	return PROTO_DONE;
+}
+
+// Who answers, where all were asked.
+static void server_find(const struct proto_ctx *ctx, struct dhcp6_client *k)
+{
+	const struct dhcp6_plan *p = ctx->shared;
+
+	for (uint32_t i = 0; p->layout.more && ctx->ends && i < p->server_count; i++)
+		if (addr_bytes_equal(p->servers[i], ctx->ends->src, 16))
+			k->server = (uint8_t)i;
+}
+
+// The number of a server DUID of the worker; false: there are too many of them.
+static bool server_keep(
+	struct dhcp6_worker *w, const struct dhcp6_bytes *id, struct dhcp6_client *k)
+{
+	for (uint32_t i = 0; i < w->server_count; i++) {
+		const struct dhcp6_server_id *known = &w->servers[i];
+
+		if (known->len != id->len || memcmp(known->bytes, id->data, id->len) != 0)
+			continue;
+		k->chosen = (uint8_t)i;
+		return true;
+	}
+	if (w->server_count == DHCP6_SERVERS_MAX)
+		return false;
+	k->chosen = (uint8_t)w->server_count;
+	w->servers[w->server_count].len = (uint8_t)id->len;
+	memcpy(w->servers[w->server_count++].bytes, id->data, id->len);
+	return true;
+}
+
+static enum proto_verdict advertised(struct proto_ctx *ctx, struct proto_txn *t,
+	const struct dhcp6_self *s, const struct dhcp6_message *m, const struct dhcp6_given *given)
+{
+	struct dhcp6_worker *w = ctx->own;
+	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp6_client *k = s->client;
+
+	server_find(ctx, k);
+	n->preferred += m->preference == URGENT;
+	if (k->exchange == DHCP6_TWO_WAY)
+		return done(ctx, t, k);
+	if (!server_keep(w, &m->server_id, k)) {
+		n->servers_beyond++;
+		return fail(ctx, t);
+	}
+	for (uint32_t i = 0; i < s->p->stride; i++) {
+		dhcp6_lease_set(&w->common->leases, s->lease + i, &given->keys[i]);
+		dhcp6_lease_expect(&w->common->leases, s->lease + i);
+	}
+	n->rapid_fallback += t->step == DHCP6_STEP_RAPID;
+	t->step = DHCP6_STEP_REQUEST;
+	t->tries = 0;
+	k->began_ms = ctx->now_ms;
+	return PROTO_AGAIN;
+}
+
+// Two items with the same clients: a server takes them for one.
+static bool is_same_client(const struct dhcp6_common *c, uint32_t lease, uint32_t other)
+{
+	const struct dhcp6_plan *p = dhcp6_plan_of(c, lease), *q = dhcp6_plan_of(c, other);
+	uint64_t ours = recip_div(&p->by_stride, lease - p->owner);
+	uint64_t theirs = recip_div(&q->by_stride, other - q->owner);
+
+	return p != q && p->duid_kind == q->duid_kind && p->mac + ours == q->mac + theirs;
+}
+
+static void clash_note(struct dhcp6_worker *w, const struct dhcp6_key *key, bool prefix,
+	uint32_t holder, uint32_t taker)
+{
+	if (w->clash_count < DHCP6_NOTES)
+		w->clashes[w->clash_count++] = (struct dhcp6_clash){*key, prefix, holder, taker};
+}
+
+// Of the leases from s->lease on; false: one has a holder, which is counted.
+static bool leases_hold(struct proto_ctx *ctx, const struct dhcp6_self *s,
+	const struct dhcp6_given *given, uint32_t until_s)
+{
+	struct dhcp6_worker *w = ctx->own;
+	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp6_leases *l = &w->common->leases;
+
+	for (uint32_t i = 0; i < s->p->stride; i++) {
+		bool prefix = dhcp6_is_prefix(s->p, i);
+		uint32_t lease = s->lease + i;
+		uint32_t other = dhcp6_lease_hold(l, lease, prefix, until_s, now_s(ctx));
+
+		if (other == DHCP_NOBODY || is_same_client(w->common, lease, other))
+			continue;
+		n->duplicate_address += !prefix;
+		n->duplicate_prefix += prefix;
+		clash_note(w, &given->keys[i], prefix, other, lease);
+		while (i-- > 0)
+			dhcp6_lease_drop(l, s->lease + i);
+		return false;
+	}
+	return true;
+}
+
+// The client holds these leases and none else.
+static bool leases_take(struct proto_ctx *ctx, const struct dhcp6_self *s,
+	const struct dhcp6_given *given, uint32_t until_s)
+{
+	struct dhcp6_worker *w = ctx->own;
+	bool same = memcmp(s->keys, given->keys, s->p->stride * sizeof(given->keys[0])) == 0;
+
+	if (s->client->holds && !same)
+		leases_drop(s->p, w, s->index);
+	for (uint32_t i = 0; !same && i < s->p->stride; i++)
+		dhcp6_lease_set(&w->common->leases, s->lease + i, &given->keys[i]);
+	s->client->holds = leases_hold(ctx, s, given, until_s);
+	s->client->expires_s = until_s;
+	return s->client->holds;
+}
+
+// Counted from when the message was sent first: a server counts from later, and no lease is to look
+// longer than it is.
+static inline uint32_t expiry(uint32_t began, uint32_t valid)
+{
+	return valid < UINT32_MAX - began ? began + valid : UINT32_MAX;
+}
+
+static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t,
+	const struct dhcp6_self *s, const struct dhcp6_message *m, const struct dhcp6_given *given)
+{
+	const struct dhcp6_plan *p = ctx->shared;
+	struct dhcp6_worker *w = ctx->own;
+	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp6_client *k = s->client;
+	bool had = k->holds;
+
+	if (!server_keep(w, &m->server_id, k)) {
+		n->servers_beyond++;
+		return fail(ctx, t);
+	}
+	if (!leases_take(ctx, s, given, expiry(k->began_ms / MS_PER_S, given->valid_s)))
+		return fail(ctx, t);
+	n->renewed += had;
+	n->leases += !had;
+	n->addresses += had ? 0 : p->addresses;
+	n->prefixes += had ? 0 : p->prefixes;
+	server_find(ctx, k);
+	return done(ctx, t, k);
+}
+
+// Refusals by what the server says of them.
+static void refusal_note(struct dhcp6_worker *w, uint16_t status, const struct dhcp6_bytes *text)
+{
+	uint32_t len = text->len < DHCP6_NOTE_LEN ? text->len : DHCP6_NOTE_LEN;
+
+	for (uint32_t i = 0; i < DHCP6_NOTES; i++) {
+		struct dhcp6_note *note = &w->refusals[i];
+
+		if (note->count == 0) {
+			note->status = status;
+			note->len = (uint8_t)len;
+			if (len)
+				memcpy(note->text, text->data, len);
+		}
+		if (note->status == status && note->len == len &&
+			(len == 0 || memcmp(note->text, text->data, len) == 0)) {
+			note->count++;
+			return;
+		}
+	}
+}
+
+static enum proto_verdict refused(struct proto_ctx *ctx, const struct proto_txn *t, uint16_t status,
+	const struct dhcp6_bytes *text)
+{
+	struct dhcp6_worker *w = ctx->own;
+	struct dhcp6_counters *n = ctx->counters;
+
+	n->refused++;
+	if (!t->over) {
+		refusal_note(w, status, text);
+		leases_drop(ctx->shared, w, t->user);
+	}
+	return fail(ctx, t);
+}
+
+static bool lacks_parameters(const struct dhcp6_plan *p, const struct dhcp6_message *m)
+{
+	uint64_t lack = 0;
+
+	for (uint32_t i = 0; i < 4; i++)
+		lack |= p->parameters[i] & ~m->present[i];
+	return lack != 0;
+}
+
+static enum proto_verdict ended(
+	struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp6_client *k)
+{
+	struct dhcp6_counters *n = ctx->counters;
+
+	n->released += t->step == DHCP6_STEP_RELEASE;
+	n->declined += t->step == DHCP6_STEP_DECLINE;
+	n->confirmed += t->step == DHCP6_STEP_CONFIRM;
+	return done(ctx, t, k);
+}
+
+// Everything in an answer that is ours by its header.
+static enum proto_verdict judge(struct proto_ctx *ctx, struct proto_txn *t,
+	const struct dhcp6_self *s, const struct dhcp6_message *m)
+{
+	struct dhcp6_counters *n = ctx->counters;
+	uint16_t has = dhcp6_kinds[t->step].has, status;
+	struct dhcp6_given given;
+	struct dhcp6_bytes text;
+
+	if (!dhcp6_server_check(s, n, t, m))
+		return fail(ctx, t);
+	if (dhcp6_is_refusal(s, n, t, m, &status, &text))
+		return refused(ctx, t, status, &text);
+	if (m->type == DHCP6_REPLY && (has & DHCP6_HAS_PARAMETERS))
+		n->parameters_missing += lacks_parameters(s->p, m);
+	if (m->type == DHCP6_REPLY && !(has & DHCP6_MAKES_LEASE))
+		return t->over ? PROTO_DONE : ended(ctx, t, s->client);
+	if (!dhcp6_leases_check(s, n, t, m, &given))
+		return fail(ctx, t);
+	if (t->step == DHCP6_STEP_RAPID && m->type == DHCP6_REPLY &&
+		!dhcp6_has(m, DHCP6_OPT_RAPID_COMMIT)) {
+		n->rapid_commit_missing++;
+		return fail(ctx, t);
+	}
+	if (t->over)
+		return PROTO_DONE;
+	return (m->type == DHCP6_ADVERTISE ? advertised : leased)(ctx, t, s, m, &given);
+}
+
+enum proto_verdict dhcp6_reply(
+	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
+{
+	struct dhcp6_counters *n = ctx->counters;
+	enum proto_verdict verdict;
+	struct dhcp6_envelope e;
+	struct dhcp6_message m;
+	struct dhcp6_self s;
+
+	if (!dhcp6_unwrap(buf, len, &e) || !dhcp6_parse(e.inner, e.inner_len, &m))
+		return PROTO_MALFORMED;
+	dhcp6_self_find(ctx, t->user, &s);
+	if (ctx->ends && !dhcp6_way_is_ours(&s, ctx->ends)) {
+		n->way_wrong++;
+		return PROTO_STRAY;
+	}
+	verdict = dhcp6_ours(&s, n, t, &m);
+	if (verdict != PROTO_DONE)
+		return verdict;
+	n->reply_bytes += len;
+	if (!t->over)
+		n->attempt[t->tries < DHCP6_TRIES_MAX ? t->tries : DHCP6_TRIES_MAX - 1]++;
+	if (!dhcp6_envelope_check(&s, n, &e))
+		return fail(ctx, t);
+	return judge(ctx, t, &s, &m);
+}
+
+enum proto_verdict dhcp6_timeout(struct proto_ctx *ctx, struct proto_txn *t)
+{
+	const struct dhcp6_plan *p = ctx->shared;
+	struct dhcp6_counters *n = ctx->counters;
+
+	if (!t->over && t->tries + 1u < p->waits[t->step].tries) {
+		t->tries++;
+		n->retransmitted++;
+		return PROTO_AGAIN;
+	}
+	t->over = false;
+	return fail(ctx, t);
+}

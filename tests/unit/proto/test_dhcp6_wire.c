@@ -1,0 +1,933 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DHCPv6 clients: every exchange, what each message has, each check of an answer with its counter,
+// who holds what, and when the next try is. Path: tests only.
+
+#include "dhcp6_client_fixture.h"
+
+#define HAS(m, option) dhcp6_has(&(m), option)
+
+struct has_row {
+	enum dhcp6_exchange exchange;
+	uint8_t type;
+	bool server_id, oro, rapid, leases;
+	uint32_t ias;
+};
+
+static void messages_have_what_the_rfc_wants(void **state)
+{
+	static const struct has_row rows[] = {
+		{DHCP6_SARR, DHCP6_SOLICIT, false, true, false, false, 2},
+		{DHCP6_RAPID, DHCP6_SOLICIT, false, true, true, false, 2},
+		{DHCP6_RENEWS, DHCP6_RENEW, true, true, false, true, 2},
+		{DHCP6_REBINDS, DHCP6_REBIND, false, true, false, true, 2},
+		{DHCP6_RELEASES, DHCP6_RELEASE, true, false, false, true, 2},
+		{DHCP6_DECLINES, DHCP6_DECLINE, true, false, false, true, 1},
+		{DHCP6_CONFIRMS, DHCP6_CONFIRM, false, false, false, true, 1},
+		{DHCP6_INFORMS, DHCP6_INFORMATION, false, true, false, false, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct has_row *r = &rows[i];
+		struct dhcp6_fixture *f = fixture_new(4);
+		struct dhcp6_envelope e;
+		struct dhcp6_message m;
+
+		f->settings.lease = DHCP6_WANTS_BOTH;
+		fixture_open(f);
+		if (r->leases)
+			fixture_sarr(f);
+		fixture_only(f, r->exchange);
+		assert_true(fixture_begin(f));
+		fixture_send(f);
+		fixture_sent(f, &e, &m);
+		assert_int_equal(m.type, r->type);
+		assert_int_equal(m.client_id.len, DUID_LEN);
+		assert_true(HAS(m, DHCP6_OPT_ELAPSED_TIME));
+		assert_int_equal(HAS(m, DHCP6_OPT_SERVER_ID), r->server_id);
+		assert_int_equal(HAS(m, DHCP6_OPT_ORO), r->oro);
+		assert_int_equal(HAS(m, DHCP6_OPT_RAPID_COMMIT), r->rapid);
+		assert_int_equal(m.ia_count, r->ias);
+		for (uint32_t k = 0; k < m.ia_count; k++) {
+			assert_int_equal(m.ias[k].lease_count, r->leases);
+			assert_int_equal(m.ias[k].t1_s | m.ias[k].t2_s, 0);
+		}
+		fixture_end(f);
+	}
+}
+
+static void a_request_has_what_was_advertised_and_an_id_of_its_own(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(4);
+	struct dhcp6_envelope e;
+	struct dhcp6_message m;
+	uint32_t xid;
+	uint8_t wanted[16];
+
+	f->settings.lease = DHCP6_WANTS_BOTH;
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	fixture_sent(f, &e, &m);
+	xid = m.xid;
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
+	fixture_send(f);
+	fixture_sent(f, &e, &m);
+	assert_int_equal(m.type, DHCP6_REQUEST);
+	assert_int_not_equal(m.xid, xid);
+	assert_memory_equal(m.server_id.data, SERVER_DUID, DUID_LEN);
+	address_of(f, 0, wanted);
+	assert_memory_equal(m.ias[0].leases[0].address, wanted, 16);
+	assert_int_equal(m.ias[0].leases[0].valid_s, 0);
+	prefix_of(f, 1, wanted);
+	assert_memory_equal(m.ias[1].leases[0].address, wanted, 16);
+	assert_int_equal(m.ias[1].leases[0].bits, 56);
+	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+	assert_true(held_by(f, 0));
+	assert_int_equal(f->n.leases, 1);
+	assert_int_equal(f->n.addresses, 1);
+	assert_int_equal(f->n.prefixes, 1);
+	assert_int_equal(client_of(f, 0)->expires_s, 4000);
+	fixture_end(f);
+}
+
+static void several_ias_have_iaids_of_their_own_by_kind(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+	struct dhcp6_envelope e;
+	struct dhcp6_message m;
+
+	f->settings.lease = DHCP6_WANTS_BOTH;
+	f->settings.addresses = 3;
+	f->settings.prefixes = 2;
+	f->settings.iaid = 100;
+	f->settings.prefix_hint = 60;
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	fixture_sent(f, &e, &m);
+	assert_int_equal(m.ia_count, 5);
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_int_equal(m.ias[i].type, i < 3 ? DHCP6_OPT_IA_NA : DHCP6_OPT_IA_PD);
+		assert_int_equal(m.ias[i].iaid, i < 3 ? 100 + i : 97 + i);
+		assert_int_equal(m.ias[i].lease_count, i >= 3);
+	}
+	assert_int_equal(m.ias[4].leases[0].bits, 60);
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+	assert_int_equal(f->n.addresses, 3);
+	assert_int_equal(f->n.prefixes, 2);
+	fixture_end(f);
+}
+
+static void two_messages_are_enough_with_rapid_commit_and_four_without(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(2);
+
+	f->settings.exchange = DHCP6_RAPID;
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+	assert_int_equal(f->n.rapid_fallback, 0);
+	fixture_begin(f);
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
+	assert_int_equal(f->n.rapid_fallback, 1);
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+	assert_int_equal(f->n.leases, 2);
+	fixture_end(f);
+}
+
+// What spoils a right answer, what becomes of it, and the counter that says why.
+struct spoilt {
+	const char *name;
+	void (*spoil)(struct reply_plan *a);
+	enum proto_verdict verdict;
+	size_t counter;
+};
+
+#define COUNTER(member)         offsetof(struct dhcp6_counters, member)
+#define STATUS(member, status_) (COUNTER(member) + (status_) * sizeof(uint64_t))
+#define SPOIL(name_, what)                                                                         \
+	static void spoil_##name_(struct reply_plan *a)                                            \
+	{                                                                                          \
+		what;                                                                              \
+	}
+
+SPOIL(xid, a->xid_xor = 0x100)
+SPOIL(no_client, a->no_client_id = true)
+SPOIL(client, a->client_xor = 1)
+SPOIL(type, a->type = DHCP6_RECONFIGURE)
+SPOIL(no_server, a->server = NULL)
+SPOIL(other_server, a->server = OTHER_DUID)
+SPOIL(refused, a->status = DHCP6_UNSPEC_FAIL)
+SPOIL(ia_refused, a->ia_status = DHCP6_NO_ADDRS_AVAIL)
+SPOIL(lease_refused, a->lease_status = DHCP6_NO_BINDING)
+SPOIL(strange, a->status = 99)
+SPOIL(success, a->status = a->ia_status = a->lease_status = DHCP6_SUCCESS)
+SPOIL(no_ia, a->without = 1)
+SPOIL(no_pd, a->without = 2)
+SPOIL(no_lease, a->no_lease = true)
+SPOIL(t1, a->t1 = 2001)
+SPOIL(t2, a->t2 = 4001)
+SPOIL(preferred, a->preferred = 4001)
+SPOIL(no_valid, a->valid = a->preferred = a->t1 = a->t2 = 0)
+SPOIL(zero_times, a->t1 = a->t2 = 0)
+SPOIL(shifted, a->shift = 5)
+SPOIL(bits, a->bits = 57)
+SPOIL(host, a->host_bit = 1)
+SPOIL(twice, a->twice = true)
+SPOIL(extra, a->extra = true)
+SPOIL(hop, a->hop_xor = 1)
+SPOIL(link, a->link_xor = 1)
+SPOIL(peer, a->peer_xor = 1)
+SPOIL(interface, a->interface_xor = 1)
+SPOIL(no_interface, a->no_interface = true)
+SPOIL(fewer, a->fewer = true)
+SPOIL(forward, a->relay_type = DHCP6_RELAY_FORW)
+SPOIL(no_options, a->options = 0)
+
+static const struct spoilt replies[] = {
+	{"xid", spoil_xid, PROTO_STRAY, COUNTER(xid_wrong)},
+	{"no client", spoil_no_client, PROTO_STRAY, COUNTER(duid_wrong)},
+	{"client", spoil_client, PROTO_STRAY, COUNTER(duid_wrong)},
+	{"type", spoil_type, PROTO_STRAY, COUNTER(type_wrong)},
+	{"no server", spoil_no_server, PROTO_FAIL, COUNTER(server_id_missing)},
+	{"other server", spoil_other_server, PROTO_FAIL, COUNTER(server_id_changed)},
+	{"refused", spoil_refused, PROTO_FAIL, STATUS(message_status, DHCP6_UNSPEC_FAIL)},
+	{"strange", spoil_strange, PROTO_FAIL, STATUS(message_status, 7)},
+	{"IA refused", spoil_ia_refused, PROTO_FAIL, STATUS(ia_status, DHCP6_NO_ADDRS_AVAIL)},
+	{"lease refused", spoil_lease_refused, PROTO_FAIL, STATUS(lease_status, DHCP6_NO_BINDING)},
+	{"success", spoil_success, PROTO_DONE, COUNTER(leases)},
+	{"no IA", spoil_no_ia, PROTO_FAIL, COUNTER(ia_missing)},
+	{"no IA_PD", spoil_no_pd, PROTO_FAIL, COUNTER(ia_missing)},
+	{"no lease", spoil_no_lease, PROTO_FAIL, COUNTER(lease_missing)},
+	{"T1", spoil_t1, PROTO_FAIL, COUNTER(times_wrong)},
+	{"T2", spoil_t2, PROTO_FAIL, COUNTER(times_wrong)},
+	{"no times", spoil_zero_times, PROTO_DONE, COUNTER(leases)},
+	{"preferred", spoil_preferred, PROTO_FAIL, COUNTER(lifetimes_wrong)},
+	{"no valid", spoil_no_valid, PROTO_FAIL, COUNTER(lifetimes_wrong)},
+	{"another", spoil_shifted, PROTO_FAIL, COUNTER(address_changed)},
+	{"bits", spoil_bits, PROTO_FAIL, COUNTER(prefix_length_wrong)},
+	{"host bits", spoil_host, PROTO_FAIL, COUNTER(prefix_length_wrong)},
+	{"twice", spoil_twice, PROTO_DONE, COUNTER(leases_unused)},
+	{"extra", spoil_extra, PROTO_DONE, COUNTER(ias_unasked)},
+	{"hop", spoil_hop, PROTO_FAIL, COUNTER(hop_count_wrong)},
+	{"link", spoil_link, PROTO_FAIL, COUNTER(link_wrong)},
+	{"peer", spoil_peer, PROTO_FAIL, COUNTER(peer_wrong)},
+	{"interface", spoil_interface, PROTO_FAIL, COUNTER(interface_id_wrong)},
+	{"no interface", spoil_no_interface, PROTO_FAIL, COUNTER(interface_id_wrong)},
+	{"fewer", spoil_fewer, PROTO_FAIL, COUNTER(levels_wrong)},
+	{"forward", spoil_forward, PROTO_FAIL, COUNTER(levels_wrong)},
+	{"options", spoil_no_options, PROTO_DONE, COUNTER(parameters_missing)},
+};
+
+static struct dhcp6_fixture *asking(void)
+{
+	struct dhcp6_fixture *f = fixture_relay(4, 2);
+
+	f->settings.lease = DHCP6_WANTS_BOTH;
+	f->relay.interface_id = "port {client}";
+	f->settings.expect = &f->expect;
+	f->expect.prefix_length = 56;
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
+	fixture_send(f);
+	return f;
+}
+
+static uint64_t counter_at(const struct dhcp6_fixture *f, size_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const uint8_t *)&f->n + offset, sizeof(value));
+	return value;
+}
+
+static void each_wrong_reply_has_its_counter(void **state)
+{
+	for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
+		const struct spoilt *r = &replies[i];
+		struct dhcp6_fixture *f = asking();
+		uint64_t before = counter_at(f, r->counter);
+
+		fixture_plan(f, DHCP6_REPLY);
+		r->spoil(&f->answer);
+		if (fixture_verdict(f) != r->verdict || counter_at(f, r->counter) == before)
+			fail_msg("%s", r->name);
+		if (r->verdict == PROTO_STRAY)
+			assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+		else
+			assert_int_equal(held_by(f, 0), r->verdict == PROTO_DONE);
+		fixture_end(f);
+	}
+}
+
+static void a_prefix_other_than_advertised_is_told_apart(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	f->settings.lease = DHCP6_WANTS_PREFIXES;
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	fixture_answer(f, DHCP6_ADVERTISE);
+	fixture_send(f);
+	fixture_plan(f, DHCP6_REPLY);
+	f->answer.shift = 1;
+	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	assert_int_equal(f->n.prefix_changed, 1);
+	assert_int_equal(f->n.address_changed, 0);
+	fixture_end(f);
+}
+
+static void a_reply_to_a_rapid_solicit_says_that_it_is_one(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	f->settings.exchange = DHCP6_RAPID;
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	fixture_plan(f, DHCP6_REPLY);
+	f->answer.rapid = false;
+	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	assert_int_equal(f->n.rapid_commit_missing, 1);
+	fixture_end(f);
+}
+
+static void an_advertise_after_the_first_is_a_duplicate(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	fixture_answer(f, DHCP6_ADVERTISE);
+	assert_int_equal(fixture_verdict(f), PROTO_DUPLICATE); // the same bytes again
+	assert_int_equal(f->n.other_advertises, 0);
+	f->answer.server = OTHER_DUID;
+	assert_int_equal(fixture_verdict(f), PROTO_DUPLICATE);
+	assert_int_equal(f->n.other_advertises, 1);
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+	fixture_end(f);
+}
+
+static void only_the_accepted_server_is_asked(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	f->settings.accept = (struct field_bytes){(const uint8_t *)OTHER_DUID, DUID_LEN};
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_DUPLICATE);
+	assert_int_equal(f->n.other_advertises, 1);
+	f->answer.server = OTHER_DUID;
+	f->answer.preference = 255;
+	assert_int_equal(fixture_verdict(f), PROTO_AGAIN);
+	assert_int_equal(f->n.preferred, 1);
+	fixture_end(f);
+}
+
+static void leases_are_renewed_confirmed_and_given_back(void **state)
+{
+	static const struct {
+		enum dhcp6_exchange exchange;
+		size_t counter;
+		bool held;
+	} rows[] = {
+		{DHCP6_RENEWS, COUNTER(renewed), true},
+		{DHCP6_REBINDS, COUNTER(renewed), true},
+		{DHCP6_CONFIRMS, COUNTER(confirmed), true},
+		{DHCP6_RELEASES, COUNTER(released), false},
+		{DHCP6_DECLINES, COUNTER(declined), false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct dhcp6_fixture *f = fixture_new(1);
+		uint8_t address[16], mac[6];
+
+		fixture_open(f);
+		fixture_bound(f, rows[i].exchange);
+		address_of(f, 0, address);
+		assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+		assert_int_equal(counter_at(f, rows[i].counter), 1);
+		assert_int_equal(held_by(f, 0), rows[i].held);
+		assert_int_equal(dhcp6_owns(&f->ctx, address, 16, mac), rows[i].held);
+		fixture_end(f);
+	}
+}
+
+static void a_renewal_may_bring_another_lease_when_told_so(void **state)
+{
+	for (int same = 0; same < 2; same++) {
+		struct dhcp6_fixture *f = fixture_new(1);
+		uint8_t before[16], after[16], mac[6];
+
+		f->settings.expect = &f->expect;
+		f->expect.same_lease = same;
+		fixture_open(f);
+		fixture_bound(f, DHCP6_RENEWS);
+		address_of(f, 0, before);
+		fixture_plan(f, DHCP6_REPLY);
+		f->answer.shift = 3;
+		address_of(f, 0, after);
+		assert_int_equal(fixture_verdict(f), same ? PROTO_FAIL : PROTO_DONE);
+		assert_int_equal(f->n.address_changed, same);
+		assert_int_equal(dhcp6_owns(&f->ctx, before, 16, mac), same);
+		assert_int_equal(dhcp6_owns(&f->ctx, after, 16, mac), !same);
+		fixture_end(f);
+	}
+}
+
+static void a_refused_client_has_lost_its_leases(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	fixture_open(f);
+	fixture_bound(f, DHCP6_CONFIRMS);
+	fixture_plan(f, DHCP6_REPLY);
+	f->answer.status = DHCP6_NOT_ON_LINK;
+	f->answer.message = "moved";
+	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	assert_int_equal(f->n.refused, 1);
+	assert_int_equal(f->n.message_status[DHCP6_NOT_ON_LINK], 1);
+	assert_false(held_by(f, 0));
+	assert_int_equal(worker_of(f)->refusals[0].count, 1);
+	assert_memory_equal(worker_of(f)->refusals[0].text, "moved", 5);
+	fixture_end(f);
+}
+
+static void a_lost_renewal_keeps_the_leases_and_a_lost_release_does_not(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	fixture_open(f);
+	fixture_bound(f, DHCP6_RENEWS);
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_FAIL);
+	assert_true(held_by(f, 0));
+	fixture_only(f, DHCP6_RELEASES);
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_FAIL);
+	assert_false(held_by(f, 0));
+	assert_int_equal(f->n.released, 0);
+	fixture_end(f);
+}
+
+static void information_is_asked_for_without_a_lease(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	f->settings.exchange = DHCP6_INFORMS;
+	fixture_open(f);
+	for (uint64_t i = 0; i < 2; i++) {
+		assert_true(fixture_begin(f));
+		fixture_send(f);
+		fixture_plan(f, DHCP6_REPLY);
+		f->answer.options = i ? 1ull << 23 : 0;
+		assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	}
+	assert_int_equal(f->n.parameters_missing, 1);
+	assert_int_equal(f->n.leases, 0);
+	fixture_end(f);
+}
+
+static void an_address_of_another_client_is_a_duplicate(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(3);
+
+	fixture_open(f);
+	fixture_sarr(f);
+	for (uint32_t client = 1; client < 3; client++) {
+		fixture_begin(f);
+		fixture_send(f);
+		fixture_plan(f, DHCP6_ADVERTISE);
+		f->answer.shift = 0u - 16 * client;
+		assert_int_equal(fixture_verdict(f), PROTO_AGAIN);
+		fixture_send(f);
+		f->answer.type = DHCP6_REPLY;
+		assert_int_equal(fixture_verdict(f), client == 1 ? PROTO_FAIL : PROTO_DONE);
+		f->ctx.now_ms = 4000 * 1000; // the first one's lease has ended
+	}
+	assert_int_equal(f->n.duplicate_address, 1);
+	assert_int_equal(worker_of(f)->clash_count, 1);
+	assert_int_equal(worker_of(f)->clashes[0].holder, 0);
+	assert_int_equal(worker_of(f)->clashes[0].taker, 1);
+	fixture_end(f);
+}
+
+// Client 0 holds prefix 0 of 56 bits; client 1 is given another.
+static enum proto_verdict second_prefix(uint8_t first, uint8_t bits, uint32_t shift, uint64_t *n)
+{
+	struct dhcp6_fixture *f = fixture_new(2);
+	enum proto_verdict v;
+
+	f->settings.lease = DHCP6_WANTS_PREFIXES;
+	f->settings.exchange = DHCP6_RAPID;
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	fixture_plan(f, DHCP6_REPLY);
+	f->answer.bits = first;
+	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	fixture_begin(f);
+	fixture_send(f);
+	fixture_plan(f, DHCP6_REPLY);
+	f->answer.bits = bits;
+	f->answer.shift = shift;
+	v = fixture_verdict(f);
+	*n = f->n.duplicate_prefix;
+	fixture_end(f);
+	return v;
+}
+
+static void prefixes_that_overlap_are_duplicates(void **state)
+{
+	static const struct {
+		uint8_t first, bits;
+		uint32_t number; // of 56 bits
+		bool clash;
+	} rows[] = {
+		{56, 56, 0, true},
+		{56, 56, 1, false},
+		{56, 60, 0, true},
+		{56, 60, 1, false},
+		{60, 56, 0, true},
+		{60, 56, 1, false},
+		{48, 56, 255, true},
+		{48, 56, 256, false},
+		{56, 48, 0, true},
+		{56, 48, 256, false},
+		{64, 56, 0, true},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t n;
+		enum proto_verdict v =
+			second_prefix(rows[i].first, rows[i].bits, rows[i].number - 16, &n);
+
+		if (v != (rows[i].clash ? PROTO_FAIL : PROTO_DONE) || n != rows[i].clash)
+			fail_msg("/%u, then /%u number %u", rows[i].first, rows[i].bits,
+				rows[i].number);
+	}
+}
+
+static void leases_lie_where_they_are_expected(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(2);
+
+	f->settings.lease = DHCP6_WANTS_BOTH;
+	f->settings.expect = &f->expect;
+	f->pool[0] = prefix("2001:db8:0:1::/120");
+	f->prefixes[0] = prefix("2001:db8:8000::/44");
+	f->expect.pool = (struct field_list){f->pool, 1};
+	f->expect.prefixes = (struct field_list){f->prefixes, 1};
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
+	fixture_begin(f);
+	fixture_send(f);
+	fixture_plan(f, DHCP6_ADVERTISE);
+	f->answer.shift = 256;
+	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	assert_int_equal(f->n.outside_pool, 1);
+	fixture_end(f);
+}
+
+static void prefixes_lie_where_they_are_expected(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	f->settings.lease = DHCP6_WANTS_PREFIXES;
+	f->settings.expect = &f->expect;
+	f->prefixes[0] = prefix("2001:db8:9000::/44");
+	f->expect.prefixes = (struct field_list){f->prefixes, 1};
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_FAIL);
+	assert_int_equal(f->n.outside_prefixes, 1);
+	fixture_end(f);
+}
+
+static void leases_run_out_and_clients_are_free_again(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	fixture_open(f);
+	fixture_sarr(f);
+	assert_false(fixture_begin(f));
+	assert_int_equal(f->n.no_free_client, 1);
+	f->ctx.now_ms = 3999 * 1000;
+	assert_false(fixture_begin(f));
+	f->ctx.now_ms = 4000 * 1000;
+	assert_true(fixture_begin(f));
+	assert_int_equal(f->n.expired, 1);
+	fixture_end(f);
+}
+
+static void elapsed_time_counts_from_the_first_try(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+	struct dhcp6_envelope e;
+	struct dhcp6_message m;
+	uint32_t xid;
+
+	f->settings.retransmit = &f->retransmit;
+	fixture_open(f);
+	f->ctx.now_ms = 5000;
+	fixture_begin(f);
+	f->ctx.now_ms = 5020;
+	fixture_send(f);
+	fixture_sent(f, &e, &m);
+	xid = m.xid;
+	assert_int_equal(m.elapsed, 0);
+	f->ctx.now_ms = 6050;
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
+	fixture_send(f);
+	fixture_sent(f, &e, &m);
+	assert_int_equal(m.elapsed, 105);
+	assert_int_equal(m.xid, xid);
+	f->ctx.now_ms = 5000 + 700000;
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
+	fixture_send(f);
+	fixture_sent(f, &e, &m);
+	assert_int_equal(m.elapsed, 0xffff);
+	fixture_answer(f, DHCP6_ADVERTISE);
+	fixture_send(f);
+	fixture_sent(f, &e, &m);
+	assert_int_equal(m.elapsed, 0);
+	assert_int_equal(f->n.attempt[2], 1);
+	fixture_end(f);
+}
+
+static void messages_are_sent_as_often_as_told(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+	const uint64_t *waits;
+	struct proto_layout layout;
+	uint64_t before = 0;
+
+	f->settings.retransmit = &f->retransmit;
+	fixture_open(f);
+	dhcp6_layout(f->ctx.shared, &layout);
+	waits = layout.waits.items;
+	fixture_begin(f);
+	for (int i = 0; i < 4; i++) {
+		uint64_t wait;
+
+		fixture_send(f);
+		assert_in_range(f->txn.wait, 1, layout.waits.count);
+		wait = waits[f->txn.wait - 1];
+		assert_in_range(wait, 900000000ull << i, 1100000000ull << i);
+		assert_true(wait > before);
+		before = wait;
+		assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), i < 3 ? PROTO_AGAIN : PROTO_FAIL);
+	}
+	assert_int_equal(f->n.retransmitted, 3);
+	fixture_end(f);
+}
+
+static void link_local_addresses_are_clients(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(300);
+	uint8_t mac[6];
+
+	f->settings.mac[5] = 0xf0;
+	fixture_open(f);
+	assert_true(dhcp6_owns(&f->ctx, v6("fe80::ff:fe00:f0").bytes, 16, mac));
+	assert_memory_equal(mac, "\2\0\0\0\0\xf0", 6);
+	assert_true(dhcp6_owns(&f->ctx, v6("fe80::ff:fe00:21b").bytes, 16, mac));
+	assert_memory_equal(mac, "\2\0\0\0\2\x1b", 6);
+	assert_false(dhcp6_owns(&f->ctx, v6("fe80::ff:fe00:21c").bytes, 16, mac));
+	assert_false(dhcp6_owns(&f->ctx, v6("fe80::ff:fe00:ef").bytes, 16, mac));
+	assert_false(dhcp6_owns(&f->ctx, v6("fe80::1:ff:fe00:f0").bytes, 16, mac));
+	assert_false(dhcp6_owns(&f->ctx, v6("2001:db8::ff:fe00:f0").bytes, 16, mac));
+	fixture_end(f);
+}
+
+static void messages_go_where_they_are_to(void **state)
+{
+	struct dhcp6_fixture *f = fixture_relay(8, 1);
+	struct proto_flow flow;
+	struct proto_layout layout;
+	const struct proto_path *path;
+
+	fixture_open(f);
+	fixture_begin(f);
+	dhcp6_layout(f->ctx.shared, &layout);
+	dhcp6_flow(&f->ctx, &f->txn, &flow);
+	path = layout.paths.items;
+	assert_memory_equal(path[flow.path].dst.bytes, v6("2001:db8::2").bytes, 16);
+	assert_memory_equal(flow.src, v6("2001:db8::100").bytes, 16);
+	assert_int_equal(flow.src_port, 547);
+	assert_false(flow.own_mac);
+	fixture_end(f);
+	f = fixture_new(8);
+	fixture_open(f);
+	fixture_begin(f);
+	dhcp6_layout(f->ctx.shared, &layout);
+	dhcp6_flow(&f->ctx, &f->txn, &flow);
+	path = layout.paths.items;
+	assert_memory_equal(path[flow.path].dst.bytes, v6("ff02::1:2").bytes, 16);
+	assert_memory_equal(flow.src, v6("fe80::ff:fe00:0").bytes, 16);
+	assert_int_equal(flow.src_port, 546);
+	assert_true(flow.own_mac && layout.own_macs);
+	fixture_end(f);
+}
+
+static void replies_come_from_a_server_to_who_asked(void **state)
+{
+	struct dhcp6_fixture *f = fixture_relay(8, 1);
+	const struct addr server = v6("2001:db8::2"), relay = v6("2001:db8::100"),
+			  other = v6("2001:db8::3");
+	struct proto_ends ends = {.src = server.bytes,
+		.dst = relay.bytes,
+		.addr_len = 16,
+		.src_port = 547,
+		.dst_port = 547};
+
+	fixture_open(f);
+	f->ctx.ends = &ends;
+	fixture_begin(f);
+	fixture_send(f);
+	ends.src = other.bytes;
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_STRAY);
+	ends.src = server.bytes;
+	ends.dst = other.bytes;
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_STRAY);
+	ends.dst = relay.bytes;
+	ends.src_port = 546;
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_STRAY);
+	ends.src_port = 547;
+	assert_int_equal(f->n.way_wrong, 3);
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
+	fixture_end(f);
+}
+
+static void relay_messages_nest_and_name_each_other(void **state)
+{
+	struct dhcp6_fixture *f = fixture_relay(8, 3);
+	struct dhcp6_envelope e;
+	struct dhcp6_message m;
+
+	f->relay.interface_id = "if{client}";
+	f->relay.remote_id = "r";
+	f->relay.remote_enterprise = 9;
+	f->relay.subscriber_id = "s{relay}";
+	f->relay.client_mac = true;
+	f->relay.port = 1547;
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	fixture_sent(f, &e, &m);
+	assert_int_equal(e.levels, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(e.relays[i].hop_count, 2 - i);
+		assert_int_equal(e.relays[i].port.data != NULL, i == 0);
+		assert_int_equal(e.relays[i].interface_id.data != NULL, i == 2);
+	}
+	assert_memory_equal(e.relays[0].link, v6("::").bytes, 16);
+	assert_memory_equal(e.relays[0].peer, v6("2001:db8::101").bytes, 16);
+	assert_memory_equal(e.relays[1].peer, v6("2001:db8::102").bytes, 16);
+	assert_memory_equal(e.relays[2].peer, v6("fe80::ff:fe00:0").bytes, 16);
+	assert_memory_equal(e.relays[2].link, v6("2001:db8::102").bytes, 16);
+	assert_memory_equal(e.relays[2].interface_id.data, "if0", 3);
+	assert_memory_equal(e.relays[2].remote_id.data, "\0\0\0\x09r", 5);
+	assert_memory_equal(e.relays[2].subscriber_id.data, "s2001:db8::100", 14);
+	assert_memory_equal(e.relays[2].link_layer.data, "\0\1\2\0\0\0\0\0", 8);
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
+	fixture_end(f);
+}
+
+static void a_relay_on_layer_2_leaves_the_link_to_the_next(void **state)
+{
+	struct dhcp6_fixture *f = fixture_relay(8, 2);
+	struct dhcp6_envelope e;
+	struct dhcp6_message m;
+
+	f->relay.ldra = true;
+	f->relay.link = v6("2001:db8:7::1");
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	fixture_sent(f, &e, &m);
+	assert_memory_equal(e.relays[1].link, v6("::").bytes, 16);
+	assert_memory_equal(e.relays[1].peer, v6("fe80::ff:fe00:0").bytes, 16);
+	assert_memory_equal(e.relays[0].link, v6("2001:db8:7::1").bytes, 16);
+	assert_memory_equal(e.relays[0].peer, v6("fe80::ff:fe00:0").bytes, 16);
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
+	fixture_end(f);
+}
+
+static void a_duid_is_of_the_kind_asked_for(void **state)
+{
+	static const struct {
+		enum dhcp6_duid kind;
+		const char *hex, *bytes;
+		uint8_t len, fixed; // how much of it is known
+	} rows[] = {
+		{DHCP6_DUID_LL, NULL, "\0\3\0\1\2\0\0\0\0\0", 10, 10},
+		{DHCP6_DUID_LLT, NULL, "\0\1\0\1\x2d\0\0\0\2\0\0\0\0\0", 14, 14},
+		{DHCP6_DUID_EN, NULL, "\0\2\0\0\x7e\xd9\0\0\0\0\0\0\0\0", 14, 14},
+		{DHCP6_DUID_UUID, NULL, "\0\4", 18, 2},
+		{DHCP6_DUID_HEX, "00ff{client:1}{mac}", "\0\xff\0\2\0\0\0\0\0", 9, 9},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct dhcp6_fixture *f = fixture_new(4);
+		struct dhcp6_envelope e;
+		struct dhcp6_message m;
+
+		f->settings.duid = rows[i].kind;
+		f->settings.duid_hex = rows[i].hex;
+		fixture_open(f);
+		fixture_begin(f);
+		fixture_send(f);
+		fixture_sent(f, &e, &m);
+		assert_int_equal(m.client_id.len, rows[i].len);
+		assert_memory_equal(m.client_id.data, rows[i].bytes, rows[i].fixed);
+		assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
+		fixture_end(f);
+	}
+}
+
+static void check_option(struct dhcp6_fixture *f, uint32_t begin, uint32_t end, uint16_t code,
+	const char *data, uint32_t len)
+{
+	uint32_t at = dhcp6_find_option(f->sent, begin, end, code);
+
+	assert_int_not_equal(at, 0);
+	assert_int_equal(f->sent[at + 2] << 8 | f->sent[at + 3], len);
+	assert_memory_equal(f->sent + at + 4, data, len);
+}
+
+static void options_stand_where_they_are_asked_for(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(4);
+	struct addr dns = v6("2001:db8::53");
+	struct dhcp6_envelope e;
+	struct dhcp6_message m;
+	uint32_t ia;
+
+	f->options[0] = (struct dhcp6_option_settings){.code = 1000, .text = "x{client}"};
+	f->options[1] = (struct dhcp6_option_settings){.code = 1001, .hex = "0102"};
+	f->options[2] = (struct dhcp6_option_settings){.code = 1002, .address = {&dns, 1}};
+	f->options[3] =
+		(struct dhcp6_option_settings){.code = 1003, .in = DHCP6_IN_IA_NA, .hex = "{mac}"};
+	f->settings.options.count = 4;
+	f->fqdn.name = "h{client}.example.com";
+	f->settings.fqdn = &f->fqdn;
+	f->settings.user_class = "user";
+	f->vendor = (struct dhcp6_vendor_settings){9, "vendor"};
+	f->settings.vendor_class = &f->vendor;
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	check_option(f, 4, f->sent_len, 1000, "x0", 2);
+	check_option(f, 4, f->sent_len, 1001, "\1\2", 2);
+	check_option(f, 4, f->sent_len, 1002, (const char *)dns.bytes, 16);
+	check_option(f, 4, f->sent_len, DHCP6_OPT_FQDN, "\1\2h0\7example\3com", 17);
+	check_option(f, 4, f->sent_len, DHCP6_OPT_USER_CLASS, "\0\4user", 6);
+	check_option(f, 4, f->sent_len, DHCP6_OPT_VENDOR_CLASS, "\0\0\0\x09\0\6vendor", 12);
+	check_option(f, 4, f->sent_len, DHCP6_OPT_ORO, "\0\x52\0\x27\0\x17", 6);
+	ia = dhcp6_find_option(f->sent, 4, f->sent_len, DHCP6_OPT_IA_NA);
+	fixture_sent(f, &e, &m);
+	check_option(f, ia + 16, ia + 4 + m.ias[0].whole.len, 1003, "\2\0\0\0\0\0", 6);
+	fixture_end(f);
+}
+
+static void afterwards_nothing_changes(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	fixture_open(f);
+	fixture_begin(f);
+	fixture_send(f);
+	fixture_answer(f, DHCP6_ADVERTISE);
+	fixture_send(f);
+	dhcp6_timeout(&f->ctx, &f->txn);
+	f->txn.over = true;
+	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+	assert_false(held_by(f, 0));
+	fixture_plan(f, DHCP6_REPLY);
+	f->answer.status = DHCP6_UNSPEC_FAIL;
+	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	assert_int_equal(worker_of(f)->clients.rings[DHCP6_IS_FREE].count, 1);
+	fixture_end(f);
+}
+
+static void what_is_cut_is_malformed(void **state)
+{
+	struct dhcp6_fixture *f = asking();
+
+	fixture_plan(f, DHCP6_REPLY);
+	fixture_compose(f);
+	for (uint32_t len = 0; len < f->reply_len; len++) {
+		uint8_t *cut = malloc(len + !len);
+		enum proto_verdict v;
+
+		memcpy(cut, f->reply, len);
+		v = dhcp6_reply(&f->ctx, &f->txn, cut, len);
+		assert_true(v == PROTO_MALFORMED);
+		free(cut);
+	}
+	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	fixture_end(f);
+}
+
+static void a_client_takes_no_more_than_it_should(void **state)
+{
+	uint64_t memory = dhcp6_clients_memory(10000000) + dhcp6_leases_memory(20000000);
+
+	print_message(
+		"10 M clients with address and prefix: %.1f bytes each\n", (double)memory / 1e7);
+	assert_true(memory <= 96 * 10000000ull);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(messages_have_what_the_rfc_wants),
+		cmocka_unit_test(a_request_has_what_was_advertised_and_an_id_of_its_own),
+		cmocka_unit_test(several_ias_have_iaids_of_their_own_by_kind),
+		cmocka_unit_test(two_messages_are_enough_with_rapid_commit_and_four_without),
+		cmocka_unit_test(each_wrong_reply_has_its_counter),
+		cmocka_unit_test(a_prefix_other_than_advertised_is_told_apart),
+		cmocka_unit_test(a_reply_to_a_rapid_solicit_says_that_it_is_one),
+		cmocka_unit_test(an_advertise_after_the_first_is_a_duplicate),
+		cmocka_unit_test(only_the_accepted_server_is_asked),
+		cmocka_unit_test(leases_are_renewed_confirmed_and_given_back),
+		cmocka_unit_test(a_renewal_may_bring_another_lease_when_told_so),
+		cmocka_unit_test(a_refused_client_has_lost_its_leases),
+		cmocka_unit_test(a_lost_renewal_keeps_the_leases_and_a_lost_release_does_not),
+		cmocka_unit_test(information_is_asked_for_without_a_lease),
+		cmocka_unit_test(an_address_of_another_client_is_a_duplicate),
+		cmocka_unit_test(prefixes_that_overlap_are_duplicates),
+		cmocka_unit_test(leases_lie_where_they_are_expected),
+		cmocka_unit_test(prefixes_lie_where_they_are_expected),
+		cmocka_unit_test(leases_run_out_and_clients_are_free_again),
+		cmocka_unit_test(elapsed_time_counts_from_the_first_try),
+		cmocka_unit_test(messages_are_sent_as_often_as_told),
+		cmocka_unit_test(link_local_addresses_are_clients),
+		cmocka_unit_test(messages_go_where_they_are_to),
+		cmocka_unit_test(replies_come_from_a_server_to_who_asked),
+		cmocka_unit_test(relay_messages_nest_and_name_each_other),
+		cmocka_unit_test(a_relay_on_layer_2_leaves_the_link_to_the_next),
+		cmocka_unit_test(a_duid_is_of_the_kind_asked_for),
+		cmocka_unit_test(options_stand_where_they_are_asked_for),
+		cmocka_unit_test(afterwards_nothing_changes),
+		cmocka_unit_test(what_is_cut_is_malformed),
+		cmocka_unit_test(a_client_takes_no_more_than_it_should),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
