@@ -81,7 +81,7 @@ static void print_plan(const struct forecast *f)
 	       "one gives it;\nworker time as measured once, on another machine "
 	       "(docs/performance.md).\n\n");
 	for (uint32_t i = 0; i < f->warnings.count; i++)
-		printf("does not fit: %s\n", warnings[i]);
+		printf("warning: %s\n", warnings[i]);
 	if (f->warnings.count == 0)
 		printf("nothing speaks against it\n");
 }

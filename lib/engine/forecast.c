@@ -11,7 +11,7 @@
 #include "io/driver.h"
 #include "io/memory.h"
 
-#define WARNINGS_MAX (1 + 3 * PORT_MAX + CONFIG_MAX_ITEMS)
+#define WARNINGS_MAX (1 + 3 * PORT_MAX + 2 * CONFIG_MAX_ITEMS)
 #define CPU_FULL     0.9 // of a worker: above it there is no room for what comes in bursts
 #define MIB          1048576.0
 
@@ -21,6 +21,7 @@ void forecast_load(struct forecast_item *i, const struct sample *s, double messa
 
 	i->sampled = s->exchanges;
 	i->assumed = s->assumed;
+	i->cut = s->cut;
 	if (s->exchanges == 0)
 		return;
 	i->messages = (double)s->messages / n;
@@ -80,9 +81,7 @@ static void judge_cpus(struct forecast *f, const struct forecast_port *p, struct
 {
 	if (paced_on(f, p) && p->cpus > CPU_FULL * (double)p->workers)
 		warn(f, arena_printf(a,
-				"port %s: %.2f CPUs' worth of work for %llu worker%s (at most %g "
-				"of "
-				"each)",
+				"port %s: %.2f busy CPUs for %llu worker%s (%g each at most)",
 				p->name, p->cpus, (unsigned long long)p->workers,
 				p->workers == 1 ? "" : "s", CPU_FULL));
 }
@@ -90,11 +89,14 @@ static void judge_cpus(struct forecast *f, const struct forecast_port *p, struct
 static void judge_item(struct forecast *f, const struct forecast_item *i, struct arena *a)
 {
 	if (i->sampled == 0)
+		warn(f, arena_printf(
+				a, "traffic %s: no message can be made before a run", i->name));
+	if (i->cut)
 		warn(f, arena_printf(a,
-				"traffic %s: nobody can make its first message before a run, so "
-				"its "
-				"sizes are not known",
-				i->name));
+				"traffic %s: %llu of %llu exchanges ended early, their answers did "
+				"not pass its checks",
+				i->name, (unsigned long long)i->cut,
+				(unsigned long long)i->sampled));
 }
 
 void forecast_judge(struct forecast *f, struct arena *a)

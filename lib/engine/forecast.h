@@ -22,6 +22,7 @@ struct forecast_item {
 	double messages, answers; // of an exchange
 	double message_octets, answer_octets; // of one
 	uint64_t assumed;                     // sampled answers whose length is a guess
+	uint64_t cut;                         // sampled exchanges that came to no end
 	double out_per_s, in_per_s;           // packets
 	double out_bps, in_bps;
 	double exchange_ns; // worker time
@@ -47,7 +48,7 @@ struct forecast {
 	struct counter_list ports;   // struct forecast_port
 	uint64_t input;              // bytes of memory that what the file refers to takes
 	uint64_t memory, memory_available;
-	struct counter_list warnings; // const char *: what would not fit
+	struct counter_list warnings; // const char *: what would not fit, or is not known
 };
 
 extern const struct counter_section forecast_section;
@@ -57,7 +58,7 @@ extern const struct counter_section forecast_section;
 void forecast_load(struct forecast_item *i, const struct sample *s, double message_ns);
 // One more item on the port.
 void forecast_add(struct forecast_port *p, const struct forecast_item *i);
-// What would not fit, in words. Lives in a.
+// What would not fit, and what is not known, in words. Lives in a.
 void forecast_judge(struct forecast *f, struct arena *a);
 
 // 0, -EINVAL (in d) or -ENOMEM.

@@ -23,6 +23,7 @@ static const struct counter item_rows[] = {
 	ITEM(COUNTER_F64, message_octets, NULL, "octets of a message on the wire"),
 	ITEM(COUNTER_F64, answer_octets, NULL, "octets of an answer on the wire"),
 	ITEM(COUNTER_U64, assumed, NULL, "answers taken to be as long as the question"),
+	ITEM(COUNTER_U64, cut, NULL, "exchanges that the answers did not let come to an end"),
 	ITEM(COUNTER_F64, out_per_s, "per_s", "packets to the server"),
 	ITEM(COUNTER_F64, in_per_s, "per_s", "packets from the server"),
 	ITEM(COUNTER_F64, out_bps, NULL, "bits per second to the server"),
@@ -67,7 +68,7 @@ static const struct counter forecast_rows[] = {
 	ALL(COUNTER_U64, input, NULL, "bytes of what the file refers to"),
 	ALL(COUNTER_U64, memory, NULL, "bytes of everything"),
 	ALL(COUNTER_U64, memory_available, NULL, "bytes that this box has left; 0: unknown"),
-	ALL(COUNTER_STRINGS, warnings, NULL, "what would not fit"),
+	ALL(COUNTER_STRINGS, warnings, NULL, "what would not fit, or is not known"),
 };
 
 const struct counter_section forecast_section = {

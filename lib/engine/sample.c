@@ -26,19 +26,18 @@ struct pair {
 	const struct plan_item *item;
 	struct proto_ctx ctx;
 	struct responder_protocol *server; // NULL: none
-	uint32_t port_vlans;
-	uint8_t addr_len;
+	uint8_t port_vlans;
 	struct sample *sum;
 };
 
 static uint32_t headers(const struct pair *p, const struct proto_flow *flow)
 {
-	uint32_t tags = p->port_vlans;
+	const struct proto_path *paths = p->item->layout.paths.items;
 
-	if (p->proto->flow)
-		tags += ((const struct proto_path *)p->item->layout.paths.items)[flow->path]
-		                .vlan_count;
-	return frame_header_len((uint8_t)tags, p->addr_len);
+	if (!p->proto->flow)
+		return frame_header_len(p->port_vlans, p->item->settings->server.len);
+	return frame_header_len(
+		p->port_vlans + paths[flow->path].vlan_count, paths[flow->path].dst.len);
 }
 
 static uint32_t answer(struct pair *p, const uint8_t *buf, uint32_t len, uint8_t *out)
@@ -57,6 +56,7 @@ static bool step(struct pair *p, struct proto_txn *t)
 {
 	uint8_t buf[MESSAGE_ROOM], out[MESSAGE_ROOM];
 	struct proto_flow flow = {0};
+	enum proto_verdict verdict;
 	uint32_t len, got, head;
 
 	if (p->proto->flow)
@@ -71,7 +71,9 @@ static bool step(struct pair *p, struct proto_txn *t)
 		return false;
 	got = answer(p, buf, len, out);
 	p->sum->answer_octets += wire_octets(head + (got ? got : len));
-	return got && p->proto->reply(&p->ctx, t, out, got) == PROTO_AGAIN;
+	verdict = got ? p->proto->reply(&p->ctx, t, out, got) : PROTO_FAIL;
+	p->sum->cut += p->proto->step_count > 1 && verdict != PROTO_AGAIN && verdict != PROTO_DONE;
+	return verdict == PROTO_AGAIN;
 }
 
 static void exchange(struct pair *p, uint64_t seq)
@@ -130,8 +132,7 @@ static int sample_item(
 		.item = item,
 		.ctx = {.shared = item->shared, .counters = arena_zalloc(a, proto->counters->size)},
 		.server = server_of(plan, proto),
-		.port_vlans = config_item_port(c, given)->vlans.count,
-		.addr_len = env.addr_len == 16 ? 16 : 4,
+		.port_vlans = (uint8_t)config_item_port(c, given)->vlans.count,
 		.sum = out};
 	int rc;
 

@@ -19,7 +19,8 @@ struct sample {
 	uint64_t messages, answers;
 	uint64_t message_octets, answer_octets;
 	uint64_t assumed; // answers that the answering side did not make: as long as the question
-	uint64_t memory;  // bytes that the protocol takes for a worker
+	uint64_t cut; // exchanges of several messages that the answers did not let come to an end
+	uint64_t memory; // bytes that the protocol takes for a worker
 };
 
 // What a frame takes of the time of a link: with padding to the least length, checksum, preamble

@@ -29,7 +29,7 @@ class Outcome:
 
     def cells(self):
         ratio = "" if self.ratio is None else f"{self.ratio:.2f}"
-        return (self.what, self.goal, self.measured, ratio, self.verdict())
+        return (self.what, self.goal, self.measured, ratio, self.verdict().replace("|", "/"))
 
     def document(self):
         return {**asdict(self), "verdict": self.verdict()}

@@ -222,6 +222,114 @@ static void a_ledger_that_is_off_by_one_is_told(void **state)
 	fixture_end(f);
 }
 
+// Two workers of an item, each with three snapshots as in a run.
+struct pair {
+	struct fixture *f;
+	struct worker workers[2];
+	struct worker_item runs[2];
+	struct item_snapshot snapshots[2][SNAPSHOTS];
+};
+
+static struct pair *pair_new(void)
+{
+	struct pair *p = calloc(1, sizeof(*p));
+
+	assert_non_null(p);
+	p->f = fixture_new();
+	for (int w = 0; w < 2; w++) {
+		p->runs[w] = p->f->run;
+		pace_split(&p->runs[w].pace, (uint64_t)w, 2);
+		p->workers[w] = p->f->worker;
+		p->workers[w].items = &p->runs[w];
+		p->workers[w].handed = 1;
+		p->workers[w].reading = 2;
+		for (int s = 0; s < SNAPSHOTS; s++)
+			p->workers[w].snapshots[s].items = &p->snapshots[w][s];
+	}
+	p->f->item.worker = p->workers;
+	p->f->item.worker_count = 2;
+	p->f->item.run = &p->runs[0];
+	return p;
+}
+
+static void pair_end(struct pair *p)
+{
+	fixture_end(p->f);
+	free(p);
+}
+
+// A worker comes to the end of the n-th second, having sent so many more.
+static void worker_publishes(struct pair *p, int worker, uint64_t n, uint64_t sent)
+{
+	struct worker *w = &p->workers[worker];
+	struct worker_item *run = &p->runs[worker];
+	struct worker_snapshot *s = &w->snapshots[w->filling];
+	struct ledger *l = &run->books.ledger[1];
+
+	l->due += sent;
+	l->sent += sent;
+	l->answered += sent;
+	for (uint64_t i = 0; i < sent; i++) {
+		pace_pop(&run->pace, UINT64_MAX);
+		hist_add(&run->books.response, worker ? 3000 : 1000);
+	}
+	*s->items = (struct item_snapshot){
+		.pace = run->pace, .ended_at = UINT64_MAX, .books = run->books};
+	s->at = START + n * SECOND;
+	s->number = n;
+	w->filling = ~SNAPSHOT_NEW & atomic_exchange(&w->handed, w->filling | SNAPSHOT_NEW);
+	w->published = n;
+}
+
+static bool next_interval(struct pair *p, struct result_interval_item *out)
+{
+	struct result_interval i;
+	bool warmup;
+
+	if (!collect_interval(&p->f->plan, &p->f->state, p->f->a, &i, &warmup))
+		return false;
+	*out = item_of(&i);
+	return true;
+}
+
+static void workers_are_put_together(void **state)
+{
+	struct pair *p = pair_new();
+	struct result_interval_item i;
+
+	worker_publishes(p, 0, 1, 500);
+	assert_false(next_interval(p, &i));
+	worker_publishes(p, 1, 1, 400);
+	assert_true(next_interval(p, &i));
+	assert_int_equal(i.due, 1000);
+	assert_int_equal(i.sent, 900);
+	assert_int_equal(i.answered, 900);
+	assert_true(i.p50_ns < 1010 && i.p99_ns > 2900 && i.max_ns == 3000);
+	assert_false(next_interval(p, &i));
+	pair_end(p);
+}
+
+static void a_worker_that_is_ahead_is_not_put_together_with_one_that_is_behind(void **state)
+{
+	struct pair *p = pair_new();
+	struct result_interval_item i;
+
+	worker_publishes(p, 0, 1, 500);
+	worker_publishes(p, 0, 2, 500);
+	worker_publishes(p, 1, 1, 500);
+	assert_false(next_interval(p, &i)); // the first second of the first worker is gone
+	worker_publishes(p, 0, 3, 500);
+	worker_publishes(p, 1, 2, 500);
+	assert_true(next_interval(p, &i));
+	assert_int_equal(i.sent, 2000);
+	assert_int_equal(i.due, 2000);
+	worker_publishes(p, 1, 3, 500);
+	assert_true(next_interval(p, &i));
+	assert_int_equal(i.sent, 1000);
+	assert_int_equal(p->f->state.taken, 3);
+	pair_end(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +338,9 @@ int main(void)
 		cmocka_unit_test(what_was_due_and_not_sent_is_counted_to_the_last_one),
 		cmocka_unit_test(latencies_of_an_interval_are_its_own),
 		cmocka_unit_test(a_ledger_that_is_off_by_one_is_told),
+		cmocka_unit_test(workers_are_put_together),
+		cmocka_unit_test(
+			a_worker_that_is_ahead_is_not_put_together_with_one_that_is_behind),
 	};
 
 	return cmocka_run_group_tests_name("collect", tests, NULL, NULL);

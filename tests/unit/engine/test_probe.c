@@ -37,7 +37,7 @@ static void a_value_ends_with_its_line(void **state)
 
 static void there_is_no_end_of_lines_but_one_of_pairs(void **state)
 {
-	char text[PROBE_PAIRS_MAX * 8 + 64] = "", line[16];
+	char text[PROBE_PAIRS_MAX * 8 + 64] = "", line[32];
 	char name[PROBE_NAME_SIZE + 8];
 
 	for (int i = 0; i < PROBE_PAIRS_MAX + 5; i++) {

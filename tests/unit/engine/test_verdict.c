@@ -182,7 +182,7 @@ static void what_the_port_dropped_makes_the_run_invalid(void **state)
 	assert_invalid(f, "rx_no_mbuf 3");
 	f->result_port.rx_no_mbuf = 0;
 	f->result_port.hand_over_full = 1;
-	assert_invalid(f, "dropped 1");
+	assert_invalid(f, "hand_over_full 1");
 }
 
 static void answers_that_the_tester_dropped_are_no_unreachable_server(void **state)
