@@ -121,7 +121,7 @@ static const char *value_text(double v, const char *unit, char *buf, size_t room
 	if (isinf(v))
 		snprintf(buf, room, "lost");
 	else
-		stats_format(v, unit, buf, room);
+		stats_format(v, *unit ? unit : NULL, buf, room);
 	return buf;
 }
 
@@ -275,7 +275,7 @@ static int parse_allowed(struct margin *m, const char *text)
 	} else if (strcmp(unit, "ns") == 0) {
 		rc = units_parse_duration(text + 1, &ns, &what);
 		m->allowed = (double)ns;
-	} else if (strcmp(unit, "per_s") == 0) {
+	} else if (strcmp(unit, "1") != 0) {
 		rc = units_parse_rate(text + 1, &m->allowed, &what);
 	} else {
 		rc = -1;

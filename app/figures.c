@@ -11,6 +11,7 @@
 #include "base/log.h"
 
 #define SCHEMA      "ddiperf-result/1"
+#define ANSWER      "search.answer"
 #define DEPTH_MAX   8
 #define REPEATS_MAX 1000
 #define FIGURES_MAX 20000
@@ -68,6 +69,8 @@ const char *figures_unit(const char *path)
 {
 	if (ends_in(path, "_ns") || ends_in(path, "ns_per_transaction"))
 		return "ns";
+	if (strncmp(path, ANSWER, strlen(ANSWER)) == 0)
+		return "";
 	return ends_in(path, "_per_s") ? "per_s" : "1";
 }
 
@@ -191,6 +194,18 @@ static void flatten_traffic(struct flattening *f, const json_t *traffic)
 	}
 }
 
+// Of the first goal as "search.answer", of the others with the goal behind it.
+static void flatten_search(struct flattening *f, const json_t *search)
+{
+	const json_t *goal;
+	size_t i;
+
+	f->item = "search";
+	json_array_foreach(json_object_get(search, "goals"), i, goal)
+		put(f, i ? arena_printf(f->a, ANSWER ".%s", text_of(goal, "goal")) : ANSWER,
+			json_number_value(json_object_get(goal, "answer")));
+}
+
 static int refuse(const char *file, const char *why)
 {
 	log_error("compare: %s: %s", file, why);
@@ -223,6 +238,7 @@ static int read_document(const json_t *document, struct arena *a, struct figures
 	flatten_traffic(&f, traffic);
 	if (out->count == 0)
 		return refuse(out->file, "no figures in its traffic");
+	flatten_search(&f, json_object_get(document, "search"));
 	for (i = 0; i < out->repeats; i++) {
 		one = json_array_get(repeats, i);
 		f.repeat = (uint32_t)i;

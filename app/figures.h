@@ -10,10 +10,10 @@
 #include "base/arena.h"
 
 struct figure {
-	const char *item; // of traffic
+	const char *item; // of traffic, or "search"
 	const char *path; // "latency.response.p99_ns", "dns.rcode.SERVFAIL"
 	// Rates per second and latencies as they are, INFINITY among the lost ones; loss and every
-	// count as a share of what was sent.
+	// count as a share of what was sent; answers of a search as they are, 0: none.
 	double value;
 	double *repeats; // of each repeat; NULL: a single run
 	bool repeated;   // in one of them at least
@@ -39,5 +39,5 @@ const char *figures_full_name(const char *name);
 // All of these short names into names[room]: how many there are.
 uint32_t figures_short_names(const char **names, uint32_t room);
 
-// "ns", "per_s" or "1", by the path.
+// "ns", "per_s", "1", or "" for answers of a search, by the path.
 const char *figures_unit(const char *path);

@@ -127,7 +127,7 @@ struct worker {
 	uint32_t tagged_count;
 	uint32_t tag_first; // of this worker's tags
 	uint32_t tag_bits;  // that tell its items apart, below the worker's number
-	uint64_t ms_scale; // clock_ms
+	uint64_t ms_scale;  // clock_ms
 	struct run_times times;
 	const _Atomic uint32_t *phase;
 	uint64_t stall; // a pass of the loop longer than this: the CPU was elsewhere

@@ -121,6 +121,18 @@ def a_run_that_says_nothing_is_not_judged():
 
 
 @test
+def the_answers_of_two_searches_are_compared():
+    def search(answer):
+        goals = [{"goal": "loss <= 0 %", "answer": answer}, {"goal": "loss <= 1 %", "answer": 50000}]
+        return changed(lambda item, document: document.update(search={"answer": answer, "goals": goals}))
+
+    for b, margin, expected in ((38000, "search.answer:-4%", 1), (38000, "search.answer:-6%", 0),
+                                (38000, "search.answer:-1k", 1), (None, "search.answer:-99%", 1)):
+        code, out, err = compare(search(40000), search(b), "-f", margin)
+        assert code == expected and "search.answer.loss <= 1 %" in out, (b, margin, out, err)
+
+
+@test
 def steps_are_compared_by_name():
     step = {"name": "request-ack", "sent": 100, "answered": 99, "failed": 0, "lost": 1,
             "latency": {"response": {"p50_ns": 1000.0, "p99_ns": 2000.0}}}
