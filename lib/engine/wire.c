@@ -4,7 +4,6 @@
 #include "engine/wire.h"
 
 #include "io/burst.h"
-#include "net/csum.h"
 
 static const char *icmp_label(uint32_t i)
 {
@@ -126,10 +125,8 @@ void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f)
 	}
 }
 
-static bool on_our_vlans(const struct wire *w, const struct frame *f)
+bool wire_on_more_vlans(const struct wire *w, const struct frame *f)
 {
-	if (w->any_vlan || frame_is_on(f, w->self.vlans, w->self.vlan_count))
-		return true;
 	for (uint32_t i = 0; i < w->more_count; i++)
 		if (frame_is_on(f, w->more[i].ids, w->more[i].count))
 			return true;
@@ -138,7 +135,7 @@ static bool on_our_vlans(const struct wire *w, const struct frame *f)
 
 // A kernel on this machine leaves the checksum to a device that never comes: only the
 // pseudo-header's sum is there.
-static bool is_unfinished(const struct frame *f)
+bool wire_is_unfinished(const struct frame *f)
 {
 	uint64_t sum =
 		csum_pseudo(f->src, f->dst, f->addr_len, FRAME_PROTOCOL_UDP, 8 + f->payload_len);
@@ -146,26 +143,4 @@ static bool is_unfinished(const struct frame *f)
 
 	memcpy(&check, f->l4 + 6, 2);
 	return check == pseudo;
-}
-
-static bool is_damaged(const struct wire *w, const struct rte_mbuf *m, const struct frame *f)
-{
-	if (w->reports_checksums)
-		return (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_BAD ||
-		       (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD;
-	return !frame_checksum_ok(f) && !is_unfinished(f);
-}
-
-bool wire_parse(struct wire *w, struct rte_mbuf *m, struct frame *f, enum frame_kind *kind)
-{
-	*kind = frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, f);
-	if (*kind != FRAME_BAD && !on_our_vlans(w, f)) {
-		w->counters.wrong_vlan++;
-		return false;
-	}
-	if (*kind == FRAME_UDP && is_damaged(w, m, f)) {
-		w->counters.bad_checksum++;
-		return false;
-	}
-	return true;
 }

@@ -5,8 +5,6 @@
 // thread.
 #include "net/frame.h"
 
-#include "net/csum.h"
-
 #define TPID_CUSTOMER   0x8100 // 802.1Q
 #define TPID_SERVICE    0x88a8 // 802.1ad
 #define TPID_OLD_QINQ   0x9100 // before 802.1ad, still sent by switches
@@ -29,11 +27,6 @@ enum extension {
 	EXTENSION_AUTHENTICATION = 51,
 	EXTENSION_DESTINATION = 60,
 };
-
-static inline uint16_t be16_at(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
 
 static inline void store16(uint8_t *p, uint16_t wire)
 {
@@ -178,12 +171,12 @@ static enum frame_kind parse_udp(struct reader *r, struct frame *f)
 
 	if (!udp)
 		return FRAME_BAD;
-	len = be16_at(udp + 4);
+	len = frame_be16(udp + 4);
 	if (len < UDP_LEN || len - UDP_LEN > reader_left(r))
 		return FRAME_BAD;
 	f->l4 = udp;
-	f->src_port = be16_at(udp);
-	f->dst_port = be16_at(udp + 2);
+	f->src_port = frame_be16(udp);
+	f->dst_port = frame_be16(udp + 2);
 	f->payload = r->at;
 	f->payload_len = len - UDP_LEN;
 	return FRAME_UDP;
@@ -240,7 +233,7 @@ static enum frame_kind parse_ipv4(struct reader *r, struct frame *f)
 	if (!ip || ip[0] >> 4 != 4)
 		return FRAME_BAD;
 	header_len = (ip[0] & 0xfu) * 4;
-	total = be16_at(ip + 2);
+	total = frame_be16(ip + 2);
 	if (header_len < IPV4_LEN || total < header_len || total - IPV4_LEN > reader_left(r))
 		return FRAME_BAD;
 	r->end = r->at + (total - IPV4_LEN);
@@ -250,7 +243,7 @@ static enum frame_kind parse_ipv4(struct reader *r, struct frame *f)
 	f->hop_limit = ip[8];
 	f->src = ip + 12;
 	f->dst = ip + 16;
-	if (be16_at(ip + 6) & 0x3fff) // more fragments, or an offset
+	if (frame_be16(ip + 6) & 0x3fff) // more fragments, or an offset
 		return rest_as(FRAME_FRAGMENT, r, f);
 	return parse_transport(r, f, ip[9]);
 }
@@ -277,7 +270,7 @@ static enum frame_kind parse_extensions(struct reader *r, struct frame *f, uint8
 
 		if (!ext || !read_bytes(r, extension_rest(next, ext[1])))
 			return FRAME_BAD;
-		if (next == EXTENSION_FRAGMENT && (be16_at(ext + 2) & 0xfff9))
+		if (next == EXTENSION_FRAGMENT && (frame_be16(ext + 2) & 0xfff9))
 			return rest_as(FRAME_FRAGMENT, r, f);
 		// Segments left: we are a hop on the way of this packet, not its end.
 		if (n == MAX_EXTENSIONS || (next == EXTENSION_ROUTING && ext[3] != 0))
@@ -294,7 +287,7 @@ static enum frame_kind parse_ipv6(struct reader *r, struct frame *f)
 
 	if (!ip || ip[0] >> 4 != 6)
 		return FRAME_BAD;
-	payload_len = be16_at(ip + 4);
+	payload_len = frame_be16(ip + 4);
 	if (payload_len > reader_left(r))
 		return FRAME_BAD;
 	r->end = r->at + payload_len;
@@ -340,17 +333,4 @@ enum frame_kind frame_parse(const uint8_t *data, uint32_t len, struct frame *f)
 		return FRAME_BAD;
 	r.end = r.at + FRAME_ARP_LEN; // the rest is padding
 	return rest_as(FRAME_ARP, &r, f);
-}
-
-bool frame_checksum_ok(const struct frame *f)
-{
-	uint32_t len = UDP_LEN + f->payload_len;
-	uint64_t sum;
-
-	if (f->addr_len == 4 && csum_fold(csum_add(0, f->ip, (f->ip[0] & 0xfu) * 4)) != 0)
-		return false;
-	if (be16_at(f->l4 + 6) == 0)
-		return f->addr_len == 4;
-	sum = csum_pseudo(f->src, f->dst, f->addr_len, FRAME_PROTOCOL_UDP, len);
-	return csum_fold(csum_add(sum, f->l4, len)) == 0;
 }

@@ -75,10 +75,14 @@ static void use(const uint8_t *data, uint32_t len)
 {
 	static const uint32_t rooms[] = {0, 13, 41, 60, 85, 100, ROOM};
 	uint8_t mac[6];
-	struct frame f;
+	struct frame f, plain;
 	enum frame_kind kind = frame_parse(data, len, &f);
 
 	touch_view(kind, &f);
+	if (frame_parse_plain(data, len, &plain)) {
+		require(kind == FRAME_UDP && plain.l4 == f.l4);
+		require(plain.payload == f.payload && plain.payload_len == f.payload_len);
+	}
 	for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]) * 3; i++) {
 		const struct neigh_self *self = &selves[i % 3];
 		uint8_t *out = malloc(rooms[i / 3] + 1);

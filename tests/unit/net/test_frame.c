@@ -373,6 +373,63 @@ static void finds_every_flipped_bit_that_a_checksum_covers(void **state)
 	}
 }
 
+static void assert_same_view(const struct frame *a, const struct frame *b)
+{
+	assert_ptr_equal(a->eth, b->eth);
+	assert_ptr_equal(a->ip, b->ip);
+	assert_ptr_equal(a->src, b->src);
+	assert_ptr_equal(a->dst, b->dst);
+	assert_ptr_equal(a->l4, b->l4);
+	assert_ptr_equal(a->payload, b->payload);
+	assert_int_equal(a->payload_len, b->payload_len);
+	assert_int_equal(a->src_port, b->src_port);
+	assert_int_equal(a->dst_port, b->dst_port);
+	assert_int_equal(a->vlan_count, b->vlan_count);
+	assert_int_equal(a->addr_len, b->addr_len);
+	assert_int_equal(a->hop_limit, b->hop_limit);
+	assert_int_equal(a->icmp_type, b->icmp_type);
+	assert_int_equal(a->icmp_code, b->icmp_code);
+}
+
+// Whether it is taken, too: all that need not go the long way.
+static void takes_the_short_way_to_the_same_view(void **state)
+{
+	for (size_t i = 0; i < SAMPLE_COUNT; i++) {
+		struct bytes b = sample_load(samples[i].name);
+		uint32_t bits = (b.len < 50 ? b.len : 50) * 8;
+		struct frame f, plain;
+
+		for (uint32_t bit = 0; bit <= bits; bit++) {
+			bool udp, due;
+
+			if (bit < bits)
+				b.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			udp = frame_parse(b.data, b.len, &f) == FRAME_UDP;
+			due = udp && f.addr_len == 4 && f.ip == b.data + ETH && f.l4 == f.ip + 20;
+			assert_int_equal(frame_parse_plain(b.data, b.len, &plain), due);
+			if (due)
+				assert_same_view(&plain, &f);
+			if (bit < bits)
+				b.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		}
+		free(b.data);
+	}
+}
+
+static void takes_no_short_way_through_a_cut_frame(void **state)
+{
+	struct bytes whole = sample_load("udp4");
+	struct frame f;
+
+	for (uint32_t len = 0; len < whole.len; len++) {
+		struct bytes cut = bytes_copy(whole.data, len);
+
+		assert_false(frame_parse_plain(cut.data, cut.len, &f));
+		free(cut.data);
+	}
+	free(whole.data);
+}
+
 static void takes_a_zero_udp_checksum_over_ipv4_only(void **state)
 {
 	struct bytes v4 = sample_load("udp4"), v6 = sample_load("udp6");
@@ -602,6 +659,8 @@ int main(void)
 		cmocka_unit_test(shows_type_and_code_of_icmp),
 		cmocka_unit_test(leaves_icmp_of_the_other_family_alone),
 		cmocka_unit_test(finds_every_flipped_bit_that_a_checksum_covers),
+		cmocka_unit_test(takes_the_short_way_to_the_same_view),
+		cmocka_unit_test(takes_no_short_way_through_a_cut_frame),
 		cmocka_unit_test(takes_a_zero_udp_checksum_over_ipv4_only),
 		cmocka_unit_test(stamps_the_very_bytes_that_linux_sent),
 		cmocka_unit_test(stamps_qinq_as_8021ad_outside_and_8021q_inside),
