@@ -21,15 +21,12 @@ struct hist {
 
 static inline uint32_t hist_bucket(uint64_t value)
 {
-	uint32_t top, shift;
+	uint32_t top = (uint32_t)__builtin_clzll(value | 1u << HIST_SUB_BITS) ^ 63;
+	uint32_t shift = top - HIST_SUB_BITS;
 
-	if (value < (1u << HIST_SUB_BITS))
-		return (uint32_t)value;
-	top = 63 - (uint32_t)__builtin_clzll(value);
 	if (top >= HIST_TOP_BITS)
 		return HIST_BUCKETS - 1;
-	shift = top - HIST_SUB_BITS;
-	return ((shift + 1) << HIST_SUB_BITS) + (uint32_t)(value >> shift) - (1u << HIST_SUB_BITS);
+	return (shift << HIST_SUB_BITS) + (uint32_t)(value >> shift);
 }
 
 static inline void hist_add(struct hist *h, uint64_t value)
@@ -38,8 +35,11 @@ static inline void hist_add(struct hist *h, uint64_t value)
 	h->count++;
 	h->sum += value;
 	h->sum_high += h->sum < value;
-	h->min = value < h->min ? value : h->min;
-	h->max = value > h->max ? value : h->max;
+	// Both come true a few times in a run.
+	if (__builtin_expect(value < h->min, 0))
+		h->min = value;
+	if (__builtin_expect(value > h->max, 0))
+		h->max = value;
 }
 
 void hist_clear(struct hist *h);
