@@ -102,6 +102,12 @@ static inline uint64_t txn_round(const struct txn_table *t, uint32_t slot)
 	return slot < t->next ? t->round : t->round - 1;
 }
 
+// The number of the transaction that a slot holds.
+static inline uint64_t txn_seq(const struct txn_table *t, uint32_t slot)
+{
+	return txn_round(t, slot) * t->count + slot;
+}
+
 // The shift of a flow's keys: the top bits of a multiplicative hash.
 static inline uint64_t txn_shift(const struct txn_table *t, uint64_t port, uint64_t client)
 {
@@ -179,6 +185,12 @@ static inline void txn_unlink(struct txn_table *t, struct txn_list *l, uint32_t 
 		l->tail = s->prev;
 	else
 		t->slots[s->next].prev = s->prev;
+}
+
+// Was anything of it sent that an answer may come to, though none is waited for now?
+static inline bool txn_has_been(const struct txn_slot *s)
+{
+	return s->state == TXN_DONE || s->state == TXN_LOST || (s->state == TXN_TAKEN && s->begun);
 }
 
 // Ticks from `then` to `now`. One pass of a loop works with several clock readings, so `now` may be

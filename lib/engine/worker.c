@@ -35,18 +35,22 @@ static void client_address(const struct worker_item *it, uint64_t client, uint8_
 	addr_nth_bytes(&it->sources[i], client, out);
 }
 
-static inline void txn_view(const struct worker_item *it, uint32_t slot, struct txn_place *place,
-	struct proto_txn *view)
+static inline struct proto_txn txn_seen(
+	const struct worker_item *it, const struct txn_slot *s, const struct txn_place *place)
 {
-	const struct txn_slot *s = &it->txns.slots[slot];
-
-	txn_place(&it->txns, slot, place);
-	*view = (struct proto_txn){.seq = place->seq,
+	return (struct proto_txn){.seq = place->seq,
 		.key = place->key | it->tag,
 		.client = place->client,
 		.user = s->user,
 		.step = s->step,
 		.tries = s->tries};
+}
+
+static inline void txn_view(const struct worker_item *it, uint32_t slot, struct txn_place *place,
+	struct proto_txn *view)
+{
+	txn_place(&it->txns, slot, place);
+	*view = txn_seen(it, &it->txns.slots[slot], place);
 }
 
 static inline void txn_keep(struct txn_slot *s, const struct proto_txn *view)
@@ -187,14 +191,12 @@ static void item_afterwards(
 		item_book(it, s->judged, why, slot, f, now);
 }
 
-static inline void item_answer(
-	struct worker_item *it, uint32_t slot, const struct frame *f, uint64_t now)
+static inline void item_answer(struct worker_item *it, uint32_t slot, const struct txn_place *place,
+	const struct frame *f, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
-	struct txn_place place;
-	struct proto_txn view;
+	struct proto_txn view = txn_seen(it, s, place);
 
-	txn_view(it, slot, &place, &view);
 	it->ctx.counters = it->banks[s->judged];
 	switch (it->proto->reply(&it->ctx, &view, f->payload, f->payload_len)) {
 	case PROTO_DONE:
@@ -242,9 +244,9 @@ static void item_earlier(
 	item_book(it, now >= it->pace.measure, why, TXN_NONE, f, now);
 }
 
-// Whose it is by its key on this port and address.
+// Whose it is by its key on this port and address. The number is not known yet.
 static inline void item_match(
-	struct worker_item *it, const struct txn_place *at, const struct frame *f, uint64_t now)
+	struct worker_item *it, struct txn_place *at, const struct frame *f, uint64_t now)
 {
 	bool judged = now >= it->pace.measure;
 	uint32_t slot;
@@ -259,23 +261,15 @@ static inline void item_match(
 	case TXN_MATCH:
 		break;
 	}
-	switch ((enum txn_state)it->txns.slots[slot].state) {
-	case TXN_FLYING:
-		item_answer(it, slot, f, now);
+	if (it->txns.slots[slot].state == TXN_FLYING) {
+		at->seq = txn_seq(&it->txns, slot);
+		item_answer(it, slot, at, f, now);
 		return;
-	case TXN_DONE:
-	case TXN_LOST:
-		item_afterwards(it, slot, f, now);
-		return;
-	case TXN_TAKEN:
-		if (!it->txns.slots[slot].begun)
-			break;
-		item_afterwards(it, slot, f, now);
-		return;
-	case TXN_FREE:
-		break;
 	}
-	item_book(it, judged, EVIDENCE_STRAY, TXN_NONE, f, now);
+	if (txn_has_been(&it->txns.slots[slot]))
+		item_afterwards(it, slot, f, now);
+	else
+		item_book(it, judged, EVIDENCE_STRAY, TXN_NONE, f, now);
 }
 
 static bool item_key(struct worker_item *it, const struct frame *f, uint32_t *key, uint64_t now)

@@ -54,6 +54,7 @@ static void every_key_leads_back_to_its_slot(void **state)
 		assert_int_equal(
 			txn_find(&f.t, place.port, place.client, place.key, &found), TXN_MATCH);
 		assert_int_equal(found, slot);
+		assert_int_equal(txn_seq(&f.t, found), i);
 		txn_give(&f.t, slot, TXN_DONE, 1000ull * (i + 1));
 	}
 	free(f.slots);
@@ -287,10 +288,26 @@ static void more_slots_than_keys_are_refused(void **state)
 	assert_int_equal(txn_init(&t, NULL, &shape), 0);
 }
 
+static void only_what_was_sent_can_have_late_answers(void **state)
+{
+	static const struct {
+		enum txn_state state;
+		bool begun, been;
+	} cases[] = {{TXN_FREE, false, false}, {TXN_DONE, true, true}, {TXN_LOST, true, true},
+		{TXN_TAKEN, false, false}, {TXN_TAKEN, true, true}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct txn_slot s = {.state = cases[i].state & 7, .begun = cases[i].begun};
+
+		assert_int_equal(txn_has_been(&s), cases[i].been);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_key_leads_back_to_its_slot),
+		cmocka_unit_test(only_what_was_sent_can_have_late_answers),
 		cmocka_unit_test(consecutive_ones_differ_in_address_then_port_and_in_id),
 		cmocka_unit_test(a_freed_slot_rests_for_the_quarantine),
 		cmocka_unit_test(an_answer_to_an_earlier_round_is_not_credited_to_the_new_one),
