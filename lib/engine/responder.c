@@ -298,9 +298,10 @@ static uint16_t responder_burst(struct responder *r)
 	uint16_t n = burst_rx(r->wire.port, r->wire.queue, in, r->wire.burst);
 	uint64_t now = n && (r->faults.active || r->timed) ? clock_now() : 0;
 
-	burst_prefetch(in, n);
-	for (uint16_t i = 0; i < n; i++)
+	for (uint16_t i = 0; i < n; i++) {
+		burst_prefetch(in, n, i);
 		responder_packet(r, in[i], now);
+	}
 	if (n)
 		burst_free(in, n);
 	if (r->faults.active)

@@ -401,9 +401,10 @@ static uint16_t worker_rx(struct worker *w)
 		return 0;
 	now = clock_now();
 	w->received += n;
-	burst_prefetch(pkts, n);
-	for (uint16_t i = 0; i < n; i++)
+	for (uint16_t i = 0; i < n; i++) {
+		burst_prefetch(pkts, n, i);
 		worker_packet(w, &pkts[i], now);
+	}
 	burst_free(pkts, n);
 	return n;
 }
@@ -469,12 +470,24 @@ static bool spare_fill(struct worker *w)
 
 	if (want == 0)
 		return true;
-	if (burst_alloc(w->wire.tx_pool, w->spare + w->spare_count, want)) {
-		w->spare_count += want;
-		return true;
+	if (!burst_take(w->wire.tx_pool, w->spare + w->spare_count, want)) {
+		w->tx_no_mbuf++;
+		return w->spare_count > 0;
 	}
-	w->tx_no_mbuf++;
-	return w->spare_count > 0;
+	w->spare_count += want;
+	for (uint16_t i = 1; i <= BURST_AHEAD && i <= w->spare_count; i++)
+		burst_own_mbuf(w->spare[w->spare_count - i]);
+	return true;
+}
+
+static inline struct rte_mbuf *spare_use(struct worker *w)
+{
+	struct rte_mbuf *m = w->spare[--w->spare_count];
+
+	if (w->spare_count >= BURST_AHEAD)
+		burst_own_mbuf(w->spare[w->spare_count - BURST_AHEAD]);
+	burst_reset(m);
+	return m;
 }
 
 // How the next message of a slot goes.
@@ -559,7 +572,7 @@ static __attribute__((noinline)) void item_copy(struct worker *w, struct worker_
 static void item_build(
 	struct worker *w, struct worker_item *it, uint32_t slot, struct written *payload)
 {
-	struct rte_mbuf *m = w->spare[--w->spare_count];
+	struct rte_mbuf *m = spare_use(w);
 	struct txn_slot *s = &it->txns.slots[slot];
 	struct proto_txn view;
 

@@ -11,7 +11,8 @@
 
 #include <rte_mbuf.h>
 
-#define BURST_MAX 64
+#define BURST_MAX   64
+#define BURST_AHEAD 5
 
 // Of the port: what it has received and is to be fetched, how many buffers there are to send, and
 // how many of the packets it takes.
@@ -84,7 +85,7 @@ static inline uint16_t burst_tx(uint16_t port, uint16_t queue, struct rte_mbuf *
 	return n;
 }
 
-static inline bool burst_alloc(struct rte_mempool *pool, struct rte_mbuf **pkts, uint16_t n)
+static inline bool burst_take(struct rte_mempool *pool, struct rte_mbuf **pkts, uint16_t n)
 {
 	if (stub.buffers < n)
 		return false;
@@ -94,6 +95,19 @@ static inline bool burst_alloc(struct rte_mempool *pool, struct rte_mbuf **pkts,
 	return true;
 }
 
-static inline void burst_prefetch(struct rte_mbuf **pkts, uint16_t n)
+static inline bool burst_alloc(struct rte_mempool *pool, struct rte_mbuf **pkts, uint16_t n)
+{
+	return burst_take(pool, pkts, n);
+}
+
+static inline void burst_reset(struct rte_mbuf *m)
+{
+}
+
+static inline void burst_own_mbuf(const struct rte_mbuf *m)
+{
+}
+
+static inline void burst_prefetch(struct rte_mbuf **pkts, uint16_t n, uint16_t i)
 {
 }
