@@ -666,6 +666,7 @@ static int responder_open(struct plan *p, uint32_t n)
 	r->tx_patience = clock_ticks(&p->clock, GRACE_NS);
 	r->start = clock_now();
 	r->ms_scale = clock_ms_scale(&p->clock);
+	r->turns = p->ports[p->responder_port].ring[0] != NULL; // the buffers are the peer's
 	for (uint32_t i = 0; i < r->protocol_count; i++) {
 		r->timed |= r->protocols[i].proto->answers_open != NULL;
 		r->wire.any_vlan |= r->protocols[i].proto->layout != NULL;

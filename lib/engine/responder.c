@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 
+#define REQUEST_MAX 2048 // bytes of a frame that is answered in its own buffer
+
 static void count(_Atomic uint64_t *c, uint64_t n)
 {
 	atomic_store_explicit(
@@ -215,6 +217,19 @@ static void send_faulty(struct responder *r, const struct responder_protocol *p,
 		send_swapped(r, leave, now);
 }
 
+// The payload is there: the rest, and off it goes. false: there is none.
+static bool send_answer(struct responder *r, const struct fault_answer *a, struct rte_mbuf *m)
+{
+	if (a->len == 0) {
+		count(&r->counts.ignored, 1);
+		return false;
+	}
+	count(&r->counts.answered, 1);
+	answer_finish(a, m);
+	push(r, m);
+	return true;
+}
+
 // Answer a request that came at `now`.
 static void respond(
 	struct responder *r, struct responder_protocol *p, const struct frame *f, uint64_t now)
@@ -225,25 +240,33 @@ static void respond(
 
 	if (r->faults.active && !faults_admit(&r->faults, now, &leave))
 		return;
-	p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
 	if (!burst_alloc(r->wire.tx_pool, &m, 1)) {
 		r->tx_no_mbuf++;
 		count(&r->counts.no_buffer, 1);
 		return;
 	}
 	answer_begin(r, p, f, m, &a);
-	if (a.len == 0) {
-		burst_free(&m, 1);
-		count(&r->counts.ignored, 1);
-		return;
-	}
-	if (r->faults.active) {
+	if (a.len && r->faults.active)
 		send_faulty(r, p, &a, m, leave, now);
-		return;
-	}
-	count(&r->counts.answered, 1);
-	answer_finish(&a, m);
-	push(r, m);
+	else if (!send_answer(r, &a, m))
+		burst_free(&m, 1);
+}
+
+// The same in the buffer that the request came in: no line of it travels to the other CPU and back
+// more than once. The request is read from a copy. false: the buffer is still ours.
+static bool turn_round(struct responder *r, struct responder_protocol *p, struct rte_mbuf *m)
+{
+	uint8_t copy[REQUEST_MAX];
+	struct fault_answer a;
+	struct frame f;
+
+	memcpy(copy, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
+	if (!frame_parse_plain(copy, m->data_len, &f))
+		frame_parse(copy, m->data_len, &f);
+	burst_reset(m);
+	m->data_len = 0;
+	answer_begin(r, p, &f, m, &a);
+	return send_answer(r, &a, m);
 }
 
 // To one of our addresses, or to everybody in a protocol whose clients do that.
@@ -257,25 +280,26 @@ static bool is_for_us(
 	       (group && p->proto->layout && own_address(r, f));
 }
 
-static void responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t now)
+// true: the buffer has left with an answer.
+static bool responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t now)
 {
 	struct frame f;
 	struct responder_protocol *p;
 	enum frame_kind kind;
 
 	if (!wire_parse(&r->wire, m, &f, &kind))
-		return;
-	if (kind != FRAME_UDP) {
-		wire_other(&r->wire, kind, &f);
-		return;
-	}
-	p = protocol_of(r, f.dst_port);
+		return false;
+	p = kind == FRAME_UDP ? protocol_of(r, f.dst_port) : NULL;
 	if (!p || !is_for_us(r, p, &f)) {
 		wire_other(&r->wire, kind, &f);
-		return;
+		return false;
 	}
 	count(&r->counts.received, 1);
+	p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
+	if (r->turns && !r->faults.active && m->nb_segs == 1 && m->data_len <= REQUEST_MAX)
+		return turn_round(r, p, m);
 	respond(r, p, &f, now);
+	return false;
 }
 
 static void responder_release(struct responder *r)
@@ -297,13 +321,15 @@ static uint16_t responder_burst(struct responder *r)
 	struct rte_mbuf *in[BURST_MAX];
 	uint16_t n = burst_rx(r->wire.port, r->wire.queue, in, r->wire.burst);
 	uint64_t now = n && (r->faults.active || r->timed) ? clock_now() : 0;
+	uint16_t kept = 0;
 
 	for (uint16_t i = 0; i < n; i++) {
 		burst_prefetch(in, n, i);
-		responder_packet(r, in[i], now);
+		if (!responder_packet(r, in[i], now))
+			in[kept++] = in[i];
 	}
-	if (n)
-		burst_free(in, n);
+	if (kept)
+		burst_free(in, kept);
 	if (r->faults.active)
 		responder_release(r);
 	responder_flush(r);

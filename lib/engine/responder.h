@@ -41,6 +41,7 @@ struct responder {
 	uint64_t patience;        // ticks that a reordered answer waits for a next one
 	uint64_t tx_patience;     // ticks that answers wait for a port that takes none
 	bool timed;               // a protocol has a state that ages
+	bool turns;               // answers go back in the buffers that the requests came in
 	uint64_t start, ms_scale; // clock_ms
 	// dataplane: rw
 	struct responder_counts counts;
