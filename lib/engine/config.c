@@ -509,26 +509,38 @@ static void check_responder(const struct config *c, struct diag *d)
 		protocol_names(names, sizeof(names)));
 }
 
-// A worker of the tester asks on one queue: a worker of the responder beyond those would have none.
-static void check_ring_of_responder(const struct config *c, struct diag *d)
+// A worker of the tester has one queue of a ring, one of the responder may have several. So what is
+// sent into a queue is received if the other end has as many workers, or is the responder.
+static void check_ring(const struct config *c, unsigned index, struct diag *d)
 {
-	const struct port_settings *all = c->ports.items, *dut = config_responder_port(c);
-	int peer = dut ? port_ring_peer(all, c->ports.count, (unsigned)(dut - all)) : -1;
+	const struct port_settings *all = c->ports.items, *p = &all[index];
+	const struct port_settings *dut = c->responder ? config_responder_port(c) : NULL;
+	int peer = port_ring_peer(all, c->ports.count, index);
 
-	if (peer >= 0 && port_cpu_count(dut) > port_cpu_count(&all[peer]))
-		diag_error(d, &dut->cpus, NULL,
+	if (peer < 0 || dut == &all[peer] || port_cpu_count(p) <= port_cpu_count(&all[peer]))
+		return;
+	if (dut == p)
+		diag_error(d, &p->cpus, NULL,
 			"%u CPUs to answer port %s, which asks with %u (up to as many)",
-			port_cpu_count(dut), all[peer].name, port_cpu_count(&all[peer]));
+			port_cpu_count(p), all[peer].name, port_cpu_count(&all[peer]));
+	else
+		diag_error(d, &p->cpus, NULL, "%u CPUs, and port %s at the other end has %u",
+			port_cpu_count(p), all[peer].name, port_cpu_count(&all[peer]));
 }
 
 static void check_ports(const struct config *c, struct diag *d)
 {
+	const struct port_settings *all = c->ports.items;
+
 	if (c->ports.count > PORT_MAX)
 		diag_error(d, c, "ports", "%u ports are too many (up to %u)", c->ports.count,
 			PORT_MAX);
 	port_check_all(c->ports.items, c->ports.count, d);
-	if (c->responder)
-		check_ring_of_responder(c, d);
+	for (uint32_t i = 0; i < c->ports.count; i++)
+		if (all[i].driver < 0)
+			return; // reported by the row
+	for (uint32_t i = 0; i < c->ports.count; i++)
+		check_ring(c, i, d);
 }
 
 static void config_check(const struct config *c, struct arena *a, struct diag *d)

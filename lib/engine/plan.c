@@ -149,6 +149,7 @@ int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_err
 		p->port_settings[p->port_count] = all[i];
 		if (&all[i] == dut) {
 			p->responder_port = (int32_t)p->port_count;
+			p->port_settings[p->port_count].answers = true;
 			if (c->responder->faults)
 				p->port_settings[p->port_count].held = faults_held(
 					c->responder->faults, rate_expected(c, respond_only));
@@ -273,6 +274,14 @@ static int item_steps(struct worker_item *run)
 	return 0;
 }
 
+// Of each worker: its part, but as much as an only one has where no rate says what that would be.
+static uint64_t slots_needed(const struct plan_item *i)
+{
+	uint64_t all = config_slots_needed(i->settings);
+
+	return isinf(i->settings->load.rate) ? all : all / i->worker_count + 1;
+}
+
 static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint32_t clients)
 {
 	struct worker_item *run = plan_run(i, worker);
@@ -285,7 +294,7 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 		.quarantine = 2 * longest_wait(run, 1 + i->layout.waits.count),
 	};
 	uint64_t all = ((uint64_t)shape.ports * shape.clients) << shape.key_bits;
-	uint64_t needed = config_slots_needed(i->settings) / i->worker_count + 1;
+	uint64_t needed = slots_needed(i);
 	struct txn_slot *slots;
 
 	shape.count = (uint32_t)fmin(fmin((double)needed, (double)all), 1u << 30);

@@ -180,7 +180,7 @@ static int probe(
 
 // Drivers accept RSS that they do not have, so it is asked for only where the device names its hash
 // fields and is a card. With a key that makes the queue a function of the source port, if it takes
-// one.
+// one; a responder has one port, and keeps the card's own key.
 static void choose_receive(struct port *port, const struct rte_eth_dev_info *info,
 	struct rte_eth_conf *conf, uint8_t *key)
 {
@@ -196,7 +196,8 @@ static void choose_receive(struct port *port, const struct rte_eth_dev_info *inf
 		return;
 	conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 	conf->rx_adv_conf.rss_conf.rss_hf = hash;
-	if (info->hash_key_size < STEER_KEY_LEAST || info->hash_key_size > STEER_KEY_MAX)
+	if (port->settings->answers || info->hash_key_size < STEER_KEY_LEAST ||
+		info->hash_key_size > STEER_KEY_MAX)
 		return;
 	steer_key_sparse(key, info->hash_key_size);
 	conf->rx_adv_conf.rss_conf.rss_key = key;

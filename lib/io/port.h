@@ -43,6 +43,7 @@ struct port_settings {
 	                  // mbufs auto
 	bool promiscuous; // no setting: its clients have Ethernet addresses of their own
 	uint32_t queues;  // no setting: at least so many queue pairs
+	bool answers;     // no setting: what it receives is to one port from many
 };
 
 extern const struct field_section port_section;

@@ -5,11 +5,15 @@ RELAXED goes into configurations of tests that are not about timing: the run is 
 still counts.
 """
 
+import contextlib
 import json
+import os
 import struct
+import sys
+import time
 from collections import namedtuple
 
-from harness import EXIT, ddiperf
+from harness import EXIT, ddiperf, kill, skip, start
 
 RELAXED = {"unsent": "100%", "send_lag_p99": "1h", "dropped": "100%", "stolen": "100%"}
 TRIES = 3
@@ -45,6 +49,33 @@ def valid(run):
         if result.code != EXIT["invalid"]:
             break
     return result
+
+
+# --- CPUs ---------------------------------------------------------------------------------------------
+
+
+HOG = [sys.executable, "-c", "while True: pass"]
+
+
+def cpus():
+    """(CPU of the worker, another one)"""
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) < 2:
+        skip("needs two CPUs")
+    return allowed[1], allowed[0]
+
+
+@contextlib.contextmanager
+def hogs(cpu, count=3):
+    """While it lasts, a worker on this CPU has only a share of it, whatever the machine."""
+    running = [start(["taskset", "-c", str(cpu), *HOG]) for _ in range(count)]
+    try:
+        time.sleep(0.3)
+        yield
+    finally:
+        for process in running:
+            kill(process)
+            process.communicate()
 
 
 # --- packet files -------------------------------------------------------------------------------------

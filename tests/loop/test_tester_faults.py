@@ -3,38 +3,12 @@
 # The tester at fault without a network: too little CPU, stopped, out of buffers, slots or room. Each fault is counted
 # under its name, and beyond the bounds the run is INVALID and says why.
 
-import contextlib
 import json
-import os
 import signal
-import sys
 import time
 
-from harness import EXIT, Result, binary, check_ledger, config_file, ddiperf, execute, kill, main, skip, start, test
-from loop import RELAXED, item, ring
-
-HOG = [sys.executable, "-c", "while True: pass"]
-
-
-def cpus():
-    """(CPU of the worker, another one)"""
-    allowed = sorted(os.sched_getaffinity(0))
-    if len(allowed) < 2:
-        skip("needs two CPUs")
-    return allowed[1], allowed[0]
-
-
-@contextlib.contextmanager
-def hogs(cpu, count=3):
-    """While it lasts, a worker on this CPU has only a share of it, whatever the machine."""
-    running = [start(["taskset", "-c", str(cpu), *HOG]) for _ in range(count)]
-    try:
-        time.sleep(0.3)
-        yield
-    finally:
-        for process in running:
-            kill(process)
-            process.communicate()
+from harness import EXIT, Result, binary, check_ledger, config_file, ddiperf, kill, main, start, test
+from loop import RELAXED, cpus, hogs, item, ring
 
 
 def stopped(text, after, stop_s):

@@ -8,7 +8,7 @@ import json
 from dhcp4 import answers, check_agreement, check_laws, clients
 from faults import NAMES, check_exact, check_responder, every_nth, expected_faults
 from harness import EXIT, binary, check_ledger, config_file, ddiperf, execute, main, test
-from loop import TRIES, item, ring
+from loop import TRIES, cpus, hogs, item, ring
 
 RATE = 10_000
 SENDS = RATE // 2
@@ -120,6 +120,22 @@ def a_total_is_shared_to_the_last_one_with_workers_in_number(number):
 
 
 @test
+def what_waits_at_a_worker_without_its_cpu_is_not_lost_to_another():
+    cpu, other = cpus()
+    text = ring(item(load={"rate": "4k"}, timeout="8ms"), tester={"cpus": [cpu, other], "tx_descriptors": 8192},
+                dut={"cpus": other, "tx_descriptors": 8192}, run={"duration": "500ms"},
+                responder={"dns": {}, "faults": {"delay": {"uniform": {"min": "0s", "max": "1ms"}}}})
+    for _ in range(TRIES):
+        with hogs(cpu):
+            one = ddiperf(text).item("queries")
+        check_ledger(one)
+        # It waited longer than the timeout, and came in time.
+        if one["lost"] == one["late"] == 0 and one["latency"]["service"]["max_ns"] > 8e6:
+            return
+    raise AssertionError(one)
+
+
+@test
 def several_workers_of_the_responder_share_the_work_and_the_pool():
     result = ddiperf(ring(
         item(), clients(load={"rate": "2k"}), tester=workers(4), dut=workers(2), run={"duration": "500ms"},
@@ -173,6 +189,8 @@ def what_cannot_be_divided_is_refused():
     refused(ring(item(source={"ports": ["2000-2002"]}), tester=workers(4)), "3 source ports are too few for 4 CPUs")
     refused(ring(clients(clients=3), tester=workers(4), responder=answers()), "3 clients", "4 CPUs")
     refused(ring(tester=workers(1), dut=workers(2)), "2 CPUs to answer port tester, which asks with 1")
+    refused(ring(tester=workers(4), dut=workers(2), responder={"port": "third", "dns": {}}, ports=[
+        *json.loads(ring(tester=workers(4), dut=workers(2)))["ports"], {"name": "third", "driver": "null"}]), "4 CPUs, and port dut")
     refused(ring(clients(), tester=workers(4), dut=workers(4), responder=answers(pool=["10.0.0.1-10.0.0.3"])), "3 addresses for 4 CPUs")
 
 

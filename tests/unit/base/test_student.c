@@ -12,6 +12,9 @@
 
 #include "base/student.h"
 
+// cmocka's own takes not-a-number for equal.
+#define assert_near(value, wanted, off) assert_true(fabs((value) - (wanted)) <= (off))
+
 static void quantiles_are_those_of_the_tables(void **state)
 {
 	static const struct {
@@ -39,21 +42,21 @@ static void quantiles_are_those_of_the_tables(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		assert_float_equal(student_quantile(rows[i].confidence, rows[i].freedom), rows[i].t,
+		assert_near(student_quantile(rows[i].confidence, rows[i].freedom), rows[i].t,
 			rows[i].t > 100 ? 0.00052 : 0.00051);
 }
 
 static void beta_has_its_closed_forms(void **state)
 {
 	for (double x = 0.05; x < 1; x += 0.05) {
-		assert_float_equal(student_beta(x, 1, 1), x, 1e-13);
-		assert_float_equal(student_beta(x, 3, 1), x * x * x, 1e-13);
-		assert_float_equal(student_beta(x, 1, 4), 1 - pow(1 - x, 4), 1e-13);
-		assert_float_equal(student_beta(x, 0.5, 0.5), 2 / M_PI * asin(sqrt(x)), 1e-12);
-		assert_float_equal(student_beta(x, 2.5, 7), 1 - student_beta(1 - x, 7, 2.5), 1e-13);
+		assert_near(student_beta(x, 1, 1), x, 1e-13);
+		assert_near(student_beta(x, 3, 1), x * x * x, 1e-13);
+		assert_near(student_beta(x, 1, 4), 1 - pow(1 - x, 4), 1e-13);
+		assert_near(student_beta(x, 0.5, 0.5), 2 / M_PI * asin(sqrt(x)), 1e-12);
+		assert_near(student_beta(x, 2.5, 7), 1 - student_beta(1 - x, 7, 2.5), 1e-13);
 	}
-	assert_float_equal(student_beta(0, 2, 3), 0, 0);
-	assert_float_equal(student_beta(1, 2, 3), 1, 0);
+	assert_near(student_beta(0, 2, 3), 0, 0);
+	assert_near(student_beta(1, 2, 3), 1, 0);
 }
 
 int main(void)

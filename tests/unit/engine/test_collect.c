@@ -309,25 +309,31 @@ static void workers_are_put_together(void **state)
 	pair_end(p);
 }
 
-static void a_worker_that_is_ahead_is_not_put_together_with_one_that_is_behind(void **state)
+static void one_is_ahead(int ahead)
 {
 	struct pair *p = pair_new();
 	struct result_interval_item i;
 
-	worker_publishes(p, 0, 1, 500);
-	worker_publishes(p, 0, 2, 500);
-	worker_publishes(p, 1, 1, 500);
+	worker_publishes(p, ahead, 1, 500);
+	worker_publishes(p, ahead, 2, 500);
+	worker_publishes(p, !ahead, 1, 500);
 	assert_false(next_interval(p, &i)); // the first second of the first worker is gone
-	worker_publishes(p, 0, 3, 500);
-	worker_publishes(p, 1, 2, 500);
+	worker_publishes(p, ahead, 3, 500);
+	worker_publishes(p, !ahead, 2, 500);
 	assert_true(next_interval(p, &i));
 	assert_int_equal(i.sent, 2000);
 	assert_int_equal(i.due, 2000);
-	worker_publishes(p, 1, 3, 500);
+	worker_publishes(p, !ahead, 3, 500);
 	assert_true(next_interval(p, &i));
 	assert_int_equal(i.sent, 1000);
 	assert_int_equal(p->f->state.taken, 3);
 	pair_end(p);
+}
+
+static void a_worker_that_is_ahead_is_not_put_together_with_one_that_is_behind(void **state)
+{
+	one_is_ahead(0);
+	one_is_ahead(1);
 }
 
 int main(void)

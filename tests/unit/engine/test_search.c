@@ -14,6 +14,9 @@
 #include "base/rand.h"
 #include "engine/search.h"
 
+// cmocka's own takes not-a-number for equal.
+#define assert_near(value, wanted, off) assert_true(fabs((value) - (wanted)) <= (off))
+
 #define ROOM 1200
 
 // A server: what it can do per second, what of that remains far beyond it, what it loses at random.
@@ -160,7 +163,7 @@ static void a_ramp_comes_within_a_step_of_the_capacity(void **state)
 	assert_true(fabs(a.load - v.capacity) <= 0.05 * v.capacity);
 	assert_true(fabs(a.throughput - v.capacity) <= 0.05 * v.capacity);
 	assert_true(found(SEARCH_RAMP, noisy, 0.05) >= 19);
-	assert_float_equal(search_shape(&f.search).knee, a.load * 0.9, 4000);
+	assert_near(search_shape(&f.search).knee, a.load * 0.9, 4000);
 }
 
 static void one_bad_step_does_not_end_a_ramp(void **state)
@@ -191,8 +194,8 @@ static void every_goal_has_its_answer(void **state)
 		f.settings.goals.count = 2;
 		find(&f, &v);
 		second = search_answer(&f.search, 1).load;
-		assert_float_equal(second, 40000 / 0.9, m == SEARCH_RAMP ? 2100 : 900);
-		assert_float_equal(search_answer(&f.search, 1).throughput, 40000, 2000);
+		assert_near(second, 40000 / 0.9, m == SEARCH_RAMP ? 2100 : 900);
+		assert_near(search_answer(&f.search, 1).throughput, 40000, 2000);
 		assert_true(search_answer(&f.search, 0).load < second);
 	}
 }
@@ -205,7 +208,7 @@ static void latency_is_a_limit_as_well(void **state)
 
 		prepare(&f, m);
 		f.goals[0].p99_ns = 1000000;
-		assert_float_equal(find(&f, &v).load, 36000, m == SEARCH_RAMP ? 2200 : 720);
+		assert_near(find(&f, &v).load, 36000, m == SEARCH_RAMP ? 2200 : 720);
 	}
 }
 
@@ -230,7 +233,7 @@ static void a_server_that_meets_it_everywhere_has_no_upper_bound(void **state)
 
 		prepare(&f, m);
 		a = find(&f, &v);
-		assert_float_equal(a.load, 200000, 0);
+		assert_near(a.load, 200000, 0);
 		assert_true(isinf(a.upper));
 	}
 }
@@ -245,7 +248,7 @@ static void the_testers_own_limit_is_said_to_be_that(void **state)
 		prepare(&f, m);
 		a = find(&f, &v);
 		assert_true(a.tester);
-		assert_float_equal(a.load, 50000, m == SEARCH_RAMP ? 2100 : 1000);
+		assert_near(a.load, 50000, m == SEARCH_RAMP ? 2100 : 1000);
 	}
 }
 
@@ -265,9 +268,9 @@ static void an_invalid_trial_is_repeated_and_counts_for_nothing(void **state)
 			prepare(&f, m);
 			v.bad_at = n;
 			a = find(&f, &v);
-			assert_float_equal(a.load, expected, 0);
+			assert_near(a.load, expected, 0);
 			assert_false(a.tester);
-			assert_float_equal(f.trials[n].load, f.trials[n - 1].load, 0);
+			assert_near(f.trials[n].load, f.trials[n - 1].load, 0);
 		}
 	}
 }
@@ -285,7 +288,7 @@ static void a_confirmation_that_fails_moves_the_answer_down(void **state)
 	assert_false(search_next(&f.search).done);
 	assert_true(search_answer(&f.search, 0).load < first);
 	v.capacity = 39000;
-	assert_float_equal(find(&f, &v).load, 39000, 800);
+	assert_near(find(&f, &v).load, 39000, 800);
 }
 
 // Two of three full trials decide; a single bad one does not.
@@ -306,8 +309,8 @@ static void mlr_is_not_misled_by_one_bad_trial(void **state)
 	}
 	a = search_answer(&f.search, 0);
 	assert_true(full >= 2);
-	assert_float_equal(a.load, 40000, 600);
-	assert_float_equal(a.throughput, a.load, 1);
+	assert_near(a.load, 40000, 600);
+	assert_near(a.throughput, a.load, 1);
 }
 
 static void mlr_ends_with_long_trials_and_begins_with_short_ones(void **state)
@@ -333,7 +336,7 @@ static void peak_and_collapse_are_named(void **state)
 	prepare(&f, SEARCH_BISECT);
 	find(&f, &v);
 	shape = search_shape(&f.search);
-	assert_float_equal(shape.peak_per_s, 40000, 800);
+	assert_near(shape.peak_per_s, 40000, 800);
 	assert_true(shape.collapse_load > shape.peak_load);
 	assert_true(shape.collapse_per_s < 0.9 * shape.peak_per_s);
 	v.collapse = 0;
@@ -353,10 +356,133 @@ static void a_count_is_never_a_fraction(void **state)
 		f.settings.to = 64;
 		f.settings.steps = 64;
 		f.search.whole = true;
-		assert_float_equal(find(&f, &v).load, 7, 0);
+		assert_near(find(&f, &v).load, 7, 0);
 		for (uint32_t i = 0; i < f.search.count; i++)
-			assert_float_equal(f.trials[i].load, round(f.trials[i].load), 0);
+			assert_near(f.trials[i].load, round(f.trials[i].load), 0);
 	}
+}
+
+static void add(struct fixture *f, struct search_trial t)
+{
+	f->trials[f->search.count++] = t;
+}
+
+static void refusals_count_as_loss_and_have_a_limit_of_their_own(void **state)
+{
+	const struct search_goal both = {.loss = 0.01, .failed = 1},
+				 strict = {.loss = 0.01, .failed = 0.001};
+	struct search_trial t = {.loss = 0.006, .failed = 0.003};
+
+	assert_true(search_met(&both, &t));
+	assert_false(search_met(&strict, &t));
+	t.failed = 0.005;
+	assert_false(search_met(&both, &t));
+}
+
+static void a_load_is_given_up_after_so_many_invalid_trials_in_a_row(void **state)
+{
+	struct search_trial invalid = {.load = 200000, .length_ns = 1000000000, .invalid = true};
+	struct search_trial good = {.load = 200000, .length_ns = 1000000000};
+	struct fixture f;
+
+	prepare(&f, SEARCH_MLR);
+	for (int i = 0; i < 2; i++)
+		add(&f, invalid);
+	assert_near(search_next(&f.search).load, 200000, 0);
+	add(&f, good); // of full length only for the first phase
+	add(&f, invalid);
+	add(&f, invalid);
+	assert_false(search_answer(&f.search, 0).tester);
+	add(&f, invalid);
+	assert_true(search_answer(&f.search, 0).tester);
+}
+
+// By hand: of three trials of 8 s, half of 24 s is over in the second best.
+static void conditional_throughput_is_that_of_the_quantile(void **state)
+{
+	static const double losses[] = {0.004, 0, 0.002};
+	struct fixture f;
+
+	prepare(&f, SEARCH_MLR);
+	for (int i = 0; i < 3; i++)
+		add(&f, (struct search_trial){.load = 40000,
+				.length_ns = 8000000000,
+				.loss = losses[i],
+				.answered_per_s = 40000 * (1 - losses[i])});
+	assert_near(search_answer(&f.search, 0).load, 40000, 0);
+	assert_near(search_answer(&f.search, 0).throughput, 40000 * 0.998, 1e-6);
+	f.goals[0].exceed = 0.1;
+	assert_near(search_answer(&f.search, 0).throughput, 40000 * 0.996, 1e-6);
+}
+
+static void short_bad_trials_count_as_far_as_they_outweigh_good_ones(void **state)
+{
+	struct search_trial t = {.load = 40000, .length_ns = 1000000000};
+	struct fixture f;
+
+	prepare(&f, SEARCH_MLR);
+	f.settings.sum_ns = f.settings.final_ns;
+	for (int i = 0; i < 17; i++) {
+		t.loss = i % 2 ? 0 : 0.3; // 9 bad, 8 good
+		add(&f, t);
+	}
+	t.loss = 0;
+	t.length_ns = f.settings.final_ns;
+	add(&f, t);
+	assert_near(search_answer(&f.search, 0).load, 40000, 0);
+	t.length_ns = 1000000000;
+	t.loss = 0.3;
+	for (int i = 0; i < 8; i++)
+		add(&f, t);
+	assert_true(isnan(search_answer(&f.search, 0).load));
+}
+
+static void a_ramp_that_fails_by_the_server_is_not_the_testers(void **state)
+{
+	struct search_trial t = {.load = 1000, .length_ns = 1000000000, .loss = 0.5};
+	struct fixture f;
+
+	prepare(&f, SEARCH_RAMP);
+	add(&f, t);
+	add(&f, t);
+	t.invalid = true;
+	for (int i = 0; i < 3; i++)
+		add(&f, t);
+	assert_false(search_answer(&f.search, 0).tester);
+}
+
+static void the_knee_is_where_latency_leaves_its_level_for_good(void **state)
+{
+	static const double p99[] = {1e5, 2e5, 1e5, 1e5, 9e5, 1.5e5, 2.9e5, 3.1e5, 5e5, 4e5};
+	struct fixture f;
+
+	prepare(&f, SEARCH_RAMP);
+	for (int i = 9; i >= 0; i--)
+		add(&f, (struct search_trial){.load = 1000 * (i + 1), .p99_ns = p99[i]});
+	assert_near(search_shape(&f.search).knee, 7000, 0);
+	f.search.trials = f.trials + 4; // without the last four
+	f.search.count = 6;
+	assert_true(isnan(search_shape(&f.search).knee));
+}
+
+// In trials, and in seconds of measuring for mlr.
+static void a_search_takes_no_longer_than_it_has_to(void **state)
+{
+	struct server v = {.capacity = 40000};
+	struct fixture f;
+
+	prepare(&f, SEARCH_BISECT);
+	f.settings.from = 1;
+	f.settings.to = 1e6;
+	find(&f, &v);
+	assert_in_range(f.search.count, 8, 15);
+	prepare(&f, SEARCH_MLR);
+	find(&f, &v);
+	assert_true(f.search.count <= 19 && f.time_s <= 73);
+	v.capacity = 199000;
+	prepare(&f, SEARCH_MLR);
+	find(&f, &v);
+	assert_true(f.search.count <= 13 && f.time_s <= 64);
 }
 
 static void without_trials_nothing_is_known(void **state)
@@ -387,6 +513,13 @@ int main(void)
 		cmocka_unit_test(mlr_ends_with_long_trials_and_begins_with_short_ones),
 		cmocka_unit_test(peak_and_collapse_are_named),
 		cmocka_unit_test(a_count_is_never_a_fraction),
+		cmocka_unit_test(refusals_count_as_loss_and_have_a_limit_of_their_own),
+		cmocka_unit_test(a_load_is_given_up_after_so_many_invalid_trials_in_a_row),
+		cmocka_unit_test(conditional_throughput_is_that_of_the_quantile),
+		cmocka_unit_test(short_bad_trials_count_as_far_as_they_outweigh_good_ones),
+		cmocka_unit_test(a_ramp_that_fails_by_the_server_is_not_the_testers),
+		cmocka_unit_test(the_knee_is_where_latency_leaves_its_level_for_good),
+		cmocka_unit_test(a_search_takes_no_longer_than_it_has_to),
 		cmocka_unit_test(without_trials_nothing_is_known),
 	};
 

@@ -130,12 +130,13 @@ static void the_ports_of_a_range_are_spread_over_all_queues(void **state)
 	uint8_t addrs[32] = {198, 18, 0, 2};
 
 	for (size_t q = 0; q < sizeof(queues) / sizeof(queues[0]); q++)
-		for (size_t t = 0; t < 4; t++) {
-			struct steer s = steer_of(40, reta_sizes[t], queues[q]);
+		for (size_t t = 0; t < 8; t++) {
+			struct steer s = steer_of(40, reta_sizes[t / 2], queues[q]);
+			uint8_t len = t & 1 ? 16 : 4;
 			uint32_t count[16] = {0};
 
 			for (uint32_t port = 1024; port < 65536; port++) {
-				struct steer_flow f = {addrs, addrs + 16, 4, 53, (uint16_t)port};
+				struct steer_flow f = {addrs, addrs + 16, len, 53, (uint16_t)port};
 
 				count[steer_queue(&s, &f)]++;
 			}
