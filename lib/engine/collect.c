@@ -186,6 +186,21 @@ struct scratch {
 	struct item_books sum;
 };
 
+// The books of the measured part begin with it, also when the snapshot of that moment was missed.
+static void leave_warmup(struct collect_state *s, uint32_t item, const struct run_times *t)
+{
+	if (s->at_before <= t->measure)
+		s->due_before[item] = 0;
+}
+
+static double interval_length(
+	const struct plan *p, const struct collect_state *s, const struct run_times *t, uint64_t at)
+{
+	uint64_t from = s->at_before < t->measure && at > t->measure ? t->measure : s->at_before;
+
+	return (double)(at - from) / p->clock.hz;
+}
+
 bool collect_interval(const struct plan *p, struct collect_state *s, struct arena *a,
 	struct result_interval *out, bool *warmup)
 {
@@ -205,16 +220,16 @@ bool collect_interval(const struct plan *p, struct collect_state *s, struct aren
 	for (uint32_t i = 0; i < p->item_count && scratch; i++) {
 		uint64_t due = sum_snapshots(&p->items[i], at, bank, &scratch->sum);
 
+		if (bank == 1)
+			leave_warmup(s, i, t);
 		items[i] = interval_step(p, s, i, &scratch->sum, due, bank, &scratch->difference);
-		if (at == t->measure)
-			s->due_before[i] = 0;
 	}
 	free(scratch);
 	s->taken = snapshot_of(p->items[0].worker)->number;
 	*warmup = bank == 0;
 	*out = (struct result_interval){
 		.t_s = (double)(at - (*warmup ? t->start : t->measure)) / p->clock.hz,
-		.length_s = (double)(at - s->at_before) / p->clock.hz,
+		.length_s = interval_length(p, s, t, at),
 		.traffic = {items, p->item_count},
 	};
 	s->at_before = at;
@@ -243,6 +258,7 @@ void collect_last_interval(
 	for (uint32_t i = 0; i < p->item_count && scratch; i++) {
 		const struct plan_item *item = &p->items[i];
 
+		leave_warmup(s, i, t);
 		books_clear(&scratch->sum);
 		for (uint32_t k = 0; k < item->worker_count; k++)
 			books_add(&scratch->sum, &plan_run(item, k)->books);
@@ -252,7 +268,7 @@ void collect_last_interval(
 	free(scratch);
 	*out = (struct result_interval){
 		.t_s = at > t->measure ? (double)(at - t->measure) / p->clock.hz : 0,
-		.length_s = (double)(at - s->at_before) / p->clock.hz,
+		.length_s = interval_length(p, s, t, at),
 		.traffic = {items, p->item_count},
 	};
 }

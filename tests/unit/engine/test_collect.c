@@ -128,6 +128,7 @@ static void age(struct fixture *f)
 
 	l->due = l->sent = l->answered = f->state.due_before[0] = BIG;
 	f->state.before[0] = f->run.books;
+	f->state.at_before = START + 1;
 }
 
 static void intervals_are_differences_across_32_bits(void **state)
@@ -336,9 +337,33 @@ static void a_worker_that_is_ahead_is_not_put_together_with_one_that_is_behind(v
 	one_is_ahead(1);
 }
 
+static void a_snapshot_missed_at_the_end_of_the_warmup_costs_nothing(void **state)
+{
+	struct fixture *f = fixture_new();
+	struct result_interval i;
+	bool warmup;
+
+	f->worker.times.start = f->state.at_before = START - 2 * SECOND;
+	f->run.books.ledger[0] = (struct ledger){.due = 1000, .sent = 1000, .answered = 1000};
+	f->snapshot = (struct item_snapshot){
+		.pace = f->run.pace, .ended_at = UINT64_MAX, .books = f->run.books};
+	f->worker.snapshots[0].at = START - SECOND;
+	f->worker.snapshots[0].number = 1;
+	f->worker.published = 1;
+	assert_true(collect_interval(&f->plan, &f->state, f->a, &i, &warmup) && warmup);
+	work(f, 1000, 0);
+	f->run.books.ledger[0].due = f->run.books.ledger[0].sent = 2000;
+	f->run.books.ledger[0].answered = 2000;
+	assert_int_equal(publish(f, 3).due, 3000); // not at START, but three seconds later
+	assert_true(f->intervals[0].t_s == 3 && f->intervals[0].length_s == 3);
+	assert_null(finish(f, START + 3 * SECOND));
+	fixture_end(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_snapshot_missed_at_the_end_of_the_warmup_costs_nothing),
 		cmocka_unit_test(intervals_are_differences_across_32_bits),
 		cmocka_unit_test(intervals_add_up_to_totals_beyond_32_bits),
 		cmocka_unit_test(what_was_due_and_not_sent_is_counted_to_the_last_one),
