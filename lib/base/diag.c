@@ -22,6 +22,7 @@ struct mark {
 	uintptr_t at;
 	size_t size;
 	bool section;
+	bool quoted;
 	struct place place;
 };
 
@@ -129,6 +130,11 @@ void diag_mark_section(struct diag *d, const void *dst, size_t size, const char 
 {
 	diag_mark(d, dst, size, file, line, col, path);
 	d->marks[d->marks_count - 1].section = true;
+}
+
+void diag_mark_quoted(struct diag *d)
+{
+	d->marks[d->marks_count - 1].quoted = true;
 }
 
 // The smallest mark that covers dst; of equal ones the last, since members are marked after their
@@ -248,6 +254,19 @@ void diag_error(struct diag *d, const void *dst, const char *key, const char *fm
 	va_end(args);
 }
 
+void diag_error_in(struct diag *d, const void *dst, size_t n, const char *fmt, ...)
+{
+	const struct mark *m = mark_find(d, dst, false);
+	struct place place = m ? m->place : (struct place){0};
+	va_list args;
+
+	if (place.line)
+		place.col += (unsigned)n + m->quoted;
+	va_start(args, fmt);
+	diag_add(d, place, text_of(d, fmt, args));
+	va_end(args);
+}
+
 void diag_error_at(struct diag *d, const char *file, unsigned line, unsigned col, const char *path,
 	const char *fmt, ...)
 {
@@ -310,4 +329,13 @@ const char *diag_file(const struct diag *d, const void *dst)
 	const struct mark *m = mark_find(d, dst, false);
 
 	return m && m->place.line ? m->place.file : NULL;
+}
+
+const char *diag_path(const struct diag *d, const char *const *setting, struct arena *a)
+{
+	const char *file = diag_file(d, setting);
+	const char *slash = file && (*setting)[0] != '/' ? strrchr(file, '/') : NULL;
+	int folder = slash ? (int)(slash - file) + 1 : 0;
+
+	return arena_printf(a, "%.*s%s", folder, folder ? file : "", *setting);
 }

@@ -28,6 +28,13 @@ void diag_mark_section(struct diag *d, const void *dst, size_t size, const char 
 void diag_error(struct diag *d, const void *dst, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+// The text of the last mark stands in quotes in the file, and begins behind one.
+void diag_mark_quoted(struct diag *d);
+
+// About the n-th character of the text at dst (of one that is in one line, without escapes).
+void diag_error_in(struct diag *d, const void *dst, size_t n, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
 // The same at a place that the caller knows. path NULL: none is printed. line 0: no line and
 // column.
 void diag_error_at(struct diag *d, const char *file, unsigned line, unsigned col, const char *path,
@@ -42,3 +49,7 @@ void diag_print(const struct diag *d, FILE *out);
 // The file in which the memory at dst was set: paths in a file are relative to it. NULL: not in a
 // file (marked with line 0, from the command line), so relative to the working directory.
 const char *diag_file(const struct diag *d, const void *dst);
+
+// The file that a setting names: relative to the folder of the file that the setting is in.
+struct arena;
+const char *diag_path(const struct diag *d, const char *const *setting, struct arena *a);

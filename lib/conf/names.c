@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walks the names of a section's keys, and measures how far a mistyped one is from each.
+// Walks the names of a section's keys.
 // Path: cold. Management thread.
 #include "conf/names.h"
 
 #include <string.h>
 
-#define KEY_MAX 40 // longer ones are near nothing
+#include "base/nearest.h"
 
 // The i-th key, choices counted one by one; NULL behind the last.
 static const char *names_nth(const struct field_section *section, unsigned i)
@@ -37,53 +37,14 @@ bool names_has(const struct field_section *section, const char *key)
 	return false;
 }
 
-static unsigned least(unsigned a, unsigned b, unsigned c)
-{
-	a = b < a ? b : a;
-	return c < a ? c : a;
-}
-
-// Letters to insert, drop, change, or swap with the neighbour. Both at most KEY_MAX long.
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned rows[3][KEY_MAX + 1], *before = rows[0], *last = rows[1], *row = rows[2], *swap;
-	const unsigned len = (unsigned)strlen(b);
-
-	for (unsigned k = 0; k <= len; k++)
-		last[k] = k;
-	for (unsigned i = 1; a[i - 1]; i++) {
-		row[0] = i;
-		for (unsigned k = 1; k <= len; k++) {
-			row[k] = least(
-				last[k] + 1, row[k - 1] + 1, last[k - 1] + (a[i - 1] != b[k - 1]));
-			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-				row[k] = least(row[k], before[k - 2] + 1, row[k]);
-		}
-		swap = before;
-		before = last;
-		last = row;
-		row = swap;
-	}
-	return last[len];
-}
-
 static const char *names_nearest(const struct field_section *section, const char *key)
 {
-	// A third of the letters may be wrong.
-	unsigned best = ((unsigned)strlen(key) + 2) / 3 + 1;
-	const char *name, *nearest = NULL;
+	struct nearest best = nearest_to(key);
+	const char *name;
 
-	if (strlen(key) > KEY_MAX)
-		return NULL;
-	for (unsigned i = 0; (name = names_nth(section, i)); i++) {
-		unsigned d = strlen(name) > KEY_MAX ? best : distance(key, name);
-
-		if (d < best && d < strlen(name)) {
-			best = d;
-			nearest = name;
-		}
-	}
-	return nearest;
+	for (unsigned i = 0; (name = names_nth(section, i)); i++)
+		nearest_try(&best, name);
+	return best.name;
 }
 
 const char *names_hint(const struct field_section *section, const char *key, struct arena *a)

@@ -36,6 +36,8 @@ static const char *path_join(struct apply *c, const char *path, const char *key)
 static void node_mark(struct apply *c, const struct node *n, const void *dst, size_t size)
 {
 	diag_mark(c->d, dst, size, n->file, n->line, n->col, node_path(n, c->a));
+	if (n->quoted)
+		diag_mark_quoted(c->d);
 }
 
 static size_t field_size(const struct field *f)

@@ -108,3 +108,55 @@ int stats_lookup(const struct counter_section *section, const void *data, const 
 	}
 	return -ENOENT;
 }
+
+static void paths_of_row(
+	const struct counter *r, const void *place, const char *path, const struct stats_paths *to)
+{
+	const struct counter_list *list = place;
+	const struct counter_section *inside;
+	const void *data;
+
+	switch (r->type) {
+	case COUNTER_U64:
+	case COUNTER_F64:
+	case COUNTER_BOOL:
+		to->each(to->ctx, path);
+		return;
+	case COUNTER_ARRAY:
+		for (uint32_t i = 0; i < r->length; i++)
+			to->each(to->ctx, arena_printf(to->a, "%s.%s", path, r->label(i)));
+		return;
+	case COUNTER_LIST:
+		for (uint32_t i = 0; list && i < list->count; i++) {
+			const void *item = row_item(r, list, i);
+			const char *name = item_name(r->section, item);
+
+			if (name)
+				stats_paths(r->section, item,
+					arena_printf(to->a, "%s.%s.", path, name), to);
+		}
+		return;
+	case COUNTER_SECTION:
+	case COUNTER_CHOICE:
+		inside = row_inside(r, place, &data);
+		if (inside)
+			stats_paths(inside, data, arena_printf(to->a, "%s.", path), to);
+		return;
+	case COUNTER_STRING:
+	case COUNTER_STRINGS:
+		return;
+	}
+}
+
+void stats_paths(const struct counter_section *section, const void *data, const char *prefix,
+	const struct stats_paths *to)
+{
+	for (uint32_t i = 0; i < section->count; i++) {
+		const struct counter *r = &section->rows[i];
+		const void *place = row_place(r, data);
+		const char *name = row_name(r, place);
+
+		if (name[0])
+			paths_of_row(r, place, arena_printf(to->a, "%s%s", prefix, name), to);
+	}
+}

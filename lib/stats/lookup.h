@@ -3,6 +3,7 @@
 // searches. Path: cold. Management thread.
 #pragma once
 
+#include "base/arena.h"
 #include "base/counter.h"
 
 struct stats_value {
@@ -15,3 +16,12 @@ struct stats_value {
 // ("steps.request-ack.lost").
 int stats_lookup(const struct counter_section *section, const void *data, const char *path,
 	struct stats_value *out);
+
+// Every path that stats_lookup would find, one after the other; the text lives as long as a.
+struct stats_paths {
+	void (*each)(void *ctx, const char *path);
+	void *ctx;
+	struct arena *a;
+};
+void stats_paths(const struct counter_section *section, const void *data, const char *prefix,
+	const struct stats_paths *to);

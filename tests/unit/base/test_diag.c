@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/diag.h"
 
 static void expect(struct diag *d, const char *wanted)
@@ -172,6 +173,38 @@ static void marks_and_texts_outlive_the_callers(void **state)
 	diag_free(d);
 }
 
+static void an_error_in_a_text_is_at_its_character(void **state)
+{
+	struct diag *d = diag_new();
+	char plain, quoted, set;
+
+	diag_mark(d, &plain, 1, "f.yaml", 1, 5, "a");
+	diag_mark(d, &quoted, 1, "f.yaml", 2, 5, "b");
+	diag_mark_quoted(d);
+	diag_mark(d, &set, 1, "--set c", 0, 0, "c");
+	diag_error_in(d, &plain, 3, "bad");
+	diag_error_in(d, &quoted, 3, "bad");
+	diag_error_in(d, &set, 3, "bad");
+	expect(d, "f.yaml:1:8: a: bad\nf.yaml:2:9: b: bad\n--set c: c: bad\n");
+	diag_free(d);
+}
+
+static void a_path_in_a_file_is_relative_to_its_folder(void **state)
+{
+	struct diag *d = diag_new();
+	struct arena *a = arena_new();
+	const char *near = "q.txt", *far = "/q.txt", *set = "r.txt";
+
+	diag_mark(d, &near, sizeof(near), "dir/f.yaml", 1, 5, "a");
+	diag_mark(d, &far, sizeof(far), "dir/f.yaml", 2, 5, "b");
+	diag_mark(d, &set, sizeof(set), "--set c/d", 0, 0, "c");
+	assert_string_equal(diag_path(d, &near, a), "dir/q.txt");
+	assert_string_equal(diag_path(d, &far, a), "/q.txt");
+	assert_string_equal(diag_path(d, &set, a), "r.txt");
+	arena_free(a);
+	diag_free(d);
+}
+
 static void many_errors_are_counted_but_not_all_kept(void **state)
 {
 	struct diag *d = diag_new();
@@ -211,6 +244,8 @@ int main(void)
 		cmocka_unit_test(errors_come_by_file_line_and_column),
 		cmocka_unit_test(the_same_error_comes_once),
 		cmocka_unit_test(marks_and_texts_outlive_the_callers),
+		cmocka_unit_test(an_error_in_a_text_is_at_its_character),
+		cmocka_unit_test(a_path_in_a_file_is_relative_to_its_folder),
 		cmocka_unit_test(many_errors_are_counted_but_not_all_kept),
 		cmocka_unit_test(nothing_prints_as_nothing),
 	};

@@ -87,9 +87,35 @@ static void paths_that_name_no_figure_are_unknown(void **state)
 		assert_unknown(&s, paths[i]);
 }
 
+struct seen {
+	const struct sample *s;
+	unsigned count;
+};
+
+static void see(void *ctx, const char *path)
+{
+	struct seen *seen = ctx;
+	struct stats_value v;
+
+	assert_int_equal(stats_lookup(&sample_section, seen->s, path, &v), 0);
+	seen->count++;
+}
+
+static void every_path_that_is_told_can_be_looked_up(void **state)
+{
+	struct sample s = sample_full();
+	struct seen seen = {&s, 0};
+	const struct stats_paths to = {see, &seen, arena_new()};
+
+	stats_paths(&sample_section, &s, "", &to);
+	assert_int_equal(seen.count, 4 + 2 + 2 + 2 * 2 + 5);
+	arena_free(to.a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_path_that_is_told_can_be_looked_up),
 		cmocka_unit_test(figures_are_found_with_their_unit),
 		cmocka_unit_test(list_items_are_found_by_name_even_with_dots),
 		cmocka_unit_test(labels_are_found_below_the_name_of_the_choice),
