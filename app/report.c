@@ -91,6 +91,10 @@ static void print_ledger(FILE *out, const struct result_item *i)
 		stats_format(i->due_per_s, "per_s", due_rate, sizeof(due_rate)),
 		stats_format(i->answered_per_s, "per_s", answered_rate, sizeof(answered_rate)),
 		stats_format(i->loss, "1", loss, sizeof(loss)));
+	if (i->last_answer_s > 1.01 * i->sending_s)
+		fprintf(out, "  %-12sfor %s, the last answer after %s\n", "sent",
+			stats_format(i->sending_s, "s", due_rate, sizeof(due_rate)),
+			stats_format(i->last_answer_s, "s", answered_rate, sizeof(answered_rate)));
 	if (l->late + l->duplicate + l->stray + l->malformed == 0)
 		return;
 	fprintf(out, "  %-12slate %s, duplicate %s, stray %s, malformed %s\n", "also came",

@@ -47,6 +47,11 @@ void collect_start(const struct plan *p, struct collect_state *s, struct arena *
 		s->at_before = p->items[0].worker->times.start;
 }
 
+static uint64_t open_in(const struct ledger *l)
+{
+	return l->sent - l->answered - l->failed - l->lost - l->no_reply;
+}
+
 static struct result_interval_item interval_item(const struct plan *p, const struct plan_item *i,
 	const struct item_books *now, const struct item_books *before, int bank,
 	struct hist *scratch)
@@ -59,7 +64,11 @@ static struct result_interval_item interval_item(const struct plan *p, const str
 		.failed = l->failed - m->failed,
 		.lost = l->lost - m->lost,
 		.no_reply = l->no_reply - m->no_reply,
+		.in_flight = open_in(&now->ledger[0]) + open_in(l) * (bank == 1),
 	};
+	uint64_t ended = out.answered + out.failed + out.lost;
+
+	out.loss = ended ? (double)out.lost / (double)ended : 0;
 
 	if (bank == 0)
 		return out;
@@ -96,6 +105,14 @@ static uint64_t due_of_run(const struct worker_item *run)
 
 	pace.left = run->left_over;
 	return run->books.ledger[1].due + pace_backlog(&pace, run->ended_at);
+}
+
+static void interval_rates(struct result_interval_item *items, uint32_t count, double length_s)
+{
+	for (uint32_t i = 0; i < count && length_s > 0; i++) {
+		items[i].due_per_s = (double)items[i].due / length_s;
+		items[i].answered_per_s = (double)items[i].answered / length_s;
+	}
 }
 
 static uint64_t due_in_all(const struct plan_item *i)
@@ -232,6 +249,7 @@ bool collect_interval(const struct plan *p, struct collect_state *s, struct aren
 		.length_s = interval_length(p, s, t, at),
 		.traffic = {items, p->item_count},
 	};
+	interval_rates(items, p->item_count, out->length_s);
 	s->at_before = at;
 	return true;
 }
@@ -271,6 +289,7 @@ void collect_last_interval(
 		.length_s = interval_length(p, s, t, at),
 		.traffic = {items, p->item_count},
 	};
+	interval_rates(items, p->item_count, out->length_s);
 }
 
 static double measured_s(const struct plan *p)
@@ -362,8 +381,41 @@ static struct sums *sum_runs(const struct plan_item *i, struct arena *a)
 	return sum;
 }
 
+static double seconds_since(const struct plan *p, uint64_t from, uint64_t to)
+{
+	return to > from ? (double)(to - from) / p->clock.hz : 0;
+}
+
+// A load that has an end is a piece of work: it is done when the last answer is there, and its
+// answered rate is that of all of it. Another one goes on until it is told to stop, and what comes
+// afterwards is its share of the time before.
+static void rates(const struct plan *p, const struct plan_item *i, struct result_item *out)
+{
+	uint64_t begun = i->run->begun_at, ended = 0, answer = 0, left = 0;
+	double answering;
+
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		const struct worker_item *run = plan_run(i, k);
+
+		ended = run->ended_at > ended ? run->ended_at : ended;
+		answer = run->last_answer > answer ? run->last_answer : answer;
+		left |= run->left_over;
+	}
+	out->sending_s = seconds_since(p, begun, ended);
+	out->last_answer_s = seconds_since(p, begun, answer);
+	answering = out->sending_s;
+	if (load_is_work(&i->settings->load, left == 0))
+		answering = fmax(out->sending_s, out->last_answer_s);
+	if (out->sending_s > 0) {
+		out->due_per_s = (double)out->ledger.due / out->sending_s;
+		out->sent_per_s = (double)out->ledger.sent / out->sending_s;
+	}
+	if (answering > 0)
+		out->answered_per_s = (double)out->ledger.answered / answering;
+}
+
 static struct result_item item_result(
-	const struct plan *p, const struct plan_item *i, double seconds, struct arena *a)
+	const struct plan *p, const struct plan_item *i, struct arena *a)
 {
 	const struct sums *sum = sum_runs(i, a);
 	const struct ledger *l = &sum->books.ledger[1];
@@ -381,11 +433,7 @@ static struct result_item item_result(
 	out.in_flight = l->sent - l->answered - l->failed - l->lost - l->no_reply;
 	out.steps = steps_result(p, i, a);
 	out.loss = l->sent ? (double)l->lost / (double)l->sent : 0;
-	if (seconds > 0) {
-		out.due_per_s = (double)out.ledger.due / seconds;
-		out.sent_per_s = (double)l->sent / seconds;
-		out.answered_per_s = (double)l->answered / seconds;
-	}
+	rates(p, i, &out);
 	out.latency.response = collect_latency(&p->clock, &sum->books.response, l->lost);
 	out.latency.service = collect_latency(&p->clock, &sum->service, 0);
 	out.send_lag = collect_latency(&p->clock, &sum->lag, 0);
@@ -529,7 +577,7 @@ void collect_result(const struct plan *p, struct arena *a, struct result *out)
 
 	out->run.measured_s = seconds;
 	for (uint32_t i = 0; i < p->item_count; i++)
-		items[i] = item_result(p, &p->items[i], seconds, a);
+		items[i] = item_result(p, &p->items[i], a);
 	out->traffic = (struct counter_list){items, p->item_count};
 	out->workers = (struct counter_list){workers, 0};
 	for (uint32_t i = 0; i < p->port_count; i++)

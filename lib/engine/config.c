@@ -3,7 +3,6 @@
 // look-ups in the finished configuration. Path: cold. Management thread.
 #include "engine/config.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "conf/schema.h"
@@ -45,18 +44,6 @@ static const struct field source_fields[] = {
 
 static const struct field_section source_section = {"source", "identities of the clients",
 	FIELD_ROWS(source_fields), sizeof(struct source_settings)};
-
-static const struct field load_fields[] = {
-	{"rate", "open loop: transactions per second, or max", FIELD_RATE, AT(load_settings, rate),
-		.word = "max", .min = 0.001, .max = 1e9},
-	{"outstanding", "closed loop: so many in flight at any time", FIELD_COUNT,
-		AT(load_settings, outstanding), .min = 1, .max = 1e7},
-	{"total", "stop after so many measured transactions; 0: no limit", FIELD_COUNT,
-		AT(load_settings, total), .def = "0"},
-};
-
-static const struct field_section load_section = {
-	"load", "how much, how fast", FIELD_ROWS(load_fields), sizeof(struct load_settings)};
 
 static const struct field item_fields[] = {
 	{"name", "name of the item in results and criteria", FIELD_STRING, .required = true,
@@ -255,18 +242,12 @@ struct field_list config_sources(
 	return out;
 }
 
-// Every slot may be in flight for one timeout and then rests for two; the rest is for bursts after
-// a stall.
-uint64_t config_slots_needed(const struct item_settings *i)
+// Every slot may be in flight for one timeout and then rests for two.
+uint64_t config_slots_needed(const struct config *c, const struct item_settings *i)
 {
-	double window_s = 3e-9 * (double)i->timeout_ns;
-	double rate = i->load.rate;
+	const struct load_span span = {3 * i->timeout_ns, c->run.warmup_ns, c->run.duration_ns};
 
-	if (i->load.outstanding)
-		return (uint64_t)(fmin(3e6 * window_s, 8e6)) + 2 * i->load.outstanding + 1024;
-	if (isinf(rate))
-		return (uint64_t)fmin(4e6 * window_s, 16e6) + 1024;
-	return (uint64_t)(rate * window_s * 1.05) + 256;
+	return load_slots(&i->load, &span);
 }
 
 static void check_names(const struct field_list *l, size_t size, const char *what, struct diag *d)
@@ -357,13 +338,13 @@ static void check_ports_suffice(const struct config *c, const struct item_settin
 	const struct field_list *sources, struct diag *d)
 {
 	const struct proto *proto = config_item_proto(i, NULL);
-	uint64_t addresses = source_count(sources), needed = config_slots_needed(i);
+	uint64_t addresses = source_count(sources), needed = config_slots_needed(c, i);
 	uint64_t per_port = addresses << proto->key_bits;
 	uint64_t ports = config_source_ports(c, i), want, even;
 	uint64_t workers = port_cpu_count(config_item_port(c, i));
 
 	want = per_port ? (needed + per_port - 1) / per_port : 0;
-	if (isinf(i->load.rate) || i->load.outstanding)
+	if (!load_is_open(&i->load))
 		want = 1;
 	even = (want + workers - 1) / workers * workers;
 	if (ports < even && ports >= want)
@@ -377,16 +358,6 @@ static void check_ports_suffice(const struct config *c, const struct item_settin
 			"(at least %llu, or more addresses, or a shorter timeout)",
 			(unsigned long long)ports, (unsigned long long)needed,
 			(unsigned long long)even);
-}
-
-static void check_load(const struct item_settings *i, struct diag *d)
-{
-	if (i->load.rate == 0 && i->load.outstanding == 0)
-		diag_error(
-			d, &i->load, "", "how much? (rate: 20k, rate: max, or outstanding: 100)");
-	if (i->load.rate != 0 && i->load.outstanding != 0)
-		diag_error(d, &i->load.outstanding, NULL,
-			"closed loop and open loop at once (either rate or outstanding)");
 }
 
 // "dns, dhcp4"
@@ -440,7 +411,7 @@ static void check_item(
 	struct field_list sources;
 	bool has_proto = check_protocol(i, d);
 
-	check_load(i, d);
+	load_check(&i->load, c->run.duration_ns, d);
 	if (!p && i->port)
 		diag_error(d, &i->port, NULL, "there is no port called \"%s\"", i->port);
 	else if (!p)

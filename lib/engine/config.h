@@ -11,6 +11,7 @@
 #include "base/diag.h"
 #include "base/field.h"
 #include "engine/faults.h"
+#include "engine/load.h"
 #include "engine/probe.h"
 #include "engine/repeat.h"
 #include "engine/search.h"
@@ -32,12 +33,6 @@ struct run_settings {
 struct source_settings {
 	struct field_list addresses; // struct addr_range; empty: the port's own
 	struct field_list ports;     // struct field_range
-};
-
-struct load_settings {
-	double rate;          // per second; INFINITY: max; 0: not given
-	uint64_t outstanding; // 0: not given
-	uint64_t total;       // 0: no limit
 };
 
 struct item_settings {
@@ -129,6 +124,5 @@ struct field_list config_sources(
 	const struct config *c, const struct item_settings *i, struct arena *a);
 // Source ports that it is sure of.
 uint64_t config_source_ports(const struct config *c, const struct item_settings *i);
-// Transactions that can be in flight or resting at once: rate x 3 timeouts, or what a closed loop
-// may use.
-uint64_t config_slots_needed(const struct item_settings *i);
+// Transactions that can be in flight or resting at once.
+uint64_t config_slots_needed(const struct config *c, const struct item_settings *i);

@@ -69,7 +69,6 @@ static int pretend(struct plan *p, struct arena *a)
 	}
 	for (uint32_t i = 0; i < p->item_count; i++)
 		pretend_paths(&p->items[i]);
-	p->clock.hz = 1e9; // ticks are nanoseconds of the schedule from here on
 	plan_schedule(p, 0);
 	return 0;
 }

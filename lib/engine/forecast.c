@@ -139,7 +139,7 @@ static void place(struct forecast_item *i, const struct config *c, const struct 
 	const struct proto *proto = config_item_proto(s, NULL);
 	uint64_t per_port;
 
-	i->slots = config_slots_needed(s);
+	i->slots = config_slots_needed(c, s);
 	if (proto->layout)
 		return;
 	i->source_addresses = source_addresses(c, s, a);
@@ -157,6 +157,14 @@ static uint64_t item_memory(const struct forecast_item *i, const struct proto *p
 	return i->slots * slot + (3 + SNAPSHOTS + 2 * steps) * sizeof(struct hist) + own;
 }
 
+// Is it known before the run how many there are to be in a second, at the most?
+static bool is_paced(const struct item_settings *i)
+{
+	double peak = load_peak(&i->load);
+
+	return peak > 0 && !isinf(peak);
+}
+
 static uint32_t unpaced_on(const struct config *c, const struct port_settings *port)
 {
 	const struct item_settings *items = c->traffic.items;
@@ -164,7 +172,7 @@ static uint32_t unpaced_on(const struct config *c, const struct port_settings *p
 
 	for (uint32_t i = 0; i < c->traffic.count; i++)
 		n += config_item_port(c, &items[i]) == port &&
-		     (items[i].load.outstanding || isinf(items[i].load.rate));
+		     !is_paced(&items[i]);
 	return n;
 }
 
@@ -176,8 +184,8 @@ static struct forecast_item item_of(const struct config *c, const struct item_se
 	struct forecast_item out = {.name = s->name,
 		.protocol = proto->name,
 		.port = port->name,
-		.paced = !s->load.outstanding && !isinf(s->load.rate),
-		.per_s = s->load.rate};
+		.paced = is_paced(s),
+		.per_s = load_peak(&s->load)};
 
 	if (!out.paced)
 		out.per_s = (double)port_queue_count(port) / unpaced_on(c, port);

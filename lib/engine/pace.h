@@ -1,35 +1,126 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When the next transaction is due: an absolute schedule that is never re-based, so a late send
-// stays late. Knows no packet. Path: hot (ready, pop) | cold (init, backlog). The worker that owns
-// it.
+// stays late. A load shape is a const list of segments of constant rate (schedule.c makes it); the
+// position in it is kept exactly, in 64.64 fixed point, so nothing drifts. Several workers share a
+// schedule: each takes every n-th send. Knows no packet.
+// Path: hot (ready, pop, turn) | cold (start, backlog). The worker that owns it.
 #pragma once
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/rand.h"
+
+#define PACE_NEVER UINT64_MAX
+
+__extension__ typedef unsigned __int128 fixed; // 64.64: sends, or ticks
+
+#define FIXED_ONE      ((fixed)1 << 64)
+#define FIXED_HALF     ((fixed)1 << 63)
+#define FIXED_INFINITY (~(fixed)0)
+
+// A part of a schedule in which sends follow each other at the same gap.
+struct pace_segment {
+	fixed at;   // sends of the schedule before it
+	fixed time; // ticks of the schedule before it
+	fixed gap;  // ticks per send
+};
+
+enum pace_order {
+	PACE_EVEN,    // the k-th is due when k + 1/2 sends of the schedule are over
+	PACE_POISSON, // gaps are exponential with the mean that the segments say
+	PACE_BURSTS,  // the k-th burst is due when k + 1/2 gaps are over
+	PACE_TABLE,   // the k-th is due at its place in a table
+};
+
+#define PACE_LOG_BITS 10 // of the table of logarithms
+#define PACE_LOGS     (1u << PACE_LOG_BITS)
+
+// Const from its making on; may be shared by workers.
+struct schedule {
+	enum pace_order order;
+	struct pace_segment *segments;
+	uint32_t count;
+	fixed sends; // of all segments together; FIXED_INFINITY: the last has no end
+	// After the last segment those from `loop` on begin anew; period_sends 0: there is nothing.
+	uint32_t loop;
+	fixed period_sends, period_time;
+	uint64_t stop;        // ticks after the start from which on nothing is due, or PACE_NEVER
+	struct recip burst;   // PACE_BURSTS: sends of one
+	const uint64_t *logs; // PACE_POISSON: ln(1 + i / PACE_LOGS) x 2^64, PACE_LOGS + 1 of them
+	uint64_t seed;
+	const uint64_t *table; // PACE_TABLE: ticks after the start, ascending
+	uint64_t table_count;
+};
+
 enum pace_kind {
-	PACE_RATE,        // open loop: the k-th is due at start + k * gap
+	PACE_RATE,        // open loop: by a schedule
 	PACE_OUTSTANDING, // closed loop: due whenever fewer than `outstanding` are in flight
 	PACE_MAX,         // always due
 };
 
 struct pace {
 	enum pace_kind kind;
-	uint64_t gap, gap_frac; // ticks, and 2^-64 of one: so that days at any rate do not drift
-	uint64_t next; // tick at which the next one is due; otherwise the start of the schedule
+	bool steady;   // PACE_RATE: the gap holds for ever
+	uint32_t of;   // workers that share the schedule
+	uint32_t busy; // of them that have anything to do
+	uint64_t next; // tick at which the next one is due, or PACE_NEVER; otherwise the start
 	uint64_t next_frac;
-	uint64_t outstanding; // PACE_OUTSTANDING
-	uint64_t left;        // measured transactions still allowed (load.total)
-	uint64_t measure;     // tick from which they are measured
+	uint64_t gap, gap_frac;       // steady: ticks, and 2^-64 of one
+	uint64_t stop;                // tick from which on nothing is due, or PACE_NEVER
+	uint64_t outstanding;         // PACE_OUTSTANDING
+	uint64_t ramp_up, ramp_scale; // so many ticks until all are allowed; sends x 2^64 per tick
+	uint64_t left;                // measured transactions still allowed (load.total)
+	uint64_t measure;             // tick from which they are measured
+	// Of a schedule that is not steady.
+	const struct schedule *schedule;
+	const struct pace_segment *segment; // that the next one is in
+	fixed at;                           // of the next one: sends, periods taken off
+	fixed base;                         // ticks: the start, periods added
+	uint64_t index;                     // of the next one: PACE_BURSTS, PACE_TABLE
+	struct rand rand;                   // PACE_POISSON
 };
+
+// How the work is shared: worker `place` of `of` takes the k-th with k mod of = place.
+struct pace_share {
+	uint32_t place, of; // place < of
+};
+
+// a x b rounded down; FIXED_INFINITY when that has no room.
+static inline fixed fixed_mul(fixed a, fixed b)
+{
+	uint64_t ai = (uint64_t)(a >> 64), af = (uint64_t)a, bi = (uint64_t)(b >> 64);
+	uint64_t bf = (uint64_t)b;
+	fixed whole = (fixed)ai * bi;
+
+	if (whole >> 63)
+		return FIXED_INFINITY;
+	return (whole << 64) + (fixed)ai * bf + (fixed)af * bi + (((fixed)af * bf) >> 64);
+}
+
+// The one that was next is taken: find the one after it. Path: hot.
+void pace_turn(struct pace *p);
+
+// May another one begin at `now` in a closed loop, with so many in flight?
+static inline bool pace_has_room(const struct pace *p, uint64_t now, uint64_t in_flight)
+{
+	uint64_t since = now - p->next, allowed = p->outstanding;
+
+	if (now >= p->stop)
+		return false;
+	if (p->kind == PACE_MAX)
+		return true;
+	if (since < p->ramp_up)
+		allowed = 1 + (uint64_t)(((fixed)since * p->ramp_scale) >> 64);
+	return in_flight < allowed;
+}
 
 // Is one due at `now`, with so many in flight?
 static inline bool pace_ready(const struct pace *p, uint64_t now, uint64_t in_flight)
 {
 	if (p->left == 0 || p->next > now)
 		return false;
-	return p->kind != PACE_OUTSTANDING || in_flight < p->outstanding;
+	return p->kind == PACE_RATE || pace_has_room(p, now, in_flight);
 }
 
 // Take it: the tick at which it was due.
@@ -39,71 +130,38 @@ static inline uint64_t pace_pop(struct pace *p, uint64_t now)
 
 	if (p->kind == PACE_RATE) {
 		due = p->next;
-		p->next_frac += p->gap_frac;
-		p->next += p->gap + (p->next_frac < p->gap_frac);
+		if (p->steady) {
+			p->next_frac += p->gap_frac;
+			p->next += p->gap + (p->next_frac < p->gap_frac);
+		} else {
+			pace_turn(p);
+		}
 	}
 	p->left -= due >= p->measure && p->left != UINT64_MAX;
 	return due;
 }
 
-// ticks_per_send > 0: hz / rate. The schedule starts at `start` plus `place` gaps.
-static inline void pace_start(
-	struct pace *p, double ticks_per_send, uint64_t start, uint64_t measure, double place)
+// Nothing will ever be due again.
+static inline bool pace_over(const struct pace *p, uint64_t now)
 {
-	double gap = floor(ticks_per_send);
-
-	p->gap = (uint64_t)gap;
-	p->gap_frac = (uint64_t)((ticks_per_send - gap) * 0x1p64);
-	p->next = start + (uint64_t)(ticks_per_send * place);
-	p->next_frac = 0;
-	p->measure = measure;
+	return p->left == 0 || p->next == PACE_NEVER || (p->kind != PACE_RATE && now >= p->stop);
 }
+
+// Open loop: from tick `start` on, a share of the schedule. Sets all but left and measure.
+void pace_start(struct pace *p, const struct schedule *s, uint64_t start, struct pace_share share);
+
+// Closed loop (outstanding > 0) or as fast as it goes, between the ticks start and stop; ramp_up:
+// ticks until all are allowed. Sets all but left and measure.
+struct pace_closed {
+	uint64_t outstanding, start, stop, ramp_up;
+};
+void pace_start_closed(struct pace *p, const struct pace_closed *c, struct pace_share share);
+
+// Of the total that the schedule has from p->measure on, what is this share's: all of them in turn
+// end with the send that one alone would have ended with. Just after one of the two above. A worker
+// that is left without anything to do has ended.
+void pace_share_total(
+	struct pace *p, uint64_t start, uint64_t total, struct pace_share share);
 
 // How many are due before `until` and were not taken yet: exactly those that would be popped.
-static inline uint64_t pace_backlog(const struct pace *p, uint64_t until)
-{
-	unsigned __int128 gap = (unsigned __int128)p->gap << 64 | p->gap_frac, time;
-	uint64_t n;
-
-	if (p->kind != PACE_RATE || p->next >= until)
-		return 0;
-	time = ((unsigned __int128)(until - p->next) << 64) - p->next_frac;
-	n = 1 + (uint64_t)((time - 1) / gap);
-	return n < p->left ? n : p->left;
-}
-
-static inline uint64_t pace_share(uint64_t all, uint64_t place, uint64_t of)
-{
-	return all / of + (place < all % of);
-}
-
-// Of what several workers do together, the part of one (0..of-1), which takes every of-th send: all
-// of them in turn have the same due times as the one schedule, and share the total to the last one.
-// Once, before the first send; nothing may have been taken. A worker that is left without anything
-// to do has ended.
-static inline void pace_split(struct pace *p, uint64_t worker, uint64_t of)
-{
-	unsigned __int128 gap = (unsigned __int128)p->gap << 64 | p->gap_frac, next;
-	uint64_t left = p->left, before;
-
-	p->left = UINT64_MAX;
-	before = pace_backlog(p, p->measure) % of; // the first measured one is not the first
-	p->left = left;
-	if (left != UINT64_MAX && p->kind != PACE_OUTSTANDING)
-		p->left = pace_share(left, (worker + of - before) % of, of);
-	if (p->kind == PACE_OUTSTANDING) {
-		uint64_t busy = p->outstanding < of ? p->outstanding : of;
-
-		if (worker >= busy)
-			p->left = 0;
-		else if (left != UINT64_MAX)
-			p->left = pace_share(left, worker, busy);
-		p->outstanding = pace_share(p->outstanding, worker, of);
-	}
-	next = ((unsigned __int128)p->next << 64 | p->next_frac) + gap * worker;
-	gap *= of;
-	p->next = (uint64_t)(next >> 64);
-	p->next_frac = (uint64_t)next;
-	p->gap = (uint64_t)(gap >> 64);
-	p->gap_frac = (uint64_t)gap;
-}
+uint64_t pace_backlog(const struct pace *p, uint64_t until);

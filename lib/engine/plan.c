@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "engine/deal.h"
 #include "engine/pages.h"
+#include "engine/replay.h"
 #include "io/memory.h"
 
 #define GRACE_NS                                                                                   \
@@ -114,7 +115,7 @@ static double rate_expected(const struct config *c, bool respond_only)
 	double rate = 0;
 
 	for (uint32_t i = 0; i < c->traffic.count && !respond_only; i++)
-		rate += items[i].load.rate;
+		rate += load_peak(&items[i].load);
 	return rate > 0 && !isinf(rate) ? rate : UNKNOWN_RATE;
 }
 
@@ -274,10 +275,29 @@ static int item_steps(struct worker_item *run)
 	return 0;
 }
 
-// Of each worker: its part, but as much as an only one has where no rate says what that would be.
-static uint64_t slots_needed(const struct plan_item *i)
+// As many as are due within the time that a transaction keeps its slot.
+static uint64_t replay_slots(const struct plan *p, const struct plan_item *i)
 {
-	uint64_t all = config_slots_needed(i->settings);
+	const struct load_settings *l = &i->settings->load;
+	uint64_t hold = (uint64_t)(3 * (double)i->settings->timeout_ns * l->replay->speed),
+		 most = 0;
+
+	if (l->slots != UINT64_MAX)
+		return l->slots;
+	for (uint64_t last = 0, first = 0; last < i->replay.count; last++) {
+		while (i->replay.ns[last] - i->replay.ns[first] > hold)
+			first++;
+		if (last - first + 1 > most)
+			most = last - first + 1;
+	}
+	return most + most / 16 + config_slots_needed(p->config, i->settings);
+}
+
+// Of each worker: its part, but as much as an only one has where no rate says what that would be.
+static uint64_t slots_needed(const struct plan *p, const struct plan_item *i)
+{
+	uint64_t all = i->replay.count ? replay_slots(p, i)
+	                               : config_slots_needed(p->config, i->settings);
 
 	return isinf(i->settings->load.rate) ? all : all / i->worker_count + 1;
 }
@@ -294,7 +314,7 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 		.quarantine = 2 * longest_wait(run, 1 + i->layout.waits.count),
 	};
 	uint64_t all = ((uint64_t)shape.ports * shape.clients) << shape.key_bits;
-	uint64_t needed = slots_needed(i);
+	uint64_t needed = slots_needed(p, i);
 	struct txn_slot *slots;
 
 	shape.count = (uint32_t)fmin(fmin((double)needed, (double)all), 1u << 30);
@@ -328,7 +348,7 @@ static struct proto_env item_env(
 		.server = i->settings->server,
 		.server_port = config_server_port(i->settings),
 		.timeout_ns = i->settings->timeout_ns,
-		.rate = i->settings->load.rate,
+		.rate = i->replay.count ? UNKNOWN_RATE : load_peak(&i->settings->load),
 		.dry = p->dry};
 
 	for (uint32_t n = 0; n < sources->count; n++)
@@ -374,7 +394,12 @@ static int item_setup(struct plan *p, struct plan_item *i, struct arena *a, stru
 	struct proto_env env = item_env(p, i, &sources);
 	const void *settings = NULL;
 	const struct proto *proto = config_item_proto(i->settings, &settings);
+	int rc = 0;
 
+	if (i->settings->load.replay)
+		rc = replay_read(&i->replay, i->settings->load.replay, a, d);
+	if (rc)
+		return rc;
 	i->shared = proto->setup(settings, &env, d);
 	if (i->shared && proto->layout) {
 		proto->layout(i->shared, &i->layout);
@@ -725,11 +750,26 @@ static void build_worker(struct plan *p, struct worker *w, struct arena *a)
 	place_vlans(p, port, w, a);
 }
 
+static int schedule_build_item(struct plan *p, struct plan_item *i)
+{
+	const struct load_settings *l = &i->settings->load;
+	struct schedule_base base = {.hz = p->clock.hz,
+		.lead_ns = load_skips_warmup(l) ? 0 : p->config->run.warmup_ns,
+		.seed = rand_hash(item_seed(p, i)),
+		.times_ns = i->replay.ns,
+		.times_count = i->replay.count};
+
+	return load_is_open(l) ? schedule_build(&i->schedule, l, &base) : 0;
+}
+
 int plan_build(struct plan *p, struct arena *a)
 {
 	int rc = 0;
 
-	clock_calibrate(&p->clock, 30);
+	if (p->dry) // ticks are nanoseconds of the schedule
+		p->clock = (struct clock){.hz = 1e9};
+	else
+		clock_calibrate(&p->clock, 30);
 	place_items(p, a);
 	for (uint32_t i = 0; i < p->worker_count; i++)
 		build_worker(p, &p->workers[i], a);
@@ -739,6 +779,8 @@ int plan_build(struct plan *p, struct arena *a)
 		rc = open_common(p, a);
 	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
 		rc = item_open(p, &p->items[i], a);
+	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
+		rc = schedule_build_item(p, &p->items[i]);
 	for (uint32_t i = 0; i < p->responder_count && p->responder_port >= 0 && rc == 0; i++)
 		rc = responder_open(p, i);
 	return rc;
@@ -764,26 +806,39 @@ void plan_address(struct plan_item *i, uint32_t n, const uint8_t mac[6])
 	}
 }
 
+// The first send from here on; of a shape that is under way already, not later than that.
+static uint64_t first_due(const struct pace *pace, uint64_t from)
+{
+	if (pace->next >= from && pace->next != PACE_NEVER)
+		return pace->next;
+	return pace->steady ? from + pace->gap / 2 : from;
+}
+
 static void schedule_run(const struct plan *p, struct plan_item *i, uint32_t worker)
 {
-	const struct load_settings *load = &i->settings->load;
+	const struct load_settings *l = &i->settings->load;
 	const struct run_times *t = &i->worker->times;
+	const struct pace_share share = {worker, i->worker_count};
 	struct worker_item *run = plan_run(i, worker);
 	struct pace *pace = &run->pace;
+	struct pace_closed closed = {.outstanding = l->outstanding,
+		.start = t->start,
+		.stop = PACE_NEVER,
+		.ramp_up = clock_ticks(&p->clock, l->ramp_up_ns)};
 
-	pace->kind = load->outstanding   ? PACE_OUTSTANDING
-	             : isinf(load->rate) ? PACE_MAX
-	                                 : PACE_RATE;
-	pace->outstanding = load->outstanding;
-	pace->left = load->total ? load->total : UINT64_MAX;
+	pace->left = UINT64_MAX;
 	pace->measure = t->measure;
-	pace->next = t->start;
-	// Half a gap in, so that a boundary of the run never falls on a send, and n seconds hold n
-	// x rate of them.
-	if (pace->kind == PACE_RATE)
-		pace_start(pace, p->clock.hz / load->rate, t->start, t->measure, 0.5);
-	pace_split(pace, worker, i->worker_count);
-	run->answered_at = t->measure + pace->gap / 2;
+	if (load_skips_warmup(l))
+		closed.start = t->measure + clock_ticks(&p->clock, l->start_at_ns);
+	if (l->stop_at_ns != UINT64_MAX)
+		closed.stop = t->measure + clock_ticks(&p->clock, l->stop_at_ns);
+	if (load_is_open(l))
+		pace_start(pace, &i->schedule, closed.start, share);
+	else
+		pace_start_closed(pace, &closed, share);
+	pace_share_total(pace, closed.start, l->total ? l->total : UINT64_MAX, share);
+	run->begun_at = closed.start > t->measure ? closed.start : t->measure;
+	run->answered_at = first_due(pace, run->begun_at);
 }
 
 void plan_schedule(struct plan *p, uint64_t start)
@@ -823,6 +878,8 @@ static void item_close(struct plan_item *i)
 
 	for (uint32_t k = 0; i->run && k < i->worker_count; k++)
 		run_free(proto, plan_run(i, k));
+	schedule_free(&i->schedule);
+	timestamps_free(&i->replay);
 }
 
 static void responder_free(struct responder *r)

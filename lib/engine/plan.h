@@ -7,8 +7,10 @@
 #include "base/clock.h"
 #include "engine/config.h"
 #include "engine/responder.h"
+#include "engine/schedule.h"
 #include "engine/worker.h"
 #include "io/port.h"
+#include "io/timestamps.h"
 
 // Where a traffic item runs.
 struct plan_item {
@@ -23,6 +25,8 @@ struct plan_item {
 	struct addr *next_hops;     // of each path: the destination, or the gateway
 	uint32_t path_count;
 	void *shared; // the protocol's set-up
+	struct timestamps replay;
+	struct schedule schedule; // of an open loop
 };
 
 // Between the workers of a port; count 0: it has one.

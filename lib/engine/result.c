@@ -75,9 +75,18 @@ static const struct counter item_rows[] = {
 	LEDGER(stray, "answers to nothing that was asked"),
 	LEDGER(malformed, "answers that do not parse"),
 	{"loss", "lost over sent", "1", COUNTER_F64, AT(result_item, loss)},
-	{"due_per_s", "scheduled rate", "per_s", COUNTER_F64, AT(result_item, due_per_s)},
-	{"sent_per_s", "sent rate", "per_s", COUNTER_F64, AT(result_item, sent_per_s)},
-	{"answered_per_s", "answered rate", "per_s", COUNTER_F64, AT(result_item, answered_per_s)},
+	{"due_per_s", "scheduled rate, over sending_s", "per_s", COUNTER_F64,
+		AT(result_item, due_per_s)},
+	{"sent_per_s", "sent rate, over sending_s", "per_s", COUNTER_F64,
+		AT(result_item, sent_per_s)},
+	{"answered_per_s",
+		"answered rate, over sending_s; of a load that ends by itself until the last "
+		"answer",
+		"per_s", COUNTER_F64, AT(result_item, answered_per_s)},
+	{"sending_s", "from the start of the item's measured part to its end of sending", "s",
+		COUNTER_F64, AT(result_item, sending_s)},
+	{"last_answer_s", "from there to the last answer", "s", COUNTER_F64,
+		AT(result_item, last_answer_s)},
 	{"latency", "latencies of answered transactions", NULL, COUNTER_SECTION,
 		AT(result_item, latency), .section = &latencies_rows_section},
 	{"send_lag", "actual send minus due time", NULL, COUNTER_SECTION, AT(result_item, send_lag),
@@ -151,15 +160,23 @@ static const struct counter interval_item_rows[] = {
 	{"p50_ns", "median response latency", "ns", COUNTER_F64, AT(result_interval_item, p50_ns)},
 	{"p99_ns", "99th percentile", "ns", COUNTER_F64, AT(result_interval_item, p99_ns)},
 	{"max_ns", "longest", "ns", COUNTER_F64, AT(result_interval_item, max_ns)},
+	COUNT(result_interval_item, in_flight, "open at the end of the interval"),
+	{"loss", "lost over those that ended in the interval", "1", COUNTER_F64,
+		AT(result_interval_item, loss)},
+	{"due_per_s", "scheduled rate", "per_s", COUNTER_F64, AT(result_interval_item, due_per_s)},
+	{"answered_per_s", "answered rate", "per_s", COUNTER_F64,
+		AT(result_interval_item, answered_per_s)},
 };
-SECTION("traffic", interval_item_rows, result_interval_item, "an item in an interval");
+
+const struct counter_section result_interval_item_section = {"traffic", "an item in an interval",
+	COUNTER_ROWS(interval_item_rows), sizeof(struct result_interval_item)};
 
 static const struct counter interval_rows[] = {
 	{"t_s", "end of the interval, from the start of the measured part", "s", COUNTER_F64,
 		AT(result_interval, t_s)},
 	{"length_s", "length", "s", COUNTER_F64, AT(result_interval, length_s)},
 	{"traffic", "what happened in the interval", NULL, COUNTER_LIST,
-		AT(result_interval, traffic), .section = &interval_item_rows_section},
+		AT(result_interval, traffic), .section = &result_interval_item_section},
 	{"dut", "what the server's side said in it", NULL, COUNTER_SECTION,
 		AT(result_interval, dut), .section = &result_dut_interval_section,
 		.optional = true},

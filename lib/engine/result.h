@@ -47,6 +47,7 @@ struct result_item {
 	uint64_t unsent, in_flight;
 	double loss; // lost / sent
 	double due_per_s, sent_per_s, answered_per_s;
+	double sending_s, last_answer_s; // both from the start of the item's measured part
 	struct result_latencies latency;
 	struct latency send_lag;
 	struct counter_list steps;      // struct result_step, those that were used
@@ -85,6 +86,9 @@ struct result_interval_item {
 	const char *name;
 	uint64_t due, sent, answered, failed, lost, no_reply;
 	double p50_ns, p99_ns, max_ns;
+	uint64_t in_flight; // at its end
+	double loss;        // of those that ended in it
+	double due_per_s, answered_per_s;
 };
 
 struct result_interval {
@@ -169,3 +173,4 @@ struct result {
 
 extern const struct counter_section result_section;
 extern const struct counter_section result_item_section;
+extern const struct counter_section result_interval_item_section;

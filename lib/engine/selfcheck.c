@@ -114,6 +114,16 @@ static void derive_ports(const struct config *c, struct config *out, struct aren
 	out->ports = (struct field_list){ports, 2};
 }
 
+// What the load asks for at its worst, all the time.
+static struct load_settings steady(const struct load_settings *l)
+{
+	return (struct load_settings){
+		.rate = l->replay ? INFINITY : load_peak(l) * (1 + SELFCHECK_HEADROOM),
+		.outstanding = l->outstanding,
+		.stop_at_ns = UINT64_MAX,
+		.slots = l->slots};
+}
+
 static void derive_items(const struct config *c, struct config *out, struct arena *a)
 {
 	const struct port_settings *tester = out->ports.items;
@@ -128,8 +138,7 @@ static void derive_items(const struct config *c, struct config *out, struct aren
 		it->server_port = 0;
 		it->timeout_ns =
 			it->timeout_ns / 4 > TIMEOUT_MIN_NS ? it->timeout_ns / 4 : TIMEOUT_MIN_NS;
-		it->load.rate *= 1 + SELFCHECK_HEADROOM;
-		it->load.total = 0;
+		it->load = steady(&it->load);
 	}
 	out->traffic.items = items;
 }

@@ -103,10 +103,11 @@ static void judge_item(const struct plan *p, const struct plan_item *i, const st
 			r->name, (unsigned long long)nobody, i->run->proto->name);
 	if (is_of_load(v, r, nobody))
 		out->of_load += out->count - before;
-	if (out->count > before && r->no_slot)
+	// A closed loop that waits for a slot and not for the server measures the table.
+	if (r->no_slot && (out->count > before || i->run->pace.kind == PACE_OUTSTANDING))
 		because(out,
-			"%s: all %llu transaction slots were in use or resting (more source ports "
-			"or addresses, or a shorter timeout)",
+			"%s: all %llu transaction slots were in use or resting (load.slots: more, "
+			"more source ports or addresses, or a shorter timeout)",
 			r->name, (unsigned long long)slots_of(i));
 	if (out->count > before)
 		explain_sending(i, out);

@@ -107,8 +107,8 @@ static enum evidence_reason reason_of(enum proto_verdict verdict)
 	return EVIDENCE_LATE;
 }
 
-// A valid answer came. After the end of sending answered_at lies in the far future.
-static void item_alive(struct worker_item *it, uint64_t now)
+// Nothing was answered up to here. After the end of sending answered_at lies in the far future.
+static void item_silence(struct worker_item *it, uint64_t now)
 {
 	int64_t gap = txn_since(now, it->answered_at);
 
@@ -117,6 +117,13 @@ static void item_alive(struct worker_item *it, uint64_t now)
 	it->answered_at = now;
 	if ((uint64_t)gap > it->longest_gap)
 		it->longest_gap = (uint64_t)gap;
+}
+
+// A valid answer came.
+static void item_alive(struct worker_item *it, uint64_t now)
+{
+	it->last_answer = now;
+	item_silence(it, now);
 }
 
 // The books of the step that a transaction is in, or NULL.
@@ -821,7 +828,7 @@ static bool item_over(const struct worker *w, const struct worker_item *it, uint
 		return true;
 	if (it->pending_first < it->pending_count)
 		return false;
-	if (it->pace.left == 0)
+	if (pace_over(&it->pace, now))
 		return true;
 	return now >= w->stop_at &&
 	       (it->pace.kind != PACE_RATE || !pace_ready(&it->pace, w->stop_at - 1, 0));
@@ -867,8 +874,10 @@ static void item_drop_pending(struct worker_item *it, uint64_t now)
 
 static void item_end(struct worker *w, struct worker_item *it, uint64_t now)
 {
-	it->ended_at = now < w->stop_at ? now : w->stop_at;
-	item_alive(it, it->ended_at);
+	uint64_t stop = w->stop_at < it->pace.stop ? w->stop_at : it->pace.stop;
+
+	it->ended_at = now < stop ? now : stop;
+	item_silence(it, it->ended_at);
 	it->answered_at = it->ended_at + INT64_MAX / 2;
 	it->left_over = it->pace.left;
 	it->pace.left = 0;

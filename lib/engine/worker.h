@@ -88,6 +88,7 @@ struct worker_item {
 	uint64_t *waits;                 // [txns.waits]; the first is the item's timeout
 	void *banks[2];                  // the protocol's counters, as item_books.ledger
 	void *shadow;                    // counters of replies that are only looked at
+	uint64_t begun_at;               // tick: of its measured part
 	bool opened;                     // ctx is to be closed
 	const struct evidence *evidence; // NULL: nothing is captured
 	// dataplane: rw
@@ -108,6 +109,7 @@ struct worker_item {
 	uint64_t nobody[2];       // due, and the protocol had nobody to make them
 	// Longest time without a valid answer, from the first due send of the measured part on.
 	uint64_t answered_at, longest_gap;
+	uint64_t last_answer; // tick, after the end of sending too
 };
 
 struct worker {

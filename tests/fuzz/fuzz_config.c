@@ -113,7 +113,7 @@ static void use_item(
 	require(config_item_port(c, i) && config_item_port(c, i) != config_responder_port(c));
 	require(sources.count > 0);
 	require(config_server_port(i) > 0);
-	require(config_slots_needed(i) > 0);
+	require(config_slots_needed(c, i) > 0);
 	use_protocol(i, &sources, d);
 }
 

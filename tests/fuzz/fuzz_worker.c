@@ -198,6 +198,28 @@ static void setup(void)
 	diag_free(d);
 }
 
+// A closed loop, or one of the orders that need no table, with an end or without.
+static void start_pace(struct pace *p, const uint8_t *head)
+{
+	static struct pace_segment segments[2] = {{0, 0, (fixed)GAP << 64},
+		{20 * FIXED_ONE, (fixed)(20 * GAP) << 64, (fixed)(GAP / 2) << 64}};
+	static struct schedule s;
+	const struct pace_closed closed = {1 + head[3] % 32, START, PACE_NEVER, 0};
+	const struct pace_share alone = {0, 1};
+
+	if (head[2] & 2) {
+		pace_start_closed(p, &closed, alone);
+		return;
+	}
+	s = (struct schedule){.order = head[3] & 1 ? PACE_BURSTS : PACE_EVEN,
+		.segments = segments,
+		.count = head[3] & 2 ? 2 : 1,
+		.sends = head[3] & 4 ? 100 * FIXED_ONE : FIXED_INFINITY,
+		.stop = head[3] & 8 ? 1000 * GAP : PACE_NEVER};
+	recip_init(&s.burst, 1 + head[3] % 16);
+	pace_start(p, &s, START, alone);
+}
+
 static void start_item(struct worker_item *it, const uint8_t *head)
 {
 	static uint64_t waits[] = {TIMEOUT};
@@ -226,9 +248,8 @@ static void start_item(struct worker_item *it, const uint8_t *head)
 		.shadow = &run.banks[2],
 		.pace = {.left = UINT64_MAX}};
 	frame_template_build(frames, &path);
-	it->pace.kind = head[2] & 2 ? PACE_OUTSTANDING : PACE_RATE;
-	it->pace.outstanding = 1 + head[3] % 32;
-	pace_start(&it->pace, GAP, START, START + WARMUP, 0.5);
+	it->pace.measure = START + WARMUP;
+	start_pace(&it->pace, head);
 	hist_clear(&it->books.response);
 	hist_clear(&it->service);
 	hist_clear(&it->lag);

@@ -50,6 +50,8 @@ static const struct result_item items[] = {
 		.due_per_s = 50000.5,
 		.sent_per_s = 50000,
 		.answered_per_s = 49997.5,
+		.sending_s = 2,
+		.last_answer_s = 2.0021,
 		.latency = {{99995, 41200, 61000, 9000, 58000, 83000, 121000, 1.4e6, INFINITY,
 				    2.1e6},
 			SPREAD(99995, 40000.0)},
@@ -65,6 +67,8 @@ static const struct result_item items[] = {
 		.due_per_s = 250,
 		.sent_per_s = 250,
 		.answered_per_s = 250,
+		.sending_s = 2,
+		.last_answer_s = 1.9999,
 		.latency = {SPREAD(500, 51000.0), SPREAD(500, 50000.0)},
 		.counters = {&own_section, &probes_own},
 	},
@@ -81,13 +85,14 @@ static const struct result_worker workers[] = {
 };
 
 static const struct result_interval_item first_second[] = {
-	{"queries", 50000, 50000, 49995, 2, 3, 58000, 121000, INFINITY},
-	{"probes", 250, 250, 250, 0, 0, 61200, 102000, 816000},
+	{"queries", 50000, 50000, 49993, 2, 3, 0, 58000, 121000, INFINITY, 2, 0.00006, 50000,
+		49993},
+	{"probes", 250, 250, 250, 0, 0, 0, 61200, 102000, 816000, 0, 0, 250, 250},
 };
 
 static const struct result_interval_item last_second[] = {
-	{"queries", 50001, 50000, 50000, 0, 0, 57500, 119000, 2.1e6},
-	{"probes", 250, 250, 250, 0, 0, 61100, 101000, 640000},
+	{"queries", 50001, 50000, 50002, 0, 0, 0, 57500, 119000, 2.1e6, 0, 0, 50001, 50002},
+	{"probes", 250, 250, 250, 0, 0, 0, 61100, 101000, 640000, 0, 0, 250, 250},
 };
 
 static const struct result_interval intervals[] = {

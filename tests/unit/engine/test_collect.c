@@ -55,8 +55,16 @@ static struct fixture *fixture_new(void)
 	f->worker.snapshots[0].items = &f->snapshot;
 	f->worker.times = (struct run_times){.start = START, .measure = START, .interval = SECOND};
 	f->run.proto = protos[0];
-	f->run.pace = (struct pace){.kind = PACE_RATE, .left = UINT64_MAX};
-	pace_start(&f->run.pace, 1e6, START, START, 0.5);
+	f->run.begun_at = START;
+	// A thousand a second: the k-th is due at START + (k + 1/2) ms.
+	f->run.pace = (struct pace){.kind = PACE_RATE,
+		.steady = true,
+		.of = 1,
+		.next = START + 500000,
+		.gap = 1000000,
+		.stop = PACE_NEVER,
+		.left = UINT64_MAX,
+		.measure = START};
 	hist_clear(&f->run.books.response);
 	hist_clear(&f->run.service);
 	hist_clear(&f->run.lag);
@@ -239,7 +247,8 @@ static struct pair *pair_new(void)
 	p->f = fixture_new();
 	for (int w = 0; w < 2; w++) {
 		p->runs[w] = p->f->run;
-		pace_split(&p->runs[w].pace, (uint64_t)w, 2);
+		p->runs[w].pace.next += (uint64_t)w * 1000000; // every other send
+		p->runs[w].pace.gap = 2 * 1000000;
 		p->workers[w] = p->f->worker;
 		p->workers[w].items = &p->runs[w];
 		p->workers[w].handed = 1;

@@ -6,17 +6,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <math.h>
+#include <stdlib.h>
+
 #include <cmocka.h>
 
-#include "engine/pace.h"
+#include "engine/schedule.h"
 
 #define HZ 2599999713.0
 
 static struct pace open_loop(double rate, uint64_t start)
 {
-	struct pace p = {.kind = PACE_RATE, .left = UINT64_MAX};
+	const struct load_settings load = {.rate = rate, .stop_at_ns = UINT64_MAX};
+	const struct schedule_base base = {.hz = HZ};
+	struct pace p = {.left = UINT64_MAX, .measure = start};
+	struct schedule s;
 
-	pace_start(&p, HZ / rate, start, start, 0.5);
+	assert_int_equal(schedule_build(&s, &load, &base), 0);
+	pace_start(&p, &s, start, (struct pace_share){0, 1});
+	assert_true(p.steady); // so that the schedule is not needed any more
+	p.schedule = NULL;
+	schedule_free(&s);
 	return p;
 }
 
@@ -185,34 +195,78 @@ static void a_total_counts_measured_sends_only(void **state)
 	assert_false(pace_ready(&p, UINT64_MAX, 0));
 }
 
+static struct pace closed(uint64_t outstanding, uint64_t ramp_up, struct pace_share share)
+{
+	const struct pace_closed c = {outstanding, 100, 5000, ramp_up};
+	struct pace p = {.left = UINT64_MAX};
+
+	pace_start_closed(&p, &c, share);
+	return p;
+}
+
+static const struct pace_share alone = {0, 1};
+
 static void a_closed_loop_waits_for_room(void **state)
 {
-	struct pace p = {.kind = PACE_OUTSTANDING, .outstanding = 2, .left = UINT64_MAX};
+	struct pace p = closed(2, 0, alone);
 
-	assert_true(pace_ready(&p, 0, 1));
-	assert_false(pace_ready(&p, 0, 2));
-	assert_int_equal(pace_pop(&p, 77), 77);
+	assert_true(pace_ready(&p, 100, 1));
+	assert_false(pace_ready(&p, 100, 2));
+	assert_int_equal(pace_pop(&p, 177), 177);
+}
+
+static void a_closed_loop_that_ramps_up_gets_one_more_at_even_times(void **state)
+{
+	struct pace p = closed(5, 1000, alone);
+
+	for (uint64_t now = 100; now < 1100; now += 10) {
+		uint64_t allowed = 1 + (now - 100) * 4 / 1000;
+
+		assert_true(pace_ready(&p, now + 1, allowed - 1));
+		assert_false(pace_ready(&p, now + 1, allowed));
+	}
+	assert_true(pace_ready(&p, 1100, 4));
+	assert_false(pace_ready(&p, 1100, 5));
+}
+
+static void a_closed_loop_ends_at_its_stop(void **state)
+{
+	struct pace p = closed(1, 0, alone), max = closed(0, 0, alone);
+
+	assert_int_equal(max.kind, PACE_MAX);
+	assert_true(pace_ready(&p, 4999, 0) && pace_ready(&max, 4999, 1000000));
+	assert_false(pace_ready(&p, 5000, 0) || pace_ready(&max, 5000, 0));
+	assert_false(pace_over(&p, 4999) || pace_over(&max, 4999));
+	assert_true(pace_over(&p, 5000) && pace_over(&max, 5000));
+}
+
+static void workers_share_what_is_outstanding(void **state)
+{
+	for (uint32_t n = 1; n < 20; n++) {
+		uint64_t sum = 0;
+
+		for (uint32_t w = 0; w < n; w++)
+			sum += closed(10, 0, (struct pace_share){w, n}).outstanding;
+		assert_int_equal(sum, 10);
+	}
 }
 
 static void nothing_is_due_before_the_start(void **state)
 {
-	const enum pace_kind kinds[] = {PACE_RATE, PACE_OUTSTANDING, PACE_MAX};
+	struct pace p = closed(1, 0, alone), max = closed(0, 0, alone), rate = open_loop(1e9, 100);
 
-	for (size_t i = 0; i < 3; i++) {
-		struct pace p = {
-			.kind = kinds[i], .outstanding = 1, .left = UINT64_MAX, .next = 100};
-
-		assert_false(pace_ready(&p, 99, 0));
-		assert_true(pace_ready(&p, 100, 0));
-	}
+	assert_false(pace_ready(&p, 99, 0) || pace_ready(&max, 99, 0));
+	assert_false(pace_ready(&rate, 100, 0));
+	assert_true(pace_ready(&p, 100, 0) && pace_ready(&max, 100, 0));
+	assert_true(pace_ready(&rate, 103, 0));
 }
 
 // Of several paces that are ready, the one that is due first.
-static struct pace *first_of(struct pace *all, uint64_t of)
+static struct pace *first_of(struct pace *all, uint32_t of)
 {
 	struct pace *first = NULL;
 
-	for (uint64_t w = 0; w < of; w++)
+	for (uint32_t w = 0; w < of; w++)
 		if (all[w].left && (!first || all[w].next < first->next ||
 					   (all[w].next == first->next &&
 						   all[w].next_frac < first->next_frac)))
@@ -220,18 +274,40 @@ static struct pace *first_of(struct pace *all, uint64_t of)
 	return first;
 }
 
+// The shares of so many workers in a schedule and its total.
+static void share_out(
+	struct pace *all, uint32_t of, const struct schedule *s, const struct pace *like)
+{
+	for (uint32_t w = 0; w < of; w++) {
+		const struct pace_share share = {w, of};
+
+		all[w] = (struct pace){.measure = like->measure};
+		pace_start(&all[w], s, 12345, share);
+		pace_share_total(&all[w], 12345, like->left, share);
+	}
+}
+
+static struct schedule constant(double rate)
+{
+	const struct load_settings load = {.rate = rate, .stop_at_ns = UINT64_MAX};
+	const struct schedule_base base = {.hz = HZ};
+	struct schedule s;
+
+	assert_int_equal(schedule_build(&s, &load, &base), 0);
+	return s;
+}
+
 static void workers_in_turn_send_what_one_would_have_sent(void **state)
 {
 	const double rates[] = {7, 20000, 333333, 14.88e6};
 
-	for (size_t r = 0; r < sizeof(rates) / sizeof(rates[0]); r++)
-		for (uint64_t of = 1; of <= 16; of++) {
+	for (size_t r = 0; r < sizeof(rates) / sizeof(rates[0]); r++) {
+		struct schedule s = constant(rates[r]);
+
+		for (uint32_t of = 1; of <= 16; of++) {
 			struct pace one = open_loop(rates[r], 12345), all[16];
 
-			for (uint64_t w = 0; w < of; w++) {
-				all[w] = one;
-				pace_split(&all[w], w, of);
-			}
+			share_out(all, of, &s, &one);
 			for (uint64_t k = 0; k < 50000; k++) {
 				struct pace *p = first_of(all, of);
 
@@ -240,40 +316,45 @@ static void workers_in_turn_send_what_one_would_have_sent(void **state)
 					pace_pop(p, UINT64_MAX), pace_pop(&one, UINT64_MAX));
 			}
 		}
+		schedule_free(&s);
+	}
 }
 
 static void workers_share_a_total_to_the_send_that_would_have_been_the_last(void **state)
 {
 	const uint64_t warmups[] = {0, 1, 2, 3, 10, 101};
+	struct schedule s = constant(1000);
 
 	for (size_t i = 0; i < sizeof(warmups) / sizeof(warmups[0]); i++)
-		for (uint64_t of = 1; of <= 5; of++) {
-			struct pace one = open_loop(1000, 0), all[5], *p;
+		for (uint32_t of = 1; of <= 5; of++) {
+			struct pace one = open_loop(1000, 12345), all[5], *p;
 			uint64_t k = 0;
 
-			one.measure = (uint64_t)((double)warmups[i] * HZ / 1000);
+			one.measure = 12345 + (uint64_t)((double)warmups[i] * HZ / 1000);
 			one.left = 23;
-			for (uint64_t w = 0; w < of; w++) {
-				all[w] = one;
-				pace_split(&all[w], w, of);
-			}
+			share_out(all, of, &s, &one);
 			for (; (p = first_of(all, of)) != NULL; k++)
 				assert_int_equal(
 					pace_pop(p, UINT64_MAX), pace_pop(&one, UINT64_MAX));
 			assert_int_equal(k, warmups[i] + 23);
 			assert_int_equal(one.left, 0);
 		}
+	schedule_free(&s);
 }
 
-static void workers_share_what_is_outstanding_and_none_waits_for_nothing(void **state)
+static void no_worker_waits_for_what_is_outstanding_elsewhere(void **state)
 {
-	for (uint64_t of = 1; of <= 5; of++) {
+	const struct pace_closed three = {3, 100, PACE_NEVER, 0};
+
+	for (uint32_t of = 1; of <= 5; of++) {
 		uint64_t outstanding = 0, left = 0;
 
-		for (uint64_t w = 0; w < of; w++) {
-			struct pace p = {.kind = PACE_OUTSTANDING, .outstanding = 3, .left = 100};
+		for (uint32_t w = 0; w < of; w++) {
+			const struct pace_share share = {w, of};
+			struct pace p = {0};
 
-			pace_split(&p, w, of);
+			pace_start_closed(&p, &three, share);
+			pace_share_total(&p, 100, 100, share);
 			outstanding += p.outstanding;
 			left += p.left;
 			assert_true((p.outstanding == 0) == (p.left == 0));
@@ -297,10 +378,13 @@ int main(void)
 		cmocka_unit_test(a_total_beyond_32_bits_is_counted_down),
 		cmocka_unit_test(a_total_counts_measured_sends_only),
 		cmocka_unit_test(a_closed_loop_waits_for_room),
+		cmocka_unit_test(a_closed_loop_that_ramps_up_gets_one_more_at_even_times),
+		cmocka_unit_test(a_closed_loop_ends_at_its_stop),
+		cmocka_unit_test(workers_share_what_is_outstanding),
 		cmocka_unit_test(nothing_is_due_before_the_start),
 		cmocka_unit_test(workers_in_turn_send_what_one_would_have_sent),
 		cmocka_unit_test(workers_share_a_total_to_the_send_that_would_have_been_the_last),
-		cmocka_unit_test(workers_share_what_is_outstanding_and_none_waits_for_nothing),
+		cmocka_unit_test(no_worker_waits_for_what_is_outstanding_elsewhere),
 	};
 
 	return cmocka_run_group_tests_name("pace", tests, NULL, NULL);

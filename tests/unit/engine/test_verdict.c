@@ -219,6 +219,17 @@ static void a_schedule_that_was_missed_says_what_was_in_the_way(void **state)
 	assert_true(says(f, "no packet buffer to send from, 9 times"));
 }
 
+static void a_closed_loop_that_waited_for_slots_is_invalid(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result_item.no_slot = 1;
+	f->run.pace.kind = PACE_MAX; // as fast as it goes is what the tester makes of it
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->run.pace.kind = PACE_OUTSTANDING;
+	assert_invalid(f, "load.slots: more");
+}
+
 static void a_full_wire_is_named_although_the_run_is_invalid(void **state)
 {
 	struct fixture *f = *state;
@@ -345,6 +356,7 @@ int main(void)
 		TEST(answers_that_the_tester_dropped_are_no_unreachable_server),
 		TEST(what_the_embedded_servers_port_dropped_is_the_servers_loss),
 		TEST(a_schedule_that_was_missed_says_what_was_in_the_way),
+		TEST(a_closed_loop_that_waited_for_slots_is_invalid),
 		TEST(a_full_wire_is_named_although_the_run_is_invalid),
 		TEST(answers_that_fall_behind_show_in_the_intervals),
 		TEST(each_limit_has_its_signs),

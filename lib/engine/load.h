@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How much an item sends, and when: the settings of its load, what is wrong with them, and what
+// follows from them for tables and buffers. Not here: the schedule itself (schedule.h).
+// Path: cold. Management thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/field.h"
+
+enum load_arrivals { ARRIVALS_CONSTANT, ARRIVALS_POISSON };
+
+struct ramp_settings {
+	double from, to; // per second
+	uint64_t over_ns;
+	uint64_t hold_ns; // UINT64_MAX: until the end
+};
+
+struct load_step {
+	double rate;
+	uint64_t for_ns;
+};
+
+struct wave_settings {
+	double mean, amplitude; // per second
+	uint64_t period_ns;
+};
+
+struct burst_settings {
+	uint64_t size;
+	uint64_t every_ns;
+};
+
+struct storm_settings {
+	uint64_t clients;
+	uint64_t within_ns;
+};
+
+struct replay_settings {
+	const char *file;
+	double speed;
+	const char *filter; // NULL: every packet
+};
+
+struct load_settings {
+	// Exactly one of these; the others are 0 or NULL.
+	double rate; // per second; INFINITY: max
+	struct ramp_settings *ramp;
+	struct field_list steps; // struct load_step
+	struct wave_settings *wave;
+	struct burst_settings *burst;
+	struct storm_settings *storm;
+	struct replay_settings *replay;
+	uint64_t outstanding;
+
+	int32_t arrivals; // enum load_arrivals
+	uint64_t ramp_up_ns;
+	uint64_t start_at_ns, stop_at_ns; // of the measured part; stop UINT64_MAX: its end
+	uint64_t total;                   // 0: no limit
+	uint64_t slots;                   // UINT64_MAX: as many as may be needed
+};
+
+extern const struct field_section load_section;
+
+// Errors go to d. duration_ns: of the measured part.
+void load_check(const struct load_settings *l, uint64_t duration_ns, struct diag *d);
+
+// The schedule sets the pace, not the answers or the tester.
+bool load_is_open(const struct load_settings *l);
+
+// Nothing is sent before the measured part.
+bool load_skips_warmup(const struct load_settings *l);
+
+// So many and then no more, however long that takes: all of it is one piece of work. total: was it
+// reached?
+bool load_is_work(const struct load_settings *l, bool total);
+
+// Sends per second at the most, of bursts on average; INFINITY: max; 0: closed loop, or not known
+// before the file is read.
+double load_peak(const struct load_settings *l);
+
+struct load_span {
+	uint64_t hold_ns; // that a transaction keeps its slot
+	uint64_t warmup_ns, duration_ns;
+};
+
+// Transactions that can be in flight or resting at once.
+uint64_t load_slots(const struct load_settings *l, const struct load_span *span);

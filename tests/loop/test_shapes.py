@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Load shapes over rings: every one sends exactly what its formula says, in total and per interval, and its ledger adds
+# up.
+
+import tempfile
+from pathlib import Path
+
+from harness import check_ledger, ddiperf, main, test
+from loop import TRIES, item, pcap_write, ring
+
+PATIENT = "3s"  # a busy box answers late, which is not what these tests are about
+RUN = {"duration": "600ms", "interval": "100ms"}
+STEPS = [{"rate": "2k", "for": "100ms"}, {"rate": "0", "for": "100ms"}, {"rate": "500", "for": "200ms"}]
+TIMES = "# seconds\n" + "".join(f"{1700000000 + 0.001 * k + 0.2 * (k >= 100):.6f}\n" for k in range(200))
+# A load, and how many are due in each tenth of a second.
+SHAPES = {
+    "rate": ({"rate": "1k"}, [100] * 6),
+    "ramp": ({"ramp": {"from": "0", "to": "6k", "over": "600ms"}}, [50, 150, 250, 350, 450, 550]),
+    "ramp-with-hold": ({"ramp": {"from": "500", "to": "1500", "over": "200ms"}}, [75, 125, 150, 150, 150, 150]),
+    "steps": ({"steps": STEPS}, [200, 0, 50, 50]),
+    "wave": ({"wave": {"mean": "1k", "amplitude": "1k", "period": "200ms"}}, [164, 36] * 3),
+    "burst": ({"burst": {"size": 50, "every": "50ms"}}, [100] * 6),
+    "storm": ({"storm": {"clients": 500, "within": "200ms"}}, [250, 250]),
+    "storm-at-once": ({"storm": {"clients": 300, "within": "0s"}}, [300]),
+    "window": ({"rate": "1k", "start_at": "100ms", "stop_at": "300ms"}, [0, 100, 100]),
+    "total": ({"ramp": {"from": "0", "to": "6k", "over": "600ms"}, "total": 300}, [50, 150, 100]),
+    "replay": ({"replay": {"file": "times.txt"}}, [100, 0, 0, 100]),
+    "fast-replay": ({"replay": {"file": "times.txt", "speed": "2"}}, [100, 100]),
+}
+IN_WARMUP = {"ramp": 0, "ramp-with-hold": 100, "steps": 400, "wave": 200, "burst": 200, "storm": 0, "window": 0, "replay": 0}
+
+
+def exact(one, expected):
+    check_ledger(one)
+    assert one["due"] == one["sent"] + one["unsent"] == expected, one
+
+
+def series(result, name):
+    """(tenths of a second, due until then) at the end of each interval: some are missing when the box is busy."""
+    due, found = 0, []
+    for interval in result.json["intervals"]:
+        due += next(i["due"] for i in interval["traffic"] if i["name"] == name)
+        found.append((interval["t_s"] * 10, due))
+    return found
+
+
+def assert_follows(result, name, expected):
+    exact(result.item(name), sum(expected))
+    for at, due in series(result, name)[:-1]:
+        assert abs(at - round(at)) < 0.01 and due == sum(expected[:round(at)]), (name, series(result, name))
+    assert series(result, name)[-1][1] == sum(expected), name
+
+
+def all_shapes(names, **run):
+    items = (item(name, load=SHAPES[name][0], timeout=PATIENT) for name in names)
+    return ddiperf(ring(*items, run={**RUN, **run}), files={"times.txt": TIMES})
+
+
+@test
+def every_shape_is_due_exactly_as_its_formula_says_and_none_disturbs_another():
+    result = all_shapes(SHAPES)
+    for name, (_, expected) in SHAPES.items():
+        assert result.item(name)["loop"] == "open", name
+        assert_follows(result, name, expected)
+
+
+@test
+def a_warmup_is_sent_at_the_first_rate_and_leaves_the_shape_alone():
+    result = all_shapes(IN_WARMUP, warmup="200ms")
+    for name in IN_WARMUP:
+        assert_follows(result, name, SHAPES[name][1])
+    unsent = sum(one["unsent"] for one in result.json["traffic"])
+    early = result.json["responder"]["received"] - sum(one["sent"] for one in result.json["traffic"])
+    assert early == sum(IN_WARMUP.values()) or unsent, (early, result)
+
+
+@test
+def random_arrivals_are_the_same_for_a_seed_and_differ_between_items_and_seeds():
+    items = [item(name, load={"rate": "2k", "arrivals": "poisson"}, timeout=PATIENT) for name in ("a", "b")]
+    due = [[one["due"] for one in ddiperf(ring(*items, run={**RUN, "seed": seed})).json["traffic"]]
+           for seed in (1, 1, 2)]
+    assert due[0] == due[1] != due[2] and due[0][0] != due[0][1], due
+    assert all(abs(n - 1200) < 5 * 1200 ** 0.5 for n in due[0] + due[2]), due
+
+
+@test
+def a_replay_sends_at_the_times_of_packets_that_pass_a_filter():
+    frames = [bytes(12) + b"\x08\x00" + bytes([0x45]) + bytes(8) + bytes([proto]) + bytes(40)
+              for proto in (17, 6, 17, 17)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "in.pcap"
+        path.write_bytes(pcap_write(frames))
+        for chosen, expected in (("udp", 3), (None, 4)):
+            replay = {"file": str(path), **({"filter": chosen} if chosen else {})}
+            result = ddiperf(ring(item(load={"replay": replay}, timeout=PATIENT), run=RUN))
+            exact(result.item("queries"), expected)
+
+
+@test
+def a_closed_loop_ramps_up_and_keeps_its_window():
+    load = {"outstanding": 8, "ramp_up": "200ms", "start_at": "100ms", "stop_at": "400ms"}
+    for _ in range(TRIES):  # another process may have had the CPU all the time
+        result = ddiperf(ring(item(load=load, timeout=PATIENT), run=RUN))
+        if result.item("queries")["sent"]:
+            break
+    ledger = result.item("queries")
+    check_ledger(ledger)
+    assert ledger["loop"] == "closed" and ledger["sent"] > 8, ledger
+    assert abs(ledger["sending_s"] - 0.3) < 0.001, ledger
+    assert [due for at, due in series(result, "queries") if at < 1.01] in ([], [0]), series(result, "queries")
+
+
+@test
+def a_piece_of_work_is_rated_until_its_last_answer():
+    delay = {"delay": {"constant": "300ms"}}
+    one = item(load={"storm": {"clients": 100, "within": "100ms"}}, timeout=PATIENT)
+    result = ddiperf(ring(one, run=RUN, responder={"dns": {}, "faults": delay}))
+    ledger = result.item("queries")
+    exact(ledger, 100)
+    assert ledger["last_answer_s"] >= 0.3 > ledger["sending_s"], ledger
+    assert abs(ledger["answered_per_s"] * ledger["last_answer_s"] - ledger["answered"]) < 1, ledger
+    assert abs(ledger["due_per_s"] * ledger["sending_s"] - 100) < 1, ledger
+
+
+main()
