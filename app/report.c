@@ -231,11 +231,12 @@ static void print_limit(FILE *out, const struct result_verdict *v)
 		fputs("\nlimited by the load itself: there was nobody to make all of it\n", out);
 }
 
-// In the notation of the limit, which is the last word of the expression: "p99 <= 2ms" is about a
-// time.
+// In the notation of the limit, which is the last word of the expression, but for a stop rule's
+// time: "p99 <= 2ms" is about a time.
 static const char *criterion_value(const struct result_criterion *c, char *buf, size_t room)
 {
-	size_t len = strlen(c->expression);
+	const char *time = strstr(c->expression, " for ");
+	size_t len = time ? (size_t)(time - c->expression) : strlen(c->expression);
 	char last = len ? c->expression[len - 1] : '\0';
 	const char *unit = NULL;
 
@@ -243,6 +244,8 @@ static const char *criterion_value(const struct result_criterion *c, char *buf, 
 		unit = "1";
 	else if (last == 's' || last == 'm' || last == 'h')
 		unit = "ns";
+	if (isnan(c->value))
+		return "not seen";
 	if (isinf(c->value))
 		return report_time(c->value, true, buf, room);
 	return stats_format(c->value, unit, buf, room);

@@ -142,6 +142,8 @@ static const struct field config_fields[] = {
 		AT(config, ports), .section = &port_section},
 	{"traffic", "what to send; every item runs at the same time", FIELD_SECTION, .list = true,
 		AT(config, traffic), .section = &item_section},
+	{"stop", "conditions that end the run as failed, e.g. loss > 5% for 3s", FIELD_STRING,
+		.list = true, AT(config, stop)},
 	{"criteria", "conditions of the verdict, e.g. loss <= 0.1%", FIELD_STRING, .list = true,
 		AT(config, criteria)},
 	{"validity", "bounds beyond which a run says nothing about the server", FIELD_SECTION,

@@ -84,6 +84,7 @@ struct config {
 	struct host_settings host;
 	struct field_list ports;    // struct port_settings
 	struct field_list traffic;  // struct item_settings
+	struct field_list stop;     // const char *
 	struct field_list criteria; // const char *
 	struct validity_settings validity;
 	struct output_settings output;

@@ -118,6 +118,8 @@ static const struct field load_fields[] = {
 		AT(load_settings, stop_at_ns), .def = "end", .word = "end", .min = 1, .max = 1e16},
 	{"total", "stop after so many measured transactions; 0: no limit", FIELD_COUNT,
 		AT(load_settings, total), .def = "0"},
+	{"max_outstanding", "stop the run when more are in flight; 0: no limit", FIELD_COUNT,
+		AT(load_settings, max_outstanding), .def = "0"},
 	{"slots", "room for transactions in flight or resting; auto: what the load may need",
 		FIELD_COUNT, AT(load_settings, slots), .def = "auto", .word = "auto", .min = 1,
 		.max = 1e9},

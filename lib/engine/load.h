@@ -59,6 +59,7 @@ struct load_settings {
 	uint64_t ramp_up_ns;
 	uint64_t start_at_ns, stop_at_ns; // of the measured part; stop UINT64_MAX: its end
 	uint64_t total;                   // 0: no limit
+	uint64_t max_outstanding;         // 0: no limit
 	uint64_t slots;                   // UINT64_MAX: as many as may be needed
 };
 

@@ -239,6 +239,9 @@ static const struct counter verdict_rows[] = {
 	{"reasons", "why, in words", NULL, COUNTER_STRINGS, AT(result_verdict, reasons)},
 	{"criteria", "conditions", NULL, COUNTER_LIST, AT(result_verdict, criteria),
 		.section = &criterion_rows_section},
+	TEXT(result_verdict, stopped, "the stop rule that ended the run"),
+	{"stopped_s", "when it did, from the start of the measured part; 0: never", "s",
+		COUNTER_F64, AT(result_verdict, stopped_s)},
 };
 SECTION("verdict", verdict_rows, result_verdict, "the verdict");
 

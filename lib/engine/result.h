@@ -133,6 +133,9 @@ struct result_verdict {
 	const char *invalid_by;       // tester load; NULL: it is not
 	struct counter_list reasons;  // const char *
 	struct counter_list criteria; // struct result_criterion
+	const char *stopped;          // the rule that ended the run; NULL: none
+	double stopped_s;             // when, from the start of the measured part
+	double stopped_value;         // what was found then
 };
 
 struct result_responder {

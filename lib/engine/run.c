@@ -23,6 +23,7 @@
 #include "engine/plan.h"
 #include "engine/probe.h"
 #include "engine/resolve.h"
+#include "engine/stop.h"
 #include "engine/tester_delay.h"
 #include "engine/verdict.h"
 #include "engine/watch.h"
@@ -53,6 +54,7 @@ struct run {
 	struct probe *probe;     // NULL: none
 	struct cpu_times cpu[2]; // at both ends of the measured part
 	uint32_t cpu_read;       // how many of them are there
+	struct stop stop;
 	struct result *result;
 	struct result_interval *intervals;
 	uint32_t interval_count, interval_room;
@@ -333,6 +335,20 @@ static void note_home(const struct run *r, uint32_t port)
 			of->settings->name);
 }
 
+// The first rule that holds ends the run.
+static void look_for_stop(struct run *r, const struct result_interval *i)
+{
+	struct result_verdict *v = &r->result->verdict;
+	double value;
+	const char *rule = v->stopped ? NULL : stop_check(&r->stop, i, r->arena, &value);
+
+	if (!rule)
+		return;
+	v->stopped = rule;
+	v->stopped_s = i->t_s;
+	v->stopped_value = value;
+}
+
 static void tick(struct run *r)
 {
 	const struct run_hooks *h = &r->options->hooks;
@@ -345,8 +361,10 @@ static void tick(struct run *r)
 		r->probed = true;
 		if (i.length_s <= 0)
 			continue;
-		if (!warmup)
+		if (!warmup) {
 			keep_interval(r, &i);
+			look_for_stop(r, &i);
+		}
 		if (h->interval)
 			h->interval(h->ctx, &i, warmup);
 	}
@@ -427,6 +445,11 @@ static void watch_cpu(struct run *r, uint64_t now)
 		r->cpu_read += cpu_read(&r->cpu[r->cpu_read]);
 }
 
+static bool is_to_end(const struct run *r)
+{
+	return *r->options->signals || r->result->verdict.stopped;
+}
+
 // Until everything was sent and answered or timed out, the drain time is over, or the user has had
 // enough.
 static void supervise(struct run *r)
@@ -443,7 +466,7 @@ static void supervise(struct run *r)
 		watch_tick(&r->watch, p);
 		watch_cpu(r, now);
 		tick(r);
-		if (*r->options->signals && p->phase < PHASE_DRAIN) {
+		if (is_to_end(r) && p->phase < PHASE_DRAIN) {
 			set_phase(p, PHASE_DRAIN);
 			give_up = now + drain;
 		} else if (p->phase == PHASE_WARMUP && now >= t->measure) {
@@ -509,6 +532,7 @@ static int measure(struct run *r)
 	const char *broken;
 
 	collect_start(p, &r->collected, r->arena);
+	stop_start(&r->stop, p->config, r->arena);
 	watch_start(&r->watch, p);
 	supervise(r);
 	interrupted = *r->options->signals != 0;

@@ -195,6 +195,7 @@ const struct config *selfcheck_derive(const struct config *c, struct arena *a, s
 	out->search = NULL;
 	out->dut = (struct dut_settings){0};
 	out->hooks = (struct hooks_settings){0};
+	out->stop = (struct field_list){0};
 	*criterion = "loss <= 0%";
 	out->criteria = (struct field_list){criterion, 1};
 	derive_ports(c, out, a);

@@ -219,12 +219,18 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 	return true;
 }
 
+// The last one is that no rule has stopped the run, where one has.
 static bool judge_criteria(const struct result *r, struct reasons *out)
 {
-	const struct result_criterion *c = r->verdict.criteria.items;
-	bool pass = true;
+	const struct result_verdict *v = &r->verdict;
+	const struct result_criterion *c = v->criteria.items;
+	uint32_t count = v->criteria.count - (v->stopped != NULL);
+	bool pass = !v->stopped;
 
-	for (uint32_t i = 0; i < r->verdict.criteria.count; i++) {
+	if (v->stopped)
+		because(out, "stopped %.3g s after the start of the measured part: %s",
+			v->stopped_s, v->stopped);
+	for (uint32_t i = 0; i < count; i++) {
 		if (c[i].pass)
 			continue;
 		because(out, "criterion not met: %s", c[i].expression);
@@ -302,7 +308,7 @@ int verdict_reach(const struct plan *p, const char *broken, bool interrupted, st
 	struct result_verdict *v = &r->verdict;
 	uint32_t faults;
 
-	v->criteria = criteria_judge(p->config, &r->traffic, a);
+	v->criteria = criteria_judge(p->config, r, a);
 	judge_tester(p, r, &why);
 	faults = why.count;
 	v->limited_by = limited_by(p, r, faults == why.of_load);

@@ -142,11 +142,16 @@ static void criterion(const char *text)
 	struct result_item results[2] = {
 		{.name = items[0].name, .counters = {p->counters, counters}},
 		{.name = items[1].name, .counters = {p->counters, counters}}};
+	const struct result result = {.traffic = {results, 2}};
+	struct condition stop;
+	struct condition_error e = {0};
 	uint32_t judged;
 
+	require(condition_parse(&c, text, CONDITION_STOP, a, &stop, &e) ||
+		(e.what && e.at <= strlen(text)));
 	c.criteria = (struct field_list){&text, 1};
 	criteria_check(&c, a, d);
-	judged = criteria_judge(&c, &(struct counter_list){results, 2}, a).count;
+	judged = criteria_judge(&c, &result, a).count;
 	require((judged > 0) == (diag_count(d) == 0));
 	diag_free(d);
 	arena_free(a);

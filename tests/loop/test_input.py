@@ -80,6 +80,7 @@ MISTAKES = [
     ("{rate: 2k}", "{steps: []}", ":12:", "traffic.queries.load.steps", "has no step"),
     ("rate: 2k", "rate: 2k, stop_at: 1s", "traffic.queries.load.stop_at", "after the end of the run"),
     ("{rate: 2k}", "{replay: {file: none.txt}}", "traffic.queries.load.replay.file", "No such file"),
+    ("responder:", "stop: [lossy > 5%]\nresponder:", ":14:8:", "stop[0]", "lossy", '"loss"'),
     ("responder:", "criteria: [traffic.nobody.loss <= 1%]\nresponder:", "criteria", "nobody"),
     ("responder:", "criteria: [p99 <= 2]\nresponder:", "criteria", "p99 <= 2"),
     ("traffic:\n", "traffic:\n  - {name: queries, server: 198.18.0.2, load: {rate: 1}, dns: {names: [a A]}}\n",

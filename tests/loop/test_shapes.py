@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Load shapes over rings: every one sends exactly what its formula says, in total and per interval, and its ledger adds
-# up.
+# up; stop rules end a run; criteria reach steps and intervals.
 
 import tempfile
 from pathlib import Path
 
-from harness import check_ledger, ddiperf, main, test
-from loop import TRIES, item, pcap_write, ring
+from harness import EXIT, check_ledger, ddiperf, main, test
+from loop import TRIES, item, pcap_write, ring, valid
 
 PATIENT = "3s"  # a busy box answers late, which is not what these tests are about
 RUN = {"duration": "600ms", "interval": "100ms"}
@@ -121,6 +121,87 @@ def a_piece_of_work_is_rated_until_its_last_answer():
     assert ledger["last_answer_s"] >= 0.3 > ledger["sending_s"], ledger
     assert abs(ledger["answered_per_s"] * ledger["last_answer_s"] - ledger["answered"]) < 1, ledger
     assert abs(ledger["due_per_s"] * ledger["sending_s"] - 100) < 1, ledger
+
+
+# --- stop rules and criteria ---------------------------------------------------------------------------------------
+
+DEAF = {"dns": {}, "faults": {"loss": {"share": "100%"}}}
+DULL = {"dns": {"rcode": "SERVFAIL"}}
+STRICT = {"names": ["a.example.com A"], "expect": {"rcode": ["NOERROR"]}}
+LONG = {"duration": "20s", "interval": "100ms"}
+
+
+def stopped(result, rule, status="fail"):
+    verdict = result.json["verdict"]
+    assert verdict["stopped"] == rule and result.code == EXIT[status], (verdict, result)
+    assert any(rule in reason for reason in verdict["reasons"]), verdict
+    assert verdict["criteria"][-1]["pass"] is False, verdict
+    assert result.json["run"]["measured_s"] < 15, result.json["run"]
+    for one in result.json["traffic"]:
+        check_ledger(one)
+
+
+@test
+def a_counter_ends_the_run_when_it_has_come_to_its_limit():
+    one = item(load={"rate": "500"}, dns=STRICT, timeout=PATIENT)
+    result = ddiperf(ring(one, run=LONG, responder=DULL, stop=["failed > 100", "loss > 5% for 3s"]), timeout=40)
+    stopped(result, "failed > 100")
+    assert result.item("queries")["failed"] > 100, result
+    assert "failed > 100" in result.stdout.splitlines()[-1], result
+
+
+@test
+def a_loss_that_lasts_ends_the_run():
+    good = item("good", load={"rate": "100"}, dns=STRICT, timeout=PATIENT)
+    bad = item("bad", load={"rate": "500"}, timeout="100ms", server="198.18.0.3")
+    run = ring(good, bad, run=LONG, dut={"addresses": ["198.18.0.2/24", "198.18.0.3/24"]}, stop=["loss > 5% for 300ms"],
+               responder={"dns": {}, "faults": {"loss": {"share": "50%"}}})
+    result = ddiperf(run, timeout=40)
+    assert result.json["verdict"]["stopped"].endswith("loss > 5% for 300ms"), result
+    assert result.code == EXIT["fail"] and result.json["verdict"]["stopped_s"] >= 0.29, result
+
+
+@test
+def silence_ends_the_run_and_the_server_is_unreachable():
+    result = ddiperf(ring(item(timeout="100ms"), run=LONG, responder=DEAF, stop=["unanswered for 300ms"]), timeout=40)
+    assert result.code == EXIT["unreachable"] and result.json["run"]["measured_s"] < 15, result
+    assert result.json["verdict"]["stopped"] == "unanswered for 300ms", result
+
+
+@test
+def more_outstanding_than_allowed_ends_the_run():
+    one = item(load={"rate": "1k", "max_outstanding": 150}, timeout=PATIENT)
+    result = ddiperf(ring(one, run=LONG, responder={"dns": {}, "faults": {"delay": {"constant": "1s"}}}), timeout=40)
+    stopped(result, "traffic.queries.in_flight > 150")
+
+
+@test
+def a_rule_that_never_holds_changes_nothing():
+    stop = ["loss > 5% for 400ms", "unanswered for 400ms", "failed > 0", "traffic.queries.sent > 100k"]
+    result = valid(lambda: ddiperf(ring(item(timeout=PATIENT), run={"duration": "400ms"}, stop=stop)))
+    assert result.code == 0 and "stopped" not in result.json["verdict"], result
+    assert result.item("queries")["due"] == 800, result
+
+
+@test
+def criteria_reach_steps_and_intervals():
+    leases = {
+        "name": "leases", "server": "198.18.0.2", "timeout": PATIENT, "load": {"rate": "500"},
+        "dhcp4": {"clients": "10k", "relay": {"addresses": ["198.18.0.64/28"]}},
+    }
+    criteria = [
+        "traffic.leases.steps.request-ack.p99 <= 3s", "traffic.leases.steps.request-ack.p99 <= 1ns",
+        "traffic.leases.steps.renew-ack.p99 <= 1s", "traffic.leases.steps.renew-ack.lost == 0",
+        "max(traffic.leases.interval.due) >= 50", "min(traffic.leases.interval.due_per_s) >= 1",
+        "mean(traffic.leases.interval.due) >= 50", "max(traffic.leases.interval.loss) <= 0%",
+    ]
+    responder = {"dns": {}, "dhcp4": {"pool": "10.0.0.0/16", "server_id": "198.18.0.2"}}
+    run = ring(leases, run={"duration": "500ms"}, responder=responder, criteria=criteria)
+    result = valid(lambda: ddiperf(run))
+    verdict = result.json["verdict"]
+    assert result.code == EXIT["fail"], result
+    assert [c["pass"] for c in verdict["criteria"]] == [True, False, False, True, True, True, True, True], verdict
+    assert verdict["criteria"][2]["value"] is None, verdict
 
 
 main()

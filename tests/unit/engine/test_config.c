@@ -172,7 +172,7 @@ static void every_shape_is_taken_and_only_one(void **state)
 		"ramp: {to: 10k, over: 5s}", "steps: [{rate: 5, for: 1s}, {rate: 1, for: 1s}]",
 		"wave: {mean: 5k, amplitude: 5k, period: 2s}", "burst: {size: 10, every: 10ms}",
 		"storm: {clients: 10k, within: 5s}", "replay: {file: x, speed: 0.5}",
-		"rate: 5, arrivals: poisson, start_at: 1s, stop_at: 5s"};
+		"rate: 5, arrivals: poisson, start_at: 1s, stop_at: 5s, max_outstanding: 5"};
 	char both[256];
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
