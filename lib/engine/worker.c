@@ -891,11 +891,13 @@ static void worker_wind_down(struct worker *w, uint64_t now)
 {
 	bool finished = true;
 
+	w->all_ended = true;
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		struct worker_item *it = &w->items[i];
 
 		if (!it->ended && item_over(w, it, now))
 			item_end(w, it, now);
+		w->all_ended = w->all_ended && it->ended;
 		finished = finished && it->ended && it->txns.in_flight == 0;
 	}
 	if (finished && !atomic_load_explicit(&w->finished, memory_order_relaxed))
@@ -904,7 +906,7 @@ static void worker_wind_down(struct worker *w, uint64_t now)
 
 static void worker_account(struct worker *w, uint64_t before, uint64_t now, bool worked)
 {
-	bool judged = before >= w->times.measure && before < w->stop_at;
+	bool judged = before >= w->times.measure && before < w->stop_at && !w->all_ended;
 
 	if (worked)
 		w->busy[judged] += now - before;

@@ -140,7 +140,8 @@ struct worker {
 	uint32_t full_bursts;  // received in a row
 	uint64_t stop_at;      // no sends from here on: end, or when the phase said so
 	uint64_t next_publish;
-	uint32_t held; // loops since then
+	uint32_t held;  // loops since then
+	bool all_ended; // every item has: what follows is not the measured part any more
 	uint64_t busy[2], tx_refused, tx_no_mbuf;
 	uint64_t received;       // packets, by its own queue
 	struct hist passes;      // of the loop in the measured part

@@ -121,6 +121,8 @@ def a_piece_of_work_is_rated_until_its_last_answer():
     assert ledger["last_answer_s"] >= 0.3 > ledger["sending_s"], ledger
     assert abs(ledger["answered_per_s"] * ledger["last_answer_s"] - ledger["answered"]) < 1, ledger
     assert abs(ledger["due_per_s"] * ledger["sending_s"] - 100) < 1, ledger
+    passes = result.json["workers"][0]["passes"]  # of the measured part only, which ends with the last send
+    assert passes["count"] * passes["mean_ns"] / 1e9 < result.json["run"]["measured_s"] + 0.15, result.json["workers"]
 
 
 # --- stop rules and criteria ---------------------------------------------------------------------------------------
