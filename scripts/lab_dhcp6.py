@@ -71,7 +71,7 @@ class Kea:
 
 
 class Dhcpd:
-    """Small pools, as with DHCPv4."""
+    """Small pools, as with DHCPv4. It counts what is relayed by its outermost message only."""
 
     programs = ("dhcpd",)
     start = ("dhcpd", "-6", "-f", "-d", "--no-pid", "-cf", "{dir}/server.conf", "-lf", "{dir}/leases", "veth1")
@@ -105,10 +105,9 @@ subnet6 2001:db8:40::/64 {
     @staticmethod
     def counters(folder):
         text = (folder / "log").read_text(errors="replace")
-        found = re.findall(r"^(?:Relay-forward: )?([A-Z][a-z]+(?:-request)?) message from ", text, re.M)
-        found += re.findall(r"^Sending (Advertise|Reply)(?: to|$)", text, re.M)
+        found = re.findall(r"^([A-Z][a-z-]+) message from ", text, re.M) + re.findall(r"^Sending ([A-Z][a-z-]+) to ", text, re.M)
         found = [LOGGED.get(name.lower(), name.lower()) for name in found]
-        yield from ((name, found.count(name)) for name in MESSAGES)
+        yield from ((name, found.count(name)) for name in (*MESSAGES, "relay-forward", "relay-reply"))
         leases = (folder / "leases").read_text(errors="replace")
         now = {}
         for kind, name, state in re.findall(r"^  (iaaddr|iaprefix) (\S+) \{\s*binding state (\w+);", leases, re.M):

@@ -116,6 +116,12 @@ static inline void write_be16(struct writer *w, uint16_t v)
 
 static inline void write_be32(struct writer *w, uint32_t v)
 {
-	write_be16(w, (uint16_t)(v >> 16));
-	write_be16(w, (uint16_t)v);
+	uint8_t *p = write_space(w, 4);
+
+	if (p) {
+		p[0] = (uint8_t)(v >> 24);
+		p[1] = (uint8_t)(v >> 16);
+		p[2] = (uint8_t)(v >> 8);
+		p[3] = (uint8_t)v;
+	}
 }

@@ -9,6 +9,7 @@
 #include "proto/dhcp4_clients.h"
 #include "proto/dhcp4_message.h"
 #include "proto/dhcp4_settings.h"
+#include "proto/dhcp_mix.h"
 #include "proto/pattern.h"
 #include "proto/proto.h"
 
@@ -101,8 +102,7 @@ struct dhcp4_lease {
 
 struct dhcp4_plan {
 	struct dhcp4_template templates[DHCP4_STEPS];
-	uint64_t below[DHCP4_EXCHANGES]; // the exchange whose bound the draw is below first
-	enum dhcp4_exchange otherwise;
+	struct dhcp_mix mix; // by exchange
 	uint32_t clients;
 	uint8_t htype, hlen;      // on the wire
 	uint8_t chaddr_len;       // of a hardware address

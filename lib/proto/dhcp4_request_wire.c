@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "proto/dhcp4_self.h"
+#include "proto/dhcp_name.h"
 
 #define MS_PER_S 1000
 
@@ -69,22 +70,6 @@ static void varying_option(
 	option_end(w, head);
 }
 
-// Dotted text, one byte behind `at`, to labels with their length in front (RFC 1035 section 3.1).
-static void labels_make(struct writer *w, uint8_t *at)
-{
-	uint8_t *label = at;
-
-	for (uint8_t *c = at + 1; c < w->at; c++) {
-		if (*c != '.')
-			continue;
-		*label = (uint8_t)(c - label - 1);
-		label = c;
-	}
-	*label = (uint8_t)(w->at - label - 1);
-	if (*label && label != at)
-		write_u8(w, 0);
-}
-
 // RFC 4702 section 2: flags, two obsolete RCODEs, name. One label alone is a partial name.
 static void fqdn_write(const struct dhcp4_self *s, struct writer *w)
 {
@@ -97,7 +82,7 @@ static void fqdn_write(const struct dhcp4_self *s, struct writer *w)
 	name = p->fqdn_wire ? write_space(w, 1) : NULL;
 	varying_write(s, &p->fqdn, w);
 	if (name && !w->failed)
-		labels_make(w, name);
+		dhcp_name_labels(w, name);
 	option_end(w, head);
 }
 

@@ -37,21 +37,14 @@ static bool check_ipv4(const struct addr *a, const void *where, struct diag *d)
 	return false;
 }
 
-static double share_of(const struct dhcp4_settings *s, enum dhcp4_exchange exchange)
+static const double *shares_of(const struct dhcp4_settings *s)
 {
-	double rest = 1;
-
-	if (s->mix)
-		for (int e = 0; e < DHCP4_EXCHANGES; e++)
-			rest -= s->mix->share[e];
-	rest = rest > 1e-9 ? rest : 0;
-	return (s->mix ? s->mix->share[exchange] : 0) +
-	       (exchange == (enum dhcp4_exchange)s->exchange ? rest : 0);
+	return s->mix ? s->mix->share : NULL;
 }
 
 static bool does(const struct dhcp4_settings *s, enum dhcp4_exchange exchange)
 {
-	return share_of(s, exchange) > 0;
+	return dhcp_mix_share(shares_of(s), DHCP4_EXCHANGES, (uint32_t)s->exchange, exchange) > 0;
 }
 
 // Does anybody talk to a server from the leased address?
@@ -208,7 +201,7 @@ static void check_servers(const struct dhcp4_settings *s, struct diag *d)
 	check_ipv4(&s->requested_address.first, &s->requested_address, d);
 }
 
-uint64_t dhcp4_holders_wanted(const struct dhcp4_settings *s)
+uint64_t dhcp_holders_wanted(const struct dhcp4_settings *s)
 {
 	return does(s, DHCP4_DORA) || does(s, DHCP4_RAPID) ? s->clients : 0;
 }
@@ -218,7 +211,7 @@ static void check_expect(const struct dhcp4_settings *s, struct diag *d)
 	const struct dhcp4_expect_settings *e = s->expect;
 	uint64_t count = addresses_count(&e->pool, d);
 
-	if (e->pool.count > 0 && count < dhcp4_holders_wanted(s))
+	if (e->pool.count > 0 && count < dhcp_holders_wanted(s))
 		diag_error(d, &e->pool, "pool", "%llu addresses for %llu clients",
 			(unsigned long long)count, (unsigned long long)s->clients);
 }
@@ -275,20 +268,6 @@ void dhcp4_check_server(const void *settings, const struct addr *server, struct 
 	else if (server->len == 0 && unicasts(s))
 		diag_error(
 			d, server, "server", "is missing (what renew, release and inform go to)");
-}
-
-static void build_shares(struct dhcp4_plan *p, const struct dhcp4_settings *s)
-{
-	double sum = 0;
-
-	for (int e = 0; e < DHCP4_EXCHANGES; e++) {
-		double share = share_of(s, (enum dhcp4_exchange)e);
-
-		sum += share;
-		p->below[e] = sum < 1 ? (uint64_t)(sum * 0x1p64) : UINT64_MAX;
-		if (share > 0)
-			p->otherwise = (enum dhcp4_exchange)e;
-	}
 }
 
 static void build_relays(struct dhcp4_plan *p, const struct dhcp4_relay_settings *s)
@@ -466,7 +445,7 @@ void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag
 		return NULL;
 	p->arena = arena_new();
 	p->name = env->name;
-	build_shares(p, s);
+	dhcp_mix_init(&p->mix, shares_of(s), DHCP4_EXCHANGES, (uint32_t)s->exchange);
 	build_identity(p, s);
 	if (s->relay)
 		build_relays(p, s->relay);

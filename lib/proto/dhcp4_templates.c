@@ -9,10 +9,10 @@
 
 #include "base/bytes.h"
 #include "proto/dhcp4_self.h"
+#include "proto/dhcp_name.h"
 
 #define WHAT_ROOM 256
 #define NS_PER_S  1000000000u
-#define LABEL_MAX 63
 #define SUB_MAX   254
 
 enum relay_sub {
@@ -282,28 +282,6 @@ static void build_option(struct build *b, const struct dhcp4_option_settings *o)
 		list_add(v.pattern.fixed ? &b->fixed : &b->p->options, &v);
 }
 
-static void check_name(struct build *b, const struct pattern *pattern)
-{
-	uint8_t text[DHCP4_OPTION_ROOM], some[DHCP4_CHADDR_LEN];
-	struct pattern_values v = {
-		.client = b->s->clients - 1, .mac = some, .relay = some, .address = some};
-	struct writer w = writer_of(text, sizeof(text));
-	const uint8_t *label = text;
-
-	memset(some, 0xff, sizeof(some));
-	pattern_write(pattern, &v, &w);
-	for (const uint8_t *c = text; c <= w.at; c++) {
-		if (c < w.at && *c != '.')
-			continue;
-		if (c - label > LABEL_MAX || (c == label && c < w.at)) {
-			COMPLAIN(b, &b->s->fqdn->name, NULL,
-				"a label of a name has 1 to %u characters", LABEL_MAX);
-			return;
-		}
-		label = c + 1;
-	}
-}
-
 static void build_fqdn(struct build *b)
 {
 	const struct dhcp4_fqdn_settings *s = b->s->fqdn;
@@ -315,8 +293,10 @@ static void build_fqdn(struct build *b)
 	p->fqdn_wire = s->wire;
 	p->fqdn_flags = (uint8_t)((s->server_update && !s->no_update ? FQDN_S : 0) |
 				  (s->no_update ? FQDN_N : 0) | (s->wire ? FQDN_E : 0));
-	if (compile(b, &p->fqdn, PATTERN_TEXT, s->name, &s->name, DHCP4_OPTION_ROOM - 5))
-		check_name(b, &p->fqdn.pattern);
+	if (compile(b, &p->fqdn, PATTERN_TEXT, s->name, &s->name, DHCP4_OPTION_ROOM - 5) &&
+		!dhcp_name_check(&p->fqdn.pattern, b->s->clients))
+		COMPLAIN(b, &s->name, NULL, "a label of a name has 1 to %u characters",
+			DHCP_LABEL_MAX);
 }
 
 static void build_client_id(struct build *b)

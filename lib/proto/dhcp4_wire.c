@@ -9,8 +9,7 @@
 #include "proto/dhcp4_self.h"
 
 #define MS_PER_S   1000
-#define EXPIRE_MAX 64                  // leases that one new exchange takes back
-#define GOLDEN     0x9e3779b97f4a7c15u // 2^64 divided by the golden ratio
+#define EXPIRE_MAX 64 // leases that one new exchange takes back
 
 #define BIT(type) (1u << (type))
 #define OFFERS    BIT(DHCP4_OFFER)
@@ -66,19 +65,6 @@ static inline uint32_t now_s(const struct proto_ctx *ctx)
 	return ctx->now_ms / MS_PER_S;
 }
 
-// Multiples of the golden ratio fill the circle evenly, so that shares hold for any stretch of
-// transactions.
-static inline enum dhcp4_exchange exchange_of(
-	const struct dhcp4_plan *p, const struct dhcp4_worker *w, uint64_t number)
-{
-	uint64_t draw = number * GOLDEN + w->mix_offset;
-
-	for (uint32_t e = 0; e < DHCP4_EXCHANGES; e++)
-		if (draw < p->below[e])
-			return (enum dhcp4_exchange)e;
-	return p->otherwise;
-}
-
 static inline uint8_t server_choose(const struct dhcp4_plan *p, uint64_t number, uint32_t client)
 {
 	switch (p->spread) {
@@ -130,7 +116,7 @@ bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	struct dhcp4_worker *w = ctx->own;
 	struct dhcp4_counters *n = ctx->counters;
 	uint64_t number = w->draws++ * w->workers + w->worker;
-	enum dhcp4_exchange exchange = exchange_of(p, w, number);
+	uint32_t exchange = dhcp_mix_draw(&p->mix, number, w->mix_offset);
 	const struct dhcp4_start *start = &dhcp4_starts[exchange];
 	struct dhcp4_client *k;
 	uint32_t client, name;

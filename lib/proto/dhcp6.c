@@ -383,7 +383,8 @@ static const struct field dhcp6_fields[] = {
 		.offset = SETTING(mac),
 		.def = "02:00:00:00:00:00"},
 	{.name = "duid",
-		.help = "DUID: ll or llt (with the MAC), en (enterprise and number), uuid, hex",
+		.help = "DUID: ll, llt and en have the MAC in them, uuid is random, hex is "
+			"duid_hex",
 		.type = FIELD_ENUM,
 		.offset = SETTING(duid),
 		.def = "ll",

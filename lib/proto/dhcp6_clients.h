@@ -15,7 +15,6 @@ enum dhcp6_client_state { DHCP6_IS_FREE, DHCP6_IS_BOUND, DHCP6_IS_BUSY };
 struct dhcp6_client {
 	uint32_t expires_s; // of the run; UINT32_MAX: never
 	uint32_t began_ms;  // first try of the message that is open, of the run
-	uint16_t place;     // index of the client's VLANs
 	uint8_t state;      // enum dhcp6_client_state
 	uint8_t exchange;   // that is open
 	uint8_t server;     // index of the server that it asks

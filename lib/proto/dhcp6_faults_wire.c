@@ -386,14 +386,18 @@ static uint32_t no_rapid_commit(uint8_t *buf, uint32_t len, uint32_t room, uint6
 	return without(buf, len, room, DHCP6_OPT_RAPID_COMMIT);
 }
 
-// The interface-id of one of the relay messages; *level: which one.
+// The interface-id of one of the relay messages that have one; *level: of which.
 static uint32_t interface_id(const struct place *p, uint64_t random, uint32_t *level)
 {
+	uint32_t at = NOWHERE;
+
 	*level = (uint32_t)rand_scale(random, p->levels ? p->levels : 1);
-	if (p->levels == 0)
-		return NOWHERE;
-	return dhcp6_find_option(p->buf, p->relay_at[*level] + DHCP6_RELAY_LEN,
-		p->length_at[*level] - 2, DHCP6_OPT_INTERFACE_ID);
+	for (uint32_t i = 0; i < p->levels && at == NOWHERE; i++) {
+		*level = *level ? *level - 1 : p->levels - 1;
+		at = dhcp6_find_option(p->buf, p->relay_at[*level] + DHCP6_RELAY_LEN,
+			p->length_at[*level] - 2, DHCP6_OPT_INTERFACE_ID);
+	}
+	return at;
 }
 
 static uint32_t interface_id_missing(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)

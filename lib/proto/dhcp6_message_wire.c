@@ -11,6 +11,7 @@
 #define IA_TA_LEN   4
 #define ADDRESS_LEN 24 // address, two lifetimes
 #define PREFIX_LEN  25 // two lifetimes, length, prefix
+#define STATUS_LEN  6  // of the whole option, without text
 
 // One option and what is in it.
 struct option {
@@ -314,6 +315,32 @@ bool dhcp6_xid(const uint8_t *buf, uint32_t len, enum dhcp6_type relay, uint32_t
 	return !r.failed && !is_relay(buf[0]);
 }
 
+static inline void put_be16(uint8_t *p, uint16_t v)
+{
+	v = __builtin_bswap16(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline void put_be32(uint8_t *p, uint32_t v)
+{
+	v = __builtin_bswap32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+// Code and length of an option with so much data. Its data, or NULL: no room.
+static inline uint8_t *option_space(struct writer *w, uint16_t code, uint32_t len)
+{
+	uint8_t *p;
+
+	w->failed |= len > UINT16_MAX;
+	p = write_space(w, DHCP6_OPTION_LEN + (size_t)len);
+	if (!p)
+		return NULL;
+	put_be16(p, code);
+	put_be16(p + 2, (uint16_t)len);
+	return p + DHCP6_OPTION_LEN;
+}
+
 void dhcp6_write_header(struct writer *w, uint8_t type, uint32_t xid)
 {
 	write_be32(w, (uint32_t)type << 24 | (xid & DHCP6_XID_MAX));
@@ -322,18 +349,21 @@ void dhcp6_write_header(struct writer *w, uint8_t type, uint32_t xid)
 void dhcp6_write_relay(
 	struct writer *w, uint8_t type, uint8_t hop_count, const uint8_t *link, const uint8_t *peer)
 {
-	write_u8(w, type);
-	write_u8(w, hop_count);
-	write_bytes(w, link, 16);
-	write_bytes(w, peer, 16);
+	uint8_t *p = write_space(w, DHCP6_RELAY_LEN);
+
+	if (!p)
+		return;
+	p[0] = type;
+	p[DHCP6_AT_HOP_COUNT] = hop_count;
+	memcpy(p + DHCP6_AT_LINK, link, 16);
+	memcpy(p + DHCP6_AT_PEER, peer, 16);
 }
 
 uint8_t *dhcp6_option_begin(struct writer *w, uint16_t code)
 {
 	uint8_t *begin = w->at;
 
-	write_be16(w, code);
-	write_be16(w, 0);
+	option_space(w, code, 0);
 	return begin;
 }
 
@@ -345,68 +375,89 @@ void dhcp6_option_end(struct writer *w, uint8_t *begin)
 		return;
 	len = (size_t)(w->at - begin) - DHCP6_OPTION_LEN;
 	w->failed = len > UINT16_MAX;
-	begin[2] = (uint8_t)(len >> 8);
-	begin[3] = (uint8_t)len;
+	put_be16(begin + 2, (uint16_t)len);
 }
 
 uint8_t *dhcp6_ia_begin(
 	struct writer *w, uint16_t code, uint32_t iaid, uint32_t t1_s, uint32_t t2_s)
 {
-	uint8_t *begin = dhcp6_option_begin(w, code);
+	uint8_t *begin = w->at;
+	uint8_t *p = option_space(w, code, code == DHCP6_OPT_IA_TA ? IA_TA_LEN : IA_LEN);
 
-	write_be32(w, iaid);
-	if (code != DHCP6_OPT_IA_TA) {
-		write_be32(w, t1_s);
-		write_be32(w, t2_s);
-	}
+	if (!p)
+		return begin;
+	put_be32(p, iaid);
+	if (code == DHCP6_OPT_IA_TA)
+		return begin;
+	put_be32(p + 4, t1_s);
+	put_be32(p + 8, t2_s);
 	return begin;
+}
+
+static void address_write(struct writer *w, const struct dhcp6_lease *l, uint32_t beyond)
+{
+	uint8_t *p = option_space(w, DHCP6_OPT_IA_ADDRESS, ADDRESS_LEN + beyond);
+
+	if (!p)
+		return;
+	memcpy(p, l->address, 16);
+	put_be32(p + 16, l->preferred_s);
+	put_be32(p + 20, l->valid_s);
+	w->at -= beyond;
+}
+
+static void prefix_write(struct writer *w, const struct dhcp6_lease *l, uint32_t beyond)
+{
+	uint8_t *p = option_space(w, DHCP6_OPT_IA_PREFIX, PREFIX_LEN + beyond);
+
+	if (!p)
+		return;
+	put_be32(p, l->preferred_s);
+	put_be32(p + 4, l->valid_s);
+	p[8] = l->bits;
+	memcpy(p + 9, l->address, 16);
+	w->at -= beyond;
 }
 
 void dhcp6_write_lease(struct writer *w, uint16_t code, const struct dhcp6_lease *l)
 {
-	uint8_t *begin = dhcp6_option_begin(w, code);
+	uint32_t beyond = l->status == DHCP6_STATUS_NONE ? 0 : STATUS_LEN;
 
-	if (code == DHCP6_OPT_IA_ADDRESS)
-		write_bytes(w, l->address, 16);
-	write_be32(w, l->preferred_s);
-	write_be32(w, l->valid_s);
-	if (code == DHCP6_OPT_IA_PREFIX) {
-		write_u8(w, l->bits);
-		write_bytes(w, l->address, 16);
-	}
-	if (l->status != DHCP6_STATUS_NONE)
+	if (code == DHCP6_OPT_IA_PREFIX)
+		prefix_write(w, l, beyond);
+	else
+		address_write(w, l, beyond);
+	if (beyond)
 		dhcp6_write_status(w, l->status, "");
-	dhcp6_option_end(w, begin);
 }
 
 void dhcp6_write_option(struct writer *w, uint16_t code, const void *data, uint32_t len)
 {
-	uint8_t *begin = dhcp6_option_begin(w, code);
+	uint8_t *p = option_space(w, code, len);
 
-	if (len)
-		write_bytes(w, data, len);
-	dhcp6_option_end(w, begin);
+	if (p && len)
+		memcpy(p, data, len);
 }
 
 void dhcp6_write_option_u8(struct writer *w, uint16_t code, uint8_t value)
 {
-	write_be16(w, code);
-	write_be16(w, 1);
-	write_u8(w, value);
+	dhcp6_write_option(w, code, &value, 1);
 }
 
 void dhcp6_write_option_be16(struct writer *w, uint16_t code, uint16_t value)
 {
-	write_be16(w, code);
-	write_be16(w, 2);
-	write_be16(w, value);
+	uint8_t *p = option_space(w, code, 2);
+
+	if (p)
+		put_be16(p, value);
 }
 
 void dhcp6_write_option_be32(struct writer *w, uint16_t code, uint32_t value)
 {
-	write_be16(w, code);
-	write_be16(w, 4);
-	write_be32(w, value);
+	uint8_t *p = option_space(w, code, 4);
+
+	if (p)
+		put_be32(p, value);
 }
 
 void dhcp6_write_status(struct writer *w, uint16_t status, const char *text)

@@ -10,6 +10,7 @@
 #include "proto/dhcp6_leases.h"
 #include "proto/dhcp6_message.h"
 #include "proto/dhcp6_settings.h"
+#include "proto/dhcp_mix.h"
 #include "proto/pattern.h"
 #include "proto/proto.h"
 
@@ -106,12 +107,14 @@ struct dhcp6_ia_plan {
 
 struct dhcp6_plan {
 	struct dhcp6_template templates[DHCP6_STEPS];
-	uint64_t below[DHCP6_EXCHANGES]; // the exchange whose bound the draw is below first
-	enum dhcp6_exchange otherwise;
+	struct dhcp_mix mix; // by exchange
 	uint32_t clients;
 	uint64_t mac; // of client 0, as a number
 	enum dhcp6_duid duid_kind;
 	struct dhcp6_varying duid;
+	uint8_t duid_mac_at;   // where the MAC stands in it, at the end; 0: it is written as a
+	                       // pattern
+	uint8_t duid_head[16]; // what stands in front
 	uint32_t addresses, prefixes; // of a client, in this order
 	uint32_t stride;              // their sum
 	struct recip by_stride;

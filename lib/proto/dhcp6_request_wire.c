@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "proto/dhcp6_self.h"
+#include "proto/dhcp_name.h"
 
 #define ELAPSED_AT DHCP6_HEADER_LEN // its option is the first of a template
 #define MS_PER_CS  10               // hundredths of a second
@@ -32,12 +33,25 @@ void dhcp6_varying_write(
 	pattern_write(&v->pattern, &values, w);
 }
 
+static inline void duid_write(struct dhcp6_self *s)
+{
+	const struct dhcp6_plan *p = s->p;
+	struct writer w = writer_of(s->duid, sizeof(s->duid));
+
+	if (p->duid_mac_at) {
+		memcpy(s->duid, p->duid_head, sizeof(p->duid_head));
+		memcpy(s->duid + p->duid_mac_at, s->mac, 6);
+		s->duid_len = p->duid_mac_at + 6;
+		return;
+	}
+	dhcp6_varying_write(s, &p->duid, &w);
+	s->duid_len = (uint8_t)(w.at - s->duid);
+}
+
 void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_self *s)
 {
 	const struct dhcp6_plan *p = ctx->shared;
 	struct dhcp6_worker *w = ctx->own;
-	struct writer duid = writer_of(s->duid, sizeof(s->duid));
-
 	s->p = p;
 	s->w = w;
 	s->client = &w->clients.items[client];
@@ -50,8 +64,7 @@ void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_
 	s->index = client;
 	s->seed = w->random_salt + s->number;
 	dhcp6_mac(p, s->number, s->mac);
-	dhcp6_varying_write(s, &p->duid, &duid);
-	s->duid_len = (uint8_t)(duid.at - s->duid);
+	duid_write(s);
 }
 
 // Level 0 is nearest to the client. The outermost relay is the one that talks to the server; those
@@ -97,23 +110,6 @@ static void varying_options(
 		varying_option(s, &l->items[i], w);
 }
 
-// Dotted text, one byte behind `at`, to labels with their length in front (RFC 1035 section 3.1).
-// One label alone is a partial name.
-static void labels_make(struct writer *w, uint8_t *at)
-{
-	uint8_t *label = at;
-
-	for (uint8_t *c = at + 1; c < w->at; c++) {
-		if (*c != '.')
-			continue;
-		*label = (uint8_t)(c - label - 1);
-		label = c;
-	}
-	*label = (uint8_t)(w->at - label - 1);
-	if (*label && label != at)
-		write_u8(w, 0);
-}
-
 // RFC 4704 section 4.
 static void fqdn_write(const struct dhcp6_self *s, struct writer *w)
 {
@@ -123,7 +119,7 @@ static void fqdn_write(const struct dhcp6_self *s, struct writer *w)
 	name = write_space(w, 1);
 	dhcp6_varying_write(s, &s->p->fqdn, w);
 	if (name && !w->failed)
-		labels_make(w, name);
+		dhcp_name_labels(w, name);
 	dhcp6_option_end(w, option);
 }
 
@@ -290,7 +286,7 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 
 	out->own_mac = !p->relays;
 	out->more = p->layout.more;
-	out->path = k->place * p->server_count + (out->more ? 0 : k->server);
+	out->path = out->more ? 0 : k->server;
 	out->src_port = p->relays ? p->relay_port : DHCP6_CLIENT_PORT;
 	if (p->relays) {
 		memcpy(out->src, relay_of(p, w, t->user), 16);

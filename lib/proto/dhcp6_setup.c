@@ -27,21 +27,14 @@ static bool check_ipv6(const struct addr *a, const void *where, struct diag *d)
 	return false;
 }
 
-static double share_of(const struct dhcp6_settings *s, enum dhcp6_exchange exchange)
+static const double *shares_of(const struct dhcp6_settings *s)
 {
-	double rest = 1;
-
-	if (s->mix)
-		for (int e = 0; e < DHCP6_EXCHANGES; e++)
-			rest -= s->mix->share[e];
-	rest = rest > 1e-9 ? rest : 0;
-	return (s->mix ? s->mix->share[exchange] : 0) +
-	       (exchange == (enum dhcp6_exchange)s->exchange ? rest : 0);
+	return s->mix ? s->mix->share : NULL;
 }
 
 static bool does(const struct dhcp6_settings *s, enum dhcp6_exchange exchange)
 {
-	return share_of(s, exchange) > 0;
+	return dhcp_mix_share(shares_of(s), DHCP6_EXCHANGES, (uint32_t)s->exchange, exchange) > 0;
 }
 
 // Are messages sent to addresses of servers?
@@ -237,20 +230,6 @@ void dhcp6_check_server(const void *settings, const struct addr *server, struct 
 		diag_error(d, server, "server", "is missing (or to: all, to: servers)");
 }
 
-static void build_shares(struct dhcp6_plan *p, const struct dhcp6_settings *s)
-{
-	double sum = 0;
-
-	for (int e = 0; e < DHCP6_EXCHANGES; e++) {
-		double share = share_of(s, (enum dhcp6_exchange)e);
-
-		sum += share;
-		p->below[e] = sum < 1 ? (uint64_t)(sum * 0x1p64) : UINT64_MAX;
-		if (share > 0)
-			p->otherwise = (enum dhcp6_exchange)e;
-	}
-}
-
 static void build_relays(struct dhcp6_plan *p, const struct dhcp6_relay_settings *s)
 {
 	const struct addr_range *r = s->addresses.items;
@@ -372,12 +351,18 @@ static void build_identity(struct dhcp6_plan *p, const struct dhcp6_settings *s)
 void *dhcp6_setup(const void *settings, const struct proto_env *env, struct diag *d)
 {
 	const struct dhcp6_settings *s = settings;
-	struct dhcp6_plan *p = plan_new(s);
+	struct dhcp6_plan *p;
 
+	if (s->clients < env->workers) {
+		diag_error(d, &s->clients, NULL, "%llu clients for %u CPUs (at least one for each)",
+			(unsigned long long)s->clients, env->workers);
+		return NULL;
+	}
+	p = plan_new(s);
 	if (!p)
 		return NULL;
 	p->name = env->name;
-	build_shares(p, s);
+	dhcp_mix_init(&p->mix, shares_of(s), DHCP6_EXCHANGES, (uint32_t)s->exchange);
 	build_identity(p, s);
 	if (s->relay)
 		build_relays(p, s->relay);

@@ -8,10 +8,10 @@
 
 #include "base/bytes.h"
 #include "proto/dhcp6_self.h"
+#include "proto/dhcp_name.h"
 
 #define WHAT_ROOM   256
-#define OPTION_ROOM 1024 // of one option
-#define LABEL_MAX   63
+#define OPTION_ROOM 1024       // of one option
 #define LLT_TIME    "2d000000" // of DUID-LLT: seconds since 2000 (RFC 8415 section 11.2)
 
 enum fqdn_flag { FQDN_S = 1, FQDN_N = 4 };
@@ -66,6 +66,18 @@ static bool compile_identity(struct build *b, struct dhcp6_varying *v, enum patt
 	return false;
 }
 
+// The usual DUIDs are something fixed and the MAC.
+static void duid_split(struct dhcp6_plan *p)
+{
+	const struct pattern_piece *pieces = p->duid.pattern.pieces;
+
+	if (p->duid.pattern.count != 2 || pieces[0].kind != PATTERN_LITERAL ||
+		pieces[1].kind != PATTERN_MAC || pieces[0].width > sizeof(p->duid_head))
+		return;
+	memcpy(p->duid_head, pieces[0].literal, pieces[0].width);
+	p->duid_mac_at = (uint8_t)pieces[0].width;
+}
+
 static void build_duid(struct build *b)
 {
 	const struct dhcp6_settings *s = b->s;
@@ -75,13 +87,14 @@ static void build_duid(struct build *b)
 	if (s->duid == DHCP6_DUID_LLT)
 		text = "00010001" LLT_TIME "{mac}";
 	else if (s->duid == DHCP6_DUID_EN)
-		text = arena_printf(p->arena, "0002%08x{client:8}", (uint32_t)s->enterprise);
+		text = arena_printf(p->arena, "0002%08x{mac}", (uint32_t)s->enterprise);
 	else if (s->duid == DHCP6_DUID_UUID)
 		text = "0004{random:16}";
 	else if (s->duid == DHCP6_DUID_HEX)
 		text = s->duid_hex ? s->duid_hex : "";
 	if (!compile_identity(b, &p->duid, PATTERN_HEX, text, &s->duid_hex, DHCP6_DUID_MAX))
 		return;
+	duid_split(p);
 	if (s->duid != DHCP6_DUID_HEX || !s->duid_hex)
 		return;
 	if (p->duid.pattern.max_len < DHCP6_DUID_MIN)
@@ -89,7 +102,7 @@ static void build_duid(struct build *b)
 			p->duid.pattern.max_len, DHCP6_DUID_MIN, DHCP6_DUID_MAX);
 	if (p->duid.pattern.fixed && s->clients > 1)
 		COMPLAIN(b, &s->duid_hex, NULL,
-			"the same for all clients (like 0002000000090{client:4})");
+			"the same for all clients (like 000200000009{client:4})");
 }
 
 // Whether the value of an option can be used.
@@ -259,28 +272,6 @@ static void build_classes(struct build *b)
 		message_add(b, &vendor);
 }
 
-static void check_name(struct build *b, const struct pattern *pattern)
-{
-	static const uint8_t some[16] = {0x20, 0x01, 0x0d, 0xb8, [14] = 0xff, 0xff};
-	uint8_t text[OPTION_ROOM];
-	struct pattern_values v = {
-		.client = b->s->clients - 1, .mac = some, .relay = some, .address = some};
-	struct writer w = writer_of(text, sizeof(text));
-	const uint8_t *label = text;
-
-	pattern_write(pattern, &v, &w);
-	for (const uint8_t *c = text; c <= w.at; c++) {
-		if (c < w.at && *c != '.')
-			continue;
-		if (c - label > LABEL_MAX || (c == label && c < w.at)) {
-			COMPLAIN(b, &b->s->fqdn->name, NULL,
-				"a label of a name has 1 to %u characters", LABEL_MAX);
-			return;
-		}
-		label = c + 1;
-	}
-}
-
 static void build_fqdn(struct build *b)
 {
 	const struct dhcp6_fqdn_settings *s = b->s->fqdn;
@@ -291,8 +282,10 @@ static void build_fqdn(struct build *b)
 	p->fqdn.code = DHCP6_OPT_FQDN;
 	p->fqdn_flags = (uint8_t)((s->server_update && !s->no_update ? FQDN_S : 0) |
 				  (s->no_update ? FQDN_N : 0));
-	if (compile(b, &p->fqdn, PATTERN_TEXT, s->name, &s->name, 253))
-		check_name(b, &p->fqdn.pattern);
+	if (compile(b, &p->fqdn, PATTERN_TEXT, s->name, &s->name, 253) &&
+		!dhcp_name_check(&p->fqdn.pattern, b->s->clients))
+		COMPLAIN(b, &s->name, NULL, "a label of a name has 1 to %u characters",
+			DHCP_LABEL_MAX);
 }
 
 static void write_code(struct writer *w, const uint8_t *oro, uint16_t code)

@@ -7,9 +7,8 @@
 #include "proto/dhcp6_self.h"
 
 #define MS_PER_S   1000
-#define EXPIRE_MAX 64                  // clients that one new exchange takes back
-#define GOLDEN     0x9e3779b97f4a7c15u // 2^64 divided by the golden ratio
-#define URGENT     255                 // preference (RFC 8415 section 21.8)
+#define EXPIRE_MAX 64  // clients that one new exchange takes back
+#define URGENT     255 // preference (RFC 8415 section 21.8)
 
 #define ADVERTISES (1u << DHCP6_ADVERTISE)
 #define REPLIES    (1u << DHCP6_REPLY)
@@ -53,19 +52,6 @@ const struct dhcp6_start dhcp6_starts[DHCP6_EXCHANGES] = {
 static inline uint32_t now_s(const struct proto_ctx *ctx)
 {
 	return ctx->now_ms / MS_PER_S;
-}
-
-// Multiples of the golden ratio fill the circle evenly, so that shares hold for any stretch of
-// transactions.
-static inline enum dhcp6_exchange exchange_of(
-	const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint64_t number)
-{
-	uint64_t draw = number * GOLDEN + w->mix_offset;
-
-	for (uint32_t e = 0; e < DHCP6_EXCHANGES; e++)
-		if (draw < p->below[e])
-			return (enum dhcp6_exchange)e;
-	return p->otherwise;
 }
 
 static inline uint8_t server_choose(const struct dhcp6_plan *p, uint64_t number, uint32_t client)
@@ -135,7 +121,7 @@ bool dhcp6_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_counters *n = ctx->counters;
 	uint64_t number = w->draws++ * w->workers + w->worker;
-	enum dhcp6_exchange exchange = exchange_of(p, w, number);
+	uint32_t exchange = dhcp_mix_draw(&p->mix, number, w->mix_offset);
 	const struct dhcp6_start *start = &dhcp6_starts[exchange];
 	struct dhcp6_client *k;
 	uint32_t client, later;

@@ -109,6 +109,8 @@ static inline _Atomic uint64_t *seek(const struct dhcp_holders *h, const struct 
 			if (tag_of(h, seen ^ tag) || seen == 0 || cell == mine ||
 				(which == SEE_HELD && !until_of(h, seen)))
 				continue;
+			if (h->same && !h->same(h->of, owner_of(h, seen), at->key))
+				continue;
 			*word = seen;
 			return cell;
 		}

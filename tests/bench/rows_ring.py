@@ -64,6 +64,20 @@ def dora(bench):
                   ns / 250, 1, "<= 250 ns", samples=samples(results))
 
 
+def sarr(bench):
+    """Worker time per whole SARR exchange, an address each."""
+    leases = {"name": "leases", "server": "2001:db8::2", "timeout": "100ms", "load": CLOSED,
+              "dhcp6": {"exchange": "sarr", "clients": "4M", "relay": {"addresses": ["2001:db8::100-2001:db8::13f"]}}}
+    text = ring(leases, run={"warmup": "300ms", "duration": bench.duration()},
+                tester={"cpus": [1], "addresses": ["2001:db8::1/64"]},
+                dut={"cpus": [0], "addresses": ["2001:db8::2/64"]},
+                responder={"dhcp6": {"pool": "2001:db8:0:1::/64", "clients": "5M"}})
+    results = bench.alternate(sarr=lambda: bench.run(text))
+    ns = median(map(cost, results["sarr"]))
+    yield at_most("SARR, ring, worker time", f"{nanoseconds(results['sarr'])}, {millions(results['sarr'])}",
+                  ns / 800, 1, "<= 800 ns", samples=samples(results))
+
+
 # --- against testpmd ------------------------------------------------------------------------------------
 
 
@@ -264,5 +278,5 @@ def memory(bench):
                   f"{time.monotonic() - before:.0f} s, {peak / 2 ** 20:.0f} MiB at most")
 
 
-ROWS = {"ring": ring_dns, "flowgen": flowgen, "dora": dora, "workers": workers, "in-flight": in_flight, "clients": clients,
+ROWS = {"ring": ring_dns, "flowgen": flowgen, "dora": dora, "sarr": sarr, "workers": workers, "in-flight": in_flight, "clients": clients,
         "lag": lag, "extras": extras, "native": native, "steady": steady, "start": start_up, "memory": memory}

@@ -97,8 +97,8 @@ static void begin(struct flight *f, uint8_t exchange)
 
 	if (f->begun && !f->txn.over)
 		return;
-	memset(p->below, 0, sizeof(p->below));
-	p->otherwise = (enum dhcp4_exchange)(exchange % DHCP4_EXCHANGES);
+	memset(p->mix.below, 0, sizeof(p->mix.below));
+	p->mix.otherwise = (enum dhcp4_exchange)(exchange % DHCP4_EXCHANGES);
 	f->txn = (struct proto_txn){.key = ++key};
 	f->begun = dhcp4_begin(&ctx, &f->txn);
 	if (f->begun)

@@ -176,8 +176,8 @@ static inline void fixture_only(struct dhcp4_fixture *f, enum dhcp4_exchange exc
 {
 	struct dhcp4_plan *p = (struct dhcp4_plan *)f->ctx.shared;
 
-	memset(p->below, 0, sizeof(p->below));
-	p->otherwise = exchange;
+	memset(p->mix.below, 0, sizeof(p->mix.below));
+	p->mix.otherwise = exchange;
 }
 
 // The next transaction; false: nobody can.

@@ -167,8 +167,8 @@ static inline void fixture_only(struct dhcp6_fixture *f, enum dhcp6_exchange exc
 {
 	struct dhcp6_plan *p = (struct dhcp6_plan *)f->ctx.shared;
 
-	memset(p->below, 0, sizeof(p->below));
-	p->otherwise = exchange;
+	memset(p->mix.below, 0, sizeof(p->mix.below));
+	p->mix.otherwise = exchange;
 }
 
 // The next transaction; false: nobody can.

@@ -99,6 +99,7 @@ struct said {
 	bool no_client_id;
 	bool to_us, to_other; // server identifier
 	bool rapid, relay_port, no_interface_id;
+	bool one_interface_id; // of the outermost relay
 	const char *oro;
 	uint16_t oro_len;
 };
@@ -107,8 +108,11 @@ static inline void said_ia(
 	struct writer *w, uint16_t type, uint32_t iaid, const uint8_t *address, uint8_t bits)
 {
 	uint8_t *begin = dhcp6_ia_begin(w, type, iaid, 0, 0);
-	const struct dhcp6_lease l = {
-		.address = address, .bits = bits, .status = DHCP6_STATUS_NONE};
+	const struct dhcp6_lease l = {.address = address,
+		.preferred_s = 8,
+		.valid_s = 9,
+		.bits = bits,
+		.status = DHCP6_STATUS_NONE};
 
 	if (address)
 		dhcp6_write_lease(w, dhcp6_lease_code(type), &l);
@@ -154,7 +158,7 @@ static inline uint32_t said_write(const struct said *c, uint8_t *buf, uint32_t r
 
 		dhcp6_write_relay(&w, DHCP6_RELAY_FORW, hop, test_link, test_peer);
 		dhcp6_write_option(&w, DHCP6_OPT_REMOTE_ID, "\0\0\1\2remote", 10);
-		if (!c->no_interface_id)
+		if (!c->no_interface_id && (i == 0 || !c->one_interface_id))
 			dhcp6_write_option(&w, DHCP6_OPT_INTERFACE_ID, id, 4);
 		if (c->relay_port && i == 0)
 			dhcp6_write_option_be16(&w, DHCP6_OPT_RELAY_PORT, 0);

@@ -103,10 +103,11 @@ static void times_of_0_leave_them_to_the_client(void **state)
 	struct dhcp6_answers_settings s = server_settings();
 	struct server *v;
 
-	s.t1_ns = s.t2_ns = 0;
+	s.t1_ns = 100000000000;
+	s.t2_ns = 0;
 	v = server_of(&s);
 	sarr(v, 1);
-	assert_int_equal(v->m.ias[0].t1_s, 0);
+	assert_int_equal(v->m.ias[0].t1_s, 100);
 	assert_int_equal(v->m.ias[0].t2_s, 0);
 	server_end(v);
 }
@@ -125,6 +126,25 @@ static void without_a_server_id_it_is_made_of_the_address(void **state)
 	assert_int_equal(a->server_id[22], 9);
 	dhcp6_answers_teardown(a);
 	diag_free(d);
+}
+
+static void a_domain_may_end_with_a_dot_or_not(void **state)
+{
+	static const char *const names[] = {"example.com", "example.com."};
+	struct dhcp6_answers_settings s = server_settings();
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct server *v;
+
+		s.domain = names[i];
+		v = server_of(&s);
+		assert_int_equal(
+			SAY(v, INFORMATION, 1, .oro = "\0\x18", .oro_len = 2), DHCP6_REPLY);
+		assert_memory_equal(
+			v->out + dhcp6_find_option(v->out, 4, v->len, DHCP6_OPT_DOMAIN_LIST),
+			"\0\x18\0\x0d\7example\3com", 17);
+		server_end(v);
+	}
 }
 
 static void options_are_for_those_who_ask_for_them(void **state)
@@ -151,8 +171,7 @@ static void options_are_for_those_who_ask_for_them(void **state)
 		DHCP6_REPLY);
 	assert_int_equal(v->m.inf_max_rt_s, 3600);
 	assert_int_equal(v->m.refresh_s, 86400);
-	assert_memory_equal(v->out + dhcp6_find_option(v->out, 4, v->len, DHCP6_OPT_DOMAIN_LIST),
-		"\0\x18\0\x0d\7example\3com", 17);
+	assert_true(dhcp6_has(&v->m, DHCP6_OPT_DOMAIN_LIST));
 	server_end(v);
 }
 
@@ -201,6 +220,7 @@ int main(void)
 		cmocka_unit_test(an_endless_lease_has_endless_times),
 		cmocka_unit_test(times_of_0_leave_them_to_the_client),
 		cmocka_unit_test(without_a_server_id_it_is_made_of_the_address),
+		cmocka_unit_test(a_domain_may_end_with_a_dot_or_not),
 		cmocka_unit_test(options_are_for_those_who_ask_for_them),
 		cmocka_unit_test(clients_bounds_addresses_and_prefixes),
 		cmocka_unit_test(a_server_without_pools_refuses_every_ia),

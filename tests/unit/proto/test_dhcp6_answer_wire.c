@@ -45,6 +45,18 @@ static void a_client_gets_what_was_advertised_and_keeps_it(void **state)
 	server_end(v);
 }
 
+static void a_solicit_of_a_bound_client_leaves_it_bound(void **state)
+{
+	struct server *v = server_new();
+
+	sarr(v, 1);
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1), DHCP6_ADVERTISE);
+	assert_int_equal(given(v, 0), 0);
+	assert_int_equal(SAY(v, RENEW, 1, .nas = 1, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(given(v, 0), 0);
+	server_end(v);
+}
+
 static void every_ia_of_a_client_gets_a_lease_of_its_own(void **state)
 {
 	struct server *v = server_new();
@@ -145,6 +157,9 @@ static void an_address_of_another_link_is_refused_in_a_request(void **state)
 	assert_int_equal(v->m.ias[0].status, DHCP6_NOT_ON_LINK);
 	assert_int_equal(v->m.ias[0].lease_count, 0);
 	assert_int_equal(v->n.status[DHCP6_NOT_ON_LINK], 1);
+	assert_int_equal(
+		SAY(v, REQUEST, 1, .pds = 1, .to_us = true, .prefix = elsewhere), DHCP6_REPLY);
+	assert_int_equal(given(v, 0), 0); // prefixes are of no link
 	server_end(v);
 }
 
@@ -213,6 +228,10 @@ static void an_authoritative_server_takes_unknown_clients_at_their_word(void **s
 	assert_int_equal(given(v, 0), 1);
 	assert_int_equal(SAY(v, REBIND, 2, .nas = 1, .address = address_of(1)), DHCP6_REPLY);
 	assert_int_equal(v->m.ias[0].status, DHCP6_NO_BINDING); // it is another's
+	SAY(v, SOLICIT, 3, .nas = 1);
+	assert_int_equal(
+		SAY(v, RENEW, 3, .nas = 1, .to_us = true, .address = address_of(3)), DHCP6_REPLY);
+	assert_int_equal(v->m.ias[0].status, DHCP6_NO_BINDING); // it was offered another one
 	server_end(v);
 }
 
@@ -311,7 +330,7 @@ static void confirm_tells_whether_addresses_fit_the_link(void **state)
 	assert_int_equal(SAY(v, CONFIRM, 1, .nas = 2, .address = address_of(3)), DHCP6_REPLY);
 	assert_int_equal(v->m.status, DHCP6_SUCCESS);
 	assert_int_equal(v->m.ia_count, 0);
-	assert_int_equal(SAY(v, CONFIRM, 1, .nas = 1, .address = elsewhere), DHCP6_REPLY);
+	assert_int_equal(SAY(v, CONFIRM, 1, .nas = 2, .address = elsewhere), DHCP6_REPLY);
 	assert_int_equal(v->m.status, DHCP6_NOT_ON_LINK);
 	assert_int_equal(SAY(v, CONFIRM, 1, .nas = 1), 0);
 	assert_int_equal(SAY(v, CONFIRM, 1, .pds = 1, .prefix = prefix_of(0)), 0);
@@ -489,6 +508,8 @@ static void leases_are_given_twice_on_demand(void **state)
 	assert_int_equal(v->n.released, 1);
 	assert_int_equal(SAY(v, RENEW, 1, .nas = 1, .to_us = true), DHCP6_REPLY);
 	assert_int_equal(given(v, 0), 0); // the first one as well
+	assert_int_equal(SAY(v, REQUEST, 3, .nas = 1, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(v->n.address_twice, 1); // and not each one from then on
 	server_end(v);
 }
 
@@ -496,6 +517,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_client_gets_what_was_advertised_and_keeps_it),
+		cmocka_unit_test(a_solicit_of_a_bound_client_leaves_it_bound),
 		cmocka_unit_test(every_ia_of_a_client_gets_a_lease_of_its_own),
 		cmocka_unit_test(temporary_addresses_are_refused),
 		cmocka_unit_test(ias_beyond_the_eighth_are_counted_and_not_answered),

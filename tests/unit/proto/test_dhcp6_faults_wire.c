@@ -257,7 +257,7 @@ static void a_prefix_that_overlaps_contains_its_neighbour(void **state)
 	uint8_t *prefix;
 
 	assert_true(spoil("prefix_overlap", &s, 1) > 0);
-	prefix = s.bytes + (was.ias[2].leases[0].address - s.bytes);
+	prefix = (uint8_t *)was.ias[2].leases[0].address;
 	memcpy(neighbour, prefix, 16);
 	for (uint8_t last = 0; last < 4; last++) {
 		prefix[6] = last; // a /56
@@ -276,6 +276,36 @@ static void lifetimes_and_times_are_out_of_order(void **state)
 	assert_true(spoil("wrong_times", reply(0), 1) > 0);
 	assert_true(is.ias[0].t1_s > is.ias[0].t2_s);
 	assert_int_equal(is.ias[0].t2_s, was.ias[0].t2_s);
+}
+
+static void times_of_0_are_in_no_order(void **state)
+{
+	struct dhcp6_answers_settings s = server_settings();
+	struct sample sample;
+	struct server *v;
+
+	s.t1_ns = s.t2_ns = 0;
+	v = server_of(&s);
+	SAY(v, SOLICIT, 1, .nas = 1);
+	keep(v, &sample, "ADVERTISE");
+	assert_int_equal(spoil("wrong_times", &sample, 1), 0);
+	server_end(v);
+}
+
+static void a_lease_that_is_withdrawn_is_none(void **state)
+{
+	static const uint8_t elsewhere[16] = {0x20, 1, 0x0d, 0xb8, 0xff};
+	struct server *v = server_new();
+	struct sample sample;
+
+	SAY(v, REBIND, 1, .nas = 1, .pds = 1, .address = elsewhere, .prefix = elsewhere);
+	assert_int_equal(v->m.ias[0].lease_count, 1);
+	assert_int_equal(v->m.ias[1].lease_count, 1);
+	keep(v, &sample, "REPLY to REBIND");
+	assert_int_equal(spoil("no_addrs_avail", &sample, 1), 0);
+	assert_int_equal(spoil("no_prefix_avail", &sample, 1), 0);
+	assert_int_equal(spoil("missing_ia", &sample, 1), 0);
+	server_end(v);
 }
 
 static void identifiers_are_wrong_or_missing(void **state)
@@ -343,6 +373,22 @@ static void one_relay_at_any_level_is_not_as_it_was(void **state)
 	assert_int_equal(hit, 0xff);
 }
 
+static void the_only_interface_id_is_found_at_its_level(void **state)
+{
+	struct server *v = server_new();
+	struct sample sample;
+
+	SAY(v, SOLICIT, 1, .nas = 1, .levels = 5, .one_interface_id = true);
+	keep(v, &sample, "ADVERTISE");
+	for (uint64_t random = 0; random < 64; random++) {
+		assert_true(spoil("interface_id_missing", &sample, random << 58) > 0);
+		assert_null(is_in.relays[0].interface_id.data);
+		assert_int_equal(is.ia_count, 1);
+		assert_true(spoil("interface_id_changed", &sample, random << 58) > 0);
+	}
+	server_end(v);
+}
+
 static int release(void **state)
 {
 	free(spoiled_bytes);
@@ -363,8 +409,11 @@ int main(void)
 		cmocka_unit_test(another_address_is_not_the_one_that_was_advertised),
 		cmocka_unit_test(a_prefix_that_overlaps_contains_its_neighbour),
 		cmocka_unit_test(lifetimes_and_times_are_out_of_order),
+		cmocka_unit_test(times_of_0_are_in_no_order),
+		cmocka_unit_test(a_lease_that_is_withdrawn_is_none),
 		cmocka_unit_test(identifiers_are_wrong_or_missing),
 		cmocka_unit_test(one_relay_at_any_level_is_not_as_it_was),
+		cmocka_unit_test(the_only_interface_id_is_found_at_its_level),
 	};
 
 	return cmocka_run_group_tests(tests, samples_make, release);

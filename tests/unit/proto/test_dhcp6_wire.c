@@ -777,7 +777,7 @@ static void a_duid_is_of_the_kind_asked_for(void **state)
 	} rows[] = {
 		{DHCP6_DUID_LL, NULL, "\0\3\0\1\2\0\0\0\0\0", 10, 10},
 		{DHCP6_DUID_LLT, NULL, "\0\1\0\1\x2d\0\0\0\2\0\0\0\0\0", 14, 14},
-		{DHCP6_DUID_EN, NULL, "\0\2\0\0\x7e\xd9\0\0\0\0\0\0\0\0", 14, 14},
+		{DHCP6_DUID_EN, NULL, "\0\2\0\0\x7e\xd9\2\0\0\0\0\0", 12, 12},
 		{DHCP6_DUID_UUID, NULL, "\0\4", 18, 2},
 		{DHCP6_DUID_HEX, "00ff{client:1}{mac}", "\0\xff\0\2\0\0\0\0\0", 9, 9},
 	};

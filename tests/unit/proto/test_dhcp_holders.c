@@ -325,9 +325,43 @@ static void of_threads_that_race_for_an_address_one_gets_it(void **state)
 	end(&h);
 }
 
+static bool is_of(const void *of, uint32_t owner, const void *key)
+{
+	return ((const uint32_t *)of)[owner] == *(const uint32_t *)key;
+}
+
+static void keys_of_one_hash_are_told_apart(void **state)
+{
+	for (int several = 0; several < 2; several++) {
+		struct dhcp_holders h = made(4, several);
+		const uint32_t keys[] = {10, 20, 10, 30};
+
+		h.same = is_of;
+		h.of = keys;
+		for (uint32_t i = 0; i < 2; i++)
+			assert_int_equal(
+				dhcp_holders_hold(&h, (struct dhcp_held){7, &keys[i]}, i, 100, 0),
+				DHCP_NOBODY);
+		assert_int_equal(
+			dhcp_holders_hold(&h, (struct dhcp_held){7, &keys[2]}, 2, 100, 0), 0);
+		assert_int_equal(dhcp_holders_find(&h, (struct dhcp_held){7, &keys[1]}, 0), 1);
+		assert_int_equal(
+			dhcp_holders_find(&h, (struct dhcp_held){7, &keys[3]}, 0), DHCP_NOBODY);
+		dhcp_holders_drop(&h, (struct dhcp_held){7, &keys[0]}, 0);
+		assert_int_equal(dhcp_holders_find(&h, (struct dhcp_held){7, &keys[1]}, 0), 1);
+		assert_int_equal(dhcp_holders_hold(&h, (struct dhcp_held){7, &keys[2]}, 2, 100, 0),
+			DHCP_NOBODY);
+		dhcp_holders_drop(&h, (struct dhcp_held){7, &keys[1]}, 1);
+		dhcp_holders_drop(&h, (struct dhcp_held){7, &keys[2]}, 2);
+		assert_empty(&h);
+		end(&h);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keys_of_one_hash_are_told_apart),
 		cmocka_unit_test(an_address_that_is_held_is_not_given_twice),
 		cmocka_unit_test(an_address_whose_lease_ran_out_is_anybodys),
 		cmocka_unit_test(a_lease_is_renewed_and_may_never_end),

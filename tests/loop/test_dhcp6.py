@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# DHCPv6 clients against the embedded responder: every exchange in each topology, each fault in its cell and counter, what the
+# messages look like to another program, bad input.
+
+import tempfile
+from pathlib import Path
+
+from dhcp4 import clients as clients4, undisturbed
+from dhcp6 import (EXPECT, LENGTH, POOL, PREFIXES, RELAYS, SERVER, answers, check_agreement, clients, of_clients, run, served, steps)
+from harness import EXIT, config_file, binary, ddiperf, execute, main, test
+
+LIFE = {
+    "sarr": "32%", "solicit": "6%", "rapid": "8%", "renew": "10%", "rebind": "10%", "release": "10%", "decline": "6%", "confirm": "8%",
+    "information": "10%",
+}
+MANY = {"outstanding": 16, "total": 600}
+OTHERS = "02:01:00:00:00:00"
+RELAY = {**RELAYS, "interface_id": "port {client}"}
+
+
+def check_life(one):
+    n, did = one["dhcp6"], {name: step["answered"] for name, step in steps(one).items()}
+    assert len(did) == 9 and all(did.values()), did
+    assert n["leases"] == did["request-reply"] + did["solicit-reply"] == n["addresses"] == n["prefixes"], one
+    assert n["renewed"] == did["renew-reply"] + did["rebind-reply"] and n["confirmed"] == did["confirm-reply"], one
+    assert n["released"] == did["release-reply"] and n["declined"] == did["decline-reply"], one
+    assert n["rapid_fallback"] == n["expired"] == n["parameters_missing"] == n["duplicate_address"] == n["duplicate_prefix"] == 0, one
+
+
+@test
+def every_exchange_behind_relays_and_on_the_link_is_answered_and_counted_alike_on_both_sides():
+    result = served(clients("relayed", load=MANY, mix=LIFE, relay={**RELAY, "levels": 3}),
+                    clients("direct", load=MANY, mix=LIFE, relay=None, mac=OTHERS))
+    for one in result.json["traffic"]:
+        check_life(one)
+
+
+@test
+def addresses_and_prefixes_alone_and_several_of_them():
+    for what, addresses, prefixes in (({"lease": "address"}, 1, 0), ({"lease": "prefix", "prefix_hint": LENGTH}, 0, 1),
+                                      ({"addresses": 3, "prefixes": 2}, 3, 2)):
+        n = of_clients(served(clients(load={"outstanding": 16, "total": 50}, **what)))["dhcp6"]
+        assert (n["leases"], n["addresses"], n["prefixes"]) == (50, 50 * addresses, 50 * prefixes), n
+
+
+@test
+def each_topology_and_identity_is_answered():
+    load = {"outstanding": 8, "total": 20}
+    for what in ({"relay": {**RELAY, "levels": 8, "client_mac": True, "remote_id": "r", "subscriber_id": "{mac}"}},
+                 {"relay": {**RELAY, "levels": 2, "ldra": True}}, {"relay": {**RELAYS, "port": 1547}},
+                 {"relay": {**RELAYS, "port": 1547, "source_port": False}},
+                 {"to": "all"}, {"to": "servers"}, {"duid": "llt"}, {"duid": "en"}, {"duid": "uuid"},
+                 {"duid": "hex", "duid_hex": "00ff {client:4} {random:40}"}):
+        one = of_clients(served(clients(load=load, **what)))
+        assert one["dhcp6"]["leases"] == 20, (what, one)
+
+
+@test
+def a_server_without_rapid_commit_is_asked_in_four_messages():
+    n = of_clients(served(clients(load={"outstanding": 8, "total": 20}, exchange="rapid"), responder=answers(rapid=False)))["dhcp6"]
+    assert n["rapid_fallback"] == n["leases"] == 20, n
+
+
+@test
+def both_families_share_a_port_and_keep_their_books_apart():
+    result = served(clients(load=MANY), clients("on_link", load=MANY, relay=None, mac=OTHERS), clients4("four", load=MANY),
+                    responder={**answers(), "dhcp4": {"pool": ["10.0.0.0/16"], "server_id": "198.18.0.2"}})
+    assert result.item("four")["dhcp4"]["leases"] == of_clients(result)["dhcp6"]["leases"] == 600, result
+
+
+@test
+def what_is_not_answered_is_sent_again_until_it_is_lost():
+    tries = {"irt": "100ms", "mrc": 3}
+
+    def all_lost(result):
+        one, n = of_clients(result), of_clients(result)["dhcp6"]
+        assert one["lost"] == 10 and n["retransmitted"] == 20 and n["sent"] == {"SOLICIT": 30} and n["attempt"] == {}, one
+    undisturbed(lambda: run(clients(load={"outstanding": 10, "total": 10}, exchange="solicit", retransmit={"solicit": tries}),
+                            responder=answers({"loss": {"every": 1}})), all_lost, 0.1)
+
+    def some_lost(result):
+        one, n = of_clients(result), of_clients(result)["dhcp6"]
+        assert one["answered"] == n["leases"] == 6 and n["retransmitted"] == 5 == n["attempt"]["2"], one
+    undisturbed(lambda: run(clients(load={"outstanding": 1, "total": 6}, retransmit={"request": tries, "solicit": tries}),
+                            responder=answers({"loss": {"every": 3}})), some_lost, 0.1)
+
+
+# --- faults -----------------------------------------------------------------------------------------------
+
+CELLS = ("failed", "lost", "late", "duplicate", "stray", "malformed")
+CHECKS = (
+    "way_wrong", "xid_wrong", "duid_wrong", "type_wrong", "levels_wrong", "interface_id_wrong", "server_id_missing", "server_id_changed",
+    "refused", "ia_missing", "lease_missing", "times_wrong", "lifetimes_wrong", "address_changed", "prefix_changed", "outside_pool",
+    "outside_prefixes", "prefix_length_wrong", "rapid_commit_missing", "duplicate_address", "duplicate_prefix",
+)
+# The second of two answers, each to a SOLICIT: cells of the ledger, and the counter of the check that finds it.
+ADVERTISES = {
+    "loss": (("lost",), None), "duplicate": (("duplicate",), None), "no_advertise": (("lost",), None),
+    "no_addrs_avail": (("failed",), "refused"), "no_prefix_avail": (("failed",), "refused"), "unspec_fail": (("failed",), "refused"),
+    "lease_status": (("failed",), "refused"), "missing_ia": (("failed",), "ia_missing"),
+    "prefix_overlap": (("failed",), "prefix_length_wrong"), "wrong_lifetimes": (("failed",), "lifetimes_wrong"),
+    "wrong_times": (("failed",), "times_wrong"), "wrong_xid": (("lost", "stray"), None),
+    "wrong_duid": (("lost", "stray"), "duid_wrong"), "no_client_id": (("lost", "stray"), "duid_wrong"),
+    "no_server_id": (("failed",), "server_id_missing"), "interface_id_missing": (("failed",), "interface_id_wrong"),
+    "interface_id_changed": (("failed",), "interface_id_wrong"), "wrong_port": (("lost", "stray"), "way_wrong"),
+}
+# The same of answers to a RENEW.
+REPLIES = {
+    "no_binding": "refused", "use_multicast": "refused", "other_address": "address_changed",
+}
+
+
+TIMEOUT_S = 0.3
+
+
+def faulty(fault, **what):
+    return run(clients(load={"outstanding": 1, "total": 8}, relay=RELAY, keys={"timeout": f"{TIMEOUT_S}s"}, **what),
+               responder=answers({fault: {"every": 4}}))
+
+
+@test
+def each_fault_of_an_advertise_lands_in_its_cells_and_its_counter():
+    for fault, (cells, counter) in ADVERTISES.items():
+        def judge(result, fault=fault, cells=cells, counter=counter):
+            one = of_clients(result)
+            assert result.json["responder"]["faults"] == {fault: 2}, (fault, result.json["responder"])
+            assert {cell: one[cell] for cell in CELLS} == {cell: 2 if cell in cells else 0 for cell in CELLS}, (fault, one)
+            assert {name: one["dhcp6"][name] for name in CHECKS if one["dhcp6"][name]} == ({counter: 2} if counter else {}), (fault, one)
+            check_agreement(result, faultless=False)
+        undisturbed(lambda fault=fault: faulty(fault, exchange="solicit"), judge, TIMEOUT_S)
+
+
+@test
+def each_fault_of_a_reply_fails_by_its_check():
+    for fault, counter in REPLIES.items():
+        one = of_clients(faulty(fault, exchange="sarr"))
+        assert one["failed"] == one["dhcp6"][counter] == 4 and one["dhcp6"]["leases"] == 4, (fault, one)
+    one = of_clients(faulty("no_rapid_commit", exchange="rapid"))
+    assert one["failed"] == one["dhcp6"]["rapid_commit_missing"] == 2, one
+
+
+@test
+def a_wrong_relay_message_has_failed_by_one_of_its_fields():
+    one = of_clients(faulty("wrong_relay", exchange="solicit"))
+    n = one["dhcp6"]
+    assert one["failed"] == n["hop_count_wrong"] + n["link_wrong"] + n["peer_wrong"] == 2, one
+
+
+@test
+def statuses_are_counted_by_name_and_said_at_the_end():
+    result = faulty("no_addrs_avail", exchange="solicit")
+    assert of_clients(result)["dhcp6"]["ia_status"] == {"NoAddrsAvail": 2}, of_clients(result)
+    assert "2 refusals with status 2 (NoAddrsAvail)" in result.stderr, result.stderr
+
+
+@test
+def what_is_given_twice_is_found_and_both_clients_are_named():
+    for kind, key in (("address", "address_twice"), ("prefix", "prefix_twice")):
+        result = run(clients(load={"outstanding": 1, "total": 40}, lease=kind), responder=answers(**{key: 10}))
+        one = of_clients(result)
+        given = result.json["responder"]["protocols"][0]["dhcp6"][key]
+        assert given == 4 == one["failed"] == one["dhcp6"]["duplicate_" + kind], (one, result.json["responder"])
+        assert result.stderr.count(" was given to client ") == 4 and "02:00:00:00:00:" in result.stderr, result.stderr
+
+
+@test
+def leases_of_two_items_are_watched_together():
+    def half(name, mac):
+        return clients(name, load={"outstanding": 1, "total": 30}, mac=mac, lease="address")
+
+    result = run(half("these", "02:00:00:00:00:00"), half("those", "02:00:01:00:00:00"), responder=answers(address_twice=5))
+    given = result.json["responder"]["protocols"][0]["dhcp6"]["address_twice"]
+    assert given == 12 == sum(one["failed"] for one in result.json["traffic"]), result.json["traffic"]
+    result = run(*(clients(name, load={"outstanding": 1, "total": 30}, clients=30) for name in ("these", "those")))
+    assert all(one["answered"] == 30 and one["dhcp6"]["duplicate_address"] == 0 for one in result.json["traffic"]), result
+
+
+@test
+def leases_outside_of_what_is_expected_have_failed():
+    for what, counter in (({"pool": ["2001:db8:0:2::/64"]}, "outside_pool"), ({"prefixes": ["2001:db8::/33"]}, "outside_prefixes"),
+                          ({"prefix_length": 60}, "prefix_length_wrong")):
+        one = of_clients(run(clients(load={"outstanding": 4, "total": 10}, clients=10, expect=what)))
+        assert one["failed"] == one["dhcp6"][counter] == 10, one
+
+
+# --- packets ----------------------------------------------------------------------------------------------
+
+COMPLAINTS = ("Malformed", "malformed", "Severity level: Error", "Severity level: Warning", "[incorrect", "Unreassembled")
+FULL = {
+    "options": [{"code": 1000, "text": "x{client}"}, {"code": 1001, "in": "ia_na", "hex": "{mac}"}, {"code": 20, "hex": ""}],
+    "fqdn": {"name": "c{client}.example.com"}, "user_class": "user", "vendor_class": {"enterprise": 9, "text": "vendor"}, "prefix_hint": 60,
+}
+
+
+@test
+def another_program_finds_nothing_malformed_in_any_message():
+    many = {"outstanding": 16, "total": 120}
+    capture = {"file": "all.pcap", "when": ["failed"], "limit": 500}
+    mix = {key: value for key, value in LIFE.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        out = str(Path(folder) / "all.pcap")
+        # Everything fails, as the REPLY to each message is of another status, so each message is kept.
+        items = (clients("relayed", load=many, mix=mix, **FULL, relay={**RELAY, "levels": 2, "client_mac": True, "remote_id": "r"}),
+                 clients("direct", load=many, mix=mix, relay=None, mac=OTHERS, **FULL))
+        run(*items, responder=answers({"unspec_fail": {"every": 3}}), output={"capture": {**capture, "file": out}})
+        code, text, err = execute(["tshark", "-r", out, "-V", "-o", "udp.check_checksum:TRUE"])
+        assert code == 0, err
+        for word in COMPLAINTS:
+            assert word not in text, next(line for line in text.splitlines() if word in line)
+        code, text, err = execute(["tshark", "-r", out, "-T", "fields", "-e", "dhcpv6.msgtype"])
+        kinds = {kind for line in text.split() for kind in line.split(",")}
+        assert {"1", "2", "7", "12", "13"} <= kinds, kinds
+
+
+# --- bad input --------------------------------------------------------------------------------------------
+
+GOOD = """run: {warmup: 0s, duration: 200ms}
+ports:
+  - {name: tester, driver: ring, device: dut, addresses: ["2001:db8::1/64"]}
+  - {name: dut, driver: ring, device: tester, addresses: ["2001:db8::2/64"]}
+traffic:
+  - name: clients
+    port: tester
+    server: "2001:db8::2"
+    load: {rate: 1k}
+    dhcp6:
+      exchange: sarr
+      clients: 1000
+      lease: both
+      relay: {addresses: ["2001:db8::100"], levels: 2}
+      options: [{code: 1000, text: a}]
+responder: {port: dut, dhcp6: {pool: "2001:db8:0:1::/64", prefixes: "2001:db8:8000::/33", prefix_length: 56}}
+"""
+DHCP6 = "traffic.clients.dhcp6."
+CLIENTS, OPTION, RELAY_LINE = "clients: 1000", "{code: 1000, text: a}", 'relay: {addresses: ["2001:db8::100"], levels: 2}'
+MISTAKES = [
+    ('server: "2001:db8::2"', "server: 198.18.0.2", ":8:13:", "not an IPv6 address"),
+    ("levels: 2", "levels: 9", ":14:", DHCP6 + "relay.levels", "1 to 8"),
+    ("levels: 2", "levels: 0", ":14:", DHCP6 + "relay.levels", "1 to 8"),
+    ("levels: 2", 'levels: 1, ldra: true, link: "2001:db8::1"', ":14:", DHCP6 + "relay.link", "levels: 2"),
+    ('["2001:db8::100"]', "[198.18.0.1]", ":14:", "not an IPv6 address"),
+    ("exchange: sarr", "exchange: dora", ":11:", DHCP6 + "exchange", '"dora"', "information"),
+    ("exchange: sarr", "exchange: renew", ":11:", DHCP6 + "exchange", "renew needs clients that hold a lease"),
+    ("exchange: sarr", "mix: {sarr: 60%, release: 50%}", ":11:", DHCP6 + "mix", "110%"),
+    ("lease: both", "lease: prefix\n      mix: {decline: 10%}", DHCP6 + "mix.decline", "about addresses"),
+    ("lease: both", "lease: both\n      addresses: 5\n      prefixes: 4", DHCP6 + "addresses", "9 addresses and prefixes", "up to 8"),
+    ("lease: both", "lease: address\n      prefix_hint: 56", ":14:", DHCP6 + "prefix_hint", "needs lease"),
+    (CLIENTS, "clients: 1000\n      duid: hex", ":13:", DHCP6 + "duid", "needs duid_hex"),
+    (CLIENTS, "clients: 1000\n      duid: hex\n      duid_hex: 0001ff", ":14:", "the same for all clients"),
+    (CLIENTS, 'clients: 1000\n      duid: hex\n      duid_hex: "{random:131}"', ":14:", "too long: 131 bytes (up to 130)"),
+    (CLIENTS, 'clients: 1000\n      mac: "03:00:00:00:00:00"', ":13:", DHCP6 + "mac", "group address"),
+    (CLIENTS, "clients: 1000\n      accept: 00", ":13:", DHCP6 + "accept", "not a DUID"),
+    (CLIENTS, "clients: 1000\n      to: all\n      spread: client", DHCP6 + "spread", "reaches all servers"),
+    (CLIENTS, 'clients: 1000\n      expect: {prefixes: ["2001:db8::/57"], prefix_length: 56}', ":13:", "expect.prefixes", "up to /56"),
+    (CLIENTS, 'clients: 1000\n      expect: {pool: ["2001:db8::/120"]}', ":13:", "256 addresses for 1000 clients"),
+    (CLIENTS, 'clients: 1000\n      expect: {prefixes: ["2001:db8::/48"], prefix_length: 56}', ":13:", "256 prefixes for 1000 clients"),
+    (CLIENTS, "clients: 1000\n      retransmit: {solicit: {mrc: 17}}", ":13:", "retransmit.solicit.mrc", "16"),
+    (CLIENTS, "clients: 1000\n      retransmit: {" + ", ".join(f"{name}: {{irt: {1000 + i}ms, mrt: 0s, mrc: 16}}" for i, name in enumerate(
+        ("solicit", "request", "renew", "rebind", "release"))) + "}", DHCP6 + "retransmit", "different waits"),
+    (OPTION, "{code: 3, text: a}", ":15:", "options[0].code", "option 3 is set by lease"),
+    (OPTION, "{code: 39, text: a}", ":15:", "options[0].code", "is set by fqdn"),
+    (OPTION, "{code: 18, in: relay, text: a}", ":15:", "is set by relay.interface_id"),
+    (OPTION, "{code: 5, in: ia_na, text: a}", ":15:", "written as the message needs it"),
+    (OPTION, "{code: 1000}", ":15:", "needs a value"),
+    (OPTION, '{code: 1000, hex: "0"}', ":15:", "options[0].hex"),
+    (OPTION, "{code: 1000, address: [198.18.0.1]}", ":15:", "not an IPv6 address"),
+    (OPTION, '{code: 1000, text: "{random:255}{random:255}{random:255}{random:255}"}, {code: 1001, text: "{random:255}"}',
+     DHCP6 + "options", "messages may get too long (up to 1400 bytes)"),
+    (RELAY_LINE, 'user_class: "{relay}"', ":14:", "{relay} needs a relay"),
+    (RELAY_LINE, "to: server", None),
+    (RELAY_LINE, "prefix_hint: 56", None),
+]
+
+
+def check(text):
+    with config_file(text) as path:
+        return execute([binary(), "check", str(path)])
+
+
+@test
+def every_mistake_is_refused_with_its_place_and_what_is_right():
+    wrong = []
+    for right, mistake, *words in [("clients: 1000", "clients: 1k", None), *MISTAKES]:
+        assert right in GOOD, right
+        code, _, err = check(GOOD.replace(right, mistake, 1))
+        missing = [word for word in words if word and word not in err]
+        if code != (0 if words == [None] else EXIT["usage"]) or missing:
+            wrong.append(f"{mistake!r}: exit code {code}, not in it: {missing}\n  {err.strip()}")
+    assert not wrong, "\n".join(wrong)
+
+
+@test
+def relays_need_a_server_unless_they_send_to_a_group():
+    without = GOOD.replace('    server: "2001:db8::2"\n', "")
+    code, _, err = check(without)
+    assert code == EXIT["usage"] and "server" in err and "is missing" in err, err
+    assert check(without.replace(CLIENTS, CLIENTS + "\n      to: servers"))[0] == 0
+
+
+main()
