@@ -171,8 +171,7 @@ static uint32_t unpaced_on(const struct config *c, const struct port_settings *p
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < c->traffic.count; i++)
-		n += config_item_port(c, &items[i]) == port &&
-		     !is_paced(&items[i]);
+		n += config_item_port(c, &items[i]) == port && !is_paced(&items[i]);
 	return n;
 }
 

@@ -160,8 +160,7 @@ void pace_start_closed(struct pace *p, const struct pace_closed *c, struct pace_
 // Of the total that the schedule has from p->measure on, what is this share's: all of them in turn
 // end with the send that one alone would have ended with. Just after one of the two above. A worker
 // that is left without anything to do has ended.
-void pace_share_total(
-	struct pace *p, uint64_t start, uint64_t total, struct pace_share share);
+void pace_share_total(struct pace *p, uint64_t start, uint64_t total, struct pace_share share);
 
 // How many are due before `until` and were not taken yet: exactly those that would be popped.
 uint64_t pace_backlog(const struct pace *p, uint64_t until);

@@ -296,8 +296,8 @@ static uint64_t replay_slots(const struct plan *p, const struct plan_item *i)
 // Of each worker: its part, but as much as an only one has where no rate says what that would be.
 static uint64_t slots_needed(const struct plan *p, const struct plan_item *i)
 {
-	uint64_t all = i->replay.count ? replay_slots(p, i)
-	                               : config_slots_needed(p->config, i->settings);
+	uint64_t all =
+		i->replay.count ? replay_slots(p, i) : config_slots_needed(p->config, i->settings);
 
 	return isinf(i->settings->load.rate) ? all : all / i->worker_count + 1;
 }

@@ -540,6 +540,7 @@ const struct proto dhcp6_proto = {
 	.answered = &dhcp6_answered_section,
 	.check = dhcp6_check,
 	.check_server = dhcp6_check_server,
+	.check_answers = dhcp6_check_answers,
 	.setup = dhcp6_setup,
 	.teardown = dhcp6_teardown,
 	.common_setup = dhcp6_common_setup,

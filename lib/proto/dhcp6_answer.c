@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/rand.h"
+#include "proto/dhcp6_plan.h"
 
 #define NS_PER_S   1000000000u
 #define NUMBER_MAX 4294967294e9 // the longest lifetime that ends
@@ -59,6 +60,10 @@ static const struct field answers_fields[] = {
 	{"unicast",
 		"take messages that clients send to the server's own address; else: UseMulticast",
 		FIELD_BOOL, AT(unicast), .def = "true"},
+	{"full_pool",
+		"fewer addresses or prefixes than clients of the same file are meant: the pool is "
+		"to run full",
+		FIELD_BOOL, AT(full_pool), .def = "false"},
 	{"address_twice", "each so-many-th new client gets an address that another has; 0: none",
 		FIELD_COUNT, AT(address_twice), .def = "0"},
 	{"prefix_twice", "each so-many-th new client gets a prefix that another has; 0: none",
@@ -367,6 +372,75 @@ static bool check(const struct dhcp6_answers_settings *s, struct diag *d)
 	right = check_server_id(s, d) && right;
 	right = check_dns(s, d) && right;
 	return check_domain(s, d) && right;
+}
+
+static uint64_t addresses_of(const struct dhcp6_answers_settings *s)
+{
+	const struct addr_range *r = s->pool.items;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < s->pool.count; i++)
+		count += r[i].count < s->clients ? r[i].count : s->clients;
+	return count < s->clients ? count : s->clients;
+}
+
+static uint64_t prefixes_of(const struct dhcp6_answers_settings *s)
+{
+	const struct addr_prefix *p = s->prefixes.items;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < s->prefixes.count; i++) {
+		uint64_t spare = s->prefix_length - p[i].bits;
+
+		count += spare < 32 ? 1ull << spare : s->clients;
+	}
+	return count < s->clients ? count : s->clients;
+}
+
+// Items with the same first client have the same clients, and they the same leases.
+static bool is_same_client(const struct dhcp6_settings *a, const struct dhcp6_settings *b)
+{
+	return memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 && a->duid == b->duid &&
+	       a->duid_hex == b->duid_hex && a->iaid == b->iaid && a->enterprise == b->enterprise;
+}
+
+static uint64_t wanted_of(const void *const *settings, uint32_t count, bool prefixes)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t wanted = dhcp6_leases_wanted(settings[i], prefixes);
+
+		for (uint32_t k = 0; k < i; k++)
+			if (is_same_client(settings[i], settings[k]))
+				wanted = 0;
+		sum += wanted;
+	}
+	return sum;
+}
+
+static void check_room(const struct dhcp6_answers_settings *s, uint64_t have, uint64_t want,
+	bool prefixes, struct diag *d)
+{
+	const char *what = prefixes ? "prefixes" : "addresses";
+	const char *key = prefixes ? "prefixes" : "pool";
+
+	if (have < want)
+		diag_error(d, s, have == s->clients ? "clients" : key,
+			"%llu %s for clients that want %llu (more of them, or full_pool: true when "
+			"it is to run full)",
+			(unsigned long long)have, what, (unsigned long long)want);
+}
+
+void dhcp6_check_answers(
+	const void *answers, const void *const *settings, uint32_t count, struct diag *d)
+{
+	const struct dhcp6_answers_settings *s = answers;
+
+	if (s->full_pool)
+		return;
+	check_room(s, addresses_of(s), wanted_of(settings, count, false), false, d);
+	check_room(s, prefixes_of(s), wanted_of(settings, count, true), true, d);
 }
 
 void *dhcp6_answers_setup(const void *answers, const struct proto_env *env, struct diag *d)

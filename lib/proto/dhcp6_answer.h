@@ -25,7 +25,7 @@ struct dhcp6_answers_settings {
 	struct field_list dns;               // struct addr
 	const char *domain;                  // NULL: none
 	uint64_t sol_max_rt_ns, inf_max_rt_ns, refresh_ns; // 0: none
-	bool rapid, authoritative, unicast;
+	bool rapid, authoritative, unicast, full_pool;
 	uint64_t address_twice, prefix_twice; // 0: never
 };
 
@@ -94,6 +94,8 @@ struct dhcp6_server {
 // dhcp6_answer.c: the responder's settings, counters and set-up
 extern const struct field_section dhcp6_answers_section;
 extern const struct counter_section dhcp6_answered_section;
+void dhcp6_check_answers(
+	const void *answers, const void *const *settings, uint32_t count, struct diag *d);
 void *dhcp6_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
 void dhcp6_answers_teardown(void *shared);
 int dhcp6_answers_open(struct proto_ctx *ctx, const struct proto_env *env);

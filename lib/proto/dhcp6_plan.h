@@ -205,6 +205,8 @@ static inline uint32_t dhcp6_client_number(const struct dhcp6_worker *w, uint32_
 }
 
 // dhcp6_setup.c
+// How many addresses, or prefixes, the clients hold at a time, at most.
+uint64_t dhcp6_leases_wanted(const struct dhcp6_settings *s, bool prefixes);
 void dhcp6_check(const void *settings, struct diag *d);
 void dhcp6_check_server(const void *settings, const struct addr *server, struct diag *d);
 void *dhcp6_setup(const void *settings, const struct proto_env *env, struct diag *d);

@@ -160,19 +160,25 @@ static double room_of(const struct field_list *list, uint32_t bits, struct diag 
 	return room;
 }
 
+uint64_t dhcp6_leases_wanted(const struct dhcp6_settings *s, bool prefixes)
+{
+	enum dhcp6_lease_kind others = prefixes ? DHCP6_WANTS_ADDRESSES : DHCP6_WANTS_PREFIXES;
+
+	if ((!does(s, DHCP6_SARR) && !does(s, DHCP6_RAPID)) || s->lease == (int32_t)others)
+		return 0;
+	return s->clients * (prefixes ? s->prefixes : s->addresses);
+}
+
 static void check_expect(const struct dhcp6_settings *s, struct diag *d)
 {
 	const struct dhcp6_expect_settings *e = s->expect;
 	uint32_t bits = e->prefix_length ? (uint32_t)e->prefix_length : 128;
 	double addresses = room_of(&e->pool, 128, d), prefixes = room_of(&e->prefixes, bits, d);
-	bool gets = does(s, DHCP6_SARR) || does(s, DHCP6_RAPID);
 
-	if (gets && s->lease != DHCP6_WANTS_PREFIXES && e->pool.count &&
-		addresses < (double)(s->clients * s->addresses))
+	if (e->pool.count && addresses < (double)dhcp6_leases_wanted(s, false))
 		diag_error(d, &e->pool, "pool", "%.0f addresses for %llu clients", addresses,
 			(unsigned long long)s->clients);
-	if (gets && s->lease != DHCP6_WANTS_ADDRESSES && e->prefixes.count &&
-		prefixes < (double)(s->clients * s->prefixes))
+	if (e->prefixes.count && prefixes < (double)dhcp6_leases_wanted(s, true))
 		diag_error(d, &e->prefixes, "prefixes", "%.0f prefixes for %llu clients", prefixes,
 			(unsigned long long)s->clients);
 }

@@ -235,6 +235,14 @@ responder: {port: dut, dhcp6: {pool: "2001:db8:0:1::/64", prefixes: "2001:db8:80
 DHCP6 = "traffic.clients.dhcp6."
 CLIENTS, OPTION, RELAY_LINE = "clients: 1000", "{code: 1000, text: a}", 'relay: {addresses: ["2001:db8::100"], levels: 2}'
 MISTAKES = [
+    ('pool: "2001:db8:0:1::/64"', 'pool: "2001:db8:0:1::/120"', ":16:", "responder.dhcp6.pool", "256 addresses for clients that want 1000",
+     "full_pool: true"),
+    ("2001:db8:8000::/33", "2001:db8:8000::/48", ":16:", "responder.dhcp6.prefixes", "256 prefixes for clients that want 1000"),
+    ("prefix_length: 56}}", "prefix_length: 56, clients: 999}}", "responder.dhcp6.clients", "999 prefixes for clients that want 1000"),
+    ("prefix_length: 56}}", "prefix_length: 56, clients: 999, full_pool: true}}", None),
+    ("prefix_length: 56}}", "prefix_length: 32, full_pool: true}}", ":16:", "responder.dhcp6.prefixes", "of 33 bits (1 to prefix_length, 32)"),
+    ("prefix_length: 56}}", "prefix_length: 56, t1: 1h}}", ":16:", "responder.dhcp6.t1", "greater than t2"),
+    ("prefix_length: 56}}", "prefix_length: 56, server_id: 00ff}}", ":16:", "responder.dhcp6.server_id", "2 bytes (3 to 130)"),
     ('server: "2001:db8::2"', "server: 198.18.0.2", ":8:13:", "not an IPv6 address"),
     ("levels: 2", "levels: 9", ":14:", DHCP6 + "relay.levels", "1 to 8"),
     ("levels: 2", "levels: 0", ":14:", DHCP6 + "relay.levels", "1 to 8"),

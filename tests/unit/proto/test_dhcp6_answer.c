@@ -3,6 +3,7 @@
 // are refused. Path: tests only.
 
 #include "dhcp6_server_fixture.h"
+#include "proto/dhcp6_plan.h"
 
 static void assert_refused(const struct dhcp6_answers_settings *s)
 {
@@ -203,6 +204,50 @@ static void a_server_without_pools_refuses_every_ia(void **state)
 	server_end(v);
 }
 
+// How many complaints there are when these items ask the server.
+static uint32_t complaints(const struct dhcp6_answers_settings *s, const struct dhcp6_settings *a,
+	const struct dhcp6_settings *b)
+{
+	const void *items[2] = {a, b};
+	struct diag *d = diag_new();
+	uint32_t count;
+
+	dhcp6_check_answers(s, items, b ? 2 : 1, d);
+	count = diag_count(d);
+	diag_free(d);
+	return count;
+}
+
+static void pools_must_do_for_the_clients_of_the_same_file(void **state)
+{
+	struct dhcp6_answers_settings s = server_settings();
+	struct dhcp6_settings a = {.exchange = DHCP6_SARR,
+		.clients = 4,
+		.lease = DHCP6_WANTS_BOTH,
+		.addresses = 1,
+		.prefixes = 1};
+	struct dhcp6_settings b = a;
+
+	assert_int_equal(complaints(&s, &a, NULL), 0);
+	assert_int_equal(complaints(&s, &a, &b), 0); // the same clients
+	b.mac[5] = 77;
+	assert_int_equal(complaints(&s, &a, &b), 2);
+	b.exchange = DHCP6_TWO_WAY; // which hold nothing
+	assert_int_equal(complaints(&s, &a, &b), 0);
+	a.addresses = 2;
+	assert_int_equal(complaints(&s, &a, NULL), 1);
+	a.lease = DHCP6_WANTS_PREFIXES;
+	assert_int_equal(complaints(&s, &a, NULL), 0);
+	a.clients = 5;
+	assert_int_equal(complaints(&s, &a, NULL), 1);
+	s.full_pool = true;
+	assert_int_equal(complaints(&s, &a, NULL), 0);
+	s.full_pool = false;
+	a.clients = 4;
+	s.clients = 3;
+	assert_int_equal(complaints(&s, &a, NULL), 1);
+}
+
 static void every_type_and_status_has_a_label(void **state)
 {
 	for (uint32_t i = 0; i < DHCP6_TYPES; i++)
@@ -224,6 +269,7 @@ int main(void)
 		cmocka_unit_test(options_are_for_those_who_ask_for_them),
 		cmocka_unit_test(clients_bounds_addresses_and_prefixes),
 		cmocka_unit_test(a_server_without_pools_refuses_every_ia),
+		cmocka_unit_test(pools_must_do_for_the_clients_of_the_same_file),
 		cmocka_unit_test(every_type_and_status_has_a_label),
 	};
 
