@@ -412,7 +412,7 @@ static uint16_t worker_rx(struct worker *w)
 		burst_prefetch(pkts, n, i);
 		worker_packet(w, &pkts[i], now);
 	}
-	burst_free(pkts, n);
+	burst_free(pkts, w->hand ? burst_pack(pkts, n) : n);
 	return n;
 }
 
@@ -428,8 +428,7 @@ static uint32_t worker_take_over(struct worker *w, uint32_t from)
 	handover_take(pkts, (uint16_t)n);
 	for (uint32_t i = 0; i < n; i++)
 		worker_packet(w, &pkts[i], packets[i].time);
-	if (n)
-		burst_free(pkts, (uint16_t)n);
+	burst_free(pkts, burst_pack(pkts, (uint16_t)n));
 	w->hand->taken += n;
 	return n;
 }

@@ -138,8 +138,9 @@ def what_the_tester_cannot_do_is_no_failure_of_the_server():
     config = json.loads(ring(item(), search={**search, "to": "20k"}, validity={**RELAXED, "unsent": "0%"}))
     config["ports"][0]["tx_descriptors"] = "64"
     config["traffic"][0]["load"] = {"rate": "20k"}
-    config["search"]["from"] = "2M"
-    config["search"]["to"] = "4M"
+    config["traffic"][0]["timeout"] = "50ms"
+    config["search"]["from"] = "15M"
+    config["search"]["to"] = "30M"
     result = ddiperf(json.dumps(config))
     assert result.code == EXIT["invalid"], result
     search = result.json["search"]

@@ -191,7 +191,7 @@ def what_cannot_be_divided_is_refused():
     refused(ring(tester=workers(1), dut=workers(2)), "2 CPUs to answer port tester, which asks with 1")
     refused(ring(tester=workers(4), dut=workers(2), responder={"port": "third", "dns": {}}, ports=[
         *json.loads(ring(tester=workers(4), dut=workers(2)))["ports"], {"name": "third", "driver": "null"}]), "4 CPUs, and port dut")
-    refused(ring(clients(), tester=workers(4), dut=workers(4), responder=answers(pool=["10.0.0.1-10.0.0.3"])), "3 addresses for 4 CPUs")
+    refused(ring(clients(), tester=workers(4), dut=workers(4), responder=answers(pool=["10.0.0.1-10.0.0.3"], full_pool=True)), "3 addresses for 4 CPUs")
 
 
 main()
