@@ -243,16 +243,19 @@ static inline void relayed_write(const struct proto_ctx *ctx, const struct dhcp6
 		dhcp6_option_end(w, inside[level]);
 }
 
+// The first wait of a SOLICIT is longer than IRT (RFC 8415 section 18.2.1).
 static inline uint8_t wait_of(
 	const struct dhcp6_plan *p, const struct dhcp6_worker *w, const struct proto_txn *t)
 {
+	bool first = t->tries == 0 && dhcp6_kinds[t->step].type == DHCP6_SOLICIT;
+	uint32_t steps = p->jitter_steps, low = first && steps > 1 ? (steps + 1) / 2 : 0;
 	uint64_t random;
 
 	if (p->layout.waits.count == 0)
 		return 0;
 	random = rand_hash(w->jitter_salt + (t->seq << 8 | t->step << 4 | t->tries));
-	return (uint8_t)(1 + p->waits[t->step].first[t->tries] +
-			 rand_scale(random, p->jitter_steps));
+	return (uint8_t)(1 + p->waits[t->step].first[t->tries] + low +
+			 rand_scale(random, steps - low));
 }
 
 uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)

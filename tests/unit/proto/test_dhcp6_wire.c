@@ -636,6 +636,24 @@ static void messages_are_sent_as_often_as_told(void **state)
 	fixture_end(f);
 }
 
+static void the_first_wait_of_a_solicit_is_longer_than_irt(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(100);
+	const uint64_t *waits;
+	struct proto_layout layout;
+
+	f->settings.retransmit = &f->retransmit;
+	fixture_open(f);
+	dhcp6_layout(f->ctx.shared, &layout);
+	waits = layout.waits.items;
+	for (int i = 0; i < 100; i++) {
+		assert_true(fixture_begin(f));
+		fixture_send(f);
+		assert_true(waits[f->txn.wait - 1] > 1000000000);
+	}
+	fixture_end(f);
+}
+
 static void link_local_addresses_are_clients(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(300);
@@ -917,6 +935,7 @@ int main(void)
 		cmocka_unit_test(leases_run_out_and_clients_are_free_again),
 		cmocka_unit_test(elapsed_time_counts_from_the_first_try),
 		cmocka_unit_test(messages_are_sent_as_often_as_told),
+		cmocka_unit_test(the_first_wait_of_a_solicit_is_longer_than_irt),
 		cmocka_unit_test(link_local_addresses_are_clients),
 		cmocka_unit_test(messages_go_where_they_are_to),
 		cmocka_unit_test(replies_come_from_a_server_to_who_asked),
