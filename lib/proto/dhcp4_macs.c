@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "proto/dhcp4_self.h"
+#include "proto/dhcp_path.h"
 
 #define LISTED_LINES 10 // bad ones
 #define LINE_SIZE    256
@@ -20,17 +21,6 @@ struct macs {
 	uint32_t count, room;
 	uint32_t bad, unlisted; // lines; the number of the first that is not listed
 };
-
-// A path in a file is relative to the folder of that file. NULL: out of memory.
-static char *path_of(const char *const *setting, const struct diag *d)
-{
-	const char *file = diag_file(d, setting);
-	const char *slash = file ? strrchr(file, '/') : NULL;
-	int folder = slash && (*setting)[0] != '/' ? (int)(slash - file) + 1 : 0;
-	char *path;
-
-	return asprintf(&path, "%.*s%s", folder, file ? file : "", *setting) < 0 ? NULL : path;
-}
 
 // Without blanks at both ends.
 static char *trimmed(char *line)
@@ -168,7 +158,7 @@ static int macs_judge(struct macs *m, const struct dhcp4_settings *s, struct dia
 
 int dhcp4_macs_load(struct dhcp4_plan *p, const struct dhcp4_settings *s, struct diag *d)
 {
-	char *path = path_of(&s->mac_file, d);
+	char *path = dhcp_path_of(&s->mac_file, d);
 	FILE *f = path ? fopen(path, "r") : NULL;
 	struct macs m = {.six = !s->relay,
 		.stations = s->htype == DHCP4_HTYPE_ETHERNET || s->htype == DHCP4_HTYPE_IEEE802};

@@ -23,7 +23,7 @@
 const char *const dhcp6_exchange_names[] = {"sarr", "solicit", "rapid", "renew", "rebind",
 	"release", "decline", "confirm", "information", NULL};
 static const char *const lease_names[] = {"address", "prefix", "both", NULL};
-static const char *const duid_names[] = {"ll", "llt", "en", "uuid", "hex", NULL};
+static const char *const duid_names[] = {"ll", "llt", "en", "uuid", "hex", "file", NULL};
 static const char *const to_names[] = {"auto", "server", "all", "servers", NULL};
 static const char *const spread_names[] = {"first", "round_robin", "client", "all", NULL};
 static const char *const place_names[] = {"message", "ia_na", "ia_pd", "relay", NULL};
@@ -393,6 +393,12 @@ static const struct field dhcp6_fields[] = {
 		.help = "with duid hex: the whole of it, with {client:N}, {mac} or {random:N}",
 		.type = FIELD_STRING,
 		.offset = SETTING(duid_hex)},
+	{.name = "duid_file",
+		.help = "with duid file: file with the DUID of a client on each line as hex "
+			"digits, "
+			"relative to this file's folder",
+		.type = FIELD_STRING,
+		.offset = SETTING(duid_file)},
 	{.name = "enterprise",
 		.help = "with duid en: enterprise number",
 		.type = FIELD_COUNT,
@@ -545,6 +551,7 @@ const struct proto dhcp6_proto = {
 	.teardown = dhcp6_teardown,
 	.common_setup = dhcp6_common_setup,
 	.common_teardown = dhcp6_common_teardown,
+	.memory = dhcp6_memory,
 	.open = dhcp6_open,
 	.close = dhcp6_close,
 	.layout = dhcp6_layout,

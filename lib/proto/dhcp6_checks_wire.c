@@ -40,7 +40,7 @@ static bool bytes_are(const struct dhcp6_bytes *theirs, const uint8_t *ours, uin
 	return theirs->data && theirs->len == len && memcmp(theirs->data, ours, len) == 0;
 }
 
-static inline bool server_is(const struct dhcp6_message *m, const struct dhcp6_server_id *id)
+static inline bool server_is(const struct dhcp6_message *m, const struct dhcp6_duid_bytes *id)
 {
 	return bytes_are(&m->server_id, id->bytes, id->len);
 }

@@ -105,6 +105,11 @@ struct dhcp6_ia_plan {
 	uint32_t iaid;
 };
 
+struct dhcp6_duid_bytes {
+	uint8_t len;
+	uint8_t bytes[DHCP6_DUID_MAX];
+};
+
 struct dhcp6_plan {
 	struct dhcp6_template templates[DHCP6_STEPS];
 	struct dhcp_mix mix; // by exchange
@@ -112,6 +117,7 @@ struct dhcp6_plan {
 	uint64_t mac; // of client 0, as a number
 	enum dhcp6_duid duid_kind;
 	struct dhcp6_varying duid;
+	struct dhcp6_duid_bytes *duids; // of a file, by client; NULL: as follows
 	uint8_t duid_mac_at;   // where the MAC stands in it, at the end; 0: it is written as a
 	                       // pattern
 	uint8_t duid_head[16]; // what stands in front
@@ -173,11 +179,6 @@ struct dhcp6_clash {
 	uint32_t holder, taker; // leases
 };
 
-struct dhcp6_server_id {
-	uint8_t len;
-	uint8_t bytes[DHCP6_DUID_MAX];
-};
-
 // ctx->own. One thread.
 struct dhcp6_worker {
 	struct dhcp6_clients clients;
@@ -186,6 +187,7 @@ struct dhcp6_worker {
 	uint32_t worker, workers;
 	uint64_t draws;          // of exchanges, begun or not
 	bool paced;              // by a rate, not by answers
+	bool dry;                // nothing is sent
 	uint64_t refused_seq[2]; // + 1: of the transaction that nobody could begin, by state
 	uint64_t unbegun[2];     // such transactions, by state
 	uint64_t mix_offset, random_salt, jitter_salt;
@@ -194,7 +196,7 @@ struct dhcp6_worker {
 	struct dhcp6_note refusals[DHCP6_NOTES];
 	struct dhcp6_clash clashes[DHCP6_NOTES];
 	uint32_t clash_count;
-	struct dhcp6_server_id servers[DHCP6_SERVERS_MAX]; // as they were met
+	struct dhcp6_duid_bytes servers[DHCP6_SERVERS_MAX]; // as they were met
 	uint32_t server_count;
 };
 
@@ -212,6 +214,7 @@ void dhcp6_check_server(const void *settings, const struct addr *server, struct 
 void *dhcp6_setup(const void *settings, const struct proto_env *env, struct diag *d);
 void dhcp6_teardown(void *shared);
 void *dhcp6_common_setup(void *const *shared, uint32_t count, uint32_t threads);
+uint64_t dhcp6_memory(const void *shared, const struct proto_env *env);
 void dhcp6_common_teardown(void *common);
 int dhcp6_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dhcp6_close(struct proto_ctx *ctx);
@@ -220,6 +223,9 @@ void dhcp6_layout(const void *shared, struct proto_layout *out);
 // dhcp6_templates.c: the bytes of every kind of message into the plan, options as patterns. 0, or
 // -EINVAL (in d).
 int dhcp6_build(struct dhcp6_plan *p, const struct dhcp6_settings *s, struct diag *d);
+
+// dhcp6_duids.c: the file of DUIDs, one for each client; free() it. 0, -EINVAL (in d) or -ENOMEM.
+int dhcp6_duids_load(const struct dhcp6_settings *s, struct dhcp6_duid_bytes **out, struct diag *d);
 
 // dhcp6_waits.c: into the plan; s NULL: one try of everything. Returns how many different waits
 // there are: with more than PROTO_MAX_WAITS the plan is of no use.

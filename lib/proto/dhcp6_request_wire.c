@@ -38,6 +38,11 @@ static inline void duid_write(struct dhcp6_self *s)
 	const struct dhcp6_plan *p = s->p;
 	struct writer w = writer_of(s->duid, sizeof(s->duid));
 
+	if (p->duids) {
+		s->duid_len = p->duids[s->number].len;
+		memcpy(s->duid, p->duids[s->number].bytes, sizeof(s->duid));
+		return;
+	}
 	if (p->duid_mac_at) {
 		memcpy(s->duid, p->duid_head, sizeof(p->duid_head));
 		memcpy(s->duid + p->duid_mac_at, s->mac, 6);
@@ -178,7 +183,7 @@ static inline void message_write(const struct proto_ctx *ctx, const struct dhcp6
 	const struct proto_txn *t, struct writer *w)
 {
 	const struct dhcp6_template *m = &s->p->templates[t->step];
-	const struct dhcp6_server_id *server = &s->w->servers[s->client->chosen];
+	const struct dhcp6_duid_bytes *server = &s->w->servers[s->client->chosen];
 	uint16_t has = dhcp6_kinds[t->step].has, elapsed = elapsed_of(ctx, s->client, t);
 	uint32_t xid = dhcp6_xid_of(t);
 	uint8_t *head = write_space(w, m->len);

@@ -27,7 +27,14 @@ enum dhcp6_exchange {
 };
 
 enum dhcp6_lease_kind { DHCP6_WANTS_ADDRESSES, DHCP6_WANTS_PREFIXES, DHCP6_WANTS_BOTH };
-enum dhcp6_duid { DHCP6_DUID_LL, DHCP6_DUID_LLT, DHCP6_DUID_EN, DHCP6_DUID_UUID, DHCP6_DUID_HEX };
+enum dhcp6_duid {
+	DHCP6_DUID_LL,
+	DHCP6_DUID_LLT,
+	DHCP6_DUID_EN,
+	DHCP6_DUID_UUID,
+	DHCP6_DUID_HEX,
+	DHCP6_DUID_FILE
+};
 enum dhcp6_to { DHCP6_TO_AUTO, DHCP6_TO_SERVER, DHCP6_TO_ALL, DHCP6_TO_SERVERS };
 enum dhcp6_spread { DHCP6_FIRST, DHCP6_ROUND_ROBIN, DHCP6_BY_CLIENT, DHCP6_TO_EACH };
 enum dhcp6_place { DHCP6_IN_MESSAGE, DHCP6_IN_IA_NA, DHCP6_IN_IA_PD, DHCP6_IN_RELAY };
@@ -93,7 +100,7 @@ struct dhcp6_settings {
 	uint64_t iaid;
 	uint8_t mac[6];
 	int32_t duid;
-	const char *duid_hex;
+	const char *duid_hex, *duid_file;
 	uint64_t enterprise;
 	struct dhcp6_relay_settings *relay; // NULL: clients on the link
 	int32_t to;

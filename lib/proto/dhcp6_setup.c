@@ -86,6 +86,9 @@ static void check_identity(const struct dhcp6_settings *s, struct diag *d)
 	if ((s->duid == DHCP6_DUID_HEX) != (s->duid_hex != NULL))
 		diag_error(d, s, s->duid_hex ? "duid_hex" : "duid",
 			s->duid_hex ? "needs duid: hex" : "needs duid_hex");
+	if ((s->duid == DHCP6_DUID_FILE) != (s->duid_file != NULL))
+		diag_error(d, s, s->duid_file ? "duid_file" : "duid",
+			s->duid_file ? "needs duid: file" : "needs duid_file");
 	if (s->accept.len && (s->accept.len < DHCP6_DUID_MIN || s->accept.len > DHCP6_DUID_MAX))
 		diag_error(d, &s->accept, "accept", "%u bytes are not a DUID (%d to %d)",
 			(unsigned)s->accept.len, DHCP6_DUID_MIN, DHCP6_DUID_MAX);
@@ -377,7 +380,7 @@ void *dhcp6_setup(const void *settings, const struct proto_env *env, struct diag
 	dhcp6_build_waits(p, s->retransmit);
 	build_paths(p, s, env);
 	build_ports(p, s);
-	if (dhcp6_build(p, s, d) == 0)
+	if (dhcp6_build(p, s, d) == 0 && (!s->duid_file || dhcp6_duids_load(s, &p->duids, d) == 0))
 		return p;
 	dhcp6_teardown(p);
 	return NULL;
@@ -390,6 +393,7 @@ void dhcp6_teardown(void *shared)
 	if (!p)
 		return;
 	arena_free(p->arena);
+	free(p->duids);
 	free(p);
 }
 
@@ -454,6 +458,14 @@ void dhcp6_common_teardown(void *common)
 	free(c);
 }
 
+uint64_t dhcp6_memory(const void *shared, const struct proto_env *env)
+{
+	const struct dhcp6_plan *p = shared;
+
+	return dhcp6_clients_memory(share(p->clients, env->worker, env->workers)) +
+	       dhcp6_leases_memory((uint64_t)p->clients * p->stride) / env->workers;
+}
+
 int dhcp6_open(struct proto_ctx *ctx, const struct proto_env *env)
 {
 	const struct dhcp6_plan *p = ctx->shared;
@@ -470,6 +482,7 @@ int dhcp6_open(struct proto_ctx *ctx, const struct proto_env *env)
 	w->worker = env->worker;
 	w->workers = env->workers;
 	w->paced = env->rate > 0 && env->rate < INFINITY;
+	w->dry = env->dry;
 	w->mix_offset = rand_hash(env->seed);
 	w->random_salt = rand_hash(env->seed + 1);
 	w->jitter_salt = rand_hash(env->seed + 2);
@@ -549,7 +562,8 @@ void dhcp6_close(struct proto_ctx *ctx)
 		refusal_log(&w->refusals[i]);
 	for (uint32_t i = 0; i < w->clash_count; i++)
 		clash_log(p, w, &w->clashes[i]);
-	unbegun_log(w);
+	if (!w->dry)
+		unbegun_log(w);
 	dhcp6_clients_free(&w->clients);
 	free(w);
 	ctx->own = NULL;

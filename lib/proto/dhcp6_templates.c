@@ -84,6 +84,10 @@ static void build_duid(struct build *b)
 	struct dhcp6_plan *p = b->p;
 	const char *text = "00030001{mac}";
 
+	if (s->duid == DHCP6_DUID_FILE) {
+		p->duid.pattern.max_len = DHCP6_DUID_MAX;
+		return;
+	}
 	if (s->duid == DHCP6_DUID_LLT)
 		text = "00010001" LLT_TIME "{mac}";
 	else if (s->duid == DHCP6_DUID_EN)

@@ -226,7 +226,7 @@ static bool server_keep(
 	struct dhcp6_worker *w, const struct dhcp6_bytes *id, struct dhcp6_client *k)
 {
 	for (uint32_t i = 0; i < w->server_count; i++) {
-		const struct dhcp6_server_id *known = &w->servers[i];
+		const struct dhcp6_duid_bytes *known = &w->servers[i];
 
 		if (known->len != id->len || memcmp(known->bytes, id->data, id->len) != 0)
 			continue;
@@ -274,7 +274,11 @@ static bool is_same_client(const struct dhcp6_common *c, uint32_t lease, uint32_
 	uint64_t ours = recip_div(&p->by_stride, lease - p->owner);
 	uint64_t theirs = recip_div(&q->by_stride, other - q->owner);
 
-	return p != q && p->duid_kind == q->duid_kind && p->mac + ours == q->mac + theirs;
+	if (p == q || p->duid_kind != q->duid_kind)
+		return false;
+	if (p->duids)
+		return memcmp(&p->duids[ours], &q->duids[theirs], sizeof(p->duids[0])) == 0;
+	return p->mac + ours == q->mac + theirs;
 }
 
 static void clash_note(struct dhcp6_worker *w, const struct dhcp6_key *key, bool prefix,

@@ -103,8 +103,8 @@ def check(server, relayed, result):
 
 
 def settled(here):
-    """The server's counters, once it has answered all that was asked before."""
-    while (now := here.stats()) != (time.sleep(0.3), here.stats())[1]:
+    """The server's counters, once it has answered all that was asked before: at first one SOLICIT, by the lab."""
+    while (now := here.stats()) != (time.sleep(0.3), here.stats())[1] or not now["advertise"]:
         pass
     return {name: now.get(name, 0) for name in FIGURES}
 

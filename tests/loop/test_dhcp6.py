@@ -57,6 +57,24 @@ def each_topology_and_identity_is_answered():
 
 
 @test
+def duids_of_a_file_are_those_of_the_clients():
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "duids.txt"
+        lines = ["# of different lengths", *(f"00:04:{i:02x}" + "ab" * (i * 6) for i in range(20)), ""]
+        path.write_text("\n".join(lines))
+        what = {"duid": "file", "duid_file": str(path), "clients": 20}
+        one = of_clients(served(clients(load={"outstanding": 8, "total": 20}, **what)))
+        assert one["dhcp6"]["leases"] == 20, one
+        for wrong, words in (
+            (lines[:5], "4 DUIDs for 20 clients"), ([*lines[:20], lines[1]], "twice (000400...)"), (["00:0g:01"], "duids.txt:1:1: \"00:0g:01\" is not"),
+            (["0001"], "shorter than 3 bytes"), (["00" * 131], "longer than 130 bytes"), (None, "No such file"),
+        ):
+            path.write_text("\n".join(wrong)) if wrong else path.unlink()
+            code, _, err = check(GOOD.replace(CLIENTS, f"clients: 20\n      duid: file\n      duid_file: {path}"))
+            assert code == EXIT["usage"] and words in err, (wrong, err)
+
+
+@test
 def a_server_without_rapid_commit_is_asked_in_four_messages():
     n = of_clients(served(clients(load={"outstanding": 8, "total": 20}, exchange="rapid"), responder=answers(rapid=False)))["dhcp6"]
     assert n["rapid_fallback"] == n["leases"] == 20, n
@@ -255,6 +273,7 @@ MISTAKES = [
     ("lease: both", "lease: both\n      addresses: 5\n      prefixes: 4", DHCP6 + "addresses", "9 addresses and prefixes", "up to 8"),
     ("lease: both", "lease: address\n      prefix_hint: 56", ":14:", DHCP6 + "prefix_hint", "needs lease"),
     (CLIENTS, "clients: 1000\n      duid: hex", ":13:", DHCP6 + "duid", "needs duid_hex"),
+    (CLIENTS, "clients: 1000\n      duid_file: duids.txt", ":13:", DHCP6 + "duid_file", "needs duid: file"),
     (CLIENTS, "clients: 1000\n      duid: hex\n      duid_hex: 0001ff", ":14:", "the same for all clients"),
     (CLIENTS, 'clients: 1000\n      duid: hex\n      duid_hex: "{random:131}"', ":14:", "too long: 131 bytes (up to 130)"),
     (CLIENTS, 'clients: 1000\n      mac: "03:00:00:00:00:00"', ":13:", DHCP6 + "mac", "group address"),
