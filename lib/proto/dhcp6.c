@@ -538,6 +538,7 @@ const struct proto dhcp6_proto = {
 	.help = "DHCPv6 clients and relays",
 	.default_port = DHCP6_SERVER_PORT,
 	.key_bits = DHCP6_KEY_BITS,
+	.cost_ns = 325,
 	.steps = steps,
 	.step_count = DHCP6_STEPS,
 	.settings = &dhcp6_settings_section,

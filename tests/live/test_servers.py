@@ -66,7 +66,7 @@ def add(server, driver, family, warmup_s, duration_s):
 
 
 for driver in DRIVERS:
-    add("knot", driver, 4, 1, 10)
+    add("knot", driver, 4, 1, 5)
     add("knot", driver, 6, 0, 2)
 for server in ("nsd", "bind", "unbound"):
     for driver in DRIVERS:
