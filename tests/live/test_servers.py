@@ -66,11 +66,11 @@ def add(server, driver, family, warmup_s, duration_s):
 
 
 for driver in DRIVERS:
-    add("knot", driver, 4, 1, 5)
-    add("knot", driver, 6, 0, 2)
+    add("knot", driver, 4, 1, 3)
+    add("knot", driver, 6, 0, 1)
 for server in ("nsd", "bind", "unbound"):
     for driver in DRIVERS:
         for family in (4, 6):
-            add(server, driver, family, 0, 2)
+            add(server, driver, family, 0, 1)
 
 main()
