@@ -201,12 +201,6 @@ static inline uint32_t dhcp4_owner(const struct dhcp4_worker *w, uint32_t client
 	return w->owner + dhcp4_number(w, client);
 }
 
-// Those that belong to one of several workers.
-static inline uint32_t dhcp4_share(uint32_t all, uint32_t worker, uint32_t workers)
-{
-	return all > worker ? (all - worker - 1) / workers + 1 : 0;
-}
-
 // dhcp4_setup.c
 void dhcp4_check(const void *settings, struct diag *d);
 void dhcp4_check_server(const void *settings, const struct addr *server, struct diag *d);

@@ -486,7 +486,7 @@ void dhcp4_layout(const void *shared, struct proto_layout *out)
 static void open_relays(
 	struct dhcp4_worker *w, const struct dhcp4_plan *p, const struct proto_env *env)
 {
-	uint32_t share = dhcp4_share(p->relay_count, env->worker, env->workers);
+	uint32_t share = dhcp_share(p->relay_count, env->worker, env->workers);
 
 	w->relay_first = env->worker;
 	if (p->relays && share == 0)
@@ -561,7 +561,7 @@ uint64_t dhcp4_memory(const void *shared, const struct proto_env *env)
 {
 	const struct dhcp4_plan *p = shared;
 
-	return dhcp4_clients_memory(dhcp4_share(p->clients, env->worker, env->workers)) +
+	return dhcp4_clients_memory(dhcp_share(p->clients, env->worker, env->workers)) +
 	       dhcp_holders_memory(p->clients) / env->workers;
 }
 
@@ -571,8 +571,8 @@ int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env)
 	struct dhcp4_worker *w = calloc(1, sizeof(*w));
 
 	ctx->own = NULL;
-	if (!w || dhcp4_clients_init(&w->clients,
-			  dhcp4_share(p->clients, env->worker, env->workers), p->rest_ms) < 0) {
+	if (!w || dhcp4_clients_init(&w->clients, dhcp_share(p->clients, env->worker, env->workers),
+			  p->rest_ms) < 0) {
 		free(w);
 		return -ENOMEM;
 	}

@@ -404,17 +404,11 @@ void dhcp6_layout(const void *shared, struct proto_layout *out)
 	*out = p->layout;
 }
 
-// Those that belong to one of several workers.
-static uint32_t share(uint32_t all, uint32_t worker, uint32_t workers)
-{
-	return all > worker ? (all - worker - 1) / workers + 1 : 0;
-}
-
 // Each worker has relays of its own where there are enough of them, so that answers come home.
 static void open_relays(
 	struct dhcp6_worker *w, const struct dhcp6_plan *p, const struct proto_env *env)
 {
-	uint32_t own = share(p->relay_count, env->worker, env->workers);
+	uint32_t own = dhcp_share(p->relay_count, env->worker, env->workers);
 
 	w->relay_first = env->worker;
 	if (p->relays && own == 0)
@@ -462,7 +456,7 @@ uint64_t dhcp6_memory(const void *shared, const struct proto_env *env)
 {
 	const struct dhcp6_plan *p = shared;
 
-	return dhcp6_clients_memory(share(p->clients, env->worker, env->workers)) +
+	return dhcp6_clients_memory(dhcp_share(p->clients, env->worker, env->workers)) +
 	       dhcp6_leases_memory((uint64_t)p->clients * p->stride) / env->workers;
 }
 
@@ -472,8 +466,8 @@ int dhcp6_open(struct proto_ctx *ctx, const struct proto_env *env)
 	struct dhcp6_worker *w = calloc(1, sizeof(*w));
 
 	ctx->own = NULL;
-	if (!w ||
-		dhcp6_clients_init(&w->clients, share(p->clients, env->worker, env->workers)) < 0) {
+	if (!w || dhcp6_clients_init(
+			  &w->clients, dhcp_share(p->clients, env->worker, env->workers)) < 0) {
 		free(w);
 		return -ENOMEM;
 	}
