@@ -398,6 +398,17 @@ static void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t no
 		item_match(it, &at, &f, now);
 }
 
+// Those of a burst that are still there: the others, which are NULL, were handed over.
+static uint16_t still_here(struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < n; i++)
+		if (pkts[i])
+			pkts[kept++] = pkts[i];
+	return kept;
+}
+
 static uint16_t worker_rx(struct worker *w)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
@@ -412,7 +423,7 @@ static uint16_t worker_rx(struct worker *w)
 		burst_prefetch(pkts, n, i);
 		worker_packet(w, &pkts[i], now);
 	}
-	burst_free(pkts, w->hand ? burst_pack(pkts, n) : n);
+	burst_free(pkts, w->hand ? still_here(pkts, n) : n);
 	return n;
 }
 
@@ -428,7 +439,7 @@ static uint32_t worker_take_over(struct worker *w, uint32_t from)
 	handover_take(pkts, (uint16_t)n);
 	for (uint32_t i = 0; i < n; i++)
 		worker_packet(w, &pkts[i], packets[i].time);
-	burst_free(pkts, burst_pack(pkts, (uint16_t)n));
+	burst_free(pkts, still_here(pkts, (uint16_t)n));
 	w->hand->taken += n;
 	return n;
 }

@@ -112,17 +112,6 @@ static inline bool burst_is_plain(const struct rte_mbuf *m, const struct rte_mem
 	       RTE_MBUF_DIRECT(m);
 }
 
-// Those of a burst that are still there: the others, which are NULL, have gone elsewhere.
-static inline uint16_t burst_pack(struct rte_mbuf **pkts, uint16_t n)
-{
-	uint16_t kept = 0;
-
-	for (uint16_t i = 0; i < n; i++)
-		if (pkts[i])
-			pkts[kept++] = pkts[i];
-	return kept;
-}
-
 static inline void burst_free(struct rte_mbuf **pkts, uint16_t n)
 {
 	uint16_t plain = 0;

@@ -56,16 +56,6 @@ static inline void stub_receive(const uint8_t *data, uint32_t len)
 	stub.received[stub.received_count++] = m;
 }
 
-static inline uint16_t burst_pack(struct rte_mbuf **pkts, uint16_t n)
-{
-	uint16_t kept = 0;
-
-	for (uint16_t i = 0; i < n; i++)
-		if (pkts[i])
-			pkts[kept++] = pkts[i];
-	return kept;
-}
-
 static inline void burst_free(struct rte_mbuf **pkts, uint16_t n)
 {
 	for (uint16_t i = 0; i < n; i++) {
