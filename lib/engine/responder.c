@@ -114,7 +114,8 @@ static void answer_begin(const struct responder *r, struct responder_protocol *p
 
 static void answer_finish(const struct fault_answer *a, struct rte_mbuf *m)
 {
-	uint32_t len = frame_stamp(&a->t, a->data, a->src, a->src_port, a->len);
+	uint32_t len = frame_stamp(
+		&a->t, a->data, a->src, a->src_port, (struct frame_payload){.len = a->len});
 
 	if (a->damaged)
 		faults_flip(a);

@@ -526,7 +526,7 @@ static inline const struct frame_template *item_way(struct worker_item *it,
 struct written {
 	const struct frame_template *t;
 	struct proto_flow flow;
-	uint32_t len;
+	struct frame_payload payload;
 };
 
 // The payload of a slot; the view is what the protocol made of it.
@@ -537,13 +537,15 @@ static inline void item_write(struct worker_item *it, uint32_t slot, struct prot
 
 	txn_view(it, slot, &place, view);
 	out->t = item_way(it, &place, view, &out->flow);
-	out->len = it->proto->request(&it->ctx, view, data + out->t->len, room - out->t->len);
+	out->payload.len =
+		it->proto->request(&it->ctx, view, data + out->t->len, room - out->t->len);
+	out->payload.sum = view->sum;
 }
 
 static inline uint32_t written_stamp(
 	const struct written *p, const struct frame_template *t, uint8_t *data)
 {
-	uint32_t len = frame_stamp(t, data, p->flow.src, p->flow.src_port, p->len);
+	uint32_t len = frame_stamp(t, data, p->flow.src, p->flow.src_port, p->payload);
 
 	if (p->flow.own_mac)
 		memcpy(data + 6, p->flow.mac, 6);
@@ -579,7 +581,8 @@ static __attribute__((noinline)) void item_copy(struct worker *w, struct worker_
 
 		*copy = *first;
 		copy->t = first->t + i;
-		memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, copy->t->len), message, first->len);
+		memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, copy->t->len), message,
+			first->payload.len);
 		it->pending[it->pending_count] = m;
 		it->pending_slots[it->pending_count++] = TXN_NONE;
 	}

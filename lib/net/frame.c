@@ -119,8 +119,9 @@ static inline void copy_headers(uint8_t *to, const uint8_t *from, uint32_t len)
 }
 
 uint32_t frame_stamp(const struct frame_template *t, uint8_t *buf, const uint8_t *src,
-	uint16_t src_port, uint32_t payload_len)
+	uint16_t src_port, struct frame_payload payload)
 {
+	const uint32_t payload_len = payload.len;
 	const uint32_t len = t->len;
 	uint8_t *ip = buf + t->ip, *udp = buf + len - UDP_LEN;
 	uint16_t port = csum_be16(src_port);
@@ -147,8 +148,9 @@ uint32_t frame_stamp(const struct frame_template *t, uint8_t *buf, const uint8_t
 	if (t->checksum_offload) {
 		check = (uint16_t)~csum_fold(sum);
 	} else {
-		check = csum_fold(
-			csum_add(sum + port + dst_port + udp_len, buf + len, payload_len));
+		sum += port + dst_port + udp_len;
+		sum = payload.sum ? sum + payload.sum : csum_add(sum, buf + len, payload_len);
+		check = csum_fold(sum);
 		check = check ? check : 0xffff; // zero on the wire means "none" (RFC 768)
 	}
 	store16(udp, port);

@@ -62,12 +62,16 @@ static inline uint32_t frame_header_len(uint8_t vlan_count, uint8_t addr_len)
 // With two VLANs the outer tag is 802.1ad (0x88a8), with one 802.1Q.
 void frame_template_build(struct frame_template *t, const struct frame_path *path);
 
+struct frame_payload {
+	uint32_t len; // <= 65535 - 48
+	uint64_t sum; // of its bytes as csum_add has it, below 2^48; 0: not known, to be added up
+};
+
 // Write the headers before a payload that already lies at buf + t->len; returns the length of the
 // frame. src has addr_len bytes. Checksums are complete (UDP over IPv4 included), or with
 // checksum_offload as the device wants them: IPv4 zero, UDP the folded sum of the pseudo-header.
-// payload_len <= 65535 - 48.
 uint32_t frame_stamp(const struct frame_template *t, uint8_t *buf, const uint8_t *src,
-	uint16_t src_port, uint32_t payload_len);
+	uint16_t src_port, struct frame_payload payload);
 
 // Single headers, for whoever builds other frames than UDP. Only MACs and VLANs of path are used.
 void frame_write_ethernet(

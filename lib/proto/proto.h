@@ -31,6 +31,8 @@ struct proto_txn {
 	                 // counted from 1; 0: the item's timeout
 	bool silent;     // written by request: nothing answers this message, the transaction ends
 	                 // as soon as it is sent
+	uint64_t sum;    // 0 at first; written by request that knows it without looking at the
+	                 // whole message: the sum of its bytes (csum_add of net/csum.h)
 	bool over;       // told to reply: it has ended, or this message is not waited for. Judge,
 	                 // change nothing but counters
 };

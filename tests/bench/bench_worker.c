@@ -65,7 +65,7 @@ static double round_of(struct plan *p, uint64_t transactions, double clock)
 
 	while ((done = answered(it) - first) < transactions) {
 		ticks += turn(p->items[0].worker);
-		responder_burst(&p->responder);
+		responder_burst(&p->responders[0]);
 		turns++;
 	}
 	return ((double)ticks - clock * (double)turns) / (double)done;

@@ -499,7 +499,9 @@ static void stamps_the_very_bytes_that_linux_sent(void **state)
 		frame_template_build(&t, &path);
 		assert_int_equal(t.len, want.len - 33);
 		memcpy(buf + t.len, want.data + t.len, 33);
-		assert_int_equal(frame_stamp(&t, buf, source_of(addr_len), 40000, 33), want.len);
+		assert_int_equal(frame_stamp(&t, buf, source_of(addr_len), 40000,
+					 (struct frame_payload){.len = 33}),
+			want.len);
 		assert_memory_equal(buf, want.data, want.len);
 		free(want.data);
 	}
@@ -514,7 +516,7 @@ static void stamps_qinq_as_8021ad_outside_and_8021q_inside(void **state)
 	uint8_t buf[100] = {0};
 
 	frame_template_build(&t, &path);
-	frame_stamp(&t, buf, source_of(16), 1, 0);
+	frame_stamp(&t, buf, source_of(16), 1, (struct frame_payload){.len = 0});
 	assert_memory_equal(buf, want, sizeof(want));
 }
 
@@ -540,6 +542,7 @@ static void stamp_and_check(const struct frame_template *t, struct rand *r, uint
 {
 	uint8_t buf[FRAME_HEADER_MAX + 1500 + 16], before[sizeof(buf)], src[16];
 	uint16_t port = (uint16_t)rand_next(r);
+	struct frame_payload known = {.len = payload_len};
 	struct frame f;
 	uint32_t len;
 
@@ -548,10 +551,14 @@ static void stamp_and_check(const struct frame_template *t, struct rand *r, uint
 	for (size_t i = 0; i < sizeof(src); i++)
 		src[i] = (uint8_t)rand_next(r);
 	memcpy(before, buf, sizeof(buf));
-	len = frame_stamp(t, buf, src, port, payload_len);
+	len = frame_stamp(t, buf, src, port, known);
 	assert_int_equal(len, t->len + payload_len);
 	assert_memory_equal(buf + t->len, before + t->len, sizeof(buf) - t->len);
 	assert_plain_checksums(buf + t->ip, t->addr_len, payload_len);
+	memcpy(before, buf, sizeof(buf));
+	known.sum = csum_add(0, buf + t->len, payload_len);
+	frame_stamp(t, buf, src, port, known);
+	assert_memory_equal(buf, before, sizeof(buf));
 
 	assert_int_equal(frame_parse(buf, len, &f), FRAME_UDP);
 	assert_true(frame_checksum_ok(&f));
@@ -587,9 +594,9 @@ static void sends_a_computed_udp_checksum_of_zero_as_ones(void **state)
 		uint8_t buf[100] = {0};
 
 		frame_template_build(&t, &path);
-		frame_stamp(&t, buf, source_of(addr_len), 1000, 2);
+		frame_stamp(&t, buf, source_of(addr_len), 1000, (struct frame_payload){.len = 2});
 		memcpy(buf + t.len, buf + t.len - 2, 2); // this payload makes the sum all ones
-		frame_stamp(&t, buf, source_of(addr_len), 1000, 2);
+		frame_stamp(&t, buf, source_of(addr_len), 1000, (struct frame_payload){.len = 2});
 		assert_int_equal(get_be16(buf + t.len - 2), 0xffff);
 		assert_plain_checksums(buf + t.ip, addr_len, 2);
 	}
@@ -608,7 +615,7 @@ static void leaves_the_pseudo_header_sum_for_the_device(void **state)
 		assert_false(t.checksum_offload);
 		t.checksum_offload = true;
 		memset(buf, 0xa5, sizeof(buf));
-		frame_stamp(&t, buf, source_of(addr_len), 1000, 77);
+		frame_stamp(&t, buf, source_of(addr_len), 1000, (struct frame_payload){.len = 77});
 		pseudo = plain_sum(17 + 8 + 77, ip + (addr_len == 4 ? 12 : 8), 2u * addr_len);
 		assert_int_equal(get_be16(buf + t.len - 2), pseudo);
 		assert_int_equal(get_be16(buf + t.len - 4), 85);
