@@ -45,26 +45,42 @@ static inline uint64_t csum_32(uint64_t sum, const uint8_t *p)
 #endif
 }
 
-// Add len bytes, an odd last one padded with zero, to a running sum. Exact for any len < 2^32.
-static inline uint64_t csum_add(uint64_t sum, const void *data, size_t len)
+// The last 0 to 7 bytes before end, padded with zero. The 8 bytes before end must be there.
+static inline uint64_t csum_last(const uint8_t *end, size_t len)
 {
-	const uint8_t *p = (const uint8_t *)data;
-	uint64_t wide = 0;
+	uint64_t w;
+
+	memcpy(&w, end - 8, 8);
+	// In two steps, as there is no shift by 64.
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return w >> 8 >> (56 - 8 * len);
+#else
+	return w << 8 << (56 - 8 * len);
+#endif
+}
+
+// The 64-bit sum of 8 bytes or more. By words, not by vectors: the bytes were mostly just written
+// in small pieces, and the wider a load, the longer it waits for all of them.
+static inline uint64_t csum_wide(const uint8_t *p, size_t len)
+{
+	uint64_t sum = csum_last(p + len, len & 7);
+
+	for (; len >= 32; len -= 32, p += 32)
+		sum = csum_32(sum, p);
+	if (len & 16) {
+		sum = csum_8(csum_8(sum, p), p + 8);
+		p += 16;
+	}
+	return len & 8 ? csum_8(sum, p) : sum;
+}
+
+// Of less than 8 bytes.
+static inline uint64_t csum_short(const uint8_t *p, size_t len)
+{
+	uint64_t sum = 0;
 	uint32_t w32;
 	uint16_t w16;
 
-	// By words, not by vectors: the bytes were mostly just written in small pieces, and the
-	// wider a load, the longer it waits for all of them.
-	for (; len >= 32; len -= 32, p += 32)
-		wide = csum_32(wide, p);
-	if (len & 16) {
-		wide = csum_8(csum_8(wide, p), p + 8);
-		p += 16;
-	}
-	if (len & 8) {
-		wide = csum_8(wide, p);
-		p += 8;
-	}
 	if (len & 4) {
 		memcpy(&w32, p, 4);
 		sum += w32;
@@ -75,8 +91,15 @@ static inline uint64_t csum_add(uint64_t sum, const void *data, size_t len)
 		sum += w16;
 		p += 2;
 	}
-	if (len & 1)
-		sum += csum_be16((uint16_t)(*p << 8));
+	return len & 1 ? sum + csum_be16((uint16_t)(*p << 8)) : sum;
+}
+
+// Add len bytes, an odd last one padded with zero, to a running sum. Exact for any len < 2^32.
+static inline uint64_t csum_add(uint64_t sum, const void *data, size_t len)
+{
+	const uint8_t *p = (const uint8_t *)data;
+	uint64_t wide = len >= 8 ? csum_wide(p, len) : csum_short(p, len);
+
 	return sum + (wide & 0xffffffff) + (wide >> 32);
 }
 

@@ -165,21 +165,30 @@ static inline bool frame_parse_plain(const uint8_t *data, uint32_t len, struct f
 	return true;
 }
 
+static inline bool frame_ipv4_checksum_ok(const uint8_t *ip)
+{
+	uint32_t len = (ip[0] & 0xfu) * 4;
+
+	// Nearly always without options: additions and no loop then.
+	if (len != 20)
+		return csum_fold(csum_wide(ip, len)) == 0;
+	return csum_fold(csum_wide(ip, 20)) == 0;
+}
+
 // Full software check of the IPv4 header and UDP checksum of a FRAME_UDP; zero UDP checksum over
 // IPv4 is right.
 static inline bool frame_checksum_ok(const struct frame *f)
 {
 	uint32_t len = 8 + f->payload_len;
-	uint64_t sum;
+	uint64_t sum = csum_wide(f->l4, len);
+	uint16_t check;
 
-	// Nearly always without options: additions and no loop then.
-	if (f->addr_len == 4 && f->ip[0] == 0x45 && csum_fold(csum_add(0, f->ip, 20)) != 0)
+	if (f->addr_len == 4 && !frame_ipv4_checksum_ok(f->ip))
 		return false;
-	if (f->addr_len == 4 && f->ip[0] != 0x45 &&
-		csum_fold(csum_add(0, f->ip, (f->ip[0] & 0xfu) * 4)) != 0)
-		return false;
-	if (f->l4[6] == 0 && f->l4[7] == 0)
+	memcpy(&check, f->l4 + 6, 2);
+	if (check == 0)
 		return f->addr_len == 4;
-	sum = csum_pseudo(f->src, f->dst, f->addr_len, FRAME_PROTOCOL_UDP, len);
-	return csum_fold(csum_add(sum, f->l4, len)) == 0;
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum += csum_pseudo(f->src, f->dst, f->addr_len, FRAME_PROTOCOL_UDP, len);
+	return csum_fold(sum) == 0;
 }

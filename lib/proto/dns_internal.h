@@ -36,6 +36,8 @@ struct dns_plan {
 	bool varies; // the question differs from the blob: random characters or 0x20
 	bool case_0x20;
 	bool has_opt;
+	bool fixed;         // two queries of the same question differ by nothing but the ID
+	bool plain;         // and all that counts in a good answer is that it is one
 	uint8_t subnet_len; // octets of the address in the client subnet option
 	uint16_t subnet_at; // of the option's data in opt, 0: none
 	uint16_t cookie_at; // of the client cookie in opt, its end; 0: none
@@ -49,6 +51,7 @@ struct dns_plan {
 	uint64_t subnet_base[2]; // network, as in memory
 	uint64_t subnet_mask[2]; // bits to be drawn per query
 	struct perm unique[DNS_RANDOM_UNIQUE + 1];
+	uint32_t sums[2]; // of header and OPT, after a question of even and odd length
 	uint8_t header[DNS_HEADER_LEN];
 	uint8_t opt[DNS_OPT_HEADER_LEN + DNS_OPTIONS_MAX];
 };

@@ -8,6 +8,7 @@
 #define POINTER_HOPS 127 // a name has no more labels than that
 #define POINTER      0xc0
 #define LABEL_MAX    63
+#define RECORD_FIXED 10 // TYPE, CLASS, TTL, RDLENGTH
 
 // A name that goes on at offset `target`, before `limit`, after `total` octets of labels. Pointers
 // lead backwards only, each behind the one before, so that there is no loop.
@@ -110,29 +111,38 @@ static bool opt_read(struct dns_message *m, const uint8_t *fixed, bool root)
 	return options_read(m, fixed + 10, dns_be16(fixed + 8));
 }
 
+// The end of an owner name at p. The question's name, checked already, is what nearly all of them
+// point to.
+static inline const uint8_t *owner_end(
+	const uint8_t *p, const uint8_t *msg, uint32_t len, bool asked)
+{
+	struct reader r = reader_of(p, (size_t)(msg + len - p));
+
+	if (asked && len - (p - msg) >= 2 && p[0] == POINTER && p[1] == DNS_HEADER_LEN)
+		return p + 2;
+	return name_skip(&r, msg, len) ? r.at : NULL;
+}
+
 bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_message *m)
 {
 	uint32_t records = dns_be16(buf + 6) + dns_be16(buf + 8);
-	uint32_t additional = dns_be16(buf + 10);
-	struct reader r = reader_of(buf + at, len - at);
+	uint32_t all = records + dns_be16(buf + 10);
+	const uint8_t *p = buf + at, *end = buf + len;
 
 	*m = (struct dns_message){.answers = dns_be16(buf + 6)};
-	for (uint32_t i = 0; i < records + additional; i++) {
-		const uint8_t *name = r.at, *fixed;
+	for (uint32_t i = 0; i < all; i++) {
+		const uint8_t *fixed = owner_end(p, buf, len, at > DNS_HEADER_LEN);
+		bool root = fixed == p + 1;
 
-		// The question's name, checked already, is what nearly all owners point to.
-		if (at > DNS_HEADER_LEN && reader_left(&r) >= 2 && name[0] == POINTER &&
-			name[1] == DNS_HEADER_LEN)
-			r.at += 2;
-		else if (!name_skip(&r, buf, len))
+		if (!fixed || end - fixed < RECORD_FIXED)
 			return false;
-		fixed = read_bytes(&r, 10);
-		if (!fixed || !read_bytes(&r, dns_be16(fixed + 8)))
+		p = fixed + RECORD_FIXED;
+		if (end - p < dns_be16(fixed + 8))
 			return false;
-		if (i >= records && dns_be16(fixed) == DNS_OPT &&
-			!opt_read(m, fixed, fixed - name == 1))
+		p += dns_be16(fixed + 8);
+		if (i >= records && dns_be16(fixed) == DNS_OPT && !opt_read(m, fixed, root))
 			return false;
 	}
-	m->left = (uint32_t)reader_left(&r);
+	m->left = (uint32_t)(end - p);
 	return true;
 }

@@ -8,6 +8,7 @@
 
 #include "base/addr.h"
 #include "base/bytes.h"
+#include "net/csum.h"
 #include "proto/dns_internal.h"
 
 #define PLAIN_SIZE   512 // of replies without EDNS
@@ -194,6 +195,18 @@ static void build_header(struct dns_plan *p, const struct dns_settings *s)
 	p->header[11] = p->has_opt; // ARCOUNT
 }
 
+// An odd offset swaps the bytes of a sum.
+static void build_sums(struct dns_plan *p)
+{
+	uint64_t header = csum_add(0, p->header, DNS_HEADER_LEN);
+	uint16_t opt = ~csum_fold(csum_add(0, p->opt, p->opt_len));
+
+	p->fixed = !p->varies && !p->subnet_at && !p->cookie_at;
+	p->plain = p->fixed && (p->expected_rcodes >> DNS_NOERROR & 1);
+	p->sums[0] = (uint32_t)header + opt;
+	p->sums[1] = (uint32_t)header + (uint16_t)(opt << 8 | opt >> 8);
+}
+
 static void build_expect(struct dns_plan *p, const struct dns_expect_settings *s)
 {
 	const int32_t *rcodes = s ? s->rcode.items : NULL;
@@ -240,6 +253,7 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 		return NULL;
 	}
 	p->varies = p->case_0x20 || p->queries.random_lens;
+	build_sums(p);
 	return p;
 }
 
