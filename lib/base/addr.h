@@ -47,7 +47,13 @@ bool addr_is_link_local(const struct addr *a);
 // Both point at len bytes, len 4 or 16.
 static inline bool addr_bytes_equal(const uint8_t *a, const uint8_t *b, uint8_t len)
 {
-	return len == 4 ? memcmp(a, b, 4) == 0 : memcmp(a, b, 16) == 0;
+	uint32_t a4, b4;
+
+	if (len != 4)
+		return memcmp(a, b, 16) == 0;
+	memcpy(&a4, a, 4);
+	memcpy(&b4, b, 4);
+	return a4 == b4;
 }
 
 static inline bool addr_equal(const struct addr *a, const struct addr *b)

@@ -11,9 +11,9 @@
 #define HIST_BUCKETS  ((HIST_TOP_BITS - HIST_SUB_BITS + 1) << HIST_SUB_BITS)
 
 struct hist {
-	uint64_t count;
 	uint64_t sum; // of all values, 128 bits wide
 	uint64_t sum_high;
+	uint64_t count;
 	uint64_t min; // of count > 0; ~0 when empty, so start with hist_clear
 	uint64_t max;
 	uint64_t bucket[HIST_BUCKETS];

@@ -125,8 +125,10 @@ void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f)
 	}
 }
 
-bool wire_on_more_vlans(const struct wire *w, const struct frame *f)
+static bool wire_on_our_vlans(const struct wire *w, const struct frame *f)
 {
+	if (w->any_vlan || frame_is_on(f, w->self.vlans, w->self.vlan_count))
+		return true;
 	for (uint32_t i = 0; i < w->more_count; i++)
 		if (frame_is_on(f, w->more[i].ids, w->more[i].count))
 			return true;
@@ -135,7 +137,7 @@ bool wire_on_more_vlans(const struct wire *w, const struct frame *f)
 
 // A kernel on this machine leaves the checksum to a device that never comes: only the
 // pseudo-header's sum is there.
-bool wire_is_unfinished(const struct frame *f)
+static bool wire_is_unfinished(const struct frame *f)
 {
 	uint64_t sum =
 		csum_pseudo(f->src, f->dst, f->addr_len, FRAME_PROTOCOL_UDP, 8 + f->payload_len);
@@ -143,4 +145,20 @@ bool wire_is_unfinished(const struct frame *f)
 
 	memcpy(&check, f->l4 + 6, 2);
 	return check == pseudo;
+}
+
+bool wire_parse_any(
+	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind)
+{
+	*kind = frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, f);
+	if (*kind != FRAME_BAD && !wire_on_our_vlans(w, f)) {
+		w->counters.wrong_vlan++;
+		return false;
+	}
+	if (*kind == FRAME_UDP && !wire_is_whole(w, m, f) &&
+		(w->reports_checksums || !wire_is_unfinished(f))) {
+		w->counters.bad_checksum++;
+		return false;
+	}
+	return true;
 }

@@ -29,43 +29,31 @@ struct wire {
 // Everything that is no UDP, and UDP that is for nobody.
 void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f);
 
-bool wire_on_more_vlans(const struct wire *w, const struct frame *f);
-bool wire_is_unfinished(const struct frame *f);
-
-static inline bool wire_on_our_vlans(const struct wire *w, const struct frame *f)
-{
-	return w->any_vlan || frame_is_on(f, w->self.vlans, w->self.vlan_count) ||
-	       (w->more_count && wire_on_more_vlans(w, f));
-}
-
-static inline bool wire_is_damaged(
+// Are the checksums of UDP right, as far as anybody can say?
+static inline bool wire_is_whole(
 	const struct wire *w, const struct rte_mbuf *m, const struct frame *f)
 {
 	if (w->reports_checksums)
-		return (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_BAD ||
-		       (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD;
-	return !frame_checksum_ok(f) && !wire_is_unfinished(f);
+		return (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) != RTE_MBUF_F_RX_L4_CKSUM_BAD &&
+		       (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) != RTE_MBUF_F_RX_IP_CKSUM_BAD;
+	return frame_checksum_ok(f);
 }
 
 // Parse. false: on other VLANs than ours, or with a checksum that the device or we found
 // wrong; it is counted and nobody is to look at it.
+bool wire_parse_any(
+	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind);
+
+// The same; plain UDP that is in order needs no call.
 static inline bool wire_parse(
 	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind)
 {
-	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-
 	*kind = FRAME_UDP;
-	if (!frame_parse_plain(data, m->data_len, f))
-		*kind = frame_parse(data, m->data_len, f);
-	if (*kind != FRAME_BAD && !wire_on_our_vlans(w, f)) {
-		w->counters.wrong_vlan++;
-		return false;
-	}
-	if (*kind == FRAME_UDP && wire_is_damaged(w, m, f)) {
-		w->counters.bad_checksum++;
-		return false;
-	}
-	return true;
+	if (w->self.vlan_count == 0 &&
+		frame_parse_plain(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, f) &&
+		wire_is_whole(w, m, f))
+		return true;
+	return wire_parse_any(w, m, f, kind);
 }
 
 static inline struct proto_ends wire_ends(const struct wire *w, const struct frame *f)

@@ -12,6 +12,21 @@
 #define EXPIRE_AFTER_BURSTS 1024 // a receive queue and a socket buffer hold fewer packets
 #define PUBLISH_HOLD        8    // loops that a backlog of sends may delay a snapshot
 
+// What every packet goes through, in one piece: the compiler thinks it too large for that.
+#define HOT static inline __attribute__((always_inline))
+// What a burst goes through: of one piece with the loop, it would have no registers left.
+#define PIECE static __attribute__((noinline))
+
+// As one pointer: the compiler would keep the array and a distance into it, and has no registers
+// for two.
+HOT struct worker_item *item_of(struct worker *w, uint32_t i)
+{
+	struct worker_item *it = &w->items[i];
+
+	__asm__("" : "+r"(it));
+	return it;
+}
+
 static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uint8_t len)
 {
 	uint64_t before = 0;
@@ -82,7 +97,7 @@ static uint64_t *cell_of(struct ledger *l, enum evidence_reason why)
 
 // One more in its cell of the ledger, and into the capture file. Rare: nothing of this happens to a
 // transaction that is answered as it should be.
-static inline void item_book(struct worker_item *it, bool judged, enum evidence_reason why,
+static __attribute__((noinline)) void item_book(struct worker_item *it, bool judged, enum evidence_reason why,
 	uint32_t slot, const struct frame *answer, uint64_t now)
 {
 	++*cell_of(&it->books.ledger[judged], why);
@@ -163,7 +178,7 @@ static inline void step_begin(struct worker_item *it, uint32_t slot, uint64_t no
 }
 
 // A transaction ends with an answer, which was booked.
-static void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
+HOT void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
 
@@ -178,7 +193,7 @@ static void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, b
 
 // A reply to a transaction that has ended, or that is about to send its next message: validated
 // like any other, booked apart.
-static void item_afterwards(
+static __attribute__((noinline)) void item_afterwards(
 	struct worker_item *it, uint32_t slot, const struct frame *f, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
@@ -198,17 +213,15 @@ static void item_afterwards(
 		item_book(it, s->judged, why, slot, f, now);
 }
 
-static inline void item_answer(struct worker_item *it, uint32_t slot, const struct txn_place *place,
-	const struct frame *f, uint64_t now)
+// An answer to a transaction in flight that does not end it well.
+static __attribute__((noinline)) void item_other_answer(struct worker_item *it, uint32_t slot,
+	const struct proto_txn *view, enum proto_verdict verdict, const struct frame *f,
+	uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
-	struct proto_txn view = txn_seen(it, s, place);
 
-	it->ctx.counters = it->banks[s->judged];
-	switch (it->proto->reply(&it->ctx, &view, f->payload, f->payload_len)) {
+	switch (verdict) {
 	case PROTO_DONE:
-		it->books.ledger[s->judged].answered++;
-		item_complete(it, slot, now, false);
 		return;
 	case PROTO_FAIL:
 		item_book(it, s->judged, EVIDENCE_FAILED, slot, f, now);
@@ -218,7 +231,7 @@ static inline void item_answer(struct worker_item *it, uint32_t slot, const stru
 		step_complete(it, slot, now, false);
 		step_begin(it, slot, now);
 		txn_again(&it->txns, slot);
-		txn_keep(s, &view);
+		txn_keep(s, view);
 		return;
 	case PROTO_DUPLICATE:
 		it->books.ledger[s->judged].duplicate++;
@@ -232,8 +245,25 @@ static inline void item_answer(struct worker_item *it, uint32_t slot, const stru
 	}
 }
 
+HOT void item_answer(struct worker_item *it, uint32_t slot, const struct txn_place *place,
+	const struct frame *f, uint64_t now)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+	struct proto_txn view = txn_seen(it, s, place);
+	enum proto_verdict verdict;
+
+	it->ctx.counters = it->banks[s->judged];
+	verdict = it->proto->reply(&it->ctx, &view, f->payload, f->payload_len);
+	if (__builtin_expect(verdict == PROTO_DONE, 1)) {
+		it->books.ledger[s->judged].answered++;
+		item_complete(it, slot, now, false);
+		return;
+	}
+	item_other_answer(it, slot, &view, verdict, f, now);
+}
+
 // By its key a reply to what the slot held before: it is, if it has the question of that.
-static void item_earlier(
+static __attribute__((noinline)) void item_earlier(
 	struct worker_item *it, uint32_t slot, uint32_t key, const struct frame *f, uint64_t now)
 {
 	enum evidence_reason why = EVIDENCE_LATE;
@@ -252,7 +282,7 @@ static void item_earlier(
 }
 
 // Whose it is by its key on this port and address. The number is not known yet.
-static inline void item_match(
+HOT void item_match(
 	struct worker_item *it, struct txn_place *at, const struct frame *f, uint64_t now)
 {
 	bool judged = now >= it->pace.measure;
@@ -279,7 +309,7 @@ static inline void item_match(
 		item_book(it, judged, EVIDENCE_STRAY, TXN_NONE, f, now);
 }
 
-static bool item_key(struct worker_item *it, const struct frame *f, uint32_t *key, uint64_t now)
+HOT bool item_key(struct worker_item *it, const struct frame *f, uint32_t *key, uint64_t now)
 {
 	if (it->proto->key(f->payload, f->payload_len, key))
 		return true;
@@ -294,7 +324,7 @@ static inline uint32_t worker_ms(const struct worker *w, uint64_t now)
 
 // For items of a protocol that chooses addresses and ports: they share ports, and the key says
 // whose it is. What else has to fit is the protocol's to judge.
-static void worker_routed(
+static __attribute__((noinline)) void worker_routed(
 	struct worker *w, struct worker_item *it, const struct frame *f, uint64_t now)
 {
 	const struct proto_ends ends = wire_ends(&w->wire, f);
@@ -354,7 +384,7 @@ static __attribute__((noinline)) bool worker_hands_over(
 }
 
 // What is handed over is not in the place any more.
-static void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now)
+HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now)
 {
 	struct rte_mbuf *m = *place;
 	struct frame f;
@@ -378,7 +408,7 @@ static void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t no
 		wire_other(&w->wire, kind, &f);
 		return;
 	}
-	it = &w->items[entry.item];
+	it = item_of(w, entry.item);
 	if (it->routed) {
 		worker_routed(w, it, &f, now);
 		return;
@@ -409,7 +439,7 @@ static uint16_t still_here(struct rte_mbuf **pkts, uint16_t n)
 	return kept;
 }
 
-static uint16_t worker_rx(struct worker *w)
+PIECE uint16_t worker_rx(struct worker *w)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
 	uint16_t n = burst_rx(w->wire.port, w->wire.queue, pkts, w->wire.burst);
@@ -530,7 +560,7 @@ struct written {
 };
 
 // The payload of a slot; the view is what the protocol made of it.
-static inline void item_write(struct worker_item *it, uint32_t slot, struct proto_txn *view,
+HOT void item_write(struct worker_item *it, uint32_t slot, struct proto_txn *view,
 	uint8_t *data, uint32_t room, struct written *out)
 {
 	struct txn_place place;
@@ -542,7 +572,7 @@ static inline void item_write(struct worker_item *it, uint32_t slot, struct prot
 	out->payload.sum = view->sum;
 }
 
-static inline uint32_t written_stamp(
+HOT uint32_t written_stamp(
 	const struct written *p, const struct frame_template *t, uint8_t *data)
 {
 	uint32_t len = frame_stamp(t, data, p->flow.src, p->flow.src_port, p->payload);
@@ -589,7 +619,7 @@ static __attribute__((noinline)) void item_copy(struct worker *w, struct worker_
 }
 
 // Write the message of a taken slot into a spare mbuf and queue it as pending.
-static void item_build(
+HOT void item_build(
 	struct worker *w, struct worker_item *it, uint32_t slot, struct written *payload)
 {
 	struct rte_mbuf *m = spare_use(w);
@@ -608,7 +638,7 @@ static void item_build(
 
 // Headers and checksums of all that is pending, in a round of its own: a payload that was written
 // just now is slow to read.
-static void item_stamp(struct worker *w, struct worker_item *it, const struct written *payload)
+PIECE void item_stamp(struct worker *w, struct worker_item *it, const struct written *payload)
 {
 	for (uint16_t i = 0; i < it->pending_count; i++) {
 		struct rte_mbuf *m = it->pending[i];
@@ -624,7 +654,7 @@ static void item_stamp(struct worker *w, struct worker_item *it, const struct wr
 
 // Somebody to make the next transaction, as the protocol sees it; the schedule goes on without it
 // when nobody can: it was due and stays unsent. A closed loop just waits.
-static bool item_cast(
+static __attribute__((noinline)) bool item_cast(
 	struct worker *w, struct worker_item *it, struct proto_txn *view, uint64_t now)
 {
 	bool judged = (it->pace.kind == PACE_RATE ? it->pace.next : now) >= w->times.measure;
@@ -642,7 +672,7 @@ static bool item_cast(
 	return false;
 }
 
-static inline uint32_t item_take(struct worker *w, struct worker_item *it, uint64_t now)
+HOT uint32_t item_take(struct worker *w, struct worker_item *it, uint64_t now)
 {
 	struct proto_txn view = {0};
 	struct txn_slot *s;
@@ -671,7 +701,7 @@ uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now)
 }
 
 // A new transaction, if one is due, a slot is free and somebody can make it.
-static bool item_begin(
+HOT bool item_begin(
 	struct worker *w, struct worker_item *it, uint64_t now, struct written *payload)
 {
 	uint32_t slot;
@@ -685,7 +715,7 @@ static bool item_begin(
 	return true;
 }
 
-static void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
+PIECE void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
 {
 	struct written payload[BURST_MAX];
 
@@ -741,7 +771,7 @@ static void item_sent(struct worker_item *it, uint32_t slot, uint64_t now)
 		item_silent(it, slot, now);
 }
 
-static uint16_t item_flush(struct worker *w, struct worker_item *it)
+PIECE uint16_t item_flush(struct worker *w, struct worker_item *it)
 {
 	uint16_t want = it->pending_count - it->pending_first;
 	uint64_t now = clock_now();
@@ -764,7 +794,7 @@ static uint16_t worker_tx(struct worker *w, uint64_t until)
 	uint16_t n = 0;
 
 	for (uint32_t i = 0; i < w->item_count; i++) {
-		struct worker_item *it = &w->items[i];
+		struct worker_item *it = item_of(w, i);
 
 		if (it->pending_first == it->pending_count)
 			item_fill(w, it, until);

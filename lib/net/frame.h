@@ -123,6 +123,14 @@ static inline uint16_t frame_be16(const uint8_t *p)
 	return (uint16_t)(p[0] << 8 | p[1]);
 }
 
+static inline uint32_t frame_be32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
+}
+
 // Has it these tags, and no others?
 static inline bool frame_is_on(const struct frame *f, const uint16_t *vlans, uint8_t count)
 {
@@ -144,8 +152,9 @@ static inline bool frame_parse_plain(const uint8_t *data, uint32_t len, struct f
 	const uint8_t *ip = data + 14, *udp = ip + 20;
 	uint32_t total, udp_len;
 
-	if (len < 14 + 20 + 8 || frame_be16(data + 12) != FRAME_TYPE_IPV4 || ip[0] != 0x45 ||
-		ip[9] != FRAME_PROTOCOL_UDP || (frame_be16(ip + 6) & 0x3fff))
+	// EtherType, version and length of the header; fragment and protocol.
+	if (len < 14 + 20 + 8 || (frame_be32(data + 12) >> 8) != (FRAME_TYPE_IPV4 << 8 | 0x45) ||
+		(frame_be32(ip + 6) & 0x3fff00ff) != FRAME_PROTOCOL_UDP)
 		return false;
 	total = frame_be16(ip + 2);
 	udp_len = frame_be16(udp + 4);
