@@ -15,11 +15,8 @@ void hist_clear(struct hist *h)
 
 void hist_merge(struct hist *to, const struct hist *from)
 {
-	uint64_t sum = to->sum + from->sum;
-
 	to->count += from->count;
-	to->sum_high += from->sum_high + (sum < from->sum);
-	to->sum = sum;
+	to->sum += from->sum;
 	to->min = from->min < to->min ? from->min : to->min;
 	to->max = from->max > to->max ? from->max : to->max;
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++)
@@ -45,11 +42,9 @@ static void hist_edges(struct hist *h, uint64_t min, uint64_t max)
 
 void hist_difference(struct hist *to, const struct hist *now, const struct hist *before)
 {
-	uint64_t borrow = now->sum < before->sum;
 	uint64_t min = now->min, max = now->max;
 
 	to->count = now->count - before->count;
-	to->sum_high = now->sum_high - before->sum_high - borrow;
 	to->sum = now->sum - before->sum;
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++)
 		to->bucket[i] = now->bucket[i] - before->bucket[i];
@@ -112,7 +107,7 @@ double hist_mean(const struct hist *h)
 {
 	if (h->count == 0)
 		return 0;
-	return ((double)h->sum_high * 0x1p64 + (double)h->sum) / (double)h->count;
+	return (double)h->sum / (double)h->count;
 }
 
 double hist_stddev(const struct hist *h)

@@ -10,9 +10,10 @@
 #define HIST_TOP_BITS 42
 #define HIST_BUCKETS  ((HIST_TOP_BITS - HIST_SUB_BITS + 1) << HIST_SUB_BITS)
 
+__extension__ typedef unsigned __int128 hist_sum;
+
 struct hist {
-	uint64_t sum; // of all values, 128 bits wide
-	uint64_t sum_high;
+	hist_sum sum; // of all values
 	uint64_t count;
 	uint64_t min; // of count > 0; ~0 when empty, so start with hist_clear
 	uint64_t max;
@@ -21,12 +22,11 @@ struct hist {
 
 static inline uint32_t hist_bucket(uint64_t value)
 {
-	uint32_t top = (uint32_t)__builtin_clzll(value | 1u << HIST_SUB_BITS) ^ 63;
+	uint32_t top = 63 - (uint32_t)__builtin_clzll(value | 1u << HIST_SUB_BITS);
 	uint32_t shift = top - HIST_SUB_BITS;
+	uint32_t bucket = (shift << HIST_SUB_BITS) + (uint32_t)(value >> shift);
 
-	if (top >= HIST_TOP_BITS)
-		return HIST_BUCKETS - 1;
-	return (shift << HIST_SUB_BITS) + (uint32_t)(value >> shift);
+	return bucket < HIST_BUCKETS ? bucket : HIST_BUCKETS - 1;
 }
 
 static inline void hist_add(struct hist *h, uint64_t value)
@@ -34,7 +34,6 @@ static inline void hist_add(struct hist *h, uint64_t value)
 	h->bucket[hist_bucket(value)]++;
 	h->count++;
 	h->sum += value;
-	h->sum_high += h->sum < value;
 	// Both come true a few times in a run.
 	if (__builtin_expect(value < h->min, 0))
 		h->min = value;

@@ -32,14 +32,19 @@ struct txn_slot {
 	uint64_t due;        // tick
 	uint64_t time;       // FLYING: of the last send; DONE, LOST: when it was freed
 	uint32_t next, prev; // in the list that its state says; LOST: tick of the last send
-	uint32_t user;       // the protocol's
-	uint8_t step, tries; // the protocol's
-	uint8_t wait;        // the queue of its last message while FLYING
-	uint8_t state : 3;   // enum txn_state
-	uint8_t judged : 1;  // due in the measured part
-	uint8_t begun : 1;   // its first message was sent
-	uint8_t kept : 1;    // its query is in the capture file
-	uint8_t silent : 1;  // nothing answers its last message
+	union {
+		struct {
+			uint32_t user;       // the protocol's
+			uint8_t step, tries; // the protocol's
+			uint8_t wait;        // the queue of its last message while FLYING
+			uint8_t state : 3;   // enum txn_state
+			uint8_t judged : 1;  // due in the measured part
+			uint8_t begun : 1;   // its first message was sent
+			uint8_t kept : 1;    // its query is in the capture file
+			uint8_t silent : 1;  // nothing answers its last message
+		};
+		uint64_t word; // all of these
+	};
 };
 
 _Static_assert(sizeof(struct txn_slot) == 32, "at most 32 bytes per transaction in flight");
@@ -48,11 +53,17 @@ struct txn_list {
 	uint32_t head, tail;
 };
 
+// Which flow a slot belongs to, and its upper number.
+struct txn_spot {
+	uint32_t client, port, high;
+};
+
 struct txn_table {
 	struct txn_slot *slots;
 	uint32_t count;
 	uint32_t next;       // slot of the next transaction
 	uint64_t round;      // of next
+	struct txn_spot at;  // of next
 	uint64_t quarantine; // ticks
 	uint32_t ports, clients;
 	uint32_t high_bits, key_bits;
@@ -114,17 +125,32 @@ static inline uint64_t txn_shift(const struct txn_table *t, uint64_t port, uint6
 	return ((port * t->clients + client) * 0x9e3779b97f4a7c15u) >> (64 - t->key_bits);
 }
 
+static inline void txn_place_at(const struct txn_table *t, const struct txn_spot *at, uint32_t slot,
+	uint64_t round, struct txn_place *out)
+{
+	uint64_t x = (round << t->high_bits | at->high) & t->perm.mask;
+
+	out->client = at->client;
+	out->port = at->port;
+	out->key = (uint32_t)(perm_map(&t->perm, x) ^ txn_shift(t, at->port, at->client));
+	out->seq = round * t->count + slot;
+}
+
 static inline void txn_place(const struct txn_table *t, uint32_t slot, struct txn_place *out)
 {
 	uint64_t row = recip_div(&t->by_client, slot);
 	uint64_t high = recip_div(&t->by_port, row);
-	uint64_t round = txn_round(t, slot);
-	uint64_t x = (round << t->high_bits | high) & t->perm.mask;
+	struct txn_spot at = {.client = slot - (uint32_t)row * t->clients,
+		.port = (uint32_t)(row - high * t->ports),
+		.high = (uint32_t)high};
 
-	out->client = slot - (uint32_t)row * t->clients;
-	out->port = (uint32_t)(row - high * t->ports);
-	out->key = (uint32_t)(perm_map(&t->perm, x) ^ txn_shift(t, out->port, out->client));
-	out->seq = round * t->count + slot;
+	txn_place_at(t, &at, slot, txn_round(t, slot), out);
+}
+
+// Where the transaction is that txn_take begins next.
+static inline void txn_next_place(const struct txn_table *t, struct txn_place *out)
+{
+	txn_place_at(t, &t->at, t->next, t->round, out);
 }
 
 static inline enum txn_match txn_find(
@@ -215,6 +241,22 @@ static inline bool txn_may_take(const struct txn_table *t, uint64_t now)
 	       (s->state < TXN_TAKEN && txn_since(now, s->time) >= (int64_t)t->quarantine);
 }
 
+static inline void txn_step(struct txn_table *t)
+{
+	if (++t->at.client == t->clients) {
+		t->at.client = 0;
+		if (++t->at.port == t->ports) {
+			t->at.port = 0;
+			t->at.high++;
+		}
+	}
+	if (++t->next == t->count) {
+		t->next = 0;
+		t->round++;
+		t->at = (struct txn_spot){0};
+	}
+}
+
 // The next slot in ring order, or TXN_NONE while it is in flight or rests.
 static inline uint32_t txn_take(struct txn_table *t, uint64_t now)
 {
@@ -224,14 +266,8 @@ static inline uint32_t txn_take(struct txn_table *t, uint64_t now)
 	if (!txn_may_take(t, now))
 		return TXN_NONE;
 	__builtin_prefetch(s + 8, 1);
-	s->state = TXN_TAKEN;
-	s->user = 0;
-	s->step = s->tries = s->wait = 0;
-	s->begun = s->kept = s->silent = 0;
-	if (++t->next == t->count) {
-		t->next = 0;
-		t->round++;
-	}
+	s->word = (struct txn_slot){.state = TXN_TAKEN}.word;
+	txn_step(t);
 	t->in_flight++;
 	return slot;
 }

@@ -97,8 +97,8 @@ static uint64_t *cell_of(struct ledger *l, enum evidence_reason why)
 
 // One more in its cell of the ledger, and into the capture file. Rare: nothing of this happens to a
 // transaction that is answered as it should be.
-static __attribute__((noinline)) void item_book(struct worker_item *it, bool judged, enum evidence_reason why,
-	uint32_t slot, const struct frame *answer, uint64_t now)
+static __attribute__((noinline)) void item_book(struct worker_item *it, bool judged,
+	enum evidence_reason why, uint32_t slot, const struct frame *answer, uint64_t now)
 {
 	++*cell_of(&it->books.ledger[judged], why);
 	if (it->evidence)
@@ -560,20 +560,16 @@ struct written {
 };
 
 // The payload of a slot; the view is what the protocol made of it.
-HOT void item_write(struct worker_item *it, uint32_t slot, struct proto_txn *view,
+HOT void item_write(struct worker_item *it, const struct txn_place *place, struct proto_txn *view,
 	uint8_t *data, uint32_t room, struct written *out)
 {
-	struct txn_place place;
-
-	txn_view(it, slot, &place, view);
-	out->t = item_way(it, &place, view, &out->flow);
+	out->t = item_way(it, place, view, &out->flow);
 	out->payload.len =
 		it->proto->request(&it->ctx, view, data + out->t->len, room - out->t->len);
 	out->payload.sum = view->sum;
 }
 
-HOT uint32_t written_stamp(
-	const struct written *p, const struct frame_template *t, uint8_t *data)
+HOT uint32_t written_stamp(const struct written *p, const struct frame_template *t, uint8_t *data)
 {
 	uint32_t len = frame_stamp(t, data, p->flow.src, p->flow.src_port, p->payload);
 
@@ -587,10 +583,12 @@ uint32_t worker_again(
 {
 	struct frame_template whole;
 	struct written payload;
+	struct txn_place place;
 	struct proto_txn view;
 
 	it->ctx.counters = it->shadow;
-	item_write(it, slot, &view, buf, room, &payload);
+	txn_view(it, slot, &place, &view);
+	item_write(it, &place, &view, buf, room, &payload);
 	if (copy > payload.flow.more)
 		return 0;
 	whole = payload.t[copy];
@@ -598,58 +596,78 @@ uint32_t worker_again(
 	return written_stamp(&payload, &whole, buf);
 }
 
-// The same message on the paths after its own.
-static __attribute__((noinline)) void item_copy(struct worker *w, struct worker_item *it,
-	const struct rte_mbuf *from, struct written *payload)
+// The messages of a round.
+struct batch {
+	struct written written[BURST_MAX];
+	bool unstamped; // some of them have no headers yet
+};
+
+HOT void mbuf_stamp(const struct worker *w, struct rte_mbuf *m, const struct written *p)
 {
-	const struct written *first = &payload[it->pending_count - 1];
+	uint32_t len = written_stamp(p, p->t, rte_pktmbuf_mtod(m, uint8_t *));
+
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	if (w->wire.checksum_offload)
+		wire_offload(m, p->t);
+}
+
+// A payload that was written just now is slow to read: without its sum the headers have to wait.
+HOT void item_append(struct worker *w, struct worker_item *it, struct rte_mbuf *m, uint32_t slot,
+	struct batch *b)
+{
+	const struct written *p = &b->written[it->pending_count];
+
+	it->pending[it->pending_count] = m;
+	it->pending_slots[it->pending_count++] = slot;
+	if (p->payload.sum)
+		mbuf_stamp(w, m, p);
+	else
+		b->unstamped = true;
+}
+
+// The same message on the paths after its own.
+static __attribute__((noinline)) void item_copy(
+	struct worker *w, struct worker_item *it, const struct rte_mbuf *from, struct batch *b)
+{
+	const struct written *first = &b->written[it->pending_count - 1];
 	const uint8_t *message = rte_pktmbuf_mtod_offset(from, const uint8_t *, first->t->len);
 
 	for (uint32_t i = 1; i <= first->flow.more; i++) {
 		struct rte_mbuf *m = w->spare[--w->spare_count];
-		struct written *copy = &payload[it->pending_count];
+		struct written *copy = &b->written[it->pending_count];
 
 		*copy = *first;
 		copy->t = first->t + i;
 		memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, copy->t->len), message,
 			first->payload.len);
-		it->pending[it->pending_count] = m;
-		it->pending_slots[it->pending_count++] = TXN_NONE;
+		item_append(w, it, m, TXN_NONE, b);
 	}
 }
 
 // Write the message of a taken slot into a spare mbuf and queue it as pending.
-HOT void item_build(
-	struct worker *w, struct worker_item *it, uint32_t slot, struct written *payload)
+HOT void item_build(struct worker *w, struct worker_item *it, uint32_t slot,
+	const struct txn_place *place, struct batch *b)
 {
 	struct rte_mbuf *m = spare_use(w);
 	struct txn_slot *s = &it->txns.slots[slot];
-	struct proto_txn view;
+	struct proto_txn view = txn_seen(it, s, place);
 
 	it->ctx.counters = it->banks[s->judged];
-	item_write(it, slot, &view, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m),
-		&payload[it->pending_count]);
+	item_write(it, place, &view, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m),
+		&b->written[it->pending_count]);
 	txn_keep(s, &view);
-	it->pending[it->pending_count] = m;
-	it->pending_slots[it->pending_count++] = slot;
+	item_append(w, it, m, slot, b);
 	if (it->more)
-		item_copy(w, it, m, payload);
+		item_copy(w, it, m, b);
 }
 
-// Headers and checksums of all that is pending, in a round of its own: a payload that was written
-// just now is slow to read.
-PIECE void item_stamp(struct worker *w, struct worker_item *it, const struct written *payload)
+static __attribute__((noinline)) void item_stamp(
+	struct worker *w, struct worker_item *it, const struct batch *b)
 {
-	for (uint16_t i = 0; i < it->pending_count; i++) {
-		struct rte_mbuf *m = it->pending[i];
-		uint32_t len =
-			written_stamp(&payload[i], payload[i].t, rte_pktmbuf_mtod(m, uint8_t *));
-
-		m->data_len = (uint16_t)len;
-		m->pkt_len = len;
-		if (w->wire.checksum_offload)
-			wire_offload(m, payload[i].t);
-	}
+	for (uint16_t i = 0; i < it->pending_count; i++)
+		if (!b->written[i].payload.sum)
+			mbuf_stamp(w, it->pending[i], &b->written[i]);
 }
 
 // Somebody to make the next transaction, as the protocol sees it; the schedule goes on without it
@@ -672,7 +690,8 @@ static __attribute__((noinline)) bool item_cast(
 	return false;
 }
 
-HOT uint32_t item_take(struct worker *w, struct worker_item *it, uint64_t now)
+HOT uint32_t item_take(
+	struct worker *w, struct worker_item *it, uint64_t now, struct txn_place *place)
 {
 	struct proto_txn view = {0};
 	struct txn_slot *s;
@@ -680,6 +699,7 @@ HOT uint32_t item_take(struct worker *w, struct worker_item *it, uint64_t now)
 
 	if (it->proto->begin && txn_may_take(&it->txns, now) && !item_cast(w, it, &view, now))
 		return TXN_NONE;
+	txn_next_place(&it->txns, place);
 	slot = txn_take(&it->txns, now);
 	if (slot == TXN_NONE) {
 		it->no_slot[now >= w->times.measure]++;
@@ -697,42 +717,54 @@ HOT uint32_t item_take(struct worker *w, struct worker_item *it, uint64_t now)
 
 uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now)
 {
-	return item_take(w, it, now);
+	struct txn_place place;
+
+	return item_take(w, it, now, &place);
 }
 
 // A new transaction, if one is due, a slot is free and somebody can make it.
-HOT bool item_begin(
-	struct worker *w, struct worker_item *it, uint64_t now, struct written *payload)
+HOT bool item_begin(struct worker *w, struct worker_item *it, uint64_t now, struct batch *b)
 {
+	struct txn_place place;
 	uint32_t slot;
 
 	if (!pace_ready(&it->pace, now, it->txns.in_flight))
 		return false;
-	slot = item_take(w, it, now);
+	slot = item_take(w, it, now, &place);
 	if (slot == TXN_NONE)
 		return false;
-	item_build(w, it, slot, payload);
+	item_build(w, it, slot, &place, b);
 	return true;
+}
+
+// The next message of the first transaction that waits to send one.
+static __attribute__((noinline)) void item_go_on(
+	struct worker *w, struct worker_item *it, struct batch *b)
+{
+	uint32_t slot = it->txns.again.head;
+	struct txn_place place;
+
+	txn_unlink(&it->txns, &it->txns.again, slot);
+	txn_place(&it->txns, slot, &place);
+	item_build(w, it, slot, &place, b);
 }
 
 PIECE void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
 {
-	struct written payload[BURST_MAX];
+	struct batch b;
 
 	it->pending_first = it->pending_count = 0;
 	if (it->txns.again.head == TXN_NONE && !pace_ready(&it->pace, now, it->txns.in_flight))
 		return;
 	if (!spare_fill(w))
 		return;
-	while (w->spare_count > it->more && it->txns.again.head != TXN_NONE) {
-		uint32_t slot = it->txns.again.head;
-
-		txn_unlink(&it->txns, &it->txns.again, slot);
-		item_build(w, it, slot, payload);
-	}
-	while (w->spare_count > it->more && item_begin(w, it, now, payload))
+	b.unstamped = false;
+	while (w->spare_count > it->more && it->txns.again.head != TXN_NONE)
+		item_go_on(w, it, &b);
+	while (w->spare_count > it->more && item_begin(w, it, now, &b))
 		;
-	item_stamp(w, it, payload);
+	if (b.unstamped)
+		item_stamp(w, it, &b);
 }
 
 // A retransmission is not another message of the step.

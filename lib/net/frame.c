@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes headers in front of a payload and finds payloads behind headers; frame.h is the contract.
-// Does not judge destinations, and checksums only in frame_checksum_ok.
-// Path: hot (frame_stamp, frame_parse, frame_checksum_ok) | cold (template, single headers). Any
+// Builds templates of headers and finds payloads behind headers; frame.h is the contract. Judges
+// neither destinations nor checksums.
+// Path: hot (frame_parse) | cold (template, single headers). Any
 // thread.
 #include "net/frame.h"
 
 #define TPID_CUSTOMER   0x8100 // 802.1Q
 #define TPID_SERVICE    0x88a8 // 802.1ad
 #define TPID_OLD_QINQ   0x9100 // before 802.1ad, still sent by switches
-#define IPV4_LEN        20
-#define IPV6_LEN        40
-#define UDP_LEN         8
 #define TTL             64
 #define MAX_EXTENSIONS  8
 #define EXTENSION_LEN   8 // the least length of any, and the unit of most
@@ -28,11 +25,6 @@ enum extension {
 	EXTENSION_DESTINATION = 60,
 };
 
-static inline void store16(uint8_t *p, uint16_t wire)
-{
-	memcpy(p, &wire, 2);
-}
-
 void frame_write_ethernet(
 	struct writer *w, const struct frame_path *path, enum frame_ethertype type)
 {
@@ -47,14 +39,14 @@ void frame_write_ethernet(
 
 static void write_ipv4(struct writer *w, const struct frame_ip *ip)
 {
-	uint8_t *header = write_space(w, IPV4_LEN);
+	uint8_t *header = write_space(w, FRAME_IPV4_LEN);
 	struct writer h;
 
 	if (!header)
 		return;
-	h = writer_of(header, IPV4_LEN);
+	h = writer_of(header, FRAME_IPV4_LEN);
 	write_be16(&h, 0x4500);
-	write_be16(&h, (uint16_t)(IPV4_LEN + ip->payload_len));
+	write_be16(&h, (uint16_t)(FRAME_IPV4_LEN + ip->payload_len));
 	write_be16(&h, 0);
 	write_be16(&h, 0x4000); // don't fragment: the ID means nothing then (RFC 6864)
 	write_u8(&h, ip->hop_limit);
@@ -62,7 +54,7 @@ static void write_ipv4(struct writer *w, const struct frame_ip *ip)
 	write_be16(&h, 0);
 	write_bytes(&h, ip->src, 4);
 	write_bytes(&h, ip->dst, 4);
-	store16(header + 10, csum_fold(csum_add(0, header, IPV4_LEN)));
+	frame_store16(header + 10, csum_fold(csum_add(0, header, FRAME_IPV4_LEN)));
 }
 
 static void write_ipv6(struct writer *w, const struct frame_ip *ip)
@@ -103,60 +95,10 @@ void frame_template_build(struct frame_template *t, const struct frame_path *pat
 
 	t->udp_sum = csum_pseudo(none, ip.dst, ip.addr_len, ip.protocol, 0);
 	if (ip.addr_len == 4) {
-		store16(t->bytes + t->ip + 2, 0);
-		store16(t->bytes + t->ip + 10, 0);
-		t->ip_sum = csum_add(0, t->bytes + t->ip, IPV4_LEN);
+		frame_store16(t->bytes + t->ip + 2, 0);
+		frame_store16(t->bytes + t->ip + 10, 0);
+		t->ip_sum = csum_add(0, t->bytes + t->ip, FRAME_IPV4_LEN);
 	}
-}
-
-// Two copies of fixed size, overlapping as needed, cover any header from 42 to 70 bytes and not a
-// byte of the payload behind it: no call, no branch.
-static inline void copy_headers(uint8_t *to, const uint8_t *from, uint32_t len)
-{
-	_Static_assert(FRAME_HEADER_MAX <= 40 + 32, "the two copies must meet");
-	memcpy(to, from, 40);
-	memcpy(to + len - 32, from + len - 32, 32);
-}
-
-uint32_t frame_stamp(const struct frame_template *t, uint8_t *buf, const uint8_t *src,
-	uint16_t src_port, struct frame_payload payload)
-{
-	const uint32_t payload_len = payload.len;
-	const uint32_t len = t->len;
-	uint8_t *ip = buf + t->ip, *udp = buf + len - UDP_LEN;
-	uint16_t port = csum_be16(src_port);
-	uint16_t udp_len = csum_be16((uint16_t)(UDP_LEN + payload_len));
-	uint64_t sum = t->udp_sum + udp_len; // of the pseudo-header
-	uint16_t dst_port, check;
-
-	memcpy(&dst_port, t->bytes + len - UDP_LEN + 2, 2);
-	copy_headers(buf, t->bytes, len);
-	if (t->addr_len == 4) {
-		uint16_t total = csum_be16((uint16_t)(IPV4_LEN + UDP_LEN + payload_len));
-		uint64_t src_sum = csum_add(0, src, 4);
-
-		check = t->checksum_offload ? 0 : csum_fold(t->ip_sum + total + src_sum);
-		store16(ip + 2, total);
-		store16(ip + 10, check);
-		memcpy(ip + 12, src, 4);
-		sum += src_sum;
-	} else {
-		store16(ip + 4, udp_len);
-		memcpy(ip + 8, src, 16);
-		sum = csum_add(sum, src, 16);
-	}
-	if (t->checksum_offload) {
-		check = (uint16_t)~csum_fold(sum);
-	} else {
-		sum += port + dst_port + udp_len;
-		sum = payload.sum ? sum + payload.sum : csum_add(sum, buf + len, payload_len);
-		check = csum_fold(sum);
-		check = check ? check : 0xffff; // zero on the wire means "none" (RFC 768)
-	}
-	store16(udp, port);
-	store16(udp + 4, udp_len);
-	store16(udp + 6, check);
-	return len + payload_len;
 }
 
 static inline enum frame_kind rest_as(enum frame_kind kind, const struct reader *r, struct frame *f)
@@ -168,19 +110,19 @@ static inline enum frame_kind rest_as(enum frame_kind kind, const struct reader 
 
 static enum frame_kind parse_udp(struct reader *r, struct frame *f)
 {
-	const uint8_t *udp = read_bytes(r, UDP_LEN);
+	const uint8_t *udp = read_bytes(r, FRAME_UDP_LEN);
 	uint32_t len;
 
 	if (!udp)
 		return FRAME_BAD;
 	len = frame_be16(udp + 4);
-	if (len < UDP_LEN || len - UDP_LEN > reader_left(r))
+	if (len < FRAME_UDP_LEN || len - FRAME_UDP_LEN > reader_left(r))
 		return FRAME_BAD;
 	f->l4 = udp;
 	f->src_port = frame_be16(udp);
 	f->dst_port = frame_be16(udp + 2);
 	f->payload = r->at;
-	f->payload_len = len - UDP_LEN;
+	f->payload_len = len - FRAME_UDP_LEN;
 	return FRAME_UDP;
 }
 
@@ -229,17 +171,18 @@ static enum frame_kind parse_transport(struct reader *r, struct frame *f, uint8_
 
 static enum frame_kind parse_ipv4(struct reader *r, struct frame *f)
 {
-	const uint8_t *ip = read_bytes(r, IPV4_LEN);
+	const uint8_t *ip = read_bytes(r, FRAME_IPV4_LEN);
 	uint32_t header_len, total;
 
 	if (!ip || ip[0] >> 4 != 4)
 		return FRAME_BAD;
 	header_len = (ip[0] & 0xfu) * 4;
 	total = frame_be16(ip + 2);
-	if (header_len < IPV4_LEN || total < header_len || total - IPV4_LEN > reader_left(r))
+	if (header_len < FRAME_IPV4_LEN || total < header_len ||
+		total - FRAME_IPV4_LEN > reader_left(r))
 		return FRAME_BAD;
-	r->end = r->at + (total - IPV4_LEN);
-	r->at += header_len - IPV4_LEN;
+	r->end = r->at + (total - FRAME_IPV4_LEN);
+	r->at += header_len - FRAME_IPV4_LEN;
 	f->ip = ip;
 	f->addr_len = 4;
 	f->hop_limit = ip[8];
@@ -284,7 +227,7 @@ static enum frame_kind parse_extensions(struct reader *r, struct frame *f, uint8
 
 static enum frame_kind parse_ipv6(struct reader *r, struct frame *f)
 {
-	const uint8_t *ip = read_bytes(r, IPV6_LEN);
+	const uint8_t *ip = read_bytes(r, FRAME_IPV6_LEN);
 	uint32_t payload_len;
 
 	if (!ip || ip[0] >> 4 != 6)

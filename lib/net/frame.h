@@ -13,6 +13,9 @@
 
 #define FRAME_MAX_VLANS  2
 #define FRAME_ARP_LEN    28 // of an ARP message for Ethernet and IPv4
+#define FRAME_IPV4_LEN   20
+#define FRAME_IPV6_LEN   40
+#define FRAME_UDP_LEN    8
 #define FRAME_HEADER_MAX (14 + 4 * FRAME_MAX_VLANS + 40 + 8)
 
 enum frame_ethertype {
@@ -67,11 +70,64 @@ struct frame_payload {
 	uint64_t sum; // of its bytes as csum_add has it, below 2^48; 0: not known, to be added up
 };
 
+static inline void frame_store16(uint8_t *p, uint16_t wire)
+{
+	memcpy(p, &wire, 2);
+}
+
+// Two copies of fixed size, overlapping as needed, cover any header from 42 to 70 bytes and not a
+// byte of the payload behind it: no call, no branch.
+static inline void frame_copy_headers(uint8_t *to, const uint8_t *from, uint32_t len)
+{
+	_Static_assert(FRAME_HEADER_MAX <= 40 + 32, "the two copies must meet");
+	memcpy(to, from, 40);
+	memcpy(to + len - 32, from + len - 32, 32);
+}
+
 // Write the headers before a payload that already lies at buf + t->len; returns the length of the
 // frame. src has addr_len bytes. Checksums are complete (UDP over IPv4 included), or with
 // checksum_offload as the device wants them: IPv4 zero, UDP the folded sum of the pseudo-header.
-uint32_t frame_stamp(const struct frame_template *t, uint8_t *buf, const uint8_t *src,
-	uint16_t src_port, struct frame_payload payload);
+static inline uint32_t frame_stamp(const struct frame_template *t, uint8_t *buf, const uint8_t *src,
+	uint16_t src_port, struct frame_payload payload)
+{
+	const uint32_t payload_len = payload.len;
+	const uint32_t len = t->len;
+	uint8_t *ip = buf + t->ip, *udp = buf + len - FRAME_UDP_LEN;
+	uint16_t port = csum_be16(src_port);
+	uint16_t udp_len = csum_be16((uint16_t)(FRAME_UDP_LEN + payload_len));
+	uint64_t sum = t->udp_sum + udp_len; // of the pseudo-header
+	uint16_t dst_port, check;
+
+	memcpy(&dst_port, t->bytes + len - FRAME_UDP_LEN + 2, 2);
+	frame_copy_headers(buf, t->bytes, len);
+	if (t->addr_len == 4) {
+		uint16_t total =
+			csum_be16((uint16_t)(FRAME_IPV4_LEN + FRAME_UDP_LEN + payload_len));
+		uint64_t src_sum = csum_add(0, src, 4);
+
+		check = t->checksum_offload ? 0 : csum_fold(t->ip_sum + total + src_sum);
+		frame_store16(ip + 2, total);
+		frame_store16(ip + 10, check);
+		memcpy(ip + 12, src, 4);
+		sum += src_sum;
+	} else {
+		frame_store16(ip + 4, udp_len);
+		memcpy(ip + 8, src, 16);
+		sum = csum_add(sum, src, 16);
+	}
+	if (t->checksum_offload) {
+		check = (uint16_t)~csum_fold(sum);
+	} else {
+		sum += port + dst_port + udp_len;
+		sum = payload.sum ? sum + payload.sum : csum_add(sum, buf + len, payload_len);
+		check = csum_fold(sum);
+		check = check ? check : 0xffff; // zero on the wire means "none" (RFC 768)
+	}
+	frame_store16(udp, port);
+	frame_store16(udp + 4, udp_len);
+	frame_store16(udp + 6, check);
+	return len + payload_len;
+}
 
 // Single headers, for whoever builds other frames than UDP. Only MACs and VLANs of path are used.
 void frame_write_ethernet(

@@ -457,8 +457,8 @@ static inline bool records_are_plain(
 		return false;
 	if (!p->has_opt)
 		return at == len;
-	return at + DNS_OPT_HEADER_LEN == len && buf[at] == 0 && dns_be16(buf + at + 1) == DNS_OPT &&
-	       buf[at + 5] == 0 && dns_be16(buf + at + 9) == 0;
+	return at + DNS_OPT_HEADER_LEN == len && buf[at] == 0 &&
+	       dns_be16(buf + at + 1) == DNS_OPT && buf[at + 5] == 0 && dns_be16(buf + at + 9) == 0;
 }
 
 // The answer that nearly all are: to the question that was asked, NOERROR, something in it, nothing
