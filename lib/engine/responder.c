@@ -56,23 +56,34 @@ static void push(struct responder *r, struct rte_mbuf *m)
 		responder_flush(r);
 }
 
+static __attribute__((noinline)) void headers_build(
+	const struct responder *r, const struct frame *f, struct frame_template *t)
+{
+	struct frame_path path = {.vlan_count = f->vlan_count, .dst.len = f->addr_len};
+
+	memcpy(path.src_mac, r->wire.self.mac, 6);
+	memcpy(path.vlans, f->vlans, sizeof(path.vlans));
+	frame_template_build(t, &path);
+	t->checksum_offload = r->wire.checksum_offload;
+}
+
 // Headers of the answer: the request's, turned round, or as the protocol says (to, NULL: nothing).
-static void address(const struct responder *r, const struct frame *f,
+static inline void address(struct responder *r, const struct frame *f,
 	const struct proto_direction *to, struct frame_template *t)
 {
 	static const uint8_t unknown[16];
 	bool known = to && memcmp(to->mac, unknown, 6) != 0;
 	bool elsewhere = to && memcmp(to->dst, unknown, f->addr_len) != 0;
-	struct frame_path path = {
-		.dst_port = to ? to->dst_port : f->src_port, .vlan_count = f->vlan_count};
 
-	memcpy(path.src_mac, r->wire.self.mac, 6);
-	memcpy(path.dst_mac, known ? to->mac : f->eth + 6, 6);
-	memcpy(path.vlans, f->vlans, sizeof(path.vlans));
-	path.dst.len = f->addr_len;
-	memcpy(path.dst.bytes, elsewhere ? to->dst : f->src, f->addr_len);
-	frame_template_build(t, &path);
-	t->checksum_offload = r->wire.checksum_offload;
+	if (f->vlan_count) {
+		headers_build(r, f, t);
+	} else {
+		if (r->base.addr_len != f->addr_len)
+			headers_build(r, f, &r->base);
+		*t = r->base;
+	}
+	frame_template_aim(t, known ? to->mac : f->eth + 6, elsewhere ? to->dst : f->src,
+		to ? to->dst_port : f->src_port);
 }
 
 // Whom a request is to that everybody heard: our first address of its family.
@@ -89,8 +100,8 @@ static const uint8_t *own_address(const struct responder *r, const struct frame 
 }
 
 // The payload of the answer in a fresh buffer; len 0: there is no answer.
-static void answer_begin(const struct responder *r, struct responder_protocol *p,
-	const struct frame *f, struct rte_mbuf *m, struct fault_answer *a)
+static void answer_begin(struct responder *r, struct responder_protocol *p, const struct frame *f,
+	struct rte_mbuf *m, struct fault_answer *a)
 {
 	uint32_t headers = frame_header_len(f->vlan_count, f->addr_len);
 	const struct proto_ends ends = wire_ends(&r->wire, f);

@@ -129,6 +129,20 @@ static inline uint32_t frame_stamp(const struct frame_template *t, uint8_t *buf,
 	return len + payload_len;
 }
 
+// Of a template for the destination zero make one for another, of the same family and VLANs.
+static inline void frame_template_aim(
+	struct frame_template *t, const uint8_t mac[6], const uint8_t *dst, uint16_t dst_port)
+{
+	uint16_t port = csum_be16(dst_port);
+	uint64_t sum = csum_add(0, dst, t->addr_len);
+
+	memcpy(t->bytes, mac, 6);
+	memcpy(t->bytes + t->len - FRAME_UDP_LEN - t->addr_len, dst, t->addr_len);
+	memcpy(t->bytes + t->len - FRAME_UDP_LEN + 2, &port, sizeof(port));
+	t->ip_sum += sum;
+	t->udp_sum += sum;
+}
+
 // Single headers, for whoever builds other frames than UDP. Only MACs and VLANs of path are used.
 void frame_write_ethernet(
 	struct writer *w, const struct frame_path *path, enum frame_ethertype type);
