@@ -45,7 +45,7 @@ bool wire_parse_any(
 	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind);
 
 // The same; plain UDP that is in order needs no call.
-static inline bool wire_parse(
+static inline __attribute__((always_inline)) bool wire_parse(
 	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind)
 {
 	*kind = FRAME_UDP;

@@ -50,15 +50,28 @@ static void client_address(const struct worker_item *it, uint64_t client, uint8_
 	addr_nth_bytes(&it->sources[i], client, out);
 }
 
+// What a slot and the protocol's view of it have in common lies in both alike: moved as one.
+#define VIEW_SEEN (offsetof(struct proto_txn, tries) + 1 - offsetof(struct proto_txn, user))
+#define VIEW_KEPT (offsetof(struct proto_txn, wait) + 1 - offsetof(struct proto_txn, user))
+
+#define SAME_PLACE(member)                                                                         \
+	_Static_assert(                                                                            \
+		offsetof(struct txn_slot, member) - offsetof(struct txn_slot, user) ==             \
+			offsetof(struct proto_txn, member) - offsetof(struct proto_txn, user),     \
+		"as in the other")
+
+SAME_PLACE(step);
+SAME_PLACE(tries);
+SAME_PLACE(wait);
+
 static inline struct proto_txn txn_seen(
 	const struct worker_item *it, const struct txn_slot *s, const struct txn_place *place)
 {
-	return (struct proto_txn){.seq = place->seq,
-		.key = place->key | it->tag,
-		.client = place->client,
-		.user = s->user,
-		.step = s->step,
-		.tries = s->tries};
+	struct proto_txn view = {
+		.seq = place->seq, .key = place->key | it->tag, .client = place->client};
+
+	memcpy(&view.user, &s->user, VIEW_SEEN);
+	return view;
 }
 
 static inline void txn_view(const struct worker_item *it, uint32_t slot, struct txn_place *place,
@@ -68,13 +81,12 @@ static inline void txn_view(const struct worker_item *it, uint32_t slot, struct 
 	*view = txn_seen(it, &it->txns.slots[slot], place);
 }
 
+// A silent message is the last one of its transaction: the mark is never taken back.
 static inline void txn_keep(struct txn_slot *s, const struct proto_txn *view)
 {
-	s->user = view->user;
-	s->step = view->step;
-	s->tries = view->tries;
-	s->wait = view->wait;
-	s->silent = view->silent;
+	memcpy(&s->user, &view->user, VIEW_KEPT);
+	if (view->silent)
+		s->silent = 1;
 }
 
 static uint64_t *cell_of(struct ledger *l, enum evidence_reason why)
@@ -193,7 +205,7 @@ HOT void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, bool
 
 // A reply to a transaction that has ended, or that is about to send its next message: validated
 // like any other, booked apart.
-static __attribute__((noinline)) void item_afterwards(
+static void item_afterwards(
 	struct worker_item *it, uint32_t slot, const struct frame *f, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
@@ -263,7 +275,7 @@ HOT void item_answer(struct worker_item *it, uint32_t slot, const struct txn_pla
 }
 
 // By its key a reply to what the slot held before: it is, if it has the question of that.
-static __attribute__((noinline)) void item_earlier(
+static void item_earlier(
 	struct worker_item *it, uint32_t slot, uint32_t key, const struct frame *f, uint64_t now)
 {
 	enum evidence_reason why = EVIDENCE_LATE;
@@ -281,32 +293,31 @@ static __attribute__((noinline)) void item_earlier(
 	item_book(it, now >= it->pace.measure, why, TXN_NONE, f, now);
 }
 
+// A reply that is for no transaction in flight.
+static __attribute__((noinline)) void item_no_match(struct worker_item *it, enum txn_match match,
+	uint32_t slot, uint32_t key, const struct frame *f, uint64_t now)
+{
+	if (match == TXN_EARLIER)
+		item_earlier(it, slot, key, f, now);
+	else if (match == TXN_MATCH && txn_has_been(&it->txns.slots[slot]))
+		item_afterwards(it, slot, f, now);
+	else
+		item_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, f, now);
+}
+
 // Whose it is by its key on this port and address. The number is not known yet.
 HOT void item_match(
 	struct worker_item *it, struct txn_place *at, const struct frame *f, uint64_t now)
 {
-	bool judged = now >= it->pace.measure;
-	uint32_t slot;
+	uint32_t slot = TXN_NONE;
+	enum txn_match match = txn_find(&it->txns, at->port, at->client, at->key, &slot);
 
-	switch (txn_find(&it->txns, at->port, at->client, at->key, &slot)) {
-	case TXN_NO_MATCH:
-		item_book(it, judged, EVIDENCE_STRAY, TXN_NONE, f, now);
-		return;
-	case TXN_EARLIER:
-		item_earlier(it, slot, at->key, f, now);
-		return;
-	case TXN_MATCH:
-		break;
-	}
-	if (it->txns.slots[slot].state == TXN_FLYING) {
-		at->seq = txn_seq(&it->txns, slot);
-		item_answer(it, slot, at, f, now);
+	if (match != TXN_MATCH || it->txns.slots[slot].state != TXN_FLYING) {
+		item_no_match(it, match, slot, at->key, f, now);
 		return;
 	}
-	if (txn_has_been(&it->txns.slots[slot]))
-		item_afterwards(it, slot, f, now);
-	else
-		item_book(it, judged, EVIDENCE_STRAY, TXN_NONE, f, now);
+	at->seq = txn_seq(&it->txns, slot);
+	item_answer(it, slot, at, f, now);
 }
 
 HOT bool item_key(struct worker_item *it, const struct frame *f, uint32_t *key, uint64_t now)

@@ -87,8 +87,8 @@ static inline void frame_copy_headers(uint8_t *to, const uint8_t *from, uint32_t
 // Write the headers before a payload that already lies at buf + t->len; returns the length of the
 // frame. src has addr_len bytes. Checksums are complete (UDP over IPv4 included), or with
 // checksum_offload as the device wants them: IPv4 zero, UDP the folded sum of the pseudo-header.
-static inline uint32_t frame_stamp(const struct frame_template *t, uint8_t *buf, const uint8_t *src,
-	uint16_t src_port, struct frame_payload payload)
+static inline __attribute__((always_inline)) uint32_t frame_stamp(const struct frame_template *t,
+	uint8_t *buf, const uint8_t *src, uint16_t src_port, struct frame_payload payload)
 {
 	const uint32_t payload_len = payload.len;
 	const uint32_t len = t->len;
