@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replies from anyone: the first byte chooses one of four items, the rest is a reply to its first
-// query. The ID and, on request, the question are put right, so that the fuzzer gets past them.
-// Path: tests only.
+// Replies from anyone: the first byte chooses one of six items, the rest is a reply to its first
+// query. Of some of them a plain answer has a short way: it must say what the long one says. The ID
+// and, on request, the question are put right, so that the fuzzer gets past them. Path: tests only.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "proto/dns_internal.h"
 
-#define ITEMS         4
+#define ITEMS         6
 #define KEEP_ID       0x80 // of the first byte
 #define GIVE_QUESTION 0x40
 #define REPLY_MAX     65535
@@ -25,7 +25,7 @@ struct item {
 
 static struct item items[ITEMS];
 
-static void item_start(struct item *it, bool edns, bool checks)
+static void item_start(struct item *it, bool edns, bool checks, bool plain)
 {
 	static const char *name = "www.example.com A";
 	static const int32_t noerror;
@@ -33,13 +33,16 @@ static void item_start(struct item *it, bool edns, bool checks)
 		.nsid = true,
 		.client_subnet = {{4, {10}}, 8},
 		.client_subnet_bits = UINT64_MAX};
+	static struct dns_edns_settings only_size = {.size = 1232};
 	static struct dns_expect_settings expect = {
 		.rcode = {(void *)&noerror, 1}, .min_answers = 1};
 	const struct dns_settings s = {.names = {&name, 1},
 		.rd = true,
-		.case_0x20 = checks,
-		.cookies = edns ? DNS_COOKIES_FULL : DNS_COOKIES_NONE,
-		.edns = edns ? &edns_settings : NULL,
+		.case_0x20 = checks && !plain,
+		.cookies = edns && !plain ? DNS_COOKIES_FULL : DNS_COOKIES_NONE,
+		.edns = !edns   ? NULL
+	                : plain ? &only_size
+	                        : &edns_settings,
 		.expect = checks ? &expect : NULL};
 	const struct proto_env env = {.seed = 1, .workers = 1, .clients = 1, .addr_len = 4};
 	struct proto_txn t = {.key = 0x1234};
@@ -53,6 +56,25 @@ static void item_start(struct item *it, bool edns, bool checks)
 	diag_free(d);
 }
 
+static void require_the_same(struct item *it, const uint8_t *reply, uint32_t len)
+{
+	const struct dns_plan *plan = it->ctx.shared;
+	struct dns_plan slow = *plan;
+	struct dns_counters n[2] = {0};
+	struct proto_txn t[2] = {{.key = 0x1234}, {.key = 0x1234}};
+	enum proto_verdict v[2];
+
+	slow.plain = false;
+	for (int i = 0; i < 2; i++) {
+		it->ctx.shared = i ? plan : &slow;
+		it->ctx.counters = &n[i];
+		v[i] = dns_reply(&it->ctx, &t[i], reply, len);
+	}
+	it->ctx.counters = &it->n;
+	if (v[0] != v[1] || memcmp(&n[0], &n[1], sizeof(n[0])) != 0)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct proto_txn t = {.key = 0x1234};
@@ -62,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!items[0].query_len)
 		for (int i = 0; i < ITEMS; i++)
-			item_start(&items[i], i & 1, i & 2);
+			item_start(&items[i], i & 1, i & 2, i & 4);
 	if (size < 1 || size > REPLY_MAX)
 		return 0;
 	it = &items[data[0] % ITEMS];
@@ -76,6 +98,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if ((data[0] & GIVE_QUESTION) && size > DNS_HEADER_LEN + question)
 		memcpy(reply + DNS_HEADER_LEN, it->query + DNS_HEADER_LEN, question);
 	dns_key(reply, (uint32_t)size - 1, &key);
+	if (((const struct dns_plan *)it->ctx.shared)->plain)
+		require_the_same(it, reply, (uint32_t)size - 1);
 	if (dns_reply(&it->ctx, &t, reply, (uint32_t)size - 1) == PROTO_AGAIN && t.tries != 1)
 		abort();
 	if (dns_request(&it->ctx, &t, it->query, sizeof(it->query)) == 0)

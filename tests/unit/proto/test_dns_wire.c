@@ -528,6 +528,37 @@ static void a_reply_cut_anywhere_is_malformed_and_not_counted(void **state)
 	fixture_end(f);
 }
 
+// Each bit of a plain answer turned, each length of it, one record more and less: fixture_verdict
+// holds the short way against the long one.
+static void what_is_not_plain_is_not_taken_for_it(void **state)
+{
+	for (int edns = 0; edns < 2; edns++) {
+		struct dns_fixture *f = fixture_new(NAME);
+
+		f->settings.edns = edns ? &f->edns : NULL;
+		fixture_open(f);
+		assert_true(((const struct dns_plan *)f->ctx.shared)->plain);
+		fixture_ask(f, 0);
+		fixture_answer(f);
+		fixture_answer(f);
+		if (edns)
+			fixture_opt(f, 0, NULL, 0);
+		assert_int_equal(fixture_verdict(f), PROTO_DONE);
+		for (uint32_t bit = 0; bit < 8 * f->reply_len; bit++) {
+			f->reply[bit / 8] ^= 1u << bit % 8;
+			fixture_verdict(f);
+			f->reply[bit / 8] ^= 1u << bit % 8;
+		}
+		for (uint32_t len = 0; len <= f->reply_len; len++)
+			fixture_verdict_of(f, f->reply, len);
+		f->n.trailing = 0;
+		fixture_append(f, "\0", 1);
+		fixture_verdict(f);
+		assert_int_equal(f->n.trailing, 1);
+		fixture_end(f);
+	}
+}
+
 static void truncation_is_counted(void **state)
 {
 	struct dns_fixture *f = fixture_start(NAME);
@@ -884,6 +915,7 @@ int main(void)
 		cmocka_unit_test(the_case_of_the_name_does_not_matter_by_default),
 		cmocka_unit_test(with_0x20_the_case_must_be_as_sent),
 		cmocka_unit_test(a_reply_cut_anywhere_is_malformed_and_not_counted),
+		cmocka_unit_test(what_is_not_plain_is_not_taken_for_it),
 		cmocka_unit_test(truncation_is_counted),
 		cmocka_unit_test(formerr_and_notimp_need_no_question),
 		cmocka_unit_test(two_questions_are_malformed),
