@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "proto/dhcp4_layout.h"
 
 #define DHCP4_HEADER_LEN  236 // up to the magic cookie
 #define DHCP4_OPTIONS_AT  240 // where the first option starts
@@ -107,8 +108,10 @@ struct dhcp4_message {
 	uint8_t parameters_len;
 };
 
-// Where split options are put together again; one per thread.
+// What parsing needs, one per thread, all zero at first: the layouts of earlier messages, and where
+// split options are put together again.
 struct dhcp4_scratch {
+	struct dhcp4_layouts layouts;
 	uint8_t bytes[3][DHCP4_OPTION_MAX];
 };
 
@@ -125,6 +128,11 @@ static inline bool dhcp4_has(const struct dhcp4_message *m, uint8_t option)
 // the options field, then those of sname (RFC 3396 section 7).
 bool dhcp4_parse(
 	const uint8_t *buf, uint32_t len, struct dhcp4_scratch *scratch, struct dhcp4_message *m);
+
+// Note the layout of a message that was parsed, so that one like it is parsed without a walk. Does
+// it for a few of them only.
+void dhcp4_layout_learn(
+	struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len, const struct dhcp4_message *m);
 
 // xid of a message that is long enough for a header and has this op.
 bool dhcp4_xid(const uint8_t *buf, uint32_t len, enum dhcp4_op op, uint32_t *xid);

@@ -185,17 +185,12 @@ static inline void header_read(struct dhcp4_message *m, const uint8_t *buf)
 	};
 }
 
-bool dhcp4_parse(
+static __attribute__((noinline)) bool walk_parse(
 	const uint8_t *buf, uint32_t len, struct dhcp4_scratch *scratch, struct dhcp4_message *m)
 {
 	struct walk k;
 	bool right;
 
-	if (len < DHCP4_OPTIONS_AT) {
-		*m = (struct dhcp4_message){0};
-		return false;
-	}
-	header_read(m, buf);
 	if (be32(buf + DHCP4_AT_COOKIE) != DHCP4_COOKIE)
 		return false;
 	k.m = m;
@@ -205,7 +200,80 @@ bool dhcp4_parse(
 	k.incomplete = 0; // have needs no start
 	right = options_walk(&k, buf, len);
 	m->type = (uint8_t)k.type;
+	if (right)
+		dhcp4_layout_learn(&scratch->layouts, buf, len, m);
 	return right;
+}
+
+static inline bool layout_fits(const struct dhcp4_layout *l, const uint8_t *buf, uint32_t len)
+{
+	return l->need - 1 < len && dhcp_shape_fits(&l->shape, buf + DHCP4_AT_COOKIE);
+}
+
+static __attribute__((noinline)) const struct dhcp4_layout *layout_search(
+	struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len)
+{
+	for (uint32_t i = 0; i < DHCP4_LAYOUTS; i++) {
+		const struct dhcp4_layout *l = &k->items[i];
+
+		// Most that differ are of another length.
+		if (l->need - 1 >= len || buf[l->need - 1] != DHCP4_OPT_END ||
+			!layout_fits(l, buf, len))
+			continue;
+		k->last = i;
+		return l;
+	}
+	return NULL;
+}
+
+static inline const uint8_t *place(const uint8_t *buf, uint16_t at)
+{
+	return at ? buf + at : NULL;
+}
+
+// The number of an option that may not be there.
+static inline uint32_t number_at(const uint8_t *buf, uint16_t at)
+{
+	return at ? be32(buf + at) : 0;
+}
+
+static inline void layout_read(
+	const struct dhcp4_layout *l, const uint8_t *buf, struct dhcp4_message *m)
+{
+	m->type = buf[l->at.type];
+	m->has_end = true;
+	memcpy(m->present, l->present, sizeof(m->present));
+	m->server_id = number_at(buf, l->at.server_id);
+	m->requested = number_at(buf, l->at.requested);
+	m->lease_time = be32(buf + l->at.lease_time);
+	m->t1 = be32(buf + l->at.t1);
+	m->t2 = be32(buf + l->at.t2);
+	m->client_id = place(buf, l->at.client_id);
+	m->relay_info = place(buf, l->at.relay_info);
+	m->message = place(buf, l->at.message);
+	m->parameters = place(buf, l->at.parameters);
+	m->client_id_len = l->client_id_len;
+	m->relay_info_len = l->relay_info_len;
+	m->message_len = l->message_len;
+	m->parameters_len = l->parameters_len;
+}
+
+bool dhcp4_parse(
+	const uint8_t *buf, uint32_t len, struct dhcp4_scratch *scratch, struct dhcp4_message *m)
+{
+	const struct dhcp4_layout *l = &scratch->layouts.items[scratch->layouts.last];
+
+	if (len < DHCP4_OPTIONS_AT) {
+		*m = (struct dhcp4_message){0};
+		return false;
+	}
+	header_read(m, buf);
+	if (!layout_fits(l, buf, len))
+		l = layout_search(&scratch->layouts, buf, len);
+	if (!l)
+		return walk_parse(buf, len, scratch, m);
+	layout_read(l, buf, m);
+	return true;
 }
 
 bool dhcp4_xid(const uint8_t *buf, uint32_t len, enum dhcp4_op op, uint32_t *xid)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCPv4 messages from anyone: what the parser tells must lie in the message or in the scratch, and
-// agree with a look-up by hand. The first byte says whether the cookie is put right, and which
+// agree with a look-up by hand, and what it remembers of layouts must not change what it finds. The
+// first byte says whether the cookie is put right, and which
 // option the rest is then written as and read back. Path: tests only.
 
 #include <stdint.h>
@@ -8,13 +9,15 @@
 #include <string.h>
 
 #include "proto/dhcp4_message.h"
+#include "unit/proto/dhcp4_same.h"
 
 #define PUT_COOKIE  1 // of the first byte
 #define MESSAGE_MAX 65535
+#define SPOILT_MAX  600 // beyond it there are no layouts, only time
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct dhcp4_scratch *scratch;
+static struct dhcp4_scratch *scratch, *fresh; // fresh: that knows no layout
 
 static void check_inside(const void *start, size_t len, const uint8_t *p, size_t p_len)
 {
@@ -85,6 +88,37 @@ static void check_places(const uint8_t *buf, uint32_t len, const struct dhcp4_me
 		m->parameters_len);
 }
 
+// With layouts known, of this message too, and without: the same.
+static void check_same(const uint8_t *buf, uint32_t len)
+{
+	struct dhcp4_message walked, known;
+	bool right;
+
+	memset(&fresh->layouts, 0, sizeof(fresh->layouts));
+	right = dhcp4_parse(buf, len, fresh, &walked);
+	for (int again = 0; again < 2; again++) {
+		scratch->layouts.missed = 0;
+		if (dhcp4_parse(buf, len, scratch, &known) != right)
+			abort();
+		if (right && !same_message(&walked, &known))
+			abort();
+	}
+}
+
+// Its own layout is known: one byte makes it another.
+static void check_spoilt(uint8_t *buf, uint32_t len, uint32_t random)
+{
+	for (uint32_t i = 0; i < 8 && len > DHCP4_AT_COOKIE; i++) {
+		uint32_t at = DHCP4_AT_COOKIE + (random >> i * 3) % (len - DHCP4_AT_COOKIE);
+		uint8_t was = buf[at];
+
+		check_same(buf, len);
+		buf[at] ^= (uint8_t)(1u << (random >> i & 7));
+		check_same(buf, len);
+		buf[at] = was;
+	}
+}
+
 static void parse_message(const uint8_t *data, uint32_t len, bool put_cookie)
 {
 	uint8_t *buf = malloc(len + 1);
@@ -102,6 +136,8 @@ static void parse_message(const uint8_t *data, uint32_t len, bool put_cookie)
 			abort();
 	}
 	check_pointers(buf, len, &m);
+	if (len <= SPOILT_MAX)
+		check_spoilt(buf, len, m.xid ^ m.yiaddr ^ len);
 	free(buf);
 }
 
@@ -135,9 +171,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const uint8_t codes[] = {
 		DHCP4_OPT_CLIENT_ID, DHCP4_OPT_RELAY_INFO, DHCP4_OPT_MESSAGE};
 
-	if (!scratch)
-		scratch = malloc(sizeof(*scratch));
-	if (!scratch || size < 1 || size > MESSAGE_MAX)
+	if (!scratch) {
+		scratch = calloc(1, sizeof(*scratch));
+		fresh = calloc(1, sizeof(*fresh));
+	}
+	if (!scratch || !fresh || size < 1 || size > MESSAGE_MAX)
 		return 0;
 	parse_message(data + 1, (uint32_t)size - 1, data[0] & PUT_COOKIE);
 	write_and_parse(codes[(data[0] >> 1) % sizeof(codes)], data + 1, (uint32_t)size - 1);
