@@ -69,11 +69,13 @@ extern const struct dhcp4_start dhcp4_starts[DHCP4_EXCHANGES];
 
 // A message but for what differs between clients. Offsets are 0 when the message has no such thing.
 struct dhcp4_template {
-	uint16_t len;                     // of bytes; without END
+	bool open;                        // options are to follow, and END; otherwise it is whole
+	uint16_t len;                     // of bytes
 	uint16_t room;                    // that the whole message may need
 	uint16_t requested_at, server_at; // data of options 50 and 54
 	uint16_t id_at;                   // MAC in the client identifier
 	bool relayed, relay_info;         // through the relay; with option 82
+	uint64_t sum;                     // of bytes, as csum_add has it
 	uint8_t bytes[DHCP4_MESSAGE_MAX];
 };
 

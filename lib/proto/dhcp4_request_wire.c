@@ -6,32 +6,11 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "net/csum.h"
 #include "proto/dhcp4_self.h"
 #include "proto/dhcp_name.h"
 
 #define MS_PER_S 1000
-
-static inline uint32_t relay_of(
-	const struct dhcp4_plan *p, const struct dhcp4_worker *w, uint32_t client)
-{
-	uint32_t nth = (uint32_t)recip_mod(&w->relay_recip, client);
-
-	return p->relays[w->relay_first + nth * w->workers];
-}
-
-void dhcp4_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp4_self *s)
-{
-	const struct dhcp4_plan *p = ctx->shared;
-	struct dhcp4_worker *w = ctx->own;
-
-	s->p = p;
-	s->client = &w->clients.items[client];
-	s->number = dhcp4_number(w, client);
-	dhcp4_chaddr(p, s->number, s->chaddr);
-	dhcp4_put32(s->relay, p->relays ? relay_of(p, w, client) : 0);
-	dhcp4_put32(s->address, s->client->offered);
-	s->seed = w->random_salt + s->number;
-}
 
 static void varying_write(
 	const struct dhcp4_self *s, const struct dhcp4_varying *v, struct writer *w)
@@ -147,34 +126,81 @@ static inline uint16_t secs_of(
 	return (uint16_t)secs;
 }
 
-static inline void header_write(const struct proto_ctx *ctx, const struct dhcp4_self *s,
+// What patches add to the sum of the template, where they lie.
+static inline uint64_t sum_at(uint64_t sum, uint32_t at)
+{
+	return sum << (at & 1) * 8;
+}
+
+// 4 bytes as they lie in memory, and what they add to the sum.
+static inline uint64_t patch32(uint8_t *buf, uint32_t at, uint32_t wire)
+{
+	memcpy(buf + at, &wire, 4);
+	return sum_at(wire, at);
+}
+
+static inline uint32_t wire32(const uint8_t *from)
+{
+	uint32_t v;
+
+	memcpy(&v, from, 4);
+	return v;
+}
+
+// Mostly the first half of the field alone: nothing but zeros is behind.
+static inline uint64_t chaddr_patch(
+	const struct dhcp4_self *s, const struct dhcp4_template *m, uint8_t *buf)
+{
+	uint64_t sum;
+
+	if (s->p->chaddr_len <= 8) {
+		sum = csum_add(0, s->chaddr, 8);
+		if (s->p->hlen)
+			memcpy(buf + DHCP4_AT_CHADDR, s->chaddr, 8);
+	} else {
+		sum = csum_add(0, s->chaddr, DHCP4_CHADDR_LEN);
+		if (s->p->hlen)
+			memcpy(buf + DHCP4_AT_CHADDR, s->chaddr, DHCP4_CHADDR_LEN);
+	}
+	if (m->id_at)
+		dhcp4_chaddr_copy(s->p, s->chaddr, buf + m->id_at);
+	return (s->p->hlen ? sum : 0) + (m->id_at ? sum_at(sum, m->id_at) : 0);
+}
+
+static inline uint64_t secs_patch(const struct proto_ctx *ctx, struct dhcp4_client *k,
+	const struct proto_txn *t, uint8_t *buf)
+{
+	uint16_t secs = csum_be16(secs_of(ctx, k, t));
+
+	memcpy(buf + DHCP4_AT_SECS, &secs, 2);
+	return secs;
+}
+
+// The template, and what is the client's own in it; the sum of both.
+static inline uint64_t template_write(const struct proto_ctx *ctx, const struct dhcp4_self *s,
 	const struct proto_txn *t, const struct dhcp4_template *m, uint8_t *buf)
 {
 	uint16_t has = dhcp4_kinds[t->step].has;
+	uint64_t sum = m->sum;
 
 	memcpy(buf, m->bytes, m->len);
-	dhcp4_put32(buf + DHCP4_AT_XID, t->key);
-	if (has & DHCP4_HAS_SECS) {
-		uint16_t secs = secs_of(ctx, s->client, t);
-
-		buf[DHCP4_AT_SECS] = (uint8_t)(secs >> 8);
-		buf[DHCP4_AT_SECS + 1] = (uint8_t)secs;
-	}
+	sum += patch32(buf, DHCP4_AT_XID, __builtin_bswap32(t->key));
+	if (has & DHCP4_HAS_SECS)
+		sum += secs_patch(ctx, s->client, t, buf);
 	if (has & DHCP4_HAS_CIADDR)
-		memcpy(buf + DHCP4_AT_CIADDR, s->address, 4);
+		sum += patch32(buf, DHCP4_AT_CIADDR, wire32(s->address));
 	if (m->relayed)
-		memcpy(buf + DHCP4_AT_GIADDR, s->relay, 4);
-	if ((has & DHCP4_HAS_CHADDR) && s->p->hlen)
-		memcpy(buf + DHCP4_AT_CHADDR, s->chaddr, DHCP4_CHADDR_LEN);
+		sum += patch32(buf, DHCP4_AT_GIADDR, wire32(s->relay));
+	if (has & DHCP4_HAS_CHADDR)
+		sum += chaddr_patch(s, m, buf);
 	if (m->requested_at)
-		memcpy(buf + m->requested_at, s->address, 4);
+		sum += patch32(buf, m->requested_at, wire32(s->address));
 	if (m->server_at)
-		dhcp4_put32(buf + m->server_at, s->client->chosen);
-	if (m->id_at)
-		dhcp4_chaddr_copy(s->p, s->chaddr, buf + m->id_at);
+		sum += patch32(buf, m->server_at, __builtin_bswap32(s->client->chosen));
+	return sum;
 }
 
-static inline void tail_write(
+static __attribute__((noinline)) void tail_write(
 	const struct dhcp4_self *s, const struct dhcp4_template *m, uint16_t has, struct writer *w)
 {
 	const struct dhcp4_plan *p = s->p;
@@ -232,57 +258,75 @@ static inline uint8_t copies_of(const struct dhcp4_plan *p, const struct proto_t
 	return dhcp4_kinds[t->step].has & DHCP4_IS_UNICAST ? 0 : p->layout.more;
 }
 
+// The options behind an open template, END and the padding. The length of the message.
+static inline uint32_t template_end(const struct dhcp4_self *s, struct proto_txn *t,
+	const struct dhcp4_template *m, uint8_t *buf, uint32_t room)
+{
+	struct writer w = writer_of(buf + m->len, room - m->len);
+	uint32_t len;
+
+	tail_write(s, m, dhcp4_kinds[t->step].has, &w);
+	len = (uint32_t)(w.at - buf);
+	t->sum += sum_at(csum_add(0, buf + m->len, len - m->len), m->len);
+	if (len >= s->p->pad)
+		return len;
+	memset(buf + len, 0, s->p->pad - len);
+	return s->p->pad;
+}
+
 uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	const struct dhcp4_plan *p = ctx->shared;
 	const struct dhcp4_kind *kind = &dhcp4_kinds[t->step];
 	const struct dhcp4_template *m = &p->templates[t->step];
 	struct dhcp4_counters *n = ctx->counters;
+	uint32_t len = m->len, copies = 1 + copies_of(p, t);
 	struct dhcp4_self s;
-	struct writer w;
-	uint32_t len;
 
 	if (m->room > room)
 		return 0;
 	dhcp4_self_find(ctx, t->user, &s);
-	header_write(ctx, &s, t, m, buf);
-	w = writer_of(buf + m->len, room - m->len);
-	tail_write(&s, m, kind->has, &w);
-	len = (uint32_t)(w.at - buf);
-	if (len < p->pad) {
-		memset(buf + len, 0, p->pad - len);
-		len = p->pad;
-	}
-	n->sent[kind->type] += 1 + copies_of(p, t);
-	n->request_bytes += (uint64_t)len * (1 + copies_of(p, t));
+	t->sum = template_write(ctx, &s, t, m, buf);
+	if (m->open)
+		len = template_end(&s, t, m, buf, room);
+	n->sent[kind->type] += copies;
+	n->request_bytes += (uint64_t)len * copies;
 	t->wait = wait_of(p, ctx->own, t);
 	if (kind->has & DHCP4_IS_SILENT)
 		silent_sent(ctx, t);
 	return len;
 }
 
+static inline void own_mac_write(const struct dhcp4_plan *p, uint32_t number, uint8_t mac[6])
+{
+	uint8_t chaddr[DHCP4_CHADDR_LEN];
+
+	dhcp4_chaddr(p, number, chaddr);
+	memcpy(mac, chaddr, 6);
+}
+
 void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
 {
 	const struct dhcp4_plan *p = ctx->shared;
+	const struct dhcp4_worker *w = ctx->own;
+	const struct dhcp4_client *k = &w->clients.items[t->user];
 	uint16_t has = dhcp4_kinds[t->step].has;
-	struct dhcp4_self s;
-	uint32_t set;
+	uint32_t set = k->place * p->path_stride;
 
-	dhcp4_self_find(ctx, t->user, &s);
-	set = s.client->place * p->path_stride;
 	out->own_mac = !p->relays;
 	out->more = 0;
-	memcpy(out->mac, s.chaddr, 6);
+	if (out->own_mac)
+		own_mac_write(p, dhcp4_number(w, t->user), out->mac);
 	memset(out->src, 0, sizeof(out->src));
 	if (p->templates[t->step].relayed) {
 		out->more = copies_of(p, t);
-		out->path = set + (out->more ? 0 : s.client->server);
+		out->path = set + (out->more ? 0 : k->server);
 		out->src_port = p->relay_port;
-		memcpy(out->src, s.relay, 4);
+		dhcp4_put32(out->src, dhcp4_relay_of(p, w, t->user));
 		return;
 	}
-	out->path = set + (has & DHCP4_IS_UNICAST ? p->path_server + s.client->server : 0);
+	out->path = set + (has & DHCP4_IS_UNICAST ? p->path_server + k->server : 0);
 	out->src_port = DHCP4_CLIENT_PORT;
 	if (has & DHCP4_HAS_CIADDR)
-		memcpy(out->src, s.address, 4);
+		dhcp4_put32(out->src, k->offered);
 }

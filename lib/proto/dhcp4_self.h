@@ -43,16 +43,25 @@ static inline void dhcp4_chaddr_copy(const struct dhcp4_plan *p, const uint8_t *
 static inline void dhcp4_chaddr(
 	const struct dhcp4_plan *p, uint32_t number, uint8_t out[DHCP4_CHADDR_LEN])
 {
-	unsigned __int128 v = p->chaddr + ((unsigned __int128)number << p->chaddr_shift);
-	uint64_t halves[2] = {
-		__builtin_bswap64((uint64_t)(v >> 64)), __builtin_bswap64((uint64_t)v)};
+	uint64_t halves[2] = {0};
 
 	if (p->macs) {
 		memset(out, 0, DHCP4_CHADDR_LEN);
 		dhcp4_chaddr_copy(p, p->macs + (size_t)number * p->chaddr_len, out);
-	} else {
-		memcpy(out, halves, DHCP4_CHADDR_LEN);
+		return;
 	}
+	if (p->chaddr_len <= 8) { // all in the upper half
+		halves[0] =
+			(uint64_t)(p->chaddr >> 64) + ((uint64_t)number << (p->chaddr_shift & 63));
+	} else {
+		unsigned __int128 v = p->chaddr + ((unsigned __int128)number << p->chaddr_shift);
+
+		halves[0] = (uint64_t)(v >> 64);
+		halves[1] = (uint64_t)v;
+	}
+	halves[0] = __builtin_bswap64(halves[0]);
+	halves[1] = __builtin_bswap64(halves[1]);
+	memcpy(out, halves, DHCP4_CHADDR_LEN);
 }
 
 // The item that an owner is of.
@@ -104,8 +113,30 @@ static inline uint32_t dhcp4_lease_hold(
 	return DHCP_NOBODY;
 }
 
+static inline uint32_t dhcp4_relay_of(
+	const struct dhcp4_plan *p, const struct dhcp4_worker *w, uint32_t client)
+{
+	uint32_t nth = recip_mod32(&w->relay_recip, client);
+
+	return p->relays[w->relay_first + nth * w->workers];
+}
+
+static inline void dhcp4_self_find(
+	const struct proto_ctx *ctx, uint32_t client, struct dhcp4_self *s)
+{
+	const struct dhcp4_plan *p = ctx->shared;
+	struct dhcp4_worker *w = ctx->own;
+
+	s->p = p;
+	s->client = &w->clients.items[client];
+	s->number = dhcp4_number(w, client);
+	dhcp4_chaddr(p, s->number, s->chaddr);
+	dhcp4_put32(s->relay, p->relays ? dhcp4_relay_of(p, w, client) : 0);
+	dhcp4_put32(s->address, s->client->offered);
+	s->seed = w->random_salt + s->number;
+}
+
 // dhcp4_request_wire.c
-void dhcp4_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp4_self *s);
 // Data of options 61 and 82, as sent.
 void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w);
 void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w);

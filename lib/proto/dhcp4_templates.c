@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "net/csum.h"
 #include "proto/dhcp4_self.h"
 #include "proto/dhcp_name.h"
 
@@ -403,6 +404,16 @@ static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_templat
 	return room;
 }
 
+// What has nothing to follow is ready, the zeros that it is padded with too.
+static void end_message(struct dhcp4_template *m)
+{
+	if (!m->open) {
+		m->bytes[m->len] = DHCP4_OPT_END;
+		m->len = m->room;
+	}
+	m->sum = csum_add(0, m->bytes, m->len);
+}
+
 static void build_message(struct build *b, const struct dhcp4_kind *kind, struct dhcp4_template *m)
 {
 	const struct dhcp4_plan *p = b->p;
@@ -432,9 +443,12 @@ static void build_message(struct build *b, const struct dhcp4_kind *kind, struct
 	m->len = (uint16_t)(w.at - m->bytes);
 	room = m->len + tail_room(p, m, has);
 	m->room = (uint16_t)(room > p->pad ? room : p->pad);
+	m->open = tail_room(p, m, has) > 1;
 	if (w.failed || room > DHCP4_MESSAGE_MAX)
 		COMPLAIN(b, &b->s->options, "options", "messages get too long (up to %u bytes)",
 			DHCP4_MESSAGE_MAX);
+	else
+		end_message(m);
 }
 
 static void lists_make(struct build *b)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "net/csum.h"
 #include "proto/dhcp4_self.h"
 
 #define CLIENTS     5
@@ -86,6 +87,7 @@ static void send(struct flight *f)
 	check(flow.path < layout.paths.count);
 	f->sent_len = dhcp4_request(&ctx, &f->txn, f->sent, sizeof(f->sent));
 	check(f->sent_len >= 300 && f->txn.wait <= layout.waits.count);
+	check(csum_fold(f->txn.sum) == csum_fold(csum_add(0, f->sent, f->sent_len)));
 	if (f->txn.silent)
 		f->txn.over = true;
 }

@@ -86,6 +86,12 @@ static void another_key_is_another_permutation(void **state)
 	assert_true(same < 5);
 }
 
+static void assert_mod32(const struct recip *r, uint32_t x)
+{
+	if (r->divisor <= UINT32_MAX)
+		assert_int_equal(recip_mod32(r, x), x % (uint32_t)r->divisor);
+}
+
 static void division_is_exact_at_the_edges(void **state)
 {
 	static const uint64_t numbers[] = {1, 2, 3, 4, 5, 7, 10, 641, 1000, 65535, 65536, 65537,
@@ -107,6 +113,8 @@ static void division_is_exact_at_the_edges(void **state)
 				assert_int_equal(recip_div(&r, x), x / numbers[d]);
 				assert_int_equal(recip_mod(&r, x), x % numbers[d]);
 				assert_int_equal(recip_div(&r, m), m / numbers[d]);
+				assert_mod32(&r, (uint32_t)x);
+				assert_mod32(&r, (uint32_t)m);
 			}
 		}
 	}
@@ -124,6 +132,7 @@ static void division_is_exact_for_random_numbers(void **state)
 		recip_init(&r, d);
 		assert_int_equal(recip_div(&r, x), x / d);
 		assert_int_equal(recip_mod(&r, x), x % d);
+		assert_mod32(&r, (uint32_t)x);
 	}
 }
 
