@@ -36,7 +36,7 @@ static bool is_a_server(const struct dhcp4_plan *p, uint32_t address)
 }
 
 // RFC 2131 section 4.1. Relays are answered on the server port, or on the one that RFC 8357 tells.
-bool dhcp4_way_is_ours(const struct dhcp4_self *s, const struct proto_ends *e,
+static inline bool way_is_ours(const struct dhcp4_self *s, const struct proto_ends *e,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
 	const struct dhcp4_plan *p = s->p;
@@ -52,7 +52,7 @@ bool dhcp4_way_is_ours(const struct dhcp4_self *s, const struct proto_ends *e,
 	       (to == UINT32_MAX || to == m->yiaddr || to == m->ciaddr || to == s->client->offered);
 }
 
-bool dhcp4_vlan_is_ours(const struct dhcp4_self *s, const struct proto_ends *e)
+static inline bool vlan_is_ours(const struct dhcp4_self *s, const struct proto_ends *e)
 {
 	const struct proto_path *path = s->p->layout.paths.items;
 
@@ -65,7 +65,21 @@ bool dhcp4_vlan_is_ours(const struct dhcp4_self *s, const struct proto_ends *e)
 	return true;
 }
 
-enum proto_verdict dhcp4_ours(const struct dhcp4_self *s, struct dhcp4_counters *n,
+static enum proto_verdict stray(uint64_t *counter)
+{
+	++*counter;
+	return PROTO_STRAY;
+}
+
+// Not the first answer, or of another server than the one whose it is to be.
+static enum proto_verdict further(uint64_t *others, bool other)
+{
+	*others += other;
+	return PROTO_DUPLICATE;
+}
+
+// Of a message for the client: does its type fit?
+static inline enum proto_verdict type_ours(const struct dhcp4_self *s, struct dhcp4_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
 	const struct dhcp4_kind *kind = &dhcp4_kinds[t->step];
@@ -73,29 +87,33 @@ enum proto_verdict dhcp4_ours(const struct dhcp4_self *s, struct dhcp4_counters 
 	uint32_t type = 1u << bucket;
 	bool other;
 
-	n->op_wrong += m->op != DHCP4_REPLY_OP;
-	n->xid_wrong += m->xid != t->key;
-	if (m->op != DHCP4_REPLY_OP || m->xid != t->key)
-		return PROTO_STRAY;
-	if (!is_for_us(s, t, m)) {
-		n->chaddr_wrong++;
-		return PROTO_STRAY;
-	}
 	n->received[bucket]++;
-	if (!((kind->answered | kind->again) & type)) {
-		n->type_wrong++;
-		return PROTO_STRAY;
-	}
+	if (!((kind->answered | kind->again) & type))
+		return stray(&n->type_wrong);
 	other = m->type == DHCP4_OFFER && !t->over &&
 	        m->server_id != (kind->again ? s->client->chosen : s->p->accept);
-	if (kind->again & type) {
-		n->other_offers += other;
-		return PROTO_DUPLICATE;
+	if (kind->again & type)
+		return further(&n->other_offers, other);
+	return s->p->accept && other ? further(&n->other_offers, true) : PROTO_DONE;
+}
+
+enum proto_verdict dhcp4_ours(const struct dhcp4_self *s, const struct proto_ctx *ctx,
+	const struct proto_txn *t, const struct dhcp4_message *m)
+{
+	struct dhcp4_counters *n = ctx->counters;
+
+	if (ctx->ends && !way_is_ours(s, ctx->ends, t, m))
+		return stray(&n->way_wrong);
+	if (ctx->ends && !vlan_is_ours(s, ctx->ends))
+		return stray(&n->vlan_wrong);
+	if (m->op != DHCP4_REPLY_OP || m->xid != t->key) {
+		n->op_wrong += m->op != DHCP4_REPLY_OP;
+		n->xid_wrong += m->xid != t->key;
+		return PROTO_STRAY;
 	}
-	if (!s->p->accept || !other)
-		return PROTO_DONE;
-	n->other_offers++;
-	return PROTO_DUPLICATE;
+	if (!is_for_us(s, t, m))
+		return stray(&n->chaddr_wrong);
+	return type_ours(s, n, t, m);
 }
 
 static bool bytes_are(
@@ -104,42 +122,60 @@ static bool bytes_are(
 	return theirs && theirs_len == ours_len && memcmp(theirs, ours, ours_len) == 0;
 }
 
+// Nearly always htype and a MAC, which need not be written down first.
+static inline bool client_id_is_ours(const struct dhcp4_self *s, const struct dhcp4_message *m)
+{
+	const struct dhcp4_plan *p = s->p;
+	uint8_t ours[DHCP4_OPTION_ROOM];
+	struct writer w;
+
+	if (p->client_id == DHCP4_ID_MAC && p->chaddr_len == 6)
+		return m->client_id_len == 7 && m->client_id[0] == p->htype &&
+		       memcmp(m->client_id + 1, s->chaddr, 6) == 0;
+	if (p->client_id == DHCP4_ID_NONE)
+		return false;
+	w = writer_of(ours, sizeof(ours));
+	dhcp4_client_id_write(s, &w);
+	return bytes_are(m->client_id, m->client_id_len, ours, (uint32_t)(w.at - ours));
+}
+
 // RFC 6842. Servers that follow RFC 2131 alone send none, which is only counted.
-static bool client_id_check(
+static inline bool client_id_check(
 	const struct dhcp4_self *s, struct dhcp4_counters *n, const struct dhcp4_message *m)
 {
-	uint8_t ours[DHCP4_OPTION_ROOM];
-	struct writer w = writer_of(ours, sizeof(ours));
-
 	if (!m->client_id) {
 		n->client_id_missing += s->p->client_id != DHCP4_ID_NONE;
 		return true;
 	}
-	dhcp4_client_id_write(s, &w);
-	if (s->p->client_id != DHCP4_ID_NONE &&
-		bytes_are(m->client_id, m->client_id_len, ours, (uint32_t)(w.at - ours)))
+	if (client_id_is_ours(s, m))
 		return true;
 	n->client_id_wrong++;
 	return false;
 }
 
-// RFC 3046 section 2.2.
-static bool relay_info_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
-	const struct proto_txn *t, const struct dhcp4_message *m)
+static __attribute__((noinline)) bool relay_info_is_ours(
+	const struct dhcp4_self *s, const struct dhcp4_message *m)
 {
 	uint8_t ours[DHCP4_OPTION_ROOM];
 	struct writer w = writer_of(ours, sizeof(ours));
-	bool right = !m->relay_info;
 
-	if (s->p->templates[t->step].relay_info) {
-		dhcp4_relay_info_write(s, &w);
-		right = bytes_are(m->relay_info, m->relay_info_len, ours, (uint32_t)(w.at - ours));
-	}
-	n->relay_info_wrong += !right;
-	return right;
+	dhcp4_relay_info_write(s, &w);
+	return bytes_are(m->relay_info, m->relay_info_len, ours, (uint32_t)(w.at - ours));
 }
 
-static bool in_pool(const struct dhcp4_plan *p, uint32_t address)
+// RFC 3046 section 2.2.
+static inline bool relay_info_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+	const struct proto_txn *t, const struct dhcp4_message *m)
+{
+	bool sent = s->p->templates[t->step].relay_info;
+
+	if (sent ? relay_info_is_ours(s, m) : !m->relay_info)
+		return true;
+	n->relay_info_wrong++;
+	return false;
+}
+
+static inline bool in_pool(const struct dhcp4_plan *p, uint32_t address)
 {
 	for (uint32_t i = 0; i < p->pool_count; i++)
 		if (address >= p->pool[i].first && address <= p->pool[i].last)
@@ -158,7 +194,7 @@ static inline uint32_t address_due(
 	return t->step != DHCP4_STEP_RAPID && s->p->same_address ? s->client->offered : 0;
 }
 
-static bool address_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+static inline bool address_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
 	uint32_t due = address_due(s, t, m);
@@ -177,7 +213,7 @@ static bool address_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
 	return false;
 }
 
-static bool times_check(struct dhcp4_counters *n, const struct dhcp4_message *m)
+static inline bool times_check(struct dhcp4_counters *n, const struct dhcp4_message *m)
 {
 	bool t1 = dhcp4_has(m, DHCP4_OPT_T1), t2 = dhcp4_has(m, DHCP4_OPT_T2);
 
@@ -192,7 +228,7 @@ static bool times_check(struct dhcp4_counters *n, const struct dhcp4_message *m)
 	return false;
 }
 
-static bool server_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+static inline bool server_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
 	if (m->server_id == 0) {
@@ -206,7 +242,7 @@ static bool server_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
 	return false;
 }
 
-static bool lacks_parameters(const struct dhcp4_plan *p, const struct dhcp4_message *m)
+static inline bool lacks_parameters(const struct dhcp4_plan *p, const struct dhcp4_message *m)
 {
 	uint64_t lack = 0;
 

@@ -141,14 +141,9 @@ static inline void dhcp4_self_find(
 void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w);
 void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w);
 
-// dhcp4_checks_wire.c: did it come from a server, and to where t is answered?
-bool dhcp4_way_is_ours(const struct dhcp4_self *s, const struct proto_ends *e,
-	const struct proto_txn *t, const struct dhcp4_message *m);
-// Did it come on the client's VLANs?
-bool dhcp4_vlan_is_ours(const struct dhcp4_self *s, const struct proto_ends *e);
-// Is it an answer to what t sent last? PROTO_DONE, STRAY or DUPLICATE; counts
-// why not.
-enum proto_verdict dhcp4_ours(const struct dhcp4_self *s, struct dhcp4_counters *n,
+// dhcp4_checks_wire.c: did it come from a server, to where t is answered and on the client's VLANs,
+// and is it an answer to what t sent last? PROTO_DONE, STRAY or DUPLICATE; counts why not.
+enum proto_verdict dhcp4_ours(const struct dhcp4_self *s, const struct proto_ctx *ctx,
 	const struct proto_txn *t, const struct dhcp4_message *m);
 // Is everything in it right? Counts the first thing that is not.
 bool dhcp4_content_check(const struct dhcp4_self *s, struct dhcp4_counters *n,

@@ -317,15 +317,7 @@ enum proto_verdict dhcp4_reply(
 	if (!dhcp4_parse(buf, len, &w->scratch, &m))
 		return PROTO_MALFORMED;
 	dhcp4_self_find(ctx, t->user, &s);
-	if (ctx->ends && !dhcp4_way_is_ours(&s, ctx->ends, t, &m)) {
-		n->way_wrong++;
-		return PROTO_STRAY;
-	}
-	if (ctx->ends && !dhcp4_vlan_is_ours(&s, ctx->ends)) {
-		n->vlan_wrong++;
-		return PROTO_STRAY;
-	}
-	verdict = dhcp4_ours(&s, n, t, &m);
+	verdict = dhcp4_ours(&s, ctx, t, &m);
 	if (verdict != PROTO_DONE)
 		return verdict;
 	n->reply_bytes += len;
