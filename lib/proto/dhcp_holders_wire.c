@@ -92,11 +92,21 @@ static inline bool change(
 // Cells that seek stops at: those that somebody has only marked too, or not.
 enum see { SEE_ALL, SEE_HELD };
 
+// Of a cell with the tag: is it one of the address, and one to stop at?
+static inline bool is_found(
+	const struct dhcp_holders *h, const struct home *at, enum see which, uint64_t seen)
+{
+	if (seen == 0 || (which == SEE_HELD && !until_of(h, seen)))
+		return false;
+	return !h->same || h->same(h->of, owner_of(h, seen), at->key);
+}
+
 // A cell of the address that is not `mine`, and its word; NULL: there is none.
 static inline _Atomic uint64_t *seek(const struct dhcp_holders *h, const struct home *at,
 	const _Atomic uint64_t *mine, enum see which, uint64_t *word)
 {
 	uint32_t reach = atomic_load(&h->reach[at->line]);
+	uint64_t tags = (1ull << h->owner_shift) - 1;
 
 	for (uint32_t away = 0; away <= reach; away++) {
 		_Atomic uint64_t *line = line_at(h, at, away);
@@ -106,10 +116,7 @@ static inline _Atomic uint64_t *seek(const struct dhcp_holders *h, const struct 
 			_Atomic uint64_t *cell = &line[(at->first + i) % LINE];
 			uint64_t seen = atomic_load(cell);
 
-			if (tag_of(h, seen ^ tag) || seen == 0 || cell == mine ||
-				(which == SEE_HELD && !until_of(h, seen)))
-				continue;
-			if (h->same && !h->same(h->of, owner_of(h, seen), at->key))
+			if (((seen ^ tag) & tags) || cell == mine || !is_found(h, at, which, seen))
 				continue;
 			*word = seen;
 			return cell;
