@@ -97,7 +97,7 @@ static inline enum proto_verdict type_ours(const struct dhcp4_self *s, struct dh
 	return s->p->accept && other ? further(&n->other_offers, true) : PROTO_DONE;
 }
 
-enum proto_verdict dhcp4_ours(const struct dhcp4_self *s, const struct proto_ctx *ctx,
+static inline enum proto_verdict ours(const struct dhcp4_self *s, const struct proto_ctx *ctx,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
 	struct dhcp4_counters *n = ctx->counters;
@@ -257,11 +257,13 @@ static bool query_check(struct dhcp4_counters *n, const struct dhcp4_message *m)
 	return m->type == DHCP4_LEASEACTIVE;
 }
 
-bool dhcp4_content_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+static inline bool content_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
-	n->no_end += !m->has_end;
-	n->overloaded += dhcp4_has(m, DHCP4_OPT_OVERLOAD);
+	if (!m->has_end || dhcp4_has(m, DHCP4_OPT_OVERLOAD)) {
+		n->no_end += !m->has_end;
+		n->overloaded += dhcp4_has(m, DHCP4_OPT_OVERLOAD);
+	}
 	if (t->step == DHCP4_STEP_LEASEQUERY)
 		return query_check(n, m);
 	if (!server_check(s, n, t, m) || !client_id_check(s, n, m) || !relay_info_check(s, n, t, m))
@@ -278,4 +280,14 @@ bool dhcp4_content_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
 		return true;
 	n->rapid_commit_missing++;
 	return false;
+}
+
+enum proto_verdict dhcp4_judge(const struct dhcp4_self *s, const struct proto_ctx *ctx,
+	const struct proto_txn *t, const struct dhcp4_message *m)
+{
+	enum proto_verdict verdict = ours(s, ctx, t, m);
+
+	if (verdict != PROTO_DONE)
+		return verdict;
+	return content_check(s, ctx->counters, t, m) ? PROTO_DONE : PROTO_FAIL;
 }

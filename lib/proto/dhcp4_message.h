@@ -115,6 +115,20 @@ struct dhcp4_scratch {
 	uint8_t bytes[3][DHCP4_OPTION_MAX];
 };
 
+static inline void dhcp4_put32(uint8_t *to, uint32_t v)
+{
+	v = __builtin_bswap32(v);
+	memcpy(to, &v, 4);
+}
+
+static inline uint32_t dhcp4_get32(const uint8_t *from)
+{
+	uint32_t v;
+
+	memcpy(&v, from, 4);
+	return __builtin_bswap32(v);
+}
+
 static inline bool dhcp4_has(const struct dhcp4_message *m, uint8_t option)
 {
 	return m->present[option >> 6] >> (option & 63) & 1;
@@ -135,7 +149,13 @@ void dhcp4_layout_learn(
 	struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len, const struct dhcp4_message *m);
 
 // xid of a message that is long enough for a header and has this op.
-bool dhcp4_xid(const uint8_t *buf, uint32_t len, enum dhcp4_op op, uint32_t *xid);
+static inline bool dhcp4_xid(const uint8_t *buf, uint32_t len, enum dhcp4_op op, uint32_t *xid)
+{
+	if (len < DHCP4_HEADER_LEN || buf[DHCP4_AT_OP] != op)
+		return false;
+	*xid = dhcp4_get32(buf + DHCP4_AT_XID);
+	return true;
+}
 
 // Append an option; longer than 255 bytes it is split (RFC 3396).
 void dhcp4_write_option(struct writer *w, uint8_t code, const void *data, uint32_t len);

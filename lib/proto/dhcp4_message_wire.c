@@ -27,11 +27,6 @@ struct piece {
 	const uint8_t *data;
 };
 
-static inline uint32_t be32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 // Even these may be split, where the options field ends (RFC 3396 section 5).
 static __attribute__((noinline)) bool fixed_join(
 	struct walk *k, const struct piece *o, uint8_t size, uint32_t *value)
@@ -64,7 +59,7 @@ static inline bool be32_add(struct walk *k, const struct piece *o, uint32_t *val
 {
 	if (o->len != 4 || o->again)
 		return fixed_join(k, o, 4, value);
-	*value = be32(o->data);
+	*value = dhcp4_get32(o->data);
 	return true;
 }
 
@@ -169,20 +164,18 @@ static bool options_walk(struct walk *k, const uint8_t *buf, uint32_t len)
 
 static inline void header_read(struct dhcp4_message *m, const uint8_t *buf)
 {
-	*m = (struct dhcp4_message){
-		.op = buf[DHCP4_AT_OP],
-		.htype = buf[DHCP4_AT_HTYPE],
-		.hlen = buf[DHCP4_AT_HLEN],
-		.hops = buf[DHCP4_AT_HOPS],
-		.secs = (uint16_t)(buf[DHCP4_AT_SECS] << 8 | buf[DHCP4_AT_SECS + 1]),
-		.flags = (uint16_t)(buf[DHCP4_AT_FLAGS] << 8 | buf[DHCP4_AT_FLAGS + 1]),
-		.xid = be32(buf + DHCP4_AT_XID),
-		.ciaddr = be32(buf + DHCP4_AT_CIADDR),
-		.yiaddr = be32(buf + DHCP4_AT_YIADDR),
-		.siaddr = be32(buf + DHCP4_AT_SIADDR),
-		.giaddr = be32(buf + DHCP4_AT_GIADDR),
-		.chaddr = buf + DHCP4_AT_CHADDR,
-	};
+	m->op = buf[DHCP4_AT_OP];
+	m->htype = buf[DHCP4_AT_HTYPE];
+	m->hlen = buf[DHCP4_AT_HLEN];
+	m->hops = buf[DHCP4_AT_HOPS];
+	m->secs = (uint16_t)(buf[DHCP4_AT_SECS] << 8 | buf[DHCP4_AT_SECS + 1]);
+	m->flags = (uint16_t)(buf[DHCP4_AT_FLAGS] << 8 | buf[DHCP4_AT_FLAGS + 1]);
+	m->xid = dhcp4_get32(buf + DHCP4_AT_XID);
+	m->ciaddr = dhcp4_get32(buf + DHCP4_AT_CIADDR);
+	m->yiaddr = dhcp4_get32(buf + DHCP4_AT_YIADDR);
+	m->siaddr = dhcp4_get32(buf + DHCP4_AT_SIADDR);
+	m->giaddr = dhcp4_get32(buf + DHCP4_AT_GIADDR);
+	m->chaddr = buf + DHCP4_AT_CHADDR;
 }
 
 static __attribute__((noinline)) bool walk_parse(
@@ -191,7 +184,11 @@ static __attribute__((noinline)) bool walk_parse(
 	struct walk k;
 	bool right;
 
-	if (be32(buf + DHCP4_AT_COOKIE) != DHCP4_COOKIE)
+	*m = (struct dhcp4_message){0};
+	if (len < DHCP4_OPTIONS_AT)
+		return false;
+	header_read(m, buf);
+	if (dhcp4_get32(buf + DHCP4_AT_COOKIE) != DHCP4_COOKIE)
 		return false;
 	k.m = m;
 	k.scratch = scratch;
@@ -234,9 +231,10 @@ static inline const uint8_t *place(const uint8_t *buf, uint16_t at)
 // The number of an option that may not be there.
 static inline uint32_t number_at(const uint8_t *buf, uint16_t at)
 {
-	return at ? be32(buf + at) : 0;
+	return at ? dhcp4_get32(buf + at) : 0;
 }
 
+// All but the header.
 static inline void layout_read(
 	const struct dhcp4_layout *l, const uint8_t *buf, struct dhcp4_message *m)
 {
@@ -245,9 +243,9 @@ static inline void layout_read(
 	memcpy(m->present, l->present, sizeof(m->present));
 	m->server_id = number_at(buf, l->at.server_id);
 	m->requested = number_at(buf, l->at.requested);
-	m->lease_time = be32(buf + l->at.lease_time);
-	m->t1 = be32(buf + l->at.t1);
-	m->t2 = be32(buf + l->at.t2);
+	m->lease_time = dhcp4_get32(buf + l->at.lease_time);
+	m->t1 = dhcp4_get32(buf + l->at.t1);
+	m->t2 = dhcp4_get32(buf + l->at.t2);
 	m->client_id = place(buf, l->at.client_id);
 	m->relay_info = place(buf, l->at.relay_info);
 	m->message = place(buf, l->at.message);
@@ -263,24 +261,12 @@ bool dhcp4_parse(
 {
 	const struct dhcp4_layout *l = &scratch->layouts.items[scratch->layouts.last];
 
-	if (len < DHCP4_OPTIONS_AT) {
-		*m = (struct dhcp4_message){0};
-		return false;
-	}
-	header_read(m, buf);
 	if (!layout_fits(l, buf, len))
 		l = layout_search(&scratch->layouts, buf, len);
 	if (!l)
 		return walk_parse(buf, len, scratch, m);
+	header_read(m, buf);
 	layout_read(l, buf, m);
-	return true;
-}
-
-bool dhcp4_xid(const uint8_t *buf, uint32_t len, enum dhcp4_op op, uint32_t *xid)
-{
-	if (len < DHCP4_HEADER_LEN || buf[DHCP4_AT_OP] != op)
-		return false;
-	*xid = be32(buf + DHCP4_AT_XID);
 	return true;
 }
 

@@ -132,39 +132,33 @@ static inline uint64_t sum_at(uint64_t sum, uint32_t at)
 	return sum << (at & 1) * 8;
 }
 
-// 4 bytes as they lie in memory, and what they add to the sum.
-static inline uint64_t patch32(uint8_t *buf, uint32_t at, uint32_t wire)
+static inline uint64_t patch32(uint8_t *buf, uint32_t at, uint32_t value)
 {
-	memcpy(buf + at, &wire, 4);
+	uint32_t wire;
+
+	dhcp4_put32(buf + at, value);
+	memcpy(&wire, buf + at, 4);
 	return sum_at(wire, at);
 }
 
-static inline uint32_t wire32(const uint8_t *from)
-{
-	uint32_t v;
-
-	memcpy(&v, from, 4);
-	return v;
-}
-
-// Mostly the first half of the field alone: nothing but zeros is behind.
+// Into the field of the header and into the client identifier. Mostly the first half of the field
+// alone: nothing but zeros is behind.
 static inline uint64_t chaddr_patch(
-	const struct dhcp4_self *s, const struct dhcp4_template *m, uint8_t *buf)
+	const struct dhcp4_plan *p, uint32_t number, const struct dhcp4_template *m, uint8_t *buf)
 {
+	uint8_t chaddr[DHCP4_CHADDR_LEN];
+	uint32_t len = p->chaddr_len <= 8 ? 8 : DHCP4_CHADDR_LEN;
 	uint64_t sum;
 
-	if (s->p->chaddr_len <= 8) {
-		sum = csum_add(0, s->chaddr, 8);
-		if (s->p->hlen)
-			memcpy(buf + DHCP4_AT_CHADDR, s->chaddr, 8);
-	} else {
-		sum = csum_add(0, s->chaddr, DHCP4_CHADDR_LEN);
-		if (s->p->hlen)
-			memcpy(buf + DHCP4_AT_CHADDR, s->chaddr, DHCP4_CHADDR_LEN);
-	}
+	dhcp4_chaddr(p, number, chaddr);
+	sum = len == 8 ? csum_add(0, chaddr, 8) : csum_add(0, chaddr, DHCP4_CHADDR_LEN);
 	if (m->id_at)
-		dhcp4_chaddr_copy(s->p, s->chaddr, buf + m->id_at);
-	return (s->p->hlen ? sum : 0) + (m->id_at ? sum_at(sum, m->id_at) : 0);
+		dhcp4_chaddr_copy(p, chaddr, buf + m->id_at);
+	if (p->hlen && len == 8)
+		memcpy(buf + DHCP4_AT_CHADDR, chaddr, 8);
+	else if (p->hlen)
+		memcpy(buf + DHCP4_AT_CHADDR, chaddr, DHCP4_CHADDR_LEN);
+	return (p->hlen ? sum : 0) + (m->id_at ? sum_at(sum, m->id_at) : 0);
 }
 
 static inline uint64_t secs_patch(const struct proto_ctx *ctx, struct dhcp4_client *k,
@@ -176,31 +170,33 @@ static inline uint64_t secs_patch(const struct proto_ctx *ctx, struct dhcp4_clie
 	return secs;
 }
 
-// The template, and what is the client's own in it; the sum of both.
-static inline uint64_t template_write(const struct proto_ctx *ctx, const struct dhcp4_self *s,
-	const struct proto_txn *t, const struct dhcp4_template *m, uint8_t *buf)
+// What is the client's own into a copy of the template; the sum of both.
+static inline uint64_t template_patch(const struct proto_ctx *ctx, const struct proto_txn *t,
+	const struct dhcp4_template *m, uint8_t *buf)
 {
+	const struct dhcp4_plan *p = ctx->shared;
+	const struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_client *k = &w->clients.items[t->user];
 	uint16_t has = dhcp4_kinds[t->step].has;
 	uint64_t sum = m->sum;
 
-	memcpy(buf, m->bytes, m->len);
-	sum += patch32(buf, DHCP4_AT_XID, __builtin_bswap32(t->key));
+	sum += patch32(buf, DHCP4_AT_XID, t->key);
 	if (has & DHCP4_HAS_SECS)
-		sum += secs_patch(ctx, s->client, t, buf);
+		sum += secs_patch(ctx, k, t, buf);
 	if (has & DHCP4_HAS_CIADDR)
-		sum += patch32(buf, DHCP4_AT_CIADDR, wire32(s->address));
+		sum += patch32(buf, DHCP4_AT_CIADDR, k->offered);
 	if (m->relayed)
-		sum += patch32(buf, DHCP4_AT_GIADDR, wire32(s->relay));
+		sum += patch32(buf, DHCP4_AT_GIADDR, dhcp4_relay_of(p, w, t->user));
 	if (has & DHCP4_HAS_CHADDR)
-		sum += chaddr_patch(s, m, buf);
+		sum += chaddr_patch(p, dhcp4_number(w, t->user), m, buf);
 	if (m->requested_at)
-		sum += patch32(buf, m->requested_at, wire32(s->address));
+		sum += patch32(buf, m->requested_at, k->offered);
 	if (m->server_at)
-		sum += patch32(buf, m->server_at, __builtin_bswap32(s->client->chosen));
+		sum += patch32(buf, m->server_at, k->chosen);
 	return sum;
 }
 
-static __attribute__((noinline)) void tail_write(
+static inline void tail_write(
 	const struct dhcp4_self *s, const struct dhcp4_template *m, uint16_t has, struct writer *w)
 {
 	const struct dhcp4_plan *p = s->p;
@@ -259,19 +255,21 @@ static inline uint8_t copies_of(const struct dhcp4_plan *p, const struct proto_t
 }
 
 // The options behind an open template, END and the padding. The length of the message.
-static inline uint32_t template_end(const struct dhcp4_self *s, struct proto_txn *t,
-	const struct dhcp4_template *m, uint8_t *buf, uint32_t room)
+static __attribute__((noinline)) uint32_t template_end(const struct proto_ctx *ctx,
+	struct proto_txn *t, const struct dhcp4_template *m, uint8_t *buf, uint32_t room)
 {
 	struct writer w = writer_of(buf + m->len, room - m->len);
+	struct dhcp4_self s;
 	uint32_t len;
 
-	tail_write(s, m, dhcp4_kinds[t->step].has, &w);
+	dhcp4_self_find(ctx, t->user, &s);
+	tail_write(&s, m, dhcp4_kinds[t->step].has, &w);
 	len = (uint32_t)(w.at - buf);
 	t->sum += sum_at(csum_add(0, buf + m->len, len - m->len), m->len);
-	if (len >= s->p->pad)
+	if (len >= s.p->pad)
 		return len;
-	memset(buf + len, 0, s->p->pad - len);
-	return s->p->pad;
+	memset(buf + len, 0, s.p->pad - len);
+	return s.p->pad;
 }
 
 uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
@@ -280,15 +278,14 @@ uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 	const struct dhcp4_kind *kind = &dhcp4_kinds[t->step];
 	const struct dhcp4_template *m = &p->templates[t->step];
 	struct dhcp4_counters *n = ctx->counters;
-	uint32_t len = m->len, copies = 1 + copies_of(p, t);
-	struct dhcp4_self s;
+	uint32_t len, copies;
 
 	if (m->room > room)
 		return 0;
-	dhcp4_self_find(ctx, t->user, &s);
-	t->sum = template_write(ctx, &s, t, m, buf);
-	if (m->open)
-		len = template_end(&s, t, m, buf, room);
+	memcpy(buf, m->bytes, m->len);
+	t->sum = template_patch(ctx, t, m, buf);
+	len = m->open ? template_end(ctx, t, m, buf, room) : m->len;
+	copies = 1 + copies_of(p, t);
 	n->sent[kind->type] += copies;
 	n->request_bytes += (uint64_t)len * copies;
 	t->wait = wait_of(p, ctx->own, t);

@@ -17,20 +17,6 @@ struct dhcp4_self {
 	uint8_t address[4];               // that the exchange is about
 };
 
-static inline void dhcp4_put32(uint8_t *to, uint32_t v)
-{
-	v = __builtin_bswap32(v);
-	memcpy(to, &v, 4);
-}
-
-static inline uint32_t dhcp4_get32(const uint8_t *from)
-{
-	uint32_t v;
-
-	memcpy(&v, from, 4);
-	return __builtin_bswap32(v);
-}
-
 // Mostly Ethernet's, whose length the compiler is to know.
 static inline void dhcp4_chaddr_copy(const struct dhcp4_plan *p, const uint8_t *from, uint8_t *to)
 {
@@ -142,9 +128,7 @@ void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w);
 void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w);
 
 // dhcp4_checks_wire.c: did it come from a server, to where t is answered and on the client's VLANs,
-// and is it an answer to what t sent last? PROTO_DONE, STRAY or DUPLICATE; counts why not.
-enum proto_verdict dhcp4_ours(const struct dhcp4_self *s, const struct proto_ctx *ctx,
-	const struct proto_txn *t, const struct dhcp4_message *m);
-// Is everything in it right? Counts the first thing that is not.
-bool dhcp4_content_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+// is it an answer to what t sent last, and is everything in it right? PROTO_DONE; STRAY or
+// DUPLICATE; FAIL when its content is not right. Counts the first thing that is not.
+enum proto_verdict dhcp4_judge(const struct dhcp4_self *s, const struct proto_ctx *ctx,
 	const struct proto_txn *t, const struct dhcp4_message *m);

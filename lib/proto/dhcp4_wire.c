@@ -312,22 +312,20 @@ enum proto_verdict dhcp4_reply(
 	enum proto_verdict verdict;
 	struct dhcp4_message m;
 	struct dhcp4_self s;
-	bool right;
 
 	if (!dhcp4_parse(buf, len, &w->scratch, &m))
 		return PROTO_MALFORMED;
 	dhcp4_self_find(ctx, t->user, &s);
-	verdict = dhcp4_ours(&s, ctx, t, &m);
-	if (verdict != PROTO_DONE)
+	verdict = dhcp4_judge(&s, ctx, t, &m);
+	if (verdict != PROTO_DONE && verdict != PROTO_FAIL)
 		return verdict;
 	n->reply_bytes += len;
 	w->heard = true;
-	right = dhcp4_content_check(&s, n, t, &m);
 	if (!t->over)
 		n->attempt[t->tries < DHCP4_TRIES_MAX ? t->tries : DHCP4_TRIES_MAX - 1]++;
 	if (m.type == DHCP4_NAK)
 		return refused(ctx, t, &m);
-	if (!right)
+	if (verdict == PROTO_FAIL)
 		return fail(ctx, t);
 	if (t->over)
 		return PROTO_DONE;

@@ -30,6 +30,8 @@ struct reply_plan {
 	uint32_t yiaddr, server_id, lease_time, t1, t2; // 0: left out
 	bool echo_id, echo_relay, rapid, no_end;
 	uint8_t relay_xor, id_xor; // of the last byte echoed
+	uint8_t id_first_xor;      // of the first byte of the client identifier
+	uint8_t id_more;           // zeros behind it
 	const char *message;
 	uint32_t ciaddr;
 	bool no_chaddr;
@@ -239,6 +241,7 @@ static inline void fixture_compose(struct dhcp4_fixture *f)
 {
 	const struct reply_plan *a = &f->answer;
 	struct writer w = writer_of(f->reply, sizeof(f->reply));
+	uint8_t *id;
 
 	memset(f->reply, 0, sizeof(f->reply));
 	write_space(&w, DHCP4_OPTIONS_AT);
@@ -263,8 +266,14 @@ static inline void fixture_compose(struct dhcp4_fixture *f)
 		dhcp4_write_option(&w, DHCP4_OPT_MESSAGE, a->message, (uint32_t)strlen(a->message));
 	if (a->rapid)
 		dhcp4_write_option(&w, DHCP4_OPT_RAPID_COMMIT, "", 0);
+	id = w.at;
 	if (a->echo_id)
 		echo(f, &w, DHCP4_OPT_CLIENT_ID, a->id_xor);
+	if (a->echo_id && w.at > id) {
+		id[1] += a->id_more;
+		id[2] ^= a->id_first_xor;
+		write_space(&w, a->id_more);
+	}
 	if (a->echo_relay)
 		echo(f, &w, DHCP4_OPT_RELAY_INFO, a->relay_xor);
 	if (!a->no_end)

@@ -1081,6 +1081,8 @@ static void content_that_is_wrong_fails_the_exchange(void **state)
 	FAILS(DHCP4_STEP_RENEW, false, DHCP4_ACK, a->t2 = 3600, times_wrong);
 	FAILS(DHCP4_STEP_RENEW, false, DHCP4_ACK, (a->t1 = 3600, a->t2 = 0), times_wrong);
 	FAILS(DHCP4_STEP_DISCOVER, false, DHCP4_OFFER, a->id_xor = 1, client_id_wrong);
+	FAILS(DHCP4_STEP_DISCOVER, false, DHCP4_OFFER, a->id_more = 1, client_id_wrong);
+	FAILS(DHCP4_STEP_DISCOVER, false, DHCP4_OFFER, a->id_first_xor = 1, client_id_wrong);
 	FAILS(DHCP4_STEP_DISCOVER, true, DHCP4_OFFER, a->echo_relay = false, relay_info_wrong);
 	FAILS(DHCP4_STEP_DISCOVER, true, DHCP4_OFFER, a->relay_xor = 1, relay_info_wrong);
 	FAILS(DHCP4_STEP_REQUEST, true, DHCP4_NAK, a->echo_relay = false, relay_info_wrong);
