@@ -19,10 +19,30 @@ struct option {
 	const uint8_t *data;
 };
 
-static bool option_read(struct reader *r, struct option *o)
+static inline uint16_t get16(const uint8_t *p)
 {
-	o->code = read_be16(r);
-	o->len = read_be16(r);
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return __builtin_bswap16(v);
+}
+
+static inline uint32_t get32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return __builtin_bswap32(v);
+}
+
+static inline bool option_read(struct reader *r, struct option *o)
+{
+	const uint8_t *head = read_bytes(r, DHCP6_OPTION_LEN);
+
+	if (!head)
+		return false;
+	o->code = get16(head);
+	o->len = get16(head + 2);
 	o->data = read_bytes(r, o->len);
 	return o->data != NULL;
 }
@@ -68,21 +88,19 @@ static bool lease_options(struct reader *r, struct dhcp6_lease *l)
 
 static bool lease_read(const struct option *o, struct dhcp6_lease *l)
 {
-	struct reader r = option_reader(o);
 	bool prefix = o->code == DHCP6_OPT_IA_PREFIX;
+	struct reader r = option_reader(o);
+	const uint8_t *fixed = read_bytes(&r, prefix ? PREFIX_LEN : ADDRESS_LEN);
+	const uint8_t *times;
 
-	if (o->len < (prefix ? PREFIX_LEN : ADDRESS_LEN))
+	if (!fixed)
 		return false;
+	times = prefix ? fixed : fixed + 16;
 	l->status = DHCP6_STATUS_NONE;
-	l->bits = 128;
-	if (!prefix)
-		l->address = read_bytes(&r, 16);
-	l->preferred_s = read_be32(&r);
-	l->valid_s = read_be32(&r);
-	if (prefix) {
-		l->bits = read_u8(&r);
-		l->address = read_bytes(&r, 16);
-	}
+	l->bits = prefix ? fixed[8] : 128;
+	l->address = prefix ? fixed + 9 : fixed;
+	l->preferred_s = get32(times);
+	l->valid_s = get32(times + 4);
 	return l->bits <= 128 && lease_options(&r, l);
 }
 
@@ -114,10 +132,11 @@ static bool ia_options(struct reader *r, struct dhcp6_ia *ia)
 
 static bool ia_read(const struct option *o, struct dhcp6_ia *ia)
 {
-	struct reader r = option_reader(o);
 	bool timed = o->code != DHCP6_OPT_IA_TA;
+	struct reader r = option_reader(o);
+	const uint8_t *fixed = read_bytes(&r, timed ? IA_LEN : IA_TA_LEN);
 
-	if (o->len < (timed ? IA_LEN : IA_TA_LEN))
+	if (!fixed)
 		return false;
 	ia->type = o->code;
 	ia->status = DHCP6_STATUS_NONE;
@@ -125,9 +144,9 @@ static bool ia_read(const struct option *o, struct dhcp6_ia *ia)
 	ia->message = (struct dhcp6_bytes){0};
 	ia->lease_count = 0;
 	ia->leases_ignored = 0;
-	ia->iaid = read_be32(&r);
-	ia->t1_s = timed ? read_be32(&r) : 0;
-	ia->t2_s = timed ? read_be32(&r) : 0;
+	ia->iaid = get32(fixed);
+	ia->t1_s = timed ? get32(fixed + 4) : 0;
+	ia->t2_s = timed ? get32(fixed + 8) : 0;
 	return ia_options(&r, ia);
 }
 
@@ -263,14 +282,16 @@ static bool relay_option(const struct option *o, struct dhcp6_relay *l)
 bool dhcp6_parse_relay(const uint8_t *buf, uint32_t len, struct dhcp6_relay *l)
 {
 	struct reader r = reader_of(buf, len);
+	const uint8_t *head = read_bytes(&r, DHCP6_RELAY_LEN);
 	struct option o;
 
-	*l = (struct dhcp6_relay){.type = read_u8(&r)};
-	l->hop_count = read_u8(&r);
-	l->link = read_bytes(&r, 16);
-	l->peer = read_bytes(&r, 16);
-	if (r.failed || !is_relay(l->type))
+	*l = (struct dhcp6_relay){0};
+	if (!head || !is_relay(head[0]))
 		return false;
+	l->type = head[0];
+	l->hop_count = head[DHCP6_AT_HOP_COUNT];
+	l->link = head + DHCP6_AT_LINK;
+	l->peer = head + DHCP6_AT_PEER;
 	while (reader_left(&r) > 0)
 		if (!option_read(&r, &o) || !relay_option(&o, l))
 			return false;

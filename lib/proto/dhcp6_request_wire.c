@@ -16,7 +16,7 @@ static const uint8_t unspecified[16];
 static inline const uint8_t *relay_of(
 	const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint32_t client)
 {
-	uint32_t nth = (uint32_t)recip_mod(&w->relay_recip, client);
+	uint32_t nth = recip_mod32(&w->relay_recip, client);
 
 	return p->relays[w->relay_first + nth * w->workers];
 }
@@ -36,7 +36,7 @@ void dhcp6_varying_write(
 static inline void duid_write(struct dhcp6_self *s)
 {
 	const struct dhcp6_plan *p = s->p;
-	struct writer w = writer_of(s->duid, sizeof(s->duid));
+	struct writer w;
 
 	if (p->duids) {
 		s->duid_len = p->duids[s->number].len;
@@ -49,6 +49,7 @@ static inline void duid_write(struct dhcp6_self *s)
 		s->duid_len = p->duid_mac_at + 6;
 		return;
 	}
+	w = writer_of(s->duid, sizeof(s->duid));
 	dhcp6_varying_write(s, &p->duid, &w);
 	s->duid_len = (uint8_t)(w.at - s->duid);
 }
@@ -92,7 +93,7 @@ void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop
 		memcpy(h->peer, relay_of(p, s->w, s->index + p->levels - level), 16);
 }
 
-static void varying_option(
+static __attribute__((noinline)) void varying_option(
 	const struct dhcp6_self *s, const struct dhcp6_varying *v, struct writer *w)
 {
 	uint8_t *option = dhcp6_option_begin(w, v->code), *len;
@@ -108,7 +109,7 @@ static void varying_option(
 	dhcp6_option_end(w, option);
 }
 
-static void varying_options(
+static inline void varying_options(
 	const struct dhcp6_self *s, const struct dhcp6_varying_list *l, struct writer *w)
 {
 	for (uint32_t i = 0; i < l->count; i++)
