@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A worker of the embedded server: the queue pairs that are its, answers every request of the
 // protocols that it is told, as well or as badly as its faults say. Several of them share nothing.
-// Path: hot (responder_loop) | cold (the struct is filled by plan.c).
+// Path: hot (responder_loop) | cold (the struct is filled by plan_responder.c).
 #pragma once
 
 #include <stdatomic.h>

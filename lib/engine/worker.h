@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A tester's worker: one CPU, one queue pair, its share of the items. Everything in here that the
 // worker writes is read by the management thread only from a snapshot or after the worker has
-// ended. Path: hot (worker_loop) | cold (the structs are filled by plan.c).
+// ended. Path: hot (worker_loop) | cold (the structs are filled by the plan).
 #pragma once
 
 #include <stdatomic.h>
