@@ -518,6 +518,7 @@ static struct result_worker worker_result(const struct plan *p, uint32_t n, doub
 		.gaps_over_1ms = w->stalls,
 		.stolen_s = (double)w->stolen / p->clock.hz,
 		.max_gap_ns = clock_ns(&p->clock, w->passes.max),
+		.slept_s = (double)w->slept / p->clock.hz,
 		.passes = collect_latency(&p->clock, &w->passes, 0),
 	};
 }

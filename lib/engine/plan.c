@@ -226,6 +226,8 @@ static void build_worker(struct plan *p, struct worker *w, struct arena *a)
 	w->spares = max_u16(w->spares, w->wire.burst);
 	w->cpu = p->lcores.worker_cpus[index];
 	w->yields = shares_cpu(&p->lcores, index);
+	w->sleeps = p->config->host.idle == IDLE_SLEEP;
+	w->clock = &p->clock;
 	w->phase = &p->phase;
 	w->wire.self.others = worker_owns;
 	w->wire.self.others_of = w;

@@ -141,6 +141,8 @@ static const struct counter worker_rows[] = {
 		AT(result_worker, stolen_s)},
 	{"max_gap_ns", "longest pass of the loop", "ns", COUNTER_F64,
 		AT(result_worker, max_gap_ns)},
+	{"slept_s", "time that it slept by itself (host.idle)", "s", COUNTER_F64,
+		AT(result_worker, slept_s)},
 	COUNT(result_worker, received, "packets received by the worker's own queue"),
 	COUNT(result_worker, handed_over, "of them, for another worker of the port"),
 	COUNT(result_worker, taken_over, "packets that other workers received for this one"),

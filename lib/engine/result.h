@@ -77,6 +77,7 @@ struct result_worker {
 	double ns_per_transaction;
 	uint64_t gaps_over_1ms;
 	double stolen_s, max_gap_ns;
+	double slept_s;
 	struct latency passes;
 	uint64_t received;                // packets, by its own queue
 	uint64_t handed_over, taken_over; // to and from other workers of the port

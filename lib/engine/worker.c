@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "base/clock.h"
+#include "engine/idle.h"
 
 #define EXPIRE_BURST        64
 #define STOPPED             50   // stalls long: not a time slice of somebody else, but a stop
@@ -1083,7 +1084,7 @@ int worker_loop(void *arg)
 		worked = worker_pass(w, now);
 		if (w->yields && !worked)
 			sched_yield();
-		before = now;
+		before = w->sleeps && !worked ? idle_sleep(w, now) : now;
 		now = clock_now();
 		worker_account(w, before, now, worked);
 	}

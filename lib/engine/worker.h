@@ -121,6 +121,7 @@ struct worker {
 	uint32_t port;                     // index into the plan's
 	uint32_t number;                   // among the workers of that port
 	bool yields;                       // shares its CPU with another worker
+	bool sleeps;                       // when nothing is to be done (engine/idle.h)
 	uint16_t spares;                   // of which every round begins with so many
 	const struct port_entry *by_port;  // [65536], of the worker that it is for
 	const uint8_t *home;               // [65536]: a worker's number, or enum port_home
@@ -133,6 +134,7 @@ struct worker {
 	struct run_times times;
 	const _Atomic uint32_t *phase;
 	uint64_t stall; // a pass of the loop longer than this: the CPU was elsewhere
+	const struct clock *clock;
 	// dataplane: rw
 	struct rte_mbuf *spare[BURST_MAX];
 	uint16_t spare_count;
@@ -146,6 +148,7 @@ struct worker {
 	uint64_t received;       // packets, by its own queue
 	struct hist passes;      // of the loop in the measured part
 	uint64_t stalls, stolen; // those above `stall`, and the time that they took
+	uint64_t slept;          // of the measured part
 	_Atomic bool finished;   // nothing to send, nothing in flight
 	// One snapshot is the worker's to fill, one the reader's, and the third changes hands: each
 	// swaps its own for that one, so neither waits and neither sees what the other is at.

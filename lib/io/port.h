@@ -69,9 +69,11 @@ struct host_settings {
 	struct field_range management_cpu;
 	int32_t memory;       // enum host_memory
 	uint64_t memory_size; // bytes, UINT64_MAX: automatic
+	int32_t idle;         // enum host_idle
 };
 
 enum host_memory { MEMORY_AUTO, MEMORY_HUGEPAGES, MEMORY_PAGES };
+enum host_idle { IDLE_POLL, IDLE_SLEEP }; // of a worker that has nothing to do
 
 extern const struct field_section host_section;
 

@@ -134,6 +134,7 @@ const struct field_section port_section = {
 };
 
 static const char *const memory_names[] = {"auto", "hugepages", "pages", NULL};
+static const char *const idle_names[] = {"poll", "sleep", NULL};
 
 static const struct field host_fields[] = {
 	{.name = "management_cpu",
@@ -157,6 +158,13 @@ static const struct field host_fields[] = {
 		.word = "auto",
 		.min = 64 << 20,
 		.max = 1ull << 40},
+	{.name = "idle",
+		.help = "a worker with nothing in flight and nothing due soon: poll on, or sleep "
+			"to spare its CPU",
+		.type = FIELD_ENUM,
+		.offset = offsetof(struct host_settings, idle),
+		.def = "poll",
+		.names = idle_names},
 };
 
 const struct field_section host_section = {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sleep of a worker that has nothing to do, with host.idle: sleep. It sleeps only when that can
+// change no figure but CPU time: with nothing in flight, whose answer would be seen too late, with
+// no send due soon, and not on a port of several workers, whose answers it may receive.
+// Path: cold. The worker's own thread, between two passes of its loop.
+#pragma once
+
+#include <stdint.h>
+
+struct worker;
+
+// Tick until which it may be left alone from `now` on; `now`: it may not.
+uint64_t idle_until(const struct worker *w, uint64_t now);
+
+// Sleep if it may. The tick from which on the time is the worker's again: `now` when it has not
+// slept, otherwise the one at which it was to wake up; what it woke up later counts as time without
+// its CPU.
+uint64_t idle_sleep(struct worker *w, uint64_t now);
