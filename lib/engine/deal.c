@@ -35,6 +35,7 @@ struct dealing {
 	struct port_entry *entries; // [65536]
 	uint8_t *homes;             // [65536]
 	uint32_t *dealt;            // source ports of each item so far
+	struct addr *sources;       // the first of each item
 	bool *steered;              // items whose answers can be told the queue
 	bool blind;                 // none can
 };
@@ -79,7 +80,7 @@ static bool is_steered(const struct dealing *d, const struct plan_item *i, struc
 	struct steer_flow f = answer_to(i, &first, 0);
 	uint32_t place;
 
-	if (d->blind || s->how != STEER_HASHED || is_routed(i))
+	if (d->blind || !steer_is_known(s) || is_routed(i))
 		return false;
 	place = steer_place(s, &f);
 	for (uint32_t n = 0; n < sources.count; n++)
@@ -94,20 +95,18 @@ static bool is_steered(const struct dealing *d, const struct plan_item *i, struc
 }
 
 // Which worker of its item a source port is for.
-static uint32_t home_of(const struct dealing *d, const struct plan_item *i,
-	const struct addr *source, uint32_t port)
+static uint32_t home_of(const struct dealing *d, const struct plan_item *i, uint32_t port)
 {
-	struct steer_flow f = answer_to(i, source, port);
+	struct steer_flow f = answer_to(i, &d->sources[i->place], port);
 
 	if (d->steered[i->place])
 		return steer_queue(&d->port->steer, &f);
 	return d->dealt[i->place] % d->worker_count;
 }
 
-static void give_port(
-	struct dealing *d, const struct plan_item *i, const struct addr *source, uint32_t port)
+static void give_port(struct dealing *d, const struct plan_item *i, uint32_t port)
 {
-	uint32_t home = home_of(d, i, source, port);
+	uint32_t home = home_of(d, i, port);
 	struct worker_item *run = plan_run(i, home);
 	uint16_t *ports = (uint16_t *)run->ports;
 
@@ -115,6 +114,15 @@ static void give_port(
 	d->entries[port] = (struct port_entry){(uint16_t)i->place, (uint16_t)run->txns.ports};
 	ports[run->txns.ports++] = (uint16_t)port;
 	d->dealt[i->place]++;
+}
+
+// How many ports an item has, as far as this one is concerned: a worker that it would be home to
+// wants its part of them.
+static uint32_t has_already(const struct dealing *d, const struct plan_item *i, uint32_t port)
+{
+	if (!d->steered[i->place])
+		return d->dealt[i->place];
+	return plan_run(i, home_of(d, i, port))->txns.ports * d->worker_count;
 }
 
 static const struct plan_item *next_of(const struct dealing *d, uint32_t port)
@@ -126,7 +134,7 @@ static const struct plan_item *next_of(const struct dealing *d, uint32_t port)
 
 		if (i->port != d->port || !wants_port(i, port))
 			continue;
-		if (!best || d->dealt[i->place] < d->dealt[best->place])
+		if (!best || has_already(d, i, port) < has_already(d, best, port))
 			best = i;
 	}
 	return best;
@@ -137,8 +145,6 @@ static const struct plan_item *next_of(const struct dealing *d, uint32_t port)
 // whatever the items have in common otherwise.
 static void deal_source_ports(struct dealing *d, struct arena *a)
 {
-	struct addr *sources = arena_zalloc(a, (d->item_count + 1) * sizeof(*sources));
-
 	for (uint32_t n = 0; n < 65536; n++) {
 		d->entries[n].item = PORT_NOBODY;
 		d->homes[n] = PORT_HOME_ANY;
@@ -149,7 +155,7 @@ static void deal_source_ports(struct dealing *d, struct arena *a)
 		if (i->port != d->port)
 			continue;
 		claim_ports(d, i);
-		sources[i->place] = first_source(d, i, a);
+		d->sources[i->place] = first_source(d, i, a);
 		d->steered[i->place] = is_steered(d, i, a);
 	}
 	for (uint32_t n = 0; n < 65536; n++) {
@@ -157,7 +163,7 @@ static void deal_source_ports(struct dealing *d, struct arena *a)
 			d->entries[n].item == PORT_NOBODY ? next_of(d, n) : NULL;
 
 		if (i)
-			give_port(d, i, &sources[i->place], n);
+			give_port(d, i, n);
 	}
 }
 
@@ -235,6 +241,7 @@ int deal_port(struct plan *p, const struct port *port, struct arena *a)
 		.entries = arena_zalloc(a, 65536 * sizeof(*d.entries)),
 		.homes = arena_zalloc(a, 65536),
 		.dealt = arena_zalloc(a, (items + 1) * sizeof(*d.dealt)),
+		.sources = arena_zalloc(a, (items + 1) * sizeof(*d.sources)),
 		.steered = arena_zalloc(a, (items + 1) * sizeof(*d.steered))};
 
 	for (uint32_t w = 0; w < d.worker_count; w++) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "engine/plan_internal.h"
+#include "io/rules.h"
 
 static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
 {
@@ -107,6 +108,15 @@ static double rate_expected(const struct config *c, bool respond_only)
 	return rate > 0 && !isinf(rate) ? rate : PLAN_UNKNOWN_RATE;
 }
 
+static bool has_ports(const struct plan *p, const struct port_settings *port)
+{
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (!plan_is_routed(&p->items[i]) &&
+			config_item_port(p->config, p->items[i].settings) == port)
+			return true;
+	return false;
+}
+
 // Does an item on this port have clients with Ethernet addresses of their own?
 static bool wants_all(const struct plan *p, const struct port_settings *port)
 {
@@ -115,6 +125,41 @@ static bool wants_all(const struct plan *p, const struct port_settings *port)
 			config_item_port(p->config, p->items[i].settings) == port)
 			return true;
 	return false;
+}
+
+// Addresses of an item that are a worker's each, or too few for that.
+static uint64_t homes_of(const struct plan_item *i, uint32_t workers, struct rule_home *out)
+{
+	const struct addr_range *r = i->layout.owned.items;
+	uint64_t count = 0;
+
+	for (uint32_t n = 0; n < i->layout.owned.count; n++)
+		for (uint64_t k = 0; k < r[n].count && count <= RULES_MAX; k++, count++)
+			if (count < RULES_MAX)
+				out[count] = (struct rule_home){
+					addr_nth(&r[n], k), (uint16_t)(count % workers)};
+	return count < workers ? 0 : count;
+}
+
+// Of a port whose items all have such addresses: a device may sort by them. Otherwise none.
+static struct field_list homes_on(
+	const struct plan *p, const struct port_settings *port, struct arena *a)
+{
+	struct rule_home *homes = arena_zalloc(a, 2 * RULES_MAX * sizeof(*homes));
+	uint32_t workers = port_cpu_count(port);
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < p->item_count && workers > 1; i++) {
+		uint64_t more;
+
+		if (config_item_port(p->config, p->items[i].settings) != port)
+			continue;
+		more = homes_of(&p->items[i], workers, homes + count);
+		if (more == 0 || count + more > RULES_MAX)
+			return (struct field_list){0};
+		count += more;
+	}
+	return (struct field_list){homes, (uint32_t)count};
 }
 
 // Both ends of a ring have as many queues as there are workers at the end that has more.
@@ -126,6 +171,23 @@ static void set_queues(struct plan *p, uint32_t port)
 		p->port_settings[port].queues = port_cpu_count(&p->port_settings[peer]);
 }
 
+// What a port has to know of its items and of the responder.
+static void fill_settings(const struct plan *p, const struct port_settings *of,
+	struct port_settings *out, struct arena *a)
+{
+	*out = *of;
+	out->promiscuous = wants_all(p, of);
+	out->has_ports = has_ports(p, of);
+	out->homes = homes_on(p, of, a);
+}
+
+static void fill_responder(const struct config *c, struct port_settings *out, bool respond_only)
+{
+	out->answers = true;
+	if (c->responder->faults)
+		out->held = faults_held(c->responder->faults, rate_expected(c, respond_only));
+}
+
 int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_error *e)
 {
 	const struct config *c = p->config;
@@ -133,17 +195,15 @@ int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_err
 
 	p->port_settings = arena_zalloc(a, c->ports.count * sizeof(*p->port_settings));
 	for (uint32_t i = 0; i < c->ports.count; i++) {
+		struct port_settings *out = &p->port_settings[p->port_count];
+
 		if (respond_only && &all[i] != dut)
 			continue;
-		p->port_settings[p->port_count] = all[i];
+		fill_settings(p, &all[i], out, a);
 		if (&all[i] == dut) {
 			p->responder_port = (int32_t)p->port_count;
-			p->port_settings[p->port_count].answers = true;
-			if (c->responder->faults)
-				p->port_settings[p->port_count].held = faults_held(
-					c->responder->faults, rate_expected(c, respond_only));
+			fill_responder(c, out, respond_only);
 		}
-		p->port_settings[p->port_count].promiscuous = wants_all(p, &all[i]);
 		p->port_count++;
 	}
 	for (uint32_t i = 0; i < p->port_count; i++)

@@ -330,7 +330,7 @@ static void note_home(const struct run *r, uint32_t port)
 		"port %s: %.1f %% of the first packets came to the worker that they are for, the "
 		"others were handed over",
 		of->settings->name, 100 * home);
-	if (of->steer.how == STEER_HASHED && home < HOME_LEAST)
+	if (steer_is_known(&of->steer) && home < HOME_LEAST)
 		log_warning("port %s: the device does not put answers into the queues that it says",
 			of->settings->name);
 }

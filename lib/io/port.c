@@ -27,6 +27,7 @@
 #include "io/netif.h"
 #include "io/pcap_ring.h"
 #include "io/preflight.h"
+#include "io/rules.h"
 #include "io/state.h"
 
 #define STALE_BURSTS 10000 // in a queue between two runs, at most
@@ -310,24 +311,37 @@ static void read_rss_of_card(struct port *port)
 		s->reta[i] = reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE];
 }
 
+// Rules by the addresses that are a queue's where there are any, else by port.
+static bool takes_rules(const struct port *port)
+{
+	const struct port_settings *p = port->settings;
+	struct rule rules[RULES_MAX];
+	uint32_t n;
+
+	if (port->driver->one_queue || p->homes.count > RULES_MAX)
+		return false;
+	if (p->homes.count)
+		n = rules_by_address(p->homes.items, p->homes.count, port->vlan_count, rules);
+	else
+		n = p->has_ports ? rules_by_port(port->queues, port->vlan_count, rules) : 0;
+	return rules_install(port->devices[0], rules, n) == 0;
+}
+
 // Where answers are going to come, by what the device says of itself.
 static void choose_steering(struct port *port)
 {
-	struct steer *s = &port->steer;
+	struct steer_facts facts = {.queues = port->queues,
+		.pairs = port->driver->pairs,
+		.by_address = port->settings->homes.count > 0};
 
-	if (port->queues == 1) {
-		s->how = STEER_ALONE;
-		return;
+	if (port->queues > 1 && !facts.pairs) {
+		if (is_pci(port->settings))
+			read_rss_of_card(port);
+		else if (port->driver->one_queue)
+			netif_read_rss(port->settings->device, &port->steer);
+		facts.takes_rules = takes_rules(port);
 	}
-	if (port->driver->pairs) {
-		s->how = STEER_PAIR;
-		return;
-	}
-	if (is_pci(port->settings))
-		read_rss_of_card(port);
-	else if (port->driver->one_queue)
-		netif_read_rss(port->settings->device, s);
-	steer_judge(s, port->queues);
+	steer_choose(&port->steer, &facts);
 }
 
 // Neighbour discovery of the many source addresses goes to as many multicast groups.
@@ -580,8 +594,15 @@ void port_renew(struct port *p)
 	read_devices(p, &p->before);
 }
 
+static bool has_rules(const struct port *port)
+{
+	return port->steer.how == STEER_RULES || port->steer.how == STEER_ADDRESS;
+}
+
 static void close_port(struct port *port)
 {
+	if (port->device_count && has_rules(port))
+		rules_remove(port->devices[0]);
 	if (port->multicast)
 		close(port->multicast);
 	port->multicast = 0;

@@ -44,6 +44,8 @@ struct port_settings {
 	bool promiscuous; // no setting: its clients have Ethernet addresses of their own
 	uint32_t queues;  // no setting: at least so many queue pairs
 	bool answers;     // no setting: what it receives is to one port from many
+	struct field_list homes; // no setting: struct rule_home, addresses that are a queue's
+	bool has_ports;          // no setting: its items have source ports, a queue's each
 };
 
 extern const struct field_section port_section;

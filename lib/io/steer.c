@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hash of receive side scaling, computed as the device does. Path: cold. Management thread.
+// The hash of receive side scaling, computed as the device does, and the choice among what devices
+// can do. Path: cold. Management thread.
 #include "io/steer.h"
 
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #define V4_PORT_BYTE 14 // of the key, for a destination port behind 4 + 4 + 2 bytes of input
 #define V6_PORT_BYTE 38 // behind 16 + 16 + 2 bytes
+#define RULES_UNEVEN 16 // entries where the number of queues is no power of two
 
 // A bit of the input is added as the 32 bits of the key that begin at its place. So a single bit of
 // the key, 31 places behind the port's first one, puts that one into the hash's lowest bit, the
@@ -29,6 +31,8 @@ uint32_t steer_place(const struct steer *s, const struct steer_flow *f)
 {
 	uint32_t tuple[RTE_THASH_V6_L4_LEN], words = f->addr_len / 4, n = 0;
 
+	if (s->how == STEER_RULES)
+		return f->dst_port & (s->reta_size - 1);
 	for (uint32_t i = 0; i < words; i++)
 		tuple[n++] = word(f->src + 4 * i);
 	for (uint32_t i = 0; i < words; i++)
@@ -48,7 +52,8 @@ static bool is_complete(const struct steer *s, uint32_t queues)
 	return true;
 }
 
-void steer_judge(struct steer *s, uint32_t queues)
+// Does the reported hash use several of the queues?
+static bool spreads(const struct steer *s, uint32_t queues)
 {
 	uint8_t all = 0;
 	bool several = false;
@@ -57,7 +62,44 @@ void steer_judge(struct steer *s, uint32_t queues)
 		all |= s->key[i];
 	for (uint32_t i = 1; i < s->reta_size; i++)
 		several |= s->reta[i] != s->reta[0];
-	s->how = all && several && is_complete(s, queues) ? STEER_HASHED : STEER_BLIND;
+	return all && several && is_complete(s, queues);
+}
+
+static bool is_sparse(const struct steer *s)
+{
+	uint8_t key[STEER_KEY_MAX];
+
+	steer_key_sparse(key, s->key_len);
+	return memcmp(key, s->key, s->key_len) == 0;
+}
+
+uint32_t steer_rules_size(uint32_t queues)
+{
+	return (queues & (queues - 1)) == 0 ? queues : RULES_UNEVEN;
+}
+
+static void go_by_rules(struct steer *s, uint32_t queues)
+{
+	s->how = STEER_RULES;
+	s->reta_size = steer_rules_size(queues);
+	for (uint32_t i = 0; i < s->reta_size; i++)
+		s->reta[i] = (uint16_t)(i % queues);
+}
+
+void steer_choose(struct steer *s, const struct steer_facts *facts)
+{
+	if (facts->queues == 1)
+		s->how = STEER_ALONE;
+	else if (facts->pairs)
+		s->how = STEER_PAIR;
+	else if (facts->takes_rules && facts->by_address)
+		s->how = STEER_ADDRESS;
+	else if (facts->takes_rules)
+		go_by_rules(s, facts->queues);
+	else if (!spreads(s, facts->queues))
+		s->how = STEER_BLIND;
+	else
+		s->how = is_sparse(s) ? STEER_SPARSE : STEER_HASHED;
 }
 
 const char *steer_text(enum steer_how how)
@@ -67,10 +109,31 @@ const char *steer_text(enum steer_how how)
 		return "one worker";
 	case STEER_PAIR:
 		return "the other end answers on the queue that asked";
+	case STEER_RULES:
+		return "rules of the device send answers home by source port";
+	case STEER_ADDRESS:
+		return "rules of the device send answers home by source address";
+	case STEER_SPARSE:
+		return "the device's hash, with a key of ours, sends answers home by source port";
 	case STEER_HASHED:
 		return "source ports are chosen by the device's hash";
 	case STEER_BLIND:
 		break;
 	}
 	return "the device cannot be told where answers are to go, they are handed over";
+}
+
+const char *steer_name(enum steer_how how)
+{
+	static const char *const names[] = {
+		[STEER_ALONE] = "alone",
+		[STEER_PAIR] = "pair",
+		[STEER_RULES] = "rules",
+		[STEER_ADDRESS] = "address_rules",
+		[STEER_SPARSE] = "hash_by_port",
+		[STEER_HASHED] = "hash",
+		[STEER_BLIND] = "none",
+	};
+
+	return names[how];
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which receive queue of a port an answer will come to, where that can be known before it is asked
-// for: Toeplitz over the key and the table that the device itself reports. A device is believed no
-// further than that: what comes to another queue is handed over all the same and counted. Not here:
-// which source port is whose (engine/deal.c).
-// Path: cold. Management thread.
+// for: by rules that the device took (io/rules.h), or by Toeplitz over the key and the table that
+// it reports. A device is believed no further than that: what comes to another queue is handed over
+// all the same and counted. Not here: which source port is whose (engine/deal.c), and whether the
+// device keeps its word (engine/steer_probe.c). Path: cold. Management thread.
 #pragma once
 
 #include <stdbool.h>
@@ -14,10 +14,21 @@
 #define STEER_RETA_MAX  512 // entries
 
 enum steer_how {
-	STEER_ALONE,  // one queue
-	STEER_PAIR,   // the other end answers on the queue that it was asked on
-	STEER_HASHED, // by source port
-	STEER_BLIND,  // anywhere
+	STEER_ALONE,   // one queue
+	STEER_PAIR,    // the other end answers on the queue that it was asked on
+	STEER_RULES,   // rules by the port that answers come to
+	STEER_ADDRESS, // rules by the address that answers come to
+	STEER_SPARSE,  // a hash with a key of ours that makes it a function of that port
+	STEER_HASHED,  // a hash with a key of its own: ports are chosen by it
+	STEER_BLIND,   // anywhere
+};
+
+// What a device says of itself, beside its key and table.
+struct steer_facts {
+	uint32_t queues;
+	bool pairs;       // the other end answers on the queue that it was asked on
+	bool takes_rules; // it has taken those by port, or by address
+	bool by_address;
 };
 
 struct steer {
@@ -39,7 +50,13 @@ struct steer_flow {
 // the source address: its low byte is that of the port, bits reversed.
 void steer_key_sparse(uint8_t *key, uint32_t len);
 
-// The place in the table; s is STEER_HASHED.
+// Does the queue of an answer follow from its addresses and ports, by steer_place?
+static inline bool steer_is_known(const struct steer *s)
+{
+	return s->how == STEER_RULES || s->how == STEER_SPARSE || s->how == STEER_HASHED;
+}
+
+// The place in the table; steer_is_known.
 uint32_t steer_place(const struct steer *s, const struct steer_flow *f);
 
 static inline uint32_t steer_queue(const struct steer *s, const struct steer_flow *f)
@@ -47,9 +64,17 @@ static inline uint32_t steer_queue(const struct steer *s, const struct steer_flo
 	return s->reta[steer_place(s, f)];
 }
 
-// Is what a device reports complete, and does it use several of the queues? how becomes
-// STEER_HASHED, or STEER_BLIND.
-void steer_judge(struct steer *s, uint32_t queues);
+// Size of the table that rules by port go by: its n-th entry is for ports with n in their lowest
+// bits. A power of two.
+uint32_t steer_rules_size(uint32_t queues);
 
-// As a sentence: "answers come home by source port (RSS of the device)".
+// The best that the facts and the reported key and table (in s; sizes 0: none) allow: rules, then a
+// hash by port alone, then a hash that ports are chosen by, then nothing. A table that is
+// incomplete, or that names one queue only, is none.
+void steer_choose(struct steer *s, const struct steer_facts *facts);
+
+// As a sentence: "source ports are chosen by the device's hash".
 const char *steer_text(enum steer_how how);
+
+// As a word of the result: "rules".
+const char *steer_name(enum steer_how how);

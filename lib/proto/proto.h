@@ -42,7 +42,9 @@ struct proto_txn {
 struct proto_layout {
 	struct field_list paths; // struct proto_path
 	struct field_list ports; // uint16_t: UDP ports that answers come to
-	struct field_list owned; // struct addr_range: addresses that the tester answers for
+	// struct addr_range: addresses that the tester answers for. The n-th is that of worker n
+	// mod workers; when there are fewer, they are everybody's.
+	struct field_list owned;
 	struct field_list waits; // uint64_t, ns: how long an answer is waited for
 	uint8_t more;            // the most that flow.more ever is, below PROTO_MAX_COPIES
 	bool own_macs;           // clients have Ethernet addresses of their own

@@ -97,6 +97,7 @@ static void deal(uint32_t workers)
 
 static void device(uint32_t key_len, uint32_t reta_size, uint32_t queues, bool sparse)
 {
+	const struct steer_facts facts = {.queues = queues};
 	struct steer *s = &f.port.steer;
 	struct rand r = {.state = 5};
 
@@ -108,7 +109,7 @@ static void device(uint32_t key_len, uint32_t reta_size, uint32_t queues, bool s
 		steer_key_sparse(s->key, key_len);
 	for (uint32_t i = 0; i < reta_size; i++)
 		s->reta[i] = (uint16_t)(i % queues);
-	steer_judge(s, queues);
+	steer_choose(s, &facts);
 }
 
 // Answers to all flows of an item that come to the queue of the worker that asked, and all.
@@ -187,6 +188,27 @@ static void with_any_key_one_source_address_is_enough_to_choose_ports(void **sta
 	assert_true(all == 64512 && home == all);
 }
 
+static void rules_by_port_hold_for_every_address(void **state)
+{
+	uint64_t home, all;
+
+	for (uint32_t workers = 2; workers <= WORKERS; workers++) {
+		const struct steer_facts facts = {.queues = workers, .takes_rules = true};
+
+		done(state);
+		fresh(state);
+		add_item("198.18.0.2", "198.18.0.16", 5);
+		add_item("2001:db8::1:2", "2001:db8::ffff", 3);
+		steer_choose(&f.port.steer, &facts);
+		deal(workers);
+		check_ports();
+		for (uint32_t n = 0; n < ITEMS; n++) {
+			count_flows(&f.plan_items[n], &home, &all);
+			assert_true(all > 90000 && home == all);
+		}
+	}
+}
+
 static void where_the_address_matters_ports_are_dealt_in_turn(void **state)
 {
 	uint64_t home, all;
@@ -237,6 +259,7 @@ int main(void)
 			every_answer_comes_to_the_queue_of_the_worker_that_asked, fresh, done),
 		cmocka_unit_test_setup_teardown(
 			with_any_key_one_source_address_is_enough_to_choose_ports, fresh, done),
+		cmocka_unit_test_setup_teardown(rules_by_port_hold_for_every_address, fresh, done),
 		cmocka_unit_test_setup_teardown(
 			where_the_address_matters_ports_are_dealt_in_turn, fresh, done),
 		cmocka_unit_test_setup_teardown(

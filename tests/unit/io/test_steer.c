@@ -18,6 +18,16 @@
 static const uint32_t key_lens[] = {40, 52};
 static const uint32_t reta_sizes[] = {64, 128, 256, 512};
 
+// Of a device that takes no rules.
+static enum steer_how chosen(const struct steer *reported, uint32_t queues)
+{
+	const struct steer_facts facts = {.queues = queues};
+	struct steer s = *reported;
+
+	steer_choose(&s, &facts);
+	return s.how;
+}
+
 static struct steer steer_of(uint32_t key_len, uint32_t reta_size, uint32_t queues)
 {
 	struct steer s = {.key_len = key_len, .reta_size = reta_size};
@@ -25,8 +35,8 @@ static struct steer steer_of(uint32_t key_len, uint32_t reta_size, uint32_t queu
 	steer_key_sparse(s.key, key_len);
 	for (uint32_t i = 0; i < reta_size; i++)
 		s.reta[i] = (uint16_t)(i % queues);
-	steer_judge(&s, queues);
-	assert_int_equal(s.how, STEER_HASHED);
+	s.how = chosen(&s, queues);
+	assert_int_equal(s.how, STEER_SPARSE);
 	return s;
 }
 
@@ -150,27 +160,89 @@ static void what_a_device_without_a_hash_reports_is_not_believed(void **state)
 {
 	struct steer s = steer_of(40, 128, 4), none = {0};
 
-	steer_judge(&none, 4);
-	assert_int_equal(none.how, STEER_BLIND);
+	assert_int_equal(chosen(&none, 4), STEER_BLIND);
 	memset(s.key, 0, sizeof(s.key)); // net_null has a table, and no key
-	steer_judge(&s, 4);
-	assert_int_equal(s.how, STEER_BLIND);
+	assert_int_equal(chosen(&s, 4), STEER_BLIND);
 	s = steer_of(40, 128, 4);
 	memset(s.reta, 0, sizeof(s.reta)); // everything to the first queue
-	steer_judge(&s, 4);
-	assert_int_equal(s.how, STEER_BLIND);
+	assert_int_equal(chosen(&s, 4), STEER_BLIND);
 	s = steer_of(40, 128, 4);
 	s.reta[5] = 4; // a queue that is not ours
-	steer_judge(&s, 4);
-	assert_int_equal(s.how, STEER_BLIND);
+	assert_int_equal(chosen(&s, 4), STEER_BLIND);
 	s = steer_of(40, 128, 4);
 	s.key_len = 0;
-	steer_judge(&s, 4);
-	assert_int_equal(s.how, STEER_BLIND);
+	assert_int_equal(chosen(&s, 4), STEER_BLIND);
 	s = steer_of(40, 128, 4);
 	s.reta_size = 100;
-	steer_judge(&s, 4);
-	assert_int_equal(s.how, STEER_BLIND);
+	assert_int_equal(chosen(&s, 4), STEER_BLIND);
+}
+
+enum hash { NO_HASH, OUR_KEY, ITS_KEY };
+
+static struct steer reported(enum hash hash, uint32_t queues)
+{
+	struct steer s = {.key_len = 52, .reta_size = 128};
+
+	if (hash == NO_HASH)
+		return (struct steer){0};
+	steer_key_sparse(s.key, s.key_len);
+	s.key[1] = hash == ITS_KEY ? 0x6d : 0;
+	for (uint32_t i = 0; i < s.reta_size; i++)
+		s.reta[i] = (uint16_t)(i % queues);
+	return s;
+}
+
+static void the_plan_is_the_best_that_the_device_allows(void **state)
+{
+	static const struct {
+		struct steer_facts facts;
+		enum hash hash;
+		enum steer_how how;
+	} rows[] = {
+		{{.queues = 1}, NO_HASH, STEER_ALONE},
+		{{.queues = 1, .takes_rules = true}, OUR_KEY, STEER_ALONE},
+		{{.queues = 4, .pairs = true}, NO_HASH, STEER_PAIR},
+		{{.queues = 4, .pairs = true, .takes_rules = true}, ITS_KEY, STEER_PAIR},
+		{{.queues = 4, .takes_rules = true}, NO_HASH, STEER_RULES},
+		{{.queues = 4, .takes_rules = true}, OUR_KEY, STEER_RULES},
+		{{.queues = 4, .takes_rules = true, .by_address = true}, OUR_KEY, STEER_ADDRESS},
+		{{.queues = 4, .by_address = true}, OUR_KEY, STEER_SPARSE},
+		{{.queues = 4}, OUR_KEY, STEER_SPARSE},
+		{{.queues = 4}, ITS_KEY, STEER_HASHED},
+		{{.queues = 4}, NO_HASH, STEER_BLIND},
+		{{.queues = 4, .by_address = true}, NO_HASH, STEER_BLIND},
+		{{.queues = 3}, ITS_KEY, STEER_HASHED},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct steer s = reported(rows[i].hash, rows[i].facts.queues);
+
+		steer_choose(&s, &rows[i].facts);
+		if (s.how != rows[i].how)
+			fail_msg("row %zu: %s", i, steer_name(s.how));
+		assert_true(strlen(steer_text(s.how)) > 5);
+		assert_int_equal(steer_is_known(&s),
+			s.how == STEER_RULES || s.how == STEER_SPARSE || s.how == STEER_HASHED);
+	}
+}
+
+static void by_rules_the_lowest_bits_of_the_port_are_the_place(void **state)
+{
+	uint8_t addrs[32] = {198, 18, 0, 2};
+
+	for (uint32_t queues = 2; queues <= 16; queues++) {
+		const struct steer_facts facts = {.queues = queues, .takes_rules = true};
+		struct steer s = reported(ITS_KEY, queues);
+		uint32_t size = steer_rules_size(queues);
+
+		steer_choose(&s, &facts);
+		assert_true(size >= queues && (size & (size - 1)) == 0);
+		for (uint32_t port = 1024; port < 1200; port++) {
+			struct steer_flow f = {addrs, addrs + 16, 4, 53, (uint16_t)port};
+
+			assert_int_equal(steer_queue(&s, &f), port % size % queues);
+		}
+	}
 }
 
 int main(void)
@@ -180,6 +252,8 @@ int main(void)
 		cmocka_unit_test(with_the_sparse_key_the_queue_is_a_function_of_the_port),
 		cmocka_unit_test(the_ports_of_a_range_are_spread_over_all_queues),
 		cmocka_unit_test(what_a_device_without_a_hash_reports_is_not_believed),
+		cmocka_unit_test(the_plan_is_the_best_that_the_device_allows),
+		cmocka_unit_test(by_rules_the_lowest_bits_of_the_port_are_the_place),
 	};
 
 	return cmocka_run_group_tests_name("steer", tests, NULL, NULL);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rules that a device is asked to sort received packets by: UDP to such a port or address into such
+// a queue. Whether it can is asked first, of all of them; a device that takes some of them only has
+// none. What it makes of them is seen by what comes. Path: cold. Management thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_flow.h>
+
+#include "base/addr.h"
+
+#define RULES_MAX  256
+#define RULE_ITEMS 6 // of one rule at most: Ethernet, two tags, IP, UDP, the end
+
+// An address that is a queue's.
+struct rule_home {
+	struct addr addr;
+	uint16_t queue;
+};
+
+struct rule {
+	struct addr addr;         // destination; of len without `exact`: any of that family
+	bool exact;               // the address counts
+	uint16_t port, port_mask; // of the destination; mask 0: any
+	uint8_t vlan_count;       // tags in front of the packet
+	uint16_t queue;
+};
+
+// A rule in the words of rte_flow; points into itself.
+struct rule_flow {
+	struct rte_flow_item items[RULE_ITEMS];
+	struct rte_flow_action actions[2];
+	struct rte_flow_item_ipv4 v4, v4_mask;
+	struct rte_flow_item_ipv6 v6, v6_mask;
+	struct rte_flow_item_udp udp, udp_mask;
+	struct rte_flow_action_queue queue;
+};
+
+void rule_write(const struct rule *r, struct rule_flow *out);
+
+// Rules that put the ports of both families into so many queues, by their lowest bits
+// (steer_rules_size); out: RULES_MAX. How many.
+uint32_t rules_by_port(uint32_t queues, uint8_t vlan_count, struct rule *out);
+
+// Rules for addresses; the first of two for the same address holds. count is up to RULES_MAX. How
+// many.
+uint32_t rules_by_address(
+	const struct rule_home *homes, uint32_t count, uint8_t vlan_count, struct rule *out);
+
+// 0, or -errno: the device does not take them, and has none.
+int rules_install(uint16_t device, const struct rule *rules, uint32_t count);
+void rules_remove(uint16_t device);
