@@ -487,6 +487,7 @@ static struct result_port port_result(const struct plan *p, uint32_t n, struct a
 		.rx_missed = c.rx_missed + missed_on_ring(p, n),
 		.rx_missed_known = c.rx_missed_known,
 		.rx_no_mbuf = c.rx_no_mbuf,
+		.steering = steer_name(port->steer.how),
 		.other = other,
 		.rx_bytes = c.rx_bytes,
 		.tx_bytes = c.tx_bytes,

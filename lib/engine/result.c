@@ -103,6 +103,15 @@ static const struct counter item_rows[] = {
 const struct counter_section result_item_section = {
 	"traffic", "an item of traffic", COUNTER_ROWS(item_rows), sizeof(struct result_item)};
 
+static const struct counter steer_probe_rows[] = {
+	COUNT(result_steer_probe, sent, "questions before the run; not in the ledger"),
+	COUNT(result_steer_probe, home, "answers that came to the worker that had asked"),
+	COUNT(result_steer_probe, elsewhere, "answers that came to another one's queue"),
+	COUNT(result_steer_probe, unanswered, "not answered before the run began"),
+	COUNT(result_steer_probe, late, "answers during the run; strays of no item"),
+};
+SECTION("steering_probe", steer_probe_rows, result_steer_probe, "where answers come to");
+
 static const struct counter port_rows[] = {
 	TEXT(result_port, name, "name of the port"),
 	TEXT(result_port, driver, "driver"),
@@ -115,6 +124,10 @@ static const struct counter port_rows[] = {
 	COUNT(result_port, rx_no_mbuf, "dropped by the device for want of a buffer"),
 	COUNT(result_port, tx_refused, "times that the device took less than a burst"),
 	COUNT(result_port, tx_no_mbuf, "times that there was no buffer to send from"),
+	TEXT(result_port, steering, "what brings answers to the worker that asked"),
+	{"steering_probe", "where answers to questions before the run came to", NULL,
+		COUNTER_SECTION, AT(result_port, steering_probe),
+		.section = &steer_probe_rows_section, .optional = true},
 	COUNT(result_port, handed_over, "received for another worker"),
 	COUNT(result_port, hand_over_full, "lost because that worker's ring was full"),
 	COUNT(result_port, rx_bytes, "octets received, where the driver counts them"),

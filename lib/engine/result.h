@@ -56,6 +56,14 @@ struct result_item {
 	double longest_gap_ns;
 };
 
+// Asked by the workers of a port before the run.
+struct result_steer_probe {
+	uint64_t sent;
+	uint64_t home, elsewhere; // answers by whose queue they came to
+	uint64_t unanswered;      // until the run began
+	uint64_t late;            // answers during the run
+};
+
 struct result_port {
 	const char *name, *driver, *device;
 	uint64_t rx_packets, tx_packets, rx_missed, rx_no_mbuf, tx_refused;
@@ -68,6 +76,8 @@ struct result_port {
 	double link_used;                  // share of it, while the measured part was sent
 	uint64_t link_downs;
 	double link_down_s;
+	const char *steering;                      // by which answers come to their workers
+	struct result_steer_probe *steering_probe; // NULL: not asked
 };
 
 struct result_worker {

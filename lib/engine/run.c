@@ -23,6 +23,7 @@
 #include "engine/plan.h"
 #include "engine/probe.h"
 #include "engine/resolve.h"
+#include "engine/steer_probe.h"
 #include "engine/stop.h"
 #include "engine/tester_delay.h"
 #include "engine/verdict.h"
@@ -38,7 +39,6 @@
 #define LATE_ANSWERS_NS 2000000ull // after everything is accounted for, for duplicates on their way
 #define SETTLE_TRIES    50         // times that, for what is between two ports of our own
 #define ENOUGH          100        // packets for a 99th percentile
-#define HOME_LEAST      0.9        // of what comes, to where the device says
 
 struct run {
 	const struct run_options *options;
@@ -60,6 +60,7 @@ struct run {
 	uint32_t interval_count, interval_room;
 	bool ports_up;
 	struct result_tester_delay *tester_delay;
+	struct result_steer_probe *steer_probes[PORT_MAX]; // NULL: not asked
 	bool probed;                   // where the first packets came to was noted
 	struct evidence_log *evidence; // NULL: none
 };
@@ -244,6 +245,22 @@ static void note_item(const struct run *r, const struct plan_item *i)
 		(unsigned long long)(i->run->routed ? 1 : ports));
 }
 
+// Of a port with several workers.
+static void note_sharing(const struct run *r, uint32_t port)
+{
+	const struct port *of = &r->plan.ports[port];
+	const struct worker *first = &r->plan.workers[r->plan.first_worker[port]];
+
+	if (!first->hand)
+		return;
+	note(r, "port %s: %s", of->settings->name, steer_text(of->steer.how));
+	if (first->sleeps)
+		note(r,
+			"port %s: its workers do not sleep, for each may receive what another one "
+			"waits for",
+			of->settings->name);
+}
+
 static void note_plan(const struct run *r)
 {
 	const struct plan *p = &r->plan;
@@ -257,9 +274,7 @@ static void note_plan(const struct run *r)
 			p->workers[i].yields ? " (shared with another worker)" : "");
 	}
 	for (uint32_t i = 0; i < p->port_count; i++)
-		if (p->workers[p->first_worker[i]].hand)
-			note(r, "port %s: %s", p->ports[i].settings->name,
-				steer_text(p->ports[i].steer.how));
+		note_sharing(r, i);
 	for (uint32_t i = 0; i < p->item_count; i++)
 		note_item(r, &p->items[i]);
 }
@@ -318,6 +333,44 @@ static void keep_interval(struct run *r, const struct result_interval *i)
 	r->intervals[r->interval_count++] = *i;
 }
 
+static void warn_of_steering(const struct port *port)
+{
+	log_warning("port %s: the device does not put answers into the queues that it says, they "
+		    "are handed over",
+		port->settings->name);
+}
+
+// Once, however often the run is repeated.
+static void probe_steering(struct run *r)
+{
+	struct plan *p = &r->plan;
+	char text[256];
+
+	for (uint32_t i = 0; i < p->port_count && !r->again; i++) {
+		struct result_steer_probe *probe;
+
+		if (!steer_probe_is_wanted(p, i))
+			continue;
+		r->steer_probes[i] = probe = steer_probe_run(p, i, r->options->signals, r->arena);
+		steer_probe_describe(probe, text, sizeof(text));
+		note(r, "port %s: %s", p->ports[i].settings->name, text);
+		if (steer_probe_tells(probe) &&
+			steer_is_belied(&p->ports[i].steer, steer_probe_home(probe)))
+			warn_of_steering(&p->ports[i]);
+	}
+}
+
+static void report_probes(struct run *r)
+{
+	struct result_port *ports = (struct result_port *)r->result->ports.items;
+
+	for (uint32_t i = 0; i < r->plan.port_count; i++) {
+		ports[i].steering_probe = r->steer_probes[i];
+		if (r->steer_probes[i])
+			r->steer_probes[i]->late += steer_probe_late(&r->plan, i);
+	}
+}
+
 // What the plan of steering is worth is told by the first packets that came.
 static void note_home(const struct run *r, uint32_t port)
 {
@@ -330,9 +383,8 @@ static void note_home(const struct run *r, uint32_t port)
 		"port %s: %.1f %% of the first packets came to the worker that they are for, the "
 		"others were handed over",
 		of->settings->name, 100 * home);
-	if (steer_is_known(&of->steer) && home < HOME_LEAST)
-		log_warning("port %s: the device does not put answers into the queues that it says",
-			of->settings->name);
+	if (!steer_probe_tells(r->steer_probes[port]) && steer_is_belied(&of->steer, home))
+		warn_of_steering(of);
 }
 
 // The first rule that holds ends the run.
@@ -545,6 +597,7 @@ static int measure(struct run *r)
 	collect_last_interval(p, &r->collected, r->arena, &last);
 	keep_interval(r, &last);
 	collect_result(p, r->arena, r->result);
+	report_probes(r);
 	watch_report(&r->watch, p, r->result);
 	r->result->intervals = (struct counter_list){r->intervals, r->interval_count};
 	report_cpu(r);
@@ -590,6 +643,7 @@ static int send_and_judge(struct run *r)
 	broken = rc == 0 ? start_evidence(r) : 0;
 	broken = rc == 0 && broken == 0 ? start_probe(r) : broken;
 	if (rc == 0 && broken == 0) {
+		probe_steering(r);
 		plan_schedule(p, clock_now() + clock_ticks(&p->clock, LAUNCH_LEAD_NS));
 		launch(r, false);
 		return measure(r);
@@ -696,10 +750,11 @@ int run_once(struct run *r, const struct config *c, struct diag *d, struct resul
 	describe(r);
 	if (!r->again)
 		introduce(r);
-	r->again = true;
 	out->run.tester_delay = r->tester_delay;
 	launch(r, true);
-	return r->options->respond_only ? responder_only(r) : send_and_judge(r);
+	rc = r->options->respond_only ? responder_only(r) : send_and_judge(r);
+	r->again = true;
+	return rc;
 }
 
 void run_close(struct run *r)

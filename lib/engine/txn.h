@@ -174,6 +174,20 @@ static inline enum txn_match txn_find(
 	return behind <= round ? TXN_EARLIER : TXN_NO_MATCH;
 }
 
+// The slot of a key that belongs to the round before the first: what txn_place says of slots before
+// anything was taken. TXN_NONE: it belongs to another round. Only after many rounds, when keys come
+// again, is it that of a transaction.
+static inline uint32_t txn_before(
+	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key)
+{
+	uint64_t x = perm_unmap(&t->perm, (key ^ txn_shift(t, port, client)) & t->perm.mask);
+	uint64_t high = x & ((1ull << t->high_bits) - 1);
+	uint64_t at = (high * t->ports + port) * t->clients + client;
+
+	return x >> t->high_bits == t->perm.mask >> t->high_bits && at < t->count ? (uint32_t)at
+	                                                                          : TXN_NONE;
+}
+
 // The number of the transaction that a slot held when this was its key; held: what it holds now.
 static inline uint64_t txn_earlier(
 	const struct txn_table *t, const struct txn_place *held, uint32_t key)

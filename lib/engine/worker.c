@@ -294,12 +294,25 @@ static void item_earlier(
 	item_book(it, now >= it->pace.measure, why, TXN_NONE, f, now);
 }
 
+// Is it an answer to what was asked before the run?
+static bool item_was_asked(const struct worker_item *it, const struct txn_place *at)
+{
+	uint32_t slot = txn_before(&it->txns, at->port, at->client, at->key);
+
+	for (uint32_t i = 0; i < it->asked_count; i++)
+		if (it->asked[i] == slot)
+			return true;
+	return false;
+}
+
 // A reply that is for no transaction in flight.
 static __attribute__((noinline)) void item_no_match(struct worker_item *it, enum txn_match match,
-	uint32_t slot, uint32_t key, const struct frame *f, uint64_t now)
+	uint32_t slot, const struct txn_place *at, const struct frame *f, uint64_t now)
 {
 	if (match == TXN_EARLIER)
-		item_earlier(it, slot, key, f, now);
+		item_earlier(it, slot, at->key, f, now);
+	else if (match == TXN_NO_MATCH && item_was_asked(it, at))
+		it->asked_late++;
 	else if (match == TXN_MATCH && txn_has_been(&it->txns.slots[slot]))
 		item_afterwards(it, slot, f, now);
 	else
@@ -314,7 +327,7 @@ HOT void item_match(
 	enum txn_match match = txn_find(&it->txns, at->port, at->client, at->key, &slot);
 
 	if (match != TXN_MATCH || it->txns.slots[slot].state != TXN_FLYING) {
-		item_no_match(it, match, slot, at->key, f, now);
+		item_no_match(it, match, slot, at, f, now);
 		return;
 	}
 	at->seq = txn_seq(&it->txns, slot);

@@ -41,6 +41,8 @@ struct port_entry {
 // is.
 enum port_home { PORT_HOME_KEY = UINT8_MAX - 1, PORT_HOME_ANY };
 
+#define WORKER_ASKS 4 // questions before the run, of a worker and item
+
 #define STEP_UNIT 6 // bits: 2^38 ticks are more than a minute
 
 // Of one step of multi-step exchanges, measured part only.
@@ -91,6 +93,8 @@ struct worker_item {
 	uint64_t begun_at;               // tick: of its measured part
 	bool opened;                     // ctx is to be closed
 	const struct evidence *evidence; // NULL: nothing is captured
+	uint32_t asked[WORKER_ASKS];     // slots whose keys were asked with before the run
+	uint32_t asked_count;
 	// dataplane: rw
 	struct pace pace;
 	struct txn_table txns;
@@ -107,6 +111,7 @@ struct worker_item {
 	uint32_t *step_due;       // per slot, in STEP_UNITs of ticks, modulo 2^32
 	uint64_t no_slot[2];      // sends held back because every slot was in use or resting
 	uint64_t nobody[2];       // due, and the protocol had nobody to make them
+	uint64_t asked_late;      // answers to what was asked before the run
 	// Longest time without a valid answer, from the first due send of the measured part on.
 	uint64_t answered_at, longest_gap;
 	uint64_t last_answer; // tick, after the end of sending too

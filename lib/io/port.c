@@ -229,8 +229,11 @@ static int check_limits(
 
 	if (queues > info->max_rx_queues || queues > info->max_tx_queues)
 		return port_fail(e, p, -EINVAL,
-			"cpus: has %u CPUs, the device has %u receive and %u transmit queues",
-			port->queues, info->max_rx_queues, info->max_tx_queues);
+			"cpus: has %u CPUs, the device has %u receive and %u transmit queues, and "
+			"every worker needs one of each (up to %u CPUs)",
+			port->queues, info->max_rx_queues, info->max_tx_queues,
+			info->max_rx_queues < info->max_tx_queues ? info->max_rx_queues
+								  : info->max_tx_queues);
 	if (info->max_mtu && p->mtu > info->max_mtu)
 		return port_fail(e, p, -EMSGSIZE, "mtu: the device has at most %u", info->max_mtu);
 	return 0;

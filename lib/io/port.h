@@ -39,6 +39,7 @@ struct port_settings {
 	double link_speed;                       // bits per second; 0 or INFINITY: the device's
 	bool checksum_offload;                   // let the device finish checksums when it can
 	bool force;                              // use an interface that the host uses
+	int32_t steering_probe;                  // enum steering_probe
 	uint64_t held;    // no setting: packets that its sender keeps for later, buffers on top of
 	                  // mbufs auto
 	bool promiscuous; // no setting: its clients have Ethernet addresses of their own
@@ -47,6 +48,9 @@ struct port_settings {
 	struct field_list homes; // no setting: struct rule_home, addresses that are a queue's
 	bool has_ports;          // no setting: its items have source ports, a queue's each
 };
+
+// Before the run, see where answers come to: where that is not certain, in any case, not at all.
+enum steering_probe { STEERING_PROBE_AUTO, STEERING_PROBE_ALWAYS, STEERING_PROBE_NEVER };
 
 extern const struct field_section port_section;
 

@@ -10,6 +10,8 @@
 
 #define AT(member) offsetof(struct port_settings, member)
 
+static const char *const steering_probe_names[] = {"auto", "always", "never", NULL};
+
 static const struct field port_fields[] = {
 	{.name = "name",
 		.help = "how the rest of the file and the report call this port",
@@ -124,6 +126,13 @@ static const struct field port_fields[] = {
 		.type = FIELD_BOOL,
 		.offset = AT(force),
 		.def = "false"},
+	{.name = "steering_probe",
+		.help = "several workers ask a few questions before the run, to see whose queue "
+			"answers come to; auto: where the driver leaves that open",
+		.type = FIELD_ENUM,
+		.offset = AT(steering_probe),
+		.def = "auto",
+		.names = steering_probe_names},
 };
 
 const struct field_section port_section = {

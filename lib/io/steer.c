@@ -7,9 +7,10 @@
 
 #include <rte_thash.h>
 
-#define V4_PORT_BYTE 14 // of the key, for a destination port behind 4 + 4 + 2 bytes of input
-#define V6_PORT_BYTE 38 // behind 16 + 16 + 2 bytes
-#define RULES_UNEVEN 16 // entries where the number of queues is no power of two
+#define V4_PORT_BYTE 14  // of the key, for a destination port behind 4 + 4 + 2 bytes of input
+#define V6_PORT_BYTE 38  // behind 16 + 16 + 2 bytes
+#define HOME_LEAST   0.9 // of the answers: some are fragments, or stem from a time before
+#define RULES_UNEVEN 16  // entries where the number of queues is no power of two
 
 // A bit of the input is added as the 32 bits of the key that begin at its place. So a single bit of
 // the key, 31 places behind the port's first one, puts that one into the hash's lowest bit, the
@@ -100,6 +101,11 @@ void steer_choose(struct steer *s, const struct steer_facts *facts)
 		s->how = STEER_BLIND;
 	else
 		s->how = is_sparse(s) ? STEER_SPARSE : STEER_HASHED;
+}
+
+bool steer_is_belied(const struct steer *s, double home)
+{
+	return (steer_is_known(s) || s->how == STEER_ADDRESS) && home < HOME_LEAST;
 }
 
 const char *steer_text(enum steer_how how)

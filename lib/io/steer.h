@@ -73,6 +73,10 @@ uint32_t steer_rules_size(uint32_t queues);
 // incomplete, or that names one queue only, is none.
 void steer_choose(struct steer *s, const struct steer_facts *facts);
 
+// Does a device that says where answers come to not keep its word, when such a share of them came
+// to the worker that they were for?
+bool steer_is_belied(const struct steer *s, double home);
+
 // As a sentence: "source ports are chosen by the device's hash".
 const char *steer_text(enum steer_how how);
 

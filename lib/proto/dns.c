@@ -247,6 +247,7 @@ const struct proto dns_proto = {
 	.default_port = 53,
 	.key_bits = 16,
 	.step_count = 1,
+	.harmless = true,
 	.cost_ns = 125,
 	.settings = &dns_settings_section,
 	.answers = &dns_answers_section,

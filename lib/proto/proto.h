@@ -145,6 +145,8 @@ struct proto {
 	uint8_t key_bits;               // 16..32
 	const struct proto_step *steps; // of multi-step exchanges; NULL: one step
 	uint8_t step_count;             // 1..PROTO_MAX_STEPS
+	bool harmless;  // its first message leaves the server as it was: it may be sent apart from
+	                // the run
 	double cost_ns; // worker time of one message and its answer, measured over rings
 	                // (docs/performance.md)
 

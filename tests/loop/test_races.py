@@ -68,7 +68,7 @@ def workers_that_hand_over_to_each_other():
         result = ddiperf(ring(
             item(timeout="100ms"), item("closed", load={"outstanding": 8}, timeout="100ms"),
             clients(load={"rate": "500"}, clients="2k", keys={"timeout": "200ms"}),
-            run={"warmup": "300ms", "duration": "1s"}, tester={"cpus": [1, 0, 1, 0]}, dut={"cpus": [0, 1]},
+            run={"warmup": "300ms", "duration": "1s"}, tester={"cpus": [1, 0, 1, 0], "steering_probe": "always"}, dut={"cpus": [0, 1]},
             responder={"dns": {}, **answers(EVERY_KIND)}, output={"capture": {"file": f"{folder}/bad.pcapng"}}))
         assert result.json and len(result.json["intervals"]) > 3, result
         for one in result.json["traffic"]:

@@ -16,6 +16,8 @@ EVERY = {"loss": 97, "duplicate": 31, "truncate": 41, "wrong_id": 47}
 # Answers that are held back leave by any queue.
 HELD_BACK = {"delay": {"uniform": {"min": "0s", "max": "3ms"}}}
 TIMEOUT_NS = 5e8
+# Rings need no asking before the run.
+PROBE = {"steering_probe": "always"}
 
 
 def workers(number):
@@ -55,14 +57,30 @@ def with_workers(*numbers):
     return add_all
 
 
+def answered_before(port):
+    """Questions before the run that were answered before it."""
+    probe = port.get("steering_probe")
+    return probe["home"] + probe["elsewhere"] if probe else 0
+
+
+def check_probe(port, number):
+    """Each worker has asked, and what came late came as that."""
+    probe = port.get("steering_probe")
+    assert bool(probe) == (number > 1), port
+    if probe:
+        assert answered_before(port) + probe["unanswered"] == probe["sent"] == 4 * number, probe
+        assert probe["late"] == probe["unanswered"] and (number < 4 or probe["elsewhere"] > 0), probe
+
+
 def check_workers(result, number):
     """Everything that was handed over has arrived, and nothing was received twice."""
     mine = [worker for worker in result.json["workers"] if worker["port"] == "tester"]
     port = next(port for port in result.json["ports"] if port["name"] == "tester")
     assert len(mine) == number and port["hand_over_full"] == 0, (mine, port)
     assert sum(w["handed_over"] for w in mine) == sum(w["taken_over"] for w in mine) == port["handed_over"], (mine, port)
-    # What is not theirs came before they began: answers to ARP.
-    assert 0 <= port["rx_packets"] - sum(w["received"] for w in mine) <= 20, (mine, port)
+    # What is not theirs came before they began: answers to ARP, and to what was asked for where answers come to.
+    before = port["rx_packets"] - sum(w["received"] for w in mine) - answered_before(port)
+    assert 0 <= before <= 20, (mine, port)
     for one in result.json["traffic"]:
         check_ledger(one)
     return mine, port
@@ -88,8 +106,9 @@ def answers_that_come_anywhere_find_their_worker_with_workers_in_number(number):
         expected = 1.4 * SENDS * (number - 1) / number
         assert 0.5 * expected <= handed <= 1.3 * expected, handed
         assert ("were handed over" in result.stdout) == (number > 1), result.stdout
+        check_probe(result.json["ports"][0], number)
 
-    return ring(item(load={"rate": str(RATE)}), run={"warmup": "200ms", "duration": "500ms"}, tester=workers(number),
+    return ring(item(load={"rate": str(RATE)}), run={"warmup": "200ms", "duration": "500ms"}, tester={**workers(number), **PROBE},
                 dut={"tx_descriptors": 8192}, responder={"dns": {}, "faults": HELD_BACK}), judge
 
 
@@ -101,9 +120,12 @@ def clients_behind_relays_are_divided_with_workers_in_number(number):
             assert one["due"] == one["answered"] == one["dhcp4"]["leases"] == exchanges, one
             assert one["dhcp4"]["duplicate_address"] == 0, one
         check_agreement(result)
+        # Nothing is asked before the run: it would leave traces at the server.
+        assert "no question that leaves the server as it was" in result.stdout, result
+        assert "steering_probe" not in result.json["ports"][0], result.json["ports"][0]
 
     return ring(clients(load={"rate": "2k"}, clients="4k"), clients("others", load={"rate": "1k"}, mac="02:01:00:00:00:00"),
-                run={"duration": "500ms"}, tester=workers(number), dut={"tx_descriptors": 8192},
+                run={"duration": "500ms"}, tester={**workers(number), **PROBE}, dut={"tx_descriptors": 8192},
                 responder=answers(HELD_BACK)), judge
 
 
@@ -140,7 +162,8 @@ def several_workers_of_the_responder_share_the_work_and_the_pool():
     result = ddiperf(ring(
         item(), clients(load={"rate": "2k"}), tester=workers(4), dut=workers(2), run={"duration": "500ms"},
         responder={"dns": {}, **answers()}))
-    check_workers(result, 4)
+    _, port = check_workers(result, 4)
+    assert port["steering"] == "pair" and "steering_probe" not in port, port
     assert result.item("queries")["answered"] == 1000, result
     one = result.item("clients")
     check_laws(one)
@@ -175,6 +198,40 @@ def the_same_is_asked_at_the_same_times_however_many_ask_it():
         # Each worker has source ports of its own.
         ports = [{line[3] for line in rows[worker::number]} for worker in range(number)]
         assert sum(map(len, ports)) == len(set.union(*ports)), ports
+
+
+def probed(number, responder, **sections):
+    """(result, port, probe) of so many workers that ask before the run."""
+    result = ddiperf(ring(tester={**workers(number), **PROBE}, dut={"tx_descriptors": 8192},
+                          responder=responder, **sections))
+    port = result.json["ports"][0]
+    return result, port, port["steering_probe"]
+
+
+@test
+def what_is_asked_before_the_run_shows_whose_queue_answers_come_to():
+    for _ in range(TRIES):
+        result, port, probe = probed(4, {"dns": {}})
+        if probe["unanswered"] == 0:
+            break
+    one = result.item("queries")
+    assert port["steering"] == "pair", port
+    assert probe == {"sent": 16, "home": 16, "elsewhere": 0, "unanswered": 0, "late": 0}, probe
+    assert "16 questions before the run, 16 were answered to the worker that had asked" in result.stdout, result
+    # It is not in the ledger, and the responder has seen it.
+    assert one["sent"] == one["answered"] > 0 and one["stray"] == one["duplicate"] == 0, one
+    assert result.json["responder"]["received"] == one["sent"] + 16, result.json["responder"]
+
+
+@test
+def answers_to_what_was_asked_before_the_run_are_no_strays_of_it():
+    result, port, probe = probed(2, {"dns": {}, "faults": {"delay": {"uniform": {"min": "300ms", "max": "301ms"}}}})
+    one = result.item("queries")
+    check_ledger(one)
+    assert probe == {"sent": 8, "home": 0, "elsewhere": 0, "unanswered": 8, "late": 8}, probe
+    assert one["answered"] + one["lost"] == one["sent"] > 0 and one["late"] == one["lost"], one
+    assert one["stray"] == one["duplicate"] == one["malformed"] == 0, one
+    assert "none of 8 questions before the run was answered" in result.stdout, result
 
 
 def refused(text, *words):

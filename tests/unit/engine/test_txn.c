@@ -237,6 +237,31 @@ static void a_key_that_was_never_sent_is_no_match(void **state)
 	free(f.slots);
 }
 
+static void the_round_before_the_first_has_keys_of_its_own(void **state)
+{
+	enum { SLOTS = 600 };
+	struct txn_place before[SLOTS], place;
+	struct fixture f;
+	uint32_t found;
+
+	make(&f, SLOTS, 4, 2);
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		txn_place(&f.t, i, &before[i]);
+		assert_int_equal(
+			txn_before(&f.t, before[i].port, before[i].client, before[i].key), i);
+	}
+	for (uint64_t i = 0; i < 20 * SLOTS; i++) {
+		uint32_t slot = send_one(&f.t, 1000 * (i + 1), &place);
+
+		assert_int_equal(txn_before(&f.t, place.port, place.client, place.key), TXN_NONE);
+		assert_int_equal(txn_find(&f.t, before[slot].port, before[slot].client,
+					 before[slot].key, &found),
+			TXN_NO_MATCH);
+		txn_give(&f.t, slot, TXN_DONE, 1000 * (i + 1));
+	}
+	free(f.slots);
+}
+
 static void the_oldest_send_expires_first_and_only_after_the_timeout(void **state)
 {
 	struct txn_place place;
@@ -316,6 +341,7 @@ int main(void)
 		cmocka_unit_test(an_earlier_one_is_told_by_its_number_at_any_age),
 		cmocka_unit_test(clock_readings_may_be_of_any_size),
 		cmocka_unit_test(a_key_that_was_never_sent_is_no_match),
+		cmocka_unit_test(the_round_before_the_first_has_keys_of_its_own),
 		cmocka_unit_test(the_oldest_send_expires_first_and_only_after_the_timeout),
 		cmocka_unit_test(a_lost_one_still_knows_when_it_was_sent),
 		cmocka_unit_test(more_slots_than_keys_are_refused),

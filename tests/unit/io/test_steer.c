@@ -245,6 +245,20 @@ static void by_rules_the_lowest_bits_of_the_port_are_the_place(void **state)
 	}
 }
 
+static void who_says_where_answers_go_is_held_to_it(void **state)
+{
+	struct steer s = {0};
+
+	for (int how = STEER_ALONE; how <= STEER_BLIND; how++) {
+		bool says = how != STEER_ALONE && how != STEER_PAIR && how != STEER_BLIND;
+
+		s.how = (enum steer_how)how;
+		assert_int_equal(steer_is_belied(&s, 0.25), says);
+		assert_false(steer_is_belied(&s, 1));
+		assert_false(steer_is_belied(&s, 0.95));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +266,7 @@ int main(void)
 		cmocka_unit_test(with_the_sparse_key_the_queue_is_a_function_of_the_port),
 		cmocka_unit_test(the_ports_of_a_range_are_spread_over_all_queues),
 		cmocka_unit_test(what_a_device_without_a_hash_reports_is_not_believed),
+		cmocka_unit_test(who_says_where_answers_go_is_held_to_it),
 		cmocka_unit_test(the_plan_is_the_best_that_the_device_allows),
 		cmocka_unit_test(by_rules_the_lowest_bits_of_the_port_are_the_place),
 	};
