@@ -238,60 +238,62 @@ void dhcp4_leases_open(struct dhcp4_worker *w, const struct dhcp4_plan *p)
 	for (uint32_t i = 0; i < p->lease_count; i++) {
 		const struct dhcp4_lease *lease = &p->leases[i];
 		struct dhcp4_client *k;
-		uint32_t client = lease->client / w->workers;
+		uint32_t client = lease->client / w->work.workers;
 
-		if (lease->client % w->workers != w->worker)
+		if (lease->client % w->work.workers != w->work.worker)
 			continue;
 		if (dhcp4_lease_hold(w, client, lease->address, lease->left_s, 0) != DHCP_NOBODY) {
 			taken++;
 			continue;
 		}
-		k = &w->clients.items[client];
+		k = dhcp4_client_at(w, client);
 		k->server_id = lease->server_id;
 		for (uint32_t n = 0; n < p->server_count; n++)
 			if (p->servers[n] == lease->server_id)
-				k->server = (uint8_t)n;
-		dhcp4_clients_bind(&w->clients, client);
+				k->head.server = (uint8_t)n;
+		dhcp_clients_bind(&w->work.clients, client);
 	}
 	if (taken)
 		log_warning("%s: %u leases are left out: clients of another item have "
 			    "their addresses",
 			p->name, taken);
-	dhcp4_clients_settle(&w->clients);
+	dhcp_clients_settle(&w->work.clients);
 }
 
 static void lease_write(const struct dhcp4_worker *w, const struct dhcp4_plan *p, uint32_t client,
 	uint64_t epoch, FILE *f)
 {
-	const struct dhcp4_client *k = &w->clients.items[client];
+	const struct dhcp4_client *k = dhcp4_client_at(w, client);
 	char mac[DHCP4_CHADDR_TEXT], address[ADDR_TEXT_SIZE], server[ADDR_TEXT_SIZE];
 	struct addr a = {.len = 4}, s = {.len = 4};
-	uint32_t number = dhcp4_number(w, client);
+	uint32_t number = dhcp_work_number(&w->work, client);
 
 	dhcp4_put32(a.bytes, k->address);
 	dhcp4_put32(s.bytes, k->server_id);
 	fprintf(f, "%u,%s,%s,%s,", number, dhcp4_chaddr_text(p, number, mac),
 		addr_format(&a, address, sizeof(address)), addr_format(&s, server, sizeof(server)));
-	if (k->expires_s == UINT32_MAX)
+	if (k->head.expires_s == UINT32_MAX)
 		fprintf(f, "never\n");
 	else
-		fprintf(f, "%" PRIu64 "\n", epoch + k->expires_s);
+		fprintf(f, "%" PRIu64 "\n", epoch + k->head.expires_s);
 }
 
 void dhcp4_leases_save(const struct dhcp4_worker *w, const struct dhcp4_plan *p, uint32_t now_ms)
 {
 	uint32_t now_s = now_ms / MS_PER_S;
 	uint64_t epoch = (uint64_t)time(NULL) - now_s;
-	FILE *f = fopen(p->save, w->worker == 0 ? "w" : "a");
+	FILE *f = fopen(p->save, w->work.worker == 0 ? "w" : "a");
 	bool failed = !f;
 
 	if (f) {
-		if (w->worker == 0)
+		if (w->work.worker == 0)
 			fprintf(f, HEADING "\n");
-		for (uint32_t i = 0; i < w->clients.count; i++)
-			if (w->clients.items[i].address &&
-				!dhcp4_client_expired(&w->clients.items[i], now_s))
+		for (uint32_t i = 0; i < w->work.clients.count; i++) {
+			const struct dhcp_client *k = dhcp_client_at(&w->work.clients, i);
+
+			if (k->holds && !dhcp_client_expired(k, now_s))
 				lease_write(w, p, i, epoch, f);
+		}
 		failed = ferror(f) != 0;
 		failed = fclose(f) != 0 || failed;
 	}

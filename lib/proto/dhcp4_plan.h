@@ -5,18 +5,14 @@
 #pragma once
 
 #include "base/arena.h"
-#include "base/rand.h"
-#include "proto/dhcp4_clients.h"
 #include "proto/dhcp4_message.h"
 #include "proto/dhcp4_settings.h"
-#include "proto/dhcp_mix.h"
+#include "proto/dhcp_work.h"
 #include "proto/pattern.h"
 #include "proto/proto.h"
 
 #define DHCP4_MESSAGE_MAX 1400 // of a message that we send
 #define DHCP4_OPTION_ROOM 255  // of one option that we send
-#define DHCP4_NOTES       8    // refusals and duplicates that are kept for the log
-#define DHCP4_NOTE_LEN    80
 #define DHCP4_CHADDR_TEXT (3 * DHCP4_CHADDR_LEN)
 
 enum dhcp4_step {
@@ -59,13 +55,19 @@ struct dhcp4_kind {
 
 extern const struct dhcp4_kind dhcp4_kinds[DHCP4_STEPS];
 
-// What an exchange starts with, and whose.
-struct dhcp4_start {
-	uint8_t step; // enum dhcp4_step
-	uint8_t from; // enum dhcp4_client_state
+extern const struct dhcp_start dhcp4_starts[DHCP4_EXCHANGES];
+
+struct dhcp4_client {
+	struct dhcp_client head;
+	uint32_t address;   // held now, host order; 0: none
+	uint32_t server_id; // of the lease
+	uint32_t offered;   // what the open exchange is about
+	uint32_t chosen;    // server identifier that it talks to
+	uint16_t secs;      // of its DISCOVER
+	uint16_t place;     // index of the client's VLANs
 };
 
-extern const struct dhcp4_start dhcp4_starts[DHCP4_EXCHANGES];
+_Static_assert(sizeof(struct dhcp4_client) == 32, "a power of two");
 
 // A message but for what differs between clients. Offsets are 0 when the message has no such thing.
 struct dhcp4_template {
@@ -104,7 +106,7 @@ struct dhcp4_lease {
 
 struct dhcp4_plan {
 	struct dhcp4_template templates[DHCP4_STEPS];
-	struct dhcp_mix mix; // by exchange
+	struct dhcp_course course;
 	uint32_t clients;
 	uint8_t htype, hlen;      // on the wire
 	uint8_t chaddr_len;       // of a hardware address
@@ -126,17 +128,14 @@ struct dhcp4_plan {
 	uint8_t relay_info[DHCP4_OPTION_ROOM];
 	struct dhcp4_varying_list relay_subs; // after relay_info
 
-	enum dhcp4_spread spread;
 	uint32_t servers[DHCP4_SERVERS_MAX]; // host order; the item's first, 0: not given
 	uint32_t server_count;
 	uint16_t server_port;
 	uint32_t path_stride, path_server; // paths of one set of VLANs; the first server's
 	uint32_t accept;                   // server identifier, 0: any
 	uint32_t hint_first;               // requested address of client 0, 0: none
-	struct recip hint_count, server_recip;
+	struct recip hint_count;
 	uint16_t pad;
-	uint32_t tries, jitter_steps;
-	uint32_t rest_ms;       // after a DECLINE
 	uint64_t parameters[4]; // bits: asked for
 	const struct dhcp4_pool_range *pool;
 	uint32_t pool_count; // 0: any address
@@ -159,48 +158,23 @@ struct dhcp4_common {
 	uint32_t count;
 };
 
-struct dhcp4_note {
-	uint64_t count;
-	uint8_t len;
-	uint8_t text[DHCP4_NOTE_LEN];
-};
-
-struct dhcp4_clash {
-	uint32_t address;
-	uint32_t holder, taker; // owners
-};
-
 // ctx->own. One thread.
 struct dhcp4_worker {
-	struct dhcp4_clients clients;
+	struct dhcp_work work;
 	struct dhcp4_common *common;
-	uint32_t owner; // of the item's client 0
-	uint32_t worker, workers;
-	uint64_t draws;          // of exchanges, begun or not
-	bool paced;              // by a rate, not by answers
-	bool dry;                // nothing is sent
-	bool heard;              // a reply has come or should have, or none was to come
-	uint64_t refused_seq[2]; // + 1: of the transaction that nobody could begin, by state
-	uint64_t unbegun[2];     // such transactions, by state
-	uint64_t mix_offset, random_salt, jitter_salt;
-	uint32_t relay_first;     // of this worker's relays; the next is `workers` further
-	struct recip relay_recip; // how many they are
-	struct dhcp4_note refusals[DHCP4_NOTES]; // NAKs by message (option 56)
-	struct dhcp4_clash clashes[DHCP4_NOTES];
-	uint32_t clash_count;
+	bool heard; // a reply has come or should have, or none was to come
 	struct dhcp4_scratch scratch;
 };
 
-// Number of a client in the whole run.
-static inline uint32_t dhcp4_number(const struct dhcp4_worker *w, uint32_t client)
+static inline struct dhcp4_client *dhcp4_client_at(const struct dhcp4_worker *w, uint32_t client)
 {
-	return client * w->workers + w->worker;
+	return (struct dhcp4_client *)w->work.clients.items + client;
 }
 
 // Number of a client among those of all items.
 static inline uint32_t dhcp4_owner(const struct dhcp4_worker *w, uint32_t client)
 {
-	return w->owner + dhcp4_number(w, client);
+	return w->work.owner + dhcp_work_number(&w->work, client);
 }
 
 // dhcp4_setup.c

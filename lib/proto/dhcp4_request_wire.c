@@ -116,7 +116,7 @@ void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w)
 static inline uint16_t secs_of(
 	const struct proto_ctx *ctx, struct dhcp4_client *k, const struct proto_txn *t)
 {
-	uint32_t secs = (ctx->now_ms - k->began_ms) / MS_PER_S;
+	uint32_t secs = (ctx->now_ms - k->head.began_ms) / MS_PER_S;
 
 	if (t->step == DHCP4_STEP_REQUEST) // as in the DISCOVER
 		return k->secs;
@@ -176,7 +176,7 @@ static inline uint64_t template_patch(const struct proto_ctx *ctx, const struct 
 {
 	const struct dhcp4_plan *p = ctx->shared;
 	const struct dhcp4_worker *w = ctx->own;
-	struct dhcp4_client *k = &w->clients.items[t->user];
+	struct dhcp4_client *k = dhcp4_client_at(w, t->user);
 	uint16_t has = dhcp4_kinds[t->step].has;
 	uint64_t sum = m->sum;
 
@@ -188,7 +188,7 @@ static inline uint64_t template_patch(const struct proto_ctx *ctx, const struct 
 	if (m->relayed)
 		sum += patch32(buf, DHCP4_AT_GIADDR, dhcp4_relay_of(p, w, t->user));
 	if (has & DHCP4_HAS_CHADDR)
-		sum += chaddr_patch(p, dhcp4_number(w, t->user), m, buf);
+		sum += chaddr_patch(p, dhcp_work_number(&w->work, t->user), m, buf);
 	if (m->requested_at)
 		sum += patch32(buf, m->requested_at, k->offered);
 	if (m->server_at)
@@ -227,25 +227,14 @@ static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
 	if (t->tries)
 		return;
 	t->tries = 1;
-	w->heard |= !w->dry;
+	w->heard |= !w->work.dry;
 	n->released += t->step == DHCP4_STEP_RELEASE;
 	n->declined += t->step == DHCP4_STEP_DECLINE;
 	dhcp4_lease_drop(w, t->user);
 	if (t->step == DHCP4_STEP_DECLINE)
-		dhcp4_clients_rest(&w->clients, t->user, ctx->now_ms);
+		dhcp_clients_rest(&w->work.clients, t->user, ctx->now_ms);
 	else
-		dhcp4_clients_give(&w->clients, t->user);
-}
-
-static inline uint8_t wait_of(
-	const struct dhcp4_plan *p, const struct dhcp4_worker *w, const struct proto_txn *t)
-{
-	uint64_t random;
-
-	if (p->layout.waits.count == 0)
-		return 0;
-	random = rand_hash(w->jitter_salt + (t->seq << 8 | t->step << 4 | t->tries));
-	return (uint8_t)(1 + t->tries * p->jitter_steps + rand_scale(random, p->jitter_steps));
+		dhcp_clients_give(&w->work.clients, t->user);
 }
 
 // A relay that knows several servers asks them all (RFC 1542 section 4.1.1).
@@ -288,7 +277,7 @@ uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 	copies = 1 + copies_of(p, t);
 	n->sent[kind->type] += copies;
 	n->request_bytes += (uint64_t)len * copies;
-	t->wait = wait_of(p, ctx->own, t);
+	t->wait = dhcp_work_wait(ctx->own, t, 0, false);
 	if (kind->has & DHCP4_IS_SILENT)
 		silent_sent(ctx, t);
 	return len;
@@ -306,23 +295,23 @@ void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 {
 	const struct dhcp4_plan *p = ctx->shared;
 	const struct dhcp4_worker *w = ctx->own;
-	const struct dhcp4_client *k = &w->clients.items[t->user];
+	const struct dhcp4_client *k = dhcp4_client_at(w, t->user);
 	uint16_t has = dhcp4_kinds[t->step].has;
 	uint32_t set = k->place * p->path_stride;
 
 	out->own_mac = !p->relays;
 	out->more = 0;
 	if (out->own_mac)
-		own_mac_write(p, dhcp4_number(w, t->user), out->mac);
+		own_mac_write(p, dhcp_work_number(&w->work, t->user), out->mac);
 	memset(out->src, 0, sizeof(out->src));
 	if (p->templates[t->step].relayed) {
 		out->more = copies_of(p, t);
-		out->path = set + (out->more ? 0 : k->server);
+		out->path = set + (out->more ? 0 : k->head.server);
 		out->src_port = p->relay_port;
 		dhcp4_put32(out->src, dhcp4_relay_of(p, w, t->user));
 		return;
 	}
-	out->path = set + (has & DHCP4_IS_UNICAST ? p->path_server + k->server : 0);
+	out->path = set + (has & DHCP4_IS_UNICAST ? p->path_server + k->head.server : 0);
 	out->src_port = DHCP4_CLIENT_PORT;
 	if (has & DHCP4_HAS_CIADDR)
 		dhcp4_put32(out->src, k->offered);

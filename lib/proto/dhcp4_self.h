@@ -71,12 +71,13 @@ static inline struct dhcp_held dhcp4_held(uint32_t address)
 // It holds no address any more; nothing happens when it holds none.
 static inline void dhcp4_lease_drop(struct dhcp4_worker *w, uint32_t client)
 {
-	struct dhcp4_client *k = &w->clients.items[client];
+	struct dhcp4_client *k = dhcp4_client_at(w, client);
 
 	if (k->address)
 		dhcp_holders_drop(
 			&w->common->holders, dhcp4_held(k->address), dhcp4_owner(w, client));
 	k->address = 0;
+	k->head.holds = false;
 }
 
 // The client holds address (not 0) until then, and no other one any more. DHCP_NOBODY, or the
@@ -85,7 +86,7 @@ static inline void dhcp4_lease_drop(struct dhcp4_worker *w, uint32_t client)
 static inline uint32_t dhcp4_lease_hold(
 	struct dhcp4_worker *w, uint32_t client, uint32_t address, uint32_t until_s, uint32_t now_s)
 {
-	struct dhcp4_client *k = &w->clients.items[client];
+	struct dhcp4_client *k = dhcp4_client_at(w, client);
 	uint32_t owner = dhcp4_owner(w, client);
 	uint32_t other =
 		dhcp_holders_hold(&w->common->holders, dhcp4_held(address), owner, until_s, now_s);
@@ -95,16 +96,15 @@ static inline uint32_t dhcp4_lease_hold(
 	if (k->address != address)
 		dhcp4_lease_drop(w, client);
 	k->address = address;
-	k->expires_s = until_s;
+	k->head.holds = true;
+	k->head.expires_s = until_s;
 	return DHCP_NOBODY;
 }
 
 static inline uint32_t dhcp4_relay_of(
 	const struct dhcp4_plan *p, const struct dhcp4_worker *w, uint32_t client)
 {
-	uint32_t nth = recip_mod32(&w->relay_recip, client);
-
-	return p->relays[w->relay_first + nth * w->workers];
+	return p->relays[dhcp_work_relay(&w->work, client)];
 }
 
 static inline void dhcp4_self_find(
@@ -114,12 +114,12 @@ static inline void dhcp4_self_find(
 	struct dhcp4_worker *w = ctx->own;
 
 	s->p = p;
-	s->client = &w->clients.items[client];
-	s->number = dhcp4_number(w, client);
+	s->client = dhcp4_client_at(w, client);
+	s->number = dhcp_work_number(&w->work, client);
 	dhcp4_chaddr(p, s->number, s->chaddr);
 	dhcp4_put32(s->relay, p->relays ? dhcp4_relay_of(p, w, client) : 0);
 	dhcp4_put32(s->address, s->client->offered);
-	s->seed = w->random_salt + s->number;
+	s->seed = w->work.random_salt + s->number;
 }
 
 // dhcp4_request_wire.c

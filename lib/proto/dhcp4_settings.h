@@ -27,7 +27,6 @@ enum dhcp4_exchange {
 };
 
 enum dhcp4_client_id { DHCP4_ID_NONE, DHCP4_ID_MAC, DHCP4_ID_DUID, DHCP4_ID_TEXT };
-enum dhcp4_spread { DHCP4_FIRST, DHCP4_ROUND_ROBIN, DHCP4_BY_CLIENT, DHCP4_ALL };
 
 struct dhcp4_mix_settings {
 	double share[DHCP4_EXCHANGES];

@@ -4,7 +4,6 @@
 // Management thread.
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 
 #define RELAYS_MAX    1048576
 #define VLANS_MAX     1024 // ranges of clients
-#define JITTER_MAX    16   // steps
 #define WAIT_MAX      (24 * 3600 * 1000000000ull)
 #define MAC_BITS      48
 #define NOT_ETHERNET  "a client that broadcasts has an Ethernet address (mac, or mac_file)"
@@ -70,7 +68,7 @@ static void check_mix(const struct dhcp4_settings *s, struct diag *d)
 		return;
 	}
 	for (int e = 0; e < DHCP4_EXCHANGES; e++) {
-		if (dhcp4_starts[e].from != DHCP4_IS_BOUND || !does(s, (enum dhcp4_exchange)e) ||
+		if (dhcp4_starts[e].from != DHCP_IS_BOUND || !does(s, (enum dhcp4_exchange)e) ||
 			does(s, DHCP4_DORA) || does(s, DHCP4_RAPID) ||
 			(s->leases && s->leases->load))
 			continue;
@@ -195,7 +193,7 @@ static void check_servers(const struct dhcp4_settings *s, struct diag *d)
 	if (s->servers.count >= DHCP4_SERVERS_MAX)
 		diag_error(d, &s->servers, "servers", "%u servers (up to %u)", s->servers.count,
 			DHCP4_SERVERS_MAX - 1);
-	if (s->spread != DHCP4_FIRST && !s->relay)
+	if (s->spread != DHCP_FIRST && !s->relay)
 		diag_error(d, s, "spread", "needs a relay: a broadcast reaches all servers");
 	check_ipv4(&s->accept, &s->accept, d);
 	check_ipv4(&s->requested_address.first, &s->requested_address, d);
@@ -298,8 +296,8 @@ static void build_servers(
 	p->server_port = env->server_port;
 	for (uint32_t i = 0; i < s->servers.count; i++)
 		p->servers[1 + i] = ipv4(&servers[i]);
-	p->spread = (enum dhcp4_spread)s->spread;
-	recip_init(&p->server_recip, p->server_count);
+	p->course.spread = (enum dhcp_spread)s->spread;
+	recip_init(&p->course.by_server, p->server_count);
 	if (s->accept.len)
 		p->accept = ipv4(&s->accept);
 	recip_init(&p->hint_count, 1);
@@ -326,35 +324,18 @@ static void build_expect(struct dhcp4_plan *p, const struct dhcp4_settings *s)
 	p->pool_count = e->pool.count;
 }
 
-// From jitter too short to jitter too long, in even steps.
-static uint64_t wait_ns(
-	const struct dhcp4_retransmit_settings *s, uint32_t try, uint32_t step, uint32_t steps)
-{
-	uint64_t wait = s->initial_ns;
-
-	for (uint32_t i = 0; i < try && wait < WAIT_MAX; i++)
-		wait *= s->factor;
-	wait = wait < WAIT_MAX ? wait : WAIT_MAX;
-	return steps > 1 ? wait - s->jitter_ns + 2 * s->jitter_ns * step / (steps - 1) : wait;
-}
-
 static void build_waits(struct dhcp4_plan *p, const struct dhcp4_retransmit_settings *s)
 {
-	uint32_t steps;
-	uint64_t *waits;
+	struct dhcp_backoff kinds[DHCP4_STEPS];
 
-	p->tries = 1;
-	p->jitter_steps = 1;
-	if (!s)
-		return;
-	p->tries = (uint32_t)s->tries;
-	steps = PROTO_MAX_WAITS / p->tries;
-	steps = steps < JITTER_MAX ? steps : JITTER_MAX;
-	p->jitter_steps = steps = s->jitter_ns ? steps : 1;
-	waits = arena_zalloc(p->arena, p->tries * steps * sizeof(*waits));
-	for (uint32_t i = 0; i < p->tries * steps; i++)
-		waits[i] = wait_ns(s, i / steps, i % steps, steps);
-	p->layout.waits = (struct field_list){waits, p->tries * steps};
+	for (int i = 0; s && i < DHCP4_STEPS; i++)
+		kinds[i] = (struct dhcp_backoff){.first_ns = s->initial_ns,
+			.longest_ns = WAIT_MAX,
+			.jitter_ns = s->jitter_ns,
+			.factor = (uint32_t)s->factor,
+			.tries = (uint32_t)s->tries};
+	dhcp_waits_build(
+		&p->course.waits, s ? kinds : NULL, DHCP4_STEPS, p->arena, &p->layout.waits);
 }
 
 // RFC 2131 section 3.1: ten seconds at least. Those that do not send again either are not that
@@ -416,7 +397,7 @@ static void build_ports(struct dhcp4_plan *p, const struct dhcp4_settings *s)
 		ports[n++] = DHCP4_CLIENT_PORT;
 	p->layout.ports = (struct field_list){ports, n};
 	p->layout.own_macs = !s->relay;
-	p->layout.more = p->spread == DHCP4_ALL ? (uint8_t)(p->server_count - 1) : 0;
+	p->layout.more = p->course.spread == DHCP_TO_EACH ? (uint8_t)(p->server_count - 1) : 0;
 }
 
 static void build_identity(struct dhcp4_plan *p, const struct dhcp4_settings *s)
@@ -445,14 +426,15 @@ void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag
 		return NULL;
 	p->arena = arena_new();
 	p->name = env->name;
-	dhcp_mix_init(&p->mix, shares_of(s), DHCP4_EXCHANGES, (uint32_t)s->exchange);
+	p->course.starts = dhcp4_starts;
+	dhcp_mix_init(&p->course.mix, shares_of(s), DHCP4_EXCHANGES, (uint32_t)s->exchange);
 	build_identity(p, s);
 	if (s->relay)
 		build_relays(p, s->relay);
 	build_servers(p, s, env);
 	build_expect(p, s);
 	build_waits(p, s->retransmit);
-	p->rest_ms = rest_ms(s);
+	p->course.rest_ms = rest_ms(s);
 	build_paths(p, s, env);
 	build_ports(p, s);
 	if ((s->mac_file && dhcp4_macs_load(p, s, d) < 0) || dhcp4_build(p, s, d) < 0 ||
@@ -482,18 +464,6 @@ void dhcp4_layout(const void *shared, struct proto_layout *out)
 	*out = p->layout;
 }
 
-// Each worker has relays of its own where there are enough of them, so that answers come home.
-static void open_relays(
-	struct dhcp4_worker *w, const struct dhcp4_plan *p, const struct proto_env *env)
-{
-	uint32_t share = dhcp_share(p->relay_count, env->worker, env->workers);
-
-	w->relay_first = env->worker;
-	if (p->relays && share == 0)
-		w->relay_first = env->worker % p->relay_count;
-	recip_init(&w->relay_recip, share ? share : 1);
-}
-
 static bool is_in(const struct dhcp4_vlan_settings *v, uint32_t number)
 {
 	return number >= v->clients.first && number <= v->clients.last;
@@ -512,12 +482,11 @@ static uint32_t place_of(const struct dhcp4_plan *p, uint32_t number, uint32_t b
 
 static void open_places(struct dhcp4_worker *w, const struct dhcp4_plan *p)
 {
-	struct dhcp4_clients *c = &w->clients;
 	uint32_t place = 0;
 
-	for (uint32_t i = 0; i < c->count; i++) {
-		place = place_of(p, dhcp4_number(w, i), place);
-		c->items[i].place = (uint16_t)place;
+	for (uint32_t i = 0; i < w->work.clients.count; i++) {
+		place = place_of(p, dhcp_work_number(&w->work, i), place);
+		dhcp4_client_at(w, i)->place = (uint16_t)place;
 	}
 }
 
@@ -561,7 +530,8 @@ uint64_t dhcp4_memory(const void *shared, const struct proto_env *env)
 {
 	const struct dhcp4_plan *p = shared;
 
-	return dhcp4_clients_memory(dhcp_share(p->clients, env->worker, env->workers)) +
+	return dhcp_clients_memory(dhcp_share(p->clients, env->worker, env->workers),
+		       sizeof(struct dhcp4_client)) +
 	       dhcp_holders_memory(p->clients) / env->workers;
 }
 
@@ -571,21 +541,13 @@ int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env)
 	struct dhcp4_worker *w = calloc(1, sizeof(*w));
 
 	ctx->own = NULL;
-	if (!w || dhcp4_clients_init(&w->clients, dhcp_share(p->clients, env->worker, env->workers),
-			  p->rest_ms) < 0) {
+	if (!w || dhcp_work_open(&w->work, &p->course, env, p->clients, sizeof(struct dhcp4_client),
+			  p->relay_count) < 0) {
 		free(w);
 		return -ENOMEM;
 	}
 	w->common = env->common;
-	w->owner = p->owner;
-	w->worker = env->worker;
-	w->workers = env->workers;
-	w->dry = env->dry;
-	w->paced = env->rate > 0 && env->rate < INFINITY;
-	w->mix_offset = rand_hash(env->seed);
-	w->random_salt = rand_hash(env->seed + 1);
-	w->jitter_salt = rand_hash(env->seed + 2);
-	open_relays(w, p, env);
+	w->work.owner = p->owner;
 	open_places(w, p);
 	if (p->lease_count)
 		dhcp4_leases_open(w, p);
@@ -594,9 +556,9 @@ int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env)
 }
 
 // Text of the wire: printable characters only.
-static void refusal_log(const struct dhcp4_note *note)
+static void refusal_log(const struct dhcp_note *note)
 {
-	char text[DHCP4_NOTE_LEN + 1];
+	char text[DHCP_NOTE_LEN + 1];
 
 	for (uint32_t i = 0; i < note->len; i++)
 		text[i] = note->text[i] >= ' ' && note->text[i] < 127 ? (char)note->text[i] : '?';
@@ -608,11 +570,11 @@ static void refusal_log(const struct dhcp4_note *note)
 }
 
 // In a closed loop it is no failure: it waits for one.
-static void unbegun_log(const struct dhcp4_worker *w)
+static void unbegun_log(const struct dhcp_work *w)
 {
 	static const char *const why[2] = {
-		[DHCP4_IS_FREE] = "no client was free (more clients, or a share of release)",
-		[DHCP4_IS_BOUND] = "no client held a lease (a greater share of dora or rapid)"};
+		[DHCP_IS_FREE] = "no client was free (more clients, or a share of release)",
+		[DHCP_IS_BOUND] = "no client held a lease (a greater share of dora or rapid)"};
 
 	for (int from = 0; w->paced && from < 2; from++)
 		if (w->unbegun[from])
@@ -634,12 +596,12 @@ static const char *owner_text(const struct dhcp4_plan *p, const struct dhcp4_wor
 }
 
 static void clash_log(
-	const struct dhcp4_plan *p, const struct dhcp4_worker *w, const struct dhcp4_clash *c)
+	const struct dhcp4_plan *p, const struct dhcp4_worker *w, const struct dhcp_clash *c)
 {
 	char text[ADDR_TEXT_SIZE], holder[OWNER_TEXT], taker[OWNER_TEXT];
 	struct addr address = {.len = 4};
 
-	dhcp4_put32(address.bytes, c->address);
+	memcpy(address.bytes, c->bytes, 4);
 	log_warning("dhcp4: %s was given to %s while %s held it",
 		addr_format(&address, text, sizeof(text)), owner_text(p, w, c->taker, taker),
 		owner_text(p, w, c->holder, holder));
@@ -652,15 +614,15 @@ void dhcp4_close(struct proto_ctx *ctx)
 
 	if (!w)
 		return;
-	for (uint32_t i = 0; i < DHCP4_NOTES && w->refusals[i].count; i++)
-		refusal_log(&w->refusals[i]);
-	for (uint32_t i = 0; i < w->clash_count; i++)
-		clash_log(p, w, &w->clashes[i]);
-	if (!w->dry)
-		unbegun_log(w);
-	if (p->save && w->heard && !w->dry) // a dry run has nothing to save
+	for (uint32_t i = 0; i < DHCP_NOTES && w->work.refusals[i].count; i++)
+		refusal_log(&w->work.refusals[i]);
+	for (uint32_t i = 0; i < w->work.clash_count; i++)
+		clash_log(p, w, &w->work.clashes[i]);
+	if (!w->work.dry)
+		unbegun_log(&w->work);
+	if (p->save && w->heard && !w->work.dry) // a dry run has nothing to save
 		dhcp4_leases_save(w, p, ctx->now_ms);
-	dhcp4_clients_free(&w->clients);
+	dhcp_work_close(&w->work);
 	free(w);
 	ctx->own = NULL;
 }

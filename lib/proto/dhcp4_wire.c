@@ -8,8 +8,7 @@
 #include "base/bytes.h"
 #include "proto/dhcp4_self.h"
 
-#define MS_PER_S   1000
-#define EXPIRE_MAX 64 // leases that one new exchange takes back
+#define MS_PER_S 1000
 
 #define BIT(type) (1u << (type))
 #define OFFERS    BIT(DHCP4_OFFER)
@@ -47,17 +46,17 @@ const struct dhcp4_kind dhcp4_kinds[DHCP4_STEPS] = {
 		BIT(DHCP4_LEASEUNASSIGNED) | BIT(DHCP4_LEASEUNKNOWN) | BIT(DHCP4_LEASEACTIVE), 0},
 };
 
-const struct dhcp4_start dhcp4_starts[DHCP4_EXCHANGES] = {
-	[DHCP4_DORA] = {DHCP4_STEP_DISCOVER, DHCP4_IS_FREE},
-	[DHCP4_TWO_WAY] = {DHCP4_STEP_DISCOVER, DHCP4_IS_FREE},
-	[DHCP4_RAPID] = {DHCP4_STEP_RAPID, DHCP4_IS_FREE},
-	[DHCP4_INFORMS] = {DHCP4_STEP_INFORM, DHCP4_IS_BOUND},
-	[DHCP4_RENEW] = {DHCP4_STEP_RENEW, DHCP4_IS_BOUND},
-	[DHCP4_REBIND] = {DHCP4_STEP_REBIND, DHCP4_IS_BOUND},
-	[DHCP4_REBOOT] = {DHCP4_STEP_REBOOT, DHCP4_IS_BOUND},
-	[DHCP4_RELEASES] = {DHCP4_STEP_RELEASE, DHCP4_IS_BOUND},
-	[DHCP4_DECLINES] = {DHCP4_STEP_DECLINE, DHCP4_IS_BOUND},
-	[DHCP4_LEASEQUERIES] = {DHCP4_STEP_LEASEQUERY, DHCP4_IS_BOUND},
+const struct dhcp_start dhcp4_starts[DHCP4_EXCHANGES] = {
+	[DHCP4_DORA] = {DHCP4_STEP_DISCOVER, DHCP_IS_FREE},
+	[DHCP4_TWO_WAY] = {DHCP4_STEP_DISCOVER, DHCP_IS_FREE},
+	[DHCP4_RAPID] = {DHCP4_STEP_RAPID, DHCP_IS_FREE},
+	[DHCP4_INFORMS] = {DHCP4_STEP_INFORM, DHCP_IS_BOUND},
+	[DHCP4_RENEW] = {DHCP4_STEP_RENEW, DHCP_IS_BOUND},
+	[DHCP4_REBIND] = {DHCP4_STEP_REBIND, DHCP_IS_BOUND},
+	[DHCP4_REBOOT] = {DHCP4_STEP_REBOOT, DHCP_IS_BOUND},
+	[DHCP4_RELEASES] = {DHCP4_STEP_RELEASE, DHCP_IS_BOUND},
+	[DHCP4_DECLINES] = {DHCP4_STEP_DECLINE, DHCP_IS_BOUND},
+	[DHCP4_LEASEQUERIES] = {DHCP4_STEP_LEASEQUERY, DHCP_IS_BOUND},
 };
 
 static inline uint32_t now_s(const struct proto_ctx *ctx)
@@ -65,82 +64,32 @@ static inline uint32_t now_s(const struct proto_ctx *ctx)
 	return ctx->now_ms / MS_PER_S;
 }
 
-static inline uint8_t server_choose(const struct dhcp4_plan *p, uint64_t number, uint32_t client)
+static void held_drop(struct dhcp_work *w, uint32_t client)
 {
-	switch (p->spread) {
-	case DHCP4_FIRST:
-	case DHCP4_ALL: // until one has answered
-		return 0;
-	case DHCP4_ROUND_ROBIN:
-		return (uint8_t)recip_mod(&p->server_recip, number);
-	case DHCP4_BY_CLIENT:
-		return (uint8_t)recip_mod(&p->server_recip, rand_hash(client) >> 32);
-	}
-	return 0;
+	dhcp4_lease_drop((struct dhcp4_worker *)w, client);
 }
 
-// A closed loop asks again and again: it is counted once.
-static bool nobody(struct proto_ctx *ctx, const struct proto_txn *t, uint8_t from)
-{
-	struct dhcp4_worker *w = ctx->own;
-	struct dhcp4_counters *n = ctx->counters;
-
-	if (!w->paced && w->refused_seq[from] == t->seq + 1)
-		return false;
-	w->refused_seq[from] = t->seq + 1;
-	w->unbegun[from]++;
-	n->no_free_client += from == DHCP4_IS_FREE;
-	n->no_bound_client += from == DHCP4_IS_BOUND;
-	return false;
-}
-
-static uint32_t leases_expire(struct dhcp4_worker *w, uint32_t now)
-{
-	uint32_t n = 0;
-
-	for (; n < EXPIRE_MAX; n++) {
-		uint32_t client = dhcp4_clients_ended(&w->clients, now);
-
-		if (client == DHCP_NOBODY)
-			break;
-		dhcp4_lease_drop(w, client);
-	}
-	return n;
-}
-
-// The draw is counted here: what cannot be begun is passed over, as waiting for it could be for
-// ever.
 bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	const struct dhcp4_plan *p = ctx->shared;
 	struct dhcp4_worker *w = ctx->own;
 	struct dhcp4_counters *n = ctx->counters;
-	uint64_t number = w->draws++ * w->workers + w->worker;
-	uint32_t exchange = dhcp_mix_draw(&p->mix, number, w->mix_offset);
-	const struct dhcp4_start *start = &dhcp4_starts[exchange];
 	struct dhcp4_client *k;
-	uint32_t client, name;
+	enum dhcp_begun begun;
 
-	n->expired += leases_expire(w, now_s(ctx));
-	dhcp4_clients_wake(&w->clients, ctx->now_ms);
-	client = dhcp4_clients_take(&w->clients, (enum dhcp4_client_state)start->from, now_s(ctx));
-	if (client == DHCP_NOBODY)
-		return nobody(ctx, t, start->from);
-	k = &w->clients.items[client];
-	k->exchange = (uint8_t)exchange;
-	k->began_ms = ctx->now_ms;
-	t->user = client;
-	t->step = start->step;
+	begun = dhcp_work_begin(&w->work, ctx, t, held_drop, &n->expired);
+	n->no_free_client += begun == DHCP_NO_FREE;
+	n->no_bound_client += begun == DHCP_NO_BOUND;
+	if (begun != DHCP_BEGUN)
+		return false;
+	k = dhcp4_client_at(w, t->user);
 	k->chosen = k->server_id;
 	k->offered = k->address;
-	if (start->from == DHCP4_IS_BOUND) {
+	if (k->head.holds)
 		dhcp_holders_expect(&w->common->holders, k->address);
-		return true;
-	}
-	name = dhcp4_number(w, client);
-	k->server = server_choose(p, number, name);
-	if (p->hint_first)
-		k->offered = p->hint_first + (uint32_t)recip_mod(&p->hint_count, name);
+	else if (p->hint_first)
+		k->offered = p->hint_first + (uint32_t)recip_mod(&p->hint_count,
+						     dhcp_work_number(&w->work, t->user));
 	return true;
 }
 
@@ -171,23 +120,14 @@ bool dhcp4_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	       dhcp4_xid(buf, len, DHCP4_REQUEST_OP, key);
 }
 
-static enum proto_verdict fail(struct proto_ctx *ctx, const struct proto_txn *t)
-{
-	struct dhcp4_worker *w = ctx->own;
-
-	if (!t->over)
-		dhcp4_clients_give(&w->clients, t->user);
-	return PROTO_FAIL;
-}
-
 static enum proto_verdict done(
 	struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp4_client *k)
 {
 	struct dhcp4_worker *w = ctx->own;
 	struct dhcp4_counters *n = ctx->counters;
 
-	n->server[k->server]++;
-	dhcp4_clients_give(&w->clients, t->user);
+	n->server[k->head.server]++;
+	dhcp_clients_give(&w->work.clients, t->user);
 	return PROTO_DONE;
 }
 
@@ -198,7 +138,7 @@ static inline uint8_t server_of(
 	for (uint32_t i = 0; i < p->server_count; i++)
 		if (p->servers[i] == server_id)
 			return (uint8_t)i;
-	return k->server;
+	return k->head.server;
 }
 
 static enum proto_verdict offered(struct proto_ctx *ctx, struct proto_txn *t,
@@ -209,8 +149,8 @@ static enum proto_verdict offered(struct proto_ctx *ctx, struct proto_txn *t,
 	struct dhcp4_counters *n = ctx->counters;
 
 	if (p->layout.more || !p->relays) // all were asked
-		k->server = server_of(p, k, m->server_id);
-	if (k->exchange == DHCP4_TWO_WAY)
+		k->head.server = server_of(p, k, m->server_id);
+	if (k->head.exchange == DHCP4_TWO_WAY)
 		return done(ctx, t, k);
 	k->offered = m->yiaddr;
 	k->chosen = m->server_id;
@@ -237,16 +177,10 @@ bool dhcp4_same_client(const struct dhcp4_common *c, uint32_t owner, uint32_t ot
 
 static void clash_note(struct dhcp4_worker *w, uint32_t address, uint32_t holder, uint32_t taker)
 {
-	if (w->clash_count < DHCP4_NOTES)
-		w->clashes[w->clash_count++] =
-			(struct dhcp4_clash){address, holder, dhcp4_owner(w, taker)};
-}
+	struct dhcp_clash clash = {.holder = holder, .taker = dhcp4_owner(w, taker)};
 
-// Counted from when the exchange began, not from its end: a server counts from between them, and no
-// lease is to look longer than it is (RFC 2131 section 4.4.1).
-static inline uint32_t expiry(uint32_t began, uint32_t lease_time)
-{
-	return lease_time < UINT32_MAX - began ? began + lease_time : UINT32_MAX;
+	dhcp4_put32(clash.bytes, address);
+	dhcp_work_clash(&w->work, &clash);
 }
 
 static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t, struct dhcp4_client *k,
@@ -255,39 +189,19 @@ static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t, str
 	struct dhcp4_worker *w = ctx->own;
 	struct dhcp4_counters *n = ctx->counters;
 	bool had = k->address != 0;
-	uint32_t until = expiry(k->began_ms / MS_PER_S, m->lease_time);
+	uint32_t until = dhcp_work_expiry(&k->head, m->lease_time);
 	uint32_t holder = dhcp4_lease_hold(w, t->user, m->yiaddr, until, now_s(ctx));
 
 	if (holder != DHCP_NOBODY) {
 		n->duplicate_address++;
 		clash_note(w, m->yiaddr, holder, t->user);
-		return fail(ctx, t);
+		return dhcp_work_fail(ctx->own, t);
 	}
 	n->renewed += had;
 	n->leases += !had;
 	k->server_id = m->server_id;
-	k->server = server_of(ctx->shared, k, m->server_id);
+	k->head.server = server_of(ctx->shared, k, m->server_id);
 	return done(ctx, t, k);
-}
-
-// NAKs by what the server says of them.
-static void refusal_note(struct dhcp4_worker *w, const struct dhcp4_message *m)
-{
-	uint32_t len = m->message_len < DHCP4_NOTE_LEN ? m->message_len : DHCP4_NOTE_LEN;
-
-	for (uint32_t i = 0; i < DHCP4_NOTES; i++) {
-		struct dhcp4_note *note = &w->refusals[i];
-
-		if (note->count == 0) {
-			note->len = (uint8_t)len;
-			if (len)
-				memcpy(note->text, m->message, len);
-		}
-		if (note->len == len && (len == 0 || memcmp(note->text, m->message, len) == 0)) {
-			note->count++;
-			return;
-		}
-	}
 }
 
 static enum proto_verdict refused(
@@ -298,10 +212,10 @@ static enum proto_verdict refused(
 
 	n->nak++;
 	if (!t->over) {
-		refusal_note(w, m);
+		dhcp_work_refused(&w->work, 0, m->message, m->message_len);
 		dhcp4_lease_drop(w, t->user);
 	}
-	return fail(ctx, t);
+	return dhcp_work_fail(ctx->own, t);
 }
 
 enum proto_verdict dhcp4_reply(
@@ -326,7 +240,7 @@ enum proto_verdict dhcp4_reply(
 	if (m.type == DHCP4_NAK)
 		return refused(ctx, t, &m);
 	if (verdict == PROTO_FAIL)
-		return fail(ctx, t);
+		return dhcp_work_fail(ctx->own, t);
 	if (t->over)
 		return PROTO_DONE;
 	if (m.type == DHCP4_OFFER)
@@ -338,18 +252,16 @@ enum proto_verdict dhcp4_reply(
 
 enum proto_verdict dhcp4_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 {
-	const struct dhcp4_plan *p = ctx->shared;
 	struct dhcp4_worker *w = ctx->own;
 	struct dhcp4_counters *n = ctx->counters;
 
 	if ((dhcp4_kinds[t->step].has & DHCP4_IS_SILENT) && t->tries)
 		return PROTO_FAIL;
 	w->heard |= !t->over;
-	if (!t->over && t->tries + 1u < p->tries) {
-		t->tries++;
+	if (dhcp_work_again(&w->work, t)) {
 		n->retransmitted++;
 		return PROTO_AGAIN;
 	}
 	t->over = false;
-	return fail(ctx, t);
+	return dhcp_work_fail(ctx->own, t);
 }

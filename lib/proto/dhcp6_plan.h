@@ -5,19 +5,15 @@
 #pragma once
 
 #include "base/arena.h"
-#include "base/rand.h"
-#include "proto/dhcp6_clients.h"
 #include "proto/dhcp6_leases.h"
 #include "proto/dhcp6_message.h"
 #include "proto/dhcp6_settings.h"
-#include "proto/dhcp_mix.h"
+#include "proto/dhcp_work.h"
 #include "proto/pattern.h"
 #include "proto/proto.h"
 
 #define DHCP6_MESSAGE_MAX  1400 // of a message that we send, relay messages included
 #define DHCP6_TEMPLATE_MAX 1024
-#define DHCP6_NOTES        8 // refusals and duplicates that are kept for the log
-#define DHCP6_NOTE_LEN     80
 #define DHCP6_KEY_BITS     23 // of the 24 of a transaction id; the last one is the step's
 
 enum dhcp6_step {
@@ -56,13 +52,15 @@ struct dhcp6_message_kind {
 
 extern const struct dhcp6_message_kind dhcp6_kinds[DHCP6_STEPS];
 
-// What an exchange starts with, and whose.
-struct dhcp6_start {
-	uint8_t step; // enum dhcp6_step
-	uint8_t from; // enum dhcp6_client_state
+extern const struct dhcp_start dhcp6_starts[DHCP6_EXCHANGES];
+
+// What it holds, or was advertised at most, are its leases (dhcp6_leases.h).
+struct dhcp6_client {
+	struct dhcp_client head;
+	uint8_t chosen; // index of the server DUID that it talks to
 };
 
-extern const struct dhcp6_start dhcp6_starts[DHCP6_EXCHANGES];
+_Static_assert(sizeof(struct dhcp6_client) == 16, "a power of two");
 
 // What a message begins with: the same for all clients but for transaction id and elapsed time.
 struct dhcp6_template {
@@ -83,12 +81,6 @@ struct dhcp6_varying {
 struct dhcp6_varying_list {
 	struct dhcp6_varying *items;
 	uint32_t count;
-};
-
-// How long the tries of a message are waited for.
-struct dhcp6_waits {
-	uint8_t tries;
-	uint8_t first[DHCP6_TRIES_MAX]; // index into layout.waits of the shortest, by try
 };
 
 struct dhcp6_prefix {
@@ -112,7 +104,7 @@ struct dhcp6_duid_bytes {
 
 struct dhcp6_plan {
 	struct dhcp6_template templates[DHCP6_STEPS];
-	struct dhcp_mix mix; // by exchange
+	struct dhcp_course course;
 	uint32_t clients;
 	uint64_t mac; // of client 0, as a number
 	enum dhcp6_duid duid_kind;
@@ -140,15 +132,11 @@ struct dhcp6_plan {
 	bool client_mac;  // option 79
 	bool unicast;     // to servers whose addresses are known
 
-	enum dhcp6_spread spread;
 	uint8_t servers[DHCP6_SERVERS_MAX][16]; // the item's first
 	uint32_t server_count;
 	uint16_t server_port;
-	struct recip server_recip;
 	uint8_t accept_len; // of a server DUID; 0: any
 	uint8_t accept[DHCP6_DUID_MAX];
-	uint32_t jitter_steps;
-	struct dhcp6_waits waits[DHCP6_STEPS];
 	uint64_t parameters[4]; // bits: asked for
 	struct dhcp6_prefix_list pool, delegated;
 	uint8_t prefix_length; // 0: any
@@ -166,44 +154,18 @@ struct dhcp6_common {
 	uint32_t count;
 };
 
-struct dhcp6_note {
-	uint64_t count;
-	uint16_t status;
-	uint8_t len;
-	uint8_t text[DHCP6_NOTE_LEN];
-};
-
-struct dhcp6_clash {
-	struct dhcp6_key key;
-	bool prefix;
-	uint32_t holder, taker; // leases
-};
-
 // ctx->own. One thread.
 struct dhcp6_worker {
-	struct dhcp6_clients clients;
+	struct dhcp_work work; // owner: the item's first lease
+	const struct dhcp6_plan *plan;
 	struct dhcp6_common *common;
-	uint32_t owner; // of the item's client 0
-	uint32_t worker, workers;
-	uint64_t draws;          // of exchanges, begun or not
-	bool paced;              // by a rate, not by answers
-	bool dry;                // nothing is sent
-	uint64_t refused_seq[2]; // + 1: of the transaction that nobody could begin, by state
-	uint64_t unbegun[2];     // such transactions, by state
-	uint64_t mix_offset, random_salt, jitter_salt;
-	uint32_t relay_first;     // of this worker's relays; the next is `workers` further
-	struct recip relay_recip; // how many they are
-	struct dhcp6_note refusals[DHCP6_NOTES];
-	struct dhcp6_clash clashes[DHCP6_NOTES];
-	uint32_t clash_count;
 	struct dhcp6_duid_bytes servers[DHCP6_SERVERS_MAX]; // as they were met
 	uint32_t server_count;
 };
 
-// Number of a client in the whole run.
-static inline uint32_t dhcp6_client_number(const struct dhcp6_worker *w, uint32_t client)
+static inline struct dhcp6_client *dhcp6_client_at(const struct dhcp6_worker *w, uint32_t client)
 {
-	return client * w->workers + w->worker;
+	return (struct dhcp6_client *)w->work.clients.items + client;
 }
 
 // dhcp6_setup.c
@@ -227,8 +189,8 @@ int dhcp6_build(struct dhcp6_plan *p, const struct dhcp6_settings *s, struct dia
 // dhcp6_duids.c: the file of DUIDs, one for each client; free() it. 0, -EINVAL (in d) or -ENOMEM.
 int dhcp6_duids_load(const struct dhcp6_settings *s, struct dhcp6_duid_bytes **out, struct diag *d);
 
-// dhcp6_waits.c: into the plan; s NULL: one try of everything. Returns how many different waits
-// there are: with more than PROTO_MAX_WAITS the plan is of no use.
+// dhcp6_waits.c: waits into the plan; s NULL: one try of everything. Returns how many different
+// waits there are: with more than PROTO_MAX_WAITS the plan is of no use.
 uint32_t dhcp6_build_waits(struct dhcp6_plan *p, const struct dhcp6_retransmit_settings *s);
 
 // dhcp6_request_wire.c

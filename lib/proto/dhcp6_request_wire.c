@@ -16,9 +16,7 @@ static const uint8_t unspecified[16];
 static inline const uint8_t *relay_of(
 	const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint32_t client)
 {
-	uint32_t nth = recip_mod32(&w->relay_recip, client);
-
-	return p->relays[w->relay_first + nth * w->workers];
+	return p->relays[dhcp_work_relay(&w->work, client)];
 }
 
 void dhcp6_varying_write(
@@ -60,15 +58,15 @@ void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_
 	struct dhcp6_worker *w = ctx->own;
 	s->p = p;
 	s->w = w;
-	s->client = &w->clients.items[client];
+	s->client = dhcp6_client_at(w, client);
 	s->lease = dhcp6_lease_of(p, w, client);
 	for (uint32_t i = 0; i < p->stride; i++)
 		dhcp6_lease_get(&w->common->leases, s->lease + i, &s->keys[i]);
 	s->relay = p->relays ? relay_of(p, w, client) : NULL;
 	s->address = p->addresses ? s->keys[0].bytes : unspecified;
-	s->number = dhcp6_client_number(w, client);
+	s->number = dhcp_work_number(&w->work, client);
 	s->index = client;
-	s->seed = w->random_salt + s->number;
+	s->seed = w->work.random_salt + s->number;
 	dhcp6_mac(p, s->number, s->mac);
 	duid_write(s);
 }
@@ -173,7 +171,7 @@ static inline void ias_write(const struct dhcp6_self *s, uint16_t has, struct wr
 static inline uint16_t elapsed_of(
 	const struct proto_ctx *ctx, const struct dhcp6_client *k, const struct proto_txn *t)
 {
-	uint32_t elapsed = (ctx->now_ms - k->began_ms) / MS_PER_CS;
+	uint32_t elapsed = (ctx->now_ms - k->head.began_ms) / MS_PER_CS;
 
 	if (t->tries == 0)
 		return 0;
@@ -250,18 +248,11 @@ static inline void relayed_write(const struct proto_ctx *ctx, const struct dhcp6
 }
 
 // The first wait of a SOLICIT is longer than IRT (RFC 8415 section 18.2.1).
-static inline uint8_t wait_of(
-	const struct dhcp6_plan *p, const struct dhcp6_worker *w, const struct proto_txn *t)
+static inline uint8_t wait_of(const struct dhcp6_self *s, const struct proto_txn *t)
 {
-	bool first = t->tries == 0 && dhcp6_kinds[t->step].type == DHCP6_SOLICIT;
-	uint32_t steps = p->jitter_steps, low = first && steps > 1 ? (steps + 1) / 2 : 0;
-	uint64_t random;
+	bool is_first = t->tries == 0 && dhcp6_kinds[t->step].type == DHCP6_SOLICIT;
 
-	if (p->layout.waits.count == 0)
-		return 0;
-	random = rand_hash(w->jitter_salt + (t->seq << 8 | t->step << 4 | t->tries));
-	return (uint8_t)(1 + p->waits[t->step].first[t->tries] + low +
-			 rand_scale(random, steps - low));
+	return dhcp_work_wait(&s->w->work, t, 0, is_first);
 }
 
 uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
@@ -283,7 +274,7 @@ uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 	len = (uint32_t)(w.at - buf);
 	n->sent[kind->type] += 1 + p->layout.more;
 	n->request_bytes += (uint64_t)len * (1 + p->layout.more);
-	t->wait = wait_of(p, ctx->own, t);
+	t->wait = wait_of(&s, t);
 	return len;
 }
 
@@ -291,16 +282,16 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 {
 	const struct dhcp6_plan *p = ctx->shared;
 	const struct dhcp6_worker *w = ctx->own;
-	const struct dhcp6_client *k = &w->clients.items[t->user];
+	const struct dhcp6_client *k = dhcp6_client_at(w, t->user);
 
 	out->own_mac = !p->relays;
 	out->more = p->layout.more;
-	out->path = out->more ? 0 : k->server;
+	out->path = out->more ? 0 : k->head.server;
 	out->src_port = p->relays ? p->relay_port : DHCP6_CLIENT_PORT;
 	if (p->relays) {
 		memcpy(out->src, relay_of(p, w, t->user), 16);
 		return;
 	}
-	dhcp6_mac(p, dhcp6_client_number(w, t->user), out->mac);
+	dhcp6_mac(p, dhcp_work_number(&w->work, t->user), out->mac);
 	dhcp6_link_local(out->mac, out->src);
 }

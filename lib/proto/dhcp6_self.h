@@ -70,7 +70,7 @@ static inline uint32_t dhcp6_xid_of(const struct proto_txn *t)
 static inline uint32_t dhcp6_lease_of(
 	const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint32_t client)
 {
-	return w->owner + dhcp6_client_number(w, client) * p->stride;
+	return w->work.owner + dhcp_work_number(&w->work, client) * p->stride;
 }
 
 // The item that a lease is of.

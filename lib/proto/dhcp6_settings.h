@@ -36,7 +36,6 @@ enum dhcp6_duid {
 	DHCP6_DUID_FILE
 };
 enum dhcp6_to { DHCP6_TO_AUTO, DHCP6_TO_SERVER, DHCP6_TO_ALL, DHCP6_TO_SERVERS };
-enum dhcp6_spread { DHCP6_FIRST, DHCP6_ROUND_ROBIN, DHCP6_BY_CLIENT, DHCP6_TO_EACH };
 enum dhcp6_place { DHCP6_IN_MESSAGE, DHCP6_IN_IA_NA, DHCP6_IN_IA_PD, DHCP6_IN_RELAY };
 
 struct dhcp6_mix_settings {

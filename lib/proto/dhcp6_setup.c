@@ -68,7 +68,7 @@ static void check_mix(const struct dhcp6_settings *s, struct diag *d)
 		return;
 	}
 	for (int e = 0; e < DHCP6_EXCHANGES; e++)
-		if (dhcp6_starts[e].from == DHCP6_IS_BOUND && does(s, (enum dhcp6_exchange)e))
+		if (dhcp6_starts[e].from == DHCP_IS_BOUND && does(s, (enum dhcp6_exchange)e))
 			check_bound(s, (enum dhcp6_exchange)e, d);
 }
 
@@ -142,7 +142,7 @@ static void check_servers(const struct dhcp6_settings *s, struct diag *d)
 		return;
 	if (s->servers.count)
 		diag_error(d, &s->servers, "servers", "a group reaches all servers (to: server)");
-	else if (s->spread != DHCP6_FIRST)
+	else if (s->spread != DHCP_FIRST)
 		diag_error(d, s, "spread", "a group reaches all servers (to: server)");
 }
 
@@ -273,8 +273,8 @@ static void build_servers(
 	for (uint32_t i = 0; i < s->servers.count; i++)
 		memcpy(p->servers[1 + i], servers[i].bytes, 16);
 	p->server_port = env->server_port;
-	p->spread = (enum dhcp6_spread)s->spread;
-	recip_init(&p->server_recip, p->server_count);
+	p->course.spread = (enum dhcp_spread)s->spread;
+	recip_init(&p->course.by_server, p->server_count);
 	p->accept_len = (uint8_t)s->accept.len;
 	if (s->accept.len)
 		memcpy(p->accept, s->accept.data, s->accept.len);
@@ -319,7 +319,7 @@ static void build_paths(
 			paths[i].dst = i ? servers[i - 1] : env->server;
 	}
 	p->layout.paths = (struct field_list){paths, p->server_count};
-	p->layout.more = p->spread == DHCP6_TO_EACH ? (uint8_t)(p->server_count - 1) : 0;
+	p->layout.more = p->course.spread == DHCP_TO_EACH ? (uint8_t)(p->server_count - 1) : 0;
 }
 
 static void build_ports(struct dhcp6_plan *p, const struct dhcp6_settings *s)
@@ -371,7 +371,8 @@ void *dhcp6_setup(const void *settings, const struct proto_env *env, struct diag
 	if (!p)
 		return NULL;
 	p->name = env->name;
-	dhcp_mix_init(&p->mix, shares_of(s), DHCP6_EXCHANGES, (uint32_t)s->exchange);
+	p->course.starts = dhcp6_starts;
+	dhcp_mix_init(&p->course.mix, shares_of(s), DHCP6_EXCHANGES, (uint32_t)s->exchange);
 	build_identity(p, s);
 	if (s->relay)
 		build_relays(p, s->relay);
@@ -402,18 +403,6 @@ void dhcp6_layout(const void *shared, struct proto_layout *out)
 	const struct dhcp6_plan *p = shared;
 
 	*out = p->layout;
-}
-
-// Each worker has relays of its own where there are enough of them, so that answers come home.
-static void open_relays(
-	struct dhcp6_worker *w, const struct dhcp6_plan *p, const struct proto_env *env)
-{
-	uint32_t own = dhcp_share(p->relay_count, env->worker, env->workers);
-
-	w->relay_first = env->worker;
-	if (p->relays && own == 0)
-		w->relay_first = env->worker % p->relay_count;
-	recip_init(&w->relay_recip, own ? own : 1);
 }
 
 void *dhcp6_common_setup(void *const *shared, uint32_t count, uint32_t threads)
@@ -456,7 +445,8 @@ uint64_t dhcp6_memory(const void *shared, const struct proto_env *env)
 {
 	const struct dhcp6_plan *p = shared;
 
-	return dhcp6_clients_memory(dhcp_share(p->clients, env->worker, env->workers)) +
+	return dhcp_clients_memory(dhcp_share(p->clients, env->worker, env->workers),
+		       sizeof(struct dhcp6_client)) +
 	       dhcp6_leases_memory((uint64_t)p->clients * p->stride) / env->workers;
 }
 
@@ -466,30 +456,23 @@ int dhcp6_open(struct proto_ctx *ctx, const struct proto_env *env)
 	struct dhcp6_worker *w = calloc(1, sizeof(*w));
 
 	ctx->own = NULL;
-	if (!w || dhcp6_clients_init(
-			  &w->clients, dhcp_share(p->clients, env->worker, env->workers)) < 0) {
+	if (!w || dhcp_work_open(&w->work, &p->course, env, p->clients, sizeof(struct dhcp6_client),
+			  p->relay_count) < 0) {
 		free(w);
 		return -ENOMEM;
 	}
 	w->common = env->common;
-	w->owner = p->owner;
-	w->worker = env->worker;
-	w->workers = env->workers;
-	w->paced = env->rate > 0 && env->rate < INFINITY;
-	w->dry = env->dry;
-	w->mix_offset = rand_hash(env->seed);
-	w->random_salt = rand_hash(env->seed + 1);
-	w->jitter_salt = rand_hash(env->seed + 2);
-	open_relays(w, p, env);
+	w->plan = p;
+	w->work.owner = p->owner;
 	ctx->own = w;
 	return 0;
 }
 
 // Text of the wire: printable characters only.
-static void refusal_log(const struct dhcp6_note *note)
+static void refusal_log(const struct dhcp_note *note)
 {
 	const char *status = dhcp6_status_name(note->status);
-	char text[DHCP6_NOTE_LEN + 1];
+	char text[DHCP_NOTE_LEN + 1];
 
 	for (uint32_t i = 0; i < note->len; i++)
 		text[i] = note->text[i] >= ' ' && note->text[i] < 127 ? (char)note->text[i] : '?';
@@ -500,11 +483,11 @@ static void refusal_log(const struct dhcp6_note *note)
 }
 
 // In a closed loop it is no failure: it waits for one.
-static void unbegun_log(const struct dhcp6_worker *w)
+static void unbegun_log(const struct dhcp_work *w)
 {
 	static const char *const why[2] = {
-		[DHCP6_IS_FREE] = "no client was free (more clients, or a share of release)",
-		[DHCP6_IS_BOUND] = "no client held a lease (a greater share of sarr or rapid)"};
+		[DHCP_IS_FREE] = "no client was free (more clients, or a share of release)",
+		[DHCP_IS_BOUND] = "no client held a lease (a greater share of sarr or rapid)"};
 
 	for (int from = 0; w->paced && from < 2; from++)
 		if (w->unbegun[from])
@@ -529,15 +512,17 @@ static const char *owner_text(const struct dhcp6_plan *p, const struct dhcp6_wor
 }
 
 static void clash_log(
-	const struct dhcp6_plan *p, const struct dhcp6_worker *w, const struct dhcp6_clash *c)
+	const struct dhcp6_plan *p, const struct dhcp6_worker *w, const struct dhcp_clash *c)
 {
 	struct addr_prefix lease = {{16, {0}}, 128};
+	struct dhcp6_key key;
 	char text[ADDR_TEXT_SIZE], holder[OWNER_TEXT], taker[OWNER_TEXT];
 
+	memcpy(key.bytes, c->bytes, 16);
 	if (c->prefix)
-		lease.bits = dhcp6_key_split(&c->key, lease.addr.bytes);
+		lease.bits = dhcp6_key_split(&key, lease.addr.bytes);
 	else
-		memcpy(lease.addr.bytes, c->key.bytes, 16);
+		memcpy(lease.addr.bytes, c->bytes, 16);
 	log_warning("dhcp6: %s was given to %s while %s held %s",
 		c->prefix ? addr_format_prefix(&lease, text, sizeof(text))
 			  : addr_format(&lease.addr, text, sizeof(text)),
@@ -552,13 +537,13 @@ void dhcp6_close(struct proto_ctx *ctx)
 
 	if (!w)
 		return;
-	for (uint32_t i = 0; i < DHCP6_NOTES && w->refusals[i].count; i++)
-		refusal_log(&w->refusals[i]);
-	for (uint32_t i = 0; i < w->clash_count; i++)
-		clash_log(p, w, &w->clashes[i]);
-	if (!w->dry)
-		unbegun_log(w);
-	dhcp6_clients_free(&w->clients);
+	for (uint32_t i = 0; i < DHCP_NOTES && w->work.refusals[i].count; i++)
+		refusal_log(&w->work.refusals[i]);
+	for (uint32_t i = 0; i < w->work.clash_count; i++)
+		clash_log(p, w, &w->work.clashes[i]);
+	if (!w->work.dry)
+		unbegun_log(&w->work);
+	dhcp_work_close(&w->work);
 	free(w);
 	ctx->own = NULL;
 }

@@ -6,9 +6,8 @@
 #include "base/bytes.h"
 #include "proto/dhcp6_self.h"
 
-#define MS_PER_S   1000
-#define EXPIRE_MAX 64  // clients that one new exchange takes back
-#define URGENT     255 // preference (RFC 8415 section 21.8)
+#define MS_PER_S 1000
+#define URGENT   255 // preference (RFC 8415 section 21.8)
 
 #define ADVERTISES (1u << DHCP6_ADVERTISE)
 #define REPLIES    (1u << DHCP6_REPLY)
@@ -37,16 +36,16 @@ const struct dhcp6_message_kind dhcp6_kinds[DHCP6_STEPS] = {
 	[DHCP6_STEP_INFORMATION] = {DHCP6_INFORMATION, FULL, REPLIES, 0},
 };
 
-const struct dhcp6_start dhcp6_starts[DHCP6_EXCHANGES] = {
-	[DHCP6_SARR] = {DHCP6_STEP_SOLICIT, DHCP6_IS_FREE},
-	[DHCP6_TWO_WAY] = {DHCP6_STEP_SOLICIT, DHCP6_IS_FREE},
-	[DHCP6_RAPID] = {DHCP6_STEP_RAPID, DHCP6_IS_FREE},
-	[DHCP6_RENEWS] = {DHCP6_STEP_RENEW, DHCP6_IS_BOUND},
-	[DHCP6_REBINDS] = {DHCP6_STEP_REBIND, DHCP6_IS_BOUND},
-	[DHCP6_RELEASES] = {DHCP6_STEP_RELEASE, DHCP6_IS_BOUND},
-	[DHCP6_DECLINES] = {DHCP6_STEP_DECLINE, DHCP6_IS_BOUND},
-	[DHCP6_CONFIRMS] = {DHCP6_STEP_CONFIRM, DHCP6_IS_BOUND},
-	[DHCP6_INFORMS] = {DHCP6_STEP_INFORMATION, DHCP6_IS_FREE},
+const struct dhcp_start dhcp6_starts[DHCP6_EXCHANGES] = {
+	[DHCP6_SARR] = {DHCP6_STEP_SOLICIT, DHCP_IS_FREE},
+	[DHCP6_TWO_WAY] = {DHCP6_STEP_SOLICIT, DHCP_IS_FREE},
+	[DHCP6_RAPID] = {DHCP6_STEP_RAPID, DHCP_IS_FREE},
+	[DHCP6_RENEWS] = {DHCP6_STEP_RENEW, DHCP_IS_BOUND},
+	[DHCP6_REBINDS] = {DHCP6_STEP_REBIND, DHCP_IS_BOUND},
+	[DHCP6_RELEASES] = {DHCP6_STEP_RELEASE, DHCP_IS_BOUND},
+	[DHCP6_DECLINES] = {DHCP6_STEP_DECLINE, DHCP_IS_BOUND},
+	[DHCP6_CONFIRMS] = {DHCP6_STEP_CONFIRM, DHCP_IS_BOUND},
+	[DHCP6_INFORMS] = {DHCP6_STEP_INFORMATION, DHCP_IS_FREE},
 };
 
 static inline uint32_t now_s(const struct proto_ctx *ctx)
@@ -54,57 +53,15 @@ static inline uint32_t now_s(const struct proto_ctx *ctx)
 	return ctx->now_ms / MS_PER_S;
 }
 
-static inline uint8_t server_choose(const struct dhcp6_plan *p, uint64_t number, uint32_t client)
+static void leases_drop(struct dhcp_work *work, uint32_t client)
 {
-	switch (p->spread) {
-	case DHCP6_FIRST:
-	case DHCP6_TO_EACH: // until one has answered
-		return 0;
-	case DHCP6_ROUND_ROBIN:
-		return (uint8_t)recip_mod(&p->server_recip, number);
-	case DHCP6_BY_CLIENT:
-		return (uint8_t)recip_mod(&p->server_recip, rand_hash(client) >> 32);
-	}
-	return 0;
-}
+	struct dhcp6_worker *w = (struct dhcp6_worker *)work;
+	struct dhcp6_client *k = dhcp6_client_at(w, client);
+	uint32_t lease = dhcp6_lease_of(w->plan, w, client);
 
-// A closed loop asks again and again: it is counted once.
-static bool nobody(struct proto_ctx *ctx, const struct proto_txn *t, uint8_t from)
-{
-	struct dhcp6_worker *w = ctx->own;
-	struct dhcp6_counters *n = ctx->counters;
-
-	if (!w->paced && w->refused_seq[from] == t->seq + 1)
-		return false;
-	w->refused_seq[from] = t->seq + 1;
-	w->unbegun[from]++;
-	n->no_free_client += from == DHCP6_IS_FREE;
-	n->no_bound_client += from == DHCP6_IS_BOUND;
-	return false;
-}
-
-static void leases_drop(const struct dhcp6_plan *p, struct dhcp6_worker *w, uint32_t client)
-{
-	struct dhcp6_client *k = &w->clients.items[client];
-	uint32_t lease = dhcp6_lease_of(p, w, client);
-
-	for (uint32_t i = 0; k->holds && i < p->stride; i++)
+	for (uint32_t i = 0; k->head.holds && i < w->plan->stride; i++)
 		dhcp6_lease_drop(&w->common->leases, lease + i);
-	k->holds = false;
-}
-
-static uint32_t leases_expire(const struct dhcp6_plan *p, struct dhcp6_worker *w, uint32_t now)
-{
-	uint32_t n = 0;
-
-	for (; n < EXPIRE_MAX; n++) {
-		uint32_t client = dhcp6_clients_ended(&w->clients, now);
-
-		if (client == DHCP_NOBODY)
-			break;
-		leases_drop(p, w, client);
-	}
-	return n;
+	k->head.holds = false;
 }
 
 static void keys_prefetch(const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint32_t client)
@@ -113,34 +70,24 @@ static void keys_prefetch(const struct dhcp6_plan *p, const struct dhcp6_worker 
 		__builtin_prefetch(&w->common->leases.words[dhcp6_lease_of(p, w, client)], 1);
 }
 
-// The draw is counted here: what cannot be begun is passed over, as waiting for it could be for
-// ever. What is given back is not used any more from the first try on (RFC 8415 section 18.2.7).
+// What is given back is not used any more from the first try on (RFC 8415 section 18.2.7).
 bool dhcp6_begin(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	const struct dhcp6_plan *p = ctx->shared;
 	struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_counters *n = ctx->counters;
-	uint64_t number = w->draws++ * w->workers + w->worker;
-	uint32_t exchange = dhcp_mix_draw(&p->mix, number, w->mix_offset);
-	const struct dhcp6_start *start = &dhcp6_starts[exchange];
-	struct dhcp6_client *k;
-	uint32_t client, later;
+	enum dhcp_begun begun;
+	uint8_t from;
 
-	n->expired += leases_expire(p, w, now_s(ctx));
-	client = dhcp6_clients_take(
-		&w->clients, (enum dhcp6_client_state)start->from, now_s(ctx), &later);
-	keys_prefetch(p, w, later);
-	if (client == DHCP_NOBODY)
-		return nobody(ctx, t, start->from);
-	k = &w->clients.items[client];
-	k->exchange = (uint8_t)exchange;
-	k->began_ms = ctx->now_ms;
-	t->user = client;
-	t->step = start->step;
-	if (start->from == DHCP6_IS_FREE)
-		k->server = server_choose(p, number, dhcp6_client_number(w, client));
-	else if (dhcp6_kinds[t->step].has & DHCP6_ENDS_LEASE)
-		leases_drop(p, w, client);
+	begun = dhcp_work_begin(&w->work, ctx, t, leases_drop, &n->expired);
+	n->no_free_client += begun == DHCP_NO_FREE;
+	n->no_bound_client += begun == DHCP_NO_BOUND;
+	if (begun != DHCP_BEGUN)
+		return false;
+	from = dhcp6_starts[dhcp6_client_at(w, t->user)->head.exchange].from;
+	keys_prefetch(p, w, dhcp_clients_later(&w->work.clients, (enum dhcp_client_state)from));
+	if (dhcp6_kinds[t->step].has & DHCP6_ENDS_LEASE)
+		leases_drop(&w->work, t->user);
 	return true;
 }
 
@@ -191,23 +138,14 @@ bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return true;
 }
 
-static enum proto_verdict fail(struct proto_ctx *ctx, const struct proto_txn *t)
-{
-	struct dhcp6_worker *w = ctx->own;
-
-	if (!t->over)
-		dhcp6_clients_give(&w->clients, t->user);
-	return PROTO_FAIL;
-}
-
 static enum proto_verdict done(
 	struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp6_client *k)
 {
 	struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_counters *n = ctx->counters;
 
-	n->server[k->server]++;
-	dhcp6_clients_give(&w->clients, t->user);
+	n->server[k->head.server]++;
+	dhcp_clients_give(&w->work.clients, t->user);
 	return PROTO_DONE;
 }
 
@@ -218,7 +156,7 @@ static void server_find(const struct proto_ctx *ctx, struct dhcp6_client *k)
 
 	for (uint32_t i = 0; p->layout.more && ctx->ends && i < p->server_count; i++)
 		if (addr_bytes_equal(p->servers[i], ctx->ends->src, 16))
-			k->server = (uint8_t)i;
+			k->head.server = (uint8_t)i;
 }
 
 // The number of a server DUID of the worker; false: there are too many of them.
@@ -250,11 +188,11 @@ static enum proto_verdict advertised(struct proto_ctx *ctx, struct proto_txn *t,
 
 	server_find(ctx, k);
 	n->preferred += m->preference == URGENT;
-	if (k->exchange == DHCP6_TWO_WAY)
+	if (k->head.exchange == DHCP6_TWO_WAY)
 		return done(ctx, t, k);
 	if (!server_keep(w, &m->server_id, k)) {
 		n->servers_beyond++;
-		return fail(ctx, t);
+		return dhcp_work_fail(ctx->own, t);
 	}
 	for (uint32_t i = 0; i < s->p->stride; i++) {
 		dhcp6_lease_set(&w->common->leases, s->lease + i, &given->keys[i]);
@@ -263,7 +201,7 @@ static enum proto_verdict advertised(struct proto_ctx *ctx, struct proto_txn *t,
 	n->rapid_fallback += t->step == DHCP6_STEP_RAPID;
 	t->step = DHCP6_STEP_REQUEST;
 	t->tries = 0;
-	k->began_ms = ctx->now_ms;
+	k->head.began_ms = ctx->now_ms;
 	return PROTO_AGAIN;
 }
 
@@ -284,8 +222,10 @@ static bool is_same_client(const struct dhcp6_common *c, uint32_t lease, uint32_
 static void clash_note(struct dhcp6_worker *w, const struct dhcp6_key *key, bool prefix,
 	uint32_t holder, uint32_t taker)
 {
-	if (w->clash_count < DHCP6_NOTES)
-		w->clashes[w->clash_count++] = (struct dhcp6_clash){*key, prefix, holder, taker};
+	struct dhcp_clash clash = {.prefix = prefix, .holder = holder, .taker = taker};
+
+	memcpy(clash.bytes, key->bytes, sizeof(clash.bytes));
+	dhcp_work_clash(&w->work, &clash);
 }
 
 // Of the leases from s->lease on; false: one has a holder, which is counted.
@@ -320,20 +260,13 @@ static bool leases_take(struct proto_ctx *ctx, const struct dhcp6_self *s,
 	struct dhcp6_worker *w = ctx->own;
 	bool same = memcmp(s->keys, given->keys, s->p->stride * sizeof(given->keys[0])) == 0;
 
-	if (s->client->holds && !same)
-		leases_drop(s->p, w, s->index);
+	if (s->client->head.holds && !same)
+		leases_drop(&w->work, s->index);
 	for (uint32_t i = 0; !same && i < s->p->stride; i++)
 		dhcp6_lease_set(&w->common->leases, s->lease + i, &given->keys[i]);
-	s->client->holds = leases_hold(ctx, s, given, until_s);
-	s->client->expires_s = until_s;
-	return s->client->holds;
-}
-
-// Counted from when the message was sent first: a server counts from later, and no lease is to look
-// longer than it is.
-static inline uint32_t expiry(uint32_t began, uint32_t valid)
-{
-	return valid < UINT32_MAX - began ? began + valid : UINT32_MAX;
+	s->client->head.holds = leases_hold(ctx, s, given, until_s);
+	s->client->head.expires_s = until_s;
+	return s->client->head.holds;
 }
 
 static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t,
@@ -343,42 +276,20 @@ static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t,
 	struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_counters *n = ctx->counters;
 	struct dhcp6_client *k = s->client;
-	bool had = k->holds;
+	bool had = k->head.holds;
 
 	if (!server_keep(w, &m->server_id, k)) {
 		n->servers_beyond++;
-		return fail(ctx, t);
+		return dhcp_work_fail(ctx->own, t);
 	}
-	if (!leases_take(ctx, s, given, expiry(k->began_ms / MS_PER_S, given->valid_s)))
-		return fail(ctx, t);
+	if (!leases_take(ctx, s, given, dhcp_work_expiry(&k->head, given->valid_s)))
+		return dhcp_work_fail(ctx->own, t);
 	n->renewed += had;
 	n->leases += !had;
 	n->addresses += had ? 0 : p->addresses;
 	n->prefixes += had ? 0 : p->prefixes;
 	server_find(ctx, k);
 	return done(ctx, t, k);
-}
-
-// Refusals by what the server says of them.
-static void refusal_note(struct dhcp6_worker *w, uint16_t status, const struct dhcp6_bytes *text)
-{
-	uint32_t len = text->len < DHCP6_NOTE_LEN ? text->len : DHCP6_NOTE_LEN;
-
-	for (uint32_t i = 0; i < DHCP6_NOTES; i++) {
-		struct dhcp6_note *note = &w->refusals[i];
-
-		if (note->count == 0) {
-			note->status = status;
-			note->len = (uint8_t)len;
-			if (len)
-				memcpy(note->text, text->data, len);
-		}
-		if (note->status == status && note->len == len &&
-			(len == 0 || memcmp(note->text, text->data, len) == 0)) {
-			note->count++;
-			return;
-		}
-	}
 }
 
 static enum proto_verdict refused(struct proto_ctx *ctx, const struct proto_txn *t, uint16_t status,
@@ -389,10 +300,10 @@ static enum proto_verdict refused(struct proto_ctx *ctx, const struct proto_txn 
 
 	n->refused++;
 	if (!t->over) {
-		refusal_note(w, status, text);
-		leases_drop(ctx->shared, w, t->user);
+		dhcp_work_refused(&w->work, status, text->data, text->len);
+		leases_drop(&w->work, t->user);
 	}
-	return fail(ctx, t);
+	return dhcp_work_fail(ctx->own, t);
 }
 
 static bool lacks_parameters(const struct dhcp6_plan *p, const struct dhcp6_message *m)
@@ -425,7 +336,7 @@ static enum proto_verdict judge(struct proto_ctx *ctx, struct proto_txn *t,
 	struct dhcp6_bytes text;
 
 	if (!dhcp6_server_check(s, n, t, m))
-		return fail(ctx, t);
+		return dhcp_work_fail(ctx->own, t);
 	if (dhcp6_is_refusal(s, n, t, m, &status, &text))
 		return refused(ctx, t, status, &text);
 	if (m->type == DHCP6_REPLY && (has & DHCP6_HAS_PARAMETERS))
@@ -433,11 +344,11 @@ static enum proto_verdict judge(struct proto_ctx *ctx, struct proto_txn *t,
 	if (m->type == DHCP6_REPLY && !(has & DHCP6_MAKES_LEASE))
 		return t->over ? PROTO_DONE : ended(ctx, t, s->client);
 	if (!dhcp6_leases_check(s, n, t, m, &given))
-		return fail(ctx, t);
+		return dhcp_work_fail(ctx->own, t);
 	if (t->step == DHCP6_STEP_RAPID && m->type == DHCP6_REPLY &&
 		!dhcp6_has(m, DHCP6_OPT_RAPID_COMMIT)) {
 		n->rapid_commit_missing++;
-		return fail(ctx, t);
+		return dhcp_work_fail(ctx->own, t);
 	}
 	if (t->over)
 		return PROTO_DONE;
@@ -467,20 +378,19 @@ enum proto_verdict dhcp6_reply(
 	if (!t->over)
 		n->attempt[t->tries < DHCP6_TRIES_MAX ? t->tries : DHCP6_TRIES_MAX - 1]++;
 	if (!dhcp6_envelope_check(&s, n, &e))
-		return fail(ctx, t);
+		return dhcp_work_fail(ctx->own, t);
 	return judge(ctx, t, &s, &m);
 }
 
 enum proto_verdict dhcp6_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 {
-	const struct dhcp6_plan *p = ctx->shared;
+	struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_counters *n = ctx->counters;
 
-	if (!t->over && t->tries + 1u < p->waits[t->step].tries) {
-		t->tries++;
+	if (dhcp_work_again(&w->work, t)) {
 		n->retransmitted++;
 		return PROTO_AGAIN;
 	}
 	t->over = false;
-	return fail(ctx, t);
+	return dhcp_work_fail(ctx->own, t);
 }

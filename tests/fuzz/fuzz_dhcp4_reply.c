@@ -99,8 +99,8 @@ static void begin(struct flight *f, uint8_t exchange)
 
 	if (f->begun && !f->txn.over)
 		return;
-	memset(p->mix.below, 0, sizeof(p->mix.below));
-	p->mix.otherwise = (enum dhcp4_exchange)(exchange % DHCP4_EXCHANGES);
+	memset(p->course.mix.below, 0, sizeof(p->course.mix.below));
+	p->course.mix.otherwise = (enum dhcp4_exchange)(exchange % DHCP4_EXCHANGES);
 	f->txn = (struct proto_txn){.key = ++key};
 	f->begun = dhcp4_begin(&ctx, &f->txn);
 	if (f->begun)
@@ -187,21 +187,23 @@ static void timeout(struct flight *f, bool over)
 
 static void check_clients(void)
 {
-	const struct dhcp4_clients *c = &((struct dhcp4_worker *)ctx.own)->clients;
+	const struct dhcp4_worker *w = ctx.own;
+	const struct dhcp_ring *rings = w->work.clients.rings;
 	uint32_t busy = 0, open = 0, now_s = ctx.now_ms / 1000;
 
 	for (uint32_t i = 0; i < CLIENTS; i++) {
-		const struct dhcp4_client *k = &c->items[i];
+		const struct dhcp4_client *k = dhcp4_client_at(w, i);
 
-		busy += k->state == DHCP4_IS_BUSY;
-		check(!k->address || dhcp4_client_expired(k, now_s) ||
+		busy += k->head.state == DHCP_IS_BUSY;
+		check(k->head.holds == (k->address != 0));
+		check(!k->address || dhcp_client_expired(&k->head, now_s) ||
 			dhcp_holders_find(&common->holders, dhcp4_held(k->address), now_s) == i);
-		check(!k->address || k->state != DHCP4_IS_FREE);
+		check(!k->address || k->head.state != DHCP_IS_FREE);
 	}
 	for (uint32_t i = 0; i < TXNS; i++)
 		open += flights[i].begun && !flights[i].txn.over;
 	check(busy == open);
-	check(c->rings[0].count + c->rings[1].count + c->rings[2].count + busy == CLIENTS);
+	check(rings[0].count + rings[1].count + rings[2].count + busy == CLIENTS);
 }
 
 static void step(struct reader *r)

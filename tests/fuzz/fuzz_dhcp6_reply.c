@@ -92,8 +92,8 @@ static void begin(struct flight *f, uint8_t exchange)
 
 	if (f->begun && !f->txn.over)
 		return;
-	memset(p->mix.below, 0, sizeof(p->mix.below));
-	p->mix.otherwise = (enum dhcp6_exchange)(exchange % DHCP6_EXCHANGES);
+	memset(p->course.mix.below, 0, sizeof(p->course.mix.below));
+	p->course.mix.otherwise = (enum dhcp6_exchange)(exchange % DHCP6_EXCHANGES);
 	f->txn = (struct proto_txn){.key = ++key & 0x7fffff};
 	f->begun = dhcp6_begin(&ctx, &f->txn);
 	if (f->begun)
@@ -203,9 +203,9 @@ static void timeout(struct flight *f, bool over)
 static void check_leases(const struct dhcp6_worker *w, uint32_t client, uint32_t now_s)
 {
 	const struct dhcp6_plan *p = ctx.shared;
-	const struct dhcp6_client *k = &w->clients.items[client];
+	const struct dhcp_client *k = dhcp_client_at(&w->work.clients, client);
 
-	if (!k->holds || (k->expires_s <= now_s && k->expires_s != UINT32_MAX))
+	if (!k->holds || dhcp_client_expired(k, now_s))
 		return;
 	for (uint32_t i = 0; i < p->addresses; i++) {
 		uint32_t lease = dhcp6_lease_of(p, w, client) + i;
@@ -219,18 +219,20 @@ static void check_leases(const struct dhcp6_worker *w, uint32_t client, uint32_t
 static void check_clients(void)
 {
 	const struct dhcp6_worker *w = ctx.own;
-	const struct dhcp6_clients *c = &w->clients;
+	const struct dhcp_ring *rings = w->work.clients.rings;
 	uint32_t busy = 0, open = 0, now_s = ctx.now_ms / 1000;
 
 	for (uint32_t i = 0; i < CLIENTS; i++) {
-		busy += c->items[i].state == DHCP6_IS_BUSY;
-		check(!c->items[i].holds || c->items[i].state != DHCP6_IS_FREE);
+		const struct dhcp_client *k = dhcp_client_at(&w->work.clients, i);
+
+		busy += k->state == DHCP_IS_BUSY;
+		check(!k->holds || k->state != DHCP_IS_FREE);
 		check_leases(w, i, now_s);
 	}
 	for (uint32_t i = 0; i < TXNS; i++)
 		open += flights[i].begun && !flights[i].txn.over;
 	check(busy == open);
-	check(c->rings[0].count + c->rings[1].count + busy == CLIENTS);
+	check(rings[0].count + rings[1].count + rings[2].count + busy == CLIENTS);
 }
 
 static void step(struct reader *r)

@@ -115,7 +115,7 @@ static inline uint32_t holder_of(struct dhcp4_fixture *f, uint32_t address)
 
 static inline struct dhcp4_client *client_of(struct dhcp4_fixture *f, uint32_t client)
 {
-	return &worker_of(f)->clients.items[client];
+	return dhcp4_client_at(worker_of(f), client);
 }
 
 static inline void fixture_setup(struct dhcp4_fixture *f)
@@ -179,8 +179,8 @@ static inline void fixture_only(struct dhcp4_fixture *f, enum dhcp4_exchange exc
 {
 	struct dhcp4_plan *p = (struct dhcp4_plan *)f->ctx.shared;
 
-	memset(p->mix.below, 0, sizeof(p->mix.below));
-	p->mix.otherwise = exchange;
+	memset(p->course.mix.below, 0, sizeof(p->course.mix.below));
+	p->course.mix.otherwise = exchange;
 }
 
 // The next transaction; false: nobody can.

@@ -135,7 +135,7 @@ static inline struct dhcp6_worker *worker_of(struct dhcp6_fixture *f)
 
 static inline struct dhcp6_client *client_of(struct dhcp6_fixture *f, uint32_t client)
 {
-	return &worker_of(f)->clients.items[client];
+	return dhcp6_client_at(worker_of(f), client);
 }
 
 static inline void fixture_open(struct dhcp6_fixture *f)
@@ -167,8 +167,8 @@ static inline void fixture_only(struct dhcp6_fixture *f, enum dhcp6_exchange exc
 {
 	struct dhcp6_plan *p = (struct dhcp6_plan *)f->ctx.shared;
 
-	memset(p->mix.below, 0, sizeof(p->mix.below));
-	p->mix.otherwise = exchange;
+	memset(p->course.mix.below, 0, sizeof(p->course.mix.below));
+	p->course.mix.otherwise = exchange;
 }
 
 // The next transaction; false: nobody can.
@@ -375,7 +375,7 @@ static inline void fixture_bound(struct dhcp6_fixture *f, enum dhcp6_exchange ex
 
 static inline uint32_t held_by(struct dhcp6_fixture *f, uint32_t client)
 {
-	return client_of(f, client)->holds;
+	return client_of(f, client)->head.holds;
 }
 
 // All errors as text; free() it.

@@ -180,7 +180,7 @@ static void relays_are_needed_where_they_are_named(void **state)
 	f->settings.options.count = 1;
 	assert_refused(f, "{relay} needs a relay");
 	f = fixture_new(1);
-	f->settings.spread = DHCP4_ROUND_ROBIN;
+	f->settings.spread = DHCP_ROUND_ROBIN;
 	assert_refused(f, "needs a relay: a broadcast reaches all servers");
 }
 
@@ -449,13 +449,13 @@ static void leases_go_from_one_run_to_the_next(void **state)
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_true(fixture_begin(f));
 		assert_int_equal(f->txn.user, i);
-		assert_in_range(client_of(f, i)->expires_s, 3590, 3601);
+		assert_in_range(client_of(f, i)->head.expires_s, 3590, 3601);
 		fixture_send(f);
 		assert_int_equal(dhcp4_get32(f->sent + DHCP4_AT_CIADDR), POOL + i);
 		assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
 	}
 	assert_int_equal(f->n.renewed, 3);
-	assert_int_equal(worker_of(f)->clients.rings[DHCP4_IS_BOUND].count, 3);
+	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_BOUND].count, 3);
 	fixture_only(f, DHCP4_DORA);
 	assert_true(fixture_begin(f));
 	assert_int_equal(f->txn.user, 3);
@@ -533,8 +533,8 @@ static void leases_that_ran_out_are_left_out(void **state)
 	leases = (struct dhcp4_leases_settings){.load = path};
 	f->settings.leases = &leases;
 	fixture_open(f);
-	assert_int_equal(worker_of(f)->clients.rings[DHCP4_IS_BOUND].count, 1);
-	assert_int_equal(client_of(f, 1)->expires_s, UINT32_MAX);
+	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_BOUND].count, 1);
+	assert_int_equal(client_of(f, 1)->head.expires_s, UINT32_MAX);
 	fixture_end(f);
 	unlink(path);
 }

@@ -121,7 +121,7 @@ static void every_message_is_what_the_rfcs_say(void **state)
 		f->settings.mix = &f->mix;
 		fixture_open(f);
 		fixture_only(f, DHCP4_DORA);
-		if (dhcp4_starts[g->exchange].from == DHCP4_IS_BOUND) {
+		if (dhcp4_starts[g->exchange].from == DHCP_IS_BOUND) {
 			fixture_bound(f, g->exchange);
 		} else {
 			fixture_only(f, g->exchange);
@@ -155,7 +155,7 @@ static void the_request_has_what_was_offered(void **state)
 	assert_int_equal(f->n.received[DHCP4_OFFER], 1);
 	assert_int_equal(f->n.received[DHCP4_ACK], 1);
 	assert_int_equal(f->n.server[0], 1);
-	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_BOUND);
+	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
 	fixture_end(f);
 }
 
@@ -529,7 +529,7 @@ static void shares_of_a_mix_are_exact_in_the_long_run(void **state)
 			count[DHCP4_RENEW] += f->n.no_bound_client > bound_before;
 			continue;
 		}
-		count[client_of(f, f->txn.user)->exchange]++;
+		count[client_of(f, f->txn.user)->head.exchange]++;
 		dhcp4_timeout(&f->ctx, &f->txn);
 	}
 	assert_in_range(count[DHCP4_DORA], 70000 - 20, 70000 + 20);
@@ -599,7 +599,7 @@ static void renewals_make_the_lease_longer(void **state)
 		assert_true(fixture_begin(f));
 		fixture_send(f);
 		assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
-		assert_int_equal(client_of(f, 0)->expires_s, 1000 + 3600);
+		assert_int_equal(client_of(f, 0)->head.expires_s, 1000 + 3600);
 		assert_int_equal(client_of(f, 0)->address, POOL);
 		assert_int_equal(f->n.renewed, 1);
 		assert_int_equal(f->n.leases, 1);
@@ -682,7 +682,7 @@ static void a_release_ends_once_however_often_it_is_made(void **state)
 	release.over = true;
 	dhcp4_timeout(&f->ctx, &release);
 	assert_int_equal(f->n.released, 1);
-	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_BUSY);
+	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BUSY);
 	assert_false(fixture_begin(f));
 	fixture_end(f);
 }
@@ -697,7 +697,7 @@ static void a_release_that_was_never_made_leaves_the_lease(void **state)
 	assert_true(fixture_begin(f));
 	f->txn.over = true;
 	dhcp4_timeout(&f->ctx, &f->txn);
-	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_BOUND);
+	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
 	assert_int_equal(client_of(f, 0)->address, POOL);
 	fixture_end(f);
 }
@@ -711,7 +711,7 @@ static void a_declined_address_is_not_held(void **state)
 	assert_true(f->txn.silent);
 	assert_int_equal(f->n.declined, 1);
 	assert_int_equal(holder_of(f, POOL), DHCP_NOBODY);
-	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_FREE);
+	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_FREE);
 	fixture_end(f);
 }
 
@@ -750,10 +750,10 @@ static void a_lost_exchange_leaves_the_client_as_it_was(void **state)
 	assert_true(fixture_begin(f));
 	fixture_send(f);
 	assert_int_equal(dhcp4_timeout(&f->ctx, &f->txn), PROTO_FAIL);
-	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_FREE);
+	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_FREE);
 	fixture_bound(f, DHCP4_RENEW);
 	assert_int_equal(dhcp4_timeout(&f->ctx, &f->txn), PROTO_FAIL);
-	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_BOUND);
+	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
 	assert_true(fixture_begin(f));
 	assert_int_equal(f->n.retransmitted, 0);
 	fixture_end(f);
@@ -769,10 +769,10 @@ static void a_nak_ends_the_lease(void **state)
 	f->answer.message = "wrong network";
 	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
 	assert_int_equal(f->n.nak, 1);
-	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_FREE);
+	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_FREE);
 	assert_int_equal(holder_of(f, POOL), DHCP_NOBODY);
-	assert_int_equal(worker_of(f)->refusals[0].count, 1);
-	assert_int_equal(worker_of(f)->refusals[0].len, 13);
+	assert_int_equal(worker_of(f)->work.refusals[0].count, 1);
+	assert_int_equal(worker_of(f)->work.refusals[0].len, 13);
 	fixture_end(f);
 }
 
@@ -789,10 +789,10 @@ static void naks_are_kept_by_their_message(void **state)
 		f->answer.message = messages[i];
 		assert_int_equal(fixture_verdict(f), PROTO_FAIL);
 	}
-	assert_int_equal(worker_of(f)->refusals[0].count, 3);
-	assert_int_equal(worker_of(f)->refusals[1].count, 2);
-	assert_int_equal(worker_of(f)->refusals[2].count, 1);
-	assert_int_equal(worker_of(f)->refusals[2].len, 0);
+	assert_int_equal(worker_of(f)->work.refusals[0].count, 3);
+	assert_int_equal(worker_of(f)->work.refusals[1].count, 2);
+	assert_int_equal(worker_of(f)->work.refusals[2].count, 1);
+	assert_int_equal(worker_of(f)->work.refusals[2].len, 0);
 	fixture_end(f);
 }
 
@@ -828,7 +828,7 @@ static void lease_queries_are_about_an_address(void **state)
 	f->answer.ciaddr = POOL;
 	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
 	assert_int_equal(f->n.lease_unknown, 1);
-	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_BOUND);
+	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
 
 	assert_true(fixture_begin(f));
 	fixture_send(f);
@@ -870,7 +870,7 @@ static void messages_are_sent_again_with_the_same_xid_and_longer_waits(void **st
 		assert_int_equal(dhcp4_timeout(&f->ctx, &f->txn), i < 3 ? PROTO_AGAIN : PROTO_FAIL);
 	}
 	assert_int_equal(f->n.retransmitted, 3);
-	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_FREE);
+	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_FREE);
 	fixture_end(f);
 }
 
@@ -896,7 +896,7 @@ static void the_request_has_the_secs_of_its_discover_and_tries_of_its_own(void *
 	fixture_end(f);
 }
 
-static void without_jitter_there_is_one_wait_for_each_try(void **state)
+static void tries_that_wait_for_as_long_share_a_wait(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
 	struct proto_layout layout;
@@ -905,9 +905,15 @@ static void without_jitter_there_is_one_wait_for_each_try(void **state)
 	f->settings.retransmit = &f->retransmit;
 	fixture_open(f);
 	dhcp4_layout(f->ctx.shared, &layout);
-	assert_int_equal(layout.waits.count, 16);
+	assert_int_equal(layout.waits.count, 6); // the longest is a day
 	assert_int_equal(((uint64_t *)layout.waits.items)[1], 10000000000);
-	assert_int_equal(((uint64_t *)layout.waits.items)[15], 24 * 3600 * 1000000000ull);
+	assert_int_equal(((uint64_t *)layout.waits.items)[5], 24 * 3600 * 1000000000ull);
+	assert_true(fixture_begin(f));
+	for (uint8_t i = 0; i < 16; i++) {
+		f->txn.tries = i;
+		fixture_send(f);
+		assert_int_equal(f->txn.wait, 1 + (i < 5 ? i : 5));
+	}
 	fixture_end(f);
 }
 
@@ -940,9 +946,9 @@ static void assert_spoilt(struct dhcp4_fixture *f, enum proto_verdict verdict, u
 	assert_int_equal(fixture_verdict(f), verdict);
 	assert_int_equal(*counter, 1);
 	if (verdict == PROTO_FAIL)
-		assert_int_not_equal(client_of(f, f->txn.user)->state, DHCP4_IS_BUSY);
+		assert_int_not_equal(client_of(f, f->txn.user)->head.state, DHCP_IS_BUSY);
 	else
-		assert_int_equal(client_of(f, f->txn.user)->state, DHCP4_IS_BUSY);
+		assert_int_equal(client_of(f, f->txn.user)->head.state, DHCP_IS_BUSY);
 	fixture_end(f);
 }
 
@@ -1181,12 +1187,12 @@ static void an_address_of_two_clients_fails_and_is_kept_for_the_log(void **state
 	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
 	assert_int_equal(f->n.duplicate_address, 1);
 	assert_int_equal(f->n.leases, 1);
-	assert_int_equal(worker_of(f)->clash_count, 1);
-	assert_int_equal(worker_of(f)->clashes[0].address, POOL);
-	assert_int_equal(worker_of(f)->clashes[0].holder, 0);
-	assert_int_equal(worker_of(f)->clashes[0].taker, 1);
-	assert_int_equal(client_of(f, 1)->state, DHCP4_IS_FREE);
-	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_BOUND);
+	assert_int_equal(worker_of(f)->work.clash_count, 1);
+	assert_int_equal(worker_of(f)->work.clashes[0].bytes[3], POOL & 0xff);
+	assert_int_equal(worker_of(f)->work.clashes[0].holder, 0);
+	assert_int_equal(worker_of(f)->work.clashes[0].taker, 1);
+	assert_int_equal(client_of(f, 1)->head.state, DHCP_IS_FREE);
+	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
 	fixture_end(f);
 }
 
@@ -1425,9 +1431,9 @@ static void an_address_of_two_items_fails_until_it_is_given_back(void **state)
 	fixture_send(g);
 	assert_int_equal(fixture_answer(g, DHCP4_ACK), PROTO_FAIL);
 	assert_int_equal(g->n.duplicate_address, 1);
-	assert_int_equal(worker_of(g)->clashes[0].holder, 0);
-	assert_int_equal(worker_of(g)->clashes[0].taker, 2);
-	assert_int_equal(client_of(g, 0)->state, DHCP4_IS_FREE);
+	assert_int_equal(worker_of(g)->work.clashes[0].holder, 0);
+	assert_int_equal(worker_of(g)->work.clashes[0].taker, 2);
+	assert_int_equal(client_of(g, 0)->head.state, DHCP_IS_FREE);
 	fixture_only(f, DHCP4_RELEASES);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
@@ -1492,7 +1498,7 @@ static void a_lease_counts_from_the_beginning_of_its_exchange(void **state)
 	fixture_send(f);
 	f->ctx.now_ms = 11100;
 	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
-	assert_int_equal(client_of(f, 0)->expires_s, 10 + 3600);
+	assert_int_equal(client_of(f, 0)->head.expires_s, 10 + 3600);
 	f->ctx.now_ms = 3609999;
 	assert_int_equal(holder_of(f, POOL), 0);
 	f->ctx.now_ms = 3610000;
@@ -1521,7 +1527,7 @@ static void after_the_end_replies_are_judged_and_change_nothing(void **state)
 	assert_memory_equal(&before, client_of(f, 0), sizeof(before));
 	assert_int_equal(f->n.leases, 1);
 	assert_int_equal(holder_of(f, POOL), 0);
-	assert_int_equal(worker_of(f)->clients.rings[DHCP4_IS_BOUND].count, 1);
+	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_BOUND].count, 1);
 	fixture_end(f);
 }
 
@@ -1536,7 +1542,7 @@ static void a_late_offer_does_not_go_on(void **state)
 	f->txn.over = true;
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_DONE);
 	assert_int_equal(f->txn.step, DHCP4_STEP_DISCOVER);
-	assert_int_equal(client_of(f, 0)->state, DHCP4_IS_FREE);
+	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_FREE);
 	fixture_end(f);
 }
 
@@ -1596,7 +1602,7 @@ static void servers_are_asked_in_turn_and_leases_go_back_to_theirs(void **state)
 	f->servers[0] = v4(SERVER_ID + 1);
 	f->servers[1] = v4(SERVER_ID + 2);
 	f->settings.servers = (struct field_list){f->servers, 2};
-	f->settings.spread = DHCP4_ROUND_ROBIN;
+	f->settings.spread = DHCP_ROUND_ROBIN;
 	fixture_open(f);
 	for (uint32_t i = 0; i < 6; i++) {
 		assert_true(fixture_begin(f));
@@ -1628,7 +1634,7 @@ static void all_servers_are_asked_but_one_is_renewed_with(void **state)
 	f->servers[0] = v4(SERVER_ID + 1);
 	f->servers[1] = v4(SERVER_ID + 2);
 	f->settings.servers = (struct field_list){f->servers, 2};
-	f->settings.spread = DHCP4_ALL;
+	f->settings.spread = DHCP_TO_EACH;
 	fixture_open(f);
 	assert_true(fixture_begin(f));
 	for (uint32_t step = 0; step < 2; step++) {
@@ -1689,8 +1695,8 @@ static void the_same_seed_begins_the_same_exchanges(void **state)
 		for (int i = 0; i < 200; i++) {
 			assert_true(fixture_begin(f));
 			if (run == 0)
-				first[i] = client_of(f, f->txn.user)->exchange;
-			assert_int_equal(first[i], client_of(f, f->txn.user)->exchange);
+				first[i] = client_of(f, f->txn.user)->head.exchange;
+			assert_int_equal(first[i], client_of(f, f->txn.user)->head.exchange);
 		}
 		fixture_end(f);
 	}
@@ -1737,7 +1743,7 @@ int main(void)
 		cmocka_unit_test(lease_queries_are_about_an_address),
 		cmocka_unit_test(messages_are_sent_again_with_the_same_xid_and_longer_waits),
 		cmocka_unit_test(the_request_has_the_secs_of_its_discover_and_tries_of_its_own),
-		cmocka_unit_test(without_jitter_there_is_one_wait_for_each_try),
+		cmocka_unit_test(tries_that_wait_for_as_long_share_a_wait),
 		cmocka_unit_test(what_is_not_for_this_transaction_is_stray),
 		cmocka_unit_test(answers_come_from_a_server_to_where_the_client_is),
 		cmocka_unit_test(types_that_do_not_fit_the_state_are_stray),

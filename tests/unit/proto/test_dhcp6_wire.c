@@ -86,7 +86,7 @@ static void a_request_has_what_was_advertised_and_an_id_of_its_own(void **state)
 	assert_int_equal(f->n.leases, 1);
 	assert_int_equal(f->n.addresses, 1);
 	assert_int_equal(f->n.prefixes, 1);
-	assert_int_equal(client_of(f, 0)->expires_s, 4000);
+	assert_int_equal(client_of(f, 0)->head.expires_s, 4000);
 	fixture_end(f);
 }
 
@@ -399,8 +399,8 @@ static void a_refused_client_has_lost_its_leases(void **state)
 	assert_int_equal(f->n.refused, 1);
 	assert_int_equal(f->n.message_status[DHCP6_NOT_ON_LINK], 1);
 	assert_false(held_by(f, 0));
-	assert_int_equal(worker_of(f)->refusals[0].count, 1);
-	assert_memory_equal(worker_of(f)->refusals[0].text, "moved", 5);
+	assert_int_equal(worker_of(f)->work.refusals[0].count, 1);
+	assert_memory_equal(worker_of(f)->work.refusals[0].text, "moved", 5);
 	fixture_end(f);
 }
 
@@ -457,9 +457,9 @@ static void an_address_of_another_client_is_a_duplicate(void **state)
 		f->ctx.now_ms = 4000 * 1000; // the first one's lease has ended
 	}
 	assert_int_equal(f->n.duplicate_address, 1);
-	assert_int_equal(worker_of(f)->clash_count, 1);
-	assert_int_equal(worker_of(f)->clashes[0].holder, 0);
-	assert_int_equal(worker_of(f)->clashes[0].taker, 1);
+	assert_int_equal(worker_of(f)->work.clash_count, 1);
+	assert_int_equal(worker_of(f)->work.clashes[0].holder, 0);
+	assert_int_equal(worker_of(f)->work.clashes[0].taker, 1);
 	fixture_end(f);
 }
 
@@ -879,7 +879,7 @@ static void afterwards_nothing_changes(void **state)
 	fixture_plan(f, DHCP6_REPLY);
 	f->answer.status = DHCP6_UNSPEC_FAIL;
 	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
-	assert_int_equal(worker_of(f)->clients.rings[DHCP6_IS_FREE].count, 1);
+	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_FREE].count, 1);
 	fixture_end(f);
 }
 
@@ -904,7 +904,8 @@ static void what_is_cut_is_malformed(void **state)
 
 static void a_client_takes_no_more_than_it_should(void **state)
 {
-	uint64_t memory = dhcp6_clients_memory(10000000) + dhcp6_leases_memory(20000000);
+	uint64_t memory = dhcp_clients_memory(10000000, sizeof(struct dhcp6_client)) +
+	                  dhcp6_leases_memory(20000000);
 
 	print_message(
 		"10 M clients with address and prefix: %.1f bytes each\n", (double)memory / 1e7);
