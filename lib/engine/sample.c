@@ -72,6 +72,8 @@ static bool step(struct pair *p, struct proto_txn *t)
 	got = answer(p, buf, len, out);
 	p->sum->answer_octets += wire_octets(head + (got ? got : len));
 	verdict = got ? p->proto->reply(&p->ctx, t, out, got) : PROTO_FAIL;
+	if (verdict == PROTO_KEPT)
+		verdict = p->proto->timeout(&p->ctx, t);
 	p->sum->cut += p->proto->step_count > 1 && verdict != PROTO_AGAIN && verdict != PROTO_DONE;
 	return verdict == PROTO_AGAIN;
 }

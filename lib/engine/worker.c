@@ -129,6 +129,7 @@ static enum evidence_reason reason_of(enum proto_verdict verdict)
 	case PROTO_DONE:
 	case PROTO_AGAIN:
 	case PROTO_FAIL:
+	case PROTO_KEPT:
 	case PROTO_DUPLICATE:
 		break;
 	}
@@ -245,6 +246,8 @@ static __attribute__((noinline)) void item_other_answer(struct worker_item *it, 
 		step_begin(it, slot, now);
 		txn_again(&it->txns, slot);
 		txn_keep(s, view);
+		return;
+	case PROTO_KEPT:
 		return;
 	case PROTO_DUPLICATE:
 		it->books.ledger[s->judged].duplicate++;
@@ -871,6 +874,13 @@ static void item_book_lost(struct worker_item *it, uint32_t slot, uint64_t now)
 	item_book(it, s->judged, EVIDENCE_LOST, slot, NULL, now);
 }
 
+// What was kept is the answer to the step, now that no better one has come.
+static void step_go_on(struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	step_complete(it, slot, now, false);
+	step_begin(it, slot, now);
+}
+
 // The heads of one queue whose time is over.
 static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait, uint64_t now)
 {
@@ -887,6 +897,8 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 		it->ctx.counters = it->banks[s->judged];
 		it->ctx.now_ms = worker_ms(w, now);
 		if (it->proto->timeout(&it->ctx, &view) == PROTO_AGAIN) {
+			if (view.step != s->step)
+				step_go_on(it, slot, now);
 			txn_again(&it->txns, slot);
 			txn_keep(s, &view);
 			continue;

@@ -231,10 +231,7 @@ static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
 	n->released += t->step == DHCP4_STEP_RELEASE;
 	n->declined += t->step == DHCP4_STEP_DECLINE;
 	dhcp4_lease_drop(w, t->user);
-	if (t->step == DHCP4_STEP_DECLINE)
-		dhcp_clients_rest(&w->work.clients, t->user, ctx->now_ms);
-	else
-		dhcp_clients_give(&w->work.clients, t->user);
+	dhcp_work_leave(&w->work, ctx, t, t->step == DHCP4_STEP_DECLINE);
 }
 
 // A relay that knows several servers asks them all (RFC 1542 section 4.1.1).

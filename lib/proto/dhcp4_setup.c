@@ -12,15 +12,13 @@
 #include "proto/dhcp4_internal.h"
 #include "proto/dhcp4_self.h"
 
-#define RELAYS_MAX    1048576
-#define VLANS_MAX     1024 // ranges of clients
-#define WAIT_MAX      (24 * 3600 * 1000000000ull)
-#define MAC_BITS      48
-#define NOT_ETHERNET  "a client that broadcasts has an Ethernet address (mac, or mac_file)"
-#define NS_PER_S      1000000000u
-#define OWNER_TEXT    128
-#define NS_PER_MS     1000000u
-#define REST_USUAL_MS 10000
+#define RELAYS_MAX   1048576
+#define VLANS_MAX    1024 // ranges of clients
+#define WAIT_MAX     (24 * 3600 * 1000000000ull)
+#define MAC_BITS     48
+#define NOT_ETHERNET "a client that broadcasts has an Ethernet address (mac, or mac_file)"
+#define NS_PER_S     1000000000u
+#define OWNER_TEXT   128
 
 static uint32_t ipv4(const struct addr *a)
 {
@@ -338,15 +336,6 @@ static void build_waits(struct dhcp4_plan *p, const struct dhcp4_retransmit_sett
 		&p->course.waits, s ? kinds : NULL, DHCP4_STEPS, p->arena, &p->layout.waits);
 }
 
-// RFC 2131 section 3.1: ten seconds at least. Those that do not send again either are not that
-// patient.
-static uint32_t rest_ms(const struct dhcp4_settings *s)
-{
-	if (s->decline_rest_ns == UINT64_MAX)
-		return s->retransmit ? REST_USUAL_MS : 0;
-	return (uint32_t)(s->decline_rest_ns / NS_PER_MS);
-}
-
 static void set_vlans(struct proto_path *path, const struct dhcp4_vlan_settings *v)
 {
 	const uint64_t *vlans = v ? v->vlans.items : NULL;
@@ -434,7 +423,7 @@ void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag
 	build_servers(p, s, env);
 	build_expect(p, s);
 	build_waits(p, s->retransmit);
-	p->course.rest_ms = rest_ms(s);
+	p->course.rest_ms = dhcp_work_rest_ms(s->decline_rest_ns, s->retransmit);
 	build_paths(p, s, env);
 	build_ports(p, s);
 	if ((s->mac_file && dhcp4_macs_load(p, s, d) < 0) || dhcp4_build(p, s, d) < 0 ||

@@ -120,6 +120,13 @@ bool dhcp4_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	       dhcp4_xid(buf, len, DHCP4_REQUEST_OP, key);
 }
 
+static enum proto_verdict fail(struct proto_ctx *ctx, const struct proto_txn *t)
+{
+	if (!t->over)
+		dhcp_work_leave(ctx->own, ctx, t, false);
+	return PROTO_FAIL;
+}
+
 static enum proto_verdict done(
 	struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp4_client *k)
 {
@@ -127,7 +134,7 @@ static enum proto_verdict done(
 	struct dhcp4_counters *n = ctx->counters;
 
 	n->server[k->head.server]++;
-	dhcp_clients_give(&w->work.clients, t->user);
+	dhcp_work_leave(&w->work, ctx, t, false);
 	return PROTO_DONE;
 }
 
@@ -195,7 +202,7 @@ static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t, str
 	if (holder != DHCP_NOBODY) {
 		n->duplicate_address++;
 		clash_note(w, m->yiaddr, holder, t->user);
-		return dhcp_work_fail(ctx->own, t);
+		return fail(ctx, t);
 	}
 	n->renewed += had;
 	n->leases += !had;
@@ -215,7 +222,7 @@ static enum proto_verdict refused(
 		dhcp_work_refused(&w->work, 0, m->message, m->message_len);
 		dhcp4_lease_drop(w, t->user);
 	}
-	return dhcp_work_fail(ctx->own, t);
+	return fail(ctx, t);
 }
 
 enum proto_verdict dhcp4_reply(
@@ -240,7 +247,7 @@ enum proto_verdict dhcp4_reply(
 	if (m.type == DHCP4_NAK)
 		return refused(ctx, t, &m);
 	if (verdict == PROTO_FAIL)
-		return dhcp_work_fail(ctx->own, t);
+		return fail(ctx, t);
 	if (t->over)
 		return PROTO_DONE;
 	if (m.type == DHCP4_OFFER)
@@ -263,5 +270,5 @@ enum proto_verdict dhcp4_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 		return PROTO_AGAIN;
 	}
 	t->over = false;
-	return dhcp_work_fail(ctx->own, t);
+	return fail(ctx, t);
 }

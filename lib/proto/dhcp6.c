@@ -18,7 +18,8 @@
 #define EXPECT(member)     offsetof(struct dhcp6_expect_settings, member)
 #define SETTING(member)    offsetof(struct dhcp6_settings, member)
 
-#define DAY_NS 86400e9
+#define DAY_NS  86400e9
+#define HOUR_NS 3600e9
 
 const char *const dhcp6_exchange_names[] = {"sarr", "solicit", "rapid", "renew", "rebind",
 	"release", "decline", "confirm", "information", NULL};
@@ -26,6 +27,7 @@ static const char *const lease_names[] = {"address", "prefix", "both", NULL};
 static const char *const duid_names[] = {"ll", "llt", "en", "uuid", "hex", "file", NULL};
 static const char *const to_names[] = {"auto", "server", "all", "servers", NULL};
 static const char *const spread_names[] = {"first", "round_robin", "client", "all", NULL};
+static const char *const advertise_names[] = {"first", "best", NULL};
 static const char *const place_names[] = {"message", "ia_na", "ia_pd", "relay", NULL};
 
 #define SHARE(name_, exchange_, help_)                                                             \
@@ -465,12 +467,28 @@ static const struct field dhcp6_fields[] = {
 		.help = "take ADVERTISEs with this server DUID only",
 		.type = FIELD_HEX,
 		.offset = SETTING(accept)},
+	{.name = "advertise",
+		.help = "which ADVERTISE a client takes: the first, or the one with the best "
+			"preference of those that come while it waits for the first try, at once "
+			"one with 255 (RFC 8415)",
+		.type = FIELD_ENUM,
+		.offset = SETTING(advertise),
+		.def = "first",
+		.names = advertise_names},
 	{.name = "retransmit",
 		.help = "send again what is not answered",
 		.type = FIELD_SECTION,
 		.optional = true,
 		.offset = SETTING(retransmit),
 		.section = &retransmit_section},
+	{.name = "decline_rest",
+		.help = "how long a client waits after a DECLINE before it asks again; auto: 10s "
+			"with retransmit, otherwise 0s",
+		.type = FIELD_DURATION,
+		.offset = SETTING(decline_rest_ns),
+		.def = "auto",
+		.word = "auto",
+		.max = HOUR_NS},
 	{.name = "expect",
 		.help = "what right leases are",
 		.type = FIELD_SECTION,

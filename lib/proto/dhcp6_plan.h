@@ -58,6 +58,9 @@ extern const struct dhcp_start dhcp6_starts[DHCP6_EXCHANGES];
 struct dhcp6_client {
 	struct dhcp_client head;
 	uint8_t chosen; // index of the server DUID that it talks to
+	uint8_t kept;   // preference of the ADVERTISE at hand + 1; 0: there is none
+	// How many waits become longer until they are those that a server told; 0: it told none.
+	uint8_t sol_waits, inf_waits;
 };
 
 _Static_assert(sizeof(struct dhcp6_client) == 16, "a power of two");
@@ -135,6 +138,7 @@ struct dhcp6_plan {
 	uint8_t servers[DHCP6_SERVERS_MAX][16]; // the item's first
 	uint32_t server_count;
 	uint16_t server_port;
+	bool takes_best;    // of the ADVERTISEs within the first wait
 	uint8_t accept_len; // of a server DUID; 0: any
 	uint8_t accept[DHCP6_DUID_MAX];
 	uint64_t parameters[4]; // bits: asked for

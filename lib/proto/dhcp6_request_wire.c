@@ -247,12 +247,16 @@ static inline void relayed_write(const struct proto_ctx *ctx, const struct dhcp6
 		dhcp6_option_end(w, inside[level]);
 }
 
-// The first wait of a SOLICIT is longer than IRT (RFC 8415 section 18.2.1).
+// A server may tell how long waits become at most (RFC 8415 sections 21.24 and 21.25). The first
+// one of a SOLICIT is longer than IRT (section 18.2.1).
 static inline uint8_t wait_of(const struct dhcp6_self *s, const struct proto_txn *t)
 {
-	bool is_first = t->tries == 0 && dhcp6_kinds[t->step].type == DHCP6_SOLICIT;
+	bool solicits = dhcp6_kinds[t->step].type == DHCP6_SOLICIT;
+	uint8_t growing = solicits ? s->client->sol_waits : 0;
 
-	return dhcp_work_wait(&s->w->work, t, 0, is_first);
+	if (t->step == DHCP6_STEP_INFORMATION)
+		growing = s->client->inf_waits;
+	return dhcp_work_wait(&s->w->work, t, growing, solicits && t->tries == 0);
 }
 
 uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)

@@ -36,6 +36,7 @@ enum dhcp6_duid {
 	DHCP6_DUID_FILE
 };
 enum dhcp6_to { DHCP6_TO_AUTO, DHCP6_TO_SERVER, DHCP6_TO_ALL, DHCP6_TO_SERVERS };
+enum dhcp6_advertise { DHCP6_TAKES_FIRST, DHCP6_TAKES_BEST };
 enum dhcp6_place { DHCP6_IN_MESSAGE, DHCP6_IN_IA_NA, DHCP6_IN_IA_PD, DHCP6_IN_RELAY };
 
 struct dhcp6_mix_settings {
@@ -111,7 +112,9 @@ struct dhcp6_settings {
 	struct field_list servers; // struct addr
 	int32_t spread;
 	struct field_bytes accept;
+	int32_t advertise;
 	struct dhcp6_retransmit_settings *retransmit; // NULL: one try
+	uint64_t decline_rest_ns;                     // UINT64_MAX: as retransmit says
 	struct dhcp6_expect_settings *expect;         // NULL: any lease
 };
 
@@ -140,7 +143,7 @@ struct dhcp6_settings {
 	X(released, "clients that gave their leases back")                                       \
 	X(declined, "clients that declined their addresses")                                     \
 	X(expired, "clients whose leases ran out")                                               \
-	X(no_free_client, "exchanges not begun: every client holds a lease or is busy")          \
+	X(no_free_client, "exchanges not begun: every client is busy, at rest or holds a lease") \
 	X(no_bound_client, "exchanges not begun: no client that holds a lease is idle")          \
 	X(rapid_fallback, "rapid exchanges that went on in four messages")                       \
 	X(preferred, "ADVERTISEs with preference 255")                                           \

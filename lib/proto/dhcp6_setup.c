@@ -275,6 +275,7 @@ static void build_servers(
 	p->server_port = env->server_port;
 	p->course.spread = (enum dhcp_spread)s->spread;
 	recip_init(&p->course.by_server, p->server_count);
+	p->takes_best = s->advertise == DHCP6_TAKES_BEST;
 	p->accept_len = (uint8_t)s->accept.len;
 	if (s->accept.len)
 		memcpy(p->accept, s->accept.data, s->accept.len);
@@ -379,6 +380,7 @@ void *dhcp6_setup(const void *settings, const struct proto_env *env, struct diag
 	build_servers(p, s, env);
 	build_expect(p, s->expect);
 	dhcp6_build_waits(p, s->retransmit);
+	p->course.rest_ms = dhcp_work_rest_ms(s->decline_rest_ns, s->retransmit);
 	build_paths(p, s, env);
 	build_ports(p, s);
 	if (dhcp6_build(p, s, d) == 0 && (!s->duid_file || dhcp6_duids_load(s, &p->duids, d) == 0))

@@ -6,8 +6,11 @@
 #include "base/bytes.h"
 #include "proto/dhcp6_self.h"
 
-#define MS_PER_S 1000
-#define URGENT   255 // preference (RFC 8415 section 21.8)
+#define MS_PER_S     1000
+#define URGENT       255 // preference (RFC 8415 section 21.8)
+#define NS_PER_S     1000000000u
+#define MAX_RT_LEAST 60 // seconds (RFC 8415 section 21.24): others are not for us
+#define MAX_RT_MOST  86400
 
 #define ADVERTISES (1u << DHCP6_ADVERTISE)
 #define REPLIES    (1u << DHCP6_REPLY)
@@ -77,6 +80,7 @@ bool dhcp6_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_counters *n = ctx->counters;
 	enum dhcp_begun begun;
+	struct dhcp6_client *k;
 	uint8_t from;
 
 	begun = dhcp_work_begin(&w->work, ctx, t, leases_drop, &n->expired);
@@ -84,7 +88,9 @@ bool dhcp6_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	n->no_bound_client += begun == DHCP_NO_BOUND;
 	if (begun != DHCP_BEGUN)
 		return false;
-	from = dhcp6_starts[dhcp6_client_at(w, t->user)->head.exchange].from;
+	k = dhcp6_client_at(w, t->user);
+	k->kept = 0;
+	from = dhcp6_starts[k->head.exchange].from;
 	keys_prefetch(p, w, dhcp_clients_later(&w->work.clients, (enum dhcp_client_state)from));
 	if (dhcp6_kinds[t->step].has & DHCP6_ENDS_LEASE)
 		leases_drop(&w->work, t->user);
@@ -138,6 +144,13 @@ bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return true;
 }
 
+static enum proto_verdict fail(struct proto_ctx *ctx, const struct proto_txn *t)
+{
+	if (!t->over)
+		dhcp_work_leave(ctx->own, ctx, t, t->step == DHCP6_STEP_DECLINE);
+	return PROTO_FAIL;
+}
+
 static enum proto_verdict done(
 	struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp6_client *k)
 {
@@ -145,7 +158,7 @@ static enum proto_verdict done(
 	struct dhcp6_counters *n = ctx->counters;
 
 	n->server[k->head.server]++;
-	dhcp_clients_give(&w->work.clients, t->user);
+	dhcp_work_leave(&w->work, ctx, t, t->step == DHCP6_STEP_DECLINE);
 	return PROTO_DONE;
 }
 
@@ -179,10 +192,41 @@ static bool server_keep(
 	return true;
 }
 
+// The client goes on with the ADVERTISE at hand.
+static enum proto_verdict requested(
+	struct proto_ctx *ctx, struct proto_txn *t, struct dhcp6_client *k)
+{
+	struct dhcp6_counters *n = ctx->counters;
+
+	n->rapid_fallback += t->step == DHCP6_STEP_RAPID;
+	t->step = DHCP6_STEP_REQUEST;
+	t->tries = 0;
+	k->kept = 0;
+	k->head.began_ms = ctx->now_ms;
+	return PROTO_AGAIN;
+}
+
+// The ADVERTISE is at hand from now on. false: there are too many servers.
+static inline bool advertise_keep(struct proto_ctx *ctx, const struct dhcp6_self *s,
+	const struct dhcp6_message *m, const struct dhcp6_given *given)
+{
+	struct dhcp6_worker *w = ctx->own;
+	struct dhcp6_counters *n = ctx->counters;
+
+	if (!server_keep(w, &m->server_id, s->client)) {
+		n->servers_beyond++;
+		return false;
+	}
+	for (uint32_t i = 0; i < s->p->stride; i++) {
+		dhcp6_lease_set(&w->common->leases, s->lease + i, &given->keys[i]);
+		dhcp6_lease_expect(&w->common->leases, s->lease + i);
+	}
+	return true;
+}
+
 static enum proto_verdict advertised(struct proto_ctx *ctx, struct proto_txn *t,
 	const struct dhcp6_self *s, const struct dhcp6_message *m, const struct dhcp6_given *given)
 {
-	struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_counters *n = ctx->counters;
 	struct dhcp6_client *k = s->client;
 
@@ -190,19 +234,12 @@ static enum proto_verdict advertised(struct proto_ctx *ctx, struct proto_txn *t,
 	n->preferred += m->preference == URGENT;
 	if (k->head.exchange == DHCP6_TWO_WAY)
 		return done(ctx, t, k);
-	if (!server_keep(w, &m->server_id, k)) {
-		n->servers_beyond++;
-		return dhcp_work_fail(ctx->own, t);
-	}
-	for (uint32_t i = 0; i < s->p->stride; i++) {
-		dhcp6_lease_set(&w->common->leases, s->lease + i, &given->keys[i]);
-		dhcp6_lease_expect(&w->common->leases, s->lease + i);
-	}
-	n->rapid_fallback += t->step == DHCP6_STEP_RAPID;
-	t->step = DHCP6_STEP_REQUEST;
-	t->tries = 0;
-	k->head.began_ms = ctx->now_ms;
-	return PROTO_AGAIN;
+	if (!advertise_keep(ctx, s, m, given))
+		return fail(ctx, t);
+	if (!s->p->takes_best || t->tries || m->preference == URGENT)
+		return requested(ctx, t, k);
+	k->kept = m->preference + 1;
+	return PROTO_KEPT;
 }
 
 // Two items with the same clients: a server takes them for one.
@@ -280,10 +317,10 @@ static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t,
 
 	if (!server_keep(w, &m->server_id, k)) {
 		n->servers_beyond++;
-		return dhcp_work_fail(ctx->own, t);
+		return fail(ctx, t);
 	}
 	if (!leases_take(ctx, s, given, dhcp_work_expiry(&k->head, given->valid_s)))
-		return dhcp_work_fail(ctx->own, t);
+		return fail(ctx, t);
 	n->renewed += had;
 	n->leases += !had;
 	n->addresses += had ? 0 : p->addresses;
@@ -303,7 +340,7 @@ static enum proto_verdict refused(struct proto_ctx *ctx, const struct proto_txn 
 		dhcp_work_refused(&w->work, status, text->data, text->len);
 		leases_drop(&w->work, t->user);
 	}
-	return dhcp_work_fail(ctx->own, t);
+	return fail(ctx, t);
 }
 
 static bool lacks_parameters(const struct dhcp6_plan *p, const struct dhcp6_message *m)
@@ -326,33 +363,75 @@ static enum proto_verdict ended(
 	return done(ctx, t, k);
 }
 
-// Everything in an answer that is ours by its header.
-static enum proto_verdict judge(struct proto_ctx *ctx, struct proto_txn *t,
-	const struct dhcp6_self *s, const struct dhcp6_message *m)
+// Everything in an answer that is ours by its header, and what becomes of it. Of its two calls one
+// is rare, for which the other one is not to be slower.
+static inline __attribute__((always_inline)) enum proto_verdict judge(struct proto_ctx *ctx,
+	struct proto_txn *t, const struct dhcp6_self *s, const struct dhcp6_message *m,
+	struct dhcp6_given *given)
 {
 	struct dhcp6_counters *n = ctx->counters;
 	uint16_t has = dhcp6_kinds[t->step].has, status;
-	struct dhcp6_given given;
 	struct dhcp6_bytes text;
 
 	if (!dhcp6_server_check(s, n, t, m))
-		return dhcp_work_fail(ctx->own, t);
+		return fail(ctx, t);
 	if (dhcp6_is_refusal(s, n, t, m, &status, &text))
 		return refused(ctx, t, status, &text);
 	if (m->type == DHCP6_REPLY && (has & DHCP6_HAS_PARAMETERS))
 		n->parameters_missing += lacks_parameters(s->p, m);
 	if (m->type == DHCP6_REPLY && !(has & DHCP6_MAKES_LEASE))
 		return t->over ? PROTO_DONE : ended(ctx, t, s->client);
-	if (!dhcp6_leases_check(s, n, t, m, &given))
-		return dhcp_work_fail(ctx->own, t);
+	if (!dhcp6_leases_check(s, n, t, m, given))
+		return fail(ctx, t);
 	if (t->step == DHCP6_STEP_RAPID && m->type == DHCP6_REPLY &&
 		!dhcp6_has(m, DHCP6_OPT_RAPID_COMMIT)) {
 		n->rapid_commit_missing++;
-		return dhcp_work_fail(ctx->own, t);
+		return fail(ctx, t);
 	}
 	if (t->over)
 		return PROTO_DONE;
-	return (m->type == DHCP6_ADVERTISE ? advertised : leased)(ctx, t, s, m, &given);
+	return (m->type == DHCP6_ADVERTISE ? advertised : leased)(ctx, t, s, m, given);
+}
+
+// One more ADVERTISE while one is at hand: the better one is kept, and the other one is the further
+// answer that a client has no use for. A wrong one changes nothing.
+static __attribute__((noinline)) enum proto_verdict another(struct proto_ctx *ctx,
+	struct proto_txn *t, const struct dhcp6_self *s, const struct dhcp6_message *m,
+	const struct dhcp6_envelope *e)
+{
+	struct dhcp6_counters *n = ctx->counters, aside = {0};
+	struct dhcp6_client *k = s->client;
+	struct proto_txn only_judged = *t;
+	struct dhcp6_given given;
+	bool right;
+
+	only_judged.over = true;
+	ctx->counters = &aside;
+	right = dhcp6_envelope_check(s, &aside, e) &&
+	        judge(ctx, &only_judged, s, m, &given) == PROTO_DONE;
+	ctx->counters = n;
+	n->other_advertises++;
+	if (!right || m->preference < k->kept || !advertise_keep(ctx, s, m, &given))
+		return PROTO_DUPLICATE;
+	server_find(ctx, k);
+	k->kept = m->preference + 1;
+	if (m->preference != URGENT)
+		return PROTO_DUPLICATE;
+	n->preferred++;
+	return requested(ctx, t, k);
+}
+
+// RFC 8415 section 18.2.9: also from an answer that is of no use otherwise.
+static void max_rt_keep(const struct dhcp6_self *s, const struct dhcp6_message *m)
+{
+	const struct dhcp_waits *w = &s->p->course.waits;
+
+	if (m->sol_max_rt_s >= MAX_RT_LEAST && m->sol_max_rt_s <= MAX_RT_MOST)
+		s->client->sol_waits = dhcp_waits_within(
+			w, DHCP6_STEP_SOLICIT, m->sol_max_rt_s * (uint64_t)NS_PER_S);
+	if (m->inf_max_rt_s >= MAX_RT_LEAST && m->inf_max_rt_s <= MAX_RT_MOST)
+		s->client->inf_waits = dhcp_waits_within(
+			w, DHCP6_STEP_INFORMATION, m->inf_max_rt_s * (uint64_t)NS_PER_S);
 }
 
 enum proto_verdict dhcp6_reply(
@@ -362,6 +441,7 @@ enum proto_verdict dhcp6_reply(
 	enum proto_verdict verdict;
 	struct dhcp6_envelope e;
 	struct dhcp6_message m;
+	struct dhcp6_given given;
 	struct dhcp6_self s;
 
 	if (!dhcp6_unwrap(buf, len, &e) || !dhcp6_parse(e.inner, e.inner_len, &m))
@@ -375,22 +455,29 @@ enum proto_verdict dhcp6_reply(
 	if (verdict != PROTO_DONE)
 		return verdict;
 	n->reply_bytes += len;
-	if (!t->over)
+	if (!t->over && (m.sol_max_rt_s | m.inf_max_rt_s))
+		max_rt_keep(&s, &m);
+	if (!t->over && s.client->kept && m.type == DHCP6_ADVERTISE)
+		return another(ctx, t, &s, &m, &e);
+	if (!t->over && !s.client->kept)
 		n->attempt[t->tries < DHCP6_TRIES_MAX ? t->tries : DHCP6_TRIES_MAX - 1]++;
 	if (!dhcp6_envelope_check(&s, n, &e))
-		return dhcp_work_fail(ctx->own, t);
-	return judge(ctx, t, &s, &m);
+		return fail(ctx, t);
+	return judge(ctx, t, &s, &m, &given);
 }
 
 enum proto_verdict dhcp6_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp6_client *k = dhcp6_client_at(w, t->user);
 
+	if (k->kept && !t->over)
+		return requested(ctx, t, k);
 	if (dhcp_work_again(&w->work, t)) {
 		n->retransmitted++;
 		return PROTO_AGAIN;
 	}
 	t->over = false;
-	return dhcp_work_fail(ctx->own, t);
+	return fail(ctx, t);
 }

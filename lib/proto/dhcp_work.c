@@ -5,6 +5,9 @@
 
 #include <math.h>
 
+#define NS_PER_MS     1000000u
+#define REST_USUAL_MS 10000
+
 // Each worker has relays of its own where there are enough of them, so that answers come home.
 static void open_relays(struct dhcp_work *w, uint32_t relays)
 {
@@ -12,6 +15,15 @@ static void open_relays(struct dhcp_work *w, uint32_t relays)
 
 	w->relay_first = relays && share == 0 ? w->worker % relays : w->worker;
 	recip_init(&w->by_relay, share ? share : 1);
+}
+
+// RFC 2131 section 3.1: ten seconds at least. Those that do not send again either are not that
+// patient.
+uint32_t dhcp_work_rest_ms(uint64_t setting_ns, bool again)
+{
+	if (setting_ns == UINT64_MAX)
+		return again ? REST_USUAL_MS : 0;
+	return (uint32_t)(setting_ns / NS_PER_MS);
 }
 
 int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struct proto_env *env,

@@ -65,6 +65,10 @@ struct dhcp_work {
 	uint32_t clash_count;
 };
 
+// How long a client rests after a DECLINE: what the setting says, or (UINT64_MAX) ten seconds where
+// messages are sent again, and not at all elsewhere.
+uint32_t dhcp_work_rest_ms(uint64_t setting_ns, bool again);
+
 // What is open for a worker of so many clients and relays; record: bytes of a client. owner
 // is the caller's to set. 0 or -ENOMEM.
 int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struct proto_env *env,
@@ -125,12 +129,14 @@ static inline bool dhcp_work_again(const struct dhcp_work *w, struct proto_txn *
 	return true;
 }
 
-// The exchange has ended.
-static inline enum proto_verdict dhcp_work_fail(struct dhcp_work *w, const struct proto_txn *t)
+// The exchange has ended: its client is idle again, after a DECLINE when it has rested.
+static inline void dhcp_work_leave(
+	struct dhcp_work *w, const struct proto_ctx *ctx, const struct proto_txn *t, bool declined)
 {
-	if (!t->over)
+	if (declined)
+		dhcp_clients_rest(&w->clients, t->user, ctx->now_ms);
+	else
 		dhcp_clients_give(&w->clients, t->user);
-	return PROTO_FAIL;
 }
 
 // When a lease ends. Counted from when the message was begun, not from its answer: a server counts

@@ -117,6 +117,8 @@ enum proto_verdict {
 	PROTO_FAIL, // an answer to this transaction, but a refusal or rejected by the item's checks
 	PROTO_STRAY,     // not an answer to this transaction after all: it stays in flight
 	PROTO_MALFORMED, // for this transaction by its key, but not well formed: it stays in flight
+	PROTO_KEPT, // a right answer, kept while a better one is waited for: it stays in flight,
+	            // and timeout goes on with it
 	PROTO_DUPLICATE, // a further answer to a message of it that was answered: it stays in
 	                 // flight
 };
@@ -195,7 +197,8 @@ struct proto {
 	// it dropped what had the right question (forged cookie, wrong case).
 	enum proto_verdict (*reply)(
 		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
-	// No answer within the timeout: AGAIN (retransmit) or FAIL (lost). Also told, with over
+	// No answer within the timeout: AGAIN (retransmit) or FAIL (lost). AGAIN with another step:
+	// it goes on with what it has kept, which answers the step before. Also told, with over
 	// set, of a transaction that ends without having been sent.
 	enum proto_verdict (*timeout)(struct proto_ctx *ctx, struct proto_txn *t);
 

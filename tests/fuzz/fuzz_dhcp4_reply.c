@@ -168,6 +168,7 @@ static void reply(struct flight *f, struct reader *r)
 		break;
 	case PROTO_STRAY:
 	case PROTO_MALFORMED:
+	case PROTO_KEPT:
 	case PROTO_DUPLICATE:
 		break;
 	}

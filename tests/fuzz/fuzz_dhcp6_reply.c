@@ -53,6 +53,8 @@ static void start(bool relay)
 		.prefixes = 2,
 		.relay = relay ? &relay_settings : NULL,
 		.parameters = {parameters, 1},
+		.advertise = relay ? DHCP6_TAKES_BEST : DHCP6_TAKES_FIRST,
+		.decline_rest_ns = 300000000000,
 		.retransmit = &retransmit};
 	struct proto_env env = {.seed = 1,
 		.workers = 1,
@@ -183,6 +185,7 @@ static void reply(struct flight *f, struct reader *r)
 		break;
 	case PROTO_STRAY:
 	case PROTO_MALFORMED:
+	case PROTO_KEPT:
 	case PROTO_DUPLICATE:
 		break;
 	}

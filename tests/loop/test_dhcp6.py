@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 
 from dhcp4 import clients as clients4, undisturbed
-from dhcp6 import (EXPECT, LENGTH, POOL, PREFIXES, RELAYS, SERVER, answers, check_agreement, clients, of_clients, run, served, steps)
+from dhcp6 import (EXPECT, LENGTH, POOL, PREFIXES, RELAYS, SERVER, answers, check_agreement, clients, of_clients, run, served, steps,
+                   total)
 from harness import EXIT, config_file, binary, ddiperf, execute, main, test
 
 LIFE = {
@@ -102,6 +103,32 @@ def what_is_not_answered_is_sent_again_until_it_is_lost():
         assert one["answered"] == n["leases"] == 6 and n["retransmitted"] == 5 == n["attempt"]["2"], one
     undisturbed(lambda: run(clients(load={"outstanding": 1, "total": 6}, retransmit={"request": tries, "solicit": tries}),
                             responder=answers({"loss": {"every": 3}})), some_lost, 0.1)
+
+
+@test
+def a_client_rests_after_a_decline():
+    one = of_clients(run(clients(load={"outstanding": 1, "total": 40}, clients=5, mix={"sarr": "50%", "decline": "50%"}, decline_rest="150ms")))
+    assert one["due"] == 40 and one["dhcp6"]["declined"] >= 15, one
+    # Fifteen leases of five clients are declined: each client has rested twice before its third one.
+    assert one["due"] / one["due_per_s"] > 0.3, one
+
+
+@test
+def the_best_advertise_is_waited_for_unless_its_preference_is_255():
+    tries = {"irt": "150ms", "mrc": 1}
+
+    def waits(is_waited, exchange, step, messages, **responder):
+        def judge(result):
+            one = of_clients(result)
+            assert one["answered"] == 20 and one["duplicate"] == one["dhcp6"]["retransmitted"] == 0, one
+            assert total(one["dhcp6"]["attempt"]) == messages, one
+            assert (steps(one)[step]["latency"]["response"]["p50_ns"] > 145e6) == is_waited, one
+        undisturbed(lambda: run(clients(load={"outstanding": 20, "total": 20}, exchange=exchange, advertise="best", retransmit={
+            "rand": "0%", "solicit": tries, "request": tries}), responder=answers(**responder)), judge, 0.1)
+
+    waits(True, "sarr", "solicit-advertise", 40)
+    waits(False, "sarr", "solicit-advertise", 40, preference=255)
+    waits(False, "rapid", "solicit-reply", 20)
 
 
 # --- faults -----------------------------------------------------------------------------------------------

@@ -37,7 +37,8 @@ struct reply_plan {
 	uint32_t without; // bit per IA that is left out
 	bool no_lease, twice, extra, rapid;
 	uint8_t preference;
-	uint64_t options; // bit per option to be added, empty
+	uint32_t sol_max_rt, inf_max_rt; // 0: left out
+	uint64_t options;                // bit per option to be added, empty
 	// of the relay messages
 	uint8_t relay_type, hop_xor, link_xor, peer_xor, interface_xor;
 	bool no_interface, fewer;
@@ -96,6 +97,7 @@ static inline struct dhcp6_fixture *fixture_new(uint32_t clients)
 	f->settings.addresses = f->settings.prefixes = 1;
 	f->settings.iaid = 1;
 	f->settings.enterprise = 32473;
+	f->settings.decline_rest_ns = UINT64_MAX;
 	f->parameters[0] = 23;
 	f->settings.parameters = (struct field_list){f->parameters, 1};
 	f->settings.options.items = f->options;
@@ -266,6 +268,10 @@ static inline void compose_message(
 		dhcp6_write_option(w, DHCP6_OPT_RAPID_COMMIT, "", 0);
 	if (a->preference)
 		dhcp6_write_option_u8(w, DHCP6_OPT_PREFERENCE, a->preference);
+	if (a->sol_max_rt)
+		dhcp6_write_option_be32(w, DHCP6_OPT_SOL_MAX_RT, a->sol_max_rt);
+	if (a->inf_max_rt)
+		dhcp6_write_option_be32(w, DHCP6_OPT_INF_MAX_RT, a->inf_max_rt);
 	for (uint16_t code = 0; code < 64; code++)
 		if (a->options >> code & 1)
 			dhcp6_write_option(w, code, "", 0);

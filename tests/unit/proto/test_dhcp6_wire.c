@@ -654,6 +654,259 @@ static void the_first_wait_of_a_solicit_is_longer_than_irt(void **state)
 	fixture_end(f);
 }
 
+static void elapsed_time_is_since_the_first_try_of_each_message(void **state)
+{
+	static const enum dhcp6_exchange exchanges[] = {DHCP6_TWO_WAY, DHCP6_RAPID, DHCP6_RENEWS,
+		DHCP6_REBINDS, DHCP6_RELEASES, DHCP6_DECLINES, DHCP6_CONFIRMS, DHCP6_INFORMS};
+
+	for (size_t i = 0; i < sizeof(exchanges) / sizeof(exchanges[0]); i++) {
+		struct dhcp6_fixture *f = fixture_new(1);
+
+		f->settings.retransmit = &f->retransmit;
+		fixture_open(f);
+		if (dhcp6_starts[exchanges[i]].from == DHCP_IS_BOUND)
+			fixture_sarr(f);
+		f->ctx.now_ms += 7000;
+		fixture_only(f, exchanges[i]);
+		assert_true(fixture_begin(f));
+		for (uint32_t elapsed = 0; elapsed < 400; elapsed += 123) {
+			struct dhcp6_envelope e;
+			struct dhcp6_message m;
+
+			fixture_send(f);
+			fixture_sent(f, &e, &m);
+			assert_int_equal(m.elapsed, elapsed);
+			f->ctx.now_ms += 1230;
+			assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn),
+				elapsed < 369 ? PROTO_AGAIN : PROTO_FAIL);
+		}
+		fixture_end(f);
+	}
+}
+
+static uint64_t wait_of_try(struct dhcp6_fixture *f, uint8_t tries)
+{
+	struct proto_layout layout;
+
+	dhcp6_layout(f->ctx.shared, &layout);
+	f->txn.tries = tries;
+	fixture_send(f);
+	return ((const uint64_t *)layout.waits.items)[f->txn.wait - 1];
+}
+
+static void servers_tell_how_long_waits_become(void **state)
+{
+	static const struct {
+		uint32_t told_s, longest_s;
+	} rows[] = {
+		{0, 320}, {59, 320}, {60, 40}, {100, 80}, {160, 160}, {86400, 320}, {86401, 320}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct dhcp6_fixture *f = fixture_new(1);
+
+		f->retransmit.rand = 0;
+		f->retransmit.solicit.irt_ns = f->retransmit.information.irt_ns = 40000000000;
+		f->settings.retransmit = &f->retransmit;
+		fixture_open(f);
+		fixture_only(f, DHCP6_TWO_WAY);
+		assert_true(fixture_begin(f));
+		assert_int_equal(wait_of_try(f, 3), 320000000000);
+		f->txn.tries = 0;
+		fixture_plan(f, DHCP6_ADVERTISE);
+		f->answer.status = DHCP6_NO_ADDRS_AVAIL;
+		f->answer.sol_max_rt = rows[i].told_s;
+		assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+		assert_true(fixture_begin(f));
+		assert_int_equal(wait_of_try(f, 3), rows[i].longest_s * 1000000000ull);
+		assert_int_equal(wait_of_try(f, 0), 40000000000);
+		fixture_answer(f, DHCP6_ADVERTISE);
+		fixture_only(f, DHCP6_INFORMS);
+		assert_true(fixture_begin(f));
+		assert_int_equal(wait_of_try(f, 3), 320000000000);
+		fixture_plan(f, DHCP6_REPLY);
+		f->answer.inf_max_rt = rows[i].told_s;
+		assert_int_equal(fixture_verdict(f), PROTO_DONE);
+		assert_true(fixture_begin(f));
+		assert_int_equal(wait_of_try(f, 3), rows[i].longest_s * 1000000000ull);
+		fixture_end(f);
+	}
+}
+
+static void after_a_decline_a_client_rests(void **state)
+{
+	static const struct {
+		bool retransmit, lost;
+		uint64_t rest_ns;
+		uint32_t rest_ms;
+	} rows[] = {{false, false, UINT64_MAX, 0}, {true, false, UINT64_MAX, 10000},
+		{true, false, 0, 0}, {false, false, 1500000000, 1500},
+		{false, true, 1500000000, 1500}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct dhcp6_fixture *f = fixture_new(1);
+
+		f->settings.retransmit = rows[i].retransmit ? &f->retransmit : NULL;
+		f->settings.decline_rest_ns = rows[i].rest_ns;
+		fixture_open(f);
+		f->ctx.now_ms = 5000;
+		fixture_bound(f, DHCP6_DECLINES);
+		if (rows[i].lost)
+			assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_FAIL);
+		else
+			assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+		fixture_only(f, DHCP6_SARR);
+		f->ctx.now_ms += rows[i].rest_ms - 1;
+		assert_int_equal(fixture_begin(f), rows[i].rest_ms == 0);
+		assert_int_equal(f->n.no_free_client, rows[i].rest_ms != 0);
+		f->ctx.now_ms++;
+		assert_int_equal(fixture_begin(f), rows[i].rest_ms != 0);
+		fixture_end(f);
+	}
+}
+
+static struct dhcp6_fixture *fixture_best(enum dhcp6_exchange exchange)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	f->settings.advertise = DHCP6_TAKES_BEST;
+	f->settings.retransmit = &f->retransmit;
+	fixture_open(f);
+	fixture_only(f, exchange);
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	return f;
+}
+
+static enum proto_verdict advertise(
+	struct dhcp6_fixture *f, const char *server, uint8_t preference, uint32_t shift)
+{
+	fixture_plan(f, DHCP6_ADVERTISE);
+	f->answer.server = server;
+	f->answer.preference = preference;
+	f->answer.shift = shift;
+	return fixture_verdict(f);
+}
+
+// The server that the REQUEST is to, and what it asks for.
+static void check_requested(struct dhcp6_fixture *f, const char *server, uint32_t shift)
+{
+	struct dhcp6_envelope e;
+	struct dhcp6_message m;
+	uint8_t address[16];
+
+	fixture_send(f);
+	fixture_sent(f, &e, &m);
+	assert_int_equal(m.type, DHCP6_REQUEST);
+	assert_int_equal(m.elapsed, 0);
+	assert_memory_equal(m.server_id.data, server, DUID_LEN);
+	f->answer.shift = shift;
+	address_of(f, 0, address);
+	assert_memory_equal(m.ias[0].leases[0].address, address, 16);
+}
+
+static void the_best_preference_of_the_first_wait_is_taken(void **state)
+{
+	struct dhcp6_fixture *f = fixture_best(DHCP6_SARR);
+
+	assert_int_equal(advertise(f, SERVER_DUID, 7, 0), PROTO_KEPT);
+	assert_int_equal(
+		advertise(f, OTHER_DUID, 7, 1), PROTO_DUPLICATE); // the first of two equals
+	assert_int_equal(advertise(f, OTHER_DUID, 254, 2), PROTO_DUPLICATE);
+	assert_int_equal(advertise(f, SERVER_DUID, 253, 3), PROTO_DUPLICATE);
+	fixture_plan(f, DHCP6_ADVERTISE);
+	f->answer.preference = 255;
+	f->answer.ia_status = DHCP6_NO_ADDRS_AVAIL; // a wrong one changes nothing
+	assert_int_equal(fixture_verdict(f), PROTO_DUPLICATE);
+	f->ctx.now_ms += 1000;
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
+	check_requested(f, OTHER_DUID, 2);
+	assert_int_equal(f->n.other_advertises, 4);
+	assert_int_equal(f->n.refused, 0);
+	assert_int_equal(f->n.retransmitted, 0);
+	assert_int_equal(f->n.attempt[0], 1);
+	fixture_plan(f, DHCP6_REPLY);
+	f->answer.server = OTHER_DUID;
+	f->answer.shift = 2;
+	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	assert_int_equal(f->n.leases, 1);
+	fixture_end(f);
+}
+
+static void preference_255_is_not_waited_with(void **state)
+{
+	struct dhcp6_fixture *f = fixture_best(DHCP6_SARR);
+
+	assert_int_equal(advertise(f, SERVER_DUID, 255, 0), PROTO_AGAIN);
+	check_requested(f, SERVER_DUID, 0);
+	fixture_end(f);
+	f = fixture_best(DHCP6_SARR);
+	assert_int_equal(advertise(f, SERVER_DUID, 0, 0), PROTO_KEPT);
+	assert_int_equal(advertise(f, OTHER_DUID, 255, 1), PROTO_AGAIN);
+	check_requested(f, OTHER_DUID, 1);
+	fixture_end(f);
+}
+
+static void of_equal_preferences_the_first_is_taken_and_its_request_sent_again(void **state)
+{
+	struct dhcp6_fixture *f = fixture_best(DHCP6_SARR);
+
+	assert_int_equal(advertise(f, SERVER_DUID, 7, 0), PROTO_KEPT);
+	assert_int_equal(advertise(f, OTHER_DUID, 7, 1), PROTO_DUPLICATE);
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
+	check_requested(f, SERVER_DUID, 0);
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
+	assert_int_equal(f->txn.step, DHCP6_STEP_REQUEST);
+	assert_int_equal(f->txn.tries, 1);
+	fixture_end(f);
+}
+
+static void after_the_first_wait_the_first_advertise_is_taken(void **state)
+{
+	struct dhcp6_fixture *f = fixture_best(DHCP6_SARR);
+
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
+	assert_int_equal(f->n.retransmitted, 1);
+	fixture_send(f);
+	assert_int_equal(advertise(f, SERVER_DUID, 0, 0), PROTO_AGAIN);
+	check_requested(f, SERVER_DUID, 0);
+	fixture_end(f);
+}
+
+static void a_rapid_reply_is_taken_before_any_advertise(void **state)
+{
+	struct dhcp6_fixture *f = fixture_best(DHCP6_RAPID);
+
+	assert_int_equal(advertise(f, OTHER_DUID, 9, 1), PROTO_KEPT);
+	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+	assert_int_equal(f->n.leases, 1);
+	assert_int_equal(f->n.attempt[0], 1);
+	assert_int_equal(f->n.rapid_fallback, 0);
+	fixture_only(f, DHCP6_RENEWS); // nothing is at hand any more
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
+	assert_int_equal(f->txn.step, DHCP6_STEP_RENEW);
+	fixture_end(f);
+}
+
+static void tries_end_when_mrd_is_over(void **state)
+{
+	static const uint64_t seconds[] = {1, 2, 4, 3};
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	f->retransmit.rand = 0;
+	f->retransmit.confirm = (struct dhcp6_tries_settings){
+		.irt_ns = 1000000000, .mrt_ns = 4000000000, .mrd_ns = 10000000000, .mrc = 9};
+	f->settings.retransmit = &f->retransmit;
+	fixture_open(f);
+	fixture_bound(f, DHCP6_CONFIRMS);
+	for (uint8_t i = 0; i < 4; i++) {
+		assert_int_equal(wait_of_try(f, i), seconds[i] * 1000000000);
+		assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), i < 3 ? PROTO_AGAIN : PROTO_FAIL);
+	}
+	fixture_end(f);
+}
+
 static void link_local_addresses_are_clients(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(300);
@@ -937,6 +1190,16 @@ int main(void)
 		cmocka_unit_test(elapsed_time_counts_from_the_first_try),
 		cmocka_unit_test(messages_are_sent_as_often_as_told),
 		cmocka_unit_test(the_first_wait_of_a_solicit_is_longer_than_irt),
+		cmocka_unit_test(elapsed_time_is_since_the_first_try_of_each_message),
+		cmocka_unit_test(servers_tell_how_long_waits_become),
+		cmocka_unit_test(after_a_decline_a_client_rests),
+		cmocka_unit_test(the_best_preference_of_the_first_wait_is_taken),
+		cmocka_unit_test(preference_255_is_not_waited_with),
+		cmocka_unit_test(
+			of_equal_preferences_the_first_is_taken_and_its_request_sent_again),
+		cmocka_unit_test(tries_end_when_mrd_is_over),
+		cmocka_unit_test(after_the_first_wait_the_first_advertise_is_taken),
+		cmocka_unit_test(a_rapid_reply_is_taken_before_any_advertise),
 		cmocka_unit_test(link_local_addresses_are_clients),
 		cmocka_unit_test(messages_go_where_they_are_to),
 		cmocka_unit_test(replies_come_from_a_server_to_who_asked),
