@@ -346,7 +346,7 @@ const struct driver drivers[] = {
 		.own_mac = true,
 		.pairs = true,
 		.max_queues = PORT_MAX_QUEUES,
-		.burst = 32,
+		.burst = 64,
 		.descriptors = 1024,
 		.cost_known = true,
 	},
