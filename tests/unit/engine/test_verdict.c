@@ -147,6 +147,10 @@ static void a_worker_without_its_cpu_makes_the_run_invalid(void **state)
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->result_worker.stolen_s = 0.21;
 	assert_invalid(f, "worker on CPU 1 did not have its CPU for 210 ms");
+	f->result_worker.stolen_s = 2.1;
+	assert_invalid(f, "worker on CPU 1 did not have its CPU for 2.1e+03 ms");
+	f->config.validity.stolen = 1;
+	assert_int_equal(reach(f), EXIT_PASS);
 }
 
 static void a_clock_that_jumps_makes_the_run_invalid(void **state)
