@@ -25,6 +25,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from pathlib import Path
 
@@ -62,6 +63,7 @@ def main():
     failed = 0
     for number, function in enumerate(wanted, 1):
         name = f"{number} - {function.__name__.replace('_', ' ')}"
+        begin = time.monotonic()
         try:
             function()
         except Skipped as reason:
@@ -72,6 +74,7 @@ def main():
             print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="", flush=True)
         else:
             print(f"ok {name}", flush=True)
+        print(f"# took {time.monotonic() - begin:.1f} s", flush=True)
     sys.exit(1 if failed else 0)
 
 
@@ -107,7 +110,7 @@ def need_root():
 @contextlib.contextmanager
 def config_file(text):
     """A folder with the text as test.yaml; yields the file's path. Other files can be put beside it."""
-    with tempfile.TemporaryDirectory(prefix="ddiperf-") as folder:
+    with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
         path = Path(folder) / "test.yaml"
         path.write_text(text)
         yield path

@@ -74,7 +74,7 @@ def the_selftest_passes():
 
 @test
 def twenty_thousand_a_second_are_exactly_that_in_every_second():
-    check_exact(20000, 3)
+    check_exact(20000, 2)
 
 
 @test
@@ -112,16 +112,11 @@ def the_result_has_the_keys_of_the_interface():
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", run["started"])
     assert run["name"] == "keys" and run["seed"] == 7 and abs(run["measured_s"] - 0.3) < 0.001, run
     assert run["command"].startswith("ddiperf run ")
-    assert {"cpu", "kernel", "dpdk"} <= set(run["host"]), run["host"]
+    assert {"cpu", "kernel", "dpdk", "driver"} <= set(run["host"]), run["host"]
     verdict = document["verdict"]
     assert {"status", "exit_code", "limited_by", "reasons", "criteria"} <= set(verdict), verdict
     assert verdict["criteria"] == [{"expression": "loss <= 0%", "value": 0, "pass": True}], verdict
     assert verdict["limited_by"] in ("none", "tester", "wire", "server")
-
-
-@test
-def the_host_section_names_the_driver():
-    assert "driver" in ddiperf(ring()).json["run"]["host"]
 
 
 @test
