@@ -248,7 +248,7 @@ def a_full_disk_is_not_a_pass():
 
 def junit(*criteria, **sections):
     """(root of the JUnit file, result) of a short run."""
-    with tempfile.TemporaryDirectory(prefix="ddiperf-") as folder:
+    with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
         path = Path(folder) / "junit.xml"
         result = ddiperf(ring(criteria=list(criteria), output={"junit": str(path)}, **sections))
         return (ElementTree.parse(path).getroot() if path.exists() else None), result

@@ -36,7 +36,7 @@ def repeated(rates, p99=121000.0):
 
 def compare(a, b, *options):
     """(exit code, stdout, stderr); a and b: documents, texts, or None: no such file."""
-    with tempfile.TemporaryDirectory(prefix="ddiperf-") as folder:
+    with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
         paths = [Path(folder) / "a.json", Path(folder) / "b.json"]
         for path, content in zip(paths, (a, b)):
             if content is not None:

@@ -42,7 +42,7 @@ def the_servers_box_is_asked_in_every_interval():
 
 @test
 def pairs_are_kept_by_name():
-    with tempfile.TemporaryDirectory(prefix="ddiperf-") as folder:
+    with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
         counter = f"echo x >> {folder}/n; echo asked=$(wc -l < {folder}/n); echo some text; echo load=0.5"
         result = probed({"command": counter, "format": "pairs"})
     dut = result.json["dut"]

@@ -73,6 +73,13 @@ def the_selftest_passes():
 
 
 @test
+def the_selftest_with_dhcp_passes():
+    text = (ROOT / "config" / "dhcp4-selftest.yaml").read_text()
+    result = valid(lambda: ddiperf(text, "--set", "run.warmup=100ms", "--set", "run.duration=1s"))
+    assert result.code == 0, result
+
+
+@test
 def twenty_thousand_a_second_are_exactly_that_in_every_second():
     check_exact(20000, 2)
 
