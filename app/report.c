@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of a run as tables, and the verdict as a sentence that needs no manual. Path: cold. Main
-// thread.
+// The end of a run as tables; report_verdict.c has its last part. Path: cold. Main thread.
 #include "report.h"
 
 #include <math.h>
@@ -8,11 +7,12 @@
 
 #include "engine/run.h"
 #include "report_series.h"
+#include "report_verdict.h"
 #include "stats/text.h"
 
 #define COLUMN "%10s"
 
-static const char *count(uint64_t n, char *buf, size_t room)
+const char *report_count(uint64_t n, char *buf, size_t room)
 {
 	return stats_format((double)n, NULL, buf, room);
 }
@@ -70,9 +70,10 @@ static void print_sum(
 	const char *sign = "=";
 	char buf[32];
 
-	fprintf(out, "  %-12s%14s", name, count(whole, buf, sizeof(buf)));
+	fprintf(out, "  %-12s%14s", name, report_count(whole, buf, sizeof(buf)));
 	for (size_t i = 0; i < n; i++, sign = "+")
-		fprintf(out, " %s %s %s", sign, parts[i].name, count(parts[i].n, buf, sizeof(buf)));
+		fprintf(out, " %s %s %s", sign, parts[i].name,
+			report_count(parts[i].n, buf, sizeof(buf)));
 	fputc('\n', out);
 }
 
@@ -98,10 +99,10 @@ static void print_ledger(FILE *out, const struct result_item *i)
 	if (l->late + l->duplicate + l->stray + l->malformed == 0)
 		return;
 	fprintf(out, "  %-12slate %s, duplicate %s, stray %s, malformed %s\n", "also came",
-		count(l->late, late, sizeof(late)),
-		count(l->duplicate, duplicate, sizeof(duplicate)),
-		count(l->stray, stray, sizeof(stray)),
-		count(l->malformed, malformed, sizeof(malformed)));
+		report_count(l->late, late, sizeof(late)),
+		report_count(l->duplicate, duplicate, sizeof(duplicate)),
+		report_count(l->stray, stray, sizeof(stray)),
+		report_count(l->malformed, malformed, sizeof(malformed)));
 }
 
 // The messages of which the item's transactions consist.
@@ -126,7 +127,7 @@ static void print_steps(FILE *out, const struct counter_list *steps)
 
 		fprintf(out, "  %-16s", s[i].name);
 		for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++)
-			fprintf(out, COLUMN, count(counts[n], buf, sizeof(buf)));
+			fprintf(out, COLUMN, report_count(counts[n], buf, sizeof(buf)));
 		for (size_t n = 0; n < sizeof(times) / sizeof(times[0]); n++)
 			fprintf(out, COLUMN, report_time(times[n], l->count > 0, buf, sizeof(buf)));
 		fputc('\n', out);
@@ -176,11 +177,11 @@ static void print_port(FILE *out, const struct result_port *p, bool all)
 		return;
 	fprintf(out, "\nport %s (%s%s%s): %s packets received, %s sent\n", p->name, p->driver,
 		p->device ? " " : "", p->device ? p->device : "",
-		count(p->rx_packets, received, sizeof(received)),
-		count(p->tx_packets, sent, sizeof(sent)));
+		report_count(p->rx_packets, received, sizeof(received)),
+		report_count(p->tx_packets, sent, sizeof(sent)));
 	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
 		if (problems[i].n)
-			fprintf(out, "  %s %s\n", count(problems[i].n, buf, sizeof(buf)),
+			fprintf(out, "  %s %s\n", report_count(problems[i].n, buf, sizeof(buf)),
 				problems[i].text);
 	print_choice(out, &(struct counter_choice){&wire_section, p->other}, 2);
 }
@@ -191,193 +192,18 @@ static void print_responder(FILE *out, const struct result_responder *total)
 	char received[32], answered[32], ignored[32];
 
 	fprintf(out, "\nresponder on port %s: received %s, answered %s, ignored %s\n", total->port,
-		count(total->received, received, sizeof(received)),
-		count(total->answered, answered, sizeof(answered)),
-		count(total->ignored, ignored, sizeof(ignored)));
+		report_count(total->received, received, sizeof(received)),
+		report_count(total->answered, answered, sizeof(answered)),
+		report_count(total->ignored, ignored, sizeof(ignored)));
 	for (uint32_t i = 0; i < FAULTS_MAX; i++)
 		if (total->faults[i])
 			fprintf(out, "  fault %-20s%14s\n", faults_label(i),
-				count(total->faults[i], received, sizeof(received)));
+				report_count(total->faults[i], received, sizeof(received)));
 	if (total->no_buffer)
 		fprintf(out, "  requests dropped for want of a packet buffer %s\n",
-			count(total->no_buffer, received, sizeof(received)));
+			report_count(total->no_buffer, received, sizeof(received)));
 	for (uint32_t i = 0; i < total->protocols.count; i++)
 		print_choice(out, &p[i].counters, 2);
-}
-
-static bool is_of_load(const struct result_verdict *v)
-{
-	return v->invalid_by && strcmp(v->invalid_by, "load") == 0;
-}
-
-// Of a run that came to its end.
-static void print_limit(FILE *out, const struct result_verdict *v)
-{
-	static const struct {
-		const char *by, *text;
-	} limits[] = {
-		{"none", "nothing: the load went out as asked and came back"},
-		{"tester", "the tester: this box could not do what was asked of it"},
-		{"wire", "the wire: the link carried no more"},
-		{"server", "the server"},
-	};
-	bool judged = v->limited_by && !is_of_load(v) && strcmp(v->status, "unreachable") != 0 &&
-	              strcmp(v->status, "interrupted") != 0;
-
-	for (size_t i = 0; judged && i < sizeof(limits) / sizeof(limits[0]); i++)
-		if (strcmp(v->limited_by, limits[i].by) == 0)
-			fprintf(out, "\nlimited by %s\n", limits[i].text);
-	if (is_of_load(v))
-		fputs("\nlimited by the load itself: there was nobody to make all of it\n", out);
-}
-
-// In the notation of the limit, which is the last word of the expression, but for a stop rule's
-// time: "p99 <= 2ms" is about a time.
-static const char *criterion_value(const struct result_criterion *c, char *buf, size_t room)
-{
-	const char *time = strstr(c->expression, " for ");
-	size_t len = time ? (size_t)(time - c->expression) : strlen(c->expression);
-	char last = len ? c->expression[len - 1] : '\0';
-	const char *unit = NULL;
-
-	if (last == '%')
-		unit = "1";
-	else if (last == 's' || last == 'm' || last == 'h')
-		unit = "ns";
-	if (isnan(c->value))
-		return "not seen";
-	if (isinf(c->value))
-		return report_time(c->value, true, buf, room);
-	return stats_format(c->value, unit, buf, room);
-}
-
-static void print_criteria(FILE *out, const struct counter_list *criteria)
-{
-	const struct result_criterion *c = criteria->items;
-	char value[32];
-
-	if (criteria->count)
-		fputs("\ncriteria\n", out);
-	for (uint32_t i = 0; i < criteria->count; i++)
-		fprintf(out, "  %s  %-40s  %s\n", c[i].pass ? "pass" : "FAIL", c[i].expression,
-			criterion_value(&c[i], value, sizeof(value)));
-}
-
-static void print_reasons(FILE *out, const struct counter_list *reasons)
-{
-	const char *const *texts = reasons->items;
-
-	if (reasons->count)
-		fputs("\nwhy\n", out);
-	for (uint32_t i = 0; i < reasons->count; i++)
-		fprintf(out, "  - %s\n", texts[i]);
-}
-
-struct verdict_text {
-	const char *status, *word, *colour, *text;
-};
-
-static const struct verdict_text *verdict_text(const struct result_verdict *v)
-{
-	static const struct verdict_text texts[] = {
-		{"pass", "PASS", "\033[32m", NULL},
-		{"fail", "FAIL", "\033[31m", NULL},
-		{"invalid", "INVALID", "\033[33m",
-			"the tester did not keep up, so this says nothing about the server"},
-		{"unreachable", "UNREACHABLE", "\033[31m", "the server did not answer at all"},
-		{"interrupted", "INTERRUPTED", "\033[33m", "stopped before its end, so not judged"},
-	};
-	static const struct verdict_text broken = {"", "INTERNAL ERROR", "\033[31m",
-		"the tester's own books do not add up, so nothing here is to be trusted"};
-	static const struct verdict_text load = {"", "INVALID", "\033[33m",
-		"there was nobody to make all that was due, so this is not the load that was asked "
-		"for"};
-	static const struct verdict_text unknown = {"", "NO VERDICT", "", NULL};
-
-	if (v->exit_code == EXIT_INTERNAL)
-		return &broken;
-	if (is_of_load(v))
-		return &load;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (strcmp(v->status, texts[i].status) == 0)
-			return &texts[i];
-	return &unknown;
-}
-
-// "200 000 requests sent, all answered in time"
-static void print_totals(FILE *out, const struct counter_list *traffic)
-{
-	const struct result_item *items = traffic->items;
-	uint64_t sent = 0, answered = 0, failed = 0, lost = 0, no_reply = 0;
-	char a[32], b[32];
-
-	for (uint32_t i = 0; i < traffic->count; i++) {
-		sent += items[i].ledger.sent;
-		answered += items[i].ledger.answered;
-		failed += items[i].ledger.failed;
-		lost += items[i].ledger.lost;
-		no_reply += items[i].ledger.no_reply;
-	}
-	if (sent == 0) {
-		fputs("nothing was sent", out);
-		return;
-	}
-	fprintf(out, "%s requests sent, ", count(sent, a, sizeof(a)));
-	if (answered + no_reply == sent) {
-		fputs("all answered in time", out);
-		if (no_reply)
-			fprintf(out, " but %s that nothing answers", count(no_reply, b, sizeof(b)));
-		return;
-	}
-	fprintf(out, "%s answered in time", count(answered, a, sizeof(a)));
-	if (failed)
-		fprintf(out, ", %s failed", count(failed, a, sizeof(a)));
-	if (lost)
-		fprintf(out, ", %s lost (%s)", count(lost, a, sizeof(a)),
-			stats_format((double)lost / (double)sent, "1", b, sizeof(b)));
-}
-
-static void print_held(FILE *out, const struct counter_list *criteria)
-{
-	const struct result_criterion *c = criteria->items;
-	uint32_t failed = 0;
-	const char *first = NULL;
-
-	for (uint32_t i = 0; i < criteria->count; i++) {
-		if (c[i].pass)
-			continue;
-		failed++;
-		first = first ? first : c[i].expression;
-	}
-	if (failed == 1)
-		fprintf(out, "; does not hold: %s", first);
-	else if (failed)
-		fprintf(out, "; %u of %u criteria do not hold", failed, criteria->count);
-	else if (criteria->count == 0)
-		fputs("; there were no criteria to judge by", out);
-	else if (criteria->count == 1)
-		fputs("; the criterion holds", out);
-	else
-		fprintf(out, "; all %u criteria hold", criteria->count);
-}
-
-static void print_verdict(const struct report *r, const struct result *result)
-{
-	const struct verdict_text *t = verdict_text(&result->verdict);
-
-	fprintf(r->out, "%s%s%s: ", r->colour ? t->colour : "", t->word,
-		r->colour ? "\033[0m" : "");
-	if (t->text)
-		fprintf(r->out, "%s (", t->text);
-	if (result->search)
-		report_answer(r->out, result->search);
-	else
-		print_totals(r->out, &result->traffic);
-	if (t->text)
-		fputs(")", r->out);
-	else
-		print_held(r->out, &result->verdict.criteria);
-	fputc('\n', r->out);
 }
 
 static void print_capture(FILE *out, const struct result_capture *c)
@@ -434,7 +260,7 @@ static void print_sharing(FILE *out, const struct result *result)
 		fprintf(out,
 			"\nport %s: of %s packets for its %llu workers, %.1f %% came to the one "
 			"that they were for, %.1f %% were handed over\n",
-			ports[i].name, count(received, buf, sizeof(buf)),
+			ports[i].name, report_count(received, buf, sizeof(buf)),
 			(unsigned long long)workers,
 			100 * (1 - (double)ports[i].handed_over / (double)received),
 			100 * (double)ports[i].handed_over / (double)received);
@@ -464,9 +290,7 @@ static void print_tables(FILE *out, const struct result *result)
 		report_search(out, result->search);
 	if (result->confidence)
 		report_confidence(out, result->confidence);
-	print_limit(out, &result->verdict);
-	print_criteria(out, &result->verdict.criteria);
-	print_reasons(out, &result->verdict.reasons);
+	report_reasons(out, &result->verdict);
 	fputc('\n', out);
 }
 
@@ -477,7 +301,7 @@ void report_result(struct report *r, const struct result *result)
 	report_clear(r);
 	if (!r->quiet)
 		print_tables(r->out, result);
-	print_verdict(r, result);
+	report_verdict(r->out, r->colour, result);
 	fflush(r->out);
 }
 

@@ -35,3 +35,6 @@ void report_clear(struct report *r);
 // A latency; "lost" for a rank that falls among the lost ones, "-" when nothing was timed. room
 // >= 32.
 const char *report_time(double ns, bool any, char *buf, size_t room);
+
+// A number of things.
+const char *report_count(uint64_t n, char *buf, size_t room);

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The last part of a report. Path: cold. Main thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "engine/result.h"
+
+// What limited it, the criteria, and the reasons of the verdict.
+void report_reasons(FILE *out, const struct result_verdict *v);
+
+// The last line.
+void report_verdict(FILE *out, bool colour, const struct result *result);
