@@ -39,6 +39,13 @@ struct node *node_find(const struct node *map, const char *key)
 	return NULL;
 }
 
+struct node *node_given(const struct node *map, const char *key)
+{
+	struct node *n = node_find(map, key);
+
+	return n && !n->gone ? n : NULL;
+}
+
 // The `name` of an item, or NULL.
 static const char *item_name(const struct node *n)
 {

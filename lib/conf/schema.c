@@ -264,7 +264,7 @@ static void apply_choices(
 	bool any = false;
 
 	for (unsigned i = 0; f->choices[i]; i++) {
-		const struct node *n = node_find(s->map, f->choices[i]->name);
+		const struct node *n = node_given(s->map, f->choices[i]->name);
 
 		if (n)
 			any = apply_pointer(c, f->choices[i], n, &slots[i]);
@@ -282,7 +282,7 @@ static void apply_field(struct apply *c, const struct scope *s, const struct fie
 		apply_choices(c, s, f, (void **)dst);
 		return;
 	}
-	n = node_find(s->map, f->name);
+	n = node_given(s->map, f->name);
 	default_set(c, f, dst);
 	if (n)
 		apply_present(c, f, n, dst);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// --set PATH=VALUE: replaces or adds one node of a parsed file. Not here: whether the key exists in
-// the rows, which is found when the tree is applied. Path: cold. Management thread.
+// --set PATH=VALUE: replaces, adds or takes out one node of a parsed file. Not here: whether the
+// key exists in the rows, which is found when the tree is applied. Path: cold. Management thread.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +93,7 @@ static void make_map(const struct setter *s, struct node *n)
 	n->kind = NODE_MAP;
 	n->text = NULL;
 	n->file = s->label;
+	n->gone = false;
 	n->line = n->col = n->key_line = n->key_col = 0;
 }
 
@@ -129,6 +130,7 @@ static void node_replace(struct node *n, const struct node *value)
 	n->kind = value->kind;
 	n->quoted = value->quoted;
 	n->skip = value->skip;
+	n->gone = false;
 	n->problem = value->problem;
 	n->text = value->text;
 	n->file = value->file;
@@ -138,6 +140,23 @@ static void node_replace(struct node *n, const struct node *value)
 	n->count = value->count;
 	for (struct node *child = n->first; child; child = child->next)
 		child->parent = n;
+}
+
+// "null", not in quotes: the setting is to be as if it had never been there.
+static bool is_null(const struct node *value)
+{
+	return value->kind == NODE_SCALAR && !value->quoted && strcmp(value->text, "null") == 0;
+}
+
+static int set_node(const struct setter *s, struct node *n, const struct node *value)
+{
+	if (!is_null(value))
+		node_replace(n, value);
+	else if (!n->key)
+		return set_refuse(s, "only a setting can be taken out, no item of a list");
+	else
+		n->gone = true;
+	return 0;
 }
 
 static int set_path(
@@ -155,8 +174,7 @@ static int set_path(
 		if (!n)
 			return -EINVAL;
 	}
-	node_replace(n, value);
-	return 0;
+	return set_node(s, n, value);
 }
 
 int conf_set(struct conf_tree *t, const char *assignment, struct arena *a, struct diag *d)

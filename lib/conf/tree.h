@@ -20,6 +20,7 @@ struct node {
 	enum node_kind kind;
 	bool quoted; // scalar that stood in quotes
 	bool skip;   // already complained about: not to be looked at
+	bool gone;   // taken out: its key has to be right, and that is all
 	const char *key;
 	unsigned key_line, key_col;
 	const char *text; // of a scalar, else NULL
@@ -43,6 +44,8 @@ struct node *node_add(struct node *parent, const char *key, struct arena *a);
 
 // NULL when there is none, or when map is NULL or not a mapping.
 struct node *node_find(const struct node *map, const char *key);
+// The same, but for one that is gone.
+struct node *node_given(const struct node *map, const char *key);
 
 // The item of a list whose `name` is this, or NULL.
 struct node *node_find_item(const struct node *list, const char *name);

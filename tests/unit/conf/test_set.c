@@ -100,6 +100,28 @@ static void the_last_of_several_counts(void **state)
 	fixture_end(&f);
 }
 
+static void null_takes_a_setting_out(void **state)
+{
+	static const char *const sets[] = {"cpu=1", "run.seed=null", "traffic.queries.ports=null",
+		"criteria=null", "traffic.queries.dns=null", "traffic.queries.dhcp4={clients: 5}",
+		"run.warmup=null", "criteria=[c]", NULL};
+	struct fixture f;
+
+	load_with(&f, sets);
+	assert_errors(&f, "");
+	assert_int_equal(f.s.run.seed, 1);
+	assert_int_equal(((struct field_range *)item_of(&f, 0)->ports.items)[0].first, 1024);
+	assert_int_equal(f.s.criteria.count, 1);
+	assert_null(item_of(&f, 0)->protocols[0]);
+	fixture_end(&f);
+	assert_set_error("run.sede=null",
+		"--set run.sede=null: run: unknown key \"sede\" (did you mean \"seed\"?)\n");
+	assert_set_error("traffic[0]=null",
+		"--set traffic[0]=null: only a setting can be taken out, no item of a list\n");
+	assert_set_error("traffic.queries.server=null",
+		"f.yaml:3:5: traffic.queries.server: is missing (to be asked)\n");
+}
+
 static void a_set_value_is_not_relative_to_the_file(void **state)
 {
 	static const char *const sets[] = {"cpu=1", "traffic.queries.dns.queries=dir/q.txt", NULL};
@@ -180,6 +202,7 @@ int main(void)
 		cmocka_unit_test(values_are_yaml),
 		cmocka_unit_test(missing_mappings_on_the_way_are_made),
 		cmocka_unit_test(the_last_of_several_counts),
+		cmocka_unit_test(null_takes_a_setting_out),
 		cmocka_unit_test(a_set_value_is_not_relative_to_the_file),
 		cmocka_unit_test(wrong_values_are_found_when_applied),
 		cmocka_unit_test(wrong_paths_say_what_is_missing),
