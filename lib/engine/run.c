@@ -741,7 +741,8 @@ int run_once(struct run *r, const struct config *c, struct diag *d, struct resul
 	r->config = c;
 	r->diag = d;
 	r->result = out;
-	if (r->again)
+	// The plan that came up with the ports is that of their configuration.
+	if (r->again || c != r->options->config)
 		rc = renew(r);
 	if (rc == 0)
 		rc = build(r);

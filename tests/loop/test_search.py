@@ -121,8 +121,9 @@ def a_goal_that_is_never_met_fails():
 
 @test
 def a_search_that_never_fails_says_that_there_may_be_more():
-    result = quiet(pool({"from": "50", "to": "100"}))
+    result = quiet(pool({"from": "50", "to": "100", "final": SEARCH["trial"]}))
     assert result.code == 0 and result.json["search"]["answer"] == 100, result
+    assert abs(result.json["run"]["measured_s"] - 0.25) < 0.03, result  # as long as was asked for
     assert result.json["search"]["goals"][0]["limited_by"] == "range", result.json["search"]
 
 
