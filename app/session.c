@@ -166,7 +166,10 @@ static int session(struct session *s, struct diag *d)
 		.version = DDIPERF_VERSION,
 		.id = run_make_id(o->arena),
 		.signals = &interrupts,
-		.hooks = {on_note, on_interval, on_responder, &s->report}};
+		.hooks = {.note = on_note,
+			.interval = on_interval,
+			.responder = on_responder,
+			.ctx = &s->report}};
 	int code = check_outputs(s);
 
 	if (code)

@@ -98,8 +98,10 @@ static const struct field_section validity_section = {"validity",
 	sizeof(struct validity_settings)};
 
 static const struct field capture_fields[] = {
-	{"file", "pcapng file to write, from the working directory", FIELD_STRING, .required = true,
-		AT(capture_settings, file), .min = 1, .max = 4095},
+	{"file",
+		"pcapng file to write, from the working directory; of a series of runs each has "
+		"its own: file-1.pcapng ...",
+		FIELD_STRING, .required = true, AT(capture_settings, file), .min = 1, .max = 4095},
 	{"when", "what has to have happened to a transaction", FIELD_ENUM, .list = true,
 		AT(capture_settings, when), .names = evidence_reasons,
 		.def = "lost, late, stray, failed, malformed"},

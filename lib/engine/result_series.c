@@ -19,16 +19,20 @@
 	}
 
 static const struct counter trial_rows[] = {
-	REAL(result_trial, rate, NULL, "value of the variable"),
+	REAL(result_trial, rate, NULL,
+		"value of the variable; of a ramp in the middle of the interval"),
 	REAL(result_trial, duration_s, "s", "length of the measured part"),
 	REAL(result_trial, loss, "1", "lost over sent"),
 	REAL(result_trial, failed, "1", "failed over sent"),
+	REAL(result_trial, p50_ns, "ns", "median of the response latency"),
 	REAL(result_trial, p99_ns, "ns", "99th percentile of the response latency"),
-	REAL(result_trial, answered_per_s, "per_s", "answered rate"),
+	REAL(result_trial, answered_per_s, "per_s",
+		"answered rate, until the last answer; of a ramp within the interval"),
 	TEXT(result_trial, verdict,
 		"pass: every goal is met; fail; invalid: because of the tester"),
 	COUNT(result_trial, goals_met, "goals that are met"),
-	COUNT(result_trial, seed, "seed of the trial"),
+	COUNT(result_trial, seed, "seed of the trial; the intervals of a ramp share one"),
+	TEXT(result_trial, capture, "its capture file"),
 };
 static const struct counter_section trial_section = {
 	"trials", "a measurement", COUNTER_ROWS(trial_rows), sizeof(struct result_trial)};
@@ -40,6 +44,8 @@ static const struct counter goal_rows[] = {
 	REAL(result_goal, answered_per_s, "per_s",
 		"answered rate there; mlr: the conditional throughput"),
 	TEXT(result_goal, limited_by, "server, tester, or range: met up to the end of the search"),
+	REAL(result_goal, repeats_met, NULL,
+		"repeats at the answer that met it; null: none were made"),
 };
 static const struct counter_section goal_section = {
 	"goals", "a goal and its answer", COUNTER_ROWS(goal_rows), sizeof(struct result_goal)};
@@ -101,6 +107,7 @@ const struct counter_section result_confidence_section = {"confidence", "how wel
 static const struct counter repeat_rows[] = {
 	COUNT(result_repeat, seed, "seed of the run"),
 	TEXT(result_repeat, verdict, "pass, fail or invalid"),
+	TEXT(result_repeat, capture, "its capture file"),
 	{"traffic", "items of traffic", NULL, COUNTER_LIST, AT(result_repeat, traffic),
 		.section = &result_item_section},
 };

@@ -12,10 +12,11 @@ struct result_trial {
 	double rate; // value of the variable
 	double duration_s;
 	double loss, failed; // of what was sent; lost alone, failed alone
-	double p99_ns, answered_per_s;
+	double p50_ns, p99_ns, answered_per_s;
 	const char *verdict; // pass: every goal is met; fail; invalid: because of the tester
 	uint64_t goals_met;
 	uint64_t seed;
+	const char *capture; // file; NULL: none
 };
 
 struct result_goal {
@@ -24,6 +25,7 @@ struct result_goal {
 	double upper;  // lowest value that was too much; INFINITY: none
 	double answered_per_s;
 	const char *limited_by; // server, tester, range
+	double repeats_met;     // repeats at the answer; NAN: there were none
 };
 
 struct result_peak {
@@ -50,6 +52,7 @@ struct result_spread {
 struct result_repeat {
 	uint64_t seed;
 	const char *verdict;
+	const char *capture;         // file; NULL: none
 	struct counter_list traffic; // struct result_item
 };
 

@@ -499,7 +499,10 @@ static void watch_cpu(struct run *r, uint64_t now)
 
 static bool is_to_end(const struct run *r)
 {
-	return *r->options->signals || r->result->verdict.stopped;
+	const struct run_hooks *h = &r->options->hooks;
+
+	return *r->options->signals || r->result->verdict.stopped ||
+	       (h->enough && h->enough(h->ctx));
 }
 
 // Until everything was sent and answered or timed out, the drain time is over, or the user has had

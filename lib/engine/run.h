@@ -30,6 +30,8 @@ struct run_hooks {
 	void (*interval)(void *ctx, const struct result_interval *i, bool warmup);
 	// The same for a responder without traffic of its own.
 	void (*responder)(void *ctx, double t_s, const struct result_responder *total);
+	// Is it known what the run was for? Then sending ends.
+	bool (*enough)(void *ctx);
 	void *ctx;
 };
 

@@ -8,12 +8,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#define TRIALS_MAX   1000
-#define COLLAPSE     0.9 // of the peak: less is a collapse
-#define KNEE         3.0 // times the lowest p99 so far
-#define KNEE_LOADS   3   // that have to be there before
-#define PHASES_MAX   16  // of mlr: halvings of the length
-#define RAMP_CHANCES 2   // trials of a step before it counts as failed
+#include "engine/search_ramp.h"
+
+#define TRIALS_MAX 1000
+#define COLLAPSE   0.9 // of the peak: less is a collapse
+#define KNEE       3.0 // times the lowest p99 so far
+#define KNEE_LOADS 3   // that have to be there before
+#define PHASES_MAX 16  // of mlr: halvings of the length
 
 enum bound { BOUND_UNKNOWN, BOUND_OPEN, BOUND_LOWER, BOUND_UPPER, BOUND_TESTER };
 
@@ -317,81 +318,16 @@ static bool mlr_next(const struct search *s, const struct search_goal *g, struct
 	return false;
 }
 
-// --- ramp ---
-
-static double step_load(const struct search *s, uint64_t step)
-{
-	double span = s->settings->to - s->settings->from;
-	double last = (double)(s->settings->steps > 1 ? s->settings->steps - 1 : 1);
-
-	return tidy(s, s->settings->from + span * (double)step / last);
-}
-
-// Of the valid trials at a load: how many, and did one of them meet the goal?
-static uint32_t ramp_trials(
-	const struct search *s, const struct search_goal *g, double load, bool *met)
-{
-	uint32_t n = 0;
-
-	*met = false;
-	for (uint32_t i = 0; i < s->count; i++) {
-		if (s->trials[i].load != load || s->trials[i].invalid)
-			continue;
-		n++;
-		*met |= search_met(g, &s->trials[i]);
-	}
-	return n;
-}
-
-static uint64_t ramp_invalid(const struct search *s, double load)
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < s->count; i++)
-		n += s->trials[i].load == load && s->trials[i].invalid;
-	return n;
-}
-
-// The highest load of the staircase up to which every step meets the goal.
-static struct bounds ramp_bounds(const struct search *s, const struct search_goal *g)
-{
-	struct bounds b = {.upper = INFINITY, .upper2 = INFINITY};
-
-	for (uint64_t i = 0; i < s->settings->steps; i++) {
-		double load = step_load(s, i);
-		bool met, tester = ramp_invalid(s, load) >= s->settings->attempts;
-		uint32_t n = ramp_trials(s, g, load, &met);
-
-		if (!met && (n >= RAMP_CHANCES || tester)) {
-			add_upper(&b, load, tester && n < RAMP_CHANCES);
-			break;
-		}
-		b.open = load;
-		if (!met)
-			break;
-		add_lower(&b, load);
-	}
-	return b;
-}
-
-static bool ramp_next(const struct search *s, const struct search_goal *g, struct search_step *out)
-{
-	struct bounds b = ramp_bounds(s, g);
-
-	out->load = b.open;
-	out->length_ns = s->settings->trial_ns;
-	return b.upper == INFINITY && b.open > b.lower;
-}
-
 // --- all of them ---
 
 struct search_step search_next(const struct search *s)
 {
-	static bool (*const next[])(
-		const struct search *, const struct search_goal *, struct search_step *) = {
-		[SEARCH_BISECT] = bisect_next, [SEARCH_MLR] = mlr_next, [SEARCH_RAMP] = ramp_next};
+	static bool (*const next[])(const struct search *, const struct search_goal *,
+		struct search_step *) = {[SEARCH_BISECT] = bisect_next, [SEARCH_MLR] = mlr_next};
 	struct search_step step = {0};
 
+	if (s->settings->method == SEARCH_RAMP)
+		return ramp_next(s);
 	for (uint32_t i = 0; i < s->settings->goals.count && s->count < TRIALS_MAX; i++)
 		if (next[s->settings->method](s, goal_of(s, i), &step))
 			return step;
@@ -438,30 +374,19 @@ static double conditional_throughput(const struct search *s, const struct target
 	return out;
 }
 
-// resperf's: the most that was answered before a step broke the limits.
-static double highest_rate(const struct search *s, const struct search_goal *g, double up_to)
-{
-	double best = 0;
-
-	for (uint32_t i = 0; i < s->count; i++)
-		if (s->trials[i].load <= up_to && !s->trials[i].invalid &&
-			search_met(g, &s->trials[i]))
-			best = fmax(best, s->trials[i].answered_per_s);
-	return best;
-}
-
 struct search_answer search_answer(const struct search *s, uint32_t goal)
 {
 	const struct search_goal *g = goal_of(s, goal);
-	bool ramp = s->settings->method == SEARCH_RAMP;
 	struct target t = final_target(s, g);
-	struct bounds b = ramp ? ramp_bounds(s, g) : bounds_of(s, &t);
+	struct bounds b;
 
+	if (s->settings->method == SEARCH_RAMP)
+		return ramp_answer(s, g);
+	b = bounds_of(s, &t);
 	if (b.lower == 0)
 		return (struct search_answer){NAN, b.upper, NAN, b.tester};
-	return (struct search_answer){b.lower, b.upper,
-		ramp ? highest_rate(s, g, b.lower) : conditional_throughput(s, &t, b.lower),
-		b.tester};
+	return (struct search_answer){
+		b.lower, b.upper, conditional_throughput(s, &t, b.lower), b.tester};
 }
 
 // The most that was answered at a load; -1: no valid trial.
@@ -482,25 +407,55 @@ static int by_load(const void *a, const void *b)
 	return (x->load > y->load) - (x->load < y->load);
 }
 
+// The lowest p99 of the valid trials at the load of sorted[*i], which moves on to the next load;
+// NAN: there are none.
+static double p99_at(const struct search_trial *sorted, uint32_t count, uint32_t *i)
+{
+	double load = sorted[*i].load, least = NAN;
+
+	for (; *i < count && sorted[*i].load == load; ++*i)
+		if (!sorted[*i].invalid)
+			least = fmin(least, sorted[*i].p99_ns);
+	return least;
+}
+
 // Upwards: the lowest p99 so far, and where it was last kept to.
 static double find_knee(const struct search_trial *sorted, uint32_t count)
 {
 	double least = INFINITY, last = NAN, from = NAN;
 	uint32_t seen = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
-		if (sorted[i].invalid)
+	for (uint32_t i = 0; i < count;) {
+		double load = sorted[i].load, p99 = p99_at(sorted, count, &i);
+
+		if (isnan(p99))
 			continue;
-		if (seen >= KNEE_LOADS && sorted[i].p99_ns > KNEE * least) {
+		if (seen >= KNEE_LOADS && p99 > KNEE * least) {
 			from = isnan(from) ? last : from;
 			continue;
 		}
 		from = NAN;
-		last = sorted[i].load;
+		last = load;
 		seen++;
-		least = fmin(least, sorted[i].p99_ns);
+		least = fmin(least, p99);
 	}
 	return from;
+}
+
+// Downwards: as long as it is a collapse. One bad moment below is none.
+static void find_collapse(
+	const struct search *s, const struct search_trial *sorted, struct search_shape *out)
+{
+	for (uint32_t i = s->count; i-- > 0 && sorted[i].load > out->peak_load;) {
+		double best = best_at(s, sorted[i].load);
+
+		if (best < 0)
+			continue;
+		if (best >= COLLAPSE * out->peak_per_s)
+			return;
+		out->collapse_load = sorted[i].load;
+		out->collapse_per_s = best;
+	}
 }
 
 struct search_shape search_shape(const struct search *s)
@@ -518,15 +473,7 @@ struct search_shape search_shape(const struct search *s)
 	if (!sorted)
 		return out;
 	qsort(sorted, s->count, sizeof(*sorted), by_load);
-	for (uint32_t i = 0; i < s->count && isnan(out.collapse_load); i++) {
-		double best = best_at(s, sorted[i].load);
-
-		if (sorted[i].load <= out.peak_load || best < 0 ||
-			best >= COLLAPSE * out.peak_per_s)
-			continue;
-		out.collapse_load = sorted[i].load;
-		out.collapse_per_s = best;
-	}
+	find_collapse(s, sorted, &out);
 	out.knee = find_knee(sorted, s->count);
 	free(sorted);
 	return out;

@@ -2,7 +2,8 @@
 // Searches for the highest load at which a server still meets goals: what to measure next, and what
 // the answer is, as functions of the trials so far. No clock, no packet, no state: the same trials
 // give the same step. Bisection as in RFC 2544 and RFC 8219 section 9, MLRsearch as in RFC 9971,
-// and a staircase as resperf's ramp. Path: cold. Any thread.
+// and one ramp as resperf's, whose intervals are the trials (search_ramp.h). Path: cold. Any
+// thread.
 #pragma once
 
 #include <stdbool.h>
@@ -36,12 +37,13 @@ struct search_settings {
 
 extern const struct field_section search_section;
 
-// One measurement.
+// One measurement: a run, or an interval of a ramp.
 struct search_trial {
-	double load; // value of the variable
+	uint32_t run; // which of the runs, from 0
+	double load;  // value of the variable; of a ramp in the middle of the interval
 	uint64_t length_ns;
-	double loss, failed; // shares of what was sent
-	double p99_ns;       // INFINITY: among the lost ones
+	double loss, failed;   // shares of what was sent
+	double p50_ns, p99_ns; // INFINITY: among the lost ones
 	double answered_per_s;
 	bool invalid; // because of the tester: says nothing about the server
 };
@@ -51,31 +53,36 @@ struct search {
 	bool whole; // the variable counts: no fractions
 	const struct search_trial *trials;
 	uint32_t count;
+	bool going;    // ramp: under way, its last trials are not the last ones
+	double cut_at; // ramp: where a rule of the user ended it; 0: none did
 };
 
 struct search_step {
-	bool done;
-	double load;
+	bool done, ramp;
+	double load; // of a ramp the highest
 	uint64_t length_ns;
 };
 
 struct search_answer {
 	double load;       // NAN: not even `from` meets the goal
 	double upper;      // lowest load that does not; INFINITY: none up to `to`
-	double throughput; // answered per second there: conditional throughput with mlr
+	double throughput; // answered per second there; see docs/methodology.md for mlr and ramp
 	bool tester;       // what is above was not measured for want of a stronger tester
 };
 
 // What the trials say beside the answer.
 struct search_shape {
 	double peak_load, peak_per_s;         // where most was answered
-	double collapse_load, collapse_per_s; // first load above with a tenth less; NAN: none
+	double collapse_load, collapse_per_s; // from here on a tenth less, or worse; NAN: none
 	double knee; // last load before p99 left its level for good; NAN: none
 };
 
 bool search_met(const struct search_goal *g, const struct search_trial *t);
 
 struct search_step search_next(const struct search *s);
+// Of a ramp under way: is every goal broken, for good and far enough below to see a collapse? Or
+// is the tester behind?
+bool search_enough(const struct search *s);
 // As far as is known now.
 struct search_answer search_answer(const struct search *s, uint32_t goal);
 struct search_shape search_shape(const struct search *s);

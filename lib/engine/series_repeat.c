@@ -26,6 +26,8 @@ struct repeating {
 	uint32_t count;
 	uint32_t runs;      // of all
 	struct result last; // the one that ended it all
+	char *const *texts; // settings of each
+	unsigned text_count;
 };
 
 static double figure_of(const struct result *r, uint32_t item, uint32_t figure)
@@ -104,8 +106,8 @@ static struct counter_list repeats_result(const struct repeating *g)
 	struct result_repeat *out = arena_zalloc(g->series->arena, (g->count + 1) * sizeof(*out));
 
 	for (uint32_t i = 0; i < g->count; i++)
-		out[i] = (struct result_repeat){
-			g->valid[i].run.seed, g->valid[i].verdict.status, g->valid[i].traffic};
+		out[i] = (struct result_repeat){g->valid[i].run.seed, g->valid[i].verdict.status,
+			series_capture(&g->valid[i]), g->valid[i].traffic};
 	return (struct counter_list){out, g->count};
 }
 
@@ -188,9 +190,9 @@ static int finish(struct repeating *g, int code, struct result *out)
 // Once more. 0, or the exit code that ends it all.
 static int run_again(struct repeating *g, uint32_t *invalid)
 {
-	char *seed = series_seed(g->series, g->runs++);
-	int code = series_run(g->series, &seed, 1, &g->last);
+	int code = series_run(g->series, g->texts, g->text_count, &g->last);
 
+	g->runs++;
 	if (code == EXIT_PASS || code == EXIT_FAIL) {
 		g->valid[g->count++] = g->last;
 		*invalid = 0;
@@ -217,19 +219,30 @@ static int repeat_all(struct repeating *g)
 	return code;
 }
 
+int series_run_repeats(struct series *s, char *const *texts, unsigned count,
+	struct series_repeats *seen, struct result *out)
+{
+	struct repeating g = {.series = s,
+		.settings = s->config->run.repeat,
+		.texts = texts,
+		.text_count = count};
+	int code;
+
+	g.valid = arena_zalloc(s->arena, g.settings->max * sizeof(*g.valid));
+	code = finish(&g, repeat_all(&g), out);
+	*seen = (struct series_repeats){g.valid, g.count};
+	return code;
+}
+
 int series_repeat(struct series *s, struct result *out)
 {
-	struct repeating g = {.series = s, .settings = s->config->run.repeat};
+	struct series_repeats seen;
 	int code;
 
 	memset(out, 0, sizeof(*out));
-	g.valid = arena_zalloc(s->arena, g.settings->max * sizeof(*g.valid));
 	code = run_open(s->options, s->arena, &s->run);
-	if (code == 0) {
-		code = repeat_all(&g);
-		run_close(s->run);
-		return finish(&g, code, out);
-	}
+	if (code == 0)
+		code = series_run_repeats(s, NULL, 0, &seen, out);
 	run_close(s->run);
 	return code;
 }

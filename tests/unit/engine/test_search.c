@@ -13,11 +13,14 @@
 
 #include "base/rand.h"
 #include "engine/search.h"
+#include "engine/search_ramp.h"
 
 // cmocka's own takes not-a-number for equal.
 #define assert_near(value, wanted, off) assert_true(fabs((value) - (wanted)) <= (off))
 
-#define ROOM 1200
+#define ROOM      1200
+#define INTERVALS 600
+#define TIMEOUT   1.3 // intervals of a ramp
 
 // A server: what it can do per second, what of that remains far beyond it, what it loses at random.
 struct server {
@@ -36,6 +39,7 @@ struct fixture {
 	struct search_trial trials[ROOM];
 	struct search search;
 	double time_s;
+	uint32_t ramps;
 };
 
 static double uniform(struct rand *r)
@@ -91,6 +95,62 @@ static void prepare(struct fixture *f, enum search_method method)
 	f->search = (struct search){.settings = &f->settings, .trials = f->trials};
 }
 
+// What is lost evenly over an interval is seen so much later, in two others.
+static void lose(struct ramp_interval *series, uint32_t i, double lost)
+{
+	double later = TIMEOUT - floor(TIMEOUT);
+
+	series[i + (uint32_t)TIMEOUT].lost += (1 - later) * lost;
+	series[i + (uint32_t)TIMEOUT + 1].lost += later * lost;
+}
+
+// An interval of a ramp that asks v for so much; what a tester cannot send waits.
+static void ask(struct server *v, struct ramp_interval *series, uint32_t i, double load)
+{
+	double length_s = series[i].length_s;
+	bool slow = v->limit > 0 && load > v->limit;
+	struct search_trial t = serve(v, slow ? v->limit : load, (uint64_t)(1e9 * length_s));
+
+	series[i].due = load * length_s;
+	series[i].sent = series[i].asked = t.load * length_s;
+	series[i].answered = t.answered_per_s * length_s;
+	series[i].p99_ns = t.p99_ns;
+	lose(series, i, t.loss * series[i].sent);
+}
+
+// One ramp as the engine runs it: judged at every interval, ended when that is enough.
+static void run_ramp(struct fixture *f, struct server *v, bool (*spoil)(struct search_trial *))
+{
+	const struct search_settings *s = &f->settings;
+	static struct ramp_interval series[INTERVALS];
+	double length_s = 1e-9 * (double)s->trial_ns;
+	struct ramp r = {.settings = s,
+		.intervals = series,
+		.timeout_s = TIMEOUT * length_s,
+		.late_s = 0.01};
+	struct search_trial *out = f->trials;
+
+	memset(series, 0, sizeof(series));
+	f->search.going = true;
+	while (!r.over) {
+		uint32_t i = r.count++, n;
+		double at = ((double)i + 0.5) / (double)s->steps;
+
+		series[i].t_s = (i + 1) * length_s;
+		series[i].length_s = length_s;
+		if (i < s->steps)
+			ask(v, series, i, s->from + (s->to - s->from) * at);
+		n = ramp_trials(&r, f->ramps, out);
+		for (uint32_t k = 0; spoil && k < n; k++)
+			spoil(&out[k]);
+		f->search.count = n;
+		r.over = i > s->steps + TIMEOUT || search_enough(&f->search);
+		f->time_s += length_s;
+	}
+	f->search.going = false;
+	f->ramps++;
+}
+
 static struct search_answer find(struct fixture *f, struct server *v)
 {
 	struct search_step step;
@@ -100,6 +160,10 @@ static struct search_answer find(struct fixture *f, struct server *v)
 		if (step.done || f->search.count == ROOM)
 			break;
 		assert_true(step.load >= f->settings.from && step.load <= f->settings.to);
+		if (step.ramp) {
+			run_ramp(f, v, NULL);
+			continue;
+		}
 		f->trials[f->search.count] = serve(v, step.load, step.length_ns);
 		f->trials[f->search.count].invalid |= f->search.count + 1 == v->bad_at;
 		f->search.count++;
@@ -163,24 +227,123 @@ static void a_ramp_comes_within_a_step_of_the_capacity(void **state)
 	assert_true(fabs(a.load - v.capacity) <= 0.05 * v.capacity);
 	assert_true(fabs(a.throughput - v.capacity) <= 0.05 * v.capacity);
 	assert_true(found(SEARCH_RAMP, noisy, 0.05) >= 19);
+	assert_true(found(SEARCH_RAMP, lossy, 0.05) >= 19);
+	assert_int_equal(found(SEARCH_RAMP, collapsing, 0.05), 20);
 	assert_near(search_shape(&f.search).knee, a.load * 0.9, 4000);
 }
 
-static void one_bad_step_does_not_end_a_ramp(void **state)
+static bool spoil_two(struct search_trial *t)
+{
+	if (t->load > 20000 && t->load < 24000)
+		t->loss = 0.2;
+	return true;
+}
+
+static void one_bad_moment_does_not_end_a_ramp(void **state)
 {
 	struct server v = {.capacity = 80000};
 	struct fixture f;
 
 	prepare(&f, SEARCH_RAMP);
-	find(&f, &v);
-	f.search.count = 0;
-	for (struct search_step step; !(step = search_next(&f.search)).done;) {
-		f.trials[f.search.count] = serve(&v, step.load, step.length_ns);
-		if (f.search.count == 7)
-			f.trials[7].loss = 0.2;
-		f.search.count++;
-	}
+	run_ramp(&f, &v, spoil_two);
+	assert_true(search_next(&f.search).done);
 	assert_true(search_answer(&f.search, 0).load > 75000);
+	assert_near(f.trials[10].loss, 0.2, 0);
+	assert_near(f.trials[11].loss, 0.2, 0);
+}
+
+// With a timeout of more than an interval, losses are those of earlier sends.
+static void losses_of_a_ramp_belong_to_where_they_were_sent(void **state)
+{
+	struct server v = {.capacity = 60000};
+	struct fixture f;
+	uint32_t i = 0;
+
+	prepare(&f, SEARCH_RAMP);
+	find(&f, &v);
+	for (; f.trials[i].load < 58000; i++)
+		assert_near(f.trials[i].loss, 0, 1e-9);
+	for (; i < f.search.count; i++)
+		if (f.trials[i].load > 62000)
+			assert_near(f.trials[i].loss, 1 - 60000 / f.trials[i].load, 0.01);
+}
+
+// Not before a collapse would be seen, and not long after.
+static void a_ramp_ends_when_it_is_enough(void **state)
+{
+	struct server v = {.capacity = 40000, .collapse = 2};
+	struct fixture f;
+	double last;
+
+	prepare(&f, SEARCH_RAMP);
+	find(&f, &v);
+	last = f.trials[f.search.count - 1].load;
+	assert_true(last >= 1.5 * 40000 && last <= 1.6 * 40000 + 2000);
+	assert_true(search_shape(&f.search).collapse_load < last);
+	assert_near(search_shape(&f.search).peak_per_s, 40000, 2000);
+}
+
+static void a_ramp_of_a_tester_that_fell_behind_is_made_again(void **state)
+{
+	struct server v = {.capacity = 1e6, .limit = 50000};
+	struct fixture f;
+
+	prepare(&f, SEARCH_RAMP);
+	find(&f, &v);
+	assert_int_equal(f.ramps, 3);
+	prepare(&f, SEARCH_RAMP);
+	run_ramp(&f, &v, NULL);
+	assert_false(search_next(&f.search).done);
+	v.limit = 0;
+	find(&f, &v);
+	assert_int_equal(f.ramps, 2);
+	assert_false(search_answer(&f.search, 0).tester);
+}
+
+static void one_bad_moment_of_the_tester_does_not_end_a_ramp(void **state)
+{
+	struct fixture f;
+
+	prepare(&f, SEARCH_RAMP);
+	f.search.going = true;
+	for (int i = 0; i < 5; i++)
+		f.trials[f.search.count++] = (struct search_trial){.load = 1000 + 100 * i,
+			.answered_per_s = 1000,
+			.invalid = i == 2 || i == 4};
+	assert_false(search_enough(&f.search));
+	assert_near(search_answer(&f.search, 0).load, 1300, 0);
+	assert_false(search_answer(&f.search, 0).tester);
+	f.trials[3].invalid = true;
+	assert_true(search_enough(&f.search));
+}
+
+static void a_rule_that_ends_a_ramp_bounds_the_answer(void **state)
+{
+	struct server v = {.capacity = 1e6};
+	struct fixture f;
+
+	prepare(&f, SEARCH_RAMP);
+	find(&f, &v);
+	f.search.count = 50;
+	f.search.cut_at = f.trials[49].load;
+	assert_near(search_answer(&f.search, 0).load, f.trials[49].load, 0);
+	assert_near(search_answer(&f.search, 0).upper, f.trials[49].load, 0);
+}
+
+static void what_a_queue_gives_back_is_no_throughput(void **state)
+{
+	static const double answered[] = {1000, 500, 2500, 1600};
+	struct fixture f;
+
+	prepare(&f, SEARCH_RAMP);
+	for (int i = 0; i < 4; i++)
+		f.trials[f.search.count++] = (struct search_trial){
+			.load = 1000 + 100 * i, .answered_per_s = answered[i]};
+	assert_near(search_answer(&f.search, 0).throughput, (1200 + 1300) / 2.0, 0);
+	f.trials[3].loss = 0.5;
+	f.trials[3].answered_per_s = 650;
+	assert_near(search_answer(&f.search, 0).load, 1200, 0);
+	assert_near(search_answer(&f.search, 0).throughput, (1000 + 500 + 1200) / 3.0, 0);
 }
 
 static void every_goal_has_its_answer(void **state)
@@ -233,7 +396,7 @@ static void a_server_that_meets_it_everywhere_has_no_upper_bound(void **state)
 
 		prepare(&f, m);
 		a = find(&f, &v);
-		assert_near(a.load, 200000, 0);
+		assert_near(a.load, 200000, m == SEARCH_RAMP ? 1000 : 0);
 		assert_true(isinf(a.upper));
 	}
 }
@@ -255,7 +418,7 @@ static void the_testers_own_limit_is_said_to_be_that(void **state)
 // In any place of the search.
 static void an_invalid_trial_is_repeated_and_counts_for_nothing(void **state)
 {
-	for (enum search_method m = SEARCH_BISECT; m <= SEARCH_RAMP; m++) {
+	for (enum search_method m = SEARCH_BISECT; m <= SEARCH_MLR; m++) {
 		struct server v = {.capacity = 40000};
 		struct fixture f;
 		double expected;
@@ -347,14 +510,13 @@ static void peak_and_collapse_are_named(void **state)
 
 static void a_count_is_never_a_fraction(void **state)
 {
-	for (enum search_method m = SEARCH_BISECT; m <= SEARCH_RAMP; m++) {
+	for (enum search_method m = SEARCH_BISECT; m <= SEARCH_MLR; m++) {
 		struct server v = {.capacity = 7.5};
 		struct fixture f;
 
 		prepare(&f, m);
 		f.settings.from = 1;
 		f.settings.to = 64;
-		f.settings.steps = 64;
 		f.search.whole = true;
 		assert_near(find(&f, &v).load, 7, 0);
 		for (uint32_t i = 0; i < f.search.count; i++)
@@ -437,18 +599,18 @@ static void short_bad_trials_count_as_far_as_they_outweigh_good_ones(void **stat
 	assert_true(isnan(search_answer(&f.search, 0).load));
 }
 
-static void a_ramp_that_fails_by_the_server_is_not_the_testers(void **state)
+static void one_bad_trial_is_no_collapse(void **state)
 {
-	struct search_trial t = {.load = 1000, .length_ns = 1000000000, .loss = 0.5};
+	static const double answered[] = {1000, 2000, 3000, 2000, 2990, 2980, 2000, 1900};
 	struct fixture f;
 
 	prepare(&f, SEARCH_RAMP);
-	add(&f, t);
-	add(&f, t);
-	t.invalid = true;
-	for (int i = 0; i < 3; i++)
-		add(&f, t);
-	assert_false(search_answer(&f.search, 0).tester);
+	for (int i = 0; i < 8; i++)
+		add(&f, (struct search_trial){
+				.load = 1000 * (i + 1), .answered_per_s = answered[i]});
+	assert_near(search_shape(&f.search).collapse_load, 7000, 0);
+	f.search.count = 6;
+	assert_true(isnan(search_shape(&f.search).collapse_load));
 }
 
 static void the_knee_is_where_latency_leaves_its_level_for_good(void **state)
@@ -460,6 +622,9 @@ static void the_knee_is_where_latency_leaves_its_level_for_good(void **state)
 	for (int i = 9; i >= 0; i--)
 		add(&f, (struct search_trial){.load = 1000 * (i + 1), .p99_ns = p99[i]});
 	assert_near(search_shape(&f.search).knee, 7000, 0);
+	for (int i = 0; i < 4; i++) // more of a load are not more loads
+		add(&f, (struct search_trial){.load = 500, .p99_ns = i ? 9e5 : 1e4});
+	assert_near(search_shape(&f.search).knee, 2000, 0);
 	f.search.trials = f.trials + 4; // without the last four
 	f.search.count = 6;
 	assert_true(isnan(search_shape(&f.search).knee));
@@ -501,7 +666,13 @@ int main(void)
 		cmocka_unit_test(bisection_finds_a_capacity),
 		cmocka_unit_test(mlr_finds_a_capacity),
 		cmocka_unit_test(a_ramp_comes_within_a_step_of_the_capacity),
-		cmocka_unit_test(one_bad_step_does_not_end_a_ramp),
+		cmocka_unit_test(one_bad_moment_does_not_end_a_ramp),
+		cmocka_unit_test(losses_of_a_ramp_belong_to_where_they_were_sent),
+		cmocka_unit_test(a_ramp_ends_when_it_is_enough),
+		cmocka_unit_test(a_ramp_of_a_tester_that_fell_behind_is_made_again),
+		cmocka_unit_test(one_bad_moment_of_the_tester_does_not_end_a_ramp),
+		cmocka_unit_test(a_rule_that_ends_a_ramp_bounds_the_answer),
+		cmocka_unit_test(what_a_queue_gives_back_is_no_throughput),
 		cmocka_unit_test(every_goal_has_its_answer),
 		cmocka_unit_test(latency_is_a_limit_as_well),
 		cmocka_unit_test(a_server_that_never_meets_the_goal_has_no_answer),
@@ -517,7 +688,7 @@ int main(void)
 		cmocka_unit_test(a_load_is_given_up_after_so_many_invalid_trials_in_a_row),
 		cmocka_unit_test(conditional_throughput_is_that_of_the_quantile),
 		cmocka_unit_test(short_bad_trials_count_as_far_as_they_outweigh_good_ones),
-		cmocka_unit_test(a_ramp_that_fails_by_the_server_is_not_the_testers),
+		cmocka_unit_test(one_bad_trial_is_no_collapse),
 		cmocka_unit_test(the_knee_is_where_latency_leaves_its_level_for_good),
 		cmocka_unit_test(a_search_takes_no_longer_than_it_has_to),
 		cmocka_unit_test(without_trials_nothing_is_known),

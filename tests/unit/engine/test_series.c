@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "conf/schema.h"
-#include "engine/series.h"
+#include "engine/series_internal.h"
 
 #define HEAD                                                                                       \
 	"ports:\n"                                                                                 \
@@ -109,16 +109,60 @@ static void the_file_is_checked_at_both_ends(void **state)
 		"\"70000\" is out of range");
 }
 
-static void a_search_and_what_it_cannot_be_had_with(void **state)
+static void a_search_can_be_had_with_repeats_and_captures(void **state)
 {
-	expect("run: {repeat: {min: 2}}\nsearch: {" RATE SPAN GOAL "}",
-		"a search and repeats at once");
-	expect("output: {capture: {file: x.pcapng}}\nsearch: {" RATE SPAN GOAL "}",
-		"of which run?");
-	expect("output: {capture: {file: x.pcapng}}\nrun: {repeat: {}}", "of which run?");
+	expect("run: {repeat: {min: 2}}\nsearch: {" RATE SPAN GOAL "}", NULL);
+	expect("output: {capture: {file: x.pcapng}}\nsearch: {" RATE SPAN GOAL "}", NULL);
+	expect("output: {capture: {file: x.pcapng}}\nrun: {repeat: {}}", NULL);
 	expect("run: {repeat: {min: 5, max: 4}}", "run.repeat.min: more than max");
 	expect("run: {repeat: {confidence: 100%}}", "confidence");
 	expect("run: {repeat: {of: [loss]}}", "loss");
+}
+
+// The rate of an item is what can grow within a run, and a run that has all rates meets no
+// criterion.
+static void a_ramp_is_of_a_rate_and_has_no_criteria(void **state)
+{
+#define RAMP "method: ramp, "
+	expect("search: {" RAMP RATE SPAN GOAL "}", NULL);
+	expect("search: {" RAMP "variable: traffic.q.load.outstanding, from: 1, to: 9, " GOAL "}",
+		"t.yaml:7:34: search.variable: \"traffic.q.load.outstanding\" is not the rate of "
+		"an item");
+	expect("criteria: [loss <= 1%]\nsearch: {" RAMP RATE SPAN GOAL "}",
+		"t.yaml:7:12: criteria[0]: of which rate?");
+	expect("criteria: [loss <= 1%]\nrun: {repeat: {}}\nsearch: {" RAMP RATE SPAN GOAL "}",
+		NULL);
+	expect("stop: [loss > 5% for 1s]\nsearch: {trial: 2s, " RAMP RATE SPAN GOAL "}",
+		"stop[0]: \"loss > 5% for 1s\": shorter than an interval");
+}
+
+// The ramp is put in the place of the rate, and taken out again.
+static void a_ramp_leaves_the_file_as_it_was(void **state)
+{
+	const char *text = HEAD "search: {" RAMP RATE SPAN "trial: 50ms, steps: 40, " GOAL "}\n";
+	struct arena *a = arena_new();
+	struct diag *d = diag_new();
+	const struct config *c = config_load_text("t.yaml", text, strlen(text), a, d), *t;
+	const struct item_settings *item;
+	char *texts[SERIES_RAMP_MAX];
+
+	t = config_derive(c, texts, series_ramp(c, a, texts), a, d);
+	assert_non_null(t);
+	item = t->traffic.items;
+	assert_float_equal(item->load.rate, 0, 0);
+	assert_float_equal(item->load.ramp->from, 1000, 0);
+	assert_float_equal(item->load.ramp->to, 20000, 0);
+	assert_int_equal(item->load.ramp->over_ns, 2000000000);
+	assert_int_equal(t->run.duration_ns, 2000000000);
+	assert_int_equal(t->run.interval_ns, 50000000);
+	t = config_derive(c, texts, series_at(c, 5000, a, texts), a, d);
+	assert_non_null(t);
+	item = t->traffic.items;
+	assert_float_equal(item->load.rate, 5000, 0);
+	assert_null(item->load.ramp);
+	assert_int_equal(t->run.interval_ns, c->run.interval_ns);
+	diag_free(d);
+	arena_free(a);
 }
 
 // What a search does to the file is what --set would do, and the file itself stays as it was.
@@ -155,7 +199,9 @@ int main(void)
 		cmocka_unit_test(a_variable_that_is_no_number_is_an_error),
 		cmocka_unit_test(a_search_needs_room_and_goals),
 		cmocka_unit_test(the_file_is_checked_at_both_ends),
-		cmocka_unit_test(a_search_and_what_it_cannot_be_had_with),
+		cmocka_unit_test(a_search_can_be_had_with_repeats_and_captures),
+		cmocka_unit_test(a_ramp_is_of_a_rate_and_has_no_criteria),
+		cmocka_unit_test(a_ramp_leaves_the_file_as_it_was),
 		cmocka_unit_test(a_trial_is_the_file_with_a_setting_more),
 	};
 
