@@ -12,6 +12,8 @@
 #include "conf/schema.h"
 #include "engine/config.h"
 #include "engine/criteria.h"
+#include "engine/series.h"
+#include "engine/stop.h"
 #include "proto/dns_settings.h"
 
 #define CLIENTS_MAX 1000 // that a protocol is opened for
@@ -69,14 +71,15 @@ static void check_round_trip(const struct config *c)
 	arena_free(a);
 }
 
-// Would set-up read a file, or work for long?
+// Would set-up read a file, or work for long, as those that keep clients may?
 static bool is_heavy(const struct proto *p, const void *settings)
 {
 	const struct dns_settings *s = settings;
 	const char *const *names = s->names.items;
 	uint32_t digits = 0;
 
-	require(strcmp(p->name, "dns") == 0);
+	if (strcmp(p->name, "dns") != 0)
+		return true;
 	for (uint32_t i = 0; i < s->names.count; i++)
 		for (const char *at = names[i]; *at; at++)
 			digits += *at >= '0' && *at <= '9';
@@ -111,7 +114,7 @@ static void use_item(
 	struct field_list sources = config_sources(c, i, a);
 
 	require(config_item_port(c, i) && config_item_port(c, i) != config_responder_port(c));
-	require(sources.count > 0);
+	require(sources.count > 0 || config_item_proto(i, NULL)->layout);
 	require(config_server_port(i) > 0);
 	require(config_slots_needed(c, i) > 0);
 	use_protocol(i, &sources, d);
@@ -161,10 +164,34 @@ static void use_responder(const struct responder_settings *r, struct diag *d)
 			void *shared = protos[k]->answers_setup(r->protocol[k], &env, d);
 
 			require(shared || diag_count(d));
-			protos[k]->teardown(shared);
+			if (shared)
+				(protos[k]->answers_teardown ? protos[k]->answers_teardown
+							     : protos[k]->teardown)(shared);
 		}
 	if (r->faults)
 		use_faults(r->faults);
+}
+
+// Every run of a search, as far as the file goes; whatever is wrong with one is said.
+static void use_search(const struct config *c, struct arena *a)
+{
+	struct diag *d = diag_new();
+
+	require((series_check(c, a, d) == 0) == (diag_count(d) == 0));
+	print_errors(d);
+	diag_free(d);
+}
+
+static void use_stop(const struct config *c, struct arena *a)
+{
+	const struct item_settings *items = c->traffic.items;
+	struct stop stop;
+	uint32_t n = c->stop.count;
+
+	for (uint32_t i = 0; i < c->traffic.count; i++)
+		n += items[i].load.max_outstanding > 0;
+	stop_start(&stop, c, a);
+	require(c->traffic.count == 0 || stop.count == n);
 }
 
 static void use(const struct config *c, struct arena *a, struct diag *d)
@@ -174,9 +201,12 @@ static void use(const struct config *c, struct arena *a, struct diag *d)
 	for (uint32_t i = 0; i < c->traffic.count; i++)
 		use_item(c, &items[i], a, d);
 	use_criteria(c, a);
+	use_stop(c, a);
 	if (c->responder)
 		use_responder(c->responder, d);
 	check_round_trip(c);
+	if (c->search)
+		use_search(c, a);
 }
 
 static void load(const char *text, size_t len)

@@ -10,7 +10,7 @@
 #include "base/rand.h"
 #include "engine/config.h"
 
-#define ROWS_MAX      512
+#define ROWS_MAX      1024
 #define TEXT_MAX      4096
 #define DEPTH_MAX     4
 #define PICK(r, pool) pool[rand_scale(rand_next(r), sizeof(pool) / sizeof((pool)[0]))]
@@ -103,7 +103,11 @@ static void put_scalar(struct text *t, struct rand *r, const struct field *f)
 {
 	static const char *const texts[] = {"lan", "dut", "q", "\"\"", "queries.txt",
 		"\"loss <= 0.1%\"", "\"p99 < 2ms\"", "\"traffic.q.lost == 0\"",
-		"\"dns.rcode.SERVFAIL == 0\"", "\"www.example.com A\"",
+		"\"dns.rcode.SERVFAIL == 0\"", "\"loss > 5% for 3s\"", "\"unanswered for 2s\"",
+		"\"failed > 100\"", "\"max(traffic.q.interval.loss) <= 1%\"",
+		"\"mean(interval.p99) < 2ms for 1s\"", "traffic.q.load.rate",
+		"\"traffic[1].load.outstanding\"", "traffic.d.dhcp4.clients",
+		"\"traffic.d.steps.request-ack.p99 <= 20ms\"", "\"www.example.com A\"",
 		"\"h{000-120}.{random:12}.example AAAA\"", "\"a\\\\046b\\\\{ TXT\""};
 	static const char *const addresses[] = {"198.18.0.1", "198.18.0.2", "\"2001:db8::1\"",
 		"\"fe80::1\"", "0.0.0.0", "255.255.255.255", "\"::ffff:1.2.3.4\"", "\"::\""};
@@ -156,6 +160,29 @@ static void put_scalar(struct text *t, struct rand *r, const struct field *f)
 }
 
 static void put_value(struct text *t, struct rand *r, const struct field *f, unsigned depth);
+static void put_section(
+	struct text *t, struct rand *r, const struct field_section *s, unsigned depth);
+
+static const struct field_section *choose(struct rand *r, const struct field *f)
+{
+	uint32_t n = 0;
+
+	while (f->choices[n])
+		n++;
+	return f->choices[rand_scale(rand_next(r), n)];
+}
+
+// "key: value".
+static void put_setting(struct text *t, struct rand *r, const struct field *f, unsigned depth)
+{
+	const struct field_section *s = f->choices ? choose(r, f) : NULL;
+
+	put(t, "%s: ", s ? s->name : f->name);
+	if (s)
+		put_section(t, r, s, depth);
+	else
+		put_value(t, r, f, depth);
+}
 
 // Some of the keys of a section, with those that are required.
 static void put_section(
@@ -167,11 +194,7 @@ static void put_section(
 
 		if (!chance(r, f->required || f->choices ? 1 : 4))
 			continue;
-		if (f->choices)
-			put(t, "%s: ", f->choices[0]->name);
-		else
-			put(t, "%s: ", f->name);
-		put_value(t, r, f, depth + 1);
+		put_setting(t, r, f, depth + 1);
 		put(t, ", ");
 	}
 	put(t, "}");
@@ -179,7 +202,7 @@ static void put_section(
 
 static void put_value(struct text *t, struct rand *r, const struct field *f, unsigned depth)
 {
-	const struct field_section *s = f->choices ? f->choices[0] : f->section;
+	const struct field_section *s = f->section;
 	bool listed = f->list && !chance(r, 8);
 
 	if (f->word && chance(r, 4)) {
@@ -284,8 +307,7 @@ static size_t mutate_key(
 
 	while (line > 0 && strchr(" -", data[line - 1]))
 		line--;
-	put(&t, "%s: ", f->choices ? f->choices[0]->name : f->name);
-	put_value(&t, r, f, 0);
+	put_setting(&t, r, f, 0);
 	if (line == 0 || data[line - 1] == '\n')
 		put(&t, "\n%*s", (int)(key->begin - line), "");
 	else
@@ -293,13 +315,15 @@ static size_t mutate_key(
 	return splice(data, size, max, key->begin, key->begin, &t);
 }
 
-// Right, and with something of everything: what is made of it has a chance to be accepted.
-static const char right[] =
-	"run: {warmup: 0s, duration: 1s, interval: 100ms, seed: 7}\n"
-	"ports: [{name: lan, driver: ring, device: dut, addresses: [198.18.0.1/24, "
-	"\"2001:db8::1/64\"], gateway: 198.18.0.254}, {name: dut, driver: ring, device: lan, "
+#define PORTS                                                                                      \
+	"ports: [{name: lan, driver: ring, device: dut, addresses: [198.18.0.1/24, "               \
+	"\"2001:db8::1/64\"], gateway: 198.18.0.254}, {name: dut, driver: ring, device: lan, "     \
 	"addresses: [198.18.0.2/24]}]\n"
-	"traffic:\n"
+
+// Right, and together with something of everything: what is made of them has a chance to be
+// accepted.
+static const char *const right[] = {
+	"run: {warmup: 0s, duration: 1s, interval: 100ms, seed: 7}\n" PORTS "traffic:\n"
 	"  - {name: q, server: 198.18.0.2, source: {addresses: [198.18.0.16/28], ports: "
 	"[5000-6000]}, timeout: 100ms, load: {outstanding: 10, total: 1k}, dns: {names: "
 	"[\"h{000-020}.{random:12}.x AAAA\", \"a A\"], order: zipf, cookies: full, edns: {size: "
@@ -309,9 +333,25 @@ static const char right[] =
 	"validity: {unsent: 1%}\n"
 	"output: {capture: {file: bad.pcapng, when: [lost], limit: 5}}\n"
 	"responder: {port: dut, dns: {}, faults: {outage: {off_at: 1s, on_at: 2s}, capacity: "
-	"{rate: "
-	"1k, queue: 9}, stall: {every: 1s, for: 5ms}, delay: {uniform: {max: 3ms}}, loss: {every: "
-	"7}, truncate: {share: 1%}}}\n";
+	"{rate: 1k, queue: 9}, stall: {every: 1s, for: 5ms}, delay: {uniform: {max: 3ms}}, loss: "
+	"{every: 7}, truncate: {share: 1%}}}\n",
+	"run: {duration: 60s, repeat: {min: 2, max: 5, width: 5%, of: [rate, p99]}}\n" PORTS
+	"traffic:\n"
+	"  - {name: q, server: 198.18.0.2, load: {rate: 1k, arrivals: poisson}, dns: {names: [a "
+	"A]}}\n"
+	"  - {name: s, server: 198.18.0.2, load: {steps: [{rate: 1k, for: 1s}, {rate: 0, for: "
+	"2s}], start_at: 1s}, dns: {names: [a A]}}\n"
+	"  - {name: w, server: 198.18.0.2, load: {wave: {mean: 5k, amplitude: 4k, period: 15s}, "
+	"max_outstanding: 9}, dns: {names: [a A]}}\n"
+	"  - {name: b, server: 198.18.0.2, load: {burst: {size: 20, every: 10ms}, stop_at: 5s}, "
+	"dns: {names: [a A]}}\n"
+	"  - {name: d, server: 198.18.0.2, load: {storm: {clients: 10, within: 1s}}, dhcp4: "
+	"{clients: 10, relay: {addresses: [198.18.0.64/29]}}}\n"
+	"stop: [loss > 5% for 3s, unanswered for 2s, \"failed > 100\"]\n"
+	"criteria: [max(interval.loss) <= 1%, \"traffic.d.steps.request-ack.p99 <= 20ms\"]\n"
+	"search: {variable: traffic.q.load.rate, method: ramp, from: 1k, to: 20k, goals: [{loss: "
+	"1%, p99: 5ms}, {failed: 2%, exceed: 10%}], steps: 20, trial: 100ms}\n",
+};
 
 static size_t mutate(uint8_t *data, size_t size, size_t max, struct rand *r)
 {
@@ -326,11 +366,12 @@ static size_t mutate(uint8_t *data, size_t size, size_t max, struct rand *r)
 // From the beginning, a few times.
 static size_t mutate_right(uint8_t *data, size_t max, struct rand *r)
 {
-	size_t size = sizeof(right) - 1, next;
+	const char *text = PICK(r, right);
+	size_t size = strlen(text), next;
 
 	if (size > max)
 		return 0;
-	memcpy(data, right, size);
+	memcpy(data, text, size);
 	do {
 		next = mutate(data, size, max, r);
 		size = next ? next : size;
