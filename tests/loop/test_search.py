@@ -10,7 +10,7 @@ import signal
 import tempfile
 import time
 
-from harness import EXIT, binary, check_ledger, config_file, ddiperf, main, start, test
+from harness import EXIT, ROOT, binary, check_ledger, config_file, ddiperf, execute, main, start, test
 from loop import RELAXED, TRIES, item, ring, valid
 
 POOL = 200
@@ -61,6 +61,18 @@ def check_trials(search):
     assert len({trial["seed"] for trial in search["trials"]}) == len(search["trials"])
 
 
+def check_series(document):
+    """What scripts/search-series makes of it."""
+    with config_file(json.dumps(document)) as path:
+        code, out, err = execute([ROOT / "scripts" / "search-series", path])
+    assert code == 0, err
+    facts, head, *rows = [line for line in out.splitlines() if not line.startswith("# loss")]
+    assert facts.startswith("# test: bisect over traffic.leases.dhcp4.clients") and head.startswith("trial,rate"), out
+    trials = document["search"]["trials"]
+    assert [row.split(",")[1] for row in rows] == [str(float(trial["rate"])) for trial in trials], (out, trials)
+    assert all(row.endswith(trial["verdict"]) for row, trial in zip(rows, trials, strict=True)), (out, trials)
+
+
 @test
 def bisection_finds_what_the_server_has_and_confirms_it():
     result, search = found("bisect")
@@ -70,6 +82,7 @@ def bisection_finds_what_the_server_has_and_confirms_it():
     assert last["rate"] == search["answer"] and last["duration_s"] == 0.4, last
     assert result.item("leases")["lost"] == 0 and f"{search['answer']:.0f} is the highest" in result.stdout, result
     check_ledger(result.item("leases"))
+    check_series(result.json)
 
 
 @test
