@@ -11,7 +11,7 @@
 
 #include "base/rand.h"
 #include "proto/dhcp4_internal.h"
-#include "proto/dhcp4_settings.h"
+#include "proto/dhcp4_plan.h"
 
 #define NS_PER_S   1000000000u
 #define AT(member) .offset = offsetof(struct dhcp4_answers_settings, member)
@@ -172,7 +172,7 @@ static uint64_t holders_of(const void *const *settings, uint32_t count)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t clients = dhcp_holders_wanted(settings[i]);
+		uint64_t clients = dhcp4_leases_wanted(settings[i]);
 
 		for (uint32_t k = 0; k < i; k++)
 			if (is_same_client(settings[i], settings[k]))

@@ -56,13 +56,8 @@ static inline bool vlan_is_ours(const struct dhcp4_self *s, const struct proto_e
 {
 	const struct proto_path *path = s->p->layout.paths.items;
 
-	path += s->client->place * s->p->path_stride;
-	if (e->vlan_count != path->vlan_count)
-		return false;
-	for (uint8_t i = 0; i < e->vlan_count; i++)
-		if (e->vlans[i] != path->vlans[i])
-			return false;
-	return true;
+	path += dhcp_vlans_place(&s->p->vlans, s->number) * s->p->path_stride;
+	return dhcp_vlans_match(path, e);
 }
 
 static enum proto_verdict stray(uint64_t *counter)

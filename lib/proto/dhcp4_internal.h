@@ -5,11 +5,6 @@
 
 #include "proto/proto.h"
 
-struct dhcp4_settings;
-
-// dhcp4_setup.c: how many clients hold a lease at a time, at most.
-uint64_t dhcp_holders_wanted(const struct dhcp4_settings *s);
-
 // dhcp4_answer.c: the responder's settings, counters and set-up
 extern const struct field_section dhcp4_answers_section;
 extern const struct counter_section dhcp4_answered_section;

@@ -7,13 +7,15 @@
 #include "base/arena.h"
 #include "proto/dhcp4_message.h"
 #include "proto/dhcp4_settings.h"
+#include "proto/dhcp_lease_file.h"
+#include "proto/dhcp_macs.h"
+#include "proto/dhcp_templates.h"
+#include "proto/dhcp_vlans.h"
 #include "proto/dhcp_work.h"
-#include "proto/pattern.h"
 #include "proto/proto.h"
 
 #define DHCP4_MESSAGE_MAX 1400 // of a message that we send
 #define DHCP4_OPTION_ROOM 255  // of one option that we send
-#define DHCP4_CHADDR_TEXT (3 * DHCP4_CHADDR_LEN)
 
 enum dhcp4_step {
 	DHCP4_STEP_DISCOVER,
@@ -64,7 +66,6 @@ struct dhcp4_client {
 	uint32_t offered;   // what the open exchange is about
 	uint32_t chosen;    // server identifier that it talks to
 	uint16_t secs;      // of its DISCOVER
-	uint16_t place;     // index of the client's VLANs
 };
 
 _Static_assert(sizeof(struct dhcp4_client) == 32, "a power of two");
@@ -81,27 +82,8 @@ struct dhcp4_template {
 	uint8_t bytes[DHCP4_MESSAGE_MAX];
 };
 
-// An option or sub-option that differs between clients.
-struct dhcp4_varying {
-	uint8_t code;
-	uint64_t salt; // of {random}
-	struct pattern pattern;
-};
-
-struct dhcp4_varying_list {
-	struct dhcp4_varying *items;
-	uint32_t count;
-};
-
 struct dhcp4_pool_range {
 	uint32_t first, last;
-};
-
-// Of a file, not yet anybody's.
-struct dhcp4_lease {
-	uint32_t client; // its number
-	uint32_t address, server_id;
-	uint32_t left_s; // UINT32_MAX: for ever
 };
 
 struct dhcp4_plan {
@@ -112,11 +94,11 @@ struct dhcp4_plan {
 	uint8_t chaddr_len;       // of a hardware address
 	uint8_t chaddr_shift;     // of its number
 	unsigned __int128 chaddr; // of client 0, the first byte in the upper bits
-	uint8_t *macs;            // of a file; NULL: chaddr + number
+	struct dhcp_macs macs;    // of a file; without: chaddr + number
 	enum dhcp4_client_id client_id;
-	struct dhcp4_varying id_text;
-	struct dhcp4_varying_list options;
-	struct dhcp4_varying fqdn; // code 0: none
+	struct dhcp_varying id_text;
+	struct dhcp_varying_list options;
+	struct dhcp_varying fqdn; // code 0: none
 	bool fqdn_wire;
 	uint8_t fqdn_flags;
 
@@ -126,9 +108,9 @@ struct dhcp4_plan {
 	bool relay_unicast;     // renew and the like go through the relay too
 	uint8_t relay_info_len; // of what is the same for all clients
 	uint8_t relay_info[DHCP4_OPTION_ROOM];
-	struct dhcp4_varying_list relay_subs; // after relay_info
+	struct dhcp_varying_list relay_subs; // after relay_info
 
-	uint32_t servers[DHCP4_SERVERS_MAX]; // host order; the item's first, 0: not given
+	uint32_t servers[DHCP_SERVERS_MAX]; // host order; the item's first, 0: not given
 	uint32_t server_count;
 	uint16_t server_port;
 	uint32_t path_stride, path_server; // paths of one set of VLANs; the first server's
@@ -140,11 +122,8 @@ struct dhcp4_plan {
 	const struct dhcp4_pool_range *pool;
 	uint32_t pool_count; // 0: any address
 	bool same_address;
-	const struct dhcp4_vlan_settings *vlans;
-	uint32_t vlan_count;
-	struct dhcp4_lease *leases; // of an earlier run, in the order that they run out
-	uint32_t lease_count;
-	const char *save; // file for those of this run, NULL: none
+	struct dhcp_vlans vlans;
+	struct dhcp_lease_file leases;
 	struct proto_layout layout;
 	struct arena *arena;
 	const char *name; // of the item
@@ -177,38 +156,38 @@ static inline uint32_t dhcp4_owner(const struct dhcp4_worker *w, uint32_t client
 	return w->work.owner + dhcp_work_number(&w->work, client);
 }
 
-// dhcp4_setup.c
+// dhcp4_check.c
 void dhcp4_check(const void *settings, struct diag *d);
 void dhcp4_check_server(const void *settings, const struct addr *server, struct diag *d);
+// How many clients hold a lease at a time, at most.
+uint64_t dhcp4_leases_wanted(const struct dhcp4_settings *s);
+// The shares of a mix, or NULL.
+const double *dhcp4_shares(const struct dhcp4_settings *s);
+// Does anybody talk to a server from the leased address?
+bool dhcp4_unicasts(const struct dhcp4_settings *s);
+
+// dhcp4_setup.c
 void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d);
 void dhcp4_teardown(void *shared);
+void dhcp4_layout(const void *shared, struct proto_layout *out);
+// The hardware address of client 0 into the plan.
+void dhcp4_build_chaddr(struct dhcp4_plan *p, const struct dhcp4_settings *s);
+
+// dhcp4_open.c
 void *dhcp4_common_setup(void *const *shared, uint32_t count, uint32_t threads);
 void dhcp4_common_teardown(void *common);
 uint64_t dhcp4_memory(const void *shared, const struct proto_env *env);
 int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dhcp4_close(struct proto_ctx *ctx);
-void dhcp4_layout(const void *shared, struct proto_layout *out);
 
 // dhcp4_templates.c: the bytes of every kind of message into the plan, options and sub-options as
 // patterns. 0, or -EINVAL (in d).
 int dhcp4_build(struct dhcp4_plan *p, const struct dhcp4_settings *s, struct diag *d);
 
-// dhcp4_macs.c: the file of hardware addresses, one for each client, into the plan; free() p->macs.
-// 0, -EINVAL (in d) or -ENOMEM.
-int dhcp4_macs_load(struct dhcp4_plan *p, const struct dhcp4_settings *s, struct diag *d);
-// "02:00:00:00:00:01", of 1 to DHCP4_CHADDR_LEN bytes: how many; 0: it is none.
-uint32_t dhcp4_chaddr_read(const char *text, uint8_t out[DHCP4_CHADDR_LEN]);
-// The same way back.
-const char *dhcp4_chaddr_text(
-	const struct dhcp4_plan *p, uint32_t number, char text[DHCP4_CHADDR_TEXT]);
-
-// dhcp4_leases.c: the leases of an earlier run into the plan, and where those of this one go. 0,
-// -EINVAL (in d) or -ENOMEM.
-int dhcp4_leases_load(struct dhcp4_plan *p, const struct dhcp4_leases_settings *s, struct diag *d);
-// Loaded leases become those of the worker's clients.
+// dhcp4_lease_file.c
+struct dhcp_lease_clients dhcp4_lease_clients(const struct dhcp4_plan *p);
+// Loaded leases become those of the worker's clients, and what they hold at the end can be saved.
 void dhcp4_leases_open(struct dhcp4_worker *w, const struct dhcp4_plan *p);
-// Write what its clients hold now; what goes wrong is logged.
-void dhcp4_leases_save(const struct dhcp4_worker *w, const struct dhcp4_plan *p, uint32_t now_ms);
 
 // dhcp4_request_wire.c
 uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);

@@ -13,7 +13,7 @@
 #define MS_PER_S 1000
 
 static void varying_write(
-	const struct dhcp4_self *s, const struct dhcp4_varying *v, struct writer *w)
+	const struct dhcp4_self *s, const struct dhcp_varying *v, struct writer *w)
 {
 	struct pattern_values values = {.client = s->number,
 		.seed = rand_hash(s->seed ^ v->salt),
@@ -41,9 +41,9 @@ static void option_end(const struct writer *w, uint8_t *head)
 }
 
 static void varying_option(
-	const struct dhcp4_self *s, const struct dhcp4_varying *v, struct writer *w)
+	const struct dhcp4_self *s, const struct dhcp_varying *v, struct writer *w)
 {
-	uint8_t *head = option_begin(w, v->code);
+	uint8_t *head = option_begin(w, (uint8_t)v->code);
 
 	varying_write(s, v, w);
 	option_end(w, head);
@@ -294,12 +294,13 @@ void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 	const struct dhcp4_worker *w = ctx->own;
 	const struct dhcp4_client *k = dhcp4_client_at(w, t->user);
 	uint16_t has = dhcp4_kinds[t->step].has;
-	uint32_t set = k->place * p->path_stride;
+	uint32_t number = dhcp_work_number(&w->work, t->user);
+	uint32_t set = dhcp_vlans_place(&p->vlans, number) * p->path_stride;
 
 	out->own_mac = !p->relays;
 	out->more = 0;
 	if (out->own_mac)
-		own_mac_write(p, dhcp_work_number(&w->work, t->user), out->mac);
+		own_mac_write(p, number, out->mac);
 	memset(out->src, 0, sizeof(out->src));
 	if (p->templates[t->step].relayed) {
 		out->more = copies_of(p, t);

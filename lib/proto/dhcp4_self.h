@@ -31,9 +31,9 @@ static inline void dhcp4_chaddr(
 {
 	uint64_t halves[2] = {0};
 
-	if (p->macs) {
+	if (p->macs.items) {
 		memset(out, 0, DHCP4_CHADDR_LEN);
-		dhcp4_chaddr_copy(p, p->macs + (size_t)number * p->chaddr_len, out);
+		dhcp4_chaddr_copy(p, p->macs.items + (size_t)number * p->chaddr_len, out);
 		return;
 	}
 	if (p->chaddr_len <= 8) { // all in the upper half

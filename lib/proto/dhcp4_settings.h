@@ -6,11 +6,9 @@
 
 #include "base/addr.h"
 #include "base/counter.h"
-#include "base/field.h"
+#include "proto/dhcp_settings.h"
 
 #define DHCP4_TYPE_BUCKETS 15 // messages by option 53; the last one: any other
-#define DHCP4_TRIES_MAX    16 // of one message
-#define DHCP4_SERVERS_MAX  16 // the item's and further ones
 
 enum dhcp4_exchange {
 	DHCP4_DORA,
@@ -48,11 +46,6 @@ struct dhcp4_relay_settings {
 	bool source_port;
 };
 
-struct dhcp4_vlan_settings {
-	struct field_range clients;
-	struct field_list vlans; // uint64_t, outermost first
-};
-
 struct dhcp4_fqdn_settings {
 	const char *name; // pattern
 	bool server_update, no_update, wire;
@@ -70,10 +63,6 @@ struct dhcp4_expect_settings {
 	bool same_address;
 };
 
-struct dhcp4_leases_settings {
-	const char *save, *load; // NULL: not
-};
-
 struct dhcp4_settings {
 	int32_t exchange;
 	struct dhcp4_mix_settings *mix; // NULL: only the exchange
@@ -86,7 +75,7 @@ struct dhcp4_settings {
 	const char *client_id_text;
 	struct dhcp4_relay_settings *relay; // NULL: clients that broadcast
 	bool broadcast_flag;
-	struct field_list vlans;      // struct dhcp4_vlan_settings
+	struct field_list vlans;      // struct dhcp_vlan_settings
 	struct field_list options;    // struct dhcp4_option_settings
 	struct field_list parameters; // uint64_t
 	struct addr_range requested_address;
@@ -98,7 +87,7 @@ struct dhcp4_settings {
 	struct dhcp4_retransmit_settings *retransmit; // NULL: one try
 	uint64_t decline_rest_ns;                     // UINT64_MAX: as retransmit says
 	uint64_t pad;
-	struct dhcp4_leases_settings *leases; // NULL: none kept
+	struct dhcp_leases_settings *leases;  // NULL: none kept
 	struct dhcp4_expect_settings *expect; // NULL: any address
 };
 
@@ -110,8 +99,8 @@ struct dhcp4_settings {
 	X(reply_bytes, "bytes of DHCP messages received as replies")                             \
 	A(sent, DHCP4_TYPE_BUCKETS, dhcp4_type_label, "messages sent by type")                   \
 	A(received, DHCP4_TYPE_BUCKETS, dhcp4_type_label, "replies received by type")            \
-	A(attempt, DHCP4_TRIES_MAX, dhcp4_attempt_label, "messages answered, by try")            \
-	A(server, DHCP4_SERVERS_MAX, dhcp4_server_label, "exchanges answered, by server")        \
+	A(attempt, DHCP_TRIES_MAX, dhcp_place_label, "messages answered, by try")            \
+	A(server, DHCP_SERVERS_MAX, dhcp_place_label, "exchanges answered, by server")        \
 	X(retransmitted, "messages sent again")                                                  \
 	X(leases, "leases that began")                                                           \
 	X(renewed, "leases that were made longer")                                               \
@@ -152,7 +141,6 @@ struct dhcp4_counters {
 };
 
 const char *dhcp4_type_label(uint32_t i);
-const char *dhcp4_attempt_label(uint32_t i);
-const char *dhcp4_server_label(uint32_t i);
 
 extern const char *const dhcp4_exchange_names[]; // NULL-terminated
+extern const struct field_section dhcp4_settings_section;

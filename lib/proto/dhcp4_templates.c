@@ -3,18 +3,17 @@
 // compiled to patterns. Path: cold. Management thread.
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "net/csum.h"
 #include "proto/dhcp4_self.h"
-#include "proto/dhcp_name.h"
+#include "proto/dhcp_setup.h"
 
-#define WHAT_ROOM 256
-#define NS_PER_S  1000000000u
-#define SUB_MAX   254
+#define NS_PER_S 1000000000u
+#define SUB_MAX  254
+#define SUBS_OWN 8 // that have a setting
 
 enum relay_sub {
 	SUB_CIRCUIT_ID = 1,
@@ -28,104 +27,13 @@ enum relay_sub {
 enum fqdn_flag { FQDN_S = 1, FQDN_E = 4, FQDN_N = 8 };
 
 struct build {
+	struct dhcp_build is;
 	struct dhcp4_plan *p;
 	const struct dhcp4_settings *s;
-	struct diag *d;
-	struct dhcp4_varying_list fixed; // options of the user that are the same for all
-	uint64_t salt;
-	bool failed;
+	struct dhcp_varying_list fixed; // options of the user that are the same for all
 };
 
-#define COMPLAIN(b, ...) ((b)->failed = true, diag_error((b)->d, __VA_ARGS__))
-
-// A pattern at `where` that may have up to room bytes.
-static bool compile(struct build *b, struct dhcp4_varying *v, enum pattern_kind kind,
-	const char *text, const void *where, uint32_t room)
-{
-	const struct pattern_clients clients = {b->s->clients, b->p->chaddr_len, 4};
-	char what[WHAT_ROOM];
-
-	v->salt = rand_hash(++b->salt);
-	if (pattern_compile(&v->pattern, kind, text, &clients, b->p->arena, what, sizeof(what)) < 0)
-		COMPLAIN(b, where, NULL, "%s", what);
-	else if (v->pattern.relay && !b->s->relay)
-		COMPLAIN(b, where, NULL, "{relay} needs a relay");
-	else if (v->pattern.max_len > room)
-		COMPLAIN(b, where, NULL, "too long: %u bytes (up to %u)", v->pattern.max_len, room);
-	else
-		return true;
-	return false;
-}
-
-static bool has_address(const struct pattern *p)
-{
-	for (uint32_t i = 0; i < p->count; i++)
-		if (p->pieces[i].kind == PATTERN_ADDRESS)
-			return true;
-	return false;
-}
-
-// What has to be the same in all messages of a client: it has no address at first.
-static bool compile_identity(
-	struct build *b, struct dhcp4_varying *v, const char *text, const void *where)
-{
-	if (!compile(b, v, PATTERN_TEXT, text, where, DHCP4_OPTION_ROOM - 2))
-		return false;
-	if (!has_address(&v->pattern))
-		return true;
-	COMPLAIN(b, where, NULL, "{address} is not the same in all messages of a client");
-	return false;
-}
-
-static void literal(struct build *b, struct dhcp4_varying *v, const void *data, uint32_t len)
-{
-	struct pattern_piece *piece = arena_zalloc(b->p->arena, sizeof(*piece));
-	uint8_t *copy = arena_zalloc(b->p->arena, len ? len : 1);
-
-	if (len)
-		memcpy(copy, data, len);
-	*piece = (struct pattern_piece){
-		.kind = PATTERN_LITERAL, .width = (uint16_t)len, .literal = copy};
-	v->pattern = (struct pattern){
-		.kind = PATTERN_HEX, .pieces = piece, .count = 1, .max_len = len, .fixed = true};
-}
-
-static bool addresses(struct build *b, struct dhcp4_varying *v, const struct field_list *list)
-{
-	const struct addr *a = list->items;
-	uint8_t bytes[DHCP4_OPTION_ROOM];
-
-	if (list->count > sizeof(bytes) / 4) {
-		COMPLAIN(b, list, NULL, "too many addresses (up to %zu)", sizeof(bytes) / 4);
-		return false;
-	}
-	for (uint32_t i = 0; i < list->count; i++) {
-		if (a[i].len != 4) {
-			COMPLAIN(b, &a[i], NULL, "not an IPv4 address");
-			return false;
-		}
-		memcpy(bytes + i * 4, a[i].bytes, 4);
-	}
-	literal(b, v, bytes, list->count * 4);
-	return true;
-}
-
-// Where the value of an option stands in the file, for whoever complains about it.
-static bool option_value(
-	struct build *b, struct dhcp4_varying *v, const struct dhcp4_option_settings *o)
-{
-	int given = (o->text != NULL) + (o->hex != NULL) + (o->address.count > 0);
-
-	if (given != 1) {
-		COMPLAIN(b, &o->code, NULL, "needs a value (one of text, hex and address)");
-		return false;
-	}
-	if (o->text)
-		return compile(b, v, PATTERN_TEXT, o->text, &o->text, DHCP4_OPTION_ROOM);
-	if (o->hex)
-		return compile(b, v, PATTERN_HEX, o->hex, &o->hex, DHCP4_OPTION_ROOM);
-	return addresses(b, v, &o->address);
-}
+#define COMPLAIN(b, ...) DHCP_COMPLAIN(&(b)->is, __VA_ARGS__)
 
 // NULL: the user may write it.
 static const char *whose(uint32_t code)
@@ -155,7 +63,7 @@ static const char *whose(uint32_t code)
 }
 
 // "12" or "82.1".
-static bool option_code(struct build *b, const char *const *text, uint8_t *code, bool *is_sub)
+static bool option_code(struct build *b, const char *const *text, uint16_t *code, bool *is_sub)
 {
 	char *end;
 	unsigned long n = strtoul(*text, &end, 10), sub = 0;
@@ -169,7 +77,7 @@ static bool option_code(struct build *b, const char *const *text, uint8_t *code,
 		COMPLAIN(b, text, NULL, "\"%s\" is not an option code (like 12 or 82.1)", *text);
 		return false;
 	}
-	*code = (uint8_t)(*is_sub ? sub : n);
+	*code = (uint16_t)(*is_sub ? sub : n);
 	if (*is_sub && !b->s->relay) {
 		COMPLAIN(b, text, NULL, "option 82 needs a relay");
 		return false;
@@ -180,15 +88,10 @@ static bool option_code(struct build *b, const char *const *text, uint8_t *code,
 	return !own;
 }
 
-static void list_add(struct dhcp4_varying_list *l, const struct dhcp4_varying *v)
-{
-	l->items[l->count++] = *v;
-}
-
 // A sub-option of 82. What is the same for all is written once, as long as it stands in front: the
 // order is that of the codes (those of options: come last), as
 // some servers return them so.
-static void sub_add(struct build *b, uint8_t code, struct dhcp4_varying *v)
+static void sub_add(struct build *b, uint8_t code, struct dhcp_varying *v)
 {
 	struct dhcp4_plan *p = b->p;
 	struct writer w = writer_of(
@@ -196,7 +99,7 @@ static void sub_add(struct build *b, uint8_t code, struct dhcp4_varying *v)
 
 	v->code = code;
 	if (!v->pattern.fixed || p->relay_subs.count > 0) {
-		list_add(&p->relay_subs, v);
+		dhcp_list_add(&p->relay_subs, v);
 		return;
 	}
 	write_u8(&w, code);
@@ -211,36 +114,34 @@ static void sub_add(struct build *b, uint8_t code, struct dhcp4_varying *v)
 
 static void sub_text(struct build *b, uint8_t code, const char *const *text)
 {
-	struct dhcp4_varying v = {0};
+	struct dhcp_varying v = {0};
 
-	if (*text && compile_identity(b, &v, *text, text))
+	if (*text && dhcp_template_identity(
+			     &b->is, &v, PATTERN_TEXT, *text, text, DHCP4_OPTION_ROOM - 2))
 		sub_add(b, code, &v);
 }
 
 static void sub_address(struct build *b, uint8_t code, const struct addr *a)
 {
-	struct dhcp4_varying v = {0};
+	struct dhcp_varying v = {0};
 
 	if (a->len == 0)
 		return;
-	if (a->len != 4) {
-		COMPLAIN(b, a, NULL, "not an IPv4 address");
-		return;
-	}
-	literal(b, &v, a->bytes, 4);
+	b->is.failed |= !dhcp_family_check(a, a, 4, b->is.d);
+	dhcp_template_literal(&b->is, &v, a->bytes, 4);
 	sub_add(b, code, &v);
 }
 
 static void sub_override(struct build *b, const char *const *text)
 {
-	struct dhcp4_varying v = {0};
+	struct dhcp_varying v = {0};
 	struct addr a;
 	const char *what;
 
 	if (!*text)
 		return;
 	if (strcmp(*text, "relay") == 0) {
-		if (compile(b, &v, PATTERN_HEX, "{relay}", text, 4))
+		if (dhcp_template_identity(&b->is, &v, PATTERN_HEX, "{relay}", text, 4))
 			sub_add(b, SUB_SERVER_ID_OVERRIDE, &v);
 	} else if (addr_parse(*text, &a, &what) < 0 || a.len != 4) {
 		COMPLAIN(b, text, NULL, "\"%s\" is not \"relay\" or an IPv4 address", *text);
@@ -252,7 +153,7 @@ static void sub_override(struct build *b, const char *const *text)
 static void build_relay(struct build *b)
 {
 	const struct dhcp4_relay_settings *s = b->s->relay;
-	struct dhcp4_varying none = {0};
+	struct dhcp_varying none = {0};
 
 	if (!s)
 		return;
@@ -263,24 +164,25 @@ static void build_relay(struct build *b)
 	sub_override(b, &s->server_id_override);
 	if (!s->source_port || s->port == DHCP4_SERVER_PORT)
 		return;
-	literal(b, &none, NULL, 0);
+	dhcp_template_literal(&b->is, &none, NULL, 0);
 	sub_add(b, SUB_SOURCE_PORT, &none);
 }
 
 static void build_option(struct build *b, const struct dhcp4_option_settings *o)
 {
-	struct dhcp4_varying v = {0};
+	const struct dhcp_value_settings value = {&o->code, &o->text, &o->hex, &o->address};
+	struct dhcp_varying v = {0};
 	bool is_sub;
 
-	if (!option_code(b, &o->code, &v.code, &is_sub) || !option_value(b, &v, o))
+	if (!option_code(b, &o->code, &v.code, &is_sub) || !dhcp_template_value(&b->is, &v, &value))
 		return;
-	if (is_sub && has_address(&v.pattern))
+	if (is_sub && dhcp_template_has_address(&v))
 		COMPLAIN(
 			b, &o->code, NULL, "{address} is not the same in all messages of a client");
 	else if (is_sub)
-		sub_add(b, v.code, &v);
+		sub_add(b, (uint8_t)v.code, &v);
 	else
-		list_add(v.pattern.fixed ? &b->fixed : &b->p->options, &v);
+		dhcp_list_add(v.pattern.fixed ? &b->fixed : &b->p->options, &v);
 }
 
 static void build_fqdn(struct build *b)
@@ -294,10 +196,7 @@ static void build_fqdn(struct build *b)
 	p->fqdn_wire = s->wire;
 	p->fqdn_flags = (uint8_t)((s->server_update && !s->no_update ? FQDN_S : 0) |
 				  (s->no_update ? FQDN_N : 0) | (s->wire ? FQDN_E : 0));
-	if (compile(b, &p->fqdn, PATTERN_TEXT, s->name, &s->name, DHCP4_OPTION_ROOM - 5) &&
-		!dhcp_name_check(&p->fqdn.pattern, b->s->clients))
-		COMPLAIN(b, &s->name, NULL, "a label of a name has 1 to %u characters",
-			DHCP_LABEL_MAX);
+	dhcp_template_name(&b->is, &p->fqdn, &s->name, DHCP4_OPTION_ROOM - 5);
 }
 
 static void build_client_id(struct build *b)
@@ -308,7 +207,8 @@ static void build_client_id(struct build *b)
 	b->p->hlen = s->htype == DHCP4_HTYPE_INFINIBAND ? 0 : b->p->chaddr_len;
 	b->p->client_id = (enum dhcp4_client_id)s->client_id;
 	if (s->client_id == DHCP4_ID_TEXT && s->client_id_text)
-		compile_identity(b, &b->p->id_text, s->client_id_text, &s->client_id_text);
+		dhcp_template_identity(&b->is, &b->p->id_text, PATTERN_TEXT, s->client_id_text,
+			&s->client_id_text, DHCP4_OPTION_ROOM - 2);
 }
 
 static void write_header(
@@ -367,26 +267,17 @@ static uint16_t write_placeholder(struct dhcp4_template *m, struct writer *w, ui
 static void write_fixed(const struct build *b, struct writer *w)
 {
 	for (uint32_t i = 0; i < b->fixed.count; i++) {
-		const struct dhcp4_varying *v = &b->fixed.items[i];
+		const struct dhcp_varying *v = &b->fixed.items[i];
 
-		write_u8(w, v->code);
+		write_u8(w, (uint8_t)v->code);
 		write_u8(w, (uint8_t)v->pattern.max_len);
 		pattern_write(&v->pattern, &(struct pattern_values){0}, w);
 	}
 }
 
-static uint32_t varying_room(const struct dhcp4_varying_list *l)
-{
-	uint32_t room = 0;
-
-	for (uint32_t i = 0; i < l->count; i++)
-		room += 2 + l->items[i].pattern.max_len;
-	return room;
-}
-
 static uint32_t relay_info_len(const struct dhcp4_plan *p)
 {
-	return p->relay_info_len + varying_room(&p->relay_subs);
+	return p->relay_info_len + dhcp_list_room(&p->relay_subs, 2);
 }
 
 // What may follow the template.
@@ -397,7 +288,7 @@ static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_templat
 	if ((has & DHCP4_HAS_CHADDR) && p->client_id == DHCP4_ID_TEXT)
 		room += 3 + p->id_text.pattern.max_len;
 	if (has & DHCP4_HAS_OPTIONS)
-		room += varying_room(&p->options) +
+		room += dhcp_list_room(&p->options, 2) +
 		        (p->fqdn.code ? 2 + 3 + 2 + p->fqdn.pattern.max_len : 0);
 	if (m->relay_info)
 		room += 2 + relay_info_len(p);
@@ -451,22 +342,20 @@ static void build_message(struct build *b, const struct dhcp4_kind *kind, struct
 		end_message(m);
 }
 
-static void lists_make(struct build *b)
-{
-	uint32_t count = b->s->options.count;
-	size_t own = 8; // sub-options that have a setting
-
-	b->fixed.items = arena_zalloc(b->p->arena, (count + 1) * sizeof(*b->fixed.items));
-	b->p->options.items = arena_zalloc(b->p->arena, (count + 1) * sizeof(*b->fixed.items));
-	b->p->relay_subs.items = arena_zalloc(b->p->arena, (count + own) * sizeof(*b->fixed.items));
-}
-
 int dhcp4_build(struct dhcp4_plan *p, const struct dhcp4_settings *s, struct diag *d)
 {
 	const struct dhcp4_option_settings *options = s->options.items;
-	struct build b = {.p = p, .s = s, .d = d};
+	struct build b = {.p = p,
+		.s = s,
+		.is = {.arena = p->arena,
+			.d = d,
+			.clients = {s->clients, p->chaddr_len, 4},
+			.option_room = DHCP4_OPTION_ROOM,
+			.relayed = s->relay != NULL}};
 
-	lists_make(&b);
+	b.fixed = dhcp_list_make(&b.is, s->options.count);
+	p->options = dhcp_list_make(&b.is, s->options.count);
+	p->relay_subs = dhcp_list_make(&b.is, s->options.count + SUBS_OWN);
 	build_client_id(&b);
 	build_relay(&b);
 	for (uint32_t i = 0; i < s->options.count; i++)
@@ -475,9 +364,9 @@ int dhcp4_build(struct dhcp4_plan *p, const struct dhcp4_settings *s, struct dia
 	if (s->relay && relay_info_len(p) > DHCP4_OPTION_ROOM)
 		COMPLAIN(&b, s->relay, "", "option 82 may get %u bytes long (up to %u)",
 			relay_info_len(p), DHCP4_OPTION_ROOM);
-	if (b.failed)
+	if (b.is.failed)
 		return -EINVAL;
-	for (uint32_t i = 0; i < DHCP4_STEPS && !b.failed; i++)
+	for (uint32_t i = 0; i < DHCP4_STEPS && !b.is.failed; i++)
 		build_message(&b, &dhcp4_kinds[i], &p->templates[i]);
-	return b.failed ? -EINVAL : 0;
+	return b.is.failed ? -EINVAL : 0;
 }

@@ -243,7 +243,7 @@ enum proto_verdict dhcp4_reply(
 	n->reply_bytes += len;
 	w->heard = true;
 	if (!t->over)
-		n->attempt[t->tries < DHCP4_TRIES_MAX ? t->tries : DHCP4_TRIES_MAX - 1]++;
+		n->attempt[t->tries < DHCP_TRIES_MAX ? t->tries : DHCP_TRIES_MAX - 1]++;
 	if (m.type == DHCP4_NAK)
 		return refused(ctx, t, &m);
 	if (verdict == PROTO_FAIL)

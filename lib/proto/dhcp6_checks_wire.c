@@ -95,7 +95,7 @@ enum proto_verdict dhcp6_ours(const struct dhcp6_self *s, struct dhcp6_counters 
 static bool interface_id_check(
 	const struct dhcp6_self *s, struct dhcp6_counters *n, const struct dhcp6_relay *r)
 {
-	const struct dhcp6_varying_list *l = &s->p->relay_options;
+	const struct dhcp_varying_list *l = &s->p->relay_options;
 	bool right = !r->interface_id.data;
 	uint8_t ours[OPTION_ROOM];
 

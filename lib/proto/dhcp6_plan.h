@@ -8,8 +8,11 @@
 #include "proto/dhcp6_leases.h"
 #include "proto/dhcp6_message.h"
 #include "proto/dhcp6_settings.h"
+#include "proto/dhcp_lease_file.h"
+#include "proto/dhcp_macs.h"
+#include "proto/dhcp_templates.h"
+#include "proto/dhcp_vlans.h"
 #include "proto/dhcp_work.h"
-#include "proto/pattern.h"
 #include "proto/proto.h"
 
 #define DHCP6_MESSAGE_MAX  1400 // of a message that we send, relay messages included
@@ -72,20 +75,6 @@ struct dhcp6_template {
 	uint8_t bytes[DHCP6_TEMPLATE_MAX];
 };
 
-// An option that differs between clients.
-struct dhcp6_varying {
-	uint16_t code;
-	uint32_t enterprise;          // in front of the pattern, when has_enterprise
-	bool has_enterprise, has_len; // has_len: a length of two bytes before the pattern
-	uint64_t salt;                // of {random}
-	struct pattern pattern;
-};
-
-struct dhcp6_varying_list {
-	struct dhcp6_varying *items;
-	uint32_t count;
-};
-
 struct dhcp6_prefix {
 	uint8_t bytes[16], mask[16];
 };
@@ -109,9 +98,10 @@ struct dhcp6_plan {
 	struct dhcp6_template templates[DHCP6_STEPS];
 	struct dhcp_course course;
 	uint32_t clients;
-	uint64_t mac; // of client 0, as a number
+	uint64_t mac;          // of client 0, as a number
+	struct dhcp_macs macs; // of a file; without: mac + number
 	enum dhcp6_duid duid_kind;
-	struct dhcp6_varying duid;
+	struct dhcp_varying duid;
 	struct dhcp6_duid_bytes *duids; // of a file, by client; NULL: as follows
 	uint8_t duid_mac_at;   // where the MAC stands in it, at the end; 0: it is written as a
 	                       // pattern
@@ -121,8 +111,8 @@ struct dhcp6_plan {
 	struct recip by_stride;
 	struct dhcp6_ia_plan ias[DHCP6_IAS_MAX];
 	uint8_t prefix_hint; // 0: none
-	struct dhcp6_varying_list options, ia_na, ia_pd, relay_options;
-	struct dhcp6_varying fqdn; // code 0: none
+	struct dhcp_varying_list options, ia_na, ia_pd, relay_options;
+	struct dhcp_varying fqdn; // code 0: none
 	uint8_t fqdn_flags;
 
 	const uint8_t (*relays)[16]; // NULL: clients on the link
@@ -135,13 +125,15 @@ struct dhcp6_plan {
 	bool client_mac;  // option 79
 	bool unicast;     // to servers whose addresses are known
 
-	uint8_t servers[DHCP6_SERVERS_MAX][16]; // the item's first
+	uint8_t servers[DHCP_SERVERS_MAX][16]; // the item's first
 	uint32_t server_count;
 	uint16_t server_port;
 	bool takes_best;    // of the ADVERTISEs within the first wait
 	uint8_t accept_len; // of a server DUID; 0: any
 	uint8_t accept[DHCP6_DUID_MAX];
 	uint64_t parameters[4]; // bits: asked for
+	struct dhcp_vlans vlans;
+	struct dhcp_lease_file leases;
 	struct dhcp6_prefix_list pool, delegated;
 	uint8_t prefix_length; // 0: any
 	bool same_lease;
@@ -163,7 +155,8 @@ struct dhcp6_worker {
 	struct dhcp_work work; // owner: the item's first lease
 	const struct dhcp6_plan *plan;
 	struct dhcp6_common *common;
-	struct dhcp6_duid_bytes servers[DHCP6_SERVERS_MAX]; // as they were met
+	bool heard;                                        // a reply has come or should have
+	struct dhcp6_duid_bytes servers[DHCP_SERVERS_MAX]; // as they were met
 	uint32_t server_count;
 };
 
@@ -172,26 +165,42 @@ static inline struct dhcp6_client *dhcp6_client_at(const struct dhcp6_worker *w,
 	return (struct dhcp6_client *)w->work.clients.items + client;
 }
 
-// dhcp6_setup.c
-// How many addresses, or prefixes, the clients hold at a time, at most.
-uint64_t dhcp6_leases_wanted(const struct dhcp6_settings *s, bool prefixes);
+// dhcp6_check.c
 void dhcp6_check(const void *settings, struct diag *d);
 void dhcp6_check_server(const void *settings, const struct addr *server, struct diag *d);
+// How many addresses, or prefixes, the clients hold at a time, at most.
+uint64_t dhcp6_leases_wanted(const struct dhcp6_settings *s, bool prefixes);
+// The shares of a mix, or NULL.
+const double *dhcp6_shares(const struct dhcp6_settings *s);
+// Are messages sent to addresses of servers?
+bool dhcp6_is_unicast(const struct dhcp6_settings *s);
+
+// dhcp6_setup.c
+// A plan that knows its leases only; NULL: out of memory.
+struct dhcp6_plan *dhcp6_plan_new(const struct dhcp6_settings *s);
 void *dhcp6_setup(const void *settings, const struct proto_env *env, struct diag *d);
 void dhcp6_teardown(void *shared);
+void dhcp6_layout(const void *shared, struct proto_layout *out);
+
+// dhcp6_open.c
 void *dhcp6_common_setup(void *const *shared, uint32_t count, uint32_t threads);
-uint64_t dhcp6_memory(const void *shared, const struct proto_env *env);
 void dhcp6_common_teardown(void *common);
+uint64_t dhcp6_memory(const void *shared, const struct proto_env *env);
 int dhcp6_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dhcp6_close(struct proto_ctx *ctx);
-void dhcp6_layout(const void *shared, struct proto_layout *out);
 
 // dhcp6_templates.c: the bytes of every kind of message into the plan, options as patterns. 0, or
 // -EINVAL (in d).
 int dhcp6_build(struct dhcp6_plan *p, const struct dhcp6_settings *s, struct diag *d);
 
-// dhcp6_duids.c: the file of DUIDs, one for each client; free() it. 0, -EINVAL (in d) or -ENOMEM.
-int dhcp6_duids_load(const struct dhcp6_settings *s, struct dhcp6_duid_bytes **out, struct diag *d);
+// dhcp6_duids.c: the file of DUIDs, one for each client, into the plan; free() p->duids. 0, -EINVAL
+// (in d) or -ENOMEM.
+int dhcp6_duids_load(struct dhcp6_plan *p, const struct dhcp6_settings *s, struct diag *d);
+
+// dhcp6_lease_file.c
+struct dhcp_lease_clients dhcp6_lease_clients(const struct dhcp6_plan *p);
+// Loaded leases become those of the worker's clients, and what they hold at the end can be saved.
+void dhcp6_leases_open(struct dhcp6_worker *w, const struct dhcp6_plan *p);
 
 // dhcp6_waits.c: waits into the plan; s NULL: one try of everything. Returns how many different
 // waits there are: with more than PROTO_MAX_WAITS the plan is of no use.

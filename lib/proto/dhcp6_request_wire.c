@@ -19,8 +19,7 @@ static inline const uint8_t *relay_of(
 	return p->relays[dhcp_work_relay(&w->work, client)];
 }
 
-void dhcp6_varying_write(
-	const struct dhcp6_self *s, const struct dhcp6_varying *v, struct writer *w)
+void dhcp6_varying_write(const struct dhcp6_self *s, const struct dhcp_varying *v, struct writer *w)
 {
 	struct pattern_values values = {.client = s->number,
 		.seed = rand_hash(s->seed ^ v->salt),
@@ -92,7 +91,7 @@ void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop
 }
 
 static __attribute__((noinline)) void varying_option(
-	const struct dhcp6_self *s, const struct dhcp6_varying *v, struct writer *w)
+	const struct dhcp6_self *s, const struct dhcp_varying *v, struct writer *w)
 {
 	uint8_t *option = dhcp6_option_begin(w, v->code), *len;
 
@@ -108,7 +107,7 @@ static __attribute__((noinline)) void varying_option(
 }
 
 static inline void varying_options(
-	const struct dhcp6_self *s, const struct dhcp6_varying_list *l, struct writer *w)
+	const struct dhcp6_self *s, const struct dhcp_varying_list *l, struct writer *w)
 {
 	for (uint32_t i = 0; i < l->count; i++)
 		varying_option(s, &l->items[i], w);
@@ -290,7 +289,8 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 
 	out->own_mac = !p->relays;
 	out->more = p->layout.more;
-	out->path = out->more ? 0 : k->head.server;
+	out->path = dhcp_vlans_place(&p->vlans, dhcp_work_number(&w->work, t->user)) * p->server_count;
+	out->path += out->more ? 0 : k->head.server;
 	out->src_port = p->relays ? p->relay_port : DHCP6_CLIENT_PORT;
 	if (p->relays) {
 		memcpy(out->src, relay_of(p, w, t->user), 16);

@@ -34,7 +34,10 @@ static inline void dhcp6_mac(const struct dhcp6_plan *p, uint32_t number, uint8_
 {
 	uint64_t v = __builtin_bswap64((p->mac + number) << 16);
 
-	memcpy(mac, &v, 6);
+	if (p->macs.items)
+		memcpy(mac, p->macs.items + 6ull * number, 6);
+	else
+		memcpy(mac, &v, 6);
 }
 
 // RFC 4291 appendix A.
@@ -83,11 +86,26 @@ static inline const struct dhcp6_plan *dhcp6_plan_of(const struct dhcp6_common *
 	return c->plans[i];
 }
 
+// Did it come on the client's VLANs?
+static inline bool dhcp6_vlan_is_ours(const struct dhcp6_self *s, const struct proto_ends *e)
+{
+	const struct proto_path *paths = s->p->layout.paths.items;
+
+	return dhcp_vlans_match(
+		&paths[dhcp_vlans_place(&s->p->vlans, s->number) * s->p->server_count], e);
+}
+
+// dhcp6_wire.c: are two clients, of two items and told by their leases, one for a server?
+bool dhcp6_same_client(const struct dhcp6_common *c, uint32_t lease, uint32_t other);
+// k talks to the server with this DUID; false: it would be one too many for the worker.
+bool dhcp6_server_keep(
+	struct dhcp6_worker *w, const struct dhcp6_bytes *id, struct dhcp6_client *k);
+
 // dhcp6_request_wire.c
 void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_self *s);
 void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop *h);
 void dhcp6_varying_write(
-	const struct dhcp6_self *s, const struct dhcp6_varying *v, struct writer *w);
+	const struct dhcp6_self *s, const struct dhcp_varying *v, struct writer *w);
 
 // dhcp6_checks_wire.c: did it come from a server, and to where t is answered?
 bool dhcp6_way_is_ours(const struct dhcp6_self *s, const struct proto_ends *e);

@@ -6,12 +6,10 @@
 
 #include "base/addr.h"
 #include "base/counter.h"
-#include "base/field.h"
+#include "proto/dhcp_settings.h"
 
 #define DHCP6_TYPE_BUCKETS   15 // messages by type; the last one: any other
 #define DHCP6_STATUS_BUCKETS 8  // by status code; the last one: any other
-#define DHCP6_TRIES_MAX      16 // of one message
-#define DHCP6_SERVERS_MAX    16 // the item's and further ones
 
 enum dhcp6_exchange {
 	DHCP6_SARR,
@@ -99,10 +97,12 @@ struct dhcp6_settings {
 	uint64_t prefix_hint; // 0: none
 	uint64_t iaid;
 	uint8_t mac[6];
+	const char *mac_file;
 	int32_t duid;
 	const char *duid_hex, *duid_file;
 	uint64_t enterprise;
 	struct dhcp6_relay_settings *relay; // NULL: clients on the link
+	struct field_list vlans;            // struct dhcp_vlan_settings
 	int32_t to;
 	struct field_list options;    // struct dhcp6_option_settings
 	struct field_list parameters; // uint64_t
@@ -115,6 +115,7 @@ struct dhcp6_settings {
 	int32_t advertise;
 	struct dhcp6_retransmit_settings *retransmit; // NULL: one try
 	uint64_t decline_rest_ns;                     // UINT64_MAX: as retransmit says
+	struct dhcp_leases_settings *leases;          // NULL: none kept
 	struct dhcp6_expect_settings *expect;         // NULL: any lease
 };
 
@@ -126,8 +127,8 @@ struct dhcp6_settings {
 	X(reply_bytes, "bytes of DHCP messages received as replies, relay messages included")    \
 	A(sent, DHCP6_TYPE_BUCKETS, dhcp6_type_label, "messages sent by type, inside of relays") \
 	A(received, DHCP6_TYPE_BUCKETS, dhcp6_type_label, "replies received by type")            \
-	A(attempt, DHCP6_TRIES_MAX, dhcp6_attempt_label, "messages answered, by try")            \
-	A(server, DHCP6_SERVERS_MAX, dhcp6_attempt_label, "exchanges answered, by server asked") \
+	A(attempt, DHCP_TRIES_MAX, dhcp_place_label, "messages answered, by try")            \
+	A(server, DHCP_SERVERS_MAX, dhcp_place_label, "exchanges answered, by server asked") \
 	A(message_status, DHCP6_STATUS_BUCKETS, dhcp6_status_label,                              \
 		"replies with a status other than Success for all of the message")               \
 	A(ia_status, DHCP6_STATUS_BUCKETS, dhcp6_status_label,                                   \
@@ -152,6 +153,7 @@ struct dhcp6_settings {
 	X(leases_unused, "addresses and prefixes beyond the first of an IA")                     \
 	X(parameters_missing, "REPLY messages that lack an option asked for")                            \
 	X(way_wrong, "dropped: not from a server's address and port, or not to the client's")    \
+	X(vlan_wrong, "dropped: on another VLAN than the client's")                              \
 	X(xid_wrong, "dropped: the transaction ID is not ours")                                  \
 	X(duid_wrong, "dropped: no client DUID, or another one than sent")                       \
 	X(type_wrong, "dropped: a message type that does not fit the state")                     \
@@ -184,6 +186,6 @@ struct dhcp6_counters {
 
 const char *dhcp6_type_label(uint32_t i);
 const char *dhcp6_status_label(uint32_t i);
-const char *dhcp6_attempt_label(uint32_t i);
 
 extern const char *const dhcp6_exchange_names[]; // NULL-terminated
+extern const struct field_section dhcp6_settings_section;

@@ -3,68 +3,29 @@
 // compiled to patterns. Path: cold. Management thread.
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "proto/dhcp6_self.h"
-#include "proto/dhcp_name.h"
 
-#define WHAT_ROOM   256
-#define OPTION_ROOM 1024       // of one option
-#define LLT_TIME    "2d000000" // of DUID-LLT: seconds since 2000 (RFC 8415 section 11.2)
+#define OPTION_ROOM 1024 // of one option
+#define OPTIONS_OWN 8    // that have a setting
+#define NAME_ROOM   253
+
+#define VARYING_HEAD (DHCP6_OPTION_LEN + 4 + 2) // with an enterprise and a length
+
+#define LLT_TIME "2d000000" // of DUID-LLT: seconds since 2000 (RFC 8415 section 11.2)
 
 enum fqdn_flag { FQDN_S = 1, FQDN_N = 4 };
 
 struct build {
+	struct dhcp_build is;
 	struct dhcp6_plan *p;
 	const struct dhcp6_settings *s;
-	struct diag *d;
-	struct dhcp6_varying_list fixed; // options of the user that are the same for all
-	uint64_t salt;
-	bool failed;
+	struct dhcp_varying_list fixed; // options of the user that are the same for all
 };
 
-#define COMPLAIN(b, ...) ((b)->failed = true, diag_error((b)->d, __VA_ARGS__))
-
-// A pattern at `where` that may have up to room bytes.
-static bool compile(struct build *b, struct dhcp6_varying *v, enum pattern_kind kind,
-	const char *text, const void *where, uint32_t room)
-{
-	const struct pattern_clients clients = {b->s->clients, 6, 16};
-	char what[WHAT_ROOM];
-
-	v->salt = rand_hash(++b->salt);
-	if (pattern_compile(&v->pattern, kind, text, &clients, b->p->arena, what, sizeof(what)) < 0)
-		COMPLAIN(b, where, NULL, "%s", what);
-	else if (v->pattern.relay && !b->s->relay)
-		COMPLAIN(b, where, NULL, "{relay} needs a relay");
-	else if (v->pattern.max_len > room)
-		COMPLAIN(b, where, NULL, "too long: %u bytes (up to %u)", v->pattern.max_len, room);
-	else
-		return true;
-	return false;
-}
-
-static bool has_address(const struct pattern *p)
-{
-	for (uint32_t i = 0; i < p->count; i++)
-		if (p->pieces[i].kind == PATTERN_ADDRESS)
-			return true;
-	return false;
-}
-
-// What has to be the same in all messages of a client: it has no address at first.
-static bool compile_identity(struct build *b, struct dhcp6_varying *v, enum pattern_kind kind,
-	const char *text, const void *where, uint32_t room)
-{
-	if (!compile(b, v, kind, text, where, room))
-		return false;
-	if (!has_address(&v->pattern))
-		return true;
-	COMPLAIN(b, where, NULL, "{address} is not the same in all messages of a client");
-	return false;
-}
+#define COMPLAIN(b, ...) DHCP_COMPLAIN(&(b)->is, __VA_ARGS__)
 
 // The usual DUIDs are something fixed and the MAC.
 static void duid_split(struct dhcp6_plan *p)
@@ -96,7 +57,8 @@ static void build_duid(struct build *b)
 		text = "0004{random:16}";
 	else if (s->duid == DHCP6_DUID_HEX)
 		text = s->duid_hex ? s->duid_hex : "";
-	if (!compile_identity(b, &p->duid, PATTERN_HEX, text, &s->duid_hex, DHCP6_DUID_MAX))
+	if (!dhcp_template_identity(
+		    &b->is, &p->duid, PATTERN_HEX, text, &s->duid_hex, DHCP6_DUID_MAX))
 		return;
 	duid_split(p);
 	if (s->duid != DHCP6_DUID_HEX || !s->duid_hex)
@@ -107,34 +69,6 @@ static void build_duid(struct build *b)
 	if (p->duid.pattern.fixed && s->clients > 1)
 		COMPLAIN(b, &s->duid_hex, NULL,
 			"the same for all clients (like 000200000009{client:4})");
-}
-
-// Whether the value of an option can be used.
-static bool option_value(
-	struct build *b, struct dhcp6_varying *v, const struct dhcp6_option_settings *o)
-{
-	int given = (o->text != NULL) + (o->hex != NULL) + (o->address.count > 0);
-	const struct addr *a = o->address.items;
-	char *hex;
-
-	if (given != 1) {
-		COMPLAIN(b, &o->code, NULL, "needs a value (one of text, hex and address)");
-		return false;
-	}
-	if (o->text)
-		return compile(b, v, PATTERN_TEXT, o->text, &o->text, OPTION_ROOM);
-	if (o->hex)
-		return compile(b, v, PATTERN_HEX, o->hex, &o->hex, OPTION_ROOM);
-	hex = arena_zalloc(b->p->arena, o->address.count * 32ull + 1);
-	for (uint32_t i = 0; i < o->address.count; i++) {
-		if (a[i].len != 16) {
-			COMPLAIN(b, &a[i], NULL, "not an IPv6 address");
-			return false;
-		}
-		for (uint32_t k = 0; k < 16; k++)
-			sprintf(hex + i * 32 + k * 2, "%02x", a[i].bytes[k]);
-	}
-	return compile(b, v, PATTERN_HEX, hex, &o->address, OPTION_ROOM);
 }
 
 static const char *whose_in_message(uint64_t code)
@@ -200,21 +134,17 @@ static const char *whose(const struct dhcp6_option_settings *o)
 	return NULL;
 }
 
-static void list_add(struct dhcp6_varying_list *l, const struct dhcp6_varying *v)
-{
-	l->items[l->count++] = *v;
-}
-
-static void message_add(struct build *b, const struct dhcp6_varying *v)
+static void message_add(struct build *b, const struct dhcp_varying *v)
 {
 	bool whole = v->pattern.fixed && !v->has_len && !v->has_enterprise;
 
-	list_add(whole ? &b->fixed : &b->p->options, v);
+	dhcp_list_add(whole ? &b->fixed : &b->p->options, v);
 }
 
 static void build_option(struct build *b, const struct dhcp6_option_settings *o)
 {
-	struct dhcp6_varying v = {.code = (uint16_t)o->code};
+	const struct dhcp_value_settings value = {&o->code, &o->text, &o->hex, &o->address};
+	struct dhcp_varying v = {.code = (uint16_t)o->code};
 	const char *own = whose(o);
 
 	if (own) {
@@ -225,22 +155,22 @@ static void build_option(struct build *b, const struct dhcp6_option_settings *o)
 		COMPLAIN(b, &o->in, NULL, "needs a relay");
 		return;
 	}
-	if (!option_value(b, &v, o))
+	if (!dhcp_template_value(&b->is, &v, &value))
 		return;
 	if (o->in == DHCP6_IN_RELAY)
-		list_add(&b->p->relay_options, &v);
+		dhcp_list_add(&b->p->relay_options, &v);
 	else if (o->in == DHCP6_IN_IA_NA)
-		list_add(&b->p->ia_na, &v);
+		dhcp_list_add(&b->p->ia_na, &v);
 	else if (o->in == DHCP6_IN_IA_PD)
-		list_add(&b->p->ia_pd, &v);
+		dhcp_list_add(&b->p->ia_pd, &v);
 	else
 		message_add(b, &v);
 }
 
-static void relay_text(struct build *b, struct dhcp6_varying v, const char *const *text)
+static void relay_text(struct build *b, struct dhcp_varying v, const char *const *text)
 {
-	if (*text && compile_identity(b, &v, PATTERN_TEXT, *text, text, OPTION_ROOM))
-		list_add(&b->p->relay_options, &v);
+	if (*text && dhcp_template_identity(&b->is, &v, PATTERN_TEXT, *text, text, OPTION_ROOM))
+		dhcp_list_add(&b->p->relay_options, &v);
 }
 
 static void build_relay(struct build *b)
@@ -249,30 +179,30 @@ static void build_relay(struct build *b)
 
 	if (!s)
 		return;
-	relay_text(b, (struct dhcp6_varying){.code = DHCP6_OPT_INTERFACE_ID}, &s->interface_id);
+	relay_text(b, (struct dhcp_varying){.code = DHCP6_OPT_INTERFACE_ID}, &s->interface_id);
 	relay_text(b,
-		(struct dhcp6_varying){.code = DHCP6_OPT_REMOTE_ID,
+		(struct dhcp_varying){.code = DHCP6_OPT_REMOTE_ID,
 			.enterprise = (uint32_t)s->remote_enterprise,
 			.has_enterprise = true},
 		&s->remote_id);
-	relay_text(b, (struct dhcp6_varying){.code = DHCP6_OPT_SUBSCRIBER_ID}, &s->subscriber_id);
+	relay_text(b, (struct dhcp_varying){.code = DHCP6_OPT_SUBSCRIBER_ID}, &s->subscriber_id);
 }
 
 static void build_classes(struct build *b)
 {
 	const struct dhcp6_settings *s = b->s;
-	struct dhcp6_varying user = {.code = DHCP6_OPT_USER_CLASS, .has_len = true};
-	struct dhcp6_varying vendor = {
+	struct dhcp_varying user = {.code = DHCP6_OPT_USER_CLASS, .has_len = true};
+	struct dhcp_varying vendor = {
 		.code = DHCP6_OPT_VENDOR_CLASS, .has_len = true, .has_enterprise = true};
 
 	if (s->user_class &&
-		compile(b, &user, PATTERN_TEXT, s->user_class, &s->user_class, OPTION_ROOM))
+		dhcp_template_compile(&b->is, &user, PATTERN_TEXT, &s->user_class, OPTION_ROOM))
 		message_add(b, &user);
 	if (!s->vendor_class)
 		return;
 	vendor.enterprise = (uint32_t)s->vendor_class->enterprise;
-	if (compile(b, &vendor, PATTERN_TEXT, s->vendor_class->text, &s->vendor_class->text,
-		    OPTION_ROOM))
+	if (dhcp_template_compile(
+		    &b->is, &vendor, PATTERN_TEXT, &s->vendor_class->text, OPTION_ROOM))
 		message_add(b, &vendor);
 }
 
@@ -286,10 +216,7 @@ static void build_fqdn(struct build *b)
 	p->fqdn.code = DHCP6_OPT_FQDN;
 	p->fqdn_flags = (uint8_t)((s->server_update && !s->no_update ? FQDN_S : 0) |
 				  (s->no_update ? FQDN_N : 0));
-	if (compile(b, &p->fqdn, PATTERN_TEXT, s->name, &s->name, 253) &&
-		!dhcp_name_check(&p->fqdn.pattern, b->s->clients))
-		COMPLAIN(b, &s->name, NULL, "a label of a name has 1 to %u characters",
-			DHCP_LABEL_MAX);
+	dhcp_template_name(&b->is, &p->fqdn, &s->name, NAME_ROOM);
 }
 
 static void write_code(struct writer *w, const uint8_t *oro, uint16_t code)
@@ -322,7 +249,7 @@ static void write_parameters(const struct build *b, enum dhcp6_type type, struct
 static void write_fixed(const struct build *b, struct writer *w)
 {
 	for (uint32_t i = 0; i < b->fixed.count; i++) {
-		const struct dhcp6_varying *v = &b->fixed.items[i];
+		const struct dhcp_varying *v = &b->fixed.items[i];
 		uint8_t *option = dhcp6_option_begin(w, v->code);
 
 		pattern_write(&v->pattern, &(struct pattern_values){0}, w);
@@ -330,21 +257,12 @@ static void write_fixed(const struct build *b, struct writer *w)
 	}
 }
 
-static uint32_t varying_room(const struct dhcp6_varying_list *l)
-{
-	uint32_t room = 0;
-
-	for (uint32_t i = 0; i < l->count; i++)
-		room += DHCP6_OPTION_LEN + 4 + 2 + l->items[i].pattern.max_len;
-	return room;
-}
-
 static uint32_t relay_room(const struct dhcp6_plan *p, const struct dhcp6_relay_settings *s)
 {
 	uint32_t mac = DHCP6_OPTION_LEN + 2 + 6, port = DHCP6_OPTION_LEN + 2;
 
 	return s ? (uint32_t)s->levels * (DHCP6_RELAY_LEN + DHCP6_OPTION_LEN) +
-	                       varying_room(&p->relay_options) + mac + port
+	                       dhcp_list_room(&p->relay_options, VARYING_HEAD) + mac + port
 	         : 0;
 }
 
@@ -352,8 +270,8 @@ static uint32_t ia_room(const struct build *b)
 {
 	uint32_t one = DHCP6_OPTION_LEN + 12 + DHCP6_OPTION_LEN + 25;
 
-	return b->p->addresses * (one + varying_room(&b->p->ia_na)) +
-	       b->p->prefixes * (one + varying_room(&b->p->ia_pd));
+	return b->p->addresses * (one + dhcp_list_room(&b->p->ia_na, VARYING_HEAD)) +
+	       b->p->prefixes * (one + dhcp_list_room(&b->p->ia_pd, VARYING_HEAD));
 }
 
 // What may follow the template or stand in front of it.
@@ -368,7 +286,7 @@ static uint32_t more_room(const struct build *b, uint16_t has)
 	if (has & (DHCP6_HAS_ADDRESSES | DHCP6_HAS_PREFIXES))
 		room += ia_room(b);
 	if (has & DHCP6_HAS_OPTIONS)
-		room += varying_room(&p->options) +
+		room += dhcp_list_room(&p->options, VARYING_HEAD) +
 		        (p->fqdn.code ? DHCP6_OPTION_LEN + 3 + p->fqdn.pattern.max_len : 0);
 	return room;
 }
@@ -395,30 +313,30 @@ static void build_message(
 			DHCP6_MESSAGE_MAX);
 }
 
-static void list_make(struct build *b, struct dhcp6_varying_list *l)
-{
-	size_t own = 8; // options that have a setting
-
-	l->items = arena_zalloc(b->p->arena, (b->s->options.count + own) * sizeof(*l->items));
-}
-
 int dhcp6_build(struct dhcp6_plan *p, const struct dhcp6_settings *s, struct diag *d)
 {
 	const struct dhcp6_option_settings *options = s->options.items;
-	struct build b = {.p = p, .s = s, .d = d};
+	uint32_t room = s->options.count + OPTIONS_OWN;
+	struct build b = {.p = p,
+		.s = s,
+		.is = {.arena = p->arena,
+			.d = d,
+			.clients = {s->clients, 6, 16},
+			.option_room = OPTION_ROOM,
+			.relayed = s->relay != NULL}};
 
-	list_make(&b, &b.fixed);
-	list_make(&b, &p->options);
-	list_make(&b, &p->ia_na);
-	list_make(&b, &p->ia_pd);
-	list_make(&b, &p->relay_options);
+	b.fixed = dhcp_list_make(&b.is, room);
+	p->options = dhcp_list_make(&b.is, room);
+	p->ia_na = dhcp_list_make(&b.is, room);
+	p->ia_pd = dhcp_list_make(&b.is, room);
+	p->relay_options = dhcp_list_make(&b.is, room);
 	build_duid(&b);
 	build_relay(&b);
 	build_classes(&b);
 	for (uint32_t i = 0; i < s->options.count; i++)
 		build_option(&b, &options[i]);
 	build_fqdn(&b);
-	for (uint32_t i = 0; i < DHCP6_STEPS && !b.failed; i++)
+	for (uint32_t i = 0; i < DHCP6_STEPS && !b.is.failed; i++)
 		build_message(&b, &dhcp6_kinds[i], &p->templates[i]);
-	return b.failed ? -EINVAL : 0;
+	return b.is.failed ? -EINVAL : 0;
 }

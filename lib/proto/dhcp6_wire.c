@@ -109,7 +109,7 @@ static bool is_client(const struct dhcp6_plan *p, const uint8_t *addr, uint8_t m
 		return false;
 	for (int i = 0; i < 6; i++)
 		number = number << 8 | from[i];
-	if (number - p->mac >= p->clients)
+	if (p->macs.items ? !dhcp_macs_has(&p->macs, from) : number - p->mac >= p->clients)
 		return false;
 	memcpy(mac, from, 6);
 	return true;
@@ -173,8 +173,7 @@ static void server_find(const struct proto_ctx *ctx, struct dhcp6_client *k)
 }
 
 // The number of a server DUID of the worker; false: there are too many of them.
-static bool server_keep(
-	struct dhcp6_worker *w, const struct dhcp6_bytes *id, struct dhcp6_client *k)
+bool dhcp6_server_keep(struct dhcp6_worker *w, const struct dhcp6_bytes *id, struct dhcp6_client *k)
 {
 	for (uint32_t i = 0; i < w->server_count; i++) {
 		const struct dhcp6_duid_bytes *known = &w->servers[i];
@@ -184,7 +183,7 @@ static bool server_keep(
 		k->chosen = (uint8_t)i;
 		return true;
 	}
-	if (w->server_count == DHCP6_SERVERS_MAX)
+	if (w->server_count == DHCP_SERVERS_MAX)
 		return false;
 	k->chosen = (uint8_t)w->server_count;
 	w->servers[w->server_count].len = (uint8_t)id->len;
@@ -213,7 +212,7 @@ static inline bool advertise_keep(struct proto_ctx *ctx, const struct dhcp6_self
 	struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_counters *n = ctx->counters;
 
-	if (!server_keep(w, &m->server_id, s->client)) {
+	if (!dhcp6_server_keep(w, &m->server_id, s->client)) {
 		n->servers_beyond++;
 		return false;
 	}
@@ -243,17 +242,20 @@ static enum proto_verdict advertised(struct proto_ctx *ctx, struct proto_txn *t,
 }
 
 // Two items with the same clients: a server takes them for one.
-static bool is_same_client(const struct dhcp6_common *c, uint32_t lease, uint32_t other)
+bool dhcp6_same_client(const struct dhcp6_common *c, uint32_t lease, uint32_t other)
 {
 	const struct dhcp6_plan *p = dhcp6_plan_of(c, lease), *q = dhcp6_plan_of(c, other);
 	uint64_t ours = recip_div(&p->by_stride, lease - p->owner);
 	uint64_t theirs = recip_div(&q->by_stride, other - q->owner);
+	uint8_t mac[6], other_mac[6];
 
 	if (p == q || p->duid_kind != q->duid_kind)
 		return false;
 	if (p->duids)
 		return memcmp(&p->duids[ours], &q->duids[theirs], sizeof(p->duids[0])) == 0;
-	return p->mac + ours == q->mac + theirs;
+	dhcp6_mac(p, (uint32_t)ours, mac);
+	dhcp6_mac(q, (uint32_t)theirs, other_mac);
+	return memcmp(mac, other_mac, sizeof(mac)) == 0;
 }
 
 static void clash_note(struct dhcp6_worker *w, const struct dhcp6_key *key, bool prefix,
@@ -278,7 +280,7 @@ static bool leases_hold(struct proto_ctx *ctx, const struct dhcp6_self *s,
 		uint32_t lease = s->lease + i;
 		uint32_t other = dhcp6_lease_hold(l, lease, prefix, until_s, now_s(ctx));
 
-		if (other == DHCP_NOBODY || is_same_client(w->common, lease, other))
+		if (other == DHCP_NOBODY || dhcp6_same_client(w->common, lease, other))
 			continue;
 		n->duplicate_address += !prefix;
 		n->duplicate_prefix += prefix;
@@ -315,7 +317,7 @@ static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t,
 	struct dhcp6_client *k = s->client;
 	bool had = k->head.holds;
 
-	if (!server_keep(w, &m->server_id, k)) {
+	if (!dhcp6_server_keep(w, &m->server_id, k)) {
 		n->servers_beyond++;
 		return fail(ctx, t);
 	}
@@ -437,6 +439,7 @@ static void max_rt_keep(const struct dhcp6_self *s, const struct dhcp6_message *
 enum proto_verdict dhcp6_reply(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
+	struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_counters *n = ctx->counters;
 	enum proto_verdict verdict;
 	struct dhcp6_envelope e;
@@ -451,16 +454,21 @@ enum proto_verdict dhcp6_reply(
 		n->way_wrong++;
 		return PROTO_STRAY;
 	}
+	if (ctx->ends && !dhcp6_vlan_is_ours(&s, ctx->ends)) {
+		n->vlan_wrong++;
+		return PROTO_STRAY;
+	}
 	verdict = dhcp6_ours(&s, n, t, &m);
 	if (verdict != PROTO_DONE)
 		return verdict;
 	n->reply_bytes += len;
+	w->heard = true;
 	if (!t->over && (m.sol_max_rt_s | m.inf_max_rt_s))
 		max_rt_keep(&s, &m);
 	if (!t->over && s.client->kept && m.type == DHCP6_ADVERTISE)
 		return another(ctx, t, &s, &m, &e);
 	if (!t->over && !s.client->kept)
-		n->attempt[t->tries < DHCP6_TRIES_MAX ? t->tries : DHCP6_TRIES_MAX - 1]++;
+		n->attempt[t->tries < DHCP_TRIES_MAX ? t->tries : DHCP_TRIES_MAX - 1]++;
 	if (!dhcp6_envelope_check(&s, n, &e))
 		return fail(ctx, t);
 	return judge(ctx, t, &s, &m, &given);
@@ -472,6 +480,7 @@ enum proto_verdict dhcp6_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 	struct dhcp6_counters *n = ctx->counters;
 	struct dhcp6_client *k = dhcp6_client_at(w, t->user);
 
+	w->heard |= !t->over;
 	if (k->kept && !t->over)
 		return requested(ctx, t, k);
 	if (dhcp_work_again(&w->work, t)) {

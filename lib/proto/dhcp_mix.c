@@ -14,6 +14,18 @@ double dhcp_mix_share(const double *shares, uint32_t count, uint32_t chosen, uin
 	return (shares ? shares[kind] : 0) + (kind == chosen && rest > NOTHING ? rest : 0);
 }
 
+bool dhcp_mix_check(const double *shares, uint32_t count, struct diag *d)
+{
+	double sum = 0;
+
+	for (uint32_t k = 0; shares && k < count; k++)
+		sum += shares[k];
+	if (sum <= 1 + NOTHING)
+		return true;
+	diag_error(d, shares, "", "the shares add up to %g%% (up to 100%%)", sum * 100);
+	return false;
+}
+
 void dhcp_mix_init(struct dhcp_mix *m, const double *shares, uint32_t count, uint32_t chosen)
 {
 	double sum = 0;

@@ -3,7 +3,10 @@
 // stretch of transactions. Path: cold (share, init) | hot (draw). Any thread.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "base/diag.h"
 
 #define DHCP_MIX_MAX 16
 
@@ -16,6 +19,8 @@ struct dhcp_mix {
 // The share of a kind: its own of `shares` (count of them; NULL: none is given), and of the chosen
 // kind all that is left up to 1.
 double dhcp_mix_share(const double *shares, uint32_t count, uint32_t chosen, uint32_t kind);
+// Are the shares of a section of settings (NULL: none is given) 100 % at most?
+bool dhcp_mix_check(const double *shares, uint32_t count, struct diag *d);
 void dhcp_mix_init(struct dhcp_mix *m, const double *shares, uint32_t count, uint32_t chosen);
 
 // Multiples of the golden ratio (2^64 divided by it) fill the circle evenly.

@@ -67,12 +67,46 @@ def duids_of_a_file_are_those_of_the_clients():
         one = of_clients(served(clients(load={"outstanding": 8, "total": 20}, **what)))
         assert one["dhcp6"]["leases"] == 20, one
         for wrong, words in (
-            (lines[:5], "4 DUIDs for 20 clients"), ([*lines[:20], lines[1]], "twice (000400...)"), (["00:0g:01"], "duids.txt:1:1: \"00:0g:01\" is not"),
+            (lines[:5], "4 DUIDs for 20 clients"), ([*lines[:20], lines[1]], "twice (000400...)"), (["00:0g:01"], "duids.txt:1:1: \"00:0g:01\": not pairs of hex digits"),
             (["0001"], "shorter than 3 bytes"), (["00" * 131], "longer than 130 bytes"), (None, "No such file"),
         ):
             path.write_text("\n".join(wrong)) if wrong else path.unlink()
             code, _, err = check(GOOD.replace(CLIENTS, f"clients: 20\n      duid: file\n      duid_file: {path}"))
             assert code == EXIT["usage"] and words in err, (wrong, err)
+
+
+@test
+def clients_on_vlans_of_their_own_and_with_macs_of_a_file_are_answered_there():
+    load, vlans = {"outstanding": 16, "total": 200}, [{"clients": "0-49", "vlans": [100]}, {"clients": "50-99", "vlans": [200, 7]}]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "macs.txt"
+        path.write_text("".join(f"02:05:00:00:{i:02x}:77\n" for i in range(200)))
+        result = served(clients("relayed", load=load, clients=200, vlans=vlans, mix={"renew": "30%"}),
+                        clients("direct", load=load, clients=200, vlans=vlans, mix={"renew": "30%"}, relay=None, mac_file=str(path)))
+    assert all(one["dhcp6"]["vlan_wrong"] == 0 for one in result.json["traffic"]), result
+
+
+def lines(path):
+    """The leases of a file, as lists of columns."""
+    heading, *rest = path.read_text().splitlines()
+    assert heading == "client,mac,address,server,expires", heading
+    return [line.split(",") for line in rest]
+
+
+@test
+def a_later_run_renews_and_releases_what_an_earlier_one_got():
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "leases.csv"
+        served(clients(load={"outstanding": 16, "total": 100}, clients=100, leases={"save": str(path)}))
+        rows = lines(path)
+        assert sorted(int(row[0]) for row in rows) == sorted([*range(100)] * 2) and len({row[2] for row in rows}) == 200, rows[:3]
+        assert all(row[1] == f"02:00:00:00:00:{int(row[0]):02x}" and len(row) == 5 for row in rows), rows[:3]
+        kept = {"leases": {"load": str(path), "save": str(path)}, "clients": 100}
+        one = of_clients(served(clients(exchange="renew", **kept), responder=answers(authoritative=True)))
+        assert one["dhcp6"]["renewed"] == 400 and one["dhcp6"]["leases"] == one["dhcp6"]["address_changed"] == 0, one
+        assert {tuple(row[:4]) for row in lines(path)} == {tuple(row[:4]) for row in rows}
+        run(clients(exchange="release", load={"outstanding": 1, "total": 60}, **kept))
+        assert len(lines(path)) == 80
 
 
 @test

@@ -4,7 +4,10 @@
 # to another worker's queue are handed over.
 
 import json
+import tempfile
+from pathlib import Path
 
+import dhcp6
 from dhcp4 import answers, check_agreement, check_laws, clients
 from faults import NAMES, check_exact, check_responder, every_nth, expected_faults
 from harness import EXIT, binary, check_ledger, config_file, ddiperf, execute, main, test
@@ -127,6 +130,30 @@ def clients_behind_relays_are_divided_with_workers_in_number(number):
     return ring(clients(load={"rate": "2k"}, clients="4k"), clients("others", load={"rate": "1k"}, mac="02:01:00:00:00:00"),
                 run={"duration": "500ms"}, tester={**workers(number), **PROBE}, dut={"tx_descriptors": 8192},
                 responder=answers(HELD_BACK)), judge
+
+
+@with_workers(2, 4)
+def clients_of_dhcp6_and_their_leases_are_divided_with_workers_in_number(number):
+    folder = tempfile.TemporaryDirectory()
+    path = Path(folder.name) / "leases.csv"
+
+    def judge(result):
+        for one, exchanges in zip(result.json["traffic"], (200, 100)):
+            dhcp6.check_laws(one)
+            n = one["dhcp6"]
+            assert one["due"] == one["answered"] == n["leases"] == n["addresses"] == n["prefixes"] == exchanges, one
+            assert n["duplicate_address"] == n["duplicate_prefix"] == 0, one
+        dhcp6.check_agreement(result)
+        rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
+        assert len(rows) == len({row[2] for row in rows}) == 400 and len({row[0] for row in rows}) == 200, len(rows)
+        folder.cleanup()
+
+    both = {"addresses": ["198.18.0.1/24", "2001:db8::1/64"]}
+    return ring(dhcp6.clients(load={"outstanding": 16, "total": 200}, clients="4k", leases={"save": str(path)}),
+                dhcp6.clients("on_link", load={"outstanding": 16, "total": 100}, relay=None, mac="02:01:00:00:00:00"),
+                run={"warmup": "0s", "duration": "20s"}, tester={**both, **workers(number)},
+                dut={"addresses": ["198.18.0.2/24", dhcp6.SERVER + "/64"], **workers(number // 2)},
+                responder=dhcp6.answers(HELD_BACK)), judge
 
 
 @with_workers(4)

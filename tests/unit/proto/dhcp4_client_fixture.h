@@ -47,7 +47,7 @@ struct dhcp4_fixture {
 	struct dhcp4_option_settings options[8];
 	struct addr_range relays[2], pool[2];
 	struct addr servers[4];
-	struct dhcp4_vlan_settings vlans[2];
+	struct dhcp_vlan_settings vlans[2];
 	uint64_t parameters[4], vlan_ids[4];
 	struct diag *diag;
 	struct proto_env env;

@@ -56,7 +56,9 @@ struct dhcp6_fixture {
 	struct addr_range relays[2];
 	struct addr_prefix pool[2], prefixes[2];
 	struct addr servers[4];
-	uint64_t parameters[4];
+	struct dhcp_vlan_settings vlans[2];
+	struct dhcp_leases_settings leases;
+	uint64_t parameters[4], vlan_ids[4];
 	struct diag *diag;
 	struct proto_env env;
 	struct proto_ctx ctx;

@@ -3,9 +3,9 @@
 // tests only.
 
 #include "dhcp4_client_fixture.h"
+#include "dhcp_file_fixture.h"
 
 #include <time.h>
-#include <unistd.h>
 
 #include "base/log.h"
 
@@ -258,8 +258,8 @@ static void bad_vlans_are_refused(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(4);
 
-	f->vlans[0] = (struct dhcp4_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
-	f->vlans[1] = (struct dhcp4_vlan_settings){{2, 3}, {f->vlan_ids, 3}};
+	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
+	f->vlans[1] = (struct dhcp_vlan_settings){{2, 3}, {f->vlan_ids, 3}};
 	f->settings.vlans = (struct field_list){f->vlans, 2};
 	dhcp4_check(&f->settings, f->diag);
 	assert_diag_has(f->diag, "clients are in two ranges");
@@ -359,19 +359,6 @@ static void paths_are_the_broadcast_and_the_servers(void **state)
 
 // --- files ---
 
-static const char *file_of(const char *text)
-{
-	static char path[] = "/tmp/dhcp4-setup-XXXXXX";
-	int fd;
-
-	strcpy(path + sizeof(path) - 7, "XXXXXX");
-	fd = mkstemp(path);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
-	return path;
-}
-
 static void macs_come_from_a_file(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(2);
@@ -415,24 +402,24 @@ static void bad_files_of_macs_are_refused(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(2);
 
-	macs_refused("02:00:00:00:00:01\nnonsense\n", ":2:1: \"nonsense\" is not");
-	macs_refused(
-		"03:00:00:00:00:01\n02:00:00:00:00:01\n", ":1:1: \"03:00:00:00:00:01\" is not");
-	macs_refused("00:01:02\n00:01:03\n", "is not an Ethernet address");
+	macs_refused("02:00:00:00:00:01\nnonsense\n", ":2:1: \"nonsense\": not a MAC address");
+	macs_refused("03:00:00:00:00:01\n02:00:00:00:00:01\n",
+		":1:1: \"03:00:00:00:00:01\": not an address of one station");
+	macs_refused("00:01:02\n00:01:03\n", "\"00:01:02\": not an Ethernet address (6 bytes)");
 	macs_refused("02:00:00:00:00:01\n", "the file has 1 MAC addresses for 2 clients");
 	macs_refused("02:00:00:00:00:01\n02:00:00:00:00:01\n", "has 02:00:00:00:00:01 twice");
 	f->settings.mac_file = "/nonexistent/file";
 	assert_not_set_up(f, "/nonexistent/file: No such file");
 }
 
-static struct dhcp4_leases_settings leases;
+static struct dhcp_leases_settings leases;
 
 static void leases_go_from_one_run_to_the_next(void **state)
 {
 	struct dhcp4_fixture *f = fixture_relay(5);
 	const char *path = file_of("");
 
-	leases = (struct dhcp4_leases_settings){.save = path};
+	leases = (struct dhcp_leases_settings){.save = path};
 	f->settings.leases = &leases;
 	fixture_open(f);
 	for (int i = 0; i < 3; i++)
@@ -440,7 +427,7 @@ static void leases_go_from_one_run_to_the_next(void **state)
 	fixture_end(f);
 
 	f = fixture_relay(5);
-	leases = (struct dhcp4_leases_settings){.load = path};
+	leases = (struct dhcp_leases_settings){.load = path};
 	f->settings.leases = &leases;
 	f->settings.exchange = DHCP4_RENEW;
 	dhcp4_check(&f->settings, f->diag);
@@ -471,7 +458,7 @@ static void a_saved_lease_has_five_columns(void **state)
 	unsigned long long expires;
 	FILE *file;
 
-	leases = (struct dhcp4_leases_settings){.save = path};
+	leases = (struct dhcp_leases_settings){.save = path};
 	f->settings.leases = &leases;
 	fixture_open(f);
 	fixture_dora(f);
@@ -495,7 +482,7 @@ static void a_run_without_answers_does_not_touch_the_file(void **state)
 	struct dhcp4_fixture *f = fixture_relay(1);
 	const char *path = file_of("old\n");
 
-	leases = (struct dhcp4_leases_settings){.save = path};
+	leases = (struct dhcp_leases_settings){.save = path};
 	f->settings.leases = &leases;
 	fixture_open(f);
 	assert_true(fixture_begin(f));
@@ -517,7 +504,7 @@ static void a_check_leaves_no_file_behind(void **state)
 	const char *path = file_of("");
 
 	unlink(path);
-	leases = (struct dhcp4_leases_settings){.save = path};
+	leases = (struct dhcp_leases_settings){.save = path};
 	f->settings.leases = &leases;
 	fixture_open(f);
 	fixture_end(f);
@@ -530,7 +517,7 @@ static void leases_that_ran_out_are_left_out(void **state)
 	const char *path = file_of("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,1000\n"
 				   "1,02:00:00:00:00:01,10.0.0.1,10.0.0.2,never\n");
 
-	leases = (struct dhcp4_leases_settings){.load = path};
+	leases = (struct dhcp_leases_settings){.load = path};
 	f->settings.leases = &leases;
 	fixture_open(f);
 	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_BOUND].count, 1);
@@ -544,7 +531,7 @@ static void leases_refused(const char *text, const char *why)
 	struct dhcp4_fixture *f = fixture_relay(2);
 	const char *path = file_of(text);
 
-	leases = (struct dhcp4_leases_settings){.load = path};
+	leases = (struct dhcp_leases_settings){.load = path};
 	f->settings.leases = &leases;
 	assert_not_set_up(f, why);
 	unlink(path);
@@ -555,7 +542,7 @@ static void bad_files_of_leases_are_refused(void **state)
 	struct dhcp4_fixture *f = fixture_relay(2);
 
 	leases_refused("client,mac,address,server,expires\n0,02:00:00:00:00:00,10.0.0.1\n",
-		":2:1: not five columns");
+		":2:1: \"0,02:00:00:00:00:00,10.0.0.1\": not five columns");
 	leases_refused("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,1,2\n", "not five columns");
 	leases_refused("x,02:00:00:00:00:00,10.0.0.1,10.0.0.2,never\n", "first column");
 	leases_refused("2,02:00:00:00:00:02,10.0.0.1,10.0.0.2,never\n", "beyond those of the item");
@@ -570,7 +557,7 @@ static void bad_files_of_leases_are_refused(void **state)
 	leases_refused("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,never\n"
 		       "1,02:00:00:00:00:01,10.0.0.1,10.0.0.2,never\n",
 		"10.0.0.1 is leased to two clients");
-	leases = (struct dhcp4_leases_settings){.save = "/nonexistent/file"};
+	leases = (struct dhcp_leases_settings){.save = "/nonexistent/file"};
 	f->settings.leases = &leases;
 	assert_not_set_up(f, "/nonexistent/file: No such file");
 }

@@ -441,8 +441,8 @@ static void clients_have_the_vlans_of_their_range(void **state)
 	f->vlan_ids[0] = 7;
 	f->vlan_ids[1] = 100;
 	f->vlan_ids[2] = 200;
-	f->vlans[0] = (struct dhcp4_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
-	f->vlans[1] = (struct dhcp4_vlan_settings){{3, 3}, {f->vlan_ids + 1, 2}};
+	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
+	f->vlans[1] = (struct dhcp_vlan_settings){{3, 3}, {f->vlan_ids + 1, 2}};
 	f->settings.vlans = (struct field_list){f->vlans, 2};
 	fixture_open(f);
 	dhcp4_layout(f->ctx.shared, &layout);
@@ -1276,7 +1276,7 @@ static void a_reply_comes_on_the_vlans_of_its_client(void **state)
 
 	f->vlan_ids[0] = 200;
 	f->vlan_ids[1] = 7;
-	f->vlans[0] = (struct dhcp4_vlan_settings){{0, 0}, {f->vlan_ids, 2}};
+	f->vlans[0] = (struct dhcp_vlan_settings){{0, 0}, {f->vlan_ids, 2}};
 	f->settings.vlans = (struct field_list){f->vlans, 1};
 	fixture_open(f);
 	f->ctx.ends = &ends;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hardware addresses as text, and files of them, one for each client. Path: cold | hot (has). Any
+// thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+
+#define DHCP_MAC_MAX  16
+#define DHCP_MAC_TEXT (3 * DHCP_MAC_MAX)
+
+struct dhcp_macs {
+	uint8_t *items;  // by client, len bytes each; NULL: there is no file
+	uint8_t *sorted; // of them, for has; NULL: nobody asks
+	uint32_t count;
+	uint32_t len;
+};
+
+// What is right in a file.
+struct dhcp_macs_wanted {
+	uint64_t clients;
+	bool six;      // only Ethernet's length
+	bool stations; // no addresses of groups
+	bool find;     // has is going to be asked
+};
+
+// 0, -EINVAL (in d) or -ENOMEM; then there is nothing to free.
+int dhcp_macs_load(struct dhcp_macs *m, const char *const *setting,
+	const struct dhcp_macs_wanted *wanted, struct arena *a, struct diag *d);
+void dhcp_macs_free(struct dhcp_macs *m);
+
+// "02:00:00:00:00:01", of 1 to DHCP_MAC_MAX bytes: how many; 0: it is none.
+uint32_t dhcp_mac_read(const char *text, uint8_t out[DHCP_MAC_MAX]);
+const char *dhcp_mac_text(const uint8_t *mac, uint32_t len, char text[DHCP_MAC_TEXT]);
+
+// Is it one of the file? O(log count).
+static inline bool dhcp_macs_has(const struct dhcp_macs *m, const uint8_t *mac)
+{
+	uint32_t first = 0, end = m->count;
+
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2;
+		int order = memcmp(m->sorted + (size_t)middle * m->len, mac, m->len);
+
+		if (order == 0)
+			return true;
+		if (order < 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return false;
+}
