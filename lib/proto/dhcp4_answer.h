@@ -9,6 +9,7 @@
 #include "base/field.h"
 #include "proto/dhcp4_message.h"
 #include "proto/dhcp4_pool.h"
+#include "proto/dhcp_answers.h"
 
 #define DHCP4_ANSWER_PAD    300 // least length of an answer
 #define DHCP4_ANSWER_MAX    548 // no asked option beyond: 576 with IP and UDP (RFC 2131 section 2)
@@ -53,13 +54,6 @@ struct dhcp4_answer_counters {
 
 const char *dhcp4_answer_type_label(uint32_t i);
 
-// An option that is ready to be copied, code and length included. code < 64.
-struct dhcp4_ready {
-	uint8_t code;
-	uint16_t len;
-	uint8_t bytes[2 + 255];
-};
-
 // Made by dhcp4_answers_setup, const from then on.
 struct dhcp4_answers {
 	struct dhcp4_range ranges[DHCP4_RANGES_MAX];
@@ -72,8 +66,8 @@ struct dhcp4_answers {
 	bool rapid, authoritative;
 	uint8_t terms_len; // options 51, 58 and 59
 	uint8_t terms[18];
-	uint8_t mask[6];             // option 1
-	struct dhcp4_ready ready[3]; // in answers to those who ask for them
+	uint8_t mask[6];            // option 1
+	struct dhcp_ready ready[3]; // in answers to those who ask for them
 	uint32_t ready_count;
 };
 

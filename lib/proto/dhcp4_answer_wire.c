@@ -107,7 +107,7 @@ static void parameters_write(struct asked *q)
 
 	write_bytes(&q->w, q->a->mask, sizeof(q->a->mask));
 	for (uint32_t i = 0; i < q->a->ready_count; i++) {
-		const struct dhcp4_ready *r = &q->a->ready[i];
+		const struct dhcp_ready *r = &q->a->ready[i];
 
 		if ((asked >> r->code & 1) &&
 			(uint32_t)(q->w.at - q->out) + r->len + rest <= DHCP4_ANSWER_MAX)

@@ -5,7 +5,7 @@
 
 #include "proto/proto.h"
 
-// dhcp4_answer.c: the responder's settings, counters and set-up
+// dhcp4_answer.c and dhcp4_answer_setup.c: the responder's settings, counters and set-up
 extern const struct field_section dhcp4_answers_section;
 extern const struct counter_section dhcp4_answered_section;
 void dhcp4_check_answers(

@@ -9,6 +9,7 @@
 #include "base/field.h"
 #include "proto/dhcp6_message.h"
 #include "proto/dhcp6_pool.h"
+#include "proto/dhcp_answers.h"
 #include "proto/proto.h"
 
 #define DHCP6_ANSWER_LISTED 32 // addresses in one option
@@ -58,13 +59,6 @@ struct dhcp6_answer_counters {
 const char *dhcp6_answer_type_label(uint32_t i);
 const char *dhcp6_answer_status_label(uint32_t i);
 
-// An option that is ready to be copied, code and length included.
-struct dhcp6_ready {
-	uint16_t code;
-	uint16_t len;
-	uint8_t bytes[DHCP6_OPTION_LEN + 16 * DHCP6_ANSWER_LISTED];
-};
-
 enum dhcp6_kind { DHCP6_ADDRESSES, DHCP6_PREFIXES, DHCP6_KINDS };
 
 // Made by dhcp6_answers_setup, const from then on.
@@ -80,7 +74,7 @@ struct dhcp6_answers {
 	uint8_t preference;
 	uint8_t server_id_len;
 	uint8_t server_id[DHCP6_DUID_MAX];
-	struct dhcp6_ready ready[5]; // in answers to those who ask for them
+	struct dhcp_ready ready[5]; // in answers to those who ask for them
 	uint32_t ready_count;
 };
 
@@ -91,7 +85,7 @@ struct dhcp6_server {
 	uint64_t fresh[DHCP6_KINDS]; // new clients since the last one given twice
 };
 
-// dhcp6_answer.c: the responder's settings, counters and set-up
+// dhcp6_answer.c and dhcp6_answer_setup.c: the responder's settings, counters and set-up
 extern const struct field_section dhcp6_answers_section;
 extern const struct counter_section dhcp6_answered_section;
 void dhcp6_check_answers(
@@ -100,6 +94,13 @@ void *dhcp6_answers_setup(const void *answers, const struct proto_env *env, stru
 void dhcp6_answers_teardown(void *shared);
 int dhcp6_answers_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dhcp6_answers_close(struct proto_ctx *ctx);
+
+// dhcp6_answer_pools.c: the pools of set-up and of a worker (0 or -ENOMEM)
+bool dhcp6_pools_check(const struct dhcp6_answers_settings *s, struct diag *d);
+bool dhcp6_pools_set(struct dhcp6_answers *a, const struct dhcp6_answers_settings *s,
+	const struct proto_env *env, struct diag *d);
+int dhcp6_pool_open(struct dhcp6_server *s, const struct dhcp6_answers *a, enum dhcp6_kind kind,
+	const struct proto_env *env);
 
 // dhcp6_answer_wire.c: the responder's verbs
 uint32_t dhcp6_answer(

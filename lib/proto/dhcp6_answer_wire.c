@@ -101,7 +101,7 @@ static void options_write(struct asked *q)
 		return;
 	wanted(&q->m, asked);
 	for (uint32_t i = 0; i < q->a->ready_count; i++) {
-		const struct dhcp6_ready *r = &q->a->ready[i];
+		const struct dhcp_ready *r = &q->a->ready[i];
 
 		if (r->code == DHCP6_OPT_REFRESH_TIME && q->m.type != DHCP6_INFORMATION)
 			continue; // RFC 8415 section 21.23

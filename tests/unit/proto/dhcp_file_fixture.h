@@ -2,6 +2,7 @@
 // Files of clients for tests of set-up. Path: tests only.
 #pragma once
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -522,8 +522,8 @@ static void a_run_without_answers_does_not_touch_the_file(void **state)
 // Also those of a worker that nobody has answered.
 static void leases_of_all_workers_are_saved(void **state)
 {
-	static const char three[] = "0," MAC0 ",2001:db8::1," NEVER "1," MAC1 ",2001:db8::2," NEVER
-				    "2,02:00:00:00:00:02,2001:db8::3," NEVER;
+	static const char three[] = "# old\n0," MAC0 ",2001:db8::1," NEVER "1," MAC1
+				    ",2001:db8::2," NEVER "2,02:00:00:00:00:02,2001:db8::3," NEVER;
 	struct dhcp6_fixture *f = fixture_new(3);
 	const char *path = file_of(three);
 	struct proto_ctx other;
@@ -545,6 +545,7 @@ static void leases_of_all_workers_are_saved(void **state)
 	dhcp6_close(&other);
 	fixture_end(f);
 	text = text_of(path);
+	assert_null(strstr(text, "old"));
 	assert_non_null(strstr(text, "0," MAC0 ",2001:db8::1," NEVER));
 	assert_non_null(strstr(text, "1," MAC1 ",2001:db8::2," NEVER));
 	assert_non_null(strstr(text, "2,02:00:00:00:00:02,2001:db8::3," NEVER));
@@ -558,6 +559,7 @@ static void leases_that_ran_out_are_left_out_with_all_of_their_client(void **sta
 	const char *path = file_of("0," MAC0 ",2001:db8::1," SERVER ",1000\n"
 				   "0," MAC0 ",2001:db8:8000::/56," NEVER "1," MAC1
 				   ",2001:db8:8000::/56," NEVER "1," MAC1 ",2001:db8::1," NEVER);
+	uint8_t mac[6];
 
 	f->leases.load = path;
 	f->settings.leases = &f->leases;
@@ -565,6 +567,7 @@ static void leases_that_ran_out_are_left_out_with_all_of_their_client(void **sta
 	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_BOUND].count, 1);
 	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_FREE].count, 1);
 	assert_true(held_by(f, 1));
+	assert_true(dhcp6_owns(&f->ctx, v6("2001:db8::1").bytes, 16, mac));
 	assert_int_equal(client_of(f, 1)->head.expires_s, UINT32_MAX);
 	fixture_end(f);
 	unlink(path);
