@@ -30,8 +30,7 @@ static bool lease_of(
 
 	if (nth > 0 || !k->head.holds || dhcp_client_expired(&k->head, now_s))
 		return false;
-	*out = (struct dhcp_lease_held){
-		.number = dhcp_work_number(&w->work, client),
+	*out = (struct dhcp_lease_held){.number = dhcp_work_number(&w->work, client),
 		.server = {.len = 4},
 		.expires_s = k->head.expires_s};
 	dhcp4_put32(out->bytes, k->address);

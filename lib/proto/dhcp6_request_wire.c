@@ -289,7 +289,8 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 
 	out->own_mac = !p->relays;
 	out->more = p->layout.more;
-	out->path = dhcp_vlans_place(&p->vlans, dhcp_work_number(&w->work, t->user)) * p->server_count;
+	out->path =
+		dhcp_vlans_place(&p->vlans, dhcp_work_number(&w->work, t->user)) * p->server_count;
 	out->path += out->more ? 0 : k->head.server;
 	out->src_port = p->relays ? p->relay_port : DHCP6_CLIENT_PORT;
 	if (p->relays) {

@@ -134,11 +134,3 @@ void *dhcp_relays_make(
 			addr_nth_bytes(&r[i], k, bytes + (size_t)len * (*count)++);
 	return bytes;
 }
-
-uint32_t dhcp_relays_first(uint32_t count, const struct proto_env *env, struct recip *own)
-{
-	uint32_t share = dhcp_share(count, env->worker, env->workers);
-
-	recip_init(own, share ? share : 1);
-	return count > 0 && share == 0 ? env->worker % count : env->worker;
-}

@@ -37,6 +37,3 @@ void dhcp_relays_check(const struct field_list *relays, uint32_t len, struct dia
 // All addresses of the list, len bytes each as on the wire; their number in *count.
 void *dhcp_relays_make(
 	const struct field_list *relays, uint32_t len, struct arena *a, uint32_t *count);
-// Those of a worker are its first one and each one `workers` further: it has some of its own where
-// there are enough of them, so that answers come home. *own is how many it has.
-uint32_t dhcp_relays_first(uint32_t count, const struct proto_env *env, struct recip *own);

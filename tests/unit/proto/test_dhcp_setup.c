@@ -16,6 +16,7 @@
 #include "proto/dhcp_answers.h"
 #include "proto/dhcp_lines.h"
 #include "proto/dhcp_setup.h"
+#include "proto/dhcp_work.h"
 
 #define RELAYS 5
 
@@ -26,15 +27,19 @@ static void check_relays(uint32_t workers)
 
 	for (uint32_t i = 0; i < workers; i++) {
 		const struct proto_env env = {.worker = i, .workers = workers};
-		struct recip own;
-		uint32_t first = dhcp_relays_first(RELAYS, &env, &own);
+		const struct dhcp_course course = {0};
+		struct dhcp_work w;
 
+		assert_int_equal(dhcp_work_open(&w, &course, &env, 20 * workers,
+					 sizeof(struct dhcp_client), RELAYS),
+			0);
 		for (uint32_t client = 0; client < 20; client++) {
-			uint32_t relay = first + (uint32_t)recip_mod(&own, client) * workers;
+			uint32_t relay = dhcp_work_relay(&w, client);
 
 			assert_in_range(relay, 0, RELAYS - 1);
 			seen[relay] |= 1u << i;
 		}
+		dhcp_work_close(&w);
 	}
 	for (uint32_t i = 0; i < RELAYS; i++)
 		assert_true(seen[i] && (workers > RELAYS || (seen[i] & (seen[i] - 1)) == 0));
