@@ -62,7 +62,7 @@ static bool leases_hold(struct dhcp6_worker *w, const struct dhcp6_plan *p, uint
 		if (prefix)
 			dhcp6_key_prefix(&key, saved[i].bytes, saved[i].bits);
 		dhcp6_lease_set(l, first + i, &key);
-		other = dhcp6_lease_hold(l, first + i, prefix, saved[i].left_s, 0);
+		other = dhcp6_lease_hold(l, first + i, &key, prefix, saved[i].left_s, 0);
 		if (other == DHCP_NOBODY || dhcp6_same_client(w->common, first + i, other))
 			continue;
 		while (i-- > 0)

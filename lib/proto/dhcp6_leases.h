@@ -45,12 +45,12 @@ void dhcp6_lease_set(struct dhcp6_leases *l, uint32_t lease, const struct dhcp6_
 void dhcp6_lease_get(const struct dhcp6_leases *l, uint32_t lease, struct dhcp6_key *k);
 // For the table of holders: is the lease about this key?
 bool dhcp6_lease_is(const void *of, uint32_t lease, const void *key);
-// hold will be asked about this lease soon.
-void dhcp6_lease_expect(const struct dhcp6_leases *l, uint32_t lease);
-// It is held until until_s (UINT32_MAX: for ever). DHCP_NOBODY, or the other lease that runs and is
-// the same or overlaps: then it is not held.
-uint32_t dhcp6_lease_hold(
-	struct dhcp6_leases *l, uint32_t lease, bool prefix, uint32_t until_s, uint32_t now_s);
+// hold will be asked about this key soon.
+void dhcp6_lease_expect(const struct dhcp6_leases *l, const struct dhcp6_key *k);
+// It, which was set to this key, is held until until_s (UINT32_MAX: for ever). DHCP_NOBODY, or the
+// other lease that runs and is the same or overlaps: then it is not held.
+uint32_t dhcp6_lease_hold(struct dhcp6_leases *l, uint32_t lease, const struct dhcp6_key *k,
+	bool prefix, uint32_t until_s, uint32_t now_s);
 // It is not held any more. Nothing happens when it is not.
 void dhcp6_lease_drop(struct dhcp6_leases *l, uint32_t lease);
 // The running lease on this address, or DHCP_NOBODY.

@@ -8,6 +8,7 @@
 #include "base/rand.h"
 #include "proto/dhcp6_leases.h"
 
+#define SPREAD     0x9e3779b97f4a7c15u // odd
 #define INNER_BITS 12 // how much longer a prefix may be that is looked for in a new one
 
 static inline uint32_t hash_of(const struct dhcp6_key *k)
@@ -16,7 +17,7 @@ static inline uint32_t hash_of(const struct dhcp6_key *k)
 
 	memcpy(&high, k->bytes, 8);
 	memcpy(&low, k->bytes + 8, 8);
-	return (uint32_t)(rand_hash(high ^ rand_hash(low)) >> 32);
+	return (uint32_t)(rand_hash(high * SPREAD ^ low) >> 32);
 }
 
 static inline struct dhcp_held held(const struct dhcp6_key *k)
@@ -24,13 +25,22 @@ static inline struct dhcp_held held(const struct dhcp6_key *k)
 	return (struct dhcp_held){hash_of(k), k};
 }
 
-static void bits_clear(uint8_t bytes[16], uint32_t from)
+// The upper `bits` of 64, none of them for 0 and below.
+static inline uint64_t upper(int bits)
 {
-	for (uint32_t i = 0; i < 16; i++) {
-		uint32_t keep = from > i * 8 ? from - i * 8 : 0;
+	if (bits <= 0)
+		return 0;
+	return bits < 64 ? UINT64_MAX << (64 - bits) : UINT64_MAX;
+}
 
-		bytes[i] &= keep >= 8 ? 0xff : (uint8_t)(0xff00 >> keep);
-	}
+static inline void bits_clear(uint8_t bytes[16], uint8_t from)
+{
+	uint64_t words[2];
+
+	memcpy(words, bytes, sizeof(words));
+	words[0] &= __builtin_bswap64(upper(from));
+	words[1] &= __builtin_bswap64(upper(from - 64));
+	memcpy(bytes, words, sizeof(words));
 }
 
 bool dhcp6_key_prefix(struct dhcp6_key *k, const uint8_t prefix[16], uint8_t bits)
@@ -71,12 +81,9 @@ void dhcp6_lease_get(const struct dhcp6_leases *l, uint32_t lease, struct dhcp6_
 	memcpy(k->bytes, words, sizeof(words));
 }
 
-void dhcp6_lease_expect(const struct dhcp6_leases *l, uint32_t lease)
+void dhcp6_lease_expect(const struct dhcp6_leases *l, const struct dhcp6_key *k)
 {
-	struct dhcp6_key k;
-
-	dhcp6_lease_get(l, lease, &k);
-	dhcp_holders_expect(&l->holders, hash_of(&k));
+	dhcp_holders_expect(&l->holders, hash_of(k));
 }
 
 // The n-th prefix of `bits` in a shorter one.
@@ -140,19 +147,16 @@ static inline bool is_only_length(struct dhcp6_leases *l, uint8_t bits)
 	return atomic_load(word) == own && atomic_load(&l->lengths[1 - (bits >> 6)]) == 0;
 }
 
-uint32_t dhcp6_lease_hold(
-	struct dhcp6_leases *l, uint32_t lease, bool prefix, uint32_t until_s, uint32_t now_s)
+uint32_t dhcp6_lease_hold(struct dhcp6_leases *l, uint32_t lease, const struct dhcp6_key *k,
+	bool prefix, uint32_t until_s, uint32_t now_s)
 {
-	struct dhcp6_key k;
-	uint32_t other;
+	uint32_t other = dhcp_holders_hold(&l->holders, held(k), lease, until_s, now_s);
 
-	dhcp6_lease_get(l, lease, &k);
-	other = dhcp_holders_hold(&l->holders, held(&k), lease, until_s, now_s);
-	if (other != DHCP_NOBODY || !prefix || is_only_length(l, k.bytes[15]))
+	if (other != DHCP_NOBODY || !prefix || is_only_length(l, k->bytes[15]))
 		return other;
-	other = overlap_of(l, &k, now_s);
+	other = overlap_of(l, k, now_s);
 	if (other != DHCP_NOBODY)
-		dhcp_holders_drop(&l->holders, held(&k), lease);
+		dhcp_holders_drop(&l->holders, held(k), lease);
 	return other;
 }
 

@@ -218,7 +218,7 @@ static inline bool advertise_keep(struct proto_ctx *ctx, const struct dhcp6_self
 	}
 	for (uint32_t i = 0; i < s->p->stride; i++) {
 		dhcp6_lease_set(&w->common->leases, s->lease + i, &given->keys[i]);
-		dhcp6_lease_expect(&w->common->leases, s->lease + i);
+		dhcp6_lease_expect(&w->common->leases, &given->keys[i]);
 	}
 	return true;
 }
@@ -278,7 +278,8 @@ static bool leases_hold(struct proto_ctx *ctx, const struct dhcp6_self *s,
 	for (uint32_t i = 0; i < s->p->stride; i++) {
 		bool prefix = dhcp6_is_prefix(s->p, i);
 		uint32_t lease = s->lease + i;
-		uint32_t other = dhcp6_lease_hold(l, lease, prefix, until_s, now_s(ctx));
+		uint32_t other =
+			dhcp6_lease_hold(l, lease, &given->keys[i], prefix, until_s, now_s(ctx));
 
 		if (other == DHCP_NOBODY || dhcp6_same_client(w->common, lease, other))
 			continue;
