@@ -64,17 +64,31 @@ def dora(bench):
                   ns / 250, 1, "<= 250 ns", samples=samples(results))
 
 
-def sarr(bench):
-    """Worker time per whole SARR exchange, an address each."""
+def sarr_file(bench, **dhcp6):
     leases = {"name": "leases", "server": "2001:db8::2", "timeout": "100ms", "load": CLOSED,
-              "dhcp6": {"exchange": "sarr", "clients": "4M", "relay": {"addresses": ["2001:db8::100-2001:db8::13f"]}}}
-    text = ring(leases, run={"warmup": "300ms", "duration": bench.duration()},
+              "dhcp6": {"exchange": "sarr", "clients": "4M", "relay": {"addresses": ["2001:db8::100-2001:db8::13f"]}, **dhcp6}}
+    return ring(leases, run={"warmup": "300ms", "duration": bench.duration()},
                 tester={"cpus": [1], "addresses": ["2001:db8::1/64"]},
                 dut={"cpus": [0], "addresses": ["2001:db8::2/64"]},
-                responder={"dhcp6": {"pool": "2001:db8:0:1::/64", "clients": "5M"}})
+                responder={"dhcp6": {"pool": "2001:db8:0:1::/64", "prefixes": "2001:db8:8000::/33", "prefix_length": 60,
+                                     "clients": "5M"}})
+
+
+def sarr(bench):
+    """Worker time per whole SARR exchange, an address each."""
+    text = sarr_file(bench)
     results = bench.alternate(sarr=lambda: bench.run(text))
     ns = median(map(cost, results["sarr"]))
     yield at_most("SARR, ring, worker time", f"{nanoseconds(results['sarr'])}, {millions(results['sarr'])}",
+                  ns / 800, 1, "<= 800 ns", samples=samples(results))
+
+
+def sarr_both(bench):
+    """The same with an address and a prefix each."""
+    text = sarr_file(bench, lease="both")
+    results = bench.alternate(both=lambda: bench.run(text))
+    ns = median(map(cost, results["both"]))
+    yield at_most("SARR, address and prefix, ring, worker time", f"{nanoseconds(results['both'])}, {millions(results['both'])}",
                   ns / 800, 1, "<= 800 ns", samples=samples(results))
 
 
@@ -278,5 +292,5 @@ def memory(bench):
                   f"{time.monotonic() - before:.0f} s, {peak / 2 ** 20:.0f} MiB at most")
 
 
-ROWS = {"ring": ring_dns, "flowgen": flowgen, "dora": dora, "sarr": sarr, "workers": workers, "in-flight": in_flight, "clients": clients,
+ROWS = {"ring": ring_dns, "flowgen": flowgen, "dora": dora, "sarr": sarr, "sarr-both": sarr_both, "workers": workers, "in-flight": in_flight, "clients": clients,
         "lag": lag, "extras": extras, "native": native, "steady": steady, "start": start_up, "memory": memory}

@@ -160,51 +160,88 @@ def veth(bench):
 
 RATES = (None, 10000, 20000, 30000, 40000, 60000)  # exchanges per second that perfdhcp is told to begin
 CLIENTS = 1_000_000
-LEASES = {"ports": dut("af_xdp", "veth1")["ports"], "responder": {"port": "dut", "dhcp4": {"pool": "10.64.0.0/11"}}}
 
 
-def perfdhcp(bench, lab, mode, pace):
-    """Exchanges per second by its own account, against a fresh server: no client has a lease yet."""
-    subprocess.run(lab.tester("ip", "addr", "replace", f"{TESTER}/24", "dev", "veth0"), check=True)
-    words = ["-r", str(pace)] if pace else []
+class Family:
+    """What a row of one family has: addresses, the responder, the item, and words of perfdhcp."""
+
+    def __init__(self, what, tester_address, server, section, item_of_clients, words):
+        self.what, self.tester, self.server = what, tester_address, server
+        self.words, self.clients = words, item_of_clients
+        self.bits = 24 if "." in server else 64
+        self.responder = {**dut("af_xdp", "veth1", addresses=[f"{server}/{self.bits}"]), "responder": {"port": "dut", **section}}
+
+
+V4 = Family("DORA", TESTER, SERVER, {"dhcp4": {"pool": "10.64.0.0/11"}},
+            {"dhcp4": {"exchange": "dora", "clients": CLIENTS, "relay": {"addresses": ["198.18.0.64/26"]}}}, ["-4"])
+V6 = Family("SARR", "2001:db8::1", "2001:db8::2", {"dhcp6": {"pool": "2001:db8:0:1::/64", "clients": 2 * CLIENTS}},
+            {"dhcp6": {"exchange": "sarr", "clients": CLIENTS, "relay": {"addresses": ["2001:db8::100-2001:db8::13f"]}}},
+            ["-6", "-A", "1"])
+
+
+@contextlib.contextmanager
+def kernel_address(lab, family):
+    """The tester's end as a host, which it is for perfdhcp alone: a lab has no IPv6 there."""
+    no_ipv6, address = "/proc/sys/net/ipv6/conf/veth0/disable_ipv6", [f"{family.tester}/{family.bits}", "dev", "veth0"]
+    if family is V6:
+        subprocess.run(lab.tester("sh", "-c", f"echo 0 >{no_ipv6}"), check=True)
+        address.append("nodad")
+    subprocess.run(lab.tester("ip", "addr", "replace", *address), check=True)
     try:
-        with responder(bench.binary, LEASES, lab.dut()):
-            _, out, err = execute(lab.tester(
-                "taskset", "-c", "1" if mode == "single" else "0,1", "perfdhcp", "-4", "-g", mode, *words, "-R",
-                str(CLIENTS), "-p", str(max(1, round(bench.seconds))), "-l", TESTER, SERVER), timeout=60)
+        yield
     finally:
         subprocess.run(lab.tester("ip", "addr", "flush", "dev", "veth0"))
+        if family is V6:
+            subprocess.run(lab.tester("sh", "-c", f"echo 1 >{no_ipv6}"))
+
+
+def perfdhcp(bench, lab, family, mode, pace):
+    """Exchanges per second by its own account, against a fresh server: no client has a lease yet."""
+    words = [*family.words, *(["-r", str(pace)] if pace else [])]
+    with kernel_address(lab, family), responder(bench.binary, family.responder, lab.dut()):
+        _, out, err = execute(lab.tester(
+            "taskset", "-c", "1" if mode == "single" else "0,1", "perfdhcp", "-g", mode, *words, "-R",
+            str(CLIENTS), "-p", str(max(1, round(bench.seconds))), "-l", family.tester, family.server), timeout=60)
     return number(r"^Rate: ([\d.e+]+)", out + err, "perfdhcp")
 
 
-def leases(bench, lab, outstanding):
-    traffic = {"name": "leases", "server": SERVER, "timeout": "500ms", "load": {"outstanding": outstanding},
-               "dhcp4": {"exchange": "dora", "clients": CLIENTS, "relay": {"addresses": ["198.18.0.64/26"]}}}
-    with responder(bench.binary, LEASES, lab.dut()):
-        return rate(bench.run({**tester(bench), "traffic": [traffic]}, lab.tester()))
+def leases(bench, lab, family, outstanding):
+    traffic = {"name": "leases", "server": family.server, "timeout": "500ms", "load": {"outstanding": outstanding}, **family.clients}
+    config = tester(bench, addresses=[f"{family.tester}/{family.bits}"])
+    with responder(bench.binary, family.responder, lab.dut()):
+        return rate(bench.run({**config, "traffic": [traffic]}, lab.tester()))
 
 
-def best_of_perfdhcp(bench, lab):
+def best_of_perfdhcp(bench, lab, family):
     """The (mode, pace) that it is fastest with, from one look at each."""
     cases = [(mode, pace) for mode in ("single", "multi") for pace in RATES]
-    found = {case: perfdhcp(bench, lab, *case) for case in cases}
+    found = {case: perfdhcp(bench, lab, family, *case) for case in cases}
     for (mode, pace), value in found.items():
-        say(f"perfdhcp -g {mode} {f'-r {pace}' if pace else 'no -r'}: {value:.0f}/s")
+        say(f"perfdhcp {family.words[0]} -g {mode} {f'-r {pace}' if pace else 'no -r'}: {value:.0f}/s")
     return max(found, key=found.get)
+
+
+def beside_perfdhcp(bench, family, goal):
+    if not shutil.which("perfdhcp"):
+        skip("no perfdhcp (scripts/deps install bench)")
+    with fresh_lab() as lab:
+        mode, pace = best_of_perfdhcp(bench, lab, family)
+        ours = {f"ours {n} outstanding": lambda n=n: leases(bench, lab, family, n) for n in (64, 512, 2048)}
+        results = bench.alternate(perfdhcp=lambda: perfdhcp(bench, lab, family, mode, pace), **ours)
+    name, own = best(results, "ours")
+    yield at_least(f"{family.what}/s over veth / perfdhcp, same responder",
+                   f"{median(own) / 1e3:.0f} k/s ({name[5:]}) : {median(results['perfdhcp']) / 1e3:.1f} k/s (-g {mode}"
+                   f"{f' -r {pace}' if pace else ''})", paired(own, results["perfdhcp"]), goal, f">= {goal}", samples=results)
 
 
 def perfdhcp_row(bench):
     """DORA/s over veth against `respond`, beside perfdhcp at its best of 2 modes and 6 rates."""
-    if not shutil.which("perfdhcp"):
-        skip("no perfdhcp (scripts/deps install bench)")
-    with fresh_lab() as lab:
-        mode, pace = best_of_perfdhcp(bench, lab)
-        ours = {f"ours {n} outstanding": lambda n=n: leases(bench, lab, n) for n in (64, 512, 2048)}
-        results = bench.alternate(perfdhcp=lambda: perfdhcp(bench, lab, mode, pace), **ours)
-    name, own = best(results, "ours")
-    yield at_least("DORA/s over veth / perfdhcp, same responder",
-                   f"{median(own) / 1e3:.0f} k/s ({name[5:]}) : {median(results['perfdhcp']) / 1e3:.1f} k/s (-g {mode}"
-                   f"{f' -r {pace}' if pace else ''})", paired(own, results["perfdhcp"]), 8, ">= 8", samples=results)
+    yield from beside_perfdhcp(bench, V4, 8)
 
 
-ROWS = {"reflect": reflect, "perfdhcp": perfdhcp_row, "drivers": drivers, "veth": veth}
+def perfdhcp6_row(bench):
+    """SARR/s through a relay likewise, beside perfdhcp -6 -A 1."""
+    yield from beside_perfdhcp(bench, V6, 5)
+
+
+ROWS = {"reflect": reflect, "perfdhcp": perfdhcp_row, "perfdhcp6": perfdhcp6_row, "drivers": drivers, "veth": veth}
