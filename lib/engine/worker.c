@@ -13,10 +13,10 @@
 #define EXPIRE_AFTER_BURSTS 1024 // a receive queue and a socket buffer hold fewer packets
 #define PUBLISH_HOLD        8    // loops that a backlog of sends may delay a snapshot
 
-// What every packet goes through, in one piece: the compiler thinks it too large for that.
-#define HOT static inline __attribute__((always_inline))
-// What a burst goes through: of one piece with the loop, it would have no registers left.
-#define PIECE static __attribute__((noinline))
+// What every packet goes through is one piece, though the compiler thinks it too large for that;
+// what few go through, and what a whole burst does, is kept out of it, for the registers' sake.
+#define HOT   static inline __attribute__((always_inline))
+#define APART static __attribute__((noinline))
 
 // As one pointer: the compiler would keep the array and a distance into it, and has no registers
 // for two.
@@ -110,8 +110,8 @@ static uint64_t *cell_of(struct ledger *l, enum evidence_reason why)
 
 // One more in its cell of the ledger, and into the capture file. Rare: nothing of this happens to a
 // transaction that is answered as it should be.
-static __attribute__((noinline)) void item_book(struct worker_item *it, bool judged,
-	enum evidence_reason why, uint32_t slot, const struct frame *answer, uint64_t now)
+APART void item_book(struct worker_item *it, bool judged, enum evidence_reason why, uint32_t slot,
+	const struct frame *answer, uint64_t now)
 {
 	++*cell_of(&it->books.ledger[judged], why);
 	if (it->evidence)
@@ -163,8 +163,7 @@ static inline struct step_books *step_of(struct worker_item *it, const struct tx
 
 // The step of a judged transaction ends with an answer. Kept out of the way of those that have
 // none.
-static __attribute__((noinline)) void step_book(
-	struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
+APART void step_book(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
 {
 	const struct txn_slot *s = &it->txns.slots[slot];
 	struct step_books *b = &it->steps[s->step];
@@ -228,14 +227,13 @@ static void item_afterwards(
 }
 
 // An answer to a transaction in flight that does not end it well.
-static __attribute__((noinline)) void item_other_answer(struct worker_item *it, uint32_t slot,
-	const struct proto_txn *view, enum proto_verdict verdict, const struct frame *f,
-	uint64_t now)
+APART void item_other_answer(struct worker_item *it, uint32_t slot, const struct proto_txn *view,
+	enum proto_verdict verdict, const struct frame *f, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
 
 	switch (verdict) {
-	case PROTO_DONE:
+	case PROTO_DONE: // seen to where it is found
 		return;
 	case PROTO_FAIL:
 		item_book(it, s->judged, EVIDENCE_FAILED, slot, f, now);
@@ -309,8 +307,8 @@ static bool item_was_asked(const struct worker_item *it, const struct txn_place 
 }
 
 // A reply that is for no transaction in flight.
-static __attribute__((noinline)) void item_no_match(struct worker_item *it, enum txn_match match,
-	uint32_t slot, const struct txn_place *at, const struct frame *f, uint64_t now)
+APART void item_no_match(struct worker_item *it, enum txn_match match, uint32_t slot,
+	const struct txn_place *at, const struct frame *f, uint64_t now)
 {
 	if (match == TXN_EARLIER)
 		item_earlier(it, slot, at->key, f, now);
@@ -352,7 +350,7 @@ static inline uint32_t worker_ms(const struct worker *w, uint64_t now)
 
 // For items of a protocol that chooses addresses and ports: they share ports, and the key says
 // whose it is. What else has to fit is the protocol's to judge.
-static __attribute__((noinline)) void worker_routed(
+APART void worker_routed(
 	struct worker *w, struct worker_item *it, const struct frame *f, uint64_t now)
 {
 	const struct proto_ends ends = wire_ends(&w->wire, f);
@@ -398,7 +396,7 @@ static uint64_t home_of_key(const struct worker *w, const struct frame *f)
 }
 
 // Is a packet for another worker of the port? Then it is on its way there.
-static __attribute__((noinline)) bool worker_hands_over(
+APART bool worker_hands_over(
 	struct worker *w, struct rte_mbuf *m, const struct frame *f, uint64_t now)
 {
 	uint64_t home = w->home[f->dst_port];
@@ -467,7 +465,7 @@ static uint16_t still_here(struct rte_mbuf **pkts, uint16_t n)
 	return kept;
 }
 
-PIECE uint16_t worker_rx(struct worker *w)
+APART uint16_t worker_rx(struct worker *w)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
 	uint16_t n = burst_rx(w->wire.port, w->wire.queue, pkts, w->wire.burst);
@@ -655,7 +653,7 @@ HOT void item_append(struct worker *w, struct worker_item *it, struct rte_mbuf *
 }
 
 // The same message on the paths after its own.
-static __attribute__((noinline)) void item_copy(
+APART void item_copy(
 	struct worker *w, struct worker_item *it, const struct rte_mbuf *from, struct batch *b)
 {
 	const struct written *first = &b->written[it->pending_count - 1];
@@ -690,8 +688,7 @@ HOT void item_build(struct worker *w, struct worker_item *it, uint32_t slot,
 		item_copy(w, it, m, b);
 }
 
-static __attribute__((noinline)) void item_stamp(
-	struct worker *w, struct worker_item *it, const struct batch *b)
+APART void item_stamp(struct worker *w, struct worker_item *it, const struct batch *b)
 {
 	for (uint16_t i = 0; i < it->pending_count; i++)
 		if (!b->written[i].payload.sum)
@@ -700,8 +697,7 @@ static __attribute__((noinline)) void item_stamp(
 
 // Somebody to make the next transaction, as the protocol sees it; the schedule goes on without it
 // when nobody can: it was due and stays unsent. A closed loop just waits.
-static __attribute__((noinline)) bool item_cast(
-	struct worker *w, struct worker_item *it, struct proto_txn *view, uint64_t now)
+APART bool item_cast(struct worker *w, struct worker_item *it, struct proto_txn *view, uint64_t now)
 {
 	bool judged = (it->pace.kind == PACE_RATE ? it->pace.next : now) >= w->times.measure;
 
@@ -766,8 +762,7 @@ HOT bool item_begin(struct worker *w, struct worker_item *it, uint64_t now, stru
 }
 
 // The next message of the first transaction that waits to send one.
-static __attribute__((noinline)) void item_go_on(
-	struct worker *w, struct worker_item *it, struct batch *b)
+APART void item_go_on(struct worker *w, struct worker_item *it, struct batch *b)
 {
 	uint32_t slot = it->txns.again.head;
 	struct txn_place place;
@@ -777,7 +772,7 @@ static __attribute__((noinline)) void item_go_on(
 	item_build(w, it, slot, &place, b);
 }
 
-PIECE void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
+APART void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
 {
 	struct batch b;
 
@@ -831,7 +826,7 @@ static void item_sent(struct worker_item *it, uint32_t slot, uint64_t now)
 		item_silent(it, slot, now);
 }
 
-PIECE uint16_t item_flush(struct worker *w, struct worker_item *it)
+APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 {
 	uint16_t want = it->pending_count - it->pending_first;
 	uint64_t now = clock_now();
