@@ -41,15 +41,20 @@ static uint32_t send_one(struct txn_table *t, uint64_t now, struct txn_place *pl
 
 static void every_key_leads_back_to_its_slot(void **state)
 {
-	struct txn_place place;
+	struct txn_place place, due;
 	struct fixture f;
 	uint32_t found;
 
 	make(&f, 100000, 7, 3);
 	for (uint32_t i = 0; i < 350000; i++) {
-		uint32_t slot = send_one(&f.t, 1000ull * (i + 1), &place);
+		uint32_t slot;
+
+		txn_next_place(&f.t, &due);
+		slot = send_one(&f.t, 1000ull * (i + 1), &place);
 
 		assert_int_equal(place.seq, i);
+		assert_true(due.seq == i && due.key == place.key && due.port == place.port &&
+			    due.client == place.client);
 		assert_true(place.port < 7 && place.client < 3 && place.key <= 0xffff);
 		assert_int_equal(
 			txn_find(&f.t, place.port, place.client, place.key, &found), TXN_MATCH);
