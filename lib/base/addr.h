@@ -79,6 +79,14 @@ static inline void addr_nth_bytes(const struct addr_range *r, uint64_t n, uint8_
 	memcpy(out + 8, &low, 8);
 }
 
+// The same of a list of ranges, n below the sum of their counts.
+static inline void addr_list_nth_bytes(const struct addr_range *list, uint64_t n, uint8_t out[16])
+{
+	for (; n >= list->count; list++)
+		n -= list->count;
+	addr_nth_bytes(list, n, out);
+}
+
 // The n-th address of the range, n < count.
 static inline struct addr addr_nth(const struct addr_range *r, uint64_t n)
 {

@@ -42,15 +42,6 @@ bool steer_probe_is_wanted(const struct plan *p, uint32_t port)
 	return false;
 }
 
-static void source_of(const struct worker_item *run, uint64_t client, uint8_t out[16])
-{
-	uint32_t i = 0;
-
-	for (; client >= run->sources[i].count; i++)
-		client -= run->sources[i].count;
-	addr_nth_bytes(&run->sources[i], client, out);
-}
-
 // The last slots, a little apart, so that addresses and ports differ; they are used last.
 static void plan_questions(struct asking *s, const struct plan_item *i, uint32_t worker)
 {
@@ -66,7 +57,7 @@ static void plan_questions(struct asking *s, const struct plan_item *i, uint32_t
 		q->worker = &i->worker[worker];
 		q->run = run;
 		txn_place(&run->txns, slot, &q->place);
-		source_of(run, q->place.client, q->src);
+		addr_list_nth_bytes(run->sources, q->place.client, q->src);
 		run->asked[run->asked_count++] = slot;
 	}
 }

@@ -153,13 +153,27 @@ static inline void txn_next_place(const struct txn_table *t, struct txn_place *o
 	txn_place_at(t, &t->at, t->next, t->round, out);
 }
 
-static inline enum txn_match txn_find(
-	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key, uint32_t *slot)
+// Mask of what a key holds of the round.
+static inline uint64_t txn_rounds(const struct txn_table *t)
+{
+	return t->perm.mask >> t->high_bits;
+}
+
+// The slot of a key, t->count or more when there is no such, and what the key holds of the round.
+static inline uint64_t txn_slot_of(
+	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key, uint64_t *round)
 {
 	uint64_t x = perm_unmap(&t->perm, (key ^ txn_shift(t, port, client)) & t->perm.mask);
 	uint64_t high = x & ((1ull << t->high_bits) - 1);
-	uint64_t rounds = t->perm.mask >> t->high_bits; // mask of what the key holds of the round
-	uint64_t at = (high * t->ports + port) * t->clients + client;
+
+	*round = x >> t->high_bits;
+	return (high * t->ports + port) * t->clients + client;
+}
+
+static inline enum txn_match txn_find(
+	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key, uint32_t *slot)
+{
+	uint64_t said, at = txn_slot_of(t, port, client, key, &said);
 	uint64_t round, behind;
 
 	if (at >= t->count)
@@ -168,7 +182,7 @@ static inline enum txn_match txn_find(
 	round = txn_round(t, *slot);
 	if (round == UINT64_MAX)
 		return TXN_NO_MATCH;
-	behind = (round - (x >> t->high_bits)) & rounds;
+	behind = (round - said) & txn_rounds(t);
 	if (behind == 0)
 		return TXN_MATCH;
 	return behind <= round ? TXN_EARLIER : TXN_NO_MATCH;
@@ -180,12 +194,9 @@ static inline enum txn_match txn_find(
 static inline uint32_t txn_before(
 	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key)
 {
-	uint64_t x = perm_unmap(&t->perm, (key ^ txn_shift(t, port, client)) & t->perm.mask);
-	uint64_t high = x & ((1ull << t->high_bits) - 1);
-	uint64_t at = (high * t->ports + port) * t->clients + client;
+	uint64_t said, at = txn_slot_of(t, port, client, key, &said);
 
-	return x >> t->high_bits == t->perm.mask >> t->high_bits && at < t->count ? (uint32_t)at
-	                                                                          : TXN_NONE;
+	return said == txn_rounds(t) && at < t->count ? (uint32_t)at : TXN_NONE;
 }
 
 // The number of the transaction that a slot held when this was its key; held: what it holds now.

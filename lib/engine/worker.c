@@ -42,15 +42,6 @@ static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uin
 	return UINT32_MAX;
 }
 
-static void client_address(const struct worker_item *it, uint64_t client, uint8_t out[16])
-{
-	uint32_t i = 0;
-
-	for (; client >= it->sources[i].count; i++)
-		client -= it->sources[i].count;
-	addr_nth_bytes(&it->sources[i], client, out);
-}
-
 // What a slot and the protocol's view of it have in common lies in both alike: moved as one.
 #define VIEW_SEEN (offsetof(struct proto_txn, tries) + 1 - offsetof(struct proto_txn, user))
 #define VIEW_KEPT (offsetof(struct proto_txn, wait) + 1 - offsetof(struct proto_txn, user))
@@ -571,7 +562,7 @@ static inline const struct frame_template *item_way(struct worker_item *it,
 		it->proto->flow(&it->ctx, view, flow);
 		return &it->frames[flow->path];
 	}
-	client_address(it, place->client, flow->src);
+	addr_list_nth_bytes(it->sources, place->client, flow->src);
 	flow->src_port = it->ports[place->port];
 	flow->own_mac = false;
 	flow->more = 0;
