@@ -91,9 +91,41 @@ static struct sums sum_up(const struct search *s, const struct target *t, double
 	return out;
 }
 
+// Of the valid trials at a load; 0: there is none.
+static uint64_t longest_at(const struct search *s, double load)
+{
+	uint64_t longest = 0;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		if (s->trials[i].load == load && !s->trials[i].invalid &&
+			s->trials[i].length_ns > longest)
+			longest = s->trials[i].length_ns;
+	return longest;
+}
+
+// The longest trials at a load decide, and one that is good outweighs those that are not: a server
+// too has bad moments.
+static struct sums sum_up_longest(const struct search *s, const struct target *t, double load)
+{
+	struct target longest = {.goal = t->goal, .length_ns = longest_at(s, load)};
+
+	return sum_up(s, &longest, load);
+}
+
+static enum bound bisect_classify(const struct search *s, const struct target *t, double load)
+{
+	struct sums m = sum_up_longest(s, t, load);
+
+	if (m.invalid >= s->settings->attempts)
+		return BOUND_TESTER;
+	if (m.good > 0)
+		return BOUND_LOWER;
+	return m.trials ? BOUND_UPPER : BOUND_UNKNOWN;
+}
+
 // RFC 9971: a load is decided when what is still to be measured cannot change it any more. Short
 // trials count only against it, as far as they outweigh the good ones.
-static enum bound classify(const struct search *s, const struct target *t, double load)
+static enum bound mlr_classify(const struct search *s, const struct target *t, double load)
 {
 	struct sums m = sum_up(s, t, load);
 	double excess = fmax(0, m.short_bad - m.short_good * t->exceed / (1 - t->exceed));
@@ -106,6 +138,12 @@ static enum bound classify(const struct search *s, const struct target *t, doubl
 	if (m.invalid >= s->settings->attempts)
 		return BOUND_TESTER;
 	return m.trials ? BOUND_OPEN : BOUND_UNKNOWN;
+}
+
+static enum bound classify(const struct search *s, const struct target *t, double load)
+{
+	return s->settings->method == SEARCH_MLR ? mlr_classify(s, t, load)
+	                                         : bisect_classify(s, t, load);
 }
 
 static void add_upper(struct bounds *b, double load, bool tester)
@@ -183,13 +221,12 @@ static struct target bisect_target(const struct search *s, const struct search_g
 		g->width > 0 ? g->width : s->settings->width};
 }
 
-static bool confirmed(const struct search *s, double load)
+// Has the load that is too much failed often enough? Only the one that bounds the answer has to: a
+// wrong one before it costs some trials more (loss verification, ETSI GS NFV-TST 009).
+static bool verified(const struct search *s, const struct target *t, const struct bounds *b)
 {
-	for (uint32_t i = 0; i < s->count; i++)
-		if (s->trials[i].load == load && !s->trials[i].invalid &&
-			s->trials[i].length_ns >= s->settings->final_ns)
-			return true;
-	return false;
+	return b->upper == INFINITY || b->tester ||
+	       sum_up_longest(s, t, b->upper).trials > s->settings->verify;
 }
 
 // false: nothing more to do for this goal.
@@ -201,9 +238,11 @@ static bool bisect_next(
 
 	out->length_ns = s->settings->trial_ns;
 	if (settled(s, &b, t.width)) {
-		out->load = b.lower;
-		out->length_ns = s->settings->final_ns;
-		return b.lower > 0 && !confirmed(s, b.lower);
+		bool verify = !verified(s, &t, &b);
+
+		out->load = verify ? b.upper : b.lower;
+		out->length_ns = verify ? longest_at(s, b.upper) : s->settings->final_ns;
+		return verify || (b.lower > 0 && longest_at(s, b.lower) < s->settings->final_ns);
 	}
 	if (b.upper == INFINITY)
 		out->load = s->settings->to;

@@ -31,6 +31,7 @@ struct search_settings {
 	struct field_list goals; // struct search_goal
 	double width;
 	uint64_t warmup_ns, trial_ns, final_ns, sum_ns, settle_ns;
+	uint64_t verify; // bisect
 	uint64_t attempts;
 	uint64_t steps; // ramp
 };

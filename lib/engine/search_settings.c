@@ -49,6 +49,8 @@ static const struct field search_fields[] = {
 		AT(search_settings, sum_ns), .def = "30s", .max = 1e15},
 	{"settle", "rest between trials", FIELD_DURATION, AT(search_settings, settle_ns),
 		.def = "1s", .max = 1e13},
+	{"verify", "bisect: trials that have to fail too at the load which bounds the answer",
+		FIELD_COUNT, AT(search_settings, verify), .def = "1", .max = 10},
 	{"attempts", "trials at a load that are invalid because of the tester before it gives up",
 		FIELD_COUNT, AT(search_settings, attempts), .def = "3", .min = 1, .max = 100},
 	{"steps", "ramp: its intervals; it takes steps x trial", FIELD_COUNT,

@@ -80,6 +80,8 @@ def bisection_finds_what_the_server_has_and_confirms_it():
     check_trials(search)
     last = search["trials"][-1]
     assert last["rate"] == search["answer"] and last["duration_s"] == 0.4, last
+    above = [trial["verdict"] for trial in search["trials"] if trial["rate"] == search["goals"][0]["upper"]]
+    assert above.count("fail") == 2 and "pass" not in above, search  # as often as `verify` says, and once
     assert result.item("leases")["lost"] == 0 and f"{search['answer']:.0f} is the highest" in result.stdout, result
     check_ledger(result.item("leases"))
     check_series(result.json)

@@ -28,6 +28,7 @@ struct server {
 	double collapse; // share of the capacity lost for each capacity of overload
 	double loss;
 	double noise;    // relative, of the capacity, per trial
+	double pause;    // share of the trials in which it stands still for a while
 	double limit;    // of the tester: above, trials are invalid
 	uint32_t bad_at; // the trial with this number is invalid
 	struct rand rand;
@@ -67,6 +68,8 @@ static struct search_trial serve(struct server *v, double load, uint64_t length_
 	double share = fmax(0, v->loss + sqrt(v->loss / sent) * normal(&v->rand));
 	double out = answered(v, load) * (1 - share);
 
+	if (v->pause > 0 && uniform(&v->rand) < v->pause)
+		out *= 0.8;
 	return (struct search_trial){.load = load,
 		.length_ns = length_ns,
 		.loss = 1 - out / load,
@@ -89,6 +92,7 @@ static void prepare(struct fixture *f, enum search_method method)
 		.trial_ns = method == SEARCH_BISECT ? 4000000000 : 1000000000,
 		.final_ns = 8000000000,
 		.sum_ns = 24000000000,
+		.verify = 1,
 		.attempts = 3,
 		.steps = 100,
 	};
@@ -174,8 +178,9 @@ static struct search_answer find(struct fixture *f, struct server *v)
 	return search_answer(&f->search, 0);
 }
 
-// How many of 20 seeded searches end within `tolerance` of the capacity.
-static uint32_t found(enum search_method method, struct server like, double tolerance)
+// How many of 20 seeded searches end within `tolerance` of the capacity. verify: of bisections.
+static uint32_t found_with(
+	enum search_method method, struct server like, double tolerance, uint64_t verify)
 {
 	struct rand rand = {42};
 	struct fixture f;
@@ -189,11 +194,17 @@ static uint32_t found(enum search_method method, struct server like, double tole
 		v.capacity = method == SEARCH_RAMP ? 50000 + 100000 * uniform(&rand)
 		                                   : 5000 * pow(30, uniform(&rand));
 		prepare(&f, method);
+		f.settings.verify = verify;
 		a = find(&f, &v);
 		if (fabs(a.load - v.capacity) <= tolerance * v.capacity)
 			n++;
 	}
 	return n;
+}
+
+static uint32_t found(enum search_method method, struct server like, double tolerance)
+{
+	return found_with(method, like, tolerance, 1);
 }
 
 static const struct server flat = {.noise = 0.001}, collapsing = {.collapse = 2, .noise = 0.001},
@@ -205,6 +216,54 @@ static void bisection_finds_a_capacity(void **state)
 	assert_int_equal(found(SEARCH_BISECT, collapsing, 0.02), 20);
 	assert_true(found(SEARCH_BISECT, lossy, 0.02) >= 19);
 	assert_true(found(SEARCH_BISECT, noisy, 0.02) >= 19);
+}
+
+// One trial in ten fails whatever the load is.
+static void bisection_verifies_what_bounds_the_answer(void **state)
+{
+	const struct server pausing = {.pause = 0.1};
+
+	assert_true(found_with(SEARCH_BISECT, pausing, 0.02, 0) < 16);
+	assert_true(found_with(SEARCH_BISECT, pausing, 0.02, 1) >= 18);
+	assert_int_equal(found_with(SEARCH_BISECT, pausing, 0.02, 3), 20);
+}
+
+// The trial at the answer fails when it is long: once is a bad moment, twice is not.
+static void bisection_verifies_its_confirmation(void **state)
+{
+	struct server v = {.capacity = 30000};
+	struct fixture f;
+	double load;
+
+	prepare(&f, SEARCH_BISECT);
+	load = find(&f, &v).load;
+	assert_near(f.trials[f.search.count - 1].load, load, 0);
+	f.trials[f.search.count - 1].loss = 0.1;
+	assert_near(find(&f, &v).load, load, 0);
+	assert_int_equal(f.trials[f.search.count - 1].length_ns, f.settings.final_ns);
+	f.trials[f.search.count - 1].loss = 0.1;
+	assert_true(find(&f, &v).load < load);
+	assert_near(search_answer(&f.search, 0).upper, load, 0);
+}
+
+// A tester that cannot do the long trial, though it could the short one.
+static void bisection_ends_when_the_tester_cannot_confirm(void **state)
+{
+	struct server v = {.capacity = 30000};
+	struct fixture f;
+	double load;
+
+	prepare(&f, SEARCH_BISECT);
+	find(&f, &v);
+	load = f.trials[f.search.count - 1].load;
+	f.trials[f.search.count - 1].invalid = true;
+	for (int i = 1; i < 3; i++) {
+		assert_near(search_next(&f.search).load, load, 0);
+		f.trials[f.search.count] = serve(&v, load, f.settings.final_ns);
+		f.trials[f.search.count++].invalid = true;
+	}
+	assert_true(find(&f, &v).load < load);
+	assert_true(search_answer(&f.search, 0).tester);
 }
 
 static void mlr_finds_a_capacity(void **state)
@@ -664,6 +723,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bisection_finds_a_capacity),
+		cmocka_unit_test(bisection_verifies_what_bounds_the_answer),
+		cmocka_unit_test(bisection_verifies_its_confirmation),
+		cmocka_unit_test(bisection_ends_when_the_tester_cannot_confirm),
 		cmocka_unit_test(mlr_finds_a_capacity),
 		cmocka_unit_test(a_ramp_comes_within_a_step_of_the_capacity),
 		cmocka_unit_test(one_bad_moment_does_not_end_a_ramp),
