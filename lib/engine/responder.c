@@ -335,8 +335,9 @@ static uint16_t responder_burst(struct responder *r)
 	uint64_t now = n && (r->faults.active || r->timed) ? clock_now() : 0;
 	uint16_t kept = 0;
 
+	burst_ask(in, n);
 	for (uint16_t i = 0; i < n; i++) {
-		burst_prefetch(in, n, i);
+		burst_ask_next(in, n, i);
 		if (!responder_packet(r, in[i], now))
 			in[kept++] = in[i];
 	}

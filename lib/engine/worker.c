@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tester's loop: receive and match, send what is due, expire what was not answered, publish
-// once an interval. Path: hot. The worker's own thread.
+// The tester's loop: receive, send what is due, match what was received, expire what was not
+// answered, publish once an interval. Path: hot. The worker's own thread.
 #include "engine/worker.h"
 
 #include <sched.h>
@@ -456,22 +456,30 @@ static uint16_t still_here(struct rte_mbuf **pkts, uint16_t n)
 	return kept;
 }
 
-APART uint16_t worker_rx(struct worker *w)
-{
+// Received, and not looked at yet.
+struct received {
 	struct rte_mbuf *pkts[BURST_MAX];
-	uint16_t n = burst_rx(w->wire.port, w->wire.queue, pkts, w->wire.burst);
-	uint64_t now;
+	uint16_t count;
+	uint64_t at; // tick
+};
 
-	if (n == 0)
-		return 0;
-	now = clock_now();
-	w->received += n;
-	for (uint16_t i = 0; i < n; i++) {
-		burst_prefetch(pkts, n, i);
-		worker_packet(w, &pkts[i], now);
+static void worker_rx(struct worker *w, struct received *r)
+{
+	r->count = burst_rx(w->wire.port, w->wire.queue, r->pkts, w->wire.burst);
+	if (r->count == 0)
+		return;
+	r->at = clock_now();
+	w->received += r->count;
+	burst_ask(r->pkts, r->count);
+}
+
+APART void worker_look(struct worker *w, struct received *r)
+{
+	for (uint16_t i = 0; i < r->count; i++) {
+		burst_ask_next(r->pkts, r->count, i);
+		worker_packet(w, &r->pkts[i], r->at);
 	}
-	burst_free(pkts, w->hand ? still_here(pkts, n) : n);
-	return n;
+	burst_free(r->pkts, w->hand ? still_here(r->pkts, r->count) : r->count);
 }
 
 // What another worker has received for this one, as of when it came to that one.
@@ -1056,14 +1064,20 @@ static bool worker_is_caught_up(struct worker *w, uint16_t received)
 	return true;
 }
 
-// One pass: receive, send, publish, expire.
+// One pass: receive, send, look at what was received, publish, expire. What came is in no cache of
+// this CPU yet; it comes there while others are sent.
 static bool worker_pass(struct worker *w, uint64_t now)
 {
-	uint16_t received = worker_rx(w), sent;
+	struct received r;
+	uint16_t received, sent;
 
+	worker_rx(w, &r);
+	received = r.count;
+	sent = worker_tx(w, send_limit(w, now));
+	if (r.count)
+		worker_look(w, &r);
 	if (w->hand)
 		received = worker_exchange(w, received, now);
-	sent = worker_tx(w, send_limit(w, now));
 	if (now >= w->next_publish && (sent < w->wire.burst || ++w->held > PUBLISH_HOLD))
 		worker_publish(w, w->next_publish);
 	if (worker_is_caught_up(w, received) && now >= w->expire_after)

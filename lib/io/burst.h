@@ -61,17 +61,20 @@ static inline void burst_own_data(const struct rte_mbuf *m)
 		burst_own(data + at);
 }
 
-// Before packet i of a received burst is looked at: ask for those that come a few places on, as
-// more at a time than a CPU can wait for would make it wait here. They are owned, as their mbufs
-// are freed and filled again soon.
-static inline void burst_prefetch(struct rte_mbuf **pkts, uint16_t n, uint16_t i)
+// A burst was received: ask for the first packets of it. Some time before they are looked at, if
+// there is anything else to do. They are owned, as their mbufs are freed and filled again soon.
+static inline void burst_ask(struct rte_mbuf **pkts, uint16_t n)
 {
-	if (i == 0) {
-		for (uint16_t k = 0; k < BURST_AHEAD && k < n; k++)
-			burst_own_mbuf(pkts[k]);
-		for (uint16_t k = BURST_AHEAD; k < 2 * BURST_AHEAD && k < n; k++)
-			burst_own(pkts[k]);
-	}
+	for (uint16_t k = 0; k < BURST_AHEAD && k < n; k++)
+		burst_own_mbuf(pkts[k]);
+	for (uint16_t k = BURST_AHEAD; k < 2 * BURST_AHEAD && k < n; k++)
+		burst_own(pkts[k]);
+}
+
+// Before packet i of it is looked at: ask for those that come a few places on, as more at a time
+// than a CPU can wait for would make it wait here.
+static inline void burst_ask_next(struct rte_mbuf **pkts, uint16_t n, uint16_t i)
+{
 	if (i + 2 * BURST_AHEAD < n)
 		burst_own(pkts[i + 2 * BURST_AHEAD]);
 	if (i + BURST_AHEAD < n)

@@ -108,6 +108,10 @@ static inline void burst_own_mbuf(const struct rte_mbuf *m)
 {
 }
 
-static inline void burst_prefetch(struct rte_mbuf **pkts, uint16_t n, uint16_t i)
+static inline void burst_ask(struct rte_mbuf **pkts, uint16_t n)
+{
+}
+
+static inline void burst_ask_next(struct rte_mbuf **pkts, uint16_t n, uint16_t i)
 {
 }
