@@ -42,9 +42,9 @@ struct dns_plan {
 	uint16_t subnet_at; // of the option's data in opt, 0: none
 	uint16_t cookie_at; // of the client cookie in opt, its end; 0: none
 	uint16_t opt_len;
-	uint16_t max_reply;                  // bytes that we advertise
-	uint32_t min_answers, plain_answers; // the latter of one that is plain
-	uint32_t expected_rcodes;            // bit per rcode
+	uint16_t max_reply; // bytes that we advertise
+	uint32_t min_answers;
+	uint32_t expected_rcodes; // bit per rcode
 	struct dns_queries queries;
 	struct recip count; // of queries
 	struct dns_alias *alias;

@@ -202,7 +202,6 @@ static void build_sums(struct dns_plan *p)
 	uint16_t opt = ~csum_fold(csum_add(0, p->opt, p->opt_len));
 
 	p->fixed = !p->varies && !p->subnet_at && !p->cookie_at;
-	p->plain_answers = p->min_answers > 1 ? p->min_answers : 1;
 	p->plain = p->fixed && (p->expected_rcodes >> DNS_NOERROR & 1);
 	p->sums[0] = (uint32_t)header + opt;
 	p->sums[1] = (uint32_t)header + (uint16_t)(opt << 8 | opt >> 8);

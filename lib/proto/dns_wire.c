@@ -450,8 +450,8 @@ static inline bool records_are_plain(
 	       dns_be16(buf + at + 1) == DNS_OPT && buf[at + 5] == 0 && dns_be16(buf + at + 9) == 0;
 }
 
-// The answer that nearly all are: to the question that was asked, NOERROR, something in it, nothing
-// special. All of it is looked at as in reply_judge, which sees to the others.
+// The answer that nearly all are: to the question that was asked, NOERROR, nothing special. All of
+// it is looked at as in reply_judge, which sees to the others.
 static inline bool reply_is_plain(const struct dns_plan *p, const struct dns_worker *w,
 	const struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
@@ -462,7 +462,7 @@ static inline bool reply_is_plain(const struct dns_plan *p, const struct dns_wor
 	struct asked q;
 
 	if (!p->plain || len < DNS_HEADER_LEN || len > p->max_reply ||
-		((bytes_be64(buf) ^ due) & matters) != 0 || dns_be16(buf + 6) < p->plain_answers)
+		((bytes_be64(buf) ^ due) & matters) != 0 || dns_be16(buf + 6) < p->min_answers)
 		return false;
 	q = query_find(p, w, t);
 	return len >= DNS_HEADER_LEN + q.len && bytes_equal(buf + DNS_HEADER_LEN, q.wire, q.len) &&
@@ -480,6 +480,7 @@ enum proto_verdict dns_reply(
 	n->rcode[DNS_NOERROR]++;
 	n->reply_size[len <= 128 ? 0 : size_bucket(len)]++;
 	n->aa += (buf[2] & AA) != 0;
+	n->empty += dns_be16(buf + 6) == 0;
 	return PROTO_DONE;
 }
 

@@ -532,18 +532,20 @@ static void a_reply_cut_anywhere_is_malformed_and_not_counted(void **state)
 // holds the short way against the long one.
 static void what_is_not_plain_is_not_taken_for_it(void **state)
 {
-	for (int edns = 0; edns < 2; edns++) {
+	for (int kind = 0; kind < 6; kind++) {
 		struct dns_fixture *f = fixture_new(NAME);
+		bool edns = kind & 1;
 
 		f->settings.edns = edns ? &f->edns : NULL;
 		fixture_open(f);
 		assert_true(((const struct dns_plan *)f->ctx.shared)->plain);
 		fixture_ask(f, 0);
-		fixture_answer(f);
-		fixture_answer(f);
+		for (int answers = kind / 2; answers > 0; answers--)
+			fixture_answer(f);
 		if (edns)
 			fixture_opt(f, 0, NULL, 0);
 		assert_int_equal(fixture_verdict(f), PROTO_DONE);
+		assert_int_equal(f->n.empty, kind < 2);
 		for (uint32_t bit = 0; bit < 8 * f->reply_len; bit++) {
 			f->reply[bit / 8] ^= 1u << bit % 8;
 			fixture_verdict(f);
