@@ -13,6 +13,9 @@
 // The sources themselves, for their turns.
 #include "engine/responder.c"
 #include "engine/worker.c"
+#include "engine/worker_books.c"
+#include "engine/worker_rx.c"
+#include "engine/worker_tx.c"
 
 #define ROUNDS 15 // the best of them counts
 

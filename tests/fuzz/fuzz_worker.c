@@ -17,6 +17,9 @@ static uint64_t ticks;
 // The sources themselves, for they must be built with the stub.
 #include "engine/wire.c"
 #include "engine/worker.c"
+#include "engine/worker_books.c"
+#include "engine/worker_rx.c"
+#include "engine/worker_tx.c"
 #include "proto/dns_internal.h"
 
 #define HEAD    4
