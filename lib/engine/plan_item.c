@@ -228,7 +228,7 @@ int plan_open_common(struct plan *p, struct arena *a)
 	return 0;
 }
 
-static int run_open(struct plan *p, struct plan_item *i, uint32_t worker, struct arena *a)
+static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struct arena *a)
 {
 	struct field_list sources = config_sources(p->config, i->settings, a);
 	struct proto_env env = item_env(p, i, &sources);
@@ -259,11 +259,11 @@ int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a)
 	int rc = 0;
 
 	for (uint32_t k = 0; k < i->worker_count && rc == 0; k++)
-		rc = run_open(p, i, k, a);
+		rc = item_open(p, i, k, a);
 	return rc;
 }
 
-static void run_free(const struct proto *proto, struct worker_item *run)
+static void item_free(const struct proto *proto, struct worker_item *run)
 {
 	pages_free(run->txns.slots, run->txns.count * sizeof(struct txn_slot));
 	pages_free(run->step_due, run->txns.count * sizeof(*run->step_due));
@@ -277,7 +277,7 @@ void plan_item_close(struct plan_item *i)
 	const struct proto *proto = config_item_proto(i->settings, NULL);
 
 	for (uint32_t k = 0; i->run && k < i->worker_count; k++)
-		run_free(proto, plan_run(i, k));
+		item_free(proto, plan_run(i, k));
 	schedule_free(&i->schedule);
 	timestamps_free(&i->replay);
 }

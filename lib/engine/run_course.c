@@ -294,6 +294,7 @@ static int send_and_judge(struct run *r)
 	}
 	set_phase(p, PHASE_STOP);
 	launch_wait_all();
+	stop_evidence(r);
 	if (broken)
 		return broken;
 	return rc == -EINTR ? EXIT_INTERRUPTED : nobody_there(r, &e);
