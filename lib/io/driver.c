@@ -394,6 +394,16 @@ const struct driver *driver_of(const struct port_settings *p)
 	return &drivers[p->driver];
 }
 
+bool port_on_kernel_interface(const struct port_settings *p)
+{
+	return driver_of(p)->kernel_interface && p->device;
+}
+
+bool port_is_pci(const struct port_settings *p)
+{
+	return driver_of(p)->preflight == preflight_pci;
+}
+
 int driver_plugin(const char *pmd, char *path, size_t room)
 {
 	int len = snprintf(path, room, RTE_EAL_PMD_PATH "/librte_%s.so." TEXT(ABI), pmd);

@@ -53,6 +53,8 @@ extern const unsigned driver_count;
 extern const char *const driver_names[]; // of drivers[], in its order, NULL-terminated
 
 const struct driver *driver_of(const struct port_settings *p);
+bool port_on_kernel_interface(const struct port_settings *p); // and not on files
+bool port_is_pci(const struct port_settings *p);              // a card that DPDK drives
 
 // Path of the installed plug-in of a driver, "librte_net_pcap.so.23": 0, or -ENOENT. pmd as in the
 // table.

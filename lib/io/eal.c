@@ -22,7 +22,6 @@
 #include "io/driver.h"
 #include "io/explain.h"
 #include "io/memory.h"
-#include "io/preflight.h"
 #include "io/state.h"
 
 #define MIB         (UINT64_C(1) << 20)
@@ -77,11 +76,6 @@ static int add_memory(struct eal_args *a, uint64_t pages_mib)
 	return err ? err : add_arg(a, "%" PRIu64, pages_mib);
 }
 
-static bool is_pci(const struct port_settings *p)
-{
-	return driver_of(p)->preflight == preflight_pci;
-}
-
 // Only the cards that are named: DPDK would otherwise take all that it can.
 static int add_devices(struct eal_args *a, const struct port_settings *ports, unsigned count)
 {
@@ -91,7 +85,7 @@ static int add_devices(struct eal_args *a, const struct port_settings *ports, un
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < count; i++) {
-		if (!is_pci(&ports[i]))
+		if (!port_is_pci(&ports[i]))
 			continue;
 		any = true;
 		err = driver_of(&ports[i])->devargs(&ports[i], i, bdf, sizeof(bdf), &why);

@@ -114,7 +114,7 @@ static int check_memory_lock(const struct port_settings *p, struct io_error *e)
 
 static int check_plugin(const struct port_settings *p, struct io_error *e)
 {
-	const char *bus = driver_of(p)->preflight == preflight_pci ? "bus_pci" : "bus_vdev";
+	const char *bus = port_is_pci(p) ? "bus_pci" : "bus_vdev";
 	char path[256];
 
 	if (driver_of(p)->pmd && driver_plugin(driver_of(p)->pmd, path, sizeof(path)) < 0)

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between the files of a port (port*.c), and nobody else. Path: cold. Management thread.
+#pragma once
+
+#include "io/port.h"
+
+// Queue pairs on each of its devices.
+unsigned port_queues_of_device(const struct port *port);
+
+// Configure a device that was probed, its queues and their pools. 0, or -errno with e where more is
+// known than the driver says.
+int port_configure(struct port *port, unsigned device, struct io_error *e);
+
+// With its devices started: where answers are going to come, by rules if they take them.
+void port_choose_steering(struct port *port);
+void port_remove_rules(struct port *port); // if there are any
+
+// Pools of a queue pair. 0, or -ENOMEM with e.
+int port_make_pools(struct port *port, unsigned q, struct io_error *e);
+void port_free_pools(struct port *port); // of all its queue pairs; after all rings
+int port_memory_socket(uint16_t id);     // nearest to an ethdev
+
+// A ring per queue, which this port sends into and its peer receives from. 0, or -ENOMEM with e.
+int port_make_rings(struct port *port, unsigned index, struct io_error *e);
+void port_free_rings(struct port *port); // and what is in them; no rings: none to free
+
+// Give links time to come up, tell of what is not as wished, and note their speeds.
+void port_wait_for_links(struct port *ports, unsigned count);
