@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ddiperf compare A.json B.json: what changed, how sure that is, and whether B is worse than
-// allowed. Path: cold. Main thread.
+// allowed: margins and the gate. The table is in compare_table.c, each change in change.c. Path:
+// cold. Main thread.
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "base/student.h"
+#include "change.h"
 #include "commands.h"
+#include "compare_table.h"
 #include "conf/units.h"
-#include "engine/repeat.h"
 #include "engine/run.h"
 #include "figures.h"
-#include "stats/text.h"
 
 #define NAMES_MAX 1000
 
@@ -26,218 +25,6 @@ struct margin {
 	bool relative;
 	double allowed;
 };
-
-// B minus A.
-struct change {
-	double a, b; // means where there are repeats
-	double half; // of the interval of the difference; NAN: a single run
-};
-
-static double square(double x)
-{
-	return x * x;
-}
-
-// Welch's interval: the two need not have the same variance.
-static double half_interval(const struct spread *a, const struct spread *b, double confidence)
-{
-	double va = square(a->stddev) / a->count, vb = square(b->stddev) / b->count;
-	double freedom;
-
-	if (va + vb == 0)
-		return 0;
-	freedom = square(va + vb) / (square(va) / (a->count - 1) + square(vb) / (b->count - 1));
-	return student_quantile(confidence, (unsigned)fmax(1, floor(freedom))) * sqrt(va + vb);
-}
-
-static struct change change_of(const struct figures *from, const struct figure *a,
-	const struct figures *to, const struct figure *b)
-{
-	struct change c = {a->value, b->value, NAN};
-	struct spread x, y;
-
-	if (a->repeats) {
-		x = spread_of(a->repeats, from->repeats, from->confidence);
-		c.a = x.mean;
-	}
-	if (b->repeats) {
-		y = spread_of(b->repeats, to->repeats, to->confidence);
-		c.b = y.mean;
-	}
-	if (a->repeats && b->repeats && isfinite(c.a) && isfinite(c.b))
-		c.half = half_interval(&x, &y, fmin(from->confidence, to->confidence));
-	return c;
-}
-
-// The noise of repeats explains it.
-static bool is_noise(const struct change *c)
-{
-	return !isnan(c->half) && fabs(c->b - c->a) <= c->half;
-}
-
-// --- the table ---
-
-static const char *const headline[] = {"answered_per_s", "loss", "failed",
-	"latency.response.mean_ns", "latency.response.p50_ns", "latency.response.p90_ns",
-	"latency.response.p99_ns", "latency.response.p999_ns", "latency.response.max_ns",
-	"latency.service.p50_ns", "latency.service.p99_ns", NULL};
-
-static const char *const of_steps[] = {
-	".lost", ".failed", ".latency.response.p50_ns", ".latency.response.p99_ns", NULL};
-
-static const char *const of_volume[] = {"_bytes", NULL};
-
-static bool begins(const char *text, const char *with)
-{
-	return strncmp(text, with, strlen(with)) == 0;
-}
-
-static bool ends_in_one_of(const char *text, const char *const *ends)
-{
-	for (; *ends; ends++) {
-		size_t len = strlen(*ends);
-
-		if (strlen(text) > len && strcmp(text + strlen(text) - len, *ends) == 0)
-			return true;
-	}
-	return false;
-}
-
-// Counters of the protocol are all that lies deeper and is neither a latency nor a step.
-static bool is_shown(const char *path)
-{
-	for (size_t i = 0; headline[i]; i++)
-		if (strcmp(path, headline[i]) == 0)
-			return true;
-	if (begins(path, "steps."))
-		return ends_in_one_of(path, of_steps);
-	if (ends_in_one_of(path, of_volume))
-		return false;
-	return strchr(path, '.') && !begins(path, "latency.") && !begins(path, "send_lag.");
-}
-
-static const char *value_text(double v, const char *unit, char *buf, size_t room)
-{
-	if (isinf(v))
-		snprintf(buf, room, "lost");
-	else
-		stats_format(v, *unit ? unit : NULL, buf, room);
-	return buf;
-}
-
-// "+5.2 %" of A, or points of a share.
-static const char *difference_text(double a, double b, const char *unit, char *buf, size_t room)
-{
-	if (!isfinite(a) || !isfinite(b))
-		snprintf(buf, room, "%s", isfinite(a) ? "worse" : isfinite(b) ? "better" : "-");
-	else if (strcmp(unit, "1") == 0)
-		snprintf(buf, room, "%+.3g pt", 100 * (b - a));
-	else if (a == 0)
-		snprintf(buf, room, "%s", b == 0 ? "0 %" : "new");
-	else
-		snprintf(buf, room, "%+.3g %%", 100 * (b - a) / a);
-	return buf;
-}
-
-static const char *interval_text(const struct change *c, const char *unit, char *buf, size_t room)
-{
-	double scale = strcmp(unit, "1") == 0 ? 100 : c->a != 0 ? 100 / c->a : NAN;
-
-	if (isnan(c->half) || isnan(scale) || c->a == c->b)
-		buf[0] = '\0';
-	else
-		snprintf(buf, room, "  +- %.3g%s", fabs(scale * c->half),
-			is_noise(c) ? ", within noise" : "");
-	return buf;
-}
-
-static void print_change(const char *path, const struct change *c)
-{
-	const char *unit = figures_unit(path);
-	char a[32], b[32], difference[32], interval[48];
-
-	if (c->a == 0 && c->b == 0 && strchr(path, '.'))
-		return;
-	printf("  %-34s %12s %12s %12s%s\n", path, value_text(c->a, unit, a, sizeof(a)),
-		value_text(c->b, unit, b, sizeof(b)),
-		difference_text(c->a, c->b, unit, difference, sizeof(difference)),
-		interval_text(c, unit, interval, sizeof(interval)));
-}
-
-static bool is_new_item(const struct figures *f, uint32_t i)
-{
-	return i == 0 || strcmp(f->list[i].item, f->list[i - 1].item) != 0;
-}
-
-static bool has_item(const struct figures *f, const char *item)
-{
-	for (uint32_t i = 0; i < f->count; i++)
-		if (strcmp(f->list[i].item, item) == 0)
-			return true;
-	return false;
-}
-
-static void print_head(const struct figures *a, const struct figures *b)
-{
-	const struct figures *both[] = {a, b};
-
-	for (int i = 0; i < 2; i++)
-		printf("%c: %s: %s, %s, %s%s\n", "AB"[i], both[i] -> file, both[i] -> name,
-			both[i] -> started, both[i] -> status,
-			both[i] -> repeats ? ", repeated" : "");
-}
-
-// What is only in one of the two is 0 in the other, where that has the item at all.
-static struct change change_at(
-	const struct figures *from, const struct figures *to, const char *item, const char *path)
-{
-	static const struct figure nothing;
-	const struct figure *a = figures_find(from, item, path), *b = figures_find(to, item, path);
-
-	return change_of(from, a ? a : &nothing, to, b ? b : &nothing);
-}
-
-static void print_item(const struct figures *from, const struct figures *to, const char *item)
-{
-	printf("\n%-36s %12s %12s %12s\n", item, "A", "B", "B - A");
-	for (uint32_t i = 0; i < from->count; i++) {
-		const struct figure *one = &from->list[i];
-		struct change c;
-
-		if (strcmp(one->item, item) != 0 || !is_shown(one->path))
-			continue;
-		c = change_at(from, to, item, one->path);
-		print_change(one->path, &c);
-	}
-	for (uint32_t i = 0; i < to->count; i++) {
-		const struct figure *one = &to->list[i];
-		struct change c;
-
-		if (strcmp(one->item, item) != 0 || !is_shown(one->path) ||
-			figures_find(from, item, one->path))
-			continue;
-		c = change_at(from, to, item, one->path);
-		print_change(one->path, &c);
-	}
-}
-
-static void print_all(const struct figures *from, const struct figures *to)
-{
-	print_head(from, to);
-	for (uint32_t i = 0; i < from->count; i++) {
-		if (!is_new_item(from, i))
-			continue;
-		if (has_item(to, from->list[i].item))
-			print_item(from, to, from->list[i].item);
-		else
-			printf("\n%s: only in A\n", from->list[i].item);
-	}
-	for (uint32_t i = 0; i < to->count; i++)
-		if (is_new_item(to, i) && !has_item(from, to->list[i].item))
-			printf("\n%s: only in B\n", to->list[i].item);
-}
-
-// --- the gate ---
 
 static int refuse(const struct margin *m, const char *what)
 {
@@ -299,11 +86,11 @@ static int parse_margin(
 	if (!colon)
 		return refuse(m, "no margin (like p99:+5% or rate:-2%)");
 	*colon = '\0';
-	for (uint32_t i = 0; i < from->count && begins(copy, "traffic."); i++) {
+	for (uint32_t i = 0; i < from->count && strncmp(copy, "traffic.", 8) == 0; i++) {
 		const char *item = from->list[i].item;
 		size_t len = strlen(item);
 
-		if (len <= best || !begins(copy + 8, item) || copy[8 + len] != '.')
+		if (len <= best || strncmp(copy + 8, item, len) != 0 || copy[8 + len] != '.')
 			continue;
 		best = len;
 		m->item = item;
@@ -321,7 +108,7 @@ static bool is_worse(const struct margin *m, const struct change *c)
 
 	if (isinf(c->a) || isinf(c->b))
 		return m->higher && isinf(c->b) && !isinf(c->a);
-	return worse > allowed && !is_noise(c);
+	return worse > allowed && !change_is_noise(c);
 }
 
 // One item. true: B is worse.
@@ -330,14 +117,15 @@ static bool judge_item(const struct margin *m, const struct figures *from, const
 {
 	struct change c = change_at(from, to, item, m->path);
 	const char *unit = figures_unit(m->path);
-	bool worse = !has_item(to, item) || is_worse(m, &c);
+	bool worse = !figures_has_item(to, item) || is_worse(m, &c);
 	char a[32], b[32], difference[32];
 
 	if (quiet)
 		return worse;
 	printf("  %s  %s of %s: %s -> %s (%s, allowed %s)\n", worse ? "FAIL" : "pass", m->path,
-		item, value_text(c.a, unit, a, sizeof(a)), value_text(c.b, unit, b, sizeof(b)),
-		difference_text(c.a, c.b, unit, difference, sizeof(difference)),
+		item, change_value_text(c.a, unit, a, sizeof(a)),
+		change_value_text(c.b, unit, b, sizeof(b)),
+		change_difference_text(c.a, c.b, unit, difference, sizeof(difference)),
 		strrchr(m->text, ':') + 1);
 	return worse;
 }
@@ -352,7 +140,7 @@ static int judge(const struct margin *m, const struct figures *from, const struc
 	for (uint32_t i = 0; i < from->count; i++) {
 		const char *item = from->list[i].item;
 
-		if (!is_new_item(from, i) || (m->item && strcmp(m->item, item) != 0))
+		if (!figures_is_new_item(from, i) || (m->item && strcmp(m->item, item) != 0))
 			continue;
 		if (!figures_find(from, item, m->path) && !figures_find(to, item, m->path))
 			continue;
@@ -410,7 +198,7 @@ int cmd_compare(const struct options *o)
 	judged = says_something(&from);
 	judged = says_something(&to) && judged;
 	if (!o->quiet)
-		print_all(&from, &to);
+		compare_print_table(&from, &to);
 	if (o->margin_count == 0)
 		return EXIT_PASS;
 	return judged ? gate(o, &from, &to, margins) : EXIT_INVALID;

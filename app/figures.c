@@ -87,6 +87,19 @@ const struct figure *figures_find(const struct figures *f, const char *item, con
 	return NULL;
 }
 
+bool figures_is_new_item(const struct figures *f, uint32_t i)
+{
+	return i == 0 || strcmp(f->list[i].item, f->list[i - 1].item) != 0;
+}
+
+bool figures_has_item(const struct figures *f, const char *item)
+{
+	for (uint32_t i = 0; i < f->count; i++)
+		if (strcmp(f->list[i].item, item) == 0)
+			return true;
+	return false;
+}
+
 // Repeats have their figures in the same order as the run, or nearly so.
 static struct figure *find_again(struct flattening *f, const char *path)
 {

@@ -33,6 +33,10 @@ int figures_load(const char *file, struct arena *a, struct figures *out);
 
 const struct figure *figures_find(const struct figures *f, const char *item, const char *path);
 
+bool figures_has_item(const struct figures *f, const char *item);
+// Is figure i the first of its item?
+bool figures_is_new_item(const struct figures *f, uint32_t i);
+
 // The full path of p50, p99, mean, max, rate; everything else is its own.
 const char *figures_full_name(const char *name);
 
