@@ -305,7 +305,7 @@ static bool next_interval(struct pair *p, struct result_interval_item *out)
 static void workers_are_put_together(void **state)
 {
 	struct pair *p = pair_new();
-	struct result_interval_item i;
+	struct result_interval_item i = {0};
 
 	worker_publishes(p, 0, 1, 500);
 	assert_false(next_interval(p, &i));
