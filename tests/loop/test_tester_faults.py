@@ -88,8 +88,9 @@ def a_stop_of_the_whole_program_loses_nothing():
     one, worker = result.item("queries"), result.json["workers"][0]
     check_ledger(one)
     assert one["due"] == one["answered"] == 4000 and one["lost"] == 0, one
-    assert one["longest_gap_ns"] >= 300e6 and one["send_lag"]["max_ns"] >= 290e6, one
-    assert worker["max_gap_ns"] >= 300e6 and worker["stolen_s"] >= 0.3, worker
+    # A signal takes a while to reach a busy thread.
+    assert one["longest_gap_ns"] >= 290e6 and one["send_lag"]["max_ns"] >= 290e6, one
+    assert worker["max_gap_ns"] >= 290e6 and worker["stolen_s"] >= 0.29, worker
     assert result.code == EXIT["invalid"] and says(result, "did not have its CPU"), result
 
 
