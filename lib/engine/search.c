@@ -282,15 +282,21 @@ static struct target mlr_target(
 	return t;
 }
 
-// What the server answered when it was asked for more than it can do.
-static double answered_at(const struct search *s, double load)
+// The most that was answered at a load; -1: no valid trial.
+static double best_at(const struct search *s, double load)
 {
-	double best = 0;
+	double best = -1;
 
 	for (uint32_t i = 0; i < s->count; i++)
 		if (s->trials[i].load == load && !s->trials[i].invalid)
 			best = fmax(best, s->trials[i].answered_per_s);
-	return tidy(s, best);
+	return best;
+}
+
+// What the server answered when it was asked for more than it can do.
+static double answered_at(const struct search *s, double load)
+{
+	return tidy(s, fmax(0, best_at(s, load)));
 }
 
 static double below(const struct search *s, const struct target *t, const struct bounds *b,
@@ -426,17 +432,6 @@ struct search_answer search_answer(const struct search *s, uint32_t goal)
 		return (struct search_answer){NAN, b.upper, NAN, b.tester};
 	return (struct search_answer){
 		b.lower, b.upper, conditional_throughput(s, &t, b.lower), b.tester};
-}
-
-// The most that was answered at a load; -1: no valid trial.
-static double best_at(const struct search *s, double load)
-{
-	double best = -1;
-
-	for (uint32_t i = 0; i < s->count; i++)
-		if (s->trials[i].load == load && !s->trials[i].invalid)
-			best = fmax(best, s->trials[i].answered_per_s);
-	return best;
 }
 
 static int by_load(const void *a, const void *b)
