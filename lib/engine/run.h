@@ -46,6 +46,10 @@ struct run_options {
 		*signals; // how many interrupts so far: 1 drains, 2 stops at once
 };
 
+// A line of up to 511 octets for hooks.note, if there is one.
+__attribute__((format(printf, 2, 3))) void run_note(
+	const struct run_options *o, const char *fmt, ...);
+
 // Read what the configuration refers to and say what is wrong with it, without touching a port. 0,
 // or -errno with errors in d.
 int run_check(const struct config *c, struct arena *a, struct diag *d);

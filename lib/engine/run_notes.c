@@ -13,9 +13,9 @@
 
 #define ENOUGH 100 // packets for a 99th percentile
 
-__attribute__((format(printf, 2, 3))) static void note(const struct run *r, const char *fmt, ...)
+void run_note(const struct run_options *o, const char *fmt, ...)
 {
-	const struct run_hooks *h = &r->options->hooks;
+	const struct run_hooks *h = &o->hooks;
 	char text[512];
 	va_list args;
 
@@ -35,7 +35,8 @@ static void note_item(const struct run *r, const struct plan_item *i)
 		slots += plan_run(i, k)->txns.count;
 		ports += plan_run(i, k)->txns.ports;
 	}
-	note(r, "traffic %s: %llu transaction slots (%.0f MiB), %u source addresses x %llu ports",
+	run_note(r->options,
+		"traffic %s: %llu transaction slots (%.0f MiB), %u source addresses x %llu ports",
 		i->settings->name, (unsigned long long)slots,
 		(double)slots * sizeof(struct txn_slot) / 1048576, i->run->txns.clients,
 		(unsigned long long)(i->run->routed ? 1 : ports));
@@ -49,9 +50,9 @@ static void note_sharing(const struct run *r, uint32_t port)
 
 	if (!first->hand)
 		return;
-	note(r, "port %s: %s", of->settings->name, steer_text(of->steer.how));
+	run_note(r->options, "port %s: %s", of->settings->name, steer_text(of->steer.how));
 	if (first->sleeps)
-		note(r,
+		run_note(r->options,
 			"port %s: its workers do not sleep, for each may receive what another one "
 			"waits for",
 			of->settings->name);
@@ -64,7 +65,7 @@ static void note_plan(const struct run *r)
 	for (uint32_t i = 0; i < p->worker_count; i++) {
 		const struct port *port = &p->ports[p->workers[i].port];
 
-		note(r, "port %s: %s%s%s, worker on CPU %u%s", port->settings->name,
+		run_note(r->options, "port %s: %s%s%s, worker on CPU %u%s", port->settings->name,
 			port->driver->name, port->settings->device ? " " : "",
 			port->settings->device ? port->settings->device : "", p->workers[i].cpu,
 			p->workers[i].yields ? " (shared with another worker)" : "");
@@ -89,12 +90,13 @@ static void measure_tester(struct run *r)
 	stats_format(d->burst.p99_ns, "ns", text[3], sizeof(text[3]));
 	stats_format(d->apart.p50_ns, "ns", text[4], sizeof(text[4]));
 	stats_format(d->apart.p99_ns, "ns", text[5], sizeof(text[5]));
-	note(r,
+	run_note(r->options,
 		"port %s: the tester itself adds p50 %s, p99 %s to every latency (%s, %s in full "
 		"bursts of %llu)",
 		d->port, text[0], text[1], text[2], text[3], (unsigned long long)d->burst_size);
 	if (d->apart.count >= ENOUGH)
-		note(r, "port %s: with the way between its CPU and the responder's: p50 %s, p99 %s",
+		run_note(r->options,
+			"port %s: with the way between its CPU and the responder's: p50 %s, p99 %s",
 			d->port, text[4], text[5]);
 }
 
@@ -124,7 +126,7 @@ void run_probe_steering(struct run *r)
 			continue;
 		r->steer_probes[i] = probe = steer_probe_run(p, i, r->options->signals, r->arena);
 		steer_probe_describe(probe, text, sizeof(text));
-		note(r, "port %s: %s", p->ports[i].settings->name, text);
+		run_note(r->options, "port %s: %s", p->ports[i].settings->name, text);
 		if (steer_probe_tells(probe) &&
 			steer_is_belied(&p->ports[i].steer, steer_probe_home(probe)))
 			warn_of_steering(&p->ports[i]);
@@ -138,7 +140,7 @@ static void note_home(const struct run *r, uint32_t port)
 
 	if (!r->plan.workers[r->plan.first_worker[port]].hand || home < 0)
 		return;
-	note(r,
+	run_note(r->options,
 		"port %s: %.1f %% of the first packets came to the worker that they are for, the "
 		"others were handed over",
 		of->settings->name, 100 * home);

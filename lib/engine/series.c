@@ -5,9 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -248,20 +246,6 @@ bool series_rest(const struct series *s, uint64_t ns)
 		ns -= part;
 	}
 	return *s->options->signals == 0;
-}
-
-void series_note(const struct series *s, const char *fmt, ...)
-{
-	const struct run_hooks *h = &s->options->hooks;
-	char text[512];
-	va_list args;
-
-	if (!h->note)
-		return;
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	h->note(h->ctx, text);
 }
 
 void series_reason(const struct series *s, struct result_verdict *v, const char *text)

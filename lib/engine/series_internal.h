@@ -38,9 +38,6 @@ const char *series_capture(const struct result *r);
 // Wait between runs; false: interrupted.
 bool series_rest(const struct series *s, uint64_t ns);
 
-void series_note(const struct series *s, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
 // Put a reason before those that are there.
 void series_reason(const struct series *s, struct result_verdict *v, const char *text);
 

@@ -138,7 +138,7 @@ static void tell(const struct repeating *g)
 		figure_of(&g->valid[g->count - 1], 0, REPEAT_RATE), "per_s", rate, sizeof(rate));
 	stats_format(s.mean, "per_s", mean, sizeof(mean));
 	stats_format(width, "1", known, sizeof(known));
-	series_note(g->series,
+	run_note(g->series->options,
 		"repeat %u: %s answered %s; mean %s, interval %s wide (asked for %g %%)", g->count,
 		items[0].name, rate, mean, isinf(width) ? "any" : known, 100 * g->settings->width);
 }
@@ -201,8 +201,8 @@ static int run_again(struct repeating *g, uint32_t *invalid)
 	}
 	if (code != EXIT_INVALID || ++*invalid == INVALID_MAX)
 		return code;
-	series_note(
-		g->series, "run %u: invalid because of the tester, so it does not count", g->runs);
+	run_note(g->series->options, "run %u: invalid because of the tester, so it does not count",
+		g->runs);
 	return 0;
 }
 

@@ -136,7 +136,7 @@ static void tell_reasons(const struct searching *g, const struct result *r)
 	const char *const *reasons = r->verdict.reasons.items;
 
 	for (uint32_t i = 0; i < r->verdict.reasons.count; i++)
-		series_note(g->series, "          %s", reasons[i]);
+		run_note(g->series->options, "          %s", reasons[i]);
 }
 
 // The settings of a trial.
@@ -161,7 +161,7 @@ static void tell(const struct searching *g, const struct search_trial *t)
 	stats_format(t->loss, "1", loss, sizeof(loss));
 	stats_format(t->failed, "1", failed, sizeof(failed));
 	stats_format(t->p99_ns, "ns", p99, sizeof(p99));
-	series_note(g->series,
+	run_note(g->series->options,
 		"trial %2u: %10s for %s: loss %s, failed %s, p99 %s: %s; answer so far %s",
 		g->search.count, load, length, loss, failed, isinf(t->p99_ns) ? "lost" : p99,
 		trial_verdict(g, t), value_text(g, now.load, answer, sizeof(answer)));
@@ -481,7 +481,7 @@ static int confirm(struct searching *g)
 		return 0;
 	if (!series_rest(s, g->settings->settle_ns))
 		return EXIT_INTERRUPTED;
-	series_note(s, "repeats at %s", value_text(g, at.load, value, sizeof(value)));
+	run_note(s->options, "repeats at %s", value_text(g, at.load, value, sizeof(value)));
 	n = at_texts(g, at, texts);
 	code = series_run_repeats(s, texts, n, &g->repeats, &g->confirmed);
 	return g->confirmed.verdict.status ? 0 : code;
