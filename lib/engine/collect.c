@@ -302,13 +302,17 @@ static uint64_t relaxed(const _Atomic uint64_t *n)
 	return atomic_load_explicit(n, memory_order_relaxed);
 }
 
-static void add_responder(const struct responder *r, struct result_responder *out)
+static void add_responder(
+	const struct plan *p, const struct responder *r, struct result_responder *out)
 {
 	out->received += relaxed(&r->counts.received);
 	out->answered += relaxed(&r->counts.answered);
 	out->ignored += relaxed(&r->counts.ignored);
 	out->no_buffer += relaxed(&r->counts.no_buffer);
 	out->waiting += relaxed(&r->counts.waiting);
+	out->gaps_over_1ms += relaxed(&r->counts.stalls);
+	out->stolen_s += (double)relaxed(&r->counts.stolen) / p->clock.hz;
+	out->max_gap_ns = fmax(out->max_gap_ns, clock_ns(&p->clock, relaxed(&r->counts.longest)));
 	for (uint32_t i = 0; i < FAULTS_MAX; i++)
 		out->faults[i] += relaxed(&r->faults.counts[i]);
 }
@@ -329,7 +333,7 @@ void collect_responder(const struct plan *p, struct result_responder *out)
 {
 	*out = (struct result_responder){.port = p->ports[p->responder_port].settings->name};
 	for (uint32_t i = 0; i < p->responder_count; i++)
-		add_responder(&p->responders[i], out);
+		add_responder(p, &p->responders[i], out);
 }
 
 static void responder_result(const struct plan *p, struct arena *a, struct result_responder *out)

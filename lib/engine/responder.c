@@ -374,13 +374,29 @@ static void responder_halt(struct responder *r)
 		burst_free(&r->swapped, 1);
 }
 
+// The CPU was elsewhere: what was lost meanwhile, this box has lost and no server.
+static void responder_stalled(struct responder_counts *c, uint64_t passed)
+{
+	count(&c->stalls, 1);
+	count(&c->stolen, passed);
+	if (passed > atomic_load_explicit(&c->longest, memory_order_relaxed))
+		atomic_store_explicit(&c->longest, passed, memory_order_relaxed);
+}
+
 int responder_loop(void *arg)
 {
 	struct responder *r = arg;
+	uint64_t now = clock_now(), before;
+	uint32_t phase;
 
-	while (atomic_load_explicit(r->phase, memory_order_acquire) != PHASE_STOP)
+	while ((phase = atomic_load_explicit(r->phase, memory_order_acquire)) != PHASE_STOP) {
 		if (responder_pass(r) == 0 && r->yields)
 			sched_yield();
+		before = now;
+		now = clock_now();
+		if (now - before > r->stall && phase != PHASE_WARMUP)
+			responder_stalled(&r->counts, now - before);
+	}
 	responder_halt(r);
 	return 0;
 }

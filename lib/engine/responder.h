@@ -25,7 +25,8 @@ struct responder_protocol {
 // are answered and the faults duplicate and those of extra messages.
 struct responder_counts {
 	_Atomic uint64_t received, answered, ignored, no_buffer;
-	_Atomic uint64_t waiting; // packets that are to leave later
+	_Atomic uint64_t waiting;                 // packets that are to leave later
+	_Atomic uint64_t stalls, stolen, longest; // passes above `stall`, after the warm-up; ticks
 };
 
 struct responder {
@@ -40,6 +41,7 @@ struct responder {
 	const _Atomic uint32_t *phase;
 	uint64_t patience;        // ticks that a reordered answer waits for a next one
 	uint64_t tx_patience;     // ticks that answers wait for a port that takes none
+	uint64_t stall;           // a pass longer than this: the CPU was elsewhere
 	bool timed;               // a protocol has a state that ages
 	bool turns;               // answers go back in the buffers that the requests came in
 	uint64_t start, ms_scale; // clock_ms

@@ -154,6 +154,8 @@ struct result_responder {
 	uint64_t received, answered, ignored;
 	struct counter_list protocols; // struct result_responder_protocol
 	uint64_t no_buffer, waiting;
+	uint64_t gaps_over_1ms;
+	double stolen_s, max_gap_ns;
 	uint64_t faults[FAULTS_MAX]; // by faults_label
 };
 

@@ -270,6 +270,7 @@ static int nobody_there(struct run *r, const struct io_error *e)
 
 static int responder_only(struct run *r)
 {
+	set_phase(&r->plan, PHASE_MEASURE);
 	respond(r);
 	set_phase(&r->plan, PHASE_STOP);
 	launch_wait_all();

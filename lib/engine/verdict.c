@@ -148,6 +148,30 @@ static void judge_worker(
 			w->max_gap_ns / 1e6);
 }
 
+// The embedded server is on the tester's box, and what that box does to it is no server's doing.
+static void judge_responder(const struct plan *p, const struct result *r, struct reasons *out)
+{
+	const struct result_item *items = r->traffic.items;
+	const struct result_responder *of = r->responder;
+	double bound = p->config->validity.stolen * r->run.measured_s * p->responder_count;
+
+	if (fmin(of->stolen_s, r->run.measured_s * p->responder_count) > bound)
+		because(out,
+			"port %s: the responder did not have its CPU for %.3g ms of %.3g s (more "
+			"than %g %%; %llu times over 1 ms, longest %.3g ms)",
+			of->port, of->stolen_s * 1e3, r->run.measured_s,
+			100 * p->config->validity.stolen, (unsigned long long)of->gaps_over_1ms,
+			of->max_gap_ns / 1e6);
+	for (uint32_t i = 0; i < p->item_count && p->config->validity.stolen < 1; i++)
+		if (items[i].ledger.lost &&
+			of->max_gap_ns >= (double)p->items[i].settings->timeout_ns)
+			because(out,
+				"%s: %llu lost, but the responder did not have its CPU for %.3g ms "
+				"at once: longer than the timeout",
+				items[i].name, (unsigned long long)items[i].ledger.lost,
+				of->max_gap_ns / 1e6);
+}
+
 static void judge_clock(const struct plan *p, const struct result_host *h, struct reasons *out)
 {
 	if (h->clock_deviation > p->config->validity.clock)
@@ -174,6 +198,8 @@ static void judge_tester(const struct plan *p, const struct result *r, struct re
 	}
 	for (uint32_t i = 0; i < r->workers.count; i++)
 		judge_worker(p, &workers[i], r->run.measured_s, out);
+	if (r->responder)
+		judge_responder(p, r, out);
 	judge_clock(p, &r->run.host, out);
 }
 

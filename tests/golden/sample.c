@@ -107,7 +107,16 @@ static const struct result_responder_protocol answered[] = {
 	{"dns", {&own_section, &probes_own}},
 };
 
-static struct result_responder responder = {"dut", 100502, 100500, 2, {answered, 1}};
+static struct result_responder responder = {
+	.port = "dut",
+	.received = 100502,
+	.answered = 100500,
+	.ignored = 2,
+	.protocols = {answered, 1},
+	.gaps_over_1ms = 3,
+	.stolen_s = 0.0187,
+	.max_gap_ns = 1.43e7,
+};
 
 static const char *const reasons[] = {
 	"criterion not met: traffic.queries.p9999 <= 2ms",

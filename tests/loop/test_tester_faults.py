@@ -74,6 +74,35 @@ def a_worker_without_its_cpu_is_the_testers_fault():
 
 
 @test
+def a_responder_without_its_cpu_is_the_testers_fault():
+    cpu, other = cpus()
+    text = ring(item(timeout="1s"), tester={"cpus": other}, dut={"cpus": cpu}, run={"duration": "1s"},
+                validity={"send_lag_p99": "1h", "unsent": "100%"})
+    with hogs(cpu):
+        result = ddiperf(text)
+    responder, one = result.json["responder"], result.item("queries")
+    check_ledger(one)
+    assert responder["gaps_over_1ms"] > 10 and 0.2 < responder["stolen_s"] <= 3, responder
+    assert 1e6 < responder["max_gap_ns"] <= responder["stolen_s"] * 1e9, responder
+    assert result.code == EXIT["invalid"] and says(result, "the responder did not have its CPU"), result
+    assert result.json["verdict"]["limited_by"] == "tester", result.json["verdict"]
+
+
+@test
+def what_was_lost_while_the_responder_was_stopped_is_the_testers_loss():
+    cpu, other = cpus()
+    # The bound alone would let it pass.
+    text = ring(item(timeout="2ms"), tester={"cpus": other}, dut={"cpus": cpu}, run={"duration": "1s"},
+                validity={**RELAXED, "stolen": "99%"})
+    with hogs(cpu):
+        result = ddiperf(text)
+    one = result.item("queries")
+    check_ledger(one)
+    assert one["lost"] > 0 and result.json["responder"]["max_gap_ns"] > 2e6, result.json["responder"]
+    assert result.code == EXIT["invalid"] and says(result, "longer than the timeout"), result
+
+
+@test
 def the_bound_for_stolen_time_is_a_setting():
     cpu, other = cpus()
     with hogs(cpu):

@@ -153,6 +153,42 @@ static void a_worker_without_its_cpu_makes_the_run_invalid(void **state)
 	assert_int_equal(reach(f), EXIT_PASS);
 }
 
+static void a_responder_without_its_cpu_makes_the_run_invalid(void **state)
+{
+	struct fixture *f = *state;
+	struct result_responder responder = {.port = "dut", .stolen_s = 0.19};
+
+	f->plan.responder_count = 1;
+	f->result.responder = &responder;
+	assert_int_equal(reach(f), EXIT_PASS);
+	responder.stolen_s = 0.21;
+	assert_invalid(f, "port dut: the responder did not have its CPU for 210 ms of 2 s");
+	f->plan.responder_count = 2;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->config.validity.stolen = 1;
+	responder.stolen_s = 4.1;
+	assert_int_equal(reach(f), EXIT_PASS);
+}
+
+static void loss_while_the_responder_had_no_cpu_is_no_servers(void **state)
+{
+	struct fixture *f = *state;
+	struct result_responder responder = {.port = "dut", .max_gap_ns = 50e6};
+
+	f->plan.responder_count = 1;
+	f->result.responder = &responder;
+	f->item.timeout_ns = 50000000;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->result_item.ledger.answered -= 3;
+	f->result_item.ledger.lost = 3;
+	assert_invalid(f, "queries: 3 lost, but the responder did not have its CPU for 50 ms");
+	f->config.validity.stolen = 1;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->config.validity.stolen = 0.1;
+	f->item.timeout_ns = 50000001;
+	assert_int_equal(reach(f), EXIT_PASS);
+}
+
 static void a_clock_that_jumps_makes_the_run_invalid(void **state)
 {
 	struct fixture *f = *state;
@@ -354,6 +390,8 @@ int main(void)
 		TEST(a_run_without_a_fault_passes),
 		TEST(a_load_that_nobody_can_make_is_no_fault_of_the_tester),
 		TEST(a_worker_without_its_cpu_makes_the_run_invalid),
+		TEST(a_responder_without_its_cpu_makes_the_run_invalid),
+		TEST(loss_while_the_responder_had_no_cpu_is_no_servers),
 		TEST(a_clock_that_jumps_makes_the_run_invalid),
 		TEST(a_link_that_was_down_makes_the_run_invalid),
 		TEST(what_the_port_dropped_makes_the_run_invalid),
