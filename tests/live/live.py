@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from harness import EXIT, Lab, Result, binary, config_file, execute, kill, start
+from harness import EXIT, TRIES, Lab, Result, binary, config_file, execute, kill, start
 
 DRIVERS = ("pcap", "af_packet", "af_xdp")
 SERVER = {4: "198.18.0.2", 6: "2001:db8::2"}
@@ -18,7 +18,6 @@ DHCP_PORT = {"addresses": ["198.18.0.1/15", "10.64.0.1/12"]}  # the subnets of t
 RELAYS = ["198.18.0.64-198.18.0.65", "10.64.0.2-10.64.0.3"]
 RELAXED = {"unsent": "100%", "send_lag_p99": "1h", "stolen": "100%"}
 PEER = str(Path(__file__).resolve().parent / "peer.py")
-TRIES = 3
 
 _lab = _turn = None
 

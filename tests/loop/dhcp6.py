@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Configurations of DHCPv6 clients, and the laws that tie an item's counters, its steps and the responder together."""
 
-from dhcp import check_books, check_item, each_item, of_clients, steps, total, undisturbed  # the last four: for tests
+from dhcp import check_books, check_item, each_item, of_clients, steps, total  # the last three: for tests
 from harness import ddiperf
 from loop import ring
 

@@ -13,10 +13,9 @@ import sys
 import time
 from collections import namedtuple
 
-from harness import EXIT, ddiperf, kill, skip, start
+from harness import EXIT, TRIES, ddiperf, kill, skip, start
 
 RELAXED = {"unsent": "100%", "send_lag_p99": "1h", "dropped": "100%", "stolen": "100%"}
-TRIES = 3
 
 
 def item(name="queries", load=None, dns=None, **keys):

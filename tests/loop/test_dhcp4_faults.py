@@ -8,12 +8,11 @@ import struct
 import tempfile
 from pathlib import Path
 
-from dhcp4 import RELAYS, SERVER, answers, check_agreement, clients, of_clients, run, steps, undisturbed
+from dhcp4 import RELAYS, SERVER, answers, check_agreement, clients, of_clients, run, steps
 from harness import ddiperf, main, test
 from loop import RELAXED, SERVER_MAC, arp_reply, fold, parse_udp, pcap_read, pcap_write
 
 RELAY = {**RELAYS, "circuit_id": "port {client}"}
-TIMEOUT_S = 0.2
 TOTAL, EVERY = 650, 13  # fifty of the offers, which are all on their way at once
 HIT = TOTAL // EVERY
 CELLS = ("failed", "lost", "late", "duplicate", "stray", "malformed")
@@ -55,7 +54,7 @@ CHECKS = (
 def faulty(load, every, responder=None, **dhcp4):
     """A run with each fault of {name: N} at every N-th answer."""
     faults = {name: {"every": n} for name, n in every.items()}
-    return run(clients(load=load, keys={"timeout": f"{TIMEOUT_S}s"}, **{"relay": RELAY, **dhcp4}),
+    return run(clients(load=load, keys={"timeout": "200ms"}, **{"relay": RELAY, **dhcp4}),
                responder=answers(faults, **(responder or {})))
 
 
@@ -73,10 +72,9 @@ def check_cells(result, fault, hits, cells, counter):
 
 def offers_with(fault, cells, counter):
     def offers():
-        def judge(result):
-            check_cells(result, fault, HIT, cells, counter)
-            assert steps(of_clients(result)).keys() == {"discover-offer"}, result
-        undisturbed(lambda: faulty({"outstanding": 64, "total": TOTAL}, {fault: EVERY}, exchange="discover"), judge, TIMEOUT_S)
+        result = faulty({"outstanding": 64, "total": TOTAL}, {fault: EVERY}, exchange="discover")
+        check_cells(result, fault, HIT, cells, counter)
+        assert steps(of_clients(result)).keys() == {"discover-offer"}, result
     offers.__name__ = f"offers_with_the_fault_{fault}_land_in_their_cells_to_the_last_packet"
     return test(offers)
 
@@ -88,26 +86,23 @@ for name, (where, check) in OFFERS.items():
 @test
 def acks_with_each_fault_fail_in_their_step_and_by_their_check():
     for fault, cells, counter in ACKS:
-        def judge(result, fault=fault, cells=cells, counter=counter):
-            # One after the other: every tenth answer is the ACK of every fifth exchange.
-            check_cells(result, fault, 3, cells, counter)
-            first, second = (steps(of_clients(result))[name] for name in ("discover-offer", "request-ack"))
-            assert first["answered"] == second["sent"] == 15 and second["answered"] == 15 - 3 * ("failed" in cells)
-            assert of_clients(result)["dhcp4"]["leases"] == second["answered"], of_clients(result)
-        undisturbed(lambda fault=fault: faulty({"outstanding": 1, "total": 15}, {fault: 10}), judge, TIMEOUT_S)
+        result = faulty({"outstanding": 1, "total": 15}, {fault: 10})
+        # One after the other: every tenth answer is the ACK of every fifth exchange.
+        check_cells(result, fault, 3, cells, counter)
+        first, second = (steps(of_clients(result))[name] for name in ("discover-offer", "request-ack"))
+        assert first["answered"] == second["sent"] == 15 and second["answered"] == 15 - 3 * ("failed" in cells)
+        assert of_clients(result)["dhcp4"]["leases"] == second["answered"], of_clients(result)
 
 
 @test
 def a_lost_ack_leaves_no_lease_and_the_next_try_gets_the_same_address():
-    def judge(result):
-        one = of_clients(result)
-        assert (one["answered"], one["lost"], one["dhcp4"]["leases"]) == (16, 3, 16), one
-        # The three that were not told ask again, and nobody else has got what was theirs.
-        assert one["dhcp4"]["duplicate_address"] == one["dhcp4"]["nak"] == 0, one
-        theirs = result.json["responder"]["protocols"][0]["dhcp4"]
-        assert theirs["pool_full"] == 0 and one["dhcp4"]["no_free_client"] == 0, theirs
-    undisturbed(lambda: faulty({"outstanding": 1, "total": 19}, {"loss": 10}, clients=16, responder={"pool": ["10.0.0.0/28"]}),
-                judge, TIMEOUT_S)
+    result = faulty({"outstanding": 1, "total": 19}, {"loss": 10}, clients=16, responder={"pool": ["10.0.0.0/28"]})
+    one = of_clients(result)
+    assert (one["answered"], one["lost"], one["dhcp4"]["leases"]) == (16, 3, 16), one
+    # The three that were not told ask again, and nobody else has got what was theirs.
+    assert one["dhcp4"]["duplicate_address"] == one["dhcp4"]["nak"] == 0, one
+    theirs = result.json["responder"]["protocols"][0]["dhcp4"]
+    assert theirs["pool_full"] == 0 and one["dhcp4"]["no_free_client"] == 0, theirs
 
 
 @test
@@ -214,26 +209,24 @@ def times_that_are_not_in_order_have_failed():
 def all_faults_at_once_land_in_their_cells():
     every = {name: 101 + 7 * n for n, name in enumerate(OFFERS)}
 
-    def judge(result):
-        one, done = of_clients(result), result.json["responder"]["faults"]
-        assert set(done) == set(OFFERS), done
-        for cell in CELLS:
-            assert one[cell] == sum(done[name] for name, (cells, _) in OFFERS.items() if cell in cells), (cell, one, done)
-        for counter in {counter for _, counter in OFFERS.values() if counter}:
-            assert one["dhcp4"][counter] == sum(done[name] for name, (_, c) in OFFERS.items() if c == counter), (counter, one)
-    undisturbed(lambda: faulty({"outstanding": 128, "total": 5000}, every, exchange="discover"), judge, TIMEOUT_S)
+    result = faulty({"outstanding": 128, "total": 5000}, every, exchange="discover")
+    one, done = of_clients(result), result.json["responder"]["faults"]
+    assert set(done) == set(OFFERS), done
+    for cell in CELLS:
+        assert one[cell] == sum(done[name] for name, (cells, _) in OFFERS.items() if cell in cells), (cell, one, done)
+    for counter in {counter for _, counter in OFFERS.values() if counter}:
+        assert one["dhcp4"][counter] == sum(done[name] for name, (_, c) in OFFERS.items() if c == counter), (counter, one)
 
 
 @test
 def in_whole_exchanges_every_loss_is_of_its_step():
-    def judge(result):
-        one, done = of_clients(result), result.json["responder"]["faults"]["loss"]
-        first, second = (steps(one)[name] for name in ("discover-offer", "request-ack"))
-        assert one["lost"] == first["lost"] + second["lost"] == done, (one, done)
-        # Each offer that was not lost brought a REQUEST, and every seventh answer of all was lost.
-        assert second["sent"] == 600 - first["lost"] and done == (600 + second["sent"]) // 7, (first, second, done)
-        assert one["dhcp4"]["leases"] == second["answered"] == one["answered"], one
-    undisturbed(lambda: faulty({"outstanding": 128, "total": 600}, {"loss": 7}), judge, TIMEOUT_S)
+    result = faulty({"outstanding": 128, "total": 600}, {"loss": 7})
+    one, done = of_clients(result), result.json["responder"]["faults"]["loss"]
+    first, second = (steps(one)[name] for name in ("discover-offer", "request-ack"))
+    assert one["lost"] == first["lost"] + second["lost"] == done, (one, done)
+    # Each offer that was not lost brought a REQUEST, and every seventh answer of all was lost.
+    assert second["sent"] == 600 - first["lost"] and done == (600 + second["sent"]) // 7, (first, second, done)
+    assert one["dhcp4"]["leases"] == second["answered"] == one["answered"], one
 
 
 main()

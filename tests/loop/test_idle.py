@@ -7,8 +7,8 @@ import resource
 import tempfile
 from pathlib import Path
 
-from harness import main, test
-from loop import TRIES, item, sent_to_file
+from harness import TRIES, main, test
+from loop import item, sent_to_file
 
 LAG_NS = 2e5
 

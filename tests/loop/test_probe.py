@@ -7,8 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, binary, config_file, ddiperf, execute, main, test
-from loop import TRIES, ring, valid
+from harness import EXIT, TRIES, binary, config_file, ddiperf, execute, main, test
+from loop import ring, valid
 
 RUN = {"duration": "1200ms", "interval": "200ms"}
 

@@ -10,8 +10,8 @@ import signal
 import tempfile
 import time
 
-from harness import EXIT, ROOT, binary, check_ledger, config_file, ddiperf, execute, main, start, test
-from loop import RELAXED, TRIES, item, ring, valid
+from harness import EXIT, ROOT, TRIES, binary, check_ledger, config_file, ddiperf, execute, main, start, test
+from loop import RELAXED, item, ring, valid
 
 POOL = 200
 CAPACITY = 3000

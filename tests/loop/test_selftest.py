@@ -6,8 +6,8 @@
 import json
 import re
 
-from harness import ROOT, check_ledger, ddiperf, main, test
-from loop import RELAXED, TRIES, item, ring, valid
+from harness import ROOT, TRIES, check_ledger, ddiperf, main, test
+from loop import RELAXED, item, ring, valid
 
 SELFTEST = (ROOT / "config" / "selftest.yaml").read_text()
 LATENCY = {"count", "min_ns", "mean_ns", "stddev_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns"}

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from harness import EXIT, check_ledger, ddiperf, main, test
-from loop import TRIES, item, pcap_write, ring, valid
+from loop import item, pcap_write, ring, valid
 
 PATIENT = "3s"  # a busy box answers late, which is not what these tests are about
 RUN = {"duration": "600ms", "interval": "100ms"}
@@ -100,10 +100,7 @@ def a_replay_sends_at_the_times_of_packets_that_pass_a_filter():
 @test
 def a_closed_loop_ramps_up_and_keeps_its_window():
     load = {"outstanding": 8, "ramp_up": "200ms", "start_at": "100ms", "stop_at": "400ms"}
-    for _ in range(TRIES):  # another process may have had the CPU all the time
-        result = ddiperf(ring(item(load=load, timeout=PATIENT), run=RUN))
-        if result.item("queries")["sent"]:
-            break
+    result = ddiperf(ring(item(load=load, timeout=PATIENT), run=RUN))
     ledger = result.item("queries")
     check_ledger(ledger)
     assert ledger["loop"] == "closed" and ledger["sent"] > 8, ledger
