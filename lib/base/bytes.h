@@ -44,6 +44,40 @@ static inline void bytes_put(uint8_t *to, const uint8_t *from, size_t len)
 	}
 }
 
+// Numbers in network order, at any address.
+static inline uint16_t bytes_be16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline uint32_t bytes_be32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
+}
+
+static inline uint64_t bytes_be64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(v) : v;
+}
+
+static inline void bytes_put_be16(uint8_t *p, uint16_t v)
+{
+	v = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap16(v) : v;
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline void bytes_put_be32(uint8_t *p, uint32_t v)
+{
+	v = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
+	memcpy(p, &v, sizeof(v));
+}
+
 static inline struct reader reader_of(const void *data, size_t len)
 {
 	return (struct reader){(const uint8_t *)data, (const uint8_t *)data + len, false};
@@ -88,22 +122,14 @@ static inline uint16_t read_be16(struct reader *r)
 {
 	const uint8_t *p = read_bytes(r, 2);
 
-	return p ? (uint16_t)(p[0] << 8 | p[1]) : 0;
-}
-
-static inline uint64_t bytes_be64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(v) : v;
+	return p ? bytes_be16(p) : 0;
 }
 
 static inline uint32_t read_be32(struct reader *r)
 {
 	const uint8_t *p = read_bytes(r, 4);
 
-	return p ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3] : 0;
+	return p ? bytes_be32(p) : 0;
 }
 
 // Place for the next len bytes, or NULL.
@@ -139,20 +165,14 @@ static inline void write_be16(struct writer *w, uint16_t v)
 {
 	uint8_t *p = write_space(w, 2);
 
-	if (p) {
-		p[0] = (uint8_t)(v >> 8);
-		p[1] = (uint8_t)v;
-	}
+	if (p)
+		bytes_put_be16(p, v);
 }
 
 static inline void write_be32(struct writer *w, uint32_t v)
 {
 	uint8_t *p = write_space(w, 4);
 
-	if (p) {
-		p[0] = (uint8_t)(v >> 24);
-		p[1] = (uint8_t)(v >> 16);
-		p[2] = (uint8_t)(v >> 8);
-		p[3] = (uint8_t)v;
-	}
+	if (p)
+		bytes_put_be32(p, v);
 }

@@ -7,6 +7,8 @@
 
 #include <rte_thash.h>
 
+#include "base/bytes.h"
+
 #define V4_PORT_BYTE 14  // of the key, for a destination port behind 4 + 4 + 2 bytes of input
 #define V6_PORT_BYTE 38  // behind 16 + 16 + 2 bytes
 #define HOME_LEAST   0.9 // of the answers: some are fragments, or stem from a time before
@@ -22,12 +24,6 @@ void steer_key_sparse(uint8_t *key, uint32_t len)
 	key[V6_PORT_BYTE] = 1;
 }
 
-static uint32_t word(const uint8_t *bytes)
-{
-	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 |
-	       bytes[3];
-}
-
 uint32_t steer_place(const struct steer *s, const struct steer_flow *f)
 {
 	uint32_t tuple[RTE_THASH_V6_L4_LEN], words = f->addr_len / 4, n = 0;
@@ -35,9 +31,9 @@ uint32_t steer_place(const struct steer *s, const struct steer_flow *f)
 	if (s->how == STEER_RULES)
 		return f->dst_port & (s->reta_size - 1);
 	for (uint32_t i = 0; i < words; i++)
-		tuple[n++] = word(f->src + 4 * i);
+		tuple[n++] = bytes_be32(f->src + 4 * i);
 	for (uint32_t i = 0; i < words; i++)
-		tuple[n++] = word(f->dst + 4 * i);
+		tuple[n++] = bytes_be32(f->dst + 4 * i);
 	tuple[n++] = (uint32_t)f->src_port << 16 | f->dst_port;
 	return rte_softrss(tuple, n, s->key) & (s->reta_size - 1);
 }

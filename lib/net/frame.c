@@ -115,12 +115,12 @@ static enum frame_kind parse_udp(struct reader *r, struct frame *f)
 
 	if (!udp)
 		return FRAME_BAD;
-	len = frame_be16(udp + 4);
+	len = bytes_be16(udp + 4);
 	if (len < FRAME_UDP_LEN || len - FRAME_UDP_LEN > reader_left(r))
 		return FRAME_BAD;
 	f->l4 = udp;
-	f->src_port = frame_be16(udp);
-	f->dst_port = frame_be16(udp + 2);
+	f->src_port = bytes_be16(udp);
+	f->dst_port = bytes_be16(udp + 2);
 	f->payload = r->at;
 	f->payload_len = len - FRAME_UDP_LEN;
 	return FRAME_UDP;
@@ -177,7 +177,7 @@ static enum frame_kind parse_ipv4(struct reader *r, struct frame *f)
 	if (!ip || ip[0] >> 4 != 4)
 		return FRAME_BAD;
 	header_len = (ip[0] & 0xfu) * 4;
-	total = frame_be16(ip + 2);
+	total = bytes_be16(ip + 2);
 	if (header_len < FRAME_IPV4_LEN || total < header_len ||
 		total - FRAME_IPV4_LEN > reader_left(r))
 		return FRAME_BAD;
@@ -188,7 +188,7 @@ static enum frame_kind parse_ipv4(struct reader *r, struct frame *f)
 	f->hop_limit = ip[8];
 	f->src = ip + 12;
 	f->dst = ip + 16;
-	if (frame_be16(ip + 6) & 0x3fff) // more fragments, or an offset
+	if (bytes_be16(ip + 6) & 0x3fff) // more fragments, or an offset
 		return rest_as(FRAME_FRAGMENT, r, f);
 	return parse_transport(r, f, ip[9]);
 }
@@ -215,7 +215,7 @@ static enum frame_kind parse_extensions(struct reader *r, struct frame *f, uint8
 
 		if (!ext || !read_bytes(r, extension_rest(next, ext[1])))
 			return FRAME_BAD;
-		if (next == EXTENSION_FRAGMENT && (frame_be16(ext + 2) & 0xfff9))
+		if (next == EXTENSION_FRAGMENT && (bytes_be16(ext + 2) & 0xfff9))
 			return rest_as(FRAME_FRAGMENT, r, f);
 		// Segments left: we are a hop on the way of this packet, not its end.
 		if (n == MAX_EXTENSIONS || (next == EXTENSION_ROUTING && ext[3] != 0))
@@ -232,7 +232,7 @@ static enum frame_kind parse_ipv6(struct reader *r, struct frame *f)
 
 	if (!ip || ip[0] >> 4 != 6)
 		return FRAME_BAD;
-	payload_len = frame_be16(ip + 4);
+	payload_len = bytes_be16(ip + 4);
 	if (payload_len > reader_left(r))
 		return FRAME_BAD;
 	r->end = r->at + payload_len;

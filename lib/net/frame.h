@@ -188,19 +188,6 @@ struct frame {
 	const uint8_t *l4; // UDP header when FRAME_UDP
 };
 
-static inline uint16_t frame_be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static inline uint32_t frame_be32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
-}
-
 // Has it these tags, and no others?
 static inline bool frame_is_on(const struct frame *f, const uint16_t *vlans, uint8_t count)
 {
@@ -223,11 +210,11 @@ static inline bool frame_parse_plain(const uint8_t *data, uint32_t len, struct f
 	uint32_t total, udp_len;
 
 	// EtherType, version and length of the header; fragment and protocol.
-	if (len < 14 + 20 + 8 || (frame_be32(data + 12) >> 8) != (FRAME_TYPE_IPV4 << 8 | 0x45) ||
-		(frame_be32(ip + 6) & 0x3fff00ff) != FRAME_PROTOCOL_UDP)
+	if (len < 14 + 20 + 8 || (bytes_be32(data + 12) >> 8) != (FRAME_TYPE_IPV4 << 8 | 0x45) ||
+		(bytes_be32(ip + 6) & 0x3fff00ff) != FRAME_PROTOCOL_UDP)
 		return false;
-	total = frame_be16(ip + 2);
-	udp_len = frame_be16(udp + 4);
+	total = bytes_be16(ip + 2);
+	udp_len = bytes_be16(udp + 4);
 	if (total > len - 14 || udp_len < 8 || udp_len + 20 > total)
 		return false;
 	*f = (struct frame){.eth = data,
@@ -236,8 +223,8 @@ static inline bool frame_parse_plain(const uint8_t *data, uint32_t len, struct f
 		.ip = ip,
 		.src = ip + 12,
 		.dst = ip + 16,
-		.src_port = frame_be16(udp),
-		.dst_port = frame_be16(udp + 2),
+		.src_port = bytes_be16(udp),
+		.dst_port = bytes_be16(udp + 2),
 		.payload_len = udp_len - 8,
 		.payload = udp + 8,
 		.l4 = udp};

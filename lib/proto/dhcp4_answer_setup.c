@@ -15,13 +15,6 @@
 // What servers that are told no address call themselves.
 static const struct addr fallback_id = {4, {192, 0, 2, 1}};
 
-static uint32_t host_order(const struct addr *a)
-{
-	const uint8_t *p = a->bytes;
-
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 static const struct addr *server_id(
 	const struct dhcp4_answers_settings *s, const struct proto_env *env)
 {
@@ -32,7 +25,7 @@ static const struct addr *server_id(
 
 static bool overlaps(const struct addr_range *a, const struct addr_range *b)
 {
-	uint64_t a_first = host_order(&a->first), b_first = host_order(&b->first);
+	uint64_t a_first = bytes_be32(a->first.bytes), b_first = bytes_be32(b->first.bytes);
 
 	return a_first < b_first + b->count && b_first < a_first + a->count;
 }
@@ -133,21 +126,21 @@ static bool set_mask(
 {
 	const struct addr_range *r = s->pool.items;
 	const struct addr *routers = s->router.items;
-	uint32_t first = host_order(&r[0].first), differ = 0, mask;
+	uint32_t first = bytes_be32(r[0].first.bytes), differ = 0, mask;
 	struct writer w = writer_of(a->mask, sizeof(a->mask));
 
 	for (uint32_t i = 0; i < s->pool.count; i++) {
-		uint32_t begin = host_order(&r[i].first);
+		uint32_t begin = bytes_be32(r[i].first.bytes);
 
 		differ |= (first ^ begin) | (first ^ (begin + (uint32_t)r[i].count - 1));
 	}
 	for (uint32_t i = 0; i < s->router.count; i++)
-		differ |= first ^ host_order(&routers[i]);
+		differ |= first ^ bytes_be32(routers[i].bytes);
 	mask = differ ? ~(UINT32_MAX >> __builtin_clz(differ)) : UINT32_MAX;
 	if (s->subnet_mask.len) {
 		if (!dhcp_family_check(&s->subnet_mask, &s->subnet_mask, 4, d))
 			return false;
-		mask = host_order(&s->subnet_mask);
+		mask = bytes_be32(s->subnet_mask.bytes);
 		if (~mask & (~mask + 1)) {
 			diag_error(
 				d, &s->subnet_mask, NULL, "not a subnet mask (like 255.255.255.0)");
@@ -168,7 +161,7 @@ static void set_ranges(struct dhcp4_answers *a, const struct dhcp4_answers_setti
 		uint32_t count = (uint32_t)(r[i].count < left ? r[i].count : left);
 
 		a->ranges[a->range_count++] = (struct dhcp4_range){
-			.first = host_order(&r[i].first), .count = count, .lease = a->leases};
+			.first = bytes_be32(r[i].first.bytes), .count = count, .lease = a->leases};
 		a->leases += count;
 	}
 }
@@ -233,7 +226,7 @@ void *dhcp4_answers_setup(const void *answers, const struct proto_env *env, stru
 		return NULL;
 	}
 	a->seed = rand_hash(env->seed);
-	a->server_id = host_order(server_id(s, env));
+	a->server_id = bytes_be32(server_id(s, env)->bytes);
 	a->rapid = s->rapid;
 	a->authoritative = s->authoritative;
 	a->twice = s->address_twice;

@@ -30,19 +30,6 @@ struct asked {
 	enum dhcp4_type type; // of the answer
 };
 
-static uint32_t be32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-static void put_be32(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 24);
-	p[1] = (uint8_t)(v >> 16);
-	p[2] = (uint8_t)(v >> 8);
-	p[3] = (uint8_t)v;
-}
-
 // The data of a sub-option of option 82 (its len told), or NULL.
 static const uint8_t *relay_sub_option(
 	const uint8_t *info, uint32_t info_len, uint8_t code, uint8_t *len)
@@ -73,10 +60,10 @@ static void header_write(struct asked *q, enum dhcp4_type type, uint32_t ciaddr,
 	out[DHCP4_AT_OP] = DHCP4_REPLY_OP;
 	out[DHCP4_AT_HOPS] = 0;
 	memset(out + DHCP4_AT_SECS, 0, 2);
-	put_be32(out + DHCP4_AT_CIADDR, ciaddr);
-	put_be32(out + DHCP4_AT_YIADDR, yiaddr);
-	put_be32(out + DHCP4_AT_SIADDR, 0);
-	put_be32(out + DHCP4_AT_COOKIE, DHCP4_COOKIE);
+	bytes_put_be32(out + DHCP4_AT_CIADDR, ciaddr);
+	bytes_put_be32(out + DHCP4_AT_YIADDR, yiaddr);
+	bytes_put_be32(out + DHCP4_AT_SIADDR, 0);
+	bytes_put_be32(out + DHCP4_AT_COOKIE, DHCP4_COOKIE);
 	dhcp4_write_option_u8(&q->w, DHCP4_OPT_TYPE, (uint8_t)type);
 	dhcp4_write_option_be32(&q->w, DHCP4_OPT_SERVER_ID, q->server_id);
 	q->type = type;
@@ -416,7 +403,7 @@ static void asker_read(struct asked *q)
 		return;
 	override = relay_sub_option(m->relay_info, m->relay_info_len, RELAY_SERVER_ID, &len);
 	if (override && len == 4)
-		q->server_id = be32(override);
+		q->server_id = bytes_be32(override);
 }
 
 uint32_t dhcp4_answer(

@@ -168,8 +168,8 @@ static inline void header_read(struct dhcp4_message *m, const uint8_t *buf)
 	m->htype = buf[DHCP4_AT_HTYPE];
 	m->hlen = buf[DHCP4_AT_HLEN];
 	m->hops = buf[DHCP4_AT_HOPS];
-	m->secs = (uint16_t)(buf[DHCP4_AT_SECS] << 8 | buf[DHCP4_AT_SECS + 1]);
-	m->flags = (uint16_t)(buf[DHCP4_AT_FLAGS] << 8 | buf[DHCP4_AT_FLAGS + 1]);
+	m->secs = bytes_be16(buf + DHCP4_AT_SECS);
+	m->flags = bytes_be16(buf + DHCP4_AT_FLAGS);
 	m->xid = dhcp4_get32(buf + DHCP4_AT_XID);
 	m->ciaddr = dhcp4_get32(buf + DHCP4_AT_CIADDR);
 	m->yiaddr = dhcp4_get32(buf + DHCP4_AT_YIADDR);

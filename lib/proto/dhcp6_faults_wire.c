@@ -26,31 +26,9 @@ struct place {
 	uint32_t begin, end; // of the message
 };
 
-static uint32_t be16_at(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 8 | p[1];
-}
-
-static uint32_t be32_at(const uint8_t *p)
-{
-	return be16_at(p) << 16 | be16_at(p + 2);
-}
-
-static void put_be16(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static void put_be32(uint8_t *p, uint32_t v)
-{
-	put_be16(p, v >> 16);
-	put_be16(p + 2, v);
-}
-
 static uint32_t option_end(const struct place *p, uint32_t at)
 {
-	return at + DHCP6_OPTION_LEN + be16_at(p->buf + at + 2);
+	return at + DHCP6_OPTION_LEN + bytes_be16(p->buf + at + 2);
 }
 
 static bool place_relay(struct place *p)
@@ -100,7 +78,7 @@ static uint32_t resize(struct place *p, uint32_t at, uint32_t old, uint32_t fres
 	for (uint32_t i = 0; i < p->around; i++) {
 		uint8_t *length = p->buf + p->length_at[i];
 
-		put_be16(length, be16_at(length) - old + fresh);
+		bytes_put_be16(length, bytes_be16(length) - old + fresh);
 	}
 	p->len = p->len - old + fresh;
 	p->end = p->end - old + fresh;
@@ -114,19 +92,19 @@ static uint32_t option_remove(struct place *p, uint32_t at)
 
 static void status_put(uint8_t *at, enum dhcp6_status status)
 {
-	put_be16(at, DHCP6_OPT_STATUS);
-	put_be16(at + 2, 2);
-	put_be16(at + 4, (uint32_t)status);
+	bytes_put_be16(at, DHCP6_OPT_STATUS);
+	bytes_put_be16(at + 2, 2);
+	bytes_put_be16(at + 4, (uint32_t)status);
 }
 
 // The lease in an IA; NOWHERE: it has none, or one that is taken away.
 static uint32_t lease_in(const struct place *p, uint32_t ia)
 {
-	uint16_t code = dhcp6_lease_code((uint16_t)be16_at(p->buf + ia));
+	uint16_t code = dhcp6_lease_code((uint16_t)bytes_be16(p->buf + ia));
 	uint32_t times = code == DHCP6_OPT_IA_PREFIX ? 0 : PREFERRED_AT, at;
 
 	at = dhcp6_find_option(p->buf, ia + IA_HEAD, option_end(p, ia), code);
-	if (at && be32_at(p->buf + at + DHCP6_OPTION_LEN + times + 4) == 0)
+	if (at && bytes_be32(p->buf + at + DHCP6_OPTION_LEN + times + 4) == 0)
 		return NOWHERE;
 	return at;
 }
@@ -311,11 +289,11 @@ static uint32_t wrong_lifetimes(uint8_t *buf, uint32_t len, uint32_t room, uint6
 	if (ia == NOWHERE)
 		return 0;
 	preferred = buf + lease_in(&p, ia) + DHCP6_OPTION_LEN;
-	if (be16_at(buf + ia) == DHCP6_OPT_IA_NA)
+	if (bytes_be16(buf + ia) == DHCP6_OPT_IA_NA)
 		preferred += PREFERRED_AT;
-	if (be32_at(preferred + 4) == DHCP6_INFINITY)
+	if (bytes_be32(preferred + 4) == DHCP6_INFINITY)
 		return 0;
-	put_be32(preferred, be32_at(preferred + 4) + 1);
+	bytes_put_be32(preferred, bytes_be32(preferred + 4) + 1);
 	return len;
 }
 
@@ -331,10 +309,10 @@ static uint32_t wrong_times(uint8_t *buf, uint32_t len, uint32_t room, uint64_t 
 	if (ia == NOWHERE)
 		return 0;
 	t1 = buf + ia + DHCP6_OPTION_LEN + 4;
-	t2 = be32_at(t1 + 4);
+	t2 = bytes_be32(t1 + 4);
 	if (t2 == 0 || t2 == DHCP6_INFINITY)
 		return 0;
-	put_be32(t1, t2 + 1);
+	bytes_put_be32(t1, t2 + 1);
 	return len;
 }
 
@@ -420,7 +398,7 @@ static uint32_t interface_id_changed(uint8_t *buf, uint32_t len, uint32_t room, 
 	if (!place_of(buf, len, room, &p))
 		return 0;
 	at = interface_id(&p, random, &level);
-	if (at == NOWHERE || be16_at(buf + at + 2) == 0)
+	if (at == NOWHERE || bytes_be16(buf + at + 2) == 0)
 		return 0;
 	buf[at + DHCP6_OPTION_LEN] ^= 1;
 	return len;

@@ -328,24 +328,12 @@ bool dhcp6_xid(const uint8_t *buf, uint32_t len, enum dhcp6_type relay, uint32_t
 
 		if (at == 0 || levels == DHCP6_LEVELS_MAX)
 			return false;
-		len = (uint32_t)buf[at + 2] << 8 | buf[at + 3];
+		len = bytes_be16(buf + at + 2);
 		buf += at + DHCP6_OPTION_LEN;
 	}
 	r = reader_of(buf, len);
 	*xid = read_be32(&r) & DHCP6_XID_MAX;
 	return !r.failed && !is_relay(buf[0]);
-}
-
-static inline void put_be16(uint8_t *p, uint16_t v)
-{
-	v = __builtin_bswap16(v);
-	memcpy(p, &v, sizeof(v));
-}
-
-static inline void put_be32(uint8_t *p, uint32_t v)
-{
-	v = __builtin_bswap32(v);
-	memcpy(p, &v, sizeof(v));
 }
 
 // Code and length of an option with so much data. Its data, or NULL: no room.
@@ -357,8 +345,8 @@ static inline uint8_t *option_space(struct writer *w, uint16_t code, uint32_t le
 	p = write_space(w, DHCP6_OPTION_LEN + (size_t)len);
 	if (!p)
 		return NULL;
-	put_be16(p, code);
-	put_be16(p + 2, (uint16_t)len);
+	bytes_put_be16(p, code);
+	bytes_put_be16(p + 2, (uint16_t)len);
 	return p + DHCP6_OPTION_LEN;
 }
 
@@ -396,7 +384,7 @@ void dhcp6_option_end(struct writer *w, uint8_t *begin)
 		return;
 	len = (size_t)(w->at - begin) - DHCP6_OPTION_LEN;
 	w->failed = len > UINT16_MAX;
-	put_be16(begin + 2, (uint16_t)len);
+	bytes_put_be16(begin + 2, (uint16_t)len);
 }
 
 uint8_t *dhcp6_ia_begin(
@@ -407,11 +395,11 @@ uint8_t *dhcp6_ia_begin(
 
 	if (!p)
 		return begin;
-	put_be32(p, iaid);
+	bytes_put_be32(p, iaid);
 	if (code == DHCP6_OPT_IA_TA)
 		return begin;
-	put_be32(p + 4, t1_s);
-	put_be32(p + 8, t2_s);
+	bytes_put_be32(p + 4, t1_s);
+	bytes_put_be32(p + 8, t2_s);
 	return begin;
 }
 
@@ -422,8 +410,8 @@ static void address_write(struct writer *w, const struct dhcp6_lease *l, uint32_
 	if (!p)
 		return;
 	memcpy(p, l->address, 16);
-	put_be32(p + 16, l->preferred_s);
-	put_be32(p + 20, l->valid_s);
+	bytes_put_be32(p + 16, l->preferred_s);
+	bytes_put_be32(p + 20, l->valid_s);
 	w->at -= beyond;
 }
 
@@ -433,8 +421,8 @@ static void prefix_write(struct writer *w, const struct dhcp6_lease *l, uint32_t
 
 	if (!p)
 		return;
-	put_be32(p, l->preferred_s);
-	put_be32(p + 4, l->valid_s);
+	bytes_put_be32(p, l->preferred_s);
+	bytes_put_be32(p + 4, l->valid_s);
 	p[8] = l->bits;
 	memcpy(p + 9, l->address, 16);
 	w->at -= beyond;
@@ -470,7 +458,7 @@ void dhcp6_write_option_be16(struct writer *w, uint16_t code, uint16_t value)
 	uint8_t *p = option_space(w, code, 2);
 
 	if (p)
-		put_be16(p, value);
+		bytes_put_be16(p, value);
 }
 
 void dhcp6_write_option_be32(struct writer *w, uint16_t code, uint32_t value)
@@ -478,7 +466,7 @@ void dhcp6_write_option_be32(struct writer *w, uint16_t code, uint32_t value)
 	uint8_t *p = option_space(w, code, 4);
 
 	if (p)
-		put_be32(p, value);
+		bytes_put_be32(p, value);
 }
 
 void dhcp6_write_status(struct writer *w, uint16_t status, const char *text)

@@ -99,10 +99,8 @@ static __attribute__((noinline)) void varying_option(
 		write_be32(w, v->enterprise);
 	len = v->has_len ? write_space(w, 2) : NULL;
 	dhcp6_varying_write(s, v, w);
-	if (len && !w->failed) {
-		len[0] = (uint8_t)((w->at - len - 2) >> 8);
-		len[1] = (uint8_t)(w->at - len - 2);
-	}
+	if (len && !w->failed)
+		bytes_put_be16(len, (uint16_t)(w->at - len - 2));
 	dhcp6_option_end(w, option);
 }
 
@@ -192,8 +190,7 @@ static inline void message_write(const struct proto_ctx *ctx, const struct dhcp6
 	head[1] = (uint8_t)(xid >> 16);
 	head[2] = (uint8_t)(xid >> 8);
 	head[3] = (uint8_t)xid;
-	head[ELAPSED_AT + 4] = (uint8_t)(elapsed >> 8);
-	head[ELAPSED_AT + 5] = (uint8_t)elapsed;
+	bytes_put_be16(head + ELAPSED_AT + 4, elapsed);
 	dhcp6_write_option(w, DHCP6_OPT_CLIENT_ID, s->duid, s->duid_len);
 	if (has & DHCP6_HAS_SERVER_ID)
 		dhcp6_write_option(w, DHCP6_OPT_SERVER_ID, server->bytes, server->len);

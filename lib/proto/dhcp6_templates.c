@@ -222,7 +222,7 @@ static void build_fqdn(struct build *b)
 static void write_code(struct writer *w, const uint8_t *oro, uint16_t code)
 {
 	for (const uint8_t *at = oro + DHCP6_OPTION_LEN; at < w->at; at += 2)
-		if ((at[0] << 8 | at[1]) == code)
+		if (bytes_be16(at) == code)
 			return;
 	write_be16(w, code);
 }

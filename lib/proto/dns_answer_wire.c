@@ -53,15 +53,15 @@ static bool query_read(struct asked *q, const uint8_t *buf, uint32_t len)
 {
 	const uint8_t *end;
 
-	if (dns_be16(buf + 4) != 1)
+	if (bytes_be16(buf + 4) != 1)
 		return false;
 	q->question_len = dns_question_len(buf, len);
 	if (q->question_len == 0)
 		return false;
 	end = buf + DNS_HEADER_LEN + q->question_len;
 	q->buf = buf;
-	q->type = dns_be16(end - 4);
-	q->class = dns_be16(end - 2);
+	q->type = bytes_be16(end - 4);
+	q->class = bytes_be16(end - 2);
 	return dns_message_walk(buf, len, DNS_HEADER_LEN + q->question_len, &q->m) &&
 	       cookie_is_valid(&q->m);
 }

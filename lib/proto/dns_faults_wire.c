@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "proto/dns_internal.h"
 
 #define TC       0x02 // of byte 2 of the header
@@ -30,7 +31,7 @@ static uint32_t wrong_question(uint8_t *buf, uint32_t len, uint32_t room, uint64
 	uint32_t question = len < DNS_HEADER_LEN ? 0 : dns_question_len(buf, len);
 	uint8_t *name = buf + DNS_HEADER_LEN;
 
-	if (question == 0 || dns_be16(buf + 4) != 1)
+	if (question == 0 || bytes_be16(buf + 4) != 1)
 		return 0;
 	if (name[0])
 		name[1] = (name[1] | 0x20) == 'x' ? 'y' : 'x';
@@ -45,9 +46,9 @@ static uint32_t answer_remove(uint8_t *buf, uint32_t len)
 	uint32_t question = len < DNS_HEADER_LEN ? 0 : dns_question_len(buf, len);
 	uint32_t at = DNS_HEADER_LEN + question, end;
 
-	if (question == 0 || dns_be16(buf + 6) != 1 || len - at < 12)
+	if (question == 0 || bytes_be16(buf + 6) != 1 || len - at < 12)
 		return 0;
-	end = at + 12 + dns_be16(buf + at + 10);
+	end = at + 12 + bytes_be16(buf + at + 10);
 	if (end > len)
 		return 0;
 	memmove(buf + at, buf + end, len - end);

@@ -102,11 +102,6 @@ struct dns_message {
 	uint32_t left; // bytes after the last record
 };
 
-static inline uint16_t dns_be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
 static inline uint32_t dns_type_bucket(uint16_t type)
 {
 	switch (type) {

@@ -104,11 +104,11 @@ static bool opt_read(struct dns_message *m, const uint8_t *fixed, bool root)
 	if (m->has_opt || !root)
 		return false;
 	m->has_opt = true;
-	m->udp_size = dns_be16(fixed + 2);
+	m->udp_size = bytes_be16(fixed + 2);
 	m->ext_rcode = fixed[4];
 	m->version = fixed[5];
-	m->edns_flags = dns_be16(fixed + 6);
-	return options_read(m, fixed + 10, dns_be16(fixed + 8));
+	m->edns_flags = bytes_be16(fixed + 6);
+	return options_read(m, fixed + 10, bytes_be16(fixed + 8));
 }
 
 // The end of an owner name at p. The question's name, checked already, is what nearly all of them
@@ -125,11 +125,11 @@ static inline const uint8_t *owner_end(
 
 bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_message *m)
 {
-	uint32_t records = dns_be16(buf + 6) + dns_be16(buf + 8);
-	uint32_t all = records + dns_be16(buf + 10);
+	uint32_t records = bytes_be16(buf + 6) + bytes_be16(buf + 8);
+	uint32_t all = records + bytes_be16(buf + 10);
 	const uint8_t *p = buf + at, *end = buf + len;
 
-	*m = (struct dns_message){.answers = dns_be16(buf + 6)};
+	*m = (struct dns_message){.answers = bytes_be16(buf + 6)};
 	for (uint32_t i = 0; i < all; i++) {
 		const uint8_t *fixed = owner_end(p, buf, len, at > DNS_HEADER_LEN);
 		bool root = fixed == p + 1;
@@ -137,10 +137,10 @@ bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_
 		if (!fixed || end - fixed < RECORD_FIXED)
 			return false;
 		p = fixed + RECORD_FIXED;
-		if (end - p < dns_be16(fixed + 8))
+		if (end - p < bytes_be16(fixed + 8))
 			return false;
-		p += dns_be16(fixed + 8);
-		if (i >= records && dns_be16(fixed) == DNS_OPT && !opt_read(m, fixed, root))
+		p += bytes_be16(fixed + 8);
+		if (i >= records && bytes_be16(fixed) == DNS_OPT && !opt_read(m, fixed, root))
 			return false;
 	}
 	m->left = (uint32_t)(end - p);

@@ -169,7 +169,6 @@ static void write_options(struct dns_plan *p, struct writer *w, const struct dns
 static void build_opt(struct dns_plan *p, const struct dns_edns_settings *s)
 {
 	struct writer w = writer_of(p->opt, sizeof(p->opt));
-	uint16_t len;
 
 	write_u8(&w, 0);
 	write_be16(&w, DNS_OPT);
@@ -180,9 +179,8 @@ static void build_opt(struct dns_plan *p, const struct dns_edns_settings *s)
 	write_be16(&w, 0); // RDLENGTH, below
 	write_options(p, &w, s);
 	p->opt_len = (uint16_t)(w.at - p->opt);
-	len = p->opt_len - DNS_OPT_HEADER_LEN;
-	p->opt[DNS_OPT_HEADER_LEN - 2] = (uint8_t)(len >> 8);
-	p->opt[DNS_OPT_HEADER_LEN - 1] = (uint8_t)len;
+	bytes_put_be16(
+		p->opt + DNS_OPT_HEADER_LEN - 2, (uint16_t)(p->opt_len - DNS_OPT_HEADER_LEN));
 	p->has_opt = true;
 	p->max_reply = (uint16_t)s->size;
 }

@@ -152,9 +152,7 @@ static void opt_write(const struct dns_plan *p, const struct dns_worker *w,
 
 static void be16_add(uint8_t *at, uint32_t n)
 {
-	n += dns_be16(at);
-	at[0] = (uint8_t)(n >> 8);
-	at[1] = (uint8_t)n;
+	bytes_put_be16(at, (uint16_t)(bytes_be16(at) + n));
 }
 
 // Append the server part to the cookie option, which is the last one of opt.
@@ -187,8 +185,7 @@ static __attribute__((noinline)) uint32_t request_varied(
 	if (len > room)
 		return 0;
 	memcpy(buf, p->header, DNS_HEADER_LEN);
-	buf[0] = (uint8_t)(t->key >> 8);
-	buf[1] = (uint8_t)t->key;
+	bytes_put_be16(buf, (uint16_t)t->key);
 	question_write(p, w, t, &q, buf + DNS_HEADER_LEN);
 	if (p->has_opt)
 		opt_write(p, w, t, &q, buf + opt);
@@ -226,7 +223,7 @@ bool dns_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 {
 	if (len < DNS_HEADER_LEN || !(buf[2] & QR))
 		return false;
-	*key = dns_be16(buf);
+	*key = bytes_be16(buf);
 	return true;
 }
 
@@ -267,7 +264,7 @@ static inline enum proto_verdict question_check(struct proto_ctx *ctx, const str
 {
 	const struct dns_plan *p = ctx->shared;
 	const uint8_t *ours = q->wire;
-	uint32_t questions = dns_be16(buf + 4), rcode = buf[3] & RCODE;
+	uint32_t questions = bytes_be16(buf + 4), rcode = buf[3] & RCODE;
 	uint8_t made[DNS_QUESTION_MAX];
 
 	*at = DNS_HEADER_LEN;
@@ -409,7 +406,7 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 
 	if (len < DNS_HEADER_LEN)
 		return PROTO_MALFORMED;
-	if (dns_be16(buf) != (uint16_t)t->key || (buf[2] & (QR | OPCODE)) != QR)
+	if (bytes_be16(buf) != (uint16_t)t->key || (buf[2] & (QR | OPCODE)) != QR)
 		return PROTO_STRAY;
 	q = query_find(p, ctx->own, t);
 	verdict = question_check(ctx, t, &q, buf, len, &at);
@@ -435,19 +432,20 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 static inline bool records_are_plain(
 	const struct dns_plan *p, const uint8_t *buf, uint32_t len, uint32_t at)
 {
-	uint32_t records = dns_be16(buf + 6) + dns_be16(buf + 8);
+	uint32_t records = bytes_be16(buf + 6) + bytes_be16(buf + 8);
 
 	for (uint32_t i = 0; i < records; i++) {
-		if (at + 12 > len || dns_be16(buf + at) != (0xc000 | DNS_HEADER_LEN))
+		if (at + 12 > len || bytes_be16(buf + at) != (0xc000 | DNS_HEADER_LEN))
 			return false;
-		at += 12 + dns_be16(buf + at + 10);
+		at += 12 + bytes_be16(buf + at + 10);
 	}
-	if (dns_be16(buf + 10) != p->has_opt)
+	if (bytes_be16(buf + 10) != p->has_opt)
 		return false;
 	if (!p->has_opt)
 		return at == len;
 	return at + DNS_OPT_HEADER_LEN == len && buf[at] == 0 &&
-	       dns_be16(buf + at + 1) == DNS_OPT && buf[at + 5] == 0 && dns_be16(buf + at + 9) == 0;
+	       bytes_be16(buf + at + 1) == DNS_OPT && buf[at + 5] == 0 &&
+	       bytes_be16(buf + at + 9) == 0;
 }
 
 // The answer that nearly all are: to the question that was asked, NOERROR, nothing special. All of
@@ -462,7 +460,7 @@ static inline bool reply_is_plain(const struct dns_plan *p, const struct dns_wor
 	struct asked q;
 
 	if (!p->plain || len < DNS_HEADER_LEN || len > p->max_reply ||
-		((bytes_be64(buf) ^ due) & matters) != 0 || dns_be16(buf + 6) < p->min_answers)
+		((bytes_be64(buf) ^ due) & matters) != 0 || bytes_be16(buf + 6) < p->min_answers)
 		return false;
 	q = query_find(p, w, t);
 	return len >= DNS_HEADER_LEN + q.len && bytes_equal(buf + DNS_HEADER_LEN, q.wire, q.len) &&
@@ -480,7 +478,7 @@ enum proto_verdict dns_reply(
 	n->rcode[DNS_NOERROR]++;
 	n->reply_size[len <= 128 ? 0 : size_bucket(len)]++;
 	n->aa += (buf[2] & AA) != 0;
-	n->empty += dns_be16(buf + 6) == 0;
+	n->empty += bytes_be16(buf + 6) == 0;
 	return PROTO_DONE;
 }
 

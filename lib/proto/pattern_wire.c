@@ -87,7 +87,7 @@ static void colons_write(struct writer *w, const uint8_t address[16])
 	uint32_t zeros, zeros_len;
 
 	for (uint32_t i = 0; i < 8; i++)
-		groups[i] = (uint16_t)(address[2 * i] << 8 | address[2 * i + 1]);
+		groups[i] = bytes_be16(address + 2 * i);
 	zeros = zeros_find(groups, &zeros_len);
 	for (uint32_t i = 0; i < 8; i++) {
 		if (zeros_len && i == zeros) {

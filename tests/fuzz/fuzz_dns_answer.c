@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "proto/dns_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -35,9 +36,9 @@ static void check_response(const uint8_t *query, const uint8_t *out, uint32_t le
 
 	if (len < DNS_HEADER_LEN || memcmp(query, out, 2) != 0 || !(out[2] & 0x80))
 		abort();
-	if (dns_be16(out + 4) == 1)
+	if (bytes_be16(out + 4) == 1)
 		question = dns_question_len(out, len);
-	if (dns_be16(out + 4) != (question > 0))
+	if (bytes_be16(out + 4) != (question > 0))
 		abort();
 	if (!dns_message_walk(out, len, DNS_HEADER_LEN + question, &m) || m.left != 0)
 		abort();

@@ -60,7 +60,7 @@ static bool is_message(const uint8_t *buf, uint32_t len)
 
 	if (len < DNS_HEADER_LEN || !(buf[2] & 0x80))
 		return false;
-	if (dns_be16(buf + 4) == 1)
+	if (bytes_be16(buf + 4) == 1)
 		question = dns_question_len(buf, len);
 	return dns_message_walk(buf, len, DNS_HEADER_LEN + question, &m) && m.left == 0;
 }

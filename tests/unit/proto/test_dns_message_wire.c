@@ -2,6 +2,7 @@
 // Walking messages: real ones in full, broken ones without a read too far or a loop. Path: tests
 // only.
 
+#include "base/bytes.h"
 #include "dns_fixture.h"
 
 // Replies of Knot DNS 3.2.6.
@@ -36,8 +37,8 @@ static bool walk(const uint8_t *data, uint32_t len, struct dns_message *m)
 
 	assert_non_null(exact);
 	memcpy(exact, data, len);
-	question = dns_be16(exact + 4) ? dns_question_len(exact, len) : 0;
-	right = (question || dns_be16(exact + 4) == 0) &&
+	question = bytes_be16(exact + 4) ? dns_question_len(exact, len) : 0;
+	right = (question || bytes_be16(exact + 4) == 0) &&
 	        dns_message_walk(exact, len, DNS_HEADER_LEN + question, m);
 	free(exact);
 	return right;
