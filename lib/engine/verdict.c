@@ -133,19 +133,27 @@ static void judge_link(const struct plan *p, const struct result_port *r, struct
 			(unsigned long long)r->link_downs, r->link_down_s);
 }
 
-static void judge_worker(
-	const struct plan *p, const struct result_worker *w, double measured_s, struct reasons *out)
+// Of all the time that so many threads should have had their CPUs.
+static void judge_away(const struct plan *p, const char *who, double stolen_s, double of_s,
+	uint64_t gaps, double longest_ns, struct reasons *out)
 {
 	// Stolen time is seen when the CPU is back, maybe after the end; 100 % is still all there
 	// is.
-	if (fmin(w->stolen_s, measured_s) > p->config->validity.stolen * measured_s)
+	if (fmin(stolen_s, of_s) > p->config->validity.stolen * of_s)
 		because(out,
-			"port %s: the worker on CPU %llu did not have its CPU for %.3g ms of %.3g "
-			"s (more "
-			"than %g %%; %llu times over 1 ms, longest %.3g ms)",
-			w->port, (unsigned long long)w->cpu, w->stolen_s * 1e3, measured_s,
-			100 * p->config->validity.stolen, (unsigned long long)w->gaps_over_1ms,
-			w->max_gap_ns / 1e6);
+			"%s did not have its CPU for %.3g ms of %.3g s (more than %g %%; %llu "
+			"times over 1 ms, longest %.3g ms)",
+			who, stolen_s * 1e3, of_s, 100 * p->config->validity.stolen,
+			(unsigned long long)gaps, longest_ns / 1e6);
+}
+
+static void judge_worker(
+	const struct plan *p, const struct result_worker *w, double measured_s, struct reasons *out)
+{
+	judge_away(p,
+		arena_printf(out->arena, "port %s: the worker on CPU %llu", w->port,
+			(unsigned long long)w->cpu),
+		w->stolen_s, measured_s, w->gaps_over_1ms, w->max_gap_ns, out);
 }
 
 // The embedded server is on the tester's box, and what that box does to it is no server's doing.
@@ -153,15 +161,9 @@ static void judge_responder(const struct plan *p, const struct result *r, struct
 {
 	const struct result_item *items = r->traffic.items;
 	const struct result_responder *of = r->responder;
-	double bound = p->config->validity.stolen * r->run.measured_s * p->responder_count;
 
-	if (fmin(of->stolen_s, r->run.measured_s * p->responder_count) > bound)
-		because(out,
-			"port %s: the responder did not have its CPU for %.3g ms of %.3g s (more "
-			"than %g %%; %llu times over 1 ms, longest %.3g ms)",
-			of->port, of->stolen_s * 1e3, r->run.measured_s,
-			100 * p->config->validity.stolen, (unsigned long long)of->gaps_over_1ms,
-			of->max_gap_ns / 1e6);
+	judge_away(p, arena_printf(out->arena, "port %s: the responder", of->port), of->stolen_s,
+		r->run.measured_s * p->responder_count, of->gaps_over_1ms, of->max_gap_ns, out);
 	for (uint32_t i = 0; i < p->item_count && p->config->validity.stolen < 1; i++)
 		if (items[i].ledger.lost &&
 			of->max_gap_ns >= (double)p->items[i].settings->timeout_ns)
