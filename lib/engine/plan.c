@@ -7,8 +7,6 @@
 #include "engine/deal.h"
 #include "engine/plan_internal.h"
 
-#define STALL_NS 1000000 // of a pass of a worker: many bursts' worth
-
 static const struct port *port_of(const struct plan *p, const struct item_settings *i)
 {
 	const struct port_settings *s = config_item_port(p->config, i);
@@ -336,7 +334,7 @@ void plan_schedule(struct plan *p, uint64_t start)
 	t.end = t.measure + clock_ticks(&p->clock, run->duration_ns);
 	for (uint32_t i = 0; i < p->worker_count; i++) {
 		p->workers[i].times = t;
-		p->workers[i].stall = clock_ticks(&p->clock, STALL_NS);
+		p->workers[i].stall = clock_ticks(&p->clock, PLAN_STALL_NS);
 		p->workers[i].ms_scale = clock_ms_scale(&p->clock);
 		hist_clear(&p->workers[i].passes);
 	}

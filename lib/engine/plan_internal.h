@@ -4,6 +4,7 @@
 
 #include "engine/plan.h"
 
+#define PLAN_STALL_NS 1000000 // of a pass of a worker or responder: many bursts' worth
 #define PLAN_GRACE_NS                                                                              \
 	20000000 // after the end, for sends that were due before; for a port that takes none
 #define PLAN_UNKNOWN_RATE 200000 // of requests per second, where no rate says how many

@@ -75,9 +75,11 @@ class Box:
 
     @staticmethod
     def saw(document):
-        away = [one["max_gap_ns"] for one in document.get("workers", [])]
-        away.append(document.get("responder", {}).get("max_gap_ns", 0))
-        Box.away_ms = max(Box.away_ms, *(ns / 1e6 for ns in away))
+        for one in [*document.get("workers", []), *([document["responder"]] if "responder" in document else [])]:
+            Box.away_ms = max(Box.away_ms, one["max_gap_ns"] / 1e6)
+            # Each gap is longer than 1 ms, and not longer than the longest.
+            fewest = one["gaps_over_1ms"] * 1e-3
+            assert fewest <= one["stolen_s"] <= 1e-9 * one["gaps_over_1ms"] * one["max_gap_ns"] + 1e-6, one
 
     def disturbed(self):
         """Why a failure may be the box's; empty: it is not."""

@@ -8,7 +8,7 @@ import signal
 import time
 
 from harness import EXIT, Result, binary, check_ledger, config_file, ddiperf, kill, main, start, test
-from loop import RELAXED, cpus, hogs, item, ring
+from loop import RELAXED, cpus, hogs, item, ring, valid
 
 
 def stopped(text, after, stop_s):
@@ -49,7 +49,7 @@ def says(result, words):
 
 @test
 def a_run_that_nothing_disturbs_is_limited_by_nothing():
-    result = ddiperf(ring())
+    result = valid(lambda: ddiperf(ring(validity={})))
     assert result.code == 0 and result.json["verdict"]["limited_by"] == "none", result
     host, worker = result.json["run"]["host"], result.json["workers"][0]
     assert host["clock_deviation"] < 0.001, host
@@ -83,7 +83,6 @@ def a_responder_without_its_cpu_is_the_testers_fault():
     responder, one = result.json["responder"], result.item("queries")
     check_ledger(one)
     assert responder["gaps_over_1ms"] > 10 and 0.2 < responder["stolen_s"] <= 3, responder
-    assert 1e6 < responder["max_gap_ns"] <= responder["stolen_s"] * 1e9, responder
     assert result.code == EXIT["invalid"] and says(result, "the responder did not have its CPU"), result
     assert result.json["verdict"]["limited_by"] == "tester", result.json["verdict"]
 
