@@ -203,10 +203,10 @@ static void print_responder(FILE *out, const struct result_responder *total)
 		fprintf(out, "  requests dropped for want of a packet buffer %s\n",
 			report_count(total->no_buffer, received, sizeof(received)));
 	if (total->gaps_over_1ms)
-		fprintf(out, "  without its CPU for %.3g ms: %s times over 1 ms, longest %.3g ms\n",
-			total->stolen_s * 1e3,
+		fprintf(out, "  without its CPU for %s: %s times over 1 ms, longest %s\n",
+			report_time(total->stolen_s * 1e9, true, answered, sizeof(answered)),
 			report_count(total->gaps_over_1ms, received, sizeof(received)),
-			total->max_gap_ns / 1e6);
+			report_time(total->max_gap_ns, true, ignored, sizeof(ignored)));
 	for (uint32_t i = 0; i < total->protocols.count; i++)
 		print_choice(out, &p[i].counters, 2);
 }

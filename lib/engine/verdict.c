@@ -10,6 +10,7 @@
 #include "engine/criteria.h"
 #include "engine/limit.h"
 #include "engine/run.h"
+#include "stats/text.h"
 
 #define REASONS_MAX 64
 
@@ -31,6 +32,13 @@ __attribute__((format(printf, 2, 3))) static void because(struct reasons *r, con
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	r->texts[r->count++] = arena_strdup(r->arena, text);
+}
+
+static const char *in_words(const struct reasons *r, double ns)
+{
+	char text[32];
+
+	return arena_strdup(r->arena, stats_format(ns, "ns", text, sizeof(text)));
 }
 
 // What is known about why an item was late.
@@ -91,9 +99,9 @@ static void judge_item(const struct plan *p, const struct plan_item *i, const st
 			r->name, (unsigned long long)r->unsent, (unsigned long long)r->ledger.due,
 			100 * v->unsent);
 	if (r->send_lag.p99_ns > (double)v->send_lag_p99_ns)
-		because(out,
-			"%s: the tester sent late: 99th percentile %.3g ms (more than %.3g ms)",
-			r->name, r->send_lag.p99_ns / 1e6, (double)v->send_lag_p99_ns / 1e6);
+		because(out, "%s: the tester sent late: 99th percentile %s (more than %s)", r->name,
+			in_words(out, r->send_lag.p99_ns),
+			in_words(out, (double)v->send_lag_p99_ns));
 	if (r->ledger.sent == 0)
 		because(out, "%s: nothing was sent in the measured part", r->name);
 	if (out->count > before && nobody)
@@ -141,10 +149,10 @@ static void judge_away(const struct plan *p, const char *who, double stolen_s, d
 	// is.
 	if (fmin(stolen_s, of_s) > p->config->validity.stolen * of_s)
 		because(out,
-			"%s did not have its CPU for %.3g ms of %.3g s (more than %g %%; %llu "
-			"times over 1 ms, longest %.3g ms)",
-			who, stolen_s * 1e3, of_s, 100 * p->config->validity.stolen,
-			(unsigned long long)gaps, longest_ns / 1e6);
+			"%s did not have its CPU for %s of %.3g s (more than %g %%; %llu times "
+			"over 1 ms, longest %s)",
+			who, in_words(out, stolen_s * 1e9), of_s, 100 * p->config->validity.stolen,
+			(unsigned long long)gaps, in_words(out, longest_ns));
 }
 
 static void judge_worker(
@@ -168,20 +176,19 @@ static void judge_responder(const struct plan *p, const struct result *r, struct
 		if (items[i].ledger.lost &&
 			of->max_gap_ns >= (double)p->items[i].settings->timeout_ns)
 			because(out,
-				"%s: %llu lost, but the responder did not have its CPU for %.3g ms "
+				"%s: %llu lost, but the responder did not have its CPU for %s "
 				"at once: longer than the timeout",
 				items[i].name, (unsigned long long)items[i].ledger.lost,
-				of->max_gap_ns / 1e6);
+				in_words(out, of->max_gap_ns));
 }
 
 static void judge_clock(const struct plan *p, const struct result_host *h, struct reasons *out)
 {
 	if (h->clock_deviation > p->config->validity.clock)
 		because(out,
-			"the clock jumped: ticks and the kernel's clocks disagree by %.3g ms (%.3g "
-			"%%, "
+			"the clock jumped: ticks and the kernel's clocks disagree by %s (%.3g %%, "
 			"more than %g %%)",
-			h->clock_jump_ns / 1e6, 100 * h->clock_deviation,
+			in_words(out, h->clock_jump_ns), 100 * h->clock_deviation,
 			100 * p->config->validity.clock);
 }
 
