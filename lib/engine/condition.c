@@ -149,11 +149,14 @@ static void try_name(void *ctx, const char *path)
 	const char *part = strstr(path, long_part), *rest = part ? part + strlen(long_part) : path;
 	int before = part ? (int)(part - path) : 0;
 	size_t len = strlen(rest);
+	const char *word;
 
 	nearest_try(&s->best, path);
-	if (len > 3 && strcmp(rest + len - 3, "_ns") == 0)
-		nearest_try(&s->best,
-			arena_printf(s->arena, "%.*s%.*s", before, path, (int)len - 3, rest));
+	if (len <= 3 || strcmp(rest + len - 3, "_ns") != 0)
+		return;
+	word = arena_printf(s->arena, "%.*s", (int)len - 3, rest);
+	if (is_latency(word))
+		nearest_try(&s->best, arena_printf(s->arena, "%.*s%s", before, path, word));
 }
 
 static const char *nearest_figure(struct parser *p, const char *figure)

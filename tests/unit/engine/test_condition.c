@@ -99,6 +99,8 @@ static void what_is_wrong_is_told_at_its_column(void **state)
 		{"lsos <= 1%", CONDITION_VERDICT, 0, "did you mean \"loss\"?"},
 		{"p98 <= 1ms", CONDITION_VERDICT, 0, "did you mean \"p9"},
 		{"traffic.q.lost_ <= 1", CONDITION_VERDICT, 10, "did you mean \"lost\"?"},
+		{"send_lag.p99 <= 1ms", CONDITION_VERDICT, 0, "mean \"send_lag.p99_ns\"?"},
+		{"longest_gap <= 1s", CONDITION_VERDICT, 0, "mean \"longest_gap_ns\"?"},
 		{"dns.rcode.SERVFIAL == 0", CONDITION_VERDICT, 0, "\"dns.rcode.SERVFAIL\"?"},
 		{"steps.request-akc.p99 < 1s", CONDITION_VERDICT, 0, "\"steps.request-ack.p99\"?"},
 		{"traffic.q.steps.request-ack.p99 < 1s", CONDITION_VERDICT, 10, "no "},
