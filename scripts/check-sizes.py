@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Lists the files and functions that are worth a second look by the sizes in docs/style.md. Judges nothing.
+# Lists the files and functions that are worth a second look by their sizes. Judges nothing.
 """usage: scripts/check-sizes.py [-a]        (-a: all of them)"""
 
 import re

@@ -85,7 +85,9 @@ static const struct field validity_fields[] = {
 		FIELD_DURATION, AT(validity_settings, send_lag_p99_ns), .def = "10ms"},
 	{"dropped", "more of the received packets dropped by the tester: the run is invalid",
 		FIELD_PERCENT, AT(validity_settings, dropped), .def = "0%", .max = 1},
-	{"stolen", "a worker without its CPU for more of the measured time: the run is invalid",
+	{"stolen",
+		"a worker or the responder without its CPU for more of the measured time: the run "
+		"is invalid",
 		FIELD_PERCENT, AT(validity_settings, stolen), .def = "10%", .max = 1},
 	{"link_down", "a link down for longer: the run is invalid", FIELD_DURATION,
 		AT(validity_settings, link_down_ns), .def = "0s"},

@@ -33,7 +33,7 @@ static const struct counter wire_rows[] = {
 	COUNT(unmatched, "UDP to an address or port that no item uses"),
 	COUNT(fragments, "IP fragments: never reassembled"),
 	COUNT(wrong_vlan, "on other VLANs than the port's"),
-	COUNT(bad_checksum, "checksum wrong, as the device reports"),
+	COUNT(bad_checksum, "checksum wrong"),
 	COUNT(bad_frame, "truncated, or lengths that do not fit"),
 	COUNT(other, "other packets"),
 	COUNT(answer_refused, "ARP, ND or ping answers that the device did not take"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings that clients of both families have, as structs. Their rows are in dhcp_rows.h. Path:
+// Settings that clients of both families have, as structs. Their rows are in dhcp_fields.h. Path:
 // cold. Any thread.
 #pragma once
 
