@@ -96,12 +96,15 @@ static bool at_fault(const struct config *c, const struct result *r)
 {
 	const struct result_port *p = r->ports.items;
 	const struct result_worker *w = r->workers.items;
+	double bound = c->validity.stolen * r->run.measured_s;
 	bool any = false;
 
 	for (uint32_t i = 0; i < r->ports.count; i++)
 		any |= p[i].rx_missed || p[i].rx_no_mbuf || p[i].hand_over_full || p[i].link_downs;
 	for (uint32_t i = 0; i < r->workers.count; i++)
-		any |= w[i].stolen_s > c->validity.stolen * r->run.measured_s;
+		any |= w[i].stolen_s > bound;
+	if (r->responder)
+		any |= r->responder->stolen_s > bound * port_cpu_count(config_responder_port(c));
 	return any;
 }
 
