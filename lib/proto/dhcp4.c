@@ -15,8 +15,6 @@ const char *dhcp4_type_label(uint32_t i)
 
 	if (i == 0)
 		return "none";
-	if (i == 9) // RFC 3203, which no client here takes part in
-		return "FORCERENEW";
 	return name ? name : "other";
 }
 

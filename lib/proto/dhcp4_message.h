@@ -46,7 +46,7 @@ enum dhcp4_at {
 	DHCP4_AT_COOKIE = 236,
 };
 
-enum dhcp4_type { // option 53; RFC 2131, 4388
+enum dhcp4_type { // option 53; RFC 2131, 3203, 4388
 	DHCP4_DISCOVER = 1,
 	DHCP4_OFFER = 2,
 	DHCP4_REQUEST = 3,
@@ -55,6 +55,7 @@ enum dhcp4_type { // option 53; RFC 2131, 4388
 	DHCP4_NAK = 6,
 	DHCP4_RELEASE = 7,
 	DHCP4_INFORM = 8,
+	DHCP4_FORCERENEW = 9, // no client here takes part in it
 	DHCP4_LEASEQUERY = 10,
 	DHCP4_LEASEUNASSIGNED = 11,
 	DHCP4_LEASEUNKNOWN = 12,

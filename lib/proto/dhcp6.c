@@ -13,6 +13,8 @@ const char *dhcp6_type_label(uint32_t i)
 {
 	const char *name = dhcp6_type_name(i);
 
+	if (i == 0)
+		return "RESERVED";
 	return name ? name : "other";
 }
 

@@ -586,8 +586,8 @@ static void an_option_after_the_end_or_cut_off_is_not_found(void **state)
 static void every_message_type_has_its_name(void **state)
 {
 	static const char *const names[] = {NULL, "DISCOVER", "OFFER", "REQUEST", "DECLINE", "ACK",
-		"NAK", "RELEASE", "INFORM", NULL, "LEASEQUERY", "LEASEUNASSIGNED", "LEASEUNKNOWN",
-		"LEASEACTIVE"};
+		"NAK", "RELEASE", "INFORM", "FORCERENEW", "LEASEQUERY", "LEASEUNASSIGNED",
+		"LEASEUNKNOWN", "LEASEACTIVE"};
 
 	for (uint32_t i = 0; i < DHCP4_TYPES; i++) {
 		if (names[i])

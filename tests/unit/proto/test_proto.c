@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -33,11 +34,34 @@ static void every_row_keeps_the_limits_of_the_contract(void **state)
 	}
 }
 
+static void check_labels(const struct counter_section *s)
+{
+	for (uint32_t row = 0; row < s->count; row++) {
+		const struct counter *c = &s->rows[row];
+
+		for (uint32_t i = 0; i < c->length; i++)
+			for (uint32_t k = 0; k < i; k++)
+				if (strcmp(c->label(i), c->label(k)) == 0)
+					fail_msg("%s.%s: %s is the label of %u and %u", s->name,
+						c->name, c->label(i), k, i);
+	}
+}
+
+static void no_two_places_of_a_figure_have_the_same_label(void **state)
+{
+	for (uint32_t i = 0; protos[i]; i++) {
+		check_labels(protos[i]->counters);
+		if (protos[i]->answered)
+			check_labels(protos[i]->answered);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(protocols_are_found_by_their_name),
 		cmocka_unit_test(every_row_keeps_the_limits_of_the_contract),
+		cmocka_unit_test(no_two_places_of_a_figure_have_the_same_label),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
