@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of commands and the way into them. What a command does is in its own file.
 // Path: cold. Main thread.
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "commands.h"
@@ -99,10 +101,21 @@ static int dispatch(int argc, char **argv)
 	return EXIT_CONFIG;
 }
 
+// What was closed by who started this must not be the number of the next file that is opened: the
+// report would go into a capture file or onto the wire. Of the wrong direction, so that its use
+// still fails.
+static void reserve_standard_files(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
 	int code;
 
+	reserve_standard_files();
 	signal(SIGPIPE, SIG_IGN); // a reader that goes away must not leave a port open
 	code = dispatch(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_PASS) {

@@ -246,6 +246,16 @@ def a_full_disk_is_not_a_pass():
     assert done.returncode == EXIT["environment"] and "standard output" in done.stderr, done
 
 
+@test
+def a_report_without_a_place_to_go_is_not_put_into_another_file():
+    with tempfile.TemporaryDirectory() as folder, config_file(
+            ring(output={"capture": {"file": str(Path(folder) / "bad.pcapng")}})) as path:
+        done = subprocess.run(
+            ["sh", "-c", 'exec "$0" "$@" >&-', binary(), "run", str(path)], stderr=subprocess.PIPE, text=True, timeout=30)
+        assert done.returncode == EXIT["environment"] and "standard output" in done.stderr, done
+        assert b"answered/s" not in (Path(folder) / "bad.pcapng").read_bytes()
+
+
 def junit(*criteria, **sections):
     """(root of the JUnit file, result) of a short run."""
     with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
