@@ -110,9 +110,12 @@ static bool is_special(const char *path)
 // temp.
 static int open_beside(const char *path, char *target, char *temp)
 {
-	mode_t mask = umask(0);
+	mode_t mask;
 	int fd;
 
+	if (!*path)
+		return -ENOENT;
+	mask = umask(0);
 	umask(mask);
 	if (!realpath(path, target))
 		snprintf(target, PATH_MAX, "%s", path);

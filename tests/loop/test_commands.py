@@ -120,7 +120,7 @@ def json_to_a_file_replaces_it_whole_and_the_report_stays_on_standard_output():
 
 @test
 def json_that_cannot_be_written_is_refused_before_the_run():
-    for path in ("/nonexistent/out.json", "/"):
+    for path in ("/nonexistent/out.json", "/", ""):
         result = ddiperf(ring(), "--json", path)
         assert result.code == EXIT["usage"] and path in result.stderr and "measured" not in result.stdout, result
 
