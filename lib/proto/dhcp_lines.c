@@ -79,6 +79,10 @@ int dhcp_lines_read(const char *path, const void *where, dhcp_line read, void *t
 		return -EINVAL;
 	}
 	ret = lines_read(&r, f);
+	if (ret == 0 && ferror(f)) {
+		diag_error(d, where, NULL, "%s: %s", path, strerror(errno));
+		ret = -EINVAL;
+	}
 	fclose(f);
 	return ret;
 }

@@ -210,6 +210,13 @@ def with_leases(content):
 
 
 @test
+def a_folder_is_no_file_without_leases():
+    with tempfile.TemporaryDirectory() as folder:
+        result = check(GOOD.replace(EXCHANGE, f"exchange: renew\n      leases: {{load: {folder}}}"))
+    assert result.code == EXIT["usage"] and f"leases.load: {folder}: Is a directory" in result.stderr, result
+
+
+@test
 def a_bad_line_of_a_lease_file_is_shown_with_its_number():
     heading, lease = "client,mac,address,server,expires", "0,02:00:00:00:00:00,10.0.0.1,198.18.0.2,never"
     for lines, words in (
