@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -120,13 +121,14 @@ int capture_file_check(const char *path)
 {
 	struct stat st;
 	bool there = stat(path, &st) == 0;
+	char target[PATH_MAX];
 	int fd = open(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
 
 	if (fd < 0)
 		return -errno;
 	close(fd);
-	if (!there)
-		unlink(path);
+	if (!there && realpath(path, target))
+		unlink(target); // and not a link to it
 	return 0;
 }
 

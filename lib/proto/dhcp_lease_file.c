@@ -5,6 +5,8 @@
 #include "proto/dhcp_lease_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,15 +153,16 @@ static int load(struct dhcp_lease_file *f, const char *const *path,
 static int check_writable(const char *const *path, struct diag *d)
 {
 	bool is_new = access(*path, F_OK) < 0;
-	FILE *f = fopen(*path, "a");
+	int fd = open(*path, O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+	char target[PATH_MAX];
 
-	if (!f) {
+	if (fd < 0) {
 		diag_error(d, path, NULL, "%s: %s", *path, strerror(errno));
 		return -EINVAL;
 	}
-	fclose(f);
-	if (is_new)
-		unlink(*path);
+	close(fd);
+	if (is_new && realpath(*path, target))
+		unlink(target); // and not a link to it
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 # code 2 and without a crash; in the file itself, and in the files that it names.
 
 import json
+import os
 import random
 import tempfile
 from pathlib import Path
@@ -214,6 +215,17 @@ def a_folder_is_no_file_without_leases():
     with tempfile.TemporaryDirectory() as folder:
         result = check(GOOD.replace(EXCHANGE, f"exchange: renew\n      leases: {{load: {folder}}}"))
     assert result.code == EXIT["usage"] and f"leases.load: {folder}: Is a directory" in result.stderr, result
+
+
+@test
+def a_lease_file_to_save_is_left_as_it_was_by_check():
+    with tempfile.TemporaryDirectory() as folder:
+        link, pipe = Path(folder) / "link.csv", Path(folder) / "pipe"
+        link.symlink_to("leases.csv")
+        os.mkfifo(pipe)
+        for path, code in ((link, EXIT["pass"]), (pipe, EXIT["usage"])):
+            result = check(GOOD.replace(EXCHANGE, f"leases: {{save: {path}}}"))
+            assert result.code == code and sorted(os.listdir(folder)) == ["link.csv", "pipe"], (result, os.listdir(folder))
 
 
 @test

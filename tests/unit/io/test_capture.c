@@ -245,6 +245,7 @@ static void what_is_too_long_is_cut_and_said_to_be(void **state)
 
 static void a_path_is_checked_without_a_trace(void **state)
 {
+	char link[sizeof(path) + 8];
 	struct stat st;
 	FILE *f = fopen(path, "w");
 
@@ -258,6 +259,12 @@ static void a_path_is_checked_without_a_trace(void **state)
 	unlink(path);
 	assert_int_equal(capture_file_check(path), 0);
 	assert_int_not_equal(stat(path, &st), 0);
+	snprintf(link, sizeof(link), "%s-link", path);
+	assert_int_equal(symlink(path, link), 0);
+	assert_int_equal(capture_file_check(link), 0);
+	assert_int_equal(lstat(link, &st), 0);
+	assert_int_not_equal(stat(link, &st), 0);
+	unlink(link);
 	assert_int_equal(make_path(NULL), 0);
 }
 
