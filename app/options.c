@@ -104,6 +104,16 @@ static enum options_outcome wrong(const struct command *c, const char *what, con
 	return OPTIONS_WRONG;
 }
 
+// getopt_long names an unknown letter, which may stand among others, and the place of anything
+// else.
+static enum options_outcome unknown_option(
+	const struct command *c, const char *letters, const char *word)
+{
+	const char letter[] = {'-', (char)optopt, '\0'};
+
+	return wrong(c, "no such option: ", optopt && !strchr(letters, optopt) ? letter : word);
+}
+
 static enum options_outcome parse_operands(
 	const struct command *c, int count, char **texts, struct options *o)
 {
@@ -133,7 +143,7 @@ enum options_outcome options_parse(
 		if (letter == ':')
 			return wrong(c, "this option needs an argument: ", argv[optind - 1]);
 		if (letter == '?')
-			return wrong(c, "no such option: ", argv[optind - 1]);
+			return unknown_option(c, letters, argv[optind - 1]);
 		if (letter == 'h') {
 			options_help(c, stdout);
 			return OPTIONS_HELP_SHOWN;

@@ -217,7 +217,7 @@ def what_is_mistyped_is_a_usage_error_on_standard_error():
     for words, expected in (
         ((), "usage"), (("rnu",), "did you mean run"), (("selftest.yaml",), "did you mean ddiperf run"),
         (("run",), "FILE"), (("run", "a.yaml", "b.yaml"), "b.yaml"), (("run", "--jsno", "-", "a.yaml"), "--jsno"),
-        (("run", "--set"), "--set"),
+        (("run", "--set"), "--set"), (("run", "-Zq", "a.yaml"), "option: -Z"),
         (("check", "--json", "-", "a"), "--json"), (("list",), "drivers"), (("list", "things"), "things"),
         (("--nonsense",), "--nonsense"),
     ):
