@@ -117,6 +117,7 @@ int main(int argc, char **argv)
 
 	reserve_standard_files();
 	signal(SIGPIPE, SIG_IGN); // a reader that goes away must not leave a port open
+	signal(SIGXFSZ, SIG_IGN); // nor must a limit of file size
 	code = dispatch(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_PASS) {
 		log_error("standard output: not everything could be written");

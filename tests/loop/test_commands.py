@@ -3,6 +3,7 @@
 # What users type besides `run FILE`: check and its dump, --set, --json, list, doctor, help, and what they mistype.
 
 import json
+import os
 import re
 import subprocess
 import tempfile
@@ -244,6 +245,16 @@ def a_full_disk_is_not_a_pass():
         done = subprocess.run(
             [binary(), "run", str(path)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
     assert done.returncode == EXIT["environment"] and "standard output" in done.stderr, done
+
+
+@test
+def a_limit_of_file_size_is_an_error_and_no_crash():
+    with tempfile.TemporaryDirectory() as folder, config_file(ring()) as path:
+        out = Path(folder) / "out.json"
+        done = subprocess.run(
+            ["sh", "-c", 'ulimit -f 1; exec "$0" "$@"', binary(), "run", str(path), "--json", str(out)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=30)
+        assert done.returncode == EXIT["environment"] and str(out) in done.stderr and not os.listdir(folder), done
 
 
 @test
