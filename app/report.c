@@ -219,6 +219,8 @@ static void print_capture(FILE *out, const struct result_capture *c)
 		fprintf(out, "; %llu left out: they came too fast", (unsigned long long)c->dropped);
 	if (c->limit_reached)
 		fputs("; there were more transactions than the limit", out);
+	if (c->incomplete)
+		fputs("; not all of it could be written", out);
 	fputc('\n', out);
 }
 

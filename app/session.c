@@ -110,8 +110,15 @@ static int check_outputs(const struct session *s)
 	return 0;
 }
 
+static bool lacks_evidence(const struct result *r)
+{
+	return r->capture && r->capture->incomplete;
+}
+
 static int hand_out(struct session *s, int code)
 {
+	if (lacks_evidence(&s->result) && code == EXIT_PASS)
+		code = EXIT_ENVIRONMENT;
 	if (s->respond)
 		report_responder_end(&s->report, s->result.responder);
 	else

@@ -254,6 +254,7 @@ void evidence_stop(struct evidence_log *log, struct result_capture *out)
 		out->dropped += log->rings[i].dropped;
 	out->limit_reached = atomic_load(&log->left) < 0;
 	rc = capture_stop(log->capture, &out->packets);
+	out->incomplete = rc < 0;
 	if (rc < 0)
 		log_error("output.capture: %s: %s", log->file, strerror(-rc));
 	free_rings(log);

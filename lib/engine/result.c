@@ -290,6 +290,8 @@ static const struct counter capture_rows[] = {
 	COUNT(result_capture, dropped, "packets left out because a worker's ring was full"),
 	{"limit_reached", "whether there were more transactions than the limit", NULL, COUNTER_BOOL,
 		AT(result_capture, limit_reached)},
+	{"incomplete", "whether the file could not be written to its end", NULL, COUNTER_BOOL,
+		AT(result_capture, incomplete)},
 };
 SECTION("capture", capture_rows, result_capture, "the capture file");
 

@@ -167,7 +167,7 @@ struct result_responder_protocol {
 struct result_capture {
 	const char *file;
 	uint64_t packets, dropped;
-	bool limit_reached;
+	bool limit_reached, incomplete;
 };
 
 struct result {

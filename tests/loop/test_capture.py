@@ -152,6 +152,13 @@ def a_file_that_cannot_be_written_is_found_before_the_run():
 
 
 @test
+def a_file_that_cannot_be_written_to_its_end_is_not_a_pass():
+    result = ddiperf(ring(output={"capture": {"file": "/dev/full"}}))
+    assert result.code == EXIT["environment"] and "/dev/full: No space" in result.stderr, result
+    assert result.json["capture"]["incomplete"] and "not all of it could be written" in result.stdout, result
+
+
+@test
 def a_server_that_is_not_there_leaves_an_earlier_file_alone():
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bad.pcapng"
