@@ -343,10 +343,15 @@ void plan_schedule(struct plan *p, uint64_t start)
 			schedule_run(p, &p->items[i], k);
 }
 
-void plan_free(struct plan *p)
+int plan_free(struct plan *p)
 {
-	for (uint32_t i = 0; i < p->item_count; i++)
-		plan_item_close(&p->items[i]);
+	int rc = 0;
+
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		int closed = plan_item_close(&p->items[i]);
+
+		rc = rc ? rc : closed;
+	}
 	for (unsigned k = 0; protos[k]; k++)
 		if (p->common[k])
 			protos[k]->common_teardown(p->common[k]);
@@ -355,4 +360,5 @@ void plan_free(struct plan *p)
 			config_item_proto(p->items[i].settings, NULL)->teardown(p->items[i].shared);
 	plan_responder_close(p);
 	deal_free(p);
+	return rc;
 }

@@ -96,5 +96,5 @@ void plan_address(struct plan_item *i, uint32_t path, const uint8_t mac[6]);
 void plan_schedule(struct plan *p, uint64_t start);
 
 // Protocols and tables; ports stay as they are. Safe on a plan that was only started or partly
-// built.
-void plan_free(struct plan *p);
+// built. 0, or -errno when what its clients kept could not be written to its file (logged).
+int plan_free(struct plan *p);

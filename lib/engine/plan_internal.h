@@ -22,7 +22,8 @@ int plan_open_common(struct plan *p, struct arena *a);
 
 // The tables of all its workers. 0, -ENOMEM or -ERANGE (slots).
 int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a);
-void plan_item_close(struct plan_item *i);
+// 0, or -errno when what it kept could not be written.
+int plan_item_close(struct plan_item *i);
 
 // Compile what it is to answer; errors go to d. 0, -EINVAL or -ENOMEM.
 int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d);

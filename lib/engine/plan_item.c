@@ -263,21 +263,25 @@ int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a)
 	return rc;
 }
 
-static void item_free(const struct proto *proto, struct worker_item *run)
+static int item_free(const struct proto *proto, struct worker_item *run)
 {
 	pages_free(run->txns.slots, run->txns.count * sizeof(struct txn_slot));
 	pages_free(run->step_due, run->txns.count * sizeof(*run->step_due));
 	pages_free(run->steps, proto->step_count * sizeof(*run->steps));
-	if (run->opened && proto->close)
-		proto->close(&run->ctx);
+	return run->opened && proto->close ? proto->close(&run->ctx) : 0;
 }
 
-void plan_item_close(struct plan_item *i)
+int plan_item_close(struct plan_item *i)
 {
 	const struct proto *proto = config_item_proto(i->settings, NULL);
+	int rc = 0;
 
-	for (uint32_t k = 0; i->run && k < i->worker_count; k++)
-		item_free(proto, plan_run(i, k));
+	for (uint32_t k = 0; i->run && k < i->worker_count; k++) {
+		int closed = item_free(proto, plan_run(i, k));
+
+		rc = rc ? rc : closed;
+	}
 	schedule_free(&i->schedule);
 	timestamps_free(&i->replay);
+	return rc;
 }

@@ -141,17 +141,17 @@ static int build(struct run *r)
 static int renew(struct run *r)
 {
 	const struct plan before = r->plan;
-	int rc;
+	int rc, kept;
 
 	deal_empty(&r->plan);
-	plan_free(&r->plan);
+	kept = plan_free(&r->plan);
 	arena_free(r->work);
 	r->work = arena_new();
 	rc = read_input(r);
 	plan_adopt(&r->plan, &before, r->work);
 	for (uint32_t i = 0; i < r->plan.port_count; i++)
 		port_renew(&r->plan.ports[i]);
-	return rc;
+	return rc == 0 && kept < 0 ? EXIT_ENVIRONMENT : rc;
 }
 
 int run_check(const struct config *c, struct arena *a, struct diag *d)
@@ -228,23 +228,26 @@ int run_once(struct run *r, const struct config *c, struct diag *d, struct resul
 	return rc;
 }
 
-void run_close(struct run *r)
+int run_close(struct run *r)
 {
+	int kept;
+
 	if (r->ports_up)
 		port_stop_all(r->plan.ports, r->plan.port_count);
-	plan_free(&r->plan);
+	kept = plan_free(&r->plan);
 	arena_free(r->work);
 	io_stop();
+	return kept < 0 ? EXIT_ENVIRONMENT : EXIT_PASS;
 }
 
 int run_execute(const struct run_options *o, struct arena *a, struct result *out)
 {
 	struct run *r;
-	int rc = run_open(o, a, &r);
+	int rc = run_open(o, a, &r), kept;
 
 	memset(out, 0, sizeof(*out));
 	if (rc == 0)
 		rc = run_once(r, o->config, o->diag, out);
-	run_close(r);
-	return rc;
+	kept = run_close(r);
+	return rc ? rc : kept;
 }

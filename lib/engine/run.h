@@ -68,7 +68,8 @@ int run_open(const struct run_options *o, struct arena *a, struct run **out);
 // run_execute; out lives in the arena of run_open.
 int run_once(struct run *r, const struct config *c, struct diag *d, struct result *out);
 
-void run_close(struct run *r);
+// 0, or EXIT_ENVIRONMENT when what clients kept could not be written to its file (logged).
+int run_close(struct run *r);
 
 // All of it. Returns the exit code, which is also in out->verdict. When the environment or the
 // configuration stops the run before it has started, the reason was logged and out->verdict.status

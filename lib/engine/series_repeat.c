@@ -237,12 +237,12 @@ int series_run_repeats(struct series *s, char *const *texts, unsigned count,
 int series_repeat(struct series *s, struct result *out)
 {
 	struct series_repeats seen;
-	int code;
+	int code, kept;
 
 	memset(out, 0, sizeof(*out));
 	code = run_open(s->options, s->arena, &s->run);
 	if (code == 0)
 		code = series_run_repeats(s, NULL, 0, &seen, out);
-	run_close(s->run);
-	return code;
+	kept = run_close(s->run);
+	return code ? code : kept;
 }

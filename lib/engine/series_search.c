@@ -489,14 +489,15 @@ static int confirm(struct searching *g)
 
 static int search_on_ports(struct searching *g, struct result *out)
 {
-	int code = run_open(g->options, g->series->arena, &g->series->run);
+	int code = run_open(g->options, g->series->arena, &g->series->run), kept;
 
 	if (code == 0)
 		code = search_all(g);
 	if (code == 0)
 		code = confirm(g);
-	run_close(g->series->run);
-	return g->runs ? finish(g, code, out) : code;
+	kept = run_close(g->series->run);
+	code = g->runs ? finish(g, code, out) : code;
+	return code ? code : kept;
 }
 
 // Ports are brought up for the greatest load.

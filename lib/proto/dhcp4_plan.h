@@ -178,7 +178,7 @@ void *dhcp4_common_setup(void *const *shared, uint32_t count, uint32_t threads);
 void dhcp4_common_teardown(void *common);
 uint64_t dhcp4_memory(const void *shared, const struct proto_env *env);
 int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env);
-void dhcp4_close(struct proto_ctx *ctx);
+int dhcp4_close(struct proto_ctx *ctx);
 
 // dhcp4_templates.c: the bytes of every kind of message into the plan, options and sub-options as
 // patterns. 0, or -EINVAL (in d).

@@ -112,22 +112,24 @@ static void clash_log(
 		c->prefix ? "it or a part of it" : "it");
 }
 
-void dhcp6_close(struct proto_ctx *ctx)
+int dhcp6_close(struct proto_ctx *ctx)
 {
 	const struct dhcp6_plan *p = ctx->shared;
 	const struct dhcp_lease_clients of = dhcp6_lease_clients(p);
 	struct dhcp6_worker *w = ctx->own;
+	int rc;
 
 	if (!w)
-		return;
+		return 0;
 	for (uint32_t i = 0; i < DHCP_NOTES && w->work.refusals[i].count; i++)
 		refusal_log(&w->work.refusals[i]);
 	for (uint32_t i = 0; i < w->work.clash_count; i++)
 		clash_log(p, w, &w->work.clashes[i]);
 	if (!w->work.dry && w->work.paced) // a closed loop waits for a client: that is no failure
 		dhcp_log_unbegun("dhcp6", w->work.unbegun, "sarr");
-	dhcp_lease_file_close(&p->leases, &of, w, ctx->now_ms);
+	rc = dhcp_lease_file_close(&p->leases, &of, w, ctx->now_ms);
 	dhcp_work_close(&w->work);
 	free(w);
 	ctx->own = NULL;
+	return rc;
 }

@@ -187,7 +187,7 @@ void *dhcp6_common_setup(void *const *shared, uint32_t count, uint32_t threads);
 void dhcp6_common_teardown(void *common);
 uint64_t dhcp6_memory(const void *shared, const struct proto_env *env);
 int dhcp6_open(struct proto_ctx *ctx, const struct proto_env *env);
-void dhcp6_close(struct proto_ctx *ctx);
+int dhcp6_close(struct proto_ctx *ctx);
 
 // dhcp6_templates.c: the bytes of every kind of message into the plan, options as patterns. 0, or
 // -EINVAL (in d).

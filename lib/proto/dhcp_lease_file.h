@@ -74,8 +74,8 @@ int dhcp_lease_file_load(struct dhcp_lease_file *f, const struct dhcp_leases_set
 	const struct dhcp_lease_clients *of, struct diag *d);
 // Room for what so many workers hold.
 void dhcp_lease_file_workers(struct dhcp_lease_file *f, uint32_t workers, struct arena *a);
-// own is about to be closed. The first of an item saves what all of them hold, when any has heard;
-// what goes wrong is logged. now_ms: of the run.
-void dhcp_lease_file_close(const struct dhcp_lease_file *f, const struct dhcp_lease_clients *of,
+// own is about to be closed. The first of an item saves what all of them hold, when any has heard.
+// now_ms: of the run. 0, or -errno when not all could be written (logged).
+int dhcp_lease_file_close(const struct dhcp_lease_file *f, const struct dhcp_lease_clients *of,
 	const void *own, uint32_t now_ms);
 void dhcp_lease_file_free(struct dhcp_lease_file *f);

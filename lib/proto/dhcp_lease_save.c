@@ -61,24 +61,28 @@ static void worker_write(const struct saving *s, const struct dhcp_lease_worker 
 			lease_write(s, &held);
 }
 
-static void save(
+static int save(
 	const struct dhcp_lease_file *f, const struct dhcp_lease_clients *of, uint32_t now_ms)
 {
 	struct saving s = {.of = of, .now_s = now_ms / MS_PER_S};
-	bool failed;
+	int rc = 0;
 
 	s.epoch = (uint64_t)time(NULL) - s.now_s;
+	errno = 0; // what writing leaves there is why it failed
 	s.f = fopen(f->save, "w");
-	failed = !s.f;
-	if (s.f) {
+	if (!s.f) {
+		rc = -errno;
+	} else {
 		fprintf(s.f, DHCP_LEASE_HEADING "\n");
 		for (uint32_t i = 0; i < f->worker_count; i++)
 			worker_write(&s, &f->workers[i]);
-		failed = ferror(s.f) != 0;
-		failed = fclose(s.f) != 0 || failed;
+		if (ferror(s.f))
+			rc = errno ? -errno : -EIO;
+		rc = fclose(s.f) != 0 ? -errno : rc;
 	}
-	if (failed)
-		log_error("%s: %s", f->save, strerror(errno));
+	if (rc < 0)
+		log_error("%s: %s", f->save, strerror(-rc));
+	return rc;
 }
 
 void dhcp_lease_file_workers(struct dhcp_lease_file *f, uint32_t workers, struct arena *a)
@@ -87,19 +91,20 @@ void dhcp_lease_file_workers(struct dhcp_lease_file *f, uint32_t workers, struct
 	f->worker_count = workers;
 }
 
-void dhcp_lease_file_close(const struct dhcp_lease_file *f, const struct dhcp_lease_clients *of,
+int dhcp_lease_file_close(const struct dhcp_lease_file *f, const struct dhcp_lease_clients *of,
 	const void *own, uint32_t now_ms)
 {
 	bool is_open = false, heard = false;
+	int rc;
 
 	for (uint32_t i = 0; i < f->worker_count; i++) {
 		is_open |= f->workers[i].own == own;
 		heard |= f->workers[i].own && *f->workers[i].heard;
 	}
 	if (!is_open)
-		return;
-	if (heard)
-		save(f, of, now_ms);
+		return 0;
+	rc = heard ? save(f, of, now_ms) : 0;
 	for (uint32_t i = 0; i < f->worker_count; i++)
 		f->workers[i].own = NULL;
+	return rc;
 }

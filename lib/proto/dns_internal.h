@@ -140,4 +140,4 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 void *dns_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
 void dns_teardown(void *shared);
 int dns_open(struct proto_ctx *ctx, const struct proto_env *env);
-void dns_close(struct proto_ctx *ctx);
+int dns_close(struct proto_ctx *ctx);

@@ -339,8 +339,9 @@ int dns_open(struct proto_ctx *ctx, const struct proto_env *env)
 	return 0;
 }
 
-void dns_close(struct proto_ctx *ctx)
+int dns_close(struct proto_ctx *ctx)
 {
 	free(ctx->own);
 	ctx->own = NULL;
+	return 0;
 }

@@ -174,7 +174,8 @@ struct proto {
 	uint64_t (*memory)(const void *shared, const struct proto_env *env);
 	// Per worker state in ctx->own (NULL is fine); 0 or -errno.
 	int (*open)(struct proto_ctx *ctx, const struct proto_env *env);
-	void (*close)(struct proto_ctx *ctx);
+	// What it kept is written where the settings say; 0, or -errno when that failed (logged).
+	int (*close)(struct proto_ctx *ctx);
 
 	// For a protocol that chooses addresses and ports itself; NULL: the engine does.
 	void (*layout)(const void *shared, struct proto_layout *out);

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from dhcp4 import (RELAYS, SERVER, answers, check_agreement, clients, of_clients, run, served, steps)
-from harness import main, test
+from harness import EXIT, main, test
 from loop import RELAXED, item, sent_to_file
 
 LIFE = {
@@ -374,6 +374,12 @@ def a_later_run_renews_and_releases_what_an_earlier_one_got():
         one = of_clients(run(clients(exchange="release", load={"outstanding": 1, "total": 60}, **kept)))
         assert one["no_reply"] == one["dhcp4"]["released"] == 60, one
         assert len(lines(path)) == 40
+
+
+@test
+def leases_that_could_not_be_written_are_no_pass():
+    result = run(clients(load={"outstanding": 1, "total": 5}, leases={"save": "/dev/full"}))
+    assert result.code == EXIT["environment"] and "/dev/full: No space left" in result.stderr, result
 
 
 @test
