@@ -34,7 +34,7 @@ struct bounds {
 
 bool search_met(const struct search_goal *g, const struct search_trial *t)
 {
-	return t->loss + t->failed <= g->loss && t->failed <= g->failed &&
+	return !t->stopped && t->loss + t->failed <= g->loss && t->failed <= g->failed &&
 	       (g->p99_ns == 0 || t->p99_ns <= (double)g->p99_ns);
 }
 

@@ -46,6 +46,7 @@ struct search_trial {
 	double loss, failed;   // shares of what was sent
 	double p50_ns, p99_ns; // INFINITY: among the lost ones
 	double answered_per_s;
+	bool stopped; // by a rule of the user: too much for the server, whatever it answered
 	bool invalid; // because of the tester: says nothing about the server
 };
 

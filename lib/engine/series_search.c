@@ -85,6 +85,7 @@ static struct search_trial figures(
 		.length_ns = step.length_ns,
 		.loss = 1,
 		.p99_ns = INFINITY,
+		.stopped = r->verdict.stopped != NULL,
 		.invalid = strcmp(r->verdict.status, "invalid") == 0};
 	const struct result_item *items = r->traffic.items;
 
@@ -130,7 +131,7 @@ static const char *value_text(const struct searching *g, double value, char *buf
 	return buf;
 }
 
-// Why a run is invalid.
+// Why a run is invalid, or ended before its time.
 static void tell_reasons(const struct searching *g, const struct result *r)
 {
 	const char *const *reasons = r->verdict.reasons.items;
@@ -165,7 +166,7 @@ static void tell(const struct searching *g, const struct search_trial *t)
 		"trial %2u: %10s for %s: loss %s, failed %s, p99 %s: %s; answer so far %s",
 		g->search.count, load, length, loss, failed, isinf(t->p99_ns) ? "lost" : p99,
 		trial_verdict(g, t), value_text(g, now.load, answer, sizeof(answer)));
-	if (t->invalid)
+	if (t->invalid || t->stopped)
 		tell_reasons(g, &g->results[t->run]);
 }
 
@@ -281,7 +282,8 @@ static struct counter_list trials_result(const struct searching *g)
 		const struct search_trial *t = &g->trials[i];
 		const struct result *r = &g->results[t->run];
 
-		out[i] = (struct result_trial){t->load, 1e-9 * (double)t->length_ns, t->loss,
+		out[i] = (struct result_trial){t->load,
+			t->stopped ? r->run.measured_s : 1e-9 * (double)t->length_ns, t->loss,
 			t->failed, t->p50_ns, t->p99_ns, t->answered_per_s, trial_verdict(g, t),
 			goals_met(g, t), r->run.seed, series_capture(r)};
 	}

@@ -221,6 +221,18 @@ def an_interrupt_ends_a_search_with_what_is_known():
 
 
 @test
+def a_trial_that_a_rule_ends_has_failed():
+    search = {"variable": "traffic.queries.load.rate", "from": "1k", "to": "4k", "goals": [{"loss": "0%"}],
+              "width": "50%", "warmup": "0s", "trial": "200ms", "final": "200ms", "settle": "0s", "attempts": 9}
+    result = quiet(ring(item(), search=search, stop=["due_per_s > 2500"]))
+    found = result.json["search"]
+    assert result.code == 0 and found["answer"] == 2000 and found["goals"][0]["upper"] == 4000, result
+    ended = [trial for trial in found["trials"] if trial["verdict"] == "fail"]
+    assert ended and all(trial["rate"] == 4000 and trial["duration_s"] < 0.15 for trial in ended), found
+    assert "stopped 0.1 s after" in result.stdout, result
+
+
+@test
 def repeats_end_when_the_rate_is_known():
     repeat = {"min": 3, "max": 6, "confidence": "95%", "width": "20%", "rest": "0s", "of": ["rate"]}
     result = valid(lambda: ddiperf(ring(item(load={"rate": "1k"}), run={"repeat": repeat})))

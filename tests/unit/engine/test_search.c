@@ -600,6 +600,17 @@ static void refusals_count_as_loss_and_have_a_limit_of_their_own(void **state)
 	assert_false(search_met(&both, &t));
 }
 
+static void a_trial_that_a_rule_stopped_meets_no_goal(void **state)
+{
+	struct search_goal goal = {.loss = 0.01, .failed = 1};
+	struct search_trial trial = {.load = 1000, .answered_per_s = 1000};
+	(void)state;
+
+	assert_true(search_met(&goal, &trial));
+	trial.stopped = true;
+	assert_false(search_met(&goal, &trial));
+}
+
 static void a_load_is_given_up_after_so_many_invalid_trials_in_a_row(void **state)
 {
 	struct search_trial invalid = {.load = 200000, .length_ns = 1000000000, .invalid = true};
@@ -747,6 +758,7 @@ int main(void)
 		cmocka_unit_test(peak_and_collapse_are_named),
 		cmocka_unit_test(a_count_is_never_a_fraction),
 		cmocka_unit_test(refusals_count_as_loss_and_have_a_limit_of_their_own),
+		cmocka_unit_test(a_trial_that_a_rule_stopped_meets_no_goal),
 		cmocka_unit_test(a_load_is_given_up_after_so_many_invalid_trials_in_a_row),
 		cmocka_unit_test(conditional_throughput_is_that_of_the_quantile),
 		cmocka_unit_test(short_bad_trials_count_as_far_as_they_outweigh_good_ones),
