@@ -14,19 +14,20 @@ double books_percentile(const struct clock *c, const struct hist *h, double shar
 {
 	uint64_t v = hist_percentile(h, share, lost);
 
+	if (h->count == 0 && lost == 0)
+		return NAN;
 	return v == UINT64_MAX ? INFINITY : clock_ns(c, v);
 }
 
 struct latency collect_latency(const struct clock *c, const struct hist *h, uint64_t lost)
 {
 	struct latency l = {.count = h->count};
+	bool any = h->count > 0;
 
-	if (h->count == 0 && lost == 0)
-		return l;
-	l.min_ns = h->count ? clock_ns(c, h->min) : 0;
-	l.max_ns = h->count ? clock_ns(c, h->max) : 0;
-	l.mean_ns = hist_mean(h) * 1e9 / c->hz;
-	l.stddev_ns = hist_stddev(h) * 1e9 / c->hz;
+	l.min_ns = any ? clock_ns(c, h->min) : NAN;
+	l.max_ns = any ? clock_ns(c, h->max) : NAN;
+	l.mean_ns = any ? hist_mean(h) * 1e9 / c->hz : NAN;
+	l.stddev_ns = any ? hist_stddev(h) * 1e9 / c->hz : NAN;
 	l.p50_ns = books_percentile(c, h, 0.5, lost);
 	l.p90_ns = books_percentile(c, h, 0.9, lost);
 	l.p99_ns = books_percentile(c, h, 0.99, lost);

@@ -14,7 +14,8 @@ struct collect_state {
 	uint64_t at_before;        // tick
 };
 
-// A histogram of ticks as figures; lost: so many more that rank above all of them.
+// A histogram of ticks as figures; lost: so many more that rank above all of them. What there was
+// none of is NAN.
 struct latency collect_latency(const struct clock *c, const struct hist *h, uint64_t lost);
 
 // The next interval, when every worker has published it: true. t_s and length_s are from the

@@ -3,6 +3,7 @@
 // number; the last one from the books that they left. Path: cold. Management thread.
 #include "engine/collect.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "engine/collect_books.h"
@@ -47,7 +48,7 @@ static struct result_interval_item interval_item(const struct plan *p, const str
 	hist_difference(scratch, &now->response, &before->response);
 	out.p50_ns = books_percentile(&p->clock, scratch, 0.5, out.lost);
 	out.p99_ns = books_percentile(&p->clock, scratch, 0.99, out.lost);
-	out.max_ns = scratch->count ? clock_ns(&p->clock, scratch->max) : 0;
+	out.max_ns = scratch->count ? clock_ns(&p->clock, scratch->max) : NAN;
 	return out;
 }
 

@@ -46,7 +46,8 @@ static double of_intervals(const struct condition *k, const struct result *r, ui
 		struct stats_value v;
 
 		if (!counts(r, i, it) ||
-			stats_lookup(&result_interval_item_section, it, k->figure, &v) < 0)
+			stats_lookup(&result_interval_item_section, it, k->figure, &v) < 0 ||
+			isnan(v.value))
 			continue;
 		worst = k->fold == FOLD_MIN ? fmin(worst, v.value) : fmax(worst, v.value);
 		sum += v.value;
@@ -72,6 +73,12 @@ static bool is_step(const struct config *c, uint32_t item, const char *figure)
 	return false;
 }
 
+// All that it sent is never answered, so it has no latencies.
+static bool only_tells(const struct ledger *l)
+{
+	return l->sent > 0 && l->sent == l->no_reply;
+}
+
 // false: this item has no such figure. A step that did not come has counts of 0, and no times.
 static bool value_of(const struct config *c, const struct condition *k, const struct result *r,
 	uint32_t item, double *out)
@@ -87,7 +94,7 @@ static bool value_of(const struct config *c, const struct condition *k, const st
 		*out = strstr(k->figure, "_ns") ? NAN : 0;
 	else
 		return false;
-	return true;
+	return k->item || !isnan(*out) || !only_tells(&i->ledger);
 }
 
 // As the file has it; where it is about several items, with the name of this one.

@@ -58,13 +58,15 @@ static bool is_wanted(const struct repeating *g, uint32_t figure)
 	return false;
 }
 
+// An item that is never answered has no p99 to be known.
 static bool is_known(const struct repeating *g)
 {
 	for (uint32_t i = 0; i < g->valid[0].traffic.count; i++)
 		for (uint32_t f = 0; f < FIGURES; f++) {
 			struct spread s = spread_over(g, i, f);
 
-			if (is_wanted(g, f) && !spread_within(&s, g->settings->width))
+			if (is_wanted(g, f) && !isnan(s.mean) &&
+				!spread_within(&s, g->settings->width))
 				return false;
 		}
 	return true;

@@ -371,7 +371,9 @@ def a_later_run_renews_and_releases_what_an_earlier_one_got():
         one = of_clients(served(clients(exchange="renew", **kept), responder=answers(authoritative=True)))
         assert one["dhcp4"]["renewed"] == 400 and one["dhcp4"]["leases"] == 0, one
         assert {tuple(row[:4]) for row in lines(path)} == {tuple(row[:4]) for row in rows}
-        one = of_clients(run(clients(exchange="release", load={"outstanding": 1, "total": 60}, **kept)))
+        result = run(clients(exchange="release", load={"outstanding": 1, "total": 60}, **kept), criteria=["p99 <= 1m"])
+        one = of_clients(result)
+        assert not result.json["verdict"]["criteria"], result  # nothing answers, so there is no latency to judge
         assert one["no_reply"] == one["dhcp4"]["released"] == 60, one
         assert len(lines(path)) == 40
 

@@ -185,6 +185,18 @@ def one_item_that_is_never_answered_fails_on_its_loss_only():
 
 
 @test
+def a_latency_that_nobody_saw_meets_no_criterion():
+    items = item("good"), item("bad", server_port=5353, timeout="50ms", load={"rate": "100"})
+    figures = "max", "latency.service.p99_ns", "max(interval.max)"
+    result = ddiperf(ring(*items, criteria=[f"{figure} <= 1m" for figure in figures]))
+    assert result.code == EXIT["fail"], result
+    judged = {one["expression"]: (one["value"] is not None, one["pass"]) for one in result.json["verdict"]["criteria"]}
+    assert len(judged) == 6 and all(value == (good, good) for text, value in judged.items()
+                                    for good in ["traffic.good" in text]), judged
+    assert set(result.item("bad")["latency"]["service"].values()) == {0, None}, result.item("bad")
+
+
+@test
 def a_drain_that_is_too_short_leaves_in_flight_what_was():
     with tempfile.TemporaryDirectory() as folder:
         text = json.loads(unanswered(folder))

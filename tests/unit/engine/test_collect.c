@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <math.h>
+
 #include <cmocka.h>
 
 #include "engine/collect.h"
@@ -208,6 +210,8 @@ static void latencies_of_an_interval_are_its_own(void **state)
 	work(f, 1000, 0);
 	i = publish(f, 2);
 	assert_true(i.p50_ns > 4950 && i.p50_ns < 5050 && i.max_ns == 5000);
+	i = publish(f, 3);
+	assert_true(isnan(i.p50_ns) && isnan(i.p99_ns) && isnan(i.max_ns));
 	fixture_end(f);
 }
 
