@@ -49,7 +49,7 @@ static struct change change_of(const struct figures *from, const struct figure *
 struct change change_at(
 	const struct figures *from, const struct figures *to, const char *item, const char *path)
 {
-	static const struct figure nothing;
+	const struct figure nothing = {.value = figures_nothing(path)};
 	const struct figure *a = figures_find(from, item, path), *b = figures_find(to, item, path);
 
 	return change_of(from, a ? a : &nothing, to, b ? b : &nothing);
@@ -72,7 +72,10 @@ const char *change_value_text(double v, const char *unit, char *buf, size_t room
 const char *change_difference_text(double a, double b, const char *unit, char *buf, size_t room)
 {
 	if (!isfinite(a) || !isfinite(b))
-		snprintf(buf, room, "%s", isfinite(a) ? "worse" : isfinite(b) ? "better" : "-");
+		snprintf(buf, room, "%s",
+			isfinite(a)               ? "worse"
+			: isinf(a) && isfinite(b) ? "better"
+						  : "-");
 	else if (strcmp(unit, "1") == 0)
 		snprintf(buf, room, "%+.3g pt", 100 * (b - a));
 	else if (a == 0)

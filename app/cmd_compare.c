@@ -106,8 +106,8 @@ static bool is_worse(const struct margin *m, const struct change *c)
 	double worse = m->higher ? c->b - c->a : c->a - c->b;
 	double allowed = m->relative ? m->allowed * fabs(c->a) : m->allowed;
 
-	if (isinf(c->a) || isinf(c->b))
-		return m->higher && isinf(c->b) && !isinf(c->a);
+	if (!isfinite(c->a) || !isfinite(c->b))
+		return m->higher && isfinite(c->a);
 	return worse > allowed && !change_is_noise(c);
 }
 

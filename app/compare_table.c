@@ -64,6 +64,8 @@ static void print_change(const char *path, const struct change *c)
 	const char *unit = figures_unit(path);
 	char a[32], b[32], difference[32], interval[48];
 
+	if (isnan(c->a) && isnan(c->b))
+		return;
 	if (c->a == 0 && c->b == 0 && strchr(path, '.'))
 		return;
 	printf("  %-34s %12s %12s %12s%s\n", path, change_value_text(c->a, unit, a, sizeof(a)),

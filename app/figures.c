@@ -20,7 +20,7 @@ struct flattening {
 	struct figures *out;
 	struct arena *a;
 	const char *item;
-	double sent;
+	double sent, lost;
 	uint32_t room;
 	uint32_t repeat; // whose figures these are; REPEATS_MAX: the run's own
 	uint32_t next;   // where the next figure of a repeat is expected
@@ -72,6 +72,11 @@ const char *figures_unit(const char *path)
 	if (strncmp(path, ANSWER, strlen(ANSWER)) == 0)
 		return "";
 	return ends_in(path, "_per_s") ? "per_s" : "1";
+}
+
+double figures_nothing(const char *path)
+{
+	return strcmp(figures_unit(path), "ns") == 0 ? NAN : 0;
 }
 
 static bool is_it(const struct figure *f, const char *item, const char *path)
@@ -134,6 +139,8 @@ static struct figure *add(struct flattening *f, const char *path)
 	*one = (struct figure){.item = f->item, .path = path};
 	if (out->repeats)
 		one->repeats = arena_zalloc(f->a, out->repeats * sizeof(*one->repeats));
+	for (uint32_t i = 0; i < out->repeats; i++)
+		one->repeats[i] = figures_nothing(path);
 	return one;
 }
 
@@ -173,7 +180,7 @@ static void flatten_members(struct flattening *f, json_t *object, const char *pa
 		*path ? arena_printf(f->a, "%s.%s", path, key) : arena_strdup(f->a, key), depth);
 }
 
-// Times that are null are ranks among the lost ones.
+// Times that are null are ranks among the lost ones, where something was lost.
 static void flatten(struct flattening *f, const json_t *v, const char *path, unsigned depth)
 {
 	const json_t *one;
@@ -184,7 +191,7 @@ static void flatten(struct flattening *f, const json_t *v, const char *path, uns
 	if (json_is_number(v))
 		put(f, path, json_number_value(v));
 	else if (json_is_null(v) && ends_in(path, "_ns"))
-		put(f, path, INFINITY);
+		put(f, path, f->lost > 0 ? INFINITY : NAN);
 	else if (json_is_object(v))
 		flatten_members(f, (json_t *)v, path, depth + 1);
 	else if (json_is_array(v))
@@ -203,6 +210,7 @@ static void flatten_traffic(struct flattening *f, const json_t *traffic)
 			continue;
 		f->item = arena_strdup(f->a, text_of(item, "name"));
 		f->sent = json_number_value(json_object_get(item, "sent"));
+		f->lost = json_number_value(json_object_get(item, "lost"));
 		flatten(f, item, "", 0);
 	}
 }

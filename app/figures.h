@@ -45,3 +45,6 @@ uint32_t figures_short_names(const char **names, uint32_t room);
 
 // "ns", "per_s", "1", or "" for answers of a search, by the path.
 const char *figures_unit(const char *path);
+
+// What a figure is that a result does not have: a counter is 0, a time was not seen (NAN).
+double figures_nothing(const char *path);

@@ -143,6 +143,24 @@ def steps_are_compared_by_name():
 
 
 @test
+def a_time_that_was_not_seen_is_no_improvement():
+    def unseen(item, _):
+        item["lost"] = 0
+        item["latency"]["response"]["p99_ns"] = None
+
+    gone = changed(lambda item, _: item["latency"]["response"].pop("p99_ns"))
+    for b in (gone, changed(unseen)):
+        code, out, err = compare(GOLDEN, b, "-f", "p99:+5%")
+        assert code == 1 and "121 us -> - (worse," in out, (out, err)
+        assert compare(b, b, "-f", "p99:+5%")[0] == 0
+    # In one repeat of three: their mean is not a third less.
+    some = repeated([50000, 50000, 50000])
+    some["repeats"][1]["traffic"][0]["latency"]["response"].pop("p99_ns")
+    code, out, err = compare(repeated([50000, 50000, 50000]), some, "-f", "p99:+5%")
+    assert code == 1 and "121 us -> - (worse," in out, (out, err)
+
+
+@test
 def margins_that_make_no_sense_are_refused():
     for margin, words in (
         ("p99", "no margin"), ("p99:5%", "which way"), ("p99:+5q", "is not a duration"), ("p98:+5%", "did you mean p9"),
