@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_SIZE 256
-#define LISTED    10 // bad lines
+#define LISTED 10 // bad lines
 
 struct reader {
 	struct timestamps *t;
@@ -70,17 +69,19 @@ static int read_line(struct reader *r, const char *line)
 static int read_text(struct reader *r, const struct replay_settings *settings)
 {
 	FILE *f = fopen(r->path, "r");
-	char line[LINE_SIZE];
+	char *line = NULL;
+	size_t room = 0;
 	int rc = 0;
 
 	if (!f) {
 		diag_error(r->d, &settings->file, NULL, "%s: %s", r->path, strerror(errno));
 		return -EINVAL;
 	}
-	while (rc == 0 && fgets(line, sizeof(line), f)) {
+	while (rc == 0 && getline(&line, &room, f) >= 0) {
 		r->line++;
 		rc = read_line(r, line);
 	}
+	free(line);
 	fclose(f);
 	if (r->bad > LISTED)
 		diag_error(r->d, &settings->file, NULL, "and %u more bad lines", r->bad - LISTED);

@@ -98,6 +98,14 @@ def a_replay_sends_at_the_times_of_packets_that_pass_a_filter():
 
 
 @test
+def a_line_of_a_replay_is_one_time_however_long_it_is():
+    config = ring(item(load={"replay": {"file": "times.txt"}}))
+    for at in range(240, 260):
+        result = ddiperf(config, command="check", files={"times.txt": f"1.5 {'q' * at} 7 more\n1.6\n"})
+        assert result.code == 0, (at, result)
+
+
+@test
 def a_closed_loop_ramps_up_and_keeps_its_window():
     load = {"outstanding": 8, "ramp_up": "200ms", "start_at": "100ms", "stop_at": "400ms"}
     result = ddiperf(ring(item(load=load, timeout=PATIENT), run=RUN))
