@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report_verdict.h"
+
 struct sums {
 	unsigned tests, failures, errors;
 };
@@ -78,14 +80,14 @@ static void put_case(FILE *out, const struct result *r, const char *name)
 
 static void put_criterion(FILE *out, const struct result *r, const struct result_criterion *c)
 {
-	char found[64];
+	char found[64], value[32];
 
 	put_case(out, r, c->expression);
 	if (c->pass) {
 		fputs("/>\n", out);
 		return;
 	}
-	snprintf(found, sizeof(found), "found %.6g", c->value);
+	snprintf(found, sizeof(found), "found %s", report_criterion_value(c, value, sizeof(value)));
 	fputs(">\n      <failure", out);
 	put_attribute(out, "message", found);
 	fputs("/>\n    </testcase>\n", out);

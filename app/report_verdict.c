@@ -37,24 +37,13 @@ static void print_limit(FILE *out, const struct result_verdict *v)
 		fputs("\nlimited by the load itself: there was nobody to make all of it\n", out);
 }
 
-// In the notation of the limit, which is the last word of the expression, but for a stop rule's
-// time: "p99 <= 2ms" is about a time.
-static const char *criterion_value(const struct result_criterion *c, char *buf, size_t room)
+const char *report_criterion_value(const struct result_criterion *c, char *buf, size_t room)
 {
-	const char *time = strstr(c->expression, " for ");
-	size_t len = time ? (size_t)(time - c->expression) : strlen(c->expression);
-	char last = len ? c->expression[len - 1] : '\0';
-	const char *unit = NULL;
-
-	if (last == '%')
-		unit = "1";
-	else if (last == 's' || last == 'm' || last == 'h')
-		unit = "ns";
 	if (isnan(c->value))
 		return "not seen";
 	if (isinf(c->value))
 		return report_time(c->value, true, buf, room);
-	return stats_format(c->value, unit, buf, room);
+	return stats_format(c->value, c->unit, buf, room);
 }
 
 static void print_criteria(FILE *out, const struct counter_list *criteria)
@@ -66,7 +55,7 @@ static void print_criteria(FILE *out, const struct counter_list *criteria)
 		fputs("\ncriteria\n", out);
 	for (uint32_t i = 0; i < criteria->count; i++)
 		fprintf(out, "  %s  %-40s  %s\n", c[i].pass ? "pass" : "FAIL", c[i].expression,
-			criterion_value(&c[i], value, sizeof(value)));
+			report_criterion_value(&c[i], value, sizeof(value)));
 }
 
 static void print_reasons(FILE *out, const struct counter_list *reasons)

@@ -371,6 +371,7 @@ bool condition_parse(const struct config *c, const char *text, enum condition_us
 	right = trim(&p, (struct part){op + strlen(op_texts[out->op]), all.to});
 	if (!parse_left(&p, trim(&p, (struct part){all.from, op})) || !split_time(&p, &right))
 		return false;
+	out->unit = p.unit;
 	out->total = !p.unit && strcmp(out->figure, "in_flight") != 0;
 	return parse_limit(&p, right);
 }

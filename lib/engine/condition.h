@@ -27,8 +27,9 @@ struct condition {
 	enum condition_fold fold;
 	enum condition_op op;
 	double limit;
-	uint64_t for_ns; // 0: not given
-	bool total;      // a counter: of a stop rule without a time its sum so far
+	uint64_t for_ns;  // 0: not given
+	bool total;       // a counter: of a stop rule without a time its sum so far
+	const char *unit; // of the figure, as its row has it
 };
 
 struct condition_error {

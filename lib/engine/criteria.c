@@ -109,6 +109,17 @@ static const char *expression_of(
 		a, k->fold == FOLD_NONE ? "traffic.%s.%s" : "traffic.%s: %s", name, k->text);
 }
 
+static struct result_criterion no_stop(
+	const struct config *c, const struct result_verdict *v, struct arena *a)
+{
+	struct condition_error e;
+	struct condition k;
+
+	return (struct result_criterion){arena_printf(a, "no stop: %s", v->stopped),
+		v->stopped_value, false,
+		condition_parse(c, v->stopped, CONDITION_STOP, a, &k, &e) ? k.unit : NULL};
+}
+
 struct counter_list criteria_judge(const struct config *c, const struct result *r, struct arena *a)
 {
 	const char *const *texts = c->criteria.items;
@@ -130,12 +141,10 @@ struct counter_list criteria_judge(const struct config *c, const struct result *
 			if (value_of(c, &k, r, n, &value))
 				out[list.count++] = (struct result_criterion){
 					expression_of(&k, &r->traffic, n, a), value,
-					condition_holds(&k, value)};
+					condition_holds(&k, value), k.unit};
 		}
 	}
 	if (r->verdict.stopped)
-		out[list.count++] = (struct result_criterion){
-			arena_printf(a, "no stop: %s", r->verdict.stopped),
-			r->verdict.stopped_value, false};
+		out[list.count++] = no_stop(c, &r->verdict, a);
 	return list;
 }

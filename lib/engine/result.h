@@ -135,6 +135,7 @@ struct result_criterion {
 	const char *expression;
 	double value;
 	bool pass;
+	const char *unit; // of the value, as struct counter has it
 };
 
 struct result_verdict {

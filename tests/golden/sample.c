@@ -124,11 +124,11 @@ static const char *const reasons[] = {
 };
 
 static const struct result_criterion criteria[] = {
-	{"loss <= 0.1%", 0.00003, true},
-	{"traffic.queries.p9999 <= 2ms", INFINITY, false},
-	{"traffic.queries.dns.rcode.SERVFAIL == 0", 6, false},
-	{"traffic.probes.p99 <= 2ms", 102000, true},
-	{"traffic.probes.answered >= 100", 500, true},
+	{"loss <= 0.1%", 0.00003, true, "1"},
+	{"traffic.queries.p9999 <= 2ms", INFINITY, false, "ns"},
+	{"traffic.queries.dns.rcode.SERVFAIL == 0", 6, false, NULL},
+	{"traffic.probes.p99 <= 2ms", 102000, true, "ns"},
+	{"traffic.probes.answered >= 100", 500, true, NULL},
 };
 
 struct result sample_result(void)

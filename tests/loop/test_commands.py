@@ -278,14 +278,15 @@ def junit(*criteria, **sections):
 @test
 def a_ci_reads_every_criterion_and_the_verdict():
     run = {"name": 'a <b> & "c"', "duration": "100ms"}
-    root, result = junit("loss <= 100%", "answered_per_s >= 1G", run=run)
+    root, result = junit("loss <= 100%", "sending_s >= 1m", run=run)
     assert result.code == EXIT["fail"], result
     suite = root.find("testsuite")
     assert suite.get("name") == run["name"] and suite.get("tests") == "3" and suite.get("failures") == "2", suite.attrib
     cases = {case.get("name"): case for case in suite.iter("testcase")}
-    assert list(cases) == ["loss <= 100%", "answered_per_s >= 1G", "verdict"], cases
+    assert list(cases) == ["loss <= 100%", "sending_s >= 1m", "verdict"], cases
     assert cases["loss <= 100%"].find("failure") is None
-    assert cases["answered_per_s >= 1G"].find("failure").get("message").startswith("found "), cases
+    assert cases["sending_s >= 1m"].find("failure").get("message") == "found 0.10 s", cases
+    assert re.search(r"FAIL  sending_s >= 1m +0\.10 s", result.stdout), result
     assert cases["verdict"].find("failure").get("message") == "fail"
     names = {one.get("name"): one.get("value") for one in suite.iter("property")}
     assert names["seed"] == "1" and float(names["traffic.queries.answered_per_s"]) > 0, names
