@@ -168,24 +168,44 @@ static void judge(struct repeating *g, struct result *out)
 				g->count, 100 * g->settings->width, 100 * g->settings->confidence));
 }
 
+// Did a run end it all, by what is its verdict?
+static bool is_ended_by_run(const struct repeating *g, int code)
+{
+	return code != 0 && code != EXIT_INTERRUPTED && g->last.verdict.status;
+}
+
+// What ended it before its time is the verdict, whatever the runs before it were.
+static void end_early(const struct repeating *g, int code, struct result *out)
+{
+	struct arena *a = g->series->arena;
+	const char *last = is_ended_by_run(g, code) ? g->last.verdict.status : "invalid";
+	bool interrupted = code == EXIT_INTERRUPTED;
+
+	out->verdict.status = interrupted ? "interrupted" : last;
+	out->verdict.exit_code = (uint64_t)code;
+	series_reason(g->series, &out->verdict,
+		interrupted ? arena_printf(a, "interrupted, after %u runs that count", g->count)
+			    : arena_printf(a, "ended by run %u, after %u that count", g->runs,
+				      g->count));
+}
+
 static int finish(struct repeating *g, int code, struct result *out)
 {
 	if (g->count == 0) {
 		*out = g->last;
+		if (code == EXIT_INTERRUPTED && out->verdict.status)
+			end_early(g, code, out);
 		return code;
 	}
-	*out = *middle(g);
-	out->verdict.reasons = (struct counter_list){NULL, 0};
+	*out = is_ended_by_run(g, code) ? g->last : *middle(g);
+	if (!is_ended_by_run(g, code))
+		out->verdict.reasons = (struct counter_list){NULL, 0};
 	out->confidence = confidence_result(g);
 	out->repeats = repeats_result(g);
 	judge(g, out);
 	if (code == 0)
 		return (int)out->verdict.exit_code;
-	out->verdict.status = code == EXIT_INTERRUPTED ? "interrupted" : "invalid";
-	out->verdict.exit_code = (uint64_t)code;
-	series_reason(g->series, &out->verdict,
-		arena_printf(g->series->arena, "ended by run %u, after %u that count", g->runs,
-			g->count));
+	end_early(g, code, out);
 	return code;
 }
 

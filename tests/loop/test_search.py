@@ -258,6 +258,36 @@ def repeats_that_disagree_say_so():
 
 
 @test
+def what_ends_repeats_is_the_verdict():
+    # One query a run, and some answers are not sent.
+    repeat = {"min": 20, "max": 20, "rest": "0s"}
+    one = item(load={"rate": "1k", "total": 1}, timeout="50ms")
+    faults = {"loss": {"share": "20%"}}
+    result = valid(lambda: ddiperf(ring(one, run={"repeat": repeat, "seed": 3, "duration": "20ms"},
+                                        responder={"dns": {}, "faults": faults})))
+    verdict = result.json["verdict"]
+    assert result.code == verdict["exit_code"] == EXIT["unreachable"] and verdict["status"] == "unreachable", result
+    assert result.json["confidence"]["runs"] >= 1 and "that count" in verdict["reasons"][0], verdict
+    assert result.item("queries")["answered"] == 0, result.item("queries")
+
+
+@test
+def an_interrupt_between_repeats_is_an_interrupt():
+    repeat = {"min": 2, "max": 2, "rest": "20s"}
+    with config_file(ring(run={"repeat": repeat}, validity={"send_lag_p99": "1ns"})) as path:
+        out = path.parent / "result.json"
+        with start([binary(), "run", str(path), "--json", str(out)]) as process:
+            for line in process.stdout:
+                if line.startswith("run 1: invalid"):
+                    break
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=30)
+        verdict = json.loads(out.read_text())["verdict"]
+    assert process.returncode == verdict["exit_code"] == EXIT["interrupted"], verdict
+    assert verdict["status"] == "interrupted", verdict
+
+
+@test
 def a_repeat_that_fails_a_criterion_fails_the_run():
     repeat = {"min": 2, "max": 2, "rest": "0s"}
     result = valid(lambda: ddiperf(ring(item(), run={"repeat": repeat}, criteria=["answered_per_s >= 1M"])))
