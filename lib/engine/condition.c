@@ -187,6 +187,8 @@ static bool parse_figure(struct parser *p, struct part r)
 
 	if (r.from == r.to)
 		return fail(p, r.from, "no figure (like loss, p99, failed)");
+	if (p->use == CONDITION_STOP && strcmp(figure, "unanswered") == 0)
+		return fail(p, r.to, "has no value to compare (unanswered for 2s)");
 	if (figure_exists(p, figure) || (other && figure_exists(p, other)))
 		return true;
 	nearest = nearest_figure(p, figure);
@@ -210,6 +212,7 @@ static bool parse_item(struct parser *p, struct part *r)
 {
 	const struct item_settings *items = p->config->traffic.items;
 	size_t name = r->from + strlen("traffic."), best = 0;
+	const char *whole = NULL;
 	struct nearest nearest;
 
 	if (!begins(p, *r, "traffic."))
@@ -217,8 +220,11 @@ static bool parse_item(struct parser *p, struct part *r)
 	for (uint32_t i = 0; i < p->config->traffic.count; i++) {
 		size_t len = items[i].name ? strlen(items[i].name) : 0;
 
-		if (len <= best || name + len >= r->to || p->text[name + len] != '.' ||
+		if (len <= best || name + len > r->to ||
 			strncmp(p->text + name, items[i].name, len) != 0)
+			continue;
+		whole = name + len == r->to ? items[i].name : whole;
+		if (p->text[name + len] != '.')
 			continue;
 		best = len;
 		p->out->item = items[i].name;
@@ -227,6 +233,8 @@ static bool parse_item(struct parser *p, struct part *r)
 		r->from = name + best + 1;
 		return true;
 	}
+	if (whole)
+		return fail(p, r->to, "no figure (like traffic.%s.loss)", whole);
 	nearest = nearest_to(
 		copy(p, (struct part){name, name + strcspn(p->text + name, ". \t<>=)")}));
 	for (uint32_t i = 0; i < p->config->traffic.count; i++)
