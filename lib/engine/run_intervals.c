@@ -5,6 +5,8 @@
 
 #include "engine/run_internal.h"
 
+#define ROUNDING_S 1e-4 // a tick is calibrated
+
 void run_start_intervals(struct run *r)
 {
 	r->intervals = NULL;
@@ -25,6 +27,12 @@ static void keep_interval(struct run *r, const struct result_interval *i)
 		r->interval_room = room;
 	}
 	r->intervals[r->interval_count++] = *i;
+}
+
+// In the drain nothing is sent any more, so it has nothing to stop, and no rates.
+static bool is_measured(const struct run *r, const struct result_interval *i)
+{
+	return i->t_s <= 1e-9 * (double)r->config->run.duration_ns + ROUNDING_S;
 }
 
 // The first rule that holds ends the run.
@@ -51,10 +59,10 @@ void run_tick(struct run *r)
 		run_note_home(r);
 		if (i.length_s <= 0)
 			continue;
-		if (!warmup) {
+		if (!warmup)
 			keep_interval(r, &i);
+		if (!warmup && is_measured(r, &i))
 			look_for_stop(r, &i);
-		}
 		if (h->interval)
 			h->interval(h->ctx, &i, warmup);
 	}

@@ -191,6 +191,15 @@ def a_rule_that_never_holds_changes_nothing():
 
 
 @test
+def the_drain_is_not_judged_by_stop_rules():
+    faults = {"loss": {"every": 100}}
+    stop = ["unanswered for 100ms", "answered_per_s < 1", "lost > 0"]
+    result = valid(lambda: ddiperf(ring(item(timeout="400ms"), responder={"dns": {}, "faults": faults}, stop=stop)))
+    assert result.item("queries")["lost"] > 0 and len(result.json["intervals"]) >= 6, result
+    assert result.code == 0 and "stopped" not in result.json["verdict"], result
+
+
+@test
 def criteria_reach_steps_and_intervals():
     leases = {
         "name": "leases", "server": "198.18.0.2", "timeout": PATIENT, "load": {"rate": "500"},
