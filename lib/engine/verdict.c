@@ -199,7 +199,8 @@ static void judge_tester(const struct plan *p, const struct result *r, struct re
 	const struct result_worker *workers = r->workers.items;
 
 	for (uint32_t i = 0; i < p->item_count; i++)
-		judge_item(p, &p->items[i], &items[i], out);
+		if (items[i].ledger.due || !r->verdict.stopped) // else it ended before their turn
+			judge_item(p, &p->items[i], &items[i], out);
 	for (uint32_t i = 0; i < r->ports.count; i++) {
 		judge_link(p, &ports[i], out);
 		if ((int32_t)i != p->responder_port) // what that one drops, the server has lost

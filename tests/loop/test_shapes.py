@@ -191,6 +191,14 @@ def a_rule_that_never_holds_changes_nothing():
 
 
 @test
+def a_rule_may_end_a_run_before_the_turn_of_an_item():
+    late = item("late", load={"rate": "1k", "start_at": "4s"})
+    result = valid(lambda: ddiperf(ring(item(), late, run={"duration": "5s"}, stop=["traffic.queries.sent > 100"])))
+    stopped(result, "traffic.queries.sent > 100")
+    assert result.item("late")["due"] == 0, result.item("late")
+
+
+@test
 def the_drain_is_not_judged_by_stop_rules():
     faults = {"loss": {"every": 100}}
     stop = ["unanswered for 100ms", "answered_per_s < 1", "lost > 0"]
