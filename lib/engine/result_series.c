@@ -43,7 +43,8 @@ static const struct counter goal_rows[] = {
 	REAL(result_goal, upper, NULL, "lowest value that does not; null: none up to the end"),
 	REAL(result_goal, answered_per_s, "per_s",
 		"answered rate there; mlr: the conditional throughput"),
-	TEXT(result_goal, limited_by, "server, tester, or range: met up to the end of the search"),
+	TEXT(result_goal, limited_by,
+		"server, tester, range (met up to the end), or none (interrupted)"),
 	REAL(result_goal, repeats_met, NULL,
 		"repeats at the answer that met it; null: none were made"),
 };

@@ -24,6 +24,7 @@ struct searching {
 	struct series_repeats repeats; // at the answer
 	struct result confirmed;       // what came of them
 	bool heard;                    // the server answered something in some trial
+	bool cut;                      // it ended before it was done
 };
 
 static void prepare(struct searching *g, struct series *s)
@@ -235,11 +236,13 @@ static const char *goal_text(const struct search_goal *goal, struct arena *a)
 	return arena_printf(a, "%s, p99 <= %s", text, number);
 }
 
-static const char *limit_text(const struct search_answer *a)
+static const char *limit_text(const struct searching *g, const struct search_answer *a)
 {
 	if (a->tester)
 		return "tester";
-	return isinf(a->upper) ? "range" : "server";
+	if (!isinf(a->upper))
+		return "server";
+	return g->cut ? "none" : "range";
 }
 
 // Repeats at the first goal's answer that met it.
@@ -266,7 +269,7 @@ static struct counter_list goals_result(const struct searching *g)
 		struct search_answer a = search_answer(&g->search, i);
 
 		out[i] = (struct result_goal){goal_text(&goals[i], g->series->arena), a.load,
-			a.upper, a.throughput, limit_text(&a), NAN};
+			a.upper, a.throughput, limit_text(g, &a), NAN};
 	}
 	if (g->repeats.count)
 		out[0].repeats_met = repeats_met(g);
@@ -439,6 +442,7 @@ static int finish(struct searching *g, int code, struct result *out)
 		return code;
 	}
 	*out = *representative(g);
+	g->cut = code || *g->series->options->signals;
 	out->search = search_result(g);
 	if (*g->series->options->signals) {
 		conclude_as(g, out, "interrupted", EXIT_INTERRUPTED,

@@ -216,7 +216,9 @@ def an_interrupt_ends_a_search_with_what_is_known():
             stdout, stderr = process.communicate(timeout=30)
         assert process.returncode == EXIT["interrupted"], stdout + stderr
         document = json.loads(out.read_text())
-    assert document["verdict"]["status"] == "interrupted" and document["search"]["trials"], document["verdict"]
+    found = document["search"]
+    assert document["verdict"]["status"] == "interrupted" and found["trials"], document["verdict"]
+    assert found["goals"][0]["limited_by"] == ("server" if found["goals"][0]["upper"] else "none"), found
     assert "interrupted after" in stdout, stdout
 
 
