@@ -410,6 +410,16 @@ static void check_server(const struct item_settings *i, struct diag *d)
 		diag_error(d, i, "server", "is missing (the address of the server)");
 }
 
+static bool port_has(const struct port_settings *p, const struct addr *a)
+{
+	const struct addr_prefix *own = p->addresses.items;
+
+	for (uint32_t n = 0; n < p->addresses.count; n++)
+		if (addr_equal(&own[n].addr, a))
+			return true;
+	return false;
+}
+
 static void check_item(
 	const struct config *c, const struct item_settings *i, struct arena *a, struct diag *d)
 {
@@ -428,6 +438,8 @@ static void check_item(
 		return;
 	if (p == config_responder_port(c))
 		diag_error(d, i, "port", "the responder answers on \"%s\" (another port)", p->name);
+	if (port_has(p, &i->server))
+		diag_error(d, &i->server, NULL, "an address of port %s itself", p->name);
 	sources = config_sources(c, i, a);
 	if (!config_item_proto(i, NULL)->layout) {
 		check_source(i, &sources, p, d);
@@ -443,12 +455,9 @@ static void check_item(
 static bool asks_responder(const struct config *c, const struct item_settings *i)
 {
 	const struct port_settings *port = config_responder_port(c);
-	const struct addr_prefix *own = port ? port->addresses.items : NULL;
 
-	for (uint32_t n = 0; port && n < port->addresses.count; n++)
-		if (addr_equal(&own[n].addr, &i->server))
-			return true;
-	return i->server.len == 0 || !port || port->addresses.count == 0;
+	return i->server.len == 0 || !port || port->addresses.count == 0 ||
+	       port_has(port, &i->server);
 }
 
 // Has the responder what the items of its own file ask for?

@@ -43,6 +43,7 @@ MISTAKES = [
     ("    server: 198.18.0.2\n", "", ":9:", "traffic.queries.server", "missing"),
     ("server: 198.18.0.2", "server: 198.18.0.256", ":10:13:", "traffic.queries.server", "198.18.0.256"),
     ("server: 198.18.0.2", "server: 192.0.2.1", "traffic.queries.server", "not on a subnet"),
+    ("server: 198.18.0.2", "server: 198.18.0.1", "traffic.queries.server", "an address of port tester itself"),
     ("server: 198.18.0.2", 'server: "2001:db8::1"', "IPv6"),
     ("dns: {names: [www.example.com A]}", "dhcp5: {}", 'unknown key "dhcp5"', '"dhcp4"'),
     ("    dns: {names: [www.example.com A]}\n", "", "traffic.queries", "no protocol section"),
