@@ -410,16 +410,6 @@ static void check_server(const struct item_settings *i, struct diag *d)
 		diag_error(d, i, "server", "is missing (the address of the server)");
 }
 
-static bool port_has(const struct port_settings *p, const struct addr *a)
-{
-	const struct addr_prefix *own = p->addresses.items;
-
-	for (uint32_t n = 0; n < p->addresses.count; n++)
-		if (addr_equal(&own[n].addr, a))
-			return true;
-	return false;
-}
-
 static void check_item(
 	const struct config *c, const struct item_settings *i, struct arena *a, struct diag *d)
 {

@@ -61,6 +61,8 @@ struct diag;
 void port_check(const struct port_settings *p, struct diag *d);
 void port_check_all(const struct port_settings *ports, unsigned count, struct diag *d);
 
+// Is it one of the port's own addresses?
+bool port_has(const struct port_settings *p, const struct addr *a);
 // Workers of the port: its CPUs, at least 1.
 unsigned port_cpu_count(const struct port_settings *p);
 // Queue pairs: as many, or more when the other end of a ring has more.

@@ -157,16 +157,6 @@ static int check_default_route(
 		through);
 }
 
-static bool port_has(const struct port_settings *p, const struct addr *a)
-{
-	const struct addr_prefix *own = p->addresses.items;
-
-	for (uint32_t i = 0; i < p->addresses.count; i++)
-		if (addr_equal(&own[i].addr, a))
-			return true;
-	return false;
-}
-
 static int check_addresses(const struct port_settings *p, const struct netif *n, struct io_error *e)
 {
 	uint32_t kept = n->addr_count < NETIF_ADDRS_MAX ? n->addr_count : NETIF_ADDRS_MAX;

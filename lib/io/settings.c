@@ -200,6 +200,16 @@ static uint64_t cpu_count(const struct port_settings *p)
 	return n;
 }
 
+bool port_has(const struct port_settings *p, const struct addr *a)
+{
+	const struct addr_prefix *own = p->addresses.items;
+
+	for (uint32_t i = 0; i < p->addresses.count; i++)
+		if (addr_equal(&own[i].addr, a))
+			return true;
+	return false;
+}
+
 unsigned port_cpu_count(const struct port_settings *p)
 {
 	uint64_t n = cpu_count(p);
