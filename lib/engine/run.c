@@ -12,6 +12,7 @@
 
 #include <uuid/uuid.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "engine/deal.h"
 #include "engine/run_internal.h"
@@ -118,7 +119,7 @@ static int read_input(struct run *r)
 static int check_capture(const struct run *r)
 {
 	const struct capture_settings *s = r->config->output.capture;
-	int rc = s && !r->options->respond_only ? capture_file_check(s->file) : 0;
+	int rc = s && !r->options->respond_only ? file_check_writable(s->file) : 0;
 
 	if (rc == 0)
 		return 0;

@@ -5,16 +5,12 @@
 #include "io/capture.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define NAP_NS        10000000
 #define TEXT_MAX      512 // of a name or comment
@@ -114,22 +110,6 @@ static void write_interface(struct capture_file *f, struct block *b, const char 
 	put_option(b, OPTION_RESOLUTION, &nanoseconds, 1);
 	put_u32(b, OPTION_END);
 	block_end(b, f);
-}
-
-// The rest of such a thing as /dev/full shows only when it is written.
-int capture_file_check(const char *path)
-{
-	struct stat st;
-	bool there = stat(path, &st) == 0;
-	char target[PATH_MAX];
-	int fd = open(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
-
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	if (!there && realpath(path, target))
-		unlink(target); // and not a link to it
-	return 0;
 }
 
 struct capture_file *capture_file_open(

@@ -31,10 +31,6 @@ struct capture_packet {
 
 struct capture_file;
 
-// Is there, or could there be, a file that can be written at path? Leaves things as they are. 0 or
-// -errno.
-int capture_file_check(const char *path);
-
 // A new file with an interface description for each name. NULL with errno.
 struct capture_file *capture_file_open(
 	const char *path, const char *const *interfaces, uint32_t count);

@@ -100,7 +100,7 @@ static void status_put(uint8_t *at, enum dhcp6_status status)
 // The lease in an IA; NOWHERE: it has none, or one that is taken away.
 static uint32_t lease_in(const struct place *p, uint32_t ia)
 {
-	uint16_t code = dhcp6_lease_code((uint16_t)bytes_be16(p->buf + ia));
+	uint16_t code = dhcp6_lease_code(bytes_be16(p->buf + ia));
 	uint32_t times = code == DHCP6_OPT_IA_PREFIX ? 0 : PREFERRED_AT, at;
 
 	at = dhcp6_find_option(p->buf, ia + IA_HEAD, option_end(p, ia), code);

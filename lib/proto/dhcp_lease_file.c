@@ -5,15 +5,13 @@
 #include "proto/dhcp_lease_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/addr.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "proto/dhcp_lease_line.h"
 
@@ -149,21 +147,14 @@ static int load(struct dhcp_lease_file *f, const char *const *path,
 	return ret;
 }
 
-// What cannot be written is better known before the run. What was there stays as it is.
+// What cannot be written is better known before the run.
 static int check_writable(const char *const *path, struct diag *d)
 {
-	bool is_new = access(*path, F_OK) < 0;
-	int fd = open(*path, O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
-	char target[PATH_MAX];
+	int rc = file_check_writable(*path);
 
-	if (fd < 0) {
-		diag_error(d, path, NULL, "%s: %s", *path, strerror(errno));
-		return -EINVAL;
-	}
-	close(fd);
-	if (is_new && realpath(*path, target))
-		unlink(target); // and not a link to it
-	return 0;
+	if (rc < 0)
+		diag_error(d, path, NULL, "%s: %s", *path, strerror(-rc));
+	return rc < 0 ? -EINVAL : 0;
 }
 
 int dhcp_lease_file_load(struct dhcp_lease_file *f, const struct dhcp_leases_settings *s,

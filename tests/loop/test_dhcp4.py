@@ -268,7 +268,7 @@ TRY_AGAIN = {"initial": "50ms", "factor": 2, "jitter": "10ms", "tries": 4}
 @test
 def what_is_lost_is_asked_again_and_counted_by_attempt():
     result = run(clients(load=ONE_BY_ONE, exchange="discover", retransmit=TRY_AGAIN),
-                            responder=answers({"loss": {"every": 2}}))
+                 responder=answers({"loss": {"every": 2}}))
     one, n = of_clients(result), of_clients(result)["dhcp4"]
     assert (one["sent"], one["answered"], one["lost"]) == (10, 10, 0), one
     # Every second answer is lost: all but the first DISCOVER are sent twice.
@@ -301,7 +301,7 @@ def attempts_expected(exchanges, every, tries):
 @test
 def each_message_of_an_exchange_has_its_own_tries():
     result = run(clients(load={"outstanding": 1, "total": 20}, retransmit={**TRY_AGAIN, "tries": 2}),
-                            responder=answers({"loss": {"every": 7}}))
+                 responder=answers({"loss": {"every": 7}}))
     one, n = of_clients(result), of_clients(result)["dhcp4"]
     attempts, again, lost = attempts_expected(20, 7, 2)
     assert (n["attempt"], n["retransmitted"], one["lost"]) == (attempts, again, lost), (n, attempts, again, lost)
@@ -312,7 +312,7 @@ def each_message_of_an_exchange_has_its_own_tries():
 @test
 def an_exchange_is_lost_when_all_its_tries_are():
     result = run(clients(load={"outstanding": 50, "total": 50}, retransmit={**TRY_AGAIN, "tries": 3}),
-                            responder=answers({"loss": {"every": 1}}))
+                 responder=answers({"loss": {"every": 1}}))
     one, n = of_clients(result), of_clients(result)["dhcp4"]
     assert one["sent"] == one["lost"] == 50 and one["answered"] == 0, one
     assert n["sent"] == {"DISCOVER": 150} and n["retransmitted"] == 100 and n["attempt"] == {}, n

@@ -127,12 +127,12 @@ def what_is_not_answered_is_sent_again_until_it_is_lost():
     tries = {"irt": "100ms", "mrc": 3}
 
     result = run(clients(load={"outstanding": 10, "total": 10}, exchange="solicit", retransmit={"solicit": tries}),
-                            responder=answers({"loss": {"every": 1}}))
+                 responder=answers({"loss": {"every": 1}}))
     one, n = of_clients(result), of_clients(result)["dhcp6"]
     assert one["lost"] == 10 and n["retransmitted"] == 20 and n["sent"] == {"SOLICIT": 30} and n["attempt"] == {}, one
 
     result = run(clients(load={"outstanding": 1, "total": 6}, retransmit={"request": tries, "solicit": tries}),
-                            responder=answers({"loss": {"every": 3}}))
+                 responder=answers({"loss": {"every": 3}}))
     one, n = of_clients(result), of_clients(result)["dhcp6"]
     assert one["answered"] == n["leases"] == 6 and n["retransmitted"] == 5 == n["attempt"]["2"], one
 

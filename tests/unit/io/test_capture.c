@@ -243,31 +243,6 @@ static void what_is_too_long_is_cut_and_said_to_be(void **state)
 	assert_int_equal(seen.packet[0].comment_count, CAPTURE_COMMENTS);
 }
 
-static void a_path_is_checked_without_a_trace(void **state)
-{
-	char link[sizeof(path) + 8];
-	struct stat st;
-	FILE *f = fopen(path, "w");
-
-	fputs("an earlier one", f);
-	fclose(f);
-	assert_int_equal(capture_file_check(path), 0);
-	stat(path, &st);
-	assert_int_equal(st.st_size, 14);
-	assert_int_equal(capture_file_check("/nonexistent/x.pcapng"), -ENOENT);
-	assert_int_equal(capture_file_check("/tmp"), -EISDIR);
-	unlink(path);
-	assert_int_equal(capture_file_check(path), 0);
-	assert_int_not_equal(stat(path, &st), 0);
-	snprintf(link, sizeof(link), "%s-link", path);
-	assert_int_equal(symlink(path, link), 0);
-	assert_int_equal(capture_file_check(link), 0);
-	assert_int_equal(lstat(link, &st), 0);
-	assert_int_not_equal(stat(link, &st), 0);
-	unlink(link);
-	assert_int_equal(make_path(NULL), 0);
-}
-
 static void a_full_disk_is_told_at_the_end(void **state)
 {
 	struct capture_file *f = capture_file_open("/dev/full", names, 1);
@@ -425,7 +400,6 @@ int main(void)
 		cmocka_unit_test(a_file_says_its_ports_and_resolution),
 		cmocka_unit_test(packets_of_any_length_keep_bytes_time_direction_and_comments),
 		cmocka_unit_test(what_is_too_long_is_cut_and_said_to_be),
-		cmocka_unit_test(a_path_is_checked_without_a_trace),
 		cmocka_unit_test(a_full_disk_is_told_at_the_end),
 		cmocka_unit_test(a_full_ring_has_no_room_and_waits_for_nobody),
 		cmocka_unit_test(packets_come_in_order_of_time_whenever_they_were_known),
