@@ -205,21 +205,33 @@ def what_the_tester_cannot_do_is_no_failure_of_the_server():
     assert "the tester's own limit" in result.stdout, result
 
 
-@test
-def an_interrupt_ends_a_search_with_what_is_known():
-    with config_file(pool({"trial": "400ms", "final": "5s"})) as path:
+def interrupted(config, after):
+    """(standard output, document) of a search that is told to stop after so many seconds."""
+    with config_file(config) as path:
         out = path.parent / "result.json"
         with start([binary(), "run", str(path), "--json", str(out)]) as process:
             with contextlib.suppress(ProcessLookupError):
-                time.sleep(3)
+                time.sleep(after)
                 process.send_signal(signal.SIGINT)
             stdout, stderr = process.communicate(timeout=30)
         assert process.returncode == EXIT["interrupted"], stdout + stderr
-        document = json.loads(out.read_text())
-    found = document["search"]
-    assert document["verdict"]["status"] == "interrupted" and found["trials"], document["verdict"]
-    assert found["goals"][0]["limited_by"] == ("server" if found["goals"][0]["upper"] else "none"), found
+        return stdout, json.loads(out.read_text())
+
+
+@test
+def an_interrupt_ends_a_search_with_what_is_known():
+    stdout, document = interrupted(pool({"trial": "400ms", "final": "5s"}), 3)
+    assert document["verdict"]["status"] == "interrupted" and document["search"]["trials"], document["verdict"]
     assert "interrupted after" in stdout, stdout
+
+
+@test
+def a_ramp_that_is_interrupted_has_no_limit_yet():
+    search = {"variable": "traffic.queries.load.rate", "method": "ramp", "from": "1k", "to": "2k", "goals": [{"loss": "50%"}],
+              "warmup": "0s", "trial": "100ms", "steps": 99}
+    _, document = interrupted(ring(item(), search=search), 2)
+    goal, = document["search"]["goals"]
+    assert goal["upper"] is None and goal["limited_by"] == "none", goal
 
 
 @test
