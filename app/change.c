@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/student.h"
-#include "engine/repeat.h"
+#include "engine/series/repeat.h"
 #include "stats/text.h"
 
 static double square(double x)

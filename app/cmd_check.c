@@ -5,7 +5,7 @@
 
 #include "commands.h"
 #include "conf/schema.h"
-#include "engine/series.h"
+#include "engine/series/series.h"
 #include "session.h"
 
 int cmd_check(const struct options *o)

@@ -11,7 +11,7 @@
 #include "commands.h"
 #include "compare_table.h"
 #include "conf/units.h"
-#include "engine/run.h"
+#include "engine/run/run.h"
 #include "figures.h"
 
 #define NAMES_MAX 1000

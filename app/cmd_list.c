@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "commands.h"
 #include "conf/schema.h"
-#include "engine/run.h"
+#include "engine/run/run.h"
 #include "io/driver.h"
 #include "stats/text.h"
 

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "commands.h"
 #include "document.h"
-#include "engine/forecast.h"
+#include "engine/tools/forecast.h"
 #include "session.h"
 #include "stats/json.h"
 #include "stats/text.h"

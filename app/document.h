@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
-#include "engine/config.h"
-#include "engine/result.h"
+#include "engine/config/config.h"
+#include "engine/result/result.h"
 
 // The effective settings; numbers and booleans as such, everything else as text in the file's
 // notation.

@@ -3,7 +3,7 @@
 #include "hooks.h"
 
 #include "base/log.h"
-#include "engine/command.h"
+#include "engine/run/command.h"
 
 static const char *text_or_none(const char *text)
 {

@@ -4,7 +4,7 @@
 // afterwards DDIPERF_STATUS and DDIPERF_EXIT_CODE. Path: cold. Main thread.
 #pragma once
 
-#include "engine/config.h"
+#include "engine/config/config.h"
 
 struct hook {
 	const char *id, *name;

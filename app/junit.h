@@ -3,7 +3,7 @@
 // Path: cold. Main thread.
 #pragma once
 
-#include "engine/result.h"
+#include "engine/result/result.h"
 
 // The caller frees it.
 char *junit_text(const struct result *r);

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "commands.h"
-#include "engine/run.h"
+#include "engine/run/run.h"
 
 #define COMMON (OPTION_SET | OPTION_QUIET | OPTION_VERBOSE)
 

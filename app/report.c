@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/run.h"
+#include "engine/run/run.h"
 #include "report_series.h"
 #include "report_verdict.h"
 #include "stats/text.h"

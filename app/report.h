@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "engine/result.h"
+#include "engine/result/result.h"
 
 struct report {
 	FILE *out;  // NULL: say nothing

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "engine/result.h"
+#include "engine/result/result.h"
 
 // CPU time of the tester's box and of the server's.
 void report_cpu(FILE *out, const struct result *r);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/run.h"
+#include "engine/run/run.h"
 #include "report.h"
 #include "report_series.h"
 #include "stats/text.h"

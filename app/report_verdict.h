@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "engine/result.h"
+#include "engine/result/result.h"
 
 // What limited it, the criteria, and the reasons of the verdict.
 void report_reasons(FILE *out, const struct result_verdict *v);

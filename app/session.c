@@ -9,9 +9,9 @@
 
 #include "base/log.h"
 #include "document.h"
-#include "engine/dryrun.h"
-#include "engine/selfcheck.h"
-#include "engine/series.h"
+#include "engine/tools/dryrun.h"
+#include "engine/tools/selfcheck.h"
+#include "engine/series/series.h"
 #include "hooks.h"
 #include "junit.h"
 #include "report.h"

@@ -3,7 +3,7 @@
 // per process. Path: cold. Main thread.
 #pragma once
 
-#include "engine/run.h"
+#include "engine/run/run.h"
 #include "options.h"
 
 // NULL after errors, which were printed. *d knows where each setting came from; the caller frees

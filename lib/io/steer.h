@@ -2,8 +2,8 @@
 // Which receive queue of a port an answer will come to, where that can be known before it is asked
 // for: by rules that the device took (io/rules.h), or by Toeplitz over the key and the table that
 // it reports. A device is believed no further than that: what comes to another queue is handed over
-// all the same and counted. Not here: which source port is whose (engine/deal.c), and whether the
-// device keeps its word (engine/steer_probe.c). Path: cold. Management thread.
+// all the same and counted. Not here: which source port is whose (engine/plan/deal.c), and whether
+// the device keeps its word (engine/plan/steer_probe.c). Path: cold. Management thread.
 #pragma once
 
 #include <stdbool.h>

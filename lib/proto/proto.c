@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "proto/dhcp4.h"
-#include "proto/dhcp6.h"
-#include "proto/dns.h"
+#include "proto/dhcp/v4/dhcp4.h"
+#include "proto/dhcp/v6/dhcp6.h"
+#include "proto/dns/dns.h"
 
 const struct proto *const protos[] = {
 	&dns_proto,

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 
 // The sources themselves, for their turns.
-#include "engine/responder.c"
-#include "engine/worker.c"
-#include "engine/worker_books.c"
-#include "engine/worker_rx.c"
-#include "engine/worker_tx.c"
+#include "engine/core/responder.c"
+#include "engine/core/worker.c"
+#include "engine/core/worker_books.c"
+#include "engine/core/worker_rx.c"
+#include "engine/core/worker_tx.c"
 
 #define ROUNDS 15 // the best of them counts
 

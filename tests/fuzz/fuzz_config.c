@@ -10,11 +10,11 @@
 
 #include "base/log.h"
 #include "conf/schema.h"
-#include "engine/config.h"
-#include "engine/criteria.h"
-#include "engine/series.h"
-#include "engine/stop.h"
-#include "proto/dns_settings.h"
+#include "engine/config/config.h"
+#include "engine/config/criteria.h"
+#include "engine/series/series.h"
+#include "engine/run/stop.h"
+#include "proto/dns/dns_settings.h"
 
 #define CLIENTS_MAX 1000 // that a protocol is opened for
 #define DIGITS_MAX  6    // in the patterns of a name: more take long to expand

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/dhcp4_answer.h"
-#include "proto/dhcp4_internal.h"
+#include "proto/dhcp/v4/dhcp4_answer.h"
+#include "proto/dhcp/v4/dhcp4_internal.h"
 
 #define ROOM 700
 

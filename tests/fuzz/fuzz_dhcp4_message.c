@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/dhcp4_message.h"
-#include "unit/proto/dhcp4_same.h"
+#include "proto/dhcp/v4/dhcp4_message.h"
+#include "unit/proto/dhcp/v4/dhcp4_same.h"
 
 #define PUT_COOKIE  1 // of the first byte
 #define MESSAGE_MAX 65535

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "net/csum.h"
-#include "proto/dhcp4_self.h"
+#include "proto/dhcp/v4/dhcp4_self.h"
 
 #define CLIENTS     5
 #define TXNS        4

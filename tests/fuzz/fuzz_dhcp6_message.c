@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/dhcp6_message.h"
+#include "proto/dhcp/v6/dhcp6_message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

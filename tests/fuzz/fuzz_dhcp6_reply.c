@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "proto/dhcp6_self.h"
+#include "proto/dhcp/v6/dhcp6_self.h"
 
 #define CLIENTS     5
 #define TXNS        4

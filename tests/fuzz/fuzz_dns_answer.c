@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "proto/dns_internal.h"
+#include "proto/dns/dns_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "proto/dns_internal.h"
+#include "proto/dns/dns_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

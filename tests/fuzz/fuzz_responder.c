@@ -13,10 +13,10 @@ static uint64_t ticks;
 #define clock_now() (ticks)
 
 // The sources themselves, for they must be built with the stub.
-#include "engine/pages.h"
-#include "engine/responder.c"
-#include "engine/wire.c"
-#include "proto/dns_internal.h"
+#include "engine/core/pages.h"
+#include "engine/core/responder.c"
+#include "engine/core/wire.c"
+#include "proto/dns/dns_internal.h"
 
 #define HEAD 9
 #define HZ   1e9

@@ -7,8 +7,8 @@
 
 #include "base/addr.h"
 #include "conf/units.h"
-#include "engine/config.h"
-#include "engine/criteria.h"
+#include "engine/config/config.h"
+#include "engine/config/criteria.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

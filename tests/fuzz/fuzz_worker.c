@@ -15,12 +15,12 @@ static uint64_t ticks;
 #define clock_now() (ticks)
 
 // The sources themselves, for they must be built with the stub.
-#include "engine/wire.c"
-#include "engine/worker.c"
-#include "engine/worker_books.c"
-#include "engine/worker_rx.c"
-#include "engine/worker_tx.c"
-#include "proto/dns_internal.h"
+#include "engine/core/wire.c"
+#include "engine/core/worker.c"
+#include "engine/core/worker_books.c"
+#include "engine/core/worker_rx.c"
+#include "engine/core/worker_tx.c"
+#include "proto/dns/dns_internal.h"
 
 #define HEAD    4
 #define START   1000000000

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/rand.h"
-#include "engine/config.h"
+#include "engine/config/config.h"
 
 #define ROWS_MAX      1024
 #define TEXT_MAX      4096

@@ -2,6 +2,6 @@
 // One fixed result of two items, with everything in it that a report can show. Path: cold.
 #pragma once
 
-#include "engine/result.h"
+#include "engine/result/result.h"
 
 struct result sample_result(void);

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parser. Figures are found by walking the result's rows, so that every counter, present or
+// future, can be in a condition. Path: cold. Management thread.
+#include "engine/config/condition.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "conf/units.h"
+#include "stats/lookup.h"
+
+static const char *const op_texts[] = {"<=", "<", ">=", ">", "=="};
+static const char *const folds[] = {"", "max", "min", "mean"};
+static const char *const latencies[] = {"mean", "p50", "p90", "p99", "p999", "p9999", "max"};
+
+#define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
+
+// A piece of the text.
+struct part {
+	size_t from, to;
+};
+
+struct parser {
+	const struct config *config;
+	enum condition_use use;
+	struct arena *arena;
+	const char *text;
+	struct condition *out;
+	struct condition_error *error;
+	const char *unit; // of the figure
+};
+
+__attribute__((format(printf, 3, 4))) static bool fail(
+	struct parser *p, size_t at, const char *fmt, ...)
+{
+	char what[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(what, sizeof(what), fmt, args);
+	va_end(args);
+	*p->error = (struct condition_error){at, arena_strdup(p->arena, what)};
+	return false;
+}
+
+static struct part trim(const struct parser *p, struct part r)
+{
+	while (r.from < r.to && isspace((unsigned char)p->text[r.from]))
+		r.from++;
+	while (r.to > r.from && isspace((unsigned char)p->text[r.to - 1]))
+		r.to--;
+	return r;
+}
+
+static const char *copy(const struct parser *p, struct part r)
+{
+	return arena_printf(p->arena, "%.*s", (int)(r.to - r.from), p->text + r.from);
+}
+
+static bool begins(const struct parser *p, struct part r, const char *word)
+{
+	size_t len = strlen(word);
+
+	return r.to - r.from >= len && strncmp(p->text + r.from, word, len) == 0;
+}
+
+// --- the figure
+// -----------------------------------------------------------------------------------
+
+static bool is_latency(const char *word)
+{
+	for (size_t i = 0; i < COUNT_OF(latencies); i++)
+		if (strcmp(word, latencies[i]) == 0)
+			return true;
+	return false;
+}
+
+// "steps.request-ack.p99" -> "steps.request-ack.latency.response.p99_ns"; NULL: its last word is no
+// short name.
+static const char *long_name(const struct parser *p, const char *figure)
+{
+	const char *dot = strrchr(figure, '.');
+	const char *word = dot ? dot + 1 : figure;
+
+	if (!is_latency(word))
+		return NULL;
+	return arena_printf(p->arena, "%.*s%s%s_ns", (int)(word - figure), figure,
+		p->out->interval ? "" : "latency.response.", word);
+}
+
+// An item as its result may be, with nothing in it.
+static struct result_item example_of(const struct parser *p, const struct item_settings *i)
+{
+	const struct proto *proto = config_item_proto(i, NULL);
+	uint32_t count = proto->steps ? proto->step_count : 0;
+	struct result_step *steps = arena_zalloc(p->arena, (count + 1) * sizeof(*steps));
+
+	for (uint32_t n = 0; n < count; n++)
+		steps[n].name = proto->steps[n].name;
+	return (struct result_item){.name = i->name,
+		.steps = {steps, count},
+		.counters = {proto->counters, arena_zalloc(p->arena, proto->counters->size)}};
+}
+
+static bool is_meant(const struct parser *p, const struct item_settings *i)
+{
+	return i->name && config_item_proto(i, NULL) &&
+	       (!p->out->item || strcmp(i->name, p->out->item) == 0);
+}
+
+static bool figure_exists(struct parser *p, const char *figure)
+{
+	static const struct result_interval_item nothing;
+	const struct item_settings *items = p->config->traffic.items;
+	struct stats_value v;
+	bool found = false;
+
+	for (uint32_t i = 0; i < p->config->traffic.count && !found; i++) {
+		struct result_item example;
+
+		if (!is_meant(p, &items[i]))
+			continue;
+		example = example_of(p, &items[i]);
+		found = p->out->interval
+		                ? stats_lookup(
+					  &result_interval_item_section, &nothing, figure, &v) == 0
+		                : stats_lookup(&result_item_section, &example, figure, &v) == 0;
+	}
+	if (!found)
+		return false;
+	p->out->figure = figure;
+	p->unit = v.unit;
+	return true;
+}
+
+struct near {
+	struct nearest best;
+	struct arena *arena;
+};
+
+// The name of a figure; of a latency the short one too.
+static void try_name(void *ctx, const char *path)
+{
+	static const char long_part[] = "latency.response.";
+	struct near *s = ctx;
+	const char *part = strstr(path, long_part), *rest = part ? part + strlen(long_part) : path;
+	int before = part ? (int)(part - path) : 0;
+	size_t len = strlen(rest);
+	const char *word;
+
+	nearest_try(&s->best, path);
+	if (len <= 3 || strcmp(rest + len - 3, "_ns") != 0)
+		return;
+	word = arena_printf(s->arena, "%.*s", (int)len - 3, rest);
+	if (is_latency(word))
+		nearest_try(&s->best, arena_printf(s->arena, "%.*s%s", before, path, word));
+}
+
+static const char *nearest_figure(struct parser *p, const char *figure)
+{
+	static const struct result_interval_item nothing;
+	const struct item_settings *items = p->config->traffic.items;
+	struct near s = {nearest_to(figure), p->arena};
+	const struct stats_paths to = {try_name, &s, p->arena};
+
+	if (p->use == CONDITION_STOP)
+		nearest_try(&s.best, "unanswered");
+	if (p->out->interval)
+		stats_paths(&result_interval_item_section, &nothing, "", &to);
+	for (uint32_t i = 0; i < p->config->traffic.count && !p->out->interval; i++) {
+		struct result_item example;
+
+		if (!is_meant(p, &items[i]))
+			continue;
+		example = example_of(p, &items[i]);
+		stats_paths(&result_item_section, &example, "", &to);
+	}
+	return s.best.name;
+}
+
+static bool parse_figure(struct parser *p, struct part r)
+{
+	const char *figure = copy(p, r), *other = long_name(p, figure), *nearest;
+
+	if (r.from == r.to)
+		return fail(p, r.from, "no figure (like loss, p99, failed)");
+	if (p->use == CONDITION_STOP && strcmp(figure, "unanswered") == 0)
+		return fail(p, r.to, "has no value to compare (unanswered for 2s)");
+	if (figure_exists(p, figure) || (other && figure_exists(p, other)))
+		return true;
+	nearest = nearest_figure(p, figure);
+	if (nearest)
+		return fail(p, r.from, "no figure called \"%s\" (did you mean \"%s\"?)", figure,
+			nearest);
+	if (p->use == CONDITION_STOP)
+		return fail(p, r.from,
+			"no figure of an interval called \"%s\" (due, sent, answered, failed, "
+			"lost, "
+			"no_reply, in_flight, loss, due_per_s, answered_per_s, p50, p99, max)",
+			figure);
+	return fail(p, r.from,
+		"no such figure: \"%s\" (loss, p50, p99, max, lost, answered_per_s, ...: ddiperf "
+		"list counters)",
+		figure);
+}
+
+// "traffic.NAME.": the part is shortened by it. Names may hold dots: the longest that fits wins.
+static bool parse_item(struct parser *p, struct part *r)
+{
+	const struct item_settings *items = p->config->traffic.items;
+	size_t name = r->from + strlen("traffic."), best = 0;
+	const char *whole = NULL;
+	struct nearest nearest;
+
+	if (!begins(p, *r, "traffic."))
+		return true;
+	for (uint32_t i = 0; i < p->config->traffic.count; i++) {
+		size_t len = items[i].name ? strlen(items[i].name) : 0;
+
+		if (len <= best || name + len > r->to ||
+			strncmp(p->text + name, items[i].name, len) != 0)
+			continue;
+		whole = name + len == r->to ? items[i].name : whole;
+		if (p->text[name + len] != '.')
+			continue;
+		best = len;
+		p->out->item = items[i].name;
+	}
+	if (best) {
+		r->from = name + best + 1;
+		return true;
+	}
+	if (whole)
+		return fail(p, r->to, "no figure (like traffic.%s.loss)", whole);
+	nearest = nearest_to(
+		copy(p, (struct part){name, name + strcspn(p->text + name, ". \t<>=)")}));
+	for (uint32_t i = 0; i < p->config->traffic.count; i++)
+		if (items[i].name)
+			nearest_try(&nearest, items[i].name);
+	if (nearest.name)
+		return fail(p, name, "no such traffic item: \"%s\" (did you mean \"%s\"?)",
+			nearest.wanted, nearest.name);
+	return fail(p, name, "no such traffic item: \"%s\"", nearest.wanted);
+}
+
+// "max(...)": the part is what is inside.
+static bool parse_fold(struct parser *p, struct part *r)
+{
+	for (int i = FOLD_MAX; i <= FOLD_MEAN; i++) {
+		size_t open = r->from + strlen(folds[i]);
+
+		if (!begins(p, *r, folds[i]) || open >= r->to || p->text[open] != '(')
+			continue;
+		if (p->use == CONDITION_STOP)
+			return fail(p, r->from,
+				"%s() looks back on a run, a stop rule at each interval", folds[i]);
+		if (p->text[r->to - 1] != ')')
+			return fail(p, r->to, "\")\" is missing");
+		p->out->fold = (enum condition_fold)i;
+		*r = trim(p, (struct part){open + 1, r->to - 1});
+	}
+	return true;
+}
+
+static bool parse_left(struct parser *p, struct part r)
+{
+	size_t begin = r.from;
+
+	if (!parse_fold(p, &r) || !parse_item(p, &r))
+		return false;
+	p->out->interval = p->use == CONDITION_STOP || begins(p, r, "interval.");
+	if (begins(p, r, "interval."))
+		r.from += strlen("interval.");
+	else if (p->out->fold != FOLD_NONE)
+		return fail(p, r.from, "%s() is of intervals (like %s(interval.loss))",
+			folds[p->out->fold], folds[p->out->fold]);
+	if (p->use == CONDITION_VERDICT && p->out->interval && p->out->fold == FOLD_NONE)
+		return fail(p, begin, "which interval? (max(...), min(...) or mean(...))");
+	return parse_figure(p, r);
+}
+
+// --- value and time
+// -------------------------------------------------------------------------------
+
+static bool parse_limit(struct parser *p, struct part r)
+{
+	const char *text = copy(p, r), *what = NULL;
+	double *out = &p->out->limit;
+	uint64_t n = 0;
+	int rc;
+
+	if (p->unit && strcmp(p->unit, "1") == 0)
+		rc = units_parse_percent(text, out, &what);
+	else if (p->unit && strcmp(p->unit, "per_s") == 0)
+		rc = units_parse_rate(text, out, &what);
+	else if (p->unit && (strcmp(p->unit, "ns") == 0 || strcmp(p->unit, "s") == 0))
+		rc = units_parse_duration(text, &n, &what);
+	else
+		rc = units_parse_count(text, &n, &what);
+	if (rc < 0 && r.from == r.to)
+		return fail(p, r.from, "no value (%s)", what);
+	if (rc < 0)
+		return fail(p, r.from, "\"%s\" is not %s", text, what);
+	if (n)
+		*out = p->unit && strcmp(p->unit, "s") == 0 ? 1e-9 * (double)n : (double)n;
+	return true;
+}
+
+static bool parse_time(struct parser *p, struct part r)
+{
+	const struct run_settings *run = &p->config->run;
+	const char *text = copy(p, r), *what;
+
+	if (units_parse_duration(text, &p->out->for_ns, &what) < 0)
+		return fail(p, r.from, "\"%s\" is not %s", text, what);
+	if (p->out->for_ns < run->interval_ns)
+		return fail(p, r.from, "shorter than an interval (run.interval: %g s)",
+			1e-9 * (double)run->interval_ns);
+	if (p->out->for_ns > run->duration_ns)
+		return fail(p, r.from, "longer than the run (run.duration: %g s)",
+			1e-9 * (double)run->duration_ns);
+	return true;
+}
+
+// Where " for " is in the part, or its end.
+static size_t find_for(const struct parser *p, struct part r)
+{
+	for (size_t at = r.from; at + 5 <= r.to; at++)
+		if (isspace((unsigned char)p->text[at]) &&
+			strncmp(p->text + at + 1, "for", 3) == 0 &&
+			isspace((unsigned char)p->text[at + 4]))
+			return at;
+	return r.to;
+}
+
+// Takes the time off the end of the part.
+static bool split_time(struct parser *p, struct part *r)
+{
+	size_t at = find_for(p, *r);
+
+	if (at == r->to)
+		return true;
+	if (p->use == CONDITION_VERDICT)
+		return fail(p, at + 1, "only a stop rule holds for a time (stop: [...])");
+	if (!parse_time(p, trim(p, (struct part){at + 5, r->to})))
+		return false;
+	*r = trim(p, (struct part){r->from, at});
+	return true;
+}
+
+static bool parse_unanswered(struct parser *p, struct part r)
+{
+	if (!split_time(p, &r) || !parse_item(p, &r))
+		return false;
+	p->out->unanswered = true;
+	if (strcmp(copy(p, r), "unanswered") == 0)
+		return p->out->for_ns || fail(p, r.to, "for how long? (unanswered for 2s)");
+	return fail(p, r.to, "no operator (<=, <, >=, > or ==)");
+}
+
+bool condition_parse(const struct config *c, const char *text, enum condition_use use,
+	struct arena *a, struct condition *out, struct condition_error *e)
+{
+	struct parser p = {c, use, a, text, out, e, NULL};
+	struct part all = trim(&p, (struct part){0, strlen(text)}), right;
+	size_t op = strcspn(text, "<>=");
+
+	*out = (struct condition){.text = text};
+	if (text[op] == '\0' && use == CONDITION_STOP)
+		return parse_unanswered(&p, all);
+	for (out->op = OP_LE; out->op <= OP_EQ; out->op++)
+		if (strncmp(text + op, op_texts[out->op], strlen(op_texts[out->op])) == 0)
+			break;
+	if (out->op > OP_EQ)
+		return fail(&p, text[op] ? op : all.to, "no operator (<=, <, >=, > or ==)");
+	right = trim(&p, (struct part){op + strlen(op_texts[out->op]), all.to});
+	if (!parse_left(&p, trim(&p, (struct part){all.from, op})) || !split_time(&p, &right))
+		return false;
+	out->unit = p.unit;
+	out->total = !p.unit && strcmp(out->figure, "in_flight") != 0;
+	return parse_limit(&p, right);
+}
+
+bool condition_holds(const struct condition *k, double value)
+{
+	switch (k->op) {
+	case OP_LE:
+		return value <= k->limit;
+	case OP_LT:
+		return value < k->limit;
+	case OP_GE:
+		return value >= k->limit;
+	case OP_GT:
+		return value > k->limit;
+	case OP_EQ:
+		return value == k->limit;
+	}
+	return false;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Conditions about figures, of the verdict and of stop rules: one language, one parser.
+//
+//   [traffic.NAME.]FIGURE OP VALUE            of the whole run: "loss <= 0.1%", "p99 <= 2ms",
+//                                             "traffic.leases.steps.request-ack.p99 <= 20ms"
+//   max([traffic.NAME.]interval.FIGURE) ...   of its intervals; min and mean as well
+//   FIGURE OP VALUE [for TIME]                a stop rule: "loss > 5% for 3s", "failed > 100"
+//   unanswered for TIME                       a stop rule: sent, and no answer of any kind
+//
+// FIGURE is a counter's dotted name; mean, p50, p90, p99, p999, p9999 and max stand for the
+// response latency. Without a name it is about every item. Path: cold. Management thread.
+#pragma once
+
+#include "engine/config/config.h"
+#include "engine/result/result.h"
+
+enum condition_use { CONDITION_VERDICT, CONDITION_STOP };
+enum condition_fold { FOLD_NONE, FOLD_MAX, FOLD_MIN, FOLD_MEAN };
+enum condition_op { OP_LE, OP_LT, OP_GE, OP_GT, OP_EQ };
+
+struct condition {
+	const char *text;
+	const char *item;   // NULL: every one
+	const char *figure; // path in result_item_section, or in result_interval_item_section
+	bool interval;      // of the latter
+	bool unanswered;    // nothing else is set but for_ns
+	enum condition_fold fold;
+	enum condition_op op;
+	double limit;
+	uint64_t for_ns;  // 0: not given
+	bool total;       // a counter: of a stop rule without a time its sum so far
+	const char *unit; // of the figure, as its row has it
+};
+
+struct condition_error {
+	size_t at;        // offset of the character that it is about
+	const char *what; // arena text
+};
+
+// false: *e says what is wrong and where.
+bool condition_parse(const struct config *c, const char *text, enum condition_use use,
+	struct arena *a, struct condition *out, struct condition_error *e);
+
+// false for a value that is not known (NAN).
+bool condition_holds(const struct condition *k, double value);

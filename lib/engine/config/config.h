@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The whole file as structs, and the rows that fill them. Const from config_load on.
+// Path: cold. Management thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/field.h"
+#include "engine/core/faults.h"
+#include "engine/config/load.h"
+#include "engine/run/probe.h"
+#include "engine/series/repeat.h"
+#include "engine/series/search.h"
+#include "io/port.h"
+#include "proto/proto.h"
+
+#define CONFIG_PROTOS    8 // room for the choices of an item
+#define CONFIG_MAX_ITEMS 64
+
+struct run_settings {
+	const char *name;
+	uint64_t warmup_ns, duration_ns;
+	uint64_t drain_ns; // UINT64_MAX: until everything was answered or timed out
+	uint64_t interval_ns;
+	uint64_t seed;
+	struct repeat_settings *repeat; // NULL: once
+};
+
+struct source_settings {
+	struct field_list addresses; // struct addr_range; empty: the port's own
+	struct field_list ports;     // struct field_range
+};
+
+struct item_settings {
+	const char *name;
+	const char *port; // NULL: the only one
+	struct addr server;
+	uint64_t server_port; // 0: the protocol's
+	struct source_settings source;
+	uint64_t timeout_ns;
+	struct load_settings load;
+	void *protocol[CONFIG_PROTOS]; // exactly one is set, index as in protos[]
+};
+
+struct responder_settings {
+	const char *port; // NULL: the only one
+	void *protocol[CONFIG_PROTOS];
+	struct faults_settings *faults; // NULL: none
+};
+
+// Beyond these bounds a run says nothing about the server: it is invalid.
+struct validity_settings {
+	double unsent; // share of due
+	uint64_t send_lag_p99_ns;
+	double dropped; // share of received packets that the tester lost
+	double stolen;  // share of the measured time that a worker did not have its CPU
+	uint64_t link_down_ns;
+	double clock; // disagreement of clocks, as a share of the time
+};
+
+struct capture_settings {
+	const char *file;
+	struct field_list when; // int32_t: enum evidence_reason
+	uint64_t limit;         // transactions
+};
+
+struct output_settings {
+	struct capture_settings *capture; // NULL: none
+	const char *junit;                // NULL: none
+};
+
+// Commands around a run: no part of it.
+struct hooks_settings {
+	const char *start, *stop; // NULL: none
+	uint64_t timeout_ns;
+};
+
+struct config {
+	struct run_settings run;
+	struct host_settings host;
+	struct field_list ports;    // struct port_settings
+	struct field_list traffic;  // struct item_settings
+	struct field_list stop;     // const char *
+	struct field_list criteria; // const char *
+	struct validity_settings validity;
+	struct output_settings output;
+	struct dut_settings dut;
+	struct hooks_settings hooks;
+	struct responder_settings *responder; // NULL: none
+	struct search_settings *search;       // NULL: none
+	const char *file;
+	struct conf_tree *tree; // what it was made from
+};
+
+// The rows of the whole file.
+const struct field_section *config_section(void);
+
+// Read the file, apply the --set assignments, check everything. NULL after errors, which are all in
+// d. The result lives in a.
+const struct config *config_load(const char *file, char *const *assignments, unsigned count,
+	struct arena *a, struct diag *d);
+
+// The configuration that c becomes with more --set assignments. NULL after errors, which are in d.
+const struct config *config_derive(const struct config *c, char *const *assignments, unsigned count,
+	struct arena *a, struct diag *d);
+
+// The same from memory, for fuzzing.
+const struct config *config_load_text(
+	const char *name, const char *text, size_t len, struct arena *a, struct diag *d);
+
+const struct port_settings *config_item_port(const struct config *c, const struct item_settings *i);
+const struct port_settings *config_responder_port(const struct config *c);
+// Is the address on a subnet of the port, or is there a gateway of its family?
+bool config_reaches(const struct port_settings *p, const struct addr *addr);
+// Which protocol the item speaks, and its settings.
+const struct proto *config_item_proto(const struct item_settings *i, const void **settings);
+uint16_t config_server_port(const struct item_settings *i);
+// The item's source addresses as ranges (struct addr_range): given, or the port's own of the
+// server's family.
+struct field_list config_sources(
+	const struct config *c, const struct item_settings *i, struct arena *a);
+// Source ports that it is sure of.
+uint64_t config_source_ports(const struct config *c, const struct item_settings *i);
+// Transactions that can be in flight or resting at once.
+uint64_t config_slots_needed(const struct config *c, const struct item_settings *i);

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the responder gets wrong on demand (responder.faults), and what of it happened. One table of
+// faults: those of the wire, then the protocols' own. At most one of the table befalls an answer:
+// the first in table order that is its turn and possible. Outage and capacity are judged before,
+// stall and delay apply to what is left. Path: cold (settings, check, init) | hot (admit, draw,
+// spoil, count). The responder's thread.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/diag.h"
+#include "base/rand.h"
+#include "engine/core/delay.h"
+#include "net/frame.h"
+#include "proto/proto.h"
+
+#define FAULTS_MAX 64
+
+enum fault {
+	// No table entries: they have sections of their own.
+	FAULT_OUTAGE,       // requests dropped
+	FAULT_CAPACITY,     // requests dropped
+	FAULT_QUEUED,       // answers that waited for capacity
+	FAULT_STALLED,      // answers that waited for the end of a stall
+	FAULT_SECOND_DELAY, // answers with the second delay of two_point
+	// The table, in order of precedence.
+	FAULT_LOSS,
+	FAULT_DUPLICATE,
+	FAULT_REORDER,
+	FAULT_CORRUPT,
+	FAULT_CORRUPT_CHECKSUM,
+	FAULT_TRUNCATE,
+	FAULT_WRONG_PORT,
+	FAULT_WRONG_ADDRESS,
+	FAULT_OF_PROTOCOL, // the first of those
+};
+
+struct fault_settings {
+	double share;   // 0: not given
+	uint64_t every; // 0: not given
+};
+
+struct uniform_settings {
+	uint64_t min_ns, max_ns;
+};
+
+struct two_point_settings {
+	uint64_t first_ns, second_ns;
+	double share_of_second;
+};
+
+struct delay_settings {
+	uint64_t constant_ns;
+	struct uniform_settings *uniform;
+	uint64_t exponential_ns; // mean
+	struct two_point_settings *two_point;
+};
+
+struct capacity_settings {
+	double rate;
+	uint64_t queue;
+	double drop_cost;
+};
+
+struct stall_settings {
+	uint64_t every_ns, for_ns;
+};
+
+struct outage_settings {
+	uint64_t off_at_ns, on_at_ns;
+};
+
+struct faults_settings {
+	struct fault_settings *fault[FAULTS_MAX]; // of the table; NULL: none
+	struct delay_settings *delay;
+	struct capacity_settings *capacity;
+	struct stall_settings *stall;
+	struct outage_settings *outage;
+};
+
+// The rows; complete only after faults_prepare.
+extern struct field_section faults_section;
+
+// Put the protocols' faults into the table. Any number of times.
+void faults_prepare(void);
+
+const char *faults_label(uint32_t i); // of any i < FAULTS_MAX; "" where there is none
+void faults_check(const struct faults_settings *s, struct diag *d);
+
+// Fill the protocol's faults by their place in the table.
+void faults_of_protocol(const struct proto *p, const struct proto_fault *rows[FAULTS_MAX]);
+
+// The longest that an answer is held back, and how many packets are at `rate` answers per second:
+// on average for the exponential delay, at most for the rest.
+uint64_t faults_longest_ns(const struct faults_settings *s);
+uint64_t faults_held(const struct faults_settings *s, double rate);
+
+struct fault_gate {
+	uint64_t below;       // happens when 64 random bits are below; 0: never
+	uint64_t every, left; // happens when left has come down to 0; every 0: never
+};
+
+enum delay_kind { DELAY_BY_CONSTANT, DELAY_BY_SPAN, DELAY_BY_QUANTILE, DELAY_BY_CHOICE };
+
+struct faults {
+	// ctlplane: wo before the launch, dataplane: ro
+	bool active;
+	enum delay_kind kind;
+	uint64_t first;           // constant, least, or first delay
+	uint64_t span;            // of the uniform delay
+	uint64_t second;          // delay
+	uint64_t second_below;    // for so many of 2^64
+	const uint64_t *quantile; // [FAULTS_QUANTILES]
+	uint64_t gap, max_wait;   // of capacity; gap 0: unlimited
+	uint64_t drop_gap,
+		max_debt;       // what a dropped request costs of it, and how much of that at most
+	uint64_t off_at, on_at; // of the outage, from the origin; equal: none
+	struct recip stall_every;
+	uint64_t stall_for; // 0: none
+	uint64_t on;        // gates in use, a bit each
+	// dataplane: rw
+	struct fault_gate gates[FAULTS_MAX];
+	struct rand rand;
+	uint64_t origin;  // tick of the first request; 0: none came
+	uint64_t free_at; // when capacity is there for the next answer
+	struct delay delay;
+	_Atomic uint64_t counts[FAULTS_MAX]; // enum fault; ctlplane: ro at any time
+};
+
+#define FAULTS_QUANTILE_BITS 14
+#define FAULTS_QUANTILES     (1u << FAULTS_QUANTILE_BITS)
+
+// f is zeroed. s NULL: no faults. packets: how many can be held back. 0 or -ENOMEM.
+int faults_init(struct faults *f, const struct faults_settings *s, const struct clock *c,
+	uint64_t seed, uint32_t packets);
+void faults_free(struct faults *f);
+
+static inline void faults_count(struct faults *f, uint32_t fault)
+{
+	uint64_t n = atomic_load_explicit(&f->counts[fault], memory_order_relaxed);
+
+	atomic_store_explicit(&f->counts[fault], n + 1, memory_order_relaxed);
+}
+
+// A request that came at `now`: false when it is dropped (and counted), otherwise when its answer
+// leaves.
+bool faults_admit(struct faults *f, uint64_t now, uint64_t *leave);
+
+// The next answer: whose turn it is in the table, a bit each.
+uint64_t faults_draw(struct faults *f);
+
+// An answer on its way to the wire: the payload is there, headers are not yet.
+struct fault_answer {
+	struct frame_template t;
+	uint8_t *data; // of the frame; the payload starts at t.len
+	uint32_t len;  // of the payload
+	uint32_t room; // for the payload
+	uint8_t src[16];
+	uint16_t src_port;
+	bool damaged; // flip the bit once the checksum is complete
+};
+
+// What a fault of the table does to bytes. row: of the protocol, NULL for the wire's. false: it is
+// not possible with this answer, which was not changed. Loss, duplicates, reordering and extra
+// messages leave the bytes alone.
+bool faults_spoil(
+	uint32_t fault, const struct proto_fault *row, struct fault_answer *a, uint64_t random);
+
+// The lowest bit of the byte in the middle of the payload.
+void faults_flip(const struct fault_answer *a);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A worker of the embedded server: the queue pairs that are its, answers every request of the
+// protocols that it is told, as well or as badly as its faults say. Several of them share nothing.
+// Path: hot (responder_loop) | cold (the struct is filled by plan_responder.c).
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "engine/core/faults.h"
+#include "engine/core/wire.h"
+#include "engine/core/worker.h"
+#include "proto/proto.h"
+
+struct responder_protocol {
+	const struct proto *proto;
+	uint16_t port;
+	struct proto_ctx ctx;
+	const struct proto_fault
+		*faults[FAULTS_MAX]; // by place in the table of faults, NULL: not its own
+};
+
+// dataplane: wo, one atomic word each, so that the management thread may read them at any time.
+// received = answered + ignored + no_buffer + the faults outage, capacity and loss; what is sent
+// are answered and the faults duplicate and those of extra messages.
+struct responder_counts {
+	_Atomic uint64_t received, answered, ignored, no_buffer;
+	_Atomic uint64_t waiting;                 // packets that are to leave later
+	_Atomic uint64_t stalls, stolen, longest; // passes above `stall`, after the warm-up; ticks
+};
+
+struct responder {
+	// ctlplane: wo before the launch, dataplane: ro
+	struct wire wire; // of the queue that it is at
+	const struct port_queue *queues;
+	uint32_t queue_first, queue_step, queue_end; // which of them are its
+	struct responder_protocol *protocols;
+	uint32_t protocol_count;
+	uint32_t cpu;
+	bool yields;
+	const _Atomic uint32_t *phase;
+	uint64_t patience;        // ticks that a reordered answer waits for a next one
+	uint64_t tx_patience;     // ticks that answers wait for a port that takes none
+	uint64_t stall;           // a pass longer than this: the CPU was elsewhere
+	bool timed;               // a protocol has a state that ages
+	bool turns;               // answers go back in the buffers that the requests came in
+	uint64_t start, ms_scale; // clock_ms
+	// dataplane: rw
+	struct frame_template base; // of answers without VLAN, to nobody; addr_len 0: not made yet
+	struct responder_counts counts;
+	struct faults faults;
+	struct rte_mbuf *out[BURST_MAX];
+	uint16_t out_count;
+	struct rte_mbuf *swapped; // leaves after the next answer; NULL: none
+	uint64_t swapped_leave, swapped_at;
+	uint64_t tx_refused, tx_no_mbuf;
+};
+
+// Runs until the phase is PHASE_STOP. arg: struct responder. Returns 0.
+int responder_loop(void *arg);

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One queue pair of a port and what every kind of worker does with it: count and answer what is no
+// UDP for us (ARP, ND, ping), classify ICMP errors, hand checksums to the device. Knows no
+// transaction and no protocol. Path: hot. The worker that owns the queue.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "engine/core/wire_counters.h"
+#include "net/frame.h"
+#include "net/neigh.h"
+#include "proto/proto.h"
+
+struct wire {
+	uint16_t port, queue, burst;
+	bool reports_checksums; // in the mbuf flags; without, they are verified in software
+	bool checksum_offload;
+	struct rte_mempool *tx_pool;
+	struct neigh_self self;
+	const struct frame_vlans *more; // VLANs of clients, beside those of the port
+	uint32_t more_count;
+	bool any_vlan;                 // answers on whatever VLAN it was asked on
+	struct wire_counters counters; // dataplane: wo
+};
+
+// Everything that is no UDP, and UDP that is for nobody.
+void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f);
+
+// Are the checksums of UDP right, as far as anybody can say?
+static inline bool wire_is_whole(
+	const struct wire *w, const struct rte_mbuf *m, const struct frame *f)
+{
+	if (w->reports_checksums)
+		return (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) != RTE_MBUF_F_RX_L4_CKSUM_BAD &&
+		       (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) != RTE_MBUF_F_RX_IP_CKSUM_BAD;
+	return frame_checksum_ok(f);
+}
+
+// Parse. false: on other VLANs than ours, or with a checksum that the device or we found
+// wrong; it is counted and nobody is to look at it.
+bool wire_parse_any(
+	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind);
+
+// The same; plain UDP that is in order needs no call.
+static inline __attribute__((always_inline)) bool wire_parse(
+	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind)
+{
+	*kind = FRAME_UDP;
+	if (w->self.vlan_count == 0 &&
+		frame_parse_plain(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, f) &&
+		wire_is_whole(w, m, f))
+		return true;
+	return wire_parse_any(w, m, f, kind);
+}
+
+static inline struct proto_ends wire_ends(const struct wire *w, const struct frame *f)
+{
+	uint8_t own = w->self.vlan_count < f->vlan_count ? w->self.vlan_count : f->vlan_count;
+
+	return (struct proto_ends){.src = f->src,
+		.dst = f->dst,
+		.dst_mac = f->eth,
+		.addr_len = f->addr_len,
+		.src_port = f->src_port,
+		.dst_port = f->dst_port,
+		.vlans = f->vlans + own,
+		.vlan_count = f->vlan_count - own};
+}
+
+// What the device needs to know about a frame that frame_stamp has left for it to finish.
+static inline void wire_offload(struct rte_mbuf *m, const struct frame_template *t)
+{
+	m->tx_offload = 0;
+	m->l2_len = t->ip;
+	m->l3_len = t->addr_len == 4 ? 20 : 40;
+	m->ol_flags |= RTE_MBUF_F_TX_UDP_CKSUM |
+	               (t->addr_len == 4 ? RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM
+					 : RTE_MBUF_F_TX_IPV6);
+}

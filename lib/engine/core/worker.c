@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tester's loop: receive, send what is due, match what was received, expire what was not
+// answered, publish once an interval. Path: hot. The worker's own thread.
+#include "engine/core/worker_internal.h"
+
+#include <sched.h>
+
+#include "engine/core/idle.h"
+
+#define EXPIRE_BURST 64
+#define STOPPED      50 // stalls long: not a time slice of somebody else, but a stop
+#define PUBLISH_HOLD 8  // loops that a backlog of sends may delay a snapshot
+
+// What was kept is the answer to the step, now that no better one has come.
+static void step_go_on(struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	step_complete(it, slot, now, false);
+	step_begin(it, slot, now);
+}
+
+// The heads of one queue whose time is over.
+static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait, uint64_t now)
+{
+	for (int i = 0; i < EXPIRE_BURST; i++) {
+		uint32_t slot = txn_expired(&it->txns, wait, now, it->waits[wait]);
+		struct txn_place place;
+		struct proto_txn view;
+		struct txn_slot *s;
+
+		if (slot == TXN_NONE)
+			return;
+		s = &it->txns.slots[slot];
+		txn_view(it, slot, &place, &view);
+		it->ctx.counters = it->banks[s->judged];
+		it->ctx.now_ms = worker_ms(w, now);
+		if (it->proto->timeout(&it->ctx, &view) == PROTO_AGAIN) {
+			if (view.step != s->step)
+				step_go_on(it, slot, now);
+			txn_again(&it->txns, slot);
+			txn_keep(s, &view);
+			continue;
+		}
+		worker_book_lost(it, slot, now);
+		txn_lose(&it->txns, slot, now);
+	}
+}
+
+static void worker_publish(struct worker *w, uint64_t at)
+{
+	uint64_t n = atomic_load_explicit(&w->published, memory_order_relaxed) + 1;
+	struct worker_snapshot *s = &w->snapshots[w->filling];
+	struct item_snapshot *to = s->items;
+
+	for (uint32_t i = 0; i < w->item_count; i++) {
+		to[i].pace = w->items[i].pace;
+		if (w->items[i].ended)
+			to[i].pace.left = w->items[i].left_over;
+		to[i].ended_at = w->items[i].ended ? w->items[i].ended_at : UINT64_MAX;
+		to[i].books = w->items[i].books;
+	}
+	s->at = at;
+	s->number = n;
+	s->received = w->received;
+	s->given = w->hand ? w->hand->given : 0;
+	w->held = 0;
+	w->next_publish += w->times.interval;
+	w->filling = ~SNAPSHOT_NEW & atomic_exchange_explicit(&w->handed, w->filling | SNAPSHOT_NEW,
+					     memory_order_acq_rel);
+	atomic_store_explicit(&w->published, n, memory_order_release);
+}
+
+// Nothing more is to be begun: the end came or the phase said so, or all of it was sent. What was
+// due before the end is still sent within the grace.
+static bool item_over(const struct worker *w, const struct worker_item *it, uint64_t now)
+{
+	if (now >= w->stop_at + w->times.grace)
+		return true;
+	if (it->pending_first < it->pending_count)
+		return false;
+	if (pace_over(&it->pace, now))
+		return true;
+	return now >= w->stop_at &&
+	       (it->pace.kind != PACE_RATE || !pace_ready(&it->pace, w->stop_at - 1, 0));
+}
+
+static void item_end(struct worker *w, struct worker_item *it, uint64_t now)
+{
+	uint64_t stop = w->stop_at < it->pace.stop ? w->stop_at : it->pace.stop;
+
+	it->ended_at = now < stop ? now : stop;
+	item_silence(it, it->ended_at);
+	it->answered_at = it->ended_at + INT64_MAX / 2;
+	it->left_over = it->pace.left;
+	it->pace.left = 0;
+	it->ended = true;
+	worker_drop_pending(it, now);
+}
+
+// The sending part is over for an item when item_over says so; the worker has finished when none is
+// in flight.
+static void worker_wind_down(struct worker *w, uint64_t now)
+{
+	bool finished = true;
+
+	w->all_ended = true;
+	for (uint32_t i = 0; i < w->item_count; i++) {
+		struct worker_item *it = &w->items[i];
+
+		if (!it->ended && item_over(w, it, now))
+			item_end(w, it, now);
+		w->all_ended = w->all_ended && it->ended;
+		finished = finished && it->ended && it->txns.in_flight == 0;
+	}
+	if (finished && !atomic_load_explicit(&w->finished, memory_order_relaxed))
+		atomic_store_explicit(&w->finished, true, memory_order_release);
+}
+
+static void worker_account(struct worker *w, uint64_t before, uint64_t now, bool worked)
+{
+	bool judged = before >= w->times.measure && before < w->stop_at && !w->all_ended;
+
+	if (worked)
+		w->busy[judged] += now - before;
+	// What stopped us may have stopped what is on the way to us too: it is given time to come,
+	// time in which we run.
+	if (now - before > STOPPED * w->stall)
+		w->expire_after = w->expire_after > before ? w->expire_after + (now - before)
+		                                           : now + STOPPED * w->stall;
+	if (!judged)
+		return;
+	hist_add(&w->passes, now - before);
+	if (now - before > w->stall) {
+		w->stalls++;
+		w->stolen += now - before;
+	}
+}
+
+static void worker_begin(struct worker *w)
+{
+	w->stop_at = w->times.end;
+	w->next_publish = w->times.measure;
+	while (w->next_publish > w->times.start + w->times.interval)
+		w->next_publish -= w->times.interval;
+}
+
+// What is due up to here may be sent now: nothing of the next interval before this one is
+// published.
+static uint64_t send_limit(const struct worker *w, uint64_t now)
+{
+	uint64_t limit = now < w->stop_at ? now : w->stop_at - 1;
+
+	return limit < w->next_publish ? limit : w->next_publish - 1;
+}
+
+static void worker_expire(struct worker *w, uint64_t now)
+{
+	for (uint32_t i = 0; i < w->item_count; i++)
+		for (uint32_t wait = 0; wait < w->items[i].txns.waits; wait++)
+			item_expire(w, &w->items[i], wait, now);
+}
+
+// Transactions expire only when everything that was received up to now has been looked at: the
+// queue ran empty, or so much was taken from it since that it cannot have held more.
+static bool worker_is_caught_up(struct worker *w, uint16_t received)
+{
+	if (received == w->wire.burst && ++w->full_bursts < EXPIRE_AFTER_BURSTS)
+		return false;
+	w->full_bursts = 0;
+	return true;
+}
+
+// One pass: receive, send, look at what was received, publish, expire. What came is in no cache of
+// this CPU yet; it comes there while others are sent.
+static bool worker_pass(struct worker *w, uint64_t now)
+{
+	struct received r;
+	uint16_t received, sent;
+
+	worker_rx(w, &r);
+	received = r.count;
+	sent = worker_tx(w, send_limit(w, now));
+	if (r.count)
+		worker_look(w, &r);
+	if (w->hand)
+		received = worker_exchange(w, received, now);
+	if (now >= w->next_publish && (sent < w->wire.burst || ++w->held > PUBLISH_HOLD))
+		worker_publish(w, w->next_publish);
+	if (worker_is_caught_up(w, received) && now >= w->expire_after)
+		worker_expire(w, w->hand ? w->hand->until : now);
+	worker_wind_down(w, now);
+	return received || sent;
+}
+
+// Told to stop: what was still going on ends here.
+static void worker_halt(struct worker *w, uint64_t now)
+{
+	for (uint32_t i = 0; i < w->item_count; i++)
+		if (!w->items[i].ended)
+			item_end(w, &w->items[i], now);
+	burst_free(w->spare, w->spare_count);
+}
+
+int worker_loop(void *arg)
+{
+	struct worker *w = arg;
+	uint64_t now = clock_now(), before;
+	uint32_t phase;
+	bool worked;
+
+	worker_begin(w);
+	while ((phase = atomic_load_explicit(w->phase, memory_order_acquire)) != PHASE_STOP) {
+		if (phase == PHASE_DRAIN && now < w->stop_at)
+			w->stop_at = now;
+		worked = worker_pass(w, now);
+		if (w->yields && !worked)
+			sched_yield();
+		before = w->sleeps && !worked ? idle_sleep(w, now) : now;
+		now = clock_now();
+		worker_account(w, before, now, worked);
+	}
+	worker_halt(w, now);
+	return 0;
+}

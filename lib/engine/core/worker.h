@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A tester's worker: one CPU, one queue pair, its share of the items. Everything in here that the
+// worker writes is read by the management thread only from a snapshot or after the worker has
+// ended. Path: hot (worker_loop) | cold (the structs are filled by the plan).
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hist.h"
+#include "engine/core/evidence.h"
+#include "engine/core/pace.h"
+#include "engine/result/result.h"
+#include "engine/core/txn.h"
+#include "engine/core/wire.h"
+#include "io/burst.h"
+#include "io/handoff.h"
+#include "proto/proto.h"
+
+enum run_phase { PHASE_WARMUP, PHASE_MEASURE, PHASE_DRAIN, PHASE_STOP };
+
+// The schedule of a run in ticks. Const from the launch on.
+struct run_times {
+	uint64_t start;    // of the warm-up
+	uint64_t measure;  // of the measured part
+	uint64_t end;      // of sending
+	uint64_t grace;    // so long after the end, what was due before is still sent
+	uint64_t interval; // between snapshots, counted from measure
+};
+
+// Which item and which of its source ports a destination port belongs to.
+struct port_entry {
+	uint16_t item; // PORT_NOBODY: none
+	uint16_t index;
+};
+
+#define PORT_NOBODY UINT16_MAX
+
+// Which of a port's workers what comes to a destination port is for; otherwise it stays where it
+// is.
+enum port_home { PORT_HOME_KEY = UINT8_MAX - 1, PORT_HOME_ANY };
+
+#define WORKER_ASKS 4 // questions before the run, of a worker and item
+
+#define STEP_UNIT 6 // bits: 2^38 ticks are more than a minute
+
+// Of one step of multi-step exchanges, measured part only.
+struct step_books {
+	uint64_t sent, answered, failed, lost, no_reply;
+	struct hist response, service;
+};
+
+// Booked to [0] when due in the warm-up, to [1] when due in the measured part.
+struct item_books {
+	struct ledger ledger[2];
+	struct hist response; // of the measured part
+};
+
+struct item_snapshot {
+	struct pace pace;
+	uint64_t ended_at; // UINT64_MAX: not yet
+	struct item_books books;
+};
+
+// Of one interval boundary.
+struct worker_snapshot {
+	struct item_snapshot *items; // item_count
+	uint64_t at;
+	uint64_t number;          // counted from 1
+	uint64_t received, given; // packets so far: by its own queue; of them, to other workers
+};
+
+#define SNAPSHOTS    3
+#define SNAPSHOT_NEW 4u // beside an index: not read yet
+
+struct worker_item {
+	// ctlplane: wo before the launch, dataplane: ro
+	const struct proto *proto;
+	bool routed;                   // the protocol chooses addresses and ports
+	uint8_t more;                  // copies of one message at most, beside itself
+	struct frame_template *frames; // one per path of the protocol's, or the only one
+	uint32_t tag;                  // of a routed one: the upper bits of its keys
+	uint32_t tag_shift;            // where they begin
+	struct addr server;
+	uint16_t server_port;
+	const uint16_t *ports;
+	const struct addr_range *sources;
+	uint32_t source_ranges;
+	uint64_t *waits;                 // [txns.waits]; the first is the item's timeout
+	void *banks[2];                  // the protocol's counters, as item_books.ledger
+	void *shadow;                    // counters of replies that are only looked at
+	uint64_t begun_at;               // tick: of its measured part
+	bool opened;                     // ctx is to be closed
+	const struct evidence *evidence; // NULL: nothing is captured
+	uint32_t asked[WORKER_ASKS];     // slots whose keys were asked with before the run
+	uint32_t asked_count;
+	// dataplane: rw
+	struct pace pace;
+	struct txn_table txns;
+	struct proto_ctx ctx;
+	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet
+	uint32_t pending_slots[BURST_MAX];   // TXN_NONE: a copy of the one before
+	uint16_t pending_first, pending_count;
+	bool ended; // nothing more will become due
+	uint64_t ended_at;
+	uint64_t left_over; // of load.total at that time
+	struct item_books books;
+	struct hist service, lag; // of the measured part
+	struct step_books *steps; // [proto->step_count]; NULL: there is only one
+	uint32_t *step_due;       // per slot, in STEP_UNITs of ticks, modulo 2^32
+	uint64_t no_slot[2];      // sends held back because every slot was in use or resting
+	uint64_t nobody[2];       // due, and the protocol had nobody to make them
+	uint64_t asked_late;      // answers to what was asked before the run
+	// Longest time without a valid answer, from the first due send of the measured part on.
+	uint64_t answered_at, longest_gap;
+	uint64_t last_answer; // tick, after the end of sending too
+};
+
+struct worker {
+	// ctlplane: wo before the launch, dataplane: ro
+	struct wire wire;
+	struct worker_item *items;
+	uint32_t item_count;
+	uint32_t cpu;
+	uint32_t port;                     // index into the plan's
+	uint32_t number;                   // among the workers of that port
+	bool yields;                       // shares its CPU with another worker
+	bool sleeps;                       // when nothing is to be done (engine/core/idle.h)
+	uint16_t spares;                   // of which every round begins with so many
+	const struct port_entry *by_port;  // [65536], of the worker that it is for
+	const uint8_t *home;               // [65536]: a worker's number, or enum port_home
+	struct handoff *hand;              // NULL: it is the port's only worker
+	struct worker_item *const *tagged; // routed items by the tag of their keys
+	uint32_t tagged_count;
+	uint32_t tag_first; // of this worker's tags
+	uint32_t tag_bits;  // that tell its items apart, below the worker's number
+	uint64_t ms_scale;  // clock_ms
+	struct run_times times;
+	const _Atomic uint32_t *phase;
+	uint64_t stall; // a pass of the loop longer than this: the CPU was elsewhere
+	const struct clock *clock;
+	// dataplane: rw
+	struct rte_mbuf *spare[BURST_MAX];
+	uint16_t spare_count;
+	uint64_t expire_after; // nothing expires before
+	uint32_t full_bursts;  // received in a row
+	uint64_t stop_at;      // no sends from here on: end, or when the phase said so
+	uint64_t next_publish;
+	uint32_t held;  // loops since then
+	bool all_ended; // every item has: what follows is not the measured part any more
+	uint64_t busy[2], tx_refused, tx_no_mbuf;
+	uint64_t received;       // packets, by its own queue
+	struct hist passes;      // of the loop in the measured part
+	uint64_t stalls, stolen; // those above `stall`, and the time that they took
+	uint64_t slept;          // of the measured part
+	_Atomic bool finished;   // nothing to send, nothing in flight
+	// One snapshot is the worker's to fill, one the reader's, and the third changes hands: each
+	// swaps its own for that one, so neither waits and neither sees what the other is at.
+	struct worker_snapshot snapshots[SNAPSHOTS];
+	uint32_t filling;           // index
+	uint32_t reading;           // index; ctlplane: rw
+	_Atomic uint32_t handed;    // index, and SNAPSHOT_NEW; both: rw
+	_Atomic uint64_t published; // number of the last one
+};
+
+// Begin the next transaction, which is due, but build no frame: its slot, or TXN_NONE when no slot
+// is free, or when nobody can make it (at a rate it then counts as due all the same). Path: hot.
+uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now);
+
+// The frame that was last sent for a slot, made again with complete checksums and without counting
+// it: its length. copy: 0, or which of its copies to further destinations; 0 when there is no such.
+// Path: hot.
+uint32_t worker_again(
+	struct worker_item *it, uint32_t slot, uint32_t copy, uint8_t *buf, uint32_t room);
+
+// Does a client of a routed item hold the address? For neigh_self; of: struct worker. Path: hot.
+bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
+
+// Runs until the phase is PHASE_STOP. arg: struct worker. Returns 0.
+int worker_loop(void *arg);

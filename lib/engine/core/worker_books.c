@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a worker writes down of transactions and packets that do not just end well, and of the steps
+// of those that have several. Path: hot. The worker's own thread.
+#include "engine/core/worker_internal.h"
+
+static uint64_t *cell_of(struct ledger *l, enum evidence_reason why)
+{
+	switch (why) {
+	case EVIDENCE_LOST:
+		return &l->lost;
+	case EVIDENCE_LATE:
+		return &l->late;
+	case EVIDENCE_FAILED:
+		return &l->failed;
+	case EVIDENCE_MALFORMED:
+		return &l->malformed;
+	case EVIDENCE_STRAY:
+	case EVIDENCE_REASONS:
+		break;
+	}
+	return &l->stray;
+}
+
+void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, uint32_t slot,
+	const struct frame *answer, uint64_t now)
+{
+	++*cell_of(&it->books.ledger[judged], why);
+	if (it->evidence)
+		evidence_keep(it, why, slot, answer, now);
+}
+
+void worker_book_step(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
+{
+	const struct txn_slot *s = &it->txns.slots[slot];
+	struct step_books *b = &it->steps[s->step];
+
+	if (!s->judged)
+		return;
+	b->answered += !failed;
+	b->failed += failed;
+	hist_add(&b->response, (uint64_t)((uint32_t)(now >> STEP_UNIT) - it->step_due[slot])
+				       << STEP_UNIT);
+	hist_add(&b->service, now - s->time);
+}
+
+void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	const struct txn_slot *s = &it->txns.slots[slot];
+	struct step_books *b = step_of(it, s);
+
+	if (b)
+		b->lost++;
+	worker_book(it, s->judged, EVIDENCE_LOST, slot, NULL, now);
+}

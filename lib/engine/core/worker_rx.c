@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a worker receives: whose it is, which transaction it answers, and what becomes of that; and
+// what it gives to other workers of its port, or takes from them. Path: hot. The worker's own
+// thread.
+#include "engine/core/worker_internal.h"
+
+static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uint8_t len)
+{
+	uint64_t before = 0;
+
+	for (uint32_t i = 0; i < it->source_ranges; i++) {
+		uint64_t n = addr_index(&it->sources[i], addr, len);
+
+		if (n != UINT64_MAX)
+			return (uint32_t)(before + n);
+		before += it->sources[i].count;
+	}
+	return UINT32_MAX;
+}
+
+// Of a reply that is not for a transaction in flight.
+static enum evidence_reason reason_of(enum proto_verdict verdict)
+{
+	switch (verdict) {
+	case PROTO_STRAY:
+		return EVIDENCE_STRAY;
+	case PROTO_MALFORMED:
+		return EVIDENCE_MALFORMED;
+	case PROTO_DONE:
+	case PROTO_AGAIN:
+	case PROTO_FAIL:
+	case PROTO_KEPT:
+	case PROTO_DUPLICATE:
+		break;
+	}
+	return EVIDENCE_LATE;
+}
+
+// A valid answer came.
+static void item_alive(struct worker_item *it, uint64_t now)
+{
+	it->last_answer = now;
+	item_silence(it, now);
+}
+
+// A transaction ends with an answer, which was booked.
+HOT void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+
+	step_complete(it, slot, now, failed);
+	item_alive(it, now);
+	if (s->judged) {
+		hist_add(&it->books.response, now - s->due);
+		hist_add(&it->service, now - s->time);
+	}
+	txn_give(&it->txns, slot, TXN_DONE, now);
+}
+
+// A reply to a transaction that has ended, or that is about to send its next message: validated
+// like any other, booked apart.
+static void item_afterwards(
+	struct worker_item *it, uint32_t slot, const struct frame *f, uint64_t now)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+	enum proto_verdict verdict;
+	enum evidence_reason why;
+	struct txn_place place;
+	struct proto_txn view;
+
+	txn_view(it, slot, &place, &view);
+	view.over = true;
+	it->ctx.counters = it->shadow;
+	verdict = it->proto->reply(&it->ctx, &view, f->payload, f->payload_len);
+	why = reason_of(verdict);
+	if (verdict == PROTO_DUPLICATE || (why == EVIDENCE_LATE && s->state == TXN_DONE))
+		it->books.ledger[s->judged].duplicate++;
+	else
+		worker_book(it, s->judged, why, slot, f, now);
+}
+
+// An answer to a transaction in flight that does not end it well.
+APART void item_other_answer(struct worker_item *it, uint32_t slot, const struct proto_txn *view,
+	enum proto_verdict verdict, const struct frame *f, uint64_t now)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+
+	switch (verdict) {
+	case PROTO_DONE: // seen to where it is found
+		return;
+	case PROTO_FAIL:
+		worker_book(it, s->judged, EVIDENCE_FAILED, slot, f, now);
+		item_complete(it, slot, now, true);
+		return;
+	case PROTO_AGAIN:
+		step_complete(it, slot, now, false);
+		step_begin(it, slot, now);
+		txn_again(&it->txns, slot);
+		txn_keep(s, view);
+		return;
+	case PROTO_KEPT:
+		return;
+	case PROTO_DUPLICATE:
+		it->books.ledger[s->judged].duplicate++;
+		return;
+	case PROTO_STRAY:
+		worker_book(it, s->judged, EVIDENCE_STRAY, slot, f, now);
+		return;
+	case PROTO_MALFORMED:
+		worker_book(it, s->judged, EVIDENCE_MALFORMED, slot, f, now);
+		return;
+	}
+}
+
+HOT void item_answer(struct worker_item *it, uint32_t slot, const struct txn_place *place,
+	const struct frame *f, uint64_t now)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+	struct proto_txn view = txn_seen(it, s, place);
+	enum proto_verdict verdict;
+
+	it->ctx.counters = it->banks[s->judged];
+	verdict = it->proto->reply(&it->ctx, &view, f->payload, f->payload_len);
+	if (__builtin_expect(verdict == PROTO_DONE, 1)) {
+		it->books.ledger[s->judged].answered++;
+		item_complete(it, slot, now, false);
+		return;
+	}
+	item_other_answer(it, slot, &view, verdict, f, now);
+}
+
+// By its key a reply to what the slot held before: it is, if it has the question of that.
+static void item_earlier(
+	struct worker_item *it, uint32_t slot, uint32_t key, const struct frame *f, uint64_t now)
+{
+	enum evidence_reason why = EVIDENCE_LATE;
+	struct txn_place place;
+	struct proto_txn view;
+
+	txn_place(&it->txns, slot, &place);
+	view = (struct proto_txn){.seq = txn_earlier(&it->txns, &place, key),
+		.key = key | it->tag,
+		.client = place.client,
+		.over = true};
+	it->ctx.counters = it->shadow;
+	if (!it->proto->begin) // who made it is forgotten
+		why = reason_of(it->proto->reply(&it->ctx, &view, f->payload, f->payload_len));
+	worker_book(it, now >= it->pace.measure, why, TXN_NONE, f, now);
+}
+
+// Is it an answer to what was asked before the run?
+static bool item_was_asked(const struct worker_item *it, const struct txn_place *at)
+{
+	uint32_t slot = txn_before(&it->txns, at->port, at->client, at->key);
+
+	for (uint32_t i = 0; i < it->asked_count; i++)
+		if (it->asked[i] == slot)
+			return true;
+	return false;
+}
+
+// A reply that is for no transaction in flight.
+APART void item_no_match(struct worker_item *it, enum txn_match match, uint32_t slot,
+	const struct txn_place *at, const struct frame *f, uint64_t now)
+{
+	if (match == TXN_EARLIER)
+		item_earlier(it, slot, at->key, f, now);
+	else if (match == TXN_NO_MATCH && item_was_asked(it, at))
+		it->asked_late++;
+	else if (match == TXN_MATCH && txn_has_been(&it->txns.slots[slot]))
+		item_afterwards(it, slot, f, now);
+	else
+		worker_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, f, now);
+}
+
+// Whose it is by its key on this port and address. The number is not known yet.
+HOT void item_match(
+	struct worker_item *it, struct txn_place *at, const struct frame *f, uint64_t now)
+{
+	uint32_t slot = TXN_NONE;
+	enum txn_match match = txn_find(&it->txns, at->port, at->client, at->key, &slot);
+
+	if (match != TXN_MATCH || it->txns.slots[slot].state != TXN_FLYING) {
+		item_no_match(it, match, slot, at, f, now);
+		return;
+	}
+	at->seq = txn_seq(&it->txns, slot);
+	item_answer(it, slot, at, f, now);
+}
+
+HOT bool item_key(struct worker_item *it, const struct frame *f, uint32_t *key, uint64_t now)
+{
+	if (it->proto->key(f->payload, f->payload_len, key))
+		return true;
+	worker_book(it, now >= it->pace.measure, EVIDENCE_MALFORMED, TXN_NONE, f, now);
+	return false;
+}
+
+// For items of a protocol that chooses addresses and ports: they share ports, and the key says
+// whose it is. What else has to fit is the protocol's to judge.
+APART void worker_routed(
+	struct worker *w, struct worker_item *it, const struct frame *f, uint64_t now)
+{
+	const struct proto_ends ends = wire_ends(&w->wire, f);
+	struct txn_place at = {0};
+	uint64_t tag;
+
+	if (!item_key(it, f, &at.key, now))
+		return;
+	tag = ((uint64_t)at.key >> it->tag_shift) - w->tag_first;
+	if (tag >= w->tagged_count || w->tagged[tag]->proto != it->proto) {
+		worker_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, f, now);
+		return;
+	}
+	it = w->tagged[tag];
+	it->ctx.ends = &ends;
+	it->ctx.now_ms = worker_ms(w, now);
+	at.key ^= it->tag;
+	item_match(it, &at, f, now);
+}
+
+bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
+{
+	struct worker *w = of;
+
+	for (uint32_t i = 0; i < w->tagged_count; i++) {
+		struct worker_item *it = w->tagged[i];
+
+		if (it->proto->owns && it->proto->owns(&it->ctx, addr, addr_len, mac))
+			return true;
+	}
+	return false;
+}
+
+// The number of the worker that a reply is for by the upper bits of its key.
+static uint64_t home_of_key(const struct worker *w, const struct frame *f)
+{
+	const struct worker_item *it = &w->items[w->by_port[f->dst_port].item];
+	uint32_t key;
+
+	if (!it->proto->key(f->payload, f->payload_len, &key))
+		return w->number;
+	return (uint64_t)key >> it->tag_shift >> w->tag_bits;
+}
+
+// Is a packet for another worker of the port? Then it is on its way there.
+APART bool worker_hands_over(
+	struct worker *w, struct rte_mbuf *m, const struct frame *f, uint64_t now)
+{
+	uint64_t home = w->home[f->dst_port];
+
+	if (home == PORT_HOME_KEY)
+		home = home_of_key(w, f);
+	if (home == w->number || home >= w->hand->workers)
+		return false;
+	handoff_put(w->hand, (uint32_t)home, m, now);
+	return true;
+}
+
+// What is handed over is not in the place any more.
+HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now)
+{
+	struct rte_mbuf *m = *place;
+	struct frame f;
+	struct worker_item *it;
+	struct port_entry entry;
+	struct txn_place at;
+	enum frame_kind kind;
+
+	if (!wire_parse(&w->wire, m, &f, &kind))
+		return;
+	if (kind != FRAME_UDP) {
+		wire_other(&w->wire, kind, &f);
+		return;
+	}
+	if (w->hand && worker_hands_over(w, m, &f, now)) {
+		*place = NULL;
+		return;
+	}
+	entry = w->by_port[f.dst_port];
+	if (entry.item == PORT_NOBODY) {
+		wire_other(&w->wire, kind, &f);
+		return;
+	}
+	it = item_of(w, entry.item);
+	if (it->routed) {
+		worker_routed(w, it, &f, now);
+		return;
+	}
+	at.port = entry.index;
+	at.client = client_of(it, f.dst, f.addr_len);
+	if (at.client == UINT32_MAX) {
+		wire_other(&w->wire, kind, &f);
+		return;
+	}
+	if (f.src_port != it->server_port ||
+		!addr_bytes_equal(f.src, it->server.bytes, f.addr_len)) {
+		worker_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, &f, now);
+		return;
+	}
+	if (item_key(it, &f, &at.key, now))
+		item_match(it, &at, &f, now);
+}
+
+// Those of a burst that are still there: the others, which are NULL, were handed over.
+static uint16_t still_here(struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < n; i++)
+		if (pkts[i])
+			pkts[kept++] = pkts[i];
+	return kept;
+}
+
+void worker_rx(struct worker *w, struct received *r)
+{
+	r->count = burst_rx(w->wire.port, w->wire.queue, r->pkts, w->wire.burst);
+	if (r->count == 0)
+		return;
+	r->at = clock_now();
+	w->received += r->count;
+	burst_ask(r->pkts, r->count);
+}
+
+void worker_look(struct worker *w, struct received *r)
+{
+	for (uint16_t i = 0; i < r->count; i++) {
+		burst_ask_next(r->pkts, r->count, i);
+		worker_packet(w, &r->pkts[i], r->at);
+	}
+	burst_free(r->pkts, w->hand ? still_here(r->pkts, r->count) : r->count);
+}
+
+// What another worker has received for this one, as of when it came to that one.
+static uint32_t worker_take_over(struct worker *w, uint32_t from)
+{
+	struct handoff_packet packets[HANDOFF_BURST];
+	struct rte_mbuf *pkts[HANDOFF_BURST];
+	uint32_t n = handoff_lane_take(w->hand->from[from], packets, HANDOFF_BURST);
+
+	for (uint32_t i = 0; i < n; i++)
+		pkts[i] = packets[i].mbuf;
+	handover_take(pkts, (uint16_t)n);
+	for (uint32_t i = 0; i < n; i++)
+		worker_packet(w, &pkts[i], packets[i].time);
+	burst_free(pkts, still_here(pkts, (uint16_t)n));
+	w->hand->taken += n;
+	return n;
+}
+
+static void worker_flush(struct worker *w, uint32_t to)
+{
+	struct handoff_out *out = &w->hand->out[to];
+	struct rte_mbuf *lost[HANDOFF_BURST];
+	uint32_t n;
+
+	for (uint32_t i = 0; i < out->count; i++)
+		handover_give(&out->packets[i].mbuf, 1);
+	n = handoff_flush(w->hand, to, lost);
+	if (n)
+		burst_free(lost, (uint16_t)n);
+}
+
+uint16_t worker_exchange(struct worker *w, uint16_t received, uint64_t now)
+{
+	struct handoff *h = w->hand;
+	uint32_t most = received;
+
+	for (uint32_t i = 0; i < h->workers; i++)
+		if (i != h->self)
+			worker_flush(w, i);
+	if (received < w->wire.burst || w->full_bursts + 1 >= EXPIRE_AFTER_BURSTS)
+		handoff_tell(h, now);
+	handoff_look(h, now);
+	for (uint32_t i = 0; i < h->workers; i++) {
+		uint32_t n = i == h->self ? 0 : worker_take_over(w, i);
+
+		if (n == HANDOFF_BURST)
+			most = w->wire.burst;
+		else if (n && most == 0)
+			most = 1;
+	}
+	return (uint16_t)most;
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Dealing, once, before the workers run. Path: cold. Management thread.
+#include "engine/plan/deal.h"
+
+#include <string.h>
+
+#include "engine/core/pages.h"
+#include "io/burst.h"
+#include "io/steer.h"
+
+#define LOOK_EVERY_NS 20000 // at how far the other workers are
+
+static bool is_routed(const struct plan_item *i)
+{
+	return i->run->routed;
+}
+
+static bool wants_port(const struct plan_item *item, uint32_t port)
+{
+	const struct item_settings *i = item->settings;
+	const struct field_range *r = i->source.ports.items;
+
+	for (uint32_t n = 0; n < i->source.ports.count && !is_routed(item); n++)
+		if (port >= r[n].first && port <= r[n].last)
+			return true;
+	return false;
+}
+
+// Of one port.
+struct dealing {
+	struct plan *plan;
+	const struct port *port;
+	struct worker *workers;
+	uint32_t worker_count, item_count;
+	struct port_entry *entries; // [65536]
+	uint8_t *homes;             // [65536]
+	uint32_t *dealt;            // source ports of each item so far
+	struct addr *sources;       // the first of each item
+	bool *steered;              // items whose answers can be told the queue
+	bool blind;                 // none can
+};
+
+// Where answers to a routed item come to. Several of them share a port (tag_items).
+static void claim_ports(struct dealing *d, const struct plan_item *i)
+{
+	const uint16_t *ports = i->layout.ports.items;
+
+	for (uint32_t n = 0; n < i->layout.ports.count; n++) {
+		d->entries[ports[n]] = (struct port_entry){(uint16_t)i->place, 0};
+		d->homes[ports[n]] = PORT_HOME_KEY;
+	}
+}
+
+static struct steer_flow answer_to(
+	const struct plan_item *i, const struct addr *source, uint32_t port)
+{
+	return (struct steer_flow){.src = i->settings->server.bytes,
+		.dst = source->bytes,
+		.addr_len = i->settings->server.len,
+		.src_port = i->run->server_port,
+		.dst_port = (uint16_t)port};
+}
+
+static struct addr first_source(const struct dealing *d, const struct plan_item *i, struct arena *a)
+{
+	struct field_list sources = config_sources(d->plan->config, i->settings, a);
+	const struct addr_range *r = sources.items;
+
+	return sources.count ? r[0].first : i->settings->server;
+}
+
+// Does the queue of an answer depend on the port alone, whatever the source address? The hash is
+// linear, so one port tells it for all.
+static bool is_steered(const struct dealing *d, const struct plan_item *i, struct arena *a)
+{
+	struct field_list sources = config_sources(d->plan->config, i->settings, a);
+	const struct steer *s = &d->port->steer;
+	const struct addr_range *r = sources.items;
+	struct addr first = first_source(d, i, a);
+	struct steer_flow f = answer_to(i, &first, 0);
+	uint32_t place;
+
+	if (d->blind || !steer_is_known(s) || is_routed(i))
+		return false;
+	place = steer_place(s, &f);
+	for (uint32_t n = 0; n < sources.count; n++)
+		for (uint64_t k = 0; k < r[n].count; k++) {
+			struct addr source = addr_nth(&r[n], k);
+
+			f = answer_to(i, &source, 0);
+			if (steer_place(s, &f) != place)
+				return false;
+		}
+	return true;
+}
+
+// Which worker of its item a source port is for.
+static uint32_t home_of(const struct dealing *d, const struct plan_item *i, uint32_t port)
+{
+	struct steer_flow f = answer_to(i, &d->sources[i->place], port);
+
+	if (d->steered[i->place])
+		return steer_queue(&d->port->steer, &f);
+	return d->dealt[i->place] % d->worker_count;
+}
+
+static void give_port(struct dealing *d, const struct plan_item *i, uint32_t port)
+{
+	uint32_t home = home_of(d, i, port);
+	struct worker_item *run = plan_run(i, home);
+	uint16_t *ports = (uint16_t *)run->ports;
+
+	d->homes[port] = (uint8_t)home;
+	d->entries[port] = (struct port_entry){(uint16_t)i->place, (uint16_t)run->txns.ports};
+	ports[run->txns.ports++] = (uint16_t)port;
+	d->dealt[i->place]++;
+}
+
+// How many ports an item has, as far as this one is concerned: a worker that it would be home to
+// wants its part of them.
+static uint32_t has_already(const struct dealing *d, const struct plan_item *i, uint32_t port)
+{
+	if (!d->steered[i->place])
+		return d->dealt[i->place];
+	return plan_run(i, home_of(d, i, port))->txns.ports * d->worker_count;
+}
+
+static const struct plan_item *next_of(const struct dealing *d, uint32_t port)
+{
+	const struct plan_item *best = NULL;
+
+	for (uint32_t n = 0; n < d->plan->item_count; n++) {
+		const struct plan_item *i = &d->plan->items[n];
+
+		if (i->port != d->port || !wants_port(i, port))
+			continue;
+		if (!best || has_already(d, i, port) < has_already(d, best, port))
+			best = i;
+	}
+	return best;
+}
+
+// Every source port belongs to one item: of those that want it, the one that has the fewest so far;
+// and to one worker of it. So each has its share, and a reply's destination port says whose it is,
+// whatever the items have in common otherwise.
+static void deal_source_ports(struct dealing *d, struct arena *a)
+{
+	for (uint32_t n = 0; n < 65536; n++) {
+		d->entries[n].item = PORT_NOBODY;
+		d->homes[n] = PORT_HOME_ANY;
+	}
+	for (uint32_t n = 0; n < d->plan->item_count; n++) {
+		const struct plan_item *i = &d->plan->items[n];
+
+		if (i->port != d->port)
+			continue;
+		claim_ports(d, i);
+		d->sources[i->place] = first_source(d, i, a);
+		d->steered[i->place] = is_steered(d, i, a);
+	}
+	for (uint32_t n = 0; n < 65536; n++) {
+		const struct plan_item *i =
+			d->entries[n].item == PORT_NOBODY ? next_of(d, n) : NULL;
+
+		if (i)
+			give_port(d, i, n);
+	}
+}
+
+// The few ports of an item may all hash to the same queue.
+static bool everybody_has_ports(const struct dealing *d)
+{
+	for (uint32_t w = 0; w < d->worker_count; w++)
+		for (uint32_t i = 0; i < d->item_count; i++)
+			if (d->steered[i] && d->workers[w].items[i].txns.ports == 0)
+				return false;
+	return true;
+}
+
+static void clear_ports(struct dealing *d)
+{
+	for (uint32_t w = 0; w < d->worker_count; w++)
+		for (uint32_t i = 0; i < d->item_count; i++)
+			d->workers[w].items[i].txns.ports = 0;
+	memset(d->dealt, 0, d->item_count * sizeof(*d->dealt));
+}
+
+// Routed items share ports: the upper bits of their keys tell workers and items apart.
+static void tag_items(struct dealing *d, uint32_t worker, struct arena *a)
+{
+	struct worker *w = &d->workers[worker];
+	struct worker_item **tagged = arena_zalloc(a, (w->item_count + 1) * sizeof(*tagged));
+	uint32_t bits;
+
+	for (uint32_t i = 0; i < w->item_count; i++)
+		if (w->items[i].routed)
+			tagged[w->tagged_count++] = &w->items[i];
+	w->tagged = tagged;
+	w->tag_bits = txn_bits_for(w->tagged_count);
+	w->tag_first = worker << w->tag_bits;
+	bits = w->tag_bits + txn_bits_for(d->worker_count);
+	for (uint32_t i = 0; i < w->tagged_count; i++) {
+		struct worker_item *it = tagged[i];
+
+		it->tag_shift = it->proto->key_bits - bits;
+		it->tag = bits ? (w->tag_first + i) << it->tag_shift : 0;
+		it->txns.key_bits = it->tag_shift;
+	}
+}
+
+static size_t lanes_size(uint32_t workers)
+{
+	return (size_t)workers * workers * sizeof(struct handoff_lane);
+}
+
+static int join_workers(struct dealing *d)
+{
+	uint32_t n = d->worker_count;
+	struct handoff *all = pages_alloc(n * sizeof(*all));
+	struct handoff_lane *lanes = pages_alloc(lanes_size(n));
+
+	d->plan->hands[d->port - d->plan->ports] = (struct plan_hands){all, lanes, n};
+	if (!all || !lanes)
+		return -ENOMEM;
+	handoff_init(all, lanes, n, clock_ticks(&d->plan->clock, LOOK_EVERY_NS));
+	for (uint32_t i = 0; i < n; i++)
+		d->workers[i].hand = &all[i];
+	return 0;
+}
+
+int deal_port(struct plan *p, const struct port *port, struct arena *a)
+{
+	uint32_t index = (uint32_t)(port - p->ports);
+	struct worker *workers = &p->workers[p->first_worker[index]];
+	uint32_t items = workers->item_count;
+	struct dealing d = {.plan = p,
+		.port = port,
+		.workers = workers,
+		.worker_count = p->first_worker[index + 1] - p->first_worker[index],
+		.item_count = items,
+		.entries = arena_zalloc(a, 65536 * sizeof(*d.entries)),
+		.homes = arena_zalloc(a, 65536),
+		.dealt = arena_zalloc(a, (items + 1) * sizeof(*d.dealt)),
+		.sources = arena_zalloc(a, (items + 1) * sizeof(*d.sources)),
+		.steered = arena_zalloc(a, (items + 1) * sizeof(*d.steered))};
+
+	for (uint32_t w = 0; w < d.worker_count; w++) {
+		for (uint32_t i = 0; i < items; i++)
+			workers[w].items[i].ports = arena_zalloc(a, 65536 * sizeof(uint16_t));
+		workers[w].by_port = d.entries;
+		workers[w].home = d.homes;
+		tag_items(&d, w, a);
+	}
+	deal_source_ports(&d, a);
+	if (!everybody_has_ports(&d)) {
+		d.blind = true;
+		clear_ports(&d);
+		deal_source_ports(&d, a);
+	}
+	return d.worker_count > 1 && items ? join_workers(&d) : 0;
+}
+
+static void lane_empty(struct handoff_lane *lane)
+{
+	struct handoff_packet packets[HANDOFF_BURST];
+	uint32_t n;
+
+	while ((n = handoff_lane_take(lane, packets, HANDOFF_BURST)) > 0)
+		for (uint32_t i = 0; i < n; i++)
+			burst_free(&packets[i].mbuf, 1);
+}
+
+void deal_empty(const struct plan *p)
+{
+	for (uint32_t i = 0; i < p->port_count; i++)
+		for (uint32_t n = 0; n < p->hands[i].count * p->hands[i].count; n++)
+			lane_empty(&p->hands[i].lanes[n]);
+}
+
+void deal_free(struct plan *p)
+{
+	for (uint32_t i = 0; i < p->port_count && p->hands; i++) {
+		struct plan_hands *h = &p->hands[i];
+
+		pages_free(h->all, h->count * sizeof(*h->all));
+		pages_free(h->lanes, lanes_size(h->count));
+	}
+}

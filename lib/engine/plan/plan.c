@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Building the plan: who runs what where, and when. The hot structs are written in the files of the
+// plan and nowhere else on the control side. Not here: ports and CPUs (plan_start.c), an item's
+// tables (plan_item.c), the responder (plan_responder.c). Path: cold. Management thread.
+#include "engine/plan/plan.h"
+
+#include "engine/plan/deal.h"
+#include "engine/plan/plan_internal.h"
+
+static const struct port *port_of(const struct plan *p, const struct item_settings *i)
+{
+	const struct port_settings *s = config_item_port(p->config, i);
+
+	for (uint32_t n = 0; n < p->port_count; n++)
+		if (strcmp(p->ports[n].settings->name, s->name) == 0)
+			return &p->ports[n];
+	return NULL;
+}
+
+static void fill_wire(
+	struct wire *w, const struct port *port, uint32_t queue, struct field_list owned)
+{
+	*w = (struct wire){
+		.port = port->queue[queue].device,
+		.queue = port->queue[queue].number,
+		.burst = port->burst,
+		.reports_checksums = port->reports_checksums,
+		.checksum_offload = port->checksum_offload,
+		.tx_pool = port->tx_pool[queue],
+		.self = {.vlan_count = port->vlan_count,
+			.owned = owned.items,
+			.owned_count = owned.count},
+	};
+	memcpy(w->self.mac, port->mac, 6);
+	memcpy(w->self.vlans, port->vlans, sizeof(w->self.vlans));
+}
+
+// The addresses that the tester answers for on a port: its own and its items' sources.
+static struct field_list owned_on(const struct plan *p, const struct port *port, struct arena *a)
+{
+	const struct addr_prefix *own = port->settings->addresses.items;
+	uint32_t max = port->settings->addresses.count;
+	struct addr_range *out;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->item_count; i++)
+		max += p->items[i].settings->source.addresses.count +
+		       p->items[i].layout.owned.count;
+	out = arena_zalloc(a, (max + 1) * sizeof(*out));
+	for (uint32_t i = 0; i < port->settings->addresses.count; i++)
+		out[n++] = (struct addr_range){own[i].addr, 1};
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		const struct field_list *more = &p->items[i].settings->source.addresses;
+
+		if (p->items[i].port != port)
+			continue;
+		for (uint32_t k = 0; k < more->count; k++)
+			out[n++] = ((const struct addr_range *)more->items)[k];
+		more = &p->items[i].layout.owned;
+		for (uint32_t k = 0; k < more->count; k++)
+			out[n++] = ((const struct addr_range *)more->items)[k];
+	}
+	return (struct field_list){out, n};
+}
+
+bool plan_group_mac(const struct addr *hop, uint8_t mac[6])
+{
+	static const uint8_t everybody[16] = {0xff, 0xff, 0xff, 0xff};
+
+	if (hop->len == 4 && addr_bytes_equal(hop->bytes, everybody, 4)) {
+		memset(mac, 0xff, 6);
+		return true;
+	}
+	if (hop->len == 16 && hop->bytes[0] == 0xff) { // RFC 2464 section 7
+		mac[0] = mac[1] = 0x33;
+		memcpy(mac + 2, hop->bytes + 12, 4);
+		return true;
+	}
+	return false;
+}
+
+static struct addr next_hop_of(const struct plan_item *i, const struct addr *dst)
+{
+	const struct port_settings *port = i->port->settings;
+	const struct addr_prefix *own = port->addresses.items;
+	const struct addr *gw = port->gateway.items;
+	uint8_t group[6];
+
+	if (plan_group_mac(dst, group))
+		return *dst;
+	for (uint32_t n = 0; n < port->addresses.count; n++)
+		if (addr_in_prefix(dst, &own[n]))
+			return *dst;
+	for (uint32_t n = 0; n < port->gateway.count; n++)
+		if (gw[n].len == dst->len)
+			return gw[n];
+	return *dst;
+}
+
+static void place_paths(struct plan_item *i, struct arena *a)
+{
+	i->path_count = plan_is_routed(i) ? i->layout.paths.count : 1;
+	i->paths = i->layout.paths.items;
+	if (!plan_is_routed(i)) {
+		i->paths = arena_zalloc(a, sizeof(*i->paths));
+		i->paths[0].dst = i->settings->server;
+	}
+	i->next_hops = arena_zalloc(a, i->path_count * sizeof(*i->next_hops));
+	for (uint32_t n = 0; n < i->path_count; n++)
+		i->next_hops[n] = next_hop_of(i, &i->paths[n].dst);
+}
+
+static uint16_t max_u16(uint16_t a, uint16_t b)
+{
+	return a > b ? a : b;
+}
+
+static void place_worker(struct worker *w, struct arena *a)
+{
+	w->items = arena_zalloc(a, (w->item_count + 1) * sizeof(*w->items));
+	for (int s = 0; s < SNAPSHOTS; s++)
+		w->snapshots[s].items =
+			arena_zalloc(a, (w->item_count + 1) * sizeof(*w->snapshots[s].items));
+	w->handed = 1;
+	w->reading = 2;
+}
+
+static void place_item(struct plan_item *item)
+{
+	for (uint32_t k = 0; k < item->worker_count; k++) {
+		struct worker_item *run = plan_run(item, k);
+
+		run->proto = config_item_proto(item->settings, NULL);
+		run->routed = plan_is_routed(item);
+		run->more = item->layout.more;
+		item->worker[k].spares = max_u16(item->worker[k].spares, 1 + item->layout.more);
+	}
+	item->run = plan_run(item, 0);
+}
+
+// Each item is run by all workers of its port; its place on them is that in the file.
+static void place_items(struct plan *p, struct arena *a)
+{
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		struct plan_item *item = &p->items[i];
+		uint32_t port, first;
+
+		item->port = port_of(p, item->settings);
+		port = (uint32_t)(item->port - p->ports);
+		first = p->first_worker[port];
+		item->worker = &p->workers[first];
+		item->worker_count = p->first_worker[port + 1] - first;
+		place_paths(item, a);
+		item->place = item->worker->item_count;
+		for (uint32_t k = 0; k < item->worker_count; k++)
+			item->worker[k].item_count++;
+	}
+	for (uint32_t n = 0; n < p->worker_count; n++)
+		place_worker(&p->workers[n], a);
+	for (uint32_t i = 0; i < p->item_count; i++)
+		place_item(&p->items[i]);
+}
+
+static bool shares_cpu(const struct lcore_plan *l, uint32_t i)
+{
+	for (uint32_t k = 0; k < l->worker_count; k++)
+		if (k != i && l->worker_cpus[k] == l->worker_cpus[i])
+			return true;
+	return false;
+}
+
+int plan_read_input(
+	struct plan *p, const struct config *c, bool respond_only, struct arena *a, struct diag *d)
+{
+	const struct item_settings *settings = c->traffic.items;
+	int rc = 0, one;
+
+	*p = (struct plan){.config = c, .responder_port = -1};
+	p->item_count = respond_only ? 0 : c->traffic.count;
+	p->items = arena_zalloc(a, (p->item_count + 1) * sizeof(*p->items));
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		p->items[i].settings = &settings[i];
+		one = plan_item_setup(p, &p->items[i], a, d);
+		rc = rc ? rc : one;
+	}
+	if (c->responder && rc == 0)
+		rc = plan_responder_setup(p, a, d);
+	return rc;
+}
+
+struct frame_vlans plan_vlans(const struct plan_item *i, uint32_t path)
+{
+	const struct proto_path *p = &i->paths[path];
+	struct frame_vlans out = {.count = i->port->vlan_count};
+
+	memcpy(out.ids, i->port->vlans, sizeof(out.ids));
+	for (uint8_t n = 0; n < p->vlan_count && out.count < FRAME_MAX_VLANS; n++)
+		out.ids[out.count++] = p->vlans[n];
+	return out;
+}
+
+// The VLANs of an item's clients that are not the port's.
+static void place_vlans(struct plan *p, const struct port *port, struct worker *w, struct arena *a)
+{
+	struct frame_vlans *more;
+	uint32_t paths = 0;
+
+	for (uint32_t i = 0; i < p->item_count; i++)
+		paths += p->items[i].path_count;
+	more = arena_zalloc(a, (paths + 1) * sizeof(*more));
+	for (uint32_t i = 0; i < p->item_count; i++)
+		for (uint32_t n = 0; n < p->items[i].path_count && p->items[i].port == port; n++)
+			if (p->items[i].paths[n].vlan_count)
+				more[w->wire.more_count++] = plan_vlans(&p->items[i], n);
+	w->wire.more = more;
+}
+
+static void build_worker(struct plan *p, struct worker *w, struct arena *a)
+{
+	const struct port *port = &p->ports[w->port];
+	uint32_t index = (uint32_t)(w - p->workers);
+
+	fill_wire(&w->wire, port, w->number, owned_on(p, port, a));
+	w->spares = max_u16(w->spares, w->wire.burst);
+	w->cpu = p->lcores.worker_cpus[index];
+	w->yields = shares_cpu(&p->lcores, index);
+	w->sleeps = p->config->host.idle == IDLE_SLEEP;
+	w->clock = &p->clock;
+	w->phase = &p->phase;
+	w->wire.self.others = worker_owns;
+	w->wire.self.others_of = w;
+	place_vlans(p, port, w, a);
+}
+
+static int schedule_build_item(struct plan *p, struct plan_item *i)
+{
+	const struct load_settings *l = &i->settings->load;
+	struct schedule_base base = {.hz = p->clock.hz,
+		.lead_ns = load_skips_warmup(l) ? 0 : p->config->run.warmup_ns,
+		.seed = rand_hash(plan_item_seed(p, i)),
+		.times_ns = i->replay.ns,
+		.times_count = i->replay.count};
+
+	return load_is_open(l) ? schedule_build(&i->schedule, l, &base) : 0;
+}
+
+int plan_build(struct plan *p, struct arena *a)
+{
+	int rc = 0;
+
+	if (p->dry) // ticks are nanoseconds of the schedule
+		p->clock = (struct clock){.hz = 1e9};
+	else
+		clock_calibrate(&p->clock, 30);
+	place_items(p, a);
+	for (uint32_t i = 0; i < p->worker_count; i++)
+		build_worker(p, &p->workers[i], a);
+	for (uint32_t i = 0; i < p->port_count && rc == 0; i++)
+		rc = deal_port(p, &p->ports[i], a);
+	if (rc == 0)
+		rc = plan_open_common(p, a);
+	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
+		rc = plan_item_open(p, &p->items[i], a);
+	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
+		rc = schedule_build_item(p, &p->items[i]);
+	return rc ? rc : plan_responder_open(p);
+}
+
+void plan_address(struct plan_item *i, uint32_t n, const uint8_t mac[6])
+{
+	struct frame_vlans vlans = plan_vlans(i, n);
+	struct frame_path path = {
+		.dst = i->paths[n].dst,
+		.dst_port = i->run->server_port,
+		.vlan_count = vlans.count,
+	};
+
+	memcpy(path.src_mac, i->port->mac, 6);
+	memcpy(path.dst_mac, mac, 6);
+	memcpy(path.vlans, vlans.ids, sizeof(path.vlans));
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		struct frame_template *t = &plan_run(i, k)->frames[n];
+
+		frame_template_build(t, &path);
+		t->checksum_offload = i->port->checksum_offload;
+	}
+}
+
+// The first send from here on; of a shape that is under way already, not later than that.
+static uint64_t first_due(const struct pace *pace, uint64_t from)
+{
+	if (pace->next >= from && pace->next != PACE_NEVER)
+		return pace->next;
+	return pace->steady ? from + pace->gap / 2 : from;
+}
+
+static void schedule_run(const struct plan *p, struct plan_item *i, uint32_t worker)
+{
+	const struct load_settings *l = &i->settings->load;
+	const struct run_times *t = &i->worker->times;
+	const struct pace_share share = {worker, i->worker_count};
+	struct worker_item *run = plan_run(i, worker);
+	struct pace *pace = &run->pace;
+	struct pace_closed closed = {.outstanding = l->outstanding,
+		.start = t->start,
+		.stop = PACE_NEVER,
+		.ramp_up = clock_ticks(&p->clock, l->ramp_up_ns)};
+
+	pace->left = UINT64_MAX;
+	pace->measure = t->measure;
+	if (load_skips_warmup(l))
+		closed.start = t->measure + clock_ticks(&p->clock, l->start_at_ns);
+	if (l->stop_at_ns != UINT64_MAX)
+		closed.stop = t->measure + clock_ticks(&p->clock, l->stop_at_ns);
+	if (load_is_open(l))
+		pace_start(pace, &i->schedule, closed.start, share);
+	else
+		pace_start_closed(pace, &closed, share);
+	pace_share_total(pace, closed.start, l->total ? l->total : UINT64_MAX, share);
+	run->begun_at = closed.start > t->measure ? closed.start : t->measure;
+	run->answered_at = first_due(pace, run->begun_at);
+}
+
+void plan_schedule(struct plan *p, uint64_t start)
+{
+	const struct run_settings *run = &p->config->run;
+	struct run_times t = {
+		.start = start,
+		.measure = start + clock_ticks(&p->clock, run->warmup_ns),
+		.grace = clock_ticks(&p->clock, PLAN_GRACE_NS),
+		.interval = clock_ticks(&p->clock, run->interval_ns),
+	};
+
+	t.end = t.measure + clock_ticks(&p->clock, run->duration_ns);
+	for (uint32_t i = 0; i < p->worker_count; i++) {
+		p->workers[i].times = t;
+		p->workers[i].stall = clock_ticks(&p->clock, PLAN_STALL_NS);
+		p->workers[i].ms_scale = clock_ms_scale(&p->clock);
+		hist_clear(&p->workers[i].passes);
+	}
+	for (uint32_t i = 0; i < p->item_count; i++)
+		for (uint32_t k = 0; k < p->items[i].worker_count; k++)
+			schedule_run(p, &p->items[i], k);
+}
+
+int plan_free(struct plan *p)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		int closed = plan_item_close(&p->items[i]);
+
+		rc = rc ? rc : closed;
+	}
+	for (unsigned k = 0; protos[k]; k++)
+		if (p->common[k])
+			protos[k]->common_teardown(p->common[k]);
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (p->items[i].shared)
+			config_item_proto(p->items[i].settings, NULL)->teardown(p->items[i].shared);
+	plan_responder_close(p);
+	deal_free(p);
+	return rc;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a configuration to what the workers run on: who has which CPU, port, source ports, slots and
+// schedule. Everything that a worker needs is computed here, so that its loop decides nothing
+// twice. Path: cold. Management thread; const for the workers from the launch on.
+#pragma once
+
+#include "base/clock.h"
+#include "engine/config/config.h"
+#include "engine/core/responder.h"
+#include "engine/plan/schedule.h"
+#include "engine/core/worker.h"
+#include "io/port.h"
+#include "io/timestamps.h"
+
+// Where a traffic item runs.
+struct plan_item {
+	const struct item_settings *settings;
+	const struct port *port;
+	struct worker *worker;      // the first of those that share it; the others follow
+	uint32_t worker_count;      // all workers of its port
+	uint32_t place;             // in the items of each of them
+	struct worker_item *run;    // the first worker's
+	struct proto_layout layout; // of a routed one
+	struct proto_path *paths;   // of messages; the only one to the server when it is not routed
+	struct addr *next_hops;     // of each path: the destination, or the gateway
+	uint32_t path_count;
+	void *shared; // the protocol's set-up
+	struct timestamps replay;
+	struct schedule schedule; // of an open loop
+};
+
+// Between the workers of a port; count 0: it has one.
+struct plan_hands {
+	struct handoff *all;
+	struct handoff_lane *lanes;
+	uint32_t count;
+};
+
+struct plan {
+	const struct config *config;
+	struct clock clock;
+	_Atomic uint32_t phase;
+	struct port_settings *port_settings; // of the ports that are started
+	struct port *ports;
+	uint32_t port_count;
+	struct lcore_plan lcores;
+	struct worker *workers;       // port by port; the responder's have no items, not started
+	uint32_t worker_count;        // worker i has lcores.worker_cpus[i]
+	uint32_t *first_worker;       // of each port, and worker_count at the end
+	struct plan_hands *hands;     // of each port
+	struct responder *responders; // one for each worker of its port
+	uint32_t responder_count;
+	int32_t responder_port; // index into ports, -1: none
+	void *responder_shared[CONFIG_PROTOS];
+	void *common[CONFIG_PROTOS]; // what all items of a protocol have in common
+	struct plan_item *items;
+	uint32_t item_count;
+	bool dry; // nothing is sent
+};
+
+// What one of an item's workers does of it.
+static inline struct worker_item *plan_run(const struct plan_item *i, uint32_t worker)
+{
+	return &i->worker[worker].items[i->place];
+}
+
+// First of all: read and compile what the items and the responder refer to. Touches no port;
+// `check` stops here. Errors go to d: 0, -EINVAL or -ENOMEM. plan_free is due in any case.
+int plan_read_input(
+	struct plan *p, const struct config *c, bool respond_only, struct arena *a, struct diag *d);
+
+// Whose workers are whose, from the CPUs that port_settings ask for.
+void plan_workers(struct plan *p, struct arena *a);
+
+// CPUs and ports: what has to be known before EAL starts. 0, or -errno with e.
+int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_error *e);
+
+// Instead of plan_start: the CPUs and started ports of a plan before, whose configuration had the
+// same.
+void plan_adopt(struct plan *p, const struct plan *before, struct arena *a);
+
+// With the ports started: tables, templates (without the server's MAC). 0, -ENOMEM or -ERANGE
+// (slots).
+int plan_build(struct plan *p, struct arena *a);
+
+// Tags of the frames on a path: the port's, then the path's own.
+struct frame_vlans plan_vlans(const struct plan_item *i, uint32_t path);
+
+// The next hop of a path has a MAC that is not to be asked for: broadcast, or a group.
+bool plan_group_mac(const struct addr *hop, uint8_t mac[6]);
+
+// The next hop's MAC is known: the item's frames on this path are complete.
+void plan_address(struct plan_item *i, uint32_t path, const uint8_t mac[6]);
+
+// The schedule from `start` (ticks) on, for all workers.
+void plan_schedule(struct plan *p, uint64_t start);
+
+// Protocols and tables; ports stay as they are. Safe on a plan that was only started or partly
+// built. 0, or -errno when what its clients kept could not be written to its file (logged).
+int plan_free(struct plan *p);

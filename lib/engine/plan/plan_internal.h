@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between the files of the plan, and nobody else. Path: cold. Management thread.
+#pragma once
+
+#include "engine/plan/plan.h"
+
+#define PLAN_STALL_NS 1000000 // of a pass of a worker or responder: many bursts' worth
+#define PLAN_GRACE_NS                                                                              \
+	20000000 // after the end, for sends that were due before; for a port that takes none
+#define PLAN_UNKNOWN_RATE 200000 // of requests per second, where no rate says how many
+
+// Does the protocol choose addresses and ports?
+bool plan_is_routed(const struct plan_item *i);
+
+uint64_t plan_item_seed(const struct plan *p, const struct plan_item *i);
+
+// Compile what the settings say; errors go to d. 0, -EINVAL or -ENOMEM.
+int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d);
+
+// What all items of a protocol have in common. 0 or -ENOMEM.
+int plan_open_common(struct plan *p, struct arena *a);
+
+// The tables of all its workers. 0, -ENOMEM or -ERANGE (slots).
+int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a);
+// 0, or -errno when what it kept could not be written.
+int plan_item_close(struct plan_item *i);
+
+// Compile what it is to answer; errors go to d. 0, -EINVAL or -ENOMEM.
+int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d);
+
+// With the ports started. 0 or -errno.
+int plan_responder_open(struct plan *p);
+void plan_responder_close(struct plan *p);

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A traffic item from its settings to what each of its workers needs: the protocol's set-up,
+// tables, books, waits. Not here: where it runs, and when it sends (plan.c). Path: cold. Management
+// thread.
+#include <math.h>
+
+#include "engine/core/pages.h"
+#include "engine/plan/plan_internal.h"
+#include "engine/plan/replay.h"
+
+bool plan_is_routed(const struct plan_item *i)
+{
+	return config_item_proto(i->settings, NULL)->layout != NULL;
+}
+
+uint64_t plan_item_seed(const struct plan *p, const struct plan_item *i)
+{
+	return rand_hash(p->config->run.seed + (uint64_t)(i - p->items) * 0x100000001ull);
+}
+
+static uint64_t longest_wait(const struct worker_item *run, uint32_t count)
+{
+	uint64_t longest = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (run->waits[i] > longest)
+			longest = run->waits[i];
+	return longest;
+}
+
+// The same for one worker as for an only one; another one has other keys.
+static uint64_t key_seed(const struct plan *p, const struct plan_item *i, uint32_t worker)
+{
+	return plan_item_seed(p, i) ^ (worker ? rand_hash(worker) : 0);
+}
+
+// Books of the steps, where there are several.
+static int item_steps(struct worker_item *run)
+{
+	uint32_t n = run->proto->step_count;
+
+	if (n <= 1)
+		return 0;
+	run->steps = pages_alloc(n * sizeof(*run->steps));
+	run->step_due = pages_alloc(run->txns.count * sizeof(*run->step_due));
+	if (!run->steps || !run->step_due)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		hist_clear(&run->steps[i].response);
+		hist_clear(&run->steps[i].service);
+	}
+	return 0;
+}
+
+// As many as are due within the time that a transaction keeps its slot.
+static uint64_t replay_slots(const struct plan *p, const struct plan_item *i)
+{
+	const struct load_settings *l = &i->settings->load;
+	uint64_t hold = (uint64_t)(3 * (double)i->settings->timeout_ns * l->replay->speed),
+		 most = 0;
+
+	if (l->slots != UINT64_MAX)
+		return l->slots;
+	for (uint64_t last = 0, first = 0; last < i->replay.count; last++) {
+		while (i->replay.ns[last] - i->replay.ns[first] > hold)
+			first++;
+		if (last - first + 1 > most)
+			most = last - first + 1;
+	}
+	return most + most / 16 + config_slots_needed(p->config, i->settings);
+}
+
+// Of each worker: its part, but as much as an only one has where no rate says what that would be.
+static uint64_t slots_needed(const struct plan *p, const struct plan_item *i)
+{
+	uint64_t all =
+		i->replay.count ? replay_slots(p, i) : config_slots_needed(p->config, i->settings);
+
+	return isinf(i->settings->load.rate) ? all : all / i->worker_count + 1;
+}
+
+static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint32_t clients)
+{
+	struct worker_item *run = plan_run(i, worker);
+	struct txn_shape shape = {
+		.ports = run->routed ? 1 : run->txns.ports,
+		.clients = run->routed ? 1 : clients,
+		.key_bits = run->routed ? (uint8_t)run->txns.key_bits : run->proto->key_bits,
+		.more_waits = i->layout.waits.count,
+		.seed = key_seed(p, i, worker),
+		.quarantine = 2 * longest_wait(run, 1 + i->layout.waits.count),
+	};
+	uint64_t all = ((uint64_t)shape.ports * shape.clients) << shape.key_bits;
+	uint64_t needed = slots_needed(p, i);
+	struct txn_slot *slots;
+
+	shape.count = (uint32_t)fmin(fmin((double)needed, (double)all), 1u << 30);
+	slots = pages_alloc(shape.count * sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	if (txn_init(&run->txns, slots, &shape) == 0)
+		return item_steps(run);
+	pages_free(slots, shape.count * sizeof(*slots));
+	return -ERANGE;
+}
+
+static uint32_t proto_index(const struct proto *proto)
+{
+	uint32_t k = 0;
+
+	while (protos[k] != proto)
+		k++;
+	return k;
+}
+
+static struct proto_env item_env(
+	const struct plan *p, const struct plan_item *i, const struct field_list *sources)
+{
+	const struct addr_range *r = sources->items;
+	struct proto_env env = {.seed = plan_item_seed(p, i),
+		.workers = port_cpu_count(config_item_port(p->config, i->settings)),
+		.name = i->settings->name,
+		.common = p->common[proto_index(config_item_proto(i->settings, NULL))],
+		.addr_len = i->settings->server.len,
+		.server = i->settings->server,
+		.server_port = config_server_port(i->settings),
+		.timeout_ns = i->settings->timeout_ns,
+		.rate = i->replay.count ? PLAN_UNKNOWN_RATE : load_peak(&i->settings->load),
+		.dry = p->dry};
+
+	for (uint32_t n = 0; n < sources->count; n++)
+		env.clients += (uint32_t)r[n].count;
+	return env;
+}
+
+static void check_tags(const struct plan *p, const struct plan_item *i, struct diag *d)
+{
+	const struct port_settings *port = config_item_port(p->config, i->settings);
+	const struct proto_path *paths = i->layout.paths.items;
+
+	for (uint32_t n = 0; n < i->layout.paths.count; n++) {
+		if (port->vlans.count + paths[n].vlan_count <= FRAME_MAX_VLANS)
+			continue;
+		diag_error(d, i->settings, "port",
+			"%u VLANs of the port and %u of clients (together up to %d)",
+			port->vlans.count, paths[n].vlan_count, FRAME_MAX_VLANS);
+		return;
+	}
+}
+
+// Answers have to find their way to the addresses that the tester answers for.
+static void check_owned(const struct plan *p, const struct plan_item *i, struct diag *d)
+{
+	const struct port_settings *port = config_item_port(p->config, i->settings);
+	const struct addr_range *r = i->layout.owned.items;
+
+	for (uint32_t n = 0; n < i->layout.owned.count; n++) {
+		struct addr last = addr_nth(&r[n], r[n].count - 1);
+
+		if (config_reaches(port, &r[n].first) && config_reaches(port, &last))
+			continue;
+		diag_error(d, &r[n], NULL,
+			"not on a subnet of port %s, and the port has no IPv%c gateway", port->name,
+			last.len == 4 ? '4' : '6');
+	}
+}
+
+int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d)
+{
+	struct field_list sources = config_sources(p->config, i->settings, a);
+	struct proto_env env = item_env(p, i, &sources);
+	const void *settings = NULL;
+	const struct proto *proto = config_item_proto(i->settings, &settings);
+	int rc = 0;
+
+	if (i->settings->load.replay)
+		rc = replay_read(&i->replay, i->settings->load.replay, a, d);
+	if (rc)
+		return rc;
+	i->shared = proto->setup(settings, &env, d);
+	if (i->shared && proto->layout) {
+		proto->layout(i->shared, &i->layout);
+		check_tags(p, i, d);
+		check_owned(p, i, d);
+	}
+	if (i->shared)
+		return diag_count(d) ? -EINVAL : 0;
+	return diag_count(d) ? -EINVAL : -ENOMEM;
+}
+
+static uint64_t *item_waits(const struct plan *p, const struct plan_item *i, struct arena *a)
+{
+	uint64_t *out = arena_zalloc(a, (1 + i->layout.waits.count) * sizeof(*out));
+	const uint64_t *ns = i->layout.waits.items;
+
+	out[0] = clock_ticks(&p->clock, i->settings->timeout_ns);
+	for (uint32_t n = 0; n < i->layout.waits.count; n++)
+		out[1 + n] = clock_ticks(&p->clock, ns[n]);
+	return out;
+}
+
+// Workers that have items.
+static uint32_t threads_of(const struct plan *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->worker_count; i++)
+		n += p->workers[i].item_count > 0;
+	return n;
+}
+
+int plan_open_common(struct plan *p, struct arena *a)
+{
+	void **shared = arena_zalloc(a, (p->item_count + 1) * sizeof(*shared));
+
+	for (uint32_t k = 0; protos[k]; k++) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < p->item_count; i++)
+			if (config_item_proto(p->items[i].settings, NULL) == protos[k])
+				shared[n++] = p->items[i].shared;
+		if (n == 0 || !protos[k]->common_setup)
+			continue;
+		p->common[k] = protos[k]->common_setup(shared, n, threads_of(p));
+		if (!p->common[k])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struct arena *a)
+{
+	struct field_list sources = config_sources(p->config, i->settings, a);
+	struct proto_env env = item_env(p, i, &sources);
+	struct worker_item *run = plan_run(i, worker);
+
+	env.worker = worker;
+	run->server = i->settings->server;
+	run->server_port = config_server_port(i->settings);
+	run->frames = arena_zalloc(a, i->path_count * sizeof(*run->frames));
+	run->waits = item_waits(p, i, a);
+	run->sources = sources.items;
+	run->source_ranges = sources.count;
+	for (int b = 0; b < 2; b++)
+		run->banks[b] = arena_zalloc(a, run->proto->counters->size);
+	run->shadow = arena_zalloc(a, run->proto->counters->size);
+	hist_clear(&run->books.response);
+	hist_clear(&run->service);
+	hist_clear(&run->lag);
+	run->ctx.shared = i->shared;
+	if (run->proto->open && run->proto->open(&run->ctx, &env) < 0)
+		return -ENOMEM;
+	run->opened = true;
+	return item_slots(p, i, worker, env.clients);
+}
+
+int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a)
+{
+	int rc = 0;
+
+	for (uint32_t k = 0; k < i->worker_count && rc == 0; k++)
+		rc = item_open(p, i, k, a);
+	return rc;
+}
+
+static int item_free(const struct proto *proto, struct worker_item *run)
+{
+	pages_free(run->txns.slots, run->txns.count * sizeof(struct txn_slot));
+	pages_free(run->step_due, run->txns.count * sizeof(*run->step_due));
+	pages_free(run->steps, proto->step_count * sizeof(*run->steps));
+	return run->opened && proto->close ? proto->close(&run->ctx) : 0;
+}
+
+int plan_item_close(struct plan_item *i)
+{
+	const struct proto *proto = config_item_proto(i->settings, NULL);
+	int rc = 0;
+
+	for (uint32_t k = 0; i->run && k < i->worker_count; k++) {
+		int closed = item_free(proto, plan_run(i, k));
+
+		rc = rc ? rc : closed;
+	}
+	schedule_free(&i->schedule);
+	timestamps_free(&i->replay);
+	return rc;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The embedded responder's part of the plan: a state for each of its workers and protocols, and its
+// faults. Path: cold. Management thread.
+#include "engine/plan/plan_internal.h"
+#include "io/memory.h"
+
+#define REORDER_NS 1000000 // that a reordered answer waits for a next one
+
+static uint32_t responders_wanted(const struct plan *p)
+{
+	return port_cpu_count(config_responder_port(p->config));
+}
+
+static struct proto_env responder_env(const struct plan *p, uint32_t worker)
+{
+	const struct port_settings *port = config_responder_port(p->config);
+	const struct addr_prefix *own = port->addresses.items;
+	struct proto_env env = {.seed = p->config->run.seed,
+		.worker = worker,
+		.workers = responders_wanted(p),
+		.clients = 1};
+
+	if (port->addresses.count)
+		env.server = own[0].addr;
+	return env;
+}
+
+// One of its workers gets a state of its own for a protocol.
+static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct arena *a)
+{
+	struct responder *r = &p->responders[worker];
+	struct responder_protocol *rp = &r->protocols[r->protocol_count++];
+	struct proto_env env = responder_env(p, worker);
+
+	rp->proto = protos[proto];
+	rp->port = protos[proto]->default_port;
+	faults_of_protocol(protos[proto], rp->faults);
+	rp->ctx.counters = arena_zalloc(a, protos[proto]->answered->size);
+	rp->ctx.shared = p->responder_shared[proto];
+	if (rp->proto->answers_open && rp->proto->answers_open(&rp->ctx, &env) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d)
+{
+	const struct responder_settings *s = p->config->responder;
+	struct proto_env env = responder_env(p, 0);
+	int rc = 0;
+
+	p->responder_count = responders_wanted(p);
+	p->responders = arena_zalloc(a, p->responder_count * sizeof(*p->responders));
+	for (uint32_t i = 0; i < p->responder_count; i++)
+		p->responders[i].protocols =
+			arena_zalloc(a, CONFIG_PROTOS * sizeof(*p->responders[i].protocols));
+	for (unsigned k = 0; protos[k] && rc == 0; k++) {
+		if (!s->protocol[k])
+			continue;
+		p->responder_shared[k] = protos[k]->answers_setup(s->protocol[k], &env, d);
+		if (!p->responder_shared[k])
+			return -EINVAL;
+		for (uint32_t i = 0; i < p->responder_count && rc == 0; i++)
+			rc = responder_add(p, k, i, a);
+	}
+	return rc;
+}
+
+// Each worker of the responder counts and draws for itself; the capacity is divided among them.
+static int open_faults(const struct plan *p, struct responder *r, uint32_t n)
+{
+	const struct port_settings *port = p->ports[p->responder_port].settings;
+	int rc = faults_init(&r->faults, p->config->responder->faults, &p->clock,
+		p->config->run.seed + n, port_tx_mbufs(port));
+
+	r->faults.gap *= p->responder_count;
+	return rc;
+}
+
+static int responder_open(struct plan *p, uint32_t n)
+{
+	const struct port *port = &p->ports[p->responder_port];
+	struct worker *w = &p->workers[p->first_worker[p->responder_port] + n];
+	struct responder *r = &p->responders[n];
+
+	r->wire = w->wire;
+	r->wire.reports_checksums = true; // it is no judge of what no device complains about
+	r->queue_first = n;
+	r->queue_step = p->responder_count;
+	r->queue_end = port->queues;
+	r->queues = port->queue;
+	r->cpu = w->cpu;
+	r->yields = w->yields;
+	r->phase = &p->phase;
+	r->patience = clock_ticks(&p->clock, REORDER_NS);
+	r->tx_patience = clock_ticks(&p->clock, PLAN_GRACE_NS);
+	r->stall = clock_ticks(&p->clock, PLAN_STALL_NS);
+	r->start = clock_now();
+	r->ms_scale = clock_ms_scale(&p->clock);
+	r->turns = p->ports[p->responder_port].ring[0] != NULL; // the buffers are the peer's
+	for (uint32_t i = 0; i < r->protocol_count; i++) {
+		r->timed |= r->protocols[i].proto->answers_open != NULL;
+		r->wire.any_vlan |= r->protocols[i].proto->layout != NULL;
+	}
+	return open_faults(p, r, n);
+}
+
+static void responder_free(struct responder *r)
+{
+	faults_free(&r->faults);
+	for (uint32_t i = 0; i < r->protocol_count; i++)
+		if (r->protocols[i].proto->answers_close)
+			r->protocols[i].proto->answers_close(&r->protocols[i].ctx);
+}
+
+int plan_responder_open(struct plan *p)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < p->responder_count && p->responder_port >= 0 && rc == 0; i++)
+		rc = responder_open(p, i);
+	return rc;
+}
+
+void plan_responder_close(struct plan *p)
+{
+	for (uint32_t i = 0; i < p->responder_count; i++)
+		responder_free(&p->responders[i]);
+	for (unsigned k = 0; protos[k]; k++)
+		if (p->responder_shared[k])
+			(protos[k]->answers_teardown ? protos[k]->answers_teardown
+						     : protos[k]->teardown)(p->responder_shared[k]);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What has to be known before EAL starts: which ports are brought up, with how many queues, and
+// which CPU each worker has. Not here: what the workers do (plan.c). Path: cold. Management thread.
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+
+#include "engine/plan/plan_internal.h"
+#include "io/rules.h"
+
+static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < l->worker_count; i++)
+		if (l->worker_cpus[i] == cpu)
+			return true;
+	return false;
+}
+
+// A CPU of the process that has no worker yet, the management CPU last; with none left, the least
+// bad: CPUs in turn.
+static uint32_t cpu_pick(const struct lcore_plan *l, const cpu_set_t *allowed)
+{
+	uint32_t all[CPU_SETSIZE], n = 0;
+
+	for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, allowed) && cpu != l->management_cpu)
+			all[n++] = cpu;
+	all[n++] = l->management_cpu;
+	for (uint32_t i = 0; i < n; i++)
+		if (!cpu_is_used(l, all[i]))
+			return all[i];
+	return all[l->worker_count % n];
+}
+
+// The n-th CPU of a port.
+static uint32_t cpu_of(const struct port_settings *s, uint32_t n)
+{
+	const struct field_range *r = s->cpus.items;
+
+	for (; n > r->last - r->first; r++)
+		n -= (uint32_t)(r->last - r->first) + 1;
+	return (uint32_t)r->first + n;
+}
+
+static int check_cpu(
+	const struct port_settings *s, uint32_t cpu, const cpu_set_t *allowed, struct io_error *e)
+{
+	if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, allowed))
+		return 0;
+	snprintf(e->text, sizeof(e->text),
+		"ports.%s.cpus: this process may not run on CPU %u (it has %d CPUs; leave cpus out "
+		"to choose by itself)",
+		s->name, cpu, CPU_COUNT(allowed));
+	return -EINVAL;
+}
+
+static int plan_cpus(struct plan *p, struct io_error *e)
+{
+	cpu_set_t allowed;
+	struct lcore_plan *l = &p->lcores;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+		return -errno;
+	l->management_cpu = p->config->host.management_cpu.first;
+	if (!CPU_ISSET(l->management_cpu, &allowed)) {
+		snprintf(e->text, sizeof(e->text),
+			"host.management_cpu: this process may not run on CPU %u (see taskset -p "
+			"$$)",
+			l->management_cpu);
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < p->worker_count; i++) {
+		const struct worker *w = &p->workers[i];
+		const struct port_settings *s = &p->port_settings[w->port];
+		uint32_t cpu = s->cpus.count ? cpu_of(s, w->number) : cpu_pick(l, &allowed);
+		int rc = check_cpu(s, cpu, &allowed, e);
+
+		if (rc < 0)
+			return rc;
+		l->worker_cpus[l->worker_count++] = cpu;
+	}
+	return 0;
+}
+
+void plan_workers(struct plan *p, struct arena *a)
+{
+	p->first_worker = arena_zalloc(a, (p->port_count + 1) * sizeof(*p->first_worker));
+	for (uint32_t i = 0; i < p->port_count; i++)
+		p->first_worker[i + 1] = p->first_worker[i] + port_cpu_count(&p->port_settings[i]);
+	p->hands = arena_zalloc(a, p->port_count * sizeof(*p->hands));
+	p->worker_count = p->first_worker[p->port_count];
+	p->workers = arena_zalloc(a, p->worker_count * sizeof(*p->workers));
+	for (uint32_t i = 0; i < p->port_count; i++)
+		for (uint32_t n = p->first_worker[i]; n < p->first_worker[i + 1]; n++) {
+			p->workers[n].port = i;
+			p->workers[n].number = n - p->first_worker[i];
+		}
+}
+
+// Requests per second that the responder has to expect.
+static double rate_expected(const struct config *c, bool respond_only)
+{
+	const struct item_settings *items = c->traffic.items;
+	double rate = 0;
+
+	for (uint32_t i = 0; i < c->traffic.count && !respond_only; i++)
+		rate += load_peak(&items[i].load);
+	return rate > 0 && !isinf(rate) ? rate : PLAN_UNKNOWN_RATE;
+}
+
+static bool has_ports(const struct plan *p, const struct port_settings *port)
+{
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (!plan_is_routed(&p->items[i]) &&
+			config_item_port(p->config, p->items[i].settings) == port)
+			return true;
+	return false;
+}
+
+// Does an item on this port have clients with Ethernet addresses of their own?
+static bool wants_all(const struct plan *p, const struct port_settings *port)
+{
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (p->items[i].layout.own_macs &&
+			config_item_port(p->config, p->items[i].settings) == port)
+			return true;
+	return false;
+}
+
+// Addresses of an item that are a worker's each, or too few for that.
+static uint64_t homes_of(const struct plan_item *i, uint32_t workers, struct rule_home *out)
+{
+	const struct addr_range *r = i->layout.owned.items;
+	uint64_t count = 0;
+
+	for (uint32_t n = 0; n < i->layout.owned.count; n++)
+		for (uint64_t k = 0; k < r[n].count && count <= RULES_MAX; k++, count++)
+			if (count < RULES_MAX)
+				out[count] = (struct rule_home){
+					addr_nth(&r[n], k), (uint16_t)(count % workers)};
+	return count < workers ? 0 : count;
+}
+
+// Of a port whose items all have such addresses: a device may sort by them. Otherwise none.
+static struct field_list homes_on(
+	const struct plan *p, const struct port_settings *port, struct arena *a)
+{
+	struct rule_home *homes = arena_zalloc(a, 2 * RULES_MAX * sizeof(*homes));
+	uint32_t workers = port_cpu_count(port);
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < p->item_count && workers > 1; i++) {
+		uint64_t more;
+
+		if (config_item_port(p->config, p->items[i].settings) != port)
+			continue;
+		more = homes_of(&p->items[i], workers, homes + count);
+		if (more == 0 || count + more > RULES_MAX)
+			return (struct field_list){0};
+		count += more;
+	}
+	return (struct field_list){homes, (uint32_t)count};
+}
+
+// Both ends of a ring have as many queues as there are workers at the end that has more.
+static void set_queues(struct plan *p, uint32_t port)
+{
+	int peer = port_ring_peer(p->port_settings, p->port_count, port);
+
+	if (peer >= 0)
+		p->port_settings[port].queues = port_cpu_count(&p->port_settings[peer]);
+}
+
+// What a port has to know of its items and of the responder.
+static void fill_settings(const struct plan *p, const struct port_settings *of,
+	struct port_settings *out, struct arena *a)
+{
+	*out = *of;
+	out->promiscuous = wants_all(p, of);
+	out->has_ports = has_ports(p, of);
+	out->homes = homes_on(p, of, a);
+}
+
+static void fill_responder(const struct config *c, struct port_settings *out, bool respond_only)
+{
+	out->answers = true;
+	if (c->responder->faults)
+		out->held = faults_held(c->responder->faults, rate_expected(c, respond_only));
+}
+
+int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_error *e)
+{
+	const struct config *c = p->config;
+	const struct port_settings *dut = config_responder_port(c), *all = c->ports.items;
+
+	p->port_settings = arena_zalloc(a, c->ports.count * sizeof(*p->port_settings));
+	for (uint32_t i = 0; i < c->ports.count; i++) {
+		struct port_settings *out = &p->port_settings[p->port_count];
+
+		if (respond_only && &all[i] != dut)
+			continue;
+		fill_settings(p, &all[i], out, a);
+		if (&all[i] == dut) {
+			p->responder_port = (int32_t)p->port_count;
+			fill_responder(c, out, respond_only);
+		}
+		p->port_count++;
+	}
+	for (uint32_t i = 0; i < p->port_count; i++)
+		set_queues(p, i);
+	p->ports = arena_zalloc(a, p->port_count * sizeof(*p->ports));
+	plan_workers(p, a);
+	return plan_cpus(p, e);
+}
+
+void plan_adopt(struct plan *p, const struct plan *before, struct arena *a)
+{
+	p->port_settings = before->port_settings;
+	p->ports = before->ports;
+	p->port_count = before->port_count;
+	p->responder_port = before->responder_port;
+	p->lcores = before->lcores;
+	plan_workers(p, a);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text is read line by line; what libpcap reads may be slightly out of order, and is sorted.
+// Path: cold. Management thread.
+#include "engine/plan/replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LISTED 10 // bad lines
+
+struct reader {
+	struct timestamps *t;
+	const char *path;
+	struct diag *d;
+	unsigned line, bad;
+};
+
+static bool is_end(char c)
+{
+	return c == '\0' || c == '#' || c == ';' || c == '\n' || c == '\r' || c == ' ' || c == '\t';
+}
+
+// "12.345", to the nanosecond; false: it is not that.
+static bool seconds(const char *text, uint64_t *ns)
+{
+	uint64_t whole = 0, part = 0, unit = 1000000000;
+	const char *p = text;
+
+	for (; *p >= '0' && *p <= '9' && whole < 10000000000; p++)
+		whole = 10 * whole + (uint64_t)(*p - '0');
+	if (p == text)
+		return false;
+	if (*p == '.')
+		for (p++; *p >= '0' && *p <= '9'; p++) {
+			unit /= 10;
+			part += unit * (uint64_t)(*p - '0');
+		}
+	*ns = whole * 1000000000 + part;
+	return is_end(*p) && whole < 10000000000;
+}
+
+static int read_line(struct reader *r, const char *line)
+{
+	const char *text = line + strspn(line, " \t");
+	const struct timestamps *t = r->t;
+	unsigned col = (unsigned)(text - line) + 1;
+	uint64_t ns;
+
+	if (is_end(*text))
+		return 0;
+	if (!seconds(text, &ns)) {
+		if (r->bad++ < LISTED)
+			diag_error_at(r->d, r->path, r->line, col, NULL,
+				"\"%.*s\" is not a time in seconds (like 12.345)",
+				(int)strcspn(text, "\r\n"), text);
+		return 0;
+	}
+	if (t->count && ns < t->ns[t->count - 1]) {
+		if (r->bad++ < LISTED)
+			diag_error_at(r->d, r->path, r->line, col, NULL,
+				"goes back in time (each line is at or after the one before)");
+		return 0;
+	}
+	return timestamps_add(r->t, ns);
+}
+
+static int read_text(struct reader *r, const struct replay_settings *settings)
+{
+	FILE *f = fopen(r->path, "r");
+	char *line = NULL;
+	size_t room = 0;
+	int rc = 0;
+
+	if (!f) {
+		diag_error(r->d, &settings->file, NULL, "%s: %s", r->path, strerror(errno));
+		return -EINVAL;
+	}
+	while (rc == 0 && getline(&line, &room, f) >= 0) {
+		r->line++;
+		rc = read_line(r, line);
+	}
+	free(line);
+	fclose(f);
+	if (r->bad > LISTED)
+		diag_error(r->d, &settings->file, NULL, "and %u more bad lines", r->bad - LISTED);
+	return rc || r->bad == 0 ? rc : -EINVAL;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *l = a, *r = b;
+
+	return *l < *r ? -1 : *l > *r;
+}
+
+static int read_packets(struct reader *r, const struct replay_settings *settings, struct arena *a)
+{
+	const char *why = NULL;
+	int rc = timestamps_read(r->t, r->path, settings->filter, a, &why);
+
+	if (rc == -EINVAL)
+		diag_error(r->d, &settings->file, NULL, "%s: %s", r->path, why);
+	if (r->t->count)
+		qsort(r->t->ns, r->t->count, sizeof(*r->t->ns), compare);
+	return rc;
+}
+
+int replay_read(struct timestamps *t, const struct replay_settings *settings, struct arena *a,
+	struct diag *d)
+{
+	struct reader r = {t, diag_path(d, &settings->file, a), d, 0, 0};
+	bool packets = timestamps_is_packet_file(r.path);
+	int rc = packets ? read_packets(&r, settings, a) : read_text(&r, settings);
+
+	if (rc)
+		return rc;
+	if (!packets && settings->filter)
+		diag_error(d, &settings->filter, NULL, "of a file that has no packets in it");
+	if (t->count == 0)
+		diag_error(d, &settings->file, NULL, "%s: no time in it", r.path);
+	for (uint64_t i = t->count; i-- > 0;)
+		t->ns[i] -= t->ns[0];
+	return diag_count(d) ? -EINVAL : 0;
+}

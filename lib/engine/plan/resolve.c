@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Asking for next hops. The same answers for our own addresses as in a run are given meanwhile.
+// Path: cold. Management thread, while no worker runs on these ports.
+#include "engine/plan/resolve.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "io/burst.h"
+
+#define ASK_EVERY_NS 200000000ull
+#define ASK_TIMES    15
+#define ANNOUNCE_MAX                                                                               \
+	1024 // source addresses made known: a kernel's neighbour table holds no more by default
+#define ANNOUNCE_SETTLE 20000000ull
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+}
+
+// What is asked for: a next hop, on its VLANs.
+struct question {
+	const struct addr *hop;
+	struct frame_vlans vlans;
+};
+
+static void ask(struct wire *w, const struct addr *from, const struct question *q)
+{
+	struct neigh_self self = w->self;
+	struct rte_mbuf *m;
+	uint32_t len;
+
+	if (!burst_alloc(w->tx_pool, &m, 1))
+		return;
+	memcpy(self.vlans, q->vlans.ids, sizeof(self.vlans));
+	self.vlan_count = q->vlans.count;
+	len = neigh_ask(
+		&self, from, q->hop, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m));
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	if (len == 0 || burst_tx(w->port, w->queue, &m, 1) != 1)
+		burst_free(&m, 1);
+}
+
+// Receive from one queue: answer what asks for us. *learnt when one of the frames told the target's
+// MAC. How many there were.
+static uint16_t listen_at(struct wire *w, const struct question *q, uint8_t mac[6], bool *learnt)
+{
+	struct rte_mbuf *pkts[BURST_MAX];
+	uint16_t n = burst_rx(w->port, w->queue, pkts, w->burst);
+	struct frame f;
+
+	for (uint16_t i = 0; i < n; i++) {
+		enum frame_kind kind;
+
+		if (!wire_parse(w, pkts[i], &f, &kind))
+			continue;
+		if (q && frame_is_on(&f, q->vlans.ids, q->vlans.count) &&
+			neigh_learn(kind, &f, q->hop, mac))
+			*learnt = true;
+		else
+			wire_other(w, kind, &f);
+	}
+	if (n)
+		burst_free(pkts, n);
+	return n;
+}
+
+// For a moment, at every queue of the item's port: an answer may come to any.
+static bool listen_once(struct plan_item *i, const struct question *q, uint8_t mac[6])
+{
+	bool learnt = false;
+	uint16_t n = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++)
+		n |= listen_at(&i->worker[k].wire, q, mac, &learnt);
+	if (n == 0)
+		nap();
+	return learnt;
+}
+
+// The port's own address that is in the target's subnet, else the first of its family.
+static struct addr asking_address(const struct port_settings *s, const struct addr *target)
+{
+	const struct addr_prefix *own = s->addresses.items;
+	struct addr best = {0};
+
+	for (uint32_t i = 0; i < s->addresses.count; i++) {
+		if (own[i].addr.len != target->len)
+			continue;
+		if (addr_in_prefix(target, &own[i]))
+			return own[i].addr;
+		if (best.len == 0)
+			best = own[i].addr;
+	}
+	return best;
+}
+
+static int resolve_one(struct plan *p, struct plan_item *i, const struct question *q,
+	const volatile sig_atomic_t *signals, uint8_t mac[6])
+{
+	struct wire *w = &i->worker->wire;
+	struct addr from = asking_address(i->port->settings, q->hop);
+	uint64_t every = clock_ticks(&p->clock, ASK_EVERY_NS);
+
+	if (from.len == 0 && i->run->source_ranges)
+		from = i->run->sources[0].first;
+	for (int n = 0; n < ASK_TIMES; n++) {
+		uint64_t until = clock_now() + every;
+
+		ask(w, &from, q);
+		while (clock_now() < until) {
+			if (*signals)
+				return -EINTR;
+			if (listen_once(i, q, mac))
+				return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+// Asking in the name of a source address tells the next hop its MAC.
+static void announce_sources(struct plan *p, struct plan_item *i, const struct question *q)
+{
+	struct wire *w = &i->worker->wire;
+	uint64_t until;
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; r < i->run->source_ranges; r++) {
+		for (uint64_t k = 0; k < i->run->sources[r].count && n < ANNOUNCE_MAX; k++, n++) {
+			struct addr from = addr_nth(&i->run->sources[r], k);
+
+			ask(w, &from, q);
+			if (n % 16 == 15)
+				listen_once(i, NULL, NULL);
+		}
+	}
+	until = clock_now() + clock_ticks(&p->clock, ANNOUNCE_SETTLE);
+	while (clock_now() < until)
+		listen_once(i, NULL, NULL);
+}
+
+static void explain(const struct plan_item *i, const struct question *q, struct io_error *e)
+{
+	const struct port *port = i->port;
+	struct addr from = asking_address(port->settings, q->hop);
+	char hop[ADDR_TEXT_SIZE], own[ADDR_TEXT_SIZE], vlan[64] = "no VLAN";
+
+	if (q->vlans.count == 1)
+		snprintf(vlan, sizeof(vlan), "VLAN %u", q->vlans.ids[0]);
+	if (q->vlans.count == 2)
+		snprintf(vlan, sizeof(vlan), "VLANs %u and %u", q->vlans.ids[0], q->vlans.ids[1]);
+	snprintf(e->text, sizeof(e->text),
+		"traffic.%s: no %s answer from %s on port %s (asked %d times in %.1f s as %s, %s). "
+		"Is the server up, on this wire and in this subnet?",
+		i->settings->name, q->hop->len == 4 ? "ARP" : "neighbour discovery",
+		addr_format(q->hop, hop, sizeof(hop)), port->settings->name, ASK_TIMES,
+		ASK_TIMES * (double)ASK_EVERY_NS / 1e9,
+		from.len ? addr_format(&from, own, sizeof(own)) : "a source address", vlan);
+}
+
+// A path of this or an item before has the same next hop: its frames begin with the MAC.
+static bool known(const struct plan *p, const struct plan_item *i, uint32_t path, uint8_t mac[6])
+{
+	struct frame_vlans own = plan_vlans(i, path);
+
+	for (const struct plan_item *k = p->items; k <= i; k++) {
+		uint32_t count = k < i ? k->path_count : path;
+
+		for (uint32_t n = 0; n < count && k->port == i->port; n++) {
+			struct frame_vlans vlans = plan_vlans(k, n);
+
+			if (!addr_equal(&k->next_hops[n], &i->next_hops[path]) ||
+				vlans.count != own.count ||
+				memcmp(vlans.ids, own.ids, sizeof(own.ids)) != 0)
+				continue;
+			memcpy(mac, k->run->frames[n].bytes, 6);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int resolve_path(struct plan *p, struct plan_item *i, uint32_t path,
+	const volatile sig_atomic_t *signals, struct io_error *e)
+{
+	const struct question q = {&i->next_hops[path], plan_vlans(i, path)};
+	uint8_t mac[6];
+	int rc = 0;
+
+	if (plan_group_mac(q.hop, mac)) {
+		plan_address(i, path, mac);
+		return 0;
+	}
+	if (!known(p, i, path, mac))
+		rc = resolve_one(p, i, &q, signals, mac);
+	if (rc < 0) {
+		explain(i, &q, e);
+		return rc;
+	}
+	plan_address(i, path, mac);
+	announce_sources(p, i, &q);
+	return 0;
+}
+
+int resolve_all(struct plan *p, const volatile sig_atomic_t *signals, struct io_error *e)
+{
+	int rc = 0;
+
+	for (uint32_t n = 0; n < p->item_count; n++)
+		for (uint32_t path = 0; path < p->items[n].path_count && rc == 0; path++)
+			rc = resolve_path(p, &p->items[n], path, signals, e);
+	return rc;
+}

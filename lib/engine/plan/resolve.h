@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Before the start: find the MAC of every item's next hop by ARP or ND, and make the items' source
+// addresses known to it, so that its first answers do not wait for its own questions. Path: cold.
+// Management thread, while no worker runs on these ports.
+#pragma once
+
+#include <signal.h>
+
+#include "engine/plan/plan.h"
+
+// 0; -ENOENT with e: nobody answered, what was asked and on which VLAN; -EINTR: *signals became
+// non-zero.
+int resolve_all(struct plan *p, const volatile sig_atomic_t *signals, struct io_error *e);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the settings of a load to the schedule that workers walk (pace.h). The k-th transaction is
+// due when the rate, summed up from the start, has come to k + 1/2. A shape whose rate changes
+// evenly becomes segments of constant rate that begin and end where the shape does at that moment:
+// in between a due time is off by at most SCHEDULE_ERROR_NS, and nothing adds up.
+// Path: cold. Management thread.
+#pragma once
+
+#include "engine/config/load.h"
+#include "engine/core/pace.h"
+
+#define SCHEDULE_ERROR_NS 1000
+
+// What a shape is laid out on.
+struct schedule_base {
+	double hz;        // ticks per second
+	uint64_t lead_ns; // sent at the first rate before the shape begins: the warm-up
+	uint64_t seed;
+	// Of a replay: ns after the first, ascending.
+	const uint64_t *times_ns;
+	uint64_t times_count;
+};
+
+// Of an open loop. 0, or -ENOMEM. schedule_free is due in any case.
+int schedule_build(
+	struct schedule *s, const struct load_settings *l, const struct schedule_base *base);
+void schedule_free(struct schedule *s);

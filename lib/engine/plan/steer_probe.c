@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Asking and counting. Path: cold. Management thread, while no worker runs on these ports.
+#include "engine/plan/steer_probe.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "io/burst.h"
+#include "io/driver.h"
+
+// What a worker asks; it is what the slot would have held a round before the first.
+struct question {
+	struct worker *worker;
+	struct worker_item *run;
+	struct txn_place place;
+	uint8_t src[16];
+	bool answered;
+};
+
+struct asking {
+	struct worker *workers;
+	uint32_t worker_count;
+	struct question *all;
+	uint32_t count;
+	struct result_steer_probe *result;
+};
+
+bool steer_probe_is_wanted(const struct plan *p, uint32_t port)
+{
+	const struct port *of = &p->ports[port];
+
+	if (!p->workers[p->first_worker[port]].hand)
+		return false;
+	switch ((enum steering_probe)of->settings->steering_probe) {
+	case STEERING_PROBE_AUTO:
+		return !of->driver->pairs;
+	case STEERING_PROBE_ALWAYS:
+		return true;
+	case STEERING_PROBE_NEVER:
+		break;
+	}
+	return false;
+}
+
+// The last slots, a little apart, so that addresses and ports differ; they are used last.
+static void plan_questions(struct asking *s, const struct plan_item *i, uint32_t worker)
+{
+	struct worker_item *run = plan_run(i, worker);
+	uint32_t step = run->txns.clients + 1;
+
+	if (run->txns.count / step < WORKER_ASKS)
+		step = 1;
+	for (uint32_t n = 0; n < WORKER_ASKS && n * step < run->txns.count; n++) {
+		struct question *q = &s->all[s->count++];
+		uint32_t slot = run->txns.count - 1 - n * step;
+
+		q->worker = &i->worker[worker];
+		q->run = run;
+		txn_place(&run->txns, slot, &q->place);
+		addr_list_nth_bytes(run->sources, q->place.client, q->src);
+		run->asked[run->asked_count++] = slot;
+	}
+}
+
+static void plan_all(struct plan *p, uint32_t port, struct asking *s, struct arena *a)
+{
+	s->workers = &p->workers[p->first_worker[port]];
+	s->worker_count = p->first_worker[port + 1] - p->first_worker[port];
+	s->all = arena_zalloc(
+		a, (p->item_count * s->worker_count * WORKER_ASKS + 1) * sizeof(*s->all));
+	for (uint32_t i = 0; i < p->item_count; i++)
+		for (uint32_t k = 0; k < s->worker_count; k++)
+			if (p->items[i].port == &p->ports[port] && p->items[i].run->proto->harmless)
+				plan_questions(s, &p->items[i], k);
+}
+
+static void ask(struct asking *s, struct question *q, uint32_t slot)
+{
+	const struct wire *w = &q->worker->wire;
+	struct rte_mbuf *m;
+
+	if (!burst_alloc(w->tx_pool, &m, 1))
+		return;
+	m->data_len = (uint16_t)worker_again(
+		q->run, slot, 0, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m));
+	m->pkt_len = m->data_len;
+	if (burst_tx(w->port, w->queue, &m, 1) == 1)
+		s->result->sent++;
+	else
+		burst_free(&m, 1);
+}
+
+// In turn, so that no queue is given all at once.
+static void ask_all(struct asking *s)
+{
+	for (uint32_t n = 0; n < WORKER_ASKS; n++)
+		for (uint32_t i = n; i < s->count; i += WORKER_ASKS)
+			ask(s, &s->all[i], s->all[i].run->asked[n]);
+}
+
+static bool is_for(const struct question *q, const struct frame *f)
+{
+	const struct worker_item *run = q->run;
+
+	return f->addr_len == run->server.len && f->src_port == run->server_port &&
+	       f->dst_port == run->ports[q->place.port] &&
+	       addr_bytes_equal(f->src, run->server.bytes, f->addr_len) &&
+	       addr_bytes_equal(f->dst, q->src, f->addr_len);
+}
+
+// By its key and its content.
+static bool answers(const struct question *q, const struct frame *f)
+{
+	struct worker_item *run = q->run;
+	struct proto_txn view = {
+		.seq = q->place.seq, .key = q->place.key, .client = q->place.client, .over = true};
+	enum proto_verdict verdict;
+	uint32_t key;
+
+	if (!run->proto->key(f->payload, f->payload_len, &key) || key != q->place.key)
+		return false;
+	run->ctx.counters = run->shadow;
+	verdict = run->proto->reply(&run->ctx, &view, f->payload, f->payload_len);
+	return verdict != PROTO_STRAY && verdict != PROTO_MALFORMED;
+}
+
+static bool look(struct asking *s, const struct worker *at, const struct frame *f)
+{
+	for (uint32_t i = 0; i < s->count; i++) {
+		struct question *q = &s->all[i];
+
+		if (!is_for(q, f) || !answers(q, f))
+			continue;
+		s->result->home += !q->answered && q->worker == at;
+		s->result->elsewhere += !q->answered && q->worker != at;
+		q->answered = true;
+		return true;
+	}
+	return false;
+}
+
+static uint16_t listen_at(struct asking *s, struct worker *at)
+{
+	struct wire *w = &at->wire;
+	struct rte_mbuf *pkts[BURST_MAX];
+	uint16_t n = burst_rx(w->port, w->queue, pkts, w->burst);
+
+	for (uint16_t i = 0; i < n; i++) {
+		enum frame_kind kind;
+		struct frame f;
+
+		if (wire_parse(w, pkts[i], &f, &kind) && (kind != FRAME_UDP || !look(s, at, &f)))
+			wire_other(w, kind, &f);
+	}
+	if (n)
+		burst_free(pkts, n);
+	return n;
+}
+
+static bool all_answered(const struct result_steer_probe *r)
+{
+	return r->home + r->elsewhere == r->sent;
+}
+
+static void listen_all(struct asking *s, uint64_t until, const volatile sig_atomic_t *signals)
+{
+	while (!all_answered(s->result) && clock_now() < until && !*signals) {
+		uint16_t n = 0;
+
+		for (uint32_t k = 0; k < s->worker_count; k++)
+			n |= listen_at(s, &s->workers[k]);
+		if (n == 0)
+			nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+	}
+}
+
+struct result_steer_probe *steer_probe_run(
+	struct plan *p, uint32_t port, const volatile sig_atomic_t *signals, struct arena *a)
+{
+	struct asking s = {0};
+
+	plan_all(p, port, &s, a);
+	if (s.count == 0)
+		return NULL;
+	s.result = arena_zalloc(a, sizeof(*s.result));
+	ask_all(&s);
+	listen_all(&s, clock_now() + clock_ticks(&p->clock, STEER_PROBE_MS * 1000000ull), signals);
+	s.result->unanswered = s.result->sent - s.result->home - s.result->elsewhere;
+	return s.result;
+}
+
+bool steer_probe_tells(const struct result_steer_probe *probe)
+{
+	return probe && probe->home + probe->elsewhere > 0;
+}
+
+double steer_probe_home(const struct result_steer_probe *probe)
+{
+	return (double)probe->home / (double)(probe->home + probe->elsewhere);
+}
+
+void steer_probe_describe(const struct result_steer_probe *probe, char *text, size_t room)
+{
+	if (!probe)
+		snprintf(text, room,
+			"its traffic has no question that leaves the server as it was: the first "
+			"interval tells where answers come to");
+	else if (!steer_probe_tells(probe))
+		snprintf(text, room,
+			"none of %llu questions before the run was answered within %d ms",
+			(unsigned long long)probe->sent, STEER_PROBE_MS);
+	else
+		snprintf(text, room,
+			"of %llu questions before the run, %llu were answered to the worker that "
+			"had asked, %llu to another one, %llu not at all",
+			(unsigned long long)probe->sent, (unsigned long long)probe->home,
+			(unsigned long long)probe->elsewhere,
+			(unsigned long long)probe->unanswered);
+}
+
+uint64_t steer_probe_late(const struct plan *p, uint32_t port)
+{
+	uint64_t late = 0;
+
+	for (uint32_t k = p->first_worker[port]; k < p->first_worker[port + 1]; k++)
+		for (uint32_t i = 0; i < p->workers[k].item_count; i++)
+			late += p->workers[k].items[i].asked_late;
+	return late;
+}

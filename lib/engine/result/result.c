@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rows of the result. Adding a figure is a member and a row; no printer changes.
+// Path: cold. Management thread.
+#include "engine/result/result.h"
+
+#define AT(of, member) .offset = offsetof(struct of, member)
+#define COUNT(of, member, text)                                                                    \
+	{                                                                                          \
+		.name = #member, .help = text, .type = COUNTER_U64, AT(of, member)                 \
+	}
+#define TEXT(of, member, text)                                                                     \
+	{                                                                                          \
+		.name = #member, .help = text, .type = COUNTER_STRING, AT(of, member)              \
+	}
+#define SECTION(name, rows, type, help)                                                            \
+	static const struct counter_section rows##_section = {                                     \
+		name, help, COUNTER_ROWS(rows), sizeof(struct type)}
+
+static const struct counter latency_rows[] = {
+	COUNT(latency, count, "transactions timed"),
+	{"min_ns", "shortest", "ns", COUNTER_F64, AT(latency, min_ns)},
+	{"mean_ns", "arithmetic mean", "ns", COUNTER_F64, AT(latency, mean_ns)},
+	{"stddev_ns", "standard deviation of the sample", "ns", COUNTER_F64,
+		AT(latency, stddev_ns)},
+	{"p50_ns", "50th percentile", "ns", COUNTER_F64, AT(latency, p50_ns)},
+	{"p90_ns", "90th percentile", "ns", COUNTER_F64, AT(latency, p90_ns)},
+	{"p99_ns", "99th percentile", "ns", COUNTER_F64, AT(latency, p99_ns)},
+	{"p999_ns", "99.9th percentile", "ns", COUNTER_F64, AT(latency, p999_ns)},
+	{"p9999_ns", "99.99th percentile", "ns", COUNTER_F64, AT(latency, p9999_ns)},
+	{"max_ns", "longest", "ns", COUNTER_F64, AT(latency, max_ns)},
+};
+SECTION("latency", latency_rows, latency, "a distribution of times");
+
+static const struct counter latencies_rows[] = {
+	{"response", "from the due time to the answer; lost transactions rank above the timeout",
+		NULL, COUNTER_SECTION, AT(result_latencies, response),
+		.section = &latency_rows_section},
+	{"service", "from the last send to the answer", NULL, COUNTER_SECTION,
+		AT(result_latencies, service), .section = &latency_rows_section},
+};
+SECTION("latency", latencies_rows, result_latencies, "latencies of answered transactions");
+
+static const struct counter step_rows[] = {
+	TEXT(result_step, name, "name of the step"),
+	COUNT(result_step, sent, "sent"),
+	COUNT(result_step, answered, "valid answers in time"),
+	COUNT(result_step, failed, "refused, or rejected by the item's checks"),
+	COUNT(result_step, lost, "no answer within the timeout"),
+	COUNT(result_step, no_reply, "sent, and nothing answers such a message"),
+	{"latency", "latencies of answered messages", NULL, COUNTER_SECTION,
+		AT(result_step, latency), .section = &latencies_rows_section},
+};
+SECTION("steps", step_rows, result_step, "a message and its answer within an exchange");
+
+#define LEDGER(member, text)                                                                       \
+	{                                                                                          \
+		.name = #member, .help = text, .type = COUNTER_U64, AT(result_item, ledger.member) \
+	}
+
+static const struct counter item_rows[] = {
+	TEXT(result_item, name, "name of the item"),
+	TEXT(result_item, protocol, "protocol spoken"),
+	TEXT(result_item, port, "port used"),
+	TEXT(result_item, loop, "open or closed: a closed loop waits for the server"),
+	LEDGER(due, "scheduled in the measured part"),
+	LEDGER(sent, "sent, of what was due"),
+	COUNT(result_item, unsent, "due and never sent: the tester's own fault"),
+	LEDGER(answered, "valid answers in time"),
+	LEDGER(failed, "refused, or rejected by the item's checks"),
+	LEDGER(lost, "no answer within the timeout"),
+	LEDGER(no_reply, "sent, and nothing answers such a message"),
+	COUNT(result_item, in_flight, "still open when the run ended"),
+	LEDGER(late, "answers after the timeout"),
+	LEDGER(duplicate, "further answers to an answered transaction"),
+	LEDGER(stray, "answers to nothing that was asked"),
+	LEDGER(malformed, "answers that do not parse"),
+	{"loss", "lost over sent", "1", COUNTER_F64, AT(result_item, loss)},
+	{"due_per_s", "scheduled rate, over sending_s", "per_s", COUNTER_F64,
+		AT(result_item, due_per_s)},
+	{"sent_per_s", "sent rate, over sending_s", "per_s", COUNTER_F64,
+		AT(result_item, sent_per_s)},
+	{"answered_per_s",
+		"answered rate, over sending_s; of a load that ends by itself until the last "
+		"answer",
+		"per_s", COUNTER_F64, AT(result_item, answered_per_s)},
+	{"sending_s", "from the start of the item's measured part to its end of sending", "s",
+		COUNTER_F64, AT(result_item, sending_s)},
+	{"last_answer_s", "from there to the last answer", "s", COUNTER_F64,
+		AT(result_item, last_answer_s)},
+	{"latency", "latencies of answered transactions", NULL, COUNTER_SECTION,
+		AT(result_item, latency), .section = &latencies_rows_section},
+	{"send_lag", "actual send minus due time", NULL, COUNTER_SECTION, AT(result_item, send_lag),
+		.section = &latency_rows_section},
+	{"steps", "the messages of exchanges of several", NULL, COUNTER_LIST,
+		AT(result_item, steps), .section = &step_rows_section},
+	{"longest_gap_ns", "longest time without a valid answer while sending", "ns", COUNTER_F64,
+		AT(result_item, longest_gap_ns)},
+	COUNT(result_item, no_slot, "times that a send waited: every transaction slot was in use"),
+	{"protocol counters", "the protocol's own", NULL, COUNTER_CHOICE,
+		AT(result_item, counters)},
+};
+
+const struct counter_section result_item_section = {
+	"traffic", "an item of traffic", COUNTER_ROWS(item_rows), sizeof(struct result_item)};
+
+static const struct counter steer_probe_rows[] = {
+	COUNT(result_steer_probe, sent, "questions before the run; not in the ledger"),
+	COUNT(result_steer_probe, home, "answers that came to the worker that had asked"),
+	COUNT(result_steer_probe, elsewhere, "answers that came to another one's queue"),
+	COUNT(result_steer_probe, unanswered, "not answered before the run began"),
+	COUNT(result_steer_probe, late, "answers during the run; strays of no item"),
+};
+SECTION("steering_probe", steer_probe_rows, result_steer_probe, "where answers come to");
+
+static const struct counter port_rows[] = {
+	TEXT(result_port, name, "name of the port"),
+	TEXT(result_port, driver, "driver"),
+	TEXT(result_port, device, "device"),
+	COUNT(result_port, rx_packets, "packets received by the device"),
+	COUNT(result_port, tx_packets, "packets sent by the device"),
+	COUNT(result_port, rx_missed, "dropped by the device for want of room"),
+	{"rx_missed_known", "whether this driver can tell rx_missed", NULL, COUNTER_BOOL,
+		AT(result_port, rx_missed_known)},
+	COUNT(result_port, rx_no_mbuf, "dropped by the device for want of a buffer"),
+	COUNT(result_port, tx_refused, "times that the device took less than a burst"),
+	COUNT(result_port, tx_no_mbuf, "times that there was no buffer to send from"),
+	TEXT(result_port, steering, "what brings answers to the worker that asked"),
+	{"steering_probe", "where answers to questions before the run came to", NULL,
+		COUNTER_SECTION, AT(result_port, steering_probe),
+		.section = &steer_probe_rows_section, .optional = true},
+	COUNT(result_port, handed_over, "received for another worker"),
+	COUNT(result_port, hand_over_full, "lost because that worker's ring was full"),
+	COUNT(result_port, rx_bytes, "octets received, where the driver counts them"),
+	COUNT(result_port, tx_bytes, "octets sent, where the driver counts them"),
+	COUNT(result_port, link_bps, "bits per second of the link; 0: unknown"),
+	{"link_used", "share of the link that was sent on, framing included", "1", COUNTER_F64,
+		AT(result_port, link_used)},
+	COUNT(result_port, link_downs, "times that the link went down"),
+	{"link_down_s", "how long it was down", "s", COUNTER_F64, AT(result_port, link_down_s)},
+	{"other", "packets that belong to no item", NULL, COUNTER_SECTION, AT(result_port, other),
+		.section = &wire_section, .optional = true},
+};
+SECTION("ports", port_rows, result_port, "a port");
+
+static const struct counter worker_rows[] = {
+	TEXT(result_worker, port, "port served"),
+	COUNT(result_worker, cpu, "CPU"),
+	{"busy", "share of the measured time with work to do", "1", COUNTER_F64,
+		AT(result_worker, busy)},
+	{"ns_per_transaction", "busy time over completed transactions", "ns", COUNTER_F64,
+		AT(result_worker, ns_per_transaction)},
+	COUNT(result_worker, gaps_over_1ms, "passes of the loop that took longer than 1 ms"),
+	{"stolen_s", "time that those took: the CPU was elsewhere", "s", COUNTER_F64,
+		AT(result_worker, stolen_s)},
+	{"max_gap_ns", "longest pass of the loop", "ns", COUNTER_F64,
+		AT(result_worker, max_gap_ns)},
+	{"slept_s", "time that it slept by itself (host.idle)", "s", COUNTER_F64,
+		AT(result_worker, slept_s)},
+	COUNT(result_worker, received, "packets received by the worker's own queue"),
+	COUNT(result_worker, handed_over, "of them, for another worker of the port"),
+	COUNT(result_worker, taken_over, "packets that other workers received for this one"),
+	{"passes", "time between two passes of the loop", NULL, COUNTER_SECTION,
+		AT(result_worker, passes), .section = &latency_rows_section},
+};
+SECTION("workers", worker_rows, result_worker, "a worker");
+
+static const struct counter interval_item_rows[] = {
+	TEXT(result_interval_item, name, "name of the item"),
+	COUNT(result_interval_item, due, "scheduled"),
+	COUNT(result_interval_item, sent, "sent"),
+	COUNT(result_interval_item, answered, "valid answers"),
+	COUNT(result_interval_item, failed, "refused or rejected"),
+	COUNT(result_interval_item, no_reply, "sent, and nothing answers such a message"),
+	COUNT(result_interval_item, lost, "timed out"),
+	{"p50_ns", "median response latency", "ns", COUNTER_F64, AT(result_interval_item, p50_ns)},
+	{"p99_ns", "99th percentile", "ns", COUNTER_F64, AT(result_interval_item, p99_ns)},
+	{"max_ns", "longest", "ns", COUNTER_F64, AT(result_interval_item, max_ns)},
+	COUNT(result_interval_item, in_flight, "open at the end of the interval"),
+	{"loss", "lost over those that ended in the interval", "1", COUNTER_F64,
+		AT(result_interval_item, loss)},
+	{"due_per_s", "scheduled rate", "per_s", COUNTER_F64, AT(result_interval_item, due_per_s)},
+	{"answered_per_s", "answered rate", "per_s", COUNTER_F64,
+		AT(result_interval_item, answered_per_s)},
+};
+
+const struct counter_section result_interval_item_section = {"traffic", "an item in an interval",
+	COUNTER_ROWS(interval_item_rows), sizeof(struct result_interval_item)};
+
+static const struct counter interval_rows[] = {
+	{"t_s", "end of the interval, from the start of the measured part", "s", COUNTER_F64,
+		AT(result_interval, t_s)},
+	{"length_s", "length", "s", COUNTER_F64, AT(result_interval, length_s)},
+	{"traffic", "what happened in the interval", NULL, COUNTER_LIST,
+		AT(result_interval, traffic), .section = &result_interval_item_section},
+	{"dut", "what the server's side said in it", NULL, COUNTER_SECTION,
+		AT(result_interval, dut), .section = &result_dut_interval_section,
+		.optional = true},
+};
+SECTION("intervals", interval_rows, result_interval, "an interval of the run");
+
+static const struct counter host_rows[] = {
+	TEXT(result_host, cpu, "CPU model"),
+	TEXT(result_host, kernel, "kernel release"),
+	TEXT(result_host, dpdk, "DPDK version"),
+	TEXT(result_host, driver, "drivers of the ports"),
+	TEXT(result_host, memory, "hugepages or pages"),
+	{"tsc_hz", "calibrated ticks per second", NULL, COUNTER_F64, AT(result_host, tsc_hz)},
+	{"clock_deviation", "largest disagreement of ticks and kernel clocks, over the time", "1",
+		COUNTER_F64, AT(result_host, clock_deviation)},
+	{"clock_jump_ns", "the same as a time", "ns", COUNTER_F64, AT(result_host, clock_jump_ns)},
+};
+SECTION("host", host_rows, result_host, "the tester's machine");
+
+static const struct counter tester_delay_rows[] = {
+	TEXT(result_tester_delay, port, "ring port that it was measured on"),
+	{"single", "a packet there and back, turned round at once", NULL, COUNTER_SECTION,
+		AT(result_tester_delay, single), .section = &latency_rows_section},
+	COUNT(result_tester_delay, burst_size, "packets of a full burst"),
+	{"burst", "the same with full bursts", NULL, COUNTER_SECTION,
+		AT(result_tester_delay, burst), .section = &latency_rows_section},
+	{"apart", "a packet there and back, turned round on the responder's CPU", NULL,
+		COUNTER_SECTION, AT(result_tester_delay, apart), .section = &latency_rows_section},
+};
+SECTION("tester_delay", tester_delay_rows, result_tester_delay, "what the tester itself adds");
+
+static const struct counter run_rows[] = {
+	TEXT(result_run, id, "UUID of the run"),
+	TEXT(result_run, name, "name of the run"),
+	TEXT(result_run, version, "version of the tester"),
+	TEXT(result_run, started, "RFC 3339"),
+	{"measured_s", "length of the measured part", "s", COUNTER_F64, AT(result_run, measured_s)},
+	COUNT(result_run, seed, "seed"),
+	TEXT(result_run, command, "command line"),
+	{"host", "the tester's machine", NULL, COUNTER_SECTION, AT(result_run, host),
+		.section = &host_rows_section},
+	{"tester_delay", "what the tester itself adds to every latency, measured before the run",
+		NULL, COUNTER_SECTION, AT(result_run, tester_delay),
+		.section = &tester_delay_rows_section, .optional = true},
+};
+SECTION("run", run_rows, result_run, "the run");
+
+static const struct counter criterion_rows[] = {
+	TEXT(result_criterion, expression, "the condition"),
+	{"value", "what was found", NULL, COUNTER_F64, AT(result_criterion, value)},
+	{"pass", "whether it holds", NULL, COUNTER_BOOL, AT(result_criterion, pass)},
+};
+SECTION("criteria", criterion_rows, result_criterion, "a condition of the verdict");
+
+static const struct counter verdict_rows[] = {
+	TEXT(result_verdict, status, "pass, fail, invalid, unreachable or interrupted"),
+	COUNT(result_verdict, exit_code, "exit code of the program"),
+	TEXT(result_verdict, limited_by, "none, tester, wire or server"),
+	TEXT(result_verdict, invalid_by, "tester, or load: nobody was there to make all of it"),
+	{"reasons", "why, in words", NULL, COUNTER_STRINGS, AT(result_verdict, reasons)},
+	{"criteria", "conditions", NULL, COUNTER_LIST, AT(result_verdict, criteria),
+		.section = &criterion_rows_section},
+	TEXT(result_verdict, stopped, "the stop rule that ended the run"),
+	{"stopped_s", "when it did, from the start of the measured part; 0: never", "s",
+		COUNTER_F64, AT(result_verdict, stopped_s)},
+};
+SECTION("verdict", verdict_rows, result_verdict, "the verdict");
+
+static const struct counter responder_protocol_rows[] = {
+	TEXT(result_responder_protocol, name, "protocol"),
+	{"counters", "its counters", NULL, COUNTER_CHOICE, AT(result_responder_protocol, counters)},
+};
+SECTION("protocols", responder_protocol_rows, result_responder_protocol, "a protocol answered");
+
+static const struct counter responder_rows[] = {
+	TEXT(result_responder, port, "port that it answers on"),
+	COUNT(result_responder, received, "UDP requests received"),
+	COUNT(result_responder, answered, "answers sent, or to be sent later"),
+	COUNT(result_responder, ignored, "requests that the protocol does not answer"),
+	COUNT(result_responder, no_buffer, "requests dropped for want of a packet buffer"),
+	COUNT(result_responder, waiting, "packets that were to be sent later than the end"),
+	COUNT(result_responder, gaps_over_1ms, "passes of its loops that took longer than 1 ms"),
+	{"stolen_s", "time that those took: the CPU was elsewhere", "s", COUNTER_F64,
+		AT(result_responder, stolen_s)},
+	{"max_gap_ns", "longest of them", "ns", COUNTER_F64, AT(result_responder, max_gap_ns)},
+	{"faults", "what it got wrong on demand", NULL, COUNTER_ARRAY, AT(result_responder, faults),
+		.length = FAULTS_MAX, .label = faults_label},
+	{"protocols", "by protocol", NULL, COUNTER_LIST, AT(result_responder, protocols),
+		.section = &responder_protocol_rows_section},
+};
+SECTION("responder", responder_rows, result_responder, "the embedded responder");
+
+static const struct counter capture_rows[] = {
+	TEXT(result_capture, file, "pcapng file of failing transactions"),
+	COUNT(result_capture, packets, "packets written"),
+	COUNT(result_capture, dropped, "packets left out because a worker's ring was full"),
+	{"limit_reached", "whether there were more transactions than the limit", NULL, COUNTER_BOOL,
+		AT(result_capture, limit_reached)},
+	{"incomplete", "whether the file could not be written to its end", NULL, COUNTER_BOOL,
+		AT(result_capture, incomplete)},
+};
+SECTION("capture", capture_rows, result_capture, "the capture file");
+
+static const struct counter result_rows[] = {
+	TEXT(result, schema, "version of this document"),
+	{"run", "the run", NULL, COUNTER_SECTION, AT(result, run), .section = &run_rows_section},
+	{"verdict", "the verdict", NULL, COUNTER_SECTION, AT(result, verdict),
+		.section = &verdict_rows_section},
+	{"traffic", "items of traffic", NULL, COUNTER_LIST, AT(result, traffic),
+		.section = &result_item_section},
+	{"ports", "ports", NULL, COUNTER_LIST, AT(result, ports), .section = &port_rows_section},
+	{"workers", "workers", NULL, COUNTER_LIST, AT(result, workers),
+		.section = &worker_rows_section},
+	{"responder", "the embedded responder", NULL, COUNTER_SECTION, AT(result, responder),
+		.section = &responder_rows_section, .optional = true},
+	{"capture", "the capture file", NULL, COUNTER_SECTION, AT(result, capture),
+		.section = &capture_rows_section, .optional = true},
+	{"cpu", "the tester's box in the measured part", NULL, COUNTER_SECTION, AT(result, cpu),
+		.section = &result_cpu_section, .optional = true},
+	{"dut", "the machine under test", NULL, COUNTER_SECTION, AT(result, dut),
+		.section = &result_dut_section, .optional = true},
+	{"search", "the search; all the rest is of a trial at its answer", NULL, COUNTER_SECTION,
+		AT(result, search), .section = &result_search_section, .optional = true},
+	{"confidence", "how well repeats agree; all the rest is of the one in the middle", NULL,
+		COUNTER_SECTION, AT(result, confidence), .section = &result_confidence_section,
+		.optional = true},
+	{"repeats", "the valid runs of a repeated one", NULL, COUNTER_LIST, AT(result, repeats),
+		.section = &result_repeat_section},
+	{"intervals", "time series", NULL, COUNTER_LIST, AT(result, intervals),
+		.section = &interval_rows_section},
+};
+
+const struct counter_section result_section = {
+	"result", "a run's result", COUNTER_ROWS(result_rows), sizeof(struct result)};

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a run found out, as structs and rows; the JSON document and the tables are walks over these
+// rows. Path: cold. Management thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/counter.h"
+#include "engine/core/faults.h"
+#include "engine/result/result_cpu.h"
+#include "engine/result/result_series.h"
+#include "engine/core/wire_counters.h"
+
+// The ledger of an item: due = sent + unsent, sent = answered + failed + lost + no_reply +
+// in_flight.
+// Workers count all but unsent and in_flight, which follow. dataplane: wo, ctlplane: ro.
+struct ledger {
+	uint64_t due, sent, answered, failed, lost;
+	uint64_t no_reply;                          // nothing answers such a message
+	uint64_t late, duplicate, stray, malformed; // came back and matched nothing in flight
+};
+
+struct latency {
+	uint64_t count;
+	double min_ns, mean_ns, stddev_ns;
+	double p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns;
+};
+
+struct result_latencies {
+	struct latency response; // from the due time; lost ones rank above the timeout
+	struct latency service;  // from the last send
+};
+
+// A message and its answer within an exchange of several.
+struct result_step {
+	const char *name;
+	uint64_t sent, answered, failed, lost, no_reply;
+	struct result_latencies latency;
+};
+
+struct result_item {
+	const char *name, *protocol, *port;
+	const char *loop; // "open" or "closed"
+	struct ledger ledger;
+	uint64_t unsent, in_flight;
+	double loss; // lost / sent
+	double due_per_s, sent_per_s, answered_per_s;
+	double sending_s, last_answer_s; // both from the start of the item's measured part
+	struct result_latencies latency;
+	struct latency send_lag;
+	struct counter_list steps;      // struct result_step, those that were used
+	struct counter_choice counters; // the protocol's
+	uint64_t no_slot;
+	double longest_gap_ns;
+};
+
+// Asked by the workers of a port before the run.
+struct result_steer_probe {
+	uint64_t sent;
+	uint64_t home, elsewhere; // answers by whose queue they came to
+	uint64_t unanswered;      // until the run began
+	uint64_t late;            // answers during the run
+};
+
+struct result_port {
+	const char *name, *driver, *device;
+	uint64_t rx_packets, tx_packets, rx_missed, rx_no_mbuf, tx_refused;
+	bool rx_missed_known; // false: it cannot be told for this driver
+	uint64_t handed_over, hand_over_full;
+	uint64_t tx_no_mbuf;
+	const struct wire_counters *other; // packets that belong to no item; NULL: none
+	uint64_t rx_bytes, tx_bytes;       // 0 with drivers that do not count them
+	uint64_t link_bps;                 // 0: unknown
+	double link_used;                  // share of it, while the measured part was sent
+	uint64_t link_downs;
+	double link_down_s;
+	const char *steering;                      // by which answers come to their workers
+	struct result_steer_probe *steering_probe; // NULL: not asked
+};
+
+struct result_worker {
+	const char *port;
+	uint64_t cpu;
+	double busy; // 0..1
+	double ns_per_transaction;
+	uint64_t gaps_over_1ms;
+	double stolen_s, max_gap_ns;
+	double slept_s;
+	struct latency passes;
+	uint64_t received;                // packets, by its own queue
+	uint64_t handed_over, taken_over; // to and from other workers of the port
+};
+
+struct result_interval_item {
+	const char *name;
+	uint64_t due, sent, answered, failed, lost, no_reply;
+	double p50_ns, p99_ns, max_ns;
+	uint64_t in_flight; // at its end
+	double loss;        // of those that ended in it
+	double due_per_s, answered_per_s;
+};
+
+struct result_interval {
+	double t_s, length_s; // end of the interval, from the start of the measured part
+	struct counter_list traffic;
+	const struct result_dut_interval *dut; // NULL: no sample in it
+};
+
+struct result_host {
+	const char *cpu, *kernel, *dpdk, *driver;
+	double tsc_hz;
+	const char *memory;
+	double clock_deviation;
+	double clock_jump_ns;
+};
+
+// Of packets that went there and back before the run.
+struct result_tester_delay {
+	const char *port;
+	uint64_t burst_size;
+	struct latency single, burst, apart;
+};
+
+struct result_run {
+	const char *id, *name, *version, *started, *command;
+	double measured_s;
+	uint64_t seed;
+	struct result_host host;
+	struct result_tester_delay *tester_delay; // NULL: not measured
+};
+
+struct result_criterion {
+	const char *expression;
+	double value;
+	bool pass;
+	const char *unit; // of the value, as struct counter has it
+};
+
+struct result_verdict {
+	const char *status; // pass fail invalid unreachable interrupted
+	uint64_t exit_code;
+	const char *limited_by;       // none tester wire server
+	const char *invalid_by;       // tester load; NULL: it is not
+	struct counter_list reasons;  // const char *
+	struct counter_list criteria; // struct result_criterion
+	const char *stopped;          // the rule that ended the run; NULL: none
+	double stopped_s;             // when, from the start of the measured part
+	double stopped_value;         // what was found then
+};
+
+struct result_responder {
+	const char *port;
+	uint64_t received, answered, ignored;
+	struct counter_list protocols; // struct result_responder_protocol
+	uint64_t no_buffer, waiting;
+	uint64_t gaps_over_1ms;
+	double stolen_s, max_gap_ns;
+	uint64_t faults[FAULTS_MAX]; // by faults_label
+};
+
+struct result_responder_protocol {
+	const char *name;
+	struct counter_choice counters;
+};
+
+struct result_capture {
+	const char *file;
+	uint64_t packets, dropped;
+	bool limit_reached, incomplete;
+};
+
+struct result {
+	const char *schema;
+	struct result_run run;
+	struct result_verdict verdict;
+	struct counter_list traffic;          // struct result_item
+	struct counter_list ports;            // struct result_port
+	struct counter_list workers;          // struct result_worker
+	struct result_responder *responder;   // NULL: none
+	struct result_capture *capture;       // NULL: none
+	struct result_cpu *cpu;               // NULL: not known
+	struct result_dut *dut;               // NULL: no probe
+	struct result_search *search;         // NULL: none
+	struct result_confidence *confidence; // of repeats; NULL: a single run
+	struct counter_list repeats;          // struct result_repeat
+	struct counter_list intervals;        // struct result_interval
+};
+
+extern const struct counter_section result_section;
+extern const struct counter_section result_item_section;
+extern const struct counter_section result_interval_item_section;

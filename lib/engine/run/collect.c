@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading the workers' books after they have ended: all of the result but its intervals
+// (collect_intervals.c). Path: cold. Management thread.
+#include "engine/run/collect.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/run/collect_books.h"
+#include "io/driver.h"
+
+double books_percentile(const struct clock *c, const struct hist *h, double share, uint64_t lost)
+{
+	uint64_t v = hist_percentile(h, share, lost);
+
+	if (h->count == 0 && lost == 0)
+		return NAN;
+	return v == UINT64_MAX ? INFINITY : clock_ns(c, v);
+}
+
+struct latency collect_latency(const struct clock *c, const struct hist *h, uint64_t lost)
+{
+	struct latency l = {.count = h->count};
+	bool any = h->count > 0;
+
+	l.min_ns = any ? clock_ns(c, h->min) : NAN;
+	l.max_ns = any ? clock_ns(c, h->max) : NAN;
+	l.mean_ns = any ? hist_mean(h) * 1e9 / c->hz : NAN;
+	l.stddev_ns = any ? hist_stddev(h) * 1e9 / c->hz : NAN;
+	l.p50_ns = books_percentile(c, h, 0.5, lost);
+	l.p90_ns = books_percentile(c, h, 0.9, lost);
+	l.p99_ns = books_percentile(c, h, 0.99, lost);
+	l.p999_ns = books_percentile(c, h, 0.999, lost);
+	l.p9999_ns = books_percentile(c, h, 0.9999, lost);
+	return l;
+}
+
+static uint64_t due_of_run(const struct worker_item *run)
+{
+	struct pace pace = run->pace;
+
+	pace.left = run->left_over;
+	return run->books.ledger[1].due + pace_backlog(&pace, run->ended_at);
+}
+
+uint64_t books_due(const struct plan_item *i)
+{
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++)
+		n += due_of_run(plan_run(i, k));
+	return n;
+}
+
+void books_clear(struct item_books *b)
+{
+	memset(b->ledger, 0, sizeof(b->ledger));
+	hist_clear(&b->response);
+}
+
+void books_add(struct item_books *sum, const struct item_books *b)
+{
+	for (int bank = 0; bank < 2; bank++)
+		counter_sum(&sum->ledger[bank], &b->ledger[bank], sizeof(b->ledger[bank]));
+	hist_merge(&sum->response, &b->response);
+}
+
+static double measured_s(const struct plan *p)
+{
+	uint64_t last = 0;
+
+	for (uint32_t i = 0; i < p->item_count; i++)
+		for (uint32_t k = 0; k < p->items[i].worker_count; k++) {
+			uint64_t measure = p->items[i].worker->times.measure;
+			uint64_t ended = plan_run(&p->items[i], k)->ended_at;
+
+			if (ended > measure && ended - measure > last)
+				last = ended - measure;
+		}
+	return (double)last / p->clock.hz;
+}
+
+static void step_add(struct step_books *sum, const struct step_books *b)
+{
+	sum->sent += b->sent;
+	sum->answered += b->answered;
+	sum->failed += b->failed;
+	sum->lost += b->lost;
+	sum->no_reply += b->no_reply;
+	hist_merge(&sum->response, &b->response);
+	hist_merge(&sum->service, &b->service);
+}
+
+// One step over all workers.
+static struct result_step step_result(
+	const struct plan *p, const struct plan_item *i, uint32_t step, struct step_books *sum)
+{
+	*sum = (struct step_books){0};
+	hist_clear(&sum->response);
+	hist_clear(&sum->service);
+	for (uint32_t k = 0; k < i->worker_count; k++)
+		step_add(sum, &plan_run(i, k)->steps[step]);
+	return (struct result_step){i->run->proto->steps[step].name, sum->sent, sum->answered,
+		sum->failed, sum->lost, sum->no_reply,
+		{collect_latency(&p->clock, &sum->response, sum->lost),
+			collect_latency(&p->clock, &sum->service, 0)}};
+}
+
+static struct counter_list steps_result(
+	const struct plan *p, const struct plan_item *i, struct arena *a)
+{
+	const struct proto *proto = i->run->proto;
+	struct result_step *out = arena_zalloc(a, proto->step_count * sizeof(*out));
+	struct step_books *sum = malloc(sizeof(*sum));
+	uint32_t n = 0;
+
+	for (uint32_t step = 0; sum && i->run->steps && step < proto->step_count; step++) {
+		out[n] = step_result(p, i, step, sum);
+		n += out[n].sent > 0;
+	}
+	free(sum);
+	return (struct counter_list){out, n};
+}
+
+// What all workers have done of an item, as if one had.
+struct sums {
+	struct item_books books;
+	struct hist service, lag;
+	uint64_t no_slot, longest_gap;
+	void *counters;
+};
+
+static struct sums *sum_runs(const struct plan_item *i, struct arena *a)
+{
+	size_t size = i->run->proto->counters->size;
+	struct sums *sum = arena_zalloc(a, sizeof(*sum));
+
+	books_clear(&sum->books);
+	hist_clear(&sum->service);
+	hist_clear(&sum->lag);
+	sum->counters = arena_zalloc(a, size);
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		const struct worker_item *run = plan_run(i, k);
+
+		books_add(&sum->books, &run->books);
+		hist_merge(&sum->service, &run->service);
+		hist_merge(&sum->lag, &run->lag);
+		sum->no_slot += run->no_slot[1];
+		if (run->longest_gap > sum->longest_gap)
+			sum->longest_gap = run->longest_gap;
+		if (run->banks[1])
+			counter_sum(sum->counters, run->banks[1], size);
+	}
+	return sum;
+}
+
+static double seconds_since(const struct plan *p, uint64_t from, uint64_t to)
+{
+	return to > from ? (double)(to - from) / p->clock.hz : 0;
+}
+
+// A load that has an end is a piece of work: it is done when the last answer is there, and its
+// answered rate is that of all of it. Another one goes on until it is told to stop, and what comes
+// afterwards is its share of the time before.
+static void rates(const struct plan *p, const struct plan_item *i, struct result_item *out)
+{
+	uint64_t begun = i->run->begun_at, ended = 0, answer = 0, left = 0;
+	double answering;
+
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		const struct worker_item *run = plan_run(i, k);
+
+		ended = run->ended_at > ended ? run->ended_at : ended;
+		answer = run->last_answer > answer ? run->last_answer : answer;
+		left |= run->left_over;
+	}
+	out->sending_s = seconds_since(p, begun, ended);
+	out->last_answer_s = seconds_since(p, begun, answer);
+	answering = out->sending_s;
+	if (load_is_work(&i->settings->load, left == 0))
+		answering = fmax(out->sending_s, out->last_answer_s);
+	if (out->sending_s > 0) {
+		out->due_per_s = (double)out->ledger.due / out->sending_s;
+		out->sent_per_s = (double)out->ledger.sent / out->sending_s;
+	}
+	if (answering > 0)
+		out->answered_per_s = (double)out->ledger.answered / answering;
+}
+
+static struct result_item item_result(
+	const struct plan *p, const struct plan_item *i, struct arena *a)
+{
+	const struct sums *sum = sum_runs(i, a);
+	const struct ledger *l = &sum->books.ledger[1];
+	struct result_item out = {
+		.name = i->settings->name,
+		.protocol = i->run->proto->name,
+		.port = i->port->settings->name,
+		.loop = i->run->pace.kind == PACE_OUTSTANDING ? "closed" : "open",
+		.ledger = *l,
+		.counters = {i->run->proto->counters, sum->counters},
+	};
+
+	out.ledger.due = books_due(i);
+	out.unsent = out.ledger.due - l->sent;
+	out.in_flight = l->sent - l->answered - l->failed - l->lost - l->no_reply;
+	out.steps = steps_result(p, i, a);
+	out.loss = l->sent ? (double)l->lost / (double)l->sent : 0;
+	rates(p, i, &out);
+	out.latency.response = collect_latency(&p->clock, &sum->books.response, l->lost);
+	out.latency.service = collect_latency(&p->clock, &sum->service, 0);
+	out.send_lag = collect_latency(&p->clock, &sum->lag, 0);
+	out.longest_gap_ns = clock_ns(&p->clock, sum->longest_gap);
+	out.no_slot = sum->no_slot;
+	return out;
+}
+
+// What a ring has no room for never left its sender: the embedded server's, and so the drops of the
+// port that asked.
+static uint64_t missed_on_ring(const struct plan *p, uint32_t n)
+{
+	int peer = port_ring_peer(p->port_settings, p->port_count, n);
+	uint64_t missed = 0;
+
+	for (uint32_t i = 0; peer >= 0 && peer == p->responder_port && i < p->responder_count; i++)
+		missed += p->responders[i].tx_refused;
+	return missed;
+}
+
+// What one worker adds to the figures of its port.
+static void port_add_worker(const struct plan *p, const struct worker *w, struct result_port *out,
+	struct wire_counters *other)
+{
+	bool dut = (int32_t)w->port == p->responder_port;
+	const struct responder *r = dut ? &p->responders[w->number] : NULL;
+
+	counter_sum(other, dut ? &r->wire.counters : &w->wire.counters, sizeof(*other));
+	out->tx_refused += dut ? r->tx_refused : w->tx_refused;
+	out->tx_no_mbuf += dut ? r->tx_no_mbuf : w->tx_no_mbuf;
+	if (!w->hand)
+		return;
+	out->handed_over += w->hand->given;
+	out->hand_over_full += w->hand->full;
+}
+
+static struct result_port port_result(const struct plan *p, uint32_t n, struct arena *a)
+{
+	struct port *port = &p->ports[n];
+	struct wire_counters *other = arena_zalloc(a, sizeof(*other));
+	struct port_counters c;
+	struct result_port out;
+
+	port_read_counters(port, &c);
+	out = (struct result_port){
+		.name = port->settings->name,
+		.driver = port->driver->name,
+		.device = port->settings->device,
+		.rx_packets = c.rx_packets,
+		.tx_packets = c.tx_packets,
+		.rx_missed = c.rx_missed + missed_on_ring(p, n),
+		.rx_missed_known = c.rx_missed_known,
+		.rx_no_mbuf = c.rx_no_mbuf,
+		.steering = steer_name(port->steer.how),
+		.other = other,
+		.rx_bytes = c.rx_bytes,
+		.tx_bytes = c.tx_bytes,
+	};
+	for (uint32_t i = p->first_worker[n]; i < p->first_worker[n + 1]; i++)
+		port_add_worker(p, &p->workers[i], &out, other);
+	return out;
+}
+
+static struct result_worker worker_result(const struct plan *p, uint32_t n, double seconds)
+{
+	const struct worker *w = &p->workers[n];
+	uint64_t completed = 0;
+	double busy = (double)w->busy[1] / p->clock.hz;
+
+	for (uint32_t i = 0; i < w->item_count; i++) {
+		const struct ledger *l = &w->items[i].books.ledger[1];
+
+		completed += l->answered + l->failed + l->lost + l->no_reply;
+	}
+	return (struct result_worker){
+		.port = p->ports[w->port].settings->name,
+		.cpu = w->cpu,
+		.received = w->received,
+		.handed_over = w->hand ? w->hand->given : 0,
+		.taken_over = w->hand ? w->hand->taken : 0,
+		.busy = seconds > 0 ? fmin(busy / seconds, 1) : 0,
+		.ns_per_transaction = completed ? busy * 1e9 / (double)completed : 0,
+		.gaps_over_1ms = w->stalls,
+		.stolen_s = (double)w->stolen / p->clock.hz,
+		.max_gap_ns = clock_ns(&p->clock, w->passes.max),
+		.slept_s = (double)w->slept / p->clock.hz,
+		.passes = collect_latency(&p->clock, &w->passes, 0),
+	};
+}
+
+static uint64_t relaxed(const _Atomic uint64_t *n)
+{
+	return atomic_load_explicit(n, memory_order_relaxed);
+}
+
+static void add_responder(
+	const struct plan *p, const struct responder *r, struct result_responder *out)
+{
+	out->received += relaxed(&r->counts.received);
+	out->answered += relaxed(&r->counts.answered);
+	out->ignored += relaxed(&r->counts.ignored);
+	out->no_buffer += relaxed(&r->counts.no_buffer);
+	out->waiting += relaxed(&r->counts.waiting);
+	out->gaps_over_1ms += relaxed(&r->counts.stalls);
+	out->stolen_s += (double)relaxed(&r->counts.stolen) / p->clock.hz;
+	out->max_gap_ns = fmax(out->max_gap_ns, clock_ns(&p->clock, relaxed(&r->counts.longest)));
+	for (uint32_t i = 0; i < FAULTS_MAX; i++)
+		out->faults[i] += relaxed(&r->faults.counts[i]);
+}
+
+// The counters of a protocol over all of the responder's workers.
+static struct result_responder_protocol protocol_result(
+	const struct plan *p, uint32_t n, struct arena *a)
+{
+	const struct proto *proto = p->responders[0].protocols[n].proto;
+	void *sum = arena_zalloc(a, proto->answered->size);
+
+	for (uint32_t i = 0; i < p->responder_count; i++)
+		counter_sum(sum, p->responders[i].protocols[n].ctx.counters, proto->answered->size);
+	return (struct result_responder_protocol){proto->name, {proto->answered, sum}};
+}
+
+void collect_responder(const struct plan *p, struct result_responder *out)
+{
+	*out = (struct result_responder){.port = p->ports[p->responder_port].settings->name};
+	for (uint32_t i = 0; i < p->responder_count; i++)
+		add_responder(p, &p->responders[i], out);
+}
+
+static void responder_result(const struct plan *p, struct arena *a, struct result_responder *out)
+{
+	uint32_t count = p->responders[0].protocol_count;
+	struct result_responder_protocol *list = arena_zalloc(a, (count + 1) * sizeof(*list));
+
+	collect_responder(p, out);
+	for (uint32_t i = 0; i < count; i++)
+		list[i] = protocol_result(p, i, a);
+	out->protocols = (struct counter_list){list, count};
+}
+
+void collect_result(const struct plan *p, struct arena *a, struct result *out)
+{
+	struct result_item *items = arena_zalloc(a, (p->item_count + 1) * sizeof(*items));
+	struct result_port *ports = arena_zalloc(a, p->port_count * sizeof(*ports));
+	struct result_worker *workers = arena_zalloc(a, (p->worker_count + 1) * sizeof(*workers));
+	double seconds = measured_s(p);
+
+	out->run.measured_s = seconds;
+	for (uint32_t i = 0; i < p->item_count; i++)
+		items[i] = item_result(p, &p->items[i], a);
+	out->traffic = (struct counter_list){items, p->item_count};
+	out->workers = (struct counter_list){workers, 0};
+	for (uint32_t i = 0; i < p->port_count; i++)
+		ports[i] = port_result(p, i, a);
+	for (uint32_t i = 0; i < p->worker_count; i++)
+		if ((int32_t)p->workers[i].port != p->responder_port)
+			workers[out->workers.count++] = worker_result(p, i, seconds);
+	out->ports = (struct counter_list){ports, p->port_count};
+	if (p->responder_port < 0)
+		return;
+	out->responder = arena_zalloc(a, sizeof(*out->responder));
+	responder_result(p, a, out->responder);
+}
+
+static void interval_sums(const struct result *r, uint32_t item, struct ledger *sum)
+{
+	const struct result_interval *intervals = r->intervals.items;
+
+	for (uint32_t i = 0; i < r->intervals.count; i++) {
+		const struct result_interval_item *it = intervals[i].traffic.items;
+
+		sum->due += it[item].due;
+		sum->sent += it[item].sent;
+		sum->answered += it[item].answered;
+		sum->failed += it[item].failed;
+		sum->lost += it[item].lost;
+		sum->no_reply += it[item].no_reply;
+	}
+}
+
+static uint64_t in_tables(const struct plan_item *i)
+{
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++)
+		n += plan_run(i, k)->txns.in_flight;
+	return n;
+}
+
+const char *collect_check(const struct plan *p, const struct result *r, struct arena *a)
+{
+	const struct result_item *items = r->traffic.items;
+
+	for (uint32_t i = 0; i < r->traffic.count; i++) {
+		const struct ledger *l = &items[i].ledger;
+		struct ledger sum = {0};
+
+		if (l->due < l->sent || l->sent < l->answered + l->failed + l->lost + l->no_reply)
+			return arena_printf(a,
+				"traffic.%s: the ledger does not add up: due %llu, sent %llu, "
+				"answered %llu, failed %llu, lost %llu",
+				items[i].name, (unsigned long long)l->due,
+				(unsigned long long)l->sent, (unsigned long long)l->answered,
+				(unsigned long long)l->failed, (unsigned long long)l->lost);
+		// What is in flight by the ledger is what the table says; the warm-up's may be
+		// among it.
+		if (items[i].in_flight > in_tables(&p->items[i]))
+			return arena_printf(a,
+				"traffic.%s: %llu in flight by the ledger, %llu by the table",
+				items[i].name, (unsigned long long)items[i].in_flight,
+				(unsigned long long)in_tables(&p->items[i]));
+		interval_sums(r, i, &sum);
+		if (sum.due != l->due || sum.sent != l->sent || sum.answered != l->answered ||
+			sum.failed != l->failed || sum.lost != l->lost ||
+			sum.no_reply != l->no_reply)
+			return arena_printf(a,
+				"traffic.%s: the intervals do not add up to the total "
+				"(due %llu/%llu, sent %llu/%llu, answered %llu/%llu)",
+				items[i].name, (unsigned long long)sum.due,
+				(unsigned long long)l->due, (unsigned long long)sum.sent,
+				(unsigned long long)l->sent, (unsigned long long)sum.answered,
+				(unsigned long long)l->answered);
+	}
+	return NULL;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the workers' books to the result: sums, differences, percentiles, rates, and the laws of the
+// ledger. Path: cold. Management thread.
+#pragma once
+
+#include "engine/plan/plan.h"
+#include "engine/result/result.h"
+
+// Everything since the last snapshot that was taken.
+struct collect_state {
+	struct item_books *before; // per item
+	uint64_t *due_before;      // per item
+	uint64_t taken;            // snapshots
+	uint64_t at_before;        // tick
+};
+
+// A histogram of ticks as figures; lost: so many more that rank above all of them. What there was
+// none of is NAN.
+struct latency collect_latency(const struct clock *c, const struct hist *h, uint64_t lost);
+
+// The next interval, when every worker has published it: true. t_s and length_s are from the
+// snapshot's own times.
+bool collect_interval(const struct plan *p, struct collect_state *s, struct arena *a,
+	struct result_interval *out, bool *warmup);
+
+// Of what a port's workers had received by the last snapshots: the share that came to the worker
+// that it was for; -1: it was nothing.
+double collect_home(const struct plan *p, uint32_t port);
+
+// After the workers have ended: the interval since the last snapshot (the drain).
+void collect_last_interval(const struct plan *p, struct collect_state *s, struct arena *a,
+	struct result_interval *out);
+
+void collect_start(const struct plan *p, struct collect_state *s, struct arena *a);
+
+// After the workers have ended: items, ports, workers, responder.
+void collect_result(const struct plan *p, struct arena *a, struct result *out);
+
+// While the responder runs, too: its totals, without what is the protocols' own.
+void collect_responder(const struct plan *p, struct result_responder *out);
+
+// due = sent + unsent and sent = answered + failed + lost + in_flight, in total and summed over the
+// intervals. NULL, or what does not add up.
+const char *collect_check(const struct plan *p, const struct result *r, struct arena *a);

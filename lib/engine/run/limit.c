@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rules, strongest first. Path: cold. Management thread.
+#include "engine/run/limit.h"
+
+#define LINK_FULL   0.95
+#define WORKER_FULL 0.9
+#define GROWTH      0.01 // of what was sent: answers come slower than queries go
+#define HICCUP_S    0.02 // so much more in flight may be chance
+
+// More and more in flight without a timeout yet: the answers fall behind.
+static bool falls_behind(const struct limit_facts *f)
+{
+	return f->lost || ((double)f->grown > GROWTH * (double)f->sent_since &&
+				  (double)f->grown > HICCUP_S * f->sent_per_s);
+}
+
+enum limit limit_of(const struct limit_facts *f)
+{
+	if (f->link_used >= LINK_FULL)
+		return LIMIT_WIRE;
+	if (falls_behind(f))
+		return LIMIT_SERVER;
+	if (f->open_rate || f->sent == 0)
+		return LIMIT_NONE;
+	if (f->no_slot)
+		return LIMIT_TESTER;
+	if (f->tx_refused)
+		return LIMIT_SERVER;
+	return f->busy > WORKER_FULL ? LIMIT_TESTER : LIMIT_SERVER;
+}
+
+const char *limit_name(enum limit l)
+{
+	static const char *const names[] = {"none", "server", "tester", "wire"};
+
+	return names[l];
+}

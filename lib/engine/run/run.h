@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One run from a checked configuration to a result: start, tick, drain, stop. Several can follow
+// one another on the same ports, which are opened once per process (EAL starts once). Path: cold.
+// Management thread.
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "engine/config/config.h"
+#include "engine/result/result.h"
+
+enum exit_code {
+	EXIT_PASS = 0,
+	EXIT_FAIL = 1,        // a criterion failed
+	EXIT_CONFIG = 2,      // usage or configuration
+	EXIT_ENVIRONMENT = 3, // memory, NIC, privilege
+	EXIT_UNREACHABLE = 4, // no ARP or ND answer, or nothing answered at all
+	EXIT_INVALID = 5,     // because of the tester
+	EXIT_INTERNAL = 6,
+	EXIT_INTERRUPTED = 130,
+};
+
+// What the caller shows while the run goes on; each may be NULL.
+struct run_hooks {
+	// A fact about the plan ("port lan: worker on CPU 1, 61 440 transaction slots"), one line.
+	void (*note)(void *ctx, const char *text);
+	// An interval ended. warmup: t_s is from the start of the warm-up and nothing is judged;
+	// latencies are 0.
+	void (*interval)(void *ctx, const struct result_interval *i, bool warmup);
+	// The same for a responder without traffic of its own.
+	void (*responder)(void *ctx, double t_s, const struct result_responder *total);
+	// Is it known what the run was for? Then sending ends.
+	bool (*enough)(void *ctx);
+	void *ctx;
+};
+
+struct run_options {
+	const struct config *config;
+	struct diag *diag; // of the configuration: where each setting came from
+	bool respond_only; // play the responder until a signal; traffic items are not started
+	const char *command, *version;
+	const char *id; // of the run; NULL: a new one
+	struct run_hooks hooks;
+	const volatile sig_atomic_t
+		*signals; // how many interrupts so far: 1 drains, 2 stops at once
+};
+
+// A line of up to 511 octets for hooks.note, if there is one.
+__attribute__((format(printf, 2, 3))) void run_note(
+	const struct run_options *o, const char *fmt, ...);
+
+// Read what the configuration refers to and say what is wrong with it, without touching a port. 0,
+// or -errno with errors in d.
+int run_check(const struct config *c, struct arena *a, struct diag *d);
+
+// A UUID.
+const char *run_make_id(struct arena *a);
+
+struct run;
+
+// Bring the ports up for o->config. 0, or an exit code whose reason was logged; run_close is due in
+// any case.
+int run_open(const struct run_options *o, struct arena *a, struct run **out);
+
+// Run c (o->config, or what config_derive made of it: the same ports and protocols) with d, where
+// its settings came from. Tables, books and the embedded responder are new each time. Returns as
+// run_execute; out lives in the arena of run_open.
+int run_once(struct run *r, const struct config *c, struct diag *d, struct result *out);
+
+// 0, or EXIT_ENVIRONMENT when what clients kept could not be written to its file (logged).
+int run_close(struct run *r);
+
+// All of it. Returns the exit code, which is also in out->verdict. When the environment or the
+// configuration stops the run before it has started, the reason was logged and out->verdict.status
+// is NULL: there is no result. Everything in out lives in a.
+int run_execute(const struct run_options *o, struct arena *a, struct result *out);

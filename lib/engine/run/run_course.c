@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The course of a run, the ports up and the tables built: server found, workers launched, watched
+// over through the phases, drained, stopped, judged. Also that of a responder alone. Path: cold.
+// Management thread.
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "engine/plan/resolve.h"
+#include "engine/run/run_internal.h"
+#include "engine/run/verdict.h"
+#include "io/launch.h"
+
+#define LAUNCH_LEAD_NS  5000000ull // workers are in their loops before the schedule starts
+#define TICK_NS         20000000ull
+#define DRAIN_TIMEOUTS  4
+#define DRAIN_MARGIN_NS 2000000000ull
+#define LATE_ANSWERS_NS 2000000ull // after everything is accounted for, for duplicates on their way
+#define SETTLE_TRIES    50         // times that, for what is between two ports of our own
+
+static void nap(uint64_t ns)
+{
+	nanosleep(&(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)}, NULL);
+}
+
+static int start_evidence(struct run *r)
+{
+	int rc = evidence_start(&r->plan, r->arena, &r->evidence);
+
+	if (rc < 0)
+		log_error("output.capture: %s", strerror(-rc));
+	return rc < 0 ? EXIT_ENVIRONMENT : 0;
+}
+
+static void stop_evidence(struct run *r)
+{
+	if (!r->evidence)
+		return;
+	r->result->capture = arena_zalloc(r->arena, sizeof(*r->result->capture));
+	evidence_stop(r->evidence, r->result->capture);
+	r->evidence = NULL;
+}
+
+static int start_probe(struct run *r)
+{
+	const struct probe_settings *s = r->config->dut.probe;
+
+	if (s)
+		r->probe = probe_start(s, r->config->run.interval_ns);
+	return s && !r->probe ? EXIT_ENVIRONMENT : 0;
+}
+
+static void launch(struct run *r, bool responders)
+{
+	struct plan *p = &r->plan;
+
+	for (uint32_t i = 0; i < p->worker_count; i++) {
+		struct worker *w = &p->workers[i];
+		bool dut = (int32_t)w->port == p->responder_port;
+
+		if (dut != responders)
+			continue;
+		if (dut)
+			launch_loop(i, responder_loop, &p->responders[w->number]);
+		else
+			launch_loop(i, worker_loop, w);
+	}
+}
+
+static bool all_finished(const struct plan *p)
+{
+	for (uint32_t i = 0; i < p->worker_count; i++)
+		if (p->workers[i].item_count &&
+			!atomic_load_explicit(&p->workers[i].finished, memory_order_acquire))
+			return false;
+	return true;
+}
+
+static void set_phase(struct plan *p, enum run_phase phase)
+{
+	atomic_store_explicit(&p->phase, phase, memory_order_release);
+}
+
+// Automatic: long enough for a few messages of the slowest item to time out one after the other.
+static uint64_t drain_ns(const struct plan *p)
+{
+	uint64_t longest = 0;
+
+	if (p->config->run.drain_ns != UINT64_MAX)
+		return p->config->run.drain_ns;
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (p->items[i].settings->timeout_ns > longest)
+			longest = p->items[i].settings->timeout_ns;
+	return DRAIN_TIMEOUTS * longest + DRAIN_MARGIN_NS;
+}
+
+static bool responder_waits(const struct plan *p)
+{
+	for (uint32_t i = 0; i < p->responder_count; i++)
+		if (atomic_load_explicit(&p->responders[i].counts.waiting, memory_order_acquire))
+			return true;
+	return false;
+}
+
+// Is something on its way between ports of this process?
+static bool on_the_way(struct plan *p)
+{
+	uint64_t sent = 0, received = 0;
+
+	for (uint32_t i = 0; i < p->port_count && p->responder_port >= 0; i++) {
+		struct port_counters c;
+
+		port_read_counters(&p->ports[i], &c);
+		sent += c.tx_packets;
+		received += c.rx_packets;
+	}
+	return received < sent;
+}
+
+// Everything is accounted for. What the responder of our own still holds back comes late, and is to
+// be seen coming.
+static void settle(struct run *r, uint64_t give_up)
+{
+	struct plan *p = &r->plan;
+
+	while (responder_waits(p) && *r->options->signals < 2 && clock_now() < give_up) {
+		nap(TICK_NS);
+		watch_tick(&r->watch, p);
+	}
+	for (int i = 0; i < SETTLE_TRIES && on_the_way(p); i++)
+		nap(LATE_ANSWERS_NS);
+	nap(LATE_ANSWERS_NS);
+}
+
+// At both ends of the measured part, whenever that ends.
+static void watch_cpu(struct run *r, uint64_t now)
+{
+	const struct run_times *t = &r->plan.items[0].worker->times;
+	bool ended = now >= t->end || r->plan.phase == PHASE_DRAIN;
+
+	if ((r->cpu_read == 0 && now >= t->measure) || (r->cpu_read == 1 && ended))
+		r->cpu_read += cpu_read(&r->cpu[r->cpu_read]);
+}
+
+static bool is_to_end(const struct run *r)
+{
+	const struct run_hooks *h = &r->options->hooks;
+
+	return *r->options->signals || r->result->verdict.stopped ||
+	       (h->enough && h->enough(h->ctx));
+}
+
+// Until everything was sent and answered or timed out, the drain time is over, or the user has had
+// enough.
+static void supervise(struct run *r)
+{
+	struct plan *p = &r->plan;
+	const struct run_times *t = &p->items[0].worker->times;
+	uint64_t drain = clock_ticks(&p->clock, drain_ns(p));
+	uint64_t give_up = t->end + drain;
+
+	while (!all_finished(p) && *r->options->signals < 2) {
+		uint64_t now = clock_now();
+
+		nap(TICK_NS);
+		watch_tick(&r->watch, p);
+		watch_cpu(r, now);
+		run_tick(r);
+		if (is_to_end(r) && p->phase < PHASE_DRAIN) {
+			set_phase(p, PHASE_DRAIN);
+			give_up = now + drain;
+		} else if (p->phase == PHASE_WARMUP && now >= t->measure) {
+			set_phase(p, PHASE_MEASURE);
+		}
+		if (now >= give_up)
+			break;
+	}
+	if (*r->options->signals < 2)
+		settle(r, give_up);
+}
+
+static void respond(struct run *r)
+{
+	const struct run_hooks *h = &r->options->hooks;
+	const uint64_t every = r->config->run.interval_ns;
+	uint64_t start = clock_now(), next = every;
+
+	while (*r->options->signals == 0) {
+		struct result_responder total;
+		double ns = clock_ns(&r->plan.clock, clock_now() - start);
+
+		nap(TICK_NS);
+		if (ns < (double)next || !h->responder)
+			continue;
+		collect_responder(&r->plan, &total);
+		h->responder(h->ctx, ns / 1e9, &total);
+		next += every;
+	}
+}
+
+static double answered_per_s(const struct result *r)
+{
+	const struct result_item *items = r->traffic.items;
+	double sum = 0;
+
+	for (uint32_t i = 0; i < r->traffic.count; i++)
+		sum += items[i].answered_per_s;
+	return sum;
+}
+
+static void report_cpu(struct run *r)
+{
+	struct result_cpu *out = arena_zalloc(r->arena, sizeof(*out));
+
+	if (r->cpu_read == 1) // everything was sent before the end
+		r->cpu_read += cpu_read(&r->cpu[1]);
+	if (r->cpu_read != 2)
+		return;
+	*out = (struct result_cpu){.method = "proc_stat",
+		.cpus = r->cpu[1].cpus,
+		.used = cpu_used(&r->cpu[0], &r->cpu[1])};
+	out->us_per_transaction =
+		cpu_demand_us(out->used, r->cpu[1].cpus, answered_per_s(r->result));
+	r->result->cpu = out;
+}
+
+static int measure(struct run *r)
+{
+	struct plan *p = &r->plan;
+	bool interrupted;
+	const char *broken;
+
+	r->cpu_read = 0;
+	run_start_intervals(r);
+	watch_start(&r->watch, p);
+	supervise(r);
+	interrupted = *r->options->signals != 0;
+	set_phase(p, PHASE_STOP);
+	launch_wait_all();
+	watch_end(&r->watch, p);
+	clock_refine(&p->clock);
+	stop_evidence(r);
+	run_end_intervals(r);
+	collect_result(p, r->arena, r->result);
+	run_report_steering(r);
+	watch_report(&r->watch, p, r->result);
+	report_cpu(r);
+	probe_stop(r->probe, &p->clock, p->items[0].worker->times.measure,
+		p->items[0].worker->times.end, r->arena, r->result);
+	r->probe = NULL;
+	r->result->run.host.tsc_hz = p->clock.hz;
+	broken = collect_check(p, r->result, r->arena);
+	return verdict_reach(p, broken, interrupted, r->arena, r->result);
+}
+
+static int nobody_there(struct run *r, const struct io_error *e)
+{
+	const char **reason = arena_zalloc(r->arena, sizeof(*reason));
+
+	log_error("%s", e->text);
+	*reason = arena_strdup(r->arena, e->text);
+	collect_result(&r->plan, r->arena, r->result);
+	r->result->verdict = (struct result_verdict){.status = "unreachable",
+		.exit_code = EXIT_UNREACHABLE,
+		.limited_by = "none",
+		.reasons = {reason, 1}};
+	return EXIT_UNREACHABLE;
+}
+
+static int responder_only(struct run *r)
+{
+	set_phase(&r->plan, PHASE_MEASURE);
+	respond(r);
+	set_phase(&r->plan, PHASE_STOP);
+	launch_wait_all();
+	collect_result(&r->plan, r->arena, r->result);
+	r->result->verdict = (struct result_verdict){.status = "pass", .limited_by = "none"};
+	return EXIT_PASS;
+}
+
+static int send_and_judge(struct run *r)
+{
+	struct plan *p = &r->plan;
+	struct io_error e = {""};
+	int rc = resolve_all(p, r->options->signals, &e), broken;
+
+	broken = rc == 0 ? start_evidence(r) : 0;
+	broken = rc == 0 && broken == 0 ? start_probe(r) : broken;
+	if (rc == 0 && broken == 0) {
+		run_probe_steering(r);
+		plan_schedule(p, clock_now() + clock_ticks(&p->clock, LAUNCH_LEAD_NS));
+		launch(r, false);
+		return measure(r);
+	}
+	set_phase(p, PHASE_STOP);
+	launch_wait_all();
+	stop_evidence(r);
+	if (broken)
+		return broken;
+	return rc == -EINTR ? EXIT_INTERRUPTED : nobody_there(r, &e);
+}
+
+int run_course(struct run *r)
+{
+	launch(r, true);
+	return r->options->respond_only ? responder_only(r) : send_and_judge(r);
+}

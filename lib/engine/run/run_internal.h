@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of a run share, and nobody else: run.c brings it up and down, run_course.c is what
+// happens in between, run_intervals.c keeps its intervals, run_notes.c tells the user about it.
+// Each calls only those named after it. Path: cold. Management thread.
+#pragma once
+
+#include "engine/run/collect.h"
+#include "engine/run/cpu.h"
+#include "engine/core/evidence.h"
+#include "engine/plan/plan.h"
+#include "engine/run/probe.h"
+#include "engine/run/run.h"
+#include "engine/plan/steer_probe.h"
+#include "engine/run/stop.h"
+#include "engine/run/watch.h"
+
+struct run {
+	// run.c, for all
+	const struct run_options *options;
+	const struct config *config; // of this time; the ports are those of options->config
+	struct diag *diag;           // of config
+	struct arena *arena;         // of the results
+	struct arena *work;          // of the plan
+	const char *id;
+	bool again; // not the first time
+	bool ports_up;
+	struct plan plan;
+	struct result *result; // each file puts its part into it
+
+	// run_course.c
+	struct watch watch;
+	struct probe *probe;           // NULL: none
+	struct evidence_log *evidence; // NULL: none
+	struct cpu_times cpu[2];       // at both ends of the measured part
+	uint32_t cpu_read;             // how many of them are there
+
+	// run_intervals.c
+	struct collect_state collected;
+	struct stop stop;
+	struct result_interval *intervals;
+	uint32_t interval_count, interval_room;
+
+	// run_notes.c
+	struct result_tester_delay *tester_delay;
+	struct result_steer_probe *steer_probes[PORT_MAX]; // NULL: not asked
+	bool probed; // where the first packets came to was noted
+};
+
+// With the tables built: find the server, send, judge; or answer until a signal comes. Returns as
+// run_once.
+int run_course(struct run *r);
+
+// The intervals and stop rules of a run that begins.
+void run_start_intervals(struct run *r);
+
+// What has ended since the last call: kept, looked at by the stop rules, shown.
+void run_tick(struct run *r);
+
+// With the workers ended: the rest of them, and all into the result.
+void run_end_intervals(struct run *r);
+
+// What is said and measured once, however often the run is repeated.
+void run_introduce(struct run *r);
+
+// Ask where answers will come to. Once, however often the run is repeated.
+void run_probe_steering(struct run *r);
+
+// What the plan of steering is worth is told by the first packets that came. Once as well.
+void run_note_home(struct run *r);
+
+// What was asked, into the ports of the result.
+void run_report_steering(struct run *r);

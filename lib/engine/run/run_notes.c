@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a run tells the user about itself: its plan, what the tester adds to every latency, and
+// where answers come to, which is asked before the first run and seen in its first interval. Not
+// here: the figures of the run. Path: cold. Management thread.
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "engine/run/run_internal.h"
+#include "engine/run/tester_delay.h"
+#include "io/driver.h"
+#include "stats/text.h"
+
+#define ENOUGH 100 // packets for a 99th percentile
+
+void run_note(const struct run_options *o, const char *fmt, ...)
+{
+	const struct run_hooks *h = &o->hooks;
+	char text[512];
+	va_list args;
+
+	if (!h->note)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	h->note(h->ctx, text);
+}
+
+static void note_item(const struct run *r, const struct plan_item *i)
+{
+	uint64_t slots = 0, ports = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		slots += plan_run(i, k)->txns.count;
+		ports += plan_run(i, k)->txns.ports;
+	}
+	run_note(r->options,
+		"traffic %s: %llu transaction slots (%.0f MiB), %u source addresses x %llu ports",
+		i->settings->name, (unsigned long long)slots,
+		(double)slots * sizeof(struct txn_slot) / 1048576, i->run->txns.clients,
+		(unsigned long long)(i->run->routed ? 1 : ports));
+}
+
+// Of a port with several workers.
+static void note_sharing(const struct run *r, uint32_t port)
+{
+	const struct port *of = &r->plan.ports[port];
+	const struct worker *first = &r->plan.workers[r->plan.first_worker[port]];
+
+	if (!first->hand)
+		return;
+	run_note(r->options, "port %s: %s", of->settings->name, steer_text(of->steer.how));
+	if (first->sleeps)
+		run_note(r->options,
+			"port %s: its workers do not sleep, for each may receive what another one "
+			"waits for",
+			of->settings->name);
+}
+
+static void note_plan(const struct run *r)
+{
+	const struct plan *p = &r->plan;
+
+	for (uint32_t i = 0; i < p->worker_count; i++) {
+		const struct port *port = &p->ports[p->workers[i].port];
+
+		run_note(r->options, "port %s: %s%s%s, worker on CPU %u%s", port->settings->name,
+			port->driver->name, port->settings->device ? " " : "",
+			port->settings->device ? port->settings->device : "", p->workers[i].cpu,
+			p->workers[i].yields ? " (shared with another worker)" : "");
+	}
+	for (uint32_t i = 0; i < p->port_count; i++)
+		note_sharing(r, i);
+	for (uint32_t i = 0; i < p->item_count; i++)
+		note_item(r, &p->items[i]);
+}
+
+static void measure_tester(struct run *r)
+{
+	struct result_tester_delay *d = tester_delay_measure(&r->plan, r->arena);
+	char text[6][32];
+
+	r->tester_delay = d;
+	if (!d)
+		return;
+	stats_format(d->single.p50_ns, "ns", text[0], sizeof(text[0]));
+	stats_format(d->single.p99_ns, "ns", text[1], sizeof(text[1]));
+	stats_format(d->burst.p50_ns, "ns", text[2], sizeof(text[2]));
+	stats_format(d->burst.p99_ns, "ns", text[3], sizeof(text[3]));
+	stats_format(d->apart.p50_ns, "ns", text[4], sizeof(text[4]));
+	stats_format(d->apart.p99_ns, "ns", text[5], sizeof(text[5]));
+	run_note(r->options,
+		"port %s: the tester itself adds p50 %s, p99 %s to every latency (%s, %s in full "
+		"bursts of %llu)",
+		d->port, text[0], text[1], text[2], text[3], (unsigned long long)d->burst_size);
+	if (d->apart.count >= ENOUGH)
+		run_note(r->options,
+			"port %s: with the way between its CPU and the responder's: p50 %s, p99 %s",
+			d->port, text[4], text[5]);
+}
+
+void run_introduce(struct run *r)
+{
+	note_plan(r);
+	if (!r->options->respond_only)
+		measure_tester(r);
+}
+
+static void warn_of_steering(const struct port *port)
+{
+	log_warning("port %s: the device does not put answers into the queues that it says, they "
+		    "are handed over",
+		port->settings->name);
+}
+
+void run_probe_steering(struct run *r)
+{
+	struct plan *p = &r->plan;
+	char text[256];
+
+	for (uint32_t i = 0; i < p->port_count && !r->again; i++) {
+		struct result_steer_probe *probe;
+
+		if (!steer_probe_is_wanted(p, i))
+			continue;
+		r->steer_probes[i] = probe = steer_probe_run(p, i, r->options->signals, r->arena);
+		steer_probe_describe(probe, text, sizeof(text));
+		run_note(r->options, "port %s: %s", p->ports[i].settings->name, text);
+		if (steer_probe_tells(probe) &&
+			steer_is_belied(&p->ports[i].steer, steer_probe_home(probe)))
+			warn_of_steering(&p->ports[i]);
+	}
+}
+
+static void note_home(const struct run *r, uint32_t port)
+{
+	const struct port *of = &r->plan.ports[port];
+	double home = collect_home(&r->plan, port);
+
+	if (!r->plan.workers[r->plan.first_worker[port]].hand || home < 0)
+		return;
+	run_note(r->options,
+		"port %s: %.1f %% of the first packets came to the worker that they are for, the "
+		"others were handed over",
+		of->settings->name, 100 * home);
+	if (!steer_probe_tells(r->steer_probes[port]) && steer_is_belied(&of->steer, home))
+		warn_of_steering(of);
+}
+
+void run_note_home(struct run *r)
+{
+	for (uint32_t i = 0; i < r->plan.port_count && !r->probed; i++)
+		note_home(r, i);
+	r->probed = true;
+}
+
+void run_report_steering(struct run *r)
+{
+	struct result_port *ports = (struct result_port *)r->result->ports.items;
+
+	for (uint32_t i = 0; i < r->plan.port_count; i++) {
+		ports[i].steering_probe = r->steer_probes[i];
+		if (r->steer_probes[i])
+			r->steer_probes[i]->late += steer_probe_late(&r->plan, i);
+	}
+}

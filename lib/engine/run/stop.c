@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keeping sums and times from one interval to the next. Path: cold. Management thread.
+#include "engine/run/stop.h"
+
+#include <string.h>
+
+#include "stats/lookup.h"
+
+#define ROUNDING_S 1e-4 // an interval may be so much shorter than run.interval
+
+static void add_rule(struct stop *s, const char *text, struct arena *a)
+{
+	struct stop_rule *rule = &s->rules[s->count];
+	struct condition_error e;
+
+	if (!condition_parse(s->config, text, CONDITION_STOP, a, &rule->condition, &e))
+		return;
+	rule->held_s = arena_zalloc(a, (s->config->traffic.count + 1) * sizeof(double));
+	s->count++;
+}
+
+void stop_start(struct stop *s, const struct config *c, struct arena *a)
+{
+	const struct item_settings *items = c->traffic.items;
+	const char *const *texts = c->stop.items;
+	uint32_t n = c->stop.count + c->traffic.count + 1;
+
+	*s = (struct stop){.config = c,
+		.rules = arena_zalloc(a, n * sizeof(*s->rules)),
+		.so_far = arena_zalloc(a, (c->traffic.count + 1) * sizeof(*s->so_far))};
+	for (uint32_t i = 0; i < c->stop.count; i++)
+		add_rule(s, texts[i], a);
+	for (uint32_t i = 0; i < c->traffic.count; i++)
+		if (items[i].load.max_outstanding)
+			add_rule(s,
+				arena_printf(a, "traffic.%s.in_flight > %llu", items[i].name,
+					(unsigned long long)items[i].load.max_outstanding),
+				a);
+}
+
+static void sum_up(struct result_interval_item *sum, const struct result_interval_item *i)
+{
+	struct result_interval_item before = *sum;
+
+	*sum = *i;
+	sum->due += before.due;
+	sum->sent += before.sent;
+	sum->answered += before.answered;
+	sum->failed += before.failed;
+	sum->lost += before.lost;
+	sum->no_reply += before.no_reply;
+}
+
+static bool nothing_came(const struct result_interval_item *i)
+{
+	return i->answered + i->failed == 0 && i->sent + i->lost + i->in_flight > 0;
+}
+
+// Does the condition hold in this interval, or, of a counter without a time, by now?
+static bool holds(const struct condition *k, const struct result_interval_item *i,
+	const struct result_interval_item *so_far, double *value)
+{
+	struct stats_value v;
+
+	*value = 0;
+	if (k->unanswered)
+		return nothing_came(i);
+	if (stats_lookup(&result_interval_item_section, k->total && !k->for_ns ? so_far : i,
+		    k->figure, &v) < 0)
+		return false;
+	*value = v.value;
+	return condition_holds(k, v.value);
+}
+
+static bool fires(struct stop_rule *rule, const struct stop *s, const struct result_interval *i,
+	uint32_t item, double *value)
+{
+	const struct result_interval_item *items = i->traffic.items;
+	const struct condition *k = &rule->condition;
+
+	if (k->item && strcmp(k->item, items[item].name) != 0)
+		return false;
+	if (!holds(k, &items[item], &s->so_far[item], value)) {
+		rule->held_s[item] = 0;
+		return false;
+	}
+	rule->held_s[item] += i->length_s + ROUNDING_S;
+	return rule->held_s[item] * 1e9 >= (double)k->for_ns;
+}
+
+const char *stop_check(
+	struct stop *s, const struct result_interval *i, struct arena *a, double *value)
+{
+	const struct result_interval_item *items = i->traffic.items;
+	const char *first = NULL;
+	double found;
+
+	for (uint32_t n = 0; n < i->traffic.count; n++)
+		sum_up(&s->so_far[n], &items[n]);
+	for (uint32_t r = 0; r < s->count; r++)
+		for (uint32_t n = 0; n < i->traffic.count; n++) {
+			const struct condition *k = &s->rules[r].condition;
+
+			if (!fires(&s->rules[r], s, i, n, &found) || first)
+				continue;
+			*value = found;
+			first = k->item || i->traffic.count == 1
+			                ? k->text
+			                : arena_printf(a, "traffic.%s.%s", items[n].name, k->text);
+		}
+	return first;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stop rules: conditions (condition.h) that end a run as soon as they hold, looked at when an
+// interval of the measured part is over. Path: cold. Management thread.
+#pragma once
+
+#include "engine/config/condition.h"
+
+struct stop_rule {
+	struct condition condition;
+	double *held_s; // per item: for how long it has held without a break
+};
+
+struct stop {
+	const struct config *config;
+	struct stop_rule *rules;
+	uint32_t count;
+	struct result_interval_item *so_far; // per item: counters summed up, others of the last one
+};
+
+// The rules of the file, and load.max_outstanding of each item.
+void stop_start(struct stop *s, const struct config *c, struct arena *a);
+
+// Another interval is over. NULL, or the rule that holds now; *value is what was found.
+const char *stop_check(
+	struct stop *s, const struct result_interval *i, struct arena *a, double *value);

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tester itself adds to every latency: from the clock reading before a burst leaves to the
+// one after a burst has come, with a peer that only turns packets round. Not here: making packets
+// (send_lag), waiting for the next pass of the loop (passes). Path: cold. Management thread.
+#pragma once
+
+#include "base/arena.h"
+#include "engine/plan/plan.h"
+#include "engine/result/result.h"
+
+#define TESTER_DELAY_NS 18000000ull // that it takes, at most
+
+// On a built plan before anything was launched. NULL: the responder is not on the other end of a
+// ring port. The ports' counters start from 0 again.
+struct result_tester_delay *tester_delay_measure(struct plan *p, struct arena *a);

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rules of the verdict, worst first: a broken ledger, an interruption, a server that never
+// answered, a tester at fault, a criterion that does not hold. Path: cold. Management thread.
+#include "engine/run/verdict.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "engine/config/criteria.h"
+#include "engine/run/limit.h"
+#include "engine/run/run.h"
+#include "stats/text.h"
+
+#define REASONS_MAX 64
+
+struct reasons {
+	struct arena *arena;
+	const char **texts;
+	uint32_t count;
+	uint32_t of_load; // those that are no fault of the tester
+};
+
+__attribute__((format(printf, 2, 3))) static void because(struct reasons *r, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (r->count == REASONS_MAX)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	r->texts[r->count++] = arena_strdup(r->arena, text);
+}
+
+static const char *in_words(const struct reasons *r, double ns)
+{
+	char text[32];
+
+	return arena_strdup(r->arena, stats_format(ns, "ns", text, sizeof(text)));
+}
+
+// What is known about why an item was late.
+static void explain_sending(const struct plan_item *i, struct reasons *out)
+{
+	uint64_t no_mbuf = 0, refused = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		no_mbuf += i->worker[k].tx_no_mbuf;
+		refused += i->worker[k].tx_refused;
+	}
+	if (no_mbuf)
+		because(out,
+			"port %s: no packet buffer to send from, %llu times (ports.%s.mbufs: more)",
+			i->port->settings->name, (unsigned long long)no_mbuf,
+			i->port->settings->name);
+	if (refused)
+		because(out, "port %s: the device took less than it was offered, %llu times",
+			i->port->settings->name, (unsigned long long)refused);
+}
+
+static uint64_t made_by_nobody(const struct plan_item *i)
+{
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++)
+		n += plan_run(i, k)->nobody[1];
+	return n;
+}
+
+static uint64_t slots_of(const struct plan_item *i)
+{
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++)
+		n += plan_run(i, k)->txns.count;
+	return n;
+}
+
+// Was everything sent, and in time, that somebody was there to make?
+static bool is_of_load(
+	const struct validity_settings *v, const struct result_item *r, uint64_t nobody)
+{
+	return nobody && (double)(r->unsent - nobody) <= v->unsent * (double)r->ledger.due &&
+	       !(r->send_lag.p99_ns > (double)v->send_lag_p99_ns);
+}
+
+static void judge_item(const struct plan *p, const struct plan_item *i, const struct result_item *r,
+	struct reasons *out)
+{
+	const struct validity_settings *v = &p->config->validity;
+	uint64_t nobody = made_by_nobody(i);
+	uint32_t before = out->count;
+
+	if (r->ledger.due && (double)r->unsent > v->unsent * (double)r->ledger.due)
+		because(out,
+			"%s: the tester did not send %llu of %llu that were due (more than %g %%)",
+			r->name, (unsigned long long)r->unsent, (unsigned long long)r->ledger.due,
+			100 * v->unsent);
+	if (r->send_lag.p99_ns > (double)v->send_lag_p99_ns)
+		because(out, "%s: the tester sent late: 99th percentile %s (more than %s)", r->name,
+			in_words(out, r->send_lag.p99_ns),
+			in_words(out, (double)v->send_lag_p99_ns));
+	if (r->ledger.sent == 0)
+		because(out, "%s: nothing was sent in the measured part", r->name);
+	if (out->count > before && nobody)
+		because(out,
+			"%s: for %llu of them there was nobody to make them (%s.no_...): that is "
+			"no fault of this box, but of what the file asks for",
+			r->name, (unsigned long long)nobody, i->run->proto->name);
+	if (is_of_load(v, r, nobody))
+		out->of_load += out->count - before;
+	// A closed loop that waits for a slot and not for the server measures the table.
+	if (r->no_slot && (out->count > before || i->run->pace.kind == PACE_OUTSTANDING))
+		because(out,
+			"%s: all %llu transaction slots were in use or resting (load.slots: more, "
+			"more source ports or addresses, or a shorter timeout)",
+			r->name, (unsigned long long)slots_of(i));
+	if (out->count > before)
+		explain_sending(i, out);
+}
+
+static void judge_port(const struct plan *p, const struct result_port *r, struct reasons *out)
+{
+	uint64_t dropped = r->rx_missed + r->rx_no_mbuf + r->hand_over_full;
+	double all = (double)(r->rx_packets + dropped);
+
+	if (dropped && (double)dropped > p->config->validity.dropped * all)
+		because(out,
+			"port %s: the tester dropped %llu received packets (rx_missed %llu, "
+			"rx_no_mbuf %llu, hand_over_full %llu)",
+			r->name, (unsigned long long)dropped, (unsigned long long)r->rx_missed,
+			(unsigned long long)r->rx_no_mbuf, (unsigned long long)r->hand_over_full);
+}
+
+static void judge_link(const struct plan *p, const struct result_port *r, struct reasons *out)
+{
+	if (r->link_downs && r->link_down_s * 1e9 > (double)p->config->validity.link_down_ns)
+		because(out, "port %s: the link was down %llu times, %.3g s in all", r->name,
+			(unsigned long long)r->link_downs, r->link_down_s);
+}
+
+// Of all the time that so many threads should have had their CPUs.
+static void judge_away(const struct plan *p, const char *who, double stolen_s, double of_s,
+	uint64_t gaps, double longest_ns, struct reasons *out)
+{
+	// Stolen time is seen when the CPU is back, maybe after the end; 100 % is still all there
+	// is.
+	if (fmin(stolen_s, of_s) > p->config->validity.stolen * of_s)
+		because(out,
+			"%s did not have its CPU for %s of %.3g s (more than %g %%; %llu times "
+			"over 1 ms, longest %s)",
+			who, in_words(out, stolen_s * 1e9), of_s, 100 * p->config->validity.stolen,
+			(unsigned long long)gaps, in_words(out, longest_ns));
+}
+
+static void judge_worker(
+	const struct plan *p, const struct result_worker *w, double measured_s, struct reasons *out)
+{
+	judge_away(p,
+		arena_printf(out->arena, "port %s: the worker on CPU %llu", w->port,
+			(unsigned long long)w->cpu),
+		w->stolen_s, measured_s, w->gaps_over_1ms, w->max_gap_ns, out);
+}
+
+// The embedded server is on the tester's box, and what that box does to it is no server's doing.
+static void judge_responder(const struct plan *p, const struct result *r, struct reasons *out)
+{
+	const struct result_item *items = r->traffic.items;
+	const struct result_responder *of = r->responder;
+
+	judge_away(p, arena_printf(out->arena, "port %s: the responder", of->port), of->stolen_s,
+		r->run.measured_s * p->responder_count, of->gaps_over_1ms, of->max_gap_ns, out);
+	for (uint32_t i = 0; i < p->item_count && p->config->validity.stolen < 1; i++)
+		if (items[i].ledger.lost &&
+			of->max_gap_ns >= (double)p->items[i].settings->timeout_ns)
+			because(out,
+				"%s: %llu lost, but the responder did not have its CPU for %s "
+				"at once: longer than the timeout",
+				items[i].name, (unsigned long long)items[i].ledger.lost,
+				in_words(out, of->max_gap_ns));
+}
+
+static void judge_clock(const struct plan *p, const struct result_host *h, struct reasons *out)
+{
+	if (h->clock_deviation > p->config->validity.clock)
+		because(out,
+			"the clock jumped: ticks and the kernel's clocks disagree by %s (%.3g %%, "
+			"more than %g %%)",
+			in_words(out, h->clock_jump_ns), 100 * h->clock_deviation,
+			100 * p->config->validity.clock);
+}
+
+static void judge_tester(const struct plan *p, const struct result *r, struct reasons *out)
+{
+	const struct result_item *items = r->traffic.items;
+	const struct result_port *ports = r->ports.items;
+	const struct result_worker *workers = r->workers.items;
+
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (items[i].ledger.due || !r->verdict.stopped) // else it ended before their turn
+			judge_item(p, &p->items[i], &items[i], out);
+	for (uint32_t i = 0; i < r->ports.count; i++) {
+		judge_link(p, &ports[i], out);
+		if ((int32_t)i != p->responder_port) // what that one drops, the server has lost
+			judge_port(p, &ports[i], out);
+	}
+	for (uint32_t i = 0; i < r->workers.count; i++)
+		judge_worker(p, &workers[i], r->run.measured_s, out);
+	if (r->responder)
+		judge_responder(p, r, out);
+	judge_clock(p, &r->run.host, out);
+}
+
+// Something came and the tester did not take it.
+static bool dropped(const struct plan *p, const struct result *r)
+{
+	const struct result_port *ports = r->ports.items;
+
+	for (uint32_t i = 0; i < r->ports.count; i++)
+		if ((int32_t)i != p->responder_port &&
+			ports[i].rx_missed + ports[i].rx_no_mbuf + ports[i].hand_over_full)
+			return true;
+	return false;
+}
+
+// Nothing came back at all, although something was sent.
+static bool unreachable(const struct result *r, const struct plan *p, struct reasons *out)
+{
+	const struct result_item *items = r->traffic.items;
+	uint64_t sent = 0, answers = 0, refused = 0, fragments = 0;
+
+	for (uint32_t i = 0; i < r->traffic.count; i++) {
+		const struct ledger *l = &items[i].ledger;
+
+		sent += l->sent - l->no_reply;
+		answers +=
+			l->answered + l->failed + l->late + l->duplicate + l->stray + l->malformed;
+	}
+	if (sent == 0 || answers || dropped(p, r))
+		return false;
+	for (uint32_t i = 0; i < p->worker_count; i++) {
+		const struct wire_counters *c = &p->workers[i].wire.counters;
+
+		refused += c->icmp_errors[ICMP_PORT_UNREACHABLE];
+		fragments += c->fragments;
+	}
+	because(out, "nothing answered: %llu sent, no reply of any kind", (unsigned long long)sent);
+	if (refused)
+		because(out,
+			"ICMP says port unreachable (%llu times): no server listens on that port",
+			(unsigned long long)refused);
+	if (fragments)
+		because(out, "%llu IP fragments came back; fragmented answers are not reassembled",
+			(unsigned long long)fragments);
+	return true;
+}
+
+// The last one is that no rule has stopped the run, where one has.
+static bool judge_criteria(const struct result *r, struct reasons *out)
+{
+	const struct result_verdict *v = &r->verdict;
+	const struct result_criterion *c = v->criteria.items;
+	uint32_t count = v->criteria.count - (v->stopped != NULL);
+	bool pass = !v->stopped;
+
+	if (v->stopped)
+		because(out, "stopped %.3g s after the start of the measured part: %s",
+			v->stopped_s, v->stopped);
+	for (uint32_t i = 0; i < count; i++) {
+		if (c[i].pass)
+			continue;
+		because(out, "criterion not met: %s", c[i].expression);
+		pass = false;
+	}
+	return pass;
+}
+
+// How many more were in flight at the end of sending than half-way, by the intervals.
+static void growth(const struct result *r, uint32_t item, struct limit_facts *f)
+{
+	const struct result_interval *intervals = r->intervals.items;
+	uint64_t open = 0, half = 0, sent = 0;
+
+	for (uint32_t i = 0; i < r->intervals.count; i++) {
+		const struct result_interval_item *it = intervals[i].traffic.items;
+
+		if (intervals[i].t_s > 1.001 * r->run.measured_s)
+			break;
+		open += it[item].sent - it[item].answered - it[item].failed - it[item].lost -
+		        it[item].no_reply;
+		sent += it[item].sent;
+		if (intervals[i].t_s <= 0.5 * r->run.measured_s) {
+			half = open;
+			f->sent_since = sent;
+		}
+	}
+	f->grown = open > half ? open - half : 0;
+	f->sent_since = sent - f->sent_since;
+}
+
+static enum limit item_limit(const struct plan *p, const struct result *r, uint32_t item)
+{
+	const struct result_item *i = &((const struct result_item *)r->traffic.items)[item];
+	const struct plan_item *of = &p->items[item];
+	const struct result_port *port =
+		&((const struct result_port *)r->ports.items)[of->worker->port];
+	double busy = 0;
+	struct limit_facts f = {
+		.open_rate = of->run->pace.kind == PACE_RATE,
+		.sent = i->ledger.sent,
+		.lost = i->ledger.lost,
+		.sent_per_s = i->sent_per_s,
+		.no_slot = i->no_slot,
+		.link_used = port->link_used,
+	};
+
+	for (uint32_t k = 0; k < of->worker_count; k++) {
+		if (port_ring_peer(p->port_settings, p->port_count, of->worker->port) >= 0)
+			f.tx_refused += of->worker[k].tx_refused;
+		busy = fmax(busy, (double)of->worker[k].busy[1]);
+	}
+	if (r->run.measured_s > 0)
+		f.busy = busy / p->clock.hz / r->run.measured_s;
+	growth(r, item, &f);
+	return limit_of(&f);
+}
+
+static const char *limited_by(const struct plan *p, const struct result *r, bool valid)
+{
+	enum limit worst = LIMIT_NONE;
+
+	for (uint32_t i = 0; i < r->traffic.count; i++) {
+		enum limit l = item_limit(p, r, i);
+
+		worst = l > worst ? l : worst;
+	}
+	return limit_name(!valid && worst != LIMIT_WIRE ? LIMIT_TESTER : worst);
+}
+
+int verdict_reach(const struct plan *p, const char *broken, bool interrupted, struct arena *a,
+	struct result *r)
+{
+	struct reasons why = {a, arena_zalloc(a, REASONS_MAX * sizeof(char *)), 0, 0};
+	struct result_verdict *v = &r->verdict;
+	uint32_t faults;
+
+	v->criteria = criteria_judge(p->config, r, a);
+	judge_tester(p, r, &why);
+	faults = why.count;
+	v->limited_by = limited_by(p, r, faults == why.of_load);
+	if (broken) {
+		because(&why, "internal error: %s", broken);
+		v->status = "invalid";
+		v->exit_code = EXIT_INTERNAL;
+	} else if (interrupted) {
+		because(&why, "interrupted after %.1f s of the measured part", r->run.measured_s);
+		v->status = "interrupted";
+		v->exit_code = EXIT_INTERRUPTED;
+	} else if (unreachable(r, p, &why)) {
+		v->status = "unreachable";
+		v->exit_code = EXIT_UNREACHABLE;
+	} else if (faults) {
+		v->status = "invalid";
+		v->invalid_by = faults == why.of_load ? "load" : "tester";
+		v->exit_code = EXIT_INVALID;
+	} else if (!judge_criteria(r, &why)) {
+		v->status = "fail";
+		v->exit_code = EXIT_FAIL;
+	} else {
+		v->status = "pass";
+		v->exit_code = EXIT_PASS;
+	}
+	v->reasons = (struct counter_list){why.texts, why.count};
+	return (int)v->exit_code;
+}

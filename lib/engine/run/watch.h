@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the management thread looks at while a run goes on, because no worker can see it: does the
+// clock run evenly, are the links up, how full are they. Judges nothing (verdict.c).
+// Path: cold. Management thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/plan/plan.h"
+#include "engine/result/result.h"
+
+// Three clocks at the same time.
+struct watch_reading {
+	uint64_t tick;
+	uint64_t raw_ns, mono_ns; // CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC
+};
+
+// How far ticks (hz a second) and either of the kernel's clocks are apart after the time between
+// two readings, in ns, beyond what a reading itself may be wrong by; never negative.
+double watch_clock_error(
+	double hz, const struct watch_reading *from, const struct watch_reading *to);
+
+struct watch_link {
+	bool watched; // it was up at the start
+	bool down;
+	uint64_t downs, since, ticks;
+};
+
+struct watch_usage {
+	uint64_t tick, bytes, packets;
+};
+
+struct watch {
+	struct watch_reading first, last;
+	double deviation, jump_ns; // the worst so far
+	struct watch_link links[PORT_MAX];
+	struct watch_usage from[PORT_MAX], to[PORT_MAX]; // at both ends of the measured part
+	bool began, ended;
+};
+
+void watch_start(struct watch *w, struct plan *p);
+// Every few milliseconds.
+void watch_tick(struct watch *w, struct plan *p);
+// After the last tick, before the plan's clock is calibrated again.
+void watch_end(struct watch *w, struct plan *p);
+// Into what collect_result has made.
+void watch_report(const struct watch *w, const struct plan *p, struct result *r);

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A search by one ramp, as resperf's: the intervals of one run whose rate goes evenly from the
+// lowest to the highest value, as trials; and the answer that follows. As in search.h everything is
+// a function of what was measured. Path: cold. Any thread.
+#pragma once
+
+#include "engine/series/search.h"
+
+// What was counted in an interval, when it happened.
+struct ramp_interval {
+	double t_s, length_s; // its end, from the start of the ramp
+	double due, sent;
+	double asked; // of those sent, which are to be answered
+	double answered, failed, lost;
+	double p50_ns, p99_ns;
+};
+
+struct ramp {
+	const struct search_settings *settings;
+	const struct ramp_interval *intervals;
+	uint32_t count;
+	double timeout_s; // a loss is known so long after its send
+	double late_s;    // further behind, the tester is at fault
+	bool over;        // nothing more will come
+	bool cut;         // it ended before its time: within the last interval that sent anything
+};
+
+// The intervals as trials, up to the last whose losses are all known: how many. Losses are booked
+// to the interval of their sends. out has room for r->count.
+uint32_t ramp_trials(const struct ramp *r, uint32_t run, struct search_trial *out);
+
+struct search_step ramp_next(const struct search *s);
+struct search_answer ramp_answer(const struct search *s, const struct search_goal *g);

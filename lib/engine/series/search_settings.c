@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rows of search:. Path: cold. Management thread.
+#include "engine/series/search.h"
+
+#include <stddef.h>
+
+#define AT(type, member) .offset = offsetof(struct type, member)
+
+const char *const search_methods[] = {
+	[SEARCH_BISECT] = "bisect", [SEARCH_MLR] = "mlr", [SEARCH_RAMP] = "ramp", NULL};
+
+static const struct field goal_fields[] = {
+	{"loss", "lost or failed, of what was sent, at most", FIELD_PERCENT, AT(search_goal, loss),
+		.def = "0%", .max = 1},
+	{"failed", "failed, of what was sent, at most", FIELD_PERCENT, AT(search_goal, failed),
+		.def = "100%", .max = 1},
+	{"p99", "99th percentile of the response latency at most; 0s: any", FIELD_DURATION,
+		AT(search_goal, p99_ns), .def = "0s"},
+	{"exceed", "mlr: share of the time in which the limits may be broken", FIELD_PERCENT,
+		AT(search_goal, exceed), .def = "50%", .max = 0.9},
+	{"width", "width of the answer; 0%: the search's", FIELD_PERCENT, AT(search_goal, width),
+		.def = "0%", .max = 0.5},
+};
+
+static const struct field_section goal_section = {
+	"goals", "what a load has to meet", FIELD_ROWS(goal_fields), sizeof(struct search_goal)};
+
+static const struct field search_fields[] = {
+	{"variable", "setting to vary: a rate or a count, like traffic.queries.load.rate",
+		FIELD_STRING, .required = true, AT(search_settings, variable), .min = 1,
+		.max = 256},
+	{"method", "bisection (RFC 2544, RFC 8219), MLRsearch (RFC 9971), or one ramp (resperf)",
+		FIELD_ENUM, AT(search_settings, method), .names = search_methods, .def = "bisect"},
+	{"from", "lowest value", FIELD_RATE, .required = true, AT(search_settings, from),
+		.min = 0.001, .max = 1e9},
+	{"to", "highest value", FIELD_RATE, .required = true, AT(search_settings, to), .min = 0.001,
+		.max = 1e9},
+	{"goals", "what a load has to meet; each has an answer", FIELD_SECTION, .list = true,
+		.required = true, AT(search_settings, goals), .section = &goal_section},
+	{"width", "of the answer: how far apart its bounds may be", FIELD_PERCENT,
+		AT(search_settings, width), .def = "1%", .min = 0.0001, .max = 0.5},
+	{"warmup", "of each trial: sent, not judged", FIELD_DURATION,
+		AT(search_settings, warmup_ns), .def = "500ms", .max = 1e13},
+	{"trial", "length of a trial; mlr: of the shortest; ramp: of an interval", FIELD_DURATION,
+		AT(search_settings, trial_ns), .def = "2s", .min = 1e7, .max = 1e14},
+	{"final", "length of trials that confirm the answer; mlr: of the longest", FIELD_DURATION,
+		AT(search_settings, final_ns), .def = "10s", .min = 1e7, .max = 1e14},
+	{"sum", "mlr: length of all long trials at a load that decides it", FIELD_DURATION,
+		AT(search_settings, sum_ns), .def = "30s", .max = 1e15},
+	{"settle", "rest between trials", FIELD_DURATION, AT(search_settings, settle_ns),
+		.def = "1s", .max = 1e13},
+	{"verify", "bisect: trials that have to fail too at the load which bounds the answer",
+		FIELD_COUNT, AT(search_settings, verify), .def = "1", .max = 10},
+	{"attempts", "trials at a load that are invalid because of the tester before it gives up",
+		FIELD_COUNT, AT(search_settings, attempts), .def = "3", .min = 1, .max = 100},
+	{"steps", "ramp: its intervals; it takes steps x trial", FIELD_COUNT,
+		AT(search_settings, steps), .def = "100", .min = 2, .max = 500},
+};
+
+const struct field_section search_section = {"search",
+	"find the highest value of a setting at which goals are met", FIELD_ROWS(search_fields),
+	sizeof(struct search_settings)};

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rules of searches and repeats, and the steps that both are made of. Path: cold. Management
+// thread.
+#include "engine/series/series.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "conf/schema.h"
+#include "engine/series/series_internal.h"
+
+#define REST_NS 20000000ull // between two looks for a signal
+
+#define RATE ".load.rate"
+
+// The path of the item's load that the variable is the rate of; NULL: it is something else.
+static char *load_path(const struct search_settings *s, struct arena *a)
+{
+	size_t len = strlen(s->variable), tail = strlen(RATE);
+
+	if (len < tail || strcmp(s->variable + len - tail, RATE) != 0)
+		return NULL;
+	return arena_printf(a, "%.*s", (int)(len - strlen(".rate")), s->variable);
+}
+
+unsigned series_at(const struct config *c, double value, struct arena *a, char **texts)
+{
+	bool whole = value == floor(value);
+	char *load = load_path(c->search, a);
+	unsigned n = 0;
+
+	texts[n++] = arena_printf(a, whole ? "%s=%.0f" : "%s=%.3f", c->search->variable, value);
+	if (c->search->method != SEARCH_RAMP || !load)
+		return n;
+	texts[n++] = arena_printf(a, "%s.ramp=null", load);
+	texts[n++] = arena_printf(a, "run.interval=%lluns", (unsigned long long)c->run.interval_ns);
+	return n;
+}
+
+unsigned series_ramp(const struct config *c, struct arena *a, char **texts)
+{
+	const struct search_settings *s = c->search;
+	unsigned long long over = s->trial_ns * s->steps;
+	char *load = load_path(s, a);
+
+	texts[0] = arena_printf(a, "%s=null", s->variable);
+	texts[1] = arena_printf(a, "%s.ramp={from: %.3f, to: %.3f, over: %lluns, hold: 0s}", load,
+		s->from, s->to, over);
+	texts[2] = arena_printf(a, "run.warmup=%lluns", (unsigned long long)s->warmup_ns);
+	texts[3] = arena_printf(a, "run.duration=%lluns", over);
+	texts[4] = arena_printf(a, "run.interval=%lluns", (unsigned long long)s->trial_ns);
+	return 5;
+}
+
+bool series_concerns(const struct config *c, uint32_t n)
+{
+	const char *path = c->search->variable;
+	const char *name = ((const struct item_settings *)c->traffic.items)[n].name;
+	size_t len = strlen(name);
+
+	if (strncmp(path, "traffic[", 8) == 0)
+		return strtoul(path + 8, NULL, 10) == n;
+	return strncmp(path + 8, name, len) == 0 && path[8 + len] == '.';
+}
+
+static bool is_number(const struct field *f)
+{
+	return !f->list && (f->type == FIELD_RATE || f->type == FIELD_COUNT);
+}
+
+static void check_variable(const struct config *c, struct arena *a, struct diag *d)
+{
+	const struct search_settings *s = c->search;
+	const char *what;
+	const void *place;
+	const struct field *f = conf_find(config_section(), c, s->variable, &place, a, &what);
+
+	if (!f)
+		diag_error(d, &s->variable, NULL, "\"%s\": %s", s->variable, what);
+	else if (!is_number(f))
+		diag_error(d, &s->variable, NULL,
+			"\"%s\" is not a number (a rate or a count, like "
+			"traffic.queries.load.rate)",
+			s->variable);
+	else if (strncmp(s->variable, "traffic.", 8) != 0 && strncmp(s->variable, "traffic[", 8))
+		diag_error(d, &s->variable, NULL,
+			"\"%s\" is nothing that a server would notice (a rate or a count of "
+			"traffic)",
+			s->variable);
+	else if (f->type == FIELD_COUNT && (s->from != floor(s->from) || s->to != floor(s->to)))
+		diag_error(d, &s->from, NULL, "%s counts (from and to are whole numbers)",
+			s->variable);
+}
+
+static void check_ramp(const struct config *c, struct arena *a, struct diag *d)
+{
+	const struct search_settings *s = c->search;
+
+	if (!load_path(s, a))
+		diag_error(d, &s->variable, NULL,
+			"\"%s\" is not the rate of an item, so it cannot grow in one run (like "
+			"traffic.queries.load.rate; or method: bisect or mlr)",
+			s->variable);
+	if (c->criteria.count && !c->run.repeat)
+		diag_error(d, c->criteria.items, NULL,
+			"of which rate? (a ramp has all of them: run.repeat to judge runs at the "
+			"answer, or method: bisect or mlr, or no criteria)");
+}
+
+static void check_search(const struct config *c, struct arena *a, struct diag *d)
+{
+	const struct search_settings *s = c->search;
+
+	check_variable(c, a, d);
+	if (s->from >= s->to)
+		diag_error(d, &s->from, NULL, "no lower than to");
+	if (s->goals.count == 0)
+		diag_error(d, s, "goals", "nothing to meet (like [{loss: 0.1%%, p99: 10ms}])");
+	if (s->final_ns < s->trial_ns && s->method != SEARCH_RAMP)
+		diag_error(d, s, "final", "shorter than a trial");
+	if (s->method == SEARCH_RAMP)
+		check_ramp(c, a, d);
+}
+
+static void check_repeat(const struct repeat_settings *r, struct diag *d)
+{
+	if (r->min > r->max)
+		diag_error(d, &r->min, NULL, "more than max");
+}
+
+void series_check_settings(const struct config *c, struct arena *a, struct diag *d)
+{
+	const void *which = c->search ? (const void *)c->search : c->run.repeat;
+
+	if (!which)
+		return;
+	if (c->traffic.count == 0)
+		diag_error(d, which, "", "no traffic to run");
+	if (c->search)
+		check_search(c, a, d);
+	if (c->run.repeat)
+		check_repeat(c->run.repeat, d);
+}
+
+int series_check(const struct config *c, struct arena *a, struct diag *d)
+{
+	char *texts[SERIES_RAMP_MAX];
+	unsigned n;
+
+	if (!c->search)
+		return 0;
+	n = series_at(c, c->search->from, a, texts);
+	if (!config_derive(c, texts, n, a, d))
+		return -EINVAL;
+	n = series_at(c, c->search->to, a, texts);
+	if (!config_derive(c, texts, n, a, d))
+		return -EINVAL;
+	if (c->search->method != SEARCH_RAMP)
+		return 0;
+	n = series_ramp(c, a, texts);
+	return config_derive(c, texts, n, a, d) ? 0 : -EINVAL;
+}
+
+const struct config *series_derive(
+	const struct series *s, char *const *texts, unsigned count, struct diag **d)
+{
+	const struct config *c;
+
+	*d = diag_new();
+	c = config_derive(s->config, texts, count, s->arena, *d);
+	diag_print(*d, stderr);
+	return c;
+}
+
+// "run.seed=12".
+static char *seed_text(const struct series *s)
+{
+	return arena_printf(s->arena, "run.seed=%llu",
+		(unsigned long long)((s->config->run.seed + s->runs) & INT64_MAX));
+}
+
+// As YAML has a text in quotes.
+static char *quoted(const char *text, struct arena *a)
+{
+	char *out = arena_zalloc(a, 2 * strlen(text) + 3), *to = out;
+
+	*to++ = '\'';
+	for (; *text; text++) {
+		if (*text == '\'')
+			*to++ = '\'';
+		*to++ = *text;
+	}
+	*to = '\'';
+	return out;
+}
+
+// dir/name.pcapng of the second run is dir/name-2.pcapng.
+static char *capture_text(const struct series *s)
+{
+	const char *file = s->config->output.capture->file;
+	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+	const char *dot = strrchr(base, '.');
+	int stem = (int)(dot && dot > base ? dot - file : (ptrdiff_t)strlen(file));
+	char *name = arena_printf(
+		s->arena, "%.*s-%llu%s", stem, file, (unsigned long long)s->runs + 1, file + stem);
+
+	return arena_printf(s->arena, "output.capture.file=%s", quoted(name, s->arena));
+}
+
+int series_run(struct series *s, char *const *texts, unsigned count, struct result *out)
+{
+	char **all = arena_zalloc(s->arena, (count + 2) * sizeof(*all));
+	const struct config *c;
+	int code = EXIT_CONFIG;
+	struct diag *d;
+
+	for (unsigned i = 0; i < count; i++)
+		all[i] = texts[i];
+	all[count++] = seed_text(s);
+	if (s->config->output.capture)
+		all[count++] = capture_text(s);
+	s->runs++;
+	memset(out, 0, sizeof(*out));
+	c = series_derive(s, all, count, &d);
+	if (c)
+		code = run_once(s->run, c, d, out);
+	diag_free(d);
+	return code;
+}
+
+const char *series_capture(const struct result *r)
+{
+	return r->capture ? r->capture->file : NULL;
+}
+
+bool series_rest(const struct series *s, uint64_t ns)
+{
+	while (ns && *s->options->signals == 0) {
+		uint64_t part = ns < REST_NS ? ns : REST_NS;
+
+		nanosleep(&(struct timespec){0, (long)part}, NULL);
+		ns -= part;
+	}
+	return *s->options->signals == 0;
+}
+
+void series_reason(const struct series *s, struct result_verdict *v, const char *text)
+{
+	const char **all = arena_zalloc(s->arena, (v->reasons.count + 1) * sizeof(*all));
+
+	all[0] = text;
+	if (v->reasons.count)
+		memcpy(all + 1, v->reasons.items, v->reasons.count * sizeof(*all));
+	v->reasons = (struct counter_list){all, v->reasons.count + 1};
+}
+
+int series_execute(const struct run_options *o, struct arena *a, struct result *out)
+{
+	struct series s = {.options = o, .config = o->config, .arena = a};
+
+	if (o->respond_only || (!o->config->search && !o->config->run.repeat))
+		return run_execute(o, a, out);
+	return o->config->search ? series_search(&s, out) : series_repeat(&s, out);
+}

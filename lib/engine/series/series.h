@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Several runs in a row on the same ports: the trials of a search, or the repeats of a run. Each is
+// the file with a few more settings, so that every rule of the file holds for it. Path: cold.
+// Management thread.
+#pragma once
+
+#include "engine/run/run.h"
+
+// The rules of search: and run.repeat:, errors to d.
+void series_check_settings(const struct config *c, struct arena *a, struct diag *d);
+
+// Would the file be right with the variable at both ends of the search? 0, or -EINVAL with errors
+// in d.
+int series_check(const struct config *c, struct arena *a, struct diag *d);
+
+// As run_execute, with whatever the file asks for. out is then a trial at the answer, or the repeat
+// in the middle, with the search or the repeats in it.
+int series_execute(const struct run_options *o, struct arena *a, struct result *out);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What searches and repeats share. For series*.c only. Path: cold. Management thread.
+#pragma once
+
+#include "engine/series/series.h"
+
+struct series {
+	const struct run_options *options;
+	const struct config *config; // of the file
+	struct arena *arena;
+	struct run *run;
+	uint64_t runs; // that were begun
+};
+
+// Repeats that count.
+struct series_repeats {
+	struct result *valid;
+	uint32_t count;
+};
+
+// The configuration of one run; texts: count assignments. NULL after errors, which were printed. *d
+// is to be freed after the run.
+const struct config *series_derive(
+	const struct series *s, char *const *texts, unsigned count, struct diag **d);
+
+// One run with those settings, and a seed and a capture file of its own, so that late answers to
+// one run are none to the next; the exit code. out->verdict.status NULL: it did not begin.
+int series_run(struct series *s, char *const *texts, unsigned count, struct result *out);
+
+// Runs with those settings until run.repeat is content; the ports are up. Returns as series_run;
+// seen: what out was made from.
+int series_run_repeats(struct series *s, char *const *texts, unsigned count,
+	struct series_repeats *seen, struct result *out);
+
+// The capture file of a run; NULL: none.
+const char *series_capture(const struct result *r);
+
+// Wait between runs; false: interrupted.
+bool series_rest(const struct series *s, uint64_t ns);
+
+// Put a reason before those that are there.
+void series_reason(const struct series *s, struct result_verdict *v, const char *text);
+
+#define SERIES_AT_MAX   3
+#define SERIES_RAMP_MAX 5
+
+// The settings of a run at a value of the variable; how many texts.
+unsigned series_at(const struct config *c, double value, struct arena *a, char **texts);
+// Of a run that is the ramp of the search.
+unsigned series_ramp(const struct config *c, struct arena *a, char **texts);
+// Does the variable belong to the n-th item of traffic?
+bool series_concerns(const struct config *c, uint32_t n);
+
+int series_search(struct series *s, struct result *out);
+int series_repeat(struct series *s, struct result *out);
+
+// The ramp of a search: one run. Its intervals go into search as trials, each with the number `run`
+// of the run; trials has room for search->count + series_ramp_room. o: what the ports were brought
+// up with.
+uint32_t series_ramp_room(const struct search_settings *settings);
+int series_run_ramp(struct series *s, struct run_options *o, struct search *search,
+	struct search_trial *trials, struct result *out);

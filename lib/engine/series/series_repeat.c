@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The same run again until its figures are known well enough, or often enough. Path: cold.
+// Management thread.
+#include <math.h>
+#include <string.h>
+
+#include "engine/series/series_internal.h"
+#include "stats/lookup.h"
+#include "stats/text.h"
+
+#define INVALID_MAX 3 // in a row
+
+static const struct {
+	const char *figure, *unit;
+} figures[] = {
+	[REPEAT_RATE] = {"answered_per_s", "per_s"},
+	[REPEAT_P99] = {"latency.response.p99_ns", "ns"},
+};
+
+#define FIGURES (sizeof(figures) / sizeof(figures[0]))
+
+struct repeating {
+	struct series *series;
+	const struct repeat_settings *settings;
+	struct result *valid; // results that count, [settings->max]
+	uint32_t count;
+	uint32_t runs;      // of all
+	struct result last; // the one that ended it all
+	char *const *texts; // settings of each
+	unsigned text_count;
+};
+
+static double figure_of(const struct result *r, uint32_t item, uint32_t figure)
+{
+	const struct result_item *items = r->traffic.items;
+	struct stats_value v = {NAN, NULL};
+
+	stats_lookup(&result_item_section, &items[item], figures[figure].figure, &v);
+	return v.value;
+}
+
+static struct spread spread_over(const struct repeating *g, uint32_t item, uint32_t figure)
+{
+	double *values = arena_zalloc(g->series->arena, (g->count + 1) * sizeof(*values));
+
+	for (uint32_t i = 0; i < g->count; i++)
+		values[i] = figure_of(&g->valid[i], item, figure);
+	return spread_of(values, g->count, g->settings->confidence);
+}
+
+static bool is_wanted(const struct repeating *g, uint32_t figure)
+{
+	const int32_t *of = g->settings->of.items;
+
+	for (uint32_t i = 0; i < g->settings->of.count; i++)
+		if (of[i] == (int32_t)figure)
+			return true;
+	return false;
+}
+
+// An item that is never answered has no p99 to be known.
+static bool is_known(const struct repeating *g)
+{
+	for (uint32_t i = 0; i < g->valid[0].traffic.count; i++)
+		for (uint32_t f = 0; f < FIGURES; f++) {
+			struct spread s = spread_over(g, i, f);
+
+			if (is_wanted(g, f) && !isnan(s.mean) &&
+				!spread_within(&s, g->settings->width))
+				return false;
+		}
+	return true;
+}
+
+static bool is_enough(const struct repeating *g)
+{
+	return g->count >= g->settings->max || (g->count >= g->settings->min && is_known(g));
+}
+
+static struct counter_list figures_result(const struct repeating *g)
+{
+	uint32_t items = g->valid[0].traffic.count, n = 0;
+	struct result_spread *out = arena_zalloc(g->series->arena, items * FIGURES * sizeof(*out));
+
+	for (uint32_t i = 0; i < items; i++)
+		for (uint32_t f = 0; f < FIGURES; f++) {
+			const struct result_item *item = g->valid[0].traffic.items;
+			struct spread s = spread_over(g, i, f);
+
+			out[n++] = (struct result_spread){item[i].name, figures[f].figure, s.mean,
+				s.stddev, s.low, s.high, s.median, s.min, s.max,
+				spread_within(&s, g->settings->width)};
+		}
+	return (struct counter_list){out, n};
+}
+
+static struct result_confidence *confidence_result(const struct repeating *g)
+{
+	struct result_confidence *out = arena_zalloc(g->series->arena, sizeof(*out));
+
+	*out = (struct result_confidence){g->count, g->settings->confidence, g->settings->width,
+		is_known(g), figures_result(g)};
+	return out;
+}
+
+static struct counter_list repeats_result(const struct repeating *g)
+{
+	struct result_repeat *out = arena_zalloc(g->series->arena, (g->count + 1) * sizeof(*out));
+
+	for (uint32_t i = 0; i < g->count; i++)
+		out[i] = (struct result_repeat){g->valid[i].run.seed, g->valid[i].verdict.status,
+			series_capture(&g->valid[i]), g->valid[i].traffic};
+	return (struct counter_list){out, g->count};
+}
+
+// The one whose rate of the first item has as many above as below.
+static const struct result *middle(const struct repeating *g)
+{
+	const struct result *best = &g->valid[0];
+	double median = spread_over(g, 0, REPEAT_RATE).median, off = INFINITY;
+
+	for (uint32_t i = 0; i < g->count; i++) {
+		double d = fabs(figure_of(&g->valid[i], 0, REPEAT_RATE) - median);
+
+		if (d < off)
+			best = &g->valid[i];
+		off = fmin(off, d);
+	}
+	return best;
+}
+
+static void tell(const struct repeating *g)
+{
+	const struct result_item *items = g->valid[0].traffic.items;
+	struct spread s = spread_over(g, 0, REPEAT_RATE);
+	double width = s.mean > 0 ? (s.high - s.low) / s.mean : INFINITY;
+	char rate[32], mean[32], known[32];
+
+	stats_format(
+		figure_of(&g->valid[g->count - 1], 0, REPEAT_RATE), "per_s", rate, sizeof(rate));
+	stats_format(s.mean, "per_s", mean, sizeof(mean));
+	stats_format(width, "1", known, sizeof(known));
+	run_note(g->series->options,
+		"repeat %u: %s answered %s; mean %s, interval %s wide (asked for %g %%)", g->count,
+		items[0].name, rate, mean, isinf(width) ? "any" : known, 100 * g->settings->width);
+}
+
+// A criterion that fails once fails.
+static void judge(struct repeating *g, struct result *out)
+{
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct result_verdict *v = &g->valid[i].verdict;
+		const char *const *reasons = v->reasons.items;
+
+		if (strcmp(v->status, "fail") != 0)
+			continue;
+		out->verdict.status = "fail";
+		out->verdict.exit_code = EXIT_FAIL;
+		for (uint32_t k = 0; k < v->reasons.count; k++)
+			series_reason(g->series, &out->verdict,
+				arena_printf(g->series->arena, "repeat %u: %s", i + 1, reasons[k]));
+	}
+	if (!out->confidence->reached)
+		series_reason(g->series, &out->verdict,
+			arena_printf(g->series->arena,
+				"after %u runs the mean is not known within %g %% at %g %% "
+				"confidence: see the intervals",
+				g->count, 100 * g->settings->width, 100 * g->settings->confidence));
+}
+
+// Did a run end it all, by what is its verdict?
+static bool is_ended_by_run(const struct repeating *g, int code)
+{
+	return code != 0 && code != EXIT_INTERRUPTED && g->last.verdict.status;
+}
+
+// What ended it before its time is the verdict, whatever the runs before it were.
+static void end_early(const struct repeating *g, int code, struct result *out)
+{
+	struct arena *a = g->series->arena;
+	const char *last = is_ended_by_run(g, code) ? g->last.verdict.status : "invalid";
+	bool interrupted = code == EXIT_INTERRUPTED;
+
+	out->verdict.status = interrupted ? "interrupted" : last;
+	out->verdict.exit_code = (uint64_t)code;
+	series_reason(g->series, &out->verdict,
+		interrupted ? arena_printf(a, "interrupted, after %u runs that count", g->count)
+			    : arena_printf(a, "ended by run %u, after %u that count", g->runs,
+				      g->count));
+}
+
+static int finish(struct repeating *g, int code, struct result *out)
+{
+	if (g->count == 0) {
+		*out = g->last;
+		if (code == EXIT_INTERRUPTED && out->verdict.status)
+			end_early(g, code, out);
+		return code;
+	}
+	*out = is_ended_by_run(g, code) ? g->last : *middle(g);
+	if (!is_ended_by_run(g, code))
+		out->verdict.reasons = (struct counter_list){NULL, 0};
+	out->confidence = confidence_result(g);
+	out->repeats = repeats_result(g);
+	judge(g, out);
+	if (code == 0)
+		return (int)out->verdict.exit_code;
+	end_early(g, code, out);
+	return code;
+}
+
+// Once more. 0, or the exit code that ends it all.
+static int run_again(struct repeating *g, uint32_t *invalid)
+{
+	int code = series_run(g->series, g->texts, g->text_count, &g->last);
+
+	g->runs++;
+	if (code == EXIT_PASS || code == EXIT_FAIL) {
+		g->valid[g->count++] = g->last;
+		*invalid = 0;
+		tell(g);
+		return 0;
+	}
+	if (code != EXIT_INVALID || ++*invalid == INVALID_MAX)
+		return code;
+	run_note(g->series->options, "run %u: invalid because of the tester, so it does not count",
+		g->runs);
+	return 0;
+}
+
+static int repeat_all(struct repeating *g)
+{
+	uint32_t invalid = 0;
+	int code = 0;
+
+	while (code == 0 && !is_enough(g)) {
+		if (g->runs && !series_rest(g->series, g->settings->rest_ns))
+			return EXIT_INTERRUPTED;
+		code = run_again(g, &invalid);
+	}
+	return code;
+}
+
+int series_run_repeats(struct series *s, char *const *texts, unsigned count,
+	struct series_repeats *seen, struct result *out)
+{
+	struct repeating g = {.series = s,
+		.settings = s->config->run.repeat,
+		.texts = texts,
+		.text_count = count};
+	int code;
+
+	g.valid = arena_zalloc(s->arena, g.settings->max * sizeof(*g.valid));
+	code = finish(&g, repeat_all(&g), out);
+	*seen = (struct series_repeats){g.valid, g.count};
+	return code;
+}
+
+int series_repeat(struct series *s, struct result *out)
+{
+	struct series_repeats seen;
+	int code, kept;
+
+	memset(out, 0, sizeof(*out));
+	code = run_open(s->options, s->arena, &s->run);
+	if (code == 0)
+		code = series_run_repeats(s, NULL, 0, &seen, out);
+	kept = run_close(s->run);
+	return code ? code : kept;
+}

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The trials of a search: what engine/series/search.h asks for is run, what came of it is told to
+// it, until there is an answer. Path: cold. Management thread.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "conf/schema.h"
+#include "engine/series/series_internal.h"
+#include "stats/text.h"
+
+#define TRIALS_FIRST 64
+
+struct searching {
+	struct series *series;
+	const struct search_settings *settings;
+	struct run_options *options; // of the runs
+	struct search search;
+	struct search_trial *trials;
+	struct result *results; // of each run
+	uint32_t runs;
+	uint32_t trial_room, result_room;
+	struct series_repeats repeats; // at the answer
+	struct result confirmed;       // what came of them
+	bool heard;                    // the server answered something in some trial
+	bool cut;                      // it ended before it was done
+};
+
+static void prepare(struct searching *g, struct series *s)
+{
+	const struct search_settings *settings = s->config->search;
+	const char *what;
+	const void *place;
+	const struct field *f =
+		conf_find(config_section(), s->config, settings->variable, &place, s->arena, &what);
+
+	*g = (struct searching){.series = s, .settings = settings};
+	g->search = (struct search){.settings = settings, .whole = f && f->type == FIELD_COUNT};
+}
+
+static void *grown(struct arena *a, const void *from, uint32_t count, uint32_t room, size_t size)
+{
+	void *more = arena_zalloc(a, room * size);
+
+	if (count)
+		memcpy(more, from, count * size);
+	return more;
+}
+
+static struct result *next_result(struct searching *g)
+{
+	if (g->runs == g->result_room) {
+		g->result_room = g->runs ? 2 * g->runs : TRIALS_FIRST;
+		g->results = grown(
+			g->series->arena, g->results, g->runs, g->result_room, sizeof(*g->results));
+	}
+	return &g->results[g->runs];
+}
+
+// Room for so many more trials.
+static void reserve(struct searching *g, uint32_t more)
+{
+	uint32_t n = g->search.count;
+
+	if (n + more <= g->trial_room)
+		return;
+	g->trial_room = 2 * n + more + TRIALS_FIRST;
+	g->trials = grown(g->series->arena, g->trials, n, g->trial_room, sizeof(*g->trials));
+	g->search.trials = g->trials;
+}
+
+// Until the last answer: what a server had in its queue at the end of sending took it time too.
+static double rate_of(const struct result_item *i)
+{
+	double time_s = fmax(i->sending_s, i->last_answer_s);
+
+	return time_s > 0 ? (double)i->ledger.answered / time_s : 0;
+}
+
+static struct search_trial figures(
+	const struct searching *g, const struct result *r, struct search_step step)
+{
+	struct search_trial t = {.run = g->runs,
+		.load = step.load,
+		.length_ns = step.length_ns,
+		.loss = 1,
+		.p99_ns = INFINITY,
+		.stopped = r->verdict.stopped != NULL,
+		.invalid = strcmp(r->verdict.status, "invalid") == 0};
+	const struct result_item *items = r->traffic.items;
+
+	for (uint32_t i = 0; i < r->traffic.count; i++) {
+		const struct ledger *l = &items[i].ledger;
+		double asked = (double)(l->sent - l->no_reply);
+
+		if (!series_concerns(g->series->config, i) || asked == 0)
+			continue;
+		t.loss = (double)(l->lost + items[i].in_flight) / asked;
+		t.failed = (double)l->failed / asked;
+		t.p50_ns = items[i].latency.response.p50_ns;
+		t.p99_ns = items[i].latency.response.p99_ns;
+		t.answered_per_s = rate_of(&items[i]);
+	}
+	return t;
+}
+
+static uint32_t goals_met(const struct searching *g, const struct search_trial *t)
+{
+	const struct search_goal *goals = g->settings->goals.items;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->settings->goals.count && !t->invalid; i++)
+		n += search_met(&goals[i], t);
+	return n;
+}
+
+static const char *trial_verdict(const struct searching *g, const struct search_trial *t)
+{
+	if (t->invalid)
+		return "invalid";
+	return goals_met(g, t) == g->settings->goals.count ? "pass" : "fail";
+}
+
+// "12 500", "12.5 k/s": the value as people read it.
+static const char *value_text(const struct searching *g, double value, char *buf, size_t room)
+{
+	if (isnan(value))
+		snprintf(buf, room, "none");
+	else
+		stats_format(value, g->search.whole ? NULL : "per_s", buf, room);
+	return buf;
+}
+
+// Why a run is invalid, or ended before its time.
+static void tell_reasons(const struct searching *g, const struct result *r)
+{
+	const char *const *reasons = r->verdict.reasons.items;
+
+	for (uint32_t i = 0; i < r->verdict.reasons.count; i++)
+		run_note(g->series->options, "          %s", reasons[i]);
+}
+
+// The settings of a trial.
+static unsigned at_texts(const struct searching *g, struct search_step step, char **texts)
+{
+	struct arena *a = g->series->arena;
+	unsigned n = series_at(g->series->config, step.load, a, texts);
+
+	texts[n++] =
+		arena_printf(a, "run.warmup=%lluns", (unsigned long long)g->settings->warmup_ns);
+	texts[n++] = arena_printf(a, "run.duration=%lluns", (unsigned long long)step.length_ns);
+	return n;
+}
+
+static void tell(const struct searching *g, const struct search_trial *t)
+{
+	struct search_answer now = search_answer(&g->search, 0);
+	char load[32], loss[32], p99[32], answer[32], length[32], failed[32];
+
+	value_text(g, t->load, load, sizeof(load));
+	stats_format(1e-9 * (double)t->length_ns, "s", length, sizeof(length));
+	stats_format(t->loss, "1", loss, sizeof(loss));
+	stats_format(t->failed, "1", failed, sizeof(failed));
+	stats_format(t->p99_ns, "ns", p99, sizeof(p99));
+	run_note(g->series->options,
+		"trial %2u: %10s for %s: loss %s, failed %s, p99 %s: %s; answer so far %s",
+		g->search.count, load, length, loss, failed, isinf(t->p99_ns) ? "lost" : p99,
+		trial_verdict(g, t), value_text(g, now.load, answer, sizeof(answer)));
+	if (t->invalid || t->stopped)
+		tell_reasons(g, &g->results[t->run]);
+}
+
+// One trial.
+static int measure_at(struct searching *g, struct search_step step, struct result *r)
+{
+	struct series *s = g->series;
+	char *texts[SERIES_AT_MAX + 2];
+	unsigned n = at_texts(g, step, texts);
+	int code = series_run(s, texts, n, r);
+
+	if (!r->verdict.status || code == EXIT_INTERNAL || code == EXIT_INTERRUPTED)
+		return code;
+	reserve(g, 1);
+	g->trials[g->search.count++] = figures(g, r, step);
+	tell(g, &g->trials[g->search.count - 1]);
+	return code;
+}
+
+// All intervals of a ramp.
+static int measure_ramp(struct searching *g, struct result *r)
+{
+	int code;
+
+	reserve(g, series_ramp_room(g->settings));
+	code = series_run_ramp(g->series, g->options, &g->search, g->trials, r);
+	if (r->verdict.status && strcmp(r->verdict.status, "invalid") == 0)
+		tell_reasons(g, r);
+	return code;
+}
+
+// 0, or the exit code that ends the search.
+static int measure(struct searching *g, struct search_step step)
+{
+	struct result *r = next_result(g);
+	uint32_t before = g->search.count;
+	int code = step.ramp ? measure_ramp(g, r) : measure_at(g, step, r);
+	const struct result_item *items = r->traffic.items;
+
+	if (!r->verdict.status)
+		return code;
+	g->runs++;
+	if (code == EXIT_INTERNAL || code == EXIT_INTERRUPTED)
+		return code;
+	// Nobody there at all, and never was: no search.
+	if (code == EXIT_UNREACHABLE && !g->heard && items[0].ledger.sent == 0)
+		return code;
+	g->heard |= code != EXIT_UNREACHABLE;
+	return g->search.count > before ? 0 : code;
+}
+
+static const char *goal_text(const struct search_goal *goal, struct arena *a)
+{
+	char number[32];
+	const char *text;
+
+	stats_format(goal->loss, "1", number, sizeof(number));
+	text = arena_printf(a, "loss + failed <= %s", number);
+	if (goal->failed < 1) {
+		stats_format(goal->failed, "1", number, sizeof(number));
+		text = arena_printf(a, "%s, failed <= %s", text, number);
+	}
+	if (goal->p99_ns == 0)
+		return text;
+	stats_format((double)goal->p99_ns, "ns", number, sizeof(number));
+	return arena_printf(a, "%s, p99 <= %s", text, number);
+}
+
+static const char *limit_text(const struct searching *g, const struct search_answer *a)
+{
+	if (a->tester)
+		return "tester";
+	if (!isinf(a->upper))
+		return "server";
+	return g->cut ? "none" : "range";
+}
+
+// Repeats at the first goal's answer that met it.
+static uint32_t repeats_met(const struct searching *g)
+{
+	struct search_step at = {.load = search_answer(&g->search, 0).load};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->repeats.count; i++) {
+		struct search_trial t = figures(g, &g->repeats.valid[i], at);
+
+		n += search_met(g->settings->goals.items, &t);
+	}
+	return n;
+}
+
+static struct counter_list goals_result(const struct searching *g)
+{
+	const struct search_goal *goals = g->settings->goals.items;
+	uint32_t n = g->settings->goals.count;
+	struct result_goal *out = arena_zalloc(g->series->arena, n * sizeof(*out));
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct search_answer a = search_answer(&g->search, i);
+
+		out[i] = (struct result_goal){goal_text(&goals[i], g->series->arena), a.load,
+			a.upper, a.throughput, limit_text(g, &a), NAN};
+	}
+	if (g->repeats.count)
+		out[0].repeats_met = repeats_met(g);
+	return (struct counter_list){out, n};
+}
+
+static struct counter_list trials_result(const struct searching *g)
+{
+	struct result_trial *out =
+		arena_zalloc(g->series->arena, (g->search.count + 1) * sizeof(*out));
+
+	for (uint32_t i = 0; i < g->search.count; i++) {
+		const struct search_trial *t = &g->trials[i];
+		const struct result *r = &g->results[t->run];
+
+		out[i] = (struct result_trial){t->load,
+			t->stopped ? r->run.measured_s : 1e-9 * (double)t->length_ns, t->loss,
+			t->failed, t->p50_ns, t->p99_ns, t->answered_per_s, trial_verdict(g, t),
+			goals_met(g, t), r->run.seed, series_capture(r)};
+	}
+	return (struct counter_list){out, g->search.count};
+}
+
+static struct result_peak *peak_of(const struct searching *g, double load, double per_s)
+{
+	struct result_peak *out;
+
+	if (isnan(load))
+		return NULL;
+	out = arena_zalloc(g->series->arena, sizeof(*out));
+	*out = (struct result_peak){load, per_s};
+	return out;
+}
+
+static struct result_search *search_result(const struct searching *g)
+{
+	struct result_search *out = arena_zalloc(g->series->arena, sizeof(*out));
+	struct search_shape shape = search_shape(&g->search);
+
+	*out = (struct result_search){
+		.method = search_methods[g->settings->method],
+		.variable = g->settings->variable,
+		.answer = search_answer(&g->search, 0).load,
+		.goals = goals_result(g),
+		.peak = peak_of(g, shape.peak_load, shape.peak_per_s),
+		.collapse = peak_of(g, shape.collapse_load, shape.collapse_per_s),
+		.knee = shape.knee,
+		.trials = trials_result(g),
+	};
+	return out;
+}
+
+// The run that stands for the search: that of the last valid trial at the answer, or of the last
+// valid one, or the last one; of repeats the one that stands for them.
+static const struct result *representative(const struct searching *g)
+{
+	double answer = search_answer(&g->search, 0).load;
+	const struct result *out = NULL;
+
+	if (g->confirmed.verdict.status)
+		return &g->confirmed;
+	for (uint32_t i = 0; i < g->search.count; i++)
+		if (!g->trials[i].invalid && (isnan(answer) || g->trials[i].load == answer))
+			out = &g->results[g->trials[i].run];
+	return out ? out : &g->results[g->runs - 1];
+}
+
+static void conclude_as(
+	struct searching *g, struct result *out, const char *status, int code, const char *why)
+{
+	out->verdict.status = status;
+	out->verdict.exit_code = (uint64_t)code;
+	series_reason(g->series, &out->verdict, why);
+}
+
+// Why this answer is not the whole story; NULL: it is.
+static const char *remark(const struct searching *g, const struct result_goal *goal)
+{
+	struct arena *a = g->series->arena;
+	char from[32], answer[32], upper[32];
+
+	value_text(g, g->settings->from, from, sizeof(from));
+	value_text(g, goal->answer, answer, sizeof(answer));
+	value_text(g, goal->upper, upper, sizeof(upper));
+	if (strcmp(goal->limited_by, "tester") == 0 && isnan(goal->answer))
+		return arena_printf(a,
+			"%s: nothing was found within the tester's own limit (at %s its trials "
+			"were invalid)",
+			goal->goal, upper);
+	if (strcmp(goal->limited_by, "tester") == 0)
+		return arena_printf(a,
+			"%s: %s is the tester's own limit (at %s its trials were invalid); the "
+			"server may do more",
+			goal->goal, answer, upper);
+	if (isnan(goal->answer))
+		return arena_printf(a, "%s: not even met at %s", goal->goal, from);
+	if (strcmp(goal->limited_by, "range") == 0)
+		return arena_printf(
+			a, "%s: met up to %s, the end of the search", goal->goal, answer);
+	return NULL;
+}
+
+// A ramp goes beyond what the server can do, so that is no verdict on it; and where the tester fell
+// behind was judged with the answer.
+static void forgive_ramp(struct searching *g, struct result *out)
+{
+	struct result_verdict *v = &out->verdict;
+	const char *const *reasons = v->reasons.items;
+	bool invalid = strcmp(v->status, "invalid") == 0;
+
+	if (!invalid && strcmp(v->status, "fail") != 0)
+		return;
+	v->status = "pass";
+	v->exit_code = EXIT_PASS;
+	v->invalid_by = NULL;
+	v->criteria = (struct counter_list){NULL, 0};
+	if (!invalid)
+		return;
+	v->reasons = (struct counter_list){NULL, 0};
+	series_reason(
+		g->series, v, arena_printf(g->series->arena, "beyond the answer: %s", reasons[0]));
+}
+
+// Most of the repeats have to bear the answer out.
+static void conclude_repeats(struct searching *g, struct result *out)
+{
+	uint32_t met = repeats_met(g), count = g->repeats.count;
+
+	if (count == 0 || met == count)
+		return;
+	series_reason(g->series, &out->verdict,
+		arena_printf(g->series->arena, "the answer met the goal in %u of %u repeats", met,
+			count));
+	if (2 * met >= count || strcmp(out->verdict.status, "pass") != 0)
+		return;
+	out->verdict.status = "fail";
+	out->verdict.exit_code = EXIT_FAIL;
+}
+
+// From the trial's verdict to the search's.
+static void conclude(struct searching *g, struct result *out)
+{
+	const struct result_goal *goals = out->search->goals.items;
+	bool none = false, tester = false, server = false;
+
+	for (uint32_t i = 0; i < out->search->goals.count; i++)
+		tester |= strcmp(goals[i].limited_by, "tester") == 0;
+	if (g->settings->method == SEARCH_RAMP && !g->confirmed.verdict.status && !tester)
+		forgive_ramp(g, out);
+	conclude_repeats(g, out);
+	for (uint32_t i = 0; i < out->search->goals.count; i++) {
+		const char *why = remark(g, &goals[i]);
+
+		none |= isnan(goals[i].answer);
+		server |= strcmp(goals[i].limited_by, "server") == 0;
+		if (why)
+			series_reason(g->series, &out->verdict, why);
+	}
+	out->verdict.limited_by = tester ? "tester" : server ? "server" : "none";
+	if (tester || (none && strcmp(out->verdict.status, "pass") == 0)) {
+		out->verdict.status = tester ? "invalid" : "fail";
+		out->verdict.exit_code = tester ? EXIT_INVALID : EXIT_FAIL;
+	}
+}
+
+static int finish(struct searching *g, int code, struct result *out)
+{
+	if (g->search.count == 0) {
+		*out = g->results[g->runs ? g->runs - 1 : 0];
+		return code;
+	}
+	*out = *representative(g);
+	g->cut = code || *g->series->options->signals;
+	out->search = search_result(g);
+	if (*g->series->options->signals) {
+		conclude_as(g, out, "interrupted", EXIT_INTERRUPTED,
+			arena_printf(g->series->arena,
+				"interrupted after %u trials: the answer is what was known then",
+				g->search.count));
+	} else if (code == EXIT_INTERNAL) {
+		conclude_as(g, out, "invalid", code, "a trial ended with an internal error");
+	} else if (code) {
+		conclude_as(g, out, "invalid", code, "a trial could not be started");
+	} else if (g->heard) {
+		conclude(g, out);
+	}
+	return (int)out->verdict.exit_code;
+}
+
+static int search_all(struct searching *g)
+{
+	struct search_step step = search_next(&g->search);
+	int code = 0;
+
+	while (!step.done && code == 0) {
+		if (g->runs && !series_rest(g->series, g->settings->settle_ns))
+			return EXIT_INTERRUPTED;
+		code = measure(g, step);
+		step = search_next(&g->search);
+	}
+	return code;
+}
+
+// run.repeat with a search: the answer is run again until it is known well enough.
+static int confirm(struct searching *g)
+{
+	struct series *s = g->series;
+	struct search_step at = {
+		.load = search_answer(&g->search, 0).load, .length_ns = g->settings->final_ns};
+	char *texts[SERIES_AT_MAX + 2], value[32];
+	unsigned n;
+	int code;
+
+	if (!s->config->run.repeat || isnan(at.load) || search_answer(&g->search, 0).tester)
+		return 0;
+	if (!series_rest(s, g->settings->settle_ns))
+		return EXIT_INTERRUPTED;
+	run_note(s->options, "repeats at %s", value_text(g, at.load, value, sizeof(value)));
+	n = at_texts(g, at, texts);
+	code = series_run_repeats(s, texts, n, &g->repeats, &g->confirmed);
+	return g->confirmed.verdict.status ? 0 : code;
+}
+
+static int search_on_ports(struct searching *g, struct result *out)
+{
+	int code = run_open(g->options, g->series->arena, &g->series->run), kept;
+
+	if (code == 0)
+		code = search_all(g);
+	if (code == 0)
+		code = confirm(g);
+	kept = run_close(g->series->run);
+	code = g->runs ? finish(g, code, out) : code;
+	return code ? code : kept;
+}
+
+// Ports are brought up for the greatest load.
+int series_search(struct series *s, struct result *out)
+{
+	struct run_options o = *s->options;
+	char *greatest[SERIES_AT_MAX];
+	struct searching g;
+	int code = EXIT_CONFIG;
+	unsigned n;
+
+	memset(out, 0, sizeof(*out));
+	if (series_check(s->config, s->arena, s->options->diag) < 0) {
+		diag_print(s->options->diag, stderr);
+		return code;
+	}
+	prepare(&g, s);
+	g.options = &o;
+	o.hooks.interval = NULL;
+	n = series_at(s->config, s->config->search->to, s->arena, greatest);
+	o.config = series_derive(s, greatest, n, &o.diag);
+	if (o.config)
+		code = search_on_ports(&g, out);
+	diag_free(o.diag);
+	return code;
+}

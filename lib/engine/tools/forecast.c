@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The arithmetic of a forecast. Path: cold. Main thread.
+#include "engine/tools/forecast.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/core/txn.h"
+#include "engine/core/worker.h"
+#include "io/driver.h"
+#include "io/memory.h"
+
+#define WARNINGS_MAX (1 + 3 * PORT_MAX + 2 * CONFIG_MAX_ITEMS)
+#define CPU_FULL     0.9 // of a worker: above it there is no room for what comes in bursts
+#define MIB          1048576.0
+
+void forecast_load(struct forecast_item *i, const struct sample *s, double message_ns)
+{
+	double n = (double)s->exchanges;
+
+	i->sampled = s->exchanges;
+	i->assumed = s->assumed;
+	i->cut = s->cut;
+	if (s->exchanges == 0)
+		return;
+	i->messages = (double)s->messages / n;
+	i->answers = (double)s->answers / n;
+	i->message_octets = s->messages ? (double)s->message_octets / (double)s->messages : 0;
+	i->answer_octets = s->answers ? (double)s->answer_octets / (double)s->answers : 0;
+	i->exchange_ns = i->messages * message_ns;
+	if (!i->paced && i->exchange_ns > 0)
+		i->per_s *= 1e9 / i->exchange_ns;
+	i->out_per_s = i->per_s * i->messages;
+	i->in_per_s = i->per_s * i->answers;
+	i->out_bps = 8 * i->out_per_s * i->message_octets;
+	i->in_bps = 8 * i->in_per_s * i->answer_octets;
+	i->cpus = i->per_s * i->exchange_ns / 1e9;
+}
+
+void forecast_add(struct forecast_port *p, const struct forecast_item *i)
+{
+	p->out_per_s += i->out_per_s;
+	p->in_per_s += i->in_per_s;
+	p->out_bps += i->out_bps;
+	p->in_bps += i->in_bps;
+	p->cpus += i->cpus;
+	p->out_share = p->link_bps ? p->out_bps / (double)p->link_bps : 0;
+	p->in_share = p->link_bps ? p->in_bps / (double)p->link_bps : 0;
+}
+
+// --- what would not fit
+// ---------------------------------------------------------------------------
+
+static void warn(struct forecast *f, const char *text)
+{
+	((const char **)f->warnings.items)[f->warnings.count++] = text;
+}
+
+static void judge_link(struct forecast *f, const struct forecast_port *p, struct arena *a)
+{
+	if (p->out_share > 1)
+		warn(f, arena_printf(a, "port %s: %.2f Gbit/s to the server, the link has %.2f",
+				p->name, p->out_bps / 1e9, (double)p->link_bps / 1e9));
+	if (p->in_share > 1)
+		warn(f, arena_printf(a, "port %s: %.2f Gbit/s of answers, the link has %.2f",
+				p->name, p->in_bps / 1e9, (double)p->link_bps / 1e9));
+}
+
+static bool paced_on(const struct forecast *f, const struct forecast_port *p)
+{
+	const struct forecast_item *items = f->traffic.items;
+
+	for (uint32_t i = 0; i < f->traffic.count; i++)
+		if (strcmp(items[i].port, p->name) == 0 && !items[i].paced)
+			return false;
+	return true;
+}
+
+static void judge_cpus(struct forecast *f, const struct forecast_port *p, struct arena *a)
+{
+	if (paced_on(f, p) && p->cpus > CPU_FULL * (double)p->workers)
+		warn(f, arena_printf(a,
+				"port %s: %.2f busy CPUs for %llu worker%s (%g each at most)",
+				p->name, p->cpus, (unsigned long long)p->workers,
+				p->workers == 1 ? "" : "s", CPU_FULL));
+}
+
+static void judge_item(struct forecast *f, const struct forecast_item *i, struct arena *a)
+{
+	if (i->sampled == 0)
+		warn(f, arena_printf(
+				a, "traffic %s: no message can be made before a run", i->name));
+	if (i->cut)
+		warn(f, arena_printf(a,
+				"traffic %s: %llu of %llu exchanges ended early, their answers did "
+				"not pass its checks",
+				i->name, (unsigned long long)i->cut,
+				(unsigned long long)i->sampled));
+}
+
+void forecast_judge(struct forecast *f, struct arena *a)
+{
+	const struct forecast_port *ports = f->ports.items;
+	const struct forecast_item *items = f->traffic.items;
+
+	f->warnings =
+		(struct counter_list){arena_zalloc(a, WARNINGS_MAX * sizeof(const char *)), 0};
+	for (uint32_t i = 0; i < f->traffic.count; i++)
+		judge_item(f, &items[i], a);
+	for (uint32_t i = 0; i < f->ports.count; i++) {
+		judge_link(f, &ports[i], a);
+		judge_cpus(f, &ports[i], a);
+	}
+	if (f->memory_available && f->memory > f->memory_available)
+		warn(f, arena_printf(a, "memory: %.0f MiB, this box has %.0f left",
+				(double)f->memory / MIB, (double)f->memory_available / MIB));
+}
+
+// --- from the file
+// --------------------------------------------------------------------------------
+
+static uint64_t source_addresses(
+	const struct config *c, const struct item_settings *s, struct arena *a)
+{
+	struct field_list list = config_sources(c, s, a);
+	const struct addr_range *r = list.items;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < list.count; i++)
+		n += r[i].count;
+	return n;
+}
+
+// The protocol chooses ports and addresses itself when it has a layout.
+static void place(struct forecast_item *i, const struct config *c, const struct item_settings *s,
+	struct arena *a)
+{
+	const struct proto *proto = config_item_proto(s, NULL);
+	uint64_t per_port;
+
+	i->slots = config_slots_needed(c, s);
+	if (proto->layout)
+		return;
+	i->source_addresses = source_addresses(c, s, a);
+	i->source_ports = config_source_ports(c, s);
+	per_port = i->source_addresses << proto->key_bits;
+	i->source_ports_needed = per_port ? (i->slots + per_port - 1) / per_port : 0;
+}
+
+// Slots, histograms with their snapshots, and what the protocol keeps.
+static uint64_t item_memory(const struct forecast_item *i, const struct proto *proto, uint64_t own)
+{
+	uint64_t steps = proto->step_count > 1 ? proto->step_count : 0;
+	uint64_t slot = sizeof(struct txn_slot) + (steps ? sizeof(uint32_t) : 0);
+
+	return i->slots * slot + (3 + SNAPSHOTS + 2 * steps) * sizeof(struct hist) + own;
+}
+
+// Is it known before the run how many there are to be in a second, at the most?
+static bool is_paced(const struct item_settings *i)
+{
+	double peak = load_peak(&i->load);
+
+	return peak > 0 && !isinf(peak);
+}
+
+static uint32_t unpaced_on(const struct config *c, const struct port_settings *port)
+{
+	const struct item_settings *items = c->traffic.items;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->traffic.count; i++)
+		n += config_item_port(c, &items[i]) == port && !is_paced(&items[i]);
+	return n;
+}
+
+static struct forecast_item item_of(const struct config *c, const struct item_settings *s,
+	const struct sample *sample, struct arena *a)
+{
+	const struct proto *proto = config_item_proto(s, NULL);
+	const struct port_settings *port = config_item_port(c, s);
+	struct forecast_item out = {.name = s->name,
+		.protocol = proto->name,
+		.port = port->name,
+		.paced = is_paced(s),
+		.per_s = load_peak(&s->load)};
+
+	if (!out.paced)
+		out.per_s = (double)port_queue_count(port) / unpaced_on(c, port);
+	place(&out, c, s, a);
+	forecast_load(&out, sample, proto->cost_ns + driver_of(port)->cost_ns);
+	out.memory = item_memory(&out, proto, sample->memory);
+	return out;
+}
+
+static struct forecast_port port_of(const struct port_settings *s)
+{
+	return (struct forecast_port){.name = s->name,
+		.driver = driver_of(s)->name,
+		.driver_known = driver_of(s)->cost_known,
+		.link_bps = port_link_expected(s),
+		.workers = port_queue_count(s),
+		.memory = port_memory(s)};
+}
+
+static void fill(
+	const struct config *c, const struct sample *samples, struct arena *a, struct forecast *out)
+{
+	const struct port_settings *settings = c->ports.items;
+	const struct item_settings *given = c->traffic.items;
+	struct forecast_port *ports = arena_zalloc(a, c->ports.count * sizeof(*ports));
+	struct forecast_item *items = arena_zalloc(a, c->traffic.count * sizeof(*items));
+
+	out->memory = out->input;
+	for (uint32_t i = 0; i < c->ports.count; i++) {
+		ports[i] = port_of(&settings[i]);
+		out->memory += ports[i].memory;
+	}
+	for (uint32_t i = 0; i < c->traffic.count; i++) {
+		items[i] = item_of(c, &given[i], &samples[i], a);
+		forecast_add(&ports[config_item_port(c, &given[i]) - settings], &items[i]);
+		out->memory += items[i].memory;
+	}
+	out->traffic = (struct counter_list){items, c->traffic.count};
+	out->ports = (struct counter_list){ports, c->ports.count};
+}
+
+int forecast_make(const struct config *c, struct arena *a, struct diag *d, struct forecast *out)
+{
+	struct sample *samples = arena_zalloc(a, (c->traffic.count + 1) * sizeof(*samples));
+	int rc;
+
+	*out = (struct forecast){.schema = "ddiperf-plan/1",
+		.name = c->run.name,
+		.memory_available = memory_available()};
+	rc = sample_items(c, a, d, samples, &out->input);
+	if (rc < 0)
+		return rc;
+	fill(c, samples, a, out);
+	forecast_judge(out, a);
+	return 0;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a file is going to ask of link, CPUs and memory, without a port: exchanges that were sampled
+// (sample.h) times the rates of the file, at the costs that were measured once
+// (docs/performance.md). Path: cold. Main thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/counter.h"
+#include "base/diag.h"
+#include "engine/config/config.h"
+#include "engine/tools/sample.h"
+
+// Octets and bits are those on the wire (wire_octets); out is from the tester to the server.
+struct forecast_item {
+	const char *name, *protocol, *port;
+	bool paced;               // false: as fast as the workers of its port are
+	double per_s;             // exchanges
+	uint64_t sampled;         // exchanges that were looked at; 0: nothing below is known
+	double messages, answers; // of an exchange
+	double message_octets, answer_octets; // of one
+	uint64_t assumed;                     // sampled answers whose length is a guess
+	uint64_t cut;                         // sampled exchanges that came to no end
+	double out_per_s, in_per_s;           // packets
+	double out_bps, in_bps;
+	double exchange_ns; // worker time
+	double cpus;        // busy ones
+	uint64_t slots, source_addresses, source_ports, source_ports_needed;
+	uint64_t memory;
+};
+
+struct forecast_port {
+	const char *name, *driver;
+	bool driver_known; // false: its driver's own time is not in cpus
+	uint64_t link_bps; // 0: unknown
+	double out_per_s, in_per_s, out_bps, in_bps;
+	double out_share, in_share; // of the link
+	uint64_t workers;
+	double cpus;
+	uint64_t memory; // of its packet buffers
+};
+
+struct forecast {
+	const char *schema, *name;
+	struct counter_list traffic; // struct forecast_item
+	struct counter_list ports;   // struct forecast_port
+	uint64_t input;              // bytes of memory that what the file refers to takes
+	uint64_t memory, memory_available;
+	struct counter_list warnings; // const char *: what would not fit, or is not known
+};
+
+extern const struct counter_section forecast_section;
+
+// From a sample and per_s: everything of an exchange and its sums. message_ns: worker time of a
+// message and its answer.
+void forecast_load(struct forecast_item *i, const struct sample *s, double message_ns);
+// One more item on the port.
+void forecast_add(struct forecast_port *p, const struct forecast_item *i);
+// What would not fit, and what is not known, in words. Lives in a.
+void forecast_judge(struct forecast *f, struct arena *a);
+
+// 0, -EINVAL (in d) or -ENOMEM.
+int forecast_make(const struct config *c, struct arena *a, struct diag *d, struct forecast *out);

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Exchanges on the verbs of a protocol alone: request and reply on one side, answer on the other.
+// Path: cold. Main thread.
+#include "engine/tools/sample.h"
+
+#include <errno.h>
+#include <malloc.h>
+
+#include "engine/plan/plan.h"
+#include "engine/tools/selfcheck.h"
+#include "net/frame.h"
+
+#define MESSAGE_ROOM    4096
+#define MESSAGES_MAX    (2 * PROTO_MAX_STEPS) // of an exchange
+#define FRAME_LEAST     60
+#define FRAME_ADDITIONS 24 // checksum, preamble, start of frame, gap
+
+uint64_t wire_octets(uint64_t frame_len)
+{
+	return (frame_len < FRAME_LEAST ? FRAME_LEAST : frame_len) + FRAME_ADDITIONS;
+}
+
+// One item on both sides.
+struct pair {
+	const struct proto *proto;
+	const struct plan_item *item;
+	struct proto_ctx ctx;
+	struct responder_protocol *server; // NULL: none
+	uint8_t port_vlans;
+	struct sample *sum;
+};
+
+static uint32_t headers(const struct pair *p, const struct proto_flow *flow)
+{
+	const struct proto_path *paths = p->item->layout.paths.items;
+
+	if (!p->proto->flow)
+		return frame_header_len(p->port_vlans, p->item->settings->server.len);
+	return frame_header_len(
+		p->port_vlans + paths[flow->path].vlan_count, paths[flow->path].dst.len);
+}
+
+static uint32_t answer(struct pair *p, const uint8_t *buf, uint32_t len, uint8_t *out)
+{
+	uint32_t n = 0;
+
+	if (p->server)
+		n = p->proto->answer(&p->server->ctx, buf, len, out, MESSAGE_ROOM);
+	p->sum->answers++;
+	p->sum->assumed += n == 0;
+	return n;
+}
+
+// A message and its answer. true: the exchange goes on with another message.
+static bool step(struct pair *p, struct proto_txn *t)
+{
+	uint8_t buf[MESSAGE_ROOM], out[MESSAGE_ROOM];
+	struct proto_flow flow = {0};
+	enum proto_verdict verdict;
+	uint32_t len, got, head;
+
+	if (p->proto->flow)
+		p->proto->flow(&p->ctx, t, &flow);
+	len = p->proto->request(&p->ctx, t, buf, sizeof(buf));
+	if (len == 0)
+		return false;
+	head = headers(p, &flow);
+	p->sum->messages += 1 + flow.more;
+	p->sum->message_octets += (1 + flow.more) * wire_octets(head + len);
+	if (t->silent)
+		return false;
+	got = answer(p, buf, len, out);
+	p->sum->answer_octets += wire_octets(head + (got ? got : len));
+	verdict = got ? p->proto->reply(&p->ctx, t, out, got) : PROTO_FAIL;
+	if (verdict == PROTO_KEPT)
+		verdict = p->proto->timeout(&p->ctx, t);
+	p->sum->cut += p->proto->step_count > 1 && verdict != PROTO_AGAIN && verdict != PROTO_DONE;
+	return verdict == PROTO_AGAIN;
+}
+
+static void exchange(struct pair *p, uint64_t seq)
+{
+	struct proto_txn t = {
+		.seq = seq, .key = (uint32_t)((seq + 1) & ((1ull << p->proto->key_bits) - 1))};
+
+	if (p->proto->begin && !p->proto->begin(&p->ctx, &t))
+		return;
+	p->sum->exchanges++;
+	for (int i = 0; i < MESSAGES_MAX; i++)
+		if (!step(p, &t))
+			return;
+}
+
+static struct responder_protocol *server_of(struct plan *p, const struct proto *proto)
+{
+	for (uint32_t i = 0; p->responder_count && i < p->responders[0].protocol_count; i++)
+		if (p->responders[0].protocols[i].proto == proto)
+			return &p->responders[0].protocols[i];
+	return NULL;
+}
+
+static struct proto_env env_of(const struct item_settings *s)
+{
+	return (struct proto_env){.seed = 1,
+		.workers = 1,
+		.clients = 1,
+		.addr_len = s->server.len,
+		.server = s->server,
+		.server_port = config_server_port(s),
+		.timeout_ns = s->timeout_ns,
+		.rate = s->load.rate,
+		.dry = true};
+}
+
+static int sample_exchanges(struct pair *p, const struct proto_env *env)
+{
+	if (p->proto->open && p->proto->open(&p->ctx, env) < 0)
+		return -ENOMEM;
+	for (uint64_t n = 0; n < SAMPLE_EXCHANGES; n++)
+		exchange(p, n);
+	if (p->proto->close)
+		p->proto->close(&p->ctx);
+	return 0;
+}
+
+static int sample_item(
+	struct plan *plan, const struct config *c, uint32_t i, struct arena *a, struct sample *out)
+{
+	const struct item_settings *given = (const struct item_settings *)c->traffic.items + i;
+	struct plan_item *item = &plan->items[i];
+	const struct proto *proto = config_item_proto(item->settings, NULL);
+	struct proto_env env = env_of(item->settings);
+	struct pair p = {.proto = proto,
+		.item = item,
+		.ctx = {.shared = item->shared, .counters = arena_zalloc(a, proto->counters->size)},
+		.server = server_of(plan, proto),
+		.port_vlans = (uint8_t)config_item_port(c, given)->vlans.count,
+		.sum = out};
+	int rc;
+
+	out->memory = proto->memory ? proto->memory(item->shared, &env) : 0;
+	if (proto->common_setup)
+		env.common = proto->common_setup(&item->shared, 1, 1);
+	if (proto->common_setup && !env.common)
+		return -ENOMEM;
+	rc = sample_exchanges(&p, &env);
+	if (env.common)
+		proto->common_teardown(env.common);
+	return rc;
+}
+
+static uint64_t heap_used(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+// Bytes that what the file refers to takes.
+static int measure_input(const struct config *c, struct arena *a, struct diag *d, uint64_t *bytes)
+{
+	uint64_t before = heap_used(), after;
+	struct plan plan;
+	int rc = plan_read_input(&plan, c, false, a, d);
+
+	after = heap_used();
+	*bytes = after > before ? after - before : 0;
+	plan_free(&plan);
+	return rc;
+}
+
+int sample_items(const struct config *c, struct arena *a, struct diag *d, struct sample *out,
+	uint64_t *input)
+{
+	const struct config *both;
+	struct plan plan;
+	int rc = measure_input(c, a, d, input);
+
+	if (rc < 0)
+		return rc;
+	both = selfcheck_derive(c, a, d);
+	if (!both)
+		return -EINVAL;
+	rc = plan_read_input(&plan, both, false, a, d);
+	for (uint32_t i = 0; i < c->traffic.count && rc == 0; i++)
+		rc = sample_item(&plan, c, i, a, &out[i]);
+	plan_free(&plan);
+	return rc;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How large the messages of an item are and how many an exchange has: its first exchanges, played
+// between the protocol and the answering side of the same protocol, without a port, a schedule or a
+// transaction table. Path: cold. Main thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "engine/config/config.h"
+
+#define SAMPLE_EXCHANGES 1000 // of each item
+
+// Sums over the exchanges that were played; octets as on the wire (wire_octets).
+struct sample {
+	uint64_t exchanges;
+	uint64_t messages, answers;
+	uint64_t message_octets, answer_octets;
+	uint64_t assumed; // answers that the answering side did not make: as long as the question
+	uint64_t cut; // exchanges of several messages that the answers did not let come to an end
+	uint64_t memory; // bytes that the protocol takes for a worker
+};
+
+// What a frame takes of the time of a link: with padding to the least length, checksum, preamble
+// and gap (IEEE 802.3).
+uint64_t wire_octets(uint64_t frame_len);
+
+// out: one for each item of c->traffic. What the file's items refer to is read. The answering side
+// is the one of the file, or the built-in one with its defaults. 0, or -EINVAL (in d) or -ENOMEM.
+// input: bytes of memory that the input took.
+int sample_items(const struct config *c, struct arena *a, struct diag *d, struct sample *out,
+	uint64_t *input);

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Deriving the configuration in memory, and reading the verdict of its run as one on the box.
+// Path: cold. Main thread.
+#include "engine/tools/selfcheck.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "conf/schema.h"
+#include "io/driver.h"
+
+#define WARMUP_MAX_NS   1000000000ull
+#define DURATION_MAX_NS 10000000000ull
+#define TIMEOUT_MIN_NS  100000ull
+#define LINE_MAX        1024
+
+static uint64_t at_most(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int32_t ring_driver(void)
+{
+	for (unsigned i = 0; i < driver_count; i++)
+		if (strcmp(drivers[i].name, "ring") == 0)
+			return (int32_t)i;
+	return -1;
+}
+
+static void add_address(struct field_list *l, const struct addr *addr, uint8_t bits)
+{
+	struct addr_prefix *all = l->items;
+
+	for (uint32_t i = 0; i < l->count; i++)
+		if (addr_equal(&all[i].addr, addr))
+			return;
+	all[l->count++] = (struct addr_prefix){*addr, bits};
+}
+
+static bool has_family(const struct field_list *gateways, uint8_t len)
+{
+	const struct addr *g = gateways->items;
+
+	for (uint32_t i = 0; i < gateways->count; i++)
+		if (g[i].len == len)
+			return true;
+	return false;
+}
+
+// What the tester's end is on a port of the file, added to what it is on those before.
+static void add_port(struct port_settings *tester, const struct port_settings *p)
+{
+	const struct addr_prefix *own = p->addresses.items;
+	const struct addr *gateway = p->gateway.items;
+
+	for (uint32_t i = 0; i < p->addresses.count; i++)
+		add_address(&tester->addresses, &own[i].addr, own[i].bits);
+	for (uint32_t i = 0; i < p->gateway.count; i++)
+		if (!has_family(&tester->gateway, gateway[i].len))
+			((struct addr *)tester->gateway.items)[tester->gateway.count++] =
+				gateway[i];
+}
+
+static struct port_settings ring_port(const struct port_settings *like, const char *name,
+	const char *peer, uint32_t addresses, struct arena *a)
+{
+	return (struct port_settings){
+		.name = name,
+		.driver = ring_driver(),
+		.device = peer,
+		.vlans = like->vlans,
+		.mtu = like->mtu,
+		.addresses = {arena_zalloc(a, (addresses + 1) * sizeof(struct addr_prefix)), 0},
+		.gateway = {arena_zalloc(a, 2 * sizeof(struct addr)), 0},
+	};
+}
+
+static uint32_t addresses_at_most(const struct config *c)
+{
+	const struct port_settings *p = c->ports.items;
+	uint32_t n = c->traffic.count;
+
+	for (uint32_t i = 0; i < c->ports.count; i++)
+		n += p[i].addresses.count + p[i].gateway.count;
+	return n;
+}
+
+// The server of clients that broadcast and need no address of one (RFC 5737).
+static const struct addr somebody = {4, {192, 0, 2, 1}};
+
+// The tester's end has what the items' ports have; the other one is all servers and gateways.
+static void derive_ports(const struct config *c, struct config *out, struct arena *a)
+{
+	const struct item_settings *items = c->traffic.items;
+	const struct port_settings *like = config_item_port(c, &items[0]);
+	const char *other = arena_printf(a, "%s-self-check", like->name);
+	uint32_t room = addresses_at_most(c);
+	struct port_settings *ports = arena_zalloc(a, 2 * sizeof(*ports));
+	const struct addr *gateways;
+
+	ports[0] = ring_port(like, like->name, other, room, a);
+	ports[0].cpus = like->cpus;
+	ports[1] = ring_port(like, other, like->name, room, a);
+	for (uint32_t i = 0; i < c->traffic.count; i++) {
+		const struct addr *server = items[i].server.len ? &items[i].server : &somebody;
+
+		add_port(&ports[0], config_item_port(c, &items[i]));
+		add_address(&ports[1].addresses, server, 8 * server->len);
+	}
+	gateways = ports[0].gateway.items;
+	for (uint32_t i = 0; i < ports[0].gateway.count; i++)
+		add_address(&ports[1].addresses, &gateways[i], 8 * gateways[i].len);
+	out->ports = (struct field_list){ports, 2};
+}
+
+// What the load asks for at its worst, all the time.
+static struct load_settings steady(const struct load_settings *l)
+{
+	return (struct load_settings){
+		.rate = l->replay ? INFINITY : load_peak(l) * (1 + SELFCHECK_HEADROOM),
+		.outstanding = l->outstanding,
+		.stop_at_ns = UINT64_MAX,
+		.slots = l->slots};
+}
+
+static void derive_items(const struct config *c, struct config *out, struct arena *a)
+{
+	const struct port_settings *tester = out->ports.items;
+	struct item_settings *items = arena_zalloc(a, c->traffic.count * sizeof(*items));
+
+	memcpy(items, c->traffic.items, c->traffic.count * sizeof(*items));
+	for (uint32_t i = 0; i < c->traffic.count; i++) {
+		struct item_settings *it = &items[i];
+
+		it->source.addresses = config_sources(c, it, a);
+		it->port = tester->name;
+		it->server_port = 0;
+		it->timeout_ns =
+			it->timeout_ns / 4 > TIMEOUT_MIN_NS ? it->timeout_ns / 4 : TIMEOUT_MIN_NS;
+		it->load = steady(&it->load);
+	}
+	out->traffic.items = items;
+}
+
+// The answers of a protocol as the file says, or with every default.
+static void *answers_of(const struct config *c, unsigned protocol, struct arena *a, struct diag *d)
+{
+	struct conf_tree *empty;
+	void *answers;
+
+	if (c->responder && c->responder->protocol[protocol])
+		return c->responder->protocol[protocol];
+	empty = conf_parse_text("self-check", "{}", 2, a, d);
+	answers = arena_zalloc(a, protos[protocol]->answers->size);
+	if (!empty || conf_apply(empty, protos[protocol]->answers, answers, a, d) < 0)
+		return NULL;
+	return answers;
+}
+
+// No faults: what gets lost, this box has lost.
+static int derive_responder(
+	const struct config *c, struct config *out, struct arena *a, struct diag *d)
+{
+	const struct port_settings *ports = out->ports.items;
+	const struct item_settings *items = c->traffic.items;
+	struct responder_settings *r = arena_zalloc(a, sizeof(*r));
+
+	r->port = ports[1].name;
+	for (uint32_t i = 0; i < c->traffic.count; i++)
+		for (unsigned k = 0; protos[k]; k++)
+			if (items[i].protocol[k] && !r->protocol[k] &&
+				!(r->protocol[k] = answers_of(c, k, a, d)))
+				return -1;
+	out->responder = r;
+	return 0;
+}
+
+const struct config *selfcheck_derive(const struct config *c, struct arena *a, struct diag *d)
+{
+	struct config *out = arena_zalloc(a, sizeof(*out));
+	const char **criterion = arena_zalloc(a, sizeof(*criterion));
+
+	if (c->traffic.count == 0) {
+		diag_error(d, c, "traffic", "nothing to check this box for");
+		return NULL;
+	}
+	*out = *c;
+	out->output = (struct output_settings){0};
+	out->run.name = arena_printf(a, "%s-self-check", c->run.name);
+	out->run.warmup_ns = at_most(c->run.warmup_ns, WARMUP_MAX_NS);
+	out->run.duration_ns = at_most(c->run.duration_ns, DURATION_MAX_NS);
+	out->run.drain_ns = UINT64_MAX;
+	out->run.repeat = NULL;
+	out->search = NULL;
+	out->dut = (struct dut_settings){0};
+	out->hooks = (struct hooks_settings){0};
+	out->stop = (struct field_list){0};
+	*criterion = "loss <= 0%";
+	out->criteria = (struct field_list){criterion, 1};
+	derive_ports(c, out, a);
+	derive_items(c, out, a);
+	return derive_responder(c, out, a, d) < 0 ? NULL : out;
+}
+
+static bool has_rate(const struct config *c)
+{
+	const struct item_settings *items = c->traffic.items;
+
+	for (uint32_t i = 0; i < c->traffic.count; i++)
+		if (items[i].load.rate > 0 && !isinf(items[i].load.rate))
+			return true;
+	return false;
+}
+
+static void describe_verdict(const struct config *c, const struct result *r,
+	void (*line)(void *ctx, const char *text), void *ctx)
+{
+	const char *const *reasons = r->verdict.reasons.items;
+	bool pass = strcmp(r->verdict.status, "pass") == 0;
+	char text[LINE_MAX];
+
+	if (pass && has_rate(c))
+		snprintf(text, sizeof(text),
+			"self-check: PASS: this box has at least %g %% head-room for %s",
+			100 * SELFCHECK_HEADROOM, c->file);
+	else if (pass)
+		snprintf(text, sizeof(text),
+			"self-check: PASS: nothing was lost (%s asks for no rate that head-room "
+			"could be said for)",
+			c->file);
+	else
+		snprintf(text, sizeof(text),
+			"self-check: %s: this box did not show %g %% head-room for %s",
+			strcmp(r->verdict.status, "invalid") == 0 ? "INVALID" : "FAIL",
+			100 * SELFCHECK_HEADROOM, c->file);
+	line(ctx, text);
+	for (uint32_t i = 0; i < r->verdict.reasons.count; i++) {
+		snprintf(text, sizeof(text), "self-check: %s", reasons[i]);
+		line(ctx, text);
+	}
+}
+
+void selfcheck_describe(const struct config *c, const struct result *r,
+	void (*line)(void *ctx, const char *text), void *ctx)
+{
+	const struct result_item *items = r->traffic.items;
+	char text[LINE_MAX];
+
+	for (uint32_t i = 0; i < r->traffic.count; i++) {
+		const struct latency *own = &items[i].latency.service;
+
+		if (own->count == 0)
+			continue;
+		snprintf(text, sizeof(text),
+			"self-check: %s: tester and responder together need %.1f us (median), %.1f "
+			"us (99th percentile) with %.0f answers/s",
+			items[i].name, own->p50_ns / 1e3, own->p99_ns / 1e3,
+			items[i].answered_per_s);
+		line(ctx, text);
+	}
+	describe_verdict(c, r, line, ctx);
+}

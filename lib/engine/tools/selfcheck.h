@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Can this box do what a file asks of it? The file's own traffic against the embedded responder
+// over a pair of rings, faster than the file says and with a quarter of the patience (RFC 8219
+// section 6.1.1 on how to check a tester). Path: cold. Main thread.
+#pragma once
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "engine/config/config.h"
+#include "engine/result/result.h"
+
+#define SELFCHECK_HEADROOM 0.1 // of the rate
+
+// The configuration of the check: one ring pair with the addresses of the file's ports and servers,
+// rates 110 %, timeouts a quarter, at most 10 s, judged by "loss <= 0%" and the file's validity.
+// NULL after errors (in d). Lives in a, as long as c.
+const struct config *selfcheck_derive(const struct config *c, struct arena *a, struct diag *d);
+
+// What came out, in lines of text: head-room or not and why, and for every item the delay of tester
+// and responder together.
+void selfcheck_describe(const struct config *c, const struct result *r,
+	void (*line)(void *ctx, const char *text), void *ctx);

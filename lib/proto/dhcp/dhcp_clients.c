@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making and freeing the table of clients, and how large it is. Path: cold. Management thread.
+
+#include "proto/dhcp/dhcp_clients.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+uint64_t dhcp_clients_memory(uint32_t count, size_t record)
+{
+	return (record + 2 * sizeof(uint32_t)) * (uint64_t)count;
+}
+
+int dhcp_clients_init(struct dhcp_clients *c, uint32_t count, size_t record, uint32_t rest_ms)
+{
+	uint32_t some = count ? count : 1;
+	bool failed;
+
+	*c = (struct dhcp_clients){
+		.count = count, .rest_ms = rest_ms, .shift = (uint8_t)__builtin_ctzl(record)};
+	c->items = dhcp_table_alloc(some * (uint64_t)record);
+	failed = !c->items;
+	for (int state = 0; state < DHCP_IS_BUSY && !failed; state++)
+		if (state != DHCP_IS_RESTING || rest_ms)
+			failed = dhcp_ring_init(&c->rings[state], some) < 0;
+	if (failed) {
+		dhcp_clients_free(c);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		dhcp_ring_push(&c->rings[DHCP_IS_FREE], i);
+	return 0;
+}
+
+void dhcp_clients_bind(struct dhcp_clients *c, uint32_t client)
+{
+	dhcp_client_at(c, client)->state = DHCP_IS_BOUND;
+	dhcp_ring_push(&c->rings[DHCP_IS_BOUND], client);
+}
+
+void dhcp_clients_settle(struct dhcp_clients *c)
+{
+	struct dhcp_ring *idle = &c->rings[DHCP_IS_FREE];
+
+	idle->count = 0;
+	for (uint32_t i = 0; i < c->count; i++)
+		if (dhcp_client_at(c, i)->state == DHCP_IS_FREE)
+			dhcp_ring_push(idle, i);
+}
+
+void dhcp_clients_free(struct dhcp_clients *c)
+{
+	free(c->items);
+	for (int state = 0; state < DHCP_IS_BUSY; state++)
+		free(c->rings[state].items);
+	*c = (struct dhcp_clients){0};
+}

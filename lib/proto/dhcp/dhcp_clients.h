@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The clients of one worker, of either family: who is free, busy, at rest or holds a lease. All
+// memory is allocated at the start; every verb is O(1). Knows no message, and not what is whose
+// (dhcp_holders.h). Path: hot | cold (init, bind, settle, free, memory). The worker that owns it.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/dhcp/dhcp_holders.h"
+#include "proto/dhcp/dhcp_ring.h"
+
+#define DHCP_CLIENTS_AHEAD 8 // clients in a ring whose memory is asked for early
+
+enum dhcp_client_state { DHCP_IS_FREE, DHCP_IS_BOUND, DHCP_IS_RESTING, DHCP_IS_BUSY };
+
+// What the record of a client begins with.
+struct dhcp_client {
+	uint32_t expires_s; // of what it holds, of the run; UINT32_MAX: never
+	uint32_t began_ms;  // what is open, or the client's rest, of the run
+	uint8_t state;      // enum dhcp_client_state
+	uint8_t exchange;   // that is open
+	uint8_t server;     // index of the server that it asks
+	bool holds;         // a lease
+};
+
+struct dhcp_clients {
+	void *items; // records of the family
+	uint32_t count;
+	uint32_t rest_ms;                     // how long a rest is
+	uint8_t shift;                        // a record is of 1 << shift bytes
+	struct dhcp_ring rings[DHCP_IS_BUSY]; // by state; each client is in one, or busy
+};
+
+// record: bytes of one, a power of two. 0 or -ENOMEM. All clients are free, the first one is taken
+// first.
+int dhcp_clients_init(struct dhcp_clients *c, uint32_t count, size_t record, uint32_t rest_ms);
+void dhcp_clients_free(struct dhcp_clients *c);
+// Before the first take: a client that holds something is bound, behind those bound before; settle
+// then leaves only the others among the free.
+void dhcp_clients_bind(struct dhcp_clients *c, uint32_t client);
+void dhcp_clients_settle(struct dhcp_clients *c);
+// Bytes that init allocates when nobody rests; otherwise 4 more for each.
+uint64_t dhcp_clients_memory(uint32_t count, size_t record);
+
+// A busy one becomes free, or bound when it holds a lease.
+void dhcp_clients_give(struct dhcp_clients *c, uint32_t client);
+// A busy one that holds nothing becomes free when it has rested.
+void dhcp_clients_rest(struct dhcp_clients *c, uint32_t client, uint32_t now_ms);
+// Those that have rested are free, a bounded number of them in one call.
+void dhcp_clients_wake(struct dhcp_clients *c, uint32_t now_ms);
+
+static inline struct dhcp_client *dhcp_client_at(const struct dhcp_clients *c, uint32_t client)
+{
+	return (struct dhcp_client *)((uint8_t *)c->items + ((size_t)client << c->shift));
+}
+
+static inline bool dhcp_client_expired(const struct dhcp_client *k, uint32_t now_s)
+{
+	return k->expires_s <= now_s && k->expires_s != UINT32_MAX;
+}
+
+static inline bool dhcp_client_ended(const struct dhcp_client *k, uint32_t now_s)
+{
+	return !k->holds || dhcp_client_expired(k, now_s);
+}
+
+// Has the lease run out of the bound one that has waited longest?
+static inline bool dhcp_clients_any_ended(const struct dhcp_clients *c, uint32_t now_s)
+{
+	const struct dhcp_ring *bound = &c->rings[DHCP_IS_BOUND];
+
+	return bound->count && dhcp_client_ended(dhcp_client_at(c, dhcp_ring_at(bound, 0)), now_s);
+}
+
+// Of the bound the one that has waited longest, when its lease has run out by now: it is free then,
+// and what it held is the caller's to drop. DHCP_NOBODY: there is none.
+static inline uint32_t dhcp_clients_ended(struct dhcp_clients *c, uint32_t now_s)
+{
+	struct dhcp_ring *bound = &c->rings[DHCP_IS_BOUND];
+	uint32_t client;
+
+	if (!dhcp_clients_any_ended(c, now_s))
+		return DHCP_NOBODY;
+	client = dhcp_ring_at(bound, 0);
+	dhcp_client_at(c, client)->state = DHCP_IS_FREE;
+	dhcp_ring_pop(bound);
+	dhcp_ring_push(&c->rings[DHCP_IS_FREE], client);
+	return client;
+}
+
+// Whoever is free or bound the longest becomes busy; DHCP_NOBODY: there is none.
+static inline uint32_t dhcp_clients_take(
+	struct dhcp_clients *c, enum dhcp_client_state from, uint32_t now_s)
+{
+	struct dhcp_ring *r = &c->rings[from];
+	struct dhcp_client *k;
+	uint32_t client;
+
+	if (r->count == 0)
+		return DHCP_NOBODY;
+	if (r->count > DHCP_CLIENTS_AHEAD)
+		__builtin_prefetch(dhcp_client_at(c, dhcp_ring_at(r, DHCP_CLIENTS_AHEAD)), 1);
+	client = dhcp_ring_at(r, 0);
+	k = dhcp_client_at(c, client);
+	if (from == DHCP_IS_BOUND && dhcp_client_ended(k, now_s))
+		return DHCP_NOBODY;
+	dhcp_ring_pop(r);
+	k->state = DHCP_IS_BUSY;
+	return client;
+}
+
+// Who will be taken from there soon, and whose record is asked for already; DHCP_NOBODY: not known.
+static inline uint32_t dhcp_clients_later(const struct dhcp_clients *c, enum dhcp_client_state from)
+{
+	const struct dhcp_ring *r = &c->rings[from];
+
+	return r->count >= DHCP_CLIENTS_AHEAD ? dhcp_ring_at(r, DHCP_CLIENTS_AHEAD - 1)
+	                                      : DHCP_NOBODY;
+}

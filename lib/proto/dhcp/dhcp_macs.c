@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hardware addresses: text, and a file to a table by client. Path: cold. Management thread.
+
+#include "proto/dhcp/dhcp_macs.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "proto/dhcp/dhcp_lines.h"
+
+struct loading {
+	const struct dhcp_macs_wanted *wanted;
+	struct dhcp_rows rows; // size: of the first line's
+};
+
+uint32_t dhcp_mac_read(const char *text, uint8_t out[DHCP_MAC_MAX])
+{
+	for (uint32_t n = 0; n < DHCP_MAC_MAX; n++, text += 3) {
+		if (!isxdigit((unsigned char)text[0]) || !isxdigit((unsigned char)text[1]))
+			return 0;
+		out[n] = (uint8_t)strtoul((const char[]){text[0], text[1], '\0'}, NULL, 16);
+		if (text[2] == '\0')
+			return n + 1;
+		if (text[2] != ':')
+			return 0;
+	}
+	return 0;
+}
+
+const char *dhcp_mac_text(const uint8_t *mac, uint32_t len, char text[DHCP_MAC_TEXT])
+{
+	for (uint32_t i = 0; i < len; i++)
+		sprintf(text + 3 * i, i + 1 < len ? "%02x:" : "%02x", mac[i]);
+	return text;
+}
+
+static const char *mac_judge(const struct loading *l, const uint8_t *mac, uint32_t len)
+{
+	if (len == 0)
+		return "not a MAC address (like 02:00:00:00:00:01)";
+	if (l->wanted->six && len != 6)
+		return "not an Ethernet address (6 bytes), as clients on a link have";
+	if (l->wanted->stations && len == 6 && (mac[0] & 1))
+		return "not an address of one station (the first byte is even)";
+	if (l->rows.size && len != l->rows.size)
+		return "not as long as those before";
+	return NULL;
+}
+
+static int line_read(void *to, char *line, const char **what)
+{
+	uint8_t mac[DHCP_MAC_MAX];
+	struct loading *l = to;
+	uint32_t len = dhcp_mac_read(line, mac);
+
+	*what = mac_judge(l, mac, len);
+	if (*what)
+		return -EINVAL;
+	l->rows.size = len;
+	if (!dhcp_rows_add(&l->rows, mac))
+		return -ENOMEM;
+	return l->rows.count == l->wanted->clients;
+}
+
+static int macs_sort(
+	struct dhcp_macs *m, const struct dhcp_rows *rows, const void *where, struct diag *d)
+{
+	char text[DHCP_MAC_TEXT];
+	const void *twice;
+
+	m->sorted = dhcp_rows_sort(rows, &twice);
+	if (!m->sorted)
+		return -ENOMEM;
+	if (twice)
+		diag_error(d, where, NULL, "the file has %s twice",
+			dhcp_mac_text(twice, m->len, text));
+	return twice ? -EINVAL : 0;
+}
+
+int dhcp_macs_load(struct dhcp_macs *m, const char *const *setting,
+	const struct dhcp_macs_wanted *wanted, struct arena *a, struct diag *d)
+{
+	struct loading l = {.wanted = wanted};
+	int ret = dhcp_lines_read(diag_path(d, setting, a), setting, line_read, &l, d);
+
+	*m = (struct dhcp_macs){
+		.items = l.rows.items, .count = l.rows.count, .len = (uint32_t)l.rows.size};
+	if (ret == 0 && m->count < wanted->clients) {
+		diag_error(d, setting, NULL, "the file has %u MAC addresses for %llu clients",
+			m->count, (unsigned long long)wanted->clients);
+		ret = -EINVAL;
+	}
+	if (ret == 0)
+		ret = macs_sort(m, &l.rows, setting, d);
+	if (ret < 0) {
+		dhcp_macs_free(m);
+	} else if (!wanted->find) {
+		free(m->sorted);
+		m->sorted = NULL;
+	}
+	return ret;
+}
+
+void dhcp_macs_free(struct dhcp_macs *m)
+{
+	free(m->items);
+	free(m->sorted);
+	*m = (struct dhcp_macs){0};
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Options in the file to patterns. Path: cold. Management thread.
+
+#include "proto/dhcp/dhcp_templates.h"
+
+#include <string.h>
+
+#include "base/rand.h"
+#include "proto/dhcp/dhcp_name.h"
+#include "proto/dhcp/dhcp_setup.h"
+
+#define WHAT_ROOM 256
+
+static bool compile(struct dhcp_build *b, struct dhcp_varying *v, enum pattern_kind kind,
+	const char *text, const void *where, uint32_t room)
+{
+	char what[WHAT_ROOM];
+
+	v->salt = rand_hash(++b->salt);
+	if (pattern_compile(&v->pattern, kind, text, &b->clients, b->arena, what, sizeof(what)) < 0)
+		DHCP_COMPLAIN(b, where, NULL, "%s", what);
+	else if (v->pattern.relay && !b->relayed)
+		DHCP_COMPLAIN(b, where, NULL, "{relay} needs a relay");
+	else if (v->pattern.max_len > room)
+		DHCP_COMPLAIN(
+			b, where, NULL, "too long: %u bytes (up to %u)", v->pattern.max_len, room);
+	else
+		return true;
+	return false;
+}
+
+bool dhcp_template_compile(struct dhcp_build *b, struct dhcp_varying *v, enum pattern_kind kind,
+	const char *const *where, uint32_t room)
+{
+	return compile(b, v, kind, *where, where, room);
+}
+
+bool dhcp_template_has_address(const struct dhcp_varying *v)
+{
+	for (uint32_t i = 0; i < v->pattern.count; i++)
+		if (v->pattern.pieces[i].kind == PATTERN_ADDRESS)
+			return true;
+	return false;
+}
+
+bool dhcp_template_identity(struct dhcp_build *b, struct dhcp_varying *v, enum pattern_kind kind,
+	const char *text, const void *where, uint32_t room)
+{
+	if (!compile(b, v, kind, text, where, room))
+		return false;
+	if (!dhcp_template_has_address(v))
+		return true;
+	DHCP_COMPLAIN(b, where, NULL, "{address} is not the same in all messages of a client");
+	return false;
+}
+
+void dhcp_template_literal(
+	struct dhcp_build *b, struct dhcp_varying *v, const void *data, uint32_t len)
+{
+	struct pattern_piece *piece = arena_zalloc(b->arena, sizeof(*piece));
+	uint8_t *copy = arena_zalloc(b->arena, len ? len : 1);
+
+	if (len)
+		memcpy(copy, data, len);
+	*piece = (struct pattern_piece){
+		.kind = PATTERN_LITERAL, .width = (uint16_t)len, .literal = copy};
+	v->pattern = (struct pattern){
+		.kind = PATTERN_HEX, .pieces = piece, .count = 1, .max_len = len, .fixed = true};
+}
+
+static bool addresses(struct dhcp_build *b, struct dhcp_varying *v, const struct field_list *list)
+{
+	uint32_t len = b->clients.addr_len, most = b->option_room / len;
+	const struct addr *a = list->items;
+	uint8_t *bytes;
+
+	if (!dhcp_addresses_check(list, NULL, len, most, b->d)) {
+		b->failed = true;
+		return false;
+	}
+	bytes = arena_zalloc(b->arena, list->count * len);
+	for (uint32_t i = 0; i < list->count; i++)
+		memcpy(bytes + i * len, a[i].bytes, len);
+	dhcp_template_literal(b, v, bytes, list->count * len);
+	return true;
+}
+
+bool dhcp_template_value(
+	struct dhcp_build *b, struct dhcp_varying *v, const struct dhcp_value_settings *s)
+{
+	int given = (*s->text != NULL) + (*s->hex != NULL) + (s->address->count > 0);
+
+	if (given != 1) {
+		DHCP_COMPLAIN(b, s->code, NULL, "needs a value (one of text, hex and address)");
+		return false;
+	}
+	if (*s->text)
+		return dhcp_template_compile(b, v, PATTERN_TEXT, s->text, b->option_room);
+	if (*s->hex)
+		return dhcp_template_compile(b, v, PATTERN_HEX, s->hex, b->option_room);
+	return addresses(b, v, s->address);
+}
+
+void dhcp_template_name(
+	struct dhcp_build *b, struct dhcp_varying *v, const char *const *where, uint32_t room)
+{
+	if (dhcp_template_compile(b, v, PATTERN_TEXT, where, room) &&
+		!dhcp_name_check(&v->pattern, b->clients.count))
+		DHCP_COMPLAIN(
+			b, where, NULL, "a label of a name has 1 to %u characters", DHCP_LABEL_MAX);
+}
+
+struct dhcp_varying_list dhcp_list_make(struct dhcp_build *b, uint32_t room)
+{
+	return (struct dhcp_varying_list){
+		arena_zalloc(b->arena, room * sizeof(struct dhcp_varying)), 0};
+}
+
+void dhcp_list_add(struct dhcp_varying_list *l, const struct dhcp_varying *v)
+{
+	l->items[l->count++] = *v;
+}
+
+uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t head)
+{
+	uint32_t room = 0;
+
+	for (uint32_t i = 0; i < l->count; i++)
+		room += head + l->items[i].pattern.max_len;
+	return room;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What both families make of options in the file: patterns for what differs between clients, each
+// with its limits checked. What a message looks like is the family's. Path: cold (making) | hot
+// (the structs). Management thread.
+#pragma once
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "proto/dhcp/dhcp_settings.h"
+#include "base/pattern.h"
+
+// An option or sub-option that differs between clients.
+struct dhcp_varying {
+	uint16_t code;
+	bool has_enterprise, has_len; // has_len: a length of two bytes before the pattern
+	uint32_t enterprise;          // in front of the pattern, when has_enterprise
+	uint64_t salt;                // of {random}
+	struct pattern pattern;
+};
+
+struct dhcp_varying_list {
+	struct dhcp_varying *items;
+	uint32_t count;
+};
+
+// Of one item, while its messages are made.
+struct dhcp_build {
+	struct arena *arena;
+	struct diag *d;
+	struct pattern_clients clients;
+	uint32_t option_room; // of a value in the file
+	bool relayed;
+	uint64_t salt;
+	bool failed;
+};
+
+#define DHCP_COMPLAIN(b, ...) ((b)->failed = true, diag_error((b)->d, __VA_ARGS__))
+
+// The setting at `where` to a pattern that has up to room bytes. false: it complained.
+bool dhcp_template_compile(struct dhcp_build *b, struct dhcp_varying *v, enum pattern_kind kind,
+	const char *const *where, uint32_t room);
+// The same for what has to stay the same in all messages of a client, so that it knows no address;
+// text need not be a setting's.
+bool dhcp_template_identity(struct dhcp_build *b, struct dhcp_varying *v, enum pattern_kind kind,
+	const char *text, const void *where, uint32_t room);
+bool dhcp_template_has_address(const struct dhcp_varying *v);
+// The value of an option.
+bool dhcp_template_value(
+	struct dhcp_build *b, struct dhcp_varying *v, const struct dhcp_value_settings *s);
+// Bytes that are the same for all.
+void dhcp_template_literal(
+	struct dhcp_build *b, struct dhcp_varying *v, const void *data, uint32_t len);
+// A client's name, whose labels have their limit.
+void dhcp_template_name(
+	struct dhcp_build *b, struct dhcp_varying *v, const char *const *where, uint32_t room);
+
+// Room for so many.
+struct dhcp_varying_list dhcp_list_make(struct dhcp_build *b, uint32_t room);
+void dhcp_list_add(struct dhcp_varying_list *l, const struct dhcp_varying *v);
+// Bytes of all of them at most, each with a head in front.
+uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t head);

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What clients of both families do alike: which exchange is the next, who makes it and which server
+// it asks, how long its messages are waited for, when leases have run out, and what is kept for the
+// log. An item's plan has a course, what its worker keeps begins with a work. Not here: messages,
+// addresses, what is counted. Path: hot | cold (open, close). The worker that owns it.
+#pragma once
+
+#include "base/rand.h"
+#include "proto/dhcp/dhcp_clients.h"
+#include "proto/dhcp/dhcp_mix.h"
+#include "proto/dhcp/dhcp_waits.h"
+#include "proto/proto.h"
+
+#define DHCP_NOTES    8 // refusals and duplicates that are kept for the log
+#define DHCP_NOTE_LEN 80
+
+// What an exchange starts with, and whose.
+struct dhcp_start {
+	uint8_t step; // of the family
+	uint8_t from; // enum dhcp_client_state
+};
+
+enum dhcp_spread { DHCP_FIRST, DHCP_ROUND_ROBIN, DHCP_BY_CLIENT, DHCP_TO_EACH };
+
+// ctlplane: wo, dataplane: ro
+struct dhcp_course {
+	struct dhcp_mix mix;             // by exchange
+	const struct dhcp_start *starts; // by exchange
+	enum dhcp_spread spread;
+	struct recip by_server; // how many they are
+	struct dhcp_waits waits;
+	uint32_t rest_ms; // after a DECLINE
+};
+
+// Refusals that say the same.
+struct dhcp_note {
+	uint64_t count;
+	uint16_t status; // 0 in DHCPv4
+	uint8_t len;
+	uint8_t text[DHCP_NOTE_LEN];
+};
+
+struct dhcp_clash {
+	uint8_t bytes[16]; // of the address; of a prefix the last one is its length
+	bool prefix;
+	uint32_t holder, taker; // owners
+};
+
+// One thread's.
+struct dhcp_work {
+	struct dhcp_clients clients;
+	const struct dhcp_course *course;
+	uint32_t owner; // of the item's client 0
+	uint32_t worker, workers;
+	uint64_t draws;          // of exchanges, begun or not
+	bool paced;              // by a rate, not by answers
+	bool dry;                // nothing is sent
+	uint64_t refused_seq[2]; // + 1: of the transaction that nobody could begin, by state
+	uint64_t unbegun[2];     // such transactions, by state
+	uint64_t mix_offset, random_salt, jitter_salt;
+	uint32_t relay_first;  // of this worker's relays; the next is `workers` further
+	struct recip by_relay; // how many they are
+	struct dhcp_note refusals[DHCP_NOTES];
+	struct dhcp_clash clashes[DHCP_NOTES];
+	uint32_t clash_count;
+};
+
+// How long a client rests after a DECLINE: what the setting says, or (UINT64_MAX) ten seconds where
+// messages are sent again, and not at all elsewhere.
+uint32_t dhcp_work_rest_ms(uint64_t setting_ns, bool again);
+
+// What is open for a worker of so many clients and relays; record: bytes of a client. owner
+// is the caller's to set. 0 or -ENOMEM.
+int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struct proto_env *env,
+	uint32_t clients, size_t record, uint32_t relays);
+void dhcp_work_close(struct dhcp_work *w);
+
+enum dhcp_begun {
+	DHCP_BEGUN,
+	DHCP_NO_FREE,      // every client is busy, at rest or holds a lease
+	DHCP_NO_BOUND,     // none that holds one is idle
+	DHCP_NOBODY_STILL, // one of these again, for the same transaction of a closed loop
+};
+
+// Before it, clients are free that have rested or whose lease has run out, a bounded number of
+// either: what those held is drop's, and they are added to *expired. The next exchange then has its
+// kind, server and client, which is busy with it and whose number is in t->user.
+enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
+	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired);
+void dhcp_work_refused(struct dhcp_work *w, uint16_t status, const uint8_t *text, uint32_t len);
+void dhcp_work_clash(struct dhcp_work *w, const struct dhcp_clash *clash);
+
+// Number of a client in the whole run.
+static inline uint32_t dhcp_work_number(const struct dhcp_work *w, uint32_t client)
+{
+	return client * w->workers + w->worker;
+}
+
+// Index of a client's relay among those of the item.
+static inline uint32_t dhcp_work_relay(const struct dhcp_work *w, uint32_t client)
+{
+	return w->relay_first + recip_mod32(&w->by_relay, client) * w->workers;
+}
+
+// For txn.wait of the message that t sends. growing: how many waits become longer, 0: all; is_long:
+// none that is shorter than without jitter.
+static inline uint8_t dhcp_work_wait(
+	const struct dhcp_work *w, const struct proto_txn *t, uint8_t growing, bool is_long)
+{
+	const struct dhcp_waits *waits = &w->course->waits;
+	uint32_t try, skip;
+	uint64_t random;
+
+	if (waits->count == 0)
+		return 0;
+	try = growing && t->tries >= growing ? growing - 1u : t->tries;
+	skip = is_long && waits->steps > 1 ? (waits->steps + 1) / 2 : 0;
+	random = rand_hash(w->jitter_salt + (t->seq << 8 | t->step << 4 | t->tries));
+	return (uint8_t)(1 + waits->kinds[t->step].first[try] + skip +
+			 rand_scale(random, waits->steps - skip));
+}
+
+// No answer came. Is the message to be sent again?
+static inline bool dhcp_work_again(const struct dhcp_work *w, struct proto_txn *t)
+{
+	if (t->over || t->tries + 1u >= w->course->waits.kinds[t->step].tries)
+		return false;
+	t->tries++;
+	return true;
+}
+
+// The exchange has ended: its client is idle again, after a DECLINE when it has rested.
+static inline void dhcp_work_leave(
+	struct dhcp_work *w, const struct proto_ctx *ctx, const struct proto_txn *t, bool declined)
+{
+	if (declined)
+		dhcp_clients_rest(&w->clients, t->user, ctx->now_ms);
+	else
+		dhcp_clients_give(&w->clients, t->user);
+}
+
+// When a lease ends. Counted from when the message was begun, not from its answer: a server counts
+// from between them, and no lease is to look longer than it is (RFC 2131 section 4.4.1).
+static inline uint32_t dhcp_work_expiry(const struct dhcp_client *k, uint32_t lifetime_s)
+{
+	uint32_t began_s = k->began_ms / 1000;
+
+	return lifetime_s < UINT32_MAX - began_s ? began_s + lifetime_s : UINT32_MAX;
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who begins which exchange, whose lease has run out, and what is kept for the log. Path: hot. The
+// worker that owns it.
+
+#include "proto/dhcp/dhcp_work.h"
+
+#include <string.h>
+
+#define MS_PER_S   1000
+#define EXPIRE_MAX 64 // leases that one new exchange takes back
+
+static inline uint8_t server_choose(const struct dhcp_course *c, uint64_t number, uint32_t client)
+{
+	switch (c->spread) {
+	case DHCP_FIRST:
+	case DHCP_TO_EACH: // until one has answered
+		return 0;
+	case DHCP_ROUND_ROBIN:
+		return (uint8_t)recip_mod(&c->by_server, number);
+	case DHCP_BY_CLIENT:
+		return (uint8_t)recip_mod(&c->by_server, rand_hash(client) >> 32);
+	}
+	return 0;
+}
+
+// A closed loop asks again and again: it is counted once.
+static enum dhcp_begun nobody(struct dhcp_work *w, const struct proto_txn *t, uint8_t from)
+{
+	if (!w->paced && w->refused_seq[from] == t->seq + 1)
+		return DHCP_NOBODY_STILL;
+	w->refused_seq[from] = t->seq + 1;
+	w->unbegun[from]++;
+	return from == DHCP_IS_FREE ? DHCP_NO_FREE : DHCP_NO_BOUND;
+}
+
+static __attribute__((noinline)) uint64_t leases_end(
+	struct dhcp_work *w, uint32_t now_s, void (*drop)(struct dhcp_work *w, uint32_t client))
+{
+	uint32_t n = 0, client;
+
+	for (; n < EXPIRE_MAX; n++) {
+		client = dhcp_clients_ended(&w->clients, now_s);
+		if (client == DHCP_NOBODY)
+			break;
+		drop(w, client);
+	}
+	return n;
+}
+
+// The draw is counted here: what cannot be begun is passed over, as waiting for it could be for
+// ever.
+enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
+	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired)
+{
+	const struct dhcp_course *c = w->course;
+	uint64_t number = w->draws++ * w->workers + w->worker;
+	uint32_t exchange = dhcp_mix_draw(&c->mix, number, w->mix_offset);
+	const struct dhcp_start *start = &c->starts[exchange];
+	uint32_t client, now_s = ctx->now_ms / MS_PER_S;
+	struct dhcp_client *k;
+
+	if (w->clients.rings[DHCP_IS_RESTING].count)
+		dhcp_clients_wake(&w->clients, ctx->now_ms);
+	if (dhcp_clients_any_ended(&w->clients, now_s))
+		*expired += leases_end(w, now_s, drop);
+	client = dhcp_clients_take(&w->clients, (enum dhcp_client_state)start->from, now_s);
+	if (client == DHCP_NOBODY)
+		return nobody(w, t, start->from);
+	k = dhcp_client_at(&w->clients, client);
+	k->exchange = (uint8_t)exchange;
+	k->began_ms = ctx->now_ms;
+	t->user = client;
+	t->step = start->step;
+	if (start->from == DHCP_IS_FREE)
+		k->server = server_choose(c, number, dhcp_work_number(w, client));
+	return DHCP_BEGUN;
+}
+
+void dhcp_work_refused(struct dhcp_work *w, uint16_t status, const uint8_t *text, uint32_t len)
+{
+	len = len < DHCP_NOTE_LEN ? len : DHCP_NOTE_LEN;
+	for (uint32_t i = 0; i < DHCP_NOTES; i++) {
+		struct dhcp_note *note = &w->refusals[i];
+
+		if (note->count == 0) {
+			note->status = status;
+			note->len = (uint8_t)len;
+			if (len)
+				memcpy(note->text, text, len);
+		}
+		if (note->status == status && note->len == len &&
+			(len == 0 || memcmp(note->text, text, len) == 0)) {
+			note->count++;
+			return;
+		}
+	}
+}
+
+void dhcp_work_clash(struct dhcp_work *w, const struct dhcp_clash *clash)
+{
+	if (w->clash_count < DHCP_NOTES)
+		w->clashes[w->clash_count++] = *clash;
+}

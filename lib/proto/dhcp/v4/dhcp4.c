@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DHCPv4 clients as the engine sees them: counters, steps and the row for protos[]. Settings are in
+// dhcp4_fields.c and what they mean in dhcp4_check.c, dhcp4_setup.c and dhcp4_templates.c; what is
+// sent in dhcp4_request_wire.c, what is accepted in dhcp4_wire.c and dhcp4_checks_wire.c. The
+// responder's rows are in dhcp4_answer.c. Path: cold. Any thread.
+
+#include "proto/dhcp/v4/dhcp4.h"
+
+#include "proto/dhcp/v4/dhcp4_internal.h"
+#include "proto/dhcp/v4/dhcp4_plan.h"
+
+const char *dhcp4_type_label(uint32_t i)
+{
+	const char *name = dhcp4_type_name(i);
+
+	if (i == 0)
+		return "none";
+	return name ? name : "other";
+}
+
+#define OFFSET(member) offsetof(struct dhcp4_counters, member)
+static const struct counter dhcp4_rows[] = {DHCP4_COUNTERS(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
+#undef OFFSET
+
+static const struct counter_section dhcp4_counters_section = {
+	.name = "dhcp4",
+	.help = "DHCPv4 messages and leases",
+	COUNTER_ROWS(dhcp4_rows),
+	.size = sizeof(struct dhcp4_counters),
+};
+
+static const struct proto_step steps[DHCP4_STEPS] = {
+	[DHCP4_STEP_DISCOVER] = {"discover-offer"},
+	[DHCP4_STEP_REQUEST] = {"request-ack"},
+	[DHCP4_STEP_RAPID] = {"discover-ack"},
+	[DHCP4_STEP_RENEW] = {"renew-ack"},
+	[DHCP4_STEP_REBIND] = {"rebind-ack"},
+	[DHCP4_STEP_REBOOT] = {"reboot-ack"},
+	[DHCP4_STEP_INFORM] = {"inform-ack"},
+	[DHCP4_STEP_RELEASE] = {"release"},
+	[DHCP4_STEP_DECLINE] = {"decline"},
+	[DHCP4_STEP_LEASEQUERY] = {"leasequery"},
+};
+
+_Static_assert(DHCP4_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
+
+const struct proto dhcp4_proto = {
+	.name = "dhcp4",
+	.help = "DHCPv4 clients and relays",
+	.default_port = DHCP4_SERVER_PORT,
+	.key_bits = 32,
+	.steps = steps,
+	.step_count = DHCP4_STEPS,
+	.cost_ns = 175,
+	.settings = &dhcp4_settings_section,
+	.answers = &dhcp4_answers_section,
+	.counters = &dhcp4_counters_section,
+	.answered = &dhcp4_answered_section,
+	.check = dhcp4_check,
+	.check_server = dhcp4_check_server,
+	.setup = dhcp4_setup,
+	.teardown = dhcp4_teardown,
+	.common_setup = dhcp4_common_setup,
+	.common_teardown = dhcp4_common_teardown,
+	.memory = dhcp4_memory,
+	.open = dhcp4_open,
+	.close = dhcp4_close,
+	.layout = dhcp4_layout,
+	.flow = dhcp4_flow,
+	.owns = dhcp4_owns,
+	.begin = dhcp4_begin,
+	.request = dhcp4_request,
+	.key = dhcp4_key,
+	.reply = dhcp4_reply,
+	.timeout = dhcp4_timeout,
+	.check_answers = dhcp4_check_answers,
+	.answers_setup = dhcp4_answers_setup,
+	.answer = dhcp4_answer,
+	.answers_open = dhcp4_answers_open,
+	.answers_close = dhcp4_answers_close,
+	.answers_teardown = dhcp4_answers_teardown,
+	.direct = dhcp4_direct,
+	.faults = dhcp4_faults,
+};

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Answering clients as RFC 2131 section 4.3 has it, with RFC 3046, 4039, 4388, 5107 and 6842,
+// and where answers go (section 4.1). Not here: who has which address (dhcp4_pool.h), what is
+// wrong on demand (dhcp4_faults_wire.c). Path: hot. The responder's thread.
+
+#include <string.h>
+
+#include "proto/dhcp/v4/dhcp4_answer.h"
+#include "proto/dhcp/v4/dhcp4_internal.h"
+
+#define HTYPE_ETHERNET    1
+#define RELAY_SERVER_ID   11 // sub-options of option 82: RFC 5107
+#define RELAY_SOURCE_PORT 19 // RFC 8357
+#define COPIED            DHCP4_AT_SNAME
+#define BROADCAST_ADDRESS 0xffffffffu
+#define FOR_EVER          UINT32_MAX
+
+// One message on its way to an answer.
+struct asked {
+	const struct dhcp4_answers *a;
+	struct dhcp4_server *s;
+	struct dhcp4_answer_counters *n;
+	const uint8_t *buf;
+	struct dhcp4_message m;
+	struct dhcp4_asker who;
+	uint32_t server_id; // ours, or the one that the relay wants us to have
+	uint32_t now_s;
+	struct writer w; // of the answer
+	uint8_t *out;
+	enum dhcp4_type type; // of the answer
+};
+
+// The data of a sub-option of option 82 (its len told), or NULL.
+static const uint8_t *relay_sub_option(
+	const uint8_t *info, uint32_t info_len, uint8_t code, uint8_t *len)
+{
+	struct reader r = reader_of(info, info_len);
+
+	while (reader_left(&r) > 0) {
+		uint8_t found = read_u8(&r);
+		const uint8_t *data;
+
+		*len = read_u8(&r);
+		data = read_bytes(&r, *len);
+		if (!data || found == code)
+			return data;
+	}
+	return NULL;
+}
+
+// Header of the answer: the request's, but for what a server says (RFC 2131 table 3).
+static void header_write(struct asked *q, enum dhcp4_type type, uint32_t ciaddr, uint32_t yiaddr)
+{
+	uint8_t *out = write_space(&q->w, DHCP4_OPTIONS_AT);
+
+	if (!out)
+		return;
+	memcpy(out, q->buf, COPIED);
+	memset(out + COPIED, 0, DHCP4_AT_COOKIE - COPIED);
+	out[DHCP4_AT_OP] = DHCP4_REPLY_OP;
+	out[DHCP4_AT_HOPS] = 0;
+	memset(out + DHCP4_AT_SECS, 0, 2);
+	bytes_put_be32(out + DHCP4_AT_CIADDR, ciaddr);
+	bytes_put_be32(out + DHCP4_AT_YIADDR, yiaddr);
+	bytes_put_be32(out + DHCP4_AT_SIADDR, 0);
+	bytes_put_be32(out + DHCP4_AT_COOKIE, DHCP4_COOKIE);
+	dhcp4_write_option_u8(&q->w, DHCP4_OPT_TYPE, (uint8_t)type);
+	dhcp4_write_option_be32(&q->w, DHCP4_OPT_SERVER_ID, q->server_id);
+	q->type = type;
+}
+
+// Which of the options below 64 the client asks for, a bit each.
+static uint64_t parameters(const struct dhcp4_message *m)
+{
+	uint64_t asked = 0;
+
+	for (uint32_t i = 0; i < m->parameters_len; i++)
+		if (m->parameters[i] < 64)
+			asked |= 1ull << m->parameters[i];
+	return asked;
+}
+
+static uint32_t option_len(const uint8_t *data, uint32_t len)
+{
+	return data ? len + 2 * (len / 255 + 1) : 0;
+}
+
+static void parameters_write(struct asked *q)
+{
+	const struct dhcp4_message *m = &q->m;
+	uint64_t asked = parameters(m);
+	uint32_t rest = 1 + option_len(m->client_id, m->client_id_len) +
+	                option_len(m->relay_info, m->relay_info_len);
+
+	write_bytes(&q->w, q->a->mask, sizeof(q->a->mask));
+	for (uint32_t i = 0; i < q->a->ready_count; i++) {
+		const struct dhcp_ready *r = &q->a->ready[i];
+
+		if ((asked >> r->code & 1) &&
+			(uint32_t)(q->w.at - q->out) + r->len + rest <= DHCP4_ANSWER_MAX)
+			write_bytes(&q->w, r->bytes, r->len);
+	}
+}
+
+// RFC 3046 section 2.2: option 82 comes last. The length of the answer; 0: no room.
+static uint32_t answer_end(struct asked *q)
+{
+	const struct dhcp4_message *m = &q->m;
+	uint32_t len;
+
+	if (m->relay_info)
+		dhcp4_write_option(&q->w, DHCP4_OPT_RELAY_INFO, m->relay_info, m->relay_info_len);
+	write_u8(&q->w, DHCP4_OPT_END);
+	len = (uint32_t)(q->w.at - q->out);
+	if (len < DHCP4_ANSWER_PAD) {
+		uint8_t *pad = write_space(&q->w, DHCP4_ANSWER_PAD - len);
+
+		if (pad)
+			memset(pad, 0, DHCP4_ANSWER_PAD - len);
+		len = DHCP4_ANSWER_PAD;
+	}
+	return q->w.failed ? 0 : len;
+}
+
+static uint32_t client_end(struct asked *q)
+{
+	if (q->m.client_id) // RFC 6842
+		dhcp4_write_option(&q->w, DHCP4_OPT_CLIENT_ID, q->m.client_id, q->m.client_id_len);
+	return answer_end(q);
+}
+
+static uint32_t address_of(const struct asked *q, const struct dhcp4_lease *l)
+{
+	return dhcp4_pool_address(&q->s->pool, l);
+}
+
+static uint32_t lease_answer(
+	struct asked *q, enum dhcp4_type type, const struct dhcp4_lease *l, bool rapid)
+{
+	header_write(q, type, type == DHCP4_ACK ? q->m.ciaddr : 0, address_of(q, l));
+	write_bytes(&q->w, q->a->terms, q->a->terms_len);
+	parameters_write(q);
+	if (rapid)
+		dhcp4_write_option(&q->w, DHCP4_OPT_RAPID_COMMIT, NULL, 0);
+	return client_end(q);
+}
+
+static uint32_t nak(struct asked *q)
+{
+	header_write(q, DHCP4_NAK, 0, 0);
+	if (q->m.giaddr && !q->w.failed) // RFC 2131 section 4.3.2: the relay shall broadcast it
+		q->out[DHCP4_AT_FLAGS] |= DHCP4_BROADCAST >> 8;
+	return client_end(q);
+}
+
+static uint32_t ack(struct asked *q, struct dhcp4_lease *l)
+{
+	dhcp_pool_move(&q->s->pool.leases, &l->lease, DHCP_BOUND, q->now_s);
+	return lease_answer(q, DHCP4_ACK, l, false);
+}
+
+static uint32_t silent(uint64_t *counter)
+{
+	++*counter;
+	return 0;
+}
+
+static struct dhcp4_lease *own_lease(const struct asked *q)
+{
+	return dhcp4_pool_of_identity(&q->s->pool, q->who.identity);
+}
+
+// The address, if nobody uses it.
+static struct dhcp4_lease *free_at(const struct asked *q, uint32_t address)
+{
+	struct dhcp4_lease *l = dhcp4_pool_at(&q->s->pool, address);
+
+	return l && l->lease.state == DHCP_FREE ? l : NULL;
+}
+
+static void share_if_due(struct asked *q, struct dhcp4_lease *l)
+{
+	if (q->a->twice == 0 || ++q->s->fresh < q->a->twice)
+		return;
+	if (!dhcp_pool_share(&q->s->pool.leases, &l->lease))
+		return;
+	q->s->fresh = 0;
+	q->n->address_twice++;
+}
+
+// For a client that has none: RFC 2131 section 4.3.1.
+static struct dhcp4_lease *new_lease(struct asked *q)
+{
+	struct dhcp4_lease *l = q->m.requested ? free_at(q, q->m.requested) : NULL;
+
+	if (!l)
+		l = dhcp4_pool_oldest(&q->s->pool, q->now_s);
+	if (!l)
+		return NULL;
+	q->n->expired += l->lease.state != DHCP_FREE;
+	dhcp4_pool_give(&q->s->pool, l, &q->who, q->now_s);
+	share_if_due(q, l);
+	return l;
+}
+
+static uint32_t discover(struct asked *q)
+{
+	struct dhcp4_lease *l = own_lease(q);
+	bool rapid = q->a->rapid && dhcp4_has(&q->m, DHCP4_OPT_RAPID_COMMIT);
+
+	if (!l)
+		l = new_lease(q);
+	if (!l)
+		return silent(&q->n->pool_full);
+	if (rapid || l->lease.state != DHCP_BOUND)
+		dhcp_pool_move(
+			&q->s->pool.leases, &l->lease, rapid ? DHCP_BOUND : DHCP_OFFERED, q->now_s);
+	q->n->rapid += rapid;
+	return lease_answer(q, rapid ? DHCP4_ACK : DHCP4_OFFER, l, rapid);
+}
+
+static bool is_for_us(const struct asked *q)
+{
+	return !dhcp4_has(&q->m, DHCP4_OPT_SERVER_ID) || q->m.server_id == q->server_id;
+}
+
+// The client has taken another's offer: ours is free again.
+static uint32_t other_chosen(struct asked *q)
+{
+	struct dhcp4_lease *l = own_lease(q);
+
+	if (l && l->lease.state == DHCP_OFFERED)
+		dhcp4_pool_free(&q->s->pool, l, q->now_s);
+	return silent(&q->n->other_server);
+}
+
+static uint32_t request_selecting(struct asked *q, uint32_t wanted)
+{
+	struct dhcp4_lease *l = own_lease(q);
+
+	if (l)
+		return address_of(q, l) == wanted ? ack(q, l) : nak(q);
+	l = free_at(q, wanted); // the offer has been forgotten since
+	if (!l)
+		return nak(q);
+	dhcp4_pool_give(&q->s->pool, l, &q->who, q->now_s);
+	return ack(q, l);
+}
+
+// INIT-REBOOT, RENEWING and REBINDING: right, wrong, on another network, or not known here.
+static uint32_t request_confirm(struct asked *q, uint32_t wanted)
+{
+	struct dhcp4_lease *l = own_lease(q);
+
+	if (l)
+		return address_of(q, l) == wanted ? ack(q, l) : nak(q);
+	if (!dhcp4_pool_at(&q->s->pool, wanted))
+		return nak(q);
+	return q->a->authoritative ? request_selecting(q, wanted) : silent(&q->n->unknown_client);
+}
+
+static uint32_t request(struct asked *q)
+{
+	bool chosen = dhcp4_has(&q->m, DHCP4_OPT_SERVER_ID) && q->m.ciaddr == 0;
+	uint32_t wanted = q->m.ciaddr ? q->m.ciaddr : q->m.requested;
+
+	if (!is_for_us(q))
+		return other_chosen(q);
+	if (wanted == 0)
+		return silent(&q->n->malformed);
+	return chosen ? request_selecting(q, wanted) : request_confirm(q, wanted);
+}
+
+// The binding that a RELEASE or DECLINE is about, or NULL.
+static struct dhcp4_lease *bound_lease(const struct asked *q, uint32_t address)
+{
+	struct dhcp4_lease *l = own_lease(q);
+
+	return l && l->lease.state == DHCP_BOUND && address_of(q, l) == address ? l : NULL;
+}
+
+static uint32_t release(struct asked *q)
+{
+	struct dhcp4_lease *l = bound_lease(q, q->m.ciaddr);
+
+	if (!is_for_us(q))
+		return silent(&q->n->other_server);
+	if (!l)
+		return silent(&q->n->unknown_client);
+	dhcp4_pool_free(&q->s->pool, l, q->now_s);
+	return silent(&q->n->released);
+}
+
+static uint32_t decline(struct asked *q)
+{
+	struct dhcp4_lease *l = bound_lease(q, q->m.requested);
+
+	if (!is_for_us(q))
+		return silent(&q->n->other_server);
+	if (!l)
+		return silent(&q->n->unknown_client);
+	dhcp4_pool_rest(&q->s->pool, l, q->now_s);
+	return silent(&q->n->declined);
+}
+
+// RFC 2131 section 4.3.5: no address and no lease time.
+static uint32_t inform(struct asked *q)
+{
+	header_write(q, DHCP4_ACK, q->m.ciaddr, 0);
+	parameters_write(q);
+	return client_end(q);
+}
+
+static void remaining_write(struct asked *q, uint8_t code, uint32_t total_s, uint32_t age_s)
+{
+	if (total_s == FOR_EVER)
+		dhcp4_write_option_be32(&q->w, code, total_s);
+	else if (total_s > age_s)
+		dhcp4_write_option_be32(&q->w, code, total_s - age_s);
+}
+
+// RFC 4388 section 6.4.2: the client's identity, and times as they are now.
+static uint32_t lease_active(struct asked *q, const struct dhcp4_lease *l)
+{
+	uint32_t age_s = q->now_s - l->lease.since_s;
+	uint8_t *out = q->out;
+
+	header_write(q, DHCP4_LEASEACTIVE, address_of(q, l), 0);
+	if (q->w.failed)
+		return 0;
+	out[DHCP4_AT_HTYPE] = l->htype;
+	out[DHCP4_AT_HLEN] = l->hlen;
+	memset(out + DHCP4_AT_CHADDR, 0, DHCP4_CHADDR_LEN);
+	memcpy(out + DHCP4_AT_CHADDR, l->bytes, l->hlen);
+	remaining_write(q, DHCP4_OPT_LEASE_TIME, q->a->lease_s, age_s);
+	remaining_write(q, DHCP4_OPT_T1, q->a->t1_s, age_s);
+	remaining_write(q, DHCP4_OPT_T2, q->a->t2_s, age_s);
+	dhcp4_write_option_be32(&q->w, DHCP4_OPT_CLIENT_LAST_TIME, age_s);
+	if (l->client_id_len && l->client_id_len != DHCP4_ID_NOT_KEPT)
+		dhcp4_write_option(
+			&q->w, DHCP4_OPT_CLIENT_ID, l->bytes + l->hlen, l->client_id_len);
+	return answer_end(q);
+}
+
+// RFC 4388 section 6.1: by address, by client-id, or by hardware address.
+static struct dhcp4_lease *queried_lease(const struct asked *q)
+{
+	if (q->m.ciaddr)
+		return dhcp4_pool_at(&q->s->pool, q->m.ciaddr);
+	if (q->who.client_id_len)
+		return own_lease(q);
+	return dhcp4_pool_of_hardware(&q->s->pool, q->who.htype, q->who.chaddr, q->who.hlen);
+}
+
+static uint32_t leasequery(struct asked *q)
+{
+	const struct dhcp4_lease *l;
+
+	if (q->m.giaddr == 0)
+		return silent(&q->n->malformed);
+	l = queried_lease(q);
+	if (l && l->lease.state == DHCP_BOUND &&
+		!dhcp_pool_is_over(&q->s->pool.leases, &l->lease, q->now_s))
+		return lease_active(q, l);
+	header_write(
+		q, l && q->m.ciaddr ? DHCP4_LEASEUNASSIGNED : DHCP4_LEASEUNKNOWN, q->m.ciaddr, 0);
+	return answer_end(q);
+}
+
+static uint32_t dispatch(struct asked *q)
+{
+	switch (q->m.type) {
+	case DHCP4_DISCOVER:
+		return discover(q);
+	case DHCP4_REQUEST:
+		return request(q);
+	case DHCP4_DECLINE:
+		return decline(q);
+	case DHCP4_RELEASE:
+		return release(q);
+	case DHCP4_INFORM:
+		return inform(q);
+	case DHCP4_LEASEQUERY:
+		return leasequery(q);
+	}
+	return silent(&q->n->ignored);
+}
+
+static void asker_read(struct asked *q)
+{
+	const struct dhcp4_message *m = &q->m;
+	const uint8_t *override;
+	uint8_t len;
+
+	q->who = (struct dhcp4_asker){.chaddr = m->chaddr,
+		.htype = m->htype,
+		.hlen = m->hlen,
+		.client_id = m->client_id,
+		.client_id_len = m->client_id_len};
+	q->who.identity = dhcp4_pool_identity(&q->s->pool, &q->who);
+	q->server_id = q->a->server_id;
+	if (!m->relay_info)
+		return;
+	override = relay_sub_option(m->relay_info, m->relay_info_len, RELAY_SERVER_ID, &len);
+	if (override && len == 4)
+		q->server_id = bytes_be32(override);
+}
+
+uint32_t dhcp4_answer(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
+{
+	struct dhcp4_answer_counters *n = ctx->counters;
+	struct asked q = {.a = ctx->shared, .s = ctx->own, .n = n, .buf = buf, .out = out};
+	uint32_t answer;
+	bool right;
+
+	n->received++;
+	right = dhcp4_parse(buf, len, &q.s->scratch, &q.m);
+	n->type[q.m.type < DHCP4_TYPES ? q.m.type : 0]++;
+	if (!right || q.m.hlen > DHCP4_CHADDR_LEN || q.m.type == 0)
+		return silent(&n->malformed);
+	if (q.m.op != DHCP4_REQUEST_OP || room < DHCP4_ANSWER_PAD)
+		return silent(&n->ignored);
+	q.now_s = ctx->now_ms / 1000;
+	q.w = writer_of(out, room);
+	asker_read(&q);
+	answer = dispatch(&q);
+	n->answered += answer > 0;
+	n->sent[q.type] += answer > 0;
+	n->ignored += q.w.failed;
+	return answer;
+}
+
+static void direct_to(struct proto_direction *out, const uint8_t *address, uint16_t port)
+{
+	memcpy(out->dst, address, 4);
+	out->dst_port = port;
+}
+
+// The relay's own source port (RFC 8357), told in its option 82.
+static bool has_source_port(const uint8_t *answer, uint32_t len)
+{
+	uint32_t at = dhcp4_find_option(answer, len, DHCP4_OPT_RELAY_INFO);
+	uint8_t sub_len;
+
+	return at && relay_sub_option(answer + at + 2, answer[at + 1], RELAY_SOURCE_PORT, &sub_len);
+}
+
+static bool is_nak(const uint8_t *answer, uint32_t len)
+{
+	uint32_t at = dhcp4_find_option(answer, len, DHCP4_OPT_TYPE);
+
+	return at && answer[at + 1] == 1 && answer[at + 2] == DHCP4_NAK;
+}
+
+// RFC 2131 section 4.1. A mac of all zeros: the one that the request came from, which is the
+// relay's, the router's or, with its own address, the client's.
+bool dhcp4_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out)
+{
+	static const uint8_t none[4], everyone[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+	const uint8_t *yiaddr = answer + DHCP4_AT_YIADDR, *ciaddr = answer + DHCP4_AT_CIADDR;
+	bool ethernet;
+
+	if (len < DHCP4_OPTIONS_AT)
+		return false;
+	memset(out, 0, sizeof(*out));
+	if (memcmp(answer + DHCP4_AT_GIADDR, none, 4) != 0) {
+		direct_to(out, answer + DHCP4_AT_GIADDR, DHCP4_SERVER_PORT);
+		return !has_source_port(answer, len);
+	}
+	if (memcmp(ciaddr, none, 4) != 0) {
+		direct_to(out, ciaddr, DHCP4_CLIENT_PORT);
+		return true;
+	}
+	ethernet = answer[DHCP4_AT_HTYPE] == HTYPE_ETHERNET && answer[DHCP4_AT_HLEN] == 6;
+	if (is_nak(answer, len) || (answer[DHCP4_AT_FLAGS] & DHCP4_BROADCAST >> 8) ||
+		(memcmp(yiaddr, none, 4) != 0 && !ethernet)) {
+		direct_to(out, everyone, DHCP4_CLIENT_PORT);
+		memcpy(out->mac, everyone, 6);
+		return true;
+	}
+	if (memcmp(yiaddr, none, 4) == 0)
+		return false;
+	direct_to(out, yiaddr, DHCP4_CLIENT_PORT);
+	memcpy(out->mac, answer + DHCP4_AT_CHADDR, 6);
+	return true;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The settings of DHCPv4 clients as users see them. Path: cold. Any thread.
+
+#include "proto/dhcp/v4/dhcp4_plan.h"
+#include "proto/dhcp/dhcp_fields.h"
+
+#define OPTION(member)     offsetof(struct dhcp4_option_settings, member)
+#define RELAY(member)      offsetof(struct dhcp4_relay_settings, member)
+#define FQDN(member)       offsetof(struct dhcp4_fqdn_settings, member)
+#define RETRANSMIT(member) offsetof(struct dhcp4_retransmit_settings, member)
+#define EXPECT(member)     offsetof(struct dhcp4_expect_settings, member)
+#define SETTING(member)    offsetof(struct dhcp4_settings, member)
+
+#define HOUR_NS  3600e9
+#define YEARS_NS 4294967294e9 // of a lease, the longest that is not infinite
+
+const char *const dhcp4_exchange_names[] = {"dora", "discover", "rapid", "inform", "renew",
+	"rebind", "reboot", "release", "decline", "leasequery", NULL};
+static const char *const client_id_names[] = {"none", "mac", "duid", "text", NULL};
+
+static const struct field mix_fields[] = {
+	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "dora", DHCP4_DORA,
+		"share of exchanges that get a lease in four messages"),
+	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "discover", DHCP4_TWO_WAY,
+		"share of exchanges that end with the offer"),
+	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "rapid", DHCP4_RAPID,
+		"share of exchanges that get a lease in two messages"),
+	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "inform", DHCP4_INFORMS,
+		"share of exchanges that ask for parameters only"),
+	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "renew", DHCP4_RENEW,
+		"share of exchanges that renew at the server of the lease"),
+	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "rebind", DHCP4_REBIND,
+		"share of exchanges that renew at any server"),
+	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "reboot", DHCP4_REBOOT,
+		"share of exchanges that ask for the known address again"),
+	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "release", DHCP4_RELEASES,
+		"share of exchanges that give the lease back"),
+	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "decline", DHCP4_DECLINES,
+		"share of exchanges that decline the leased address"),
+	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "leasequery", DHCP4_LEASEQUERIES,
+		"share of exchanges that ask about a lease"),
+};
+
+static const struct field_section mix_section =
+	DHCP_SECTION("mix", "several kinds of exchanges; the rest up to 100 % is `exchange`",
+		mix_fields, struct dhcp4_mix_settings);
+
+static const struct field option_fields[] = {
+	{"code", "option code; 82.N: sub-option N of the relay agent information", FIELD_STRING,
+		.required = true, .offset = OPTION(code), .min = 1, .max = 7},
+	DHCP_VALUE_ROWS(struct dhcp4_option_settings, "IPv4"),
+};
+
+static const struct field_section option_section = DHCP_SECTION("option",
+	"an option of DISCOVER, REQUEST and INFORM", option_fields, struct dhcp4_option_settings);
+
+static const struct field relay_fields[] = {
+	DHCP_RELAYS_ROW(struct dhcp4_relay_settings,
+		"addresses of the relays (giaddr); a client stays with its relay"),
+	{"hops", "hops field of relayed messages", FIELD_COUNT, .offset = RELAY(hops), .def = "1",
+		.max = 255},
+	DHCP_RELAY_PORT_ROWS(struct dhcp4_relay_settings, "67", "option 82 sub-option 19"),
+	DHCP_PATTERN_ROW(struct dhcp4_relay_settings, circuit_id,
+		"option 82 sub-option 1 as text, with {client}, {mac}, {relay} or {random:N}"),
+	DHCP_PATTERN_ROW(
+		struct dhcp4_relay_settings, remote_id, "option 82 sub-option 2 as text, likewise"),
+	DHCP_PATTERN_ROW(struct dhcp4_relay_settings, subscriber_id,
+		"option 82 sub-option 6 (RFC 3993) as text, likewise"),
+	{"link_selection", "option 82 sub-option 5 (RFC 3527): subnet to lease from", FIELD_ADDR,
+		.offset = RELAY(link_selection)},
+	{"server_id_override",
+		"option 82 sub-option 11 (RFC 5107): an address, or \"relay\" for the "
+		"relay's own; "
+		"renew, release and inform then go through the relay",
+		FIELD_STRING, .offset = RELAY(server_id_override)},
+};
+
+static const struct field_section relay_section =
+	DHCP_SECTION("relay", "clients behind relays; without: clients that broadcast",
+		relay_fields, struct dhcp4_relay_settings);
+
+static const struct field fqdn_fields[] = {
+	DHCP_FQDN_ROWS(struct dhcp4_fqdn_settings, "A"),
+	{"wire", "E flag: the name as in DNS messages, not as text", FIELD_BOOL,
+		.offset = FQDN(wire), .def = "true"},
+};
+
+static const struct field_section fqdn_section = DHCP_SECTION("fqdn",
+	"the client's name in option 81 (RFC 4702)", fqdn_fields, struct dhcp4_fqdn_settings);
+
+static const struct field retransmit_fields[] = {
+	{"initial", "wait for the answer to the first try", FIELD_DURATION,
+		.offset = RETRANSMIT(initial_ns), .def = "4s", .min = 1e6, .max = HOUR_NS},
+	{"factor", "how much longer each further wait is", FIELD_COUNT,
+		.offset = RETRANSMIT(factor), .def = "2", .min = 1, .max = 10},
+	{"jitter", "how much a wait is shorter or longer at random", FIELD_DURATION,
+		.offset = RETRANSMIT(jitter_ns), .def = "1s", .max = HOUR_NS},
+	{"tries", "how often a message is sent", FIELD_COUNT, .offset = RETRANSMIT(tries),
+		.def = "4", .min = 1, .max = DHCP_TRIES_MAX},
+};
+
+static const struct field_section retransmit_section = DHCP_SECTION("retransmit",
+	"send again what is not answered (RFC 2131 section 4.1); without: one try",
+	retransmit_fields, struct dhcp4_retransmit_settings);
+
+static const struct field expect_fields[] = {
+	{"pool", "addresses that the server may give", FIELD_ADDR_RANGE, .list = true,
+		.offset = EXPECT(pool)},
+	{"same_address", "renew, rebind and reboot must get the address that they ask for",
+		FIELD_BOOL, .offset = EXPECT(same_address), .def = "true"},
+};
+
+static const struct field_section expect_section =
+	DHCP_SECTION("expect", "what a right address is: others count as failed", expect_fields,
+		struct dhcp4_expect_settings);
+
+#define S struct dhcp4_settings
+static const struct field dhcp4_fields[] = {
+	DHCP_EXCHANGE_ROW(S, "dora", dhcp4_exchange_names),
+	DHCP_SECTION_ROW(S, mix, &mix_section, "several kinds of exchanges in one item"),
+	DHCP_CLIENTS_ROW(S),
+	DHCP_MAC_ROWS(S, "", "; behind relays all may have another length than 6 bytes"),
+	{"chaddr",
+		"hardware address of client 0 that is not Ethernet's, 1 to 16 bytes like "
+		"00:01:02:03; client i has this + i; instead of mac, behind relays",
+		FIELD_STRING, .offset = SETTING(chaddr)},
+	{"htype", "hardware type: 1 Ethernet, 6 IEEE 802, 32 InfiniBand (hlen 0, RFC 4390)",
+		FIELD_COUNT, .offset = SETTING(htype), .def = "1", .max = 255},
+	{"client_id", "option 61: none, mac (1 and the MAC), duid (RFC 4361, DUID-LL), text",
+		FIELD_ENUM, .offset = SETTING(client_id), .def = "mac", .names = client_id_names},
+	DHCP_PATTERN_ROW(S, client_id_text,
+		"with client_id text: what it is, with {client}, {mac}, {relay} or {random:N}"),
+	DHCP_SECTION_ROW(
+		S, relay, &relay_section, "clients behind relays; without: clients that broadcast"),
+	{"broadcast_flag", "ask for broadcast answers while there is no address", FIELD_BOOL,
+		.offset = SETTING(broadcast_flag), .def = "true"},
+	DHCP_SECTIONS_ROW(
+		S, vlans, &dhcp_vlan_section, "VLANs of ranges of clients; the others have none"),
+	DHCP_SECTIONS_ROW(S, options, &option_section, "more options"),
+	{"parameters",
+		"option 55: options that the server is asked for; ACKs that lack one are "
+		"counted",
+		FIELD_COUNT, .list = true, .offset = SETTING(parameters),
+		.def = "1, 3, 6, 15, 28, 51, 58, 59", .min = 1, .max = 254},
+	{"requested_address",
+		"option 50 of DISCOVER: client i wishes for the i-th address of this range",
+		FIELD_ADDR_RANGE, .offset = SETTING(requested_address)},
+	{"lease_time", "option 51: the lease time wished for, in whole seconds; 0s: none",
+		FIELD_DURATION, .offset = SETTING(lease_time_ns), .def = "0s", .max = YEARS_NS},
+	DHCP_SECTION_ROW(S, fqdn, &fqdn_section, "option 81: the client's name"),
+	DHCP_SERVERS_ROWS(S, "which of the servers a new exchange through a relay asks; all: each "
+			     "gets everything that is not unicast"),
+	{"accept", "take offers with this server identifier only", FIELD_ADDR,
+		.offset = SETTING(accept)},
+	DHCP_SECTION_ROW(S, retransmit, &retransmit_section, "send again what is not answered"),
+	{"decline_rest",
+		"how long a client waits after a DECLINE before it asks again (RFC 2131: "
+		"at least 10s); auto: 10s with retransmit, otherwise 0s",
+		FIELD_DURATION, .offset = SETTING(decline_rest_ns), .def = "auto", .word = "auto",
+		.max = HOUR_NS},
+	{"pad", "least length of a message in bytes, padded with zeros; 0: no padding", FIELD_COUNT,
+		.offset = SETTING(pad), .def = "300", .max = DHCP4_MESSAGE_MAX},
+	DHCP_SECTION_ROW(
+		S, leases, &dhcp_leases_section, "leases in a file, from one run to the next"),
+	DHCP_SECTION_ROW(S, expect, &expect_section, "what a right address is"),
+};
+#undef S
+
+const struct field_section dhcp4_settings_section =
+	DHCP_SECTION("dhcp4", "DHCPv4 clients, behind relays or on the server's link", dhcp4_fields,
+		struct dhcp4_settings);

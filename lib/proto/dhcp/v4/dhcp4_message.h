@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DHCPv4 messages as bytes: the fixed header (RFC 2131 section 2) and the options (RFC 2132),
+// overload (option 52) and split options (RFC 3396) included. Knows no client, exchange, address
+// or port. Path: hot. Any thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "proto/dhcp/v4/dhcp4_layout.h"
+
+#define DHCP4_HEADER_LEN  236 // up to the magic cookie
+#define DHCP4_OPTIONS_AT  240 // where the first option starts
+#define DHCP4_COOKIE      0x63825363u
+#define DHCP4_CHADDR_LEN  16
+#define DHCP4_BROADCAST   0x8000 // of flags
+#define DHCP4_SERVER_PORT 67
+#define DHCP4_CLIENT_PORT 68
+#define DHCP4_OPTION_MAX  1024 // bytes of one option, put together again from its pieces
+
+enum dhcp4_htype { // hardware types, as of ARP
+	DHCP4_HTYPE_ETHERNET = 1,
+	DHCP4_HTYPE_IEEE802 = 6,
+	DHCP4_HTYPE_INFINIBAND = 32, // its messages have no hardware address (RFC 4390)
+};
+
+enum dhcp4_op { DHCP4_REQUEST_OP = 1, DHCP4_REPLY_OP = 2 };
+
+// Offsets in the fixed header.
+enum dhcp4_at {
+	DHCP4_AT_OP = 0,
+	DHCP4_AT_HTYPE = 1,
+	DHCP4_AT_HLEN = 2,
+	DHCP4_AT_HOPS = 3,
+	DHCP4_AT_XID = 4,
+	DHCP4_AT_SECS = 8,
+	DHCP4_AT_FLAGS = 10,
+	DHCP4_AT_CIADDR = 12,
+	DHCP4_AT_YIADDR = 16,
+	DHCP4_AT_SIADDR = 20,
+	DHCP4_AT_GIADDR = 24,
+	DHCP4_AT_CHADDR = 28,
+	DHCP4_AT_SNAME = 44,
+	DHCP4_AT_FILE = 108,
+	DHCP4_AT_COOKIE = 236,
+};
+
+enum dhcp4_type { // option 53; RFC 2131, 3203, 4388
+	DHCP4_DISCOVER = 1,
+	DHCP4_OFFER = 2,
+	DHCP4_REQUEST = 3,
+	DHCP4_DECLINE = 4,
+	DHCP4_ACK = 5,
+	DHCP4_NAK = 6,
+	DHCP4_RELEASE = 7,
+	DHCP4_INFORM = 8,
+	DHCP4_FORCERENEW = 9, // no client here takes part in it
+	DHCP4_LEASEQUERY = 10,
+	DHCP4_LEASEUNASSIGNED = 11,
+	DHCP4_LEASEUNKNOWN = 12,
+	DHCP4_LEASEACTIVE = 13,
+	DHCP4_TYPES = 14,
+};
+
+enum dhcp4_option {
+	DHCP4_OPT_PAD = 0,
+	DHCP4_OPT_SUBNET_MASK = 1,
+	DHCP4_OPT_ROUTER = 3,
+	DHCP4_OPT_DNS = 6,
+	DHCP4_OPT_HOST_NAME = 12,
+	DHCP4_OPT_DOMAIN = 15,
+	DHCP4_OPT_REQUESTED_ADDRESS = 50,
+	DHCP4_OPT_LEASE_TIME = 51,
+	DHCP4_OPT_OVERLOAD = 52,
+	DHCP4_OPT_TYPE = 53,
+	DHCP4_OPT_SERVER_ID = 54,
+	DHCP4_OPT_PARAMETERS = 55,
+	DHCP4_OPT_MESSAGE = 56,
+	DHCP4_OPT_MAX_SIZE = 57,
+	DHCP4_OPT_T1 = 58,
+	DHCP4_OPT_T2 = 59,
+	DHCP4_OPT_VENDOR_CLASS = 60,
+	DHCP4_OPT_CLIENT_ID = 61,
+	DHCP4_OPT_RAPID_COMMIT = 80,
+	DHCP4_OPT_FQDN = 81,
+	DHCP4_OPT_RELAY_INFO = 82,
+	DHCP4_OPT_CLIENT_LAST_TIME = 91,
+	DHCP4_OPT_END = 255,
+};
+
+// A view into a message; pointers are valid as long as its bytes. Numbers are in host order.
+struct dhcp4_message {
+	uint8_t op, htype, hlen, hops;
+	uint16_t secs, flags;
+	uint32_t xid;
+	uint32_t ciaddr, yiaddr, siaddr, giaddr; // host order
+	const uint8_t *chaddr;                   // DHCP4_CHADDR_LEN bytes
+	uint8_t type;                            // option 53; 0: none
+	bool has_end;                            // the option field ends with option 255
+	uint64_t present[4];                     // which options are there, a bit each
+	uint32_t server_id;                      // option 54, host order; 0: none or not 4 bytes
+	uint32_t lease_time, t1, t2;             // s; meaningful when present
+	uint32_t requested;                      // option 50
+	// The option as one piece, or NULL. When the message splits it, it lies in scratch.
+	const uint8_t *client_id, *relay_info, *message;
+	uint16_t client_id_len, relay_info_len, message_len;
+	const uint8_t *parameters; // option 55: only the first piece
+	uint8_t parameters_len;
+};
+
+// What parsing needs, one per thread, all zero at first: the layouts of earlier messages, and where
+// split options are put together again.
+struct dhcp4_scratch {
+	struct dhcp4_layouts layouts;
+	uint8_t bytes[3][DHCP4_OPTION_MAX];
+};
+
+static inline void dhcp4_put32(uint8_t *to, uint32_t v)
+{
+	v = __builtin_bswap32(v);
+	memcpy(to, &v, 4);
+}
+
+static inline uint32_t dhcp4_get32(const uint8_t *from)
+{
+	uint32_t v;
+
+	memcpy(&v, from, 4);
+	return __builtin_bswap32(v);
+}
+
+static inline bool dhcp4_has(const struct dhcp4_message *m, uint8_t option)
+{
+	return m->present[option >> 6] >> (option & 63) & 1;
+}
+
+// Parse a whole message, requests and replies alike. false: too short, no magic cookie, an option
+// that runs over the end of its field, a fixed-size option (50-54, 58, 59) that is of another size
+// when its pieces are put together (so also one that is there twice), 52 above 3, a split option
+// above DHCP4_OPTION_MAX, or a file or sname field used for options (52) that is broken; *m then
+// shows how far it came. A missing END is not an error. Options of the file field follow those of
+// the options field, then those of sname (RFC 3396 section 7).
+bool dhcp4_parse(
+	const uint8_t *buf, uint32_t len, struct dhcp4_scratch *scratch, struct dhcp4_message *m);
+
+// Note the layout of a message that was parsed, so that one like it is parsed without a walk. Does
+// it for a few of them only.
+void dhcp4_layout_learn(
+	struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len, const struct dhcp4_message *m);
+
+// xid of a message that is long enough for a header and has this op.
+static inline bool dhcp4_xid(const uint8_t *buf, uint32_t len, enum dhcp4_op op, uint32_t *xid)
+{
+	if (len < DHCP4_HEADER_LEN || buf[DHCP4_AT_OP] != op)
+		return false;
+	*xid = dhcp4_get32(buf + DHCP4_AT_XID);
+	return true;
+}
+
+// Append an option; longer than 255 bytes it is split (RFC 3396).
+void dhcp4_write_option(struct writer *w, uint8_t code, const void *data, uint32_t len);
+void dhcp4_write_option_be32(struct writer *w, uint8_t code, uint32_t value);
+void dhcp4_write_option_u8(struct writer *w, uint8_t code, uint8_t value);
+
+// The option in a message that was written by us or parsed before, not overloaded or split: offset
+// of its code byte, 0: not there. What its length byte says lies within len. DHCP4_OPT_END can be
+// asked for as well.
+uint32_t dhcp4_find_option(const uint8_t *buf, uint32_t len, uint8_t code);
+
+// "DISCOVER" ...; NULL for a number without a name.
+const char *dhcp4_type_name(uint32_t type);

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DHCPv4 messages from untrusted bytes: header, and the options of all three fields put together.
+// What an option means to an exchange is not known here. Path: hot. Any thread.
+
+#include "proto/dhcp/v4/dhcp4_message.h"
+
+#define PIECE_MAX 255
+#define FILE_LEN  128
+#define SNAME_LEN 64
+
+enum overload { OVERLOAD_FILE = 1, OVERLOAD_SNAME = 2 };
+
+enum joined { JOINED_CLIENT_ID, JOINED_RELAY_INFO, JOINED_MESSAGE };
+
+struct walk {
+	struct dhcp4_message *m;
+	struct dhcp4_scratch *scratch;
+	uint32_t type, overload;
+	uint64_t incomplete; // fixed-size options, a bit each: part of them is still to come
+	uint8_t have[64];    // bytes of each that is incomplete
+};
+
+// One option as it stands in a field; again: another piece of it was there before.
+struct piece {
+	uint8_t code, len;
+	bool again;
+	const uint8_t *data;
+};
+
+// Even these may be split, where the options field ends (RFC 3396 section 5).
+static __attribute__((noinline)) bool fixed_join(
+	struct walk *k, const struct piece *o, uint8_t size, uint32_t *value)
+{
+	uint64_t bit = 1ull << o->code;
+	uint8_t have = 0;
+
+	if (o->again)
+		have = k->incomplete & bit ? k->have[o->code] : size;
+	if (o->len > size - have)
+		return false;
+	for (uint8_t i = 0; i < o->len; i++)
+		*value = *value << 8 | o->data[i];
+	k->have[o->code] = have + o->len;
+	k->incomplete &= ~bit;
+	if (have + o->len < size)
+		k->incomplete |= bit;
+	return true;
+}
+
+static inline bool u8_add(struct walk *k, const struct piece *o, uint32_t *value)
+{
+	if (o->len != 1 || o->again)
+		return fixed_join(k, o, 1, value);
+	*value = o->data[0];
+	return true;
+}
+
+static inline bool be32_add(struct walk *k, const struct piece *o, uint32_t *value)
+{
+	if (o->len != 4 || o->again)
+		return fixed_join(k, o, 4, value);
+	*value = dhcp4_get32(o->data);
+	return true;
+}
+
+static inline bool joined_add(struct walk *k, const struct piece *o, enum joined which,
+	const uint8_t **whole, uint16_t *whole_len)
+{
+	uint8_t *bytes = k->scratch->bytes[which];
+
+	if (!*whole) {
+		*whole = o->data;
+		*whole_len = o->len;
+		return true;
+	}
+	if (*whole_len + o->len > DHCP4_OPTION_MAX)
+		return false;
+	if (*whole != bytes)
+		memcpy(bytes, *whole, *whole_len);
+	memcpy(bytes + *whole_len, o->data, o->len);
+	*whole = bytes;
+	*whole_len = (uint16_t)(*whole_len + o->len);
+	return true;
+}
+
+static inline bool piece_add(struct walk *k, const struct piece *o)
+{
+	struct dhcp4_message *m = k->m;
+
+	switch (o->code) {
+	case DHCP4_OPT_TYPE:
+		return u8_add(k, o, &k->type);
+	case DHCP4_OPT_OVERLOAD:
+		return u8_add(k, o, &k->overload);
+	case DHCP4_OPT_SERVER_ID:
+		return be32_add(k, o, &m->server_id);
+	case DHCP4_OPT_LEASE_TIME:
+		return be32_add(k, o, &m->lease_time);
+	case DHCP4_OPT_T1:
+		return be32_add(k, o, &m->t1);
+	case DHCP4_OPT_T2:
+		return be32_add(k, o, &m->t2);
+	case DHCP4_OPT_REQUESTED_ADDRESS:
+		return be32_add(k, o, &m->requested);
+	case DHCP4_OPT_CLIENT_ID:
+		return joined_add(k, o, JOINED_CLIENT_ID, &m->client_id, &m->client_id_len);
+	case DHCP4_OPT_RELAY_INFO:
+		return joined_add(k, o, JOINED_RELAY_INFO, &m->relay_info, &m->relay_info_len);
+	case DHCP4_OPT_MESSAGE:
+		return joined_add(k, o, JOINED_MESSAGE, &m->message, &m->message_len);
+	case DHCP4_OPT_PARAMETERS:
+		if (!m->parameters) {
+			m->parameters = o->data;
+			m->parameters_len = o->len;
+		}
+		return true;
+	default:
+		return true;
+	}
+}
+
+static bool field_walk(struct walk *k, const uint8_t *field, uint32_t field_len, bool *ended)
+{
+	struct reader r = reader_of(field, field_len);
+
+	*ended = false;
+	while (reader_left(&r) > 0) {
+		struct piece o = {.code = read_u8(&r)};
+		uint64_t *present = &k->m->present[o.code >> 6], bit = 1ull << (o.code & 63);
+
+		if (o.code == DHCP4_OPT_PAD)
+			continue;
+		if (o.code == DHCP4_OPT_END) {
+			*ended = true;
+			return true;
+		}
+		o.len = read_u8(&r);
+		o.data = read_bytes(&r, o.len);
+		if (!o.data)
+			return false;
+		o.again = *present & bit;
+		*present |= bit;
+		if (!piece_add(k, &o))
+			return false;
+	}
+	return true;
+}
+
+static bool options_walk(struct walk *k, const uint8_t *buf, uint32_t len)
+{
+	bool ended;
+
+	if (!field_walk(k, buf + DHCP4_OPTIONS_AT, len - DHCP4_OPTIONS_AT, &k->m->has_end))
+		return false;
+	if (k->overload & ~(uint32_t)(OVERLOAD_FILE | OVERLOAD_SNAME))
+		return false;
+	if ((k->overload & OVERLOAD_FILE) && !field_walk(k, buf + DHCP4_AT_FILE, FILE_LEN, &ended))
+		return false;
+	if ((k->overload & OVERLOAD_SNAME) &&
+		!field_walk(k, buf + DHCP4_AT_SNAME, SNAME_LEN, &ended))
+		return false;
+	return !k->incomplete;
+}
+
+static inline void header_read(struct dhcp4_message *m, const uint8_t *buf)
+{
+	m->op = buf[DHCP4_AT_OP];
+	m->htype = buf[DHCP4_AT_HTYPE];
+	m->hlen = buf[DHCP4_AT_HLEN];
+	m->hops = buf[DHCP4_AT_HOPS];
+	m->secs = bytes_be16(buf + DHCP4_AT_SECS);
+	m->flags = bytes_be16(buf + DHCP4_AT_FLAGS);
+	m->xid = dhcp4_get32(buf + DHCP4_AT_XID);
+	m->ciaddr = dhcp4_get32(buf + DHCP4_AT_CIADDR);
+	m->yiaddr = dhcp4_get32(buf + DHCP4_AT_YIADDR);
+	m->siaddr = dhcp4_get32(buf + DHCP4_AT_SIADDR);
+	m->giaddr = dhcp4_get32(buf + DHCP4_AT_GIADDR);
+	m->chaddr = buf + DHCP4_AT_CHADDR;
+}
+
+static __attribute__((noinline)) bool walk_parse(
+	const uint8_t *buf, uint32_t len, struct dhcp4_scratch *scratch, struct dhcp4_message *m)
+{
+	struct walk k;
+	bool right;
+
+	*m = (struct dhcp4_message){0};
+	if (len < DHCP4_OPTIONS_AT)
+		return false;
+	header_read(m, buf);
+	if (dhcp4_get32(buf + DHCP4_AT_COOKIE) != DHCP4_COOKIE)
+		return false;
+	k.m = m;
+	k.scratch = scratch;
+	k.type = 0;
+	k.overload = 0;
+	k.incomplete = 0; // have needs no start
+	right = options_walk(&k, buf, len);
+	m->type = (uint8_t)k.type;
+	if (right)
+		dhcp4_layout_learn(&scratch->layouts, buf, len, m);
+	return right;
+}
+
+static inline bool layout_fits(const struct dhcp4_layout *l, const uint8_t *buf, uint32_t len)
+{
+	return l->need - 1 < len && dhcp_shape_fits(&l->shape, buf + DHCP4_AT_COOKIE);
+}
+
+static __attribute__((noinline)) const struct dhcp4_layout *layout_search(
+	struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len)
+{
+	for (uint32_t i = 0; i < DHCP4_LAYOUTS; i++) {
+		const struct dhcp4_layout *l = &k->items[i];
+
+		// Most that differ are of another length.
+		if (l->need - 1 >= len || buf[l->need - 1] != DHCP4_OPT_END ||
+			!layout_fits(l, buf, len))
+			continue;
+		k->last = i;
+		return l;
+	}
+	return NULL;
+}
+
+static inline const uint8_t *place(const uint8_t *buf, uint16_t at)
+{
+	return at ? buf + at : NULL;
+}
+
+// The number of an option that may not be there.
+static inline uint32_t number_at(const uint8_t *buf, uint16_t at)
+{
+	return at ? dhcp4_get32(buf + at) : 0;
+}
+
+// All but the header.
+static inline void layout_read(
+	const struct dhcp4_layout *l, const uint8_t *buf, struct dhcp4_message *m)
+{
+	m->type = buf[l->at.type];
+	m->has_end = true;
+	memcpy(m->present, l->present, sizeof(m->present));
+	m->server_id = number_at(buf, l->at.server_id);
+	m->requested = number_at(buf, l->at.requested);
+	m->lease_time = dhcp4_get32(buf + l->at.lease_time);
+	m->t1 = dhcp4_get32(buf + l->at.t1);
+	m->t2 = dhcp4_get32(buf + l->at.t2);
+	m->client_id = place(buf, l->at.client_id);
+	m->relay_info = place(buf, l->at.relay_info);
+	m->message = place(buf, l->at.message);
+	m->parameters = place(buf, l->at.parameters);
+	m->client_id_len = l->client_id_len;
+	m->relay_info_len = l->relay_info_len;
+	m->message_len = l->message_len;
+	m->parameters_len = l->parameters_len;
+}
+
+bool dhcp4_parse(
+	const uint8_t *buf, uint32_t len, struct dhcp4_scratch *scratch, struct dhcp4_message *m)
+{
+	const struct dhcp4_layout *l = &scratch->layouts.items[scratch->layouts.last];
+
+	if (!layout_fits(l, buf, len))
+		l = layout_search(&scratch->layouts, buf, len);
+	if (!l)
+		return walk_parse(buf, len, scratch, m);
+	header_read(m, buf);
+	layout_read(l, buf, m);
+	return true;
+}
+
+void dhcp4_write_option(struct writer *w, uint8_t code, const void *data, uint32_t len)
+{
+	uint32_t at = 0;
+
+	do {
+		uint32_t piece = len - at < PIECE_MAX ? len - at : PIECE_MAX;
+
+		write_u8(w, code);
+		write_u8(w, (uint8_t)piece);
+		if (piece)
+			write_bytes(w, (const uint8_t *)data + at, piece);
+		at += piece;
+	} while (at < len && !w->failed);
+}
+
+void dhcp4_write_option_be32(struct writer *w, uint8_t code, uint32_t value)
+{
+	write_u8(w, code);
+	write_u8(w, 4);
+	write_be32(w, value);
+}
+
+void dhcp4_write_option_u8(struct writer *w, uint8_t code, uint8_t value)
+{
+	write_u8(w, code);
+	write_u8(w, 1);
+	write_u8(w, value);
+}
+
+uint32_t dhcp4_find_option(const uint8_t *buf, uint32_t len, uint8_t code)
+{
+	struct reader r;
+
+	if (len < DHCP4_OPTIONS_AT)
+		return 0;
+	r = reader_of(buf + DHCP4_OPTIONS_AT, len - DHCP4_OPTIONS_AT);
+	while (reader_left(&r) > 0) {
+		uint32_t at = (uint32_t)(r.at - buf);
+		uint8_t found = read_u8(&r);
+
+		if (found == DHCP4_OPT_PAD)
+			continue;
+		if (found == DHCP4_OPT_END)
+			return code == DHCP4_OPT_END ? at : 0;
+		if (!read_bytes(&r, read_u8(&r)))
+			return 0;
+		if (found == code)
+			return at;
+	}
+	return 0;
+}
+
+const char *dhcp4_type_name(uint32_t type)
+{
+	static const char *const names[DHCP4_TYPES] = {
+		[DHCP4_DISCOVER] = "DISCOVER",
+		[DHCP4_OFFER] = "OFFER",
+		[DHCP4_REQUEST] = "REQUEST",
+		[DHCP4_DECLINE] = "DECLINE",
+		[DHCP4_ACK] = "ACK",
+		[DHCP4_NAK] = "NAK",
+		[DHCP4_RELEASE] = "RELEASE",
+		[DHCP4_INFORM] = "INFORM",
+		[DHCP4_FORCERENEW] = "FORCERENEW",
+		[DHCP4_LEASEQUERY] = "LEASEQUERY",
+		[DHCP4_LEASEUNASSIGNED] = "LEASEUNASSIGNED",
+		[DHCP4_LEASEUNKNOWN] = "LEASEUNKNOWN",
+		[DHCP4_LEASEACTIVE] = "LEASEACTIVE",
+	};
+
+	return type < DHCP4_TYPES ? names[type] : NULL;
+}

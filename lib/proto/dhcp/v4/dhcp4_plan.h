@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the client side of DHCPv4 works from: the kinds of messages, the compiled plan of an item
+// and what a worker keeps. Not for anyone outside lib/proto, tests and fuzzers. Path: cold
+// (set-up) | hot (the rest).
+#pragma once
+
+#include "base/arena.h"
+#include "proto/dhcp/v4/dhcp4_message.h"
+#include "proto/dhcp/v4/dhcp4_settings.h"
+#include "proto/dhcp/dhcp_lease_file.h"
+#include "proto/dhcp/dhcp_macs.h"
+#include "proto/dhcp/dhcp_templates.h"
+#include "proto/dhcp/dhcp_vlans.h"
+#include "proto/dhcp/dhcp_work.h"
+#include "proto/proto.h"
+
+#define DHCP4_MESSAGE_MAX 1400 // of a message that we send
+#define DHCP4_OPTION_ROOM 255  // of one option that we send
+
+enum dhcp4_step {
+	DHCP4_STEP_DISCOVER,
+	DHCP4_STEP_REQUEST,
+	DHCP4_STEP_RAPID,
+	DHCP4_STEP_RENEW,
+	DHCP4_STEP_REBIND,
+	DHCP4_STEP_REBOOT,
+	DHCP4_STEP_INFORM,
+	DHCP4_STEP_RELEASE,
+	DHCP4_STEP_DECLINE,
+	DHCP4_STEP_LEASEQUERY,
+	DHCP4_STEPS,
+};
+
+// What a message has (RFC 2131 table 5, RFC 4388 section 6.2).
+enum dhcp4_has {
+	DHCP4_HAS_CIADDR = 1 << 0,
+	DHCP4_HAS_REQUESTED = 1 << 1,  // option 50
+	DHCP4_HAS_SERVER_ID = 1 << 2,  // option 54
+	DHCP4_HAS_WISH = 1 << 3,       // option 50 with the address wished for
+	DHCP4_HAS_TIME = 1 << 4,       // option 51 with the lease time wished for
+	DHCP4_HAS_PARAMETERS = 1 << 5, // option 55
+	DHCP4_HAS_OPTIONS = 1 << 6,    // those of the user
+	DHCP4_HAS_CHADDR = 1 << 7,     // and client identifier
+	DHCP4_HAS_SECS = 1 << 8,
+	DHCP4_HAS_RAPID = 1 << 9,    // option 80
+	DHCP4_IS_UNICAST = 1 << 10,  // from the leased address to the server
+	DHCP4_IS_SILENT = 1 << 11,   // without a reply
+	DHCP4_MAKES_LEASE = 1 << 12, // when the answer is an ACK
+};
+
+struct dhcp4_kind {
+	uint8_t type;
+	uint16_t has;      // enum dhcp4_has
+	uint16_t answered; // bit per message type that fits
+	uint16_t again;    // bit per message type that answered an earlier message of the exchange
+};
+
+extern const struct dhcp4_kind dhcp4_kinds[DHCP4_STEPS];
+
+extern const struct dhcp_start dhcp4_starts[DHCP4_EXCHANGES];
+
+struct dhcp4_client {
+	struct dhcp_client head;
+	uint32_t address;   // held now, host order; 0: none
+	uint32_t server_id; // of the lease
+	uint32_t offered;   // what the open exchange is about
+	uint32_t chosen;    // server identifier that it talks to
+	uint16_t secs;      // of its DISCOVER
+};
+
+_Static_assert(sizeof(struct dhcp4_client) == 32, "a power of two");
+
+// A message but for what differs between clients. Offsets are 0 when the message has no such thing.
+struct dhcp4_template {
+	bool open;                        // options are to follow, and END; otherwise it is whole
+	uint16_t len;                     // of bytes
+	uint16_t room;                    // that the whole message may need
+	uint16_t requested_at, server_at; // data of options 50 and 54
+	uint16_t id_at;                   // MAC in the client identifier
+	bool relayed, relay_info;         // through the relay; with option 82
+	uint64_t sum;                     // of bytes, as csum_add has it
+	uint8_t bytes[DHCP4_MESSAGE_MAX];
+};
+
+struct dhcp4_pool_range {
+	uint32_t first, last;
+};
+
+struct dhcp4_plan {
+	struct dhcp4_template templates[DHCP4_STEPS];
+	struct dhcp_course course;
+	uint32_t clients;
+	uint8_t htype, hlen;      // on the wire
+	uint8_t chaddr_len;       // of a hardware address
+	uint8_t chaddr_shift;     // of its number
+	unsigned __int128 chaddr; // of client 0, the first byte in the upper bits
+	struct dhcp_macs macs;    // of a file; without: chaddr + number
+	enum dhcp4_client_id client_id;
+	struct dhcp_varying id_text;
+	struct dhcp_varying_list options;
+	struct dhcp_varying fqdn; // code 0: none
+	bool fqdn_wire;
+	uint8_t fqdn_flags;
+
+	const uint32_t *relays; // NULL: clients that broadcast
+	uint32_t relay_count;
+	uint16_t relay_port;
+	bool relay_unicast;     // renew and the like go through the relay too
+	uint8_t relay_info_len; // of what is the same for all clients
+	uint8_t relay_info[DHCP4_OPTION_ROOM];
+	struct dhcp_varying_list relay_subs; // after relay_info
+
+	uint32_t servers[DHCP_SERVERS_MAX]; // host order; the item's first, 0: not given
+	uint32_t server_count;
+	uint16_t server_port;
+	uint32_t path_stride, path_server; // paths of one set of VLANs; the first server's
+	uint32_t accept;                   // server identifier, 0: any
+	uint32_t hint_first;               // requested address of client 0, 0: none
+	struct recip hint_count;
+	uint16_t pad;
+	uint64_t parameters[4]; // bits: asked for
+	const struct dhcp4_pool_range *pool;
+	uint32_t pool_count; // 0: any address
+	bool same_address;
+	struct dhcp_vlans vlans;
+	struct dhcp_lease_file leases;
+	struct proto_layout layout;
+	struct arena *arena;
+	const char *name; // of the item
+	uint32_t owner;   // number of client 0 among those of all items
+};
+
+// Of all items together.
+struct dhcp4_common {
+	struct dhcp_holders holders;
+	const struct dhcp4_plan **plans; // by their owners
+	uint32_t count;
+};
+
+// ctx->own. One thread.
+struct dhcp4_worker {
+	struct dhcp_work work;
+	struct dhcp4_common *common;
+	bool heard; // a reply has come or should have, or none was to come
+	struct dhcp4_scratch scratch;
+};
+
+static inline struct dhcp4_client *dhcp4_client_at(const struct dhcp4_worker *w, uint32_t client)
+{
+	return (struct dhcp4_client *)w->work.clients.items + client;
+}
+
+// Number of a client among those of all items.
+static inline uint32_t dhcp4_owner(const struct dhcp4_worker *w, uint32_t client)
+{
+	return w->work.owner + dhcp_work_number(&w->work, client);
+}
+
+// dhcp4_check.c
+void dhcp4_check(const void *settings, struct diag *d);
+void dhcp4_check_server(const void *settings, const struct addr *server, struct diag *d);
+// How many clients hold a lease at a time, at most.
+uint64_t dhcp4_leases_wanted(const struct dhcp4_settings *s);
+// The shares of a mix, or NULL.
+const double *dhcp4_shares(const struct dhcp4_settings *s);
+// Does anybody talk to a server from the leased address?
+bool dhcp4_unicasts(const struct dhcp4_settings *s);
+
+// dhcp4_setup.c
+void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d);
+void dhcp4_teardown(void *shared);
+void dhcp4_layout(const void *shared, struct proto_layout *out);
+// The hardware address of client 0 into the plan.
+void dhcp4_build_chaddr(struct dhcp4_plan *p, const struct dhcp4_settings *s);
+
+// dhcp4_open.c
+void *dhcp4_common_setup(void *const *shared, uint32_t count, uint32_t threads);
+void dhcp4_common_teardown(void *common);
+uint64_t dhcp4_memory(const void *shared, const struct proto_env *env);
+int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env);
+int dhcp4_close(struct proto_ctx *ctx);
+
+// dhcp4_templates.c: the bytes of every kind of message into the plan, options and sub-options as
+// patterns. 0, or -EINVAL (in d).
+int dhcp4_build(struct dhcp4_plan *p, const struct dhcp4_settings *s, struct diag *d);
+
+// dhcp4_lease_file.c
+struct dhcp_lease_clients dhcp4_lease_clients(const struct dhcp4_plan *p);
+// Loaded leases become those of the worker's clients, and what they hold at the end can be saved.
+void dhcp4_leases_open(struct dhcp4_worker *w, const struct dhcp4_plan *p);
+
+// dhcp4_request_wire.c
+uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
+void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out);
+
+// dhcp4_wire.c
+bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t);
+bool dhcp4_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
+bool dhcp4_key(const uint8_t *buf, uint32_t len, uint32_t *key);
+enum proto_verdict dhcp4_reply(
+	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
+enum proto_verdict dhcp4_timeout(struct proto_ctx *ctx, struct proto_txn *t);

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The messages of clients and where they go: a template of their kind, what is the client's own,
+// options from patterns. Not here: the templates (dhcp4_templates.c). Path: hot. The worker that
+// owns ctx.
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "net/csum.h"
+#include "proto/dhcp/v4/dhcp4_self.h"
+#include "proto/dhcp/dhcp_name.h"
+
+#define MS_PER_S 1000
+
+static void varying_write(
+	const struct dhcp4_self *s, const struct dhcp_varying *v, struct writer *w)
+{
+	struct pattern_values values = {.client = s->number,
+		.seed = rand_hash(s->seed ^ v->salt),
+		.mac = s->chaddr,
+		.relay = s->relay,
+		.address = s->address};
+
+	pattern_write(&v->pattern, &values, w);
+}
+
+// An option's head; its length is known when it ends.
+static uint8_t *option_begin(struct writer *w, uint8_t code)
+{
+	uint8_t *head = write_space(w, 2);
+
+	if (head)
+		head[0] = code;
+	return head;
+}
+
+static void option_end(const struct writer *w, uint8_t *head)
+{
+	if (head)
+		head[1] = (uint8_t)(w->at - head - 2);
+}
+
+static void varying_option(
+	const struct dhcp4_self *s, const struct dhcp_varying *v, struct writer *w)
+{
+	uint8_t *head = option_begin(w, (uint8_t)v->code);
+
+	varying_write(s, v, w);
+	option_end(w, head);
+}
+
+// RFC 4702 section 2: flags, two obsolete RCODEs, name. One label alone is a partial name.
+static void fqdn_write(const struct dhcp4_self *s, struct writer *w)
+{
+	const struct dhcp4_plan *p = s->p;
+	uint8_t *head = option_begin(w, DHCP4_OPT_FQDN);
+	uint8_t *name;
+
+	write_u8(w, p->fqdn_flags);
+	write_be16(w, 0);
+	name = p->fqdn_wire ? write_space(w, 1) : NULL;
+	varying_write(s, &p->fqdn, w);
+	if (name && !w->failed)
+		dhcp_name_labels(w, name);
+	option_end(w, head);
+}
+
+static void options_write(const struct dhcp4_self *s, struct writer *w)
+{
+	const struct dhcp4_plan *p = s->p;
+
+	for (uint32_t i = 0; i < p->options.count; i++)
+		varying_option(s, &p->options.items[i], w);
+	if (p->fqdn.code)
+		fqdn_write(s, w);
+}
+
+static inline void chaddr_write(const struct dhcp4_self *s, struct writer *w)
+{
+	uint8_t *to = write_space(w, s->p->chaddr_len);
+
+	if (to)
+		dhcp4_chaddr_copy(s->p, s->chaddr, to);
+}
+
+void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w)
+{
+	switch (s->p->client_id) {
+	case DHCP4_ID_NONE:
+		return;
+	case DHCP4_ID_MAC:
+		write_u8(w, s->p->htype);
+		chaddr_write(s, w);
+		return;
+	case DHCP4_ID_DUID: // RFC 4361: IAID 1 and a DUID-LL
+		write_bytes(w, "\xff\0\0\0\1\0\3", 7);
+		write_be16(w, s->p->htype);
+		chaddr_write(s, w);
+		return;
+	case DHCP4_ID_TEXT:
+		write_u8(w, 0);
+		varying_write(s, &s->p->id_text, w);
+		return;
+	}
+}
+
+void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w)
+{
+	const struct dhcp4_plan *p = s->p;
+
+	write_bytes(w, p->relay_info, p->relay_info_len);
+	for (uint32_t i = 0; i < p->relay_subs.count; i++)
+		varying_option(s, &p->relay_subs.items[i], w);
+}
+
+static inline uint16_t secs_of(
+	const struct proto_ctx *ctx, struct dhcp4_client *k, const struct proto_txn *t)
+{
+	uint32_t secs = (ctx->now_ms - k->head.began_ms) / MS_PER_S;
+
+	if (t->step == DHCP4_STEP_REQUEST) // as in the DISCOVER
+		return k->secs;
+	secs = secs < UINT16_MAX ? secs : UINT16_MAX;
+	if (t->step == DHCP4_STEP_DISCOVER || t->step == DHCP4_STEP_RAPID)
+		k->secs = (uint16_t)secs;
+	return (uint16_t)secs;
+}
+
+// What patches add to the sum of the template, where they lie.
+static inline uint64_t sum_at(uint64_t sum, uint32_t at)
+{
+	return sum << (at & 1) * 8;
+}
+
+static inline uint64_t patch32(uint8_t *buf, uint32_t at, uint32_t value)
+{
+	uint32_t wire;
+
+	dhcp4_put32(buf + at, value);
+	memcpy(&wire, buf + at, 4);
+	return sum_at(wire, at);
+}
+
+// Into the field of the header and into the client identifier. Mostly the first half of the field
+// alone: nothing but zeros is behind.
+static inline uint64_t chaddr_patch(
+	const struct dhcp4_plan *p, uint32_t number, const struct dhcp4_template *m, uint8_t *buf)
+{
+	uint8_t chaddr[DHCP4_CHADDR_LEN];
+	uint32_t len = p->chaddr_len <= 8 ? 8 : DHCP4_CHADDR_LEN;
+	uint64_t sum;
+
+	dhcp4_chaddr(p, number, chaddr);
+	sum = len == 8 ? csum_add(0, chaddr, 8) : csum_add(0, chaddr, DHCP4_CHADDR_LEN);
+	if (m->id_at)
+		dhcp4_chaddr_copy(p, chaddr, buf + m->id_at);
+	if (p->hlen && len == 8)
+		memcpy(buf + DHCP4_AT_CHADDR, chaddr, 8);
+	else if (p->hlen)
+		memcpy(buf + DHCP4_AT_CHADDR, chaddr, DHCP4_CHADDR_LEN);
+	return (p->hlen ? sum : 0) + (m->id_at ? sum_at(sum, m->id_at) : 0);
+}
+
+static inline uint64_t secs_patch(const struct proto_ctx *ctx, struct dhcp4_client *k,
+	const struct proto_txn *t, uint8_t *buf)
+{
+	uint16_t secs = csum_be16(secs_of(ctx, k, t));
+
+	memcpy(buf + DHCP4_AT_SECS, &secs, 2);
+	return secs;
+}
+
+// What is the client's own into a copy of the template; the sum of both.
+static inline uint64_t template_patch(const struct proto_ctx *ctx, const struct proto_txn *t,
+	const struct dhcp4_template *m, uint8_t *buf)
+{
+	const struct dhcp4_plan *p = ctx->shared;
+	const struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_client *k = dhcp4_client_at(w, t->user);
+	uint16_t has = dhcp4_kinds[t->step].has;
+	uint64_t sum = m->sum;
+
+	sum += patch32(buf, DHCP4_AT_XID, t->key);
+	if (has & DHCP4_HAS_SECS)
+		sum += secs_patch(ctx, k, t, buf);
+	if (has & DHCP4_HAS_CIADDR)
+		sum += patch32(buf, DHCP4_AT_CIADDR, k->offered);
+	if (m->relayed)
+		sum += patch32(buf, DHCP4_AT_GIADDR, dhcp4_relay_of(p, w, t->user));
+	if (has & DHCP4_HAS_CHADDR)
+		sum += chaddr_patch(p, dhcp_work_number(&w->work, t->user), m, buf);
+	if (m->requested_at)
+		sum += patch32(buf, m->requested_at, k->offered);
+	if (m->server_at)
+		sum += patch32(buf, m->server_at, k->chosen);
+	return sum;
+}
+
+static inline void tail_write(
+	const struct dhcp4_self *s, const struct dhcp4_template *m, uint16_t has, struct writer *w)
+{
+	const struct dhcp4_plan *p = s->p;
+	uint8_t *head;
+
+	if ((has & DHCP4_HAS_CHADDR) && p->client_id == DHCP4_ID_TEXT) {
+		head = option_begin(w, DHCP4_OPT_CLIENT_ID);
+		dhcp4_client_id_write(s, w);
+		option_end(w, head);
+	}
+	if (has & DHCP4_HAS_OPTIONS)
+		options_write(s, w);
+	if (m->relay_info) {
+		head = option_begin(w, DHCP4_OPT_RELAY_INFO);
+		dhcp4_relay_info_write(s, w);
+		option_end(w, head);
+	}
+	write_u8(w, DHCP4_OPT_END);
+}
+
+// Nothing tells how a message without an answer fared: the client goes on when it is written.
+static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
+{
+	struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_counters *n = ctx->counters;
+
+	t->silent = true;
+	if (t->tries)
+		return;
+	t->tries = 1;
+	w->heard |= !w->work.dry;
+	n->released += t->step == DHCP4_STEP_RELEASE;
+	n->declined += t->step == DHCP4_STEP_DECLINE;
+	dhcp4_lease_drop(w, t->user);
+	dhcp_work_leave(&w->work, ctx, t, t->step == DHCP4_STEP_DECLINE);
+}
+
+// A relay that knows several servers asks them all (RFC 1542 section 4.1.1).
+static inline uint8_t copies_of(const struct dhcp4_plan *p, const struct proto_txn *t)
+{
+	return dhcp4_kinds[t->step].has & DHCP4_IS_UNICAST ? 0 : p->layout.more;
+}
+
+// The options behind an open template, END and the padding. The length of the message.
+static __attribute__((noinline)) uint32_t template_end(const struct proto_ctx *ctx,
+	struct proto_txn *t, const struct dhcp4_template *m, uint8_t *buf, uint32_t room)
+{
+	struct writer w = writer_of(buf + m->len, room - m->len);
+	struct dhcp4_self s;
+	uint32_t len;
+
+	dhcp4_self_find(ctx, t->user, &s);
+	tail_write(&s, m, dhcp4_kinds[t->step].has, &w);
+	len = (uint32_t)(w.at - buf);
+	t->sum += sum_at(csum_add(0, buf + m->len, len - m->len), m->len);
+	if (len >= s.p->pad)
+		return len;
+	memset(buf + len, 0, s.p->pad - len);
+	return s.p->pad;
+}
+
+uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+{
+	const struct dhcp4_plan *p = ctx->shared;
+	const struct dhcp4_kind *kind = &dhcp4_kinds[t->step];
+	const struct dhcp4_template *m = &p->templates[t->step];
+	struct dhcp4_counters *n = ctx->counters;
+	uint32_t len, copies;
+
+	if (m->room > room)
+		return 0;
+	memcpy(buf, m->bytes, m->len);
+	t->sum = template_patch(ctx, t, m, buf);
+	len = m->open ? template_end(ctx, t, m, buf, room) : m->len;
+	copies = 1 + copies_of(p, t);
+	n->sent[kind->type] += copies;
+	n->request_bytes += (uint64_t)len * copies;
+	t->wait = dhcp_work_wait(ctx->own, t, 0, false);
+	if (kind->has & DHCP4_IS_SILENT)
+		silent_sent(ctx, t);
+	return len;
+}
+
+static inline void own_mac_write(const struct dhcp4_plan *p, uint32_t number, uint8_t mac[6])
+{
+	uint8_t chaddr[DHCP4_CHADDR_LEN];
+
+	dhcp4_chaddr(p, number, chaddr);
+	memcpy(mac, chaddr, 6);
+}
+
+void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
+{
+	const struct dhcp4_plan *p = ctx->shared;
+	const struct dhcp4_worker *w = ctx->own;
+	const struct dhcp4_client *k = dhcp4_client_at(w, t->user);
+	uint16_t has = dhcp4_kinds[t->step].has;
+	uint32_t number = dhcp_work_number(&w->work, t->user);
+	uint32_t set = dhcp_vlans_place(&p->vlans, number) * p->path_stride;
+
+	out->own_mac = !p->relays;
+	out->more = 0;
+	if (out->own_mac)
+		own_mac_write(p, number, out->mac);
+	memset(out->src, 0, sizeof(out->src));
+	if (p->templates[t->step].relayed) {
+		out->more = copies_of(p, t);
+		out->path = set + (out->more ? 0 : k->head.server);
+		out->src_port = p->relay_port;
+		dhcp4_put32(out->src, dhcp4_relay_of(p, w, t->user));
+		return;
+	}
+	out->path = set + (has & DHCP4_IS_UNICAST ? p->path_server + k->head.server : 0);
+	out->src_port = DHCP4_CLIENT_PORT;
+	if (has & DHCP4_HAS_CIADDR)
+		dhcp4_put32(out->src, k->offered);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The settings of DHCPv4 clients as structs and their counters as X-macro rows; dhcp4.c has the
+// rows of both. Not here: the responder's (dhcp4_answer.h). Path: cold (settings) | hot (the
+// counters themselves).
+#pragma once
+
+#include "base/addr.h"
+#include "base/counter.h"
+#include "proto/dhcp/dhcp_settings.h"
+
+#define DHCP4_TYPE_BUCKETS 15 // messages by option 53; the last one: any other
+
+enum dhcp4_exchange {
+	DHCP4_DORA,
+	DHCP4_TWO_WAY, // discover
+	DHCP4_RAPID,
+	DHCP4_INFORMS,
+	DHCP4_RENEW,
+	DHCP4_REBIND,
+	DHCP4_REBOOT,
+	DHCP4_RELEASES,
+	DHCP4_DECLINES,
+	DHCP4_LEASEQUERIES,
+	DHCP4_EXCHANGES,
+};
+
+enum dhcp4_client_id { DHCP4_ID_NONE, DHCP4_ID_MAC, DHCP4_ID_DUID, DHCP4_ID_TEXT };
+
+struct dhcp4_mix_settings {
+	double share[DHCP4_EXCHANGES];
+};
+
+struct dhcp4_option_settings {
+	const char *code;          // "12", or "82.1"
+	const char *text, *hex;    // patterns
+	struct field_list address; // struct addr
+};
+
+struct dhcp4_relay_settings {
+	struct field_list addresses; // struct addr_range
+	uint64_t hops;
+	uint64_t port;
+	const char *circuit_id, *remote_id, *subscriber_id; // patterns
+	struct addr link_selection;
+	const char *server_id_override; // NULL, "relay" or an address
+	bool source_port;
+};
+
+struct dhcp4_fqdn_settings {
+	const char *name; // pattern
+	bool server_update, no_update, wire;
+};
+
+struct dhcp4_retransmit_settings {
+	uint64_t initial_ns;
+	uint64_t factor;
+	uint64_t jitter_ns;
+	uint64_t tries;
+};
+
+struct dhcp4_expect_settings {
+	struct field_list pool; // struct addr_range
+	bool same_address;
+};
+
+struct dhcp4_settings {
+	int32_t exchange;
+	struct dhcp4_mix_settings *mix; // NULL: only the exchange
+	uint64_t clients;
+	uint8_t mac[6];
+	const char *mac_file;
+	const char *chaddr; // NULL: mac
+	uint64_t htype;
+	int32_t client_id;
+	const char *client_id_text;
+	struct dhcp4_relay_settings *relay; // NULL: clients that broadcast
+	bool broadcast_flag;
+	struct field_list vlans;      // struct dhcp_vlan_settings
+	struct field_list options;    // struct dhcp4_option_settings
+	struct field_list parameters; // uint64_t
+	struct addr_range requested_address;
+	uint64_t lease_time_ns; // 0: not asked for
+	struct dhcp4_fqdn_settings *fqdn;
+	struct field_list servers; // struct addr
+	int32_t spread;
+	struct addr accept;
+	struct dhcp4_retransmit_settings *retransmit; // NULL: one try
+	uint64_t decline_rest_ns;                     // UINT64_MAX: as retransmit says
+	uint64_t pad;
+	struct dhcp_leases_settings *leases;  // NULL: none kept
+	struct dhcp4_expect_settings *expect; // NULL: any address
+};
+
+// X(member, help), A(member, length, label, help). "failed": the exchange is booked as failed.
+// "dropped": the message is booked as stray and the exchange goes on waiting.
+// clang-format off
+#define DHCP4_COUNTERS(X, A)                                                                     \
+	X(request_bytes, "bytes of DHCP messages sent")                                          \
+	X(reply_bytes, "bytes of DHCP messages received as replies")                             \
+	A(sent, DHCP4_TYPE_BUCKETS, dhcp4_type_label, "messages sent by type")                   \
+	A(received, DHCP4_TYPE_BUCKETS, dhcp4_type_label, "replies received by type")            \
+	A(attempt, DHCP_TRIES_MAX, dhcp_place_label, "messages answered, by try")            \
+	A(server, DHCP_SERVERS_MAX, dhcp_place_label, "exchanges answered, by server")        \
+	X(retransmitted, "messages sent again")                                                  \
+	X(leases, "leases that began")                                                           \
+	X(renewed, "leases that were made longer")                                               \
+	X(released, "leases given back")                                                         \
+	X(declined, "leases declined")                                                           \
+	X(expired, "leases that ran out")                                                        \
+	X(no_free_client, "exchanges not begun: every client is busy, at rest or holds a lease")          \
+	X(no_bound_client, "exchanges not begun: no client that holds a lease is idle")          \
+	X(rapid_fallback, "rapid exchanges that went on in four messages")                       \
+	X(other_offers, "offers of another server than the one accepted")                        \
+	X(overloaded, "replies with options in file or sname (option 52)")                       \
+	X(client_id_missing, "replies without the client identifier sent (RFC 6842)")            \
+	X(parameters_missing, "ACKs that lack a parameter asked for")                            \
+	X(no_end, "replies whose options do not end with option 255")                            \
+	X(way_wrong, "dropped: not from a server's address and port, or not to the client's")    \
+	X(vlan_wrong, "dropped: on another VLAN than the client's")                              \
+	X(op_wrong, "dropped: not a BOOTREPLY")                                                  \
+	X(xid_wrong, "dropped: the transaction ID is not ours")                                  \
+	X(chaddr_wrong, "dropped: for another hardware address")                                 \
+	X(type_wrong, "dropped: a message type that does not fit the state")                     \
+	X(nak, "failed: refused with NAK")                                                       \
+	X(lease_unknown, "failed: a lease that the server does not know (RFC 4388)")             \
+	X(server_id_missing, "failed: no server identifier")                                     \
+	X(server_id_changed, "failed: the ACK is of another server than asked")                  \
+	X(client_id_wrong, "failed: another client identifier than the one sent")                \
+	X(relay_info_wrong, "failed: option 82 is not echoed byte for byte, or was not sent")    \
+	X(address_missing, "failed: no address in OFFER or ACK")                                 \
+	X(address_changed, "failed: the ACK has another address than offered or held")           \
+	X(outside_pool, "failed: the address is not in expect.pool")                             \
+	X(lease_time_missing, "failed: no lease time in OFFER or ACK")                           \
+	X(times_wrong, "failed: not T1 < T2 < lease time")                                       \
+	X(rapid_commit_missing, "failed: an ACK to DISCOVER without option 80")                  \
+	X(duplicate_address, "failed: an address that another client holds")
+// clang-format on
+
+struct dhcp4_counters {
+	DHCP4_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBERS)
+};
+
+const char *dhcp4_type_label(uint32_t i);
+
+extern const char *const dhcp4_exchange_names[]; // NULL-terminated
+extern const struct field_section dhcp4_settings_section;

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The bytes of every kind of message: what is the same for all clients is written once, the rest is
+// compiled to patterns. Path: cold. Management thread.
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "net/csum.h"
+#include "proto/dhcp/v4/dhcp4_self.h"
+#include "proto/dhcp/dhcp_setup.h"
+
+#define NS_PER_S 1000000000u
+#define SUB_MAX  254
+#define SUBS_OWN 8 // that have a setting
+
+enum relay_sub {
+	SUB_CIRCUIT_ID = 1,
+	SUB_REMOTE_ID = 2,
+	SUB_LINK_SELECTION = 5,
+	SUB_SUBSCRIBER_ID = 6,
+	SUB_SERVER_ID_OVERRIDE = 11,
+	SUB_SOURCE_PORT = 19,
+};
+
+enum fqdn_flag { FQDN_S = 1, FQDN_E = 4, FQDN_N = 8 };
+
+struct build {
+	struct dhcp_build is;
+	struct dhcp4_plan *p;
+	const struct dhcp4_settings *s;
+	struct dhcp_varying_list fixed; // options of the user that are the same for all
+};
+
+#define COMPLAIN(b, ...) DHCP_COMPLAIN(&(b)->is, __VA_ARGS__)
+
+// NULL: the user may write it.
+static const char *whose(uint32_t code)
+{
+	switch (code) {
+	case DHCP4_OPT_PAD:
+	case DHCP4_OPT_END:
+	case DHCP4_OPT_OVERLOAD:
+	case DHCP4_OPT_TYPE:
+	case DHCP4_OPT_SERVER_ID:
+	case DHCP4_OPT_RAPID_COMMIT:
+		return "is written as the message needs it";
+	case DHCP4_OPT_REQUESTED_ADDRESS:
+		return "is set by requested_address";
+	case DHCP4_OPT_LEASE_TIME:
+		return "is set by lease_time";
+	case DHCP4_OPT_PARAMETERS:
+		return "is set by parameters";
+	case DHCP4_OPT_CLIENT_ID:
+		return "is set by client_id";
+	case DHCP4_OPT_FQDN:
+		return "is set by fqdn";
+	case DHCP4_OPT_RELAY_INFO:
+		return "has sub-options (like 82.1)";
+	}
+	return NULL;
+}
+
+// "12" or "82.1".
+static bool option_code(struct build *b, const char *const *text, uint16_t *code, bool *is_sub)
+{
+	char *end;
+	unsigned long n = strtoul(*text, &end, 10), sub = 0;
+	const char *own;
+
+	*is_sub = n == DHCP4_OPT_RELAY_INFO && *end == '.';
+	if (*is_sub && end[1] >= '0' && end[1] <= '9')
+		sub = strtoul(end + 1, &end, 10);
+	if (**text < '0' || **text > '9' || *end || n > UINT8_MAX ||
+		(*is_sub && (sub < 1 || sub > SUB_MAX))) {
+		COMPLAIN(b, text, NULL, "\"%s\" is not an option code (like 12 or 82.1)", *text);
+		return false;
+	}
+	*code = (uint16_t)(*is_sub ? sub : n);
+	if (*is_sub && !b->s->relay) {
+		COMPLAIN(b, text, NULL, "option 82 needs a relay");
+		return false;
+	}
+	own = *is_sub ? NULL : whose((uint32_t)n);
+	if (own)
+		COMPLAIN(b, text, NULL, "option %lu %s", n, own);
+	return !own;
+}
+
+// A sub-option of 82. What is the same for all is written once, as long as it stands in front: the
+// order is that of the codes (those of options: come last), as
+// some servers return them so.
+static void sub_add(struct build *b, uint8_t code, struct dhcp_varying *v)
+{
+	struct dhcp4_plan *p = b->p;
+	struct writer w = writer_of(
+		p->relay_info + p->relay_info_len, sizeof(p->relay_info) - p->relay_info_len);
+
+	v->code = code;
+	if (!v->pattern.fixed || p->relay_subs.count > 0) {
+		dhcp_list_add(&p->relay_subs, v);
+		return;
+	}
+	write_u8(&w, code);
+	write_u8(&w, (uint8_t)v->pattern.max_len);
+	pattern_write(&v->pattern, &(struct pattern_values){0}, &w);
+	if (w.failed)
+		COMPLAIN(b, b->s->relay, "", "option 82 is too long (up to %u bytes)",
+			DHCP4_OPTION_ROOM);
+	else
+		p->relay_info_len = (uint8_t)(w.at - p->relay_info);
+}
+
+static void sub_text(struct build *b, uint8_t code, const char *const *text)
+{
+	struct dhcp_varying v = {0};
+
+	if (*text && dhcp_template_identity(
+			     &b->is, &v, PATTERN_TEXT, *text, text, DHCP4_OPTION_ROOM - 2))
+		sub_add(b, code, &v);
+}
+
+static void sub_address(struct build *b, uint8_t code, const struct addr *a)
+{
+	struct dhcp_varying v = {0};
+
+	if (a->len == 0)
+		return;
+	b->is.failed |= !dhcp_family_check(a, a, 4, b->is.d);
+	dhcp_template_literal(&b->is, &v, a->bytes, 4);
+	sub_add(b, code, &v);
+}
+
+static void sub_override(struct build *b, const char *const *text)
+{
+	struct dhcp_varying v = {0};
+	struct addr a;
+	const char *what;
+
+	if (!*text)
+		return;
+	if (strcmp(*text, "relay") == 0) {
+		if (dhcp_template_identity(&b->is, &v, PATTERN_HEX, "{relay}", text, 4))
+			sub_add(b, SUB_SERVER_ID_OVERRIDE, &v);
+	} else if (addr_parse(*text, &a, &what) < 0 || a.len != 4) {
+		COMPLAIN(b, text, NULL, "\"%s\" is not \"relay\" or an IPv4 address", *text);
+	} else {
+		sub_address(b, SUB_SERVER_ID_OVERRIDE, &a);
+	}
+}
+
+static void build_relay(struct build *b)
+{
+	const struct dhcp4_relay_settings *s = b->s->relay;
+	struct dhcp_varying none = {0};
+
+	if (!s)
+		return;
+	sub_text(b, SUB_CIRCUIT_ID, &s->circuit_id);
+	sub_text(b, SUB_REMOTE_ID, &s->remote_id);
+	sub_address(b, SUB_LINK_SELECTION, &s->link_selection);
+	sub_text(b, SUB_SUBSCRIBER_ID, &s->subscriber_id);
+	sub_override(b, &s->server_id_override);
+	if (!s->source_port || s->port == DHCP4_SERVER_PORT)
+		return;
+	dhcp_template_literal(&b->is, &none, NULL, 0);
+	sub_add(b, SUB_SOURCE_PORT, &none);
+}
+
+static void build_option(struct build *b, const struct dhcp4_option_settings *o)
+{
+	const struct dhcp_value_settings value = {&o->code, &o->text, &o->hex, &o->address};
+	struct dhcp_varying v = {0};
+	bool is_sub;
+
+	if (!option_code(b, &o->code, &v.code, &is_sub) || !dhcp_template_value(&b->is, &v, &value))
+		return;
+	if (is_sub && dhcp_template_has_address(&v))
+		COMPLAIN(
+			b, &o->code, NULL, "{address} is not the same in all messages of a client");
+	else if (is_sub)
+		sub_add(b, (uint8_t)v.code, &v);
+	else
+		dhcp_list_add(v.pattern.fixed ? &b->fixed : &b->p->options, &v);
+}
+
+static void build_fqdn(struct build *b)
+{
+	const struct dhcp4_fqdn_settings *s = b->s->fqdn;
+	struct dhcp4_plan *p = b->p;
+
+	if (!s)
+		return;
+	p->fqdn.code = DHCP4_OPT_FQDN;
+	p->fqdn_wire = s->wire;
+	p->fqdn_flags = (uint8_t)((s->server_update && !s->no_update ? FQDN_S : 0) |
+				  (s->no_update ? FQDN_N : 0) | (s->wire ? FQDN_E : 0));
+	dhcp_template_name(&b->is, &p->fqdn, &s->name, DHCP4_OPTION_ROOM - 5);
+}
+
+static void build_client_id(struct build *b)
+{
+	const struct dhcp4_settings *s = b->s;
+
+	b->p->htype = (uint8_t)s->htype;
+	b->p->hlen = s->htype == DHCP4_HTYPE_INFINIBAND ? 0 : b->p->chaddr_len;
+	b->p->client_id = (enum dhcp4_client_id)s->client_id;
+	if (s->client_id == DHCP4_ID_TEXT && s->client_id_text)
+		dhcp_template_identity(&b->is, &b->p->id_text, PATTERN_TEXT, s->client_id_text,
+			&s->client_id_text, DHCP4_OPTION_ROOM - 2);
+}
+
+static void write_header(
+	const struct build *b, const struct dhcp4_template *m, uint16_t has, struct writer *w)
+{
+	uint8_t *h = write_space(w, DHCP4_OPTIONS_AT);
+
+	h[DHCP4_AT_OP] = DHCP4_REQUEST_OP;
+	if (has & DHCP4_HAS_CHADDR) {
+		h[DHCP4_AT_HTYPE] = b->p->htype;
+		h[DHCP4_AT_HLEN] = b->p->hlen;
+	}
+	if (m->relayed)
+		h[DHCP4_AT_HOPS] = (uint8_t)b->s->relay->hops;
+	if (b->s->broadcast_flag && (has & DHCP4_HAS_OPTIONS) && !(has & DHCP4_HAS_CIADDR))
+		h[DHCP4_AT_FLAGS] = DHCP4_BROADCAST >> 8;
+	dhcp4_put32(h + DHCP4_AT_COOKIE, DHCP4_COOKIE);
+}
+
+static void write_parameters(const struct build *b, struct writer *w)
+{
+	const uint64_t *codes = b->s->parameters.items;
+	uint32_t count = b->s->parameters.count;
+
+	if (count == 0)
+		return;
+	write_u8(w, DHCP4_OPT_PARAMETERS);
+	write_u8(w, (uint8_t)count);
+	for (uint32_t i = 0; i < count; i++)
+		write_u8(w, (uint8_t)codes[i]);
+}
+
+// The identifier of a client whose MAC is zero; where its MAC goes.
+static uint16_t write_client_id(struct build *b, struct dhcp4_template *m, struct writer *w)
+{
+	struct dhcp4_self s = {.p = b->p};
+	uint8_t *head;
+
+	if (b->p->client_id != DHCP4_ID_MAC && b->p->client_id != DHCP4_ID_DUID)
+		return 0;
+	head = write_space(w, 2);
+	if (!head)
+		return 0;
+	dhcp4_client_id_write(&s, w);
+	head[0] = DHCP4_OPT_CLIENT_ID;
+	head[1] = (uint8_t)(w->at - head - 2);
+	return (uint16_t)(w->at - m->bytes - b->p->chaddr_len);
+}
+
+static uint16_t write_placeholder(struct dhcp4_template *m, struct writer *w, uint8_t code)
+{
+	dhcp4_write_option_be32(w, code, 0);
+	return (uint16_t)(w->at - m->bytes - 4);
+}
+
+static void write_fixed(const struct build *b, struct writer *w)
+{
+	for (uint32_t i = 0; i < b->fixed.count; i++) {
+		const struct dhcp_varying *v = &b->fixed.items[i];
+
+		write_u8(w, (uint8_t)v->code);
+		write_u8(w, (uint8_t)v->pattern.max_len);
+		pattern_write(&v->pattern, &(struct pattern_values){0}, w);
+	}
+}
+
+static uint32_t relay_info_len(const struct dhcp4_plan *p)
+{
+	return p->relay_info_len + dhcp_list_room(&p->relay_subs, 2);
+}
+
+// What may follow the template.
+static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_template *m, uint16_t has)
+{
+	uint32_t room = 1; // END
+
+	if ((has & DHCP4_HAS_CHADDR) && p->client_id == DHCP4_ID_TEXT)
+		room += 3 + p->id_text.pattern.max_len;
+	if (has & DHCP4_HAS_OPTIONS)
+		room += dhcp_list_room(&p->options, 2) +
+		        (p->fqdn.code ? 2 + 3 + 2 + p->fqdn.pattern.max_len : 0);
+	if (m->relay_info)
+		room += 2 + relay_info_len(p);
+	return room;
+}
+
+// What has nothing to follow is ready, the zeros that it is padded with too.
+static void end_message(struct dhcp4_template *m)
+{
+	if (!m->open) {
+		m->bytes[m->len] = DHCP4_OPT_END;
+		m->len = m->room;
+	}
+	m->sum = csum_add(0, m->bytes, m->len);
+}
+
+static void build_message(struct build *b, const struct dhcp4_kind *kind, struct dhcp4_template *m)
+{
+	const struct dhcp4_plan *p = b->p;
+	struct writer w = writer_of(m->bytes, sizeof(m->bytes));
+	uint16_t has = kind->has;
+	uint32_t room;
+
+	m->relayed = b->s->relay && (!(has & DHCP4_IS_UNICAST) || p->relay_unicast);
+	m->relay_info = m->relayed && (has & DHCP4_HAS_CHADDR) && relay_info_len(p) > 0;
+	write_header(b, m, has, &w);
+	dhcp4_write_option_u8(&w, DHCP4_OPT_TYPE, kind->type);
+	if ((has & DHCP4_HAS_REQUESTED) || ((has & DHCP4_HAS_WISH) && p->hint_first))
+		m->requested_at = write_placeholder(m, &w, DHCP4_OPT_REQUESTED_ADDRESS);
+	if (has & DHCP4_HAS_SERVER_ID)
+		m->server_at = write_placeholder(m, &w, DHCP4_OPT_SERVER_ID);
+	if ((has & DHCP4_HAS_TIME) && b->s->lease_time_ns)
+		dhcp4_write_option_be32(
+			&w, DHCP4_OPT_LEASE_TIME, (uint32_t)(b->s->lease_time_ns / NS_PER_S));
+	if (has & DHCP4_HAS_PARAMETERS)
+		write_parameters(b, &w);
+	if (has & DHCP4_HAS_CHADDR)
+		m->id_at = write_client_id(b, m, &w);
+	if (has & DHCP4_HAS_RAPID)
+		dhcp4_write_option(&w, DHCP4_OPT_RAPID_COMMIT, "", 0);
+	if (has & DHCP4_HAS_OPTIONS)
+		write_fixed(b, &w);
+	m->len = (uint16_t)(w.at - m->bytes);
+	room = m->len + tail_room(p, m, has);
+	m->room = (uint16_t)(room > p->pad ? room : p->pad);
+	m->open = tail_room(p, m, has) > 1;
+	if (w.failed || room > DHCP4_MESSAGE_MAX)
+		COMPLAIN(b, &b->s->options, "options", "messages get too long (up to %u bytes)",
+			DHCP4_MESSAGE_MAX);
+	else
+		end_message(m);
+}
+
+int dhcp4_build(struct dhcp4_plan *p, const struct dhcp4_settings *s, struct diag *d)
+{
+	const struct dhcp4_option_settings *options = s->options.items;
+	struct build b = {.p = p,
+		.s = s,
+		.is = {.arena = p->arena,
+			.d = d,
+			.clients = {s->clients, p->chaddr_len, 4},
+			.option_room = DHCP4_OPTION_ROOM,
+			.relayed = s->relay != NULL}};
+
+	b.fixed = dhcp_list_make(&b.is, s->options.count);
+	p->options = dhcp_list_make(&b.is, s->options.count);
+	p->relay_subs = dhcp_list_make(&b.is, s->options.count + SUBS_OWN);
+	build_client_id(&b);
+	build_relay(&b);
+	for (uint32_t i = 0; i < s->options.count; i++)
+		build_option(&b, &options[i]);
+	build_fqdn(&b);
+	if (s->relay && relay_info_len(p) > DHCP4_OPTION_ROOM)
+		COMPLAIN(&b, s->relay, "", "option 82 may get %u bytes long (up to %u)",
+			relay_info_len(p), DHCP4_OPTION_ROOM);
+	if (b.is.failed)
+		return -EINVAL;
+	for (uint32_t i = 0; i < DHCP4_STEPS && !b.is.failed; i++)
+		build_message(&b, &dhcp4_kinds[i], &p->templates[i]);
+	return b.is.failed ? -EINVAL : 0;
+}

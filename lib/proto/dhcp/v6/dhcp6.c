@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DHCPv6 clients as the engine sees them: counters, steps and the row for protos[]. Settings are in
+// dhcp6_fields.c and what they mean in dhcp6_check.c, dhcp6_setup.c and dhcp6_templates.c; what is
+// sent in dhcp6_request_wire.c, what is accepted in dhcp6_wire.c and dhcp6_checks_wire.c. The
+// responder's rows are in dhcp6_answer.c. Path: cold. Any thread.
+
+#include "proto/dhcp/v6/dhcp6.h"
+
+#include "proto/dhcp/v6/dhcp6_answer.h"
+#include "proto/dhcp/v6/dhcp6_plan.h"
+
+const char *dhcp6_type_label(uint32_t i)
+{
+	const char *name = dhcp6_type_name(i);
+
+	if (i == 0)
+		return "RESERVED";
+	return name ? name : "other";
+}
+
+const char *dhcp6_status_label(uint32_t i)
+{
+	const char *name = dhcp6_status_name(i);
+
+	return name ? name : "other";
+}
+
+#define OFFSET(member) offsetof(struct dhcp6_counters, member)
+static const struct counter dhcp6_rows[] = {DHCP6_COUNTERS(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
+#undef OFFSET
+
+static const struct counter_section dhcp6_counters_section = {
+	.name = "dhcp6",
+	.help = "DHCPv6 messages and leases",
+	COUNTER_ROWS(dhcp6_rows),
+	.size = sizeof(struct dhcp6_counters),
+};
+
+static const struct proto_step steps[DHCP6_STEPS] = {
+	[DHCP6_STEP_SOLICIT] = {"solicit-advertise"},
+	[DHCP6_STEP_REQUEST] = {"request-reply"},
+	[DHCP6_STEP_RAPID] = {"solicit-reply"},
+	[DHCP6_STEP_RENEW] = {"renew-reply"},
+	[DHCP6_STEP_REBIND] = {"rebind-reply"},
+	[DHCP6_STEP_RELEASE] = {"release-reply"},
+	[DHCP6_STEP_DECLINE] = {"decline-reply"},
+	[DHCP6_STEP_CONFIRM] = {"confirm-reply"},
+	[DHCP6_STEP_INFORMATION] = {"information-reply"},
+};
+
+_Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
+
+const struct proto dhcp6_proto = {
+	.name = "dhcp6",
+	.help = "DHCPv6 clients and relays",
+	.default_port = DHCP6_SERVER_PORT,
+	.key_bits = DHCP6_KEY_BITS,
+	.cost_ns = 285,
+	.steps = steps,
+	.step_count = DHCP6_STEPS,
+	.settings = &dhcp6_settings_section,
+	.answers = &dhcp6_answers_section,
+	.counters = &dhcp6_counters_section,
+	.answered = &dhcp6_answered_section,
+	.check = dhcp6_check,
+	.check_server = dhcp6_check_server,
+	.check_answers = dhcp6_check_answers,
+	.setup = dhcp6_setup,
+	.teardown = dhcp6_teardown,
+	.common_setup = dhcp6_common_setup,
+	.common_teardown = dhcp6_common_teardown,
+	.memory = dhcp6_memory,
+	.open = dhcp6_open,
+	.close = dhcp6_close,
+	.layout = dhcp6_layout,
+	.flow = dhcp6_flow,
+	.owns = dhcp6_owns,
+	.begin = dhcp6_begin,
+	.request = dhcp6_request,
+	.key = dhcp6_key,
+	.reply = dhcp6_reply,
+	.timeout = dhcp6_timeout,
+	.answers_setup = dhcp6_answers_setup,
+	.answer = dhcp6_answer,
+	.answers_open = dhcp6_answers_open,
+	.answers_close = dhcp6_answers_close,
+	.answers_teardown = dhcp6_answers_teardown,
+	.direct = dhcp6_direct,
+	.faults = dhcp6_faults,
+};

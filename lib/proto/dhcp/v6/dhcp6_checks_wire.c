@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a right answer to a client is: for it, of a type that fits, through the same relays, and
+// with content that a server may send. Each check has its counter. Path: hot. The worker that owns
+// the counters.
+
+#include "base/bytes.h"
+#include "proto/dhcp/v6/dhcp6_self.h"
+
+#define OTHER_TYPE   (DHCP6_TYPE_BUCKETS - 1)
+#define OTHER_STATUS (DHCP6_STATUS_BUCKETS - 1)
+#define OPTION_ROOM  1024 // of what is compared
+
+static bool is_a_server(const struct dhcp6_plan *p, const uint8_t *address)
+{
+	for (uint32_t i = 0; i < p->server_count; i++)
+		if (addr_bytes_equal(p->servers[i], address, 16))
+			return true;
+	return false;
+}
+
+// Relays are answered on the server port, or on the one that RFC 8357 tells. Whom a group reaches
+// is not known, and a server on the link answers from its link-local address.
+bool dhcp6_way_is_ours(const struct dhcp6_self *s, const struct proto_ends *e)
+{
+	const struct dhcp6_plan *p = s->p;
+	uint8_t own[16];
+
+	if (e->addr_len != 16 || e->src_port != p->server_port ||
+		(p->unicast && !is_a_server(p, e->src)))
+		return false;
+	if (p->relays)
+		return addr_bytes_equal(e->dst, s->relay, 16) &&
+		       (e->dst_port == p->relay_port || e->dst_port == DHCP6_SERVER_PORT);
+	dhcp6_link_local(s->mac, own);
+	return e->dst_port == DHCP6_CLIENT_PORT && addr_bytes_equal(e->dst, own, 16);
+}
+
+static bool bytes_are(const struct dhcp6_bytes *theirs, const uint8_t *ours, uint32_t len)
+{
+	return theirs->data && theirs->len == len && memcmp(theirs->data, ours, len) == 0;
+}
+
+static inline bool server_is(const struct dhcp6_message *m, const struct dhcp6_duid_bytes *id)
+{
+	return bytes_are(&m->server_id, id->bytes, id->len);
+}
+
+// Of an ADVERTISE: by whom the user does not want to be served.
+static bool is_accepted(const struct dhcp6_plan *p, const struct dhcp6_message *m)
+{
+	return p->accept_len == 0 || bytes_are(&m->server_id, p->accept, p->accept_len);
+}
+
+// An answer to the message before has its transaction id.
+static enum proto_verdict earlier(const struct dhcp6_self *s, struct dhcp6_counters *n,
+	const struct proto_txn *t, const struct dhcp6_message *m, uint32_t type)
+{
+	if (!(dhcp6_kinds[t->step].again & type)) {
+		n->xid_wrong++;
+		return PROTO_STRAY;
+	}
+	if (m->type == DHCP6_ADVERTISE && !t->over)
+		n->other_advertises += !server_is(m, &s->w->servers[s->client->chosen]);
+	return PROTO_DUPLICATE;
+}
+
+enum proto_verdict dhcp6_ours(const struct dhcp6_self *s, struct dhcp6_counters *n,
+	const struct proto_txn *t, const struct dhcp6_message *m)
+{
+	uint32_t bucket = m->type < OTHER_TYPE ? m->type : OTHER_TYPE;
+	uint32_t type = 1u << bucket;
+
+	if ((m->xid ^ dhcp6_xid_of(t)) >> 1) {
+		n->xid_wrong++;
+		return PROTO_STRAY;
+	}
+	if (!bytes_are(&m->client_id, s->duid, s->duid_len)) {
+		n->duid_wrong++;
+		return PROTO_STRAY;
+	}
+	n->received[bucket]++;
+	if (m->xid != dhcp6_xid_of(t))
+		return earlier(s, n, t, m, type);
+	if (!(dhcp6_kinds[t->step].answered & type)) {
+		n->type_wrong++;
+		return PROTO_STRAY;
+	}
+	if (m->type != DHCP6_ADVERTISE || is_accepted(s->p, m))
+		return PROTO_DONE;
+	n->other_advertises++;
+	return PROTO_DUPLICATE;
+}
+
+// The option that the innermost relay sent, as in its message, or nothing.
+static bool interface_id_check(
+	const struct dhcp6_self *s, struct dhcp6_counters *n, const struct dhcp6_relay *r)
+{
+	const struct dhcp_varying_list *l = &s->p->relay_options;
+	bool right = !r->interface_id.data;
+	uint8_t ours[OPTION_ROOM];
+
+	for (uint32_t i = 0; i < l->count; i++) {
+		struct writer w = writer_of(ours, sizeof(ours));
+
+		if (l->items[i].code != DHCP6_OPT_INTERFACE_ID)
+			continue;
+		dhcp6_varying_write(s, &l->items[i], &w);
+		right = bytes_are(&r->interface_id, ours, (uint32_t)(w.at - ours));
+	}
+	n->interface_id_wrong += !right;
+	return right;
+}
+
+static bool hop_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+	const struct dhcp6_relay *r, uint32_t level)
+{
+	struct dhcp6_hop h;
+
+	dhcp6_hop_find(s, level, &h);
+	if (r->hop_count != h.hop_count) {
+		n->hop_count_wrong++;
+		return false;
+	}
+	if (!addr_bytes_equal(r->link, h.link, 16)) {
+		n->link_wrong++;
+		return false;
+	}
+	if (addr_bytes_equal(r->peer, h.peer, 16))
+		return level > 0 || interface_id_check(s, n, r);
+	n->peer_wrong++;
+	return false;
+}
+
+bool dhcp6_envelope_check(
+	const struct dhcp6_self *s, struct dhcp6_counters *n, const struct dhcp6_envelope *e)
+{
+	uint32_t levels = s->p->relays ? s->p->levels : 0;
+
+	if (e->levels != levels || (levels && e->relays[0].type != DHCP6_RELAY_REPL)) {
+		n->levels_wrong++;
+		return false;
+	}
+	for (uint32_t i = 0; i < levels; i++)
+		if (!hop_check(s, n, &e->relays[i], levels - 1 - i))
+			return false;
+	return true;
+}
+
+bool dhcp6_server_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+	const struct proto_txn *t, const struct dhcp6_message *m)
+{
+	if (!m->server_id.data) {
+		n->server_id_missing++;
+		return false;
+	}
+	if (t->over || !(dhcp6_kinds[t->step].has & DHCP6_HAS_SERVER_ID) ||
+		server_is(m, &s->w->servers[s->client->chosen]))
+		return true;
+	n->server_id_changed++;
+	return false;
+}
+
+// A status other than Success into its bucket, and as the first one.
+static void status_note(uint64_t *buckets, uint16_t code, const struct dhcp6_bytes *said,
+	uint16_t *status, struct dhcp6_bytes *text)
+{
+	if (code == DHCP6_STATUS_NONE || code == DHCP6_SUCCESS)
+		return;
+	buckets[code < OTHER_STATUS ? code : OTHER_STATUS]++;
+	if (*status != DHCP6_STATUS_NONE)
+		return;
+	*status = code;
+	if (said)
+		*text = *said;
+}
+
+static inline bool is_ours(
+	const struct dhcp6_self *s, uint16_t has, uint32_t i, const struct dhcp6_ia *ia)
+{
+	bool prefix = dhcp6_is_prefix(s->p, i);
+
+	return (has & (prefix ? DHCP6_HAS_PREFIXES : DHCP6_HAS_ADDRESSES)) &&
+	       ia->type == s->p->ias[i].code && ia->iaid == s->p->ias[i].iaid;
+}
+
+// The place of an IA among those that t asked for; DHCP6_IAS_MAX: it was not asked for.
+static uint32_t place_of(
+	const struct dhcp6_self *s, const struct proto_txn *t, const struct dhcp6_ia *ia)
+{
+	for (uint32_t i = 0; i < s->p->stride; i++)
+		if (is_ours(s, dhcp6_kinds[t->step].has, i, ia))
+			return i;
+	return DHCP6_IAS_MAX;
+}
+
+bool dhcp6_is_refusal(const struct dhcp6_self *s, struct dhcp6_counters *n,
+	const struct proto_txn *t, const struct dhcp6_message *m, uint16_t *status,
+	struct dhcp6_bytes *text)
+{
+	*status = DHCP6_STATUS_NONE;
+	*text = (struct dhcp6_bytes){0};
+	status_note(n->message_status, m->status, &m->status_message, status, text);
+	for (uint32_t i = 0; i < m->ia_count; i++) {
+		const struct dhcp6_ia *ia = &m->ias[i];
+
+		if (place_of(s, t, ia) == DHCP6_IAS_MAX)
+			continue;
+		status_note(n->ia_status, ia->status, &ia->message, status, text);
+		for (uint32_t k = 0; k < ia->lease_count; k++)
+			status_note(n->lease_status, ia->leases[k].status, NULL, status, text);
+	}
+	return *status != DHCP6_STATUS_NONE;
+}
+
+static bool is_in(const struct dhcp6_prefix_list *l, const uint8_t address[16])
+{
+	for (uint32_t i = 0; i < l->count; i++) {
+		const struct dhcp6_prefix *p = &l->items[i];
+		uint64_t a[2], b[2], mask[2];
+
+		memcpy(a, address, 16);
+		memcpy(b, p->bytes, 16);
+		memcpy(mask, p->mask, 16);
+		if (((a[0] ^ b[0]) & mask[0]) == 0 && ((a[1] ^ b[1]) & mask[1]) == 0)
+			return true;
+	}
+	return l->count == 0;
+}
+
+// Of what the server gives, that which the client takes: the first that lives.
+static const struct dhcp6_lease *lease_of(const struct dhcp6_ia *ia)
+{
+	for (uint32_t i = 0; i < ia->lease_count; i++)
+		if (ia->leases[i].valid_s)
+			return &ia->leases[i];
+	return ia->lease_count ? &ia->leases[0] : NULL;
+}
+
+// RFC 8415 sections 21.4, 21.6, 21.21 and 21.22; 0 leaves T1 and T2 to the client.
+static bool times_check(
+	struct dhcp6_counters *n, const struct dhcp6_ia *ia, const struct dhcp6_lease *l)
+{
+	if (l->valid_s == 0 || l->preferred_s > l->valid_s) {
+		n->lifetimes_wrong++;
+		return false;
+	}
+	if ((ia->t2_s == 0 || ia->t1_s <= ia->t2_s) && ia->t1_s <= l->valid_s &&
+		ia->t2_s <= l->valid_s)
+		return true;
+	n->times_wrong++;
+	return false;
+}
+
+static bool prefix_check(const struct dhcp6_plan *p, struct dhcp6_counters *n,
+	const struct dhcp6_lease *l, struct dhcp6_key *key)
+{
+	bool fits = l->bits > 0 && l->bits <= DHCP6_PREFIX_MAX &&
+	            (p->prefix_length == 0 || l->bits == p->prefix_length);
+
+	if (!fits || !dhcp6_key_prefix(key, l->address, l->bits)) {
+		n->prefix_length_wrong++;
+		return false;
+	}
+	if (is_in(&p->delegated, l->address))
+		return true;
+	n->outside_prefixes++;
+	return false;
+}
+
+static bool address_check(const struct dhcp6_plan *p, struct dhcp6_counters *n,
+	const struct dhcp6_lease *l, struct dhcp6_key *key)
+{
+	memcpy(key->bytes, l->address, 16);
+	if (is_in(&p->pool, l->address))
+		return true;
+	n->outside_pool++;
+	return false;
+}
+
+// Is a REPLY to have the leases that the client named?
+static inline bool is_fixed(const struct dhcp6_self *s, const struct proto_txn *t)
+{
+	if (t->over || !(dhcp6_kinds[t->step].has & DHCP6_HAS_LEASES))
+		return false;
+	return t->step == DHCP6_STEP_REQUEST || s->p->same_lease;
+}
+
+static bool ia_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+	const struct proto_txn *t, uint32_t i, const struct dhcp6_ia *ia, struct dhcp6_given *out)
+{
+	const struct dhcp6_lease *l = lease_of(ia);
+	bool prefix = dhcp6_is_prefix(s->p, i);
+	struct dhcp6_key *key = &out->keys[i];
+
+	if (!l) {
+		n->lease_missing++;
+		return false;
+	}
+	n->leases_unused += ia->lease_count + ia->leases_ignored - 1u;
+	if (!times_check(n, ia, l))
+		return false;
+	if (!(prefix ? prefix_check : address_check)(s->p, n, l, key))
+		return false;
+	if (l->valid_s < out->valid_s)
+		out->valid_s = l->valid_s;
+	if (!is_fixed(s, t) || dhcp6_key_equal(key, &s->keys[i]))
+		return true;
+	n->address_changed += !prefix;
+	n->prefix_changed += prefix;
+	return false;
+}
+
+bool dhcp6_leases_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+	const struct proto_txn *t, const struct dhcp6_message *m, struct dhcp6_given *out)
+{
+	const struct dhcp6_ia *found[DHCP6_IAS_MAX] = {0};
+
+	out->valid_s = DHCP6_INFINITY;
+	n->ias_unasked += m->ias_ignored;
+	for (uint32_t i = 0; i < m->ia_count; i++) {
+		uint32_t place = place_of(s, t, &m->ias[i]);
+
+		if (place == DHCP6_IAS_MAX || found[place])
+			n->ias_unasked++;
+		else
+			found[place] = &m->ias[i];
+	}
+	for (uint32_t i = 0; i < s->p->stride; i++) {
+		if (!found[i]) {
+			n->ia_missing++;
+			return false;
+		}
+		if (!ia_check(s, n, t, i, found[i], out))
+			return false;
+	}
+	return true;
+}

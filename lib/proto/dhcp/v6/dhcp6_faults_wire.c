@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Faults of the responder's DHCPv6 answers: each spoils one ready message, and only in the way that
+// its name says; lengths around what changes stay right. Not here: when they happen
+// (engine/core/faults.h), leases given twice and pools that are used up (dhcp6_answer.h). Path:
+// hot. The responder's thread.
+
+#include <string.h>
+
+#include "base/rand.h"
+#include "proto/dhcp/v6/dhcp6_answer.h"
+
+#define AROUND_MAX   (DHCP6_LEVELS_MAX + 2) // relay messages, an IA and a lease
+#define IA_HEAD      (DHCP6_OPTION_LEN + 12)
+#define STATUS_LEN   6  // of the whole option, without text
+#define PREFERRED_AT 16 // of an address, after the option's head
+#define NOWHERE      0
+
+// An ADVERTISE or a REPLY in its relay messages.
+struct place {
+	uint8_t *buf;
+	uint32_t len, room;
+	uint32_t levels;
+	uint32_t relay_at[DHCP6_LEVELS_MAX];
+	uint32_t length_at[AROUND_MAX]; // lengths of the options around what is at hand
+	uint32_t around;
+	uint32_t begin, end; // of the message
+};
+
+static uint32_t option_end(const struct place *p, uint32_t at)
+{
+	return at + DHCP6_OPTION_LEN + bytes_be16(p->buf + at + 2);
+}
+
+static bool place_relay(struct place *p)
+{
+	uint32_t options = p->begin + DHCP6_RELAY_LEN, at;
+
+	if (p->levels == DHCP6_LEVELS_MAX || options > p->end)
+		return false;
+	at = dhcp6_find_option(p->buf, options, p->end, DHCP6_OPT_RELAY_MESSAGE);
+	if (at == NOWHERE)
+		return false;
+	p->relay_at[p->levels++] = p->begin;
+	p->length_at[p->around++] = at + 2;
+	p->end = option_end(p, at);
+	p->begin = at + DHCP6_OPTION_LEN;
+	return true;
+}
+
+// false: it is none of ours.
+static bool place_of(uint8_t *buf, uint32_t len, uint32_t room, struct place *p)
+{
+	*p = (struct place){.buf = buf, .len = len, .room = room, .end = len};
+	while (p->end > p->begin && buf[p->begin] == DHCP6_RELAY_REPL)
+		if (!place_relay(p))
+			return false;
+	if (p->end - p->begin < DHCP6_HEADER_LEN)
+		return false;
+	return buf[p->begin] == DHCP6_ADVERTISE || buf[p->begin] == DHCP6_REPLY;
+}
+
+static bool is_reply(const struct place *p)
+{
+	return p->buf[p->begin] == DHCP6_REPLY;
+}
+
+static uint32_t option_at(const struct place *p, uint16_t code)
+{
+	return dhcp6_find_option(p->buf, p->begin + DHCP6_HEADER_LEN, p->end, code);
+}
+
+// Make other bytes fit where old ones are. The new length of the whole; 0: no room.
+static uint32_t resize(struct place *p, uint32_t at, uint32_t old, uint32_t fresh)
+{
+	if (p->len - old + fresh > p->room)
+		return 0;
+	memmove(p->buf + at + fresh, p->buf + at + old, p->len - at - old);
+	for (uint32_t i = 0; i < p->around; i++) {
+		uint8_t *length = p->buf + p->length_at[i];
+
+		bytes_put_be16(length, bytes_be16(length) - old + fresh);
+	}
+	p->len = p->len - old + fresh;
+	p->end = p->end - old + fresh;
+	return p->len;
+}
+
+static uint32_t option_remove(struct place *p, uint32_t at)
+{
+	return at == NOWHERE ? 0 : resize(p, at, option_end(p, at) - at, 0);
+}
+
+static void status_put(uint8_t *at, enum dhcp6_status status)
+{
+	bytes_put_be16(at, DHCP6_OPT_STATUS);
+	bytes_put_be16(at + 2, 2);
+	bytes_put_be16(at + 4, (uint32_t)status);
+}
+
+// The lease in an IA; NOWHERE: it has none, or one that is taken away.
+static uint32_t lease_in(const struct place *p, uint32_t ia)
+{
+	uint16_t code = dhcp6_lease_code(bytes_be16(p->buf + ia));
+	uint32_t times = code == DHCP6_OPT_IA_PREFIX ? 0 : PREFERRED_AT, at;
+
+	at = dhcp6_find_option(p->buf, ia + IA_HEAD, option_end(p, ia), code);
+	if (at && bytes_be32(p->buf + at + DHCP6_OPTION_LEN + times + 4) == 0)
+		return NOWHERE;
+	return at;
+}
+
+// An IA of this type that gives a lease.
+static uint32_t giving_ia(const struct place *p, uint16_t type)
+{
+	uint32_t at = option_at(p, type);
+
+	while (at != NOWHERE && lease_in(p, at) == NOWHERE)
+		at = dhcp6_find_option(p->buf, option_end(p, at), p->end, type);
+	return at;
+}
+
+static uint32_t any_giving_ia(const struct place *p)
+{
+	uint32_t at = giving_ia(p, DHCP6_OPT_IA_NA);
+
+	return at != NOWHERE ? at : giving_ia(p, DHCP6_OPT_IA_PD);
+}
+
+// A status instead of what the IA holds.
+static uint32_t ia_refuse(struct place *p, uint32_t ia, enum dhcp6_status status)
+{
+	uint32_t len;
+
+	if (ia == NOWHERE)
+		return 0;
+	p->length_at[p->around++] = ia + 2;
+	len = resize(p, ia + IA_HEAD, option_end(p, ia) - ia - IA_HEAD, STATUS_LEN);
+	memset(p->buf + ia + DHCP6_OPTION_LEN + 4, 0, 8); // T1 and T2
+	status_put(p->buf + ia + IA_HEAD, status);
+	return len;
+}
+
+// A status of the message instead of its IAs.
+static uint32_t message_refuse(struct place *p, enum dhcp6_status status)
+{
+	uint32_t len;
+
+	if (any_giving_ia(p) == NOWHERE)
+		return 0;
+	while (option_remove(p, option_at(p, DHCP6_OPT_IA_NA)) ||
+		option_remove(p, option_at(p, DHCP6_OPT_IA_PD)) ||
+		option_remove(p, option_at(p, DHCP6_OPT_STATUS)))
+		;
+	len = resize(p, p->end, 0, STATUS_LEN);
+	status_put(p->buf + p->end - STATUS_LEN, status);
+	return len;
+}
+
+static uint32_t no_advertise(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct place p;
+
+	return place_of(buf, len, room, &p) && !is_reply(&p) ? PROTO_NO_ANSWER : 0;
+}
+
+static uint32_t no_addrs_avail(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct place p;
+
+	if (!place_of(buf, len, room, &p))
+		return 0;
+	return ia_refuse(&p, giving_ia(&p, DHCP6_OPT_IA_NA), DHCP6_NO_ADDRS_AVAIL);
+}
+
+static uint32_t no_prefix_avail(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct place p;
+
+	if (!place_of(buf, len, room, &p))
+		return 0;
+	return ia_refuse(&p, giving_ia(&p, DHCP6_OPT_IA_PD), DHCP6_NO_PREFIX_AVAIL);
+}
+
+static uint32_t no_binding(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct place p;
+
+	if (!place_of(buf, len, room, &p) || !is_reply(&p))
+		return 0;
+	return ia_refuse(&p, any_giving_ia(&p), DHCP6_NO_BINDING);
+}
+
+static uint32_t not_on_link(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct place p;
+
+	if (!place_of(buf, len, room, &p) || !is_reply(&p))
+		return 0;
+	return ia_refuse(&p, giving_ia(&p, DHCP6_OPT_IA_NA), DHCP6_NOT_ON_LINK);
+}
+
+static uint32_t unspec_fail(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct place p;
+
+	return place_of(buf, len, room, &p) ? message_refuse(&p, DHCP6_UNSPEC_FAIL) : 0;
+}
+
+static uint32_t use_multicast(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct place p;
+
+	if (!place_of(buf, len, room, &p) || !is_reply(&p))
+		return 0;
+	return message_refuse(&p, DHCP6_USE_MULTICAST);
+}
+
+static uint32_t lease_status(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	uint32_t ia, lease, end;
+	struct place p;
+
+	if (!place_of(buf, len, room, &p))
+		return 0;
+	ia = any_giving_ia(&p);
+	if (ia == NOWHERE)
+		return 0;
+	lease = lease_in(&p, ia);
+	end = option_end(&p, lease);
+	p.length_at[p.around++] = ia + 2;
+	p.length_at[p.around++] = lease + 2;
+	len = resize(&p, end, 0, STATUS_LEN);
+	if (len)
+		status_put(buf + end, DHCP6_UNSPEC_FAIL);
+	return len;
+}
+
+static uint32_t missing_ia(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct place p;
+
+	return place_of(buf, len, room, &p) ? option_remove(&p, any_giving_ia(&p)) : 0;
+}
+
+// Not with rapid commit: no address was offered before.
+static uint32_t other_address(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct place p;
+	uint32_t ia;
+
+	if (!place_of(buf, len, room, &p) || !is_reply(&p) || option_at(&p, DHCP6_OPT_RAPID_COMMIT))
+		return 0;
+	ia = giving_ia(&p, DHCP6_OPT_IA_NA);
+	if (ia == NOWHERE)
+		return 0;
+	buf[lease_in(&p, ia) + DHCP6_OPTION_LEN + 15] ^= 1;
+	return len;
+}
+
+// The prefix and its neighbour's as one.
+static uint32_t prefix_overlap(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct place p;
+	uint8_t *bits;
+	uint32_t ia;
+
+	if (!place_of(buf, len, room, &p))
+		return 0;
+	ia = giving_ia(&p, DHCP6_OPT_IA_PD);
+	if (ia == NOWHERE)
+		return 0;
+	bits = buf + lease_in(&p, ia) + DHCP6_OPTION_LEN + 8;
+	if (*bits < 2)
+		return 0;
+	--*bits;
+	bits[1 + *bits / 8] &= (uint8_t) ~(0x80u >> *bits % 8);
+	return len;
+}
+
+static uint32_t wrong_lifetimes(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	uint8_t *preferred;
+	struct place p;
+	uint32_t ia;
+
+	if (!place_of(buf, len, room, &p))
+		return 0;
+	ia = any_giving_ia(&p);
+	if (ia == NOWHERE)
+		return 0;
+	preferred = buf + lease_in(&p, ia) + DHCP6_OPTION_LEN;
+	if (bytes_be16(buf + ia) == DHCP6_OPT_IA_NA)
+		preferred += PREFERRED_AT;
+	if (bytes_be32(preferred + 4) == DHCP6_INFINITY)
+		return 0;
+	bytes_put_be32(preferred, bytes_be32(preferred + 4) + 1);
+	return len;
+}
+
+static uint32_t wrong_times(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct place p;
+	uint32_t ia, t2;
+	uint8_t *t1;
+
+	if (!place_of(buf, len, room, &p))
+		return 0;
+	ia = any_giving_ia(&p);
+	if (ia == NOWHERE)
+		return 0;
+	t1 = buf + ia + DHCP6_OPTION_LEN + 4;
+	t2 = bytes_be32(t1 + 4);
+	if (t2 == 0 || t2 == DHCP6_INFINITY)
+		return 0;
+	bytes_put_be32(t1, t2 + 1);
+	return len;
+}
+
+static uint32_t wrong_xid(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	uint32_t change = (uint32_t)(1 + rand_scale(random, DHCP6_XID_MAX)); // never 0
+	struct place p;
+
+	if (!place_of(buf, len, room, &p))
+		return 0;
+	for (uint32_t i = 0; i < 3; i++)
+		buf[p.begin + 1 + i] ^= (uint8_t)(change >> 8 * i);
+	return len;
+}
+
+static uint32_t wrong_duid(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct place p;
+	uint32_t at;
+
+	if (!place_of(buf, len, room, &p))
+		return 0;
+	at = option_at(&p, DHCP6_OPT_CLIENT_ID);
+	if (at == NOWHERE)
+		return 0;
+	buf[option_end(&p, at) - 1] ^= (uint8_t)(1 + rand_scale(random, UINT8_MAX));
+	return len;
+}
+
+static uint32_t without(uint8_t *buf, uint32_t len, uint32_t room, uint16_t code)
+{
+	struct place p;
+
+	return place_of(buf, len, room, &p) ? option_remove(&p, option_at(&p, code)) : 0;
+}
+
+static uint32_t no_client_id(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	return without(buf, len, room, DHCP6_OPT_CLIENT_ID);
+}
+
+static uint32_t no_server_id(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	return without(buf, len, room, DHCP6_OPT_SERVER_ID);
+}
+
+static uint32_t no_rapid_commit(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	return without(buf, len, room, DHCP6_OPT_RAPID_COMMIT);
+}
+
+// The interface-id of one of the relay messages that have one; *level: of which.
+static uint32_t interface_id(const struct place *p, uint64_t random, uint32_t *level)
+{
+	uint32_t at = NOWHERE;
+
+	*level = (uint32_t)rand_scale(random, p->levels ? p->levels : 1);
+	for (uint32_t i = 0; i < p->levels && at == NOWHERE; i++) {
+		*level = *level ? *level - 1 : p->levels - 1;
+		at = dhcp6_find_option(p->buf, p->relay_at[*level] + DHCP6_RELAY_LEN,
+			p->length_at[*level] - 2, DHCP6_OPT_INTERFACE_ID);
+	}
+	return at;
+}
+
+static uint32_t interface_id_missing(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct place p;
+	uint32_t at, level;
+
+	if (!place_of(buf, len, room, &p))
+		return 0;
+	at = interface_id(&p, random, &level);
+	p.around = level;
+	return option_remove(&p, at);
+}
+
+static uint32_t interface_id_changed(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct place p;
+	uint32_t at, level;
+
+	if (!place_of(buf, len, room, &p))
+		return 0;
+	at = interface_id(&p, random, &level);
+	if (at == NOWHERE || bytes_be16(buf + at + 2) == 0)
+		return 0;
+	buf[at + DHCP6_OPTION_LEN] ^= 1;
+	return len;
+}
+
+static uint32_t wrong_relay(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	static const uint8_t fields[] = {
+		DHCP6_AT_HOP_COUNT, DHCP6_AT_LINK + 15, DHCP6_AT_PEER + 15};
+	struct place p;
+	uint64_t level;
+
+	if (!place_of(buf, len, room, &p) || p.levels == 0)
+		return 0;
+	level = rand_scale(random, p.levels);
+	buf[p.relay_at[level] + fields[rand_scale(rand_hash(random), sizeof(fields))]] ^= 1;
+	return len;
+}
+
+// Nobody asked it: another transaction id and, where there is one, another client.
+static uint32_t unsolicited(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	wrong_duid(buf, len, room, random);
+	return wrong_xid(buf, len, room, random);
+}
+
+const struct proto_fault dhcp6_faults[] = {
+	{"no_advertise", "ADVERTISEs that are not sent", false, no_advertise},
+	{"no_addrs_avail", "IA_NA with NoAddrsAvail instead of an address", false, no_addrs_avail},
+	{"no_prefix_avail", "IA_PD with NoPrefixAvail instead of a prefix", false, no_prefix_avail},
+	{"no_binding", "a REPLY with NoBinding instead of the lease of one IA", false, no_binding},
+	{"not_on_link", "a REPLY with NotOnLink instead of an address", false, not_on_link},
+	{"unspec_fail", "UnspecFail instead of all IAs", false, unspec_fail},
+	{"use_multicast", "a REPLY with UseMulticast instead of all IAs", false, use_multicast},
+	{"lease_status", "UnspecFail within an address or prefix", false, lease_status},
+	{"missing_ia", "one IA of the answer left out", false, missing_ia},
+	{"other_address", "a REPLY with another address than advertised or renewed", false,
+		other_address},
+	{"prefix_overlap", "prefixes that are one bit shorter and so contain another's", false,
+		prefix_overlap},
+	{"wrong_lifetimes", "preferred lifetime greater than the valid one", false,
+		wrong_lifetimes},
+	{"wrong_times", "T1 greater than T2", false, wrong_times},
+	{"wrong_xid", "answers with another transaction id", false, wrong_xid},
+	{"wrong_duid", "answers with the DUID of another client", false, wrong_duid},
+	{"no_client_id", "answers without the client's DUID", false, no_client_id},
+	{"no_server_id", "answers without the server identifier", false, no_server_id},
+	{"no_rapid_commit", "a REPLY to a SOLICIT without the rapid commit option", false,
+		no_rapid_commit},
+	{"interface_id_missing", "the interface-id of a relay not returned", false,
+		interface_id_missing},
+	{"interface_id_changed", "the interface-id of a relay not returned as it was", false,
+		interface_id_changed},
+	{"wrong_relay", "RELAY-REPLs with another hop count, link or peer address", false,
+		wrong_relay},
+	{"unsolicited", "one more reply beside the answer that nobody asked for", true,
+		unsolicited},
+	{0},
+};

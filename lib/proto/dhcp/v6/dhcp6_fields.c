@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The settings of DHCPv6 clients as users see them. Path: cold. Any thread.
+
+#include "proto/dhcp/v6/dhcp6_plan.h"
+#include "proto/dhcp/dhcp_fields.h"
+
+#define OPTION(member)     offsetof(struct dhcp6_option_settings, member)
+#define RELAY(member)      offsetof(struct dhcp6_relay_settings, member)
+#define VENDOR(member)     offsetof(struct dhcp6_vendor_settings, member)
+#define TRIES(member)      offsetof(struct dhcp6_tries_settings, member)
+#define RETRANSMIT(member) offsetof(struct dhcp6_retransmit_settings, member)
+#define EXPECT(member)     offsetof(struct dhcp6_expect_settings, member)
+#define SETTING(member)    offsetof(struct dhcp6_settings, member)
+
+#define DAY_NS  86400e9
+#define HOUR_NS 3600e9
+
+const char *const dhcp6_exchange_names[] = {"sarr", "solicit", "rapid", "renew", "rebind",
+	"release", "decline", "confirm", "information", NULL};
+static const char *const lease_names[] = {"address", "prefix", "both", NULL};
+static const char *const duid_names[] = {"ll", "llt", "en", "uuid", "hex", "file", NULL};
+static const char *const to_names[] = {"auto", "server", "all", "servers", NULL};
+static const char *const advertise_names[] = {"first", "best", NULL};
+static const char *const place_names[] = {"message", "ia_na", "ia_pd", "relay", NULL};
+
+static const struct field mix_fields[] = {
+	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "sarr", DHCP6_SARR,
+		"share of exchanges that get leases in four messages"),
+	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "solicit", DHCP6_TWO_WAY,
+		"share of exchanges that end with the ADVERTISE"),
+	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "rapid", DHCP6_RAPID,
+		"share of exchanges that get leases in two messages"),
+	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "renew", DHCP6_RENEWS,
+		"share of exchanges that renew at the server of the lease"),
+	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "rebind", DHCP6_REBINDS,
+		"share of exchanges that renew at any server"),
+	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "release", DHCP6_RELEASES,
+		"share of exchanges that give the leases back"),
+	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "decline", DHCP6_DECLINES,
+		"share of exchanges that decline the addresses"),
+	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "confirm", DHCP6_CONFIRMS,
+		"share of exchanges that ask if addresses fit the link"),
+	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "information", DHCP6_INFORMS,
+		"share of exchanges that ask for parameters only"),
+};
+
+static const struct field_section mix_section =
+	DHCP_SECTION("mix", "several kinds of exchanges; the rest up to 100 % is `exchange`",
+		mix_fields, struct dhcp6_mix_settings);
+
+static const struct field option_fields[] = {
+	{"code", "option code", FIELD_COUNT, .required = true, .offset = OPTION(code), .min = 1,
+		.max = 65535},
+	{"in", "where it stands; relay: in the innermost relay message", FIELD_ENUM,
+		.offset = OPTION(in), .def = "message", .names = place_names},
+	DHCP_VALUE_ROWS(struct dhcp6_option_settings, "IPv6"),
+};
+
+static const struct field_section option_section =
+	DHCP_SECTION("option", "an option of all messages but RELEASE and DECLINE", option_fields,
+		struct dhcp6_option_settings);
+
+static const struct field relay_fields[] = {
+	DHCP_RELAYS_ROW(struct dhcp6_relay_settings,
+		"addresses of the relays; a client stays with its relay"),
+	{"levels", "relays between client and server", FIELD_COUNT, .offset = RELAY(levels),
+		.def = "1", .min = 1, .max = DHCP6_LEVELS_MAX},
+	{"link", "link address of the relay nearest to the client; without: its own", FIELD_ADDR,
+		.offset = RELAY(link)},
+	{"ldra",
+		"the relay nearest to the client is one on layer 2 (RFC 6221), which names "
+		"no link",
+		FIELD_BOOL, .offset = RELAY(ldra), .def = "false"},
+	DHCP_RELAY_PORT_ROWS(struct dhcp6_relay_settings, "547", "option 135"),
+	{"interface_id", "option 18 as text, with {client}, {mac}, {relay} or {random:N}",
+		FIELD_STRING, .offset = RELAY(interface_id), .min = 1},
+	{"remote_id", "option 37 (RFC 4649) as text, likewise", FIELD_STRING,
+		.offset = RELAY(remote_id), .min = 1},
+	{"remote_enterprise", "enterprise number in front of remote_id", FIELD_COUNT,
+		.offset = RELAY(remote_enterprise), .def = "0", .max = 4294967295.0},
+	{"subscriber_id", "option 38 (RFC 4580) as text, likewise", FIELD_STRING,
+		.offset = RELAY(subscriber_id), .min = 1},
+	{"client_mac", "option 79 (RFC 6939): the client's MAC address", FIELD_BOOL,
+		.offset = RELAY(client_mac), .def = "false"},
+};
+
+static const struct field_section relay_section =
+	DHCP_SECTION("relay", "clients behind relays; without: clients on the server's link",
+		relay_fields, struct dhcp6_relay_settings);
+
+static const struct field fqdn_fields[] = {
+	DHCP_FQDN_ROWS(struct dhcp6_fqdn_settings, "AAAA"),
+};
+
+static const struct field_section fqdn_section = DHCP_SECTION("fqdn",
+	"the client's name in option 39 (RFC 4704)", fqdn_fields, struct dhcp6_fqdn_settings);
+
+static const struct field vendor_fields[] = {
+	{"enterprise", "enterprise number", FIELD_COUNT, .required = true,
+		.offset = VENDOR(enterprise), .max = 4294967295.0},
+	{"text", "the class as text, with {client}, {mac}, {relay} or {random:N}", FIELD_STRING,
+		.required = true, .offset = VENDOR(text)},
+};
+
+static const struct field_section vendor_section =
+	DHCP_SECTION("vendor_class", "option 16", vendor_fields, struct dhcp6_vendor_settings);
+
+#define TRIES_ROWS(irt_, mrt_, mrc_, mrd_)                                                         \
+	{                                                                                          \
+		{.name = "irt",                                                                    \
+			.help = "wait for the answer to the first try",                            \
+			.type = FIELD_DURATION,                                                    \
+			.offset = TRIES(irt_ns),                                                   \
+			.def = irt_,                                                               \
+			.min = 1e6,                                                                \
+			.max = DAY_NS},                                                            \
+			{.name = "mrt",                                                            \
+				.help = "longest wait; 0s: any",                                   \
+				.type = FIELD_DURATION,                                            \
+				.offset = TRIES(mrt_ns),                                           \
+				.def = mrt_,                                                       \
+				.max = DAY_NS},                                                    \
+			{.name = "mrc",                                                            \
+				.help = "how often the message is sent at most",                   \
+				.type = FIELD_COUNT,                                               \
+				.offset = TRIES(mrc),                                              \
+				.def = mrc_,                                                       \
+				.min = 1,                                                          \
+				.max = DHCP_TRIES_MAX},                                            \
+		{                                                                                  \
+			.name = "mrd", .help = "when all tries end; 0s: by mrc alone",             \
+			.type = FIELD_DURATION, .offset = TRIES(mrd_ns), .def = mrd_,              \
+			.max = DAY_NS                                                              \
+		}                                                                                  \
+	}
+
+static const struct field solicit_tries[] = TRIES_ROWS("1s", "3600s", "4", "0s");
+static const struct field request_tries[] = TRIES_ROWS("1s", "30s", "10", "0s");
+static const struct field confirm_tries[] = TRIES_ROWS("1s", "4s", "4", "10s");
+static const struct field renew_tries[] = TRIES_ROWS("10s", "600s", "4", "0s");
+static const struct field release_tries[] = TRIES_ROWS("1s", "0s", "4", "0s");
+
+#define TRIES_SECTION(name_, help_, rows_)                                                         \
+	DHCP_SECTION(name_, help_, rows_, struct dhcp6_tries_settings)
+
+static const struct field_section tries_sections[] = {
+	TRIES_SECTION("solicit", "of SOLICIT", solicit_tries),
+	TRIES_SECTION("request", "of REQUEST", request_tries),
+	TRIES_SECTION("confirm", "of CONFIRM", confirm_tries),
+	TRIES_SECTION("renew", "of RENEW", renew_tries),
+	TRIES_SECTION("rebind", "of REBIND", renew_tries),
+	TRIES_SECTION("information", "of INFORMATION-REQUEST", solicit_tries),
+	TRIES_SECTION("release", "of RELEASE", release_tries),
+	TRIES_SECTION("decline", "of DECLINE", release_tries),
+};
+
+#define TRIES_FIELD(name_, index_)                                                                 \
+	{                                                                                          \
+		.name = #name_, .help = "how " #name_ " messages are sent again",                  \
+		.type = FIELD_SECTION, .offset = RETRANSMIT(name_),                                \
+		.section = &tries_sections[index_]                                                 \
+	}
+
+static const struct field retransmit_fields[] = {
+	{"rand", "how much a wait is shorter or longer at random", FIELD_PERCENT,
+		.offset = RETRANSMIT(rand), .def = "10%", .max = 0.9},
+	TRIES_FIELD(solicit, 0),
+	TRIES_FIELD(request, 1),
+	TRIES_FIELD(confirm, 2),
+	TRIES_FIELD(renew, 3),
+	TRIES_FIELD(rebind, 4),
+	TRIES_FIELD(information, 5),
+	TRIES_FIELD(release, 6),
+	TRIES_FIELD(decline, 7),
+};
+
+static const struct field_section retransmit_section = DHCP_SECTION("retransmit",
+	"send again what is not answered (RFC 8415 section 15); without: one try",
+	retransmit_fields, struct dhcp6_retransmit_settings);
+
+static const struct field expect_fields[] = {
+	{"pool", "addresses that the server may give", FIELD_PREFIX, .list = true,
+		.offset = EXPECT(pool)},
+	{"prefixes", "what delegated prefixes may lie in", FIELD_PREFIX, .list = true,
+		.offset = EXPECT(prefixes)},
+	{"prefix_length", "length that a delegated prefix must have; 0: any", FIELD_COUNT,
+		.offset = EXPECT(prefix_length), .def = "0", .max = DHCP6_PREFIX_MAX},
+	{"same_lease", "renew and rebind must get the addresses and prefixes that they ask for",
+		FIELD_BOOL, .offset = EXPECT(same_lease), .def = "true"},
+};
+
+static const struct field_section expect_section =
+	DHCP_SECTION("expect", "what right leases are: others count as failed", expect_fields,
+		struct dhcp6_expect_settings);
+
+#define S struct dhcp6_settings
+static const struct field dhcp6_fields[] = {
+	DHCP_EXCHANGE_ROW(S, "sarr", dhcp6_exchange_names),
+	DHCP_SECTION_ROW(S, mix, &mix_section, "several kinds of exchanges in one item"),
+	DHCP_CLIENTS_ROW(S),
+	{"lease", "what clients want: addresses (IA_NA), prefixes (IA_PD) or both", FIELD_ENUM,
+		.offset = SETTING(lease), .def = "address", .names = lease_names},
+	{"addresses", "how many addresses a client wants, each in an IA of its own", FIELD_COUNT,
+		.offset = SETTING(addresses), .def = "1", .min = 1, .max = DHCP6_IAS_MAX},
+	{"prefixes", "how many prefixes a client wants, each in an IA of its own", FIELD_COUNT,
+		.offset = SETTING(prefixes), .def = "1", .min = 1, .max = DHCP6_IAS_MAX},
+	{"prefix_hint", "length of prefix that SOLICIT wishes for; 0: none", FIELD_COUNT,
+		.offset = SETTING(prefix_hint), .def = "0", .max = DHCP6_PREFIX_MAX},
+	{"iaid", "IAID of a client's first IA of a kind; the next ones follow", FIELD_COUNT,
+		.offset = SETTING(iaid), .def = "1", .max = 4294967295.0},
+	DHCP_MAC_ROWS(S, ", and a link-local address from it", ""),
+	{"duid",
+		"DUID: ll, llt and en have the MAC in them, uuid is random, hex is "
+		"duid_hex",
+		FIELD_ENUM, .offset = SETTING(duid), .def = "ll", .names = duid_names},
+	DHCP_PATTERN_ROW(S, duid_hex,
+		"with duid hex: the whole of it, with {client:N}, {mac} or {random:N}"),
+	DHCP_PATTERN_ROW(S, duid_file,
+		"with duid file: file with the DUID of a client on each line as hex digits, "
+		"relative to this file's folder"),
+	{"enterprise", "with duid en: enterprise number", FIELD_COUNT,
+		.offset = SETTING(enterprise), .def = "32473", .max = 4294967295.0},
+	DHCP_SECTION_ROW(S, relay, &relay_section,
+		"clients behind relays; without: clients on the server's link"),
+	DHCP_SECTIONS_ROW(
+		S, vlans, &dhcp_vlan_section, "VLANs of ranges of clients; the others have none"),
+	{"to",
+		"where messages go: server (its address), all (ff02::1:2), servers "
+		"(ff05::1:3); auto: relays to server, clients to all",
+		FIELD_ENUM, .offset = SETTING(to), .def = "auto", .names = to_names},
+	DHCP_SECTIONS_ROW(S, options, &option_section, "more options"),
+	{"parameters",
+		"option 6: options that the server is asked for beside those of the RFC; "
+		"REPLY messages that lack one are counted",
+		FIELD_COUNT, .list = true, .offset = SETTING(parameters), .def = "23, 24", .min = 1,
+		.max = 65535},
+	DHCP_SECTION_ROW(S, fqdn, &fqdn_section, "option 39: the client's name"),
+	DHCP_PATTERN_ROW(S, user_class,
+		"option 15 with one class as text, with {client}, {mac}, {relay} or {random:N}"),
+	DHCP_SECTION_ROW(S, vendor_class, &vendor_section, "option 16"),
+	DHCP_SERVERS_ROWS(S, "which of the servers a new exchange asks; all: each gets everything"),
+	{"accept", "take ADVERTISEs with this server DUID only", FIELD_HEX,
+		.offset = SETTING(accept)},
+	{"advertise",
+		"which ADVERTISE a client takes: the first, or the one with the best preference of "
+		"those that come while it waits for the first try, at once one with 255 (RFC 8415)",
+		FIELD_ENUM, .offset = SETTING(advertise), .def = "first", .names = advertise_names},
+	DHCP_SECTION_ROW(S, retransmit, &retransmit_section, "send again what is not answered"),
+	{"decline_rest",
+		"how long a client waits after a DECLINE before it asks again; auto: 10s with "
+		"retransmit, otherwise 0s",
+		FIELD_DURATION, .offset = SETTING(decline_rest_ns), .def = "auto", .word = "auto",
+		.max = HOUR_NS},
+	DHCP_SECTION_ROW(
+		S, leases, &dhcp_leases_section, "leases in a file, from one run to the next"),
+	DHCP_SECTION_ROW(S, expect, &expect_section, "what right leases are"),
+};
+#undef S
+
+const struct field_section dhcp6_settings_section =
+	DHCP_SECTION("dhcp6", "DHCPv6 clients, behind relays or on the server's link", dhcp6_fields,
+		struct dhcp6_settings);

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DHCPv6 messages from untrusted bytes: options within options within relay messages, each within
+// the bounds of what it is in. What an option means to an exchange is not known here. Path: hot.
+// Any thread.
+
+#include "proto/dhcp/v6/dhcp6_message.h"
+
+#include <stddef.h>
+
+#define IA_LEN      12 // IAID, T1, T2
+#define IA_TA_LEN   4
+#define ADDRESS_LEN 24 // address, two lifetimes
+#define PREFIX_LEN  25 // two lifetimes, length, prefix
+#define STATUS_LEN  6  // of the whole option, without text
+
+// One option and what is in it.
+struct option {
+	uint16_t code, len;
+	const uint8_t *data;
+};
+
+static inline uint16_t get16(const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return __builtin_bswap16(v);
+}
+
+static inline uint32_t get32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return __builtin_bswap32(v);
+}
+
+static inline bool option_read(struct reader *r, struct option *o)
+{
+	const uint8_t *head = read_bytes(r, DHCP6_OPTION_LEN);
+
+	if (!head)
+		return false;
+	o->code = get16(head);
+	o->len = get16(head + 2);
+	o->data = read_bytes(r, o->len);
+	return o->data != NULL;
+}
+
+static inline struct reader option_reader(const struct option *o)
+{
+	return reader_of(o->data, o->len);
+}
+
+static inline bool bytes_take(
+	const struct option *o, uint32_t least, uint32_t most, struct dhcp6_bytes *to)
+{
+	if (to->data || o->len < least || o->len > most)
+		return false;
+	*to = (struct dhcp6_bytes){o->data, o->len};
+	return true;
+}
+
+static bool status_take(const struct option *o, uint16_t *status, struct dhcp6_bytes *text)
+{
+	struct reader r = option_reader(o);
+
+	if (*status != DHCP6_STATUS_NONE || o->len < 2)
+		return false;
+	*status = read_be16(&r);
+	if (text)
+		*text = (struct dhcp6_bytes){r.at, (uint16_t)reader_left(&r)};
+	return true;
+}
+
+static bool lease_options(struct reader *r, struct dhcp6_lease *l)
+{
+	struct option o;
+
+	while (reader_left(r) > 0) {
+		if (!option_read(r, &o))
+			return false;
+		if (o.code == DHCP6_OPT_STATUS && !status_take(&o, &l->status, NULL))
+			return false;
+	}
+	return true;
+}
+
+static bool lease_read(const struct option *o, struct dhcp6_lease *l)
+{
+	bool prefix = o->code == DHCP6_OPT_IA_PREFIX;
+	struct reader r = option_reader(o);
+	const uint8_t *fixed = read_bytes(&r, prefix ? PREFIX_LEN : ADDRESS_LEN);
+	const uint8_t *times;
+
+	if (!fixed)
+		return false;
+	times = prefix ? fixed : fixed + 16;
+	l->status = DHCP6_STATUS_NONE;
+	l->bits = prefix ? fixed[8] : 128;
+	l->address = prefix ? fixed + 9 : fixed;
+	l->preferred_s = get32(times);
+	l->valid_s = get32(times + 4);
+	return l->bits <= 128 && lease_options(&r, l);
+}
+
+static bool ia_lease(const struct option *o, struct dhcp6_ia *ia)
+{
+	struct dhcp6_lease beyond;
+
+	if (ia->lease_count < DHCP6_IA_LEASES_MAX)
+		return lease_read(o, &ia->leases[ia->lease_count++]);
+	ia->leases_ignored++;
+	return lease_read(o, &beyond);
+}
+
+static bool ia_options(struct reader *r, struct dhcp6_ia *ia)
+{
+	uint16_t lease_code = dhcp6_lease_code(ia->type);
+	struct option o;
+
+	while (reader_left(r) > 0) {
+		if (!option_read(r, &o))
+			return false;
+		if (o.code == lease_code && !ia_lease(&o, ia))
+			return false;
+		if (o.code == DHCP6_OPT_STATUS && !status_take(&o, &ia->status, &ia->message))
+			return false;
+	}
+	return true;
+}
+
+static bool ia_read(const struct option *o, struct dhcp6_ia *ia)
+{
+	bool timed = o->code != DHCP6_OPT_IA_TA;
+	struct reader r = option_reader(o);
+	const uint8_t *fixed = read_bytes(&r, timed ? IA_LEN : IA_TA_LEN);
+
+	if (!fixed)
+		return false;
+	ia->type = o->code;
+	ia->status = DHCP6_STATUS_NONE;
+	ia->whole = (struct dhcp6_bytes){o->data, o->len};
+	ia->message = (struct dhcp6_bytes){0};
+	ia->lease_count = 0;
+	ia->leases_ignored = 0;
+	ia->iaid = get32(fixed);
+	ia->t1_s = timed ? get32(fixed + 4) : 0;
+	ia->t2_s = timed ? get32(fixed + 8) : 0;
+	return ia_options(&r, ia);
+}
+
+static bool message_ia(const struct option *o, struct dhcp6_message *m)
+{
+	struct dhcp6_ia beyond;
+
+	if (m->ia_count < DHCP6_IAS_MAX)
+		return ia_read(o, &m->ias[m->ia_count++]);
+	m->ias_ignored++;
+	return ia_read(o, &beyond);
+}
+
+static bool be32_take(const struct option *o, bool again, uint32_t *value)
+{
+	struct reader r = option_reader(o);
+
+	if (again || o->len != 4)
+		return false;
+	*value = read_be32(&r);
+	return true;
+}
+
+static bool elapsed_take(const struct option *o, bool again, uint16_t *value)
+{
+	struct reader r = option_reader(o);
+
+	if (again || o->len != 2)
+		return false;
+	*value = read_be16(&r);
+	return true;
+}
+
+// again: there was one before.
+static bool message_option(const struct option *o, bool again, struct dhcp6_message *m)
+{
+	switch (o->code) {
+	case DHCP6_OPT_CLIENT_ID:
+		return bytes_take(o, DHCP6_DUID_MIN, DHCP6_DUID_MAX, &m->client_id);
+	case DHCP6_OPT_SERVER_ID:
+		return bytes_take(o, DHCP6_DUID_MIN, DHCP6_DUID_MAX, &m->server_id);
+	case DHCP6_OPT_IA_NA:
+	case DHCP6_OPT_IA_TA:
+	case DHCP6_OPT_IA_PD:
+		return message_ia(o, m);
+	case DHCP6_OPT_ORO:
+		return o->len % 2 == 0 && bytes_take(o, 0, UINT16_MAX, &m->oro);
+	case DHCP6_OPT_PREFERENCE:
+		m->preference = o->len ? o->data[0] : 0;
+		return !again && o->len == 1;
+	case DHCP6_OPT_ELAPSED_TIME:
+		return elapsed_take(o, again, &m->elapsed);
+	case DHCP6_OPT_UNICAST:
+		m->unicast = o->data;
+		return !again && o->len == 16;
+	case DHCP6_OPT_STATUS:
+		return status_take(o, &m->status, &m->status_message);
+	case DHCP6_OPT_RAPID_COMMIT:
+	case DHCP6_OPT_RECONFIGURE_ACCEPT:
+		return !again && o->len == 0;
+	case DHCP6_OPT_REFRESH_TIME:
+		return be32_take(o, again, &m->refresh_s);
+	case DHCP6_OPT_SOL_MAX_RT:
+		return be32_take(o, again, &m->sol_max_rt_s);
+	case DHCP6_OPT_INF_MAX_RT:
+		return be32_take(o, again, &m->inf_max_rt_s);
+	default:
+		return true;
+	}
+}
+
+static bool message_options(struct reader *r, struct dhcp6_message *m)
+{
+	struct option o;
+
+	while (reader_left(r) > 0) {
+		bool again = false;
+
+		if (!option_read(r, &o))
+			return false;
+		if (o.code < 256) {
+			uint64_t *present = &m->present[o.code >> 6], bit = 1ull << (o.code & 63);
+
+			again = *present & bit;
+			*present |= bit;
+		}
+		if (!message_option(&o, again, m))
+			return false;
+	}
+	return true;
+}
+
+static bool is_relay(uint8_t type)
+{
+	return type == DHCP6_RELAY_FORW || type == DHCP6_RELAY_REPL;
+}
+
+bool dhcp6_parse(const uint8_t *buf, uint32_t len, struct dhcp6_message *m)
+{
+	struct reader r = reader_of(buf, len);
+	uint32_t head;
+
+	memset(m, 0, offsetof(struct dhcp6_message, ias));
+	m->status = DHCP6_STATUS_NONE;
+	head = read_be32(&r);
+	if (r.failed)
+		return false;
+	m->type = (uint8_t)(head >> 24);
+	m->xid = head & DHCP6_XID_MAX;
+	return !is_relay(m->type) && message_options(&r, m);
+}
+
+static bool relay_option(const struct option *o, struct dhcp6_relay *l)
+{
+	switch (o->code) {
+	case DHCP6_OPT_RELAY_MESSAGE:
+		return bytes_take(o, 0, UINT16_MAX, &l->message);
+	case DHCP6_OPT_INTERFACE_ID:
+		return bytes_take(o, 0, UINT16_MAX, &l->interface_id);
+	case DHCP6_OPT_REMOTE_ID:
+		return bytes_take(o, 4, UINT16_MAX, &l->remote_id);
+	case DHCP6_OPT_SUBSCRIBER_ID:
+		return bytes_take(o, 0, UINT16_MAX, &l->subscriber_id);
+	case DHCP6_OPT_CLIENT_LINK_LAYER:
+		return bytes_take(o, 2, UINT16_MAX, &l->link_layer);
+	case DHCP6_OPT_RELAY_PORT:
+		return bytes_take(o, 2, 2, &l->port);
+	default:
+		return true;
+	}
+}
+
+bool dhcp6_parse_relay(const uint8_t *buf, uint32_t len, struct dhcp6_relay *l)
+{
+	struct reader r = reader_of(buf, len);
+	const uint8_t *head = read_bytes(&r, DHCP6_RELAY_LEN);
+	struct option o;
+
+	*l = (struct dhcp6_relay){0};
+	if (!head || !is_relay(head[0]))
+		return false;
+	l->type = head[0];
+	l->hop_count = head[DHCP6_AT_HOP_COUNT];
+	l->link = head + DHCP6_AT_LINK;
+	l->peer = head + DHCP6_AT_PEER;
+	while (reader_left(&r) > 0)
+		if (!option_read(&r, &o) || !relay_option(&o, l))
+			return false;
+	return l->message.data != NULL;
+}
+
+bool dhcp6_unwrap(const uint8_t *buf, uint32_t len, struct dhcp6_envelope *e)
+{
+	e->levels = 0;
+	while (len > 0 && is_relay(buf[0])) {
+		struct dhcp6_relay *l = &e->relays[e->levels];
+
+		if (e->levels == DHCP6_LEVELS_MAX || !dhcp6_parse_relay(buf, len, l))
+			return false;
+		if (l->type != e->relays[0].type)
+			return false;
+		e->levels++;
+		buf = l->message.data;
+		len = l->message.len;
+	}
+	e->inner = buf;
+	e->inner_len = len;
+	return true;
+}
+
+bool dhcp6_xid(const uint8_t *buf, uint32_t len, enum dhcp6_type relay, uint32_t *xid)
+{
+	struct reader r;
+
+	for (uint32_t levels = 0; len > 0 && buf[0] == relay; levels++) {
+		uint32_t at = len < DHCP6_RELAY_LEN ? 0
+		                                    : dhcp6_find_option(buf, DHCP6_RELAY_LEN, len,
+							      DHCP6_OPT_RELAY_MESSAGE);
+
+		if (at == 0 || levels == DHCP6_LEVELS_MAX)
+			return false;
+		len = bytes_be16(buf + at + 2);
+		buf += at + DHCP6_OPTION_LEN;
+	}
+	r = reader_of(buf, len);
+	*xid = read_be32(&r) & DHCP6_XID_MAX;
+	return !r.failed && !is_relay(buf[0]);
+}
+
+// Code and length of an option with so much data. Its data, or NULL: no room.
+static inline uint8_t *option_space(struct writer *w, uint16_t code, uint32_t len)
+{
+	uint8_t *p;
+
+	w->failed |= len > UINT16_MAX;
+	p = write_space(w, DHCP6_OPTION_LEN + (size_t)len);
+	if (!p)
+		return NULL;
+	bytes_put_be16(p, code);
+	bytes_put_be16(p + 2, (uint16_t)len);
+	return p + DHCP6_OPTION_LEN;
+}
+
+void dhcp6_write_header(struct writer *w, uint8_t type, uint32_t xid)
+{
+	write_be32(w, (uint32_t)type << 24 | (xid & DHCP6_XID_MAX));
+}
+
+void dhcp6_write_relay(
+	struct writer *w, uint8_t type, uint8_t hop_count, const uint8_t *link, const uint8_t *peer)
+{
+	uint8_t *p = write_space(w, DHCP6_RELAY_LEN);
+
+	if (!p)
+		return;
+	p[0] = type;
+	p[DHCP6_AT_HOP_COUNT] = hop_count;
+	memcpy(p + DHCP6_AT_LINK, link, 16);
+	memcpy(p + DHCP6_AT_PEER, peer, 16);
+}
+
+uint8_t *dhcp6_option_begin(struct writer *w, uint16_t code)
+{
+	uint8_t *begin = w->at;
+
+	option_space(w, code, 0);
+	return begin;
+}
+
+void dhcp6_option_end(struct writer *w, uint8_t *begin)
+{
+	size_t len;
+
+	if (w->failed)
+		return;
+	len = (size_t)(w->at - begin) - DHCP6_OPTION_LEN;
+	w->failed = len > UINT16_MAX;
+	bytes_put_be16(begin + 2, (uint16_t)len);
+}
+
+uint8_t *dhcp6_ia_begin(
+	struct writer *w, uint16_t code, uint32_t iaid, uint32_t t1_s, uint32_t t2_s)
+{
+	uint8_t *begin = w->at;
+	uint8_t *p = option_space(w, code, code == DHCP6_OPT_IA_TA ? IA_TA_LEN : IA_LEN);
+
+	if (!p)
+		return begin;
+	bytes_put_be32(p, iaid);
+	if (code == DHCP6_OPT_IA_TA)
+		return begin;
+	bytes_put_be32(p + 4, t1_s);
+	bytes_put_be32(p + 8, t2_s);
+	return begin;
+}
+
+static void address_write(struct writer *w, const struct dhcp6_lease *l, uint32_t beyond)
+{
+	uint8_t *p = option_space(w, DHCP6_OPT_IA_ADDRESS, ADDRESS_LEN + beyond);
+
+	if (!p)
+		return;
+	memcpy(p, l->address, 16);
+	bytes_put_be32(p + 16, l->preferred_s);
+	bytes_put_be32(p + 20, l->valid_s);
+	w->at -= beyond;
+}
+
+static void prefix_write(struct writer *w, const struct dhcp6_lease *l, uint32_t beyond)
+{
+	uint8_t *p = option_space(w, DHCP6_OPT_IA_PREFIX, PREFIX_LEN + beyond);
+
+	if (!p)
+		return;
+	bytes_put_be32(p, l->preferred_s);
+	bytes_put_be32(p + 4, l->valid_s);
+	p[8] = l->bits;
+	memcpy(p + 9, l->address, 16);
+	w->at -= beyond;
+}
+
+void dhcp6_write_lease(struct writer *w, uint16_t code, const struct dhcp6_lease *l)
+{
+	uint32_t beyond = l->status == DHCP6_STATUS_NONE ? 0 : STATUS_LEN;
+
+	if (code == DHCP6_OPT_IA_PREFIX)
+		prefix_write(w, l, beyond);
+	else
+		address_write(w, l, beyond);
+	if (beyond)
+		dhcp6_write_status(w, l->status, "");
+}
+
+void dhcp6_write_option(struct writer *w, uint16_t code, const void *data, uint32_t len)
+{
+	uint8_t *p = option_space(w, code, len);
+
+	if (p && len)
+		memcpy(p, data, len);
+}
+
+void dhcp6_write_option_u8(struct writer *w, uint16_t code, uint8_t value)
+{
+	dhcp6_write_option(w, code, &value, 1);
+}
+
+void dhcp6_write_option_be16(struct writer *w, uint16_t code, uint16_t value)
+{
+	uint8_t *p = option_space(w, code, 2);
+
+	if (p)
+		bytes_put_be16(p, value);
+}
+
+void dhcp6_write_option_be32(struct writer *w, uint16_t code, uint32_t value)
+{
+	uint8_t *p = option_space(w, code, 4);
+
+	if (p)
+		bytes_put_be32(p, value);
+}
+
+void dhcp6_write_status(struct writer *w, uint16_t status, const char *text)
+{
+	uint8_t *begin = dhcp6_option_begin(w, DHCP6_OPT_STATUS);
+
+	write_be16(w, status);
+	for (; *text; text++)
+		write_u8(w, (uint8_t)*text);
+	dhcp6_option_end(w, begin);
+}
+
+uint32_t dhcp6_find_option(const uint8_t *buf, uint32_t begin, uint32_t end, uint16_t code)
+{
+	struct reader r = reader_of(buf + begin, end - begin);
+	struct option o;
+
+	while (reader_left(&r) > 0) {
+		uint32_t at = (uint32_t)(r.at - buf);
+
+		if (!option_read(&r, &o))
+			return 0;
+		if (o.code == code)
+			return at;
+	}
+	return 0;
+}
+
+const char *dhcp6_type_name(uint32_t type)
+{
+	static const char *const names[DHCP6_TYPES] = {
+		[DHCP6_SOLICIT] = "SOLICIT",
+		[DHCP6_ADVERTISE] = "ADVERTISE",
+		[DHCP6_REQUEST] = "REQUEST",
+		[DHCP6_CONFIRM] = "CONFIRM",
+		[DHCP6_RENEW] = "RENEW",
+		[DHCP6_REBIND] = "REBIND",
+		[DHCP6_REPLY] = "REPLY",
+		[DHCP6_RELEASE] = "RELEASE",
+		[DHCP6_DECLINE] = "DECLINE",
+		[DHCP6_RECONFIGURE] = "RECONFIGURE",
+		[DHCP6_INFORMATION] = "INFORMATION-REQUEST",
+		[DHCP6_RELAY_FORW] = "RELAY-FORW",
+		[DHCP6_RELAY_REPL] = "RELAY-REPL",
+	};
+
+	return type < DHCP6_TYPES ? names[type] : NULL;
+}
+
+const char *dhcp6_status_name(uint32_t status)
+{
+	static const char *const names[DHCP6_STATUSES] = {
+		[DHCP6_SUCCESS] = "Success",
+		[DHCP6_UNSPEC_FAIL] = "UnspecFail",
+		[DHCP6_NO_ADDRS_AVAIL] = "NoAddrsAvail",
+		[DHCP6_NO_BINDING] = "NoBinding",
+		[DHCP6_NOT_ON_LINK] = "NotOnLink",
+		[DHCP6_USE_MULTICAST] = "UseMulticast",
+		[DHCP6_NO_PREFIX_AVAIL] = "NoPrefixAvail",
+	};
+
+	return status < DHCP6_STATUSES ? names[status] : NULL;
+}

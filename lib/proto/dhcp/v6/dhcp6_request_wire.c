@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The messages of clients, the relay messages around them and where they go: a template of their
+// kind, what is the client's own, options from patterns. Not here: the templates
+// (dhcp6_templates.c). Path: hot. The worker that owns ctx.
+
+#include "base/bytes.h"
+#include "proto/dhcp/v6/dhcp6_self.h"
+#include "proto/dhcp/dhcp_name.h"
+
+#define ELAPSED_AT DHCP6_HEADER_LEN // its option is the first of a template
+#define MS_PER_CS  10               // hundredths of a second
+#define HTYPE      1                // Ethernet
+
+static const uint8_t unspecified[16];
+
+static inline const uint8_t *relay_of(
+	const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint32_t client)
+{
+	return p->relays[dhcp_work_relay(&w->work, client)];
+}
+
+void dhcp6_varying_write(const struct dhcp6_self *s, const struct dhcp_varying *v, struct writer *w)
+{
+	struct pattern_values values = {.client = s->number,
+		.seed = rand_hash(s->seed ^ v->salt),
+		.mac = s->mac,
+		.relay = s->relay,
+		.address = s->address};
+
+	pattern_write(&v->pattern, &values, w);
+}
+
+static inline void duid_write(struct dhcp6_self *s)
+{
+	const struct dhcp6_plan *p = s->p;
+	struct writer w;
+
+	if (p->duids) {
+		s->duid_len = p->duids[s->number].len;
+		memcpy(s->duid, p->duids[s->number].bytes, sizeof(s->duid));
+		return;
+	}
+	if (p->duid_mac_at) {
+		memcpy(s->duid, p->duid_head, sizeof(p->duid_head));
+		memcpy(s->duid + p->duid_mac_at, s->mac, 6);
+		s->duid_len = p->duid_mac_at + 6;
+		return;
+	}
+	w = writer_of(s->duid, sizeof(s->duid));
+	dhcp6_varying_write(s, &p->duid, &w);
+	s->duid_len = (uint8_t)(w.at - s->duid);
+}
+
+void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_self *s)
+{
+	const struct dhcp6_plan *p = ctx->shared;
+	struct dhcp6_worker *w = ctx->own;
+	s->p = p;
+	s->w = w;
+	s->client = dhcp6_client_at(w, client);
+	s->lease = dhcp6_lease_of(p, w, client);
+	for (uint32_t i = 0; i < p->stride; i++)
+		dhcp6_lease_get(&w->common->leases, s->lease + i, &s->keys[i]);
+	s->relay = p->relays ? relay_of(p, w, client) : NULL;
+	s->address = p->addresses ? s->keys[0].bytes : unspecified;
+	s->number = dhcp_work_number(&w->work, client);
+	s->index = client;
+	s->seed = w->work.random_salt + s->number;
+	dhcp6_mac(p, s->number, s->mac);
+	duid_write(s);
+}
+
+// Level 0 is nearest to the client. The outermost relay is the one that talks to the server; those
+// inside of it are others of the list. A relay names the link of clients only (RFC 8415 section
+// 19.1.2), one on layer 2 none and passes on as the client's (RFC 6221).
+void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop *h)
+{
+	const struct dhcp6_plan *p = s->p;
+	uint32_t names = p->ldra ? 1 : 0;
+
+	h->hop_count = (uint8_t)level;
+	h->link = unspecified;
+	if (level == names && p->own_link)
+		h->link = relay_of(p, s->w, s->index + p->levels - 1 - level);
+	else if (level == names)
+		h->link = p->link;
+	if (level <= names)
+		dhcp6_link_local(s->mac, h->peer);
+	else
+		memcpy(h->peer, relay_of(p, s->w, s->index + p->levels - level), 16);
+}
+
+static __attribute__((noinline)) void varying_option(
+	const struct dhcp6_self *s, const struct dhcp_varying *v, struct writer *w)
+{
+	uint8_t *option = dhcp6_option_begin(w, v->code), *len;
+
+	if (v->has_enterprise)
+		write_be32(w, v->enterprise);
+	len = v->has_len ? write_space(w, 2) : NULL;
+	dhcp6_varying_write(s, v, w);
+	if (len && !w->failed)
+		bytes_put_be16(len, (uint16_t)(w->at - len - 2));
+	dhcp6_option_end(w, option);
+}
+
+static inline void varying_options(
+	const struct dhcp6_self *s, const struct dhcp_varying_list *l, struct writer *w)
+{
+	for (uint32_t i = 0; i < l->count; i++)
+		varying_option(s, &l->items[i], w);
+}
+
+// RFC 4704 section 4.
+static void fqdn_write(const struct dhcp6_self *s, struct writer *w)
+{
+	uint8_t *option = dhcp6_option_begin(w, DHCP6_OPT_FQDN), *name;
+
+	write_u8(w, s->p->fqdn_flags);
+	name = write_space(w, 1);
+	dhcp6_varying_write(s, &s->p->fqdn, w);
+	if (name && !w->failed)
+		dhcp_name_labels(w, name);
+	dhcp6_option_end(w, option);
+}
+
+static inline void lease_write(const struct dhcp6_key *k, uint16_t code, struct writer *w)
+{
+	uint8_t prefix[16];
+	struct dhcp6_lease l = {.address = k->bytes, .status = DHCP6_STATUS_NONE};
+
+	if (code == DHCP6_OPT_IA_PD) {
+		l.bits = dhcp6_key_split(k, prefix);
+		l.address = prefix;
+	}
+	dhcp6_write_lease(w, dhcp6_lease_code(code), &l);
+}
+
+// Lifetimes, T1 and T2 are 0: the server's to choose (RFC 8415 sections 21.4 to 21.22).
+static void ia_write(const struct dhcp6_self *s, uint32_t i, uint16_t has, struct writer *w)
+{
+	const struct dhcp6_plan *p = s->p;
+	uint16_t code = p->ias[i].code;
+	uint8_t *ia = dhcp6_ia_begin(w, code, p->ias[i].iaid, 0, 0);
+
+	if (has & DHCP6_HAS_LEASES) {
+		lease_write(&s->keys[i], code, w);
+	} else if (code == DHCP6_OPT_IA_PD && p->prefix_hint) {
+		const struct dhcp6_key hint = {{[15] = p->prefix_hint}};
+
+		lease_write(&hint, code, w);
+	}
+	varying_options(s, code == DHCP6_OPT_IA_PD ? &p->ia_pd : &p->ia_na, w);
+	dhcp6_option_end(w, ia);
+}
+
+static inline void ias_write(const struct dhcp6_self *s, uint16_t has, struct writer *w)
+{
+	uint32_t all = s->p->stride;
+	uint32_t begin = has & DHCP6_HAS_ADDRESSES ? 0 : s->p->addresses;
+	uint32_t end = has & DHCP6_HAS_PREFIXES ? all : s->p->addresses;
+
+	for (uint32_t i = begin; i < end; i++)
+		ia_write(s, i, has, w);
+}
+
+// 0 in the first try (RFC 8415 section 21.9).
+static inline uint16_t elapsed_of(
+	const struct proto_ctx *ctx, const struct dhcp6_client *k, const struct proto_txn *t)
+{
+	uint32_t elapsed = (ctx->now_ms - k->head.began_ms) / MS_PER_CS;
+
+	if (t->tries == 0)
+		return 0;
+	return elapsed < UINT16_MAX ? (uint16_t)elapsed : UINT16_MAX;
+}
+
+static inline void message_write(const struct proto_ctx *ctx, const struct dhcp6_self *s,
+	const struct proto_txn *t, struct writer *w)
+{
+	const struct dhcp6_template *m = &s->p->templates[t->step];
+	const struct dhcp6_duid_bytes *server = &s->w->servers[s->client->chosen];
+	uint16_t has = dhcp6_kinds[t->step].has, elapsed = elapsed_of(ctx, s->client, t);
+	uint32_t xid = dhcp6_xid_of(t);
+	uint8_t *head = write_space(w, m->len);
+
+	if (!head)
+		return;
+	memcpy(head, m->bytes, m->len);
+	head[1] = (uint8_t)(xid >> 16);
+	head[2] = (uint8_t)(xid >> 8);
+	head[3] = (uint8_t)xid;
+	bytes_put_be16(head + ELAPSED_AT + 4, elapsed);
+	dhcp6_write_option(w, DHCP6_OPT_CLIENT_ID, s->duid, s->duid_len);
+	if (has & DHCP6_HAS_SERVER_ID)
+		dhcp6_write_option(w, DHCP6_OPT_SERVER_ID, server->bytes, server->len);
+	ias_write(s, has, w);
+	if (!(has & DHCP6_HAS_OPTIONS))
+		return;
+	varying_options(s, &s->p->options, w);
+	if (s->p->fqdn.code)
+		fqdn_write(s, w);
+}
+
+static void client_mac_write(const struct dhcp6_self *s, struct writer *w)
+{
+	uint8_t *option = dhcp6_option_begin(w, DHCP6_OPT_CLIENT_LINK_LAYER);
+
+	write_be16(w, HTYPE);
+	write_bytes(w, s->mac, 6);
+	dhcp6_option_end(w, option);
+}
+
+// The head of one relay message with its options: those of the user stand in the innermost, and
+// the relay message option comes last.
+static uint8_t *relay_begin(const struct dhcp6_self *s, uint32_t level, struct writer *w)
+{
+	const struct dhcp6_plan *p = s->p;
+	struct dhcp6_hop h;
+
+	dhcp6_hop_find(s, level, &h);
+	dhcp6_write_relay(w, DHCP6_RELAY_FORW, h.hop_count, h.link, h.peer);
+	if (level == 0) {
+		varying_options(s, &p->relay_options, w);
+		if (p->client_mac)
+			client_mac_write(s, w);
+	}
+	if (level == p->levels - 1u && p->source_port)
+		dhcp6_write_option_be16(w, DHCP6_OPT_RELAY_PORT, 0);
+	return dhcp6_option_begin(w, DHCP6_OPT_RELAY_MESSAGE);
+}
+
+static inline void relayed_write(const struct proto_ctx *ctx, const struct dhcp6_self *s,
+	const struct proto_txn *t, struct writer *w)
+{
+	uint8_t *inside[DHCP6_LEVELS_MAX];
+	uint32_t levels = s->p->levels;
+
+	for (uint32_t level = levels; level-- > 0;)
+		inside[level] = relay_begin(s, level, w);
+	message_write(ctx, s, t, w);
+	for (uint32_t level = 0; level < levels; level++)
+		dhcp6_option_end(w, inside[level]);
+}
+
+// A server may tell how long waits become at most (RFC 8415 sections 21.24 and 21.25). The first
+// one of a SOLICIT is longer than IRT (section 18.2.1).
+static inline uint8_t wait_of(const struct dhcp6_self *s, const struct proto_txn *t)
+{
+	bool solicits = dhcp6_kinds[t->step].type == DHCP6_SOLICIT;
+	uint8_t growing = solicits ? s->client->sol_waits : 0;
+
+	if (t->step == DHCP6_STEP_INFORMATION)
+		growing = s->client->inf_waits;
+	return dhcp_work_wait(&s->w->work, t, growing, solicits && t->tries == 0);
+}
+
+uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+{
+	const struct dhcp6_plan *p = ctx->shared;
+	const struct dhcp6_message_kind *kind = &dhcp6_kinds[t->step];
+	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp6_self s;
+	struct writer w = writer_of(buf, room);
+	uint32_t len;
+
+	if (p->templates[t->step].room > room)
+		return 0;
+	dhcp6_self_find(ctx, t->user, &s);
+	if (p->relays)
+		relayed_write(ctx, &s, t, &w);
+	else
+		message_write(ctx, &s, t, &w);
+	len = (uint32_t)(w.at - buf);
+	n->sent[kind->type] += 1 + p->layout.more;
+	n->request_bytes += (uint64_t)len * (1 + p->layout.more);
+	t->wait = wait_of(&s, t);
+	return len;
+}
+
+void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
+{
+	const struct dhcp6_plan *p = ctx->shared;
+	const struct dhcp6_worker *w = ctx->own;
+	const struct dhcp6_client *k = dhcp6_client_at(w, t->user);
+
+	out->own_mac = !p->relays;
+	out->more = p->layout.more;
+	out->path =
+		dhcp_vlans_place(&p->vlans, dhcp_work_number(&w->work, t->user)) * p->server_count;
+	out->path += out->more ? 0 : k->head.server;
+	out->src_port = p->relays ? p->relay_port : DHCP6_CLIENT_PORT;
+	if (p->relays) {
+		memcpy(out->src, relay_of(p, w, t->user), 16);
+		return;
+	}
+	dhcp6_mac(p, dhcp_work_number(&w->work, t->user), out->mac);
+	dhcp6_link_local(out->mac, out->src);
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who sends a message or gets a reply: what the hot files of the client side share. Path: hot. The
+// worker that owns it.
+#pragma once
+
+#include <string.h>
+
+#include "proto/dhcp/v6/dhcp6_plan.h"
+
+struct dhcp6_self {
+	const struct dhcp6_plan *p;
+	struct dhcp6_worker *w;
+	struct dhcp6_client *client;
+	struct dhcp6_key keys[DHCP6_IAS_MAX]; // of its leases
+	uint32_t lease;                       // the first of them
+	const uint8_t *relay;                 // 16 bytes, of the outermost one; NULL: none
+	const uint8_t *address;               // the first that the exchange is about, or ::
+	uint64_t seed;                        // of {random}
+	uint32_t number;                      // in the whole run
+	uint32_t index;                       // of the worker's
+	uint8_t mac[6];
+	uint8_t duid_len;
+	uint8_t duid[DHCP6_DUID_MAX];
+};
+
+// What one relay writes into its message.
+struct dhcp6_hop {
+	uint8_t hop_count;
+	const uint8_t *link;
+	uint8_t peer[16];
+};
+
+static inline void dhcp6_mac(const struct dhcp6_plan *p, uint32_t number, uint8_t mac[6])
+{
+	uint64_t v = __builtin_bswap64((p->mac + number) << 16);
+
+	if (p->macs.items)
+		memcpy(mac, p->macs.items + 6ull * number, 6);
+	else
+		memcpy(mac, &v, 6);
+}
+
+// RFC 4291 appendix A.
+static inline void dhcp6_link_local(const uint8_t mac[6], uint8_t out[16])
+{
+	const uint8_t address[16] = {
+		0xfe, 0x80, [8] = mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
+
+	memcpy(out, address, 16);
+}
+
+// Which IA a lease of the client belongs to is its place among the keys.
+static inline bool dhcp6_is_prefix(const struct dhcp6_plan *p, uint32_t lease)
+{
+	return lease >= p->addresses;
+}
+
+// The length of a prefix from its key, and what is left of the key is the prefix.
+static inline uint8_t dhcp6_key_split(const struct dhcp6_key *k, uint8_t prefix[16])
+{
+	memcpy(prefix, k->bytes, 15);
+	prefix[15] = 0;
+	return k->bytes[15];
+}
+
+// The transaction id: the second message of an exchange has one of its own (RFC 8415 section 16.1).
+static inline uint32_t dhcp6_xid_of(const struct proto_txn *t)
+{
+	return t->key << 1 | (t->step == DHCP6_STEP_REQUEST);
+}
+
+// The first of a client's leases.
+static inline uint32_t dhcp6_lease_of(
+	const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint32_t client)
+{
+	return w->work.owner + dhcp_work_number(&w->work, client) * p->stride;
+}
+
+// The item that a lease is of.
+static inline const struct dhcp6_plan *dhcp6_plan_of(const struct dhcp6_common *c, uint32_t lease)
+{
+	uint32_t i = 0;
+
+	while (i + 1 < c->count && c->plans[i + 1]->owner <= lease)
+		i++;
+	return c->plans[i];
+}
+
+// Did it come on the client's VLANs?
+static inline bool dhcp6_vlan_is_ours(const struct dhcp6_self *s, const struct proto_ends *e)
+{
+	const struct proto_path *paths = s->p->layout.paths.items;
+
+	return dhcp_vlans_match(
+		&paths[dhcp_vlans_place(&s->p->vlans, s->number) * s->p->server_count], e);
+}
+
+// dhcp6_wire.c: are two clients, of two items and told by their leases, one for a server?
+bool dhcp6_same_client(const struct dhcp6_common *c, uint32_t lease, uint32_t other);
+// k talks to the server with this DUID; false: it would be one too many for the worker.
+bool dhcp6_server_keep(
+	struct dhcp6_worker *w, const struct dhcp6_bytes *id, struct dhcp6_client *k);
+
+// dhcp6_request_wire.c
+void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_self *s);
+void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop *h);
+void dhcp6_varying_write(
+	const struct dhcp6_self *s, const struct dhcp_varying *v, struct writer *w);
+
+// dhcp6_checks_wire.c: did it come from a server, and to where t is answered?
+bool dhcp6_way_is_ours(const struct dhcp6_self *s, const struct proto_ends *e);
+// Is it an answer to what t sent last? PROTO_DONE, STRAY or DUPLICATE; counts why not.
+enum proto_verdict dhcp6_ours(const struct dhcp6_self *s, struct dhcp6_counters *n,
+	const struct proto_txn *t, const struct dhcp6_message *m);
+// Are the relay messages around it those that we sent? Counts the first thing that is not.
+bool dhcp6_envelope_check(
+	const struct dhcp6_self *s, struct dhcp6_counters *n, const struct dhcp6_envelope *e);
+// Is its server the right one? Counts what is not.
+bool dhcp6_server_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+	const struct proto_txn *t, const struct dhcp6_message *m);
+// Has it a status other than Success? Counts them all; *text is the first one's, *status its code.
+bool dhcp6_is_refusal(const struct dhcp6_self *s, struct dhcp6_counters *n,
+	const struct proto_txn *t, const struct dhcp6_message *m, uint16_t *status,
+	struct dhcp6_bytes *text);
+
+// What a server gave.
+struct dhcp6_given {
+	struct dhcp6_key keys[DHCP6_IAS_MAX];
+	uint32_t valid_s; // the shortest
+};
+
+// Is every lease that was asked for there, and right? Counts the first thing that is not.
+bool dhcp6_leases_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+	const struct proto_txn *t, const struct dhcp6_message *m, struct dhcp6_given *out);

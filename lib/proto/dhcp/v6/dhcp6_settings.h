@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The settings of DHCPv6 clients as structs and their counters as X-macro rows; dhcp6.c has the
+// rows of both. Not here: the responder's (dhcp6_answer.h). Path: cold (settings) | hot (the
+// counters themselves).
+#pragma once
+
+#include "base/addr.h"
+#include "base/counter.h"
+#include "proto/dhcp/dhcp_settings.h"
+
+#define DHCP6_TYPE_BUCKETS   15 // messages by type; the last one: any other
+#define DHCP6_STATUS_BUCKETS 8  // by status code; the last one: any other
+
+enum dhcp6_exchange {
+	DHCP6_SARR,
+	DHCP6_TWO_WAY, // solicit
+	DHCP6_RAPID,
+	DHCP6_RENEWS,
+	DHCP6_REBINDS,
+	DHCP6_RELEASES,
+	DHCP6_DECLINES,
+	DHCP6_CONFIRMS,
+	DHCP6_INFORMS,
+	DHCP6_EXCHANGES,
+};
+
+enum dhcp6_lease_kind { DHCP6_WANTS_ADDRESSES, DHCP6_WANTS_PREFIXES, DHCP6_WANTS_BOTH };
+enum dhcp6_duid {
+	DHCP6_DUID_LL,
+	DHCP6_DUID_LLT,
+	DHCP6_DUID_EN,
+	DHCP6_DUID_UUID,
+	DHCP6_DUID_HEX,
+	DHCP6_DUID_FILE
+};
+enum dhcp6_to { DHCP6_TO_AUTO, DHCP6_TO_SERVER, DHCP6_TO_ALL, DHCP6_TO_SERVERS };
+enum dhcp6_advertise { DHCP6_TAKES_FIRST, DHCP6_TAKES_BEST };
+enum dhcp6_place { DHCP6_IN_MESSAGE, DHCP6_IN_IA_NA, DHCP6_IN_IA_PD, DHCP6_IN_RELAY };
+
+struct dhcp6_mix_settings {
+	double share[DHCP6_EXCHANGES];
+};
+
+struct dhcp6_option_settings {
+	uint64_t code;
+	int32_t in;                // enum dhcp6_place
+	const char *text, *hex;    // patterns
+	struct field_list address; // struct addr
+};
+
+struct dhcp6_relay_settings {
+	struct field_list addresses; // struct addr_range
+	uint64_t levels;
+	struct addr link; // len 0: the relay's own
+	bool ldra;
+	uint64_t port;
+	bool source_port;
+	const char *interface_id, *remote_id, *subscriber_id; // patterns
+	uint64_t remote_enterprise;
+	bool client_mac;
+};
+
+struct dhcp6_fqdn_settings {
+	const char *name; // pattern
+	bool server_update, no_update;
+};
+
+struct dhcp6_vendor_settings {
+	uint64_t enterprise;
+	const char *text; // pattern
+};
+
+struct dhcp6_tries_settings {
+	uint64_t irt_ns, mrt_ns, mrd_ns;
+	uint64_t mrc;
+};
+
+struct dhcp6_retransmit_settings {
+	double rand;
+	struct dhcp6_tries_settings solicit, request, confirm, renew, rebind, information, release,
+		decline;
+};
+
+struct dhcp6_expect_settings {
+	struct field_list pool;     // struct addr_prefix
+	struct field_list prefixes; // struct addr_prefix
+	uint64_t prefix_length;     // 0: any
+	bool same_lease;
+};
+
+struct dhcp6_settings {
+	int32_t exchange;
+	struct dhcp6_mix_settings *mix; // NULL: only the exchange
+	uint64_t clients;
+	int32_t lease; // enum dhcp6_lease_kind
+	uint64_t addresses, prefixes;
+	uint64_t prefix_hint; // 0: none
+	uint64_t iaid;
+	uint8_t mac[6];
+	const char *mac_file;
+	int32_t duid;
+	const char *duid_hex, *duid_file;
+	uint64_t enterprise;
+	struct dhcp6_relay_settings *relay; // NULL: clients on the link
+	struct field_list vlans;            // struct dhcp_vlan_settings
+	int32_t to;
+	struct field_list options;    // struct dhcp6_option_settings
+	struct field_list parameters; // uint64_t
+	struct dhcp6_fqdn_settings *fqdn;
+	const char *user_class;
+	struct dhcp6_vendor_settings *vendor_class;
+	struct field_list servers; // struct addr
+	int32_t spread;
+	struct field_bytes accept;
+	int32_t advertise;
+	struct dhcp6_retransmit_settings *retransmit; // NULL: one try
+	uint64_t decline_rest_ns;                     // UINT64_MAX: as retransmit says
+	struct dhcp_leases_settings *leases;          // NULL: none kept
+	struct dhcp6_expect_settings *expect;         // NULL: any lease
+};
+
+// X(member, help), A(member, length, label, help). "failed": the exchange is booked as failed.
+// "dropped": the message is booked as stray and the exchange goes on waiting.
+// clang-format off
+#define DHCP6_COUNTERS(X, A)                                                                     \
+	X(request_bytes, "bytes of DHCP messages sent, relay messages included")                 \
+	X(reply_bytes, "bytes of DHCP messages received as replies, relay messages included")    \
+	A(sent, DHCP6_TYPE_BUCKETS, dhcp6_type_label, "messages sent by type, inside of relays") \
+	A(received, DHCP6_TYPE_BUCKETS, dhcp6_type_label, "replies received by type")            \
+	A(attempt, DHCP_TRIES_MAX, dhcp_place_label, "messages answered, by try")            \
+	A(server, DHCP_SERVERS_MAX, dhcp_place_label, "exchanges answered, by server asked") \
+	A(message_status, DHCP6_STATUS_BUCKETS, dhcp6_status_label,                              \
+		"replies with a status other than Success for all of the message")               \
+	A(ia_status, DHCP6_STATUS_BUCKETS, dhcp6_status_label,                                   \
+		"IAs in replies with a status other than Success")                               \
+	A(lease_status, DHCP6_STATUS_BUCKETS, dhcp6_status_label,                                \
+		"addresses and prefixes in replies with a status other than Success")            \
+	X(retransmitted, "messages sent again")                                                  \
+	X(leases, "clients that got their leases")                                               \
+	X(addresses, "addresses that clients got")                                               \
+	X(prefixes, "prefixes that clients got")                                                 \
+	X(renewed, "clients whose leases were made longer")                                      \
+	X(confirmed, "clients whose addresses were confirmed")                                   \
+	X(released, "clients that gave their leases back")                                       \
+	X(declined, "clients that declined their addresses")                                     \
+	X(expired, "clients whose leases ran out")                                               \
+	X(no_free_client, "exchanges not begun: every client is busy, at rest or holds a lease") \
+	X(no_bound_client, "exchanges not begun: no client that holds a lease is idle")          \
+	X(rapid_fallback, "rapid exchanges that went on in four messages")                       \
+	X(preferred, "ADVERTISEs with preference 255")                                           \
+	X(other_advertises, "ADVERTISEs of another server than the one accepted")                \
+	X(ias_unasked, "IAs in replies that were not asked for")                                 \
+	X(leases_unused, "addresses and prefixes beyond the first of an IA")                     \
+	X(parameters_missing, "REPLY messages that lack an option asked for")                            \
+	X(way_wrong, "dropped: not from a server's address and port, or not to the client's")    \
+	X(vlan_wrong, "dropped: on another VLAN than the client's")                              \
+	X(xid_wrong, "dropped: the transaction ID is not ours")                                  \
+	X(duid_wrong, "dropped: no client DUID, or another one than sent")                       \
+	X(type_wrong, "dropped: a message type that does not fit the state")                     \
+	X(levels_wrong, "failed: not in as many relay messages as sent")                         \
+	X(hop_count_wrong, "failed: a relay message with another hop count than sent")           \
+	X(link_wrong, "failed: a relay message with another link address than sent")             \
+	X(peer_wrong, "failed: a relay message with another peer address than sent")             \
+	X(interface_id_wrong, "failed: an interface-id that is not echoed, or was not sent")     \
+	X(server_id_missing, "failed: no server DUID")                                           \
+	X(server_id_changed, "failed: the REPLY is of another server than asked")                \
+	X(servers_beyond, "failed: of a server beyond the first 16 of a worker")                 \
+	X(refused, "failed: refused with a status code")                                         \
+	X(ia_missing, "failed: an IA that was asked for is not answered")                        \
+	X(lease_missing, "failed: an IA without an address or prefix, and without a status")     \
+	X(times_wrong, "failed: not T1 <= T2 <= valid lifetime")                                 \
+	X(lifetimes_wrong, "failed: not preferred <= valid lifetime, or a valid one of 0")       \
+	X(address_changed, "failed: another address than advertised or held")                    \
+	X(prefix_changed, "failed: another prefix than advertised or held")                      \
+	X(outside_pool, "failed: the address is not in expect.pool")                             \
+	X(outside_prefixes, "failed: the prefix is not in expect.prefixes")                      \
+	X(prefix_length_wrong, "failed: not of expect.prefix_length, beyond /120, or host bits") \
+	X(rapid_commit_missing, "failed: a REPLY to SOLICIT without option 14")                  \
+	X(duplicate_address, "failed: an address that another client holds")                     \
+	X(duplicate_prefix, "failed: a prefix that another client's overlaps")
+// clang-format on
+
+struct dhcp6_counters {
+	DHCP6_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBERS)
+};
+
+const char *dhcp6_type_label(uint32_t i);
+const char *dhcp6_status_label(uint32_t i);
+
+extern const char *const dhcp6_exchange_names[]; // NULL-terminated
+extern const struct field_section dhcp6_settings_section;

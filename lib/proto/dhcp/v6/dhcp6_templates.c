@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The bytes of every kind of message: what is the same for all clients is written once, the rest is
+// compiled to patterns. Path: cold. Management thread.
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "proto/dhcp/v6/dhcp6_self.h"
+
+#define OPTION_ROOM 1024 // of one option
+#define OPTIONS_OWN 8    // that have a setting
+#define NAME_ROOM   253
+
+#define VARYING_HEAD (DHCP6_OPTION_LEN + 4 + 2) // with an enterprise and a length
+
+#define LLT_TIME "2d000000" // of DUID-LLT: seconds since 2000 (RFC 8415 section 11.2)
+
+enum fqdn_flag { FQDN_S = 1, FQDN_N = 4 };
+
+struct build {
+	struct dhcp_build is;
+	struct dhcp6_plan *p;
+	const struct dhcp6_settings *s;
+	struct dhcp_varying_list fixed; // options of the user that are the same for all
+};
+
+#define COMPLAIN(b, ...) DHCP_COMPLAIN(&(b)->is, __VA_ARGS__)
+
+// The usual DUIDs are something fixed and the MAC.
+static void duid_split(struct dhcp6_plan *p)
+{
+	const struct pattern_piece *pieces = p->duid.pattern.pieces;
+
+	if (p->duid.pattern.count != 2 || pieces[0].kind != PATTERN_LITERAL ||
+		pieces[1].kind != PATTERN_MAC || pieces[0].width > sizeof(p->duid_head))
+		return;
+	memcpy(p->duid_head, pieces[0].literal, pieces[0].width);
+	p->duid_mac_at = (uint8_t)pieces[0].width;
+}
+
+static void build_duid(struct build *b)
+{
+	const struct dhcp6_settings *s = b->s;
+	struct dhcp6_plan *p = b->p;
+	const char *text = "00030001{mac}";
+
+	if (s->duid == DHCP6_DUID_FILE) {
+		p->duid.pattern.max_len = DHCP6_DUID_MAX;
+		return;
+	}
+	if (s->duid == DHCP6_DUID_LLT)
+		text = "00010001" LLT_TIME "{mac}";
+	else if (s->duid == DHCP6_DUID_EN)
+		text = arena_printf(p->arena, "0002%08x{mac}", (uint32_t)s->enterprise);
+	else if (s->duid == DHCP6_DUID_UUID)
+		text = "0004{random:16}";
+	else if (s->duid == DHCP6_DUID_HEX)
+		text = s->duid_hex ? s->duid_hex : "";
+	if (!dhcp_template_identity(
+		    &b->is, &p->duid, PATTERN_HEX, text, &s->duid_hex, DHCP6_DUID_MAX))
+		return;
+	duid_split(p);
+	if (s->duid != DHCP6_DUID_HEX || !s->duid_hex)
+		return;
+	if (p->duid.pattern.max_len < DHCP6_DUID_MIN)
+		COMPLAIN(b, &s->duid_hex, NULL, "too short: %u bytes (%d to %d)",
+			p->duid.pattern.max_len, DHCP6_DUID_MIN, DHCP6_DUID_MAX);
+	if (p->duid.pattern.fixed && s->clients > 1)
+		COMPLAIN(b, &s->duid_hex, NULL,
+			"the same for all clients (like 000200000009{client:4})");
+}
+
+static const char *whose_in_message(uint64_t code)
+{
+	switch (code) {
+	case DHCP6_OPT_CLIENT_ID:
+		return "is set by duid";
+	case DHCP6_OPT_IA_NA:
+	case DHCP6_OPT_IA_PD:
+		return "is set by lease";
+	case DHCP6_OPT_ORO:
+		return "is set by parameters";
+	case DHCP6_OPT_FQDN:
+		return "is set by fqdn";
+	case DHCP6_OPT_SERVER_ID:
+	case DHCP6_OPT_ELAPSED_TIME:
+	case DHCP6_OPT_RAPID_COMMIT:
+		return "is written as the message needs it";
+	case DHCP6_OPT_IA_TA:
+	case DHCP6_OPT_IA_ADDRESS:
+	case DHCP6_OPT_IA_PREFIX:
+	case DHCP6_OPT_RELAY_MESSAGE:
+	case DHCP6_OPT_STATUS:
+	case DHCP6_OPT_INTERFACE_ID:
+		return "does not belong there";
+	}
+	return NULL;
+}
+
+static const char *whose_in_relay(uint64_t code)
+{
+	switch (code) {
+	case DHCP6_OPT_RELAY_MESSAGE:
+		return "is written as the message needs it";
+	case DHCP6_OPT_INTERFACE_ID:
+		return "is set by relay.interface_id";
+	case DHCP6_OPT_REMOTE_ID:
+		return "is set by relay.remote_id";
+	case DHCP6_OPT_SUBSCRIBER_ID:
+		return "is set by relay.subscriber_id";
+	case DHCP6_OPT_CLIENT_LINK_LAYER:
+		return "is set by relay.client_mac";
+	case DHCP6_OPT_RELAY_PORT:
+		return "is set by relay.source_port";
+	}
+	return NULL;
+}
+
+// NULL: the user may write it there.
+static const char *whose(const struct dhcp6_option_settings *o)
+{
+	switch ((enum dhcp6_place)o->in) {
+	case DHCP6_IN_MESSAGE:
+		return whose_in_message(o->code);
+	case DHCP6_IN_RELAY:
+		return whose_in_relay(o->code);
+	case DHCP6_IN_IA_NA:
+	case DHCP6_IN_IA_PD:
+		if (o->code == DHCP6_OPT_IA_ADDRESS || o->code == DHCP6_OPT_IA_PREFIX ||
+			o->code == DHCP6_OPT_STATUS)
+			return "is written as the message needs it";
+	}
+	return NULL;
+}
+
+static void message_add(struct build *b, const struct dhcp_varying *v)
+{
+	bool whole = v->pattern.fixed && !v->has_len && !v->has_enterprise;
+
+	dhcp_list_add(whole ? &b->fixed : &b->p->options, v);
+}
+
+static void build_option(struct build *b, const struct dhcp6_option_settings *o)
+{
+	const struct dhcp_value_settings value = {&o->code, &o->text, &o->hex, &o->address};
+	struct dhcp_varying v = {.code = (uint16_t)o->code};
+	const char *own = whose(o);
+
+	if (own) {
+		COMPLAIN(b, &o->code, NULL, "option %llu %s", (unsigned long long)o->code, own);
+		return;
+	}
+	if (o->in == DHCP6_IN_RELAY && !b->s->relay) {
+		COMPLAIN(b, &o->in, NULL, "needs a relay");
+		return;
+	}
+	if (!dhcp_template_value(&b->is, &v, &value))
+		return;
+	if (o->in == DHCP6_IN_RELAY)
+		dhcp_list_add(&b->p->relay_options, &v);
+	else if (o->in == DHCP6_IN_IA_NA)
+		dhcp_list_add(&b->p->ia_na, &v);
+	else if (o->in == DHCP6_IN_IA_PD)
+		dhcp_list_add(&b->p->ia_pd, &v);
+	else
+		message_add(b, &v);
+}
+
+static void relay_text(struct build *b, struct dhcp_varying v, const char *const *text)
+{
+	if (*text && dhcp_template_identity(&b->is, &v, PATTERN_TEXT, *text, text, OPTION_ROOM))
+		dhcp_list_add(&b->p->relay_options, &v);
+}
+
+static void build_relay(struct build *b)
+{
+	const struct dhcp6_relay_settings *s = b->s->relay;
+
+	if (!s)
+		return;
+	relay_text(b, (struct dhcp_varying){.code = DHCP6_OPT_INTERFACE_ID}, &s->interface_id);
+	relay_text(b,
+		(struct dhcp_varying){.code = DHCP6_OPT_REMOTE_ID,
+			.enterprise = (uint32_t)s->remote_enterprise,
+			.has_enterprise = true},
+		&s->remote_id);
+	relay_text(b, (struct dhcp_varying){.code = DHCP6_OPT_SUBSCRIBER_ID}, &s->subscriber_id);
+}
+
+static void build_classes(struct build *b)
+{
+	const struct dhcp6_settings *s = b->s;
+	struct dhcp_varying user = {.code = DHCP6_OPT_USER_CLASS, .has_len = true};
+	struct dhcp_varying vendor = {
+		.code = DHCP6_OPT_VENDOR_CLASS, .has_len = true, .has_enterprise = true};
+
+	if (s->user_class &&
+		dhcp_template_compile(&b->is, &user, PATTERN_TEXT, &s->user_class, OPTION_ROOM))
+		message_add(b, &user);
+	if (!s->vendor_class)
+		return;
+	vendor.enterprise = (uint32_t)s->vendor_class->enterprise;
+	if (dhcp_template_compile(
+		    &b->is, &vendor, PATTERN_TEXT, &s->vendor_class->text, OPTION_ROOM))
+		message_add(b, &vendor);
+}
+
+static void build_fqdn(struct build *b)
+{
+	const struct dhcp6_fqdn_settings *s = b->s->fqdn;
+	struct dhcp6_plan *p = b->p;
+
+	if (!s)
+		return;
+	p->fqdn.code = DHCP6_OPT_FQDN;
+	p->fqdn_flags = (uint8_t)((s->server_update && !s->no_update ? FQDN_S : 0) |
+				  (s->no_update ? FQDN_N : 0));
+	dhcp_template_name(&b->is, &p->fqdn, &s->name, NAME_ROOM);
+}
+
+static void write_code(struct writer *w, const uint8_t *oro, uint16_t code)
+{
+	for (const uint8_t *at = oro + DHCP6_OPTION_LEN; at < w->at; at += 2)
+		if (bytes_be16(at) == code)
+			return;
+	write_be16(w, code);
+}
+
+// What the RFC wants asked for comes first (sections 18.2.1 to 18.2.6 and 21.23 to 21.25).
+static void write_parameters(const struct build *b, enum dhcp6_type type, struct writer *w)
+{
+	const uint64_t *codes = b->s->parameters.items;
+	uint8_t *oro = dhcp6_option_begin(w, DHCP6_OPT_ORO);
+
+	if (type == DHCP6_INFORMATION) {
+		write_code(w, oro, DHCP6_OPT_REFRESH_TIME);
+		write_code(w, oro, DHCP6_OPT_INF_MAX_RT);
+	} else {
+		write_code(w, oro, DHCP6_OPT_SOL_MAX_RT);
+	}
+	if (b->s->fqdn)
+		write_code(w, oro, DHCP6_OPT_FQDN);
+	for (uint32_t i = 0; i < b->s->parameters.count && !w->failed; i++)
+		write_code(w, oro, (uint16_t)codes[i]);
+	dhcp6_option_end(w, oro);
+}
+
+static void write_fixed(const struct build *b, struct writer *w)
+{
+	for (uint32_t i = 0; i < b->fixed.count; i++) {
+		const struct dhcp_varying *v = &b->fixed.items[i];
+		uint8_t *option = dhcp6_option_begin(w, v->code);
+
+		pattern_write(&v->pattern, &(struct pattern_values){0}, w);
+		dhcp6_option_end(w, option);
+	}
+}
+
+static uint32_t relay_room(const struct dhcp6_plan *p, const struct dhcp6_relay_settings *s)
+{
+	uint32_t mac = DHCP6_OPTION_LEN + 2 + 6, port = DHCP6_OPTION_LEN + 2;
+
+	return s ? (uint32_t)s->levels * (DHCP6_RELAY_LEN + DHCP6_OPTION_LEN) +
+	                       dhcp_list_room(&p->relay_options, VARYING_HEAD) + mac + port
+	         : 0;
+}
+
+static uint32_t ia_room(const struct build *b)
+{
+	uint32_t one = DHCP6_OPTION_LEN + 12 + DHCP6_OPTION_LEN + 25;
+
+	return b->p->addresses * (one + dhcp_list_room(&b->p->ia_na, VARYING_HEAD)) +
+	       b->p->prefixes * (one + dhcp_list_room(&b->p->ia_pd, VARYING_HEAD));
+}
+
+// What may follow the template or stand in front of it.
+static uint32_t more_room(const struct build *b, uint16_t has)
+{
+	const struct dhcp6_plan *p = b->p;
+	uint32_t room = relay_room(p, b->s->relay);
+
+	room += DHCP6_OPTION_LEN + p->duid.pattern.max_len;
+	if (has & DHCP6_HAS_SERVER_ID)
+		room += DHCP6_OPTION_LEN + DHCP6_DUID_MAX;
+	if (has & (DHCP6_HAS_ADDRESSES | DHCP6_HAS_PREFIXES))
+		room += ia_room(b);
+	if (has & DHCP6_HAS_OPTIONS)
+		room += dhcp_list_room(&p->options, VARYING_HEAD) +
+		        (p->fqdn.code ? DHCP6_OPTION_LEN + 3 + p->fqdn.pattern.max_len : 0);
+	return room;
+}
+
+static void build_message(
+	struct build *b, const struct dhcp6_message_kind *kind, struct dhcp6_template *m)
+{
+	struct writer w = writer_of(m->bytes, sizeof(m->bytes));
+	uint32_t room;
+
+	dhcp6_write_header(&w, kind->type, 0);
+	dhcp6_write_option_be16(&w, DHCP6_OPT_ELAPSED_TIME, 0);
+	if (kind->has & DHCP6_HAS_PARAMETERS)
+		write_parameters(b, (enum dhcp6_type)kind->type, &w);
+	if (kind->has & DHCP6_HAS_RAPID)
+		dhcp6_write_option(&w, DHCP6_OPT_RAPID_COMMIT, "", 0);
+	if (kind->has & DHCP6_HAS_OPTIONS)
+		write_fixed(b, &w);
+	m->len = (uint16_t)(w.at - m->bytes);
+	room = m->len + more_room(b, kind->has);
+	m->room = (uint16_t)room;
+	if (w.failed || room > DHCP6_MESSAGE_MAX)
+		COMPLAIN(b, b->s, "options", "messages may get too long (up to %u bytes)",
+			DHCP6_MESSAGE_MAX);
+}
+
+int dhcp6_build(struct dhcp6_plan *p, const struct dhcp6_settings *s, struct diag *d)
+{
+	const struct dhcp6_option_settings *options = s->options.items;
+	uint32_t room = s->options.count + OPTIONS_OWN;
+	struct build b = {.p = p,
+		.s = s,
+		.is = {.arena = p->arena,
+			.d = d,
+			.clients = {s->clients, 6, 16},
+			.option_room = OPTION_ROOM,
+			.relayed = s->relay != NULL}};
+
+	b.fixed = dhcp_list_make(&b.is, room);
+	p->options = dhcp_list_make(&b.is, room);
+	p->ia_na = dhcp_list_make(&b.is, room);
+	p->ia_pd = dhcp_list_make(&b.is, room);
+	p->relay_options = dhcp_list_make(&b.is, room);
+	build_duid(&b);
+	build_relay(&b);
+	build_classes(&b);
+	for (uint32_t i = 0; i < s->options.count; i++)
+		build_option(&b, &options[i]);
+	build_fqdn(&b);
+	for (uint32_t i = 0; i < DHCP6_STEPS && !b.is.failed; i++)
+		build_message(&b, &dhcp6_kinds[i], &p->templates[i]);
+	return b.is.failed ? -EINVAL : 0;
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DNS over UDP as users see it: its settings, its counters and its row for protos[]. What they mean
+// is in dns_setup.c, what is sent and accepted in dns_wire.c and dns_answer_wire.c. Path: cold. Any
+// thread.
+
+#include "proto/dns/dns.h"
+
+#include "proto/dns/dns_internal.h"
+
+#define OPTION(member)  offsetof(struct dns_option_settings, member)
+#define EDNS(member)    offsetof(struct dns_edns_settings, member)
+#define EXPECT(member)  offsetof(struct dns_expect_settings, member)
+#define SETTING(member) offsetof(struct dns_settings, member)
+#define ANSWERS(member) offsetof(struct dns_answers_settings, member)
+
+static const char *const order_names[] = {"sequential", "random", "zipf", NULL};
+static const char *const cookies_names[] = {"none", "client", "full", NULL};
+
+static const struct field option_fields[] = {
+	{.name = "code",
+		.help = "option code",
+		.type = FIELD_COUNT,
+		.required = true,
+		.offset = OPTION(code),
+		.max = 65535},
+	{.name = "hex",
+		.help = "option data, as it goes on the wire",
+		.type = FIELD_HEX,
+		.offset = OPTION(hex)},
+};
+
+static const struct field_section option_section = {
+	.name = "option",
+	.help = "an EDNS option",
+	FIELD_ROWS(option_fields),
+	.size = sizeof(struct dns_option_settings),
+};
+
+static const struct field edns_fields[] = {
+	{.name = "size",
+		.help = "UDP payload size to advertise, in bytes",
+		.type = FIELD_COUNT,
+		.offset = EDNS(size),
+		.def = "1232",
+		.min = 512,
+		.max = 65535},
+	{.name = "version",
+		.help = "EDNS version",
+		.type = FIELD_COUNT,
+		.offset = EDNS(version),
+		.def = "0",
+		.max = 255},
+	{.name = "do",
+		.help = "DO bit: ask for DNSSEC records",
+		.type = FIELD_BOOL,
+		.offset = EDNS(dnssec_ok),
+		.def = "false"},
+	{.name = "nsid",
+		.help = "ask for the name server identifier (RFC 5001)",
+		.type = FIELD_BOOL,
+		.offset = EDNS(nsid),
+		.def = "false"},
+	{.name = "client_subnet",
+		.type = FIELD_PREFIX,
+		.offset = EDNS(client_subnet),
+		.help = "network out of which each query has a random client subnet (RFC 7871)"},
+	{.name = "client_subnet_bits",
+		.type = FIELD_COUNT,
+		.offset = EDNS(client_subnet_bits),
+		.help = "source prefix length to send; auto: 24 (IPv6: 56), or that of "
+			"client_subnet "
+			"if longer",
+		.def = "auto",
+		.word = "auto",
+		.max = 128},
+	{.name = "options",
+		.help = "more options, in this order",
+		.type = FIELD_SECTION,
+		.list = true,
+		.offset = EDNS(options),
+		.section = &option_section},
+};
+
+static const struct field_section edns_section = {
+	.name = "edns",
+	.help = "EDNS: an OPT record in every query (RFC 6891)",
+	FIELD_ROWS(edns_fields),
+	.size = sizeof(struct dns_edns_settings),
+};
+
+static const struct field expect_fields[] = {
+	{.name = "rcode",
+		.help = "RCODEs that are right; without: all",
+		.type = FIELD_ENUM,
+		.list = true,
+		.offset = EXPECT(rcode),
+		.names = dns_rcode_names},
+	{.name = "min_answers",
+		.help = "least number of records in the answer section",
+		.type = FIELD_COUNT,
+		.offset = EXPECT(min_answers),
+		.def = "0",
+		.max = 65535},
+};
+
+static const struct field_section expect_section = {
+	.name = "expect",
+	.help = "what a right answer is: others count as failed",
+	FIELD_ROWS(expect_fields),
+	.size = sizeof(struct dns_expect_settings),
+};
+
+static const struct field dns_fields[] = {
+	{.name = "queries",
+		.type = FIELD_STRING,
+		.offset = SETTING(queries),
+		.help = "file of \"name type\" lines, relative to this file's folder"},
+	{.name = "names",
+		.type = FIELD_STRING,
+		.list = true,
+		.offset = SETTING(names),
+		.help = "\"name type\" lines; {0-999} in a name counts, {random:12} never repeats"},
+	{.name = "order",
+		.help = "order of the queries",
+		.type = FIELD_ENUM,
+		.offset = SETTING(order),
+		.def = "sequential",
+		.names = order_names},
+	{.name = "zipf_exponent",
+		.type = FIELD_RATE,
+		.offset = SETTING(zipf_exponent),
+		.help = "with order zipf: query number n is asked in proportion to 1/n^this",
+		.def = "1",
+		.min = 0.01,
+		.max = 10},
+	{.name = "rd",
+		.help = "RD bit: recursion desired",
+		.type = FIELD_BOOL,
+		.offset = SETTING(rd),
+		.def = "true"},
+	{.name = "cd",
+		.help = "CD bit: checking disabled",
+		.type = FIELD_BOOL,
+		.offset = SETTING(cd),
+		.def = "false"},
+	{.name = "ad",
+		.help = "AD bit: understands authentic data",
+		.type = FIELD_BOOL,
+		.offset = SETTING(ad),
+		.def = "false"},
+	{.name = "case_0x20",
+		.type = FIELD_BOOL,
+		.offset = SETTING(case_0x20),
+		.def = "false",
+		.help = "random case in every name, which the reply must repeat"},
+	{.name = "cookies",
+		.type = FIELD_ENUM,
+		.offset = SETTING(cookies),
+		.def = "none",
+		.names = cookies_names,
+		.help = "DNS cookies (RFC 7873); full: with the server's part once it is learnt"},
+	{.name = "edns",
+		.help = "EDNS: an OPT record in every query",
+		.type = FIELD_SECTION,
+		.optional = true,
+		.offset = SETTING(edns),
+		.section = &edns_section},
+	{.name = "expect",
+		.help = "what a right answer is",
+		.type = FIELD_SECTION,
+		.optional = true,
+		.offset = SETTING(expect),
+		.section = &expect_section},
+};
+
+static const struct field_section dns_settings_section = {
+	.name = "dns",
+	.help = "DNS queries over UDP",
+	FIELD_ROWS(dns_fields),
+	.size = sizeof(struct dns_settings),
+};
+
+static const struct field answers_fields[] = {
+	{.name = "rcode",
+		.help = "RCODE of every answer",
+		.type = FIELD_ENUM,
+		.offset = ANSWERS(rcode),
+		.def = "NOERROR",
+		.names = dns_plain_rcode_names},
+	{.name = "ttl",
+		.help = "TTL of the records",
+		.type = FIELD_DURATION,
+		.offset = ANSWERS(ttl_ns),
+		.def = "60s",
+		.max = 2147483647e9},
+	{.name = "address",
+		.help = "address in A records",
+		.type = FIELD_ADDR,
+		.offset = ANSWERS(address),
+		.def = "192.0.2.1"},
+	{.name = "address6",
+		.help = "address in AAAA records",
+		.type = FIELD_ADDR,
+		.offset = ANSWERS(address6),
+		.def = "2001:db8::1"},
+	{.name = "text",
+		.help = "text in TXT records",
+		.type = FIELD_STRING,
+		.offset = ANSWERS(text),
+		.def = "ddiperf",
+		.max = 255},
+};
+
+static const struct field_section dns_answers_section = {
+	.name = "dns",
+	.help = "one record as asked for every name",
+	FIELD_ROWS(answers_fields),
+	.size = sizeof(struct dns_answers_settings),
+};
+
+#define OFFSET(member) offsetof(struct dns_counters, member)
+static const struct counter dns_rows[] = {DNS_COUNTERS(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
+#undef OFFSET
+
+#define OFFSET(member) offsetof(struct dns_answer_counters, member)
+static const struct counter answer_rows[] = {
+	DNS_ANSWER_COUNTERS(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
+#undef OFFSET
+
+static const struct counter_section dns_counters_section = {
+	.name = "dns",
+	.help = "DNS replies",
+	COUNTER_ROWS(dns_rows),
+	.size = sizeof(struct dns_counters),
+};
+
+static const struct counter_section dns_answered_section = {
+	.name = "dns",
+	.help = "DNS queries answered",
+	COUNTER_ROWS(answer_rows),
+	.size = sizeof(struct dns_answer_counters),
+};
+
+const struct proto dns_proto = {
+	.name = "dns",
+	.help = "DNS queries over UDP",
+	.default_port = 53,
+	.key_bits = 16,
+	.step_count = 1,
+	.harmless = true,
+	.cost_ns = 85,
+	.settings = &dns_settings_section,
+	.answers = &dns_answers_section,
+	.counters = &dns_counters_section,
+	.answered = &dns_answered_section,
+	.check = dns_check,
+	.setup = dns_setup,
+	.teardown = dns_teardown,
+	.open = dns_open,
+	.close = dns_close,
+	.request = dns_request,
+	.key = dns_key,
+	.reply = dns_reply,
+	.timeout = dns_timeout,
+	.answers_setup = dns_answers_setup,
+	.answer = dns_answer,
+	.faults = dns_faults,
+};

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Answering: one record as asked to every well-formed query, and errors as the RFCs have them,
+// without any zone. Not here: asking (dns_wire.c), the records (dns_setup.c makes them). Path: hot.
+// The worker that owns ctx.
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "proto/dns/dns_internal.h"
+
+#define QR                0x80 // of byte 2 of the header
+#define OPCODE            0x78
+#define AA                0x04
+#define TC                0x02
+#define RD                0x01
+#define CD                0x10 // of byte 3
+#define DO                0x8000
+#define CLASS_IN          1
+#define PLAIN_SIZE        512 // without EDNS, and the least that EDNS can say
+#define OUR_SIZE          1232
+#define SERVER_COOKIE_LEN 8
+#define OUR_NSID          "ddiperf"
+#define OUR_NSID_LEN      (sizeof(OUR_NSID) - 1)
+
+// What a query asks for, once it is understood.
+struct asked {
+	const uint8_t *buf;
+	uint32_t question_len;
+	uint16_t type, class;
+	struct dns_message m;
+};
+
+// Only a header: with QDCOUNT 0 there is nothing to echo that may be wrong.
+static uint32_t error_write(const uint8_t *buf, uint8_t *out, enum dns_rcode rcode)
+{
+	memset(out, 0, DNS_HEADER_LEN);
+	out[0] = buf[0];
+	out[1] = buf[1];
+	out[2] = QR | (buf[2] & (OPCODE | RD));
+	out[3] = (uint8_t)rcode;
+	return DNS_HEADER_LEN;
+}
+
+// RFC 7873 section 5.2.2: a client cookie, alone or with a server cookie of 8 to 32 bytes.
+static bool cookie_is_valid(const struct dns_message *m)
+{
+	return !m->cookie || m->cookie_len == DNS_COOKIE_CLIENT_LEN ||
+	       (m->cookie_len >= 16 &&
+		       m->cookie_len <= DNS_COOKIE_CLIENT_LEN + DNS_COOKIE_SERVER_MAX);
+}
+
+static bool query_read(struct asked *q, const uint8_t *buf, uint32_t len)
+{
+	const uint8_t *end;
+
+	if (bytes_be16(buf + 4) != 1)
+		return false;
+	q->question_len = dns_question_len(buf, len);
+	if (q->question_len == 0)
+		return false;
+	end = buf + DNS_HEADER_LEN + q->question_len;
+	q->buf = buf;
+	q->type = bytes_be16(end - 4);
+	q->class = bytes_be16(end - 2);
+	return dns_message_walk(buf, len, DNS_HEADER_LEN + q->question_len, &q->m) &&
+	       cookie_is_valid(&q->m);
+}
+
+static uint32_t opt_len(const struct dns_message *m)
+{
+	if (!m->has_opt)
+		return 0;
+	return DNS_OPT_HEADER_LEN + (m->nsid ? 4 + (uint32_t)OUR_NSID_LEN : 0) +
+	       (m->cookie ? 4 + DNS_COOKIE_CLIENT_LEN + SERVER_COOKIE_LEN : 0);
+}
+
+static void opt_write(struct writer *w, const struct dns_message *m, uint32_t rcode)
+{
+	write_u8(w, 0);
+	write_be16(w, DNS_OPT);
+	write_be16(w, OUR_SIZE);
+	write_u8(w, (uint8_t)(rcode >> 4));
+	write_u8(w, 0); // version
+	write_be16(w, m->edns_flags & DO);
+	write_be16(w, (uint16_t)(opt_len(m) - DNS_OPT_HEADER_LEN));
+	if (m->nsid) {
+		write_be16(w, DNS_NSID);
+		write_be16(w, OUR_NSID_LEN);
+		write_bytes(w, OUR_NSID, OUR_NSID_LEN);
+	}
+	if (m->cookie) {
+		uint64_t made;
+
+		memcpy(&made, m->cookie, sizeof(made));
+		made = rand_hash(made);
+		write_be16(w, DNS_COOKIE);
+		write_be16(w, DNS_COOKIE_CLIENT_LEN + SERVER_COOKIE_LEN);
+		write_bytes(w, m->cookie, DNS_COOKIE_CLIENT_LEN);
+		write_bytes(w, &made, SERVER_COOKIE_LEN);
+	}
+}
+
+static void header_write(
+	struct writer *w, const struct asked *q, uint32_t rcode, bool truncated, bool answer)
+{
+	write_bytes(w, q->buf, 2);
+	write_u8(w, QR | AA | (truncated ? TC : 0) | (q->buf[2] & RD));
+	write_u8(w, (uint8_t)((q->buf[3] & CD) | (rcode & 0x0f)));
+	write_be16(w, 1);
+	write_be16(w, answer);
+	write_be16(w, 0);
+	write_be16(w, q->m.has_opt);
+}
+
+// The size that the client takes (RFC 6891 section 6.2.3), no more than there is room for.
+static uint32_t size_limit(const struct dns_message *m, uint32_t room)
+{
+	uint32_t size = m->has_opt && m->udp_size > PLAIN_SIZE ? m->udp_size : PLAIN_SIZE;
+
+	return size < room ? size : room;
+}
+
+static uint32_t query_answer(const struct dns_answers *a, struct dns_answer_counters *n,
+	const struct asked *q, uint8_t *out, uint32_t room)
+{
+	const struct dns_record *record = &a->records[dns_type_bucket(q->type)];
+	uint32_t rcode = q->m.has_opt && q->m.version > 0 ? DNS_BADVERS : a->rcode;
+	uint32_t bare = DNS_HEADER_LEN + q->question_len + opt_len(&q->m);
+	bool answer = rcode == DNS_NOERROR && q->class == CLASS_IN && record->len > 0;
+	bool truncated = answer && bare + record->len > size_limit(&q->m, room);
+	struct writer w = writer_of(out, room);
+
+	answer = answer && !truncated;
+	header_write(&w, q, rcode, truncated, answer);
+	write_bytes(&w, q->buf + DNS_HEADER_LEN, q->question_len);
+	if (answer)
+		write_bytes(&w, record->bytes, record->len);
+	if (q->m.has_opt)
+		opt_write(&w, &q->m, rcode);
+	if (w.failed)
+		return 0;
+	n->truncated += truncated;
+	n->type[dns_type_bucket(q->type)]++;
+	return bare + (answer ? record->len : 0);
+}
+
+uint32_t dns_answer(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
+{
+	struct dns_answer_counters *n = ctx->counters;
+	struct asked q;
+	uint32_t answer;
+
+	n->received++;
+	if (len < DNS_HEADER_LEN || (buf[2] & QR) || room < DNS_HEADER_LEN) {
+		n->ignored++;
+		return 0;
+	}
+	if (buf[2] & OPCODE) {
+		n->not_implemented++;
+		answer = error_write(buf, out, DNS_NOTIMP);
+	} else if (!query_read(&q, buf, len)) {
+		n->malformed++;
+		answer = error_write(buf, out, DNS_FORMERR);
+	} else {
+		answer = query_answer(ctx->shared, n, &q, out, room);
+	}
+	n->answered += answer > 0;
+	n->ignored += answer == 0;
+	return answer;
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of the DNS protocol share: the compiled plan, what a worker keeps, messages, and
+// the verbs. Not for anyone outside lib/proto, tests and fuzzers. Path: cold (set-up) | hot (the
+// rest).
+#pragma once
+
+#include "base/rand.h"
+#include "proto/dns/dns_queries.h"
+#include "proto/dns/dns_settings.h"
+#include "proto/proto.h"
+
+#define DNS_HEADER_LEN        12
+#define DNS_OPT_HEADER_LEN    11
+#define DNS_OPTIONS_MAX       1024 // of all EDNS options of a query, without the server cookie
+#define DNS_COOKIE_CLIENT_LEN 8
+#define DNS_COOKIE_SERVER_MAX 32
+
+enum dns_rcode {
+	DNS_NOERROR = 0,
+	DNS_FORMERR = 1,
+	DNS_NOTIMP = 4,
+	DNS_BADVERS = 16,
+	DNS_BADCOOKIE = 23,
+	DNS_RCODE_OTHER = DNS_RCODES - 1,
+};
+enum dns_type { DNS_A = 1, DNS_TXT = 16, DNS_AAAA = 28, DNS_OPT = 41 };
+enum dns_option { DNS_NSID = 3, DNS_CLIENT_SUBNET = 8, DNS_COOKIE = 10 };
+
+// First member of both shared structs: teardown and open get either.
+enum dns_role { DNS_ASKS, DNS_ANSWERS };
+
+struct dns_plan {
+	enum dns_role role;
+	enum dns_order order;
+	enum dns_cookies cookies;
+	bool varies; // the question differs from the blob: random characters or 0x20
+	bool case_0x20;
+	bool has_opt;
+	bool fixed;         // two queries of the same question differ by nothing but the ID
+	bool plain;         // and all that counts in a good answer is that it is one
+	uint8_t subnet_len; // octets of the address in the client subnet option
+	uint16_t subnet_at; // of the option's data in opt, 0: none
+	uint16_t cookie_at; // of the client cookie in opt, its end; 0: none
+	uint16_t opt_len;
+	uint16_t max_reply; // bytes that we advertise
+	uint32_t min_answers;
+	uint32_t expected_rcodes; // bit per rcode
+	struct dns_queries queries;
+	struct recip count; // of queries
+	struct dns_alias *alias;
+	uint64_t subnet_base[2]; // network, as in memory
+	uint64_t subnet_mask[2]; // bits to be drawn per query
+	struct perm unique[DNS_RANDOM_UNIQUE + 1];
+	uint32_t sums[2]; // of header and OPT, after a question of even and odd length
+	uint8_t header[DNS_HEADER_LEN];
+	uint8_t opt[DNS_OPT_HEADER_LEN + DNS_OPTIONS_MAX];
+};
+
+struct dns_cookie {
+	uint8_t len; // 0: none learnt
+	uint8_t bytes[DNS_COOKIE_SERVER_MAX];
+};
+
+enum dns_salt {
+	DNS_SALT_ORDER,
+	DNS_SALT_NAME,
+	DNS_SALT_SUBNET,
+	DNS_SALT_CASE,
+	DNS_SALT_COOKIE,
+	DNS_SALTS
+};
+
+// ctx->own of a traffic item. One thread.
+struct dns_worker {
+	uint64_t salt[DNS_SALTS]; // one stream of random numbers per use
+	uint32_t worker, workers;
+	uint32_t clients;            // in cookies
+	struct dns_cookie cookies[]; // with DNS_COOKIES_FULL, by txn->client
+};
+
+#define DNS_RECORD_MAX (12 + 256) // with a compressed owner name; TXT of one string is the longest
+
+struct dns_record {
+	uint16_t len;
+	uint8_t bytes[DNS_RECORD_MAX];
+};
+
+struct dns_answers {
+	enum dns_role role;
+	uint8_t rcode;
+	struct dns_record records[DNS_TYPE_BUCKETS]; // by dns_type_bucket; the last has length 0
+};
+
+// What a walk over a whole message finds. Pointers are into the message, NULL: not there.
+struct dns_message {
+	uint16_t answers;
+	bool has_opt;
+	uint8_t ext_rcode, version;
+	uint16_t udp_size, edns_flags;
+	const uint8_t *nsid, *cookie, *subnet; // data of the options
+	uint16_t nsid_len, cookie_len, subnet_len;
+	uint32_t left; // bytes after the last record
+};
+
+static inline uint32_t dns_type_bucket(uint16_t type)
+{
+	switch (type) {
+	case DNS_A:
+		return 0;
+	case DNS_AAAA:
+		return 1;
+	case DNS_TXT:
+		return 2;
+	}
+	return DNS_TYPE_BUCKETS - 1;
+}
+
+// The uncompressed question at the end of the header: its length, or 0 when it is not well formed.
+// len >= 12.
+uint32_t dns_question_len(const uint8_t *buf, uint32_t len);
+// Every record of every section from offset `at` (after the question, if any) on. false: not well
+// formed.
+bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_message *m);
+
+// dns_wire.c, and dns_answer_wire.c for the responder: the verbs of proto.h
+uint32_t dns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
+bool dns_key(const uint8_t *buf, uint32_t len, uint32_t *key);
+enum proto_verdict dns_reply(
+	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
+enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t);
+uint32_t dns_answer(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
+
+// dns_faults_wire.c: the responder's faults
+extern const struct proto_fault dns_faults[];
+
+// dns_setup.c
+void dns_check(const void *settings, struct diag *d);
+void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d);
+void *dns_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
+void dns_teardown(void *shared);
+int dns_open(struct proto_ctx *ctx, const struct proto_env *env);
+int dns_close(struct proto_ctx *ctx);

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A DNS message from untrusted bytes: question, every record of every section, and what the OPT
+// record says. RDATA other than OPT's is not looked into. Path: hot. Any thread.
+
+#include "base/bytes.h"
+#include "proto/dns/dns_internal.h"
+
+#define POINTER_HOPS 127 // a name has no more labels than that
+#define POINTER      0xc0
+#define LABEL_MAX    63
+#define RECORD_FIXED 10 // TYPE, CLASS, TTL, RDLENGTH
+
+// A name that goes on at offset `target`, before `limit`, after `total` octets of labels. Pointers
+// lead backwards only, each behind the one before, so that there is no loop.
+static bool pointer_follow(
+	const uint8_t *msg, uint32_t len, uint32_t target, uint32_t limit, uint32_t total)
+{
+	for (uint32_t hops = 0; hops < POINTER_HOPS; hops++) {
+		struct reader r;
+		uint8_t label;
+
+		if (target >= limit || target < DNS_HEADER_LEN)
+			return false;
+		limit = target;
+		r = reader_of(msg + target, len - target);
+		while ((label = read_u8(&r)) != 0 && label <= LABEL_MAX) {
+			total += label + 1u;
+			if (!read_bytes(&r, label) || total > DNS_NAME_MAX - 1)
+				return false;
+		}
+		if (label == 0)
+			return !r.failed;
+		if (label < POINTER)
+			return false;
+		target = (label & LABEL_MAX) << 8 | read_u8(&r);
+		if (r.failed)
+			return false;
+	}
+	return false;
+}
+
+// Step over a name, compressed or not.
+static inline bool name_skip(struct reader *r, const uint8_t *msg, uint32_t len)
+{
+	uint32_t start = (uint32_t)(r->at - msg);
+	uint32_t total = 0;
+	uint8_t label;
+
+	while ((label = read_u8(r)) != 0 && label <= LABEL_MAX) {
+		total += label + 1u;
+		if (!read_bytes(r, label) || total > DNS_NAME_MAX - 1)
+			return false;
+	}
+	if (label == 0)
+		return !r->failed;
+	if (label < POINTER)
+		return false;
+	return pointer_follow(msg, len, (label & LABEL_MAX) << 8 | read_u8(r), start, total) &&
+	       !r->failed;
+}
+
+uint32_t dns_question_len(const uint8_t *buf, uint32_t len)
+{
+	struct reader r = reader_of(buf + DNS_HEADER_LEN, len - DNS_HEADER_LEN);
+	uint32_t total = 1;
+	uint8_t label;
+
+	while ((label = read_u8(&r)) != 0) {
+		total += label + 1u;
+		if (label > LABEL_MAX || total > DNS_NAME_MAX || !read_bytes(&r, label))
+			return 0;
+	}
+	return read_bytes(&r, 4) ? total + 4 : 0;
+}
+
+static bool options_read(struct dns_message *m, const uint8_t *data, uint32_t len)
+{
+	struct reader r = reader_of(data, len);
+
+	while (reader_left(&r) > 0) {
+		uint16_t code = read_be16(&r);
+		uint16_t size = read_be16(&r);
+		const uint8_t *value = read_bytes(&r, size);
+
+		if (!value)
+			return false;
+		if (code == DNS_COOKIE) {
+			m->cookie = value;
+			m->cookie_len = size;
+		} else if (code == DNS_NSID) {
+			m->nsid = value;
+			m->nsid_len = size;
+		} else if (code == DNS_CLIENT_SUBNET) {
+			m->subnet = value;
+			m->subnet_len = size;
+		}
+	}
+	return true;
+}
+
+// RFC 6891 section 6.1: one OPT, owned by the root. fixed: type to RDLENGTH, then the RDATA.
+static bool opt_read(struct dns_message *m, const uint8_t *fixed, bool root)
+{
+	if (m->has_opt || !root)
+		return false;
+	m->has_opt = true;
+	m->udp_size = bytes_be16(fixed + 2);
+	m->ext_rcode = fixed[4];
+	m->version = fixed[5];
+	m->edns_flags = bytes_be16(fixed + 6);
+	return options_read(m, fixed + 10, bytes_be16(fixed + 8));
+}
+
+// The end of an owner name at p. The question's name, checked already, is what nearly all of them
+// point to.
+static inline const uint8_t *owner_end(
+	const uint8_t *p, const uint8_t *msg, uint32_t len, bool asked)
+{
+	struct reader r = reader_of(p, (size_t)(msg + len - p));
+
+	if (asked && len - (p - msg) >= 2 && p[0] == POINTER && p[1] == DNS_HEADER_LEN)
+		return p + 2;
+	return name_skip(&r, msg, len) ? r.at : NULL;
+}
+
+bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_message *m)
+{
+	uint32_t records = bytes_be16(buf + 6) + bytes_be16(buf + 8);
+	uint32_t all = records + bytes_be16(buf + 10);
+	const uint8_t *p = buf + at, *end = buf + len;
+
+	*m = (struct dns_message){.answers = bytes_be16(buf + 6)};
+	for (uint32_t i = 0; i < all; i++) {
+		const uint8_t *fixed = owner_end(p, buf, len, at > DNS_HEADER_LEN);
+		bool root = fixed == p + 1;
+
+		if (!fixed || end - fixed < RECORD_FIXED)
+			return false;
+		p = fixed + RECORD_FIXED;
+		if (end - p < bytes_be16(fixed + 8))
+			return false;
+		p += bytes_be16(fixed + 8);
+		if (i >= records && bytes_be16(fixed) == DNS_OPT && !opt_read(m, fixed, root))
+			return false;
+	}
+	m->left = (uint32_t)(end - p);
+	return true;
+}

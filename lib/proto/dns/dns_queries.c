@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Query files in dnsperf's text format to wire form: one flat blob and offsets, all bad lines
+// reported together. Not here: inline names and their patterns (dns_patterns.c). Path: cold.
+// Management thread.
+
+#include "proto/dns/dns_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/csum.h"
+
+#define LISTED_LINES 10        // bad ones, before "and N more"
+#define READ_SIZE    (1 << 20) // also the longest line
+
+void dns_queries_free(struct dns_queries *q)
+{
+	free(q->blob);
+	free(q->offsets);
+	*q = (struct dns_queries){0};
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static size_t blanks_end(const char *line, size_t len, size_t at)
+{
+	while (at < len && is_blank(line[at]))
+		at++;
+	return at;
+}
+
+// An escaped blank belongs to the word.
+static size_t word_end(const char *line, size_t len, size_t at)
+{
+	while (at < len && !is_blank(line[at]))
+		at += line[at] == '\\' ? 2 : 1;
+	return at < len ? at : len;
+}
+
+bool dns_line_split(const char *line, size_t len, struct dns_line *out, struct dns_text_error *e)
+{
+	size_t name, name_end, type, type_end;
+
+	*out = (struct dns_line){0};
+	if (len > 0 && line[len - 1] == '\r')
+		len--;
+	name = blanks_end(line, len, 0);
+	if (name == len || line[name] == ';')
+		return true;
+	name_end = word_end(line, len, name);
+	type = blanks_end(line, len, name_end);
+	type_end = word_end(line, len, type);
+	if (type == type_end) {
+		e->what = "no type after the name (like: www.example.com A)";
+		e->at = name_end;
+		return false;
+	}
+	*out = (struct dns_line){line + name, line + type, name_end - name, type_end - type};
+	return true;
+}
+
+// Room for one more query of the longest kind.
+static bool loader_grow(struct dns_loader *l)
+{
+	struct dns_queries *q = l->to;
+	void *p;
+
+	if (l->blob_len + DNS_ENTRY_HEAD + DNS_QUESTION_MAX > l->blob_room) {
+		l->blob_room = l->blob_room ? l->blob_room * 2 : 1 << 16;
+		p = realloc(q->blob, l->blob_room);
+		if (!p)
+			return false;
+		q->blob = p;
+	}
+	if (q->count + 2 > l->offsets_room) {
+		l->offsets_room = l->offsets_room ? l->offsets_room * 2 : 1 << 10;
+		p = realloc(q->offsets, (size_t)l->offsets_room * sizeof(*q->offsets));
+		if (!p)
+			return false;
+		q->offsets = p;
+		q->offsets[q->count] = (uint32_t)l->blob_len;
+	}
+	return true;
+}
+
+void dns_loader_add(struct dns_loader *l, const uint8_t *name, uint32_t len, uint16_t type,
+	uint8_t random_at, uint8_t random_len)
+{
+	struct dns_queries *q = l->to;
+	uint16_t sum;
+	uint8_t *p;
+
+	if (l->error)
+		return;
+	if (l->blob_len + DNS_ENTRY_HEAD + DNS_QUESTION_MAX > UINT32_MAX)
+		l->error = -EFBIG;
+	else if (!loader_grow(l))
+		l->error = -ENOMEM;
+	if (l->error)
+		return;
+	p = q->blob + l->blob_len;
+	*p++ = random_at;
+	*p++ = random_len;
+	p += sizeof(sum);
+	memcpy(p, name, len);
+	p += len;
+	*p++ = (uint8_t)(type >> 8);
+	*p++ = (uint8_t)type;
+	*p++ = 0; // class IN
+	*p++ = 1;
+	sum = ~csum_fold(csum_add(0, p - len - 4, len + 4));
+	memcpy(p - len - 4 - sizeof(sum), &sum, sizeof(sum));
+	l->blob_len = (uint64_t)(p - q->blob);
+	q->offsets[++q->count] = (uint32_t)l->blob_len;
+}
+
+static void loader_bad_line(
+	struct dns_loader *l, const char *line, size_t len, const struct dns_text_error *e)
+{
+	uint32_t col = (uint32_t)e->at + 1;
+
+	l->bad++;
+	if (l->bad <= LISTED_LINES) {
+		int shown = len < 80 ? (int)len : 80;
+
+		diag_error_at(
+			l->diag, l->file, l->line, col, NULL, "%s: \"%.*s\"", e->what, shown, line);
+	} else if (l->bad == LISTED_LINES + 1) {
+		l->unlisted_line = l->line;
+		l->unlisted_col = col;
+	}
+}
+
+static void loader_line(struct dns_loader *l, const char *line, size_t len)
+{
+	struct dns_text_error e;
+	uint8_t name[DNS_NAME_MAX];
+	struct dns_line words;
+	int32_t type;
+	int name_len;
+
+	l->line++;
+	if (!dns_line_split(line, len, &words, &e)) {
+		loader_bad_line(l, line, len, &e);
+		return;
+	}
+	if (words.name_len == 0)
+		return;
+	name_len = dns_name_from_text(words.name, words.name_len, name, &e);
+	if (name_len < 0) {
+		e.at += (size_t)(words.name - line);
+		loader_bad_line(l, line, len, &e);
+		return;
+	}
+	type = dns_type_from_text(words.type, words.type_len);
+	if (type < 0) {
+		e.what =
+			"not a type (an IANA mnemonic like A or HTTPS, ANY, or TYPE0 to TYPE65535)";
+		e.at = (size_t)(words.type - line);
+		loader_bad_line(l, line, len, &e);
+		return;
+	}
+	if (l->bad == 0)
+		dns_loader_add(l, name, (uint32_t)name_len, (uint16_t)type, 0, 0);
+}
+
+// All lines of the text that end in it; with `last` also the rest. Returns the bytes used.
+static size_t loader_lines(struct dns_loader *l, const char *text, size_t len, bool last)
+{
+	size_t at = 0;
+
+	while (at < len) {
+		const char *end = memchr(text + at, '\n', len - at);
+
+		if (!end)
+			break;
+		loader_line(l, text + at, (size_t)(end - text) - at);
+		at = (size_t)(end - text) + 1;
+	}
+	if (!last || at == len)
+		return at;
+	loader_line(l, text + at, len - at);
+	return len;
+}
+
+static int loader_finish(struct dns_loader *l, const void *setting)
+{
+	if (l->bad > LISTED_LINES) {
+		unsigned long long more = l->bad - LISTED_LINES;
+
+		diag_error_at(l->diag, l->file, l->unlisted_line, l->unlisted_col, NULL,
+			"and %llu more bad line%s", more, more == 1 ? "" : "s");
+	}
+	if (l->bad)
+		return -EINVAL;
+	if (l->error) {
+		diag_error(l->diag, setting, NULL, "%s: %s", l->file,
+			l->error == -EFBIG ? "more than 4 GiB of queries" : "out of memory");
+		return l->error;
+	}
+	if (l->to->count == 0) {
+		diag_error(l->diag, setting, NULL, "%s: holds no query", l->file);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int dns_queries_load_text(struct dns_queries *q, const char *name, const char *text, size_t len,
+	const void *setting, struct diag *d)
+{
+	struct dns_loader l = {.to = q, .diag = d, .file = name};
+
+	loader_lines(&l, text, len, true);
+	return loader_finish(&l, setting);
+}
+
+// Feed the file to the loader piece by piece. 0 or -errno.
+static int loader_read(struct dns_loader *l, int fd, char *buf)
+{
+	size_t have = 0, used;
+	ssize_t n;
+
+	do {
+		n = read(fd, buf + have, READ_SIZE - have);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		have += (size_t)n;
+		used = loader_lines(l, buf, have, n == 0);
+		if (used == 0 && have == READ_SIZE) {
+			struct dns_text_error e = {"the line is longer than 1 MiB", 0};
+
+			l->line++;
+			loader_bad_line(l, buf, have, &e);
+			return 0;
+		}
+		have -= used;
+		memmove(buf, buf + used, have);
+	} while (n != 0 && !l->error);
+	return 0;
+}
+
+int dns_queries_load_file(
+	struct dns_queries *q, const char *path, const void *setting, struct diag *d)
+{
+	struct dns_loader l = {.to = q, .diag = d, .file = path};
+	char *buf = malloc(READ_SIZE);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int ret = fd < 0 ? -errno : 0;
+
+	if (!buf)
+		ret = -ENOMEM;
+	if (ret == 0)
+		ret = loader_read(&l, fd, buf);
+	if (ret < 0)
+		diag_error(d, setting, NULL, "%s: %s", path, strerror(-ret));
+	else
+		ret = loader_finish(&l, setting);
+	if (fd >= 0)
+		close(fd);
+	free(buf);
+	return ret;
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From settings to what the DNS verbs use: cross-field checks, queries, header and OPT templates,
+// cookies per worker, the responder's records. Path: cold. Management thread.
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/addr.h"
+#include "base/bytes.h"
+#include "net/csum.h"
+#include "proto/dns/dns_internal.h"
+
+#define PLAIN_SIZE   512 // of replies without EDNS
+#define DEFAULT_SIZE 1232
+#define RD           0x01 // of byte 2 of the header
+#define AD           0x20 // of byte 3
+#define CD           0x10
+#define DO           0x8000
+#define NS_PER_S     1000000000u
+// NSID, client subnet of IPv6 and client cookie: all that there can be beside the user's options.
+#define OWN_OPTIONS (4 + 4 + 4 + 16 + 4 + DNS_COOKIE_CLIENT_LEN)
+
+// Cookies need an OPT record, asked for or not.
+static const struct dns_edns_settings edns_default = {.size = DEFAULT_SIZE};
+
+static const struct dns_edns_settings *edns_of(const struct dns_settings *s)
+{
+	return s->edns || s->cookies == DNS_COOKIES_NONE ? s->edns : &edns_default;
+}
+
+uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s)
+{
+	uint32_t usual = s->client_subnet.addr.len == 4 ? 24 : 56;
+
+	if (s->client_subnet_bits != UINT64_MAX)
+		return (uint32_t)s->client_subnet_bits;
+	return usual > s->client_subnet.bits ? usual : s->client_subnet.bits;
+}
+
+static void check_edns(const struct dns_edns_settings *s, struct diag *d)
+{
+	const struct dns_option_settings *options = s->options.items;
+	const struct addr_prefix *subnet = &s->client_subnet;
+	uint32_t total = OWN_OPTIONS;
+	uint32_t bits = dns_client_subnet_bits(s);
+
+	for (uint32_t i = 0; i < s->options.count; i++) {
+		total += 4 + options[i].hex.len;
+		if (options[i].hex.len > DNS_OPTIONS_MAX || total > DNS_OPTIONS_MAX) {
+			diag_error(d, &options[i].hex, "hex",
+				"too long (up to %u bytes of options, headers included)",
+				DNS_OPTIONS_MAX - OWN_OPTIONS);
+			break;
+		}
+	}
+	if (s->client_subnet_bits == UINT64_MAX)
+		return;
+	if (subnet->addr.len == 0)
+		diag_error(d, &s->client_subnet_bits, NULL, "needs client_subnet");
+	else if (bits < subnet->bits || bits > subnet->addr.len * 8u)
+		diag_error(d, &s->client_subnet_bits, NULL,
+			"%u bits do not fit client_subnet (%u to %u)", bits, subnet->bits,
+			subnet->addr.len * 8u);
+}
+
+void dns_check(const void *settings, struct diag *d)
+{
+	const struct dns_settings *s = settings;
+
+	if (!s->queries && s->names.count == 0)
+		diag_error(
+			d, s, "", "no queries (queries: FILE, or names: [\"www.example.com A\"])");
+	if (s->queries && s->names.count > 0)
+		diag_error(d, &s->names, "names", "stands beside queries (only one of the two)");
+	if (s->edns)
+		check_edns(s->edns, d);
+}
+
+// A path in a file is relative to the folder of that file. NULL: out of memory.
+static char *query_path(const struct dns_settings *s, const struct diag *d)
+{
+	const char *file = diag_file(d, &s->queries);
+	const char *slash = file ? strrchr(file, '/') : NULL;
+	size_t folder = slash && s->queries[0] != '/' ? (size_t)(slash - file) + 1 : 0;
+	size_t len = strlen(s->queries);
+	char *path = malloc(folder + len + 1);
+
+	if (!path)
+		return NULL;
+	if (folder)
+		memcpy(path, file, folder);
+	memcpy(path + folder, s->queries, len + 1);
+	return path;
+}
+
+static int load_queries(struct dns_plan *p, const struct dns_settings *s, struct diag *d)
+{
+	char *path;
+	int ret;
+
+	if (!s->queries)
+		return dns_queries_load_names(&p->queries, &s->names, d);
+	path = query_path(s, d);
+	ret = path ? dns_queries_load_file(&p->queries, path, &s->queries, d) : -ENOMEM;
+	free(path);
+	return ret;
+}
+
+// The sent network with the configured prefix fixed, and the bits after it to be drawn.
+static void build_subnet(struct dns_plan *p, const struct addr_prefix *subnet, uint32_t bits)
+{
+	uint8_t base[16] = {0}, mask[16] = {0};
+
+	for (uint32_t i = 0; i < bits; i++) {
+		uint8_t bit = 0x80 >> (i & 7);
+
+		if (i < subnet->bits)
+			base[i / 8] |= subnet->addr.bytes[i / 8] & bit;
+		else
+			mask[i / 8] |= bit;
+	}
+	memcpy(p->subnet_base, base, sizeof(base));
+	memcpy(p->subnet_mask, mask, sizeof(mask));
+	p->subnet_len = (uint8_t)((bits + 7) / 8);
+}
+
+// RFC 7871 section 6: family, source prefix length, scope 0, and as many octets as the prefix
+// covers.
+static void write_subnet(struct dns_plan *p, struct writer *w, const struct dns_edns_settings *s)
+{
+	uint32_t bits = dns_client_subnet_bits(s);
+
+	build_subnet(p, &s->client_subnet, bits);
+	write_be16(w, DNS_CLIENT_SUBNET);
+	write_be16(w, 4 + p->subnet_len);
+	p->subnet_at = (uint16_t)(w->at - p->opt);
+	write_be16(w, s->client_subnet.addr.len == 4 ? 1 : 2);
+	write_u8(w, (uint8_t)bits);
+	write_u8(w, 0);
+	write_bytes(w, p->subnet_base, p->subnet_len);
+}
+
+static void write_options(struct dns_plan *p, struct writer *w, const struct dns_edns_settings *s)
+{
+	const struct dns_option_settings *options = s->options.items;
+
+	if (s->nsid) {
+		write_be16(w, DNS_NSID);
+		write_be16(w, 0);
+	}
+	if (s->client_subnet.addr.len)
+		write_subnet(p, w, s);
+	for (uint32_t i = 0; i < s->options.count; i++) {
+		write_be16(w, (uint16_t)options[i].code);
+		write_be16(w, (uint16_t)options[i].hex.len);
+		if (options[i].hex.len)
+			write_bytes(w, options[i].hex.data, options[i].hex.len);
+	}
+	if (p->cookies == DNS_COOKIES_NONE)
+		return;
+	write_be16(w, DNS_COOKIE); // the last one: the server cookie is appended to it
+	write_be16(w, DNS_COOKIE_CLIENT_LEN);
+	p->cookie_at = (uint16_t)(w->at - p->opt);
+	write_space(w, DNS_COOKIE_CLIENT_LEN);
+}
+
+// RFC 6891 section 6.1.2.
+static void build_opt(struct dns_plan *p, const struct dns_edns_settings *s)
+{
+	struct writer w = writer_of(p->opt, sizeof(p->opt));
+
+	write_u8(&w, 0);
+	write_be16(&w, DNS_OPT);
+	write_be16(&w, (uint16_t)s->size);
+	write_u8(&w, 0); // upper bits of the RCODE
+	write_u8(&w, (uint8_t)s->version);
+	write_be16(&w, s->dnssec_ok ? DO : 0);
+	write_be16(&w, 0); // RDLENGTH, below
+	write_options(p, &w, s);
+	p->opt_len = (uint16_t)(w.at - p->opt);
+	bytes_put_be16(
+		p->opt + DNS_OPT_HEADER_LEN - 2, (uint16_t)(p->opt_len - DNS_OPT_HEADER_LEN));
+	p->has_opt = true;
+	p->max_reply = (uint16_t)s->size;
+}
+
+static void build_header(struct dns_plan *p, const struct dns_settings *s)
+{
+	p->header[2] = s->rd ? RD : 0;
+	p->header[3] = (s->ad ? AD : 0) | (s->cd ? CD : 0);
+	p->header[5] = 1;           // QDCOUNT
+	p->header[11] = p->has_opt; // ARCOUNT
+}
+
+// An odd offset swaps the bytes of a sum.
+static void build_sums(struct dns_plan *p)
+{
+	uint64_t header = csum_add(0, p->header, DNS_HEADER_LEN);
+	uint16_t opt = ~csum_fold(csum_add(0, p->opt, p->opt_len));
+
+	p->fixed = !p->varies && !p->subnet_at && !p->cookie_at;
+	p->plain = p->fixed && (p->expected_rcodes >> DNS_NOERROR & 1);
+	p->sums[0] = (uint32_t)header + opt;
+	p->sums[1] = (uint32_t)header + (uint16_t)(opt << 8 | opt >> 8);
+}
+
+static void build_expect(struct dns_plan *p, const struct dns_expect_settings *s)
+{
+	const int32_t *rcodes = s ? s->rcode.items : NULL;
+
+	p->expected_rcodes = s && s->rcode.count > 0 ? 0 : UINT32_MAX;
+	if (!s)
+		return;
+	p->min_answers = (uint32_t)s->min_answers;
+	for (uint32_t i = 0; i < s->rcode.count; i++)
+		p->expected_rcodes |= 1u << rcodes[i];
+}
+
+static int build_order(struct dns_plan *p, const struct dns_settings *s, uint64_t seed)
+{
+	recip_init(&p->count, p->queries.count);
+	for (uint32_t i = 1; i <= DNS_RANDOM_UNIQUE; i++)
+		if (p->queries.random_lens >> i & 1)
+			perm_init(&p->unique[i], rand_hash(seed + i), 5 * i);
+	if (p->order != DNS_ZIPF)
+		return 0;
+	p->alias = dns_zipf_build(p->queries.count, s->zipf_exponent);
+	return p->alias ? 0 : -ENOMEM;
+}
+
+void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d)
+{
+	const struct dns_settings *s = settings;
+	const struct dns_edns_settings *edns = edns_of(s);
+	struct dns_plan *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->role = DNS_ASKS;
+	p->order = (enum dns_order)s->order;
+	p->cookies = (enum dns_cookies)s->cookies;
+	p->case_0x20 = s->case_0x20;
+	p->max_reply = PLAIN_SIZE;
+	if (edns)
+		build_opt(p, edns);
+	build_header(p, s);
+	build_expect(p, s->expect);
+	if (load_queries(p, s, d) < 0 || build_order(p, s, env->seed) < 0) {
+		dns_teardown(p);
+		return NULL;
+	}
+	p->varies = p->case_0x20 || p->queries.random_lens;
+	build_sums(p);
+	return p;
+}
+
+static void build_record(
+	struct dns_record *r, enum dns_type type, uint32_t ttl, const void *rdata, uint16_t len)
+{
+	struct writer w = writer_of(r->bytes, sizeof(r->bytes));
+
+	write_be16(&w, 0xc000 | DNS_HEADER_LEN); // the name of the question
+	write_be16(&w, (uint16_t)type);
+	write_be16(&w, 1);
+	write_be32(&w, ttl);
+	write_be16(&w, len);
+	write_bytes(&w, rdata, len);
+	r->len = (uint16_t)(w.at - r->bytes);
+}
+
+static void build_text(struct dns_record *r, uint32_t ttl, const char *text)
+{
+	size_t len = strnlen(text, UINT8_MAX);
+	uint8_t rdata[1 + UINT8_MAX];
+
+	rdata[0] = (uint8_t)len;
+	memcpy(rdata + 1, text, len);
+	build_record(r, DNS_TXT, ttl, rdata, (uint16_t)(len + 1));
+}
+
+static bool check_family(const struct addr *a, uint8_t len, struct diag *d)
+{
+	if (a->len == len)
+		return true;
+	diag_error(d, a, NULL, "not an IPv%d address", len == 4 ? 4 : 6);
+	return false;
+}
+
+void *dns_answers_setup(const void *answers, const struct proto_env *env, struct diag *d)
+{
+	const struct dns_answers_settings *s = answers;
+	uint32_t ttl = (uint32_t)(s->ttl_ns / NS_PER_S);
+	bool right = check_family(&s->address, 4, d);
+	struct dns_answers *a;
+
+	right = check_family(&s->address6, 16, d) && right;
+	a = right ? calloc(1, sizeof(*a)) : NULL;
+	if (!a)
+		return NULL;
+	a->role = DNS_ANSWERS;
+	a->rcode = (uint8_t)s->rcode;
+	build_record(&a->records[dns_type_bucket(DNS_A)], DNS_A, ttl, s->address.bytes, 4);
+	build_record(&a->records[dns_type_bucket(DNS_AAAA)], DNS_AAAA, ttl, s->address6.bytes, 16);
+	build_text(&a->records[dns_type_bucket(DNS_TXT)], ttl, s->text);
+	return a;
+}
+
+void dns_teardown(void *shared)
+{
+	struct dns_plan *p = shared;
+
+	if (p && p->role == DNS_ASKS) {
+		dns_queries_free(&p->queries);
+		free(p->alias);
+	}
+	free(p);
+}
+
+int dns_open(struct proto_ctx *ctx, const struct proto_env *env)
+{
+	const struct dns_plan *p = ctx->shared;
+	struct dns_worker *w;
+	uint32_t clients;
+
+	ctx->own = NULL;
+	if (p->role == DNS_ANSWERS)
+		return 0;
+	clients = p->cookies == DNS_COOKIES_FULL ? env->clients : 0;
+	w = calloc(1, sizeof(*w) + clients * sizeof(w->cookies[0]));
+	if (!w)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < DNS_SALTS; i++)
+		w->salt[i] = rand_hash(rand_hash(env->seed) + i);
+	w->worker = env->worker;
+	w->workers = env->workers;
+	w->clients = clients;
+	ctx->own = w;
+	return 0;
+}
+
+int dns_close(struct proto_ctx *ctx)
+{
+	free(ctx->own);
+	ctx->own = NULL;
+	return 0;
+}

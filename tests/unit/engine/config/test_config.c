@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rules that tie the sections of a file together: each broken rule is one error at its place in
+// the file. Path: cold. Test.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/config/config.h"
+
+#define PORTS                                                                                      \
+	"ports:\n"                                                                                 \
+	"  - {name: lan, driver: ring, device: dut, addresses: [198.18.0.1/24]}\n"                 \
+	"  - {name: dut, driver: ring, device: lan, addresses: [198.18.0.2/24]}\n"                 \
+	"responder: {port: dut, dns: {}}\n"
+#define DNS "dns: {names: [\"a.example.com A\"]}"
+
+// All that diag_print writes for the text; "" when the file is right.
+static char *errors_of(const char *text)
+{
+	struct arena *a = arena_new();
+	struct diag *d = diag_new();
+	const struct config *c = config_load_text("t.yaml", text, strlen(text), a, d);
+	char *out = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&out, &len);
+
+	diag_print(d, f);
+	fclose(f);
+	assert_int_equal(c != NULL, diag_count(d) == 0);
+	diag_free(d);
+	arena_free(a);
+	return out;
+}
+
+static void expect_error(const char *text, const char *part)
+{
+	char *errors = errors_of(text);
+
+	if (!strstr(errors, part))
+		fail_msg("expected \"%s\" in:\n%s", part, errors);
+	free(errors);
+}
+
+static void expect_fine(const char *text)
+{
+	char *errors = errors_of(text);
+
+	assert_string_equal(errors, "");
+	free(errors);
+}
+
+static void a_right_file_has_no_errors(void **state)
+{
+	expect_fine(
+		PORTS "traffic:\n  - {name: q, server: 198.18.0.2, load: {rate: 1k}, " DNS "}\n");
+}
+
+static void an_unknown_key_is_an_error_with_a_suggestion(void **state)
+{
+	expect_error(PORTS "traffic:\n  - {name: q, sever: 198.18.0.2, load: {rate: 1k}, " DNS
+			   "}\n",
+		"t.yaml:6:15: traffic.q: unknown key \"sever\" (did you mean \"server\"?)");
+}
+
+static void a_rate_without_sense_names_line_and_column(void **state)
+{
+	expect_error(PORTS "traffic:\n  - {name: q, server: 198.18.0.2, load: {rate: 50q}, " DNS
+			   "}\n",
+		"t.yaml:6:48: traffic.q.load.rate: \"50q\" is not a rate (like 500, 20k or 1.5M)");
+}
+
+static void a_missing_server_is_an_error(void **state)
+{
+	expect_error(PORTS "traffic:\n  - {name: q, load: {rate: 1k}, " DNS "}\n", "server");
+}
+
+static void an_item_without_a_protocol_is_an_error(void **state)
+{
+	expect_error(PORTS "traffic:\n  - {name: q, server: 198.18.0.2, load: {rate: 1k}}\n",
+		"no protocol section (exactly one of: dns, dhcp4, dhcp6)");
+}
+
+static void too_few_source_ports_for_rate_and_timeout_says_how_many(void **state)
+{
+	expect_error(PORTS
+		"traffic:\n  - {name: q, server: 198.18.0.2, source: {ports: 5000}, timeout: 2s, "
+		"load: {rate: 100k}, " DNS "}\n",
+		"1 source ports are too few for rate x 3 timeouts = 630256 transactions (at least "
+		"10,");
+}
+
+static void open_and_closed_loop_at_once_is_an_error(void **state)
+{
+	expect_error(PORTS
+		"traffic:\n  - {name: q, server: 198.18.0.2, load: {rate: 1k, outstanding: 5}, " DNS
+		"}\n",
+		"closed loop and open loop at once");
+}
+
+static void a_server_off_the_subnet_needs_a_gateway(void **state)
+{
+	expect_error(PORTS "traffic:\n  - {name: q, server: 203.0.113.1, load: {rate: 1k}, " DNS
+			   "}\n",
+		"t.yaml:6:23: traffic.q.server: not on a subnet of port lan");
+}
+
+static void a_server_of_a_family_that_the_port_lacks_is_an_error(void **state)
+{
+	expect_error(PORTS "traffic:\n  - {name: q, server: \"2001:db8::2\", load: {rate: 1k}, " DNS
+			   "}\n",
+		"no IPv6 address on this port");
+}
+
+static void an_unknown_port_is_an_error(void **state)
+{
+	expect_error(PORTS
+		"traffic:\n  - {name: q, port: wan, server: 198.18.0.2, load: {rate: 1k}, " DNS
+		"}\n",
+		"there is no port called \"wan\"");
+}
+
+static void two_items_of_one_name_are_an_error(void **state)
+{
+	expect_error(PORTS "traffic:\n  - {name: q, server: 198.18.0.2, load: {rate: 1k}, " DNS
+			   "}\n"
+			   "  - {name: q, server: 198.18.0.2, load: {rate: 1k}, " DNS "}\n",
+		"a traffic item called \"q\" is there already");
+}
+
+static void a_criterion_over_an_unknown_figure_is_an_error(void **state)
+{
+	const char *head =
+		PORTS "traffic:\n  - {name: q, server: 198.18.0.2, load: {rate: 1k}, " DNS "}\n";
+	const char *const bad[] = {"speed <= 5", "loss ! 5%", "traffic.x.loss <= 1%", "loss <= 5",
+		"p99 <= 5%", "dns.rcode.NOSUCH == 0", ""};
+	const char *const good[] = {"loss <= 0.1%", "p99 < 2ms", "traffic.q.lost == 0",
+		"dns.rcode.SERVFAIL == 0", "answered_per_s >= 900", "latency.service.p50_ns > 1us"};
+	char text[1024];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(text, sizeof(text), "%scriteria: [\"%s\"]\n", head, bad[i]);
+		expect_error(text, "t.yaml:7:");
+	}
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		snprintf(text, sizeof(text), "%scriteria: [\"%s\"]\n", head, good[i]);
+		expect_fine(text);
+	}
+}
+
+static void expect_load_error(const char *load, const char *part)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		"%straffic:\n  - {name: q, server: 198.18.0.2, load: {%s}, %s}\n", PORTS, load,
+		DNS);
+	if (part)
+		expect_error(text, part);
+	else
+		expect_fine(text);
+}
+
+static void every_shape_is_taken_and_only_one(void **state)
+{
+	const char *const shapes[] = {"rate: max", "outstanding: 5, ramp_up: 2s",
+		"ramp: {to: 10k, over: 5s}", "steps: [{rate: 5, for: 1s}, {rate: 1, for: 1s}]",
+		"wave: {mean: 5k, amplitude: 5k, period: 2s}", "burst: {size: 10, every: 10ms}",
+		"storm: {clients: 10k, within: 5s}", "replay: {file: x, speed: 0.5}",
+		"rate: 5, arrivals: poisson, start_at: 1s, stop_at: 5s, max_outstanding: 5"};
+	char both[256];
+
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		expect_load_error(shapes[i], NULL);
+	for (size_t i = 2; i < 8; i++) {
+		snprintf(both, sizeof(both), "rate: 5, %s", shapes[i]);
+		expect_load_error(both, "two shapes at once (either rate or ");
+	}
+}
+
+static void shapes_that_make_no_sense_say_why(void **state)
+{
+	static const struct {
+		const char *load, *part;
+	} rows[] = {
+		{"", "traffic.q.load: how much?"},
+		{"ramp: {from: 5k, to: 1k, over: 1s}",
+			"t.yaml:6:55: traffic.q.load.ramp.from: a ramp goes up"},
+		{"ramp: {to: 1k}", "ramp.over: is missing"},
+		{"ramp: {to: 1k, over: 60s}", "load.ramp: takes 60 s, and the run ends after 10 s"},
+		{"ramp: {to: 1k, over: 60s}, start_at: 5s",
+			"takes 60 s, and the run ends after 5 s"},
+		{"steps: []", "t.yaml:6:49: traffic.q.load.steps: has no step"},
+		{"steps: [{rate: 0, for: 1s}]", "nothing but pauses"},
+		{"steps: [{rate: 5, for: 6s}, {rate: 5, for: 6s}]", "load.steps: takes 12 s"},
+		{"wave: {mean: 1k, amplitude: 2k, period: 1s}", "the rate would be below 0"},
+		{"storm: {clients: 5, within: 11s}", "load.storm: takes 11 s"},
+		{"rate: 5, stop_at: 11s",
+			"t.yaml:6:60: traffic.q.load.stop_at: 11 s is after the end"},
+		{"rate: 5, start_at: 10s", "not before the end of the run"},
+		{"rate: 5, start_at: 5s, stop_at: 5s", "not after start_at (5 s)"},
+		{"rate: max, arrivals: poisson", "poisson needs a rate"},
+		{"burst: {size: 5, every: 1s}, arrivals: poisson", "poisson needs a rate"},
+		{"rate: 5, ramp_up: 1s", "only of a closed loop"},
+		{"burst: {size: 10M, every: 1ms}", "64512 source ports are too few"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		expect_load_error(rows[i].load, rows[i].part);
+}
+
+static uint64_t slots_of(const char *load)
+{
+	struct arena *a = arena_new();
+	struct diag *d = diag_new();
+	const struct config *c;
+	char text[1024];
+	uint64_t n;
+
+	snprintf(text, sizeof(text),
+		"run: {warmup: 1s, duration: 1h}\n%straffic:\n  - {name: q, server: 198.18.0.2, "
+		"load: {%s}, %s}\n",
+		PORTS, load, DNS);
+	c = config_load_text("t.yaml", text, strlen(text), a, d);
+	diag_print(d, stderr);
+	assert_non_null(c);
+	n = config_slots_needed(c, c->traffic.items);
+	diag_free(d);
+	arena_free(a);
+	return n;
+}
+
+static void slots_follow_from_what_a_shape_sends_at_most(void **state)
+{
+	uint64_t at_10k = slots_of("rate: 10k"); // and a timeout of 1 s, so 3 s of it
+
+	assert_true(at_10k > 31000 && at_10k < 32000);
+	assert_true(slots_of("ramp: {to: 10k, over: 5s}") == at_10k);
+	assert_true(slots_of("wave: {mean: 6k, amplitude: 4k, period: 5s}") == at_10k);
+	assert_true(slots_of("steps: [{rate: 1, for: 5s}, {rate: 10k, for: 1s}]") == at_10k);
+	assert_true(slots_of("rate: 10k, arrivals: poisson") > at_10k + 1000);
+	assert_true(slots_of("burst: {size: 1k, every: 100ms}") >= at_10k + 2000);
+	assert_true(slots_of("storm: {clients: 5k, within: 2s}") == 5000 + 256);
+	assert_true(slots_of("storm: {clients: 100k, within: 10s}") == at_10k);
+	assert_true(slots_of("rate: 10k, slots: 77") == 77);
+	assert_true(slots_of("outstanding: 1") < 3100000);
+	assert_true(slots_of("outstanding: 100") < 4100000);
+	assert_true(slots_of("outstanding: 100, slots: 12M") == 12000000);
+}
+
+static void all_errors_of_a_file_come_at_once(void **state)
+{
+	char *errors =
+		errors_of(PORTS "traffic:\n"
+				"  - {name: a, server: 203.0.113.1, load: {rate: 1k}, " DNS "}\n"
+				"  - {name: b, server: 198.18.0.2, load: {}, " DNS "}\n"
+				"criteria: [\"nonsense\"]\n");
+	int lines = 0;
+
+	for (const char *p = errors; *p; p++)
+		lines += *p == '\n';
+	assert_int_equal(lines, 3);
+	free(errors);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_right_file_has_no_errors),
+		cmocka_unit_test(an_unknown_key_is_an_error_with_a_suggestion),
+		cmocka_unit_test(a_rate_without_sense_names_line_and_column),
+		cmocka_unit_test(a_missing_server_is_an_error),
+		cmocka_unit_test(an_item_without_a_protocol_is_an_error),
+		cmocka_unit_test(too_few_source_ports_for_rate_and_timeout_says_how_many),
+		cmocka_unit_test(open_and_closed_loop_at_once_is_an_error),
+		cmocka_unit_test(a_server_off_the_subnet_needs_a_gateway),
+		cmocka_unit_test(a_server_of_a_family_that_the_port_lacks_is_an_error),
+		cmocka_unit_test(an_unknown_port_is_an_error),
+		cmocka_unit_test(two_items_of_one_name_are_an_error),
+		cmocka_unit_test(a_criterion_over_an_unknown_figure_is_an_error),
+		cmocka_unit_test(every_shape_is_taken_and_only_one),
+		cmocka_unit_test(shapes_that_make_no_sense_say_why),
+		cmocka_unit_test(slots_follow_from_what_a_shape_sends_at_most),
+		cmocka_unit_test(all_errors_of_a_file_come_at_once),
+	};
+
+	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}

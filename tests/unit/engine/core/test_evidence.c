@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who is worth a packet: only what is wanted, measured, within the limit and has room; what has
+// none is counted.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/core/worker.h"
+
+#define RING    4
+#define MEASURE 1000 // tick from which on things are measured
+
+static struct capture_slot slots[RING];
+static struct capture_ring ring;
+static _Atomic int64_t left;
+static struct evidence evidence;
+static struct worker_item item;
+static uint8_t bytes[100];
+static struct frame answer;
+
+static int fresh(void **state)
+{
+	memset(&ring, 0, sizeof(ring));
+	ring.slots = slots;
+	ring.count = RING;
+	left = 10;
+	evidence = (struct evidence){.ring = &ring,
+		.left = &left,
+		.interface = 3,
+		.comments = {[EVIDENCE_STRAY] = "stray", [EVIDENCE_LATE] = "late"}};
+	item.evidence = &evidence;
+	item.pace.measure = MEASURE;
+	for (uint8_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = i;
+	answer = (struct frame){.eth = bytes, .payload = bytes + 42, .payload_len = 18};
+	return 0;
+}
+
+static void an_answer_to_nothing_is_kept_without_the_padding_of_its_frame(void **state)
+{
+	evidence_keep(&item, EVIDENCE_STRAY, TXN_NONE, &answer, MEASURE + 5);
+	assert_int_equal(ring.written, 1);
+	assert_int_equal(slots[0].packet.time, MEASURE + 5);
+	assert_int_equal(slots[0].packet.interface, 3);
+	assert_int_equal(slots[0].packet.len, 60);
+	assert_int_equal(slots[0].packet.wire_len, 60);
+	assert_false(slots[0].packet.outbound);
+	assert_string_equal(slots[0].packet.comments[0], "stray");
+	assert_memory_equal(slots[0].bytes, bytes, 60);
+	assert_int_equal(left, 9);
+}
+
+static void what_is_not_wanted_or_not_measured_is_not_kept(void **state)
+{
+	evidence_keep(&item, EVIDENCE_MALFORMED, TXN_NONE, &answer, MEASURE + 5);
+	evidence_keep(&item, EVIDENCE_STRAY, TXN_NONE, &answer, MEASURE - 1);
+	assert_int_equal(ring.written, 0);
+	assert_int_equal(ring.dropped, 0);
+	assert_int_equal(left, 10);
+}
+
+static void a_full_ring_is_counted_and_not_charged_to_the_limit(void **state)
+{
+	for (int i = 0; i < RING + 3; i++)
+		evidence_keep(&item, EVIDENCE_STRAY, TXN_NONE, &answer, MEASURE);
+	assert_int_equal(ring.written, RING);
+	assert_int_equal(ring.dropped, 3);
+	assert_int_equal(left, 10 - RING);
+}
+
+static void beyond_the_limit_nothing_is_kept_and_that_shows(void **state)
+{
+	left = 1;
+	evidence_keep(&item, EVIDENCE_STRAY, TXN_NONE, &answer, MEASURE);
+	assert_int_equal(left, 0);
+	evidence_keep(&item, EVIDENCE_STRAY, TXN_NONE, &answer, MEASURE);
+	assert_int_equal(ring.written, 1);
+	assert_int_equal(ring.dropped, 0);
+	assert_true(left < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(
+			an_answer_to_nothing_is_kept_without_the_padding_of_its_frame, fresh),
+		cmocka_unit_test_setup(what_is_not_wanted_or_not_measured_is_not_kept, fresh),
+		cmocka_unit_test_setup(a_full_ring_is_counted_and_not_charged_to_the_limit, fresh),
+		cmocka_unit_test_setup(beyond_the_limit_nothing_is_kept_and_that_shows, fresh),
+	};
+
+	return cmocka_run_group_tests_name("engine evidence", tests, NULL, NULL);
+}

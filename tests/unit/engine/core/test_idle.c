@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who may sleep, and until when: never with something in flight or waiting to be sent, never close
+// to the next send, never on a port of several workers. Path: cold. Test.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "engine/core/idle.h"
+#include "engine/core/worker.h"
+
+#define NOW    1000000000ull // ticks are nanoseconds
+#define EARLY  300000ull
+#define MOMENT 1000000ull
+#define FAR    (NOW + 50 * MOMENT)
+
+static struct worker w;
+static struct worker_item items[2];
+static const struct clock nanoseconds = {.hz = 1e9};
+
+static int fresh(void **state)
+{
+	memset(&w, 0, sizeof(w));
+	memset(items, 0, sizeof(items));
+	w.items = items;
+	w.item_count = 2;
+	w.clock = &nanoseconds;
+	w.next_publish = FAR;
+	for (int i = 0; i < 2; i++)
+		items[i].pace = (struct pace){.kind = PACE_RATE, .next = FAR, .left = UINT64_MAX};
+	return 0;
+}
+
+static void with_nothing_to_do_it_is_left_alone_for_a_moment(void **state)
+{
+	assert_int_equal(idle_until(&w, NOW), NOW + MOMENT);
+}
+
+static void it_wakes_up_before_the_next_send_of_any_item(void **state)
+{
+	items[1].pace.next = NOW + 700000;
+	assert_int_equal(idle_until(&w, NOW), NOW + 700000 - EARLY);
+	items[0].pace.next = NOW + 600000;
+	assert_int_equal(idle_until(&w, NOW), NOW + 600000 - EARLY);
+	items[0].pace.next = NOW + EARLY + 49999;
+	assert_int_equal(idle_until(&w, NOW), NOW);
+	items[0].pace.next = NOW - 5;
+	assert_int_equal(idle_until(&w, NOW), NOW);
+}
+
+static void it_wakes_up_to_publish(void **state)
+{
+	w.next_publish = NOW + 800000;
+	assert_int_equal(idle_until(&w, NOW), NOW + 800000 - EARLY);
+}
+
+static void with_something_in_flight_it_stays_awake(void **state)
+{
+	items[1].txns.in_flight = 1;
+	assert_int_equal(idle_until(&w, NOW), NOW);
+	items[1].txns.in_flight = 0;
+	items[0].pending_count = 1; // a copy that the device has not taken yet
+	assert_int_equal(idle_until(&w, NOW), NOW);
+}
+
+static void what_has_no_more_to_send_keeps_nobody_awake(void **state)
+{
+	items[0].ended = true;
+	items[0].pace.next = NOW - 1;
+	items[1].pace.left = 0;
+	items[1].pace.next = NOW - 1;
+	assert_int_equal(idle_until(&w, NOW), NOW + MOMENT);
+	w.all_ended = true; // what comes late is looked at at once
+	assert_int_equal(idle_until(&w, NOW), NOW);
+}
+
+static void a_closed_loop_sleeps_only_before_its_start(void **state)
+{
+	items[0].pace = (struct pace){
+		.kind = PACE_OUTSTANDING, .outstanding = 1, .next = NOW, .left = UINT64_MAX};
+	assert_int_equal(idle_until(&w, NOW), NOW);
+	items[0].pace.next = FAR;
+	assert_int_equal(idle_until(&w, NOW), NOW + MOMENT);
+}
+
+static void one_of_several_workers_stays_awake_for_the_others(void **state)
+{
+	struct handoff *hand = (struct handoff *)&w;
+
+	w.hand = hand;
+	assert_int_equal(idle_until(&w, NOW), NOW);
+}
+
+static void a_sleep_ends_when_it_was_to_and_is_counted(void **state)
+{
+	struct clock real;
+	uint64_t now, until;
+
+	clock_calibrate(&real, 5);
+	w.clock = &real;
+	now = clock_now();
+	w.next_publish = items[0].pace.next = items[1].pace.next = now + 1000000000000ull;
+	until = idle_sleep(&w, now);
+	assert_true(until > now && until <= clock_now());
+	assert_true(until - now <= clock_ticks(&real, MOMENT));
+	assert_int_equal(w.slept, until - now);
+	items[0].txns.in_flight = 1;
+	assert_int_equal(idle_sleep(&w, now), now);
+	assert_int_equal(w.slept, until - now);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(with_nothing_to_do_it_is_left_alone_for_a_moment, fresh),
+		cmocka_unit_test_setup(it_wakes_up_before_the_next_send_of_any_item, fresh),
+		cmocka_unit_test_setup(it_wakes_up_to_publish, fresh),
+		cmocka_unit_test_setup(with_something_in_flight_it_stays_awake, fresh),
+		cmocka_unit_test_setup(what_has_no_more_to_send_keeps_nobody_awake, fresh),
+		cmocka_unit_test_setup(a_closed_loop_sleeps_only_before_its_start, fresh),
+		cmocka_unit_test_setup(one_of_several_workers_stays_awake_for_the_others, fresh),
+		cmocka_unit_test_setup(a_sleep_ends_when_it_was_to_and_is_counted, fresh),
+	};
+
+	return cmocka_run_group_tests_name("idle", tests, NULL, NULL);
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When a run says nothing about the server, and what limited it. Figures that never were, judged
+// without a run.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "engine/run/limit.h"
+#include "engine/run/run.h"
+#include "engine/run/verdict.h"
+#include "engine/run/watch.h"
+
+#define HZ 2.5e9
+
+// A run of 2 s with one item on one port, nothing wrong with it.
+struct fixture {
+	struct config config;
+	struct item_settings item;
+	struct port_settings port;
+	struct port started;
+	struct worker worker;
+	struct worker_item run;
+	struct plan_item plan_item;
+	struct plan plan;
+	struct result_item result_item;
+	struct result_port result_port;
+	struct result_worker result_worker;
+	struct result result;
+	struct arena *arena;
+};
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	memset(&f, 0, sizeof(f));
+	f.arena = arena_new();
+	f.config.validity = (struct validity_settings){
+		.unsent = 0.001, .send_lag_p99_ns = 10000000, .stolen = 0.1, .clock = 0.001};
+	f.port.name = "lan";
+	f.started.settings = &f.port;
+	f.plan_item = (struct plan_item){.settings = &f.item,
+		.port = &f.started,
+		.worker = &f.worker,
+		.worker_count = 1,
+		.run = &f.run};
+	f.worker.items = &f.run;
+	f.worker.item_count = 1;
+	f.plan = (struct plan){.config = &f.config,
+		.clock.hz = HZ,
+		.port_settings = &f.port,
+		.ports = &f.started,
+		.port_count = 1,
+		.workers = &f.worker,
+		.worker_count = 1,
+		.responder_port = -1,
+		.items = &f.plan_item,
+		.item_count = 1};
+	f.result_item = (struct result_item){.name = "queries",
+		.ledger = {.due = 2000, .sent = 2000, .answered = 2000},
+		.sent_per_s = 1000};
+	f.result_port = (struct result_port){.name = "lan", .rx_packets = 2000};
+	f.result_worker = (struct result_worker){.port = "lan", .cpu = 1};
+	f.result = (struct result){.run.measured_s = 2,
+		.traffic = {&f.result_item, 1},
+		.ports = {&f.result_port, 1},
+		.workers = {&f.result_worker, 1}};
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	arena_free(f->arena);
+	return 0;
+}
+
+static int reach(struct fixture *f)
+{
+	return verdict_reach(&f->plan, NULL, false, f->arena, &f->result);
+}
+
+static bool says(const struct fixture *f, const char *words)
+{
+	const char *const *texts = f->result.verdict.reasons.items;
+
+	for (uint32_t i = 0; i < f->result.verdict.reasons.count; i++)
+		if (strstr(texts[i], words))
+			return true;
+	return false;
+}
+
+static void assert_invalid(struct fixture *f, const char *words)
+{
+	assert_int_equal(reach(f), EXIT_INVALID);
+	assert_string_equal(f->result.verdict.status, "invalid");
+	assert_string_equal(f->result.verdict.limited_by, "tester");
+	assert_string_equal(f->result.verdict.invalid_by, "tester");
+	assert_true(says(f, words));
+}
+
+static void a_run_without_a_fault_passes(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(reach(f), EXIT_PASS);
+	assert_string_equal(f->result.verdict.limited_by, "none");
+	assert_null(f->result.verdict.invalid_by);
+	assert_int_equal(f->result.verdict.reasons.count, 0);
+}
+
+static void a_load_that_nobody_can_make_is_no_fault_of_the_tester(void **state)
+{
+	static const struct proto proto = {.name = "some"};
+	struct fixture *f = *state;
+
+	f->run.proto = &proto;
+	f->run.nobody[1] = 300;
+	f->result_item.unsent = 301;
+	f->result_item.ledger.sent = f->result_item.ledger.answered = 1699;
+	assert_int_equal(reach(f), EXIT_INVALID);
+	assert_string_equal(f->result.verdict.invalid_by, "load");
+	assert_string_equal(f->result.verdict.limited_by, "none");
+	assert_true(says(f, "for 300 of them there was nobody to make them (some.no_...)"));
+	f->result_item.unsent = 303; // three that somebody could have made
+	assert_invalid(f, "for 300 of them there was nobody");
+	f->result_item.unsent = 301;
+	f->result_item.send_lag.p99_ns = 2e7;
+	assert_invalid(f, "the tester sent late");
+	f->result_item.send_lag.p99_ns = 0;
+	f->result_worker.stolen_s = 0.21;
+	assert_invalid(f, "did not have its CPU");
+}
+
+static void a_worker_without_its_cpu_makes_the_run_invalid(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result_worker.stolen_s = 0.19;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->result_worker.stolen_s = 0.21;
+	assert_invalid(f, "worker on CPU 1 did not have its CPU for 210 ms");
+	f->result_worker.stolen_s = 2.1;
+	assert_invalid(f, "worker on CPU 1 did not have its CPU for 2.10 s of 2 s");
+	f->config.validity.stolen = 1;
+	assert_int_equal(reach(f), EXIT_PASS);
+}
+
+static void a_responder_without_its_cpu_makes_the_run_invalid(void **state)
+{
+	struct fixture *f = *state;
+	struct result_responder responder = {.port = "dut", .stolen_s = 0.19};
+
+	f->plan.responder_count = 1;
+	f->result.responder = &responder;
+	assert_int_equal(reach(f), EXIT_PASS);
+	responder.stolen_s = 0.21;
+	assert_invalid(f, "port dut: the responder did not have its CPU for 210 ms of 2 s");
+	f->plan.responder_count = 2;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->config.validity.stolen = 1;
+	responder.stolen_s = 4.1;
+	assert_int_equal(reach(f), EXIT_PASS);
+}
+
+static void loss_while_the_responder_had_no_cpu_is_no_servers(void **state)
+{
+	struct fixture *f = *state;
+	struct result_responder responder = {.port = "dut", .max_gap_ns = 50e6};
+
+	f->plan.responder_count = 1;
+	f->result.responder = &responder;
+	f->item.timeout_ns = 50000000;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->result_item.ledger.answered -= 3;
+	f->result_item.ledger.lost = 3;
+	assert_invalid(f, "queries: 3 lost, but the responder did not have its CPU for 50.0 ms");
+	f->config.validity.stolen = 1;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->config.validity.stolen = 0.1;
+	f->item.timeout_ns = 50000001;
+	assert_int_equal(reach(f), EXIT_PASS);
+}
+
+static void a_clock_that_jumps_makes_the_run_invalid(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result.run.host.clock_deviation = 0.0009;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->result.run.host.clock_deviation = 0.0011;
+	f->result.run.host.clock_jump_ns = 1.1e6;
+	assert_invalid(f, "the clock jumped: ticks and the kernel's clocks disagree by 1.10 ms");
+}
+
+static void a_link_that_was_down_makes_the_run_invalid(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result_port.link_downs = 2;
+	f->result_port.link_down_s = 0.25;
+	assert_invalid(f, "port lan: the link was down 2 times, 0.25 s");
+	f->config.validity.link_down_ns = 250000000;
+	assert_int_equal(reach(f), EXIT_PASS);
+}
+
+static void what_the_port_dropped_makes_the_run_invalid(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result_port.rx_missed = 1;
+	assert_invalid(f, "rx_missed 1");
+	f->result_port.rx_missed = 0;
+	f->result_port.rx_no_mbuf = 3;
+	assert_invalid(f, "rx_no_mbuf 3");
+	f->result_port.rx_no_mbuf = 0;
+	f->result_port.hand_over_full = 1;
+	assert_invalid(f, "hand_over_full 1");
+}
+
+static void answers_that_the_tester_dropped_are_no_unreachable_server(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result_item.ledger = (struct ledger){.due = 2000, .sent = 2000, .lost = 2000};
+	assert_int_equal(reach(f), EXIT_UNREACHABLE);
+	f->result_port.rx_no_mbuf = 2000;
+	assert_invalid(f, "rx_no_mbuf 2000");
+}
+
+static void what_the_embedded_servers_port_dropped_is_the_servers_loss(void **state)
+{
+	struct fixture *f = *state;
+
+	f->plan.responder_port = 0;
+	f->result_port.rx_missed = 10;
+	assert_int_equal(reach(f), EXIT_PASS);
+}
+
+static void a_schedule_that_was_missed_says_what_was_in_the_way(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result_item.ledger.due = 2100;
+	f->result_item.unsent = 100;
+	f->result_item.no_slot = 7;
+	f->worker.tx_refused = 8;
+	f->worker.tx_no_mbuf = 9;
+	assert_invalid(f, "did not send 100 of 2100");
+	assert_true(says(f, "transaction slots were in use"));
+	assert_true(says(f, "the device took less than it was offered, 8 times"));
+	assert_true(says(f, "no packet buffer to send from, 9 times"));
+}
+
+static void a_closed_loop_that_waited_for_slots_is_invalid(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result_item.no_slot = 1;
+	f->run.pace.kind = PACE_MAX; // as fast as it goes is what the tester makes of it
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->run.pace.kind = PACE_OUTSTANDING;
+	assert_invalid(f, "load.slots: more");
+}
+
+static void a_full_wire_is_named_although_the_run_is_invalid(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result_item.ledger.due = 2100;
+	f->result_item.unsent = 100;
+	f->result_port.link_used = 0.97;
+	assert_int_equal(reach(f), EXIT_INVALID);
+	assert_string_equal(f->result.verdict.limited_by, "wire");
+}
+
+static void answers_that_fall_behind_show_in_the_intervals(void **state)
+{
+	struct fixture *f = *state;
+	struct result_interval_item series[4] = {
+		{.sent = 500, .answered = 490},
+		{.sent = 500, .answered = 450},
+		{.sent = 500, .answered = 300},
+		{.sent = 500, .answered = 300},
+	};
+	struct result_interval intervals[4];
+
+	for (uint32_t i = 0; i < 4; i++)
+		intervals[i] = (struct result_interval){0.5 * (i + 1), 0.5, {&series[i], 1}};
+	f->result.intervals = (struct counter_list){intervals, 4};
+	f->run.pace.kind = PACE_RATE;
+	reach(f);
+	assert_string_equal(f->result.verdict.limited_by, "server");
+	for (uint32_t i = 0; i < 4; i++)
+		series[i].answered = 500 - (i == 0);
+	reach(f);
+	assert_string_equal(f->result.verdict.limited_by, "none");
+}
+
+static void each_limit_has_its_signs(void **state)
+{
+	static const struct {
+		struct limit_facts facts;
+		const char *name;
+	} rows[] = {
+		{{.open_rate = true, .sent = 10}, "none"},
+		{{.open_rate = true, .sent = 10, .busy = 1}, "none"},
+		{{.open_rate = true, .sent = 10, .lost = 1}, "server"},
+		{{.open_rate = true,
+			 .sent = 1000,
+			 .sent_since = 500,
+			 .sent_per_s = 100,
+			 .grown = 6},
+			"server"},
+		{{.open_rate = true,
+			 .sent = 1000,
+			 .sent_since = 500,
+			 .sent_per_s = 1000,
+			 .grown = 19},
+			"none"},
+		{{.sent = 10}, "server"},
+		{{.sent = 10, .busy = 0.8}, "server"},
+		{{.sent = 10, .busy = 0.95}, "tester"},
+		{{.sent = 10, .no_slot = 1}, "tester"},
+		{{.sent = 10, .no_slot = 1, .tx_refused = 1}, "tester"},
+		{{.sent = 10, .busy = 0.95, .tx_refused = 1}, "server"},
+		{{.sent = 10, .busy = 0.95, .link_used = 0.96}, "wire"},
+		{{.open_rate = true, .sent = 10, .lost = 1, .link_used = 0.96}, "wire"},
+		{{.open_rate = true, .sent = 10, .link_used = 0.9}, "none"},
+		{{.sent = 0}, "none"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(limit_name(limit_of(&rows[i].facts)), rows[i].name);
+}
+
+static void clocks_that_run_alike_do_not_disagree(void **state)
+{
+	const struct watch_reading a = {1000, 5000, 900},
+				   b = {1000 + (uint64_t)HZ, 1000005000, 1000000900};
+
+	(void)state;
+	assert_true(watch_clock_error(HZ, &a, &b) == 0);
+	assert_true(watch_clock_error(HZ, &a, &a) == 0);
+}
+
+static void a_jump_of_any_of_the_clocks_is_seen_in_either_direction(void **state)
+{
+	const struct watch_reading a = {10000000000, 5000, 900};
+	const int64_t jumps[] = {2000000, -2000000, 3000000000, -3000000000};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		double jump = (double)(jumps[i] < 0 ? -jumps[i] : jumps[i]);
+
+		for (int which = 0; which < 3; which++) {
+			struct watch_reading b = {a.tick + (uint64_t)HZ, 1000005000, 1000000900};
+			double error;
+
+			b.tick += which == 0 ? (uint64_t)(jumps[i] * 5 / 2) : 0;
+			b.raw_ns += which == 1 ? (uint64_t)jumps[i] : 0;
+			b.mono_ns += which == 2 ? (uint64_t)jumps[i] : 0;
+			error = watch_clock_error(HZ, &a, &b);
+			assert_true(error > 0.98 * jump && error <= jump);
+		}
+	}
+}
+
+static void a_clock_that_is_slewed_by_ntp_is_within_the_bound(void **state)
+{
+	const struct watch_reading a = {0, 0, 0}, b = {(uint64_t)HZ, 1000000000, 1000500000};
+
+	(void)state;
+	assert_true(watch_clock_error(HZ, &a, &b) / 1e9 < 0.001);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_run_without_a_fault_passes),
+		TEST(a_load_that_nobody_can_make_is_no_fault_of_the_tester),
+		TEST(a_worker_without_its_cpu_makes_the_run_invalid),
+		TEST(a_responder_without_its_cpu_makes_the_run_invalid),
+		TEST(loss_while_the_responder_had_no_cpu_is_no_servers),
+		TEST(a_clock_that_jumps_makes_the_run_invalid),
+		TEST(a_link_that_was_down_makes_the_run_invalid),
+		TEST(what_the_port_dropped_makes_the_run_invalid),
+		TEST(answers_that_the_tester_dropped_are_no_unreachable_server),
+		TEST(what_the_embedded_servers_port_dropped_is_the_servers_loss),
+		TEST(a_schedule_that_was_missed_says_what_was_in_the_way),
+		TEST(a_closed_loop_that_waited_for_slots_is_invalid),
+		TEST(a_full_wire_is_named_although_the_run_is_invalid),
+		TEST(answers_that_fall_behind_show_in_the_intervals),
+		TEST(each_limit_has_its_signs),
+		TEST(clocks_that_run_alike_do_not_disagree),
+		TEST(a_jump_of_any_of_the_clocks_is_seen_in_either_direction),
+		TEST(a_clock_that_is_slewed_by_ntp_is_within_the_bound),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rules of search: and run.repeat:, and whether the file holds with the variable at both ends.
+// Path: cold. Test.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "conf/schema.h"
+#include "engine/series/series_internal.h"
+
+#define HEAD                                                                                       \
+	"ports:\n"                                                                                 \
+	"  - {name: lan, driver: ring, device: dut, addresses: [198.18.0.1/24]}\n"                 \
+	"  - {name: dut, driver: ring, device: lan, addresses: [198.18.0.2/24]}\n"                 \
+	"responder: {port: dut, dns: {}}\n"                                                        \
+	"traffic:\n"                                                                               \
+	"  - {name: q, server: 198.18.0.2, load: {rate: 1k}, dns: {names: [\"a.example A\"]}}\n"
+
+#define RATE "variable: traffic.q.load.rate, "
+#define SPAN "from: 1k, to: 20k, "
+#define GOAL "goals: [{loss: 1%}]"
+
+// All that a check says about the text.
+static char *errors_of(const char *text)
+{
+	struct arena *a = arena_new();
+	struct diag *d = diag_new();
+	const struct config *c = config_load_text("t.yaml", text, strlen(text), a, d);
+	char *out = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&out, &len);
+
+	if (c)
+		series_check(c, a, d);
+	diag_print(d, f);
+	fclose(f);
+	diag_free(d);
+	arena_free(a);
+	return out;
+}
+
+static void expect(const char *section, const char *part)
+{
+	char text[2048], *errors;
+
+	snprintf(text, sizeof(text), HEAD "%s\n", section);
+	errors = errors_of(text);
+	if (part ? !strstr(errors, part) : *errors)
+		fail_msg("%s: expected \"%s\" in:\n%s", section, part ? part : "", errors);
+	free(errors);
+}
+
+static void a_right_search_has_no_errors(void **state)
+{
+	expect("search: {" RATE SPAN GOAL "}", NULL);
+	expect("search: {variable: \"traffic[0].load.rate\", " SPAN GOAL "}", NULL);
+}
+
+static void a_variable_that_is_not_there_names_the_nearest(void **state)
+{
+	expect("search: {variable: traffic.q.load.rat, " SPAN GOAL "}",
+		"t.yaml:7:20: search.variable: \"traffic.q.load.rat\": there is no \"rat\" (did "
+		"you "
+		"mean \"rate\"?)");
+	expect("search: {variable: trafic.q.load.rate, " SPAN GOAL "}",
+		"did you mean \"traffic\"?");
+	expect("search: {variable: traffic.x.load.rate, " SPAN GOAL "}",
+		"traffic has no item \"x\" (there are: q)");
+	expect("search: {variable: \"traffic[1].load.rate\", " SPAN GOAL "}", "no item \"[1]\"");
+	expect("search: {variable: traffic.q.load, " SPAN GOAL "}", "a section, not a value");
+	expect("search: {variable: traffic, " SPAN GOAL "}", "traffic has no item \"\"");
+	expect("search: {variable: traffic.q.load.rate.x, " SPAN GOAL "}", "nothing inside");
+	expect("search: {variable: traffic.q.dns.edsn, " SPAN GOAL "}", "did you mean \"edns\"?");
+}
+
+static void a_variable_that_is_no_number_is_an_error(void **state)
+{
+	expect("search: {variable: traffic.q.server, " SPAN GOAL "}", "is not a number");
+	expect("search: {variable: traffic.q.timeout, " SPAN GOAL "}", "is not a number");
+	expect("search: {variable: traffic.q.dns.names, " SPAN GOAL "}", "is not a number");
+	expect("search: {variable: run.seed, " SPAN GOAL "}", "nothing that a server would notice");
+	expect("search: {variable: traffic.q.load.outstanding, from: 1.5, to: 9, " GOAL "}",
+		"whole numbers");
+}
+
+static void a_search_needs_room_and_goals(void **state)
+{
+	expect("search: {" RATE "from: 20k, to: 20k, " GOAL "}",
+		"t.yaml:7:47: search.from: no lower than to");
+	expect("search: {" RATE SPAN "goals: []}", "search.goals: nothing to meet");
+	expect("search: {" RATE SPAN "}", "goals");
+	expect("search: {" RATE SPAN "trial: 5s, final: 1s, " GOAL "}", "shorter than a trial");
+	expect("search: {" RATE SPAN "method: bisects, " GOAL "}", "bisects");
+}
+
+// With the variable at its ends every rule of the file holds, or is broken before anything is sent.
+static void the_file_is_checked_at_both_ends(void **state)
+{
+	expect("search: {variable: traffic.q.load.rate, from: 1k, to: 1G, " GOAL "}", NULL);
+	expect("search: {variable: traffic.q.load.outstanding, from: 1, to: 9, " GOAL "}",
+		"closed loop and open loop at once");
+	expect("search: {variable: traffic.q.server_port, from: 1, to: 70k, " GOAL "}",
+		"\"70000\" is out of range");
+}
+
+static void a_search_can_be_had_with_repeats_and_captures(void **state)
+{
+	expect("run: {repeat: {min: 2}}\nsearch: {" RATE SPAN GOAL "}", NULL);
+	expect("output: {capture: {file: x.pcapng}}\nsearch: {" RATE SPAN GOAL "}", NULL);
+	expect("output: {capture: {file: x.pcapng}}\nrun: {repeat: {}}", NULL);
+	expect("run: {repeat: {min: 5, max: 4}}", "run.repeat.min: more than max");
+	expect("run: {repeat: {confidence: 100%}}", "confidence");
+	expect("run: {repeat: {of: [loss]}}", "loss");
+}
+
+// The rate of an item is what can grow within a run, and a run that has all rates meets no
+// criterion.
+static void a_ramp_is_of_a_rate_and_has_no_criteria(void **state)
+{
+#define RAMP "method: ramp, "
+	expect("search: {" RAMP RATE SPAN GOAL "}", NULL);
+	expect("search: {" RAMP "variable: traffic.q.load.outstanding, from: 1, to: 9, " GOAL "}",
+		"t.yaml:7:34: search.variable: \"traffic.q.load.outstanding\" is not the rate of "
+		"an item");
+	expect("criteria: [loss <= 1%]\nsearch: {" RAMP RATE SPAN GOAL "}",
+		"t.yaml:7:12: criteria[0]: of which rate?");
+	expect("criteria: [loss <= 1%]\nrun: {repeat: {}}\nsearch: {" RAMP RATE SPAN GOAL "}",
+		NULL);
+	expect("stop: [loss > 5% for 1s]\nsearch: {trial: 2s, " RAMP RATE SPAN GOAL "}",
+		"stop[0]: \"loss > 5% for 1s\": shorter than an interval");
+}
+
+// The ramp is put in the place of the rate, and taken out again.
+static void a_ramp_leaves_the_file_as_it_was(void **state)
+{
+	const char *text = HEAD "search: {" RAMP RATE SPAN "trial: 50ms, steps: 40, " GOAL "}\n";
+	struct arena *a = arena_new();
+	struct diag *d = diag_new();
+	const struct config *c = config_load_text("t.yaml", text, strlen(text), a, d), *t;
+	const struct item_settings *item;
+	char *texts[SERIES_RAMP_MAX];
+
+	t = config_derive(c, texts, series_ramp(c, a, texts), a, d);
+	assert_non_null(t);
+	item = t->traffic.items;
+	assert_float_equal(item->load.rate, 0, 0);
+	assert_float_equal(item->load.ramp->from, 1000, 0);
+	assert_float_equal(item->load.ramp->to, 20000, 0);
+	assert_int_equal(item->load.ramp->over_ns, 2000000000);
+	assert_int_equal(t->run.duration_ns, 2000000000);
+	assert_int_equal(t->run.interval_ns, 50000000);
+	t = config_derive(c, texts, series_at(c, 5000, a, texts), a, d);
+	assert_non_null(t);
+	item = t->traffic.items;
+	assert_float_equal(item->load.rate, 5000, 0);
+	assert_null(item->load.ramp);
+	assert_int_equal(t->run.interval_ns, c->run.interval_ns);
+	diag_free(d);
+	arena_free(a);
+}
+
+// What a search does to the file is what --set would do, and the file itself stays as it was.
+static void a_trial_is_the_file_with_a_setting_more(void **state)
+{
+	const char *text = HEAD "search: {" RATE SPAN GOAL "}\n";
+	struct arena *a = arena_new();
+	struct diag *d = diag_new();
+	const struct config *c = config_load_text("t.yaml", text, strlen(text), a, d), *t;
+	const struct item_settings *before = c->traffic.items, *after;
+	char *texts[] = {"traffic.q.load.rate=12345.678", "run.duration=1500000ns"};
+	const char *what;
+	const void *place;
+
+	t = config_derive(c, texts, 2, a, d);
+	assert_non_null(t);
+	after = t->traffic.items;
+	assert_float_equal(after->load.rate, 12345.678, 1e-9);
+	assert_int_equal(t->run.duration_ns, 1500000);
+	assert_float_equal(before->load.rate, 1000, 0);
+	assert_non_null(conf_find(config_section(), t, "traffic.q.load.rate", &place, a, &what));
+	assert_ptr_equal(place, &after->load.rate);
+	t = config_derive(c, texts, 1, a, d);
+	assert_non_null(t);
+	diag_free(d);
+	arena_free(a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_right_search_has_no_errors),
+		cmocka_unit_test(a_variable_that_is_not_there_names_the_nearest),
+		cmocka_unit_test(a_variable_that_is_no_number_is_an_error),
+		cmocka_unit_test(a_search_needs_room_and_goals),
+		cmocka_unit_test(the_file_is_checked_at_both_ends),
+		cmocka_unit_test(a_search_can_be_had_with_repeats_and_captures),
+		cmocka_unit_test(a_ramp_is_of_a_rate_and_has_no_criteria),
+		cmocka_unit_test(a_ramp_leaves_the_file_as_it_was),
+		cmocka_unit_test(a_trial_is_the_file_with_a_setting_more),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

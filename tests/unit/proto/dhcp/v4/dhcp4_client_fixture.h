@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A DHCPv4 item in memory for tests: settings with their defaults, one worker, a transaction, and a
+// server that answers right unless told otherwise. Path: tests only.
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "net/csum.h"
+#include "proto/dhcp/v4/dhcp4_self.h"
+
+#define SERVER_ID 0xc6120002u // 198.18.0.2
+#define POOL      0xc6124000u // 198.18.64.0
+#define RELAY     0xc6120040u // 198.18.0.64
+#define NO_OPTION 0xffff      // instead of a length: leave the option out
+
+// What the next reply of the server is.
+struct reply_plan {
+	uint8_t op, type; // 0: none
+	uint32_t xid_xor;
+	uint8_t chaddr_xor;
+	uint32_t yiaddr, server_id, lease_time, t1, t2; // 0: left out
+	bool echo_id, echo_relay, rapid, no_end;
+	uint8_t relay_xor, id_xor; // of the last byte echoed
+	uint8_t id_first_xor;      // of the first byte of the client identifier
+	uint8_t id_more;           // zeros behind it
+	const char *message;
+	uint32_t ciaddr;
+	bool no_chaddr;
+};
+
+struct dhcp4_fixture {
+	struct dhcp4_settings settings;
+	struct dhcp4_relay_settings relay;
+	struct dhcp4_mix_settings mix;
+	struct dhcp4_expect_settings expect;
+	struct dhcp4_retransmit_settings retransmit;
+	struct dhcp4_fqdn_settings fqdn;
+	struct dhcp4_option_settings options[8];
+	struct addr_range relays[2], pool[2];
+	struct addr servers[4];
+	struct dhcp_vlan_settings vlans[2];
+	uint64_t parameters[4], vlan_ids[4];
+	struct diag *diag;
+	struct proto_env env;
+	struct proto_ctx ctx;
+	struct dhcp4_common *common;
+	struct dhcp4_counters n;
+	struct proto_txn txn;
+	struct reply_plan answer;
+	uint8_t sent[2048], reply[2048];
+	uint32_t sent_len, reply_len;
+};
+
+static inline struct addr v4(uint32_t address)
+{
+	struct addr a = {.len = 4};
+
+	dhcp4_put32(a.bytes, address);
+	return a;
+}
+
+static inline struct dhcp4_fixture *fixture_new(uint32_t clients)
+{
+	struct dhcp4_fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	f->settings.clients = clients;
+	f->settings.mac[0] = 2;
+	f->settings.htype = DHCP4_HTYPE_ETHERNET;
+	f->settings.client_id = DHCP4_ID_MAC;
+	f->settings.broadcast_flag = true;
+	f->settings.pad = 300;
+	f->parameters[0] = 1;
+	f->parameters[1] = 3;
+	f->settings.parameters = (struct field_list){f->parameters, 2};
+	f->settings.options.items = f->options;
+	f->relays[0] = (struct addr_range){v4(RELAY), 4};
+	f->relay.addresses = (struct field_list){f->relays, 1};
+	f->relay.hops = 1;
+	f->relay.port = 67;
+	f->relay.source_port = true;
+	f->expect.same_address = true;
+	f->retransmit = (struct dhcp4_retransmit_settings){4000000000, 2, 1000000000, 4};
+	f->fqdn.server_update = f->fqdn.wire = true;
+	f->env = (struct proto_env){.seed = 1,
+		.workers = 1,
+		.clients = 1,
+		.addr_len = 4,
+		.server = v4(SERVER_ID),
+		.server_port = 67,
+		.rate = 1000};
+	f->diag = diag_new();
+	return f;
+}
+
+static inline struct dhcp4_worker *worker_of(struct dhcp4_fixture *f)
+{
+	return f->ctx.own;
+}
+
+// Who has a running lease on the address, or DHCP_NOBODY.
+static inline uint32_t holder_of(struct dhcp4_fixture *f, uint32_t address)
+{
+	return dhcp_holders_find(&f->common->holders, dhcp4_held(address), f->ctx.now_ms / 1000);
+}
+
+static inline struct dhcp4_client *client_of(struct dhcp4_fixture *f, uint32_t client)
+{
+	return dhcp4_client_at(worker_of(f), client);
+}
+
+static inline void fixture_setup(struct dhcp4_fixture *f)
+{
+	f->ctx.shared = dhcp4_setup(&f->settings, &f->env, f->diag);
+	if (!f->ctx.shared)
+		diag_print(f->diag, stderr);
+	assert_non_null(f->ctx.shared);
+	f->ctx.counters = &f->n;
+}
+
+static inline void fixture_open(struct dhcp4_fixture *f)
+{
+	fixture_setup(f);
+	f->common = dhcp4_common_setup(&(void *){(void *)f->ctx.shared}, 1, f->env.workers);
+	assert_non_null(f->common);
+	f->env.common = f->common;
+	assert_int_equal(dhcp4_open(&f->ctx, &f->env), 0);
+}
+
+// Two items of one run; the first one is to be ended last.
+static inline void fixture_open_both(struct dhcp4_fixture *f, struct dhcp4_fixture *g)
+{
+	void *shared[2];
+
+	f->env.name = "first";
+	g->env.name = "second";
+	fixture_setup(f);
+	fixture_setup(g);
+	shared[0] = (void *)f->ctx.shared;
+	shared[1] = (void *)g->ctx.shared;
+	f->common = dhcp4_common_setup(shared, 2, 1);
+	assert_non_null(f->common);
+	f->env.common = g->env.common = f->common;
+	assert_int_equal(dhcp4_open(&f->ctx, &f->env), 0);
+	assert_int_equal(dhcp4_open(&g->ctx, &g->env), 0);
+}
+
+static inline struct dhcp4_fixture *fixture_relay(uint32_t clients)
+{
+	struct dhcp4_fixture *f = fixture_new(clients);
+
+	f->settings.relay = &f->relay;
+	return f;
+}
+
+static inline void fixture_end(struct dhcp4_fixture *f)
+{
+	if (f->ctx.shared) {
+		dhcp4_close(&f->ctx);
+		if (f->common)
+			dhcp4_common_teardown(f->common);
+		dhcp4_teardown((void *)f->ctx.shared);
+	}
+	diag_free(f->diag);
+	free(f);
+}
+
+// Only this exchange from now on, whatever the settings say.
+static inline void fixture_only(struct dhcp4_fixture *f, enum dhcp4_exchange exchange)
+{
+	struct dhcp4_plan *p = (struct dhcp4_plan *)f->ctx.shared;
+
+	memset(p->course.mix.below, 0, sizeof(p->course.mix.below));
+	p->course.mix.otherwise = exchange;
+}
+
+// The next transaction; false: nobody can.
+static inline bool fixture_begin(struct dhcp4_fixture *f)
+{
+	uint64_t seq = f->txn.seq + 1;
+
+	f->txn = (struct proto_txn){.seq = seq};
+	if (!dhcp4_begin(&f->ctx, &f->txn))
+		return false;
+	f->txn.key = 0x1234abcd;
+	return true;
+}
+
+static inline void fixture_send(struct dhcp4_fixture *f)
+{
+	memset(f->sent, 0xee, sizeof(f->sent));
+	f->sent_len = dhcp4_request(&f->ctx, &f->txn, f->sent, sizeof(f->sent));
+	assert_true(f->sent_len > DHCP4_OPTIONS_AT);
+	assert_int_equal(f->sent[f->sent_len], 0xee);
+	assert_true(f->txn.sum < 1ull << 48);
+	assert_int_equal(csum_fold(f->txn.sum), csum_fold(csum_add(0, f->sent, f->sent_len)));
+}
+
+// Data of an option of what was sent, as a view; len NO_OPTION: not there.
+static inline const uint8_t *option_sent(struct dhcp4_fixture *f, uint8_t code, uint32_t *len)
+{
+	uint32_t at = dhcp4_find_option(f->sent, f->sent_len, code);
+
+	*len = at ? f->sent[at + 1] : NO_OPTION;
+	return at ? f->sent + at + 2 : NULL;
+}
+
+static inline bool has_sent(struct dhcp4_fixture *f, uint8_t code)
+{
+	return dhcp4_find_option(f->sent, f->sent_len, code) != 0;
+}
+
+static inline void echo(struct dhcp4_fixture *f, struct writer *w, uint8_t code, uint8_t change)
+{
+	uint32_t len;
+	const uint8_t *data = option_sent(f, code, &len);
+
+	if (!data)
+		return;
+	dhcp4_write_option(w, code, data, len);
+	w->at[-1] ^= change;
+}
+
+static inline void write_number(struct writer *w, uint8_t code, uint32_t value)
+{
+	if (value)
+		dhcp4_write_option_be32(w, code, value);
+}
+
+// f->answer as bytes.
+static inline void fixture_compose(struct dhcp4_fixture *f)
+{
+	const struct reply_plan *a = &f->answer;
+	struct writer w = writer_of(f->reply, sizeof(f->reply));
+	uint8_t *id;
+
+	memset(f->reply, 0, sizeof(f->reply));
+	write_space(&w, DHCP4_OPTIONS_AT);
+	memcpy(f->reply, f->sent, DHCP4_HEADER_LEN);
+	f->reply[DHCP4_AT_OP] = a->op;
+	dhcp4_put32(f->reply + DHCP4_AT_XID, f->txn.key ^ a->xid_xor);
+	dhcp4_put32(f->reply + DHCP4_AT_CIADDR, a->ciaddr);
+	dhcp4_put32(f->reply + DHCP4_AT_YIADDR, a->yiaddr);
+	f->reply[DHCP4_AT_CHADDR + 5] ^= a->chaddr_xor;
+	if (a->no_chaddr)
+		memset(f->reply + DHCP4_AT_CHADDR, 0, 16);
+	dhcp4_put32(f->reply + DHCP4_AT_COOKIE, DHCP4_COOKIE);
+	if (a->type)
+		dhcp4_write_option_u8(&w, DHCP4_OPT_TYPE, a->type);
+	write_number(&w, DHCP4_OPT_SERVER_ID, a->server_id);
+	write_number(&w, DHCP4_OPT_LEASE_TIME, a->lease_time);
+	write_number(&w, DHCP4_OPT_T1, a->t1);
+	write_number(&w, DHCP4_OPT_T2, a->t2);
+	write_number(&w, 1, 0xffff0000);
+	write_number(&w, 3, SERVER_ID);
+	if (a->message)
+		dhcp4_write_option(&w, DHCP4_OPT_MESSAGE, a->message, (uint32_t)strlen(a->message));
+	if (a->rapid)
+		dhcp4_write_option(&w, DHCP4_OPT_RAPID_COMMIT, "", 0);
+	id = w.at;
+	if (a->echo_id)
+		echo(f, &w, DHCP4_OPT_CLIENT_ID, a->id_xor);
+	if (a->echo_id && w.at > id) {
+		id[1] += a->id_more;
+		id[2] ^= a->id_first_xor;
+		write_space(&w, a->id_more);
+	}
+	if (a->echo_relay)
+		echo(f, &w, DHCP4_OPT_RELAY_INFO, a->relay_xor);
+	if (!a->no_end)
+		write_u8(&w, DHCP4_OPT_END);
+	f->reply_len = (uint32_t)(w.at - f->reply);
+}
+
+// A right answer of this type, to be spoilt or composed.
+static inline void fixture_plan(struct dhcp4_fixture *f, enum dhcp4_type type)
+{
+	f->answer = (struct reply_plan){.op = DHCP4_REPLY_OP,
+		.type = type,
+		.yiaddr = POOL + f->txn.user,
+		.server_id = SERVER_ID,
+		.lease_time = 3600,
+		.t1 = 1800,
+		.t2 = 3150,
+		.echo_id = true,
+		.echo_relay = true};
+	if (type == DHCP4_NAK)
+		f->answer = (struct reply_plan){.op = DHCP4_REPLY_OP,
+			.type = type,
+			.server_id = SERVER_ID,
+			.echo_id = true,
+			.echo_relay = true};
+}
+
+// As a heap block of exactly its size, so that the sanitizer sees every read beyond it.
+static inline enum proto_verdict fixture_verdict(struct dhcp4_fixture *f)
+{
+	uint8_t *exact;
+	enum proto_verdict v;
+
+	fixture_compose(f);
+	exact = malloc(f->reply_len);
+	assert_non_null(exact);
+	memcpy(exact, f->reply, f->reply_len);
+	v = dhcp4_reply(&f->ctx, &f->txn, exact, f->reply_len);
+	free(exact);
+	return v;
+}
+
+static inline enum proto_verdict fixture_answer(struct dhcp4_fixture *f, enum dhcp4_type type)
+{
+	fixture_plan(f, type);
+	return fixture_verdict(f);
+}
+
+// One exchange of four messages; the client is f->txn.user.
+static inline void fixture_dora(struct dhcp4_fixture *f)
+{
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
+}
+
+// A client with a lease begins this exchange, and its message is made.
+static inline void fixture_bound(struct dhcp4_fixture *f, enum dhcp4_exchange exchange)
+{
+	fixture_dora(f);
+	fixture_only(f, exchange);
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+}
+
+static inline uint32_t from_hex(const char *hex, uint8_t *out)
+{
+	uint32_t len = 0;
+	unsigned byte;
+
+	for (; *hex; hex += 2) {
+		while (*hex == ' ')
+			hex++;
+		if (sscanf(hex, "%2x", &byte) != 1)
+			break;
+		out[len++] = (uint8_t)byte;
+	}
+	return len;
+}
+
+// All errors as text; free() it.
+static inline char *diag_text(const struct diag *d)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_non_null(f);
+	diag_print(d, f);
+	fclose(f);
+	return text;
+}
+
+static inline void assert_diag_has(const struct diag *d, const char *part)
+{
+	char *text = diag_text(d);
+
+	if (!strstr(text, part))
+		fail_msg("\"%s\" is not in:\n%s", part, text);
+	free(text);
+}

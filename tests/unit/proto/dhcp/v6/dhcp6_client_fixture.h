@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A DHCPv6 item in memory for tests: settings with their defaults, one worker, a transaction, and a
+// server that answers right unless told otherwise. Path: tests only.
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "proto/dhcp/v6/dhcp6_self.h"
+
+#define SERVER_DUID "\0\3\0\1\2\0\0\0\0\xfe"
+#define OTHER_DUID  "\0\3\0\1\2\0\0\0\0\xfd"
+#define DUID_LEN    10
+#define NOTHING     0xffff // instead of a status: leave the option out
+
+// What the next reply of the server is.
+struct reply_plan {
+	uint8_t type;
+	uint32_t xid_xor;
+	const char *server; // DUID_LEN bytes; NULL: none
+	bool no_client_id;
+	uint8_t client_xor; // of the last byte
+	uint16_t status, ia_status, lease_status;
+	const char *message;
+	uint32_t t1, t2, preferred, valid;
+	uint32_t shift; // of the address and prefix that a client gets
+	uint8_t bits;
+	uint8_t host_bit; // in the last byte of prefixes
+	uint32_t without; // bit per IA that is left out
+	bool no_lease, twice, extra, rapid;
+	uint8_t preference;
+	uint32_t sol_max_rt, inf_max_rt; // 0: left out
+	uint64_t options;                // bit per option to be added, empty
+	// of the relay messages
+	uint8_t relay_type, hop_xor, link_xor, peer_xor, interface_xor;
+	bool no_interface, fewer;
+};
+
+struct dhcp6_fixture {
+	struct dhcp6_settings settings;
+	struct dhcp6_relay_settings relay;
+	struct dhcp6_mix_settings mix;
+	struct dhcp6_expect_settings expect;
+	struct dhcp6_retransmit_settings retransmit;
+	struct dhcp6_fqdn_settings fqdn;
+	struct dhcp6_vendor_settings vendor;
+	struct dhcp6_option_settings options[8];
+	struct addr_range relays[2];
+	struct addr_prefix pool[2], prefixes[2];
+	struct addr servers[4];
+	struct dhcp_vlan_settings vlans[2];
+	struct dhcp_leases_settings leases;
+	uint64_t parameters[4], vlan_ids[4];
+	struct diag *diag;
+	struct proto_env env;
+	struct proto_ctx ctx;
+	struct dhcp6_common *common;
+	struct dhcp6_counters n;
+	struct proto_txn txn;
+	struct reply_plan answer;
+	uint8_t sent[2048], reply[2048];
+	uint32_t sent_len, reply_len;
+};
+
+static inline struct addr v6(const char *text)
+{
+	struct addr a;
+	const char *what;
+
+	assert_int_equal(addr_parse(text, &a, &what), 0);
+	return a;
+}
+
+static inline struct addr_prefix prefix(const char *text)
+{
+	struct addr_prefix p;
+	const char *what;
+
+	assert_int_equal(addr_parse_prefix(text, &p, &what), 0);
+	return p;
+}
+
+static inline struct dhcp6_fixture *fixture_new(uint32_t clients)
+{
+	struct dhcp6_fixture *f = calloc(1, sizeof(*f));
+	struct dhcp6_tries_settings tries = {1000000000, 3600000000000, 0, 4};
+
+	assert_non_null(f);
+	f->settings.clients = clients;
+	f->settings.mac[0] = 2;
+	f->settings.addresses = f->settings.prefixes = 1;
+	f->settings.iaid = 1;
+	f->settings.enterprise = 32473;
+	f->settings.decline_rest_ns = UINT64_MAX;
+	f->parameters[0] = 23;
+	f->settings.parameters = (struct field_list){f->parameters, 1};
+	f->settings.options.items = f->options;
+	f->relays[0] = (struct addr_range){v6("2001:db8::100"), 4};
+	f->relay.addresses = (struct field_list){f->relays, 1};
+	f->relay.levels = 1;
+	f->relay.port = 547;
+	f->relay.source_port = true;
+	f->expect.same_lease = true;
+	f->retransmit = (struct dhcp6_retransmit_settings){
+		0.1, tries, tries, tries, tries, tries, tries, tries, tries};
+	f->fqdn.server_update = true;
+	f->env = (struct proto_env){.seed = 1,
+		.workers = 1,
+		.name = "clients",
+		.addr_len = 16,
+		.server = v6("2001:db8::2"),
+		.server_port = 547,
+		.rate = 1000};
+	f->diag = diag_new();
+	return f;
+}
+
+static inline struct dhcp6_fixture *fixture_relay(uint32_t clients, uint32_t levels)
+{
+	struct dhcp6_fixture *f = fixture_new(clients);
+
+	f->settings.relay = &f->relay;
+	f->relay.levels = levels;
+	return f;
+}
+
+static inline struct dhcp6_worker *worker_of(struct dhcp6_fixture *f)
+{
+	return f->ctx.own;
+}
+
+static inline struct dhcp6_client *client_of(struct dhcp6_fixture *f, uint32_t client)
+{
+	return dhcp6_client_at(worker_of(f), client);
+}
+
+static inline void fixture_open(struct dhcp6_fixture *f)
+{
+	f->ctx.shared = dhcp6_setup(&f->settings, &f->env, f->diag);
+	if (!f->ctx.shared)
+		diag_print(f->diag, stderr);
+	assert_non_null(f->ctx.shared);
+	f->common = dhcp6_common_setup(&(void *){(void *)f->ctx.shared}, 1, 1);
+	assert_non_null(f->common);
+	f->env.common = f->common;
+	f->ctx.counters = &f->n;
+	assert_int_equal(dhcp6_open(&f->ctx, &f->env), 0);
+}
+
+static inline void fixture_end(struct dhcp6_fixture *f)
+{
+	if (f->ctx.shared) {
+		dhcp6_close(&f->ctx);
+		dhcp6_common_teardown(f->common);
+		dhcp6_teardown((void *)f->ctx.shared);
+	}
+	diag_free(f->diag);
+	free(f);
+}
+
+// Only this exchange from now on, whatever the settings say.
+static inline void fixture_only(struct dhcp6_fixture *f, enum dhcp6_exchange exchange)
+{
+	struct dhcp6_plan *p = (struct dhcp6_plan *)f->ctx.shared;
+
+	memset(p->course.mix.below, 0, sizeof(p->course.mix.below));
+	p->course.mix.otherwise = exchange;
+}
+
+// The next transaction; false: nobody can.
+static inline bool fixture_begin(struct dhcp6_fixture *f)
+{
+	uint64_t seq = f->txn.seq + 1;
+
+	f->txn = (struct proto_txn){.seq = seq};
+	if (!dhcp6_begin(&f->ctx, &f->txn))
+		return false;
+	f->txn.key = 0x123456;
+	return true;
+}
+
+static inline void fixture_send(struct dhcp6_fixture *f)
+{
+	memset(f->sent, 0xee, sizeof(f->sent));
+	f->sent_len = dhcp6_request(&f->ctx, &f->txn, f->sent, sizeof(f->sent));
+	assert_true(f->sent_len > DHCP6_HEADER_LEN);
+	assert_int_equal(f->sent[f->sent_len], 0xee);
+}
+
+// What was sent, parsed.
+static inline void fixture_sent(
+	struct dhcp6_fixture *f, struct dhcp6_envelope *e, struct dhcp6_message *m)
+{
+	assert_true(dhcp6_unwrap(f->sent, f->sent_len, e));
+	assert_true(dhcp6_parse(e->inner, e->inner_len, m));
+}
+
+static inline void address_of(const struct dhcp6_fixture *f, uint32_t ia, uint8_t out[16])
+{
+	const uint8_t pool[16] = {0x20, 0x01, 0x0d, 0xb8, [7] = 1};
+	uint32_t n = f->txn.user * 16 + ia + f->answer.shift + 1;
+
+	memcpy(out, pool, 16);
+	out[14] = (uint8_t)(n >> 8);
+	out[15] = (uint8_t)n;
+}
+
+static inline void prefix_of(const struct dhcp6_fixture *f, uint32_t ia, uint8_t out[16])
+{
+	const uint8_t pool[16] = {0x20, 0x01, 0x0d, 0xb8, 0x80};
+	uint32_t n = f->txn.user * 16 + ia + f->answer.shift;
+
+	memcpy(out, pool, 16);
+	out[5] = (uint8_t)(n >> 8);
+	out[6] = (uint8_t)n;
+	out[15] |= f->answer.host_bit;
+}
+
+static inline void compose_ia(
+	struct dhcp6_fixture *f, const struct dhcp6_ia *ia, uint32_t i, struct writer *w)
+{
+	const struct reply_plan *a = &f->answer;
+	uint8_t *begin = dhcp6_ia_begin(w, ia->type, ia->iaid, a->t1, a->t2), bytes[16];
+	struct dhcp6_lease l = {
+		bytes, a->preferred, a->valid, a->lease_status, a->bits ? a->bits : 56};
+
+	if (l.status == NOTHING)
+		l.status = DHCP6_STATUS_NONE;
+	(ia->type == DHCP6_OPT_IA_PD ? prefix_of : address_of)(f, i, bytes);
+	for (uint32_t n = a->no_lease ? 2 : 0; n < (a->twice ? 2 : 1); n++)
+		dhcp6_write_lease(w, dhcp6_lease_code(ia->type), &l);
+	if (a->ia_status != NOTHING)
+		dhcp6_write_status(w, a->ia_status, a->message ? a->message : "");
+	dhcp6_option_end(w, begin);
+}
+
+static inline void compose_ids(
+	struct dhcp6_fixture *f, const struct dhcp6_message *asked, struct writer *w)
+{
+	const struct reply_plan *a = &f->answer;
+
+	if (!a->no_client_id) {
+		dhcp6_write_option(
+			w, DHCP6_OPT_CLIENT_ID, asked->client_id.data, asked->client_id.len);
+		w->at[-1] ^= a->client_xor;
+	}
+	if (a->server)
+		dhcp6_write_option(w, DHCP6_OPT_SERVER_ID, a->server, DUID_LEN);
+}
+
+static inline void compose_message(
+	struct dhcp6_fixture *f, const struct dhcp6_message *asked, struct writer *w)
+{
+	const struct reply_plan *a = &f->answer;
+	struct dhcp6_ia extra = {.type = DHCP6_OPT_IA_NA, .iaid = 77};
+
+	dhcp6_write_header(w, a->type, asked->xid ^ a->xid_xor);
+	compose_ids(f, asked, w);
+	if (a->status != NOTHING)
+		dhcp6_write_status(w, a->status, a->message ? a->message : "");
+	if (a->rapid)
+		dhcp6_write_option(w, DHCP6_OPT_RAPID_COMMIT, "", 0);
+	if (a->preference)
+		dhcp6_write_option_u8(w, DHCP6_OPT_PREFERENCE, a->preference);
+	if (a->sol_max_rt)
+		dhcp6_write_option_be32(w, DHCP6_OPT_SOL_MAX_RT, a->sol_max_rt);
+	if (a->inf_max_rt)
+		dhcp6_write_option_be32(w, DHCP6_OPT_INF_MAX_RT, a->inf_max_rt);
+	for (uint16_t code = 0; code < 64; code++)
+		if (a->options >> code & 1)
+			dhcp6_write_option(w, code, "", 0);
+	for (uint32_t i = 0; i < asked->ia_count; i++)
+		if (!(a->without >> i & 1))
+			compose_ia(f, &asked->ias[i], i, w);
+	if (a->extra)
+		compose_ia(f, &extra, 9, w);
+}
+
+static inline void compose_relay(
+	struct dhcp6_fixture *f, const struct dhcp6_relay *r, struct writer *w)
+{
+	const struct reply_plan *a = &f->answer;
+	uint8_t link[16], peer[16];
+
+	memcpy(link, r->link, 16);
+	memcpy(peer, r->peer, 16);
+	link[15] ^= a->link_xor;
+	peer[15] ^= a->peer_xor;
+	dhcp6_write_relay(w, a->relay_type, r->hop_count ^ a->hop_xor, link, peer);
+	if (r->interface_id.data && !a->no_interface) {
+		dhcp6_write_option(
+			w, DHCP6_OPT_INTERFACE_ID, r->interface_id.data, r->interface_id.len);
+		w->at[-1] ^= a->interface_xor;
+	}
+}
+
+// f->answer as bytes.
+static inline void fixture_compose(struct dhcp6_fixture *f)
+{
+	struct writer w = writer_of(f->reply, sizeof(f->reply));
+	uint8_t *inside[DHCP6_LEVELS_MAX];
+	struct dhcp6_envelope e;
+	struct dhcp6_message asked;
+	uint32_t first;
+
+	fixture_sent(f, &e, &asked);
+	first = f->answer.fewer ? 1 : 0;
+	for (uint32_t i = first; i < e.levels; i++) {
+		compose_relay(f, &e.relays[i], &w);
+		inside[i] = dhcp6_option_begin(&w, DHCP6_OPT_RELAY_MESSAGE);
+	}
+	compose_message(f, &asked, &w);
+	for (uint32_t i = e.levels; i-- > first;)
+		dhcp6_option_end(&w, inside[i]);
+	assert_false(w.failed);
+	f->reply_len = (uint32_t)(w.at - f->reply);
+}
+
+// A right answer of this type, to be spoilt or composed.
+static inline void fixture_plan(struct dhcp6_fixture *f, enum dhcp6_type type)
+{
+	f->answer = (struct reply_plan){.type = type,
+		.server = SERVER_DUID,
+		.status = NOTHING,
+		.ia_status = NOTHING,
+		.lease_status = NOTHING,
+		.t1 = 1000,
+		.t2 = 2000,
+		.preferred = 3000,
+		.valid = 4000,
+		.rapid = f->txn.step == DHCP6_STEP_RAPID && type == DHCP6_REPLY,
+		.options = 1ull << 23,
+		.relay_type = DHCP6_RELAY_REPL};
+}
+
+// As a heap block of exactly its size, so that the sanitizer sees every read beyond it.
+static inline enum proto_verdict fixture_verdict(struct dhcp6_fixture *f)
+{
+	uint8_t *exact;
+	enum proto_verdict v;
+
+	fixture_compose(f);
+	exact = malloc(f->reply_len);
+	assert_non_null(exact);
+	memcpy(exact, f->reply, f->reply_len);
+	v = dhcp6_reply(&f->ctx, &f->txn, exact, f->reply_len);
+	free(exact);
+	return v;
+}
+
+static inline enum proto_verdict fixture_answer(struct dhcp6_fixture *f, enum dhcp6_type type)
+{
+	fixture_plan(f, type);
+	return fixture_verdict(f);
+}
+
+// One exchange of four messages; the client is f->txn.user.
+static inline void fixture_sarr(struct dhcp6_fixture *f)
+{
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+}
+
+// A client with leases begins this exchange, and its message is made.
+static inline void fixture_bound(struct dhcp6_fixture *f, enum dhcp6_exchange exchange)
+{
+	fixture_sarr(f);
+	fixture_only(f, exchange);
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+}
+
+static inline uint32_t held_by(struct dhcp6_fixture *f, uint32_t client)
+{
+	return client_of(f, client)->head.holds;
+}
+
+// All errors as text; free() it.
+static inline char *diag_text(const struct diag *d)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_non_null(f);
+	diag_print(d, f);
+	fclose(f);
+	return text;
+}
+
+static inline void assert_diag_has(const struct diag *d, const char *part)
+{
+	char *text = diag_text(d);
+
+	if (!strstr(text, part))
+		fail_msg("\"%s\" is not in:\n%s", part, text);
+	free(text);
+}

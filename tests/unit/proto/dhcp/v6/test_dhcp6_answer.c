@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The DHCPv6 responder before it runs: its settings become ready options and tables, and wrong ones
+// are refused. Path: tests only.
+
+#include "dhcp6_server_fixture.h"
+#include "proto/dhcp/v6/dhcp6_plan.h"
+
+static void assert_refused(const struct dhcp6_answers_settings *s)
+{
+	const struct proto_env env = {.workers = 1};
+	struct diag *d = diag_new();
+
+	assert_null(dhcp6_answers_setup(s, &env, d));
+	assert_int_equal(diag_count(d), 1);
+	diag_free(d);
+}
+
+static void wrong_pools_are_refused_with_an_error(void **state)
+{
+	const struct addr_range v4 = {{4, {10}}, 10};
+	const struct addr_range twice[2] = {test_pool, {test_pool.first, 1}};
+	const struct addr_prefix v4_prefix = {{4, {10}}, 8}, longer = {{16, {0x20}}, 57};
+	const struct addr_prefix all = {{16, {0}}, 0};
+	const struct addr_prefix both[2] = {test_prefixes, {test_prefixes.addr, 55}};
+	struct dhcp6_answers_settings s = server_settings();
+
+	s.pool = (struct field_list){(void *)&v4, 1};
+	assert_refused(&s);
+	s.pool = (struct field_list){(void *)twice, 2};
+	assert_refused(&s);
+	s = server_settings();
+	s.prefixes = (struct field_list){(void *)&v4_prefix, 1};
+	assert_refused(&s);
+	s.prefixes = (struct field_list){(void *)&longer, 1};
+	assert_refused(&s);
+	s.prefixes = (struct field_list){(void *)&all, 1};
+	assert_refused(&s);
+	s.prefixes = (struct field_list){(void *)both, 2};
+	assert_refused(&s);
+}
+
+static void wrong_names_and_times_are_refused_with_an_error(void **state)
+{
+	static const char *const domains[] = {".", "a..b", ".a",
+		"a123456789012345678901234567890123456789012345678901234567890123.b"};
+	const struct addr v4 = {4, {10}};
+	struct dhcp6_answers_settings s = server_settings();
+
+	for (uint32_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++) {
+		s.domain = domains[i];
+		assert_refused(&s);
+	}
+	s = server_settings();
+	s.dns = (struct field_list){(void *)&v4, 1};
+	assert_refused(&s);
+	s = server_settings();
+	s.server_id.len = 2;
+	assert_refused(&s);
+	s = server_settings();
+	s.preferred_ns = s.valid_ns + 1000000000;
+	assert_refused(&s);
+	s = server_settings();
+	s.t2_ns = s.valid_ns + 1000000000;
+	assert_refused(&s);
+	s = server_settings();
+	s.t1_ns = s.valid_ns;
+	assert_refused(&s);
+	s = server_settings();
+	s.t2_ns = 1000000000;
+	assert_refused(&s);
+}
+
+static void every_lease_carries_lifetimes_and_times(void **state)
+{
+	struct server *v = server_new();
+
+	sarr(v, 1);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(v->m.ias[i].leases[0].valid_s, 4000);
+		assert_int_equal(v->m.ias[i].leases[0].preferred_s, 2500);
+		assert_int_equal(v->m.ias[i].t1_s, 1250);
+		assert_int_equal(v->m.ias[i].t2_s, 2000);
+	}
+	server_end(v);
+}
+
+static void an_endless_lease_has_endless_times(void **state)
+{
+	struct dhcp6_answers_settings s = server_settings();
+	struct server *v;
+
+	s.valid_ns = UINT64_MAX;
+	v = server_of(&s);
+	sarr(v, 1);
+	assert_int_equal(v->m.ias[0].leases[0].valid_s, DHCP6_INFINITY);
+	assert_int_equal(v->m.ias[0].leases[0].preferred_s, DHCP6_INFINITY);
+	assert_int_equal(v->m.ias[0].t1_s, DHCP6_INFINITY);
+	assert_int_equal(v->m.ias[0].t2_s, DHCP6_INFINITY);
+	server_end(v);
+}
+
+static void times_of_0_leave_them_to_the_client(void **state)
+{
+	struct dhcp6_answers_settings s = server_settings();
+	struct server *v;
+
+	s.t1_ns = 100000000000;
+	s.t2_ns = 0;
+	v = server_of(&s);
+	sarr(v, 1);
+	assert_int_equal(v->m.ias[0].t1_s, 100);
+	assert_int_equal(v->m.ias[0].t2_s, 0);
+	server_end(v);
+}
+
+static void without_a_server_id_it_is_made_of_the_address(void **state)
+{
+	struct dhcp6_answers_settings s = server_settings();
+	const struct proto_env env = {.workers = 1, .server = {16, {0x20, 1, [15] = 9}}};
+	struct diag *d = diag_new();
+	struct dhcp6_answers *a;
+
+	s.server_id.len = 0;
+	a = dhcp6_answers_setup(&s, &env, d);
+	assert_int_equal(a->server_id_len, 2 + 4 + 1 + 16);
+	assert_memory_equal(a->server_id, "\0\2\0\0\x7e\xd9\x10\x20\1", 9);
+	assert_int_equal(a->server_id[22], 9);
+	dhcp6_answers_teardown(a);
+	diag_free(d);
+}
+
+static void a_domain_may_end_with_a_dot_or_not(void **state)
+{
+	static const char *const names[] = {"example.com", "example.com."};
+	struct dhcp6_answers_settings s = server_settings();
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct server *v;
+
+		s.domain = names[i];
+		v = server_of(&s);
+		assert_int_equal(
+			SAY(v, INFORMATION, 1, .oro = "\0\x18", .oro_len = 2), DHCP6_REPLY);
+		assert_memory_equal(
+			v->out + dhcp6_find_option(v->out, 4, v->len, DHCP6_OPT_DOMAIN_LIST),
+			"\0\x18\0\x0d\7example\3com", 17);
+		server_end(v);
+	}
+}
+
+static void options_are_for_those_who_ask_for_them(void **state)
+{
+	struct dhcp6_answers_settings s = server_settings();
+	struct server *v;
+
+	s.dns = (struct field_list){(void *)test_dns, 2};
+	s.domain = "example.com.";
+	s.sol_max_rt_ns = 7200000000000;
+	s.inf_max_rt_ns = 3600000000000;
+	s.refresh_ns = 86400000000000;
+	v = server_of(&s);
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1), DHCP6_ADVERTISE);
+	assert_false(dhcp6_has(&v->m, DHCP6_OPT_DNS));
+	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1, .oro = "\0\x17\0\x52\0\x20", .oro_len = 6),
+		DHCP6_ADVERTISE);
+	assert_true(dhcp6_has(&v->m, DHCP6_OPT_DNS));
+	assert_false(dhcp6_has(&v->m, DHCP6_OPT_DOMAIN_LIST));
+	assert_int_equal(v->m.sol_max_rt_s, 7200);
+	assert_false(dhcp6_has(&v->m, DHCP6_OPT_INF_MAX_RT));
+	assert_false(dhcp6_has(&v->m, DHCP6_OPT_REFRESH_TIME)); // not in an ADVERTISE
+	assert_int_equal(SAY(v, INFORMATION, 1, .oro = "\0\x18\0\x53\0\x20\x0f\xa0", .oro_len = 8),
+		DHCP6_REPLY);
+	assert_int_equal(v->m.inf_max_rt_s, 3600);
+	assert_int_equal(v->m.refresh_s, 86400);
+	assert_true(dhcp6_has(&v->m, DHCP6_OPT_DOMAIN_LIST));
+	server_end(v);
+}
+
+static void clients_bounds_addresses_and_prefixes(void **state)
+{
+	struct dhcp6_answers_settings s = server_settings();
+	struct server *v;
+
+	s.clients = 2;
+	v = server_of(&s);
+	sarr(v, 1);
+	sarr(v, 2);
+	assert_int_equal(SAY(v, SOLICIT, 3, .nas = 1, .pds = 1), DHCP6_ADVERTISE);
+	assert_int_equal(v->m.ias[0].status, DHCP6_NO_ADDRS_AVAIL);
+	assert_int_equal(v->m.ias[1].status, DHCP6_NO_PREFIX_AVAIL);
+	server_end(v);
+}
+
+static void a_server_without_pools_refuses_every_ia(void **state)
+{
+	struct dhcp6_answers_settings s = server_settings();
+	struct server *v;
+
+	s.pool.count = s.prefixes.count = 0;
+	v = server_of(&s);
+	assert_int_equal(SAY(v, SOLICIT, 3, .nas = 1, .pds = 1), DHCP6_ADVERTISE);
+	assert_int_equal(v->m.ias[0].status, DHCP6_NO_ADDRS_AVAIL);
+	assert_int_equal(v->m.ias[1].status, DHCP6_NO_PREFIX_AVAIL);
+	server_end(v);
+}
+
+// How many complaints there are when these items ask the server.
+static uint32_t complaints(const struct dhcp6_answers_settings *s, const struct dhcp6_settings *a,
+	const struct dhcp6_settings *b)
+{
+	const void *items[2] = {a, b};
+	struct diag *d = diag_new();
+	uint32_t count;
+
+	dhcp6_check_answers(s, items, b ? 2 : 1, d);
+	count = diag_count(d);
+	diag_free(d);
+	return count;
+}
+
+static void pools_must_do_for_the_clients_of_the_same_file(void **state)
+{
+	struct dhcp6_answers_settings s = server_settings();
+	struct dhcp6_settings a = {.exchange = DHCP6_SARR,
+		.clients = 4,
+		.lease = DHCP6_WANTS_BOTH,
+		.addresses = 1,
+		.prefixes = 1};
+	struct dhcp6_settings b = a;
+
+	assert_int_equal(complaints(&s, &a, NULL), 0);
+	assert_int_equal(complaints(&s, &a, &b), 0); // the same clients
+	b.mac[5] = 77;
+	assert_int_equal(complaints(&s, &a, &b), 2);
+	b.exchange = DHCP6_TWO_WAY; // which hold nothing
+	assert_int_equal(complaints(&s, &a, &b), 0);
+	a.addresses = 2;
+	assert_int_equal(complaints(&s, &a, NULL), 1);
+	a.lease = DHCP6_WANTS_PREFIXES;
+	assert_int_equal(complaints(&s, &a, NULL), 0);
+	a.clients = 5;
+	assert_int_equal(complaints(&s, &a, NULL), 1);
+	s.full_pool = true;
+	assert_int_equal(complaints(&s, &a, NULL), 0);
+	s.full_pool = false;
+	a.clients = 4;
+	s.clients = 3;
+	assert_int_equal(complaints(&s, &a, NULL), 1);
+}
+
+static void every_type_and_status_has_a_label(void **state)
+{
+	for (uint32_t i = 0; i < DHCP6_TYPES; i++)
+		assert_non_null(dhcp6_answer_type_label(i));
+	for (uint32_t i = 0; i < DHCP6_STATUSES; i++)
+		assert_non_null(dhcp6_answer_status_label(i));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wrong_pools_are_refused_with_an_error),
+		cmocka_unit_test(wrong_names_and_times_are_refused_with_an_error),
+		cmocka_unit_test(every_lease_carries_lifetimes_and_times),
+		cmocka_unit_test(an_endless_lease_has_endless_times),
+		cmocka_unit_test(times_of_0_leave_them_to_the_client),
+		cmocka_unit_test(without_a_server_id_it_is_made_of_the_address),
+		cmocka_unit_test(a_domain_may_end_with_a_dot_or_not),
+		cmocka_unit_test(options_are_for_those_who_ask_for_them),
+		cmocka_unit_test(clients_bounds_addresses_and_prefixes),
+		cmocka_unit_test(a_server_without_pools_refuses_every_ia),
+		cmocka_unit_test(pools_must_do_for_the_clients_of_the_same_file),
+		cmocka_unit_test(every_type_and_status_has_a_label),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,712 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DHCPv6 settings: what is refused and how, where messages go, files of MACs, DUIDs and leases.
+// Path: tests only.
+
+#include "dhcp6_client_fixture.h"
+#include "dhcp_file_fixture.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "proto/dhcp/dhcp_lease_line.h"
+
+static void assert_refused(struct dhcp6_fixture *f, const char *why)
+{
+	dhcp6_check(&f->settings, f->diag);
+	assert_diag_has(f->diag, why);
+	fixture_end(f);
+}
+
+static void assert_right(struct dhcp6_fixture *f)
+{
+	dhcp6_check(&f->settings, f->diag);
+	assert_int_equal(diag_count(f->diag), 0);
+	fixture_end(f);
+}
+
+static void assert_not_set_up(struct dhcp6_fixture *f, const char *why)
+{
+	assert_null(dhcp6_setup(&f->settings, &f->env, f->diag));
+	assert_diag_has(f->diag, why);
+	fixture_end(f);
+}
+
+static struct dhcp6_fixture *fixture_both(uint32_t clients)
+{
+	struct dhcp6_fixture *f = fixture_relay(clients, 1);
+
+	f->settings.lease = DHCP6_WANTS_BOTH;
+	return f;
+}
+
+static void right_settings_have_no_complaint(void **state)
+{
+	struct dhcp6_fixture *f = fixture_relay(4, 8);
+
+	f->settings.lease = DHCP6_WANTS_BOTH;
+	f->mix.share[DHCP6_RENEWS] = 0.5;
+	f->mix.share[DHCP6_DECLINES] = 0.1;
+	f->settings.mix = &f->mix;
+	f->settings.retransmit = &f->retransmit;
+	f->settings.fqdn = &f->fqdn;
+	f->fqdn.name = "a.b";
+	f->settings.expect = &f->expect;
+	f->pool[0] = prefix("2001:db8::/126");
+	f->expect.pool = (struct field_list){f->pool, 1};
+	f->prefixes[0] = prefix("2001:db8:8000::/46");
+	f->expect.prefixes = (struct field_list){f->prefixes, 1};
+	f->expect.prefix_length = 48;
+	f->vlans[0] = (struct dhcp_vlan_settings){{0, 1}, {f->vlan_ids, 2}};
+	f->vlans[1] = (struct dhcp_vlan_settings){{2, 9}, {f->vlan_ids, 1}};
+	f->settings.vlans = (struct field_list){f->vlans, 2};
+	assert_right(f);
+}
+
+static void a_server_is_of_this_family_and_needed_by_unicasts_only(void **state)
+{
+	static const struct addr none, four = {4, {198, 18, 0, 2}};
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	dhcp6_check_server(&f->settings, &none, f->diag);
+	assert_int_equal(diag_count(f->diag), 0);
+	dhcp6_check_server(&f->settings, &four, f->diag);
+	assert_diag_has(f->diag, "not an IPv6 address");
+	f->settings.to = DHCP6_TO_SERVER;
+	dhcp6_check_server(&f->settings, &none, f->diag);
+	assert_diag_has(f->diag, "is missing (or to: all, to: servers)");
+	fixture_end(f);
+}
+
+static void shares_of_a_mix_are_up_to_100_percent(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	f->settings.mix = &f->mix;
+	f->mix.share[DHCP6_SARR] = 0.7;
+	f->mix.share[DHCP6_RENEWS] = 0.4;
+	assert_refused(f, "the shares add up to 110% (up to 100%)");
+}
+
+static void who_needs_leases_needs_somebody_who_gets_them(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	f->settings.exchange = DHCP6_RENEWS;
+	assert_refused(f, "renew needs clients that hold a lease (with a share of sarr or rapid: "
+			  "mix: {sarr: 50%}, or leases: {load: FILE})");
+	f = fixture_new(1);
+	f->settings.mix = &f->mix;
+	f->mix.share[DHCP6_TWO_WAY] = 0.9;
+	f->settings.exchange = DHCP6_RELEASES;
+	assert_refused(f, "release needs clients that hold a lease");
+	f = fixture_new(1);
+	f->settings.exchange = DHCP6_RENEWS;
+	f->leases.load = "leases.csv";
+	f->settings.leases = &f->leases;
+	assert_right(f);
+	f = fixture_new(1);
+	f->settings.lease = DHCP6_WANTS_PREFIXES;
+	f->settings.mix = &f->mix;
+	f->mix.share[DHCP6_CONFIRMS] = 0.1;
+	assert_refused(f, "confirm is about addresses (lease: address or both)");
+}
+
+static void expected_refused(const char *pool, const char *prefixes, uint64_t bits, const char *why)
+{
+	struct dhcp6_fixture *f = fixture_both(300);
+
+	f->settings.expect = &f->expect;
+	f->pool[0] = prefix(pool);
+	f->expect.pool = (struct field_list){f->pool, 1};
+	f->prefixes[0] = prefix(prefixes);
+	f->expect.prefixes = (struct field_list){f->prefixes, 1};
+	f->expect.prefix_length = bits;
+	assert_refused(f, why);
+}
+
+static void what_is_expected_has_room_for_all(void **state)
+{
+	expected_refused("2001:db8::/120", "2001:db8::/32", 56, "256 addresses for 300 clients");
+	expected_refused("2001:db8::/64", "2001:db8::/48", 56, "256 prefixes for 300 clients");
+	expected_refused(
+		"2001:db8::/64", "2001:db8::/57", 56, "longer than prefix_length (up to /56)");
+	expected_refused("10.0.0.0/8", "2001:db8::/32", 56, "not an IPv6 address");
+}
+
+static void identities_are_whole(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	f->settings.mac[0] = 3;
+	assert_refused(f, "a group address (the first byte is even)");
+	f = fixture_new(2);
+	memset(f->settings.mac, 0xff, 6);
+	f->settings.mac[0] = 0xfe;
+	assert_refused(f, "runs into group addresses");
+	f = fixture_new(1);
+	f->settings.duid = DHCP6_DUID_HEX;
+	assert_refused(f, "needs duid_hex");
+	f = fixture_new(1);
+	f->settings.duid_file = "duids.txt";
+	assert_refused(f, "needs duid: file");
+	f = fixture_new(1);
+	f->settings.accept = (struct field_bytes){(const uint8_t *)"\1\2", 2};
+	assert_refused(f, "2 bytes are not a DUID (3 to 130)");
+}
+
+static void duid_refused(uint32_t clients, const char *hex, const char *why)
+{
+	struct dhcp6_fixture *f = fixture_new(clients);
+
+	f->settings.duid = DHCP6_DUID_HEX;
+	f->settings.duid_hex = hex;
+	assert_refused(f, why);
+}
+
+static void bad_duids_are_refused(void **state)
+{
+	duid_refused(1, "00", "too short: 1 bytes (3 to 130)");
+	duid_refused(1, "{random:131}", "too long: 131 bytes (up to 130)");
+	duid_refused(1, "0001f", "half a byte");
+	duid_refused(2, "0001ff", "the same for all clients (like 000200000009{client:4})");
+	duid_refused(1, "0001{address}", "{address} is not the same in all messages");
+	duid_refused(1, "0001{relay}", "{relay} needs a relay");
+}
+
+static void leases_of_a_client_have_their_limits(void **state)
+{
+	struct dhcp6_fixture *f = fixture_both(1);
+
+	f->settings.addresses = 5;
+	f->settings.prefixes = 4;
+	assert_refused(f, "9 addresses and prefixes of a client (together up to 8)");
+	f = fixture_new(1);
+	f->settings.prefix_hint = 56;
+	assert_refused(f, "needs lease: prefix or both");
+	f = fixture_new(1);
+	f->settings.iaid = UINT32_MAX - 1;
+	assert_refused(f, "too large (up to 4294967287)");
+}
+
+static void bad_relays_are_refused(void **state)
+{
+	struct dhcp6_fixture *f = fixture_relay(1, 1);
+
+	f->relays[0].first = (struct addr){.len = 4};
+	assert_refused(f, "not an IPv6 address");
+	f = fixture_relay(1, 1);
+	f->relays[0].count = 2000000;
+	assert_refused(f, "2000000 relays (up to 1048576)");
+	f = fixture_relay(1, 1);
+	f->relay.addresses.count = 0;
+	assert_refused(f, "no address");
+	f = fixture_relay(1, 1);
+	f->relay.ldra = true;
+	f->relay.link = v6("2001:db8::1");
+	assert_refused(f, "a relay on layer 2 alone names no link (with levels: 2 the outer one");
+}
+
+static void groups_reach_all_servers(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	f->servers[0] = v6("2001:db8::3");
+	f->settings.servers = (struct field_list){f->servers, 1};
+	assert_refused(f, "a group reaches all servers (to: server)");
+	f = fixture_new(1);
+	f->settings.spread = DHCP_ROUND_ROBIN;
+	assert_refused(f, "a group reaches all servers (to: server)");
+	f = fixture_relay(1, 1);
+	f->servers[0] = (struct addr){4, {198, 18, 0, 2}};
+	f->settings.servers = (struct field_list){f->servers, 1};
+	assert_refused(f, "not an IPv6 address");
+}
+
+static void option_refused(struct dhcp6_option_settings option, const char *why)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	f->options[0] = option;
+	f->settings.options.count = 1;
+	assert_refused(f, why);
+}
+
+static void bad_options_are_refused(void **state)
+{
+	static struct addr many[65], four = {4, {198, 18, 0, 2}};
+
+	for (uint32_t i = 0; i < 65; i++)
+		many[i] = v6("2001:db8::1");
+	option_refused(
+		(struct dhcp6_option_settings){.code = 3, .hex = "00"}, "option 3 is set by lease");
+	option_refused((struct dhcp6_option_settings){.code = 13, .hex = "00"},
+		"option 13 does not belong there");
+	option_refused((struct dhcp6_option_settings){.code = 1000},
+		"needs a value (one of text, hex and address)");
+	option_refused((struct dhcp6_option_settings){.code = 1000, .text = "{nobody}"},
+		"{nobody} is not");
+	option_refused((struct dhcp6_option_settings){.code = 1000, .address = {&four, 1}},
+		"not an IPv6 address");
+	option_refused((struct dhcp6_option_settings){.code = 1000, .address = {many, 65}},
+		"too many (up to 64)");
+	option_refused(
+		(struct dhcp6_option_settings){.code = 1000, .in = DHCP6_IN_RELAY, .text = "a"},
+		"needs a relay");
+	option_refused((struct dhcp6_option_settings){.code = 1000,
+			       .text = "{random:255}{random:255}"
+				       "{random:255}{random:255}{random:5}"},
+		"too long: 1025 bytes (up to 1024)");
+}
+
+static void bad_vlans_are_refused(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(4);
+
+	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
+	f->vlans[1] = (struct dhcp_vlan_settings){{2, 3}, {f->vlan_ids, 3}};
+	f->settings.vlans = (struct field_list){f->vlans, 2};
+	dhcp6_check(&f->settings, f->diag);
+	assert_diag_has(f->diag, "clients are in two ranges");
+	assert_refused(f, "3 VLANs (1 or 2)");
+}
+
+static void there_is_a_client_for_each_worker(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(2);
+
+	f->env.workers = 3;
+	assert_not_set_up(f, "2 clients for 3 CPUs (at least one for each)");
+}
+
+// --- where messages go ---
+
+static void each_client_has_its_vlans_and_its_server(void **state)
+{
+	static const uint32_t expected[4] = {0, 3, 2, 5};
+	struct dhcp6_fixture *f = fixture_relay(4, 1);
+	const struct proto_path *paths;
+	struct proto_layout layout;
+	struct proto_flow flow;
+
+	f->vlan_ids[0] = 7;
+	f->vlan_ids[1] = 100;
+	f->vlan_ids[2] = 200;
+	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
+	f->vlans[1] = (struct dhcp_vlan_settings){{3, 9}, {f->vlan_ids + 1, 2}};
+	f->settings.vlans = (struct field_list){f->vlans, 2};
+	f->servers[0] = v6("2001:db8::3");
+	f->settings.servers = (struct field_list){f->servers, 1};
+	f->settings.spread = DHCP_ROUND_ROBIN;
+	fixture_open(f);
+	dhcp6_layout(f->ctx.shared, &layout);
+	paths = layout.paths.items;
+	assert_int_equal(layout.paths.count, 6);
+	assert_int_equal(paths[1].vlan_count, 0);
+	assert_int_equal(paths[2].vlans[0], 7);
+	assert_int_equal(paths[4].vlan_count, 2);
+	assert_int_equal(paths[4].vlans[1], 200);
+	assert_true(addr_equal(&paths[2].dst, &f->env.server));
+	assert_true(addr_equal(&paths[5].dst, &f->servers[0]));
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_true(fixture_begin(f));
+		dhcp6_flow(&f->ctx, &f->txn, &flow);
+		assert_int_equal(flow.path, expected[i]);
+	}
+	fixture_end(f);
+}
+
+static void a_reply_comes_on_the_vlans_of_its_client(void **state)
+{
+	static const struct {
+		uint16_t vlans[2];
+		uint8_t count;
+	} others[] = {{{0, 0}, 0}, {{200, 0}, 1}, {{200, 8}, 2}, {{7, 200}, 2}};
+	struct dhcp6_fixture *f = fixture_relay(1, 1);
+	struct addr server = v6("2001:db8::2"), relay = v6("2001:db8::100");
+	struct proto_ends ends = {.src = server.bytes,
+		.dst = relay.bytes,
+		.addr_len = 16,
+		.src_port = 547,
+		.dst_port = 547};
+
+	f->vlan_ids[0] = 200;
+	f->vlan_ids[1] = 7;
+	f->vlans[0] = (struct dhcp_vlan_settings){{0, 0}, {f->vlan_ids, 2}};
+	f->settings.vlans = (struct field_list){f->vlans, 1};
+	fixture_open(f);
+	f->ctx.ends = &ends;
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	for (uint32_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		ends.vlans = others[i].vlans;
+		ends.vlan_count = others[i].count;
+		assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_STRAY);
+		assert_int_equal(f->n.vlan_wrong, i + 1);
+	}
+	ends.vlans = (const uint16_t[]){200, 7};
+	ends.vlan_count = 2;
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
+	assert_int_equal(f->n.way_wrong, 0);
+	f->ctx.ends = NULL;
+	fixture_end(f);
+}
+
+// --- files of MACs and DUIDs ---
+
+static void macs_of_a_file_are_in_duids_and_own_link_local_addresses(void **state)
+{
+	static const char *const ours[] = {"fe80::ff:fe00:9", "fe80::21b:21ff:fe00:1"};
+	static const char *const others[] = {"fe80::ff:fe00:0", "fe80::ff:fe00:a", "2001:db8::9"};
+	struct dhcp6_fixture *f = fixture_new(2);
+	struct dhcp6_envelope e;
+	struct dhcp6_message m;
+	uint8_t mac[6];
+
+	f->settings.mac_file = file_of("# two\n02:00:00:00:00:09\r\n\n  00:1b:21:00:00:01  \n");
+	fixture_open(f);
+	fixture_sarr(f);
+	fixture_sent(f, &e, &m);
+	assert_memory_equal(m.client_id.data, "\0\3\0\1\2\0\0\0\0\x09", 10);
+	fixture_sarr(f);
+	fixture_sent(f, &e, &m);
+	assert_memory_equal(m.client_id.data, "\0\3\0\1\0\x1b\x21\0\0\1", 10);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_true(dhcp6_owns(&f->ctx, v6(ours[i]).bytes, 16, mac));
+	assert_memory_equal(mac, "\0\x1b\x21\0\0\1", 6);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_false(dhcp6_owns(&f->ctx, v6(others[i]).bytes, 16, mac));
+	unlink(f->settings.mac_file);
+	fixture_end(f);
+}
+
+static void macs_refused(const char *text, const char *why)
+{
+	struct dhcp6_fixture *f = fixture_new(2);
+	const char *path = file_of(text);
+
+	f->settings.mac_file = path;
+	assert_not_set_up(f, why);
+	unlink(path);
+}
+
+static void bad_files_of_macs_are_refused(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(2);
+
+	macs_refused("02:00:00:00:00:01\nnonsense\n", ":2:1: \"nonsense\": not a MAC address");
+	macs_refused("00:01:02\n00:01:03\n", ":1:1: \"00:01:02\": not an Ethernet address");
+	macs_refused("03:00:00:00:00:01\n", "not an address of one station");
+	macs_refused("02:00:00:00:00:01\n", "the file has 1 MAC addresses for 2 clients");
+	macs_refused("02:00:00:00:00:01\n02:00:00:00:00:01\n", "has 02:00:00:00:00:01 twice");
+	f->settings.mac_file = "/nonexistent/file";
+	assert_not_set_up(f, "/nonexistent/file: No such file");
+}
+
+static void duids_refused(const char *text, const char *why)
+{
+	struct dhcp6_fixture *f = fixture_new(2);
+	const char *path = file_of(text);
+
+	f->settings.duid = DHCP6_DUID_FILE;
+	f->settings.duid_file = path;
+	assert_not_set_up(f, why);
+	unlink(path);
+}
+
+static void bad_files_of_duids_are_refused(void **state)
+{
+	static char longer[263];
+
+	memset(longer, '0', sizeof(longer) - 1);
+	duids_refused("000100\n00:0g:01\n", ":2:1: \"00:0g:01\": not pairs of hex digits");
+	duids_refused("000100\n0001\n", "\"0001\": shorter than 3 bytes");
+	duids_refused(longer, "longer than 130 bytes");
+	duids_refused("000100\n", "the file has 1 DUIDs for 2 clients");
+	duids_refused("000100\n00:01:00\n", "the file has a DUID twice (000100...)");
+}
+
+// --- leases in a file ---
+
+#define MAC0   "02:00:00:00:00:00"
+#define MAC1   "02:00:00:00:00:01"
+#define SERVER "000300010200000000fe"
+#define NEVER  SERVER ",never\n"
+
+static void leases_go_from_one_run_to_the_next(void **state)
+{
+	struct dhcp6_fixture *f = fixture_both(5);
+	const char *path = file_of("");
+	uint8_t address[16], bits[16];
+	struct dhcp6_envelope e;
+	struct dhcp6_message m;
+
+	f->leases.save = path;
+	f->settings.leases = &f->leases;
+	fixture_open(f);
+	for (int i = 0; i < 3; i++)
+		fixture_sarr(f);
+	fixture_end(f);
+
+	f = fixture_both(5);
+	f->leases.load = path;
+	f->settings.leases = &f->leases;
+	f->settings.exchange = DHCP6_RENEWS;
+	fixture_open(f);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_true(fixture_begin(f));
+		assert_int_equal(f->txn.user, i);
+		assert_in_range(client_of(f, i)->head.expires_s, 3990, 4001);
+		fixture_send(f);
+		fixture_sent(f, &e, &m);
+		assert_memory_equal(m.server_id.data, SERVER_DUID, DUID_LEN);
+		address_of(f, 0, address);
+		prefix_of(f, 1, bits);
+		assert_memory_equal(m.ias[0].leases[0].address, address, 16);
+		assert_memory_equal(m.ias[1].leases[0].address, bits, 16);
+		assert_int_equal(m.ias[1].leases[0].bits, 56);
+		assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+	}
+	assert_int_equal(f->n.renewed, 3);
+	fixture_only(f, DHCP6_SARR);
+	assert_true(fixture_begin(f));
+	assert_int_equal(f->txn.user, 3);
+	fixture_end(f);
+	unlink(path);
+}
+
+static void a_saved_lease_is_a_line_of_five_columns(void **state)
+{
+	struct dhcp6_fixture *f = fixture_both(1);
+	const char *path = file_of("old\n");
+	unsigned long long expires[2], now;
+	char *text;
+
+	f->leases.save = path;
+	f->settings.leases = &f->leases;
+	fixture_open(f);
+	fixture_sarr(f);
+	fixture_end(f);
+	text = text_of(path);
+	now = (unsigned long long)time(NULL);
+	assert_int_equal(sscanf(text,
+				 "client,mac,address,server,expires\n"
+				 "0," MAC0 ",2001:db8:0:1::1," SERVER ",%llu\n"
+				 "0," MAC0 ",2001:db8:8000:100::/56," SERVER ",%llu\n",
+				 &expires[0], &expires[1]),
+		2);
+	assert_in_range(expires[0], now + 3990, now + 4001);
+	assert_int_equal(expires[0], expires[1]);
+	free(text);
+	unlink(path);
+}
+
+static void a_run_without_answers_does_not_touch_the_file(void **state)
+{
+	struct dhcp6_fixture *f = fixture_both(1);
+	const char *path = file_of("old\n");
+	char *text;
+
+	f->leases.save = path;
+	f->settings.leases = &f->leases;
+	fixture_open(f);
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	fixture_end(f);
+	text = text_of(path);
+	assert_string_equal(text, "old\n");
+	free(text);
+	unlink(path);
+}
+
+// Also those of a worker that nobody has answered.
+static void leases_of_all_workers_are_saved(void **state)
+{
+	static const char three[] = "# old\n0," MAC0 ",2001:db8::1," NEVER "1," MAC1
+				    ",2001:db8::2," NEVER "2,02:00:00:00:00:02,2001:db8::3," NEVER;
+	struct dhcp6_fixture *f = fixture_new(3);
+	const char *path = file_of(three);
+	struct proto_ctx other;
+	char *text;
+
+	f->leases.load = f->leases.save = path;
+	f->settings.leases = &f->leases;
+	f->settings.exchange = DHCP6_RENEWS;
+	f->env.workers = 2;
+	f->env.worker = 1;
+	fixture_open(f);
+	f->env.worker = 0;
+	other = f->ctx;
+	assert_int_equal(dhcp6_open(&other, &f->env), 0);
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	f->txn.tries = 9;
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_FAIL);
+	dhcp6_close(&other);
+	fixture_end(f);
+	text = text_of(path);
+	assert_null(strstr(text, "old"));
+	assert_non_null(strstr(text, "0," MAC0 ",2001:db8::1," NEVER));
+	assert_non_null(strstr(text, "1," MAC1 ",2001:db8::2," NEVER));
+	assert_non_null(strstr(text, "2,02:00:00:00:00:02,2001:db8::3," NEVER));
+	free(text);
+	unlink(path);
+}
+
+static void leases_that_ran_out_are_left_out_with_all_of_their_client(void **state)
+{
+	struct dhcp6_fixture *f = fixture_both(2);
+	const char *path = file_of("0," MAC0 ",2001:db8::1," SERVER ",1000\n"
+				   "0," MAC0 ",2001:db8:8000::/56," NEVER "1," MAC1
+				   ",2001:db8:8000::/56," NEVER "1," MAC1 ",2001:db8::1," NEVER);
+	uint8_t mac[6];
+
+	f->leases.load = path;
+	f->settings.leases = &f->leases;
+	fixture_open(f);
+	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_BOUND].count, 1);
+	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_FREE].count, 1);
+	assert_true(held_by(f, 1));
+	assert_true(dhcp6_owns(&f->ctx, v6("2001:db8::1").bytes, 16, mac));
+	assert_int_equal(client_of(f, 1)->head.expires_s, UINT32_MAX);
+	fixture_end(f);
+	unlink(path);
+}
+
+static void overlapping_prefixes_of_a_file_have_one_holder(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(2);
+	const char *path = file_of(
+		"0," MAC0 ",2001:db8:8000::/48," NEVER "1," MAC1 ",2001:db8:8000:100::/56," NEVER);
+
+	f->settings.lease = DHCP6_WANTS_PREFIXES;
+	f->leases.load = path;
+	f->settings.leases = &f->leases;
+	fixture_open(f);
+	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_BOUND].count, 1);
+	fixture_end(f);
+	unlink(path);
+}
+
+static void leases_refused(const char *text, const char *why)
+{
+	struct dhcp6_fixture *f = fixture_both(2);
+	const char *path = file_of(text);
+
+	f->leases.load = path;
+	f->settings.leases = &f->leases;
+	assert_not_set_up(f, why);
+	unlink(path);
+}
+
+static void bad_files_of_leases_are_refused(void **state)
+{
+	struct dhcp6_fixture *f = fixture_both(2);
+
+	leases_refused("client,mac,address,server,expires\n0," MAC0 ",2001:db8::1\n",
+		":2:1: \"0,02:00:00:00:00:00,2001:db8::1\": not five columns");
+	leases_refused("0," MAC0 ",2001:db8::1," NEVER "0," MAC0 ",2001:db8::2," NEVER,
+		":2:1: \"0,02:00:00:00:00:00,2001:db8::2,000300010200000000fe,never\": "
+		"more addresses than the client asks for");
+	leases_refused("0," MAC0 ",2001:db8::/56," NEVER "0," MAC0 ",2001:db8:1::/56," NEVER,
+		"more prefixes than the client asks for");
+	leases_refused(
+		"0," MAC0 ",2001:db8::1," NEVER, "client 0 has 1 of its 2 addresses and prefixes");
+	leases_refused("2," MAC0 ",2001:db8::1," NEVER, "a client beyond those of the item");
+	leases_refused("0," MAC1 ",2001:db8::1," NEVER, "another MAC address now");
+	leases_refused("0," MAC0 ",10.0.0.1," NEVER, "not an IPv6 address or prefix in the third");
+	leases_refused("0," MAC0 ",2001:db8::1/56," NEVER, "not an IPv6 address or prefix");
+	leases_refused("0," MAC0 ",2001:db8::/121," NEVER, "not an IPv6 address or prefix");
+	leases_refused("0," MAC0 ",2001:db8::1,10.0.0.2,never\n", "not a DUID in the fourth");
+	leases_refused("0," MAC0 ",2001:db8::1,0001,never\n", "not a DUID in the fourth");
+	leases_refused("0," MAC0 ",2001:db8::1," SERVER ",soon\n", "fifth column");
+	leases_refused("0," MAC0 ",2001:db8::1," NEVER "0," MAC0 ",2001:db8:8000::/56," NEVER
+		       "1," MAC1 ",2001:db8::2," NEVER "1," MAC1 ",2001:db8:8000::/56," NEVER,
+		"2001:db8:8000::/56 is leased to two clients");
+	f->leases.save = "/nonexistent/file";
+	f->settings.leases = &f->leases;
+	assert_not_set_up(f, "/nonexistent/file: No such file");
+}
+
+// A line at a time, each with some of its bytes changed at random.
+static void broken_lines_never_crash_it(void **state)
+{
+	static const char right[] = "0," MAC0 ",2001:db8:8000:100::/56," SERVER ",1900000000";
+	struct dhcp6_fixture *f = fixture_both(2);
+	uint64_t random = 1;
+	uint32_t taken = 0;
+
+	fixture_open(f);
+	for (uint32_t i = 0; i < 20000; i++) {
+		const struct dhcp_lease_clients of = dhcp6_lease_clients(f->ctx.shared);
+		struct dhcp_lease_loading l = {.of = &of,
+			.leases = {.size = sizeof(struct dhcp_saved)},
+			.servers = {.size = sizeof(struct dhcp_server_id)},
+			.seen = calloc(of.count, sizeof(*l.seen))};
+		char *line = strdup(right);
+		const char *what = NULL;
+		int ret;
+
+		for (uint32_t n = i % 4; n > 0; n--) {
+			random = rand_hash(random + 1);
+			line[random % strlen(right)] = (char)(1 + (random >> 32) % 126);
+		}
+		ret = dhcp_lease_line(&l, line, &what);
+		assert_true(ret == 0 || (ret == -EINVAL && what));
+		assert_int_equal(l.leases.count, ret == 0);
+		taken += ret == 0;
+		free(l.leases.items);
+		free(l.servers.items);
+		free(l.seen);
+		free(line);
+	}
+	assert_in_range(taken, 5000, 15000);
+	fixture_end(f);
+}
+
+static void a_file_has_what_the_clients_ask_for(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(2);
+	const char *path = file_of("0," MAC0 ",2001:db8:8000::/56," NEVER);
+
+	f->leases.load = path;
+	f->settings.leases = &f->leases;
+	assert_not_set_up(f, "a prefix, which the clients do not ask for");
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(right_settings_have_no_complaint),
+		cmocka_unit_test(a_server_is_of_this_family_and_needed_by_unicasts_only),
+		cmocka_unit_test(shares_of_a_mix_are_up_to_100_percent),
+		cmocka_unit_test(who_needs_leases_needs_somebody_who_gets_them),
+		cmocka_unit_test(what_is_expected_has_room_for_all),
+		cmocka_unit_test(identities_are_whole),
+		cmocka_unit_test(bad_duids_are_refused),
+		cmocka_unit_test(leases_of_a_client_have_their_limits),
+		cmocka_unit_test(bad_relays_are_refused),
+		cmocka_unit_test(groups_reach_all_servers),
+		cmocka_unit_test(bad_options_are_refused),
+		cmocka_unit_test(bad_vlans_are_refused),
+		cmocka_unit_test(there_is_a_client_for_each_worker),
+		cmocka_unit_test(each_client_has_its_vlans_and_its_server),
+		cmocka_unit_test(a_reply_comes_on_the_vlans_of_its_client),
+		cmocka_unit_test(macs_of_a_file_are_in_duids_and_own_link_local_addresses),
+		cmocka_unit_test(bad_files_of_macs_are_refused),
+		cmocka_unit_test(bad_files_of_duids_are_refused),
+		cmocka_unit_test(leases_go_from_one_run_to_the_next),
+		cmocka_unit_test(a_saved_lease_is_a_line_of_five_columns),
+		cmocka_unit_test(a_run_without_answers_does_not_touch_the_file),
+		cmocka_unit_test(leases_of_all_workers_are_saved),
+		cmocka_unit_test(leases_that_ran_out_are_left_out_with_all_of_their_client),
+		cmocka_unit_test(overlapping_prefixes_of_a_file_have_one_holder),
+		cmocka_unit_test(bad_files_of_leases_are_refused),
+		cmocka_unit_test(broken_lines_never_crash_it),
+		cmocka_unit_test(a_file_has_what_the_clients_ask_for),
+	};
+
+	log_set_level(LOG_QUIET);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

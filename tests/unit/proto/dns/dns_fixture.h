@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A DNS item in memory for tests: settings with their defaults, one worker, its counters and one
+// transaction. Path: tests only.
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/csum.h"
+#include "proto/dns/dns_internal.h"
+
+struct dns_fixture {
+	struct dns_settings settings;
+	struct dns_edns_settings edns;
+	struct dns_expect_settings expect;
+	const char *names[8];
+	struct diag *diag;
+	struct proto_env env;
+	struct proto_ctx ctx;
+	struct dns_counters n;
+	struct proto_txn txn;
+	uint8_t query[4096];
+	uint32_t query_len;
+	uint8_t reply[65536];
+	uint32_t reply_len;
+};
+
+static inline struct dns_fixture *fixture_new(const char *name)
+{
+	struct dns_fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	f->names[0] = name;
+	f->settings.names = (struct field_list){f->names, 1};
+	f->settings.rd = true;
+	f->settings.zipf_exponent = 1;
+	f->edns.size = 1232;
+	f->edns.client_subnet_bits = UINT64_MAX;
+	f->env = (struct proto_env){.seed = 1, .workers = 1, .clients = 4, .addr_len = 4};
+	f->diag = diag_new();
+	f->txn.key = 0x1234;
+	return f;
+}
+
+static inline void fixture_open(struct dns_fixture *f)
+{
+	f->ctx.shared = dns_setup(&f->settings, &f->env, f->diag);
+	if (!f->ctx.shared)
+		diag_print(f->diag, stderr);
+	assert_non_null(f->ctx.shared);
+	f->ctx.counters = &f->n;
+	assert_int_equal(dns_open(&f->ctx, &f->env), 0);
+}
+
+static inline struct dns_fixture *fixture_start(const char *name)
+{
+	struct dns_fixture *f = fixture_new(name);
+
+	fixture_open(f);
+	return f;
+}
+
+// Of the same settings: as if the program was started again.
+static inline void fixture_reopen(struct dns_fixture *f)
+{
+	dns_close(&f->ctx);
+	dns_teardown((void *)f->ctx.shared);
+	fixture_open(f);
+}
+
+static inline void fixture_end(struct dns_fixture *f)
+{
+	if (f->ctx.shared) {
+		dns_close(&f->ctx);
+		dns_teardown((void *)f->ctx.shared);
+	}
+	diag_free(f->diag);
+	free(f);
+}
+
+// The query of transaction seq; f->reply becomes its header and question with QR set.
+static inline void fixture_ask(struct dns_fixture *f, uint64_t seq)
+{
+	f->txn.seq = seq;
+	f->txn.sum = 0;
+	f->query_len = dns_request(&f->ctx, &f->txn, f->query, sizeof(f->query));
+	assert_true(f->query_len > DNS_HEADER_LEN);
+	assert_int_equal(f->txn.sum != 0, ((const struct dns_plan *)f->ctx.shared)->fixed);
+	if (f->txn.sum)
+		assert_int_equal(
+			csum_fold(f->txn.sum), csum_fold(csum_add(0, f->query, f->query_len)));
+	f->reply_len = DNS_HEADER_LEN + dns_question_len(f->query, f->query_len);
+	memcpy(f->reply, f->query, f->reply_len);
+	f->reply[2] |= 0x80;
+	memset(f->reply + 6, 0, 6);
+}
+
+static inline void fixture_append(struct dns_fixture *f, const void *data, uint32_t len)
+{
+	if (len)
+		memcpy(f->reply + f->reply_len, data, len);
+	f->reply_len += len;
+}
+
+static inline void fixture_answer(struct dns_fixture *f)
+{
+	fixture_append(f, "\xc0\x0c\0\1\0\1\0\0\x0e\x10\0\4\xc0\0\2\x50", 16);
+	f->reply[7]++;
+}
+
+// An OPT with these options and upper bits of the RCODE.
+static inline void fixture_opt(
+	struct dns_fixture *f, uint8_t ext_rcode, const void *options, uint16_t len)
+{
+	uint8_t opt[] = {
+		0, 0, 41, 0x04, 0xd0, ext_rcode, 0, 0, 0, (uint8_t)(len >> 8), (uint8_t)len};
+
+	fixture_append(f, opt, sizeof(opt));
+	fixture_append(f, options, len);
+	f->reply[11]++;
+}
+
+// The short way says and counts what the long one does.
+static inline enum proto_verdict fixture_judge(
+	struct dns_fixture *f, const uint8_t *reply, uint32_t len)
+{
+	const struct dns_plan *plan = f->ctx.shared;
+	struct dns_counters *n = f->ctx.counters, before = *n, judged;
+	struct dns_plan slow = *plan;
+	struct proto_txn t = f->txn;
+	enum proto_verdict v;
+
+	if (!plan->plain)
+		return dns_reply(&f->ctx, &f->txn, reply, len);
+	slow.plain = false;
+	f->ctx.shared = &slow;
+	v = dns_reply(&f->ctx, &t, reply, len);
+	judged = *n;
+	*n = before;
+	f->ctx.shared = plan;
+	assert_int_equal(dns_reply(&f->ctx, &f->txn, reply, len), v);
+	assert_memory_equal(n, &judged, sizeof(judged));
+	return v;
+}
+
+// The reply as a heap block of exactly its size, so that the sanitizer sees every read beyond it.
+static inline enum proto_verdict fixture_verdict_of(
+	struct dns_fixture *f, const void *data, uint32_t len)
+{
+	uint8_t *exact = malloc(len ? len : 1);
+	enum proto_verdict v;
+
+	assert_non_null(exact);
+	memcpy(exact, data, len);
+	v = fixture_judge(f, exact, len);
+	free(exact);
+	return v;
+}
+
+static inline enum proto_verdict fixture_verdict(struct dns_fixture *f)
+{
+	return fixture_verdict_of(f, f->reply, f->reply_len);
+}
+
+static inline uint32_t from_hex(const char *hex, uint8_t *out)
+{
+	uint32_t len = 0;
+	unsigned byte;
+
+	for (; sscanf(hex, "%2x", &byte) == 1; hex += 2)
+		out[len++] = (uint8_t)byte;
+	return len;
+}
+
+// All errors as text; free() it.
+static inline char *diag_text(const struct diag *d)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_non_null(f);
+	diag_print(d, f);
+	fclose(f);
+	return text;
+}
+
+static inline void assert_diag_has(const struct diag *d, const char *part)
+{
+	char *text = diag_text(d);
+
+	if (!strstr(text, part))
+		fail_msg("\"%s\" is not in:\n%s", part, text);
+	free(text);
+}
