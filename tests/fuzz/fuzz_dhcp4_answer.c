@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/dhcp/v4/dhcp4_answer.h"
-#include "proto/dhcp/v4/dhcp4_internal.h"
-
+#include "proto/dhcp/server/dhcp4_answer.h"
 #define ROOM 700
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/dhcp/v6/dhcp6_answer.h"
+#include "proto/dhcp/server/dhcp6_answer.h"
 
 #define ROOM 1500
 

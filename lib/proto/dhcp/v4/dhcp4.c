@@ -6,7 +6,7 @@
 
 #include "proto/dhcp/v4/dhcp4.h"
 
-#include "proto/dhcp/v4/dhcp4_internal.h"
+#include "proto/dhcp/server/dhcp4_answer.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
 
 const char *dhcp4_type_label(uint32_t i)

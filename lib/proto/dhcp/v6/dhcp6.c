@@ -6,7 +6,7 @@
 
 #include "proto/dhcp/v6/dhcp6.h"
 
-#include "proto/dhcp/v6/dhcp6_answer.h"
+#include "proto/dhcp/server/dhcp6_answer.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
 const char *dhcp6_type_label(uint32_t i)

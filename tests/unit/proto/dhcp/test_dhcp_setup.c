@@ -13,7 +13,7 @@
 #include <errno.h>
 
 #include "dhcp_file_fixture.h"
-#include "proto/dhcp/dhcp_answers.h"
+#include "proto/dhcp/server/dhcp_answers.h"
 #include "proto/dhcp/dhcp_lines.h"
 #include "proto/dhcp/dhcp_setup.h"
 #include "proto/dhcp/dhcp_work.h"

@@ -3,9 +3,7 @@
 // in dhcp4_answer_setup.c, what it answers in dhcp4_answer_wire.c, what it gets wrong in
 // dhcp4_faults_wire.c. Path: cold. Any thread.
 
-#include "proto/dhcp/v4/dhcp4_answer.h"
-
-#include "proto/dhcp/v4/dhcp4_internal.h"
+#include "proto/dhcp/server/dhcp4_answer.h"
 
 #define AT(member) .offset = offsetof(struct dhcp4_answers_settings, member)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From the number of a lease to its address or prefix and back. Path: hot. The responder's thread.
 
-#include "proto/dhcp/v6/dhcp6_pool.h"
+#include "proto/dhcp/server/dhcp6_pool.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 // rest). The responder's thread.
 #pragma once
 
-#include "proto/dhcp/dhcp_pool.h"
+#include "proto/dhcp/server/dhcp_pool.h"
 
 #define DHCP4_RANGES_MAX   64
 #define DHCP4_IDENTITY_MAX 25 // bytes kept of a client: its hardware address, then its client-id

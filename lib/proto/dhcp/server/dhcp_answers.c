@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What both responders do before they run. Path: cold. Management thread.
 
-#include "proto/dhcp/dhcp_answers.h"
+#include "proto/dhcp/server/dhcp_answers.h"
 
 #include <string.h>
 

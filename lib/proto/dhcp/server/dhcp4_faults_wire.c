@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/rand.h"
-#include "proto/dhcp/v4/dhcp4_internal.h"
+#include "proto/dhcp/server/dhcp4_answer.h"
 #include "proto/dhcp/v4/dhcp4_message.h"
 
 #define TYPE_AT     (DHCP4_OPTIONS_AT + 2) // option 53 comes first in our answers

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
-#include "proto/dhcp/v4/dhcp4_pool.h"
+#include "proto/dhcp/server/dhcp4_pool.h"
 
 #define COUNT   12
 #define BUCKETS 2 // so that chains are long

@@ -2,7 +2,7 @@
 // The memory of a table of leases. What happens in it is in dhcp_pool_wire.c. Path: cold. The
 // responder's thread, before it runs.
 
-#include "proto/dhcp/dhcp_pool.h"
+#include "proto/dhcp/server/dhcp_pool.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,9 +12,7 @@
 
 #include <cmocka.h>
 
-#include "proto/dhcp/v4/dhcp4_answer.h"
-#include "proto/dhcp/v4/dhcp4_internal.h"
-
+#include "proto/dhcp/server/dhcp4_answer.h"
 #define IP(a, b, c, d) ((uint32_t)(a) << 24 | (b) << 16 | (c) << 8 | (d))
 #define POOL           IP(198, 18, 64, 16) // first of four
 #define POOL_SIZE      4

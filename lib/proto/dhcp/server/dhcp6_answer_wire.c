@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/rand.h"
-#include "proto/dhcp/v6/dhcp6_answer.h"
+#include "proto/dhcp/server/dhcp6_answer.h"
 
 #define MULTICAST 0xff // first byte of such an address
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "proto/dhcp/v6/dhcp6_answer.h"
+#include "proto/dhcp/server/dhcp6_answer.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 #include "proto/dhcp/dhcp_setup.h"
 

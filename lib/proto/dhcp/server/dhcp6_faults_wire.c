@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/rand.h"
-#include "proto/dhcp/v6/dhcp6_answer.h"
+#include "proto/dhcp/server/dhcp6_answer.h"
 
 #define AROUND_MAX   (DHCP6_LEVELS_MAX + 2) // relay messages, an IA and a lease
 #define IA_HEAD      (DHCP6_OPTION_LEN + 12)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "proto/dhcp/v6/dhcp6_answer.h"
+#include "proto/dhcp/server/dhcp6_answer.h"
 
 #define POOL_SIZE 4
 #define XID       0x123456

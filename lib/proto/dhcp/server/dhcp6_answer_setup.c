@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/rand.h"
-#include "proto/dhcp/v6/dhcp6_answer.h"
+#include "proto/dhcp/server/dhcp6_answer.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 #include "proto/dhcp/dhcp_setup.h"
 

@@ -8,8 +8,8 @@
 #include "base/counter.h"
 #include "base/field.h"
 #include "proto/dhcp/v6/dhcp6_message.h"
-#include "proto/dhcp/v6/dhcp6_pool.h"
-#include "proto/dhcp/dhcp_answers.h"
+#include "proto/dhcp/server/dhcp6_pool.h"
+#include "proto/dhcp/server/dhcp_answers.h"
 #include "proto/proto.h"
 
 #define DHCP6_ANSWER_LISTED 32 // addresses in one option

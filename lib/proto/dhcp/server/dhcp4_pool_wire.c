@@ -2,7 +2,7 @@
 // What DHCPv4 leases have beside their state: an address of a range, and a client that has hardware
 // and perhaps a client-id. Path: hot. The responder's thread.
 
-#include "proto/dhcp/v4/dhcp4_pool.h"
+#include "proto/dhcp/server/dhcp4_pool.h"
 
 #include <string.h>
 

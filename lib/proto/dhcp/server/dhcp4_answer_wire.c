@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-#include "proto/dhcp/v4/dhcp4_answer.h"
-#include "proto/dhcp/v4/dhcp4_internal.h"
+#include "proto/dhcp/server/dhcp4_answer.h"
 
 #define HTYPE_ETHERNET    1
 #define RELAY_SERVER_ID   11 // sub-options of option 82: RFC 5107

@@ -4,7 +4,7 @@
 // cold (made in dhcp6_answer.c) | hot (the rest). The responder's thread.
 #pragma once
 
-#include "proto/dhcp/dhcp_pool.h"
+#include "proto/dhcp/server/dhcp_pool.h"
 
 #define DHCP6_RANGES_MAX 64
 

@@ -3,7 +3,7 @@
 // in dhcp6_answer_setup.c, what it answers in dhcp6_answer_wire.c, what it gets wrong in
 // dhcp6_faults_wire.c. Path: cold. Any thread.
 
-#include "proto/dhcp/v6/dhcp6_answer.h"
+#include "proto/dhcp/server/dhcp6_answer.h"
 
 #define NUMBER_MAX 4294967294e9 // the longest lifetime that ends
 #define AT(member) .offset = offsetof(struct dhcp6_answers_settings, member)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "proto/dhcp/v6/dhcp6_pool.h"
+#include "proto/dhcp/server/dhcp6_pool.h"
 
 #define NUMBER(high, low) ((dhcp6_number)(high) << 64 | (low))
 

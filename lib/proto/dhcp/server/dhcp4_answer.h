@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The DHCPv4 responder: its settings, its counters as X-macro rows, what set-up makes of the
-// settings, and what its thread owns. The verbs are declared in dhcp4_internal.h. Path: cold
+// settings, what its thread owns, and the verbs that the protocol's row names. Path: cold
 // (settings, set-up) | hot (the rest). The responder's thread.
 #pragma once
 
@@ -8,8 +8,9 @@
 #include "base/counter.h"
 #include "base/field.h"
 #include "proto/dhcp/v4/dhcp4_message.h"
-#include "proto/dhcp/v4/dhcp4_pool.h"
-#include "proto/dhcp/dhcp_answers.h"
+#include "proto/dhcp/server/dhcp4_pool.h"
+#include "proto/dhcp/server/dhcp_answers.h"
+#include "proto/proto.h"
 
 #define DHCP4_ANSWER_PAD    300 // least length of an answer
 #define DHCP4_ANSWER_MAX    548 // no asked option beyond: 576 with IP and UDP (RFC 2131 section 2)
@@ -78,3 +79,21 @@ struct dhcp4_server {
 	struct dhcp4_scratch scratch;
 	uint64_t fresh; // new clients since the last address given twice
 };
+
+// dhcp4_answer.c and dhcp4_answer_setup.c: the responder's settings, counters and set-up
+extern const struct field_section dhcp4_answers_section;
+extern const struct counter_section dhcp4_answered_section;
+void dhcp4_check_answers(
+	const void *answers, const void *const *settings, uint32_t count, struct diag *d);
+void *dhcp4_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
+void dhcp4_answers_teardown(void *shared);
+int dhcp4_answers_open(struct proto_ctx *ctx, const struct proto_env *env);
+void dhcp4_answers_close(struct proto_ctx *ctx);
+
+// dhcp4_answer_wire.c: the responder's verbs
+uint32_t dhcp4_answer(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
+bool dhcp4_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out);
+
+// dhcp4_faults_wire.c: the responder's faults
+extern const struct proto_fault dhcp4_faults[];

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "base/rand.h"
-#include "proto/dhcp/v4/dhcp4_answer.h"
-#include "proto/dhcp/v4/dhcp4_internal.h"
+#include "proto/dhcp/server/dhcp4_answer.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
 #include "proto/dhcp/dhcp_setup.h"
 

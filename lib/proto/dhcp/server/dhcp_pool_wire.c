@@ -2,7 +2,7 @@
 // Finding, giving and taking back leases: a hash table with chains through the records, and a queue
 // per state. When that happens is not known here. Path: hot. The responder's thread.
 
-#include "proto/dhcp/dhcp_pool.h"
+#include "proto/dhcp/server/dhcp_pool.h"
 
 #include <string.h>
 
