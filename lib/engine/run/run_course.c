@@ -126,7 +126,7 @@ static void settle(struct run *r, uint64_t give_up)
 
 	while (responder_waits(p) && *r->options->signals < 2 && clock_now() < give_up) {
 		nap(TICK_NS);
-		watch_tick(&r->watch, p);
+		watch_tick(&r->watch, p, clock_now());
 	}
 	for (int i = 0; i < SETTLE_TRIES && on_the_way(p); i++)
 		nap(LATE_ANSWERS_NS);
@@ -164,7 +164,7 @@ static void supervise(struct run *r)
 		uint64_t now = clock_now();
 
 		nap(TICK_NS);
-		watch_tick(&r->watch, p);
+		watch_tick(&r->watch, p, clock_now());
 		watch_cpu(r, now);
 		run_tick(r);
 		if (is_to_end(r) && p->phase < PHASE_DRAIN) {

@@ -73,12 +73,12 @@ static void look_at_link(struct watch_link *l, const struct port *p, uint64_t no
 	l->down = down;
 }
 
-static void read_usage(struct watch_usage *out, struct plan *p)
+static void read_usage(struct watch_usage *out, struct plan *p, uint64_t now)
 {
 	struct port_counters c;
 
 	for (uint32_t i = 0; i < p->port_count; i++) {
-		out[i].tick = clock_now();
+		out[i].tick = now;
 		port_read_counters(&p->ports[i], &c);
 		out[i].bytes = c.tx_bytes;
 		out[i].packets = c.tx_packets;
@@ -93,20 +93,19 @@ void watch_start(struct watch *w, struct plan *p)
 		w->links[i].watched = port_link_up(&p->ports[i]);
 }
 
-void watch_tick(struct watch *w, struct plan *p)
+void watch_tick(struct watch *w, struct plan *p, uint64_t now)
 {
 	const struct run_times *t = &p->items[0].worker->times;
-	uint64_t now = clock_now();
 
 	for (uint32_t i = 0; i < p->port_count; i++)
 		if (w->links[i].watched)
 			look_at_link(&w->links[i], &p->ports[i], now);
 	if (!w->began && now >= t->measure) {
-		read_usage(w->from, p);
+		read_usage(w->from, p, now);
 		w->began = true;
 	}
 	if (!w->ended && (now >= t->end || p->phase == PHASE_DRAIN)) {
-		read_usage(w->to, p);
+		read_usage(w->to, p, now);
 		w->ended = true;
 	}
 	if (clock_read(CLOCK_MONOTONIC) - w->last.mono_ns >= CLOCK_SPAN) {
@@ -125,7 +124,7 @@ void watch_end(struct watch *w, struct plan *p)
 	compare(w, p->clock.hz, &w->last, &r);
 	compare(w, p->clock.hz, &w->first, &r);
 	if (!w->ended)
-		read_usage(w->to, p);
+		read_usage(w->to, p, now);
 	for (uint32_t i = 0; i < p->port_count; i++)
 		if (w->links[i].down)
 			w->links[i].ticks += now - w->links[i].since;

@@ -40,8 +40,8 @@ struct watch {
 };
 
 void watch_start(struct watch *w, struct plan *p);
-// Every few milliseconds.
-void watch_tick(struct watch *w, struct plan *p);
+// Every few milliseconds. now: the tick.
+void watch_tick(struct watch *w, struct plan *p, uint64_t now);
 // After the last tick, before the plan's clock is calibrated again.
 void watch_end(struct watch *w, struct plan *p);
 // Into what collect_result has made.

@@ -10,10 +10,8 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "engine/run/limit.h"
 #include "engine/run/run.h"
 #include "engine/run/verdict.h"
-#include "engine/run/watch.h"
 
 #define HZ 2.5e9
 
@@ -304,84 +302,6 @@ static void answers_that_fall_behind_show_in_the_intervals(void **state)
 	assert_string_equal(f->result.verdict.limited_by, "none");
 }
 
-static void each_limit_has_its_signs(void **state)
-{
-	static const struct {
-		struct limit_facts facts;
-		const char *name;
-	} rows[] = {
-		{{.open_rate = true, .sent = 10}, "none"},
-		{{.open_rate = true, .sent = 10, .busy = 1}, "none"},
-		{{.open_rate = true, .sent = 10, .lost = 1}, "server"},
-		{{.open_rate = true,
-			 .sent = 1000,
-			 .sent_since = 500,
-			 .sent_per_s = 100,
-			 .grown = 6},
-			"server"},
-		{{.open_rate = true,
-			 .sent = 1000,
-			 .sent_since = 500,
-			 .sent_per_s = 1000,
-			 .grown = 19},
-			"none"},
-		{{.sent = 10}, "server"},
-		{{.sent = 10, .busy = 0.8}, "server"},
-		{{.sent = 10, .busy = 0.95}, "tester"},
-		{{.sent = 10, .no_slot = 1}, "tester"},
-		{{.sent = 10, .no_slot = 1, .tx_refused = 1}, "tester"},
-		{{.sent = 10, .busy = 0.95, .tx_refused = 1}, "server"},
-		{{.sent = 10, .busy = 0.95, .link_used = 0.96}, "wire"},
-		{{.open_rate = true, .sent = 10, .lost = 1, .link_used = 0.96}, "wire"},
-		{{.open_rate = true, .sent = 10, .link_used = 0.9}, "none"},
-		{{.sent = 0}, "none"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		assert_string_equal(limit_name(limit_of(&rows[i].facts)), rows[i].name);
-}
-
-static void clocks_that_run_alike_do_not_disagree(void **state)
-{
-	const struct watch_reading a = {1000, 5000, 900},
-				   b = {1000 + (uint64_t)HZ, 1000005000, 1000000900};
-
-	(void)state;
-	assert_true(watch_clock_error(HZ, &a, &b) == 0);
-	assert_true(watch_clock_error(HZ, &a, &a) == 0);
-}
-
-static void a_jump_of_any_of_the_clocks_is_seen_in_either_direction(void **state)
-{
-	const struct watch_reading a = {10000000000, 5000, 900};
-	const int64_t jumps[] = {2000000, -2000000, 3000000000, -3000000000};
-
-	(void)state;
-	for (size_t i = 0; i < 4; i++) {
-		double jump = (double)(jumps[i] < 0 ? -jumps[i] : jumps[i]);
-
-		for (int which = 0; which < 3; which++) {
-			struct watch_reading b = {a.tick + (uint64_t)HZ, 1000005000, 1000000900};
-			double error;
-
-			b.tick += which == 0 ? (uint64_t)(jumps[i] * 5 / 2) : 0;
-			b.raw_ns += which == 1 ? (uint64_t)jumps[i] : 0;
-			b.mono_ns += which == 2 ? (uint64_t)jumps[i] : 0;
-			error = watch_clock_error(HZ, &a, &b);
-			assert_true(error > 0.98 * jump && error <= jump);
-		}
-	}
-}
-
-static void a_clock_that_is_slewed_by_ntp_is_within_the_bound(void **state)
-{
-	const struct watch_reading a = {0, 0, 0}, b = {(uint64_t)HZ, 1000000000, 1000500000};
-
-	(void)state;
-	assert_true(watch_clock_error(HZ, &a, &b) / 1e9 < 0.001);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -401,10 +321,6 @@ int main(void)
 		TEST(a_closed_loop_that_waited_for_slots_is_invalid),
 		TEST(a_full_wire_is_named_although_the_run_is_invalid),
 		TEST(answers_that_fall_behind_show_in_the_intervals),
-		TEST(each_limit_has_its_signs),
-		TEST(clocks_that_run_alike_do_not_disagree),
-		TEST(a_jump_of_any_of_the_clocks_is_seen_in_either_direction),
-		TEST(a_clock_that_is_slewed_by_ntp_is_within_the_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

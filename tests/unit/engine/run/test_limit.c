@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What limited a run, by its figures, at and beside each bound. Path: cold. Test.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "engine/run/limit.h"
+
+#define OPEN .open_rate = true
+
+static void each_limit_has_its_signs(void **state)
+{
+	static const struct {
+		struct limit_facts facts;
+		const char *name;
+	} rows[] = {
+		{{OPEN, .sent = 10}, "none"},
+		{{OPEN, .sent = 10, .busy = 1}, "none"},
+		{{OPEN, .sent = 10, .lost = 1}, "server"},
+		// More in flight than 1 % of what was sent since, and than 20 ms of it.
+		{{OPEN, .sent = 1000, .sent_since = 500, .sent_per_s = 100, .grown = 6}, "server"},
+		{{OPEN, .sent = 1000, .sent_since = 500, .sent_per_s = 100, .grown = 5}, "none"},
+		{{OPEN, .sent = 1000, .sent_since = 500, .sent_per_s = 1000, .grown = 19}, "none"},
+		{{OPEN, .sent = 1000, .sent_since = 500, .sent_per_s = 1000, .grown = 20}, "none"},
+		{{OPEN, .sent = 1000, .sent_since = 500, .sent_per_s = 1000, .grown = 21},
+			"server"},
+		// A closed loop goes as fast as something lets it.
+		{{.sent = 10}, "server"},
+		{{.sent = 10, .busy = 0.9}, "server"},
+		{{.sent = 10, .busy = 0.91}, "tester"},
+		{{.sent = 10, .no_slot = 1}, "tester"},
+		{{.sent = 10, .no_slot = 1, .tx_refused = 1}, "tester"},
+		{{.sent = 10, .no_slot = 1, .lost = 1}, "server"},
+		{{.sent = 10, .busy = 0.95, .tx_refused = 1}, "server"},
+		{{.sent = 0}, "none"},
+		{{.sent = 0, .no_slot = 1, .busy = 1}, "none"},
+		// A full link comes before all.
+		{{.sent = 10, .busy = 0.95, .link_used = 0.95}, "wire"},
+		{{OPEN, .sent = 10, .lost = 1, .link_used = 0.96}, "wire"},
+		{{OPEN, .sent = 10, .link_used = 0.949}, "none"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(limit_name(limit_of(&rows[i].facts)), rows[i].name);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_limit_has_its_signs),
+	};
+
+	return cmocka_run_group_tests_name("limit", tests, NULL, NULL);
+}
