@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "document.h"
+#include "engine/config/config_load.h"
 #include "engine/tools/dryrun.h"
 #include "engine/tools/selfcheck.h"
 #include "engine/series/series.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "engine/config/config_load.h"
 #include "engine/plan/plan.h"
 
 // The sources themselves, for their turns.

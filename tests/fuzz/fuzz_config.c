@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "conf/schema.h"
-#include "engine/config/config.h"
+#include "engine/config/config_load.h"
 #include "engine/config/criteria.h"
 #include "engine/series/series.h"
 #include "engine/run/stop.h"

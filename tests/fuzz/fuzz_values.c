@@ -7,7 +7,7 @@
 
 #include "base/addr.h"
 #include "conf/units.h"
-#include "engine/config/config.h"
+#include "engine/config/config_load.h"
 #include "engine/config/criteria.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The whole file as structs, and the rows that fill them. Const from config_load on.
+// The whole file as structs, and the rows that fill them. Const from config_load
+// (config_load.h) on.
 // Path: cold. Management thread.
 #pragma once
 
@@ -13,8 +14,7 @@
 #include "engine/core/faults.h"
 #include "engine/config/load.h"
 #include "engine/run/probe.h"
-#include "engine/series/repeat.h"
-#include "engine/series/search.h"
+#include "engine/config/series_settings.h"
 #include "io/port.h"
 #include "proto/proto.h"
 
@@ -98,19 +98,6 @@ struct config {
 
 // The rows of the whole file.
 const struct field_section *config_section(void);
-
-// Read the file, apply the --set assignments, check everything. NULL after errors, which are all in
-// d. The result lives in a.
-const struct config *config_load(const char *file, char *const *assignments, unsigned count,
-	struct arena *a, struct diag *d);
-
-// The configuration that c becomes with more --set assignments. NULL after errors, which are in d.
-const struct config *config_derive(const struct config *c, char *const *assignments, unsigned count,
-	struct arena *a, struct diag *d);
-
-// The same from memory, for fuzzing.
-const struct config *config_load_text(
-	const char *name, const char *text, size_t len, struct arena *a, struct diag *d);
 
 const struct port_settings *config_item_port(const struct config *c, const struct item_settings *i);
 const struct port_settings *config_responder_port(const struct config *c);

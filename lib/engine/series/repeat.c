@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of run.repeat, and the arithmetic of a few values. Path: cold. Any thread.
+// The arithmetic of a few values. Path: cold. Any thread.
 #include "engine/series/repeat.h"
 
 #include <math.h>
@@ -8,29 +8,6 @@
 #include <string.h>
 
 #include "base/student.h"
-
-#define AT(type, member) .offset = offsetof(struct type, member)
-
-const char *const repeat_figures[] = {[REPEAT_RATE] = "rate", [REPEAT_P99] = "p99", NULL};
-
-static const struct field repeat_fields[] = {
-	{"min", "runs at least", FIELD_COUNT, AT(repeat_settings, min), .def = "3", .min = 2,
-		.max = 1000},
-	{"max", "runs at most", FIELD_COUNT, AT(repeat_settings, max), .def = "10", .min = 2,
-		.max = 1000},
-	{"confidence", "that the interval holds the truth", FIELD_PERCENT,
-		AT(repeat_settings, confidence), .def = "99%", .min = 0.5, .max = 0.9999},
-	{"width", "of the whole interval as a share of the mean; wider: another run", FIELD_PERCENT,
-		AT(repeat_settings, width), .def = "5%", .min = 0.0001, .max = 10},
-	{"rest", "between runs", FIELD_DURATION, AT(repeat_settings, rest_ns), .def = "1s",
-		.max = 1e13},
-	{"of", "figures that have to be known: answered rate, 99th percentile", FIELD_ENUM,
-		.list = true, AT(repeat_settings, of), .names = repeat_figures, .def = "rate"},
-};
-
-const struct field_section repeat_section = {"repeat",
-	"run again until the result is known well enough", FIELD_ROWS(repeat_fields),
-	sizeof(struct repeat_settings)};
 
 static int by_value(const void *a, const void *b)
 {

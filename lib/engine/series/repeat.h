@@ -6,22 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/field.h"
-
-enum repeat_figure { REPEAT_RATE, REPEAT_P99 };
-
-extern const char *const repeat_figures[]; // by enum repeat_figure, NULL-terminated
-
-struct repeat_settings {
-	uint64_t min, max;
-	double confidence;
-	double width; // of the whole interval, as a share of the mean
-	uint64_t rest_ns;
-	struct field_list of; // int32_t: enum repeat_figure
-};
-
-extern const struct field_section repeat_section;
-
 struct spread {
 	uint32_t count;
 	double mean, stddev; // of the sample

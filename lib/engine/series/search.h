@@ -9,34 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/field.h"
-
-// A load meets a goal when every limit that is given holds.
-struct search_goal {
-	double loss;     // of what was sent: lost or failed
-	double failed;   // failed alone
-	uint64_t p99_ns; // of the response latency; 0: not given
-	double exceed;   // mlr: share of the time in which the limits may be broken
-	double width;    // of the answer; 0: the search's
-};
-
-enum search_method { SEARCH_BISECT, SEARCH_MLR, SEARCH_RAMP };
-
-extern const char *const search_methods[]; // by enum search_method, NULL-terminated
-
-struct search_settings {
-	const char *variable; // path of a rate or a count
-	int32_t method;
-	double from, to;
-	struct field_list goals; // struct search_goal
-	double width;
-	uint64_t warmup_ns, trial_ns, final_ns, sum_ns, settle_ns;
-	uint64_t verify; // bisect
-	uint64_t attempts;
-	uint64_t steps; // ramp
-};
-
-extern const struct field_section search_section;
+#include "engine/config/series_settings.h"
 
 // One measurement: a run, or an interval of a ramp.
 struct search_trial {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules of searches and repeats, and the steps that both are made of. Path: cold. Management
-// thread.
+// One series from start to end, and the steps that searches and repeats are made of. Path: cold.
+// Management thread.
 #include "engine/series/series.h"
 
 #include <errno.h>
@@ -10,27 +10,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "conf/schema.h"
+#include "engine/config/config_load.h"
 #include "engine/series/series_internal.h"
 
 #define REST_NS 20000000ull // between two looks for a signal
 
-#define RATE ".load.rate"
-
-// The path of the item's load that the variable is the rate of; NULL: it is something else.
-static char *load_path(const struct search_settings *s, struct arena *a)
-{
-	size_t len = strlen(s->variable), tail = strlen(RATE);
-
-	if (len < tail || strcmp(s->variable + len - tail, RATE) != 0)
-		return NULL;
-	return arena_printf(a, "%.*s", (int)(len - strlen(".rate")), s->variable);
-}
-
 unsigned series_at(const struct config *c, double value, struct arena *a, char **texts)
 {
 	bool whole = value == floor(value);
-	char *load = load_path(c->search, a);
+	char *load = search_load_path(c->search, a);
 	unsigned n = 0;
 
 	texts[n++] = arena_printf(a, whole ? "%s=%.0f" : "%s=%.3f", c->search->variable, value);
@@ -45,7 +33,7 @@ unsigned series_ramp(const struct config *c, struct arena *a, char **texts)
 {
 	const struct search_settings *s = c->search;
 	unsigned long long over = s->trial_ns * s->steps;
-	char *load = load_path(s, a);
+	char *load = search_load_path(s, a);
 
 	texts[0] = arena_printf(a, "%s=null", s->variable);
 	texts[1] = arena_printf(a, "%s.ramp={from: %.3f, to: %.3f, over: %lluns, hold: 0s}", load,
@@ -65,85 +53,6 @@ bool series_concerns(const struct config *c, uint32_t n)
 	if (strncmp(path, "traffic[", 8) == 0)
 		return strtoul(path + 8, NULL, 10) == n;
 	return strncmp(path + 8, name, len) == 0 && path[8 + len] == '.';
-}
-
-static bool is_number(const struct field *f)
-{
-	return !f->list && (f->type == FIELD_RATE || f->type == FIELD_COUNT);
-}
-
-static void check_variable(const struct config *c, struct arena *a, struct diag *d)
-{
-	const struct search_settings *s = c->search;
-	const char *what;
-	const void *place;
-	const struct field *f = conf_find(config_section(), c, s->variable, &place, a, &what);
-
-	if (!f)
-		diag_error(d, &s->variable, NULL, "\"%s\": %s", s->variable, what);
-	else if (!is_number(f))
-		diag_error(d, &s->variable, NULL,
-			"\"%s\" is not a number (a rate or a count, like "
-			"traffic.queries.load.rate)",
-			s->variable);
-	else if (strncmp(s->variable, "traffic.", 8) != 0 && strncmp(s->variable, "traffic[", 8))
-		diag_error(d, &s->variable, NULL,
-			"\"%s\" is nothing that a server would notice (a rate or a count of "
-			"traffic)",
-			s->variable);
-	else if (f->type == FIELD_COUNT && (s->from != floor(s->from) || s->to != floor(s->to)))
-		diag_error(d, &s->from, NULL, "%s counts (from and to are whole numbers)",
-			s->variable);
-}
-
-static void check_ramp(const struct config *c, struct arena *a, struct diag *d)
-{
-	const struct search_settings *s = c->search;
-
-	if (!load_path(s, a))
-		diag_error(d, &s->variable, NULL,
-			"\"%s\" is not the rate of an item, so it cannot grow in one run (like "
-			"traffic.queries.load.rate; or method: bisect or mlr)",
-			s->variable);
-	if (c->criteria.count && !c->run.repeat)
-		diag_error(d, c->criteria.items, NULL,
-			"of which rate? (a ramp has all of them: run.repeat to judge runs at the "
-			"answer, or method: bisect or mlr, or no criteria)");
-}
-
-static void check_search(const struct config *c, struct arena *a, struct diag *d)
-{
-	const struct search_settings *s = c->search;
-
-	check_variable(c, a, d);
-	if (s->from >= s->to)
-		diag_error(d, &s->from, NULL, "no lower than to");
-	if (s->goals.count == 0)
-		diag_error(d, s, "goals", "nothing to meet (like [{loss: 0.1%%, p99: 10ms}])");
-	if (s->final_ns < s->trial_ns && s->method != SEARCH_RAMP)
-		diag_error(d, s, "final", "shorter than a trial");
-	if (s->method == SEARCH_RAMP)
-		check_ramp(c, a, d);
-}
-
-static void check_repeat(const struct repeat_settings *r, struct diag *d)
-{
-	if (r->min > r->max)
-		diag_error(d, &r->min, NULL, "more than max");
-}
-
-void series_check_settings(const struct config *c, struct arena *a, struct diag *d)
-{
-	const void *which = c->search ? (const void *)c->search : c->run.repeat;
-
-	if (!which)
-		return;
-	if (c->traffic.count == 0)
-		diag_error(d, which, "", "no traffic to run");
-	if (c->search)
-		check_search(c, a, d);
-	if (c->run.repeat)
-		check_repeat(c->run.repeat, d);
 }
 
 int series_check(const struct config *c, struct arena *a, struct diag *d)

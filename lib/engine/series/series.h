@@ -6,9 +6,6 @@
 
 #include "engine/run/run.h"
 
-// The rules of search: and run.repeat:, errors to d.
-void series_check_settings(const struct config *c, struct arena *a, struct diag *d);
-
 // Would the file be right with the variable at both ends of the search? 0, or -EINVAL with errors
 // in d.
 int series_check(const struct config *c, struct arena *a, struct diag *d);

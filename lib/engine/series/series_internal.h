@@ -2,6 +2,8 @@
 // What searches and repeats share. For series*.c only. Path: cold. Management thread.
 #pragma once
 
+#include "engine/series/repeat.h"
+#include "engine/series/search.h"
 #include "engine/series/series.h"
 
 struct series {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "engine/config/config.h"
+#include "engine/config/config_load.h"
 
 // A ring pair with the embedded server at one end.
 #define LOADED_PORTS                                                                               \

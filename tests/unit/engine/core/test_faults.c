@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "engine/config/config.h"
+#include "engine/config/config_load.h"
 
 #define MS 1000000u
 

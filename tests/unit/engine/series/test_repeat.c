@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
+#include "engine/config/series_settings.h"
 #include "engine/series/repeat.h"
 
 // cmocka's own takes not-a-number for equal.

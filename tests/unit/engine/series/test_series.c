@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "conf/schema.h"
+#include "engine/config/config_load.h"
 #include "engine/series/series_internal.h"
 
 #define HEAD                                                                                       \

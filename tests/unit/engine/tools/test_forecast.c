@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "engine/config/config_load.h"
 #include "engine/tools/forecast.h"
 
 struct file {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of search:. Path: cold. Management thread.
-#include "engine/series/search.h"
+// The rows of search: and run.repeat:. Path: cold. Management thread.
+#include "engine/config/series_settings.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define AT(type, member) .offset = offsetof(struct type, member)
+
+#define LOAD_RATE ".load.rate"
 
 const char *const search_methods[] = {
 	[SEARCH_BISECT] = "bisect", [SEARCH_MLR] = "mlr", [SEARCH_RAMP] = "ramp", NULL};
@@ -60,3 +63,33 @@ static const struct field search_fields[] = {
 const struct field_section search_section = {"search",
 	"find the highest value of a setting at which goals are met", FIELD_ROWS(search_fields),
 	sizeof(struct search_settings)};
+
+char *search_load_path(const struct search_settings *s, struct arena *a)
+{
+	size_t len = strlen(s->variable), tail = strlen(LOAD_RATE);
+
+	if (len < tail || strcmp(s->variable + len - tail, LOAD_RATE) != 0)
+		return NULL;
+	return arena_printf(a, "%.*s", (int)(len - strlen(".rate")), s->variable);
+}
+
+const char *const repeat_figures[] = {[REPEAT_RATE] = "rate", [REPEAT_P99] = "p99", NULL};
+
+static const struct field repeat_fields[] = {
+	{"min", "runs at least", FIELD_COUNT, AT(repeat_settings, min), .def = "3", .min = 2,
+		.max = 1000},
+	{"max", "runs at most", FIELD_COUNT, AT(repeat_settings, max), .def = "10", .min = 2,
+		.max = 1000},
+	{"confidence", "that the interval holds the truth", FIELD_PERCENT,
+		AT(repeat_settings, confidence), .def = "99%", .min = 0.5, .max = 0.9999},
+	{"width", "of the whole interval as a share of the mean; wider: another run", FIELD_PERCENT,
+		AT(repeat_settings, width), .def = "5%", .min = 0.0001, .max = 10},
+	{"rest", "between runs", FIELD_DURATION, AT(repeat_settings, rest_ns), .def = "1s",
+		.max = 1e13},
+	{"of", "figures that have to be known: answered rate, 99th percentile", FIELD_ENUM,
+		.list = true, AT(repeat_settings, of), .names = repeat_figures, .def = "rate"},
+};
+
+const struct field_section repeat_section = {"repeat",
+	"run again until the result is known well enough", FIELD_ROWS(repeat_fields),
+	sizeof(struct repeat_settings)};

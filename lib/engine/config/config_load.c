@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a file to a checked configuration: the rules of each section and those between sections.
+// The rows and the look-ups are in config.h. Path: cold. Management thread.
+#include "engine/config/config_load.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "conf/schema.h"
+#include "engine/config/criteria.h"
+
+static void check_names(const struct field_list *l, size_t size, const char *what, struct diag *d)
+{
+	const char *items = l->items;
+
+	// Every named section starts with its name.
+	for (uint32_t i = 1; i < l->count; i++) {
+		const char *const *name = (const char *const *)(items + i * size);
+
+		for (uint32_t k = 0; k < i && *name; k++) {
+			const char *other = *(const char *const *)(items + k * size);
+
+			if (other && strcmp(*name, other) == 0)
+				diag_error(d, name, NULL, "a %s called \"%s\" is there already",
+					what, *name);
+		}
+	}
+}
+
+static void check_source(const struct item_settings *i, const struct field_list *sources,
+	const struct port_settings *p, struct diag *d)
+{
+	const struct addr_range *r = sources->items;
+	uint64_t total = 0;
+
+	if (sources->count == 0)
+		diag_error(d, p, "addresses",
+			"no IPv%c address on this port, but traffic.%s has an IPv%c server",
+			i->server.len == 4 ? '4' : '6', i->name, i->server.len == 4 ? '4' : '6');
+	for (uint32_t n = 0; n < sources->count; n++) {
+		total += r[n].count;
+		if (r[n].first.len != i->server.len)
+			diag_error(d, &r[n], NULL, "not of the server's address family (IPv%c)",
+				i->server.len == 4 ? '4' : '6');
+	}
+	if (total > 1u << 20)
+		diag_error(d, &i->source, "addresses",
+			"%llu addresses are too many (up to 1048576)", (unsigned long long)total);
+}
+
+static uint64_t source_count(const struct field_list *sources)
+{
+	const struct addr_range *r = sources->items;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < sources->count; i++)
+		n += r[i].count;
+	return n;
+}
+
+static void check_ports_suffice(const struct config *c, const struct item_settings *i,
+	const struct field_list *sources, struct diag *d)
+{
+	const struct proto *proto = config_item_proto(i, NULL);
+	uint64_t addresses = source_count(sources), needed = config_slots_needed(c, i);
+	uint64_t per_port = addresses << proto->key_bits;
+	uint64_t ports = config_source_ports(c, i), want, even;
+	uint64_t workers = port_cpu_count(config_item_port(c, i));
+
+	want = per_port ? (needed + per_port - 1) / per_port : 0;
+	if (!load_is_open(&i->load))
+		want = 1;
+	even = (want + workers - 1) / workers * workers;
+	if (ports < even && ports >= want)
+		diag_error(d, &i->source, "ports",
+			"%llu source ports are too few for %llu CPUs (at least %llu)",
+			(unsigned long long)ports, (unsigned long long)workers,
+			(unsigned long long)even);
+	else if (ports < want)
+		diag_error(d, &i->source, "ports",
+			"%llu source ports are too few for rate x 3 timeouts = %llu transactions "
+			"(at least %llu, or more addresses, or a shorter timeout)",
+			(unsigned long long)ports, (unsigned long long)needed,
+			(unsigned long long)even);
+}
+
+// "dns, dhcp4"
+static const char *protocol_names(char *out, size_t room)
+{
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (unsigned k = 0; protos[k] && len < room; k++)
+		len += (size_t)snprintf(
+			out + len, room - len, "%s%s", k ? ", " : "", protos[k]->name);
+	return out;
+}
+
+static bool check_protocol(const struct item_settings *i, struct diag *d)
+{
+	char names[64];
+	unsigned n = 0;
+
+	for (unsigned k = 0; protos[k]; k++) {
+		if (!i->protocol[k])
+			continue;
+		if (n++)
+			diag_error(
+				d, i->protocol[k], "", "a second protocol section (exactly one)");
+		if (protos[k]->check)
+			protos[k]->check(i->protocol[k], d);
+	}
+	if (n == 0)
+		diag_error(d, i, "", "no protocol section (exactly one of: %s)",
+			protocol_names(names, sizeof(names)));
+	return n == 1;
+}
+
+// A protocol that sees to addresses itself says whether it needs a server's.
+static void check_server(const struct item_settings *i, struct diag *d)
+{
+	const void *settings;
+	const struct proto *p = config_item_proto(i, &settings);
+
+	if (p->check_server)
+		p->check_server(settings, &i->server, d);
+	else if (i->server.len == 0)
+		diag_error(d, i, "server", "is missing (the address of the server)");
+}
+
+static void check_item(
+	const struct config *c, const struct item_settings *i, struct arena *a, struct diag *d)
+{
+	const struct port_settings *p = config_item_port(c, i);
+	struct field_list sources;
+	bool has_proto = check_protocol(i, d);
+
+	load_check(&i->load, c->run.duration_ns, d);
+	if (!p && i->port)
+		diag_error(d, &i->port, NULL, "there is no port called \"%s\"", i->port);
+	else if (!p)
+		diag_error(d, i, "port", "which port? (there are %u)", c->ports.count);
+	if (has_proto)
+		check_server(i, d);
+	if (!p || !has_proto || i->server.len == 0)
+		return;
+	if (p == config_responder_port(c))
+		diag_error(d, i, "port", "the responder answers on \"%s\" (another port)", p->name);
+	if (port_has(p, &i->server))
+		diag_error(d, &i->server, NULL, "an address of port %s itself", p->name);
+	sources = config_sources(c, i, a);
+	if (!config_item_proto(i, NULL)->layout) {
+		check_source(i, &sources, p, d);
+		check_ports_suffice(c, i, &sources, d);
+	}
+	if (!config_reaches(p, &i->server))
+		diag_error(d, &i->server, NULL,
+			"not on a subnet of port %s, and the port has no IPv%c gateway", p->name,
+			i->server.len == 4 ? '4' : '6');
+}
+
+// Is the embedded responder the server of this item? One that is told no server takes any.
+static bool asks_responder(const struct config *c, const struct item_settings *i)
+{
+	const struct port_settings *port = config_responder_port(c);
+
+	return i->server.len == 0 || !port || port->addresses.count == 0 ||
+	       port_has(port, &i->server);
+}
+
+// Has the responder what the items of its own file ask for?
+static void check_answers(const struct config *c, struct arena *a, struct diag *d)
+{
+	const struct item_settings *items = c->traffic.items;
+	const void **settings = arena_zalloc(a, (c->traffic.count + 1) * sizeof(*settings));
+
+	for (unsigned k = 0; protos[k]; k++) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < c->traffic.count; i++)
+			if (items[i].protocol[k] && asks_responder(c, &items[i]))
+				settings[n++] = items[i].protocol[k];
+		if (protos[k]->check_answers && c->responder->protocol[k])
+			protos[k]->check_answers(c->responder->protocol[k], settings, n, d);
+	}
+}
+
+static void check_responder(const struct config *c, struct diag *d)
+{
+	char names[64];
+	const struct responder_settings *r = c->responder;
+
+	if (r->port && !config_responder_port(c))
+		diag_error(d, &r->port, NULL, "there is no port called \"%s\"", r->port);
+	else if (!config_responder_port(c))
+		diag_error(d, r, "port", "which port? (there are %u)", c->ports.count);
+	if (r->faults)
+		faults_check(r->faults, d);
+	for (unsigned k = 0; protos[k]; k++)
+		if (r->protocol[k])
+			return;
+	diag_error(d, r, "", "nothing to answer (at least one of: %s)",
+		protocol_names(names, sizeof(names)));
+}
+
+// A worker of the tester has one queue of a ring, one of the responder may have several. So what is
+// sent into a queue is received if the other end has as many workers, or is the responder.
+static void check_ring(const struct config *c, unsigned index, struct diag *d)
+{
+	const struct port_settings *all = c->ports.items, *p = &all[index];
+	const struct port_settings *dut = c->responder ? config_responder_port(c) : NULL;
+	int peer = port_ring_peer(all, c->ports.count, index);
+
+	if (peer < 0 || dut == &all[peer] || port_cpu_count(p) <= port_cpu_count(&all[peer]))
+		return;
+	if (dut == p)
+		diag_error(d, &p->cpus, NULL,
+			"%u CPUs to answer port %s, which asks with %u (up to as many)",
+			port_cpu_count(p), all[peer].name, port_cpu_count(&all[peer]));
+	else
+		diag_error(d, &p->cpus, NULL, "%u CPUs, and port %s at the other end has %u",
+			port_cpu_count(p), all[peer].name, port_cpu_count(&all[peer]));
+}
+
+static void check_ports(const struct config *c, struct diag *d)
+{
+	const struct port_settings *all = c->ports.items;
+
+	if (c->ports.count > PORT_MAX)
+		diag_error(d, c, "ports", "%u ports are too many (up to %u)", c->ports.count,
+			PORT_MAX);
+	port_check_all(c->ports.items, c->ports.count, d);
+	for (uint32_t i = 0; i < c->ports.count; i++)
+		if (all[i].driver < 0)
+			return; // reported by the row
+	for (uint32_t i = 0; i < c->ports.count; i++)
+		check_ring(c, i, d);
+}
+
+static bool is_number(const struct field *f)
+{
+	return !f->list && (f->type == FIELD_RATE || f->type == FIELD_COUNT);
+}
+
+static void check_variable(const struct config *c, struct arena *a, struct diag *d)
+{
+	const struct search_settings *s = c->search;
+	const char *what;
+	const void *place;
+	const struct field *f = conf_find(config_section(), c, s->variable, &place, a, &what);
+
+	if (!f)
+		diag_error(d, &s->variable, NULL, "\"%s\": %s", s->variable, what);
+	else if (!is_number(f))
+		diag_error(d, &s->variable, NULL,
+			"\"%s\" is not a number (a rate or a count, like "
+			"traffic.queries.load.rate)",
+			s->variable);
+	else if (strncmp(s->variable, "traffic.", 8) != 0 && strncmp(s->variable, "traffic[", 8))
+		diag_error(d, &s->variable, NULL,
+			"\"%s\" is nothing that a server would notice (a rate or a count of "
+			"traffic)",
+			s->variable);
+	else if (f->type == FIELD_COUNT && (s->from != floor(s->from) || s->to != floor(s->to)))
+		diag_error(d, &s->from, NULL, "%s counts (from and to are whole numbers)",
+			s->variable);
+}
+
+static void check_ramp(const struct config *c, struct arena *a, struct diag *d)
+{
+	const struct search_settings *s = c->search;
+
+	if (!search_load_path(s, a))
+		diag_error(d, &s->variable, NULL,
+			"\"%s\" is not the rate of an item, so it cannot grow in one run (like "
+			"traffic.queries.load.rate; or method: bisect or mlr)",
+			s->variable);
+	if (c->criteria.count && !c->run.repeat)
+		diag_error(d, c->criteria.items, NULL,
+			"of which rate? (a ramp has all of them: run.repeat to judge runs at the "
+			"answer, or method: bisect or mlr, or no criteria)");
+}
+
+static void check_search(const struct config *c, struct arena *a, struct diag *d)
+{
+	const struct search_settings *s = c->search;
+
+	check_variable(c, a, d);
+	if (s->from >= s->to)
+		diag_error(d, &s->from, NULL, "no lower than to");
+	if (s->goals.count == 0)
+		diag_error(d, s, "goals", "nothing to meet (like [{loss: 0.1%%, p99: 10ms}])");
+	if (s->final_ns < s->trial_ns && s->method != SEARCH_RAMP)
+		diag_error(d, s, "final", "shorter than a trial");
+	if (s->method == SEARCH_RAMP)
+		check_ramp(c, a, d);
+}
+
+static void check_repeat(const struct repeat_settings *r, struct diag *d)
+{
+	if (r->min > r->max)
+		diag_error(d, &r->min, NULL, "more than max");
+}
+
+static void check_series(const struct config *c, struct arena *a, struct diag *d)
+{
+	const void *which = c->search ? (const void *)c->search : c->run.repeat;
+
+	if (!which)
+		return;
+	if (c->traffic.count == 0)
+		diag_error(d, which, "", "no traffic to run");
+	if (c->search)
+		check_search(c, a, d);
+	if (c->run.repeat)
+		check_repeat(c->run.repeat, d);
+}
+
+static void config_check(const struct config *c, struct arena *a, struct diag *d)
+{
+	const struct item_settings *items = c->traffic.items;
+
+	check_names(&c->ports, sizeof(struct port_settings), "port", d);
+	check_names(&c->traffic, sizeof(struct item_settings), "traffic item", d);
+	check_ports(c, d);
+	if (c->traffic.count == 0 && !c->responder)
+		diag_error(d, c, "traffic", "nothing to do (traffic items, a responder, or both)");
+	if (c->traffic.count > CONFIG_MAX_ITEMS)
+		diag_error(d, c, "traffic", "%u items are too many (up to %u)", c->traffic.count,
+			CONFIG_MAX_ITEMS);
+	for (uint32_t i = 0; i < c->traffic.count; i++)
+		check_item(c, &items[i], a, d);
+	if (c->responder) {
+		check_responder(c, d);
+		check_answers(c, a, d);
+	}
+	criteria_check(c, a, d);
+	check_series(c, a, d);
+}
+
+static const char *base_name(const char *file, struct arena *a)
+{
+	const char *slash = strrchr(file, '/');
+	char *name = arena_strdup(a, slash ? slash + 1 : file);
+	char *dot = strrchr(name, '.');
+
+	if (dot && dot != name)
+		*dot = '\0';
+	return name;
+}
+
+static const struct config *load_tree(
+	struct conf_tree *t, const char *file, struct arena *a, struct diag *d)
+{
+	struct config *c = arena_zalloc(a, sizeof(*c));
+
+	if (conf_apply(t, config_section(), c, a, d) < 0)
+		return NULL;
+	c->file = arena_strdup(a, file);
+	c->tree = t;
+	if (!c->run.name)
+		c->run.name = base_name(file, a);
+	config_check(c, a, d);
+	return diag_count(d) ? NULL : c;
+}
+
+static const struct config *load_assigned(struct conf_tree *t, const char *file,
+	char *const *assignments, unsigned count, struct arena *a, struct diag *d)
+{
+	for (unsigned i = 0; i < count; i++)
+		conf_set(t, assignments[i], a, d);
+	return diag_count(d) ? NULL : load_tree(t, file, a, d);
+}
+
+const struct config *config_load(
+	const char *file, char *const *assignments, unsigned count, struct arena *a, struct diag *d)
+{
+	struct conf_tree *t = conf_parse_file(file, a, d);
+
+	return t ? load_assigned(t, file, assignments, count, a, d) : NULL;
+}
+
+const struct config *config_derive(const struct config *c, char *const *assignments, unsigned count,
+	struct arena *a, struct diag *d)
+{
+	return load_assigned(c->tree, c->file, assignments, count, a, d);
+}
+
+const struct config *config_load_text(
+	const char *name, const char *text, size_t len, struct arena *a, struct diag *d)
+{
+	struct conf_tree *t = conf_parse_text(name, text, len, a, d);
+
+	return t ? load_tree(t, name, a, d) : NULL;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a file to a checked configuration. Path: cold. Management thread.
+#pragma once
+
+#include "engine/config/config.h"
+
+// Read the file, apply the --set assignments, check everything. NULL after errors, which are all in
+// d. The result lives in a.
+const struct config *config_load(const char *file, char *const *assignments, unsigned count,
+	struct arena *a, struct diag *d);
+
+// The configuration that c becomes with more --set assignments. NULL after errors, which are in d.
+const struct config *config_derive(const struct config *c, char *const *assignments, unsigned count,
+	struct arena *a, struct diag *d);
+
+// The same from memory, for fuzzing.
+const struct config *config_load_text(
+	const char *name, const char *text, size_t len, struct arena *a, struct diag *d);

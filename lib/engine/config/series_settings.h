@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Settings of many runs: search: and run.repeat:. Path: cold. Management thread.
+#pragma once
+
+#include "base/arena.h"
+#include "base/field.h"
+
+// A load meets a goal when every limit that is given holds.
+struct search_goal {
+	double loss;     // of what was sent: lost or failed
+	double failed;   // failed alone
+	uint64_t p99_ns; // of the response latency; 0: not given
+	double exceed;   // mlr: share of the time in which the limits may be broken
+	double width;    // of the answer; 0: the search's
+};
+
+enum search_method { SEARCH_BISECT, SEARCH_MLR, SEARCH_RAMP };
+
+extern const char *const search_methods[]; // by enum search_method, NULL-terminated
+
+struct search_settings {
+	const char *variable; // path of a rate or a count
+	int32_t method;
+	double from, to;
+	struct field_list goals; // struct search_goal
+	double width;
+	uint64_t warmup_ns, trial_ns, final_ns, sum_ns, settle_ns;
+	uint64_t verify; // bisect
+	uint64_t attempts;
+	uint64_t steps; // ramp
+};
+
+extern const struct field_section search_section;
+
+// "traffic.NAME.load" when the variable is the rate of an item; NULL: it is another setting.
+char *search_load_path(const struct search_settings *s, struct arena *a);
+
+enum repeat_figure { REPEAT_RATE, REPEAT_P99 };
+
+extern const char *const repeat_figures[]; // by enum repeat_figure, NULL-terminated
+
+struct repeat_settings {
+	uint64_t min, max;
+	double confidence;
+	double width; // of the whole interval, as a share of the mean
+	uint64_t rest_ns;
+	struct field_list of; // int32_t: enum repeat_figure
+};
+
+extern const struct field_section repeat_section;
