@@ -41,7 +41,7 @@ struct search_step {
 struct search_answer {
 	double load;       // NAN: not even `from` meets the goal
 	double upper;      // lowest load that does not; INFINITY: none up to `to`
-	double throughput; // answered per second there; see docs/methodology.md for mlr and ramp
+	double throughput; // answered per second there; see docs/measurement.md for mlr and ramp
 	bool tester;       // what is above was not measured for want of a stronger tester
 };
 
