@@ -36,6 +36,7 @@ void clock_calibrate(struct clock *c, unsigned ms)
 {
 	uint64_t until;
 
+	c->set = NULL;
 	pair_read(&c->anchor_tsc, &c->anchor_ns);
 	until = c->anchor_ns + (uint64_t)(ms ? ms : 1) * 1000000u;
 	while (raw_ns() < until) {

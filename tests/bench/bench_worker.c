@@ -11,13 +11,6 @@
 #include "engine/config/config_load.h"
 #include "engine/plan/plan.h"
 
-// The sources themselves, for their turns.
-#include "engine/core/responder.c"
-#include "engine/core/worker.c"
-#include "engine/core/worker_books.c"
-#include "engine/core/worker_rx.c"
-#include "engine/core/worker_tx.c"
-
 #define ROUNDS 15 // the best of them counts
 
 static void require(bool holds, const char *what)
@@ -69,7 +62,7 @@ static double round_of(struct plan *p, uint64_t transactions, double clock)
 
 	while ((done = answered(it) - first) < transactions) {
 		ticks += turn(p->items[0].worker);
-		responder_burst(&p->responders[0]);
+		responder_pass(&p->responders[0]);
 		turns++;
 	}
 	return ((double)ticks - clock * (double)turns) / (double)done;

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The responder as a whole, from frames to frames, with faults chosen by the first bytes: whatever
-// comes in, what goes out can be read back, the counters add up and no buffer is lost. The port is
-// a stub and so is the clock. Path: tests only.
+// comes in, what goes out can be read back, the counters add up and no buffer is lost. Port and
+// clock are the test's own. Path: tests only.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-
-static uint64_t ticks;
-
-#define clock_now() (ticks)
-
-// The sources themselves, for they must be built with the stub.
 #include "engine/core/pages.h"
-#include "engine/core/responder.c"
-#include "engine/core/wire.c"
+#include "engine/core/responder.h"
+#include "io/port.h"
+#include "lib/test_port.h"
 #include "proto/dns/dns_internal.h"
 
 #define HEAD 9
@@ -23,7 +17,9 @@ static uint64_t ticks;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct stub_port stub;
+static struct test_port port;
+static uint64_t ticks;
+static const struct clock ticking = {.hz = HZ, .set = &ticks};
 
 // Smaller than pages, and so faster.
 void *pages_alloc(size_t size)
@@ -65,7 +61,7 @@ static bool is_message(const uint8_t *buf, uint32_t len)
 	return dns_message_walk(buf, len, DNS_HEADER_LEN + question, &m) && m.left == 0;
 }
 
-void stub_sent(const struct rte_mbuf *m)
+static void look(struct test_port *p, uint16_t queue, const struct rte_mbuf *m)
 {
 	struct frame f;
 	enum frame_kind kind = frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, &f);
@@ -101,7 +97,6 @@ static void protocol_start(struct responder_protocol *p)
 // Faults by their bits, how often they come and what time does to the answers.
 static void faults_choose(struct faults *f, const uint8_t *head)
 {
-	static const struct clock clock = {.hz = HZ};
 	uint32_t on = head[1] | (uint32_t)head[2] << 8;
 	struct fault_settings often = {.every = 1 + head[3] % 8};
 	struct uniform_settings uniform = {0, 3000000};
@@ -125,13 +120,19 @@ static void faults_choose(struct faults *f, const uint8_t *head)
 	sent.may_be_wrong = s.fault[FAULT_CORRUPT_CHECKSUM] != NULL;
 	sent.may_be_cut = s.fault[FAULT_CORRUPT] || s.fault[FAULT_CORRUPT_CHECKSUM] ||
 	                  s.fault[FAULT_TRUNCATE];
-	require(faults_init(f, &s, &clock, head[3], 1 + head[7] % 64) == 0);
+	require(faults_init(f, &s, &ticking, head[3], 1 + head[7] % 64) == 0);
 }
 
 static void start(struct responder *r, struct responder_protocol *p, const uint8_t *head)
 {
+	static const struct port_queue queue = {0, 0};
+
 	*r = (struct responder){
-		.wire = {.burst = 32, .reports_checksums = true},
+		.wire = {.burst = 32, .reports_checksums = true, .tx_pool = &port.pool},
+		.queues = &queue,
+		.queue_step = 1,
+		.queue_end = 1,
+		.clock = &ticking,
 		.protocols = p,
 		.protocol_count = 1,
 		.patience = 1000000,
@@ -142,8 +143,10 @@ static void start(struct responder *r, struct responder_protocol *p, const uint8
 		r->wire.self = (struct neigh_self){{2, 0, 0, 0, 0, 2}, {100}, 1, owned, 2};
 	if (head[0] & 2)
 		faults_choose(&r->faults, head);
-	stub.buffers = head[0] & 4 ? head[8] : UINT32_MAX;
-	stub.takes = head[0] & 8 ? head[8] % 4 : UINT32_MAX;
+	test_port_open(&port, 0);
+	port.sent = look;
+	port.buffers = head[0] & 4 ? head[8] : UINT32_MAX;
+	port.takes = head[0] & 8 ? head[8] % 4 : UINT32_MAX;
 }
 
 static uint64_t of_faults(const struct responder *r, const char *name)
@@ -175,10 +178,10 @@ static void play(struct responder *r, const uint8_t *data, size_t size)
 		data += 3;
 		size -= 3;
 		len = len < size ? len : size;
-		stub_receive(data, (uint32_t)len);
+		test_port_receive(&port, data, (uint32_t)len);
 		data += len;
 		size -= len;
-		responder_burst(r);
+		responder_pass(r);
 		check_counts(r);
 	}
 }
@@ -198,6 +201,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	play(&r, data + HEAD, size - HEAD);
 	responder_halt(&r);
 	faults_free(&r.faults);
-	require(stub.live == 0);
+	require(port.live == 0);
 	return 0;
 }

@@ -2,24 +2,14 @@
 // The tester's worker as a whole, from frames to books: it asks, and is given its own queries back
 // as answers, bent by the input, late, twice or not at all, and frames from anywhere. Each of them
 // is counted in exactly one place, the ledger adds up with the table of transactions and no buffer
-// is lost. The port is a stub and so is the clock. Path: tests only.
+// is lost. Port and clock are the test's own. Path: tests only.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-
-static uint64_t ticks;
-
-#define clock_now() (ticks)
-
-// The sources themselves, for they must be built with the stub.
-#include "engine/core/wire.c"
-#include "engine/core/worker.c"
-#include "engine/core/worker_books.c"
-#include "engine/core/worker_rx.c"
-#include "engine/core/worker_tx.c"
+#include "engine/core/worker.h"
+#include "lib/test_port.h"
 #include "proto/dns/dns_internal.h"
 
 #define HEAD    4
@@ -32,7 +22,9 @@ static uint64_t ticks;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct stub_port stub;
+static struct test_port port;
+static uint64_t ticks;
+static const struct clock ticking = {.hz = 1e9, .set = &ticks};
 
 static const struct addr_range sources[] = {
 	{{4, {198, 18, 0, 1}}, 2},
@@ -66,7 +58,7 @@ static void require(bool holds)
 		abort();
 }
 
-void stub_sent(const struct rte_mbuf *m)
+static void sent(struct test_port *p, uint16_t queue, const struct rte_mbuf *m)
 {
 	uint32_t at = run.asked % KEPT;
 	enum frame_kind kind;
@@ -148,21 +140,21 @@ static void feed_answer(uint8_t which)
 		frame[38] = (uint8_t)(udp >> 8);
 		frame[39] = (uint8_t)udp;
 	}
-	stub_receive(frame, len);
+	test_port_receive(&port, frame, len);
 	run.fed++;
 }
 
 static void feed_frame(uint32_t len)
 {
 	len = len < run.size ? len : (uint32_t)run.size;
-	stub_receive(run.data, len);
+	test_port_receive(&port, run.data, len);
 	run.data += len;
 	run.size -= len;
 	run.fed++;
 }
 
 // What happens before the next pass of the loop: time goes on, and packets come.
-static void poll(void)
+static void poll(struct test_port *p)
 {
 	uint8_t op = next_byte();
 
@@ -276,12 +268,14 @@ static void start(const uint8_t *head)
 	*w = (struct worker){
 		.wire = {.burst = 8,
 			.reports_checksums = true,
+			.tx_pool = &port.pool,
 			.self = {.mac = {2, 0, 0, 0, 0, 1}, .owned = sources, .owned_count = 2}},
 		.items = &run.item,
 		.item_count = 1,
 		.by_port = by_port,
 		.times = {START, START + WARMUP, START + 2000 * GAP, 20 * GAP, 100 * GAP},
 		.phase = &run.phase,
+		.clock = &ticking,
 		.stall = 100 * GAP,
 		.handed = 1,
 		.reading = 2,
@@ -293,9 +287,11 @@ static void start(const uint8_t *head)
 	run.phase = PHASE_WARMUP;
 	run.drain_after = 1 + head[0];
 	run.fed = run.asked = 0;
-	stub.buffers = head[2] & 8 ? 16 * head[3] : UINT32_MAX;
-	stub.takes = head[2] & 16 ? head[3] % 8 : UINT32_MAX;
-	stub.poll = poll;
+	test_port_open(&port, 0);
+	port.buffers = head[2] & 8 ? 16 * head[3] : UINT32_MAX;
+	port.takes = head[2] & 16 ? head[3] % 8 : UINT32_MAX;
+	port.poll = poll;
+	port.sent = sent;
 	ticks = START;
 }
 
@@ -344,6 +340,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	worker_loop(&run.w);
 	check_books();
 	protos[0]->close(&run.item.ctx);
-	require(stub.live == 0 && stub.received_count == 0);
+	require(port.live == 0 && port.received_count == 0);
 	return 0;
 }

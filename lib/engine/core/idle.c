@@ -47,7 +47,7 @@ uint64_t idle_sleep(struct worker *w, uint64_t now)
 	if (until == now)
 		return now;
 	nanosleep(&(struct timespec){.tv_nsec = (long)clock_ns(w->clock, until - now)}, NULL);
-	until = earlier(until, clock_now()); // a signal may have ended it
+	until = earlier(until, clock_time(w->clock)); // a signal may have ended it
 	if (now >= w->times.measure)
 		w->slept += until - now;
 	return until;

@@ -28,9 +28,9 @@ static struct responder_protocol *protocol_of(struct responder *r, uint16_t port
 static void responder_tx(struct responder *r, struct rte_mbuf **out, uint16_t n)
 {
 	uint16_t sent = burst_tx(r->wire.port, r->wire.queue, out, n);
-	uint64_t begin = sent < n ? clock_now() : 0;
+	uint64_t begin = sent < n ? clock_time(r->clock) : 0;
 
-	while (sent < n && clock_now() - begin < r->tx_patience) {
+	while (sent < n && clock_time(r->clock) - begin < r->tx_patience) {
 		if (r->yields)
 			sched_yield();
 		rte_pause();
@@ -317,7 +317,7 @@ static bool responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t n
 static void responder_release(struct responder *r)
 {
 	void *due[BURST_MAX];
-	uint64_t now = clock_now();
+	uint64_t now = clock_time(r->clock);
 	uint32_t n = delay_take(&r->faults.delay, now, due, BURST_MAX);
 
 	for (uint32_t i = 0; i < n; i++)
@@ -332,7 +332,7 @@ static uint16_t responder_burst(struct responder *r)
 {
 	struct rte_mbuf *in[BURST_MAX];
 	uint16_t n = burst_rx(r->wire.port, r->wire.queue, in, r->wire.burst);
-	uint64_t now = n && (r->faults.active || r->timed) ? clock_now() : 0;
+	uint64_t now = n && (r->faults.active || r->timed) ? clock_time(r->clock) : 0;
 	uint16_t kept = 0;
 
 	burst_ask(in, n);
@@ -349,9 +349,9 @@ static uint16_t responder_burst(struct responder *r)
 	return n;
 }
 
-// All of its queues in turn. What was held back leaves by the one that it is at then: to a tester
-// with several, it may come home to another one.
-static uint16_t responder_pass(struct responder *r)
+// A held-back answer leaves by the queue that is served then: a tester with several queues may
+// receive it on another one.
+uint16_t responder_pass(struct responder *r)
 {
 	uint16_t n = 0;
 
@@ -363,8 +363,7 @@ static uint16_t responder_pass(struct responder *r)
 	return n;
 }
 
-// Told to stop: what would have left later is not sent any more.
-static void responder_halt(struct responder *r)
+void responder_halt(struct responder *r)
 {
 	struct rte_mbuf *m;
 
@@ -386,14 +385,14 @@ static void responder_stalled(struct responder_counts *c, uint64_t passed)
 int responder_loop(void *arg)
 {
 	struct responder *r = arg;
-	uint64_t now = clock_now(), before;
+	uint64_t now = clock_time(r->clock), before;
 	uint32_t phase;
 
 	while ((phase = atomic_load_explicit(r->phase, memory_order_acquire)) != PHASE_STOP) {
 		if (responder_pass(r) == 0 && r->yields)
 			sched_yield();
 		before = now;
-		now = clock_now();
+		now = clock_time(r->clock);
 		if (now - before > r->stall && phase != PHASE_WARMUP)
 			responder_stalled(&r->counts, now - before);
 	}

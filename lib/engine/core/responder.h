@@ -38,6 +38,7 @@ struct responder {
 	uint32_t protocol_count;
 	uint32_t cpu;
 	bool yields;
+	const struct clock *clock;
 	const _Atomic uint32_t *phase;
 	uint64_t patience;        // ticks that a reordered answer waits for a next one
 	uint64_t tx_patience;     // ticks that answers wait for a port that takes none
@@ -56,5 +57,11 @@ struct responder {
 	uint64_t tx_refused, tx_no_mbuf;
 };
 
-// Runs until the phase is PHASE_STOP. arg: struct responder. Returns 0.
+// One pass over all of its queues: the number of requests, or any number above 0.
+uint16_t responder_pass(struct responder *r);
+
+// At the end: answers that would have left later are dropped.
+void responder_halt(struct responder *r);
+
+// Passes until the phase is PHASE_STOP. arg: struct responder. Returns 0.
 int responder_loop(void *arg);

@@ -135,7 +135,7 @@ static void worker_account(struct worker *w, uint64_t before, uint64_t now, bool
 	}
 }
 
-static void worker_begin(struct worker *w)
+void worker_begin(struct worker *w)
 {
 	w->stop_at = w->times.end;
 	w->next_publish = w->times.measure;
@@ -169,9 +169,8 @@ static bool worker_is_caught_up(struct worker *w, uint16_t received)
 	return true;
 }
 
-// One pass: receive, send, look at what was received, publish, expire. What came is in no cache of
-// this CPU yet; it comes there while others are sent.
-static bool worker_pass(struct worker *w, uint64_t now)
+// Received packets are in no cache of this CPU yet: they come there while others are sent.
+bool worker_pass(struct worker *w, uint64_t now)
 {
 	struct received r;
 	uint16_t received, sent;
@@ -203,7 +202,7 @@ static void worker_halt(struct worker *w, uint64_t now)
 int worker_loop(void *arg)
 {
 	struct worker *w = arg;
-	uint64_t now = clock_now(), before;
+	uint64_t now = clock_time(w->clock), before;
 	uint32_t phase;
 	bool worked;
 
@@ -215,7 +214,7 @@ int worker_loop(void *arg)
 		if (w->yields && !worked)
 			sched_yield();
 		before = w->sleeps && !worked ? idle_sleep(w, now) : now;
-		now = clock_now();
+		now = clock_time(w->clock);
 		worker_account(w, before, now, worked);
 	}
 	worker_halt(w, now);

@@ -177,5 +177,12 @@ uint32_t worker_again(
 // Does a client of a routed item hold the address? For neigh_self; of: struct worker. Path: hot.
 bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
 
-// Runs until the phase is PHASE_STOP. arg: struct worker. Returns 0.
+// Before the first pass: when sending ends and the first snapshot is due.
+void worker_begin(struct worker *w);
+
+// One pass at tick `now`: receive, send, look at the received packets, publish, expire. true: there
+// was anything to do.
+bool worker_pass(struct worker *w, uint64_t now);
+
+// Passes until the phase is PHASE_STOP. arg: struct worker. Returns 0.
 int worker_loop(void *arg);

@@ -318,7 +318,7 @@ void worker_rx(struct worker *w, struct received *r)
 	r->count = burst_rx(w->wire.port, w->wire.queue, r->pkts, w->wire.burst);
 	if (r->count == 0)
 		return;
-	r->at = clock_now();
+	r->at = clock_time(w->clock);
 	w->received += r->count;
 	burst_ask(r->pkts, r->count);
 }

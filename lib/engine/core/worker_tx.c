@@ -295,7 +295,7 @@ static void item_sent(struct worker_item *it, uint32_t slot, uint64_t now)
 APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 {
 	uint16_t want = it->pending_count - it->pending_first;
-	uint64_t now = clock_now();
+	uint64_t now = clock_time(w->clock);
 	uint16_t n = burst_tx(w->wire.port, w->wire.queue, it->pending + it->pending_first, want);
 
 	w->tx_refused += n < want;

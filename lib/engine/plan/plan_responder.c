@@ -90,6 +90,7 @@ static int responder_open(struct plan *p, uint32_t n)
 	r->queues = port->queue;
 	r->cpu = w->cpu;
 	r->yields = w->yields;
+	r->clock = &p->clock;
 	r->phase = &p->phase;
 	r->patience = clock_ticks(&p->clock, REORDER_NS);
 	r->tx_patience = clock_ticks(&p->clock, PLAN_GRACE_NS);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A port of a test: a row of DPDK's table of drivers and a pool with operations of its own, so the
+// packet path runs as it is, without EAL. Packets lie in heap blocks of their exact size: a
+// sanitizer sees an access beyond. Path: tests only.
+#pragma once
+
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#define TEST_PORT_HOLDS 256 // received packets that wait at most
+
+struct test_port {
+	// The test's to set, any time; test_port_open sets them to "no limit" and NULL.
+	uint32_t buffers; // that the pool still gives
+	uint32_t takes;   // packets of a burst that the device takes at most
+	void (*poll)(struct test_port *p);
+	void (*sent)(struct test_port *p, uint16_t queue, const struct rte_mbuf *m);
+	// The test's to read.
+	uint32_t live;  // mbufs that nobody has freed
+	uint32_t count; // packets sent
+	uint32_t bursts;
+	// Waits to be received.
+	struct rte_mbuf *received[TEST_PORT_HOLDS];
+	uint32_t received_count;
+	struct rte_mempool pool;
+};
+
+// Open as ethdev `number` with any number of queues, all of which receive the same packets. What
+// was there before is forgotten, not freed.
+void test_port_open(struct test_port *p, uint16_t number);
+
+// A packet of len bytes arrives.
+void test_port_receive(struct test_port *p, const void *data, uint32_t len);
