@@ -32,8 +32,6 @@ static void document_below(const char *prefix, const struct counter_section *sec
 {
 	char path[128];
 
-	if (!section)
-		return;
 	snprintf(path, sizeof(path), "%s%s.", prefix, section->name);
 	stats_document(section, path, stdout);
 }
@@ -43,7 +41,8 @@ static void list_counters(void)
 	stats_document(&result_section, "", stdout);
 	for (unsigned i = 0; protos[i]; i++) {
 		document_below("traffic.NAME.", protos[i]->counters);
-		document_below("responder.protocols.NAME.", protos[i]->answered);
+		if (protos[i]->server)
+			document_below("responder.protocols.NAME.", protos[i]->server->counters);
 	}
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The contract between the engine and a protocol: rows for its settings and counters, and verbs on
-// bytes. A protocol sees no mbuf, clock, socket or port; the engine knows no protocol's name. Path:
-// cold (check, setup, layout, teardown, open, close) | hot (the other verbs).
+// bytes, as client, server (optional) and router (optional). A protocol sees no mbuf, clock, socket
+// or port; the engine knows no protocol's name. How to add one: docs/protocols.md. Path: cold
+// (check, setup, layout, teardown, memory, open, close) | hot (the other verbs).
 #pragma once
 
 #include <stdbool.h>
@@ -37,8 +38,8 @@ struct proto_txn {
 	                 // change nothing but counters
 };
 
-// Where messages go and answers come to, for a protocol that sees to that itself. Lists are part of
-// what setup made.
+// Where messages go and answers come to, for a protocol with a router. The lists belong to the
+// result of setup.
 struct proto_layout {
 	struct field_list paths; // struct proto_path
 	struct field_list ports; // uint16_t: UDP ports that answers come to
@@ -140,6 +141,56 @@ struct proto_fault {
 	uint32_t (*apply)(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random);
 };
 
+// The server side of a protocol: the embedded responder answers with it. ctx is per worker of the
+// responder; its counters are those of this struct.
+struct proto_server {
+	const struct field_section *settings;   // section below responder
+	const struct counter_section *counters; // uint64_t only
+	bool groups; // clients also ask by broadcast or multicast, with VLAN tags of their own
+	bool timed;  // answer reads ctx->now_ms
+
+	// Do the settings serve these items (settings of each that asks the responder)? Errors go
+	// to d. NULL: always.
+	void (*check)(
+		const void *settings, const void *const *items, uint32_t count, struct diag *d);
+	// Precompute: the part that all workers share, or NULL after an error (in d, or no memory).
+	void *(*setup)(const void *settings, const struct proto_env *env, struct diag *d);
+	void (*teardown)(void *shared);
+	// State of one worker of env->workers, in ctx->own; 0 or -errno. Both or neither.
+	int (*open)(struct proto_ctx *ctx, const struct proto_env *env);
+	void (*close)(struct proto_ctx *ctx);
+	// Write the answer to a request and return its length; 0: no answer. out does not overlap
+	// buf.
+	uint32_t (*answer)(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out,
+		uint32_t room);
+	// Where that answer goes; false: back to the sender of the request. NULL: always back.
+	bool (*direct)(const uint8_t *answer, uint32_t len, struct proto_direction *out);
+	const struct proto_fault *faults; // the last one has no name; NULL: none
+};
+
+// A protocol whose messages carry their sender (DHCP) has a router: it chooses the client, the
+// addresses and the ports of each message. Without one, the engine takes them from the item's
+// source section. Every verb is required, unless it says otherwise.
+struct proto_router {
+	// Is this server's address (len 0: none was given) sufficient, and of the right family?
+	void (*check_server)(const void *settings, const struct addr *server, struct diag *d);
+	void (*layout)(const void *shared, struct proto_layout *out);
+	// State that all items of the protocol share, over all workers (threads of them use it at
+	// the same time): made once, from the results of all setups in the order of the file. NULL:
+	// no memory. open gets it in env.common. Both verbs or neither.
+	void *(*common_setup)(void *const *shared, uint32_t count, uint32_t threads);
+	void (*common_teardown)(void *common); // when every ctx is closed
+	// A new transaction is due (seq is known, key is not): pick its client. false: no client is
+	// free; the protocol counts the reason.
+	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t);
+	// How the next message of t goes: called before request, which writes it.
+	void (*flow)(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out);
+	// Does a client of this worker hold this address now? Then write its mac, unless that is
+	// the port's.
+	bool (*owns)(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
+};
+
+// A protocol, and the client side that each has.
 struct proto {
 	const char *name; // "dns"
 	const char *help;
@@ -151,42 +202,23 @@ struct proto {
 	                // the run
 	double cost_ns; // worker time of one message and its answer, measured over rings
 	                // (docs/performance.md)
-
 	const struct field_section *settings;   // of a traffic item
-	const struct field_section *answers;    // of the responder
 	const struct counter_section *counters; // uint64_t only; of a traffic item
-	const struct counter_section *answered; // uint64_t only; of the responder
+	const struct proto_server *server;      // NULL: the responder does not speak the protocol
+	const struct proto_router *router;      // NULL: the engine chooses addresses and ports
 
-	// Cross-field rules; errors go to d. settings is what the rows filled.
+	// Cross-field rules; errors go to d. settings is what the rows filled. NULL: none.
 	void (*check)(const void *settings, struct diag *d);
-	// Is this server's address (len 0: none was given) enough and of the right family? NULL: it
-	// is required.
-	void (*check_server)(const void *settings, const struct addr *server, struct diag *d);
-	// Read input, precompute: the shared part, or NULL after an error (in d, or out of memory).
+	// Read input, precompute: the shared part, or NULL after an error (in d, or no memory).
 	void *(*setup)(const void *settings, const struct proto_env *env, struct diag *d);
 	void (*teardown)(void *shared);
-	// What all items of this protocol have in common, over all workers, as threads of them use
-	// it at the same time: made once, of the results of all setups in the order of the file;
-	// NULL: out of memory. open gets it in env.common.
-	void *(*common_setup)(void *const *shared, uint32_t count, uint32_t threads);
-	void (*common_teardown)(void *common); // when every ctx is closed
 	// Bytes that open is going to take for such a worker. NULL: few.
 	uint64_t (*memory)(const void *shared, const struct proto_env *env);
-	// Per worker state in ctx->own (NULL is fine); 0 or -errno.
+	// Per worker state in ctx->own; 0 or -errno. NULL: there is none.
 	int (*open)(struct proto_ctx *ctx, const struct proto_env *env);
-	// What it kept is written where the settings say; 0, or -errno when that failed (logged).
+	// Write the state where the settings say; 0, or -errno when that failed (logged). NULL:
+	// nothing to do.
 	int (*close)(struct proto_ctx *ctx);
-
-	// For a protocol that chooses addresses and ports itself; NULL: the engine does.
-	void (*layout)(const void *shared, struct proto_layout *out);
-	// How the next message of t goes: called before request, which writes it. With layout only.
-	void (*flow)(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out);
-	// Does somebody of this worker hold this address now? Then mac is written, unless it is the
-	// port's. With layout only; NULL: nobody.
-	bool (*owns)(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
-	// A new transaction is due (seq is known, key is not): who makes it? false: nobody can, it
-	// counts why. NULL: always possible.
-	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t);
 
 	// Write the next message of t, return its length; 0: it does not fit in room. May be called
 	// again for the same txn (AGAIN, a retransmission).
@@ -194,31 +226,14 @@ struct proto {
 		struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
 	// Extract the transaction key of a reply. false: too short or not a reply of this protocol.
 	bool (*key)(const uint8_t *buf, uint32_t len, uint32_t *key);
-	// Validate everything, count, advance. Counts nothing for STRAY and MALFORMED, but for why
-	// it dropped what had the right question (forged cookie, wrong case).
+	// Validate everything, count, advance. Counts nothing for STRAY and MALFORMED, except the
+	// reason for a reply to the right question (forged cookie, wrong case).
 	enum proto_verdict (*reply)(
 		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
 	// No answer within the timeout: AGAIN (retransmit) or FAIL (lost). AGAIN with another step:
-	// it goes on with what it has kept, which answers the step before. Also told, with over
-	// set, of a transaction that ends without having been sent.
+	// it goes on with the answer that reply kept, which belongs to the step before. Also
+	// called, with over set, for a transaction that ends without having been sent.
 	enum proto_verdict (*timeout)(struct proto_ctx *ctx, struct proto_txn *t);
-
-	// Does the responder have what these items (settings, of those that ask it) need? NULL:
-	// yes.
-	void (*check_answers)(
-		const void *answers, const void *const *settings, uint32_t count, struct diag *d);
-	// The responder: setup and open get the answers section (answers_setup), answer writes the
-	// reply to a request; 0: no answer. out does not overlap buf.
-	void *(*answers_setup)(const void *answers, const struct proto_env *env, struct diag *d);
-	uint32_t (*answer)(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out,
-		uint32_t room);
-	// State of one of the responder's workers, of env->workers; 0 or -errno.
-	int (*answers_open)(struct proto_ctx *ctx, const struct proto_env *env);
-	void (*answers_close)(struct proto_ctx *ctx);
-	void (*answers_teardown)(void *shared); // NULL: teardown
-	// Where that answer goes; false: back to where the request came from. NULL: always back.
-	bool (*direct)(const uint8_t *answer, uint32_t len, struct proto_direction *out);
-	const struct proto_fault *faults; // NULL-terminated by name; NULL: none
 };
 
 // NULL-terminated, in the order that the user sees.

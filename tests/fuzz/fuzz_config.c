@@ -114,7 +114,7 @@ static void use_item(
 	struct field_list sources = config_sources(c, i, a);
 
 	require(config_item_port(c, i) && config_item_port(c, i) != config_responder_port(c));
-	require(sources.count > 0 || config_item_proto(i, NULL)->layout);
+	require(sources.count > 0 || config_item_proto(i, NULL)->router);
 	require(config_server_port(i) > 0);
 	require(config_slots_needed(c, i) > 0);
 	use_protocol(i, &sources, d);
@@ -161,12 +161,11 @@ static void use_responder(const struct responder_settings *r, struct diag *d)
 
 	for (unsigned k = 0; protos[k]; k++)
 		if (r->protocol[k]) {
-			void *shared = protos[k]->answers_setup(r->protocol[k], &env, d);
+			void *shared = protos[k]->server->setup(r->protocol[k], &env, d);
 
 			require(shared || diag_count(d));
 			if (shared)
-				(protos[k]->answers_teardown ? protos[k]->answers_teardown
-							     : protos[k]->teardown)(shared);
+				protos[k]->server->teardown(shared);
 		}
 	if (r->faults)
 		use_faults(r->faults);

@@ -86,11 +86,12 @@ static void protocol_start(struct responder_protocol *p)
 	struct diag *d = diag_new();
 
 	p->proto = protos[0];
+	p->server = p->proto->server;
 	p->port = protos[0]->default_port;
-	p->ctx.shared = protos[0]->answers_setup(&s, &env, d);
-	p->ctx.counters = calloc(1, protos[0]->answered->size);
+	p->ctx.shared = p->server->setup(&s, &env, d);
+	p->ctx.counters = calloc(1, p->server->counters->size);
 	require(p->ctx.shared && p->ctx.counters);
-	faults_of_protocol(protos[0], p->faults);
+	faults_of_protocol(p->server, p->faults);
 	diag_free(d);
 }
 

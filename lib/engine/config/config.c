@@ -168,7 +168,7 @@ const struct field_section *config_section(void)
 	faults_prepare();
 	for (unsigned i = 0; protos[i] && i < CONFIG_PROTOS; i++) {
 		item_choices[i] = protos[i]->settings;
-		responder_choices[i] = protos[i]->answers;
+		responder_choices[i] = protos[i]->server ? protos[i]->server->settings : NULL;
 	}
 	return &whole_section;
 }

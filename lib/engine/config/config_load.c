@@ -116,14 +116,14 @@ static bool check_protocol(const struct item_settings *i, struct diag *d)
 	return n == 1;
 }
 
-// A protocol that sees to addresses itself says whether it needs a server's.
+// A protocol with a router decides itself whether it needs a server's address.
 static void check_server(const struct item_settings *i, struct diag *d)
 {
 	const void *settings;
 	const struct proto *p = config_item_proto(i, &settings);
 
-	if (p->check_server)
-		p->check_server(settings, &i->server, d);
+	if (p->router)
+		p->router->check_server(settings, &i->server, d);
 	else if (i->server.len == 0)
 		diag_error(d, i, "server", "is missing (the address of the server)");
 }
@@ -149,7 +149,7 @@ static void check_item(
 	if (port_has(p, &i->server))
 		diag_error(d, &i->server, NULL, "an address of port %s itself", p->name);
 	sources = config_sources(c, i, a);
-	if (!config_item_proto(i, NULL)->layout) {
+	if (!config_item_proto(i, NULL)->router) {
 		check_source(i, &sources, p, d);
 		check_ports_suffice(c, i, &sources, d);
 	}
@@ -177,11 +177,12 @@ static void check_answers(const struct config *c, struct arena *a, struct diag *
 	for (unsigned k = 0; protos[k]; k++) {
 		uint32_t n = 0;
 
+		if (!c->responder->protocol[k] || !protos[k]->server->check)
+			continue;
 		for (uint32_t i = 0; i < c->traffic.count; i++)
 			if (items[i].protocol[k] && asks_responder(c, &items[i]))
 				settings[n++] = items[i].protocol[k];
-		if (protos[k]->check_answers && c->responder->protocol[k])
-			protos[k]->check_answers(c->responder->protocol[k], settings, n, d);
+		protos[k]->server->check(c->responder->protocol[k], settings, n, d);
 	}
 }
 

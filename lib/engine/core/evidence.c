@@ -21,7 +21,7 @@ const char *const evidence_reasons[] = {"lost", "late", "stray", "failed", "malf
 // it may have begun another one.
 static bool sent_at(const struct worker_item *it, const struct txn_slot *s, uint64_t *tick)
 {
-	if (it->proto->begin && s->state != TXN_FLYING)
+	if (it->router && s->state != TXN_FLYING)
 		return false;
 	if (s->state != TXN_TAKEN && s->state != TXN_FLYING && s->state != TXN_LOST)
 		return false;

@@ -158,13 +158,20 @@ static void fault_add(const struct proto_fault *row)
 	*row_of(i) = (struct field)GATE(i, row->help);
 }
 
+static const struct proto_fault *server_faults(const struct proto_server *s)
+{
+	static const struct proto_fault none[1];
+
+	return s && s->faults ? s->faults : none;
+}
+
 void faults_prepare(void)
 {
 	if (label_count)
 		return;
 	label_count = FAULT_OF_PROTOCOL;
 	for (unsigned k = 0; protos[k]; k++)
-		for (const struct proto_fault *f = protos[k]->faults; f && f->name; f++)
+		for (const struct proto_fault *f = server_faults(protos[k]->server); f->name; f++)
 			fault_add(f);
 	for (uint32_t i = FAULT_LOSS; i < label_count; i++)
 		row_of(i)->name = labels[i];
@@ -177,11 +184,11 @@ const char *faults_label(uint32_t i)
 	return i < label_count ? labels[i] : "";
 }
 
-void faults_of_protocol(const struct proto *p, const struct proto_fault *rows[FAULTS_MAX])
+void faults_of_protocol(const struct proto_server *s, const struct proto_fault *rows[FAULTS_MAX])
 {
 	memset(rows, 0, FAULTS_MAX * sizeof(*rows));
 	faults_prepare();
-	for (const struct proto_fault *f = p->faults; f && f->name; f++) {
+	for (const struct proto_fault *f = server_faults(s); f->name; f++) {
 		uint32_t i = label_find(f->name);
 
 		if (i < label_count)

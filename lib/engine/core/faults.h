@@ -91,7 +91,7 @@ const char *faults_label(uint32_t i); // of any i < FAULTS_MAX; "" where there i
 void faults_check(const struct faults_settings *s, struct diag *d);
 
 // Fill the protocol's faults by their place in the table.
-void faults_of_protocol(const struct proto *p, const struct proto_fault *rows[FAULTS_MAX]);
+void faults_of_protocol(const struct proto_server *s, const struct proto_fault *rows[FAULTS_MAX]);
 
 // The longest that an answer is held back, and how many packets are at `rate` answers per second:
 // on average for the exponential delay, at most for the rest.

@@ -113,13 +113,13 @@ static void answer_begin(struct responder *r, struct responder_protocol *p, cons
 	a->damaged = false;
 	payload = a->data + headers;
 	p->ctx.ends = &ends;
-	a->len = p->proto->answer(&p->ctx, f->payload, f->payload_len, payload, a->room);
+	a->len = p->server->answer(&p->ctx, f->payload, f->payload_len, payload, a->room);
 	p->ctx.ends = NULL;
 	if (a->len == 0)
 		return;
 	memcpy(a->src, own_address(r, f), f->addr_len);
 	a->src_port = f->dst_port;
-	address(r, f, p->proto->direct && p->proto->direct(payload, a->len, &to) ? &to : NULL,
+	address(r, f, p->server->direct && p->server->direct(payload, a->len, &to) ? &to : NULL,
 		&a->t);
 }
 
@@ -289,7 +289,7 @@ static bool is_for_us(
 	bool group = f->addr_len == 4 ? addr_bytes_equal(f->dst, everybody, 4) : f->dst[0] == 0xff;
 
 	return neigh_owns(&r->wire.self, f->dst, f->addr_len) ||
-	       (group && p->proto->layout && own_address(r, f));
+	       (group && p->server->groups && own_address(r, f));
 }
 
 // true: the buffer has left with an answer.

@@ -14,6 +14,7 @@
 
 struct responder_protocol {
 	const struct proto *proto;
+	const struct proto_server *server; // of proto
 	uint16_t port;
 	struct proto_ctx ctx;
 	const struct proto_fault

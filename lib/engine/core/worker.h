@@ -77,11 +77,11 @@ struct worker_snapshot {
 struct worker_item {
 	// ctlplane: wo before the launch, dataplane: ro
 	const struct proto *proto;
-	bool routed;                   // the protocol chooses addresses and ports
-	uint8_t more;                  // copies of one message at most, beside itself
-	struct frame_template *frames; // one per path of the protocol's, or the only one
-	uint32_t tag;                  // of a routed one: the upper bits of its keys
-	uint32_t tag_shift;            // where they begin
+	const struct proto_router *router; // of proto; NULL: the engine chooses addresses and ports
+	uint8_t more;                      // copies of one message at most, beside itself
+	struct frame_template *frames;     // one per path of the protocol's, or the only one
+	uint32_t tag;                      // with a router: the upper bits of its keys
+	uint32_t tag_shift;                // where they begin
 	struct addr server;
 	uint16_t server_port;
 	const uint16_t *ports;
@@ -131,7 +131,7 @@ struct worker {
 	const struct port_entry *by_port;  // [65536], of the worker that it is for
 	const uint8_t *home;               // [65536]: a worker's number, or enum port_home
 	struct handoff *hand;              // NULL: it is the port's only worker
-	struct worker_item *const *tagged; // routed items by the tag of their keys
+	struct worker_item *const *tagged; // items with a router, by the tag of their keys
 	uint32_t tagged_count;
 	uint32_t tag_first; // of this worker's tags
 	uint32_t tag_bits;  // that tell its items apart, below the worker's number
@@ -174,7 +174,8 @@ uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now);
 uint32_t worker_again(
 	struct worker_item *it, uint32_t slot, uint32_t copy, uint8_t *buf, uint32_t room);
 
-// Does a client of a routed item hold the address? For neigh_self; of: struct worker. Path: hot.
+// Does a client of an item with a router hold the address? For neigh_self; of: struct worker. Path:
+// hot.
 bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
 
 // Before the first pass: when sending ends and the first snapshot is due.

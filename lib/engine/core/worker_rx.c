@@ -143,7 +143,7 @@ static void item_earlier(
 		.client = place.client,
 		.over = true};
 	it->ctx.counters = it->shadow;
-	if (!it->proto->begin) // who made it is forgotten
+	if (!it->router) // who made it is forgotten
 		why = reason_of(it->proto->reply(&it->ctx, &view, f->payload, f->payload_len));
 	worker_book(it, now >= it->pace.measure, why, TXN_NONE, f, now);
 }
@@ -226,7 +226,7 @@ bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]
 	for (uint32_t i = 0; i < w->tagged_count; i++) {
 		struct worker_item *it = w->tagged[i];
 
-		if (it->proto->owns && it->proto->owns(&it->ctx, addr, addr_len, mac))
+		if (it->router->owns(&it->ctx, addr, addr_len, mac))
 			return true;
 	}
 	return false;
@@ -283,7 +283,7 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now)
 		return;
 	}
 	it = item_of(w, entry.item);
-	if (it->routed) {
+	if (it->router) {
 		worker_routed(w, it, &f, now);
 		return;
 	}

@@ -33,8 +33,8 @@ static inline struct rte_mbuf *spare_use(struct worker *w)
 static inline const struct frame_template *item_way(struct worker_item *it,
 	const struct txn_place *place, const struct proto_txn *view, struct proto_flow *flow)
 {
-	if (it->routed) {
-		it->proto->flow(&it->ctx, view, flow);
+	if (it->router) {
+		it->router->flow(&it->ctx, view, flow);
 		return &it->frames[flow->path];
 	}
 	addr_list_nth_bytes(it->sources, place->client, flow->src);
@@ -170,7 +170,7 @@ APART bool item_cast(struct worker *w, struct worker_item *it, struct proto_txn 
 	*view = (struct proto_txn){.seq = txn_next_seq(&it->txns)};
 	it->ctx.counters = it->banks[judged];
 	it->ctx.now_ms = worker_ms(w, now);
-	if (it->proto->begin(&it->ctx, view))
+	if (it->router->begin(&it->ctx, view))
 		return true;
 	if (it->pace.kind == PACE_RATE) {
 		pace_pop(&it->pace, now);
@@ -187,7 +187,7 @@ HOT uint32_t item_take(
 	struct txn_slot *s;
 	uint32_t slot;
 
-	if (it->proto->begin && txn_may_take(&it->txns, now) && !item_cast(w, it, &view, now))
+	if (it->router && txn_may_take(&it->txns, now) && !item_cast(w, it, &view, now))
 		return TXN_NONE;
 	txn_next_place(&it->txns, place);
 	slot = txn_take(&it->txns, now);
@@ -196,7 +196,7 @@ HOT uint32_t item_take(
 		return TXN_NONE;
 	}
 	s = &it->txns.slots[slot];
-	if (it->proto->begin)
+	if (it->router)
 		txn_keep(s, &view);
 	s->due = pace_pop(&it->pace, now);
 	s->judged = s->due >= w->times.measure;
@@ -330,7 +330,7 @@ static void item_abandon(struct worker_item *it, uint32_t slot)
 	struct txn_place place;
 	struct proto_txn view;
 
-	if (!it->proto->begin)
+	if (!it->router)
 		return;
 	txn_view(it, slot, &place, &view);
 	view.over = true;

@@ -10,17 +10,11 @@
 
 #define LOOK_EVERY_NS 20000 // at how far the other workers are
 
-static bool is_routed(const struct plan_item *i)
+static bool wants_port(const struct plan_item *i, uint32_t port)
 {
-	return i->run->routed;
-}
+	const struct field_range *r = i->source_ports.items;
 
-static bool wants_port(const struct plan_item *item, uint32_t port)
-{
-	const struct item_settings *i = item->settings;
-	const struct field_range *r = i->source.ports.items;
-
-	for (uint32_t n = 0; n < i->source.ports.count && !is_routed(item); n++)
+	for (uint32_t n = 0; n < i->source_ports.count; n++)
 		if (port >= r[n].first && port <= r[n].last)
 			return true;
 	return false;
@@ -40,7 +34,7 @@ struct dealing {
 	bool blind;                 // none can
 };
 
-// Where answers to a routed item come to. Several of them share a port (tag_items).
+// The ports that a router names. Several items share one of them (tag_items).
 static void claim_ports(struct dealing *d, const struct plan_item *i)
 {
 	const uint16_t *ports = i->layout.ports.items;
@@ -80,7 +74,7 @@ static bool is_steered(const struct dealing *d, const struct plan_item *i, struc
 	struct steer_flow f = answer_to(i, &first, 0);
 	uint32_t place;
 
-	if (d->blind || !steer_is_known(s) || is_routed(i))
+	if (d->blind || !steer_is_known(s) || i->source_ports.count == 0)
 		return false;
 	place = steer_place(s, &f);
 	for (uint32_t n = 0; n < sources.count; n++)
@@ -193,7 +187,7 @@ static void tag_items(struct dealing *d, uint32_t worker, struct arena *a)
 	uint32_t bits;
 
 	for (uint32_t i = 0; i < w->item_count; i++)
-		if (w->items[i].routed)
+		if (w->items[i].router)
 			tagged[w->tagged_count++] = &w->items[i];
 	w->tagged = tagged;
 	w->tag_bits = txn_bits_for(w->tagged_count);

@@ -99,12 +99,8 @@ static struct addr next_hop_of(const struct plan_item *i, const struct addr *dst
 
 static void place_paths(struct plan_item *i, struct arena *a)
 {
-	i->path_count = plan_is_routed(i) ? i->layout.paths.count : 1;
+	i->path_count = i->layout.paths.count;
 	i->paths = i->layout.paths.items;
-	if (!plan_is_routed(i)) {
-		i->paths = arena_zalloc(a, sizeof(*i->paths));
-		i->paths[0].dst = i->settings->server;
-	}
 	i->next_hops = arena_zalloc(a, i->path_count * sizeof(*i->next_hops));
 	for (uint32_t n = 0; n < i->path_count; n++)
 		i->next_hops[n] = next_hop_of(i, &i->paths[n].dst);
@@ -131,7 +127,8 @@ static void place_item(struct plan_item *item)
 		struct worker_item *run = plan_run(item, k);
 
 		run->proto = config_item_proto(item->settings, NULL);
-		run->routed = plan_is_routed(item);
+		run->router = run->proto->router;
+		run->txns.key_bits = run->proto->key_bits;
 		run->more = item->layout.more;
 		item->worker[k].spares = max_u16(item->worker[k].spares, 1 + item->layout.more);
 	}
@@ -354,7 +351,7 @@ int plan_free(struct plan *p)
 	}
 	for (unsigned k = 0; protos[k]; k++)
 		if (p->common[k])
-			protos[k]->common_teardown(p->common[k]);
+			protos[k]->router->common_teardown(p->common[k]);
 	for (uint32_t i = 0; i < p->item_count; i++)
 		if (p->items[i].shared)
 			config_item_proto(p->items[i].settings, NULL)->teardown(p->items[i].shared);

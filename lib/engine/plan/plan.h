@@ -16,13 +16,14 @@
 struct plan_item {
 	const struct item_settings *settings;
 	const struct port *port;
-	struct worker *worker;      // the first of those that share it; the others follow
-	uint32_t worker_count;      // all workers of its port
-	uint32_t place;             // in the items of each of them
-	struct worker_item *run;    // the first worker's
-	struct proto_layout layout; // of a routed one
-	struct proto_path *paths;   // of messages; the only one to the server when it is not routed
-	struct addr *next_hops;     // of each path: the destination, or the gateway
+	struct worker *worker;          // the first of those that share it; the others follow
+	uint32_t worker_count;          // all workers of its port
+	uint32_t place;                 // in the items of each of them
+	struct worker_item *run;        // the first worker's
+	struct proto_layout layout;     // the router's; without one: a path to the server, no ports
+	struct field_list source_ports; // struct field_range: those that the engine chooses from
+	const struct proto_path *paths; // of layout
+	struct addr *next_hops;         // of each path: the destination, or the gateway
 	uint32_t path_count;
 	void *shared; // the protocol's set-up
 	struct timestamps replay;

@@ -9,9 +9,6 @@
 	20000000 // after the end, for sends that were due before; for a port that takes none
 #define PLAN_UNKNOWN_RATE 200000 // of requests per second, where no rate says how many
 
-// Does the protocol choose addresses and ports?
-bool plan_is_routed(const struct plan_item *i);
-
 uint64_t plan_item_seed(const struct plan *p, const struct plan_item *i);
 
 // Compile what the settings say; errors go to d. 0, -EINVAL or -ENOMEM.

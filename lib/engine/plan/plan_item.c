@@ -8,11 +8,6 @@
 #include "engine/plan/plan_internal.h"
 #include "engine/plan/replay.h"
 
-bool plan_is_routed(const struct plan_item *i)
-{
-	return config_item_proto(i->settings, NULL)->layout != NULL;
-}
-
 uint64_t plan_item_seed(const struct plan *p, const struct plan_item *i)
 {
 	return rand_hash(p->config->run.seed + (uint64_t)(i - p->items) * 0x100000001ull);
@@ -83,9 +78,9 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 {
 	struct worker_item *run = plan_run(i, worker);
 	struct txn_shape shape = {
-		.ports = run->routed ? 1 : run->txns.ports,
-		.clients = run->routed ? 1 : clients,
-		.key_bits = run->routed ? (uint8_t)run->txns.key_bits : run->proto->key_bits,
+		.ports = run->router ? 1 : run->txns.ports,
+		.clients = run->router ? 1 : clients,
+		.key_bits = (uint8_t)run->txns.key_bits,
 		.more_waits = i->layout.waits.count,
 		.seed = key_seed(p, i, worker),
 		.quarantine = 2 * longest_wait(run, 1 + i->layout.waits.count),
@@ -165,6 +160,21 @@ static void check_owned(const struct plan *p, const struct plan_item *i, struct 
 	}
 }
 
+// What a router says; otherwise one path leads to the server, from the item's source ports.
+static void item_layout(struct plan_item *i, const struct proto_router *router, struct arena *a)
+{
+	struct proto_path *path;
+
+	if (router) {
+		router->layout(i->shared, &i->layout);
+		return;
+	}
+	path = arena_zalloc(a, sizeof(*path));
+	path->dst = i->settings->server;
+	i->layout.paths = (struct field_list){path, 1};
+	i->source_ports = i->settings->source.ports;
+}
+
 int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d)
 {
 	struct field_list sources = config_sources(p->config, i->settings, a);
@@ -178,8 +188,8 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 	if (rc)
 		return rc;
 	i->shared = proto->setup(settings, &env, d);
-	if (i->shared && proto->layout) {
-		proto->layout(i->shared, &i->layout);
+	if (i->shared) {
+		item_layout(i, proto->router, a);
 		check_tags(p, i, d);
 		check_owned(p, i, d);
 	}
@@ -214,14 +224,15 @@ int plan_open_common(struct plan *p, struct arena *a)
 	void **shared = arena_zalloc(a, (p->item_count + 1) * sizeof(*shared));
 
 	for (uint32_t k = 0; protos[k]; k++) {
+		const struct proto_router *router = protos[k]->router;
 		uint32_t n = 0;
 
 		for (uint32_t i = 0; i < p->item_count; i++)
 			if (config_item_proto(p->items[i].settings, NULL) == protos[k])
 				shared[n++] = p->items[i].shared;
-		if (n == 0 || !protos[k]->common_setup)
+		if (n == 0 || !router || !router->common_setup)
 			continue;
-		p->common[k] = protos[k]->common_setup(shared, n, threads_of(p));
+		p->common[k] = router->common_setup(shared, n, threads_of(p));
 		if (!p->common[k])
 			return -ENOMEM;
 	}

@@ -33,11 +33,12 @@ static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct
 	struct proto_env env = responder_env(p, worker);
 
 	rp->proto = protos[proto];
-	rp->port = protos[proto]->default_port;
-	faults_of_protocol(protos[proto], rp->faults);
-	rp->ctx.counters = arena_zalloc(a, protos[proto]->answered->size);
+	rp->server = rp->proto->server;
+	rp->port = rp->proto->default_port;
+	faults_of_protocol(rp->server, rp->faults);
+	rp->ctx.counters = arena_zalloc(a, rp->server->counters->size);
 	rp->ctx.shared = p->responder_shared[proto];
-	if (rp->proto->answers_open && rp->proto->answers_open(&rp->ctx, &env) < 0)
+	if (rp->server->open && rp->server->open(&rp->ctx, &env) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -56,7 +57,7 @@ int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d)
 	for (unsigned k = 0; protos[k] && rc == 0; k++) {
 		if (!s->protocol[k])
 			continue;
-		p->responder_shared[k] = protos[k]->answers_setup(s->protocol[k], &env, d);
+		p->responder_shared[k] = protos[k]->server->setup(s->protocol[k], &env, d);
 		if (!p->responder_shared[k])
 			return -EINVAL;
 		for (uint32_t i = 0; i < p->responder_count && rc == 0; i++)
@@ -99,8 +100,8 @@ static int responder_open(struct plan *p, uint32_t n)
 	r->ms_scale = clock_ms_scale(&p->clock);
 	r->turns = p->ports[p->responder_port].ring[0] != NULL; // the buffers are the peer's
 	for (uint32_t i = 0; i < r->protocol_count; i++) {
-		r->timed |= r->protocols[i].proto->answers_open != NULL;
-		r->wire.any_vlan |= r->protocols[i].proto->layout != NULL;
+		r->timed |= r->protocols[i].server->timed;
+		r->wire.any_vlan |= r->protocols[i].server->groups;
 	}
 	return open_faults(p, r, n);
 }
@@ -109,8 +110,8 @@ static void responder_free(struct responder *r)
 {
 	faults_free(&r->faults);
 	for (uint32_t i = 0; i < r->protocol_count; i++)
-		if (r->protocols[i].proto->answers_close)
-			r->protocols[i].proto->answers_close(&r->protocols[i].ctx);
+		if (r->protocols[i].server->close)
+			r->protocols[i].server->close(&r->protocols[i].ctx);
 }
 
 int plan_responder_open(struct plan *p)
@@ -128,6 +129,5 @@ void plan_responder_close(struct plan *p)
 		responder_free(&p->responders[i]);
 	for (unsigned k = 0; protos[k]; k++)
 		if (p->responder_shared[k])
-			(protos[k]->answers_teardown ? protos[k]->answers_teardown
-						     : protos[k]->teardown)(p->responder_shared[k]);
+			protos[k]->server->teardown(p->responder_shared[k]);
 }

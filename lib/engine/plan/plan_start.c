@@ -111,7 +111,7 @@ static double rate_expected(const struct config *c, bool respond_only)
 static bool has_ports(const struct plan *p, const struct port_settings *port)
 {
 	for (uint32_t i = 0; i < p->item_count; i++)
-		if (!plan_is_routed(&p->items[i]) &&
+		if (p->items[i].source_ports.count &&
 			config_item_port(p->config, p->items[i].settings) == port)
 			return true;
 	return false;

@@ -323,11 +323,12 @@ static struct result_responder_protocol protocol_result(
 	const struct plan *p, uint32_t n, struct arena *a)
 {
 	const struct proto *proto = p->responders[0].protocols[n].proto;
-	void *sum = arena_zalloc(a, proto->answered->size);
+	const struct counter_section *counters = proto->server->counters;
+	void *sum = arena_zalloc(a, counters->size);
 
 	for (uint32_t i = 0; i < p->responder_count; i++)
-		counter_sum(sum, p->responders[i].protocols[n].ctx.counters, proto->answered->size);
-	return (struct result_responder_protocol){proto->name, {proto->answered, sum}};
+		counter_sum(sum, p->responders[i].protocols[n].ctx.counters, counters->size);
+	return (struct result_responder_protocol){proto->name, {counters, sum}};
 }
 
 void collect_responder(const struct plan *p, struct result_responder *out)

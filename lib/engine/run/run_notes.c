@@ -39,7 +39,7 @@ static void note_item(const struct run *r, const struct plan_item *i)
 		"traffic %s: %llu transaction slots (%.0f MiB), %u source addresses x %llu ports",
 		i->settings->name, (unsigned long long)slots,
 		(double)slots * sizeof(struct txn_slot) / 1048576, i->run->txns.clients,
-		(unsigned long long)(i->run->routed ? 1 : ports));
+		(unsigned long long)(i->source_ports.count ? ports : 1));
 }
 
 // Of a port with several workers.

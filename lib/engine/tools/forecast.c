@@ -132,7 +132,6 @@ static uint64_t source_addresses(
 	return n;
 }
 
-// The protocol chooses ports and addresses itself when it has a layout.
 static void place(struct forecast_item *i, const struct config *c, const struct item_settings *s,
 	struct arena *a)
 {
@@ -140,7 +139,7 @@ static void place(struct forecast_item *i, const struct config *c, const struct 
 	uint64_t per_port;
 
 	i->slots = config_slots_needed(c, s);
-	if (proto->layout)
+	if (proto->router) // it chooses addresses and ports itself
 		return;
 	i->source_addresses = source_addresses(c, s, a);
 	i->source_ports = config_source_ports(c, s);

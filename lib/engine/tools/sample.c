@@ -34,8 +34,6 @@ static uint32_t headers(const struct pair *p, const struct proto_flow *flow)
 {
 	const struct proto_path *paths = p->item->layout.paths.items;
 
-	if (!p->proto->flow)
-		return frame_header_len(p->port_vlans, p->item->settings->server.len);
 	return frame_header_len(
 		p->port_vlans + paths[flow->path].vlan_count, paths[flow->path].dst.len);
 }
@@ -45,7 +43,7 @@ static uint32_t answer(struct pair *p, const uint8_t *buf, uint32_t len, uint8_t
 	uint32_t n = 0;
 
 	if (p->server)
-		n = p->proto->answer(&p->server->ctx, buf, len, out, MESSAGE_ROOM);
+		n = p->server->server->answer(&p->server->ctx, buf, len, out, MESSAGE_ROOM);
 	p->sum->answers++;
 	p->sum->assumed += n == 0;
 	return n;
@@ -59,8 +57,8 @@ static bool step(struct pair *p, struct proto_txn *t)
 	enum proto_verdict verdict;
 	uint32_t len, got, head;
 
-	if (p->proto->flow)
-		p->proto->flow(&p->ctx, t, &flow);
+	if (p->proto->router)
+		p->proto->router->flow(&p->ctx, t, &flow);
 	len = p->proto->request(&p->ctx, t, buf, sizeof(buf));
 	if (len == 0)
 		return false;
@@ -83,7 +81,7 @@ static void exchange(struct pair *p, uint64_t seq)
 	struct proto_txn t = {
 		.seq = seq, .key = (uint32_t)((seq + 1) & ((1ull << p->proto->key_bits) - 1))};
 
-	if (p->proto->begin && !p->proto->begin(&p->ctx, &t))
+	if (p->proto->router && !p->proto->router->begin(&p->ctx, &t))
 		return;
 	p->sum->exchanges++;
 	for (int i = 0; i < MESSAGES_MAX; i++)
@@ -129,6 +127,7 @@ static int sample_item(
 	const struct item_settings *given = (const struct item_settings *)c->traffic.items + i;
 	struct plan_item *item = &plan->items[i];
 	const struct proto *proto = config_item_proto(item->settings, NULL);
+	const struct proto_router *router = proto->router;
 	struct proto_env env = env_of(item->settings);
 	struct pair p = {.proto = proto,
 		.item = item,
@@ -139,13 +138,14 @@ static int sample_item(
 	int rc;
 
 	out->memory = proto->memory ? proto->memory(item->shared, &env) : 0;
-	if (proto->common_setup)
-		env.common = proto->common_setup(&item->shared, 1, 1);
-	if (proto->common_setup && !env.common)
-		return -ENOMEM;
+	if (router && router->common_setup) {
+		env.common = router->common_setup(&item->shared, 1, 1);
+		if (!env.common)
+			return -ENOMEM;
+	}
 	rc = sample_exchanges(&p, &env);
 	if (env.common)
-		proto->common_teardown(env.common);
+		router->common_teardown(env.common);
 	return rc;
 }
 

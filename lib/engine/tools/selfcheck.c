@@ -146,14 +146,15 @@ static void derive_items(const struct config *c, struct config *out, struct aren
 // The answers of a protocol as the file says, or with every default.
 static void *answers_of(const struct config *c, unsigned protocol, struct arena *a, struct diag *d)
 {
+	const struct field_section *section = protos[protocol]->server->settings;
 	struct conf_tree *empty;
 	void *answers;
 
 	if (c->responder && c->responder->protocol[protocol])
 		return c->responder->protocol[protocol];
 	empty = conf_parse_text("self-check", "{}", 2, a, d);
-	answers = arena_zalloc(a, protos[protocol]->answers->size);
-	if (!empty || conf_apply(empty, protos[protocol]->answers, answers, a, d) < 0)
+	answers = arena_zalloc(a, section->size);
+	if (!empty || conf_apply(empty, section, answers, a, d) < 0)
 		return NULL;
 	return answers;
 }

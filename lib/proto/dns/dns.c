@@ -241,6 +241,15 @@ static const struct counter_section dns_answered_section = {
 	.size = sizeof(struct dns_answer_counters),
 };
 
+static const struct proto_server server = {
+	.settings = &dns_answers_section,
+	.counters = &dns_answered_section,
+	.setup = dns_answers_setup,
+	.teardown = dns_teardown,
+	.answer = dns_answer,
+	.faults = dns_faults,
+};
+
 const struct proto dns_proto = {
 	.name = "dns",
 	.help = "DNS queries over UDP",
@@ -250,9 +259,8 @@ const struct proto dns_proto = {
 	.harmless = true,
 	.cost_ns = 85,
 	.settings = &dns_settings_section,
-	.answers = &dns_answers_section,
 	.counters = &dns_counters_section,
-	.answered = &dns_answered_section,
+	.server = &server,
 	.check = dns_check,
 	.setup = dns_setup,
 	.teardown = dns_teardown,
@@ -262,7 +270,4 @@ const struct proto dns_proto = {
 	.key = dns_key,
 	.reply = dns_reply,
 	.timeout = dns_timeout,
-	.answers_setup = dns_answers_setup,
-	.answer = dns_answer,
-	.faults = dns_faults,
 };

@@ -34,6 +34,28 @@ static void every_row_keeps_the_limits_of_the_contract(void **state)
 	}
 }
 
+static void optional_parts_are_whole(void **state)
+{
+	for (uint32_t i = 0; protos[i]; i++) {
+		const struct proto *p = protos[i];
+		const struct proto_server *s = p->server;
+		const struct proto_router *r = p->router;
+
+		assert_true(p->setup && p->teardown);
+		assert_true(p->request && p->key && p->reply && p->timeout);
+		if (s) {
+			assert_true(s->setup && s->teardown && s->answer);
+			assert_string_equal(s->settings->name, p->name);
+			assert_string_equal(s->counters->name, p->name);
+			assert_int_equal(s->open != NULL, s->close != NULL);
+		}
+		if (r) {
+			assert_true(r->check_server && r->layout && r->begin && r->flow && r->owns);
+			assert_int_equal(r->common_setup != NULL, r->common_teardown != NULL);
+		}
+	}
+}
+
 static void check_labels(const struct counter_section *s)
 {
 	for (uint32_t row = 0; row < s->count; row++) {
@@ -51,8 +73,8 @@ static void no_two_places_of_a_figure_have_the_same_label(void **state)
 {
 	for (uint32_t i = 0; protos[i]; i++) {
 		check_labels(protos[i]->counters);
-		if (protos[i]->answered)
-			check_labels(protos[i]->answered);
+		if (protos[i]->server)
+			check_labels(protos[i]->server->counters);
 	}
 }
 
@@ -61,6 +83,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(protocols_are_found_by_their_name),
 		cmocka_unit_test(every_row_keeps_the_limits_of_the_contract),
+		cmocka_unit_test(optional_parts_are_whole),
 		cmocka_unit_test(no_two_places_of_a_figure_have_the_same_label),
 	};
 

@@ -44,6 +44,31 @@ static const struct proto_step steps[DHCP4_STEPS] = {
 
 _Static_assert(DHCP4_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 
+static const struct proto_server server = {
+	.settings = &dhcp4_answers_section,
+	.counters = &dhcp4_answered_section,
+	.groups = true,
+	.timed = true,
+	.check = dhcp4_check_answers,
+	.setup = dhcp4_answers_setup,
+	.teardown = dhcp4_answers_teardown,
+	.open = dhcp4_answers_open,
+	.close = dhcp4_answers_close,
+	.answer = dhcp4_answer,
+	.direct = dhcp4_direct,
+	.faults = dhcp4_faults,
+};
+
+static const struct proto_router router = {
+	.check_server = dhcp4_check_server,
+	.layout = dhcp4_layout,
+	.common_setup = dhcp4_common_setup,
+	.common_teardown = dhcp4_common_teardown,
+	.begin = dhcp4_begin,
+	.flow = dhcp4_flow,
+	.owns = dhcp4_owns,
+};
+
 const struct proto dhcp4_proto = {
 	.name = "dhcp4",
 	.help = "DHCPv4 clients and relays",
@@ -53,32 +78,17 @@ const struct proto dhcp4_proto = {
 	.step_count = DHCP4_STEPS,
 	.cost_ns = 175,
 	.settings = &dhcp4_settings_section,
-	.answers = &dhcp4_answers_section,
 	.counters = &dhcp4_counters_section,
-	.answered = &dhcp4_answered_section,
+	.server = &server,
+	.router = &router,
 	.check = dhcp4_check,
-	.check_server = dhcp4_check_server,
 	.setup = dhcp4_setup,
 	.teardown = dhcp4_teardown,
-	.common_setup = dhcp4_common_setup,
-	.common_teardown = dhcp4_common_teardown,
 	.memory = dhcp4_memory,
 	.open = dhcp4_open,
 	.close = dhcp4_close,
-	.layout = dhcp4_layout,
-	.flow = dhcp4_flow,
-	.owns = dhcp4_owns,
-	.begin = dhcp4_begin,
 	.request = dhcp4_request,
 	.key = dhcp4_key,
 	.reply = dhcp4_reply,
 	.timeout = dhcp4_timeout,
-	.check_answers = dhcp4_check_answers,
-	.answers_setup = dhcp4_answers_setup,
-	.answer = dhcp4_answer,
-	.answers_open = dhcp4_answers_open,
-	.answers_close = dhcp4_answers_close,
-	.answers_teardown = dhcp4_answers_teardown,
-	.direct = dhcp4_direct,
-	.faults = dhcp4_faults,
 };

@@ -73,8 +73,8 @@ static void add_item(const char *server, const char *first, uint64_t count)
 	f.sources[n].count = count;
 	i->name = "q";
 	i->source.addresses = (struct field_list){&f.sources[n], 1};
-	i->source.ports = (struct field_list){&f.ports, 1};
-	f.plan_items[n] = (struct plan_item){.settings = i, .port = &f.port, .place = n};
+	f.plan_items[n] = (struct plan_item){
+		.settings = i, .port = &f.port, .place = n, .source_ports = {&f.ports, 1}};
 }
 
 static void deal(uint32_t workers)
@@ -86,7 +86,7 @@ static void deal(uint32_t workers)
 		for (uint32_t n = 0; n < f.plan.item_count; n++) {
 			f.runs[w][n] = (struct worker_item){.proto = protos[0],
 				.server_port = 53,
-				.routed = f.runs[w][n].routed};
+				.router = f.runs[w][n].router};
 			f.plan_items[n].worker = f.workers;
 			f.plan_items[n].worker_count = workers;
 			f.plan_items[n].run = &f.runs[0][n];
@@ -236,10 +236,13 @@ static void a_few_ports_that_all_hash_to_one_queue_are_dealt_in_turn(void **stat
 
 static void keys_tell_workers_and_items_apart(void **state)
 {
+	static const struct proto_router router;
+
 	add_item("198.18.0.2", "198.18.0.16", 1);
 	add_item("198.18.0.3", "198.18.0.32", 1);
 	for (uint32_t w = 0; w < 3; w++)
-		f.runs[w][0].routed = f.runs[w][1].routed = true;
+		f.runs[w][0].router = f.runs[w][1].router = &router;
+	f.plan_items[0].source_ports.count = f.plan_items[1].source_ports.count = 0;
 	deal(3);
 	for (uint32_t w = 0; w < 3; w++)
 		for (uint32_t n = 0; n < 2; n++) {

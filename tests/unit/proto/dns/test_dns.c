@@ -25,7 +25,7 @@ static void check_counters(const struct counter_section *s)
 static void counters_are_u64_and_all_have_a_row(void **state)
 {
 	check_counters(dns_proto.counters);
-	check_counters(dns_proto.answered);
+	check_counters(dns_proto.server->counters);
 }
 
 static void check_settings(const struct field_section *s)
@@ -49,7 +49,7 @@ static void check_settings(const struct field_section *s)
 static void settings_have_names_and_places_of_their_own(void **state)
 {
 	check_settings(dns_proto.settings);
-	check_settings(dns_proto.answers);
+	check_settings(dns_proto.server->settings);
 }
 
 static void every_verb_is_there(void **state)
@@ -60,8 +60,8 @@ static void every_verb_is_there(void **state)
 	assert_int_equal(p->key_bits, 16);
 	assert_int_equal(p->step_count, 1);
 	assert_true(p->check && p->setup && p->teardown && p->open && p->close);
-	assert_true(
-		p->request && p->key && p->reply && p->timeout && p->answers_setup && p->answer);
+	assert_true(p->request && p->key && p->reply && p->timeout && !p->router);
+	assert_true(p->server->setup && p->server->teardown && p->server->answer);
 }
 
 int main(void)
