@@ -12,11 +12,6 @@
 
 #define COLUMN "%10s"
 
-const char *report_count(uint64_t n, char *buf, size_t room)
-{
-	return stats_format((double)n, NULL, buf, room);
-}
-
 static void print_run(FILE *out, const struct result_run *run)
 {
 	char length[32];

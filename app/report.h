@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "engine/result/result.h"
+#include "stats/text.h"
 
 struct report {
 	FILE *out;  // NULL: say nothing
@@ -37,4 +38,7 @@ void report_clear(struct report *r);
 const char *report_time(double ns, bool any, char *buf, size_t room);
 
 // A number of things.
-const char *report_count(uint64_t n, char *buf, size_t room);
+static inline const char *report_count(uint64_t n, char *buf, size_t room)
+{
+	return stats_format((double)n, NULL, buf, room);
+}

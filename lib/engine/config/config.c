@@ -124,6 +124,29 @@ static const struct field_section output_section = {"output",
 	"what a run writes besides its result", FIELD_ROWS(output_fields),
 	sizeof(struct output_settings)};
 
+const char *const probe_formats[] = {
+	[PROBE_PROC_STAT] = "proc_stat", [PROBE_PAIRS] = "pairs", NULL};
+
+static const struct field probe_fields[] = {
+	{"command", "shell command, like ssh dut cat /proc/stat; run once an interval",
+		FIELD_STRING, .required = true, AT(probe_settings, command), .min = 1, .max = 4095},
+	{"format", "what it prints: /proc/stat, or lines of key=value", FIELD_ENUM,
+		AT(probe_settings, format), .names = probe_formats, .def = "proc_stat"},
+	{"timeout", "it is killed after so long", FIELD_DURATION, AT(probe_settings, timeout_ns),
+		.def = "5s", .min = 1e7, .max = 6e11},
+};
+
+static const struct field_section probe_section = {"probe", "what the server's side says",
+	FIELD_ROWS(probe_fields), sizeof(struct probe_settings)};
+
+static const struct field dut_fields[] = {
+	{"probe", "command that tells how busy the server's machine is", FIELD_SECTION,
+		.optional = true, AT(dut_settings, probe), .section = &probe_section},
+};
+
+static const struct field_section dut_section = {
+	"dut", "the machine under test", FIELD_ROWS(dut_fields), sizeof(struct dut_settings)};
+
 static const struct field hooks_fields[] = {
 	{"start", "shell command before anything else; unless it succeeds, there is no run",
 		FIELD_STRING, AT(hooks_settings, start), .min = 1, .max = 4095},

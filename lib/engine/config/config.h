@@ -13,7 +13,6 @@
 #include "base/field.h"
 #include "engine/core/faults.h"
 #include "engine/config/load.h"
-#include "engine/run/probe.h"
 #include "engine/config/series_settings.h"
 #include "io/port.h"
 #include "proto/proto.h"
@@ -77,6 +76,20 @@ struct output_settings {
 struct hooks_settings {
 	const char *start, *stop; // NULL: none
 	uint64_t timeout_ns;
+};
+
+enum probe_format { PROBE_PROC_STAT, PROBE_PAIRS };
+
+extern const char *const probe_formats[]; // by enum probe_format, NULL-terminated
+
+struct probe_settings {
+	const char *command;
+	int32_t format; // enum probe_format
+	uint64_t timeout_ns;
+};
+
+struct dut_settings {
+	struct probe_settings *probe; // NULL: none
 };
 
 struct config {

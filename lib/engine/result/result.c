@@ -12,6 +12,10 @@
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_STRING, AT(of, member)              \
 	}
+#define REAL(of, member, unit_, text)                                                              \
+	{                                                                                          \
+		.name = #member, .help = text, .unit = unit_, .type = COUNTER_F64, AT(of, member)  \
+	}
 #define SECTION(name, rows, type, help)                                                            \
 	static const struct counter_section rows##_section = {                                     \
 		name, help, COUNTER_ROWS(rows), sizeof(struct type)}
@@ -164,6 +168,50 @@ static const struct counter worker_rows[] = {
 };
 SECTION("workers", worker_rows, result_worker, "a worker");
 
+static const struct counter cpu_rows[] = {
+	{"method", "how it was measured: proc_stat", NULL, COUNTER_STRING, AT(result_cpu, method)},
+	{"cpus", "CPUs of the box", NULL, COUNTER_U64, AT(result_cpu, cpus)},
+	{"used", "share of all CPUs in use, polling workers and everything else on the box", "1",
+		COUNTER_F64, AT(result_cpu, used)},
+	{"us_per_transaction", "service demand: CPU time of the box over what was answered", "us",
+		COUNTER_F64, AT(result_cpu, us_per_transaction)},
+};
+static const struct counter_section result_cpu_section = {"cpu",
+	"the tester's box in the measured part", COUNTER_ROWS(cpu_rows), sizeof(struct result_cpu)};
+
+static const struct counter figure_rows[] = {
+	{"name", "name of the figure", NULL, COUNTER_STRING, AT(result_dut_figure, name)},
+	{"value", "what the server's side said", NULL, COUNTER_F64, AT(result_dut_figure, value)},
+};
+static const struct counter_section figure_section = {"figures",
+	"a figure that the server's side said", COUNTER_ROWS(figure_rows),
+	sizeof(struct result_dut_figure)};
+
+static const struct counter dut_interval_rows[] = {
+	{"figures", "figures of the newest sample in the interval", NULL, COUNTER_LIST,
+		AT(result_dut_interval, figures), .section = &figure_section},
+};
+static const struct counter_section result_dut_interval_section = {"dut",
+	"what the server's side said in an interval", COUNTER_ROWS(dut_interval_rows),
+	sizeof(struct result_dut_interval)};
+
+static const struct counter dut_rows[] = {
+	{"command", "the probe", NULL, COUNTER_STRING, AT(result_dut, command)},
+	{"format", "proc_stat or pairs", NULL, COUNTER_STRING, AT(result_dut, format)},
+	{"samples", "times that the probe gave figures", NULL, COUNTER_U64,
+		AT(result_dut, samples)},
+	{"failures", "times that it did not", NULL, COUNTER_U64, AT(result_dut, failures)},
+	{"cpus", "CPUs of the server's box; 0: not known", NULL, COUNTER_U64, AT(result_dut, cpus)},
+	{"used", "share of all its CPUs in use in the measured part; null: not known", "1",
+		COUNTER_F64, AT(result_dut, used)},
+	{"us_per_transaction", "service demand: its CPU time over what was answered", "us",
+		COUNTER_F64, AT(result_dut, us_per_transaction)},
+	{"figures", "the last ones of a probe that prints pairs", NULL, COUNTER_LIST,
+		AT(result_dut, figures), .section = &figure_section},
+};
+static const struct counter_section result_dut_section = {
+	"dut", "the machine under test", COUNTER_ROWS(dut_rows), sizeof(struct result_dut)};
+
 static const struct counter interval_item_rows[] = {
 	TEXT(result_interval_item, name, "name of the item"),
 	COUNT(result_interval_item, due, "scheduled"),
@@ -294,6 +342,105 @@ static const struct counter capture_rows[] = {
 		AT(result_capture, incomplete)},
 };
 SECTION("capture", capture_rows, result_capture, "the capture file");
+
+// --- of several runs: a search or repeats ---
+
+static const struct counter trial_rows[] = {
+	REAL(result_trial, rate, NULL,
+		"value of the variable; of a ramp in the middle of the interval"),
+	REAL(result_trial, duration_s, "s", "length of the measured part"),
+	REAL(result_trial, loss, "1", "lost over sent"),
+	REAL(result_trial, failed, "1", "failed over sent"),
+	REAL(result_trial, p50_ns, "ns", "median of the response latency"),
+	REAL(result_trial, p99_ns, "ns", "99th percentile of the response latency"),
+	REAL(result_trial, answered_per_s, "per_s",
+		"answered rate, until the last answer; of a ramp within the interval"),
+	TEXT(result_trial, verdict,
+		"pass: every goal is met; fail; invalid: because of the tester"),
+	COUNT(result_trial, goals_met, "goals that are met"),
+	COUNT(result_trial, seed, "seed of the trial; the intervals of a ramp share one"),
+	TEXT(result_trial, capture, "its capture file"),
+};
+static const struct counter_section trial_section = {
+	"trials", "a measurement", COUNTER_ROWS(trial_rows), sizeof(struct result_trial)};
+
+static const struct counter goal_rows[] = {
+	TEXT(result_goal, goal, "what a load has to meet"),
+	REAL(result_goal, answer, NULL, "highest value of the variable that meets it"),
+	REAL(result_goal, upper, NULL, "lowest value that does not; null: none up to the end"),
+	REAL(result_goal, answered_per_s, "per_s",
+		"answered rate there; mlr: the conditional throughput"),
+	TEXT(result_goal, limited_by,
+		"server, tester, range (met up to the end), or none (interrupted)"),
+	REAL(result_goal, repeats_met, NULL,
+		"repeats at the answer that met it; null: none were made"),
+};
+static const struct counter_section goal_section = {
+	"goals", "a goal and its answer", COUNTER_ROWS(goal_rows), sizeof(struct result_goal)};
+
+static const struct counter peak_rows[] = {
+	REAL(result_peak, rate, NULL, "value of the variable"),
+	REAL(result_peak, answered_per_s, "per_s", "answered rate"),
+};
+static const struct counter_section peak_section = {"peak", "a load and what was answered",
+	COUNTER_ROWS(peak_rows), sizeof(struct result_peak)};
+
+static const struct counter search_rows[] = {
+	TEXT(result_search, method, "bisect, mlr or ramp"),
+	TEXT(result_search, variable, "setting that was varied"),
+	REAL(result_search, answer, NULL, "highest value that meets the first goal; null: none"),
+	{"goals", "goals and their answers", NULL, COUNTER_LIST, AT(result_search, goals),
+		.section = &goal_section},
+	{"peak", "where most was answered", NULL, COUNTER_SECTION, AT(result_search, peak),
+		.section = &peak_section, .optional = true},
+	{"collapse", "lowest load above the peak at which at least a tenth less was answered", NULL,
+		COUNTER_SECTION, AT(result_search, collapse), .section = &peak_section,
+		.optional = true},
+	REAL(result_search, knee, NULL,
+		"last value before the 99th percentile stayed above three times its lowest"),
+	{"trials", "measurements in order", NULL, COUNTER_LIST, AT(result_search, trials),
+		.section = &trial_section},
+};
+static const struct counter_section result_search_section = {
+	"search", "a search", COUNTER_ROWS(search_rows), sizeof(struct result_search)};
+
+static const struct counter spread_rows[] = {
+	TEXT(result_spread, item, "item of traffic"),
+	TEXT(result_spread, figure, "figure of the item"),
+	REAL(result_spread, mean, NULL, "arithmetic mean of the runs"),
+	REAL(result_spread, stddev, NULL, "standard deviation of the runs"),
+	REAL(result_spread, low, NULL, "lower end of the confidence interval of the mean"),
+	REAL(result_spread, high, NULL, "upper end"),
+	REAL(result_spread, median, NULL, "median"),
+	REAL(result_spread, min, NULL, "least"),
+	REAL(result_spread, max, NULL, "greatest"),
+	{"reached", "whether the interval is as narrow as was asked for", NULL, COUNTER_BOOL,
+		AT(result_spread, reached)},
+};
+static const struct counter_section spread_section = {"figures", "a figure over all repeats",
+	COUNTER_ROWS(spread_rows), sizeof(struct result_spread)};
+
+static const struct counter confidence_rows[] = {
+	COUNT(result_confidence, runs, "valid runs"),
+	REAL(result_confidence, confidence, "1", "that the interval holds the truth"),
+	REAL(result_confidence, width, "1", "asked for, as a share of the mean"),
+	{"reached", "whether every figure that was asked for is known so well", NULL, COUNTER_BOOL,
+		AT(result_confidence, reached)},
+	{"figures", "figures over all repeats", NULL, COUNTER_LIST, AT(result_confidence, figures),
+		.section = &spread_section},
+};
+static const struct counter_section result_confidence_section = {"confidence",
+	"how well repeats agree", COUNTER_ROWS(confidence_rows), sizeof(struct result_confidence)};
+
+static const struct counter repeat_rows[] = {
+	COUNT(result_repeat, seed, "seed of the run"),
+	TEXT(result_repeat, verdict, "pass, fail or invalid"),
+	TEXT(result_repeat, capture, "its capture file"),
+	{"traffic", "items of traffic", NULL, COUNTER_LIST, AT(result_repeat, traffic),
+		.section = &result_item_section},
+};
+static const struct counter_section result_repeat_section = {
+	"repeats", "a run", COUNTER_ROWS(repeat_rows), sizeof(struct result_repeat)};
 
 static const struct counter result_rows[] = {
 	TEXT(result, schema, "version of this document"),

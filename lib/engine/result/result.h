@@ -9,8 +9,6 @@
 #include "base/arena.h"
 #include "base/counter.h"
 #include "engine/core/faults.h"
-#include "engine/result/result_cpu.h"
-#include "engine/result/result_series.h"
 #include "engine/core/wire_counters.h"
 
 // The ledger of an item: due = sent + unsent, sent = answered + failed + lost + no_reply +
@@ -93,6 +91,32 @@ struct result_worker {
 	uint64_t handed_over, taken_over; // to and from other workers of the port
 };
 
+// The tester's box in the measured part.
+struct result_cpu {
+	const char *method;
+	uint64_t cpus;
+	double used; // of all CPUs, by everything that ran on the box
+	double us_per_transaction;
+};
+
+struct result_dut_figure {
+	const char *name;
+	double value;
+};
+
+// In an interval.
+struct result_dut_interval {
+	struct counter_list figures; // struct result_dut_figure
+};
+
+struct result_dut {
+	const char *command, *format;
+	uint64_t samples, failures;
+	uint64_t cpus;
+	double used, us_per_transaction; // NAN: not known
+	struct counter_list figures;     // struct result_dut_figure: the last ones of pairs
+};
+
 struct result_interval_item {
 	const char *name;
 	uint64_t due, sent, answered, failed, lost, no_reply;
@@ -169,6 +193,63 @@ struct result_capture {
 	const char *file;
 	uint64_t packets, dropped;
 	bool limit_reached, incomplete;
+};
+
+// --- of several runs: a search or repeats ---
+
+struct result_trial {
+	double rate; // value of the variable
+	double duration_s;
+	double loss, failed; // of what was sent; lost alone, failed alone
+	double p50_ns, p99_ns, answered_per_s;
+	const char *verdict; // pass: every goal is met; fail; invalid: because of the tester
+	uint64_t goals_met;
+	uint64_t seed;
+	const char *capture; // file; NULL: none
+};
+
+struct result_goal {
+	const char *goal;
+	double answer; // value of the variable; NAN: not even the lowest one
+	double upper;  // lowest value that was too much; INFINITY: none
+	double answered_per_s;
+	const char *limited_by; // server, tester, range
+	double repeats_met;     // repeats at the answer; NAN: there were none
+};
+
+struct result_peak {
+	double rate, answered_per_s;
+};
+
+struct result_search {
+	const char *method, *variable;
+	double answer;                // of the first goal
+	struct counter_list goals;    // struct result_goal
+	struct result_peak *peak;     // NULL: nothing was answered
+	struct result_peak *collapse; // NULL: none seen
+	double knee;                  // NAN: none seen
+	struct counter_list trials;   // struct result_trial
+};
+
+// A figure of an item over all repeats.
+struct result_spread {
+	const char *item, *figure;
+	double mean, stddev, low, high, median, min, max;
+	bool reached; // no wider than asked for
+};
+
+struct result_repeat {
+	uint64_t seed;
+	const char *verdict;
+	const char *capture;         // file; NULL: none
+	struct counter_list traffic; // struct result_item
+};
+
+struct result_confidence {
+	uint64_t runs;
+	double confidence, width;
+	bool reached;
+	struct counter_list figures; // struct result_spread
 };
 
 struct result {

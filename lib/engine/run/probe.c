@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of dut:, the thread that asks, and what becomes of the answers. Path: cold. Management
+// The thread that asks, and what becomes of the answers. Path: cold. Management
 // thread | the probe's thread.
 #include "engine/run/probe.h"
 
@@ -14,31 +14,7 @@
 #include "engine/run/command.h"
 #include "engine/run/cpu.h"
 
-#define AT(type, member) .offset = offsetof(struct type, member)
-#define OUTPUT_MAX       65536
-
-static const char *const formats[] = {
-	[PROBE_PROC_STAT] = "proc_stat", [PROBE_PAIRS] = "pairs", NULL};
-
-static const struct field probe_fields[] = {
-	{"command", "shell command, like ssh dut cat /proc/stat; run once an interval",
-		FIELD_STRING, .required = true, AT(probe_settings, command), .min = 1, .max = 4095},
-	{"format", "what it prints: /proc/stat, or lines of key=value", FIELD_ENUM,
-		AT(probe_settings, format), .names = formats, .def = "proc_stat"},
-	{"timeout", "it is killed after so long", FIELD_DURATION, AT(probe_settings, timeout_ns),
-		.def = "5s", .min = 1e7, .max = 6e11},
-};
-
-static const struct field_section probe_section = {"probe", "what the server's side says",
-	FIELD_ROWS(probe_fields), sizeof(struct probe_settings)};
-
-static const struct field dut_fields[] = {
-	{"probe", "command that tells how busy the server's machine is", FIELD_SECTION,
-		.optional = true, AT(dut_settings, probe), .section = &probe_section},
-};
-
-const struct field_section dut_section = {
-	"dut", "the machine under test", FIELD_ROWS(dut_fields), sizeof(struct dut_settings)};
+#define OUTPUT_MAX 65536
 
 // One answer of the command.
 struct sample {
@@ -312,7 +288,7 @@ void probe_stop(struct probe *p, const struct clock *c, uint64_t from, uint64_t 
 	pthread_join(p->thread, NULL);
 	out = arena_zalloc(a, sizeof(*out));
 	*out = (struct result_dut){.command = p->settings->command,
-		.format = formats[p->settings->format],
+		.format = probe_formats[p->settings->format],
 		.samples = p->count,
 		.failures = p->failures};
 	fill_usage(p, from, to, r, out);

@@ -8,22 +8,8 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/field.h"
+#include "engine/config/config.h"
 #include "engine/result/result.h"
-
-enum probe_format { PROBE_PROC_STAT, PROBE_PAIRS };
-
-struct probe_settings {
-	const char *command;
-	int32_t format; // enum probe_format
-	uint64_t timeout_ns;
-};
-
-struct dut_settings {
-	struct probe_settings *probe; // NULL: none
-};
-
-extern const struct field_section dut_section;
 
 struct probe;
 

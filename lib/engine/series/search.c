@@ -32,12 +32,6 @@ struct bounds {
 	bool tester;          // upper is what the tester could do
 };
 
-bool search_met(const struct search_goal *g, const struct search_trial *t)
-{
-	return !t->stopped && t->loss + t->failed <= g->loss && t->failed <= g->failed &&
-	       (g->p99_ns == 0 || t->p99_ns <= (double)g->p99_ns);
-}
-
 static const struct search_goal *goal_of(const struct search *s, uint32_t i)
 {
 	return (const struct search_goal *)s->settings->goals.items + i;

@@ -52,7 +52,11 @@ struct search_shape {
 	double knee; // last load before p99 left its level for good; NAN: none
 };
 
-bool search_met(const struct search_goal *g, const struct search_trial *t);
+static inline bool search_met(const struct search_goal *g, const struct search_trial *t)
+{
+	return !t->stopped && t->loss + t->failed <= g->loss && t->failed <= g->failed &&
+	       (g->p99_ns == 0 || t->p99_ns <= (double)g->p99_ns);
+}
 
 struct search_step search_next(const struct search *s);
 // Of a ramp under way: is every goal broken, for good and far enough below to see a collapse? Or

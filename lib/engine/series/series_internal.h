@@ -53,7 +53,6 @@ unsigned series_ramp(const struct config *c, struct arena *a, char **texts);
 // Does the variable belong to the n-th item of traffic?
 bool series_concerns(const struct config *c, uint32_t n);
 
-int series_search(struct series *s, struct result *out);
 int series_repeat(struct series *s, struct result *out);
 
 // The ramp of a search: one run. Its intervals go into search as trials, each with the number `run`

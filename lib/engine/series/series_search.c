@@ -507,7 +507,7 @@ static int search_on_ports(struct searching *g, struct result *out)
 }
 
 // Ports are brought up for the greatest load.
-int series_search(struct series *s, struct result *out)
+static int search_execute(struct series *s, struct result *out)
 {
 	struct run_options o = *s->options;
 	char *greatest[SERIES_AT_MAX];
@@ -529,4 +529,13 @@ int series_search(struct series *s, struct result *out)
 		code = search_on_ports(&g, out);
 	diag_free(o.diag);
 	return code;
+}
+
+int series_execute(const struct run_options *o, struct arena *a, struct result *out)
+{
+	struct series s = {.options = o, .config = o->config, .arena = a};
+
+	if (o->respond_only || (!o->config->search && !o->config->run.repeat))
+		return run_execute(o, a, out);
+	return o->config->search ? search_execute(&s, out) : series_repeat(&s, out);
 }

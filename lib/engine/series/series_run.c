@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One series from start to end, and the steps that searches and repeats are made of. Path: cold.
-// Management thread.
+// One run of a series: the file with more settings, and the steps that searches and repeats have in
+// common. Path: cold. Management thread.
 #include "engine/series/series.h"
 
 #include <errno.h>
@@ -165,13 +165,4 @@ void series_reason(const struct series *s, struct result_verdict *v, const char 
 	if (v->reasons.count)
 		memcpy(all + 1, v->reasons.items, v->reasons.count * sizeof(*all));
 	v->reasons = (struct counter_list){all, v->reasons.count + 1};
-}
-
-int series_execute(const struct run_options *o, struct arena *a, struct result *out)
-{
-	struct series s = {.options = o, .config = o->config, .arena = a};
-
-	if (o->respond_only || (!o->config->search && !o->config->run.repeat))
-		return run_execute(o, a, out);
-	return o->config->search ? series_search(&s, out) : series_repeat(&s, out);
 }
