@@ -190,13 +190,16 @@ bool worker_pass(struct worker *w, uint64_t now)
 	return received || sent;
 }
 
-// Told to stop: what was still going on ends here.
+// The phase is PHASE_STOP. An item that has ended may have built a further message since.
 static void worker_halt(struct worker *w, uint64_t now)
 {
-	for (uint32_t i = 0; i < w->item_count; i++)
+	for (uint32_t i = 0; i < w->item_count; i++) {
 		if (!w->items[i].ended)
 			item_end(w, &w->items[i], now);
+		worker_drop_pending(&w->items[i], now);
+	}
 	burst_free(w->spare, w->spare_count);
+	w->spare_count = 0;
 }
 
 int worker_loop(void *arg)

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A worker on a test bench: port, clock and protocol are the test's own. The protocol writes key,
+// step, tries and seq into a query; the sixth byte of a reply says the verdict on it. Ticks are
+// nanoseconds. Path: cold. Tests.
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/core/worker.h"
+#include "lib/test_port.h"
+
+#define RIG_START      1000000000ull
+#define RIG_MEASURE    (RIG_START + 10000)
+#define RIG_END        (RIG_START + 100000)
+#define RIG_GRACE      2000
+#define RIG_INTERVAL   20000
+#define RIG_GAP        1000 // of an item at a rate
+#define RIG_TIMEOUT    5000
+#define RIG_QUARANTINE (2 * RIG_TIMEOUT)
+#define RIG_SLOTS      64
+#define RIG_ITEMS      2
+#define RIG_QUERIES    256 // that are remembered
+#define RIG_STEPS      2
+#define RIG_PORT       40000 // first source port of item 0; item 1: 100 above
+
+// A query on the wire.
+struct rig_query {
+	uint8_t bytes[128];
+	uint32_t len;
+	struct frame f; // of bytes
+	uint32_t key;
+	uint8_t step, tries;
+	uint64_t seq;
+	uint16_t queue;
+	uint64_t ol_flags;
+};
+
+// What the protocol is to do next, and what it was asked.
+struct rig_script {
+	enum proto_verdict timeout;
+	bool nobody;       // begin: no client is free
+	bool silent;       // request: nothing answers
+	bool no_sum;       // request: the sum is not known
+	uint8_t wait;      // request
+	uint8_t next_step; // reply AGAIN, or timeout AGAIN: the step then
+	bool step_on_timeout;
+	uint8_t more; // flow
+	uint32_t begun, timeouts, abandoned;
+	uint32_t over; // replies to judge of what has ended
+	uint64_t over_seq;
+	uint32_t now_ms;
+	bool had_ends;
+	const void *counters; // of the last call
+};
+
+struct rig {
+	struct worker w;
+	struct worker_item items[RIG_ITEMS];
+	struct txn_slot slots[RIG_ITEMS][RIG_SLOTS];
+	struct rig_script script[RIG_ITEMS];
+	struct proto proto; // of both items
+	struct test_port port;
+	uint64_t tick;
+	struct clock clock;
+	_Atomic uint32_t phase;
+	struct item_snapshot snapshots[SNAPSHOTS][RIG_ITEMS];
+	struct rig_query queries[RIG_QUERIES];
+	uint32_t asked; // queries so far
+};
+
+extern struct rig rig;
+
+// One item at a rate of a query per RIG_GAP; the second one has nothing to send. Snapshots are not
+// due before worker_begin.
+int rig_fresh(void **state);
+// cmocka's teardown: stops the worker; no mbuf is left.
+int rig_over(void **state);
+
+// Item 0 becomes a closed loop of so many; 0: as fast as it goes.
+void rig_closed(uint64_t outstanding);
+// Item 0 becomes one of two steps.
+void rig_steps(void);
+// Item 0 chooses its addresses and ports by itself; its key has a tag.
+void rig_routed(void);
+
+// All of item 0 is of the measured part.
+void rig_measured(void);
+// One measured query at 500 ticks after the start, and no other one for long.
+void rig_ask(void);
+
+// A pass of the loop at so many ticks after RIG_START.
+bool rig_pass(uint64_t at);
+
+// A reply to a query, by its place; or one made by hand.
+void rig_reply(uint32_t query, enum proto_verdict verdict);
+struct rig_answer {
+	const char *src, *dst;       // IPv4; NULL: of the first query, turned round
+	uint16_t src_port, dst_port; // 0: the same
+	uint32_t key;
+	uint8_t verdict;
+	uint32_t payload_len; // 0: 6
+};
+void rig_answer(struct rig_answer a);
+
+struct ledger rig_ledger(uint32_t item); // warm-up and measured part

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What becomes of a received packet: the one cell of the books that it is counted in, and the state
+// of its transaction. Path: cold. Test.
+#include "rig.h"
+
+static struct worker_item *const it = &rig.items[0];
+
+static void one_reply(enum proto_verdict verdict)
+{
+	rig_reply(0, verdict);
+	rig_pass(1500);
+}
+
+static void a_good_reply_ends_its_transaction(void **state)
+{
+	rig_ask();
+	one_reply(PROTO_DONE);
+	assert_int_equal(it->books.ledger[1].answered, 1);
+	assert_int_equal(it->books.response.max, 1000); // from the due time
+	assert_int_equal(it->service.max, 1000);        // from the send
+	assert_int_equal(it->last_answer, RIG_START + 1500);
+	assert_int_equal(it->longest_gap, 500 + 1000);
+	assert_int_equal(rig.slots[0][0].state, TXN_DONE);
+	assert_int_equal(it->txns.in_flight, 0);
+	assert_ptr_equal(rig.script[0].counters, it->banks[1]);
+}
+
+static void one_of_the_warmup_has_no_latency(void **state)
+{
+	rig_pass(500);
+	one_reply(PROTO_DONE);
+	assert_int_equal(it->books.ledger[0].answered, 1);
+	assert_int_equal(it->books.ledger[1].answered, 0);
+	assert_int_equal(it->books.response.count, 0);
+	assert_int_equal(it->service.count, 0);
+	assert_ptr_equal(rig.script[0].counters, it->banks[0]);
+}
+
+static void each_verdict_has_its_cell(void **state)
+{
+	static const struct {
+		enum proto_verdict verdict;
+		struct ledger expect;
+		uint8_t state;
+	} rows[] = {
+		{PROTO_DONE, {1, 1, .answered = 1}, TXN_DONE},
+		{PROTO_FAIL, {1, 1, .failed = 1}, TXN_DONE},
+		{PROTO_AGAIN, {1, 1}, TXN_TAKEN},
+		{PROTO_KEPT, {1, 1}, TXN_FLYING},
+		{PROTO_STRAY, {1, 1, .stray = 1}, TXN_FLYING},
+		{PROTO_MALFORMED, {1, 1, .malformed = 1}, TXN_FLYING},
+		{PROTO_DUPLICATE, {1, 1, .duplicate = 1}, TXN_FLYING},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		rig_fresh(NULL);
+		rig_ask();
+		one_reply(rows[i].verdict);
+		assert_memory_equal(&it->books.ledger[1], &rows[i].expect, sizeof(struct ledger));
+		assert_int_equal(rig.slots[0][0].state, rows[i].state);
+		assert_int_equal(it->txns.in_flight, rows[i].state >= TXN_TAKEN);
+		assert_int_equal(
+			it->service.count, rows[i].expect.answered + rows[i].expect.failed);
+	}
+}
+
+static void a_reply_to_an_ended_transaction_is_booked_apart(void **state)
+{
+	static const struct {
+		enum proto_verdict first, second; // first KEPT: none came, it was lost
+		struct ledger expect;
+	} rows[] = {
+		{PROTO_DONE, PROTO_DONE, {1, 1, .answered = 1, .duplicate = 1}},
+		{PROTO_DONE, PROTO_FAIL, {1, 1, .answered = 1, .duplicate = 1}},
+		{PROTO_DONE, PROTO_STRAY, {1, 1, .answered = 1, .stray = 1}},
+		{PROTO_DONE, PROTO_MALFORMED, {1, 1, .answered = 1, .malformed = 1}},
+		{PROTO_KEPT, PROTO_DONE, {1, 1, .lost = 1, .late = 1}},
+		{PROTO_KEPT, PROTO_DUPLICATE, {1, 1, .lost = 1, .duplicate = 1}},
+		{PROTO_KEPT, PROTO_STRAY, {1, 1, .lost = 1, .stray = 1}},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		rig_fresh(NULL);
+		rig.script[0].timeout = PROTO_FAIL;
+		rig_ask();
+		one_reply(rows[i].first);
+		rig_pass(500 + RIG_TIMEOUT);
+		rig_reply(0, rows[i].second);
+		rig_pass(600 + RIG_TIMEOUT);
+		assert_memory_equal(&it->books.ledger[1], &rows[i].expect, sizeof(struct ledger));
+		assert_int_equal(rig.script[0].over, 1);
+		assert_ptr_equal(rig.script[0].counters, it->shadow);
+	}
+}
+
+static void a_reply_while_the_next_message_waits_is_late(void **state)
+{
+	rig_ask();
+	rig.port.takes = 0; // the next message stays with us
+	one_reply(PROTO_AGAIN);
+	rig_reply(0, PROTO_DONE);
+	rig_pass(1600);
+	assert_int_equal(it->books.ledger[1].late, 1);
+	assert_int_equal(it->books.ledger[1].answered, 0);
+	assert_int_equal(it->txns.in_flight, 1);
+}
+
+static void a_reply_to_an_earlier_round_of_the_slot_is_late(void **state)
+{
+	struct rig_query first;
+
+	rig_closed(0);
+	rig.w.spares = 64;
+	rig_measured();
+	rig_pass(0);
+	first = rig.queries[0];
+	rig_pass(RIG_TIMEOUT);                  // all are lost
+	rig_pass(RIG_TIMEOUT + RIG_QUARANTINE); // and their slots used again
+	assert_int_equal(rig.asked, 128);
+	rig_answer((struct rig_answer){.dst_port = first.f.src_port, .key = first.key});
+	rig_pass(RIG_TIMEOUT + RIG_QUARANTINE + 1);
+	assert_int_equal(it->books.ledger[1].late, 1);
+	assert_int_equal(it->books.ledger[1].answered, 0);
+	assert_int_equal(rig.script[0].over_seq, 0);
+	assert_int_equal(it->txns.in_flight, 64);
+	rig_answer((struct rig_answer){
+		.dst_port = first.f.src_port, .key = first.key, .verdict = PROTO_STRAY});
+	rig_pass(RIG_TIMEOUT + RIG_QUARANTINE + 2);
+	assert_int_equal(it->books.ledger[1].stray, 1);
+	assert_int_equal(rig.script[0].over, 2);
+}
+
+static void a_packet_that_fits_no_transaction_is_stray(void **state)
+{
+	static const struct {
+		struct rig_answer a;
+		uint64_t stray, malformed, unmatched;
+	} rows[] = {
+		{{.key = 1}, 1, 0, 0},                 // a key that was not issued
+		{{.src = "198.18.0.8"}, 1, 0, 0},      // not the server
+		{{.src_port = 54}, 1, 0, 0},           // nor its port
+		{{.payload_len = 5}, 0, 1, 0},         // no key in it
+		{{.dst = "198.18.0.3"}, 0, 0, 1},      // no address of the item
+		{{.dst_port = RIG_PORT + 2}, 0, 0, 1}, // no port of it
+		{{.dst = "198.18.0.2", .key = UINT32_MAX}, 1, 0,
+			0}, // address and key of two queries
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct rig_answer a = rows[i].a;
+
+		rig_fresh(NULL);
+		rig_ask();
+		if (a.key == 0 || a.key == UINT32_MAX)
+			a.key = rig.queries[0].key;
+		rig_answer(a);
+		rig_pass(600);
+		assert_int_equal(it->books.ledger[1].stray, rows[i].stray);
+		assert_int_equal(it->books.ledger[1].malformed, rows[i].malformed);
+		assert_int_equal(rig.w.wire.counters.unmatched, rows[i].unmatched);
+		assert_int_equal(it->txns.in_flight, 1);
+	}
+}
+
+static void before_the_measured_part_it_is_stray_of_the_warmup(void **state)
+{
+	rig_pass(500);
+	rig_answer((struct rig_answer){.key = 1});
+	rig_answer((struct rig_answer){.payload_len = 5});
+	rig_answer((struct rig_answer){.src_port = 1});
+	rig_pass(600);
+	assert_int_equal(it->books.ledger[0].stray, 2);
+	assert_int_equal(it->books.ledger[0].malformed, 1);
+	assert_int_equal(it->books.ledger[1].stray, 0);
+}
+
+static void a_reply_to_a_question_before_the_run_is_no_stray(void **state)
+{
+	struct txn_place place;
+
+	txn_place(&it->txns, 5, &place);
+	it->asked[0] = 5;
+	it->asked_count = 1;
+	rig_pass(500);
+	rig_answer((struct rig_answer){.key = place.key,
+		.dst = (const char *[]){"198.18.0.1", "198.18.0.2", "198.18.1.1"}[place.client],
+		.dst_port = (uint16_t)(RIG_PORT + place.port)});
+	rig_pass(600);
+	assert_int_equal(it->asked_late, 1);
+	assert_int_equal(rig_ledger(0).stray, 0);
+	it->asked[0] = 6;
+	rig_answer((struct rig_answer){.key = place.key,
+		.dst = (const char *[]){"198.18.0.1", "198.18.0.2", "198.18.1.1"}[place.client],
+		.dst_port = (uint16_t)(RIG_PORT + place.port)});
+	rig_pass(601);
+	assert_int_equal(it->asked_late, 1);
+	assert_int_equal(rig_ledger(0).stray, 1);
+}
+
+static void the_next_step_is_sent_with_the_next_pass(void **state)
+{
+	rig_steps();
+	rig.script[0].next_step = 1;
+	rig_ask();
+	one_reply(PROTO_AGAIN);
+	assert_int_equal(it->steps[0].sent, 1);
+	assert_int_equal(it->steps[0].answered, 1);
+	assert_int_equal(it->steps[0].service.max, 1000);
+	rig_pass(2500);
+	assert_int_equal(rig.asked, 2);
+	assert_int_equal(rig.queries[1].step, 1);
+	assert_int_equal(rig.queries[1].seq, 0);
+	assert_int_equal(it->steps[1].sent, 1);
+	rig_reply(1, PROTO_FAIL);
+	rig_pass(4500);
+	assert_int_equal(it->steps[1].failed, 1);
+	assert_int_equal(it->steps[1].answered, 0);
+	assert_in_range(it->steps[1].response.max, 3000 - 63, 3000 + 63); // from the reply before
+	assert_int_equal(it->steps[1].service.max, 2000);
+	assert_int_equal(it->books.ledger[1].sent, 1);
+	assert_int_equal(it->books.ledger[1].failed, 1);
+	assert_int_equal(it->books.response.max, 4000);
+}
+
+static void a_loss_is_one_of_its_step(void **state)
+{
+	rig_steps();
+	rig.script[0].next_step = 1;
+	rig.script[0].timeout = PROTO_FAIL;
+	rig_ask();
+	one_reply(PROTO_AGAIN);
+	rig_pass(2500);
+	rig_pass(2500 + RIG_TIMEOUT);
+	assert_int_equal(it->steps[0].lost, 0);
+	assert_int_equal(it->steps[1].lost, 1);
+}
+
+static void steps_of_the_warmup_are_not_counted(void **state)
+{
+	rig_steps();
+	rig_pass(500);
+	one_reply(PROTO_DONE);
+	assert_int_equal(it->steps[0].sent, 0);
+	assert_int_equal(it->steps[0].answered, 0);
+	assert_int_equal(it->steps[0].service.count, 0);
+}
+
+static void a_routed_item_is_found_by_the_tag_of_its_key(void **state)
+{
+	rig_routed();
+	rig_ask();
+	assert_int_equal(rig.queries[0].key >> 28, 3);
+	rig_answer((struct rig_answer){.key = rig.queries[0].key | 1u << 30}); // another tag
+	rig_answer((struct rig_answer){.payload_len = 5});
+	rig_pass(600);
+	assert_int_equal(it->books.ledger[1].stray, 1);
+	assert_int_equal(it->books.ledger[1].malformed, 1);
+	rig_answer((struct rig_answer){.key = rig.queries[0].key, .src = "203.0.113.1"});
+	rig_pass(1500000);
+	assert_int_equal(it->books.ledger[1].answered, 1); // who answers is the protocol's to judge
+	assert_true(rig.script[0].had_ends);
+	assert_int_equal(rig.script[0].now_ms, 1);
+}
+
+static void it_owns_what_its_protocol_says(void **state)
+{
+	uint8_t found[6], addr[4] = {10, 0, 0, 1};
+
+	rig_routed();
+	assert_true(worker_owns(&rig.w, addr, 4, found));
+	assert_int_equal(found[4], 1);
+	addr[0] = 11;
+	assert_false(worker_owns(&rig.w, addr, 4, found));
+	addr[0] = 10;
+	rig.w.tagged_count = 0;
+	assert_false(worker_owns(&rig.w, addr, 4, found));
+}
+
+// Worker 0 of two, and the other end of its lanes.
+static struct handoff ends[2];
+static struct handoff_lane lanes[4];
+static uint8_t home[65536];
+
+static void share(uint8_t number)
+{
+	memset(ends, 0, sizeof(ends));
+	memset(lanes, 0, sizeof(lanes));
+	memset(home, 0, sizeof(home));
+	handoff_init(ends, lanes, 2, 0);
+	rig.w.hand = &ends[number];
+	rig.w.number = number;
+	rig.w.home = home;
+	home[RIG_PORT + 1] = 1;
+}
+
+static void the_other_workers_packets_go_to_its_lane(void **state)
+{
+	struct handoff_packet got[4];
+
+	share(0);
+	rig_pass(1500);
+	rig_reply(0, PROTO_DONE);
+	rig_answer((struct rig_answer){.dst_port = RIG_PORT + 1, .key = 9});
+	rig_pass(2000);
+	assert_int_equal(rig_ledger(0).answered, 1);
+	assert_int_equal(rig_ledger(0).stray, 0);
+	assert_int_equal(ends[0].given, 1);
+	assert_int_equal(handoff_lane_take(&lanes[1], got, 4), 1);
+	assert_int_equal(got[0].time, RIG_START + 2000);
+	rte_pktmbuf_free(got[0].mbuf);
+}
+
+static void a_full_lane_loses_the_packet_and_counts_it(void **state)
+{
+	share(0);
+	lanes[1].written = HANDOFF_LANE;
+	rig_pass(500);
+	rig_answer((struct rig_answer){.dst_port = RIG_PORT + 1});
+	rig_pass(600);
+	assert_int_equal(ends[0].full, 1);
+	assert_int_equal(ends[0].given, 0);
+	lanes[1].written = 0;
+}
+
+static void a_packet_from_another_worker_has_the_time_of_its_coming(void **state)
+{
+	struct handoff_packet packet = {.time = RIG_START + 700};
+
+	share(0);
+	rig_ask();
+	rig_reply(0, PROTO_DONE);
+	packet.mbuf = rig.port.received[--rig.port.received_count];
+	assert_int_equal(handoff_lane_put(&lanes[2], &packet, 1), 1);
+	assert_true(rig_pass(1500));
+	assert_int_equal(rig_ledger(0).answered, 1);
+	assert_int_equal(it->service.max, 200);
+	assert_int_equal(ends[0].taken, 1);
+	assert_int_equal(rig.port.live, 31);
+}
+
+static void nothing_expires_before_the_other_worker_has_looked(void **state)
+{
+	share(0);
+	rig_ask();
+	ends[1].seen = RIG_START + 500 + RIG_TIMEOUT - 1;
+	rig_pass(500 + RIG_TIMEOUT + 100);
+	assert_int_equal(rig_ledger(0).lost, 0);
+	ends[1].seen++;
+	rig_pass(500 + RIG_TIMEOUT + 101);
+	assert_int_equal(rig_ledger(0).lost, 1);
+}
+
+static void it_tells_how_far_it_has_looked_when_its_queue_ran_empty(void **state)
+{
+	share(0);
+	rig.w.wire.burst = 1;
+	rig_answer((struct rig_answer){.dst_port = 9});
+	rig_pass(100);
+	assert_int_equal(ends[0].seen, 0);
+	rig_pass(200);
+	assert_int_equal(ends[0].seen, RIG_START + 200);
+}
+
+static void keys_of_routed_items_name_their_worker(void **state)
+{
+	share(1);
+	rig_routed();
+	rig.w.tag_bits = 1; // tag 3: item 1 of worker 1
+	home[RIG_PORT] = PORT_HOME_KEY;
+	rig_ask();
+	rig_answer((struct rig_answer){.key = rig.queries[0].key});
+	rig_pass(600);
+	assert_int_equal(rig_ledger(0).answered, 1);
+	rig_answer((struct rig_answer){.key = 0x10000000}); // tag 1: item 1 of worker 0
+	rig_answer((struct rig_answer){.key = 0x50000000}); // of worker 2, which is not there
+	rig_answer((struct rig_answer){.payload_len = 5});  // no key: it stays
+	rig_pass(700);
+	assert_int_equal(ends[1].given, 1);
+	assert_int_equal(rig_ledger(0).stray, 1);
+	assert_int_equal(rig_ledger(0).malformed, 1);
+	for (struct handoff_packet p; handoff_lane_take(&lanes[2], &p, 1);)
+		rte_pktmbuf_free(p.mbuf);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_fresh, rig_over)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_good_reply_ends_its_transaction),
+		TEST(one_of_the_warmup_has_no_latency),
+		TEST(each_verdict_has_its_cell),
+		TEST(a_reply_to_an_ended_transaction_is_booked_apart),
+		TEST(a_reply_while_the_next_message_waits_is_late),
+		TEST(a_reply_to_an_earlier_round_of_the_slot_is_late),
+		TEST(a_packet_that_fits_no_transaction_is_stray),
+		TEST(before_the_measured_part_it_is_stray_of_the_warmup),
+		TEST(a_reply_to_a_question_before_the_run_is_no_stray),
+		TEST(the_next_step_is_sent_with_the_next_pass),
+		TEST(a_loss_is_one_of_its_step),
+		TEST(steps_of_the_warmup_are_not_counted),
+		TEST(a_routed_item_is_found_by_the_tag_of_its_key),
+		TEST(it_owns_what_its_protocol_says),
+		TEST(the_other_workers_packets_go_to_its_lane),
+		TEST(a_full_lane_loses_the_packet_and_counts_it),
+		TEST(a_packet_from_another_worker_has_the_time_of_its_coming),
+		TEST(nothing_expires_before_the_other_worker_has_looked),
+		TEST(it_tells_how_far_it_has_looked_when_its_queue_ran_empty),
+		TEST(keys_of_routed_items_name_their_worker),
+	};
+
+	return cmocka_run_group_tests_name("engine worker_rx", tests, NULL, NULL);
+}
