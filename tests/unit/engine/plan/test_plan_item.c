@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an item needs on each of its workers: slots, keys, waits, books of steps, and what is
+// refused before. Path: cold. Test.
+#include "../planned.h"
+
+#include <unistd.h>
+
+#define SECOND 1000000000ull
+#define LAN(cpus, more)                                                                            \
+	"ports:\n  - {name: lan, driver: af_packet, device: nosuch0, cpus: " cpus                  \
+	", addresses: [198.18.0.1/24]" more "}\n"
+#define DNS(more) "  - {name: q, server: 198.18.0.2, " more ", " LOADED_DNS "}\n"
+#define DHCP(more)                                                                                 \
+	"  - {name: r, server: 198.18.0.2, load: {rate: 1k}, dhcp4: {clients: 90, " more "}}\n"
+
+static struct planned *planned(const char *head, const char *items)
+{
+	char text[2048];
+
+	snprintf(text, sizeof(text), "%straffic:\n%s", head, items);
+	return planned_build(text);
+}
+
+static void expect_slots(const char *head, const char *items, uint32_t count)
+{
+	struct planned *p = planned(head, items);
+
+	for (uint32_t k = 0; k < p->plan.items[0].worker_count; k++)
+		assert_int_equal(plan_run(&p->plan.items[0], k)->txns.count, count);
+	planned_free(p);
+}
+
+// At 1000 a second and a timeout of 1 s 3406 in all.
+static void slots_are_divided_among_the_workers(void **state)
+{
+	expect_slots(LAN("1", ""), DNS("load: {rate: 1k}"), 3407);
+	expect_slots(LAN("1-2", ""), DNS("load: {rate: 1k}"), 1704);
+	expect_slots(LAN("1-3", ""), DNS("load: {rate: 1k}"), 1136);
+	expect_slots(LAN("1-2", ""), DNS("load: {rate: 1k}, timeout: 2s"), 3279);
+	expect_slots(LAN("1-2", ""), DNS("load: {rate: 1k, slots: 5000}"), 2501);
+}
+
+// As fast as it goes: nobody knows what a part would be.
+static void without_a_rate_each_worker_has_all_slots(void **state)
+{
+	expect_slots(LAN("1-2", ""), DNS("load: {rate: max, slots: 5000}"), 5000);
+	expect_slots(LAN("1-2", ""), DNS("load: {outstanding: 10, slots: 5000}"), 2501);
+}
+
+// One source port has 65536 names for transactions.
+static void there_are_no_more_slots_than_keys(void **state)
+{
+	expect_slots(LAN("1", ""),
+		DNS("source: {ports: 5000}, load: {outstanding: 10, slots: 100000}"), 65536);
+	expect_slots(LAN("1", ""),
+		DNS("source: {ports: 5000-5001}, load: {outstanding: 10, slots: 100000}"), 100001);
+}
+
+// Times of a file, in a file.
+static struct planned *replayed(const char *times, const char *more)
+{
+	char path[] = "/tmp/ddiperf-replay-XXXXXX", items[256];
+	int fd = mkstemp(path);
+	struct planned *p;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, times, strlen(times)), (ssize_t)strlen(times));
+	close(fd);
+	snprintf(items, sizeof(items), DNS("load: {replay: {file: %s%s}}"), path, more);
+	p = planned(LAN("1", ""), items);
+	unlink(path);
+	return p;
+}
+
+static void expect_replayed(const char *times, const char *more, uint32_t in_a_row)
+{
+	struct planned *p = replayed(times, more);
+
+	// Beside those in a row a sixteenth of them, and 256 and 1 as every load.
+	assert_int_equal(p->plan.items[0].run->txns.count, in_a_row + in_a_row / 16 + 257);
+	planned_free(p);
+}
+
+// As many as are sent while a slot is held: 3 timeouts of 1 s, ends included.
+static void a_replay_needs_what_is_sent_while_a_slot_is_held(void **state)
+{
+	char many[32 * 9 + 1] = "";
+
+	expect_replayed("0\n1\n2\n3\n", "", 4);
+	expect_replayed("0\n1\n2\n3.000000001\n", "", 3);
+	expect_replayed("0\n1\n2\n3.000000001\n", ", speed: 2", 4);
+	expect_replayed("0\n1\n2\n3\n", ", speed: 0.5", 2);
+	expect_replayed("0\n7\n7\n7\n14\n", "", 3);
+	for (int i = 0; i < 32; i++)
+		strcat(many, "1.5\n");
+	expect_replayed(many, "", 32);
+	expect_replayed("5\n", ", speed: 2", 1);
+}
+
+static void keys_differ_between_items_and_workers_and_are_the_same_each_time(void **state)
+{
+	const char *const items = DNS("load: {rate: 1k}") "  - {name: s, server: 198.18.0.2, load: "
+							  "{rate: 1k}, " LOADED_DNS "}\n";
+	struct planned *two = planned(LAN("1-2", ""), items), *one = planned(LAN("1", ""), items);
+	struct txn_place first, second, other, alone;
+
+	txn_place(&plan_run(&two->plan.items[0], 0)->txns, 0, &first);
+	txn_place(&plan_run(&two->plan.items[0], 1)->txns, 0, &second);
+	txn_place(&plan_run(&two->plan.items[1], 0)->txns, 0, &other);
+	assert_int_not_equal(first.key, second.key);
+	assert_int_not_equal(first.key, other.key);
+	assert_int_not_equal(plan_item_seed(&two->plan, &two->plan.items[0]),
+		plan_item_seed(&two->plan, &two->plan.items[1]));
+	assert_int_equal(plan_item_seed(&two->plan, &two->plan.items[1]),
+		plan_item_seed(&one->plan, &one->plan.items[1]));
+	txn_place(&one->plan.items[0].run->txns, 0, &alone);
+	assert_int_equal(
+		two->plan.items[0].run->txns.perm.mask, one->plan.items[0].run->txns.perm.mask);
+	planned_free(two);
+	planned_free(one);
+}
+
+static void a_slot_rests_for_two_of_the_longest_wait(void **state)
+{
+	struct planned *p = planned(LAN("1", ""), DNS("load: {rate: 1k}, timeout: 300ms"));
+	const struct worker_item *run = p->plan.items[0].run;
+
+	assert_int_equal(run->waits[0], 300000000);
+	assert_int_equal(run->txns.quarantine, 600000000);
+	planned_free(p);
+	p = planned(
+		LAN("1", ""), DHCP("relay: {addresses: 198.18.0.64}, "
+				   "retransmit: {initial: 4s, factor: 2, jitter: 0s, tries: 3}"));
+	run = p->plan.items[0].run;
+	assert_int_equal(run->waits[0], SECOND);
+	assert_int_equal(run->txns.quarantine, 2 * 16 * SECOND);
+	assert_int_equal(run->txns.waits, 1 + p->plan.items[0].layout.waits.count);
+	planned_free(p);
+}
+
+static void exchanges_of_several_messages_have_books_of_their_steps(void **state)
+{
+	struct planned *p = planned(
+		LAN("1", ""), DNS("load: {rate: 1k}") DHCP("relay: {addresses: 198.18.0.64}"));
+	const struct worker_item *dns = p->plan.items[0].run, *dhcp = p->plan.items[1].run;
+
+	assert_null(dns->steps);
+	assert_null(dns->step_due);
+	assert_non_null(dhcp->step_due);
+	for (uint32_t i = 0; i < dhcp->proto->step_count; i++) {
+		assert_int_equal(dhcp->steps[i].response.min, UINT64_MAX);
+		assert_int_equal(dhcp->steps[i].service.min, UINT64_MAX);
+	}
+	planned_free(p);
+}
+
+// What all clients of a protocol have in common is made once, and only where the protocol has it.
+static void items_of_a_protocol_have_something_in_common(void **state)
+{
+	struct planned *p = planned(
+		LAN("1-2", ""), DNS("load: {rate: 1k}") DHCP("relay: {addresses: 198.18.0.64}"));
+	uint32_t made = 0;
+
+	for (uint32_t k = 0; protos[k]; k++) {
+		made += p->plan.common[k] != NULL;
+		if (p->plan.common[k])
+			assert_ptr_equal(protos[k], proto_find("dhcp4"));
+	}
+	assert_int_equal(made, 1);
+	planned_free(p);
+}
+
+static void a_worker_begins_with_empty_books(void **state)
+{
+	struct planned *p = planned(LAN("1-2", ""), DNS("load: {rate: 1k}"));
+
+	for (uint32_t k = 0; k < 2; k++) {
+		const struct worker_item *run = plan_run(&p->plan.items[0], k);
+
+		assert_int_equal(run->books.response.min, UINT64_MAX);
+		assert_int_equal(run->service.min, UINT64_MAX);
+		assert_int_equal(run->lag.min, UINT64_MAX);
+		assert_non_null(run->banks[0]);
+		assert_non_null(run->banks[1]);
+		assert_ptr_not_equal(run->banks[0], run->banks[1]);
+		assert_true(run->opened);
+		assert_int_equal(run->server_port, 53);
+		assert_int_equal(run->source_ranges, 1);
+		assert_ptr_equal(run->ctx.shared, p->plan.items[0].shared);
+	}
+	planned_free(p);
+}
+
+static void expect_error(const char *head, const char *items, const char *part)
+{
+	char text[2048], *errors;
+	struct loaded l;
+	struct plan plan;
+	int rc;
+
+	snprintf(text, sizeof(text), "%straffic:\n%s", head, items);
+	l = loaded_from(text);
+	rc = plan_read_input(&plan, l.config, false, l.a, l.d);
+	errors = loaded_errors(&l);
+	assert_int_equal(rc, part ? -EINVAL : 0);
+	if (part ? !strstr(errors, part) : *errors)
+		fail_msg("expected \"%s\" in:\n%s", part ? part : "", errors);
+	free(errors);
+	plan_free(&plan);
+	loaded_free(&l);
+}
+
+static void a_frame_has_room_for_two_vlans(void **state)
+{
+#define TAGGED(list) "vlans: [{clients: 0-89, vlans: [" list "]}]"
+	expect_error(LAN("1", ""), DHCP(TAGGED("7, 8")), NULL);
+	expect_error(LAN("1", ", vlans: [100]"), DHCP(TAGGED("7")), NULL);
+	expect_error(LAN("1", ", vlans: [100]"), DHCP(TAGGED("7, 8")),
+		"1 VLANs of the port and 2 of clients (together up to 2)");
+	expect_error(LAN("1", ", vlans: [100, 200]"), DHCP(TAGGED("7")), "2 VLANs of the port");
+}
+
+// Answers have to find their way: to the first address of a range and to the last.
+static void relay_addresses_are_on_a_subnet_or_behind_a_gateway(void **state)
+{
+#define RELAYED(list) DHCP("relay: {addresses: [" list "]}")
+	expect_error(LAN("1", ""), RELAYED("198.18.0.64-198.18.0.255"), NULL);
+	expect_error(
+		LAN("1", ""), RELAYED("198.18.0.64-198.18.1.0"), "not on a subnet of port lan");
+	expect_error(LAN("1", ""), RELAYED("198.17.255.255-198.18.0.5"),
+		"not on a subnet of port lan, and the port has no IPv4 gateway");
+	expect_error(LAN("1", ""), RELAYED("198.18.0.64, 10.0.0.1"), "not on a subnet");
+	expect_error(LAN("1", ", gateway: 198.18.0.254"), RELAYED("198.18.0.64-198.18.1.0"), NULL);
+}
+
+static void a_file_of_times_that_is_not_there_is_an_error(void **state)
+{
+	expect_error(LAN("1", ""), DNS("load: {replay: {file: /nosuch/file}}"), "/nosuch/file");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slots_are_divided_among_the_workers),
+		cmocka_unit_test(without_a_rate_each_worker_has_all_slots),
+		cmocka_unit_test(there_are_no_more_slots_than_keys),
+		cmocka_unit_test(a_replay_needs_what_is_sent_while_a_slot_is_held),
+		cmocka_unit_test(keys_differ_between_items_and_workers_and_are_the_same_each_time),
+		cmocka_unit_test(a_slot_rests_for_two_of_the_longest_wait),
+		cmocka_unit_test(exchanges_of_several_messages_have_books_of_their_steps),
+		cmocka_unit_test(items_of_a_protocol_have_something_in_common),
+		cmocka_unit_test(a_worker_begins_with_empty_books),
+		cmocka_unit_test(a_frame_has_room_for_two_vlans),
+		cmocka_unit_test(relay_addresses_are_on_a_subnet_or_behind_a_gateway),
+		cmocka_unit_test(a_file_of_times_that_is_not_there_is_an_error),
+	};
+
+	return cmocka_run_group_tests_name("plan_item", tests, NULL, NULL);
+}

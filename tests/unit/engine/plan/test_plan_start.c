@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Before EAL starts: which CPU each worker has, which ports are brought up and what they have to
+// know of their items. On CPUs that the test chooses. Path: cold. Test.
+#include "../planned.h"
+#include "io/rules.h"
+
+#define PORT(name, peer, more)                                                                     \
+	"  - {name: " name ", driver: ring, device: " peer ", addresses: [198.18.0.1/24]" more "}" \
+	"\n"
+#define SERVER(more)                                                                               \
+	"  - {name: dut, driver: ring, device: lan, addresses: [198.18.0.2/24]" more "}\n"
+#define ITEM(name)                                                                                 \
+	"  - {name: " name ", server: 198.18.0.2, port: lan, load: {rate: 1k}, " LOADED_DNS "}\n"
+#define TRAFFIC    "responder: {port: dut, dns: {}}\ntraffic:\n" ITEM("q")
+#define BOTH(cpus) "ports:\n" PORT("lan", "dut", cpus) SERVER("") TRAFFIC
+
+static int setup(void **state)
+{
+	planned_cpus = 0xff;
+	return 0;
+}
+
+static void expect_cpus(const char *text, const uint32_t *cpus, uint32_t count)
+{
+	struct planned *p = planned_start(text, false);
+
+	assert_int_equal(p->plan.worker_count, count);
+	assert_int_equal(p->plan.lcores.worker_count, count);
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(p->plan.lcores.worker_cpus[i], cpus[i]);
+	planned_free(p);
+}
+
+static void workers_take_the_cpus_that_the_file_names(void **state)
+{
+	expect_cpus(BOTH(", cpus: [5, 2-4]"), (const uint32_t[]){5, 2, 3, 4, 1}, 5);
+	expect_cpus("ports:\n" PORT("lan", "dut", ", cpus: 3-4") SERVER(", cpus: [6, 7]") TRAFFIC,
+		(const uint32_t[]){3, 4, 6, 7}, 4);
+}
+
+static void a_worker_without_one_takes_a_free_cpu_and_the_management_cpu_last(void **state)
+{
+	expect_cpus(BOTH(""), (const uint32_t[]){1, 2}, 2);
+	expect_cpus("host: {management_cpu: 1}\n" BOTH(""), (const uint32_t[]){0, 2}, 2);
+	planned_cpus = 0x21;
+	expect_cpus(BOTH(""), (const uint32_t[]){5, 0}, 2);
+	planned_cpus = 0x1;
+	expect_cpus(BOTH(""), (const uint32_t[]){0, 0}, 2);
+}
+
+// With none left, CPUs in turn: a third and a fourth worker on two CPUs.
+static void too_many_workers_share_cpus_in_turn(void **state)
+{
+	const char *text = "ports:\n" PORT("lan", "dut", "") SERVER(
+		"") "  - {name: lan2, driver: ring, device: dut2, addresses: [198.19.0.1/24]}\n"
+		    "  - {name: dut2, driver: ring, device: lan2, addresses: "
+		    "[198.19.0.2/24]}\n" TRAFFIC;
+
+	planned_cpus = 0x3;
+	expect_cpus(text, (const uint32_t[]){1, 0, 1, 0}, 4);
+}
+
+static void expect_no_start(const char *text, const char *part)
+{
+	struct planned *p = planned_read(text, false);
+	struct io_error e = {""};
+
+	assert_int_equal(plan_start(&p->plan, false, p->l.a, &e), -EINVAL);
+	if (!strstr(e.text, part))
+		fail_msg("expected \"%s\" in: %s", part, e.text);
+	planned_free(p);
+}
+
+static void a_cpu_that_the_process_may_not_use_is_an_error(void **state)
+{
+	expect_no_start(BOTH(", cpus: 8"), "ports.lan.cpus: this process may not run on CPU 8 (it "
+					   "has 8 CPUs");
+	expect_no_start(BOTH(", cpus: 1024"), "CPU 1024");
+	expect_no_start("host: {management_cpu: 9}\n" BOTH(""),
+		"host.management_cpu: this process may not");
+}
+
+static void a_responder_alone_has_its_port_alone(void **state)
+{
+	struct planned *p = planned_start(BOTH(""), true);
+
+	assert_int_equal(p->plan.port_count, 1);
+	assert_string_equal(p->plan.port_settings[0].name, "dut");
+	assert_int_equal(p->plan.responder_port, 0);
+	assert_int_equal(p->plan.item_count, 0);
+	planned_free(p);
+	p = planned_start(BOTH(""), false);
+	assert_int_equal(p->plan.port_count, 2);
+	assert_int_equal(p->plan.responder_port, 1);
+	assert_true(p->plan.port_settings[1].answers);
+	assert_false(p->plan.port_settings[0].answers);
+	planned_free(p);
+}
+
+static void workers_are_counted_port_by_port(void **state)
+{
+	struct planned *p = planned_start(
+		"ports:\n" PORT("lan", "dut", ", cpus: 1-3") SERVER(", cpus: 4-5") TRAFFIC, false);
+
+	assert_int_equal(p->plan.first_worker[0], 0);
+	assert_int_equal(p->plan.first_worker[1], 3);
+	assert_int_equal(p->plan.first_worker[2], 5);
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_int_equal(p->plan.workers[i].port, i / 3);
+		assert_int_equal(p->plan.workers[i].number, i % 3);
+	}
+	planned_free(p);
+}
+
+static void both_ends_of_a_ring_have_the_queues_of_the_end_with_more(void **state)
+{
+	struct planned *p = planned_start(BOTH(", cpus: 1-3"), false);
+
+	assert_int_equal(port_queue_count(&p->plan.port_settings[0]), 3);
+	assert_int_equal(port_queue_count(&p->plan.port_settings[1]), 3);
+	planned_free(p);
+}
+
+#define FAULTY(rate)                                                                               \
+	"responder: {port: dut, dns: {}, faults: {delay: {constant: 500ms}}}\n"                    \
+	"traffic:\n  - {name: q, server: 198.18.0.2, load: {" rate "}, " LOADED_DNS "}\n"          \
+	"  - {name: r, server: 198.18.0.2, load: {rate: 500}, " LOADED_DNS "}\n"
+#define FAULTY_FILE(rate) "ports:\n" PORT("lan", "dut", "") SERVER("") FAULTY(rate)
+
+static uint64_t held(const char *text, bool respond_only)
+{
+	struct planned *p = planned_start(text, respond_only);
+	uint64_t n = p->plan.port_settings[p->plan.responder_port].held;
+
+	planned_free(p);
+	return n;
+}
+
+// Answers that wait, at the rate of all items; at 200 k/s where nobody knows it.
+static void the_port_of_the_responder_keeps_buffers_for_answers_that_wait(void **state)
+{
+	assert_int_equal(held(FAULTY_FILE("rate: 1k"), false), 1500);
+	assert_int_equal(held(FAULTY_FILE("rate: 1k"), true), 200000);
+	assert_int_equal(held(FAULTY_FILE("rate: max"), false), 200000);
+	assert_int_equal(held(BOTH(""), false), 0);
+}
+
+// --- what ports have to know of their items ---
+
+#define RELAYED(name, more)                                                                        \
+	"  - {name: " name ", port: lan, server: 198.18.0.2, load: {rate: 10}, "                   \
+	"dhcp4: {clients: 100, relay: {addresses: [" more "]}}}\n"
+#define WIDE(name, cpus)                                                                           \
+	"  - {name: " name ", driver: ring, device: " name "2, addresses: [198.18.0.1/16]" cpus    \
+	"}\n"                                                                                      \
+	"  - {name: " name "2, driver: ring, device: " name ", addresses: [198.18.0.2/16]}\n"
+
+static void a_port_with_clients_of_their_own_takes_packets_to_any_mac(void **state)
+{
+	struct planned *p = planned_start(
+		"ports:\n" WIDE("lan", "") WIDE("wan", "") "traffic:\n" RELAYED("r", "198.18.0.64")
+			ITEM("q") "  - {name: own, port: wan, load: {rate: 10}, dhcp4: {clients: "
+				  "100}}\n",
+		false);
+
+	assert_false(p->plan.port_settings[0].promiscuous);
+	assert_true(p->plan.port_settings[2].promiscuous);
+	assert_true(p->plan.port_settings[0].has_ports);
+	assert_false(p->plan.port_settings[1].has_ports);
+	assert_false(p->plan.port_settings[2].has_ports);
+	planned_free(p);
+}
+
+// How many addresses of the port are a queue's each.
+static uint32_t homes(const char *traffic, uint16_t *queues)
+{
+	char text[2048];
+	struct planned *p;
+	const struct rule_home *h;
+	uint32_t n;
+
+	snprintf(text, sizeof(text),
+		"ports:\n"
+		"  - {name: lan, driver: af_packet, device: nosuch0, cpus: 1-3,"
+		" addresses: [198.18.0.1/16]}\n"
+		"  - {name: wan, driver: af_packet, device: nosuch1, cpus: 4-6,"
+		" addresses: [198.19.0.1/16]}\n"
+		"traffic:\n%s",
+		traffic);
+	p = planned_start(text, false);
+	h = p->plan.port_settings[0].homes.items;
+	n = p->plan.port_settings[0].homes.count;
+	for (uint32_t i = 0; i < n; i++) {
+		queues[i] = h[i].queue;
+		assert_int_equal(h[i].addr.len, 4);
+	}
+	assert_int_equal(p->plan.port_settings[1].homes.count, 0);
+	planned_free(p);
+	return n;
+}
+
+static void relay_addresses_are_a_queues_when_there_is_one_for_each(void **state)
+{
+	uint16_t queues[2 * RULES_MAX];
+
+	assert_int_equal(homes(RELAYED("r", "198.18.0.64-198.18.0.66"), queues), 3);
+	assert_int_equal(queues[0], 0);
+	assert_int_equal(queues[1], 1);
+	assert_int_equal(queues[2], 2);
+	assert_int_equal(homes(RELAYED("r", "198.18.0.64-198.18.0.65"), queues), 0);
+	// Several ranges count on.
+	assert_int_equal(
+		homes(RELAYED("r", "198.18.0.64-198.18.0.65, 198.18.0.80-198.18.0.81"), queues), 4);
+	assert_int_equal(queues[2], 2);
+	assert_int_equal(queues[3], 0);
+	// Each item begins with the first queue again.
+	assert_int_equal(homes(RELAYED("r", "198.18.0.64-198.18.0.67")
+					 RELAYED("s", "198.18.0.80-198.18.0.82"),
+				 queues),
+		7);
+	assert_int_equal(queues[3], 0);
+	assert_int_equal(queues[4], 0);
+}
+
+static void relay_addresses_are_nobodys_beside_an_item_without(void **state)
+{
+	uint16_t queues[2 * RULES_MAX];
+
+	assert_int_equal(homes(RELAYED("r", "198.18.0.64-198.18.0.66") ITEM("q"), queues), 0);
+	assert_int_equal(homes(RELAYED("r", "198.18.0.64-198.18.0.66")
+					 RELAYED("s", "198.18.0.80-198.18.0.81"),
+				 queues),
+		0);
+}
+
+static void there_are_no_more_homes_than_rules(void **state)
+{
+	uint16_t queues[2 * RULES_MAX];
+
+	assert_int_equal(homes(RELAYED("r", "198.18.1.0-198.18.1.255"), queues), RULES_MAX);
+	assert_int_equal(homes(RELAYED("r", "198.18.1.0-198.18.2.0"), queues), 0);
+	assert_int_equal(
+		homes(RELAYED("r", "198.18.1.0-198.18.1.252") RELAYED("s", "198.18.2.0-198.18.2.2"),
+			queues),
+		RULES_MAX);
+	assert_int_equal(
+		homes(RELAYED("r", "198.18.1.0-198.18.1.253") RELAYED("s", "198.18.2.0-198.18.2.2"),
+			queues),
+		0);
+}
+
+static void an_only_worker_needs_no_homes(void **state)
+{
+	struct planned *p = planned_start(
+		"ports:\n" WIDE("lan", "") "traffic:\n" RELAYED("r", "198.18.0.64-198.18.0.66"),
+		false);
+
+	assert_int_equal(p->plan.port_settings[0].homes.count, 0);
+	planned_free(p);
+}
+
+static void the_next_plan_takes_over_cpus_and_ports(void **state)
+{
+	struct planned *p = planned_start(BOTH(", cpus: 1-2"), false);
+	struct planned *next = planned_read(BOTH(", cpus: 1-2"), false);
+
+	plan_adopt(&next->plan, &p->plan, next->l.a);
+	assert_ptr_equal(next->plan.ports, p->plan.ports);
+	assert_ptr_equal(next->plan.port_settings, p->plan.port_settings);
+	assert_int_equal(next->plan.port_count, 2);
+	assert_int_equal(next->plan.responder_port, 1);
+	assert_int_equal(next->plan.worker_count, 3);
+	assert_int_equal(next->plan.lcores.worker_cpus[1], 2);
+	assert_ptr_not_equal(next->plan.workers, p->plan.workers);
+	planned_free(next);
+	planned_free(p);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(workers_take_the_cpus_that_the_file_names),
+		TEST(a_worker_without_one_takes_a_free_cpu_and_the_management_cpu_last),
+		TEST(too_many_workers_share_cpus_in_turn),
+		TEST(a_cpu_that_the_process_may_not_use_is_an_error),
+		TEST(a_responder_alone_has_its_port_alone),
+		TEST(workers_are_counted_port_by_port),
+		TEST(both_ends_of_a_ring_have_the_queues_of_the_end_with_more),
+		TEST(the_port_of_the_responder_keeps_buffers_for_answers_that_wait),
+		TEST(a_port_with_clients_of_their_own_takes_packets_to_any_mac),
+		TEST(relay_addresses_are_a_queues_when_there_is_one_for_each),
+		TEST(relay_addresses_are_nobodys_beside_an_item_without),
+		TEST(there_are_no_more_homes_than_rules),
+		TEST(an_only_worker_needs_no_homes),
+		TEST(the_next_plan_takes_over_cpus_and_ports),
+	};
+
+	return cmocka_run_group_tests_name("plan_start", tests, NULL, NULL);
+}
