@@ -1,17 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf check FILE: everything that a run would complain about before it opens a port; nothing is
-// sent. Path: cold. Main thread.
+// The commands that read FILE and touch no port. ddiperf check FILE: every complaint that a run
+// would make before it opens a port. ddiperf plan FILE: the demand of FILE on link, CPUs and
+// memory. Path: cold. Main thread.
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/log.h"
 #include "commands.h"
 #include "conf/schema.h"
+#include "document.h"
+#include "engine/config/config_load.h"
 #include "engine/series/series.h"
-#include "session.h"
+#include "engine/tools/forecast.h"
+#include "stats/json.h"
+#include "stats/text.h"
+
+#define CELL 32 // stats_format
+#define MIB  1048576.0
+
+const struct config *command_config(const struct options *o, struct diag **d)
+{
+	const struct config *c;
+
+	*d = diag_new();
+	c = config_load(o->operand, o->assignments, o->assignment_count, o->arena, *d);
+	diag_print(*d, stderr);
+	return c;
+}
 
 int cmd_check(const struct options *o)
 {
 	struct diag *d;
-	const struct config *c = session_config(o, &d);
+	const struct config *c = command_config(o, &d);
 	bool ok = false;
 
 	if (c) {
@@ -26,4 +47,111 @@ int cmd_check(const struct options *o)
 	else
 		printf("%s: ok\n", o->operand);
 	return EXIT_PASS;
+}
+
+static void print_item(const struct forecast_item *i)
+{
+	char rate[CELL], cost[CELL];
+
+	printf("\ntraffic %s: %s on port %s, %s%s exchanges\n", i->name, i->protocol, i->port,
+		i->paced ? "" : "at most ", stats_format(i->per_s, "per_s", rate, sizeof(rate)));
+	printf("  messages     %.2f of %.0f octets each, on the wire\n", i->messages,
+		i->message_octets);
+	printf("  answers      %.2f of %.0f octets each%s\n", i->answers, i->answer_octets,
+		i->assumed ? ", some taken to be as long as the question" : "");
+	printf("  worker time  %s an exchange\n",
+		stats_format(i->exchange_ns, "ns", cost, sizeof(cost)));
+	printf("  in flight    room for %llu transactions", (unsigned long long)i->slots);
+	if (i->source_ports)
+		printf(": %llu of %llu source ports, source addresses: %llu",
+			(unsigned long long)i->source_ports_needed,
+			(unsigned long long)i->source_ports,
+			(unsigned long long)i->source_addresses);
+	printf("\n  tables       %.1f MiB\n", (double)i->memory / MIB);
+}
+
+static void print_direction(const char *name, double per_s, double bps, double share, bool known)
+{
+	char packets[CELL], used[CELL];
+
+	printf("  %-12s %s packets, %.3f Gbit/s", name,
+		stats_format(per_s, "per_s", packets, sizeof(packets)), bps / 1e9);
+	if (known)
+		printf(", %s of the link", stats_format(share, "1", used, sizeof(used)));
+	printf("\n");
+}
+
+static void print_port(const struct forecast_port *p)
+{
+	if (p->out_per_s == 0)
+		return;
+	printf("\nport %s: %s, ", p->name, p->driver);
+	if (p->link_bps)
+		printf("link %g Gbit/s\n", (double)p->link_bps / 1e9);
+	else
+		printf("link speed not known (set ports.%s.link_speed)\n", p->name);
+	print_direction("to server", p->out_per_s, p->out_bps, p->out_share, p->link_bps > 0);
+	print_direction("from server", p->in_per_s, p->in_bps, p->in_share, p->link_bps > 0);
+	printf("  CPUs         %.2f of %llu busy%s\n", p->cpus, (unsigned long long)p->workers,
+		p->driver_known ? "" : ", plus the driver, whose cost was never measured");
+	printf("  buffers      %.1f MiB\n", (double)p->memory / MIB);
+}
+
+static void print_plan(const struct forecast *f)
+{
+	const struct forecast_item *items = f->traffic.items;
+	const struct forecast_port *ports = f->ports.items;
+	const char *const *warnings = f->warnings.items;
+
+	printf("plan of %s\n", f->name);
+	for (uint32_t i = 0; i < f->traffic.count; i++)
+		print_item(&items[i]);
+	for (uint32_t i = 0; i < f->ports.count; i++)
+		print_port(&ports[i]);
+	printf("\nmemory: %.0f MiB of %.0f MiB\n", (double)f->memory / MIB,
+		(double)f->memory_available / MIB);
+	printf("Assumes that every request is answered, by the responder of the file or else the "
+	       "built-in one.\nWorker times were measured on another machine "
+	       "(docs/performance.md).\n\n");
+	for (uint32_t i = 0; i < f->warnings.count; i++)
+		printf("warning: %s\n", warnings[i]);
+	if (f->warnings.count == 0)
+		printf("nothing speaks against this run\n");
+}
+
+static int make_plan(const struct options *o, const struct config *c, struct diag *d)
+{
+	struct forecast f;
+	json_t *document;
+	int rc;
+
+	if (c->traffic.count == 0) {
+		log_error("%s: no traffic to plan for (add an item under traffic:)", c->file);
+		return EXIT_CONFIG;
+	}
+	rc = forecast_make(c, o->arena, d, &f);
+	diag_print(d, stderr);
+	if (rc == -ENOMEM)
+		log_error("%s: not enough memory for its input and clients (lower their number)",
+			c->file);
+	if (rc < 0)
+		return rc == -EINVAL ? EXIT_CONFIG : EXIT_ENVIRONMENT;
+	if (!o->json || strcmp(o->json, "-") != 0)
+		print_plan(&f);
+	if (!o->json)
+		return EXIT_PASS;
+	document = stats_json(&forecast_section, &f);
+	rc = document_write_json("--json", document, o->json);
+	json_decref(document);
+	return rc < 0 ? EXIT_ENVIRONMENT : EXIT_PASS;
+}
+
+int cmd_plan(const struct options *o)
+{
+	struct diag *d;
+	const struct config *c = command_config(o, &d);
+	int code = c ? make_plan(o, c, d) : EXIT_CONFIG;
+
+	diag_free(d);
+	return code;
 }

@@ -1,76 +1,255 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf compare A.json B.json: what changed, how sure that is, and whether B is worse than
-// allowed: margins and the gate. The table is in compare_table.c, each change in change.c. Path:
-// cold. Main thread.
+// ddiperf compare A.json B.json: a table of the figures that changed, each with its noise where
+// there are repeats, and the gate of --fail-on. The documents are read in figures.c. Path: cold.
+// Main thread.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "change.h"
+#include "base/student.h"
 #include "commands.h"
-#include "compare_table.h"
 #include "conf/units.h"
-#include "engine/run/run.h"
+#include "engine/series/repeat.h"
 #include "figures.h"
+#include "stats/text.h"
 
-#define NAMES_MAX 1000
+// One figure in A and B.
+struct change {
+	double a, b; // means where there are repeats
+	double half; // half width of the interval of B - A; NAN: a single run
+};
+
+static double square(double x)
+{
+	return x * x;
+}
+
+// Welch's interval: the two need not have the same variance.
+static double half_interval(const struct spread *a, const struct spread *b, double confidence)
+{
+	double va = square(a->stddev) / a->count, vb = square(b->stddev) / b->count;
+	double freedom;
+
+	if (va + vb == 0)
+		return 0;
+	freedom = square(va + vb) / (square(va) / (a->count - 1) + square(vb) / (b->count - 1));
+	return student_quantile(confidence, (unsigned)fmax(1, floor(freedom))) * sqrt(va + vb);
+}
+
+// A figure that only one of the results has: a counter is 0 in the other, a time is unknown (NAN).
+static struct change change_at(
+	const struct figures *from, const struct figures *to, const char *item, const char *path)
+{
+	const struct figure absent = {.value = figures_absent(path)};
+	const struct figure *in_a = figures_find(from, item, path);
+	const struct figure *in_b = figures_find(to, item, path);
+	const struct figure *a = in_a ? in_a : &absent, *b = in_b ? in_b : &absent;
+	struct change c = {a->value, b->value, NAN};
+	struct spread x, y;
+
+	if (a->repeats) {
+		x = spread_of(a->repeats, from->repeats, from->confidence);
+		c.a = x.mean;
+	}
+	if (b->repeats) {
+		y = spread_of(b->repeats, to->repeats, to->confidence);
+		c.b = y.mean;
+	}
+	if (a->repeats && b->repeats && isfinite(c.a) && isfinite(c.b))
+		c.half = half_interval(&x, &y, fmin(from->confidence, to->confidence));
+	return c;
+}
+
+// The noise of the repeats explains the change. A single run tells nothing about noise: false.
+static bool change_is_noise(const struct change *c)
+{
+	return !isnan(c->half) && fabs(c->b - c->a) <= c->half;
+}
+
+static const char *value_text(double v, const char *unit, char *buf, size_t room)
+{
+	if (isinf(v))
+		snprintf(buf, room, "lost");
+	else
+		stats_format(v, *unit ? unit : NULL, buf, room);
+	return buf;
+}
+
+// "+5.2 %" of A, or points of a share ("+0.3 pt").
+static const char *difference_text(double a, double b, const char *unit, char *buf, size_t room)
+{
+	if (!isfinite(a) || !isfinite(b))
+		snprintf(buf, room, "%s",
+			isfinite(a)               ? "worse"
+			: isinf(a) && isfinite(b) ? "better"
+						  : "-");
+	else if (strcmp(unit, "1") == 0)
+		snprintf(buf, room, "%+.3g pt", 100 * (b - a));
+	else if (a == 0)
+		snprintf(buf, room, "%s", b == 0 ? "0 %" : "new");
+	else
+		snprintf(buf, room, "%+.3g %%", 100 * (b - a) / a);
+	return buf;
+}
+
+static const char *const headline[] = {"answered_per_s", "loss", "failed",
+	"latency.response.mean_ns", "latency.response.p50_ns", "latency.response.p90_ns",
+	"latency.response.p99_ns", "latency.response.p999_ns", "latency.response.max_ns",
+	"latency.service.p50_ns", "latency.service.p99_ns", NULL};
+
+static const char *const shown_of_steps[] = {
+	".lost", ".failed", ".latency.response.p50_ns", ".latency.response.p99_ns", NULL};
+
+static const char *const volumes[] = {"_bytes", NULL};
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool ends_in_one_of(const char *text, const char *const *ends)
+{
+	for (; *ends; ends++) {
+		size_t len = strlen(*ends);
+
+		if (strlen(text) > len && strcmp(text + strlen(text) - len, *ends) == 0)
+			return true;
+	}
+	return false;
+}
+
+// Protocol counters have a dot in their path and are neither a latency nor a step.
+static bool is_shown(const char *path)
+{
+	for (size_t i = 0; headline[i]; i++)
+		if (strcmp(path, headline[i]) == 0)
+			return true;
+	if (begins(path, "steps."))
+		return ends_in_one_of(path, shown_of_steps);
+	if (ends_in_one_of(path, volumes))
+		return false;
+	return strchr(path, '.') && !begins(path, "latency.") && !begins(path, "send_lag.");
+}
+
+static const char *interval_text(const struct change *c, const char *unit, char *buf, size_t room)
+{
+	double scale = strcmp(unit, "1") == 0 ? 100 : c->a != 0 ? 100 / c->a : NAN;
+
+	if (isnan(c->half) || isnan(scale) || c->a == c->b)
+		buf[0] = '\0';
+	else
+		snprintf(buf, room, "  +- %.3g%s", fabs(scale * c->half),
+			change_is_noise(c) ? ", within noise" : "");
+	return buf;
+}
+
+static void print_change(
+	const struct figures *from, const struct figures *to, const struct figure *one)
+{
+	const struct change c = change_at(from, to, one->item, one->path);
+	const char *unit = figures_unit(one->path);
+	char a[32], b[32], difference[32], interval[48];
+
+	if (!is_shown(one->path) || (isnan(c.a) && isnan(c.b)))
+		return;
+	if (c.a == 0 && c.b == 0 && strchr(one->path, '.'))
+		return;
+	printf("  %-34s %12s %12s %12s%s\n", one->path, value_text(c.a, unit, a, sizeof(a)),
+		value_text(c.b, unit, b, sizeof(b)),
+		difference_text(c.a, c.b, unit, difference, sizeof(difference)),
+		interval_text(&c, unit, interval, sizeof(interval)));
+}
+
+// The figures of A in its order, then those that only B has.
+static void print_item(const struct figures *from, const struct figures *to, const char *item)
+{
+	printf("\n%-36s %12s %12s %12s\n", item, "A", "B", "B - A");
+	for (uint32_t i = 0; i < from->count; i++)
+		if (strcmp(from->list[i].item, item) == 0)
+			print_change(from, to, &from->list[i]);
+	for (uint32_t i = 0; i < to->count; i++)
+		if (strcmp(to->list[i].item, item) == 0 &&
+			!figures_find(from, item, to->list[i].path))
+			print_change(from, to, &to->list[i]);
+}
+
+static void print_table(const struct figures *from, const struct figures *to)
+{
+	const struct figures *both[] = {from, to};
+
+	for (int i = 0; i < 2; i++)
+		printf("%c: %s: %s, %s, %s%s\n", "AB"[i], both[i] -> file, both[i] -> name,
+			both[i] -> started, both[i] -> status,
+			both[i] -> repeats ? ", repeated" : "");
+	for (uint32_t i = 0; i < from->count; i++) {
+		if (!figures_is_new_item(from, i))
+			continue;
+		if (figures_has_item(to, from->list[i].item))
+			print_item(from, to, from->list[i].item);
+		else
+			printf("\n%s: only in A\n", from->list[i].item);
+	}
+	for (uint32_t i = 0; i < to->count; i++)
+		if (figures_is_new_item(to, i) && !figures_has_item(from, to->list[i].item))
+			printf("\n%s: only in B\n", to->list[i].item);
+}
 
 // How much worse B may be.
 struct margin {
 	const char *text; // as typed
 	const char *path;
-	const char *item; // NULL: every one
-	bool higher;      // is worse
-	bool relative;
+	const char *item; // NULL: every item
+	bool higher;      // a higher B is worse; else a lower one
+	bool relative;    // allowed is a share of A
 	double allowed;
 };
 
-static int refuse(const struct margin *m, const char *what)
+static int refuse_margin(const struct margin *m, const char *reason)
 {
-	log_error("compare: --fail-on %s: %s", m->text, what);
+	log_error("compare: --fail-on %s: %s", m->text, reason);
 	return -1;
 }
 
-static int unknown_figure(const struct margin *m, const struct figures *f, struct arena *a)
+static int refuse_figure(const struct margin *m, const struct figures *f, struct arena *a)
 {
-	const char *names[NAMES_MAX + 1] = {0}, *nearest;
-	uint32_t n = figures_short_names(names, NAMES_MAX);
+	struct nearest nearest = nearest_to(m->path);
 
-	for (uint32_t i = 0; i < f->count && n < NAMES_MAX; i++)
-		names[n++] = f->list[i].path;
-	nearest = options_nearest(m->path, names);
-	return refuse(m, nearest ? arena_printf(a, "no such figure (did you mean %s?)", nearest)
-				 : "no such figure in these results (like p99, loss, rate, or "
-				   "dns.rcode.SERVFAIL)");
+	figures_try_names(f, &nearest);
+	return refuse_margin(m,
+		nearest.name
+			? arena_printf(a, "no such figure (did you mean %s?)", nearest.name)
+			: "no such figure in these results (use p99, loss, rate, or a counter like "
+			  "dns.rcode.SERVFAIL)");
 }
 
 // "+5%", "-100", "+200us".
 static int parse_allowed(struct margin *m, const char *text)
 {
-	const char *unit = figures_unit(m->path), *what = "";
+	const char *unit = figures_unit(m->path), *expected = "";
 	size_t len = strlen(text);
 	uint64_t ns = 0;
 	int rc;
 
 	if (text[0] != '+' && text[0] != '-')
-		return refuse(m, "which way is worse? (+5% allows B to be 5 % higher, -5% lower)");
+		return refuse_margin(
+			m, "the sign is missing (+5% allows B to be 5 % higher, -5% lower)");
 	m->higher = text[0] == '+';
 	m->relative = strcmp(unit, "1") != 0 && text[len - 1] == '%';
 	if (text[len - 1] == '%') {
-		rc = units_parse_percent(text + 1, &m->allowed, &what);
+		rc = units_parse_percent(text + 1, &m->allowed, &expected);
 	} else if (strcmp(unit, "ns") == 0) {
-		rc = units_parse_duration(text + 1, &ns, &what);
+		rc = units_parse_duration(text + 1, &ns, &expected);
 		m->allowed = (double)ns;
 	} else if (strcmp(unit, "1") != 0) {
-		rc = units_parse_rate(text + 1, &m->allowed, &what);
+		rc = units_parse_rate(text + 1, &m->allowed, &expected);
 	} else {
 		rc = -1;
-		what = "a percentage of what was sent (like 0.1%)";
+		expected = "a percentage of the requests sent (like 0.1%)";
 	}
 	if (rc == 0)
 		return 0;
-	log_error("compare: --fail-on %s: \"%s\" is not %s", m->text, text + 1, what);
+	log_error("compare: --fail-on %s: \"%s\" is not %s", m->text, text + 1, expected);
 	return -1;
 }
 
@@ -84,7 +263,7 @@ static int parse_margin(
 
 	*m = (struct margin){.text = text};
 	if (!colon)
-		return refuse(m, "no margin (like p99:+5% or rate:-2%)");
+		return refuse_margin(m, "the margin is missing (like p99:+5% or rate:-2%)");
 	*colon = '\0';
 	for (uint32_t i = 0; i < from->count && strncmp(copy, "traffic.", 8) == 0; i++) {
 		const char *item = from->list[i].item;
@@ -100,7 +279,7 @@ static int parse_margin(
 	return parse_allowed(m, colon + 1);
 }
 
-// Worse than allowed, and not by noise alone.
+// B is worse than allowed, and noise does not explain it.
 static bool is_worse(const struct margin *m, const struct change *c)
 {
 	double worse = m->higher ? c->b - c->a : c->a - c->b;
@@ -111,7 +290,7 @@ static bool is_worse(const struct margin *m, const struct change *c)
 	return worse > allowed && !change_is_noise(c);
 }
 
-// One item. true: B is worse.
+// true: B is worse.
 static bool judge_item(const struct margin *m, const struct figures *from, const struct figures *to,
 	const char *item, bool quiet)
 {
@@ -123,16 +302,15 @@ static bool judge_item(const struct margin *m, const struct figures *from, const
 	if (quiet)
 		return worse;
 	printf("  %s  %s of %s: %s -> %s (%s, allowed %s)\n", worse ? "FAIL" : "pass", m->path,
-		item, change_value_text(c.a, unit, a, sizeof(a)),
-		change_value_text(c.b, unit, b, sizeof(b)),
-		change_difference_text(c.a, c.b, unit, difference, sizeof(difference)),
+		item, value_text(c.a, unit, a, sizeof(a)), value_text(c.b, unit, b, sizeof(b)),
+		difference_text(c.a, c.b, unit, difference, sizeof(difference)),
 		strrchr(m->text, ':') + 1);
 	return worse;
 }
 
-// 0, 1: worse, -1: not to be judged.
-static int judge(const struct margin *m, const struct figures *from, const struct figures *to,
-	const struct options *o)
+// 0, 1: B is worse for one item at least, -1: no item has this figure.
+static int judge_margin(const struct margin *m, const struct figures *from,
+	const struct figures *to, const struct options *o)
 {
 	int worse = 0;
 	bool known = false;
@@ -147,7 +325,7 @@ static int judge(const struct margin *m, const struct figures *from, const struc
 		known = true;
 		worse |= judge_item(m, from, to, item, o->quiet);
 	}
-	return known ? worse : unknown_figure(m, from, o->arena);
+	return known ? worse : refuse_figure(m, from, o->arena);
 }
 
 static int gate(const struct options *o, const struct figures *from, const struct figures *to,
@@ -158,26 +336,27 @@ static int gate(const struct options *o, const struct figures *from, const struc
 	if (!o->quiet)
 		puts("\nmargins");
 	for (unsigned i = 0; i < o->margin_count; i++) {
-		int rc = judge(&margins[i], from, to, o);
+		int rc = judge_margin(&margins[i], from, to, o);
 
 		if (rc < 0)
 			return EXIT_CONFIG;
 		worse |= rc;
 	}
 	printf("%s%s\n", o->quiet ? "" : "\n",
-		worse ? "FAIL: B is worse than A by more than is allowed"
-		      : "PASS: B is no worse than A by more than is allowed");
+		worse ? "FAIL: B is worse than A by more than the margin"
+		      : "PASS: B is within the margins of A");
 	return worse ? EXIT_FAIL : EXIT_PASS;
 }
 
 // A run that says nothing about its server cannot be better or worse.
-static bool says_something(const struct figures *f)
+static bool is_comparable(const struct figures *f)
 {
-	static const char *const nothing[] = {"invalid", "interrupted", "unreachable"};
+	static const char *const verdicts[] = {"invalid", "interrupted", "unreachable"};
 
-	for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
-		if (strcmp(f->status, nothing[i]) == 0) {
-			log_warning("compare: %s: its verdict is %s", f->file, f->status);
+	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++)
+		if (strcmp(f->status, verdicts[i]) == 0) {
+			log_warning("compare: %s: its verdict is %s, so it cannot be compared",
+				f->file, f->status);
 			return false;
 		}
 	return true;
@@ -195,10 +374,10 @@ int cmd_compare(const struct options *o)
 	for (unsigned i = 0; i < o->margin_count; i++)
 		if (parse_margin(o->margins[i], &from, o->arena, &margins[i]) < 0)
 			return EXIT_CONFIG;
-	judged = says_something(&from);
-	judged = says_something(&to) && judged;
+	judged = is_comparable(&from);
+	judged = is_comparable(&to) && judged;
 	if (!o->quiet)
-		compare_print_table(&from, &to);
+		print_table(&from, &to);
 	if (o->margin_count == 0)
 		return EXIT_PASS;
 	return judged ? gate(o, &from, &to, margins) : EXIT_INVALID;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf doctor [FILE]: what this box can do, what is missing, and what fixes it. Changes nothing
-// but what a killed run left behind. Path: cold. Main thread.
+// ddiperf doctor [FILE]: the abilities of this box, missing parts and their fixes. Changes nothing
+// except that it removes leftovers of a killed run. Path: cold. Main thread.
 #include <stdio.h>
 #include <string.h>
 
 #include "commands.h"
 #include "io/doctor.h"
 #include "io/driver.h"
-#include "session.h"
 
 static const char *const marks[] = {
 	[DOCTOR_OK] = "ok",
@@ -15,8 +14,7 @@ static const char *const marks[] = {
 	[DOCTOR_MISSING] = "MISSING",
 };
 
-// A driver that cannot be used matters only to a file that uses it; everything else is needed by
-// all.
+// A driver is needed only by a file that uses it; everything else by all.
 static bool is_needed(const struct doctor_row *row)
 {
 	for (unsigned i = 0; i < driver_count; i++)
@@ -33,7 +31,7 @@ static void print_row(
 		printf("  %-7s  %-22s  -> %s\n", "", "", fix);
 }
 
-// Is everything there that any run needs?
+// true: nothing is missing that every run needs.
 static bool print_box(void)
 {
 	struct doctor_report report;
@@ -54,7 +52,7 @@ static bool print_box(void)
 	return all;
 }
 
-// Could the ports of the file be opened?
+// true: the ports of the file can be opened.
 static bool print_ports(const struct config *c)
 {
 	const struct port_settings *ports = c->ports.items;
@@ -79,7 +77,7 @@ int cmd_doctor(const struct options *o)
 	bool ok;
 
 	if (o->operand) {
-		c = session_config(o, &d);
+		c = command_config(o, &d);
 		diag_free(d);
 		if (!c)
 			return EXIT_CONFIG;
@@ -87,6 +85,6 @@ int cmd_doctor(const struct options *o)
 	ok = print_box();
 	if (c)
 		ok = print_ports(c) && ok;
-	printf("\n%s\n", ok ? "ready" : "not ready: see what is MISSING");
+	printf("\n%s\n", ok ? "ready" : "not ready: fix the lines with MISSING");
 	return ok ? EXIT_PASS : EXIT_ENVIRONMENT;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf list WHAT: the tables that the program runs on, as reference. Path: cold. Main thread.
+// ddiperf list TABLE: drivers, protocols, settings or counters, as reference. Path: cold. Main
+// thread.
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "commands.h"
 #include "conf/schema.h"
-#include "engine/run/run.h"
 #include "io/driver.h"
 #include "stats/text.h"
 
@@ -28,7 +29,7 @@ static void list_settings(void)
 	conf_document(config_section(), stdout);
 }
 
-static void document_below(const char *prefix, const struct counter_section *section)
+static void list_section(const char *prefix, const struct counter_section *section)
 {
 	char path[128];
 
@@ -40,38 +41,35 @@ static void list_counters(void)
 {
 	stats_document(&result_section, "", stdout);
 	for (unsigned i = 0; protos[i]; i++) {
-		document_below("traffic.NAME.", protos[i]->counters);
+		list_section("traffic.NAME.", protos[i]->counters);
 		if (protos[i]->server)
-			document_below("responder.protocols.NAME.", protos[i]->server->counters);
+			list_section("responder.protocols.NAME.", protos[i]->server->counters);
 	}
 }
 
 static const struct {
 	const char *name;
 	void (*list)(void);
-} topics[] = {
+} tables[] = {
 	{"drivers", list_drivers},
 	{"protocols", list_protocols},
 	{"settings", list_settings},
 	{"counters", list_counters},
 };
 
-#define TOPICS (sizeof(topics) / sizeof(topics[0]))
-
 int cmd_list(const struct options *o)
 {
-	const char *names[TOPICS + 1] = {0}, *nearest;
+	struct nearest nearest = nearest_to(o->operand);
 
-	for (size_t i = 0; i < TOPICS; i++) {
-		names[i] = topics[i].name;
-		if (strcmp(o->operand, topics[i].name) != 0)
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		nearest_try(&nearest, tables[i].name);
+		if (strcmp(o->operand, tables[i].name) != 0)
 			continue;
-		topics[i].list();
+		tables[i].list();
 		return EXIT_PASS;
 	}
-	nearest = options_nearest(o->operand, names);
-	log_error("list: nothing called %s (drivers, protocols, settings or counters%s%s%s)",
-		o->operand, nearest ? "; did you mean " : "", nearest ? nearest : "",
-		nearest ? "?" : "");
+	log_error("list: no such table: %s (%s%s%sdrivers, protocols, settings or counters)",
+		o->operand, nearest.name ? "did you mean " : "", nearest.name ? nearest.name : "",
+		nearest.name ? "? " : "");
 	return EXIT_CONFIG;
 }

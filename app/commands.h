@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verbs of the program, one file each; main.c holds the table of them. Each returns the exit
-// code. Path: cold. Main thread.
+// The commands of the program; main.c holds their table. Each returns the exit code.
+// Path: cold. Main thread.
 #pragma once
 
+#include "engine/run/run.h" // exit codes
 #include "options.h"
+
+// The operand as a configuration, with every --set applied. NULL after errors, which were printed.
+// *d knows the file and line of each setting; the caller frees it, also after errors.
+const struct config *command_config(const struct options *o, struct diag **d);
 
 int cmd_run(const struct options *o);
 int cmd_check(const struct options *o);

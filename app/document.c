@@ -15,7 +15,6 @@
 #include "stats/json.h"
 
 #define DEPTH_MAX 32
-#define WHAT      "--json"
 
 struct nest {
 	json_t *open[DEPTH_MAX]; // borrowed, but for the first
@@ -92,13 +91,13 @@ char *document_text(const json_t *document)
 	return text;
 }
 
-static int fail(const char *what, const char *path, int error)
+static int fail_write(const char *option, const char *path, int error)
 {
-	log_error("%s %s: %s", what, path, strerror(error));
+	log_error("%s %s: %s", option, path, strerror(error));
 	return -error;
 }
 
-// Is there something at path that a rename must not replace?
+// A pipe or a device, which a rename must not replace.
 static bool is_special(const char *path)
 {
 	struct stat st;
@@ -106,8 +105,8 @@ static bool is_special(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
-// A new file beside the one that path names, with the permissions of any new file; its name goes to
-// temp.
+// A new file in the folder of path, with the permissions of any new file; its name goes to temp,
+// the file to be replaced to target.
 static int open_beside(const char *path, char *target, char *temp)
 {
 	mode_t mask;
@@ -128,7 +127,7 @@ static int open_beside(const char *path, char *target, char *temp)
 	return fd;
 }
 
-int document_check_as(const char *what, const char *path)
+int document_check(const char *option, const char *path)
 {
 	char target[PATH_MAX], temp[PATH_MAX];
 	struct stat st;
@@ -137,24 +136,18 @@ int document_check_as(const char *what, const char *path)
 	if (strcmp(path, "-") == 0)
 		return 0;
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return fail(what, path, EISDIR);
+		return fail_write(option, path, EISDIR);
 	if (is_special(path))
-		return access(path, W_OK) == 0 ? 0 : fail(what, path, errno);
+		return access(path, W_OK) == 0 ? 0 : fail_write(option, path, errno);
 	fd = open_beside(path, target, temp);
 	if (fd < 0)
-		return fail(what, path, -fd);
+		return fail_write(option, path, -fd);
 	close(fd);
 	unlink(temp);
 	return 0;
 }
 
-int document_check(const char *path)
-{
-	return document_check_as(WHAT, path);
-}
-
-// Write and close.
-static int put(FILE *f, const char *text)
+static int write_and_close(FILE *f, const char *text)
 {
 	bool ok = fputs(text, f) >= 0;
 	int error = errno;
@@ -164,13 +157,6 @@ static int put(FILE *f, const char *text)
 	return ok ? 0 : -error;
 }
 
-static int write_directly(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	return f ? put(f, text) : -errno;
-}
-
 static int write_beside(const char *path, const char *text)
 {
 	char target[PATH_MAX], temp[PATH_MAX];
@@ -178,7 +164,7 @@ static int write_beside(const char *path, const char *text)
 
 	if (fd < 0)
 		return fd;
-	rc = put(fdopen(fd, "w"), text);
+	rc = write_and_close(fdopen(fd, "w"), text);
 	if (rc == 0 && rename(temp, target) < 0)
 		rc = -errno;
 	if (rc < 0)
@@ -186,23 +172,26 @@ static int write_beside(const char *path, const char *text)
 	return rc;
 }
 
-int document_put(const char *what, const char *text, const char *path)
+int document_write(const char *option, const char *text, const char *path)
 {
+	FILE *f;
 	int rc;
 
-	if (strcmp(path, "-") == 0)
+	if (strcmp(path, "-") == 0) {
 		rc = fputs(text, stdout) < 0 || fflush(stdout) != 0 ? -EIO : 0;
-	else if (is_special(path))
-		rc = write_directly(path, text);
-	else
+	} else if (is_special(path)) {
+		f = fopen(path, "w");
+		rc = f ? write_and_close(f, text) : -errno;
+	} else {
 		rc = write_beside(path, text);
-	return rc < 0 ? fail(what, path, -rc) : 0;
+	}
+	return rc < 0 ? fail_write(option, path, -rc) : 0;
 }
 
-int document_write(const json_t *document, const char *path)
+int document_write_json(const char *option, const json_t *document, const char *path)
 {
 	char *text = document_text(document);
-	int rc = document_put(WHAT, text, path);
+	int rc = document_write(option, text, path);
 
 	free(text);
 	return rc;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading a result document with suspicion. Path: cold. Main thread.
+// Reads a result document into a flat list. Nothing in the document is trusted. Path: cold. Main
+// thread.
 #include "figures.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ struct flattening {
 	const char *item;
 	double sent, lost;
 	uint32_t room;
-	uint32_t repeat; // whose figures these are; REPEATS_MAX: the run's own
+	uint32_t repeat; // that the figures belong to; REPEATS_MAX: the run itself
 	uint32_t next;   // where the next figure of a repeat is expected
 };
 
@@ -47,15 +48,12 @@ const char *figures_full_name(const char *name)
 	return name;
 }
 
-uint32_t figures_short_names(const char **names, uint32_t room)
+void figures_try_names(const struct figures *f, struct nearest *nearest)
 {
-	uint32_t n = 0;
-
-	while (n < room && n < sizeof(short_names) / sizeof(short_names[0])) {
-		names[n] = short_names[n].name;
-		n++;
-	}
-	return n;
+	for (size_t i = 0; i < sizeof(short_names) / sizeof(short_names[0]); i++)
+		nearest_try(nearest, short_names[i].name);
+	for (uint32_t i = 0; i < f->count; i++)
+		nearest_try(nearest, f->list[i].path);
 }
 
 static bool ends_in(const char *text, const char *end)
@@ -74,12 +72,12 @@ const char *figures_unit(const char *path)
 	return ends_in(path, "_per_s") ? "per_s" : "1";
 }
 
-double figures_nothing(const char *path)
+double figures_absent(const char *path)
 {
 	return strcmp(figures_unit(path), "ns") == 0 ? NAN : 0;
 }
 
-static bool is_it(const struct figure *f, const char *item, const char *path)
+static bool is_figure(const struct figure *f, const char *item, const char *path)
 {
 	return strcmp(f->item, item) == 0 && strcmp(f->path, path) == 0;
 }
@@ -87,7 +85,7 @@ static bool is_it(const struct figure *f, const char *item, const char *path)
 const struct figure *figures_find(const struct figures *f, const char *item, const char *path)
 {
 	for (uint32_t i = 0; i < f->count; i++)
-		if (is_it(&f->list[i], item, path))
+		if (is_figure(&f->list[i], item, path))
 			return &f->list[i];
 	return NULL;
 }
@@ -105,7 +103,7 @@ bool figures_has_item(const struct figures *f, const char *item)
 	return false;
 }
 
-// Repeats have their figures in the same order as the run, or nearly so.
+// Repeats list their figures in the order of the run, or nearly so: the search starts at the next.
 static struct figure *find_again(struct flattening *f, const char *path)
 {
 	struct figures *out = f->out;
@@ -113,7 +111,7 @@ static struct figure *find_again(struct flattening *f, const char *path)
 	for (uint32_t i = 0; i < out->count; i++) {
 		uint32_t k = (f->next + i) % out->count;
 
-		if (!is_it(&out->list[k], f->item, path))
+		if (!is_figure(&out->list[k], f->item, path))
 			continue;
 		f->next = k + 1;
 		return &out->list[k];
@@ -121,7 +119,7 @@ static struct figure *find_again(struct flattening *f, const char *path)
 	return NULL;
 }
 
-static struct figure *add(struct flattening *f, const char *path)
+static struct figure *add_figure(struct flattening *f, const char *path)
 {
 	struct figures *out = f->out;
 	struct figure *one;
@@ -140,11 +138,11 @@ static struct figure *add(struct flattening *f, const char *path)
 	if (out->repeats)
 		one->repeats = arena_zalloc(f->a, out->repeats * sizeof(*one->repeats));
 	for (uint32_t i = 0; i < out->repeats; i++)
-		one->repeats[i] = figures_nothing(path);
+		one->repeats[i] = figures_absent(path);
 	return one;
 }
 
-static void put(struct flattening *f, const char *path, double value)
+static void put_value(struct flattening *f, const char *path, double value)
 {
 	bool share = strcmp(figures_unit(path), "1") == 0 && strcmp(path, "loss") != 0;
 	struct figure *one = f->repeat == REPEATS_MAX ? NULL : find_again(f, path);
@@ -154,7 +152,7 @@ static void put(struct flattening *f, const char *path, double value)
 	if (!one && f->out->count == FIGURES_MAX)
 		return;
 	if (!one)
-		one = add(f, path);
+		one = add_figure(f, path);
 	if (f->repeat == REPEATS_MAX)
 		one->value = value;
 	else
@@ -180,7 +178,7 @@ static void flatten_members(struct flattening *f, json_t *object, const char *pa
 		*path ? arena_printf(f->a, "%s.%s", path, key) : arena_strdup(f->a, key), depth);
 }
 
-// Times that are null are ranks among the lost ones, where something was lost.
+// A time that is null is a rank among the lost transactions, if any was lost.
 static void flatten(struct flattening *f, const json_t *v, const char *path, unsigned depth)
 {
 	const json_t *one;
@@ -189,9 +187,9 @@ static void flatten(struct flattening *f, const json_t *v, const char *path, uns
 	if (depth == DEPTH_MAX)
 		return;
 	if (json_is_number(v))
-		put(f, path, json_number_value(v));
+		put_value(f, path, json_number_value(v));
 	else if (json_is_null(v) && ends_in(path, "_ns"))
-		put(f, path, f->lost > 0 ? INFINITY : NAN);
+		put_value(f, path, f->lost > 0 ? INFINITY : NAN);
 	else if (json_is_object(v))
 		flatten_members(f, (json_t *)v, path, depth + 1);
 	else if (json_is_array(v))
@@ -215,7 +213,7 @@ static void flatten_traffic(struct flattening *f, const json_t *traffic)
 	}
 }
 
-// Of the first goal as "search.answer", of the others with the goal behind it.
+// The first goal's answer is "search.answer"; the name of any other ends in its goal.
 static void flatten_search(struct flattening *f, const json_t *search)
 {
 	const json_t *goal;
@@ -223,13 +221,13 @@ static void flatten_search(struct flattening *f, const json_t *search)
 
 	f->item = "search";
 	json_array_foreach(json_object_get(search, "goals"), i, goal)
-		put(f, i ? arena_printf(f->a, ANSWER ".%s", text_of(goal, "goal")) : ANSWER,
+		put_value(f, i ? arena_printf(f->a, ANSWER ".%s", text_of(goal, "goal")) : ANSWER,
 			json_number_value(json_object_get(goal, "answer")));
 }
 
-static int refuse(const char *file, const char *why)
+static int refuse_document(const char *file, const char *reason)
 {
-	log_error("compare: %s: %s", file, why);
+	log_error("compare: %s: %s", file, reason);
 	return -EINVAL;
 }
 
@@ -242,10 +240,11 @@ static int read_document(const json_t *document, struct arena *a, struct figures
 	size_t i;
 
 	if (strcmp(text_of(document, "schema"), SCHEMA) != 0)
-		return refuse(out->file, "not a result of ddiperf (its schema is not \"" SCHEMA
-					 "\": a file written by --json)");
+		return refuse_document(out->file,
+			"not a result of ddiperf (name a file written by --json; schema \"" SCHEMA
+			"\")");
 	if (!json_is_array(traffic) || json_array_size(traffic) == 0)
-		return refuse(out->file, "no traffic in this result");
+		return refuse_document(out->file, "no traffic in this result");
 	out->name = arena_strdup(a, text_of(run, "name"));
 	out->version = arena_strdup(a, text_of(run, "version"));
 	out->started = arena_strdup(a, text_of(run, "started"));
@@ -258,7 +257,7 @@ static int read_document(const json_t *document, struct arena *a, struct figures
 	f.repeat = REPEATS_MAX;
 	flatten_traffic(&f, traffic);
 	if (out->count == 0)
-		return refuse(out->file, "no figures in its traffic");
+		return refuse_document(out->file, "no figures in its traffic");
 	flatten_search(&f, json_object_get(document, "search"));
 	for (i = 0; i < out->repeats; i++) {
 		one = json_array_get(repeats, i);

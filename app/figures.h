@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A result document (--json) read back as a flat list of figures. The file may be anything: what is
-// not a result is refused with a reason, what is not known in it is left out. Path: cold. Main
+// A result document (--json) read back as a flat list of figures. The file may hold anything: a
+// file that is no result is refused with a reason, unknown members are left out. Path: cold. Main
 // thread.
 #pragma once
 
@@ -8,15 +8,16 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/nearest.h"
 
 struct figure {
 	const char *item; // of traffic, or "search"
 	const char *path; // "latency.response.p99_ns", "dns.rcode.SERVFAIL"
-	// Rates per second and latencies as they are, INFINITY among the lost ones; loss and every
-	// count as a share of what was sent; answers of a search as they are, 0: none.
+	// Rates per second and latencies unchanged, INFINITY: a rank among the lost transactions;
+	// loss and every count as a share of the requests sent; answers of a search, 0: none.
 	double value;
 	double *repeats; // of each repeat; NULL: a single run
-	bool repeated;   // in one of them at least
+	bool repeated;   // in one repeat at least
 };
 
 struct figures {
@@ -37,14 +38,14 @@ bool figures_has_item(const struct figures *f, const char *item);
 // Is figure i the first of its item?
 bool figures_is_new_item(const struct figures *f, uint32_t i);
 
-// The full path of p50, p99, mean, max, rate; everything else is its own.
+// The full path of p50, p99, mean, max or rate; any other name is a path already.
 const char *figures_full_name(const char *name);
 
-// All of these short names into names[room]: how many there are.
-uint32_t figures_short_names(const char **names, uint32_t room);
+// Offers every short name and path as a suggestion.
+void figures_try_names(const struct figures *f, struct nearest *nearest);
 
 // "ns", "per_s", "1", or "" for answers of a search, by the path.
 const char *figures_unit(const char *path);
 
-// What a figure is that a result does not have: a counter is 0, a time was not seen (NAN).
-double figures_nothing(const char *path);
+// The value of a figure that a result does not have: a counter is 0, a time is unknown (NAN).
+double figures_absent(const char *path);

@@ -6,21 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report_verdict.h"
+#include "report.h"
 
-struct sums {
-	unsigned tests, failures, errors;
-};
-
-static const char *text_or_none(const char *text)
-{
-	return text ? text : "";
-}
-
-// Text of an attribute: nothing in it ends it, and nothing that XML forbids.
+// Text as the value of an attribute: markup is escaped, control characters become "?". NULL: empty.
 static void put_escaped(FILE *out, const char *text)
 {
-	for (const char *c = text_or_none(text); *c; c++) {
+	for (const char *c = text ? text : ""; *c; c++) {
 		const char *instead = *c == '&'   ? "&amp;"
 		                      : *c == '<' ? "&lt;"
 		                      : *c == '>' ? "&gt;"
@@ -93,8 +84,9 @@ static void put_criterion(FILE *out, const struct result *r, const struct result
 	fputs("/>\n    </testcase>\n", out);
 }
 
-// A server that is not up to it fails; a run that says nothing about it is an error.
-static const char *outcome(const struct result_verdict *v)
+// A server that misses its criteria is a failure; a run that says nothing about it is an error.
+// NULL: passed.
+static const char *verdict_element(const struct result_verdict *v)
 {
 	if (strcmp(v->status, "pass") == 0)
 		return NULL;
@@ -103,7 +95,7 @@ static const char *outcome(const struct result_verdict *v)
 
 static void put_verdict(FILE *out, const struct result *r)
 {
-	const char *element = outcome(&r->verdict);
+	const char *element = verdict_element(&r->verdict);
 	const char *const *reasons = r->verdict.reasons.items;
 
 	put_case(out, r, "verdict");
@@ -121,34 +113,25 @@ static void put_verdict(FILE *out, const struct result *r)
 	fprintf(out, "</%s>\n    </testcase>\n", element);
 }
 
-static struct sums sum_up(const struct result *r)
-{
-	const struct result_criterion *c = r->verdict.criteria.items;
-	const char *element = outcome(&r->verdict);
-	struct sums s = {.tests = 1 + r->verdict.criteria.count};
-
-	for (uint32_t i = 0; i < r->verdict.criteria.count; i++)
-		s.failures += !c[i].pass;
-	s.failures += element && strcmp(element, "failure") == 0;
-	s.errors += element && strcmp(element, "error") == 0;
-	return s;
-}
-
 char *junit_text(const struct result *r)
 {
 	const struct result_criterion *c = r->verdict.criteria.items;
-	struct sums s = sum_up(r);
+	const char *element = verdict_element(&r->verdict);
+	unsigned failures = element && strcmp(element, "failure") == 0;
+	unsigned errors = element && !failures;
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 
 	if (!out)
 		abort();
+	for (uint32_t i = 0; i < r->verdict.criteria.count; i++)
+		failures += !c[i].pass;
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite", out);
 	put_attribute(out, "name", r->run.name);
 	put_attribute(out, "timestamp", r->run.started);
-	fprintf(out, " tests=\"%u\" failures=\"%u\" errors=\"%u\" time=\"%.3f\">\n", s.tests,
-		s.failures, s.errors, r->run.measured_s);
+	fprintf(out, " tests=\"%u\" failures=\"%u\" errors=\"%u\" time=\"%.3f\">\n",
+		1 + r->verdict.criteria.count, failures, errors, r->run.measured_s);
 	put_properties(out, r);
 	for (uint32_t i = 0; i < r->verdict.criteria.count; i++)
 		put_criterion(out, r, &c[i]);

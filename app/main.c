@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of commands and the way into them. What a command does is in its own file.
+// The table of commands, and the call of the one that the user named.
 // Path: cold. Main thread.
 #include <fcntl.h>
 #include <signal.h>
@@ -8,26 +8,25 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "commands.h"
-#include "engine/run/run.h"
 
 #define COMMON (OPTION_SET | OPTION_QUIET | OPTION_VERBOSE)
 
 static const struct command commands[] = {
-	{"run", "FILE", "Do the test that FILE describes, and judge it",
+	{"run", "FILE", "Run the test in FILE and judge its result",
 		COMMON | OPTION_JSON | OPTION_DRY_RUN | OPTION_SELF_CHECK, cmd_run},
-	{"check", "FILE", "Validate FILE, and what it refers to, without sending anything",
+	{"check", "FILE", "Validate FILE and the files that it names; send nothing",
 		OPTION_SET | OPTION_DUMP, cmd_check},
-	{"plan", "FILE", "Say what FILE asks of link, CPUs and memory, without touching a port",
+	{"plan", "FILE", "Forecast the demand of FILE on link, CPUs and memory; open no port",
 		OPTION_SET | OPTION_JSON, cmd_plan},
-	{"respond", "FILE", "Be the server: answer as the responder section of FILE says",
+	{"respond", "FILE", "Answer as a server, as the responder section of FILE says",
 		COMMON | OPTION_JSON, cmd_respond},
-	{"compare", "A.json B.json", "Say what changed from result A to result B, and judge it",
+	{"compare", "A.json B.json", "Print the changes from result A to result B and judge them",
 		OPTION_FAIL_ON | OPTION_QUIET, cmd_compare},
-	{"doctor", "[FILE]", "Say what this box can do, what is missing, and what fixes it",
+	{"doctor", "[FILE]", "Print the abilities of this box, missing parts and their fixes",
 		OPTION_SET, cmd_doctor},
-	{"list", "drivers|protocols|settings|counters", "Print a table that the program runs on", 0,
-		cmd_list},
+	{"list", "drivers|protocols|settings|counters", "Print a reference table", 0, cmd_list},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -35,7 +34,7 @@ static const struct command commands[] = {
 static void print_help(FILE *out)
 {
 	fputs("usage: ddiperf COMMAND [OPTION]... [FILE]\n"
-	      "Load-test DNS and DHCP servers and account for every single transaction.\n\n",
+	      "Load-test DNS and DHCP servers and account for every transaction.\n\n",
 		out);
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].help);
@@ -45,15 +44,15 @@ static void print_help(FILE *out)
 		out);
 }
 
-static int unknown(const char *word)
+static int refuse_command(const char *word)
 {
-	const char *names[COMMANDS + 1] = {0}, *nearest, *dot = strrchr(word, '.');
+	struct nearest nearest = nearest_to(word);
+	const char *dot = strrchr(word, '.');
 
 	for (size_t i = 0; i < COMMANDS; i++)
-		names[i] = commands[i].name;
-	nearest = options_nearest(word, names);
-	if (nearest)
-		log_error("no such command: %s (did you mean %s?)", word, nearest);
+		nearest_try(&nearest, commands[i].name);
+	if (nearest.name)
+		log_error("no such command: %s (did you mean %s?)", word, nearest.name);
 	else if (dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0))
 		log_error("no such command: %s (did you mean ddiperf run %s?)", word, word);
 	else
@@ -61,7 +60,7 @@ static int unknown(const char *word)
 	return EXIT_CONFIG;
 }
 
-static int start(const struct command *c, int argc, char **argv)
+static int run_command(const struct command *c, int argc, char **argv)
 {
 	struct options o = {.arena = arena_new()};
 	int code = EXIT_CONFIG;
@@ -94,15 +93,15 @@ static int dispatch(int argc, char **argv)
 	}
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (strcmp(word, commands[i].name) == 0)
-			return start(&commands[i], argc, argv);
+			return run_command(&commands[i], argc, argv);
 	if (*word)
-		return unknown(word);
+		return refuse_command(word);
 	print_help(stderr);
 	return EXIT_CONFIG;
 }
 
-// What was closed by who started this must not be the number of the next file that is opened: the
-// report would go into a capture file or onto the wire. Of the wrong direction, so that its use
+// A standard file that the caller closed would lend its number to the next file opened, and the
+// report would go into a capture file or onto the wire. Opened in the wrong direction, so its use
 // still fails.
 static void reserve_standard_files(void)
 {
@@ -120,7 +119,7 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN); // nor must a limit of file size
 	code = dispatch(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_PASS) {
-		log_error("standard output: not everything could be written");
+		log_error("standard output: a write failed, so the output is incomplete");
 		code = EXIT_ENVIRONMENT;
 	}
 	return code;

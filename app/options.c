@@ -20,18 +20,18 @@ static const struct option_row {
 	{OPTION_DRY_RUN, 'n', "dry-run", "PCAP",
 		"open no port; write the first packets of each item to PCAP"},
 	{OPTION_SELF_CHECK, 'c', "self-check", NULL,
-		"open no port; say whether this box has head-room for FILE"},
-	{OPTION_DUMP, 'd', "dump", NULL, "print the effective file, every default filled in"},
+		"open no port; measure the head-room of this box for FILE"},
+	{OPTION_DUMP, 'd', "dump", NULL, "print the effective settings, defaults included"},
 	{OPTION_QUIET, 'q', "quiet", NULL, "print the last line only"},
-	{OPTION_VERBOSE, 'v', "verbose", NULL, "print what happens inside, on standard error"},
+	{OPTION_VERBOSE, 'v', "verbose", NULL, "print each internal step to standard error"},
 	{OPTION_FAIL_ON, 'f', "fail-on", "MARGIN",
-		"fail if B is worse by more, like p99:+5% or rate:-2%; may be repeated"},
-	{OPTION_HELP, 'h', "help", NULL, "print this"},
+		"fail if B is worse by more than this, like p99:+5% or rate:-2%; may be repeated"},
+	{OPTION_HELP, 'h', "help", NULL, "print this help"},
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-static bool takes(const struct command *c, const struct option_row *r)
+static bool is_taken(const struct command *c, const struct option_row *r)
 {
 	return r->bit == OPTION_HELP || c->options & r->bit;
 }
@@ -43,7 +43,7 @@ void options_help(const struct command *c, FILE *out)
 	fprintf(out, "usage: ddiperf %s [OPTION]...%s%s\n%s.\n\n", c->name, c->operand ? " " : "",
 		c->operand ? c->operand : "", c->help);
 	for (size_t i = 0; i < ROWS; i++) {
-		if (!takes(c, &rows[i]))
+		if (!is_taken(c, &rows[i]))
 			continue;
 		snprintf(name, sizeof(name), "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
 			rows[i].argument ? rows[i].argument : "");
@@ -51,12 +51,12 @@ void options_help(const struct command *c, FILE *out)
 	}
 }
 
-// What getopt_long wants to know; a leading ":" makes it silent.
+// The rows as arguments of getopt_long; a leading ":" makes it silent.
 static void build_tables(const struct command *c, char *letters, struct option *longs)
 {
 	*letters++ = ':';
 	for (size_t i = 0; i < ROWS; i++) {
-		if (!takes(c, &rows[i]))
+		if (!is_taken(c, &rows[i]))
 			continue;
 		*letters++ = rows[i].letter;
 		if (rows[i].argument)
@@ -68,7 +68,7 @@ static void build_tables(const struct command *c, char *letters, struct option *
 	*longs = (struct option){0};
 }
 
-static void keep(struct options *o, int letter)
+static void store_option(struct options *o, int letter)
 {
 	switch (letter) {
 	case 's':
@@ -98,31 +98,21 @@ static void keep(struct options *o, int letter)
 	}
 }
 
-static enum options_outcome wrong(const struct command *c, const char *what, const char *text)
+static enum options_outcome refuse(const struct command *c, const char *reason, const char *text)
 {
-	log_error("%s: %s%s (see ddiperf %s --help)", c->name, what, text, c->name);
+	log_error("%s: %s%s (see ddiperf %s --help)", c->name, reason, text, c->name);
 	return OPTIONS_WRONG;
-}
-
-// getopt_long names an unknown letter, which may stand among others, and the place of anything
-// else.
-static enum options_outcome unknown_option(
-	const struct command *c, const char *letters, const char *word)
-{
-	const char letter[] = {'-', (char)optopt, '\0'};
-
-	return wrong(c, "no such option: ", optopt && !strchr(letters, optopt) ? letter : word);
 }
 
 static enum options_outcome parse_operands(
 	const struct command *c, int count, char **texts, struct options *o)
 {
-	int takes = c->operand ? strchr(c->operand, ' ') ? 2 : 1 : 0;
+	int room = c->operand ? strchr(c->operand, ' ') ? 2 : 1 : 0;
 
-	if (count > takes)
-		return wrong(c, "one argument too many: ", texts[count - 1]);
-	if (count < takes && c->operand[0] != '[')
-		return wrong(c, "an argument is missing: ", c->operand);
+	if (count > room)
+		return refuse(c, "one argument too many: ", texts[count - 1]);
+	if (count < room && c->operand[0] != '[')
+		return refuse(c, "an argument is missing: ", c->operand);
 	o->operand = count ? texts[0] : NULL;
 	o->second = count > 1 ? texts[1] : NULL;
 	return OPTIONS_GO;
@@ -131,7 +121,7 @@ static enum options_outcome parse_operands(
 enum options_outcome options_parse(
 	const struct command *c, int argc, char **argv, struct options *o)
 {
-	char letters[2 * ROWS + 2];
+	char letters[2 * ROWS + 2], unknown[] = "-?";
 	struct option longs[ROWS + 1];
 	int letter;
 
@@ -141,19 +131,22 @@ enum options_outcome options_parse(
 	opterr = 0;
 	while ((letter = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
 		if (letter == ':')
-			return wrong(c, "this option needs an argument: ", argv[optind - 1]);
-		if (letter == '?')
-			return unknown_option(c, letters, argv[optind - 1]);
+			return refuse(c, "this option needs an argument: ", argv[optind - 1]);
+		if (letter == '?') { // optopt: an unknown letter, which may stand among others
+			unknown[1] = (char)optopt;
+			return refuse(c, "no such option: ",
+				optopt && !strchr(letters, optopt) ? unknown : argv[optind - 1]);
+		}
 		if (letter == 'h') {
 			options_help(c, stdout);
 			return OPTIONS_HELP_SHOWN;
 		}
-		keep(o, letter);
+		store_option(o, letter);
 	}
 	return parse_operands(c, argc - optind, argv + optind, o);
 }
 
-static const char *quoted(const char *word, struct arena *a)
+static const char *quote_word(const char *word, struct arena *a)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "_-+=:,./%@";
@@ -177,51 +170,6 @@ const char *options_command_line(int argc, char **argv, struct arena *a)
 	const char *line = "ddiperf";
 
 	for (int i = 1; i < argc; i++)
-		line = arena_printf(a, "%s %s", line, quoted(argv[i], a));
+		line = arena_printf(a, "%s %s", line, quote_word(argv[i], a));
 	return line;
-}
-
-#define DISTANCE_MAX 31
-
-// Levenshtein; words longer than DISTANCE_MAX are far from everything.
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned row[DISTANCE_MAX + 1], diagonal, above;
-	size_t len = strlen(b);
-
-	if (len > DISTANCE_MAX || strlen(a) > DISTANCE_MAX)
-		return DISTANCE_MAX;
-	for (unsigned i = 0; i <= len; i++)
-		row[i] = i;
-	for (; *a; a++) {
-		diagonal = row[0]++;
-		for (size_t i = 1; i <= len; i++) {
-			above = row[i];
-			row[i] = diagonal + (*a != b[i - 1]);
-			if (above + 1 < row[i])
-				row[i] = above + 1;
-			if (row[i - 1] + 1 < row[i])
-				row[i] = row[i - 1] + 1;
-			diagonal = above;
-		}
-	}
-	return row[len];
-}
-
-const char *options_nearest(const char *text, const char *const *names)
-{
-	const char *best = NULL;
-	unsigned least = 3;
-
-	for (; *names; names++) {
-		unsigned d = distance(text, *names);
-
-		if (strlen(text) >= 2 && strncmp(text, *names, strlen(text)) == 0)
-			d = 0;
-		if (d < least && d < strlen(*names)) {
-			least = d;
-			best = *names;
-		}
-	}
-	return best;
 }

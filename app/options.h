@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands and options as rows: one table of options, each command names those it takes; parsing
-// and --help are walks over both. Path: cold. Main thread.
+// Options as rows of one table; each command names those that it takes. Parsing and --help walk
+// over the rows. Path: cold. Main thread.
 #pragma once
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ enum option_bit {
 };
 
 struct options {
-	const char *operand; // the file, or what to list; NULL when left out
+	const char *operand; // the file, or the table to list; NULL when left out
 	const char *second;  // operand of a command that takes two
 	char **assignments;  // of --set
 	unsigned assignment_count;
@@ -44,8 +44,7 @@ struct command {
 
 enum options_outcome { OPTIONS_GO, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };
 
-// argv[0] is the command's name; o is zeroed but for arena and command_line. Complaints go to
-// stderr.
+// argv[0] is the command's name; o is zeroed except arena and command_line. Errors are logged.
 enum options_outcome options_parse(
 	const struct command *c, int argc, char **argv, struct options *o);
 
@@ -53,6 +52,3 @@ void options_help(const struct command *c, FILE *out);
 
 // "ddiperf run x.yaml ...", quoted so that a shell reads it back.
 const char *options_command_line(int argc, char **argv, struct arena *a);
-
-// The name in names (NULL-terminated) that the user may have meant, or NULL.
-const char *options_nearest(const char *text, const char *const *names);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines while a run goes on: one per interval and item. Path: cold. Main thread.
+// The lines during a run: one per interval and item. Path: cold. Main thread.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,19 +8,13 @@
 #include "report.h"
 #include "stats/text.h"
 
-static const char *environment(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value ? value : "";
-}
-
 void report_init(struct report *r, FILE *out, bool quiet)
 {
-	bool terminal = out && isatty(fileno(out)) && strcmp(environment("TERM"), "dumb") != 0;
+	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+	bool terminal = out && isatty(fileno(out)) && (!term || strcmp(term, "dumb") != 0);
 
 	*r = (struct report){.out = out, .quiet = quiet, .live = terminal && !quiet};
-	r->colour = terminal && !*environment("NO_COLOR");
+	r->colour = terminal && (!no_color || !*no_color);
 }
 
 const char *report_time(double ns, bool any, char *buf, size_t room)
@@ -55,7 +49,7 @@ void report_note(struct report *r, const char *text)
 }
 
 // "20.0 k" under a header that says per second.
-static const char *rate(uint64_t n, double length_s, char *buf, size_t room)
+static const char *rate_text(uint64_t n, double length_s, char *buf, size_t room)
 {
 	stats_format(length_s > 0 ? (double)n / length_s : 0, "per_s", buf, room);
 	buf[strcspn(buf, "/")] = '\0';
@@ -64,15 +58,15 @@ static const char *rate(uint64_t n, double length_s, char *buf, size_t room)
 	return buf;
 }
 
-static void item_line(struct report *r, double length_s, const struct result_interval_item *i,
+static void print_item_line(struct report *r, double length_s, const struct result_interval_item *i,
 	const char *time, bool warmup)
 {
 	uint64_t ended = i->answered + i->failed + i->lost;
 	char due[32], answered[32], loss[32], p50[32], p99[32], max[32];
 
 	fprintf(r->out, "%-16s %-12s %9s %11s %10s %9s %9s %9s\n", time, i->name,
-		rate(i->due, length_s, due, sizeof(due)),
-		rate(i->answered, length_s, answered, sizeof(answered)),
+		rate_text(i->due, length_s, due, sizeof(due)),
+		rate_text(i->answered, length_s, answered, sizeof(answered)),
 		stats_format(ended ? (double)i->lost / (double)ended : 0, "1", loss, sizeof(loss)),
 		report_time(i->p50_ns, ended && !warmup, p50, sizeof(p50)),
 		report_time(i->p99_ns, ended && !warmup, p99, sizeof(p99)),
@@ -84,7 +78,7 @@ static void item_line(struct report *r, double length_s, const struct result_int
 	r->lost += i->lost;
 }
 
-static void status_line(struct report *r, double t_s)
+static void print_status_line(struct report *r, double t_s)
 {
 	char sent[32], answered[32], lost[32];
 
@@ -109,9 +103,9 @@ void report_interval(struct report *r, const struct result_interval *i, bool war
 	r->header = true;
 	snprintf(time, sizeof(time), "%7.1f s%s", i->t_s, warmup ? " warmup" : "");
 	for (uint32_t n = 0; n < i->traffic.count; n++)
-		item_line(r, i->length_s, &items[n], time, warmup);
+		print_item_line(r, i->length_s, &items[n], time, warmup);
 	if (r->live && !warmup)
-		status_line(r, i->t_s);
+		print_status_line(r, i->t_s);
 	fflush(r->out);
 }
 
@@ -127,8 +121,10 @@ void report_responder(struct report *r, double t_s, const struct result_responde
 			"answered so far");
 	r->header = true;
 	fprintf(r->out, "%7.1f s        %12s %12s %16s\n", t_s,
-		rate(total->received - r->responder_received, length_s, received, sizeof(received)),
-		rate(total->answered - r->responder_answered, length_s, answered, sizeof(answered)),
+		rate_text(total->received - r->responder_received, length_s, received,
+			sizeof(received)),
+		rate_text(total->answered - r->responder_answered, length_s, answered,
+			sizeof(answered)),
 		stats_format((double)total->answered, NULL, sum, sizeof(sum)));
 	fflush(r->out);
 	r->responder_s = t_s;

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of a run as tables; report_verdict.c has its last part. Path: cold. Main thread.
+// The end of a run for a person: a table for each item, port and responder, searches and repeats,
+// then the criteria and the verdict in one sentence. Judges nothing. Path: cold. Main thread.
 #include "report.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "engine/run/run.h"
-#include "report_series.h"
-#include "report_verdict.h"
 #include "stats/text.h"
 
 #define COLUMN "%10s"
+
+static const char *count_text(uint64_t n, char *buf, size_t room)
+{
+	return stats_format((double)n, NULL, buf, room);
+}
 
 static void print_run(FILE *out, const struct result_run *run)
 {
@@ -33,9 +37,8 @@ static void print_latency(FILE *out, const char *name, const struct latency *l)
 	char buf[32];
 
 	fprintf(out, "  %-12s", name);
-	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
 		fprintf(out, COLUMN, report_time(cells[i], l->count > 0, buf, sizeof(buf)));
-	}
 	fputc('\n', out);
 }
 
@@ -53,30 +56,30 @@ static void print_latencies(FILE *out, const struct result_item *i)
 	print_latency(out, "send lag", &i->send_lag);
 }
 
-struct part {
+struct ledger_part {
 	const char *name;
 	uint64_t n;
 };
 
 // "  due       200 000 = sent 200 000 + unsent 0"
 static void print_sum(
-	FILE *out, const char *name, uint64_t whole, const struct part *parts, size_t n)
+	FILE *out, const char *name, uint64_t total, const struct ledger_part *parts, size_t n)
 {
 	const char *sign = "=";
 	char buf[32];
 
-	fprintf(out, "  %-12s%14s", name, report_count(whole, buf, sizeof(buf)));
+	fprintf(out, "  %-12s%14s", name, count_text(total, buf, sizeof(buf)));
 	for (size_t i = 0; i < n; i++, sign = "+")
 		fprintf(out, " %s %s %s", sign, parts[i].name,
-			report_count(parts[i].n, buf, sizeof(buf)));
+			count_text(parts[i].n, buf, sizeof(buf)));
 	fputc('\n', out);
 }
 
 static void print_ledger(FILE *out, const struct result_item *i)
 {
 	const struct ledger *l = &i->ledger;
-	const struct part due[] = {{"sent", l->sent}, {"unsent", i->unsent}};
-	const struct part sent[] = {{"answered", l->answered}, {"failed", l->failed},
+	const struct ledger_part due[] = {{"sent", l->sent}, {"unsent", i->unsent}};
+	const struct ledger_part sent[] = {{"answered", l->answered}, {"failed", l->failed},
 		{"lost", l->lost}, {"in flight", i->in_flight}, {"no reply", l->no_reply}};
 	char late[32], duplicate[32], stray[32], malformed[32], due_rate[32], answered_rate[32],
 		loss[32];
@@ -94,13 +97,13 @@ static void print_ledger(FILE *out, const struct result_item *i)
 	if (l->late + l->duplicate + l->stray + l->malformed == 0)
 		return;
 	fprintf(out, "  %-12slate %s, duplicate %s, stray %s, malformed %s\n", "also came",
-		report_count(l->late, late, sizeof(late)),
-		report_count(l->duplicate, duplicate, sizeof(duplicate)),
-		report_count(l->stray, stray, sizeof(stray)),
-		report_count(l->malformed, malformed, sizeof(malformed)));
+		count_text(l->late, late, sizeof(late)),
+		count_text(l->duplicate, duplicate, sizeof(duplicate)),
+		count_text(l->stray, stray, sizeof(stray)),
+		count_text(l->malformed, malformed, sizeof(malformed)));
 }
 
-// The messages of which the item's transactions consist.
+// One row for each step of the item's exchanges.
 static void print_steps(FILE *out, const struct counter_list *steps)
 {
 	static const char *const titles[] = {
@@ -122,7 +125,7 @@ static void print_steps(FILE *out, const struct counter_list *steps)
 
 		fprintf(out, "  %-16s", s[i].name);
 		for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++)
-			fprintf(out, COLUMN, report_count(counts[n], buf, sizeof(buf)));
+			fprintf(out, COLUMN, count_text(counts[n], buf, sizeof(buf)));
 		for (size_t n = 0; n < sizeof(times) / sizeof(times[0]); n++)
 			fprintf(out, COLUMN, report_time(times[n], l->count > 0, buf, sizeof(buf)));
 		fputc('\n', out);
@@ -150,7 +153,7 @@ static void print_item(FILE *out, const struct result_item *i)
 	print_choice(out, &i->counters, 2);
 }
 
-// What the tester lost, and when the run did not go well, everything that belonged to no item.
+// The packets that the tester lost; after a run that did not pass, the port's other counters too.
 static void print_port(FILE *out, const struct result_port *p, bool all)
 {
 	const struct {
@@ -158,10 +161,10 @@ static void print_port(FILE *out, const struct result_port *p, bool all)
 		uint64_t n;
 	} problems[] = {
 		{"packets dropped by the device: the worker was too slow", p->rx_missed},
-		{"packets dropped for want of a buffer", p->rx_no_mbuf},
-		{"times the device took less than was offered", p->tx_refused},
-		{"times there was no buffer to send from", p->tx_no_mbuf},
-		{"packets lost between workers", p->hand_over_full},
+		{"packets dropped: no free buffer", p->rx_no_mbuf},
+		{"times the device took only a part of a burst", p->tx_refused},
+		{"times no buffer was free to send from", p->tx_no_mbuf},
+		{"packets lost between workers: the ring was full", p->hand_over_full},
 	};
 	char received[32], sent[32], buf[32];
 	uint64_t sum = 0;
@@ -172,11 +175,11 @@ static void print_port(FILE *out, const struct result_port *p, bool all)
 		return;
 	fprintf(out, "\nport %s (%s%s%s): %s packets received, %s sent\n", p->name, p->driver,
 		p->device ? " " : "", p->device ? p->device : "",
-		report_count(p->rx_packets, received, sizeof(received)),
-		report_count(p->tx_packets, sent, sizeof(sent)));
+		count_text(p->rx_packets, received, sizeof(received)),
+		count_text(p->tx_packets, sent, sizeof(sent)));
 	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
 		if (problems[i].n)
-			fprintf(out, "  %s %s\n", report_count(problems[i].n, buf, sizeof(buf)),
+			fprintf(out, "  %s %s\n", count_text(problems[i].n, buf, sizeof(buf)),
 				problems[i].text);
 	print_choice(out, &(struct counter_choice){&wire_section, p->other}, 2);
 }
@@ -187,20 +190,20 @@ static void print_responder(FILE *out, const struct result_responder *total)
 	char received[32], answered[32], ignored[32];
 
 	fprintf(out, "\nresponder on port %s: received %s, answered %s, ignored %s\n", total->port,
-		report_count(total->received, received, sizeof(received)),
-		report_count(total->answered, answered, sizeof(answered)),
-		report_count(total->ignored, ignored, sizeof(ignored)));
+		count_text(total->received, received, sizeof(received)),
+		count_text(total->answered, answered, sizeof(answered)),
+		count_text(total->ignored, ignored, sizeof(ignored)));
 	for (uint32_t i = 0; i < FAULTS_MAX; i++)
 		if (total->faults[i])
 			fprintf(out, "  fault %-20s%14s\n", faults_label(i),
-				report_count(total->faults[i], received, sizeof(received)));
+				count_text(total->faults[i], received, sizeof(received)));
 	if (total->no_buffer)
-		fprintf(out, "  requests dropped for want of a packet buffer %s\n",
-			report_count(total->no_buffer, received, sizeof(received)));
+		fprintf(out, "  requests dropped: no free packet buffer %s\n",
+			count_text(total->no_buffer, received, sizeof(received)));
 	if (total->gaps_over_1ms)
 		fprintf(out, "  without its CPU for %s: %s times over 1 ms, longest %s\n",
 			report_time(total->stolen_s * 1e9, true, answered, sizeof(answered)),
-			report_count(total->gaps_over_1ms, received, sizeof(received)),
+			count_text(total->gaps_over_1ms, received, sizeof(received)),
 			report_time(total->max_gap_ns, true, ignored, sizeof(ignored)));
 	for (uint32_t i = 0; i < total->protocols.count; i++)
 		print_choice(out, &p[i].counters, 2);
@@ -211,15 +214,17 @@ static void print_capture(FILE *out, const struct result_capture *c)
 	fprintf(out, "\n%llu packets of failing transactions in %s", (unsigned long long)c->packets,
 		c->file);
 	if (c->dropped)
-		fprintf(out, "; %llu left out: they came too fast", (unsigned long long)c->dropped);
+		fprintf(out, "; %llu left out: they arrived faster than the file was written",
+			(unsigned long long)c->dropped);
 	if (c->limit_reached)
-		fputs("; there were more transactions than the limit", out);
+		fputs("; the limit of transactions was reached", out);
 	if (c->incomplete)
-		fputs("; not all of it could be written", out);
+		fputs("; the file is incomplete: a write failed", out);
 	fputc('\n', out);
 }
 
-// What is in every latency and not the server's, and how long an answer may wait to be looked at.
+// The part of every latency that is not the server's, and the longest wait for the worker's next
+// pass.
 static void print_tester_delay(FILE *out, const struct result *result)
 {
 	const struct result_tester_delay *d = result->run.tester_delay;
@@ -242,7 +247,7 @@ static void print_tester_delay(FILE *out, const struct result *result)
 		report_time(worst->max_ns, worst->count, max, sizeof(max)));
 }
 
-// Of ports with several workers: how many packets came to the one that they were for.
+// For ports with several workers: the share of packets that arrived at the queue of their owner.
 static void print_sharing(FILE *out, const struct result *result)
 {
 	const struct result_port *ports = result->ports.items;
@@ -260,13 +265,308 @@ static void print_sharing(FILE *out, const struct result *result)
 		if (workers < 2 || received == 0)
 			continue;
 		fprintf(out,
-			"\nport %s: of %s packets for its %llu workers, %.1f %% came to the one "
-			"that they were for, %.1f %% were handed over\n",
-			ports[i].name, report_count(received, buf, sizeof(buf)),
+			"\nport %s: of %s packets for its %llu workers, %.1f %% arrived at the "
+			"right one, %.1f %% were handed over\n",
+			ports[i].name, count_text(received, buf, sizeof(buf)),
 			(unsigned long long)workers,
 			100 * (1 - (double)ports[i].handed_over / (double)received),
 			100 * (double)ports[i].handed_over / (double)received);
 	}
+}
+
+static const char *search_value(double v, char *buf, size_t room)
+{
+	if (isnan(v) || isinf(v))
+		snprintf(buf, room, "%s", isnan(v) ? "none" : "-");
+	else
+		stats_format(v, NULL, buf, room);
+	return buf;
+}
+
+static const char *search_rate(double v, char *buf, size_t room)
+{
+	if (isnan(v))
+		snprintf(buf, room, "-");
+	else
+		stats_format(v, "per_s", buf, room);
+	return buf;
+}
+
+static void print_peak(FILE *out, const char *name, const struct result_peak *p)
+{
+	char load[32], answered[32];
+
+	if (p)
+		fprintf(out, "  %-10s %s answered at %s\n", name,
+			search_rate(p->answered_per_s, answered, sizeof(answered)),
+			search_value(p->rate, load, sizeof(load)));
+}
+
+static void print_cpu_line(FILE *out, const char *box, uint64_t cpus, double used, double us)
+{
+	char share[32], demand[32];
+
+	if (isnan(used))
+		return;
+	stats_format(used, "1", share, sizeof(share));
+	stats_format(1e3 * us, "ns", demand, sizeof(demand));
+	fprintf(out, "  %-12s %s of %llu CPUs, %s of CPU for each answer\n", box, share,
+		(unsigned long long)cpus, isnan(us) ? "-" : demand);
+}
+
+static void print_cpu(FILE *out, const struct result *r)
+{
+	const struct result_dut_figure *f = r->dut ? r->dut->figures.items : NULL;
+
+	fputs("\ncpu (/proc/stat, measured part)\n", out);
+	if (r->cpu)
+		print_cpu_line(out, "tester's box", r->cpu->cpus, r->cpu->used,
+			r->cpu->us_per_transaction);
+	if (!r->dut)
+		return;
+	print_cpu_line(out, "server's box", r->dut->cpus, r->dut->used, r->dut->us_per_transaction);
+	for (uint32_t i = 0; i < r->dut->figures.count; i++)
+		fprintf(out, "  probe        %s %g\n", f[i].name, f[i].value);
+	if (r->dut->failures)
+		fprintf(out, "  probe        failed %llu times of %llu\n",
+			(unsigned long long)r->dut->failures,
+			(unsigned long long)(r->dut->failures + r->dut->samples));
+}
+
+static void print_search(FILE *out, const struct result_search *s)
+{
+	const struct result_goal *goals = s->goals.items;
+	char answer[32], upper[32], answered[32];
+
+	fprintf(out, "\nsearch: %s over %s, %u trials\n", s->method, s->variable, s->trials.count);
+	fprintf(out, "  %-40s %12s %12s %12s  %s\n", "goal", "answer", "not met at", "answered/s",
+		"limited by");
+	for (uint32_t i = 0; i < s->goals.count; i++)
+		fprintf(out, "  %-40s %12s %12s %12s  %s\n", goals[i].goal,
+			search_value(goals[i].answer, answer, sizeof(answer)),
+			search_value(goals[i].upper, upper, sizeof(upper)),
+			search_rate(goals[i].answered_per_s, answered, sizeof(answered)),
+			goals[i].limited_by);
+	print_peak(out, "peak", s->peak);
+	print_peak(out, "collapse", s->collapse);
+	if (!isnan(s->knee))
+		fprintf(out, "  %-10s p99 leaves its level above %s\n", "knee",
+			search_value(s->knee, answer, sizeof(answer)));
+}
+
+static void print_search_answer(FILE *out, const struct result_search *s)
+{
+	const struct result_goal *goal = s->goals.items;
+	char answer[32];
+
+	if (isnan(goal->answer)) {
+		fprintf(out, "no %s was found that meets %s", s->variable, goal->goal);
+		return;
+	}
+	fprintf(out, "%s is the highest %s found that meets %s",
+		search_value(goal->answer, answer, sizeof(answer)), s->variable, goal->goal);
+	if (strcmp(goal->limited_by, "server") != 0)
+		fprintf(out, ", but the server's own limit was not reached");
+}
+
+static const char *spread_value(double v, const char *unit, char *buf, size_t room)
+{
+	if (isinf(v))
+		snprintf(buf, room, "any");
+	else
+		stats_format(v, unit, buf, room);
+	return buf;
+}
+
+static void print_confidence(FILE *out, const struct result_confidence *c)
+{
+	static const char *const titles[] = {
+		"mean", "low", "high", "stddev", "median", "min", "max"};
+	const struct result_spread *s = c->figures.items;
+	char buf[32];
+
+	fprintf(out, "\nrepeats: %llu, intervals hold the mean with %g %% confidence\n  %-36s",
+		(unsigned long long)c->runs, 100 * c->confidence, "");
+	for (size_t k = 0; k < sizeof(titles) / sizeof(titles[0]); k++)
+		fprintf(out, "%12s", titles[k]);
+	fputc('\n', out);
+	for (uint32_t i = 0; i < c->figures.count; i++) {
+		const double cells[] = {s[i].mean, s[i].low, s[i].high, s[i].stddev, s[i].median,
+			s[i].min, s[i].max};
+		const size_t len = strlen(s[i].figure);
+		const bool is_time = len > 3 && strcmp(s[i].figure + len - 3, "_ns") == 0;
+
+		fprintf(out, "  %-12s%-24s", s[i].item, s[i].figure);
+		for (size_t k = 0; k < sizeof(cells) / sizeof(cells[0]); k++)
+			fprintf(out, "%12s",
+				spread_value(cells[k], is_time ? "ns" : "per_s", buf, sizeof(buf)));
+		fputs(s[i].reached ? "\n" : "  wider than asked for\n", out);
+	}
+}
+
+// The load was not made: no client was free for a part of it.
+static bool is_invalid_by_load(const struct result_verdict *v)
+{
+	return v->invalid_by && strcmp(v->invalid_by, "load") == 0;
+}
+
+static void print_limit(FILE *out, const struct result_verdict *v)
+{
+	static const struct {
+		const char *by, *text;
+	} limits[] = {
+		{"none", "nothing: the load was sent as asked for and answered"},
+		{"tester", "the tester: this box was too slow for the load"},
+		{"wire", "the wire: the link was full"},
+		{"server", "the server"},
+	};
+	bool judged = v->limited_by && !is_invalid_by_load(v) &&
+	              strcmp(v->status, "unreachable") != 0 &&
+	              strcmp(v->status, "interrupted") != 0;
+
+	for (size_t i = 0; judged && i < sizeof(limits) / sizeof(limits[0]); i++)
+		if (strcmp(v->limited_by, limits[i].by) == 0)
+			fprintf(out, "\nlimited by %s\n", limits[i].text);
+	if (is_invalid_by_load(v))
+		fputs("\nlimited by the load: no client was free for a part of it\n", out);
+}
+
+const char *report_criterion_value(const struct result_criterion *c, char *buf, size_t room)
+{
+	if (isnan(c->value))
+		return "not seen";
+	if (isinf(c->value))
+		return report_time(c->value, true, buf, room);
+	return stats_format(c->value, c->unit, buf, room);
+}
+
+static void print_criteria(FILE *out, const struct counter_list *criteria)
+{
+	const struct result_criterion *c = criteria->items;
+	char value[32];
+
+	if (criteria->count)
+		fputs("\ncriteria\n", out);
+	for (uint32_t i = 0; i < criteria->count; i++)
+		fprintf(out, "  %s  %-40s  %s\n", c[i].pass ? "pass" : "FAIL", c[i].expression,
+			report_criterion_value(&c[i], value, sizeof(value)));
+}
+
+static void print_reasons(FILE *out, const struct counter_list *reasons)
+{
+	const char *const *texts = reasons->items;
+
+	if (reasons->count)
+		fputs("\nwhy\n", out);
+	for (uint32_t i = 0; i < reasons->count; i++)
+		fprintf(out, "  - %s\n", texts[i]);
+}
+
+struct verdict_text {
+	const char *status, *word, *colour, *text;
+};
+
+static const struct verdict_text *verdict_text(const struct result_verdict *v)
+{
+	static const struct verdict_text texts[] = {
+		{"pass", "PASS", "\033[32m", NULL},
+		{"fail", "FAIL", "\033[31m", NULL},
+		{"invalid", "INVALID", "\033[33m",
+			"the tester was too slow, so the run says nothing about the server"},
+		{"unreachable", "UNREACHABLE", "\033[31m", "the server did not answer at all"},
+		{"interrupted", "INTERRUPTED", "\033[33m",
+			"the run was stopped before its end, so it is not judged"},
+	};
+	static const struct verdict_text broken = {"", "INTERNAL ERROR", "\033[31m",
+		"the tester's own counters contradict each other, so trust no figure"};
+	static const struct verdict_text load = {"", "INVALID", "\033[33m",
+		"too few clients were free, so this is not the load that was asked for"};
+	static const struct verdict_text unknown = {"", "NO VERDICT", "", NULL};
+
+	if (v->exit_code == EXIT_INTERNAL)
+		return &broken;
+	if (is_invalid_by_load(v))
+		return &load;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (strcmp(v->status, texts[i].status) == 0)
+			return &texts[i];
+	return &unknown;
+}
+
+// "200 000 requests sent, all answered in time"
+static void print_totals(FILE *out, const struct counter_list *traffic)
+{
+	const struct result_item *items = traffic->items;
+	uint64_t sent = 0, answered = 0, failed = 0, lost = 0, no_reply = 0;
+	char a[32], b[32];
+
+	for (uint32_t i = 0; i < traffic->count; i++) {
+		sent += items[i].ledger.sent;
+		answered += items[i].ledger.answered;
+		failed += items[i].ledger.failed;
+		lost += items[i].ledger.lost;
+		no_reply += items[i].ledger.no_reply;
+	}
+	if (sent == 0) {
+		fputs("nothing was sent", out);
+		return;
+	}
+	fprintf(out, "%s requests sent, ", count_text(sent, a, sizeof(a)));
+	if (answered + no_reply == sent) {
+		fputs("all answered in time", out);
+		if (no_reply)
+			fprintf(out, " but %s that need no reply",
+				count_text(no_reply, b, sizeof(b)));
+		return;
+	}
+	fprintf(out, "%s answered in time", count_text(answered, a, sizeof(a)));
+	if (failed)
+		fprintf(out, ", %s failed", count_text(failed, a, sizeof(a)));
+	if (lost)
+		fprintf(out, ", %s lost (%s)", count_text(lost, a, sizeof(a)),
+			stats_format((double)lost / (double)sent, "1", b, sizeof(b)));
+}
+
+static void print_criteria_summary(FILE *out, const struct counter_list *criteria)
+{
+	const struct result_criterion *c = criteria->items;
+	uint32_t failed = 0;
+	const char *first = NULL;
+
+	for (uint32_t i = 0; i < criteria->count; i++) {
+		if (c[i].pass)
+			continue;
+		failed++;
+		first = first ? first : c[i].expression;
+	}
+	if (failed == 1)
+		fprintf(out, "; criterion not met: %s", first);
+	else if (failed)
+		fprintf(out, "; %u of %u criteria are not met", failed, criteria->count);
+	else if (criteria->count == 0)
+		fputs("; there were no criteria to judge by", out);
+	else if (criteria->count == 1)
+		fputs("; the criterion is met", out);
+	else
+		fprintf(out, "; all %u criteria are met", criteria->count);
+}
+
+static void print_verdict(FILE *out, bool colour, const struct result *result)
+{
+	const struct verdict_text *t = verdict_text(&result->verdict);
+
+	fprintf(out, "%s%s%s: ", colour ? t->colour : "", t->word, colour ? "\033[0m" : "");
+	if (t->text)
+		fprintf(out, "%s (", t->text);
+	if (result->search)
+		print_search_answer(out, result->search);
+	else
+		print_totals(out, &result->traffic);
+	if (t->text)
+		fputs(")", out);
+	else
+		print_criteria_summary(out, &result->verdict.criteria);
+	fputc('\n', out);
 }
 
 static void print_tables(FILE *out, const struct result *result)
@@ -287,12 +587,14 @@ static void print_tables(FILE *out, const struct result *result)
 	if (result->capture)
 		print_capture(out, result->capture);
 	if (result->cpu || result->dut)
-		report_cpu(out, result);
+		print_cpu(out, result);
 	if (result->search)
-		report_search(out, result->search);
+		print_search(out, result->search);
 	if (result->confidence)
-		report_confidence(out, result->confidence);
-	report_reasons(out, &result->verdict);
+		print_confidence(out, result->confidence);
+	print_limit(out, &result->verdict);
+	print_criteria(out, &result->verdict.criteria);
+	print_reasons(out, &result->verdict.reasons);
 	fputc('\n', out);
 }
 
@@ -303,7 +605,7 @@ void report_result(struct report *r, const struct result *result)
 	report_clear(r);
 	if (!r->quiet)
 		print_tables(r->out, result);
-	report_verdict(r->out, r->colour, result);
+	print_verdict(r->out, r->colour, result);
 	fflush(r->out);
 }
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a person reads: lines while a run goes on (progress.c), tables and the verdict at its end
-// (report.c). Colour and the status line only on a terminal. Path: cold. Main thread.
+// Output for people: lines during a run (progress.c), tables and the verdict at its end (report.c).
+// Colour and the status line only on a terminal. Path: cold. Main thread.
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "engine/result/result.h"
-#include "stats/text.h"
 
 struct report {
-	FILE *out;  // NULL: say nothing
+	FILE *out;  // NULL: print nothing
 	bool quiet; // the last line only
 	bool colour;
 	bool live; // a status line that is overwritten
@@ -33,12 +32,8 @@ void report_responder_end(struct report *r, const struct result_responder *total
 // Clear the status line, if there is one.
 void report_clear(struct report *r);
 
-// A latency; "lost" for a rank that falls among the lost ones, "-" when nothing was timed. room
-// >= 32.
+// A latency; "lost" for a rank among the lost transactions, "-" when none was timed. room >= 32.
 const char *report_time(double ns, bool any, char *buf, size_t room);
 
-// A number of things.
-static inline const char *report_count(uint64_t n, char *buf, size_t room)
-{
-	return stats_format((double)n, NULL, buf, room);
-}
+// The value found for a criterion, in the unit of its figure. room >= 32.
+const char *report_criterion_value(const struct result_criterion *c, char *buf, size_t room);

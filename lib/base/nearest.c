@@ -3,16 +3,11 @@
 #include "base/nearest.h"
 
 #include <string.h>
+#include <sys/param.h>
 
-#define NAME_MAX_LEN 80 // longer ones are near nothing
+#define NAME_MAX_LEN 80 // a longer name is near no other
 
-static unsigned least(unsigned a, unsigned b, unsigned c)
-{
-	a = b < a ? b : a;
-	return c < a ? c : a;
-}
-
-// Letters to insert, drop, change, or swap with the neighbour. Both at most NAME_MAX_LEN long.
+// Letters to insert, drop, change or swap with the neighbour. Both at most NAME_MAX_LEN long.
 static unsigned distance_of(const char *a, const char *b)
 {
 	unsigned rows[3][NAME_MAX_LEN + 1], *before = rows[0], *last = rows[1], *row = rows[2],
@@ -24,10 +19,10 @@ static unsigned distance_of(const char *a, const char *b)
 	for (unsigned i = 1; a[i - 1]; i++) {
 		row[0] = i;
 		for (unsigned k = 1; k <= len; k++) {
-			row[k] = least(
-				last[k] + 1, row[k - 1] + 1, last[k - 1] + (a[i - 1] != b[k - 1]));
+			row[k] = last[k - 1] + (a[i - 1] != b[k - 1]);
+			row[k] = MIN(row[k], MIN(last[k], row[k - 1]) + 1);
 			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-				row[k] = least(row[k], before[k - 2] + 1, row[k]);
+				row[k] = MIN(row[k], before[k - 2] + 1);
 		}
 		swap = before;
 		before = last;
@@ -44,12 +39,13 @@ struct nearest nearest_to(const char *wanted)
 
 void nearest_try(struct nearest *n, const char *name)
 {
+	const size_t wanted = strlen(n->wanted), len = strlen(name);
 	unsigned d;
 
-	if (strlen(name) > NAME_MAX_LEN || strlen(n->wanted) > NAME_MAX_LEN)
+	if (len > NAME_MAX_LEN || wanted > NAME_MAX_LEN)
 		return;
-	d = distance_of(n->wanted, name);
-	if (d >= n->distance || d >= strlen(name))
+	d = wanted >= 2 && strncmp(name, n->wanted, wanted) == 0 ? 0 : distance_of(n->wanted, name);
+	if (d >= n->distance || d >= len)
 		return;
 	n->distance = d;
 	n->name = name;

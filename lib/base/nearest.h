@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of several names somebody probably meant. Path: cold. Any thread.
+// Suggests the name that a user probably meant. Path: cold. Any thread.
 #pragma once
 
 struct nearest {
 	const char *wanted;
-	const char *name;  // the best so far, NULL: none is near
-	unsigned distance; // letters to insert, drop, change, or swap with the neighbour
+	const char *name;  // the nearest so far; NULL: none is near
+	unsigned distance; // of name: letters to insert, drop, change or swap with the neighbour;
+	                   // 0: abbreviated
 };
 
-// A third of the letters may be wrong.
+// A third of the letters may differ.
 struct nearest nearest_to(const char *wanted);
 
 // The name stays the caller's.

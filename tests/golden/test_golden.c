@@ -256,12 +256,12 @@ static void a_document_replaces_a_file_whole_and_leaves_nothing_beside(void **st
 	assert_non_null(mkdtemp(at));
 	snprintf(path, sizeof(path), "%s/out.json", at);
 	snprintf(link_path, sizeof(link_path), "%s/link", at);
-	assert_int_equal(document_check(path), 0);
+	assert_int_equal(document_check("--json", path), 0);
 	assert_int_equal(access(path, F_OK), -1);
-	assert_int_equal(document_write(document, path), 0);
+	assert_int_equal(document_write_json("--json", document, path), 0);
 	assert_file(path, "{\n  \"a\": 1\n}\n");
 	assert_int_equal(symlink("out.json", link_path), 0);
-	assert_int_equal(document_write(document, link_path), 0);
+	assert_int_equal(document_write_json("--json", document, link_path), 0);
 	assert_int_equal(lstat(link_path, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
 	assert_int_equal(unlink(link_path), 0);
@@ -275,8 +275,8 @@ static void a_device_is_written_to_and_not_replaced(void **state)
 	json_t *document = small();
 	struct stat st;
 
-	assert_int_equal(document_check("/dev/null"), 0);
-	assert_int_equal(document_write(document, "/dev/null"), 0);
+	assert_int_equal(document_check("--json", "/dev/null"), 0);
+	assert_int_equal(document_write_json("--json", document, "/dev/null"), 0);
 	assert_int_equal(stat("/dev/null", &st), 0);
 	assert_true(S_ISCHR(st.st_mode));
 	json_decref(document);
@@ -284,8 +284,8 @@ static void a_device_is_written_to_and_not_replaced(void **state)
 
 static void what_cannot_be_written_is_known_before_the_run(void **state)
 {
-	assert_true(document_check("/nonexistent/out.json") < 0);
-	assert_true(document_check("/tmp") < 0);
+	assert_true(document_check("--json", "/nonexistent/out.json") < 0);
+	assert_true(document_check("--json", "/tmp") < 0);
 }
 
 int main(int argc, char **argv)

@@ -163,7 +163,7 @@ def a_time_that_was_not_seen_is_no_improvement():
 @test
 def margins_that_make_no_sense_are_refused():
     for margin, words in (
-        ("p99", "no margin"), ("p99:5%", "which way"), ("p99:+5q", "is not a duration"), ("p98:+5%", "did you mean p9"),
+        ("p99", "the margin is missing"), ("p99:5%", "the sign is missing"), ("p99:+5q", "is not a duration"), ("p98:+5%", "did you mean p9"),
         ("dns.rcode.SERVFAI:+5%", "did you mean dns.rcode.SERVFAIL"), ("loss:+5", "a percentage"), ("rate:-x", "is not a rate"),
         (":+5%", "no such figure"), ("traffic.nobody.p99:+5%", "no such figure"), ("p99:+", "is not"),
     ):
