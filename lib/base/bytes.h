@@ -78,6 +78,12 @@ static inline void bytes_put_be32(uint8_t *p, uint32_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
+static inline void bytes_put_be64(uint8_t *p, uint64_t v)
+{
+	v = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(v) : v;
+	memcpy(p, &v, sizeof(v));
+}
+
 static inline struct reader reader_of(const void *data, size_t len)
 {
 	return (struct reader){(const uint8_t *)data, (const uint8_t *)data + len, false};

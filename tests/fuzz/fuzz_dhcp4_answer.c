@@ -12,21 +12,21 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct dhcp4_answer_counters n;
+static struct dhcp_answer_counters n;
 
 static void server_open(struct proto_ctx *ctx)
 {
 	static const struct addr_range pool = {{4, {198, 18, 64, 16}}, 3};
 	const struct dhcp4_answers_settings s = {
-		.pool = {(void *)&pool, 1},
-		.clients = UINT64_MAX,
-		.lease_time_ns = 100000000000,
-		.t1_ns = UINT64_MAX,
-		.t2_ns = UINT64_MAX,
+		.common.pool = {(void *)&pool, 1},
+		.common.clients = UINT64_MAX,
+		.common.lease_ns = 100000000000,
+		.common.t1_ns = UINT64_MAX,
+		.common.t2_ns = UINT64_MAX,
 		.server_id = {4, {198, 18, 0, 2}},
-		.domain = "example.com",
-		.rapid = true,
-		.address_twice = 3,
+		.common.domain = "example.com",
+		.common.rapid = true,
+		.common.address_twice = 3,
 	};
 	const struct proto_env env = {.workers = 1};
 	struct diag *d = diag_new();
@@ -88,9 +88,8 @@ static void hear(struct proto_ctx *ctx, const uint8_t *data, uint32_t len)
 }
 
 // Every lease is in one queue, that of its state.
-static void check_queues(const struct dhcp4_server *s)
+static void check_queues(const struct dhcp_pool *p)
 {
-	const struct dhcp_pool *p = &s->pool.leases;
 	uint32_t seen = 0;
 
 	for (uint32_t state = 0; state < DHCP_LEASE_STATES; state++)
@@ -105,14 +104,14 @@ static void check_queues(const struct dhcp4_server *s)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct proto_ctx ctx;
-	struct dhcp4_server *s;
+	struct dhcp_pool *p;
 	struct reader r = reader_of(data, size);
 
 	if (!ctx.shared)
 		server_open(&ctx);
-	s = ctx.own;
-	dhcp4_pool_clear(&s->pool);
-	s->fresh = 0;
+	p = &((struct dhcp_server *)ctx.own)->pools[DHCP_ADDRESSES];
+	dhcp_pool_clear(p);
+	p->fresh = 0;
 	ctx.now_ms = 0;
 	while (reader_left(&r) >= 3) {
 		uint32_t len;
@@ -123,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			len = (uint32_t)reader_left(&r);
 		hear(&ctx, read_bytes(&r, len), len);
 	}
-	check_queues(s);
+	check_queues(p);
 	if (n.received != n.answered + n.released + n.declined + n.pool_full + n.other_server +
 				  n.unknown_client + n.ignored + n.malformed)
 		abort();

@@ -13,28 +13,28 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct dhcp6_answer_counters n;
+static struct dhcp_answer_counters n;
 
 static void server_open(struct proto_ctx *ctx)
 {
 	static const struct addr_range pool = {{16, {0x20, 1, [15] = 0x10}}, 3};
 	static const struct addr_prefix prefixes = {{16, {0x20, 2}}, 54};
 	const struct dhcp6_answers_settings s = {
-		.pool = {(void *)&pool, 1},
-		.prefixes = {(void *)&prefixes, 1},
-		.prefix_length = 56,
-		.clients = 3,
-		.valid_ns = 100000000000,
-		.preferred_ns = UINT64_MAX,
-		.t1_ns = UINT64_MAX,
-		.t2_ns = UINT64_MAX,
+		.common.pool = {(void *)&pool, 1},
+		.common.prefixes = {(void *)&prefixes, 1},
+		.common.prefix_length = 56,
+		.common.clients = 3,
+		.common.lease_ns = 100000000000,
+		.common.preferred_ns = UINT64_MAX,
+		.common.t1_ns = UINT64_MAX,
+		.common.t2_ns = UINT64_MAX,
 		.preference = 255,
-		.domain = "example.com",
+		.common.domain = "example.com",
 		.sol_max_rt_ns = 3600000000000,
-		.rapid = true,
-		.authoritative = true,
-		.address_twice = 3,
-		.prefix_twice = 2,
+		.common.rapid = true,
+		.common.authoritative = true,
+		.common.address_twice = 3,
+		.common.prefix_twice = 2,
 	};
 	const struct proto_env env = {.workers = 1};
 	struct diag *d = diag_new();
@@ -121,15 +121,16 @@ static void check_queues(const struct dhcp_pool *p)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct proto_ctx ctx;
-	struct dhcp6_server *s;
+	struct dhcp_server *s;
 	struct reader r = reader_of(data, size);
 
 	if (!ctx.shared)
 		server_open(&ctx);
 	s = ctx.own;
-	for (uint32_t kind = 0; kind < DHCP6_KINDS; kind++)
-		dhcp_pool_clear(&s->pools[kind].leases);
-	memset(s->fresh, 0, sizeof(s->fresh));
+	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++) {
+		dhcp_pool_clear(&s->pools[kind]);
+		s->pools[kind].fresh = 0;
+	}
 	ctx.now_ms = 0;
 	while (reader_left(&r) >= 3) {
 		uint32_t len;
@@ -140,8 +141,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			len = (uint32_t)reader_left(&r);
 		hear(&ctx, read_bytes(&r, len), len);
 	}
-	for (uint32_t kind = 0; kind < DHCP6_KINDS; kind++)
-		check_queues(&s->pools[kind].leases);
+	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++)
+		check_queues(&s->pools[kind]);
 	if (n.received != n.answered + n.other_server + n.ignored + n.malformed)
 		abort();
 	return 0;

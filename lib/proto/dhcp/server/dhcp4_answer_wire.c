@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answering clients as RFC 2131 section 4.3 has it, with RFC 3046, 4039, 4388, 5107 and 6842,
-// and where answers go (section 4.1). Not here: who has which address (dhcp4_pool.h), what is
-// wrong on demand (dhcp4_faults_wire.c). Path: hot. The responder's thread.
+// Replies to DHCPv4 clients as RFC 2131 section 4.3 has it, with RFC 3046, 4039, 4388, 5107 and
+// 6842, and their destinations (section 4.1). Not here: leases (dhcp_claim.h), wrong replies on
+// demand (dhcp4_faults_wire.c). Path: hot. The responder's thread.
 
 #include <string.h>
 
 #include "proto/dhcp/server/dhcp4_answer.h"
+#include "proto/dhcp/server/dhcp_claim.h"
 
 #define HTYPE_ETHERNET    1
 #define RELAY_SERVER_ID   11 // sub-options of option 82: RFC 5107
 #define RELAY_SOURCE_PORT 19 // RFC 8357
 #define COPIED            DHCP4_AT_SNAME
-#define BROADCAST_ADDRESS 0xffffffffu
 #define FOR_EVER          UINT32_MAX
 
-// One message on its way to an answer.
-struct asked {
+static const struct dhcp_claim_family claims = {dhcp4_pool_keep, dhcp4_pool_forget};
+
+// A message and the reply to it in the making.
+struct dhcp4_query {
 	const struct dhcp4_answers *a;
-	struct dhcp4_server *s;
-	struct dhcp4_answer_counters *n;
+	struct dhcp_answer_counters *n;
 	const uint8_t *buf;
 	struct dhcp4_message m;
-	struct dhcp4_asker who;
+	struct dhcp4_identity client;
+	struct dhcp_claim claim;
 	uint32_t server_id; // ours, or the one that the relay wants us to have
-	uint32_t now_s;
-	struct writer w; // of the answer
+	struct writer w;    // of the reply
 	uint8_t *out;
-	enum dhcp4_type type; // of the answer
+	enum dhcp4_type type; // of the reply
 };
 
 // The data of a sub-option of option 82 (its len told), or NULL.
@@ -48,7 +49,8 @@ static const uint8_t *relay_sub_option(
 }
 
 // Header of the answer: the request's, but for what a server says (RFC 2131 table 3).
-static void header_write(struct asked *q, enum dhcp4_type type, uint32_t ciaddr, uint32_t yiaddr)
+static void header_write(
+	struct dhcp4_query *q, enum dhcp4_type type, uint32_t ciaddr, uint32_t yiaddr)
 {
 	uint8_t *out = write_space(&q->w, DHCP4_OPTIONS_AT);
 
@@ -84,7 +86,7 @@ static uint32_t option_len(const uint8_t *data, uint32_t len)
 	return data ? len + 2 * (len / 255 + 1) : 0;
 }
 
-static void parameters_write(struct asked *q)
+static void parameters_write(struct dhcp4_query *q)
 {
 	const struct dhcp4_message *m = &q->m;
 	uint64_t asked = parameters(m);
@@ -92,8 +94,8 @@ static void parameters_write(struct asked *q)
 	                option_len(m->relay_info, m->relay_info_len);
 
 	write_bytes(&q->w, q->a->mask, sizeof(q->a->mask));
-	for (uint32_t i = 0; i < q->a->ready_count; i++) {
-		const struct dhcp_ready *r = &q->a->ready[i];
+	for (uint32_t i = 0; i < q->a->common.ready_count; i++) {
+		const struct dhcp_ready *r = &q->a->common.ready[i];
 
 		if ((asked >> r->code & 1) &&
 			(uint32_t)(q->w.at - q->out) + r->len + rest <= DHCP4_ANSWER_MAX)
@@ -102,7 +104,7 @@ static void parameters_write(struct asked *q)
 }
 
 // RFC 3046 section 2.2: option 82 comes last. The length of the answer; 0: no room.
-static uint32_t answer_end(struct asked *q)
+static uint32_t answer_end(struct dhcp4_query *q)
 {
 	const struct dhcp4_message *m = &q->m;
 	uint32_t len;
@@ -121,20 +123,20 @@ static uint32_t answer_end(struct asked *q)
 	return q->w.failed ? 0 : len;
 }
 
-static uint32_t client_end(struct asked *q)
+static uint32_t client_end(struct dhcp4_query *q)
 {
 	if (q->m.client_id) // RFC 6842
 		dhcp4_write_option(&q->w, DHCP4_OPT_CLIENT_ID, q->m.client_id, q->m.client_id_len);
 	return answer_end(q);
 }
 
-static uint32_t address_of(const struct asked *q, const struct dhcp4_lease *l)
+static uint32_t address_of(const struct dhcp4_query *q, const struct dhcp_lease *l)
 {
-	return dhcp4_pool_address(&q->s->pool, l);
+	return (uint32_t)dhcp_pool_number(q->claim.pool, l);
 }
 
 static uint32_t lease_answer(
-	struct asked *q, enum dhcp4_type type, const struct dhcp4_lease *l, bool rapid)
+	struct dhcp4_query *q, enum dhcp4_type type, const struct dhcp_lease *l, bool rapid)
 {
 	header_write(q, type, type == DHCP4_ACK ? q->m.ciaddr : 0, address_of(q, l));
 	write_bytes(&q->w, q->a->terms, q->a->terms_len);
@@ -144,7 +146,7 @@ static uint32_t lease_answer(
 	return client_end(q);
 }
 
-static uint32_t nak(struct asked *q)
+static uint32_t nak(struct dhcp4_query *q)
 {
 	header_write(q, DHCP4_NAK, 0, 0);
 	if (q->m.giaddr && !q->w.failed) // RFC 2131 section 4.3.2: the relay shall broadcast it
@@ -152,165 +154,90 @@ static uint32_t nak(struct asked *q)
 	return client_end(q);
 }
 
-static uint32_t ack(struct asked *q, struct dhcp4_lease *l)
+static uint32_t ack(struct dhcp4_query *q, struct dhcp_lease *l)
 {
-	dhcp_pool_move(&q->s->pool.leases, &l->lease, DHCP_BOUND, q->now_s);
+	dhcp_claim_bind(&q->claim, l);
 	return lease_answer(q, DHCP4_ACK, l, false);
 }
 
-static uint32_t silent(uint64_t *counter)
+static uint32_t discover(struct dhcp4_query *q)
 {
-	++*counter;
-	return 0;
-}
-
-static struct dhcp4_lease *own_lease(const struct asked *q)
-{
-	return dhcp4_pool_of_identity(&q->s->pool, q->who.identity);
-}
-
-// The address, if nobody uses it.
-static struct dhcp4_lease *free_at(const struct asked *q, uint32_t address)
-{
-	struct dhcp4_lease *l = dhcp4_pool_at(&q->s->pool, address);
-
-	return l && l->lease.state == DHCP_FREE ? l : NULL;
-}
-
-static void share_if_due(struct asked *q, struct dhcp4_lease *l)
-{
-	if (q->a->twice == 0 || ++q->s->fresh < q->a->twice)
-		return;
-	if (!dhcp_pool_share(&q->s->pool.leases, &l->lease))
-		return;
-	q->s->fresh = 0;
-	q->n->address_twice++;
-}
-
-// For a client that has none: RFC 2131 section 4.3.1.
-static struct dhcp4_lease *new_lease(struct asked *q)
-{
-	struct dhcp4_lease *l = q->m.requested ? free_at(q, q->m.requested) : NULL;
+	struct dhcp_lease *wish =
+		q->m.requested ? dhcp_claim_free(&q->claim, q->m.requested) : NULL;
+	bool rapid = q->a->common.rapid && dhcp4_has(&q->m, DHCP4_OPT_RAPID_COMMIT);
+	struct dhcp_lease *l = dhcp_claim_offer(&claims, &q->claim, wish, rapid);
 
 	if (!l)
-		l = dhcp4_pool_oldest(&q->s->pool, q->now_s);
-	if (!l)
-		return NULL;
-	q->n->expired += l->lease.state != DHCP_FREE;
-	dhcp4_pool_give(&q->s->pool, l, &q->who, q->now_s);
-	share_if_due(q, l);
-	return l;
-}
-
-static uint32_t discover(struct asked *q)
-{
-	struct dhcp4_lease *l = own_lease(q);
-	bool rapid = q->a->rapid && dhcp4_has(&q->m, DHCP4_OPT_RAPID_COMMIT);
-
-	if (!l)
-		l = new_lease(q);
-	if (!l)
-		return silent(&q->n->pool_full);
-	if (rapid || l->lease.state != DHCP_BOUND)
-		dhcp_pool_move(
-			&q->s->pool.leases, &l->lease, rapid ? DHCP_BOUND : DHCP_OFFERED, q->now_s);
+		return dhcp_claim_silent(&q->n->pool_full);
 	q->n->rapid += rapid;
 	return lease_answer(q, rapid ? DHCP4_ACK : DHCP4_OFFER, l, rapid);
 }
 
-static bool is_for_us(const struct asked *q)
+static bool is_for_us(const struct dhcp4_query *q)
 {
 	return !dhcp4_has(&q->m, DHCP4_OPT_SERVER_ID) || q->m.server_id == q->server_id;
 }
 
-// The client has taken another's offer: ours is free again.
-static uint32_t other_chosen(struct asked *q)
+static uint32_t request_selecting(struct dhcp4_query *q, uint32_t wanted)
 {
-	struct dhcp4_lease *l = own_lease(q);
-
-	if (l && l->lease.state == DHCP_OFFERED)
-		dhcp4_pool_free(&q->s->pool, l, q->now_s);
-	return silent(&q->n->other_server);
-}
-
-static uint32_t request_selecting(struct asked *q, uint32_t wanted)
-{
-	struct dhcp4_lease *l = own_lease(q);
+	struct dhcp_lease *l = dhcp_claim_own(&q->claim);
 
 	if (l)
 		return address_of(q, l) == wanted ? ack(q, l) : nak(q);
-	l = free_at(q, wanted); // the offer has been forgotten since
+	l = dhcp_claim_free(&q->claim, wanted); // the offer has been forgotten since
 	if (!l)
 		return nak(q);
-	dhcp4_pool_give(&q->s->pool, l, &q->who, q->now_s);
+	dhcp_claim_take(&claims, &q->claim, l);
 	return ack(q, l);
 }
 
-// INIT-REBOOT, RENEWING and REBINDING: right, wrong, on another network, or not known here.
-static uint32_t request_confirm(struct asked *q, uint32_t wanted)
+// INIT-REBOOT, RENEWING and REBINDING: a client without a lease here may have it from another
+// server.
+static uint32_t request_confirm(struct dhcp4_query *q, uint32_t wanted)
 {
-	struct dhcp4_lease *l = own_lease(q);
+	bool unknown = !dhcp_claim_own(&q->claim) && dhcp_pool_at(q->claim.pool, wanted);
 
-	if (l)
-		return address_of(q, l) == wanted ? ack(q, l) : nak(q);
-	if (!dhcp4_pool_at(&q->s->pool, wanted))
-		return nak(q);
-	return q->a->authoritative ? request_selecting(q, wanted) : silent(&q->n->unknown_client);
+	if (unknown && !q->a->common.authoritative)
+		return dhcp_claim_silent(&q->n->unknown_client);
+	return request_selecting(q, wanted);
 }
 
-static uint32_t request(struct asked *q)
+static uint32_t request(struct dhcp4_query *q)
 {
 	bool chosen = dhcp4_has(&q->m, DHCP4_OPT_SERVER_ID) && q->m.ciaddr == 0;
 	uint32_t wanted = q->m.ciaddr ? q->m.ciaddr : q->m.requested;
 
-	if (!is_for_us(q))
-		return other_chosen(q);
+	if (!is_for_us(q)) {
+		dhcp_claim_drop_offer(&claims, &q->claim);
+		return dhcp_claim_silent(&q->n->other_server);
+	}
 	if (wanted == 0)
-		return silent(&q->n->malformed);
+		return dhcp_claim_silent(&q->n->malformed);
 	return chosen ? request_selecting(q, wanted) : request_confirm(q, wanted);
 }
 
-// The binding that a RELEASE or DECLINE is about, or NULL.
-static struct dhcp4_lease *bound_lease(const struct asked *q, uint32_t address)
+// A RELEASE or a DECLINE of this address.
+static uint32_t give_back(struct dhcp4_query *q, uint32_t address)
 {
-	struct dhcp4_lease *l = own_lease(q);
-
-	return l && l->lease.state == DHCP_BOUND && address_of(q, l) == address ? l : NULL;
-}
-
-static uint32_t release(struct asked *q)
-{
-	struct dhcp4_lease *l = bound_lease(q, q->m.ciaddr);
+	struct dhcp_lease *l = dhcp_claim_bound(&q->claim);
 
 	if (!is_for_us(q))
-		return silent(&q->n->other_server);
-	if (!l)
-		return silent(&q->n->unknown_client);
-	dhcp4_pool_free(&q->s->pool, l, q->now_s);
-	return silent(&q->n->released);
-}
-
-static uint32_t decline(struct asked *q)
-{
-	struct dhcp4_lease *l = bound_lease(q, q->m.requested);
-
-	if (!is_for_us(q))
-		return silent(&q->n->other_server);
-	if (!l)
-		return silent(&q->n->unknown_client);
-	dhcp4_pool_rest(&q->s->pool, l, q->now_s);
-	return silent(&q->n->declined);
+		return dhcp_claim_silent(&q->n->other_server);
+	if (!l || address_of(q, l) != address)
+		return dhcp_claim_silent(&q->n->unknown_client);
+	dhcp_claim_return(&claims, &q->claim, l, q->m.type == DHCP4_DECLINE);
+	return 0;
 }
 
 // RFC 2131 section 4.3.5: no address and no lease time.
-static uint32_t inform(struct asked *q)
+static uint32_t inform(struct dhcp4_query *q)
 {
 	header_write(q, DHCP4_ACK, q->m.ciaddr, 0);
 	parameters_write(q);
 	return client_end(q);
 }
 
-static void remaining_write(struct asked *q, uint8_t code, uint32_t total_s, uint32_t age_s)
+static void remaining_write(struct dhcp4_query *q, uint8_t code, uint32_t total_s, uint32_t age_s)
 {
 	if (total_s == FOR_EVER)
 		dhcp4_write_option_be32(&q->w, code, total_s);
@@ -319,21 +246,21 @@ static void remaining_write(struct asked *q, uint8_t code, uint32_t total_s, uin
 }
 
 // RFC 4388 section 6.4.2: the client's identity, and times as they are now.
-static uint32_t lease_active(struct asked *q, const struct dhcp4_lease *l)
+static uint32_t lease_active(struct dhcp4_query *q, const struct dhcp4_lease *l)
 {
-	uint32_t age_s = q->now_s - l->lease.since_s;
+	uint32_t age_s = q->claim.now_s - l->lease.since_s;
 	uint8_t *out = q->out;
 
-	header_write(q, DHCP4_LEASEACTIVE, address_of(q, l), 0);
+	header_write(q, DHCP4_LEASEACTIVE, address_of(q, &l->lease), 0);
 	if (q->w.failed)
 		return 0;
 	out[DHCP4_AT_HTYPE] = l->htype;
 	out[DHCP4_AT_HLEN] = l->hlen;
 	memset(out + DHCP4_AT_CHADDR, 0, DHCP4_CHADDR_LEN);
 	memcpy(out + DHCP4_AT_CHADDR, l->bytes, l->hlen);
-	remaining_write(q, DHCP4_OPT_LEASE_TIME, q->a->lease_s, age_s);
-	remaining_write(q, DHCP4_OPT_T1, q->a->t1_s, age_s);
-	remaining_write(q, DHCP4_OPT_T2, q->a->t2_s, age_s);
+	remaining_write(q, DHCP4_OPT_LEASE_TIME, q->a->common.lease_s, age_s);
+	remaining_write(q, DHCP4_OPT_T1, q->a->common.t1_s, age_s);
+	remaining_write(q, DHCP4_OPT_T2, q->a->common.t2_s, age_s);
 	dhcp4_write_option_be32(&q->w, DHCP4_OPT_CLIENT_LAST_TIME, age_s);
 	if (l->client_id_len && l->client_id_len != DHCP4_ID_NOT_KEPT)
 		dhcp4_write_option(
@@ -342,31 +269,33 @@ static uint32_t lease_active(struct asked *q, const struct dhcp4_lease *l)
 }
 
 // RFC 4388 section 6.1: by address, by client-id, or by hardware address.
-static struct dhcp4_lease *queried_lease(const struct asked *q)
+static const struct dhcp4_lease *queried_lease(const struct dhcp4_query *q)
 {
+	const struct dhcp_pool *p = q->claim.pool;
+
 	if (q->m.ciaddr)
-		return dhcp4_pool_at(&q->s->pool, q->m.ciaddr);
-	if (q->who.client_id_len)
-		return own_lease(q);
-	return dhcp4_pool_of_hardware(&q->s->pool, q->who.htype, q->who.chaddr, q->who.hlen);
+		return (struct dhcp4_lease *)dhcp_pool_at(p, q->m.ciaddr);
+	if (q->m.client_id_len)
+		return (struct dhcp4_lease *)dhcp_claim_own(&q->claim);
+	return dhcp4_pool_of_hardware(p, q->m.htype, q->m.chaddr, q->m.hlen);
 }
 
-static uint32_t leasequery(struct asked *q)
+static uint32_t leasequery(struct dhcp4_query *q)
 {
 	const struct dhcp4_lease *l;
 
 	if (q->m.giaddr == 0)
-		return silent(&q->n->malformed);
+		return dhcp_claim_silent(&q->n->malformed);
 	l = queried_lease(q);
 	if (l && l->lease.state == DHCP_BOUND &&
-		!dhcp_pool_is_over(&q->s->pool.leases, &l->lease, q->now_s))
+		!dhcp_pool_is_over(q->claim.pool, &l->lease, q->claim.now_s))
 		return lease_active(q, l);
 	header_write(
 		q, l && q->m.ciaddr ? DHCP4_LEASEUNASSIGNED : DHCP4_LEASEUNKNOWN, q->m.ciaddr, 0);
 	return answer_end(q);
 }
 
-static uint32_t dispatch(struct asked *q)
+static uint32_t dispatch(struct dhcp4_query *q)
 {
 	switch (q->m.type) {
 	case DHCP4_DISCOVER:
@@ -374,29 +303,34 @@ static uint32_t dispatch(struct asked *q)
 	case DHCP4_REQUEST:
 		return request(q);
 	case DHCP4_DECLINE:
-		return decline(q);
+		return give_back(q, q->m.requested);
 	case DHCP4_RELEASE:
-		return release(q);
+		return give_back(q, q->m.ciaddr);
 	case DHCP4_INFORM:
 		return inform(q);
 	case DHCP4_LEASEQUERY:
 		return leasequery(q);
 	}
-	return silent(&q->n->ignored);
+	return dhcp_claim_silent(&q->n->ignored);
 }
 
-static void asker_read(struct asked *q)
+static void client_read(struct dhcp4_query *q, struct dhcp_server *s, uint32_t now_s)
 {
 	const struct dhcp4_message *m = &q->m;
 	const uint8_t *override;
 	uint8_t len;
 
-	q->who = (struct dhcp4_asker){.chaddr = m->chaddr,
+	q->client = (struct dhcp4_identity){.chaddr = m->chaddr,
 		.htype = m->htype,
 		.hlen = m->hlen,
 		.client_id = m->client_id,
 		.client_id_len = m->client_id_len};
-	q->who.identity = dhcp4_pool_identity(&q->s->pool, &q->who);
+	q->claim = (struct dhcp_claim){.pool = &s->pools[DHCP_ADDRESSES],
+		.n = q->n,
+		.identity = dhcp4_pool_identity(&s->pools[DHCP_ADDRESSES], &q->client),
+		.client = &q->client,
+		.now_s = now_s,
+		.kind = DHCP_ADDRESSES};
 	q->server_id = q->a->server_id;
 	if (!m->relay_info)
 		return;
@@ -408,26 +342,23 @@ static void asker_read(struct asked *q)
 uint32_t dhcp4_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
-	struct dhcp4_answer_counters *n = ctx->counters;
-	struct asked q = {.a = ctx->shared, .s = ctx->own, .n = n, .buf = buf, .out = out};
+	struct dhcp_answer_counters *n = ctx->counters;
+	struct dhcp4_server *s = ctx->own;
+	struct dhcp4_query q = {.a = ctx->shared, .n = n, .buf = buf, .out = out};
 	uint32_t answer;
 	bool right;
 
 	n->received++;
-	right = dhcp4_parse(buf, len, &q.s->scratch, &q.m);
+	right = dhcp4_parse(buf, len, &s->scratch, &q.m);
 	n->type[q.m.type < DHCP4_TYPES ? q.m.type : 0]++;
 	if (!right || q.m.hlen > DHCP4_CHADDR_LEN || q.m.type == 0)
-		return silent(&n->malformed);
+		return dhcp_claim_silent(&n->malformed);
 	if (q.m.op != DHCP4_REQUEST_OP || room < DHCP4_ANSWER_PAD)
-		return silent(&n->ignored);
-	q.now_s = ctx->now_ms / 1000;
+		return dhcp_claim_silent(&n->ignored);
 	q.w = writer_of(out, room);
-	asker_read(&q);
+	client_read(&q, &s->common, ctx->now_ms / 1000);
 	answer = dispatch(&q);
-	n->answered += answer > 0;
-	n->sent[q.type] += answer > 0;
-	n->ignored += q.w.failed;
-	return answer;
+	return dhcp_claim_answered(n, q.type, &q.w, answer);
 }
 
 static void direct_to(struct proto_direction *out, const uint8_t *address, uint16_t port)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What DHCPv4 leases have beside their state: an address of a range, and a client that has hardware
-// and perhaps a client-id. Path: hot. The responder's thread.
+// Clients of DHCPv4 leases: hashes of their identifiers, and the index by hardware address. Path:
+// hot. The responder's thread.
 
 #include "proto/dhcp/server/dhcp4_pool.h"
 
@@ -9,56 +9,32 @@
 enum salt { SALT_CLIENT_ID = 1, SALT_HARDWARE };
 
 static uint64_t hardware_hash(
-	const struct dhcp4_pool *p, uint8_t htype, const uint8_t *chaddr, uint8_t hlen)
+	const struct dhcp_pool *p, uint8_t htype, const uint8_t *chaddr, uint8_t hlen)
 {
-	uint64_t seed = p->leases.seed + SALT_HARDWARE + ((uint64_t)htype << 8);
-
-	return dhcp_pool_hash(seed, chaddr, hlen);
+	return dhcp_pool_hash(p->seed + SALT_HARDWARE + ((uint64_t)htype << 8), chaddr, hlen);
 }
 
-uint64_t dhcp4_pool_identity(const struct dhcp4_pool *p, const struct dhcp4_asker *a)
+uint64_t dhcp4_pool_identity(const struct dhcp_pool *p, const struct dhcp4_identity *c)
 {
-	uint64_t seed = p->leases.seed + SALT_CLIENT_ID;
-
-	if (a->client_id_len)
-		return dhcp_pool_hash(seed, a->client_id, a->client_id_len);
-	return hardware_hash(p, a->htype, a->chaddr, a->hlen);
+	if (c->client_id_len)
+		return dhcp_pool_hash(p->seed + SALT_CLIENT_ID, c->client_id, c->client_id_len);
+	return hardware_hash(p, c->htype, c->chaddr, c->hlen);
 }
 
-static struct dhcp4_lease *lease_of(const struct dhcp4_pool *p, uint32_t i)
+static struct dhcp4_lease *lease_of(const struct dhcp_pool *p, uint32_t i)
 {
-	return (struct dhcp4_lease *)dhcp_pool_record(&p->leases, i);
-}
-
-uint32_t dhcp4_pool_address(const struct dhcp4_pool *p, const struct dhcp4_lease *l)
-{
-	const struct dhcp4_range *r = p->ranges;
-
-	while (l->lease.place - r->lease >= r->count)
-		r++;
-	return r->first + (l->lease.place - r->lease);
-}
-
-void dhcp4_pool_clear(struct dhcp4_pool *p)
-{
-	memset(p->by_hardware, 0xff, ((size_t)p->leases.mask + 1) * sizeof(*p->by_hardware));
-	dhcp_pool_clear(&p->leases);
-}
-
-struct dhcp4_lease *dhcp4_pool_of_identity(const struct dhcp4_pool *p, uint64_t identity)
-{
-	return (struct dhcp4_lease *)dhcp_pool_of_identity(&p->leases, identity);
+	return (struct dhcp4_lease *)dhcp_pool_record(p, i);
 }
 
 struct dhcp4_lease *dhcp4_pool_of_hardware(
-	const struct dhcp4_pool *p, uint8_t htype, const uint8_t *chaddr, uint8_t hlen)
+	const struct dhcp_pool *p, uint8_t htype, const uint8_t *chaddr, uint8_t hlen)
 {
 	uint64_t hash = hardware_hash(p, htype, chaddr, hlen);
-	struct dhcp4_lease *plain = dhcp4_pool_of_identity(p, hash);
+	struct dhcp_lease *plain = dhcp_pool_of_identity(p, hash);
 
 	if (plain)
-		return plain;
-	for (uint32_t i = p->by_hardware[hash & p->leases.mask]; i != DHCP_NO_LEASE;
+		return (struct dhcp4_lease *)plain;
+	for (uint32_t i = p->by_hardware[hash & p->mask]; i != DHCP_NO_LEASE;
 		i = lease_of(p, i)->same_hardware) {
 		struct dhcp4_lease *l = lease_of(p, i);
 
@@ -68,30 +44,36 @@ struct dhcp4_lease *dhcp4_pool_of_hardware(
 	return NULL;
 }
 
-struct dhcp4_lease *dhcp4_pool_at(const struct dhcp4_pool *p, uint32_t address)
+static uint32_t *hardware_bucket(const struct dhcp_pool *p, const struct dhcp4_lease *l)
 {
-	for (uint32_t i = 0; i < p->range_count; i++) {
-		const struct dhcp4_range *r = &p->ranges[i];
-
-		if (address - r->first < r->count)
-			return lease_of(p, r->lease + (address - r->first));
-	}
-	return NULL;
+	return &p->by_hardware[hardware_hash(p, l->htype, l->bytes, l->hlen) & p->mask];
 }
 
-struct dhcp4_lease *dhcp4_pool_oldest(const struct dhcp4_pool *p, uint32_t now_s)
+void dhcp4_pool_keep(struct dhcp_pool *p, struct dhcp_lease *lease, const void *client)
 {
-	return (struct dhcp4_lease *)dhcp_pool_oldest(&p->leases, now_s);
+	struct dhcp4_lease *l = (struct dhcp4_lease *)lease;
+	const struct dhcp4_identity *c = client;
+	uint32_t *bucket;
+
+	l->htype = c->htype;
+	l->hlen = c->hlen;
+	memcpy(l->bytes, c->chaddr, c->hlen);
+	if (c->client_id_len == 0)
+		return;
+	bucket = hardware_bucket(p, l);
+	l->same_hardware = *bucket;
+	*bucket = dhcp_pool_index(p, lease);
+	l->client_id_len = DHCP4_ID_NOT_KEPT;
+	if (c->client_id_len > DHCP4_IDENTITY_MAX - c->hlen)
+		return;
+	l->client_id_len = (uint8_t)c->client_id_len;
+	memcpy(l->bytes + c->hlen, c->client_id, c->client_id_len);
 }
 
-static uint32_t *hardware_bucket(const struct dhcp4_pool *p, const struct dhcp4_lease *l)
+void dhcp4_pool_forget(struct dhcp_pool *p, struct dhcp_lease *lease)
 {
-	return &p->by_hardware[hardware_hash(p, l->htype, l->bytes, l->hlen) & p->leases.mask];
-}
-
-static void unchain_hardware(struct dhcp4_pool *p, struct dhcp4_lease *l)
-{
-	uint32_t i = dhcp_pool_index(&p->leases, &l->lease);
+	struct dhcp4_lease *l = (struct dhcp4_lease *)lease;
+	uint32_t i = dhcp_pool_index(p, lease);
 	uint32_t *at;
 
 	if (l->client_id_len == 0)
@@ -101,43 +83,4 @@ static void unchain_hardware(struct dhcp4_pool *p, struct dhcp4_lease *l)
 		at = &lease_of(p, *at)->same_hardware;
 	*at = l->same_hardware;
 	l->client_id_len = 0;
-}
-
-static void chain_hardware(struct dhcp4_pool *p, struct dhcp4_lease *l)
-{
-	uint32_t *bucket = hardware_bucket(p, l);
-
-	l->same_hardware = *bucket;
-	*bucket = dhcp_pool_index(&p->leases, &l->lease);
-}
-
-void dhcp4_pool_give(
-	struct dhcp4_pool *p, struct dhcp4_lease *l, const struct dhcp4_asker *a, uint32_t now_s)
-{
-	unchain_hardware(p, l);
-	l->htype = a->htype;
-	l->hlen = a->hlen;
-	memcpy(l->bytes, a->chaddr, a->hlen);
-	dhcp_pool_give(&p->leases, &l->lease, a->identity, now_s);
-	if (a->client_id_len == 0)
-		return;
-	chain_hardware(p, l);
-	l->client_id_len = DHCP4_ID_NOT_KEPT;
-	if (a->client_id_len > DHCP4_IDENTITY_MAX - a->hlen)
-		return;
-	l->client_id_len = (uint8_t)a->client_id_len;
-	memcpy(l->bytes + a->hlen, a->client_id, a->client_id_len);
-}
-
-void dhcp4_pool_free(struct dhcp4_pool *p, struct dhcp4_lease *l, uint32_t now_s)
-{
-	if (dhcp_pool_is_shared(&p->leases, &l->lease))
-		unchain_hardware(p, l);
-	dhcp_pool_free(&p->leases, &l->lease, now_s);
-}
-
-void dhcp4_pool_rest(struct dhcp4_pool *p, struct dhcp4_lease *l, uint32_t now_s)
-{
-	unchain_hardware(p, l);
-	dhcp_pool_rest(&p->leases, &l->lease, now_s);
 }

@@ -1,62 +1,74 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The DHCPv6 responder as users see it: the rows of its settings and counters. What they become is
-// in dhcp6_answer_setup.c, what it answers in dhcp6_answer_wire.c, what it gets wrong in
-// dhcp6_faults_wire.c. Path: cold. Any thread.
+// The DHCPv6 part of the server before it runs: rows of settings and counters, and the steps of
+// set-up that DHCPv4 does not have. Not here: replies (dhcp6_answer_wire.c), wrong replies on
+// demand (dhcp6_faults_wire.c). Path: cold. Management thread.
 
 #include "proto/dhcp/server/dhcp6_answer.h"
 
-#define NUMBER_MAX 4294967294e9 // the longest lifetime that ends
-#define AT(member) .offset = offsetof(struct dhcp6_answers_settings, member)
+#include <string.h>
+
+#include "proto/dhcp/dhcp_setup.h"
+#include "proto/dhcp/v6/dhcp6_plan.h"
+
+#define AT(member)     .offset = offsetof(struct dhcp6_answers_settings, member)
+#define SHARED(member) AT(common.member)
+#define LONGEST        4294967294e9 // the longest lifetime that ends
+#define DUID_EN        2
+#define ENTERPRISE     32473 // for documentation (RFC 5612)
+#define LABEL_MAX      63
 
 static const struct field answers_fields[] = {
-	{"pool", "addresses to give: every one of them, the first of a subnet too",
-		FIELD_ADDR_RANGE, .list = true, .def = "2001:db8:0:1::/64", AT(pool)},
-	{"prefixes", "prefixes that those to give are cut from", FIELD_PREFIX, .list = true,
-		.def = "2001:db8:8000::/33", AT(prefixes)},
-	{"prefix_length", "length of the prefixes to give", FIELD_COUNT, AT(prefix_length),
+	{"pool", "addresses to lease: every one of them, the first of a subnet too",
+		FIELD_ADDR_RANGE, .list = true, .def = "2001:db8:0:1::/64", SHARED(pool)},
+	{"prefixes", "prefixes to cut the delegated ones from", FIELD_PREFIX, .list = true,
+		.def = "2001:db8:8000::/33", SHARED(prefixes)},
+	{"prefix_length", "length of the delegated prefixes", FIELD_COUNT, SHARED(prefix_length),
 		.def = "56", .min = 1, .max = 128},
-	{"clients", "addresses, and prefixes, at most: 32 bytes each", FIELD_COUNT, AT(clients),
+	{"clients", "addresses, and prefixes, at most: 32 bytes each", FIELD_COUNT, SHARED(clients),
 		.def = "1M", .min = 1, .max = DHCP_POOL_MAX},
 	{"valid_lifetime",
-		"valid lifetime; when it has passed and the pool is used up, others get it",
-		FIELD_DURATION, AT(valid_ns), .def = "1h", .word = "infinite", .min = 1e9,
-		.max = NUMBER_MAX},
+		"valid lifetime; after it other clients get the lease if the pool is used up",
+		FIELD_DURATION, SHARED(lease_ns), .def = "1h", .word = "infinite", .min = 1e9,
+		.max = LONGEST},
 	{"preferred_lifetime", "preferred lifetime; auto: 5/8 of the valid one", FIELD_DURATION,
-		AT(preferred_ns), .def = "auto", .word = "auto", .max = NUMBER_MAX},
-	{"t1", "renewal time; auto: half the preferred lifetime", FIELD_DURATION, AT(t1_ns),
-		.def = "auto", .word = "auto", .max = NUMBER_MAX},
-	{"t2", "rebinding time; auto: 4/5 of the preferred lifetime", FIELD_DURATION, AT(t2_ns),
-		.def = "auto", .word = "auto", .max = NUMBER_MAX},
-	{"server_id", "DUID of the server; without: made of the responder's own address", FIELD_HEX,
+		SHARED(preferred_ns), .def = "auto", .word = "auto", .max = LONGEST},
+	{"t1", "renewal time; auto: half the preferred lifetime", FIELD_DURATION, SHARED(t1_ns),
+		.def = "auto", .word = "auto", .max = LONGEST},
+	{"t2", "rebinding time; auto: 4/5 of the preferred lifetime", FIELD_DURATION, SHARED(t2_ns),
+		.def = "auto", .word = "auto", .max = LONGEST},
+	{"server_id", "DUID of the server; default: made of the responder's own address", FIELD_HEX,
 		AT(server_id)},
 	{"preference", "preference in ADVERTISEs", FIELD_COUNT, AT(preference), .def = "none",
 		.word = "none", .max = 255},
-	{"dns", "name servers, for clients that ask for them", FIELD_ADDR, .list = true, AT(dns)},
-	{"domain", "domain to search, for clients that ask for it", FIELD_STRING, AT(domain),
+	{"dns", "name servers, for clients that ask for them", FIELD_ADDR, .list = true,
+		SHARED(dns)},
+	{"domain", "domain to search, for clients that ask for it", FIELD_STRING, SHARED(domain),
 		.min = 1, .max = 253},
 	{"sol_max_rt", "SOL_MAX_RT, for clients that ask for it; 0s: none", FIELD_DURATION,
 		AT(sol_max_rt_ns), .def = "0s", .max = 86400e9},
-	{"inf_max_rt", "INF_MAX_RT, likewise", FIELD_DURATION, AT(inf_max_rt_ns), .def = "0s",
-		.max = 86400e9},
-	{"refresh_time", "information refresh time in answers to INFORMATION-REQUESTs, likewise",
-		FIELD_DURATION, AT(refresh_ns), .def = "0s", .max = NUMBER_MAX},
-	{"rapid", "grant rapid commit to clients that ask for it", FIELD_BOOL, AT(rapid),
+	{"inf_max_rt", "INF_MAX_RT, for clients that ask for it; 0s: none", FIELD_DURATION,
+		AT(inf_max_rt_ns), .def = "0s", .max = 86400e9},
+	{"refresh_time",
+		"information refresh time in replies to INFORMATION-REQUESTs, for clients that ask "
+		"for it; 0s: none",
+		FIELD_DURATION, AT(refresh_ns), .def = "0s", .max = LONGEST},
+	{"rapid", "grant rapid commit to clients that ask for it", FIELD_BOOL, SHARED(rapid),
 		.def = "false"},
 	{"authoritative",
-		"unknown clients that RENEW or REBIND get what they say they have when it is free, "
-		"instead of NoBinding",
-		FIELD_BOOL, AT(authoritative), .def = "false"},
-	{"unicast",
-		"take messages that clients send to the server's own address; else: UseMulticast",
+		"unknown clients that RENEW or REBIND get the lease that they claim if it is free; "
+		"false: NoBinding",
+		FIELD_BOOL, SHARED(authoritative), .def = "false"},
+	{"unicast", "accept messages to the server's own address; false: reply with UseMulticast",
 		FIELD_BOOL, AT(unicast), .def = "true"},
 	{"full_pool",
-		"fewer addresses or prefixes than clients of the same file are meant: the pool is "
-		"to run full",
-		FIELD_BOOL, AT(full_pool), .def = "false"},
-	{"address_twice", "each so-many-th new client gets an address that another has; 0: none",
-		FIELD_COUNT, AT(address_twice), .def = "0"},
-	{"prefix_twice", "each so-many-th new client gets a prefix that another has; 0: none",
-		FIELD_COUNT, AT(prefix_twice), .def = "0"},
+		"the pool is meant to run out: allow fewer addresses or prefixes than the clients "
+		"of the same file need",
+		FIELD_BOOL, SHARED(full_pool), .def = "false"},
+	{"address_twice",
+		"offer every n-th new client an address that another client has; 0: never",
+		FIELD_COUNT, SHARED(address_twice), .def = "0"},
+	{"prefix_twice", "offer every n-th new client a prefix that another client has; 0: never",
+		FIELD_COUNT, SHARED(prefix_twice), .def = "0"},
 };
 
 const struct field_section dhcp6_answers_section = {
@@ -66,15 +78,20 @@ const struct field_section dhcp6_answers_section = {
 	.size = sizeof(struct dhcp6_answers_settings),
 };
 
-#define OFFSET(member) offsetof(struct dhcp6_answer_counters, member)
-static const struct counter answer_rows[] = {
-	DHCP6_ANSWER_COUNTERS(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
+_Static_assert(DHCP6_TYPES == DHCP_SERVER_TYPES, "message types");
+_Static_assert(DHCP6_STATUSES == DHCP_SERVER_STATUSES, "status codes");
+
+#define OFFSET(member)  offsetof(struct dhcp_answer_counters, member)
+#define DHCP_TYPE_LABEL dhcp6_answer_type_label
+#define NO_ROW(...)
+static const struct counter answer_rows[] = {DHCP_ANSWER_COUNTERS(
+	COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW, NO_ROW, COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
 
 const struct counter_section dhcp6_answered_section = {
 	.name = "dhcp6",
 	.help = "DHCPv6 messages answered",
 	COUNTER_ROWS(answer_rows),
-	.size = sizeof(struct dhcp6_answer_counters),
+	.size = sizeof(struct dhcp_answer_counters),
 };
 
 const char *dhcp6_answer_type_label(uint32_t i)
@@ -87,4 +104,147 @@ const char *dhcp6_answer_type_label(uint32_t i)
 const char *dhcp6_answer_status_label(uint32_t i)
 {
 	return dhcp6_status_name(i);
+}
+
+static bool check_domain(const struct dhcp_answers_settings *s, struct diag *d)
+{
+	uint32_t label = 0;
+
+	for (const char *c = s->domain ? s->domain : "x"; *c; c++) {
+		label = *c == '.' ? 0 : label + 1;
+		if (label > LABEL_MAX || (label == 0 && (c == s->domain || c[1] == '.'))) {
+			diag_error(d, &s->domain, NULL, "not a domain name (labels of 1 to %d)",
+				LABEL_MAX);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool dhcp6_own_check(const void *settings, const struct proto_env *env, struct diag *d)
+{
+	const struct dhcp6_answers_settings *s = settings;
+	uint32_t len = s->server_id.len;
+	bool right = check_domain(&s->common, d);
+
+	if (len == 0 || (len >= DHCP6_DUID_MIN && len <= DHCP6_DUID_MAX))
+		return right;
+	diag_error(
+		d, &s->server_id, NULL, "%u bytes (%u to %u)", len, DHCP6_DUID_MIN, DHCP6_DUID_MAX);
+	return false;
+}
+
+static void set_server_id(struct dhcp6_answers *a, const struct dhcp6_answers_settings *s,
+	const struct proto_env *env)
+{
+	struct writer w = writer_of(a->server_id, sizeof(a->server_id));
+
+	if (s->server_id.len) {
+		write_bytes(&w, s->server_id.data, s->server_id.len);
+	} else {
+		write_be16(&w, DUID_EN);
+		write_be32(&w, ENTERPRISE);
+		write_u8(&w, env->server.len);
+		write_bytes(&w, env->server.bytes, env->server.len);
+	}
+	a->server_id_len = (uint8_t)(w.at - a->server_id);
+}
+
+// RFC 1035 section 3.1; checked before.
+static void set_domain(
+	const struct dhcp_server_family *f, struct dhcp6_answers *a, const char *name)
+{
+	uint8_t labels[256];
+	struct writer w = writer_of(labels, sizeof(labels));
+
+	while (*name) {
+		uint32_t label = (uint32_t)strcspn(name, ".");
+
+		write_u8(&w, (uint8_t)label);
+		write_bytes(&w, name, label);
+		name += label;
+		name += *name == '.';
+	}
+	write_u8(&w, 0);
+	dhcp_ready_add(f, &a->common, DHCP6_OPT_DOMAIN_LIST, labels, (uint32_t)(w.at - labels));
+}
+
+static void set_time(
+	const struct dhcp_server_family *f, struct dhcp6_answers *a, uint16_t code, uint64_t ns)
+{
+	uint8_t seconds[4];
+
+	bytes_put_be32(seconds, dhcp_seconds(ns));
+	if (ns)
+		dhcp_ready_add(f, &a->common, code, seconds, sizeof(seconds));
+}
+
+static void dhcp6_own_set(const struct dhcp_server_family *f, void *answers, const void *settings,
+	const struct proto_env *env)
+{
+	const struct dhcp6_answers_settings *s = settings;
+	struct dhcp6_answers *a = answers;
+
+	a->unicast = s->unicast;
+	a->has_preference = s->preference != UINT64_MAX;
+	a->preference = (uint8_t)s->preference;
+	a->prefix_length = (uint8_t)s->common.prefix_length;
+	set_server_id(a, s, env);
+	dhcp_ready_add_addresses(f, &a->common, DHCP6_OPT_DNS, &s->common.dns);
+	if (s->common.domain)
+		set_domain(f, a, s->common.domain);
+	set_time(f, a, DHCP6_OPT_SOL_MAX_RT, s->sol_max_rt_ns);
+	set_time(f, a, DHCP6_OPT_INF_MAX_RT, s->inf_max_rt_ns);
+	set_time(f, a, DHCP6_OPT_REFRESH_TIME, s->refresh_ns);
+}
+
+static uint64_t dhcp6_wanted(const void *client_settings, bool prefixes)
+{
+	return dhcp6_leases_wanted(client_settings, prefixes);
+}
+
+static bool dhcp6_same_clients(const void *one, const void *other)
+{
+	const struct dhcp6_settings *a = one, *b = other;
+
+	return memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 && a->duid == b->duid &&
+	       a->iaid == b->iaid && a->enterprise == b->enterprise &&
+	       dhcp_text_equal(a->mac_file, b->mac_file) &&
+	       dhcp_text_equal(a->duid_hex, b->duid_hex) &&
+	       dhcp_text_equal(a->duid_file, b->duid_file);
+}
+
+static const struct dhcp_server_family dhcp6_server_family = {
+	.addr_len = 16,
+	.t2_may_be_zero = true,
+	.lease = "valid_lifetime",
+	.preferred = "preferred_lifetime",
+	.preferred_40ths = 25,
+	.t1_40ths = 20,
+	.t2_40ths = 32,
+	.listed = DHCP6_ANSWER_LISTED,
+	.answers_size = sizeof(struct dhcp6_answers),
+	.server_size = sizeof(struct dhcp_server),
+	.lease_size = sizeof(struct dhcp_lease),
+	.option_write = dhcp6_write_option,
+	.own_check = dhcp6_own_check,
+	.own_set = dhcp6_own_set,
+	.leases_wanted = dhcp6_wanted,
+	.same_clients = dhcp6_same_clients,
+};
+
+void dhcp6_check_answers(
+	const void *answers, const void *const *settings, uint32_t count, struct diag *d)
+{
+	dhcp_answers_check(&dhcp6_server_family, answers, settings, count, d);
+}
+
+void *dhcp6_answers_setup(const void *answers, const struct proto_env *env, struct diag *d)
+{
+	return dhcp_answers_setup(&dhcp6_server_family, answers, env, d);
+}
+
+int dhcp6_answers_open(struct proto_ctx *ctx, const struct proto_env *env)
+{
+	return dhcp_answers_open(&dhcp6_server_family, ctx, env);
 }

@@ -1,55 +1,57 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answering clients and relays as RFC 8415 sections 18.3 and 19 have it, with RFC 8357, and where
-// answers go. One lease is given for each IA. Not here: who has which address (dhcp6_pool.h), what
-// is wrong on demand (dhcp6_faults_wire.c). Path: hot. The responder's thread.
+// Replies to DHCPv6 clients and relays as RFC 8415 sections 18.3 and 19 have it, with RFC 8357, and
+// their destinations. Each IA gets one lease. Not here: leases (dhcp_claim.h), wrong replies on
+// demand (dhcp6_faults_wire.c). Path: hot. The responder's thread.
 
 #include <string.h>
 
 #include "base/rand.h"
 #include "proto/dhcp/server/dhcp6_answer.h"
+#include "proto/dhcp/server/dhcp_claim.h"
 
 #define MULTICAST 0xff // first byte of such an address
 
-// One message on its way to an answer.
-struct asked {
+static const struct dhcp_claim_family claims = {NULL, NULL}; // no own part of a record
+
+// A message and the reply to it in the making.
+struct dhcp6_query {
 	const struct dhcp6_answers *a;
-	struct dhcp6_server *s;
-	struct dhcp6_answer_counters *n;
+	struct dhcp_server *s;
+	struct dhcp_answer_counters *n;
 	const struct proto_ends *ends;
 	uint64_t duid; // hash
 	uint32_t now_s;
-	enum dhcp6_type type; // of the answer
-	struct writer w;      // of the answer
+	enum dhcp6_type type; // of the reply
+	struct writer w;      // of the reply
 	uint8_t *out;
 	uint8_t *begins[DHCP6_LEVELS_MAX];
 	struct dhcp6_envelope e;
 	struct dhcp6_message m;
 };
 
-static uint32_t silent(uint64_t *counter)
+static struct dhcp_claim claim_of(const struct dhcp6_query *q, const struct dhcp6_ia *ia)
 {
-	++*counter;
-	return 0;
+	struct dhcp_claim c = {.n = q->n, .now_s = q->now_s, .kind = DHCP_KINDS};
+
+	if (ia->type == DHCP6_OPT_IA_NA)
+		c.kind = DHCP_ADDRESSES;
+	else if (ia->type == DHCP6_OPT_IA_PD)
+		c.kind = DHCP_PREFIXES;
+	else
+		return c; // IA_TA: the server has no temporary addresses
+	c.pool = &q->s->pools[c.kind];
+	c.identity = rand_hash(q->duid ^ rand_hash(ia->iaid));
+	c.identity += c.identity == 0;
+	return c;
 }
 
-static enum dhcp6_kind kind_of(const struct dhcp6_ia *ia)
-{
-	switch (ia->type) {
-	case DHCP6_OPT_IA_NA:
-		return DHCP6_ADDRESSES;
-	case DHCP6_OPT_IA_PD:
-		return DHCP6_PREFIXES;
-	}
-	return DHCP6_KINDS; // IA_TA: there is nothing temporary here
-}
-
-static void echo(struct asked *q, uint16_t code, const struct dhcp6_bytes *option)
+static void echo(struct dhcp6_query *q, uint16_t code, const struct dhcp6_bytes *option)
 {
 	if (option->data)
 		dhcp6_write_option(&q->w, code, option->data, option->len);
 }
 
-static void reply_begin(struct asked *q, enum dhcp6_type type)
+static void reply_begin(struct dhcp6_query *q, enum dhcp6_type type)
 {
 	for (uint32_t i = 0; i < q->e.levels; i++) {
 		const struct dhcp6_relay *r = &q->e.relays[i];
@@ -66,20 +68,20 @@ static void reply_begin(struct asked *q, enum dhcp6_type type)
 }
 
 // The length of the answer; 0: no room.
-static uint32_t reply_end(struct asked *q)
+static uint32_t reply_end(struct dhcp6_query *q)
 {
 	for (uint32_t i = q->e.levels; i-- > 0;)
 		dhcp6_option_end(&q->w, q->begins[i]);
 	return q->w.failed ? 0 : (uint32_t)(q->w.at - q->out);
 }
 
-static void status_write(struct asked *q, enum dhcp6_status status)
+static void status_write(struct dhcp6_query *q, enum dhcp6_status status)
 {
 	q->n->status[status]++;
 	dhcp6_write_status(&q->w, (uint16_t)status, "");
 }
 
-// Which of the options below 128 the client asks for, a bit each.
+// The options below 128 that the client asks for, a bit each.
 static void wanted(const struct dhcp6_message *m, uint64_t asked[2])
 {
 	struct reader r = reader_of(m->oro.data, m->oro.len);
@@ -93,15 +95,15 @@ static void wanted(const struct dhcp6_message *m, uint64_t asked[2])
 	}
 }
 
-static void options_write(struct asked *q)
+static void options_write(struct dhcp6_query *q)
 {
 	uint64_t asked[2];
 
 	if (!q->m.oro.data)
 		return;
 	wanted(&q->m, asked);
-	for (uint32_t i = 0; i < q->a->ready_count; i++) {
-		const struct dhcp_ready *r = &q->a->ready[i];
+	for (uint32_t i = 0; i < q->a->common.ready_count; i++) {
+		const struct dhcp_ready *r = &q->a->common.ready[i];
 
 		if (r->code == DHCP6_OPT_REFRESH_TIME && q->m.type != DHCP6_INFORMATION)
 			continue; // RFC 8415 section 21.23
@@ -110,29 +112,38 @@ static void options_write(struct asked *q)
 	}
 }
 
-static void lease_write(struct asked *q, const struct dhcp6_ia *ia, const struct dhcp_lease *l)
+static uint8_t bits_of(const struct dhcp6_query *q, enum dhcp_kind kind)
 {
-	const struct dhcp6_pool *p = &q->s->pools[kind_of(ia)];
+	return kind == DHCP_PREFIXES ? q->a->prefix_length : 128;
+}
+
+static void lease_write(struct dhcp6_query *q, const struct dhcp6_ia *ia,
+	const struct dhcp_claim *c, const struct dhcp_lease *l)
+{
+	dhcp_number n = dhcp_pool_number(c->pool, l);
 	uint8_t address[16];
 	const struct dhcp6_lease given = {.address = address,
-		.preferred_s = q->a->preferred_s,
-		.valid_s = q->a->valid_s,
+		.preferred_s = q->a->common.preferred_s,
+		.valid_s = q->a->common.lease_s,
 		.status = DHCP6_STATUS_NONE,
-		.bits = p->bits};
+		.bits = bits_of(q, c->kind)};
 
-	dhcp6_pool_address(p, l, address);
+	bytes_put_be64(address, (uint64_t)(n >> 64));
+	bytes_put_be64(address + 8, (uint64_t)n);
 	dhcp6_write_lease(&q->w, dhcp6_lease_code(ia->type), &given);
 }
 
-static void ia_give(struct asked *q, const struct dhcp6_ia *ia, const struct dhcp_lease *l)
+static void ia_give(struct dhcp6_query *q, const struct dhcp6_ia *ia, const struct dhcp_claim *c,
+	const struct dhcp_lease *l)
 {
-	uint8_t *begin = dhcp6_ia_begin(&q->w, ia->type, ia->iaid, q->a->t1_s, q->a->t2_s);
+	uint8_t *begin =
+		dhcp6_ia_begin(&q->w, ia->type, ia->iaid, q->a->common.t1_s, q->a->common.t2_s);
 
-	lease_write(q, ia, l);
+	lease_write(q, ia, c, l);
 	dhcp6_option_end(&q->w, begin);
 }
 
-static void ia_refuse(struct asked *q, const struct dhcp6_ia *ia, enum dhcp6_status status)
+static void ia_refuse(struct dhcp6_query *q, const struct dhcp6_ia *ia, enum dhcp6_status status)
 {
 	uint8_t *begin = dhcp6_ia_begin(&q->w, ia->type, ia->iaid, 0, 0);
 
@@ -140,125 +151,51 @@ static void ia_refuse(struct asked *q, const struct dhcp6_ia *ia, enum dhcp6_sta
 	dhcp6_option_end(&q->w, begin);
 }
 
-static void ia_none_left(struct asked *q, const struct dhcp6_ia *ia)
+// The lease, or the status of a pool that is used up.
+static void ia_answer(struct dhcp6_query *q, const struct dhcp6_ia *ia, const struct dhcp_claim *c,
+	const struct dhcp_lease *l)
 {
 	bool prefix = ia->type == DHCP6_OPT_IA_PD;
 
-	ia_refuse(q, ia, prefix ? DHCP6_NO_PREFIX_AVAIL : DHCP6_NO_ADDRS_AVAIL);
+	if (l)
+		ia_give(q, ia, c, l);
+	else
+		ia_refuse(q, ia, prefix ? DHCP6_NO_PREFIX_AVAIL : DHCP6_NO_ADDRS_AVAIL);
 }
 
-static uint64_t identity(const struct asked *q, const struct dhcp6_ia *ia)
-{
-	uint64_t hash = rand_hash(q->duid ^ rand_hash(ia->iaid));
-
-	return hash ? hash : 1;
-}
-
-static struct dhcp_pool *leases_of(const struct asked *q, const struct dhcp6_ia *ia)
-{
-	return &q->s->pools[kind_of(ia)].leases;
-}
-
-static struct dhcp_lease *own_lease(const struct asked *q, const struct dhcp6_ia *ia)
-{
-	if (kind_of(ia) == DHCP6_KINDS)
-		return NULL;
-	return dhcp_pool_of_identity(leases_of(q, ia), identity(q, ia));
-}
-
-static struct dhcp_lease *bound_lease(const struct asked *q, const struct dhcp6_ia *ia)
-{
-	struct dhcp_lease *l = own_lease(q, ia);
-
-	return l && l->state == DHCP_BOUND ? l : NULL;
-}
-
+// The lease of a pool that a client names in its IA; NULL: there is none.
 static struct dhcp_lease *lease_at(
-	const struct asked *q, const struct dhcp6_ia *ia, const struct dhcp6_lease *l)
+	const struct dhcp6_query *q, const struct dhcp_claim *c, const struct dhcp6_lease *l)
 {
-	enum dhcp6_kind kind = kind_of(ia);
+	const uint8_t *a = l->address;
 
-	return kind == DHCP6_KINDS ? NULL : dhcp6_pool_at(&q->s->pools[kind], l->address, l->bits);
+	if (!c->pool || l->bits != bits_of(q, c->kind))
+		return NULL;
+	return dhcp_pool_at(c->pool, (dhcp_number)bytes_be64(a) << 64 | bytes_be64(a + 8));
 }
 
-// What it wishes for, if nobody uses it.
-static struct dhcp_lease *wished_lease(const struct asked *q, const struct dhcp6_ia *ia)
+// The first lease that a client names in its IA, if it is free.
+static struct dhcp_lease *wished_lease(
+	const struct dhcp6_query *q, const struct dhcp6_ia *ia, const struct dhcp_claim *c)
 {
-	struct dhcp_lease *l = ia->lease_count ? lease_at(q, ia, &ia->leases[0]) : NULL;
+	struct dhcp_lease *l = ia->lease_count ? lease_at(q, c, &ia->leases[0]) : NULL;
 
 	return l && l->state == DHCP_FREE ? l : NULL;
 }
 
-static void share_if_due(struct asked *q, enum dhcp6_kind kind, struct dhcp_lease *l)
-{
-	uint64_t twice = q->a->twice[kind], *fresh = &q->s->fresh[kind];
-
-	if (twice == 0 || ++*fresh < twice)
-		return;
-	if (!dhcp_pool_share(&q->s->pools[kind].leases, l))
-		return;
-	*fresh = 0;
-	if (kind == DHCP6_ADDRESSES)
-		q->n->address_twice++;
-	else
-		q->n->prefix_twice++;
-}
-
-static void lease_take(struct asked *q, const struct dhcp6_ia *ia, struct dhcp_lease *l)
-{
-	q->n->expired += l->state != DHCP_FREE;
-	dhcp_pool_give(leases_of(q, ia), l, identity(q, ia), q->now_s);
-}
-
-// For an IA that has none.
-static struct dhcp_lease *new_lease(struct asked *q, const struct dhcp6_ia *ia)
-{
-	struct dhcp_lease *l = wished_lease(q, ia);
-
-	if (kind_of(ia) == DHCP6_KINDS)
-		return NULL;
-	if (!l)
-		l = dhcp_pool_oldest(leases_of(q, ia), q->now_s);
-	if (!l)
-		return NULL;
-	lease_take(q, ia, l);
-	share_if_due(q, kind_of(ia), l);
-	return l;
-}
-
-static void bind(struct asked *q, const struct dhcp6_ia *ia, struct dhcp_lease *l)
-{
-	dhcp_pool_move(leases_of(q, ia), l, DHCP_BOUND, q->now_s);
-	ia_give(q, ia, l);
-}
-
 // RFC 8415 section 18.3.1.
-static void ia_solicited(struct asked *q, const struct dhcp6_ia *ia, bool rapid)
+static uint32_t solicit(struct dhcp6_query *q)
 {
-	struct dhcp_lease *l = own_lease(q, ia);
-
-	if (!l)
-		l = new_lease(q, ia);
-	if (!l) {
-		ia_none_left(q, ia);
-		return;
-	}
-	if (rapid) {
-		bind(q, ia, l);
-		return;
-	}
-	if (l->state != DHCP_BOUND)
-		dhcp_pool_move(leases_of(q, ia), l, DHCP_OFFERED, q->now_s);
-	ia_give(q, ia, l);
-}
-
-static uint32_t solicit(struct asked *q)
-{
-	bool rapid = q->a->rapid && dhcp6_has(&q->m, DHCP6_OPT_RAPID_COMMIT);
+	bool rapid = q->a->common.rapid && dhcp6_has(&q->m, DHCP6_OPT_RAPID_COMMIT);
 
 	reply_begin(q, rapid ? DHCP6_REPLY : DHCP6_ADVERTISE);
-	for (uint32_t i = 0; i < q->m.ia_count; i++)
-		ia_solicited(q, &q->m.ias[i], rapid);
+	for (uint32_t i = 0; i < q->m.ia_count; i++) {
+		const struct dhcp6_ia *ia = &q->m.ias[i];
+		struct dhcp_claim c = claim_of(q, ia);
+		struct dhcp_lease *wish = wished_lease(q, ia, &c);
+
+		ia_answer(q, ia, &c, dhcp_claim_offer(&claims, &c, wish, rapid));
+	}
 	if (rapid)
 		dhcp6_write_option(&q->w, DHCP6_OPT_RAPID_COMMIT, NULL, 0);
 	else if (q->a->has_preference)
@@ -268,49 +205,42 @@ static uint32_t solicit(struct asked *q)
 	return reply_end(q);
 }
 
-// Is one of its addresses none that anybody could have here?
-static bool is_off_link(const struct asked *q, const struct dhcp6_ia *ia)
+// Is one of the addresses outside all pools?
+static bool is_off_link(
+	const struct dhcp6_query *q, const struct dhcp6_ia *ia, const struct dhcp_claim *c)
 {
 	for (uint32_t i = 0; i < ia->lease_count; i++)
-		if (!lease_at(q, ia, &ia->leases[i]))
+		if (!lease_at(q, c, &ia->leases[i]))
 			return true;
 	return false;
 }
 
-// RFC 8415 section 18.3.2.
-static void ia_requested(struct asked *q, const struct dhcp6_ia *ia)
-{
-	struct dhcp_lease *l = own_lease(q, ia);
-
-	if (kind_of(ia) == DHCP6_ADDRESSES && is_off_link(q, ia)) {
-		ia_refuse(q, ia, DHCP6_NOT_ON_LINK);
-		return;
-	}
-	if (!l)
-		l = new_lease(q, ia); // the offer has been forgotten since, or there was none
-	if (l)
-		bind(q, ia, l);
-	else
-		ia_none_left(q, ia);
-}
-
-static uint32_t request(struct asked *q)
+// RFC 8415 section 18.3.2. A client whose offer has been forgotten, or that got none, gets a lease.
+static uint32_t request(struct dhcp6_query *q)
 {
 	reply_begin(q, DHCP6_REPLY);
-	for (uint32_t i = 0; i < q->m.ia_count; i++)
-		ia_requested(q, &q->m.ias[i]);
+	for (uint32_t i = 0; i < q->m.ia_count; i++) {
+		const struct dhcp6_ia *ia = &q->m.ias[i];
+		struct dhcp_claim c = claim_of(q, ia);
+
+		if (c.kind == DHCP_ADDRESSES && is_off_link(q, ia, &c))
+			ia_refuse(q, ia, DHCP6_NOT_ON_LINK);
+		else
+			ia_answer(q, ia, &c,
+				dhcp_claim_offer(&claims, &c, wished_lease(q, ia, &c), true));
+	}
 	options_write(q);
 	return reply_end(q);
 }
 
-// Lifetimes of 0 for what the client has and must not have.
-static void withdraw(struct asked *q, const struct dhcp6_ia *ia, const struct dhcp_lease *keep)
+// Lifetimes of 0 for the leases that the client has and must not keep.
+static void withdraw(struct dhcp6_query *q, const struct dhcp6_ia *ia, const struct dhcp_claim *c,
+	const struct dhcp_lease *keep)
 {
 	for (uint32_t i = 0; i < ia->lease_count; i++) {
 		struct dhcp6_lease gone = ia->leases[i];
 
-		if (keep &&
-			lease_at(q, ia, &gone) == dhcp_pool_record(leases_of(q, ia), keep->place))
+		if (keep && lease_at(q, c, &gone) == dhcp_pool_record(c->pool, keep->place))
 			continue;
 		gone.preferred_s = gone.valid_s = 0;
 		gone.status = DHCP6_STATUS_NONE;
@@ -318,45 +248,48 @@ static void withdraw(struct asked *q, const struct dhcp6_ia *ia, const struct dh
 	}
 }
 
-static void ia_extend(struct asked *q, const struct dhcp6_ia *ia, struct dhcp_lease *l)
+static void ia_extend(struct dhcp6_query *q, const struct dhcp6_ia *ia, const struct dhcp_claim *c,
+	struct dhcp_lease *l)
 {
-	uint8_t *begin = dhcp6_ia_begin(&q->w, ia->type, ia->iaid, q->a->t1_s, q->a->t2_s);
+	uint8_t *begin =
+		dhcp6_ia_begin(&q->w, ia->type, ia->iaid, q->a->common.t1_s, q->a->common.t2_s);
 
-	dhcp_pool_move(leases_of(q, ia), l, DHCP_BOUND, q->now_s);
-	lease_write(q, ia, l);
-	withdraw(q, ia, l);
+	dhcp_claim_bind(c, l);
+	lease_write(q, ia, c, l);
+	withdraw(q, ia, c, l);
 	dhcp6_option_end(&q->w, begin);
 }
 
-static void ia_withdraw(struct asked *q, const struct dhcp6_ia *ia)
+static void ia_withdraw(
+	struct dhcp6_query *q, const struct dhcp6_ia *ia, const struct dhcp_claim *c)
 {
 	uint8_t *begin = dhcp6_ia_begin(&q->w, ia->type, ia->iaid, 0, 0);
 
-	withdraw(q, ia, NULL);
+	withdraw(q, ia, c, NULL);
 	dhcp6_option_end(&q->w, begin);
 }
 
 // RFC 8415 sections 18.3.4 and 18.3.5: known, not known here, or wrong.
-static void ia_renewed(struct asked *q, const struct dhcp6_ia *ia)
+static void ia_renewed(struct dhcp6_query *q, const struct dhcp6_ia *ia)
 {
-	struct dhcp_lease *l = bound_lease(q, ia);
+	struct dhcp_claim c = claim_of(q, ia);
+	struct dhcp_lease *l = dhcp_claim_own(&c);
+	struct dhcp_lease *wish = q->a->common.authoritative && !l ? wished_lease(q, ia, &c) : NULL;
 
-	if (l) {
-		ia_extend(q, ia, l);
-		return;
-	}
-	l = q->a->authoritative && !own_lease(q, ia) ? wished_lease(q, ia) : NULL;
-	if (l) {
-		lease_take(q, ia, l);
-		bind(q, ia, l);
-	} else if (q->m.type == DHCP6_REBIND && is_off_link(q, ia)) {
-		ia_withdraw(q, ia);
+	if (l && l->state == DHCP_BOUND) {
+		ia_extend(q, ia, &c, l);
+	} else if (wish) {
+		dhcp_claim_take(&claims, &c, wish);
+		dhcp_claim_bind(&c, wish);
+		ia_give(q, ia, &c, wish);
+	} else if (q->m.type == DHCP6_REBIND && is_off_link(q, ia, &c)) {
+		ia_withdraw(q, ia, &c);
 	} else {
 		ia_refuse(q, ia, DHCP6_NO_BINDING);
 	}
 }
 
-static uint32_t renew(struct asked *q)
+static uint32_t renew(struct dhcp6_query *q)
 {
 	reply_begin(q, DHCP6_REPLY);
 	for (uint32_t i = 0; i < q->m.ia_count; i++)
@@ -366,57 +299,45 @@ static uint32_t renew(struct asked *q)
 }
 
 // RFC 8415 section 18.3.3.
-static uint32_t confirm(struct asked *q)
+static uint32_t confirm(struct dhcp6_query *q)
 {
 	uint32_t addresses = 0;
 	bool off_link = false;
 
 	for (uint32_t i = 0; i < q->m.ia_count; i++) {
 		const struct dhcp6_ia *ia = &q->m.ias[i];
+		struct dhcp_claim c = claim_of(q, ia);
 
-		if (kind_of(ia) != DHCP6_ADDRESSES)
+		if (c.kind != DHCP_ADDRESSES)
 			continue;
 		addresses += ia->lease_count;
-		off_link = is_off_link(q, ia) || off_link;
+		off_link = is_off_link(q, ia, &c) || off_link;
 	}
 	if (addresses == 0)
-		return silent(&q->n->ignored);
+		return dhcp_claim_silent(&q->n->ignored);
 	reply_begin(q, DHCP6_REPLY);
 	status_write(q, off_link ? DHCP6_NOT_ON_LINK : DHCP6_SUCCESS);
 	return reply_end(q);
 }
 
-static bool is_listed(const struct asked *q, const struct dhcp6_ia *ia, const struct dhcp_lease *l)
+static void ia_given_back(struct dhcp6_query *q, const struct dhcp6_ia *ia, bool declined)
 {
-	const struct dhcp_lease *place = dhcp_pool_record(leases_of(q, ia), l->place);
-
-	for (uint32_t i = 0; i < ia->lease_count; i++)
-		if (lease_at(q, ia, &ia->leases[i]) == place)
-			return true;
-	return false;
-}
-
-static void ia_given_back(struct asked *q, const struct dhcp6_ia *ia, bool declined)
-{
-	struct dhcp_lease *l = bound_lease(q, ia);
+	struct dhcp_claim c = claim_of(q, ia);
+	struct dhcp_lease *l = dhcp_claim_bound(&c);
 
 	if (!l) {
 		ia_refuse(q, ia, DHCP6_NO_BINDING);
 		return;
 	}
-	if (!is_listed(q, ia, l))
-		return;
-	if (declined) {
-		dhcp_pool_rest(leases_of(q, ia), l, q->now_s);
-		q->n->declined++;
-	} else {
-		dhcp_pool_free(leases_of(q, ia), l, q->now_s);
-		q->n->released++;
-	}
+	for (uint32_t i = 0; i < ia->lease_count; i++)
+		if (lease_at(q, &c, &ia->leases[i]) == dhcp_pool_record(c.pool, l->place)) {
+			dhcp_claim_return(&claims, &c, l, declined);
+			return;
+		}
 }
 
 // RFC 8415 sections 18.3.7 and 18.3.8: a RELEASE, or a DECLINE, which is for addresses only.
-static uint32_t give_back(struct asked *q)
+static uint32_t give_back(struct dhcp6_query *q)
 {
 	bool declined = q->m.type == DHCP6_DECLINE;
 
@@ -428,21 +349,21 @@ static uint32_t give_back(struct asked *q)
 	return reply_end(q);
 }
 
-static uint32_t information(struct asked *q)
+static uint32_t information(struct dhcp6_query *q)
 {
 	reply_begin(q, DHCP6_REPLY);
 	options_write(q);
 	return reply_end(q);
 }
 
-static uint32_t use_multicast(struct asked *q)
+static uint32_t use_multicast(struct dhcp6_query *q)
 {
 	reply_begin(q, DHCP6_REPLY);
 	status_write(q, DHCP6_USE_MULTICAST);
 	return reply_end(q);
 }
 
-static bool is_for_us(const struct asked *q)
+static bool is_for_us(const struct dhcp6_query *q)
 {
 	const struct dhcp6_bytes *id = &q->m.server_id;
 
@@ -450,20 +371,18 @@ static bool is_for_us(const struct asked *q)
 	       (id->len == q->a->server_id_len && memcmp(id->data, q->a->server_id, id->len) == 0);
 }
 
-// The client has taken another's offer: ours are free again.
-static uint32_t other_chosen(struct asked *q)
+// The client has accepted the offer of another server.
+static uint32_t other_chosen(struct dhcp6_query *q)
 {
 	for (uint32_t i = 0; i < q->m.ia_count && q->m.type == DHCP6_REQUEST; i++) {
-		const struct dhcp6_ia *ia = &q->m.ias[i];
-		struct dhcp_lease *l = own_lease(q, ia);
+		struct dhcp_claim c = claim_of(q, &q->m.ias[i]);
 
-		if (l && l->state == DHCP_OFFERED)
-			dhcp_pool_free(leases_of(q, ia), l, q->now_s);
+		dhcp_claim_drop_offer(&claims, &c);
 	}
-	return silent(&q->n->other_server);
+	return dhcp_claim_silent(&q->n->other_server);
 }
 
-// RFC 8415 section 16: which identifiers a message must have and must not have.
+// RFC 8415 section 16: identifiers that a message must have and must not have.
 static bool is_valid(const struct dhcp6_message *m)
 {
 	bool client = m->client_id.data, server = m->server_id.data;
@@ -485,13 +404,13 @@ static bool is_valid(const struct dhcp6_message *m)
 }
 
 // With a server identifier a client that was not told to must not use unicast (section 18.4).
-static bool is_wrong_unicast(const struct asked *q)
+static bool is_wrong_unicast(const struct dhcp6_query *q)
 {
 	return !q->a->unicast && q->e.levels == 0 && q->ends && q->ends->dst[0] != MULTICAST &&
 	       q->m.server_id.data && q->m.type != DHCP6_INFORMATION;
 }
 
-static uint32_t dispatch(struct asked *q)
+static uint32_t dispatch(struct dhcp6_query *q)
 {
 	switch (q->m.type) {
 	case DHCP6_SOLICIT:
@@ -509,17 +428,19 @@ static uint32_t dispatch(struct asked *q)
 	case DHCP6_INFORMATION:
 		return information(q);
 	}
-	return silent(&q->n->ignored);
+	return dhcp_claim_silent(&q->n->ignored);
 }
 
-static uint32_t judge(struct asked *q)
+static uint32_t query_answer(struct dhcp6_query *q)
 {
-	uint64_t seed = q->a->seed;
+	const struct dhcp6_bytes *id = &q->m.client_id;
 
+	if (q->e.levels && q->e.relays[0].type != DHCP6_RELAY_FORW)
+		return dhcp_claim_silent(&q->n->ignored);
 	if (!is_valid(&q->m))
-		return silent(&q->n->malformed);
-	if (q->m.client_id.data)
-		q->duid = dhcp_pool_hash(seed, q->m.client_id.data, q->m.client_id.len);
+		return dhcp_claim_silent(&q->n->malformed);
+	if (id->data)
+		q->duid = dhcp_pool_hash(q->a->common.seed, id->data, id->len);
 	if (!is_for_us(q))
 		return other_chosen(q);
 	if (is_wrong_unicast(q))
@@ -527,8 +448,8 @@ static uint32_t judge(struct asked *q)
 	return dispatch(q);
 }
 
-// Of a client or a relay, and well formed?
-static bool read_message(struct asked *q, const uint8_t *buf, uint32_t len)
+// false: not well formed.
+static bool query_read(struct dhcp6_query *q, const uint8_t *buf, uint32_t len)
 {
 	bool right = dhcp6_unwrap(buf, len, &q->e);
 
@@ -545,8 +466,8 @@ static bool read_message(struct asked *q, const uint8_t *buf, uint32_t len)
 uint32_t dhcp6_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
-	struct dhcp6_answer_counters *n = ctx->counters;
-	struct asked q;
+	struct dhcp_answer_counters *n = ctx->counters;
+	struct dhcp6_query q;
 	uint32_t answer;
 
 	q.a = ctx->shared;
@@ -556,17 +477,12 @@ uint32_t dhcp6_answer(
 	q.now_s = ctx->now_ms / 1000;
 	q.w = writer_of(out, room);
 	q.out = out;
+	q.type = 0;
 	n->received++;
-	if (!read_message(&q, buf, len))
-		return silent(&n->malformed);
-	if (q.e.levels && q.e.relays[0].type != DHCP6_RELAY_FORW)
-		return silent(&n->ignored);
-	answer = judge(&q);
-	n->answered += answer > 0;
-	if (answer)
-		n->sent[q.type]++;
-	n->ignored += q.w.failed;
-	return answer;
+	if (!query_read(&q, buf, len))
+		return dhcp_claim_silent(&n->malformed);
+	answer = query_answer(&q);
+	return dhcp_claim_answered(n, q.type, &q.w, answer);
 }
 
 // RFC 8415 sections 7.2 and 19.3: to the relay or client that the request came from, at its port;

@@ -1,29 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The responder's leases whatever their family: one record per address or prefix, found by client,
-// in a queue per state. No allocation after it is made, every operation O(1). Knows no message, and
-// an address only as the number of its record. Path: cold (made in dhcp_pool.c) | hot (the rest).
-// The responder's thread.
+// The leases of the server, whatever their family: one record per address or prefix, found by
+// client or by number, in a queue per state. No allocation after dhcp_pool_make; the time of an
+// operation does not depend on the size of the pool. Knows no message. Path: cold (make, unmake,
+// clear) | hot (the rest). The responder's thread.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define DHCP_POOL_MAX (1u << 24) // records
-#define DHCP_NO_LEASE UINT32_MAX
-#define DHCP_OFFER_S  60 // how long an offer is held
+#define DHCP_POOL_MAX   (1u << 24) // records
+#define DHCP_RANGES_MAX 64
+#define DHCP_NO_LEASE   UINT32_MAX
+#define DHCP_OFFER_S    60 // how long an offer is held
+
+typedef unsigned __int128 dhcp_number; // an address of either family in host order
+
+// Addresses or prefixes one after the other, a record each.
+struct dhcp_range {
+	dhcp_number first;
+	uint32_t count;
+	uint32_t lease; // record of the first one
+};
 
 enum dhcp_lease_state {
 	DHCP_FREE,    // its last client is still known, and gets it again if it is still free then
 	DHCP_OFFERED, // for DHCP_OFFER_S
 	DHCP_BOUND,   // for the lease time
-	DHCP_RESTING, // declined; nobody's, for the lease time
+	DHCP_RESTING, // declined; belongs to no client, for the lease time
 	DHCP_LEASE_STATES,
 };
 
-// The first member of a protocol's own record, whose size is a power of two.
+// The first member of a family's own record, whose size is a power of two.
 struct dhcp_lease {
-	uint64_t identity;      // hash; 0: nobody's
+	uint64_t identity;      // hash of the client; 0: no client
 	uint32_t place;         // number of the record whose address it hands out: its own, or
 	                        // another's that is handed out twice
 	uint32_t since_s;       // the client's last transaction
@@ -45,18 +55,23 @@ struct dhcp_pool {
 	uint32_t shift;                     // of the size of a record
 	uint32_t hold_s[DHCP_LEASE_STATES]; // how long a state lasts; UINT32_MAX: for ever
 	uint64_t seed;
+	uint64_t twice; // every n-th new client gets an address that another has; 0: none does
+	uint64_t fresh; // new clients since the last such client
 	struct dhcp_queue queues[DHCP_LEASE_STATES];
 	uint8_t *records;
 	uint32_t *by_identity;
+	uint32_t *by_hardware; // second index (dhcp4_pool.h); NULL: none
+	uint32_t step;         // numbers are 2^step apart: 0 for addresses, 72 for prefixes of 56
+	uint32_t range_count;
+	struct dhcp_range ranges[DHCP_RANGES_MAX];
 };
 
-// So many records (0 is fine) of this size, to be cleared. 0 or -ENOMEM.
-int dhcp_pool_make(struct dhcp_pool *p, uint32_t count, size_t record, uint64_t seed);
+// A pool of count records (0 is allowed) of this size, without ranges, to be cleared. 0 or -ENOMEM.
+int dhcp_pool_make(
+	struct dhcp_pool *p, uint32_t count, size_t record, bool by_hardware, uint64_t seed);
 void dhcp_pool_unmake(struct dhcp_pool *p);
-// Memory for a table of buckets as large as by_identity; NULL: none left.
-uint32_t *dhcp_pool_buckets(const struct dhcp_pool *p);
-// How long leases are held, UINT32_MAX: for ever.
-void dhcp_pool_hold(struct dhcp_pool *p, uint32_t lease_s);
+// Every record zeroed and FREE, in order; buckets and queues as well.
+void dhcp_pool_clear(struct dhcp_pool *p);
 
 static inline struct dhcp_lease *dhcp_pool_record(const struct dhcp_pool *p, uint32_t i)
 {
@@ -73,27 +88,27 @@ static inline bool dhcp_pool_is_shared(const struct dhcp_pool *p, const struct d
 	return l->place != dhcp_pool_index(p, l);
 }
 
-// Every record zeroed and FREE, in order; buckets and queues as well.
-void dhcp_pool_clear(struct dhcp_pool *p);
-
-// A client by what its message says of it, never 0. Two clients have the same once in 2^64.
+// Hash of a client's identifier, never 0. Two clients have the same once in 2^64.
 uint64_t dhcp_pool_hash(uint64_t seed, const uint8_t *bytes, uint32_t len);
 
 struct dhcp_lease *dhcp_pool_of_identity(const struct dhcp_pool *p, uint64_t identity); // or NULL
+struct dhcp_lease *dhcp_pool_at(const struct dhcp_pool *p, dhcp_number n);              // or NULL
+// The address or prefix that it hands out.
+dhcp_number dhcp_pool_number(const struct dhcp_pool *p, const struct dhcp_lease *l);
 
-// Has its time passed? Such a lease is good until somebody else needs the address.
+// Has its time passed? Such a lease is valid until another client needs the address.
 bool dhcp_pool_is_over(const struct dhcp_pool *p, const struct dhcp_lease *l, uint32_t now_s);
 // The address that has been free for longest, or else one whose time has passed. NULL: used up.
 struct dhcp_lease *dhcp_pool_oldest(const struct dhcp_pool *p, uint32_t now_s);
 
-// Make it this client's instead of whose it was, OFFERED.
+// Take the lease from its last client; it becomes this client's, OFFERED.
 void dhcp_pool_give(struct dhcp_pool *p, struct dhcp_lease *l, uint64_t identity, uint32_t now_s);
-// Give it an address that another client has. false: nobody has one.
+// Give it an address that another client has. false: no client has one.
 bool dhcp_pool_share(const struct dhcp_pool *p, struct dhcp_lease *l);
 // OFFERED or BOUND from now on, and last in the queue.
 void dhcp_pool_move(
 	struct dhcp_pool *p, struct dhcp_lease *l, enum dhcp_lease_state state, uint32_t now_s);
-// Given back: still known for its client, unless the address is another's.
+// Released: still known for its client, unless the address is another's.
 void dhcp_pool_free(struct dhcp_pool *p, struct dhcp_lease *l, uint32_t now_s);
-// Declined: nobody's, and not given for a while.
+// Declined: belongs to no client, and is not given for a while.
 void dhcp_pool_rest(struct dhcp_pool *p, struct dhcp_lease *l, uint32_t now_s);

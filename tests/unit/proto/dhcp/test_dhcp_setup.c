@@ -13,7 +13,7 @@
 #include <errno.h>
 
 #include "dhcp_file_fixture.h"
-#include "proto/dhcp/server/dhcp_answers.h"
+#include "proto/dhcp/server/dhcp_server.h"
 #include "proto/dhcp/dhcp_lines.h"
 #include "proto/dhcp/dhcp_setup.h"
 #include "proto/dhcp/dhcp_work.h"
@@ -77,14 +77,6 @@ static void parts_of_a_pool_are_all_of_it_once(void **state)
 		for (uint32_t i = 0; i < 13; i++)
 			assert_int_equal(seen[i], 1);
 	}
-}
-
-static void times_are_parts_of_others_where_they_are_not_set(void **state)
-{
-	assert_int_equal(dhcp_time_of(7900000000ull, 1000, 20), 7);
-	assert_int_equal(dhcp_time_of(UINT64_MAX, 1000, 20), 500);
-	assert_int_equal(dhcp_time_of(UINT64_MAX, 1001, 35), 875);
-	assert_int_equal(dhcp_time_of(UINT64_MAX, UINT32_MAX, 20), UINT32_MAX);
 }
 
 static int hex_line(void *to, char *line, const char **what)
@@ -152,7 +144,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_relay_is_used_and_shared_only_by_more_workers),
 		cmocka_unit_test(parts_of_a_pool_are_all_of_it_once),
-		cmocka_unit_test(times_are_parts_of_others_where_they_are_not_set),
 		cmocka_unit_test(lines_are_read_until_there_are_enough),
 		cmocka_unit_test(ten_bad_lines_are_listed_and_the_others_counted),
 	};

@@ -28,7 +28,7 @@ static const struct addr test_dns[2] = {{4, {198, 18, 0, 8}}, {4, {198, 18, 0, 9
 
 struct server {
 	struct proto_ctx ctx;
-	struct dhcp4_answer_counters n;
+	struct dhcp_answer_counters n;
 	struct dhcp4_scratch scratch;
 	uint8_t out[2048];
 	uint32_t room, len; // of the last answer
@@ -38,15 +38,15 @@ struct server {
 static inline struct dhcp4_answers_settings server_settings(void)
 {
 	return (struct dhcp4_answers_settings){
-		.pool = {(void *)&test_pool, 1},
-		.clients = UINT64_MAX,
-		.lease_time_ns = 3600000000000,
-		.t1_ns = UINT64_MAX,
-		.t2_ns = UINT64_MAX,
+		.common.pool = {(void *)&test_pool, 1},
+		.common.clients = UINT64_MAX,
+		.common.lease_ns = 3600000000000,
+		.common.t1_ns = UINT64_MAX,
+		.common.t2_ns = UINT64_MAX,
 		.server_id = {4, {198, 18, 0, 2}},
 		.router = {(void *)&test_router, 1},
-		.dns = {(void *)test_dns, 2},
-		.domain = "example.com",
+		.common.dns = {(void *)test_dns, 2},
+		.common.domain = "example.com",
 	};
 }
 
@@ -73,7 +73,7 @@ static inline struct server *server_new(void)
 	return server_of(&s);
 }
 
-static inline uint64_t server_outcomes(const struct dhcp4_answer_counters *n)
+static inline uint64_t server_outcomes(const struct dhcp_answer_counters *n)
 {
 	return n->answered + n->released + n->declined + n->pool_full + n->other_server +
 	       n->unknown_client + n->ignored + n->malformed;
@@ -82,8 +82,8 @@ static inline uint64_t server_outcomes(const struct dhcp4_answer_counters *n)
 static inline void server_end(struct server *v)
 {
 	assert_int_equal(v->n.received, server_outcomes(&v->n));
-	dhcp4_answers_close(&v->ctx);
-	dhcp4_answers_teardown((void *)v->ctx.shared);
+	dhcp_answers_close(&v->ctx);
+	dhcp_answers_teardown((void *)v->ctx.shared);
 	free(v);
 }
 

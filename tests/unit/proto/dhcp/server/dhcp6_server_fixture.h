@@ -28,7 +28,7 @@ static const uint8_t test_peer[16] = {0xfe, 0x80, [15] = 2};
 
 struct server {
 	struct proto_ctx ctx;
-	struct dhcp6_answer_counters n;
+	struct dhcp_answer_counters n;
 	uint8_t out[2048];
 	uint32_t room, len; // of the last answer
 	struct dhcp6_envelope e;
@@ -38,14 +38,14 @@ struct server {
 static inline struct dhcp6_answers_settings server_settings(void)
 {
 	return (struct dhcp6_answers_settings){
-		.pool = {(void *)&test_pool, 1},
-		.prefixes = {(void *)&test_prefixes, 1},
-		.prefix_length = 56,
-		.clients = 1000000,
-		.valid_ns = 4000000000000,
-		.preferred_ns = UINT64_MAX,
-		.t1_ns = UINT64_MAX,
-		.t2_ns = UINT64_MAX,
+		.common.pool = {(void *)&test_pool, 1},
+		.common.prefixes = {(void *)&test_prefixes, 1},
+		.common.prefix_length = 56,
+		.common.clients = 1000000,
+		.common.lease_ns = 4000000000000,
+		.common.preferred_ns = UINT64_MAX,
+		.common.t1_ns = UINT64_MAX,
+		.common.t2_ns = UINT64_MAX,
 		.server_id = {(const uint8_t *)SERVER_ID, sizeof(SERVER_ID) - 1},
 		.preference = UINT64_MAX,
 		.unicast = true,
@@ -75,7 +75,7 @@ static inline struct server *server_new(void)
 	return server_of(&s);
 }
 
-static inline uint64_t server_outcomes(const struct dhcp6_answer_counters *n)
+static inline uint64_t server_outcomes(const struct dhcp_answer_counters *n)
 {
 	return n->answered + n->other_server + n->ignored + n->malformed;
 }
@@ -83,8 +83,8 @@ static inline uint64_t server_outcomes(const struct dhcp6_answer_counters *n)
 static inline void server_end(struct server *v)
 {
 	assert_int_equal(v->n.received, server_outcomes(&v->n));
-	dhcp6_answers_close(&v->ctx);
-	dhcp6_answers_teardown((void *)v->ctx.shared);
+	dhcp_answers_close(&v->ctx);
+	dhcp_answers_teardown((void *)v->ctx.shared);
 	free(v);
 }
 

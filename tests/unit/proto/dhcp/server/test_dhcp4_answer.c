@@ -21,13 +21,13 @@ static void wrong_settings_are_refused_with_an_error(void **state)
 	const struct addr_range twice[2] = {test_pool, {{4, {198, 18, 64, 19}}, 2}};
 	struct dhcp4_answers_settings s = server_settings();
 
-	s.pool = (struct field_list){(void *)&pool6, 1};
+	s.common.pool = (struct field_list){(void *)&pool6, 1};
 	assert_refused(&s);
-	s.pool = (struct field_list){(void *)&large, 1};
+	s.common.pool = (struct field_list){(void *)&large, 1};
 	assert_refused(&s);
-	s.pool = (struct field_list){(void *)twice, 2};
+	s.common.pool = (struct field_list){(void *)twice, 2};
 	assert_refused(&s);
-	s.pool = (struct field_list){NULL, 0};
+	s.common.pool = (struct field_list){NULL, 0};
 	assert_refused(&s);
 	s = server_settings();
 	s.server_id = v6;
@@ -39,13 +39,13 @@ static void wrong_settings_are_refused_with_an_error(void **state)
 	s.subnet_mask = hole;
 	assert_refused(&s);
 	s = server_settings();
-	s.t2_ns = s.lease_time_ns + 1000000000;
+	s.common.t2_ns = s.common.lease_ns + 1000000000;
 	assert_refused(&s);
 	s = server_settings();
-	s.t1_ns = s.lease_time_ns - 1000000000;
+	s.common.t1_ns = s.common.lease_ns - 1000000000;
 	assert_refused(&s);
 	s = server_settings();
-	s.t2_ns = s.lease_time_ns / 4;
+	s.common.t2_ns = s.common.lease_ns / 4;
 	assert_refused(&s);
 }
 
@@ -64,12 +64,31 @@ static void every_lease_carries_times_mask_and_server(void **state)
 	server_end(v);
 }
 
+static void times_are_whole_seconds_and_parts_of_the_lease(void **state)
+{
+	struct dhcp4_answers_settings s = server_settings();
+	struct server *v;
+
+	s.common.lease_ns = 1001900000000;
+	v = server_of(&s);
+	dora(v, 1);
+	assert_int_equal(v->m.lease_time, 1001);
+	assert_int_equal(v->m.t1, 500);
+	assert_int_equal(v->m.t2, 875);
+	server_end(v);
+	s.common.t1_ns = 7900000000;
+	v = server_of(&s);
+	dora(v, 1);
+	assert_int_equal(v->m.t1, 7);
+	server_end(v);
+}
+
 static void an_endless_lease_has_endless_times(void **state)
 {
 	struct dhcp4_answers_settings s = server_settings();
 	struct server *v;
 
-	s.lease_time_ns = UINT64_MAX;
+	s.common.lease_ns = UINT64_MAX;
 	v = server_of(&s);
 	dora(v, 1);
 	assert_int_equal(v->m.lease_time, UINT32_MAX);
@@ -88,11 +107,11 @@ static void without_a_server_id_it_is_the_responders_address(void **state)
 	s.server_id = (struct addr){0};
 	a = dhcp4_answers_setup(&s, &env, d);
 	assert_int_equal(a->server_id, IP(192, 0, 2, 1));
-	dhcp4_answers_teardown(a);
+	dhcp_answers_teardown(a);
 	env.server = (struct addr){4, {198, 18, 0, 9}};
 	a = dhcp4_answers_setup(&s, &env, d);
 	assert_int_equal(a->server_id, IP(198, 18, 0, 9));
-	dhcp4_answers_teardown(a);
+	dhcp_answers_teardown(a);
 	diag_free(d);
 }
 
@@ -102,8 +121,8 @@ static void clients_bounds_the_leases_over_all_ranges(void **state)
 	struct dhcp4_answers_settings s = server_settings();
 	struct server *v;
 
-	s.pool = (struct field_list){(void *)ranges, 2};
-	s.clients = 6;
+	s.common.pool = (struct field_list){(void *)ranges, 2};
+	s.common.clients = 6;
 	v = server_of(&s);
 	for (uint8_t i = 0; i < 6; i++)
 		assert_int_equal(dora(v, i), i < 4 ? POOL + i : IP(198, 18, 65, i - 4));
@@ -123,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wrong_settings_are_refused_with_an_error),
 		cmocka_unit_test(every_lease_carries_times_mask_and_server),
+		cmocka_unit_test(times_are_whole_seconds_and_parts_of_the_lease),
 		cmocka_unit_test(an_endless_lease_has_endless_times),
 		cmocka_unit_test(without_a_server_id_it_is_the_responders_address),
 		cmocka_unit_test(clients_bounds_the_leases_over_all_ranges),

@@ -258,7 +258,7 @@ static void clients_not_known_are_left_to_others(void **state)
 	assert_int_equal(SAY(v, REQUEST, 1, .ciaddr = POOL), 0);
 	assert_int_equal(v->n.unknown_client, 2);
 	server_end(v);
-	s.authoritative = true;
+	s.common.authoritative = true;
 	v = server_of(&s);
 	assert_int_equal(SAY(v, REQUEST, 1, .ciaddr = POOL + 2), DHCP4_ACK);
 	assert_int_equal(v->m.yiaddr, POOL + 2);
@@ -285,7 +285,7 @@ static void rapid_commit_is_granted_only_when_set(void **state)
 	assert_int_equal(SAY(v, DISCOVER, 1, .rapid = true), DHCP4_OFFER);
 	assert_false(dhcp4_has(&v->m, DHCP4_OPT_RAPID_COMMIT));
 	server_end(v);
-	s.rapid = true;
+	s.common.rapid = true;
 	v = server_of(&s);
 	assert_int_equal(SAY(v, DISCOVER, 1), DHCP4_OFFER);
 	assert_int_equal(SAY(v, DISCOVER, 2, .rapid = true), DHCP4_ACK);
@@ -404,8 +404,8 @@ static void each_so_many_th_new_client_gets_anothers_address(void **state)
 	struct dhcp4_answers_settings s = server_settings();
 	struct server *v;
 
-	s.pool.items = (void *)&pool;
-	s.address_twice = 5;
+	s.common.pool.items = (void *)&pool;
+	s.common.address_twice = 5;
 	v = server_of(&s);
 	for (uint8_t i = 1; i <= 20; i++) {
 		uint32_t before = v->m.yiaddr, twice = (uint32_t)v->n.address_twice;
@@ -438,7 +438,7 @@ static void many_random_exchanges_keep_the_table_whole(void **state)
 	struct rand r = {.state = 3};
 	struct server *v;
 
-	s.pool.items = (void *)&pool;
+	s.common.pool.items = (void *)&pool;
 	v = server_of(&s);
 	for (uint32_t step = 0; step < 20000; step++) {
 		uint8_t i = (uint8_t)rand_scale(rand_next(&r), 32);

@@ -32,8 +32,8 @@ static struct bed *bed_new(void)
 	struct dhcp4_answers_settings s = server_settings();
 	struct bed *b = calloc(1, sizeof(*b));
 
-	s.domain = NULL;
-	s.rapid = true;
+	s.common.domain = NULL;
+	s.common.rapid = true;
 	b->v = server_of(&s);
 	keep(b, OFFER, (struct said){CLIENT, .type = DHCP4_DISCOVER}, DHCP4_OFFER);
 	keep(b, RAPID, (struct said){CLIENT, .type = DHCP4_DISCOVER, .rapid = true}, DHCP4_ACK);

@@ -24,18 +24,18 @@ static void wrong_pools_are_refused_with_an_error(void **state)
 	const struct addr_prefix both[2] = {test_prefixes, {test_prefixes.addr, 55}};
 	struct dhcp6_answers_settings s = server_settings();
 
-	s.pool = (struct field_list){(void *)&v4, 1};
+	s.common.pool = (struct field_list){(void *)&v4, 1};
 	assert_refused(&s);
-	s.pool = (struct field_list){(void *)twice, 2};
+	s.common.pool = (struct field_list){(void *)twice, 2};
 	assert_refused(&s);
 	s = server_settings();
-	s.prefixes = (struct field_list){(void *)&v4_prefix, 1};
+	s.common.prefixes = (struct field_list){(void *)&v4_prefix, 1};
 	assert_refused(&s);
-	s.prefixes = (struct field_list){(void *)&longer, 1};
+	s.common.prefixes = (struct field_list){(void *)&longer, 1};
 	assert_refused(&s);
-	s.prefixes = (struct field_list){(void *)&all, 1};
+	s.common.prefixes = (struct field_list){(void *)&all, 1};
 	assert_refused(&s);
-	s.prefixes = (struct field_list){(void *)both, 2};
+	s.common.prefixes = (struct field_list){(void *)both, 2};
 	assert_refused(&s);
 }
 
@@ -47,26 +47,26 @@ static void wrong_names_and_times_are_refused_with_an_error(void **state)
 	struct dhcp6_answers_settings s = server_settings();
 
 	for (uint32_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++) {
-		s.domain = domains[i];
+		s.common.domain = domains[i];
 		assert_refused(&s);
 	}
 	s = server_settings();
-	s.dns = (struct field_list){(void *)&v4, 1};
+	s.common.dns = (struct field_list){(void *)&v4, 1};
 	assert_refused(&s);
 	s = server_settings();
 	s.server_id.len = 2;
 	assert_refused(&s);
 	s = server_settings();
-	s.preferred_ns = s.valid_ns + 1000000000;
+	s.common.preferred_ns = s.common.lease_ns + 1000000000;
 	assert_refused(&s);
 	s = server_settings();
-	s.t2_ns = s.valid_ns + 1000000000;
+	s.common.t2_ns = s.common.lease_ns + 1000000000;
 	assert_refused(&s);
 	s = server_settings();
-	s.t1_ns = s.valid_ns;
+	s.common.t1_ns = s.common.lease_ns;
 	assert_refused(&s);
 	s = server_settings();
-	s.t2_ns = 1000000000;
+	s.common.t2_ns = 1000000000;
 	assert_refused(&s);
 }
 
@@ -89,7 +89,7 @@ static void an_endless_lease_has_endless_times(void **state)
 	struct dhcp6_answers_settings s = server_settings();
 	struct server *v;
 
-	s.valid_ns = UINT64_MAX;
+	s.common.lease_ns = UINT64_MAX;
 	v = server_of(&s);
 	sarr(v, 1);
 	assert_int_equal(v->m.ias[0].leases[0].valid_s, DHCP6_INFINITY);
@@ -104,8 +104,8 @@ static void times_of_0_leave_them_to_the_client(void **state)
 	struct dhcp6_answers_settings s = server_settings();
 	struct server *v;
 
-	s.t1_ns = 100000000000;
-	s.t2_ns = 0;
+	s.common.t1_ns = 100000000000;
+	s.common.t2_ns = 0;
 	v = server_of(&s);
 	sarr(v, 1);
 	assert_int_equal(v->m.ias[0].t1_s, 100);
@@ -125,7 +125,7 @@ static void without_a_server_id_it_is_made_of_the_address(void **state)
 	assert_int_equal(a->server_id_len, 2 + 4 + 1 + 16);
 	assert_memory_equal(a->server_id, "\0\2\0\0\x7e\xd9\x10\x20\1", 9);
 	assert_int_equal(a->server_id[22], 9);
-	dhcp6_answers_teardown(a);
+	dhcp_answers_teardown(a);
 	diag_free(d);
 }
 
@@ -137,7 +137,7 @@ static void a_domain_may_end_with_a_dot_or_not(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		struct server *v;
 
-		s.domain = names[i];
+		s.common.domain = names[i];
 		v = server_of(&s);
 		assert_int_equal(
 			SAY(v, INFORMATION, 1, .oro = "\0\x18", .oro_len = 2), DHCP6_REPLY);
@@ -153,8 +153,8 @@ static void options_are_for_those_who_ask_for_them(void **state)
 	struct dhcp6_answers_settings s = server_settings();
 	struct server *v;
 
-	s.dns = (struct field_list){(void *)test_dns, 2};
-	s.domain = "example.com.";
+	s.common.dns = (struct field_list){(void *)test_dns, 2};
+	s.common.domain = "example.com.";
 	s.sol_max_rt_ns = 7200000000000;
 	s.inf_max_rt_ns = 3600000000000;
 	s.refresh_ns = 86400000000000;
@@ -181,7 +181,7 @@ static void clients_bounds_addresses_and_prefixes(void **state)
 	struct dhcp6_answers_settings s = server_settings();
 	struct server *v;
 
-	s.clients = 2;
+	s.common.clients = 2;
 	v = server_of(&s);
 	sarr(v, 1);
 	sarr(v, 2);
@@ -196,7 +196,7 @@ static void a_server_without_pools_refuses_every_ia(void **state)
 	struct dhcp6_answers_settings s = server_settings();
 	struct server *v;
 
-	s.pool.count = s.prefixes.count = 0;
+	s.common.pool.count = s.common.prefixes.count = 0;
 	v = server_of(&s);
 	assert_int_equal(SAY(v, SOLICIT, 3, .nas = 1, .pds = 1), DHCP6_ADVERTISE);
 	assert_int_equal(v->m.ias[0].status, DHCP6_NO_ADDRS_AVAIL);
@@ -240,11 +240,11 @@ static void pools_must_do_for_the_clients_of_the_same_file(void **state)
 	assert_int_equal(complaints(&s, &a, NULL), 0);
 	a.clients = 5;
 	assert_int_equal(complaints(&s, &a, NULL), 1);
-	s.full_pool = true;
+	s.common.full_pool = true;
 	assert_int_equal(complaints(&s, &a, NULL), 0);
-	s.full_pool = false;
+	s.common.full_pool = false;
 	a.clients = 4;
-	s.clients = 3;
+	s.common.clients = 3;
 	assert_int_equal(complaints(&s, &a, NULL), 1);
 }
 

@@ -122,7 +122,7 @@ static void rapid_commit_is_granted_when_both_want_it(void **state)
 
 	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1, .rapid = true), DHCP6_ADVERTISE);
 	server_end(v);
-	s.rapid = true;
+	s.common.rapid = true;
 	v = server_of(&s);
 	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1, .pds = 1, .rapid = true), DHCP6_REPLY);
 	assert_true(dhcp6_has(&v->m, DHCP6_OPT_RAPID_COMMIT));
@@ -221,7 +221,7 @@ static void an_authoritative_server_takes_unknown_clients_at_their_word(void **s
 	struct dhcp6_answers_settings s = server_settings();
 	struct server *v;
 
-	s.authoritative = true;
+	s.common.authoritative = true;
 	v = server_of(&s);
 	assert_int_equal(
 		SAY(v, RENEW, 1, .nas = 1, .to_us = true, .address = address_of(1)), DHCP6_REPLY);
@@ -494,7 +494,7 @@ static void leases_are_given_twice_on_demand(void **state)
 	struct dhcp6_answers_settings s = server_settings();
 	struct server *v;
 
-	s.address_twice = s.prefix_twice = 2;
+	s.common.address_twice = s.common.prefix_twice = 2;
 	v = server_of(&s);
 	assert_int_equal(sarr(v, 1), 0);
 	assert_int_equal(sarr(v, 2), 0);

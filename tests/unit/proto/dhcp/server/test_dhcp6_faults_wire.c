@@ -34,7 +34,7 @@ static void samples_at(uint8_t levels)
 	struct server *v;
 	struct sample *s = samples[levels];
 
-	settings.rapid = true;
+	settings.common.rapid = true;
 	v = server_of(&settings);
 	SAY(v, SOLICIT, 1, .nas = 2, .pds = 1, .levels = levels);
 	keep(v, &s[ADVERTISED], "ADVERTISE");
@@ -284,7 +284,7 @@ static void times_of_0_are_in_no_order(void **state)
 	struct sample sample;
 	struct server *v;
 
-	s.t1_ns = s.t2_ns = 0;
+	s.common.t1_ns = s.common.t2_ns = 0;
 	v = server_of(&s);
 	SAY(v, SOLICIT, 1, .nas = 1);
 	keep(v, &sample, "ADVERTISE");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The responder's lease table by itself: clients found and records given in the right order, with
-// every record in one queue and each client in one chain. Path: tests only.
+// The lease table of the server by itself: numbers and clients found, records given in the right
+// order, every record in one queue and each client in one chain. Path: tests only.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +13,9 @@
 #include "base/rand.h"
 #include "proto/dhcp/server/dhcp_pool.h"
 
-#define COUNT   12
-#define BUCKETS 2 // so that chains are long
+#define COUNT             12
+#define BUCKETS           2 // so that chains are long
+#define NUMBER(high, low) ((dhcp_number)(high) << 64 | (low))
 
 struct table {
 	struct dhcp_pool p;
@@ -53,14 +54,11 @@ static void a_pool_of_any_size_is_made_and_cleared(void **state)
 
 	for (uint32_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		struct dhcp_pool p;
-		uint32_t *buckets;
 
-		assert_int_equal(dhcp_pool_make(&p, counts[i], sizeof(struct dhcp_lease), 1), 0);
-		buckets = dhcp_pool_buckets(&p);
-		assert_non_null(buckets);
-		memset(buckets, 0, (p.mask + 1) * sizeof(*buckets));
-		free(buckets);
-		dhcp_pool_hold(&p, 100);
+		assert_int_equal(
+			dhcp_pool_make(&p, counts[i], sizeof(struct dhcp_lease), i & 1, 1), 0);
+		assert_int_equal(p.by_hardware != NULL, i & 1);
+		p.hold_s[DHCP_OFFERED] = DHCP_OFFER_S;
 		dhcp_pool_clear(&p);
 		for (uint32_t k = 0; k < counts[i]; k++)
 			assert_ptr_equal(give(&p, k + 1, 0), dhcp_pool_record(&p, k));
@@ -68,6 +66,69 @@ static void a_pool_of_any_size_is_made_and_cleared(void **state)
 		assert_int_equal(dhcp_pool_oldest(&p, DHCP_OFFER_S) != NULL, counts[i] > 0);
 		dhcp_pool_unmake(&p);
 	}
+}
+
+static struct dhcp_pool *ranges_new(dhcp_number first, dhcp_number second, uint32_t step)
+{
+	struct dhcp_pool *p = table_new();
+
+	p->step = step;
+	p->range_count = 2;
+	p->ranges[0] = (struct dhcp_range){first, 5, 0};
+	p->ranges[1] = (struct dhcp_range){second, COUNT - 5, 5};
+	return p;
+}
+
+static void assert_number(const struct dhcp_pool *p, uint32_t lease, dhcp_number n)
+{
+	assert_true(dhcp_pool_number(p, dhcp_pool_record(p, lease)) == n);
+	assert_ptr_equal(dhcp_pool_at(p, n), dhcp_pool_record(p, lease));
+}
+
+static void addresses_are_found_and_no_others(void **state)
+{
+	struct dhcp_pool *p = ranges_new(
+		NUMBER(0x20010db800000001, 0x10), NUMBER(0x20010db800000000, UINT64_MAX), 0);
+
+	assert_number(p, 0, NUMBER(0x20010db800000001, 0x10));
+	assert_number(p, 4, NUMBER(0x20010db800000001, 0x14));
+	assert_number(p, 5, NUMBER(0x20010db800000000, UINT64_MAX));
+	assert_number(p, 7, NUMBER(0x20010db800000001, 1));
+	assert_null(dhcp_pool_at(p, NUMBER(0x20010db800000001, 0x15)));
+	assert_null(dhcp_pool_at(p, NUMBER(0x20010db800000001, 0x0f)));
+	assert_null(dhcp_pool_at(p, 0));
+	free(p);
+	p = ranges_new(100, 0xfffffff9, 0); // IPv4, up to its last address
+	assert_number(p, 0, 100);
+	assert_number(p, 4, 104);
+	assert_number(p, 11, 0xffffffff);
+	assert_null(dhcp_pool_at(p, 0));
+	assert_null(dhcp_pool_at(p, 99));
+	assert_null(dhcp_pool_at(p, 105));
+	assert_null(dhcp_pool_at(p, 0xfffffff8));
+	free(p);
+}
+
+static void prefixes_are_found_and_no_others(void **state)
+{
+	struct dhcp_pool *p =
+		ranges_new(NUMBER(0x20010db880000000, 0), NUMBER(0x20010db8ffffff00, 0), 128 - 56);
+
+	assert_number(p, 0, NUMBER(0x20010db880000000, 0));
+	assert_number(p, 4, NUMBER(0x20010db880000400, 0));
+	assert_number(p, 7, NUMBER(0x20010db900000100, 0));
+	assert_null(dhcp_pool_at(p, NUMBER(0x20010db880000500, 0)));
+	assert_null(dhcp_pool_at(p, NUMBER(0x20010db880000001, 0))); // within one
+	assert_null(dhcp_pool_at(p, NUMBER(0x20010db880000000, 1)));
+	free(p);
+	p = ranges_new(NUMBER(1, (uint64_t)0xfe << 56), NUMBER(7, 0), 128 - 72);
+	assert_number(p, 1, NUMBER(1, (uint64_t)0xff << 56));
+	assert_number(p, 2, NUMBER(2, 0));
+	free(p);
+	p = ranges_new(0, NUMBER((uint64_t)5 << 61, 0), 128 - 3);
+	assert_number(p, 1, NUMBER((uint64_t)1 << 61, 0));
+	assert_number(p, 6, NUMBER((uint64_t)6 << 61, 0));
+	free(p);
 }
 
 static void a_client_is_found_until_another_gets_its_record(void **state)
@@ -206,6 +267,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pool_of_any_size_is_made_and_cleared),
+		cmocka_unit_test(addresses_are_found_and_no_others),
+		cmocka_unit_test(prefixes_are_found_and_no_others),
 		cmocka_unit_test(a_client_is_found_until_another_gets_its_record),
 		cmocka_unit_test(free_comes_before_old_offers_bindings_and_resting),
 		cmocka_unit_test(a_shared_place_comes_back_to_nobody_twice),

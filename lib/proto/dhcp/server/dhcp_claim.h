@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Claims of clients to leases, for both families: a lease is offered, bound, released, declined or
+// given to another client. Does not read or write messages. The family is a constant, so every call
+// of its functions is direct. Path: hot. The responder's thread.
+#pragma once
+
+#include "proto/dhcp/server/dhcp_server.h"
+
+// The family's own part of a lease record; NULL: it has none.
+struct dhcp_claim_family {
+	void (*keep)(struct dhcp_pool *p, struct dhcp_lease *l, const void *client);
+	void (*forget)(struct dhcp_pool *p, struct dhcp_lease *l);
+};
+
+#define DHCP_CLAIM static inline __attribute__((always_inline))
+
+// One client and one pool: a whole message of DHCPv4, one IA of DHCPv6.
+struct dhcp_claim {
+	struct dhcp_pool *pool; // NULL: the server has none of this kind
+	struct dhcp_answer_counters *n;
+	uint64_t identity;
+	const void *client; // for keep
+	uint32_t now_s;
+	enum dhcp_kind kind;
+};
+
+static inline struct dhcp_lease *dhcp_claim_own(const struct dhcp_claim *c)
+{
+	return c->pool ? dhcp_pool_of_identity(c->pool, c->identity) : NULL;
+}
+
+static inline struct dhcp_lease *dhcp_claim_bound(const struct dhcp_claim *c)
+{
+	struct dhcp_lease *l = dhcp_claim_own(c);
+
+	return l && l->state == DHCP_BOUND ? l : NULL;
+}
+
+// The lease with this number, if it is free.
+static inline struct dhcp_lease *dhcp_claim_free(const struct dhcp_claim *c, dhcp_number n)
+{
+	struct dhcp_lease *l = dhcp_pool_at(c->pool, n);
+
+	return l && l->state == DHCP_FREE ? l : NULL;
+}
+
+static inline void dhcp_claim_bind(const struct dhcp_claim *c, struct dhcp_lease *l)
+{
+	dhcp_pool_move(c->pool, l, DHCP_BOUND, c->now_s);
+}
+
+// The lease becomes the client's, OFFERED.
+DHCP_CLAIM void dhcp_claim_take(
+	const struct dhcp_claim_family *f, const struct dhcp_claim *c, struct dhcp_lease *l)
+{
+	c->n->expired += l->state != DHCP_FREE;
+	if (f->forget)
+		f->forget(c->pool, l);
+	dhcp_pool_give(c->pool, l, c->identity, c->now_s);
+	if (f->keep)
+		f->keep(c->pool, l, c->client);
+}
+
+static inline void dhcp_claim_share_if_due(const struct dhcp_claim *c, struct dhcp_lease *l)
+{
+	if (c->pool->twice == 0 || ++c->pool->fresh < c->pool->twice)
+		return;
+	if (!dhcp_pool_share(c->pool, l))
+		return;
+	c->pool->fresh = 0;
+	c->n->address_twice += c->kind == DHCP_ADDRESSES;
+	c->n->prefix_twice += c->kind == DHCP_PREFIXES;
+}
+
+// A lease for a client that has none: the free one that it wishes for (NULL: none), or the oldest.
+// NULL: the pool is used up.
+DHCP_CLAIM struct dhcp_lease *dhcp_claim_new(
+	const struct dhcp_claim_family *f, const struct dhcp_claim *c, struct dhcp_lease *wish)
+{
+	struct dhcp_lease *l = wish ? wish : dhcp_pool_oldest(c->pool, c->now_s);
+
+	if (!l)
+		return NULL;
+	dhcp_claim_take(f, c, l);
+	dhcp_claim_share_if_due(c, l);
+	return l;
+}
+
+// RFC 2131 section 4.3.1, RFC 8415 section 18.3.1: the client's lease or a new one. With rapid
+// commit it is bound at once. NULL: the pool is used up.
+DHCP_CLAIM struct dhcp_lease *dhcp_claim_offer(const struct dhcp_claim_family *f,
+	const struct dhcp_claim *c, struct dhcp_lease *wish, bool rapid)
+{
+	struct dhcp_lease *l = dhcp_claim_own(c);
+
+	if (!l && c->pool)
+		l = dhcp_claim_new(f, c, wish);
+	if (l && (rapid || l->state != DHCP_BOUND))
+		dhcp_pool_move(c->pool, l, rapid ? DHCP_BOUND : DHCP_OFFERED, c->now_s);
+	return l;
+}
+
+DHCP_CLAIM void dhcp_claim_release(
+	const struct dhcp_claim_family *f, const struct dhcp_claim *c, struct dhcp_lease *l)
+{
+	if (f->forget && dhcp_pool_is_shared(c->pool, l))
+		f->forget(c->pool, l);
+	dhcp_pool_free(c->pool, l, c->now_s);
+}
+
+// The client has accepted the offer of another server.
+DHCP_CLAIM void dhcp_claim_drop_offer(const struct dhcp_claim_family *f, const struct dhcp_claim *c)
+{
+	struct dhcp_lease *l = dhcp_claim_own(c);
+
+	if (l && l->state == DHCP_OFFERED)
+		dhcp_claim_release(f, c, l);
+}
+
+// A RELEASE or a DECLINE of a bound lease.
+DHCP_CLAIM void dhcp_claim_return(const struct dhcp_claim_family *f, const struct dhcp_claim *c,
+	struct dhcp_lease *l, bool declined)
+{
+	if (!declined) {
+		dhcp_claim_release(f, c, l);
+		c->n->released++;
+		return;
+	}
+	if (f->forget)
+		f->forget(c->pool, l);
+	dhcp_pool_rest(c->pool, l, c->now_s);
+	c->n->declined++;
+}
+
+static inline uint32_t dhcp_claim_silent(uint64_t *counter)
+{
+	++*counter;
+	return 0;
+}
+
+// Count the reply to a message: its type and length; 0: none is sent.
+static inline uint32_t dhcp_claim_answered(
+	struct dhcp_answer_counters *n, uint32_t type, const struct writer *w, uint32_t len)
+{
+	n->answered += len > 0;
+	n->sent[type] += len > 0;
+	n->ignored += w->failed;
+	return len;
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The set-up of the server for both families: checks, ranges, times, ready options, and the memory
+// of the leases. Path: cold. Management thread; dhcp_answers_open and dhcp_answers_close: the
+// responder's.
+
+#include "proto/dhcp/server/dhcp_server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rand.h"
+#include "proto/dhcp/dhcp_setup.h"
+
+#define NS_PER_S 1000000000u
+
+static const char *const kind_keys[DHCP_KINDS] = {"pool", "prefixes"};
+static const char *const kind_names[DHCP_KINDS] = {"addresses", "prefixes"};
+
+// One item of a list of the settings: addresses, or prefixes cut from a longer one.
+struct span {
+	const void *item;
+	dhcp_number first;
+	uint64_t count; // 2^32 at most
+};
+
+static const struct field_list *list_of(const struct dhcp_answers_settings *s, uint32_t kind)
+{
+	return kind == DHCP_ADDRESSES ? &s->pool : &s->prefixes;
+}
+
+static dhcp_number number_of(const struct addr *a)
+{
+	if (a->len == 4)
+		return bytes_be32(a->bytes);
+	return (dhcp_number)bytes_be64(a->bytes) << 64 | bytes_be64(a->bytes + 8);
+}
+
+static struct span span_of(const struct dhcp_answers_settings *s, uint32_t kind, uint32_t i)
+{
+	const struct addr_range *r = (const struct addr_range *)s->pool.items + i;
+	const struct addr_prefix *p = (const struct addr_prefix *)s->prefixes.items + i;
+	uint64_t spare;
+
+	if (kind == DHCP_ADDRESSES)
+		return (struct span){r, number_of(&r->first), r->count};
+	spare = s->prefix_length - p->bits;
+	return (struct span){p,
+		p->bits ? number_of(&p->addr) >> (128 - p->bits) << (128 - p->bits) : 0,
+		spare < 32 ? 1ull << spare : 1ull << 32};
+}
+
+static bool prefix_check(
+	const struct dhcp_answers_settings *s, const struct addr_prefix *p, struct diag *d)
+{
+	if (p->addr.len != 16) {
+		diag_error(d, p, NULL, "not an IPv6 prefix");
+		return false;
+	}
+	if (p->bits == 0 || p->bits > s->prefix_length) {
+		diag_error(d, p, NULL, "of %u bits (1 to prefix_length, %llu)", p->bits,
+			(unsigned long long)s->prefix_length);
+		return false;
+	}
+	return true;
+}
+
+static bool items_check(const struct dhcp_server_family *f, const struct dhcp_answers_settings *s,
+	uint32_t kind, struct diag *d)
+{
+	const struct field_list *list = list_of(s, kind);
+	const struct addr_range *ranges = s->pool.items;
+	const struct addr_prefix *prefixes = s->prefixes.items;
+	uint32_t least = kind == DHCP_ADDRESSES && f->needs_pool;
+
+	if (list->count < least || list->count > DHCP_RANGES_MAX) {
+		diag_error(d, list, kind_keys[kind], "%u ranges (%u to %u)", list->count, least,
+			DHCP_RANGES_MAX);
+		return false;
+	}
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (kind == DHCP_PREFIXES && !prefix_check(s, &prefixes[i], d))
+			return false;
+		if (kind == DHCP_ADDRESSES &&
+			!dhcp_family_check(&ranges[i].first, &ranges[i], f->addr_len, d))
+			return false;
+	}
+	return true;
+}
+
+static bool total_check(const struct dhcp_answers_settings *s, struct diag *d)
+{
+	const struct addr_range *r = s->pool.items;
+	uint64_t total = 0;
+
+	if (s->clients != UINT64_MAX)
+		return true;
+	for (uint32_t i = 0; i < s->pool.count; i++)
+		total += r[i].count;
+	if (total <= DHCP_POOL_MAX)
+		return true;
+	diag_error(d, &s->pool, "pool", "%llu addresses (up to %u, or clients: so many of them)",
+		(unsigned long long)total, DHCP_POOL_MAX);
+	return false;
+}
+
+static bool overlaps(const struct dhcp_range *a, const struct dhcp_range *b, uint32_t step)
+{
+	return b->first - a->first < (dhcp_number)a->count << step ||
+	       a->first - b->first < (dhcp_number)b->count << step;
+}
+
+static bool range_add(
+	struct dhcp_answers *a, uint32_t kind, const struct span *s, uint64_t most, struct diag *d)
+{
+	struct dhcp_range *all = a->ranges[kind];
+	uint64_t left = most - a->leases[kind];
+	struct dhcp_range r = {.first = s->first,
+		.count = (uint32_t)(s->count < left ? s->count : left),
+		.lease = a->leases[kind]};
+
+	if (r.count == 0)
+		return true;
+	for (uint32_t i = 0; i < a->range_count[kind]; i++)
+		if (overlaps(&all[i], &r, a->step[kind])) {
+			diag_error(
+				d, s->item, NULL, "overlaps another of the %s", kind_names[kind]);
+			return false;
+		}
+	all[a->range_count[kind]++] = r;
+	a->leases[kind] += r.count;
+	return true;
+}
+
+// The ranges of both kinds, with at least one lease for each worker or none at all.
+static bool set_ranges(struct dhcp_answers *a, const struct dhcp_answers_settings *s,
+	const struct proto_env *env, struct diag *d)
+{
+	uint64_t most = s->clients < DHCP_POOL_MAX ? s->clients : DHCP_POOL_MAX;
+
+	a->step[DHCP_PREFIXES] = 128 - (uint32_t)s->prefix_length;
+	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++) {
+		for (uint32_t i = 0; i < list_of(s, kind)->count; i++) {
+			struct span span = span_of(s, kind, i);
+
+			if (!range_add(a, kind, &span, most, d))
+				return false;
+		}
+		if (a->leases[kind] == 0 || a->leases[kind] >= env->workers)
+			continue;
+		diag_error(d, list_of(s, kind), kind_keys[kind],
+			"%u %s for %u CPUs (at least one for each)", a->leases[kind],
+			kind_names[kind], env->workers);
+		return false;
+	}
+	return true;
+}
+
+uint32_t dhcp_seconds(uint64_t ns)
+{
+	return ns == UINT64_MAX ? UINT32_MAX : (uint32_t)(ns / NS_PER_S);
+}
+
+// ns as it is set; automatic (UINT64_MAX): a number of 40ths of another time.
+static uint32_t time_of(uint64_t ns, uint32_t whole_s, uint32_t fortieths)
+{
+	if (ns != UINT64_MAX)
+		return dhcp_seconds(ns);
+	return whole_s == UINT32_MAX ? whole_s : (uint32_t)((uint64_t)whole_s * fortieths / 40);
+}
+
+// RFC 2131 section 4.4.5, RFC 8415 sections 21.4 and 21.6: T1, then T2, then the end of the lease.
+static bool set_times(const struct dhcp_server_family *f, struct dhcp_answers *a,
+	const struct dhcp_answers_settings *s, struct diag *d)
+{
+	bool automatic = s->t1_ns == UINT64_MAX && s->t2_ns == UINT64_MAX;
+
+	a->lease_s = dhcp_seconds(s->lease_ns);
+	a->preferred_s = a->lease_s;
+	if (f->preferred)
+		a->preferred_s = time_of(s->preferred_ns, a->lease_s, f->preferred_40ths);
+	a->t1_s = time_of(s->t1_ns, a->preferred_s, f->t1_40ths);
+	a->t2_s = time_of(s->t2_ns, a->preferred_s, f->t2_40ths);
+	if (a->preferred_s > a->lease_s)
+		diag_error(d, &s->preferred_ns, NULL, "greater than %s", f->lease);
+	else if (s->t2_ns != UINT64_MAX && a->t2_s > a->lease_s)
+		diag_error(d, &s->t2_ns, NULL, "greater than %s", f->lease);
+	else if (a->t1_s > a->t2_s && s->t1_ns != UINT64_MAX && (a->t2_s || !f->t2_may_be_zero))
+		diag_error(d, &s->t1_ns, NULL, "greater than t2");
+	else if (a->t1_s > a->t2_s && (a->t2_s || !f->t2_may_be_zero))
+		diag_error(d, &s->t2_ns, NULL, "less than t1 (half of %s)",
+			f->preferred ? f->preferred : f->lease);
+	else if (a->lease_s < f->lease_least_s && automatic)
+		diag_error(d, &s->lease_ns, NULL,
+			"too short for T1 and T2 between (3s or more, or t1 and t2)");
+	else
+		return true;
+	return false;
+}
+
+void dhcp_ready_add(const struct dhcp_server_family *f, struct dhcp_answers *a, uint16_t code,
+	const void *data, uint32_t len)
+{
+	struct dhcp_ready *r = &a->ready[a->ready_count++];
+	struct writer w = writer_of(r->bytes, sizeof(r->bytes));
+
+	f->option_write(&w, code, data, len);
+	r->code = code;
+	r->len = (uint16_t)(w.at - r->bytes);
+}
+
+void dhcp_ready_add_addresses(const struct dhcp_server_family *f, struct dhcp_answers *a,
+	uint16_t code, const struct field_list *list)
+{
+	const struct addr *addrs = list->items;
+	uint8_t data[DHCP_READY_ROOM];
+	struct writer w = writer_of(data, sizeof(data));
+
+	for (uint32_t i = 0; i < list->count; i++)
+		write_bytes(&w, addrs[i].bytes, f->addr_len);
+	if (list->count)
+		dhcp_ready_add(f, a, code, data, (uint32_t)(w.at - data));
+}
+
+void *dhcp_answers_setup(const struct dhcp_server_family *f, const void *settings,
+	const struct proto_env *env, struct diag *d)
+{
+	const struct dhcp_answers_settings *s = settings;
+	struct dhcp_answers *a = calloc(1, f->answers_size);
+	bool right;
+
+	if (!a)
+		return NULL;
+	a->seed = rand_hash(env->seed);
+	a->twice[DHCP_ADDRESSES] = s->address_twice;
+	a->twice[DHCP_PREFIXES] = s->prefix_twice;
+	a->rapid = s->rapid;
+	a->authoritative = s->authoritative;
+	right = items_check(f, s, DHCP_ADDRESSES, d) && total_check(s, d);
+	right = items_check(f, s, DHCP_PREFIXES, d) && right;
+	right = f->own_check(s, env, d) && right;
+	right = dhcp_addresses_check(&s->dns, "dns", f->addr_len, f->listed, d) && right;
+	right = set_times(f, a, s, d) && right;
+	if (!right || !set_ranges(a, s, env, d)) {
+		free(a);
+		return NULL;
+	}
+	f->own_set(f, a, s, env);
+	return a;
+}
+
+void dhcp_answers_teardown(void *shared)
+{
+	free(shared);
+}
+
+struct dhcp_part dhcp_part_of(uint32_t leases, const struct proto_env *env)
+{
+	uint64_t all = leases;
+
+	return (struct dhcp_part){(uint32_t)(all * env->worker / env->workers),
+		(uint32_t)(all * (env->worker + 1) / env->workers)};
+}
+
+uint32_t dhcp_part_cut(const struct dhcp_part *p, uint32_t first, uint32_t count, uint32_t *skipped)
+{
+	uint32_t from = first > p->begin ? first : p->begin;
+	uint32_t to = first + count < p->end ? first + count : p->end;
+
+	*skipped = from - first;
+	return from < to ? to - from : 0;
+}
+
+// The pool of one worker: its part of all leases.
+static int pool_open(const struct dhcp_server_family *f, struct dhcp_pool *p,
+	const struct dhcp_answers *a, uint32_t kind, const struct proto_env *env)
+{
+	struct dhcp_part part = dhcp_part_of(a->leases[kind], env);
+
+	if (dhcp_pool_make(p, part.end - part.begin, f->lease_size, f->by_hardware, a->seed) < 0)
+		return -ENOMEM;
+	p->step = a->step[kind];
+	p->twice = a->twice[kind];
+	p->hold_s[DHCP_OFFERED] = DHCP_OFFER_S;
+	p->hold_s[DHCP_BOUND] = p->hold_s[DHCP_RESTING] = a->lease_s;
+	for (uint32_t i = 0; i < a->range_count[kind]; i++) {
+		const struct dhcp_range *r = &a->ranges[kind][i];
+		uint32_t skipped, count = dhcp_part_cut(&part, r->lease, r->count, &skipped);
+
+		if (count)
+			p->ranges[p->range_count++] =
+				(struct dhcp_range){r->first + ((dhcp_number)skipped << p->step),
+					count, r->lease + skipped - part.begin};
+	}
+	dhcp_pool_clear(p);
+	return 0;
+}
+
+int dhcp_answers_open(
+	const struct dhcp_server_family *f, struct proto_ctx *ctx, const struct proto_env *env)
+{
+	struct dhcp_server *s = calloc(1, f->server_size);
+
+	if (!s)
+		return -ENOMEM;
+	ctx->own = s;
+	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++)
+		if (pool_open(f, &s->pools[kind], ctx->shared, kind, env) < 0) {
+			dhcp_answers_close(ctx);
+			return -ENOMEM;
+		}
+	return 0;
+}
+
+void dhcp_answers_close(struct proto_ctx *ctx)
+{
+	struct dhcp_server *s = ctx->own;
+
+	ctx->own = NULL;
+	for (uint32_t kind = 0; s && kind < DHCP_KINDS; kind++)
+		dhcp_pool_unmake(&s->pools[kind]);
+	free(s);
+}
+
+static uint64_t supply_of(const struct dhcp_answers_settings *s, uint32_t kind)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < list_of(s, kind)->count; i++) {
+		uint64_t count = span_of(s, kind, i).count;
+
+		sum += count < s->clients ? count : s->clients;
+	}
+	return sum < s->clients ? sum : s->clients;
+}
+
+// Items with the same clients count once: they are leased the same.
+static uint64_t demand_of(const struct dhcp_server_family *f, const void *const *settings,
+	uint32_t count, bool prefixes)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		bool known = false;
+
+		for (uint32_t k = 0; k < i; k++)
+			known |= f->same_clients(settings[i], settings[k]);
+		sum += known ? 0 : f->leases_wanted(settings[i], prefixes);
+	}
+	return sum;
+}
+
+void dhcp_answers_check(const struct dhcp_server_family *f, const void *answers,
+	const void *const *settings, uint32_t count, struct diag *d)
+{
+	const struct dhcp_answers_settings *s = answers;
+
+	if (s->full_pool || (f->needs_pool && s->pool.count == 0)) // the latter is another error
+		return;
+	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++) {
+		uint64_t have = supply_of(s, kind);
+		uint64_t want = demand_of(f, settings, count, kind == DHCP_PREFIXES);
+
+		if (have < want)
+			diag_error(d, s, have == s->clients ? "clients" : kind_keys[kind],
+				"%llu %s for clients that want %llu (more of them, or full_pool: "
+				"true when it is to run full)",
+				(unsigned long long)have, kind_names[kind],
+				(unsigned long long)want);
+	}
+}
+
+bool dhcp_text_equal(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}

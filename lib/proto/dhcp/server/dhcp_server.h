@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The embedded DHCP server of both families (`responder` in configurations): settings, counters,
+// the result of set-up, and the state of a worker. A family adds its own settings, options and
+// times. Not here: messages (dhcp4_answer.h, dhcp6_answer.h), leases (dhcp_pool.h). Path: cold
+// (set-up) | hot (structs). Management thread; the responder's thread.
+#pragma once
+
+#include "base/addr.h"
+#include "base/bytes.h"
+#include "base/counter.h"
+#include "base/diag.h"
+#include "base/field.h"
+#include "proto/dhcp/server/dhcp_pool.h"
+#include "proto/proto.h"
+
+#define DHCP_READY_MAX       5
+#define DHCP_READY_ROOM      516 // the longest option: 32 IPv6 addresses
+#define DHCP_SERVER_TYPES    14  // message types of either family
+#define DHCP_SERVER_STATUSES 7
+
+enum dhcp_kind { DHCP_ADDRESSES, DHCP_PREFIXES, DHCP_KINDS }; // of leases
+
+// The first member of a family's own settings. UINT64_MAX: auto, of a lease time: for ever.
+struct dhcp_answers_settings {
+	struct field_list pool;     // struct addr_range
+	struct field_list prefixes; // struct addr_prefix; DHCPv6 only, like prefix_length
+	uint64_t prefix_length;
+	uint64_t clients;  // leases of either kind at most; UINT64_MAX: as many as addresses
+	uint64_t lease_ns; // the lease time, or the valid lifetime
+	uint64_t preferred_ns, t1_ns, t2_ns; // DHCPv4 has no preferred lifetime
+	struct field_list dns;               // struct addr
+	const char *domain;                  // NULL: none
+	bool rapid, authoritative;
+	bool full_pool;                       // fewer leases than clients are intended
+	uint64_t address_twice, prefix_twice; // 0: never
+};
+
+// Rows of both families: X(member, help), A(member, length, label, help); of one of them: X4, or X6
+// and A6. Each message is counted in received, and again in answered or one of the rows for
+// messages that get no reply (released and declined among them in DHCPv4). DHCP_TYPE_LABEL: the
+// family's.
+// clang-format off
+#define DHCP_ANSWER_COUNTERS(X, A, X4, X6, A6)                                                    \
+	X(received, "messages received")                                                          \
+	A(type, DHCP_SERVER_TYPES, DHCP_TYPE_LABEL, "messages received by type, without relay messages") \
+	X6(relayed, "messages received through relays")                                           \
+	A(sent, DHCP_SERVER_TYPES, DHCP_TYPE_LABEL, "replies by type")                            \
+	A6(status, DHCP_SERVER_STATUSES, dhcp6_answer_status_label, "status codes in replies")          \
+	X(answered, "messages answered")                                                          \
+	X(released, "leases released")                                                            \
+	X(declined, "addresses declined; they rest for the lease time")                           \
+	X4(pool_full, "DISCOVERs not answered: no address is left")                               \
+	X(other_server, "messages not answered: for another server")                              \
+	X4(unknown_client, "messages not answered: the client has no such lease")                 \
+	X(ignored, "messages not answered: not sent by a client, a CONFIRM without addresses, or the reply has no room") \
+	X(malformed, "messages not answered: not well formed, a required option is missing or a forbidden one present") \
+	X(rapid, "messages answered with a lease at once (rapid commit)")                         \
+	X(expired, "leases given to another client because their time had passed")                \
+	X6(ias_ignored, "IAs beyond the eighth of a message; they get no reply")                  \
+	X(address_twice, "addresses offered on purpose that another client has")                  \
+	X6(prefix_twice, "prefixes offered on purpose that another client has")
+// clang-format on
+
+struct dhcp_answer_counters {
+	DHCP_ANSWER_COUNTERS(
+		COUNTER_MEMBER, COUNTER_MEMBERS, COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_MEMBERS)
+};
+
+// An option that is ready to be copied, code and length included.
+struct dhcp_ready {
+	uint16_t code;
+	uint16_t len;
+	uint8_t bytes[DHCP_READY_ROOM];
+};
+
+// Made by dhcp_answers_setup, const from then on; the first member of the family's own.
+struct dhcp_answers {
+	struct dhcp_range ranges[DHCP_KINDS][DHCP_RANGES_MAX];
+	uint32_t range_count[DHCP_KINDS];
+	uint32_t leases[DHCP_KINDS]; // records
+	uint32_t step[DHCP_KINDS];   // as in struct dhcp_pool
+	uint64_t twice[DHCP_KINDS];  // as in struct dhcp_pool
+	uint64_t seed;               // of the hashes
+	uint32_t lease_s, preferred_s, t1_s, t2_s;
+	bool rapid, authoritative;
+	struct dhcp_ready ready[DHCP_READY_MAX]; // for clients that ask for them
+	uint32_t ready_count;
+};
+
+// ctx->own, made by dhcp_answers_open; the first member of the family's own.
+struct dhcp_server {
+	struct dhcp_pool pools[DHCP_KINDS];
+};
+
+// What set-up has to know of a family.
+struct dhcp_server_family {
+	uint8_t addr_len;            // 4 or 16
+	bool by_hardware;            // leases are found by hardware address too
+	bool needs_pool;             // a server without addresses is an error
+	bool t2_may_be_zero;         // which leaves T1 and T2 to the client (RFC 8415 section 21.4)
+	uint32_t lease_least_s;      // the shortest lease with automatic times
+	const char *lease;           // name of the setting
+	const char *preferred;       // name of the setting; NULL: the lease time stands for it
+	uint32_t preferred_40ths;    // of the lease time, if automatic
+	uint32_t t1_40ths, t2_40ths; // of the preferred lifetime, if automatic
+	uint32_t listed;             // addresses in one option at most
+	size_t answers_size, server_size, lease_size;
+	void (*option_write)(struct writer *w, uint16_t code, const void *data, uint32_t len);
+	// Check the family's own settings; false: errors were added to d.
+	bool (*own_check)(const void *settings, const struct proto_env *env, struct diag *d);
+	// Set the family's own part of answers, whose ranges and times are set.
+	void (*own_set)(const struct dhcp_server_family *f, void *answers, const void *settings,
+		const struct proto_env *env);
+	// Leases that an item of clients needs, and whether the clients of two items are the same.
+	uint64_t (*leases_wanted)(const void *client_settings, bool prefixes);
+	bool (*same_clients)(const void *a, const void *b);
+};
+
+// Add an option to those that are ready.
+void dhcp_ready_add(const struct dhcp_server_family *f, struct dhcp_answers *a, uint16_t code,
+	const void *data, uint32_t len);
+// The same with a list of struct addr; an empty one is not added.
+void dhcp_ready_add_addresses(const struct dhcp_server_family *f, struct dhcp_answers *a,
+	uint16_t code, const struct field_list *list);
+// Whole seconds of a duration; UINT32_MAX: for ever.
+uint32_t dhcp_seconds(uint64_t ns);
+// The equality of two texts of settings (NULL: not given).
+bool dhcp_text_equal(const char *a, const char *b);
+
+// The leases of one worker, of all those of the pool: its neighbours' begin where its end.
+struct dhcp_part {
+	uint32_t begin, end;
+};
+
+struct dhcp_part dhcp_part_of(uint32_t leases, const struct proto_env *env);
+// The number of leases in the part, of count from first on; the part leaves out *skipped before.
+uint32_t dhcp_part_cut(
+	const struct dhcp_part *p, uint32_t first, uint32_t count, uint32_t *skipped);
+
+// The verbs of struct proto for both families.
+void dhcp_answers_check(const struct dhcp_server_family *f, const void *answers,
+	const void *const *settings, uint32_t count, struct diag *d);
+void *dhcp_answers_setup(const struct dhcp_server_family *f, const void *settings,
+	const struct proto_env *env, struct diag *d);
+void dhcp_answers_teardown(void *shared);
+int dhcp_answers_open(
+	const struct dhcp_server_family *f, struct proto_ctx *ctx, const struct proto_env *env);
+void dhcp_answers_close(struct proto_ctx *ctx);
