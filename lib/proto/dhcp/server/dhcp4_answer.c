@@ -53,12 +53,19 @@ static const struct field answers_fields[] = {
 		FIELD_COUNT, SHARED(address_twice), .def = "0"},
 };
 
-const struct field_section dhcp4_answers_section = {
+static const struct field_section dhcp4_answers_section = {
 	.name = "dhcp4",
 	.help = "leases out of a pool, and all exchanges with them",
 	FIELD_ROWS(answers_fields),
 	.size = sizeof(struct dhcp4_answers_settings),
 };
+
+static const char *dhcp4_answer_type_label(uint32_t i)
+{
+	const char *name = dhcp4_type_name(i);
+
+	return name ? name : "other";
+}
 
 _Static_assert(DHCP4_TYPES == DHCP_SERVER_TYPES, "message types");
 
@@ -68,19 +75,12 @@ _Static_assert(DHCP4_TYPES == DHCP_SERVER_TYPES, "message types");
 static const struct counter answer_rows[] = {DHCP_ANSWER_COUNTERS(
 	COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW, COUNTER_MEMBER_ROW, NO_ROW, NO_ROW)};
 
-const struct counter_section dhcp4_answered_section = {
+static const struct counter_section dhcp4_answered_section = {
 	.name = "dhcp4",
 	.help = "DHCPv4 messages answered",
 	COUNTER_ROWS(answer_rows),
 	.size = sizeof(struct dhcp_answer_counters),
 };
-
-const char *dhcp4_answer_type_label(uint32_t i)
-{
-	const char *name = dhcp4_type_name(i);
-
-	return name ? name : "other";
-}
 
 // The server identifier of a responder without settings and without an address.
 static const struct addr fallback_id = {4, {192, 0, 2, 1}};
@@ -175,7 +175,7 @@ static const struct dhcp_server_family dhcp4_server_family = {
 	.t2_40ths = 35,
 	.listed = DHCP4_ANSWER_LISTED,
 	.answers_size = sizeof(struct dhcp4_answers),
-	.server_size = sizeof(struct dhcp4_server),
+	.server_size = sizeof(struct dhcp4_server_state),
 	.lease_size = sizeof(struct dhcp4_lease),
 	.option_write = dhcp4_option_write,
 	.own_check = dhcp4_own_check,
@@ -184,18 +184,33 @@ static const struct dhcp_server_family dhcp4_server_family = {
 	.same_clients = dhcp4_same_clients,
 };
 
-void dhcp4_check_answers(
-	const void *answers, const void *const *settings, uint32_t count, struct diag *d)
+static void dhcp4_server_check(
+	const void *settings, const void *const *items, uint32_t count, struct diag *d)
 {
-	dhcp_answers_check(&dhcp4_server_family, answers, settings, count, d);
+	dhcp_server_check(&dhcp4_server_family, settings, items, count, d);
 }
 
-void *dhcp4_answers_setup(const void *answers, const struct proto_env *env, struct diag *d)
+static void *dhcp4_server_setup(const void *settings, const struct proto_env *env, struct diag *d)
 {
-	return dhcp_answers_setup(&dhcp4_server_family, answers, env, d);
+	return dhcp_server_setup(&dhcp4_server_family, settings, env, d);
 }
 
-int dhcp4_answers_open(struct proto_ctx *ctx, const struct proto_env *env)
+static int dhcp4_server_open(struct proto_ctx *ctx, const struct proto_env *env)
 {
-	return dhcp_answers_open(&dhcp4_server_family, ctx, env);
+	return dhcp_server_open(&dhcp4_server_family, ctx, env);
 }
+
+const struct proto_server dhcp4_server = {
+	.settings = &dhcp4_answers_section,
+	.counters = &dhcp4_answered_section,
+	.groups = true,
+	.timed = true,
+	.check = dhcp4_server_check,
+	.setup = dhcp4_server_setup,
+	.teardown = dhcp_server_teardown,
+	.open = dhcp4_server_open,
+	.close = dhcp_server_close,
+	.answer = dhcp4_answer,
+	.direct = dhcp4_direct,
+	.faults = dhcp4_faults,
+};

@@ -27,19 +27,12 @@ struct dhcp4_answers {
 	uint8_t mask[6]; // option 1
 };
 
-struct dhcp4_server {
+struct dhcp4_server_state {
 	struct dhcp_server common;
 	struct dhcp4_scratch scratch;
 };
 
-// dhcp4_answer.c: rows, and the verbs before and after the run
-extern const struct field_section dhcp4_answers_section;
-extern const struct counter_section dhcp4_answered_section;
-const char *dhcp4_answer_type_label(uint32_t i);
-void dhcp4_check_answers(
-	const void *answers, const void *const *settings, uint32_t count, struct diag *d);
-void *dhcp4_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
-int dhcp4_answers_open(struct proto_ctx *ctx, const struct proto_env *env);
+extern const struct proto_server dhcp4_server; // dhcp4_answer.c
 
 // dhcp4_answer_wire.c: the verbs on messages
 uint32_t dhcp4_answer(

@@ -343,7 +343,7 @@ uint32_t dhcp4_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
 	struct dhcp_answer_counters *n = ctx->counters;
-	struct dhcp4_server *s = ctx->own;
+	struct dhcp4_server_state *s = ctx->own;
 	struct dhcp4_query q = {.a = ctx->shared, .n = n, .buf = buf, .out = out};
 	uint32_t answer;
 	bool right;

@@ -71,12 +71,24 @@ static const struct field answers_fields[] = {
 		FIELD_COUNT, SHARED(prefix_twice), .def = "0"},
 };
 
-const struct field_section dhcp6_answers_section = {
+static const struct field_section dhcp6_answers_section = {
 	.name = "dhcp6",
 	.help = "addresses out of a pool, prefixes, and all exchanges with them",
 	FIELD_ROWS(answers_fields),
 	.size = sizeof(struct dhcp6_answers_settings),
 };
+
+static const char *dhcp6_answer_type_label(uint32_t i)
+{
+	const char *name = dhcp6_type_name(i);
+
+	return name ? name : "other";
+}
+
+static const char *dhcp6_answer_status_label(uint32_t i)
+{
+	return dhcp6_status_name(i);
+}
 
 _Static_assert(DHCP6_TYPES == DHCP_SERVER_TYPES, "message types");
 _Static_assert(DHCP6_STATUSES == DHCP_SERVER_STATUSES, "status codes");
@@ -87,24 +99,12 @@ _Static_assert(DHCP6_STATUSES == DHCP_SERVER_STATUSES, "status codes");
 static const struct counter answer_rows[] = {DHCP_ANSWER_COUNTERS(
 	COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW, NO_ROW, COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
 
-const struct counter_section dhcp6_answered_section = {
+static const struct counter_section dhcp6_answered_section = {
 	.name = "dhcp6",
 	.help = "DHCPv6 messages answered",
 	COUNTER_ROWS(answer_rows),
 	.size = sizeof(struct dhcp_answer_counters),
 };
-
-const char *dhcp6_answer_type_label(uint32_t i)
-{
-	const char *name = dhcp6_type_name(i);
-
-	return name ? name : "other";
-}
-
-const char *dhcp6_answer_status_label(uint32_t i)
-{
-	return dhcp6_status_name(i);
-}
 
 static bool check_domain(const struct dhcp_answers_settings *s, struct diag *d)
 {
@@ -233,18 +233,33 @@ static const struct dhcp_server_family dhcp6_server_family = {
 	.same_clients = dhcp6_same_clients,
 };
 
-void dhcp6_check_answers(
-	const void *answers, const void *const *settings, uint32_t count, struct diag *d)
+static void dhcp6_server_check(
+	const void *settings, const void *const *items, uint32_t count, struct diag *d)
 {
-	dhcp_answers_check(&dhcp6_server_family, answers, settings, count, d);
+	dhcp_server_check(&dhcp6_server_family, settings, items, count, d);
 }
 
-void *dhcp6_answers_setup(const void *answers, const struct proto_env *env, struct diag *d)
+static void *dhcp6_server_setup(const void *settings, const struct proto_env *env, struct diag *d)
 {
-	return dhcp_answers_setup(&dhcp6_server_family, answers, env, d);
+	return dhcp_server_setup(&dhcp6_server_family, settings, env, d);
 }
 
-int dhcp6_answers_open(struct proto_ctx *ctx, const struct proto_env *env)
+static int dhcp6_server_open(struct proto_ctx *ctx, const struct proto_env *env)
 {
-	return dhcp_answers_open(&dhcp6_server_family, ctx, env);
+	return dhcp_server_open(&dhcp6_server_family, ctx, env);
 }
+
+const struct proto_server dhcp6_server = {
+	.settings = &dhcp6_answers_section,
+	.counters = &dhcp6_answered_section,
+	.groups = true,
+	.timed = true,
+	.check = dhcp6_server_check,
+	.setup = dhcp6_server_setup,
+	.teardown = dhcp_server_teardown,
+	.open = dhcp6_server_open,
+	.close = dhcp_server_close,
+	.answer = dhcp6_answer,
+	.direct = dhcp6_direct,
+	.faults = dhcp6_faults,
+};

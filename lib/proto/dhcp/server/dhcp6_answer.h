@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The DHCPv6 part of the server: its settings, the result of set-up, and the verbs that the row of
-// the protocol names. Path: cold (settings, set-up) | hot (the rest). Management thread; the
-// responder's thread.
+// The DHCPv6 part of the server: its settings, the result of set-up, and its table of verbs. Path:
+// cold (settings, set-up) | hot (the rest). Management thread; the responder's thread.
 #pragma once
 
 #include "proto/dhcp/server/dhcp_server.h"
@@ -26,15 +25,7 @@ struct dhcp6_answers {
 	uint8_t server_id[DHCP6_DUID_MAX];
 };
 
-// dhcp6_answer.c: rows, and the verbs before and after the run
-extern const struct field_section dhcp6_answers_section;
-extern const struct counter_section dhcp6_answered_section;
-const char *dhcp6_answer_type_label(uint32_t i);
-const char *dhcp6_answer_status_label(uint32_t i);
-void dhcp6_check_answers(
-	const void *answers, const void *const *settings, uint32_t count, struct diag *d);
-void *dhcp6_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
-int dhcp6_answers_open(struct proto_ctx *ctx, const struct proto_env *env);
+extern const struct proto_server dhcp6_server; // dhcp6_answer.c
 
 // dhcp6_answer_wire.c: the verbs on messages
 uint32_t dhcp6_answer(

@@ -156,212 +156,152 @@ static uint32_t message_refuse(struct place *p, enum dhcp6_status status)
 	return len;
 }
 
-static uint32_t no_advertise(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_no_advertise(struct place *p, uint64_t random)
 {
-	struct place p;
-
-	return place_of(buf, len, room, &p) && !is_reply(&p) ? PROTO_NO_ANSWER : 0;
+	return is_reply(p) ? 0 : PROTO_NO_ANSWER;
 }
 
-static uint32_t no_addrs_avail(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_no_addrs_avail(struct place *p, uint64_t random)
 {
-	struct place p;
-
-	if (!place_of(buf, len, room, &p))
-		return 0;
-	return ia_refuse(&p, giving_ia(&p, DHCP6_OPT_IA_NA), DHCP6_NO_ADDRS_AVAIL);
+	return ia_refuse(p, giving_ia(p, DHCP6_OPT_IA_NA), DHCP6_NO_ADDRS_AVAIL);
 }
 
-static uint32_t no_prefix_avail(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_no_prefix_avail(struct place *p, uint64_t random)
 {
-	struct place p;
-
-	if (!place_of(buf, len, room, &p))
-		return 0;
-	return ia_refuse(&p, giving_ia(&p, DHCP6_OPT_IA_PD), DHCP6_NO_PREFIX_AVAIL);
+	return ia_refuse(p, giving_ia(p, DHCP6_OPT_IA_PD), DHCP6_NO_PREFIX_AVAIL);
 }
 
-static uint32_t no_binding(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_no_binding(struct place *p, uint64_t random)
 {
-	struct place p;
-
-	if (!place_of(buf, len, room, &p) || !is_reply(&p))
-		return 0;
-	return ia_refuse(&p, any_giving_ia(&p), DHCP6_NO_BINDING);
+	return is_reply(p) ? ia_refuse(p, any_giving_ia(p), DHCP6_NO_BINDING) : 0;
 }
 
-static uint32_t not_on_link(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_not_on_link(struct place *p, uint64_t random)
 {
-	struct place p;
-
-	if (!place_of(buf, len, room, &p) || !is_reply(&p))
-		return 0;
-	return ia_refuse(&p, giving_ia(&p, DHCP6_OPT_IA_NA), DHCP6_NOT_ON_LINK);
+	return is_reply(p) ? ia_refuse(p, giving_ia(p, DHCP6_OPT_IA_NA), DHCP6_NOT_ON_LINK) : 0;
 }
 
-static uint32_t unspec_fail(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_unspec_fail(struct place *p, uint64_t random)
 {
-	struct place p;
-
-	return place_of(buf, len, room, &p) ? message_refuse(&p, DHCP6_UNSPEC_FAIL) : 0;
+	return message_refuse(p, DHCP6_UNSPEC_FAIL);
 }
 
-static uint32_t use_multicast(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_use_multicast(struct place *p, uint64_t random)
 {
-	struct place p;
-
-	if (!place_of(buf, len, room, &p) || !is_reply(&p))
-		return 0;
-	return message_refuse(&p, DHCP6_USE_MULTICAST);
+	return is_reply(p) ? message_refuse(p, DHCP6_USE_MULTICAST) : 0;
 }
 
-static uint32_t lease_status(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_lease_status(struct place *p, uint64_t random)
 {
-	uint32_t ia, lease, end;
-	struct place p;
+	uint32_t ia = any_giving_ia(p), lease, end, len;
 
-	if (!place_of(buf, len, room, &p))
-		return 0;
-	ia = any_giving_ia(&p);
 	if (ia == NOWHERE)
 		return 0;
-	lease = lease_in(&p, ia);
-	end = option_end(&p, lease);
-	p.length_at[p.around++] = ia + 2;
-	p.length_at[p.around++] = lease + 2;
-	len = resize(&p, end, 0, STATUS_LEN);
+	lease = lease_in(p, ia);
+	end = option_end(p, lease);
+	p->length_at[p->around++] = ia + 2;
+	p->length_at[p->around++] = lease + 2;
+	len = resize(p, end, 0, STATUS_LEN);
 	if (len)
-		status_put(buf + end, DHCP6_UNSPEC_FAIL);
+		status_put(p->buf + end, DHCP6_UNSPEC_FAIL);
 	return len;
 }
 
-static uint32_t missing_ia(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_missing_ia(struct place *p, uint64_t random)
 {
-	struct place p;
-
-	return place_of(buf, len, room, &p) ? option_remove(&p, any_giving_ia(&p)) : 0;
+	return option_remove(p, any_giving_ia(p));
 }
 
 // Not with rapid commit: no address was offered before.
-static uint32_t other_address(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_other_address(struct place *p, uint64_t random)
 {
-	struct place p;
-	uint32_t ia;
+	uint32_t ia = giving_ia(p, DHCP6_OPT_IA_NA);
 
-	if (!place_of(buf, len, room, &p) || !is_reply(&p) || option_at(&p, DHCP6_OPT_RAPID_COMMIT))
+	if (!is_reply(p) || option_at(p, DHCP6_OPT_RAPID_COMMIT) || ia == NOWHERE)
 		return 0;
-	ia = giving_ia(&p, DHCP6_OPT_IA_NA);
-	if (ia == NOWHERE)
-		return 0;
-	buf[lease_in(&p, ia) + DHCP6_OPTION_LEN + 15] ^= 1;
-	return len;
+	p->buf[lease_in(p, ia) + DHCP6_OPTION_LEN + 15] ^= 1;
+	return p->len;
 }
 
 // The prefix and its neighbour's as one.
-static uint32_t prefix_overlap(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_prefix_overlap(struct place *p, uint64_t random)
 {
-	struct place p;
+	uint32_t ia = giving_ia(p, DHCP6_OPT_IA_PD);
 	uint8_t *bits;
-	uint32_t ia;
 
-	if (!place_of(buf, len, room, &p))
-		return 0;
-	ia = giving_ia(&p, DHCP6_OPT_IA_PD);
 	if (ia == NOWHERE)
 		return 0;
-	bits = buf + lease_in(&p, ia) + DHCP6_OPTION_LEN + 8;
+	bits = p->buf + lease_in(p, ia) + DHCP6_OPTION_LEN + 8;
 	if (*bits < 2)
 		return 0;
 	--*bits;
 	bits[1 + *bits / 8] &= (uint8_t) ~(0x80u >> *bits % 8);
-	return len;
+	return p->len;
 }
 
-static uint32_t wrong_lifetimes(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_wrong_lifetimes(struct place *p, uint64_t random)
 {
+	uint32_t ia = any_giving_ia(p);
 	uint8_t *preferred;
-	struct place p;
-	uint32_t ia;
 
-	if (!place_of(buf, len, room, &p))
-		return 0;
-	ia = any_giving_ia(&p);
 	if (ia == NOWHERE)
 		return 0;
-	preferred = buf + lease_in(&p, ia) + DHCP6_OPTION_LEN;
-	if (bytes_be16(buf + ia) == DHCP6_OPT_IA_NA)
+	preferred = p->buf + lease_in(p, ia) + DHCP6_OPTION_LEN;
+	if (bytes_be16(p->buf + ia) == DHCP6_OPT_IA_NA)
 		preferred += PREFERRED_AT;
 	if (bytes_be32(preferred + 4) == DHCP6_INFINITY)
 		return 0;
 	bytes_put_be32(preferred, bytes_be32(preferred + 4) + 1);
-	return len;
+	return p->len;
 }
 
-static uint32_t wrong_times(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_wrong_times(struct place *p, uint64_t random)
 {
-	struct place p;
-	uint32_t ia, t2;
+	uint32_t ia = any_giving_ia(p), t2;
 	uint8_t *t1;
 
-	if (!place_of(buf, len, room, &p))
-		return 0;
-	ia = any_giving_ia(&p);
 	if (ia == NOWHERE)
 		return 0;
-	t1 = buf + ia + DHCP6_OPTION_LEN + 4;
+	t1 = p->buf + ia + DHCP6_OPTION_LEN + 4;
 	t2 = bytes_be32(t1 + 4);
 	if (t2 == 0 || t2 == DHCP6_INFINITY)
 		return 0;
 	bytes_put_be32(t1, t2 + 1);
-	return len;
+	return p->len;
 }
 
-static uint32_t wrong_xid(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_wrong_xid(struct place *p, uint64_t random)
 {
 	uint32_t change = (uint32_t)(1 + rand_scale(random, DHCP6_XID_MAX)); // never 0
-	struct place p;
 
-	if (!place_of(buf, len, room, &p))
-		return 0;
 	for (uint32_t i = 0; i < 3; i++)
-		buf[p.begin + 1 + i] ^= (uint8_t)(change >> 8 * i);
-	return len;
+		p->buf[p->begin + 1 + i] ^= (uint8_t)(change >> 8 * i);
+	return p->len;
 }
 
-static uint32_t wrong_duid(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_wrong_duid(struct place *p, uint64_t random)
 {
-	struct place p;
-	uint32_t at;
+	uint32_t at = option_at(p, DHCP6_OPT_CLIENT_ID);
 
-	if (!place_of(buf, len, room, &p))
-		return 0;
-	at = option_at(&p, DHCP6_OPT_CLIENT_ID);
 	if (at == NOWHERE)
 		return 0;
-	buf[option_end(&p, at) - 1] ^= (uint8_t)(1 + rand_scale(random, UINT8_MAX));
-	return len;
+	p->buf[option_end(p, at) - 1] ^= (uint8_t)(1 + rand_scale(random, UINT8_MAX));
+	return p->len;
 }
 
-static uint32_t without(uint8_t *buf, uint32_t len, uint32_t room, uint16_t code)
+static uint32_t spoil_no_client_id(struct place *p, uint64_t random)
 {
-	struct place p;
-
-	return place_of(buf, len, room, &p) ? option_remove(&p, option_at(&p, code)) : 0;
+	return option_remove(p, option_at(p, DHCP6_OPT_CLIENT_ID));
 }
 
-static uint32_t no_client_id(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_no_server_id(struct place *p, uint64_t random)
 {
-	return without(buf, len, room, DHCP6_OPT_CLIENT_ID);
+	return option_remove(p, option_at(p, DHCP6_OPT_SERVER_ID));
 }
 
-static uint32_t no_server_id(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_no_rapid_commit(struct place *p, uint64_t random)
 {
-	return without(buf, len, room, DHCP6_OPT_SERVER_ID);
-}
-
-static uint32_t no_rapid_commit(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
-{
-	return without(buf, len, room, DHCP6_OPT_RAPID_COMMIT);
+	return option_remove(p, option_at(p, DHCP6_OPT_RAPID_COMMIT));
 }
 
 // The interface-id of one of the relay messages that have one; *level: of which.
@@ -378,83 +318,81 @@ static uint32_t interface_id(const struct place *p, uint64_t random, uint32_t *l
 	return at;
 }
 
-static uint32_t interface_id_missing(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_interface_id_missing(struct place *p, uint64_t random)
 {
-	struct place p;
-	uint32_t at, level;
+	uint32_t level, at = interface_id(p, random, &level);
 
-	if (!place_of(buf, len, room, &p))
-		return 0;
-	at = interface_id(&p, random, &level);
-	p.around = level;
-	return option_remove(&p, at);
+	p->around = level;
+	return option_remove(p, at);
 }
 
-static uint32_t interface_id_changed(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_interface_id_changed(struct place *p, uint64_t random)
 {
-	struct place p;
-	uint32_t at, level;
+	uint32_t level, at = interface_id(p, random, &level);
 
-	if (!place_of(buf, len, room, &p))
+	if (at == NOWHERE || bytes_be16(p->buf + at + 2) == 0)
 		return 0;
-	at = interface_id(&p, random, &level);
-	if (at == NOWHERE || bytes_be16(buf + at + 2) == 0)
-		return 0;
-	buf[at + DHCP6_OPTION_LEN] ^= 1;
-	return len;
+	p->buf[at + DHCP6_OPTION_LEN] ^= 1;
+	return p->len;
 }
 
-static uint32_t wrong_relay(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_wrong_relay(struct place *p, uint64_t random)
 {
 	static const uint8_t fields[] = {
 		DHCP6_AT_HOP_COUNT, DHCP6_AT_LINK + 15, DHCP6_AT_PEER + 15};
-	struct place p;
 	uint64_t level;
 
-	if (!place_of(buf, len, room, &p) || p.levels == 0)
+	if (p->levels == 0)
 		return 0;
-	level = rand_scale(random, p.levels);
-	buf[p.relay_at[level] + fields[rand_scale(rand_hash(random), sizeof(fields))]] ^= 1;
-	return len;
+	level = rand_scale(random, p->levels);
+	p->buf[p->relay_at[level] + fields[rand_scale(rand_hash(random), sizeof(fields))]] ^= 1;
+	return p->len;
 }
 
 // Nobody asked it: another transaction id and, where there is one, another client.
-static uint32_t unsolicited(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t spoil_unsolicited(struct place *p, uint64_t random)
 {
-	wrong_duid(buf, len, room, random);
-	return wrong_xid(buf, len, room, random);
+	spoil_wrong_duid(p, random);
+	return spoil_wrong_xid(p, random);
 }
 
-const struct proto_fault dhcp6_faults[] = {
-	{"no_advertise", "ADVERTISEs that are not sent", false, no_advertise},
-	{"no_addrs_avail", "IA_NA with NoAddrsAvail instead of an address", false, no_addrs_avail},
-	{"no_prefix_avail", "IA_PD with NoPrefixAvail instead of a prefix", false, no_prefix_avail},
-	{"no_binding", "a REPLY with NoBinding instead of the lease of one IA", false, no_binding},
-	{"not_on_link", "a REPLY with NotOnLink instead of an address", false, not_on_link},
-	{"unspec_fail", "UnspecFail instead of all IAs", false, unspec_fail},
-	{"use_multicast", "a REPLY with UseMulticast instead of all IAs", false, use_multicast},
-	{"lease_status", "UnspecFail within an address or prefix", false, lease_status},
-	{"missing_ia", "one IA of the answer left out", false, missing_ia},
-	{"other_address", "a REPLY with another address than advertised or renewed", false,
-		other_address},
-	{"prefix_overlap", "prefixes that are one bit shorter and so contain another's", false,
-		prefix_overlap},
-	{"wrong_lifetimes", "preferred lifetime greater than the valid one", false,
-		wrong_lifetimes},
-	{"wrong_times", "T1 greater than T2", false, wrong_times},
-	{"wrong_xid", "answers with another transaction id", false, wrong_xid},
-	{"wrong_duid", "answers with the DUID of another client", false, wrong_duid},
-	{"no_client_id", "answers without the client's DUID", false, no_client_id},
-	{"no_server_id", "answers without the server identifier", false, no_server_id},
-	{"no_rapid_commit", "a REPLY to a SOLICIT without the rapid commit option", false,
-		no_rapid_commit},
-	{"interface_id_missing", "the interface-id of a relay not returned", false,
-		interface_id_missing},
-	{"interface_id_changed", "the interface-id of a relay not returned as it was", false,
-		interface_id_changed},
-	{"wrong_relay", "RELAY-REPLs with another hop count, link or peer address", false,
-		wrong_relay},
-	{"unsolicited", "one more reply beside the answer that nobody asked for", true,
-		unsolicited},
-	{0},
-};
+// X(name, extra, help): place_of takes the reply apart, then spoil_name changes it.
+// clang-format off
+#define DHCP6_FAULTS(X) \
+	X(no_advertise, false, "ADVERTISEs that are not sent") \
+	X(no_addrs_avail, false, "IA_NA with NoAddrsAvail instead of an address") \
+	X(no_prefix_avail, false, "IA_PD with NoPrefixAvail instead of a prefix") \
+	X(no_binding, false, "a REPLY with NoBinding instead of the lease of one IA") \
+	X(not_on_link, false, "a REPLY with NotOnLink instead of an address") \
+	X(unspec_fail, false, "UnspecFail instead of all IAs") \
+	X(use_multicast, false, "a REPLY with UseMulticast instead of all IAs") \
+	X(lease_status, false, "UnspecFail within an address or prefix") \
+	X(missing_ia, false, "one IA of the answer left out") \
+	X(other_address, false, "a REPLY with another address than advertised or renewed") \
+	X(prefix_overlap, false, "prefixes that are one bit shorter and so contain another's") \
+	X(wrong_lifetimes, false, "preferred lifetime greater than the valid one") \
+	X(wrong_times, false, "T1 greater than T2") \
+	X(wrong_xid, false, "answers with another transaction id") \
+	X(wrong_duid, false, "answers with the DUID of another client") \
+	X(no_client_id, false, "answers without the client's DUID") \
+	X(no_server_id, false, "answers without the server identifier") \
+	X(no_rapid_commit, false, "a REPLY to a SOLICIT without the rapid commit option") \
+	X(interface_id_missing, false, "the interface-id of a relay not returned") \
+	X(interface_id_changed, false, "the interface-id of a relay not returned as it was") \
+	X(wrong_relay, false, "RELAY-REPLs with another hop count, link or peer address") \
+	X(unsolicited, true, "one more reply beside the answer that nobody asked for")
+// clang-format on
+
+#define FAULT_APPLY(name, extra_, help_)                                                           \
+	static uint32_t name(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)           \
+	{                                                                                          \
+		struct place p;                                                                    \
+                                                                                                   \
+		return place_of(buf, len, room, &p) ? spoil_##name(&p, random) : 0;                \
+	}
+
+#define FAULT_ROW(name_, extra_, help_) {#name_, help_, extra_, name_},
+
+DHCP6_FAULTS(FAULT_APPLY)
+
+const struct proto_fault dhcp6_faults[] = {DHCP6_FAULTS(FAULT_ROW){0}};

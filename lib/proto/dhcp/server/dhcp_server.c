@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The set-up of the server for both families: checks, ranges, times, ready options, and the memory
-// of the leases. Path: cold. Management thread; dhcp_answers_open and dhcp_answers_close: the
+// of the leases. Path: cold. Management thread; dhcp_server_open and dhcp_server_close: the
 // responder's.
 
 #include "proto/dhcp/server/dhcp_server.h"
@@ -222,7 +222,7 @@ void dhcp_ready_add_addresses(const struct dhcp_server_family *f, struct dhcp_an
 		dhcp_ready_add(f, a, code, data, (uint32_t)(w.at - data));
 }
 
-void *dhcp_answers_setup(const struct dhcp_server_family *f, const void *settings,
+void *dhcp_server_setup(const struct dhcp_server_family *f, const void *settings,
 	const struct proto_env *env, struct diag *d)
 {
 	const struct dhcp_answers_settings *s = settings;
@@ -249,35 +249,20 @@ void *dhcp_answers_setup(const struct dhcp_server_family *f, const void *setting
 	return a;
 }
 
-void dhcp_answers_teardown(void *shared)
+void dhcp_server_teardown(void *shared)
 {
 	free(shared);
 }
 
-struct dhcp_part dhcp_part_of(uint32_t leases, const struct proto_env *env)
-{
-	uint64_t all = leases;
-
-	return (struct dhcp_part){(uint32_t)(all * env->worker / env->workers),
-		(uint32_t)(all * (env->worker + 1) / env->workers)};
-}
-
-uint32_t dhcp_part_cut(const struct dhcp_part *p, uint32_t first, uint32_t count, uint32_t *skipped)
-{
-	uint32_t from = first > p->begin ? first : p->begin;
-	uint32_t to = first + count < p->end ? first + count : p->end;
-
-	*skipped = from - first;
-	return from < to ? to - from : 0;
-}
-
-// The pool of one worker: its part of all leases.
+// The pool of one worker: its part of all leases, where its neighbours' begin and end.
 static int pool_open(const struct dhcp_server_family *f, struct dhcp_pool *p,
 	const struct dhcp_answers *a, uint32_t kind, const struct proto_env *env)
 {
-	struct dhcp_part part = dhcp_part_of(a->leases[kind], env);
+	uint64_t all = a->leases[kind];
+	uint32_t begin = (uint32_t)(all * env->worker / env->workers);
+	uint32_t end = (uint32_t)(all * (env->worker + 1) / env->workers);
 
-	if (dhcp_pool_make(p, part.end - part.begin, f->lease_size, f->by_hardware, a->seed) < 0)
+	if (dhcp_pool_make(p, end - begin, f->lease_size, f->by_hardware, a->seed) < 0)
 		return -ENOMEM;
 	p->step = a->step[kind];
 	p->twice = a->twice[kind];
@@ -285,18 +270,19 @@ static int pool_open(const struct dhcp_server_family *f, struct dhcp_pool *p,
 	p->hold_s[DHCP_BOUND] = p->hold_s[DHCP_RESTING] = a->lease_s;
 	for (uint32_t i = 0; i < a->range_count[kind]; i++) {
 		const struct dhcp_range *r = &a->ranges[kind][i];
-		uint32_t skipped, count = dhcp_part_cut(&part, r->lease, r->count, &skipped);
+		uint32_t from = r->lease > begin ? r->lease : begin;
+		uint32_t to = r->lease + r->count < end ? r->lease + r->count : end;
 
-		if (count)
-			p->ranges[p->range_count++] =
-				(struct dhcp_range){r->first + ((dhcp_number)skipped << p->step),
-					count, r->lease + skipped - part.begin};
+		if (from < to)
+			p->ranges[p->range_count++] = (struct dhcp_range){
+				r->first + ((dhcp_number)(from - r->lease) << p->step), to - from,
+				from - begin};
 	}
 	dhcp_pool_clear(p);
 	return 0;
 }
 
-int dhcp_answers_open(
+int dhcp_server_open(
 	const struct dhcp_server_family *f, struct proto_ctx *ctx, const struct proto_env *env)
 {
 	struct dhcp_server *s = calloc(1, f->server_size);
@@ -306,13 +292,13 @@ int dhcp_answers_open(
 	ctx->own = s;
 	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++)
 		if (pool_open(f, &s->pools[kind], ctx->shared, kind, env) < 0) {
-			dhcp_answers_close(ctx);
+			dhcp_server_close(ctx);
 			return -ENOMEM;
 		}
 	return 0;
 }
 
-void dhcp_answers_close(struct proto_ctx *ctx)
+void dhcp_server_close(struct proto_ctx *ctx)
 {
 	struct dhcp_server *s = ctx->own;
 
@@ -350,7 +336,7 @@ static uint64_t demand_of(const struct dhcp_server_family *f, const void *const 
 	return sum;
 }
 
-void dhcp_answers_check(const struct dhcp_server_family *f, const void *answers,
+void dhcp_server_check(const struct dhcp_server_family *f, const void *answers,
 	const void *const *settings, uint32_t count, struct diag *d)
 {
 	const struct dhcp_answers_settings *s = answers;

@@ -73,7 +73,7 @@ struct dhcp_ready {
 	uint8_t bytes[DHCP_READY_ROOM];
 };
 
-// Made by dhcp_answers_setup, const from then on; the first member of the family's own.
+// Made by dhcp_server_setup, const from then on; the first member of the family's own.
 struct dhcp_answers {
 	struct dhcp_range ranges[DHCP_KINDS][DHCP_RANGES_MAX];
 	uint32_t range_count[DHCP_KINDS];
@@ -87,7 +87,7 @@ struct dhcp_answers {
 	uint32_t ready_count;
 };
 
-// ctx->own, made by dhcp_answers_open; the first member of the family's own.
+// ctx->own, made by dhcp_server_open; the first member of the family's own.
 struct dhcp_server {
 	struct dhcp_pool pools[DHCP_KINDS];
 };
@@ -127,22 +127,12 @@ uint32_t dhcp_seconds(uint64_t ns);
 // The equality of two texts of settings (NULL: not given).
 bool dhcp_text_equal(const char *a, const char *b);
 
-// The leases of one worker, of all those of the pool: its neighbours' begin where its end.
-struct dhcp_part {
-	uint32_t begin, end;
-};
-
-struct dhcp_part dhcp_part_of(uint32_t leases, const struct proto_env *env);
-// The number of leases in the part, of count from first on; the part leaves out *skipped before.
-uint32_t dhcp_part_cut(
-	const struct dhcp_part *p, uint32_t first, uint32_t count, uint32_t *skipped);
-
-// The verbs of struct proto for both families.
-void dhcp_answers_check(const struct dhcp_server_family *f, const void *answers,
+// The verbs of struct proto_server for both families.
+void dhcp_server_check(const struct dhcp_server_family *f, const void *answers,
 	const void *const *settings, uint32_t count, struct diag *d);
-void *dhcp_answers_setup(const struct dhcp_server_family *f, const void *settings,
+void *dhcp_server_setup(const struct dhcp_server_family *f, const void *settings,
 	const struct proto_env *env, struct diag *d);
-void dhcp_answers_teardown(void *shared);
-int dhcp_answers_open(
+void dhcp_server_teardown(void *shared);
+int dhcp_server_open(
 	const struct dhcp_server_family *f, struct proto_ctx *ctx, const struct proto_env *env);
-void dhcp_answers_close(struct proto_ctx *ctx);
+void dhcp_server_close(struct proto_ctx *ctx);

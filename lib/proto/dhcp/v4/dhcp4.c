@@ -44,21 +44,6 @@ static const struct proto_step steps[DHCP4_STEPS] = {
 
 _Static_assert(DHCP4_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 
-static const struct proto_server server = {
-	.settings = &dhcp4_answers_section,
-	.counters = &dhcp4_answered_section,
-	.groups = true,
-	.timed = true,
-	.check = dhcp4_check_answers,
-	.setup = dhcp4_answers_setup,
-	.teardown = dhcp_answers_teardown,
-	.open = dhcp4_answers_open,
-	.close = dhcp_answers_close,
-	.answer = dhcp4_answer,
-	.direct = dhcp4_direct,
-	.faults = dhcp4_faults,
-};
-
 static const struct proto_router router = {
 	.check_server = dhcp4_check_server,
 	.layout = dhcp4_layout,
@@ -79,7 +64,7 @@ const struct proto dhcp4_proto = {
 	.cost_ns = 175,
 	.settings = &dhcp4_settings_section,
 	.counters = &dhcp4_counters_section,
-	.server = &server,
+	.server = &dhcp4_server,
 	.router = &router,
 	.check = dhcp4_check,
 	.setup = dhcp4_setup,

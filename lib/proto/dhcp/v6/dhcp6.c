@@ -50,21 +50,6 @@ static const struct proto_step steps[DHCP6_STEPS] = {
 
 _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 
-static const struct proto_server server = {
-	.settings = &dhcp6_answers_section,
-	.counters = &dhcp6_answered_section,
-	.groups = true,
-	.timed = true,
-	.check = dhcp6_check_answers,
-	.setup = dhcp6_answers_setup,
-	.teardown = dhcp_answers_teardown,
-	.open = dhcp6_answers_open,
-	.close = dhcp_answers_close,
-	.answer = dhcp6_answer,
-	.direct = dhcp6_direct,
-	.faults = dhcp6_faults,
-};
-
 static const struct proto_router router = {
 	.check_server = dhcp6_check_server,
 	.layout = dhcp6_layout,
@@ -85,7 +70,7 @@ const struct proto dhcp6_proto = {
 	.cost_ns = 285,
 	.settings = &dhcp6_settings_section,
 	.counters = &dhcp6_counters_section,
-	.server = &server,
+	.server = &dhcp6_server,
 	.router = &router,
 	.check = dhcp6_check,
 	.setup = dhcp6_setup,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What set-up does for both families: shares of workers in relays and pools, files line by line.
+// What set-up does for both families: shares of workers in relays, files line by line.
 // Path: tests only.
 
 #include <setjmp.h>
@@ -13,7 +13,6 @@
 #include <errno.h>
 
 #include "dhcp_file_fixture.h"
-#include "proto/dhcp/server/dhcp_server.h"
 #include "proto/dhcp/dhcp_lines.h"
 #include "proto/dhcp/dhcp_setup.h"
 #include "proto/dhcp/dhcp_work.h"
@@ -49,34 +48,6 @@ static void every_relay_is_used_and_shared_only_by_more_workers(void **state)
 {
 	for (uint32_t workers = 1; workers <= 2 * RELAYS; workers++)
 		check_relays(workers);
-}
-
-static void parts_of_a_pool_are_all_of_it_once(void **state)
-{
-	static const uint32_t ranges[3] = {5, 1, 7};
-
-	for (uint32_t workers = 1; workers <= 13; workers++) {
-		uint32_t seen[13] = {0};
-
-		for (uint32_t i = 0; i < workers; i++) {
-			const struct proto_env env = {.worker = i, .workers = workers};
-			struct dhcp_part part = dhcp_part_of(13, &env);
-			uint32_t first = 0, all = 0;
-
-			for (uint32_t r = 0; r < 3; first += ranges[r++]) {
-				uint32_t skipped = 0;
-				uint32_t n = dhcp_part_cut(&part, first, ranges[r], &skipped);
-
-				for (uint32_t k = 0; k < n; k++)
-					seen[first + skipped + k]++;
-				all += n;
-			}
-			assert_int_equal(all, part.end - part.begin);
-			assert_in_range(all, 13 / workers, 13 / workers + 1);
-		}
-		for (uint32_t i = 0; i < 13; i++)
-			assert_int_equal(seen[i], 1);
-	}
 }
 
 static int hex_line(void *to, char *line, const char **what)
@@ -143,7 +114,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_relay_is_used_and_shared_only_by_more_workers),
-		cmocka_unit_test(parts_of_a_pool_are_all_of_it_once),
 		cmocka_unit_test(lines_are_read_until_there_are_enough),
 		cmocka_unit_test(ten_bad_lines_are_listed_and_the_others_counted),
 	};

@@ -3,19 +3,21 @@
 // Path: tests only.
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "proto/dhcp/server/dhcp4_answer.h"
+
+#define FAMILY(name)          dhcp4_##name
+#define FAMILY_LEN            4
+#define FIRST                 16 // last byte of the first address
+#define LEASE_S               3600
+#define GIVING_BACK_IS_SILENT true
+#define SERVER_REPLY                                                                               \
+	struct dhcp4_scratch scratch;                                                              \
+	struct dhcp4_message m;
+
+#include "dhcp_server_fixture.h"
+
 #define IP(a, b, c, d) ((uint32_t)(a) << 24 | (b) << 16 | (c) << 8 | (d))
 #define POOL           IP(198, 18, 64, 16) // first of four
-#define POOL_SIZE      4
 #define SERVER         IP(198, 18, 0, 2)
 #define RELAY          IP(198, 18, 0, 70)
 #define XID            0x12345678
@@ -26,21 +28,12 @@ static const struct addr_range test_pool = {{4, {198, 18, 64, 16}}, POOL_SIZE};
 static const struct addr test_router = {4, {198, 18, 64, 1}};
 static const struct addr test_dns[2] = {{4, {198, 18, 0, 8}}, {4, {198, 18, 0, 9}}};
 
-struct server {
-	struct proto_ctx ctx;
-	struct dhcp_answer_counters n;
-	struct dhcp4_scratch scratch;
-	uint8_t out[2048];
-	uint32_t room, len; // of the last answer
-	struct dhcp4_message m;
-};
-
 static inline struct dhcp4_answers_settings server_settings(void)
 {
 	return (struct dhcp4_answers_settings){
 		.common.pool = {(void *)&test_pool, 1},
 		.common.clients = UINT64_MAX,
-		.common.lease_ns = 3600000000000,
+		.common.lease_ns = LEASE_S * 1000000000ull,
 		.common.t1_ns = UINT64_MAX,
 		.common.t2_ns = UINT64_MAX,
 		.server_id = {4, {198, 18, 0, 2}},
@@ -50,41 +43,9 @@ static inline struct dhcp4_answers_settings server_settings(void)
 	};
 }
 
-static inline struct server *server_of(const struct dhcp4_answers_settings *s)
+static inline void reply_read(struct server *v)
 {
-	struct server *v = calloc(1, sizeof(*v));
-	const struct proto_env env = {.workers = 1, .seed = 7};
-	struct diag *d = diag_new();
-
-	v->ctx.shared = dhcp4_answers_setup(s, &env, d);
-	assert_int_equal(diag_count(d), 0);
-	assert_non_null(v->ctx.shared);
-	assert_int_equal(dhcp4_answers_open(&v->ctx, &env), 0);
-	v->ctx.counters = &v->n;
-	v->room = sizeof(v->out);
-	diag_free(d);
-	return v;
-}
-
-static inline struct server *server_new(void)
-{
-	struct dhcp4_answers_settings s = server_settings();
-
-	return server_of(&s);
-}
-
-static inline uint64_t server_outcomes(const struct dhcp_answer_counters *n)
-{
-	return n->answered + n->released + n->declined + n->pool_full + n->other_server +
-	       n->unknown_client + n->ignored + n->malformed;
-}
-
-static inline void server_end(struct server *v)
-{
-	assert_int_equal(v->n.received, server_outcomes(&v->n));
-	dhcp_answers_close(&v->ctx);
-	dhcp_answers_teardown((void *)v->ctx.shared);
-	free(v);
+	assert_true(dhcp4_parse(v->out, v->len, &v->scratch, &v->m));
 }
 
 // What a client says; 0 or NULL: it does not.
@@ -143,22 +104,6 @@ static inline uint32_t said_write(const struct said *c, uint8_t *buf, uint32_t r
 	write_u8(&w, DHCP4_OPT_END);
 	assert_false(w.failed);
 	return (uint32_t)(w.at - buf);
-}
-
-// In blocks of exactly the size, so that a sanitizer sees every access beyond.
-static inline uint32_t hear(struct server *v, const void *bytes, uint32_t len)
-{
-	uint8_t *exact = malloc(len ? len : 1), *out = malloc(v->room ? v->room : 1);
-
-	memcpy(exact, bytes, len);
-	v->len = dhcp4_answer(&v->ctx, exact, len, out, v->room);
-	assert_true(v->len <= v->room);
-	memcpy(v->out, out, v->len);
-	free(exact);
-	free(out);
-	if (v->len)
-		assert_true(dhcp4_parse(v->out, v->len, &v->scratch, &v->m));
-	return v->len;
 }
 
 // The type of the answer; 0: none.

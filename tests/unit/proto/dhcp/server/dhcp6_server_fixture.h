@@ -3,18 +3,19 @@
 // answers taken apart. Path: tests only.
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "proto/dhcp/server/dhcp6_answer.h"
 
-#define POOL_SIZE 4
+#define FAMILY(name)          dhcp6_##name
+#define FAMILY_LEN            16
+#define FIRST                 16 // last byte of the first address
+#define LEASE_S               4000
+#define GIVING_BACK_IS_SILENT false
+#define SERVER_REPLY                                                                               \
+	struct dhcp6_envelope e;                                                                   \
+	struct dhcp6_message m;
+
+#include "dhcp_server_fixture.h"
+
 #define XID       0x123456
 #define SERVER_ID "\0\3\0\1\2\0\0\0\0\2"
 
@@ -26,15 +27,6 @@ static const struct addr test_dns[2] = {
 static const uint8_t test_link[16] = {0x20, 1, 0x0d, 0xb8, [15] = 1};
 static const uint8_t test_peer[16] = {0xfe, 0x80, [15] = 2};
 
-struct server {
-	struct proto_ctx ctx;
-	struct dhcp_answer_counters n;
-	uint8_t out[2048];
-	uint32_t room, len; // of the last answer
-	struct dhcp6_envelope e;
-	struct dhcp6_message m;
-};
-
 static inline struct dhcp6_answers_settings server_settings(void)
 {
 	return (struct dhcp6_answers_settings){
@@ -42,7 +34,7 @@ static inline struct dhcp6_answers_settings server_settings(void)
 		.common.prefixes = {(void *)&test_prefixes, 1},
 		.common.prefix_length = 56,
 		.common.clients = 1000000,
-		.common.lease_ns = 4000000000000,
+		.common.lease_ns = LEASE_S * 1000000000ull,
 		.common.preferred_ns = UINT64_MAX,
 		.common.t1_ns = UINT64_MAX,
 		.common.t2_ns = UINT64_MAX,
@@ -52,40 +44,11 @@ static inline struct dhcp6_answers_settings server_settings(void)
 	};
 }
 
-static inline struct server *server_of(const struct dhcp6_answers_settings *s)
+static inline void reply_read(struct server *v)
 {
-	struct server *v = calloc(1, sizeof(*v));
-	const struct proto_env env = {.workers = 1, .seed = 7};
-	struct diag *d = diag_new();
-
-	v->ctx.shared = dhcp6_answers_setup(s, &env, d);
-	assert_int_equal(diag_count(d), 0);
-	assert_non_null(v->ctx.shared);
-	assert_int_equal(dhcp6_answers_open(&v->ctx, &env), 0);
-	v->ctx.counters = &v->n;
-	v->room = sizeof(v->out);
-	diag_free(d);
-	return v;
-}
-
-static inline struct server *server_new(void)
-{
-	struct dhcp6_answers_settings s = server_settings();
-
-	return server_of(&s);
-}
-
-static inline uint64_t server_outcomes(const struct dhcp_answer_counters *n)
-{
-	return n->answered + n->other_server + n->ignored + n->malformed;
-}
-
-static inline void server_end(struct server *v)
-{
-	assert_int_equal(v->n.received, server_outcomes(&v->n));
-	dhcp_answers_close(&v->ctx);
-	dhcp_answers_teardown((void *)v->ctx.shared);
-	free(v);
+	assert_true(dhcp6_unwrap(v->out, v->len, &v->e));
+	assert_true(dhcp6_parse(v->e.inner, v->e.inner_len, &v->m));
+	assert_int_equal(v->m.xid, XID);
 }
 
 // What a client says; 0 or NULL: it does not.
@@ -169,25 +132,6 @@ static inline uint32_t said_write(const struct said *c, uint8_t *buf, uint32_t r
 		dhcp6_option_end(&w, begins[i]);
 	assert_false(w.failed);
 	return (uint32_t)(w.at - buf);
-}
-
-// In blocks of exactly the size, so that a sanitizer sees every access beyond.
-static inline uint32_t hear(struct server *v, const void *bytes, uint32_t len)
-{
-	uint8_t *exact = malloc(len ? len : 1), *out = malloc(v->room ? v->room : 1);
-
-	memcpy(exact, bytes, len);
-	v->len = dhcp6_answer(&v->ctx, exact, len, out, v->room);
-	assert_true(v->len <= v->room);
-	memcpy(v->out, out, v->len);
-	free(exact);
-	free(out);
-	if (v->len) {
-		assert_true(dhcp6_unwrap(v->out, v->len, &v->e));
-		assert_true(dhcp6_parse(v->e.inner, v->e.inner_len, &v->m));
-		assert_int_equal(v->m.xid, XID);
-	}
-	return v->len;
 }
 
 // The type of the answer; 0: none.

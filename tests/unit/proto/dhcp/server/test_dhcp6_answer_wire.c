@@ -3,6 +3,7 @@
 // only.
 
 #include "dhcp6_server_fixture.h"
+#include "dhcp_server_rules.h"
 
 static const uint8_t elsewhere[16] = {0x20, 1, 0x0d, 0xb8, 0xff, [15] = 1};
 
@@ -26,6 +27,50 @@ static const uint8_t *prefix_of(uint32_t n)
 	return a;
 }
 
+static uint32_t offer(struct server *v, uint8_t client)
+{
+	assert_int_equal(SAY(v, SOLICIT, client, .nas = 1), DHCP6_ADVERTISE);
+	return given(v, 0);
+}
+
+// A message about one address; it is answered.
+static uint32_t about(struct server *v, uint8_t type, uint8_t client, uint32_t number)
+{
+	const struct said c = {.type = type,
+		.client = client,
+		.nas = 1,
+		.to_us = true,
+		.address = address_of(number)};
+
+	assert_int_equal(say(v, c), DHCP6_REPLY);
+	return given(v, 0);
+}
+
+static uint32_t take(struct server *v, uint8_t client, uint32_t number)
+{
+	return about(v, DHCP6_REQUEST, client, number);
+}
+
+static uint32_t renew(struct server *v, uint8_t client, uint32_t number)
+{
+	return about(v, DHCP6_RENEW, client, number);
+}
+
+static void decline_offer(struct server *v, uint8_t client)
+{
+	assert_int_equal(SAY(v, REQUEST, client, .nas = 1, .to_other = true), 0);
+}
+
+static void release(struct server *v, uint8_t client, uint32_t number)
+{
+	about(v, DHCP6_RELEASE, client, number);
+}
+
+static void decline(struct server *v, uint8_t client, uint32_t number)
+{
+	about(v, DHCP6_DECLINE, client, number);
+}
+
 static void a_client_gets_what_was_advertised_and_keeps_it(void **state)
 {
 	struct server *v = server_new();
@@ -42,18 +87,6 @@ static void a_client_gets_what_was_advertised_and_keeps_it(void **state)
 	assert_int_equal(v->n.sent[DHCP6_REPLY], 3);
 	assert_int_equal(v->n.type[DHCP6_SOLICIT], 3);
 	assert_int_equal(v->n.relayed, 0);
-	server_end(v);
-}
-
-static void a_solicit_of_a_bound_client_leaves_it_bound(void **state)
-{
-	struct server *v = server_new();
-
-	sarr(v, 1);
-	assert_int_equal(SAY(v, SOLICIT, 1, .nas = 1), DHCP6_ADVERTISE);
-	assert_int_equal(given(v, 0), 0);
-	assert_int_equal(SAY(v, RENEW, 1, .nas = 1, .to_us = true), DHCP6_REPLY);
-	assert_int_equal(given(v, 0), 0);
 	server_end(v);
 }
 
@@ -270,7 +303,18 @@ static void addresses_that_are_not_the_clients_stay_as_they_are(void **state)
 	server_end(v);
 }
 
-static void a_declined_address_rests_for_its_lifetime(void **state)
+static void messages_for_another_server_get_no_reply(void **state)
+{
+	struct server *v = server_new();
+
+	assert_int_equal(SAY(v, REQUEST, 5, .nas = 1, .to_other = true), 0);
+	assert_int_equal(SAY(v, RENEW, 5, .nas = 1, .to_other = true), 0);
+	assert_int_equal(SAY(v, INFORMATION, 5, .to_other = true), 0);
+	assert_int_equal(v->n.other_server, 3);
+	server_end(v);
+}
+
+static void a_prefix_cannot_be_declined(void **state)
 {
 	struct server *v = server_new();
 
@@ -279,47 +323,35 @@ static void a_declined_address_rests_for_its_lifetime(void **state)
 				 .address = address_of(0), .prefix = prefix_of(0)),
 		DHCP6_REPLY);
 	assert_int_equal(v->m.status, DHCP6_SUCCESS);
-	assert_int_equal(v->n.declined, 1); // a prefix cannot be declined
-	v->ctx.now_ms = 1000;
-	for (uint8_t client = 2; client <= 4; client++)
-		assert_int_equal(SAY(v, REQUEST, client, .nas = 1, .to_us = true), DHCP6_REPLY);
-	assert_int_equal(SAY(v, SOLICIT, 5, .nas = 1), DHCP6_ADVERTISE);
-	assert_int_equal(v->m.ias[0].status, DHCP6_NO_ADDRS_AVAIL);
-	v->ctx.now_ms = 4000 * 1000;
-	assert_int_equal(SAY(v, SOLICIT, 5, .nas = 1), DHCP6_ADVERTISE);
-	assert_int_equal(given(v, 0), 0);
+	assert_int_equal(v->n.declined, 1);
 	server_end(v);
 }
 
-static void an_offer_that_is_not_taken_is_free_after_a_minute(void **state)
+static void prefixes_are_shared_between_workers(void **state)
 {
-	struct server *v = server_new();
+	const struct proto_env env = {.worker = 1, .workers = 2};
+	struct dhcp6_answers_settings s = server_settings();
+	struct server *v = server_open(&s, &env);
 
-	for (uint8_t client = 1; client <= 4; client++)
-		assert_int_equal(SAY(v, SOLICIT, client, .nas = 1), DHCP6_ADVERTISE);
-	v->ctx.now_ms = 59999;
-	SAY(v, SOLICIT, 5, .nas = 1);
-	assert_int_equal(v->m.ias[0].status, DHCP6_NO_ADDRS_AVAIL);
-	v->ctx.now_ms = 60000;
-	SAY(v, SOLICIT, 5, .nas = 1);
-	assert_int_equal(given(v, 0), 0);
-	assert_int_equal(v->n.expired, 1);
+	assert_int_equal(SAY(v, SOLICIT, 1, .pds = 1), DHCP6_ADVERTISE);
+	assert_int_equal(given(v, 0), 2);
 	server_end(v);
 }
 
-static void the_offer_of_a_client_that_chose_another_server_is_free(void **state)
+static void prefixes_are_given_twice_on_demand(void **state)
 {
-	struct server *v = server_new();
+	struct dhcp6_answers_settings s = server_settings();
+	struct server *v;
 
-	for (uint8_t client = 1; client <= 4; client++)
-		SAY(v, SOLICIT, client, .nas = 1);
-	assert_int_equal(SAY(v, REQUEST, 2, .nas = 1, .to_other = true), 0);
-	assert_int_equal(v->n.other_server, 1);
-	SAY(v, SOLICIT, 5, .nas = 1);
-	assert_int_equal(given(v, 0), 1);
-	assert_int_equal(SAY(v, RENEW, 5, .nas = 1, .to_other = true), 0);
-	assert_int_equal(SAY(v, INFORMATION, 5, .to_other = true), 0);
-	assert_int_equal(v->n.other_server, 3);
+	s.common.address_twice = s.common.prefix_twice = 2;
+	v = server_of(&s);
+	assert_int_equal(sarr(v, 1), 0);
+	assert_int_equal(sarr(v, 2), 0);
+	assert_int_equal(v->n.address_twice, 1);
+	assert_int_equal(v->n.prefix_twice, 1);
+	assert_int_equal(
+		SAY(v, RENEW, 2, .nas = 1, .to_us = true, .address = address_of(0)), DHCP6_REPLY);
+	assert_int_equal(v->m.ias[0].lease_count, 1); // not withdrawn
 	server_end(v);
 }
 
@@ -489,35 +521,11 @@ static void unicast_is_refused_where_it_is_not_allowed(void **state)
 	server_end(v);
 }
 
-static void leases_are_given_twice_on_demand(void **state)
-{
-	struct dhcp6_answers_settings s = server_settings();
-	struct server *v;
-
-	s.common.address_twice = s.common.prefix_twice = 2;
-	v = server_of(&s);
-	assert_int_equal(sarr(v, 1), 0);
-	assert_int_equal(sarr(v, 2), 0);
-	assert_int_equal(v->n.address_twice, 1);
-	assert_int_equal(v->n.prefix_twice, 1);
-	assert_int_equal(
-		SAY(v, RENEW, 2, .nas = 1, .to_us = true, .address = address_of(0)), DHCP6_REPLY);
-	assert_int_equal(v->m.ias[0].lease_count, 1); // it keeps it
-	assert_int_equal(
-		SAY(v, RELEASE, 2, .nas = 1, .to_us = true, .address = address_of(0)), DHCP6_REPLY);
-	assert_int_equal(v->n.released, 1);
-	assert_int_equal(SAY(v, RENEW, 1, .nas = 1, .to_us = true), DHCP6_REPLY);
-	assert_int_equal(given(v, 0), 0); // the first one as well
-	assert_int_equal(SAY(v, REQUEST, 3, .nas = 1, .to_us = true), DHCP6_REPLY);
-	assert_int_equal(v->n.address_twice, 1); // and not each one from then on
-	server_end(v);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		SERVER_RULES,
 		cmocka_unit_test(a_client_gets_what_was_advertised_and_keeps_it),
-		cmocka_unit_test(a_solicit_of_a_bound_client_leaves_it_bound),
 		cmocka_unit_test(every_ia_of_a_client_gets_a_lease_of_its_own),
 		cmocka_unit_test(temporary_addresses_are_refused),
 		cmocka_unit_test(ias_beyond_the_eighth_are_counted_and_not_answered),
@@ -531,9 +539,10 @@ int main(void)
 		cmocka_unit_test(an_authoritative_server_takes_unknown_clients_at_their_word),
 		cmocka_unit_test(what_is_released_is_free_and_no_binding_any_more),
 		cmocka_unit_test(addresses_that_are_not_the_clients_stay_as_they_are),
-		cmocka_unit_test(a_declined_address_rests_for_its_lifetime),
-		cmocka_unit_test(an_offer_that_is_not_taken_is_free_after_a_minute),
-		cmocka_unit_test(the_offer_of_a_client_that_chose_another_server_is_free),
+		cmocka_unit_test(messages_for_another_server_get_no_reply),
+		cmocka_unit_test(a_prefix_cannot_be_declined),
+		cmocka_unit_test(prefixes_are_shared_between_workers),
+		cmocka_unit_test(prefixes_are_given_twice_on_demand),
 		cmocka_unit_test(confirm_tells_whether_addresses_fit_the_link),
 		cmocka_unit_test(information_is_for_clients_without_a_duid_too),
 		cmocka_unit_test(messages_with_the_wrong_identifiers_are_malformed),
@@ -543,7 +552,6 @@ int main(void)
 		cmocka_unit_test(relays_get_their_messages_back_level_by_level),
 		cmocka_unit_test(answers_go_to_the_ports_of_relays_and_clients),
 		cmocka_unit_test(unicast_is_refused_where_it_is_not_allowed),
-		cmocka_unit_test(leases_are_given_twice_on_demand),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
