@@ -219,8 +219,9 @@ static int dry_run(const struct options *o, const struct config *c, struct diag 
 
 static int self_check(const struct options *o, const struct config *c, struct diag *d)
 {
-	struct session s = {
-		.options = o, .config = selfcheck_derive(c, o->arena, d), .self_check = true};
+	struct session s = {.options = o,
+		.config = selfcheck_possible(c, d) ? selfcheck_derive(c, o->arena, d) : NULL,
+		.self_check = true};
 
 	if (s.config)
 		return run_session(&s, d);

@@ -44,9 +44,8 @@ enum field_type {
 	FIELD_HEX,        // struct field_bytes    "00ff12"
 	FIELD_SECTION,    // the struct of section, in place; with optional: a pointer, NULL when
 	                  // absent
-	FIELD_CHOICES, // void *[choices]: one pointer per section in choices[], NULL when absent.
-	               // The keys of the choices stand inline, beside the other keys of the
-	               // mapping.
+	FIELD_CHOICES, // void **: one pointer per choice, NULL when absent. The keys of the choices
+	               // stand inline, beside the other keys of the mapping.
 };
 
 struct field;
@@ -58,6 +57,12 @@ struct field_section {
 	const struct field *fields;
 	uint32_t count;
 	size_t size; // of the struct
+};
+
+// The sections that FIELD_CHOICES offers.
+struct field_choices {
+	uint32_t (*count)(void);
+	const struct field_section *(*section)(uint32_t i); // NULL: choice i is not offered here
 };
 
 struct field {
@@ -72,9 +77,9 @@ struct field {
 	const char *word; // a word allowed instead of a value ("auto", "max"): FIELD_COUNT,
 	                  // _DURATION, _SIZE give UINT64_MAX, FIELD_RATE gives INFINITY
 	double min, max;  // in the unit stored; both 0: unlimited. For FIELD_STRING: length
-	const char *const *names;                   // FIELD_ENUM: NULL-terminated
-	const struct field_section *section;        // FIELD_SECTION
-	const struct field_section *const *choices; // FIELD_CHOICES: NULL-terminated
+	const char *const *names;            // FIELD_ENUM: NULL-terminated
+	const struct field_section *section; // FIELD_SECTION
+	const struct field_choices *choices; // FIELD_CHOICES
 };
 
 #define FIELD_ROWS(rows) .fields = (rows), .count = sizeof(rows) / sizeof((rows)[0])

@@ -59,11 +59,14 @@ static const char *section_about(const struct field *f)
 static void document_choices(
 	const struct document *doc, const struct field *f, const char *path, unsigned depth)
 {
-	for (unsigned i = 0; f->choices[i]; i++) {
-		const char *own = path_join(doc, path, f->choices[i]->name, false);
+	for (uint32_t i = 0; i < f->choices->count(); i++) {
+		const struct field_section *s = f->choices->section(i);
+		const char *own = s ? path_join(doc, path, s->name, false) : NULL;
 
-		line(doc, own, "section, a choice", f->choices[i]->help);
-		document_section(doc, f->choices[i], own, depth + 1);
+		if (!s)
+			continue;
+		line(doc, own, "section, a choice", s->help);
+		document_section(doc, s, own, depth + 1);
 	}
 }
 

@@ -95,11 +95,11 @@ static const struct field *find_choice(const struct finder *f, const struct fiel
 {
 	size_t len = strcspn(path, ".[");
 
-	for (unsigned i = 0; row->choices[i]; i++) {
-		const char *name = row->choices[i]->name;
+	for (uint32_t i = 0; i < row->choices->count(); i++) {
+		const struct field_section *choice = row->choices->section(i);
 
-		if (strlen(name) == len && strncmp(name, path, len) == 0)
-			return find_in(f, row->choices[i], at ? ((void *const *)at)[i] : NULL,
+		if (choice && strlen(choice->name) == len && strncmp(choice->name, path, len) == 0)
+			return find_in(f, choice, at ? (*(void *const *const *)at)[i] : NULL,
 				after_dot(path + len), place);
 	}
 	return NULL;

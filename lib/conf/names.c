@@ -18,9 +18,11 @@ static const char *names_nth(const struct field_section *section, unsigned i)
 				return f->name;
 			continue;
 		}
-		for (unsigned k = 0; f->choices[k]; k++) {
-			if (i-- == 0)
-				return f->choices[k]->name;
+		for (uint32_t k = 0; k < f->choices->count(); k++) {
+			const struct field_section *choice = f->choices->section(k);
+
+			if (choice && i-- == 0)
+				return choice->name;
 		}
 	}
 	return NULL;

@@ -259,15 +259,18 @@ static void apply_present(struct apply *c, const struct field *f, const struct n
 }
 
 static void apply_choices(
-	struct apply *c, const struct scope *s, const struct field *f, void **slots)
+	struct apply *c, const struct scope *s, const struct field *f, void ***slots)
 {
+	uint32_t count = f->choices->count();
 	bool any = false;
 
-	for (unsigned i = 0; f->choices[i]; i++) {
-		const struct node *n = node_given(s->map, f->choices[i]->name);
+	*slots = arena_zalloc(c->a, (count + 1) * sizeof(**slots));
+	for (uint32_t i = 0; i < count; i++) {
+		const struct field_section *choice = f->choices->section(i);
+		const struct node *n = choice ? node_given(s->map, choice->name) : NULL;
 
 		if (n)
-			any = apply_pointer(c, f->choices[i], n, &slots[i]);
+			any = apply_pointer(c, choice, n, &(*slots)[i]);
 	}
 	if (f->required && !any)
 		missing_error(c, s, f);
@@ -279,7 +282,7 @@ static void apply_field(struct apply *c, const struct scope *s, const struct fie
 	const struct node *n;
 
 	if (f->type == FIELD_CHOICES) {
-		apply_choices(c, s, f, (void **)dst);
+		apply_choices(c, s, f, (void ***)dst);
 		return;
 	}
 	n = node_given(s->map, f->name);

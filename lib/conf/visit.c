@@ -48,9 +48,11 @@ static void walk_list(struct walk *w, const struct field *f, const struct field_
 
 static void walk_choices(struct walk *w, const struct field *f, void *const *slots)
 {
-	for (unsigned i = 0; f->choices[i]; i++) {
+	for (uint32_t i = 0; i < f->choices->count(); i++) {
+		const struct field_section *choice = f->choices->section(i);
+
 		if (slots[i])
-			walk_map(w, f->choices[i]->name, f->choices[i], slots[i]);
+			walk_map(w, choice->name, choice, slots[i]);
 	}
 }
 
@@ -59,7 +61,7 @@ static void walk_field(struct walk *w, const struct field *f, const char *src)
 	if (f->list)
 		walk_list(w, f, (const struct field_list *)src);
 	else if (f->type == FIELD_CHOICES)
-		walk_choices(w, f, (void *const *)src);
+		walk_choices(w, f, *(void *const *const *)src);
 	else if (f->type != FIELD_SECTION)
 		walk_value(w, f, f->name, src);
 	else if (!f->optional)

@@ -17,6 +17,11 @@ const struct proto *const protos[] = {
 	NULL,
 };
 
+uint32_t proto_count(void)
+{
+	return sizeof(protos) / sizeof(protos[0]) - 1;
+}
+
 const struct proto *proto_find(const char *name)
 {
 	for (const struct proto *const *p = protos; *p; p++)

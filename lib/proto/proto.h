@@ -236,7 +236,9 @@ struct proto {
 	enum proto_verdict (*timeout)(struct proto_ctx *ctx, struct proto_txn *t);
 };
 
-// NULL-terminated, in the order that the user sees.
+// The table: NULL-terminated, in the order that the user sees. A test that defines these three
+// itself has a table of its own: proto.c is then not linked.
 extern const struct proto *const protos[];
+uint32_t proto_count(void);
 
 const struct proto *proto_find(const char *name); // NULL: none

@@ -39,8 +39,9 @@ static void rows_collect(const struct field_section *s)
 		rows[row_count++] = (struct row){f, s};
 		if (f->section)
 			rows_collect(f->section);
-		for (unsigned k = 0; f->choices && f->choices[k]; k++)
-			rows_collect(f->choices[k]);
+		for (uint32_t k = 0; f->choices && k < f->choices->count(); k++)
+			if (f->choices->section(k))
+				rows_collect(f->choices->section(k));
 	}
 }
 
@@ -165,11 +166,12 @@ static void put_section(
 
 static const struct field_section *choose(struct rand *r, const struct field *f)
 {
-	uint32_t n = 0;
+	const struct field_section *s;
 
-	while (f->choices[n])
-		n++;
-	return f->choices[rand_scale(rand_next(r), n)];
+	do
+		s = f->choices->section(rand_scale(rand_next(r), f->choices->count()));
+	while (!s);
+	return s;
 }
 
 // "key: value".

@@ -10,8 +10,18 @@
 
 #define AT(type, member) .offset = offsetof(struct type, member)
 
-static const struct field_section *item_choices[CONFIG_PROTOS + 1];
-static const struct field_section *responder_choices[CONFIG_PROTOS + 1];
+static const struct field_section *client_section(uint32_t proto)
+{
+	return protos[proto]->settings;
+}
+
+static const struct field_section *server_section(uint32_t proto)
+{
+	return protos[proto]->server ? protos[proto]->server->settings : NULL;
+}
+
+static const struct field_choices client_choices = {proto_count, client_section};
+static const struct field_choices server_choices = {proto_count, server_section};
 
 static const struct field run_fields[] = {
 	{"name", "name of the run; default: the file's base name", FIELD_STRING,
@@ -57,7 +67,7 @@ static const struct field item_fields[] = {
 	{"load", "how much, how fast", FIELD_SECTION, AT(item_settings, load),
 		.section = &load_section},
 	{"protocol", "exactly one protocol section", FIELD_CHOICES, AT(item_settings, protocol),
-		.choices = item_choices},
+		.choices = &client_choices},
 };
 
 static const struct field_section item_section = {
@@ -69,7 +79,7 @@ static const struct field responder_fields[] = {
 	{"faults", "what it gets wrong", FIELD_SECTION, .optional = true,
 		AT(responder_settings, faults), .section = &faults_section},
 	{"protocol", "protocols to answer", FIELD_CHOICES, AT(responder_settings, protocol),
-		.choices = responder_choices},
+		.choices = &server_choices},
 };
 
 static const struct field_section responder_section = {"responder", "an embedded server",
@@ -189,10 +199,6 @@ static const struct field_section whole_section = {
 const struct field_section *config_section(void)
 {
 	faults_prepare();
-	for (unsigned i = 0; protos[i] && i < CONFIG_PROTOS; i++) {
-		item_choices[i] = protos[i]->settings;
-		responder_choices[i] = protos[i]->server ? protos[i]->server->settings : NULL;
-	}
 	return &whole_section;
 }
 

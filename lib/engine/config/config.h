@@ -17,7 +17,6 @@
 #include "io/port.h"
 #include "proto/proto.h"
 
-#define CONFIG_PROTOS    8 // room for the choices of an item
 #define CONFIG_MAX_ITEMS 64
 
 struct run_settings {
@@ -42,12 +41,12 @@ struct item_settings {
 	struct source_settings source;
 	uint64_t timeout_ns;
 	struct load_settings load;
-	void *protocol[CONFIG_PROTOS]; // exactly one is set, index as in protos[]
+	void **protocol; // index as in protos[]; exactly one is not NULL
 };
 
 struct responder_settings {
-	const char *port; // NULL: the only one
-	void *protocol[CONFIG_PROTOS];
+	const char *port;               // NULL: the only one
+	void **protocol;                // index as in protos[]; NULL: not answered
 	struct faults_settings *faults; // NULL: none
 };
 

@@ -84,21 +84,20 @@ static void check_ports_suffice(const struct config *c, const struct item_settin
 			(unsigned long long)even);
 }
 
-// "dns, dhcp4"
-static const char *protocol_names(char *out, size_t room)
+// "dns, dhcp4": all protocols, or those that the responder speaks.
+static const char *protocol_names(bool responder, struct arena *a)
 {
-	size_t len = 0;
+	const char *names = "";
 
-	out[0] = '\0';
-	for (unsigned k = 0; protos[k] && len < room; k++)
-		len += (size_t)snprintf(
-			out + len, room - len, "%s%s", k ? ", " : "", protos[k]->name);
-	return out;
+	for (unsigned k = 0; protos[k]; k++)
+		if (protos[k]->server || !responder)
+			names = arena_printf(
+				a, "%s%s%s", names, names[0] ? ", " : "", protos[k]->name);
+	return names;
 }
 
-static bool check_protocol(const struct item_settings *i, struct diag *d)
+static bool check_protocol(const struct item_settings *i, struct arena *a, struct diag *d)
 {
-	char names[64];
 	unsigned n = 0;
 
 	for (unsigned k = 0; protos[k]; k++) {
@@ -112,7 +111,7 @@ static bool check_protocol(const struct item_settings *i, struct diag *d)
 	}
 	if (n == 0)
 		diag_error(d, i, "", "no protocol section (exactly one of: %s)",
-			protocol_names(names, sizeof(names)));
+			protocol_names(false, a));
 	return n == 1;
 }
 
@@ -133,7 +132,7 @@ static void check_item(
 {
 	const struct port_settings *p = config_item_port(c, i);
 	struct field_list sources;
-	bool has_proto = check_protocol(i, d);
+	bool has_proto = check_protocol(i, a, d);
 
 	load_check(&i->load, c->run.duration_ns, d);
 	if (!p && i->port)
@@ -186,9 +185,8 @@ static void check_answers(const struct config *c, struct arena *a, struct diag *
 	}
 }
 
-static void check_responder(const struct config *c, struct diag *d)
+static void check_responder(const struct config *c, struct arena *a, struct diag *d)
 {
-	char names[64];
 	const struct responder_settings *r = c->responder;
 
 	if (r->port && !config_responder_port(c))
@@ -200,8 +198,7 @@ static void check_responder(const struct config *c, struct diag *d)
 	for (unsigned k = 0; protos[k]; k++)
 		if (r->protocol[k])
 			return;
-	diag_error(d, r, "", "nothing to answer (at least one of: %s)",
-		protocol_names(names, sizeof(names)));
+	diag_error(d, r, "", "nothing to answer (at least one of: %s)", protocol_names(true, a));
 }
 
 // A worker of the tester has one queue of a ring, one of the responder may have several. So what is
@@ -332,7 +329,7 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 	for (uint32_t i = 0; i < c->traffic.count; i++)
 		check_item(c, &items[i], a, d);
 	if (c->responder) {
-		check_responder(c, d);
+		check_responder(c, a, d);
 		check_answers(c, a, d);
 	}
 	criteria_check(c, a, d);

@@ -172,7 +172,10 @@ int plan_read_input(
 	const struct item_settings *settings = c->traffic.items;
 	int rc = 0, one;
 
-	*p = (struct plan){.config = c, .responder_port = -1};
+	*p = (struct plan){.config = c,
+		.responder_port = -1,
+		.responder_shared = arena_zalloc(a, proto_count() * sizeof(void *)),
+		.common = arena_zalloc(a, proto_count() * sizeof(void *))};
 	p->item_count = respond_only ? 0 : c->traffic.count;
 	p->items = arena_zalloc(a, (p->item_count + 1) * sizeof(*p->items));
 	for (uint32_t i = 0; i < p->item_count; i++) {

@@ -51,9 +51,9 @@ struct plan {
 	struct plan_hands *hands;     // of each port
 	struct responder *responders; // one for each worker of its port
 	uint32_t responder_count;
-	int32_t responder_port; // index into ports, -1: none
-	void *responder_shared[CONFIG_PROTOS];
-	void *common[CONFIG_PROTOS]; // what all items of a protocol have in common
+	int32_t responder_port;  // index into ports, -1: none
+	void **responder_shared; // set-up of its protocols, index as in protos[]
+	void **common;           // state that all items of a protocol share, index as in protos[]
 	struct plan_item *items;
 	uint32_t item_count;
 	bool dry; // nothing is sent

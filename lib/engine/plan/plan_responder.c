@@ -53,7 +53,7 @@ int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d)
 	p->responders = arena_zalloc(a, p->responder_count * sizeof(*p->responders));
 	for (uint32_t i = 0; i < p->responder_count; i++)
 		p->responders[i].protocols =
-			arena_zalloc(a, CONFIG_PROTOS * sizeof(*p->responders[i].protocols));
+			arena_zalloc(a, proto_count() * sizeof(*p->responders[i].protocols));
 	for (unsigned k = 0; protos[k] && rc == 0; k++) {
 		if (!s->protocol[k])
 			continue;

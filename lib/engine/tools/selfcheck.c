@@ -168,13 +168,32 @@ static int derive_responder(
 	struct responder_settings *r = arena_zalloc(a, sizeof(*r));
 
 	r->port = ports[1].name;
+	r->protocol = arena_zalloc(a, proto_count() * sizeof(*r->protocol));
 	for (uint32_t i = 0; i < c->traffic.count; i++)
 		for (unsigned k = 0; protos[k]; k++)
-			if (items[i].protocol[k] && !r->protocol[k] &&
+			if (items[i].protocol[k] && protos[k]->server && !r->protocol[k] &&
 				!(r->protocol[k] = answers_of(c, k, a, d)))
 				return -1;
 	out->responder = r;
 	return 0;
+}
+
+bool selfcheck_possible(const struct config *c, struct diag *d)
+{
+	const struct item_settings *items = c->traffic.items;
+	bool possible = true;
+
+	for (uint32_t i = 0; i < c->traffic.count; i++) {
+		const struct proto *proto = config_item_proto(&items[i], NULL);
+
+		if (proto->server)
+			continue;
+		diag_error(d, &items[i], proto->name,
+			"the embedded responder does not speak this protocol, so a self-check has "
+			"no server (leave the item out)");
+		possible = false;
+	}
+	return possible;
 }
 
 const struct config *selfcheck_derive(const struct config *c, struct arena *a, struct diag *d)

@@ -11,9 +11,13 @@
 
 #define SELFCHECK_HEADROOM 0.1 // of the rate
 
+// Does the embedded responder speak the protocol of every item? Complaints go to d.
+bool selfcheck_possible(const struct config *c, struct diag *d);
+
 // The configuration of the check: one ring pair with the addresses of the file's ports and servers,
 // rates 110 %, timeouts a quarter, at most 10 s, judged by "loss <= 0%" and the file's validity.
-// NULL after errors (in d). Lives in a, as long as c.
+// Items that the responder cannot answer get no server. NULL after errors (in d). Lives in a, as
+// long as c.
 const struct config *selfcheck_derive(const struct config *c, struct arena *a, struct diag *d);
 
 // What came out, in lines of text: head-room or not and why, and for every item the delay of tester

@@ -92,8 +92,21 @@ static const struct field_section sample_dhcp_section = {.name = "dhcp4",
 	FIELD_ROWS(sample_dhcp_rows),
 	.size = sizeof(struct sample_dhcp)};
 
-static const struct field_section *const sample_protocols[] = {
-	&sample_dns_section, &sample_dhcp_section, NULL};
+static uint32_t sample_protocol_count(void)
+{
+	return 3;
+}
+
+// The second one is not offered.
+static const struct field_section *sample_protocol(uint32_t i)
+{
+	static const struct field_section *const all[] = {
+		&sample_dns_section, NULL, &sample_dhcp_section};
+
+	return all[i];
+}
+
+static const struct field_choices sample_protocols = {sample_protocol_count, sample_protocol};
 
 struct sample_item {
 	const char *name;
@@ -103,7 +116,7 @@ struct sample_item {
 	uint64_t timeout_ns;
 	double loss;
 	struct sample_load load;
-	void *protocols[2];
+	void **protocols;
 };
 
 static const struct field sample_item_rows[] = {
@@ -123,7 +136,7 @@ static const struct field sample_item_rows[] = {
 	{"load", NULL, FIELD_SECTION, .offset = offsetof(struct sample_item, load),
 		.section = &sample_load_section},
 	{NULL, NULL, FIELD_CHOICES, .offset = offsetof(struct sample_item, protocols),
-		.choices = sample_protocols},
+		.choices = &sample_protocols},
 };
 
 static const struct field_section sample_item_section = {.name = "traffic",

@@ -149,7 +149,7 @@ static void assert_same_item(const struct sample_item *l, const struct sample_it
 	assert_true(l->loss == r->loss);
 	assert_memory_equal(&l->load, &r->load, sizeof(l->load));
 	assert_same_dns(l->protocols[0], r->protocols[0]);
-	assert_same_dhcp(l->protocols[1], r->protocols[1]);
+	assert_same_dhcp(l->protocols[2], r->protocols[2]);
 }
 
 static void assert_round_trip(const struct sample *s)

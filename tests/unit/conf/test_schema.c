@@ -60,7 +60,7 @@ static void every_type_is_read(void **state)
 	assert_true(item->loss == 0.05);
 	assert_true(isinf(item->load.rate));
 	assert_int_equal(item->load.total, 100000);
-	assert_null(item->protocols[1]);
+	assert_null(item->protocols[2]);
 	dns = item->protocols[0];
 	assert_string_equal(dns->queries, "queries.txt");
 	assert_string_equal(((const char **)dns->lines.items)[1], "b c");
@@ -78,7 +78,7 @@ static void a_scalar_is_a_list_of_one(void **state)
 	struct fixture f;
 
 	fixture_load(&f, full);
-	dhcp = item_of(&f, 1)->protocols[1];
+	dhcp = item_of(&f, 1)->protocols[2];
 	assert_int_equal(dhcp->clients, 1000000);
 	assert_int_equal(dhcp->mac[5], 255);
 	assert_int_equal(dhcp->relay->addresses.count, 1);

@@ -79,7 +79,7 @@ static void missing_mappings_on_the_way_are_made(void **state)
 
 	load_with(&f, sets);
 	assert_errors(&f, "");
-	dhcp = item_of(&f, 1)->protocols[1];
+	dhcp = item_of(&f, 1)->protocols[2];
 	assert_int_equal(dhcp->clients, 5);
 	assert_int_equal(dhcp->relay->addresses.count, 1);
 	assert_int_equal(((struct sample_dns *)item_of(&f, 0)->protocols[0])->mode, MODE_FAST);
