@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the worker whose queue a packet came to, to the worker that it is for: one lane for each
-// pair of workers of a port, with one writer and one reader. The time of receiving goes along, so
-// that a latency has nothing of the way between workers in it. A full lane is counted, never waited
-// for. Knows no packet's content; who it is for is decided elsewhere. Path: hot | cold (init). Each
-// struct handoff: the worker that owns it.
+// Forwards packets from the worker that received them to the worker that sent the query: one SPSC
+// lane for each pair of workers of a port. The tick of receiving goes along, so a latency holds
+// nothing of the way between workers. A packet that finds its lane full is lost and counted. Knows
+// no packet's content. Path: hot | cold (init). Each struct handoff: the worker that owns it.
 #pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "io/handover.h"
+struct rte_mbuf;
 
 #define HANDOFF_WORKERS 16   // of one port: PORT_MAX_QUEUES
-#define HANDOFF_BURST   64   // packets that are handed over or taken at once: BURST_MAX
-#define HANDOFF_LANE    1024 // packets that wait in a lane; a power of two
+#define HANDOFF_BURST   64   // packets that are forwarded or taken at once: BURST_MAX
+#define HANDOFF_LANE    1024 // packets that a lane holds; a power of two
 
 struct handoff_packet {
 	struct rte_mbuf *mbuf;
@@ -37,17 +36,18 @@ struct handoff {
 	uint32_t self, workers;
 	struct handoff_lane *to[HANDOFF_WORKERS], *from[HANDOFF_WORKERS]; // NULL: itself
 	const struct handoff *all[HANDOFF_WORKERS];
-	uint64_t look_every; // ticks between two looks at how far the others are
+	uint64_t look_every; // ticks between two looks at the progress of the others
 	// dataplane: wo
-	uint64_t given, taken, full; // packets; full: lost, for their lane was
+	uint64_t given, taken, full; // packets; full: lost in front of a full lane
 	// dataplane: rw
-	uint64_t look_at, until;
+	uint64_t look_at; // tick of the next look
+	uint64_t until;   // tick up to which every worker has looked at its packets
 	struct handoff_out out[HANDOFF_WORKERS];
-	// What its queue had received by this tick, this worker has looked at and handed over.
+	// This worker has looked at, and forwarded, all that its queue received by this tick.
 	_Alignas(64) _Atomic uint64_t seen;
 };
 
-// The lanes between n workers; all: zeroed, lanes: n x n, zeroed.
+// Connect n workers, n <= HANDOFF_WORKERS. all[n] and lanes[n * n] are zeroed and the caller's.
 static inline void handoff_init(
 	struct handoff *all, struct handoff_lane *lanes, uint32_t n, uint64_t look_every)
 {
@@ -65,7 +65,7 @@ static inline void handoff_init(
 	}
 }
 
-// Into the lane; what finds no room stays with the caller: how many did.
+// Put packets into the lane. Returns the number that found room; the others stay with the caller.
 static inline uint32_t handoff_lane_put(
 	struct handoff_lane *l, const struct handoff_packet *packets, uint32_t n)
 {
@@ -80,6 +80,7 @@ static inline uint32_t handoff_lane_put(
 	return n;
 }
 
+// Take packets out of the lane: their number, up to room.
 static inline uint32_t handoff_lane_take(
 	struct handoff_lane *l, struct handoff_packet *packets, uint32_t room)
 {
@@ -94,7 +95,7 @@ static inline uint32_t handoff_lane_take(
 	return n;
 }
 
-// For another worker; it leaves with the next flush. At most HANDOFF_BURST between two of them.
+// Keep a packet for another worker until the next flush. At most HANDOFF_BURST between two flushes.
 static inline void handoff_put(
 	struct handoff *h, uint32_t worker, struct rte_mbuf *mbuf, uint64_t time)
 {
@@ -103,8 +104,8 @@ static inline void handoff_put(
 	out->packets[out->count++] = (struct handoff_packet){mbuf, time};
 }
 
-// To one worker. Those that its lane has no room for are lost: they are left to the caller to be
-// freed, in lost, which has room for HANDOFF_BURST; how many.
+// Forward the kept packets to one worker. Those that find its lane full are lost: they are written
+// to lost[HANDOFF_BURST] for the caller to free. Returns their number.
 static inline uint32_t handoff_flush(struct handoff *h, uint32_t worker, struct rte_mbuf **lost)
 {
 	struct handoff_out *out = &h->out[worker];
@@ -121,14 +122,14 @@ static inline uint32_t handoff_flush(struct handoff *h, uint32_t worker, struct 
 	return n - put;
 }
 
-// What this worker's own queue had received by `now` has been looked at, and flushed.
+// Tell the others: packets received by tick `now` were looked at and flushed.
 static inline void handoff_tell(struct handoff *h, uint64_t now)
 {
 	atomic_store_explicit(&h->seen, now, memory_order_release);
 }
 
-// Now and then, before the lanes are looked into: up to when every worker has looked at what it
-// received. Once the lanes were found empty after that, nothing of before is on its way any more.
+// Every look_every ticks, before the lanes are emptied: update `until`. When the lanes were empty
+// after that, no packet received before `until` is on its way any more.
 static inline void handoff_look(struct handoff *h, uint64_t now)
 {
 	if ((int64_t)(now - h->look_at) < 0)

@@ -60,26 +60,20 @@ static inline uint64_t csum_32(uint64_t sum, const uint8_t *p)
 #endif
 }
 
-// The last 0 to 7 bytes before end, padded with zero. The 8 bytes before end must be there.
-static inline uint64_t csum_last(const uint8_t *end, size_t len)
-{
-	uint64_t w;
-
-	memcpy(&w, end - 8, 8);
-	// In two steps, as there is no shift by 64.
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	return w >> 8 >> (56 - 8 * len);
-#else
-	return w << 8 << (56 - 8 * len);
-#endif
-}
-
 // The 64-bit sum of 8 bytes or more. By words, not by vectors: the bytes were mostly just written
 // in small pieces, and the wider a load, the longer it waits for all of them.
 static inline uint64_t csum_wide(const uint8_t *p, size_t len)
 {
-	uint64_t sum = csum_last(p + len, len & 7);
+	uint64_t sum;
 
+	// The last 0 to 7 bytes, padded with zero: from the last 8, shifted in two steps, as there
+	// is no shift by 64.
+	memcpy(&sum, p + len - 8, 8);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	sum = sum >> 8 >> (56 - 8 * (len & 7));
+#else
+	sum = sum << 8 << (56 - 8 * (len & 7));
+#endif
 	for (; len >= 32; len -= 32, p += 32)
 		sum = csum_32(sum, p);
 	if (len & 16) {

@@ -75,15 +75,6 @@ static inline void frame_store16(uint8_t *p, uint16_t wire)
 	memcpy(p, &wire, 2);
 }
 
-// Two copies of fixed size, overlapping as needed, cover any header from 42 to 70 bytes and not a
-// byte of the payload behind it: no call, no branch.
-static inline void frame_copy_headers(uint8_t *to, const uint8_t *from, uint32_t len)
-{
-	_Static_assert(FRAME_HEADER_MAX <= 40 + 32, "the two copies must meet");
-	memcpy(to, from, 40);
-	memcpy(to + len - 32, from + len - 32, 32);
-}
-
 // Write the headers before a payload that already lies at buf + t->len; returns the length of the
 // frame. src has addr_len bytes. Checksums are complete (UDP over IPv4 included), or with
 // checksum_offload as the device wants them: IPv4 zero, UDP the folded sum of the pseudo-header.
@@ -99,7 +90,11 @@ static inline __attribute__((always_inline)) uint32_t frame_stamp(const struct f
 	uint16_t dst_port, check;
 
 	memcpy(&dst_port, t->bytes + len - FRAME_UDP_LEN + 2, 2);
-	frame_copy_headers(buf, t->bytes, len);
+	// Two copies of fixed size, overlapping as needed, cover any header from 42 to 70 bytes and
+	// not a byte of the payload behind it: no call, no branch.
+	_Static_assert(FRAME_HEADER_MAX <= 40 + 32, "the two copies must meet");
+	memcpy(buf, t->bytes, 40);
+	memcpy(buf + len - 32, t->bytes + len - 32, 32);
 	if (t->addr_len == 4) {
 		uint16_t total =
 			csum_be16((uint16_t)(FRAME_IPV4_LEN + FRAME_UDP_LEN + payload_len));
@@ -231,26 +226,22 @@ static inline bool frame_parse_plain(const uint8_t *data, uint32_t len, struct f
 	return true;
 }
 
-static inline bool frame_ipv4_checksum_ok(const uint8_t *ip)
-{
-	uint32_t len = (ip[0] & 0xfu) * 4;
-
-	// Nearly always without options: additions and no loop then.
-	if (len != 20)
-		return csum_fold(csum_wide(ip, len)) == 0;
-	return csum_fold(csum_wide(ip, 20)) == 0;
-}
-
 // Full software check of the IPv4 header and UDP checksum of a FRAME_UDP; zero UDP checksum over
 // IPv4 is right.
-static inline bool frame_checksum_ok(const struct frame *f)
+static inline __attribute__((always_inline)) bool frame_checksum_ok(const struct frame *f)
 {
 	uint32_t len = 8 + f->payload_len;
 	uint64_t sum = csum_wide(f->l4, len);
 	uint16_t check;
 
-	if (f->addr_len == 4 && !frame_ipv4_checksum_ok(f->ip))
-		return false;
+	if (f->addr_len == 4) {
+		uint32_t header = (f->ip[0] & 0xfu) * 4;
+
+		// Nearly always without options: the compiler then knows the length, and makes
+		// additions and no loop.
+		if (csum_fold(header == 20 ? csum_wide(f->ip, 20) : csum_wide(f->ip, header)) != 0)
+			return false;
+	}
 	memcpy(&check, f->l4 + 6, 2);
 	if (check == 0)
 		return f->addr_len == 4;

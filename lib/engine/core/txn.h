@@ -113,12 +113,6 @@ static inline uint64_t txn_round(const struct txn_table *t, uint32_t slot)
 	return slot < t->next ? t->round : t->round - 1;
 }
 
-// The number of the transaction that a slot holds.
-static inline uint64_t txn_seq(const struct txn_table *t, uint32_t slot)
-{
-	return txn_round(t, slot) * t->count + slot;
-}
-
 // The shift of a flow's keys: the top bits of a multiplicative hash.
 static inline uint64_t txn_shift(const struct txn_table *t, uint64_t port, uint64_t client)
 {
@@ -147,12 +141,6 @@ static inline void txn_place(const struct txn_table *t, uint32_t slot, struct tx
 	txn_place_at(t, &at, slot, txn_round(t, slot), out);
 }
 
-// Where the transaction is that txn_take begins next.
-static inline void txn_next_place(const struct txn_table *t, struct txn_place *out)
-{
-	txn_place_at(t, &t->at, t->next, t->round, out);
-}
-
 // Mask of what a key holds of the round.
 static inline uint64_t txn_rounds(const struct txn_table *t)
 {
@@ -170,22 +158,24 @@ static inline uint64_t txn_slot_of(
 	return (high * t->ports + port) * t->clients + client;
 }
 
+// The slot of a reply by its port, client and key; seq is written when it matches.
 static inline enum txn_match txn_find(
-	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key, uint32_t *slot)
+	const struct txn_table *t, struct txn_place *reply, uint32_t *slot)
 {
-	uint64_t said, at = txn_slot_of(t, port, client, key, &said);
+	uint64_t said, at = txn_slot_of(t, reply->port, reply->client, reply->key, &said);
 	uint64_t round, behind;
 
 	if (at >= t->count)
 		return TXN_NO_MATCH;
 	*slot = (uint32_t)at;
 	round = txn_round(t, *slot);
-	if (round == UINT64_MAX)
+	if (round == UINT64_MAX) // not used yet
 		return TXN_NO_MATCH;
 	behind = (round - said) & txn_rounds(t);
-	if (behind == 0)
-		return TXN_MATCH;
-	return behind <= round ? TXN_EARLIER : TXN_NO_MATCH;
+	if (behind)
+		return behind <= round ? TXN_EARLIER : TXN_NO_MATCH;
+	reply->seq = round * t->count + *slot;
+	return TXN_MATCH;
 }
 
 // The slot of a key that belongs to the round before the first: what txn_place says of slots before
@@ -266,8 +256,20 @@ static inline bool txn_may_take(const struct txn_table *t, uint64_t now)
 	       (s->state < TXN_TAKEN && txn_since(now, s->time) >= (int64_t)t->quarantine);
 }
 
-static inline void txn_step(struct txn_table *t)
+// Take the next slot in ring order, and its place; TXN_NONE while it is in flight or rests.
+static inline uint32_t txn_take(struct txn_table *t, uint64_t now, struct txn_place *place)
 {
+	uint32_t slot = t->next;
+	struct txn_slot *s = &t->slots[slot];
+
+	if (!txn_may_take(t, now))
+		return TXN_NONE;
+	__builtin_prefetch(s + 8, 1);
+	s->word = (struct txn_slot){.state = TXN_TAKEN}.word;
+	txn_place_at(t, &t->at, slot, t->round, place);
+	t->in_flight++;
+	// The next slot has the next client; after the last one, the next port; then the next
+	// upper number.
 	if (++t->at.client == t->clients) {
 		t->at.client = 0;
 		if (++t->at.port == t->ports) {
@@ -280,20 +282,6 @@ static inline void txn_step(struct txn_table *t)
 		t->round++;
 		t->at = (struct txn_spot){0};
 	}
-}
-
-// The next slot in ring order, or TXN_NONE while it is in flight or rests.
-static inline uint32_t txn_take(struct txn_table *t, uint64_t now)
-{
-	uint32_t slot = t->next;
-	struct txn_slot *s = &t->slots[slot];
-
-	if (!txn_may_take(t, now))
-		return TXN_NONE;
-	__builtin_prefetch(s + 8, 1);
-	s->word = (struct txn_slot){.state = TXN_TAKEN}.word;
-	txn_step(t);
-	t->in_flight++;
 	return slot;
 }
 

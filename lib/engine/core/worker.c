@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tester's loop: receive, send what is due, match what was received, expire what was not
-// answered, publish once an interval. Path: hot. The worker's own thread.
+// The tester's loop: receive, send the transactions that are due, match replies, expire, publish a
+// snapshot once an interval. Path: hot. The worker's own thread.
 #include "engine/core/worker_internal.h"
 
 #include <sched.h>
@@ -8,17 +8,10 @@
 #include "engine/core/idle.h"
 
 #define EXPIRE_BURST 64
-#define STOPPED      50 // stalls long: not a time slice of somebody else, but a stop
+#define STOPPED      50 // stalls: longer than a time slice of another process
 #define PUBLISH_HOLD 8  // loops that a backlog of sends may delay a snapshot
 
-// What was kept is the answer to the step, now that no better one has come.
-static void step_go_on(struct worker_item *it, uint32_t slot, uint64_t now)
-{
-	step_complete(it, slot, now, false);
-	step_begin(it, slot, now);
-}
-
-// The heads of one queue whose time is over.
+// Expire the heads of one queue that have waited for its timeout.
 static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait, uint64_t now)
 {
 	for (int i = 0; i < EXPIRE_BURST; i++) {
@@ -34,8 +27,10 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 		it->ctx.counters = it->banks[s->judged];
 		it->ctx.now_ms = worker_ms(w, now);
 		if (it->proto->timeout(&it->ctx, &view) == PROTO_AGAIN) {
-			if (view.step != s->step)
-				step_go_on(it, slot, now);
+			if (view.step != s->step) { // the kept reply answers the step before
+				worker_book_step(it, slot, now, false);
+				step_begin(it, slot, now);
+			}
 			txn_again(&it->txns, slot);
 			txn_keep(s, &view);
 			continue;
@@ -69,8 +64,8 @@ static void worker_publish(struct worker *w, uint64_t at)
 	atomic_store_explicit(&w->published, n, memory_order_release);
 }
 
-// Nothing more is to be begun: the end came or the phase said so, or all of it was sent. What was
-// due before the end is still sent within the grace.
+// Nothing more is begun: the end of sending came (by time or by the phase), or all is sent. Sends
+// that were due before the end may still leave within the grace.
 static bool item_over(const struct worker *w, const struct worker_item *it, uint64_t now)
 {
 	if (now >= w->stop_at + w->times.grace)
@@ -96,8 +91,8 @@ static void item_end(struct worker *w, struct worker_item *it, uint64_t now)
 	worker_drop_pending(it, now);
 }
 
-// The sending part is over for an item when item_over says so; the worker has finished when none is
-// in flight.
+// End the items that have nothing more to send. The worker has finished when all have ended and
+// none is in flight.
 static void worker_wind_down(struct worker *w, uint64_t now)
 {
 	bool finished = true;
@@ -121,8 +116,8 @@ static void worker_account(struct worker *w, uint64_t before, uint64_t now, bool
 
 	if (worked)
 		w->busy[judged] += now - before;
-	// What stopped us may have stopped what is on the way to us too: it is given time to come,
-	// time in which we run.
+	// A stop of this process may have stopped its peer too: replies on their way get as much
+	// time, counted while this worker runs.
 	if (now - before > STOPPED * w->stall)
 		w->expire_after = w->expire_after > before ? w->expire_after + (now - before)
 		                                           : now + STOPPED * w->stall;
@@ -143,15 +138,6 @@ void worker_begin(struct worker *w)
 		w->next_publish -= w->times.interval;
 }
 
-// What is due up to here may be sent now: nothing of the next interval before this one is
-// published.
-static uint64_t send_limit(const struct worker *w, uint64_t now)
-{
-	uint64_t limit = now < w->stop_at ? now : w->stop_at - 1;
-
-	return limit < w->next_publish ? limit : w->next_publish - 1;
-}
-
 static void worker_expire(struct worker *w, uint64_t now)
 {
 	for (uint32_t i = 0; i < w->item_count; i++)
@@ -159,8 +145,8 @@ static void worker_expire(struct worker *w, uint64_t now)
 			item_expire(w, &w->items[i], wait, now);
 }
 
-// Transactions expire only when everything that was received up to now has been looked at: the
-// queue ran empty, or so much was taken from it since that it cannot have held more.
+// A transaction expires only when all packets received up to now were looked at: the queue ran
+// empty, or more packets were taken from it since than it can hold.
 static bool worker_is_caught_up(struct worker *w, uint16_t received)
 {
 	if (received == w->wire.burst && ++w->full_bursts < EXPIRE_AFTER_BURSTS)
@@ -173,11 +159,14 @@ static bool worker_is_caught_up(struct worker *w, uint16_t received)
 bool worker_pass(struct worker *w, uint64_t now)
 {
 	struct received r;
+	uint64_t until = now < w->stop_at ? now : w->stop_at - 1;
 	uint16_t received, sent;
 
+	if (until >= w->next_publish)
+		until = w->next_publish - 1; // the next interval begins after its snapshot
 	worker_rx(w, &r);
 	received = r.count;
-	sent = worker_tx(w, send_limit(w, now));
+	sent = worker_tx(w, until);
 	if (r.count)
 		worker_look(w, &r);
 	if (w->hand)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a worker writes down of transactions and packets that do not just end well, and of the steps
-// of those that have several. Path: hot. The worker's own thread.
+// Counts the transactions and replies that do not end well, and the steps of an exchange.
+// Path: hot. The worker's own thread.
 #include "engine/core/worker_internal.h"
 
 static uint64_t *cell_of(struct ledger *l, enum evidence_reason why)
@@ -32,10 +32,11 @@ void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, 
 void worker_book_step(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
 {
 	const struct txn_slot *s = &it->txns.slots[slot];
-	struct step_books *b = &it->steps[s->step];
+	struct step_books *b;
 
-	if (!s->judged)
+	if (!it->steps || !s->judged)
 		return;
+	b = &it->steps[s->step];
 	b->answered += !failed;
 	b->failed += failed;
 	hist_add(&b->response, (uint64_t)((uint32_t)(now >> STEP_UNIT) - it->step_due[slot])
@@ -46,9 +47,8 @@ void worker_book_step(struct worker_item *it, uint32_t slot, uint64_t now, bool 
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now)
 {
 	const struct txn_slot *s = &it->txns.slots[slot];
-	struct step_books *b = step_of(it, s);
 
-	if (b)
-		b->lost++;
+	if (it->steps && s->judged)
+		it->steps[s->step].lost++;
 	worker_book(it, s->judged, EVIDENCE_LOST, slot, NULL, now);
 }

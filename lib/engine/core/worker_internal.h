@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of a worker share: worker.c its loop, worker_rx.c what it receives, worker_tx.c
-// what it sends, worker_books.c what it writes down of transactions that do not just end well.
+// Shared by the files of a worker: worker.c has its loop, worker_tx.c sends, worker_rx.c receives,
+// worker_books.c counts what does not end well, worker_message.c makes a message again. Below: the
+// protocol's view of a transaction, the frame of a message, and the books of steps.
 // Path: hot. The worker's own thread.
 #pragma once
 
@@ -9,13 +10,12 @@
 
 #define EXPIRE_AFTER_BURSTS 1024 // a receive queue and a socket buffer hold fewer packets
 
-// What every packet goes through is one piece, though the compiler thinks it too large for that;
-// what few go through, and what a whole burst does, is kept out of it, for the registers' sake.
+// HOT: run for each packet, always inlined. APART: run for few packets or once a burst; kept out of
+// the caller, which would run out of registers.
 #define HOT   static inline __attribute__((always_inline))
 #define APART static __attribute__((noinline))
 
-// As one pointer: the compiler would keep the array and a distance into it, and has no registers
-// for two.
+// An item as one pointer. The compiler would keep array and offset, and run out of registers.
 HOT struct worker_item *item_of(struct worker *w, uint32_t i)
 {
 	struct worker_item *it = &w->items[i];
@@ -24,34 +24,40 @@ HOT struct worker_item *item_of(struct worker *w, uint32_t i)
 	return it;
 }
 
-// Received, and not looked at yet.
+// A burst that was received, before worker_look.
 struct received {
 	struct rte_mbuf *pkts[BURST_MAX];
 	uint16_t count;
 	uint64_t at; // tick
 };
 
-// The queue of its own. r->count 0: there was nothing.
+// Receive a burst from the worker's own queue; r->count is 0 when there was none.
 void worker_rx(struct worker *w, struct received *r);
+// Match each packet of the burst with its transaction, and free it.
 void worker_look(struct worker *w, struct received *r);
-// Give the other workers of the port what is theirs, of a burst of so many packets received since
-// `now`, and take from them. As many as received, or a full burst when there may be more.
+// Send the other workers of the port their packets, out of a burst of `received` packets since
+// `now`, and look at the packets that they sent. Returns `received`, or a full burst when more may
+// wait.
 uint16_t worker_exchange(struct worker *w, uint16_t received, uint64_t now);
 
-// until: what is due before is sent. How many were.
+// Send all that is due at tick `until`. Returns the number of packets that the device took.
 uint16_t worker_tx(struct worker *w, uint64_t until);
-// What is built but can no longer be sent.
+// Drop the messages that are built and can no longer be sent.
 void worker_drop_pending(struct worker_item *it, uint64_t now);
 
-// One more in its cell of the ledger, and into the capture file. Rare: nothing of this happens to a
-// transaction that is answered as it should be.
+// Count a transaction or reply in its cell of the ledger, and capture it. Rare: a transaction that
+// is answered well is counted where it ends. slot: TXN_NONE when it belongs to none; answer: NULL
+// when there was none.
 void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, uint32_t slot,
 	const struct frame *answer, uint64_t now);
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now);
-// The step of a judged transaction ends with an answer.
+// Count the reply to the step of a transaction, when the item has steps. Books exist for the
+// measured part only.
 void worker_book_step(struct worker_item *it, uint32_t slot, uint64_t now, bool failed);
 
-// What a slot and the protocol's view of it have in common lies in both alike: moved as one.
+// --- the protocol's view of a transaction ---
+
+// Slot and view have these members in the same order, so they are copied as one.
 #define VIEW_SEEN (offsetof(struct proto_txn, tries) + 1 - offsetof(struct proto_txn, user))
 #define VIEW_KEPT (offsetof(struct proto_txn, wait) + 1 - offsetof(struct proto_txn, user))
 
@@ -59,7 +65,7 @@ void worker_book_step(struct worker_item *it, uint32_t slot, uint64_t now, bool 
 	_Static_assert(                                                                            \
 		offsetof(struct txn_slot, member) - offsetof(struct txn_slot, user) ==             \
 			offsetof(struct proto_txn, member) - offsetof(struct proto_txn, user),     \
-		"as in the other")
+		"slot and view differ")
 
 SAME_PLACE(step);
 SAME_PLACE(tries);
@@ -90,7 +96,53 @@ static inline void txn_keep(struct txn_slot *s, const struct proto_txn *view)
 		s->silent = 1;
 }
 
-// Nothing was answered up to here. After the end of sending answered_at lies in the far future.
+static inline uint32_t worker_ms(const struct worker *w, uint64_t now)
+{
+	return clock_ms(now - w->times.start, w->ms_scale);
+}
+
+// --- the frame of a message ---
+
+// A payload that the protocol wrote at data + t->len, and the headers that it is to get.
+struct message {
+	const struct frame_template *t;
+	struct proto_flow flow;
+	struct frame_payload payload;
+};
+
+// Let the protocol write the next message of a transaction; the view is what it made of it.
+HOT void message_write(struct worker_item *it, const struct txn_place *place,
+	struct proto_txn *view, uint8_t *data, uint32_t room, struct message *out)
+{
+	if (it->router) {
+		it->router->flow(&it->ctx, view, &out->flow);
+		out->t = &it->frames[out->flow.path];
+	} else {
+		addr_list_nth_bytes(it->sources, place->client, out->flow.src);
+		out->flow.src_port = it->ports[place->port];
+		out->flow.own_mac = false;
+		out->flow.more = 0;
+		out->t = it->frames;
+	}
+	out->payload.len =
+		it->proto->request(&it->ctx, view, data + out->t->len, room - out->t->len);
+	out->payload.sum = view->sum;
+}
+
+// Write its headers from a template, which may be another one than m->t. Returns the frame's
+// length.
+HOT uint32_t message_stamp(const struct message *m, const struct frame_template *t, uint8_t *data)
+{
+	uint32_t len = frame_stamp(t, data, m->flow.src, m->flow.src_port, m->payload);
+
+	if (m->flow.own_mac)
+		memcpy(data + 6, m->flow.mac, 6);
+	return len;
+}
+
+// --- books ---
+
+// No valid reply came up to `now`. After the end of sending answered_at lies in the far future.
 static inline void item_silence(struct worker_item *it, uint64_t now)
 {
 	int64_t gap = txn_since(now, it->answered_at);
@@ -102,26 +154,9 @@ static inline void item_silence(struct worker_item *it, uint64_t now)
 		it->longest_gap = (uint64_t)gap;
 }
 
-// The books of the step that a transaction is in, or NULL.
-static inline struct step_books *step_of(struct worker_item *it, const struct txn_slot *s)
-{
-	return it->steps && s->judged ? &it->steps[s->step] : NULL;
-}
-
-static inline void step_complete(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
-{
-	if (it->steps)
-		worker_book_step(it, slot, now, failed);
-}
-
-// The next step is due at `now`.
+// The next step of a transaction is due at `now`.
 static inline void step_begin(struct worker_item *it, uint32_t slot, uint64_t now)
 {
 	if (it->steps)
 		it->step_due[slot] = (uint32_t)(now >> STEP_UNIT);
-}
-
-static inline uint32_t worker_ms(const struct worker *w, uint64_t now)
-{
-	return clock_ms(now - w->times.start, w->ms_scale);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a worker receives: whose it is, which transaction it answers, and what becomes of that; and
-// what it gives to other workers of its port, or takes from them. Path: hot. The worker's own
-// thread.
+// Receives: finds the item and the transaction that a packet answers (worker_packet), ends the
+// transaction or counts the packet apart, and exchanges packets with the other workers of the port.
+// Path: hot. The worker's own thread.
 #include "engine/core/worker_internal.h"
 
+// Which of the item's source addresses the packet is for; UINT32_MAX: none.
 static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uint8_t len)
 {
 	uint64_t before = 0;
@@ -18,7 +19,7 @@ static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uin
 	return UINT32_MAX;
 }
 
-// Of a reply that is not for a transaction in flight.
+// How a reply counts that is for no transaction in flight.
 static enum evidence_reason reason_of(enum proto_verdict verdict)
 {
 	switch (verdict) {
@@ -36,20 +37,15 @@ static enum evidence_reason reason_of(enum proto_verdict verdict)
 	return EVIDENCE_LATE;
 }
 
-// A valid answer came.
-static void item_alive(struct worker_item *it, uint64_t now)
-{
-	it->last_answer = now;
-	item_silence(it, now);
-}
-
-// A transaction ends with an answer, which was booked.
+// A reply ends its transaction.
 HOT void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
 
-	step_complete(it, slot, now, failed);
-	item_alive(it, now);
+	if (it->steps)
+		worker_book_step(it, slot, now, failed);
+	it->last_answer = now;
+	item_silence(it, now);
 	if (s->judged) {
 		hist_add(&it->books.response, now - s->due);
 		hist_add(&it->service, now - s->time);
@@ -57,8 +53,8 @@ HOT void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, bool
 	txn_give(&it->txns, slot, TXN_DONE, now);
 }
 
-// A reply to a transaction that has ended, or that is about to send its next message: validated
-// like any other, booked apart.
+// A reply to a transaction that has ended, or that waits to send its next message: validated like
+// any other, counted apart.
 static void item_afterwards(
 	struct worker_item *it, uint32_t slot, const struct frame *f, uint64_t now)
 {
@@ -79,21 +75,22 @@ static void item_afterwards(
 		worker_book(it, s->judged, why, slot, f, now);
 }
 
-// An answer to a transaction in flight that does not end it well.
+// A reply to a transaction in flight that does not end it well.
 APART void item_other_answer(struct worker_item *it, uint32_t slot, const struct proto_txn *view,
 	enum proto_verdict verdict, const struct frame *f, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
 
 	switch (verdict) {
-	case PROTO_DONE: // seen to where it is found
+	case PROTO_DONE: // counted in item_match
 		return;
 	case PROTO_FAIL:
 		worker_book(it, s->judged, EVIDENCE_FAILED, slot, f, now);
 		item_complete(it, slot, now, true);
 		return;
 	case PROTO_AGAIN:
-		step_complete(it, slot, now, false);
+		if (it->steps)
+			worker_book_step(it, slot, now, false);
 		step_begin(it, slot, now);
 		txn_again(&it->txns, slot);
 		txn_keep(s, view);
@@ -112,24 +109,7 @@ APART void item_other_answer(struct worker_item *it, uint32_t slot, const struct
 	}
 }
 
-HOT void item_answer(struct worker_item *it, uint32_t slot, const struct txn_place *place,
-	const struct frame *f, uint64_t now)
-{
-	struct txn_slot *s = &it->txns.slots[slot];
-	struct proto_txn view = txn_seen(it, s, place);
-	enum proto_verdict verdict;
-
-	it->ctx.counters = it->banks[s->judged];
-	verdict = it->proto->reply(&it->ctx, &view, f->payload, f->payload_len);
-	if (__builtin_expect(verdict == PROTO_DONE, 1)) {
-		it->books.ledger[s->judged].answered++;
-		item_complete(it, slot, now, false);
-		return;
-	}
-	item_other_answer(it, slot, &view, verdict, f, now);
-}
-
-// By its key a reply to what the slot held before: it is, if it has the question of that.
+// A key of an earlier round: late, if the reply has the question of that transaction.
 static void item_earlier(
 	struct worker_item *it, uint32_t slot, uint32_t key, const struct frame *f, uint64_t now)
 {
@@ -143,12 +123,12 @@ static void item_earlier(
 		.client = place.client,
 		.over = true};
 	it->ctx.counters = it->shadow;
-	if (!it->router) // who made it is forgotten
+	if (!it->router) // with one, the client of then is not known any more
 		why = reason_of(it->proto->reply(&it->ctx, &view, f->payload, f->payload_len));
 	worker_book(it, now >= it->pace.measure, why, TXN_NONE, f, now);
 }
 
-// Is it an answer to what was asked before the run?
+// Does it answer a question of the probe before the run?
 static bool item_was_asked(const struct worker_item *it, const struct txn_place *at)
 {
 	uint32_t slot = txn_before(&it->txns, at->port, at->client, at->key);
@@ -173,21 +153,33 @@ APART void item_no_match(struct worker_item *it, enum txn_match match, uint32_t 
 		worker_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, f, now);
 }
 
-// Whose it is by its key on this port and address. The number is not known yet.
+// Find the transaction of a reply by port, client and key, and let the protocol judge it.
 HOT void item_match(
 	struct worker_item *it, struct txn_place *at, const struct frame *f, uint64_t now)
 {
 	uint32_t slot = TXN_NONE;
-	enum txn_match match = txn_find(&it->txns, at->port, at->client, at->key, &slot);
+	enum txn_match match = txn_find(&it->txns, at, &slot);
+	enum proto_verdict verdict;
+	struct proto_txn view;
+	struct txn_slot *s;
 
 	if (match != TXN_MATCH || it->txns.slots[slot].state != TXN_FLYING) {
 		item_no_match(it, match, slot, at, f, now);
 		return;
 	}
-	at->seq = txn_seq(&it->txns, slot);
-	item_answer(it, slot, at, f, now);
+	s = &it->txns.slots[slot];
+	view = txn_seen(it, s, at);
+	it->ctx.counters = it->banks[s->judged];
+	verdict = it->proto->reply(&it->ctx, &view, f->payload, f->payload_len);
+	if (__builtin_expect(verdict != PROTO_DONE, 0)) {
+		item_other_answer(it, slot, &view, verdict, f, now);
+		return;
+	}
+	it->books.ledger[s->judged].answered++;
+	item_complete(it, slot, now, false);
 }
 
+// The key of a reply; a packet without one is malformed.
 HOT bool item_key(struct worker_item *it, const struct frame *f, uint32_t *key, uint64_t now)
 {
 	if (it->proto->key(f->payload, f->payload_len, key))
@@ -196,8 +188,8 @@ HOT bool item_key(struct worker_item *it, const struct frame *f, uint32_t *key, 
 	return false;
 }
 
-// For items of a protocol that chooses addresses and ports: they share ports, and the key says
-// whose it is. What else has to fit is the protocol's to judge.
+// Items with a router share ports: the tag in the key tells the item. The protocol judges addresses
+// and ports.
 APART void worker_routed(
 	struct worker *w, struct worker_item *it, const struct frame *f, uint64_t now)
 {
@@ -232,7 +224,7 @@ bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]
 	return false;
 }
 
-// The number of the worker that a reply is for by the upper bits of its key.
+// The number of the worker that a reply is for, from the upper bits of its key.
 static uint64_t home_of_key(const struct worker *w, const struct frame *f)
 {
 	const struct worker_item *it = &w->items[w->by_port[f->dst_port].item];
@@ -243,7 +235,7 @@ static uint64_t home_of_key(const struct worker *w, const struct frame *f)
 	return (uint64_t)key >> it->tag_shift >> w->tag_bits;
 }
 
-// Is a packet for another worker of the port? Then it is on its way there.
+// Is the packet for another worker of the port? Then forward it.
 APART bool worker_hands_over(
 	struct worker *w, struct rte_mbuf *m, const struct frame *f, uint64_t now)
 {
@@ -257,7 +249,7 @@ APART bool worker_hands_over(
 	return true;
 }
 
-// What is handed over is not in the place any more.
+// Look at a received packet. *place becomes NULL when it was forwarded to another worker.
 HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now)
 {
 	struct rte_mbuf *m = *place;
@@ -302,7 +294,7 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now)
 		item_match(it, &at, &f, now);
 }
 
-// Those of a burst that are still there: the others, which are NULL, were handed over.
+// Close the gaps that forwarded packets left in a burst. Returns the number of packets.
 static uint16_t still_here(struct rte_mbuf **pkts, uint16_t n)
 {
 	uint16_t kept = 0;
@@ -332,7 +324,8 @@ void worker_look(struct worker *w, struct received *r)
 	burst_free(r->pkts, w->hand ? still_here(r->pkts, r->count) : r->count);
 }
 
-// What another worker has received for this one, as of when it came to that one.
+// Look at the packets that another worker received for this one. Each has the tick at which that
+// worker received it.
 static uint32_t worker_take_over(struct worker *w, uint32_t from)
 {
 	struct handoff_packet packets[HANDOFF_BURST];
@@ -341,7 +334,7 @@ static uint32_t worker_take_over(struct worker *w, uint32_t from)
 
 	for (uint32_t i = 0; i < n; i++)
 		pkts[i] = packets[i].mbuf;
-	handover_take(pkts, (uint16_t)n);
+	burst_acquire(pkts, (uint16_t)n);
 	for (uint32_t i = 0; i < n; i++)
 		worker_packet(w, &pkts[i], packets[i].time);
 	burst_free(pkts, still_here(pkts, (uint16_t)n));
@@ -349,6 +342,7 @@ static uint32_t worker_take_over(struct worker *w, uint32_t from)
 	return n;
 }
 
+// Forward packets to one worker.
 static void worker_flush(struct worker *w, uint32_t to)
 {
 	struct handoff_out *out = &w->hand->out[to];
@@ -356,7 +350,7 @@ static void worker_flush(struct worker *w, uint32_t to)
 	uint32_t n;
 
 	for (uint32_t i = 0; i < out->count; i++)
-		handover_give(&out->packets[i].mbuf, 1);
+		burst_release(&out->packets[i].mbuf, 1);
 	n = handoff_flush(w->hand, to, lost);
 	if (n)
 		burst_free(lost, (uint16_t)n);

@@ -31,17 +31,41 @@ static void make(struct fixture *f, uint32_t count, uint32_t ports, uint32_t cli
 
 static uint32_t send_one(struct txn_table *t, uint64_t now, struct txn_place *place)
 {
-	uint32_t slot = txn_take(t, now);
+	struct txn_place taken;
+	uint32_t slot = txn_take(t, now, &taken);
 
 	assert_int_not_equal(slot, TXN_NONE);
-	txn_place(t, slot, place);
+	txn_place(t, slot, place); // as it is found later
+	assert_int_equal(taken.seq, place->seq);
+	assert_int_equal(taken.key, place->key);
+	assert_int_equal(taken.port, place->port);
+	assert_int_equal(taken.client, place->client);
 	txn_arm(t, slot, now);
 	return slot;
 }
 
+static uint32_t take(struct txn_table *t, uint64_t now)
+{
+	struct txn_place place;
+
+	return txn_take(t, now, &place);
+}
+
+static enum txn_match find(
+	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key, uint32_t *slot)
+{
+	struct txn_place place = {port, client, key, UINT64_MAX}, held;
+	enum txn_match match = txn_find(t, &place, slot);
+
+	if (match == TXN_MATCH)
+		txn_place(t, *slot, &held);
+	assert_int_equal(place.seq, match == TXN_MATCH ? held.seq : UINT64_MAX);
+	return match;
+}
+
 static void every_key_leads_back_to_its_slot(void **state)
 {
-	struct txn_place place, due;
+	struct txn_place place;
 	struct fixture f;
 	uint32_t found;
 
@@ -49,17 +73,13 @@ static void every_key_leads_back_to_its_slot(void **state)
 	for (uint32_t i = 0; i < 350000; i++) {
 		uint32_t slot;
 
-		txn_next_place(&f.t, &due);
 		slot = send_one(&f.t, 1000ull * (i + 1), &place);
 
 		assert_int_equal(place.seq, i);
-		assert_true(due.seq == i && due.key == place.key && due.port == place.port &&
-			    due.client == place.client);
 		assert_true(place.port < 7 && place.client < 3 && place.key <= 0xffff);
 		assert_int_equal(
-			txn_find(&f.t, place.port, place.client, place.key, &found), TXN_MATCH);
+			find(&f.t, place.port, place.client, place.key, &found), TXN_MATCH);
 		assert_int_equal(found, slot);
-		assert_int_equal(txn_seq(&f.t, found), i);
 		txn_give(&f.t, slot, TXN_DONE, 1000ull * (i + 1));
 	}
 	free(f.slots);
@@ -95,10 +115,10 @@ static void a_freed_slot_rests_for_the_quarantine(void **state)
 	make(&f, 2, 1, 1);
 	send_one(&f.t, 10, &place);
 	send_one(&f.t, 10, &place);
-	assert_int_equal(txn_take(&f.t, 1000), TXN_NONE); // in flight
+	assert_int_equal(take(&f.t, 1000), TXN_NONE); // in flight
 	txn_give(&f.t, 0, TXN_DONE, 1000);
-	assert_int_equal(txn_take(&f.t, 1199), TXN_NONE); // resting
-	assert_int_equal(txn_take(&f.t, 1200), 0);
+	assert_int_equal(take(&f.t, 1199), TXN_NONE); // resting
+	assert_int_equal(take(&f.t, 1200), 0);
 	free(f.slots);
 }
 
@@ -111,7 +131,7 @@ static void an_answer_to_an_earlier_round_is_not_credited_to_the_new_one(void **
 	make(&f, 4, 2, 1);
 	send_one(&f.t, 1, &old);
 	txn_give(&f.t, 0, TXN_LOST, 10);
-	assert_int_equal(txn_find(&f.t, old.port, old.client, old.key, &found), TXN_MATCH);
+	assert_int_equal(find(&f.t, old.port, old.client, old.key, &found), TXN_MATCH);
 	for (int i = 1; i < 4; i++) {
 		struct txn_place p;
 
@@ -120,8 +140,8 @@ static void an_answer_to_an_earlier_round_is_not_credited_to_the_new_one(void **
 	assert_int_equal(send_one(&f.t, 1000, &new), 0);
 	assert_int_equal(new.port, old.port);
 	assert_int_not_equal(new.key, old.key);
-	assert_int_equal(txn_find(&f.t, old.port, old.client, old.key, &found), TXN_EARLIER);
-	assert_int_equal(txn_find(&f.t, new.port, new.client, new.key, &found), TXN_MATCH);
+	assert_int_equal(find(&f.t, old.port, old.client, old.key, &found), TXN_EARLIER);
+	assert_int_equal(find(&f.t, new.port, new.client, new.key, &found), TXN_MATCH);
 	free(f.slots);
 }
 
@@ -137,8 +157,8 @@ static void an_earlier_key_tells_which_transaction_had_it(void **state)
 		txn_give(&f.t, send_one(&f.t, 1000ull * (i + 1), &sent[i]), TXN_DONE,
 			1000ull * (i + 1));
 	for (uint32_t i = 0; i < (ROUNDS - 1) * SLOTS; i++) {
-		assert_int_equal(txn_find(&f.t, sent[i].port, sent[i].client, sent[i].key, &found),
-			TXN_EARLIER);
+		assert_int_equal(
+			find(&f.t, sent[i].port, sent[i].client, sent[i].key, &found), TXN_EARLIER);
 		txn_place(&f.t, found, &held);
 		assert_int_equal(txn_earlier(&f.t, &held, sent[i].key), sent[i].seq);
 	}
@@ -150,6 +170,9 @@ static void age(struct fixture *f, uint64_t round, uint32_t slot)
 {
 	f->t.round = round;
 	f->t.next = slot;
+	f->t.at = (struct txn_spot){.client = slot % f->t.clients,
+		.port = slot / f->t.clients % f->t.ports,
+		.high = slot / f->t.clients / f->t.ports};
 }
 
 static void numbers_and_keys_hold_at_any_age(void **state)
@@ -170,8 +193,7 @@ static void numbers_and_keys_hold_at_any_age(void **state)
 
 			assert_true(place.seq == seq);
 			assert_int_equal(
-				txn_find(&f.t, place.port, place.client, place.key, &found),
-				TXN_MATCH);
+				find(&f.t, place.port, place.client, place.key, &found), TXN_MATCH);
 			assert_int_equal(found, slot);
 			txn_give(&f.t, slot, TXN_DONE, now);
 		}
@@ -197,7 +219,7 @@ static void an_earlier_one_is_told_by_its_number_at_any_age(void **state)
 			uint32_t slot = send_one(&f.t, 1000 * (n / 1000 + 1), &now);
 
 			assert_int_equal(
-				txn_find(&f.t, o->port, o->client, o->key, &found), TXN_EARLIER);
+				find(&f.t, o->port, o->client, o->key, &found), TXN_EARLIER);
 			assert_int_equal(found, slot);
 			assert_true(txn_earlier(&f.t, &now, o->key) == o->seq);
 			txn_give(&f.t, slot, TXN_LOST, 1000 * (n / 1000 + 1));
@@ -221,8 +243,8 @@ static void clock_readings_may_be_of_any_size(void **state)
 		assert_int_equal(txn_expired(&f.t, 0, now + 100, 100), 0);
 		txn_lose(&f.t, 0, now + 100);
 		assert_true(txn_lost_sent(&f.slots[0]) == now);
-		assert_int_equal(txn_take(&f.t, now + 299), TXN_NONE);
-		assert_int_equal(txn_take(&f.t, now + 300), 0);
+		assert_int_equal(take(&f.t, now + 299), TXN_NONE);
+		assert_int_equal(take(&f.t, now + 300), 0);
 		free(f.slots);
 	}
 }
@@ -237,7 +259,7 @@ static void a_key_that_was_never_sent_is_no_match(void **state)
 	for (int i = 0; i < 3; i++)
 		send_one(&f.t, 1, &sent[i]);
 	for (uint32_t key = 0; key <= 0xffff; key++)
-		matches += txn_find(&f.t, 0, 0, key, &found) != TXN_NO_MATCH;
+		matches += find(&f.t, 0, 0, key, &found) != TXN_NO_MATCH;
 	assert_int_equal(matches, 3);
 	free(f.slots);
 }
@@ -259,7 +281,7 @@ static void the_round_before_the_first_has_keys_of_its_own(void **state)
 		uint32_t slot = send_one(&f.t, 1000 * (i + 1), &place);
 
 		assert_int_equal(txn_before(&f.t, place.port, place.client, place.key), TXN_NONE);
-		assert_int_equal(txn_find(&f.t, before[slot].port, before[slot].client,
+		assert_int_equal(find(&f.t, before[slot].port, before[slot].client,
 					 before[slot].key, &found),
 			TXN_NO_MATCH);
 		txn_give(&f.t, slot, TXN_DONE, 1000 * (i + 1));

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The frame of a message that was sent before, made again from its slot: for captures, dry runs and
+// the probe. Path: hot. The worker's own thread.
+#include "engine/core/worker_internal.h"
+
+uint32_t worker_again(
+	struct worker_item *it, uint32_t slot, uint32_t copy, uint8_t *buf, uint32_t room)
+{
+	struct frame_template whole;
+	struct message message;
+	struct txn_place place;
+	struct proto_txn view;
+
+	it->ctx.counters = it->shadow;
+	txn_view(it, slot, &place, &view);
+	message_write(it, &place, &view, buf, room, &message);
+	if (copy > message.flow.more)
+		return 0;
+	whole = message.t[copy];
+	whole.checksum_offload = false;
+	return message_stamp(&message, &whole, buf);
+}
