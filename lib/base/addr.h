@@ -27,7 +27,7 @@ struct addr_prefix {
 	uint8_t bits;
 };
 
-// All parsers: 0, or -EINVAL with *what set to what is allowed (static text, completes "is not
+// All parsers: 0, or -EINVAL with *what set to the allowed form (static text, completes "is not
 // ..."); text is not modified. A prefix read as a range is all of its addresses, of a larger one
 // the first 2^32; IPv6 ranges lie within one /64.
 int addr_parse(const char *text, struct addr *out, const char **what);

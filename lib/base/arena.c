@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory in chunks that are freed together; what is large gets a chunk of its own.
+// Memory in chunks that are freed together; a large block gets a chunk of its own.
 // Path: cold. One thread at a time.
 #include "base/arena.h"
 

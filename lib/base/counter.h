@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a figure is: one row {name, unit, type, where it is, help} beside the struct that holds it.
-// stats/ walks the rows to write text, JSON and whatever else; nobody else interprets them.
+// A counter as a row {name, unit, type, offset, help} beside the struct that holds it. stats/ walks
+// the rows to write text and JSON; no other folder interprets them.
 // Counters of the hot path are structs of uint64_t only, so that any of them is summed by
 // counter_sum. Path: cold (rows) | hot (the structs themselves). One writer.
 #pragma once
@@ -14,7 +14,7 @@ enum counter_type {
 	COUNTER_F64,     // double
 	COUNTER_BOOL,    // bool
 	COUNTER_STRING,  // const char *, NULL: left out
-	COUNTER_ARRAY,   // uint64_t[length]: an object of the labels whose value is not 0
+	COUNTER_ARRAY,   // uint64_t[length]: an object of the labels with a value above 0
 	COUNTER_SECTION, // the struct of section in place: an object
 	COUNTER_LIST,    // struct counter_list of section: an array of objects
 	COUNTER_STRINGS, // struct counter_list of const char *: an array of strings

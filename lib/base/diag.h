@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The errors of one configuration: collected, each with file:line:col and path, printed all at
-// once. Whoever reads a value into memory marks that memory with its place in the file, so that a
-// later check can complain about the variable and the user sees the line. Path: cold. One thread at
-// a time.
+// once. The reader of a value marks its memory with the place in the file, so that a later check
+// can name the variable and the user sees the line. Path: cold. One thread at a time.
 #pragma once
 
 #include <stddef.h>
@@ -21,7 +20,7 @@ void diag_mark(struct diag *d, const void *dst, size_t size, const char *file, u
 void diag_mark_section(struct diag *d, const void *dst, size_t size, const char *file,
 	unsigned line, unsigned col, const char *path);
 
-// "file:line:col: path: text". dst is a struct or anything in it, key says what of that is meant:
+// "file:line:col: path: text". dst is a struct or a member of it; key chooses the part:
 //   NULL   the innermost marked memory around dst (of a struct its first member, if in the file)
 //   ""     the section around dst
 //   a key  that one of the section around dst, at its own line if it was in the file

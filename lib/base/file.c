@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asking by opening. Path: cold. Any thread.
+// Tests a path by opening it. Path: cold. Any thread.
 #include "base/file.h"
 
 #include <errno.h>

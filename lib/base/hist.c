@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is read out of a histogram: edges, percentiles, mean and deviation; merging and difference.
-// Path: cold. Any thread, on a histogram that nobody writes meanwhile.
+// Figures of a histogram: edges, percentiles, mean, deviation; merging and difference.
+// Path: cold. Any thread, on a histogram without a writer.
 #include "base/hist.h"
 
 #include <float.h>

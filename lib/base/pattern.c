@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Templates from the text of a setting to pieces, and what is wrong with a bad one. Not here:
-// writing them (pattern_wire.c). Path: cold. Management thread.
+// Compiles the text of a setting to pieces, or explains its error. Not here: writing
+// them (pattern_wire.c). Path: cold. Management thread.
 
 #include "base/pattern.h"
 
@@ -33,7 +33,7 @@ struct compile {
 	uint32_t room;
 };
 
-// What stands between the braces.
+// The text between the braces.
 struct name {
 	const char *text;
 	uint32_t len;      // up to the colon

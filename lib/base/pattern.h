@@ -19,7 +19,7 @@
 // "{relay}" and "{address}" 4 or 16, "{random:N}" N = 1..255 bytes.
 enum pattern_kind { PATTERN_TEXT, PATTERN_HEX };
 
-// What a message has to put in; addresses may be NULL where the pattern does not have them.
+// The values for one message; addresses may be NULL if the pattern does not use them.
 struct pattern_values {
 	uint64_t client;        // number of the client
 	uint64_t seed;          // of {random}: differs between clients and between patterns' places
@@ -45,7 +45,7 @@ struct pattern_piece {
 	const uint8_t *literal; // PATTERN_LITERAL: width bytes
 };
 
-// Whom it is for.
+// Limits of the clients that use the pattern.
 struct pattern_clients {
 	uint64_t count;   // numbers are below
 	uint8_t mac_len;  // bytes of a hardware address, 1 or more
@@ -62,7 +62,7 @@ struct pattern {
 	uint8_t addr_len; // of {relay} and {address}
 };
 
-// 0, or -EINVAL with what is wrong and allowed in `what` (room bytes, "{x} is not ... (like
+// 0, or -EINVAL with the error and the allowed form in `what` (room bytes, "{x} is not ... (like
 // host-{client})"; 200 hold them all). Up to 65535 characters of text. Memory is the arena's.
 int pattern_compile(struct pattern *p, enum pattern_kind kind, const char *text,
 	const struct pattern_clients *clients, struct arena *a, char *what, uint32_t room);

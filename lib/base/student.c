@@ -48,7 +48,7 @@ double student_beta(double x, double a, double b)
 	return 1 - front * fraction(1 - x, b, a) / b;
 }
 
-// How much is farther than t from the mean, on both sides.
+// The probability of a distance above t from the mean, both sides together.
 static double outside(double t, unsigned freedom)
 {
 	return student_beta(freedom / (freedom + t * t), 0.5 * freedom, 0.5);

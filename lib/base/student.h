@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Student's t distribution: how many standard errors around a mean hold the truth. Path: cold. Any
+// Student's t distribution: the width of a confidence interval in standard errors. Path: cold. Any
 // thread.
 #pragma once
 
-// Two-sided: so many standard errors on either side hold it with `confidence` (between 0 and 1),
-// for `freedom` degrees of freedom, at least 1. Good to ten digits.
+// Two-sided quantile: standard errors on either side of the mean for `confidence` (between 0 and 1)
+// and `freedom` degrees of freedom, at least 1. Good to ten digits.
 double student_quantile(double confidence, unsigned freedom);
 
 // The regularised incomplete beta function I_x(a, b), a and b above 0, x in 0..1.

@@ -9,7 +9,7 @@
 
 #define DEPTH_MAX 32
 
-// A container whose begin was called; what it looks like is known only with its first child.
+// An open container; its form is known only with its first child.
 struct frame {
 	bool is_list;
 	bool is_flow; // list of values: [a, b]
@@ -46,7 +46,7 @@ static bool is_plain(const char *text)
 	       !is_word(text) && strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
 }
 
-// The code point at *at, which is moved behind it; 0 for what is not UTF-8.
+// The code point at *at, which is moved behind it; 0: not UTF-8.
 static unsigned utf8_next(const unsigned char **at)
 {
 	static const unsigned leads[][3] = {{0xe0, 0xc0, 1}, {0xf0, 0xe0, 2}, {0xf8, 0xf0, 3}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One setting by its path, in the rows and in what they filled. Path: cold. Management thread.
+// One setting by its path, in the rows and in the structs that they filled. Path: cold. Management
+// thread.
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ static const void *item_at(const struct field *row, const struct field_list *lis
 	return (const char *)list->items + i * row->section->size;
 }
 
-// "[2].rest" or "name.rest"; what follows the item goes to *rest.
+// "[2].rest" or "name.rest"; the text after the item goes to *rest.
 static const void *find_item(
 	const struct field *row, const struct field_list *list, const char *path, const char **rest)
 {
@@ -105,7 +106,7 @@ static const struct field *find_choice(const struct finder *f, const struct fiel
 	return NULL;
 }
 
-// The row is that of the path's first key, at `at`; the rest is what follows the key.
+// The row is that of the path's first key, at `at`; rest is the text after the key.
 static const struct field *find_below(const struct finder *f, const struct field *row,
 	const void *at, const char *rest, const void **place)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keys that a section allows, and the one that somebody probably meant. For the files of conf/
+// The keys that a section allows, and the nearest one to a misspelt key. For the files of conf/
 // only. Path: cold. Management thread.
 #pragma once
 

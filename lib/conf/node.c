@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one asks a node: children by key or name, its path, an error at its place.
+// Queries on a node: children by key or name, its path, an error at its place.
 // Not here: YAML (tree.c). Path: cold. Management thread.
 #include "conf/tree.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the tree of a file to structs by rows: defaults first, then what the file says, then what is
-// missing. Not here: YAML (tree.c), single values (value.c). Path: cold. Management thread.
+// From the tree of a file to structs by rows: defaults first, then the values of the file, then
+// missing keys. Not here: YAML (tree.c), single values (value.c). Path: cold. Management thread.
 #include "conf/schema.h"
 
 #include <assert.h>
@@ -16,14 +16,14 @@ struct apply {
 	struct diag *d;
 };
 
-// A mapping being read; what is absent complains at the place of the mapping around it.
+// A mapping being read; a missing key is reported at the place of the mapping around it.
 struct scope {
 	const struct field_section *section;
 	const struct node *map;   // NULL: not in the file
 	const struct node *place; // map, or the nearest one that is in the file
 	const char *path;
 	char *out;
-	bool mute; // what is missing is not worth a word, as something worse is wrong
+	bool mute; // do not report missing keys: the mapping has a worse error
 };
 
 static void apply_section(struct apply *c, const struct scope *s);
@@ -50,7 +50,7 @@ static const char *kind_name(const struct node *n)
 	return n->kind == NODE_LIST ? "a list" : "a mapping";
 }
 
-// Complain about what stands where something else is expected.
+// Report a node of the wrong kind.
 static void expect_error(struct apply *c, const struct node *n, const char *expected)
 {
 	if (node_is_empty(n))
@@ -130,7 +130,7 @@ static const char *trimmed(struct apply *c, const char *text, size_t len)
 	return arena_printf(c->a, "%.*s", (int)len, text);
 }
 
-// "a, b": NULL, or what is wrong.
+// "a, b": NULL, or the error.
 static const char *split_text(
 	struct apply *c, const struct field *f, const char *text, struct field_list *list)
 {

@@ -17,7 +17,7 @@ struct conf_tree; // a parsed file; each node knows its file, line and column
 // d too, but the tree comes all the same, so that conf_apply, which then fails, finds whatever else
 // is wrong.
 struct conf_tree *conf_parse_file(const char *path, struct arena *a, struct diag *d);
-// The same from memory, for tests and fuzzing; name is what errors call the file.
+// The same from memory, for tests and fuzzing; name stands for the file in errors.
 struct conf_tree *conf_parse_text(
 	const char *name, const char *text, size_t len, struct arena *a, struct diag *d);
 
@@ -35,8 +35,8 @@ int conf_apply(const struct conf_tree *t, const struct field_section *section, v
 	struct arena *a, struct diag *d);
 
 // One setting by its path, as conf_set has it: its row, and where obj has the value (NULL: in an
-// optional section that is not there). NULL: there is none, and *what says why, with the nearest
-// key.
+// optional section that is not there). NULL: there is none, and *what has the reason, with the
+// nearest key.
 const struct field *conf_find(const struct field_section *section, const void *obj,
 	const char *path, const void **place, struct arena *a, const char **what);
 
@@ -46,8 +46,8 @@ void conf_dump(const struct field_section *section, const void *obj, FILE *out);
 // The same for a program: one call per value, in order of the rows. depth-first; a list of sections
 // and a section give begin and end. key is NULL for items of a list. Scalars come as text in the
 // file's notation, counts and rates without k, M or G; is_text says whether it is text for a reader
-// (to be quoted in JSON) or a number or bool. What is neither in the file nor has a default may be
-// left out.
+// (to be quoted in JSON) or a number or bool. A setting without a value and without a default
+// may be left out.
 struct conf_visitor {
 	void (*begin)(void *ctx, const char *key, bool is_list);
 	void (*end)(void *ctx);

@@ -87,7 +87,7 @@ static int refuse_item(const struct setter *s, const struct node *list, const st
 				     text_shown(step->name, s->a)));
 }
 
-// What follows a path goes into a mapping, so an empty value becomes one.
+// The next step of the path needs a mapping, so an empty value becomes one.
 static void make_map(const struct setter *s, struct node *n)
 {
 	n->kind = NODE_MAP;

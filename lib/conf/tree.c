@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From YAML text to nodes that know their line: a plain subset of YAML, without anchors, aliases
-// and tags. Not here: what keys mean. Path: cold. Management thread.
+// and tags. Not here: the meaning of keys. Path: cold. Management thread.
 #include "conf/tree.h"
 
 #include <errno.h>
@@ -100,7 +100,7 @@ static void builder_marks(struct builder *b, struct node *n, const void *anchor,
 		node_complain(b, n, "has a tag (\"!...\"), which is not supported");
 	else if (anchor)
 		node_complain(b, n, "has an anchor (\"&...\"), which is not supported");
-	// What is under an anchor is as good as without.
+	// The value under an anchor is read as if the anchor were not there.
 	if (anchor && !tag)
 		n->skip = false;
 }
@@ -233,7 +233,7 @@ static int builder_run(struct builder *b, const char *text, size_t len)
 	return 0;
 }
 
-// Only now, since the path of an item holds its name, which may stand below what is wrong.
+// Only now: the path of an item has its name, which may come after the error.
 static void tree_report(const struct node *n, struct arena *a, struct diag *d)
 {
 	if (n->problem)

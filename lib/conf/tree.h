@@ -19,7 +19,7 @@ struct node {
 	unsigned index;            // among the items of a list
 	enum node_kind kind;
 	bool quoted; // scalar that stood in quotes
-	bool skip;   // already complained about: not to be looked at
+	bool skip;   // already reported: not to be read
 	bool gone;   // taken out: its key has to be right, and that is all
 	const char *key;
 	unsigned key_line, key_col;
@@ -31,11 +31,11 @@ struct node {
 
 struct conf_tree {
 	struct node *root;
-	bool flawed; // errors were found that do not keep one from looking at the rest
+	bool flawed; // has errors that leave the rest readable
 };
 
 // Parse YAML of any kind; name as in errors. With in_file false the nodes have no line. NULL root:
-// no node at all. NULL after an error that leaves nothing to look at (in d).
+// no node at all. NULL after an error that leaves no tree (in d).
 struct conf_tree *tree_build(const char *name, bool in_file, const char *text, size_t len,
 	struct arena *a, struct diag *d);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The scalar types as rows of a table: name, size, parse, format, what a range is about.
+// The scalar types as rows of a table: name, size, parse, format, ends of a range.
 // Not here: ranges and words of a row (value.c), lists, sections. Path: cold. Management thread.
 #include "conf/types.h"
 
@@ -186,7 +186,7 @@ static const char *prefix_format(const struct field *f, const void *src, struct 
 	return v->addr.len ? addr_format_prefix(v, arena_zalloc(a, TEXT_SIZE), TEXT_SIZE) : NULL;
 }
 
-// A number of 32 bits up to the end or a '-'; NULL, or what follows it.
+// A number of 32 bits up to the end or a '-'. The rest of the text, or NULL.
 static const char *range_end_parse(const char *text, uint32_t *out)
 {
 	size_t digits = strspn(text, "0123456789");

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/field.h"
 
-// What is parsed, by which row.
+// One value to parse, and its row.
 struct value_input {
 	const struct field *field;
 	const char *text;

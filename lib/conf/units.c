@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decimal numbers with a suffix, exactly: digits stay digits until the suffix is known, so that
-// 0.1% is the double next to 0.001 and 1.5ms is 1500000 ns. Not here: what a setting allows. Path:
+// 0.1% is the double next to 0.001 and 1.5ms is 1500000 ns. Not here: limits of a setting. Path:
 // cold. Any thread.
 #include "conf/units.h"
 
@@ -35,7 +35,7 @@ static const char duration_is[] = "a duration with its unit (like 250us, 20ms or
 static const char size_is[] = "a size with its unit (like 64KiB or 512MiB)";
 static const char percent_is[] = "a percentage with its sign (like 0.1%)";
 
-// The digits without the point, how many of them are behind it, and what follows.
+// The digits without the point, the number of them behind it, and the rest of the text.
 struct number {
 	char digits[DIGITS_MAX + 1];
 	unsigned fraction;

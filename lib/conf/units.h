@@ -8,7 +8,7 @@
 
 #define UNITS_TEXT_SIZE 32 // room for any of the texts
 
-// All parsers: 0, or -EINVAL with *what set to what is allowed (static text, completes "is not
+// All parsers: 0, or -EINVAL with *what set to the allowed form (static text, completes "is not
 // ..."), e.g. "a rate (like 500, 20k or 1.5M)". Decimal digits only: no sign, exponent, leading
 // zero or blank. Counts, durations and sizes may have a fraction where it makes a whole number of
 // the stored unit.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A value under its row: words that stand for a value, ranges, what an error says.
+// A value under its row: words that stand for a value, ranges, texts of errors.
 // Not here: the types (types.c), lists, sections, places in a file. Path: cold. Management thread.
 #include "conf/value.h"
 

@@ -16,12 +16,12 @@ const char *value_type_name(const struct field *f);
 // A list written as one text, "a, b", is split.
 bool value_splits(const struct field *f);
 
-// What is allowed, to complete "is not ...".
+// The allowed form, to complete "is not ...".
 const char *value_allowed(const struct field *f, struct arena *a);
 // "1 to 65535", "at least 1", or NULL when unlimited.
 const char *value_range(const struct field *f, struct arena *a);
 
-// NULL, or what is wrong with the text, quoting it; then *dst is as before. Memory of the arena.
+// NULL, or the error, with the text quoted; then *dst is unchanged. Memory of the arena.
 const char *value_parse(const struct field *f, const char *text, void *dst, struct arena *a);
 
 struct value_text {

@@ -27,7 +27,7 @@ static inline uint64_t csum_8(uint64_t sum, const uint8_t *p)
 	return sum + (sum < w);
 }
 
-// Of 16 and of 32 bytes. Told in assembly, as compilers carry what they could add.
+// Of 16 and of 32 bytes. In assembly, as compilers emit no add with carry here.
 static inline uint64_t csum_16(uint64_t sum, const uint8_t *p)
 {
 #if defined(__x86_64__)

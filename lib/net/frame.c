@@ -200,7 +200,7 @@ static bool is_extension(uint8_t next)
 	       next == EXTENSION_DESTINATION;
 }
 
-// What follows the first 8 bytes of an extension header.
+// The length of an extension header beyond its first 8 bytes.
 static uint32_t extension_rest(uint8_t kind, uint8_t len)
 {
 	if (kind == EXTENSION_FRAGMENT)

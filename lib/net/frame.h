@@ -52,8 +52,8 @@ struct frame_template {
 	uint8_t ip;                          // offset of the IP header
 	uint8_t addr_len;                    // 4 or 16
 	bool checksum_offload; // leave checksums to the device; cleared by build, set it after
-	uint64_t ip_sum;       // of what is the same in every IPv4 header
-	uint64_t udp_sum;      // of what is the same in every pseudo-header
+	uint64_t ip_sum;       // of the constant part of the IPv4 header
+	uint64_t udp_sum;      // of the constant part of the pseudo-header
 };
 
 // Where the payload starts: Ethernet, tags, IP and UDP. addr_len: 4 or 16.
@@ -138,7 +138,7 @@ static inline void frame_template_aim(
 	t->udp_sum += sum;
 }
 
-// Single headers, for whoever builds other frames than UDP. Only MACs and VLANs of path are used.
+// Single headers, for frames other than UDP. Only MACs and VLANs of path are used.
 void frame_write_ethernet(
 	struct writer *w, const struct frame_path *path, enum frame_ethertype type);
 
@@ -165,9 +165,9 @@ enum frame_kind {
 };
 
 // A view into a received frame; pointers are valid as long as its bytes. IPv6 extension headers are
-// skipped (at most 8). Lengths come from the IP and UDP headers, never from the padded frame. What
-// the kind does not mention is zero, except that OTHER, FRAGMENT and BAD show how far the parser
-// came.
+// skipped (at most 8). Lengths come from the IP and UDP headers, never from the padded frame.
+// Members that the kind does not mention are zero, except that OTHER, FRAGMENT and BAD show how far
+// the parser came.
 struct frame {
 	const uint8_t *eth;              // destination, source
 	uint16_t vlans[FRAME_MAX_VLANS]; // VID only, outermost first; VID 0 is a priority, no VLAN
@@ -198,7 +198,7 @@ static inline bool frame_is_on(const struct frame *f, const uint16_t *vlans, uin
 enum frame_kind frame_parse(const uint8_t *data, uint32_t len, struct frame *f);
 
 // The short way for nearly all of them: UDP over IPv4 without tags, options or fragments. true: f
-// is what frame_parse makes of it; false: it may be anything, f was not written to.
+// is the result of frame_parse. false: another kind of frame, f is unchanged.
 static inline bool frame_parse_plain(const uint8_t *data, uint32_t len, struct frame *f)
 {
 	const uint8_t *ip = data + 14, *udp = ip + 20;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ARP, neighbour discovery and ping on bytes; see neigh.h for the contract.
-// Keeps nothing: who asks, when and how often is the caller's.
+// Keeps no state: the caller decides when and how often to ask.
 // Path: hot (answer, but rare) | cold (ask, learn). Any thread.
 #include "net/neigh.h"
 
@@ -41,7 +41,7 @@ bool neigh_owns(const struct neigh_self *self, const uint8_t *addr, uint8_t addr
 	return false;
 }
 
-// Who we are for one of our addresses: false, it is not ours.
+// The MAC for one of our addresses. false: the address is not ours.
 static bool answer_as(
 	const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len, struct neigh_self *as)
 {
@@ -220,7 +220,7 @@ static uint32_t answer_solicitation(
 
 	if (!target || !answer_as(self, target, 16, &as))
 		return 0;
-	if (is_zero(f->src, 16)) { // duplicate address detection: nobody to answer to but all
+	if (is_zero(f->src, 16)) { // duplicate address detection: the reply goes to all nodes
 		if (f->dst[0] != 0xff || mac != f->eth + 6)
 			return 0;
 		ip.dst = all_nodes;

@@ -12,14 +12,14 @@
 
 #define NEIGH_FRAME_MAX 128 // room that neigh_ask needs
 
-// Who we are on one port.
+// Our own addresses on one port.
 struct neigh_self {
 	uint8_t mac[6];
 	uint16_t vlans[FRAME_MAX_VLANS];
 	uint8_t vlan_count;
 	const struct addr_range *owned;
 	uint32_t owned_count;
-	// Further addresses, told by whoever knows them at the moment; mac is written unless it is
+	// Further addresses, from a callback of the caller; mac is written unless it is
 	// the one above. NULL: none.
 	bool (*others)(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
 	void *others_of;

@@ -8,7 +8,7 @@
 
 #include "stats/row.h"
 
-// What of path follows the name: "" at its end, NULL when path does not start with it.
+// The rest of path after the name: "" at its end, NULL if path does not start with the name.
 static const char *after(const char *path, const char *name)
 {
 	size_t len = strlen(name);

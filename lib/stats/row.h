@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every walk over counter rows asks: where is the row, what number is it, what is inside.
+// Access to one counter row, for all walks: its address, its number, its section.
 // Only for lib/stats. Path: cold. Management thread.
 #pragma once
 

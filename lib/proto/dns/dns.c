@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DNS over UDP as users see it: its settings, its counters and its row for protos[]. What they mean
-// is in dns_setup.c, what is sent and accepted in dns_wire.c and dns_answer_wire.c. Path: cold. Any
+// DNS over UDP as users see it: settings, counters and the row for protos[]. dns_setup.c reads the
+// settings; dns_wire.c and dns_answer_wire.c have the messages. Path: cold. Any
 // thread.
 
 #include "proto/dns/dns.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DNS over UDP, asking and answering: the row of protos[]. Path: cold (the row) | hot (what it
-// points to).
+// DNS over UDP, client and server: the row of protos[]. Path: cold (the row) | hot (the verbs that
+// it points to).
 #pragma once
 
 #include "proto/proto.h"

@@ -22,7 +22,7 @@
 #define OUR_NSID          "ddiperf"
 #define OUR_NSID_LEN      (sizeof(OUR_NSID) - 1)
 
-// What a query asks for, once it is understood.
+// A parsed query.
 struct asked {
 	const uint8_t *buf;
 	uint32_t question_len;

@@ -24,8 +24,8 @@ static uint32_t wrong_id(uint8_t *buf, uint32_t len, uint32_t room, uint64_t ran
 	return len;
 }
 
-// Another name of the same length, or for the root another type: well formed, but not what was
-// asked.
+// Another name of the same length, or for the root another type: well formed, but another
+// question.
 static uint32_t wrong_question(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 {
 	uint32_t question = len < DNS_HEADER_LEN ? 0 : dns_question_len(buf, len);
@@ -81,7 +81,7 @@ static uint32_t empty(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random
 	return answer_remove(buf, len);
 }
 
-// Nobody asked it: another ID and another question.
+// A reply without a query: another ID and another question.
 static uint32_t unsolicited(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 {
 	return wrong_question(buf, len, room, random) ? wrong_id(buf, len, room, random) : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of the DNS protocol share: the compiled plan, what a worker keeps, messages, and
-// the verbs. Not for anyone outside lib/proto, tests and fuzzers. Path: cold (set-up) | hot (the
+// Shared by the files of the DNS protocol: the compiled plan, the state of a worker, messages, and
+// the verbs. Only for lib/proto, tests and fuzzers. Path: cold (set-up) | hot (the
 // rest).
 #pragma once
 
@@ -91,7 +91,7 @@ struct dns_answers {
 	struct dns_record records[DNS_TYPE_BUCKETS]; // by dns_type_bucket; the last has length 0
 };
 
-// What a walk over a whole message finds. Pointers are into the message, NULL: not there.
+// The parts of a whole message. Pointers are into the message, NULL: not there.
 struct dns_message {
 	uint16_t answers;
 	bool has_opt;

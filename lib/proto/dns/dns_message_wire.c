@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A DNS message from untrusted bytes: question, every record of every section, and what the OPT
-// record says. RDATA other than OPT's is not looked into. Path: hot. Any thread.
+// A DNS message from untrusted bytes: question, each record of each section, and the fields of the
+// OPT record. Other RDATA is not parsed. Path: hot. Any thread.
 
 #include "base/bytes.h"
 #include "proto/dns/dns_internal.h"
@@ -111,8 +111,8 @@ static bool opt_read(struct dns_message *m, const uint8_t *fixed, bool root)
 	return options_read(m, fixed + 10, bytes_be16(fixed + 8));
 }
 
-// The end of an owner name at p. The question's name, checked already, is what nearly all of them
-// point to.
+// The end of an owner name at p. Nearly all of them point to the question's
+// name, which is checked already.
 static inline const uint8_t *owner_end(
 	const uint8_t *p, const uint8_t *msg, uint32_t len, bool asked)
 {

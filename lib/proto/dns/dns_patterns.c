@@ -87,7 +87,7 @@ static size_t text_end(const char *text, size_t len, size_t at)
 	return at < len ? at : len;
 }
 
-// NULL, or what is wrong.
+// NULL, or the error.
 static const char *pattern_parse(struct pattern *p, const char *text, size_t len)
 {
 	size_t at = 0, end;
@@ -132,8 +132,8 @@ static uint64_t pattern_names(const struct pattern *p)
 	return n;
 }
 
-// The current name as text, with "a" for what is drawn later; its length, or 0 when it is longer
-// than any name. *random_at: where that starts.
+// The current name as text, with "a" for each random character; its length, or 0 if it is longer
+// than any name. *random_at: place of the first random character.
 static size_t pattern_text(const struct pattern *p, char *out, size_t *random_at)
 {
 	size_t at = 0;
@@ -177,7 +177,7 @@ static bool pattern_next(struct pattern *p)
 	return false;
 }
 
-// Compile the current name. NULL, or what is wrong.
+// Compile the current name. NULL, or the error.
 static const char *pattern_add(struct dns_loader *l, const struct pattern *p, uint16_t type)
 {
 	struct dns_text_error e = {0};
@@ -208,7 +208,7 @@ static void random_note(const char *line, uint32_t len)
 			len, 1ull << (5 * len));
 }
 
-// NULL, or what is wrong.
+// NULL, or the error.
 static const char *line_load(struct dns_loader *l, const char *line)
 {
 	struct dns_text_error e = {0};

@@ -29,7 +29,7 @@ int dns_name_from_text(const char *text, size_t len, uint8_t *wire, struct dns_t
 int32_t dns_type_from_text(const char *text, size_t len);
 
 // Per query in blob: offset of the random characters in the name and their number (0: none), one
-// byte each; the folded sum of what follows (16 bits in memory order); then QNAME, QTYPE, QCLASS.
+// byte each; the folded sum of the rest (16 bits in memory order); then QNAME, QTYPE, QCLASS.
 #define DNS_ENTRY_HEAD 4
 
 struct dns_queries {
@@ -56,7 +56,7 @@ struct dns_loader {
 // a whole.
 int dns_queries_load_file(
 	struct dns_queries *q, const char *path, const void *setting, struct diag *d);
-// The same from memory; name is what errors call it.
+// The same from memory; name stands for the file in errors.
 int dns_queries_load_text(struct dns_queries *q, const char *name, const char *text, size_t len,
 	const void *setting, struct diag *d);
 // "name type" lines (const char *) with {0-999}, {000-999} and {random:N}.

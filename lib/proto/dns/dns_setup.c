@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From settings to what the DNS verbs use: cross-field checks, queries, header and OPT templates,
-// cookies per worker, the responder's records. Path: cold. Management thread.
+// From settings to the plan of the DNS verbs: cross-field checks, queries, header and OPT
+// templates, cookies per worker, the responder's records. Path: cold. Management thread.
 
 #include <errno.h>
 #include <stdlib.h>

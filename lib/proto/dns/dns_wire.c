@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asking: the query of a transaction, and the judgement of what comes back. All of a query but a
-// learnt server cookie is a function of plan, seed, worker and transaction, so that the reply is
-// held against the very bytes that were sent (RFC 5452 section 9.1). Not here: answering. Path:
+// The client: the query of a transaction, and the checks of its reply. A query is a function of
+// plan, seed, worker and transaction, except for a learnt server cookie. So the reply is compared
+// with the very bytes that were sent (RFC 5452 section 9.1). Not here: the server. Path:
 // hot. The worker that owns ctx.
 
 #include <string.h>
@@ -60,7 +60,7 @@ static inline struct asked query_find(
 	return q;
 }
 
-// The permutation makes the first characters unique in the run; what is beyond them is only random.
+// The permutation makes the first characters unique in the run; the others are only random.
 static void random_write(
 	const struct dns_plan *p, const struct dns_worker *w, const struct asked *q, uint8_t *name)
 {
@@ -309,7 +309,7 @@ static bool subnet_is_ours(const struct dns_plan *p, const struct dns_worker *w,
 	return memcmp(m->subnet + 4, ours, p->subnet_len) == 0;
 }
 
-// What the options must repeat is what we sent; a reply that fails this is to be dropped as forged.
+// Options must repeat the values sent; a reply that fails this is dropped as forged.
 static bool options_check(struct proto_ctx *ctx, const struct proto_txn *t, const struct asked *q,
 	const struct dns_message *m)
 {

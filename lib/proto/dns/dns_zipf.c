@@ -29,7 +29,7 @@ static void alias_pair(struct dns_alias *table, double *share, uint32_t *work, u
 		large++;
 		work[small++] = l;
 	}
-	// What is left has exactly its share, but for rounding: each is its own other.
+	// The rest have exactly their share, except for rounding: each is its own alias.
 }
 
 struct dns_alias *dns_zipf_build(uint32_t count, double exponent)
