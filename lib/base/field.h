@@ -77,9 +77,18 @@ struct field {
 	const char *word; // a word allowed instead of a value ("auto", "max"): FIELD_COUNT,
 	                  // _DURATION, _SIZE give UINT64_MAX, FIELD_RATE gives INFINITY
 	double min, max;  // in the unit stored; both 0: unlimited. For FIELD_STRING: length
-	const char *const *names;            // FIELD_ENUM: NULL-terminated
+	const char *const *names; // FIELD_ENUM: NULL-terminated
+	size_t names_step; // bytes from one name to the next; 0: names is an array of pointers
 	const struct field_section *section; // FIELD_SECTION
 	const struct field_choices *choices; // FIELD_CHOICES
 };
+
+// Name i of an enum; NULL behind the last one.
+static inline const char *field_name(const struct field *f, uint32_t i)
+{
+	size_t step = f->names_step ? f->names_step : sizeof(*f->names);
+
+	return *(const char *const *)((const char *)f->names + i * step);
+}
 
 #define FIELD_ROWS(rows) .fields = (rows), .count = sizeof(rows) / sizeof((rows)[0])

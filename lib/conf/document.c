@@ -27,12 +27,12 @@ static void line(const struct document *doc, const char *path, const char *about
 
 static const char *type_text(const struct document *doc, const struct field *f)
 {
-	const char *names = "";
+	const char *names = "", *name;
 
 	if (f->type != FIELD_ENUM)
 		return value_type_name(f);
-	for (unsigned i = 0; f->names[i]; i++)
-		names = arena_printf(doc->a, "%s%s%s", names, i ? " | " : "", f->names[i]);
+	for (uint32_t i = 0; (name = field_name(f, i)); i++)
+		names = arena_printf(doc->a, "%s%s%s", names, i ? " | " : "", name);
 	return names;
 }
 

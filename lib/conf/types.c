@@ -126,15 +126,15 @@ static void string_ends(const void *v, double ends[2])
 static int enum_parse(struct value_input *in, void *dst)
 {
 	const char *all = "one of";
+	const char *name;
 
-	for (int32_t i = 0; in->field->names[i]; i++) {
-		if (strcmp(in->field->names[i], in->text) == 0) {
-			*(int32_t *)dst = i;
+	for (uint32_t i = 0; (name = field_name(in->field, i)); i++) {
+		if (strcmp(name, in->text) == 0) {
+			*(int32_t *)dst = (int32_t)i;
 			return 0;
 		}
+		all = arena_printf(in->a, "%s%s %s", all, i ? "," : "", name);
 	}
-	for (int32_t i = 0; in->field->names[i]; i++)
-		all = arena_printf(in->a, "%s%s %s", all, i ? "," : "", in->field->names[i]);
 	in->what = all;
 	return -EINVAL;
 }
@@ -142,10 +142,11 @@ static int enum_parse(struct value_input *in, void *dst)
 static const char *enum_format(const struct field *f, const void *src, struct arena *a)
 {
 	const int32_t index = *(const int32_t *)src;
+	const char *name;
 
-	for (int32_t i = 0; f->names[i]; i++) {
+	for (int32_t i = 0; (name = field_name(f, (uint32_t)i)); i++) {
 		if (i == index)
-			return f->names[i];
+			return name;
 	}
 	return NULL;
 }

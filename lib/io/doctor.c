@@ -216,11 +216,11 @@ static void add_driver(struct doctor_report *r, const struct driver *d)
 		return;
 	}
 	row = add(r, "drivers", d->name, DOCTOR_OK, "%s", d->help);
-	if (!strcmp(d->name, "tap") && access("/dev/net/tun", R_OK | W_OK) < 0) {
+	if (d->device == DEVICE_TAP && access("/dev/net/tun", R_OK | W_OK) < 0) {
 		row->status = DOCTOR_MISSING;
 		fix(row, "modprobe tun");
 	}
-	if (d->preflight == preflight_pci && access("/dev/vfio/vfio", F_OK) < 0) {
+	if (d->device == DEVICE_PCI && access("/dev/vfio/vfio", F_OK) < 0) {
 		row->status = DOCTOR_WARN;
 		fix(row, "modprobe vfio-pci (not needed for mlx4 and mlx5 cards)");
 	}

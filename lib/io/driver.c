@@ -8,12 +8,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <rte_build_config.h>
-
-#include "io/memory.h"
-#include "io/preflight.h"
 
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
@@ -31,7 +30,7 @@
 #endif
 #define PACKAGE(name) "librte-" name TEXT(ABI)
 
-#define BDF_SIZE sizeof("0000:00:00.0")
+#define FRAME_OVERHEAD 96 // Ethernet, VLAN tags, the kernel's head of a packet ring's frame
 
 __attribute__((format(printf, 4, 5))) static int append_args(
 	char *buf, size_t room, const char **why, const char *fmt, ...)
@@ -160,7 +159,38 @@ static int devargs_tap(
 	return err ? err : append_mac(p, index, NULL, buf, room, why);
 }
 
-// Without a side in the text: the client of a socket that someone listens on, else the server.
+const char *socket_path(const char *device)
+{
+	if (!strncmp(device, "server:", 7) || !strncmp(device, "client:", 7))
+		return device + 7;
+	return device;
+}
+
+// Without a connection, which a DPDK process on the other side does not survive when we end at
+// once. A socket of the wrong type is refused with EPROTOTYPE when a process listens, and with
+// ECONNREFUSED when that process died.
+int socket_try(const char *path)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	int fd, err;
+
+	if (strlen(path) >= sizeof(to.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(to.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	err = connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+bool socket_is_served(const char *path)
+{
+	return socket_try(path) == -EPROTOTYPE;
+}
+
+// Without a side in the text: client of a socket on which a process listens, otherwise server.
 static const char *memif_role(const char *device)
 {
 	if (!strncmp(device, "server:", 7))
@@ -217,7 +247,7 @@ const struct driver drivers[] = {
 		.name = "pci",
 		.help = "a network card driven by DPDK itself, the fastest way",
 		.device_help = "PCI address, 0000:01:00.0",
-		.device = DEVICE_REQUIRED,
+		.device = DEVICE_PCI,
 		.package = "librte-meta-net",
 		.dma = true,
 		.counts_missed = true,
@@ -226,19 +256,17 @@ const struct driver drivers[] = {
 		.burst = 32,
 		.descriptors = 1024,
 		.devargs = devargs_pci,
-		.preflight = preflight_pci,
 	},
 	{
 		.name = "af_xdp",
 		.help = "a kernel interface through XDP sockets, no card to unbind",
 		.device_help = "kernel interface",
-		.device = DEVICE_REQUIRED,
+		.device = DEVICE_INTERFACE,
 		.pmd = "net_af_xdp",
 		.package = PACKAGE("net-af-xdp"),
 		.caps = CAPS_PACKET | NEED_CAP(CAP_SYS_ADMIN),
 		.xdp = true,
 		.dma = true,
-		.kernel_interface = true,
 		.copies = true,
 		.counts_missed = true,
 		.one_queue = true,
@@ -248,17 +276,15 @@ const struct driver drivers[] = {
 		.cost_known = true,
 		.cost_ns = 850,
 		.devargs = devargs_af_xdp,
-		.preflight = preflight_interface,
 	},
 	{
 		.name = "af_packet",
 		.help = "a kernel interface through packet sockets, works everywhere",
 		.device_help = "kernel interface",
-		.device = DEVICE_REQUIRED,
+		.device = DEVICE_INTERFACE,
 		.pmd = "net_af_packet",
 		.package = PACKAGE("net-af-packet"),
 		.caps = CAPS_PACKET,
-		.kernel_interface = true,
 		.copies = true,
 		.max_queues = PORT_MAX_QUEUES,
 		.burst = 32,
@@ -266,17 +292,17 @@ const struct driver drivers[] = {
 		.cost_known = true,
 		.cost_ns = 1550,
 		.devargs = devargs_af_packet,
-		.preflight = preflight_interface,
 	},
 	{
 		.name = "pcap",
 		.help = "a kernel interface through libpcap, or packet files (rx_file, tx_file)",
 		.device_help = "kernel interface",
-		.device = DEVICE_OPTIONAL,
+		.device = DEVICE_INTERFACE,
+		.device_optional = true,
+		.files = true,
 		.pmd = "net_pcap",
 		.package = PACKAGE("net-pcap"),
 		.caps = NEED_CAP(CAP_NET_RAW),
-		.kernel_interface = true,
 		.copies = true,
 		.counts_missed = true,
 		.max_queues = 1,
@@ -285,13 +311,13 @@ const struct driver drivers[] = {
 		.cost_known = true,
 		.cost_ns = 1500,
 		.devargs = devargs_pcap,
-		.preflight = preflight_pcap,
 	},
 	{
 		.name = "tap",
 		.help = "a new kernel interface whose other end is this port",
 		.device_help = "name of the interface to make",
-		.device = DEVICE_OPTIONAL,
+		.device = DEVICE_TAP,
+		.device_optional = true,
 		.pmd = "net_tap",
 		.package = PACKAGE("net-tap"),
 		.caps = NEED_CAP(CAP_NET_ADMIN),
@@ -302,13 +328,12 @@ const struct driver drivers[] = {
 		.cost_known = true,
 		.cost_ns = 8300,
 		.devargs = devargs_tap,
-		.preflight = preflight_tap,
 	},
 	{
 		.name = "memif",
 		.help = "shared memory with another process (VPP, DPDK)",
 		.device_help = "socket path; \"server:\" or \"client:\" before it fixes the side",
-		.device = DEVICE_REQUIRED,
+		.device = DEVICE_SOCKET,
 		.pmd = "net_memif",
 		.package = PACKAGE("net-memif"),
 		.copies = true,
@@ -319,27 +344,26 @@ const struct driver drivers[] = {
 		.cost_known = true,
 		.cost_ns = 50,
 		.devargs = devargs_memif,
-		.preflight = preflight_socket,
 	},
 	{
 		.name = "virtio_user",
 		.help = "a vhost-user switch, or the kernel's /dev/vhost-net",
 		.device_help = "socket path of the vhost backend, or /dev/vhost-net",
-		.device = DEVICE_REQUIRED,
+		.device = DEVICE_BACKEND,
 		.pmd = "net_virtio",
 		.package = PACKAGE("net-virtio"),
 		.max_queues = 8,
 		.burst = 32,
 		.descriptors = 1024,
 		.devargs = devargs_virtio_user,
-		.preflight = preflight_backend,
 	},
 	{
 		.name = "ring",
 		.help = "another ring port of the same file, in memory: self-tests without a "
 			"network",
 		.device_help = "name of the peer port",
-		.device = DEVICE_OPTIONAL,
+		.device = DEVICE_PEER,
+		.device_optional = true,
 		.pmd = "net_ring",
 		.package = PACKAGE("net-ring"),
 		.counts_missed = true,
@@ -370,7 +394,7 @@ const struct driver drivers[] = {
 		.name = "vdev",
 		.help = "any DPDK device by its own arguments",
 		.device_help = "DPDK devargs, net_vhost0,iface=/tmp/sock",
-		.device = DEVICE_REQUIRED,
+		.device = DEVICE_DEVARGS,
 		.package = "librte-meta-net",
 		.dma = true,
 		.max_queues = PORT_MAX_QUEUES,
@@ -378,16 +402,10 @@ const struct driver drivers[] = {
 		.descriptors = 1024,
 		.devargs = devargs_vdev,
 	},
+	{.name = NULL},
 };
 
-const unsigned driver_count = sizeof(drivers) / sizeof(drivers[0]);
-
-const char *const driver_names[] = {"pci", "af_xdp", "af_packet", "pcap", "tap", "memif",
-	"virtio_user", "ring", "null", "vdev", NULL};
-
-_Static_assert(
-	sizeof(driver_names) / sizeof(driver_names[0]) == sizeof(drivers) / sizeof(drivers[0]) + 1,
-	"one name per driver");
+const unsigned driver_count = sizeof(drivers) / sizeof(drivers[0]) - 1;
 
 const struct driver *driver_of(const struct port_settings *p)
 {
@@ -396,12 +414,51 @@ const struct driver *driver_of(const struct port_settings *p)
 
 bool port_on_kernel_interface(const struct port_settings *p)
 {
-	return driver_of(p)->kernel_interface && p->device;
+	return driver_of(p)->device == DEVICE_INTERFACE && p->device;
 }
 
 bool port_is_pci(const struct port_settings *p)
 {
-	return driver_of(p)->preflight == preflight_pci;
+	return driver_of(p)->device == DEVICE_PCI;
+}
+
+uint64_t port_cpus_given(const struct port_settings *p)
+{
+	const struct field_range *cpus = p->cpus.items;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < p->cpus.count; i++)
+		n += (uint64_t)cpus[i].last - cpus[i].first + 1;
+	return n;
+}
+
+unsigned port_cpu_count(const struct port_settings *p)
+{
+	uint64_t n = port_cpus_given(p);
+
+	if (n == 0)
+		return 1;
+	return n < PORT_MAX_QUEUES ? (unsigned)n : PORT_MAX_QUEUES;
+}
+
+unsigned port_queue_count(const struct port_settings *p)
+{
+	unsigned cpus = port_cpu_count(p);
+
+	return p->queues > cpus ? p->queues : cpus;
+}
+
+// Long frames take whole pages, as in packet rings. XDP wants the mbuf itself within one page.
+uint16_t port_data_room(const struct port_settings *p)
+{
+	uint32_t frame = (uint32_t)p->mtu + FRAME_OVERHEAD;
+	uint32_t unit = driver_of(p)->xdp ? 64 : 4096;
+
+	if (frame <= 2048)
+		frame = 2048;
+	else
+		frame = (frame + unit - 1) / unit * unit;
+	return (uint16_t)(PORT_HEADROOM + frame);
 }
 
 int driver_plugin(const char *pmd, char *path, size_t room)

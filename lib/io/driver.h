@@ -11,19 +11,30 @@
 
 #define NEED_CAP(n) (1ull << (n)) // n: CAP_* of linux/capability.h
 
-enum driver_device { DEVICE_NONE, DEVICE_OPTIONAL, DEVICE_REQUIRED };
+// The meaning of ports[].device.
+enum driver_device {
+	DEVICE_NONE,      // not used
+	DEVICE_PCI,       // PCI address of a card that DPDK drives
+	DEVICE_INTERFACE, // kernel network interface
+	DEVICE_TAP,       // kernel network interface that the port makes
+	DEVICE_SOCKET,    // socket path, the port may make it
+	DEVICE_BACKEND,   // path that exists: socket of a backend or a character device
+	DEVICE_PEER,      // name of another port
+	DEVICE_DEVARGS,   // DPDK device arguments
+};
 
 struct driver {
 	const char *name; // as in ports[].driver
 	const char *help;
-	const char *device_help;   // what ports[].device means for it
-	enum driver_device device; // must ports[].device be given?
-	const char *pmd;           // plug-in that must be installed: "net_pcap"; NULL: none
-	const char *package;       // Debian package that brings it
-	uint64_t caps;             // capabilities without which it cannot start
-	bool xdp;                  // attaches an XDP program and locks packet memory
-	bool kernel_interface;     // device is a kernel network interface
-	bool dma;                  // a card may reach its mbufs by physical address
+	const char *device_help; // what ports[].device means for it
+	enum driver_device device;
+	bool device_optional; // ports[].device may be absent
+	bool files;           // rx_file and tx_file take the place of the device
+	const char *pmd;      // plug-in that must be installed: "net_pcap"; NULL: none
+	const char *package;  // Debian package that brings it
+	uint64_t caps;        // capabilities without which it cannot start
+	bool xdp;             // attaches an XDP program and locks packet memory
+	bool dma;             // a card may reach its mbufs by physical address
 	bool hugepages_only;
 	bool copies; // a sent mbuf is free at once, its bytes copied; false: it may go to the peer
 	             // as it is
@@ -44,17 +55,24 @@ struct driver {
 	// one_queue. NULL: the ports are made without devargs (ring).
 	int (*devargs)(const struct port_settings *p, unsigned index, char *buf, size_t room,
 		const char **why);
-	// Is what the device text names there and free? Before EAL. NULL: nothing to look at.
-	int (*preflight)(const struct port_settings *p, struct io_error *e);
 };
 
-extern const struct driver drivers[];
+extern const struct driver drivers[]; // the row behind the last one has no name
 extern const unsigned driver_count;
-extern const char *const driver_names[]; // of drivers[], in its order, NULL-terminated
 
 const struct driver *driver_of(const struct port_settings *p);
 bool port_on_kernel_interface(const struct port_settings *p); // and not on files
 bool port_is_pci(const struct port_settings *p);              // a card that DPDK drives
+
+// CPUs in ports[].cpus, also when they are nonsense.
+uint64_t port_cpus_given(const struct port_settings *p);
+uint16_t port_data_room(const struct port_settings *p); // bytes of an mbuf, headroom included
+
+// memif: the path behind "server:" or "client:". socket_try: -EPROTOTYPE when a process listens on
+// the path, -ECONNREFUSED when that process died, or another -errno.
+const char *socket_path(const char *device);
+int socket_try(const char *path);
+bool socket_is_served(const char *path);
 
 // Path of the installed plug-in of a driver, "librte_net_pcap.so.23": 0, or -ENOENT. pmd as in the
 // table.

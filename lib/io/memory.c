@@ -14,10 +14,9 @@
 #include "io/driver.h"
 #include "io/handoff.h"
 
-#define FRAME_OVERHEAD 96 // Ethernet, VLAN tags, the kernel's head of a packet ring's frame
-#define PORT_OVERHEAD  (4u << 20)
-#define LCORE_CACHE    512 // mbufs: a pool's cache and what may go beyond
-#define POOL_OVERHEAD  (256u << 10)
+#define PORT_OVERHEAD (4u << 20)
+#define LCORE_CACHE   512 // mbufs: a pool's cache and what may go beyond
+#define POOL_OVERHEAD (256u << 10)
 
 static uint64_t automatic(uint64_t set, uint64_t otherwise)
 {
@@ -57,18 +56,6 @@ uint32_t port_rx_mbufs(const struct port_settings *p)
 uint32_t port_tx_mbufs(const struct port_settings *p)
 {
 	return (uint32_t)automatic(p->mbufs, automatic_mbufs(port_tx_descriptors(p)) + p->held);
-}
-
-// Long ones in whole pages, as packet rings have them; XDP wants the mbuf itself within one page.
-uint16_t port_data_room(const struct port_settings *p)
-{
-	uint32_t frame = (uint32_t)p->mtu + FRAME_OVERHEAD;
-
-	if (frame <= 2048)
-		frame = 2048;
-	else
-		frame = RTE_ALIGN_CEIL(frame, driver_of(p)->xdp ? 64u : 4096u);
-	return (uint16_t)(RTE_PKTMBUF_HEADROOM + frame);
 }
 
 bool port_has_dense_pools(const struct port_settings *p)

@@ -12,7 +12,6 @@ uint16_t port_rx_descriptors(const struct port_settings *p);
 uint16_t port_tx_descriptors(const struct port_settings *p);
 uint32_t port_rx_mbufs(const struct port_settings *p); // per queue
 uint32_t port_tx_mbufs(const struct port_settings *p);
-uint16_t port_data_room(const struct port_settings *p); // bytes of an mbuf, headroom included
 
 // May its mbufs cross pages? Not where a card (or XDP on one) reads them by physical address.
 bool port_has_dense_pools(const struct port_settings *p);

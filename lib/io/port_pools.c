@@ -12,6 +12,7 @@
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
+#include "io/driver.h"
 #include "io/explain.h"
 #include "io/memory.h"
 

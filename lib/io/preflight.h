@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Before EAL is touched: is what a port needs there, and may it be used? Each function looks at the
-// device of one kind of driver; port_preflight (io/port.h) at what all have in common. Path: cold.
-// Management thread.
+// Checks before EAL starts: is everything that a port needs there, and may the tester use it?
+// port_preflight (io/port.h) checks a whole port. Path: cold. Management thread.
 #pragma once
 
 #include <stdbool.h>
@@ -10,17 +9,8 @@
 
 #include "io/port.h"
 
-// Rows of the driver table. All: 0, or -errno with e.
-int preflight_interface(const struct port_settings *p, struct io_error *e);
-int preflight_pci(const struct port_settings *p, struct io_error *e);
-int preflight_pcap(const struct port_settings *p, struct io_error *e); // interface or files
-int preflight_tap(const struct port_settings *p, struct io_error *e);
-int preflight_socket(const struct port_settings *p, struct io_error *e);  // a socket we may make
-int preflight_backend(const struct port_settings *p, struct io_error *e); // one that is there
-
-// Of a memif device: the path behind "server:" or "client:"; does anyone listen there?
-const char *socket_path(const char *device);
-bool socket_is_served(const char *path);
+// Does the device of the port exist, and is it free? 0, or -errno with e.
+int preflight_device(const struct port_settings *p, struct io_error *e);
 
 // Does the host use this interface (or the bridge or bond it belongs to, or a VLAN on it)? n is one
 // of list.

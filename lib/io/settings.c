@@ -6,7 +6,6 @@
 #include "base/diag.h"
 #include "io/driver.h"
 #include "io/port.h"
-#include "io/preflight.h"
 
 #define AT(member) offsetof(struct port_settings, member)
 
@@ -25,7 +24,8 @@ static const struct field port_fields[] = {
 		.type = FIELD_ENUM,
 		.required = true,
 		.offset = AT(driver),
-		.names = driver_names},
+		.names = &drivers[0].name,
+		.names_step = sizeof(drivers[0])},
 	{.name = "device",
 		.help = "kernel interface, PCI address, socket path, peer port's name (ring)",
 		.type = FIELD_STRING,
@@ -189,17 +189,6 @@ void host_check(const struct host_settings *h, struct diag *d)
 		diag_error(d, &h->management_cpu, NULL, "is one CPU");
 }
 
-// Sum of the ranges, also when they are nonsense.
-static uint64_t cpu_count(const struct port_settings *p)
-{
-	const struct field_range *cpus = p->cpus.items;
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < p->cpus.count; i++)
-		n += (uint64_t)cpus[i].last - cpus[i].first + 1;
-	return n;
-}
-
 bool port_has(const struct port_settings *p, const struct addr *a)
 {
 	const struct addr_prefix *own = p->addresses.items;
@@ -210,31 +199,15 @@ bool port_has(const struct port_settings *p, const struct addr *a)
 	return false;
 }
 
-unsigned port_cpu_count(const struct port_settings *p)
-{
-	uint64_t n = cpu_count(p);
-
-	if (n == 0)
-		return 1;
-	return n < PORT_MAX_QUEUES ? (unsigned)n : PORT_MAX_QUEUES;
-}
-
-unsigned port_queue_count(const struct port_settings *p)
-{
-	unsigned cpus = port_cpu_count(p);
-
-	return p->queues > cpus ? p->queues : cpus;
-}
-
 static void check_files(const struct port_settings *p, struct diag *d)
 {
-	bool is_pcap = !strcmp(driver_of(p)->name, "pcap");
+	bool files = driver_of(p)->files;
 
-	if (p->rx_file && (!is_pcap || p->device))
+	if (p->rx_file && (!files || p->device))
 		diag_error(d, &p->rx_file, NULL, "is for driver: pcap without a device");
-	if (p->tx_file && (!is_pcap || p->device))
+	if (p->tx_file && (!files || p->device))
 		diag_error(d, &p->tx_file, NULL, "is for driver: pcap without a device");
-	if (is_pcap && !p->device && !p->rx_file && !p->tx_file)
+	if (files && !p->device && !p->rx_file && !p->tx_file)
 		diag_error(d, p, "device", "is needed (a kernel interface, or rx_file or tx_file)");
 }
 
@@ -247,20 +220,20 @@ static void check_device(const struct port_settings *p, struct diag *d)
 
 	if (driver->device == DEVICE_NONE && p->device)
 		diag_error(d, &p->device, NULL, "is not used by driver: %s", driver->name);
-	if (driver->device == DEVICE_REQUIRED && !p->device)
+	if (!p->device && driver->device != DEVICE_NONE && !driver->device_optional) {
 		diag_error(d, p, "device", "is needed by driver: %s (%s)", driver->name,
 			driver->device_help);
-	if (!p->device && driver->device == DEVICE_REQUIRED)
 		return;
-	if (driver->preflight == preflight_socket)
-		return; // its devargs ask who listens there, which is for the start
+	}
+	if (driver->device == DEVICE_SOCKET)
+		return; // its devargs depend on a process that listens: that is for the start
 	if (driver->devargs && driver->devargs(p, 0, buf, sizeof(buf), &why) < 0)
 		diag_error(d, at, NULL, "%s", why);
 }
 
 static void check_cpus(const struct port_settings *p, struct diag *d)
 {
-	uint64_t n = cpu_count(p);
+	uint64_t n = port_cpus_given(p);
 
 	if (n > driver_of(p)->max_queues)
 		diag_error(d, &p->cpus, NULL, "has %llu CPUs, driver: %s has at most %u queues",
@@ -308,7 +281,7 @@ void port_check(const struct port_settings *p, struct diag *d)
 
 static bool is_ring(const struct port_settings *p)
 {
-	return !strcmp(driver_of(p)->name, "ring");
+	return driver_of(p)->device == DEVICE_PEER;
 }
 
 static bool names(const struct port_settings *p, const struct port_settings *other)
@@ -352,7 +325,7 @@ static bool same_text(const char *a, const char *b)
 static void check_pair(
 	const struct port_settings *p, const struct port_settings *earlier, struct diag *d)
 {
-	bool by_device = driver_of(p)->kernel_interface || driver_of(p)->checksum_offload;
+	bool by_device = driver_of(p)->device == DEVICE_INTERFACE || driver_of(p)->checksum_offload;
 
 	if (same_text(p->name, earlier->name))
 		diag_error(d, &p->name, NULL, "is the name of two ports");

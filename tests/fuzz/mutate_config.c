@@ -95,7 +95,7 @@ static uint32_t names_of(const struct field *f)
 {
 	uint32_t n = 0;
 
-	while (f->names[n])
+	while (field_name(f, n))
 		n++;
 	return n;
 }
@@ -133,7 +133,7 @@ static void put_scalar(struct text *t, struct rand *r, const struct field *f)
 		put(t, "%s", PICK(r, texts));
 		return;
 	case FIELD_ENUM:
-		put(t, "\"%s\"", f->names[rand_scale(rand_next(r), names_of(f))]);
+		put(t, "\"%s\"", field_name(f, rand_scale(rand_next(r), names_of(f))));
 		return;
 	case FIELD_ADDR:
 		put(t, "%s", PICK(r, addresses));

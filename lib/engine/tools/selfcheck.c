@@ -23,7 +23,7 @@ static uint64_t at_most(uint64_t a, uint64_t b)
 static int32_t ring_driver(void)
 {
 	for (unsigned i = 0; i < driver_count; i++)
-		if (strcmp(drivers[i].name, "ring") == 0)
+		if (drivers[i].device == DEVICE_PEER)
 			return (int32_t)i;
 	return -1;
 }

@@ -14,9 +14,9 @@
 
 static inline int driver_index(const char *name)
 {
-	for (int i = 0; driver_names[i]; i++)
-		if (!strcmp(driver_names[i], name))
-			return i;
+	for (unsigned i = 0; i < driver_count; i++)
+		if (!strcmp(drivers[i].name, name))
+			return (int)i;
 	fail_msg("no driver %s", name);
 	return -1;
 }

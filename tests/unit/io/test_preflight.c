@@ -103,7 +103,7 @@ static void an_unknown_interface_lists_the_known(void **state)
 {
 	struct port_settings p = port_of("p", "pcap", "nonexistent0");
 
-	assert_int_equal(preflight_interface(&p, &e), -ENODEV);
+	assert_int_equal(preflight_device(&p, &e), -ENODEV);
 	assert_non_null(strstr(e.text, "there are: "));
 	assert_non_null(strstr(e.text, "lo"));
 }
@@ -112,7 +112,7 @@ static void an_unknown_card_is_no_device(void **state)
 {
 	struct port_settings p = port_of("p", "pci", "ffff:ff:1f.7");
 
-	assert_int_equal(preflight_pci(&p, &e), -ENODEV);
+	assert_int_equal(preflight_device(&p, &e), -ENODEV);
 	assert_non_null(strstr(e.text, "dpdk-devbind.py"));
 }
 
@@ -121,26 +121,26 @@ static void packet_files_must_be_usable(void **state)
 	struct port_settings p = port_of("p", "pcap", NULL);
 
 	p.rx_file = "/nonexistent/in.pcap";
-	assert_int_equal(preflight_pcap(&p, &e), -ENOENT);
+	assert_int_equal(preflight_device(&p, &e), -ENOENT);
 	p.rx_file = "/dev/null";
 	p.tx_file = "/nonexistent/out.pcap";
-	assert_int_equal(preflight_pcap(&p, &e), -ENOENT);
+	assert_int_equal(preflight_device(&p, &e), -ENOENT);
 	p.tx_file = "/dev/null";
-	assert_int_equal(preflight_pcap(&p, &e), 0);
+	assert_int_equal(preflight_device(&p, &e), 0);
 }
 
 static void a_tap_does_not_take_over_an_interface(void **state)
 {
 	struct port_settings p = port_of("p", "tap", "lo");
 
-	assert_int_equal(preflight_tap(&p, &e), -EBUSY);
+	assert_int_equal(preflight_device(&p, &e), -EBUSY);
 }
 
 static void a_missing_backend_is_told_apart(void **state)
 {
 	struct port_settings p = port_of("p", "virtio_user", "/nonexistent/vhost");
 
-	assert_int_equal(preflight_backend(&p, &e), -ENODEV);
+	assert_int_equal(preflight_device(&p, &e), -ENODEV);
 	assert_non_null(strstr(e.text, "backend"));
 }
 
@@ -157,13 +157,13 @@ static void looking_for_a_listener_does_not_connect(void **state)
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
 	assert_int_equal(listen(fd, 1), 0);
 	assert_true(socket_is_served(at.sun_path));
-	assert_int_equal(preflight_socket(&p, &e), 0);
+	assert_int_equal(preflight_device(&p, &e), 0);
 	assert_int_equal(access(at.sun_path, F_OK), 0);
 	assert_int_equal(accept(fd, NULL, NULL), -1);
 	assert_int_equal(errno, EAGAIN);
 	close(fd);
 	assert_false(socket_is_served(at.sun_path));
-	assert_int_equal(preflight_socket(&p, &e), 0);
+	assert_int_equal(preflight_device(&p, &e), 0);
 	assert_int_equal(access(at.sun_path, F_OK), -1); // left by the dead, removed
 }
 
@@ -171,9 +171,9 @@ static void a_file_is_not_taken_for_a_socket(void **state)
 {
 	struct port_settings p = port_of("p", "memif", "/proc/self/status");
 
-	assert_int_equal(preflight_socket(&p, &e), -EBUSY);
+	assert_int_equal(preflight_device(&p, &e), -EBUSY);
 	p.device = "/nonexistent/dir/s";
-	assert_int_equal(preflight_socket(&p, &e), -ENOENT);
+	assert_int_equal(preflight_device(&p, &e), -ENOENT);
 }
 
 static void capabilities_have_their_names(void **state)

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The check of a port's device before EAL, for each kind of device: does it exist, and may the
+// tester use it? Refuses an interface that the host uses. Does not bind cards. Path: cold.
+// Management thread.
+#include "io/preflight.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "io/driver.h"
+#include "io/explain.h"
+#include "io/netif.h"
+#include "io/state.h"
+
+static int no_such_interface(
+	const struct port_settings *p, const struct netif *list, unsigned count, struct io_error *e)
+{
+	char names[512] = "";
+	size_t used = 0;
+
+	for (unsigned i = 0; i < count && used < sizeof(names); i++)
+		used += (size_t)snprintf(
+			names + used, sizeof(names) - used, "%s%s", used ? ", " : "", list[i].name);
+	return port_fail(e, p, -ENODEV, "there is no such interface (there are: %s%s)", names,
+		used >= sizeof(names) ? "..." : "");
+}
+
+static int check_default_route(
+	const struct port_settings *p, const struct netif *n, struct io_error *e)
+{
+	const char *through = strcmp(n->name, p->device) ? n->name : "the interface";
+
+	if (!n->default_route)
+		return 0;
+	return port_fail(e, p, -EBUSY,
+		"%s carries the default route of this box: use another interface "
+		"(or force: true, which may cut you off)",
+		through);
+}
+
+static int check_addresses(const struct port_settings *p, const struct netif *n, struct io_error *e)
+{
+	uint32_t kept = n->addr_count < NETIF_ADDRS_MAX ? n->addr_count : NETIF_ADDRS_MAX;
+	const struct addr_prefix *in_use = NULL;
+	char text[ADDR_TEXT_SIZE];
+	bool same = false;
+
+	for (uint32_t i = 0; i < kept && !same; i++) {
+		if (addr_is_link_local(&n->addrs[i].addr))
+			continue;
+		in_use = &n->addrs[i];
+		same = port_has(p, &in_use->addr);
+	}
+	if (!in_use)
+		return 0;
+	addr_format_prefix(in_use, text, sizeof(text));
+	if (same)
+		return port_fail(e, p, -EADDRINUSE,
+			"%s is an address of this port that the kernel also has on %s, and both "
+			"would answer: `ip address del %s dev %s`",
+			text, n->name, text, n->name);
+	return port_fail(e, p, -EADDRINUSE,
+		"the kernel has the address %s on %s, so this box uses it: "
+		"`ip address del %s dev %s`, or force: true",
+		text, n->name, text, n->name);
+}
+
+int preflight_users(const struct port_settings *p, const struct netif *n, const struct netif *list,
+	unsigned count, struct io_error *e)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < count; i++) {
+		const struct netif *user = &list[i];
+
+		if (user != n && user->index != n->master && user->lower != n->index)
+			continue;
+		err = check_default_route(p, user, e);
+		if (!err)
+			err = check_addresses(p, user, e);
+	}
+	return err;
+}
+
+static int check_xdp(const struct port_settings *p, const struct netif *n, struct io_error *e)
+{
+	int err;
+
+	if (!n->xdp_program)
+		return 0;
+	if (!p->force)
+		return port_fail(e, p, -EBUSY,
+			"an XDP program (id %u) that is not ours is attached: "
+			"`ip link set dev %s xdp off`, or force: true",
+			n->xdp_program, p->device);
+	err = netif_detach_xdp(p->device);
+	if (!err)
+		log_warning("port %s: detached XDP program %u from %s (force)", p->name,
+			n->xdp_program, p->device);
+	return err ? port_fail(e, p, err, "XDP program %u cannot be detached: %s", n->xdp_program,
+			     strerror(-err))
+	           : 0;
+}
+
+// An XDP socket sees one receive queue: what the card puts into the others would never arrive.
+static int check_queues(const struct port_settings *p, const struct netif *n, struct io_error *e)
+{
+	unsigned queues = port_queue_count(p);
+	const char *kind = !strcmp(n->kind, "veth") ? "rx" : "combined";
+
+	if (!driver_of(p)->xdp)
+		return 0;
+	if (!n->rx_queues || n->rx_queues == queues || p->force)
+		return 0;
+	return port_fail(e, p, -EINVAL,
+		"the interface has %u receive queues and the port uses %u: "
+		"`ethtool -L %s %s %u`, or cpus: with %u CPUs (or force: true)",
+		n->rx_queues, queues, p->device, kind, queues, n->rx_queues);
+}
+
+static int check_link(const struct port_settings *p, const struct netif *n, struct io_error *e)
+{
+	if (!(n->flags & IFF_UP))
+		return port_fail(e, p, -ENETDOWN, "the interface is down: `ip link set dev %s up`",
+			p->device);
+	if (p->mtu > n->mtu)
+		return port_fail(e, p, -EMSGSIZE,
+			"mtu: %" PRIu64 " is above the %u of the interface: "
+			"`ip link set dev %s mtu %" PRIu64 "`",
+			p->mtu, n->mtu, p->device, p->mtu);
+	return 0;
+}
+
+static int check_interface(
+	const struct port_settings *p, const struct netif *list, unsigned count, struct io_error *e)
+{
+	const struct netif *n = netif_find(list, count, p->device);
+	int err;
+
+	if (!n)
+		return no_such_interface(p, list, count, e);
+	err = p->force ? 0 : preflight_users(p, n, list, count, e);
+	if (!err)
+		err = check_link(p, n, e);
+	if (!err)
+		err = check_queues(p, n, e);
+	return err ? err : check_xdp(p, n, e);
+}
+
+static int check_interface_device(const struct port_settings *p, struct io_error *e)
+{
+	struct netif *list;
+	unsigned count;
+	int err = state_recover(p, NULL, e);
+
+	if (err)
+		return err;
+	err = netif_list(&list, &count);
+	if (err)
+		return port_fail(e, p, err, "interfaces cannot be listed: %s", strerror(-err));
+	err = check_interface(p, list, count, e);
+	free(list);
+	return err;
+}
+
+static int check_rx_file(const struct port_settings *p, struct io_error *e)
+{
+	if (!p->rx_file || access(p->rx_file, R_OK) == 0)
+		return 0;
+	return port_fail(
+		e, p, -errno, "rx_file %s cannot be read: %s", p->rx_file, strerror(errno));
+}
+
+static int check_tx_file(const struct port_settings *p, struct io_error *e)
+{
+	char path[PATH_MAX];
+
+	if (!p->tx_file)
+		return 0;
+	snprintf(path, sizeof(path), "%s", p->tx_file);
+	if (access(path, W_OK) == 0 || access(dirname(path), W_OK) == 0)
+		return 0;
+	return port_fail(
+		e, p, -errno, "tx_file %s cannot be written: %s", p->tx_file, strerror(errno));
+}
+
+static int check_interface_or_files(const struct port_settings *p, struct io_error *e)
+{
+	int err;
+
+	if (p->device)
+		return check_interface_device(p, e);
+	err = check_rx_file(p, e);
+	return err ? err : check_tx_file(p, e);
+}
+
+static int check_tap_device(const struct port_settings *p, struct io_error *e)
+{
+	int fd;
+
+	if (p->device && if_nametoindex(p->device))
+		return port_fail(e, p, -EBUSY,
+			"the interface exists already and a tap port makes its own: "
+			"choose another name, or driver: af_packet");
+	fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return port_fail(e, p, -errno, "/dev/net/tun: %s: `modprobe tun`, and run as root",
+			strerror(errno));
+	close(fd);
+	return 0;
+}
+
+static int check_socket_device(const struct port_settings *p, struct io_error *e)
+{
+	char path[PATH_MAX];
+	const char *folder;
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s", socket_path(p->device));
+	if (stat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
+		return port_fail(e, p, -EBUSY, "%s exists and is not a socket", path);
+	if (socket_try(path) == -ECONNREFUSED)
+		unlink(path); // left by a process that died
+	folder = dirname(path);
+	if (access(folder, W_OK) == 0)
+		return 0;
+	return port_fail(e, p, -errno, "no socket can be made in %s: %s", folder, strerror(errno));
+}
+
+static int check_backend_device(const struct port_settings *p, struct io_error *e)
+{
+	const char *hint = strcmp(p->device, "/dev/vhost-net")
+	                           ? "start the vhost-user backend (switch) first"
+	                           : "`modprobe vhost-net`, and run as root";
+
+	if (access(p->device, R_OK | W_OK) == 0)
+		return 0;
+	return port_fail(e, p, errno == ENOENT ? -ENODEV : -errno, "%s: %s: %s", p->device,
+		strerror(errno), hint);
+}
+
+// Name of the kernel driver of a PCI device, "" for none.
+static void pci_kernel_driver(const char *bdf, char *name, size_t room)
+{
+	char link[128], target[PATH_MAX];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/sys/bus/pci/devices/%s/driver", bdf);
+	len = readlink(link, target, sizeof(target) - 1);
+	target[len > 0 ? len : 0] = '\0';
+	snprintf(name, room, "%s", basename(target));
+	if (len <= 0)
+		name[0] = '\0';
+}
+
+static bool is_one_of(const char *name, const char *const *list)
+{
+	for (; *list; list++)
+		if (!strcmp(name, *list))
+			return true;
+	return false;
+}
+
+// Cards that DPDK shares with their kernel driver must not carry what the host uses either.
+static int check_shared_card(const struct port_settings *p, const char *bdf, struct io_error *e)
+{
+	struct port_settings shown = *p;
+	char path[128];
+	struct dirent *entry;
+	struct netif *list;
+	unsigned count;
+	int err = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/net", bdf);
+	d = opendir(path);
+	if (!d || p->force || netif_list(&list, &count) < 0) {
+		if (d)
+			closedir(d);
+		return 0;
+	}
+	while (!err && (entry = readdir(d))) {
+		const struct netif *n = netif_find(list, count, entry->d_name);
+
+		shown.device = entry->d_name;
+		err = n ? preflight_users(&shown, n, list, count, e) : 0;
+	}
+	closedir(d);
+	free(list);
+	return err;
+}
+
+static int check_vfio(const struct port_settings *p, const char *bdf, struct io_error *e)
+{
+	char link[128], target[PATH_MAX], path[PATH_MAX];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/sys/bus/pci/devices/%s/iommu_group", bdf);
+	len = readlink(link, target, sizeof(target) - 1);
+	if (len <= 0)
+		return 0; // without an IOMMU the group has another name; DPDK will say
+	target[len] = '\0';
+	snprintf(path, sizeof(path), "/dev/vfio/%.32s", basename(target));
+	if (access(path, R_OK | W_OK) == 0)
+		return 0;
+	return port_fail(e, p, -EPERM, "%s: %s: run as root, or `sudo chown %u %s`", path,
+		strerror(errno), (unsigned)getuid(), path);
+}
+
+static int check_pci_device(const struct port_settings *p, struct io_error *e)
+{
+	static const char *const for_dpdk[] = {"vfio-pci", "igb_uio", "uio_pci_generic", NULL};
+	static const char *const shared[] = {"mlx4_core", "mlx5_core", "mana", NULL};
+	char bdf[32], path[128], kernel[64];
+	const char *why;
+
+	if (driver_of(p)->devargs(p, 0, bdf, sizeof(bdf), &why) < 0)
+		return port_fail(e, p, -EINVAL, "%s", why);
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", bdf);
+	if (access(path, F_OK) < 0)
+		return port_fail(e, p, -ENODEV,
+			"there is no such PCI device: "
+			"`dpdk-devbind.py --status-dev net` lists them");
+	pci_kernel_driver(bdf, kernel, sizeof(kernel));
+	if (is_one_of(kernel, shared))
+		return check_shared_card(p, bdf, e);
+	if (!is_one_of(kernel, for_dpdk))
+		return port_fail(e, p, -EBUSY,
+			"it is with the kernel driver %s: `modprobe vfio-pci`, then "
+			"`dpdk-devbind.py -b vfio-pci %s`",
+			kernel[0] ? kernel : "\"none\"", bdf);
+	return strcmp(kernel, "vfio-pci") ? 0 : check_vfio(p, bdf, e);
+}
+
+int preflight_device(const struct port_settings *p, struct io_error *e)
+{
+	switch (driver_of(p)->device) {
+	case DEVICE_PCI:
+		return check_pci_device(p, e);
+	case DEVICE_INTERFACE:
+		return check_interface_or_files(p, e);
+	case DEVICE_TAP:
+		return check_tap_device(p, e);
+	case DEVICE_SOCKET:
+		return check_socket_device(p, e);
+	case DEVICE_BACKEND:
+		return check_backend_device(p, e);
+	case DEVICE_NONE:
+	case DEVICE_PEER:
+	case DEVICE_DEVARGS:
+		break;
+	}
+	return 0;
+}
