@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The bytes of pcapng, and the thread that empties the rings: it holds packets back for a while, as
-// what is known late may have been sent early, and writes them in order of time.
+// a packet found late may have been sent early, and writes them in order of time.
 // Path: cold. The management thread, and one of its own.
 #include "io/capture.h"
 
@@ -343,7 +343,7 @@ static void *capture_loop(void *arg)
 	return NULL;
 }
 
-// Signals are for the thread that knows what to do about them.
+// Signals go to the main thread, which handles them.
 static int start_thread(struct capture *c)
 {
 	sigset_t all, old;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets into a pcapng file (draft-ietf-opsawg-pcapng), each with a comment: a writer, and a
 // thread of its own around it that is fed by one ring per worker. A full ring is counted, never
-// waited for. Knows no transaction; who is worth a packet is decided elsewhere.
+// waited for. Knows no transaction; engine/core/evidence.h chooses the packets.
 // Path: hot (capture_room, capture_at, capture_commit) | cold (the rest).
 #pragma once
 
@@ -68,7 +68,7 @@ static inline struct capture_slot *capture_at(struct capture_ring *r)
 	return &r->slots[atomic_load_explicit(&r->written, memory_order_relaxed) & (r->count - 1)];
 }
 
-// What was put there is complete.
+// The packet written there is complete.
 static inline void capture_commit(struct capture_ring *r)
 {
 	uint64_t n = atomic_load_explicit(&r->written, memory_order_relaxed);
@@ -90,5 +90,5 @@ struct capture;
 
 // Opens the file and starts the thread, on the caller's CPUs. NULL with errno.
 struct capture *capture_start(const struct capture_source *s);
-// The workers have ended. Writes what is left, closes. *packets: written. 0 or -errno of the file.
+// The workers have ended. Writes the rest, closes. *packets: written. 0 or -errno of the file.
 int capture_stop(struct capture *c, uint64_t *packets);

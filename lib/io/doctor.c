@@ -263,7 +263,7 @@ static bool has_addresses(const struct netif *n)
 	return text[0];
 }
 
-// Why the interface is not for testing as it is, with what helps; NULL: it is.
+// Can the interface be used for tests? If not, the row has the reason and a remedy.
 static void judge_interface(const struct netif *n, struct doctor_row *row)
 {
 	row->status = DOCTOR_WARN;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this box can do and what is missing, as rows of text for `ddiperf doctor`. Reads, changes
+// Abilities of this box and missing parts, as rows of text for `ddiperf doctor`. Reads, changes
 // nothing. Works without EAL and without privileges. Path: cold. Management thread.
 #pragma once
 

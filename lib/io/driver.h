@@ -26,7 +26,7 @@ enum driver_device {
 struct driver {
 	const char *name; // as in ports[].driver
 	const char *help;
-	const char *device_help; // what ports[].device means for it
+	const char *device_help; // meaning of ports[].device
 	enum driver_device device;
 	bool device_optional; // ports[].device may be absent
 	bool files;           // rx_file and tx_file take the place of the device
@@ -47,9 +47,8 @@ struct driver {
 	uint16_t burst;       // default burst: small for drivers that make a system call per packet
 	uint16_t descriptors; // default per queue and direction
 	bool cost_known;
-	double cost_ns; // worker time that it adds to a message and its answer, beside what they
-	                // cost over rings; measured on a veth pair where it has one
-	                // (docs/performance.md)
+	double cost_ns; // worker time that it adds to a message and its reply, on top of their cost
+	                // over rings; measured on a veth pair if it has one (docs/performance.md)
 	// Write the devargs of the port into buf ("net_pcap0,iface=veth0"); 0, or -errno with *why
 	// (static text). index: of the port among all ports, plus PORT_MAX times the queue with
 	// one_queue. NULL: the ports are made without devargs (ring).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel dropped of the packets for an af_packet port: the driver itself cannot tell, but
+// Packets for an af_packet port that the kernel dropped: the driver itself has no counter, but
 // its sockets belong to this process and can be asked. Path: cold. Management thread.
 #pragma once
 

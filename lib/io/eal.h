@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inside io: what DPDK's environment is started with. The calls themselves are io_start and io_stop
-// (io/port.h). Path: cold. Management thread.
+// Inside io: the arguments of DPDK's environment. io_start and io_stop (io/port.h) make the calls.
+// Path: cold. Management thread.
 #pragma once
 
 #include <stdbool.h>
@@ -22,6 +22,6 @@ struct eal_args {
 int eal_args_build(struct eal_args *a, const struct lcore_plan *lcores,
 	const struct port_settings *ports, unsigned count, uint64_t pages_mib, const char *prefix);
 
-// While ports start, DPDK says all that may explain a failure (into a capture); at other times next
-// to nothing: what drivers complain about during a run is in their counters.
+// While ports start, DPDK logs all that may explain a failure (into a capture). At other times it
+// logs next to nothing: errors of drivers during a run are in their counters.
 void eal_set_talkative(bool on);

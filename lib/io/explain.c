@@ -223,7 +223,7 @@ static bool is_telling(const char *line)
 	return has_any(line, telling) && !has_any(line, noise);
 }
 
-// "EAL: ", "libbpf: ", "eth_kernel_bind(): " say who complains, not what about.
+// "EAL: ", "libbpf: ", "eth_kernel_bind(): " name the speaker, not the subject.
 static const char *without_speaker(const char *line)
 {
 	for (unsigned i = 0; i < 3; i++) {

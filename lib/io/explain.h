@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes wrong at start, as one message that says what helps. DPDK and its drivers say it in
-// many lines on stdout and stderr: those are captured while they start, and translated. Path: cold.
+// Start-up errors as one message with a remedy. DPDK and its drivers print many lines on stdout and
+// stderr: those are captured while they start, and translated. Path: cold.
 // Management thread.
 #pragma once
 
@@ -15,7 +15,7 @@ int io_fail(struct io_error *e, int err, const char *fmt, ...)
 int port_fail(struct io_error *e, const struct port_settings *p, int err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-// What is written to fds 1 and 2 from begin to end goes into memory. The text of end is the
+// Captures the output to fds 1 and 2 between begin and end. The text of end is the
 // caller's to free, never NULL; with --verbose it is also shown. Captures do not nest.
 struct capture {
 	int memory, saved_out, saved_err;
@@ -24,7 +24,7 @@ struct capture {
 void capture_begin(struct capture *c);
 char *capture_end(struct capture *c);
 
-// Set e from what was captured: a known complaint gives its cause and remedy, an unknown one its
-// last telling line. p NULL: it was not about one port. err: what the failed call returned, kept
-// unless the complaint tells better. Changes said.
+// Set e from the captured text: a known error gives its cause and remedy, an unknown one its last
+// useful line. p NULL: the error concerns no single port. err: result of the failed call, replaced
+// if the text is more precise. Changes said.
 int explain(struct io_error *e, const struct port_settings *p, int err, char *said);

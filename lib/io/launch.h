@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starting a loop on the CPU of a worker and waiting for its end. What was written before the
-// launch is seen by the loop, what the loop wrote is seen after the wait. Path: cold. Management
+// Starting a loop on the CPU of a worker and waiting for its end. Writes before the launch
+// are visible to the loop; writes of the loop are visible after the wait. Path: cold. Management
 // thread.
 #pragma once
 

@@ -15,7 +15,7 @@
 #include "io/handoff.h"
 
 #define PORT_OVERHEAD (4u << 20)
-#define LCORE_CACHE   512 // mbufs: a pool's cache and what may go beyond
+#define LCORE_CACHE   512 // mbufs: a pool's cache, with its flush threshold
 #define POOL_OVERHEAD (256u << 10)
 
 static uint64_t automatic(uint64_t set, uint64_t otherwise)
@@ -40,7 +40,7 @@ static uint32_t automatic_mbufs(uint16_t descriptors)
 	return rte_align32pow2(2u * descriptors + 1024) - 1;
 }
 
-// What one worker has received may wait in its lanes to all others, and in the caches of their
+// Packets that one worker received can wait in its rings to all others, and in the caches of their
 // CPUs.
 static uint32_t handed_over_mbufs(const struct port_settings *p)
 {

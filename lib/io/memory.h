@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much packet memory ports need, and what hugepages the box has. Path: cold. Management thread.
+// The packet memory that ports need, and the hugepages of the box. Path: cold. Management thread.
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ struct hugepages {
 	uint64_t total, free;
 };
 
-// What this box has left without swapping; 0: unknown.
+// Memory available without swapping; 0: unknown.
 uint64_t memory_available(void);
 
 #define HUGEPAGE_SIZES_MAX 4
@@ -31,5 +31,5 @@ uint64_t memory_available(void);
 // The sizes this kernel knows, smallest first; returns their number.
 unsigned hugepages_read(struct hugepages out[HUGEPAGE_SIZES_MAX]);
 uint64_t hugepages_free(void); // bytes
-// What to write to /proc/sys/vm/nr_hugepages so that `bytes` are free.
+// The value for /proc/sys/vm/nr_hugepages that makes `bytes` free.
 uint64_t hugepages_to_set(uint64_t bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rtnetlink dumps into struct netif, ethtool for what netlink does not tell. Every attribute is
+// rtnetlink dumps into struct netif, ethtool for facts that netlink lacks. Each attribute is
 // bounds-checked. Path: cold. Management thread.
 #include "io/netif.h"
 

@@ -38,8 +38,8 @@ int netif_read(const char *name, struct netif *out);
 
 struct steer;
 
-// The key and table by which the card spreads what it receives over its queues, into s; it stays as
-// it is where there is none.
+// The key and table by which the card spreads received packets over its queues, into s. Without
+// them s is unchanged.
 void netif_read_rss(const char *name, struct steer *s);
 
 // Is it up, with a carrier? false also when it does not exist.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How libpcap receives for a pcap port. DPDK asks it for snapshots of 16 KiB and, before 26.07, not
-// for immediate mode: the kernel then fills eight blocks and hands over each of them full or after
-// a tick, so that packets wait, and a pause of eight ticks loses some however few there are. Path:
+// The receive buffer of libpcap for a pcap port. DPDK asks for snapshots of 16 KiB and, before
+// 26.07, not for immediate mode. The kernel then fills eight blocks and delivers each one when full
+// or after a tick: packets wait, and a pause of eight ticks loses some at any rate. Path:
 // cold. Management thread.
 #pragma once
 
@@ -9,5 +9,5 @@
 
 struct port_settings;
 
-// What the driver opens from here on is for this port.
+// Captures that the driver opens from here on are for this port.
 void pcap_ring_for(const struct port_settings *p);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All ports opened and closed, in order: devices probed and started, interfaces claimed and given
 // back, the drivers' output captured meanwhile. Not here: the checks before EAL (preflight.c), EAL
-// (eal.c), the driver's arguments (driver.c), what a device is asked for (port_configure.c), its
+// (eal.c), the driver's arguments (driver.c), the device's configuration (port_configure.c), its
 // memory (port_pools.c), link and counts (port_read.c). Path: cold. Management thread.
 #include "io/port_internal.h"
 

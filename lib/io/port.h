@@ -43,8 +43,8 @@ struct port_settings {
 	uint64_t held;    // no setting: packets that its sender keeps for later, buffers on top of
 	                  // mbufs auto
 	bool promiscuous; // no setting: its clients have Ethernet addresses of their own
-	uint32_t queues;  // no setting: at least so many queue pairs
-	bool answers;     // no setting: what it receives is to one port from many
+	uint32_t queues;  // no setting: least number of queue pairs
+	bool answers;     // no setting: received packets go from many source ports to one
 	struct field_list homes; // no setting: struct rule_home, addresses that are a queue's
 	bool has_ports;          // no setting: its items have source ports, a queue's each
 };
@@ -94,12 +94,12 @@ struct lcore_plan {
 	uint32_t worker_count;
 };
 
-// A message for the user: what failed and the command or setting that helps. One per failed start.
+// A message for the user: the failure, and the command or setting that helps. One per failed start.
 struct io_error {
 	char text[1024];
 };
 
-// What the device counted since the run began (ports[] of the result).
+// Counters of the device since the run began (ports[] of the result).
 struct port_counters {
 	uint64_t rx_packets, tx_packets, rx_missed, rx_no_mbuf, tx_errors;
 	uint64_t rx_bytes, tx_bytes; // 0 with drivers that do not count them
@@ -129,16 +129,16 @@ struct port {
 	uint64_t link_bps;      // 0: unknown
 	struct rte_mempool *rx_pool[PORT_MAX_QUEUES];
 	struct rte_mempool *tx_pool[PORT_MAX_QUEUES];
-	struct port_counters before; // what of the device's counts is not of this run
+	struct port_counters before; // the device's counters when the run began
 	// For port_stop_all alone.
 	bool claimed;
 	struct drops drops;                     // af_packet
 	int multicast;                          // descriptor that keeps multicast coming, 0: none
-	struct rte_ring *ring[PORT_MAX_QUEUES]; // driver ring: what this port sends into
+	struct rte_ring *ring[PORT_MAX_QUEUES]; // driver ring: this port sends into it
 };
 
-// Before EAL: does this box have what the ports need (device, capability, plug-in, hugepages), and
-// is each kernel interface free to be used? Undoes what a killed run left on it. 0, or -errno with
+// Before EAL: does this box meet the needs of the ports (device, capability, plug-in, hugepages),
+// and is each kernel interface free? Removes leftovers of a killed run. 0, or -errno with
 // e: -ENODEV, -EPERM, -EBUSY (default route, XDP program, other user), -EADDRINUSE (kernel
 // addresses), -ENETDOWN, -EMSGSIZE (MTU), -ENOENT, -ENOMEM, -EINVAL.
 int port_preflight(
@@ -156,10 +156,10 @@ int port_start_all(const struct port_settings *ports, unsigned count, struct por
 	struct io_error *e);
 
 void port_read_counters(struct port *p, struct port_counters *out);
-// Between two runs: forget what waits to be received; the counters start again.
+// Between two runs: drop packets that wait in the queues; the counters start again.
 void port_renew(struct port *p);
 bool port_link_up(const struct port *p);
 
-// Stop and close the ports, detach what was attached, restore interface flags.
+// Stop and close the ports, detach XDP programs, restore interface flags.
 void port_stop_all(struct port *ports, unsigned count);
 void io_stop(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A device by what it can do: checked against what the port needs, then configured with the
-// offloads, the hash and the queues that it has; and once it runs, where answers will come to by
-// what it says of itself or by rules that it takes. Path: cold. Management thread.
+// A device by its abilities: checked against the needs of the port, then configured with its
+// offloads, hash and queues. Once it runs: which queue replies will reach, by its own report or by
+// rules. Path: cold. Management thread.
 #include "io/port_internal.h"
 
 #include <errno.h>
@@ -126,7 +126,7 @@ int port_configure(struct port *port, unsigned device, struct io_error *e)
 	return err ? err : setup_queues(port, device * queues, &info, &conf, e);
 }
 
-// What a card says about its hash, now that it runs.
+// The hash that a running card reports.
 static void read_rss_of_card(struct port *port)
 {
 	struct rte_eth_rss_reta_entry64 reta[STEER_RETA_MAX / RTE_ETH_RETA_GROUP_SIZE];
@@ -166,7 +166,7 @@ static bool takes_rules(const struct port *port)
 	return rules_install(port->devices[0], rules, n) == 0;
 }
 
-// Where answers are going to come, by what the device says of itself.
+// Choose the steering method from the device's report.
 void port_choose_steering(struct port *port)
 {
 	struct steer_facts facts = {.queues = port->queues,

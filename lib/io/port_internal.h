@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the files of a port (port*.c), and nobody else. Path: cold. Management thread.
+// Shared by the files of a port (port*.c) only. Path: cold. Management thread.
 #pragma once
 
 #include "io/port.h"
@@ -22,7 +22,7 @@ int port_memory_socket(uint16_t id);     // nearest to an ethdev
 
 // A ring per queue, which this port sends into and its peer receives from. 0, or -ENOMEM with e.
 int port_make_rings(struct port *port, unsigned index, struct io_error *e);
-void port_free_rings(struct port *port); // and what is in them; no rings: none to free
+void port_free_rings(struct port *port); // and the packets in them; without rings nothing
 
-// Give links time to come up, tell of what is not as wished, and note their speeds.
+// Wait for links to come up, warn about dead links and missing offloads, note link speeds.
 void port_wait_for_links(struct port *ports, unsigned count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is read of a port that is open, or would be: its link and the link's speed, and what the
-// device has counted since the run began. Path: cold. Management thread.
+// Reads of a port: its link and the link's speed, and the device's counters since the run began.
+// Path: cold. Management thread.
 #include "io/port_internal.h"
 
 #include <math.h>
@@ -50,7 +50,7 @@ bool port_link_up(const struct port *p)
 {
 	struct rte_eth_link link;
 
-	// Drivers on top of the kernel say what was true when they started.
+	// Drivers on top of the kernel report the link as it was at their start.
 	if (port_on_kernel_interface(p->settings))
 		return netif_running(p->settings->device);
 	return rte_eth_link_get_nowait(p->devices[0], &link) == 0 &&

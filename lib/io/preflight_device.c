@@ -112,7 +112,7 @@ static int check_xdp(const struct port_settings *p, const struct netif *n, struc
 	           : 0;
 }
 
-// An XDP socket sees one receive queue: what the card puts into the others would never arrive.
+// An XDP socket reads one receive queue: packets in other queues of the card would never arrive.
 static int check_queues(const struct port_settings *p, const struct netif *n, struct io_error *e)
 {
 	unsigned queues = port_queue_count(p);
@@ -271,7 +271,7 @@ static bool is_one_of(const char *name, const char *const *list)
 	return false;
 }
 
-// Cards that DPDK shares with their kernel driver must not carry what the host uses either.
+// Cards that DPDK shares with their kernel driver must not carry traffic of the host either.
 static int check_shared_card(const struct port_settings *p, const char *bdf, struct io_error *e)
 {
 	struct port_settings shown = *p;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules that a device is asked to sort received packets by: UDP to such a port or address into such
-// a queue. Whether it can is asked first, of all of them; a device that takes some of them only has
-// none. What it makes of them is seen by what comes. Path: cold. Management thread.
+// Rules for a device that sorts received packets: UDP to a port or address into a queue. All of
+// them are validated first; a device that accepts only some gets none. The queues that packets
+// reach show whether the rules work. Path: cold. Management thread.
 #pragma once
 
 #include <stdbool.h>
@@ -40,8 +40,8 @@ struct rule_flow {
 
 void rule_write(const struct rule *r, struct rule_flow *out);
 
-// Rules that put the ports of both families into so many queues, by their lowest bits
-// (steer_rules_size); out: RULES_MAX. How many.
+// Rules that put the ports of both families into `queues` queues, by their lowest bits
+// (steer_rules_size); out: RULES_MAX. Returns their number.
 uint32_t rules_by_port(uint32_t queues, uint8_t vlan_count, struct rule *out);
 
 // Rules for addresses; the first of two for the same address holds. count is up to RULES_MAX. How

@@ -224,7 +224,7 @@ static int undo(const struct state *s, bool *changed)
 	int err;
 
 	if (netif_read(s->interface, &n) < 0 || n.index != s->index)
-		return 0; // that interface is gone, and what was on it with it
+		return 0; // the interface is gone, and its changes with it
 	if (s->attaches_xdp && n.xdp_program && n.xdp_program != s->xdp_before) {
 		err = netif_detach_xdp(s->interface);
 		if (err)

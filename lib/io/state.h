@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this process changes on kernel interfaces, written to a file per interface before it is
-// touched: who uses it, its flags, the XDP program. A run ends by undoing it; after SIGKILL the
-// next start finds the file of a dead process and undoes it then. Path: cold. Management thread.
+// Changes of this process to kernel interfaces, written to a file per interface before the change:
+// the user, its flags, the XDP program. A run ends by undoing them; after SIGKILL the next start
+// finds the file of a dead process and undoes them then. Path: cold. Management thread.
 #pragma once
 
 #include <net/if.h>
@@ -27,7 +27,7 @@ struct state {
 // ddiperf in $XDG_RUNTIME_DIR, else /tmp/ddiperf-UID. 0 or -errno; also when it belongs to another
 // user (-EPERM).
 int state_directory(char *dir, size_t room);
-// Remove what dead processes left in it, and the directory when it is empty then.
+// Remove files of dead processes from it, and the directory if it is empty then.
 void state_leave_directory(const char *dir);
 
 // Files. 0 or -errno; state_write: -EEXIST when there is one already. state_read: -ENOENT, or
@@ -42,13 +42,13 @@ void state_of_self(struct state *s);
 // Does the process that wrote it still run?
 bool state_is_alive(const struct state *s);
 
-// Undo what a dead process left on the interface. 0, also when there was nothing; -EBUSY with e
-// when a living process uses it; another -errno with e. *cleaned (NULL allowed): something was
+// Undo the changes of a dead process to the interface. 0, also when there was nothing; -EBUSY with
+// e when a living process uses it; another -errno with e. *cleaned (NULL allowed): something was
 // undone.
 int state_recover(const struct port_settings *p, bool *cleaned, struct io_error *e);
 // Claim the interface of the port, after state_recover. 0 or -errno with e.
 int state_begin(const struct port_settings *p, struct io_error *e);
-// The port is started: note what its driver attached.
+// The port is started: note the XDP program that its driver attached.
 void state_attached(const struct port_settings *p);
 // The port is closed: leave the interface as it was found and give it up.
 void state_end(const struct port_settings *p);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hash of receive side scaling, computed as the device does, and the choice among what devices
-// can do. Path: cold. Management thread.
+// The hash of receive side scaling, computed as the device does, and the choice of a method by the
+// device's abilities. Path: cold. Management thread.
 #include "io/steer.h"
 
 #include <string.h>

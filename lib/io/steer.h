@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which receive queue of a port an answer will come to, where that can be known before it is asked
-// for: by rules that the device took (io/rules.h), or by Toeplitz over the key and the table that
-// it reports. A device is believed no further than that: what comes to another queue is handed over
-// all the same and counted. Not here: which source port is whose (engine/plan/deal.c), and whether
-// the device keeps its word (engine/plan/steer_probe.c). Path: cold. Management thread.
+// Which receive queue of a port a reply will reach, if that can be known before the request: by
+// rules of the device (io/rules.h), or by Toeplitz over the key and table that it reports. Nothing
+// relies on it: a reply on another queue is handed over and counted. Not here: source ports of
+// workers (engine/plan/deal.c), and the test of the device (engine/plan/steer_probe.c). Path: cold.
+// Management thread.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STEER_KEY_LEAST 40 // bytes: what a hash over IPv6 addresses and ports takes
+#define STEER_KEY_LEAST 40 // bytes: input of a hash over IPv6 addresses and ports
 #define STEER_KEY_MAX   64
 #define STEER_RETA_MAX  512 // entries
 
@@ -23,7 +23,7 @@ enum steer_how {
 	STEER_BLIND,   // anywhere
 };
 
-// What a device says of itself, beside its key and table.
+// Facts that a device reports, beside its key and table.
 struct steer_facts {
 	uint32_t queues;
 	bool pairs;       // the other end answers on the queue that it was asked on
