@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The DHCPv4 servers of scripts/lab: one class each {programs, configuration, command line, counters}, all with the same
-# two subnets, and the small client that asks whether one answers. Starts and stops nothing but the SQL server of Kea.
-"""The subnets, both served on the wire's far end, 198.18.0.2:
+# The DHCP servers of scripts/lab: one class each {family, programs, configuration, command line, counters}, and the
+# small clients that ask whether one answers. All servers of a family have the same two subnets. Starts and stops only
+# the SQL server of Kea.
+"""The subnets of DHCPv4, both served on the wire's far end, 198.18.0.2:
 
   198.18.0.0/15   attached: clients that broadcast, and relays in 198.18.0.0-198.18.15.255
   10.64.0.0/12    behind the tester: relays in 10.64.0.0-10.64.15.255
 
-Leases last an hour, T1 1800 s, T2 3150 s. An address is free until it is leased: nobody pings it first.
+Leases last an hour, T1 1800 s, T2 3150 s. An address is free until it is leased: no server pings it first.
+
+The subnets of DHCPv6, both served on the wire's far end, 2001:db8::2:
+
+  2001:db8::/64     attached: clients on the link, and relays in 2001:db8::100-2001:db8::1ff
+                    addresses from 2001:db8::1:0:0/96, prefixes of 56 bits from 2001:db8:8000::/34
+  2001:db8:40::/64  behind the tester: relays in 2001:db8:40::100-2001:db8:40::1ff
+                    addresses from 2001:db8:40::1:0:0/96, prefixes of 56 bits from 2001:db8:c000::/34
+
+Leases last 4000 s, preferred 3000 s, T1 1000 s, T2 2000 s. dnsmasq delegates no prefixes, and its times are its own.
 """
 
 import json
@@ -22,15 +32,30 @@ import time
 from pathlib import Path
 
 PREFIX_LENGTH = 15
-MESSAGES = ("discover", "offer", "request", "decline", "ack", "nak", "release", "inform")
 SQL_SECONDS = 60
 SQL_SCHEMA = "/usr/share/kea/scripts/mysql/dhcpdb_create.mysql"
 
 
-def log_counters(folder):
-    """Messages by type, as a server logged them."""
-    found = re.findall(r"\bDHCP([A-Z]+)[ (]", (folder / "log").read_text(errors="replace"))
-    yield from ((name, found.count(name.upper())) for name in MESSAGES)
+class Family4:
+    family = 4
+    messages = ("discover", "offer", "request", "decline", "ack", "nak", "release", "inform")
+    sent = ("offer", "ack", "nak")
+
+
+class Family6:
+    family = 6
+    messages = (
+        "solicit", "advertise", "request", "reply", "renew", "rebind", "release", "decline", "confirm", "infrequest",
+    )
+    sent = ("advertise", "reply")
+
+
+def log_counters(server, folder, *patterns, more=()):
+    """Messages by type, as the server logged them."""
+    text = (folder / "log").read_text(errors="replace")
+    found = [name.lower() for pattern in patterns for name in re.findall(pattern, text, re.M)]
+    found = ["infrequest" if name == "information-request" else name for name in found]
+    yield from ((name, found.count(name)) for name in (*server.messages, *more))
 
 
 # --- Kea --------------------------------------------------------------------------------------
@@ -49,26 +74,49 @@ def command(folder, name):
 class Kea:
     """Leases in memory, and each change written to a lease file as it happens (without fsync)."""
 
-    programs = ("kea-dhcp4",)
     leases = {"type": "memfile", "persist": True, "name": "{dir}/leases.csv", "lfc-interval": 0}
-    start = ("kea-dhcp4", "-c", "{dir}/server.conf")
     files = ()
 
     @classmethod
     def config(cls, folder):
-        text = json.dumps({"Dhcp4": {
+        text = json.dumps({f"Dhcp{cls.family}": {
             "interfaces-config": {
-                "interfaces": ["veth1"], "re-detect": False,
+                "interfaces": cls.interfaces, "re-detect": False,
                 # The wire has just been made: its end is "running" a moment later.
                 "service-sockets-max-retries": 200, "service-sockets-retry-wait-time": 50,
             },
             "control-socket": {"socket-type": "unix", "socket-name": "{dir}/kea.sock"},
-            "lease-database": cls.leases,
-            "valid-lifetime": 3600, "renew-timer": 1800, "rebind-timer": 3150,
-            "authoritative": True,
+            "lease-database": cls.leases, **cls.settings(),
+            "loggers": [{
+                "name": f"kea-dhcp{cls.family}", "severity": "WARN", "output_options": [{"output": "stderr"}],
+            }],
+        }}, indent=1)
+        return text.replace("{dir}", str(folder))
+
+    @classmethod
+    def counters(cls, folder):
+        now = {key: samples[0][0] for key, samples in command(folder, "statistic-get-all").items()}
+        for name in cls.messages:
+            yield name, now.get(f"pkt{cls.family}-{name}-{'sent' if name in cls.sent else 'received'}", 0)
+        yield from cls.held(now)
+        yield from ((key, value) for key, value in now.items() if isinstance(value, int))
+
+
+def both_subnets(now, key):
+    return sum(now.get(f"subnet[{subnet}].{key}", 0) for subnet in (1, 2))
+
+
+class Kea4(Family4, Kea):
+    programs = ("kea-dhcp4",)
+    start = ("kea-dhcp4", "-c", "{dir}/server.conf")
+    interfaces = ["veth1"]
+
+    @staticmethod
+    def settings():
+        return {
+            "valid-lifetime": 3600, "renew-timer": 1800, "rebind-timer": 3150, "authoritative": True,
             "option-data": [
-                {"name": "domain-name-servers", "data": "198.18.0.2"},
-                {"name": "domain-name", "data": "example.com"},
+                {"name": "domain-name-servers", "data": "198.18.0.2"}, {"name": "domain-name", "data": "example.com"},
             ],
             "subnet4": [
                 {
@@ -82,30 +130,52 @@ class Kea:
                     "option-data": [{"name": "routers", "data": "10.64.0.1"}],
                 },
             ],
-            "loggers": [{
-                "name": "kea-dhcp4", "severity": "WARN", "output_options": [{"output": "stderr"}],
-            }],
-        }}, indent=1)
-        return text.replace("{dir}", str(folder))
+        }
 
     @staticmethod
-    def counters(folder):
-        now = {key: samples[0][0] for key, samples in command(folder, "statistic-get-all").items()}
-        for name in MESSAGES:
-            ours = "sent" if name in ("offer", "ack", "nak") else "received"
-            yield name, now.get(f"pkt4-{name}-{ours}", 0)
-        assigned = sum(now.get(f"subnet[{subnet}].assigned-addresses", 0) for subnet in (1, 2))
-        yield "leases", assigned - now.get("declined-addresses", 0)
-        yield from ((key, value) for key, value in now.items() if isinstance(value, int))
+    def held(now):
+        yield "leases", both_subnets(now, "assigned-addresses") - now.get("declined-addresses", 0)
 
 
-class KeaMemory(Kea):
+class Kea6(Family6, Kea):
+    programs = ("kea-dhcp6",)
+    start = ("kea-dhcp6", "-c", "{dir}/server.conf")
+    interfaces = ["veth1", "veth1/2001:db8::2"]
+
+    @staticmethod
+    def settings():
+        def subnet(number, link, prefixes, **more):
+            return {
+                "id": number, "subnet": f"{link}/64", "rapid-commit": True,
+                "pools": [{"pool": f"{link}1:0:0/96"}],
+                "pd-pools": [{"prefix": prefixes, "prefix-len": 34, "delegated-len": 56}], **more,
+            }
+
+        return {
+            "server-id": {"type": "EN", "enterprise-id": 2495, "identifier": "0123456789", "persist": False},
+            "preferred-lifetime": 3000, "valid-lifetime": 4000, "renew-timer": 1000, "rebind-timer": 2000,
+            "option-data": [
+                {"name": "dns-servers", "data": "2001:db8::2"}, {"name": "domain-search", "data": "example.com"},
+            ],
+            "subnet6": [
+                subnet(1, "2001:db8::", "2001:db8:8000::", interface="veth1"),
+                subnet(2, "2001:db8:40::", "2001:db8:c000::"),
+            ],
+        }
+
+    @staticmethod
+    def held(now):
+        yield "addresses", both_subnets(now, "assigned-nas")
+        yield "prefixes", both_subnets(now, "assigned-pds")
+
+
+class KeaMemory(Kea4):
     """Leases in memory alone."""
 
     leases = {"type": "memfile", "persist": False}
 
 
-class KeaSql(Kea):
+class KeaSql(Kea4):
     """Leases in MariaDB, each change on the disk before it is acknowledged."""
 
     programs = ("kea-dhcp4", "mariadbd", "mariadb", "mariadb-install-db")
@@ -126,7 +196,17 @@ class KeaSqlLazy(KeaSql):
 # --- ISC dhcpd, dnsmasq -----------------------------------------------------------------------
 
 
-class Dhcpd:
+class WithText:
+    """A server whose configuration is a text."""
+
+    text = ""
+
+    @classmethod
+    def config(cls, folder):
+        return cls.text.replace("{dir}", str(folder))
+
+
+class Dhcpd4(Family4, WithText):
     """Small pools: it keeps free addresses in a sorted list, and with 100 000 of them gives out four a second."""
 
     programs = ("dhcpd",)
@@ -157,36 +237,81 @@ subnet 10.64.0.0 netmask 255.240.0.0 {
 """
 
     @classmethod
-    def config(cls, folder):
-        return cls.text
-
-    @staticmethod
-    def counters(folder):
-        yield from log_counters(folder)
+    def counters(cls, folder):
+        yield from log_counters(cls, folder, r"\bDHCP([A-Z]+)[ (]")
         # A journal: what stands last for an address is how it is now.
         text = (folder / "leases").read_text(errors="replace")
         now = dict(re.findall(r"^lease ([\d.]+) \{.*?^  binding state (\w+);", text, re.M | re.S))
         yield "leases", list(now.values()).count("active")
 
 
-class Dnsmasq:
+class Dhcpd6(Family6, WithText):
+    """Small pools, as with DHCPv4. It counts relayed messages by their outermost message only."""
+
+    programs = ("dhcpd",)
+    start = ("dhcpd", "-6", "-f", "-d", "--no-pid", "-cf", "{dir}/server.conf", "-lf", "{dir}/leases", "veth1")
+    files = ("leases",)
+    text = """
+authoritative;
+dont-use-fsync true;
+ddns-update-style none;
+default-lease-time 4000;
+preferred-lifetime 3000;
+option dhcp-renewal-time 1000;
+option dhcp-rebinding-time 2000;
+option dhcp6.rapid-commit;
+option dhcp6.name-servers 2001:db8::2;
+option dhcp6.domain-search "example.com";
+server-duid en 2495 "ddiperf";
+subnet6 2001:db8::/64 {
+    range6 2001:db8::1:0:0 2001:db8::1:0:ffff;
+    prefix6 2001:db8:8000:: 2001:db8:80ff:ff00:: /56;
+}
+subnet6 2001:db8:40::/64 {
+    range6 2001:db8:40::1:0:0 2001:db8:40::1:0:ffff;
+    prefix6 2001:db8:c000:: 2001:db8:c0ff:ff00:: /56;
+}
+"""
+
+    @classmethod
+    def counters(cls, folder):
+        yield from log_counters(cls, folder, r"^([A-Z][a-z-]+) message from ", r"^Sending ([A-Z][a-z-]+) to ",
+                                more=("relay-forward", "relay-reply"))
+        text = (folder / "leases").read_text(errors="replace")
+        now = {(kind, name): state for kind, name, state in re.findall(
+            r"^  (iaaddr|iaprefix) (\S+) \{\s*binding state (\w+);", text, re.M)}
+        for kind, key in (("addresses", "iaaddr"), ("prefixes", "iaprefix")):
+            yield kind, sum(lease[0] == key and state == "active" for lease, state in now.items())
+
+
+class Dnsmasq(WithText):
     """Writes the whole lease file at every change: slow with many leases."""
 
     programs = ("dnsmasq",)
     files = ()
     start = ("dnsmasq", "--keep-in-foreground", "--conf-file={dir}/server.conf", "--log-facility=-", "--pid-file")
-    text = """
+    common = """
 user=root
 port=0
 interface=veth1
 bind-interfaces
 no-hosts
 no-resolv
-no-ping
 dhcp-authoritative
 dhcp-rapid-commit
 dhcp-lease-max=200000
 dhcp-leasefile={dir}/leases
+"""
+
+    @classmethod
+    def counters(cls, folder):
+        yield from log_counters(cls, folder, cls.logged)
+        yield from cls.held(folder / "leases")
+
+
+class Dnsmasq4(Family4, Dnsmasq):
+    logged = r"\bDHCP([A-Z]+)[ (]"
+    text = Dnsmasq.common + """no-ping
 dhcp-range=set:attached,198.18.16.0,198.19.255.254,255.254.0.0,1h
 dhcp-range=set:relayed,10.64.16.0,10.65.255.254,255.240.0.0,1h
 dhcp-option=tag:attached,option:router,198.18.0.1
@@ -195,26 +320,39 @@ dhcp-option=option:dns-server,198.18.0.2
 dhcp-option=option:domain-name,example.com
 """
 
-    @classmethod
-    def config(cls, folder):
-        return cls.text.replace("{dir}", str(folder))
-
     @staticmethod
-    def counters(folder):
-        yield from log_counters(folder)
-        leases = folder / "leases"
+    def held(leases):
         yield "leases", len(leases.read_text().splitlines()) if leases.exists() else 0
 
 
+class Dnsmasq6(Family6, Dnsmasq):
+    """Addresses only."""
+
+    logged = r"\bDHCP([A-Z-]+)\("
+    text = Dnsmasq.common + """dhcp-range=2001:db8::1:0:0,2001:db8::1:0:ffff,64,4000
+dhcp-range=2001:db8:40::1:0:0,2001:db8:40::1:0:ffff,64,4000
+dhcp-option=option6:dns-server,[2001:db8::2]
+dhcp-option=option6:domain-search,example.com
+"""
+
+    @staticmethod
+    def held(leases):
+        lines = leases.read_text().splitlines() if leases.exists() else []
+        yield "addresses", sum(len(line.split()) == 5 and not line.startswith("duid ") for line in lines)
+        yield "prefixes", 0
+
+
 SERVERS = {
-    "kea": Kea, "kea-memory": KeaMemory, "kea-sql": KeaSql, "kea-sql-lazy": KeaSqlLazy, "dhcpd": Dhcpd,
-    "dnsmasq": Dnsmasq,
+    "kea": Kea4, "kea-memory": KeaMemory, "kea-sql": KeaSql, "kea-sql-lazy": KeaSqlLazy, "dhcpd": Dhcpd4,
+    "dnsmasq": Dnsmasq4, "kea6": Kea6, "dhcpd6": Dhcpd6, "dnsmasq6": Dnsmasq6,
 }
 
 
 # --- does it answer? --------------------------------------------------------------------------
 
 PROBE_MAC = bytes.fromhex("02000000fffe")
+ALL_AGENTS = socket.inet_pton(socket.AF_INET6, "ff02::1:2")
+SOLICITED = b"\x87\0"  # ICMPv6 type and code
 
 
 def checksum(data):
@@ -226,7 +364,7 @@ def checksum(data):
 
 def discover(xid):
     """DHCPDISCOVER of a client that wants its answer as a broadcast, as an Ethernet frame."""
-    message = struct.pack("!4BIHH16x6s202x", 1, 1, 6, 0, xid, 0, 0x8000, PROBE_MAC)
+    message = struct.pack("!4B4sHH16x6s202x", 1, 1, 6, 0, xid, 0, 0x8000, PROBE_MAC)
     message += bytes.fromhex("63825363350101ff")
     message += bytes(300 - len(message))
     udp = struct.pack("!4H", 68, 67, 8 + len(message), 0) + message
@@ -235,21 +373,47 @@ def discover(xid):
     return b"\xff" * 6 + PROBE_MAC + b"\x08\x00" + ip + udp
 
 
-def probe(device):
-    """0 when a server offers an address to a client that broadcasts on this device."""
-    xid = 0x4C420000 | int(time.monotonic() * 1000) & 0xFFFF
-    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800)) as sock:
+def link_local(mac):
+    return bytes.fromhex("fe80000000000000") + bytes([mac[0] ^ 2]) + mac[1:3] + b"\xff\xfe" + mac[3:]
+
+
+def solicit(xid):
+    """SOLICIT of a client on the link, as an Ethernet frame."""
+    duid = b"\0\3\0\1" + PROBE_MAC
+    message = b"\1" + xid[1:] + struct.pack("!HH", 1, len(duid)) + duid + struct.pack("!HHH", 8, 2, 0)
+    message += struct.pack("!HHIII", 3, 12, 1, 0, 0)
+    source = link_local(PROBE_MAC)
+    udp = struct.pack("!4H", 546, 547, 8 + len(message), 0) + message
+    padded = source + ALL_AGENTS + struct.pack("!II", len(udp), 17) + udp + b"\0" * (len(udp) % 2)
+    udp = udp[:6] + struct.pack("!H", checksum(padded)) + udp[8:]
+    ip = struct.pack("!IHBB", 6 << 28, len(udp), 17, 1) + source + ALL_AGENTS
+    return b"\x33\x33\0\1\0\2" + PROBE_MAC + b"\x86\xdd" + ip + udp
+
+
+def is_offer(frame, xid):
+    return frame[34:36] == b"\0\x43" and frame[42:43] == b"\2" and frame[46:50] == xid
+
+
+def asks_for_client(frame, xid):
+    """The server asks for the neighbour that it wants to answer."""
+    return frame[54:56] == SOLICITED and frame[62:78] == link_local(PROBE_MAC)
+
+
+def probe(device, family):
+    """0 when a server offers an address to a client on this device."""
+    protocol, message, is_answer = {4: (0x0800, discover, is_offer), 6: (0x86DD, solicit, asks_for_client)}[family]
+    xid = struct.pack("!I", 0x4C420000 | int(time.monotonic() * 1000) & 0xFFFF)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(protocol)) as sock:
         sock.bind((device, 0))
-        sock.send(discover(xid))
+        sock.send(message(xid))
         end = time.monotonic() + 1
         while (left := end - time.monotonic()) > 0:
             sock.settimeout(left)
             try:
-                frame = sock.recv(2048)
+                if is_answer(sock.recv(2048), xid):
+                    return 0
             except TimeoutError:
                 break
-            if frame[34:36] == b"\0\x43" and frame[42:43] == b"\2" and frame[46:50] == struct.pack("!I", xid):
-                return 0
     return 1
 
 
