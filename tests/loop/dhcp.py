@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests of DHCP clients of either family share: the laws that tie an item's counters, its steps and the responder."""
+"""DHCP clients of either family: their configurations, and the laws that tie an item's counters, its steps and the responder."""
 
-from harness import check_ledger
+from harness import check_ledger, ddiperf
+from loop import ring
 
 
 def steps(one):
@@ -78,3 +79,55 @@ def check_books(result, protocol, faultless=True, both=()):
         assert theirs[key] == sum(n[key] for n in ours), (key, theirs, ours)
     for one in result.json["traffic"]:
         assert one["stray"] == one["malformed"] == one["duplicate"] == one["late"] == 0, one
+
+
+class Family:
+    """One family; its configurations differ by the rows that it is made of.
+
+    item: keys of each item; relayed: further ones of relays' clients; clients: settings of each; answers: the responder's section;
+    silent: its RELEASE and DECLINE get no reply; ports: further sections of the file. The rest is as in check_item.
+    """
+
+    def __init__(self, protocol, relays, item, relayed, clients, answers, following, sent_by, silent, ports=None):
+        self.protocol, self.relays, self.item, self.relayed, self.settings = protocol, relays, item, relayed, clients
+        self.section, self.following, self.sent_by, self.silent, self.ports = answers, following, sent_by, silent, ports or {}
+
+    def clients(self, name="clients", load=None, relay="as always", keys=None, **settings):
+        """An item of clients behind relays (relay=None: on the link); keys: of the item itself."""
+        relay = self.relays if relay == "as always" else relay
+        behind = {} if relay is None else {"relay": relay}
+        return {
+            "name": name, "load": load or {"outstanding": 16, "total": 400}, **self.item, **(self.relayed if relay else {}),
+            self.protocol: {"clients": "20k", **self.settings, **behind, **settings}, **(keys or {}),
+        }
+
+    def answers(self, faults=None, **settings):
+        """The responder's section."""
+        section = {self.protocol: {**self.section, **settings}}
+        return {**section, "faults": faults} if faults else section
+
+    def run(self, *items, responder=None, duration="20s", warmup="0s", copies=1, **sections):
+        """The result; a run with totals ends before its duration. copies: of every message, one to each server."""
+        result = ddiperf(ring(*items, run={"duration": duration, "warmup": warmup}, responder=responder or self.answers(),
+                              **self.ports, **sections))
+        assert result.json, result
+        each_item(result, self.protocol, lambda one: self.check_laws(one, copies))
+        return result
+
+    def check_laws(self, one, copies=1):
+        """Laws of every item, whatever happened to it."""
+        check_item(one, self.following, self.sent_by, copies)
+        n = one[self.protocol]
+        assert one["no_reply"] == (n["released"] + n["declined"] if self.silent else 0), one
+
+    def check_agreement(self, result, faultless=True):
+        """Both sides have counted the same; with faults, except the changes that the responder made to its replies."""
+        check_books(result, self.protocol, faultless, ("released", "declined") if self.silent else ())
+
+    def served(self, *items, **more):
+        """run(), in which every message was answered that is answered at all, and both sides have counted the same."""
+        result = self.run(*items, **more)
+        for one in result.json["traffic"]:
+            assert one["due"] == one["sent"] == one["answered"] + one["no_reply"] > 0, one
+        self.check_agreement(result)
+        return result
