@@ -37,7 +37,7 @@ MISTAKES = [
     ("rate: 2k", "rate: 2kb", ":12:", "traffic.queries.load.rate", "is not a rate"),
     ("rate: 2k", "rate: 0", "traffic.queries.load"),
     ("rate: 2k", "rate: 2ms", "traffic.queries.load.rate", "is not a rate"),
-    ("{rate: 2k}", "{}", "traffic.queries.load", "how much"),
+    ("{rate: 2k}", "{}", "traffic.queries.load", "missing one of rate"),
     ("rate: 2k", "rate: 2k, outstanding: 10", "traffic.queries.load", "either"),
     ("rate: 2k", "outstanding: 0", "traffic.queries.load.outstanding"),
     ("    server: 198.18.0.2\n", "", ":9:", "traffic.queries.server", "missing"),

@@ -29,7 +29,7 @@ static const struct field run_fields[] = {
 	{"warmup", "sent, not judged", FIELD_DURATION, AT(run_settings, warmup_ns), .def = "1s"},
 	{"duration", "the measured part", FIELD_DURATION, AT(run_settings, duration_ns),
 		.def = "10s", .min = 1e6, .max = 1e16},
-	{"drain", "how long to wait for what is in flight; auto: until answered or timed out",
+	{"drain", "wait for transactions in flight; auto: until answered or timed out",
 		FIELD_DURATION, AT(run_settings, drain_ns), .def = "auto", .word = "auto"},
 	{"interval", "live line and time series", FIELD_DURATION, AT(run_settings, interval_ns),
 		.def = "1s", .min = 1e7, .max = 1e13},
@@ -62,9 +62,9 @@ static const struct field item_fields[] = {
 		AT(item_settings, server_port), .def = "0", .max = 65535},
 	{"source", "identities of the clients", FIELD_SECTION, AT(item_settings, source),
 		.section = &source_section},
-	{"timeout", "without an answer for so long, a transaction is lost", FIELD_DURATION,
+	{"timeout", "time after which an unanswered transaction counts as lost", FIELD_DURATION,
 		AT(item_settings, timeout_ns), .def = "1s", .min = 1e5, .max = 6e11},
-	{"load", "how much, how fast", FIELD_SECTION, AT(item_settings, load),
+	{"load", "offered rate, or transactions in flight", FIELD_SECTION, AT(item_settings, load),
 		.section = &load_section},
 	{"protocol", "exactly one protocol section", FIELD_CHOICES, AT(item_settings, protocol),
 		.choices = &client_choices},
@@ -76,7 +76,7 @@ static const struct field_section item_section = {
 static const struct field responder_fields[] = {
 	{"port", "port to answer on; default: the only one", FIELD_STRING,
 		AT(responder_settings, port)},
-	{"faults", "what it gets wrong", FIELD_SECTION, .optional = true,
+	{"faults", "faults of its replies", FIELD_SECTION, .optional = true,
 		AT(responder_settings, faults), .section = &faults_section},
 	{"protocol", "protocols to answer", FIELD_CHOICES, AT(responder_settings, protocol),
 		.choices = &server_choices},
@@ -86,8 +86,8 @@ static const struct field_section responder_section = {"responder", "an embedded
 	FIELD_ROWS(responder_fields), sizeof(struct responder_settings)};
 
 static const struct field validity_fields[] = {
-	{"unsent", "more of what was due unsent: the run is invalid", FIELD_PERCENT,
-		AT(validity_settings, unsent), .def = "0.1%", .max = 1},
+	{"unsent", "share of due transactions left unsent; above: the run is invalid",
+		FIELD_PERCENT, AT(validity_settings, unsent), .def = "0.1%", .max = 1},
 	{"send_lag_p99", "99th percentile of actual minus due time above this: the run is invalid",
 		FIELD_DURATION, AT(validity_settings, send_lag_p99_ns), .def = "10ms"},
 	{"dropped", "more of the received packets dropped by the tester: the run is invalid",
@@ -111,7 +111,7 @@ static const struct field capture_fields[] = {
 		"pcapng file to write, from the working directory; of a series of runs each has "
 		"its own: file-1.pcapng ...",
 		FIELD_STRING, .required = true, AT(capture_settings, file), .min = 1, .max = 4095},
-	{"when", "what has to have happened to a transaction", FIELD_ENUM, .list = true,
+	{"when", "outcomes whose packets are kept", FIELD_ENUM, .list = true,
 		AT(capture_settings, when), .names = evidence_reasons,
 		.def = "lost, late, stray, failed, malformed"},
 	{"limit", "transactions to keep", FIELD_COUNT, AT(capture_settings, limit), .def = "1000",
@@ -131,7 +131,7 @@ static const struct field output_fields[] = {
 };
 
 static const struct field_section output_section = {"output",
-	"what a run writes besides its result", FIELD_ROWS(output_fields),
+	"files that a run writes besides its result", FIELD_ROWS(output_fields),
 	sizeof(struct output_settings)};
 
 const char *const probe_formats[] = {
@@ -140,10 +140,10 @@ const char *const probe_formats[] = {
 static const struct field probe_fields[] = {
 	{"command", "shell command, like ssh dut cat /proc/stat; run once an interval",
 		FIELD_STRING, .required = true, AT(probe_settings, command), .min = 1, .max = 4095},
-	{"format", "what it prints: /proc/stat, or lines of key=value", FIELD_ENUM,
+	{"format", "output of the command: /proc/stat, or lines of key=value", FIELD_ENUM,
 		AT(probe_settings, format), .names = probe_formats, .def = "proc_stat"},
-	{"timeout", "it is killed after so long", FIELD_DURATION, AT(probe_settings, timeout_ns),
-		.def = "5s", .min = 1e7, .max = 6e11},
+	{"timeout", "time after which the command is killed", FIELD_DURATION,
+		AT(probe_settings, timeout_ns), .def = "5s", .min = 1e7, .max = 6e11},
 };
 
 static const struct field_section probe_section = {"probe", "what the server's side says",
@@ -162,7 +162,7 @@ static const struct field hooks_fields[] = {
 		FIELD_STRING, AT(hooks_settings, start), .min = 1, .max = 4095},
 	{"stop", "shell command after everything else, the result written", FIELD_STRING,
 		AT(hooks_settings, stop), .min = 1, .max = 4095},
-	{"timeout", "a command is killed after so long", FIELD_DURATION,
+	{"timeout", "time after which a command is killed", FIELD_DURATION,
 		AT(hooks_settings, timeout_ns), .def = "60s", .min = 1e7, .max = 1e14},
 };
 
@@ -174,7 +174,7 @@ static const struct field config_fields[] = {
 	{"host", "this machine", FIELD_SECTION, AT(config, host), .section = &host_section},
 	{"ports", "network ports of the tester", FIELD_SECTION, .list = true, .required = true,
 		AT(config, ports), .section = &port_section},
-	{"traffic", "what to send; every item runs at the same time", FIELD_SECTION, .list = true,
+	{"traffic", "items to send; all run at the same time", FIELD_SECTION, .list = true,
 		AT(config, traffic), .section = &item_section},
 	{"stop", "conditions that end the run as failed, e.g. loss > 5% for 3s", FIELD_STRING,
 		.list = true, AT(config, stop)},
@@ -182,7 +182,7 @@ static const struct field config_fields[] = {
 		AT(config, criteria)},
 	{"validity", "bounds beyond which a run says nothing about the server", FIELD_SECTION,
 		AT(config, validity), .section = &validity_section},
-	{"output", "what a run writes besides its result", FIELD_SECTION, AT(config, output),
+	{"output", "files that a run writes besides its result", FIELD_SECTION, AT(config, output),
 		.section = &output_section},
 	{"dut", "the machine under test", FIELD_SECTION, AT(config, dut), .section = &dut_section},
 	{"hooks", "commands before and after the run", FIELD_SECTION, AT(config, hooks),

@@ -82,7 +82,7 @@ static const struct field_section storm_section = {
 static const struct field replay_fields[] = {
 	{"file", "times to send at: seconds, one a line, or a packet file", FIELD_STRING,
 		.required = true, AT(replay_settings, file), .min = 1, .max = 4095},
-	{"speed", "so many times as fast; 0.5: half", FIELD_RATE, AT(replay_settings, speed),
+	{"speed", "factor of the speed; 0.5: half as fast", FIELD_RATE, AT(replay_settings, speed),
 		.def = "1", .min = 1e-6, .max = 1e6},
 	{"filter", "packets that count, as tcpdump has it; default: all of them", FIELD_STRING,
 		AT(replay_settings, filter), .min = 1, .max = 4095},
@@ -106,27 +106,26 @@ static const struct field load_fields[] = {
 		AT(load_settings, storm), .section = &storm_section},
 	{"replay", "open loop: times from a file", FIELD_SECTION, .optional = true,
 		AT(load_settings, replay), .section = &replay_section},
-	{"outstanding", "closed loop: so many in flight at any time", FIELD_COUNT,
+	{"outstanding", "closed loop: transactions kept in flight", FIELD_COUNT,
 		AT(load_settings, outstanding), .min = 1, .max = 1e7},
 	{"arrivals", "at even gaps, or at random with the same mean", FIELD_ENUM,
 		AT(load_settings, arrivals), .names = arrivals_names, .def = "constant"},
 	{"ramp_up", "closed loop: time until all are in flight", FIELD_DURATION,
 		AT(load_settings, ramp_up_ns), .def = "0s", .max = 1e16},
-	{"start_at", "begin so long after the start of the measured part; 0s: with the warm-up",
+	{"start_at", "start, counted from that of the measured part; 0s: with the warm-up",
 		FIELD_DURATION, AT(load_settings, start_at_ns), .def = "0s", .max = 1e16},
-	{"stop_at", "end so long after the start of the measured part", FIELD_DURATION,
+	{"stop_at", "end, counted from the start of the measured part", FIELD_DURATION,
 		AT(load_settings, stop_at_ns), .def = "end", .word = "end", .min = 1, .max = 1e16},
-	{"total", "stop after so many measured transactions; 0: no limit", FIELD_COUNT,
+	{"total", "measured transactions to send; 0: no limit", FIELD_COUNT,
 		AT(load_settings, total), .def = "0"},
 	{"max_outstanding", "stop the run when more are in flight; 0: no limit", FIELD_COUNT,
 		AT(load_settings, max_outstanding), .def = "0"},
-	{"slots", "room for transactions in flight or resting; auto: what the load may need",
-		FIELD_COUNT, AT(load_settings, slots), .def = "auto", .word = "auto", .min = 1,
-		.max = 1e9},
+	{"slots", "transactions in flight or in quarantine; auto: enough for the load", FIELD_COUNT,
+		AT(load_settings, slots), .def = "auto", .word = "auto", .min = 1, .max = 1e9},
 };
 
-const struct field_section load_section = {
-	"load", "how much, how fast", FIELD_ROWS(load_fields), sizeof(struct load_settings)};
+const struct field_section load_section = {"load", "offered rate, or transactions in flight",
+	FIELD_ROWS(load_fields), sizeof(struct load_settings)};
 
 bool load_is_open(const struct load_settings *l)
 {
@@ -171,8 +170,8 @@ static bool check_one_shape(const struct load_settings *l, struct diag *d)
 		diag_error(d, l, "steps", "has no step (like [{rate: 1k, for: 10s}])");
 	else if (n == 0)
 		diag_error(d, l, "",
-			"how much? (one of rate: 20k, rate: max, ramp, steps, wave, burst, storm, "
-			"replay, outstanding: 100)");
+			"missing one of rate, ramp, steps, wave, burst, storm, replay, outstanding "
+			"(like rate: 20k)");
 	else if (n > 1 && l->outstanding)
 		diag_error(d, &l->outstanding, NULL,
 			"closed loop and open loop at once (either %s or outstanding)", names[0]);

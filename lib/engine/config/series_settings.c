@@ -13,10 +13,10 @@ const char *const search_methods[] = {
 	[SEARCH_BISECT] = "bisect", [SEARCH_MLR] = "mlr", [SEARCH_RAMP] = "ramp", NULL};
 
 static const struct field goal_fields[] = {
-	{"loss", "lost or failed, of what was sent, at most", FIELD_PERCENT, AT(search_goal, loss),
-		.def = "0%", .max = 1},
-	{"failed", "failed, of what was sent, at most", FIELD_PERCENT, AT(search_goal, failed),
-		.def = "100%", .max = 1},
+	{"loss", "share of sent transactions lost or failed, at most", FIELD_PERCENT,
+		AT(search_goal, loss), .def = "0%", .max = 1},
+	{"failed", "share of sent transactions failed, at most", FIELD_PERCENT,
+		AT(search_goal, failed), .def = "100%", .max = 1},
 	{"p99", "99th percentile of the response latency at most; 0s: any", FIELD_DURATION,
 		AT(search_goal, p99_ns), .def = "0s"},
 	{"exceed", "mlr: share of the time in which the limits may be broken", FIELD_PERCENT,
@@ -25,8 +25,8 @@ static const struct field goal_fields[] = {
 		.def = "0%", .max = 0.5},
 };
 
-static const struct field_section goal_section = {
-	"goals", "what a load has to meet", FIELD_ROWS(goal_fields), sizeof(struct search_goal)};
+static const struct field_section goal_section = {"goals", "bounds that a load must meet",
+	FIELD_ROWS(goal_fields), sizeof(struct search_goal)};
 
 static const struct field search_fields[] = {
 	{"variable", "setting to vary: a rate or a count, like traffic.queries.load.rate",
@@ -38,7 +38,7 @@ static const struct field search_fields[] = {
 		.min = 0.001, .max = 1e9},
 	{"to", "highest value", FIELD_RATE, .required = true, AT(search_settings, to), .min = 0.001,
 		.max = 1e9},
-	{"goals", "what a load has to meet; each has an answer", FIELD_SECTION, .list = true,
+	{"goals", "bounds that a load must meet; each has an answer", FIELD_SECTION, .list = true,
 		.required = true, AT(search_settings, goals), .section = &goal_section},
 	{"width", "of the answer: how far apart its bounds may be", FIELD_PERCENT,
 		AT(search_settings, width), .def = "1%", .min = 0.0001, .max = 0.5},

@@ -105,7 +105,7 @@ static const struct field expect_fields[] = {
 
 static const struct field_section expect_section = {
 	.name = "expect",
-	.help = "what a right answer is: others count as failed",
+	.help = "conditions of a valid reply; others count as failed",
 	FIELD_ROWS(expect_fields),
 	.size = sizeof(struct dns_expect_settings),
 };
@@ -166,7 +166,7 @@ static const struct field dns_fields[] = {
 		.offset = SETTING(edns),
 		.section = &edns_section},
 	{.name = "expect",
-		.help = "what a right answer is",
+		.help = "conditions of a valid reply; others count as failed",
 		.type = FIELD_SECTION,
 		.optional = true,
 		.offset = SETTING(expect),

@@ -188,7 +188,7 @@ static void shapes_that_make_no_sense_say_why(void **state)
 	static const struct {
 		const char *load, *part;
 	} rows[] = {
-		{"", "traffic.q.load: how much?"},
+		{"", "traffic.q.load: missing one of rate"},
 		{"ramp: {from: 5k, to: 1k, over: 1s}",
 			"t.yaml:6:55: traffic.q.load.ramp.from: a ramp goes up"},
 		{"ramp: {to: 1k}", "ramp.over: is missing"},
