@@ -28,7 +28,7 @@ struct flight {
 };
 
 static struct proto_ctx ctx;
-static struct dhcp4_common *common;
+static struct dhcp_common *common;
 static struct dhcp4_counters counters;
 static struct flight flights[TXNS];
 
@@ -45,18 +45,18 @@ static void start(bool relay)
 	static uint64_t parameters[] = {1, 3};
 	static struct addr_range relays = {{4, {10, 1, 0, 1}}, 2};
 	static struct dhcp4_relay_settings relay_settings = {
-		.addresses = {&relays, 1}, .hops = 1, .port = 67, .circuit_id = "p{client}"};
+		.is.addresses = {&relays, 1}, .hops = 1, .is.port = 67, .circuit_id = "p{client}"};
 	static struct dhcp4_retransmit_settings retransmit = {4000000000, 2, 1000000000, 2};
-	static struct dhcp4_mix_settings mix = {.share[DHCP4_RENEW] = 0.5}; // paths to servers
-	const struct dhcp4_settings s = {.clients = CLIENTS,
-		.mix = &mix,
-		.mac = {2},
+	static struct dhcp_mix_settings mix = {.share[DHCP4_RENEW] = 0.5}; // paths to servers
+	const struct dhcp4_settings s = {.is.clients = CLIENTS,
+		.is.mix = &mix,
+		.is.mac = {2},
 		.htype = DHCP4_HTYPE_ETHERNET,
 		.client_id = DHCP4_ID_DUID,
-		.relay = relay ? &relay_settings : NULL,
-		.parameters = {parameters, 2},
-		.retransmit = &retransmit,
-		.decline_rest_ns = UINT64_MAX,
+		.is.relay = relay ? &relay_settings.is : NULL,
+		.is.parameters = {parameters, 2},
+		.is.retransmit = &retransmit,
+		.is.decline_rest_ns = UINT64_MAX,
 		.pad = 300};
 	struct proto_env env = {.seed = 1,
 		.workers = 1,
@@ -70,9 +70,9 @@ static void start(bool relay)
 	ctx = (struct proto_ctx){.counters = &counters};
 	ctx.shared = dhcp4_setup(&s, &env, d);
 	check(ctx.shared);
-	common = dhcp4_common_setup(&(void *){(void *)ctx.shared}, 1, 1);
+	common = dhcp_common_setup(&(void *){(void *)ctx.shared}, 1, 1);
 	env.common = common;
-	check(common && dhcp4_open(&ctx, &env) == 0);
+	check(common && dhcp_open(&ctx, &env) == 0);
 	diag_free(d);
 	memset(flights, 0, sizeof(flights));
 }
@@ -82,7 +82,7 @@ static void send(struct flight *f)
 	struct proto_flow flow;
 	struct proto_layout layout;
 
-	dhcp4_layout(ctx.shared, &layout);
+	dhcp_layout(ctx.shared, &layout);
 	dhcp4_flow(&ctx, &f->txn, &flow);
 	check(flow.path < layout.paths.count);
 	f->sent_len = dhcp4_request(&ctx, &f->txn, f->sent, sizeof(f->sent));
@@ -99,8 +99,8 @@ static void begin(struct flight *f, uint8_t exchange)
 
 	if (f->begun && !f->txn.over)
 		return;
-	memset(p->course.mix.below, 0, sizeof(p->course.mix.below));
-	p->course.mix.otherwise = (enum dhcp4_exchange)(exchange % DHCP4_EXCHANGES);
+	memset(p->is.course.mix.below, 0, sizeof(p->is.course.mix.below));
+	p->is.course.mix.otherwise = (enum dhcp4_exchange)(exchange % DHCP4_EXCHANGES);
 	f->txn = (struct proto_txn){.key = ++key};
 	f->begun = dhcp4_begin(&ctx, &f->txn);
 	if (f->begun)
@@ -189,7 +189,7 @@ static void timeout(struct flight *f, bool over)
 static void check_clients(void)
 {
 	const struct dhcp4_worker *w = ctx.own;
-	const struct dhcp_ring *rings = w->work.clients.rings;
+	const struct dhcp_ring *rings = w->is.work.clients.rings;
 	uint32_t busy = 0, open = 0, now_s = ctx.now_ms / 1000;
 
 	for (uint32_t i = 0; i < CLIENTS; i++) {
@@ -198,7 +198,8 @@ static void check_clients(void)
 		busy += k->head.state == DHCP_IS_BUSY;
 		check(k->head.holds == (k->address != 0));
 		check(!k->address || dhcp_client_expired(&k->head, now_s) ||
-			dhcp_holders_find(&common->holders, dhcp4_held(k->address), now_s) == i);
+			dhcp_holders_find(&common->leases.holders, dhcp4_held(k->address), now_s) ==
+				i);
 		check(!k->address || k->head.state != DHCP_IS_FREE);
 	}
 	for (uint32_t i = 0; i < TXNS; i++)
@@ -237,8 +238,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	start(size & 1);
 	for (int i = 0; i < STEPS_MAX && reader_left(&r) > 0; i++)
 		step(&r);
-	dhcp4_close(&ctx);
-	dhcp4_common_teardown(common);
-	dhcp4_teardown((void *)ctx.shared);
+	dhcp_close(&ctx);
+	dhcp_common_teardown(common);
+	dhcp_teardown((void *)ctx.shared);
 	return 0;
 }

@@ -25,7 +25,7 @@ struct flight {
 };
 
 static struct proto_ctx ctx;
-static struct dhcp6_common *common;
+static struct dhcp_common *common;
 static struct dhcp6_counters counters;
 static struct flight flights[TXNS];
 
@@ -41,21 +41,23 @@ static void start(bool relay)
 {
 	static uint64_t parameters[] = {23};
 	static struct addr_range relays = {{16, {0x20, 1, 0xd, 0xb8, [15] = 1}}, 2};
-	static struct dhcp6_relay_settings relay_settings = {
-		.addresses = {&relays, 1}, .levels = 3, .port = 547, .interface_id = "p{client}"};
+	static struct dhcp6_relay_settings relay_settings = {.is.addresses = {&relays, 1},
+		.levels = 3,
+		.is.port = 547,
+		.interface_id = "p{client}"};
 	const struct dhcp6_tries_settings tries = {.irt_ns = 1000000000, .mrc = 2};
 	struct dhcp6_retransmit_settings retransmit = {
 		0.1, tries, tries, tries, tries, tries, tries, tries, tries};
-	const struct dhcp6_settings s = {.clients = CLIENTS,
-		.mac = {2},
+	const struct dhcp6_settings s = {.is.clients = CLIENTS,
+		.is.mac = {2},
 		.lease = DHCP6_WANTS_BOTH,
 		.addresses = 1,
 		.prefixes = 2,
-		.relay = relay ? &relay_settings : NULL,
-		.parameters = {parameters, 1},
+		.is.relay = relay ? &relay_settings.is : NULL,
+		.is.parameters = {parameters, 1},
 		.advertise = relay ? DHCP6_TAKES_BEST : DHCP6_TAKES_FIRST,
-		.decline_rest_ns = 300000000000,
-		.retransmit = &retransmit};
+		.is.decline_rest_ns = 300000000000,
+		.is.retransmit = &retransmit};
 	struct proto_env env = {.seed = 1,
 		.workers = 1,
 		.addr_len = 16,
@@ -68,9 +70,9 @@ static void start(bool relay)
 	ctx = (struct proto_ctx){.counters = &counters};
 	ctx.shared = dhcp6_setup(&s, &env, d);
 	check(ctx.shared);
-	common = dhcp6_common_setup(&(void *){(void *)ctx.shared}, 1, 1);
+	common = dhcp_common_setup(&(void *){(void *)ctx.shared}, 1, 1);
 	env.common = common;
-	check(common && dhcp6_open(&ctx, &env) == 0);
+	check(common && dhcp_open(&ctx, &env) == 0);
 	diag_free(d);
 	memset(flights, 0, sizeof(flights));
 }
@@ -80,7 +82,7 @@ static void send(struct flight *f)
 	struct proto_flow flow;
 	struct proto_layout layout;
 
-	dhcp6_layout(ctx.shared, &layout);
+	dhcp_layout(ctx.shared, &layout);
 	dhcp6_flow(&ctx, &f->txn, &flow);
 	check(flow.path < layout.paths.count);
 	f->sent_len = dhcp6_request(&ctx, &f->txn, f->sent, sizeof(f->sent));
@@ -94,8 +96,8 @@ static void begin(struct flight *f, uint8_t exchange)
 
 	if (f->begun && !f->txn.over)
 		return;
-	memset(p->course.mix.below, 0, sizeof(p->course.mix.below));
-	p->course.mix.otherwise = (enum dhcp6_exchange)(exchange % DHCP6_EXCHANGES);
+	memset(p->is.course.mix.below, 0, sizeof(p->is.course.mix.below));
+	p->is.course.mix.otherwise = (enum dhcp6_exchange)(exchange % DHCP6_EXCHANGES);
 	f->txn = (struct proto_txn){.key = ++key & 0x7fffff};
 	f->begun = dhcp6_begin(&ctx, &f->txn);
 	if (f->begun)
@@ -206,27 +208,27 @@ static void timeout(struct flight *f, bool over)
 static void check_leases(const struct dhcp6_worker *w, uint32_t client, uint32_t now_s)
 {
 	const struct dhcp6_plan *p = ctx.shared;
-	const struct dhcp_client *k = dhcp_client_at(&w->work.clients, client);
+	const struct dhcp_client *k = dhcp_client_at(&w->is.work.clients, client);
 
 	if (!k->holds || dhcp_client_expired(k, now_s))
 		return;
-	for (uint32_t i = 0; i < p->addresses; i++) {
-		uint32_t lease = dhcp6_lease_of(p, w, client) + i;
-		struct dhcp6_key key;
+	for (uint32_t i = 0; i < p->is.addresses; i++) {
+		uint32_t lease = dhcp_lease_of(&p->is, &w->is, client) + i;
+		struct dhcp_key key;
 
-		dhcp6_lease_get(&common->leases, lease, &key);
-		check(dhcp6_leases_find(&common->leases, key.bytes, now_s) == lease);
+		dhcp_lease_get(&common->leases, lease, &key);
+		check(dhcp_leases_find(&common->leases, key.bytes, now_s) == lease);
 	}
 }
 
 static void check_clients(void)
 {
 	const struct dhcp6_worker *w = ctx.own;
-	const struct dhcp_ring *rings = w->work.clients.rings;
+	const struct dhcp_ring *rings = w->is.work.clients.rings;
 	uint32_t busy = 0, open = 0, now_s = ctx.now_ms / 1000;
 
 	for (uint32_t i = 0; i < CLIENTS; i++) {
-		const struct dhcp_client *k = dhcp_client_at(&w->work.clients, i);
+		const struct dhcp_client *k = dhcp_client_at(&w->is.work.clients, i);
 
 		busy += k->state == DHCP_IS_BUSY;
 		check(!k->holds || k->state != DHCP_IS_FREE);
@@ -268,8 +270,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	start(size & 1);
 	for (int i = 0; i < STEPS_MAX && reader_left(&r) > 0; i++)
 		step(&r);
-	dhcp6_close(&ctx);
-	dhcp6_common_teardown(common);
-	dhcp6_teardown((void *)ctx.shared);
+	dhcp_close(&ctx);
+	dhcp_common_teardown(common);
+	dhcp_teardown((void *)ctx.shared);
 	return 0;
 }

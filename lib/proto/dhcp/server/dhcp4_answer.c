@@ -161,8 +161,9 @@ static bool dhcp4_same_clients(const void *one, const void *other)
 {
 	const struct dhcp4_settings *a = one, *b = other;
 
-	return memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 && a->client_id == b->client_id &&
-	       dhcp_text_equal(a->mac_file, b->mac_file) && dhcp_text_equal(a->chaddr, b->chaddr);
+	return memcmp(a->is.mac, b->is.mac, sizeof(a->is.mac)) == 0 &&
+	       a->client_id == b->client_id && dhcp_text_equal(a->is.mac_file, b->is.mac_file) &&
+	       dhcp_text_equal(a->chaddr, b->chaddr);
 }
 
 static const struct dhcp_server_family dhcp4_server_family = {

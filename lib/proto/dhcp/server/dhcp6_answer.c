@@ -207,9 +207,9 @@ static bool dhcp6_same_clients(const void *one, const void *other)
 {
 	const struct dhcp6_settings *a = one, *b = other;
 
-	return memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 && a->duid == b->duid &&
+	return memcmp(a->is.mac, b->is.mac, sizeof(a->is.mac)) == 0 && a->duid == b->duid &&
 	       a->iaid == b->iaid && a->enterprise == b->enterprise &&
-	       dhcp_text_equal(a->mac_file, b->mac_file) &&
+	       dhcp_text_equal(a->is.mac_file, b->is.mac_file) &&
 	       dhcp_text_equal(a->duid_hex, b->duid_hex) &&
 	       dhcp_text_equal(a->duid_file, b->duid_file);
 }

@@ -29,7 +29,7 @@ static inline bool is_for_us(
 
 static bool is_a_server(const struct dhcp4_plan *p, uint32_t address)
 {
-	for (uint32_t i = 0; i < p->server_count; i++)
+	for (uint32_t i = 0; i < p->is.server_count; i++)
 		if (p->servers[i] == address)
 			return true;
 	return p->servers[0] == 0;
@@ -42,22 +42,14 @@ static inline bool way_is_ours(const struct dhcp4_self *s, const struct proto_en
 	const struct dhcp4_plan *p = s->p;
 	uint32_t to = dhcp4_get32(e->dst);
 
-	if (e->addr_len != 4 || e->src_port != p->server_port ||
+	if (e->addr_len != 4 || e->src_port != p->is.server_port ||
 		!is_a_server(p, dhcp4_get32(e->src)))
 		return false;
 	if (p->templates[t->step].relayed)
 		return to == dhcp4_get32(s->relay) &&
-		       (e->dst_port == p->relay_port || e->dst_port == DHCP4_SERVER_PORT);
+		       (e->dst_port == p->is.relay_port || e->dst_port == DHCP4_SERVER_PORT);
 	return e->dst_port == DHCP4_CLIENT_PORT &&
 	       (to == UINT32_MAX || to == m->yiaddr || to == m->ciaddr || to == s->client->offered);
-}
-
-static inline bool vlan_is_ours(const struct dhcp4_self *s, const struct proto_ends *e)
-{
-	const struct proto_path *path = s->p->layout.paths.items;
-
-	path += dhcp_vlans_place(&s->p->vlans, s->number) * s->p->path_stride;
-	return dhcp_vlans_match(path, e);
 }
 
 static enum proto_verdict stray(uint64_t *counter)
@@ -99,7 +91,7 @@ static inline enum proto_verdict ours(const struct dhcp4_self *s, const struct p
 
 	if (ctx->ends && !way_is_ours(s, ctx->ends, t, m))
 		return stray(&n->way_wrong);
-	if (ctx->ends && !vlan_is_ours(s, ctx->ends))
+	if (ctx->ends && !dhcp_vlan_is_ours(&s->p->is, s->number, ctx->ends))
 		return stray(&n->vlan_wrong);
 	if (m->op != DHCP4_REPLY_OP || m->xid != t->key) {
 		n->op_wrong += m->op != DHCP4_REPLY_OP;
@@ -124,7 +116,7 @@ static inline bool client_id_is_ours(const struct dhcp4_self *s, const struct dh
 	uint8_t ours[DHCP4_OPTION_ROOM];
 	struct writer w;
 
-	if (p->client_id == DHCP4_ID_MAC && p->chaddr_len == 6)
+	if (p->client_id == DHCP4_ID_MAC && p->is.mac_len == 6)
 		return m->client_id_len == 7 && m->client_id[0] == p->htype &&
 		       memcmp(m->client_id + 1, s->chaddr, 6) == 0;
 	if (p->client_id == DHCP4_ID_NONE)
@@ -186,7 +178,7 @@ static inline uint32_t address_due(
 		return 0;
 	if (t->step == DHCP4_STEP_REQUEST)
 		return s->client->offered;
-	return t->step != DHCP4_STEP_RAPID && s->p->same_address ? s->client->offered : 0;
+	return t->step != DHCP4_STEP_RAPID && s->p->is.same_lease ? s->client->offered : 0;
 }
 
 static inline bool address_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
@@ -242,7 +234,7 @@ static inline bool lacks_parameters(const struct dhcp4_plan *p, const struct dhc
 	uint64_t lack = 0;
 
 	for (uint32_t i = 0; i < 4; i++)
-		lack |= p->parameters[i] & ~m->present[i];
+		lack |= p->is.parameters[i] & ~m->present[i];
 	return lack != 0;
 }
 

@@ -2,11 +2,10 @@
 // The settings of DHCPv4 clients as users see them. Path: cold. Any thread.
 
 #include "proto/dhcp/v4/dhcp4_plan.h"
-#include "proto/dhcp/dhcp_fields.h"
+#include "proto/dhcp/client/dhcp_fields.h"
 
 #define OPTION(member)     offsetof(struct dhcp4_option_settings, member)
 #define RELAY(member)      offsetof(struct dhcp4_relay_settings, member)
-#define FQDN(member)       offsetof(struct dhcp4_fqdn_settings, member)
 #define RETRANSMIT(member) offsetof(struct dhcp4_retransmit_settings, member)
 #define EXPECT(member)     offsetof(struct dhcp4_expect_settings, member)
 #define SETTING(member)    offsetof(struct dhcp4_settings, member)
@@ -19,31 +18,25 @@ const char *const dhcp4_exchange_names[] = {"dora", "discover", "rapid", "inform
 static const char *const client_id_names[] = {"none", "mac", "duid", "text", NULL};
 
 static const struct field mix_fields[] = {
-	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "dora", DHCP4_DORA,
-		"share of exchanges that get a lease in four messages"),
-	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "discover", DHCP4_TWO_WAY,
-		"share of exchanges that end with the offer"),
-	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "rapid", DHCP4_RAPID,
-		"share of exchanges that get a lease in two messages"),
-	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "inform", DHCP4_INFORMS,
-		"share of exchanges that ask for parameters only"),
-	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "renew", DHCP4_RENEW,
-		"share of exchanges that renew at the server of the lease"),
-	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "rebind", DHCP4_REBIND,
-		"share of exchanges that renew at any server"),
-	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "reboot", DHCP4_REBOOT,
-		"share of exchanges that ask for the known address again"),
-	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "release", DHCP4_RELEASES,
-		"share of exchanges that give the lease back"),
-	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "decline", DHCP4_DECLINES,
-		"share of exchanges that decline the leased address"),
-	DHCP_SHARE_ROW(struct dhcp4_mix_settings, "leasequery", DHCP4_LEASEQUERIES,
-		"share of exchanges that ask about a lease"),
+	DHCP_SHARE_ROW("dora", DHCP4_DORA, "share of exchanges that get a lease in four messages"),
+	DHCP_SHARE_ROW("discover", DHCP_TWO_WAY, "share of exchanges that end with the offer"),
+	DHCP_SHARE_ROW("rapid", DHCP_RAPID, "share of exchanges that get a lease in two messages"),
+	DHCP_SHARE_ROW("inform", DHCP4_INFORMS, "share of exchanges that ask for parameters only"),
+	DHCP_SHARE_ROW(
+		"renew", DHCP4_RENEW, "share of exchanges that renew at the server of the lease"),
+	DHCP_SHARE_ROW("rebind", DHCP4_REBIND, "share of exchanges that renew at any server"),
+	DHCP_SHARE_ROW(
+		"reboot", DHCP4_REBOOT, "share of exchanges that ask for the known address again"),
+	DHCP_SHARE_ROW("release", DHCP4_RELEASES, "share of exchanges that give the lease back"),
+	DHCP_SHARE_ROW(
+		"decline", DHCP4_DECLINES, "share of exchanges that decline the leased address"),
+	DHCP_SHARE_ROW(
+		"leasequery", DHCP4_LEASEQUERIES, "share of exchanges that ask about a lease"),
 };
 
 static const struct field_section mix_section =
 	DHCP_SECTION("mix", "several kinds of exchanges; the rest up to 100 % is `exchange`",
-		mix_fields, struct dhcp4_mix_settings);
+		mix_fields, struct dhcp_mix_settings);
 
 static const struct field option_fields[] = {
 	{"code", "option code; 82.N: sub-option N of the relay agent information", FIELD_STRING,
@@ -55,11 +48,10 @@ static const struct field_section option_section = DHCP_SECTION("option",
 	"an option of DISCOVER, REQUEST and INFORM", option_fields, struct dhcp4_option_settings);
 
 static const struct field relay_fields[] = {
-	DHCP_RELAYS_ROW(struct dhcp4_relay_settings,
-		"addresses of the relays (giaddr); a client stays with its relay"),
+	DHCP_RELAYS_ROW("addresses of the relays (giaddr); a client stays with its relay"),
 	{"hops", "hops field of relayed messages", FIELD_COUNT, .offset = RELAY(hops), .def = "1",
 		.max = 255},
-	DHCP_RELAY_PORT_ROWS(struct dhcp4_relay_settings, "67", "option 82 sub-option 19"),
+	DHCP_RELAY_PORT_ROWS("67", "option 82 sub-option 19"),
 	DHCP_PATTERN_ROW(struct dhcp4_relay_settings, circuit_id,
 		"option 82 sub-option 1 as text, with {client}, {mac}, {relay} or {random:N}"),
 	DHCP_PATTERN_ROW(
@@ -80,13 +72,13 @@ static const struct field_section relay_section =
 		relay_fields, struct dhcp4_relay_settings);
 
 static const struct field fqdn_fields[] = {
-	DHCP_FQDN_ROWS(struct dhcp4_fqdn_settings, "A"),
+	DHCP_FQDN_ROWS("A"),
 	{"wire", "E flag: the name as in DNS messages, not as text", FIELD_BOOL,
-		.offset = FQDN(wire), .def = "true"},
+		.offset = DHCP_FQDN(wire), .def = "true"},
 };
 
 static const struct field_section fqdn_section = DHCP_SECTION("fqdn",
-	"the client's name in option 81 (RFC 4702)", fqdn_fields, struct dhcp4_fqdn_settings);
+	"the client's name in option 81 (RFC 4702)", fqdn_fields, struct dhcp_fqdn_settings);
 
 static const struct field retransmit_fields[] = {
 	{"initial", "wait for the answer to the first try", FIELD_DURATION,
@@ -116,10 +108,11 @@ static const struct field_section expect_section =
 
 #define S struct dhcp4_settings
 static const struct field dhcp4_fields[] = {
-	DHCP_EXCHANGE_ROW(S, "dora", dhcp4_exchange_names),
-	DHCP_SECTION_ROW(S, mix, &mix_section, "several kinds of exchanges in one item"),
-	DHCP_CLIENTS_ROW(S),
-	DHCP_MAC_ROWS(S, "", "; behind relays all may have another length than 6 bytes"),
+	DHCP_EXCHANGE_ROW("dora", dhcp4_exchange_names),
+	DHCP_SECTION_ROW(
+		struct dhcp_settings, mix, &mix_section, "several kinds of exchanges in one item"),
+	DHCP_CLIENTS_ROW,
+	DHCP_MAC_ROWS("", "; behind relays all may have another length than 6 bytes"),
 	{"chaddr",
 		"hardware address of client 0 that is not Ethernet's, 1 to 16 bytes like "
 		"00:01:02:03; client i has this + i; instead of mac, behind relays",
@@ -130,38 +123,35 @@ static const struct field dhcp4_fields[] = {
 		FIELD_ENUM, .offset = SETTING(client_id), .def = "mac", .names = client_id_names},
 	DHCP_PATTERN_ROW(S, client_id_text,
 		"with client_id text: what it is, with {client}, {mac}, {relay} or {random:N}"),
-	DHCP_SECTION_ROW(
-		S, relay, &relay_section, "clients behind relays; without: clients that broadcast"),
+	DHCP_SECTION_ROW(struct dhcp_settings, relay, &relay_section,
+		"clients behind relays; without: clients that broadcast"),
 	{"broadcast_flag", "ask for broadcast answers while there is no address", FIELD_BOOL,
 		.offset = SETTING(broadcast_flag), .def = "true"},
 	DHCP_SECTIONS_ROW(
-		S, vlans, &dhcp_vlan_section, "VLANs of ranges of clients; the others have none"),
-	DHCP_SECTIONS_ROW(S, options, &option_section, "more options"),
+		vlans, &dhcp_vlan_section, "VLANs of ranges of clients; the others have none"),
+	DHCP_SECTIONS_ROW(options, &option_section, "more options"),
 	{"parameters",
 		"option 55: options that the server is asked for; ACKs that lack one are "
 		"counted",
-		FIELD_COUNT, .list = true, .offset = SETTING(parameters),
+		FIELD_COUNT, .list = true, .offset = DHCP_SETTING(parameters),
 		.def = "1, 3, 6, 15, 28, 51, 58, 59", .min = 1, .max = 254},
 	{"requested_address",
 		"option 50 of DISCOVER: client i wishes for the i-th address of this range",
 		FIELD_ADDR_RANGE, .offset = SETTING(requested_address)},
 	{"lease_time", "option 51: the lease time wished for, in whole seconds; 0s: none",
 		FIELD_DURATION, .offset = SETTING(lease_time_ns), .def = "0s", .max = YEARS_NS},
-	DHCP_SECTION_ROW(S, fqdn, &fqdn_section, "option 81: the client's name"),
-	DHCP_SERVERS_ROWS(S, "which of the servers a new exchange through a relay asks; all: each "
-			     "gets everything that is not unicast"),
+	DHCP_SECTION_ROW(struct dhcp_settings, fqdn, &fqdn_section, "option 81: the client's name"),
+	DHCP_SERVERS_ROWS("which of the servers a new exchange through a relay asks; all: each "
+			  "gets everything that is not unicast"),
 	{"accept", "take offers with this server identifier only", FIELD_ADDR,
 		.offset = SETTING(accept)},
-	DHCP_SECTION_ROW(S, retransmit, &retransmit_section, "send again what is not answered"),
-	{"decline_rest",
-		"how long a client waits after a DECLINE before it asks again (RFC 2131: "
-		"at least 10s); auto: 10s with retransmit, otherwise 0s",
-		FIELD_DURATION, .offset = SETTING(decline_rest_ns), .def = "auto", .word = "auto",
-		.max = HOUR_NS},
+	DHCP_SECTION_ROW(struct dhcp_settings, retransmit, &retransmit_section,
+		"send again what is not answered"),
+	DHCP_DECLINE_REST_ROW(" (RFC 2131: at least 10s)"),
 	{"pad", "least length of a message in bytes, padded with zeros; 0: no padding", FIELD_COUNT,
 		.offset = SETTING(pad), .def = "300", .max = DHCP4_MESSAGE_MAX},
-	DHCP_SECTION_ROW(
-		S, leases, &dhcp_leases_section, "leases in a file, from one run to the next"),
+	DHCP_SECTION_ROW(struct dhcp_settings, leases, &dhcp_leases_section,
+		"leases in a file, from one run to the next"),
 	DHCP_SECTION_ROW(S, expect, &expect_section, "what a right address is"),
 };
 #undef S

@@ -4,23 +4,17 @@
 // (set-up) | hot (the rest).
 #pragma once
 
-#include "base/arena.h"
+#include "proto/dhcp/client/dhcp_client.h"
 #include "proto/dhcp/v4/dhcp4_message.h"
 #include "proto/dhcp/v4/dhcp4_settings.h"
-#include "proto/dhcp/dhcp_lease_file.h"
-#include "proto/dhcp/dhcp_macs.h"
-#include "proto/dhcp/dhcp_templates.h"
-#include "proto/dhcp/dhcp_vlans.h"
-#include "proto/dhcp/dhcp_work.h"
-#include "proto/proto.h"
 
 #define DHCP4_MESSAGE_MAX 1400 // of a message that we send
 #define DHCP4_OPTION_ROOM 255  // of one option that we send
 
 enum dhcp4_step {
-	DHCP4_STEP_DISCOVER,
-	DHCP4_STEP_REQUEST,
-	DHCP4_STEP_RAPID,
+	DHCP4_STEP_DISCOVER = DHCP_STEP_FIRST,
+	DHCP4_STEP_REQUEST = DHCP_STEP_REQUEST,
+	DHCP4_STEP_RAPID = DHCP_STEP_RAPID,
 	DHCP4_STEP_RENEW,
 	DHCP4_STEP_REBIND,
 	DHCP4_STEP_REBOOT,
@@ -87,107 +81,55 @@ struct dhcp4_pool_range {
 };
 
 struct dhcp4_plan {
+	struct dhcp_plan is;
 	struct dhcp4_template templates[DHCP4_STEPS];
-	struct dhcp_course course;
-	uint32_t clients;
 	uint8_t htype, hlen;      // on the wire
-	uint8_t chaddr_len;       // of a hardware address
-	uint8_t chaddr_shift;     // of its number
-	unsigned __int128 chaddr; // of client 0, the first byte in the upper bits
-	struct dhcp_macs macs;    // of a file; without: chaddr + number
+	uint8_t chaddr_shift;     // of the number of a hardware address
+	unsigned __int128 chaddr; // of client 0, the first byte in the upper bits; without a file
 	enum dhcp4_client_id client_id;
 	struct dhcp_varying id_text;
-	struct dhcp_varying_list options;
-	struct dhcp_varying fqdn; // code 0: none
 	bool fqdn_wire;
-	uint8_t fqdn_flags;
-
-	const uint32_t *relays; // NULL: clients that broadcast
-	uint32_t relay_count;
-	uint16_t relay_port;
 	bool relay_unicast;     // renew and the like go through the relay too
-	uint8_t relay_info_len; // of what is the same for all clients
+	uint8_t relay_info_len; // of the part that is the same for all clients
 	uint8_t relay_info[DHCP4_OPTION_ROOM];
 	struct dhcp_varying_list relay_subs; // after relay_info
 
 	uint32_t servers[DHCP_SERVERS_MAX]; // host order; the item's first, 0: not given
-	uint32_t server_count;
-	uint16_t server_port;
-	uint32_t path_stride, path_server; // paths of one set of VLANs; the first server's
-	uint32_t accept;                   // server identifier, 0: any
-	uint32_t hint_first;               // requested address of client 0, 0: none
+	uint32_t path_server;               // path of the first server
+	uint32_t accept;                    // server identifier, 0: any
+	uint32_t hint_first;                // requested address of client 0, 0: none
 	struct recip hint_count;
 	uint16_t pad;
-	uint64_t parameters[4]; // bits: asked for
 	const struct dhcp4_pool_range *pool;
 	uint32_t pool_count; // 0: any address
-	bool same_address;
-	struct dhcp_vlans vlans;
-	struct dhcp_lease_file leases;
-	struct proto_layout layout;
-	struct arena *arena;
-	const char *name; // of the item
-	uint32_t owner;   // number of client 0 among those of all items
 };
 
-// Of all items together.
-struct dhcp4_common {
-	struct dhcp_holders holders;
-	const struct dhcp4_plan **plans; // by their owners
-	uint32_t count;
-};
-
-// ctx->own. One thread.
 struct dhcp4_worker {
-	struct dhcp_work work;
-	struct dhcp4_common *common;
-	bool heard; // a reply has come or should have, or none was to come
+	struct dhcp_worker is;
 	struct dhcp4_scratch scratch;
 };
 
 static inline struct dhcp4_client *dhcp4_client_at(const struct dhcp4_worker *w, uint32_t client)
 {
-	return (struct dhcp4_client *)w->work.clients.items + client;
+	return (struct dhcp4_client *)w->is.work.clients.items + client;
 }
 
 // Number of a client among those of all items.
 static inline uint32_t dhcp4_owner(const struct dhcp4_worker *w, uint32_t client)
 {
-	return w->work.owner + dhcp_work_number(&w->work, client);
+	return w->is.work.owner + dhcp_work_number(&w->is.work, client);
 }
 
-// dhcp4_check.c
+// dhcp4_setup.c
 void dhcp4_check(const void *settings, struct diag *d);
 void dhcp4_check_server(const void *settings, const struct addr *server, struct diag *d);
+void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d);
 // How many clients hold a lease at a time, at most.
 uint64_t dhcp4_leases_wanted(const struct dhcp4_settings *s);
-// The shares of a mix, or NULL.
-const double *dhcp4_shares(const struct dhcp4_settings *s);
-// Does anybody talk to a server from the leased address?
-bool dhcp4_unicasts(const struct dhcp4_settings *s);
-
-// dhcp4_setup.c
-void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d);
-void dhcp4_teardown(void *shared);
-void dhcp4_layout(const void *shared, struct proto_layout *out);
-// The hardware address of client 0 into the plan.
-void dhcp4_build_chaddr(struct dhcp4_plan *p, const struct dhcp4_settings *s);
-
-// dhcp4_open.c
-void *dhcp4_common_setup(void *const *shared, uint32_t count, uint32_t threads);
-void dhcp4_common_teardown(void *common);
-uint64_t dhcp4_memory(const void *shared, const struct proto_env *env);
-int dhcp4_open(struct proto_ctx *ctx, const struct proto_env *env);
-int dhcp4_close(struct proto_ctx *ctx);
 
 // dhcp4_templates.c: the bytes of every kind of message into the plan, options and sub-options as
 // patterns. 0, or -EINVAL (in d).
-int dhcp4_build(struct dhcp4_plan *p, const struct dhcp4_settings *s, struct diag *d);
-
-// dhcp4_lease_file.c
-struct dhcp_lease_clients dhcp4_lease_clients(const struct dhcp4_plan *p);
-// Loaded leases become those of the worker's clients, and what they hold at the end can be saved.
-void dhcp4_leases_open(struct dhcp4_worker *w, const struct dhcp4_plan *p);
+int dhcp4_templates(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);
 
 // dhcp4_request_wire.c
 uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);

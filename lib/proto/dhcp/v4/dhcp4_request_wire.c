@@ -8,7 +8,6 @@
 #include "base/bytes.h"
 #include "net/csum.h"
 #include "proto/dhcp/v4/dhcp4_self.h"
-#include "proto/dhcp/dhcp_name.h"
 
 #define MS_PER_S 1000
 
@@ -56,10 +55,10 @@ static void fqdn_write(const struct dhcp4_self *s, struct writer *w)
 	uint8_t *head = option_begin(w, DHCP4_OPT_FQDN);
 	uint8_t *name;
 
-	write_u8(w, p->fqdn_flags);
+	write_u8(w, p->is.fqdn_flags);
 	write_be16(w, 0);
 	name = p->fqdn_wire ? write_space(w, 1) : NULL;
-	varying_write(s, &p->fqdn, w);
+	varying_write(s, &p->is.fqdn, w);
 	if (name && !w->failed)
 		dhcp_name_labels(w, name);
 	option_end(w, head);
@@ -69,15 +68,15 @@ static void options_write(const struct dhcp4_self *s, struct writer *w)
 {
 	const struct dhcp4_plan *p = s->p;
 
-	for (uint32_t i = 0; i < p->options.count; i++)
-		varying_option(s, &p->options.items[i], w);
-	if (p->fqdn.code)
+	for (uint32_t i = 0; i < p->is.options.count; i++)
+		varying_option(s, &p->is.options.items[i], w);
+	if (p->is.fqdn.code)
 		fqdn_write(s, w);
 }
 
 static inline void chaddr_write(const struct dhcp4_self *s, struct writer *w)
 {
-	uint8_t *to = write_space(w, s->p->chaddr_len);
+	uint8_t *to = write_space(w, s->p->is.mac_len);
 
 	if (to)
 		dhcp4_chaddr_copy(s->p, s->chaddr, to);
@@ -147,7 +146,7 @@ static inline uint64_t chaddr_patch(
 	const struct dhcp4_plan *p, uint32_t number, const struct dhcp4_template *m, uint8_t *buf)
 {
 	uint8_t chaddr[DHCP4_CHADDR_LEN];
-	uint32_t len = p->chaddr_len <= 8 ? 8 : DHCP4_CHADDR_LEN;
+	uint32_t len = p->is.mac_len <= 8 ? 8 : DHCP4_CHADDR_LEN;
 	uint64_t sum;
 
 	dhcp4_chaddr(p, number, chaddr);
@@ -188,7 +187,7 @@ static inline uint64_t template_patch(const struct proto_ctx *ctx, const struct 
 	if (m->relayed)
 		sum += patch32(buf, DHCP4_AT_GIADDR, dhcp4_relay_of(p, w, t->user));
 	if (has & DHCP4_HAS_CHADDR)
-		sum += chaddr_patch(p, dhcp_work_number(&w->work, t->user), m, buf);
+		sum += chaddr_patch(p, dhcp_work_number(&w->is.work, t->user), m, buf);
 	if (m->requested_at)
 		sum += patch32(buf, m->requested_at, k->offered);
 	if (m->server_at)
@@ -227,17 +226,17 @@ static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
 	if (t->tries)
 		return;
 	t->tries = 1;
-	w->heard |= !w->work.dry;
+	w->is.heard |= !w->is.work.dry;
 	n->released += t->step == DHCP4_STEP_RELEASE;
 	n->declined += t->step == DHCP4_STEP_DECLINE;
 	dhcp4_lease_drop(w, t->user);
-	dhcp_work_leave(&w->work, ctx, t, t->step == DHCP4_STEP_DECLINE);
+	dhcp_work_leave(&w->is.work, ctx, t, t->step == DHCP4_STEP_DECLINE);
 }
 
 // A relay that knows several servers asks them all (RFC 1542 section 4.1.1).
 static inline uint8_t copies_of(const struct dhcp4_plan *p, const struct proto_txn *t)
 {
-	return dhcp4_kinds[t->step].has & DHCP4_IS_UNICAST ? 0 : p->layout.more;
+	return dhcp4_kinds[t->step].has & DHCP4_IS_UNICAST ? 0 : p->is.layout.more;
 }
 
 // The options behind an open template, END and the padding. The length of the message.
@@ -294,10 +293,10 @@ void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 	const struct dhcp4_worker *w = ctx->own;
 	const struct dhcp4_client *k = dhcp4_client_at(w, t->user);
 	uint16_t has = dhcp4_kinds[t->step].has;
-	uint32_t number = dhcp_work_number(&w->work, t->user);
-	uint32_t set = dhcp_vlans_place(&p->vlans, number) * p->path_stride;
+	uint32_t number = dhcp_work_number(&w->is.work, t->user);
+	uint32_t set = dhcp_vlans_place(&p->is.vlans, number) * p->is.path_stride;
 
-	out->own_mac = !p->relays;
+	out->own_mac = !p->is.relays;
 	out->more = 0;
 	if (out->own_mac)
 		own_mac_write(p, number, out->mac);
@@ -305,7 +304,7 @@ void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 	if (p->templates[t->step].relayed) {
 		out->more = copies_of(p, t);
 		out->path = set + (out->more ? 0 : k->head.server);
-		out->src_port = p->relay_port;
+		out->src_port = p->is.relay_port;
 		dhcp4_put32(out->src, dhcp4_relay_of(p, w, t->user));
 		return;
 	}

@@ -20,10 +20,10 @@ struct dhcp4_self {
 // Mostly Ethernet's, whose length the compiler is to know.
 static inline void dhcp4_chaddr_copy(const struct dhcp4_plan *p, const uint8_t *from, uint8_t *to)
 {
-	if (p->chaddr_len == 6)
+	if (p->is.mac_len == 6)
 		memcpy(to, from, 6);
 	else
-		memcpy(to, from, p->chaddr_len);
+		memcpy(to, from, p->is.mac_len);
 }
 
 static inline void dhcp4_chaddr(
@@ -31,12 +31,12 @@ static inline void dhcp4_chaddr(
 {
 	uint64_t halves[2] = {0};
 
-	if (p->macs.items) {
+	if (p->is.macs.items) {
 		memset(out, 0, DHCP4_CHADDR_LEN);
-		dhcp4_chaddr_copy(p, p->macs.items + (size_t)number * p->chaddr_len, out);
+		dhcp4_chaddr_copy(p, p->is.macs.items + (size_t)number * p->is.mac_len, out);
 		return;
 	}
-	if (p->chaddr_len <= 8) { // all in the upper half
+	if (p->is.mac_len <= 8) { // all in the upper half
 		halves[0] =
 			(uint64_t)(p->chaddr >> 64) + ((uint64_t)number << (p->chaddr_shift & 63));
 	} else {
@@ -50,32 +50,14 @@ static inline void dhcp4_chaddr(
 	memcpy(out, halves, DHCP4_CHADDR_LEN);
 }
 
-// The item that an owner is of.
-static inline const struct dhcp4_plan *dhcp4_plan_of(const struct dhcp4_common *c, uint32_t owner)
-{
-	uint32_t i = 0;
-
-	while (i + 1 < c->count && c->plans[i + 1]->owner <= owner)
-		i++;
-	return c->plans[i];
-}
-
-// dhcp4_wire.c: are two clients, of two items, one for a server?
-bool dhcp4_same_client(const struct dhcp4_common *c, uint32_t owner, uint32_t other);
-
-static inline struct dhcp_held dhcp4_held(uint32_t address)
-{
-	return (struct dhcp_held){address, NULL};
-}
-
 // It holds no address any more; nothing happens when it holds none.
 static inline void dhcp4_lease_drop(struct dhcp4_worker *w, uint32_t client)
 {
 	struct dhcp4_client *k = dhcp4_client_at(w, client);
 
 	if (k->address)
-		dhcp_holders_drop(
-			&w->common->holders, dhcp4_held(k->address), dhcp4_owner(w, client));
+		dhcp_holders_drop(&w->is.common->leases.holders, dhcp4_held(k->address),
+			dhcp4_owner(w, client));
 	k->address = 0;
 	k->head.holds = false;
 }
@@ -88,10 +70,10 @@ static inline uint32_t dhcp4_lease_hold(
 {
 	struct dhcp4_client *k = dhcp4_client_at(w, client);
 	uint32_t owner = dhcp4_owner(w, client);
-	uint32_t other =
-		dhcp_holders_hold(&w->common->holders, dhcp4_held(address), owner, until_s, now_s);
+	uint32_t other = dhcp_holders_hold(
+		&w->is.common->leases.holders, dhcp4_held(address), owner, until_s, now_s);
 
-	if (other != DHCP_NOBODY && !dhcp4_same_client(w->common, owner, other))
+	if (other != DHCP_NOBODY && !dhcp_same_client(w->is.common, owner, other))
 		return other;
 	if (k->address != address)
 		dhcp4_lease_drop(w, client);
@@ -104,7 +86,7 @@ static inline uint32_t dhcp4_lease_hold(
 static inline uint32_t dhcp4_relay_of(
 	const struct dhcp4_plan *p, const struct dhcp4_worker *w, uint32_t client)
 {
-	return p->relays[dhcp_work_relay(&w->work, client)];
+	return dhcp4_get32(p->is.relays + 4 * (size_t)dhcp_work_relay(&w->is.work, client));
 }
 
 static inline void dhcp4_self_find(
@@ -115,11 +97,11 @@ static inline void dhcp4_self_find(
 
 	s->p = p;
 	s->client = dhcp4_client_at(w, client);
-	s->number = dhcp_work_number(&w->work, client);
+	s->number = dhcp_work_number(&w->is.work, client);
 	dhcp4_chaddr(p, s->number, s->chaddr);
-	dhcp4_put32(s->relay, p->relays ? dhcp4_relay_of(p, w, client) : 0);
+	dhcp4_put32(s->relay, p->is.relays ? dhcp4_relay_of(p, w, client) : 0);
 	dhcp4_put32(s->address, s->client->offered);
-	s->seed = w->work.random_salt + s->number;
+	s->seed = w->is.work.random_salt + s->number;
 }
 
 // dhcp4_request_wire.c

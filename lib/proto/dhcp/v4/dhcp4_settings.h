@@ -6,15 +6,13 @@
 
 #include "base/addr.h"
 #include "base/counter.h"
-#include "proto/dhcp/dhcp_settings.h"
+#include "proto/dhcp/client/dhcp_settings.h"
 
 #define DHCP4_TYPE_BUCKETS 15 // messages by option 53; the last one: any other
 
 enum dhcp4_exchange {
-	DHCP4_DORA,
-	DHCP4_TWO_WAY, // discover
-	DHCP4_RAPID,
-	DHCP4_INFORMS,
+	DHCP4_DORA = DHCP_FOUR_WAY,
+	DHCP4_INFORMS = DHCP_RAPID + 1,
 	DHCP4_RENEW,
 	DHCP4_REBIND,
 	DHCP4_REBOOT,
@@ -26,29 +24,17 @@ enum dhcp4_exchange {
 
 enum dhcp4_client_id { DHCP4_ID_NONE, DHCP4_ID_MAC, DHCP4_ID_DUID, DHCP4_ID_TEXT };
 
-struct dhcp4_mix_settings {
-	double share[DHCP4_EXCHANGES];
-};
-
 struct dhcp4_option_settings {
-	const char *code;          // "12", or "82.1"
-	const char *text, *hex;    // patterns
-	struct field_list address; // struct addr
+	const char *code; // "12", or "82.1"
+	struct dhcp_value_settings value;
 };
 
 struct dhcp4_relay_settings {
-	struct field_list addresses; // struct addr_range
+	struct dhcp_relay_settings is;
 	uint64_t hops;
-	uint64_t port;
 	const char *circuit_id, *remote_id, *subscriber_id; // patterns
 	struct addr link_selection;
 	const char *server_id_override; // NULL, "relay" or an address
-	bool source_port;
-};
-
-struct dhcp4_fqdn_settings {
-	const char *name; // pattern
-	bool server_update, no_update, wire;
 };
 
 struct dhcp4_retransmit_settings {
@@ -64,30 +50,16 @@ struct dhcp4_expect_settings {
 };
 
 struct dhcp4_settings {
-	int32_t exchange;
-	struct dhcp4_mix_settings *mix; // NULL: only the exchange
-	uint64_t clients;
-	uint8_t mac[6];
-	const char *mac_file;
+	struct dhcp_settings is;
 	const char *chaddr; // NULL: mac
 	uint64_t htype;
 	int32_t client_id;
 	const char *client_id_text;
-	struct dhcp4_relay_settings *relay; // NULL: clients that broadcast
 	bool broadcast_flag;
-	struct field_list vlans;      // struct dhcp_vlan_settings
-	struct field_list options;    // struct dhcp4_option_settings
-	struct field_list parameters; // uint64_t
 	struct addr_range requested_address;
 	uint64_t lease_time_ns; // 0: not asked for
-	struct dhcp4_fqdn_settings *fqdn;
-	struct field_list servers; // struct addr
-	int32_t spread;
 	struct addr accept;
-	struct dhcp4_retransmit_settings *retransmit; // NULL: one try
-	uint64_t decline_rest_ns;                     // UINT64_MAX: as retransmit says
 	uint64_t pad;
-	struct dhcp_leases_settings *leases;  // NULL: none kept
 	struct dhcp4_expect_settings *expect; // NULL: any address
 };
 

@@ -1,67 +1,148 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From settings to what the verbs of DHCPv4 clients use: identities, relays, servers, paths and
-// waits. Not here: what is refused (dhcp4_check.c), messages (dhcp4_templates.c), workers
-// (dhcp4_open.c). Path: cold. Management thread.
+// DHCPv4 clients as a family: rules of their settings, their part of the plan, and their leases in
+// a file. Not here: settings as rows (dhcp4_fields.c), messages (dhcp4_templates.c). Path: cold.
+// Management thread.
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/dhcp/v4/dhcp4_self.h"
 #include "proto/dhcp/dhcp_setup.h"
+#include "proto/dhcp/v4/dhcp4_self.h"
 
-#define WAIT_MAX (24 * 3600 * 1000000000ull)
+#define NOT_ETHERNET "a client that broadcasts has an Ethernet address (mac, or mac_file)"
+#define NS_PER_S     1000000000u
+#define WAIT_MAX     (24 * 3600 * 1000000000ull)
+
+static const struct dhcp_family dhcp4_family;
 
 static uint32_t ipv4(const struct addr *a)
 {
 	return dhcp4_get32(a->bytes);
 }
 
-void dhcp4_build_chaddr(struct dhcp4_plan *p, const struct dhcp4_settings *s)
+// A server of its own for unicast messages: not behind a relay that answers for it.
+static bool dhcp4_unicasts(const struct dhcp_settings *s)
 {
+	if (s->relay && ((const struct dhcp4_relay_settings *)s->relay)->server_id_override)
+		return false;
+	for (uint32_t e = 0; e < DHCP4_EXCHANGES; e++)
+		if (dhcp_does(&dhcp4_family, s, e) &&
+			(dhcp4_kinds[dhcp4_starts[e].step].has & DHCP4_IS_UNICAST))
+			return true;
+	return false;
+}
+
+static void dhcp4_exchange_check(const struct dhcp_settings *s, uint32_t exchange, struct diag *d)
+{
+	if (exchange == DHCP4_LEASEQUERIES && !s->relay)
+		diag_error(d, s, s->mix ? "mix" : "exchange", "leasequery needs a relay");
+}
+
+static void check_chaddr(const struct dhcp4_settings *s, struct diag *d)
+{
+	uint8_t bytes[DHCP4_CHADDR_LEN] = {0}, *at;
+	uint32_t len = dhcp_mac_read(s->chaddr, bytes);
+	uint64_t left = s->is.clients - 1; // to add to the address
+
+	for (at = bytes + len; at > bytes; left >>= 8)
+		left += *--at;
+	if (len == 0)
+		diag_error(d, &s->chaddr, NULL,
+			"\"%s\" is not a hardware address (1 to %d bytes, like 00:01:02:03)",
+			s->chaddr, DHCP4_CHADDR_LEN);
+	else if (left)
+		diag_error(d, &s->chaddr, NULL, "too near its end for %llu clients",
+			(unsigned long long)s->is.clients);
+	if (s->is.mac_file)
+		diag_error(d, &s->chaddr, NULL, "stands beside mac_file");
+	if (!s->is.relay)
+		diag_error(d, &s->chaddr, NULL, "needs a relay: " NOT_ETHERNET);
+}
+
+static void check_identity(const struct dhcp4_settings *s, struct diag *d)
+{
+	if (s->chaddr)
+		check_chaddr(s, d);
+	else if (!s->is.mac_file)
+		dhcp_mac_check(s->is.mac, s->is.clients, d);
+	if (!s->is.relay && s->htype != DHCP4_HTYPE_ETHERNET)
+		diag_error(d, &s->htype, NULL, "needs a relay: " NOT_ETHERNET);
+	if (s->htype == DHCP4_HTYPE_INFINIBAND && s->client_id == DHCP4_ID_NONE)
+		diag_error(d, s, "client_id",
+			"none, but only it tells clients of InfiniBand (htype 32) apart");
+	if ((s->client_id == DHCP4_ID_TEXT) != (s->client_id_text != NULL))
+		diag_error(d, s, s->client_id_text ? "client_id_text" : "client_id",
+			s->client_id_text ? "needs client_id: text" : "needs client_id_text");
+}
+
+static void check_expect(const struct dhcp4_settings *s, struct diag *d)
+{
+	const struct field_list *pool = &s->expect->pool;
+	uint64_t count = dhcp_ranges_count(pool, 4, d);
+
+	if (pool->count > 0 && count < dhcp4_leases_wanted(s))
+		diag_error(d, pool, "pool", "%llu addresses for %llu clients",
+			(unsigned long long)count, (unsigned long long)s->is.clients);
+}
+
+static void dhcp4_check_own(const struct dhcp_settings *settings, struct diag *d)
+{
+	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
+	const struct dhcp4_retransmit_settings *retransmit = settings->retransmit;
+
+	check_identity(s, d);
+	if (settings->spread != DHCP_FIRST && !settings->relay)
+		diag_error(d, s, "spread", "needs a relay: a broadcast reaches all servers");
+	dhcp_family_check(&s->accept, &s->accept, 4, d);
+	dhcp_family_check(&s->requested_address.first, &s->requested_address, 4, d);
+	if (retransmit && retransmit->jitter_ns >= retransmit->initial_ns)
+		diag_error(d, retransmit, "jitter", "not shorter than initial");
+	if (s->expect)
+		check_expect(s, d);
+	if (s->lease_time_ns % NS_PER_S)
+		diag_error(d, &s->lease_time_ns, "lease_time", "not whole seconds");
+	if (settings->parameters.count > UINT8_MAX)
+		diag_error(d, &settings->parameters, "parameters", "%u options (up to %u)",
+			settings->parameters.count, UINT8_MAX);
+}
+
+static void dhcp4_plan_identity(struct dhcp_plan *plan, const struct dhcp_settings *settings)
+{
+	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
+	struct dhcp4_plan *p = (struct dhcp4_plan *)plan;
 	uint8_t bytes[DHCP4_CHADDR_LEN] = {0};
 
-	p->chaddr_len = sizeof(s->mac);
-	memcpy(bytes, s->mac, sizeof(s->mac));
+	plan->mac_len = sizeof(settings->mac);
+	memcpy(bytes, settings->mac, sizeof(settings->mac));
 	if (s->chaddr)
-		p->chaddr_len = (uint8_t)dhcp_mac_read(s->chaddr, bytes);
+		plan->mac_len = (uint8_t)dhcp_mac_read(s->chaddr, bytes);
 	for (uint32_t i = 0; i < sizeof(bytes); i++)
 		p->chaddr = p->chaddr << 8 | bytes[i];
-	p->chaddr_shift = (uint8_t)(8 * (DHCP4_CHADDR_LEN - p->chaddr_len));
+	p->chaddr_shift = (uint8_t)(8 * (DHCP4_CHADDR_LEN - plan->mac_len));
+	plan->stations = s->htype == DHCP4_HTYPE_ETHERNET || s->htype == DHCP4_HTYPE_IEEE802;
+	plan->addresses = 1;
 }
 
-static void build_identity(struct dhcp4_plan *p, const struct dhcp4_settings *s)
+static struct dhcp_backoff dhcp4_backoff(const struct dhcp_settings *settings, uint32_t step)
 {
-	p->clients = (uint32_t)s->clients;
-	dhcp4_build_chaddr(p, s);
-	dhcp_parameters_mark(p->parameters, &s->parameters);
-	p->pad = (uint16_t)s->pad;
-}
+	const struct dhcp4_retransmit_settings *s = settings->retransmit;
 
-static void build_relays(struct dhcp4_plan *p, const struct dhcp4_relay_settings *s)
-{
-	uint32_t *relays = dhcp_relays_make(&s->addresses, 4, p->arena, &p->relay_count);
-
-	for (uint32_t i = 0; i < p->relay_count; i++)
-		relays[i] = dhcp4_get32((const uint8_t *)&relays[i]);
-	p->relays = relays;
-	p->relay_port = (uint16_t)s->port;
-	p->relay_unicast = s->server_id_override != NULL;
-	p->layout.owned = s->addresses;
+	(void)step; // all are sent again alike
+	return (struct dhcp_backoff){.first_ns = s->initial_ns,
+		.longest_ns = WAIT_MAX,
+		.jitter_ns = s->jitter_ns,
+		.factor = (uint32_t)s->factor,
+		.tries = (uint32_t)s->tries};
 }
 
 static void build_servers(
-	struct dhcp4_plan *p, const struct dhcp4_settings *s, const struct proto_env *env)
+	struct dhcp4_plan *p, const struct dhcp4_settings *s, const struct addr *server)
 {
-	const struct addr *servers = s->servers.items;
+	const struct addr *servers = s->is.servers.items;
 
-	p->server_count = 1 + s->servers.count;
-	p->servers[0] = ipv4(&env->server);
-	p->server_port = env->server_port;
-	for (uint32_t i = 0; i < s->servers.count; i++)
+	p->servers[0] = ipv4(server);
+	for (uint32_t i = 0; i < s->is.servers.count; i++)
 		p->servers[1 + i] = ipv4(&servers[i]);
-	p->course.spread = (enum dhcp_spread)s->spread;
-	recip_init(&p->course.by_server, p->server_count);
 	if (s->accept.len)
 		p->accept = ipv4(&s->accept);
 	recip_init(&p->hint_count, 1);
@@ -77,10 +158,10 @@ static void build_expect(struct dhcp4_plan *p, const struct dhcp4_settings *s)
 	const struct addr_range *r = e ? e->pool.items : NULL;
 	struct dhcp4_pool_range *pool;
 
-	p->same_address = !e || e->same_address;
+	p->is.same_lease = !e || e->same_address;
 	if (!e)
 		return;
-	pool = arena_zalloc(p->arena, (e->pool.count + 1) * sizeof(*pool));
+	pool = arena_zalloc(p->is.arena, (e->pool.count + 1) * sizeof(*pool));
 	for (uint32_t i = 0; i < e->pool.count; i++)
 		pool[i] = (struct dhcp4_pool_range){
 			ipv4(&r[i].first), ipv4(&r[i].first) + (uint32_t)(r[i].count - 1)};
@@ -88,120 +169,132 @@ static void build_expect(struct dhcp4_plan *p, const struct dhcp4_settings *s)
 	p->pool_count = e->pool.count;
 }
 
-static void build_waits(struct dhcp4_plan *p, const struct dhcp4_retransmit_settings *s)
+static void dhcp4_plan_rest(
+	struct dhcp_plan *plan, const struct dhcp_settings *settings, const struct proto_env *env)
 {
-	struct dhcp_backoff kinds[DHCP4_STEPS];
+	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
+	const struct dhcp4_relay_settings *relay = (const void *)settings->relay;
+	struct dhcp4_plan *p = (struct dhcp4_plan *)plan;
 
-	for (int i = 0; s && i < DHCP4_STEPS; i++)
-		kinds[i] = (struct dhcp_backoff){.first_ns = s->initial_ns,
-			.longest_ns = WAIT_MAX,
-			.jitter_ns = s->jitter_ns,
-			.factor = (uint32_t)s->factor,
-			.tries = (uint32_t)s->tries};
-	dhcp_waits_build(
-		&p->course.waits, s ? kinds : NULL, DHCP4_STEPS, p->arena, &p->layout.waits);
+	p->pad = (uint16_t)s->pad;
+	p->relay_unicast = relay && relay->server_id_override;
+	build_servers(p, s, &env->server);
+	build_expect(p, s);
 }
 
 // The broadcast where there is no relay, then the servers.
-static void build_paths(
-	struct dhcp4_plan *p, const struct dhcp4_settings *s, const struct proto_env *env)
+static uint32_t dhcp4_paths(struct dhcp_plan *plan, const struct dhcp_settings *s,
+	const struct proto_env *env, struct addr *to)
 {
-	struct addr to[1 + DHCP_SERVERS_MAX] = {{4, {255, 255, 255, 255}}};
 	bool broadcast = !s->relay, unicast = s->relay || dhcp4_unicasts(s);
 
+	to[0] = (struct addr){4, {255, 255, 255, 255}};
 	to[broadcast] = env->server;
 	if (s->servers.count)
 		memcpy(&to[broadcast + 1], s->servers.items, s->servers.count * sizeof(*to));
-	p->path_server = broadcast;
-	p->path_stride = broadcast + (unicast ? p->server_count : 0);
-	dhcp_paths_make(&p->layout, &p->vlans, to, p->path_stride, p->arena);
+	((struct dhcp4_plan *)plan)->path_server = broadcast;
+	return broadcast + (unicast ? plan->server_count : 0);
 }
 
-static void build_ports(struct dhcp4_plan *p, const struct dhcp4_settings *s)
+static void dhcp4_mac(const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX])
 {
-	uint16_t *ports = arena_zalloc(p->arena, 3 * sizeof(*ports));
-	uint32_t n = 0;
-
-	if (s->relay && (p->relay_port == DHCP4_SERVER_PORT || !s->relay->source_port))
-		ports[n++] = DHCP4_SERVER_PORT;
-	if (s->relay && p->relay_port != DHCP4_SERVER_PORT)
-		ports[n++] = p->relay_port;
-	if (p->relay_port != DHCP4_CLIENT_PORT && (!s->relay || dhcp4_unicasts(s)))
-		ports[n++] = DHCP4_CLIENT_PORT;
-	p->layout.ports = (struct field_list){ports, n};
-	p->layout.own_macs = !s->relay;
-	p->layout.more = p->course.spread == DHCP_TO_EACH ? (uint8_t)(p->server_count - 1) : 0;
+	dhcp4_chaddr((const struct dhcp4_plan *)p, number, out);
 }
 
-static int load_macs(struct dhcp4_plan *p, const struct dhcp4_settings *s, struct diag *d)
+// Identifiers from a text are taken for the same when they may be.
+static bool dhcp4_same(
+	const struct dhcp_plan *a, uint32_t ours, const struct dhcp_plan *b, uint32_t theirs)
 {
-	const struct dhcp_macs_wanted wanted = {.clients = s->clients,
-		.six = !s->relay,
-		.stations = s->htype == DHCP4_HTYPE_ETHERNET || s->htype == DHCP4_HTYPE_IEEE802};
-	int ret = s->mac_file ? dhcp_macs_load(&p->macs, &s->mac_file, &wanted, p->arena, d) : 0;
+	const struct dhcp4_plan *p = (const struct dhcp4_plan *)a;
+	const struct dhcp4_plan *q = (const struct dhcp4_plan *)b;
+	uint8_t our_chaddr[DHCP4_CHADDR_LEN], their_chaddr[DHCP4_CHADDR_LEN];
 
-	if (p->macs.items)
-		p->chaddr_len = (uint8_t)p->macs.len;
-	return ret;
+	if (p->client_id != q->client_id || p->htype != q->htype || a->mac_len != b->mac_len)
+		return false;
+	dhcp4_chaddr(p, ours, our_chaddr);
+	dhcp4_chaddr(q, theirs, their_chaddr);
+	return memcmp(our_chaddr, their_chaddr, sizeof(our_chaddr)) == 0;
 }
 
-static int load_leases(struct dhcp4_plan *p, const struct dhcp4_settings *s,
-	const struct proto_env *env, struct diag *d)
+static bool dhcp4_lease_load(
+	struct dhcp_worker *worker, uint32_t client, const struct dhcp_saved *saved)
 {
-	const struct dhcp_lease_clients of = dhcp4_lease_clients(p);
+	const struct dhcp4_plan *p = (const struct dhcp4_plan *)worker->plan;
+	struct dhcp4_worker *w = (struct dhcp4_worker *)worker;
+	struct dhcp4_client *k = dhcp4_client_at(w, client);
+	uint32_t address = dhcp4_get32(saved->bytes);
 
-	if (!s->leases)
-		return 0;
-	dhcp_lease_file_workers(&p->leases, env->workers, p->arena);
-	return dhcp_lease_file_load(&p->leases, s->leases, &of, d);
+	if (dhcp4_lease_hold(w, client, address, saved->left_s, 0) != DHCP_NOBODY)
+		return false;
+	k->server_id = dhcp4_get32(p->is.leases.servers[saved->server].bytes);
+	for (uint32_t n = 0; n < p->is.server_count; n++)
+		if (p->servers[n] == k->server_id)
+			k->head.server = (uint8_t)n;
+	return true;
+}
+
+static void dhcp4_lease_save(
+	const struct dhcp_worker *w, uint32_t client, uint32_t nth, struct dhcp_lease_held *out)
+{
+	const struct dhcp4_client *k = dhcp4_client_at((const struct dhcp4_worker *)w, client);
+
+	(void)nth; // there is one
+	out->server.len = 4;
+	dhcp4_put32(out->bytes, k->address);
+	dhcp4_put32(out->server.bytes, k->server_id);
+}
+
+static const struct dhcp_family dhcp4_family = {
+	.name = "dhcp4",
+	.addr_len = 4,
+	.client_port = DHCP4_CLIENT_PORT,
+	.server_port = DHCP4_SERVER_PORT,
+	.steps = DHCP4_STEPS,
+	.exchanges = DHCP4_EXCHANGES,
+	.starts = dhcp4_starts,
+	.exchange_names = dhcp4_exchange_names,
+	.plan_size = sizeof(struct dhcp4_plan),
+	.worker_size = sizeof(struct dhcp4_worker),
+	.client_size = sizeof(struct dhcp4_client),
+	.fqdn_rfc = "RFC 4702",
+	.check = dhcp4_check_own,
+	.exchange_check = dhcp4_exchange_check,
+	.unicasts = dhcp4_unicasts,
+	.plan_identity = dhcp4_plan_identity,
+	.plan_rest = dhcp4_plan_rest,
+	.backoff = dhcp4_backoff,
+	.paths = dhcp4_paths,
+	.templates = dhcp4_templates,
+	.mac = dhcp4_mac,
+	.same = dhcp4_same,
+	.lease_load = dhcp4_lease_load,
+	.lease_save = dhcp4_lease_save,
+};
+
+uint64_t dhcp4_leases_wanted(const struct dhcp4_settings *s)
+{
+	return dhcp_gets_leases(&dhcp4_family, &s->is) ? s->is.clients : 0;
+}
+
+void dhcp4_check(const void *settings, struct diag *d)
+{
+	dhcp_check(&dhcp4_family, settings, d);
+}
+
+void dhcp4_check_server(const void *settings, const struct addr *server, struct diag *d)
+{
+	const struct dhcp_settings *s = settings;
+
+	if (!dhcp_family_check(server, server, 4, d) || server->len)
+		return;
+	if (s->relay)
+		diag_error(d, server, "server", "is missing (what the relays send to)");
+	else if (dhcp4_unicasts(s))
+		diag_error(
+			d, server, "server", "is missing (what renew, release and inform go to)");
 }
 
 void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d)
 {
-	const struct dhcp4_settings *s = settings;
-	struct dhcp4_plan *p;
-
-	p = dhcp_clients_check(&s->clients, env, d) ? calloc(1, sizeof(*p)) : NULL;
-	if (!p)
-		return NULL;
-	p->arena = arena_new();
-	p->name = env->name;
-	p->course.starts = dhcp4_starts;
-	dhcp_mix_init(&p->course.mix, dhcp4_shares(s), DHCP4_EXCHANGES, (uint32_t)s->exchange);
-	build_identity(p, s);
-	if (s->relay)
-		build_relays(p, s->relay);
-	build_servers(p, s, env);
-	build_expect(p, s);
-	build_waits(p, s->retransmit);
-	p->course.rest_ms = dhcp_work_rest_ms(s->decline_rest_ns, s->retransmit);
-	if (dhcp_vlans_make(&p->vlans, &s->vlans, s->clients) == 0) {
-		build_paths(p, s, env);
-		build_ports(p, s);
-		if (load_macs(p, s, d) == 0 && dhcp4_build(p, s, d) == 0 &&
-			load_leases(p, s, env, d) == 0)
-			return p;
-	}
-	dhcp4_teardown(p);
-	return NULL;
-}
-
-void dhcp4_teardown(void *shared)
-{
-	struct dhcp4_plan *p = shared;
-
-	if (!p)
-		return;
-	dhcp_macs_free(&p->macs);
-	dhcp_lease_file_free(&p->leases);
-	free(p->vlans.places);
-	arena_free(p->arena);
-	free(p);
-}
-
-void dhcp4_layout(const void *shared, struct proto_layout *out)
-{
-	const struct dhcp4_plan *p = shared;
-
-	*out = p->layout;
+	return dhcp_setup(&dhcp4_family, settings, env, d);
 }

@@ -78,7 +78,7 @@ static bool option_code(struct build *b, const char *const *text, uint16_t *code
 		return false;
 	}
 	*code = (uint16_t)(*is_sub ? sub : n);
-	if (*is_sub && !b->s->relay) {
+	if (*is_sub && !b->s->is.relay) {
 		COMPLAIN(b, text, NULL, "option 82 needs a relay");
 		return false;
 	}
@@ -106,7 +106,7 @@ static void sub_add(struct build *b, uint8_t code, struct dhcp_varying *v)
 	write_u8(&w, (uint8_t)v->pattern.max_len);
 	pattern_write(&v->pattern, &(struct pattern_values){0}, &w);
 	if (w.failed)
-		COMPLAIN(b, b->s->relay, "", "option 82 is too long (up to %u bytes)",
+		COMPLAIN(b, b->s->is.relay, "", "option 82 is too long (up to %u bytes)",
 			DHCP4_OPTION_ROOM);
 	else
 		p->relay_info_len = (uint8_t)(w.at - p->relay_info);
@@ -152,7 +152,7 @@ static void sub_override(struct build *b, const char *const *text)
 
 static void build_relay(struct build *b)
 {
-	const struct dhcp4_relay_settings *s = b->s->relay;
+	const struct dhcp4_relay_settings *s = (const void *)b->s->is.relay;
 	struct dhcp_varying none = {0};
 
 	if (!s)
@@ -162,7 +162,7 @@ static void build_relay(struct build *b)
 	sub_address(b, SUB_LINK_SELECTION, &s->link_selection);
 	sub_text(b, SUB_SUBSCRIBER_ID, &s->subscriber_id);
 	sub_override(b, &s->server_id_override);
-	if (!s->source_port || s->port == DHCP4_SERVER_PORT)
+	if (!s->is.source_port || s->is.port == DHCP4_SERVER_PORT)
 		return;
 	dhcp_template_literal(&b->is, &none, NULL, 0);
 	sub_add(b, SUB_SOURCE_PORT, &none);
@@ -170,11 +170,11 @@ static void build_relay(struct build *b)
 
 static void build_option(struct build *b, const struct dhcp4_option_settings *o)
 {
-	const struct dhcp_value_settings value = {&o->code, &o->text, &o->hex, &o->address};
 	struct dhcp_varying v = {0};
 	bool is_sub;
 
-	if (!option_code(b, &o->code, &v.code, &is_sub) || !dhcp_template_value(&b->is, &v, &value))
+	if (!option_code(b, &o->code, &v.code, &is_sub) ||
+		!dhcp_template_value(&b->is, &v, &o->code, &o->value))
 		return;
 	if (is_sub && dhcp_template_has_address(&v))
 		COMPLAIN(
@@ -182,21 +182,21 @@ static void build_option(struct build *b, const struct dhcp4_option_settings *o)
 	else if (is_sub)
 		sub_add(b, (uint8_t)v.code, &v);
 	else
-		dhcp_list_add(v.pattern.fixed ? &b->fixed : &b->p->options, &v);
+		dhcp_list_add(v.pattern.fixed ? &b->fixed : &b->p->is.options, &v);
 }
 
 static void build_fqdn(struct build *b)
 {
-	const struct dhcp4_fqdn_settings *s = b->s->fqdn;
+	const struct dhcp_fqdn_settings *s = b->s->is.fqdn;
 	struct dhcp4_plan *p = b->p;
 
 	if (!s)
 		return;
-	p->fqdn.code = DHCP4_OPT_FQDN;
+	p->is.fqdn.code = DHCP4_OPT_FQDN;
 	p->fqdn_wire = s->wire;
-	p->fqdn_flags = (uint8_t)((s->server_update && !s->no_update ? FQDN_S : 0) |
-				  (s->no_update ? FQDN_N : 0) | (s->wire ? FQDN_E : 0));
-	dhcp_template_name(&b->is, &p->fqdn, &s->name, DHCP4_OPTION_ROOM - 5);
+	p->is.fqdn_flags = (uint8_t)((s->server_update && !s->no_update ? FQDN_S : 0) |
+				     (s->no_update ? FQDN_N : 0) | (s->wire ? FQDN_E : 0));
+	dhcp_template_name(&b->is, &p->is.fqdn, &s->name, DHCP4_OPTION_ROOM - 5);
 }
 
 static void build_client_id(struct build *b)
@@ -204,7 +204,7 @@ static void build_client_id(struct build *b)
 	const struct dhcp4_settings *s = b->s;
 
 	b->p->htype = (uint8_t)s->htype;
-	b->p->hlen = s->htype == DHCP4_HTYPE_INFINIBAND ? 0 : b->p->chaddr_len;
+	b->p->hlen = s->htype == DHCP4_HTYPE_INFINIBAND ? 0 : b->p->is.mac_len;
 	b->p->client_id = (enum dhcp4_client_id)s->client_id;
 	if (s->client_id == DHCP4_ID_TEXT && s->client_id_text)
 		dhcp_template_identity(&b->is, &b->p->id_text, PATTERN_TEXT, s->client_id_text,
@@ -222,7 +222,8 @@ static void write_header(
 		h[DHCP4_AT_HLEN] = b->p->hlen;
 	}
 	if (m->relayed)
-		h[DHCP4_AT_HOPS] = (uint8_t)b->s->relay->hops;
+		h[DHCP4_AT_HOPS] =
+			(uint8_t)((const struct dhcp4_relay_settings *)b->s->is.relay)->hops;
 	if (b->s->broadcast_flag && (has & DHCP4_HAS_OPTIONS) && !(has & DHCP4_HAS_CIADDR))
 		h[DHCP4_AT_FLAGS] = DHCP4_BROADCAST >> 8;
 	dhcp4_put32(h + DHCP4_AT_COOKIE, DHCP4_COOKIE);
@@ -230,8 +231,8 @@ static void write_header(
 
 static void write_parameters(const struct build *b, struct writer *w)
 {
-	const uint64_t *codes = b->s->parameters.items;
-	uint32_t count = b->s->parameters.count;
+	const uint64_t *codes = b->s->is.parameters.items;
+	uint32_t count = b->s->is.parameters.count;
 
 	if (count == 0)
 		return;
@@ -255,7 +256,7 @@ static uint16_t write_client_id(struct build *b, struct dhcp4_template *m, struc
 	dhcp4_client_id_write(&s, w);
 	head[0] = DHCP4_OPT_CLIENT_ID;
 	head[1] = (uint8_t)(w->at - head - 2);
-	return (uint16_t)(w->at - m->bytes - b->p->chaddr_len);
+	return (uint16_t)(w->at - m->bytes - b->p->is.mac_len);
 }
 
 static uint16_t write_placeholder(struct dhcp4_template *m, struct writer *w, uint8_t code)
@@ -288,8 +289,8 @@ static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_templat
 	if ((has & DHCP4_HAS_CHADDR) && p->client_id == DHCP4_ID_TEXT)
 		room += 3 + p->id_text.pattern.max_len;
 	if (has & DHCP4_HAS_OPTIONS)
-		room += dhcp_list_room(&p->options, 2) +
-		        (p->fqdn.code ? 2 + 3 + 2 + p->fqdn.pattern.max_len : 0);
+		room += dhcp_list_room(&p->is.options, 2) +
+		        (p->is.fqdn.code ? 2 + 3 + 2 + p->is.fqdn.pattern.max_len : 0);
 	if (m->relay_info)
 		room += 2 + relay_info_len(p);
 	return room;
@@ -312,7 +313,7 @@ static void build_message(struct build *b, const struct dhcp4_kind *kind, struct
 	uint16_t has = kind->has;
 	uint32_t room;
 
-	m->relayed = b->s->relay && (!(has & DHCP4_IS_UNICAST) || p->relay_unicast);
+	m->relayed = b->s->is.relay && (!(has & DHCP4_IS_UNICAST) || p->relay_unicast);
 	m->relay_info = m->relayed && (has & DHCP4_HAS_CHADDR) && relay_info_len(p) > 0;
 	write_header(b, m, has, &w);
 	dhcp4_write_option_u8(&w, DHCP4_OPT_TYPE, kind->type);
@@ -336,33 +337,35 @@ static void build_message(struct build *b, const struct dhcp4_kind *kind, struct
 	m->room = (uint16_t)(room > p->pad ? room : p->pad);
 	m->open = tail_room(p, m, has) > 1;
 	if (w.failed || room > DHCP4_MESSAGE_MAX)
-		COMPLAIN(b, &b->s->options, "options", "messages get too long (up to %u bytes)",
+		COMPLAIN(b, &b->s->is.options, "options", "messages get too long (up to %u bytes)",
 			DHCP4_MESSAGE_MAX);
 	else
 		end_message(m);
 }
 
-int dhcp4_build(struct dhcp4_plan *p, const struct dhcp4_settings *s, struct diag *d)
+int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings, struct diag *d)
 {
-	const struct dhcp4_option_settings *options = s->options.items;
+	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
+	struct dhcp4_plan *p = (struct dhcp4_plan *)plan;
+	const struct dhcp4_option_settings *options = s->is.options.items;
 	struct build b = {.p = p,
 		.s = s,
-		.is = {.arena = p->arena,
+		.is = {.arena = p->is.arena,
 			.d = d,
-			.clients = {s->clients, p->chaddr_len, 4},
+			.clients = {s->is.clients, p->is.mac_len, 4},
 			.option_room = DHCP4_OPTION_ROOM,
-			.relayed = s->relay != NULL}};
+			.relayed = s->is.relay != NULL}};
 
-	b.fixed = dhcp_list_make(&b.is, s->options.count);
-	p->options = dhcp_list_make(&b.is, s->options.count);
-	p->relay_subs = dhcp_list_make(&b.is, s->options.count + SUBS_OWN);
+	b.fixed = dhcp_list_make(&b.is, s->is.options.count);
+	p->is.options = dhcp_list_make(&b.is, s->is.options.count);
+	p->relay_subs = dhcp_list_make(&b.is, s->is.options.count + SUBS_OWN);
 	build_client_id(&b);
 	build_relay(&b);
-	for (uint32_t i = 0; i < s->options.count; i++)
+	for (uint32_t i = 0; i < s->is.options.count; i++)
 		build_option(&b, &options[i]);
 	build_fqdn(&b);
-	if (s->relay && relay_info_len(p) > DHCP4_OPTION_ROOM)
-		COMPLAIN(&b, s->relay, "", "option 82 may get %u bytes long (up to %u)",
+	if (s->is.relay && relay_info_len(p) > DHCP4_OPTION_ROOM)
+		COMPLAIN(&b, s->is.relay, "", "option 82 may get %u bytes long (up to %u)",
 			relay_info_len(p), DHCP4_OPTION_ROOM);
 	if (b.is.failed)
 		return -EINVAL;

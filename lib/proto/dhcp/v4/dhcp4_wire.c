@@ -48,8 +48,8 @@ const struct dhcp4_kind dhcp4_kinds[DHCP4_STEPS] = {
 
 const struct dhcp_start dhcp4_starts[DHCP4_EXCHANGES] = {
 	[DHCP4_DORA] = {DHCP4_STEP_DISCOVER, DHCP_IS_FREE},
-	[DHCP4_TWO_WAY] = {DHCP4_STEP_DISCOVER, DHCP_IS_FREE},
-	[DHCP4_RAPID] = {DHCP4_STEP_RAPID, DHCP_IS_FREE},
+	[DHCP_TWO_WAY] = {DHCP4_STEP_DISCOVER, DHCP_IS_FREE},
+	[DHCP_RAPID] = {DHCP4_STEP_RAPID, DHCP_IS_FREE},
 	[DHCP4_INFORMS] = {DHCP4_STEP_INFORM, DHCP_IS_BOUND},
 	[DHCP4_RENEW] = {DHCP4_STEP_RENEW, DHCP_IS_BOUND},
 	[DHCP4_REBIND] = {DHCP4_STEP_REBIND, DHCP_IS_BOUND},
@@ -77,7 +77,7 @@ bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	struct dhcp4_client *k;
 	enum dhcp_begun begun;
 
-	begun = dhcp_work_begin(&w->work, ctx, t, held_drop, &n->expired);
+	begun = dhcp_work_begin(&w->is.work, ctx, t, held_drop, &n->expired);
 	n->no_free_client += begun == DHCP_NO_FREE;
 	n->no_bound_client += begun == DHCP_NO_BOUND;
 	if (begun != DHCP_BEGUN)
@@ -86,10 +86,10 @@ bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	k->chosen = k->server_id;
 	k->offered = k->address;
 	if (k->head.holds)
-		dhcp_holders_expect(&w->common->holders, k->address);
+		dhcp_holders_expect(&w->is.common->leases.holders, k->address);
 	else if (p->hint_first)
 		k->offered = p->hint_first + (uint32_t)recip_mod(&p->hint_count,
-						     dhcp_work_number(&w->work, t->user));
+						     dhcp_work_number(&w->is.work, t->user));
 	return true;
 }
 
@@ -103,12 +103,13 @@ bool dhcp4_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, ui
 
 	if (addr_len != 4)
 		return false;
-	owner = dhcp_holders_find(&w->common->holders, dhcp4_held(dhcp4_get32(addr)), now_s(ctx));
-	if (owner == DHCP_NOBODY || owner - p->owner >= p->clients)
+	owner = dhcp_holders_find(
+		&w->is.common->leases.holders, dhcp4_held(dhcp4_get32(addr)), now_s(ctx));
+	if (owner == DHCP_NOBODY || owner - p->is.owner >= p->is.clients)
 		return false;
-	if (p->relays) // they are reached through it
+	if (p->is.relays) // they are reached through it
 		return true;
-	dhcp4_chaddr(p, owner - p->owner, chaddr);
+	dhcp4_chaddr(p, owner - p->is.owner, chaddr);
 	memcpy(mac, chaddr, 6);
 	return true;
 }
@@ -134,7 +135,7 @@ static enum proto_verdict done(
 	struct dhcp4_counters *n = ctx->counters;
 
 	n->server[k->head.server]++;
-	dhcp_work_leave(&w->work, ctx, t, false);
+	dhcp_work_leave(&w->is.work, ctx, t, false);
 	return PROTO_DONE;
 }
 
@@ -142,7 +143,7 @@ static enum proto_verdict done(
 static inline uint8_t server_of(
 	const struct dhcp4_plan *p, const struct dhcp4_client *k, uint32_t server_id)
 {
-	for (uint32_t i = 0; i < p->server_count; i++)
+	for (uint32_t i = 0; i < p->is.server_count; i++)
 		if (p->servers[i] == server_id)
 			return (uint8_t)i;
 	return k->head.server;
@@ -155,31 +156,17 @@ static enum proto_verdict offered(struct proto_ctx *ctx, struct proto_txn *t,
 	struct dhcp4_worker *w = ctx->own;
 	struct dhcp4_counters *n = ctx->counters;
 
-	if (p->layout.more || !p->relays) // all were asked
+	if (p->is.layout.more || !p->is.relays) // all were asked
 		k->head.server = server_of(p, k, m->server_id);
-	if (k->head.exchange == DHCP4_TWO_WAY)
+	if (k->head.exchange == DHCP_TWO_WAY)
 		return done(ctx, t, k);
 	k->offered = m->yiaddr;
 	k->chosen = m->server_id;
-	dhcp_holders_expect(&w->common->holders, m->yiaddr);
+	dhcp_holders_expect(&w->is.common->leases.holders, m->yiaddr);
 	n->rapid_fallback += t->step == DHCP4_STEP_RAPID;
 	t->step = DHCP4_STEP_REQUEST;
 	t->tries = 0;
 	return PROTO_AGAIN;
-}
-
-// Identifiers from a text are taken for the same when they may be.
-bool dhcp4_same_client(const struct dhcp4_common *c, uint32_t owner, uint32_t other)
-{
-	const struct dhcp4_plan *p = dhcp4_plan_of(c, owner), *q = dhcp4_plan_of(c, other);
-	uint8_t ours[DHCP4_CHADDR_LEN], theirs[DHCP4_CHADDR_LEN];
-
-	if (p == q || p->client_id != q->client_id || p->htype != q->htype ||
-		p->chaddr_len != q->chaddr_len)
-		return false;
-	dhcp4_chaddr(p, owner - p->owner, ours);
-	dhcp4_chaddr(q, other - q->owner, theirs);
-	return memcmp(ours, theirs, sizeof(ours)) == 0;
 }
 
 static void clash_note(struct dhcp4_worker *w, uint32_t address, uint32_t holder, uint32_t taker)
@@ -187,7 +174,7 @@ static void clash_note(struct dhcp4_worker *w, uint32_t address, uint32_t holder
 	struct dhcp_clash clash = {.holder = holder, .taker = dhcp4_owner(w, taker)};
 
 	dhcp4_put32(clash.bytes, address);
-	dhcp_work_clash(&w->work, &clash);
+	dhcp_work_clash(&w->is.work, &clash);
 }
 
 static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t, struct dhcp4_client *k,
@@ -219,7 +206,7 @@ static enum proto_verdict refused(
 
 	n->nak++;
 	if (!t->over) {
-		dhcp_work_refused(&w->work, 0, m->message, m->message_len);
+		dhcp_work_refused(&w->is.work, 0, m->message, m->message_len);
 		dhcp4_lease_drop(w, t->user);
 	}
 	return fail(ctx, t);
@@ -241,7 +228,7 @@ enum proto_verdict dhcp4_reply(
 	if (verdict != PROTO_DONE && verdict != PROTO_FAIL)
 		return verdict;
 	n->reply_bytes += len;
-	w->heard = true;
+	w->is.heard = true;
 	if (!t->over)
 		n->attempt[t->tries < DHCP_TRIES_MAX ? t->tries : DHCP_TRIES_MAX - 1]++;
 	if (m.type == DHCP4_NAK)
@@ -264,8 +251,8 @@ enum proto_verdict dhcp4_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 
 	if ((dhcp4_kinds[t->step].has & DHCP4_IS_SILENT) && t->tries)
 		return PROTO_FAIL;
-	w->heard |= !t->over;
-	if (dhcp_work_again(&w->work, t)) {
+	w->is.heard |= !t->over;
+	if (dhcp_work_again(&w->is.work, t)) {
 		n->retransmitted++;
 		return PROTO_AGAIN;
 	}

@@ -12,7 +12,7 @@
 
 static bool is_a_server(const struct dhcp6_plan *p, const uint8_t *address)
 {
-	for (uint32_t i = 0; i < p->server_count; i++)
+	for (uint32_t i = 0; i < p->is.server_count; i++)
 		if (addr_bytes_equal(p->servers[i], address, 16))
 			return true;
 	return false;
@@ -25,12 +25,12 @@ bool dhcp6_way_is_ours(const struct dhcp6_self *s, const struct proto_ends *e)
 	const struct dhcp6_plan *p = s->p;
 	uint8_t own[16];
 
-	if (e->addr_len != 16 || e->src_port != p->server_port ||
+	if (e->addr_len != 16 || e->src_port != p->is.server_port ||
 		(p->unicast && !is_a_server(p, e->src)))
 		return false;
-	if (p->relays)
+	if (p->is.relays)
 		return addr_bytes_equal(e->dst, s->relay, 16) &&
-		       (e->dst_port == p->relay_port || e->dst_port == DHCP6_SERVER_PORT);
+		       (e->dst_port == p->is.relay_port || e->dst_port == DHCP6_SERVER_PORT);
 	dhcp6_link_local(s->mac, own);
 	return e->dst_port == DHCP6_CLIENT_PORT && addr_bytes_equal(e->dst, own, 16);
 }
@@ -134,7 +134,7 @@ static bool hop_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 bool dhcp6_envelope_check(
 	const struct dhcp6_self *s, struct dhcp6_counters *n, const struct dhcp6_envelope *e)
 {
-	uint32_t levels = s->p->relays ? s->p->levels : 0;
+	uint32_t levels = s->p->is.relays ? s->p->levels : 0;
 
 	if (e->levels != levels || (levels && e->relays[0].type != DHCP6_RELAY_REPL)) {
 		n->levels_wrong++;
@@ -177,7 +177,7 @@ static void status_note(uint64_t *buckets, uint16_t code, const struct dhcp6_byt
 static inline bool is_ours(
 	const struct dhcp6_self *s, uint16_t has, uint32_t i, const struct dhcp6_ia *ia)
 {
-	bool prefix = dhcp6_is_prefix(s->p, i);
+	bool prefix = dhcp_is_prefix(&s->p->is, i);
 
 	return (has & (prefix ? DHCP6_HAS_PREFIXES : DHCP6_HAS_ADDRESSES)) &&
 	       ia->type == s->p->ias[i].code && ia->iaid == s->p->ias[i].iaid;
@@ -187,7 +187,7 @@ static inline bool is_ours(
 static uint32_t place_of(
 	const struct dhcp6_self *s, const struct proto_txn *t, const struct dhcp6_ia *ia)
 {
-	for (uint32_t i = 0; i < s->p->stride; i++)
+	for (uint32_t i = 0; i < s->p->is.stride; i++)
 		if (is_ours(s, dhcp6_kinds[t->step].has, i, ia))
 			return i;
 	return DHCP6_IAS_MAX;
@@ -252,12 +252,12 @@ static bool times_check(
 }
 
 static bool prefix_check(const struct dhcp6_plan *p, struct dhcp6_counters *n,
-	const struct dhcp6_lease *l, struct dhcp6_key *key)
+	const struct dhcp6_lease *l, struct dhcp_key *key)
 {
-	bool fits = l->bits > 0 && l->bits <= DHCP6_PREFIX_MAX &&
+	bool fits = l->bits > 0 && l->bits <= DHCP_PREFIX_MAX &&
 	            (p->prefix_length == 0 || l->bits == p->prefix_length);
 
-	if (!fits || !dhcp6_key_prefix(key, l->address, l->bits)) {
+	if (!fits || !dhcp_key_prefix(key, l->address, l->bits)) {
 		n->prefix_length_wrong++;
 		return false;
 	}
@@ -268,7 +268,7 @@ static bool prefix_check(const struct dhcp6_plan *p, struct dhcp6_counters *n,
 }
 
 static bool address_check(const struct dhcp6_plan *p, struct dhcp6_counters *n,
-	const struct dhcp6_lease *l, struct dhcp6_key *key)
+	const struct dhcp6_lease *l, struct dhcp_key *key)
 {
 	memcpy(key->bytes, l->address, 16);
 	if (is_in(&p->pool, l->address))
@@ -282,15 +282,15 @@ static inline bool is_fixed(const struct dhcp6_self *s, const struct proto_txn *
 {
 	if (t->over || !(dhcp6_kinds[t->step].has & DHCP6_HAS_LEASES))
 		return false;
-	return t->step == DHCP6_STEP_REQUEST || s->p->same_lease;
+	return t->step == DHCP6_STEP_REQUEST || s->p->is.same_lease;
 }
 
 static bool ia_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	const struct proto_txn *t, uint32_t i, const struct dhcp6_ia *ia, struct dhcp6_given *out)
 {
 	const struct dhcp6_lease *l = lease_of(ia);
-	bool prefix = dhcp6_is_prefix(s->p, i);
-	struct dhcp6_key *key = &out->keys[i];
+	bool prefix = dhcp_is_prefix(&s->p->is, i);
+	struct dhcp_key *key = &out->keys[i];
 
 	if (!l) {
 		n->lease_missing++;
@@ -303,7 +303,7 @@ static bool ia_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 		return false;
 	if (l->valid_s < out->valid_s)
 		out->valid_s = l->valid_s;
-	if (!is_fixed(s, t) || dhcp6_key_equal(key, &s->keys[i]))
+	if (!is_fixed(s, t) || dhcp_key_equal(key, &s->keys[i]))
 		return true;
 	n->address_changed += !prefix;
 	n->prefix_changed += prefix;
@@ -325,7 +325,7 @@ bool dhcp6_leases_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 		else
 			found[place] = &m->ias[i];
 	}
-	for (uint32_t i = 0; i < s->p->stride; i++) {
+	for (uint32_t i = 0; i < s->p->is.stride; i++) {
 		if (!found[i]) {
 			n->ia_missing++;
 			return false;

@@ -2,7 +2,7 @@
 // The settings of DHCPv6 clients as users see them. Path: cold. Any thread.
 
 #include "proto/dhcp/v6/dhcp6_plan.h"
-#include "proto/dhcp/dhcp_fields.h"
+#include "proto/dhcp/client/dhcp_fields.h"
 
 #define OPTION(member)     offsetof(struct dhcp6_option_settings, member)
 #define RELAY(member)      offsetof(struct dhcp6_relay_settings, member)
@@ -24,29 +24,23 @@ static const char *const advertise_names[] = {"first", "best", NULL};
 static const char *const place_names[] = {"message", "ia_na", "ia_pd", "relay", NULL};
 
 static const struct field mix_fields[] = {
-	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "sarr", DHCP6_SARR,
-		"share of exchanges that get leases in four messages"),
-	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "solicit", DHCP6_TWO_WAY,
-		"share of exchanges that end with the ADVERTISE"),
-	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "rapid", DHCP6_RAPID,
-		"share of exchanges that get leases in two messages"),
-	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "renew", DHCP6_RENEWS,
-		"share of exchanges that renew at the server of the lease"),
-	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "rebind", DHCP6_REBINDS,
-		"share of exchanges that renew at any server"),
-	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "release", DHCP6_RELEASES,
-		"share of exchanges that give the leases back"),
-	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "decline", DHCP6_DECLINES,
-		"share of exchanges that decline the addresses"),
-	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "confirm", DHCP6_CONFIRMS,
-		"share of exchanges that ask if addresses fit the link"),
-	DHCP_SHARE_ROW(struct dhcp6_mix_settings, "information", DHCP6_INFORMS,
-		"share of exchanges that ask for parameters only"),
+	DHCP_SHARE_ROW("sarr", DHCP6_SARR, "share of exchanges that get leases in four messages"),
+	DHCP_SHARE_ROW("solicit", DHCP_TWO_WAY, "share of exchanges that end with the ADVERTISE"),
+	DHCP_SHARE_ROW("rapid", DHCP_RAPID, "share of exchanges that get leases in two messages"),
+	DHCP_SHARE_ROW(
+		"renew", DHCP6_RENEWS, "share of exchanges that renew at the server of the lease"),
+	DHCP_SHARE_ROW("rebind", DHCP6_REBINDS, "share of exchanges that renew at any server"),
+	DHCP_SHARE_ROW("release", DHCP6_RELEASES, "share of exchanges that give the leases back"),
+	DHCP_SHARE_ROW("decline", DHCP6_DECLINES, "share of exchanges that decline the addresses"),
+	DHCP_SHARE_ROW(
+		"confirm", DHCP6_CONFIRMS, "share of exchanges that ask if addresses fit the link"),
+	DHCP_SHARE_ROW(
+		"information", DHCP6_INFORMS, "share of exchanges that ask for parameters only"),
 };
 
 static const struct field_section mix_section =
 	DHCP_SECTION("mix", "several kinds of exchanges; the rest up to 100 % is `exchange`",
-		mix_fields, struct dhcp6_mix_settings);
+		mix_fields, struct dhcp_mix_settings);
 
 static const struct field option_fields[] = {
 	{"code", "option code", FIELD_COUNT, .required = true, .offset = OPTION(code), .min = 1,
@@ -61,8 +55,7 @@ static const struct field_section option_section =
 		struct dhcp6_option_settings);
 
 static const struct field relay_fields[] = {
-	DHCP_RELAYS_ROW(struct dhcp6_relay_settings,
-		"addresses of the relays; a client stays with its relay"),
+	DHCP_RELAYS_ROW("addresses of the relays; a client stays with its relay"),
 	{"levels", "relays between client and server", FIELD_COUNT, .offset = RELAY(levels),
 		.def = "1", .min = 1, .max = DHCP6_LEVELS_MAX},
 	{"link", "link address of the relay nearest to the client; without: its own", FIELD_ADDR,
@@ -71,7 +64,7 @@ static const struct field relay_fields[] = {
 		"the relay nearest to the client is one on layer 2 (RFC 6221), which names "
 		"no link",
 		FIELD_BOOL, .offset = RELAY(ldra), .def = "false"},
-	DHCP_RELAY_PORT_ROWS(struct dhcp6_relay_settings, "547", "option 135"),
+	DHCP_RELAY_PORT_ROWS("547", "option 135"),
 	{"interface_id", "option 18 as text, with {client}, {mac}, {relay} or {random:N}",
 		FIELD_STRING, .offset = RELAY(interface_id), .min = 1},
 	{"remote_id", "option 37 (RFC 4649) as text, likewise", FIELD_STRING,
@@ -89,11 +82,11 @@ static const struct field_section relay_section =
 		relay_fields, struct dhcp6_relay_settings);
 
 static const struct field fqdn_fields[] = {
-	DHCP_FQDN_ROWS(struct dhcp6_fqdn_settings, "AAAA"),
+	DHCP_FQDN_ROWS("AAAA"),
 };
 
 static const struct field_section fqdn_section = DHCP_SECTION("fqdn",
-	"the client's name in option 39 (RFC 4704)", fqdn_fields, struct dhcp6_fqdn_settings);
+	"the client's name in option 39 (RFC 4704)", fqdn_fields, struct dhcp_fqdn_settings);
 
 static const struct field vendor_fields[] = {
 	{"enterprise", "enterprise number", FIELD_COUNT, .required = true,
@@ -184,7 +177,7 @@ static const struct field expect_fields[] = {
 	{"prefixes", "what delegated prefixes may lie in", FIELD_PREFIX, .list = true,
 		.offset = EXPECT(prefixes)},
 	{"prefix_length", "length that a delegated prefix must have; 0: any", FIELD_COUNT,
-		.offset = EXPECT(prefix_length), .def = "0", .max = DHCP6_PREFIX_MAX},
+		.offset = EXPECT(prefix_length), .def = "0", .max = DHCP_PREFIX_MAX},
 	{"same_lease", "renew and rebind must get the addresses and prefixes that they ask for",
 		FIELD_BOOL, .offset = EXPECT(same_lease), .def = "true"},
 };
@@ -195,9 +188,10 @@ static const struct field_section expect_section =
 
 #define S struct dhcp6_settings
 static const struct field dhcp6_fields[] = {
-	DHCP_EXCHANGE_ROW(S, "sarr", dhcp6_exchange_names),
-	DHCP_SECTION_ROW(S, mix, &mix_section, "several kinds of exchanges in one item"),
-	DHCP_CLIENTS_ROW(S),
+	DHCP_EXCHANGE_ROW("sarr", dhcp6_exchange_names),
+	DHCP_SECTION_ROW(
+		struct dhcp_settings, mix, &mix_section, "several kinds of exchanges in one item"),
+	DHCP_CLIENTS_ROW,
 	{"lease", "what clients want: addresses (IA_NA), prefixes (IA_PD) or both", FIELD_ENUM,
 		.offset = SETTING(lease), .def = "address", .names = lease_names},
 	{"addresses", "how many addresses a client wants, each in an IA of its own", FIELD_COUNT,
@@ -205,10 +199,10 @@ static const struct field dhcp6_fields[] = {
 	{"prefixes", "how many prefixes a client wants, each in an IA of its own", FIELD_COUNT,
 		.offset = SETTING(prefixes), .def = "1", .min = 1, .max = DHCP6_IAS_MAX},
 	{"prefix_hint", "length of prefix that SOLICIT wishes for; 0: none", FIELD_COUNT,
-		.offset = SETTING(prefix_hint), .def = "0", .max = DHCP6_PREFIX_MAX},
+		.offset = SETTING(prefix_hint), .def = "0", .max = DHCP_PREFIX_MAX},
 	{"iaid", "IAID of a client's first IA of a kind; the next ones follow", FIELD_COUNT,
 		.offset = SETTING(iaid), .def = "1", .max = 4294967295.0},
-	DHCP_MAC_ROWS(S, ", and a link-local address from it", ""),
+	DHCP_MAC_ROWS(", and a link-local address from it", ""),
 	{"duid",
 		"DUID: ll, llt and en have the MAC in them, uuid is random, hex is "
 		"duid_hex",
@@ -220,39 +214,36 @@ static const struct field dhcp6_fields[] = {
 		"relative to this file's folder"),
 	{"enterprise", "with duid en: enterprise number", FIELD_COUNT,
 		.offset = SETTING(enterprise), .def = "32473", .max = 4294967295.0},
-	DHCP_SECTION_ROW(S, relay, &relay_section,
+	DHCP_SECTION_ROW(struct dhcp_settings, relay, &relay_section,
 		"clients behind relays; without: clients on the server's link"),
 	DHCP_SECTIONS_ROW(
-		S, vlans, &dhcp_vlan_section, "VLANs of ranges of clients; the others have none"),
+		vlans, &dhcp_vlan_section, "VLANs of ranges of clients; the others have none"),
 	{"to",
 		"where messages go: server (its address), all (ff02::1:2), servers "
 		"(ff05::1:3); auto: relays to server, clients to all",
 		FIELD_ENUM, .offset = SETTING(to), .def = "auto", .names = to_names},
-	DHCP_SECTIONS_ROW(S, options, &option_section, "more options"),
+	DHCP_SECTIONS_ROW(options, &option_section, "more options"),
 	{"parameters",
 		"option 6: options that the server is asked for beside those of the RFC; "
 		"REPLY messages that lack one are counted",
-		FIELD_COUNT, .list = true, .offset = SETTING(parameters), .def = "23, 24", .min = 1,
-		.max = 65535},
-	DHCP_SECTION_ROW(S, fqdn, &fqdn_section, "option 39: the client's name"),
+		FIELD_COUNT, .list = true, .offset = DHCP_SETTING(parameters), .def = "23, 24",
+		.min = 1, .max = 65535},
+	DHCP_SECTION_ROW(struct dhcp_settings, fqdn, &fqdn_section, "option 39: the client's name"),
 	DHCP_PATTERN_ROW(S, user_class,
 		"option 15 with one class as text, with {client}, {mac}, {relay} or {random:N}"),
 	DHCP_SECTION_ROW(S, vendor_class, &vendor_section, "option 16"),
-	DHCP_SERVERS_ROWS(S, "which of the servers a new exchange asks; all: each gets everything"),
+	DHCP_SERVERS_ROWS("which of the servers a new exchange asks; all: each gets everything"),
 	{"accept", "take ADVERTISEs with this server DUID only", FIELD_HEX,
 		.offset = SETTING(accept)},
 	{"advertise",
 		"which ADVERTISE a client takes: the first, or the one with the best preference of "
 		"those that come while it waits for the first try, at once one with 255 (RFC 8415)",
 		FIELD_ENUM, .offset = SETTING(advertise), .def = "first", .names = advertise_names},
-	DHCP_SECTION_ROW(S, retransmit, &retransmit_section, "send again what is not answered"),
-	{"decline_rest",
-		"how long a client waits after a DECLINE before it asks again; auto: 10s with "
-		"retransmit, otherwise 0s",
-		FIELD_DURATION, .offset = SETTING(decline_rest_ns), .def = "auto", .word = "auto",
-		.max = HOUR_NS},
-	DHCP_SECTION_ROW(
-		S, leases, &dhcp_leases_section, "leases in a file, from one run to the next"),
+	DHCP_SECTION_ROW(struct dhcp_settings, retransmit, &retransmit_section,
+		"send again what is not answered"),
+	DHCP_DECLINE_REST_ROW(""),
+	DHCP_SECTION_ROW(struct dhcp_settings, leases, &dhcp_leases_section,
+		"leases in a file, from one run to the next"),
 	DHCP_SECTION_ROW(S, expect, &expect_section, "what right leases are"),
 };
 #undef S

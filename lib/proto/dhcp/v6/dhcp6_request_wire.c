@@ -5,7 +5,6 @@
 
 #include "base/bytes.h"
 #include "proto/dhcp/v6/dhcp6_self.h"
-#include "proto/dhcp/dhcp_name.h"
 
 #define ELAPSED_AT DHCP6_HEADER_LEN // its option is the first of a template
 #define MS_PER_CS  10               // hundredths of a second
@@ -16,7 +15,7 @@ static const uint8_t unspecified[16];
 static inline const uint8_t *relay_of(
 	const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint32_t client)
 {
-	return p->relays[dhcp_work_relay(&w->work, client)];
+	return p->is.relays + 16 * (size_t)dhcp_work_relay(&w->is.work, client);
 }
 
 void dhcp6_varying_write(const struct dhcp6_self *s, const struct dhcp_varying *v, struct writer *w)
@@ -58,14 +57,14 @@ void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_
 	s->p = p;
 	s->w = w;
 	s->client = dhcp6_client_at(w, client);
-	s->lease = dhcp6_lease_of(p, w, client);
-	for (uint32_t i = 0; i < p->stride; i++)
-		dhcp6_lease_get(&w->common->leases, s->lease + i, &s->keys[i]);
-	s->relay = p->relays ? relay_of(p, w, client) : NULL;
-	s->address = p->addresses ? s->keys[0].bytes : unspecified;
-	s->number = dhcp_work_number(&w->work, client);
+	s->lease = dhcp_lease_of(&p->is, &w->is, client);
+	for (uint32_t i = 0; i < p->is.stride; i++)
+		dhcp_lease_get(&w->is.common->leases, s->lease + i, &s->keys[i]);
+	s->relay = p->is.relays ? relay_of(p, w, client) : NULL;
+	s->address = p->is.addresses ? s->keys[0].bytes : unspecified;
+	s->number = dhcp_work_number(&w->is.work, client);
 	s->index = client;
-	s->seed = w->work.random_salt + s->number;
+	s->seed = w->is.work.random_salt + s->number;
 	dhcp6_mac(p, s->number, s->mac);
 	duid_write(s);
 }
@@ -116,21 +115,21 @@ static void fqdn_write(const struct dhcp6_self *s, struct writer *w)
 {
 	uint8_t *option = dhcp6_option_begin(w, DHCP6_OPT_FQDN), *name;
 
-	write_u8(w, s->p->fqdn_flags);
+	write_u8(w, s->p->is.fqdn_flags);
 	name = write_space(w, 1);
-	dhcp6_varying_write(s, &s->p->fqdn, w);
+	dhcp6_varying_write(s, &s->p->is.fqdn, w);
 	if (name && !w->failed)
 		dhcp_name_labels(w, name);
 	dhcp6_option_end(w, option);
 }
 
-static inline void lease_write(const struct dhcp6_key *k, uint16_t code, struct writer *w)
+static inline void lease_write(const struct dhcp_key *k, uint16_t code, struct writer *w)
 {
 	uint8_t prefix[16];
 	struct dhcp6_lease l = {.address = k->bytes, .status = DHCP6_STATUS_NONE};
 
 	if (code == DHCP6_OPT_IA_PD) {
-		l.bits = dhcp6_key_split(k, prefix);
+		l.bits = dhcp_key_split(k, prefix);
 		l.address = prefix;
 	}
 	dhcp6_write_lease(w, dhcp6_lease_code(code), &l);
@@ -146,7 +145,7 @@ static void ia_write(const struct dhcp6_self *s, uint32_t i, uint16_t has, struc
 	if (has & DHCP6_HAS_LEASES) {
 		lease_write(&s->keys[i], code, w);
 	} else if (code == DHCP6_OPT_IA_PD && p->prefix_hint) {
-		const struct dhcp6_key hint = {{[15] = p->prefix_hint}};
+		const struct dhcp_key hint = {{[15] = p->prefix_hint}};
 
 		lease_write(&hint, code, w);
 	}
@@ -156,9 +155,9 @@ static void ia_write(const struct dhcp6_self *s, uint32_t i, uint16_t has, struc
 
 static inline void ias_write(const struct dhcp6_self *s, uint16_t has, struct writer *w)
 {
-	uint32_t all = s->p->stride;
-	uint32_t begin = has & DHCP6_HAS_ADDRESSES ? 0 : s->p->addresses;
-	uint32_t end = has & DHCP6_HAS_PREFIXES ? all : s->p->addresses;
+	uint32_t all = s->p->is.stride;
+	uint32_t begin = has & DHCP6_HAS_ADDRESSES ? 0 : s->p->is.addresses;
+	uint32_t end = has & DHCP6_HAS_PREFIXES ? all : s->p->is.addresses;
 
 	for (uint32_t i = begin; i < end; i++)
 		ia_write(s, i, has, w);
@@ -197,8 +196,8 @@ static inline void message_write(const struct proto_ctx *ctx, const struct dhcp6
 	ias_write(s, has, w);
 	if (!(has & DHCP6_HAS_OPTIONS))
 		return;
-	varying_options(s, &s->p->options, w);
-	if (s->p->fqdn.code)
+	varying_options(s, &s->p->is.options, w);
+	if (s->p->is.fqdn.code)
 		fqdn_write(s, w);
 }
 
@@ -252,7 +251,7 @@ static inline uint8_t wait_of(const struct dhcp6_self *s, const struct proto_txn
 
 	if (t->step == DHCP6_STEP_INFORMATION)
 		growing = s->client->inf_waits;
-	return dhcp_work_wait(&s->w->work, t, growing, solicits && t->tries == 0);
+	return dhcp_work_wait(&s->w->is.work, t, growing, solicits && t->tries == 0);
 }
 
 uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
@@ -267,13 +266,13 @@ uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 	if (p->templates[t->step].room > room)
 		return 0;
 	dhcp6_self_find(ctx, t->user, &s);
-	if (p->relays)
+	if (p->is.relays)
 		relayed_write(ctx, &s, t, &w);
 	else
 		message_write(ctx, &s, t, &w);
 	len = (uint32_t)(w.at - buf);
-	n->sent[kind->type] += 1 + p->layout.more;
-	n->request_bytes += (uint64_t)len * (1 + p->layout.more);
+	n->sent[kind->type] += 1 + p->is.layout.more;
+	n->request_bytes += (uint64_t)len * (1 + p->is.layout.more);
 	t->wait = wait_of(&s, t);
 	return len;
 }
@@ -284,16 +283,16 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 	const struct dhcp6_worker *w = ctx->own;
 	const struct dhcp6_client *k = dhcp6_client_at(w, t->user);
 
-	out->own_mac = !p->relays;
-	out->more = p->layout.more;
-	out->path =
-		dhcp_vlans_place(&p->vlans, dhcp_work_number(&w->work, t->user)) * p->server_count;
+	out->own_mac = !p->is.relays;
+	out->more = p->is.layout.more;
+	out->path = dhcp_vlans_place(&p->is.vlans, dhcp_work_number(&w->is.work, t->user)) *
+	            p->is.server_count;
 	out->path += out->more ? 0 : k->head.server;
-	out->src_port = p->relays ? p->relay_port : DHCP6_CLIENT_PORT;
-	if (p->relays) {
+	out->src_port = p->is.relays ? p->is.relay_port : DHCP6_CLIENT_PORT;
+	if (p->is.relays) {
 		memcpy(out->src, relay_of(p, w, t->user), 16);
 		return;
 	}
-	dhcp6_mac(p, dhcp_work_number(&w->work, t->user), out->mac);
+	dhcp6_mac(p, dhcp_work_number(&w->is.work, t->user), out->mac);
 	dhcp6_link_local(out->mac, out->src);
 }

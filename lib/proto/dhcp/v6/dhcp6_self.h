@@ -11,13 +11,13 @@ struct dhcp6_self {
 	const struct dhcp6_plan *p;
 	struct dhcp6_worker *w;
 	struct dhcp6_client *client;
-	struct dhcp6_key keys[DHCP6_IAS_MAX]; // of its leases
-	uint32_t lease;                       // the first of them
-	const uint8_t *relay;                 // 16 bytes, of the outermost one; NULL: none
-	const uint8_t *address;               // the first that the exchange is about, or ::
-	uint64_t seed;                        // of {random}
-	uint32_t number;                      // in the whole run
-	uint32_t index;                       // of the worker's
+	struct dhcp_key keys[DHCP6_IAS_MAX]; // of its leases
+	uint32_t lease;                      // the first of them
+	const uint8_t *relay;                // 16 bytes, of the outermost one; NULL: none
+	const uint8_t *address;              // the first that the exchange is about, or ::
+	uint64_t seed;                       // of {random}
+	uint32_t number;                     // in the whole run
+	uint32_t index;                      // of the worker's
 	uint8_t mac[6];
 	uint8_t duid_len;
 	uint8_t duid[DHCP6_DUID_MAX];
@@ -34,8 +34,8 @@ static inline void dhcp6_mac(const struct dhcp6_plan *p, uint32_t number, uint8_
 {
 	uint64_t v = __builtin_bswap64((p->mac + number) << 16);
 
-	if (p->macs.items)
-		memcpy(mac, p->macs.items + 6ull * number, 6);
+	if (p->is.macs.items)
+		memcpy(mac, p->is.macs.items + 6ull * number, 6);
 	else
 		memcpy(mac, &v, 6);
 }
@@ -49,54 +49,16 @@ static inline void dhcp6_link_local(const uint8_t mac[6], uint8_t out[16])
 	memcpy(out, address, 16);
 }
 
-// Which IA a lease of the client belongs to is its place among the keys.
-static inline bool dhcp6_is_prefix(const struct dhcp6_plan *p, uint32_t lease)
-{
-	return lease >= p->addresses;
-}
-
-// The length of a prefix from its key, and what is left of the key is the prefix.
-static inline uint8_t dhcp6_key_split(const struct dhcp6_key *k, uint8_t prefix[16])
-{
-	memcpy(prefix, k->bytes, 15);
-	prefix[15] = 0;
-	return k->bytes[15];
-}
-
 // The transaction id: the second message of an exchange has one of its own (RFC 8415 section 16.1).
 static inline uint32_t dhcp6_xid_of(const struct proto_txn *t)
 {
 	return t->key << 1 | (t->step == DHCP6_STEP_REQUEST);
 }
 
-// The first of a client's leases.
-static inline uint32_t dhcp6_lease_of(
-	const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint32_t client)
-{
-	return w->work.owner + dhcp_work_number(&w->work, client) * p->stride;
-}
-
-// The item that a lease is of.
-static inline const struct dhcp6_plan *dhcp6_plan_of(const struct dhcp6_common *c, uint32_t lease)
-{
-	uint32_t i = 0;
-
-	while (i + 1 < c->count && c->plans[i + 1]->owner <= lease)
-		i++;
-	return c->plans[i];
-}
-
-// Did it come on the client's VLANs?
-static inline bool dhcp6_vlan_is_ours(const struct dhcp6_self *s, const struct proto_ends *e)
-{
-	const struct proto_path *paths = s->p->layout.paths.items;
-
-	return dhcp_vlans_match(
-		&paths[dhcp_vlans_place(&s->p->vlans, s->number) * s->p->server_count], e);
-}
-
-// dhcp6_wire.c: are two clients, of two items and told by their leases, one for a server?
-bool dhcp6_same_client(const struct dhcp6_common *c, uint32_t lease, uint32_t other);
+// dhcp6_wire.c: the client, which has none, holds these leases until until_s, or none of them:
+// false, with the first that another client holds in *clash.
+bool dhcp6_leases_hold(struct dhcp6_worker *w, uint32_t client, const struct dhcp_key *keys,
+	uint32_t until_s, uint32_t now_s, struct dhcp_clash *clash);
 // k talks to the server with this DUID; false: it would be one too many for the worker.
 bool dhcp6_server_keep(
 	struct dhcp6_worker *w, const struct dhcp6_bytes *id, struct dhcp6_client *k);
@@ -125,7 +87,7 @@ bool dhcp6_is_refusal(const struct dhcp6_self *s, struct dhcp6_counters *n,
 
 // What a server gave.
 struct dhcp6_given {
-	struct dhcp6_key keys[DHCP6_IAS_MAX];
+	struct dhcp_key keys[DHCP6_IAS_MAX];
 	uint32_t valid_s; // the shortest
 };
 

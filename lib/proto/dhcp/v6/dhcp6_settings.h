@@ -6,16 +6,14 @@
 
 #include "base/addr.h"
 #include "base/counter.h"
-#include "proto/dhcp/dhcp_settings.h"
+#include "proto/dhcp/client/dhcp_settings.h"
 
 #define DHCP6_TYPE_BUCKETS   15 // messages by type; the last one: any other
 #define DHCP6_STATUS_BUCKETS 8  // by status code; the last one: any other
 
 enum dhcp6_exchange {
-	DHCP6_SARR,
-	DHCP6_TWO_WAY, // solicit
-	DHCP6_RAPID,
-	DHCP6_RENEWS,
+	DHCP6_SARR = DHCP_FOUR_WAY,
+	DHCP6_RENEWS = DHCP_RAPID + 1,
 	DHCP6_REBINDS,
 	DHCP6_RELEASES,
 	DHCP6_DECLINES,
@@ -37,32 +35,20 @@ enum dhcp6_to { DHCP6_TO_AUTO, DHCP6_TO_SERVER, DHCP6_TO_ALL, DHCP6_TO_SERVERS }
 enum dhcp6_advertise { DHCP6_TAKES_FIRST, DHCP6_TAKES_BEST };
 enum dhcp6_place { DHCP6_IN_MESSAGE, DHCP6_IN_IA_NA, DHCP6_IN_IA_PD, DHCP6_IN_RELAY };
 
-struct dhcp6_mix_settings {
-	double share[DHCP6_EXCHANGES];
-};
-
 struct dhcp6_option_settings {
 	uint64_t code;
-	int32_t in;                // enum dhcp6_place
-	const char *text, *hex;    // patterns
-	struct field_list address; // struct addr
+	int32_t in; // enum dhcp6_place
+	struct dhcp_value_settings value;
 };
 
 struct dhcp6_relay_settings {
-	struct field_list addresses; // struct addr_range
+	struct dhcp_relay_settings is;
 	uint64_t levels;
 	struct addr link; // len 0: the relay's own
 	bool ldra;
-	uint64_t port;
-	bool source_port;
 	const char *interface_id, *remote_id, *subscriber_id; // patterns
 	uint64_t remote_enterprise;
 	bool client_mac;
-};
-
-struct dhcp6_fqdn_settings {
-	const char *name; // pattern
-	bool server_update, no_update;
 };
 
 struct dhcp6_vendor_settings {
@@ -89,34 +75,20 @@ struct dhcp6_expect_settings {
 };
 
 struct dhcp6_settings {
-	int32_t exchange;
-	struct dhcp6_mix_settings *mix; // NULL: only the exchange
-	uint64_t clients;
+	struct dhcp_settings is;
 	int32_t lease; // enum dhcp6_lease_kind
 	uint64_t addresses, prefixes;
 	uint64_t prefix_hint; // 0: none
 	uint64_t iaid;
-	uint8_t mac[6];
-	const char *mac_file;
 	int32_t duid;
 	const char *duid_hex, *duid_file;
 	uint64_t enterprise;
-	struct dhcp6_relay_settings *relay; // NULL: clients on the link
-	struct field_list vlans;            // struct dhcp_vlan_settings
 	int32_t to;
-	struct field_list options;    // struct dhcp6_option_settings
-	struct field_list parameters; // uint64_t
-	struct dhcp6_fqdn_settings *fqdn;
 	const char *user_class;
 	struct dhcp6_vendor_settings *vendor_class;
-	struct field_list servers; // struct addr
-	int32_t spread;
 	struct field_bytes accept;
 	int32_t advertise;
-	struct dhcp6_retransmit_settings *retransmit; // NULL: one try
-	uint64_t decline_rest_ns;                     // UINT64_MAX: as retransmit says
-	struct dhcp_leases_settings *leases;          // NULL: none kept
-	struct dhcp6_expect_settings *expect;         // NULL: any lease
+	struct dhcp6_expect_settings *expect; // NULL: any lease
 };
 
 // X(member, help), A(member, length, label, help). "failed": the exchange is booked as failed.

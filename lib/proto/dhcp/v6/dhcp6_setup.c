@@ -1,74 +1,205 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From settings to what the verbs of DHCPv6 clients use: identities, relays, servers and paths. Not
-// here: what is refused (dhcp6_check.c), messages (dhcp6_templates.c), waits (dhcp6_waits.c),
-// workers (dhcp6_open.c). Path: cold. Management thread.
+// DHCPv6 clients as a family: rules of their settings, their part of the plan, their file of DUIDs
+// and their leases in a file. Not here: settings as rows (dhcp6_fields.c), messages
+// (dhcp6_templates.c). Path: cold. Management thread.
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/dhcp/v6/dhcp6_self.h"
+#include "proto/dhcp/client/dhcp_lines.h"
 #include "proto/dhcp/dhcp_setup.h"
+#include "proto/dhcp/v6/dhcp6_self.h"
+
+#define RETRANSMIT(member) offsetof(struct dhcp6_retransmit_settings, member)
+
+static const struct dhcp_family dhcp6_family;
 
 static const struct addr all_agents = {16, {0xff, 0x02, [13] = 1, 0, 2}};  // ff02::1:2
 static const struct addr all_servers = {16, {0xff, 0x05, [13] = 1, 0, 3}}; // ff05::1:3
 
-struct dhcp6_plan *dhcp6_plan_new(const struct dhcp6_settings *s)
-{
-	struct dhcp6_plan *p = calloc(1, sizeof(*p));
+// Which of the user's settings of retransmission a message has (RFC 8415 section 7.6).
+static const size_t tries_of[DHCP6_STEPS] = {
+	[DHCP6_STEP_SOLICIT] = RETRANSMIT(solicit),
+	[DHCP6_STEP_REQUEST] = RETRANSMIT(request),
+	[DHCP6_STEP_RAPID] = RETRANSMIT(solicit),
+	[DHCP6_STEP_RENEW] = RETRANSMIT(renew),
+	[DHCP6_STEP_REBIND] = RETRANSMIT(rebind),
+	[DHCP6_STEP_RELEASE] = RETRANSMIT(release),
+	[DHCP6_STEP_DECLINE] = RETRANSMIT(decline),
+	[DHCP6_STEP_CONFIRM] = RETRANSMIT(confirm),
+	[DHCP6_STEP_INFORMATION] = RETRANSMIT(information),
+};
 
-	if (!p)
-		return NULL;
-	p->arena = arena_new();
-	p->addresses = s->lease == DHCP6_WANTS_PREFIXES ? 0 : (uint32_t)s->addresses;
-	p->prefixes = s->lease == DHCP6_WANTS_ADDRESSES ? 0 : (uint32_t)s->prefixes;
-	p->stride = p->addresses + p->prefixes;
-	recip_init(&p->by_stride, p->stride);
-	return p;
+// Are messages sent to addresses of servers, and not to a group?
+static bool to_servers(const struct dhcp6_settings *s)
+{
+	return s->to == DHCP6_TO_SERVER || (s->to == DHCP6_TO_AUTO && s->is.relay);
 }
 
-static void build_identity(struct dhcp6_plan *p, const struct dhcp6_settings *s)
+static void dhcp6_exchange_check(const struct dhcp_settings *s, uint32_t exchange, struct diag *d)
 {
-	p->clients = (uint32_t)s->clients;
+	bool addresses = ((const struct dhcp6_settings *)s)->lease != DHCP6_WANTS_PREFIXES;
+
+	if ((exchange == DHCP6_DECLINES || exchange == DHCP6_CONFIRMS) && !addresses)
+		diag_error(d, s->mix ? (const void *)s->mix : s,
+			s->mix ? dhcp6_exchange_names[exchange] : "exchange",
+			"%s is about addresses (lease: address or both)",
+			dhcp6_exchange_names[exchange]);
+}
+
+static void check_identity(const struct dhcp6_settings *s, struct diag *d)
+{
+	if (!s->is.mac_file)
+		dhcp_mac_check(s->is.mac, s->is.clients, d);
+	if ((s->duid == DHCP6_DUID_HEX) != (s->duid_hex != NULL))
+		diag_error(d, s, s->duid_hex ? "duid_hex" : "duid",
+			s->duid_hex ? "needs duid: hex" : "needs duid_hex");
+	if ((s->duid == DHCP6_DUID_FILE) != (s->duid_file != NULL))
+		diag_error(d, s, s->duid_file ? "duid_file" : "duid",
+			s->duid_file ? "needs duid: file" : "needs duid_file");
+	if (s->accept.len && (s->accept.len < DHCP6_DUID_MIN || s->accept.len > DHCP6_DUID_MAX))
+		diag_error(d, &s->accept, "accept", "%u bytes are not a DUID (%d to %d)",
+			(unsigned)s->accept.len, DHCP6_DUID_MIN, DHCP6_DUID_MAX);
+}
+
+static void check_leases(const struct dhcp6_settings *s, struct diag *d)
+{
+	uint64_t addresses = s->lease == DHCP6_WANTS_PREFIXES ? 0 : s->addresses;
+	uint64_t prefixes = s->lease == DHCP6_WANTS_ADDRESSES ? 0 : s->prefixes;
+
+	if (addresses + prefixes > DHCP6_IAS_MAX)
+		diag_error(d, s, addresses > prefixes ? "addresses" : "prefixes",
+			"%llu addresses and prefixes of a client (together up to %d)",
+			(unsigned long long)(addresses + prefixes), DHCP6_IAS_MAX);
+	if (s->prefix_hint && s->lease == DHCP6_WANTS_ADDRESSES)
+		diag_error(d, &s->prefix_hint, "prefix_hint", "needs lease: prefix or both");
+	if (s->iaid + DHCP6_IAS_MAX > UINT32_MAX)
+		diag_error(d, &s->iaid, "iaid", "too large (up to %u)", UINT32_MAX - DHCP6_IAS_MAX);
+}
+
+static void check_relay(const struct dhcp6_relay_settings *s, struct diag *d)
+{
+	dhcp_family_check(&s->link, &s->link, 16, d);
+	if (s->ldra && s->link.len && s->levels == 1)
+		diag_error(d, &s->link, "link",
+			"a relay on layer 2 alone names no link (with levels: 2 the outer one "
+			"does)");
+}
+
+static void check_groups(const struct dhcp6_settings *s, struct diag *d)
+{
+	if (to_servers(s))
+		return;
+	if (s->is.servers.count)
+		diag_error(
+			d, &s->is.servers, "servers", "a group reaches all servers (to: server)");
+	else if (s->is.spread != DHCP_FIRST)
+		diag_error(d, s, "spread", "a group reaches all servers (to: server)");
+}
+
+// How many prefixes of `bits` the list has room for.
+static double room_of(const struct field_list *list, uint32_t bits, struct diag *d)
+{
+	const struct addr_prefix *p = list->items;
+	double room = 0;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (!dhcp_family_check(&p[i].addr, &p[i], 16, d))
+			continue;
+		if (p[i].bits > bits)
+			diag_error(d, &p[i], NULL, "longer than prefix_length (up to /%u)", bits);
+		else
+			room += ldexp(1, (int)(bits - p[i].bits));
+	}
+	return room;
+}
+
+static void check_expect(const struct dhcp6_settings *s, struct diag *d)
+{
+	const struct dhcp6_expect_settings *e = s->expect;
+	uint32_t bits = e->prefix_length ? (uint32_t)e->prefix_length : 128;
+	double addresses = room_of(&e->pool, 128, d), prefixes = room_of(&e->prefixes, bits, d);
+
+	if (e->pool.count && addresses < (double)dhcp6_leases_wanted(s, false))
+		diag_error(d, &e->pool, "pool", "%.0f addresses for %llu clients", addresses,
+			(unsigned long long)s->is.clients);
+	if (e->prefixes.count && prefixes < (double)dhcp6_leases_wanted(s, true))
+		diag_error(d, &e->prefixes, "prefixes", "%.0f prefixes for %llu clients", prefixes,
+			(unsigned long long)s->is.clients);
+}
+
+static void dhcp6_check_own(const struct dhcp_settings *settings, struct diag *d)
+{
+	const struct dhcp6_settings *s = (const struct dhcp6_settings *)settings;
+
+	check_identity(s, d);
+	check_leases(s, d);
+	check_groups(s, d);
+	if (settings->relay)
+		check_relay((const struct dhcp6_relay_settings *)settings->relay, d);
+	if (s->expect)
+		check_expect(s, d);
+}
+
+static void dhcp6_plan_identity(struct dhcp_plan *plan, const struct dhcp_settings *settings)
+{
+	const struct dhcp6_settings *s = (const struct dhcp6_settings *)settings;
+	struct dhcp6_plan *p = (struct dhcp6_plan *)plan;
+
+	plan->addresses = s->lease == DHCP6_WANTS_PREFIXES ? 0 : (uint32_t)s->addresses;
+	plan->prefixes = s->lease == DHCP6_WANTS_ADDRESSES ? 0 : (uint32_t)s->prefixes;
+	plan->mac_len = sizeof(settings->mac);
+	plan->stations = true;
 	p->duid_kind = (enum dhcp6_duid)s->duid;
 	for (int i = 0; i < 6; i++)
-		p->mac = p->mac << 8 | s->mac[i];
-	for (uint32_t i = 0; i < p->stride; i++) {
-		bool prefix = dhcp6_is_prefix(p, i);
-
-		p->ias[i].code = prefix ? DHCP6_OPT_IA_PD : DHCP6_OPT_IA_NA;
-		p->ias[i].iaid = (uint32_t)s->iaid + (prefix ? i - p->addresses : i);
-	}
-	p->prefix_hint = (uint8_t)s->prefix_hint;
-	dhcp_parameters_mark(p->parameters, &s->parameters);
+		p->mac = p->mac << 8 | settings->mac[i];
 }
 
-static void build_relays(struct dhcp6_plan *p, const struct dhcp6_relay_settings *s)
+static struct dhcp_backoff dhcp6_backoff(const struct dhcp_settings *settings, uint32_t step)
 {
-	p->relays = dhcp_relays_make(&s->addresses, 16, p->arena, &p->relay_count);
+	const struct dhcp6_retransmit_settings *s = settings->retransmit;
+	const struct dhcp6_tries_settings *t = (const void *)((const char *)s + tries_of[step]);
+
+	return (struct dhcp_backoff){.first_ns = t->irt_ns,
+		.longest_ns = t->mrt_ns,
+		.total_ns = t->mrd_ns,
+		.jitter = s->rand,
+		.factor = 2,
+		.tries = (uint32_t)t->mrc};
+}
+
+static void build_ias(struct dhcp6_plan *p, const struct dhcp6_settings *s)
+{
+	for (uint32_t i = 0; i < p->is.stride; i++) {
+		bool prefix = dhcp_is_prefix(&p->is, i);
+
+		p->ias[i].code = prefix ? DHCP6_OPT_IA_PD : DHCP6_OPT_IA_NA;
+		p->ias[i].iaid = (uint32_t)s->iaid + (prefix ? i - p->is.addresses : i);
+	}
+	p->prefix_hint = (uint8_t)s->prefix_hint;
+}
+
+static void build_relay(struct dhcp6_plan *p, const struct dhcp6_relay_settings *s)
+{
 	p->levels = (uint8_t)s->levels;
 	p->ldra = s->ldra;
 	p->own_link = s->link.len == 0;
 	memcpy(p->link, s->link.bytes, 16);
-	p->relay_port = (uint16_t)s->port;
-	p->source_port = s->source_port && s->port != DHCP6_SERVER_PORT;
+	p->source_port = s->is.source_port && s->is.port != DHCP6_SERVER_PORT;
 	p->client_mac = s->client_mac;
-	p->layout.owned = s->addresses;
 }
 
 static void build_servers(
-	struct dhcp6_plan *p, const struct dhcp6_settings *s, const struct proto_env *env)
+	struct dhcp6_plan *p, const struct dhcp6_settings *s, const struct addr *server)
 {
-	const struct addr *servers = s->servers.items;
+	const struct addr *servers = s->is.servers.items;
 
-	p->unicast = dhcp6_is_unicast(s);
-	p->server_count = 1 + s->servers.count;
-	memcpy(p->servers[0], env->server.bytes, 16);
-	for (uint32_t i = 0; i < s->servers.count; i++)
+	p->unicast = to_servers(s);
+	memcpy(p->servers[0], server->bytes, 16);
+	for (uint32_t i = 0; i < s->is.servers.count; i++)
 		memcpy(p->servers[1 + i], servers[i].bytes, 16);
-	p->server_port = env->server_port;
-	p->course.spread = (enum dhcp_spread)s->spread;
-	recip_init(&p->course.by_server, p->server_count);
 	p->takes_best = s->advertise == DHCP6_TAKES_BEST;
 	p->accept_len = (uint8_t)s->accept.len;
 	if (s->accept.len)
@@ -91,111 +222,231 @@ static struct dhcp6_prefix_list prefixes_of(const struct field_list *list, struc
 
 static void build_expect(struct dhcp6_plan *p, const struct dhcp6_expect_settings *e)
 {
-	p->same_lease = !e || e->same_lease;
+	p->is.same_lease = !e || e->same_lease;
 	if (!e)
 		return;
-	p->pool = prefixes_of(&e->pool, p->arena);
-	p->delegated = prefixes_of(&e->prefixes, p->arena);
+	p->pool = prefixes_of(&e->pool, p->is.arena);
+	p->delegated = prefixes_of(&e->prefixes, p->is.arena);
 	p->prefix_length = (uint8_t)e->prefix_length;
 }
 
-static void build_paths(
-	struct dhcp6_plan *p, const struct dhcp6_settings *s, const struct proto_env *env)
+static void dhcp6_plan_rest(
+	struct dhcp_plan *plan, const struct dhcp_settings *settings, const struct proto_env *env)
 {
-	struct addr to[DHCP_SERVERS_MAX] = {env->server};
+	const struct dhcp6_settings *s = (const struct dhcp6_settings *)settings;
+	struct dhcp6_plan *p = (struct dhcp6_plan *)plan;
 
-	if (s->to == DHCP6_TO_SERVERS)
+	build_ias(p, s);
+	if (settings->relay)
+		build_relay(p, (const struct dhcp6_relay_settings *)settings->relay);
+	build_servers(p, s, &env->server);
+	build_expect(p, s->expect);
+}
+
+static uint32_t dhcp6_paths(struct dhcp_plan *p, const struct dhcp_settings *s,
+	const struct proto_env *env, struct addr *to)
+{
+	to[0] = env->server;
+	if (((const struct dhcp6_settings *)s)->to == DHCP6_TO_SERVERS)
 		to[0] = all_servers;
-	else if (!p->unicast)
+	else if (!((struct dhcp6_plan *)p)->unicast)
 		to[0] = all_agents;
 	if (s->servers.count)
 		memcpy(&to[1], s->servers.items, s->servers.count * sizeof(*to));
-	dhcp_paths_make(&p->layout, &p->vlans, to, p->server_count, p->arena);
-	p->layout.more = p->course.spread == DHCP_TO_EACH ? (uint8_t)(p->server_count - 1) : 0;
+	return p->server_count;
 }
 
-static void build_ports(struct dhcp6_plan *p, const struct dhcp6_settings *s)
-{
-	uint16_t *ports = arena_zalloc(p->arena, 2 * sizeof(*ports));
-	uint32_t n = 0;
+struct loading {
+	struct dhcp_rows rows;
+	uint64_t wanted;
+};
 
-	if (!s->relay)
-		ports[n++] = DHCP6_CLIENT_PORT;
-	else if (!p->source_port)
-		ports[n++] = DHCP6_SERVER_PORT;
-	if (s->relay && p->relay_port != DHCP6_SERVER_PORT)
-		ports[n++] = p->relay_port;
-	p->layout.ports = (struct field_list){ports, n};
-	p->layout.own_macs = !s->relay;
+static int duid_read(void *to, char *line, const char **what)
+{
+	struct dhcp6_duid_bytes one = {.len = 0};
+	struct loading *l = to;
+	int len = dhcp_hex_read(line, one.bytes, sizeof(one.bytes));
+
+	one.len = len > 0 ? (uint8_t)len : 0;
+	if (len == -EINVAL)
+		*what = "not pairs of hex digits";
+	else if (len == -ENOSPC)
+		*what = "longer than 130 bytes";
+	else if (len < DHCP6_DUID_MIN)
+		*what = "shorter than 3 bytes";
+	if (*what)
+		return -EINVAL;
+	if (!dhcp_rows_add(&l->rows, &one))
+		return -ENOMEM;
+	return l->rows.count == l->wanted;
 }
 
-// Messages of the clients on a link are found by their MAC.
-static int load_identities(struct dhcp6_plan *p, const struct dhcp6_settings *s, struct diag *d)
+static int check_unique(const struct dhcp_rows *all, const void *where, struct diag *d)
 {
-	const struct dhcp_macs_wanted wanted = {
-		.clients = s->clients, .six = true, .stations = true, .find = !s->relay};
-	int ret = s->mac_file ? dhcp_macs_load(&p->macs, &s->mac_file, &wanted, p->arena, d) : 0;
+	const struct dhcp6_duid_bytes *twice;
+	void *sorted = dhcp_rows_sort(all, (const void **)&twice);
 
-	return ret == 0 && s->duid_file ? dhcp6_duids_load(p, s, d) : ret;
+	if (!sorted)
+		return -ENOMEM;
+	if (twice)
+		diag_error(d, where, NULL, "the file has a DUID twice (%02x%02x%02x...)",
+			twice->bytes[0], twice->bytes[1], twice->bytes[2]);
+	free(sorted);
+	return twice ? -EINVAL : 0;
 }
 
-static int load_leases(struct dhcp6_plan *p, const struct dhcp6_settings *s,
-	const struct proto_env *env, struct diag *d)
+// The file of DUIDs, one on each line as hex digits.
+static int dhcp6_duids_load(
+	struct dhcp_plan *p, const struct dhcp_settings *settings, struct diag *d)
 {
-	const struct dhcp_lease_clients of = dhcp6_lease_clients(p);
+	const char *const *file = &((const struct dhcp6_settings *)settings)->duid_file;
+	struct loading l = {{.size = sizeof(struct dhcp6_duid_bytes)}, settings->clients};
+	int ret;
 
-	if (!s->leases)
+	if (!*file)
 		return 0;
-	dhcp_lease_file_workers(&p->leases, env->workers, p->arena);
-	return dhcp_lease_file_load(&p->leases, s->leases, &of, d);
+	ret = dhcp_lines_read(diag_path(d, file, p->arena), file, duid_read, &l, d);
+	if (ret == 0 && l.rows.count < settings->clients) {
+		diag_error(d, file, NULL, "the file has %u DUIDs for %llu clients", l.rows.count,
+			(unsigned long long)settings->clients);
+		ret = -EINVAL;
+	}
+	if (ret == 0)
+		ret = check_unique(&l.rows, file, d);
+	if (ret < 0)
+		free(l.rows.items);
+	else
+		((struct dhcp6_plan *)p)->duids = l.rows.items;
+	return ret;
+}
+
+static void dhcp6_duids_free(struct dhcp_plan *p)
+{
+	free(((struct dhcp6_plan *)p)->duids);
+}
+
+static void dhcp6_mac_of(const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX])
+{
+	dhcp6_mac((const struct dhcp6_plan *)p, number, out);
+}
+
+static bool dhcp6_same(
+	const struct dhcp_plan *a, uint32_t ours, const struct dhcp_plan *b, uint32_t theirs)
+{
+	const struct dhcp6_plan *p = (const struct dhcp6_plan *)a;
+	const struct dhcp6_plan *q = (const struct dhcp6_plan *)b;
+	uint8_t mac[6], other_mac[6];
+
+	if (p->duid_kind != q->duid_kind)
+		return false;
+	if (p->duids)
+		return memcmp(&p->duids[ours], &q->duids[theirs], sizeof(p->duids[0])) == 0;
+	dhcp6_mac(p, ours, mac);
+	dhcp6_mac(q, theirs, other_mac);
+	return memcmp(mac, other_mac, sizeof(mac)) == 0;
+}
+
+static struct dhcp_key key_of(const struct dhcp_saved *saved)
+{
+	struct dhcp_key key;
+
+	if (saved->bits)
+		dhcp_key_prefix(&key, saved->bytes, saved->bits);
+	else
+		memcpy(key.bytes, saved->bytes, sizeof(key.bytes));
+	return key;
+}
+
+static bool dhcp6_lease_load(
+	struct dhcp_worker *worker, uint32_t client, const struct dhcp_saved *saved)
+{
+	const struct dhcp_plan *p = worker->plan;
+	const struct dhcp_server_id *id = &p->leases.servers[saved->server];
+	const struct dhcp6_bytes duid = {.data = id->bytes, .len = id->len};
+	struct dhcp6_worker *w = (struct dhcp6_worker *)worker;
+	struct dhcp6_client *k = dhcp6_client_at(w, client);
+	uint32_t first = dhcp_lease_of(p, worker, client);
+	struct dhcp_clash clash;
+	struct dhcp_key keys[DHCP6_IAS_MAX];
+
+	if (!dhcp6_server_keep(w, &duid, k))
+		return false;
+	for (uint32_t i = 0; i < p->stride; i++) {
+		keys[i] = key_of(&saved[i]);
+		dhcp_lease_set(&worker->common->leases, first + i, &keys[i]);
+	}
+	k->head.expires_s = saved->left_s;
+	k->head.holds = dhcp6_leases_hold(w, client, keys, saved->left_s, 0, &clash);
+	return k->head.holds;
+}
+
+static void dhcp6_lease_save(const struct dhcp_worker *worker, uint32_t client, uint32_t nth,
+	struct dhcp_lease_held *out)
+{
+	const struct dhcp6_worker *w = (const struct dhcp6_worker *)worker;
+	const struct dhcp6_duid_bytes *server = &w->servers[dhcp6_client_at(w, client)->chosen];
+	const struct dhcp_plan *p = worker->plan;
+	struct dhcp_key key;
+
+	dhcp_lease_get(&worker->common->leases, dhcp_lease_of(p, worker, client) + nth, &key);
+	if (dhcp_is_prefix(p, nth))
+		out->bits = dhcp_key_split(&key, out->bytes);
+	else
+		memcpy(out->bytes, key.bytes, sizeof(out->bytes));
+	out->server.len = server->len;
+	memcpy(out->server.bytes, server->bytes, server->len);
+}
+
+static const struct dhcp_family dhcp6_family = {
+	.name = "dhcp6",
+	.addr_len = 16,
+	.client_port = DHCP6_CLIENT_PORT,
+	.server_port = DHCP6_SERVER_PORT,
+	.steps = DHCP6_STEPS,
+	.exchanges = DHCP6_EXCHANGES,
+	.starts = dhcp6_starts,
+	.exchange_names = dhcp6_exchange_names,
+	.plan_size = sizeof(struct dhcp6_plan),
+	.worker_size = sizeof(struct dhcp6_worker),
+	.client_size = sizeof(struct dhcp6_client),
+	.fqdn_rfc = "RFC 4704",
+	.status_name = dhcp6_status_name,
+	.check = dhcp6_check_own,
+	.exchange_check = dhcp6_exchange_check,
+	.plan_identity = dhcp6_plan_identity,
+	.plan_rest = dhcp6_plan_rest,
+	.backoff = dhcp6_backoff,
+	.paths = dhcp6_paths,
+	.templates = dhcp6_templates,
+	.load = dhcp6_duids_load,
+	.unload = dhcp6_duids_free,
+	.mac = dhcp6_mac_of,
+	.same = dhcp6_same,
+	.lease_load = dhcp6_lease_load,
+	.lease_save = dhcp6_lease_save,
+};
+
+uint64_t dhcp6_leases_wanted(const struct dhcp6_settings *s, bool prefixes)
+{
+	enum dhcp6_lease_kind others = prefixes ? DHCP6_WANTS_ADDRESSES : DHCP6_WANTS_PREFIXES;
+
+	if (!dhcp_gets_leases(&dhcp6_family, &s->is) || s->lease == (int32_t)others)
+		return 0;
+	return s->is.clients * (prefixes ? s->prefixes : s->addresses);
+}
+
+void dhcp6_check(const void *settings, struct diag *d)
+{
+	dhcp_check(&dhcp6_family, settings, d);
+}
+
+void dhcp6_check_server(const void *settings, const struct addr *server, struct diag *d)
+{
+	if (dhcp_family_check(server, server, 16, d) && server->len == 0 && to_servers(settings))
+		diag_error(d, server, "server", "is missing (or to: all, to: servers)");
 }
 
 void *dhcp6_setup(const void *settings, const struct proto_env *env, struct diag *d)
 {
-	const struct dhcp6_settings *s = settings;
-	struct dhcp6_plan *p;
-
-	p = dhcp_clients_check(&s->clients, env, d) ? dhcp6_plan_new(s) : NULL;
-	if (!p)
-		return NULL;
-	p->name = env->name;
-	p->course.starts = dhcp6_starts;
-	dhcp_mix_init(&p->course.mix, dhcp6_shares(s), DHCP6_EXCHANGES, (uint32_t)s->exchange);
-	build_identity(p, s);
-	if (s->relay)
-		build_relays(p, s->relay);
-	build_servers(p, s, env);
-	build_expect(p, s->expect);
-	dhcp6_build_waits(p, s->retransmit);
-	p->course.rest_ms = dhcp_work_rest_ms(s->decline_rest_ns, s->retransmit);
-	if (dhcp_vlans_make(&p->vlans, &s->vlans, s->clients) == 0) {
-		build_paths(p, s, env);
-		build_ports(p, s);
-		if (dhcp6_build(p, s, d) == 0 && load_identities(p, s, d) == 0 &&
-			load_leases(p, s, env, d) == 0)
-			return p;
-	}
-	dhcp6_teardown(p);
-	return NULL;
-}
-
-void dhcp6_teardown(void *shared)
-{
-	struct dhcp6_plan *p = shared;
-
-	if (!p)
-		return;
-	dhcp_macs_free(&p->macs);
-	dhcp_lease_file_free(&p->leases);
-	free(p->vlans.places);
-	free(p->duids);
-	arena_free(p->arena);
-	free(p);
-}
-
-void dhcp6_layout(const void *shared, struct proto_layout *out)
-{
-	const struct dhcp6_plan *p = shared;
-
-	*out = p->layout;
+	return dhcp_setup(&dhcp6_family, settings, env, d);
 }

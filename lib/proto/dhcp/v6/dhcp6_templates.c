@@ -52,7 +52,7 @@ static void build_duid(struct build *b)
 	if (s->duid == DHCP6_DUID_LLT)
 		text = "00010001" LLT_TIME "{mac}";
 	else if (s->duid == DHCP6_DUID_EN)
-		text = arena_printf(p->arena, "0002%08x{mac}", (uint32_t)s->enterprise);
+		text = arena_printf(p->is.arena, "0002%08x{mac}", (uint32_t)s->enterprise);
 	else if (s->duid == DHCP6_DUID_UUID)
 		text = "0004{random:16}";
 	else if (s->duid == DHCP6_DUID_HEX)
@@ -66,7 +66,7 @@ static void build_duid(struct build *b)
 	if (p->duid.pattern.max_len < DHCP6_DUID_MIN)
 		COMPLAIN(b, &s->duid_hex, NULL, "too short: %u bytes (%d to %d)",
 			p->duid.pattern.max_len, DHCP6_DUID_MIN, DHCP6_DUID_MAX);
-	if (p->duid.pattern.fixed && s->clients > 1)
+	if (p->duid.pattern.fixed && s->is.clients > 1)
 		COMPLAIN(b, &s->duid_hex, NULL,
 			"the same for all clients (like 000200000009{client:4})");
 }
@@ -138,12 +138,11 @@ static void message_add(struct build *b, const struct dhcp_varying *v)
 {
 	bool whole = v->pattern.fixed && !v->has_len && !v->has_enterprise;
 
-	dhcp_list_add(whole ? &b->fixed : &b->p->options, v);
+	dhcp_list_add(whole ? &b->fixed : &b->p->is.options, v);
 }
 
 static void build_option(struct build *b, const struct dhcp6_option_settings *o)
 {
-	const struct dhcp_value_settings value = {&o->code, &o->text, &o->hex, &o->address};
 	struct dhcp_varying v = {.code = (uint16_t)o->code};
 	const char *own = whose(o);
 
@@ -151,11 +150,11 @@ static void build_option(struct build *b, const struct dhcp6_option_settings *o)
 		COMPLAIN(b, &o->code, NULL, "option %llu %s", (unsigned long long)o->code, own);
 		return;
 	}
-	if (o->in == DHCP6_IN_RELAY && !b->s->relay) {
+	if (o->in == DHCP6_IN_RELAY && !b->s->is.relay) {
 		COMPLAIN(b, &o->in, NULL, "needs a relay");
 		return;
 	}
-	if (!dhcp_template_value(&b->is, &v, &value))
+	if (!dhcp_template_value(&b->is, &v, &o->code, &o->value))
 		return;
 	if (o->in == DHCP6_IN_RELAY)
 		dhcp_list_add(&b->p->relay_options, &v);
@@ -175,7 +174,7 @@ static void relay_text(struct build *b, struct dhcp_varying v, const char *const
 
 static void build_relay(struct build *b)
 {
-	const struct dhcp6_relay_settings *s = b->s->relay;
+	const struct dhcp6_relay_settings *s = (const void *)b->s->is.relay;
 
 	if (!s)
 		return;
@@ -208,15 +207,15 @@ static void build_classes(struct build *b)
 
 static void build_fqdn(struct build *b)
 {
-	const struct dhcp6_fqdn_settings *s = b->s->fqdn;
+	const struct dhcp_fqdn_settings *s = b->s->is.fqdn;
 	struct dhcp6_plan *p = b->p;
 
 	if (!s)
 		return;
-	p->fqdn.code = DHCP6_OPT_FQDN;
-	p->fqdn_flags = (uint8_t)((s->server_update && !s->no_update ? FQDN_S : 0) |
-				  (s->no_update ? FQDN_N : 0));
-	dhcp_template_name(&b->is, &p->fqdn, &s->name, NAME_ROOM);
+	p->is.fqdn.code = DHCP6_OPT_FQDN;
+	p->is.fqdn_flags = (uint8_t)((s->server_update && !s->no_update ? FQDN_S : 0) |
+				     (s->no_update ? FQDN_N : 0));
+	dhcp_template_name(&b->is, &p->is.fqdn, &s->name, NAME_ROOM);
 }
 
 static void write_code(struct writer *w, const uint8_t *oro, uint16_t code)
@@ -230,7 +229,7 @@ static void write_code(struct writer *w, const uint8_t *oro, uint16_t code)
 // What the RFC wants asked for comes first (sections 18.2.1 to 18.2.6 and 21.23 to 21.25).
 static void write_parameters(const struct build *b, enum dhcp6_type type, struct writer *w)
 {
-	const uint64_t *codes = b->s->parameters.items;
+	const uint64_t *codes = b->s->is.parameters.items;
 	uint8_t *oro = dhcp6_option_begin(w, DHCP6_OPT_ORO);
 
 	if (type == DHCP6_INFORMATION) {
@@ -239,9 +238,9 @@ static void write_parameters(const struct build *b, enum dhcp6_type type, struct
 	} else {
 		write_code(w, oro, DHCP6_OPT_SOL_MAX_RT);
 	}
-	if (b->s->fqdn)
+	if (b->s->is.fqdn)
 		write_code(w, oro, DHCP6_OPT_FQDN);
-	for (uint32_t i = 0; i < b->s->parameters.count && !w->failed; i++)
+	for (uint32_t i = 0; i < b->s->is.parameters.count && !w->failed; i++)
 		write_code(w, oro, (uint16_t)codes[i]);
 	dhcp6_option_end(w, oro);
 }
@@ -270,15 +269,15 @@ static uint32_t ia_room(const struct build *b)
 {
 	uint32_t one = DHCP6_OPTION_LEN + 12 + DHCP6_OPTION_LEN + 25;
 
-	return b->p->addresses * (one + dhcp_list_room(&b->p->ia_na, VARYING_HEAD)) +
-	       b->p->prefixes * (one + dhcp_list_room(&b->p->ia_pd, VARYING_HEAD));
+	return b->p->is.addresses * (one + dhcp_list_room(&b->p->ia_na, VARYING_HEAD)) +
+	       b->p->is.prefixes * (one + dhcp_list_room(&b->p->ia_pd, VARYING_HEAD));
 }
 
 // What may follow the template or stand in front of it.
 static uint32_t more_room(const struct build *b, uint16_t has)
 {
 	const struct dhcp6_plan *p = b->p;
-	uint32_t room = relay_room(p, b->s->relay);
+	uint32_t room = relay_room(p, (const struct dhcp6_relay_settings *)b->s->is.relay);
 
 	room += DHCP6_OPTION_LEN + p->duid.pattern.max_len;
 	if (has & DHCP6_HAS_SERVER_ID)
@@ -286,8 +285,8 @@ static uint32_t more_room(const struct build *b, uint16_t has)
 	if (has & (DHCP6_HAS_ADDRESSES | DHCP6_HAS_PREFIXES))
 		room += ia_room(b);
 	if (has & DHCP6_HAS_OPTIONS)
-		room += dhcp_list_room(&p->options, VARYING_HEAD) +
-		        (p->fqdn.code ? DHCP6_OPTION_LEN + 3 + p->fqdn.pattern.max_len : 0);
+		room += dhcp_list_room(&p->is.options, VARYING_HEAD) +
+		        (p->is.fqdn.code ? DHCP6_OPTION_LEN + 3 + p->is.fqdn.pattern.max_len : 0);
 	return room;
 }
 
@@ -313,27 +312,29 @@ static void build_message(
 			DHCP6_MESSAGE_MAX);
 }
 
-int dhcp6_build(struct dhcp6_plan *p, const struct dhcp6_settings *s, struct diag *d)
+int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings, struct diag *d)
 {
-	const struct dhcp6_option_settings *options = s->options.items;
-	uint32_t room = s->options.count + OPTIONS_OWN;
+	const struct dhcp6_settings *s = (const struct dhcp6_settings *)settings;
+	struct dhcp6_plan *p = (struct dhcp6_plan *)plan;
+	const struct dhcp6_option_settings *options = s->is.options.items;
+	uint32_t room = s->is.options.count + OPTIONS_OWN;
 	struct build b = {.p = p,
 		.s = s,
-		.is = {.arena = p->arena,
+		.is = {.arena = p->is.arena,
 			.d = d,
-			.clients = {s->clients, 6, 16},
+			.clients = {s->is.clients, 6, 16},
 			.option_room = OPTION_ROOM,
-			.relayed = s->relay != NULL}};
+			.relayed = s->is.relay != NULL}};
 
 	b.fixed = dhcp_list_make(&b.is, room);
-	p->options = dhcp_list_make(&b.is, room);
+	p->is.options = dhcp_list_make(&b.is, room);
 	p->ia_na = dhcp_list_make(&b.is, room);
 	p->ia_pd = dhcp_list_make(&b.is, room);
 	p->relay_options = dhcp_list_make(&b.is, room);
 	build_duid(&b);
 	build_relay(&b);
 	build_classes(&b);
-	for (uint32_t i = 0; i < s->options.count; i++)
+	for (uint32_t i = 0; i < s->is.options.count; i++)
 		build_option(&b, &options[i]);
 	build_fqdn(&b);
 	for (uint32_t i = 0; i < DHCP6_STEPS && !b.is.failed; i++)

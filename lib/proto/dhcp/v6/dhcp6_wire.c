@@ -41,8 +41,8 @@ const struct dhcp6_message_kind dhcp6_kinds[DHCP6_STEPS] = {
 
 const struct dhcp_start dhcp6_starts[DHCP6_EXCHANGES] = {
 	[DHCP6_SARR] = {DHCP6_STEP_SOLICIT, DHCP_IS_FREE},
-	[DHCP6_TWO_WAY] = {DHCP6_STEP_SOLICIT, DHCP_IS_FREE},
-	[DHCP6_RAPID] = {DHCP6_STEP_RAPID, DHCP_IS_FREE},
+	[DHCP_TWO_WAY] = {DHCP6_STEP_SOLICIT, DHCP_IS_FREE},
+	[DHCP_RAPID] = {DHCP6_STEP_RAPID, DHCP_IS_FREE},
 	[DHCP6_RENEWS] = {DHCP6_STEP_RENEW, DHCP_IS_BOUND},
 	[DHCP6_REBINDS] = {DHCP6_STEP_REBIND, DHCP_IS_BOUND},
 	[DHCP6_RELEASES] = {DHCP6_STEP_RELEASE, DHCP_IS_BOUND},
@@ -60,17 +60,18 @@ static void leases_drop(struct dhcp_work *work, uint32_t client)
 {
 	struct dhcp6_worker *w = (struct dhcp6_worker *)work;
 	struct dhcp6_client *k = dhcp6_client_at(w, client);
-	uint32_t lease = dhcp6_lease_of(w->plan, w, client);
+	uint32_t lease = dhcp_lease_of(w->is.plan, &w->is, client);
 
-	for (uint32_t i = 0; k->head.holds && i < w->plan->stride; i++)
-		dhcp6_lease_drop(&w->common->leases, lease + i);
+	for (uint32_t i = 0; k->head.holds && i < w->is.plan->stride; i++)
+		dhcp_lease_drop(&w->is.common->leases, lease + i);
 	k->head.holds = false;
 }
 
 static void keys_prefetch(const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint32_t client)
 {
 	if (client != DHCP_NOBODY)
-		__builtin_prefetch(&w->common->leases.words[dhcp6_lease_of(p, w, client)], 1);
+		__builtin_prefetch(
+			&w->is.common->leases.words[dhcp_lease_of(&p->is, &w->is, client)], 1);
 }
 
 // What is given back is not used any more from the first try on (RFC 8415 section 18.2.7).
@@ -83,7 +84,7 @@ bool dhcp6_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	struct dhcp6_client *k;
 	uint8_t from;
 
-	begun = dhcp_work_begin(&w->work, ctx, t, leases_drop, &n->expired);
+	begun = dhcp_work_begin(&w->is.work, ctx, t, leases_drop, &n->expired);
 	n->no_free_client += begun == DHCP_NO_FREE;
 	n->no_bound_client += begun == DHCP_NO_BOUND;
 	if (begun != DHCP_BEGUN)
@@ -91,9 +92,9 @@ bool dhcp6_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	k = dhcp6_client_at(w, t->user);
 	k->kept = 0;
 	from = dhcp6_starts[k->head.exchange].from;
-	keys_prefetch(p, w, dhcp_clients_later(&w->work.clients, (enum dhcp_client_state)from));
+	keys_prefetch(p, w, dhcp_clients_later(&w->is.work.clients, (enum dhcp_client_state)from));
 	if (dhcp6_kinds[t->step].has & DHCP6_ENDS_LEASE)
-		leases_drop(&w->work, t->user);
+		leases_drop(&w->is.work, t->user);
 	return true;
 }
 
@@ -109,7 +110,7 @@ static bool is_client(const struct dhcp6_plan *p, const uint8_t *addr, uint8_t m
 		return false;
 	for (int i = 0; i < 6; i++)
 		number = number << 8 | from[i];
-	if (p->macs.items ? !dhcp_macs_has(&p->macs, from) : number - p->mac >= p->clients)
+	if (p->is.macs.items ? !dhcp_macs_has(&p->is.macs, from) : number - p->mac >= p->is.clients)
 		return false;
 	memcpy(mac, from, 6);
 	return true;
@@ -124,13 +125,13 @@ bool dhcp6_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, ui
 
 	if (addr_len != 16)
 		return false;
-	if (!p->relays && is_client(p, addr, mac))
+	if (!p->is.relays && is_client(p, addr, mac))
 		return true;
-	lease = dhcp6_leases_find(&w->common->leases, addr, now_s(ctx));
-	if (lease == DHCP_NOBODY || lease - p->owner >= (uint64_t)p->clients * p->stride)
+	lease = dhcp_leases_find(&w->is.common->leases, addr, now_s(ctx));
+	if (lease == DHCP_NOBODY || lease - p->is.owner >= (uint64_t)p->is.clients * p->is.stride)
 		return false;
-	if (!p->relays) // behind a relay they are reached through it
-		dhcp6_mac(p, (uint32_t)recip_div(&p->by_stride, lease - p->owner), mac);
+	if (!p->is.relays) // behind a relay they are reached through it
+		dhcp6_mac(p, dhcp_number_of(&p->is, (uint32_t)lease), mac);
 	return true;
 }
 
@@ -158,7 +159,7 @@ static enum proto_verdict done(
 	struct dhcp6_counters *n = ctx->counters;
 
 	n->server[k->head.server]++;
-	dhcp_work_leave(&w->work, ctx, t, t->step == DHCP6_STEP_DECLINE);
+	dhcp_work_leave(&w->is.work, ctx, t, t->step == DHCP6_STEP_DECLINE);
 	return PROTO_DONE;
 }
 
@@ -167,7 +168,7 @@ static void server_find(const struct proto_ctx *ctx, struct dhcp6_client *k)
 {
 	const struct dhcp6_plan *p = ctx->shared;
 
-	for (uint32_t i = 0; p->layout.more && ctx->ends && i < p->server_count; i++)
+	for (uint32_t i = 0; p->is.layout.more && ctx->ends && i < p->is.server_count; i++)
 		if (addr_bytes_equal(p->servers[i], ctx->ends->src, 16))
 			k->head.server = (uint8_t)i;
 }
@@ -216,9 +217,9 @@ static inline bool advertise_keep(struct proto_ctx *ctx, const struct dhcp6_self
 		n->servers_beyond++;
 		return false;
 	}
-	for (uint32_t i = 0; i < s->p->stride; i++) {
-		dhcp6_lease_set(&w->common->leases, s->lease + i, &given->keys[i]);
-		dhcp6_lease_expect(&w->common->leases, &given->keys[i]);
+	for (uint32_t i = 0; i < s->p->is.stride; i++) {
+		dhcp_lease_set(&w->is.common->leases, s->lease + i, &given->keys[i]);
+		dhcp_lease_expect(&w->is.common->leases, &given->keys[i]);
 	}
 	return true;
 }
@@ -231,7 +232,7 @@ static enum proto_verdict advertised(struct proto_ctx *ctx, struct proto_txn *t,
 
 	server_find(ctx, k);
 	n->preferred += m->preference == URGENT;
-	if (k->head.exchange == DHCP6_TWO_WAY)
+	if (k->head.exchange == DHCP_TWO_WAY)
 		return done(ctx, t, k);
 	if (!advertise_keep(ctx, s, m, given))
 		return fail(ctx, t);
@@ -241,53 +242,23 @@ static enum proto_verdict advertised(struct proto_ctx *ctx, struct proto_txn *t,
 	return PROTO_KEPT;
 }
 
-// Two items with the same clients: a server takes them for one.
-bool dhcp6_same_client(const struct dhcp6_common *c, uint32_t lease, uint32_t other)
+bool dhcp6_leases_hold(struct dhcp6_worker *w, uint32_t client, const struct dhcp_key *keys,
+	uint32_t until_s, uint32_t now_s, struct dhcp_clash *clash)
 {
-	const struct dhcp6_plan *p = dhcp6_plan_of(c, lease), *q = dhcp6_plan_of(c, other);
-	uint64_t ours = recip_div(&p->by_stride, lease - p->owner);
-	uint64_t theirs = recip_div(&q->by_stride, other - q->owner);
-	uint8_t mac[6], other_mac[6];
+	const struct dhcp_plan *p = w->is.plan;
+	struct dhcp_leases *l = &w->is.common->leases;
+	uint32_t first = dhcp_lease_of(p, &w->is, client);
 
-	if (p == q || p->duid_kind != q->duid_kind)
-		return false;
-	if (p->duids)
-		return memcmp(&p->duids[ours], &q->duids[theirs], sizeof(p->duids[0])) == 0;
-	dhcp6_mac(p, (uint32_t)ours, mac);
-	dhcp6_mac(q, (uint32_t)theirs, other_mac);
-	return memcmp(mac, other_mac, sizeof(mac)) == 0;
-}
+	for (uint32_t i = 0; i < p->stride; i++) {
+		bool prefix = dhcp_is_prefix(p, i);
+		uint32_t other = dhcp_lease_hold(l, first + i, &keys[i], prefix, until_s, now_s);
 
-static void clash_note(struct dhcp6_worker *w, const struct dhcp6_key *key, bool prefix,
-	uint32_t holder, uint32_t taker)
-{
-	struct dhcp_clash clash = {.prefix = prefix, .holder = holder, .taker = taker};
-
-	memcpy(clash.bytes, key->bytes, sizeof(clash.bytes));
-	dhcp_work_clash(&w->work, &clash);
-}
-
-// Of the leases from s->lease on; false: one has a holder, which is counted.
-static bool leases_hold(struct proto_ctx *ctx, const struct dhcp6_self *s,
-	const struct dhcp6_given *given, uint32_t until_s)
-{
-	struct dhcp6_worker *w = ctx->own;
-	struct dhcp6_counters *n = ctx->counters;
-	struct dhcp6_leases *l = &w->common->leases;
-
-	for (uint32_t i = 0; i < s->p->stride; i++) {
-		bool prefix = dhcp6_is_prefix(s->p, i);
-		uint32_t lease = s->lease + i;
-		uint32_t other =
-			dhcp6_lease_hold(l, lease, &given->keys[i], prefix, until_s, now_s(ctx));
-
-		if (other == DHCP_NOBODY || dhcp6_same_client(w->common, lease, other))
+		if (other == DHCP_NOBODY || dhcp_same_client(w->is.common, first + i, other))
 			continue;
-		n->duplicate_address += !prefix;
-		n->duplicate_prefix += prefix;
-		clash_note(w, &given->keys[i], prefix, other, lease);
+		*clash = (struct dhcp_clash){.prefix = prefix, .holder = other, .taker = first + i};
+		memcpy(clash->bytes, keys[i].bytes, sizeof(clash->bytes));
 		while (i-- > 0)
-			dhcp6_lease_drop(l, s->lease + i);
+			dhcp_lease_drop(l, first + i);
 		return false;
 	}
 	return true;
@@ -298,14 +269,22 @@ static bool leases_take(struct proto_ctx *ctx, const struct dhcp6_self *s,
 	const struct dhcp6_given *given, uint32_t until_s)
 {
 	struct dhcp6_worker *w = ctx->own;
-	bool same = memcmp(s->keys, given->keys, s->p->stride * sizeof(given->keys[0])) == 0;
+	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp_clash clash;
+	bool same = memcmp(s->keys, given->keys, s->p->is.stride * sizeof(given->keys[0])) == 0;
 
 	if (s->client->head.holds && !same)
-		leases_drop(&w->work, s->index);
-	for (uint32_t i = 0; !same && i < s->p->stride; i++)
-		dhcp6_lease_set(&w->common->leases, s->lease + i, &given->keys[i]);
-	s->client->head.holds = leases_hold(ctx, s, given, until_s);
+		leases_drop(&w->is.work, s->index);
+	for (uint32_t i = 0; !same && i < s->p->is.stride; i++)
+		dhcp_lease_set(&w->is.common->leases, s->lease + i, &given->keys[i]);
+	s->client->head.holds =
+		dhcp6_leases_hold(w, s->index, given->keys, until_s, now_s(ctx), &clash);
 	s->client->head.expires_s = until_s;
+	if (!s->client->head.holds) {
+		n->duplicate_address += !clash.prefix;
+		n->duplicate_prefix += clash.prefix;
+		dhcp_work_clash(&w->is.work, &clash);
+	}
 	return s->client->head.holds;
 }
 
@@ -326,8 +305,8 @@ static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t,
 		return fail(ctx, t);
 	n->renewed += had;
 	n->leases += !had;
-	n->addresses += had ? 0 : p->addresses;
-	n->prefixes += had ? 0 : p->prefixes;
+	n->addresses += had ? 0 : p->is.addresses;
+	n->prefixes += had ? 0 : p->is.prefixes;
 	server_find(ctx, k);
 	return done(ctx, t, k);
 }
@@ -340,8 +319,8 @@ static enum proto_verdict refused(struct proto_ctx *ctx, const struct proto_txn 
 
 	n->refused++;
 	if (!t->over) {
-		dhcp_work_refused(&w->work, status, text->data, text->len);
-		leases_drop(&w->work, t->user);
+		dhcp_work_refused(&w->is.work, status, text->data, text->len);
+		leases_drop(&w->is.work, t->user);
 	}
 	return fail(ctx, t);
 }
@@ -351,7 +330,7 @@ static bool lacks_parameters(const struct dhcp6_plan *p, const struct dhcp6_mess
 	uint64_t lack = 0;
 
 	for (uint32_t i = 0; i < 4; i++)
-		lack |= p->parameters[i] & ~m->present[i];
+		lack |= p->is.parameters[i] & ~m->present[i];
 	return lack != 0;
 }
 
@@ -427,7 +406,7 @@ static __attribute__((noinline)) enum proto_verdict another(struct proto_ctx *ct
 // RFC 8415 section 18.2.9: also from an answer that is of no use otherwise.
 static void max_rt_keep(const struct dhcp6_self *s, const struct dhcp6_message *m)
 {
-	const struct dhcp_waits *w = &s->p->course.waits;
+	const struct dhcp_waits *w = &s->p->is.course.waits;
 
 	if (m->sol_max_rt_s >= MAX_RT_LEAST && m->sol_max_rt_s <= MAX_RT_MOST)
 		s->client->sol_waits = dhcp_waits_within(
@@ -455,7 +434,7 @@ enum proto_verdict dhcp6_reply(
 		n->way_wrong++;
 		return PROTO_STRAY;
 	}
-	if (ctx->ends && !dhcp6_vlan_is_ours(&s, ctx->ends)) {
+	if (ctx->ends && !dhcp_vlan_is_ours(&s.p->is, s.number, ctx->ends)) {
 		n->vlan_wrong++;
 		return PROTO_STRAY;
 	}
@@ -463,7 +442,7 @@ enum proto_verdict dhcp6_reply(
 	if (verdict != PROTO_DONE)
 		return verdict;
 	n->reply_bytes += len;
-	w->heard = true;
+	w->is.heard = true;
 	if (!t->over && (m.sol_max_rt_s | m.inf_max_rt_s))
 		max_rt_keep(&s, &m);
 	if (!t->over && s.client->kept && m.type == DHCP6_ADVERTISE)
@@ -481,10 +460,10 @@ enum proto_verdict dhcp6_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 	struct dhcp6_counters *n = ctx->counters;
 	struct dhcp6_client *k = dhcp6_client_at(w, t->user);
 
-	w->heard |= !t->over;
+	w->is.heard |= !t->over;
 	if (k->kept && !t->over)
 		return requested(ctx, t, k);
-	if (dhcp_work_again(&w->work, t)) {
+	if (dhcp_work_again(&w->is.work, t)) {
 		n->retransmitted++;
 		return PROTO_AGAIN;
 	}

@@ -13,9 +13,9 @@
 #include <errno.h>
 
 #include "dhcp_file_fixture.h"
-#include "proto/dhcp/dhcp_lines.h"
+#include "proto/dhcp/client/dhcp_lines.h"
 #include "proto/dhcp/dhcp_setup.h"
-#include "proto/dhcp/dhcp_work.h"
+#include "proto/dhcp/client/dhcp_work.h"
 
 #define RELAYS 5
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "proto/dhcp/dhcp_waits.h"
+#include "proto/dhcp/client/dhcp_waits.h"
 
 #define S 1000000000ull
 

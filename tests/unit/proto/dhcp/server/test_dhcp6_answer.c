@@ -195,8 +195,8 @@ static uint32_t complaints(const struct dhcp6_answers_settings *s, const struct 
 static void pools_must_do_for_the_clients_of_the_same_file(void **state)
 {
 	struct dhcp6_answers_settings s = server_settings();
-	struct dhcp6_settings a = {.exchange = DHCP6_SARR,
-		.clients = 4,
+	struct dhcp6_settings a = {.is.exchange = DHCP6_SARR,
+		.is.clients = 4,
 		.lease = DHCP6_WANTS_BOTH,
 		.addresses = 1,
 		.prefixes = 1};
@@ -205,20 +205,20 @@ static void pools_must_do_for_the_clients_of_the_same_file(void **state)
 
 	assert_int_equal(complaints(&s, &a, NULL), 0);
 	assert_int_equal(complaints(&s, &a, &b), 0); // the same clients
-	b.mac[5] = 77;
+	b.is.mac[5] = 77;
 	assert_int_equal(complaints(&s, &a, &b), 2);
-	b.exchange = DHCP6_TWO_WAY; // which hold nothing
+	b.is.exchange = DHCP_TWO_WAY; // which hold nothing
 	assert_int_equal(complaints(&s, &a, &b), 0);
 	a.addresses = 2;
 	assert_int_equal(complaints(&s, &a, NULL), 1);
 	a.lease = DHCP6_WANTS_PREFIXES;
 	assert_int_equal(complaints(&s, &a, NULL), 0);
-	a.clients = 5;
+	a.is.clients = 5;
 	assert_int_equal(complaints(&s, &a, NULL), 1);
 	s.common.full_pool = true;
 	assert_int_equal(complaints(&s, &a, NULL), 0);
 	s.common.full_pool = false;
-	a.clients = 4;
+	a.is.clients = 4;
 	s.common.clients = 3;
 	assert_int_equal(complaints(&s, &a, NULL), 1);
 	s.common.prefixes = LIST(two, 2); // clients bounds their sum

@@ -40,10 +40,10 @@ struct reply_plan {
 struct dhcp4_fixture {
 	struct dhcp4_settings settings;
 	struct dhcp4_relay_settings relay;
-	struct dhcp4_mix_settings mix;
+	struct dhcp_mix_settings mix;
 	struct dhcp4_expect_settings expect;
 	struct dhcp4_retransmit_settings retransmit;
-	struct dhcp4_fqdn_settings fqdn;
+	struct dhcp_fqdn_settings fqdn;
 	struct dhcp4_option_settings options[8];
 	struct addr_range relays[2], pool[2];
 	struct addr servers[4];
@@ -52,7 +52,7 @@ struct dhcp4_fixture {
 	struct diag *diag;
 	struct proto_env env;
 	struct proto_ctx ctx;
-	struct dhcp4_common *common;
+	struct dhcp_common *common;
 	struct dhcp4_counters n;
 	struct proto_txn txn;
 	struct reply_plan answer;
@@ -73,21 +73,21 @@ static inline struct dhcp4_fixture *fixture_new(uint32_t clients)
 	struct dhcp4_fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	f->settings.clients = clients;
-	f->settings.mac[0] = 2;
+	f->settings.is.clients = clients;
+	f->settings.is.mac[0] = 2;
 	f->settings.htype = DHCP4_HTYPE_ETHERNET;
 	f->settings.client_id = DHCP4_ID_MAC;
 	f->settings.broadcast_flag = true;
 	f->settings.pad = 300;
 	f->parameters[0] = 1;
 	f->parameters[1] = 3;
-	f->settings.parameters = (struct field_list){f->parameters, 2};
-	f->settings.options.items = f->options;
+	f->settings.is.parameters = (struct field_list){f->parameters, 2};
+	f->settings.is.options.items = f->options;
 	f->relays[0] = (struct addr_range){v4(RELAY), 4};
-	f->relay.addresses = (struct field_list){f->relays, 1};
+	f->relay.is.addresses = (struct field_list){f->relays, 1};
 	f->relay.hops = 1;
-	f->relay.port = 67;
-	f->relay.source_port = true;
+	f->relay.is.port = 67;
+	f->relay.is.source_port = true;
 	f->expect.same_address = true;
 	f->retransmit = (struct dhcp4_retransmit_settings){4000000000, 2, 1000000000, 4};
 	f->fqdn.server_update = f->fqdn.wire = true;
@@ -110,7 +110,8 @@ static inline struct dhcp4_worker *worker_of(struct dhcp4_fixture *f)
 // Who has a running lease on the address, or DHCP_NOBODY.
 static inline uint32_t holder_of(struct dhcp4_fixture *f, uint32_t address)
 {
-	return dhcp_holders_find(&f->common->holders, dhcp4_held(address), f->ctx.now_ms / 1000);
+	return dhcp_holders_find(
+		&f->common->leases.holders, dhcp4_held(address), f->ctx.now_ms / 1000);
 }
 
 static inline struct dhcp4_client *client_of(struct dhcp4_fixture *f, uint32_t client)
@@ -130,10 +131,10 @@ static inline void fixture_setup(struct dhcp4_fixture *f)
 static inline void fixture_open(struct dhcp4_fixture *f)
 {
 	fixture_setup(f);
-	f->common = dhcp4_common_setup(&(void *){(void *)f->ctx.shared}, 1, f->env.workers);
+	f->common = dhcp_common_setup(&(void *){(void *)f->ctx.shared}, 1, f->env.workers);
 	assert_non_null(f->common);
 	f->env.common = f->common;
-	assert_int_equal(dhcp4_open(&f->ctx, &f->env), 0);
+	assert_int_equal(dhcp_open(&f->ctx, &f->env), 0);
 }
 
 // Two items of one run; the first one is to be ended last.
@@ -147,40 +148,40 @@ static inline void fixture_open_both(struct dhcp4_fixture *f, struct dhcp4_fixtu
 	fixture_setup(g);
 	shared[0] = (void *)f->ctx.shared;
 	shared[1] = (void *)g->ctx.shared;
-	f->common = dhcp4_common_setup(shared, 2, 1);
+	f->common = dhcp_common_setup(shared, 2, 1);
 	assert_non_null(f->common);
 	f->env.common = g->env.common = f->common;
-	assert_int_equal(dhcp4_open(&f->ctx, &f->env), 0);
-	assert_int_equal(dhcp4_open(&g->ctx, &g->env), 0);
+	assert_int_equal(dhcp_open(&f->ctx, &f->env), 0);
+	assert_int_equal(dhcp_open(&g->ctx, &g->env), 0);
 }
 
 static inline struct dhcp4_fixture *fixture_relay(uint32_t clients)
 {
 	struct dhcp4_fixture *f = fixture_new(clients);
 
-	f->settings.relay = &f->relay;
+	f->settings.is.relay = &f->relay.is;
 	return f;
 }
 
 static inline void fixture_end(struct dhcp4_fixture *f)
 {
 	if (f->ctx.shared) {
-		dhcp4_close(&f->ctx);
+		dhcp_close(&f->ctx);
 		if (f->common)
-			dhcp4_common_teardown(f->common);
-		dhcp4_teardown((void *)f->ctx.shared);
+			dhcp_common_teardown(f->common);
+		dhcp_teardown((void *)f->ctx.shared);
 	}
 	diag_free(f->diag);
 	free(f);
 }
 
 // Only this exchange from now on, whatever the settings say.
-static inline void fixture_only(struct dhcp4_fixture *f, enum dhcp4_exchange exchange)
+static inline void fixture_only(struct dhcp4_fixture *f, uint32_t exchange)
 {
 	struct dhcp4_plan *p = (struct dhcp4_plan *)f->ctx.shared;
 
-	memset(p->course.mix.below, 0, sizeof(p->course.mix.below));
-	p->course.mix.otherwise = exchange;
+	memset(p->is.course.mix.below, 0, sizeof(p->is.course.mix.below));
+	p->is.course.mix.otherwise = exchange;
 }
 
 // The next transaction; false: nobody can.
@@ -333,7 +334,7 @@ static inline void fixture_dora(struct dhcp4_fixture *f)
 }
 
 // A client with a lease begins this exchange, and its message is made.
-static inline void fixture_bound(struct dhcp4_fixture *f, enum dhcp4_exchange exchange)
+static inline void fixture_bound(struct dhcp4_fixture *f, uint32_t exchange)
 {
 	fixture_dora(f);
 	fixture_only(f, exchange);

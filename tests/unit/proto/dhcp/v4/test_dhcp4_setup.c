@@ -29,9 +29,9 @@ static void right_settings_have_no_complaint(void **state)
 
 	f->mix.share[DHCP4_RENEW] = 0.5;
 	f->mix.share[DHCP4_RELEASES] = 0.1;
-	f->settings.mix = &f->mix;
-	f->settings.retransmit = &f->retransmit;
-	f->settings.fqdn = &f->fqdn;
+	f->settings.is.mix = &f->mix;
+	f->settings.is.retransmit = &f->retransmit;
+	f->settings.is.fqdn = &f->fqdn;
 	f->fqdn.name = "a.b";
 	f->settings.expect = &f->expect;
 	f->pool[0] = (struct addr_range){v4(POOL), 4};
@@ -45,7 +45,7 @@ static void a_mix_over_100_percent_is_refused(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
 
-	f->settings.mix = &f->mix;
+	f->settings.is.mix = &f->mix;
 	f->mix.share[DHCP4_DORA] = 0.7;
 	f->mix.share[DHCP4_RENEW] = 0.4;
 	assert_refused(f, "the shares add up to 110% (up to 100%)");
@@ -55,27 +55,27 @@ static void who_needs_leases_needs_somebody_who_gets_them(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
 
-	f->settings.exchange = DHCP4_RENEW;
+	f->settings.is.exchange = DHCP4_RENEW;
 	assert_refused(f, "renew needs clients that hold a lease");
 
 	f = fixture_new(1);
-	f->settings.mix = &f->mix;
-	f->mix.share[DHCP4_TWO_WAY] = 0.9;
-	f->settings.exchange = DHCP4_RELEASES;
+	f->settings.is.mix = &f->mix;
+	f->mix.share[DHCP_TWO_WAY] = 0.9;
+	f->settings.is.exchange = DHCP4_RELEASES;
 	assert_refused(f, "release needs clients that hold a lease");
 
 	f = fixture_new(1);
-	f->settings.mix = &f->mix;
-	f->mix.share[DHCP4_RAPID] = 0.1;
-	f->settings.exchange = DHCP4_RENEW;
+	f->settings.is.mix = &f->mix;
+	f->mix.share[DHCP_RAPID] = 0.1;
+	f->settings.is.exchange = DHCP4_RENEW;
 	dhcp4_check(&f->settings, f->diag);
 	assert_int_equal(diag_count(f->diag), 0);
 	fixture_end(f);
 
 	f = fixture_new(1);
-	f->settings.mix = &f->mix;
+	f->settings.is.mix = &f->mix;
 	f->mix.share[DHCP4_DORA] = 0.5;
-	f->settings.exchange = DHCP4_LEASEQUERIES;
+	f->settings.is.exchange = DHCP4_LEASEQUERIES;
 	assert_refused(f, "leasequery needs a relay");
 }
 
@@ -94,15 +94,15 @@ static void macs_of_groups_are_refused(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
 
-	f->settings.mac[0] = 3;
+	f->settings.is.mac[0] = 3;
 	assert_refused(f, "a group address");
 	f = fixture_new(2);
-	memset(f->settings.mac, 0xff, 6);
-	f->settings.mac[0] = 0xfe;
+	memset(f->settings.is.mac, 0xff, 6);
+	f->settings.is.mac[0] = 0xfe;
 	assert_refused(f, "runs into group addresses");
 	f = fixture_new(1);
-	memset(f->settings.mac, 0xff, 6);
-	f->settings.mac[0] = 0xfe;
+	memset(f->settings.is.mac, 0xff, 6);
+	f->settings.is.mac[0] = 0xfe;
 	dhcp4_check(&f->settings, f->diag);
 	assert_int_equal(diag_count(f->diag), 0);
 	fixture_end(f);
@@ -127,8 +127,9 @@ static void option_refused(const char *code, const char *text, const char *hex, 
 {
 	struct dhcp4_fixture *f = fixture_relay(1);
 
-	f->options[0] = (struct dhcp4_option_settings){.code = code, .text = text, .hex = hex};
-	f->settings.options.count = 1;
+	f->options[0] =
+		(struct dhcp4_option_settings){.code = code, .value.text = text, .value.hex = hex};
+	f->settings.is.options.count = 1;
 	assert_refused(f, why);
 }
 
@@ -163,8 +164,8 @@ static void a_template_counts_with_its_longest_client(void **state)
 
 	memset(text, 'x', 250);
 	strcpy(text + 250, "{client}");
-	f->options[0] = (struct dhcp4_option_settings){.code = "12", .text = text};
-	f->settings.options.count = 1;
+	f->options[0] = (struct dhcp4_option_settings){.code = "12", .value.text = text};
+	f->settings.is.options.count = 1;
 	assert_refused(f, "too long: 256 bytes (up to 255)");
 }
 
@@ -172,15 +173,15 @@ static void relays_are_needed_where_they_are_named(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
 
-	f->options[0] = (struct dhcp4_option_settings){.code = "82.9", .text = "a"};
-	f->settings.options.count = 1;
+	f->options[0] = (struct dhcp4_option_settings){.code = "82.9", .value.text = "a"};
+	f->settings.is.options.count = 1;
 	assert_refused(f, "option 82 needs a relay");
 	f = fixture_new(1);
-	f->options[0] = (struct dhcp4_option_settings){.code = "12", .text = "{relay}"};
-	f->settings.options.count = 1;
+	f->options[0] = (struct dhcp4_option_settings){.code = "12", .value.text = "{relay}"};
+	f->settings.is.options.count = 1;
 	assert_refused(f, "{relay} needs a relay");
 	f = fixture_new(1);
-	f->settings.spread = DHCP_ROUND_ROBIN;
+	f->settings.is.spread = DHCP_ROUND_ROBIN;
 	assert_refused(f, "needs a relay: a broadcast reaches all servers");
 }
 
@@ -207,13 +208,13 @@ static void messages_have_their_limit(void **state)
 
 	for (int i = 0; i < 5; i++)
 		f->options[i] =
-			(struct dhcp4_option_settings){.code = "77", .text = "{random:250}"};
-	f->settings.options.count = 5;
+			(struct dhcp4_option_settings){.code = "77", .value.text = "{random:250}"};
+	f->settings.is.options.count = 5;
 	assert_refused(f, "messages get too long (up to 1400 bytes)");
 	f = fixture_new(1);
 	for (int i = 0; i < 5; i++)
-		f->options[i] = (struct dhcp4_option_settings){.code = "77", .text = NULL};
-	f->settings.options.count = 0;
+		f->options[i] = (struct dhcp4_option_settings){.code = "77", .value.text = NULL};
+	f->settings.is.options.count = 0;
 	dhcp4_check(&f->settings, f->diag);
 	assert_int_equal(diag_count(f->diag), 0);
 	fixture_end(f);
@@ -240,15 +241,15 @@ static void bad_names_are_refused(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
 
-	f->settings.fqdn = &f->fqdn;
+	f->settings.is.fqdn = &f->fqdn;
 	f->fqdn.name = "a..b";
 	assert_refused(f, "a label of a name has 1 to 63 characters");
 	f = fixture_new(1);
-	f->settings.fqdn = &f->fqdn;
+	f->settings.is.fqdn = &f->fqdn;
 	f->fqdn.name = "{random:64}.b";
 	assert_refused(f, "a label of a name has 1 to 63 characters");
 	f = fixture_new(1);
-	f->settings.fqdn = &f->fqdn;
+	f->settings.is.fqdn = &f->fqdn;
 	f->fqdn.name = "a.b";
 	f->fqdn.no_update = true;
 	assert_refused(f, "stands beside server_update");
@@ -260,7 +261,7 @@ static void bad_vlans_are_refused(void **state)
 
 	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
 	f->vlans[1] = (struct dhcp_vlan_settings){{2, 3}, {f->vlan_ids, 3}};
-	f->settings.vlans = (struct field_list){f->vlans, 2};
+	f->settings.is.vlans = (struct field_list){f->vlans, 2};
 	dhcp4_check(&f->settings, f->diag);
 	assert_diag_has(f->diag, "clients are in two ranges");
 	assert_refused(f, "3 VLANs (1 or 2)");
@@ -270,7 +271,7 @@ static void jitter_is_shorter_than_the_wait(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
 
-	f->settings.retransmit = &f->retransmit;
+	f->settings.is.retransmit = &f->retransmit;
 	f->retransmit.jitter_ns = f->retransmit.initial_ns;
 	assert_refused(f, "not shorter than initial");
 }
@@ -284,11 +285,11 @@ static void a_server_is_needed_by_relays_and_unicasts_only(void **state)
 	assert_int_equal(diag_count(f->diag), 0);
 	dhcp4_check_server(&f->settings, &six, f->diag);
 	assert_diag_has(f->diag, "not an IPv4 address");
-	f->settings.mix = &f->mix;
+	f->settings.is.mix = &f->mix;
 	f->mix.share[DHCP4_RENEW] = 0.1;
 	dhcp4_check_server(&f->settings, &none, f->diag);
 	assert_diag_has(f->diag, "what renew, release and inform go to");
-	f->settings.relay = &f->relay;
+	f->settings.is.relay = &f->relay.is;
 	dhcp4_check_server(&f->settings, &none, f->diag);
 	assert_diag_has(f->diag, "what the relays send to");
 	fixture_end(f);
@@ -300,7 +301,7 @@ static void assert_layout(struct dhcp4_fixture *f, uint32_t paths, uint32_t port
 	struct proto_layout layout;
 
 	fixture_open(f);
-	dhcp4_layout(f->ctx.shared, &layout);
+	dhcp_layout(f->ctx.shared, &layout);
 	assert_int_equal(layout.paths.count, paths);
 	assert_int_equal(layout.ports.count, ports);
 	assert_memory_equal(layout.ports.items, port, ports * sizeof(*port));
@@ -318,21 +319,21 @@ static void the_layout_follows_the_topology(void **state)
 
 	assert_layout(f, 1, 1, client, 0, true);
 	f = fixture_new(1);
-	f->settings.mix = &f->mix;
+	f->settings.is.mix = &f->mix;
 	f->mix.share[DHCP4_RENEW] = 0.1;
 	assert_layout(f, 2, 1, client, 0, true);
 	f = fixture_relay(1);
 	assert_layout(f, 1, 1, relay, 1, false);
 	f = fixture_relay(1);
-	f->settings.mix = &f->mix;
+	f->settings.is.mix = &f->mix;
 	f->mix.share[DHCP4_RENEW] = 0.1;
 	assert_layout(f, 1, 2, both, 1, false);
 	f = fixture_relay(1);
-	f->relay.port = 1067;
+	f->relay.is.port = 1067;
 	assert_layout(f, 1, 1, own, 1, false);
 	f = fixture_relay(1);
-	f->relay.port = 1067;
-	f->relay.source_port = false;
+	f->relay.is.port = 1067;
+	f->relay.is.source_port = false;
 	assert_layout(f, 1, 2, old, 1, false);
 }
 
@@ -343,12 +344,12 @@ static void paths_are_the_broadcast_and_the_servers(void **state)
 	const struct proto_path *paths;
 	struct addr all = v4(UINT32_MAX), own = v4(SERVER_ID);
 
-	f->settings.mix = &f->mix;
+	f->settings.is.mix = &f->mix;
 	f->mix.share[DHCP4_RENEW] = 0.1;
 	f->servers[0] = v4(SERVER_ID + 1);
-	f->settings.servers = (struct field_list){f->servers, 1};
+	f->settings.is.servers = (struct field_list){f->servers, 1};
 	fixture_open(f);
-	dhcp4_layout(f->ctx.shared, &layout);
+	dhcp_layout(f->ctx.shared, &layout);
 	paths = layout.paths.items;
 	assert_int_equal(layout.paths.count, 3);
 	assert_true(addr_equal(&paths[0].dst, &all));
@@ -363,13 +364,13 @@ static void macs_come_from_a_file(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(2);
 
-	f->settings.mac_file = file_of("# two\n02:00:00:00:00:09\r\n\n  00:1b:21:00:00:01  \n");
+	f->settings.is.mac_file = file_of("# two\n02:00:00:00:00:09\r\n\n  00:1b:21:00:00:01  \n");
 	fixture_open(f);
 	fixture_dora(f);
 	assert_memory_equal(f->sent + DHCP4_AT_CHADDR, "\2\0\0\0\0\x09", 6);
 	fixture_dora(f);
 	assert_memory_equal(f->sent + DHCP4_AT_CHADDR, "\0\x1b\x21\0\0\1", 6);
-	unlink(f->settings.mac_file);
+	unlink(f->settings.is.mac_file);
 	fixture_end(f);
 }
 
@@ -378,7 +379,7 @@ static void macs_refused(const char *text, const char *why)
 	struct dhcp4_fixture *f = fixture_new(2);
 	const char *path = file_of(text);
 
-	f->settings.mac_file = path;
+	f->settings.is.mac_file = path;
 	assert_not_set_up(f, why);
 	unlink(path);
 }
@@ -387,14 +388,14 @@ static void a_file_may_have_longer_addresses_behind_relays(void **state)
 {
 	struct dhcp4_fixture *f = fixture_relay(2);
 
-	f->settings.mac_file = file_of("00:01:02:03:04:05:06:07\n00:01:02:03:04:05:06:09\n");
+	f->settings.is.mac_file = file_of("00:01:02:03:04:05:06:07\n00:01:02:03:04:05:06:09\n");
 	f->settings.htype = 6;
 	fixture_open(f);
 	fixture_dora(f);
 	assert_memory_equal(f->sent + DHCP4_AT_HTYPE, "\6\x8", 2);
 	fixture_dora(f);
 	assert_memory_equal(f->sent + DHCP4_AT_CHADDR, "\0\1\2\3\4\5\6\x9\0", 9);
-	unlink(f->settings.mac_file);
+	unlink(f->settings.is.mac_file);
 	fixture_end(f);
 }
 
@@ -408,7 +409,7 @@ static void bad_files_of_macs_are_refused(void **state)
 	macs_refused("00:01:02\n00:01:03\n", "\"00:01:02\": not an Ethernet address (6 bytes)");
 	macs_refused("02:00:00:00:00:01\n", "the file has 1 MAC addresses for 2 clients");
 	macs_refused("02:00:00:00:00:01\n02:00:00:00:00:01\n", "has 02:00:00:00:00:01 twice");
-	f->settings.mac_file = "/nonexistent/file";
+	f->settings.is.mac_file = "/nonexistent/file";
 	assert_not_set_up(f, "/nonexistent/file: No such file");
 }
 
@@ -420,7 +421,7 @@ static void leases_go_from_one_run_to_the_next(void **state)
 	const char *path = file_of("");
 
 	leases = (struct dhcp_leases_settings){.save = path};
-	f->settings.leases = &leases;
+	f->settings.is.leases = &leases;
 	fixture_open(f);
 	for (int i = 0; i < 3; i++)
 		fixture_dora(f);
@@ -428,8 +429,8 @@ static void leases_go_from_one_run_to_the_next(void **state)
 
 	f = fixture_relay(5);
 	leases = (struct dhcp_leases_settings){.load = path};
-	f->settings.leases = &leases;
-	f->settings.exchange = DHCP4_RENEW;
+	f->settings.is.leases = &leases;
+	f->settings.is.exchange = DHCP4_RENEW;
 	dhcp4_check(&f->settings, f->diag);
 	assert_int_equal(diag_count(f->diag), 0);
 	fixture_open(f);
@@ -442,7 +443,7 @@ static void leases_go_from_one_run_to_the_next(void **state)
 		assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
 	}
 	assert_int_equal(f->n.renewed, 3);
-	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_BOUND].count, 3);
+	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_BOUND].count, 3);
 	fixture_only(f, DHCP4_DORA);
 	assert_true(fixture_begin(f));
 	assert_int_equal(f->txn.user, 3);
@@ -459,7 +460,7 @@ static void a_saved_lease_has_five_columns(void **state)
 	FILE *file;
 
 	leases = (struct dhcp_leases_settings){.save = path};
-	f->settings.leases = &leases;
+	f->settings.is.leases = &leases;
 	fixture_open(f);
 	fixture_dora(f);
 	fixture_end(f);
@@ -483,7 +484,7 @@ static void a_run_without_answers_does_not_touch_the_file(void **state)
 	const char *path = file_of("old\n");
 
 	leases = (struct dhcp_leases_settings){.save = path};
-	f->settings.leases = &leases;
+	f->settings.is.leases = &leases;
 	fixture_open(f);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
@@ -505,7 +506,7 @@ static void a_check_leaves_no_file_behind(void **state)
 
 	unlink(path);
 	leases = (struct dhcp_leases_settings){.save = path};
-	f->settings.leases = &leases;
+	f->settings.is.leases = &leases;
 	fixture_open(f);
 	fixture_end(f);
 	assert_int_not_equal(access(path, F_OK), 0);
@@ -518,9 +519,9 @@ static void leases_that_ran_out_are_left_out(void **state)
 				   "1,02:00:00:00:00:01,10.0.0.1,10.0.0.2,never\n");
 
 	leases = (struct dhcp_leases_settings){.load = path};
-	f->settings.leases = &leases;
+	f->settings.is.leases = &leases;
 	fixture_open(f);
-	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_BOUND].count, 1);
+	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_BOUND].count, 1);
 	assert_int_equal(client_of(f, 1)->head.expires_s, UINT32_MAX);
 	fixture_end(f);
 	unlink(path);
@@ -532,7 +533,7 @@ static void leases_refused(const char *text, const char *why)
 	const char *path = file_of(text);
 
 	leases = (struct dhcp_leases_settings){.load = path};
-	f->settings.leases = &leases;
+	f->settings.is.leases = &leases;
 	assert_not_set_up(f, why);
 	unlink(path);
 }
@@ -558,7 +559,7 @@ static void bad_files_of_leases_are_refused(void **state)
 		       "1,02:00:00:00:00:01,10.0.0.1,10.0.0.2,never\n",
 		"10.0.0.1 is leased to two clients");
 	leases = (struct dhcp_leases_settings){.save = "/nonexistent/file"};
-	f->settings.leases = &leases;
+	f->settings.is.leases = &leases;
 	assert_not_set_up(f, "/nonexistent/file: No such file");
 }
 

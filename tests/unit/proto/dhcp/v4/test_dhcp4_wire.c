@@ -7,7 +7,7 @@
 #include "base/log.h"
 
 struct golden {
-	enum dhcp4_exchange exchange;
+	uint32_t exchange;
 	bool relay;
 	const char *header;  // the first 44 bytes
 	const char *options; // from the magic cookie to END
@@ -27,10 +27,10 @@ static const struct golden goldens[] = {
 	{DHCP4_DORA, false,
 		"01010600 1234abcd 00008000 00000000 00000000 00000000 00000000" MAC_AND_PAD,
 		COOKIE "350101" LIST_AND_ID "ff", 0, 68, 0},
-	{DHCP4_TWO_WAY, false,
+	{DHCP_TWO_WAY, false,
 		"01010600 1234abcd 00008000 00000000 00000000 00000000 00000000" MAC_AND_PAD,
 		COOKIE "350101" LIST_AND_ID "ff", 0, 68, 0},
-	{DHCP4_RAPID, false,
+	{DHCP_RAPID, false,
 		"01010600 1234abcd 00008000 00000000 00000000 00000000 00000000" MAC_AND_PAD,
 		COOKIE "350101" LIST_AND_ID "5000ff", 0, 68, 0},
 	{DHCP4_INFORMS, false,
@@ -54,10 +54,10 @@ static const struct golden goldens[] = {
 	{DHCP4_DORA, true,
 		"01010601 1234abcd 00008000 00000000 00000000 00000000 c6120040" MAC_AND_PAD,
 		COOKIE "350101" LIST_AND_ID CIRCUIT "ff", 0, 67, RELAY},
-	{DHCP4_TWO_WAY, true,
+	{DHCP_TWO_WAY, true,
 		"01010601 1234abcd 00008000 00000000 00000000 00000000 c6120040" MAC_AND_PAD,
 		COOKIE "350101" LIST_AND_ID CIRCUIT "ff", 0, 67, RELAY},
-	{DHCP4_RAPID, true,
+	{DHCP_RAPID, true,
 		"01010601 1234abcd 00008000 00000000 00000000 00000000 c6120040" MAC_AND_PAD,
 		COOKIE "350101" LIST_AND_ID "5000" CIRCUIT "ff", 0, 67, RELAY},
 	{DHCP4_INFORMS, true,
@@ -118,7 +118,7 @@ static void every_message_is_what_the_rfcs_say(void **state)
 
 		f->relay.circuit_id = "p{client}";
 		f->mix.share[DHCP4_RENEW] = 0.5; // so that there are paths to servers
-		f->settings.mix = &f->mix;
+		f->settings.is.mix = &f->mix;
 		fixture_open(f);
 		fixture_only(f, DHCP4_DORA);
 		if (dhcp4_starts[g->exchange].from == DHCP_IS_BOUND) {
@@ -166,7 +166,7 @@ static void a_message_without_padding_is_as_long_as_its_options(void **state)
 	f->settings.pad = 0;
 	f->settings.broadcast_flag = false;
 	f->settings.client_id = DHCP4_ID_NONE;
-	f->settings.parameters.count = 0;
+	f->settings.is.parameters.count = 0;
 	fixture_open(f);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
@@ -194,7 +194,7 @@ static void macs_count_on_with_carry(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(3);
 
-	memcpy(f->settings.mac, "\2\0\0\0\xff\xff", 6);
+	memcpy(f->settings.is.mac, "\2\0\0\0\xff\xff", 6);
 	fixture_open(f);
 	for (int i = 0; i < 2; i++) {
 		assert_true(fixture_begin(f));
@@ -243,12 +243,12 @@ static void options_of_the_user_are_per_client(void **state)
 	struct dhcp4_fixture *f = fixture_relay(20);
 	struct addr ntp[2] = {v4(0xc0000201), v4(0xc0000202)};
 
-	f->options[0] = (struct dhcp4_option_settings){.code = "12", .text = "host-{client}"};
-	f->options[1] = (struct dhcp4_option_settings){.code = "77", .hex = "00ff{mac}"};
-	f->options[2] = (struct dhcp4_option_settings){.code = "60", .text = "x"};
-	f->options[3] = (struct dhcp4_option_settings){.code = "42", .address = {ntp, 2}};
-	f->options[4] = (struct dhcp4_option_settings){.code = "82.9", .hex = "{relay}"};
-	f->settings.options.count = 5;
+	f->options[0] = (struct dhcp4_option_settings){.code = "12", .value.text = "host-{client}"};
+	f->options[1] = (struct dhcp4_option_settings){.code = "77", .value.hex = "00ff{mac}"};
+	f->options[2] = (struct dhcp4_option_settings){.code = "60", .value.text = "x"};
+	f->options[3] = (struct dhcp4_option_settings){.code = "42", .value.address = {ntp, 2}};
+	f->options[4] = (struct dhcp4_option_settings){.code = "82.9", .value.hex = "{relay}"};
+	f->settings.is.options.count = 5;
 	f->settings.lease_time_ns = 600000000000;
 	f->settings.requested_address = (struct addr_range){v4(0x0a000000), 4};
 	fixture_open(f);
@@ -272,9 +272,9 @@ static void release_and_decline_have_no_options_of_the_user(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
 
-	f->options[0] = (struct dhcp4_option_settings){.code = "12", .text = "host-{client}"};
-	f->options[1] = (struct dhcp4_option_settings){.code = "60", .text = "x"};
-	f->settings.options.count = 2;
+	f->options[0] = (struct dhcp4_option_settings){.code = "12", .value.text = "host-{client}"};
+	f->options[1] = (struct dhcp4_option_settings){.code = "60", .value.text = "x"};
+	f->settings.is.options.count = 2;
 	fixture_open(f);
 	fixture_bound(f, DHCP4_DECLINES);
 	assert_false(has_sent(f, 12));
@@ -287,7 +287,7 @@ static void names_are_labels_or_text(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
 
-	f->settings.fqdn = &f->fqdn;
+	f->settings.is.fqdn = &f->fqdn;
 	f->fqdn.name = "c{client}.example.org";
 	fixture_open(f);
 	assert_true(fixture_begin(f));
@@ -296,9 +296,8 @@ static void names_are_labels_or_text(void **state)
 	fixture_end(f);
 
 	f = fixture_new(1);
-	f->settings.fqdn = &f->fqdn;
-	f->fqdn =
-		(struct dhcp4_fqdn_settings){.name = "c{client}", .wire = true, .no_update = true};
+	f->settings.is.fqdn = &f->fqdn;
+	f->fqdn = (struct dhcp_fqdn_settings){.name = "c{client}", .wire = true, .no_update = true};
 	fixture_open(f);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
@@ -306,8 +305,8 @@ static void names_are_labels_or_text(void **state)
 	fixture_end(f);
 
 	f = fixture_new(1);
-	f->settings.fqdn = &f->fqdn;
-	f->fqdn = (struct dhcp4_fqdn_settings){.name = "a.b.", .server_update = true};
+	f->settings.is.fqdn = &f->fqdn;
+	f->fqdn = (struct dhcp_fqdn_settings){.name = "a.b.", .server_update = true};
 	fixture_open(f);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
@@ -319,7 +318,7 @@ static void a_name_may_end_with_its_dot(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
 
-	f->settings.fqdn = &f->fqdn;
+	f->settings.is.fqdn = &f->fqdn;
 	f->fqdn.name = "a.b.";
 	fixture_open(f);
 	assert_true(fixture_begin(f));
@@ -337,7 +336,7 @@ static void option_82_has_all_its_sub_options_and_is_last(void **state)
 	f->relay.subscriber_id = "s-{mac}";
 	f->relay.link_selection = v4(0xc0000200);
 	f->relay.server_id_override = "relay";
-	f->relay.port = 1067;
+	f->relay.is.port = 1067;
 	fixture_open(f);
 	fixture_dora(f);
 	fixture_dora(f);
@@ -443,9 +442,9 @@ static void clients_have_the_vlans_of_their_range(void **state)
 	f->vlan_ids[2] = 200;
 	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
 	f->vlans[1] = (struct dhcp_vlan_settings){{3, 3}, {f->vlan_ids + 1, 2}};
-	f->settings.vlans = (struct field_list){f->vlans, 2};
+	f->settings.is.vlans = (struct field_list){f->vlans, 2};
 	fixture_open(f);
-	dhcp4_layout(f->ctx.shared, &layout);
+	dhcp_layout(f->ctx.shared, &layout);
 	paths = layout.paths.items;
 	assert_int_equal(layout.paths.count, 3);
 	assert_int_equal(paths[0].vlan_count, 0);
@@ -500,7 +499,7 @@ static void what_nobody_can_do_does_not_stop_the_others(void **state)
 	uint32_t begun = 0;
 
 	f->mix.share[DHCP4_RENEW] = 0.5;
-	f->settings.mix = &f->mix;
+	f->settings.is.mix = &f->mix;
 	fixture_open(f);
 	for (int i = 0; i < 20; i++) {
 		f->txn = (struct proto_txn){0};
@@ -518,7 +517,7 @@ static void shares_of_a_mix_are_exact_in_the_long_run(void **state)
 
 	f->mix.share[DHCP4_RENEW] = 0.2;
 	f->mix.share[DHCP4_RELEASES] = 0.1;
-	f->settings.mix = &f->mix;
+	f->settings.is.mix = &f->mix;
 	fixture_open(f);
 	for (uint32_t i = 0; i < 100000; i++) {
 		uint64_t free_before = f->n.no_free_client, bound_before = f->n.no_bound_client;
@@ -542,7 +541,7 @@ static void two_messages_are_enough_for_discover(void **state)
 	struct dhcp4_fixture *f = fixture_new(1);
 
 	fixture_open(f);
-	fixture_only(f, DHCP4_TWO_WAY);
+	fixture_only(f, DHCP_TWO_WAY);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_DONE);
@@ -556,7 +555,7 @@ static void rapid_commit_ends_with_the_first_answer(void **state)
 	struct dhcp4_fixture *f = fixture_new(1);
 
 	fixture_open(f);
-	fixture_only(f, DHCP4_RAPID);
+	fixture_only(f, DHCP_RAPID);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
 	fixture_plan(f, DHCP4_ACK);
@@ -572,7 +571,7 @@ static void rapid_commit_falls_back_to_four_messages(void **state)
 	struct dhcp4_fixture *f = fixture_new(1);
 
 	fixture_open(f);
-	fixture_only(f, DHCP4_RAPID);
+	fixture_only(f, DHCP_RAPID);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
@@ -645,7 +644,7 @@ static void a_released_address_is_free_at_once_and_may_be_anybodys(void **state)
 	fixture_dora(f);
 	dhcp4_put32(address, POOL);
 	assert_true(dhcp4_owns(&f->ctx, address, 4, mac));
-	assert_memory_equal(mac, f->settings.mac, 6);
+	assert_memory_equal(mac, f->settings.is.mac, 6);
 	fixture_only(f, DHCP4_RELEASES);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
@@ -727,8 +726,8 @@ static void after_a_decline_a_client_rests(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct dhcp4_fixture *f = fixture_new(1);
 
-		f->settings.retransmit = rows[i].retransmit ? &f->retransmit : NULL;
-		f->settings.decline_rest_ns = rows[i].rest_ns;
+		f->settings.is.retransmit = rows[i].retransmit ? &f->retransmit : NULL;
+		f->settings.is.decline_rest_ns = rows[i].rest_ns;
 		fixture_open(f);
 		f->ctx.now_ms = 5000;
 		fixture_bound(f, DHCP4_DECLINES);
@@ -771,8 +770,8 @@ static void a_nak_ends_the_lease(void **state)
 	assert_int_equal(f->n.nak, 1);
 	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_FREE);
 	assert_int_equal(holder_of(f, POOL), DHCP_NOBODY);
-	assert_int_equal(worker_of(f)->work.refusals[0].count, 1);
-	assert_int_equal(worker_of(f)->work.refusals[0].len, 13);
+	assert_int_equal(worker_of(f)->is.work.refusals[0].count, 1);
+	assert_int_equal(worker_of(f)->is.work.refusals[0].len, 13);
 	fixture_end(f);
 }
 
@@ -789,10 +788,10 @@ static void naks_are_kept_by_their_message(void **state)
 		f->answer.message = messages[i];
 		assert_int_equal(fixture_verdict(f), PROTO_FAIL);
 	}
-	assert_int_equal(worker_of(f)->work.refusals[0].count, 3);
-	assert_int_equal(worker_of(f)->work.refusals[1].count, 2);
-	assert_int_equal(worker_of(f)->work.refusals[2].count, 1);
-	assert_int_equal(worker_of(f)->work.refusals[2].len, 0);
+	assert_int_equal(worker_of(f)->is.work.refusals[0].count, 3);
+	assert_int_equal(worker_of(f)->is.work.refusals[1].count, 2);
+	assert_int_equal(worker_of(f)->is.work.refusals[2].count, 1);
+	assert_int_equal(worker_of(f)->is.work.refusals[2].len, 0);
 	fixture_end(f);
 }
 
@@ -837,7 +836,7 @@ static void lease_queries_are_about_an_address(void **state)
 	fixture_compose(f);
 	f->reply[DHCP4_AT_HTYPE] = 1;
 	f->reply[DHCP4_AT_HLEN] = 6;
-	memcpy(f->reply + DHCP4_AT_CHADDR, f->settings.mac, 6);
+	memcpy(f->reply + DHCP4_AT_CHADDR, f->settings.is.mac, 6);
 	assert_int_equal(dhcp4_reply(&f->ctx, &f->txn, f->reply, f->reply_len), PROTO_DONE);
 	fixture_end(f);
 }
@@ -850,9 +849,9 @@ static void messages_are_sent_again_with_the_same_xid_and_longer_waits(void **st
 	struct proto_layout layout;
 	const uint64_t *waits;
 
-	f->settings.retransmit = &f->retransmit;
+	f->settings.is.retransmit = &f->retransmit;
 	fixture_open(f);
-	dhcp4_layout(f->ctx.shared, &layout);
+	dhcp_layout(f->ctx.shared, &layout);
 	waits = layout.waits.items;
 	assert_int_equal(layout.waits.count, 64);
 	assert_true(fixture_begin(f));
@@ -878,7 +877,7 @@ static void the_request_has_the_secs_of_its_discover_and_tries_of_its_own(void *
 {
 	struct dhcp4_fixture *f = fixture_new(1);
 
-	f->settings.retransmit = &f->retransmit;
+	f->settings.is.retransmit = &f->retransmit;
 	fixture_open(f);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
@@ -902,9 +901,9 @@ static void tries_that_wait_for_as_long_share_a_wait(void **state)
 	struct proto_layout layout;
 
 	f->retransmit = (struct dhcp4_retransmit_settings){1000000000, 10, 0, 16};
-	f->settings.retransmit = &f->retransmit;
+	f->settings.is.retransmit = &f->retransmit;
 	fixture_open(f);
-	dhcp4_layout(f->ctx.shared, &layout);
+	dhcp_layout(f->ctx.shared, &layout);
 	assert_int_equal(layout.waits.count, 6); // the longest is a day
 	assert_int_equal(((uint64_t *)layout.waits.items)[1], 10000000000);
 	assert_int_equal(((uint64_t *)layout.waits.items)[5], 24 * 3600 * 1000000000ull);
@@ -927,7 +926,7 @@ static struct dhcp4_fixture *in_step(enum dhcp4_step step, bool relay)
 	f->relay.circuit_id = "p{client}";
 	fixture_open(f);
 	if (step == DHCP4_STEP_RAPID)
-		fixture_only(f, DHCP4_RAPID);
+		fixture_only(f, DHCP_RAPID);
 	if (step == DHCP4_STEP_RENEW) {
 		fixture_bound(f, DHCP4_RENEW);
 		return f;
@@ -1187,10 +1186,10 @@ static void an_address_of_two_clients_fails_and_is_kept_for_the_log(void **state
 	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
 	assert_int_equal(f->n.duplicate_address, 1);
 	assert_int_equal(f->n.leases, 1);
-	assert_int_equal(worker_of(f)->work.clash_count, 1);
-	assert_int_equal(worker_of(f)->work.clashes[0].bytes[3], POOL & 0xff);
-	assert_int_equal(worker_of(f)->work.clashes[0].holder, 0);
-	assert_int_equal(worker_of(f)->work.clashes[0].taker, 1);
+	assert_int_equal(worker_of(f)->is.work.clash_count, 1);
+	assert_int_equal(worker_of(f)->is.work.clashes[0].bytes[3], POOL & 0xff);
+	assert_int_equal(worker_of(f)->is.work.clashes[0].holder, 0);
+	assert_int_equal(worker_of(f)->is.work.clashes[0].taker, 1);
 	assert_int_equal(client_of(f, 1)->head.state, DHCP_IS_FREE);
 	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
 	fixture_end(f);
@@ -1277,7 +1276,7 @@ static void a_reply_comes_on_the_vlans_of_its_client(void **state)
 	f->vlan_ids[0] = 200;
 	f->vlan_ids[1] = 7;
 	f->vlans[0] = (struct dhcp_vlan_settings){{0, 0}, {f->vlan_ids, 2}};
-	f->settings.vlans = (struct field_list){f->vlans, 1};
+	f->settings.is.vlans = (struct field_list){f->vlans, 1};
 	fixture_open(f);
 	f->ctx.ends = &ends;
 	assert_true(fixture_begin(f));
@@ -1394,9 +1393,9 @@ static void a_long_hardware_address_can_be_put_into_options(void **state)
 	const uint8_t *data;
 	uint32_t len;
 
-	f->options[0] = (struct dhcp4_option_settings){.code = "12", .text = "h-{mac}"};
-	f->options[1] = (struct dhcp4_option_settings){.code = "60", .hex = "ff{mac}"};
-	f->settings.options.count = 2;
+	f->options[0] = (struct dhcp4_option_settings){.code = "12", .value.text = "h-{mac}"};
+	f->options[1] = (struct dhcp4_option_settings){.code = "60", .value.hex = "ff{mac}"};
+	f->settings.is.options.count = 2;
 	fixture_open(f);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
@@ -1413,7 +1412,7 @@ static struct dhcp4_fixture *second_item(uint8_t mac)
 {
 	struct dhcp4_fixture *g = fixture_new(2);
 
-	g->settings.mac[4] = mac;
+	g->settings.is.mac[4] = mac;
 	return g;
 }
 
@@ -1431,8 +1430,8 @@ static void an_address_of_two_items_fails_until_it_is_given_back(void **state)
 	fixture_send(g);
 	assert_int_equal(fixture_answer(g, DHCP4_ACK), PROTO_FAIL);
 	assert_int_equal(g->n.duplicate_address, 1);
-	assert_int_equal(worker_of(g)->work.clashes[0].holder, 0);
-	assert_int_equal(worker_of(g)->work.clashes[0].taker, 2);
+	assert_int_equal(worker_of(g)->is.work.clashes[0].holder, 0);
+	assert_int_equal(worker_of(g)->is.work.clashes[0].taker, 2);
 	assert_int_equal(client_of(g, 0)->head.state, DHCP_IS_FREE);
 	fixture_only(f, DHCP4_RELEASES);
 	assert_true(fixture_begin(f));
@@ -1527,7 +1526,7 @@ static void after_the_end_replies_are_judged_and_change_nothing(void **state)
 	assert_memory_equal(&before, client_of(f, 0), sizeof(before));
 	assert_int_equal(f->n.leases, 1);
 	assert_int_equal(holder_of(f, POOL), 0);
-	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_BOUND].count, 1);
+	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_BOUND].count, 1);
 	fixture_end(f);
 }
 
@@ -1601,8 +1600,8 @@ static void servers_are_asked_in_turn_and_leases_go_back_to_theirs(void **state)
 
 	f->servers[0] = v4(SERVER_ID + 1);
 	f->servers[1] = v4(SERVER_ID + 2);
-	f->settings.servers = (struct field_list){f->servers, 2};
-	f->settings.spread = DHCP_ROUND_ROBIN;
+	f->settings.is.servers = (struct field_list){f->servers, 2};
+	f->settings.is.spread = DHCP_ROUND_ROBIN;
 	fixture_open(f);
 	for (uint32_t i = 0; i < 6; i++) {
 		assert_true(fixture_begin(f));
@@ -1633,8 +1632,8 @@ static void all_servers_are_asked_but_one_is_renewed_with(void **state)
 
 	f->servers[0] = v4(SERVER_ID + 1);
 	f->servers[1] = v4(SERVER_ID + 2);
-	f->settings.servers = (struct field_list){f->servers, 2};
-	f->settings.spread = DHCP_TO_EACH;
+	f->settings.is.servers = (struct field_list){f->servers, 2};
+	f->settings.is.spread = DHCP_TO_EACH;
 	fixture_open(f);
 	assert_true(fixture_begin(f));
 	for (uint32_t step = 0; step < 2; step++) {
@@ -1663,7 +1662,7 @@ static void a_renewal_goes_to_whoever_gave_the_lease(void **state)
 	struct proto_flow flow;
 
 	f->servers[0] = v4(SERVER_ID + 1);
-	f->settings.servers = (struct field_list){f->servers, 1};
+	f->settings.is.servers = (struct field_list){f->servers, 1};
 	fixture_open(f);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
@@ -1688,9 +1687,9 @@ static void the_same_seed_begins_the_same_exchanges(void **state)
 	for (int run = 0; run < 2; run++) {
 		struct dhcp4_fixture *f = fixture_new(200);
 
-		f->mix.share[DHCP4_TWO_WAY] = 0.3;
-		f->mix.share[DHCP4_RAPID] = 0.3;
-		f->settings.mix = &f->mix;
+		f->mix.share[DHCP_TWO_WAY] = 0.3;
+		f->mix.share[DHCP_RAPID] = 0.3;
+		f->settings.is.mix = &f->mix;
 		fixture_open(f);
 		for (int i = 0; i < 200; i++) {
 			assert_true(fixture_begin(f));

@@ -47,10 +47,10 @@ struct reply_plan {
 struct dhcp6_fixture {
 	struct dhcp6_settings settings;
 	struct dhcp6_relay_settings relay;
-	struct dhcp6_mix_settings mix;
+	struct dhcp_mix_settings mix;
 	struct dhcp6_expect_settings expect;
 	struct dhcp6_retransmit_settings retransmit;
-	struct dhcp6_fqdn_settings fqdn;
+	struct dhcp_fqdn_settings fqdn;
 	struct dhcp6_vendor_settings vendor;
 	struct dhcp6_option_settings options[8];
 	struct addr_range relays[2];
@@ -62,7 +62,7 @@ struct dhcp6_fixture {
 	struct diag *diag;
 	struct proto_env env;
 	struct proto_ctx ctx;
-	struct dhcp6_common *common;
+	struct dhcp_common *common;
 	struct dhcp6_counters n;
 	struct proto_txn txn;
 	struct reply_plan answer;
@@ -94,20 +94,20 @@ static inline struct dhcp6_fixture *fixture_new(uint32_t clients)
 	struct dhcp6_tries_settings tries = {1000000000, 3600000000000, 0, 4};
 
 	assert_non_null(f);
-	f->settings.clients = clients;
-	f->settings.mac[0] = 2;
+	f->settings.is.clients = clients;
+	f->settings.is.mac[0] = 2;
 	f->settings.addresses = f->settings.prefixes = 1;
 	f->settings.iaid = 1;
 	f->settings.enterprise = 32473;
-	f->settings.decline_rest_ns = UINT64_MAX;
+	f->settings.is.decline_rest_ns = UINT64_MAX;
 	f->parameters[0] = 23;
-	f->settings.parameters = (struct field_list){f->parameters, 1};
-	f->settings.options.items = f->options;
+	f->settings.is.parameters = (struct field_list){f->parameters, 1};
+	f->settings.is.options.items = f->options;
 	f->relays[0] = (struct addr_range){v6("2001:db8::100"), 4};
-	f->relay.addresses = (struct field_list){f->relays, 1};
+	f->relay.is.addresses = (struct field_list){f->relays, 1};
 	f->relay.levels = 1;
-	f->relay.port = 547;
-	f->relay.source_port = true;
+	f->relay.is.port = 547;
+	f->relay.is.source_port = true;
 	f->expect.same_lease = true;
 	f->retransmit = (struct dhcp6_retransmit_settings){
 		0.1, tries, tries, tries, tries, tries, tries, tries, tries};
@@ -127,7 +127,7 @@ static inline struct dhcp6_fixture *fixture_relay(uint32_t clients, uint32_t lev
 {
 	struct dhcp6_fixture *f = fixture_new(clients);
 
-	f->settings.relay = &f->relay;
+	f->settings.is.relay = &f->relay.is;
 	f->relay.levels = levels;
 	return f;
 }
@@ -148,31 +148,31 @@ static inline void fixture_open(struct dhcp6_fixture *f)
 	if (!f->ctx.shared)
 		diag_print(f->diag, stderr);
 	assert_non_null(f->ctx.shared);
-	f->common = dhcp6_common_setup(&(void *){(void *)f->ctx.shared}, 1, 1);
+	f->common = dhcp_common_setup(&(void *){(void *)f->ctx.shared}, 1, 1);
 	assert_non_null(f->common);
 	f->env.common = f->common;
 	f->ctx.counters = &f->n;
-	assert_int_equal(dhcp6_open(&f->ctx, &f->env), 0);
+	assert_int_equal(dhcp_open(&f->ctx, &f->env), 0);
 }
 
 static inline void fixture_end(struct dhcp6_fixture *f)
 {
 	if (f->ctx.shared) {
-		dhcp6_close(&f->ctx);
-		dhcp6_common_teardown(f->common);
-		dhcp6_teardown((void *)f->ctx.shared);
+		dhcp_close(&f->ctx);
+		dhcp_common_teardown(f->common);
+		dhcp_teardown((void *)f->ctx.shared);
 	}
 	diag_free(f->diag);
 	free(f);
 }
 
 // Only this exchange from now on, whatever the settings say.
-static inline void fixture_only(struct dhcp6_fixture *f, enum dhcp6_exchange exchange)
+static inline void fixture_only(struct dhcp6_fixture *f, uint32_t exchange)
 {
 	struct dhcp6_plan *p = (struct dhcp6_plan *)f->ctx.shared;
 
-	memset(p->course.mix.below, 0, sizeof(p->course.mix.below));
-	p->course.mix.otherwise = exchange;
+	memset(p->is.course.mix.below, 0, sizeof(p->is.course.mix.below));
+	p->is.course.mix.otherwise = exchange;
 }
 
 // The next transaction; false: nobody can.
@@ -373,7 +373,7 @@ static inline void fixture_sarr(struct dhcp6_fixture *f)
 }
 
 // A client with leases begins this exchange, and its message is made.
-static inline void fixture_bound(struct dhcp6_fixture *f, enum dhcp6_exchange exchange)
+static inline void fixture_bound(struct dhcp6_fixture *f, uint32_t exchange)
 {
 	fixture_sarr(f);
 	fixture_only(f, exchange);

@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "proto/dhcp/dhcp_lease_line.h"
 
 static void assert_refused(struct dhcp6_fixture *f, const char *why)
 {
@@ -47,9 +46,9 @@ static void right_settings_have_no_complaint(void **state)
 	f->settings.lease = DHCP6_WANTS_BOTH;
 	f->mix.share[DHCP6_RENEWS] = 0.5;
 	f->mix.share[DHCP6_DECLINES] = 0.1;
-	f->settings.mix = &f->mix;
-	f->settings.retransmit = &f->retransmit;
-	f->settings.fqdn = &f->fqdn;
+	f->settings.is.mix = &f->mix;
+	f->settings.is.retransmit = &f->retransmit;
+	f->settings.is.fqdn = &f->fqdn;
 	f->fqdn.name = "a.b";
 	f->settings.expect = &f->expect;
 	f->pool[0] = prefix("2001:db8::/126");
@@ -59,7 +58,7 @@ static void right_settings_have_no_complaint(void **state)
 	f->expect.prefix_length = 48;
 	f->vlans[0] = (struct dhcp_vlan_settings){{0, 1}, {f->vlan_ids, 2}};
 	f->vlans[1] = (struct dhcp_vlan_settings){{2, 9}, {f->vlan_ids, 1}};
-	f->settings.vlans = (struct field_list){f->vlans, 2};
+	f->settings.is.vlans = (struct field_list){f->vlans, 2};
 	assert_right(f);
 }
 
@@ -82,7 +81,7 @@ static void shares_of_a_mix_are_up_to_100_percent(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(1);
 
-	f->settings.mix = &f->mix;
+	f->settings.is.mix = &f->mix;
 	f->mix.share[DHCP6_SARR] = 0.7;
 	f->mix.share[DHCP6_RENEWS] = 0.4;
 	assert_refused(f, "the shares add up to 110% (up to 100%)");
@@ -92,22 +91,22 @@ static void who_needs_leases_needs_somebody_who_gets_them(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(1);
 
-	f->settings.exchange = DHCP6_RENEWS;
+	f->settings.is.exchange = DHCP6_RENEWS;
 	assert_refused(f, "renew needs clients that hold a lease (with a share of sarr or rapid: "
 			  "mix: {sarr: 50%}, or leases: {load: FILE})");
 	f = fixture_new(1);
-	f->settings.mix = &f->mix;
-	f->mix.share[DHCP6_TWO_WAY] = 0.9;
-	f->settings.exchange = DHCP6_RELEASES;
+	f->settings.is.mix = &f->mix;
+	f->mix.share[DHCP_TWO_WAY] = 0.9;
+	f->settings.is.exchange = DHCP6_RELEASES;
 	assert_refused(f, "release needs clients that hold a lease");
 	f = fixture_new(1);
-	f->settings.exchange = DHCP6_RENEWS;
+	f->settings.is.exchange = DHCP6_RENEWS;
 	f->leases.load = "leases.csv";
-	f->settings.leases = &f->leases;
+	f->settings.is.leases = &f->leases;
 	assert_right(f);
 	f = fixture_new(1);
 	f->settings.lease = DHCP6_WANTS_PREFIXES;
-	f->settings.mix = &f->mix;
+	f->settings.is.mix = &f->mix;
 	f->mix.share[DHCP6_CONFIRMS] = 0.1;
 	assert_refused(f, "confirm is about addresses (lease: address or both)");
 }
@@ -138,11 +137,11 @@ static void identities_are_whole(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(1);
 
-	f->settings.mac[0] = 3;
+	f->settings.is.mac[0] = 3;
 	assert_refused(f, "a group address (the first byte is even)");
 	f = fixture_new(2);
-	memset(f->settings.mac, 0xff, 6);
-	f->settings.mac[0] = 0xfe;
+	memset(f->settings.is.mac, 0xff, 6);
+	f->settings.is.mac[0] = 0xfe;
 	assert_refused(f, "runs into group addresses");
 	f = fixture_new(1);
 	f->settings.duid = DHCP6_DUID_HEX;
@@ -199,7 +198,7 @@ static void bad_relays_are_refused(void **state)
 	f->relays[0].count = 2000000;
 	assert_refused(f, "2000000 relays (up to 1048576)");
 	f = fixture_relay(1, 1);
-	f->relay.addresses.count = 0;
+	f->relay.is.addresses.count = 0;
 	assert_refused(f, "no address");
 	f = fixture_relay(1, 1);
 	f->relay.ldra = true;
@@ -212,14 +211,14 @@ static void groups_reach_all_servers(void **state)
 	struct dhcp6_fixture *f = fixture_new(1);
 
 	f->servers[0] = v6("2001:db8::3");
-	f->settings.servers = (struct field_list){f->servers, 1};
+	f->settings.is.servers = (struct field_list){f->servers, 1};
 	assert_refused(f, "a group reaches all servers (to: server)");
 	f = fixture_new(1);
-	f->settings.spread = DHCP_ROUND_ROBIN;
+	f->settings.is.spread = DHCP_ROUND_ROBIN;
 	assert_refused(f, "a group reaches all servers (to: server)");
 	f = fixture_relay(1, 1);
 	f->servers[0] = (struct addr){4, {198, 18, 0, 2}};
-	f->settings.servers = (struct field_list){f->servers, 1};
+	f->settings.is.servers = (struct field_list){f->servers, 1};
 	assert_refused(f, "not an IPv6 address");
 }
 
@@ -228,7 +227,7 @@ static void option_refused(struct dhcp6_option_settings option, const char *why)
 	struct dhcp6_fixture *f = fixture_new(1);
 
 	f->options[0] = option;
-	f->settings.options.count = 1;
+	f->settings.is.options.count = 1;
 	assert_refused(f, why);
 }
 
@@ -238,24 +237,25 @@ static void bad_options_are_refused(void **state)
 
 	for (uint32_t i = 0; i < 65; i++)
 		many[i] = v6("2001:db8::1");
-	option_refused(
-		(struct dhcp6_option_settings){.code = 3, .hex = "00"}, "option 3 is set by lease");
-	option_refused((struct dhcp6_option_settings){.code = 13, .hex = "00"},
+	option_refused((struct dhcp6_option_settings){.code = 3, .value.hex = "00"},
+		"option 3 is set by lease");
+	option_refused((struct dhcp6_option_settings){.code = 13, .value.hex = "00"},
 		"option 13 does not belong there");
 	option_refused((struct dhcp6_option_settings){.code = 1000},
 		"needs a value (one of text, hex and address)");
-	option_refused((struct dhcp6_option_settings){.code = 1000, .text = "{nobody}"},
+	option_refused((struct dhcp6_option_settings){.code = 1000, .value.text = "{nobody}"},
 		"{nobody} is not");
-	option_refused((struct dhcp6_option_settings){.code = 1000, .address = {&four, 1}},
+	option_refused((struct dhcp6_option_settings){.code = 1000, .value.address = {&four, 1}},
 		"not an IPv6 address");
-	option_refused((struct dhcp6_option_settings){.code = 1000, .address = {many, 65}},
+	option_refused((struct dhcp6_option_settings){.code = 1000, .value.address = {many, 65}},
 		"too many (up to 64)");
 	option_refused(
-		(struct dhcp6_option_settings){.code = 1000, .in = DHCP6_IN_RELAY, .text = "a"},
+		(struct dhcp6_option_settings){
+			.code = 1000, .in = DHCP6_IN_RELAY, .value.text = "a"},
 		"needs a relay");
 	option_refused((struct dhcp6_option_settings){.code = 1000,
-			       .text = "{random:255}{random:255}"
-				       "{random:255}{random:255}{random:5}"},
+			       .value.text = "{random:255}{random:255}"
+					     "{random:255}{random:255}{random:5}"},
 		"too long: 1025 bytes (up to 1024)");
 }
 
@@ -265,7 +265,7 @@ static void bad_vlans_are_refused(void **state)
 
 	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
 	f->vlans[1] = (struct dhcp_vlan_settings){{2, 3}, {f->vlan_ids, 3}};
-	f->settings.vlans = (struct field_list){f->vlans, 2};
+	f->settings.is.vlans = (struct field_list){f->vlans, 2};
 	dhcp6_check(&f->settings, f->diag);
 	assert_diag_has(f->diag, "clients are in two ranges");
 	assert_refused(f, "3 VLANs (1 or 2)");
@@ -294,12 +294,12 @@ static void each_client_has_its_vlans_and_its_server(void **state)
 	f->vlan_ids[2] = 200;
 	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
 	f->vlans[1] = (struct dhcp_vlan_settings){{3, 9}, {f->vlan_ids + 1, 2}};
-	f->settings.vlans = (struct field_list){f->vlans, 2};
+	f->settings.is.vlans = (struct field_list){f->vlans, 2};
 	f->servers[0] = v6("2001:db8::3");
-	f->settings.servers = (struct field_list){f->servers, 1};
-	f->settings.spread = DHCP_ROUND_ROBIN;
+	f->settings.is.servers = (struct field_list){f->servers, 1};
+	f->settings.is.spread = DHCP_ROUND_ROBIN;
 	fixture_open(f);
-	dhcp6_layout(f->ctx.shared, &layout);
+	dhcp_layout(f->ctx.shared, &layout);
 	paths = layout.paths.items;
 	assert_int_equal(layout.paths.count, 6);
 	assert_int_equal(paths[1].vlan_count, 0);
@@ -333,7 +333,7 @@ static void a_reply_comes_on_the_vlans_of_its_client(void **state)
 	f->vlan_ids[0] = 200;
 	f->vlan_ids[1] = 7;
 	f->vlans[0] = (struct dhcp_vlan_settings){{0, 0}, {f->vlan_ids, 2}};
-	f->settings.vlans = (struct field_list){f->vlans, 1};
+	f->settings.is.vlans = (struct field_list){f->vlans, 1};
 	fixture_open(f);
 	f->ctx.ends = &ends;
 	assert_true(fixture_begin(f));
@@ -363,7 +363,7 @@ static void macs_of_a_file_are_in_duids_and_own_link_local_addresses(void **stat
 	struct dhcp6_message m;
 	uint8_t mac[6];
 
-	f->settings.mac_file = file_of("# two\n02:00:00:00:00:09\r\n\n  00:1b:21:00:00:01  \n");
+	f->settings.is.mac_file = file_of("# two\n02:00:00:00:00:09\r\n\n  00:1b:21:00:00:01  \n");
 	fixture_open(f);
 	fixture_sarr(f);
 	fixture_sent(f, &e, &m);
@@ -376,7 +376,7 @@ static void macs_of_a_file_are_in_duids_and_own_link_local_addresses(void **stat
 	assert_memory_equal(mac, "\0\x1b\x21\0\0\1", 6);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_false(dhcp6_owns(&f->ctx, v6(others[i]).bytes, 16, mac));
-	unlink(f->settings.mac_file);
+	unlink(f->settings.is.mac_file);
 	fixture_end(f);
 }
 
@@ -385,7 +385,7 @@ static void macs_refused(const char *text, const char *why)
 	struct dhcp6_fixture *f = fixture_new(2);
 	const char *path = file_of(text);
 
-	f->settings.mac_file = path;
+	f->settings.is.mac_file = path;
 	assert_not_set_up(f, why);
 	unlink(path);
 }
@@ -399,7 +399,7 @@ static void bad_files_of_macs_are_refused(void **state)
 	macs_refused("03:00:00:00:00:01\n", "not an address of one station");
 	macs_refused("02:00:00:00:00:01\n", "the file has 1 MAC addresses for 2 clients");
 	macs_refused("02:00:00:00:00:01\n02:00:00:00:00:01\n", "has 02:00:00:00:00:01 twice");
-	f->settings.mac_file = "/nonexistent/file";
+	f->settings.is.mac_file = "/nonexistent/file";
 	assert_not_set_up(f, "/nonexistent/file: No such file");
 }
 
@@ -442,7 +442,7 @@ static void leases_go_from_one_run_to_the_next(void **state)
 	struct dhcp6_message m;
 
 	f->leases.save = path;
-	f->settings.leases = &f->leases;
+	f->settings.is.leases = &f->leases;
 	fixture_open(f);
 	for (int i = 0; i < 3; i++)
 		fixture_sarr(f);
@@ -450,8 +450,8 @@ static void leases_go_from_one_run_to_the_next(void **state)
 
 	f = fixture_both(5);
 	f->leases.load = path;
-	f->settings.leases = &f->leases;
-	f->settings.exchange = DHCP6_RENEWS;
+	f->settings.is.leases = &f->leases;
+	f->settings.is.exchange = DHCP6_RENEWS;
 	fixture_open(f);
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_true(fixture_begin(f));
@@ -483,7 +483,7 @@ static void a_saved_lease_is_a_line_of_five_columns(void **state)
 	char *text;
 
 	f->leases.save = path;
-	f->settings.leases = &f->leases;
+	f->settings.is.leases = &f->leases;
 	fixture_open(f);
 	fixture_sarr(f);
 	fixture_end(f);
@@ -508,7 +508,7 @@ static void a_run_without_answers_does_not_touch_the_file(void **state)
 	char *text;
 
 	f->leases.save = path;
-	f->settings.leases = &f->leases;
+	f->settings.is.leases = &f->leases;
 	fixture_open(f);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
@@ -530,19 +530,19 @@ static void leases_of_all_workers_are_saved(void **state)
 	char *text;
 
 	f->leases.load = f->leases.save = path;
-	f->settings.leases = &f->leases;
-	f->settings.exchange = DHCP6_RENEWS;
+	f->settings.is.leases = &f->leases;
+	f->settings.is.exchange = DHCP6_RENEWS;
 	f->env.workers = 2;
 	f->env.worker = 1;
 	fixture_open(f);
 	f->env.worker = 0;
 	other = f->ctx;
-	assert_int_equal(dhcp6_open(&other, &f->env), 0);
+	assert_int_equal(dhcp_open(&other, &f->env), 0);
 	assert_true(fixture_begin(f));
 	fixture_send(f);
 	f->txn.tries = 9;
 	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_FAIL);
-	dhcp6_close(&other);
+	dhcp_close(&other);
 	fixture_end(f);
 	text = text_of(path);
 	assert_null(strstr(text, "old"));
@@ -562,10 +562,10 @@ static void leases_that_ran_out_are_left_out_with_all_of_their_client(void **sta
 	uint8_t mac[6];
 
 	f->leases.load = path;
-	f->settings.leases = &f->leases;
+	f->settings.is.leases = &f->leases;
 	fixture_open(f);
-	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_BOUND].count, 1);
-	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_FREE].count, 1);
+	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_BOUND].count, 1);
+	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_FREE].count, 1);
 	assert_true(held_by(f, 1));
 	assert_true(dhcp6_owns(&f->ctx, v6("2001:db8::1").bytes, 16, mac));
 	assert_int_equal(client_of(f, 1)->head.expires_s, UINT32_MAX);
@@ -581,9 +581,9 @@ static void overlapping_prefixes_of_a_file_have_one_holder(void **state)
 
 	f->settings.lease = DHCP6_WANTS_PREFIXES;
 	f->leases.load = path;
-	f->settings.leases = &f->leases;
+	f->settings.is.leases = &f->leases;
 	fixture_open(f);
-	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_BOUND].count, 1);
+	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_BOUND].count, 1);
 	fixture_end(f);
 	unlink(path);
 }
@@ -594,7 +594,7 @@ static void leases_refused(const char *text, const char *why)
 	const char *path = file_of(text);
 
 	f->leases.load = path;
-	f->settings.leases = &f->leases;
+	f->settings.is.leases = &f->leases;
 	assert_not_set_up(f, why);
 	unlink(path);
 }
@@ -624,7 +624,7 @@ static void bad_files_of_leases_are_refused(void **state)
 		       "1," MAC1 ",2001:db8::2," NEVER "1," MAC1 ",2001:db8:8000::/56," NEVER,
 		"2001:db8:8000::/56 is leased to two clients");
 	f->leases.save = "/nonexistent/file";
-	f->settings.leases = &f->leases;
+	f->settings.is.leases = &f->leases;
 	assert_not_set_up(f, "/nonexistent/file: No such file");
 }
 
@@ -638,11 +638,10 @@ static void broken_lines_never_crash_it(void **state)
 
 	fixture_open(f);
 	for (uint32_t i = 0; i < 20000; i++) {
-		const struct dhcp_lease_clients of = dhcp6_lease_clients(f->ctx.shared);
-		struct dhcp_lease_loading l = {.of = &of,
+		struct dhcp_lease_loading l = {.p = f->ctx.shared,
 			.leases = {.size = sizeof(struct dhcp_saved)},
 			.servers = {.size = sizeof(struct dhcp_server_id)},
-			.seen = calloc(of.count, sizeof(*l.seen))};
+			.seen = calloc(2, sizeof(*l.seen))};
 		char *line = strdup(right);
 		const char *what = NULL;
 		int ret;
@@ -670,7 +669,7 @@ static void a_file_has_what_the_clients_ask_for(void **state)
 	const char *path = file_of("0," MAC0 ",2001:db8:8000::/56," NEVER);
 
 	f->leases.load = path;
-	f->settings.leases = &f->leases;
+	f->settings.is.leases = &f->leases;
 	assert_not_set_up(f, "a prefix, which the clients do not ask for");
 	unlink(path);
 }

@@ -7,7 +7,7 @@
 #define HAS(m, option) dhcp6_has(&(m), option)
 
 struct has_row {
-	enum dhcp6_exchange exchange;
+	uint32_t exchange;
 	uint8_t type;
 	bool server_id, oro, rapid, leases;
 	uint32_t ias;
@@ -17,7 +17,7 @@ static void messages_have_what_the_rfc_wants(void **state)
 {
 	static const struct has_row rows[] = {
 		{DHCP6_SARR, DHCP6_SOLICIT, false, true, false, false, 2},
-		{DHCP6_RAPID, DHCP6_SOLICIT, false, true, true, false, 2},
+		{DHCP_RAPID, DHCP6_SOLICIT, false, true, true, false, 2},
 		{DHCP6_RENEWS, DHCP6_RENEW, true, true, false, true, 2},
 		{DHCP6_REBINDS, DHCP6_REBIND, false, true, false, true, 2},
 		{DHCP6_RELEASES, DHCP6_RELEASE, true, false, false, true, 2},
@@ -124,7 +124,7 @@ static void two_messages_are_enough_with_rapid_commit_and_four_without(void **st
 {
 	struct dhcp6_fixture *f = fixture_new(2);
 
-	f->settings.exchange = DHCP6_RAPID;
+	f->settings.is.exchange = DHCP_RAPID;
 	fixture_open(f);
 	fixture_begin(f);
 	fixture_send(f);
@@ -289,7 +289,7 @@ static void a_reply_to_a_rapid_solicit_says_that_it_is_one(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(1);
 
-	f->settings.exchange = DHCP6_RAPID;
+	f->settings.is.exchange = DHCP_RAPID;
 	fixture_open(f);
 	fixture_begin(f);
 	fixture_send(f);
@@ -338,7 +338,7 @@ static void only_the_accepted_server_is_asked(void **state)
 static void leases_are_renewed_confirmed_and_given_back(void **state)
 {
 	static const struct {
-		enum dhcp6_exchange exchange;
+		uint32_t exchange;
 		size_t counter;
 		bool held;
 	} rows[] = {
@@ -399,8 +399,8 @@ static void a_refused_client_has_lost_its_leases(void **state)
 	assert_int_equal(f->n.refused, 1);
 	assert_int_equal(f->n.message_status[DHCP6_NOT_ON_LINK], 1);
 	assert_false(held_by(f, 0));
-	assert_int_equal(worker_of(f)->work.refusals[0].count, 1);
-	assert_memory_equal(worker_of(f)->work.refusals[0].text, "moved", 5);
+	assert_int_equal(worker_of(f)->is.work.refusals[0].count, 1);
+	assert_memory_equal(worker_of(f)->is.work.refusals[0].text, "moved", 5);
 	fixture_end(f);
 }
 
@@ -425,7 +425,7 @@ static void information_is_asked_for_without_a_lease(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(1);
 
-	f->settings.exchange = DHCP6_INFORMS;
+	f->settings.is.exchange = DHCP6_INFORMS;
 	fixture_open(f);
 	for (uint64_t i = 0; i < 2; i++) {
 		assert_true(fixture_begin(f));
@@ -457,9 +457,9 @@ static void an_address_of_another_client_is_a_duplicate(void **state)
 		f->ctx.now_ms = 4000 * 1000; // the first one's lease has ended
 	}
 	assert_int_equal(f->n.duplicate_address, 1);
-	assert_int_equal(worker_of(f)->work.clash_count, 1);
-	assert_int_equal(worker_of(f)->work.clashes[0].holder, 0);
-	assert_int_equal(worker_of(f)->work.clashes[0].taker, 1);
+	assert_int_equal(worker_of(f)->is.work.clash_count, 1);
+	assert_int_equal(worker_of(f)->is.work.clashes[0].holder, 0);
+	assert_int_equal(worker_of(f)->is.work.clashes[0].taker, 1);
 	fixture_end(f);
 }
 
@@ -470,7 +470,7 @@ static enum proto_verdict second_prefix(uint8_t first, uint8_t bits, uint32_t sh
 	enum proto_verdict v;
 
 	f->settings.lease = DHCP6_WANTS_PREFIXES;
-	f->settings.exchange = DHCP6_RAPID;
+	f->settings.is.exchange = DHCP_RAPID;
 	fixture_open(f);
 	fixture_begin(f);
 	fixture_send(f);
@@ -581,7 +581,7 @@ static void elapsed_time_counts_from_the_first_try(void **state)
 	struct dhcp6_message m;
 	uint32_t xid;
 
-	f->settings.retransmit = &f->retransmit;
+	f->settings.is.retransmit = &f->retransmit;
 	fixture_open(f);
 	f->ctx.now_ms = 5000;
 	fixture_begin(f);
@@ -616,9 +616,9 @@ static void messages_are_sent_as_often_as_told(void **state)
 	struct proto_layout layout;
 	uint64_t before = 0;
 
-	f->settings.retransmit = &f->retransmit;
+	f->settings.is.retransmit = &f->retransmit;
 	fixture_open(f);
-	dhcp6_layout(f->ctx.shared, &layout);
+	dhcp_layout(f->ctx.shared, &layout);
 	waits = layout.waits.items;
 	fixture_begin(f);
 	for (int i = 0; i < 4; i++) {
@@ -642,9 +642,9 @@ static void the_first_wait_of_a_solicit_is_longer_than_irt(void **state)
 	const uint64_t *waits;
 	struct proto_layout layout;
 
-	f->settings.retransmit = &f->retransmit;
+	f->settings.is.retransmit = &f->retransmit;
 	fixture_open(f);
-	dhcp6_layout(f->ctx.shared, &layout);
+	dhcp_layout(f->ctx.shared, &layout);
 	waits = layout.waits.items;
 	for (int i = 0; i < 100; i++) {
 		assert_true(fixture_begin(f));
@@ -656,13 +656,13 @@ static void the_first_wait_of_a_solicit_is_longer_than_irt(void **state)
 
 static void elapsed_time_is_since_the_first_try_of_each_message(void **state)
 {
-	static const enum dhcp6_exchange exchanges[] = {DHCP6_TWO_WAY, DHCP6_RAPID, DHCP6_RENEWS,
-		DHCP6_REBINDS, DHCP6_RELEASES, DHCP6_DECLINES, DHCP6_CONFIRMS, DHCP6_INFORMS};
+	static const uint32_t exchanges[] = {DHCP_TWO_WAY, DHCP_RAPID, DHCP6_RENEWS, DHCP6_REBINDS,
+		DHCP6_RELEASES, DHCP6_DECLINES, DHCP6_CONFIRMS, DHCP6_INFORMS};
 
 	for (size_t i = 0; i < sizeof(exchanges) / sizeof(exchanges[0]); i++) {
 		struct dhcp6_fixture *f = fixture_new(1);
 
-		f->settings.retransmit = &f->retransmit;
+		f->settings.is.retransmit = &f->retransmit;
 		fixture_open(f);
 		if (dhcp6_starts[exchanges[i]].from == DHCP_IS_BOUND)
 			fixture_sarr(f);
@@ -688,7 +688,7 @@ static uint64_t wait_of_try(struct dhcp6_fixture *f, uint8_t tries)
 {
 	struct proto_layout layout;
 
-	dhcp6_layout(f->ctx.shared, &layout);
+	dhcp_layout(f->ctx.shared, &layout);
 	f->txn.tries = tries;
 	fixture_send(f);
 	return ((const uint64_t *)layout.waits.items)[f->txn.wait - 1];
@@ -706,9 +706,9 @@ static void servers_tell_how_long_waits_become(void **state)
 
 		f->retransmit.rand = 0;
 		f->retransmit.solicit.irt_ns = f->retransmit.information.irt_ns = 40000000000;
-		f->settings.retransmit = &f->retransmit;
+		f->settings.is.retransmit = &f->retransmit;
 		fixture_open(f);
-		fixture_only(f, DHCP6_TWO_WAY);
+		fixture_only(f, DHCP_TWO_WAY);
 		assert_true(fixture_begin(f));
 		assert_int_equal(wait_of_try(f, 3), 320000000000);
 		f->txn.tries = 0;
@@ -745,8 +745,8 @@ static void after_a_decline_a_client_rests(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct dhcp6_fixture *f = fixture_new(1);
 
-		f->settings.retransmit = rows[i].retransmit ? &f->retransmit : NULL;
-		f->settings.decline_rest_ns = rows[i].rest_ns;
+		f->settings.is.retransmit = rows[i].retransmit ? &f->retransmit : NULL;
+		f->settings.is.decline_rest_ns = rows[i].rest_ns;
 		fixture_open(f);
 		f->ctx.now_ms = 5000;
 		fixture_bound(f, DHCP6_DECLINES);
@@ -764,12 +764,12 @@ static void after_a_decline_a_client_rests(void **state)
 	}
 }
 
-static struct dhcp6_fixture *fixture_best(enum dhcp6_exchange exchange)
+static struct dhcp6_fixture *fixture_best(uint32_t exchange)
 {
 	struct dhcp6_fixture *f = fixture_new(1);
 
 	f->settings.advertise = DHCP6_TAKES_BEST;
-	f->settings.retransmit = &f->retransmit;
+	f->settings.is.retransmit = &f->retransmit;
 	fixture_open(f);
 	fixture_only(f, exchange);
 	assert_true(fixture_begin(f));
@@ -874,7 +874,7 @@ static void after_the_first_wait_the_first_advertise_is_taken(void **state)
 
 static void a_rapid_reply_is_taken_before_any_advertise(void **state)
 {
-	struct dhcp6_fixture *f = fixture_best(DHCP6_RAPID);
+	struct dhcp6_fixture *f = fixture_best(DHCP_RAPID);
 
 	assert_int_equal(advertise(f, OTHER_DUID, 9, 1), PROTO_KEPT);
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
@@ -897,7 +897,7 @@ static void tries_end_when_mrd_is_over(void **state)
 	f->retransmit.rand = 0;
 	f->retransmit.confirm = (struct dhcp6_tries_settings){
 		.irt_ns = 1000000000, .mrt_ns = 4000000000, .mrd_ns = 10000000000, .mrc = 9};
-	f->settings.retransmit = &f->retransmit;
+	f->settings.is.retransmit = &f->retransmit;
 	fixture_open(f);
 	fixture_bound(f, DHCP6_CONFIRMS);
 	for (uint8_t i = 0; i < 4; i++) {
@@ -912,7 +912,7 @@ static void link_local_addresses_are_clients(void **state)
 	struct dhcp6_fixture *f = fixture_new(300);
 	uint8_t mac[6];
 
-	f->settings.mac[5] = 0xf0;
+	f->settings.is.mac[5] = 0xf0;
 	fixture_open(f);
 	assert_true(dhcp6_owns(&f->ctx, v6("fe80::ff:fe00:f0").bytes, 16, mac));
 	assert_memory_equal(mac, "\2\0\0\0\0\xf0", 6);
@@ -934,7 +934,7 @@ static void messages_go_where_they_are_to(void **state)
 
 	fixture_open(f);
 	fixture_begin(f);
-	dhcp6_layout(f->ctx.shared, &layout);
+	dhcp_layout(f->ctx.shared, &layout);
 	dhcp6_flow(&f->ctx, &f->txn, &flow);
 	path = layout.paths.items;
 	assert_memory_equal(path[flow.path].dst.bytes, v6("2001:db8::2").bytes, 16);
@@ -945,7 +945,7 @@ static void messages_go_where_they_are_to(void **state)
 	f = fixture_new(8);
 	fixture_open(f);
 	fixture_begin(f);
-	dhcp6_layout(f->ctx.shared, &layout);
+	dhcp_layout(f->ctx.shared, &layout);
 	dhcp6_flow(&f->ctx, &f->txn, &flow);
 	path = layout.paths.items;
 	assert_memory_equal(path[flow.path].dst.bytes, v6("ff02::1:2").bytes, 16);
@@ -995,7 +995,7 @@ static void relay_messages_nest_and_name_each_other(void **state)
 	f->relay.remote_enterprise = 9;
 	f->relay.subscriber_id = "s{relay}";
 	f->relay.client_mac = true;
-	f->relay.port = 1547;
+	f->relay.is.port = 1547;
 	fixture_open(f);
 	fixture_begin(f);
 	fixture_send(f);
@@ -1089,14 +1089,14 @@ static void options_stand_where_they_are_asked_for(void **state)
 	struct dhcp6_message m;
 	uint32_t ia;
 
-	f->options[0] = (struct dhcp6_option_settings){.code = 1000, .text = "x{client}"};
-	f->options[1] = (struct dhcp6_option_settings){.code = 1001, .hex = "0102"};
-	f->options[2] = (struct dhcp6_option_settings){.code = 1002, .address = {&dns, 1}};
-	f->options[3] =
-		(struct dhcp6_option_settings){.code = 1003, .in = DHCP6_IN_IA_NA, .hex = "{mac}"};
-	f->settings.options.count = 4;
+	f->options[0] = (struct dhcp6_option_settings){.code = 1000, .value.text = "x{client}"};
+	f->options[1] = (struct dhcp6_option_settings){.code = 1001, .value.hex = "0102"};
+	f->options[2] = (struct dhcp6_option_settings){.code = 1002, .value.address = {&dns, 1}};
+	f->options[3] = (struct dhcp6_option_settings){
+		.code = 1003, .in = DHCP6_IN_IA_NA, .value.hex = "{mac}"};
+	f->settings.is.options.count = 4;
 	f->fqdn.name = "h{client}.example.com";
-	f->settings.fqdn = &f->fqdn;
+	f->settings.is.fqdn = &f->fqdn;
 	f->settings.user_class = "user";
 	f->vendor = (struct dhcp6_vendor_settings){9, "vendor"};
 	f->settings.vendor_class = &f->vendor;
@@ -1132,7 +1132,7 @@ static void afterwards_nothing_changes(void **state)
 	fixture_plan(f, DHCP6_REPLY);
 	f->answer.status = DHCP6_UNSPEC_FAIL;
 	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
-	assert_int_equal(worker_of(f)->work.clients.rings[DHCP_IS_FREE].count, 1);
+	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_FREE].count, 1);
 	fixture_end(f);
 }
 
@@ -1158,7 +1158,7 @@ static void what_is_cut_is_malformed(void **state)
 static void a_client_takes_no_more_than_it_should(void **state)
 {
 	uint64_t memory = dhcp_clients_memory(10000000, sizeof(struct dhcp6_client)) +
-	                  dhcp6_leases_memory(20000000);
+	                  dhcp_leases_memory(20000000, true);
 
 	print_message(
 		"10 M clients with address and prefix: %.1f bytes each\n", (double)memory / 1e7);

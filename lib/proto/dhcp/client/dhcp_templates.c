@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options in the file to patterns. Path: cold. Management thread.
+// Options in the file to patterns, and names to labels. Path: hot (dhcp_name_labels) | cold (the
+// rest). Management thread.
 
-#include "proto/dhcp/dhcp_templates.h"
+#include "proto/dhcp/client/dhcp_templates.h"
 
 #include <string.h>
 
 #include "base/rand.h"
-#include "proto/dhcp/dhcp_name.h"
 #include "proto/dhcp/dhcp_setup.h"
 
 #define WHAT_ROOM 256
@@ -85,20 +85,20 @@ static bool addresses(struct dhcp_build *b, struct dhcp_varying *v, const struct
 	return true;
 }
 
-bool dhcp_template_value(
-	struct dhcp_build *b, struct dhcp_varying *v, const struct dhcp_value_settings *s)
+bool dhcp_template_value(struct dhcp_build *b, struct dhcp_varying *v, const void *code,
+	const struct dhcp_value_settings *s)
 {
-	int given = (*s->text != NULL) + (*s->hex != NULL) + (s->address->count > 0);
+	int given = (s->text != NULL) + (s->hex != NULL) + (s->address.count > 0);
 
 	if (given != 1) {
-		DHCP_COMPLAIN(b, s->code, NULL, "needs a value (one of text, hex and address)");
+		DHCP_COMPLAIN(b, code, NULL, "needs a value (one of text, hex and address)");
 		return false;
 	}
-	if (*s->text)
-		return dhcp_template_compile(b, v, PATTERN_TEXT, s->text, b->option_room);
-	if (*s->hex)
-		return dhcp_template_compile(b, v, PATTERN_HEX, s->hex, b->option_room);
-	return addresses(b, v, s->address);
+	if (s->text)
+		return dhcp_template_compile(b, v, PATTERN_TEXT, &s->text, b->option_room);
+	if (s->hex)
+		return dhcp_template_compile(b, v, PATTERN_HEX, &s->hex, b->option_room);
+	return addresses(b, v, &s->address);
 }
 
 void dhcp_template_name(
@@ -128,4 +128,41 @@ uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t head)
 	for (uint32_t i = 0; i < l->count; i++)
 		room += head + l->items[i].pattern.max_len;
 	return room;
+}
+
+#define NAME_MAX_LEN 255
+
+void dhcp_name_labels(struct writer *w, uint8_t *at)
+{
+	uint8_t *label = at;
+
+	for (uint8_t *c = at + 1; c < w->at; c++) {
+		if (*c != '.')
+			continue;
+		*label = (uint8_t)(c - label - 1);
+		label = c;
+	}
+	*label = (uint8_t)(w->at - label - 1);
+	if (*label && label != at)
+		write_u8(w, 0);
+}
+
+bool dhcp_name_check(const struct pattern *p, uint64_t clients)
+{
+	uint8_t text[NAME_MAX_LEN], some[16];
+	struct pattern_values v = {
+		.client = clients - 1, .mac = some, .relay = some, .address = some};
+	struct writer w = writer_of(text, sizeof(text));
+	const uint8_t *label = text;
+
+	memset(some, 0xff, sizeof(some));
+	pattern_write(p, &v, &w);
+	for (const uint8_t *c = text; c <= w.at; c++) {
+		if (c < w.at && *c != '.')
+			continue;
+		if (c - label > DHCP_LABEL_MAX || (c == label && c < w.at))
+			return false;
+		label = c + 1;
+	}
+	return true;
 }

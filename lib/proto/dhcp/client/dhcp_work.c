@@ -1,10 +1,55 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who begins which exchange, whose lease has run out, and what is kept for the log. Path: hot. The
-// worker that owns it.
+// The next exchange and its client, leases that have run out, and notes for the log. Path: hot
+// (begin, refused, clash) | cold (the rest). The worker that owns it.
 
-#include "proto/dhcp/dhcp_work.h"
+#include "proto/dhcp/client/dhcp_work.h"
 
+#include <math.h>
 #include <string.h>
+
+#define NS_PER_MS     1000000u
+#define REST_USUAL_MS 10000
+
+// Each worker has relays of its own where there are enough of them, so that answers come home.
+static void open_relays(struct dhcp_work *w, uint32_t relays)
+{
+	uint32_t share = dhcp_share(relays, w->worker, w->workers);
+
+	w->relay_first = relays && share == 0 ? w->worker % relays : w->worker;
+	recip_init(&w->by_relay, share ? share : 1);
+}
+
+// RFC 2131 section 3.1: ten seconds at least. Those that do not send again either are not that
+// patient.
+uint32_t dhcp_work_rest_ms(uint64_t setting_ns, bool again)
+{
+	if (setting_ns == UINT64_MAX)
+		return again ? REST_USUAL_MS : 0;
+	return (uint32_t)(setting_ns / NS_PER_MS);
+}
+
+int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struct proto_env *env,
+	uint32_t clients, size_t record, uint32_t relays)
+{
+	*w = (struct dhcp_work){
+		.course = c,
+		.worker = env->worker,
+		.workers = env->workers,
+		.paced = env->rate > 0 && env->rate < INFINITY,
+		.dry = env->dry,
+		.mix_offset = rand_hash(env->seed),
+		.random_salt = rand_hash(env->seed + 1),
+		.jitter_salt = rand_hash(env->seed + 2),
+	};
+	open_relays(w, relays);
+	return dhcp_clients_init(
+		&w->clients, dhcp_share(clients, env->worker, env->workers), record, c->rest_ms);
+}
+
+void dhcp_work_close(struct dhcp_work *w)
+{
+	dhcp_clients_free(&w->clients);
+}
 
 #define MS_PER_S   1000
 #define EXPIRE_MAX 64 // leases that one new exchange takes back
@@ -100,4 +145,42 @@ void dhcp_work_clash(struct dhcp_work *w, const struct dhcp_clash *clash)
 {
 	if (w->clash_count < DHCP_NOTES)
 		w->clashes[w->clash_count++] = *clash;
+}
+
+#define NOTHING 1e-9 // less than any share
+
+double dhcp_mix_share(const double *shares, uint32_t count, uint32_t chosen, uint32_t kind)
+{
+	double rest = 1;
+
+	for (uint32_t k = 0; shares && k < count; k++)
+		rest -= shares[k];
+	return (shares ? shares[kind] : 0) + (kind == chosen && rest > NOTHING ? rest : 0);
+}
+
+bool dhcp_mix_check(const double *shares, uint32_t count, struct diag *d)
+{
+	double sum = 0;
+
+	for (uint32_t k = 0; shares && k < count; k++)
+		sum += shares[k];
+	if (sum <= 1 + NOTHING)
+		return true;
+	diag_error(d, shares, "", "the shares add up to %g%% (up to 100%%)", sum * 100);
+	return false;
+}
+
+void dhcp_mix_init(struct dhcp_mix *m, const double *shares, uint32_t count, uint32_t chosen)
+{
+	double sum = 0;
+
+	m->count = count;
+	for (uint32_t k = 0; k < count; k++) {
+		double share = dhcp_mix_share(shares, count, chosen, k);
+
+		sum += share;
+		m->below[k] = sum < 1 ? (uint64_t)(sum * 0x1p64) : UINT64_MAX;
+		if (share > 0)
+			m->otherwise = k;
+	}
 }

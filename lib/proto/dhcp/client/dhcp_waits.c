@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From back-offs to waits. Path: cold. Management thread.
 
-#include "proto/dhcp/dhcp_waits.h"
+#include "proto/dhcp/client/dhcp_waits.h"
 
 #define JITTER_MAX 16 // steps
 #define WAIT_MAX   (1ull << 62)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hardware addresses: text, and a file to a table by client. Path: cold. Management thread.
 
-#include "proto/dhcp/dhcp_macs.h"
+#include "proto/dhcp/client/dhcp_macs.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "proto/dhcp/dhcp_lines.h"
+#include "proto/dhcp/client/dhcp_lines.h"
 
 struct loading {
 	const struct dhcp_macs_wanted *wanted;

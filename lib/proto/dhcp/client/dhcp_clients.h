@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/dhcp/dhcp_holders.h"
+#include "proto/dhcp/client/dhcp_holders.h"
 #include "proto/dhcp/dhcp_ring.h"
 
 #define DHCP_CLIENTS_AHEAD 8 // clients in a ring whose memory is asked for early

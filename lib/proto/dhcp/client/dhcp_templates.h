@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
-#include "proto/dhcp/dhcp_settings.h"
 #include "base/pattern.h"
+#include "proto/dhcp/client/dhcp_settings.h"
 
 // An option or sub-option that differs between clients.
 struct dhcp_varying {
@@ -44,9 +44,9 @@ bool dhcp_template_compile(struct dhcp_build *b, struct dhcp_varying *v, enum pa
 bool dhcp_template_identity(struct dhcp_build *b, struct dhcp_varying *v, enum pattern_kind kind,
 	const char *text, const void *where, uint32_t room);
 bool dhcp_template_has_address(const struct dhcp_varying *v);
-// The value of an option.
-bool dhcp_template_value(
-	struct dhcp_build *b, struct dhcp_varying *v, const struct dhcp_value_settings *s);
+// The value of an option; complaints name `code`.
+bool dhcp_template_value(struct dhcp_build *b, struct dhcp_varying *v, const void *code,
+	const struct dhcp_value_settings *s);
 // Bytes that are the same for all.
 void dhcp_template_literal(
 	struct dhcp_build *b, struct dhcp_varying *v, const void *data, uint32_t len);
@@ -59,3 +59,11 @@ struct dhcp_varying_list dhcp_list_make(struct dhcp_build *b, uint32_t room);
 void dhcp_list_add(struct dhcp_varying_list *l, const struct dhcp_varying *v);
 // Bytes of all of them at most, each with a head in front.
 uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t head);
+
+#define DHCP_LABEL_MAX 63
+
+// Dotted text, one byte behind `at`, to labels with their length in front (RFC 1035 section 3.1).
+// One label alone is a partial name: it gets no root.
+void dhcp_name_labels(struct writer *w, uint8_t *at);
+// Has every label of the last client's name 1 to DHCP_LABEL_MAX characters?
+bool dhcp_name_check(const struct pattern *p, uint64_t clients);

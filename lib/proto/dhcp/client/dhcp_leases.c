@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Holding addresses and prefixes: the table of holders knows hashes, the keys are here. Prefixes
-// overlap when one is a part of the other; mostly all are of one length, and only equal ones do.
-// Path: hot. Any thread.
+// The table of leases: the table of holders knows hashes, the keys are here. Prefixes overlap when
+// one is a part of the other; mostly all are of one length, and only equal ones do. Path:
+// hot (dhcp_lease_is, dhcp_lease_set, dhcp_lease_get, dhcp_lease_hold, dhcp_lease_drop,
+// dhcp_lease_expect, dhcp_leases_find, dhcp_key_prefix) | cold (init, free, memory). Any thread.
 
+#include "proto/dhcp/client/dhcp_leases.h"
+
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/rand.h"
-#include "proto/dhcp/v6/dhcp6_leases.h"
+#include "proto/dhcp/dhcp_ring.h"
 
 #define SPREAD     0x9e3779b97f4a7c15u // odd
 #define INNER_BITS 12 // how much longer a prefix may be that is looked for in a new one
 
-static inline uint32_t hash_of(const struct dhcp6_key *k)
+static inline uint32_t hash_of(const struct dhcp_key *k)
 {
 	uint64_t high, low;
 
@@ -20,7 +25,7 @@ static inline uint32_t hash_of(const struct dhcp6_key *k)
 	return (uint32_t)(rand_hash(high * SPREAD ^ low) >> 32);
 }
 
-static inline struct dhcp_held held(const struct dhcp6_key *k)
+static inline struct dhcp_held held(const struct dhcp_key *k)
 {
 	return (struct dhcp_held){hash_of(k), k};
 }
@@ -43,7 +48,7 @@ static inline void bits_clear(uint8_t bytes[16], uint8_t from)
 	memcpy(bytes, words, sizeof(words));
 }
 
-bool dhcp6_key_prefix(struct dhcp6_key *k, const uint8_t prefix[16], uint8_t bits)
+bool dhcp_key_prefix(struct dhcp_key *k, const uint8_t prefix[16], uint8_t bits)
 {
 	bool clean;
 
@@ -54,16 +59,16 @@ bool dhcp6_key_prefix(struct dhcp6_key *k, const uint8_t prefix[16], uint8_t bit
 	return clean;
 }
 
-bool dhcp6_lease_is(const void *of, uint32_t lease, const void *key)
+bool dhcp_lease_is(const void *of, uint32_t lease, const void *key)
 {
-	const struct dhcp6_leases *l = of;
-	struct dhcp6_key k;
+	const struct dhcp_leases *l = of;
+	struct dhcp_key k;
 
-	dhcp6_lease_get(l, lease, &k);
+	dhcp_lease_get(l, lease, &k);
 	return memcmp(k.bytes, key, sizeof(k.bytes)) == 0;
 }
 
-void dhcp6_lease_set(struct dhcp6_leases *l, uint32_t lease, const struct dhcp6_key *k)
+void dhcp_lease_set(struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k)
 {
 	uint64_t words[2];
 
@@ -72,7 +77,7 @@ void dhcp6_lease_set(struct dhcp6_leases *l, uint32_t lease, const struct dhcp6_
 	atomic_store_explicit(&l->words[lease].low, words[1], memory_order_relaxed);
 }
 
-void dhcp6_lease_get(const struct dhcp6_leases *l, uint32_t lease, struct dhcp6_key *k)
+void dhcp_lease_get(const struct dhcp_leases *l, uint32_t lease, struct dhcp_key *k)
 {
 	const uint64_t words[2] = {
 		atomic_load_explicit(&l->words[lease].high, memory_order_relaxed),
@@ -81,15 +86,15 @@ void dhcp6_lease_get(const struct dhcp6_leases *l, uint32_t lease, struct dhcp6_
 	memcpy(k->bytes, words, sizeof(words));
 }
 
-void dhcp6_lease_expect(const struct dhcp6_leases *l, const struct dhcp6_key *k)
+void dhcp_lease_expect(const struct dhcp_leases *l, const struct dhcp_key *k)
 {
 	dhcp_holders_expect(&l->holders, hash_of(k));
 }
 
 // The n-th prefix of `bits` in a shorter one.
-static struct dhcp6_key key_inner(const struct dhcp6_key *k, uint8_t bits, uint32_t n)
+static struct dhcp_key key_inner(const struct dhcp_key *k, uint8_t bits, uint32_t n)
 {
-	struct dhcp6_key inner = *k;
+	struct dhcp_key inner = *k;
 
 	inner.bytes[15] = 0;
 	for (uint32_t at = bits - 1u; n; n >>= 1, at--)
@@ -100,12 +105,12 @@ static struct dhcp6_key key_inner(const struct dhcp6_key *k, uint8_t bits, uint3
 
 // A running lease on a longer prefix in this one.
 static uint32_t inner_of(
-	const struct dhcp6_leases *l, const struct dhcp6_key *k, uint8_t bits, uint32_t now_s)
+	const struct dhcp_leases *l, const struct dhcp_key *k, uint8_t bits, uint32_t now_s)
 {
 	uint32_t more = bits - k->bytes[15], lease = DHCP_NOBODY;
 
 	for (uint32_t n = 0; more <= INNER_BITS && n < 1u << more && lease == DHCP_NOBODY; n++) {
-		struct dhcp6_key inner = key_inner(k, bits, n);
+		struct dhcp_key inner = key_inner(k, bits, n);
 
 		lease = dhcp_holders_find(&l->holders, held(&inner), now_s);
 	}
@@ -113,9 +118,9 @@ static uint32_t inner_of(
 }
 
 static uint32_t outer_of(
-	const struct dhcp6_leases *l, const struct dhcp6_key *k, uint8_t bits, uint32_t now_s)
+	const struct dhcp_leases *l, const struct dhcp_key *k, uint8_t bits, uint32_t now_s)
 {
-	struct dhcp6_key outer = *k;
+	struct dhcp_key outer = *k;
 
 	bits_clear(outer.bytes, bits);
 	outer.bytes[15] = bits;
@@ -123,12 +128,12 @@ static uint32_t outer_of(
 }
 
 static __attribute__((noinline)) uint32_t overlap_of(
-	const struct dhcp6_leases *l, const struct dhcp6_key *k, uint32_t now_s)
+	const struct dhcp_leases *l, const struct dhcp_key *k, uint32_t now_s)
 {
 	uint32_t lease = DHCP_NOBODY;
 	uint8_t own = k->bytes[15];
 
-	for (uint8_t bits = 1; bits <= DHCP6_PREFIX_MAX && lease == DHCP_NOBODY; bits++) {
+	for (uint8_t bits = 1; bits <= DHCP_PREFIX_MAX && lease == DHCP_NOBODY; bits++) {
 		if (!(atomic_load(&l->lengths[bits >> 6]) >> (bits & 63) & 1) || bits == own)
 			continue;
 		lease = bits < own ? outer_of(l, k, bits, now_s) : inner_of(l, k, bits, now_s);
@@ -137,7 +142,7 @@ static __attribute__((noinline)) uint32_t overlap_of(
 }
 
 // Is there no other length than this one, which is noted?
-static inline bool is_only_length(struct dhcp6_leases *l, uint8_t bits)
+static inline bool is_only_length(struct dhcp_leases *l, uint8_t bits)
 {
 	_Atomic uint64_t *word = &l->lengths[bits >> 6];
 	uint64_t own = 1ull << (bits & 63);
@@ -147,7 +152,7 @@ static inline bool is_only_length(struct dhcp6_leases *l, uint8_t bits)
 	return atomic_load(word) == own && atomic_load(&l->lengths[1 - (bits >> 6)]) == 0;
 }
 
-uint32_t dhcp6_lease_hold(struct dhcp6_leases *l, uint32_t lease, const struct dhcp6_key *k,
+uint32_t dhcp_lease_hold(struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k,
 	bool prefix, uint32_t until_s, uint32_t now_s)
 {
 	uint32_t other = dhcp_holders_hold(&l->holders, held(k), lease, until_s, now_s);
@@ -160,18 +165,48 @@ uint32_t dhcp6_lease_hold(struct dhcp6_leases *l, uint32_t lease, const struct d
 	return other;
 }
 
-void dhcp6_lease_drop(struct dhcp6_leases *l, uint32_t lease)
+void dhcp_lease_drop(struct dhcp_leases *l, uint32_t lease)
 {
-	struct dhcp6_key k;
+	struct dhcp_key k;
 
-	dhcp6_lease_get(l, lease, &k);
+	dhcp_lease_get(l, lease, &k);
 	dhcp_holders_drop(&l->holders, held(&k), lease);
 }
 
-uint32_t dhcp6_leases_find(const struct dhcp6_leases *l, const uint8_t address[16], uint32_t now_s)
+uint32_t dhcp_leases_find(const struct dhcp_leases *l, const uint8_t address[16], uint32_t now_s)
 {
-	struct dhcp6_key k;
+	struct dhcp_key k;
 
 	memcpy(k.bytes, address, 16);
 	return dhcp_holders_find(&l->holders, held(&k), now_s);
+}
+
+uint64_t dhcp_leases_memory(uint64_t count, bool keys)
+{
+	return (keys ? count * sizeof(struct dhcp_words) : 0) + dhcp_holders_memory(count);
+}
+
+int dhcp_leases_init(struct dhcp_leases *l, uint64_t count, bool keys, bool several)
+{
+	memset(l, 0, sizeof(*l));
+	if (keys) {
+		l->words = dhcp_table_alloc(count * sizeof(*l->words));
+		if (!l->words)
+			return -ENOMEM;
+	}
+	if (dhcp_holders_init(&l->holders, count, several) < 0) {
+		free(l->words);
+		return -ENOMEM;
+	}
+	if (keys) {
+		l->holders.same = dhcp_lease_is;
+		l->holders.of = l;
+	}
+	return 0;
+}
+
+void dhcp_leases_free(struct dhcp_leases *l)
+{
+	dhcp_holders_free(&l->holders);
+	free(l->words);
 }

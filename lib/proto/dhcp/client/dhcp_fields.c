@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sections of settings that both families have. Path: cold. Any thread.
 
-#include "proto/dhcp/dhcp_fields.h"
+#include "proto/dhcp/client/dhcp_fields.h"
 
 #define VLAN(member)   offsetof(struct dhcp_vlan_settings, member)
 #define LEASES(member) offsetof(struct dhcp_leases_settings, member)

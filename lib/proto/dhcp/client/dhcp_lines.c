@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files line by line. Path: cold. Management thread.
 
-#include "proto/dhcp/dhcp_lines.h"
+#include "proto/dhcp/client/dhcp_lines.h"
 
 #include <ctype.h>
 #include <errno.h>

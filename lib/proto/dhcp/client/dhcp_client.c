@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The workers of DHCP clients, from before the run to their last messages to the user, and the
+// table that all items share. Path: cold. Management thread.
+
+#include "proto/dhcp/client/dhcp_client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define OWNER_TEXT 160
+
+void *dhcp_common_setup(void *const *shared, uint32_t count, uint32_t threads)
+{
+	struct dhcp_common *c = calloc(1, sizeof(*c));
+	bool keys = false;
+	uint64_t leases = 0;
+
+	if (!c)
+		return NULL;
+	c->plans = calloc(count, sizeof(*c->plans));
+	for (; c->plans && c->count < count; c->count++) {
+		struct dhcp_plan *p = shared[c->count];
+
+		c->plans[c->count] = p;
+		p->owner = (uint32_t)leases;
+		leases += (uint64_t)p->clients * p->stride;
+		keys = p->family->addr_len == 16;
+	}
+	if (c->plans && dhcp_leases_init(&c->leases, leases, keys, threads > 1) == 0)
+		return c;
+	free(c->plans);
+	free(c);
+	return NULL;
+}
+
+void dhcp_common_teardown(void *common)
+{
+	struct dhcp_common *c = common;
+	uint64_t unwatched = c->leases.holders.unwatched;
+
+	if (unwatched)
+		log_warning("%s: %llu leases were not watched for duplicates: the table had no "
+			    "place for them",
+			c->plans[0]->family->name, (unsigned long long)unwatched);
+	dhcp_leases_free(&c->leases);
+	free(c->plans);
+	free(c);
+}
+
+uint64_t dhcp_memory(const void *shared, const struct proto_env *env)
+{
+	const struct dhcp_plan *p = shared;
+	uint64_t leases = (uint64_t)p->clients * p->stride;
+
+	return dhcp_clients_memory(
+		       dhcp_share(p->clients, env->worker, env->workers), p->family->client_size) +
+	       dhcp_leases_memory(leases, p->family->addr_len == 16) / env->workers;
+}
+
+// Loaded leases become those of the worker's clients.
+static void leases_load(struct dhcp_worker *w)
+{
+	const struct dhcp_plan *p = w->plan;
+	const struct dhcp_saved *saved = p->leases.items;
+	uint32_t left_out = 0;
+
+	for (uint32_t i = 0; i < p->leases.count; i += p->stride) {
+		uint32_t client = saved[i].client / w->work.workers;
+
+		if (saved[i].client % w->work.workers != w->work.worker)
+			continue;
+		if (p->family->lease_load(w, client, &saved[i]))
+			dhcp_clients_bind(&w->work.clients, client);
+		else
+			left_out++;
+	}
+	if (left_out)
+		log_warning("%s: leases of %u clients are left out: other clients hold them, or "
+			    "they are of more than %d servers",
+			p->name, left_out, DHCP_SERVERS_MAX);
+	if (p->leases.count)
+		dhcp_clients_settle(&w->work.clients);
+}
+
+int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env)
+{
+	const struct dhcp_plan *p = ctx->shared;
+	struct dhcp_worker *w = calloc(1, p->family->worker_size);
+
+	ctx->own = NULL;
+	if (!w || dhcp_work_open(&w->work, &p->course, env, p->clients, p->family->client_size,
+			  p->relay_count) < 0) {
+		free(w);
+		return -ENOMEM;
+	}
+	w->plan = p;
+	w->common = env->common;
+	w->work.owner = p->owner;
+	leases_load(w);
+	if (p->leases.save && !env->dry) // a dry run has nothing to save
+		p->leases.workers[env->worker] = w;
+	ctx->own = w;
+	return 0;
+}
+
+// Text of the wire: its printable characters, the others as "?".
+static const char *wire_text(const struct dhcp_note *note, char text[DHCP_NOTE_LEN + 1])
+{
+	for (uint32_t i = 0; i < note->len; i++)
+		text[i] = note->text[i] >= ' ' && note->text[i] < 127 ? (char)note->text[i] : '?';
+	text[note->len] = '\0';
+	return text;
+}
+
+static void refusal_log(const struct dhcp_family *f, const struct dhcp_note *note)
+{
+	const char *status = f->status_name ? f->status_name(note->status) : NULL;
+	char text[DHCP_NOTE_LEN + 1], kind[64] = "NAKs";
+
+	if (f->status_name)
+		snprintf(kind, sizeof(kind), "refusals with status %u (%s)", note->status,
+			status ? status : "unknown");
+	wire_text(note, text);
+	if (note->len == 0)
+		log_note(
+			"%s: %llu %s said nothing", f->name, (unsigned long long)note->count, kind);
+	else
+		log_note("%s: %llu %s said \"%s\"", f->name, (unsigned long long)note->count, kind,
+			text);
+}
+
+// "client 8 (02:00:00:00:00:08)", and the item's name if it is another one.
+static const char *owner_text(const struct dhcp_worker *w, uint32_t lease, char text[OWNER_TEXT])
+{
+	const struct dhcp_plan *of = dhcp_plan_of(w->common, lease);
+	uint32_t number = dhcp_number_of(of, lease);
+	bool other = of != w->plan && of->name;
+	char mac_text[DHCP_MAC_TEXT];
+	uint8_t mac[DHCP_MAC_MAX];
+
+	of->family->mac(of, number, mac);
+	snprintf(text, OWNER_TEXT, "client %u (%s)%s%s", number,
+		dhcp_mac_text(mac, of->mac_len, mac_text), other ? " of " : "",
+		other ? of->name : "");
+	return text;
+}
+
+static void clash_log(const struct dhcp_worker *w, const struct dhcp_clash *c)
+{
+	struct addr_prefix lease = {{w->plan->family->addr_len, {0}}, 128};
+	char text[ADDR_TEXT_SIZE], holder[OWNER_TEXT], taker[OWNER_TEXT];
+	struct dhcp_key key;
+
+	memcpy(key.bytes, c->bytes, 16);
+	if (c->prefix)
+		lease.bits = dhcp_key_split(&key, lease.addr.bytes);
+	else
+		memcpy(lease.addr.bytes, c->bytes, 16);
+	log_warning("%s: %s was given to %s while %s held %s", w->plan->family->name,
+		c->prefix ? addr_format_prefix(&lease, text, sizeof(text))
+			  : addr_format(&lease.addr, text, sizeof(text)),
+		owner_text(w, c->taker, taker), owner_text(w, c->holder, holder),
+		c->prefix ? "it or a part of it" : "it");
+}
+
+// A closed loop waits for a client: that is no failure.
+static void unbegun_log(const struct dhcp_worker *w)
+{
+	const struct dhcp_family *f = w->plan->family;
+	const uint64_t *unbegun = w->work.unbegun;
+
+	if (w->work.dry || !w->work.paced)
+		return;
+	if (unbegun[DHCP_IS_FREE])
+		log_warning("%s: %llu exchanges could not begin: no client was free (more clients, "
+			    "or a share of release)",
+			f->name, (unsigned long long)unbegun[DHCP_IS_FREE]);
+	if (unbegun[DHCP_IS_BOUND])
+		log_warning("%s: %llu exchanges could not begin: no client held a lease (a greater "
+			    "share of %s or rapid)",
+			f->name, (unsigned long long)unbegun[DHCP_IS_BOUND],
+			f->exchange_names[DHCP_FOUR_WAY]);
+}
+
+int dhcp_close(struct proto_ctx *ctx)
+{
+	struct dhcp_worker *w = ctx->own;
+	int rc;
+
+	if (!w)
+		return 0;
+	for (uint32_t i = 0; i < DHCP_NOTES && w->work.refusals[i].count; i++)
+		refusal_log(w->plan->family, &w->work.refusals[i]);
+	for (uint32_t i = 0; i < w->work.clash_count; i++)
+		clash_log(w, &w->work.clashes[i]);
+	unbegun_log(w);
+	rc = dhcp_lease_file_close(w, ctx->now_ms);
+	dhcp_work_close(&w->work);
+	free(w);
+	ctx->own = NULL;
+	return rc;
+}

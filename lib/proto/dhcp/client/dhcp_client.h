@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DHCP clients of either family: the compiled plan of an item, the state of its workers, and the
+// facts and steps that a family adds to both. The course of an exchange is in dhcp_course.h,
+// messages are the family's. Path: cold (the functions) | hot (the inline ones). Any thread.
+#pragma once
+
+#include "base/arena.h"
+#include "proto/dhcp/client/dhcp_lease_file.h"
+#include "proto/dhcp/client/dhcp_leases.h"
+#include "proto/dhcp/client/dhcp_macs.h"
+#include "proto/dhcp/client/dhcp_settings.h"
+#include "proto/dhcp/client/dhcp_templates.h"
+#include "proto/dhcp/client/dhcp_work.h"
+
+// Both families number these steps alike; their other ones follow.
+enum dhcp_step { DHCP_STEP_FIRST, DHCP_STEP_REQUEST, DHCP_STEP_RAPID, DHCP_STEP_OTHERS };
+
+// VLANs of ranges of clients.
+struct dhcp_vlans {
+	const struct dhcp_vlan_settings *sets;
+	uint32_t count;
+	uint16_t *places; // by number of the client: its set, counted from 1; 0: none. NULL: all 0
+};
+
+// The plan of a family begins with it. ctlplane: wo, dataplane: ro
+struct dhcp_plan {
+	const struct dhcp_family *family;
+	struct dhcp_course course;
+	uint32_t clients;
+	uint8_t mac_len;
+	bool stations;                // a MAC is of one station, not of a group
+	struct dhcp_macs macs;        // of a file; without: computed from the client's number
+	uint32_t addresses, prefixes; // that a client leases, in this order
+	uint32_t stride;              // their sum
+	struct recip by_stride;
+	bool same_lease; // an extended lease must keep its addresses and prefixes
+	struct dhcp_varying_list options;
+	struct dhcp_varying fqdn; // code 0: none
+	uint8_t fqdn_flags;
+	uint64_t parameters[4]; // bits: asked for
+
+	const uint8_t *relays; // addr_len bytes each; NULL: clients on a link
+	uint32_t relay_count;
+	uint16_t relay_port;
+	uint16_t server_port;
+	uint32_t server_count;
+	uint32_t path_stride; // paths of one set of VLANs
+	struct dhcp_vlans vlans;
+	struct proto_layout layout;
+	struct dhcp_lease_file leases;
+	struct arena *arena;
+	const char *name; // of the item
+	uint32_t owner;   // number of the first lease of client 0 among those of all items
+};
+
+// Of all items together.
+struct dhcp_common {
+	struct dhcp_leases leases;
+	const struct dhcp_plan **plans; // in the order of their owners
+	uint32_t count;
+};
+
+// A worker of a family begins with it: ctx->own. One thread.
+struct dhcp_worker {
+	struct dhcp_work work; // owner: the item's first lease
+	const struct dhcp_plan *plan;
+	struct dhcp_common *common;
+	bool heard; // a reply has come or should have, or none was to come
+};
+
+struct dhcp_family {
+	const char *name; // of the protocol
+	uint8_t addr_len;
+	uint16_t client_port, server_port;
+	uint8_t steps, exchanges;
+	const struct dhcp_start *starts; // by exchange
+	const char *const *exchange_names;
+	size_t plan_size, worker_size, client_size;
+	const char *fqdn_rfc;
+	// Name of a status in refusals; NULL: refusals have none.
+	const char *(*status_name)(uint32_t status);
+
+	// Rules of the family alone. exchange_check: of an exchange that the item makes.
+	void (*check)(const struct dhcp_settings *s, struct diag *d);
+	void (*exchange_check)(const struct dhcp_settings *s, uint32_t exchange, struct diag *d);
+	// Are messages of clients behind relays sent from the leased address? NULL: none.
+	bool (*unicasts)(const struct dhcp_settings *s);
+
+	// The first part of a plan: what the lengths of messages depend on.
+	void (*plan_identity)(struct dhcp_plan *p, const struct dhcp_settings *s);
+	// Everything else that needs no message.
+	void (*plan_rest)(
+		struct dhcp_plan *p, const struct dhcp_settings *s, const struct proto_env *env);
+	// How a step is sent again, by the setting `retransmit`.
+	struct dhcp_backoff (*backoff)(const struct dhcp_settings *s, uint32_t step);
+	// Destinations for clients without VLANs, 1 + DHCP_SERVERS_MAX at most: how many.
+	uint32_t (*paths)(struct dhcp_plan *p, const struct dhcp_settings *s,
+		const struct proto_env *env, struct addr *to);
+	// The bytes of every kind of message into the plan. 0, or -EINVAL (in d).
+	int (*templates)(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);
+	// Files besides those of MACs and leases; NULL: none. 0, -EINVAL (in d) or -ENOMEM.
+	int (*load)(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);
+	void (*unload)(struct dhcp_plan *p); // NULL: nothing to free
+
+	// The hardware address of a client by its number, mac_len bytes.
+	void (*mac)(const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX]);
+	// Are these clients of two items one client for a server?
+	bool (*same)(const struct dhcp_plan *p, uint32_t ours, const struct dhcp_plan *q,
+		uint32_t theirs);
+	// The client takes its saved leases; false: another client has one, or the worker has met
+	// too many servers.
+	bool (*lease_load)(struct dhcp_worker *w, uint32_t client, const struct dhcp_saved *saved);
+	// The nth lease of a client that holds leases.
+	void (*lease_save)(const struct dhcp_worker *w, uint32_t client, uint32_t nth,
+		struct dhcp_lease_held *out);
+};
+
+// dhcp_client_setup.c
+void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d);
+// Does the item make this exchange?
+bool dhcp_does(const struct dhcp_family *f, const struct dhcp_settings *s, uint32_t exchange);
+// The addresses of clients run on from the first one, and not into those of groups.
+void dhcp_mac_check(const uint8_t mac[6], uint64_t clients, struct diag *d);
+// Do clients get leases in this run?
+bool dhcp_gets_leases(const struct dhcp_family *f, const struct dhcp_settings *s);
+// The plan, or NULL after an error (in d, or out of memory).
+void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
+	const struct proto_env *env, struct diag *d);
+// For struct proto.
+void dhcp_teardown(void *shared);
+void dhcp_layout(const void *shared, struct proto_layout *out);
+
+// dhcp_client.c, for struct proto
+void *dhcp_common_setup(void *const *shared, uint32_t count, uint32_t threads);
+void dhcp_common_teardown(void *common);
+uint64_t dhcp_memory(const void *shared, const struct proto_env *env);
+int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env);
+int dhcp_close(struct proto_ctx *ctx);
+
+static inline uint32_t dhcp_vlans_place(const struct dhcp_vlans *v, uint32_t number)
+{
+	return v->places ? v->places[number] : 0;
+}
+
+// Did a message come on the VLANs of the client with this number?
+static inline bool dhcp_vlan_is_ours(
+	const struct dhcp_plan *p, uint32_t number, const struct proto_ends *e)
+{
+	const struct proto_path *path = p->layout.paths.items;
+
+	path += dhcp_vlans_place(&p->vlans, number) * p->path_stride;
+	if (e->vlan_count != path->vlan_count)
+		return false;
+	for (uint8_t i = 0; i < e->vlan_count; i++)
+		if (e->vlans[i] != path->vlans[i])
+			return false;
+	return true;
+}
+
+// Which kind a lease of a client is: its place among the client's.
+static inline bool dhcp_is_prefix(const struct dhcp_plan *p, uint32_t nth)
+{
+	return nth >= p->addresses;
+}
+
+// The first of a client's leases.
+static inline uint32_t dhcp_lease_of(
+	const struct dhcp_plan *p, const struct dhcp_worker *w, uint32_t client)
+{
+	return w->work.owner + dhcp_work_number(&w->work, client) * p->stride;
+}
+
+// The item that a lease is of.
+static inline const struct dhcp_plan *dhcp_plan_of(const struct dhcp_common *c, uint32_t lease)
+{
+	uint32_t i = 0;
+
+	while (i + 1 < c->count && c->plans[i + 1]->owner <= lease)
+		i++;
+	return c->plans[i];
+}
+
+// Number of the client that a lease of the item is of.
+static inline uint32_t dhcp_number_of(const struct dhcp_plan *p, uint32_t lease)
+{
+	return (uint32_t)recip_div(&p->by_stride, lease - p->owner);
+}
+
+// Are the clients of two leases one client for a server? Clients of one item never are.
+static inline bool dhcp_same_client(const struct dhcp_common *c, uint32_t lease, uint32_t other)
+{
+	const struct dhcp_plan *p = dhcp_plan_of(c, lease), *q = dhcp_plan_of(c, other);
+
+	return p != q && p->family->same(p, dhcp_number_of(p, lease), q, dhcp_number_of(q, other));
+}

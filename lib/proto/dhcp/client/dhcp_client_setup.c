@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From settings to the plan of an item of clients: rules, paths, waits and files. Not here: what a
+// family alone has (dhcp4_setup.c, dhcp6_setup.c). Path: cold. Management thread.
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/dhcp/client/dhcp_client.h"
+#include "proto/dhcp/dhcp_setup.h"
+
+#define MAC_BITS        48
+#define RELAYS_MAX      1048576
+#define VLAN_RANGES_MAX 1024
+
+bool dhcp_does(const struct dhcp_family *f, const struct dhcp_settings *s, uint32_t exchange)
+{
+	return dhcp_mix_share(dhcp_shares(s), f->exchanges, (uint32_t)s->exchange, exchange) > 0;
+}
+
+bool dhcp_gets_leases(const struct dhcp_family *f, const struct dhcp_settings *s)
+{
+	return dhcp_does(f, s, DHCP_FOUR_WAY) || dhcp_does(f, s, DHCP_RAPID);
+}
+
+static void check_mix(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
+{
+	const char *const *names = f->exchange_names;
+	bool leased = dhcp_gets_leases(f, s) || (s->leases && s->leases->load);
+
+	if (!dhcp_mix_check(dhcp_shares(s), f->exchanges, d))
+		return;
+	for (uint32_t e = 0; e < f->exchanges; e++) {
+		if (!dhcp_does(f, s, e))
+			continue;
+		if (leased || f->starts[e].from != DHCP_IS_BOUND) {
+			f->exchange_check(s, e, d);
+			continue;
+		}
+		diag_error(d, s, "exchange",
+			"%s needs clients that hold a lease (with a share of %s or rapid: mix: "
+			"{%s: 50%%}, or leases: {load: FILE})",
+			names[e], names[DHCP_FOUR_WAY], names[DHCP_FOUR_WAY]);
+		return;
+	}
+}
+
+void dhcp_mac_check(const uint8_t mac[6], uint64_t clients, struct diag *d)
+{
+	uint64_t first = 0, last;
+
+	for (int i = 0; i < 6; i++)
+		first = first << 8 | mac[i];
+	last = first + clients - 1;
+	if ((first >> 40 & 1) || (last >> 40 & 1) || last >> MAC_BITS)
+		diag_error(d, mac, NULL, "%s (the first byte is even)",
+			first >> 40 & 1 ? "a group address" : "runs into group addresses");
+}
+
+static void check_vlans(const struct field_list *vlans, struct diag *d)
+{
+	const struct dhcp_vlan_settings *v = vlans->items;
+
+	if (vlans->count > VLAN_RANGES_MAX)
+		diag_error(
+			d, vlans, "vlans", "%u ranges (up to %u)", vlans->count, VLAN_RANGES_MAX);
+	for (uint32_t i = 0; i < vlans->count && i < VLAN_RANGES_MAX; i++) {
+		if (v[i].vlans.count < 1 || v[i].vlans.count > 2)
+			diag_error(d, &v[i], "vlans", "%u VLANs (1 or 2)", v[i].vlans.count);
+		for (uint32_t k = 0; k < i; k++)
+			if (v[i].clients.first <= v[k].clients.last &&
+				v[k].clients.first <= v[i].clients.last)
+				diag_error(d, &v[i], "clients", "clients are in two ranges");
+	}
+}
+
+static void check_servers(const struct field_list *servers, uint32_t len, struct diag *d)
+{
+	const struct addr *a = servers->items;
+
+	for (uint32_t i = 0; i < servers->count; i++)
+		dhcp_family_check(&a[i], &a[i], len, d);
+	if (servers->count >= DHCP_SERVERS_MAX)
+		diag_error(d, servers, "servers", "%u servers (up to %u)", servers->count,
+			DHCP_SERVERS_MAX - 1);
+}
+
+static void check_relays(const struct field_list *relays, uint32_t len, struct diag *d)
+{
+	uint64_t count = dhcp_ranges_count(relays, len, d);
+
+	if (relays->count == 0)
+		diag_error(d, relays, "addresses", "no address");
+	if (count > RELAYS_MAX)
+		diag_error(d, relays, "addresses", "%llu relays (up to %u)",
+			(unsigned long long)count, RELAYS_MAX);
+}
+
+// What messages and waits depend on.
+static struct dhcp_plan *plan_new(const struct dhcp_family *f, const struct dhcp_settings *s)
+{
+	struct dhcp_plan *p = calloc(1, f->plan_size);
+	struct dhcp_backoff kinds[PROTO_MAX_STEPS];
+
+	if (!p)
+		return NULL;
+	p->family = f;
+	p->arena = arena_new();
+	p->clients = (uint32_t)s->clients;
+	f->plan_identity(p, s);
+	p->stride = p->addresses + p->prefixes;
+	recip_init(&p->by_stride, p->stride);
+	for (uint32_t i = 0; s->retransmit && i < f->steps; i++)
+		kinds[i] = f->backoff(s, i);
+	dhcp_waits_build(&p->course.waits, s->retransmit ? kinds : NULL, f->steps, p->arena,
+		&p->layout.waits);
+	return p;
+}
+
+// Messages with these options and waits: are they short enough, and few?
+static void check_messages(
+	const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
+{
+	struct dhcp_plan *p = plan_new(f, s);
+
+	if (!p)
+		return;
+	if (p->course.waits.count > PROTO_MAX_WAITS)
+		diag_error(d, s->retransmit, "", "%u different waits (up to %d: smaller mrc)",
+			p->course.waits.count, PROTO_MAX_WAITS);
+	if (p->mac_len)
+		f->templates(p, s, d);
+	dhcp_teardown(p);
+}
+
+// Files of MACs, DUIDs and leases are large and read once, by setup.
+void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
+{
+	unsigned before = diag_count(d);
+
+	check_mix(f, s, d);
+	check_vlans(&s->vlans, d);
+	check_servers(&s->servers, f->addr_len, d);
+	if (s->relay)
+		check_relays(&s->relay->addresses, f->addr_len, d);
+	if (s->fqdn && s->fqdn->no_update && s->fqdn->server_update)
+		diag_error(d, s->fqdn, "no_update", "stands beside server_update (%s: not both)",
+			f->fqdn_rfc);
+	f->check(s, d);
+	if (diag_count(d) == before)
+		check_messages(f, s, d);
+}
+
+// All addresses of the list, len bytes each as on the wire.
+static void build_relays(struct dhcp_plan *p, const struct dhcp_relay_settings *s)
+{
+	const struct addr_range *r = s->addresses.items;
+	uint8_t len = p->family->addr_len, *relays;
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < s->addresses.count; i++)
+		all += r[i].count;
+	relays = arena_zalloc(p->arena, all * len);
+	for (uint32_t i = 0; i < s->addresses.count; i++)
+		for (uint64_t k = 0; k < r[i].count; k++)
+			addr_nth_bytes(&r[i], k, relays + (size_t)len * p->relay_count++);
+	p->relays = relays;
+	p->relay_port = (uint16_t)s->port;
+	p->layout.owned = s->addresses;
+}
+
+// The ports that servers answer to: of relays, then of clients.
+static void build_ports(struct dhcp_plan *p, const struct dhcp_settings *s)
+{
+	const struct dhcp_family *f = p->family;
+	uint16_t *ports = arena_zalloc(p->arena, 3 * sizeof(*ports));
+	uint32_t n = 0;
+
+	if (s->relay && (p->relay_port == f->server_port || !s->relay->source_port))
+		ports[n++] = f->server_port;
+	if (s->relay && p->relay_port != f->server_port)
+		ports[n++] = p->relay_port;
+	if (p->relay_port != f->client_port && (!s->relay || (f->unicasts && f->unicasts(s))))
+		ports[n++] = f->client_port;
+	p->layout.ports = (struct field_list){ports, n};
+	p->layout.own_macs = !s->relay;
+}
+
+// The destinations of clients without VLANs, then again for each range of clients.
+static void build_paths(
+	struct dhcp_plan *p, const struct dhcp_settings *s, const struct proto_env *env)
+{
+	struct addr to[1 + DHCP_SERVERS_MAX];
+	uint32_t count = p->family->paths(p, s, env, to), all = (1 + p->vlans.count) * count;
+	struct proto_path *paths = arena_zalloc(p->arena, all * sizeof(*paths));
+
+	for (uint32_t i = 0; i < all; i++) {
+		const struct field_list *vlans;
+
+		paths[i].dst = to[i % count];
+		if (i < count)
+			continue;
+		vlans = &p->vlans.sets[i / count - 1].vlans;
+		paths[i].vlan_count = (uint8_t)vlans->count;
+		for (uint32_t k = 0; k < vlans->count; k++)
+			paths[i].vlans[k] = (uint16_t)((const uint64_t *)vlans->items)[k];
+	}
+	p->path_stride = count;
+	p->layout.paths = (struct field_list){paths, all};
+	p->layout.more = p->course.spread == DHCP_TO_EACH ? (uint8_t)(p->server_count - 1) : 0;
+}
+
+static void build_course(struct dhcp_plan *p, const struct dhcp_settings *s)
+{
+	struct dhcp_course *c = &p->course;
+
+	c->starts = p->family->starts;
+	dhcp_mix_init(&c->mix, dhcp_shares(s), p->family->exchanges, (uint32_t)s->exchange);
+	c->spread = (enum dhcp_spread)s->spread;
+	recip_init(&c->by_server, p->server_count);
+	c->rest_ms = dhcp_work_rest_ms(s->decline_rest_ns, s->retransmit);
+}
+
+static int build_vlans(struct dhcp_vlans *v, const struct field_list *vlans, uint64_t clients)
+{
+	*v = (struct dhcp_vlans){.sets = vlans->items, .count = vlans->count};
+	if (v->count == 0)
+		return 0;
+	v->places = dhcp_table_alloc(clients * sizeof(*v->places));
+	if (!v->places)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < v->count; i++) {
+		const struct field_range *r = &v->sets[i].clients;
+
+		for (uint64_t k = r->first; k <= r->last && k < clients; k++)
+			v->places[k] = (uint16_t)(i + 1);
+	}
+	return 0;
+}
+
+// Messages of DHCPv6 clients on a link are found by their MAC.
+static int load_macs(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d)
+{
+	bool six = p->family->addr_len == 16;
+	const struct dhcp_macs_wanted wanted = {.clients = s->clients,
+		.six = six || !s->relay,
+		.stations = p->stations,
+		.find = six && !s->relay};
+	int ret = s->mac_file ? dhcp_macs_load(&p->macs, &s->mac_file, &wanted, p->arena, d) : 0;
+
+	if (p->macs.items)
+		p->mac_len = (uint8_t)p->macs.len;
+	return ret;
+}
+
+// Is there a client for each worker?
+static bool clients_check(const uint64_t *clients, const struct proto_env *env, struct diag *d)
+{
+	if (*clients >= env->workers)
+		return true;
+	diag_error(d, clients, NULL, "%llu clients for %u CPUs (at least one for each)",
+		(unsigned long long)*clients, env->workers);
+	return false;
+}
+
+// Option codes to a bit each; those of 256 and above have none.
+static void parameters_mark(uint64_t bits[4], const struct field_list *codes)
+{
+	const uint64_t *code = codes->items;
+
+	for (uint32_t i = 0; i < codes->count; i++)
+		if (code[i] < 256)
+			bits[code[i] >> 6] |= 1ull << (code[i] & 63);
+}
+
+void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
+	const struct proto_env *env, struct diag *d)
+{
+	struct dhcp_plan *p = clients_check(&s->clients, env, d) ? plan_new(f, s) : NULL;
+
+	if (!p)
+		return NULL;
+	p->name = env->name;
+	p->server_port = env->server_port;
+	p->server_count = 1 + s->servers.count;
+	build_course(p, s);
+	parameters_mark(p->parameters, &s->parameters);
+	if (s->relay)
+		build_relays(p, s->relay);
+	f->plan_rest(p, s, env);
+	if (build_vlans(&p->vlans, &s->vlans, s->clients) == 0) {
+		build_paths(p, s, env);
+		build_ports(p, s);
+		if (load_macs(p, s, d) == 0 && f->templates(p, s, d) == 0 &&
+			(!f->load || f->load(p, s, d) == 0) &&
+			dhcp_lease_file_load(p, s->leases, env, d) == 0)
+			return p;
+	}
+	dhcp_teardown(p);
+	return NULL;
+}
+
+void dhcp_teardown(void *shared)
+{
+	struct dhcp_plan *p = shared;
+
+	if (!p)
+		return;
+	if (p->family->unload)
+		p->family->unload(p);
+	dhcp_macs_free(&p->macs);
+	dhcp_lease_file_free(&p->leases);
+	free(p->vlans.places);
+	arena_free(p->arena);
+	free(p);
+}
+
+void dhcp_layout(const void *shared, struct proto_layout *out)
+{
+	const struct dhcp_plan *p = shared;
+
+	*out = p->layout;
+}

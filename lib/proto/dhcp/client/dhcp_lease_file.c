@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file of leases to memory, line by line and client by client, and back to a file at the end.
+// Path: cold. Management thread.
+
+#include "proto/dhcp/client/dhcp_lease_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/addr.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "proto/dhcp/client/dhcp_client.h"
+
+#define HEADING       "client,mac,address,server,expires"
+#define COLUMNS       5
+#define SERVERS_MAX   1024
+#define SERVER_ID_MIN 3 // bytes of a DUID
+#define MS_PER_S      1000
+
+static bool number_read(const char *text, uint64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0;
+}
+
+static const char *client_read(const struct dhcp_lease_loading *l, const char *text, uint32_t *out)
+{
+	uint64_t client;
+
+	if (!number_read(text, &client))
+		return "not the number of a client in the first column";
+	*out = (uint32_t)client;
+	return client < l->p->clients ? NULL : "a client beyond those of the item";
+}
+
+static const char *mac_check(const struct dhcp_lease_loading *l, const char *text, uint32_t client)
+{
+	uint8_t theirs[DHCP_MAC_MAX] = {0}, ours[DHCP_MAC_MAX] = {0};
+	uint32_t len = dhcp_mac_read(text, theirs);
+
+	if (len == 0)
+		return "not a MAC address in the second column";
+	l->p->family->mac(l->p, client, ours);
+	return len == l->p->mac_len && memcmp(theirs, ours, len) == 0
+	               ? NULL
+	               : "the client has another MAC address now";
+}
+
+// Neither 0.0.0.0 nor ::, nor a prefix with bits behind its length.
+static bool is_lease(const struct dhcp_lease_loading *l, const struct addr_prefix *p)
+{
+	uint32_t set = 0;
+
+	for (uint32_t bit = 0; bit < 8u * p->addr.len; bit++)
+		if (p->addr.bytes[bit / 8] >> (7 - bit % 8) & 1)
+			set = bit + 1;
+	return p->addr.len == l->p->family->addr_len && set > 0 &&
+	       (p->bits == 0 || (set <= p->bits && p->bits <= DHCP_PREFIX_MAX));
+}
+
+static const char *lease_read(
+	const struct dhcp_lease_loading *l, const char *text, struct dhcp_saved *out)
+{
+	bool is_prefix = strchr(text, '/') != NULL;
+	struct addr_prefix p = {.bits = 0};
+	const char *what;
+	int ret = is_prefix ? addr_parse_prefix(text, &p, &what) : addr_parse(text, &p.addr, &what);
+
+	if (ret < 0 || !is_lease(l, &p) || (is_prefix && p.bits == 0))
+		return l->p->family->addr_len == 4
+		               ? "not an IPv4 address in the third column"
+		               : "not an IPv6 address or prefix in the third column";
+	if (is_prefix ? !l->p->prefixes : !l->p->addresses)
+		return is_prefix ? "a prefix, which the clients do not ask for"
+		                 : "an address, which the clients do not ask for";
+	out->bits = p.bits;
+	memcpy(out->bytes, p.addr.bytes, sizeof(out->bytes));
+	return NULL;
+}
+
+static bool server_id_read(uint8_t addr_len, const char *text, struct dhcp_server_id *id)
+{
+	static const uint8_t none[4];
+	const char *what;
+	struct addr a;
+	int len;
+
+	if (addr_len == 16) {
+		len = dhcp_hex_read(text, id->bytes, sizeof(id->bytes));
+		id->len = len > 0 ? (uint8_t)len : 0;
+		return len >= SERVER_ID_MIN;
+	}
+	if (addr_parse(text, &a, &what) < 0 || a.len != 4 || memcmp(a.bytes, none, 4) == 0)
+		return false;
+	id->len = 4;
+	memcpy(id->bytes, a.bytes, 4);
+	return true;
+}
+
+// Mostly that of the line before.
+static int server_find(struct dhcp_lease_loading *l, const struct dhcp_server_id *id, uint16_t *out)
+{
+	const struct dhcp_server_id *known = l->servers.items;
+
+	for (uint32_t i = l->servers.count; i-- > 0;)
+		if (memcmp(&known[i], id, sizeof(*id)) == 0) {
+			*out = (uint16_t)i;
+			return 0;
+		}
+	if (l->servers.count == SERVERS_MAX)
+		return -EINVAL;
+	*out = (uint16_t)l->servers.count;
+	return dhcp_rows_add(&l->servers, id) ? 0 : -ENOMEM;
+}
+
+static const char *time_read(const struct dhcp_lease_loading *l, const char *text, uint32_t *left_s)
+{
+	uint64_t expires;
+
+	*left_s = UINT32_MAX;
+	if (strcmp(text, "never") == 0)
+		return NULL;
+	if (!number_read(text, &expires))
+		return "not seconds since 1970, or \"never\", in the fifth column";
+	if (expires - l->now < UINT32_MAX)
+		*left_s = (uint32_t)(expires - l->now);
+	if (expires < l->now)
+		*left_s = 0;
+	return NULL;
+}
+
+static const char *count_check(struct dhcp_lease_loading *l, const struct dhcp_saved *one)
+{
+	uint32_t most = one->bits ? l->p->prefixes : l->p->addresses;
+
+	if (l->seen[one->client][one->bits > 0]++ < most)
+		return NULL;
+	if (l->p->stride == 1)
+		return "a client for the second time";
+	return one->bits ? "more prefixes than the client asks for"
+	                 : "more addresses than the client asks for";
+}
+
+static const char *columns_split(char *line, char *columns[COLUMNS])
+{
+	for (int i = 0; i < COLUMNS; i++) {
+		columns[i] = strsep(&line, ",");
+		if (!columns[i])
+			return "not five columns (" HEADING ")";
+	}
+	return line ? "not five columns (" HEADING ")" : NULL;
+}
+
+static const char *columns_read(struct dhcp_lease_loading *l, char *columns[COLUMNS],
+	struct dhcp_saved *one, struct dhcp_server_id *id)
+{
+	const char *what = client_read(l, columns[0], &one->client);
+
+	if (!what)
+		what = lease_read(l, columns[2], one);
+	if (!what && !server_id_read(l->p->family->addr_len, columns[3], id))
+		what = l->p->family->addr_len == 4 ? "not an IPv4 address in the fourth column"
+		                                   : "not a DUID in the fourth column";
+	if (!what)
+		what = time_read(l, columns[4], &one->left_s);
+	if (!what)
+		what = mac_check(l, columns[1], one->client);
+	return what ? what : count_check(l, one);
+}
+
+int dhcp_lease_line(void *to, char *line, const char **what)
+{
+	struct dhcp_lease_loading *l = to;
+	struct dhcp_saved one = {.line = l->line++};
+	struct dhcp_server_id id = {.len = 0};
+	char *columns[COLUMNS];
+	int ret;
+
+	if (strcmp(line, HEADING) == 0)
+		return 0;
+	*what = columns_split(line, columns);
+	if (!*what)
+		*what = columns_read(l, columns, &one, &id);
+	if (*what)
+		return -EINVAL;
+	ret = server_find(l, &id, &one.server);
+	if (ret == -EINVAL)
+		*what = "of one server too many";
+	if (ret == 0 && !dhcp_rows_add(&l->leases, &one))
+		ret = -ENOMEM;
+	return ret;
+}
+
+static int order(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_client(const void *a, const void *b)
+{
+	const struct dhcp_saved *x = a, *y = b;
+	int by = order(x->client, y->client);
+
+	if (by == 0)
+		by = order(x->bits > 0, y->bits > 0);
+	return by ? by : order(x->line, y->line);
+}
+
+static int by_lease(const void *a, const void *b)
+{
+	const struct dhcp_saved *x = a, *y = b;
+	int by = memcmp(x->bytes, y->bytes, sizeof(x->bytes));
+
+	return by ? by : order(x->bits, y->bits);
+}
+
+// In the order that they run out, as the ring of bound clients has it.
+static int by_time(const void *a, const void *b)
+{
+	const struct dhcp_saved *x = a, *y = b;
+	int by = order(x->left_s, y->left_s);
+
+	return by ? by : by_client(a, b);
+}
+
+static const char *lease_text(
+	const struct dhcp_plan *p, const struct dhcp_saved *one, char text[ADDR_TEXT_SIZE])
+{
+	struct addr_prefix lease = {.addr = {.len = p->family->addr_len}, .bits = one->bits};
+
+	memcpy(lease.addr.bytes, one->bytes, sizeof(one->bytes));
+	return one->bits ? addr_format_prefix(&lease, text, ADDR_TEXT_SIZE)
+	                 : addr_format(&lease.addr, text, ADDR_TEXT_SIZE);
+}
+
+static int check_unique(const struct dhcp_lease_file *f, const char *path,
+	const struct dhcp_plan *p, struct diag *d)
+{
+	char text[ADDR_TEXT_SIZE];
+
+	for (uint32_t i = 1; i < f->count; i++) {
+		if (by_lease(&f->items[i - 1], &f->items[i]) != 0)
+			continue;
+		diag_error_at(d, path, 0, 0, NULL, "%s is leased to two clients",
+			lease_text(p, &f->items[i], text));
+		return -EINVAL;
+	}
+	return 0;
+}
+
+// Of what is sorted by client: all leases of one end with the first of them.
+static uint32_t client_end(struct dhcp_lease_file *f, uint32_t first)
+{
+	uint32_t end = first, left_s = UINT32_MAX;
+
+	for (; end < f->count && f->items[end].client == f->items[first].client; end++)
+		if (f->items[end].left_s < left_s)
+			left_s = f->items[end].left_s;
+	for (uint32_t i = first; i < end; i++)
+		f->items[i].left_s = left_s;
+	return end;
+}
+
+// Clients without a lease that runs go, and the others have all theirs.
+static int clients_judge(
+	struct dhcp_lease_file *f, const char *path, const struct dhcp_plan *p, struct diag *d)
+{
+	uint32_t all = p->stride, kept = 0, ended = 0;
+
+	for (uint32_t i = 0, end; i < f->count; i = end) {
+		end = client_end(f, i);
+		if (f->items[i].left_s == 0) {
+			ended += end - i;
+			continue;
+		}
+		if (end - i < all) {
+			diag_error_at(d, path, 0, 0, NULL,
+				"client %u has %u of its %u addresses and prefixes",
+				f->items[i].client, end - i, all);
+			return -EINVAL;
+		}
+		memmove(&f->items[kept], &f->items[i], (end - i) * sizeof(*f->items));
+		kept += end - i;
+	}
+	f->count = kept;
+	if (ended)
+		log_note("%s: %u leases have run out and are left out", path, ended);
+	return 0;
+}
+
+static void sort(struct dhcp_lease_file *f, int (*compare)(const void *, const void *))
+{
+	if (f->count)
+		qsort(f->items, f->count, sizeof(*f->items), compare);
+}
+
+static int load(struct dhcp_lease_file *f, const char *const *path, const struct dhcp_plan *p,
+	struct diag *d)
+{
+	struct dhcp_lease_loading l = {.p = p,
+		.leases = {.size = sizeof(struct dhcp_saved)},
+		.servers = {.size = sizeof(struct dhcp_server_id)},
+		.now = (uint64_t)time(NULL)};
+	int ret;
+
+	l.seen = calloc(p->clients, sizeof(*l.seen));
+	if (!l.seen)
+		return -ENOMEM;
+	ret = dhcp_lines_read(*path, path, dhcp_lease_line, &l, d);
+	free(l.seen);
+	f->items = l.leases.items;
+	f->count = l.leases.count;
+	f->servers = l.servers.items;
+	f->server_count = l.servers.count;
+	if (ret < 0)
+		return ret;
+	sort(f, by_client);
+	ret = clients_judge(f, *path, p, d);
+	sort(f, by_lease);
+	if (ret == 0)
+		ret = check_unique(f, *path, p, d);
+	sort(f, by_time);
+	return ret;
+}
+
+// What cannot be written is better known before the run.
+static int check_writable(const char *const *path, struct diag *d)
+{
+	int rc = file_check_writable(*path);
+
+	if (rc < 0)
+		diag_error(d, path, NULL, "%s: %s", *path, strerror(-rc));
+	return rc < 0 ? -EINVAL : 0;
+}
+
+int dhcp_lease_file_load(struct dhcp_plan *p, const struct dhcp_leases_settings *settings,
+	const struct proto_env *env, struct diag *d)
+{
+	int ret;
+
+	if (!settings)
+		return 0;
+	p->leases.workers = arena_zalloc(p->arena, env->workers * sizeof(*p->leases.workers));
+	p->leases.worker_count = env->workers;
+	p->leases.save = settings->save;
+	ret = settings->load ? load(&p->leases, &settings->load, p, d) : 0;
+	return settings->save && ret == 0 ? check_writable(&settings->save, d) : ret;
+}
+
+void dhcp_lease_file_free(struct dhcp_lease_file *f)
+{
+	free(f->items);
+	free(f->servers);
+}
+
+struct saving {
+	FILE *f;
+	const struct dhcp_plan *p;
+	uint64_t epoch; // when the run began, since 1970
+	uint32_t now_s;
+};
+
+static void server_write(const struct saving *s, const struct dhcp_server_id *id)
+{
+	struct addr a = {.len = 4};
+	char text[ADDR_TEXT_SIZE];
+
+	if (s->p->family->addr_len == 4) {
+		memcpy(a.bytes, id->bytes, 4);
+		fputs(addr_format(&a, text, sizeof(text)), s->f);
+		return;
+	}
+	for (uint32_t i = 0; i < id->len; i++)
+		fprintf(s->f, "%02x", id->bytes[i]);
+}
+
+static void lease_write(const struct saving *s, const struct dhcp_lease_held *held)
+{
+	struct addr_prefix lease = {.addr = {.len = s->p->family->addr_len}, .bits = held->bits};
+	char mac_text[DHCP_MAC_TEXT], text[ADDR_TEXT_SIZE];
+	uint8_t mac[DHCP_MAC_MAX];
+
+	s->p->family->mac(s->p, held->number, mac);
+	memcpy(lease.addr.bytes, held->bytes, sizeof(held->bytes));
+	fprintf(s->f, "%u,%s,%s,", held->number, dhcp_mac_text(mac, s->p->mac_len, mac_text),
+		held->bits ? addr_format_prefix(&lease, text, sizeof(text))
+			   : addr_format(&lease.addr, text, sizeof(text)));
+	server_write(s, &held->server);
+	if (held->expires_s == UINT32_MAX)
+		fprintf(s->f, ",never\n");
+	else
+		fprintf(s->f, ",%" PRIu64 "\n", s->epoch + held->expires_s);
+}
+
+static void worker_write(const struct saving *s, const struct dhcp_worker *w)
+{
+	struct dhcp_lease_held held;
+
+	for (uint32_t client = 0; w && client < w->work.clients.count; client++) {
+		const struct dhcp_client *k = dhcp_client_at(&w->work.clients, client);
+
+		if (!k->holds || dhcp_client_expired(k, s->now_s))
+			continue;
+		for (uint32_t n = 0; n < s->p->stride; n++) {
+			held = (struct dhcp_lease_held){
+				.number = dhcp_work_number(&w->work, client),
+				.expires_s = k->expires_s};
+			s->p->family->lease_save(w, client, n, &held);
+			lease_write(s, &held);
+		}
+	}
+}
+
+static int save(const struct dhcp_plan *p, uint32_t now_ms)
+{
+	const struct dhcp_lease_file *f = &p->leases;
+	struct saving s = {.p = p, .now_s = now_ms / MS_PER_S};
+	int rc = 0;
+
+	s.epoch = (uint64_t)time(NULL) - s.now_s;
+	errno = 0; // what writing leaves there is why it failed
+	s.f = fopen(f->save, "w");
+	if (!s.f) {
+		rc = -errno;
+	} else {
+		fprintf(s.f, HEADING "\n");
+		for (uint32_t i = 0; i < f->worker_count; i++)
+			worker_write(&s, f->workers[i]);
+		if (ferror(s.f))
+			rc = errno ? -errno : -EIO;
+		rc = fclose(s.f) != 0 ? -errno : rc;
+	}
+	if (rc < 0)
+		log_error("%s: %s", f->save, strerror(-rc));
+	return rc;
+}
+
+int dhcp_lease_file_close(const struct dhcp_worker *w, uint32_t now_ms)
+{
+	const struct dhcp_lease_file *f = &w->plan->leases;
+	bool is_open = false, heard = false;
+	int rc;
+
+	for (uint32_t i = 0; i < f->worker_count; i++) {
+		is_open |= f->workers[i] == w;
+		heard |= f->workers[i] && f->workers[i]->heard;
+	}
+	if (!is_open)
+		return 0;
+	rc = heard ? save(w->plan, now_ms) : 0;
+	for (uint32_t i = 0; i < f->worker_count; i++)
+		f->workers[i] = NULL;
+	return rc;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Settings and counters that clients of both families have, as structs. Settings of a family begin
+// with these; the rows that fill them are in dhcp_fields.h. Path: cold (settings) | hot (the
+// counters). Any thread.
+#pragma once
+
+#include "base/addr.h"
+#include "base/counter.h"
+#include "base/field.h"
+
+#define DHCP_TRIES_MAX   16 // of one message
+#define DHCP_SERVERS_MAX 16 // the item's and further ones
+#define DHCP_MIX_MAX     16 // kinds of exchanges
+
+// Both families number these exchanges alike; their other ones follow.
+enum dhcp_exchange {
+	DHCP_FOUR_WAY, // DORA, SARR
+	DHCP_TWO_WAY,  // ends with the offer
+	DHCP_RAPID,    // gets a lease in two messages
+};
+
+struct dhcp_mix_settings {
+	double share[DHCP_MIX_MAX]; // by exchange
+};
+
+struct dhcp_vlan_settings {
+	struct field_range clients;
+	struct field_list vlans; // uint64_t, outermost first
+};
+
+struct dhcp_leases_settings {
+	const char *save, *load; // NULL: not
+};
+
+// The value of an option: one of these is given.
+struct dhcp_value_settings {
+	const char *text, *hex;    // patterns
+	struct field_list address; // struct addr
+};
+
+struct dhcp_relay_settings {
+	struct field_list addresses; // struct addr_range
+	uint64_t port;
+	bool source_port;
+};
+
+struct dhcp_fqdn_settings {
+	const char *name; // pattern
+	bool server_update, no_update;
+	bool wire; // DHCPv4 only
+};
+
+struct dhcp_settings {
+	int32_t exchange;
+	struct dhcp_mix_settings *mix; // NULL: only the exchange
+	uint64_t clients;
+	uint8_t mac[6];
+	const char *mac_file;
+	struct dhcp_relay_settings *relay; // the family's begins with it; NULL: clients on a link
+	struct field_list vlans;           // struct dhcp_vlan_settings
+	struct field_list options;         // of the family's struct
+	struct field_list parameters;      // uint64_t
+	struct dhcp_fqdn_settings *fqdn;
+	struct field_list servers; // struct addr
+	int32_t spread;
+	void *retransmit;                    // of the family's struct; NULL: one try
+	uint64_t decline_rest_ns;            // UINT64_MAX: as retransmit says
+	struct dhcp_leases_settings *leases; // NULL: none kept
+};
+
+// The shares of a mix, or NULL.
+static inline const double *dhcp_shares(const struct dhcp_settings *s)
+{
+	return s->mix ? s->mix->share : NULL;
+}
+
+// Labels of the numbers of tries and servers, in counters.
+const char *dhcp_place_label(uint32_t i);
