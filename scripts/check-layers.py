@@ -20,6 +20,9 @@ BELOW = {
 }
 BELOW["app"] = set(BELOW)
 
+# Folders inside the engine, lowest first: a file may include those of its own and of lower ones.
+ENGINE = ["core", "result", "config", "plan", "run", "series", "tools"]
+
 # An outside header and the folders that may include it, themselves or through a header of ours.
 OUTSIDE = {
     "libyaml": (re.compile(r"yaml\.h$"), {"conf"}),
@@ -64,6 +67,12 @@ def load(root):
     return sources
 
 
+def engine_level(name):
+    """Where a file of the engine stands in the order; a folder that is not in it is below all, and reported."""
+    part = name.split("/")[1]
+    return ENGINE.index(part) if part in ENGINE else -1
+
+
 def check_includes(source, sources):
     for number, header in source.own:
         folder = header.split("/")[0]
@@ -73,6 +82,8 @@ def check_includes(source, sources):
             yield number, f'"{header}" is not a file of lib or app'
         elif folder != source.folder and folder not in BELOW.get(source.folder, set()):
             yield number, f'{source.folder} may not include "{header}"'
+        elif source.folder == folder == "engine" and engine_level(header) > engine_level(source.name):
+            yield number, f'{Path(source.name).parent} may not include "{header}"'
 
 
 def reaches(name, pattern, sources, seen):
@@ -105,9 +116,8 @@ def check_words(source, pattern, what):
 
 
 def protocol_pattern(sources):
-    """Protocols are the file stems of lib/proto without their suffixes: dns_wire.c, dhcp4.c."""
-    stems = {Path(n).stem for n in sources if n.startswith("proto/") and n.endswith(".c")}
-    names = {re.match(r"[a-z]+", stem)[0] for stem in stems - {"proto"}} | {"dns", "dhcp"}
+    """A protocol has a folder of its name in lib/proto; dhcp4_init and DHCP6_PORT are names of dhcp."""
+    names = {name.split("/")[1] for name in sources if re.match(r"proto/\w+/", name)}
     return re.compile(rf"\w*(?<![a-z])(?:{'|'.join(sorted(names))})\w*", re.I)
 
 
@@ -137,6 +147,8 @@ def violations(sources):
         found += check_outside(source, sources)
         if source.folder not in BELOW:
             found.append((1, f"folder {source.folder} is not in the order of layers"))
+        if source.folder == "engine" and engine_level(source.name) < 0:
+            found.append((1, f"folder {Path(source.name).parent} is not in the order of the engine"))
         if source.folder not in DPDK_FOLDERS:
             found += check_words(source, dpdk, "DPDK belongs to io and engine only")
         if source.folder in PROTOCOL_FREE:
