@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/config/faults_settings.h"
 #include "engine/core/pages.h"
 #include "engine/core/responder.h"
 #include "io/port.h"

@@ -198,7 +198,7 @@ static const struct field_section whole_section = {
 
 const struct field_section *config_section(void)
 {
-	faults_prepare();
+	faults_settings_prepare();
 	return &whole_section;
 }
 

@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/field.h"
-#include "engine/core/faults.h"
+#include "engine/config/faults_settings.h"
 #include "engine/config/load.h"
 #include "engine/config/series_settings.h"
 #include "io/port.h"

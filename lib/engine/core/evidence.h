@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which packets go into the capture file: the query and the answer of measured transactions that
 // failed, each with the reason. The query is made again from its slot, so nothing is kept for it.
-// Not here: the file and its thread (io/capture.h).
-// Path: hot (evidence_keep) | cold (the rest).
+// Not here: the file and its thread (io/capture.h), and what is to be captured
+// (run/evidence_log.h). Path: hot (evidence_keep). Worker's thread.
 #pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "engine/result/result.h"
 #include "io/capture.h"
 #include "net/frame.h"
 
@@ -25,7 +23,6 @@ enum evidence_reason {
 extern const char *const evidence_reasons[]; // names, NULL-terminated
 
 struct worker_item;
-struct plan;
 
 // Of one item on one worker. ctlplane: wo before the launch, dataplane: ro.
 struct evidence {
@@ -41,11 +38,3 @@ struct evidence {
 // reason came up. answer: what was received at `now` (NULL: nothing).
 void evidence_keep(struct worker_item *it, enum evidence_reason why, uint32_t slot,
 	const struct frame *answer, uint64_t now);
-
-struct evidence_log;
-
-// Before the launch, on a plan that was built: opens the file, gives every item its struct
-// evidence. 0 and *out NULL when nothing is to be captured, or -errno.
-int evidence_start(struct plan *p, struct arena *a, struct evidence_log **out);
-// After the workers have ended; what went wrong with the file was logged.
-void evidence_stop(struct evidence_log *log, struct result_capture *out);

@@ -1,161 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of responder.faults, the rules between them, and from settings to what the hot side
-// uses; when and how faults happen is in faults_wire.c. Path: cold. Management thread.
+// The table of faults: those of the wire, then those that the protocols bring. How the settings
+// become gates and delays is in config/faults_settings.c, when faults happen in faults_wire.c.
+// Path: cold. Management thread.
 #include "engine/core/faults.h"
 
-#include <errno.h>
-#include <math.h>
 #include <string.h>
 
-#include "base/field.h"
 #include "engine/core/pages.h"
 
-#define DEBT_MAX         16 // answers' worth of work that dropped requests can leave behind
-#define AT(type, member) .offset = offsetof(struct type, member)
-#define SECTION(name, help, rows, type)                                                            \
-	static const struct field_section name##_section = {                                       \
-		#name, help, FIELD_ROWS(rows), sizeof(struct type)}
-
-static const struct field gate_fields[] = {
-	{"share", "so many of the answers, at random", FIELD_PERCENT, AT(fault_settings, share),
-		.min = 1e-9, .max = 1},
-	{"every", "the N-th answer, the 2N-th and so on", FIELD_COUNT, AT(fault_settings, every),
-		.min = 1, .max = 1e15},
+// By enum fault; those of the protocols follow. Faults without a help text have sections of their
+// own.
+static struct {
+	const char *name, *help;
+} table[FAULTS_MAX] = {
+	[FAULT_OUTAGE] = {"outage", NULL},
+	[FAULT_CAPACITY] = {"capacity", NULL},
+	[FAULT_QUEUED] = {"queued", NULL},
+	[FAULT_STALLED] = {"stalled", NULL},
+	[FAULT_SECOND_DELAY] = {"second_delay", NULL},
+	[FAULT_LOSS] = {"loss", "answers that are not sent"},
+	[FAULT_DUPLICATE] = {"duplicate", "answers sent twice"},
+	[FAULT_REORDER] = {"reorder", "answers sent after the next one"},
+	[FAULT_CORRUPT] = {"corrupt",
+		"one bit flipped in the middle of the payload, the checksum right"},
+	[FAULT_CORRUPT_CHECKSUM] = {"corrupt_checksum",
+		"the same with the checksum of the right payload"},
+	[FAULT_TRUNCATE] = {"truncate", "payload cut in half, lengths and checksum right"},
+	[FAULT_WRONG_PORT] = {"wrong_port", "answers from another port"},
+	[FAULT_WRONG_ADDRESS] = {"wrong_address", "answers from another address"},
 };
-SECTION(fault, "how often", gate_fields, fault_settings);
-
-static const struct field uniform_fields[] = {
-	{"min", "least delay", FIELD_DURATION, AT(uniform_settings, min_ns), .def = "0s",
-		.max = 6e11},
-	{"max", "greatest delay", FIELD_DURATION, .required = true, AT(uniform_settings, max_ns),
-		.max = 6e11},
-};
-SECTION(uniform, "any delay between two, equally often", uniform_fields, uniform_settings);
-
-static const struct field two_point_fields[] = {
-	{"first", "the one delay", FIELD_DURATION, AT(two_point_settings, first_ns), .def = "0s",
-		.max = 6e11},
-	{"second", "the other delay", FIELD_DURATION, .required = true,
-		AT(two_point_settings, second_ns), .max = 6e11},
-	{"share_of_second", "so many of the answers have the second one", FIELD_PERCENT,
-		.required = true, AT(two_point_settings, share_of_second), .max = 1},
-};
-SECTION(two_point, "one of two delays", two_point_fields, two_point_settings);
-
-static const struct field delay_fields[] = {
-	{"constant", "the same delay for all", FIELD_DURATION, AT(delay_settings, constant_ns),
-		.min = 1, .max = 6e11},
-	{"uniform", "any delay between two, equally often", FIELD_SECTION, .optional = true,
-		AT(delay_settings, uniform), .section = &uniform_section},
-	{"exponential", "mean of exponentially distributed delays", FIELD_DURATION,
-		AT(delay_settings, exponential_ns), .min = 1, .max = 6e10},
-	{"two_point", "one of two delays", FIELD_SECTION, .optional = true,
-		AT(delay_settings, two_point), .section = &two_point_section},
-};
-SECTION(delay, "answers leave later (exactly one kind)", delay_fields, delay_settings);
-
-static const struct field capacity_fields[] = {
-	{"rate", "answers per second", FIELD_RATE, .required = true, AT(capacity_settings, rate),
-		.min = 1, .max = 1e9},
-	{"queue", "answers that wait for their turn; what comes on top is dropped", FIELD_COUNT,
-		AT(capacity_settings, queue), .def = "0", .max = 1e7},
-	{"drop_cost",
-		"share of an answer's work that a dropped request costs: a server that collapses",
-		FIELD_PERCENT, AT(capacity_settings, drop_cost), .def = "0%", .max = 1},
-};
-SECTION(capacity, "so many answers per second and no more", capacity_fields, capacity_settings);
-
-static const struct field stall_fields[] = {
-	{"every", "time from one stall to the next, and from the first request to the first",
-		FIELD_DURATION, .required = true, AT(stall_settings, every_ns), .min = 1e6,
-		.max = 1e16},
-	{"for", "length; answers leave at the end of it", FIELD_DURATION, .required = true,
-		AT(stall_settings, for_ns), .min = 1e3, .max = 6e11},
-};
-SECTION(stall, "no answer leaves for a while, again and again", stall_fields, stall_settings);
-
-static const struct field outage_fields[] = {
-	{"off_at", "time from the first request on", FIELD_DURATION, .required = true,
-		AT(outage_settings, off_at_ns), .max = 1e16},
-	{"on_at", "time from the first request on", FIELD_DURATION, .required = true,
-		AT(outage_settings, on_at_ns), .min = 1, .max = 1e16},
-};
-SECTION(outage, "requests between two times are dropped", outage_fields, outage_settings);
-
-// Names by enum fault; the protocols' follow.
-static const char *labels[FAULTS_MAX] = {
-	[FAULT_OUTAGE] = "outage",
-	[FAULT_CAPACITY] = "capacity",
-	[FAULT_QUEUED] = "queued",
-	[FAULT_STALLED] = "stalled",
-	[FAULT_SECOND_DELAY] = "second_delay",
-	[FAULT_LOSS] = "loss",
-	[FAULT_DUPLICATE] = "duplicate",
-	[FAULT_REORDER] = "reorder",
-	[FAULT_CORRUPT] = "corrupt",
-	[FAULT_CORRUPT_CHECKSUM] = "corrupt_checksum",
-	[FAULT_TRUNCATE] = "truncate",
-	[FAULT_WRONG_PORT] = "wrong_port",
-	[FAULT_WRONG_ADDRESS] = "wrong_address",
-};
-static uint32_t label_count;
-
-#define OWN_SECTIONS 4
-#define GATE(fault_, help_)                                                                        \
-	{                                                                                          \
-		.help = help_, .type = FIELD_SECTION, .optional = true,                            \
-		.offset = offsetof(struct faults_settings, fault) + (fault_) * sizeof(void *),     \
-		.section = &fault_section                                                          \
-	}
-
-static struct field faults_fields[OWN_SECTIONS + FAULTS_MAX] = {
-	{"outage", "requests between two times are dropped", FIELD_SECTION, .optional = true,
-		AT(faults_settings, outage), .section = &outage_section},
-	{"capacity", "so many answers per second and no more", FIELD_SECTION, .optional = true,
-		AT(faults_settings, capacity), .section = &capacity_section},
-	{"stall", "no answer leaves for a while, again and again", FIELD_SECTION, .optional = true,
-		AT(faults_settings, stall), .section = &stall_section},
-	{"delay", "answers leave later", FIELD_SECTION, .optional = true,
-		AT(faults_settings, delay), .section = &delay_section},
-	GATE(FAULT_LOSS, "answers that are not sent"),
-	GATE(FAULT_DUPLICATE, "answers sent twice"),
-	GATE(FAULT_REORDER, "answers sent after the next one"),
-	GATE(FAULT_CORRUPT, "one bit flipped in the middle of the payload, the checksum right"),
-	GATE(FAULT_CORRUPT_CHECKSUM, "the same with the checksum of the right payload"),
-	GATE(FAULT_TRUNCATE, "payload cut in half, lengths and checksum right"),
-	GATE(FAULT_WRONG_PORT, "answers from another port"),
-	GATE(FAULT_WRONG_ADDRESS, "answers from another address"),
-};
-
-struct field_section faults_section = {
-	.name = "faults",
-	.help = "what the responder gets wrong",
-	.fields = faults_fields,
-	.size = sizeof(struct faults_settings),
-};
+static uint32_t count; // 0: those of the protocols are not in yet
 
 static uint32_t label_find(const char *name)
 {
 	uint32_t i = FAULT_OF_PROTOCOL;
 
-	while (i < label_count && strcmp(labels[i], name) != 0)
+	while (i < count && strcmp(table[i].name, name) != 0)
 		i++;
 	return i;
-}
-
-static struct field *row_of(uint32_t fault)
-{
-	return &faults_fields[OWN_SECTIONS + fault - FAULT_LOSS];
 }
 
 static void fault_add(const struct proto_fault *row)
 {
 	uint32_t i = label_find(row->name);
 
-	if (i < label_count || i == FAULTS_MAX)
+	if (i < count || i == FAULTS_MAX)
 		return;
-	labels[label_count++] = row->name;
-	*row_of(i) = (struct field)GATE(i, row->help);
+	table[count].name = row->name;
+	table[count++].help = row->help;
 }
 
 static const struct proto_fault *server_faults(const struct proto_server *s)
@@ -165,23 +57,25 @@ static const struct proto_fault *server_faults(const struct proto_server *s)
 	return s && s->faults ? s->faults : none;
 }
 
-void faults_prepare(void)
+static void faults_prepare(void)
 {
-	if (label_count)
+	if (count)
 		return;
-	label_count = FAULT_OF_PROTOCOL;
+	count = FAULT_OF_PROTOCOL;
 	for (unsigned k = 0; protos[k]; k++)
 		for (const struct proto_fault *f = server_faults(protos[k]->server); f->name; f++)
 			fault_add(f);
-	for (uint32_t i = FAULT_LOSS; i < label_count; i++)
-		row_of(i)->name = labels[i];
-	faults_section.count = OWN_SECTIONS + label_count - FAULT_LOSS;
 }
 
 const char *faults_label(uint32_t i)
 {
 	faults_prepare();
-	return i < label_count ? labels[i] : "";
+	return i < count ? table[i].name : "";
+}
+
+const char *faults_help(uint32_t i)
+{
+	return table[i].help;
 }
 
 void faults_of_protocol(const struct proto_server *s, const struct proto_fault *rows[FAULTS_MAX])
@@ -191,175 +85,9 @@ void faults_of_protocol(const struct proto_server *s, const struct proto_fault *
 	for (const struct proto_fault *f = server_faults(s); f->name; f++) {
 		uint32_t i = label_find(f->name);
 
-		if (i < label_count)
+		if (i < count)
 			rows[i] = f;
 	}
-}
-
-static void check_delay(const struct delay_settings *s, struct diag *d)
-{
-	int kinds = (s->constant_ns > 0) + (s->uniform != NULL) + (s->exponential_ns > 0) +
-	            (s->two_point != NULL);
-
-	if (kinds != 1)
-		diag_error(d, s, "",
-			"exactly one of constant, uniform, exponential and two_point (there are "
-			"%d)",
-			kinds);
-	if (s->uniform && s->uniform->min_ns > s->uniform->max_ns)
-		diag_error(d, &s->uniform->min_ns, NULL, "greater than max");
-}
-
-// Turns are counted in steps of `every`: those of a multiple are all taken by what stands before
-// it.
-static void check_never(const struct faults_settings *s, uint32_t fault, struct diag *d)
-{
-	uint64_t every = s->fault[fault]->every;
-
-	for (uint32_t i = 0; i < fault && every; i++)
-		if (s->fault[i] && s->fault[i]->every && every % s->fault[i]->every == 0) {
-			diag_error(d, &s->fault[fault]->every, NULL,
-				"never happens: each of its turns is one of %s (every: %llu), and "
-				"one answer has one fault; try %llu",
-				labels[i], (unsigned long long)s->fault[i]->every,
-				(unsigned long long)every + 1);
-			return;
-		}
-}
-
-void faults_check(const struct faults_settings *s, struct diag *d)
-{
-	for (uint32_t i = 0; i < FAULTS_MAX; i++) {
-		if (!s->fault[i])
-			continue;
-		if ((s->fault[i]->share > 0) == (s->fault[i]->every > 0))
-			diag_error(d, s->fault[i], "",
-				"how often? (either share: 1%%, or every: 100)");
-		check_never(s, i, d);
-	}
-	if (s->delay)
-		check_delay(s->delay, d);
-	if (s->stall && s->stall->for_ns >= s->stall->every_ns)
-		diag_error(d, &s->stall->for_ns, NULL, "no shorter than every");
-	if (s->outage && s->outage->on_at_ns <= s->outage->off_at_ns)
-		diag_error(d, &s->outage->on_at_ns, NULL, "not after off_at");
-}
-
-// The delays as such: the longest, but for the exponential one a multiple of its mean that is as
-// good as the longest.
-static double longest_delay_ns(const struct delay_settings *s)
-{
-	if (!s)
-		return 0;
-	if (s->uniform)
-		return (double)s->uniform->max_ns;
-	if (s->two_point)
-		return fmax((double)s->two_point->first_ns, (double)s->two_point->second_ns);
-	return s->exponential_ns ? log(2.0 * FAULTS_QUANTILES) * (double)s->exponential_ns
-	                         : (double)s->constant_ns;
-}
-
-static double queue_ns(const struct capacity_settings *s)
-{
-	return s ? 1e9 * (double)s->queue / s->rate : 0;
-}
-
-uint64_t faults_longest_ns(const struct faults_settings *s)
-{
-	return (uint64_t)(longest_delay_ns(s->delay) + queue_ns(s->capacity) +
-			  (s->stall ? (double)s->stall->for_ns : 0));
-}
-
-uint64_t faults_held(const struct faults_settings *s, double rate)
-{
-	bool tail = s->delay && s->delay->exponential_ns;
-	double delay_ns =
-		tail ? 2.0 * (double)s->delay->exponential_ns : longest_delay_ns(s->delay);
-	double stall_ns = s->stall ? (double)s->stall->for_ns : 0;
-
-	// Duplicates and other extra messages are held as well.
-	return (uint64_t)(2.0 * 1e-9 * rate * (delay_ns + stall_ns)) +
-	       (s->capacity ? 2 * s->capacity->queue : 0);
-}
-
-static uint64_t share_of_64(double share)
-{
-	double n = share * 18446744073709551616.0;
-
-	return n >= 18446744073709551615.0 ? UINT64_MAX : (uint64_t)n;
-}
-
-// The middles of as many equally likely parts of the distribution.
-static uint64_t *make_quantiles(double mean)
-{
-	uint64_t *q = pages_alloc(FAULTS_QUANTILES * sizeof(*q));
-
-	for (uint32_t i = 0; q && i < FAULTS_QUANTILES; i++)
-		q[i] = (uint64_t)(-log(1 - (i + 0.5) / FAULTS_QUANTILES) * mean);
-	return q;
-}
-
-static int init_delay(struct faults *f, const struct delay_settings *s, const struct clock *c)
-{
-	f->first = clock_ticks(c, s->constant_ns);
-	if (s->uniform) {
-		f->kind = DELAY_BY_SPAN;
-		f->first = clock_ticks(c, s->uniform->min_ns);
-		f->span = clock_ticks(c, s->uniform->max_ns) - f->first;
-	} else if (s->two_point) {
-		f->kind = DELAY_BY_CHOICE;
-		f->first = clock_ticks(c, s->two_point->first_ns);
-		f->second = clock_ticks(c, s->two_point->second_ns);
-		f->second_below = share_of_64(s->two_point->share_of_second);
-	} else if (s->exponential_ns) {
-		f->kind = DELAY_BY_QUANTILE;
-		f->quantile = make_quantiles((double)clock_ticks(c, s->exponential_ns));
-		return f->quantile ? 0 : -ENOMEM;
-	}
-	return 0;
-}
-
-static void init_gates(struct faults *f, const struct faults_settings *s)
-{
-	for (uint32_t i = 0; i < FAULTS_MAX; i++) {
-		if (!s->fault[i])
-			continue;
-		f->on |= 1ull << i;
-		f->gates[i] = (struct fault_gate){.below = share_of_64(s->fault[i]->share),
-			.every = s->fault[i]->every,
-			.left = s->fault[i]->every};
-	}
-}
-
-int faults_init(struct faults *f, const struct faults_settings *s, const struct clock *c,
-	uint64_t seed, uint32_t packets)
-{
-	int rc = 0;
-
-	if (!s)
-		return 0;
-	f->active = true;
-	f->rand.state = rand_hash(seed);
-	init_gates(f, s);
-	if (s->capacity) {
-		f->gap = (uint64_t)fmax(1, c->hz / s->capacity->rate);
-		f->max_wait = s->capacity->queue * f->gap;
-		f->drop_gap = (uint64_t)(s->capacity->drop_cost * (double)f->gap);
-		f->max_debt = f->max_wait + DEBT_MAX * f->gap;
-	}
-	if (s->stall) {
-		recip_init(&f->stall_every, clock_ticks(c, s->stall->every_ns));
-		f->stall_for = clock_ticks(c, s->stall->for_ns);
-	}
-	if (s->outage) {
-		f->off_at = clock_ticks(c, s->outage->off_at_ns);
-		f->on_at = clock_ticks(c, s->outage->on_at_ns);
-	}
-	if (s->delay)
-		rc = init_delay(f, s->delay, c);
-	if (rc == 0)
-		rc = delay_init(&f->delay, packets, clock_ticks(c, faults_longest_ns(s)), c->hz);
-	return rc;
 }
 
 void faults_free(struct faults *f)

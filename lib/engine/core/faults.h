@@ -2,8 +2,8 @@
 // What the responder gets wrong on demand (responder.faults), and what of it happened. One table of
 // faults: those of the wire, then the protocols' own. At most one of the table befalls an answer:
 // the first in table order that is its turn and possible. Outage and capacity are judged before,
-// stall and delay apply to what is left. Path: cold (settings, check, init) | hot (admit, draw,
-// spoil, count). The responder's thread.
+// stall and delay apply to what is left. Path: hot (admit, draw, spoil, count) | cold (the rest).
+// The responder's thread.
 #pragma once
 
 #include <stdatomic.h>
@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "base/diag.h"
 #include "base/rand.h"
 #include "engine/core/delay.h"
 #include "net/frame.h"
@@ -38,65 +37,11 @@ enum fault {
 	FAULT_OF_PROTOCOL, // the first of those
 };
 
-struct fault_settings {
-	double share;   // 0: not given
-	uint64_t every; // 0: not given
-};
-
-struct uniform_settings {
-	uint64_t min_ns, max_ns;
-};
-
-struct two_point_settings {
-	uint64_t first_ns, second_ns;
-	double share_of_second;
-};
-
-struct delay_settings {
-	uint64_t constant_ns;
-	struct uniform_settings *uniform;
-	uint64_t exponential_ns; // mean
-	struct two_point_settings *two_point;
-};
-
-struct capacity_settings {
-	double rate;
-	uint64_t queue;
-	double drop_cost;
-};
-
-struct stall_settings {
-	uint64_t every_ns, for_ns;
-};
-
-struct outage_settings {
-	uint64_t off_at_ns, on_at_ns;
-};
-
-struct faults_settings {
-	struct fault_settings *fault[FAULTS_MAX]; // of the table; NULL: none
-	struct delay_settings *delay;
-	struct capacity_settings *capacity;
-	struct stall_settings *stall;
-	struct outage_settings *outage;
-};
-
-// The rows; complete only after faults_prepare.
-extern struct field_section faults_section;
-
-// Put the protocols' faults into the table. Any number of times.
-void faults_prepare(void);
-
 const char *faults_label(uint32_t i); // of any i < FAULTS_MAX; "" where there is none
-void faults_check(const struct faults_settings *s, struct diag *d);
+const char *faults_help(uint32_t i);  // of the table
 
 // Fill the protocol's faults by their place in the table.
 void faults_of_protocol(const struct proto_server *s, const struct proto_fault *rows[FAULTS_MAX]);
-
-// The longest that an answer is held back, and how many packets are at `rate` answers per second:
-// on average for the exponential delay, at most for the rest.
-uint64_t faults_longest_ns(const struct faults_settings *s);
-uint64_t faults_held(const struct faults_settings *s, double rate);
 
 struct fault_gate {
 	uint64_t below;       // happens when 64 random bits are below; 0: never
@@ -133,9 +78,6 @@ struct faults {
 #define FAULTS_QUANTILE_BITS 14
 #define FAULTS_QUANTILES     (1u << FAULTS_QUANTILE_BITS)
 
-// f is zeroed. s NULL: no faults. packets: how many can be held back. 0 or -ENOMEM.
-int faults_init(struct faults *f, const struct faults_settings *s, const struct clock *c,
-	uint64_t seed, uint32_t packets);
 void faults_free(struct faults *f);
 
 static inline void faults_count(struct faults *f, uint32_t fault)

@@ -10,8 +10,8 @@
 
 #include "base/hist.h"
 #include "engine/core/evidence.h"
+#include "engine/core/ledger.h"
 #include "engine/core/pace.h"
-#include "engine/result/result.h"
 #include "engine/core/txn.h"
 #include "engine/core/wire.h"
 #include "io/burst.h"

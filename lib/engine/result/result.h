@@ -9,16 +9,8 @@
 #include "base/arena.h"
 #include "base/counter.h"
 #include "engine/core/faults.h"
+#include "engine/core/ledger.h"
 #include "engine/core/wire_counters.h"
-
-// The ledger of an item: due = sent + unsent, sent = answered + failed + lost + no_reply +
-// in_flight.
-// Workers count all but unsent and in_flight, which follow. dataplane: wo, ctlplane: ro.
-struct ledger {
-	uint64_t due, sent, answered, failed, lost;
-	uint64_t no_reply;                          // nothing answers such a message
-	uint64_t late, duplicate, stray, malformed; // came back and matched nothing in flight
-};
 
 struct latency {
 	uint64_t count;

@@ -26,7 +26,7 @@ static void nap(uint64_t ns)
 
 static int start_evidence(struct run *r)
 {
-	int rc = evidence_start(&r->plan, r->arena, &r->evidence);
+	int rc = evidence_log_start(&r->plan, r->arena, &r->evidence);
 
 	if (rc < 0)
 		log_error("output.capture: %s", strerror(-rc));
@@ -38,7 +38,7 @@ static void stop_evidence(struct run *r)
 	if (!r->evidence)
 		return;
 	r->result->capture = arena_zalloc(r->arena, sizeof(*r->result->capture));
-	evidence_stop(r->evidence, r->result->capture);
+	evidence_log_stop(r->evidence, r->result->capture);
 	r->evidence = NULL;
 }
 

@@ -6,7 +6,7 @@
 
 #include "engine/run/collect.h"
 #include "engine/run/cpu.h"
-#include "engine/core/evidence.h"
+#include "engine/run/evidence_log.h"
 #include "engine/plan/plan.h"
 #include "engine/run/probe.h"
 #include "engine/run/run.h"

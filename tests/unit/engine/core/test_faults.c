@@ -21,7 +21,6 @@ static struct faults faults_with(const struct faults_settings *s)
 {
 	struct faults f = {0};
 
-	faults_prepare();
 	assert_int_equal(faults_init(&f, s, &ns_clock, 1, 16), 0);
 	return f;
 }
