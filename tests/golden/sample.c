@@ -77,9 +77,9 @@ static const struct result_item items[] = {
 static struct result_steer_probe lan_probe = {16, 13, 2, 1, 1};
 
 static const struct result_port ports[] = {
-	{"lan", "af_packet", "veth0", 100502, 100500, 0, 2, 7, false, 0, 0, 0, &lan_other,
-		.steering = "hash", .steering_probe = &lan_probe},
-	{"dut", "ring", NULL, 100500, 100502, 0, 0, 0, true, 0, 0, 0, NULL, .steering = "pair"},
+	{"lan", "af_packet", "veth0", 100502, 100500, 0, 2, false, .tx_refused = 7,
+		.other = &lan_other, .steering = "hash", .steering_probe = &lan_probe},
+	{"dut", "ring", NULL, 100500, 100502, 0, 0, true, .steering = "pair"},
 };
 
 static const struct result_worker workers[] = {

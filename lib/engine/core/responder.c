@@ -376,10 +376,10 @@ void responder_halt(struct responder *r)
 // The CPU was elsewhere: what was lost meanwhile, this box has lost and no server.
 static void responder_stalled(struct responder_counts *c, uint64_t passed)
 {
-	count(&c->stalls, 1);
+	count(&c->gaps_over_1ms, 1);
 	count(&c->stolen, passed);
-	if (passed > atomic_load_explicit(&c->longest, memory_order_relaxed))
-		atomic_store_explicit(&c->longest, passed, memory_order_relaxed);
+	if (passed > atomic_load_explicit(&c->max_gap, memory_order_relaxed))
+		atomic_store_explicit(&c->max_gap, passed, memory_order_relaxed);
 }
 
 int responder_loop(void *arg)

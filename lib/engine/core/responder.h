@@ -22,12 +22,9 @@ struct responder_protocol {
 };
 
 // dataplane: wo, one atomic word each, so that the management thread may read them at any time.
-// received = answered + ignored + no_buffer + the faults outage, capacity and loss; what is sent
-// are answered and the faults duplicate and those of extra messages.
 struct responder_counts {
-	_Atomic uint64_t received, answered, ignored, no_buffer;
-	_Atomic uint64_t waiting;                 // packets that are to leave later
-	_Atomic uint64_t stalls, stolen, longest; // passes above `stall`, after the warm-up; ticks
+	RESPONDER_COUNTERS(COUNTER_ATOMIC_MEMBER)
+	PASS_COUNTERS(COUNTER_ATOMIC_MEMBER, COUNTER_ATOMIC_MEMBER, COUNTER_ATOMIC_MEMBER)
 };
 
 struct responder {
@@ -55,7 +52,7 @@ struct responder {
 	uint16_t out_count;
 	struct rte_mbuf *swapped; // leaves after the next answer; NULL: none
 	uint64_t swapped_leave, swapped_at;
-	uint64_t tx_refused, tx_no_mbuf;
+	QUEUE_COUNTERS(COUNTER_MEMBER)
 };
 
 // One pass over all of its queues: the number of requests, or any number above 0.

@@ -21,26 +21,10 @@ static const char *icmp_label(uint32_t i)
 	return names[i];
 }
 
-#define COUNT(member, text)                                                                        \
-	{                                                                                          \
-		.name = #member, .help = text, .unit = "packets", .type = COUNTER_U64,             \
-		.offset = offsetof(struct wire_counters, member)                                   \
-	}
-
-static const struct counter wire_rows[] = {
-	COUNT(neighbour_answered, "ARP requests and neighbour solicitations answered"),
-	COUNT(echo_answered, "pings answered"),
-	COUNT(unmatched, "UDP to an address or port that no item uses"),
-	COUNT(fragments, "IP fragments: never reassembled"),
-	COUNT(wrong_vlan, "on other VLANs than the port's"),
-	COUNT(bad_checksum, "checksum wrong"),
-	COUNT(bad_frame, "truncated, or lengths that do not fit"),
-	COUNT(other, "other packets"),
-	COUNT(answer_refused, "ARP, ND or ping answers that the device did not take"),
-	{"icmp_errors", "ICMP errors by kind", "packets", COUNTER_ARRAY,
-		.offset = offsetof(struct wire_counters, icmp_errors), .length = ICMP_KINDS,
-		.label = icmp_label},
-};
+// With the unit, which is the same for all.
+#define OFFSET(member) offsetof(struct wire_counters, member), .unit = "packets"
+static const struct counter wire_rows[] = {WIRE_COUNTERS(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
+#undef OFFSET
 
 const struct counter_section wire_section = {"other", "packets that belong to no item",
 	COUNTER_ROWS(wire_rows), sizeof(struct wire_counters)};

@@ -20,11 +20,20 @@ enum icmp_kind {
 };
 
 // Packets that belong to no item of traffic.
+#define WIRE_COUNTERS(X, A)                                                                        \
+	X(neighbour_answered, "ARP requests and neighbour solicitations answered")                 \
+	X(echo_answered, "pings answered")                                                         \
+	X(unmatched, "UDP to an address or port that no item uses")                                \
+	X(fragments, "IP fragments: never reassembled")                                            \
+	X(wrong_vlan, "on other VLANs than the port's")                                            \
+	X(bad_checksum, "checksum wrong")                                                          \
+	X(bad_frame, "truncated, or lengths that do not fit")                                      \
+	X(other, "other packets")                                                                  \
+	X(answer_refused, "ARP, ND or ping replies that the device did not take")                  \
+	A(icmp_errors, ICMP_KINDS, icmp_label, "ICMP errors by kind")
+
 struct wire_counters {
-	uint64_t neighbour_answered, echo_answered;
-	uint64_t unmatched, fragments, wrong_vlan, bad_checksum, bad_frame, other;
-	uint64_t answer_refused;
-	uint64_t icmp_errors[ICMP_KINDS];
+	WIRE_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBERS)
 };
 
 extern const struct counter_section wire_section;

@@ -125,7 +125,7 @@ static void worker_account(struct worker *w, uint64_t before, uint64_t now, bool
 		return;
 	hist_add(&w->passes, now - before);
 	if (now - before > w->stall) {
-		w->stalls++;
+		w->gaps_over_1ms++;
 		w->stolen += now - before;
 	}
 }

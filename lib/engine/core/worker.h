@@ -10,7 +10,7 @@
 
 #include "base/hist.h"
 #include "engine/core/evidence.h"
-#include "engine/core/ledger.h"
+#include "engine/core/counters.h"
 #include "engine/core/pace.h"
 #include "engine/core/txn.h"
 #include "engine/core/wire.h"
@@ -47,7 +47,7 @@ enum port_home { PORT_HOME_KEY = UINT8_MAX - 1, PORT_HOME_ANY };
 
 // Of one step of multi-step exchanges, measured part only.
 struct step_books {
-	uint64_t sent, answered, failed, lost, no_reply;
+	STEP_COUNTERS(COUNTER_MEMBER)
 	struct hist response, service;
 };
 
@@ -106,12 +106,10 @@ struct worker_item {
 	uint64_t ended_at;
 	uint64_t left_over; // of load.total at that time
 	struct item_books books;
-	struct hist service, lag; // of the measured part
-	struct step_books *steps; // [proto->step_count]; NULL: there is only one
-	uint32_t *step_due;       // per slot, in STEP_UNITs of ticks, modulo 2^32
-	uint64_t no_slot[2];      // sends held back because every slot was in use or resting
-	uint64_t nobody[2];       // due, and the protocol had nobody to make them
-	uint64_t asked_late;      // answers to what was asked before the run
+	struct hist service, lag;       // of the measured part
+	struct step_books *steps;       // [proto->step_count]; NULL: there is only one
+	uint32_t *step_due;             // per slot, in STEP_UNITs of ticks, modulo 2^32
+	struct item_counters counts[2]; // as item_books.ledger
 	// Longest time without a valid answer, from the first due send of the measured part on.
 	uint64_t answered_at, longest_gap;
 	uint64_t last_answer; // tick, after the end of sending too
@@ -149,12 +147,12 @@ struct worker {
 	uint64_t next_publish;
 	uint32_t held;  // loops since then
 	bool all_ended; // every item has: what follows is not the measured part any more
-	uint64_t busy[2], tx_refused, tx_no_mbuf;
-	uint64_t received;       // packets, by its own queue
-	struct hist passes;      // of the loop in the measured part
-	uint64_t stalls, stolen; // those above `stall`, and the time that they took
-	uint64_t slept;          // of the measured part
-	_Atomic bool finished;   // nothing to send, nothing in flight
+	uint64_t busy[2];
+	QUEUE_COUNTERS(COUNTER_MEMBER)
+	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)
+	struct hist passes; // of the loop in the measured part, the longest one too
+	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
+	_Atomic bool finished; // nothing to send, nothing in flight
 	// One snapshot is the worker's to fill, one the reader's, and the third changes hands: each
 	// swaps its own for that one, so neither waits and neither sees what the other is at.
 	struct worker_snapshot snapshots[SNAPSHOTS];

@@ -146,7 +146,7 @@ APART void item_no_match(struct worker_item *it, enum txn_match match, uint32_t 
 	if (match == TXN_EARLIER)
 		item_earlier(it, slot, at->key, f, now);
 	else if (match == TXN_NO_MATCH && item_was_asked(it, at))
-		it->asked_late++;
+		it->counts[1].probe_late++;
 	else if (match == TXN_MATCH && txn_has_been(&it->txns.slots[slot]))
 		item_afterwards(it, slot, f, now);
 	else

@@ -106,7 +106,7 @@ APART bool item_pick_client(
 	if (it->pace.kind == PACE_RATE) {
 		pace_pop(&it->pace, now);
 		it->books.ledger[judged].due++;
-		it->nobody[judged]++;
+		it->counts[judged].no_client++;
 	}
 	return false;
 }
@@ -123,7 +123,7 @@ HOT uint32_t item_take(
 		return TXN_NONE;
 	slot = txn_take(&it->txns, now, place);
 	if (slot == TXN_NONE) {
-		it->no_slot[now >= w->times.measure]++;
+		it->counts[now >= w->times.measure].no_slot++;
 		return TXN_NONE;
 	}
 	s = &it->txns.slots[slot];

@@ -16,6 +16,17 @@
 	{                                                                                          \
 		.name = #member, .help = text, .unit = unit_, .type = COUNTER_F64, AT(of, member)  \
 	}
+// A time of a table: ticks in the worker, seconds or nanoseconds here.
+#define SECONDS(of, member, text)                                                                  \
+	{                                                                                          \
+		.name = #member "_s", .help = text, .unit = "s", .type = COUNTER_F64,              \
+		AT(of, member##_s)                                                                 \
+	}
+#define NANOSECONDS(of, member, text)                                                              \
+	{                                                                                          \
+		.name = #member "_ns", .help = text, .unit = "ns", .type = COUNTER_F64,            \
+		AT(of, member##_ns)                                                                \
+	}
 #define SECTION(name, rows, type, help)                                                            \
 	static const struct counter_section rows##_section = {                                     \
 		name, help, COUNTER_ROWS(rows), sizeof(struct type)}
@@ -44,40 +55,24 @@ static const struct counter latencies_rows[] = {
 };
 SECTION("latency", latencies_rows, result_latencies, "latencies of answered transactions");
 
+#define STEP_ROW(member, text) COUNT(result_step, member, text),
 static const struct counter step_rows[] = {
 	TEXT(result_step, name, "name of the step"),
-	COUNT(result_step, sent, "sent"),
-	COUNT(result_step, answered, "valid answers in time"),
-	COUNT(result_step, failed, "refused, or rejected by the item's checks"),
-	COUNT(result_step, lost, "no answer within the timeout"),
-	COUNT(result_step, no_reply, "sent, and nothing answers such a message"),
+	STEP_COUNTERS(STEP_ROW) // core/counters.h
 	{"latency", "latencies of answered messages", NULL, COUNTER_SECTION,
 		AT(result_step, latency), .section = &latencies_rows_section},
 };
 SECTION("steps", step_rows, result_step, "a message and its answer within an exchange");
 
-#define LEDGER(member, text)                                                                       \
-	{                                                                                          \
-		.name = #member, .help = text, .type = COUNTER_U64, AT(result_item, ledger.member) \
-	}
-
+#define ITEM_ROW(member, text) COUNT(result_item, member, text),
+#define LEDGER_ROW(member_, text)                                                                  \
+	{.name = #member_, .help = text, .type = COUNTER_U64, AT(result_item, ledger.member_)},
 static const struct counter item_rows[] = {
 	TEXT(result_item, name, "name of the item"),
 	TEXT(result_item, protocol, "protocol spoken"),
 	TEXT(result_item, port, "port used"),
 	TEXT(result_item, loop, "open or closed: a closed loop waits for the server"),
-	LEDGER(due, "scheduled in the measured part"),
-	LEDGER(sent, "sent, of what was due"),
-	COUNT(result_item, unsent, "due and never sent: the tester's own fault"),
-	LEDGER(answered, "valid answers in time"),
-	LEDGER(failed, "refused, or rejected by the item's checks"),
-	LEDGER(lost, "no answer within the timeout"),
-	LEDGER(no_reply, "sent, and nothing answers such a message"),
-	COUNT(result_item, in_flight, "still open when the run ended"),
-	LEDGER(late, "answers after the timeout"),
-	LEDGER(duplicate, "further answers to an answered transaction"),
-	LEDGER(stray, "answers to nothing that was asked"),
-	LEDGER(malformed, "answers that do not parse"),
+	LEDGER_COUNTERS(LEDGER_ROW, LEDGER_ROW, ITEM_ROW) // core/counters.h
 	{"loss", "lost over sent", "1", COUNTER_F64, AT(result_item, loss)},
 	{"due_per_s", "scheduled rate, over sending_s", "per_s", COUNTER_F64,
 		AT(result_item, due_per_s)},
@@ -99,7 +94,7 @@ static const struct counter item_rows[] = {
 		AT(result_item, steps), .section = &step_rows_section},
 	{"longest_gap_ns", "longest time without a valid answer while sending", "ns", COUNTER_F64,
 		AT(result_item, longest_gap_ns)},
-	COUNT(result_item, no_slot, "times that a send waited: every transaction slot was in use"),
+	ITEM_COUNTERS(ITEM_ROW, COUNTER_SKIP) // core/counters.h
 	{"protocol counters", "the protocol's own", NULL, COUNTER_CHOICE,
 		AT(result_item, counters)},
 };
@@ -116,6 +111,7 @@ static const struct counter steer_probe_rows[] = {
 };
 SECTION("steering_probe", steer_probe_rows, result_steer_probe, "where answers come to");
 
+#define PORT_ROW(member, text) COUNT(result_port, member, text),
 static const struct counter port_rows[] = {
 	TEXT(result_port, name, "name of the port"),
 	TEXT(result_port, driver, "driver"),
@@ -126,8 +122,7 @@ static const struct counter port_rows[] = {
 	{"rx_missed_known", "whether this driver can tell rx_missed", NULL, COUNTER_BOOL,
 		AT(result_port, rx_missed_known)},
 	COUNT(result_port, rx_no_mbuf, "dropped by the device for want of a buffer"),
-	COUNT(result_port, tx_refused, "times that the device took less than a burst"),
-	COUNT(result_port, tx_no_mbuf, "times that there was no buffer to send from"),
+	QUEUE_COUNTERS(PORT_ROW) // core/counters.h
 	TEXT(result_port, steering, "what brings answers to the worker that asked"),
 	{"steering_probe", "where answers to questions before the run came to", NULL,
 		COUNTER_SECTION, AT(result_port, steering_probe),
@@ -146,6 +141,9 @@ static const struct counter port_rows[] = {
 };
 SECTION("ports", port_rows, result_port, "a port");
 
+#define WORKER_ROW(member, text)         COUNT(result_worker, member, text),
+#define WORKER_SECONDS_ROW(member, text) SECONDS(result_worker, member, text),
+#define WORKER_NS_ROW(member, text)      NANOSECONDS(result_worker, member, text),
 static const struct counter worker_rows[] = {
 	TEXT(result_worker, port, "port served"),
 	COUNT(result_worker, cpu, "CPU"),
@@ -153,14 +151,8 @@ static const struct counter worker_rows[] = {
 		AT(result_worker, busy)},
 	{"ns_per_transaction", "busy time over completed transactions", "ns", COUNTER_F64,
 		AT(result_worker, ns_per_transaction)},
-	COUNT(result_worker, gaps_over_1ms, "passes of the loop that took longer than 1 ms"),
-	{"stolen_s", "time that those took: the CPU was elsewhere", "s", COUNTER_F64,
-		AT(result_worker, stolen_s)},
-	{"max_gap_ns", "longest pass of the loop", "ns", COUNTER_F64,
-		AT(result_worker, max_gap_ns)},
-	{"slept_s", "time that it slept by itself (host.idle)", "s", COUNTER_F64,
-		AT(result_worker, slept_s)},
-	COUNT(result_worker, received, "packets received by the worker's own queue"),
+	PASS_COUNTERS(WORKER_ROW, WORKER_SECONDS_ROW, WORKER_NS_ROW) // core/counters.h
+	WORKER_COUNTERS(WORKER_ROW, WORKER_SECONDS_ROW)              // core/counters.h
 	COUNT(result_worker, handed_over, "of them, for another worker of the port"),
 	COUNT(result_worker, taken_over, "packets that other workers received for this one"),
 	{"passes", "time between two passes of the loop", NULL, COUNTER_SECTION,
@@ -212,14 +204,10 @@ static const struct counter dut_rows[] = {
 static const struct counter_section result_dut_section = {
 	"dut", "the machine under test", COUNTER_ROWS(dut_rows), sizeof(struct result_dut)};
 
+#define INTERVAL_ROW(member, text) COUNT(result_interval_item, member, text),
 static const struct counter interval_item_rows[] = {
 	TEXT(result_interval_item, name, "name of the item"),
-	COUNT(result_interval_item, due, "scheduled"),
-	COUNT(result_interval_item, sent, "sent"),
-	COUNT(result_interval_item, answered, "valid answers"),
-	COUNT(result_interval_item, failed, "refused or rejected"),
-	COUNT(result_interval_item, no_reply, "sent, and nothing answers such a message"),
-	COUNT(result_interval_item, lost, "timed out"),
+	LEDGER_COUNTERS(INTERVAL_ROW, COUNTER_SKIP, COUNTER_SKIP) // core/counters.h
 	{"p50_ns", "median response latency", "ns", COUNTER_F64, AT(result_interval_item, p50_ns)},
 	{"p99_ns", "99th percentile", "ns", COUNTER_F64, AT(result_interval_item, p99_ns)},
 	{"max_ns", "longest", "ns", COUNTER_F64, AT(result_interval_item, max_ns)},
@@ -314,19 +302,14 @@ static const struct counter responder_protocol_rows[] = {
 };
 SECTION("protocols", responder_protocol_rows, result_responder_protocol, "a protocol answered");
 
+#define RESPONDER_ROW(member, text)         COUNT(result_responder, member, text),
+#define RESPONDER_SECONDS_ROW(member, text) SECONDS(result_responder, member, text),
+#define RESPONDER_NS_ROW(member, text)      NANOSECONDS(result_responder, member, text),
 static const struct counter responder_rows[] = {
 	TEXT(result_responder, port, "port that it answers on"),
-	COUNT(result_responder, received, "UDP requests received"),
-	COUNT(result_responder, answered, "answers sent, or to be sent later"),
-	COUNT(result_responder, ignored, "requests that the protocol does not answer"),
-	COUNT(result_responder, no_buffer, "requests dropped for want of a packet buffer"),
-	COUNT(result_responder, waiting, "packets that were to be sent later than the end"),
-	COUNT(result_responder, gaps_over_1ms, "passes of its loops that took longer than 1 ms"),
-	{"stolen_s", "time that those took: the CPU was elsewhere", "s", COUNTER_F64,
-		AT(result_responder, stolen_s)},
-	{"max_gap_ns", "longest of them", "ns", COUNTER_F64, AT(result_responder, max_gap_ns)},
-	{"faults", "what it got wrong on demand", NULL, COUNTER_ARRAY, AT(result_responder, faults),
-		.length = FAULTS_MAX, .label = faults_label},
+	RESPONDER_COUNTERS(RESPONDER_ROW) PASS_COUNTERS(RESPONDER_ROW, RESPONDER_SECONDS_ROW,
+		RESPONDER_NS_ROW){"faults", "what it got wrong on demand", NULL, COUNTER_ARRAY,
+		AT(result_responder, faults), .length = FAULTS_MAX, .label = faults_label},
 	{"protocols", "by protocol", NULL, COUNTER_LIST, AT(result_responder, protocols),
 		.section = &responder_protocol_rows_section},
 };

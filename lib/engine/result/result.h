@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/counter.h"
 #include "engine/core/faults.h"
-#include "engine/core/ledger.h"
+#include "engine/core/counters.h"
 #include "engine/core/wire_counters.h"
 
 struct latency {
@@ -26,7 +26,7 @@ struct result_latencies {
 // A message and its answer within an exchange of several.
 struct result_step {
 	const char *name;
-	uint64_t sent, answered, failed, lost, no_reply;
+	STEP_COUNTERS(COUNTER_MEMBER)
 	struct result_latencies latency;
 };
 
@@ -34,7 +34,7 @@ struct result_item {
 	const char *name, *protocol, *port;
 	const char *loop; // "open" or "closed"
 	struct ledger ledger;
-	uint64_t unsent, in_flight;
+	LEDGER_COUNTERS(COUNTER_SKIP, COUNTER_SKIP, COUNTER_MEMBER)
 	double loss; // lost / sent
 	double due_per_s, sent_per_s, answered_per_s;
 	double sending_s, last_answer_s; // both from the start of the item's measured part
@@ -42,7 +42,7 @@ struct result_item {
 	struct latency send_lag;
 	struct counter_list steps;      // struct result_step, those that were used
 	struct counter_choice counters; // the protocol's
-	uint64_t no_slot;
+	ITEM_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP)
 	double longest_gap_ns;
 };
 
@@ -56,10 +56,10 @@ struct result_steer_probe {
 
 struct result_port {
 	const char *name, *driver, *device;
-	uint64_t rx_packets, tx_packets, rx_missed, rx_no_mbuf, tx_refused;
+	uint64_t rx_packets, tx_packets, rx_missed, rx_no_mbuf;
 	bool rx_missed_known; // false: it cannot be told for this driver
 	uint64_t handed_over, hand_over_full;
-	uint64_t tx_no_mbuf;
+	QUEUE_COUNTERS(COUNTER_MEMBER)
 	const struct wire_counters *other; // packets that belong to no item; NULL: none
 	uint64_t rx_bytes, tx_bytes;       // 0 with drivers that do not count them
 	uint64_t link_bps;                 // 0: unknown
@@ -75,11 +75,9 @@ struct result_worker {
 	uint64_t cpu;
 	double busy; // 0..1
 	double ns_per_transaction;
-	uint64_t gaps_over_1ms;
-	double stolen_s, max_gap_ns;
-	double slept_s;
+	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_NS_MEMBER)
+	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER)
 	struct latency passes;
-	uint64_t received;                // packets, by its own queue
 	uint64_t handed_over, taken_over; // to and from other workers of the port
 };
 
@@ -111,7 +109,7 @@ struct result_dut {
 
 struct result_interval_item {
 	const char *name;
-	uint64_t due, sent, answered, failed, lost, no_reply;
+	LEDGER_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP, COUNTER_SKIP)
 	double p50_ns, p99_ns, max_ns;
 	uint64_t in_flight; // at its end
 	double loss;        // of those that ended in it
@@ -168,12 +166,10 @@ struct result_verdict {
 
 struct result_responder {
 	const char *port;
-	uint64_t received, answered, ignored;
+	RESPONDER_COUNTERS(COUNTER_MEMBER)
+	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_NS_MEMBER)
 	struct counter_list protocols; // struct result_responder_protocol
-	uint64_t no_buffer, waiting;
-	uint64_t gaps_over_1ms;
-	double stolen_s, max_gap_ns;
-	uint64_t faults[FAULTS_MAX]; // by faults_label
+	uint64_t faults[FAULTS_MAX];   // by faults_label
 };
 
 struct result_responder_protocol {

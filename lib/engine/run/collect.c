@@ -81,30 +81,29 @@ static double measured_s(const struct plan *p)
 	return (double)last / p->clock.hz;
 }
 
-static void step_add(struct step_books *sum, const struct step_books *b)
+static void step_add(struct step_books *to, const struct step_books *from)
 {
-	sum->sent += b->sent;
-	sum->answered += b->answered;
-	sum->failed += b->failed;
-	sum->lost += b->lost;
-	sum->no_reply += b->no_reply;
-	hist_merge(&sum->response, &b->response);
-	hist_merge(&sum->service, &b->service);
+	STEP_COUNTERS(COUNTER_ADD)
+	hist_merge(&to->response, &from->response);
+	hist_merge(&to->service, &from->service);
 }
 
 // One step over all workers.
 static struct result_step step_result(
 	const struct plan *p, const struct plan_item *i, uint32_t step, struct step_books *sum)
 {
+	struct result_step out = {.name = i->run->proto->steps[step].name}, *to = &out;
+	const struct step_books *from = sum;
+
 	*sum = (struct step_books){0};
 	hist_clear(&sum->response);
 	hist_clear(&sum->service);
 	for (uint32_t k = 0; k < i->worker_count; k++)
 		step_add(sum, &plan_run(i, k)->steps[step]);
-	return (struct result_step){i->run->proto->steps[step].name, sum->sent, sum->answered,
-		sum->failed, sum->lost, sum->no_reply,
-		{collect_latency(&p->clock, &sum->response, sum->lost),
-			collect_latency(&p->clock, &sum->service, 0)}};
+	STEP_COUNTERS(COUNTER_ADD)
+	out.latency.response = collect_latency(&p->clock, &sum->response, sum->lost);
+	out.latency.service = collect_latency(&p->clock, &sum->service, 0);
+	return out;
 }
 
 static struct counter_list steps_result(
@@ -127,7 +126,8 @@ static struct counter_list steps_result(
 struct sums {
 	struct item_books books;
 	struct hist service, lag;
-	uint64_t no_slot, longest_gap;
+	struct item_counters counts;
+	uint64_t longest_gap;
 	void *counters;
 };
 
@@ -146,7 +146,7 @@ static struct sums *sum_runs(const struct plan_item *i, struct arena *a)
 		books_add(&sum->books, &run->books);
 		hist_merge(&sum->service, &run->service);
 		hist_merge(&sum->lag, &run->lag);
-		sum->no_slot += run->no_slot[1];
+		counter_sum(&sum->counts, &run->counts[1], sizeof(sum->counts));
 		if (run->longest_gap > sum->longest_gap)
 			sum->longest_gap = run->longest_gap;
 		if (run->banks[1])
@@ -193,6 +193,7 @@ static struct result_item item_result(
 {
 	const struct sums *sum = sum_runs(i, a);
 	const struct ledger *l = &sum->books.ledger[1];
+	const struct item_counters *from = &sum->counts;
 	struct result_item out = {
 		.name = i->settings->name,
 		.protocol = i->run->proto->name,
@@ -201,6 +202,8 @@ static struct result_item item_result(
 		.ledger = *l,
 		.counters = {i->run->proto->counters, sum->counters},
 	};
+
+	struct result_item *to = &out;
 
 	out.ledger.due = books_due(i);
 	out.unsent = out.ledger.due - l->sent;
@@ -212,7 +215,7 @@ static struct result_item item_result(
 	out.latency.service = collect_latency(&p->clock, &sum->service, 0);
 	out.send_lag = collect_latency(&p->clock, &sum->lag, 0);
 	out.longest_gap_ns = clock_ns(&p->clock, sum->longest_gap);
-	out.no_slot = sum->no_slot;
+	ITEM_COUNTERS(COUNTER_ADD, COUNTER_SKIP)
 	return out;
 }
 
@@ -229,19 +232,26 @@ static uint64_t missed_on_ring(const struct plan *p, uint32_t n)
 }
 
 // What one worker adds to the figures of its port.
-static void port_add_worker(const struct plan *p, const struct worker *w, struct result_port *out,
+static void port_add_worker(const struct plan *p, const struct worker *w, struct result_port *to,
 	struct wire_counters *other)
 {
-	bool dut = (int32_t)w->port == p->responder_port;
-	const struct responder *r = dut ? &p->responders[w->number] : NULL;
+	const struct wire *wire = &w->wire;
 
-	counter_sum(other, dut ? &r->wire.counters : &w->wire.counters, sizeof(*other));
-	out->tx_refused += dut ? r->tx_refused : w->tx_refused;
-	out->tx_no_mbuf += dut ? r->tx_no_mbuf : w->tx_no_mbuf;
+	if ((int32_t)w->port == p->responder_port) {
+		const struct responder *from = &p->responders[w->number];
+
+		wire = &from->wire;
+		QUEUE_COUNTERS(COUNTER_ADD)
+	} else {
+		const struct worker *from = w;
+
+		QUEUE_COUNTERS(COUNTER_ADD)
+	}
+	counter_sum(other, &wire->counters, sizeof(*other));
 	if (!w->hand)
 		return;
-	out->handed_over += w->hand->given;
-	out->hand_over_full += w->hand->full;
+	to->handed_over += w->hand->given;
+	to->hand_over_full += w->hand->full;
 }
 
 static struct result_port port_result(const struct plan *p, uint32_t n, struct arena *a)
@@ -273,29 +283,29 @@ static struct result_port port_result(const struct plan *p, uint32_t n, struct a
 
 static struct result_worker worker_result(const struct plan *p, uint32_t n, double seconds)
 {
-	const struct worker *w = &p->workers[n];
+	const struct worker *w = &p->workers[n], *from = w;
+	double hz = p->clock.hz, busy = (double)w->busy[1] / hz;
+	struct result_worker out = {
+		.port = p->ports[w->port].settings->name,
+		.cpu = w->cpu,
+		.handed_over = w->hand ? w->hand->given : 0,
+		.taken_over = w->hand ? w->hand->taken : 0,
+		.busy = seconds > 0 ? fmin(busy / seconds, 1) : 0,
+		.max_gap_ns = clock_ns(&p->clock, w->passes.max),
+		.passes = collect_latency(&p->clock, &w->passes, 0),
+	};
+	struct result_worker *to = &out;
 	uint64_t completed = 0;
-	double busy = (double)w->busy[1] / p->clock.hz;
 
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		const struct ledger *l = &w->items[i].books.ledger[1];
 
 		completed += l->answered + l->failed + l->lost + l->no_reply;
 	}
-	return (struct result_worker){
-		.port = p->ports[w->port].settings->name,
-		.cpu = w->cpu,
-		.received = w->received,
-		.handed_over = w->hand ? w->hand->given : 0,
-		.taken_over = w->hand ? w->hand->taken : 0,
-		.busy = seconds > 0 ? fmin(busy / seconds, 1) : 0,
-		.ns_per_transaction = completed ? busy * 1e9 / (double)completed : 0,
-		.gaps_over_1ms = w->stalls,
-		.stolen_s = (double)w->stolen / p->clock.hz,
-		.max_gap_ns = clock_ns(&p->clock, w->passes.max),
-		.slept_s = (double)w->slept / p->clock.hz,
-		.passes = collect_latency(&p->clock, &w->passes, 0),
-	};
+	out.ns_per_transaction = completed ? busy * 1e9 / (double)completed : 0;
+	PASS_COUNTERS(COUNTER_ADD, COUNTER_ADD_SECONDS, COUNTER_SKIP)
+	WORKER_COUNTERS(COUNTER_ADD, COUNTER_ADD_SECONDS)
+	return out;
 }
 
 static uint64_t relaxed(const _Atomic uint64_t *n)
@@ -303,19 +313,21 @@ static uint64_t relaxed(const _Atomic uint64_t *n)
 	return atomic_load_explicit(n, memory_order_relaxed);
 }
 
+#define RELAXED_ADD(member, help)         to->member += relaxed(&from->member);
+#define RELAXED_ADD_SECONDS(member, help) to->member##_s += (double)relaxed(&from->member) / hz;
+#define RELAXED_MAX_NS(member, help)                                                               \
+	to->member##_ns = fmax(to->member##_ns, (double)relaxed(&from->member) * 1e9 / hz);
+
 static void add_responder(
-	const struct plan *p, const struct responder *r, struct result_responder *out)
+	const struct plan *p, const struct responder *r, struct result_responder *to)
 {
-	out->received += relaxed(&r->counts.received);
-	out->answered += relaxed(&r->counts.answered);
-	out->ignored += relaxed(&r->counts.ignored);
-	out->no_buffer += relaxed(&r->counts.no_buffer);
-	out->waiting += relaxed(&r->counts.waiting);
-	out->gaps_over_1ms += relaxed(&r->counts.stalls);
-	out->stolen_s += (double)relaxed(&r->counts.stolen) / p->clock.hz;
-	out->max_gap_ns = fmax(out->max_gap_ns, clock_ns(&p->clock, relaxed(&r->counts.longest)));
+	const struct responder_counts *from = &r->counts;
+	double hz = p->clock.hz;
+
+	RESPONDER_COUNTERS(RELAXED_ADD)
+	PASS_COUNTERS(RELAXED_ADD, RELAXED_ADD_SECONDS, RELAXED_MAX_NS)
 	for (uint32_t i = 0; i < FAULTS_MAX; i++)
-		out->faults[i] += relaxed(&r->faults.counts[i]);
+		to->faults[i] += relaxed(&r->faults.counts[i]);
 }
 
 // The counters of a protocol over all of the responder's workers.
@@ -373,20 +385,23 @@ void collect_result(const struct plan *p, struct arena *a, struct result *out)
 	responder_result(p, a, out->responder);
 }
 
-static void interval_sums(const struct result *r, uint32_t item, struct ledger *sum)
+static void interval_sums(const struct result *r, uint32_t item, struct ledger *to)
 {
 	const struct result_interval *intervals = r->intervals.items;
 
 	for (uint32_t i = 0; i < r->intervals.count; i++) {
-		const struct result_interval_item *it = intervals[i].traffic.items;
+		const struct result_interval_item *from =
+			&((const struct result_interval_item *)intervals[i].traffic.items)[item];
 
-		sum->due += it[item].due;
-		sum->sent += it[item].sent;
-		sum->answered += it[item].answered;
-		sum->failed += it[item].failed;
-		sum->lost += it[item].lost;
-		sum->no_reply += it[item].no_reply;
+		LEDGER_COUNTERS(COUNTER_ADD, COUNTER_SKIP, COUNTER_SKIP)
 	}
+}
+
+#define DIFFERS(member, help) || to->member != from->member
+
+static bool ledgers_differ(const struct ledger *to, const struct ledger *from)
+{
+	return false LEDGER_COUNTERS(DIFFERS, COUNTER_SKIP, COUNTER_SKIP);
 }
 
 static uint64_t in_tables(const struct plan_item *i)
@@ -421,9 +436,7 @@ const char *collect_check(const struct plan *p, const struct result *r, struct a
 				items[i].name, (unsigned long long)items[i].in_flight,
 				(unsigned long long)in_tables(&p->items[i]));
 		interval_sums(r, i, &sum);
-		if (sum.due != l->due || sum.sent != l->sent || sum.answered != l->answered ||
-			sum.failed != l->failed || sum.lost != l->lost ||
-			sum.no_reply != l->no_reply)
+		if (ledgers_differ(&sum, l))
 			return arena_printf(a,
 				"traffic.%s: the intervals do not add up to the total "
 				"(due %llu/%llu, sent %llu/%llu, answered %llu/%llu)",

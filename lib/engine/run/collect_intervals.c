@@ -25,6 +25,8 @@ static uint64_t open_in(const struct ledger *l)
 	return l->sent - l->answered - l->failed - l->lost - l->no_reply;
 }
 
+#define SINCE(member, help) .member = l->member - m->member,
+
 static struct result_interval_item interval_item(const struct plan *p, const struct plan_item *i,
 	const struct item_books *now, const struct item_books *before, int bank,
 	struct hist *scratch)
@@ -32,12 +34,8 @@ static struct result_interval_item interval_item(const struct plan *p, const str
 	const struct ledger *l = &now->ledger[bank], *m = &before->ledger[bank];
 	struct result_interval_item out = {
 		.name = i->settings->name,
-		.sent = l->sent - m->sent,
-		.answered = l->answered - m->answered,
-		.failed = l->failed - m->failed,
-		.lost = l->lost - m->lost,
-		.no_reply = l->no_reply - m->no_reply,
 		.in_flight = open_in(&now->ledger[0]) + open_in(l) * (bank == 1),
+		LEDGER_COUNTERS(SINCE, COUNTER_SKIP, COUNTER_SKIP) // core/counters.h
 	};
 	uint64_t ended = out.answered + out.failed + out.lost;
 

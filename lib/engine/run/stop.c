@@ -38,17 +38,14 @@ void stop_start(struct stop *s, const struct config *c, struct arena *a)
 				a);
 }
 
+// Counters are summed up, other figures are those of the last interval.
 static void sum_up(struct result_interval_item *sum, const struct result_interval_item *i)
 {
-	struct result_interval_item before = *sum;
+	struct result_interval_item all = *i, *to = &all;
+	const struct result_interval_item *from = sum;
 
-	*sum = *i;
-	sum->due += before.due;
-	sum->sent += before.sent;
-	sum->answered += before.answered;
-	sum->failed += before.failed;
-	sum->lost += before.lost;
-	sum->no_reply += before.no_reply;
+	LEDGER_COUNTERS(COUNTER_ADD, COUNTER_SKIP, COUNTER_SKIP)
+	*sum = all;
 }
 
 static bool nothing_came(const struct result_interval_item *i)

@@ -186,14 +186,14 @@ static void a_reply_to_a_question_before_the_run_is_no_stray(void **state)
 		.dst = (const char *[]){"198.18.0.1", "198.18.0.2", "198.18.1.1"}[place.client],
 		.dst_port = (uint16_t)(RIG_PORT + place.port)});
 	rig_pass(600);
-	assert_int_equal(it->asked_late, 1);
+	assert_int_equal(it->counts[1].probe_late, 1);
 	assert_int_equal(rig_ledger(0).stray, 0);
 	it->asked[0] = 6;
 	rig_answer((struct rig_answer){.key = place.key,
 		.dst = (const char *[]){"198.18.0.1", "198.18.0.2", "198.18.1.1"}[place.client],
 		.dst_port = (uint16_t)(RIG_PORT + place.port)});
 	rig_pass(601);
-	assert_int_equal(it->asked_late, 1);
+	assert_int_equal(it->counts[1].probe_late, 1);
 	assert_int_equal(rig_ledger(0).stray, 1);
 }
 

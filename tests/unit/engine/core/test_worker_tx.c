@@ -123,8 +123,8 @@ static void when_every_slot_is_used_sends_wait(void **state)
 	rig_pass(70000);
 	rig_pass(70000);
 	assert_int_equal(rig.asked, RIG_SLOTS);
-	assert_true(it->no_slot[1] > 0);
-	assert_int_equal(it->no_slot[0], 0);
+	assert_true(it->counts[1].no_slot > 0);
+	assert_int_equal(it->counts[0].no_slot, 0);
 	assert_int_equal(rig_ledger(0).due, RIG_SLOTS);
 }
 
@@ -223,8 +223,8 @@ static void with_nobody_to_make_it_an_open_loop_goes_on_without_it(void **state)
 	for (int i = 0; i < 12; i++) // one of them a pass
 		rig_pass(11500);
 	assert_int_equal(rig.asked, 0);
-	assert_int_equal(it->nobody[0], 10);
-	assert_int_equal(it->nobody[1], 2);
+	assert_int_equal(it->counts[0].no_client, 10);
+	assert_int_equal(it->counts[1].no_client, 2);
 	assert_int_equal(it->books.ledger[0].due, 10);
 	assert_int_equal(it->books.ledger[1].due, 2);
 	assert_int_equal(rig_ledger(0).sent, 0);
@@ -243,7 +243,7 @@ static void a_closed_loop_just_waits_for_a_client(void **state)
 	rig.script[0].nobody = true;
 	rig_pass(100);
 	rig_pass(200);
-	assert_int_equal(it->nobody[0], 0);
+	assert_int_equal(it->counts[0].no_client, 0);
 	assert_int_equal(rig_ledger(0).due, 0);
 	rig.script[0].nobody = false;
 	rig_pass(300);
@@ -259,7 +259,7 @@ static void a_client_is_asked_for_only_when_a_slot_is_free(void **state)
 	assert_int_equal(rig.script[0].begun, 64);
 	rig_pass(1);
 	assert_int_equal(rig.script[0].begun, 64);
-	assert_int_equal(it->no_slot[0], 1);
+	assert_int_equal(it->counts[0].no_slot, 1);
 }
 
 static void a_routed_message_goes_as_its_protocol_says(void **state)

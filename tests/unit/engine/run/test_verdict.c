@@ -120,7 +120,7 @@ static void a_load_that_nobody_can_make_is_no_fault_of_the_tester(void **state)
 	struct fixture *f = *state;
 
 	f->run.proto = &proto;
-	f->run.nobody[1] = 300;
+	f->run.counts[1].no_client = 300;
 	f->result_item.unsent = 301;
 	f->result_item.ledger.sent = f->result_item.ledger.answered = 1699;
 	assert_int_equal(reach(f), EXIT_INVALID);

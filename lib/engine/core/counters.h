@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every counter of workers and responders: one row each, with its name and its help text. A row
+// makes the member of the hot struct and the member of the result; sums, differences and the rows
+// that the printers walk (result.c) are made from the same tables. Path: hot (written by one
+// worker) | cold (read by the management thread).
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/counter.h"
+
+// What a table makes of a row that is of no concern there.
+#define COUNTER_SKIP(member, help)
+
+// The ledger of an item: due = sent + unsent, and sent = answered + failed + lost + no_reply +
+// in_flight. EACH: of an item and of each interval. TOTAL: of an item only. DERIVED: follows from
+// the others at the end of the run, so workers do not count it.
+#define LEDGER_COUNTERS(EACH, TOTAL, DERIVED)                                                      \
+	EACH(due, "scheduled")                                                                     \
+	EACH(sent, "sent, of those due")                                                           \
+	DERIVED(unsent, "due and never sent: the tester's own fault")                              \
+	EACH(answered, "valid replies in time")                                                    \
+	EACH(failed, "refused, or rejected by the item's checks")                                  \
+	EACH(lost, "no valid reply within the timeout")                                            \
+	EACH(no_reply, "sent, and no server replies to such a message")                            \
+	DERIVED(in_flight, "still open when the run ended")                                        \
+	TOTAL(late, "replies after the timeout")                                                   \
+	TOTAL(duplicate, "further replies to an answered transaction")                             \
+	TOTAL(stray, "packets that belong to no transaction of the item")                          \
+	TOTAL(malformed, "replies that do not parse")
+
+struct ledger {
+	LEDGER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
+};
+
+// Of an item beside the ledger. SHOWN: in the result. INNER: only for the verdict and the notes.
+#define ITEM_COUNTERS(SHOWN, INNER)                                                                \
+	SHOWN(no_slot, "times that a send waited: every transaction slot was in use")              \
+	INNER(no_client, "due, and the protocol had no free client")                               \
+	INNER(probe_late, "replies to the questions before the run")
+
+struct item_counters {
+	ITEM_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)
+};
+
+// Of one step of an exchange.
+#define STEP_COUNTERS(X)                                                                           \
+	X(sent, "sent")                                                                            \
+	X(answered, "valid replies in time")                                                       \
+	X(failed, "refused, or rejected by the item's checks")                                     \
+	X(lost, "no valid reply within the timeout")                                               \
+	X(no_reply, "sent, and no server replies to such a message")
+
+// Of the passes of a loop. TIME: ticks, seconds in the result. LONGEST: ticks, ns in the result.
+#define PASS_COUNTERS(COUNT, TIME, LONGEST)                                                        \
+	COUNT(gaps_over_1ms, "passes of the loop that took longer than 1 ms")                      \
+	TIME(stolen, "time that those took: the CPU was elsewhere")                                \
+	LONGEST(max_gap, "longest pass of the loop")
+
+// Of a worker in the measured part.
+#define WORKER_COUNTERS(COUNT, TIME)                                                               \
+	TIME(slept, "time that it slept by itself (host.idle)")                                    \
+	COUNT(received, "packets received by the worker's own queue")
+
+// Of a queue that packets are sent to, by a worker or a responder.
+#define QUEUE_COUNTERS(X)                                                                          \
+	X(tx_refused, "times that the device took less than a burst")                              \
+	X(tx_no_mbuf, "times that there was no buffer to send from")
+
+// Of a worker of the responder: received = answered + ignored + no_buffer + the faults outage,
+// capacity and loss. What is sent: answered, the faults duplicate and those of extra messages.
+#define RESPONDER_COUNTERS(X)                                                                      \
+	X(received, "UDP requests received")                                                       \
+	X(answered, "replies sent, or to be sent later")                                           \
+	X(ignored, "requests that the protocol does not answer")                                   \
+	X(no_buffer, "requests dropped for want of a packet buffer")                               \
+	X(waiting, "packets that were to be sent later than the end")
+
+#define COUNTER_ATOMIC_MEMBER(member, help) _Atomic uint64_t member;
+
+// As figures of the result.
+#define COUNTER_SECONDS_MEMBER(member, help) double member##_s;
+#define COUNTER_NS_MEMBER(member, help)      double member##_ns;
+
+// Statements, where the pointers `to` and `from` and, of times, `hz` are at hand.
+#define COUNTER_ADD(member, help)         to->member += from->member;
+#define COUNTER_ADD_SECONDS(member, help) to->member##_s += (double)from->member / hz;
