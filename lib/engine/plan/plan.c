@@ -352,7 +352,7 @@ int plan_free(struct plan *p)
 
 		rc = rc ? rc : closed;
 	}
-	for (unsigned k = 0; protos[k]; k++)
+	for (unsigned k = 0; p->common && protos[k]; k++)
 		if (p->common[k])
 			protos[k]->router->common_teardown(p->common[k]);
 	for (uint32_t i = 0; i < p->item_count; i++)

@@ -127,7 +127,7 @@ void plan_responder_close(struct plan *p)
 {
 	for (uint32_t i = 0; i < p->responder_count; i++)
 		responder_free(&p->responders[i]);
-	for (unsigned k = 0; protos[k]; k++)
+	for (unsigned k = 0; p->responder_shared && protos[k]; k++)
 		if (p->responder_shared[k])
 			protos[k]->server->teardown(p->responder_shared[k]);
 }

@@ -354,6 +354,14 @@ static void the_input_of_every_item_is_looked_at(void **state)
 	loaded_free(&l);
 }
 
+// A run that is refused before its plan is begun closes it all the same.
+static void a_plan_that_was_never_begun_is_freed(void **state)
+{
+	struct plan plan = {0};
+
+	assert_int_equal(plan_free(&plan), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +380,7 @@ int main(void)
 		cmocka_unit_test(the_seed_of_the_run_decides_on_random_arrivals),
 		cmocka_unit_test(only_items_that_are_sent_are_read),
 		cmocka_unit_test(the_input_of_every_item_is_looked_at),
+		cmocka_unit_test(a_plan_that_was_never_begun_is_freed),
 	};
 
 	return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
