@@ -24,13 +24,13 @@ struct dhcp4_query {
 	struct dhcp4_message m;
 	struct dhcp4_identity client;
 	struct dhcp_claim claim;
-	uint32_t server_id; // ours, or the one that the relay wants us to have
+	uint32_t server_id; // the server's own, or the one that the relay replaces it with
 	struct writer w;    // of the reply
 	uint8_t *out;
 	enum dhcp4_type type; // of the reply
 };
 
-// The data of a sub-option of option 82 (its len told), or NULL.
+// The data of a sub-option of option 82 and its length, or NULL.
 static const uint8_t *relay_sub_option(
 	const uint8_t *info, uint32_t info_len, uint8_t code, uint8_t *len)
 {
@@ -48,7 +48,7 @@ static const uint8_t *relay_sub_option(
 	return NULL;
 }
 
-// Header of the answer: the request's, but for what a server says (RFC 2131 table 3).
+// The header of the request with the fields that a server changes (RFC 2131 table 3).
 static void header_write(
 	struct dhcp4_query *q, enum dhcp4_type type, uint32_t ciaddr, uint32_t yiaddr)
 {
@@ -70,7 +70,7 @@ static void header_write(
 	q->type = type;
 }
 
-// Which of the options below 64 the client asks for, a bit each.
+// The options below 64 that the client asks for, a bit each.
 static uint64_t parameters(const struct dhcp4_message *m)
 {
 	uint64_t asked = 0;
@@ -89,7 +89,7 @@ static uint32_t option_len(const uint8_t *data, uint32_t len)
 static void parameters_write(struct dhcp4_query *q)
 {
 	const struct dhcp4_message *m = &q->m;
-	uint64_t asked = parameters(m);
+	uint64_t asked = q->a->common.ready_count ? parameters(m) : 0;
 	uint32_t rest = 1 + option_len(m->client_id, m->client_id_len) +
 	                option_len(m->relay_info, m->relay_info_len);
 
@@ -103,7 +103,7 @@ static void parameters_write(struct dhcp4_query *q)
 	}
 }
 
-// RFC 3046 section 2.2: option 82 comes last. The length of the answer; 0: no room.
+// RFC 3046 section 2.2: option 82 comes last. The length of the reply; 0: no room.
 static uint32_t answer_end(struct dhcp4_query *q)
 {
 	const struct dhcp4_message *m = &q->m;
@@ -160,7 +160,7 @@ static uint32_t ack(struct dhcp4_query *q, struct dhcp_lease *l)
 	return lease_answer(q, DHCP4_ACK, l, false);
 }
 
-static uint32_t discover(struct dhcp4_query *q)
+static uint32_t answer4_discover(struct dhcp4_query *q)
 {
 	struct dhcp_lease *wish =
 		q->m.requested ? dhcp_claim_free(&q->claim, q->m.requested) : NULL;
@@ -173,7 +173,7 @@ static uint32_t discover(struct dhcp4_query *q)
 	return lease_answer(q, rapid ? DHCP4_ACK : DHCP4_OFFER, l, rapid);
 }
 
-static bool is_for_us(const struct dhcp4_query *q)
+static bool answer4_is_for_us(const struct dhcp4_query *q)
 {
 	return !dhcp4_has(&q->m, DHCP4_OPT_SERVER_ID) || q->m.server_id == q->server_id;
 }
@@ -202,12 +202,12 @@ static uint32_t request_confirm(struct dhcp4_query *q, uint32_t wanted)
 	return request_selecting(q, wanted);
 }
 
-static uint32_t request(struct dhcp4_query *q)
+static uint32_t answer4_request(struct dhcp4_query *q)
 {
 	bool chosen = dhcp4_has(&q->m, DHCP4_OPT_SERVER_ID) && q->m.ciaddr == 0;
 	uint32_t wanted = q->m.ciaddr ? q->m.ciaddr : q->m.requested;
 
-	if (!is_for_us(q)) {
+	if (!answer4_is_for_us(q)) {
 		dhcp_claim_drop_offer(&claims, &q->claim);
 		return dhcp_claim_silent(&q->n->other_server);
 	}
@@ -217,11 +217,11 @@ static uint32_t request(struct dhcp4_query *q)
 }
 
 // A RELEASE or a DECLINE of this address.
-static uint32_t give_back(struct dhcp4_query *q, uint32_t address)
+static uint32_t answer4_give_back(struct dhcp4_query *q, uint32_t address)
 {
 	struct dhcp_lease *l = dhcp_claim_bound(&q->claim);
 
-	if (!is_for_us(q))
+	if (!answer4_is_for_us(q))
 		return dhcp_claim_silent(&q->n->other_server);
 	if (!l || address_of(q, l) != address)
 		return dhcp_claim_silent(&q->n->unknown_client);
@@ -230,7 +230,7 @@ static uint32_t give_back(struct dhcp4_query *q, uint32_t address)
 }
 
 // RFC 2131 section 4.3.5: no address and no lease time.
-static uint32_t inform(struct dhcp4_query *q)
+static uint32_t answer4_inform(struct dhcp4_query *q)
 {
 	header_write(q, DHCP4_ACK, q->m.ciaddr, 0);
 	parameters_write(q);
@@ -280,7 +280,7 @@ static const struct dhcp4_lease *queried_lease(const struct dhcp4_query *q)
 	return dhcp4_pool_of_hardware(p, q->m.htype, q->m.chaddr, q->m.hlen);
 }
 
-static uint32_t leasequery(struct dhcp4_query *q)
+static uint32_t answer4_leasequery(struct dhcp4_query *q)
 {
 	const struct dhcp4_lease *l;
 
@@ -295,21 +295,21 @@ static uint32_t leasequery(struct dhcp4_query *q)
 	return answer_end(q);
 }
 
-static uint32_t dispatch(struct dhcp4_query *q)
+static uint32_t answer4_dispatch(struct dhcp4_query *q)
 {
 	switch (q->m.type) {
 	case DHCP4_DISCOVER:
-		return discover(q);
+		return answer4_discover(q);
 	case DHCP4_REQUEST:
-		return request(q);
+		return answer4_request(q);
 	case DHCP4_DECLINE:
-		return give_back(q, q->m.requested);
+		return answer4_give_back(q, q->m.requested);
 	case DHCP4_RELEASE:
-		return give_back(q, q->m.ciaddr);
+		return answer4_give_back(q, q->m.ciaddr);
 	case DHCP4_INFORM:
-		return inform(q);
+		return answer4_inform(q);
 	case DHCP4_LEASEQUERY:
-		return leasequery(q);
+		return answer4_leasequery(q);
 	}
 	return dhcp_claim_silent(&q->n->ignored);
 }
@@ -357,7 +357,7 @@ uint32_t dhcp4_answer(
 		return dhcp_claim_silent(&n->ignored);
 	q.w = writer_of(out, room);
 	client_read(&q, &s->common, ctx->now_ms / 1000);
-	answer = dispatch(&q);
+	answer = answer4_dispatch(&q);
 	return dhcp_claim_answered(n, q.type, &q.w, answer);
 }
 
@@ -367,7 +367,7 @@ static void direct_to(struct proto_direction *out, const uint8_t *address, uint1
 	out->dst_port = port;
 }
 
-// The relay's own source port (RFC 8357), told in its option 82.
+// The relay sent from a port of its own (RFC 8357): a sub-option of option 82 says so.
 static bool has_source_port(const uint8_t *answer, uint32_t len)
 {
 	uint32_t at = dhcp4_find_option(answer, len, DHCP4_OPT_RELAY_INFO);
@@ -383,8 +383,8 @@ static bool is_nak(const uint8_t *answer, uint32_t len)
 	return at && answer[at + 1] == 1 && answer[at + 2] == DHCP4_NAK;
 }
 
-// RFC 2131 section 4.1. A mac of all zeros: the one that the request came from, which is the
-// relay's, the router's or, with its own address, the client's.
+// RFC 2131 section 4.1. A MAC of all zeros is that of the request: of the relay, of the router or,
+// if the client has an address, of the client.
 bool dhcp4_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out)
 {
 	static const uint8_t none[4], everyone[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults of the responder's DHCPv4 answers: each spoils one ready message, and only in the way that
-// its name says. Answers to LEASEQUERY stay as they are. Not here: when they happen
-// (engine/core/faults.h), addresses given twice and a pool that is used up (dhcp4_answer.h). Path:
-// hot. The responder's thread.
+// Faults of DHCPv4 replies: each changes one ready message, and nothing beyond its name. Replies to
+// LEASEQUERY stay as they are. Not here: the choice of a reply to spoil (engine/core/faults.h),
+// addresses given twice and a pool that is used up (dhcp_claim.h). Path: hot. The responder's
+// thread.
 
 #include <string.h>
 
@@ -10,11 +10,11 @@
 #include "proto/dhcp/server/dhcp4_answer.h"
 #include "proto/dhcp/v4/dhcp4_message.h"
 
-#define TYPE_AT     (DHCP4_OPTIONS_AT + 2) // option 53 comes first in our answers
+#define TYPE_AT     (DHCP4_OPTIONS_AT + 2) // option 53 comes first in replies of this server
 #define NAK_OPTIONS (BIT(DHCP4_OPT_TYPE) | BIT(DHCP4_OPT_SERVER_ID) | BIT(DHCP4_OPT_CLIENT_ID))
 #define BIT(n)      (1ull << (n))
 
-// OFFER, ACK or NAK; 0: another answer, or none of ours.
+// OFFER, ACK or NAK; 0: another reply, or one of another server.
 static uint8_t type_of(const uint8_t *buf, uint32_t len)
 {
 	if (len <= TYPE_AT || buf[DHCP4_AT_OP] != DHCP4_REPLY_OP ||
@@ -47,7 +47,7 @@ static void cut(uint8_t *buf, uint32_t len, uint32_t at, uint32_t n)
 	memset(buf + len - n, 0, n);
 }
 
-// Take every piece of the option out; padding makes up for it. len; 0: there is none.
+// Remove every piece of the option; padding keeps the length. len; 0: the option is not there.
 static uint32_t option_remove(uint8_t *buf, uint32_t len, uint8_t code)
 {
 	uint32_t at = dhcp4_find_option(buf, len, code);
@@ -64,7 +64,7 @@ static bool nak_may_have(uint8_t code)
 	return code == DHCP4_OPT_RELAY_INFO || (code < 64 && (NAK_OPTIONS >> code & 1));
 }
 
-// Take out every option that a NAK must not have (RFC 2131 table 3).
+// Remove every option that a NAK must not have (RFC 2131 table 3).
 static void options_strip(uint8_t *buf, uint32_t len)
 {
 	uint32_t at = DHCP4_OPTIONS_AT;
@@ -153,7 +153,7 @@ static uint32_t relay_info_missing(uint8_t *buf, uint32_t len, uint32_t room, ui
 	return type_of(buf, len) ? option_remove(buf, len, DHCP4_OPT_RELAY_INFO) : 0;
 }
 
-// A byte of the first sub-option that has any: well formed, but not what was sent.
+// A byte of the first sub-option that has data: well formed, but not as sent.
 static uint32_t relay_info_changed(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 {
 	uint32_t at = type_of(buf, len) ? dhcp4_find_option(buf, len, DHCP4_OPT_RELAY_INFO) : 0;
@@ -168,7 +168,7 @@ static uint32_t relay_info_changed(uint8_t *buf, uint32_t len, uint32_t room, ui
 	return 0;
 }
 
-// Nobody asked it: another xid and, where there is one, another client.
+// A reply to no request: another xid and, where there is one, another client.
 static uint32_t unsolicited(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 {
 	wrong_chaddr(buf, len, room, random);
@@ -178,18 +178,17 @@ static uint32_t unsolicited(uint8_t *buf, uint32_t len, uint32_t room, uint64_t 
 const struct proto_fault dhcp4_faults[] = {
 	{"nak", "a NAK instead of the ACK", false, nak},
 	{"no_offer", "OFFERs that are not sent", false, no_offer},
-	{"wrong_xid", "answers with another xid", false, wrong_xid},
-	{"wrong_chaddr", "answers with the hardware address of another client", false,
+	{"wrong_xid", "replies with another xid", false, wrong_xid},
+	{"wrong_chaddr", "replies with the hardware address of another client", false,
 		wrong_chaddr},
 	{"other_address", "ACK or REPLY with another address than offered or renewed", false,
 		other_address},
-	{"no_server_id", "answers without the server identifier", false, no_server_id},
+	{"no_server_id", "replies without the server identifier", false, no_server_id},
 	{"no_lease_time", "OFFERs and ACKs without the lease time", false, no_lease_time},
 	{"relay_info_missing", "relay agent information (option 82) not returned", false,
 		relay_info_missing},
 	{"relay_info_changed", "relay agent information (option 82) not returned as it was", false,
 		relay_info_changed},
-	{"unsolicited", "one more reply beside the answer that nobody asked for", true,
-		unsolicited},
+	{"unsolicited", "one more reply, to no request, beside the right one", true, unsolicited},
 	{0},
 };

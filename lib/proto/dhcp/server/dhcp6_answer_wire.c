@@ -67,7 +67,7 @@ static void reply_begin(struct dhcp6_query *q, enum dhcp6_type type)
 	dhcp6_write_option(&q->w, DHCP6_OPT_SERVER_ID, q->a->server_id, q->a->server_id_len);
 }
 
-// The length of the answer; 0: no room.
+// The length of the reply; 0: no room.
 static uint32_t reply_end(struct dhcp6_query *q)
 {
 	for (uint32_t i = q->e.levels; i-- > 0;)
@@ -184,7 +184,7 @@ static struct dhcp_lease *wished_lease(
 }
 
 // RFC 8415 section 18.3.1.
-static uint32_t solicit(struct dhcp6_query *q)
+static uint32_t answer6_solicit(struct dhcp6_query *q)
 {
 	bool rapid = q->a->common.rapid && dhcp6_has(&q->m, DHCP6_OPT_RAPID_COMMIT);
 
@@ -216,7 +216,7 @@ static bool is_off_link(
 }
 
 // RFC 8415 section 18.3.2. A client whose offer has been forgotten, or that got none, gets a lease.
-static uint32_t request(struct dhcp6_query *q)
+static uint32_t answer6_request(struct dhcp6_query *q)
 {
 	reply_begin(q, DHCP6_REPLY);
 	for (uint32_t i = 0; i < q->m.ia_count; i++) {
@@ -269,7 +269,7 @@ static void ia_withdraw(
 	dhcp6_option_end(&q->w, begin);
 }
 
-// RFC 8415 sections 18.3.4 and 18.3.5: known, not known here, or wrong.
+// RFC 8415 sections 18.3.4 and 18.3.5: the lease is bound here, unknown here, or of another link.
 static void ia_renewed(struct dhcp6_query *q, const struct dhcp6_ia *ia)
 {
 	struct dhcp_claim c = claim_of(q, ia);
@@ -289,7 +289,7 @@ static void ia_renewed(struct dhcp6_query *q, const struct dhcp6_ia *ia)
 	}
 }
 
-static uint32_t renew(struct dhcp6_query *q)
+static uint32_t answer6_renew(struct dhcp6_query *q)
 {
 	reply_begin(q, DHCP6_REPLY);
 	for (uint32_t i = 0; i < q->m.ia_count; i++)
@@ -299,7 +299,7 @@ static uint32_t renew(struct dhcp6_query *q)
 }
 
 // RFC 8415 section 18.3.3.
-static uint32_t confirm(struct dhcp6_query *q)
+static uint32_t answer6_confirm(struct dhcp6_query *q)
 {
 	uint32_t addresses = 0;
 	bool off_link = false;
@@ -337,7 +337,7 @@ static void ia_given_back(struct dhcp6_query *q, const struct dhcp6_ia *ia, bool
 }
 
 // RFC 8415 sections 18.3.7 and 18.3.8: a RELEASE, or a DECLINE, which is for addresses only.
-static uint32_t give_back(struct dhcp6_query *q)
+static uint32_t answer6_give_back(struct dhcp6_query *q)
 {
 	bool declined = q->m.type == DHCP6_DECLINE;
 
@@ -349,21 +349,21 @@ static uint32_t give_back(struct dhcp6_query *q)
 	return reply_end(q);
 }
 
-static uint32_t information(struct dhcp6_query *q)
+static uint32_t answer6_information(struct dhcp6_query *q)
 {
 	reply_begin(q, DHCP6_REPLY);
 	options_write(q);
 	return reply_end(q);
 }
 
-static uint32_t use_multicast(struct dhcp6_query *q)
+static uint32_t answer6_use_multicast(struct dhcp6_query *q)
 {
 	reply_begin(q, DHCP6_REPLY);
 	status_write(q, DHCP6_USE_MULTICAST);
 	return reply_end(q);
 }
 
-static bool is_for_us(const struct dhcp6_query *q)
+static bool answer6_is_for_us(const struct dhcp6_query *q)
 {
 	const struct dhcp6_bytes *id = &q->m.server_id;
 
@@ -403,30 +403,31 @@ static bool is_valid(const struct dhcp6_message *m)
 	return true;
 }
 
-// With a server identifier a client that was not told to must not use unicast (section 18.4).
+// A client that sends a server identifier may use unicast only if the server told it to
+// (section 18.4).
 static bool is_wrong_unicast(const struct dhcp6_query *q)
 {
 	return !q->a->unicast && q->e.levels == 0 && q->ends && q->ends->dst[0] != MULTICAST &&
 	       q->m.server_id.data && q->m.type != DHCP6_INFORMATION;
 }
 
-static uint32_t dispatch(struct dhcp6_query *q)
+static uint32_t answer6_dispatch(struct dhcp6_query *q)
 {
 	switch (q->m.type) {
 	case DHCP6_SOLICIT:
-		return solicit(q);
+		return answer6_solicit(q);
 	case DHCP6_REQUEST:
-		return request(q);
+		return answer6_request(q);
 	case DHCP6_CONFIRM:
-		return confirm(q);
+		return answer6_confirm(q);
 	case DHCP6_RENEW:
 	case DHCP6_REBIND:
-		return renew(q);
+		return answer6_renew(q);
 	case DHCP6_RELEASE:
 	case DHCP6_DECLINE:
-		return give_back(q);
+		return answer6_give_back(q);
 	case DHCP6_INFORMATION:
-		return information(q);
+		return answer6_information(q);
 	}
 	return dhcp_claim_silent(&q->n->ignored);
 }
@@ -441,11 +442,11 @@ static uint32_t query_answer(struct dhcp6_query *q)
 		return dhcp_claim_silent(&q->n->malformed);
 	if (id->data)
 		q->duid = dhcp_pool_hash(q->a->common.seed, id->data, id->len);
-	if (!is_for_us(q))
+	if (!answer6_is_for_us(q))
 		return other_chosen(q);
 	if (is_wrong_unicast(q))
-		return use_multicast(q);
-	return dispatch(q);
+		return answer6_use_multicast(q);
+	return answer6_dispatch(q);
 }
 
 // false: not well formed.
@@ -485,8 +486,8 @@ uint32_t dhcp6_answer(
 	return dhcp_claim_answered(n, q.type, &q.w, answer);
 }
 
-// RFC 8415 sections 7.2 and 19.3: to the relay or client that the request came from, at its port;
-// a relay with a port of its own (RFC 8357) is answered there.
+// RFC 8415 sections 7.2 and 19.3: to the relay or client that sent the request, at its well-known
+// port; a relay with a port of its own (RFC 8357) gets the reply there.
 bool dhcp6_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out)
 {
 	bool relayed = len >= DHCP6_RELAY_LEN && answer[0] == DHCP6_RELAY_REPL;

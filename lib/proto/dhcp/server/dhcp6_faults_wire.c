@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults of the responder's DHCPv6 answers: each spoils one ready message, and only in the way that
-// its name says; lengths around what changes stay right. Not here: when they happen
-// (engine/core/faults.h), leases given twice and pools that are used up (dhcp6_answer.h). Path:
-// hot. The responder's thread.
+// Faults of DHCPv6 replies: each changes one ready message, and nothing beyond its name; the
+// lengths around the change stay right. Not here: the choice of a reply to spoil
+// (engine/core/faults.h), leases given twice and pools that are used up (dhcp_claim.h). Path: hot.
+// The responder's thread.
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ struct place {
 	uint32_t len, room;
 	uint32_t levels;
 	uint32_t relay_at[DHCP6_LEVELS_MAX];
-	uint32_t length_at[AROUND_MAX]; // lengths of the options around what is at hand
+	uint32_t length_at[AROUND_MAX]; // lengths of the options around the change
 	uint32_t around;
 	uint32_t begin, end; // of the message
 };
@@ -47,7 +47,7 @@ static bool place_relay(struct place *p)
 	return true;
 }
 
-// false: it is none of ours.
+// false: not a reply of this server.
 static bool place_of(uint8_t *buf, uint32_t len, uint32_t room, struct place *p)
 {
 	*p = (struct place){.buf = buf, .len = len, .room = room, .end = len};
@@ -126,7 +126,7 @@ static uint32_t any_giving_ia(const struct place *p)
 	return at != NOWHERE ? at : giving_ia(p, DHCP6_OPT_IA_PD);
 }
 
-// A status instead of what the IA holds.
+// A status instead of the contents of the IA.
 static uint32_t ia_refuse(struct place *p, uint32_t ia, enum dhcp6_status status)
 {
 	uint32_t len;
@@ -223,7 +223,7 @@ static uint32_t spoil_other_address(struct place *p, uint64_t random)
 	return p->len;
 }
 
-// The prefix and its neighbour's as one.
+// The prefix and its neighbour as one.
 static uint32_t spoil_prefix_overlap(struct place *p, uint64_t random)
 {
 	uint32_t ia = giving_ia(p, DHCP6_OPT_IA_PD);
@@ -304,7 +304,7 @@ static uint32_t spoil_no_rapid_commit(struct place *p, uint64_t random)
 	return option_remove(p, option_at(p, DHCP6_OPT_RAPID_COMMIT));
 }
 
-// The interface-id of one of the relay messages that have one; *level: of which.
+// The interface-id of one of the relay messages that have one, and the level of that message.
 static uint32_t interface_id(const struct place *p, uint64_t random, uint32_t *level)
 {
 	uint32_t at = NOWHERE;
@@ -349,7 +349,7 @@ static uint32_t spoil_wrong_relay(struct place *p, uint64_t random)
 	return p->len;
 }
 
-// Nobody asked it: another transaction id and, where there is one, another client.
+// A reply to no request: another transaction id and, where there is one, another client.
 static uint32_t spoil_unsolicited(struct place *p, uint64_t random)
 {
 	spoil_wrong_duid(p, random);
@@ -367,20 +367,20 @@ static uint32_t spoil_unsolicited(struct place *p, uint64_t random)
 	X(unspec_fail, false, "UnspecFail instead of all IAs") \
 	X(use_multicast, false, "a REPLY with UseMulticast instead of all IAs") \
 	X(lease_status, false, "UnspecFail within an address or prefix") \
-	X(missing_ia, false, "one IA of the answer left out") \
+	X(missing_ia, false, "one IA of the reply left out") \
 	X(other_address, false, "a REPLY with another address than advertised or renewed") \
 	X(prefix_overlap, false, "prefixes that are one bit shorter and so contain another's") \
 	X(wrong_lifetimes, false, "preferred lifetime greater than the valid one") \
 	X(wrong_times, false, "T1 greater than T2") \
-	X(wrong_xid, false, "answers with another transaction id") \
-	X(wrong_duid, false, "answers with the DUID of another client") \
-	X(no_client_id, false, "answers without the client's DUID") \
-	X(no_server_id, false, "answers without the server identifier") \
+	X(wrong_xid, false, "replies with another transaction id") \
+	X(wrong_duid, false, "replies with the DUID of another client") \
+	X(no_client_id, false, "replies without the client's DUID") \
+	X(no_server_id, false, "replies without the server identifier") \
 	X(no_rapid_commit, false, "a REPLY to a SOLICIT without the rapid commit option") \
 	X(interface_id_missing, false, "the interface-id of a relay not returned") \
 	X(interface_id_changed, false, "the interface-id of a relay not returned as it was") \
 	X(wrong_relay, false, "RELAY-REPLs with another hop count, link or peer address") \
-	X(unsolicited, true, "one more reply beside the answer that nobody asked for")
+	X(unsolicited, true, "one more reply, to no request, beside the right one")
 // clang-format on
 
 #define FAULT_APPLY(name, extra_, help_)                                                           \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lease table: memory, ranges, a hash table with chains through the records, and a queue per
 // state. When a lease changes hands is decided in dhcp_claim.h. Path: cold (make, unmake, clear) |
-// hot (hash, of_identity, at, number, is_over, oldest, give, share, move, free, rest). The
-// responder's thread.
+// hot (hash, of_identity, at, is_over, oldest, give, share, move, free, rest). The responder's
+// thread.
 
 #include "proto/dhcp/server/dhcp_pool.h"
 
@@ -132,15 +132,6 @@ struct dhcp_lease *dhcp_pool_at(const struct dhcp_pool *p, dhcp_number n)
 			return dhcp_pool_record(p, r->lease + (uint32_t)(distance >> p->step));
 	}
 	return NULL;
-}
-
-dhcp_number dhcp_pool_number(const struct dhcp_pool *p, const struct dhcp_lease *l)
-{
-	const struct dhcp_range *r = p->ranges;
-
-	while (l->place - r->lease >= r->count)
-		r++;
-	return r->first + ((dhcp_number)(l->place - r->lease) << p->step);
 }
 
 bool dhcp_pool_is_over(const struct dhcp_pool *p, const struct dhcp_lease *l, uint32_t now_s)

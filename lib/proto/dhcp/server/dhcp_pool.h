@@ -88,13 +88,21 @@ static inline bool dhcp_pool_is_shared(const struct dhcp_pool *p, const struct d
 	return l->place != dhcp_pool_index(p, l);
 }
 
+// The address or prefix that it hands out. Inline: DHCPv4 needs the lower half only.
+static inline dhcp_number dhcp_pool_number(const struct dhcp_pool *p, const struct dhcp_lease *l)
+{
+	const struct dhcp_range *r = p->ranges;
+
+	while (l->place - r->lease >= r->count)
+		r++;
+	return r->first + ((dhcp_number)(l->place - r->lease) << p->step);
+}
+
 // Hash of a client's identifier, never 0. Two clients have the same once in 2^64.
 uint64_t dhcp_pool_hash(uint64_t seed, const uint8_t *bytes, uint32_t len);
 
 struct dhcp_lease *dhcp_pool_of_identity(const struct dhcp_pool *p, uint64_t identity); // or NULL
 struct dhcp_lease *dhcp_pool_at(const struct dhcp_pool *p, dhcp_number n);              // or NULL
-// The address or prefix that it hands out.
-dhcp_number dhcp_pool_number(const struct dhcp_pool *p, const struct dhcp_lease *l);
 
 // Has its time passed? Such a lease is valid until another client needs the address.
 bool dhcp_pool_is_over(const struct dhcp_pool *p, const struct dhcp_lease *l, uint32_t now_s);

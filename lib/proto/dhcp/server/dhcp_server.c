@@ -58,7 +58,7 @@ static bool prefix_check(
 		return false;
 	}
 	if (p->bits == 0 || p->bits > s->prefix_length) {
-		diag_error(d, p, NULL, "of %u bits (1 to prefix_length, %llu)", p->bits,
+		diag_error(d, p, NULL, "a prefix of %u bits (1 to prefix_length, %llu)", p->bits,
 			(unsigned long long)s->prefix_length);
 		return false;
 	}
@@ -99,7 +99,7 @@ static bool total_check(const struct dhcp_answers_settings *s, struct diag *d)
 		total += r[i].count;
 	if (total <= DHCP_POOL_MAX)
 		return true;
-	diag_error(d, &s->pool, "pool", "%llu addresses (up to %u, or clients: so many of them)",
+	diag_error(d, &s->pool, "pool", "%llu addresses (up to %u; clients sets the number to use)",
 		(unsigned long long)total, DHCP_POOL_MAX);
 	return false;
 }
@@ -123,8 +123,7 @@ static bool range_add(
 		return true;
 	for (uint32_t i = 0; i < a->range_count[kind]; i++)
 		if (overlaps(&all[i], &r, a->step[kind])) {
-			diag_error(
-				d, s->item, NULL, "overlaps another of the %s", kind_names[kind]);
+			diag_error(d, s->item, NULL, "overlaps another range (remove one of them)");
 			return false;
 		}
 	all[a->range_count[kind]++] = r;
@@ -192,7 +191,7 @@ static bool set_times(const struct dhcp_server_family *f, struct dhcp_answers *a
 			f->preferred ? f->preferred : f->lease);
 	else if (a->lease_s < f->lease_least_s && automatic)
 		diag_error(d, &s->lease_ns, NULL,
-			"too short for T1 and T2 between (3s or more, or t1 and t2)");
+			"too short for automatic T1 and T2 (set 3s or more, or t1 and t2)");
 	else
 		return true;
 	return false;
@@ -349,8 +348,8 @@ void dhcp_server_check(const struct dhcp_server_family *f, const void *answers,
 
 		if (have < want)
 			diag_error(d, s, have == s->clients ? "clients" : kind_keys[kind],
-				"%llu %s for clients that want %llu (more of them, or full_pool: "
-				"true when it is to run full)",
+				"%llu %s for clients that want %llu (add some, or set full_pool: "
+				"true if they are meant to run out)",
 				(unsigned long long)have, kind_names[kind],
 				(unsigned long long)want);
 	}

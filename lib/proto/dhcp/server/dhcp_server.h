@@ -92,7 +92,7 @@ struct dhcp_server {
 	struct dhcp_pool pools[DHCP_KINDS];
 };
 
-// What set-up has to know of a family.
+// The properties of a family that set-up needs.
 struct dhcp_server_family {
 	uint8_t addr_len;            // 4 or 16
 	bool by_hardware;            // leases are found by hardware address too

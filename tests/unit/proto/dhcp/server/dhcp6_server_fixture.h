@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A DHCPv6 responder with four addresses and four prefixes, clients' messages for it, and its
-// answers taken apart. Path: tests only.
+// A DHCPv6 server with four addresses and four prefixes, messages of its clients, and its replies
+// taken apart. Path: tests only.
 #pragma once
 
 #include "proto/dhcp/server/dhcp6_answer.h"
@@ -51,7 +51,7 @@ static inline void reply_read(struct server *v)
 	assert_int_equal(v->m.xid, XID);
 }
 
-// What a client says; 0 or NULL: it does not.
+// A message of a client; 0 or NULL: without the field.
 struct said {
 	uint8_t type;
 	uint8_t client; // last byte of its DUID
@@ -134,7 +134,7 @@ static inline uint32_t said_write(const struct said *c, uint8_t *buf, uint32_t r
 	return (uint32_t)(w.at - buf);
 }
 
-// The type of the answer; 0: none.
+// The type of the reply; 0: none.
 static inline uint8_t say(struct server *v, struct said c)
 {
 	uint8_t buf[2048];
@@ -145,7 +145,7 @@ static inline uint8_t say(struct server *v, struct said c)
 #define SAY(v, type_, client_, ...)                                                                \
 	say(v, (struct said){.type = DHCP6_##type_, .client = client_, ##__VA_ARGS__})
 
-// The number of the address or prefix that the i-th IA of the answer gives, within test_pool or
+// The number of the address or prefix that the i-th IA of the reply gives, within test_pool or
 // test_prefixes; UINT32_MAX: none.
 static inline uint32_t given(const struct server *v, uint32_t i)
 {
@@ -167,7 +167,7 @@ static inline uint32_t given(const struct server *v, uint32_t i)
 	return a[6];
 }
 
-// Solicit, advertise, request, reply for one address and one prefix: what it has got.
+// Solicit, advertise, request, reply for one address and one prefix: the number of the address.
 static inline uint32_t sarr(struct server *v, uint8_t client)
 {
 	uint32_t advertised;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The DHCPv4 responder before it runs: its settings become ready options and a table, and wrong
+// The DHCPv4 server before it runs: its settings become ready options and a lease table, and wrong
 // ones are refused. Path: tests only.
 
 #include "dhcp4_server_fixture.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The DHCPv4 responder message by message: every exchange, who gets which address, where answers
-// go, and that nothing that a client can send does harm. Path: tests only.
+// The DHCPv4 server message by message: every exchange, the address that each client gets, the
+// destinations of replies, and no harm by any message of a client. Path: tests only.
 
 #include "dhcp4_server_fixture.h"
 #include "dhcp_server_rules.h"
@@ -187,7 +187,7 @@ static void requests_that_cannot_be_met_get_a_nak(void **state)
 
 	dora(v, 1);
 	dora(v, 2);
-	// SELECTING: another address than offered, somebody else's, none of ours.
+	// SELECTING: another address than offered, that of another client, one outside the pool.
 	assert_nak(v, SAY(v, REQUEST, 1, .requested = POOL + 3, .server_id = SERVER), false);
 	assert_nak(v, SAY(v, REQUEST, 8, .requested = POOL, .server_id = SERVER), false);
 	assert_nak(v, SAY(v, REQUEST, 8, .requested = 7, .server_id = SERVER), false);

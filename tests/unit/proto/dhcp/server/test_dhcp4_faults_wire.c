@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every DHCPv4 fault on every kind of real answer: it spoils what its name says and nothing else,
-// and leaves alone what it cannot spoil. Path: tests only.
+// Every DHCPv4 fault on every kind of real reply: it changes the field of its name and no other,
+// and leaves other replies as they are. Path: tests only.
 
 #include "dhcp4_server_fixture.h"
 
@@ -64,7 +64,7 @@ static const struct proto_fault *fault_of(const char *name)
 	return NULL;
 }
 
-// Is it possible? Then the answer is still well formed and of the same length.
+// Is the fault possible? Then the reply is still well formed and of the same length.
 static bool apply(struct bed *b, const char *name, enum kind kind, uint64_t random)
 {
 	uint32_t len, whole = b->lens[kind];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The DHCPv6 responder before it runs: its settings become ready options and tables, and wrong ones
-// are refused. Path: tests only.
+// The DHCPv6 server before it runs: its settings become ready options and lease tables, and wrong
+// ones are refused. Path: tests only.
 
 #include "dhcp6_server_fixture.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every fault of the DHCPv6 responder spoils what its name says and nothing else, at any number of
-// relays, and leaves the answer well formed. Path: tests only.
+// Every DHCPv6 fault changes the field of its name and no other, at any number of relays, and
+// leaves the reply well formed. Path: tests only.
 
 #include <stdio.h>
 
 #include "dhcp6_server_fixture.h"
 
-// Answers to spoil: client 1 has two addresses and a prefix.
+// Replies to spoil: client 1 has two addresses and a prefix.
 struct sample {
 	const char *name;
 	uint8_t bytes[1024];
@@ -152,7 +152,7 @@ static void faults_of_relays_need_a_relay(void **state)
 	}
 }
 
-// What is not an ADVERTISE or a REPLY, or is cut, is left alone.
+// Messages that are no ADVERTISE or REPLY, or are cut, stay as they are.
 static void what_is_not_ours_stays_as_it_is(void **state)
 {
 	struct sample s = samples[2][REPLIED];
