@@ -294,6 +294,14 @@ static void a_plan_has_room_for_every_protocol(void **state)
 	assert_int_equal(plan_free(&p), 0);
 }
 
+// A run that is refused closes a plan that was never begun.
+static void a_plan_that_was_never_begun_is_freed(void **state)
+{
+	struct plan p = {0};
+
+	assert_int_equal(plan_free(&p), 0);
+}
+
 static void a_self_check_needs_a_server_but_a_forecast_does_not(void **state)
 {
 	const struct config *c = load("p3: {}", "p0: {}");
@@ -332,6 +340,7 @@ int main(void)
 		TEST(errors_of_the_responder_name_those_with_a_server),
 		TEST(what_was_loaded_is_dumped_and_found),
 		TEST(a_plan_has_room_for_every_protocol),
+		TEST(a_plan_that_was_never_begun_is_freed),
 		TEST(a_self_check_needs_a_server_but_a_forecast_does_not),
 		TEST(a_self_check_of_an_item_with_server_is_possible),
 	};
