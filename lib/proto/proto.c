@@ -9,11 +9,13 @@
 #include "proto/dhcp/v4/dhcp4.h"
 #include "proto/dhcp/v6/dhcp6.h"
 #include "proto/dns/dns.h"
+#include "proto/ntp/ntp.h"
 
 const struct proto *const protos[] = {
 	&dns_proto,
 	&dhcp4_proto,
 	&dhcp6_proto,
+	&ntp_proto,
 	NULL,
 };
 
