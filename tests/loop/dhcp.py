@@ -15,6 +15,13 @@ def total(counter):
     return sum(counter.values())
 
 
+def lines(path):
+    """The leases of a file, as lists of columns."""
+    heading, *rest = path.read_text().splitlines()
+    assert heading == "client,mac,address,server,expires", heading
+    return [line.split(",") for line in rest]
+
+
 def of_clients(result):
     """The item called "clients"."""
     return result.item("clients")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """DHCPv4 clients and the responder: the functions of dhcp.Family for this family."""
 
-from dhcp import Family, of_clients, steps, total  # the last three: for tests
+from dhcp import Family, lines, of_clients, steps, total  # all but the first: for tests
 
 SERVER = "198.18.0.2"
 RELAYS = {"addresses": ["198.18.0.64/26"]}

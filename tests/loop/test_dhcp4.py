@@ -6,7 +6,7 @@
 import tempfile
 from pathlib import Path
 
-from dhcp4 import (RELAYS, SERVER, answers, check_agreement, clients, of_clients, run, served, steps)
+from dhcp4 import (RELAYS, SERVER, answers, check_agreement, clients, lines, of_clients, run, served, steps)
 from harness import EXIT, main, test
 from loop import RELAXED, item, sent_to_file
 
@@ -343,13 +343,6 @@ def without_retransmission_one_try_is_all():
 
 
 # --- leases in a file ---------------------------------------------------------------------------------------
-
-
-def lines(path):
-    """The leases of a file, as lists of columns."""
-    heading, *rest = path.read_text().splitlines()
-    assert heading == "client,mac,address,server,expires", heading
-    return [line.split(",") for line in rest]
 
 
 def with_leases(count):

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from harness import EXIT, ddiperf, main, test
-from loop import RELAXED
+from loop import RELAXED, refuse_mistakes
 
 GOOD = """run: {warmup: 0s, duration: 200ms}
 ports:
@@ -148,20 +148,7 @@ def the_file_without_mistakes_passes():
 
 @test
 def every_mistake_is_refused_with_its_place_and_what_is_right():
-    wrong = []
-    for right, mistake, *words in MISTAKES:
-        assert right in GOOD, right
-        result = check(GOOD.replace(right, mistake, 1))
-        if words == [None]:
-            if result.code != 0:
-                wrong.append(f"{mistake!r}: exit code {result.code}\n  {result.stderr.strip()}")
-            continue
-        missing = [word for word in words if word not in result.stderr]
-        if result.code != EXIT["usage"] or missing:
-            wrong.append(f"{mistake!r}: exit code {result.code}, not in it: {missing}\n  {result.stderr.strip()}")
-        elif any(not line.split("test.yaml:")[1].split(":")[0].isdigit() for line in result.stderr.splitlines()):
-            wrong.append(f"{mistake!r}: no place in {result.stderr.strip()}")
-    assert not wrong, "\n".join(wrong)
+    refuse_mistakes(GOOD, MISTAKES)
 
 
 @test

@@ -7,9 +7,10 @@ import tempfile
 from pathlib import Path
 
 from dhcp4 import clients as clients4
-from dhcp6 import (EXPECT, LENGTH, POOL, PREFIXES, RELAYS, SERVER, answers, check_agreement, clients, of_clients, run, served, steps,
-                   total)
-from harness import EXIT, config_file, binary, ddiperf, execute, main, test
+from dhcp6 import (EXPECT, LENGTH, POOL, PREFIXES, RELAYS, SERVER, answers, check_agreement, clients, lines, of_clients, run,
+                   served, steps, total)
+from harness import EXIT, ddiperf, execute, main, test
+from loop import refuse_mistakes
 
 LIFE = {
     "sarr": "32%", "solicit": "6%", "rapid": "8%", "renew": "10%", "rebind": "10%", "release": "10%", "decline": "6%", "confirm": "8%",
@@ -71,8 +72,9 @@ def duids_of_a_file_are_those_of_the_clients():
             (["0001"], "shorter than 3 bytes"), (["00" * 131], "longer than 130 bytes"), (None, "No such file"),
         ):
             path.write_text("\n".join(wrong)) if wrong else path.unlink()
-            code, _, err = check(GOOD.replace(CLIENTS, f"clients: 20\n      duid: file\n      duid_file: {path}"))
-            assert code == EXIT["usage"] and words in err, (wrong, err)
+            text = GOOD.replace(CLIENTS, f"clients: 20\n      duid: file\n      duid_file: {path}")
+            result = ddiperf(text, command="check")
+            assert result.code == EXIT["usage"] and words in result.stderr, (wrong, result)
 
 
 @test
@@ -84,13 +86,6 @@ def clients_on_vlans_of_their_own_and_with_macs_of_a_file_are_answered_there():
         result = served(clients("relayed", load=load, clients=200, vlans=vlans, mix={"renew": "30%"}),
                         clients("direct", load=load, clients=200, vlans=vlans, mix={"renew": "30%"}, relay=None, mac_file=str(path)))
     assert all(one["dhcp6"]["vlan_wrong"] == 0 for one in result.json["traffic"]), result
-
-
-def lines(path):
-    """The leases of a file, as lists of columns."""
-    heading, *rest = path.read_text().splitlines()
-    assert heading == "client,mac,address,server,expires", heading
-    return [line.split(",") for line in rest]
 
 
 @test
@@ -354,29 +349,17 @@ MISTAKES = [
 ]
 
 
-def check(text):
-    with config_file(text) as path:
-        return execute([binary(), "check", str(path)])
-
-
 @test
 def every_mistake_is_refused_with_its_place_and_what_is_right():
-    wrong = []
-    for right, mistake, *words in [("clients: 1000", "clients: 1k", None), *MISTAKES]:
-        assert right in GOOD, right
-        code, _, err = check(GOOD.replace(right, mistake, 1))
-        missing = [word for word in words if word and word not in err]
-        if code != (0 if words == [None] else EXIT["usage"]) or missing:
-            wrong.append(f"{mistake!r}: exit code {code}, not in it: {missing}\n  {err.strip()}")
-    assert not wrong, "\n".join(wrong)
+    refuse_mistakes(GOOD, [("clients: 1000", "clients: 1k", None), *MISTAKES])
 
 
 @test
 def relays_need_a_server_unless_they_send_to_a_group():
     without = GOOD.replace('    server: "2001:db8::2"\n', "")
-    code, _, err = check(without)
-    assert code == EXIT["usage"] and "server" in err and "is missing" in err, err
-    assert check(without.replace(CLIENTS, CLIENTS + "\n      to: servers"))[0] == 0
+    result = ddiperf(without, command="check")
+    assert result.code == EXIT["usage"] and "server" in result.stderr and "is missing" in result.stderr, result
+    assert ddiperf(without.replace(CLIENTS, CLIENTS + "\n      to: servers"), command="check").code == 0
 
 
 main()

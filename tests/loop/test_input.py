@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from harness import EXIT, ddiperf, main, test
-from loop import RELAXED, item, ring
+from loop import RELAXED, item, refuse_mistakes, ring
 
 GOOD = """run: {warmup: 0s, duration: 200ms}
 ports:
@@ -110,14 +110,7 @@ def the_file_without_mistakes_passes():
 
 @test
 def every_mistake_is_refused_with_its_place_and_what_is_right():
-    wrong = []
-    for right, mistake, *words in MISTAKES:
-        assert right in GOOD
-        result = ddiperf(GOOD.replace(right, mistake, 1), command="check")
-        missing = [word for word in words if word not in result.stderr]
-        if result.code != EXIT["usage"] or missing:
-            wrong.append(f"{mistake!r}: exit code {result.code}, not in it: {missing}\n  {result.stderr.strip()}")
-    assert not wrong, "\n".join(wrong)
+    refuse_mistakes(GOOD, MISTAKES)
 
 
 @test
