@@ -30,7 +30,7 @@ struct dealing {
 	uint8_t *homes;             // [65536]
 	uint32_t *dealt;            // source ports of each item so far
 	struct addr *sources;       // the first of each item
-	bool *steered;              // items whose answers can be told the queue
+	bool *steered;              // items whose replies can be steered to a queue
 	bool blind;                 // none can
 };
 

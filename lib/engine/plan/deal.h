@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the workers of one port divide among them, so that nothing is shared: source ports, the
-// upper bits of keys, and the lanes on which a reply that came to the wrong queue is handed over.
+// Resources that the workers of one port divide, so that nothing is shared: source ports, the upper
+// bits of keys, and the rings that hand over replies from the wrong queue.
 // Path: cold. Management thread.
 #pragma once
 
@@ -9,7 +9,7 @@
 // Source ports, tags and lanes of a port's workers, whose items are in their places. 0 or -ENOMEM.
 int deal_port(struct plan *p, const struct port *port, struct arena *a);
 
-// What still lies in the lanes of a run that has ended goes back to where it is from.
+// Packets left in the rings of an ended run go back to their pools.
 void deal_empty(const struct plan *p);
 
 // The lanes.

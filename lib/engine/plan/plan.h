@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a configuration to what the workers run on: who has which CPU, port, source ports, slots and
-// schedule. Everything that a worker needs is computed here, so that its loop decides nothing
-// twice. Path: cold. Management thread; const for the workers from the launch on.
+// From a configuration to the plan of the workers: CPU, port, source ports, slots and schedule of
+// each. All needs of a worker are computed here, so that its loop decides nothing twice. Path:
+// cold. Management thread; const for the workers from the launch on.
 #pragma once
 
 #include "base/clock.h"
@@ -59,21 +59,21 @@ struct plan {
 	bool dry; // nothing is sent
 };
 
-// What one of an item's workers does of it.
+// The part of one of the item's workers.
 static inline struct worker_item *plan_run(const struct plan_item *i, uint32_t worker)
 {
 	return &i->worker[worker].items[i->place];
 }
 
-// First of all: read and compile what the items and the responder refer to. Touches no port;
+// First of all: read and compile the input of the items and the responder. Touches no port;
 // `check` stops here. Errors go to d: 0, -EINVAL or -ENOMEM. plan_free is due in any case.
 int plan_read_input(
 	struct plan *p, const struct config *c, bool respond_only, struct arena *a, struct diag *d);
 
-// Whose workers are whose, from the CPUs that port_settings ask for.
+// The workers of each port, from the CPUs of its settings.
 void plan_workers(struct plan *p, struct arena *a);
 
-// CPUs and ports: what has to be known before EAL starts. 0, or -errno with e.
+// CPUs and ports, to be known before EAL starts. 0, or -errno with e.
 int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_error *e);
 
 // Instead of plan_start: the CPUs and started ports of a plan before, whose configuration had the
@@ -97,5 +97,5 @@ void plan_address(struct plan_item *i, uint32_t path, const uint8_t mac[6]);
 void plan_schedule(struct plan *p, uint64_t start);
 
 // Protocols and tables; ports stay as they are. Safe on a plan that was only started or partly
-// built. 0, or -errno when what its clients kept could not be written to its file (logged).
+// built. 0, or -errno when the leases of its clients could not be written to a file (logged).
 int plan_free(struct plan *p);

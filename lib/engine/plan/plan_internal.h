@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the files of the plan, and nobody else. Path: cold. Management thread.
+// Shared by the files of the plan only. Path: cold. Management thread.
 #pragma once
 
 #include "engine/plan/plan.h"
@@ -11,18 +11,18 @@
 
 uint64_t plan_item_seed(const struct plan *p, const struct plan_item *i);
 
-// Compile what the settings say; errors go to d. 0, -EINVAL or -ENOMEM.
+// Compile the settings; errors go to d. 0, -EINVAL or -ENOMEM.
 int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d);
 
-// What all items of a protocol have in common. 0 or -ENOMEM.
+// The state that all items of a protocol share. 0 or -ENOMEM.
 int plan_open_common(struct plan *p, struct arena *a);
 
 // The tables of all its workers. 0, -ENOMEM or -ERANGE (slots).
 int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a);
-// 0, or -errno when what it kept could not be written.
+// 0, or -errno when its state could not be written.
 int plan_item_close(struct plan_item *i);
 
-// Compile what it is to answer; errors go to d. 0, -EINVAL or -ENOMEM.
+// Compile the responder's settings; errors go to d. 0, -EINVAL or -ENOMEM.
 int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d);
 
 // With the ports started. 0 or -errno.

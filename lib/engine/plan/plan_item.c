@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A traffic item from its settings to what each of its workers needs: the protocol's set-up,
-// tables, books, waits. Not here: where it runs, and when it sends (plan.c). Path: cold. Management
+// A traffic item from its settings to the state of each of its workers: the protocol's set-up,
+// tables, counters, waits. Not here: its workers and its schedule (plan.c). Path: cold. Management
 // thread.
 #include <math.h>
 
@@ -65,7 +65,7 @@ static uint64_t replay_slots(const struct plan *p, const struct plan_item *i)
 	return most + most / 16 + config_slots_needed(p->config, i->settings);
 }
 
-// Of each worker: its part, but as much as an only one has where no rate says what that would be.
+// Slots of each worker: its part, or at `rate: max` as many as a single worker has.
 static uint64_t slots_needed(const struct plan *p, const struct plan_item *i)
 {
 	uint64_t all =
@@ -160,7 +160,7 @@ static void check_owned(const struct plan *p, const struct plan_item *i, struct 
 	}
 }
 
-// What a router says; otherwise one path leads to the server, from the item's source ports.
+// The router's layout; without a router one path leads to the server, from the item's source ports.
 static void item_layout(struct plan_item *i, const struct proto_router *router, struct arena *a)
 {
 	struct proto_path *path;

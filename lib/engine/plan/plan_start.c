@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What has to be known before EAL starts: which ports are brought up, with how many queues, and
-// which CPU each worker has. Not here: what the workers do (plan.c). Path: cold. Management thread.
+// Decisions before EAL starts: ports to bring up, their numbers of queues, the CPU of each worker.
+// Not here: the work of the workers (plan.c). Path: cold. Management thread.
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -171,7 +171,7 @@ static void set_queues(struct plan *p, uint32_t port)
 		p->port_settings[port].queues = port_cpu_count(&p->port_settings[peer]);
 }
 
-// What a port has to know of its items and of the responder.
+// Settings of a port that follow from its items and from the responder.
 static void fill_settings(const struct plan *p, const struct port_settings *of,
 	struct port_settings *out, struct arena *a)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text is read line by line; what libpcap reads may be slightly out of order, and is sorted.
+// Text is read line by line; packets from libpcap may be slightly out of order, and are sorted.
 // Path: cold. Management thread.
 #include "engine/plan/replay.h"
 

@@ -21,7 +21,7 @@ static void nap(void)
 	nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 }
 
-// What is asked for: a next hop, on its VLANs.
+// A next hop to resolve, on its VLANs.
 struct question {
 	const struct addr *hop;
 	struct frame_vlans vlans;
@@ -45,8 +45,8 @@ static void ask(struct wire *w, const struct addr *from, const struct question *
 		burst_free(&m, 1);
 }
 
-// Receive from one queue: answer what asks for us. *learnt when one of the frames told the target's
-// MAC. How many there were.
+// Receive from one queue and answer requests for our addresses. *learnt: a frame had the target's
+// MAC. Returns the number of frames.
 static uint16_t listen_at(struct wire *w, const struct question *q, uint8_t mac[6], bool *learnt)
 {
 	struct rte_mbuf *pkts[BURST_MAX];

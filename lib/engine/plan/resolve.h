@@ -8,6 +8,6 @@
 
 #include "engine/plan/plan.h"
 
-// 0; -ENOENT with e: nobody answered, what was asked and on which VLAN; -EINTR: *signals became
+// 0; -ENOENT with e: no reply; the text has address and VLAN; -EINTR: *signals became
 // non-zero.
 int resolve_all(struct plan *p, const volatile sig_atomic_t *signals, struct io_error *e);

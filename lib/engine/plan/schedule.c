@@ -52,7 +52,7 @@ static long double wave_rate(const struct piece *p, long double t)
 	return p->from + p->swing * sinl(TURN * t / p->length);
 }
 
-// The time at which a wave has come to so many sends: Newton's steps, halving where they leave the
+// The time at which a wave reaches a number of sends: Newton's steps, halving where they leave the
 // bounds.
 static long double wave_time(const struct piece *p, long double sends)
 {
@@ -73,7 +73,7 @@ static long double wave_time(const struct piece *p, long double sends)
 	return t;
 }
 
-// Seconds at which the shape has come to so many sends within a piece.
+// Seconds at which the shape reaches a number of sends within a piece.
 static long double piece_time(const struct piece *p, long double sends)
 {
 	long double n = sends - p->before, slope;
@@ -95,7 +95,7 @@ static long double piece_sends(const struct piece *p)
 	return isinf(p->length) ? (p->from > 0 ? INFINITY : 0) : p->length * (p->from + p->to) / 2;
 }
 
-// Pieces follow each other; what has no length is none.
+// Pieces follow each other; one without length is left out.
 static void add(struct shape *shape, struct piece p)
 {
 	if (p.length <= 0)

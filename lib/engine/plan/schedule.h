@@ -11,7 +11,7 @@
 
 #define SCHEDULE_ERROR_NS 1000
 
-// What a shape is laid out on.
+// The time base of a shape.
 struct schedule_base {
 	double hz;        // ticks per second
 	uint64_t lead_ns; // sent at the first rate before the shape begins: the warm-up

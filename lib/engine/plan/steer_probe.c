@@ -8,7 +8,7 @@
 #include "io/burst.h"
 #include "io/driver.h"
 
-// What a worker asks; it is what the slot would have held a round before the first.
+// A query of a worker: that of the slot, one round before the first.
 struct question {
 	struct worker *worker;
 	struct worker_item *run;

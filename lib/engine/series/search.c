@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the trials at a load say, the bounds that follow, and where to measure next. Everything is
+// The verdict on a load from its trials, the bounds that follow, and the next load. Everything is
 // computed anew from the list of trials: a later trial that contradicts an earlier one moves the
 // bounds by itself. Path: cold. Any thread.
 #include "engine/series/search.h"
@@ -18,7 +18,7 @@
 
 enum bound { BOUND_UNKNOWN, BOUND_OPEN, BOUND_LOWER, BOUND_UPPER, BOUND_TESTER };
 
-// How to judge a load: what a trial of full length is, and how much of it is needed.
+// Rules for a load: the length of a full trial, and the total length needed.
 struct target {
 	const struct search_goal *goal;
 	uint64_t length_ns;
@@ -29,7 +29,7 @@ struct bounds {
 	double lower, lower2; // best and second best; 0: none
 	double upper, upper2; // INFINITY: none
 	double open;          // measured, not decided; 0: none
-	bool tester;          // upper is what the tester could do
+	bool tester;          // upper is the limit of the tester
 };
 
 static const struct search_goal *goal_of(const struct search *s, uint32_t i)
@@ -117,7 +117,7 @@ static enum bound bisect_classify(const struct search *s, const struct target *t
 	return m.trials ? BOUND_UPPER : BOUND_UNKNOWN;
 }
 
-// RFC 9971: a load is decided when what is still to be measured cannot change it any more. Short
+// RFC 9971: a load is decided when the trials that are left cannot change it any more. Short
 // trials count only against it, as far as they outweigh the good ones.
 static enum bound mlr_classify(const struct search *s, const struct target *t, double load)
 {
@@ -161,8 +161,8 @@ static void add_lower(struct bounds *b, double load)
 	}
 }
 
-// The lowest load that is too much, and below it the highest that is not: what a server does beyond
-// its peak does not mislead.
+// The lowest load that failed, and the highest one below it that passed. So results beyond the
+// server's peak do not mislead.
 static struct bounds bounds_of(const struct search *s, const struct target *t)
 {
 	struct bounds b = {.upper = INFINITY, .upper2 = INFINITY};
@@ -287,7 +287,7 @@ static double best_at(const struct search *s, double load)
 	return best;
 }
 
-// What the server answered when it was asked for more than it can do.
+// The answered rate at a load above the server's capacity.
 static double answered_at(const struct search *s, double load)
 {
 	return tidy(s, fmax(0, best_at(s, load)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Searches for the highest load at which a server still meets goals: what to measure next, and what
-// the answer is, as functions of the trials so far. No clock, no packet, no state: the same trials
+// Searches for the highest load at which a server meets goals: the next trial and the answer, as
+// functions of the trials so far. No clock, no packet, no state: the same trials
 // give the same step. Bisection as in RFC 2544 and RFC 8219 section 9, MLRsearch as in RFC 9971,
 // and one ramp as resperf's, whose intervals are the trials (search_ramp.h). Path: cold. Any
 // thread.
@@ -16,7 +16,7 @@ struct search_trial {
 	uint32_t run; // which of the runs, from 0
 	double load;  // value of the variable; of a ramp in the middle of the interval
 	uint64_t length_ns;
-	double loss, failed;   // shares of what was sent
+	double loss, failed;   // shares of sent
 	double p50_ns, p99_ns; // INFINITY: among the lost ones
 	double answered_per_s;
 	bool stopped; // by a rule of the user: too much for the server, whatever it answered
@@ -42,12 +42,12 @@ struct search_answer {
 	double load;       // NAN: not even `from` meets the goal
 	double upper;      // lowest load that does not; INFINITY: none up to `to`
 	double throughput; // answered per second there; see docs/measurement.md for mlr and ramp
-	bool tester;       // what is above was not measured for want of a stronger tester
+	bool tester;       // the tester was too weak to measure above
 };
 
-// What the trials say beside the answer.
+// Further findings of the trials.
 struct search_shape {
-	double peak_load, peak_per_s;         // where most was answered
+	double peak_load, peak_per_s;         // load with the highest answered rate
 	double collapse_load, collapse_per_s; // from here on a tenth less, or worse; NAN: none
 	double knee; // last load before p99 left its level for good; NAN: none
 };

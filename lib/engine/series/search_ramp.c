@@ -13,7 +13,7 @@
 
 // --- from intervals to trials ---
 
-// What was lost until then, evenly within each interval.
+// Transactions lost until t_s, spread evenly within each interval.
 static double lost_until(const struct ramp *r, double t_s)
 {
 	double sum = 0;
@@ -120,8 +120,8 @@ static bool breaks(const struct search *s, const struct search_goal *g,
 	return true;
 }
 
-// What was answered about this trial, and no more than was asked for: what a queue gives back after
-// a bad moment is not what the server can do.
+// The answered rate around this trial, at most the offered rate: a queue that empties after a bad
+// moment is no capacity of the server.
 static double rate_at(const struct search_trial *trials, uint32_t count, uint32_t i)
 {
 	uint32_t from = i > 0 ? i - 1 : 0, to = i + 1 < count ? i + 1 : i, n = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A search by one ramp, as resperf's: the intervals of one run whose rate goes evenly from the
 // lowest to the highest value, as trials; and the answer that follows. As in search.h everything is
-// a function of what was measured. Path: cold. Any thread.
+// a function of the measurements. Path: cold. Any thread.
 #pragma once
 
 #include "engine/series/search.h"
 
-// What was counted in an interval, when it happened.
+// Counts of an interval, by the time of the event.
 struct ramp_interval {
 	double t_s, length_s; // its end, from the start of the ramp
 	double due, sent;

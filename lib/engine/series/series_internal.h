@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What searches and repeats share. For series*.c only. Path: cold. Management thread.
+// Shared by searches and repeats, for series*.c only. Path: cold. Management thread.
 #pragma once
 
 #include "engine/series/repeat.h"
@@ -30,7 +30,7 @@ const struct config *series_derive(
 int series_run(struct series *s, char *const *texts, unsigned count, struct result *out);
 
 // Runs with those settings until run.repeat is content; the ports are up. Returns as series_run;
-// seen: what out was made from.
+// seen: the runs behind out.
 int series_run_repeats(struct series *s, char *const *texts, unsigned count,
 	struct series_repeats *seen, struct result *out);
 
@@ -56,8 +56,8 @@ bool series_concerns(const struct config *c, uint32_t n);
 int series_repeat(struct series *s, struct result *out);
 
 // The ramp of a search: one run. Its intervals go into search as trials, each with the number `run`
-// of the run; trials has room for search->count + series_ramp_room. o: what the ports were brought
-// up with.
+// of the run; trials has room for search->count + series_ramp_room. o: options that the
+// ports were brought up with.
 uint32_t series_ramp_room(const struct search_settings *settings);
 int series_run_ramp(struct series *s, struct run_options *o, struct search *search,
 	struct search_trial *trials, struct result *out);

@@ -108,8 +108,8 @@ static bool at_fault(const struct config *c, const struct result *r)
 	return any;
 }
 
-// A tester that fell behind did so at some rate, and what was before counts. Otherwise nothing of
-// an invalid run does.
+// A tester that fell behind did so at some rate, and the trials before it count. Otherwise no trial
+// of an invalid run counts.
 static void judge_tester(struct ramping *g, const struct result *r)
 {
 	bool behind = false;

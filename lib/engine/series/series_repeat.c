@@ -113,7 +113,7 @@ static struct counter_list repeats_result(const struct repeating *g)
 	return (struct counter_list){out, g->count};
 }
 
-// The one whose rate of the first item has as many above as below.
+// The run in the middle, by the rate of the first item.
 static const struct result *middle(const struct repeating *g)
 {
 	const struct result *best = &g->valid[0];
@@ -168,13 +168,13 @@ static void judge(struct repeating *g, struct result *out)
 				g->count, 100 * g->settings->width, 100 * g->settings->confidence));
 }
 
-// Did a run end it all, by what is its verdict?
+// Did this run end the series, by its verdict?
 static bool is_ended_by_run(const struct repeating *g, int code)
 {
 	return code != 0 && code != EXIT_INTERRUPTED && g->last.verdict.status;
 }
 
-// What ended it before its time is the verdict, whatever the runs before it were.
+// The run that ended the series early gives the verdict, whatever the runs before it gave.
 static void end_early(const struct repeating *g, int code, struct result *out)
 {
 	struct arena *a = g->series->arena;

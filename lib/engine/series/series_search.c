@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The trials of a search: what engine/series/search.h asks for is run, what came of it is told to
-// it, until there is an answer. Path: cold. Management thread.
+// The trials of a search: runs the load that engine/series/search.h asks for and reports the result
+// to it, until there is an answer. Path: cold. Management thread.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct searching {
 	uint32_t runs;
 	uint32_t trial_room, result_room;
 	struct series_repeats repeats; // at the answer
-	struct result confirmed;       // what came of them
+	struct result confirmed;       // their result
 	bool heard;                    // the server answered something in some trial
 	bool cut;                      // it ended before it was done
 };
@@ -58,7 +58,7 @@ static struct result *next_result(struct searching *g)
 	return &g->results[g->runs];
 }
 
-// Room for so many more trials.
+// Room for `more` trials.
 static void reserve(struct searching *g, uint32_t more)
 {
 	uint32_t n = g->search.count;
@@ -70,7 +70,7 @@ static void reserve(struct searching *g, uint32_t more)
 	g->search.trials = g->trials;
 }
 
-// Until the last answer: what a server had in its queue at the end of sending took it time too.
+// Until the last reply: the server needs time too for its queue at the end of sending.
 static double rate_of(const struct result_item *i)
 {
 	double time_s = fmax(i->sending_s, i->last_answer_s);
@@ -212,7 +212,7 @@ static int measure(struct searching *g, struct search_step step)
 	g->runs++;
 	if (code == EXIT_INTERNAL || code == EXIT_INTERRUPTED)
 		return code;
-	// Nobody there at all, and never was: no search.
+	// The server is unreachable and always was: no search.
 	if (code == EXIT_UNREACHABLE && !g->heard && items[0].ledger.sent == 0)
 		return code;
 	g->heard |= code != EXIT_UNREACHABLE;
@@ -372,7 +372,7 @@ static const char *remark(const struct searching *g, const struct result_goal *g
 	return NULL;
 }
 
-// A ramp goes beyond what the server can do, so that is no verdict on it; and where the tester fell
+// A ramp goes beyond the server's capacity, so a failure there is no verdict. A tester that fell
 // behind was judged with the answer.
 static void forgive_ramp(struct searching *g, struct result *out)
 {

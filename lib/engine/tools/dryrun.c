@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plan on ports that were never opened, and its schedule played without a clock. What is written
-// is built by the worker's own code. Path: cold. Main thread.
+// A plan on ports that were never opened, and its schedule played without a clock. The worker's
+// own code builds the packets. Path: cold. Main thread.
 #include "engine/tools/dryrun.h"
 
 #include <errno.h>
@@ -97,7 +97,7 @@ static void consider(struct turn *first, struct plan_item *item, uint32_t worker
 		*first = (struct turn){item, worker, pace->next, pace->next_frac};
 }
 
-// What is due first, of the items that have something left: the first of the file when several are.
+// The item that is due first, of those with packets left; of several the first in the file.
 static struct turn next_turn(const struct plan *p, const uint32_t *left)
 {
 	struct turn first = {0};
@@ -125,7 +125,7 @@ static uint64_t write_frames(struct worker_item *run, uint32_t slot, struct capt
 	}
 }
 
-// 0: no slot is free, or, as nobody answers, nobody can make this transaction.
+// 0: no slot is free, or, without replies, no client is.
 static uint64_t write_next(const struct plan *p, const struct turn *t, struct capture_file *f)
 {
 	const struct plan_item *item = t->item;

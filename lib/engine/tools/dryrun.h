@@ -16,6 +16,6 @@ struct dryrun {
 };
 
 // Same file and seed, same bytes: time counts from the start of the schedule. Returns the exit
-// code; what was wrong is in d or was logged.
+// code; errors are in d or were logged.
 int dryrun_write(const struct config *c, const char *path, struct arena *a, struct diag *d,
 	struct dryrun *out);

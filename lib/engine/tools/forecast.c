@@ -12,7 +12,7 @@
 #include "io/memory.h"
 
 #define WARNINGS_MAX (1 + 3 * PORT_MAX + 2 * CONFIG_MAX_ITEMS)
-#define CPU_FULL     0.9 // of a worker: above it there is no room for what comes in bursts
+#define CPU_FULL     0.9 // of a worker: above it there is no room for bursts
 #define MIB          1048576.0
 
 void forecast_load(struct forecast_item *i, const struct sample *s, double message_ns)
@@ -49,7 +49,7 @@ void forecast_add(struct forecast_port *p, const struct forecast_item *i)
 	p->in_share = p->link_bps ? p->in_bps / (double)p->link_bps : 0;
 }
 
-// --- what would not fit
+// --- misfits
 // ---------------------------------------------------------------------------
 
 static void warn(struct forecast *f, const char *text)
@@ -147,7 +147,7 @@ static void place(struct forecast_item *i, const struct config *c, const struct 
 	i->source_ports_needed = per_port ? (i->slots + per_port - 1) / per_port : 0;
 }
 
-// Slots, histograms with their snapshots, and what the protocol keeps.
+// Slots, histograms with their snapshots, and the protocol's state.
 static uint64_t item_memory(const struct forecast_item *i, const struct proto *proto, uint64_t own)
 {
 	uint64_t steps = proto->step_count > 1 ? proto->step_count : 0;

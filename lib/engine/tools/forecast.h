@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a file is going to ask of link, CPUs and memory, without a port: exchanges that were sampled
-// (sample.h) times the rates of the file, at the costs that were measured once
-// (docs/performance.md). Path: cold. Main thread.
+// The needs of a file in link, CPUs and memory, without a port: sampled exchanges (sample.h) times
+// the rates of the file, at costs that were measured once (docs/performance.md). Path: cold. Main
+// thread.
 #pragma once
 
 #include <stdbool.h>
@@ -46,9 +46,9 @@ struct forecast {
 	const char *schema, *name;
 	struct counter_list traffic; // struct forecast_item
 	struct counter_list ports;   // struct forecast_port
-	uint64_t input;              // bytes of memory that what the file refers to takes
+	uint64_t input;              // bytes of memory for the files that it names
 	uint64_t memory, memory_available;
-	struct counter_list warnings; // const char *: what would not fit, or is not known
+	struct counter_list warnings; // const char *: misfits and unknown figures
 };
 
 extern const struct counter_section forecast_section;
@@ -58,7 +58,7 @@ extern const struct counter_section forecast_section;
 void forecast_load(struct forecast_item *i, const struct sample *s, double message_ns);
 // One more item on the port.
 void forecast_add(struct forecast_port *p, const struct forecast_item *i);
-// What would not fit, and what is not known, in words. Lives in a.
+// Fill the warnings: misfits and unknown figures, in words. Lives in a.
 void forecast_judge(struct forecast *f, struct arena *a);
 
 // 0, -EINVAL (in d) or -ENOMEM.

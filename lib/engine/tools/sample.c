@@ -156,7 +156,7 @@ static uint64_t heap_used(void)
 	return m.uordblks + m.hblkhd;
 }
 
-// Bytes that what the file refers to takes.
+// Bytes of memory for the input files.
 static int measure_input(const struct config *c, struct arena *a, struct diag *d, uint64_t *bytes)
 {
 	uint64_t before = heap_used(), after;

@@ -23,11 +23,11 @@ struct sample {
 	uint64_t memory; // bytes that the protocol takes for a worker
 };
 
-// What a frame takes of the time of a link: with padding to the least length, checksum, preamble
+// Octets of a frame on the link: with padding to the least length, checksum, preamble
 // and gap (IEEE 802.3).
 uint64_t wire_octets(uint64_t frame_len);
 
-// out: one for each item of c->traffic. What the file's items refer to is read. The answering side
+// out: one for each item of c->traffic. Reads the input files of the items. The answering side
 // is the one of the file, or the built-in one with its defaults. 0, or -EINVAL (in d) or -ENOMEM.
 // input: bytes of memory that the input took.
 int sample_items(const struct config *c, struct arena *a, struct diag *d, struct sample *out,

@@ -48,7 +48,7 @@ static bool has_family(const struct field_list *gateways, uint8_t len)
 	return false;
 }
 
-// What the tester's end is on a port of the file, added to what it is on those before.
+// Adds the settings of a port of the file to the tester's end.
 static void add_port(struct port_settings *tester, const struct port_settings *p)
 {
 	const struct addr_prefix *own = p->addresses.items;
@@ -114,7 +114,7 @@ static void derive_ports(const struct config *c, struct config *out, struct aren
 	out->ports = (struct field_list){ports, 2};
 }
 
-// What the load asks for at its worst, all the time.
+// The highest rate of the load and the head-room, as a constant rate.
 static struct load_settings steady(const struct load_settings *l)
 {
 	return (struct load_settings){
@@ -159,7 +159,7 @@ static void *answers_of(const struct config *c, unsigned protocol, struct arena 
 	return answers;
 }
 
-// No faults: what gets lost, this box has lost.
+// No faults: each loss is one of this box.
 static int derive_responder(
 	const struct config *c, struct config *out, struct arena *a, struct diag *d)
 {

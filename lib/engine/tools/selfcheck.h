@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Can this box do what a file asks of it? The file's own traffic against the embedded responder
-// over a pair of rings, faster than the file says and with a quarter of the patience (RFC 8219
+// Has this box head-room for a file? The file's own traffic against the embedded responder over a
+// pair of rings, faster than the file says and with a quarter of the timeouts (RFC 8219
 // section 6.1.1 on how to check a tester). Path: cold. Main thread.
 #pragma once
 
@@ -20,7 +20,7 @@ bool selfcheck_possible(const struct config *c, struct diag *d);
 // long as c.
 const struct config *selfcheck_derive(const struct config *c, struct arena *a, struct diag *d);
 
-// What came out, in lines of text: head-room or not and why, and for every item the delay of tester
-// and responder together.
+// The result as lines of text: head-room or not and why, and for each item the delay of tester and
+// responder together.
 void selfcheck_describe(const struct config *c, const struct result *r,
 	void (*line)(void *ctx, const char *text), void *ctx);
