@@ -94,8 +94,7 @@ static void add_cpus(struct doctor_report *r)
 	row = add(r, "cpu", "CPUs", usable >= 3 ? DOCTOR_OK : DOCTOR_WARN, "%d usable (%s)", usable,
 		model[0] ? model : "unknown model");
 	if (usable < 3)
-		fix(row, "one CPU for the tester's management and one for each worker give exact "
-			 "timing");
+		fix(row, "exact timing needs one CPU for management and one for each worker");
 	read_line("/sys/devices/system/cpu/isolated", list, sizeof(list));
 	row = add(r, "cpu", "isolated CPUs", list[0] ? DOCTOR_OK : DOCTOR_WARN, "%s",
 		list[0] ? list : "none: the kernel may interrupt workers");
@@ -268,9 +267,9 @@ static void judge_interface(const struct netif *n, struct doctor_row *row)
 {
 	row->status = DOCTOR_WARN;
 	if (n->default_route)
-		fix(row, "this box lives on it: test on another one");
+		fix(row, "carries the default route of this box: test on another interface");
 	else if (has_addresses(n))
-		fix(row, "the kernel uses it: remove its addresses to test on it");
+		fix(row, "the kernel answers for its addresses: remove them to test on it");
 	else if (n->xdp_program)
 		fix(row, "ip link set dev %s xdp off", n->name);
 	else if (!(n->flags & IFF_UP))

@@ -245,7 +245,7 @@ static int devargs_vdev(
 const struct driver drivers[] = {
 	{
 		.name = "pci",
-		.help = "a network card driven by DPDK itself, the fastest way",
+		.help = "network card driven by DPDK itself: the fastest driver",
 		.device_help = "PCI address, 0000:01:00.0",
 		.device = DEVICE_PCI,
 		.package = "librte-meta-net",
@@ -259,7 +259,7 @@ const struct driver drivers[] = {
 	},
 	{
 		.name = "af_xdp",
-		.help = "a kernel interface through XDP sockets, no card to unbind",
+		.help = "kernel interface through XDP sockets; the card stays with the kernel",
 		.device_help = "kernel interface",
 		.device = DEVICE_INTERFACE,
 		.pmd = "net_af_xdp",
@@ -279,7 +279,7 @@ const struct driver drivers[] = {
 	},
 	{
 		.name = "af_packet",
-		.help = "a kernel interface through packet sockets, works everywhere",
+		.help = "kernel interface through packet sockets; works with every interface",
 		.device_help = "kernel interface",
 		.device = DEVICE_INTERFACE,
 		.pmd = "net_af_packet",
@@ -295,7 +295,7 @@ const struct driver drivers[] = {
 	},
 	{
 		.name = "pcap",
-		.help = "a kernel interface through libpcap, or packet files (rx_file, tx_file)",
+		.help = "kernel interface through libpcap, or packet files (rx_file, tx_file)",
 		.device_help = "kernel interface",
 		.device = DEVICE_INTERFACE,
 		.device_optional = true,
@@ -314,7 +314,7 @@ const struct driver drivers[] = {
 	},
 	{
 		.name = "tap",
-		.help = "a new kernel interface whose other end is this port",
+		.help = "new kernel interface; the port is its other end",
 		.device_help = "name of the interface to make",
 		.device = DEVICE_TAP,
 		.device_optional = true,
@@ -347,7 +347,7 @@ const struct driver drivers[] = {
 	},
 	{
 		.name = "virtio_user",
-		.help = "a vhost-user switch, or the kernel's /dev/vhost-net",
+		.help = "vhost-user switch, or /dev/vhost-net of the kernel",
 		.device_help = "socket path of the vhost backend, or /dev/vhost-net",
 		.device = DEVICE_BACKEND,
 		.pmd = "net_virtio",
@@ -376,7 +376,7 @@ const struct driver drivers[] = {
 	},
 	{
 		.name = "null",
-		.help = "nowhere: what is sent is dropped, nothing is received",
+		.help = "no wire: drops sent packets, receives none",
 		.device_help = "not used",
 		.device = DEVICE_NONE,
 		.pmd = "net_null",
@@ -392,7 +392,7 @@ const struct driver drivers[] = {
 	},
 	{
 		.name = "vdev",
-		.help = "any DPDK device by its own arguments",
+		.help = "any DPDK device, given by its devargs",
 		.device_help = "DPDK devargs, net_vhost0,iface=/tmp/sock",
 		.device = DEVICE_DEVARGS,
 		.package = "librte-meta-net",

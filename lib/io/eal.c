@@ -149,7 +149,9 @@ static int check_cpus(const struct lcore_plan *lcores, const cpu_set_t *allowed,
 	int err = check_cpu(allowed, lcores->management_cpu, "host.management_cpu", e);
 
 	if (lcores->worker_count + 1 > RTE_MAX_LCORE)
-		return io_fail(e, -EINVAL, "%u workers are more than this DPDK has room for (%u)",
+		return io_fail(e, -EINVAL,
+			"%u workers are too many for this DPDK (up to %u): use fewer CPUs in "
+			"ports[].cpus",
 			lcores->worker_count, RTE_MAX_LCORE - 1);
 	for (uint32_t i = 0; !err && i < lcores->worker_count; i++)
 		err = check_cpu(allowed, lcores->worker_cpus[i], "ports[].cpus", e);
@@ -160,7 +162,8 @@ static int save_affinity(struct io_error *e)
 {
 	eal.affinity = calloc(1, CPU_SET_LEN);
 	if (!eal.affinity || sched_getaffinity(0, CPU_SET_LEN, eal.affinity) < 0)
-		return io_fail(e, -errno, "CPUs of this process: %s", strerror(errno));
+		return io_fail(
+			e, -errno, "the CPUs of this process cannot be read: %s", strerror(errno));
 	return 0;
 }
 
@@ -219,7 +222,7 @@ static int choose_memory(const struct host_settings *h, const struct port_settin
 		return 0;
 	*pages_mib = need / MIB + 1;
 	if (h->memory == MEMORY_AUTO)
-		log_note("packet memory is in ordinary pages (faster with hugepages: "
+		log_note("packet memory takes ordinary pages, which are slower than hugepages ("
 			 "`echo %" PRIu64 " > /proc/sys/vm/nr_hugepages`)",
 			hugepages_to_set(need));
 	return 0;
@@ -252,7 +255,8 @@ static int make_runtime(struct io_error *e)
 		if (mkdir(eal.runtime_dir, 0700) == 0 || errno == EEXIST)
 			return 0;
 		if (errno != ENOENT || tries == 100)
-			return io_fail(e, -errno, "%s: %s", eal.runtime_dir, strerror(errno));
+			return io_fail(e, -errno, "%s cannot be made: %s", eal.runtime_dir,
+				strerror(errno));
 	}
 }
 
@@ -313,7 +317,7 @@ int io_start(const struct host_settings *h, const struct lcore_plan *lcores,
 	snprintf(prefix, sizeof(prefix), "ddiperf-%d", (int)getpid());
 	err = eal_args_build(&eal.args, lcores, ports, count, pages_mib, prefix);
 	if (err)
-		io_fail(e, err, "too many ports or CPUs");
+		io_fail(e, err, "too many ports or CPUs for the arguments of DPDK: use fewer");
 	err = err ? err : make_runtime(e);
 	err = err ? err : bind_to(lcores->management_cpu, e);
 	if (!err) {

@@ -188,7 +188,7 @@ int port_start_all(const struct port_settings *ports, unsigned count, struct por
 	int err = 0;
 
 	if (count > PORT_MAX)
-		return io_fail(e, -E2BIG, "%u ports are too many (%u)", count, PORT_MAX);
+		return io_fail(e, -E2BIG, "%u ports are too many (up to %u)", count, PORT_MAX);
 	for (unsigned i = 0; i < count; i++)
 		fill_port(&ports_out[i], &ports[i]);
 	for (unsigned i = 0; !err && i < count; i++)

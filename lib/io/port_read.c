@@ -71,10 +71,12 @@ void port_wait_for_links(struct port *ports, unsigned count)
 		usleep(10000);
 	for (unsigned i = 0; i < count; i++) {
 		if (!port_link_up(&ports[i]))
-			log_warning("port %s: no link after %u s", ports[i].settings->name,
-				LINK_WAIT_MS / 1000);
+			log_warning("port %s: no link after %u s, so no reply can arrive (check "
+				    "the cable and the other end)",
+				ports[i].settings->name, LINK_WAIT_MS / 1000);
 		if (ports[i].settings->checksum_offload && !ports[i].checksum_offload)
-			log_note("port %s: the device cannot finish checksums, the tester does",
+			log_note("port %s: checksum_offload has no effect, as the device cannot "
+				 "finish checksums",
 				ports[i].settings->name);
 		choose_speed(&ports[i]);
 	}

@@ -98,9 +98,9 @@ static int check_memory_lock(const struct port_settings *p, struct io_error *e)
 	if (limit.rlim_max >= need)
 		return 0;
 	return port_fail(e, p, -EPERM,
-		"may lock %" PRIu64 " KiB of memory and needs %" PRIu64
-		": run as root, or `ulimit -l unlimited`, or give it CAP_IPC_LOCK",
-		(uint64_t)limit.rlim_max / 1024, need / 1024);
+		"XDP sockets need %" PRIu64 " KiB of locked memory and the limit is %" PRIu64
+		": run as root, or `ulimit -l unlimited`, or give the program CAP_IPC_LOCK",
+		need / 1024, (uint64_t)limit.rlim_max / 1024);
 }
 
 static int check_plugin(const struct port_settings *p, struct io_error *e)

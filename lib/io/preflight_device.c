@@ -43,8 +43,8 @@ static int check_default_route(
 	if (!n->default_route)
 		return 0;
 	return port_fail(e, p, -EBUSY,
-		"%s carries the default route of this box: use another interface "
-		"(or force: true, which may cut you off)",
+		"%s carries the default route of this box, and a test would cut the box off: "
+		"use another interface (or force: true)",
 		through);
 }
 
@@ -66,12 +66,12 @@ static int check_addresses(const struct port_settings *p, const struct netif *n,
 	addr_format_prefix(in_use, text, sizeof(text));
 	if (same)
 		return port_fail(e, p, -EADDRINUSE,
-			"%s is an address of this port that the kernel also has on %s, and both "
+			"%s is an address of this port, but the kernel has it too on %s, and both "
 			"would answer: `ip address del %s dev %s`",
 			text, n->name, text, n->name);
 	return port_fail(e, p, -EADDRINUSE,
-		"the kernel has the address %s on %s, so this box uses it: "
-		"`ip address del %s dev %s`, or force: true",
+		"the kernel has the address %s on %s, and traffic of this box would mix with the "
+		"test: `ip address del %s dev %s`, or force: true",
 		text, n->name, text, n->name);
 }
 
@@ -100,8 +100,8 @@ static int check_xdp(const struct port_settings *p, const struct netif *n, struc
 		return 0;
 	if (!p->force)
 		return port_fail(e, p, -EBUSY,
-			"an XDP program (id %u) that is not ours is attached: "
-			"`ip link set dev %s xdp off`, or force: true",
+			"an XDP program (id %u) of another program is attached and may take the "
+			"packets: `ip link set dev %s xdp off`, or force: true",
 			n->xdp_program, p->device);
 	err = netif_detach_xdp(p->device);
 	if (!err)
@@ -123,7 +123,8 @@ static int check_queues(const struct port_settings *p, const struct netif *n, st
 	if (!n->rx_queues || n->rx_queues == queues || p->force)
 		return 0;
 	return port_fail(e, p, -EINVAL,
-		"the interface has %u receive queues and the port uses %u: "
+		"the interface has %u receive queues and the port uses %u, so replies in the "
+		"other queues would be lost: "
 		"`ethtool -L %s %s %u`, or cpus: with %u CPUs (or force: true)",
 		n->rx_queues, queues, p->device, kind, queues, n->rx_queues);
 }
@@ -228,13 +229,15 @@ static int check_socket_device(const struct port_settings *p, struct io_error *e
 
 	snprintf(path, sizeof(path), "%s", socket_path(p->device));
 	if (stat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
-		return port_fail(e, p, -EBUSY, "%s exists and is not a socket", path);
+		return port_fail(e, p, -EBUSY,
+			"%s exists and is not a socket: remove it, or choose another path", path);
 	if (socket_try(path) == -ECONNREFUSED)
 		unlink(path); // left by a process that died
 	folder = dirname(path);
 	if (access(folder, W_OK) == 0)
 		return 0;
-	return port_fail(e, p, -errno, "no socket can be made in %s: %s", folder, strerror(errno));
+	return port_fail(
+		e, p, -errno, "a socket cannot be made in %s: %s", folder, strerror(errno));
 }
 
 static int check_backend_device(const struct port_settings *p, struct io_error *e)
@@ -336,9 +339,10 @@ static int check_pci_device(const struct port_settings *p, struct io_error *e)
 		return check_shared_card(p, bdf, e);
 	if (!is_one_of(kernel, for_dpdk))
 		return port_fail(e, p, -EBUSY,
-			"it is with the kernel driver %s: `modprobe vfio-pci`, then "
+			"its kernel driver is %s, and DPDK needs vfio-pci: `modprobe vfio-pci`, "
+			"then "
 			"`dpdk-devbind.py -b vfio-pci %s`",
-			kernel[0] ? kernel : "\"none\"", bdf);
+			kernel[0] ? kernel : "none", bdf);
 	return strcmp(kernel, "vfio-pci") ? 0 : check_vfio(p, bdf, e);
 }
 

@@ -186,7 +186,7 @@ const struct field_section host_section = {
 void host_check(const struct host_settings *h, struct diag *d)
 {
 	if (h->management_cpu.first != h->management_cpu.last)
-		diag_error(d, &h->management_cpu, NULL, "is one CPU");
+		diag_error(d, &h->management_cpu, NULL, "must be one CPU");
 }
 
 bool port_has(const struct port_settings *p, const struct addr *a)
@@ -276,7 +276,7 @@ void port_check(const struct port_settings *p, struct diag *d)
 	check_cpus(p, d);
 	check_gateways(p, d);
 	if (p->vlans.count > 2)
-		diag_error(d, &p->vlans, NULL, "has more than two tags");
+		diag_error(d, &p->vlans, NULL, "has more than two tags (up to 2)");
 }
 
 static bool is_ring(const struct port_settings *p)

@@ -259,15 +259,18 @@ int state_recover(const struct port_settings *p, bool *cleaned, struct io_error 
 	}
 	if (state_is_alive(&s))
 		return port_fail(e, p, -EBUSY,
-			"the interface is in use by process %" PRIu64 " of ddiperf", s.pid);
+			"the interface is in use by process %" PRIu64
+			" of ddiperf: wait for its end",
+			s.pid);
 	err = undo(&s, &changed);
 	if (err)
 		return port_fail(e, p, err,
-			"what process %" PRIu64 " left on it cannot be undone (%s): "
+			"leftovers of the killed run of process %" PRIu64
+			" cannot be removed (%s): "
 			"`ip link set dev %s xdp off`",
 			s.pid, strerror(-err), p->device);
 	if (changed)
-		log_note("port %s: undid what a killed run left on %s", p->name, p->device);
+		log_note("port %s: removed leftovers of a killed run from %s", p->name, p->device);
 	if (cleaned)
 		*cleaned = changed;
 	state_remove(dir, &s);
@@ -285,7 +288,7 @@ int state_begin(const struct port_settings *p, struct io_error *e)
 	if (!err)
 		err = netif_read(p->device, &n);
 	if (err)
-		return port_fail(e, p, err, "%s", strerror(-err));
+		return port_fail(e, p, err, "the interface cannot be read: %s", strerror(-err));
 	snprintf(s.interface, sizeof(s.interface), "%s", n.name);
 	s.index = n.index;
 	s.flags = n.flags;
@@ -294,8 +297,11 @@ int state_begin(const struct port_settings *p, struct io_error *e)
 	state_of_self(&s);
 	err = state_write(dir, &s);
 	if (err == -EEXIST)
-		return port_fail(e, p, -EBUSY, "the interface is in use by another run of ddiperf");
-	return err ? port_fail(e, p, err, "cannot write to %s: %s", dir, strerror(-err)) : 0;
+		return port_fail(e, p, -EBUSY,
+			"the interface is in use by another run of ddiperf: wait for its end");
+	return err ? port_fail(e, p, err, "its state file cannot be written to %s: %s", dir,
+			     strerror(-err))
+	           : 0;
 }
 
 void state_attached(const struct port_settings *p)
@@ -324,7 +330,7 @@ void state_end(const struct port_settings *p)
 	if (state_read(dir, p->device, own_netns(), &s) == 0 && s.pid == (uint64_t)getpid()) {
 		err = undo(&s, &changed);
 		if (err)
-			log_error("port %s: %s is not as it was found (%s): "
+			log_error("port %s: the settings of %s could not be restored (%s): "
 				  "`ip link set dev %s xdp off promisc off`",
 				p->name, p->device, strerror(-err), p->device);
 		else
