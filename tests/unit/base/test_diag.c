@@ -116,6 +116,18 @@ static void memory_beyond_a_mark_is_not_covered(void **state)
 	diag_free(d);
 }
 
+static void a_key_beyond_its_section_is_not_taken(void **state)
+{
+	struct diag *d = diag_new();
+	char bytes[8];
+
+	diag_mark_section(d, bytes, 4, "f.yaml", 1, 1, "");
+	diag_mark(d, bytes + 4, 4, "f.yaml", 2, 2, "x");
+	diag_error(d, bytes, "x", "is missing");
+	expect(d, "f.yaml:1:1: x: is missing\n");
+	diag_free(d);
+}
+
 static void the_command_line_is_not_a_file(void **state)
 {
 	struct diag *d = diag_new();
@@ -240,6 +252,7 @@ int main(void)
 		cmocka_unit_test(a_key_is_looked_for_in_its_section),
 		cmocka_unit_test(of_marks_of_one_size_the_last_counts),
 		cmocka_unit_test(memory_beyond_a_mark_is_not_covered),
+		cmocka_unit_test(a_key_beyond_its_section_is_not_taken),
 		cmocka_unit_test(the_command_line_is_not_a_file),
 		cmocka_unit_test(errors_come_by_file_line_and_column),
 		cmocka_unit_test(the_same_error_comes_once),

@@ -77,6 +77,31 @@ static void a_long_line_is_cut_and_still_ends(void **state)
 	assert_ptr_equal(strchr(text, '\n'), text + len - 1);
 }
 
+static int line_len;
+
+static void a_line_of_this_length(void)
+{
+	log_error("%0*d", line_len, 7);
+}
+
+static void a_line_is_cut_only_when_it_does_not_fit(void **state)
+{
+	size_t longest = 0;
+
+	for (line_len = 2000; line_len < 2100; line_len++) {
+		size_t len = strlen(captured(a_line_of_this_length));
+		bool cut = len > 4 && strcmp(text + len - 4, "...\n") == 0;
+
+		assert_int_equal(text[len - 1], '\n');
+		if (!cut)
+			assert_int_equal(len, 9 + line_len + 1);
+		else if (longest == 0)
+			longest = len;
+		assert_int_equal(cut, line_len >= 2038);
+	}
+	assert_int_equal(longest, 2047);
+}
+
 static void *talk(void *arg)
 {
 	for (unsigned i = 0; i < LINES; i++)
@@ -117,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(levels_choose_what_is_said),
 		cmocka_unit_test(a_long_line_is_cut_and_still_ends),
+		cmocka_unit_test(a_line_is_cut_only_when_it_does_not_fit),
 		cmocka_unit_test(lines_of_threads_do_not_mix),
 	};
 

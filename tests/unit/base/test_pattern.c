@@ -189,7 +189,8 @@ static void ipv6_addresses_are_written_as_rfc_5952_wants(void **state)
 	static const char *const texts[] = {"::", "::1", "2001:db8::1", "2001:db8:0:1:1:1:1:1",
 		"2001:0:0:1::1", "1:2:3:4:5:6:7:8", "fe80::ff:fe00:1",
 		"1::", "a0:b:c00:d000::", "0:1:2:3:4:5:6:7", "1:0:0:2:0:0:0:3",
-		"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"};
+		"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::3:4:5:6:7:8", "1:2:3::6:7:8",
+		"1:2:3:4:5:6::", "1::4:0:0:7:8", "10:100:1000:1:f:ff:fff:ffff"};
 	const struct pattern_clients scope = {10, 6, 16};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

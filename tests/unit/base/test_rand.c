@@ -74,6 +74,32 @@ static void the_inverse_holds_for_every_width(void **state)
 	}
 }
 
+// Keys on the wire follow from these: the same seed gives the same bytes in every version.
+static void a_permutation_never_changes(void **state)
+{
+	static const struct {
+		unsigned bits;
+		uint64_t of_1, of_a_third;
+	} cases[] = {
+		{1, 0, 0x1},
+		{8, 0x5c, 0x1c},
+		{13, 0x166e, 0x1f79},
+		{16, 0x49d7, 0x9daa},
+		{24, 0xc47003, 0x8b2028},
+		{32, 0x8224ba6c, 0x46d5594b},
+		{63, 0x2af6a4cb5f625ca0, 0x2228b3997e64f9cf},
+		{64, 0xddbe1afedf625ca0, 0xda7d446b53df1cea},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct perm p;
+
+		perm_init(&p, 1, cases[i].bits);
+		assert_int_equal(perm_map(&p, 1), cases[i].of_1);
+		assert_int_equal(perm_map(&p, p.mask / 3), cases[i].of_a_third);
+	}
+}
+
 static void another_key_is_another_permutation(void **state)
 {
 	unsigned same = 0;
@@ -143,6 +169,7 @@ int main(void)
 		cmocka_unit_test(scaling_reaches_both_ends_evenly),
 		cmocka_unit_test(every_16_bit_number_is_met_once),
 		cmocka_unit_test(the_inverse_holds_for_every_width),
+		cmocka_unit_test(a_permutation_never_changes),
 		cmocka_unit_test(another_key_is_another_permutation),
 		cmocka_unit_test(division_is_exact_at_the_edges),
 		cmocka_unit_test(division_is_exact_for_random_numbers),

@@ -3,6 +3,7 @@
 #include "ports.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "io/netif.h"
@@ -38,6 +39,51 @@ static void its_addresses_have_their_prefix(void **state)
 	skip();
 }
 
+// The text of a file below /sys/class/net; empty if the file cannot be read.
+static const char *sysfs(const char *name, const char *file)
+{
+	static char text[64];
+	char path[256];
+	FILE *f;
+
+	text[0] = '\0';
+	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", name, file);
+	f = fopen(path, "r");
+	if (f && !fgets(text, sizeof(text), f))
+		text[0] = '\0';
+	if (f)
+		fclose(f);
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+static void every_interface_is_as_sysfs_shows_it(void **state)
+{
+	struct netif *list;
+	unsigned count, compared = 0;
+
+	assert_int_equal(netif_list(&list, &count), 0);
+	for (unsigned i = 0; i < count; i++) {
+		const uint8_t *m = list[i].mac;
+		char mac[18], name[IFNAMSIZ + 1];
+
+		if (atoi(sysfs(list[i].name, "ifindex")) != (int)list[i].index)
+			continue; // sysfs is that of another namespace
+		compared++;
+		assert_string_equal(if_indextoname(list[i].index, name), list[i].name);
+		assert_int_equal(atoi(sysfs(list[i].name, "mtu")), list[i].mtu);
+		snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3],
+			m[4], m[5]);
+		if (strlen(sysfs(list[i].name, "address")) == 17)
+			assert_string_equal(sysfs(list[i].name, "address"), mac);
+		else
+			assert_string_equal(mac, "00:00:00:00:00:00");
+	}
+	free(list);
+	if (compared == 0)
+		skip();
+}
+
 static void an_unknown_interface_is_no_device(void **state)
 {
 	struct netif n;
@@ -66,6 +112,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_loopback_is_known),
 		cmocka_unit_test(its_addresses_have_their_prefix),
+		cmocka_unit_test(every_interface_is_as_sysfs_shows_it),
 		cmocka_unit_test(an_unknown_interface_is_no_device),
 		cmocka_unit_test(the_list_has_every_index_once),
 	};

@@ -173,6 +173,12 @@ static void what_a_device_without_a_hash_reports_is_not_believed(void **state)
 	s.key_len = 0;
 	assert_int_equal(chosen(&s, 4), STEER_BLIND);
 	s = steer_of(40, 128, 4);
+	s.key_len = 39;
+	assert_int_equal(chosen(&s, 4), STEER_BLIND);
+	s = steer_of(40, 128, 4);
+	s.reta_size = 0;
+	assert_int_equal(chosen(&s, 4), STEER_BLIND);
+	s = steer_of(40, 128, 4);
 	s.reta_size = 100;
 	assert_int_equal(chosen(&s, 4), STEER_BLIND);
 }
