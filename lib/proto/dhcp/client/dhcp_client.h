@@ -15,6 +15,19 @@
 // Both families number these steps alike; their other ones follow.
 enum dhcp_step { DHCP_STEP_FIRST, DHCP_STEP_REQUEST, DHCP_STEP_RAPID, DHCP_STEP_OTHERS };
 
+// Flags of a kind of message that both families have; their own ones are below.
+enum dhcp_has {
+	DHCP_MAKES_LEASE = 1 << 14, // when the reply is the last of the exchange
+	DHCP_IS_SILENT = 1 << 15,   // without a reply
+};
+
+struct dhcp_message_kind {
+	uint8_t type;
+	uint16_t has;      // enum dhcp_has and the family's
+	uint16_t answered; // bit per message type that fits
+	uint16_t again;    // bit per message type that answered an earlier message of the exchange
+};
+
 // VLANs of ranges of clients.
 struct dhcp_vlans {
 	const struct dhcp_vlan_settings *sets;

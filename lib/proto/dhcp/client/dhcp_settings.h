@@ -8,9 +8,10 @@
 #include "base/counter.h"
 #include "base/field.h"
 
-#define DHCP_TRIES_MAX   16 // of one message
-#define DHCP_SERVERS_MAX 16 // the item's and further ones
-#define DHCP_MIX_MAX     16 // kinds of exchanges
+#define DHCP_TRIES_MAX    16 // of one message
+#define DHCP_SERVERS_MAX  16 // the item's and further ones
+#define DHCP_MIX_MAX      16 // kinds of exchanges
+#define DHCP_TYPE_BUCKETS 15 // messages by type; the last one: any other
 
 // Both families number these exchanges alike; their other ones follow.
 enum dhcp_exchange {
@@ -73,6 +74,53 @@ static inline const double *dhcp_shares(const struct dhcp_settings *s)
 {
 	return s->mix ? s->mix->share : NULL;
 }
+
+// Counters that both families have; those of a family begin with them. Their rows stand in the
+// order that users see among those of the family: LIST(C, B, X, A) with rows C(member, help) and
+// B(member, length, label, help) for shared ones, X and A for its own (base/counter.h).
+struct dhcp_counters {
+	uint64_t request_bytes;
+	uint64_t reply_bytes;
+	uint64_t sent[DHCP_TYPE_BUCKETS];
+	uint64_t received[DHCP_TYPE_BUCKETS];
+	uint64_t attempt[DHCP_TRIES_MAX];
+	uint64_t server[DHCP_SERVERS_MAX];
+	uint64_t retransmitted;
+	uint64_t leases;
+	uint64_t renewed;
+	uint64_t released;
+	uint64_t declined;
+	uint64_t expired;
+	uint64_t no_free_client;
+	uint64_t no_bound_client;
+	uint64_t rapid_fallback;
+	uint64_t parameters_missing;
+	uint64_t way_wrong;
+	uint64_t vlan_wrong;
+	uint64_t xid_wrong;
+	uint64_t type_wrong;
+	uint64_t server_id_missing;
+	uint64_t server_id_changed;
+	uint64_t address_changed;
+	uint64_t outside_pool;
+	uint64_t times_wrong;
+	uint64_t rapid_commit_missing;
+	uint64_t duplicate_address;
+};
+
+#define DHCP_COUNTER_NONE(...)
+#define DHCP_COUNTER_ROW(member_, help_)                                                           \
+	{.name = #member_,                                                                         \
+		.help = help_,                                                                     \
+		.type = COUNTER_U64,                                                               \
+		.offset = offsetof(struct dhcp_counters, member_)},
+#define DHCP_COUNTER_ARRAY_ROW(member_, length_, label_, help_)                                    \
+	{.name = #member_,                                                                         \
+		.help = help_,                                                                     \
+		.type = COUNTER_ARRAY,                                                             \
+		.offset = offsetof(struct dhcp_counters, member_),                                 \
+		.length = length_,                                                                 \
+		.label = label_},
 
 // Labels of the numbers of tries and servers, in counters.
 const char *dhcp_place_label(uint32_t i);

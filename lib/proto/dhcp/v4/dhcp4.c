@@ -19,7 +19,8 @@ const char *dhcp4_type_label(uint32_t i)
 }
 
 #define OFFSET(member) offsetof(struct dhcp4_counters, member)
-static const struct counter dhcp4_rows[] = {DHCP4_COUNTERS(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
+static const struct counter dhcp4_rows[] = {DHCP4_COUNTERS(
+	DHCP_COUNTER_ROW, DHCP_COUNTER_ARRAY_ROW, COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
 #undef OFFSET
 
 static const struct counter_section dhcp4_counters_section = {

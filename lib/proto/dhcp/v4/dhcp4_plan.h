@@ -36,20 +36,11 @@ enum dhcp4_has {
 	DHCP4_HAS_OPTIONS = 1 << 6,    // those of the user
 	DHCP4_HAS_CHADDR = 1 << 7,     // and client identifier
 	DHCP4_HAS_SECS = 1 << 8,
-	DHCP4_HAS_RAPID = 1 << 9,    // option 80
-	DHCP4_IS_UNICAST = 1 << 10,  // from the leased address to the server
-	DHCP4_IS_SILENT = 1 << 11,   // without a reply
-	DHCP4_MAKES_LEASE = 1 << 12, // when the answer is an ACK
+	DHCP4_HAS_RAPID = 1 << 9,   // option 80
+	DHCP4_IS_UNICAST = 1 << 10, // from the leased address to the server
 };
 
-struct dhcp4_kind {
-	uint8_t type;
-	uint16_t has;      // enum dhcp4_has
-	uint16_t answered; // bit per message type that fits
-	uint16_t again;    // bit per message type that answered an earlier message of the exchange
-};
-
-extern const struct dhcp4_kind dhcp4_kinds[DHCP4_STEPS];
+extern const struct dhcp_message_kind dhcp4_kinds[DHCP4_STEPS];
 
 extern const struct dhcp_start dhcp4_starts[DHCP4_EXCHANGES];
 

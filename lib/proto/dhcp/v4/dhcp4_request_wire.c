@@ -11,6 +11,55 @@
 
 #define MS_PER_S 1000
 
+#define BIT(type) (1u << (type))
+#define OFFERS    BIT(DHCP4_OFFER)
+#define ACKS      BIT(DHCP4_ACK)
+#define DECIDES   (BIT(DHCP4_ACK) | BIT(DHCP4_NAK))
+
+// What a client may send with a message that makes a lease.
+#define FULL                                                                                       \
+	(DHCP4_HAS_OPTIONS | DHCP4_HAS_PARAMETERS | DHCP4_HAS_CHADDR | DHCP4_HAS_SECS |            \
+		DHCP4_HAS_TIME)
+
+const struct dhcp_message_kind dhcp4_kinds[DHCP4_STEPS] = {
+	[DHCP4_STEP_DISCOVER] = {DHCP4_DISCOVER, FULL | DHCP4_HAS_WISH, OFFERS, 0},
+	[DHCP4_STEP_REQUEST] = {DHCP4_REQUEST,
+		FULL | DHCP4_HAS_REQUESTED | DHCP4_HAS_SERVER_ID | DHCP_MAKES_LEASE, DECIDES,
+		OFFERS},
+	[DHCP4_STEP_RAPID] = {DHCP4_DISCOVER,
+		FULL | DHCP4_HAS_WISH | DHCP4_HAS_RAPID | DHCP_MAKES_LEASE, OFFERS | ACKS, 0},
+	[DHCP4_STEP_RENEW] = {DHCP4_REQUEST,
+		FULL | DHCP4_HAS_CIADDR | DHCP4_IS_UNICAST | DHCP_MAKES_LEASE, DECIDES, 0},
+	[DHCP4_STEP_REBIND] = {DHCP4_REQUEST, FULL | DHCP4_HAS_CIADDR | DHCP_MAKES_LEASE, DECIDES,
+		0},
+	[DHCP4_STEP_REBOOT] = {DHCP4_REQUEST, FULL | DHCP4_HAS_REQUESTED | DHCP_MAKES_LEASE,
+		DECIDES, 0},
+	[DHCP4_STEP_INFORM] = {DHCP4_INFORM,
+		(FULL & ~DHCP4_HAS_TIME) | DHCP4_HAS_CIADDR | DHCP4_IS_UNICAST, ACKS, 0},
+	[DHCP4_STEP_RELEASE] = {DHCP4_RELEASE,
+		DHCP4_HAS_CIADDR | DHCP4_HAS_SERVER_ID | DHCP4_HAS_CHADDR | DHCP4_IS_UNICAST |
+			DHCP_IS_SILENT,
+		0, 0},
+	[DHCP4_STEP_DECLINE] = {DHCP4_DECLINE,
+		DHCP4_HAS_REQUESTED | DHCP4_HAS_SERVER_ID | DHCP4_HAS_CHADDR | DHCP_IS_SILENT, 0,
+		0},
+	[DHCP4_STEP_LEASEQUERY] = {DHCP4_LEASEQUERY, DHCP4_HAS_CIADDR | DHCP4_HAS_PARAMETERS,
+		BIT(DHCP4_LEASEUNASSIGNED) | BIT(DHCP4_LEASEUNKNOWN) | BIT(DHCP4_LEASEACTIVE), 0},
+};
+
+const struct dhcp_start dhcp4_starts[DHCP4_EXCHANGES] = {
+	[DHCP4_DORA] = {DHCP4_STEP_DISCOVER, DHCP_IS_FREE},
+	[DHCP_TWO_WAY] = {DHCP4_STEP_DISCOVER, DHCP_IS_FREE},
+	[DHCP_RAPID] = {DHCP4_STEP_RAPID, DHCP_IS_FREE},
+	[DHCP4_INFORMS] = {DHCP4_STEP_INFORM, DHCP_IS_BOUND},
+	[DHCP4_RENEW] = {DHCP4_STEP_RENEW, DHCP_IS_BOUND},
+	[DHCP4_REBIND] = {DHCP4_STEP_REBIND, DHCP_IS_BOUND},
+	[DHCP4_REBOOT] = {DHCP4_STEP_REBOOT, DHCP_IS_BOUND},
+	[DHCP4_RELEASES] = {DHCP4_STEP_RELEASE, DHCP_IS_BOUND},
+	[DHCP4_DECLINES] = {DHCP4_STEP_DECLINE, DHCP_IS_BOUND},
+	[DHCP4_LEASEQUERIES] = {DHCP4_STEP_LEASEQUERY, DHCP_IS_BOUND},
+};
+
 static void varying_write(
 	const struct dhcp4_self *s, const struct dhcp_varying *v, struct writer *w)
 {
@@ -227,8 +276,8 @@ static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
 		return;
 	t->tries = 1;
 	w->is.heard |= !w->is.work.dry;
-	n->released += t->step == DHCP4_STEP_RELEASE;
-	n->declined += t->step == DHCP4_STEP_DECLINE;
+	n->is.released += t->step == DHCP4_STEP_RELEASE;
+	n->is.declined += t->step == DHCP4_STEP_DECLINE;
 	dhcp4_lease_drop(w, t->user);
 	dhcp_work_leave(&w->is.work, ctx, t, t->step == DHCP4_STEP_DECLINE);
 }
@@ -260,7 +309,7 @@ static __attribute__((noinline)) uint32_t template_end(const struct proto_ctx *c
 uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	const struct dhcp4_plan *p = ctx->shared;
-	const struct dhcp4_kind *kind = &dhcp4_kinds[t->step];
+	const struct dhcp_message_kind *kind = &dhcp4_kinds[t->step];
 	const struct dhcp4_template *m = &p->templates[t->step];
 	struct dhcp4_counters *n = ctx->counters;
 	uint32_t len, copies;
@@ -271,10 +320,10 @@ uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 	t->sum = template_patch(ctx, t, m, buf);
 	len = m->open ? template_end(ctx, t, m, buf, room) : m->len;
 	copies = 1 + copies_of(p, t);
-	n->sent[kind->type] += copies;
-	n->request_bytes += (uint64_t)len * copies;
+	n->is.sent[kind->type] += copies;
+	n->is.request_bytes += (uint64_t)len * copies;
 	t->wait = dhcp_work_wait(ctx->own, t, 0, false);
-	if (kind->has & DHCP4_IS_SILENT)
+	if (kind->has & DHCP_IS_SILENT)
 		silent_sent(ctx, t);
 	return len;
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "proto/dhcp/client/dhcp_course.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
 
 struct dhcp4_self {
@@ -48,6 +49,12 @@ static inline void dhcp4_chaddr(
 	halves[0] = __builtin_bswap64(halves[0]);
 	halves[1] = __builtin_bswap64(halves[1]);
 	memcpy(out, halves, DHCP4_CHADDR_LEN);
+}
+
+static inline void dhcp4_mac_of(
+	const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX])
+{
+	dhcp4_chaddr((const struct dhcp4_plan *)p, number, out);
 }
 
 // It holds no address any more; nothing happens when it holds none.
@@ -109,8 +116,9 @@ static inline void dhcp4_self_find(
 void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w);
 void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w);
 
-// dhcp4_checks_wire.c: did it come from a server, to where t is answered and on the client's VLANs,
-// is it an answer to what t sent last, and is everything in it right? PROTO_DONE; STRAY or
-// DUPLICATE; FAIL when its content is not right. Counts the first thing that is not.
-enum proto_verdict dhcp4_judge(const struct dhcp4_self *s, const struct proto_ctx *ctx,
-	const struct proto_txn *t, const struct dhcp4_message *m);
+// A reply at hand.
+struct dhcp4_heard {
+	struct dhcp_heard is;
+	struct dhcp4_self self;
+	struct dhcp4_message m;
+};

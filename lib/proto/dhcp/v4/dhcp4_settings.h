@@ -8,8 +8,6 @@
 #include "base/counter.h"
 #include "proto/dhcp/client/dhcp_settings.h"
 
-#define DHCP4_TYPE_BUCKETS 15 // messages by option 53; the last one: any other
-
 enum dhcp4_exchange {
 	DHCP4_DORA = DHCP_FOUR_WAY,
 	DHCP4_INFORMS = DHCP_RAPID + 1,
@@ -63,53 +61,54 @@ struct dhcp4_settings {
 	struct dhcp4_expect_settings *expect; // NULL: any address
 };
 
-// X(member, help), A(member, length, label, help). "failed": the exchange is booked as failed.
+// As dhcp_settings.h has it. "failed": the exchange is booked as failed.
 // "dropped": the message is booked as stray and the exchange goes on waiting.
 // clang-format off
-#define DHCP4_COUNTERS(X, A)                                                                     \
-	X(request_bytes, "bytes of DHCP messages sent")                                          \
-	X(reply_bytes, "bytes of DHCP messages received as replies")                             \
-	A(sent, DHCP4_TYPE_BUCKETS, dhcp4_type_label, "messages sent by type")                   \
-	A(received, DHCP4_TYPE_BUCKETS, dhcp4_type_label, "replies received by type")            \
-	A(attempt, DHCP_TRIES_MAX, dhcp_place_label, "messages answered, by try")            \
-	A(server, DHCP_SERVERS_MAX, dhcp_place_label, "exchanges answered, by server")        \
-	X(retransmitted, "messages sent again")                                                  \
-	X(leases, "leases that began")                                                           \
-	X(renewed, "leases that were made longer")                                               \
-	X(released, "leases given back")                                                         \
-	X(declined, "leases declined")                                                           \
-	X(expired, "leases that ran out")                                                        \
-	X(no_free_client, "exchanges not begun: every client is busy, at rest or holds a lease")          \
-	X(no_bound_client, "exchanges not begun: no client that holds a lease is idle")          \
-	X(rapid_fallback, "rapid exchanges that went on in four messages")                       \
+#define DHCP4_COUNTERS(C, B, X, A)                                                                    \
+	C(request_bytes, "bytes of DHCP messages sent")                                          \
+	C(reply_bytes, "bytes of DHCP messages received as replies")                             \
+	B(sent, DHCP_TYPE_BUCKETS, dhcp4_type_label, "messages sent by type")                   \
+	B(received, DHCP_TYPE_BUCKETS, dhcp4_type_label, "replies received by type")            \
+	B(attempt, DHCP_TRIES_MAX, dhcp_place_label, "messages answered, by try")            \
+	B(server, DHCP_SERVERS_MAX, dhcp_place_label, "exchanges answered, by server")        \
+	C(retransmitted, "messages sent again")                                                  \
+	C(leases, "leases that began")                                                           \
+	C(renewed, "leases that were made longer")                                               \
+	C(released, "leases given back")                                                         \
+	C(declined, "leases declined")                                                           \
+	C(expired, "leases that ran out")                                                        \
+	C(no_free_client, "exchanges not begun: every client is busy, at rest or holds a lease")          \
+	C(no_bound_client, "exchanges not begun: no client that holds a lease is idle")          \
+	C(rapid_fallback, "rapid exchanges that went on in four messages")                       \
 	X(other_offers, "offers of another server than the one accepted")                        \
 	X(overloaded, "replies with options in file or sname (option 52)")                       \
 	X(client_id_missing, "replies without the client identifier sent (RFC 6842)")            \
-	X(parameters_missing, "ACKs that lack a parameter asked for")                            \
+	C(parameters_missing, "ACKs that lack a parameter asked for")                            \
 	X(no_end, "replies whose options do not end with option 255")                            \
-	X(way_wrong, "dropped: not from a server's address and port, or not to the client's")    \
-	X(vlan_wrong, "dropped: on another VLAN than the client's")                              \
+	C(way_wrong, "dropped: not from a server's address and port, or not to the client's")    \
+	C(vlan_wrong, "dropped: on another VLAN than the client's")                              \
 	X(op_wrong, "dropped: not a BOOTREPLY")                                                  \
-	X(xid_wrong, "dropped: the transaction ID is not ours")                                  \
+	C(xid_wrong, "dropped: the transaction ID is not ours")                                  \
 	X(chaddr_wrong, "dropped: for another hardware address")                                 \
-	X(type_wrong, "dropped: a message type that does not fit the state")                     \
+	C(type_wrong, "dropped: a message type that does not fit the state")                     \
 	X(nak, "failed: refused with NAK")                                                       \
 	X(lease_unknown, "failed: a lease that the server does not know (RFC 4388)")             \
-	X(server_id_missing, "failed: no server identifier")                                     \
-	X(server_id_changed, "failed: the ACK is of another server than asked")                  \
+	C(server_id_missing, "failed: no server identifier")                                     \
+	C(server_id_changed, "failed: the ACK is of another server than asked")                  \
 	X(client_id_wrong, "failed: another client identifier than the one sent")                \
 	X(relay_info_wrong, "failed: option 82 is not echoed byte for byte, or was not sent")    \
 	X(address_missing, "failed: no address in OFFER or ACK")                                 \
-	X(address_changed, "failed: the ACK has another address than offered or held")           \
-	X(outside_pool, "failed: the address is not in expect.pool")                             \
+	C(address_changed, "failed: the ACK has another address than offered or held")           \
+	C(outside_pool, "failed: the address is not in expect.pool")                             \
 	X(lease_time_missing, "failed: no lease time in OFFER or ACK")                           \
-	X(times_wrong, "failed: not T1 < T2 < lease time")                                       \
-	X(rapid_commit_missing, "failed: an ACK to DISCOVER without option 80")                  \
-	X(duplicate_address, "failed: an address that another client holds")
+	C(times_wrong, "failed: not T1 < T2 < lease time")                                       \
+	C(rapid_commit_missing, "failed: an ACK to DISCOVER without option 80")                  \
+	C(duplicate_address, "failed: an address that another client holds")
 // clang-format on
 
 struct dhcp4_counters {
-	DHCP4_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBERS)
+	struct dhcp_counters is;
+	DHCP4_COUNTERS(DHCP_COUNTER_NONE, DHCP_COUNTER_NONE, COUNTER_MEMBER, COUNTER_MEMBERS)
 };
 
 const char *dhcp4_type_label(uint32_t i);

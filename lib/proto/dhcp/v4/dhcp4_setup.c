@@ -196,11 +196,6 @@ static uint32_t dhcp4_paths(struct dhcp_plan *plan, const struct dhcp_settings *
 	return broadcast + (unicast ? plan->server_count : 0);
 }
 
-static void dhcp4_mac(const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX])
-{
-	dhcp4_chaddr((const struct dhcp4_plan *)p, number, out);
-}
-
 // Identifiers from a text are taken for the same when they may be.
 static bool dhcp4_same(
 	const struct dhcp_plan *a, uint32_t ours, const struct dhcp_plan *b, uint32_t theirs)
@@ -265,7 +260,7 @@ static const struct dhcp_family dhcp4_family = {
 	.backoff = dhcp4_backoff,
 	.paths = dhcp4_paths,
 	.templates = dhcp4_templates,
-	.mac = dhcp4_mac,
+	.mac = dhcp4_mac_of,
 	.same = dhcp4_same,
 	.lease_load = dhcp4_lease_load,
 	.lease_save = dhcp4_lease_save,

@@ -306,7 +306,8 @@ static void end_message(struct dhcp4_template *m)
 	m->sum = csum_add(0, m->bytes, m->len);
 }
 
-static void build_message(struct build *b, const struct dhcp4_kind *kind, struct dhcp4_template *m)
+static void build_message(
+	struct build *b, const struct dhcp_message_kind *kind, struct dhcp4_template *m)
 {
 	const struct dhcp4_plan *p = b->p;
 	struct writer w = writer_of(m->bytes, sizeof(m->bytes));

@@ -1,88 +1,303 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client side: who begins which exchange, and what becomes of the client when an answer comes
-// or none. Not here: its messages (dhcp4_request_wire.c), what a right answer is
-// (dhcp4_checks_wire.c). Path: hot. The worker that owns ctx.
+// DHCPv4 clients in the course of an exchange (dhcp_course.h): which reply is right, which address
+// a client asks for and which one it holds. Each check has its counter. Not here: the messages of
+// clients (dhcp4_request_wire.c). Path: hot. The worker that owns ctx.
 
 #include <string.h>
 
 #include "base/bytes.h"
+#include "proto/dhcp/client/dhcp_course.h"
 #include "proto/dhcp/v4/dhcp4_self.h"
 
-#define MS_PER_S 1000
+#define OTHER (DHCP_TYPE_BUCKETS - 1)
 
-#define BIT(type) (1u << (type))
-#define OFFERS    BIT(DHCP4_OFFER)
-#define ACKS      BIT(DHCP4_ACK)
-#define DECIDES   (BIT(DHCP4_ACK) | BIT(DHCP4_NAK))
-
-// What a client may send with a message that makes a lease.
-#define FULL                                                                                       \
-	(DHCP4_HAS_OPTIONS | DHCP4_HAS_PARAMETERS | DHCP4_HAS_CHADDR | DHCP4_HAS_SECS |            \
-		DHCP4_HAS_TIME)
-
-const struct dhcp4_kind dhcp4_kinds[DHCP4_STEPS] = {
-	[DHCP4_STEP_DISCOVER] = {DHCP4_DISCOVER, FULL | DHCP4_HAS_WISH, OFFERS, 0},
-	[DHCP4_STEP_REQUEST] = {DHCP4_REQUEST,
-		FULL | DHCP4_HAS_REQUESTED | DHCP4_HAS_SERVER_ID | DHCP4_MAKES_LEASE, DECIDES,
-		OFFERS},
-	[DHCP4_STEP_RAPID] = {DHCP4_DISCOVER,
-		FULL | DHCP4_HAS_WISH | DHCP4_HAS_RAPID | DHCP4_MAKES_LEASE, OFFERS | ACKS, 0},
-	[DHCP4_STEP_RENEW] = {DHCP4_REQUEST,
-		FULL | DHCP4_HAS_CIADDR | DHCP4_IS_UNICAST | DHCP4_MAKES_LEASE, DECIDES, 0},
-	[DHCP4_STEP_REBIND] = {DHCP4_REQUEST, FULL | DHCP4_HAS_CIADDR | DHCP4_MAKES_LEASE, DECIDES,
-		0},
-	[DHCP4_STEP_REBOOT] = {DHCP4_REQUEST, FULL | DHCP4_HAS_REQUESTED | DHCP4_MAKES_LEASE,
-		DECIDES, 0},
-	[DHCP4_STEP_INFORM] = {DHCP4_INFORM,
-		(FULL & ~DHCP4_HAS_TIME) | DHCP4_HAS_CIADDR | DHCP4_IS_UNICAST, ACKS, 0},
-	[DHCP4_STEP_RELEASE] = {DHCP4_RELEASE,
-		DHCP4_HAS_CIADDR | DHCP4_HAS_SERVER_ID | DHCP4_HAS_CHADDR | DHCP4_IS_UNICAST |
-			DHCP4_IS_SILENT,
-		0, 0},
-	[DHCP4_STEP_DECLINE] = {DHCP4_DECLINE,
-		DHCP4_HAS_REQUESTED | DHCP4_HAS_SERVER_ID | DHCP4_HAS_CHADDR | DHCP4_IS_SILENT, 0,
-		0},
-	[DHCP4_STEP_LEASEQUERY] = {DHCP4_LEASEQUERY, DHCP4_HAS_CIADDR | DHCP4_HAS_PARAMETERS,
-		BIT(DHCP4_LEASEUNASSIGNED) | BIT(DHCP4_LEASEUNKNOWN) | BIT(DHCP4_LEASEACTIVE), 0},
-};
-
-const struct dhcp_start dhcp4_starts[DHCP4_EXCHANGES] = {
-	[DHCP4_DORA] = {DHCP4_STEP_DISCOVER, DHCP_IS_FREE},
-	[DHCP_TWO_WAY] = {DHCP4_STEP_DISCOVER, DHCP_IS_FREE},
-	[DHCP_RAPID] = {DHCP4_STEP_RAPID, DHCP_IS_FREE},
-	[DHCP4_INFORMS] = {DHCP4_STEP_INFORM, DHCP_IS_BOUND},
-	[DHCP4_RENEW] = {DHCP4_STEP_RENEW, DHCP_IS_BOUND},
-	[DHCP4_REBIND] = {DHCP4_STEP_REBIND, DHCP_IS_BOUND},
-	[DHCP4_REBOOT] = {DHCP4_STEP_REBOOT, DHCP_IS_BOUND},
-	[DHCP4_RELEASES] = {DHCP4_STEP_RELEASE, DHCP_IS_BOUND},
-	[DHCP4_DECLINES] = {DHCP4_STEP_DECLINE, DHCP_IS_BOUND},
-	[DHCP4_LEASEQUERIES] = {DHCP4_STEP_LEASEQUERY, DHCP_IS_BOUND},
-};
-
-static inline uint32_t now_s(const struct proto_ctx *ctx)
+static inline bool chaddr_is_ours(const struct dhcp4_self *s, const struct dhcp4_message *m)
 {
-	return ctx->now_ms / MS_PER_S;
+	if (m->htype != s->p->htype || m->hlen != s->p->hlen)
+		return false;
+	if (m->hlen == 6)
+		return memcmp(m->chaddr, s->chaddr, 6) == 0;
+	return memcmp(m->chaddr, s->chaddr, m->hlen) == 0;
 }
 
-static void held_drop(struct dhcp_work *w, uint32_t client)
+// A lease query is about an address; only of an active lease the client is told.
+static inline bool is_for_us(
+	const struct dhcp4_self *s, const struct proto_txn *t, const struct dhcp4_message *m)
 {
-	dhcp4_lease_drop((struct dhcp4_worker *)w, client);
+	if (t->step != DHCP4_STEP_LEASEQUERY)
+		return chaddr_is_ours(s, m);
+	if (!t->over && m->ciaddr != s->client->offered)
+		return false;
+	return m->type != DHCP4_LEASEACTIVE || chaddr_is_ours(s, m);
 }
 
-bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
+static bool is_a_server(const struct dhcp4_plan *p, uint32_t address)
+{
+	for (uint32_t i = 0; i < p->is.server_count; i++)
+		if (p->servers[i] == address)
+			return true;
+	return p->servers[0] == 0;
+}
+
+// RFC 2131 section 4.1. Relays are answered on the server port, or on the one that RFC 8357 tells.
+static inline bool dhcp4_way_is_ours(
+	const struct dhcp_heard *heard, const struct proto_ends *e, const struct proto_txn *t)
+{
+	const struct dhcp4_heard *h = (const struct dhcp4_heard *)heard;
+	const struct dhcp4_plan *p = h->self.p;
+	uint32_t to = dhcp4_get32(e->dst);
+
+	if (e->addr_len != 4 || e->src_port != p->is.server_port ||
+		!is_a_server(p, dhcp4_get32(e->src)))
+		return false;
+	if (p->templates[t->step].relayed)
+		return to == dhcp4_get32(h->self.relay) &&
+		       (e->dst_port == p->is.relay_port || e->dst_port == DHCP4_SERVER_PORT);
+	return e->dst_port == DHCP4_CLIENT_PORT &&
+	       (to == UINT32_MAX || to == h->m.yiaddr || to == h->m.ciaddr ||
+		       to == h->self.client->offered);
+}
+
+static enum proto_verdict stray(uint64_t *counter)
+{
+	++*counter;
+	return PROTO_STRAY;
+}
+
+// Not the first answer, or of another server than the one whose it is to be.
+static enum proto_verdict further(uint64_t *others, bool other)
+{
+	*others += other;
+	return PROTO_DUPLICATE;
+}
+
+// Of a message for the client: does its type fit?
+static inline enum proto_verdict type_ours(const struct dhcp4_self *s, struct dhcp4_counters *n,
+	const struct proto_txn *t, const struct dhcp4_message *m)
+{
+	const struct dhcp_message_kind *kind = &dhcp4_kinds[t->step];
+	uint32_t bucket = m->type < OTHER ? m->type : OTHER;
+	uint32_t type = 1u << bucket;
+	bool other;
+
+	n->is.received[bucket]++;
+	if (!((kind->answered | kind->again) & type))
+		return stray(&n->is.type_wrong);
+	other = m->type == DHCP4_OFFER && !t->over &&
+	        m->server_id != (kind->again ? s->client->chosen : s->p->accept);
+	if (kind->again & type)
+		return further(&n->other_offers, other);
+	return s->p->accept && other ? further(&n->other_offers, true) : PROTO_DONE;
+}
+
+static inline enum proto_verdict dhcp4_ours(
+	const struct dhcp_heard *heard, const struct proto_ctx *ctx, const struct proto_txn *t)
+{
+	const struct dhcp4_heard *h = (const struct dhcp4_heard *)heard;
+	const struct dhcp4_message *m = &h->m;
+	struct dhcp4_counters *n = ctx->counters;
+
+	if (m->op != DHCP4_REPLY_OP || m->xid != t->key) {
+		n->op_wrong += m->op != DHCP4_REPLY_OP;
+		n->is.xid_wrong += m->xid != t->key;
+		return PROTO_STRAY;
+	}
+	if (!is_for_us(&h->self, t, m))
+		return stray(&n->chaddr_wrong);
+	return type_ours(&h->self, n, t, m);
+}
+
+static bool bytes_are(
+	const uint8_t *theirs, uint32_t theirs_len, const uint8_t *ours, uint32_t ours_len)
+{
+	return theirs && theirs_len == ours_len && memcmp(theirs, ours, ours_len) == 0;
+}
+
+// Nearly always htype and a MAC, which need not be written down first.
+static inline bool client_id_is_ours(const struct dhcp4_self *s, const struct dhcp4_message *m)
+{
+	const struct dhcp4_plan *p = s->p;
+	uint8_t ours[DHCP4_OPTION_ROOM];
+	struct writer w;
+
+	if (p->client_id == DHCP4_ID_MAC && p->is.mac_len == 6)
+		return m->client_id_len == 7 && m->client_id[0] == p->htype &&
+		       memcmp(m->client_id + 1, s->chaddr, 6) == 0;
+	if (p->client_id == DHCP4_ID_NONE)
+		return false;
+	w = writer_of(ours, sizeof(ours));
+	dhcp4_client_id_write(s, &w);
+	return bytes_are(m->client_id, m->client_id_len, ours, (uint32_t)(w.at - ours));
+}
+
+// RFC 6842. Servers that follow RFC 2131 alone send none, which is only counted.
+static inline bool client_id_check(
+	const struct dhcp4_self *s, struct dhcp4_counters *n, const struct dhcp4_message *m)
+{
+	if (!m->client_id) {
+		n->client_id_missing += s->p->client_id != DHCP4_ID_NONE;
+		return true;
+	}
+	if (client_id_is_ours(s, m))
+		return true;
+	n->client_id_wrong++;
+	return false;
+}
+
+static __attribute__((noinline)) bool relay_info_is_ours(
+	const struct dhcp4_self *s, const struct dhcp4_message *m)
+{
+	uint8_t ours[DHCP4_OPTION_ROOM];
+	struct writer w = writer_of(ours, sizeof(ours));
+
+	dhcp4_relay_info_write(s, &w);
+	return bytes_are(m->relay_info, m->relay_info_len, ours, (uint32_t)(w.at - ours));
+}
+
+// RFC 3046 section 2.2.
+static inline bool relay_info_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+	const struct proto_txn *t, const struct dhcp4_message *m)
+{
+	bool sent = s->p->templates[t->step].relay_info;
+
+	if (sent ? relay_info_is_ours(s, m) : !m->relay_info)
+		return true;
+	n->relay_info_wrong++;
+	return false;
+}
+
+static inline bool in_pool(const struct dhcp4_plan *p, uint32_t address)
+{
+	for (uint32_t i = 0; i < p->pool_count; i++)
+		if (address >= p->pool[i].first && address <= p->pool[i].last)
+			return true;
+	return p->pool_count == 0;
+}
+
+// Which address an ACK has to have; 0: any.
+static inline uint32_t address_due(
+	const struct dhcp4_self *s, const struct proto_txn *t, const struct dhcp4_message *m)
+{
+	if (t->over || m->type != DHCP4_ACK)
+		return 0;
+	if (t->step == DHCP4_STEP_REQUEST)
+		return s->client->offered;
+	return t->step != DHCP4_STEP_RAPID && s->p->is.same_lease ? s->client->offered : 0;
+}
+
+static inline bool address_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+	const struct proto_txn *t, const struct dhcp4_message *m)
+{
+	uint32_t due = address_due(s, t, m);
+
+	if (m->yiaddr == 0) {
+		n->address_missing++;
+		return false;
+	}
+	if (due && m->yiaddr != due) {
+		n->is.address_changed++;
+		return false;
+	}
+	if (in_pool(s->p, m->yiaddr))
+		return true;
+	n->is.outside_pool++;
+	return false;
+}
+
+static inline bool times_check(struct dhcp4_counters *n, const struct dhcp4_message *m)
+{
+	bool t1 = dhcp4_has(m, DHCP4_OPT_T1), t2 = dhcp4_has(m, DHCP4_OPT_T2);
+
+	if (!dhcp4_has(m, DHCP4_OPT_LEASE_TIME) || m->lease_time == 0) {
+		n->lease_time_missing++;
+		return false;
+	}
+	if ((!t1 || m->t1 < m->lease_time) && (!t2 || m->t2 < m->lease_time) &&
+		(!t1 || !t2 || m->t1 < m->t2))
+		return true;
+	n->is.times_wrong++;
+	return false;
+}
+
+static inline bool server_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+	const struct proto_txn *t, const struct dhcp4_message *m)
+{
+	if (m->server_id == 0) {
+		n->is.server_id_missing++;
+		return false;
+	}
+	if (t->over || t->step != DHCP4_STEP_REQUEST || m->type != DHCP4_ACK ||
+		m->server_id == s->client->chosen)
+		return true;
+	n->is.server_id_changed++;
+	return false;
+}
+
+static inline bool lacks_parameters(const struct dhcp4_plan *p, const struct dhcp4_message *m)
+{
+	uint64_t lack = 0;
+
+	for (uint32_t i = 0; i < 4; i++)
+		lack |= p->is.parameters[i] & ~m->present[i];
+	return lack != 0;
+}
+
+static bool query_check(struct dhcp4_counters *n, const struct dhcp4_message *m)
+{
+	n->lease_unknown += m->type != DHCP4_LEASEACTIVE;
+	return m->type == DHCP4_LEASEACTIVE;
+}
+
+static inline bool content_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+	const struct proto_txn *t, const struct dhcp4_message *m)
+{
+	if (!m->has_end || dhcp4_has(m, DHCP4_OPT_OVERLOAD)) {
+		n->no_end += !m->has_end;
+		n->overloaded += dhcp4_has(m, DHCP4_OPT_OVERLOAD);
+	}
+	if (t->step == DHCP4_STEP_LEASEQUERY)
+		return query_check(n, m);
+	if (!server_check(s, n, t, m) || !client_id_check(s, n, m) || !relay_info_check(s, n, t, m))
+		return false;
+	if (m->type == DHCP4_NAK)
+		return true;
+	n->is.parameters_missing += m->type == DHCP4_ACK && lacks_parameters(s->p, m);
+	if (t->step == DHCP4_STEP_INFORM)
+		return true;
+	if (!address_check(s, n, t, m) || !times_check(n, m))
+		return false;
+	if (t->step != DHCP4_STEP_RAPID || m->type != DHCP4_ACK ||
+		dhcp4_has(m, DHCP4_OPT_RAPID_COMMIT))
+		return true;
+	n->is.rapid_commit_missing++;
+	return false;
+}
+
+static inline enum dhcp_judgement dhcp4_judge(
+	struct dhcp_heard *heard, const struct proto_ctx *ctx, const struct proto_txn *t)
+{
+	struct dhcp4_heard *h = (struct dhcp4_heard *)heard;
+	struct dhcp4_counters *n = ctx->counters;
+	bool right = content_check(&h->self, n, t, &h->m);
+
+	if (h->m.type != DHCP4_NAK) {
+		heard->valid_s = h->m.lease_time;
+		return right ? DHCP_RIGHT : DHCP_WRONG;
+	}
+	n->nak++;
+	heard->status = 0;
+	heard->text = h->m.message;
+	heard->text_len = h->m.message_len;
+	return DHCP_REFUSED;
+}
+
+// The client is about the address that it holds, or else wishes for one.
+static inline void dhcp4_begun(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	const struct dhcp4_plan *p = ctx->shared;
 	struct dhcp4_worker *w = ctx->own;
-	struct dhcp4_counters *n = ctx->counters;
-	struct dhcp4_client *k;
-	enum dhcp_begun begun;
+	struct dhcp4_client *k = dhcp4_client_at(w, t->user);
 
-	begun = dhcp_work_begin(&w->is.work, ctx, t, held_drop, &n->expired);
-	n->no_free_client += begun == DHCP_NO_FREE;
-	n->no_bound_client += begun == DHCP_NO_BOUND;
-	if (begun != DHCP_BEGUN)
-		return false;
-	k = dhcp4_client_at(w, t->user);
 	k->chosen = k->server_id;
 	k->offered = k->address;
 	if (k->head.holds)
@@ -90,53 +305,26 @@ bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
 	else if (p->hint_first)
 		k->offered = p->hint_first + (uint32_t)recip_mod(&p->hint_count,
 						     dhcp_work_number(&w->is.work, t->user));
-	return true;
 }
 
-// A client of any worker of the item: what is asked may come on any queue.
-bool dhcp4_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
+static void dhcp4_leases_drop(struct dhcp_work *w, uint32_t client)
 {
-	const struct dhcp4_plan *p = ctx->shared;
+	dhcp4_lease_drop((struct dhcp4_worker *)w, client);
+}
+
+static inline bool dhcp4_heard_parse(struct proto_ctx *ctx, uint32_t client, const uint8_t *buf,
+	uint32_t len, struct dhcp_heard *heard)
+{
+	struct dhcp4_heard *h = (struct dhcp4_heard *)heard;
 	struct dhcp4_worker *w = ctx->own;
-	uint8_t chaddr[DHCP4_CHADDR_LEN];
-	uint32_t owner;
 
-	if (addr_len != 4)
+	if (!dhcp4_parse(buf, len, &w->scratch, &h->m))
 		return false;
-	owner = dhcp_holders_find(
-		&w->is.common->leases.holders, dhcp4_held(dhcp4_get32(addr)), now_s(ctx));
-	if (owner == DHCP_NOBODY || owner - p->is.owner >= p->is.clients)
-		return false;
-	if (p->is.relays) // they are reached through it
-		return true;
-	dhcp4_chaddr(p, owner - p->is.owner, chaddr);
-	memcpy(mac, chaddr, 6);
+	dhcp4_self_find(ctx, client, &h->self);
+	heard->client = &h->self.client->head;
+	heard->number = h->self.number;
+	heard->type = h->m.type;
 	return true;
-}
-
-// Requests too: one that comes back to us is counted for what it is.
-bool dhcp4_key(const uint8_t *buf, uint32_t len, uint32_t *key)
-{
-	return dhcp4_xid(buf, len, DHCP4_REPLY_OP, key) ||
-	       dhcp4_xid(buf, len, DHCP4_REQUEST_OP, key);
-}
-
-static enum proto_verdict fail(struct proto_ctx *ctx, const struct proto_txn *t)
-{
-	if (!t->over)
-		dhcp_work_leave(ctx->own, ctx, t, false);
-	return PROTO_FAIL;
-}
-
-static enum proto_verdict done(
-	struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp4_client *k)
-{
-	struct dhcp4_worker *w = ctx->own;
-	struct dhcp4_counters *n = ctx->counters;
-
-	n->server[k->head.server]++;
-	dhcp_work_leave(&w->is.work, ctx, t, false);
-	return PROTO_DONE;
 }
 
 // Whose server identifier it is; the one that was asked when it is nobody's.
@@ -149,113 +337,96 @@ static inline uint8_t server_of(
 	return k->head.server;
 }
 
-static enum proto_verdict offered(struct proto_ctx *ctx, struct proto_txn *t,
-	struct dhcp4_client *k, const struct dhcp4_message *m)
+static inline void dhcp4_server_find(const struct proto_ctx *ctx, struct dhcp_heard *heard)
 {
+	const struct dhcp4_heard *h = (const struct dhcp4_heard *)heard;
 	const struct dhcp4_plan *p = ctx->shared;
-	struct dhcp4_worker *w = ctx->own;
-	struct dhcp4_counters *n = ctx->counters;
 
 	if (p->is.layout.more || !p->is.relays) // all were asked
-		k->head.server = server_of(p, k, m->server_id);
-	if (k->head.exchange == DHCP_TWO_WAY)
-		return done(ctx, t, k);
-	k->offered = m->yiaddr;
-	k->chosen = m->server_id;
-	dhcp_holders_expect(&w->is.common->leases.holders, m->yiaddr);
-	n->rapid_fallback += t->step == DHCP4_STEP_RAPID;
-	t->step = DHCP4_STEP_REQUEST;
-	t->tries = 0;
-	return PROTO_AGAIN;
+		heard->client->server = server_of(p, h->self.client, h->m.server_id);
 }
 
-static void clash_note(struct dhcp4_worker *w, uint32_t address, uint32_t holder, uint32_t taker)
+static inline bool dhcp4_offer_keep(struct proto_ctx *ctx, struct dhcp_heard *heard)
 {
-	struct dhcp_clash clash = {.holder = holder, .taker = dhcp4_owner(w, taker)};
+	const struct dhcp4_heard *h = (const struct dhcp4_heard *)heard;
+	struct dhcp4_worker *w = ctx->own;
 
-	dhcp4_put32(clash.bytes, address);
+	h->self.client->offered = h->m.yiaddr;
+	h->self.client->chosen = h->m.server_id;
+	dhcp_holders_expect(&w->is.common->leases.holders, h->m.yiaddr);
+	return true;
+}
+
+static inline bool dhcp4_leases_take(
+	struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *heard, uint32_t until_s)
+{
+	const struct dhcp4_heard *h = (const struct dhcp4_heard *)heard;
+	struct dhcp4_counters *n = ctx->counters;
+	struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_client *k = h->self.client;
+	uint32_t holder = dhcp4_lease_hold(w, t->user, h->m.yiaddr, until_s, dhcp_now_s(ctx));
+	struct dhcp_clash clash = {.holder = holder, .taker = dhcp4_owner(w, t->user)};
+
+	if (holder == DHCP_NOBODY) {
+		k->server_id = h->m.server_id;
+		k->head.server = server_of(ctx->shared, k, h->m.server_id);
+		return true;
+	}
+	n->is.duplicate_address++;
+	dhcp4_put32(clash.bytes, h->m.yiaddr);
 	dhcp_work_clash(&w->is.work, &clash);
+	return false;
 }
 
-static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t, struct dhcp4_client *k,
-	const struct dhcp4_message *m)
+static inline uint32_t dhcp4_lease_find(
+	const struct dhcp_leases *l, const uint8_t *addr, uint32_t now_s)
 {
-	struct dhcp4_worker *w = ctx->own;
-	struct dhcp4_counters *n = ctx->counters;
-	bool had = k->address != 0;
-	uint32_t until = dhcp_work_expiry(&k->head, m->lease_time);
-	uint32_t holder = dhcp4_lease_hold(w, t->user, m->yiaddr, until, now_s(ctx));
-
-	if (holder != DHCP_NOBODY) {
-		n->duplicate_address++;
-		clash_note(w, m->yiaddr, holder, t->user);
-		return fail(ctx, t);
-	}
-	n->renewed += had;
-	n->leases += !had;
-	k->server_id = m->server_id;
-	k->head.server = server_of(ctx->shared, k, m->server_id);
-	return done(ctx, t, k);
+	return dhcp_holders_find(&l->holders, dhcp4_held(dhcp4_get32(addr)), now_s);
 }
 
-static enum proto_verdict refused(
-	struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp4_message *m)
-{
-	struct dhcp4_worker *w = ctx->own;
-	struct dhcp4_counters *n = ctx->counters;
+static const struct dhcp_messages dhcp4_messages = {
+	.kinds = dhcp4_kinds,
+	.offer = DHCP4_OFFER,
+	.rests_after = DHCP_STEP_NONE, // a DECLINE has no reply: request ends it
+	.begun = dhcp4_begun,
+	.leases_drop = dhcp4_leases_drop,
+	.parse = dhcp4_heard_parse,
+	.way_is_ours = dhcp4_way_is_ours,
+	.ours = dhcp4_ours,
+	.judge = dhcp4_judge,
+	.server_find = dhcp4_server_find,
+	.offer_keep = dhcp4_offer_keep,
+	.leases_take = dhcp4_leases_take,
+	.lease_find = dhcp4_lease_find,
+	.mac = dhcp4_mac_of,
+};
 
-	n->nak++;
-	if (!t->over) {
-		dhcp_work_refused(&w->is.work, 0, m->message, m->message_len);
-		dhcp4_lease_drop(w, t->user);
-	}
-	return fail(ctx, t);
+bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
+{
+	return dhcp_begin(&dhcp4_messages, ctx, t);
+}
+
+bool dhcp4_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
+{
+	return addr_len == 4 && dhcp_owns(&dhcp4_messages, ctx, addr, mac);
+}
+
+// Requests too: one that comes back to us is counted for what it is.
+bool dhcp4_key(const uint8_t *buf, uint32_t len, uint32_t *key)
+{
+	return dhcp4_xid(buf, len, DHCP4_REPLY_OP, key) ||
+	       dhcp4_xid(buf, len, DHCP4_REQUEST_OP, key);
 }
 
 enum proto_verdict dhcp4_reply(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
-	struct dhcp4_worker *w = ctx->own;
-	struct dhcp4_counters *n = ctx->counters;
-	enum proto_verdict verdict;
-	struct dhcp4_message m;
-	struct dhcp4_self s;
+	struct dhcp4_heard h;
 
-	if (!dhcp4_parse(buf, len, &w->scratch, &m))
-		return PROTO_MALFORMED;
-	dhcp4_self_find(ctx, t->user, &s);
-	verdict = dhcp4_judge(&s, ctx, t, &m);
-	if (verdict != PROTO_DONE && verdict != PROTO_FAIL)
-		return verdict;
-	n->reply_bytes += len;
-	w->is.heard = true;
-	if (!t->over)
-		n->attempt[t->tries < DHCP_TRIES_MAX ? t->tries : DHCP_TRIES_MAX - 1]++;
-	if (m.type == DHCP4_NAK)
-		return refused(ctx, t, &m);
-	if (verdict == PROTO_FAIL)
-		return fail(ctx, t);
-	if (t->over)
-		return PROTO_DONE;
-	if (m.type == DHCP4_OFFER)
-		return offered(ctx, t, s.client, &m);
-	if (dhcp4_kinds[t->step].has & DHCP4_MAKES_LEASE)
-		return leased(ctx, t, s.client, &m);
-	return done(ctx, t, s.client);
+	return dhcp_reply(&dhcp4_messages, ctx, t, buf, len, &h.is);
 }
 
 enum proto_verdict dhcp4_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 {
-	struct dhcp4_worker *w = ctx->own;
-	struct dhcp4_counters *n = ctx->counters;
-
-	if ((dhcp4_kinds[t->step].has & DHCP4_IS_SILENT) && t->tries)
-		return PROTO_FAIL;
-	w->is.heard |= !t->over;
-	if (dhcp_work_again(&w->is.work, t)) {
-		n->retransmitted++;
-		return PROTO_AGAIN;
-	}
-	t->over = false;
-	return fail(ctx, t);
+	return dhcp_timeout(&dhcp4_messages, ctx, t);
 }

@@ -26,7 +26,8 @@ const char *dhcp6_status_label(uint32_t i)
 }
 
 #define OFFSET(member) offsetof(struct dhcp6_counters, member)
-static const struct counter dhcp6_rows[] = {DHCP6_COUNTERS(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
+static const struct counter dhcp6_rows[] = {DHCP6_COUNTERS(
+	DHCP_COUNTER_ROW, DHCP_COUNTER_ARRAY_ROW, COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
 #undef OFFSET
 
 static const struct counter_section dhcp6_counters_section = {

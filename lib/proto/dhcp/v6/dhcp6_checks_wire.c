@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "proto/dhcp/v6/dhcp6_self.h"
 
-#define OTHER_TYPE   (DHCP6_TYPE_BUCKETS - 1)
+#define OTHER_TYPE   (DHCP_TYPE_BUCKETS - 1)
 #define OTHER_STATUS (DHCP6_STATUS_BUCKETS - 1)
 #define OPTION_ROOM  1024 // of what is compared
 
@@ -20,8 +20,10 @@ static bool is_a_server(const struct dhcp6_plan *p, const uint8_t *address)
 
 // Relays are answered on the server port, or on the one that RFC 8357 tells. Whom a group reaches
 // is not known, and a server on the link answers from its link-local address.
-bool dhcp6_way_is_ours(const struct dhcp6_self *s, const struct proto_ends *e)
+bool dhcp6_way_is_ours(
+	const struct dhcp_heard *heard, const struct proto_ends *e, const struct proto_txn *t)
 {
+	const struct dhcp6_self *s = &((const struct dhcp6_heard *)heard)->self;
 	const struct dhcp6_plan *p = s->p;
 	uint8_t own[16];
 
@@ -56,7 +58,7 @@ static enum proto_verdict earlier(const struct dhcp6_self *s, struct dhcp6_count
 	const struct proto_txn *t, const struct dhcp6_message *m, uint32_t type)
 {
 	if (!(dhcp6_kinds[t->step].again & type)) {
-		n->xid_wrong++;
+		n->is.xid_wrong++;
 		return PROTO_STRAY;
 	}
 	if (m->type == DHCP6_ADVERTISE && !t->over)
@@ -64,25 +66,29 @@ static enum proto_verdict earlier(const struct dhcp6_self *s, struct dhcp6_count
 	return PROTO_DUPLICATE;
 }
 
-enum proto_verdict dhcp6_ours(const struct dhcp6_self *s, struct dhcp6_counters *n,
-	const struct proto_txn *t, const struct dhcp6_message *m)
+enum proto_verdict dhcp6_ours(
+	const struct dhcp_heard *heard, const struct proto_ctx *ctx, const struct proto_txn *t)
 {
+	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
+	const struct dhcp6_self *s = &h->self;
+	const struct dhcp6_message *m = &h->m;
+	struct dhcp6_counters *n = ctx->counters;
 	uint32_t bucket = m->type < OTHER_TYPE ? m->type : OTHER_TYPE;
 	uint32_t type = 1u << bucket;
 
 	if ((m->xid ^ dhcp6_xid_of(t)) >> 1) {
-		n->xid_wrong++;
+		n->is.xid_wrong++;
 		return PROTO_STRAY;
 	}
 	if (!bytes_are(&m->client_id, s->duid, s->duid_len)) {
 		n->duid_wrong++;
 		return PROTO_STRAY;
 	}
-	n->received[bucket]++;
+	n->is.received[bucket]++;
 	if (m->xid != dhcp6_xid_of(t))
 		return earlier(s, n, t, m, type);
 	if (!(dhcp6_kinds[t->step].answered & type)) {
-		n->type_wrong++;
+		n->is.type_wrong++;
 		return PROTO_STRAY;
 	}
 	if (m->type != DHCP6_ADVERTISE || is_accepted(s->p, m))
@@ -131,7 +137,7 @@ static bool hop_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	return false;
 }
 
-bool dhcp6_envelope_check(
+static bool envelope_check(
 	const struct dhcp6_self *s, struct dhcp6_counters *n, const struct dhcp6_envelope *e)
 {
 	uint32_t levels = s->p->is.relays ? s->p->levels : 0;
@@ -146,17 +152,17 @@ bool dhcp6_envelope_check(
 	return true;
 }
 
-bool dhcp6_server_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+static bool server_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	const struct proto_txn *t, const struct dhcp6_message *m)
 {
 	if (!m->server_id.data) {
-		n->server_id_missing++;
+		n->is.server_id_missing++;
 		return false;
 	}
 	if (t->over || !(dhcp6_kinds[t->step].has & DHCP6_HAS_SERVER_ID) ||
 		server_is(m, &s->w->servers[s->client->chosen]))
 		return true;
-	n->server_id_changed++;
+	n->is.server_id_changed++;
 	return false;
 }
 
@@ -193,7 +199,7 @@ static uint32_t place_of(
 	return DHCP6_IAS_MAX;
 }
 
-bool dhcp6_is_refusal(const struct dhcp6_self *s, struct dhcp6_counters *n,
+static bool is_refusal(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	const struct proto_txn *t, const struct dhcp6_message *m, uint16_t *status,
 	struct dhcp6_bytes *text)
 {
@@ -247,7 +253,7 @@ static bool times_check(
 	if ((ia->t2_s == 0 || ia->t1_s <= ia->t2_s) && ia->t1_s <= l->valid_s &&
 		ia->t2_s <= l->valid_s)
 		return true;
-	n->times_wrong++;
+	n->is.times_wrong++;
 	return false;
 }
 
@@ -273,7 +279,7 @@ static bool address_check(const struct dhcp6_plan *p, struct dhcp6_counters *n,
 	memcpy(key->bytes, l->address, 16);
 	if (is_in(&p->pool, l->address))
 		return true;
-	n->outside_pool++;
+	n->is.outside_pool++;
 	return false;
 }
 
@@ -305,12 +311,12 @@ static bool ia_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 		out->valid_s = l->valid_s;
 	if (!is_fixed(s, t) || dhcp_key_equal(key, &s->keys[i]))
 		return true;
-	n->address_changed += !prefix;
+	n->is.address_changed += !prefix;
 	n->prefix_changed += prefix;
 	return false;
 }
 
-bool dhcp6_leases_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+static bool leases_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	const struct proto_txn *t, const struct dhcp6_message *m, struct dhcp6_given *out)
 {
 	const struct dhcp6_ia *found[DHCP6_IAS_MAX] = {0};
@@ -334,4 +340,45 @@ bool dhcp6_leases_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 			return false;
 	}
 	return true;
+}
+
+static bool lacks_parameters(const struct dhcp6_plan *p, const struct dhcp6_message *m)
+{
+	uint64_t lack = 0;
+
+	for (uint32_t i = 0; i < 4; i++)
+		lack |= p->is.parameters[i] & ~m->present[i];
+	return lack != 0;
+}
+
+enum dhcp_judgement dhcp6_judge(
+	struct dhcp_heard *heard, const struct proto_ctx *ctx, const struct proto_txn *t)
+{
+	struct dhcp6_heard *h = (struct dhcp6_heard *)heard;
+	const struct dhcp6_self *s = &h->self;
+	const struct dhcp6_message *m = &h->m;
+	struct dhcp6_counters *n = ctx->counters;
+	uint16_t has = dhcp6_kinds[t->step].has;
+	struct dhcp6_bytes text;
+
+	if (!envelope_check(s, n, &h->envelope) || !server_check(s, n, t, m))
+		return DHCP_WRONG;
+	if (is_refusal(s, n, t, m, &heard->status, &text)) {
+		n->refused++;
+		heard->text = text.data;
+		heard->text_len = text.len;
+		return DHCP_REFUSED;
+	}
+	if (m->type == DHCP6_REPLY && (has & DHCP6_HAS_PARAMETERS))
+		n->is.parameters_missing += lacks_parameters(s->p, m);
+	if (m->type == DHCP6_REPLY && !(has & DHCP_MAKES_LEASE))
+		return DHCP_RIGHT;
+	if (!leases_check(s, n, t, m, &h->given))
+		return DHCP_WRONG;
+	heard->valid_s = h->given.valid_s;
+	if (t->step != DHCP6_STEP_RAPID || m->type != DHCP6_REPLY ||
+		dhcp6_has(m, DHCP6_OPT_RAPID_COMMIT))
+		return DHCP_RIGHT;
+	n->is.rapid_commit_missing++;
+	return DHCP_WRONG;
 }

@@ -34,19 +34,11 @@ enum dhcp6_has {
 	DHCP6_HAS_PARAMETERS = 1 << 4,
 	DHCP6_HAS_OPTIONS = 1 << 5, // those of the user
 	DHCP6_HAS_RAPID = 1 << 6,
-	DHCP6_MAKES_LEASE = 1 << 7, // when the answer is a REPLY
-	DHCP6_ENDS_LEASE = 1 << 8,  // when it begins
-	DHCP6_ASKS_ONE = 1 << 9,    // only the server that is named in it answers
+	DHCP6_ENDS_LEASE = 1 << 8, // when it begins
+	DHCP6_ASKS_ONE = 1 << 9,   // only the server that is named in it answers
 };
 
-struct dhcp6_message_kind {
-	uint8_t type;
-	uint16_t has;      // enum dhcp6_has
-	uint16_t answered; // bit per message type that fits
-	uint16_t again;    // bit per message type that answered an earlier message of the exchange
-};
-
-extern const struct dhcp6_message_kind dhcp6_kinds[DHCP6_STEPS];
+extern const struct dhcp_message_kind dhcp6_kinds[DHCP6_STEPS];
 
 extern const struct dhcp_start dhcp6_starts[DHCP6_EXCHANGES];
 

@@ -10,6 +10,45 @@
 #define MS_PER_CS  10               // hundredths of a second
 #define HTYPE      1                // Ethernet
 
+#define ADVERTISES (1u << DHCP6_ADVERTISE)
+#define REPLIES    (1u << DHCP6_REPLY)
+
+// Every client message that asks for something may have these.
+#define FULL  (DHCP6_HAS_OPTIONS | DHCP6_HAS_PARAMETERS)
+#define IAS   (DHCP6_HAS_ADDRESSES | DHCP6_HAS_PREFIXES)
+#define BOUND (IAS | DHCP6_HAS_LEASES)
+
+const struct dhcp_message_kind dhcp6_kinds[DHCP6_STEPS] = {
+	[DHCP6_STEP_SOLICIT] = {DHCP6_SOLICIT, FULL | IAS, ADVERTISES, 0},
+	[DHCP6_STEP_REQUEST] = {DHCP6_REQUEST,
+		FULL | BOUND | DHCP6_HAS_SERVER_ID | DHCP_MAKES_LEASE, REPLIES, ADVERTISES},
+	[DHCP6_STEP_RAPID] = {DHCP6_SOLICIT, FULL | IAS | DHCP6_HAS_RAPID | DHCP_MAKES_LEASE,
+		ADVERTISES | REPLIES, 0},
+	[DHCP6_STEP_RENEW] = {DHCP6_RENEW, FULL | BOUND | DHCP6_HAS_SERVER_ID | DHCP_MAKES_LEASE,
+		REPLIES, 0},
+	[DHCP6_STEP_REBIND] = {DHCP6_REBIND, FULL | BOUND | DHCP_MAKES_LEASE, REPLIES, 0},
+	[DHCP6_STEP_RELEASE] = {DHCP6_RELEASE, BOUND | DHCP6_HAS_SERVER_ID | DHCP6_ENDS_LEASE,
+		REPLIES, 0},
+	[DHCP6_STEP_DECLINE] = {DHCP6_DECLINE,
+		DHCP6_HAS_ADDRESSES | DHCP6_HAS_LEASES | DHCP6_HAS_SERVER_ID | DHCP6_ENDS_LEASE,
+		REPLIES, 0},
+	[DHCP6_STEP_CONFIRM] = {DHCP6_CONFIRM,
+		DHCP6_HAS_ADDRESSES | DHCP6_HAS_LEASES | DHCP6_HAS_OPTIONS, REPLIES, 0},
+	[DHCP6_STEP_INFORMATION] = {DHCP6_INFORMATION, FULL, REPLIES, 0},
+};
+
+const struct dhcp_start dhcp6_starts[DHCP6_EXCHANGES] = {
+	[DHCP6_SARR] = {DHCP6_STEP_SOLICIT, DHCP_IS_FREE},
+	[DHCP_TWO_WAY] = {DHCP6_STEP_SOLICIT, DHCP_IS_FREE},
+	[DHCP_RAPID] = {DHCP6_STEP_RAPID, DHCP_IS_FREE},
+	[DHCP6_RENEWS] = {DHCP6_STEP_RENEW, DHCP_IS_BOUND},
+	[DHCP6_REBINDS] = {DHCP6_STEP_REBIND, DHCP_IS_BOUND},
+	[DHCP6_RELEASES] = {DHCP6_STEP_RELEASE, DHCP_IS_BOUND},
+	[DHCP6_DECLINES] = {DHCP6_STEP_DECLINE, DHCP_IS_BOUND},
+	[DHCP6_CONFIRMS] = {DHCP6_STEP_CONFIRM, DHCP_IS_BOUND},
+	[DHCP6_INFORMS] = {DHCP6_STEP_INFORMATION, DHCP_IS_FREE},
+};
+
 static const uint8_t unspecified[16];
 
 static inline const uint8_t *relay_of(
@@ -257,7 +296,7 @@ static inline uint8_t wait_of(const struct dhcp6_self *s, const struct proto_txn
 uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	const struct dhcp6_plan *p = ctx->shared;
-	const struct dhcp6_message_kind *kind = &dhcp6_kinds[t->step];
+	const struct dhcp_message_kind *kind = &dhcp6_kinds[t->step];
 	struct dhcp6_counters *n = ctx->counters;
 	struct dhcp6_self s;
 	struct writer w = writer_of(buf, room);
@@ -271,8 +310,8 @@ uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 	else
 		message_write(ctx, &s, t, &w);
 	len = (uint32_t)(w.at - buf);
-	n->sent[kind->type] += 1 + p->is.layout.more;
-	n->request_bytes += (uint64_t)len * (1 + p->is.layout.more);
+	n->is.sent[kind->type] += 1 + p->is.layout.more;
+	n->is.request_bytes += (uint64_t)len * (1 + p->is.layout.more);
 	t->wait = wait_of(&s, t);
 	return len;
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "proto/dhcp/client/dhcp_course.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
 struct dhcp6_self {
@@ -40,6 +41,12 @@ static inline void dhcp6_mac(const struct dhcp6_plan *p, uint32_t number, uint8_
 		memcpy(mac, &v, 6);
 }
 
+static inline void dhcp6_mac_of(
+	const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX])
+{
+	dhcp6_mac((const struct dhcp6_plan *)p, number, out);
+}
+
 // RFC 4291 appendix A.
 static inline void dhcp6_link_local(const uint8_t mac[6], uint8_t out[16])
 {
@@ -69,28 +76,25 @@ void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop
 void dhcp6_varying_write(
 	const struct dhcp6_self *s, const struct dhcp_varying *v, struct writer *w);
 
-// dhcp6_checks_wire.c: did it come from a server, and to where t is answered?
-bool dhcp6_way_is_ours(const struct dhcp6_self *s, const struct proto_ends *e);
-// Is it an answer to what t sent last? PROTO_DONE, STRAY or DUPLICATE; counts why not.
-enum proto_verdict dhcp6_ours(const struct dhcp6_self *s, struct dhcp6_counters *n,
-	const struct proto_txn *t, const struct dhcp6_message *m);
-// Are the relay messages around it those that we sent? Counts the first thing that is not.
-bool dhcp6_envelope_check(
-	const struct dhcp6_self *s, struct dhcp6_counters *n, const struct dhcp6_envelope *e);
-// Is its server the right one? Counts what is not.
-bool dhcp6_server_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
-	const struct proto_txn *t, const struct dhcp6_message *m);
-// Has it a status other than Success? Counts them all; *text is the first one's, *status its code.
-bool dhcp6_is_refusal(const struct dhcp6_self *s, struct dhcp6_counters *n,
-	const struct proto_txn *t, const struct dhcp6_message *m, uint16_t *status,
-	struct dhcp6_bytes *text);
-
-// What a server gave.
+// The leases that a server gave.
 struct dhcp6_given {
 	struct dhcp_key keys[DHCP6_IAS_MAX];
 	uint32_t valid_s; // the shortest
 };
 
-// Is every lease that was asked for there, and right? Counts the first thing that is not.
-bool dhcp6_leases_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
-	const struct proto_txn *t, const struct dhcp6_message *m, struct dhcp6_given *out);
+// A reply at hand.
+struct dhcp6_heard {
+	struct dhcp_heard is;
+	struct dhcp6_self self;
+	struct dhcp6_envelope envelope;
+	struct dhcp6_message m;
+	struct dhcp6_given given;
+};
+
+// dhcp6_checks_wire.c: as struct dhcp_messages has them
+bool dhcp6_way_is_ours(
+	const struct dhcp_heard *h, const struct proto_ends *e, const struct proto_txn *t);
+enum proto_verdict dhcp6_ours(
+	const struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
+enum dhcp_judgement dhcp6_judge(
+	struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);

@@ -8,8 +8,7 @@
 #include "base/counter.h"
 #include "proto/dhcp/client/dhcp_settings.h"
 
-#define DHCP6_TYPE_BUCKETS   15 // messages by type; the last one: any other
-#define DHCP6_STATUS_BUCKETS 8  // by status code; the last one: any other
+#define DHCP6_STATUS_BUCKETS 8 // by status code; the last one: any other
 
 enum dhcp6_exchange {
 	DHCP6_SARR = DHCP_FOUR_WAY,
@@ -91,69 +90,70 @@ struct dhcp6_settings {
 	struct dhcp6_expect_settings *expect; // NULL: any lease
 };
 
-// X(member, help), A(member, length, label, help). "failed": the exchange is booked as failed.
+// As dhcp_settings.h has it. "failed": the exchange is booked as failed.
 // "dropped": the message is booked as stray and the exchange goes on waiting.
 // clang-format off
-#define DHCP6_COUNTERS(X, A)                                                                     \
-	X(request_bytes, "bytes of DHCP messages sent, relay messages included")                 \
-	X(reply_bytes, "bytes of DHCP messages received as replies, relay messages included")    \
-	A(sent, DHCP6_TYPE_BUCKETS, dhcp6_type_label, "messages sent by type, inside of relays") \
-	A(received, DHCP6_TYPE_BUCKETS, dhcp6_type_label, "replies received by type")            \
-	A(attempt, DHCP_TRIES_MAX, dhcp_place_label, "messages answered, by try")            \
-	A(server, DHCP_SERVERS_MAX, dhcp_place_label, "exchanges answered, by server asked") \
+#define DHCP6_COUNTERS(C, B, X, A)                                                                    \
+	C(request_bytes, "bytes of DHCP messages sent, relay messages included")                 \
+	C(reply_bytes, "bytes of DHCP messages received as replies, relay messages included")    \
+	B(sent, DHCP_TYPE_BUCKETS, dhcp6_type_label, "messages sent by type, inside of relays") \
+	B(received, DHCP_TYPE_BUCKETS, dhcp6_type_label, "replies received by type")            \
+	B(attempt, DHCP_TRIES_MAX, dhcp_place_label, "messages answered, by try")            \
+	B(server, DHCP_SERVERS_MAX, dhcp_place_label, "exchanges answered, by server asked") \
 	A(message_status, DHCP6_STATUS_BUCKETS, dhcp6_status_label,                              \
 		"replies with a status other than Success for all of the message")               \
 	A(ia_status, DHCP6_STATUS_BUCKETS, dhcp6_status_label,                                   \
 		"IAs in replies with a status other than Success")                               \
 	A(lease_status, DHCP6_STATUS_BUCKETS, dhcp6_status_label,                                \
 		"addresses and prefixes in replies with a status other than Success")            \
-	X(retransmitted, "messages sent again")                                                  \
-	X(leases, "clients that got their leases")                                               \
+	C(retransmitted, "messages sent again")                                                  \
+	C(leases, "clients that got their leases")                                               \
 	X(addresses, "addresses that clients got")                                               \
 	X(prefixes, "prefixes that clients got")                                                 \
-	X(renewed, "clients whose leases were made longer")                                      \
+	C(renewed, "clients whose leases were made longer")                                      \
 	X(confirmed, "clients whose addresses were confirmed")                                   \
-	X(released, "clients that gave their leases back")                                       \
-	X(declined, "clients that declined their addresses")                                     \
-	X(expired, "clients whose leases ran out")                                               \
-	X(no_free_client, "exchanges not begun: every client is busy, at rest or holds a lease") \
-	X(no_bound_client, "exchanges not begun: no client that holds a lease is idle")          \
-	X(rapid_fallback, "rapid exchanges that went on in four messages")                       \
+	C(released, "clients that gave their leases back")                                       \
+	C(declined, "clients that declined their addresses")                                     \
+	C(expired, "clients whose leases ran out")                                               \
+	C(no_free_client, "exchanges not begun: every client is busy, at rest or holds a lease") \
+	C(no_bound_client, "exchanges not begun: no client that holds a lease is idle")          \
+	C(rapid_fallback, "rapid exchanges that went on in four messages")                       \
 	X(preferred, "ADVERTISEs with preference 255")                                           \
 	X(other_advertises, "ADVERTISEs of another server than the one accepted")                \
 	X(ias_unasked, "IAs in replies that were not asked for")                                 \
 	X(leases_unused, "addresses and prefixes beyond the first of an IA")                     \
-	X(parameters_missing, "REPLY messages that lack an option asked for")                            \
-	X(way_wrong, "dropped: not from a server's address and port, or not to the client's")    \
-	X(vlan_wrong, "dropped: on another VLAN than the client's")                              \
-	X(xid_wrong, "dropped: the transaction ID is not ours")                                  \
+	C(parameters_missing, "REPLY messages that lack an option asked for")                            \
+	C(way_wrong, "dropped: not from a server's address and port, or not to the client's")    \
+	C(vlan_wrong, "dropped: on another VLAN than the client's")                              \
+	C(xid_wrong, "dropped: the transaction ID is not ours")                                  \
 	X(duid_wrong, "dropped: no client DUID, or another one than sent")                       \
-	X(type_wrong, "dropped: a message type that does not fit the state")                     \
+	C(type_wrong, "dropped: a message type that does not fit the state")                     \
 	X(levels_wrong, "failed: not in as many relay messages as sent")                         \
 	X(hop_count_wrong, "failed: a relay message with another hop count than sent")           \
 	X(link_wrong, "failed: a relay message with another link address than sent")             \
 	X(peer_wrong, "failed: a relay message with another peer address than sent")             \
 	X(interface_id_wrong, "failed: an interface-id that is not echoed, or was not sent")     \
-	X(server_id_missing, "failed: no server DUID")                                           \
-	X(server_id_changed, "failed: the REPLY is of another server than asked")                \
+	C(server_id_missing, "failed: no server DUID")                                           \
+	C(server_id_changed, "failed: the REPLY is of another server than asked")                \
 	X(servers_beyond, "failed: of a server beyond the first 16 of a worker")                 \
 	X(refused, "failed: refused with a status code")                                         \
 	X(ia_missing, "failed: an IA that was asked for is not answered")                        \
 	X(lease_missing, "failed: an IA without an address or prefix, and without a status")     \
-	X(times_wrong, "failed: not T1 <= T2 <= valid lifetime")                                 \
+	C(times_wrong, "failed: not T1 <= T2 <= valid lifetime")                                 \
 	X(lifetimes_wrong, "failed: not preferred <= valid lifetime, or a valid one of 0")       \
-	X(address_changed, "failed: another address than advertised or held")                    \
+	C(address_changed, "failed: another address than advertised or held")                    \
 	X(prefix_changed, "failed: another prefix than advertised or held")                      \
-	X(outside_pool, "failed: the address is not in expect.pool")                             \
+	C(outside_pool, "failed: the address is not in expect.pool")                             \
 	X(outside_prefixes, "failed: the prefix is not in expect.prefixes")                      \
 	X(prefix_length_wrong, "failed: not of expect.prefix_length, beyond /120, or host bits") \
-	X(rapid_commit_missing, "failed: a REPLY to SOLICIT without option 14")                  \
-	X(duplicate_address, "failed: an address that another client holds")                     \
+	C(rapid_commit_missing, "failed: a REPLY to SOLICIT without option 14")                  \
+	C(duplicate_address, "failed: an address that another client holds")                     \
 	X(duplicate_prefix, "failed: a prefix that another client's overlaps")
 // clang-format on
 
 struct dhcp6_counters {
-	DHCP6_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBERS)
+	struct dhcp_counters is;
+	DHCP6_COUNTERS(DHCP_COUNTER_NONE, DHCP_COUNTER_NONE, COUNTER_MEMBER, COUNTER_MEMBERS)
 };
 
 const char *dhcp6_type_label(uint32_t i);

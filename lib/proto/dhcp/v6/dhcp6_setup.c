@@ -325,11 +325,6 @@ static void dhcp6_duids_free(struct dhcp_plan *p)
 	free(((struct dhcp6_plan *)p)->duids);
 }
 
-static void dhcp6_mac_of(const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX])
-{
-	dhcp6_mac((const struct dhcp6_plan *)p, number, out);
-}
-
 static bool dhcp6_same(
 	const struct dhcp_plan *a, uint32_t ours, const struct dhcp_plan *b, uint32_t theirs)
 {

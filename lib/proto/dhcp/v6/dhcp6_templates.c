@@ -291,7 +291,7 @@ static uint32_t more_room(const struct build *b, uint16_t has)
 }
 
 static void build_message(
-	struct build *b, const struct dhcp6_message_kind *kind, struct dhcp6_template *m)
+	struct build *b, const struct dhcp_message_kind *kind, struct dhcp6_template *m)
 {
 	struct writer w = writer_of(m->bytes, sizeof(m->bytes));
 	uint32_t room;

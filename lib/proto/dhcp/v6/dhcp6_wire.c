@@ -1,62 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client side: who begins which exchange, and what becomes of the client when an answer comes
-// or none. Not here: its messages (dhcp6_request_wire.c), what a right answer is
-// (dhcp6_checks_wire.c). Path: hot. The worker that owns ctx.
+// DHCPv6 clients in the course of an exchange (dhcp_course.h): which leases a client holds, which
+// server it talks to, which ADVERTISE it takes. Not here: its messages (dhcp6_request_wire.c),
+// their checks (dhcp6_checks_wire.c). Path: hot. The worker that owns ctx.
 
 #include "base/bytes.h"
+#include "proto/dhcp/client/dhcp_course.h"
 #include "proto/dhcp/v6/dhcp6_self.h"
 
-#define MS_PER_S     1000
 #define URGENT       255 // preference (RFC 8415 section 21.8)
 #define NS_PER_S     1000000000u
 #define MAX_RT_LEAST 60 // seconds (RFC 8415 section 21.24): others are not for us
 #define MAX_RT_MOST  86400
 
-#define ADVERTISES (1u << DHCP6_ADVERTISE)
-#define REPLIES    (1u << DHCP6_REPLY)
-
-// Every client message that asks for something may have these.
-#define FULL  (DHCP6_HAS_OPTIONS | DHCP6_HAS_PARAMETERS)
-#define IAS   (DHCP6_HAS_ADDRESSES | DHCP6_HAS_PREFIXES)
-#define BOUND (IAS | DHCP6_HAS_LEASES)
-
-const struct dhcp6_message_kind dhcp6_kinds[DHCP6_STEPS] = {
-	[DHCP6_STEP_SOLICIT] = {DHCP6_SOLICIT, FULL | IAS, ADVERTISES, 0},
-	[DHCP6_STEP_REQUEST] = {DHCP6_REQUEST,
-		FULL | BOUND | DHCP6_HAS_SERVER_ID | DHCP6_MAKES_LEASE, REPLIES, ADVERTISES},
-	[DHCP6_STEP_RAPID] = {DHCP6_SOLICIT, FULL | IAS | DHCP6_HAS_RAPID | DHCP6_MAKES_LEASE,
-		ADVERTISES | REPLIES, 0},
-	[DHCP6_STEP_RENEW] = {DHCP6_RENEW, FULL | BOUND | DHCP6_HAS_SERVER_ID | DHCP6_MAKES_LEASE,
-		REPLIES, 0},
-	[DHCP6_STEP_REBIND] = {DHCP6_REBIND, FULL | BOUND | DHCP6_MAKES_LEASE, REPLIES, 0},
-	[DHCP6_STEP_RELEASE] = {DHCP6_RELEASE, BOUND | DHCP6_HAS_SERVER_ID | DHCP6_ENDS_LEASE,
-		REPLIES, 0},
-	[DHCP6_STEP_DECLINE] = {DHCP6_DECLINE,
-		DHCP6_HAS_ADDRESSES | DHCP6_HAS_LEASES | DHCP6_HAS_SERVER_ID | DHCP6_ENDS_LEASE,
-		REPLIES, 0},
-	[DHCP6_STEP_CONFIRM] = {DHCP6_CONFIRM,
-		DHCP6_HAS_ADDRESSES | DHCP6_HAS_LEASES | DHCP6_HAS_OPTIONS, REPLIES, 0},
-	[DHCP6_STEP_INFORMATION] = {DHCP6_INFORMATION, FULL, REPLIES, 0},
-};
-
-const struct dhcp_start dhcp6_starts[DHCP6_EXCHANGES] = {
-	[DHCP6_SARR] = {DHCP6_STEP_SOLICIT, DHCP_IS_FREE},
-	[DHCP_TWO_WAY] = {DHCP6_STEP_SOLICIT, DHCP_IS_FREE},
-	[DHCP_RAPID] = {DHCP6_STEP_RAPID, DHCP_IS_FREE},
-	[DHCP6_RENEWS] = {DHCP6_STEP_RENEW, DHCP_IS_BOUND},
-	[DHCP6_REBINDS] = {DHCP6_STEP_REBIND, DHCP_IS_BOUND},
-	[DHCP6_RELEASES] = {DHCP6_STEP_RELEASE, DHCP_IS_BOUND},
-	[DHCP6_DECLINES] = {DHCP6_STEP_DECLINE, DHCP_IS_BOUND},
-	[DHCP6_CONFIRMS] = {DHCP6_STEP_CONFIRM, DHCP_IS_BOUND},
-	[DHCP6_INFORMS] = {DHCP6_STEP_INFORMATION, DHCP_IS_FREE},
-};
-
-static inline uint32_t now_s(const struct proto_ctx *ctx)
-{
-	return ctx->now_ms / MS_PER_S;
-}
-
-static void leases_drop(struct dhcp_work *work, uint32_t client)
+static void dhcp6_leases_drop(struct dhcp_work *work, uint32_t client)
 {
 	struct dhcp6_worker *w = (struct dhcp6_worker *)work;
 	struct dhcp6_client *k = dhcp6_client_at(w, client);
@@ -67,40 +23,28 @@ static void leases_drop(struct dhcp_work *work, uint32_t client)
 	k->head.holds = false;
 }
 
-static void keys_prefetch(const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint32_t client)
-{
-	if (client != DHCP_NOBODY)
-		__builtin_prefetch(
-			&w->is.common->leases.words[dhcp_lease_of(&p->is, &w->is, client)], 1);
-}
-
-// What is given back is not used any more from the first try on (RFC 8415 section 18.2.7).
-bool dhcp6_begin(struct proto_ctx *ctx, struct proto_txn *t)
+// The keys of a client that begins soon are asked for. What is given back is not used any more from
+// the first try on (RFC 8415 section 18.2.7).
+static inline void dhcp6_begun(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	const struct dhcp6_plan *p = ctx->shared;
 	struct dhcp6_worker *w = ctx->own;
-	struct dhcp6_counters *n = ctx->counters;
-	enum dhcp_begun begun;
-	struct dhcp6_client *k;
-	uint8_t from;
+	struct dhcp6_client *k = dhcp6_client_at(w, t->user);
+	uint8_t from = dhcp6_starts[k->head.exchange].from;
+	uint32_t later = dhcp_clients_later(&w->is.work.clients, (enum dhcp_client_state)from);
 
-	begun = dhcp_work_begin(&w->is.work, ctx, t, leases_drop, &n->expired);
-	n->no_free_client += begun == DHCP_NO_FREE;
-	n->no_bound_client += begun == DHCP_NO_BOUND;
-	if (begun != DHCP_BEGUN)
-		return false;
-	k = dhcp6_client_at(w, t->user);
 	k->kept = 0;
-	from = dhcp6_starts[k->head.exchange].from;
-	keys_prefetch(p, w, dhcp_clients_later(&w->is.work.clients, (enum dhcp_client_state)from));
+	if (later != DHCP_NOBODY)
+		__builtin_prefetch(
+			&w->is.common->leases.words[dhcp_lease_of(&p->is, &w->is, later)], 1);
 	if (dhcp6_kinds[t->step].has & DHCP6_ENDS_LEASE)
-		leases_drop(&w->is.work, t->user);
-	return true;
+		dhcp6_leases_drop(&w->is.work, t->user);
 }
 
-// Of a client's link-local address, which tells its MAC.
-static bool is_client(const struct dhcp6_plan *p, const uint8_t *addr, uint8_t mac[6])
+// The link-local address of a client, which tells its MAC.
+static bool dhcp6_is_link_local(const struct dhcp_plan *plan, const uint8_t *addr, uint8_t mac[6])
 {
+	const struct dhcp6_plan *p = (const struct dhcp6_plan *)plan;
 	const uint8_t from[6] = {addr[8] ^ 2, addr[9], addr[10], addr[13], addr[14], addr[15]};
 	uint8_t own[16];
 	uint64_t number = 0;
@@ -110,67 +54,43 @@ static bool is_client(const struct dhcp6_plan *p, const uint8_t *addr, uint8_t m
 		return false;
 	for (int i = 0; i < 6; i++)
 		number = number << 8 | from[i];
-	if (p->is.macs.items ? !dhcp_macs_has(&p->is.macs, from) : number - p->mac >= p->is.clients)
+	if (plan->macs.items ? !dhcp_macs_has(&plan->macs, from) : number - p->mac >= plan->clients)
 		return false;
 	memcpy(mac, from, 6);
 	return true;
 }
 
-// A client of any worker of the item: what is asked may come on any queue.
-bool dhcp6_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
+static inline bool dhcp6_heard_parse(struct proto_ctx *ctx, uint32_t client, const uint8_t *buf,
+	uint32_t len, struct dhcp_heard *heard)
 {
-	const struct dhcp6_plan *p = ctx->shared;
-	struct dhcp6_worker *w = ctx->own;
-	uint64_t lease;
+	struct dhcp6_heard *h = (struct dhcp6_heard *)heard;
 
-	if (addr_len != 16)
+	if (!dhcp6_unwrap(buf, len, &h->envelope) ||
+		!dhcp6_parse(h->envelope.inner, h->envelope.inner_len, &h->m))
 		return false;
-	if (!p->is.relays && is_client(p, addr, mac))
-		return true;
-	lease = dhcp_leases_find(&w->is.common->leases, addr, now_s(ctx));
-	if (lease == DHCP_NOBODY || lease - p->is.owner >= (uint64_t)p->is.clients * p->is.stride)
-		return false;
-	if (!p->is.relays) // behind a relay they are reached through it
-		dhcp6_mac(p, dhcp_number_of(&p->is, (uint32_t)lease), mac);
+	dhcp6_self_find(ctx, client, &h->self);
+	heard->client = &h->self.client->head;
+	heard->number = h->self.number;
+	heard->type = h->m.type;
 	return true;
 }
 
-// What relays and clients send too: a message that comes back to us is counted for what it is.
-bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
-{
-	if (!dhcp6_xid(buf, len, DHCP6_RELAY_REPL, key) &&
-		!dhcp6_xid(buf, len, DHCP6_RELAY_FORW, key))
-		return false;
-	*key >>= 1;
-	return true;
-}
-
-static enum proto_verdict fail(struct proto_ctx *ctx, const struct proto_txn *t)
-{
-	if (!t->over)
-		dhcp_work_leave(ctx->own, ctx, t, t->step == DHCP6_STEP_DECLINE);
-	return PROTO_FAIL;
-}
-
-static enum proto_verdict done(
-	struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp6_client *k)
-{
-	struct dhcp6_worker *w = ctx->own;
-	struct dhcp6_counters *n = ctx->counters;
-
-	n->server[k->head.server]++;
-	dhcp_work_leave(&w->is.work, ctx, t, t->step == DHCP6_STEP_DECLINE);
-	return PROTO_DONE;
-}
-
-// Who answers, where all were asked.
-static void server_find(const struct proto_ctx *ctx, struct dhcp6_client *k)
+static inline void dhcp6_server_find(const struct proto_ctx *ctx, struct dhcp_heard *heard)
 {
 	const struct dhcp6_plan *p = ctx->shared;
 
 	for (uint32_t i = 0; p->is.layout.more && ctx->ends && i < p->is.server_count; i++)
 		if (addr_bytes_equal(p->servers[i], ctx->ends->src, 16))
-			k->head.server = (uint8_t)i;
+			heard->client->server = (uint8_t)i;
+}
+
+static inline void dhcp6_advertised(const struct proto_ctx *ctx, struct dhcp_heard *heard)
+{
+	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
+	struct dhcp6_counters *n = ctx->counters;
+
+	dhcp6_server_find(ctx, heard);
+	n->preferred += h->m.preference == URGENT;
 }
 
 // The number of a server DUID of the worker; false: there are too many of them.
@@ -192,54 +112,43 @@ bool dhcp6_server_keep(struct dhcp6_worker *w, const struct dhcp6_bytes *id, str
 	return true;
 }
 
-// The client goes on with the ADVERTISE at hand.
-static enum proto_verdict requested(
-	struct proto_ctx *ctx, struct proto_txn *t, struct dhcp6_client *k)
+static inline bool dhcp6_offer_keep(struct proto_ctx *ctx, struct dhcp_heard *heard)
 {
+	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
+	const struct dhcp_plan *p = ctx->shared;
 	struct dhcp6_counters *n = ctx->counters;
-
-	n->rapid_fallback += t->step == DHCP6_STEP_RAPID;
-	t->step = DHCP6_STEP_REQUEST;
-	t->tries = 0;
-	k->kept = 0;
-	k->head.began_ms = ctx->now_ms;
-	return PROTO_AGAIN;
-}
-
-// The ADVERTISE is at hand from now on. false: there are too many servers.
-static inline bool advertise_keep(struct proto_ctx *ctx, const struct dhcp6_self *s,
-	const struct dhcp6_message *m, const struct dhcp6_given *given)
-{
 	struct dhcp6_worker *w = ctx->own;
-	struct dhcp6_counters *n = ctx->counters;
 
-	if (!dhcp6_server_keep(w, &m->server_id, s->client)) {
+	if (!dhcp6_server_keep(w, &h->m.server_id, h->self.client)) {
 		n->servers_beyond++;
 		return false;
 	}
-	for (uint32_t i = 0; i < s->p->is.stride; i++) {
-		dhcp_lease_set(&w->is.common->leases, s->lease + i, &given->keys[i]);
-		dhcp_lease_expect(&w->is.common->leases, &given->keys[i]);
+	for (uint32_t i = 0; i < p->stride; i++) {
+		dhcp_lease_set(&w->is.common->leases, h->self.lease + i, &h->given.keys[i]);
+		dhcp_lease_expect(&w->is.common->leases, &h->given.keys[i]);
 	}
 	return true;
 }
 
-static enum proto_verdict advertised(struct proto_ctx *ctx, struct proto_txn *t,
-	const struct dhcp6_self *s, const struct dhcp6_message *m, const struct dhcp6_given *given)
+static inline bool dhcp6_offer_waits(struct dhcp_heard *heard, const struct proto_txn *t)
 {
-	struct dhcp6_counters *n = ctx->counters;
-	struct dhcp6_client *k = s->client;
+	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
 
-	server_find(ctx, k);
-	n->preferred += m->preference == URGENT;
-	if (k->head.exchange == DHCP_TWO_WAY)
-		return done(ctx, t, k);
-	if (!advertise_keep(ctx, s, m, given))
-		return fail(ctx, t);
-	if (!s->p->takes_best || t->tries || m->preference == URGENT)
-		return requested(ctx, t, k);
-	k->kept = m->preference + 1;
-	return PROTO_KEPT;
+	if (!h->self.p->takes_best || t->tries || h->m.preference == URGENT)
+		return false;
+	h->self.client->kept = h->m.preference + 1;
+	return true;
+}
+
+static inline bool dhcp6_offer_kept(const struct dhcp_client *k)
+{
+	return ((const struct dhcp6_client *)k)->kept;
+}
+
+static inline void dhcp6_request_begins(struct dhcp_client *k, uint32_t now_ms)
+{
+	((struct dhcp6_client *)k)->kept = 0;
+	k->began_ms = now_ms;
 }
 
 bool dhcp6_leases_hold(struct dhcp6_worker *w, uint32_t client, const struct dhcp_key *keys,
@@ -264,209 +173,146 @@ bool dhcp6_leases_hold(struct dhcp6_worker *w, uint32_t client, const struct dhc
 	return true;
 }
 
-// The client holds these leases and none else.
-static bool leases_take(struct proto_ctx *ctx, const struct dhcp6_self *s,
-	const struct dhcp6_given *given, uint32_t until_s)
+static inline bool dhcp6_leases_take(
+	struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *heard, uint32_t until_s)
 {
-	struct dhcp6_worker *w = ctx->own;
+	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
+	const struct dhcp_key *keys = h->given.keys;
+	const struct dhcp_plan *p = ctx->shared;
 	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp6_worker *w = ctx->own;
+	bool had = heard->client->holds;
+	bool same = memcmp(h->self.keys, keys, p->stride * sizeof(keys[0])) == 0;
 	struct dhcp_clash clash;
-	bool same = memcmp(s->keys, given->keys, s->p->is.stride * sizeof(given->keys[0])) == 0;
 
-	if (s->client->head.holds && !same)
-		leases_drop(&w->is.work, s->index);
-	for (uint32_t i = 0; !same && i < s->p->is.stride; i++)
-		dhcp_lease_set(&w->is.common->leases, s->lease + i, &given->keys[i]);
-	s->client->head.holds =
-		dhcp6_leases_hold(w, s->index, given->keys, until_s, now_s(ctx), &clash);
-	s->client->head.expires_s = until_s;
-	if (!s->client->head.holds) {
-		n->duplicate_address += !clash.prefix;
+	if (!dhcp6_server_keep(w, &h->m.server_id, h->self.client)) {
+		n->servers_beyond++;
+		return false;
+	}
+	if (had && !same)
+		dhcp6_leases_drop(&w->is.work, t->user);
+	for (uint32_t i = 0; !same && i < p->stride; i++)
+		dhcp_lease_set(&w->is.common->leases, h->self.lease + i, &keys[i]);
+	heard->client->holds =
+		dhcp6_leases_hold(w, t->user, keys, until_s, dhcp_now_s(ctx), &clash);
+	heard->client->expires_s = until_s;
+	if (!heard->client->holds) {
+		n->is.duplicate_address += !clash.prefix;
 		n->duplicate_prefix += clash.prefix;
 		dhcp_work_clash(&w->is.work, &clash);
+		return false;
 	}
-	return s->client->head.holds;
+	n->addresses += had ? 0 : p->addresses;
+	n->prefixes += had ? 0 : p->prefixes;
+	dhcp6_server_find(ctx, heard);
+	return true;
 }
 
-static enum proto_verdict leased(struct proto_ctx *ctx, struct proto_txn *t,
-	const struct dhcp6_self *s, const struct dhcp6_message *m, const struct dhcp6_given *given)
-{
-	const struct dhcp6_plan *p = ctx->shared;
-	struct dhcp6_worker *w = ctx->own;
-	struct dhcp6_counters *n = ctx->counters;
-	struct dhcp6_client *k = s->client;
-	bool had = k->head.holds;
-
-	if (!dhcp6_server_keep(w, &m->server_id, k)) {
-		n->servers_beyond++;
-		return fail(ctx, t);
-	}
-	if (!leases_take(ctx, s, given, dhcp_work_expiry(&k->head, given->valid_s)))
-		return fail(ctx, t);
-	n->renewed += had;
-	n->leases += !had;
-	n->addresses += had ? 0 : p->is.addresses;
-	n->prefixes += had ? 0 : p->is.prefixes;
-	server_find(ctx, k);
-	return done(ctx, t, k);
-}
-
-static enum proto_verdict refused(struct proto_ctx *ctx, const struct proto_txn *t, uint16_t status,
-	const struct dhcp6_bytes *text)
-{
-	struct dhcp6_worker *w = ctx->own;
-	struct dhcp6_counters *n = ctx->counters;
-
-	n->refused++;
-	if (!t->over) {
-		dhcp_work_refused(&w->is.work, status, text->data, text->len);
-		leases_drop(&w->is.work, t->user);
-	}
-	return fail(ctx, t);
-}
-
-static bool lacks_parameters(const struct dhcp6_plan *p, const struct dhcp6_message *m)
-{
-	uint64_t lack = 0;
-
-	for (uint32_t i = 0; i < 4; i++)
-		lack |= p->is.parameters[i] & ~m->present[i];
-	return lack != 0;
-}
-
-static enum proto_verdict ended(
-	struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp6_client *k)
+static inline void dhcp6_ended(const struct proto_ctx *ctx, const struct proto_txn *t)
 {
 	struct dhcp6_counters *n = ctx->counters;
 
-	n->released += t->step == DHCP6_STEP_RELEASE;
-	n->declined += t->step == DHCP6_STEP_DECLINE;
+	n->is.released += t->step == DHCP6_STEP_RELEASE;
+	n->is.declined += t->step == DHCP6_STEP_DECLINE;
 	n->confirmed += t->step == DHCP6_STEP_CONFIRM;
-	return done(ctx, t, k);
 }
 
-// Everything in an answer that is ours by its header, and what becomes of it. Of its two calls one
-// is rare, for which the other one is not to be slower.
-static inline __attribute__((always_inline)) enum proto_verdict judge(struct proto_ctx *ctx,
-	struct proto_txn *t, const struct dhcp6_self *s, const struct dhcp6_message *m,
-	struct dhcp6_given *given)
+// RFC 8415 section 18.2.9: also from a reply that is of no use otherwise.
+static inline void dhcp6_limits_keep(struct dhcp_heard *heard)
 {
-	struct dhcp6_counters *n = ctx->counters;
-	uint16_t has = dhcp6_kinds[t->step].has, status;
-	struct dhcp6_bytes text;
+	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
+	const struct dhcp_waits *w = &h->self.p->is.course.waits;
+	const struct dhcp6_message *m = &h->m;
 
-	if (!dhcp6_server_check(s, n, t, m))
-		return fail(ctx, t);
-	if (dhcp6_is_refusal(s, n, t, m, &status, &text))
-		return refused(ctx, t, status, &text);
-	if (m->type == DHCP6_REPLY && (has & DHCP6_HAS_PARAMETERS))
-		n->parameters_missing += lacks_parameters(s->p, m);
-	if (m->type == DHCP6_REPLY && !(has & DHCP6_MAKES_LEASE))
-		return t->over ? PROTO_DONE : ended(ctx, t, s->client);
-	if (!dhcp6_leases_check(s, n, t, m, given))
-		return fail(ctx, t);
-	if (t->step == DHCP6_STEP_RAPID && m->type == DHCP6_REPLY &&
-		!dhcp6_has(m, DHCP6_OPT_RAPID_COMMIT)) {
-		n->rapid_commit_missing++;
-		return fail(ctx, t);
-	}
-	if (t->over)
-		return PROTO_DONE;
-	return (m->type == DHCP6_ADVERTISE ? advertised : leased)(ctx, t, s, m, given);
+	if (m->sol_max_rt_s >= MAX_RT_LEAST && m->sol_max_rt_s <= MAX_RT_MOST)
+		h->self.client->sol_waits = dhcp_waits_within(
+			w, DHCP6_STEP_SOLICIT, m->sol_max_rt_s * (uint64_t)NS_PER_S);
+	if (m->inf_max_rt_s >= MAX_RT_LEAST && m->inf_max_rt_s <= MAX_RT_MOST)
+		h->self.client->inf_waits = dhcp_waits_within(
+			w, DHCP6_STEP_INFORMATION, m->inf_max_rt_s * (uint64_t)NS_PER_S);
 }
 
-// One more ADVERTISE while one is at hand: the better one is kept, and the other one is the further
-// answer that a client has no use for. A wrong one changes nothing.
-static __attribute__((noinline)) enum proto_verdict another(struct proto_ctx *ctx,
-	struct proto_txn *t, const struct dhcp6_self *s, const struct dhcp6_message *m,
-	const struct dhcp6_envelope *e)
+static enum proto_verdict dhcp6_another(
+	struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *heard);
+
+static const struct dhcp_messages dhcp6_messages = {
+	.kinds = dhcp6_kinds,
+	.offer = DHCP6_ADVERTISE,
+	.rests_after = DHCP6_STEP_DECLINE,
+	.begun = dhcp6_begun,
+	.leases_drop = dhcp6_leases_drop,
+	.parse = dhcp6_heard_parse,
+	.way_is_ours = dhcp6_way_is_ours,
+	.ours = dhcp6_ours,
+	.judge = dhcp6_judge,
+	.server_find = dhcp6_advertised,
+	.offer_keep = dhcp6_offer_keep,
+	.leases_take = dhcp6_leases_take,
+	.lease_find = dhcp_leases_find,
+	.mac = dhcp6_mac_of,
+	.is_link_local = dhcp6_is_link_local,
+	.limits_keep = dhcp6_limits_keep,
+	.offer_kept = dhcp6_offer_kept,
+	.offer_waits = dhcp6_offer_waits,
+	.another = dhcp6_another,
+	.request_begins = dhcp6_request_begins,
+	.ended = dhcp6_ended,
+};
+
+// One more ADVERTISE while one is at hand: the better one is kept, and the client has no use for
+// the other one. A wrong one changes nothing.
+static __attribute__((noinline)) enum proto_verdict dhcp6_another(
+	struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *heard)
 {
+	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
 	struct dhcp6_counters *n = ctx->counters, aside = {0};
-	struct dhcp6_client *k = s->client;
 	struct proto_txn only_judged = *t;
-	struct dhcp6_given given;
 	bool right;
 
 	only_judged.over = true;
 	ctx->counters = &aside;
-	right = dhcp6_envelope_check(s, &aside, e) &&
-	        judge(ctx, &only_judged, s, m, &given) == PROTO_DONE;
+	right = dhcp6_judge(heard, ctx, &only_judged) == DHCP_RIGHT;
 	ctx->counters = n;
 	n->other_advertises++;
-	if (!right || m->preference < k->kept || !advertise_keep(ctx, s, m, &given))
+	if (!right || h->m.preference < h->self.client->kept || !dhcp6_offer_keep(ctx, heard))
 		return PROTO_DUPLICATE;
-	server_find(ctx, k);
-	k->kept = m->preference + 1;
-	if (m->preference != URGENT)
+	dhcp6_server_find(ctx, heard);
+	h->self.client->kept = h->m.preference + 1;
+	if (h->m.preference != URGENT)
 		return PROTO_DUPLICATE;
 	n->preferred++;
-	return requested(ctx, t, k);
+	return dhcp_requested(&dhcp6_messages, ctx, t, heard->client);
 }
 
-// RFC 8415 section 18.2.9: also from an answer that is of no use otherwise.
-static void max_rt_keep(const struct dhcp6_self *s, const struct dhcp6_message *m)
+bool dhcp6_begin(struct proto_ctx *ctx, struct proto_txn *t)
 {
-	const struct dhcp_waits *w = &s->p->is.course.waits;
+	return dhcp_begin(&dhcp6_messages, ctx, t);
+}
 
-	if (m->sol_max_rt_s >= MAX_RT_LEAST && m->sol_max_rt_s <= MAX_RT_MOST)
-		s->client->sol_waits = dhcp_waits_within(
-			w, DHCP6_STEP_SOLICIT, m->sol_max_rt_s * (uint64_t)NS_PER_S);
-	if (m->inf_max_rt_s >= MAX_RT_LEAST && m->inf_max_rt_s <= MAX_RT_MOST)
-		s->client->inf_waits = dhcp_waits_within(
-			w, DHCP6_STEP_INFORMATION, m->inf_max_rt_s * (uint64_t)NS_PER_S);
+bool dhcp6_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
+{
+	return addr_len == 16 && dhcp_owns(&dhcp6_messages, ctx, addr, mac);
+}
+
+// Messages of relays and clients too: one that comes back to us is counted for what it is.
+bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
+{
+	if (!dhcp6_xid(buf, len, DHCP6_RELAY_REPL, key) &&
+		!dhcp6_xid(buf, len, DHCP6_RELAY_FORW, key))
+		return false;
+	*key >>= 1;
+	return true;
 }
 
 enum proto_verdict dhcp6_reply(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
-	struct dhcp6_worker *w = ctx->own;
-	struct dhcp6_counters *n = ctx->counters;
-	enum proto_verdict verdict;
-	struct dhcp6_envelope e;
-	struct dhcp6_message m;
-	struct dhcp6_given given;
-	struct dhcp6_self s;
+	struct dhcp6_heard h;
 
-	if (!dhcp6_unwrap(buf, len, &e) || !dhcp6_parse(e.inner, e.inner_len, &m))
-		return PROTO_MALFORMED;
-	dhcp6_self_find(ctx, t->user, &s);
-	if (ctx->ends && !dhcp6_way_is_ours(&s, ctx->ends)) {
-		n->way_wrong++;
-		return PROTO_STRAY;
-	}
-	if (ctx->ends && !dhcp_vlan_is_ours(&s.p->is, s.number, ctx->ends)) {
-		n->vlan_wrong++;
-		return PROTO_STRAY;
-	}
-	verdict = dhcp6_ours(&s, n, t, &m);
-	if (verdict != PROTO_DONE)
-		return verdict;
-	n->reply_bytes += len;
-	w->is.heard = true;
-	if (!t->over && (m.sol_max_rt_s | m.inf_max_rt_s))
-		max_rt_keep(&s, &m);
-	if (!t->over && s.client->kept && m.type == DHCP6_ADVERTISE)
-		return another(ctx, t, &s, &m, &e);
-	if (!t->over && !s.client->kept)
-		n->attempt[t->tries < DHCP_TRIES_MAX ? t->tries : DHCP_TRIES_MAX - 1]++;
-	if (!dhcp6_envelope_check(&s, n, &e))
-		return fail(ctx, t);
-	return judge(ctx, t, &s, &m, &given);
+	return dhcp_reply(&dhcp6_messages, ctx, t, buf, len, &h.is);
 }
 
 enum proto_verdict dhcp6_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 {
-	struct dhcp6_worker *w = ctx->own;
-	struct dhcp6_counters *n = ctx->counters;
-	struct dhcp6_client *k = dhcp6_client_at(w, t->user);
-
-	w->is.heard |= !t->over;
-	if (k->kept && !t->over)
-		return requested(ctx, t, k);
-	if (dhcp_work_again(&w->is.work, t)) {
-		n->retransmitted++;
-		return PROTO_AGAIN;
-	}
-	t->over = false;
-	return fail(ctx, t);
+	return dhcp_timeout(&dhcp6_messages, ctx, t);
 }

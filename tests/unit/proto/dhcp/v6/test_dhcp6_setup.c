@@ -342,12 +342,12 @@ static void a_reply_comes_on_the_vlans_of_its_client(void **state)
 		ends.vlans = others[i].vlans;
 		ends.vlan_count = others[i].count;
 		assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_STRAY);
-		assert_int_equal(f->n.vlan_wrong, i + 1);
+		assert_int_equal(f->n.is.vlan_wrong, i + 1);
 	}
 	ends.vlans = (const uint16_t[]){200, 7};
 	ends.vlan_count = 2;
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
-	assert_int_equal(f->n.way_wrong, 0);
+	assert_int_equal(f->n.is.way_wrong, 0);
 	f->ctx.ends = NULL;
 	fixture_end(f);
 }
@@ -467,7 +467,7 @@ static void leases_go_from_one_run_to_the_next(void **state)
 		assert_int_equal(m.ias[1].leases[0].bits, 56);
 		assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
 	}
-	assert_int_equal(f->n.renewed, 3);
+	assert_int_equal(f->n.is.renewed, 3);
 	fixture_only(f, DHCP6_SARR);
 	assert_true(fixture_begin(f));
 	assert_int_equal(f->txn.user, 3);

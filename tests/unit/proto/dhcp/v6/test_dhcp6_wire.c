@@ -83,7 +83,7 @@ static void a_request_has_what_was_advertised_and_an_id_of_its_own(void **state)
 	assert_int_equal(m.ias[1].leases[0].bits, 56);
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
 	assert_true(held_by(f, 0));
-	assert_int_equal(f->n.leases, 1);
+	assert_int_equal(f->n.is.leases, 1);
 	assert_int_equal(f->n.addresses, 1);
 	assert_int_equal(f->n.prefixes, 1);
 	assert_int_equal(client_of(f, 0)->head.expires_s, 4000);
@@ -129,14 +129,14 @@ static void two_messages_are_enough_with_rapid_commit_and_four_without(void **st
 	fixture_begin(f);
 	fixture_send(f);
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
-	assert_int_equal(f->n.rapid_fallback, 0);
+	assert_int_equal(f->n.is.rapid_fallback, 0);
 	fixture_begin(f);
 	fixture_send(f);
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
-	assert_int_equal(f->n.rapid_fallback, 1);
+	assert_int_equal(f->n.is.rapid_fallback, 1);
 	fixture_send(f);
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
-	assert_int_equal(f->n.leases, 2);
+	assert_int_equal(f->n.is.leases, 2);
 	fixture_end(f);
 }
 
@@ -190,26 +190,26 @@ SPOIL(forward, a->relay_type = DHCP6_RELAY_FORW)
 SPOIL(no_options, a->options = 0)
 
 static const struct spoilt replies[] = {
-	{"xid", spoil_xid, PROTO_STRAY, COUNTER(xid_wrong)},
+	{"xid", spoil_xid, PROTO_STRAY, COUNTER(is.xid_wrong)},
 	{"no client", spoil_no_client, PROTO_STRAY, COUNTER(duid_wrong)},
 	{"client", spoil_client, PROTO_STRAY, COUNTER(duid_wrong)},
-	{"type", spoil_type, PROTO_STRAY, COUNTER(type_wrong)},
-	{"no server", spoil_no_server, PROTO_FAIL, COUNTER(server_id_missing)},
-	{"other server", spoil_other_server, PROTO_FAIL, COUNTER(server_id_changed)},
+	{"type", spoil_type, PROTO_STRAY, COUNTER(is.type_wrong)},
+	{"no server", spoil_no_server, PROTO_FAIL, COUNTER(is.server_id_missing)},
+	{"other server", spoil_other_server, PROTO_FAIL, COUNTER(is.server_id_changed)},
 	{"refused", spoil_refused, PROTO_FAIL, STATUS(message_status, DHCP6_UNSPEC_FAIL)},
 	{"strange", spoil_strange, PROTO_FAIL, STATUS(message_status, 7)},
 	{"IA refused", spoil_ia_refused, PROTO_FAIL, STATUS(ia_status, DHCP6_NO_ADDRS_AVAIL)},
 	{"lease refused", spoil_lease_refused, PROTO_FAIL, STATUS(lease_status, DHCP6_NO_BINDING)},
-	{"success", spoil_success, PROTO_DONE, COUNTER(leases)},
+	{"success", spoil_success, PROTO_DONE, COUNTER(is.leases)},
 	{"no IA", spoil_no_ia, PROTO_FAIL, COUNTER(ia_missing)},
 	{"no IA_PD", spoil_no_pd, PROTO_FAIL, COUNTER(ia_missing)},
 	{"no lease", spoil_no_lease, PROTO_FAIL, COUNTER(lease_missing)},
-	{"T1", spoil_t1, PROTO_FAIL, COUNTER(times_wrong)},
-	{"T2", spoil_t2, PROTO_FAIL, COUNTER(times_wrong)},
-	{"no times", spoil_zero_times, PROTO_DONE, COUNTER(leases)},
+	{"T1", spoil_t1, PROTO_FAIL, COUNTER(is.times_wrong)},
+	{"T2", spoil_t2, PROTO_FAIL, COUNTER(is.times_wrong)},
+	{"no times", spoil_zero_times, PROTO_DONE, COUNTER(is.leases)},
 	{"preferred", spoil_preferred, PROTO_FAIL, COUNTER(lifetimes_wrong)},
 	{"no valid", spoil_no_valid, PROTO_FAIL, COUNTER(lifetimes_wrong)},
-	{"another", spoil_shifted, PROTO_FAIL, COUNTER(address_changed)},
+	{"another", spoil_shifted, PROTO_FAIL, COUNTER(is.address_changed)},
 	{"bits", spoil_bits, PROTO_FAIL, COUNTER(prefix_length_wrong)},
 	{"host bits", spoil_host, PROTO_FAIL, COUNTER(prefix_length_wrong)},
 	{"twice", spoil_twice, PROTO_DONE, COUNTER(leases_unused)},
@@ -221,7 +221,7 @@ static const struct spoilt replies[] = {
 	{"no interface", spoil_no_interface, PROTO_FAIL, COUNTER(interface_id_wrong)},
 	{"fewer", spoil_fewer, PROTO_FAIL, COUNTER(levels_wrong)},
 	{"forward", spoil_forward, PROTO_FAIL, COUNTER(levels_wrong)},
-	{"options", spoil_no_options, PROTO_DONE, COUNTER(parameters_missing)},
+	{"options", spoil_no_options, PROTO_DONE, COUNTER(is.parameters_missing)},
 };
 
 static struct dhcp6_fixture *asking(void)
@@ -281,7 +281,7 @@ static void a_prefix_other_than_advertised_is_told_apart(void **state)
 	f->answer.shift = 1;
 	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
 	assert_int_equal(f->n.prefix_changed, 1);
-	assert_int_equal(f->n.address_changed, 0);
+	assert_int_equal(f->n.is.address_changed, 0);
 	fixture_end(f);
 }
 
@@ -296,7 +296,7 @@ static void a_reply_to_a_rapid_solicit_says_that_it_is_one(void **state)
 	fixture_plan(f, DHCP6_REPLY);
 	f->answer.rapid = false;
 	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
-	assert_int_equal(f->n.rapid_commit_missing, 1);
+	assert_int_equal(f->n.is.rapid_commit_missing, 1);
 	fixture_end(f);
 }
 
@@ -342,11 +342,11 @@ static void leases_are_renewed_confirmed_and_given_back(void **state)
 		size_t counter;
 		bool held;
 	} rows[] = {
-		{DHCP6_RENEWS, COUNTER(renewed), true},
-		{DHCP6_REBINDS, COUNTER(renewed), true},
+		{DHCP6_RENEWS, COUNTER(is.renewed), true},
+		{DHCP6_REBINDS, COUNTER(is.renewed), true},
 		{DHCP6_CONFIRMS, COUNTER(confirmed), true},
-		{DHCP6_RELEASES, COUNTER(released), false},
-		{DHCP6_DECLINES, COUNTER(declined), false},
+		{DHCP6_RELEASES, COUNTER(is.released), false},
+		{DHCP6_DECLINES, COUNTER(is.declined), false},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -379,7 +379,7 @@ static void a_renewal_may_bring_another_lease_when_told_so(void **state)
 		f->answer.shift = 3;
 		address_of(f, 0, after);
 		assert_int_equal(fixture_verdict(f), same ? PROTO_FAIL : PROTO_DONE);
-		assert_int_equal(f->n.address_changed, same);
+		assert_int_equal(f->n.is.address_changed, same);
 		assert_int_equal(dhcp6_owns(&f->ctx, before, 16, mac), same);
 		assert_int_equal(dhcp6_owns(&f->ctx, after, 16, mac), !same);
 		fixture_end(f);
@@ -417,7 +417,7 @@ static void a_lost_renewal_keeps_the_leases_and_a_lost_release_does_not(void **s
 	fixture_send(f);
 	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_FAIL);
 	assert_false(held_by(f, 0));
-	assert_int_equal(f->n.released, 0);
+	assert_int_equal(f->n.is.released, 0);
 	fixture_end(f);
 }
 
@@ -434,8 +434,8 @@ static void information_is_asked_for_without_a_lease(void **state)
 		f->answer.options = i ? 1ull << 23 : 0;
 		assert_int_equal(fixture_verdict(f), PROTO_DONE);
 	}
-	assert_int_equal(f->n.parameters_missing, 1);
-	assert_int_equal(f->n.leases, 0);
+	assert_int_equal(f->n.is.parameters_missing, 1);
+	assert_int_equal(f->n.is.leases, 0);
 	fixture_end(f);
 }
 
@@ -456,7 +456,7 @@ static void an_address_of_another_client_is_a_duplicate(void **state)
 		assert_int_equal(fixture_verdict(f), client == 1 ? PROTO_FAIL : PROTO_DONE);
 		f->ctx.now_ms = 4000 * 1000; // the first one's lease has ended
 	}
-	assert_int_equal(f->n.duplicate_address, 1);
+	assert_int_equal(f->n.is.duplicate_address, 1);
 	assert_int_equal(worker_of(f)->is.work.clash_count, 1);
 	assert_int_equal(worker_of(f)->is.work.clashes[0].holder, 0);
 	assert_int_equal(worker_of(f)->is.work.clashes[0].taker, 1);
@@ -538,7 +538,7 @@ static void leases_lie_where_they_are_expected(void **state)
 	fixture_plan(f, DHCP6_ADVERTISE);
 	f->answer.shift = 256;
 	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
-	assert_int_equal(f->n.outside_pool, 1);
+	assert_int_equal(f->n.is.outside_pool, 1);
 	fixture_end(f);
 }
 
@@ -565,12 +565,12 @@ static void leases_run_out_and_clients_are_free_again(void **state)
 	fixture_open(f);
 	fixture_sarr(f);
 	assert_false(fixture_begin(f));
-	assert_int_equal(f->n.no_free_client, 1);
+	assert_int_equal(f->n.is.no_free_client, 1);
 	f->ctx.now_ms = 3999 * 1000;
 	assert_false(fixture_begin(f));
 	f->ctx.now_ms = 4000 * 1000;
 	assert_true(fixture_begin(f));
-	assert_int_equal(f->n.expired, 1);
+	assert_int_equal(f->n.is.expired, 1);
 	fixture_end(f);
 }
 
@@ -605,7 +605,7 @@ static void elapsed_time_counts_from_the_first_try(void **state)
 	fixture_send(f);
 	fixture_sent(f, &e, &m);
 	assert_int_equal(m.elapsed, 0);
-	assert_int_equal(f->n.attempt[2], 1);
+	assert_int_equal(f->n.is.attempt[2], 1);
 	fixture_end(f);
 }
 
@@ -632,7 +632,7 @@ static void messages_are_sent_as_often_as_told(void **state)
 		before = wait;
 		assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), i < 3 ? PROTO_AGAIN : PROTO_FAIL);
 	}
-	assert_int_equal(f->n.retransmitted, 3);
+	assert_int_equal(f->n.is.retransmitted, 3);
 	fixture_end(f);
 }
 
@@ -757,7 +757,7 @@ static void after_a_decline_a_client_rests(void **state)
 		fixture_only(f, DHCP6_SARR);
 		f->ctx.now_ms += rows[i].rest_ms - 1;
 		assert_int_equal(fixture_begin(f), rows[i].rest_ms == 0);
-		assert_int_equal(f->n.no_free_client, rows[i].rest_ms != 0);
+		assert_int_equal(f->n.is.no_free_client, rows[i].rest_ms != 0);
 		f->ctx.now_ms++;
 		assert_int_equal(fixture_begin(f), rows[i].rest_ms != 0);
 		fixture_end(f);
@@ -822,13 +822,13 @@ static void the_best_preference_of_the_first_wait_is_taken(void **state)
 	check_requested(f, OTHER_DUID, 2);
 	assert_int_equal(f->n.other_advertises, 4);
 	assert_int_equal(f->n.refused, 0);
-	assert_int_equal(f->n.retransmitted, 0);
-	assert_int_equal(f->n.attempt[0], 1);
+	assert_int_equal(f->n.is.retransmitted, 0);
+	assert_int_equal(f->n.is.attempt[0], 1);
 	fixture_plan(f, DHCP6_REPLY);
 	f->answer.server = OTHER_DUID;
 	f->answer.shift = 2;
 	assert_int_equal(fixture_verdict(f), PROTO_DONE);
-	assert_int_equal(f->n.leases, 1);
+	assert_int_equal(f->n.is.leases, 1);
 	fixture_end(f);
 }
 
@@ -865,7 +865,7 @@ static void after_the_first_wait_the_first_advertise_is_taken(void **state)
 	struct dhcp6_fixture *f = fixture_best(DHCP6_SARR);
 
 	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
-	assert_int_equal(f->n.retransmitted, 1);
+	assert_int_equal(f->n.is.retransmitted, 1);
 	fixture_send(f);
 	assert_int_equal(advertise(f, SERVER_DUID, 0, 0), PROTO_AGAIN);
 	check_requested(f, SERVER_DUID, 0);
@@ -878,9 +878,9 @@ static void a_rapid_reply_is_taken_before_any_advertise(void **state)
 
 	assert_int_equal(advertise(f, OTHER_DUID, 9, 1), PROTO_KEPT);
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
-	assert_int_equal(f->n.leases, 1);
-	assert_int_equal(f->n.attempt[0], 1);
-	assert_int_equal(f->n.rapid_fallback, 0);
+	assert_int_equal(f->n.is.leases, 1);
+	assert_int_equal(f->n.is.attempt[0], 1);
+	assert_int_equal(f->n.is.rapid_fallback, 0);
 	fixture_only(f, DHCP6_RENEWS); // nothing is at hand any more
 	assert_true(fixture_begin(f));
 	fixture_send(f);
@@ -979,7 +979,7 @@ static void replies_come_from_a_server_to_who_asked(void **state)
 	ends.src_port = 546;
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_STRAY);
 	ends.src_port = 547;
-	assert_int_equal(f->n.way_wrong, 3);
+	assert_int_equal(f->n.is.way_wrong, 3);
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
 	fixture_end(f);
 }

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The course of a client through an exchange, for both families: it begins, its reply is judged, it
+// gets a lease or is refused, it sends again or fails. A family's file includes this one, gives its
+// struct dhcp_messages as a constant, and the compiler makes all calls direct. Not here: messages
+// and their checks. Path: hot. The worker that owns ctx.
+#pragma once
+
+#include "proto/dhcp/client/dhcp_client.h"
+
+#define DHCP_INLINE static inline __attribute__((always_inline))
+
+// A reply at hand and its client; the family's struct begins with it.
+struct dhcp_heard {
+	struct dhcp_client *client;
+	uint32_t number;  // of the client, in the whole run
+	uint8_t type;     // of the message
+	uint32_t valid_s; // of a lease that it gives
+	// A refusal: its status (0 in DHCPv4) and text.
+	uint16_t status;
+	uint32_t text_len;
+	const uint8_t *text;
+};
+
+enum dhcp_judgement { DHCP_RIGHT, DHCP_WRONG, DHCP_REFUSED };
+
+struct dhcp_messages {
+	const struct dhcp_message_kind *kinds; // by step
+	uint8_t offer;                         // type of the message that REQUEST answers
+	uint8_t rests_after; // step after which a client rests; DHCP_STEP_NONE: none
+
+	// The exchange has its client; what begin does in the family.
+	void (*begun)(struct proto_ctx *ctx, struct proto_txn *t);
+	// The leases of a client end.
+	void (*leases_drop)(struct dhcp_work *w, uint32_t client);
+	// Read the message and find its client. false: malformed.
+	bool (*parse)(struct proto_ctx *ctx, uint32_t client, const uint8_t *buf, uint32_t len,
+		struct dhcp_heard *h);
+	// Does it come from a server, to the address and port where t gets its reply?
+	bool (*way_is_ours)(
+		const struct dhcp_heard *h, const struct proto_ends *e, const struct proto_txn *t);
+	// Does it answer the last message of t? DONE, STRAY or DUPLICATE; counts the reason.
+	enum proto_verdict (*ours)(
+		const struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
+	// Is its content right? Counts the first thing that is not.
+	enum dhcp_judgement (*judge)(
+		struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
+	// Which server answered, where several were asked.
+	void (*server_find)(const struct proto_ctx *ctx, struct dhcp_heard *h);
+	// The client goes on with this offer. false: it cannot, which is counted.
+	bool (*offer_keep)(struct proto_ctx *ctx, struct dhcp_heard *h);
+	// The client holds these leases until until_s, and no other ones. false: another client
+	// has one, or there are too many servers; counts the reason.
+	bool (*leases_take)(
+		struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *h, uint32_t until_s);
+	// The address's lease, or DHCP_NOBODY.
+	uint32_t (*lease_find)(const struct dhcp_leases *l, const uint8_t *addr, uint32_t now_s);
+	void (*mac)(const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX]);
+
+	// DHCPv6 only; NULL in DHCPv4.
+	// Is this the address that a client on the link has always had? Writes its MAC.
+	bool (*is_link_local)(const struct dhcp_plan *p, const uint8_t *addr, uint8_t mac[6]);
+	// Settings that even a useless reply tells.
+	void (*limits_keep)(struct dhcp_heard *h);
+	// Is an offer at hand, and shall the client wait for a better one?
+	bool (*offer_kept)(const struct dhcp_client *k);
+	bool (*offer_waits)(struct dhcp_heard *h, const struct proto_txn *t);
+	// One more offer while one is at hand.
+	enum proto_verdict (*another)(
+		struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *h);
+	// The message after the offer is about to be sent for the first time.
+	void (*request_begins)(struct dhcp_client *k, uint32_t now_ms);
+	// A reply that makes no lease ends the exchange: count it.
+	void (*ended)(const struct proto_ctx *ctx, const struct proto_txn *t);
+};
+
+#define DHCP_STEP_NONE UINT8_MAX
+
+DHCP_INLINE uint32_t dhcp_now_s(const struct proto_ctx *ctx)
+{
+	return ctx->now_ms / 1000;
+}
+
+DHCP_INLINE bool dhcp_begin(
+	const struct dhcp_messages *f, struct proto_ctx *ctx, struct proto_txn *t)
+{
+	struct dhcp_counters *n = ctx->counters;
+	struct dhcp_worker *w = ctx->own;
+	enum dhcp_begun begun;
+
+	begun = dhcp_work_begin(&w->work, ctx, t, f->leases_drop, &n->expired);
+	n->no_free_client += begun == DHCP_NO_FREE;
+	n->no_bound_client += begun == DHCP_NO_BOUND;
+	if (begun != DHCP_BEGUN)
+		return false;
+	f->begun(ctx, t);
+	return true;
+}
+
+// Clients of any worker of the item: a question may come on any queue. Those behind a relay are
+// reached through it.
+DHCP_INLINE bool dhcp_owns(
+	const struct dhcp_messages *f, struct proto_ctx *ctx, const uint8_t *addr, uint8_t mac[6])
+{
+	const struct dhcp_plan *p = ctx->shared;
+	struct dhcp_worker *w = ctx->own;
+	uint8_t own[DHCP_MAC_MAX];
+	uint32_t lease;
+
+	if (!p->relays && f->is_link_local && f->is_link_local(p, addr, mac))
+		return true;
+	lease = f->lease_find(&w->common->leases, addr, dhcp_now_s(ctx));
+	if (lease == DHCP_NOBODY || (uint64_t)lease - p->owner >= (uint64_t)p->clients * p->stride)
+		return false;
+	if (p->relays)
+		return true;
+	f->mac(p, dhcp_number_of(p, lease), own);
+	memcpy(mac, own, 6);
+	return true;
+}
+
+DHCP_INLINE enum proto_verdict dhcp_fail(
+	const struct dhcp_messages *f, struct proto_ctx *ctx, const struct proto_txn *t)
+{
+	if (!t->over)
+		dhcp_work_leave(ctx->own, ctx, t, t->step == f->rests_after);
+	return PROTO_FAIL;
+}
+
+DHCP_INLINE enum proto_verdict dhcp_done(const struct dhcp_messages *f, struct proto_ctx *ctx,
+	const struct proto_txn *t, const struct dhcp_client *k)
+{
+	struct dhcp_counters *n = ctx->counters;
+
+	n->server[k->server]++;
+	dhcp_work_leave(ctx->own, ctx, t, t->step == f->rests_after);
+	return PROTO_DONE;
+}
+
+// The client goes on with the offer at hand.
+DHCP_INLINE enum proto_verdict dhcp_requested(const struct dhcp_messages *f, struct proto_ctx *ctx,
+	struct proto_txn *t, struct dhcp_client *k)
+{
+	struct dhcp_counters *n = ctx->counters;
+
+	n->rapid_fallback += t->step == DHCP_STEP_RAPID;
+	t->step = DHCP_STEP_REQUEST;
+	t->tries = 0;
+	if (f->request_begins)
+		f->request_begins(k, ctx->now_ms);
+	return PROTO_AGAIN;
+}
+
+DHCP_INLINE enum proto_verdict dhcp_offered(const struct dhcp_messages *f, struct proto_ctx *ctx,
+	struct proto_txn *t, struct dhcp_heard *h)
+{
+	f->server_find(ctx, h);
+	if (h->client->exchange == DHCP_TWO_WAY)
+		return dhcp_done(f, ctx, t, h->client);
+	if (!f->offer_keep(ctx, h))
+		return dhcp_fail(f, ctx, t);
+	if (f->offer_waits && f->offer_waits(h, t))
+		return PROTO_KEPT;
+	return dhcp_requested(f, ctx, t, h->client);
+}
+
+DHCP_INLINE enum proto_verdict dhcp_leased(const struct dhcp_messages *f, struct proto_ctx *ctx,
+	struct proto_txn *t, struct dhcp_heard *h)
+{
+	struct dhcp_counters *n = ctx->counters;
+	bool had = h->client->holds;
+
+	if (!f->leases_take(ctx, t, h, dhcp_work_expiry(h->client, h->valid_s)))
+		return dhcp_fail(f, ctx, t);
+	n->renewed += had;
+	n->leases += !had;
+	return dhcp_done(f, ctx, t, h->client);
+}
+
+DHCP_INLINE enum proto_verdict dhcp_refused(const struct dhcp_messages *f, struct proto_ctx *ctx,
+	const struct proto_txn *t, const struct dhcp_heard *h)
+{
+	struct dhcp_worker *w = ctx->own;
+
+	if (!t->over) {
+		dhcp_work_refused(&w->work, h->status, h->text, h->text_len);
+		f->leases_drop(&w->work, t->user);
+	}
+	return dhcp_fail(f, ctx, t);
+}
+
+// The end of a judgement: what becomes of the client.
+DHCP_INLINE enum proto_verdict dhcp_decide(const struct dhcp_messages *f, struct proto_ctx *ctx,
+	struct proto_txn *t, struct dhcp_heard *h)
+{
+	switch (f->judge(h, ctx, t)) {
+	case DHCP_RIGHT:
+		break;
+	case DHCP_WRONG:
+		return dhcp_fail(f, ctx, t);
+	case DHCP_REFUSED:
+		return dhcp_refused(f, ctx, t, h);
+	}
+	if (t->over)
+		return PROTO_DONE;
+	if (h->type == f->offer)
+		return dhcp_offered(f, ctx, t, h);
+	if (f->kinds[t->step].has & DHCP_MAKES_LEASE)
+		return dhcp_leased(f, ctx, t, h);
+	if (f->ended)
+		f->ended(ctx, t);
+	return dhcp_done(f, ctx, t, h->client);
+}
+
+// Is it a reply to t? DONE: it is, and counted as such.
+DHCP_INLINE enum proto_verdict dhcp_match(const struct dhcp_messages *f, struct proto_ctx *ctx,
+	const struct proto_txn *t, const struct dhcp_heard *h)
+{
+	struct dhcp_counters *n = ctx->counters;
+
+	if (ctx->ends && !f->way_is_ours(h, ctx->ends, t)) {
+		n->way_wrong++;
+		return PROTO_STRAY;
+	}
+	if (ctx->ends && !dhcp_vlan_is_ours(ctx->shared, h->number, ctx->ends)) {
+		n->vlan_wrong++;
+		return PROTO_STRAY;
+	}
+	return f->ours(h, ctx, t);
+}
+
+DHCP_INLINE enum proto_verdict dhcp_reply(const struct dhcp_messages *f, struct proto_ctx *ctx,
+	struct proto_txn *t, const uint8_t *buf, uint32_t len, struct dhcp_heard *h)
+{
+	struct dhcp_counters *n = ctx->counters;
+	struct dhcp_worker *w = ctx->own;
+	enum proto_verdict verdict;
+	bool kept;
+
+	if (!f->parse(ctx, t->user, buf, len, h))
+		return PROTO_MALFORMED;
+	verdict = dhcp_match(f, ctx, t, h);
+	if (verdict != PROTO_DONE)
+		return verdict;
+	n->reply_bytes += len;
+	w->heard = true;
+	if (f->limits_keep && !t->over)
+		f->limits_keep(h);
+	kept = f->offer_kept && f->offer_kept(h->client);
+	if (kept && !t->over && h->type == f->offer)
+		return f->another(ctx, t, h);
+	if (!t->over && !kept)
+		n->attempt[t->tries < DHCP_TRIES_MAX ? t->tries : DHCP_TRIES_MAX - 1]++;
+	return dhcp_decide(f, ctx, t, h);
+}
+
+DHCP_INLINE enum proto_verdict dhcp_timeout(
+	const struct dhcp_messages *f, struct proto_ctx *ctx, struct proto_txn *t)
+{
+	struct dhcp_counters *n = ctx->counters;
+	struct dhcp_worker *w = ctx->own;
+	struct dhcp_client *k = dhcp_client_at(&w->work.clients, t->user);
+
+	if ((f->kinds[t->step].has & DHCP_IS_SILENT) && t->tries)
+		return PROTO_FAIL;
+	w->heard |= !t->over;
+	if (f->offer_kept && !t->over && f->offer_kept(k))
+		return dhcp_requested(f, ctx, t, k);
+	if (dhcp_work_again(&w->work, t)) {
+		n->retransmitted++;
+		return PROTO_AGAIN;
+	}
+	t->over = false;
+	return dhcp_fail(f, ctx, t);
+}
