@@ -163,13 +163,13 @@ static const struct complaint {
 	{"Cannot allocate memory", -ENOMEM,
 		"not enough memory: raise host.memory_size, or `ulimit -l unlimited`"},
 	{"No such device", -ENODEV, "there is no such device"},
-	{"Connection refused", -ECONNREFUSED, "nobody listens on {device}"},
+	{"Connection refused", -ECONNREFUSED, "no process listens on {device}"},
 	{"Operation not permitted", -EPERM,
-		"the kernel does not permit it: run as root (`ddiperf doctor` lists what is "
-		"missing)"},
+		"the kernel does not permit it: run as root (`ddiperf doctor` lists missing "
+		"privileges)"},
 	{"Permission denied", -EPERM,
-		"the kernel does not permit it: run as root (`ddiperf doctor` lists what is "
-		"missing)"},
+		"the kernel does not permit it: run as root (`ddiperf doctor` lists missing "
+		"privileges)"},
 };
 
 static void append(struct io_error *e, const char *text, size_t len)

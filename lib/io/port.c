@@ -46,7 +46,7 @@ static int probe_pci(const struct port *port, const char *bdf, uint16_t *id, str
 		return 0;
 	return port_fail(e, port->settings, -ENODEV,
 		"no DPDK driver took the device: `apt-get install librte-meta-net`, and "
-		"`ddiperf --verbose` shows what DPDK said");
+		"`ddiperf --verbose` shows the messages of DPDK");
 }
 
 static int probe_vdev(char *devargs, uint16_t *id)

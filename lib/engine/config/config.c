@@ -146,7 +146,7 @@ static const struct field probe_fields[] = {
 		AT(probe_settings, timeout_ns), .def = "5s", .min = 1e7, .max = 6e11},
 };
 
-static const struct field_section probe_section = {"probe", "what the server's side says",
+static const struct field_section probe_section = {"probe", "CPU time of the server's machine",
 	FIELD_ROWS(probe_fields), sizeof(struct probe_settings)};
 
 static const struct field dut_fields[] = {

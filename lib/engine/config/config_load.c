@@ -275,8 +275,8 @@ static void check_ramp(const struct config *c, struct arena *a, struct diag *d)
 			s->variable);
 	if (c->criteria.count && !c->run.repeat)
 		diag_error(d, c->criteria.items, NULL,
-			"of which rate? (a ramp has all of them: run.repeat to judge runs at the "
-			"answer, or method: bisect or mlr, or no criteria)");
+			"a ramp has no single rate to judge (add run.repeat to judge runs at the "
+			"answer, or use method: bisect or mlr, or no criteria)");
 }
 
 static void check_search(const struct config *c, struct arena *a, struct diag *d)

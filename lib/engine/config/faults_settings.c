@@ -17,9 +17,9 @@
 		#name, help, FIELD_ROWS(rows), sizeof(struct type)}
 
 static const struct field gate_fields[] = {
-	{"share", "so many of the answers, at random", FIELD_PERCENT, AT(fault_settings, share),
+	{"share", "share of the replies, at random", FIELD_PERCENT, AT(fault_settings, share),
 		.min = 1e-9, .max = 1},
-	{"every", "the N-th answer, the 2N-th and so on", FIELD_COUNT, AT(fault_settings, every),
+	{"every", "the N-th reply, the 2N-th and so on", FIELD_COUNT, AT(fault_settings, every),
 		.min = 1, .max = 1e15},
 };
 SECTION(fault, "how often", gate_fields, fault_settings);
@@ -37,7 +37,7 @@ static const struct field two_point_fields[] = {
 		.max = 6e11},
 	{"second", "the other delay", FIELD_DURATION, .required = true,
 		AT(two_point_settings, second_ns), .max = 6e11},
-	{"share_of_second", "so many of the answers have the second one", FIELD_PERCENT,
+	{"share_of_second", "share of the replies with the second delay", FIELD_PERCENT,
 		.required = true, AT(two_point_settings, share_of_second), .max = 1},
 };
 SECTION(two_point, "one of two delays", two_point_fields, two_point_settings);
@@ -57,13 +57,13 @@ SECTION(delay, "answers leave later (exactly one kind)", delay_fields, delay_set
 static const struct field capacity_fields[] = {
 	{"rate", "answers per second", FIELD_RATE, .required = true, AT(capacity_settings, rate),
 		.min = 1, .max = 1e9},
-	{"queue", "answers that wait for their turn; what comes on top is dropped", FIELD_COUNT,
+	{"queue", "replies that wait for their turn; further requests are dropped", FIELD_COUNT,
 		AT(capacity_settings, queue), .def = "0", .max = 1e7},
 	{"drop_cost",
 		"share of an answer's work that a dropped request costs: a server that collapses",
 		FIELD_PERCENT, AT(capacity_settings, drop_cost), .def = "0%", .max = 1},
 };
-SECTION(capacity, "so many answers per second and no more", capacity_fields, capacity_settings);
+SECTION(capacity, "limit of replies per second", capacity_fields, capacity_settings);
 
 static const struct field stall_fields[] = {
 	{"every", "time from one stall to the next, and from the first request to the first",
@@ -86,7 +86,7 @@ SECTION(outage, "requests between two times are dropped", outage_fields, outage_
 static struct field faults_fields[OWN_SECTIONS + FAULTS_MAX] = {
 	{"outage", "requests between two times are dropped", FIELD_SECTION, .optional = true,
 		AT(faults_settings, outage), .section = &outage_section},
-	{"capacity", "so many answers per second and no more", FIELD_SECTION, .optional = true,
+	{"capacity", "limit of replies per second", FIELD_SECTION, .optional = true,
 		AT(faults_settings, capacity), .section = &capacity_section},
 	{"stall", "no answer leaves for a while, again and again", FIELD_SECTION, .optional = true,
 		AT(faults_settings, stall), .section = &stall_section},
@@ -96,7 +96,7 @@ static struct field faults_fields[OWN_SECTIONS + FAULTS_MAX] = {
 
 struct field_section faults_section = {
 	.name = "faults",
-	.help = "what the responder gets wrong",
+	.help = "faults of the responder's replies",
 	.fields = faults_fields,
 	.size = sizeof(struct faults_settings),
 };

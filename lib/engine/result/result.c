@@ -123,7 +123,7 @@ static const struct counter port_rows[] = {
 		AT(result_port, rx_missed_known)},
 	COUNT(result_port, rx_no_mbuf, "dropped by the device for want of a buffer"),
 	QUEUE_COUNTERS(PORT_ROW) // core/counters.h
-	TEXT(result_port, steering, "what brings answers to the worker that asked"),
+	TEXT(result_port, steering, "method that brings replies to the worker that asked"),
 	{"steering_probe", "where answers to questions before the run came to", NULL,
 		COUNTER_SECTION, AT(result_port, steering_probe),
 		.section = &steer_probe_rows_section, .optional = true},
@@ -165,7 +165,7 @@ static const struct counter cpu_rows[] = {
 	{"cpus", "CPUs of the box", NULL, COUNTER_U64, AT(result_cpu, cpus)},
 	{"used", "share of all CPUs in use, polling workers and everything else on the box", "1",
 		COUNTER_F64, AT(result_cpu, used)},
-	{"us_per_transaction", "service demand: CPU time of the box over what was answered", "us",
+	{"us_per_transaction", "service demand: CPU time of the box per answered transaction", "us",
 		COUNTER_F64, AT(result_cpu, us_per_transaction)},
 };
 static const struct counter_section result_cpu_section = {"cpu",
@@ -173,18 +173,17 @@ static const struct counter_section result_cpu_section = {"cpu",
 
 static const struct counter figure_rows[] = {
 	{"name", "name of the figure", NULL, COUNTER_STRING, AT(result_dut_figure, name)},
-	{"value", "what the server's side said", NULL, COUNTER_F64, AT(result_dut_figure, value)},
+	{"value", "value that the probe printed", NULL, COUNTER_F64, AT(result_dut_figure, value)},
 };
-static const struct counter_section figure_section = {"figures",
-	"a figure that the server's side said", COUNTER_ROWS(figure_rows),
-	sizeof(struct result_dut_figure)};
+static const struct counter_section figure_section = {"figures", "a figure that the probe printed",
+	COUNTER_ROWS(figure_rows), sizeof(struct result_dut_figure)};
 
 static const struct counter dut_interval_rows[] = {
 	{"figures", "figures of the newest sample in the interval", NULL, COUNTER_LIST,
 		AT(result_dut_interval, figures), .section = &figure_section},
 };
 static const struct counter_section result_dut_interval_section = {"dut",
-	"what the server's side said in an interval", COUNTER_ROWS(dut_interval_rows),
+	"the server's side in an interval", COUNTER_ROWS(dut_interval_rows),
 	sizeof(struct result_dut_interval)};
 
 static const struct counter dut_rows[] = {
@@ -196,7 +195,7 @@ static const struct counter dut_rows[] = {
 	{"cpus", "CPUs of the server's box; 0: not known", NULL, COUNTER_U64, AT(result_dut, cpus)},
 	{"used", "share of all its CPUs in use in the measured part; null: not known", "1",
 		COUNTER_F64, AT(result_dut, used)},
-	{"us_per_transaction", "service demand: its CPU time over what was answered", "us",
+	{"us_per_transaction", "service demand: its CPU time per answered transaction", "us",
 		COUNTER_F64, AT(result_dut, us_per_transaction)},
 	{"figures", "the last ones of a probe that prints pairs", NULL, COUNTER_LIST,
 		AT(result_dut, figures), .section = &figure_section},
@@ -226,11 +225,10 @@ static const struct counter interval_rows[] = {
 	{"t_s", "end of the interval, from the start of the measured part", "s", COUNTER_F64,
 		AT(result_interval, t_s)},
 	{"length_s", "length", "s", COUNTER_F64, AT(result_interval, length_s)},
-	{"traffic", "what happened in the interval", NULL, COUNTER_LIST,
-		AT(result_interval, traffic), .section = &result_interval_item_section},
-	{"dut", "what the server's side said in it", NULL, COUNTER_SECTION,
-		AT(result_interval, dut), .section = &result_dut_interval_section,
-		.optional = true},
+	{"traffic", "the items in the interval", NULL, COUNTER_LIST, AT(result_interval, traffic),
+		.section = &result_interval_item_section},
+	{"dut", "the server's side in it", NULL, COUNTER_SECTION, AT(result_interval, dut),
+		.section = &result_dut_interval_section, .optional = true},
 };
 SECTION("intervals", interval_rows, result_interval, "an interval of the run");
 
@@ -257,7 +255,8 @@ static const struct counter tester_delay_rows[] = {
 	{"apart", "a packet there and back, turned round on the responder's CPU", NULL,
 		COUNTER_SECTION, AT(result_tester_delay, apart), .section = &latency_rows_section},
 };
-SECTION("tester_delay", tester_delay_rows, result_tester_delay, "what the tester itself adds");
+SECTION("tester_delay", tester_delay_rows, result_tester_delay,
+	"delay that the tester itself adds");
 
 static const struct counter run_rows[] = {
 	TEXT(result_run, id, "UUID of the run"),
@@ -269,15 +268,16 @@ static const struct counter run_rows[] = {
 	TEXT(result_run, command, "command line"),
 	{"host", "the tester's machine", NULL, COUNTER_SECTION, AT(result_run, host),
 		.section = &host_rows_section},
-	{"tester_delay", "what the tester itself adds to every latency, measured before the run",
-		NULL, COUNTER_SECTION, AT(result_run, tester_delay),
+	{"tester_delay",
+		"delay that the tester itself adds to every latency, measured before the run", NULL,
+		COUNTER_SECTION, AT(result_run, tester_delay),
 		.section = &tester_delay_rows_section, .optional = true},
 };
 SECTION("run", run_rows, result_run, "the run");
 
 static const struct counter criterion_rows[] = {
 	TEXT(result_criterion, expression, "the condition"),
-	{"value", "what was found", NULL, COUNTER_F64, AT(result_criterion, value)},
+	{"value", "value of the figure", NULL, COUNTER_F64, AT(result_criterion, value)},
 	{"pass", "whether it holds", NULL, COUNTER_BOOL, AT(result_criterion, pass)},
 };
 SECTION("criteria", criterion_rows, result_criterion, "a condition of the verdict");
@@ -286,7 +286,7 @@ static const struct counter verdict_rows[] = {
 	TEXT(result_verdict, status, "pass, fail, invalid, unreachable or interrupted"),
 	COUNT(result_verdict, exit_code, "exit code of the program"),
 	TEXT(result_verdict, limited_by, "none, tester, wire or server"),
-	TEXT(result_verdict, invalid_by, "tester, or load: nobody was there to make all of it"),
+	TEXT(result_verdict, invalid_by, "tester, or load: too few clients were free for it"),
 	{"reasons", "why, in words", NULL, COUNTER_STRINGS, AT(result_verdict, reasons)},
 	{"criteria", "conditions", NULL, COUNTER_LIST, AT(result_verdict, criteria),
 		.section = &criterion_rows_section},
@@ -308,7 +308,7 @@ SECTION("protocols", responder_protocol_rows, result_responder_protocol, "a prot
 static const struct counter responder_rows[] = {
 	TEXT(result_responder, port, "port that it answers on"),
 	RESPONDER_COUNTERS(RESPONDER_ROW) PASS_COUNTERS(RESPONDER_ROW, RESPONDER_SECONDS_ROW,
-		RESPONDER_NS_ROW){"faults", "what it got wrong on demand", NULL, COUNTER_ARRAY,
+		RESPONDER_NS_ROW){"faults", "faults on demand, by kind", NULL, COUNTER_ARRAY,
 		AT(result_responder, faults), .length = FAULTS_MAX, .label = faults_label},
 	{"protocols", "by protocol", NULL, COUNTER_LIST, AT(result_responder, protocols),
 		.section = &responder_protocol_rows_section},
@@ -348,7 +348,7 @@ static const struct counter_section trial_section = {
 	"trials", "a measurement", COUNTER_ROWS(trial_rows), sizeof(struct result_trial)};
 
 static const struct counter goal_rows[] = {
-	TEXT(result_goal, goal, "what a load has to meet"),
+	TEXT(result_goal, goal, "bound that a load must meet"),
 	REAL(result_goal, answer, NULL, "highest value of the variable that meets it"),
 	REAL(result_goal, upper, NULL, "lowest value that does not; null: none up to the end"),
 	REAL(result_goal, answered_per_s, "per_s",
@@ -365,7 +365,7 @@ static const struct counter peak_rows[] = {
 	REAL(result_peak, rate, NULL, "value of the variable"),
 	REAL(result_peak, answered_per_s, "per_s", "answered rate"),
 };
-static const struct counter_section peak_section = {"peak", "a load and what was answered",
+static const struct counter_section peak_section = {"peak", "a load and its answered rate",
 	COUNTER_ROWS(peak_rows), sizeof(struct result_peak)};
 
 static const struct counter search_rows[] = {

@@ -53,8 +53,8 @@ static void note_sharing(const struct run *r, uint32_t port)
 	run_note(r->options, "port %s: %s", of->settings->name, steer_text(of->steer.how));
 	if (first->sleeps)
 		run_note(r->options,
-			"port %s: its workers do not sleep, for each may receive what another one "
-			"waits for",
+			"port %s: its workers do not sleep, as each may receive replies to another "
+			"one",
 			of->settings->name);
 }
 

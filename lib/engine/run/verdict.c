@@ -106,16 +106,17 @@ static void judge_item(const struct plan *p, const struct plan_item *i, const st
 		because(out, "%s: nothing was sent in the measured part", r->name);
 	if (out->count > before && nobody)
 		because(out,
-			"%s: for %llu of them there was nobody to make them (%s.no_...): that is "
-			"no fault of this box, but of what the file asks for",
+			"%s: %llu not sent: no client was free or bound for them (%s.no_... counts "
+			"the reasons): more clients, or a lower rate",
 			r->name, (unsigned long long)nobody, i->run->proto->name);
 	if (is_of_load(v, r, nobody))
 		out->of_load += out->count - before;
 	// A closed loop that waits for a slot and not for the server measures the table.
 	if (r->no_slot && (out->count > before || i->run->pace.kind == PACE_OUTSTANDING))
 		because(out,
-			"%s: all %llu transaction slots were in use or resting (load.slots: more, "
-			"more source ports or addresses, or a shorter timeout)",
+			"%s: all %llu transaction slots were in use or in quarantine (raise "
+			"load.slots, "
+			"or add source ports or addresses, or shorten the timeout)",
 			r->name, (unsigned long long)slots_of(i));
 	if (out->count > before)
 		explain_sending(i, out);

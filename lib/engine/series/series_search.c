@@ -447,7 +447,8 @@ static int finish(struct searching *g, int code, struct result *out)
 	if (*g->series->options->signals) {
 		conclude_as(g, out, "interrupted", EXIT_INTERRUPTED,
 			arena_printf(g->series->arena,
-				"interrupted after %u trials: the answer is what was known then",
+				"interrupted after %u trials: the answer is that of the trials so "
+				"far",
 				g->search.count));
 	} else if (code == EXIT_INTERNAL) {
 		conclude_as(g, out, "invalid", code, "a trial ended with an internal error");

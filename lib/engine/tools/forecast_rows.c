@@ -65,11 +65,11 @@ static const struct counter forecast_rows[] = {
 	{"traffic", "items of traffic", NULL, COUNTER_LIST, AT(forecast, traffic),
 		.section = &items_section},
 	{"ports", "ports", NULL, COUNTER_LIST, AT(forecast, ports), .section = &ports_section},
-	ALL(COUNTER_U64, input, NULL, "bytes of what the file refers to"),
+	ALL(COUNTER_U64, input, NULL, "bytes of the input files"),
 	ALL(COUNTER_U64, memory, NULL, "bytes of everything"),
 	ALL(COUNTER_U64, memory_available, NULL, "bytes that this box has left; 0: unknown"),
-	ALL(COUNTER_STRINGS, warnings, NULL, "what would not fit, or is not known"),
+	ALL(COUNTER_STRINGS, warnings, NULL, "misfits and unknown figures"),
 };
 
 const struct counter_section forecast_section = {
-	"plan", "what a file asks for", COUNTER_ROWS(forecast_rows), sizeof(struct forecast)};
+	"plan", "needs of a file", COUNTER_ROWS(forecast_rows), sizeof(struct forecast)};

@@ -93,7 +93,6 @@ const struct proto_fault dns_faults[] = {
 	{"rcode", "SERVFAIL instead of the answer", false, rcode},
 	{"tc", "answers cut to the question, with TC set", false, tc},
 	{"empty", "NOERROR without the answer record", false, empty},
-	{"unsolicited", "one more reply beside the answer that nobody asked for", true,
-		unsolicited},
+	{"unsolicited", "one more reply, to no request, beside the right one", true, unsolicited},
 	{0},
 };

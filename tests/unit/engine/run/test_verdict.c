@@ -126,9 +126,9 @@ static void a_load_that_nobody_can_make_is_no_fault_of_the_tester(void **state)
 	assert_int_equal(reach(f), EXIT_INVALID);
 	assert_string_equal(f->result.verdict.invalid_by, "load");
 	assert_string_equal(f->result.verdict.limited_by, "none");
-	assert_true(says(f, "for 300 of them there was nobody to make them (some.no_...)"));
+	assert_true(says(f, "300 not sent: no client was free or bound for them (some.no_..."));
 	f->result_item.unsent = 303; // three that somebody could have made
-	assert_invalid(f, "for 300 of them there was nobody");
+	assert_invalid(f, "300 not sent: no client was free");
 	f->result_item.unsent = 301;
 	f->result_item.send_lag.p99_ns = 2e7;
 	assert_invalid(f, "the tester sent late");
@@ -265,7 +265,7 @@ static void a_closed_loop_that_waited_for_slots_is_invalid(void **state)
 	f->run.pace.kind = PACE_MAX; // as fast as it goes is what the tester makes of it
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->run.pace.kind = PACE_OUTSTANDING;
-	assert_invalid(f, "load.slots: more");
+	assert_invalid(f, "raise load.slots");
 }
 
 static void a_full_wire_is_named_although_the_run_is_invalid(void **state)

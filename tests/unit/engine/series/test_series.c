@@ -130,7 +130,7 @@ static void a_ramp_is_of_a_rate_and_has_no_criteria(void **state)
 		"t.yaml:7:34: search.variable: \"traffic.q.load.outstanding\" is not the rate of "
 		"an item");
 	expect("criteria: [loss <= 1%]\nsearch: {" RAMP RATE SPAN GOAL "}",
-		"t.yaml:7:12: criteria[0]: of which rate?");
+		"t.yaml:7:12: criteria[0]: a ramp has no single rate");
 	expect("criteria: [loss <= 1%]\nrun: {repeat: {}}\nsearch: {" RAMP RATE SPAN GOAL "}",
 		NULL);
 	expect("stop: [loss > 5% for 1s]\nsearch: {trial: 2s, " RAMP RATE SPAN GOAL "}",
