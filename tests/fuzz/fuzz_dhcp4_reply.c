@@ -15,10 +15,8 @@ static const void *settings(bool relay)
 {
 	static uint64_t parameters[] = {1, 3};
 	static struct addr_range relays = {{4, {10, 1, 0, 1}}, 2};
-	static struct dhcp4_relay_settings relay_settings = {.is.addresses = {&relays, 1},
-		.is.port = 67,
-		.hops = 1,
-		.circuit_id = "p{client}"};
+	static struct dhcp4_relay_settings relay_settings = {
+		.is.addresses = {&relays, 1}, .is.port = 67, .hops = 1, .circuit_id = "p{client}"};
 	static struct dhcp4_retransmit_settings retransmit = {4000000000, 2, 1000000000, 2};
 	static struct dhcp_mix_settings mix = {.share[DHCP4_RENEW] = 0.5}; // paths to servers
 	static struct dhcp4_settings s = {.is.clients = CLIENTS,
@@ -48,6 +46,7 @@ static void compose(const struct flight *f, struct reader *r, struct writer *w)
 	uint8_t type = read_u8(r), has = read_u8(r), address = read_u8(r);
 	uint8_t *h = write_space(w, DHCP4_OPTIONS_AT);
 
+	check(h);
 	memcpy(h, f->sent, DHCP4_OPTIONS_AT);
 	h[DHCP4_AT_OP] = DHCP4_REPLY_OP;
 	dhcp4_put32(h + DHCP4_AT_YIADDR, address ? POOL + address % 8 : 0);

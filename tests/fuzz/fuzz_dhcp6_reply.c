@@ -10,7 +10,10 @@ enum content { HAS_SERVER_ID = 1, HAS_STATUS = 2, HAS_RAPID = 4, HAS_RAW = 8, IS
 
 static const void *settings(bool relay)
 {
-#define TRIES {.irt_ns = 1000000000, .mrc = 2}
+#define TRIES                                                                                      \
+	{                                                                                          \
+		.irt_ns = 1000000000, .mrc = 2                                                     \
+	}
 	static uint64_t parameters[] = {23};
 	static struct addr_range relays = {{16, {0x20, 1, 0xd, 0xb8, [15] = 1}}, 2};
 	static struct dhcp6_relay_settings relay_settings = {.is.addresses = {&relays, 1},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCP clients with a server that says anything, at any time: the input is a series of steps (begin,
-// reply, timeout, time goes by) for a few clients. Whatever happens, every client is free, bound or
-// busy, and a lease is one client's. The body for both families: a target gives its settings, its
-// replies and a check of one client. Path: tests only.
+// DHCP clients with a server that says anything, at any time: the input is a series of steps
+// (begin, reply, timeout, time goes by) for a few clients. Whatever happens, every client is free,
+// bound or busy, and a lease is one client's. The body for both families: a target gives its
+// settings, its replies and a check of one client. Path: tests only.
 #pragma once
 
 #include <stdint.h>

@@ -3,15 +3,7 @@
 // server that answers right unless told otherwise. Path: tests only.
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "dhcp_test.h"
 
 #include "base/bytes.h"
 #include "net/csum.h"
@@ -48,6 +40,7 @@ struct dhcp4_fixture {
 	struct addr_range relays[2], pool[2];
 	struct addr servers[4];
 	struct dhcp_vlan_settings vlans[2];
+	struct dhcp_leases_settings leases;
 	uint64_t parameters[4], vlan_ids[4];
 	struct diag *diag;
 	struct proto_env env;
@@ -102,57 +95,11 @@ static inline struct dhcp4_fixture *fixture_new(uint32_t clients)
 	return f;
 }
 
-static inline struct dhcp4_worker *worker_of(struct dhcp4_fixture *f)
-{
-	return f->ctx.own;
-}
-
 // Who has a running lease on the address, or DHCP_NOBODY.
 static inline uint32_t holder_of(struct dhcp4_fixture *f, uint32_t address)
 {
 	return dhcp_holders_find(
 		&f->common->leases.holders, dhcp4_held(address), f->ctx.now_ms / 1000);
-}
-
-static inline struct dhcp4_client *client_of(struct dhcp4_fixture *f, uint32_t client)
-{
-	return dhcp4_client_at(worker_of(f), client);
-}
-
-static inline void fixture_setup(struct dhcp4_fixture *f)
-{
-	f->ctx.shared = dhcp4_setup(&f->settings, &f->env, f->diag);
-	if (!f->ctx.shared)
-		diag_print(f->diag, stderr);
-	assert_non_null(f->ctx.shared);
-	f->ctx.counters = &f->n;
-}
-
-static inline void fixture_open(struct dhcp4_fixture *f)
-{
-	fixture_setup(f);
-	f->common = dhcp_common_setup(&(void *){(void *)f->ctx.shared}, 1, f->env.workers);
-	assert_non_null(f->common);
-	f->env.common = f->common;
-	assert_int_equal(dhcp_open(&f->ctx, &f->env), 0);
-}
-
-// Two items of one run; the first one is to be ended last.
-static inline void fixture_open_both(struct dhcp4_fixture *f, struct dhcp4_fixture *g)
-{
-	void *shared[2];
-
-	f->env.name = "first";
-	g->env.name = "second";
-	fixture_setup(f);
-	fixture_setup(g);
-	shared[0] = (void *)f->ctx.shared;
-	shared[1] = (void *)g->ctx.shared;
-	f->common = dhcp_common_setup(shared, 2, 1);
-	assert_non_null(f->common);
-	f->env.common = g->env.common = f->common;
-	assert_int_equal(dhcp_open(&f->ctx, &f->env), 0);
-	assert_int_equal(dhcp_open(&g->ctx, &g->env), 0);
 }
 
 static inline struct dhcp4_fixture *fixture_relay(uint32_t clients)
@@ -161,39 +108,6 @@ static inline struct dhcp4_fixture *fixture_relay(uint32_t clients)
 
 	f->settings.is.relay = &f->relay.is;
 	return f;
-}
-
-static inline void fixture_end(struct dhcp4_fixture *f)
-{
-	if (f->ctx.shared) {
-		dhcp_close(&f->ctx);
-		if (f->common)
-			dhcp_common_teardown(f->common);
-		dhcp_teardown((void *)f->ctx.shared);
-	}
-	diag_free(f->diag);
-	free(f);
-}
-
-// Only this exchange from now on, whatever the settings say.
-static inline void fixture_only(struct dhcp4_fixture *f, uint32_t exchange)
-{
-	struct dhcp4_plan *p = (struct dhcp4_plan *)f->ctx.shared;
-
-	memset(p->is.course.mix.below, 0, sizeof(p->is.course.mix.below));
-	p->is.course.mix.otherwise = exchange;
-}
-
-// The next transaction; false: nobody can.
-static inline bool fixture_begin(struct dhcp4_fixture *f)
-{
-	uint64_t seq = f->txn.seq + 1;
-
-	f->txn = (struct proto_txn){.seq = seq};
-	if (!dhcp4_begin(&f->ctx, &f->txn))
-		return false;
-	f->txn.key = 0x1234abcd;
-	return true;
 }
 
 static inline void fixture_send(struct dhcp4_fixture *f)
@@ -302,46 +216,6 @@ static inline void fixture_plan(struct dhcp4_fixture *f, enum dhcp4_type type)
 			.echo_relay = true};
 }
 
-// As a heap block of exactly its size, so that the sanitizer sees every read beyond it.
-static inline enum proto_verdict fixture_verdict(struct dhcp4_fixture *f)
-{
-	uint8_t *exact;
-	enum proto_verdict v;
-
-	fixture_compose(f);
-	exact = malloc(f->reply_len);
-	assert_non_null(exact);
-	memcpy(exact, f->reply, f->reply_len);
-	v = dhcp4_reply(&f->ctx, &f->txn, exact, f->reply_len);
-	free(exact);
-	return v;
-}
-
-static inline enum proto_verdict fixture_answer(struct dhcp4_fixture *f, enum dhcp4_type type)
-{
-	fixture_plan(f, type);
-	return fixture_verdict(f);
-}
-
-// One exchange of four messages; the client is f->txn.user.
-static inline void fixture_dora(struct dhcp4_fixture *f)
-{
-	assert_true(fixture_begin(f));
-	fixture_send(f);
-	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
-	fixture_send(f);
-	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
-}
-
-// A client with a lease begins this exchange, and its message is made.
-static inline void fixture_bound(struct dhcp4_fixture *f, uint32_t exchange)
-{
-	fixture_dora(f);
-	fixture_only(f, exchange);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
-}
-
 static inline uint32_t from_hex(const char *hex, uint8_t *out)
 {
 	uint32_t len = 0;
@@ -357,24 +231,16 @@ static inline uint32_t from_hex(const char *hex, uint8_t *out)
 	return len;
 }
 
-// All errors as text; free() it.
-static inline char *diag_text(const struct diag *d)
+#define FIXTURE          struct dhcp4_fixture
+#define VERB(name)       dhcp4_##name
+#define KEY              0x1234abcd
+#define FIRST_REPLY      DHCP4_OFFER
+#define LAST_REPLY       DHCP4_ACK
+#define fixture_four_way fixture_dora
+#include "dhcp_client_fixture.h"
+
+// Clients behind a relay with every kind of lease.
+static inline FIXTURE *fixture_leasing(uint32_t clients)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-
-	assert_non_null(f);
-	diag_print(d, f);
-	fclose(f);
-	return text;
-}
-
-static inline void assert_diag_has(const struct diag *d, const char *part)
-{
-	char *text = diag_text(d);
-
-	if (!strstr(text, part))
-		fail_msg("\"%s\" is not in:\n%s", part, text);
-	free(text);
+	return fixture_relay(clients);
 }

@@ -8,20 +8,7 @@
 #include <time.h>
 
 #include "base/log.h"
-
-static void assert_refused(struct dhcp4_fixture *f, const char *why)
-{
-	dhcp4_check(&f->settings, f->diag);
-	assert_diag_has(f->diag, why);
-	fixture_end(f);
-}
-
-static void assert_not_set_up(struct dhcp4_fixture *f, const char *why)
-{
-	assert_null(dhcp4_setup(&f->settings, &f->env, f->diag));
-	assert_diag_has(f->diag, why);
-	fixture_end(f);
-}
+#include "dhcp_setup_tests.h"
 
 static void right_settings_have_no_complaint(void **state)
 {
@@ -36,19 +23,7 @@ static void right_settings_have_no_complaint(void **state)
 	f->settings.expect = &f->expect;
 	f->pool[0] = (struct addr_range){v4(POOL), 4};
 	f->expect.pool = (struct field_list){f->pool, 1};
-	dhcp4_check(&f->settings, f->diag);
-	assert_int_equal(diag_count(f->diag), 0);
-	fixture_end(f);
-}
-
-static void a_mix_over_100_percent_is_refused(void **state)
-{
-	struct dhcp4_fixture *f = fixture_new(1);
-
-	f->settings.is.mix = &f->mix;
-	f->mix.share[DHCP4_DORA] = 0.7;
-	f->mix.share[DHCP4_RENEW] = 0.4;
-	assert_refused(f, "the shares add up to 110% (up to 100%)");
+	assert_right(f);
 }
 
 static void who_needs_leases_needs_somebody_who_gets_them(void **state)
@@ -68,9 +43,7 @@ static void who_needs_leases_needs_somebody_who_gets_them(void **state)
 	f->settings.is.mix = &f->mix;
 	f->mix.share[DHCP_RAPID] = 0.1;
 	f->settings.is.exchange = DHCP4_RENEW;
-	dhcp4_check(&f->settings, f->diag);
-	assert_int_equal(diag_count(f->diag), 0);
-	fixture_end(f);
+	assert_right(f);
 
 	f = fixture_new(1);
 	f->settings.is.mix = &f->mix;
@@ -88,24 +61,6 @@ static void a_pool_smaller_than_the_clients_is_refused(void **state)
 	f->pool[1] = (struct addr_range){v4(POOL + 64), 49};
 	f->expect.pool = (struct field_list){f->pool, 2};
 	assert_refused(f, "99 addresses for 100 clients");
-}
-
-static void macs_of_groups_are_refused(void **state)
-{
-	struct dhcp4_fixture *f = fixture_new(1);
-
-	f->settings.is.mac[0] = 3;
-	assert_refused(f, "a group address");
-	f = fixture_new(2);
-	memset(f->settings.is.mac, 0xff, 6);
-	f->settings.is.mac[0] = 0xfe;
-	assert_refused(f, "runs into group addresses");
-	f = fixture_new(1);
-	memset(f->settings.is.mac, 0xff, 6);
-	f->settings.is.mac[0] = 0xfe;
-	dhcp4_check(&f->settings, f->diag);
-	assert_int_equal(diag_count(f->diag), 0);
-	fixture_end(f);
 }
 
 static void client_id_text_belongs_to_text(void **state)
@@ -215,9 +170,7 @@ static void messages_have_their_limit(void **state)
 	for (int i = 0; i < 5; i++)
 		f->options[i] = (struct dhcp4_option_settings){.code = "77", .value.text = NULL};
 	f->settings.is.options.count = 0;
-	dhcp4_check(&f->settings, f->diag);
-	assert_int_equal(diag_count(f->diag), 0);
-	fixture_end(f);
+	assert_right(f);
 }
 
 static void bad_relays_are_refused(void **state)
@@ -253,18 +206,6 @@ static void bad_names_are_refused(void **state)
 	f->fqdn.name = "a.b";
 	f->fqdn.no_update = true;
 	assert_refused(f, "stands beside server_update");
-}
-
-static void bad_vlans_are_refused(void **state)
-{
-	struct dhcp4_fixture *f = fixture_new(4);
-
-	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
-	f->vlans[1] = (struct dhcp_vlan_settings){{2, 3}, {f->vlan_ids, 3}};
-	f->settings.is.vlans = (struct field_list){f->vlans, 2};
-	dhcp4_check(&f->settings, f->diag);
-	assert_diag_has(f->diag, "clients are in two ranges");
-	assert_refused(f, "3 VLANs (1 or 2)");
 }
 
 static void jitter_is_shorter_than_the_wait(void **state)
@@ -374,16 +315,6 @@ static void macs_come_from_a_file(void **state)
 	fixture_end(f);
 }
 
-static void macs_refused(const char *text, const char *why)
-{
-	struct dhcp4_fixture *f = fixture_new(2);
-	const char *path = file_of(text);
-
-	f->settings.is.mac_file = path;
-	assert_not_set_up(f, why);
-	unlink(path);
-}
-
 static void a_file_may_have_longer_addresses_behind_relays(void **state)
 {
 	struct dhcp4_fixture *f = fixture_relay(2);
@@ -399,37 +330,21 @@ static void a_file_may_have_longer_addresses_behind_relays(void **state)
 	fixture_end(f);
 }
 
-static void bad_files_of_macs_are_refused(void **state)
-{
-	struct dhcp4_fixture *f = fixture_new(2);
-
-	macs_refused("02:00:00:00:00:01\nnonsense\n", ":2:1: \"nonsense\": not a MAC address");
-	macs_refused("03:00:00:00:00:01\n02:00:00:00:00:01\n",
-		":1:1: \"03:00:00:00:00:01\": not an address of one station");
-	macs_refused("00:01:02\n00:01:03\n", "\"00:01:02\": not an Ethernet address (6 bytes)");
-	macs_refused("02:00:00:00:00:01\n", "the file has 1 MAC addresses for 2 clients");
-	macs_refused("02:00:00:00:00:01\n02:00:00:00:00:01\n", "has 02:00:00:00:00:01 twice");
-	f->settings.is.mac_file = "/nonexistent/file";
-	assert_not_set_up(f, "/nonexistent/file: No such file");
-}
-
-static struct dhcp_leases_settings leases;
-
 static void leases_go_from_one_run_to_the_next(void **state)
 {
 	struct dhcp4_fixture *f = fixture_relay(5);
 	const char *path = file_of("");
 
-	leases = (struct dhcp_leases_settings){.save = path};
-	f->settings.is.leases = &leases;
+	f->leases.save = path;
+	f->settings.is.leases = &f->leases;
 	fixture_open(f);
 	for (int i = 0; i < 3; i++)
 		fixture_dora(f);
 	fixture_end(f);
 
 	f = fixture_relay(5);
-	leases = (struct dhcp_leases_settings){.load = path};
-	f->settings.is.leases = &leases;
+	f->leases.load = path;
+	f->settings.is.leases = &f->leases;
 	f->settings.is.exchange = DHCP4_RENEW;
 	dhcp4_check(&f->settings, f->diag);
 	assert_int_equal(diag_count(f->diag), 0);
@@ -459,8 +374,8 @@ static void a_saved_lease_has_five_columns(void **state)
 	unsigned long long expires;
 	FILE *file;
 
-	leases = (struct dhcp_leases_settings){.save = path};
-	f->settings.is.leases = &leases;
+	f->leases.save = path;
+	f->settings.is.leases = &f->leases;
 	fixture_open(f);
 	fixture_dora(f);
 	fixture_end(f);
@@ -478,63 +393,18 @@ static void a_saved_lease_has_five_columns(void **state)
 	unlink(path);
 }
 
-static void a_run_without_answers_does_not_touch_the_file(void **state)
-{
-	struct dhcp4_fixture *f = fixture_relay(1);
-	const char *path = file_of("old\n");
-
-	leases = (struct dhcp_leases_settings){.save = path};
-	f->settings.is.leases = &leases;
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
-	fixture_end(f);
-	FILE *file = fopen(path, "r");
-	char line[16];
-
-	assert_non_null(file);
-	assert_non_null(fgets(line, sizeof(line), file));
-	assert_string_equal(line, "old\n");
-	fclose(file);
-	unlink(path);
-}
-
-static void a_check_leaves_no_file_behind(void **state)
-{
-	struct dhcp4_fixture *f = fixture_relay(1);
-	const char *path = file_of("");
-
-	unlink(path);
-	leases = (struct dhcp_leases_settings){.save = path};
-	f->settings.is.leases = &leases;
-	fixture_open(f);
-	fixture_end(f);
-	assert_int_not_equal(access(path, F_OK), 0);
-}
-
 static void leases_that_ran_out_are_left_out(void **state)
 {
 	struct dhcp4_fixture *f = fixture_relay(2);
 	const char *path = file_of("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,1000\n"
 				   "1,02:00:00:00:00:01,10.0.0.1,10.0.0.2,never\n");
 
-	leases = (struct dhcp_leases_settings){.load = path};
-	f->settings.is.leases = &leases;
+	f->leases.load = path;
+	f->settings.is.leases = &f->leases;
 	fixture_open(f);
 	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_BOUND].count, 1);
 	assert_int_equal(client_of(f, 1)->head.expires_s, UINT32_MAX);
 	fixture_end(f);
-	unlink(path);
-}
-
-static void leases_refused(const char *text, const char *why)
-{
-	struct dhcp4_fixture *f = fixture_relay(2);
-	const char *path = file_of(text);
-
-	leases = (struct dhcp_leases_settings){.load = path};
-	f->settings.is.leases = &leases;
-	assert_not_set_up(f, why);
 	unlink(path);
 }
 
@@ -558,19 +428,18 @@ static void bad_files_of_leases_are_refused(void **state)
 	leases_refused("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,never\n"
 		       "1,02:00:00:00:00:01,10.0.0.1,10.0.0.2,never\n",
 		"10.0.0.1 is leased to two clients");
-	leases = (struct dhcp_leases_settings){.save = "/nonexistent/file"};
-	f->settings.is.leases = &leases;
+	f->leases.save = "/nonexistent/file";
+	f->settings.is.leases = &f->leases;
 	assert_not_set_up(f, "/nonexistent/file: No such file");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		DHCP_SETUP_TESTS,
 		cmocka_unit_test(right_settings_have_no_complaint),
-		cmocka_unit_test(a_mix_over_100_percent_is_refused),
 		cmocka_unit_test(who_needs_leases_needs_somebody_who_gets_them),
 		cmocka_unit_test(a_pool_smaller_than_the_clients_is_refused),
-		cmocka_unit_test(macs_of_groups_are_refused),
 		cmocka_unit_test(client_id_text_belongs_to_text),
 		cmocka_unit_test(bad_options_are_refused),
 		cmocka_unit_test(a_template_counts_with_its_longest_client),
@@ -579,18 +448,14 @@ int main(void)
 		cmocka_unit_test(messages_have_their_limit),
 		cmocka_unit_test(bad_relays_are_refused),
 		cmocka_unit_test(bad_names_are_refused),
-		cmocka_unit_test(bad_vlans_are_refused),
 		cmocka_unit_test(jitter_is_shorter_than_the_wait),
 		cmocka_unit_test(a_server_is_needed_by_relays_and_unicasts_only),
 		cmocka_unit_test(the_layout_follows_the_topology),
 		cmocka_unit_test(paths_are_the_broadcast_and_the_servers),
 		cmocka_unit_test(macs_come_from_a_file),
 		cmocka_unit_test(a_file_may_have_longer_addresses_behind_relays),
-		cmocka_unit_test(bad_files_of_macs_are_refused),
 		cmocka_unit_test(leases_go_from_one_run_to_the_next),
 		cmocka_unit_test(a_saved_lease_has_five_columns),
-		cmocka_unit_test(a_run_without_answers_does_not_touch_the_file),
-		cmocka_unit_test(a_check_leaves_no_file_behind),
 		cmocka_unit_test(leases_that_ran_out_are_left_out),
 		cmocka_unit_test(bad_files_of_leases_are_refused),
 	};

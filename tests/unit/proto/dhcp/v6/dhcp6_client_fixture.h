@@ -3,15 +3,7 @@
 // server that answers right unless told otherwise. Path: tests only.
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "dhcp_test.h"
 
 #include "base/bytes.h"
 #include "proto/dhcp/v6/dhcp6_self.h"
@@ -130,61 +122,6 @@ static inline struct dhcp6_fixture *fixture_relay(uint32_t clients, uint32_t lev
 	f->settings.is.relay = &f->relay.is;
 	f->relay.levels = levels;
 	return f;
-}
-
-static inline struct dhcp6_worker *worker_of(struct dhcp6_fixture *f)
-{
-	return f->ctx.own;
-}
-
-static inline struct dhcp6_client *client_of(struct dhcp6_fixture *f, uint32_t client)
-{
-	return dhcp6_client_at(worker_of(f), client);
-}
-
-static inline void fixture_open(struct dhcp6_fixture *f)
-{
-	f->ctx.shared = dhcp6_setup(&f->settings, &f->env, f->diag);
-	if (!f->ctx.shared)
-		diag_print(f->diag, stderr);
-	assert_non_null(f->ctx.shared);
-	f->common = dhcp_common_setup(&(void *){(void *)f->ctx.shared}, 1, 1);
-	assert_non_null(f->common);
-	f->env.common = f->common;
-	f->ctx.counters = &f->n;
-	assert_int_equal(dhcp_open(&f->ctx, &f->env), 0);
-}
-
-static inline void fixture_end(struct dhcp6_fixture *f)
-{
-	if (f->ctx.shared) {
-		dhcp_close(&f->ctx);
-		dhcp_common_teardown(f->common);
-		dhcp_teardown((void *)f->ctx.shared);
-	}
-	diag_free(f->diag);
-	free(f);
-}
-
-// Only this exchange from now on, whatever the settings say.
-static inline void fixture_only(struct dhcp6_fixture *f, uint32_t exchange)
-{
-	struct dhcp6_plan *p = (struct dhcp6_plan *)f->ctx.shared;
-
-	memset(p->is.course.mix.below, 0, sizeof(p->is.course.mix.below));
-	p->is.course.mix.otherwise = exchange;
-}
-
-// The next transaction; false: nobody can.
-static inline bool fixture_begin(struct dhcp6_fixture *f)
-{
-	uint64_t seq = f->txn.seq + 1;
-
-	f->txn = (struct proto_txn){.seq = seq};
-	if (!dhcp6_begin(&f->ctx, &f->txn))
-		return false;
-	f->txn.key = 0x123456;
-	return true;
 }
 
 static inline void fixture_send(struct dhcp6_fixture *f)
@@ -341,69 +278,19 @@ static inline void fixture_plan(struct dhcp6_fixture *f, enum dhcp6_type type)
 		.relay_type = DHCP6_RELAY_REPL};
 }
 
-// As a heap block of exactly its size, so that the sanitizer sees every read beyond it.
-static inline enum proto_verdict fixture_verdict(struct dhcp6_fixture *f)
+#define FIXTURE          struct dhcp6_fixture
+#define VERB(name)       dhcp6_##name
+#define KEY              0x123456
+#define FIRST_REPLY      DHCP6_ADVERTISE
+#define LAST_REPLY       DHCP6_REPLY
+#define fixture_four_way fixture_sarr
+#include "dhcp_client_fixture.h"
+
+// Clients behind a relay with every kind of lease.
+static inline FIXTURE *fixture_leasing(uint32_t clients)
 {
-	uint8_t *exact;
-	enum proto_verdict v;
+	FIXTURE *f = fixture_relay(clients, 1);
 
-	fixture_compose(f);
-	exact = malloc(f->reply_len);
-	assert_non_null(exact);
-	memcpy(exact, f->reply, f->reply_len);
-	v = dhcp6_reply(&f->ctx, &f->txn, exact, f->reply_len);
-	free(exact);
-	return v;
-}
-
-static inline enum proto_verdict fixture_answer(struct dhcp6_fixture *f, enum dhcp6_type type)
-{
-	fixture_plan(f, type);
-	return fixture_verdict(f);
-}
-
-// One exchange of four messages; the client is f->txn.user.
-static inline void fixture_sarr(struct dhcp6_fixture *f)
-{
-	assert_true(fixture_begin(f));
-	fixture_send(f);
-	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
-	fixture_send(f);
-	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
-}
-
-// A client with leases begins this exchange, and its message is made.
-static inline void fixture_bound(struct dhcp6_fixture *f, uint32_t exchange)
-{
-	fixture_sarr(f);
-	fixture_only(f, exchange);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
-}
-
-static inline uint32_t held_by(struct dhcp6_fixture *f, uint32_t client)
-{
-	return client_of(f, client)->head.holds;
-}
-
-// All errors as text; free() it.
-static inline char *diag_text(const struct diag *d)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-
-	assert_non_null(f);
-	diag_print(d, f);
-	fclose(f);
-	return text;
-}
-
-static inline void assert_diag_has(const struct diag *d, const char *part)
-{
-	char *text = diag_text(d);
-
-	if (!strstr(text, part))
-		fail_msg("\"%s\" is not in:\n%s", part, text);
-	free(text);
+	f->settings.lease = DHCP6_WANTS_BOTH;
+	return f;
 }

@@ -9,35 +9,7 @@
 #include <time.h>
 
 #include "base/log.h"
-
-static void assert_refused(struct dhcp6_fixture *f, const char *why)
-{
-	dhcp6_check(&f->settings, f->diag);
-	assert_diag_has(f->diag, why);
-	fixture_end(f);
-}
-
-static void assert_right(struct dhcp6_fixture *f)
-{
-	dhcp6_check(&f->settings, f->diag);
-	assert_int_equal(diag_count(f->diag), 0);
-	fixture_end(f);
-}
-
-static void assert_not_set_up(struct dhcp6_fixture *f, const char *why)
-{
-	assert_null(dhcp6_setup(&f->settings, &f->env, f->diag));
-	assert_diag_has(f->diag, why);
-	fixture_end(f);
-}
-
-static struct dhcp6_fixture *fixture_both(uint32_t clients)
-{
-	struct dhcp6_fixture *f = fixture_relay(clients, 1);
-
-	f->settings.lease = DHCP6_WANTS_BOTH;
-	return f;
-}
+#include "dhcp_setup_tests.h"
 
 static void right_settings_have_no_complaint(void **state)
 {
@@ -77,16 +49,6 @@ static void a_server_is_of_this_family_and_needed_by_unicasts_only(void **state)
 	fixture_end(f);
 }
 
-static void shares_of_a_mix_are_up_to_100_percent(void **state)
-{
-	struct dhcp6_fixture *f = fixture_new(1);
-
-	f->settings.is.mix = &f->mix;
-	f->mix.share[DHCP6_SARR] = 0.7;
-	f->mix.share[DHCP6_RENEWS] = 0.4;
-	assert_refused(f, "the shares add up to 110% (up to 100%)");
-}
-
 static void who_needs_leases_needs_somebody_who_gets_them(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(1);
@@ -113,7 +75,7 @@ static void who_needs_leases_needs_somebody_who_gets_them(void **state)
 
 static void expected_refused(const char *pool, const char *prefixes, uint64_t bits, const char *why)
 {
-	struct dhcp6_fixture *f = fixture_both(300);
+	struct dhcp6_fixture *f = fixture_leasing(300);
 
 	f->settings.expect = &f->expect;
 	f->pool[0] = prefix(pool);
@@ -175,7 +137,7 @@ static void bad_duids_are_refused(void **state)
 
 static void leases_of_a_client_have_their_limits(void **state)
 {
-	struct dhcp6_fixture *f = fixture_both(1);
+	struct dhcp6_fixture *f = fixture_leasing(1);
 
 	f->settings.addresses = 5;
 	f->settings.prefixes = 4;
@@ -257,26 +219,6 @@ static void bad_options_are_refused(void **state)
 			       .value.text = "{random:255}{random:255}"
 					     "{random:255}{random:255}{random:5}"},
 		"too long: 1025 bytes (up to 1024)");
-}
-
-static void bad_vlans_are_refused(void **state)
-{
-	struct dhcp6_fixture *f = fixture_new(4);
-
-	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
-	f->vlans[1] = (struct dhcp_vlan_settings){{2, 3}, {f->vlan_ids, 3}};
-	f->settings.is.vlans = (struct field_list){f->vlans, 2};
-	dhcp6_check(&f->settings, f->diag);
-	assert_diag_has(f->diag, "clients are in two ranges");
-	assert_refused(f, "3 VLANs (1 or 2)");
-}
-
-static void there_is_a_client_for_each_worker(void **state)
-{
-	struct dhcp6_fixture *f = fixture_new(2);
-
-	f->env.workers = 3;
-	assert_not_set_up(f, "2 clients for 3 CPUs (at least one for each)");
 }
 
 // --- where messages go ---
@@ -380,29 +322,6 @@ static void macs_of_a_file_are_in_duids_and_own_link_local_addresses(void **stat
 	fixture_end(f);
 }
 
-static void macs_refused(const char *text, const char *why)
-{
-	struct dhcp6_fixture *f = fixture_new(2);
-	const char *path = file_of(text);
-
-	f->settings.is.mac_file = path;
-	assert_not_set_up(f, why);
-	unlink(path);
-}
-
-static void bad_files_of_macs_are_refused(void **state)
-{
-	struct dhcp6_fixture *f = fixture_new(2);
-
-	macs_refused("02:00:00:00:00:01\nnonsense\n", ":2:1: \"nonsense\": not a MAC address");
-	macs_refused("00:01:02\n00:01:03\n", ":1:1: \"00:01:02\": not an Ethernet address");
-	macs_refused("03:00:00:00:00:01\n", "not an address of one station");
-	macs_refused("02:00:00:00:00:01\n", "the file has 1 MAC addresses for 2 clients");
-	macs_refused("02:00:00:00:00:01\n02:00:00:00:00:01\n", "has 02:00:00:00:00:01 twice");
-	f->settings.is.mac_file = "/nonexistent/file";
-	assert_not_set_up(f, "/nonexistent/file: No such file");
-}
-
 static void duids_refused(const char *text, const char *why)
 {
 	struct dhcp6_fixture *f = fixture_new(2);
@@ -435,7 +354,7 @@ static void bad_files_of_duids_are_refused(void **state)
 
 static void leases_go_from_one_run_to_the_next(void **state)
 {
-	struct dhcp6_fixture *f = fixture_both(5);
+	struct dhcp6_fixture *f = fixture_leasing(5);
 	const char *path = file_of("");
 	uint8_t address[16], bits[16];
 	struct dhcp6_envelope e;
@@ -448,7 +367,7 @@ static void leases_go_from_one_run_to_the_next(void **state)
 		fixture_sarr(f);
 	fixture_end(f);
 
-	f = fixture_both(5);
+	f = fixture_leasing(5);
 	f->leases.load = path;
 	f->settings.is.leases = &f->leases;
 	f->settings.is.exchange = DHCP6_RENEWS;
@@ -477,7 +396,7 @@ static void leases_go_from_one_run_to_the_next(void **state)
 
 static void a_saved_lease_is_a_line_of_five_columns(void **state)
 {
-	struct dhcp6_fixture *f = fixture_both(1);
+	struct dhcp6_fixture *f = fixture_leasing(1);
 	const char *path = file_of("old\n");
 	unsigned long long expires[2], now;
 	char *text;
@@ -497,24 +416,6 @@ static void a_saved_lease_is_a_line_of_five_columns(void **state)
 		2);
 	assert_in_range(expires[0], now + 3990, now + 4001);
 	assert_int_equal(expires[0], expires[1]);
-	free(text);
-	unlink(path);
-}
-
-static void a_run_without_answers_does_not_touch_the_file(void **state)
-{
-	struct dhcp6_fixture *f = fixture_both(1);
-	const char *path = file_of("old\n");
-	char *text;
-
-	f->leases.save = path;
-	f->settings.is.leases = &f->leases;
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
-	fixture_end(f);
-	text = text_of(path);
-	assert_string_equal(text, "old\n");
 	free(text);
 	unlink(path);
 }
@@ -555,7 +456,7 @@ static void leases_of_all_workers_are_saved(void **state)
 
 static void leases_that_ran_out_are_left_out_with_all_of_their_client(void **state)
 {
-	struct dhcp6_fixture *f = fixture_both(2);
+	struct dhcp6_fixture *f = fixture_leasing(2);
 	const char *path = file_of("0," MAC0 ",2001:db8::1," SERVER ",1000\n"
 				   "0," MAC0 ",2001:db8:8000::/56," NEVER "1," MAC1
 				   ",2001:db8:8000::/56," NEVER "1," MAC1 ",2001:db8::1," NEVER);
@@ -588,20 +489,9 @@ static void overlapping_prefixes_of_a_file_have_one_holder(void **state)
 	unlink(path);
 }
 
-static void leases_refused(const char *text, const char *why)
-{
-	struct dhcp6_fixture *f = fixture_both(2);
-	const char *path = file_of(text);
-
-	f->leases.load = path;
-	f->settings.is.leases = &f->leases;
-	assert_not_set_up(f, why);
-	unlink(path);
-}
-
 static void bad_files_of_leases_are_refused(void **state)
 {
-	struct dhcp6_fixture *f = fixture_both(2);
+	struct dhcp6_fixture *f = fixture_leasing(2);
 
 	leases_refused("client,mac,address,server,expires\n0," MAC0 ",2001:db8::1\n",
 		":2:1: \"0,02:00:00:00:00:00,2001:db8::1\": not five columns");
@@ -632,7 +522,7 @@ static void bad_files_of_leases_are_refused(void **state)
 static void broken_lines_never_crash_it(void **state)
 {
 	static const char right[] = "0," MAC0 ",2001:db8:8000:100::/56," SERVER ",1900000000";
-	struct dhcp6_fixture *f = fixture_both(2);
+	struct dhcp6_fixture *f = fixture_leasing(2);
 	uint64_t random = 1;
 	uint32_t taken = 0;
 
@@ -677,9 +567,9 @@ static void a_file_has_what_the_clients_ask_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		DHCP_SETUP_TESTS,
 		cmocka_unit_test(right_settings_have_no_complaint),
 		cmocka_unit_test(a_server_is_of_this_family_and_needed_by_unicasts_only),
-		cmocka_unit_test(shares_of_a_mix_are_up_to_100_percent),
 		cmocka_unit_test(who_needs_leases_needs_somebody_who_gets_them),
 		cmocka_unit_test(what_is_expected_has_room_for_all),
 		cmocka_unit_test(identities_are_whole),
@@ -688,16 +578,12 @@ int main(void)
 		cmocka_unit_test(bad_relays_are_refused),
 		cmocka_unit_test(groups_reach_all_servers),
 		cmocka_unit_test(bad_options_are_refused),
-		cmocka_unit_test(bad_vlans_are_refused),
-		cmocka_unit_test(there_is_a_client_for_each_worker),
 		cmocka_unit_test(each_client_has_its_vlans_and_its_server),
 		cmocka_unit_test(a_reply_comes_on_the_vlans_of_its_client),
 		cmocka_unit_test(macs_of_a_file_are_in_duids_and_own_link_local_addresses),
-		cmocka_unit_test(bad_files_of_macs_are_refused),
 		cmocka_unit_test(bad_files_of_duids_are_refused),
 		cmocka_unit_test(leases_go_from_one_run_to_the_next),
 		cmocka_unit_test(a_saved_lease_is_a_line_of_five_columns),
-		cmocka_unit_test(a_run_without_answers_does_not_touch_the_file),
 		cmocka_unit_test(leases_of_all_workers_are_saved),
 		cmocka_unit_test(leases_that_ran_out_are_left_out_with_all_of_their_client),
 		cmocka_unit_test(overlapping_prefixes_of_a_file_have_one_holder),

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of a fixture of DHCP clients: the body for both families, which define FIXTURE, VERB,
+// KEY, FIRST_REPLY, LAST_REPLY, fixture_send, fixture_plan and fixture_compose before. Path: tests
+// only.
+#pragma once
+
+static inline struct VERB(worker) * worker_of(FIXTURE *f)
+{
+	return f->ctx.own;
+}
+
+static inline struct VERB(client) * client_of(FIXTURE *f, uint32_t client)
+{
+	return VERB(client_at)(worker_of(f), client);
+}
+
+static inline uint32_t held_by(FIXTURE *f, uint32_t client)
+{
+	return client_of(f, client)->head.holds;
+}
+
+static inline void fixture_setup(FIXTURE *f)
+{
+	f->ctx.shared = VERB(setup)(&f->settings, &f->env, f->diag);
+	if (!f->ctx.shared)
+		diag_print(f->diag, stderr);
+	assert_non_null(f->ctx.shared);
+	f->ctx.counters = &f->n;
+}
+
+static inline void fixture_open(FIXTURE *f)
+{
+	fixture_setup(f);
+	f->common = dhcp_common_setup(&(void *){(void *)f->ctx.shared}, 1, f->env.workers);
+	assert_non_null(f->common);
+	f->env.common = f->common;
+	assert_int_equal(dhcp_open(&f->ctx, &f->env), 0);
+}
+
+// Two items of one run; the first one is to be ended last.
+static inline void fixture_open_both(FIXTURE *f, FIXTURE *g)
+{
+	void *shared[2];
+
+	f->env.name = "first";
+	g->env.name = "second";
+	fixture_setup(f);
+	fixture_setup(g);
+	shared[0] = (void *)f->ctx.shared;
+	shared[1] = (void *)g->ctx.shared;
+	f->common = dhcp_common_setup(shared, 2, 1);
+	assert_non_null(f->common);
+	f->env.common = g->env.common = f->common;
+	assert_int_equal(dhcp_open(&f->ctx, &f->env), 0);
+	assert_int_equal(dhcp_open(&g->ctx, &g->env), 0);
+}
+
+static inline void fixture_end(FIXTURE *f)
+{
+	if (f->ctx.shared) {
+		dhcp_close(&f->ctx);
+		if (f->common)
+			dhcp_common_teardown(f->common);
+		dhcp_teardown((void *)f->ctx.shared);
+	}
+	diag_free(f->diag);
+	free(f);
+}
+
+// Only this exchange from now on, whatever the settings say.
+static inline void fixture_only(FIXTURE *f, uint32_t exchange)
+{
+	struct dhcp_plan *p = (struct dhcp_plan *)f->ctx.shared;
+
+	memset(p->course.mix.below, 0, sizeof(p->course.mix.below));
+	p->course.mix.otherwise = exchange;
+}
+
+// The next transaction; false: no client can make it.
+static inline bool fixture_begin(FIXTURE *f)
+{
+	uint64_t seq = f->txn.seq + 1;
+
+	f->txn = (struct proto_txn){.seq = seq};
+	if (!VERB(begin)(&f->ctx, &f->txn))
+		return false;
+	f->txn.key = KEY;
+	return true;
+}
+
+// As a heap block of exactly its size, so that the sanitizer sees every read beyond it.
+static inline enum proto_verdict fixture_verdict(FIXTURE *f)
+{
+	uint8_t *exact;
+	enum proto_verdict v;
+
+	fixture_compose(f);
+	exact = malloc(f->reply_len);
+	assert_non_null(exact);
+	memcpy(exact, f->reply, f->reply_len);
+	v = VERB(reply)(&f->ctx, &f->txn, exact, f->reply_len);
+	free(exact);
+	return v;
+}
+
+static inline enum proto_verdict fixture_answer(FIXTURE *f, enum VERB(type) type)
+{
+	fixture_plan(f, type);
+	return fixture_verdict(f);
+}
+
+// One exchange of four messages; the client is f->txn.user.
+static inline void fixture_four_way(FIXTURE *f)
+{
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_AGAIN);
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, LAST_REPLY), PROTO_DONE);
+}
+
+// A client with a lease begins this exchange, and its message is made.
+static inline void fixture_bound(FIXTURE *f, uint32_t exchange)
+{
+	fixture_four_way(f);
+	fixture_only(f, exchange);
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+}
+
+static inline void assert_refused(FIXTURE *f, const char *why)
+{
+	VERB(check)(&f->settings, f->diag);
+	assert_diag_has(f->diag, why);
+	fixture_end(f);
+}
+
+static inline void assert_right(FIXTURE *f)
+{
+	VERB(check)(&f->settings, f->diag);
+	assert_int_equal(diag_count(f->diag), 0);
+	fixture_end(f);
+}
+
+static inline void assert_not_set_up(FIXTURE *f, const char *why)
+{
+	assert_null(VERB(setup)(&f->settings, &f->env, f->diag));
+	assert_diag_has(f->diag, why);
+	fixture_end(f);
+}

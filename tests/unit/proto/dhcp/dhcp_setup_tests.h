@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rules and files of settings that clients of both families have: tests over the fixture of a
+// family. Path: tests only.
+#pragma once
+
+static void shares_of_a_mix_are_up_to_100_percent(void **state)
+{
+	FIXTURE *f = fixture_new(1);
+
+	f->settings.is.mix = &f->mix;
+	f->mix.share[DHCP_FOUR_WAY] = 0.7;
+	f->mix.share[DHCP_RAPID] = 0.4;
+	assert_refused(f, "the shares add up to 110% (up to 100%)");
+}
+
+static void bad_vlans_are_refused(void **state)
+{
+	FIXTURE *f = fixture_new(4);
+
+	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
+	f->vlans[1] = (struct dhcp_vlan_settings){{2, 3}, {f->vlan_ids, 3}};
+	f->settings.is.vlans = (struct field_list){f->vlans, 2};
+	VERB(check)(&f->settings, f->diag);
+	assert_diag_has(f->diag, "clients are in two ranges");
+	assert_refused(f, "3 VLANs (1 or 2)");
+}
+
+static void macs_of_groups_are_refused(void **state)
+{
+	FIXTURE *f = fixture_new(1);
+
+	f->settings.is.mac[0] = 3;
+	assert_refused(f, "a group address");
+	f = fixture_new(2);
+	memset(f->settings.is.mac, 0xff, 6);
+	f->settings.is.mac[0] = 0xfe;
+	assert_refused(f, "runs into group addresses");
+	f = fixture_new(1);
+	memset(f->settings.is.mac, 0xff, 6);
+	f->settings.is.mac[0] = 0xfe;
+	assert_right(f);
+}
+
+static void there_is_a_client_for_each_worker(void **state)
+{
+	FIXTURE *f = fixture_new(2);
+
+	f->env.workers = 3;
+	assert_not_set_up(f, "2 clients for 3 CPUs (at least one for each)");
+}
+
+static void macs_refused(const char *text, const char *why)
+{
+	FIXTURE *f = fixture_new(2);
+	const char *path = file_of(text);
+
+	f->settings.is.mac_file = path;
+	assert_not_set_up(f, why);
+	unlink(path);
+}
+
+static void bad_files_of_macs_are_refused(void **state)
+{
+	FIXTURE *f = fixture_new(2);
+
+	macs_refused("02:00:00:00:00:01\nnonsense\n", ":2:1: \"nonsense\": not a MAC address");
+	macs_refused("03:00:00:00:00:01\n02:00:00:00:00:01\n",
+		":1:1: \"03:00:00:00:00:01\": not an address of one station");
+	macs_refused("00:01:02\n00:01:03\n", "\"00:01:02\": not an Ethernet address (6 bytes)");
+	macs_refused("02:00:00:00:00:01\n", "the file has 1 MAC addresses for 2 clients");
+	macs_refused("02:00:00:00:00:01\n02:00:00:00:00:01\n", "has 02:00:00:00:00:01 twice");
+	f->settings.is.mac_file = "/nonexistent/file";
+	assert_not_set_up(f, "/nonexistent/file: No such file");
+}
+
+static void a_run_without_answers_does_not_touch_the_file(void **state)
+{
+	FIXTURE *f = fixture_leasing(1);
+	const char *path = file_of("old\n");
+	char line[16];
+	FILE *file;
+
+	f->leases.save = path;
+	f->settings.is.leases = &f->leases;
+	fixture_open(f);
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+	fixture_end(f);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(line, sizeof(line), file));
+	assert_string_equal(line, "old\n");
+	fclose(file);
+	unlink(path);
+}
+
+static void a_check_leaves_no_file_behind(void **state)
+{
+	FIXTURE *f = fixture_leasing(1);
+	const char *path = file_of("");
+
+	unlink(path);
+	f->leases.save = path;
+	f->settings.is.leases = &f->leases;
+	fixture_open(f);
+	fixture_end(f);
+	assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void leases_refused(const char *text, const char *why)
+{
+	FIXTURE *f = fixture_leasing(2);
+	const char *path = file_of(text);
+
+	f->leases.load = path;
+	f->settings.is.leases = &f->leases;
+	assert_not_set_up(f, why);
+	unlink(path);
+}
+
+#define DHCP_SETUP_TESTS                                                                           \
+	cmocka_unit_test(shares_of_a_mix_are_up_to_100_percent),                                   \
+		cmocka_unit_test(bad_vlans_are_refused),                                           \
+		cmocka_unit_test(macs_of_groups_are_refused),                                      \
+		cmocka_unit_test(there_is_a_client_for_each_worker),                               \
+		cmocka_unit_test(bad_files_of_macs_are_refused),                                   \
+		cmocka_unit_test(a_run_without_answers_does_not_touch_the_file),                   \
+		cmocka_unit_test(a_check_leaves_no_file_behind)
