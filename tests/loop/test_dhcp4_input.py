@@ -79,7 +79,7 @@ MISTAKES = [
      DHCP4 + "vlans[1].clients", "in two ranges"),
     (CLIENTS, "clients: 1000\n      vlans: [{clients: 0-9, vlans: [4095]}]", ":16:", "4094"),
     # Servers and relays.
-    ("    server: 198.18.0.2\n", "", ":9:", "traffic.clients.server", "is missing (what the relays send to)"),
+    ("    server: 198.18.0.2\n", "", ":9:", "traffic.clients.server", "is missing (the relays send to it)"),
     ("    server: 198.18.0.2\n" , '    server: "2001:db8::1"\n', ":10:13:", "traffic.clients.server", "not an IPv4 address"),
     ("server: 198.18.0.2", "server: 192.0.2.1", ":10:13:", "traffic.clients.server", "not on a subnet"),
     ("[198.18.0.64/26]", "[192.0.2.64/26]", ":18:", DHCP4 + "relay.addresses", "not on a subnet of port tester", "gateway"),
@@ -156,7 +156,7 @@ def clients_that_broadcast_need_a_server_for_what_they_send_to_one():
     without = GOOD.replace("    server: 198.18.0.2\n", "").replace(RELAY, "")
     assert check(without).code == 0, check(without)
     result = check(without.replace(EXCHANGE, "mix: {release: 50%}"))
-    assert result.code == EXIT["usage"] and "is missing (what renew, release and inform go to)" in result.stderr, result
+    assert result.code == EXIT["usage"] and "is missing (renew, release and inform go to it)" in result.stderr, result
     result = check(GOOD.replace(RELAY, "").replace("server: 198.18.0.2", 'server: "2001:db8::1"'))
     assert result.code == EXIT["usage"] and ":10:13:" in result.stderr and "not an IPv4 address" in result.stderr, result
 

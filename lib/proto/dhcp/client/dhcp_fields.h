@@ -79,14 +79,14 @@
 
 #define DHCP_EXCHANGE_ROW(def_, names_)                                                            \
 	{                                                                                          \
-		"exchange", "what clients do", FIELD_ENUM, .offset = DHCP_SETTING(exchange),       \
-							   .def = def_, .names = names_            \
+		"exchange", "exchange that clients make", FIELD_ENUM,                              \
+			.offset = DHCP_SETTING(exchange), .def = def_, .names = names_             \
 	}
 
 #define DHCP_CLIENTS_ROW                                                                           \
 	{                                                                                          \
-		"clients", "how many different clients there are", FIELD_COUNT,                    \
-			.offset = DHCP_SETTING(clients), .def = "1", .min = 1, .max = 1e9          \
+		"clients", "number of clients", FIELD_COUNT, .offset = DHCP_SETTING(clients),      \
+							     .def = "1", .min = 1, .max = 1e9      \
 	}
 
 #define DHCP_MAC_ROWS(mac_help_, file_help_)                                                       \
@@ -110,7 +110,7 @@
 #define DHCP_DECLINE_REST_ROW(rfc_)                                                                \
 	{                                                                                          \
 		"decline_rest",                                                                    \
-			"how long a client waits after a DECLINE before it asks again" rfc_        \
+			"rest of a client after a DECLINE" rfc_                                    \
 			"; auto: 10s with retransmit, otherwise 0s",                               \
 			FIELD_DURATION, .offset = DHCP_SETTING(decline_rest_ns), .def = "auto",    \
 					.word = "auto", .max = 3600e9                              \

@@ -83,17 +83,17 @@ static const struct field_section fqdn_section = DHCP_SECTION("fqdn",
 static const struct field retransmit_fields[] = {
 	{"initial", "wait for the answer to the first try", FIELD_DURATION,
 		.offset = RETRANSMIT(initial_ns), .def = "4s", .min = 1e6, .max = HOUR_NS},
-	{"factor", "how much longer each further wait is", FIELD_COUNT,
+	{"factor", "factor between one wait and the next", FIELD_COUNT,
 		.offset = RETRANSMIT(factor), .def = "2", .min = 1, .max = 10},
-	{"jitter", "how much a wait is shorter or longer at random", FIELD_DURATION,
+	{"jitter", "largest random change of a wait, up or down", FIELD_DURATION,
 		.offset = RETRANSMIT(jitter_ns), .def = "1s", .max = HOUR_NS},
-	{"tries", "how often a message is sent", FIELD_COUNT, .offset = RETRANSMIT(tries),
+	{"tries", "most attempts of a message", FIELD_COUNT, .offset = RETRANSMIT(tries),
 		.def = "4", .min = 1, .max = DHCP_TRIES_MAX},
 };
 
-static const struct field_section retransmit_section = DHCP_SECTION("retransmit",
-	"send again what is not answered (RFC 2131 section 4.1); without: one try",
-	retransmit_fields, struct dhcp4_retransmit_settings);
+static const struct field_section retransmit_section =
+	DHCP_SECTION("retransmit", "retransmission (RFC 2131 section 4.1); without: one attempt",
+		retransmit_fields, struct dhcp4_retransmit_settings);
 
 static const struct field expect_fields[] = {
 	{"pool", "addresses that the server may give", FIELD_ADDR_RANGE, .list = true,
@@ -103,8 +103,8 @@ static const struct field expect_fields[] = {
 };
 
 static const struct field_section expect_section =
-	DHCP_SECTION("expect", "what a right address is: others count as failed", expect_fields,
-		struct dhcp4_expect_settings);
+	DHCP_SECTION("expect", "conditions of a valid address; others count as failed",
+		expect_fields, struct dhcp4_expect_settings);
 
 #define S struct dhcp4_settings
 static const struct field dhcp4_fields[] = {
@@ -122,7 +122,7 @@ static const struct field dhcp4_fields[] = {
 	{"client_id", "option 61: none, mac (1 and the MAC), duid (RFC 4361, DUID-LL), text",
 		FIELD_ENUM, .offset = SETTING(client_id), .def = "mac", .names = client_id_names},
 	DHCP_PATTERN_ROW(S, client_id_text,
-		"with client_id text: what it is, with {client}, {mac}, {relay} or {random:N}"),
+		"with client_id text: its value, with {client}, {mac}, {relay} or {random:N}"),
 	DHCP_SECTION_ROW(struct dhcp_settings, relay, &relay_section,
 		"clients behind relays; without: clients that broadcast"),
 	{"broadcast_flag", "ask for broadcast answers while there is no address", FIELD_BOOL,
@@ -131,14 +131,14 @@ static const struct field dhcp4_fields[] = {
 		vlans, &dhcp_vlan_section, "VLANs of ranges of clients; the others have none"),
 	DHCP_SECTIONS_ROW(options, &option_section, "more options"),
 	{"parameters",
-		"option 55: options that the server is asked for; ACKs that lack one are "
+		"option 55: requested options; ACKs that lack one are "
 		"counted",
 		FIELD_COUNT, .list = true, .offset = DHCP_SETTING(parameters),
 		.def = "1, 3, 6, 15, 28, 51, 58, 59", .min = 1, .max = 254},
 	{"requested_address",
-		"option 50 of DISCOVER: client i wishes for the i-th address of this range",
+		"option 50 of DISCOVER: client i asks for the i-th address of this range",
 		FIELD_ADDR_RANGE, .offset = SETTING(requested_address)},
-	{"lease_time", "option 51: the lease time wished for, in whole seconds; 0s: none",
+	{"lease_time", "option 51: the requested lease time, in whole seconds; 0s: none",
 		FIELD_DURATION, .offset = SETTING(lease_time_ns), .def = "0s", .max = YEARS_NS},
 	DHCP_SECTION_ROW(struct dhcp_settings, fqdn, &fqdn_section, "option 81: the client's name"),
 	DHCP_SERVERS_ROWS("which of the servers a new exchange through a relay asks; all: each "
@@ -146,13 +146,13 @@ static const struct field dhcp4_fields[] = {
 	{"accept", "take offers with this server identifier only", FIELD_ADDR,
 		.offset = SETTING(accept)},
 	DHCP_SECTION_ROW(struct dhcp_settings, retransmit, &retransmit_section,
-		"send again what is not answered"),
+		"retransmission of unanswered messages"),
 	DHCP_DECLINE_REST_ROW(" (RFC 2131: at least 10s)"),
 	{"pad", "least length of a message in bytes, padded with zeros; 0: no padding", FIELD_COUNT,
 		.offset = SETTING(pad), .def = "300", .max = DHCP4_MESSAGE_MAX},
 	DHCP_SECTION_ROW(struct dhcp_settings, leases, &dhcp_leases_section,
 		"leases in a file, from one run to the next"),
-	DHCP_SECTION_ROW(S, expect, &expect_section, "what a right address is"),
+	DHCP_SECTION_ROW(S, expect, &expect_section, "conditions of a valid address"),
 };
 #undef S
 

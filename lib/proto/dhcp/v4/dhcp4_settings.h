@@ -83,7 +83,7 @@ struct dhcp4_settings {
 	X(other_offers, "offers of another server than the one accepted")                        \
 	X(overloaded, "replies with options in file or sname (option 52)")                       \
 	X(client_id_missing, "replies without the client identifier sent (RFC 6842)")            \
-	C(parameters_missing, "ACKs that lack a parameter asked for")                            \
+	C(parameters_missing, "ACKs that lack a requested parameter")                            \
 	X(no_end, "replies whose options do not end with option 255")                            \
 	C(way_wrong, "dropped: not from a server's address and port, or not to the client's")    \
 	C(vlan_wrong, "dropped: on another VLAN than the client's")                              \

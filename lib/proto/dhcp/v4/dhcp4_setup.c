@@ -283,10 +283,9 @@ void dhcp4_check_server(const void *settings, const struct addr *server, struct 
 	if (!dhcp_family_check(server, server, 4, d) || server->len)
 		return;
 	if (s->relay)
-		diag_error(d, server, "server", "is missing (what the relays send to)");
+		diag_error(d, server, "server", "is missing (the relays send to it)");
 	else if (dhcp4_unicasts(s))
-		diag_error(
-			d, server, "server", "is missing (what renew, release and inform go to)");
+		diag_error(d, server, "server", "is missing (renew, release and inform go to it)");
 }
 
 void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d)

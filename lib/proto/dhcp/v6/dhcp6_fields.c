@@ -114,14 +114,15 @@ static const struct field_section vendor_section =
 				.def = mrt_,                                                       \
 				.max = DAY_NS},                                                    \
 			{.name = "mrc",                                                            \
-				.help = "how often the message is sent at most",                   \
+				.help = "most attempts of the message",                            \
 				.type = FIELD_COUNT,                                               \
 				.offset = TRIES(mrc),                                              \
 				.def = mrc_,                                                       \
 				.min = 1,                                                          \
 				.max = DHCP_TRIES_MAX},                                            \
 		{                                                                                  \
-			.name = "mrd", .help = "when all tries end; 0s: by mrc alone",             \
+			.name = "mrd",                                                             \
+			.help = "time after which the attempts end; 0s: by mrc alone",             \
 			.type = FIELD_DURATION, .offset = TRIES(mrd_ns), .def = mrd_,              \
 			.max = DAY_NS                                                              \
 		}                                                                                  \
@@ -155,7 +156,7 @@ static const struct field_section tries_sections[] = {
 	}
 
 static const struct field retransmit_fields[] = {
-	{"rand", "how much a wait is shorter or longer at random", FIELD_PERCENT,
+	{"rand", "largest random change of a wait, up or down", FIELD_PERCENT,
 		.offset = RETRANSMIT(rand), .def = "10%", .max = 0.9},
 	TRIES_FIELD(solicit, 0),
 	TRIES_FIELD(request, 1),
@@ -167,14 +168,14 @@ static const struct field retransmit_fields[] = {
 	TRIES_FIELD(decline, 7),
 };
 
-static const struct field_section retransmit_section = DHCP_SECTION("retransmit",
-	"send again what is not answered (RFC 8415 section 15); without: one try",
-	retransmit_fields, struct dhcp6_retransmit_settings);
+static const struct field_section retransmit_section =
+	DHCP_SECTION("retransmit", "retransmission (RFC 8415 section 15); without: one attempt",
+		retransmit_fields, struct dhcp6_retransmit_settings);
 
 static const struct field expect_fields[] = {
 	{"pool", "addresses that the server may give", FIELD_PREFIX, .list = true,
 		.offset = EXPECT(pool)},
-	{"prefixes", "what delegated prefixes may lie in", FIELD_PREFIX, .list = true,
+	{"prefixes", "ranges of delegated prefixes", FIELD_PREFIX, .list = true,
 		.offset = EXPECT(prefixes)},
 	{"prefix_length", "length that a delegated prefix must have; 0: any", FIELD_COUNT,
 		.offset = EXPECT(prefix_length), .def = "0", .max = DHCP_PREFIX_MAX},
@@ -183,7 +184,7 @@ static const struct field expect_fields[] = {
 };
 
 static const struct field_section expect_section =
-	DHCP_SECTION("expect", "what right leases are: others count as failed", expect_fields,
+	DHCP_SECTION("expect", "conditions of valid leases; others count as failed", expect_fields,
 		struct dhcp6_expect_settings);
 
 #define S struct dhcp6_settings
@@ -192,13 +193,13 @@ static const struct field dhcp6_fields[] = {
 	DHCP_SECTION_ROW(
 		struct dhcp_settings, mix, &mix_section, "several kinds of exchanges in one item"),
 	DHCP_CLIENTS_ROW,
-	{"lease", "what clients want: addresses (IA_NA), prefixes (IA_PD) or both", FIELD_ENUM,
-		.offset = SETTING(lease), .def = "address", .names = lease_names},
-	{"addresses", "how many addresses a client wants, each in an IA of its own", FIELD_COUNT,
+	{"lease", "leases that clients ask for: addresses (IA_NA), prefixes (IA_PD) or both",
+		FIELD_ENUM, .offset = SETTING(lease), .def = "address", .names = lease_names},
+	{"addresses", "addresses per client, each in an IA of its own", FIELD_COUNT,
 		.offset = SETTING(addresses), .def = "1", .min = 1, .max = DHCP6_IAS_MAX},
-	{"prefixes", "how many prefixes a client wants, each in an IA of its own", FIELD_COUNT,
+	{"prefixes", "prefixes per client, each in an IA of its own", FIELD_COUNT,
 		.offset = SETTING(prefixes), .def = "1", .min = 1, .max = DHCP6_IAS_MAX},
-	{"prefix_hint", "length of prefix that SOLICIT wishes for; 0: none", FIELD_COUNT,
+	{"prefix_hint", "prefix length that SOLICIT asks for; 0: none", FIELD_COUNT,
 		.offset = SETTING(prefix_hint), .def = "0", .max = DHCP_PREFIX_MAX},
 	{"iaid", "IAID of a client's first IA of a kind; the next ones follow", FIELD_COUNT,
 		.offset = SETTING(iaid), .def = "1", .max = 4294967295.0},
@@ -224,7 +225,7 @@ static const struct field dhcp6_fields[] = {
 		FIELD_ENUM, .offset = SETTING(to), .def = "auto", .names = to_names},
 	DHCP_SECTIONS_ROW(options, &option_section, "more options"),
 	{"parameters",
-		"option 6: options that the server is asked for beside those of the RFC; "
+		"option 6: requested options beside those of the RFC; "
 		"REPLY messages that lack one are counted",
 		FIELD_COUNT, .list = true, .offset = DHCP_SETTING(parameters), .def = "23, 24",
 		.min = 1, .max = 65535},
@@ -240,11 +241,11 @@ static const struct field dhcp6_fields[] = {
 		"those that come while it waits for the first try, at once one with 255 (RFC 8415)",
 		FIELD_ENUM, .offset = SETTING(advertise), .def = "first", .names = advertise_names},
 	DHCP_SECTION_ROW(struct dhcp_settings, retransmit, &retransmit_section,
-		"send again what is not answered"),
+		"retransmission of unanswered messages"),
 	DHCP_DECLINE_REST_ROW(""),
 	DHCP_SECTION_ROW(struct dhcp_settings, leases, &dhcp_leases_section,
 		"leases in a file, from one run to the next"),
-	DHCP_SECTION_ROW(S, expect, &expect_section, "what right leases are"),
+	DHCP_SECTION_ROW(S, expect, &expect_section, "conditions of valid leases"),
 };
 #undef S
 

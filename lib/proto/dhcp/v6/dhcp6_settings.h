@@ -120,9 +120,9 @@ struct dhcp6_settings {
 	C(rapid_fallback, "rapid exchanges that went on in four messages")                       \
 	X(preferred, "ADVERTISEs with preference 255")                                           \
 	X(other_advertises, "ADVERTISEs of another server than the one accepted")                \
-	X(ias_unasked, "IAs in replies that were not asked for")                                 \
+	X(ias_unasked, "IAs in replies that were not requested")                                 \
 	X(leases_unused, "addresses and prefixes beyond the first of an IA")                     \
-	C(parameters_missing, "REPLY messages that lack an option asked for")                            \
+	C(parameters_missing, "REPLY messages that lack a requested option")                            \
 	C(way_wrong, "dropped: not from a server's address and port, or not to the client's")    \
 	C(vlan_wrong, "dropped: on another VLAN than the client's")                              \
 	C(xid_wrong, "dropped: the transaction ID is not ours")                                  \
@@ -137,7 +137,7 @@ struct dhcp6_settings {
 	C(server_id_changed, "failed: the REPLY is of another server than asked")                \
 	X(servers_beyond, "failed: of a server beyond the first 16 of a worker")                 \
 	X(refused, "failed: refused with a status code")                                         \
-	X(ia_missing, "failed: an IA that was asked for is not answered")                        \
+	X(ia_missing, "failed: a requested IA is not answered")                        \
 	X(lease_missing, "failed: an IA without an address or prefix, and without a status")     \
 	C(times_wrong, "failed: not T1 <= T2 <= valid lifetime")                                 \
 	X(lifetimes_wrong, "failed: not preferred <= valid lifetime, or a valid one of 0")       \

@@ -229,10 +229,10 @@ static void a_server_is_needed_by_relays_and_unicasts_only(void **state)
 	f->settings.is.mix = &f->mix;
 	f->mix.share[DHCP4_RENEW] = 0.1;
 	dhcp4_check_server(&f->settings, &none, f->diag);
-	assert_diag_has(f->diag, "what renew, release and inform go to");
+	assert_diag_has(f->diag, "renew, release and inform go to it");
 	f->settings.is.relay = &f->relay.is;
 	dhcp4_check_server(&f->settings, &none, f->diag);
-	assert_diag_has(f->diag, "what the relays send to");
+	assert_diag_has(f->diag, "the relays send to it");
 	fixture_end(f);
 }
 
