@@ -2,7 +2,7 @@
 // DHCPv4 clients and any server (fuzz_dhcp_reply.h). Path: tests only.
 
 #include "proto/dhcp/v4/dhcp4.h"
-#include "proto/dhcp/v4/dhcp4_self.h"
+#include "proto/dhcp/v4/dhcp4_plan.h"
 
 #include "fuzz_dhcp_reply.h"
 

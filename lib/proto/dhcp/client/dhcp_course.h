@@ -80,6 +80,16 @@ DHCP_INLINE uint32_t dhcp_now_s(const struct proto_ctx *ctx)
 	return ctx->now_ms / 1000;
 }
 
+// Does a message with these options lack a parameter that was asked for?
+DHCP_INLINE bool dhcp_lacks_parameters(const struct dhcp_plan *p, const uint64_t present[4])
+{
+	uint64_t lack = 0;
+
+	for (uint32_t i = 0; i < 4; i++)
+		lack |= p->parameters[i] & ~present[i];
+	return lack != 0;
+}
+
 DHCP_INLINE bool dhcp_begin(
 	const struct dhcp_messages *f, struct proto_ctx *ctx, struct proto_txn *t)
 {

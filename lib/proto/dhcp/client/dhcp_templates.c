@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include "base/rand.h"
+#include "proto/dhcp/client/dhcp_client.h"
 #include "proto/dhcp/dhcp_setup.h"
 
 #define WHAT_ROOM 256
+
+enum fqdn_flag { FQDN_S = 1, FQDN_E = 4 };
 
 static bool compile(struct dhcp_build *b, struct dhcp_varying *v, enum pattern_kind kind,
 	const char *text, const void *where, uint32_t room)
@@ -165,4 +168,31 @@ bool dhcp_name_check(const struct pattern *p, uint64_t clients)
 		label = c + 1;
 	}
 	return true;
+}
+
+void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dhcp_settings *s,
+	uint32_t option_room, uint32_t room, struct diag *d)
+{
+	*b = (struct dhcp_build){.plan = p,
+		.settings = s,
+		.arena = p->arena,
+		.d = d,
+		.clients = {s->clients, p->mac_len, p->family->addr_len},
+		.option_room = option_room,
+		.relayed = s->relay != NULL};
+	b->fixed = dhcp_list_make(b, s->options.count + room);
+	p->options = dhcp_list_make(b, s->options.count + room);
+}
+
+void dhcp_build_fqdn(struct dhcp_build *b, uint16_t code, uint32_t room, uint8_t no_update)
+{
+	const struct dhcp_fqdn_settings *s = b->settings->fqdn;
+	struct dhcp_plan *p = b->plan;
+
+	if (!s)
+		return;
+	p->fqdn.code = code;
+	p->fqdn_flags = (uint8_t)((s->server_update && !s->no_update ? FQDN_S : 0) |
+				  (s->wire ? FQDN_E : 0) | (s->no_update ? no_update : 0));
+	dhcp_template_name(b, &p->fqdn, &s->name, room);
 }

@@ -23,8 +23,12 @@ struct dhcp_varying_list {
 	uint32_t count;
 };
 
+struct dhcp_plan;
+
 // Of one item, while its messages are made.
 struct dhcp_build {
+	struct dhcp_plan *plan;
+	const struct dhcp_settings *settings;
 	struct arena *arena;
 	struct diag *d;
 	struct pattern_clients clients;
@@ -32,9 +36,16 @@ struct dhcp_build {
 	bool relayed;
 	uint64_t salt;
 	bool failed;
+	struct dhcp_varying_list fixed; // options of the user that are the same for all
 };
 
 #define DHCP_COMPLAIN(b, ...) ((b)->failed = true, diag_error((b)->d, __VA_ARGS__))
+
+// room: of lists, beside the options of the user.
+void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dhcp_settings *s,
+	uint32_t option_room, uint32_t room, struct diag *d);
+// The setting `fqdn`, if it is given: option `code`; no_update: its N flag (RFC 4702, RFC 4704).
+void dhcp_build_fqdn(struct dhcp_build *b, uint16_t code, uint32_t room, uint8_t no_update);
 
 // The setting at `where` to a pattern that has up to room bytes. false: it complained.
 bool dhcp_template_compile(struct dhcp_build *b, struct dhcp_varying *v, enum pattern_kind kind,

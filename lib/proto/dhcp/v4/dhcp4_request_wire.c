@@ -7,9 +7,10 @@
 
 #include "base/bytes.h"
 #include "net/csum.h"
-#include "proto/dhcp/v4/dhcp4_self.h"
+#include "proto/dhcp/v4/dhcp4_plan.h"
 
 #define MS_PER_S 1000
+#define FQDN_E   4 // flag: the name as in DNS messages
 
 #define BIT(type) (1u << (type))
 #define OFFERS    BIT(DHCP4_OFFER)
@@ -106,7 +107,7 @@ static void fqdn_write(const struct dhcp4_self *s, struct writer *w)
 
 	write_u8(w, p->is.fqdn_flags);
 	write_be16(w, 0);
-	name = p->fqdn_wire ? write_space(w, 1) : NULL;
+	name = p->is.fqdn_flags & FQDN_E ? write_space(w, 1) : NULL;
 	varying_write(s, &p->is.fqdn, w);
 	if (name && !w->failed)
 		dhcp_name_labels(w, name);

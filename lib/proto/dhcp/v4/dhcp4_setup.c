@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "proto/dhcp/dhcp_setup.h"
-#include "proto/dhcp/v4/dhcp4_self.h"
+#include "proto/dhcp/v4/dhcp4_plan.h"
 
 #define NOT_ETHERNET "a client that broadcasts has an Ethernet address (mac, or mac_file)"
 #define NS_PER_S     1000000000u

@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "net/csum.h"
-#include "proto/dhcp/v4/dhcp4_self.h"
+#include "proto/dhcp/v4/dhcp4_plan.h"
 #include "proto/dhcp/dhcp_setup.h"
 
 #define NS_PER_S 1000000000u
@@ -24,13 +24,12 @@ enum relay_sub {
 	SUB_SOURCE_PORT = 19,
 };
 
-enum fqdn_flag { FQDN_S = 1, FQDN_E = 4, FQDN_N = 8 };
+#define FQDN_N 8 // flag: no update
 
 struct build {
 	struct dhcp_build is;
 	struct dhcp4_plan *p;
 	const struct dhcp4_settings *s;
-	struct dhcp_varying_list fixed; // options of the user that are the same for all
 };
 
 #define COMPLAIN(b, ...) DHCP_COMPLAIN(&(b)->is, __VA_ARGS__)
@@ -182,21 +181,7 @@ static void build_option(struct build *b, const struct dhcp4_option_settings *o)
 	else if (is_sub)
 		sub_add(b, (uint8_t)v.code, &v);
 	else
-		dhcp_list_add(v.pattern.fixed ? &b->fixed : &b->p->is.options, &v);
-}
-
-static void build_fqdn(struct build *b)
-{
-	const struct dhcp_fqdn_settings *s = b->s->is.fqdn;
-	struct dhcp4_plan *p = b->p;
-
-	if (!s)
-		return;
-	p->is.fqdn.code = DHCP4_OPT_FQDN;
-	p->fqdn_wire = s->wire;
-	p->is.fqdn_flags = (uint8_t)((s->server_update && !s->no_update ? FQDN_S : 0) |
-				     (s->no_update ? FQDN_N : 0) | (s->wire ? FQDN_E : 0));
-	dhcp_template_name(&b->is, &p->is.fqdn, &s->name, DHCP4_OPTION_ROOM - 5);
+		dhcp_list_add(v.pattern.fixed ? &b->is.fixed : &b->p->is.options, &v);
 }
 
 static void build_client_id(struct build *b)
@@ -267,8 +252,8 @@ static uint16_t write_placeholder(struct dhcp4_template *m, struct writer *w, ui
 
 static void write_fixed(const struct build *b, struct writer *w)
 {
-	for (uint32_t i = 0; i < b->fixed.count; i++) {
-		const struct dhcp_varying *v = &b->fixed.items[i];
+	for (uint32_t i = 0; i < b->is.fixed.count; i++) {
+		const struct dhcp_varying *v = &b->is.fixed.items[i];
 
 		write_u8(w, (uint8_t)v->code);
 		write_u8(w, (uint8_t)v->pattern.max_len);
@@ -349,22 +334,15 @@ int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
 	struct dhcp4_plan *p = (struct dhcp4_plan *)plan;
 	const struct dhcp4_option_settings *options = s->is.options.items;
-	struct build b = {.p = p,
-		.s = s,
-		.is = {.arena = p->is.arena,
-			.d = d,
-			.clients = {s->is.clients, p->is.mac_len, 4},
-			.option_room = DHCP4_OPTION_ROOM,
-			.relayed = s->is.relay != NULL}};
+	struct build b = {.p = p, .s = s};
 
-	b.fixed = dhcp_list_make(&b.is, s->is.options.count);
-	p->is.options = dhcp_list_make(&b.is, s->is.options.count);
+	dhcp_build_begin(&b.is, plan, settings, DHCP4_OPTION_ROOM, 0, d);
 	p->relay_subs = dhcp_list_make(&b.is, s->is.options.count + SUBS_OWN);
 	build_client_id(&b);
 	build_relay(&b);
 	for (uint32_t i = 0; i < s->is.options.count; i++)
 		build_option(&b, &options[i]);
-	build_fqdn(&b);
+	dhcp_build_fqdn(&b.is, DHCP4_OPT_FQDN, DHCP4_OPTION_ROOM - 5, FQDN_N);
 	if (s->is.relay && relay_info_len(p) > DHCP4_OPTION_ROOM)
 		COMPLAIN(&b, s->is.relay, "", "option 82 may get %u bytes long (up to %u)",
 			relay_info_len(p), DHCP4_OPTION_ROOM);

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "proto/dhcp/client/dhcp_course.h"
-#include "proto/dhcp/v4/dhcp4_self.h"
+#include "proto/dhcp/v4/dhcp4_plan.h"
 
 #define OTHER (DHCP_TYPE_BUCKETS - 1)
 
@@ -233,15 +233,6 @@ static inline bool server_check(const struct dhcp4_self *s, struct dhcp4_counter
 	return false;
 }
 
-static inline bool lacks_parameters(const struct dhcp4_plan *p, const struct dhcp4_message *m)
-{
-	uint64_t lack = 0;
-
-	for (uint32_t i = 0; i < 4; i++)
-		lack |= p->is.parameters[i] & ~m->present[i];
-	return lack != 0;
-}
-
 static bool query_check(struct dhcp4_counters *n, const struct dhcp4_message *m)
 {
 	n->lease_unknown += m->type != DHCP4_LEASEACTIVE;
@@ -261,7 +252,8 @@ static inline bool content_check(const struct dhcp4_self *s, struct dhcp4_counte
 		return false;
 	if (m->type == DHCP4_NAK)
 		return true;
-	n->is.parameters_missing += m->type == DHCP4_ACK && lacks_parameters(s->p, m);
+	n->is.parameters_missing +=
+		m->type == DHCP4_ACK && dhcp_lacks_parameters(&s->p->is, m->present);
 	if (t->step == DHCP4_STEP_INFORM)
 		return true;
 	if (!address_check(s, n, t, m) || !times_check(n, m))

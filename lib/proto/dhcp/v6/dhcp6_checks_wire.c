@@ -4,7 +4,7 @@
 // the counters.
 
 #include "base/bytes.h"
-#include "proto/dhcp/v6/dhcp6_self.h"
+#include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define OTHER_TYPE   (DHCP_TYPE_BUCKETS - 1)
 #define OTHER_STATUS (DHCP6_STATUS_BUCKETS - 1)
@@ -342,15 +342,6 @@ static bool leases_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	return true;
 }
 
-static bool lacks_parameters(const struct dhcp6_plan *p, const struct dhcp6_message *m)
-{
-	uint64_t lack = 0;
-
-	for (uint32_t i = 0; i < 4; i++)
-		lack |= p->is.parameters[i] & ~m->present[i];
-	return lack != 0;
-}
-
 enum dhcp_judgement dhcp6_judge(
 	struct dhcp_heard *heard, const struct proto_ctx *ctx, const struct proto_txn *t)
 {
@@ -370,7 +361,7 @@ enum dhcp_judgement dhcp6_judge(
 		return DHCP_REFUSED;
 	}
 	if (m->type == DHCP6_REPLY && (has & DHCP6_HAS_PARAMETERS))
-		n->is.parameters_missing += lacks_parameters(s->p, m);
+		n->is.parameters_missing += dhcp_lacks_parameters(&s->p->is, m->present);
 	if (m->type == DHCP6_REPLY && !(has & DHCP_MAKES_LEASE))
 		return DHCP_RIGHT;
 	if (!leases_check(s, n, t, m, &h->given))

@@ -4,7 +4,7 @@
 // (dhcp6_templates.c). Path: hot. The worker that owns ctx.
 
 #include "base/bytes.h"
-#include "proto/dhcp/v6/dhcp6_self.h"
+#include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define ELAPSED_AT DHCP6_HEADER_LEN // its option is the first of a template
 #define MS_PER_CS  10               // hundredths of a second

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "proto/dhcp/v6/dhcp6_self.h"
+#include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define OPTION_ROOM 1024 // of one option
 #define OPTIONS_OWN 8    // that have a setting
@@ -16,13 +16,12 @@
 
 #define LLT_TIME "2d000000" // of DUID-LLT: seconds since 2000 (RFC 8415 section 11.2)
 
-enum fqdn_flag { FQDN_S = 1, FQDN_N = 4 };
+#define FQDN_N 4 // flag: no update
 
 struct build {
 	struct dhcp_build is;
 	struct dhcp6_plan *p;
 	const struct dhcp6_settings *s;
-	struct dhcp_varying_list fixed; // options of the user that are the same for all
 };
 
 #define COMPLAIN(b, ...) DHCP_COMPLAIN(&(b)->is, __VA_ARGS__)
@@ -138,7 +137,7 @@ static void message_add(struct build *b, const struct dhcp_varying *v)
 {
 	bool whole = v->pattern.fixed && !v->has_len && !v->has_enterprise;
 
-	dhcp_list_add(whole ? &b->fixed : &b->p->is.options, v);
+	dhcp_list_add(whole ? &b->is.fixed : &b->p->is.options, v);
 }
 
 static void build_option(struct build *b, const struct dhcp6_option_settings *o)
@@ -205,19 +204,6 @@ static void build_classes(struct build *b)
 		message_add(b, &vendor);
 }
 
-static void build_fqdn(struct build *b)
-{
-	const struct dhcp_fqdn_settings *s = b->s->is.fqdn;
-	struct dhcp6_plan *p = b->p;
-
-	if (!s)
-		return;
-	p->is.fqdn.code = DHCP6_OPT_FQDN;
-	p->is.fqdn_flags = (uint8_t)((s->server_update && !s->no_update ? FQDN_S : 0) |
-				     (s->no_update ? FQDN_N : 0));
-	dhcp_template_name(&b->is, &p->is.fqdn, &s->name, NAME_ROOM);
-}
-
 static void write_code(struct writer *w, const uint8_t *oro, uint16_t code)
 {
 	for (const uint8_t *at = oro + DHCP6_OPTION_LEN; at < w->at; at += 2)
@@ -247,8 +233,8 @@ static void write_parameters(const struct build *b, enum dhcp6_type type, struct
 
 static void write_fixed(const struct build *b, struct writer *w)
 {
-	for (uint32_t i = 0; i < b->fixed.count; i++) {
-		const struct dhcp_varying *v = &b->fixed.items[i];
+	for (uint32_t i = 0; i < b->is.fixed.count; i++) {
+		const struct dhcp_varying *v = &b->is.fixed.items[i];
 		uint8_t *option = dhcp6_option_begin(w, v->code);
 
 		pattern_write(&v->pattern, &(struct pattern_values){0}, w);
@@ -318,16 +304,9 @@ int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	struct dhcp6_plan *p = (struct dhcp6_plan *)plan;
 	const struct dhcp6_option_settings *options = s->is.options.items;
 	uint32_t room = s->is.options.count + OPTIONS_OWN;
-	struct build b = {.p = p,
-		.s = s,
-		.is = {.arena = p->is.arena,
-			.d = d,
-			.clients = {s->is.clients, 6, 16},
-			.option_room = OPTION_ROOM,
-			.relayed = s->is.relay != NULL}};
+	struct build b = {.p = p, .s = s};
 
-	b.fixed = dhcp_list_make(&b.is, room);
-	p->is.options = dhcp_list_make(&b.is, room);
+	dhcp_build_begin(&b.is, plan, settings, OPTION_ROOM, OPTIONS_OWN, d);
 	p->ia_na = dhcp_list_make(&b.is, room);
 	p->ia_pd = dhcp_list_make(&b.is, room);
 	p->relay_options = dhcp_list_make(&b.is, room);
@@ -336,7 +315,7 @@ int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	build_classes(&b);
 	for (uint32_t i = 0; i < s->is.options.count; i++)
 		build_option(&b, &options[i]);
-	build_fqdn(&b);
+	dhcp_build_fqdn(&b.is, DHCP6_OPT_FQDN, NAME_ROOM, FQDN_N);
 	for (uint32_t i = 0; i < DHCP6_STEPS && !b.is.failed; i++)
 		build_message(&b, &dhcp6_kinds[i], &p->templates[i]);
 	return b.is.failed ? -EINVAL : 0;

@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "proto/dhcp/client/dhcp_course.h"
-#include "proto/dhcp/v6/dhcp6_self.h"
+#include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define URGENT       255 // preference (RFC 8415 section 21.8)
 #define NS_PER_S     1000000000u

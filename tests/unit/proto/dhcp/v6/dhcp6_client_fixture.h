@@ -6,7 +6,7 @@
 #include "dhcp_test.h"
 
 #include "base/bytes.h"
-#include "proto/dhcp/v6/dhcp6_self.h"
+#include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define SERVER_DUID "\0\3\0\1\2\0\0\0\0\xfe"
 #define OTHER_DUID  "\0\3\0\1\2\0\0\0\0\xfd"
