@@ -232,7 +232,8 @@ struct proto {
 		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
 	// No answer within the timeout: AGAIN (retransmit) or FAIL (lost). AGAIN with another step:
 	// it goes on with the answer that reply kept, which belongs to the step before. Also
-	// called, with over set, for a transaction that ends without having been sent.
+	// called, with over set, for a transaction that ends without having been sent, if there is
+	// a router: its client is free again.
 	enum proto_verdict (*timeout)(struct proto_ctx *ctx, struct proto_txn *t);
 };
 

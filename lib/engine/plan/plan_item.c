@@ -78,8 +78,8 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 {
 	struct worker_item *run = plan_run(i, worker);
 	struct txn_shape shape = {
-		.ports = run->router ? 1 : run->txns.ports,
-		.clients = run->router ? 1 : clients,
+		.ports = i->source_ports.count ? run->txns.ports : 1,
+		.clients = i->source_ports.count ? clients : 1,
 		.key_bits = (uint8_t)run->txns.key_bits,
 		.more_waits = i->layout.waits.count,
 		.seed = key_seed(p, i, worker),

@@ -20,9 +20,22 @@ uint64_t wire_octets(uint64_t frame_len)
 	return (frame_len < FRAME_LEAST ? FRAME_LEAST : frame_len) + FRAME_ADDITIONS;
 }
 
+// In the place of a router: the engine's one client and one path.
+static bool direct_begin(struct proto_ctx *ctx, struct proto_txn *t)
+{
+	return true;
+}
+
+static void direct_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
+{
+}
+
+static const struct proto_router direct = {.begin = direct_begin, .flow = direct_flow};
+
 // One item on both sides.
 struct pair {
 	const struct proto *proto;
+	const struct proto_router *router; // of proto, or direct
 	const struct plan_item *item;
 	struct proto_ctx ctx;
 	struct responder_protocol *server; // NULL: none
@@ -57,8 +70,7 @@ static bool step(struct pair *p, struct proto_txn *t)
 	enum proto_verdict verdict;
 	uint32_t len, got, head;
 
-	if (p->proto->router)
-		p->proto->router->flow(&p->ctx, t, &flow);
+	p->router->flow(&p->ctx, t, &flow);
 	len = p->proto->request(&p->ctx, t, buf, sizeof(buf));
 	if (len == 0)
 		return false;
@@ -81,7 +93,7 @@ static void exchange(struct pair *p, uint64_t seq)
 	struct proto_txn t = {
 		.seq = seq, .key = (uint32_t)((seq + 1) & ((1ull << p->proto->key_bits) - 1))};
 
-	if (p->proto->router && !p->proto->router->begin(&p->ctx, &t))
+	if (!p->router->begin(&p->ctx, &t))
 		return;
 	p->sum->exchanges++;
 	for (int i = 0; i < MESSAGES_MAX; i++)
@@ -127,9 +139,10 @@ static int sample_item(
 	const struct item_settings *given = (const struct item_settings *)c->traffic.items + i;
 	struct plan_item *item = &plan->items[i];
 	const struct proto *proto = config_item_proto(item->settings, NULL);
-	const struct proto_router *router = proto->router;
+	const struct proto_router *router = proto->router ? proto->router : &direct;
 	struct proto_env env = env_of(item->settings);
 	struct pair p = {.proto = proto,
+		.router = router,
 		.item = item,
 		.ctx = {.shared = item->shared, .counters = arena_zalloc(a, proto->counters->size)},
 		.server = server_of(plan, proto),
@@ -138,7 +151,7 @@ static int sample_item(
 	int rc;
 
 	out->memory = proto->memory ? proto->memory(item->shared, &env) : 0;
-	if (router && router->common_setup) {
+	if (router->common_setup) {
 		env.common = router->common_setup(&item->shared, 1, 1);
 		if (!env.common)
 			return -ENOMEM;
