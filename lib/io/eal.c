@@ -4,7 +4,6 @@
 #include "io/eal.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -228,14 +227,9 @@ static int choose_memory(const struct host_settings *h, const struct port_settin
 	return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	return remove(path);
-}
-
 static void remove_runtime(void)
 {
-	nftw(eal.runtime_dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	state_remove_folder(eal.runtime_dir);
 	state_leave_directory(eal.state_dir);
 }
 

@@ -13,8 +13,6 @@ uint16_t port_tx_descriptors(const struct port_settings *p);
 uint32_t port_rx_mbufs(const struct port_settings *p); // per queue
 uint32_t port_tx_mbufs(const struct port_settings *p);
 
-// May its mbufs cross pages? Not where a card (or XDP on one) reads them by physical address.
-bool port_has_dense_pools(const struct port_settings *p);
 // Bytes that the port will take, all pools and rings.
 uint64_t port_memory(const struct port_settings *p);
 

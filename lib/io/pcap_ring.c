@@ -13,14 +13,9 @@
 
 static int snapshot = FRAME_MIN;
 
-static unsigned longest_frame(const struct port_settings *p)
-{
-	return 14 + 2 * 4 + (unsigned)p->mtu;
-}
-
 void pcap_ring_for(const struct port_settings *p)
 {
-	unsigned frame = longest_frame(p);
+	unsigned frame = 14 + 2 * 4 + (unsigned)p->mtu; // the longest: Ethernet, two VLAN tags
 
 	snapshot = frame > FRAME_MIN ? (int)frame : FRAME_MIN;
 }

@@ -2,7 +2,7 @@
 // All ports opened and closed, in order: devices probed and started, interfaces claimed and given
 // back, the drivers' output captured meanwhile. Not here: the checks before EAL (preflight.c), EAL
 // (eal.c), the driver's arguments (driver.c), the device's configuration (port_configure.c), its
-// memory (port_pools.c), link and counts (port_read.c). Path: cold. Management thread.
+// memory (memory.c), link and counts (port_read.c). Path: cold. Management thread.
 #include "io/port_internal.h"
 
 #include <errno.h>

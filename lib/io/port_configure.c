@@ -183,13 +183,10 @@ void port_choose_steering(struct port *port)
 	steer_choose(&port->steer, &facts);
 }
 
-static bool has_rules(const struct port *port)
-{
-	return port->steer.how == STEER_RULES || port->steer.how == STEER_ADDRESS;
-}
-
 void port_remove_rules(struct port *port)
 {
-	if (port->device_count && has_rules(port))
+	bool has_rules = port->steer.how == STEER_RULES || port->steer.how == STEER_ADDRESS;
+
+	if (port->device_count && has_rules)
 		rules_remove(port->devices[0]);
 }

@@ -46,13 +46,6 @@ const char *capabilities_names(uint64_t caps, char *buf, size_t room)
 	return buf;
 }
 
-static void program_path(char *path, size_t room)
-{
-	ssize_t len = readlink("/proc/self/exe", path, room - 1);
-
-	path[len > 0 ? len : 0] = '\0';
-}
-
 static void lower_case(char *text)
 {
 	char *to = text;
@@ -67,6 +60,7 @@ static int check_capabilities(const struct port_settings *p, struct io_error *e)
 {
 	uint64_t need = driver_of(p)->caps, missing;
 	char names[128], small[128], program[256];
+	ssize_t len;
 
 	if (driver_of(p)->files && !p->device)
 		need = 0; // files
@@ -77,7 +71,8 @@ static int check_capabilities(const struct port_settings *p, struct io_error *e)
 	capabilities_names(
 		driver_of(p)->xdp ? need | NEED_CAP(CAP_IPC_LOCK) : need, small, sizeof(small));
 	lower_case(small);
-	program_path(program, sizeof(program));
+	len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	program[len > 0 ? len : 0] = '\0';
 	return port_fail(e, p, -EPERM, "%s missing: run as root, or `sudo setcap %s+ep %s`", names,
 		small, program);
 }

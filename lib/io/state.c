@@ -174,6 +174,11 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 	return remove(path);
 }
 
+void state_remove_folder(const char *path)
+{
+	nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 // Of processes that are no more: directories of EAL, drafts, and files of interfaces that are no
 // more.
 static void sweep(const char *dir, const char *name)
@@ -185,7 +190,7 @@ static void sweep(const char *dir, const char *name)
 	if (sscanf(name, "eal-%" SCNu64, &s.pid) == 1 ||
 		sscanf(name, "draft-%" SCNu64, &s.pid) == 1) {
 		if (!process_started(s.pid))
-			nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+			state_remove_folder(path);
 		return;
 	}
 	if (read_line(path, &s) < 0 || state_is_alive(&s))
@@ -215,7 +220,7 @@ static void remove_pins(uint32_t index, uint32_t program)
 	char path[128];
 
 	snprintf(path, sizeof(path), "/sys/fs/bpf/xdp/dispatch-%u-%u", index, program);
-	nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	state_remove_folder(path);
 }
 
 static int undo(const struct state *s, bool *changed)

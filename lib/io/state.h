@@ -30,6 +30,8 @@ int state_directory(char *dir, size_t room);
 // Remove files of dead processes from it, and the directory if it is empty then.
 void state_leave_directory(const char *dir);
 
+void state_remove_folder(const char *path); // with everything in it
+
 // Files. 0 or -errno; state_write: -EEXIST when there is one already. state_read: -ENOENT, or
 // -EINVAL when it is not one of ours (cut short, or of another version).
 int state_write(const char *dir, const struct state *s);
