@@ -10,7 +10,7 @@
 #include "base/student.h"
 #include "commands.h"
 #include "conf/units.h"
-#include "engine/series/repeat.h"
+#include "engine/series/spread.h"
 #include "figures.h"
 #include "stats/text.h"
 

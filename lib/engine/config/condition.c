@@ -33,7 +33,7 @@ struct parser {
 	const char *unit; // of the figure
 };
 
-__attribute__((format(printf, 3, 4))) static bool fail(
+__attribute__((format(printf, 3, 4))) static bool condition_fail(
 	struct parser *p, size_t at, const char *fmt, ...)
 {
 	char what[512];
@@ -46,7 +46,7 @@ __attribute__((format(printf, 3, 4))) static bool fail(
 	return false;
 }
 
-static struct part trim(const struct parser *p, struct part r)
+static struct part part_trim(const struct parser *p, struct part r)
 {
 	while (r.from < r.to && isspace((unsigned char)p->text[r.from]))
 		r.from++;
@@ -55,12 +55,12 @@ static struct part trim(const struct parser *p, struct part r)
 	return r;
 }
 
-static const char *copy(const struct parser *p, struct part r)
+static const char *part_copy(const struct parser *p, struct part r)
 {
 	return arena_printf(p->arena, "%.*s", (int)(r.to - r.from), p->text + r.from);
 }
 
-static bool begins(const struct parser *p, struct part r, const char *word)
+static bool part_begins(const struct parser *p, struct part r, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -183,25 +183,25 @@ static const char *nearest_figure(struct parser *p, const char *figure)
 
 static bool parse_figure(struct parser *p, struct part r)
 {
-	const char *figure = copy(p, r), *other = long_name(p, figure), *nearest;
+	const char *figure = part_copy(p, r), *other = long_name(p, figure), *nearest;
 
 	if (r.from == r.to)
-		return fail(p, r.from, "no figure (like loss, p99, failed)");
+		return condition_fail(p, r.from, "no figure (like loss, p99, failed)");
 	if (p->use == CONDITION_STOP && strcmp(figure, "unanswered") == 0)
-		return fail(p, r.to, "has no value to compare (unanswered for 2s)");
+		return condition_fail(p, r.to, "has no value to compare (unanswered for 2s)");
 	if (figure_exists(p, figure) || (other && figure_exists(p, other)))
 		return true;
 	nearest = nearest_figure(p, figure);
 	if (nearest)
-		return fail(p, r.from, "no figure called \"%s\" (did you mean \"%s\"?)", figure,
-			nearest);
+		return condition_fail(p, r.from, "no figure called \"%s\" (did you mean \"%s\"?)",
+			figure, nearest);
 	if (p->use == CONDITION_STOP)
-		return fail(p, r.from,
+		return condition_fail(p, r.from,
 			"no figure of an interval called \"%s\" (due, sent, answered, failed, "
 			"lost, "
 			"no_reply, in_flight, loss, due_per_s, answered_per_s, p50, p99, max)",
 			figure);
-	return fail(p, r.from,
+	return condition_fail(p, r.from,
 		"no such figure: \"%s\" (loss, p50, p99, max, lost, answered_per_s, ...: ddiperf "
 		"list counters)",
 		figure);
@@ -215,7 +215,7 @@ static bool parse_item(struct parser *p, struct part *r)
 	const char *whole = NULL;
 	struct nearest nearest;
 
-	if (!begins(p, *r, "traffic."))
+	if (!part_begins(p, *r, "traffic."))
 		return true;
 	for (uint32_t i = 0; i < p->config->traffic.count; i++) {
 		size_t len = items[i].name ? strlen(items[i].name) : 0;
@@ -234,16 +234,17 @@ static bool parse_item(struct parser *p, struct part *r)
 		return true;
 	}
 	if (whole)
-		return fail(p, r->to, "no figure (like traffic.%s.loss)", whole);
+		return condition_fail(p, r->to, "no figure (like traffic.%s.loss)", whole);
 	nearest = nearest_to(
-		copy(p, (struct part){name, name + strcspn(p->text + name, ". \t<>=)")}));
+		part_copy(p, (struct part){name, name + strcspn(p->text + name, ". \t<>=)")}));
 	for (uint32_t i = 0; i < p->config->traffic.count; i++)
 		if (items[i].name)
 			nearest_try(&nearest, items[i].name);
 	if (nearest.name)
-		return fail(p, name, "no such traffic item: \"%s\" (did you mean \"%s\"?)",
-			nearest.wanted, nearest.name);
-	return fail(p, name, "no such traffic item: \"%s\"", nearest.wanted);
+		return condition_fail(p, name,
+			"no such traffic item: \"%s\" (did you mean \"%s\"?)", nearest.wanted,
+			nearest.name);
+	return condition_fail(p, name, "no such traffic item: \"%s\"", nearest.wanted);
 }
 
 // "max(...)": the part is what is inside.
@@ -252,15 +253,15 @@ static bool parse_fold(struct parser *p, struct part *r)
 	for (int i = FOLD_MAX; i <= FOLD_MEAN; i++) {
 		size_t open = r->from + strlen(folds[i]);
 
-		if (!begins(p, *r, folds[i]) || open >= r->to || p->text[open] != '(')
+		if (!part_begins(p, *r, folds[i]) || open >= r->to || p->text[open] != '(')
 			continue;
 		if (p->use == CONDITION_STOP)
-			return fail(p, r->from,
+			return condition_fail(p, r->from,
 				"%s() looks back on a run, a stop rule at each interval", folds[i]);
 		if (p->text[r->to - 1] != ')')
-			return fail(p, r->to, "\")\" is missing");
+			return condition_fail(p, r->to, "\")\" is missing");
 		p->out->fold = (enum condition_fold)i;
-		*r = trim(p, (struct part){open + 1, r->to - 1});
+		*r = part_trim(p, (struct part){open + 1, r->to - 1});
 	}
 	return true;
 }
@@ -271,14 +272,15 @@ static bool parse_left(struct parser *p, struct part r)
 
 	if (!parse_fold(p, &r) || !parse_item(p, &r))
 		return false;
-	p->out->interval = p->use == CONDITION_STOP || begins(p, r, "interval.");
-	if (begins(p, r, "interval."))
+	p->out->interval = p->use == CONDITION_STOP || part_begins(p, r, "interval.");
+	if (part_begins(p, r, "interval."))
 		r.from += strlen("interval.");
 	else if (p->out->fold != FOLD_NONE)
-		return fail(p, r.from, "%s() is of intervals (like %s(interval.loss))",
+		return condition_fail(p, r.from, "%s() is of intervals (like %s(interval.loss))",
 			folds[p->out->fold], folds[p->out->fold]);
 	if (p->use == CONDITION_VERDICT && p->out->interval && p->out->fold == FOLD_NONE)
-		return fail(p, begin, "which interval? (max(...), min(...) or mean(...))");
+		return condition_fail(
+			p, begin, "which interval? (max(...), min(...) or mean(...))");
 	return parse_figure(p, r);
 }
 
@@ -287,7 +289,7 @@ static bool parse_left(struct parser *p, struct part r)
 
 static bool parse_limit(struct parser *p, struct part r)
 {
-	const char *text = copy(p, r), *what = NULL;
+	const char *text = part_copy(p, r), *what = NULL;
 	double *out = &p->out->limit;
 	uint64_t n = 0;
 	int rc;
@@ -301,9 +303,9 @@ static bool parse_limit(struct parser *p, struct part r)
 	else
 		rc = units_parse_count(text, &n, &what);
 	if (rc < 0 && r.from == r.to)
-		return fail(p, r.from, "no value (%s)", what);
+		return condition_fail(p, r.from, "no value (%s)", what);
 	if (rc < 0)
-		return fail(p, r.from, "\"%s\" is not %s", text, what);
+		return condition_fail(p, r.from, "\"%s\" is not %s", text, what);
 	if (n)
 		*out = p->unit && strcmp(p->unit, "s") == 0 ? 1e-9 * (double)n : (double)n;
 	return true;
@@ -312,15 +314,15 @@ static bool parse_limit(struct parser *p, struct part r)
 static bool parse_time(struct parser *p, struct part r)
 {
 	const struct run_settings *run = &p->config->run;
-	const char *text = copy(p, r), *what;
+	const char *text = part_copy(p, r), *what;
 
 	if (units_parse_duration(text, &p->out->for_ns, &what) < 0)
-		return fail(p, r.from, "\"%s\" is not %s", text, what);
+		return condition_fail(p, r.from, "\"%s\" is not %s", text, what);
 	if (p->out->for_ns < run->interval_ns)
-		return fail(p, r.from, "shorter than an interval (run.interval: %g s)",
+		return condition_fail(p, r.from, "shorter than an interval (run.interval: %g s)",
 			1e-9 * (double)run->interval_ns);
 	if (p->out->for_ns > run->duration_ns)
-		return fail(p, r.from, "longer than the run (run.duration: %g s)",
+		return condition_fail(p, r.from, "longer than the run (run.duration: %g s)",
 			1e-9 * (double)run->duration_ns);
 	return true;
 }
@@ -344,10 +346,10 @@ static bool split_time(struct parser *p, struct part *r)
 	if (at == r->to)
 		return true;
 	if (p->use == CONDITION_VERDICT)
-		return fail(p, at + 1, "only a stop rule holds for a time (stop: [...])");
-	if (!parse_time(p, trim(p, (struct part){at + 5, r->to})))
+		return condition_fail(p, at + 1, "only a stop rule holds for a time (stop: [...])");
+	if (!parse_time(p, part_trim(p, (struct part){at + 5, r->to})))
 		return false;
-	*r = trim(p, (struct part){r->from, at});
+	*r = part_trim(p, (struct part){r->from, at});
 	return true;
 }
 
@@ -356,16 +358,17 @@ static bool parse_unanswered(struct parser *p, struct part r)
 	if (!split_time(p, &r) || !parse_item(p, &r))
 		return false;
 	p->out->unanswered = true;
-	if (strcmp(copy(p, r), "unanswered") == 0)
-		return p->out->for_ns || fail(p, r.to, "for how long? (unanswered for 2s)");
-	return fail(p, r.to, "no operator (<=, <, >=, > or ==)");
+	if (strcmp(part_copy(p, r), "unanswered") == 0)
+		return p->out->for_ns ||
+		       condition_fail(p, r.to, "for how long? (unanswered for 2s)");
+	return condition_fail(p, r.to, "no operator (<=, <, >=, > or ==)");
 }
 
 bool condition_parse(const struct config *c, const char *text, enum condition_use use,
 	struct arena *a, struct condition *out, struct condition_error *e)
 {
 	struct parser p = {c, use, a, text, out, e, NULL};
-	struct part all = trim(&p, (struct part){0, strlen(text)}), right;
+	struct part all = part_trim(&p, (struct part){0, strlen(text)}), right;
 	size_t op = strcspn(text, "<>=");
 
 	*out = (struct condition){.text = text};
@@ -375,9 +378,10 @@ bool condition_parse(const struct config *c, const char *text, enum condition_us
 		if (strncmp(text + op, op_texts[out->op], strlen(op_texts[out->op])) == 0)
 			break;
 	if (out->op > OP_EQ)
-		return fail(&p, text[op] ? op : all.to, "no operator (<=, <, >=, > or ==)");
-	right = trim(&p, (struct part){op + strlen(op_texts[out->op]), all.to});
-	if (!parse_left(&p, trim(&p, (struct part){all.from, op})) || !split_time(&p, &right))
+		return condition_fail(
+			&p, text[op] ? op : all.to, "no operator (<=, <, >=, > or ==)");
+	right = part_trim(&p, (struct part){op + strlen(op_texts[out->op]), all.to});
+	if (!parse_left(&p, part_trim(&p, (struct part){all.from, op})) || !split_time(&p, &right))
 		return false;
 	out->unit = p.unit;
 	out->total = !p.unit && strcmp(out->figure, "in_flight") != 0;

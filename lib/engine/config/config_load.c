@@ -203,7 +203,7 @@ static void check_responder(const struct config *c, struct arena *a, struct diag
 
 // A worker of the tester has one queue of a ring, one of the responder may have several. So what is
 // sent into a queue is received if the other end has as many workers, or is the responder.
-static void check_ring(const struct config *c, unsigned index, struct diag *d)
+static void check_ring_cpus(const struct config *c, unsigned index, struct diag *d)
 {
 	const struct port_settings *all = c->ports.items, *p = &all[index];
 	const struct port_settings *dut = c->responder ? config_responder_port(c) : NULL;
@@ -232,7 +232,7 @@ static void check_ports(const struct config *c, struct diag *d)
 		if (all[i].driver < 0)
 			return; // reported by the row
 	for (uint32_t i = 0; i < c->ports.count; i++)
-		check_ring(c, i, d);
+		check_ring_cpus(c, i, d);
 }
 
 static bool is_number(const struct field *f)

@@ -89,7 +89,7 @@ static bool is_steered(const struct dealing *d, const struct plan_item *i, struc
 }
 
 // Which worker of its item a source port is for.
-static uint32_t home_of(const struct dealing *d, const struct plan_item *i, uint32_t port)
+static uint32_t deal_home(const struct dealing *d, const struct plan_item *i, uint32_t port)
 {
 	struct steer_flow f = answer_to(i, &d->sources[i->place], port);
 
@@ -100,7 +100,7 @@ static uint32_t home_of(const struct dealing *d, const struct plan_item *i, uint
 
 static void give_port(struct dealing *d, const struct plan_item *i, uint32_t port)
 {
-	uint32_t home = home_of(d, i, port);
+	uint32_t home = deal_home(d, i, port);
 	struct worker_item *run = plan_run(i, home);
 	uint16_t *ports = (uint16_t *)run->ports;
 
@@ -116,10 +116,10 @@ static uint32_t has_already(const struct dealing *d, const struct plan_item *i, 
 {
 	if (!d->steered[i->place])
 		return d->dealt[i->place];
-	return plan_run(i, home_of(d, i, port))->txns.ports * d->worker_count;
+	return plan_run(i, deal_home(d, i, port))->txns.ports * d->worker_count;
 }
 
-static const struct plan_item *next_of(const struct dealing *d, uint32_t port)
+static const struct plan_item *deal_next(const struct dealing *d, uint32_t port)
 {
 	const struct plan_item *best = NULL;
 
@@ -154,7 +154,7 @@ static void deal_source_ports(struct dealing *d, struct arena *a)
 	}
 	for (uint32_t n = 0; n < 65536; n++) {
 		const struct plan_item *i =
-			d->entries[n].item == PORT_NOBODY ? next_of(d, n) : NULL;
+			d->entries[n].item == PORT_NOBODY ? deal_next(d, n) : NULL;
 
 		if (i)
 			give_port(d, i, n);

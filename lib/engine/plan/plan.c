@@ -7,7 +7,7 @@
 #include "engine/plan/deal.h"
 #include "engine/plan/plan_internal.h"
 
-static const struct port *port_of(const struct plan *p, const struct item_settings *i)
+static const struct port *item_port(const struct plan *p, const struct item_settings *i)
 {
 	const struct port_settings *s = config_item_port(p->config, i);
 
@@ -142,7 +142,7 @@ static void place_items(struct plan *p, struct arena *a)
 		struct plan_item *item = &p->items[i];
 		uint32_t port, first;
 
-		item->port = port_of(p, item->settings);
+		item->port = item_port(p, item->settings);
 		port = (uint32_t)(item->port - p->ports);
 		first = p->first_worker[port];
 		item->worker = &p->workers[first];

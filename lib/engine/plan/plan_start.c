@@ -42,7 +42,7 @@ static uint32_t cpu_of(const struct port_settings *s, uint32_t n)
 	return (uint32_t)r->first + n;
 }
 
-static int check_cpu(
+static int check_worker_cpu(
 	const struct port_settings *s, uint32_t cpu, const cpu_set_t *allowed, struct io_error *e)
 {
 	if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, allowed))
@@ -73,7 +73,7 @@ static int plan_cpus(struct plan *p, struct io_error *e)
 		const struct worker *w = &p->workers[i];
 		const struct port_settings *s = &p->port_settings[w->port];
 		uint32_t cpu = s->cpus.count ? cpu_of(s, w->number) : cpu_pick(l, &allowed);
-		int rc = check_cpu(s, cpu, &allowed, e);
+		int rc = check_worker_cpu(s, cpu, &allowed, e);
 
 		if (rc < 0)
 			return rc;

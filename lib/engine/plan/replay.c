@@ -23,7 +23,7 @@ static bool is_end(char c)
 }
 
 // "12.345", to the nanosecond; false: it is not that.
-static bool seconds(const char *text, uint64_t *ns)
+static bool replay_seconds(const char *text, uint64_t *ns)
 {
 	uint64_t whole = 0, part = 0, unit = 1000000000;
 	const char *p = text;
@@ -41,7 +41,7 @@ static bool seconds(const char *text, uint64_t *ns)
 	return is_end(*p) && whole < 10000000000;
 }
 
-static int read_line(struct reader *r, const char *line)
+static int replay_line(struct reader *r, const char *line)
 {
 	const char *text = line + strspn(line, " \t");
 	const struct timestamps *t = r->t;
@@ -50,7 +50,7 @@ static int read_line(struct reader *r, const char *line)
 
 	if (is_end(*text))
 		return 0;
-	if (!seconds(text, &ns)) {
+	if (!replay_seconds(text, &ns)) {
 		if (r->bad++ < LISTED)
 			diag_error_at(r->d, r->path, r->line, col, NULL,
 				"\"%.*s\" is not a time in seconds (like 12.345)",
@@ -79,7 +79,7 @@ static int read_text(struct reader *r, const struct replay_settings *settings)
 	}
 	while (rc == 0 && getline(&line, &room, f) >= 0) {
 		r->line++;
-		rc = read_line(r, line);
+		rc = replay_line(r, line);
 	}
 	free(line);
 	fclose(f);
@@ -88,7 +88,7 @@ static int read_text(struct reader *r, const struct replay_settings *settings)
 	return rc || r->bad == 0 ? rc : -EINVAL;
 }
 
-static int compare(const void *a, const void *b)
+static int replay_compare(const void *a, const void *b)
 {
 	const uint64_t *l = a, *r = b;
 
@@ -103,7 +103,7 @@ static int read_packets(struct reader *r, const struct replay_settings *settings
 	if (rc == -EINVAL)
 		diag_error(r->d, &settings->file, NULL, "%s: %s", r->path, why);
 	if (r->t->count)
-		qsort(r->t->ns, r->t->count, sizeof(*r->t->ns), compare);
+		qsort(r->t->ns, r->t->count, sizeof(*r->t->ns), replay_compare);
 	return rc;
 }
 

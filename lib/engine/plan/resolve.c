@@ -16,7 +16,7 @@
 	1024 // source addresses made known: a kernel's neighbour table holds no more by default
 #define ANNOUNCE_SETTLE 20000000ull
 
-static void nap(void)
+static void resolve_nap(void)
 {
 	nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 }
@@ -27,7 +27,7 @@ struct question {
 	struct frame_vlans vlans;
 };
 
-static void ask(struct wire *w, const struct addr *from, const struct question *q)
+static void resolve_ask(struct wire *w, const struct addr *from, const struct question *q)
 {
 	struct neigh_self self = w->self;
 	struct rte_mbuf *m;
@@ -47,7 +47,8 @@ static void ask(struct wire *w, const struct addr *from, const struct question *
 
 // Receive from one queue and answer requests for our addresses. *learnt: a frame had the target's
 // MAC. Returns the number of frames.
-static uint16_t listen_at(struct wire *w, const struct question *q, uint8_t mac[6], bool *learnt)
+static uint16_t resolve_listen(
+	struct wire *w, const struct question *q, uint8_t mac[6], bool *learnt)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
 	uint16_t n = burst_rx(w->port, w->queue, pkts, w->burst);
@@ -76,9 +77,9 @@ static bool listen_once(struct plan_item *i, const struct question *q, uint8_t m
 	uint16_t n = 0;
 
 	for (uint32_t k = 0; k < i->worker_count; k++)
-		n |= listen_at(&i->worker[k].wire, q, mac, &learnt);
+		n |= resolve_listen(&i->worker[k].wire, q, mac, &learnt);
 	if (n == 0)
-		nap();
+		resolve_nap();
 	return learnt;
 }
 
@@ -111,7 +112,7 @@ static int resolve_one(struct plan *p, struct plan_item *i, const struct questio
 	for (int n = 0; n < ASK_TIMES; n++) {
 		uint64_t until = clock_now() + every;
 
-		ask(w, &from, q);
+		resolve_ask(w, &from, q);
 		while (clock_now() < until) {
 			if (*signals)
 				return -EINTR;
@@ -133,7 +134,7 @@ static void announce_sources(struct plan *p, struct plan_item *i, const struct q
 		for (uint64_t k = 0; k < i->run->sources[r].count && n < ANNOUNCE_MAX; k++, n++) {
 			struct addr from = addr_nth(&i->run->sources[r], k);
 
-			ask(w, &from, q);
+			resolve_ask(w, &from, q);
 			if (n % 16 == 15)
 				listen_once(i, NULL, NULL);
 		}

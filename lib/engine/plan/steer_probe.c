@@ -74,7 +74,7 @@ static void plan_all(struct plan *p, uint32_t port, struct asking *s, struct are
 				plan_questions(s, &p->items[i], k);
 }
 
-static void ask(struct asking *s, struct question *q, uint32_t slot)
+static void steer_probe_ask(struct asking *s, struct question *q, uint32_t slot)
 {
 	const struct wire *w = &q->worker->wire;
 	struct rte_mbuf *m;
@@ -95,7 +95,7 @@ static void ask_all(struct asking *s)
 {
 	for (uint32_t n = 0; n < WORKER_ASKS; n++)
 		for (uint32_t i = n; i < s->count; i += WORKER_ASKS)
-			ask(s, &s->all[i], s->all[i].run->asked[n]);
+			steer_probe_ask(s, &s->all[i], s->all[i].run->asked[n]);
 }
 
 static bool is_for(const struct question *q, const struct frame *f)
@@ -139,7 +139,7 @@ static bool look(struct asking *s, const struct worker *at, const struct frame *
 	return false;
 }
 
-static uint16_t listen_at(struct asking *s, struct worker *at)
+static uint16_t steer_probe_listen(struct asking *s, struct worker *at)
 {
 	struct wire *w = &at->wire;
 	struct rte_mbuf *pkts[BURST_MAX];
@@ -168,7 +168,7 @@ static void listen_all(struct asking *s, uint64_t until, const volatile sig_atom
 		uint16_t n = 0;
 
 		for (uint32_t k = 0; k < s->worker_count; k++)
-			n |= listen_at(s, &s->workers[k]);
+			n |= steer_probe_listen(s, &s->workers[k]);
 		if (n == 0)
 			nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 	}

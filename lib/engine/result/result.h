@@ -260,3 +260,14 @@ struct result {
 extern const struct counter_section result_section;
 extern const struct counter_section result_item_section;
 extern const struct counter_section result_interval_item_section;
+
+// Over all items.
+static inline double result_answered_per_s(const struct result *r)
+{
+	const struct result_item *items = r->traffic.items;
+	double sum = 0;
+
+	for (uint32_t i = 0; i < r->traffic.count; i++)
+		sum += items[i].answered_per_s;
+	return sum;
+}

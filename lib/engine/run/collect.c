@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/run/collect_books.h"
 #include "io/driver.h"
 
-double books_percentile(const struct clock *c, const struct hist *h, double share, uint64_t lost)
+double collect_books_percentile(
+	const struct clock *c, const struct hist *h, double share, uint64_t lost)
 {
 	uint64_t v = hist_percentile(h, share, lost);
 
@@ -28,11 +28,11 @@ struct latency collect_latency(const struct clock *c, const struct hist *h, uint
 	l.max_ns = any ? clock_ns(c, h->max) : NAN;
 	l.mean_ns = any ? hist_mean(h) * 1e9 / c->hz : NAN;
 	l.stddev_ns = any ? hist_stddev(h) * 1e9 / c->hz : NAN;
-	l.p50_ns = books_percentile(c, h, 0.5, lost);
-	l.p90_ns = books_percentile(c, h, 0.9, lost);
-	l.p99_ns = books_percentile(c, h, 0.99, lost);
-	l.p999_ns = books_percentile(c, h, 0.999, lost);
-	l.p9999_ns = books_percentile(c, h, 0.9999, lost);
+	l.p50_ns = collect_books_percentile(c, h, 0.5, lost);
+	l.p90_ns = collect_books_percentile(c, h, 0.9, lost);
+	l.p99_ns = collect_books_percentile(c, h, 0.99, lost);
+	l.p999_ns = collect_books_percentile(c, h, 0.999, lost);
+	l.p9999_ns = collect_books_percentile(c, h, 0.9999, lost);
 	return l;
 }
 
@@ -44,7 +44,7 @@ static uint64_t due_of_run(const struct worker_item *run)
 	return run->books.ledger[1].due + pace_backlog(&pace, run->ended_at);
 }
 
-uint64_t books_due(const struct plan_item *i)
+uint64_t collect_books_due(const struct plan_item *i)
 {
 	uint64_t n = 0;
 
@@ -53,13 +53,13 @@ uint64_t books_due(const struct plan_item *i)
 	return n;
 }
 
-void books_clear(struct item_books *b)
+void collect_books_clear(struct item_books *b)
 {
 	memset(b->ledger, 0, sizeof(b->ledger));
 	hist_clear(&b->response);
 }
 
-void books_add(struct item_books *sum, const struct item_books *b)
+void collect_books_add(struct item_books *sum, const struct item_books *b)
 {
 	for (int bank = 0; bank < 2; bank++)
 		counter_sum(&sum->ledger[bank], &b->ledger[bank], sizeof(b->ledger[bank]));
@@ -136,14 +136,14 @@ static struct sums *sum_runs(const struct plan_item *i, struct arena *a)
 	size_t size = i->run->proto->counters->size;
 	struct sums *sum = arena_zalloc(a, sizeof(*sum));
 
-	books_clear(&sum->books);
+	collect_books_clear(&sum->books);
 	hist_clear(&sum->service);
 	hist_clear(&sum->lag);
 	sum->counters = arena_zalloc(a, size);
 	for (uint32_t k = 0; k < i->worker_count; k++) {
 		const struct worker_item *run = plan_run(i, k);
 
-		books_add(&sum->books, &run->books);
+		collect_books_add(&sum->books, &run->books);
 		hist_merge(&sum->service, &run->service);
 		hist_merge(&sum->lag, &run->lag);
 		counter_sum(&sum->counts, &run->counts[1], sizeof(sum->counts));
@@ -205,7 +205,7 @@ static struct result_item item_result(
 
 	struct result_item *to = &out;
 
-	out.ledger.due = books_due(i);
+	out.ledger.due = collect_books_due(i);
 	out.unsent = out.ledger.due - l->sent;
 	out.in_flight = l->sent - l->answered - l->failed - l->lost - l->no_reply;
 	out.steps = steps_result(p, i, a);

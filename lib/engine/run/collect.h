@@ -42,3 +42,16 @@ void collect_responder(const struct plan *p, struct result_responder *out);
 // due = sent + unsent and sent = answered + failed + lost + in_flight, in total and summed over the
 // intervals. NULL, or what does not add up.
 const char *collect_check(const struct plan *p, const struct result *r, struct arena *a);
+
+// --- between collect.c and collect_intervals.c: sums over the books of an item's workers ---
+
+void collect_books_clear(struct item_books *b);
+
+void collect_books_add(struct item_books *sum, const struct item_books *b);
+
+// What was due in the measured part, of all workers. After they have ended.
+uint64_t collect_books_due(const struct plan_item *i);
+
+// In ns; INFINITY among the lost, which rank above all that were measured; NAN: there was nothing.
+double collect_books_percentile(
+	const struct clock *c, const struct hist *h, double share, uint64_t lost);

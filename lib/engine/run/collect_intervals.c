@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "engine/run/collect_books.h"
-
 void collect_start(const struct plan *p, struct collect_state *s, struct arena *a)
 {
 	*s = (struct collect_state){
@@ -44,8 +42,8 @@ static struct result_interval_item interval_item(const struct plan *p, const str
 	if (bank == 0)
 		return out;
 	hist_difference(scratch, &now->response, &before->response);
-	out.p50_ns = books_percentile(&p->clock, scratch, 0.5, out.lost);
-	out.p99_ns = books_percentile(&p->clock, scratch, 0.99, out.lost);
+	out.p50_ns = collect_books_percentile(&p->clock, scratch, 0.5, out.lost);
+	out.p99_ns = collect_books_percentile(&p->clock, scratch, 0.99, out.lost);
 	out.max_ns = scratch->count ? clock_ns(&p->clock, scratch->max) : NAN;
 	return out;
 }
@@ -129,11 +127,11 @@ static uint64_t sum_snapshots(
 {
 	uint64_t due = 0;
 
-	books_clear(sum);
+	collect_books_clear(sum);
 	for (uint32_t k = 0; k < i->worker_count; k++) {
 		const struct item_snapshot *snap = &snapshot_of(&i->worker[k])->items[i->place];
 
-		books_add(sum, &snap->books);
+		collect_books_add(sum, &snap->books);
 		due += due_until(snap, at, bank);
 	}
 	return due;
@@ -218,11 +216,11 @@ void collect_last_interval(
 		const struct plan_item *item = &p->items[i];
 
 		leave_warmup(s, i, t);
-		books_clear(&scratch->sum);
+		collect_books_clear(&scratch->sum);
 		for (uint32_t k = 0; k < item->worker_count; k++)
-			books_add(&scratch->sum, &plan_run(item, k)->books);
+			collect_books_add(&scratch->sum, &plan_run(item, k)->books);
 		items[i] = interval_step(
-			p, s, i, &scratch->sum, books_due(item), 1, &scratch->difference);
+			p, s, i, &scratch->sum, collect_books_due(item), 1, &scratch->difference);
 	}
 	free(scratch);
 	*out = (struct result_interval){

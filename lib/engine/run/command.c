@@ -126,7 +126,7 @@ static int wait_for(pid_t child, uint64_t deadline, int *status)
 	return 0;
 }
 
-static int finish(pid_t child, int rc, uint64_t deadline)
+static int command_finish(pid_t child, int rc, uint64_t deadline)
 {
 	int status = 0;
 
@@ -153,7 +153,7 @@ int command_run(const struct command_run *c)
 		close(ends[1]);
 	if (rc == 0) {
 		rc = c->out ? read_all(c, ends[0], deadline) : 0;
-		rc = finish(child, rc, deadline);
+		rc = command_finish(child, rc, deadline);
 	}
 	if (c->out)
 		close(ends[0]);

@@ -21,7 +21,7 @@ struct evidence_log {
 	_Atomic int64_t left;
 };
 
-static void describe(
+static void evidence_describe(
 	struct evidence *e, const struct plan_item *item, uint32_t wanted, struct arena *a)
 {
 	const struct item_settings *i = item->settings;
@@ -98,7 +98,7 @@ static void equip_run(struct plan *p, struct evidence_log *log, uint32_t item, u
 	e->interface = (uint16_t)(i->port - p->ports);
 	e->first_id = (uint64_t)(item + 1) << 48 | (uint64_t)worker << 44;
 	e->ms_scale = clock_ms_scale(&p->clock);
-	describe(e, i, wanted_mask(settings), a);
+	evidence_describe(e, i, wanted_mask(settings), a);
 	plan_run(i, worker)->evidence = e;
 }
 

@@ -58,13 +58,13 @@ uint32_t probe_parse_pairs(const char *text, struct probe_pair out[PROBE_PAIRS_M
 	return n;
 }
 
-static void fail(struct probe *p, const char *why)
+static void probe_fail(struct probe *p, const char *why)
 {
 	if (p->failures++ == 0)
 		snprintf(p->why, sizeof(p->why), "%s", why);
 }
 
-static bool grow(struct probe *p)
+static bool probe_grow(struct probe *p)
 {
 	uint32_t room = p->room ? 2 * p->room : 64;
 	struct sample *more;
@@ -79,7 +79,7 @@ static bool grow(struct probe *p)
 	return true;
 }
 
-static bool understand(struct probe *p, struct sample *s)
+static bool probe_understand(struct probe *p, struct sample *s)
 {
 	struct probe_pair pairs[PROBE_PAIRS_MAX];
 
@@ -94,7 +94,7 @@ static bool understand(struct probe *p, struct sample *s)
 	return s->pairs != NULL;
 }
 
-static void ask(struct probe *p)
+static void probe_ask(struct probe *p)
 {
 	struct command_run c = {.text = p->settings->command,
 		.out = p->text,
@@ -106,12 +106,13 @@ static void ask(struct probe *p)
 
 	s.at = clock_now();
 	if (rc != 0) {
-		fail(p, command_outcome(&c, rc, outcome, sizeof(outcome)));
+		probe_fail(p, command_outcome(&c, rc, outcome, sizeof(outcome)));
 		return;
 	}
-	if (!grow(p) || !understand(p, &s)) {
-		fail(p, p->settings->format == PROBE_PAIRS ? "no key=value with a number in it"
-							   : "not the text of /proc/stat");
+	if (!probe_grow(p) || !probe_understand(p, &s)) {
+		probe_fail(p, p->settings->format == PROBE_PAIRS
+				      ? "no key=value with a number in it"
+				      : "not the text of /proc/stat");
 		return;
 	}
 	p->samples[p->count++] = s;
@@ -133,7 +134,7 @@ static void *probe_loop(void *arg)
 	pthread_mutex_lock(&p->lock);
 	while (!p->over) {
 		pthread_mutex_unlock(&p->lock);
-		ask(p);
+		probe_ask(p);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		do
 			add_ns(&next, p->every_ns);
@@ -144,7 +145,7 @@ static void *probe_loop(void *arg)
 			;
 	}
 	pthread_mutex_unlock(&p->lock);
-	ask(p); // how things stand at the end
+	probe_ask(p); // how things stand at the end
 	return NULL;
 }
 
@@ -228,16 +229,6 @@ static void fill_intervals(const struct probe *p, const struct clock *c, uint64_
 	}
 }
 
-static double answered_per_s(const struct result *r)
-{
-	const struct result_item *items = r->traffic.items;
-	double sum = 0;
-
-	for (uint32_t i = 0; i < r->traffic.count; i++)
-		sum += items[i].answered_per_s;
-	return sum;
-}
-
 // Over the samples in the measured part.
 static void fill_usage(const struct probe *p, uint64_t from, uint64_t to, const struct result *r,
 	struct result_dut *out)
@@ -255,7 +246,8 @@ static void fill_usage(const struct probe *p, uint64_t from, uint64_t to, const 
 	if (!first || p->settings->format != PROBE_PROC_STAT)
 		return;
 	out->used = cpu_used(&first->times, &last->times);
-	out->us_per_transaction = cpu_demand_us(out->used, last->times.cpus, answered_per_s(r));
+	out->us_per_transaction =
+		cpu_demand_us(out->used, last->times.cpus, result_answered_per_s(r));
 }
 
 static void fill_last(const struct probe *p, struct arena *a, struct result_dut *out)

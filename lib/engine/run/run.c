@@ -49,7 +49,7 @@ static const char *drivers_used(const struct plan *p, struct arena *a)
 	return text;
 }
 
-static void describe(struct run *r)
+static void run_describe(struct run *r)
 {
 	const struct config *c = r->config;
 	struct result *out = r->result;
@@ -80,7 +80,7 @@ static void describe(struct run *r)
 	};
 }
 
-static int fail(const struct io_error *e, int code)
+static int run_fail(const struct io_error *e, int code)
 {
 	log_error("%s", e->text);
 	return code;
@@ -93,14 +93,14 @@ static int ports_up(struct run *r)
 	struct io_error e = {""};
 
 	if (plan_start(p, r->options->respond_only, r->arena, &e) < 0)
-		return fail(&e, EXIT_ENVIRONMENT);
+		return run_fail(&e, EXIT_ENVIRONMENT);
 	for (uint32_t i = 0; i < p->port_count; i++)
 		if (port_preflight(&p->port_settings[i], &c->host, &e) < 0)
-			return fail(&e, EXIT_ENVIRONMENT);
+			return run_fail(&e, EXIT_ENVIRONMENT);
 	if (io_start(&c->host, &p->lcores, p->port_settings, p->port_count, &e) < 0)
-		return fail(&e, EXIT_ENVIRONMENT);
+		return run_fail(&e, EXIT_ENVIRONMENT);
 	if (port_start_all(p->port_settings, p->port_count, p->ports, &e) < 0)
-		return fail(&e, EXIT_ENVIRONMENT);
+		return run_fail(&e, EXIT_ENVIRONMENT);
 	r->ports_up = true;
 	return 0;
 }
@@ -127,7 +127,7 @@ static int check_capture(const struct run *r)
 	return EXIT_CONFIG;
 }
 
-static int build(struct run *r)
+static int run_build(struct run *r)
 {
 	int rc = plan_build(&r->plan, r->work);
 
@@ -139,7 +139,7 @@ static int build(struct run *r)
 }
 
 // The ports stay; everything that a run leaves behind goes.
-static int renew(struct run *r)
+static int run_renew(struct run *r)
 {
 	const struct plan before = r->plan;
 	int rc, kept;
@@ -215,12 +215,12 @@ int run_once(struct run *r, const struct config *c, struct diag *d, struct resul
 	r->result = out;
 	// The plan that came up with the ports is that of their configuration.
 	if (r->again || c != r->options->config)
-		rc = renew(r);
+		rc = run_renew(r);
 	if (rc == 0)
-		rc = build(r);
+		rc = run_build(r);
 	if (rc)
 		return rc;
-	describe(r);
+	run_describe(r);
 	if (!r->again)
 		run_introduce(r);
 	out->run.tester_delay = r->tester_delay;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The course of a run, the ports up and the tables built: server found, workers launched, watched
-// over through the phases, drained, stopped, judged. Also that of a responder alone. Path: cold.
-// Management thread.
+// over through the phases and from interval to interval, drained, stopped, judged. Also that of a
+// responder alone. Path: cold. Management thread.
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -17,9 +17,10 @@
 #define DRAIN_TIMEOUTS  4
 #define DRAIN_MARGIN_NS 2000000000ull
 #define LATE_ANSWERS_NS 2000000ull // after everything is accounted for, for duplicates on their way
+#define ROUNDING_S      1e-4       // a tick is calibrated
 #define SETTLE_TRIES    50         // times that, for what is between two ports of our own
 
-static void nap(uint64_t ns)
+static void course_nap(uint64_t ns)
 {
 	nanosleep(&(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)}, NULL);
 }
@@ -118,19 +119,94 @@ static bool on_the_way(struct plan *p)
 	return received < sent;
 }
 
+// --- intervals: kept for the result, held against the stop rules, shown ---
+
+static void start_intervals(struct run *r)
+{
+	r->intervals = NULL;
+	r->interval_count = r->interval_room = 0;
+	collect_start(&r->plan, &r->collected, r->arena);
+	stop_start(&r->stop, r->plan.config, r->arena);
+}
+
+static void keep_interval(struct run *r, const struct result_interval *i)
+{
+	if (r->interval_count == r->interval_room) {
+		uint32_t room = r->interval_room ? 2 * r->interval_room : 64;
+		struct result_interval *more = arena_zalloc(r->arena, room * sizeof(*more));
+
+		if (r->interval_count)
+			memcpy(more, r->intervals, r->interval_count * sizeof(*more));
+		r->intervals = more;
+		r->interval_room = room;
+	}
+	r->intervals[r->interval_count++] = *i;
+}
+
+// In the drain nothing is sent any more, so it has nothing to stop, and no rates.
+static bool is_measured(const struct run *r, const struct result_interval *i)
+{
+	return i->t_s <= 1e-9 * (double)r->config->run.duration_ns + ROUNDING_S;
+}
+
+// The first rule that holds ends the run.
+static void look_for_stop(struct run *r, const struct result_interval *i)
+{
+	struct result_verdict *v = &r->result->verdict;
+	double value;
+	const char *rule = v->stopped ? NULL : stop_check(&r->stop, i, r->arena, &value);
+
+	if (!rule)
+		return;
+	v->stopped = rule;
+	v->stopped_s = i->t_s;
+	v->stopped_value = value;
+}
+
+static void tick_intervals(struct run *r)
+{
+	const struct run_hooks *h = &r->options->hooks;
+	struct result_interval i;
+	bool warmup;
+
+	while (collect_interval(&r->plan, &r->collected, r->arena, &i, &warmup)) {
+		run_note_home(r);
+		if (i.length_s <= 0)
+			continue;
+		if (!warmup)
+			keep_interval(r, &i);
+		if (!warmup && is_measured(r, &i))
+			look_for_stop(r, &i);
+		if (h->interval)
+			h->interval(h->ctx, &i, warmup);
+	}
+}
+
+static void end_intervals(struct run *r)
+{
+	struct result_interval last;
+
+	tick_intervals(r);
+	collect_last_interval(&r->plan, &r->collected, r->arena, &last);
+	keep_interval(r, &last);
+	r->result->intervals = (struct counter_list){r->intervals, r->interval_count};
+}
+
+// --- from start to end ---
+
 // Everything is accounted for. What the responder of our own still holds back comes late, and is to
 // be seen coming.
-static void settle(struct run *r, uint64_t give_up)
+static void course_settle(struct run *r, uint64_t give_up)
 {
 	struct plan *p = &r->plan;
 
 	while (responder_waits(p) && *r->options->signals < 2 && clock_now() < give_up) {
-		nap(TICK_NS);
+		course_nap(TICK_NS);
 		watch_tick(&r->watch, p, clock_now());
 	}
 	for (int i = 0; i < SETTLE_TRIES && on_the_way(p); i++)
-		nap(LATE_ANSWERS_NS);
-	nap(LATE_ANSWERS_NS);
+		course_nap(LATE_ANSWERS_NS);
+	course_nap(LATE_ANSWERS_NS);
 }
 
 // At both ends of the measured part, whenever that ends.
@@ -153,7 +229,7 @@ static bool is_to_end(const struct run *r)
 
 // Until everything was sent and answered or timed out, the drain time is over, or the user has had
 // enough.
-static void supervise(struct run *r)
+static void course_supervise(struct run *r)
 {
 	struct plan *p = &r->plan;
 	const struct run_times *t = &p->items[0].worker->times;
@@ -163,10 +239,10 @@ static void supervise(struct run *r)
 	while (!all_finished(p) && *r->options->signals < 2) {
 		uint64_t now = clock_now();
 
-		nap(TICK_NS);
+		course_nap(TICK_NS);
 		watch_tick(&r->watch, p, clock_now());
 		watch_cpu(r, now);
-		run_tick(r);
+		tick_intervals(r);
 		if (is_to_end(r) && p->phase < PHASE_DRAIN) {
 			set_phase(p, PHASE_DRAIN);
 			give_up = now + drain;
@@ -177,10 +253,10 @@ static void supervise(struct run *r)
 			break;
 	}
 	if (*r->options->signals < 2)
-		settle(r, give_up);
+		course_settle(r, give_up);
 }
 
-static void respond(struct run *r)
+static void course_respond(struct run *r)
 {
 	const struct run_hooks *h = &r->options->hooks;
 	const uint64_t every = r->config->run.interval_ns;
@@ -190,23 +266,13 @@ static void respond(struct run *r)
 		struct result_responder total;
 		double ns = clock_ns(&r->plan.clock, clock_now() - start);
 
-		nap(TICK_NS);
+		course_nap(TICK_NS);
 		if (ns < (double)next || !h->responder)
 			continue;
 		collect_responder(&r->plan, &total);
 		h->responder(h->ctx, ns / 1e9, &total);
 		next += every;
 	}
-}
-
-static double answered_per_s(const struct result *r)
-{
-	const struct result_item *items = r->traffic.items;
-	double sum = 0;
-
-	for (uint32_t i = 0; i < r->traffic.count; i++)
-		sum += items[i].answered_per_s;
-	return sum;
 }
 
 static void report_cpu(struct run *r)
@@ -221,27 +287,27 @@ static void report_cpu(struct run *r)
 		.cpus = r->cpu[1].cpus,
 		.used = cpu_used(&r->cpu[0], &r->cpu[1])};
 	out->us_per_transaction =
-		cpu_demand_us(out->used, r->cpu[1].cpus, answered_per_s(r->result));
+		cpu_demand_us(out->used, r->cpu[1].cpus, result_answered_per_s(r->result));
 	r->result->cpu = out;
 }
 
-static int measure(struct run *r)
+static int course_measure(struct run *r)
 {
 	struct plan *p = &r->plan;
 	bool interrupted;
 	const char *broken;
 
 	r->cpu_read = 0;
-	run_start_intervals(r);
+	start_intervals(r);
 	watch_start(&r->watch, p);
-	supervise(r);
+	course_supervise(r);
 	interrupted = *r->options->signals != 0;
 	set_phase(p, PHASE_STOP);
 	launch_wait_all();
 	watch_end(&r->watch, p);
 	clock_refine(&p->clock);
 	stop_evidence(r);
-	run_end_intervals(r);
+	end_intervals(r);
 	collect_result(p, r->arena, r->result);
 	run_report_steering(r);
 	watch_report(&r->watch, p, r->result);
@@ -271,7 +337,7 @@ static int nobody_there(struct run *r, const struct io_error *e)
 static int responder_only(struct run *r)
 {
 	set_phase(&r->plan, PHASE_MEASURE);
-	respond(r);
+	course_respond(r);
 	set_phase(&r->plan, PHASE_STOP);
 	launch_wait_all();
 	collect_result(&r->plan, r->arena, r->result);
@@ -291,7 +357,7 @@ static int send_and_judge(struct run *r)
 		run_probe_steering(r);
 		plan_schedule(p, clock_now() + clock_ticks(&p->clock, LAUNCH_LEAD_NS));
 		launch(r, false);
-		return measure(r);
+		return course_measure(r);
 	}
 	set_phase(p, PHASE_STOP);
 	launch_wait_all();

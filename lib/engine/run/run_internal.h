@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the files of a run share, and nobody else: run.c brings it up and down, run_course.c is what
-// happens in between, run_intervals.c keeps its intervals, run_notes.c tells the user about it.
-// Each calls only those named after it. Path: cold. Management thread.
+// happens in between, run_notes.c tells the user about it. Each calls only those named after it.
+// Path: cold. Management thread.
 #pragma once
 
 #include "engine/run/collect.h"
@@ -34,7 +34,6 @@ struct run {
 	struct cpu_times cpu[2];       // at both ends of the measured part
 	uint32_t cpu_read;             // how many of them are there
 
-	// run_intervals.c
 	struct collect_state collected;
 	struct stop stop;
 	struct result_interval *intervals;
@@ -49,15 +48,6 @@ struct run {
 // With the tables built: find the server, send, judge; or answer until a signal comes. Returns as
 // run_once.
 int run_course(struct run *r);
-
-// The intervals and stop rules of a run that begins.
-void run_start_intervals(struct run *r);
-
-// What has ended since the last call: kept, looked at by the stop rules, shown.
-void run_tick(struct run *r);
-
-// With the workers ended: the rest of them, and all into the result.
-void run_end_intervals(struct run *r);
 
 // What is said and measured once, however often the run is repeated.
 void run_introduce(struct run *r);

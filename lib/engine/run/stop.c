@@ -39,7 +39,7 @@ void stop_start(struct stop *s, const struct config *c, struct arena *a)
 }
 
 // Counters are summed up, other figures are those of the last interval.
-static void sum_up(struct result_interval_item *sum, const struct result_interval_item *i)
+static void stop_sum_up(struct result_interval_item *sum, const struct result_interval_item *i)
 {
 	struct result_interval_item all = *i, *to = &all;
 	const struct result_interval_item *from = sum;
@@ -54,7 +54,7 @@ static bool nothing_came(const struct result_interval_item *i)
 }
 
 // Does the condition hold in this interval, or, of a counter without a time, by now?
-static bool holds(const struct condition *k, const struct result_interval_item *i,
+static bool rule_holds(const struct condition *k, const struct result_interval_item *i,
 	const struct result_interval_item *so_far, double *value)
 {
 	struct stats_value v;
@@ -69,15 +69,15 @@ static bool holds(const struct condition *k, const struct result_interval_item *
 	return condition_holds(k, v.value);
 }
 
-static bool fires(struct stop_rule *rule, const struct stop *s, const struct result_interval *i,
-	uint32_t item, double *value)
+static bool rule_fires(struct stop_rule *rule, const struct stop *s,
+	const struct result_interval *i, uint32_t item, double *value)
 {
 	const struct result_interval_item *items = i->traffic.items;
 	const struct condition *k = &rule->condition;
 
 	if (k->item && strcmp(k->item, items[item].name) != 0)
 		return false;
-	if (!holds(k, &items[item], &s->so_far[item], value)) {
+	if (!rule_holds(k, &items[item], &s->so_far[item], value)) {
 		rule->held_s[item] = 0;
 		return false;
 	}
@@ -93,12 +93,12 @@ const char *stop_check(
 	double found;
 
 	for (uint32_t n = 0; n < i->traffic.count; n++)
-		sum_up(&s->so_far[n], &items[n]);
+		stop_sum_up(&s->so_far[n], &items[n]);
 	for (uint32_t r = 0; r < s->count; r++)
 		for (uint32_t n = 0; n < i->traffic.count; n++) {
 			const struct condition *k = &s->rules[r].condition;
 
-			if (!fires(&s->rules[r], s, i, n, &found) || first)
+			if (!rule_fires(&s->rules[r], s, i, n, &found) || first)
 				continue;
 			*value = found;
 			first = k->item || i->traffic.count == 1

@@ -21,7 +21,7 @@ struct probe {
 	struct hist single, burst, apart;
 };
 
-static uint16_t take(const struct worker *w, struct rte_mbuf **pkts)
+static uint16_t tester_take(const struct worker *w, struct rte_mbuf **pkts)
 {
 	return burst_rx(w->wire.port, w->wire.queue, pkts, w->wire.burst);
 }
@@ -33,10 +33,10 @@ static void give(const struct worker *w, struct rte_mbuf **pkts, uint16_t n)
 	burst_free(pkts + sent, n - sent);
 }
 
-static uint16_t turn_round(const struct worker *peer)
+static uint16_t tester_turn_round(const struct worker *peer)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
-	uint16_t n = take(peer, pkts);
+	uint16_t n = tester_take(peer, pkts);
 
 	if (n)
 		give(peer, pkts, n);
@@ -55,8 +55,8 @@ static bool round_trip(const struct probe *p, uint16_t size, uint64_t until, str
 	give(p->tester, pkts, size);
 	for (uint16_t back = 0, n; back < size; back += n) {
 		if (!p->across)
-			turn_round(p->peer);
-		n = take(p->tester, pkts);
+			tester_turn_round(p->peer);
+		n = tester_take(p->tester, pkts);
 		now = clock_now();
 		if (n == 0 && now > until)
 			return false;
@@ -101,7 +101,7 @@ static int peer_loop(void *arg)
 	struct probe *p = arg;
 
 	while (!atomic_load_explicit(&p->over, memory_order_acquire))
-		if (turn_round(p->peer) == 0 && p->peer->yields)
+		if (tester_turn_round(p->peer) == 0 && p->peer->yields)
 			sched_yield();
 	return 0;
 }
@@ -128,12 +128,12 @@ static void run_across(const struct plan *p, struct probe *probe)
 }
 
 // What was still on its way when the time was over.
-static void sweep(const struct worker *w)
+static void tester_sweep(const struct worker *w)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
 	uint16_t n;
 
-	while ((n = take(w, pkts)) > 0)
+	while ((n = tester_take(w, pkts)) > 0)
 		burst_free(pkts, n);
 	rte_eth_stats_reset(w->wire.port);
 }
@@ -153,8 +153,8 @@ struct result_tester_delay *tester_delay_measure(struct plan *p, struct arena *a
 	probe->limit = clock_ticks(&p->clock, TESTER_DELAY_NS / 3);
 	run_alone(p, probe);
 	run_across(p, probe);
-	sweep(probe->peer);
-	sweep(probe->tester);
+	tester_sweep(probe->peer);
+	tester_sweep(probe->tester);
 	out = arena_zalloc(a, sizeof(*out));
 	*out = (struct result_tester_delay){
 		.port = p->port_settings[tester].name,

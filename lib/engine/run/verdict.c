@@ -86,8 +86,8 @@ static bool is_of_load(
 	       !(r->send_lag.p99_ns > (double)v->send_lag_p99_ns);
 }
 
-static void judge_item(const struct plan *p, const struct plan_item *i, const struct result_item *r,
-	struct reasons *out)
+static void verdict_item(const struct plan *p, const struct plan_item *i,
+	const struct result_item *r, struct reasons *out)
 {
 	const struct validity_settings *v = &p->config->validity;
 	uint64_t nobody = made_by_nobody(i);
@@ -122,7 +122,7 @@ static void judge_item(const struct plan *p, const struct plan_item *i, const st
 		explain_sending(i, out);
 }
 
-static void judge_port(const struct plan *p, const struct result_port *r, struct reasons *out)
+static void verdict_port(const struct plan *p, const struct result_port *r, struct reasons *out)
 {
 	uint64_t dropped = r->rx_missed + r->rx_no_mbuf + r->hand_over_full;
 	double all = (double)(r->rx_packets + dropped);
@@ -135,7 +135,7 @@ static void judge_port(const struct plan *p, const struct result_port *r, struct
 			(unsigned long long)r->rx_no_mbuf, (unsigned long long)r->hand_over_full);
 }
 
-static void judge_link(const struct plan *p, const struct result_port *r, struct reasons *out)
+static void verdict_link(const struct plan *p, const struct result_port *r, struct reasons *out)
 {
 	if (r->link_downs && r->link_down_s * 1e9 > (double)p->config->validity.link_down_ns)
 		because(out, "port %s: the link was down %llu times, %.3g s in all", r->name,
@@ -143,7 +143,7 @@ static void judge_link(const struct plan *p, const struct result_port *r, struct
 }
 
 // Of all the time that so many threads should have had their CPUs.
-static void judge_away(const struct plan *p, const char *who, double stolen_s, double of_s,
+static void verdict_stolen(const struct plan *p, const char *who, double stolen_s, double of_s,
 	uint64_t gaps, double longest_ns, struct reasons *out)
 {
 	// Stolen time is seen when the CPU is back, maybe after the end; 100 % is still all there
@@ -156,23 +156,24 @@ static void judge_away(const struct plan *p, const char *who, double stolen_s, d
 			(unsigned long long)gaps, in_words(out, longest_ns));
 }
 
-static void judge_worker(
+static void verdict_worker(
 	const struct plan *p, const struct result_worker *w, double measured_s, struct reasons *out)
 {
-	judge_away(p,
+	verdict_stolen(p,
 		arena_printf(out->arena, "port %s: the worker on CPU %llu", w->port,
 			(unsigned long long)w->cpu),
 		w->stolen_s, measured_s, w->gaps_over_1ms, w->max_gap_ns, out);
 }
 
 // The embedded server is on the tester's box, and what that box does to it is no server's doing.
-static void judge_responder(const struct plan *p, const struct result *r, struct reasons *out)
+static void verdict_responder(const struct plan *p, const struct result *r, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
 	const struct result_responder *of = r->responder;
 
-	judge_away(p, arena_printf(out->arena, "port %s: the responder", of->port), of->stolen_s,
-		r->run.measured_s * p->responder_count, of->gaps_over_1ms, of->max_gap_ns, out);
+	verdict_stolen(p, arena_printf(out->arena, "port %s: the responder", of->port),
+		of->stolen_s, r->run.measured_s * p->responder_count, of->gaps_over_1ms,
+		of->max_gap_ns, out);
 	for (uint32_t i = 0; i < p->item_count && p->config->validity.stolen < 1; i++)
 		if (items[i].ledger.lost &&
 			of->max_gap_ns >= (double)p->items[i].settings->timeout_ns)
@@ -183,7 +184,7 @@ static void judge_responder(const struct plan *p, const struct result *r, struct
 				in_words(out, of->max_gap_ns));
 }
 
-static void judge_clock(const struct plan *p, const struct result_host *h, struct reasons *out)
+static void verdict_clock(const struct plan *p, const struct result_host *h, struct reasons *out)
 {
 	if (h->clock_deviation > p->config->validity.clock)
 		because(out,
@@ -193,7 +194,7 @@ static void judge_clock(const struct plan *p, const struct result_host *h, struc
 			100 * p->config->validity.clock);
 }
 
-static void judge_tester(const struct plan *p, const struct result *r, struct reasons *out)
+static void verdict_tester(const struct plan *p, const struct result *r, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
 	const struct result_port *ports = r->ports.items;
@@ -201,17 +202,17 @@ static void judge_tester(const struct plan *p, const struct result *r, struct re
 
 	for (uint32_t i = 0; i < p->item_count; i++)
 		if (items[i].ledger.due || !r->verdict.stopped) // else it ended before their turn
-			judge_item(p, &p->items[i], &items[i], out);
+			verdict_item(p, &p->items[i], &items[i], out);
 	for (uint32_t i = 0; i < r->ports.count; i++) {
-		judge_link(p, &ports[i], out);
+		verdict_link(p, &ports[i], out);
 		if ((int32_t)i != p->responder_port) // what that one drops, the server has lost
-			judge_port(p, &ports[i], out);
+			verdict_port(p, &ports[i], out);
 	}
 	for (uint32_t i = 0; i < r->workers.count; i++)
-		judge_worker(p, &workers[i], r->run.measured_s, out);
+		verdict_worker(p, &workers[i], r->run.measured_s, out);
 	if (r->responder)
-		judge_responder(p, r, out);
-	judge_clock(p, &r->run.host, out);
+		verdict_responder(p, r, out);
+	verdict_clock(p, &r->run.host, out);
 }
 
 // Something came and the tester did not take it.
@@ -259,7 +260,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 }
 
 // The last one is that no rule has stopped the run, where one has.
-static bool judge_criteria(const struct result *r, struct reasons *out)
+static bool verdict_criteria(const struct result *r, struct reasons *out)
 {
 	const struct result_verdict *v = &r->verdict;
 	const struct result_criterion *c = v->criteria.items;
@@ -348,7 +349,7 @@ int verdict_reach(const struct plan *p, const char *broken, bool interrupted, st
 	uint32_t faults;
 
 	v->criteria = criteria_judge(p->config, r, a);
-	judge_tester(p, r, &why);
+	verdict_tester(p, r, &why);
 	faults = why.count;
 	v->limited_by = limited_by(p, r, faults == why.of_load);
 	if (broken) {
@@ -366,7 +367,7 @@ int verdict_reach(const struct plan *p, const char *broken, bool interrupted, st
 		v->status = "invalid";
 		v->invalid_by = faults == why.of_load ? "load" : "tester";
 		v->exit_code = EXIT_INVALID;
-	} else if (!judge_criteria(r, &why)) {
+	} else if (!verdict_criteria(r, &why)) {
 		v->status = "fail";
 		v->exit_code = EXIT_FAIL;
 	} else {

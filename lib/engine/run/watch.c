@@ -50,7 +50,7 @@ double watch_clock_error(
 	return fmax(worst - READING_NS, 0);
 }
 
-static void compare(struct watch *w, double hz, const struct watch_reading *from,
+static void watch_compare(struct watch *w, double hz, const struct watch_reading *from,
 	const struct watch_reading *to)
 {
 	double error = watch_clock_error(hz, from, to);
@@ -111,7 +111,7 @@ void watch_tick(struct watch *w, struct plan *p, uint64_t now)
 	if (clock_read(CLOCK_MONOTONIC) - w->last.mono_ns >= CLOCK_SPAN) {
 		struct watch_reading r = read_clocks();
 
-		compare(w, p->clock.hz, &w->last, &r);
+		watch_compare(w, p->clock.hz, &w->last, &r);
 		w->last = r;
 	}
 }
@@ -121,8 +121,8 @@ void watch_end(struct watch *w, struct plan *p)
 	struct watch_reading r = read_clocks();
 	uint64_t now = clock_now();
 
-	compare(w, p->clock.hz, &w->last, &r);
-	compare(w, p->clock.hz, &w->first, &r);
+	watch_compare(w, p->clock.hz, &w->last, &r);
+	watch_compare(w, p->clock.hz, &w->first, &r);
 	if (!w->ended)
 		read_usage(w->to, p, now);
 	for (uint32_t i = 0; i < p->port_count; i++)

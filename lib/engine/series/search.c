@@ -32,11 +32,6 @@ struct bounds {
 	bool tester;          // upper is the limit of the tester
 };
 
-static const struct search_goal *goal_of(const struct search *s, uint32_t i)
-{
-	return (const struct search_goal *)s->settings->goals.items + i;
-}
-
 static double seconds(uint64_t ns)
 {
 	return 1e-9 * (double)ns;
@@ -63,7 +58,7 @@ struct sums {
 	uint32_t trials;
 };
 
-static struct sums sum_up(const struct search *s, const struct target *t, double load)
+static struct sums trials_sum_up(const struct search *s, const struct target *t, double load)
 {
 	struct sums out = {0};
 
@@ -103,7 +98,7 @@ static struct sums sum_up_longest(const struct search *s, const struct target *t
 {
 	struct target longest = {.goal = t->goal, .length_ns = longest_at(s, load)};
 
-	return sum_up(s, &longest, load);
+	return trials_sum_up(s, &longest, load);
 }
 
 static enum bound bisect_classify(const struct search *s, const struct target *t, double load)
@@ -121,7 +116,7 @@ static enum bound bisect_classify(const struct search *s, const struct target *t
 // trials count only against it, as far as they outweigh the good ones.
 static enum bound mlr_classify(const struct search *s, const struct target *t, double load)
 {
-	struct sums m = sum_up(s, t, load);
+	struct sums m = trials_sum_up(s, t, load);
 	double excess = fmax(0, m.short_bad - m.short_good * t->exceed / (1 - t->exceed));
 	double bad = m.bad + excess, whole = fmax(t->sum_s, m.good + bad);
 
@@ -134,7 +129,7 @@ static enum bound mlr_classify(const struct search *s, const struct target *t, d
 	return m.trials ? BOUND_OPEN : BOUND_UNKNOWN;
 }
 
-static enum bound classify(const struct search *s, const struct target *t, double load)
+static enum bound load_classify(const struct search *s, const struct target *t, double load)
 {
 	return s->settings->method == SEARCH_MLR ? mlr_classify(s, t, load)
 	                                         : bisect_classify(s, t, load);
@@ -168,14 +163,14 @@ static struct bounds bounds_of(const struct search *s, const struct target *t)
 	struct bounds b = {.upper = INFINITY, .upper2 = INFINITY};
 
 	for (uint32_t i = 0; i < s->count; i++) {
-		enum bound is = classify(s, t, s->trials[i].load);
+		enum bound is = load_classify(s, t, s->trials[i].load);
 
 		if (is == BOUND_UPPER || is == BOUND_TESTER)
 			add_upper(&b, s->trials[i].load, is == BOUND_TESTER);
 	}
 	for (uint32_t i = 0; i < s->count; i++) {
 		double load = s->trials[i].load;
-		enum bound is = load < b.upper ? classify(s, t, load) : BOUND_UNKNOWN;
+		enum bound is = load < b.upper ? load_classify(s, t, load) : BOUND_UNKNOWN;
 
 		if (is == BOUND_LOWER)
 			add_lower(&b, load);
@@ -186,25 +181,25 @@ static struct bounds bounds_of(const struct search *s, const struct target *t)
 }
 
 // In the middle: of the digits when the bounds are far apart.
-static double middle(const struct search *s, const struct bounds *b)
+static double bounds_middle(const struct search *s, const struct bounds *b)
 {
 	bool far = b->upper > 2 * b->lower;
 
 	return tidy(s, far ? sqrt(b->lower * b->upper) : (b->lower + b->upper) / 2);
 }
 
-static bool inside(const struct bounds *b, double load)
+static bool bounds_inside(const struct bounds *b, double load)
 {
 	return load > b->lower && load < b->upper;
 }
 
 // Nothing more to find between the bounds, or outside them.
-static bool settled(const struct search *s, const struct bounds *b, double width)
+static bool bounds_settled(const struct search *s, const struct bounds *b, double width)
 {
 	if (b->upper <= s->settings->from || b->lower >= s->settings->to)
 		return true;
 	return b->lower > 0 && b->upper < INFINITY &&
-	       (b->upper - b->lower <= width * b->upper || !inside(b, middle(s, b)));
+	       (b->upper - b->lower <= width * b->upper || !bounds_inside(b, bounds_middle(s, b)));
 }
 
 // --- bisect ---
@@ -231,7 +226,7 @@ static bool bisect_next(
 	struct bounds b = bounds_of(s, &t);
 
 	out->length_ns = s->settings->trial_ns;
-	if (settled(s, &b, t.width)) {
+	if (bounds_settled(s, &b, t.width)) {
 		bool verify = !verified(s, &t, &b);
 
 		out->load = verify ? b.upper : b.lower;
@@ -243,7 +238,7 @@ static bool bisect_next(
 	else if (b.lower == 0)
 		out->load = s->settings->from;
 	else
-		out->load = middle(s, &b);
+		out->load = bounds_middle(s, &b);
 	return true;
 }
 
@@ -333,9 +328,9 @@ static double mlr_load(const struct search *s, const struct target *t, const str
 		return above(s, t, b, coarse);
 	if (b->lower == 0)
 		return below(s, t, b, coarse);
-	if (inside(b, coarse->lower))
+	if (bounds_inside(b, coarse->lower))
 		return coarse->lower;
-	return inside(b, coarse->upper) ? coarse->upper : middle(s, b);
+	return bounds_inside(b, coarse->upper) ? coarse->upper : bounds_middle(s, b);
 }
 
 static bool mlr_next(const struct search *s, const struct search_goal *g, struct search_step *out)
@@ -347,7 +342,7 @@ static bool mlr_next(const struct search *s, const struct search_goal *g, struct
 		struct target t = mlr_target(s, g, phase, phases);
 		struct bounds b = bounds_of(s, &t);
 
-		if (!settled(s, &b, t.width)) {
+		if (!bounds_settled(s, &b, t.width)) {
 			out->load = mlr_load(s, &t, &b, &coarse);
 			out->length_ns = t.length_ns;
 			return true;
@@ -368,7 +363,7 @@ struct search_step search_next(const struct search *s)
 	if (s->settings->method == SEARCH_RAMP)
 		return ramp_next(s);
 	for (uint32_t i = 0; i < s->settings->goals.count && s->count < TRIALS_MAX; i++)
-		if (next[s->settings->method](s, goal_of(s, i), &step))
+		if (next[s->settings->method](s, search_goal_of(s, i), &step))
 			return step;
 	return (struct search_step){.done = true};
 }
@@ -415,7 +410,7 @@ static double conditional_throughput(const struct search *s, const struct target
 
 struct search_answer search_answer(const struct search *s, uint32_t goal)
 {
-	const struct search_goal *g = goal_of(s, goal);
+	const struct search_goal *g = search_goal_of(s, goal);
 	struct target t = final_target(s, g);
 	struct bounds b;
 

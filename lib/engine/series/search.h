@@ -52,6 +52,11 @@ struct search_shape {
 	double knee; // last load before p99 left its level for good; NAN: none
 };
 
+static inline const struct search_goal *search_goal_of(const struct search *s, uint32_t i)
+{
+	return (const struct search_goal *)s->settings->goals.items + i;
+}
+
 static inline bool search_met(const struct search_goal *g, const struct search_trial *t)
 {
 	return !t->stopped && t->loss + t->failed <= g->loss && t->failed <= g->failed &&

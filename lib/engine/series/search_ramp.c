@@ -156,18 +156,13 @@ struct search_answer ramp_answer(const struct search *s, const struct search_goa
 	return out;
 }
 
-static const struct search_goal *goal_of(const struct search *s, uint32_t i)
-{
-	return (const struct search_goal *)s->settings->goals.items + i;
-}
-
 // The tester was not up to it, for one goal at least.
 static bool is_invalid(const struct search *s)
 {
 	bool any = false;
 
 	for (uint32_t i = 0; i < s->settings->goals.count; i++)
-		any |= ramp_answer(s, goal_of(s, i)).tester;
+		any |= ramp_answer(s, search_goal_of(s, i)).tester;
 	return any;
 }
 
@@ -178,7 +173,7 @@ bool search_enough(const struct search *s)
 	const struct search_trial *trials = last_ramp(s, &count);
 
 	for (uint32_t i = 0; i < s->settings->goals.count; i++) {
-		struct search_answer a = ramp_answer(s, goal_of(s, i));
+		struct search_answer a = ramp_answer(s, search_goal_of(s, i));
 
 		if (a.tester)
 			return true;

@@ -2,7 +2,7 @@
 // Shared by searches and repeats, for series*.c only. Path: cold. Management thread.
 #pragma once
 
-#include "engine/series/repeat.h"
+#include "engine/series/spread.h"
 #include "engine/series/search.h"
 #include "engine/series/series.h"
 

@@ -59,7 +59,7 @@ static void update_trials(struct ramping *g)
 	g->search->count = g->before + ramp_trials(&g->ramp, g->run, g->trials + g->before);
 }
 
-static void on_note(void *ctx, const char *text)
+static void ramp_on_note(void *ctx, const char *text)
 {
 	const struct ramping *g = ctx;
 	const struct run_hooks *h = &g->series->options->hooks;
@@ -68,7 +68,7 @@ static void on_note(void *ctx, const char *text)
 		h->note(h->ctx, text);
 }
 
-static void on_interval(void *ctx, const struct result_interval *i, bool warmup)
+static void ramp_on_interval(void *ctx, const struct result_interval *i, bool warmup)
 {
 	struct ramping *g = ctx;
 	const struct run_hooks *h = &g->series->options->hooks;
@@ -86,7 +86,7 @@ static void on_interval(void *ctx, const struct result_interval *i, bool warmup)
 	g->enough = search_enough(&live);
 }
 
-static bool is_enough(void *ctx)
+static bool ramp_is_enough(void *ctx)
 {
 	return ((const struct ramping *)ctx)->enough;
 }
@@ -110,7 +110,7 @@ static bool at_fault(const struct config *c, const struct result *r)
 
 // A tester that fell behind did so at some rate, and the trials before it count. Otherwise no trial
 // of an invalid run counts.
-static void judge_tester(struct ramping *g, const struct result *r)
+static void ramp_judge_tester(struct ramping *g, const struct result *r)
 {
 	bool behind = false;
 
@@ -121,7 +121,7 @@ static void judge_tester(struct ramping *g, const struct result *r)
 }
 
 // All of it, the drain included.
-static void finish(struct ramping *g, const struct result *r)
+static void ramp_finish(struct ramping *g, const struct result *r)
 {
 	const struct result_interval *all = r->intervals.items;
 	bool stopped = r->verdict.stopped != NULL;
@@ -136,10 +136,10 @@ static void finish(struct ramping *g, const struct result *r)
 	if (stopped && g->search->count > g->before)
 		g->search->cut_at = g->trials[g->search->count - 1].load;
 	if (strcmp(r->verdict.status, "invalid") == 0)
-		judge_tester(g, r);
+		ramp_judge_tester(g, r);
 }
 
-static void prepare(struct ramping *g)
+static void ramp_prepare(struct ramping *g)
 {
 	const struct config *c = g->series->config;
 	const struct item_settings *items = c->traffic.items;
@@ -171,12 +171,14 @@ int series_run_ramp(struct series *s, struct run_options *o, struct search *sear
 	unsigned count = series_ramp(s->config, s->arena, texts);
 	int code;
 
-	prepare(&g);
-	o->hooks = (struct run_hooks){
-		.note = on_note, .interval = on_interval, .enough = is_enough, .ctx = &g};
+	ramp_prepare(&g);
+	o->hooks = (struct run_hooks){.note = ramp_on_note,
+		.interval = ramp_on_interval,
+		.enough = ramp_is_enough,
+		.ctx = &g};
 	code = series_run(s, texts, count, out);
 	o->hooks = before;
 	if (out->verdict.status)
-		finish(&g, out);
+		ramp_finish(&g, out);
 	return code;
 }

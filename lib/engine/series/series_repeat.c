@@ -48,7 +48,7 @@ static struct spread spread_over(const struct repeating *g, uint32_t item, uint3
 	return spread_of(values, g->count, g->settings->confidence);
 }
 
-static bool is_wanted(const struct repeating *g, uint32_t figure)
+static bool repeat_is_wanted(const struct repeating *g, uint32_t figure)
 {
 	const int32_t *of = g->settings->of.items;
 
@@ -59,22 +59,22 @@ static bool is_wanted(const struct repeating *g, uint32_t figure)
 }
 
 // An item that is never answered has no p99 to be known.
-static bool is_known(const struct repeating *g)
+static bool repeat_is_known(const struct repeating *g)
 {
 	for (uint32_t i = 0; i < g->valid[0].traffic.count; i++)
 		for (uint32_t f = 0; f < FIGURES; f++) {
 			struct spread s = spread_over(g, i, f);
 
-			if (is_wanted(g, f) && !isnan(s.mean) &&
+			if (repeat_is_wanted(g, f) && !isnan(s.mean) &&
 				!spread_within(&s, g->settings->width))
 				return false;
 		}
 	return true;
 }
 
-static bool is_enough(const struct repeating *g)
+static bool repeat_is_enough(const struct repeating *g)
 {
-	return g->count >= g->settings->max || (g->count >= g->settings->min && is_known(g));
+	return g->count >= g->settings->max || (g->count >= g->settings->min && repeat_is_known(g));
 }
 
 static struct counter_list figures_result(const struct repeating *g)
@@ -99,7 +99,7 @@ static struct result_confidence *confidence_result(const struct repeating *g)
 	struct result_confidence *out = arena_zalloc(g->series->arena, sizeof(*out));
 
 	*out = (struct result_confidence){g->count, g->settings->confidence, g->settings->width,
-		is_known(g), figures_result(g)};
+		repeat_is_known(g), figures_result(g)};
 	return out;
 }
 
@@ -114,7 +114,7 @@ static struct counter_list repeats_result(const struct repeating *g)
 }
 
 // The run in the middle, by the rate of the first item.
-static const struct result *middle(const struct repeating *g)
+static const struct result *repeat_middle(const struct repeating *g)
 {
 	const struct result *best = &g->valid[0];
 	double median = spread_over(g, 0, REPEAT_RATE).median, off = INFINITY;
@@ -129,7 +129,7 @@ static const struct result *middle(const struct repeating *g)
 	return best;
 }
 
-static void tell(const struct repeating *g)
+static void repeat_tell(const struct repeating *g)
 {
 	const struct result_item *items = g->valid[0].traffic.items;
 	struct spread s = spread_over(g, 0, REPEAT_RATE);
@@ -146,7 +146,7 @@ static void tell(const struct repeating *g)
 }
 
 // A criterion that fails once fails.
-static void judge(struct repeating *g, struct result *out)
+static void repeat_judge(struct repeating *g, struct result *out)
 {
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct result_verdict *v = &g->valid[i].verdict;
@@ -189,7 +189,7 @@ static void end_early(const struct repeating *g, int code, struct result *out)
 				      g->count));
 }
 
-static int finish(struct repeating *g, int code, struct result *out)
+static int repeat_finish(struct repeating *g, int code, struct result *out)
 {
 	if (g->count == 0) {
 		*out = g->last;
@@ -197,12 +197,12 @@ static int finish(struct repeating *g, int code, struct result *out)
 			end_early(g, code, out);
 		return code;
 	}
-	*out = is_ended_by_run(g, code) ? g->last : *middle(g);
+	*out = is_ended_by_run(g, code) ? g->last : *repeat_middle(g);
 	if (!is_ended_by_run(g, code))
 		out->verdict.reasons = (struct counter_list){NULL, 0};
 	out->confidence = confidence_result(g);
 	out->repeats = repeats_result(g);
-	judge(g, out);
+	repeat_judge(g, out);
 	if (code == 0)
 		return (int)out->verdict.exit_code;
 	end_early(g, code, out);
@@ -218,7 +218,7 @@ static int run_again(struct repeating *g, uint32_t *invalid)
 	if (code == EXIT_PASS || code == EXIT_FAIL) {
 		g->valid[g->count++] = g->last;
 		*invalid = 0;
-		tell(g);
+		repeat_tell(g);
 		return 0;
 	}
 	if (code != EXIT_INVALID || ++*invalid == INVALID_MAX)
@@ -233,7 +233,7 @@ static int repeat_all(struct repeating *g)
 	uint32_t invalid = 0;
 	int code = 0;
 
-	while (code == 0 && !is_enough(g)) {
+	while (code == 0 && !repeat_is_enough(g)) {
 		if (g->runs && !series_rest(g->series, g->settings->rest_ns))
 			return EXIT_INTERRUPTED;
 		code = run_again(g, &invalid);
@@ -251,7 +251,7 @@ int series_run_repeats(struct series *s, char *const *texts, unsigned count,
 	int code;
 
 	g.valid = arena_zalloc(s->arena, g.settings->max * sizeof(*g.valid));
-	code = finish(&g, repeat_all(&g), out);
+	code = repeat_finish(&g, repeat_all(&g), out);
 	*seen = (struct series_repeats){g.valid, g.count};
 	return code;
 }

@@ -27,7 +27,7 @@ struct searching {
 	bool cut;                      // it ended before it was done
 };
 
-static void prepare(struct searching *g, struct series *s)
+static void search_prepare(struct searching *g, struct series *s)
 {
 	const struct search_settings *settings = s->config->search;
 	const char *what;
@@ -59,7 +59,7 @@ static struct result *next_result(struct searching *g)
 }
 
 // Room for `more` trials.
-static void reserve(struct searching *g, uint32_t more)
+static void search_reserve(struct searching *g, uint32_t more)
 {
 	uint32_t n = g->search.count;
 
@@ -123,7 +123,7 @@ static const char *trial_verdict(const struct searching *g, const struct search_
 }
 
 // "12 500", "12.5 k/s": the value as people read it.
-static const char *value_text(const struct searching *g, double value, char *buf, size_t room)
+static const char *search_value(const struct searching *g, double value, char *buf, size_t room)
 {
 	if (isnan(value))
 		snprintf(buf, room, "none");
@@ -153,12 +153,12 @@ static unsigned at_texts(const struct searching *g, struct search_step step, cha
 	return n;
 }
 
-static void tell(const struct searching *g, const struct search_trial *t)
+static void search_tell(const struct searching *g, const struct search_trial *t)
 {
 	struct search_answer now = search_answer(&g->search, 0);
 	char load[32], loss[32], p99[32], answer[32], length[32], failed[32];
 
-	value_text(g, t->load, load, sizeof(load));
+	search_value(g, t->load, load, sizeof(load));
 	stats_format(1e-9 * (double)t->length_ns, "s", length, sizeof(length));
 	stats_format(t->loss, "1", loss, sizeof(loss));
 	stats_format(t->failed, "1", failed, sizeof(failed));
@@ -166,7 +166,7 @@ static void tell(const struct searching *g, const struct search_trial *t)
 	run_note(g->series->options,
 		"trial %2u: %10s for %s: loss %s, failed %s, p99 %s: %s; answer so far %s",
 		g->search.count, load, length, loss, failed, isinf(t->p99_ns) ? "lost" : p99,
-		trial_verdict(g, t), value_text(g, now.load, answer, sizeof(answer)));
+		trial_verdict(g, t), search_value(g, now.load, answer, sizeof(answer)));
 	if (t->invalid || t->stopped)
 		tell_reasons(g, &g->results[t->run]);
 }
@@ -181,9 +181,9 @@ static int measure_at(struct searching *g, struct search_step step, struct resul
 
 	if (!r->verdict.status || code == EXIT_INTERNAL || code == EXIT_INTERRUPTED)
 		return code;
-	reserve(g, 1);
+	search_reserve(g, 1);
 	g->trials[g->search.count++] = figures(g, r, step);
-	tell(g, &g->trials[g->search.count - 1]);
+	search_tell(g, &g->trials[g->search.count - 1]);
 	return code;
 }
 
@@ -192,7 +192,7 @@ static int measure_ramp(struct searching *g, struct result *r)
 {
 	int code;
 
-	reserve(g, series_ramp_room(g->settings));
+	search_reserve(g, series_ramp_room(g->settings));
 	code = series_run_ramp(g->series, g->options, &g->search, g->trials, r);
 	if (r->verdict.status && strcmp(r->verdict.status, "invalid") == 0)
 		tell_reasons(g, r);
@@ -200,7 +200,7 @@ static int measure_ramp(struct searching *g, struct result *r)
 }
 
 // 0, or the exit code that ends the search.
-static int measure(struct searching *g, struct search_step step)
+static int search_measure(struct searching *g, struct search_step step)
 {
 	struct result *r = next_result(g);
 	uint32_t before = g->search.count;
@@ -351,9 +351,9 @@ static const char *remark(const struct searching *g, const struct result_goal *g
 	struct arena *a = g->series->arena;
 	char from[32], answer[32], upper[32];
 
-	value_text(g, g->settings->from, from, sizeof(from));
-	value_text(g, goal->answer, answer, sizeof(answer));
-	value_text(g, goal->upper, upper, sizeof(upper));
+	search_value(g, g->settings->from, from, sizeof(from));
+	search_value(g, goal->answer, answer, sizeof(answer));
+	search_value(g, goal->upper, upper, sizeof(upper));
 	if (strcmp(goal->limited_by, "tester") == 0 && isnan(goal->answer))
 		return arena_printf(a,
 			"%s: nothing was found within the tester's own limit (at %s its trials "
@@ -410,7 +410,7 @@ static void conclude_repeats(struct searching *g, struct result *out)
 }
 
 // From the trial's verdict to the search's.
-static void conclude(struct searching *g, struct result *out)
+static void search_conclude(struct searching *g, struct result *out)
 {
 	const struct result_goal *goals = out->search->goals.items;
 	bool none = false, tester = false, server = false;
@@ -435,7 +435,7 @@ static void conclude(struct searching *g, struct result *out)
 	}
 }
 
-static int finish(struct searching *g, int code, struct result *out)
+static int search_finish(struct searching *g, int code, struct result *out)
 {
 	if (g->search.count == 0) {
 		*out = g->results[g->runs ? g->runs - 1 : 0];
@@ -455,7 +455,7 @@ static int finish(struct searching *g, int code, struct result *out)
 	} else if (code) {
 		conclude_as(g, out, "invalid", code, "a trial could not be started");
 	} else if (g->heard) {
-		conclude(g, out);
+		search_conclude(g, out);
 	}
 	return (int)out->verdict.exit_code;
 }
@@ -468,14 +468,14 @@ static int search_all(struct searching *g)
 	while (!step.done && code == 0) {
 		if (g->runs && !series_rest(g->series, g->settings->settle_ns))
 			return EXIT_INTERRUPTED;
-		code = measure(g, step);
+		code = search_measure(g, step);
 		step = search_next(&g->search);
 	}
 	return code;
 }
 
 // run.repeat with a search: the answer is run again until it is known well enough.
-static int confirm(struct searching *g)
+static int search_confirm(struct searching *g)
 {
 	struct series *s = g->series;
 	struct search_step at = {
@@ -488,7 +488,7 @@ static int confirm(struct searching *g)
 		return 0;
 	if (!series_rest(s, g->settings->settle_ns))
 		return EXIT_INTERRUPTED;
-	run_note(s->options, "repeats at %s", value_text(g, at.load, value, sizeof(value)));
+	run_note(s->options, "repeats at %s", search_value(g, at.load, value, sizeof(value)));
 	n = at_texts(g, at, texts);
 	code = series_run_repeats(s, texts, n, &g->repeats, &g->confirmed);
 	return g->confirmed.verdict.status ? 0 : code;
@@ -501,9 +501,9 @@ static int search_on_ports(struct searching *g, struct result *out)
 	if (code == 0)
 		code = search_all(g);
 	if (code == 0)
-		code = confirm(g);
+		code = search_confirm(g);
 	kept = run_close(g->series->run);
-	code = g->runs ? finish(g, code, out) : code;
+	code = g->runs ? search_finish(g, code, out) : code;
 	return code ? code : kept;
 }
 
@@ -521,7 +521,7 @@ static int search_execute(struct series *s, struct result *out)
 		diag_print(s->options->diag, stderr);
 		return code;
 	}
-	prepare(&g, s);
+	search_prepare(&g, s);
 	g.options = &o;
 	o.hooks.interval = NULL;
 	n = series_at(s->config, s->config->search->to, s->arena, greatest);

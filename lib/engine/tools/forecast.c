@@ -57,7 +57,7 @@ static void warn(struct forecast *f, const char *text)
 	((const char **)f->warnings.items)[f->warnings.count++] = text;
 }
 
-static void judge_link(struct forecast *f, const struct forecast_port *p, struct arena *a)
+static void forecast_judge_link(struct forecast *f, const struct forecast_port *p, struct arena *a)
 {
 	if (p->out_share > 1)
 		warn(f, arena_printf(a, "port %s: %.2f Gbit/s to the server, the link has %.2f",
@@ -86,7 +86,7 @@ static void judge_cpus(struct forecast *f, const struct forecast_port *p, struct
 				p->workers == 1 ? "" : "s", CPU_FULL));
 }
 
-static void judge_item(struct forecast *f, const struct forecast_item *i, struct arena *a)
+static void forecast_judge_item(struct forecast *f, const struct forecast_item *i, struct arena *a)
 {
 	if (i->sampled == 0)
 		warn(f, arena_printf(
@@ -107,9 +107,9 @@ void forecast_judge(struct forecast *f, struct arena *a)
 	f->warnings =
 		(struct counter_list){arena_zalloc(a, WARNINGS_MAX * sizeof(const char *)), 0};
 	for (uint32_t i = 0; i < f->traffic.count; i++)
-		judge_item(f, &items[i], a);
+		forecast_judge_item(f, &items[i], a);
 	for (uint32_t i = 0; i < f->ports.count; i++) {
-		judge_link(f, &ports[i], a);
+		forecast_judge_link(f, &ports[i], a);
 		judge_cpus(f, &ports[i], a);
 	}
 	if (f->memory_available && f->memory > f->memory_available)
@@ -132,8 +132,8 @@ static uint64_t source_addresses(
 	return n;
 }
 
-static void place(struct forecast_item *i, const struct config *c, const struct item_settings *s,
-	struct arena *a)
+static void forecast_place(struct forecast_item *i, const struct config *c,
+	const struct item_settings *s, struct arena *a)
 {
 	const struct proto *proto = config_item_proto(s, NULL);
 	uint64_t per_port;
@@ -187,7 +187,7 @@ static struct forecast_item item_of(const struct config *c, const struct item_se
 
 	if (!out.paced)
 		out.per_s = (double)port_queue_count(port) / unpaced_on(c, port);
-	place(&out, c, s, a);
+	forecast_place(&out, c, s, a);
 	forecast_load(&out, sample, proto->cost_ns + driver_of(port)->cost_ns);
 	out.memory = item_memory(&out, proto, sample->memory);
 	return out;

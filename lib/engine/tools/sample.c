@@ -51,7 +51,7 @@ static uint32_t headers(const struct pair *p, const struct proto_flow *flow)
 		p->port_vlans + paths[flow->path].vlan_count, paths[flow->path].dst.len);
 }
 
-static uint32_t answer(struct pair *p, const uint8_t *buf, uint32_t len, uint8_t *out)
+static uint32_t sample_answer(struct pair *p, const uint8_t *buf, uint32_t len, uint8_t *out)
 {
 	uint32_t n = 0;
 
@@ -63,7 +63,7 @@ static uint32_t answer(struct pair *p, const uint8_t *buf, uint32_t len, uint8_t
 }
 
 // A message and its answer. true: the exchange goes on with another message.
-static bool step(struct pair *p, struct proto_txn *t)
+static bool sample_step(struct pair *p, struct proto_txn *t)
 {
 	uint8_t buf[MESSAGE_ROOM], out[MESSAGE_ROOM];
 	struct proto_flow flow = {0};
@@ -79,7 +79,7 @@ static bool step(struct pair *p, struct proto_txn *t)
 	p->sum->message_octets += (1 + flow.more) * wire_octets(head + len);
 	if (t->silent)
 		return false;
-	got = answer(p, buf, len, out);
+	got = sample_answer(p, buf, len, out);
 	p->sum->answer_octets += wire_octets(head + (got ? got : len));
 	verdict = got ? p->proto->reply(&p->ctx, t, out, got) : PROTO_FAIL;
 	if (verdict == PROTO_KEPT)
@@ -97,11 +97,11 @@ static void exchange(struct pair *p, uint64_t seq)
 		return;
 	p->sum->exchanges++;
 	for (int i = 0; i < MESSAGES_MAX; i++)
-		if (!step(p, &t))
+		if (!sample_step(p, &t))
 			return;
 }
 
-static struct responder_protocol *server_of(struct plan *p, const struct proto *proto)
+static struct responder_protocol *sample_server(struct plan *p, const struct proto *proto)
 {
 	for (uint32_t i = 0; p->responder_count && i < p->responders[0].protocol_count; i++)
 		if (p->responders[0].protocols[i].proto == proto)
@@ -145,7 +145,7 @@ static int sample_item(
 		.router = router,
 		.item = item,
 		.ctx = {.shared = item->shared, .counters = arena_zalloc(a, proto->counters->size)},
-		.server = server_of(plan, proto),
+		.server = sample_server(plan, proto),
 		.port_vlans = (uint8_t)config_item_port(c, given)->vlans.count,
 		.sum = out};
 	int rc;

@@ -12,7 +12,7 @@
 
 #include "base/rand.h"
 #include "engine/config/series_settings.h"
-#include "engine/series/repeat.h"
+#include "engine/series/spread.h"
 
 // cmocka's own takes not-a-number for equal.
 #define assert_near(value, wanted, off) assert_true(fabs((value) - (wanted)) <= (off))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The arithmetic of a few values. Path: cold. Any thread.
-#include "engine/series/repeat.h"
+#include "engine/series/spread.h"
 
 #include <math.h>
 #include <stddef.h>
