@@ -8,6 +8,7 @@
 #define FAMILY(name)          dhcp4_##name
 #define FAMILY_LEN            4
 #define FIRST                 16 // last byte of the first address
+#define OPTIONS_AT            DHCP4_OPTIONS_AT
 #define LEASE_S               3600
 #define GIVING_BACK_IS_SILENT true
 #define SERVER_REPLY                                                                               \

@@ -14,6 +14,8 @@ static uint32_t renew(struct server *v, uint8_t client, uint32_t lease);
 static void decline_offer(struct server *v, uint8_t client); // REQUEST for another server
 static void release(struct server *v, uint8_t client, uint32_t lease);
 static void decline(struct server *v, uint8_t client, uint32_t lease);
+// A message of this type with every option, and its length.
+static uint32_t full_message(uint8_t type, uint8_t *buf, uint32_t room);
 
 static uint32_t lease(struct server *v, uint8_t client)
 {
@@ -296,6 +298,48 @@ static void many_random_exchanges_keep_the_table_whole(void **state)
 	server_end(v);
 }
 
+static void cut_messages_and_small_rooms_do_no_harm(void **state)
+{
+	struct server *v = server_new();
+	uint8_t buf[1024];
+
+	for (uint8_t type = 0; type < DHCP_SERVER_TYPES; type++) {
+		uint32_t len = full_message(type, buf, sizeof(buf));
+
+		for (uint32_t cut = 0; cut < len; cut++)
+			hear(v, buf, cut);
+		for (v->room = 0; v->room < 400; v->room++)
+			hear(v, buf, len);
+		v->room = sizeof(v->out);
+	}
+	server_end(v);
+}
+
+static void any_byte_may_have_any_value(void **state)
+{
+	struct server *v = server_new();
+	struct rand r = {.state = 1};
+	struct proto_direction to;
+	uint8_t buf[1024];
+
+	for (uint32_t round = 0; round < 20000; round++) {
+		uint32_t len = full_message((uint8_t)(round % DHCP_SERVER_TYPES), buf, sizeof(buf));
+
+		for (uint32_t i = 0; i < 1 + round % 4; i++) {
+			uint64_t bits = rand_next(&r);
+			// Mostly in the options: that is where lengths are.
+			uint32_t from = bits & 1 ? 0 : OPTIONS_AT;
+
+			buf[from + rand_scale(bits, len - from)] = (uint8_t)(bits >> 8);
+		}
+		if (hear(v, buf, len))
+			FAMILY(server).direct(v->out, v->len, &to);
+		FAMILY(server).direct(buf, len, &to);
+	}
+	assert_true(v->n.answered > 1000 && v->n.malformed > 1000);
+	server_end(v);
+}
+
 static void every_value_of_a_counter_has_a_label(void **state)
 {
 	const struct counter_section *s = FAMILY(server).counters;
@@ -321,4 +365,6 @@ static void every_value_of_a_counter_has_a_label(void **state)
 		cmocka_unit_test(wrong_ranges_are_refused),                                        \
 		cmocka_unit_test(wrong_times_are_refused),                                         \
 		cmocka_unit_test(many_random_exchanges_keep_the_table_whole),                      \
+		cmocka_unit_test(cut_messages_and_small_rooms_do_no_harm),                         \
+		cmocka_unit_test(any_byte_may_have_any_value),                                     \
 		cmocka_unit_test(every_value_of_a_counter_has_a_label)

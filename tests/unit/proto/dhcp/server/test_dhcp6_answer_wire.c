@@ -71,6 +71,25 @@ static void decline(struct server *v, uint8_t client, uint32_t number)
 	about(v, DHCP6_DECLINE, client, number);
 }
 
+static uint32_t full_message(uint8_t type, uint8_t *buf, uint32_t room)
+{
+	const struct said c = {.type = type,
+		.client = 1,
+		.levels = 2,
+		.nas = 2,
+		.pds = 1,
+		.tas = 1,
+		.address = address_of(0),
+		.prefix = prefix_of(0),
+		.to_us = type != DHCP6_SOLICIT && type != DHCP6_REBIND && type != DHCP6_CONFIRM,
+		.rapid = true,
+		.relay_port = true,
+		.oro = "\0\x17\0\x52",
+		.oro_len = 4};
+
+	return said_write(&c, buf, room);
+}
+
 static void a_client_gets_what_was_advertised_and_keeps_it(void **state)
 {
 	struct server *v = server_new();
