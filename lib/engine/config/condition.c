@@ -247,7 +247,7 @@ static bool parse_item(struct parser *p, struct part *r)
 	return condition_fail(p, name, "no such traffic item: \"%s\"", nearest.wanted);
 }
 
-// "max(...)": the part is what is inside.
+// "max(...)": the part is the text inside.
 static bool parse_fold(struct parser *p, struct part *r)
 {
 	for (int i = FOLD_MAX; i <= FOLD_MEAN; i++) {

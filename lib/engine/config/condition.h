@@ -37,7 +37,7 @@ struct condition_error {
 	const char *what; // arena text
 };
 
-// false: *e says what is wrong and where.
+// false: *e has the error and its place.
 bool condition_parse(const struct config *c, const char *text, enum condition_use use,
 	struct arena *a, struct condition *out, struct condition_error *e);
 

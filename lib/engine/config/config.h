@@ -105,7 +105,7 @@ struct config {
 	struct responder_settings *responder; // NULL: none
 	struct search_settings *search;       // NULL: none
 	const char *file;
-	struct conf_tree *tree; // what it was made from
+	struct conf_tree *tree; // its source
 };
 
 // The rows of the whole file.

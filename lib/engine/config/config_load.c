@@ -167,7 +167,7 @@ static bool asks_responder(const struct config *c, const struct item_settings *i
 	       port_has(port, &i->server);
 }
 
-// Has the responder what the items of its own file ask for?
+// Does the responder meet the needs of the items in its own file?
 static void check_answers(const struct config *c, struct arena *a, struct diag *d)
 {
 	const struct item_settings *items = c->traffic.items;
@@ -201,8 +201,8 @@ static void check_responder(const struct config *c, struct arena *a, struct diag
 	diag_error(d, r, "", "nothing to answer (at least one of: %s)", protocol_names(true, a));
 }
 
-// A worker of the tester has one queue of a ring, one of the responder may have several. So what is
-// sent into a queue is received if the other end has as many workers, or is the responder.
+// A worker of the tester has one queue of a ring, one of the responder may have several. So packets
+// sent into a queue are received if the other end has as many workers, or is the responder.
 static void check_ring_cpus(const struct config *c, unsigned index, struct diag *d)
 {
 	const struct port_settings *all = c->ports.items, *p = &all[index];

@@ -131,8 +131,8 @@ static void check_delay(const struct delay_settings *s, struct diag *d)
 		diag_error(d, &s->uniform->min_ns, NULL, "greater than max");
 }
 
-// Turns are counted in steps of `every`: those of a multiple are all taken by what stands before
-// it.
+// Turns are counted in steps of `every`: those of a multiple are all taken by the fault
+// before it.
 static void check_never(const struct faults_settings *s, uint32_t fault, struct diag *d)
 {
 	uint64_t every = s->fault[fault]->every;

@@ -181,7 +181,7 @@ static bool check_one_shape(const struct load_settings *l, struct diag *d)
 	return n == 1;
 }
 
-// What a shape takes by itself; 0: as long as the run, or not known yet.
+// The length of a shape by itself; 0: as long as the run, or not known yet.
 static uint64_t shape_length(const struct load_settings *l)
 {
 	const struct load_step *steps = l->steps.items;
@@ -286,7 +286,7 @@ static double at_most(double a, double b)
 	return a < b ? a : b;
 }
 
-// A closed loop asks at the rate at which it is answered, which nobody knows before.
+// A closed loop sends at the rate of its replies, which is unknown in advance.
 static double slots_closed(const struct load_settings *l, const struct load_span *span)
 {
 	double turns = (double)l->outstanding / CLOSED_TURN_S;

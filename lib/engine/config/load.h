@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much an item sends, and when: the settings of its load, what is wrong with them, and what
-// follows from them for tables and buffers. Not here: the schedule itself (schedule.h).
-// Path: cold. Management thread.
+// The load of an item: its settings, their errors, and the sizes of tables and buffers that follow.
+// Not here: the schedule itself (schedule.h). Path: cold. Management thread.
 #pragma once
 
 #include <stdbool.h>

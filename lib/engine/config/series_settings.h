@@ -7,7 +7,7 @@
 
 // A load meets a goal when every limit that is given holds.
 struct search_goal {
-	double loss;     // of what was sent: lost or failed
+	double loss;     // of sent: lost or failed
 	double failed;   // failed alone
 	uint64_t p99_ns; // of the response latency; 0: not given
 	double exceed;   // mlr: share of the time in which the limits may be broken

@@ -10,7 +10,7 @@
 
 #include "base/counter.h"
 
-// What a table makes of a row that is of no concern there.
+// For a table that leaves a row out.
 #define COUNTER_SKIP(member, help)
 
 // The ledger of an item: due = sent + unsent, and sent = answered + failed + lost + no_reply +
@@ -69,7 +69,7 @@ struct item_counters {
 	X(tx_no_mbuf, "times that there was no buffer to send from")
 
 // Of a worker of the responder: received = answered + ignored + no_buffer + the faults outage,
-// capacity and loss. What is sent: answered, the faults duplicate and those of extra messages.
+// capacity and loss. Sent messages: answered, the faults duplicate and those of extra messages.
 #define RESPONDER_COUNTERS(X)                                                                      \
 	X(received, "UDP requests received")                                                       \
 	X(answered, "replies sent, or to be sent later")                                           \

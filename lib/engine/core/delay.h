@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Things that are to leave later: a timing wheel of intrusive lists in tables made at start. What
-// is put with the same or a later time than another leaves behind it. Never early, and late by one
+// Things that leave later: a timing wheel of intrusive lists in tables made at start. A thing with
+// the same or a later time than another leaves behind it. Never early, and late by one
 // bucket (about a microsecond) and the time between two calls. Path: hot (inline) | cold (init,
 // free). One thread.
 #pragma once
@@ -35,7 +35,7 @@ struct delay {
 // For up to `count` things at once and delays up to about `longest` ticks (longer ones are right,
 // but cost more). tick_hz: ticks per second. 0 or -ENOMEM.
 int delay_init(struct delay *d, uint32_t count, uint64_t longest, double tick_hz);
-void delay_free(struct delay *d); // zeroed is fine; what is still held is the caller's
+void delay_free(struct delay *d); // zeroed is fine; things still held are the caller's
 
 static inline void delay_append(struct delay *d, uint32_t e)
 {
@@ -90,7 +90,7 @@ static inline void delay_return(struct delay *d, uint32_t e)
 	d->held--;
 }
 
-// Those whose bucket is over at `now`, up to room; the rest comes with the next call.
+// Things with a bucket that is over at `now`, up to room; the rest comes with the next call.
 static inline uint32_t delay_take(struct delay *d, uint64_t now, void **out, uint32_t room)
 {
 	uint64_t end = now >> d->shift;

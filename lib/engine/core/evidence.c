@@ -9,8 +9,8 @@
 
 const char *const evidence_reasons[] = {"lost", "late", "stray", "failed", "malformed", NULL};
 
-// When the last message of the slot's transaction was sent; false: no longer known, or whoever made
-// it may have begun another one.
+// The time of the last message of the slot's transaction; false: no longer known, or its client may
+// have begun another one.
 static bool sent_at(const struct worker_item *it, const struct txn_slot *s, uint64_t *tick)
 {
 	if (it->router && s->state != TXN_FLYING)
@@ -62,7 +62,7 @@ static void keep_answer(
 	capture_commit(e->ring);
 }
 
-// The limit is touched last: what finds no room does not count against it.
+// The limit is touched last: packets without room do not count against it.
 static bool admit(const struct evidence *e, uint64_t packets)
 {
 	if (capture_room(e->ring) < packets) {

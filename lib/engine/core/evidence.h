@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which packets go into the capture file: the query and the answer of measured transactions that
 // failed, each with the reason. The query is made again from its slot, so nothing is kept for it.
-// Not here: the file and its thread (io/capture.h), and what is to be captured
+// Not here: the file and its thread (io/capture.h), and the settings
 // (run/evidence_log.h). Path: hot (evidence_keep). Worker's thread.
 #pragma once
 
@@ -34,7 +34,7 @@ struct evidence {
 	const char *comments[EVIDENCE_REASONS]; // NULL: not wanted
 };
 
-// slot: whose query is kept with it (TXN_NONE: none). Its state is still what it was when the
-// reason came up. answer: what was received at `now` (NULL: nothing).
+// slot: whose query is kept with it (TXN_NONE: none). Its state is still that of the moment
+// of the reason. answer: the packet received at `now` (NULL: none).
 void evidence_keep(struct worker_item *it, enum evidence_reason why, uint32_t slot,
 	const struct frame *answer, uint64_t now);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the responder gets wrong on demand (responder.faults), and what of it happened. One table of
-// faults: those of the wire, then the protocols' own. At most one of the table befalls an answer:
-// the first in table order that is its turn and possible. Outage and capacity are judged before,
-// stall and delay apply to what is left. Path: hot (admit, draw, spoil, count) | cold (the rest).
-// The responder's thread.
+// Faults of the responder on demand (responder.faults), and their counters. One table of faults:
+// those of the wire, then the protocols' own. At most one of the table befalls an answer: the first
+// in table order that is its turn and possible. Outage and capacity are judged before, stall and
+// delay apply to what is left. Path: hot (admit, draw, spoil, count) | cold (the rest). The
+// responder's thread.
 #pragma once
 
 #include <stdatomic.h>
@@ -57,11 +57,11 @@ struct faults {
 	uint64_t first;           // constant, least, or first delay
 	uint64_t span;            // of the uniform delay
 	uint64_t second;          // delay
-	uint64_t second_below;    // for so many of 2^64
+	uint64_t second_below;    // share of the second delay, of 2^64
 	const uint64_t *quantile; // [FAULTS_QUANTILES]
 	uint64_t gap, max_wait;   // of capacity; gap 0: unlimited
 	uint64_t drop_gap,
-		max_debt;       // what a dropped request costs of it, and how much of that at most
+		max_debt;       // cost of a dropped request, and its limit
 	uint64_t off_at, on_at; // of the outage, from the origin; equal: none
 	struct recip stall_every;
 	uint64_t stall_for; // 0: none
@@ -91,7 +91,7 @@ static inline void faults_count(struct faults *f, uint32_t fault)
 // leaves.
 bool faults_admit(struct faults *f, uint64_t now, uint64_t *leave);
 
-// The next answer: whose turn it is in the table, a bit each.
+// The next reply: faults of the table whose turn it is, a bit each.
 uint64_t faults_draw(struct faults *f);
 
 // An answer on its way to the wire: the payload is there, headers are not yet.
@@ -105,7 +105,7 @@ struct fault_answer {
 	bool damaged; // flip the bit once the checksum is complete
 };
 
-// What a fault of the table does to bytes. row: of the protocol, NULL for the wire's. false: it is
+// Apply a fault of the table to bytes. row: of the protocol, NULL for the wire's. false: it is
 // not possible with this answer, which was not changed. Loss, duplicates, reordering and extra
 // messages leave the bytes alone.
 bool faults_spoil(

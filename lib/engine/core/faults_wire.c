@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether and when an answer leaves, and what becomes of its bytes. Knows no packet buffer.
+// Decides whether and when a reply leaves, and spoils its bytes. Knows no packet buffer.
 // Path: hot. The responder's thread.
 #include "engine/core/faults.h"
 
@@ -43,7 +43,7 @@ static uint64_t draw_delay(struct faults *f)
 	return f->second;
 }
 
-// What would leave in a stall leaves at its end. The first stall begins one period after the
+// A reply due in a stall leaves at its end. The first stall begins one period after the
 // origin.
 static uint64_t after_stall(struct faults *f, uint64_t leave)
 {

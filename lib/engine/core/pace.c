@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walking a schedule that is more than one constant rate, and counting what of it is due.
+// Walking a schedule that is more than one constant rate, and counting its due sends.
 // Path: hot (pace_turn) | cold (pace_start, pace_start_closed, pace_backlog). The worker that owns
 // it | management thread, on copies.
 #include "engine/core/pace.h"

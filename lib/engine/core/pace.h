@@ -69,7 +69,7 @@ struct pace {
 	uint64_t gap, gap_frac;       // steady: ticks, and 2^-64 of one
 	uint64_t stop;                // tick from which on nothing is due, or PACE_NEVER
 	uint64_t outstanding;         // PACE_OUTSTANDING
-	uint64_t ramp_up, ramp_scale; // so many ticks until all are allowed; sends x 2^64 per tick
+	uint64_t ramp_up, ramp_scale; // ticks until all are allowed; sends x 2^64 per tick
 	uint64_t left;                // measured transactions still allowed (load.total)
 	uint64_t measure;             // tick from which they are measured
 	// Of a schedule that is not steady.
@@ -101,7 +101,7 @@ static inline fixed fixed_mul(fixed a, fixed b)
 // The one that was next is taken: find the one after it. Path: hot.
 void pace_turn(struct pace *p);
 
-// May another one begin at `now` in a closed loop, with so many in flight?
+// May another one begin at `now` in a closed loop with `in_flight` in flight?
 static inline bool pace_has_room(const struct pace *p, uint64_t now, uint64_t in_flight)
 {
 	uint64_t since = now - p->next, allowed = p->outstanding;
@@ -115,7 +115,7 @@ static inline bool pace_has_room(const struct pace *p, uint64_t now, uint64_t in
 	return in_flight < allowed;
 }
 
-// Is one due at `now`, with so many in flight?
+// Is one due at `now`, with `in_flight` in flight?
 static inline bool pace_ready(const struct pace *p, uint64_t now, uint64_t in_flight)
 {
 	if (p->left == 0 || p->next > now)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The embedded server's loop: receive, answer from fresh buffers, send now or later. Not here: what
-// goes wrong and when (faults_wire.c), the waiting (delay.h).
-// Path: hot. The responder's own thread.
+// The embedded server's loop: receive, answer from fresh buffers, send now or later. Not here:
+// faults (faults_wire.c), the waiting (delay.h). Path: hot. The responder's own thread.
 #include "engine/core/responder.h"
 
 #include <sched.h>
@@ -86,7 +85,7 @@ static inline void address(struct responder *r, const struct frame *f,
 		to ? to->dst_port : f->src_port);
 }
 
-// Whom a request is to that everybody heard: our first address of its family.
+// The destination of a broadcast request: our first address of its family.
 static const uint8_t *own_address(const struct responder *r, const struct frame *f)
 {
 	const struct neigh_self *self = &r->wire.self;
@@ -157,7 +156,7 @@ static void send_swapped(struct responder *r, uint64_t leave, uint64_t now)
 	send_at(r, m, leave > r->swapped_leave ? leave : r->swapped_leave, now);
 }
 
-// A message beside the answer: a copy of it, or what the protocol makes of one. NULL: not possible.
+// A message beside the reply: a copy of it, spoilt by the protocol if it does. NULL: not possible.
 static struct rte_mbuf *extra_make(
 	struct responder *r, const struct proto_fault *row, const struct fault_answer *a)
 {
@@ -189,7 +188,7 @@ static bool fault_happens(struct responder *r, const struct responder_protocol *
 	return faults_spoil(fault, row, a, rand_next(&r->faults.rand));
 }
 
-// What befalls this answer: the first fault whose turn it is and that is possible, or FAULTS_MAX.
+// The fault of this reply: the first one whose turn it is and that is possible, or FAULTS_MAX.
 static uint32_t fault_choose(struct responder *r, const struct responder_protocol *p,
 	struct fault_answer *a, struct rte_mbuf **extra)
 {
@@ -281,7 +280,7 @@ static bool turn_round(struct responder *r, struct responder_protocol *p, struct
 	return send_answer(r, &a, m);
 }
 
-// To one of our addresses, or to everybody in a protocol whose clients do that.
+// To one of our addresses, or a broadcast in a protocol that has them.
 static bool is_for_us(
 	const struct responder *r, const struct responder_protocol *p, const struct frame *f)
 {
@@ -373,7 +372,7 @@ void responder_halt(struct responder *r)
 		burst_free(&r->swapped, 1);
 }
 
-// The CPU was elsewhere: what was lost meanwhile, this box has lost and no server.
+// The CPU was elsewhere: losses meanwhile are this box's, not a server's.
 static void responder_stalled(struct responder_counts *c, uint64_t passed)
 {
 	count(&c->gaps_over_1ms, 1);

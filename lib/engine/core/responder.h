@@ -45,7 +45,8 @@ struct responder {
 	bool turns;               // answers go back in the buffers that the requests came in
 	uint64_t start, ms_scale; // clock_ms
 	// dataplane: rw
-	struct frame_template base; // of answers without VLAN, to nobody; addr_len 0: not made yet
+	struct frame_template
+		base; // of replies without VLAN and destination; addr_len 0: not made yet
 	struct responder_counts counts;
 	struct faults faults;
 	struct rte_mbuf *out[BURST_MAX];

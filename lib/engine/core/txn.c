@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Setting up a transaction table; what is done per packet is inline in txn.h.
+// Setting up a transaction table; the work per packet is inline in txn.h.
 // Path: cold. Management thread.
 #include "engine/core/txn.h"
 

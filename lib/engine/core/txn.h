@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Transactions of one item on one worker: the key on the wire is the slot, so a reply is found by
 // an index and a compare. Slots are issued in ring order; a freed one rests for the quarantine, so
-// that what comes late is known as late. Knows no protocol and no packet. Path: hot (inline) | cold
+// that a late reply is known as late. Knows no protocol and no packet. Path: hot (inline) | cold
 // (init). The worker that owns it.
 //
 // The n-th transaction (seq) has slot = seq mod count and round = seq / count. The slot chooses
@@ -18,7 +18,7 @@
 #include "base/rand.h"
 
 #define TXN_NONE  UINT32_MAX
-#define TXN_WAITS 65 // queues of what is in flight: one for each time that an answer is waited for
+#define TXN_WAITS 65 // queues of transactions in flight: one for each length of wait
 
 enum txn_state {
 	TXN_FREE,   // never used
@@ -75,7 +75,7 @@ struct txn_table {
 	uint64_t in_flight;                // TAKEN and FLYING
 };
 
-// What a slot is on the wire.
+// A slot on the wire.
 struct txn_place {
 	uint32_t port;   // index into the item's source ports
 	uint32_t client; // index into the item's source addresses
@@ -141,13 +141,13 @@ static inline void txn_place(const struct txn_table *t, uint32_t slot, struct tx
 	txn_place_at(t, &at, slot, txn_round(t, slot), out);
 }
 
-// Mask of what a key holds of the round.
+// Mask of the bits of the round in a key.
 static inline uint64_t txn_rounds(const struct txn_table *t)
 {
 	return t->perm.mask >> t->high_bits;
 }
 
-// The slot of a key, t->count or more when there is no such, and what the key holds of the round.
+// The slot of a key, t->count or more when there is no such, and the key's bits of the round.
 static inline uint64_t txn_slot_of(
 	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key, uint64_t *round)
 {
@@ -178,8 +178,8 @@ static inline enum txn_match txn_find(
 	return TXN_MATCH;
 }
 
-// The slot of a key that belongs to the round before the first: what txn_place says of slots before
-// anything was taken. TXN_NONE: it belongs to another round. Only after many rounds, when keys come
+// The slot of a key that belongs to the round before the first: txn_place of slots before
+// any was taken. TXN_NONE: it belongs to another round. Only after many rounds, when keys come
 // again, is it that of a transaction.
 static inline uint32_t txn_before(
 	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key)
@@ -189,7 +189,7 @@ static inline uint32_t txn_before(
 	return said == txn_rounds(t) && at < t->count ? (uint32_t)at : TXN_NONE;
 }
 
-// The number of the transaction that a slot held when this was its key; held: what it holds now.
+// The number of the transaction that a slot held when this was its key; held: its present number.
 static inline uint64_t txn_earlier(
 	const struct txn_table *t, const struct txn_place *held, uint32_t key)
 {

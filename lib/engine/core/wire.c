@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every worker does with packets that are no UDP for it. Rare, but on the worker's thread.
+// Packets that are no UDP for the worker. Rare, but on the worker's thread.
 // Path: hot. The worker that owns the queue.
 #include "engine/core/wire.h"
 

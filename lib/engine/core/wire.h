@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One queue pair of a port and what every kind of worker does with it: count and answer what is no
-// UDP for us (ARP, ND, ping), classify ICMP errors, hand checksums to the device. Knows no
+// One queue pair of a port, with the duties of every kind of worker: answer and count packets that
+// are no UDP for us (ARP, ND, ping), classify ICMP errors, hand checksums to the device. Knows no
 // transaction and no protocol. Path: hot. The worker that owns the queue.
 #pragma once
 
@@ -26,7 +26,7 @@ struct wire {
 	struct wire_counters counters; // dataplane: wo
 };
 
-// Everything that is no UDP, and UDP that is for nobody.
+// Packets that are no UDP, and UDP for no item.
 void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f);
 
 // Are the checksums of UDP right, as far as anybody can say?
@@ -40,7 +40,7 @@ static inline bool wire_is_whole(
 }
 
 // Parse. false: on other VLANs than ours, or with a checksum that the device or we found
-// wrong; it is counted and nobody is to look at it.
+// wrong; it is counted and must not be read.
 bool wire_parse_any(
 	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind);
 
@@ -70,7 +70,7 @@ static inline struct proto_ends wire_ends(const struct wire *w, const struct fra
 		.vlan_count = f->vlan_count - own};
 }
 
-// What the device needs to know about a frame that frame_stamp has left for it to finish.
+// Tell the device about a frame that frame_stamp left for it to finish.
 static inline void wire_offload(struct rte_mbuf *m, const struct frame_template *t)
 {
 	m->tx_offload = 0;

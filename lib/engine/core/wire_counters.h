@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a port receives beside the items' packets, by kind. Path: hot (written by one worker) | cold
+// Packets of a port that belong to no item, by kind. Path: hot (written by one worker) | cold
 // (read after it has ended).
 #pragma once
 

@@ -25,7 +25,7 @@ struct run_times {
 	uint64_t start;    // of the warm-up
 	uint64_t measure;  // of the measured part
 	uint64_t end;      // of sending
-	uint64_t grace;    // so long after the end, what was due before is still sent
+	uint64_t grace;    // ticks after the end in which due transactions are still sent
 	uint64_t interval; // between snapshots, counted from measure
 };
 
@@ -37,8 +37,7 @@ struct port_entry {
 
 #define PORT_NOBODY UINT16_MAX
 
-// Which of a port's workers what comes to a destination port is for; otherwise it stays where it
-// is.
+// The worker that owns a destination port of the port; packets to other ports stay where they are.
 enum port_home { PORT_HOME_KEY = UINT8_MAX - 1, PORT_HOME_ANY };
 
 #define WORKER_ASKS 4 // questions before the run, of a worker and item
@@ -93,7 +92,7 @@ struct worker_item {
 	uint64_t begun_at;               // tick: of its measured part
 	bool opened;                     // ctx is to be closed
 	const struct evidence *evidence; // NULL: nothing is captured
-	uint32_t asked[WORKER_ASKS];     // slots whose keys were asked with before the run
+	uint32_t asked[WORKER_ASKS];     // slots whose keys the steering probe used
 	uint32_t asked_count;
 	// dataplane: rw
 	struct pace pace;
@@ -125,7 +124,7 @@ struct worker {
 	uint32_t number;                   // among the workers of that port
 	bool yields;                       // shares its CPU with another worker
 	bool sleeps;                       // when nothing is to be done (engine/core/idle.h)
-	uint16_t spares;                   // of which every round begins with so many
+	uint16_t spares;                   // each round begins with this number of them
 	const struct port_entry *by_port;  // [65536], of the worker that it is for
 	const uint8_t *home;               // [65536]: a worker's number, or enum port_home
 	struct handoff *hand;              // NULL: it is the port's only worker
@@ -146,7 +145,7 @@ struct worker {
 	uint64_t stop_at;      // no sends from here on: end, or when the phase said so
 	uint64_t next_publish;
 	uint32_t held;  // loops since then
-	bool all_ended; // every item has: what follows is not the measured part any more
+	bool all_ended; // every item has: the measured part is over
 	uint64_t busy[2];
 	QUEUE_COUNTERS(COUNTER_MEMBER)
 	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)
@@ -154,7 +153,7 @@ struct worker {
 	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
 	_Atomic bool finished; // nothing to send, nothing in flight
 	// One snapshot is the worker's to fill, one the reader's, and the third changes hands: each
-	// swaps its own for that one, so neither waits and neither sees what the other is at.
+	// swaps its own for that one, so neither waits and neither sees the other's work.
 	struct worker_snapshot snapshots[SNAPSHOTS];
 	uint32_t filling;           // index
 	uint32_t reading;           // index; ctlplane: rw
@@ -163,7 +162,7 @@ struct worker {
 };
 
 // Begin the next transaction, which is due, but build no frame: its slot, or TXN_NONE when no slot
-// is free, or when nobody can make it (at a rate it then counts as due all the same). Path: hot.
+// is free, or no client is (at a rate it then counts as due all the same). Path: hot.
 uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now);
 
 // The frame that was last sent for a slot, made again with complete checksums and without counting

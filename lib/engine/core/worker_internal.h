@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared by the files of a worker: worker.c has its loop, worker_tx.c sends, worker_rx.c receives,
-// worker_books.c counts what does not end well, worker_message.c makes a message again. Below: the
-// protocol's view of a transaction, the frame of a message, and the books of steps.
+// worker_books.c counts transactions that do not end well, worker_message.c makes a message again.
+// Below: the protocol's view of a transaction, the frame of a message, and the books of steps.
 // Path: hot. The worker's own thread.
 #pragma once
 
@@ -110,7 +110,7 @@ struct message {
 	struct frame_payload payload;
 };
 
-// Let the protocol write the next message of a transaction; the view is what it made of it.
+// Let the protocol write the next message of a transaction; the view has its changes.
 HOT void message_write(struct worker_item *it, const struct txn_place *place,
 	struct proto_txn *view, uint8_t *data, uint32_t room, struct message *out)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sends: transactions that are due, and the next message of those that go on. A burst is built from
-// spare buffers (item_fill), handed to the device, and what it took is counted (item_flush).
+// spare buffers (item_fill), handed to the device, and counted if it took them (item_flush).
 // Path: hot. The worker's own thread.
 #include "engine/core/worker_internal.h"
 

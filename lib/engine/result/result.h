@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run found out, as structs and rows; the JSON document and the tables are walks over these
+// The result of a run, as structs and rows; the JSON document and the tables are walks over these
 // rows. Path: cold. Management thread.
 #pragma once
 
@@ -49,7 +49,7 @@ struct result_item {
 // Asked by the workers of a port before the run.
 struct result_steer_probe {
 	uint64_t sent;
-	uint64_t home, elsewhere; // answers by whose queue they came to
+	uint64_t home, elsewhere; // replies by queue: the sender's, or another
 	uint64_t unanswered;      // until the run began
 	uint64_t late;            // answers during the run
 };
@@ -161,7 +161,7 @@ struct result_verdict {
 	struct counter_list criteria; // struct result_criterion
 	const char *stopped;          // the rule that ended the run; NULL: none
 	double stopped_s;             // when, from the start of the measured part
-	double stopped_value;         // what was found then
+	double stopped_value;         // its figure then
 };
 
 struct result_responder {
@@ -188,7 +188,7 @@ struct result_capture {
 struct result_trial {
 	double rate; // value of the variable
 	double duration_s;
-	double loss, failed; // of what was sent; lost alone, failed alone
+	double loss, failed; // of sent; lost alone, failed alone
 	double p50_ns, p99_ns, answered_per_s;
 	const char *verdict; // pass: every goal is met; fail; invalid: because of the tester
 	uint64_t goals_met;

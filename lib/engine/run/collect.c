@@ -122,7 +122,7 @@ static struct counter_list steps_result(
 	return (struct counter_list){out, n};
 }
 
-// What all workers have done of an item, as if one had.
+// The sums of an item over all workers.
 struct sums {
 	struct item_books books;
 	struct hist service, lag;
@@ -161,8 +161,8 @@ static double seconds_since(const struct plan *p, uint64_t from, uint64_t to)
 }
 
 // A load that has an end is a piece of work: it is done when the last answer is there, and its
-// answered rate is that of all of it. Another one goes on until it is told to stop, and what comes
-// afterwards is its share of the time before.
+// answered rate is that of all of it. Another one goes on until it is told to stop, and replies
+// after that count for the time before.
 static void rates(const struct plan *p, const struct plan_item *i, struct result_item *out)
 {
 	uint64_t begun = i->run->begun_at, ended = 0, answer = 0, left = 0;
@@ -219,8 +219,8 @@ static struct result_item item_result(
 	return out;
 }
 
-// What a ring has no room for never left its sender: the embedded server's, and so the drops of the
-// port that asked.
+// Packets without room in a ring never left their sender, the embedded server. So they are drops of
+// the tester's port.
 static uint64_t missed_on_ring(const struct plan *p, uint32_t n)
 {
 	int peer = port_ring_peer(p->port_settings, p->port_count, n);
@@ -231,7 +231,7 @@ static uint64_t missed_on_ring(const struct plan *p, uint32_t n)
 	return missed;
 }
 
-// What one worker adds to the figures of its port.
+// Add one worker to the figures of its port.
 static void port_add_worker(const struct plan *p, const struct worker *w, struct result_port *to,
 	struct wire_counters *other)
 {
@@ -428,8 +428,8 @@ const char *collect_check(const struct plan *p, const struct result *r, struct a
 				items[i].name, (unsigned long long)l->due,
 				(unsigned long long)l->sent, (unsigned long long)l->answered,
 				(unsigned long long)l->failed, (unsigned long long)l->lost);
-		// What is in flight by the ledger is what the table says; the warm-up's may be
-		// among it.
+		// In flight by the ledger equals in flight by the table, which may hold
+		// transactions of the warm-up too.
 		if (items[i].in_flight > in_tables(&p->items[i]))
 			return arena_printf(a,
 				"traffic.%s: %llu in flight by the ledger, %llu by the table",

@@ -14,8 +14,8 @@ struct collect_state {
 	uint64_t at_before;        // tick
 };
 
-// A histogram of ticks as figures; lost: so many more that rank above all of them. What there was
-// none of is NAN.
+// A histogram of ticks as figures; lost: number of samples that rank above all. Without samples
+// NAN.
 struct latency collect_latency(const struct clock *c, const struct hist *h, uint64_t lost);
 
 // The next interval, when every worker has published it: true. t_s and length_s are from the
@@ -36,11 +36,11 @@ void collect_start(const struct plan *p, struct collect_state *s, struct arena *
 // After the workers have ended: items, ports, workers, responder.
 void collect_result(const struct plan *p, struct arena *a, struct result *out);
 
-// While the responder runs, too: its totals, without what is the protocols' own.
+// Totals of the responder, also while it runs, without the protocols' own counters.
 void collect_responder(const struct plan *p, struct result_responder *out);
 
 // due = sent + unsent and sent = answered + failed + lost + in_flight, in total and summed over the
-// intervals. NULL, or what does not add up.
+// intervals. NULL, or the law that is broken.
 const char *collect_check(const struct plan *p, const struct result *r, struct arena *a);
 
 // --- between collect.c and collect_intervals.c: sums over the books of an item's workers ---

@@ -76,7 +76,7 @@ static void interval_rates(struct result_interval_item *items, uint32_t count, d
 	}
 }
 
-// The worker's newest snapshot becomes the reader's. Nobody else takes the mark of a new one away.
+// The worker's newest snapshot becomes the reader's. No other thread clears the mark of a new one.
 static void take_snapshot(struct worker *w)
 {
 	if (atomic_load_explicit(&w->handed, memory_order_relaxed) & SNAPSHOT_NEW)
@@ -121,7 +121,7 @@ static bool line_up(const struct plan *p, uint64_t taken)
 	return p->item_count > 0;
 }
 
-// An item's books of one interval over all its workers, and what was due: returned.
+// An item's counters of one interval over all its workers. Returns the due transactions.
 static uint64_t sum_snapshots(
 	const struct plan_item *i, uint64_t at, int bank, struct item_books *sum)
 {

@@ -9,7 +9,7 @@
 struct command_run {
 	const char *text;      // for /bin/sh -c
 	char *const *more_env; // "NAME=value", NULL-terminated; NULL: none
-	char *out;             // what it prints goes here, NUL-terminated; NULL: to standard error
+	char *out;             // its output, NUL-terminated; NULL: to standard error
 	size_t room;
 	uint64_t timeout_ns; // then it is killed with all that it started
 };
@@ -18,5 +18,5 @@ struct command_run {
 // than fits).
 int command_run(const struct command_run *c);
 
-// What became of it, in words: "exit status 7", "no end after 2 s". room >= 64.
+// Its outcome in words: "exit status 7", "no end after 2 s". room >= 64.
 const char *command_outcome(const struct command_run *c, int rc, char *buf, size_t room);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CPU time from the text of /proc/stat, of this box or of another, and what follows from it.
+// CPU time from the text of /proc/stat, of this box or of another, and figures from it.
 // Path: cold. Any thread.
 #pragma once
 

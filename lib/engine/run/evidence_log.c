@@ -110,7 +110,7 @@ static void equip_items(struct plan *p, struct evidence_log *log,
 			equip_run(p, log, i, k, settings, a);
 }
 
-// What is lost is known one timeout after it was sent, what is late maybe long after.
+// A loss is known one timeout after the send, a late reply maybe long after.
 static uint64_t reach_of(const struct plan *p)
 {
 	uint64_t longest = 0;

@@ -4,8 +4,8 @@
 
 #define LINK_FULL   0.95
 #define WORKER_FULL 0.9
-#define GROWTH      0.01 // of what was sent: answers come slower than queries go
-#define HICCUP_S    0.02 // so much more in flight may be chance
+#define GROWTH      0.01 // of sent: replies come slower than queries go
+#define HICCUP_S    0.02 // growth in flight that may be chance
 
 // More and more in flight without a timeout yet: the answers fall behind.
 static bool falls_behind(const struct limit_facts *f)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What kept a run from going faster: nothing, this box, the wire, or the server. A judgement of
+// The limit of a run's rate: nothing, this box, the wire, or the server. A judgement of
 // figures alone, so that each kind of limit can be tested without a run. Path: cold. Management
 // thread.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread that asks, and what becomes of the answers. Path: cold. Management
+// The thread that runs the command, and the evaluation of its output. Path: cold. Management
 // thread | the probe's thread.
 #include "engine/run/probe.h"
 
@@ -180,7 +180,7 @@ struct probe *probe_start(const struct probe_settings *s, uint64_t every_ns)
 	return NULL;
 }
 
-// --- what it found ---
+// --- its findings ---
 
 // The share of CPU from the sample before to this one.
 static double used_until(const struct probe *p, uint32_t i)
@@ -188,7 +188,7 @@ static double used_until(const struct probe *p, uint32_t i)
 	return i ? cpu_used(&p->samples[i - 1].times, &p->samples[i].times) : NAN;
 }
 
-// The figures of a sample, by name: those of its pairs, or what was used since the one before.
+// The figures of a sample, by name: those of its pairs, or the share used since the one before.
 static struct counter_list figures_at(const struct probe *p, uint32_t i, struct arena *a)
 {
 	const struct sample *s = &p->samples[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the server's side says about itself while it is tested (dut.probe): a command, run again and
-// again by a thread of its own, so a slow one delays nothing. Path: cold. Management thread | the
+// Figures of the server's side during the run (dut.probe): a command, repeated by a thread of its
+// own, so a slow one delays nothing. Path: cold. Management thread | the
 // probe's thread.
 #pragma once
 
@@ -16,7 +16,7 @@ struct probe;
 // Run the command now and then every `every_ns`. NULL: no memory or thread, which was logged.
 struct probe *probe_start(const struct probe_settings *s, uint64_t every_ns);
 
-// Let the last one end, and no more. What was found between the ticks from and to goes into r (its
+// Let the last one end, and no more. The samples between the ticks from and to go into r (its
 // intervals included), which is complete otherwise. NULL allowed.
 void probe_stop(struct probe *p, const struct clock *c, uint64_t from, uint64_t to, struct arena *a,
 	struct result *r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A run brought up and down: input read, ports up, tables built, renewed for the next one, closed.
-// Not here: what happens in between (run_course.c). Path: cold. Management thread.
+// Not here: the course between (run_course.c). Path: cold. Management thread.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -21,7 +21,7 @@ enum exit_code {
 	EXIT_INTERRUPTED = 130,
 };
 
-// What the caller shows while the run goes on; each may be NULL.
+// Callbacks to show the run while it goes on; each may be NULL.
 struct run_hooks {
 	// A fact about the plan ("port lan: worker on CPU 1, 61 440 transaction slots"), one line.
 	void (*note)(void *ctx, const char *text);
@@ -30,7 +30,7 @@ struct run_hooks {
 	void (*interval)(void *ctx, const struct result_interval *i, bool warmup);
 	// The same for a responder without traffic of its own.
 	void (*responder)(void *ctx, double t_s, const struct result_responder *total);
-	// Is it known what the run was for? Then sending ends.
+	// Has the run reached its purpose? Then sending ends.
 	bool (*enough)(void *ctx);
 	void *ctx;
 };
@@ -50,8 +50,8 @@ struct run_options {
 __attribute__((format(printf, 2, 3))) void run_note(
 	const struct run_options *o, const char *fmt, ...);
 
-// Read what the configuration refers to and say what is wrong with it, without touching a port. 0,
-// or -errno with errors in d.
+// Read the input of the configuration and report its errors, without touching a port. 0, or -errno
+// with errors in d.
 int run_check(const struct config *c, struct arena *a, struct diag *d);
 
 // A UUID.
@@ -59,16 +59,16 @@ const char *run_make_id(struct arena *a);
 
 struct run;
 
-// Bring the ports up for o->config. 0, or an exit code whose reason was logged; run_close is due in
+// Bring the ports up for o->config. 0, or an exit code, with the reason logged; run_close is due in
 // any case.
 int run_open(const struct run_options *o, struct arena *a, struct run **out);
 
-// Run c (o->config, or what config_derive made of it: the same ports and protocols) with d, where
-// its settings came from. Tables, books and the embedded responder are new each time. Returns as
+// Run c (o->config, or derived from it by config_derive: the same ports and protocols) with d, the
+// source of its settings. Tables, books and the embedded responder are new each time. Returns as
 // run_execute; out lives in the arena of run_open.
 int run_once(struct run *r, const struct config *c, struct diag *d, struct result *out);
 
-// 0, or EXIT_ENVIRONMENT when what clients kept could not be written to its file (logged).
+// 0, or EXIT_ENVIRONMENT when leases could not be written to their file (logged).
 int run_close(struct run *r);
 
 // All of it. Returns the exit code, which is also in out->verdict. When the environment or the

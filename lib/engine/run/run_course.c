@@ -18,7 +18,7 @@
 #define DRAIN_MARGIN_NS 2000000000ull
 #define LATE_ANSWERS_NS 2000000ull // after everything is accounted for, for duplicates on their way
 #define ROUNDING_S      1e-4       // a tick is calibrated
-#define SETTLE_TRIES    50         // times that, for what is between two ports of our own
+#define SETTLE_TRIES    50         // times that, for packets between two ports of our own
 
 static void course_nap(uint64_t ns)
 {
@@ -194,8 +194,8 @@ static void end_intervals(struct run *r)
 
 // --- from start to end ---
 
-// Everything is accounted for. What the responder of our own still holds back comes late, and is to
-// be seen coming.
+// Everything is accounted for. Replies that our own responder still holds back come late, and must
+// be counted.
 static void course_settle(struct run *r, uint64_t give_up)
 {
 	struct plan *p = &r->plan;

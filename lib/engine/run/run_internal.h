@@ -49,14 +49,14 @@ struct run {
 // run_once.
 int run_course(struct run *r);
 
-// What is said and measured once, however often the run is repeated.
+// Notes and measurements made once, however often the run is repeated.
 void run_introduce(struct run *r);
 
 // Ask where answers will come to. Once, however often the run is repeated.
 void run_probe_steering(struct run *r);
 
-// What the plan of steering is worth is told by the first packets that came. Once as well.
+// Whether steering works, by the first packets received. Once as well.
 void run_note_home(struct run *r);
 
-// What was asked, into the ports of the result.
+// The steering probe, into the ports of the result.
 void run_report_steering(struct run *r);

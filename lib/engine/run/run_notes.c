@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run tells the user about itself: its plan, what the tester adds to every latency, and
-// where answers come to, which is asked before the first run and seen in its first interval. Not
+// Notes of a run to the user: its plan, the delay that the tester adds, and the queues that replies
+// reach, probed before the first run and seen in its first interval. Not
 // here: the figures of the run. Path: cold. Management thread.
 #include <stdarg.h>
 #include <stdio.h>

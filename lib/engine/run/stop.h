@@ -20,6 +20,6 @@ struct stop {
 // The rules of the file, and load.max_outstanding of each item.
 void stop_start(struct stop *s, const struct config *c, struct arena *a);
 
-// Another interval is over. NULL, or the rule that holds now; *value is what was found.
+// Another interval is over. NULL, or the rule that holds now; *value is its figure.
 const char *stop_check(
 	struct stop *s, const struct result_interval *i, struct arena *a, double *value);

@@ -127,7 +127,7 @@ static void run_across(const struct plan *p, struct probe *probe)
 	launch_wait(worker_of(p, probe->peer));
 }
 
-// What was still on its way when the time was over.
+// Packets still on their way when the time was over.
 static void tester_sweep(const struct worker *w)
 {
 	struct rte_mbuf *pkts[BURST_MAX];

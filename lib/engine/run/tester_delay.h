@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tester itself adds to every latency: from the clock reading before a burst leaves to the
+// Delay that the tester adds to every latency: from the clock reading before a burst leaves to the
 // one after a burst has come, with a peer that only turns packets round. Not here: making packets
 // (send_lag), waiting for the next pass of the loop (passes). Path: cold. Management thread.
 #pragma once

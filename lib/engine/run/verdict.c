@@ -41,7 +41,7 @@ static const char *in_words(const struct reasons *r, double ns)
 	return arena_strdup(r->arena, stats_format(ns, "ns", text, sizeof(text)));
 }
 
-// What is known about why an item was late.
+// Causes of an item's late or missing sends.
 static void explain_sending(const struct plan_item *i, struct reasons *out)
 {
 	uint64_t no_mbuf = 0, refused = 0;
@@ -78,7 +78,7 @@ static uint64_t slots_of(const struct plan_item *i)
 	return n;
 }
 
-// Was everything sent, and in time, that somebody was there to make?
+// Was every transaction sent in time for which a client was free?
 static bool is_of_load(
 	const struct validity_settings *v, const struct result_item *r, uint64_t nobody)
 {
@@ -142,7 +142,7 @@ static void verdict_link(const struct plan *p, const struct result_port *r, stru
 			(unsigned long long)r->link_downs, r->link_down_s);
 }
 
-// Of all the time that so many threads should have had their CPUs.
+// Of the time for which all threads together should have had their CPUs.
 static void verdict_stolen(const struct plan *p, const char *who, double stolen_s, double of_s,
 	uint64_t gaps, double longest_ns, struct reasons *out)
 {
@@ -165,7 +165,7 @@ static void verdict_worker(
 		w->stolen_s, measured_s, w->gaps_over_1ms, w->max_gap_ns, out);
 }
 
-// The embedded server is on the tester's box, and what that box does to it is no server's doing.
+// The embedded server is on the tester's box: the box's faults are not the server's.
 static void verdict_responder(const struct plan *p, const struct result *r, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
@@ -205,7 +205,7 @@ static void verdict_tester(const struct plan *p, const struct result *r, struct 
 			verdict_item(p, &p->items[i], &items[i], out);
 	for (uint32_t i = 0; i < r->ports.count; i++) {
 		verdict_link(p, &ports[i], out);
-		if ((int32_t)i != p->responder_port) // what that one drops, the server has lost
+		if ((int32_t)i != p->responder_port) // drops of that port are the server's
 			verdict_port(p, &ports[i], out);
 	}
 	for (uint32_t i = 0; i < r->workers.count; i++)

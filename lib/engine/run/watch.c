@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Readings in pairs and what they say. Path: cold. Management thread.
+// Readings in pairs, and the deviation that follows. Path: cold. Management thread.
 #include "engine/run/watch.h"
 
 #include <math.h>

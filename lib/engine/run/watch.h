@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the management thread looks at while a run goes on, because no worker can see it: does the
-// clock run evenly, are the links up, how full are they. Judges nothing (verdict.c).
+// Watched by the management thread during a run, as no worker can see it: clock, links, use of the
+// links. Judges nothing (verdict.c).
 // Path: cold. Management thread.
 #pragma once
 
@@ -17,7 +17,7 @@ struct watch_reading {
 };
 
 // How far ticks (hz a second) and either of the kernel's clocks are apart after the time between
-// two readings, in ns, beyond what a reading itself may be wrong by; never negative.
+// two readings, in ns, beyond the error of a reading itself; never negative.
 double watch_clock_error(
 	double hz, const struct watch_reading *from, const struct watch_reading *to);
 
@@ -44,5 +44,5 @@ void watch_start(struct watch *w, struct plan *p);
 void watch_tick(struct watch *w, struct plan *p, uint64_t now);
 // After the last tick, before the plan's clock is calibrated again.
 void watch_end(struct watch *w, struct plan *p);
-// Into what collect_result has made.
+// Into the result of collect_result.
 void watch_report(const struct watch *w, const struct plan *p, struct result *r);
