@@ -21,21 +21,21 @@
 // One transaction, as the protocol sees it. The engine owns it; user, step and tries are the
 // protocol's to write from request and reply on.
 struct proto_txn {
-	uint64_t seq;    // number of the transaction of this worker and item, from 0: the same seed
-	                 // and seq give the same message. Known again when the reply comes.
+	uint64_t seq;    // number among the transactions of this worker and item, from 0: the same
+	                 // seed and seq give the same message. The engine gives it to reply too.
 	uint32_t key;    // key_bits wide; the ID to put on the wire
-	uint32_t client; // which of env.clients asks (its source address)
+	uint32_t client; // index of the client below env.clients (its source address)
 	uint32_t user;   // kept by the engine between the verbs, 0 at first
 	uint8_t step;    // 0 at first; chooses steps[step]
 	uint8_t tries;   // 0 at first
-	uint8_t wait;    // 0 at first; written by request: which of layout.waits this message has,
-	                 // counted from 1; 0: the item's timeout
-	bool silent;     // written by request: nothing answers this message, the transaction ends
-	                 // as soon as it is sent
-	uint64_t sum;    // 0 at first; written by request that knows it without looking at the
+	uint8_t wait;    // 0 at first; written by request: number of this message's wait in
+	                 // layout.waits, from 1; 0: the item's timeout
+	bool silent;     // written by request: no answer is expected, the transaction ends as soon
+	                 // as the message is sent
+	uint64_t sum;    // 0 at first; written by a request that knows it without reading the
 	                 // whole message: the sum of its bytes (csum_add of net/csum.h)
-	bool over;       // told to reply: it has ended, or this message is not waited for. Judge,
-	                 // change nothing but counters
+	bool over;       // input of reply: the transaction has ended, or expects no message now.
+	                 // Judge the message, change counters only
 };
 
 // Where messages go and answers come to, for a protocol with a router. The lists belong to the
@@ -43,11 +43,11 @@ struct proto_txn {
 struct proto_layout {
 	struct field_list paths; // struct proto_path
 	struct field_list ports; // uint16_t: UDP ports that answers come to
-	// struct addr_range: addresses that the tester answers for. The n-th is that of worker n
-	// mod workers; when there are fewer, they are everybody's.
+	// struct addr_range: addresses that the tester answers for. Address n belongs to worker n
+	// mod workers; if there are fewer addresses than workers, each belongs to all.
 	struct field_list owned;
-	struct field_list waits; // uint64_t, ns: how long an answer is waited for
-	uint8_t more;            // the most that flow.more ever is, below PROTO_MAX_COPIES
+	struct field_list waits; // uint64_t, ns: the waits for an answer
+	uint8_t more;            // largest flow.more, below PROTO_MAX_COPIES
 	bool own_macs;           // clients have Ethernet addresses of their own
 };
 
@@ -61,7 +61,7 @@ struct proto_path {
 // How one message goes.
 struct proto_flow {
 	uint32_t path; // index into layout.paths
-	uint8_t more;  // so many paths after it get the same message
+	uint8_t more;  // number of paths after it that get the same message
 	uint16_t src_port;
 	bool own_mac; // mac is the Ethernet source; otherwise the port's is
 	uint8_t mac[6];
@@ -78,14 +78,14 @@ struct proto_ends {
 	uint8_t vlan_count;
 };
 
-// How an answer of the responder goes, when it is not back to where the request came from.
+// Where an answer of the responder goes, if not back to the sender of the request.
 struct proto_direction {
-	uint8_t dst[16]; // all zero: to the address that the request came from
+	uint8_t dst[16]; // all zero: the source address of the request
 	uint16_t dst_port;
 	uint8_t mac[6];
 };
 
-// What setup and open are told.
+// Input of setup and open.
 struct proto_env {
 	uint64_t seed;      // of the run, mixed with the item's place: differs between items
 	uint32_t worker;    // 0..workers-1
@@ -96,7 +96,7 @@ struct proto_env {
 	uint16_t server_port;
 	uint64_t timeout_ns;
 	double rate;      // transactions per second; INFINITY: max; 0: closed loop
-	bool dry;         // messages are only written down, none is sent
+	bool dry;         // messages go into a file, none is sent
 	const char *name; // of the item; NULL: of the responder
 	void *common;     // result of common_setup; NULL before it
 };
@@ -104,40 +104,36 @@ struct proto_env {
 // Per worker and item (or per worker and responder): made by open, used by one thread.
 struct proto_ctx {
 	const void *shared; // result of setup
-	void *counters; // of this worker: the bank that this transaction is booked to (warm-up or
-	                // measured)
-	void *own;      // the protocol's own, from open
-	const struct proto_ends
-		*ends;   // of the message that reply or answer looks at; NULL: not known
-	uint32_t now_ms; // since the start of the run: of the packets at hand
+	void *counters;     // of this worker: the bank of this transaction (warm-up or measured)
+	void *own;          // the protocol's own, from open
+	const struct proto_ends *ends; // of the message that reply or answer reads; NULL: unknown
+	uint32_t now_ms;               // time of this packet since the start of the run
 };
 
 enum proto_verdict {
 	PROTO_DONE,  // valid and in time
 	PROTO_AGAIN, // go on with the next message of the same transaction: request is called again
 	PROTO_FAIL, // an answer to this transaction, but a refusal or rejected by the item's checks
-	PROTO_STRAY,     // not an answer to this transaction after all: it stays in flight
-	PROTO_MALFORMED, // for this transaction by its key, but not well formed: it stays in flight
-	PROTO_KEPT, // a right answer, kept while a better one is waited for: it stays in flight,
-	            // and timeout goes on with it
-	PROTO_DUPLICATE, // a further answer to a message of it that was answered: it stays in
-	                 // flight
+	// With these the transaction stays in flight.
+	PROTO_STRAY,     // no answer to this transaction, in spite of its key
+	PROTO_MALFORMED, // the key of this transaction, but not well formed
+	PROTO_KEPT, // a right answer, kept while a better one may come; timeout goes on with it
+	PROTO_DUPLICATE, // a further answer to a message that was answered
 };
 
 struct proto_step {
 	const char *name;
 };
 
-#define PROTO_NO_ANSWER UINT32_MAX // of apply: nothing is sent
+#define PROTO_NO_ANSWER UINT32_MAX // result of apply: no answer is sent
 
-// A way in which the responder gets an answer wrong on demand (responder.faults). The same name in
-// several protocols is one setting for all of them.
+// A fault that the responder makes on demand (responder.faults). The same name in several protocols
+// is one setting for all of them.
 struct proto_fault {
 	const char *name, *help;
-	bool extra; // the answer itself stays as it is: what apply makes of a copy goes out beside
-	            // it
+	bool extra; // apply changes a copy, which is sent beside the answer
 	// Spoil the ready answer of len bytes; random: 64 random bits. Its new length up to room,
-	// or PROTO_NO_ANSWER; 0: that is not possible with this answer, which was not changed.
+	// or PROTO_NO_ANSWER; 0: not possible with this answer, which is unchanged.
 	uint32_t (*apply)(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random);
 };
 
@@ -198,8 +194,8 @@ struct proto {
 	uint8_t key_bits;               // 16..32
 	const struct proto_step *steps; // of multi-step exchanges; NULL: one step
 	uint8_t step_count;             // 1..PROTO_MAX_STEPS
-	bool harmless;  // its first message leaves the server as it was: it may be sent apart from
-	                // the run
+	bool harmless;  // its first message changes nothing on the server: a probe before the run
+	                // may send it
 	double cost_ns; // worker time of one message and its answer, measured over rings
 	                // (docs/performance.md)
 	const struct field_section *settings;   // of a traffic item

@@ -241,7 +241,7 @@ static const struct counter_section dns_answered_section = {
 	.size = sizeof(struct dns_answer_counters),
 };
 
-static const struct proto_server server = {
+static const struct proto_server dns_server = {
 	.settings = &dns_answers_section,
 	.counters = &dns_answered_section,
 	.setup = dns_answers_setup,
@@ -260,7 +260,7 @@ const struct proto dns_proto = {
 	.cost_ns = 85,
 	.settings = &dns_settings_section,
 	.counters = &dns_counters_section,
-	.server = &server,
+	.server = &dns_server,
 	.check = dns_check,
 	.setup = dns_setup,
 	.teardown = dns_teardown,

@@ -45,7 +45,7 @@ static const struct proto_step steps[DHCP4_STEPS] = {
 
 _Static_assert(DHCP4_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 
-static const struct proto_router router = {
+static const struct proto_router dhcp4_router = {
 	.check_server = dhcp4_check_server,
 	.layout = dhcp_layout,
 	.common_setup = dhcp_common_setup,
@@ -66,7 +66,7 @@ const struct proto dhcp4_proto = {
 	.settings = &dhcp4_settings_section,
 	.counters = &dhcp4_counters_section,
 	.server = &dhcp4_server,
-	.router = &router,
+	.router = &dhcp4_router,
 	.check = dhcp4_check,
 	.setup = dhcp4_setup,
 	.teardown = dhcp_teardown,

@@ -51,7 +51,7 @@ static const struct proto_step steps[DHCP6_STEPS] = {
 
 _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 
-static const struct proto_router router = {
+static const struct proto_router dhcp6_router = {
 	.check_server = dhcp6_check_server,
 	.layout = dhcp_layout,
 	.common_setup = dhcp_common_setup,
@@ -72,7 +72,7 @@ const struct proto dhcp6_proto = {
 	.settings = &dhcp6_settings_section,
 	.counters = &dhcp6_counters_section,
 	.server = &dhcp6_server,
-	.router = &router,
+	.router = &dhcp6_router,
 	.check = dhcp6_check,
 	.setup = dhcp6_setup,
 	.teardown = dhcp_teardown,
