@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DNS names and numbers as people write them: domain names to wire form, RR types and RCODEs by
+// DNS names and numbers in presentation form: domain names to wire form, RR types and RCODEs by
 // their IANA names. Not here: lines and files (dns_queries.c), names on the wire
 // (dns_message_wire.c). Path: cold. Any thread.
 
@@ -179,9 +179,9 @@ int32_t dns_type_from_text(const char *text, size_t len)
 	return -1;
 }
 
-static int name_error(struct dns_text_error *e, const char *what, size_t at)
+static int name_error(struct dns_text_error *e, const char *reason, size_t at)
 {
-	e->what = what;
+	e->reason = reason;
 	e->at = at;
 	return -EINVAL;
 }

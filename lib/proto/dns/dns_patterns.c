@@ -27,13 +27,13 @@ struct part {
 	int width; // of PART_NUMBER, leading zeros included
 };
 
-struct pattern {
+struct name_pattern {
 	struct part parts[PARTS_MAX];
 	uint32_t count;
 	uint32_t random_len; // 0: none
 };
 
-// Digits only, at most nine of them; returns how many, 0: none or too many.
+// The number of digits at text, which are in *n; 0: none, or more than nine.
 static size_t number_read(const char *text, size_t len, uint32_t *n)
 {
 	size_t i;
@@ -47,7 +47,7 @@ static size_t number_read(const char *text, size_t len, uint32_t *n)
 	return i;
 }
 
-static bool number_parse(struct part *p, const char *text, size_t len)
+static bool range_part_parse(struct part *p, const char *text, size_t len)
 {
 	size_t first_len = number_read(text, len, &p->first);
 	size_t last_len;
@@ -63,7 +63,7 @@ static bool number_parse(struct part *p, const char *text, size_t len)
 	return true;
 }
 
-static bool random_parse(struct part *p, const char *text, size_t len)
+static bool random_part_parse(struct part *p, const char *text, size_t len)
 {
 	static const char word[] = "random:";
 	uint32_t n;
@@ -88,11 +88,11 @@ static size_t text_end(const char *text, size_t len, size_t at)
 }
 
 // NULL, or the error.
-static const char *pattern_parse(struct pattern *p, const char *text, size_t len)
+static const char *name_pattern_parse(struct name_pattern *p, const char *text, size_t len)
 {
 	size_t at = 0, end;
 
-	*p = (struct pattern){0};
+	*p = (struct name_pattern){0};
 	while (at < len) {
 		struct part *part = &p->parts[p->count++];
 
@@ -110,8 +110,8 @@ static const char *pattern_parse(struct pattern *p, const char *text, size_t len
 		if (end == len)
 			return "an open brace without its end (a brace itself is \\{)";
 		at++;
-		if (!number_parse(part, text + at, end - at) &&
-			!random_parse(part, text + at, end - at))
+		if (!range_part_parse(part, text + at, end - at) &&
+			!random_part_parse(part, text + at, end - at))
 			return PATTERN_TEXT;
 		if (part->kind == PART_RANDOM && p->random_len)
 			return "only one {random:N} can be in a name";
@@ -122,7 +122,7 @@ static const char *pattern_parse(struct pattern *p, const char *text, size_t len
 	return NULL;
 }
 
-static uint64_t pattern_names(const struct pattern *p)
+static uint64_t name_pattern_count(const struct name_pattern *p)
 {
 	uint64_t n = 1;
 
@@ -134,7 +134,7 @@ static uint64_t pattern_names(const struct pattern *p)
 
 // The current name as text, with "a" for each random character; its length, or 0 if it is longer
 // than any name. *random_at: place of the first random character.
-static size_t pattern_text(const struct pattern *p, char *out, size_t *random_at)
+static size_t name_pattern_text(const struct name_pattern *p, char *out, size_t *random_at)
 {
 	size_t at = 0;
 
@@ -163,7 +163,7 @@ static size_t pattern_text(const struct pattern *p, char *out, size_t *random_at
 }
 
 // The last pattern counts fastest. false: all names were made.
-static bool pattern_next(struct pattern *p)
+static bool name_pattern_next(struct name_pattern *p)
 {
 	for (uint32_t i = p->count; i-- > 0;) {
 		struct part *part = &p->parts[i];
@@ -178,13 +178,14 @@ static bool pattern_next(struct pattern *p)
 }
 
 // Compile the current name. NULL, or the error.
-static const char *pattern_add(struct dns_loader *l, const struct pattern *p, uint16_t type)
+static const char *name_pattern_add(
+	struct dns_loader *l, const struct name_pattern *p, uint16_t type)
 {
 	struct dns_text_error e = {0};
 	uint8_t name[DNS_NAME_MAX];
 	char text[TEXT_MAX];
 	size_t random_at = 0;
-	size_t len = pattern_text(p, text, &random_at);
+	size_t len = name_pattern_text(p, text, &random_at);
 	int before = 2, name_len;
 
 	if (len == 0)
@@ -195,17 +196,10 @@ static const char *pattern_add(struct dns_loader *l, const struct pattern *p, ui
 		before = dns_name_from_text(text, random_at + 1, name, &e);
 	name_len = dns_name_from_text(text, len, name, &e);
 	if (before < 0 || name_len < 0)
-		return e.what;
+		return e.reason;
 	dns_loader_add(
 		l, name, (uint32_t)name_len, type, (uint8_t)(before - 2), (uint8_t)p->random_len);
 	return NULL;
-}
-
-static void random_note(const char *line, uint32_t len)
-{
-	if (len < DNS_RANDOM_UNIQUE)
-		log_note("\"%s\": {random:%u} gives %llu different names, then they repeat", line,
-			len, 1ull << (5 * len));
 }
 
 // NULL, or the error.
@@ -213,28 +207,30 @@ static const char *line_load(struct dns_loader *l, const char *line)
 {
 	struct dns_text_error e = {0};
 	struct dns_line words;
-	struct pattern p;
-	const char *what;
+	struct name_pattern p;
+	const char *error;
 	int32_t type;
 
 	if (!dns_line_split(line, strlen(line), &words, &e))
-		return e.what;
+		return e.reason;
 	if (words.name_len == 0)
 		return "no name (like: www.example.com A)";
 	type = dns_type_from_text(words.type, words.type_len);
 	if (type < 0)
 		return "not a type (an IANA mnemonic like A or HTTPS, ANY, or TYPE0 to TYPE65535)";
-	what = pattern_parse(&p, words.name, words.name_len);
-	if (what)
-		return what;
-	if (pattern_names(&p) > EXPANDED_MAX)
+	error = name_pattern_parse(&p, words.name, words.name_len);
+	if (error)
+		return error;
+	if (name_pattern_count(&p) > EXPANDED_MAX)
 		return "more than 100 million names";
 	do
-		what = pattern_add(l, &p, (uint16_t)type);
-	while (!what && !l->error && pattern_next(&p));
-	if (what || !p.random_len)
-		return what;
-	random_note(line, p.random_len);
+		error = name_pattern_add(l, &p, (uint16_t)type);
+	while (!error && !l->failure && name_pattern_next(&p));
+	if (error || !p.random_len)
+		return error;
+	if (p.random_len < DNS_RANDOM_UNIQUE)
+		log_note("\"%s\": {random:%u} gives %llu different names, then they repeat", line,
+			p.random_len, 1ull << (5 * p.random_len));
 	l->to->random_lens |=
 		1u << (p.random_len < DNS_RANDOM_UNIQUE ? p.random_len : DNS_RANDOM_UNIQUE);
 	return NULL;
@@ -246,17 +242,17 @@ int dns_queries_load_names(struct dns_queries *q, const struct field_list *names
 	const char *const *lines = names->items;
 	int ret = 0;
 
-	for (uint32_t i = 0; i < names->count && !l.error; i++) {
-		const char *what = line_load(&l, lines[i]);
+	for (uint32_t i = 0; i < names->count && !l.failure; i++) {
+		const char *error = line_load(&l, lines[i]);
 
-		if (!what)
+		if (!error)
 			continue;
-		diag_error(d, &lines[i], NULL, "\"%s\": %s", lines[i], what);
+		diag_error(d, &lines[i], NULL, "\"%s\": %s", lines[i], error);
 		ret = -EINVAL;
 	}
-	if (!l.error)
+	if (!l.failure)
 		return ret;
 	diag_error(d, names, NULL, "%s",
-		l.error == -EFBIG ? "more than 4 GiB of queries" : "out of memory");
-	return l.error;
+		l.failure == -EFBIG ? "more than 4 GiB of queries" : "out of memory");
+	return l.failure;
 }

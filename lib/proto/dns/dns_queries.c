@@ -57,7 +57,7 @@ bool dns_line_split(const char *line, size_t len, struct dns_line *out, struct d
 	type = blanks_end(line, len, name_end);
 	type_end = word_end(line, len, type);
 	if (type == type_end) {
-		e->what = "no type after the name (like: www.example.com A)";
+		e->reason = "no type after the name (like: www.example.com A)";
 		e->at = name_end;
 		return false;
 	}
@@ -96,13 +96,13 @@ void dns_loader_add(struct dns_loader *l, const uint8_t *name, uint32_t len, uin
 	uint16_t sum;
 	uint8_t *p;
 
-	if (l->error)
+	if (l->failure)
 		return;
 	if (l->blob_len + DNS_ENTRY_HEAD + DNS_QUESTION_MAX > UINT32_MAX)
-		l->error = -EFBIG;
+		l->failure = -EFBIG;
 	else if (!loader_grow(l))
-		l->error = -ENOMEM;
-	if (l->error)
+		l->failure = -ENOMEM;
+	if (l->failure)
 		return;
 	p = q->blob + l->blob_len;
 	*p++ = random_at;
@@ -129,8 +129,8 @@ static void loader_bad_line(
 	if (l->bad <= LISTED_LINES) {
 		int shown = len < 80 ? (int)len : 80;
 
-		diag_error_at(
-			l->diag, l->file, l->line, col, NULL, "%s: \"%.*s\"", e->what, shown, line);
+		diag_error_at(l->diag, l->file, l->line, col, NULL, "%s: \"%.*s\"", e->reason,
+			shown, line);
 	} else if (l->bad == LISTED_LINES + 1) {
 		l->unlisted_line = l->line;
 		l->unlisted_col = col;
@@ -160,7 +160,7 @@ static void loader_line(struct dns_loader *l, const char *line, size_t len)
 	}
 	type = dns_type_from_text(words.type, words.type_len);
 	if (type < 0) {
-		e.what =
+		e.reason =
 			"not a type (an IANA mnemonic like A or HTTPS, ANY, or TYPE0 to TYPE65535)";
 		e.at = (size_t)(words.type - line);
 		loader_bad_line(l, line, len, &e);
@@ -170,7 +170,7 @@ static void loader_line(struct dns_loader *l, const char *line, size_t len)
 		dns_loader_add(l, name, (uint32_t)name_len, (uint16_t)type, 0, 0);
 }
 
-// All lines of the text that end in it; with `last` also the rest. Returns the bytes used.
+// Loads the complete lines of the text; with `last` also the rest. Returns the bytes used.
 static size_t loader_lines(struct dns_loader *l, const char *text, size_t len, bool last)
 {
 	size_t at = 0;
@@ -199,10 +199,10 @@ static int loader_finish(struct dns_loader *l, const void *setting)
 	}
 	if (l->bad)
 		return -EINVAL;
-	if (l->error) {
+	if (l->failure) {
 		diag_error(l->diag, setting, NULL, "%s: %s", l->file,
-			l->error == -EFBIG ? "more than 4 GiB of queries" : "out of memory");
-		return l->error;
+			l->failure == -EFBIG ? "more than 4 GiB of queries" : "out of memory");
+		return l->failure;
 	}
 	if (l->to->count == 0) {
 		diag_error(l->diag, setting, NULL, "%s: holds no query", l->file);
@@ -243,7 +243,7 @@ static int loader_read(struct dns_loader *l, int fd, char *buf)
 		}
 		have -= used;
 		memmove(buf, buf + used, have);
-	} while (n != 0 && !l->error);
+	} while (n != 0 && !l->failure);
 	return 0;
 }
 

@@ -16,8 +16,8 @@
 #define DNS_RANDOM_UNIQUE 12 // characters of {random:N} that come from the permutation, 5 bits each
 
 struct dns_text_error {
-	const char *what; // static text
-	size_t at;        // offset of the character that it is about
+	const char *reason; // static text
+	size_t at;          // offset of the wrong character
 };
 
 // Wire form of a name in presentation form (RFC 1035 section 5.1, RFC 4343 section 2.1), absolute
@@ -48,7 +48,7 @@ struct dns_loader {
 	uint32_t line;
 	uint64_t bad;                         // lines
 	uint32_t unlisted_line, unlisted_col; // the first bad one that is not listed
-	int error;                            // sticky: -ENOMEM, -EFBIG
+	int failure;                          // sticky: -ENOMEM, -EFBIG
 };
 
 // All loaders: 0, or -errno with the reasons in d. The queries are to be freed either way.
@@ -63,8 +63,8 @@ int dns_queries_load_text(struct dns_queries *q, const char *name, const char *t
 int dns_queries_load_names(struct dns_queries *q, const struct field_list *names, struct diag *d);
 void dns_queries_free(struct dns_queries *q);
 
-// Append one query; an error is sticky in l->error. name is copied, random_at and random_len as in
-// the blob.
+// Append one query; an error is sticky in l->failure. name is copied, random_at and random_len as
+// in the blob.
 void dns_loader_add(struct dns_loader *l, const uint8_t *name, uint32_t len, uint16_t type,
 	uint8_t random_at, uint8_t random_len);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/addr.h"
+#include "base/arena.h"
 #include "base/bytes.h"
 #include "net/csum.h"
 #include "proto/dns/dns_internal.h"
@@ -18,16 +19,8 @@
 #define CD           0x10
 #define DO           0x8000
 #define NS_PER_S     1000000000u
-// NSID, client subnet of IPv6 and client cookie: all that there can be beside the user's options.
+// NSID, client subnet of IPv6 and client cookie: the options that this file can add to the user's.
 #define OWN_OPTIONS (4 + 4 + 4 + 16 + 4 + DNS_COOKIE_CLIENT_LEN)
-
-// Cookies need an OPT record, asked for or not.
-static const struct dns_edns_settings edns_default = {.size = DEFAULT_SIZE};
-
-static const struct dns_edns_settings *edns_of(const struct dns_settings *s)
-{
-	return s->edns || s->cookies == DNS_COOKIES_NONE ? s->edns : &edns_default;
-}
 
 uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s)
 {
@@ -69,45 +62,28 @@ void dns_check(const void *settings, struct diag *d)
 	const struct dns_settings *s = settings;
 
 	if (!s->queries && s->names.count == 0)
-		diag_error(
-			d, s, "", "no queries (queries: FILE, or names: [\"www.example.com A\"])");
+		diag_error(d, s, "",
+			"no queries (set queries: FILE, or names: [\"www.example.com A\"])");
 	if (s->queries && s->names.count > 0)
-		diag_error(d, &s->names, "names", "stands beside queries (only one of the two)");
+		diag_error(d, &s->names, "names", "stands beside queries (remove one of the two)");
 	if (s->edns)
 		check_edns(s->edns, d);
 }
 
-// A path in a file is relative to the folder of that file. NULL: out of memory.
-static char *query_path(const struct dns_settings *s, const struct diag *d)
-{
-	const char *file = diag_file(d, &s->queries);
-	const char *slash = file ? strrchr(file, '/') : NULL;
-	size_t folder = slash && s->queries[0] != '/' ? (size_t)(slash - file) + 1 : 0;
-	size_t len = strlen(s->queries);
-	char *path = malloc(folder + len + 1);
-
-	if (!path)
-		return NULL;
-	if (folder)
-		memcpy(path, file, folder);
-	memcpy(path + folder, s->queries, len + 1);
-	return path;
-}
-
 static int load_queries(struct dns_plan *p, const struct dns_settings *s, struct diag *d)
 {
-	char *path;
+	struct arena *a;
 	int ret;
 
 	if (!s->queries)
 		return dns_queries_load_names(&p->queries, &s->names, d);
-	path = query_path(s, d);
-	ret = path ? dns_queries_load_file(&p->queries, path, &s->queries, d) : -ENOMEM;
-	free(path);
+	a = arena_new();
+	ret = dns_queries_load_file(&p->queries, diag_path(d, &s->queries, a), &s->queries, d);
+	arena_free(a);
 	return ret;
 }
 
-// The sent network with the configured prefix fixed, and the bits after it to be drawn.
+// The network to send: the configured prefix is fixed, the bits after it are drawn for each query.
 static void build_subnet(struct dns_plan *p, const struct addr_prefix *subnet, uint32_t bits)
 {
 	uint8_t base[16] = {0}, mask[16] = {0};
@@ -125,8 +101,7 @@ static void build_subnet(struct dns_plan *p, const struct addr_prefix *subnet, u
 	p->subnet_len = (uint8_t)((bits + 7) / 8);
 }
 
-// RFC 7871 section 6: family, source prefix length, scope 0, and as many octets as the prefix
-// covers.
+// RFC 7871 section 6: family, source prefix length, scope 0, and the octets that the prefix covers.
 static void write_subnet(struct dns_plan *p, struct writer *w, const struct dns_edns_settings *s)
 {
 	uint32_t bits = dns_client_subnet_bits(s);
@@ -232,7 +207,10 @@ static int build_order(struct dns_plan *p, const struct dns_settings *s, uint64_
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d)
 {
 	const struct dns_settings *s = settings;
-	const struct dns_edns_settings *edns = edns_of(s);
+	// Cookies need an OPT record, also without `edns`.
+	static const struct dns_edns_settings edns_default = {.size = DEFAULT_SIZE};
+	const struct dns_edns_settings *edns =
+		s->edns || s->cookies == DNS_COOKIES_NONE ? s->edns : &edns_default;
 	struct dns_plan *p = calloc(1, sizeof(*p));
 
 	if (!p)

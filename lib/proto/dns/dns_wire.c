@@ -19,8 +19,8 @@
 #define ALPHABET    "abcdefghijklmnopqrstuv0123456789"
 #define BYTES(byte) (0x0101010101010101u * (byte))
 
-// The query of one transaction.
-struct asked {
+// The query of one transaction, not yet varied.
+struct dns_query {
 	uint64_t number;     // of the transaction over all workers
 	const uint8_t *wire; // QNAME, QTYPE, QCLASS
 	uint32_t len;
@@ -44,13 +44,13 @@ static inline uint32_t query_index(
 	return (uint32_t)((uint64_t)spread >> 32) < p->alias[i].keep ? i : p->alias[i].other;
 }
 
-static inline struct asked query_find(
+static inline struct dns_query query_find(
 	const struct dns_plan *p, const struct dns_worker *w, const struct proto_txn *t)
 {
 	uint64_t number = t->seq * w->workers + w->worker;
 	const uint32_t *at = p->queries.offsets + query_index(p, w, number);
 	const uint8_t *entry = p->queries.blob + at[0];
-	struct asked q = {.number = number,
+	struct dns_query q = {.number = number,
 		.wire = entry + DNS_ENTRY_HEAD,
 		.len = at[1] - at[0] - DNS_ENTRY_HEAD,
 		.random_at = entry[0],
@@ -61,8 +61,8 @@ static inline struct asked query_find(
 }
 
 // The permutation makes the first characters unique in the run; the others are only random.
-static void random_write(
-	const struct dns_plan *p, const struct dns_worker *w, const struct asked *q, uint8_t *name)
+static void random_write(const struct dns_plan *p, const struct dns_worker *w,
+	const struct dns_query *q, uint8_t *name)
 {
 	uint32_t unique = q->random_len < DNS_RANDOM_UNIQUE ? q->random_len : DNS_RANDOM_UNIQUE;
 	uint64_t bits = perm_map(&p->unique[unique], q->number);
@@ -89,8 +89,8 @@ static inline uint64_t case_mix(uint64_t octets, uint64_t random)
 	return (octets & ~case_bits) | (random & case_bits);
 }
 
-static void case_write(
-	const struct dns_worker *w, const struct proto_txn *t, const struct asked *q, uint8_t *name)
+static void case_write(const struct dns_worker *w, const struct proto_txn *t,
+	const struct dns_query *q, uint8_t *name)
 {
 	uint64_t seed = rand_hash(w->salt[DNS_SALT_CASE] ^ (q->number << 16 | (t->key & 0xffff)));
 	uint32_t len = q->len - 4, at = 0;
@@ -106,7 +106,7 @@ static void case_write(
 }
 
 static inline void question_write(const struct dns_plan *p, const struct dns_worker *w,
-	const struct proto_txn *t, const struct asked *q, uint8_t *out)
+	const struct proto_txn *t, const struct dns_query *q, uint8_t *out)
 {
 	memcpy(out, q->wire, q->len);
 	if (!p->varies)
@@ -119,8 +119,8 @@ static inline void question_write(const struct dns_plan *p, const struct dns_wor
 
 // The address of the client subnet option: the bits between the configured prefix and the sent one
 // are drawn.
-static void subnet_draw(const struct dns_plan *p, const struct dns_worker *w, const struct asked *q,
-	uint64_t out[2])
+static void subnet_draw(const struct dns_plan *p, const struct dns_worker *w,
+	const struct dns_query *q, uint64_t out[2])
 {
 	uint64_t at = w->salt[DNS_SALT_SUBNET] + q->number * 2;
 
@@ -134,7 +134,7 @@ static inline uint64_t client_cookie(const struct dns_worker *w, const struct pr
 }
 
 static void opt_write(const struct dns_plan *p, const struct dns_worker *w,
-	const struct proto_txn *t, const struct asked *q, uint8_t *out)
+	const struct proto_txn *t, const struct dns_query *q, uint8_t *out)
 {
 	memcpy(out, p->opt, p->opt_len);
 	if (p->subnet_at) {
@@ -177,7 +177,7 @@ static __attribute__((noinline)) uint32_t request_varied(
 	const struct dns_plan *p = ctx->shared;
 	struct dns_worker *w = ctx->own;
 	struct dns_counters *n = ctx->counters;
-	struct asked q = query_find(p, w, t);
+	struct dns_query q = query_find(p, w, t);
 	const struct dns_cookie *cookie = cookie_slot(p, w, t);
 	uint32_t opt = DNS_HEADER_LEN + q.len;
 	uint32_t len = opt + p->opt_len + (cookie ? cookie->len : 0);
@@ -200,7 +200,7 @@ uint32_t dns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, u
 	const struct dns_plan *p = ctx->shared;
 	struct dns_counters *n = ctx->counters;
 	uint16_t id = csum_be16((uint16_t)t->key);
-	struct asked q;
+	struct dns_query q;
 	uint32_t len;
 
 	if (!p->fixed)
@@ -227,7 +227,7 @@ bool dns_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return true;
 }
 
-static inline uint8_t lower(uint8_t c)
+static inline uint8_t lower_case(uint8_t c)
 {
 	return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
 }
@@ -235,12 +235,13 @@ static inline uint8_t lower(uint8_t c)
 static bool names_equal(const uint8_t *a, const uint8_t *b, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++)
-		if (lower(a[i]) != lower(b[i]))
+		if (lower_case(a[i]) != lower_case(b[i]))
 			return false;
 	return true;
 }
 
-// The question is not byte for byte ours: not well formed, another one, or other case.
+// The verdict on a question that differs from ours in a byte: malformed, another one, or other
+// case.
 static enum proto_verdict question_differs(const struct dns_plan *p, struct dns_counters *n,
 	const uint8_t *ours, uint32_t ours_len, const uint8_t *buf, uint32_t len)
 {
@@ -258,9 +259,9 @@ static enum proto_verdict question_differs(const struct dns_plan *p, struct dns_
 	return PROTO_STRAY;
 }
 
-// PROTO_DONE: it is ours, *at is where the records start; or the verdict on the whole reply.
+// PROTO_DONE: the question is ours, the records start at *at. Else: the verdict on the whole reply.
 static inline enum proto_verdict question_check(struct proto_ctx *ctx, const struct proto_txn *t,
-	const struct asked *q, const uint8_t *buf, uint32_t len, uint32_t *at)
+	const struct dns_query *q, const uint8_t *buf, uint32_t len, uint32_t *at)
 {
 	const struct dns_plan *p = ctx->shared;
 	const uint8_t *ours = q->wire;
@@ -299,7 +300,7 @@ static bool cookie_is_ours(
 // RFC 7871 section 7.3: family, source prefix length and address as sent; the scope is the
 // server's.
 static bool subnet_is_ours(const struct dns_plan *p, const struct dns_worker *w,
-	const struct asked *q, const struct dns_message *m)
+	const struct dns_query *q, const struct dns_message *m)
 {
 	uint64_t ours[2];
 
@@ -310,8 +311,8 @@ static bool subnet_is_ours(const struct dns_plan *p, const struct dns_worker *w,
 }
 
 // Options must repeat the values sent; a reply that fails this is dropped as forged.
-static bool options_check(struct proto_ctx *ctx, const struct proto_txn *t, const struct asked *q,
-	const struct dns_message *m)
+static bool options_check(struct proto_ctx *ctx, const struct proto_txn *t,
+	const struct dns_query *q, const struct dns_message *m)
 {
 	const struct dns_plan *p = ctx->shared;
 	struct dns_counters *n = ctx->counters;
@@ -399,7 +400,7 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 	struct dns_counters *n = ctx->counters;
 	struct dns_cookie *slot = cookie_slot(p, ctx->own, t);
 	struct dns_message m;
-	struct asked q;
+	struct dns_query q;
 	enum proto_verdict verdict;
 	uint32_t at, rcode;
 	bool learnt = false;
@@ -427,8 +428,8 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 	return expect_check(p, n, rcode, m.answers);
 }
 
-// From offset `at` to the end of the message: records of the name that was asked for, and an OPT
-// that says nothing when one was sent.
+// From offset `at` to the end of the message: records of the name in the question, and an OPT
+// without options if one was sent.
 static inline bool records_are_plain(
 	const struct dns_plan *p, const uint8_t *buf, uint32_t len, uint32_t at)
 {
@@ -448,8 +449,8 @@ static inline bool records_are_plain(
 	       bytes_be16(buf + at + 9) == 0;
 }
 
-// The answer that nearly all are: to the question that was asked, NOERROR, nothing special. All of
-// it is looked at as in reply_judge, which sees to the others.
+// The usual reply: our question, NOERROR, nothing special. It passes every check of reply_judge,
+// which takes all other replies.
 static inline bool reply_is_plain(const struct dns_plan *p, const struct dns_worker *w,
 	const struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
@@ -457,7 +458,7 @@ static inline bool reply_is_plain(const struct dns_plan *p, const struct dns_wor
 	const uint64_t due = (uint64_t)t->key << 48 | (uint64_t)QR << 40 | 1 << 16;
 	const uint64_t matters =
 		~0ull << 48 | (uint64_t)((QR | OPCODE | TC) << 8 | AD | RCODE) << 32 | 0xffff0000u;
-	struct asked q;
+	struct dns_query q;
 
 	if (!p->plain || len < DNS_HEADER_LEN || len > p->max_reply ||
 		((bytes_be64(buf) ^ due) & matters) != 0 || bytes_be16(buf + 6) < p->min_answers)

@@ -26,7 +26,7 @@ static void assert_refused(const char *text, size_t at, const char *what)
 
 	assert_int_equal(parse(text, out, &e), -EINVAL);
 	assert_int_equal(e.at, at);
-	assert_non_null(strstr(e.what, what));
+	assert_non_null(strstr(e.reason, what));
 }
 
 static void names_become_labels_with_their_case_kept(void **state)
@@ -74,7 +74,7 @@ static void labels_hold_63_octets_and_no_more(void **state)
 	assert_int_equal(out[0], 63);
 	assert_int_equal(dns_name_from_text(text, 64, out, &e), -EINVAL);
 	assert_int_equal(e.at, 63);
-	assert_non_null(strstr(e.what, "63"));
+	assert_non_null(strstr(e.reason, "63"));
 }
 
 static void names_hold_255_octets_and_no_more(void **state)
@@ -92,7 +92,7 @@ static void names_hold_255_octets_and_no_more(void **state)
 	assert_int_equal(dns_name_from_text(text, 3 * 64 + 62, out, &e), 255);
 	text[3 * 64 + 61] = 'x';
 	assert_int_equal(dns_name_from_text(text, 3 * 64 + 62, out, &e), -EINVAL);
-	assert_non_null(strstr(e.what, "255"));
+	assert_non_null(strstr(e.reason, "255"));
 	assert_int_equal(dns_name_from_text(text, 300, out, &e), -EINVAL);
 }
 
