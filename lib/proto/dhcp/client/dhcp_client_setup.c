@@ -96,7 +96,7 @@ static void check_relays(const struct field_list *relays, uint32_t len, struct d
 			(unsigned long long)count, RELAYS_MAX);
 }
 
-// What messages and waits depend on.
+// The part of a plan that messages and waits depend on.
 static struct dhcp_plan *plan_new(const struct dhcp_family *f, const struct dhcp_settings *s)
 {
 	struct dhcp_plan *p = calloc(1, f->plan_size);

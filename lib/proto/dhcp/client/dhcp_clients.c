@@ -58,7 +58,7 @@ void dhcp_clients_free(struct dhcp_clients *c)
 	*c = (struct dhcp_clients){0};
 }
 
-#define WAKE_MAX 64 // clients that one call makes free
+#define WAKE_MAX 64 // clients that one call frees
 
 void dhcp_clients_give(struct dhcp_clients *c, uint32_t client)
 {
@@ -77,7 +77,7 @@ void dhcp_clients_rest(struct dhcp_clients *c, uint32_t client, uint32_t now_ms)
 	dhcp_ring_push(&c->rings[k->state], client);
 }
 
-// All rest for as long: who began first is awake first.
+// All rests are equally long: the first to begin is the first to end.
 void dhcp_clients_wake(struct dhcp_clients *c, uint32_t now_ms)
 {
 	struct dhcp_ring *resting = &c->rings[DHCP_IS_RESTING];

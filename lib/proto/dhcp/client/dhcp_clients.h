@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The clients of one worker, of either family: who is free, busy, at rest or holds a lease. All
-// memory is allocated at the start; every verb is O(1). Knows no message, and not what is whose
-// (dhcp_holders.h). Path: hot | cold (init, bind, settle, free, memory). The worker that owns it.
+// The clients of one worker, by state: free, bound (to a lease), resting or busy. All memory is
+// allocated at the start; every function is O(1). Knows no message and no address. Path: hot | cold
+// (init, bind, settle, free, memory). The worker that owns it.
 #pragma once
 
 #include <stdbool.h>
@@ -11,16 +11,16 @@
 #include "proto/dhcp/client/dhcp_holders.h"
 #include "proto/dhcp/dhcp_ring.h"
 
-#define DHCP_CLIENTS_AHEAD 8 // clients in a ring whose memory is asked for early
+#define DHCP_CLIENTS_AHEAD 8 // clients in a ring whose memory is prefetched
 
 enum dhcp_client_state { DHCP_IS_FREE, DHCP_IS_BOUND, DHCP_IS_RESTING, DHCP_IS_BUSY };
 
-// What the record of a client begins with.
+// The record of a client; that of a family begins with it. Times are since the start of the run.
 struct dhcp_client {
-	uint32_t expires_s; // of what it holds, of the run; UINT32_MAX: never
-	uint32_t began_ms;  // what is open, or the client's rest, of the run
+	uint32_t expires_s; // end of its lease; UINT32_MAX: never
+	uint32_t began_ms;  // start of the open message, or of the client's rest
 	uint8_t state;      // enum dhcp_client_state
-	uint8_t exchange;   // that is open
+	uint8_t exchange;   // the open one
 	uint8_t server;     // index of the server that it asks
 	bool holds;         // a lease
 };
@@ -28,7 +28,7 @@ struct dhcp_client {
 struct dhcp_clients {
 	void *items; // records of the family
 	uint32_t count;
-	uint32_t rest_ms;                     // how long a rest is
+	uint32_t rest_ms;                     // length of a rest
 	uint8_t shift;                        // a record is of 1 << shift bytes
 	struct dhcp_ring rings[DHCP_IS_BUSY]; // by state; each client is in one, or busy
 };
@@ -37,18 +37,18 @@ struct dhcp_clients {
 // first.
 int dhcp_clients_init(struct dhcp_clients *c, uint32_t count, size_t record, uint32_t rest_ms);
 void dhcp_clients_free(struct dhcp_clients *c);
-// Before the first take: a client that holds something is bound, behind those bound before; settle
-// then leaves only the others among the free.
+// Before the first take: a client that holds a lease becomes the last of the bound. settle then
+// removes all bound ones from the free.
 void dhcp_clients_bind(struct dhcp_clients *c, uint32_t client);
 void dhcp_clients_settle(struct dhcp_clients *c);
-// Bytes that init allocates when nobody rests; otherwise 4 more for each.
+// Bytes that init allocates if no client ever rests; otherwise 4 more for each client.
 uint64_t dhcp_clients_memory(uint32_t count, size_t record);
 
-// A busy one becomes free, or bound when it holds a lease.
+// A busy client becomes free, or bound if it holds a lease.
 void dhcp_clients_give(struct dhcp_clients *c, uint32_t client);
-// A busy one that holds nothing becomes free when it has rested.
+// A busy client without a lease rests, and becomes free after it.
 void dhcp_clients_rest(struct dhcp_clients *c, uint32_t client, uint32_t now_ms);
-// Those that have rested are free, a bounded number of them in one call.
+// Clients whose rest is over become free: a bounded number in one call.
 void dhcp_clients_wake(struct dhcp_clients *c, uint32_t now_ms);
 
 static inline struct dhcp_client *dhcp_client_at(const struct dhcp_clients *c, uint32_t client)
@@ -66,7 +66,7 @@ static inline bool dhcp_client_ended(const struct dhcp_client *k, uint32_t now_s
 	return !k->holds || dhcp_client_expired(k, now_s);
 }
 
-// Has the lease run out of the bound one that has waited longest?
+// Has the lease of the first bound client expired?
 static inline bool dhcp_clients_any_ended(const struct dhcp_clients *c, uint32_t now_s)
 {
 	const struct dhcp_ring *bound = &c->rings[DHCP_IS_BOUND];
@@ -74,8 +74,8 @@ static inline bool dhcp_clients_any_ended(const struct dhcp_clients *c, uint32_t
 	return bound->count && dhcp_client_ended(dhcp_client_at(c, dhcp_ring_at(bound, 0)), now_s);
 }
 
-// Of the bound the one that has waited longest, when its lease has run out by now: it is free then,
-// and what it held is the caller's to drop. DHCP_NOBODY: there is none.
+// The first bound client becomes free if its lease has expired; the caller drops its lease.
+// DHCP_NOBODY: the lease has not, or none is bound.
 static inline uint32_t dhcp_clients_ended(struct dhcp_clients *c, uint32_t now_s)
 {
 	struct dhcp_ring *bound = &c->rings[DHCP_IS_BOUND];
@@ -90,7 +90,7 @@ static inline uint32_t dhcp_clients_ended(struct dhcp_clients *c, uint32_t now_s
 	return client;
 }
 
-// Whoever is free or bound the longest becomes busy; DHCP_NOBODY: there is none.
+// The client that has been free, or bound, for longest becomes busy. DHCP_NOBODY: there is none.
 static inline uint32_t dhcp_clients_take(
 	struct dhcp_clients *c, enum dhcp_client_state from, uint32_t now_s)
 {
@@ -111,7 +111,7 @@ static inline uint32_t dhcp_clients_take(
 	return client;
 }
 
-// Who will be taken from there soon, and whose record is asked for already; DHCP_NOBODY: not known.
+// A client that is taken soon, and whose record is prefetched; DHCP_NOBODY: not known.
 static inline uint32_t dhcp_clients_later(const struct dhcp_clients *c, enum dhcp_client_state from)
 {
 	const struct dhcp_ring *r = &c->rings[from];

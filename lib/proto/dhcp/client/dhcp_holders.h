@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who holds which address: one table for all items of a protocol and all workers, which may call
-// every verb at the same time, so that no address has two holders unnoticed. Without locks: nobody
-// waits for a thread that does not run. Memory is allocated at the start; knows no client, only
-// numbers. Path: hot | cold (init, free, memory). Any thread.
+// The holder of each address: one lock-free table for all items of a protocol and all workers,
+// which may call every function at the same time. It finds every address with two holders. Memory
+// is allocated at the start. Knows owners by number only. Path: hot | cold (init, free, memory).
+// Any thread.
 #pragma once
 
 #include <stdatomic.h>
@@ -24,13 +24,12 @@ struct dhcp_holders {
 	uint32_t furthest; // lines that an address may lie from home
 	uint8_t home_shift, away_shift, owner_shift, until_shift;
 	bool several; // threads use it
-	// Does the owner hold what key points at? Asked where numbers are equal. NULL: they are the
-	// addresses themselves. What owners hold is laid down before hold and stays until after
-	// drop.
+	// Is key the address of this owner? Asked where numbers are equal. NULL: they are the
+	// addresses themselves. An owner's address must not change from hold to drop.
 	bool (*same)(const void *of, uint32_t owner, const void *key);
 	const void *of;
 	// dataplane: rw
-	_Atomic uint64_t unwatched; // addresses that found no place, so that nobody watches them
+	_Atomic uint64_t unwatched; // addresses without a place, which are not watched
 };
 
 // A number of 32 bits: an address, or the hash of what key points at.
@@ -39,20 +38,20 @@ struct dhcp_held {
 	const void *key; // for same
 };
 
-// For so many owners, each of which holds one address; several: more than one thread will use it. 0
-// or -ENOMEM.
+// For this number of owners, each with one address; several: more than one thread will use it. 0 or
+// -ENOMEM.
 int dhcp_holders_init(struct dhcp_holders *h, uint64_t owners, bool several);
 void dhcp_holders_free(struct dhcp_holders *h);
 // Bytes that init allocates.
 uint64_t dhcp_holders_memory(uint64_t owners);
 
-// The owner holds it until until_s (UINT32_MAX: for ever). DHCP_NOBODY, or who
-// else has a running lease on it: then nothing changes. An owner number is one thread's.
+// The owner holds the address until until_s (UINT32_MAX: for ever). DHCP_NOBODY, or another owner
+// with a running lease on it: then nothing changes. Only one thread may use an owner's number.
 uint32_t dhcp_holders_hold(struct dhcp_holders *h, struct dhcp_held what, uint32_t owner,
 	uint32_t until_s, uint32_t now_s);
-// The owner does not hold it any more. Nothing happens when it is not the owner's.
+// The owner does not hold the address any more. No effect if another owner holds it.
 void dhcp_holders_drop(struct dhcp_holders *h, struct dhcp_held what, uint32_t owner);
-// Who has a running lease on it, or DHCP_NOBODY.
+// The owner with a running lease on the address, or DHCP_NOBODY.
 uint32_t dhcp_holders_find(const struct dhcp_holders *h, struct dhcp_held what, uint32_t now_s);
-// hold will be asked about this number soon.
+// hold is called for this number soon: prefetch.
 void dhcp_holders_expect(const struct dhcp_holders *h, uint32_t number);

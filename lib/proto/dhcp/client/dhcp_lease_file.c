@@ -331,7 +331,7 @@ static int load(struct dhcp_lease_file *f, const char *const *path, const struct
 	return ret;
 }
 
-// What cannot be written is better known before the run.
+// An error in writing must show before the run.
 static int check_writable(const char *const *path, struct diag *d)
 {
 	int rc = file_check_writable(*path);

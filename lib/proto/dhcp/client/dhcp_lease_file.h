@@ -32,8 +32,8 @@ struct dhcp_saved {
 struct dhcp_plan;
 struct dhcp_worker;
 
-// Loaded from a file: the clients in the order that their leases run out, each with all that it
-// has, addresses first. A client whose leases have run out is left out.
+// Leases loaded from a file: clients in the order that their leases expire, each with all its
+// leases, addresses first. A client whose leases have expired is left out.
 struct dhcp_lease_file {
 	struct dhcp_saved *items;
 	uint32_t count;
@@ -44,7 +44,7 @@ struct dhcp_lease_file {
 	uint32_t worker_count;
 };
 
-// What a client holds.
+// A lease of a client, for the file.
 struct dhcp_lease_held {
 	uint32_t number; // of the client in the whole run
 	uint8_t bits;    // as in dhcp_saved

@@ -56,7 +56,7 @@ static inline uint8_t dhcp_key_split(const struct dhcp_key *k, uint8_t prefix[16
 // bits <= DHCP_PREFIX_MAX. false: the prefix has host bits.
 bool dhcp_key_prefix(struct dhcp_key *k, const uint8_t prefix[16], uint8_t bits);
 
-// What a lease is about: it must not be held.
+// The address or prefix of a lease that is not held.
 void dhcp_lease_set(struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k);
 void dhcp_lease_get(const struct dhcp_leases *l, uint32_t lease, struct dhcp_key *k);
 // For the table of holders: is the lease about this key?

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files with an item on each line (hardware addresses, DUIDs, leases): line by line to whoever
-// understands them, and their complaints with file and line. Empty lines and those that begin with
-// # are passed over. Path: cold. Management thread.
+// Files with an item on each line (hardware addresses, DUIDs, leases): each line goes to a
+// function, whose complaint gets file and line. Empty lines and comments (#) are skipped. Path:
+// cold. Management thread.
 #pragma once
 
 #include <stdbool.h>
@@ -10,18 +10,18 @@
 
 #include "base/diag.h"
 
-// Takes a line without blanks at its ends, which it may change. 0; 1: no further line is wanted;
-// -ENOMEM; -EINVAL: *what says what is wrong.
+// Takes a line without blanks at its ends, which it may change. 0; 1: read no further line;
+// -ENOMEM; -EINVAL: *what is the reason.
 typedef int (*dhcp_line)(void *to, char *line, const char **what);
 
 // 0, -EINVAL (in d; where is the setting that names the file) or -ENOMEM.
 int dhcp_lines_read(const char *path, const void *where, dhcp_line read, void *to, struct diag *d);
 
-// Pairs of hex digits with blanks and colons between them: how many bytes. -EINVAL: something else;
+// Pairs of hex digits with blanks and colons between them: number of bytes. -EINVAL: other text;
 // -ENOSPC: more than room.
 int dhcp_hex_read(const char *text, uint8_t *out, uint32_t room);
 
-// What grows with the lines; free() its items.
+// A table that grows with the lines; free() its items.
 struct dhcp_rows {
 	void *items;
 	size_t size; // of one

@@ -15,17 +15,17 @@
 
 struct dhcp_macs {
 	uint8_t *items;  // by client, len bytes each; NULL: there is no file
-	uint8_t *sorted; // of them, for has; NULL: nobody asks
+	uint8_t *sorted; // of them, for has; NULL: not needed
 	uint32_t count;
 	uint32_t len;
 };
 
-// What is right in a file.
+// Rules of a file.
 struct dhcp_macs_wanted {
 	uint64_t clients;
 	bool six;      // only Ethernet's length
 	bool stations; // no addresses of groups
-	bool find;     // has is going to be asked
+	bool find;     // dhcp_macs_has is used
 };
 
 // 0, -EINVAL (in d) or -ENOMEM; then there is nothing to free.
@@ -33,11 +33,11 @@ int dhcp_macs_load(struct dhcp_macs *m, const char *const *setting,
 	const struct dhcp_macs_wanted *wanted, struct arena *a, struct diag *d);
 void dhcp_macs_free(struct dhcp_macs *m);
 
-// "02:00:00:00:00:01", of 1 to DHCP_MAC_MAX bytes: how many; 0: it is none.
+// Read "02:00:00:00:00:01", 1 to DHCP_MAC_MAX bytes: their number; 0: not a hardware address.
 uint32_t dhcp_mac_read(const char *text, uint8_t out[DHCP_MAC_MAX]);
 const char *dhcp_mac_text(const uint8_t *mac, uint32_t len, char text[DHCP_MAC_TEXT]);
 
-// Is it one of the file? O(log count).
+// Is it in the file? O(log count).
 static inline bool dhcp_macs_has(const struct dhcp_macs *m, const uint8_t *mac)
 {
 	uint32_t first = 0, end = m->count;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both families make of options in the file: patterns for what differs between clients, each
-// with its limits checked. What a message looks like is the family's. Path: cold (making) | hot
-// (the structs). Management thread.
+// Options of the configuration as patterns, one for each option that differs between clients, with
+// their limits checked. Messages are the family's. Path: cold (making) | hot (the structs).
+// Management thread.
 #pragma once
 
 #include "base/arena.h"
@@ -50,25 +50,25 @@ void dhcp_build_fqdn(struct dhcp_build *b, uint16_t code, uint32_t room, uint8_t
 // The setting at `where` to a pattern that has up to room bytes. false: it complained.
 bool dhcp_template_compile(struct dhcp_build *b, struct dhcp_varying *v, enum pattern_kind kind,
 	const char *const *where, uint32_t room);
-// The same for what has to stay the same in all messages of a client, so that it knows no address;
-// text need not be a setting's.
+// The same for a value that must not change between messages of a client: no {address}. text need
+// not be a setting's.
 bool dhcp_template_identity(struct dhcp_build *b, struct dhcp_varying *v, enum pattern_kind kind,
 	const char *text, const void *where, uint32_t room);
 bool dhcp_template_has_address(const struct dhcp_varying *v);
 // The value of an option; complaints name `code`.
 bool dhcp_template_value(struct dhcp_build *b, struct dhcp_varying *v, const void *code,
 	const struct dhcp_value_settings *s);
-// Bytes that are the same for all.
+// Bytes that are the same for all clients.
 void dhcp_template_literal(
 	struct dhcp_build *b, struct dhcp_varying *v, const void *data, uint32_t len);
-// A client's name, whose labels have their limit.
+// A client's name: labels of limited length.
 void dhcp_template_name(
 	struct dhcp_build *b, struct dhcp_varying *v, const char *const *where, uint32_t room);
 
-// Room for so many.
+// A list with room for this number of options.
 struct dhcp_varying_list dhcp_list_make(struct dhcp_build *b, uint32_t room);
 void dhcp_list_add(struct dhcp_varying_list *l, const struct dhcp_varying *v);
-// Bytes of all of them at most, each with a head in front.
+// Most bytes of all of them, each with a head in front.
 uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t head);
 
 #define DHCP_LABEL_MAX 63

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long each try of each kind of message is waited for: RFC 2131 section 4.1 (twice as long each
-// time, a second more or less) and RFC 8415 section 15 (IRT, MRT, MRC, MRD, RAND) as one table.
-// Waits that are equal share their place in the layout. Path: cold (build) | hot (the rest). Any
-// thread.
+// The time to wait for the reply to each try of each kind of message: RFC 2131 section 4.1 (doubled
+// each time, a second more or less) and RFC 8415 section 15 (IRT, MRT, MRC, MRD, RAND) in one
+// table. Equal waits share a place in the layout. Path: cold (build) | hot (the rest). Any thread.
 #pragma once
 
 #include "base/arena.h"
@@ -10,7 +9,7 @@
 
 #define DHCP_TRIES_MAX 16 // of one message
 
-// How one kind of message is sent again.
+// Retransmission of one kind of message.
 struct dhcp_backoff {
 	uint64_t first_ns;
 	uint64_t longest_ns; // 0: any
@@ -33,11 +32,11 @@ struct dhcp_waits {
 	struct dhcp_wait_kind kinds[PROTO_MAX_STEPS];
 };
 
-// kinds: by step, `steps` of them; NULL: one try of everything. *out is where the waits are laid
-// down. With more different waits than PROTO_MAX_WAITS (w->count) none are.
+// kinds: by step, `steps` of them; NULL: one try of each message. The waits go to *out; none if
+// there are more different ones (w->count) than PROTO_MAX_WAITS.
 void dhcp_waits_build(struct dhcp_waits *w, const struct dhcp_backoff *kinds, uint32_t steps,
 	struct arena *a, struct field_list *out);
-// How many tries there are before the first whose wait is longer than this; 0: none is.
+// Number of tries before the first whose wait is longer than this; 0: none is longer.
 static inline uint8_t dhcp_waits_within(const struct dhcp_waits *w, uint32_t step, uint64_t ns)
 {
 	uint8_t n = 1;

@@ -10,7 +10,7 @@
 #define NS_PER_MS     1000000u
 #define REST_USUAL_MS 10000
 
-// Each worker has relays of its own where there are enough of them, so that answers come home.
+// Each worker has its own relays if there are enough of them, so that replies reach it.
 static void open_relays(struct dhcp_work *w, uint32_t relays)
 {
 	uint32_t share = dhcp_share(relays, w->worker, w->workers);
@@ -19,8 +19,7 @@ static void open_relays(struct dhcp_work *w, uint32_t relays)
 	recip_init(&w->by_relay, share ? share : 1);
 }
 
-// RFC 2131 section 3.1: ten seconds at least. Those that do not send again either are not that
-// patient.
+// RFC 2131 section 3.1: at least ten seconds.
 uint32_t dhcp_work_rest_ms(uint64_t setting_ns, bool again)
 {
 	if (setting_ns == UINT64_MAX)
@@ -52,7 +51,7 @@ void dhcp_work_close(struct dhcp_work *w)
 }
 
 #define MS_PER_S   1000
-#define EXPIRE_MAX 64 // leases that one new exchange takes back
+#define EXPIRE_MAX 64 // expired leases that one new exchange ends
 
 static inline uint8_t server_choose(const struct dhcp_course *c, uint64_t number, uint32_t client)
 {
@@ -68,7 +67,7 @@ static inline uint8_t server_choose(const struct dhcp_course *c, uint64_t number
 	return 0;
 }
 
-// A closed loop asks again and again: it is counted once.
+// A closed loop asks for the same transaction again: count it once.
 static enum dhcp_begun nobody(struct dhcp_work *w, const struct proto_txn *t, uint8_t from)
 {
 	if (!w->paced && w->refused_seq[from] == t->seq + 1)
@@ -92,8 +91,7 @@ static __attribute__((noinline)) uint64_t leases_end(
 	return n;
 }
 
-// The draw is counted here: what cannot be begun is passed over, as waiting for it could be for
-// ever.
+// The draw advances even if no client can begin: waiting for one could last for ever.
 enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
 	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What clients of both families do alike: which exchange is the next, who makes it and which server
-// it asks, how long its messages are waited for, when leases have run out, and what is kept for the
-// log. An item's plan has a course, what its worker keeps begins with a work. Not here: messages,
-// addresses, what is counted. Path: hot | cold (open, close). The worker that owns it.
+// The work of a worker's clients: the next exchange, its client and server, the time to wait for a
+// reply, expired leases, and notes for the log. Not here: messages, addresses, counters. Path: hot
+// | cold (open, close, rest_ms, mix_share, mix_check, mix_init). The worker that owns it.
 #pragma once
 
 #include "base/rand.h"
@@ -11,7 +10,7 @@
 #include "proto/dhcp/client/dhcp_waits.h"
 #include "proto/proto.h"
 
-#define DHCP_NOTES    8 // refusals and duplicates that are kept for the log
+#define DHCP_NOTES    8 // refusals and duplicates kept for the log
 #define DHCP_NOTE_LEN 80
 
 // Shares of the kinds of exchanges, drawn so that they hold for any stretch of transactions.
@@ -21,8 +20,8 @@ struct dhcp_mix {
 	uint32_t otherwise;
 };
 
-// The share of a kind: its own of `shares` (count of them; NULL: none is given), and of the chosen
-// kind all that is left up to 1.
+// The share of a kind of `shares` (count of them; NULL: none is given). The chosen kind gets the
+// rest up to 1 as well.
 double dhcp_mix_share(const double *shares, uint32_t count, uint32_t chosen, uint32_t kind);
 // Are the shares of a section of settings (NULL: none is given) 100 % at most?
 bool dhcp_mix_check(const double *shares, uint32_t count, struct diag *d);
@@ -39,7 +38,7 @@ static inline uint32_t dhcp_mix_draw(const struct dhcp_mix *m, uint64_t number, 
 	return m->otherwise;
 }
 
-// What an exchange starts with, and whose.
+// The first step of an exchange, and the state of clients that can begin it.
 struct dhcp_start {
 	uint8_t step; // of the family
 	uint8_t from; // enum dhcp_client_state
@@ -52,12 +51,12 @@ struct dhcp_course {
 	struct dhcp_mix mix;             // by exchange
 	const struct dhcp_start *starts; // by exchange
 	enum dhcp_spread spread;
-	struct recip by_server; // how many they are
+	struct recip by_server; // their number
 	struct dhcp_waits waits;
 	uint32_t rest_ms; // after a DECLINE
 };
 
-// Refusals that say the same.
+// Refusals with the same status and text.
 struct dhcp_note {
 	uint64_t count;
 	uint16_t status; // 0 in DHCPv4
@@ -71,7 +70,7 @@ struct dhcp_clash {
 	uint32_t holder, taker; // owners
 };
 
-// One thread's.
+// Of one thread.
 struct dhcp_work {
 	struct dhcp_clients clients;
 	const struct dhcp_course *course;
@@ -80,36 +79,36 @@ struct dhcp_work {
 	uint64_t draws;          // of exchanges, begun or not
 	bool paced;              // by a rate, not by answers
 	bool dry;                // nothing is sent
-	uint64_t refused_seq[2]; // + 1: of the transaction that nobody could begin, by state
+	uint64_t refused_seq[2]; // + 1: of the last transaction without a client, by state
 	uint64_t unbegun[2];     // such transactions, by state
 	uint64_t mix_offset, random_salt, jitter_salt;
 	uint32_t relay_first;  // of this worker's relays; the next is `workers` further
-	struct recip by_relay; // how many they are
+	struct recip by_relay; // their number
 	struct dhcp_note refusals[DHCP_NOTES];
 	struct dhcp_clash clashes[DHCP_NOTES];
 	uint32_t clash_count;
 };
 
-// How long a client rests after a DECLINE: what the setting says, or (UINT64_MAX) ten seconds where
-// messages are sent again, and not at all elsewhere.
+// Rest of a client after a DECLINE: the setting, or (UINT64_MAX) ten seconds for clients that
+// retransmit and none for others.
 uint32_t dhcp_work_rest_ms(uint64_t setting_ns, bool again);
 
-// What is open for a worker of so many clients and relays; record: bytes of a client. owner
-// is the caller's to set. 0 or -ENOMEM.
+// The state of a worker of an item with these clients and relays; record: bytes of a client. The
+// caller sets owner. 0 or -ENOMEM.
 int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struct proto_env *env,
 	uint32_t clients, size_t record, uint32_t relays);
 void dhcp_work_close(struct dhcp_work *w);
 
 enum dhcp_begun {
 	DHCP_BEGUN,
-	DHCP_NO_FREE,      // every client is busy, at rest or holds a lease
-	DHCP_NO_BOUND,     // none that holds one is idle
+	DHCP_NO_FREE,      // every client is busy, resting or bound
+	DHCP_NO_BOUND,     // no bound client is idle
 	DHCP_NOBODY_STILL, // one of these again, for the same transaction of a closed loop
 };
 
-// Before it, clients are free that have rested or whose lease has run out, a bounded number of
-// either: what those held is drop's, and they are added to *expired. The next exchange then has its
-// kind, server and client, which is busy with it and whose number is in t->user.
+// First, clients whose rest is over or whose lease has expired become free, a bounded number of
+// each; drop ends those leases, and *expired counts them. Then the next exchange gets its kind,
+// server and client. The client is busy; its number is in t->user.
 enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
 	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired);
 void dhcp_work_refused(struct dhcp_work *w, uint16_t status, const uint8_t *text, uint32_t len);
@@ -127,8 +126,8 @@ static inline uint32_t dhcp_work_relay(const struct dhcp_work *w, uint32_t clien
 	return w->relay_first + recip_mod32(&w->by_relay, client) * w->workers;
 }
 
-// For txn.wait of the message that t sends. growing: how many waits become longer, 0: all; is_long:
-// none that is shorter than without jitter.
+// txn.wait of the message that t sends. growing: number of waits that grow, 0: all; is_long: jitter
+// makes the wait only longer.
 static inline uint8_t dhcp_work_wait(
 	const struct dhcp_work *w, const struct proto_txn *t, uint8_t growing, bool is_long)
 {
@@ -145,7 +144,7 @@ static inline uint8_t dhcp_work_wait(
 			 rand_scale(random, waits->steps - skip));
 }
 
-// No answer came. Is the message to be sent again?
+// No reply came. Retransmit?
 static inline bool dhcp_work_again(const struct dhcp_work *w, struct proto_txn *t)
 {
 	if (t->over || t->tries + 1u >= w->course->waits.kinds[t->step].tries)
@@ -154,7 +153,7 @@ static inline bool dhcp_work_again(const struct dhcp_work *w, struct proto_txn *
 	return true;
 }
 
-// The exchange has ended: its client is idle again, after a DECLINE when it has rested.
+// The exchange has ended: its client is idle again, after a DECLINE when its rest is over.
 static inline void dhcp_work_leave(
 	struct dhcp_work *w, const struct proto_ctx *ctx, const struct proto_txn *t, bool declined)
 {
@@ -164,8 +163,9 @@ static inline void dhcp_work_leave(
 		dhcp_clients_give(&w->clients, t->user);
 }
 
-// When a lease ends. Counted from when the message was begun, not from its answer: a server counts
-// from between them, and no lease is to look longer than it is (RFC 2131 section 4.4.1).
+// End of a lease, counted from the first try of the message and not from its reply: the server
+// counts from a time between them, and a client must not use a lease too long (RFC 2131 section
+// 4.4.1).
 static inline uint32_t dhcp_work_expiry(const struct dhcp_client *k, uint32_t lifetime_s)
 {
 	uint32_t began_s = k->began_ms / 1000;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the options of earlier messages lie: servers mostly say the same things in the same order,
-// so most messages need no walk. Not for anyone outside lib/proto. Path: hot. One thread.
+// Layouts of earlier messages: servers mostly send the same options in the same order, so most
+// messages need no walk. For lib/proto only. Path: hot. One thread.
 #pragma once
 
 #include "proto/dhcp/dhcp_shape.h"
 
-#define DHCP4_LAYOUTS 4 // that are known at the same time
+#define DHCP4_LAYOUTS 4 // known at the same time
 
-// Offsets in the message of what options hold; 0: there is no such option.
+// Offsets of the data of options in the message; 0: there is no such option.
 struct dhcp4_places {
 	uint16_t type, server_id, lease_time, t1, t2, requested;
 	uint16_t client_id, relay_info, message, parameters;
 };
 
 // Of a message that is right, ends with END, and has every option once and in its options field.
-// What lies where it says, and what surrounds it, a walk would find too.
+// A walk would find the same options at the same places.
 struct dhcp4_layout {
 	uint32_t need;           // bytes of a message that has it, 0: none yet
 	struct dhcp_shape shape; // from the magic cookie on up to END, and with it

@@ -5,7 +5,7 @@
 
 #define LEARN_EVERY 16 // messages without a known layout: some servers have no two alike
 
-// What is noted of a message on the way through its options.
+// Notes on a message during the walk through its options.
 struct notes {
 	struct dhcp4_layout *l;
 	uint8_t mask[DHCP_SHAPE_MAX];

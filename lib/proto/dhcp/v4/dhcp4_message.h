@@ -109,8 +109,8 @@ struct dhcp4_message {
 	uint8_t parameters_len;
 };
 
-// What parsing needs, one per thread, all zero at first: the layouts of earlier messages, and where
-// split options are put together again.
+// Memory for parsing, one per thread, all zero at first: the layouts of earlier messages, and room
+// to join split options.
 struct dhcp4_scratch {
 	struct dhcp4_layouts layouts;
 	uint8_t bytes[3][DHCP4_OPTION_MAX];
@@ -163,9 +163,8 @@ void dhcp4_write_option(struct writer *w, uint8_t code, const void *data, uint32
 void dhcp4_write_option_be32(struct writer *w, uint8_t code, uint32_t value);
 void dhcp4_write_option_u8(struct writer *w, uint8_t code, uint8_t value);
 
-// The option in a message that was written by us or parsed before, not overloaded or split: offset
-// of its code byte, 0: not there. What its length byte says lies within len. DHCP4_OPT_END can be
-// asked for as well.
+// The option in a message that we wrote or parsed before, not overloaded or split: offset of its
+// code byte, 0: not there. Its data lies within len. DHCP4_OPT_END can be asked for as well.
 uint32_t dhcp4_find_option(const uint8_t *buf, uint32_t len, uint8_t code);
 
 // "DISCOVER" ...; NULL for a number without a name.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCPv4 messages from untrusted bytes: header, and the options of all three fields put together.
-// What an option means to an exchange is not known here. Path: hot. Any thread.
+// Knows no exchange. Path: hot. Any thread.
 
 #include "proto/dhcp/v4/dhcp4_message.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the client side of DHCPv4 works from: the kinds of messages, the compiled plan of an item
-// and what a worker keeps. Not for anyone outside lib/proto, tests and fuzzers. Path: cold
+// DHCPv4 clients: kinds of messages, the compiled plan of an item, the state of a worker and of a
+// client, and a reply at hand. For lib/proto, tests and fuzzers only. Path: cold
 // (set-up) | hot (the rest).
 #pragma once
 
@@ -27,7 +27,7 @@ enum dhcp4_step {
 	DHCP4_STEPS,
 };
 
-// What a message has (RFC 2131 table 5, RFC 4388 section 6.2).
+// Content of a message (RFC 2131 table 5, RFC 4388 section 6.2).
 enum dhcp4_has {
 	DHCP4_HAS_CIADDR = 1 << 0,
 	DHCP4_HAS_REQUESTED = 1 << 1,  // option 50
@@ -50,8 +50,8 @@ struct dhcp4_client {
 	struct dhcp_client head;
 	uint32_t address;   // held now, host order; 0: none
 	uint32_t server_id; // of the lease
-	uint32_t offered;   // what the open exchange is about
-	uint32_t chosen;    // server identifier that it talks to
+	uint32_t offered;   // address of the open exchange
+	uint32_t chosen;    // server identifier of the open exchange
 	uint16_t secs;      // of its DISCOVER
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of clients and where they go: a template of their kind, what is the client's own,
-// options from patterns. Not here: the templates (dhcp4_templates.c). Path: hot. The worker that
-// owns ctx.
+// The messages of clients and their destinations: a template of their kind, the values of the
+// client, options from patterns. Not here: the templates (dhcp4_templates.c). Path: hot. The worker
+// that owns ctx.
 
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #define ACKS      BIT(DHCP4_ACK)
 #define DECIDES   (BIT(DHCP4_ACK) | BIT(DHCP4_NAK))
 
-// What a client may send with a message that makes a lease.
+// Options of every message that makes a lease.
 #define FULL                                                                                       \
 	(DHCP4_HAS_OPTIONS | DHCP4_HAS_PARAMETERS | DHCP4_HAS_CHADDR | DHCP4_HAS_SECS |            \
 		DHCP4_HAS_TIME)
@@ -175,7 +175,7 @@ static inline uint16_t secs_of(
 	return (uint16_t)secs;
 }
 
-// What patches add to the sum of the template, where they lie.
+// The share of a patch at this offset in the sum of the message.
 static inline uint64_t sum_at(uint64_t sum, uint32_t at)
 {
 	return sum << (at & 1) * 8;
@@ -219,7 +219,7 @@ static inline uint64_t secs_patch(const struct proto_ctx *ctx, struct dhcp4_clie
 	return secs;
 }
 
-// What is the client's own into a copy of the template; the sum of both.
+// The values of the client into a copy of the template. Returns the sum of both.
 static inline uint64_t template_patch(const struct proto_ctx *ctx, const struct proto_txn *t,
 	const struct dhcp4_template *m, uint8_t *buf)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of every kind of message: what is the same for all clients is written once, the rest is
-// compiled to patterns. Path: cold. Management thread.
+// The bytes of every kind of message: those that are the same for all clients are written once, the
+// rest is compiled to patterns. Path: cold. Management thread.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -87,9 +87,9 @@ static bool option_code(struct build *b, const char *const *text, uint16_t *code
 	return !own;
 }
 
-// A sub-option of 82. What is the same for all is written once, as long as it stands in front: the
-// order is that of the codes (those of options: come last), as
-// some servers return them so.
+// A sub-option of 82. Those that are the same for all clients are written once, until the first
+// that differs. The order is that of the codes, as some servers return them so; those of `options`
+// come last.
 static void sub_add(struct build *b, uint8_t code, struct dhcp_varying *v)
 {
 	struct dhcp4_plan *p = b->p;
@@ -266,7 +266,7 @@ static uint32_t relay_info_len(const struct dhcp4_plan *p)
 	return p->relay_info_len + dhcp_list_room(&p->relay_subs, 2);
 }
 
-// What may follow the template.
+// Most bytes that follow the template.
 static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_template *m, uint16_t has)
 {
 	uint32_t room = 1; // END
@@ -281,7 +281,7 @@ static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_templat
 	return room;
 }
 
-// What has nothing to follow is ready, the zeros that it is padded with too.
+// A message without a tail is ready, padding included.
 static void end_message(struct dhcp4_template *m)
 {
 	if (!m->open) {

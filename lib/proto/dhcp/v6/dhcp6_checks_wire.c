@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a right answer to a client is: for it, of a type that fits, through the same relays, and
-// with content that a server may send. Each check has its counter. Path: hot. The worker that owns
+// Checks of a reply: it is for the client, of a type that fits, through the same relays, and has
+// content that a server may send. Each check has its counter. Path: hot. The worker that owns
 // the counters.
 
 #include "base/bytes.h"

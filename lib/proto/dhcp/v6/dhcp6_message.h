@@ -194,7 +194,7 @@ void dhcp6_write_option_be32(struct writer *w, uint16_t code, uint32_t value);
 void dhcp6_write_status(struct writer *w, uint16_t status, const char *text);
 
 // The first option with this code among those that start at begin and end before end (offsets in
-// buf): offset of its code, 0: not there. What its length says lies before end.
+// buf): offset of its code, 0: not there. Its data lies before end.
 uint32_t dhcp6_find_option(const uint8_t *buf, uint32_t begin, uint32_t end, uint16_t code);
 
 // The option of leases in an IA of this type: 26 in IA_PD, else 5.

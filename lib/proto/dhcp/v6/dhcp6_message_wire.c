@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCPv6 messages from untrusted bytes: options within options within relay messages, each within
-// the bounds of what it is in. What an option means to an exchange is not known here. Path: hot.
+// the bounds of its container. Knows no exchange. Path: hot.
 // Any thread.
 
 #include "proto/dhcp/v6/dhcp6_message.h"

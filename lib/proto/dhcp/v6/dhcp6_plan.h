@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the client side of DHCPv6 works from: the kinds of messages, the compiled plan of an item
-// and what a worker keeps. Not for anyone outside lib/proto, tests and fuzzers. Path: cold
+// DHCPv6 clients: kinds of messages, the compiled plan of an item, the state of a worker and of a
+// client, and a reply at hand. For lib/proto, tests and fuzzers only. Path: cold
 // (set-up) | hot (the rest).
 #pragma once
 
@@ -27,7 +27,7 @@ enum dhcp6_step {
 	DHCP6_STEPS,
 };
 
-// What a message has (RFC 8415 sections 16 and 18.2).
+// Content of a message (RFC 8415 sections 16 and 18.2).
 enum dhcp6_has {
 	DHCP6_HAS_SERVER_ID = 1 << 0,
 	DHCP6_HAS_ADDRESSES = 1 << 1, // IA_NAs
@@ -44,7 +44,7 @@ extern const struct dhcp_message_kind dhcp6_kinds[DHCP6_STEPS];
 
 extern const struct dhcp_start dhcp6_starts[DHCP6_EXCHANGES];
 
-// What it holds, or was advertised at most, are its leases (dhcp6_leases.h).
+// Its addresses and prefixes, held or advertised, are its leases (dhcp_leases.h).
 struct dhcp6_client {
 	struct dhcp_client head;
 	uint8_t chosen; // index of the server DUID that it talks to
@@ -55,7 +55,7 @@ struct dhcp6_client {
 
 _Static_assert(sizeof(struct dhcp6_client) == 16, "a power of two");
 
-// What a message begins with: the same for all clients but for transaction id and elapsed time.
+// The head of a message, the same for all clients but for transaction id and elapsed time.
 struct dhcp6_template {
 	uint16_t len;
 	uint16_t room; // that the whole message may need, relay messages included
@@ -137,7 +137,7 @@ struct dhcp6_self {
 	uint8_t duid[DHCP6_DUID_MAX];
 };
 
-// What one relay writes into its message.
+// The fields of one relay message.
 struct dhcp6_hop {
 	uint8_t hop_count;
 	const uint8_t *link;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of clients, the relay messages around them and where they go: a template of their
-// kind, what is the client's own, options from patterns. Not here: the templates
+// The messages of clients, the relay messages around them and their destinations: a template of
+// their kind, the values of the client, options from patterns. Not here: the templates
 // (dhcp6_templates.c). Path: hot. The worker that owns ctx.
 
 #include "base/bytes.h"

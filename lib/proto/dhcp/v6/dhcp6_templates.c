@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of every kind of message: what is the same for all clients is written once, the rest is
-// compiled to patterns. Path: cold. Management thread.
+// The bytes of every kind of message: those that are the same for all clients are written once, the
+// rest is compiled to patterns. Path: cold. Management thread.
 
 #include <errno.h>
 #include <string.h>
@@ -212,7 +212,7 @@ static void write_code(struct writer *w, const uint8_t *oro, uint16_t code)
 	write_be16(w, code);
 }
 
-// What the RFC wants asked for comes first (sections 18.2.1 to 18.2.6 and 21.23 to 21.25).
+// Options that the RFC asks for come first (sections 18.2.1 to 18.2.6 and 21.23 to 21.25).
 static void write_parameters(const struct build *b, enum dhcp6_type type, struct writer *w)
 {
 	const uint64_t *codes = b->s->is.parameters.items;
@@ -259,7 +259,7 @@ static uint32_t ia_room(const struct build *b)
 	       b->p->is.prefixes * (one + dhcp_list_room(&b->p->ia_pd, VARYING_HEAD));
 }
 
-// What may follow the template or stand in front of it.
+// Most bytes behind the template and in front of it.
 static uint32_t more_room(const struct build *b, uint16_t has)
 {
 	const struct dhcp6_plan *p = b->p;

@@ -23,8 +23,8 @@ static void dhcp6_leases_drop(struct dhcp_work *work, uint32_t client)
 	k->head.holds = false;
 }
 
-// The keys of a client that begins soon are asked for. What is given back is not used any more from
-// the first try on (RFC 8415 section 18.2.7).
+// The keys of a client that begins soon are prefetched. A lease that is given back is not used any
+// more from the first try on (RFC 8415 section 18.2.7).
 static inline void dhcp6_begun(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	const struct dhcp6_plan *p = ctx->shared;
