@@ -5,7 +5,7 @@
 //                                             "traffic.leases.steps.request-ack.p99 <= 20ms"
 //   max([traffic.NAME.]interval.FIGURE) ...   of its intervals; min and mean as well
 //   FIGURE OP VALUE [for TIME]                a stop rule: "loss > 5% for 3s", "failed > 100"
-//   unanswered for TIME                       a stop rule: sent, and no answer of any kind
+//   unanswered for TIME                       a stop rule: sent, and no reply of any kind
 //
 // FIGURE is a counter's dotted name; mean, p50, p90, p99, p999, p9999 and max stand for the
 // response latency. Without a name it is about every item. Path: cold. Management thread.

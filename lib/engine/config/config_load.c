@@ -138,7 +138,8 @@ static void check_item(
 	if (!p && i->port)
 		diag_error(d, &i->port, NULL, "there is no port called \"%s\"", i->port);
 	else if (!p)
-		diag_error(d, i, "port", "which port? (there are %u)", c->ports.count);
+		diag_error(d, i, "port", "missing: the file has %u ports (port: NAME)",
+			c->ports.count);
 	if (has_proto)
 		check_server(i, d);
 	if (!p || !has_proto || i->server.len == 0)
@@ -192,7 +193,8 @@ static void check_responder(const struct config *c, struct arena *a, struct diag
 	if (r->port && !config_responder_port(c))
 		diag_error(d, &r->port, NULL, "there is no port called \"%s\"", r->port);
 	else if (!config_responder_port(c))
-		diag_error(d, r, "port", "which port? (there are %u)", c->ports.count);
+		diag_error(d, r, "port", "missing: the file has %u ports (port: NAME)",
+			c->ports.count);
 	if (r->faults)
 		faults_check(r->faults, d);
 	for (unsigned k = 0; protos[k]; k++)
@@ -322,7 +324,8 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 	check_names(&c->traffic, sizeof(struct item_settings), "traffic item", d);
 	check_ports(c, d);
 	if (c->traffic.count == 0 && !c->responder)
-		diag_error(d, c, "traffic", "nothing to do (traffic items, a responder, or both)");
+		diag_error(
+			d, c, "traffic", "nothing to do: add traffic items, a responder, or both");
 	if (c->traffic.count > CONFIG_MAX_ITEMS)
 		diag_error(d, c, "traffic", "%u items are too many (up to %u)", c->traffic.count,
 			CONFIG_MAX_ITEMS);

@@ -210,7 +210,7 @@ static uint64_t share_of_64(double share)
 	return n >= 18446744073709551615.0 ? UINT64_MAX : (uint64_t)n;
 }
 
-// The middles of as many equally likely parts of the distribution.
+// The distribution in FAULTS_QUANTILES equally likely parts: the middle of each.
 static uint64_t *make_quantiles(double mean)
 {
 	uint64_t *q = pages_alloc(FAULTS_QUANTILES * sizeof(*q));

@@ -57,7 +57,7 @@ void faults_settings_prepare(void);
 
 void faults_check(const struct faults_settings *s, struct diag *d);
 
-// The longest that an answer is held back, and how many packets are at `rate` answers per second:
+// The longest time that a reply is held back, and the packets held at `rate` replies per second:
 // on average for the exponential delay, at most for the rest.
 uint64_t faults_longest_ns(const struct faults_settings *s);
 uint64_t faults_held(const struct faults_settings *s, double rate);

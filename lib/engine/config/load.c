@@ -12,7 +12,7 @@
 
 #define RATE_MAX          1e9
 #define CLOSED_RATE       10e6 // of a closed loop on one worker, at the most
-#define CLOSED_TURN_S     1e-6 // that an answer takes at the least, the tester's part included
+#define CLOSED_TURN_S     1e-6 // least time from request to reply, the tester's part included
 #define CLOSED_SLOTS      4e6  // not more without being asked
 #define MAX_RATE          10e6 // of rate: max on one worker
 #define MAX_SLOTS         16e6

@@ -59,7 +59,7 @@ struct load_settings {
 	uint64_t start_at_ns, stop_at_ns; // of the measured part; stop UINT64_MAX: its end
 	uint64_t total;                   // 0: no limit
 	uint64_t max_outstanding;         // 0: no limit
-	uint64_t slots;                   // UINT64_MAX: as many as may be needed
+	uint64_t slots;                   // UINT64_MAX: enough for the load
 };
 
 extern const struct field_section load_section;
@@ -67,13 +67,13 @@ extern const struct field_section load_section;
 // Errors go to d. duration_ns: of the measured part.
 void load_check(const struct load_settings *l, uint64_t duration_ns, struct diag *d);
 
-// The schedule sets the pace, not the answers or the tester.
+// Open loop: the schedule sets the pace, not the replies or the tester.
 bool load_is_open(const struct load_settings *l);
 
 // Nothing is sent before the measured part.
 bool load_skips_warmup(const struct load_settings *l);
 
-// So many and then no more, however long that takes: all of it is one piece of work. total: was it
+// The load has an end of its own (a total, a storm, a replay). total: was it
 // reached?
 bool load_is_work(const struct load_settings *l, bool total);
 

@@ -51,7 +51,7 @@ struct result_steer_probe {
 	uint64_t sent;
 	uint64_t home, elsewhere; // replies by queue: the sender's, or another
 	uint64_t unanswered;      // until the run began
-	uint64_t late;            // answers during the run
+	uint64_t late;            // replies during the run
 };
 
 struct result_port {
@@ -66,7 +66,7 @@ struct result_port {
 	double link_used;                  // share of it, while the measured part was sent
 	uint64_t link_downs;
 	double link_down_s;
-	const char *steering;                      // by which answers come to their workers
+	const char *steering;                      // how replies come to their workers
 	struct result_steer_probe *steering_probe; // NULL: not asked
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading the workers' books after they have ended: all of the result but its intervals
+// The workers' counters after they have ended: all of the result but its intervals
 // (collect_intervals.c). Path: cold. Management thread.
 #include "engine/run/collect.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the workers' books to the result: sums, differences, percentiles, rates, and the laws of the
-// ledger. Path: cold. Management thread.
+// From the workers' counters to the result: sums, differences, percentiles, rates, and the checks
+// of the ledger. Path: cold. Management thread.
 #pragma once
 
 #include "engine/plan/plan.h"
@@ -23,8 +23,8 @@ struct latency collect_latency(const struct clock *c, const struct hist *h, uint
 bool collect_interval(const struct plan *p, struct collect_state *s, struct arena *a,
 	struct result_interval *out, bool *warmup);
 
-// Of what a port's workers had received by the last snapshots: the share that came to the worker
-// that it was for; -1: it was nothing.
+// The share of a port's packets, by the last snapshots, that the right worker received; -1: no
+// packet came.
 double collect_home(const struct plan *p, uint32_t port);
 
 // After the workers have ended: the interval since the last snapshot (the drain).
@@ -43,13 +43,13 @@ void collect_responder(const struct plan *p, struct result_responder *out);
 // intervals. NULL, or the law that is broken.
 const char *collect_check(const struct plan *p, const struct result *r, struct arena *a);
 
-// --- between collect.c and collect_intervals.c: sums over the books of an item's workers ---
+// --- between collect.c and collect_intervals.c: sums over an item's workers ---
 
 void collect_books_clear(struct item_books *b);
 
 void collect_books_add(struct item_books *sum, const struct item_books *b);
 
-// What was due in the measured part, of all workers. After they have ended.
+// Transactions due in the measured part, of all workers. After they have ended.
 uint64_t collect_books_due(const struct plan_item *i);
 
 // In ns; INFINITY among the lost, which rank above all that were measured; NAN: there was nothing.

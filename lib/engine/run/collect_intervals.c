@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Intervals: while the workers run from their snapshots, one of each worker and all of the same
-// number; the last one from the books that they left. Path: cold. Management thread.
+// number; the last one from the counters that they left. Path: cold. Management thread.
 #include "engine/run/collect.h"
 
 #include <math.h>
@@ -142,7 +142,7 @@ struct scratch {
 	struct item_books sum;
 };
 
-// The books of the measured part begin with it, also when the snapshot of that moment was missed.
+// The counters of the measured part start at 0, also when no snapshot was taken at its start.
 static void leave_warmup(struct collect_state *s, uint32_t item, const struct run_times *t)
 {
 	if (s->at_before <= t->measure)

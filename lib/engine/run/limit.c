@@ -7,7 +7,7 @@
 #define GROWTH      0.01 // of sent: replies come slower than queries go
 #define HICCUP_S    0.02 // growth in flight that may be chance
 
-// More and more in flight without a timeout yet: the answers fall behind.
+// The number in flight grows, without a timeout yet: the replies fall behind.
 static bool falls_behind(const struct limit_facts *f)
 {
 	return f->lost || ((double)f->grown > GROWTH * (double)f->sent_since &&

@@ -14,7 +14,7 @@ struct limit_facts {
 	uint64_t grown;      // transactions in flight at the end of sending beyond those half-way
 	uint64_t sent_since; // half-way
 	double sent_per_s;
-	uint64_t no_slot;    // sends held back for want of a transaction slot
+	uint64_t no_slot;    // sends held back: no free transaction slot
 	double busy;         // share of the time that the worker had work to do
 	double link_used;    // share of the link's speed, 0: unknown
 	uint64_t tx_refused; // by a peer in shared memory: the server's own receive queue

@@ -16,7 +16,7 @@
 
 #define OUTPUT_MAX 65536
 
-// One answer of the command.
+// The output of one run of the command.
 struct sample {
 	uint64_t at; // tick of its end
 	struct cpu_times times;

@@ -132,9 +132,11 @@ static int run_build(struct run *r)
 	int rc = plan_build(&r->plan, r->work);
 
 	if (rc == -ERANGE)
-		log_error("too many transactions for the source addresses and ports");
+		log_error("too many transactions for the source addresses and ports: "
+			  "add some, or lower the rate or the timeout");
 	else if (rc < 0)
-		log_error("not enough memory for the transaction tables");
+		log_error("not enough memory for the transaction tables: "
+			  "lower load.slots, the rate or the timeout");
 	return rc < 0 ? EXIT_ENVIRONMENT : 0;
 }
 
@@ -199,7 +201,8 @@ int run_open(const struct run_options *o, struct arena *a, struct run **out)
 		return EXIT_CONFIG;
 	}
 	if (o->respond_only && !o->config->responder) {
-		log_error("%s: no responder section", o->config->file);
+		log_error(
+			"%s: no responder section, so there is no server to play", o->config->file);
 		return EXIT_CONFIG;
 	}
 	return open_all(r);

@@ -15,7 +15,7 @@ enum exit_code {
 	EXIT_FAIL = 1,        // a criterion failed
 	EXIT_CONFIG = 2,      // usage or configuration
 	EXIT_ENVIRONMENT = 3, // memory, NIC, privilege
-	EXIT_UNREACHABLE = 4, // no ARP or ND answer, or nothing answered at all
+	EXIT_UNREACHABLE = 4, // no ARP or ND reply, or no reply at all
 	EXIT_INVALID = 5,     // because of the tester
 	EXIT_INTERNAL = 6,
 	EXIT_INTERRUPTED = 130,
@@ -64,7 +64,7 @@ struct run;
 int run_open(const struct run_options *o, struct arena *a, struct run **out);
 
 // Run c (o->config, or derived from it by config_derive: the same ports and protocols) with d, the
-// source of its settings. Tables, books and the embedded responder are new each time. Returns as
+// source of its settings. Tables, counters and the embedded responder are new each time. Returns as
 // run_execute; out lives in the arena of run_open.
 int run_once(struct run *r, const struct config *c, struct diag *d, struct result *out);
 

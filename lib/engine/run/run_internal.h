@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of a run share, and nobody else: run.c brings it up and down, run_course.c is what
-// happens in between, run_notes.c tells the user about it. Each calls only those named after it.
+// Shared by the files of a run only: run.c brings it up and down, run_course.c takes it through its
+// phases, run_notes.c tells the user about it. Each calls only those named after it.
 // Path: cold. Management thread.
 #pragma once
 
@@ -52,7 +52,7 @@ int run_course(struct run *r);
 // Notes and measurements made once, however often the run is repeated.
 void run_introduce(struct run *r);
 
-// Ask where answers will come to. Once, however often the run is repeated.
+// Probe which queue replies come to. Before the first run only.
 void run_probe_steering(struct run *r);
 
 // Whether steering works, by the first packets received. Once as well.

@@ -6,7 +6,7 @@
 
 #include "stats/lookup.h"
 
-#define ROUNDING_S 1e-4 // an interval may be so much shorter than run.interval
+#define ROUNDING_S 1e-4 // an interval may be shorter than run.interval by this
 
 static void add_rule(struct stop *s, const char *text, struct arena *a)
 {
