@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs that are repeated until a figure is known well enough, as netperf's -i and -I: the mean, how
-// far it may be off, and whether that is near enough. Path: cold. Any thread.
+// Runs that are repeated until a figure is known, as netperf's -i and -I: the mean, its confidence
+// interval, and whether that is narrow enough. Path: cold. Any thread.
 #pragma once
 
 #include <stdbool.h>

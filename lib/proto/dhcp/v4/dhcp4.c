@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCPv4 clients as the engine sees them: counters, steps and the row for protos[]. Settings are in
-// dhcp4_fields.c and what they mean in dhcp4_check.c, dhcp4_setup.c and dhcp4_templates.c; what is
-// sent in dhcp4_request_wire.c, what is accepted in dhcp4_wire.c and dhcp4_checks_wire.c. The
-// responder's rows are in dhcp4_answer.c. Path: cold. Any thread.
+// dhcp4_fields.c, their use in dhcp4_setup.c and dhcp4_templates.c; messages sent in
+// dhcp4_request_wire.c, checks of replies in dhcp4_wire.c. The responder's rows are in
+// dhcp4_answer.c. Path: cold. Any thread.
 
 #include "proto/dhcp/v4/dhcp4.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCPv6 clients as the engine sees them: counters, steps and the row for protos[]. Settings are in
-// dhcp6_fields.c and what they mean in dhcp6_check.c, dhcp6_setup.c and dhcp6_templates.c; what is
-// sent in dhcp6_request_wire.c, what is accepted in dhcp6_wire.c and dhcp6_checks_wire.c. The
-// responder's rows are in dhcp6_answer.c. Path: cold. Any thread.
+// dhcp6_fields.c, their use in dhcp6_setup.c and dhcp6_templates.c; messages sent in
+// dhcp6_request_wire.c, checks of replies in dhcp6_wire.c and dhcp6_checks_wire.c. The responder's
+// rows are in dhcp6_answer.c. Path: cold. Any thread.
 
 #include "proto/dhcp/v6/dhcp6.h"
 
