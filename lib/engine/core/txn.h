@@ -69,10 +69,10 @@ struct txn_table {
 	uint32_t high_bits, key_bits;
 	struct perm perm;
 	struct recip by_port, by_client;
+	uint64_t in_flight;                // TAKEN and FLYING
+	struct txn_list again;             // to be sent again
 	uint32_t waits;                    // queues in use
 	struct txn_list flying[TXN_WAITS]; // in order of their last send
-	struct txn_list again;             // to be sent again
-	uint64_t in_flight;                // TAKEN and FLYING
 };
 
 // A slot on the wire.

@@ -95,23 +95,24 @@ struct worker_item {
 	uint32_t asked[WORKER_ASKS];     // slots whose keys the steering probe used
 	uint32_t asked_count;
 	// dataplane: rw
-	struct pace pace;
-	struct txn_table txns;
+	// Scalars of a packet lie together; tables and histograms follow.
 	struct proto_ctx ctx;
-	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet
-	uint32_t pending_slots[BURST_MAX];   // TXN_NONE: a copy of the one before
 	uint16_t pending_first, pending_count;
 	bool ended; // nothing more will become due
 	uint64_t ended_at;
 	uint64_t left_over; // of load.total at that time
-	struct item_books books;
-	struct hist service, lag;       // of the measured part
+	// Longest time without a valid answer, from the first due send of the measured part on.
+	uint64_t answered_at, longest_gap;
+	uint64_t last_answer;           // tick, after the end of sending too
 	struct step_books *steps;       // [proto->step_count]; NULL: there is only one
 	uint32_t *step_due;             // per slot, in STEP_UNITs of ticks, modulo 2^32
 	struct item_counters counts[2]; // as item_books.ledger
-	// Longest time without a valid answer, from the first due send of the measured part on.
-	uint64_t answered_at, longest_gap;
-	uint64_t last_answer; // tick, after the end of sending too
+	struct pace pace;
+	struct txn_table txns;
+	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet
+	uint32_t pending_slots[BURST_MAX];   // TXN_NONE: a copy of the one before
+	struct item_books books;
+	struct hist service, lag; // of the measured part
 };
 
 struct worker {
@@ -138,15 +139,15 @@ struct worker {
 	uint64_t stall; // a pass of the loop longer than this: the CPU was elsewhere
 	const struct clock *clock;
 	// dataplane: rw
-	struct rte_mbuf *spare[BURST_MAX];
 	uint16_t spare_count;
-	uint64_t expire_after; // nothing expires before
 	uint32_t full_bursts;  // received in a row
+	uint64_t expire_after; // nothing expires before
 	uint64_t stop_at;      // no sends from here on: end, or when the phase said so
 	uint64_t next_publish;
 	uint32_t held;  // loops since then
 	bool all_ended; // every item has: the measured part is over
 	uint64_t busy[2];
+	struct rte_mbuf *spare[BURST_MAX];
 	QUEUE_COUNTERS(COUNTER_MEMBER)
 	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)
 	struct hist passes; // of the loop in the measured part, the longest one too
