@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When a run says nothing about the server, and what limited it. Figures that never were, judged
 // without a run.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -302,6 +303,96 @@ static void answers_that_fall_behind_show_in_the_intervals(void **state)
 	assert_string_equal(f->result.verdict.limited_by, "none");
 }
 
+// At each bound a run is valid, beyond it it is not.
+static void a_bound_is_the_last_value_that_is_allowed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result_item.unsent = 2;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->result_item.unsent = 3;
+	assert_invalid(f, "did not send 3 of 2000");
+	f->result_item.unsent = 0;
+	f->result_item.send_lag.p99_ns = 1e7;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->result_item.send_lag.p99_ns = 1e7 + 1;
+	assert_invalid(f, "the tester sent late");
+	f->result_item.send_lag.p99_ns = NAN; // nothing was timed
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->config.validity.dropped = 0.01;
+	f->result_port.rx_packets = 1980;
+	f->result_port.rx_missed = 20;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->result_port.rx_missed = 21;
+	assert_invalid(f, "dropped 21 received packets");
+	f->result_port.rx_missed = 0;
+	f->config.validity.link_down_ns = 1000000000;
+	f->result_port.link_downs = 1;
+	f->result_port.link_down_s = 1;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->result_port.link_down_s = 1.001;
+	assert_invalid(f, "the link was down 1 times");
+	f->result_port.link_downs = 0;
+	f->result.run.host.clock_deviation = 0.001;
+	assert_int_equal(reach(f), EXIT_PASS);
+}
+
+// The worst comes first: broken books, the user, nobody there, the tester, a rule of the file.
+static void the_worst_is_the_verdict(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result.verdict.stopped = "loss > 5%";
+	assert_int_equal(reach(f), EXIT_FAIL);
+	assert_string_equal(f->result.verdict.status, "fail");
+	f->result_item.send_lag.p99_ns = 2e7;
+	assert_int_equal(reach(f), EXIT_INVALID);
+	f->result_item.ledger.answered = 0;
+	f->result_item.ledger.lost = 2000;
+	assert_int_equal(reach(f), EXIT_UNREACHABLE);
+	assert_string_equal(f->result.verdict.status, "unreachable");
+	assert_true(says(f, "nothing answered: 2000 sent"));
+	assert_int_equal(
+		verdict_reach(&f->plan, NULL, true, f->arena, &f->result), EXIT_INTERRUPTED);
+	assert_string_equal(f->result.verdict.status, "interrupted");
+	assert_int_equal(
+		verdict_reach(&f->plan, "books", true, f->arena, &f->result), EXIT_INTERNAL);
+	assert_string_equal(f->result.verdict.status, "invalid");
+	assert_true(says(f, "internal error: books"));
+}
+
+// Whatever came back is a sign of life, and what asks for no answer is no question.
+static void a_server_is_unreachable_when_nothing_of_any_kind_came(void **state)
+{
+	static const struct {
+		struct ledger l;
+		int code;
+	} rows[] = {
+		{{.due = 9, .sent = 9, .lost = 9}, EXIT_UNREACHABLE},
+		{{.due = 9, .sent = 9, .lost = 8, .failed = 1}, EXIT_PASS},
+		{{.due = 9, .sent = 9, .lost = 9, .late = 1}, EXIT_PASS},
+		{{.due = 9, .sent = 9, .lost = 9, .duplicate = 1}, EXIT_PASS},
+		{{.due = 9, .sent = 9, .lost = 9, .stray = 1}, EXIT_PASS},
+		{{.due = 9, .sent = 9, .lost = 9, .malformed = 1}, EXIT_PASS},
+		{{.due = 9, .sent = 9, .no_reply = 9}, EXIT_PASS},
+		{{.due = 9, .sent = 9, .no_reply = 8, .lost = 1}, EXIT_UNREACHABLE},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		f->result_item.ledger = rows[i].l;
+		assert_int_equal(reach(f), rows[i].code);
+	}
+	f->result_item.ledger = rows[0].l;
+	f->worker.wire.counters.icmp_errors[ICMP_PORT_UNREACHABLE] = 3;
+	assert_int_equal(reach(f), EXIT_UNREACHABLE);
+	assert_true(says(f, "ICMP says port unreachable (3 times)"));
+	assert_false(says(f, "fragments"));
+	f->worker.wire.counters.fragments = 2;
+	reach(f);
+	assert_true(says(f, "2 IP fragments"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -321,6 +412,9 @@ int main(void)
 		TEST(a_closed_loop_that_waited_for_slots_is_invalid),
 		TEST(a_full_wire_is_named_although_the_run_is_invalid),
 		TEST(answers_that_fall_behind_show_in_the_intervals),
+		TEST(a_bound_is_the_last_value_that_is_allowed),
+		TEST(the_worst_is_the_verdict),
+		TEST(a_server_is_unreachable_when_nothing_of_any_kind_came),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
