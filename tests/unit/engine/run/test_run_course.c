@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The course of a run from launch to verdict, with workers, intervals and the server found by the
+// test: phases, ends, and the intervals that are kept, shown and held against stop rules.
+// Path: cold. Test.
+#include "../planned.h"
+
+#include "engine/run/run_internal.h"
+#include "engine/run/verdict.h"
+
+#define TEXT(run)                                                                                  \
+	"run: {warmup: 2s, duration: 10s, interval: 100ms" run                                     \
+	"}\nstop: [\"failed > 100\"]\n" LOADED_PORTS                                               \
+	"traffic: [{name: q, server: 198.18.0.2, load: {rate: 1k}, " LOADED_DNS "}]\n"
+#define MADE_MAX 256
+#define FAR      (1ull << 40) // ticks: minutes
+
+// What the test does and sees.
+static struct {
+	// Its intervals: those that have ended and were not collected yet.
+	struct result_interval list[MADE_MAX];
+	bool warmup[MADE_MAX];
+	uint32_t count, next;
+	void (*pass)(uint32_t n); // after each look of the management thread
+	int resolved;             // what is found of the server
+	uint64_t measure, end;    // ticks from the start
+	// Seen.
+	uint32_t passes, shown, shown_warmup, responders, launched[4], launches;
+	uint32_t phase_at_verdict;
+	bool judged, interrupted;
+} seen;
+
+static struct planned *p;
+static struct run r;
+static struct result result;
+static struct run_options options;
+static volatile sig_atomic_t signals;
+static struct result_interval_item nothing;
+
+int __wrap_resolve_all(struct plan *plan, const volatile sig_atomic_t *s, struct io_error *e);
+void __wrap_launch_loop(uint32_t worker, int (*loop)(void *), void *arg);
+void __wrap_launch_wait_all(void);
+void __wrap_plan_schedule(struct plan *plan, uint64_t start);
+void __wrap_clock_refine(struct clock *c);
+bool __wrap_collect_interval(const struct plan *plan, struct collect_state *s, struct arena *a,
+	struct result_interval *out, bool *warmup);
+void __wrap_collect_last_interval(const struct plan *plan, struct collect_state *s, struct arena *a,
+	struct result_interval *out);
+void __wrap_collect_result(const struct plan *plan, struct arena *a, struct result *out);
+const char *__wrap_collect_check(
+	const struct plan *plan, const struct result *res, struct arena *a);
+int __wrap_verdict_reach(const struct plan *plan, const char *broken, bool interrupted,
+	struct arena *a, struct result *res);
+bool __wrap_port_link_up(const struct port *port);
+void __wrap_port_read_counters(struct port *port, struct port_counters *out);
+
+int __wrap_resolve_all(struct plan *plan, const volatile sig_atomic_t *s, struct io_error *e)
+{
+	snprintf(e->text, sizeof(e->text), "nobody is there");
+	return seen.resolved;
+}
+
+void __wrap_launch_loop(uint32_t worker, int (*loop)(void *), void *arg)
+{
+	seen.launched[seen.launches++] = worker;
+}
+
+void __wrap_launch_wait_all(void)
+{
+}
+
+void __wrap_plan_schedule(struct plan *plan, uint64_t start)
+{
+	for (uint32_t i = 0; i < plan->worker_count; i++)
+		plan->workers[i].times = (struct run_times){
+			.start = start, .measure = start + seen.measure, .end = start + seen.end};
+}
+
+void __wrap_clock_refine(struct clock *c)
+{
+}
+
+bool __wrap_collect_interval(const struct plan *plan, struct collect_state *s, struct arena *a,
+	struct result_interval *out, bool *warmup)
+{
+	if (seen.next == seen.count) {
+		if (seen.pass && r.plan.phase != PHASE_STOP)
+			seen.pass(++seen.passes);
+		return false;
+	}
+	*out = seen.list[seen.next];
+	*warmup = seen.warmup[seen.next++];
+	return true;
+}
+
+void __wrap_collect_last_interval(const struct plan *plan, struct collect_state *s, struct arena *a,
+	struct result_interval *out)
+{
+	*out = (struct result_interval){.t_s = 99, .traffic = {&nothing, 1}};
+}
+
+void __wrap_collect_result(const struct plan *plan, struct arena *a, struct result *out)
+{
+	out->ports.items = arena_zalloc(a, plan->port_count * sizeof(struct result_port));
+}
+
+const char *__wrap_collect_check(const struct plan *plan, const struct result *res, struct arena *a)
+{
+	return NULL;
+}
+
+int __wrap_verdict_reach(const struct plan *plan, const char *broken, bool interrupted,
+	struct arena *a, struct result *res)
+{
+	seen.judged = true;
+	seen.interrupted = interrupted;
+	seen.phase_at_verdict = plan->phase;
+	return 55;
+}
+
+bool __wrap_port_link_up(const struct port *port)
+{
+	return true;
+}
+
+void __wrap_port_read_counters(struct port *port, struct port_counters *out)
+{
+	*out = (struct port_counters){0};
+}
+
+static void show(void *ctx, const struct result_interval *i, bool warmup)
+{
+	seen.shown++;
+	seen.shown_warmup += warmup;
+}
+
+static void show_responder(void *ctx, double t_s, const struct result_responder *total)
+{
+	assert_string_equal(total->port, "dut");
+	if (++seen.responders == 2)
+		signals = 1;
+}
+
+static void begin(const char *text, bool respond_only)
+{
+	p = planned_start(text, respond_only);
+	assert_int_equal(plan_build(&p->plan, p->l.a), 0);
+	options = (struct run_options){.config = p->l.config,
+		.signals = &signals,
+		.respond_only = respond_only,
+		.hooks = {.interval = show, .responder = show_responder}};
+	r = (struct run){
+		.options = &options, .config = p->l.config, .arena = p->l.a, .result = &result};
+	r.plan = p->plan;
+}
+
+static int setup(void **state)
+{
+	memset(&seen, 0, sizeof(seen));
+	memset(&result, 0, sizeof(result));
+	signals = 0;
+	seen.measure = 0;
+	seen.end = FAR;
+	p = NULL;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	if (p)
+		planned_free(p);
+	return 0;
+}
+
+static void finish_at_3(uint32_t n)
+{
+	r.plan.workers[0].finished = n >= 3;
+}
+
+static struct result_interval_item *make(double t_s, double length_s, bool warmup)
+{
+	struct result_interval_item *item = arena_zalloc(p->l.a, sizeof(*item));
+
+	item->name = "q";
+	seen.warmup[seen.count] = warmup;
+	seen.list[seen.count++] = (struct result_interval){t_s, length_s, .traffic = {item, 1}};
+	return item;
+}
+
+static const struct result_interval *kept(uint32_t n)
+{
+	assert_true(n < result.intervals.count);
+	return &((const struct result_interval *)result.intervals.items)[n];
+}
+
+static void a_run_goes_on_until_its_workers_have_finished(void **state)
+{
+	begin(TEXT(""), false);
+	seen.pass = finish_at_3;
+	assert_int_equal(run_course(&r), 55);
+	assert_int_equal(seen.passes, 3);
+	assert_true(seen.judged);
+	assert_false(seen.interrupted);
+	assert_int_equal(seen.phase_at_verdict, PHASE_STOP);
+	// The server of our own is there before the first packet.
+	assert_int_equal(seen.launches, 2);
+	assert_int_equal(seen.launched[0], 1);
+	assert_int_equal(seen.launched[1], 0);
+}
+
+static uint32_t phases[8];
+
+static void note_phase(uint32_t n)
+{
+	if (n < 8)
+		phases[n] = r.plan.phase;
+	finish_at_3(n);
+}
+
+static void the_measured_part_follows_the_warmup(void **state)
+{
+	begin(TEXT(""), false);
+	seen.pass = note_phase;
+	seen.measure = FAR / 2;
+	run_course(&r);
+	assert_int_equal(phases[3], PHASE_WARMUP);
+	teardown(state);
+	setup(state);
+	begin(TEXT(""), false);
+	seen.pass = note_phase;
+	run_course(&r);
+	assert_int_equal(phases[3], PHASE_MEASURE);
+}
+
+static void signal_at_2(uint32_t n)
+{
+	if (n < 8)
+		phases[n] = r.plan.phase;
+	signals = n >= 2;
+	r.plan.workers[0].finished = n >= 4;
+}
+
+static void the_first_signal_drains_and_the_run_is_judged_as_interrupted(void **state)
+{
+	begin(TEXT(""), false);
+	seen.pass = signal_at_2;
+	assert_int_equal(run_course(&r), 55);
+	assert_true(phases[2] < PHASE_DRAIN);
+	assert_int_equal(phases[3], PHASE_DRAIN);
+	assert_int_equal(seen.passes, 4);
+	assert_true(seen.interrupted);
+}
+
+static void two_signals(uint32_t n)
+{
+	signals = 2;
+}
+
+static void the_second_signal_ends_it_at_once(void **state)
+{
+	begin(TEXT(""), false);
+	seen.pass = two_signals;
+	run_course(&r);
+	assert_int_equal(seen.passes, 1);
+	assert_true(seen.interrupted);
+}
+
+static void never(uint32_t n)
+{
+	assert_true(n < 50);
+}
+
+static void a_worker_that_does_not_finish_is_given_up_after_the_drain(void **state)
+{
+	begin(TEXT(", drain: 0s"), false);
+	seen.pass = never;
+	seen.end = 1;
+	assert_int_equal(run_course(&r), 55);
+	assert_true(seen.passes >= 1 && seen.passes <= 3);
+	assert_false(seen.interrupted);
+}
+
+static bool is_enough(void *ctx)
+{
+	return seen.passes >= 1;
+}
+
+static void a_run_whose_purpose_is_known_drains(void **state)
+{
+	begin(TEXT(""), false);
+	options.hooks.enough = is_enough;
+	seen.pass = note_phase;
+	run_course(&r);
+	assert_true(phases[1] < PHASE_DRAIN);
+	assert_int_equal(phases[3], PHASE_DRAIN);
+	assert_false(seen.interrupted);
+}
+
+static void a_rule_that_holds_drains(void **state)
+{
+	begin(TEXT(""), false);
+	make(1, 1, false)->failed = 60;
+	make(2, 1, false)->failed = 60;
+	make(3, 1, false)->failed = 60;
+	seen.pass = note_phase;
+	run_course(&r);
+	assert_int_equal(phases[3], PHASE_DRAIN);
+	// The first time that it held.
+	assert_string_equal(result.verdict.stopped, "failed > 100");
+	assert_true(result.verdict.stopped_s == 2);
+	assert_true(result.verdict.stopped_value == 120);
+	assert_int_equal(result.intervals.count, 4);
+}
+
+static void an_interval_of_the_warmup_is_shown_and_not_kept(void **state)
+{
+	begin(TEXT(""), false);
+	seen.pass = finish_at_3;
+	make(1, 1, true);
+	make(2, 1, true)->failed = 500;
+	make(0, 0, false)->failed = 500; // without a length: none
+	make(1, 1, false);
+	run_course(&r);
+	assert_int_equal(seen.shown, 3);
+	assert_int_equal(seen.shown_warmup, 2);
+	assert_int_equal(result.intervals.count, 2);
+	assert_true(kept(0)->t_s == 1 && kept(1)->t_s == 99);
+	assert_null(result.verdict.stopped);
+}
+
+// A tick is calibrated, so the last interval may end a little late. The drain stops nothing.
+static void rules_hold_until_the_end_of_the_measured_part(void **state)
+{
+	begin(TEXT(""), false);
+	seen.pass = finish_at_3;
+	make(10.0002, 1, false)->failed = 500;
+	run_course(&r);
+	assert_null(result.verdict.stopped);
+	assert_int_equal(result.intervals.count, 2);
+	teardown(state);
+	setup(state);
+	begin(TEXT(""), false);
+	seen.pass = finish_at_3;
+	make(10.00005, 1, false)->failed = 500;
+	run_course(&r);
+	assert_non_null(result.verdict.stopped);
+}
+
+static void all_intervals_are_kept_however_many_there_are(void **state)
+{
+	begin(TEXT(""), false);
+	seen.pass = finish_at_3;
+	for (uint32_t i = 0; i < 200; i++)
+		make(i + 1, 1, false);
+	run_course(&r);
+	assert_int_equal(result.intervals.count, 201);
+	for (uint32_t i = 0; i < 200; i++)
+		assert_true(kept(i)->t_s == i + 1);
+}
+
+static void a_server_that_is_not_found_is_unreachable(void **state)
+{
+	begin(TEXT(""), false);
+	seen.resolved = -ENOENT;
+	assert_int_equal(run_course(&r), EXIT_UNREACHABLE);
+	assert_string_equal(result.verdict.status, "unreachable");
+	assert_int_equal(result.verdict.exit_code, EXIT_UNREACHABLE);
+	assert_string_equal(
+		((const char *const *)result.verdict.reasons.items)[0], "nobody is there");
+	assert_int_equal(seen.launches, 1); // the responder alone
+	assert_int_equal(r.plan.phase, PHASE_STOP);
+	assert_false(seen.judged);
+}
+
+static void a_signal_while_it_is_looked_for_is_an_interruption(void **state)
+{
+	begin(TEXT(""), false);
+	seen.resolved = -EINTR;
+	assert_int_equal(run_course(&r), EXIT_INTERRUPTED);
+	assert_null(result.verdict.status);
+	assert_int_equal(r.plan.phase, PHASE_STOP);
+}
+
+static void a_responder_alone_answers_until_a_signal(void **state)
+{
+	begin(TEXT(""), true);
+	assert_int_equal(run_course(&r), EXIT_PASS);
+	assert_int_equal(seen.responders, 2);
+	assert_int_equal(seen.launches, 1);
+	assert_string_equal(result.verdict.status, "pass");
+	assert_int_equal(r.plan.phase, PHASE_STOP);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_run_goes_on_until_its_workers_have_finished),
+		TEST(the_measured_part_follows_the_warmup),
+		TEST(the_first_signal_drains_and_the_run_is_judged_as_interrupted),
+		TEST(the_second_signal_ends_it_at_once),
+		TEST(a_worker_that_does_not_finish_is_given_up_after_the_drain),
+		TEST(a_run_whose_purpose_is_known_drains),
+		TEST(a_rule_that_holds_drains),
+		TEST(an_interval_of_the_warmup_is_shown_and_not_kept),
+		TEST(rules_hold_until_the_end_of_the_measured_part),
+		TEST(all_intervals_are_kept_however_many_there_are),
+		TEST(a_server_that_is_not_found_is_unreachable),
+		TEST(a_signal_while_it_is_looked_for_is_an_interruption),
+		TEST(a_responder_alone_answers_until_a_signal),
+	};
+
+	return cmocka_run_group_tests_name("run_course", tests, NULL, NULL);
+}
