@@ -16,17 +16,30 @@ struct test_queue {
 	uint16_t number;
 };
 
+// A packet in the list of its port, so that a port opened anew frees those of the old one.
+struct test_mbuf {
+	struct rte_mbuf m;
+	struct test_mbuf *next, **link;
+};
+
+static struct test_mbuf *lists[RTE_MAX_ETHPORTS];
 static struct test_queue queues[RTE_MAX_ETHPORTS][QUEUES];
 static void *queue_data[RTE_MAX_ETHPORTS][QUEUES];
 static void *no_callbacks[QUEUES];
 
 static struct rte_mbuf *mbuf_new(struct test_port *p, uint16_t headroom, uint32_t room)
 {
-	struct rte_mbuf *m = aligned_alloc(_Alignof(struct rte_mbuf), sizeof(*m));
+	struct test_mbuf *t = aligned_alloc(_Alignof(struct test_mbuf), sizeof(*t));
+	struct rte_mbuf *m = &t->m;
 
-	if (!m)
+	if (!t)
 		abort();
-	memset(m, 0, sizeof(*m));
+	memset(t, 0, sizeof(*t));
+	t->link = &lists[p->number];
+	t->next = *t->link;
+	if (t->next)
+		t->next->link = &t->next;
+	*t->link = t;
 	m->buf_addr = malloc(headroom + room + !room);
 	if (!m->buf_addr)
 		abort();
@@ -37,6 +50,17 @@ static struct rte_mbuf *mbuf_new(struct test_port *p, uint16_t headroom, uint32_
 	rte_mbuf_refcnt_set(m, 1);
 	p->live++;
 	return m;
+}
+
+static void mbuf_free(struct rte_mbuf *m)
+{
+	struct test_mbuf *t = (struct test_mbuf *)m;
+
+	*t->link = t->next;
+	if (t->next)
+		t->next->link = t->link;
+	free(m->buf_addr);
+	free(t);
 }
 
 static int pool_get(struct rte_mempool *mp, void **objects, unsigned n)
@@ -55,12 +79,8 @@ static int pool_put(struct rte_mempool *mp, void *const *objects, unsigned n)
 {
 	struct test_port *p = mp->pool_data;
 
-	for (unsigned i = 0; i < n; i++) {
-		struct rte_mbuf *m = objects[i];
-
-		free(m->buf_addr);
-		free(m);
-	}
+	for (unsigned i = 0; i < n; i++)
+		mbuf_free(objects[i]);
 	p->live -= n;
 	return 0;
 }
@@ -120,7 +140,10 @@ void test_port_open(struct test_port *p, uint16_t number)
 {
 	struct rte_eth_fp_ops *row = &rte_eth_fp_ops[number];
 
+	while (lists[number])
+		mbuf_free(&lists[number]->m);
 	memset(p, 0, sizeof(*p));
+	p->number = number;
 	p->buffers = p->takes = UINT32_MAX;
 	p->pool.ops_index = pool_operations();
 	p->pool.pool_data = p;
@@ -139,8 +162,9 @@ void test_port_receive(struct test_port *p, const void *data, uint32_t len)
 
 	if (p->received_count == TEST_PORT_HOLDS)
 		abort();
-	m = mbuf_new(p, 0, len);
-	memcpy(m->buf_addr, data, len);
+	m = p->pooled ? mbuf_new(p, RTE_PKTMBUF_HEADROOM, RTE_MBUF_DEFAULT_DATAROOM)
+	              : mbuf_new(p, 0, len);
+	memcpy(rte_pktmbuf_mtod(m, void *), data, len);
 	m->data_len = (uint16_t)len;
 	m->pkt_len = len;
 	p->received[p->received_count++] = m;

@@ -4,6 +4,7 @@
 // sanitizer sees an access beyond. Path: tests only.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_mbuf.h>
@@ -14,6 +15,7 @@ struct test_port {
 	// The test's to set, any time; test_port_open sets them to "no limit" and NULL.
 	uint32_t buffers; // that the pool still gives
 	uint32_t takes;   // packets of a burst that the device takes at most
+	bool pooled;      // received packets lie in buffers like the pool's, as on a ring port
 	void (*poll)(struct test_port *p);
 	void (*sent)(struct test_port *p, uint16_t queue, const struct rte_mbuf *m);
 	// The test's to read.
@@ -23,11 +25,12 @@ struct test_port {
 	// Waits to be received.
 	struct rte_mbuf *received[TEST_PORT_HOLDS];
 	uint32_t received_count;
+	uint16_t number;
 	struct rte_mempool pool;
 };
 
-// Open as ethdev `number` with any number of queues, all of which receive the same packets. What
-// was there before is forgotten, not freed.
+// Open as ethdev `number` with any number of queues, all of which receive the same packets. The
+// packets of an earlier port of that number are freed.
 void test_port_open(struct test_port *p, uint16_t number);
 
 // A packet of len bytes arrives.

@@ -155,7 +155,7 @@ def a_file_that_cannot_be_written_is_found_before_the_run():
 def a_file_that_cannot_be_written_to_its_end_is_not_a_pass():
     result = ddiperf(ring(output={"capture": {"file": "/dev/full"}}))
     assert result.code == EXIT["environment"] and "/dev/full: No space" in result.stderr, result
-    assert result.json["capture"]["incomplete"] and "not all of it could be written" in result.stdout, result
+    assert result.json["capture"]["incomplete"] and "the file is incomplete" in result.stdout, result
 
 
 @test

@@ -50,6 +50,7 @@ static void plan_questions(struct asking *s, const struct plan_item *i, uint32_t
 
 	if (run->txns.count / step < WORKER_ASKS)
 		step = 1;
+	run->asked_count = 0;
 	for (uint32_t n = 0; n < WORKER_ASKS && n * step < run->txns.count; n++) {
 		struct question *q = &s->all[s->count++];
 		uint32_t slot = run->txns.count - 1 - n * step;
