@@ -36,13 +36,15 @@ static void assert_query(const struct dns_queries *q, uint32_t i, const void *wi
 
 static void lines_become_wire_form(void **state)
 {
-	struct loaded l = load("www.Example.com A\nb.\taaaa\n. type6\n");
+	struct loaded l = load("www.Example.com A\nb.\taaaa\n. type6\n. TYPE0\n. TYPE65535\n");
 
 	assert_int_equal(l.ret, 0);
-	assert_int_equal(l.q.count, 3);
+	assert_int_equal(l.q.count, 5);
 	assert_query(&l.q, 0, "\3www\7Example\3com\0\0\1\0\1", 21);
 	assert_query(&l.q, 1, "\1b\0\0\x1c\0\1", 7);
 	assert_query(&l.q, 2, "\0\0\6\0\1", 5);
+	assert_query(&l.q, 3, "\0\0\0\0\1", 5);
+	assert_query(&l.q, 4, "\0\xff\xff\0\1", 5);
 	unload(&l);
 }
 
