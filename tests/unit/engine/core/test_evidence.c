@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "engine/core/worker.h"
+#include "rig.h"
 
 #define RING    4
 #define MEASURE 1000 // tick from which on things are measured
@@ -82,6 +83,75 @@ static void beyond_the_limit_nothing_is_kept_and_that_shows(void **state)
 	assert_true(left < 0);
 }
 
+// The same of a worker's own transactions: the query is made again from its slot.
+static int fresh_worker(void **state)
+{
+	rig_fresh(state);
+	fresh(state);
+	evidence.comments[EVIDENCE_LOST] = "lost";
+	evidence.comments[EVIDENCE_FAILED] = "failed";
+	evidence.first_id = 7000;
+	rig.items[0].evidence = &evidence;
+	rig.script[0].timeout = PROTO_FAIL;
+	rig_ask();
+	return 0;
+}
+
+static void is_query(const struct capture_slot *s, const char *comment)
+{
+	assert_true(s->packet.outbound);
+	assert_int_equal(s->packet.time, RIG_START + 500);
+	assert_int_equal(s->packet.id, 7000);
+	assert_int_equal(s->packet.len, rig.queries[0].len);
+	assert_memory_equal(s->bytes, rig.queries[0].bytes, rig.queries[0].len);
+	assert_string_equal(s->packet.comments[0], comment);
+}
+
+static void a_loss_is_kept_with_its_query_and_the_late_answer_without(void **state)
+{
+	rig_pass(500 + RIG_TIMEOUT);
+	assert_int_equal(ring.written, 1);
+	is_query(&slots[0], "lost");
+	rig_reply(0, PROTO_DONE);
+	rig_pass(600 + RIG_TIMEOUT);
+	assert_int_equal(ring.written, 2);
+	assert_false(slots[1].packet.outbound);
+	assert_string_equal(slots[1].packet.comments[0], "late");
+	assert_int_equal(slots[1].packet.time, RIG_START + 600 + RIG_TIMEOUT);
+}
+
+static void a_failed_one_is_kept_as_query_and_answer(void **state)
+{
+	rig_reply(0, PROTO_FAIL);
+	rig_pass(900);
+	assert_int_equal(ring.written, 2);
+	is_query(&slots[0], "failed");
+	assert_false(slots[1].packet.outbound);
+	assert_string_equal(slots[1].packet.comments[0], "failed");
+	assert_int_equal(left, 9);
+}
+
+static void the_query_of_an_answered_one_is_not_known_any_more(void **state)
+{
+	rig_reply(0, PROTO_DONE);
+	rig_pass(900);
+	assert_int_equal(ring.written, 0);
+	rig_reply(0, PROTO_STRAY);
+	rig_pass(1000);
+	assert_int_equal(ring.written, 1);
+	assert_false(slots[0].packet.outbound);
+}
+
+static void query_and_answer_need_room_together(void **state)
+{
+	ring.written = RING - 1;
+	rig_reply(0, PROTO_FAIL);
+	rig_pass(900);
+	assert_int_equal(ring.written, RING - 1);
+	assert_int_equal(ring.dropped, 2);
+	assert_int_equal(left, 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -90,6 +160,15 @@ int main(void)
 		cmocka_unit_test_setup(what_is_not_wanted_or_not_measured_is_not_kept, fresh),
 		cmocka_unit_test_setup(a_full_ring_is_counted_and_not_charged_to_the_limit, fresh),
 		cmocka_unit_test_setup(beyond_the_limit_nothing_is_kept_and_that_shows, fresh),
+		cmocka_unit_test_setup_teardown(
+			a_loss_is_kept_with_its_query_and_the_late_answer_without, fresh_worker,
+			rig_over),
+		cmocka_unit_test_setup_teardown(
+			a_failed_one_is_kept_as_query_and_answer, fresh_worker, rig_over),
+		cmocka_unit_test_setup_teardown(
+			the_query_of_an_answered_one_is_not_known_any_more, fresh_worker, rig_over),
+		cmocka_unit_test_setup_teardown(
+			query_and_answer_need_room_together, fresh_worker, rig_over),
 	};
 
 	return cmocka_run_group_tests_name("engine evidence", tests, NULL, NULL);

@@ -229,6 +229,34 @@ static void a_closed_loop_that_ramps_up_gets_one_more_at_even_times(void **state
 	assert_false(pace_ready(&p, 1100, 5));
 }
 
+static void an_open_loop_ends_at_its_stop(void **state)
+{
+	struct pace_segment segment = {0, 0, (fixed)1000 << 64};
+	const struct schedule s = {.order = PACE_EVEN,
+		.segments = &segment,
+		.count = 1,
+		.sends = FIXED_INFINITY,
+		.stop = 2500};
+	struct pace p = {.left = UINT64_MAX};
+
+	pace_start(&p, &s, 7000, (struct pace_share){0, 1});
+	assert_int_equal(pace_pop(&p, 9000), 7500);
+	assert_int_equal(pace_pop(&p, 9000), 8500);
+	assert_int_equal(p.next, PACE_NEVER); // the third one would be due at the stop
+}
+
+static void the_least_ramp_is_of_two(void **state)
+{
+	struct pace p = {.left = UINT64_MAX};
+
+	pace_start_closed(
+		&p, &(struct pace_closed){2, 5000, PACE_NEVER, 1000}, (struct pace_share){0, 1});
+	assert_true(pace_ready(&p, 5000, 0));
+	assert_false(pace_ready(&p, 5999, 1));
+	assert_true(pace_ready(&p, 6000, 1));
+	assert_false(pace_ready(&p, 6000, 2));
+}
+
 static void a_closed_loop_ends_at_its_stop(void **state)
 {
 	struct pace p = closed(1, 0, alone), max = closed(0, 0, alone);
@@ -379,6 +407,8 @@ int main(void)
 		cmocka_unit_test(a_total_counts_measured_sends_only),
 		cmocka_unit_test(a_closed_loop_waits_for_room),
 		cmocka_unit_test(a_closed_loop_that_ramps_up_gets_one_more_at_even_times),
+		cmocka_unit_test(an_open_loop_ends_at_its_stop),
+		cmocka_unit_test(the_least_ramp_is_of_two),
 		cmocka_unit_test(a_closed_loop_ends_at_its_stop),
 		cmocka_unit_test(workers_share_what_is_outstanding),
 		cmocka_unit_test(nothing_is_due_before_the_start),
