@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a run tells the user about itself: one line for each worker, shared port and item, and once
+// where its first packets came to. Path: cold. Test.
+#include "../planned.h"
+
+#include "engine/run/run_internal.h"
+
+#define TEXT(cpus)                                                                                 \
+	"ports:\n"                                                                                 \
+	"  - {name: lan, driver: af_packet, device: nosuch0, cpus: " cpus                          \
+	", addresses: [198.18.0.1/24]}\n"                                                          \
+	"traffic: [{name: q, server: 198.18.0.2, load: {rate: 1k}, " LOADED_DNS "}]\n"
+
+static char said[4096];
+static uint32_t notes;
+static struct planned *p;
+static struct run r;
+static struct run_options options;
+
+static void say(void *ctx, const char *text)
+{
+	notes++;
+	strncat(said, text, sizeof(said) - strlen(said) - 2);
+	strcat(said, "\n");
+}
+
+static void begin(const char *text)
+{
+	said[0] = '\0';
+	notes = 0;
+	p = planned_build(text);
+	options = (struct run_options){.config = p->l.config, .hooks.note = say};
+	r = (struct run){.options = &options, .config = p->l.config, .arena = p->l.a};
+	r.plan = p->plan;
+	for (uint32_t i = 0; i < r.plan.worker_count; i++)
+		r.plan.workers[i].reading = 0;
+}
+
+static void a_note_is_a_line_for_whoever_wants_it(void **state)
+{
+	struct run_options o = {.hooks.note = NULL};
+	char longer[1024];
+
+	run_note(&o, "%d", 5);
+	o.hooks.note = say;
+	said[0] = '\0';
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	run_note(&o, "%s", longer);
+	assert_int_equal(strlen(said), 511 + 1);
+}
+
+// Two workers, the port that they share, and an item with the sums of both.
+static void the_plan_is_told_worker_by_worker(void **state)
+{
+	begin(TEXT("1-2"));
+	run_introduce(&r);
+	assert_int_equal(notes, 4);
+	assert_non_null(strstr(said, "port lan: af_packet nosuch0, worker on CPU 1\n"));
+	assert_non_null(strstr(said, "worker on CPU 2\n"));
+	assert_non_null(strstr(said, "traffic q: 3408 transaction slots"));
+	assert_non_null(strstr(said, "1 source addresses x 64512 ports"));
+	planned_free(p);
+	begin(TEXT("3"));
+	run_introduce(&r);
+	assert_int_equal(notes, 2);
+	planned_free(p);
+}
+
+static void receive(uint32_t worker, uint64_t received, uint64_t given)
+{
+	r.plan.workers[worker].snapshots[0].received = received;
+	r.plan.workers[worker].snapshots[0].given = given;
+}
+
+static void where_the_first_packets_came_to_is_told_once(void **state)
+{
+	begin(TEXT("1-2"));
+	receive(0, 60, 5);
+	receive(1, 40, 20);
+	run_note_home(&r);
+	assert_int_equal(notes, 1);
+	assert_non_null(strstr(said, "port lan: 75.0 %"));
+	run_note_home(&r);
+	assert_int_equal(notes, 1);
+	planned_free(p);
+}
+
+static void without_packets_or_a_second_worker_there_is_nothing_to_tell(void **state)
+{
+	begin(TEXT("1-2"));
+	run_note_home(&r);
+	assert_int_equal(notes, 0);
+	planned_free(p);
+	begin(TEXT("1"));
+	receive(0, 60, 0);
+	run_note_home(&r);
+	assert_int_equal(notes, 0);
+	planned_free(p);
+}
+
+// A run that is repeated on the same ports does not ask again; nothing was asked on this one.
+static void a_repeated_run_asks_nothing(void **state)
+{
+	begin(TEXT("1-2"));
+	r.again = true;
+	run_probe_steering(&r);
+	assert_int_equal(notes, 0);
+	planned_free(p);
+}
+
+static void late_answers_are_told_where_questions_were_asked(void **state)
+{
+	struct result_steer_probe probe = {.sent = 8, .late = 1};
+	struct result_port port = {0};
+	struct result result = {.ports = {&port, 1}};
+
+	begin(TEXT("1-2"));
+	r.result = &result;
+	plan_run(&r.plan.items[0], 1)->counts[1].probe_late = 3;
+	run_report_steering(&r);
+	assert_null(port.steering_probe);
+	r.steer_probes[0] = &probe;
+	run_report_steering(&r);
+	assert_ptr_equal(port.steering_probe, &probe);
+	assert_int_equal(probe.late, 4);
+	planned_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_note_is_a_line_for_whoever_wants_it),
+		cmocka_unit_test(the_plan_is_told_worker_by_worker),
+		cmocka_unit_test(where_the_first_packets_came_to_is_told_once),
+		cmocka_unit_test(without_packets_or_a_second_worker_there_is_nothing_to_tell),
+		cmocka_unit_test(a_repeated_run_asks_nothing),
+		cmocka_unit_test(late_answers_are_told_where_questions_were_asked),
+	};
+
+	return cmocka_run_group_tests_name("run_notes", tests, NULL, NULL);
+}
