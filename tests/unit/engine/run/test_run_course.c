@@ -25,7 +25,9 @@ static struct {
 	void (*pass)(uint32_t n); // after each look of the management thread
 	int resolved;             // what is found of the server
 	uint64_t measure, end;    // ticks from the start
+	uint32_t waiting, flying; // naps that the responder, or a packet, takes
 	// Seen.
+	uint32_t naps;
 	uint32_t passes, shown, shown_warmup, responders, launched[4], launches;
 	uint32_t phase_at_verdict;
 	bool judged, interrupted;
@@ -73,6 +75,10 @@ void __wrap_launch_wait_all(void)
 
 int __wrap_nanosleep(const struct timespec *t, struct timespec *left)
 {
+	seen.naps++;
+	seen.flying -= seen.flying > 0;
+	seen.waiting -= seen.waiting > 0;
+	r.plan.responders[0].counts.waiting = seen.waiting;
 	return 0;
 }
 
@@ -133,7 +139,7 @@ bool __wrap_port_link_up(const struct port *port)
 
 void __wrap_port_read_counters(struct port *port, struct port_counters *out)
 {
-	*out = (struct port_counters){0};
+	*out = (struct port_counters){.tx_packets = 5, .rx_packets = seen.flying ? 4 : 5};
 }
 
 static void show(void *ctx, const struct result_interval *i, bool warmup)
@@ -366,6 +372,26 @@ static void all_intervals_are_kept_however_many_there_are(void **state)
 		assert_true(kept(i)->t_s == i + 1);
 }
 
+// What our own responder holds back, and what is between two ports of our own, is seen coming.
+static void late_replies_are_waited_for(void **state)
+{
+	static const struct {
+		uint32_t waiting, flying, naps;
+	} rows[] = {{0, 0, 4}, {10, 0, 11}, {0, 10, 11}, {8, 10, 11}, {0, 1000, 3 + 50 + 1}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin(TEXT(""), false);
+		seen.pass = finish_at_3;
+		seen.waiting = rows[i].waiting;
+		seen.flying = rows[i].flying;
+		run_course(&r);
+		assert_int_equal(seen.naps, rows[i].naps);
+		assert_non_null(result.cpu);
+		teardown(state);
+		setup(state);
+	}
+}
+
 static void a_server_that_is_not_found_is_unreachable(void **state)
 {
 	begin(TEXT(""), false);
@@ -414,6 +440,7 @@ int main(void)
 		TEST(an_interval_of_the_warmup_is_shown_and_not_kept),
 		TEST(rules_hold_until_the_end_of_the_measured_part),
 		TEST(all_intervals_are_kept_however_many_there_are),
+		TEST(late_replies_are_waited_for),
 		TEST(a_server_that_is_not_found_is_unreachable),
 		TEST(a_signal_while_it_is_looked_for_is_an_interruption),
 		TEST(a_responder_alone_answers_until_a_signal),
