@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "proto/dhcp/v4/dhcp4.h"
-#include "proto/dhcp/v6/dhcp6.h"
+#include "proto/dhcp/dhcp.h"
 #include "proto/dns/dns.h"
 #include "proto/ntp/ntp.h"
 

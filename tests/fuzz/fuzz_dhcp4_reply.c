@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCPv4 clients and any server (fuzz_dhcp_reply.h). Path: tests only.
 
-#include "proto/dhcp/v4/dhcp4.h"
+#include "proto/dhcp/dhcp.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
 
 #include "fuzz_dhcp_reply.h"

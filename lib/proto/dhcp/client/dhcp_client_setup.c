@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "proto/dhcp/client/dhcp_client.h"
-#include "proto/dhcp/dhcp_setup.h"
+#include "proto/dhcp/client/dhcp_addresses.h"
 
 #define MAC_BITS        48
 #define RELAYS_MAX      1048576

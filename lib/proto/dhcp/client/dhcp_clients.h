@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "proto/dhcp/client/dhcp_holders.h"
-#include "proto/dhcp/dhcp_ring.h"
+#include "proto/dhcp/client/dhcp_ring.h"
 
 #define DHCP_CLIENTS_AHEAD 8 // clients in a ring whose memory is prefetched
 

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "proto/dhcp/dhcp_ring.h"
+#include "proto/dhcp/client/dhcp_ring.h"
 
 #define LINES_BITS_MIN 5  // room for what several threads are about to take
 #define LINES_BITS_MAX 29 // of the 30 bits of an address that choose its home

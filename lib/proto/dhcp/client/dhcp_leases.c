@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/rand.h"
-#include "proto/dhcp/dhcp_ring.h"
+#include "proto/dhcp/client/dhcp_ring.h"
 
 #define SPREAD     0x9e3779b97f4a7c15u // odd
 #define INNER_BITS 12 // how much longer a prefix may be that is looked for in a new one

@@ -8,7 +8,7 @@
 
 #include "base/rand.h"
 #include "proto/dhcp/client/dhcp_client.h"
-#include "proto/dhcp/dhcp_setup.h"
+#include "proto/dhcp/client/dhcp_addresses.h"
 
 #define WHAT_ROOM 256
 

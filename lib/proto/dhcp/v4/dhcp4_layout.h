@@ -3,7 +3,7 @@
 // messages need no walk. For lib/proto only. Path: hot. One thread.
 #pragma once
 
-#include "proto/dhcp/dhcp_shape.h"
+#include "proto/dhcp/v4/dhcp_shape.h"
 
 #define DHCP4_LAYOUTS 4 // known at the same time
 

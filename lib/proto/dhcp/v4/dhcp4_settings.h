@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings of DHCPv4 clients as structs and their counters as X-macro rows; dhcp4.c has the
-// rows of both. Not here: the responder's (dhcp4_answer.h). Path: cold (settings) | hot (the
-// counters themselves).
+// The settings of DHCPv4 clients as structs (rows in dhcp4_fields.c), and their counters as X-macro
+// rows. Not here: the responder's (dhcp4_answer.h). Path: cold (settings) | hot (the counters
+// themselves).
 #pragma once
 
 #include "base/addr.h"
@@ -110,8 +110,6 @@ struct dhcp4_counters {
 	struct dhcp_counters is;
 	DHCP4_COUNTERS(DHCP_COUNTER_NONE, DHCP_COUNTER_NONE, COUNTER_MEMBER, COUNTER_MEMBERS)
 };
-
-const char *dhcp4_type_label(uint32_t i);
 
 extern const char *const dhcp4_exchange_names[]; // NULL-terminated
 extern const struct field_section dhcp4_settings_section;

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "net/csum.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
-#include "proto/dhcp/dhcp_setup.h"
+#include "proto/dhcp/client/dhcp_addresses.h"
 
 #define NS_PER_S 1000000000u
 #define SUB_MAX  254

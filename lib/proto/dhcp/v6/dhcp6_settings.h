@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings of DHCPv6 clients as structs and their counters as X-macro rows; dhcp6.c has the
-// rows of both. Not here: the responder's (dhcp6_answer.h). Path: cold (settings) | hot (the
-// counters themselves).
+// The settings of DHCPv6 clients as structs (rows in dhcp6_fields.c), and their counters as X-macro
+// rows. Not here: the responder's (dhcp6_answer.h). Path: cold (settings) | hot (the counters
+// themselves).
 #pragma once
 
 #include "base/addr.h"
@@ -155,9 +155,6 @@ struct dhcp6_counters {
 	struct dhcp_counters is;
 	DHCP6_COUNTERS(DHCP_COUNTER_NONE, DHCP_COUNTER_NONE, COUNTER_MEMBER, COUNTER_MEMBERS)
 };
-
-const char *dhcp6_type_label(uint32_t i);
-const char *dhcp6_status_label(uint32_t i);
 
 extern const char *const dhcp6_exchange_names[]; // NULL-terminated
 extern const struct field_section dhcp6_settings_section;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "proto/dhcp/client/dhcp_lines.h"
-#include "proto/dhcp/dhcp_setup.h"
+#include "proto/dhcp/client/dhcp_addresses.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define RETRANSMIT(member) offsetof(struct dhcp6_retransmit_settings, member)

@@ -14,7 +14,7 @@
 
 #include "dhcp_file_fixture.h"
 #include "proto/dhcp/client/dhcp_lines.h"
-#include "proto/dhcp/dhcp_setup.h"
+#include "proto/dhcp/client/dhcp_addresses.h"
 #include "proto/dhcp/client/dhcp_work.h"
 
 #define RELAYS 5

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory of rings and tables, all of it at the start. Path: cold. Management thread.
 
-#include "proto/dhcp/dhcp_ring.h"
+#include "proto/dhcp/client/dhcp_ring.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks of addresses in settings. Path: cold. Management thread.
 
-#include "proto/dhcp/dhcp_setup.h"
+#include "proto/dhcp/client/dhcp_addresses.h"
 
 bool dhcp_family_check(const struct addr *a, const void *where, uint32_t len, struct diag *d)
 {

@@ -4,12 +4,12 @@
 // dhcp4_request_wire.c, checks of replies in dhcp4_wire.c. The responder's rows are in
 // dhcp4_answer.c. Path: cold. Any thread.
 
-#include "proto/dhcp/v4/dhcp4.h"
+#include "proto/dhcp/dhcp.h"
 
 #include "proto/dhcp/server/dhcp4_answer.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
 
-const char *dhcp4_type_label(uint32_t i)
+static const char *dhcp4_type_label(uint32_t i)
 {
 	const char *name = dhcp4_type_name(i);
 

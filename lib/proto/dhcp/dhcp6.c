@@ -4,12 +4,12 @@
 // dhcp6_request_wire.c, checks of replies in dhcp6_wire.c and dhcp6_checks_wire.c. The responder's
 // rows are in dhcp6_answer.c. Path: cold. Any thread.
 
-#include "proto/dhcp/v6/dhcp6.h"
+#include "proto/dhcp/dhcp.h"
 
 #include "proto/dhcp/server/dhcp6_answer.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
-const char *dhcp6_type_label(uint32_t i)
+static const char *dhcp6_type_label(uint32_t i)
 {
 	const char *name = dhcp6_type_name(i);
 
@@ -18,7 +18,7 @@ const char *dhcp6_type_label(uint32_t i)
 	return name ? name : "other";
 }
 
-const char *dhcp6_status_label(uint32_t i)
+static const char *dhcp6_status_label(uint32_t i)
 {
 	const char *name = dhcp6_status_name(i);
 

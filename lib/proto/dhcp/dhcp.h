@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DHCPv4 and DHCPv6, each as clients and relays and as a server: their rows of protos[]. Path: cold
+// (the rows) | hot (what they point to).
+#pragma once
+
+#include "proto/proto.h"
+
+extern const struct proto dhcp4_proto;
+extern const struct proto dhcp6_proto;
