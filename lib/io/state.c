@@ -37,10 +37,15 @@ int state_directory(char *dir, size_t room)
 		len = snprintf(dir, room, "/tmp/ddiperf-%u", (unsigned)geteuid());
 	if (len < 0 || (size_t)len >= room)
 		return -ENAMETOOLONG;
-	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	if (lstat(dir, &st) < 0)
-		return -errno;
+	// Another run that ends between the two calls removes the empty folder: once more, then.
+	for (unsigned tries = 0;; tries++) {
+		if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+			return -errno;
+		if (lstat(dir, &st) == 0)
+			break;
+		if (errno != ENOENT || tries == 100)
+			return -errno;
+	}
 	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() ? 0 : -EPERM;
 }
 

@@ -38,12 +38,13 @@ static dhcp_number number_of(const struct addr *a)
 
 static struct span span_of(const struct dhcp_answers_settings *s, uint32_t kind, uint32_t i)
 {
-	const struct addr_range *r = (const struct addr_range *)s->pool.items + i;
-	const struct addr_prefix *p = (const struct addr_prefix *)s->prefixes.items + i;
+	const struct addr_range *r = s->pool.items;
+	const struct addr_prefix *p = s->prefixes.items;
 	uint64_t spare;
 
 	if (kind == DHCP_ADDRESSES)
-		return (struct span){r, number_of(&r->first), r->count};
+		return (struct span){&r[i], number_of(&r[i].first), r[i].count};
+	p += i;
 	spare = s->prefix_length - p->bits;
 	return (struct span){p,
 		p->bits ? number_of(&p->addr) >> (128 - p->bits) << (128 - p->bits) : 0,
