@@ -22,21 +22,16 @@ struct writer {
 };
 
 // Most names and questions have 16 to 32 bytes: two words that overlap, where a call costs more.
-static inline bool bytes_are_short(size_t len)
-{
-	return len - 16 <= 16;
-}
-
 static inline bool bytes_equal(const uint8_t *a, const uint8_t *b, size_t len)
 {
-	if (bytes_are_short(len))
+	if (len - 16 <= 16) // 16 to 32
 		return memcmp(a, b, 16) == 0 && memcmp(a + len - 16, b + len - 16, 16) == 0;
 	return memcmp(a, b, len) == 0;
 }
 
 static inline void bytes_put(uint8_t *to, const uint8_t *from, size_t len)
 {
-	if (bytes_are_short(len)) {
+	if (len - 16 <= 16) {
 		memcpy(to, from, 16);
 		memcpy(to + len - 16, from + len - 16, 16);
 	} else {

@@ -17,54 +17,12 @@ static inline uint16_t csum_be16(uint16_t host)
 	return v;
 }
 
-// One's complement addition of 8 bytes.
-static inline uint64_t csum_8(uint64_t sum, const uint8_t *p)
-{
-	uint64_t w;
-
-	memcpy(&w, p, 8);
-	sum += w;
-	return sum + (sum < w);
-}
-
-// Of 16 and of 32 bytes. In assembly, as compilers emit no add with carry here.
-static inline uint64_t csum_16(uint64_t sum, const uint8_t *p)
-{
-#if defined(__x86_64__)
-	__asm__("addq 0(%[p]), %[sum]\n\t"
-		"adcq 8(%[p]), %[sum]\n\t"
-		"adcq $0, %[sum]"
-		: [sum] "+r"(sum)
-		: [p] "r"(p), "m"(*(const uint8_t(*)[16])p)
-		: "cc");
-	return sum;
-#else
-	return csum_8(csum_8(sum, p), p + 8);
-#endif
-}
-
-static inline uint64_t csum_32(uint64_t sum, const uint8_t *p)
-{
-#if defined(__x86_64__)
-	__asm__("addq 0(%[p]), %[sum]\n\t"
-		"adcq 8(%[p]), %[sum]\n\t"
-		"adcq 16(%[p]), %[sum]\n\t"
-		"adcq 24(%[p]), %[sum]\n\t"
-		"adcq $0, %[sum]"
-		: [sum] "+r"(sum)
-		: [p] "r"(p), "m"(*(const uint8_t(*)[32])p)
-		: "cc");
-	return sum;
-#else
-	return csum_16(csum_16(sum, p), p + 16);
-#endif
-}
-
 // The 64-bit sum of 8 bytes or more. By words, not by vectors: the bytes were mostly just written
-// in small pieces, and the wider a load, the longer it waits for all of them.
+// in small pieces, and the wider a load, the longer it waits for all of them. In assembly, as
+// compilers emit no add with carry here.
 static inline uint64_t csum_wide(const uint8_t *p, size_t len)
 {
-	uint64_t sum;
+	uint64_t sum, word;
 
 	// The last 0 to 7 bytes, padded with zero: from the last 8, shifted in two steps, as there
 	// is no shift by 64.
@@ -74,22 +32,47 @@ static inline uint64_t csum_wide(const uint8_t *p, size_t len)
 #else
 	sum = sum << 8 << (56 - 8 * (len & 7));
 #endif
+#if defined(__x86_64__)
 	for (; len >= 32; len -= 32, p += 32)
-		sum = csum_32(sum, p);
+		__asm__("addq 0(%[p]), %[sum]\n\t"
+			"adcq 8(%[p]), %[sum]\n\t"
+			"adcq 16(%[p]), %[sum]\n\t"
+			"adcq 24(%[p]), %[sum]\n\t"
+			"adcq $0, %[sum]"
+			: [sum] "+r"(sum)
+			: [p] "r"(p), "m"(*(const uint8_t(*)[32])p)
+			: "cc");
 	if (len & 16) {
-		sum = csum_16(sum, p);
+		__asm__("addq 0(%[p]), %[sum]\n\t"
+			"adcq 8(%[p]), %[sum]\n\t"
+			"adcq $0, %[sum]"
+			: [sum] "+r"(sum)
+			: [p] "r"(p), "m"(*(const uint8_t(*)[16])p)
+			: "cc");
 		p += 16;
 	}
-	return len & 8 ? csum_8(sum, p) : sum;
+	len &= 15;
+#endif
+	for (; len >= 8; len -= 8, p += 8) {
+		memcpy(&word, p, 8);
+		sum += word;
+		sum += sum < word;
+	}
+	return sum;
 }
 
-// Of less than 8 bytes.
-static inline uint64_t csum_short(const uint8_t *p, size_t len)
+// Add len bytes, an odd last one padded with zero, to a running sum. Exact for any len < 2^32.
+static inline uint64_t csum_add(uint64_t sum, const void *data, size_t len)
 {
-	uint64_t sum = 0;
+	const uint8_t *p = (const uint8_t *)data;
 	uint32_t w32;
 	uint16_t w16;
 
+	if (len >= 8) {
+		uint64_t wide = csum_wide(p, len);
+
+		return sum + (wide & 0xffffffff) + (wide >> 32);
+	}
 	if (len & 4) {
 		memcpy(&w32, p, 4);
 		sum += w32;
@@ -101,15 +84,6 @@ static inline uint64_t csum_short(const uint8_t *p, size_t len)
 		p += 2;
 	}
 	return len & 1 ? sum + csum_be16((uint16_t)(*p << 8)) : sum;
-}
-
-// Add len bytes, an odd last one padded with zero, to a running sum. Exact for any len < 2^32.
-static inline uint64_t csum_add(uint64_t sum, const void *data, size_t len)
-{
-	const uint8_t *p = (const uint8_t *)data;
-	uint64_t wide = len >= 8 ? csum_wide(p, len) : csum_short(p, len);
-
-	return sum + (wide & 0xffffffff) + (wide >> 32);
 }
 
 // The one's complement of the folded sum, in memory order: store it as it is. The upper half of a

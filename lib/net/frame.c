@@ -41,6 +41,7 @@ static void write_ipv4(struct writer *w, const struct frame_ip *ip)
 {
 	uint8_t *header = write_space(w, FRAME_IPV4_LEN);
 	struct writer h;
+	uint16_t check;
 
 	if (!header)
 		return;
@@ -54,7 +55,8 @@ static void write_ipv4(struct writer *w, const struct frame_ip *ip)
 	write_be16(&h, 0);
 	write_bytes(&h, ip->src, 4);
 	write_bytes(&h, ip->dst, 4);
-	frame_store16(header + 10, csum_fold(csum_add(0, header, FRAME_IPV4_LEN)));
+	check = csum_fold(csum_add(0, header, FRAME_IPV4_LEN));
+	memcpy(header + 10, &check, 2);
 }
 
 static void write_ipv6(struct writer *w, const struct frame_ip *ip)
@@ -95,8 +97,8 @@ void frame_template_build(struct frame_template *t, const struct frame_path *pat
 
 	t->udp_sum = csum_pseudo(none, ip.dst, ip.addr_len, ip.protocol, 0);
 	if (ip.addr_len == 4) {
-		frame_store16(t->bytes + t->ip + 2, 0);
-		frame_store16(t->bytes + t->ip + 10, 0);
+		memset(t->bytes + t->ip + 2, 0, 2);
+		memset(t->bytes + t->ip + 10, 0, 2);
 		t->ip_sum = csum_add(0, t->bytes + t->ip, FRAME_IPV4_LEN);
 	}
 }

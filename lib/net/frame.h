@@ -70,11 +70,6 @@ struct frame_payload {
 	uint64_t sum; // of its bytes as csum_add has it, below 2^48; 0: not known, to be added up
 };
 
-static inline void frame_store16(uint8_t *p, uint16_t wire)
-{
-	memcpy(p, &wire, 2);
-}
-
 // Write the headers before a payload that already lies at buf + t->len; returns the length of the
 // frame. src has addr_len bytes. Checksums are complete (UDP over IPv4 included), or with
 // checksum_offload as the device wants them: IPv4 zero, UDP the folded sum of the pseudo-header.
@@ -101,12 +96,12 @@ static inline __attribute__((always_inline)) uint32_t frame_stamp(const struct f
 		uint64_t src_sum = csum_add(0, src, 4);
 
 		check = t->checksum_offload ? 0 : csum_fold(t->ip_sum + total + src_sum);
-		frame_store16(ip + 2, total);
-		frame_store16(ip + 10, check);
+		memcpy(ip + 2, &total, 2);
+		memcpy(ip + 10, &check, 2);
 		memcpy(ip + 12, src, 4);
 		sum += src_sum;
 	} else {
-		frame_store16(ip + 4, udp_len);
+		memcpy(ip + 4, &udp_len, 2);
 		memcpy(ip + 8, src, 16);
 		sum = csum_add(sum, src, 16);
 	}
@@ -118,9 +113,9 @@ static inline __attribute__((always_inline)) uint32_t frame_stamp(const struct f
 		check = csum_fold(sum);
 		check = check ? check : 0xffff; // zero on the wire means "none" (RFC 768)
 	}
-	frame_store16(udp, port);
-	frame_store16(udp + 4, udp_len);
-	frame_store16(udp + 6, check);
+	memcpy(udp, &port, 2);
+	memcpy(udp + 4, &udp_len, 2);
+	memcpy(udp + 6, &check, 2);
 	return len + payload_len;
 }
 
