@@ -78,16 +78,6 @@ static inline void burst_own_mbuf(const struct rte_mbuf *m)
 	burst_own(data + 64);
 }
 
-// The data of a received mbuf, whose header is in the cache.
-static inline void burst_own_data(const struct rte_mbuf *m)
-{
-	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-	uint32_t len = m->data_len < BURST_OWNED ? m->data_len : BURST_OWNED;
-
-	for (uint32_t at = 0; at < len; at += 64)
-		burst_own(data + at);
-}
-
 // A burst was received: fetch its first packets, best some time before they are looked at. Owned,
 // because their mbufs are freed and filled again soon.
 static inline void burst_ask(struct rte_mbuf **pkts, uint16_t n)
@@ -102,10 +92,15 @@ static inline void burst_ask(struct rte_mbuf **pkts, uint16_t n)
 // on their way than it can track, so they are not fetched all at once.
 static inline void burst_ask_next(struct rte_mbuf **pkts, uint16_t n, uint16_t i)
 {
+	const struct rte_mbuf *m;
+
 	if (i + 2 * BURST_AHEAD < n)
 		burst_own(pkts[i + 2 * BURST_AHEAD]);
-	if (i + BURST_AHEAD < n)
-		burst_own_data(pkts[i + BURST_AHEAD]);
+	if (i + BURST_AHEAD >= n)
+		return;
+	m = pkts[i + BURST_AHEAD]; // its header is in the cache, so its data can be found
+	for (uint32_t at = 0; at < m->data_len && at < BURST_OWNED; at += 64)
+		burst_own(rte_pktmbuf_mtod_offset(m, const uint8_t *, at));
 }
 
 // Take n mbufs from the pool, or none and false. Their last user was a driver or another CPU: reset

@@ -101,11 +101,15 @@ static inline fixed fixed_mul(fixed a, fixed b)
 // The one that was next is taken: find the one after it. Path: hot.
 void pace_turn(struct pace *p);
 
-// May another one begin at `now` in a closed loop with `in_flight` in flight?
-static inline bool pace_has_room(const struct pace *p, uint64_t now, uint64_t in_flight)
+// Is one due at `now`, with `in_flight` in flight?
+static inline bool pace_ready(const struct pace *p, uint64_t now, uint64_t in_flight)
 {
 	uint64_t since = now - p->next, allowed = p->outstanding;
 
+	if (p->left == 0 || p->next > now)
+		return false;
+	if (p->kind == PACE_RATE)
+		return true;
 	if (now >= p->stop)
 		return false;
 	if (p->kind == PACE_MAX)
@@ -113,14 +117,6 @@ static inline bool pace_has_room(const struct pace *p, uint64_t now, uint64_t in
 	if (since < p->ramp_up)
 		allowed = 1 + (uint64_t)(((fixed)since * p->ramp_scale) >> 64);
 	return in_flight < allowed;
-}
-
-// Is one due at `now`, with `in_flight` in flight?
-static inline bool pace_ready(const struct pace *p, uint64_t now, uint64_t in_flight)
-{
-	if (p->left == 0 || p->next > now)
-		return false;
-	return p->kind == PACE_RATE || pace_has_room(p, now, in_flight);
 }
 
 // Take it: the tick at which it was due.

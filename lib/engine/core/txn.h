@@ -108,11 +108,6 @@ static inline uint32_t txn_bits_for(uint64_t n)
 	return n <= 1 ? 0 : 64 - (uint32_t)__builtin_clzll(n - 1);
 }
 
-static inline uint64_t txn_round(const struct txn_table *t, uint32_t slot)
-{
-	return slot < t->next ? t->round : t->round - 1;
-}
-
 // The shift of a flow's keys: the top bits of a multiplicative hash.
 static inline uint64_t txn_shift(const struct txn_table *t, uint64_t port, uint64_t client)
 {
@@ -138,13 +133,7 @@ static inline void txn_place(const struct txn_table *t, uint32_t slot, struct tx
 		.port = (uint32_t)(row - high * t->ports),
 		.high = (uint32_t)high};
 
-	txn_place_at(t, &at, slot, txn_round(t, slot), out);
-}
-
-// Mask of the bits of the round in a key.
-static inline uint64_t txn_rounds(const struct txn_table *t)
-{
-	return t->perm.mask >> t->high_bits;
+	txn_place_at(t, &at, slot, slot < t->next ? t->round : t->round - 1, out);
 }
 
 // The slot of a key, t->count or more when there is no such, and the key's bits of the round.
@@ -168,10 +157,10 @@ static inline enum txn_match txn_find(
 	if (at >= t->count)
 		return TXN_NO_MATCH;
 	*slot = (uint32_t)at;
-	round = txn_round(t, *slot);
+	round = *slot < t->next ? t->round : t->round - 1;
 	if (round == UINT64_MAX) // not used yet
 		return TXN_NO_MATCH;
-	behind = (round - said) & txn_rounds(t);
+	behind = (round - said) & (t->perm.mask >> t->high_bits);
 	if (behind)
 		return behind <= round ? TXN_EARLIER : TXN_NO_MATCH;
 	reply->seq = round * t->count + *slot;
@@ -186,7 +175,7 @@ static inline uint32_t txn_before(
 {
 	uint64_t said, at = txn_slot_of(t, port, client, key, &said);
 
-	return said == txn_rounds(t) && at < t->count ? (uint32_t)at : TXN_NONE;
+	return said == t->perm.mask >> t->high_bits && at < t->count ? (uint32_t)at : TXN_NONE;
 }
 
 // The number of the transaction that a slot held when this was its key; held: its present number.

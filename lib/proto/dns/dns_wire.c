@@ -28,34 +28,32 @@ struct dns_query {
 	uint16_t sum; // of wire
 };
 
-static inline uint32_t query_index(
-	const struct dns_plan *p, const struct dns_worker *w, uint64_t number)
-{
-	unsigned __int128 spread;
-	uint32_t i;
-
-	if (p->order == DNS_SEQUENTIAL)
-		return (uint32_t)recip_mod(&p->count, number);
-	spread = (unsigned __int128)rand_hash(w->salt[DNS_SALT_ORDER] + number) * p->queries.count;
-	i = (uint32_t)(spread >> 64);
-	if (p->order == DNS_RANDOM)
-		return i;
-	// The bits below the index are as random as it is.
-	return (uint32_t)((uint64_t)spread >> 32) < p->alias[i].keep ? i : p->alias[i].other;
-}
-
 static inline struct dns_query query_find(
 	const struct dns_plan *p, const struct dns_worker *w, const struct proto_txn *t)
 {
-	uint64_t number = t->seq * w->workers + w->worker;
-	const uint32_t *at = p->queries.offsets + query_index(p, w, number);
-	const uint8_t *entry = p->queries.blob + at[0];
-	struct dns_query q = {.number = number,
-		.wire = entry + DNS_ENTRY_HEAD,
-		.len = at[1] - at[0] - DNS_ENTRY_HEAD,
-		.random_at = entry[0],
-		.random_len = entry[1]};
+	struct dns_query q = {.number = t->seq * w->workers + w->worker};
+	unsigned __int128 spread;
+	const uint8_t *entry;
+	const uint32_t *at;
+	uint32_t i;
 
+	if (p->order == DNS_SEQUENTIAL) {
+		i = (uint32_t)recip_mod(&p->count, q.number);
+	} else {
+		spread = (unsigned __int128)rand_hash(w->salt[DNS_SALT_ORDER] + q.number) *
+		         p->queries.count;
+		i = (uint32_t)(spread >> 64);
+		// The bits below the index are as random as it is.
+		if (p->order != DNS_RANDOM &&
+			(uint32_t)((uint64_t)spread >> 32) >= p->alias[i].keep)
+			i = p->alias[i].other;
+	}
+	at = p->queries.offsets + i;
+	entry = p->queries.blob + at[0];
+	q.wire = entry + DNS_ENTRY_HEAD;
+	q.len = at[1] - at[0] - DNS_ENTRY_HEAD;
+	q.random_at = entry[0];
+	q.random_len = entry[1];
 	memcpy(&q.sum, entry + 2, sizeof(q.sum));
 	return q;
 }
