@@ -152,18 +152,11 @@ static void dhcp4_option_write(struct writer *w, uint16_t code, const void *data
 	dhcp4_write_option(w, (uint8_t)code, data, len);
 }
 
-static uint64_t dhcp4_wanted(const void *client_settings, bool prefixes)
-{
-	return prefixes ? 0 : dhcp4_leases_wanted(client_settings);
-}
-
 static bool dhcp4_same_clients(const void *one, const void *other)
 {
 	const struct dhcp4_settings *a = one, *b = other;
 
-	return memcmp(a->is.mac, b->is.mac, sizeof(a->is.mac)) == 0 &&
-	       a->client_id == b->client_id && dhcp_text_equal(a->is.mac_file, b->is.mac_file) &&
-	       dhcp_text_equal(a->chaddr, b->chaddr);
+	return a->client_id == b->client_id && dhcp_text_equal(a->chaddr, b->chaddr);
 }
 
 static const struct dhcp_server_family dhcp4_server_family = {
@@ -181,7 +174,7 @@ static const struct dhcp_server_family dhcp4_server_family = {
 	.option_write = dhcp4_option_write,
 	.own_check = dhcp4_own_check,
 	.own_set = dhcp4_own_set,
-	.leases_wanted = dhcp4_wanted,
+	.leases_wanted = dhcp4_leases_wanted,
 	.same_clients = dhcp4_same_clients,
 };
 

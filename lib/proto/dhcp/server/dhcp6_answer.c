@@ -85,11 +85,6 @@ static const char *dhcp6_answer_type_label(uint32_t i)
 	return name ? name : "other";
 }
 
-static const char *dhcp6_answer_status_label(uint32_t i)
-{
-	return dhcp6_status_name(i);
-}
-
 _Static_assert(DHCP6_TYPES == DHCP_SERVER_TYPES, "message types");
 _Static_assert(DHCP6_STATUSES == DHCP_SERVER_STATUSES, "status codes");
 
@@ -198,18 +193,11 @@ static void dhcp6_own_set(const struct dhcp_server_family *f, void *answers, con
 	set_time(f, a, DHCP6_OPT_REFRESH_TIME, s->refresh_ns);
 }
 
-static uint64_t dhcp6_wanted(const void *client_settings, bool prefixes)
-{
-	return dhcp6_leases_wanted(client_settings, prefixes);
-}
-
 static bool dhcp6_same_clients(const void *one, const void *other)
 {
 	const struct dhcp6_settings *a = one, *b = other;
 
-	return memcmp(a->is.mac, b->is.mac, sizeof(a->is.mac)) == 0 && a->duid == b->duid &&
-	       a->iaid == b->iaid && a->enterprise == b->enterprise &&
-	       dhcp_text_equal(a->is.mac_file, b->is.mac_file) &&
+	return a->duid == b->duid && a->iaid == b->iaid && a->enterprise == b->enterprise &&
 	       dhcp_text_equal(a->duid_hex, b->duid_hex) &&
 	       dhcp_text_equal(a->duid_file, b->duid_file);
 }
@@ -229,7 +217,7 @@ static const struct dhcp_server_family dhcp6_server_family = {
 	.option_write = dhcp6_write_option,
 	.own_check = dhcp6_own_check,
 	.own_set = dhcp6_own_set,
-	.leases_wanted = dhcp6_wanted,
+	.leases_wanted = dhcp6_leases_wanted,
 	.same_clients = dhcp6_same_clients,
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/rand.h"
 #include "proto/dhcp/client/dhcp_addresses.h"
+#include "proto/dhcp/client/dhcp_settings.h"
 
 #define NS_PER_S 1000000000u
 
@@ -320,6 +321,14 @@ static uint64_t supply_of(const struct dhcp_answers_settings *s, uint32_t kind)
 	return sum < s->clients ? sum : s->clients;
 }
 
+static bool same_clients(const struct dhcp_server_family *f, const void *one, const void *other)
+{
+	const struct dhcp_settings *a = one, *b = other;
+
+	return memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 &&
+	       dhcp_text_equal(a->mac_file, b->mac_file) && f->same_clients(one, other);
+}
+
 // Items with the same clients count once: they are leased the same.
 static uint64_t demand_of(const struct dhcp_server_family *f, const void *const *settings,
 	uint32_t count, bool prefixes)
@@ -330,7 +339,7 @@ static uint64_t demand_of(const struct dhcp_server_family *f, const void *const 
 		bool known = false;
 
 		for (uint32_t k = 0; k < i; k++)
-			known |= f->same_clients(settings[i], settings[k]);
+			known |= same_clients(f, settings[i], settings[k]);
 		sum += known ? 0 : f->leases_wanted(settings[i], prefixes);
 	}
 	return sum;

@@ -45,7 +45,7 @@ struct dhcp_answers_settings {
 	A(type, DHCP_SERVER_TYPES, DHCP_TYPE_LABEL, "messages received by type, without relay messages") \
 	X6(relayed, "messages received through relays")                                           \
 	A(sent, DHCP_SERVER_TYPES, DHCP_TYPE_LABEL, "replies by type")                            \
-	A6(status, DHCP_SERVER_STATUSES, dhcp6_answer_status_label, "status codes in replies")          \
+	A6(status, DHCP_SERVER_STATUSES, dhcp6_status_name, "status codes in replies")            \
 	X(answered, "messages answered")                                                          \
 	X(released, "leases released")                                                            \
 	X(declined, "addresses declined; they rest for the lease time")                           \
@@ -111,7 +111,8 @@ struct dhcp_server_family {
 	// Set the family's own part of answers, whose ranges and times are set.
 	void (*own_set)(const struct dhcp_server_family *f, void *answers, const void *settings,
 		const struct proto_env *env);
-	// Leases that an item of clients needs, and whether the clients of two items are the same.
+	// Leases that an item of clients needs, and whether the clients of two items with the same
+	// MACs are the same.
 	uint64_t (*leases_wanted)(const void *client_settings, bool prefixes);
 	bool (*same_clients)(const void *a, const void *b);
 };

@@ -231,8 +231,8 @@ struct dhcp4_heard {
 void dhcp4_check(const void *settings, struct diag *d);
 void dhcp4_check_server(const void *settings, const struct addr *server, struct diag *d);
 void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d);
-// How many clients hold a lease at a time, at most.
-uint64_t dhcp4_leases_wanted(const struct dhcp4_settings *s);
+// How many leases the clients hold at a time, at most; never prefixes.
+uint64_t dhcp4_leases_wanted(const void *settings, bool prefixes);
 
 // dhcp4_templates.c: the bytes of every kind of message into the plan, options and sub-options as
 // patterns. 0, or -EINVAL (in d).

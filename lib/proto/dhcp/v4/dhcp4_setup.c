@@ -80,7 +80,7 @@ static void check_expect(const struct dhcp4_settings *s, struct diag *d)
 	const struct field_list *pool = &s->expect->pool;
 	uint64_t count = dhcp_ranges_count(pool, 4, d);
 
-	if (pool->count > 0 && count < dhcp4_leases_wanted(s))
+	if (pool->count > 0 && count < dhcp4_leases_wanted(s, false))
 		diag_error(d, pool, "pool", "%llu addresses for %llu clients",
 			(unsigned long long)count, (unsigned long long)s->is.clients);
 }
@@ -266,9 +266,11 @@ static const struct dhcp_family dhcp4_family = {
 	.lease_save = dhcp4_lease_save,
 };
 
-uint64_t dhcp4_leases_wanted(const struct dhcp4_settings *s)
+uint64_t dhcp4_leases_wanted(const void *settings, bool prefixes)
 {
-	return dhcp_gets_leases(&dhcp4_family, &s->is) ? s->is.clients : 0;
+	const struct dhcp_settings *s = settings;
+
+	return !prefixes && dhcp_gets_leases(&dhcp4_family, s) ? s->clients : 0;
 }
 
 void dhcp4_check(const void *settings, struct diag *d)

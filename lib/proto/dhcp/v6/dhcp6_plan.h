@@ -217,7 +217,7 @@ void dhcp6_check(const void *settings, struct diag *d);
 void dhcp6_check_server(const void *settings, const struct addr *server, struct diag *d);
 void *dhcp6_setup(const void *settings, const struct proto_env *env, struct diag *d);
 // How many addresses, or prefixes, the clients hold at a time, at most.
-uint64_t dhcp6_leases_wanted(const struct dhcp6_settings *s, bool prefixes);
+uint64_t dhcp6_leases_wanted(const void *settings, bool prefixes);
 
 // dhcp6_templates.c: the bytes of every kind of message into the plan, options as patterns. 0, or
 // -EINVAL (in d).

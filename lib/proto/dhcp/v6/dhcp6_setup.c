@@ -421,8 +421,9 @@ static const struct dhcp_family dhcp6_family = {
 	.lease_save = dhcp6_lease_save,
 };
 
-uint64_t dhcp6_leases_wanted(const struct dhcp6_settings *s, bool prefixes)
+uint64_t dhcp6_leases_wanted(const void *settings, bool prefixes)
 {
+	const struct dhcp6_settings *s = settings;
 	enum dhcp6_lease_kind others = prefixes ? DHCP6_WANTS_ADDRESSES : DHCP6_WANTS_PREFIXES;
 
 	if (!dhcp_gets_leases(&dhcp6_family, &s->is) || s->lease == (int32_t)others)
