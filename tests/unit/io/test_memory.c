@@ -2,6 +2,7 @@
 // Automatic sizes of queues and pools.
 #include "ports.h"
 
+#include "io/handoff.h"
 #include "io/memory.h"
 
 static void settings_win_over_automatic_sizes(void **state)
@@ -15,6 +16,30 @@ static void settings_win_over_automatic_sizes(void **state)
 	assert_int_equal(port_tx_descriptors(&p), driver_of(&p)->descriptors);
 	p.mbufs = 5000;
 	assert_int_equal(port_rx_mbufs(&p), 5000);
+}
+
+static void automatic_sizes_are_the_documented_ones(void **state)
+{
+	struct port_settings p = port_of("a", "null", NULL);
+
+	assert_int_equal(port_rx_mbufs(&p), 4095);
+	p.held = 77;
+	assert_int_equal(port_tx_mbufs(&p), 4095 + 77);
+	p.queues = 3;
+	assert_int_equal(port_rx_mbufs(&p), 4095 + 2 * (HANDOFF_LANE + 512));
+	p.rx_descriptors = 513; // twice that and 1 024 is just above a power of two
+	assert_int_equal(port_rx_mbufs(&p), 4095 + 2 * (HANDOFF_LANE + 512));
+	p.rx_descriptors = 512;
+	assert_int_equal(port_rx_mbufs(&p), 2047 + 2 * (HANDOFF_LANE + 512));
+}
+
+static void an_mbuf_that_a_card_reads_takes_a_page(void **state)
+{
+	struct port_settings dense = port_of("a", "null", NULL), card = port_of("a", "pci", "x");
+
+	dense.mbufs = card.mbufs = 1 << 20;
+	assert_in_range(port_memory(&dense) >> 21, 2048 + 128, 2600);
+	assert_in_range(port_memory(&card) >> 21, 4096 + 16, 4200);
 }
 
 // A pool that its queues can hold all of would run dry.
@@ -67,6 +92,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(settings_win_over_automatic_sizes),
+		cmocka_unit_test(automatic_sizes_are_the_documented_ones),
+		cmocka_unit_test(an_mbuf_that_a_card_reads_takes_a_page),
 		cmocka_unit_test(automatic_pools_are_larger_than_their_queues),
 		cmocka_unit_test(an_mbuf_holds_a_whole_packet),
 		cmocka_unit_test(an_xdp_mbuf_stays_within_a_page),

@@ -46,7 +46,7 @@ static struct device {
 static struct answers {
 	int info, configure, key, adjust, rx_queue, tx_queue, start, mac, hash, reta, rules;
 	int socket; // of the devices
-	bool no_pool, no_pool_there, no_ops, no_populate, no_ring, no_device;
+	bool no_pool, no_tx_pool, no_pool_there, no_ops, no_populate, no_ring, no_device;
 	struct rte_eth_link link;
 	int link_err;
 } say;
@@ -235,10 +235,11 @@ int rte_flow_flush(uint16_t id, struct rte_flow_error *error)
 	return 0;
 }
 
-static struct rte_mempool *pool_new(int socket)
+static struct rte_mempool *pool_new(const char *name, int socket)
 {
 	calls.socket = socket;
-	if (say.no_pool || (say.no_pool_there && socket != SOCKET_ID_ANY))
+	if (say.no_pool || (say.no_tx_pool && name[0] == 't') ||
+		(say.no_pool_there && socket != SOCKET_ID_ANY))
 		return NULL;
 	calls.pools++;
 	return calloc(1, sizeof(struct rte_mempool));
@@ -250,14 +251,14 @@ struct rte_mempool *rte_mempool_create_empty(const char *name, unsigned n, unsig
 	assert_int_equal(flags, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
 	calls.dense++;
 	calls.room = (uint16_t)(size - sizeof(struct rte_mbuf));
-	return pool_new(socket);
+	return pool_new(name, socket);
 }
 
 struct rte_mempool *rte_pktmbuf_pool_create(
 	const char *name, unsigned n, unsigned cache, uint16_t private, uint16_t room, int socket)
 {
 	calls.room = room;
-	return pool_new(socket);
+	return pool_new(name, socket);
 }
 
 void rte_pktmbuf_pool_init(struct rte_mempool *pool, void *arg)
@@ -559,7 +560,7 @@ static void a_pool_of_a_card_is_near_it_or_anywhere(void **state)
 static void a_pool_without_memory_is_an_error(void **state)
 {
 	static const struct answers cases[] = {
-		{.no_pool = true}, {.no_ops = true}, {.no_populate = true}};
+		{.no_pool = true}, {.no_tx_pool = true}, {.no_ops = true}, {.no_populate = true}};
 	struct port_settings s = port_of("p", "null", NULL);
 	struct port p = probed(&s);
 
@@ -568,6 +569,7 @@ static void a_pool_without_memory_is_an_error(void **state)
 		say = cases[i];
 		assert_int_equal(port_make_pools(&p, 0, &e), -ENOMEM);
 		assert_non_null(strstr(e.text, "raise host.memory_size"));
+		port_free_pools(&p);
 		assert_int_equal(calls.pools, 0);
 	}
 }

@@ -6,13 +6,25 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <rte_ethdev.h>
 
+#include "io/explain.h"
 #include "io/netif.h"
+#include "io/port_internal.h"
+#include "lib/test_port.h"
 
 static uint64_t unit; // the counters of device n are multiples of unit << 8 * n
 static bool link_up;
+static unsigned slept_us, up_after_us;
+
+int usleep(useconds_t us)
+{
+	slept_us += us;
+	link_up |= slept_us == up_after_us;
+	return 0;
+}
 
 int rte_eth_stats_get(uint16_t device, struct rte_eth_stats *s)
 {
@@ -109,11 +121,87 @@ static void a_speed_comes_from_the_file_or_the_kernel(void **state)
 	free(list);
 }
 
+static unsigned polls;
+static bool endless;
+
+static void polled(struct test_port *t)
+{
+	polls++;
+	if (endless)
+		test_port_receive(t, "x", 1);
+}
+
+static void packets_of_the_run_before_are_dropped(void **state)
+{
+	const struct port_settings s = port_of("p", "ring", NULL);
+	struct port p = {.settings = &s,
+		.driver = driver_of(&s),
+		.device_count = 1,
+		.queue = {{0, 0}, {0, 1}},
+		.queues = 2};
+	struct test_port t;
+
+	test_port_open(&t, 0);
+	t.poll = polled;
+	for (int i = 0; i < 2 * 64 + 3; i++)
+		test_port_receive(&t, "x", 1);
+	port_renew(&p);
+	assert_int_equal(t.live, 0);
+	assert_int_equal(polls, 4 + 1); // until nothing comes, on each queue
+	polls = 0;
+	endless = true;
+	p.queues = 1;
+	port_renew(&p);
+	assert_int_equal(t.live, 0);
+	assert_int_equal(polls, 10000);
+}
+
+static void links_are_waited_for_and_complained_about(void **state)
+{
+	static const struct {
+		bool up;
+		unsigned up_after_us, slept_us;
+		bool offload, offloaded;
+		const char *said; // "": nothing
+	} cases[] = {
+		{true, 0, 0, false, false, ""},
+		{true, 0, 0, true, true, ""},
+		{true, 0, 0, false, true, ""},
+		{true, 0, 0, true, false, "port p: checksum_offload has no effect"},
+		{false, 30000, 30000, false, false, ""},
+		{false, 1, 2000000, false, false, "port p: no link after 2 s"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct port_settings s = port_of("p", "ring", NULL);
+		struct port p = {.settings = &s,
+			.driver = driver_of(&s),
+			.device_count = 1,
+			.checksum_offload = cases[i].offloaded};
+		struct capture c;
+		char *said;
+
+		s.checksum_offload = cases[i].offload;
+		link_up = cases[i].up;
+		up_after_us = cases[i].up_after_us;
+		slept_us = 0;
+		capture_begin(&c);
+		port_wait_for_links(&p, 1);
+		said = capture_end(&c);
+		assert_int_equal(slept_us, cases[i].slept_us);
+		assert_non_null(strstr(said, cases[i].said));
+		assert_int_equal(said[0] == '\0', cases[i].said[0] == '\0');
+		free(said);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counters_are_the_sum_since_the_run_began),
 		cmocka_unit_test(the_link_of_a_device_is_as_it_reports),
+		cmocka_unit_test(packets_of_the_run_before_are_dropped),
+		cmocka_unit_test(links_are_waited_for_and_complained_about),
 		cmocka_unit_test(a_speed_comes_from_the_file_or_the_kernel),
 	};
 

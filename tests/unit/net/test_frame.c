@@ -347,6 +347,14 @@ static void shows_type_and_code_of_icmp(void **state)
 	free(v6.data);
 }
 
+static void takes_icmp_that_is_a_header_alone(void **state)
+{
+	assert_int_equal(kind_with("unreachable4", ETH + 2, 20 + 8), FRAME_ICMP_ERROR);
+	assert_int_equal(kind_with("unreachable4", ETH + 2, 20 + 7), FRAME_BAD);
+	assert_int_equal(kind_with("unreachable6", ETH + 4, 8), FRAME_ICMP_ERROR);
+	assert_int_equal(kind_with("unreachable6", ETH + 4, 7), FRAME_BAD);
+}
+
 static void leaves_icmp_of_the_other_family_alone(void **state)
 {
 	assert_int_equal(kind_with("echo4", ETH + 8, 64 << 8 | 58), FRAME_OTHER);
@@ -686,6 +694,7 @@ int main(void)
 		cmocka_unit_test(passes_over_an_authentication_header),
 		cmocka_unit_test(counts_icmp_errors_and_nothing_else_as_errors),
 		cmocka_unit_test(shows_type_and_code_of_icmp),
+		cmocka_unit_test(takes_icmp_that_is_a_header_alone),
 		cmocka_unit_test(leaves_icmp_of_the_other_family_alone),
 		cmocka_unit_test(finds_every_flipped_bit_that_a_checksum_covers),
 		cmocka_unit_test(takes_the_short_way_to_the_same_view),

@@ -478,6 +478,26 @@ static void learns_from_an_unsolicited_announcement_to_all(void **state)
 	free(b.data);
 }
 
+// Though the first bytes of the target are those of the answer.
+static void does_not_learn_for_the_other_family_or_kind(void **state)
+{
+	const struct addr v4_as_v6 = {16, {198, 18, 0, 2}};
+	struct bytes arp = sample_load("arp-reply"), na = sample_load("na");
+	struct addr v6_as_v4 = v6_b;
+	struct frame f;
+	uint8_t mac[6];
+
+	v6_as_v4.len = 4;
+	assert_false(learns(&arp, &v4_as_v6, mac));
+	assert_false(learns(&na, &v6_as_v4, mac));
+	frame_parse(na.data, na.len, &f);
+	assert_false(neigh_learn(FRAME_OTHER, &f, &v6_b, mac));
+	frame_parse(arp.data, arp.len, &f);
+	assert_false(neigh_learn(FRAME_OTHER, &f, &v4_b, mac));
+	free(arp.data);
+	free(na.data);
+}
+
 static void assert_not_learnt(const char *name, uint32_t at, const void *bytes, uint32_t len)
 {
 	struct bytes b = changed(name, at, bytes, len);
@@ -573,6 +593,7 @@ int main(void)
 		cmocka_unit_test(learns_the_answer_of_its_own_responder),
 		cmocka_unit_test(learns_from_the_ethernet_source_without_the_option),
 		cmocka_unit_test(learns_from_an_unsolicited_announcement_to_all),
+		cmocka_unit_test(does_not_learn_for_the_other_family_or_kind),
 		cmocka_unit_test(does_not_believe_invalid_answers),
 		cmocka_unit_test(does_not_believe_a_wrong_checksum),
 		cmocka_unit_test(does_not_mix_the_families),

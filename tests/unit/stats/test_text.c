@@ -147,6 +147,29 @@ static void the_reference_has_every_path(void **state)
 	free(text);
 }
 
+static void the_reference_shows_four_labels(void **state)
+{
+	static const char *const expected[] = {"", " (LABEL: NOERROR)",
+		" (LABEL: NOERROR, FORMERR)", " (LABEL: NOERROR, FORMERR, SERV.FAIL)",
+		" (LABEL: NOERROR, FORMERR, SERV.FAIL, NXDOMAIN)",
+		" (LABEL: NOERROR, FORMERR, SERV.FAIL, NXDOMAIN, ...)"};
+
+	for (uint32_t length = 0; length < 6; length++) {
+		struct counter row = sample_own_rows[0];
+		const struct counter_section section = {"dns", "a protocol", &row, 1, 0};
+		char *text = NULL;
+		size_t len;
+		FILE *f = open_memstream(&text, &len);
+
+		row.length = length;
+		stats_document(&section, "", f);
+		fclose(f);
+		assert_string_equal(strstr(text, "RCODE") + strlen("RCODE"),
+			strcat(strcpy((char[80]){0}, expected[length]), "\n"));
+		free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +182,7 @@ int main(void)
 		cmocka_unit_test(rows_are_lines_indented_by_depth),
 		cmocka_unit_test(rows_that_are_zero_or_absent_are_not_printed),
 		cmocka_unit_test(the_reference_has_every_path),
+		cmocka_unit_test(the_reference_shows_four_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
