@@ -128,6 +128,29 @@ static inline void fixture_bound(FIXTURE *f, uint32_t exchange)
 	fixture_send(f);
 }
 
+// A client that declines its lease rests for rest_ms: no exchange begins before. The setting is
+// decline_rest_ns, UINT64_MAX: auto. end: the end of the DECLINE; NULL: it has no reply.
+static inline void assert_rests(uint32_t declines, bool retransmit, uint64_t decline_rest_ns,
+	uint32_t rest_ms, void (*end)(FIXTURE *f))
+{
+	FIXTURE *f = fixture_new(1);
+
+	f->settings.is.retransmit = retransmit ? &f->retransmit : NULL;
+	f->settings.is.decline_rest_ns = decline_rest_ns;
+	fixture_open(f);
+	f->ctx.now_ms = 5000;
+	fixture_bound(f, declines);
+	if (end)
+		end(f);
+	fixture_only(f, DHCP_FOUR_WAY);
+	f->ctx.now_ms += rest_ms - 1;
+	assert_int_equal(fixture_begin(f), rest_ms == 0);
+	assert_int_equal(f->n.is.no_free_client, rest_ms != 0);
+	f->ctx.now_ms++;
+	assert_int_equal(fixture_begin(f), rest_ms != 0);
+	fixture_end(f);
+}
+
 static inline void assert_refused(FIXTURE *f, const char *why)
 {
 	VERB(check)(&f->settings, f->diag);

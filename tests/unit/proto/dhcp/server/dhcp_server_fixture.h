@@ -75,6 +75,16 @@ static inline void server_end(struct server *v)
 	free(v);
 }
 
+static inline const struct proto_fault *fault_named(const char *name)
+{
+	const struct proto_fault *f = FAMILY(faults);
+
+	while (f->name && strcmp(f->name, name) != 0)
+		f++;
+	assert_non_null(f->name);
+	return f;
+}
+
 // Set-up for this number of workers ends with one error.
 static inline void assert_refused_for(const struct FAMILY(answers_settings) * s, uint32_t workers)
 {

@@ -55,15 +55,6 @@ static void bed_end(struct bed *b)
 	free(b);
 }
 
-static const struct proto_fault *fault_of(const char *name)
-{
-	for (const struct proto_fault *f = dhcp4_faults; f->name; f++)
-		if (strcmp(f->name, name) == 0)
-			return f;
-	fail_msg("no fault %s", name);
-	return NULL;
-}
-
 // Is the fault possible? Then the reply is still well formed and of the same length.
 static bool apply(struct bed *b, const char *name, enum kind kind, uint64_t random)
 {
@@ -71,7 +62,7 @@ static bool apply(struct bed *b, const char *name, enum kind kind, uint64_t rand
 
 	memcpy(b->buf, b->answers[kind], sizeof(b->buf));
 	dhcp4_parse(b->answers[kind], whole, &b->scratch[0], &b->before);
-	len = fault_of(name)->apply(b->buf, whole, sizeof(b->buf), random);
+	len = fault_named(name)->apply(b->buf, whole, sizeof(b->buf), random);
 	if (len == 0) {
 		assert_memory_equal(b->buf, b->answers[kind], sizeof(b->buf));
 		return false;
@@ -227,7 +218,7 @@ static void every_piece_of_a_split_option_is_left_out(void **state)
 	dhcp4_write_option(&w, DHCP4_OPT_RELAY_INFO, long_info, sizeof(long_info));
 	write_u8(&w, DHCP4_OPT_END);
 	len = (uint32_t)(w.at - buf);
-	assert_int_equal(fault_of("relay_info_missing")->apply(buf, len, sizeof(buf), 0), len);
+	assert_int_equal(fault_named("relay_info_missing")->apply(buf, len, sizeof(buf), 0), len);
 	assert_int_equal(dhcp4_find_option(buf, len, DHCP4_OPT_RELAY_INFO), 0);
 	assert_int_equal(dhcp4_find_option(buf, len, DHCP4_OPT_END), 243);
 }
@@ -236,7 +227,7 @@ static void an_unsolicited_reply_has_another_xid_and_client(void **state)
 {
 	struct bed *b = bed_new();
 
-	assert_true(fault_of("unsolicited")->extra);
+	assert_true(fault_named("unsolicited")->extra);
 	assert_true(apply(b, "unsolicited", OFFER, 9));
 	assert_int_not_equal(b->after.xid, XID);
 	assert_memory_not_equal(b->after.chaddr, b->before.chaddr, 6);
@@ -250,14 +241,14 @@ static void what_is_not_there_cannot_be_spoiled(void **state)
 
 	assert_int_equal(SAY(v, DISCOVER, 0, .no_hardware = true), DHCP4_OFFER);
 	memcpy(buf, v->out, 300);
-	assert_int_equal(fault_of("wrong_chaddr")->apply(buf, 300, 300, 1), 0);
-	assert_int_equal(fault_of("relay_info_missing")->apply(buf, 300, 300, 1), 0);
-	assert_int_equal(fault_of("relay_info_changed")->apply(buf, 300, 300, 1), 0);
+	assert_int_equal(fault_named("wrong_chaddr")->apply(buf, 300, 300, 1), 0);
+	assert_int_equal(fault_named("relay_info_missing")->apply(buf, 300, 300, 1), 0);
+	assert_int_equal(fault_named("relay_info_changed")->apply(buf, 300, 300, 1), 0);
 	assert_memory_equal(buf, v->out, 300);
 	// A sub-option without data has nothing to be changed.
 	SAY(v, DISCOVER, 1, .relay_info = "\x13\0", .relay_info_len = 2);
 	memcpy(buf, v->out, 300);
-	assert_int_equal(fault_of("relay_info_changed")->apply(buf, 300, 300, 1), 0);
+	assert_int_equal(fault_named("relay_info_changed")->apply(buf, 300, 300, 1), 0);
 	server_end(v);
 }
 

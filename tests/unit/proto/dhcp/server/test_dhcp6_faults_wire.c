@@ -61,16 +61,6 @@ static int samples_make(void **state)
 	return 0;
 }
 
-static const struct proto_fault *fault_named(const char *name)
-{
-	const struct proto_fault *f = dhcp6_faults;
-
-	while (f->name && strcmp(f->name, name) != 0)
-		f++;
-	assert_non_null(f->name);
-	return f;
-}
-
 static uint8_t *spoiled_bytes;
 
 // Spoil a copy in a block of exactly the room, and read both. 0: it was not possible.

@@ -717,29 +717,10 @@ static void a_declined_address_is_not_held(void **state)
 
 static void after_a_decline_a_client_rests(void **state)
 {
-	static const struct {
-		bool retransmit;
-		uint64_t rest_ns;
-		uint32_t rest_ms;
-	} rows[] = {{false, UINT64_MAX, 0}, {true, UINT64_MAX, 10000}, {true, 0, 0},
-		{false, 1500000000, 1500}};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct dhcp4_fixture *f = fixture_new(1);
-
-		f->settings.is.retransmit = rows[i].retransmit ? &f->retransmit : NULL;
-		f->settings.is.decline_rest_ns = rows[i].rest_ns;
-		fixture_open(f);
-		f->ctx.now_ms = 5000;
-		fixture_bound(f, DHCP4_DECLINES);
-		fixture_only(f, DHCP4_DORA);
-		f->ctx.now_ms += rows[i].rest_ms - 1;
-		assert_int_equal(fixture_begin(f), rows[i].rest_ms == 0);
-		assert_int_equal(f->n.is.no_free_client, rows[i].rest_ms != 0);
-		f->ctx.now_ms++;
-		assert_int_equal(fixture_begin(f), rows[i].rest_ms != 0);
-		fixture_end(f);
-	}
+	assert_rests(DHCP4_DECLINES, false, UINT64_MAX, 0, NULL);
+	assert_rests(DHCP4_DECLINES, true, UINT64_MAX, 10000, NULL);
+	assert_rests(DHCP4_DECLINES, true, 0, 0, NULL);
+	assert_rests(DHCP4_DECLINES, false, 1500000000, 1500, NULL);
 }
 
 static void a_lost_exchange_leaves_the_client_as_it_was(void **state)

@@ -732,36 +732,23 @@ static void servers_tell_how_long_waits_become(void **state)
 	}
 }
 
+static void decline_is_answered(struct dhcp6_fixture *f)
+{
+	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+}
+
+static void decline_is_lost(struct dhcp6_fixture *f)
+{
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_FAIL);
+}
+
 static void after_a_decline_a_client_rests(void **state)
 {
-	static const struct {
-		bool retransmit, lost;
-		uint64_t rest_ns;
-		uint32_t rest_ms;
-	} rows[] = {{false, false, UINT64_MAX, 0}, {true, false, UINT64_MAX, 10000},
-		{true, false, 0, 0}, {false, false, 1500000000, 1500},
-		{false, true, 1500000000, 1500}};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct dhcp6_fixture *f = fixture_new(1);
-
-		f->settings.is.retransmit = rows[i].retransmit ? &f->retransmit : NULL;
-		f->settings.is.decline_rest_ns = rows[i].rest_ns;
-		fixture_open(f);
-		f->ctx.now_ms = 5000;
-		fixture_bound(f, DHCP6_DECLINES);
-		if (rows[i].lost)
-			assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_FAIL);
-		else
-			assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
-		fixture_only(f, DHCP6_SARR);
-		f->ctx.now_ms += rows[i].rest_ms - 1;
-		assert_int_equal(fixture_begin(f), rows[i].rest_ms == 0);
-		assert_int_equal(f->n.is.no_free_client, rows[i].rest_ms != 0);
-		f->ctx.now_ms++;
-		assert_int_equal(fixture_begin(f), rows[i].rest_ms != 0);
-		fixture_end(f);
-	}
+	assert_rests(DHCP6_DECLINES, false, UINT64_MAX, 0, decline_is_answered);
+	assert_rests(DHCP6_DECLINES, true, UINT64_MAX, 10000, decline_is_answered);
+	assert_rests(DHCP6_DECLINES, true, 0, 0, decline_is_answered);
+	assert_rests(DHCP6_DECLINES, false, 1500000000, 1500, decline_is_answered);
+	assert_rests(DHCP6_DECLINES, false, 1500000000, 1500, decline_is_lost);
 }
 
 static struct dhcp6_fixture *fixture_best(uint32_t exchange)
