@@ -138,3 +138,10 @@ class Family:
             assert one["due"] == one["sent"] == one["answered"] + one["no_reply"] > 0, one
         self.check_agreement(result)
         return result
+
+    def seconds_of_declines(self, exchange, **rest):
+        """The time in which five clients decline fifteen leases or more: each has rested twice before its third one."""
+        mix = {exchange: "50%", "decline": "50%"}
+        one = of_clients(self.run(self.clients(load={"outstanding": 1, "total": 40}, clients=5, mix=mix, **rest)))
+        assert one["due"] == 40 and one[self.protocol]["declined"] >= 15, one
+        return one["due"] / one["due_per_s"]

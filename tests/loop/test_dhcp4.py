@@ -6,7 +6,7 @@
 import tempfile
 from pathlib import Path
 
-from dhcp4 import (RELAYS, SERVER, answers, check_agreement, clients, lines, of_clients, run, served, steps)
+from dhcp4 import (RELAYS, SERVER, answers, check_agreement, clients, family, lines, of_clients, run, served, steps)
 from harness import EXIT, main, test
 from loop import RELAXED, item, sent_to_file
 
@@ -210,14 +210,7 @@ def running_out_of_bound_clients_is_counted_and_said():
 
 @test
 def a_client_rests_after_a_decline():
-    def seconds(**rest):
-        one = of_clients(run(clients(load={"outstanding": 1, "total": 40}, clients=5, mix={"dora": "50%", "decline": "50%"}, **rest)))
-        assert one["due"] == 40 and one["dhcp4"]["declined"] >= 15, one
-        return one["due"] / one["due_per_s"]
-
-    assert seconds() < 0.8
-    # Fifteen leases of five clients are declined: each client has rested twice before its third one.
-    assert seconds(decline_rest="400ms") > 0.8
+    assert family.seconds_of_declines("dora") < 0.8 < family.seconds_of_declines("dora", decline_rest="400ms")
 
 
 @test
