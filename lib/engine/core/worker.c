@@ -27,10 +27,8 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 		it->ctx.counters = it->banks[s->judged];
 		it->ctx.now_ms = worker_ms(w, now);
 		if (it->proto->timeout(&it->ctx, &view) == PROTO_AGAIN) {
-			if (view.step != s->step) { // the kept reply answers the step before
+			if (view.step != s->step) // the kept reply answers the step before
 				worker_book_step(it, slot, now, false);
-				step_begin(it, slot, now);
-			}
 			txn_again(&it->txns, slot);
 			txn_keep(s, &view);
 			continue;

@@ -42,6 +42,7 @@ void worker_book_step(struct worker_item *it, uint32_t slot, uint64_t now, bool 
 	hist_add(&b->response, (uint64_t)((uint32_t)(now >> STEP_UNIT) - it->step_due[slot])
 				       << STEP_UNIT);
 	hist_add(&b->service, now - s->time);
+	it->step_due[slot] = (uint32_t)(now >> STEP_UNIT);
 }
 
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared by the files of a worker: worker.c has its loop, worker_tx.c sends, worker_rx.c receives,
 // worker_books.c counts transactions that do not end well, worker_message.c makes a message again.
-// Below: the protocol's view of a transaction, the frame of a message, and the books of steps.
+// Below: the protocol's view of a transaction, the frame of a message, and the longest silence.
 // Path: hot. The worker's own thread.
 #pragma once
 
@@ -14,15 +14,6 @@
 // the caller, which would run out of registers.
 #define HOT   static inline __attribute__((always_inline))
 #define APART static __attribute__((noinline))
-
-// An item as one pointer. The compiler would keep array and offset, and run out of registers.
-HOT struct worker_item *item_of(struct worker *w, uint32_t i)
-{
-	struct worker_item *it = &w->items[i];
-
-	__asm__("" : "+r"(it));
-	return it;
-}
 
 // A burst that was received, before worker_look.
 struct received {
@@ -51,8 +42,8 @@ void worker_drop_pending(struct worker_item *it, uint64_t now);
 void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, uint32_t slot,
 	const struct frame *answer, uint64_t now);
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now);
-// Count the reply to the step of a transaction, when the item has steps. Books exist for the
-// measured part only.
+// Count the reply to the step of a transaction, when the item has steps; the next step is due now.
+// Books exist for the measured part only.
 void worker_book_step(struct worker_item *it, uint32_t slot, uint64_t now, bool failed);
 
 // --- the protocol's view of a transaction ---
@@ -129,17 +120,6 @@ HOT void message_write(struct worker_item *it, const struct txn_place *place,
 	out->payload.sum = view->sum;
 }
 
-// Write its headers from a template, which may be another one than m->t. Returns the frame's
-// length.
-HOT uint32_t message_stamp(const struct message *m, const struct frame_template *t, uint8_t *data)
-{
-	uint32_t len = frame_stamp(t, data, m->flow.src, m->flow.src_port, m->payload);
-
-	if (m->flow.own_mac)
-		memcpy(data + 6, m->flow.mac, 6);
-	return len;
-}
-
 // --- books ---
 
 // No valid reply came up to `now`. After the end of sending answered_at lies in the far future.
@@ -152,11 +132,4 @@ static inline void item_silence(struct worker_item *it, uint64_t now)
 	it->answered_at = now;
 	if ((uint64_t)gap > it->longest_gap)
 		it->longest_gap = (uint64_t)gap;
-}
-
-// The next step of a transaction is due at `now`.
-static inline void step_begin(struct worker_item *it, uint32_t slot, uint64_t now)
-{
-	if (it->steps)
-		it->step_due[slot] = (uint32_t)(now >> STEP_UNIT);
 }

@@ -10,6 +10,7 @@ uint32_t worker_again(
 	struct message message;
 	struct txn_place place;
 	struct proto_txn view;
+	uint32_t len;
 
 	it->ctx.counters = it->shadow;
 	txn_view(it, slot, &place, &view);
@@ -18,5 +19,8 @@ uint32_t worker_again(
 		return 0;
 	whole = message.t[copy];
 	whole.checksum_offload = false;
-	return message_stamp(&message, &whole, buf);
+	len = frame_stamp(&whole, buf, message.flow.src, message.flow.src_port, message.payload);
+	if (message.flow.own_mac)
+		memcpy(buf + 6, message.flow.mac, 6);
+	return len;
 }

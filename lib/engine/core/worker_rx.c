@@ -91,7 +91,6 @@ APART void item_other_answer(struct worker_item *it, uint32_t slot, const struct
 	case PROTO_AGAIN:
 		if (it->steps)
 			worker_book_step(it, slot, now, false);
-		step_begin(it, slot, now);
 		txn_again(&it->txns, slot);
 		txn_keep(s, view);
 		return;
@@ -179,15 +178,6 @@ HOT void item_match(
 	item_complete(it, slot, now, false);
 }
 
-// The key of a reply; a packet without one is malformed.
-HOT bool item_key(struct worker_item *it, const struct frame *f, uint32_t *key, uint64_t now)
-{
-	if (it->proto->key(f->payload, f->payload_len, key))
-		return true;
-	worker_book(it, now >= it->pace.measure, EVIDENCE_MALFORMED, TXN_NONE, f, now);
-	return false;
-}
-
 // Items with a router share ports: the tag in the key tells the item. The protocol judges addresses
 // and ports.
 APART void worker_routed(
@@ -197,8 +187,10 @@ APART void worker_routed(
 	struct txn_place at = {0};
 	uint64_t tag;
 
-	if (!item_key(it, f, &at.key, now))
+	if (!it->proto->key(f->payload, f->payload_len, &at.key)) {
+		worker_book(it, now >= it->pace.measure, EVIDENCE_MALFORMED, TXN_NONE, f, now);
 		return;
+	}
 	tag = ((uint64_t)at.key >> it->tag_shift) - w->tag_first;
 	if (tag >= w->tagged_count || w->tagged[tag]->proto != it->proto) {
 		worker_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, f, now);
@@ -274,7 +266,7 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now)
 		wire_other(&w->wire, kind, &f);
 		return;
 	}
-	it = item_of(w, entry.item);
+	it = &w->items[entry.item];
 	if (it->router) {
 		worker_routed(w, it, &f, now);
 		return;
@@ -290,8 +282,11 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now)
 		worker_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, &f, now);
 		return;
 	}
-	if (item_key(it, &f, &at.key, now))
-		item_match(it, &at, &f, now);
+	if (!it->proto->key(f.payload, f.payload_len, &at.key)) {
+		worker_book(it, now >= it->pace.measure, EVIDENCE_MALFORMED, TXN_NONE, &f, now);
+		return;
+	}
+	item_match(it, &at, &f, now);
 }
 
 // Close the gaps that forwarded packets left in a burst. Returns the number of packets.

@@ -27,32 +27,22 @@ static bool spare_fill(struct worker *w)
 	return true;
 }
 
+// Write the headers of a message.
 HOT void mbuf_stamp(const struct worker *w, struct rte_mbuf *m, const struct message *message)
 {
-	uint32_t len = message_stamp(message, message->t, rte_pktmbuf_mtod(m, uint8_t *));
+	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
+	uint32_t len = frame_stamp(
+		message->t, data, message->flow.src, message->flow.src_port, message->payload);
 
+	if (message->flow.own_mac)
+		memcpy(data + 6, message->flow.mac, 6);
 	m->data_len = (uint16_t)len;
 	m->pkt_len = len;
 	if (w->wire.checksum_offload)
 		wire_offload(m, message->t);
 }
 
-// Put a written message into the burst. A payload that was just written is slow to read back: when
-// its sum is not known, the headers wait until all payloads of the burst are written.
-HOT void item_append(struct worker *w, struct worker_item *it, struct rte_mbuf *m, uint32_t slot,
-	struct batch *b)
-{
-	const struct message *message = &b->messages[it->pending_count];
-
-	it->pending[it->pending_count] = m;
-	it->pending_slots[it->pending_count++] = slot;
-	if (message->payload.sum)
-		mbuf_stamp(w, m, message);
-	else
-		b->unstamped = true;
-}
-
-// The same message to the paths after its own.
+// Put the same message into the burst, to the paths after its own.
 APART void item_copy(
 	struct worker *w, struct worker_item *it, const struct rte_mbuf *from, struct batch *b)
 {
@@ -67,26 +57,37 @@ APART void item_copy(
 		copy->t = first->t + i;
 		memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, copy->t->len), payload,
 			first->payload.len);
-		item_append(w, it, m, TXN_NONE, b);
+		it->pending[it->pending_count] = m;
+		it->pending_slots[it->pending_count++] = TXN_NONE;
+		if (copy->payload.sum)
+			mbuf_stamp(w, m, copy);
 	}
 }
 
-// Write the next message of a taken slot into a spare buffer, and put it into the burst.
+// Write the next message of a taken slot into a spare buffer, and put it into the burst. A payload
+// that was just written is slow to read back: when its sum is not known, the headers wait until all
+// payloads of the burst are written.
 HOT void item_build(struct worker *w, struct worker_item *it, uint32_t slot,
 	const struct txn_place *place, struct batch *b)
 {
 	struct rte_mbuf *m = w->spare[--w->spare_count];
 	struct txn_slot *s = &it->txns.slots[slot];
 	struct proto_txn view = txn_seen(it, s, place);
+	struct message *message = &b->messages[it->pending_count];
 
 	if (w->spare_count >= BURST_AHEAD)
 		burst_own_mbuf(w->spare[w->spare_count - BURST_AHEAD]);
 	burst_reset(m);
 	it->ctx.counters = it->banks[s->judged];
-	message_write(it, place, &view, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m),
-		&b->messages[it->pending_count]);
+	message_write(
+		it, place, &view, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m), message);
 	txn_keep(s, &view);
-	item_append(w, it, m, slot, b);
+	it->pending[it->pending_count] = m;
+	it->pending_slots[it->pending_count++] = slot;
+	if (message->payload.sum)
+		mbuf_stamp(w, m, message);
+	else
+		b->unstamped = true;
 	if (it->more)
 		item_copy(w, it, m, b);
 }
@@ -111,14 +112,22 @@ APART bool item_pick_client(
 	return false;
 }
 
-// Begin the next transaction, which is due: its slot and place, or TXN_NONE.
-HOT uint32_t item_take(
+// The transaction whose message is sent next, and its place: one that goes on, else a new one that
+// is due. TXN_NONE: there is none, or no slot or client for it.
+HOT uint32_t item_next(
 	struct worker *w, struct worker_item *it, uint64_t now, struct txn_place *place)
 {
+	uint32_t slot = it->txns.again.head;
 	struct proto_txn view = {0};
 	struct txn_slot *s;
-	uint32_t slot;
 
+	if (slot != TXN_NONE) {
+		txn_unlink(&it->txns, &it->txns.again, slot);
+		txn_place(&it->txns, slot, place);
+		return slot;
+	}
+	if (!pace_ready(&it->pace, now, it->txns.in_flight))
+		return TXN_NONE;
 	if (it->router && txn_may_take(&it->txns, now) && !item_pick_client(w, it, &view, now))
 		return TXN_NONE;
 	slot = txn_take(&it->txns, now, place);
@@ -131,7 +140,8 @@ HOT uint32_t item_take(
 		txn_keep(s, &view);
 	s->due = pace_pop(&it->pace, now);
 	s->judged = s->due >= w->times.measure;
-	step_begin(it, slot, s->due);
+	if (it->steps)
+		it->step_due[slot] = (uint32_t)(s->due >> STEP_UNIT);
 	it->books.ledger[s->judged].due++;
 	return slot;
 }
@@ -140,23 +150,7 @@ uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now)
 {
 	struct txn_place place;
 
-	return item_take(w, it, now, &place);
-}
-
-// The transaction whose message is sent next: one that goes on, else a new one that is due.
-HOT uint32_t item_next(
-	struct worker *w, struct worker_item *it, uint64_t now, struct txn_place *place)
-{
-	uint32_t slot = it->txns.again.head;
-
-	if (slot != TXN_NONE) {
-		txn_unlink(&it->txns, &it->txns.again, slot);
-		txn_place(&it->txns, slot, place);
-		return slot;
-	}
-	if (!pace_ready(&it->pace, now, it->txns.in_flight))
-		return TXN_NONE;
-	return item_take(w, it, now, place);
+	return item_next(w, it, now, &place);
 }
 
 // Build a burst of the messages that may leave now.
@@ -179,29 +173,8 @@ APART void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
 			mbuf_stamp(w, it->pending[i], &b.messages[i]);
 }
 
-// The device took a message of a slot at `now`.
-static void item_sent(struct worker_item *it, uint32_t slot, uint64_t now)
-{
-	struct txn_slot *s = &it->txns.slots[slot];
-
-	if (!s->begun) { // a further message is not another transaction
-		s->begun = 1;
-		it->books.ledger[s->judged].sent++;
-		if (s->judged)
-			hist_add(&it->lag, now - s->due);
-	}
-	if (it->steps && s->judged && (!s->tries || s->silent)) { // nor a retransmission a step
-		it->steps[s->step].sent++;
-		it->steps[s->step].no_reply += s->silent;
-	}
-	txn_arm(&it->txns, slot, now);
-	if (!s->silent)
-		return;
-	it->books.ledger[s->judged].no_reply++;
-	txn_give(&it->txns, slot, TXN_DONE, now);
-}
-
-// Hand the burst to the device. It may take a part; the rest is the first of the next burst.
+// Hand the burst to the device, and count the messages that it took. It may take a part; the rest
+// is the first of the next burst.
 APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 {
 	uint16_t want = it->pending_count - it->pending_first;
@@ -211,9 +184,27 @@ APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 	w->tx_refused += n < want;
 	for (uint16_t i = 0; i < n; i++) {
 		uint32_t slot = it->pending_slots[it->pending_first + i];
+		struct txn_slot *s;
 
-		if (slot != TXN_NONE)
-			item_sent(it, slot, now);
+		if (slot == TXN_NONE)
+			continue;
+		s = &it->txns.slots[slot];
+		if (!s->begun) { // a further message is not another transaction
+			s->begun = 1;
+			it->books.ledger[s->judged].sent++;
+			if (s->judged)
+				hist_add(&it->lag, now - s->due);
+		}
+		// Nor is a retransmission a step.
+		if (it->steps && s->judged && (!s->tries || s->silent)) {
+			it->steps[s->step].sent++;
+			it->steps[s->step].no_reply += s->silent;
+		}
+		txn_arm(&it->txns, slot, now);
+		if (s->silent) {
+			it->books.ledger[s->judged].no_reply++;
+			txn_give(&it->txns, slot, TXN_DONE, now);
+		}
 	}
 	it->pending_first += n;
 	return n;
@@ -224,7 +215,7 @@ uint16_t worker_tx(struct worker *w, uint64_t until)
 	uint16_t n = 0;
 
 	for (uint32_t i = 0; i < w->item_count; i++) {
-		struct worker_item *it = item_of(w, i);
+		struct worker_item *it = &w->items[i];
 
 		if (it->pending_first == it->pending_count)
 			item_fill(w, it, until);
