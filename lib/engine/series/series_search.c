@@ -452,7 +452,7 @@ static int search_finish(struct searching *g, int code, struct result *out)
 				g->search.count));
 	} else if (code == EXIT_INTERNAL) {
 		conclude_as(g, out, "invalid", code, "a trial ended with an internal error");
-	} else if (code) {
+	} else if (code && code != EXIT_UNREACHABLE) { // whose trial says so itself
 		conclude_as(g, out, "invalid", code, "a trial could not be started");
 	} else if (g->heard) {
 		search_conclude(g, out);

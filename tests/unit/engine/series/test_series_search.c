@@ -215,6 +215,21 @@ static void a_server_that_answers_no_load_is_unreachable(void **state)
 	assert_true(isnan(goal()->answer));
 }
 
+static void absent(const struct config *c, uint32_t n, struct played_run *r)
+{
+	mute(c, n, r);
+	r->sent = r->lost = 0;
+}
+
+// Nobody has its address, so nothing is sent and there is no search.
+static void a_server_that_is_not_there_is_unreachable_at_once(void **state)
+{
+	assert_int_equal(played_series(SEARCH(""), absent), EXIT_UNREACHABLE);
+	assert_int_equal(played.runs, 1);
+	assert_string_equal(played.out.verdict.status, "unreachable");
+	assert_false(played_says("a trial could not be started"));
+}
+
 static void interrupted(const struct config *c, uint32_t n, struct played_run *r)
 {
 	server(c, n, r);
@@ -329,6 +344,7 @@ int main(void)
 		PLAYED_TEST(a_server_that_is_not_there_is_not_searched),
 		PLAYED_TEST(a_server_that_falls_silent_has_had_too_much),
 		PLAYED_TEST(a_server_that_answers_no_load_is_unreachable),
+		PLAYED_TEST(a_server_that_is_not_there_is_unreachable_at_once),
 		PLAYED_TEST(a_signal_ends_it_with_what_is_known),
 		PLAYED_TEST(a_trial_that_breaks_or_does_not_begin_ends_it),
 		PLAYED_TEST(repeats_bear_the_answer_out),
