@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "diag_text.h"
 #include "net/csum.h"
 #include "proto/dns/dns_internal.h"
 
@@ -177,26 +178,4 @@ static inline uint32_t from_hex(const char *hex, uint8_t *out)
 	for (; sscanf(hex, "%2x", &byte) == 1; hex += 2)
 		out[len++] = (uint8_t)byte;
 	return len;
-}
-
-// All errors as text; free() it.
-static inline char *diag_text(const struct diag *d)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-
-	assert_non_null(f);
-	diag_print(d, f);
-	fclose(f);
-	return text;
-}
-
-static inline void assert_diag_has(const struct diag *d, const char *part)
-{
-	char *text = diag_text(d);
-
-	if (!strstr(text, part))
-		fail_msg("\"%s\" is not in:\n%s", part, text);
-	free(text);
 }

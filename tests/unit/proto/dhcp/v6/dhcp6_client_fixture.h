@@ -3,7 +3,7 @@
 // server that answers right unless told otherwise. Path: tests only.
 #pragma once
 
-#include "dhcp_test.h"
+#include "diag_text.h"
 
 #include "base/bytes.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"

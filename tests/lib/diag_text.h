@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every test of DHCP clients includes, and errors as text. Path: tests only.
+// The errors of a diag, as tests look at them. Path: tests only.
 #pragma once
 
 #include <setjmp.h>
