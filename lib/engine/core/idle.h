@@ -13,6 +13,5 @@ struct worker;
 uint64_t idle_until(const struct worker *w, uint64_t now);
 
 // Sleep if it may. The tick from which on the time is the worker's again: `now` when it has not
-// slept, otherwise the one at which it was to wake up; what it woke up later counts as time without
-// its CPU.
+// slept, otherwise the planned end of its sleep. A later wake-up counts as time without its CPU.
 uint64_t idle_sleep(struct worker *w, uint64_t now);
