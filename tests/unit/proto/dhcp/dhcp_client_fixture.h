@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The life of a fixture of DHCP clients: the body for both families, which define FIXTURE, VERB,
-// KEY, FIRST_REPLY, LAST_REPLY, fixture_send, fixture_plan and fixture_compose before. Path: tests
-// only.
+// KEY, FIRST_REPLY, LAST_REPLY, fixture_pool, fixture_send, fixture_plan and fixture_compose
+// before. Path: tests only.
 #pragma once
 
 static inline struct VERB(worker) * worker_of(FIXTURE *f)
@@ -19,8 +19,40 @@ static inline uint32_t held_by(FIXTURE *f, uint32_t client)
 	return client_of(f, client)->head.holds;
 }
 
+// The settings get the sections and lists that the test has filled.
+static inline void fixture_link(FIXTURE *f)
+{
+	struct dhcp_settings *s = &f->settings.is;
+
+	if (f->leases.save || f->leases.load)
+		s->leases = &f->leases;
+	if (f->fqdn.name)
+		s->fqdn = &f->fqdn;
+	for (uint32_t i = 0; i < DHCP_MIX_MAX; i++)
+		if (f->mix.share[i] > 0)
+			s->mix = &f->mix;
+	s->servers = s->vlans = s->options = (struct field_list){0};
+	while (f->servers[s->servers.count].len)
+		s->servers.count++;
+	while (f->vlans[s->vlans.count].vlans.count)
+		s->vlans.count++;
+	while (f->options[s->options.count].code)
+		s->options.count++;
+	s->servers.items = f->servers;
+	s->vlans.items = f->vlans;
+	s->options.items = f->options;
+	fixture_pool(f);
+}
+
+static inline void fixture_check(FIXTURE *f)
+{
+	fixture_link(f);
+	VERB(check)(&f->settings, f->diag);
+}
+
 static inline void fixture_setup(FIXTURE *f)
 {
+	fixture_link(f);
 	f->ctx.shared = VERB(setup)(&f->settings, &f->env, f->diag);
 	if (!f->ctx.shared)
 		diag_print(f->diag, stderr);
@@ -28,13 +60,14 @@ static inline void fixture_setup(FIXTURE *f)
 	f->ctx.counters = &f->n;
 }
 
-static inline void fixture_open(FIXTURE *f)
+static inline FIXTURE *fixture_open(FIXTURE *f)
 {
 	fixture_setup(f);
 	f->common = dhcp_common_setup(&(void *){(void *)f->ctx.shared}, 1, f->env.workers);
 	assert_non_null(f->common);
 	f->env.common = f->common;
 	assert_int_equal(dhcp_open(&f->ctx, &f->env), 0);
+	return f;
 }
 
 // Two items of one run; the first one is to be ended last.
@@ -88,6 +121,20 @@ static inline bool fixture_begin(FIXTURE *f)
 	return true;
 }
 
+// The next transaction and its first message.
+static inline void fixture_next(FIXTURE *f)
+{
+	assert_true(fixture_begin(f));
+	fixture_send(f);
+}
+
+static inline FIXTURE *fixture_start(FIXTURE *f)
+{
+	fixture_open(f);
+	fixture_next(f);
+	return f;
+}
+
 // As a heap block of exactly its size, so that the sanitizer sees every read beyond it.
 static inline enum proto_verdict fixture_verdict(FIXTURE *f)
 {
@@ -109,13 +156,28 @@ static inline enum proto_verdict fixture_answer(FIXTURE *f, enum VERB(type) type
 	return fixture_verdict(f);
 }
 
+// A reply of this type that is right but for the changes, with the reply_plan `a`, and its verdict.
+#define ANSWER(f, type, verdict, ...)                                                              \
+	do {                                                                                       \
+		struct reply_plan *a = &(f)->answer;                                               \
+                                                                                                   \
+		fixture_plan(f, type);                                                             \
+		__VA_ARGS__;                                                                       \
+		assert_int_equal(fixture_verdict(f), verdict);                                     \
+	} while (0)
+
+// The first reply comes, and the message after it is made.
+static inline void fixture_requesting(FIXTURE *f)
+{
+	assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_AGAIN);
+	fixture_send(f);
+}
+
 // One exchange of four messages; the client is f->txn.user.
 static inline void fixture_four_way(FIXTURE *f)
 {
-	assert_true(fixture_begin(f));
-	fixture_send(f);
-	assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_AGAIN);
-	fixture_send(f);
+	fixture_next(f);
+	fixture_requesting(f);
 	assert_int_equal(fixture_answer(f, LAST_REPLY), PROTO_DONE);
 }
 
@@ -124,8 +186,7 @@ static inline void fixture_bound(FIXTURE *f, uint32_t exchange)
 {
 	fixture_four_way(f);
 	fixture_only(f, exchange);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 }
 
 // A client that declines its lease rests for rest_ms: no exchange begins before. The setting is
@@ -153,20 +214,30 @@ static inline void assert_rests(uint32_t declines, bool retransmit, uint64_t dec
 
 static inline void assert_refused(FIXTURE *f, const char *why)
 {
-	VERB(check)(&f->settings, f->diag);
+	fixture_check(f);
 	assert_diag_has(f->diag, why);
 	fixture_end(f);
 }
 
+// Settings of fixture `make` with these changes are refused.
+#define REFUSED(make, why, ...)                                                                    \
+	do {                                                                                       \
+		FIXTURE *f = make;                                                                 \
+                                                                                                   \
+		__VA_ARGS__;                                                                       \
+		assert_refused(f, why);                                                            \
+	} while (0)
+
 static inline void assert_right(FIXTURE *f)
 {
-	VERB(check)(&f->settings, f->diag);
+	fixture_check(f);
 	assert_int_equal(diag_count(f->diag), 0);
 	fixture_end(f);
 }
 
 static inline void assert_not_set_up(FIXTURE *f, const char *why)
 {
+	fixture_link(f);
 	assert_null(VERB(setup)(&f->settings, &f->env, f->diag));
 	assert_diag_has(f->diag, why);
 	fixture_end(f);

@@ -5,12 +5,8 @@
 
 static void shares_of_a_mix_are_up_to_100_percent(void **state)
 {
-	FIXTURE *f = fixture_new(1);
-
-	f->settings.is.mix = &f->mix;
-	f->mix.share[DHCP_FOUR_WAY] = 0.7;
-	f->mix.share[DHCP_RAPID] = 0.4;
-	assert_refused(f, "the shares add up to 110% (up to 100%)");
+	REFUSED(fixture_new(1), "the shares add up to 110% (up to 100%)",
+		f->mix.share[DHCP_FOUR_WAY] = 0.7, f->mix.share[DHCP_RAPID] = 0.4);
 }
 
 static void bad_vlans_are_refused(void **state)
@@ -19,26 +15,22 @@ static void bad_vlans_are_refused(void **state)
 
 	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
 	f->vlans[1] = (struct dhcp_vlan_settings){{2, 3}, {f->vlan_ids, 3}};
-	f->settings.is.vlans = (struct field_list){f->vlans, 2};
-	VERB(check)(&f->settings, f->diag);
+	fixture_check(f);
 	assert_diag_has(f->diag, "clients are in two ranges");
 	assert_refused(f, "3 VLANs (1 or 2)");
 }
 
 static void macs_of_groups_are_refused(void **state)
 {
-	FIXTURE *f = fixture_new(1);
+	FIXTURE *right = fixture_new(1);
 
-	f->settings.is.mac[0] = 3;
-	assert_refused(f, "a group address");
-	f = fixture_new(2);
-	memset(f->settings.is.mac, 0xff, 6);
-	f->settings.is.mac[0] = 0xfe;
-	assert_refused(f, "runs into group addresses");
-	f = fixture_new(1);
-	memset(f->settings.is.mac, 0xff, 6);
-	f->settings.is.mac[0] = 0xfe;
-	assert_right(f);
+	REFUSED(fixture_new(1), "a group address (the first byte is even)",
+		f->settings.is.mac[0] = 3);
+	REFUSED(fixture_new(2), "runs into group addresses", memset(f->settings.is.mac, 0xff, 6),
+		f->settings.is.mac[0] = 0xfe);
+	memset(right->settings.is.mac, 0xff, 6);
+	right->settings.is.mac[0] = 0xfe;
+	assert_right(right);
 }
 
 static void there_is_a_client_for_each_worker(void **state)
@@ -81,10 +73,7 @@ static void a_run_without_answers_does_not_touch_the_file(void **state)
 	FILE *file;
 
 	f->leases.save = path;
-	f->settings.is.leases = &f->leases;
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_start(f);
 	fixture_end(f);
 	file = fopen(path, "r");
 	assert_non_null(file);
@@ -101,7 +90,6 @@ static void a_check_leaves_no_file_behind(void **state)
 
 	unlink(path);
 	f->leases.save = path;
-	f->settings.is.leases = &f->leases;
 	fixture_open(f);
 	fixture_end(f);
 	assert_int_not_equal(access(path, F_OK), 0);
@@ -113,7 +101,6 @@ static void leases_refused(const char *text, const char *why)
 	const char *path = file_of(text);
 
 	f->leases.load = path;
-	f->settings.is.leases = &f->leases;
 	assert_not_set_up(f, why);
 	unlink(path);
 }

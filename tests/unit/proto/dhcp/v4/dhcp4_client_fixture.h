@@ -36,10 +36,10 @@ struct dhcp4_fixture {
 	struct dhcp4_expect_settings expect;
 	struct dhcp4_retransmit_settings retransmit;
 	struct dhcp_fqdn_settings fqdn;
-	struct dhcp4_option_settings options[8];
-	struct addr_range relays[2], pool[2];
+	struct dhcp4_option_settings options[9];
+	struct addr_range relays[2], pool[3];
 	struct addr servers[4];
-	struct dhcp_vlan_settings vlans[2];
+	struct dhcp_vlan_settings vlans[3];
 	struct dhcp_leases_settings leases;
 	uint64_t parameters[4], vlan_ids[4];
 	struct diag *diag;
@@ -75,7 +75,6 @@ static inline struct dhcp4_fixture *fixture_new(uint32_t clients)
 	f->parameters[0] = 1;
 	f->parameters[1] = 3;
 	f->settings.is.parameters = (struct field_list){f->parameters, 2};
-	f->settings.is.options.items = f->options;
 	f->relays[0] = (struct addr_range){v4(RELAY), 4};
 	f->relay.is.addresses = (struct field_list){f->relays, 1};
 	f->relay.hops = 1;
@@ -108,6 +107,17 @@ static inline struct dhcp4_fixture *fixture_relay(uint32_t clients)
 
 	f->settings.is.relay = &f->relay.is;
 	return f;
+}
+
+static inline void fixture_pool(struct dhcp4_fixture *f)
+{
+	uint32_t n = 0;
+
+	while (f->pool[n].count)
+		n++;
+	f->expect.pool = (struct field_list){f->pool, n};
+	if (n)
+		f->settings.expect = &f->expect;
 }
 
 static inline void fixture_send(struct dhcp4_fixture *f)

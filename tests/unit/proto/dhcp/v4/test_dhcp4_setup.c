@@ -16,76 +16,47 @@ static void right_settings_have_no_complaint(void **state)
 
 	f->mix.share[DHCP4_RENEW] = 0.5;
 	f->mix.share[DHCP4_RELEASES] = 0.1;
-	f->settings.is.mix = &f->mix;
 	f->settings.is.retransmit = &f->retransmit;
-	f->settings.is.fqdn = &f->fqdn;
 	f->fqdn.name = "a.b";
-	f->settings.expect = &f->expect;
 	f->pool[0] = (struct addr_range){v4(POOL), 4};
-	f->expect.pool = (struct field_list){f->pool, 1};
 	assert_right(f);
 }
 
 static void who_needs_leases_needs_somebody_who_gets_them(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *right = fixture_new(1);
 
-	f->settings.is.exchange = DHCP4_RENEW;
-	assert_refused(f, "renew needs clients that hold a lease");
-
-	f = fixture_new(1);
-	f->settings.is.mix = &f->mix;
-	f->mix.share[DHCP_TWO_WAY] = 0.9;
-	f->settings.is.exchange = DHCP4_RELEASES;
-	assert_refused(f, "release needs clients that hold a lease");
-
-	f = fixture_new(1);
-	f->settings.is.mix = &f->mix;
-	f->mix.share[DHCP_RAPID] = 0.1;
-	f->settings.is.exchange = DHCP4_RENEW;
-	assert_right(f);
-
-	f = fixture_new(1);
-	f->settings.is.mix = &f->mix;
-	f->mix.share[DHCP4_DORA] = 0.5;
-	f->settings.is.exchange = DHCP4_LEASEQUERIES;
-	assert_refused(f, "leasequery needs a relay");
+	right->mix.share[DHCP_RAPID] = 0.1;
+	right->settings.is.exchange = DHCP4_RENEW;
+	assert_right(right);
+	REFUSED(fixture_new(1), "renew needs clients that hold a lease",
+		f->settings.is.exchange = DHCP4_RENEW);
+	REFUSED(fixture_new(1), "release needs clients that hold a lease",
+		f->mix.share[DHCP_TWO_WAY] = 0.9, f->settings.is.exchange = DHCP4_RELEASES);
+	REFUSED(fixture_new(1), "leasequery needs a relay", f->mix.share[DHCP4_DORA] = 0.5,
+		f->settings.is.exchange = DHCP4_LEASEQUERIES);
 }
 
 static void a_pool_smaller_than_the_clients_is_refused(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(100);
-
-	f->settings.expect = &f->expect;
-	f->pool[0] = (struct addr_range){v4(POOL), 50};
-	f->pool[1] = (struct addr_range){v4(POOL + 64), 49};
-	f->expect.pool = (struct field_list){f->pool, 2};
-	assert_refused(f, "99 addresses for 100 clients");
+	REFUSED(fixture_new(100), "99 addresses for 100 clients",
+		f->pool[0] = (struct addr_range){v4(POOL), 50},
+		f->pool[1] = (struct addr_range){v4(POOL + 64), 49});
 }
 
 static void client_id_text_belongs_to_text(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
-
-	f->settings.client_id = DHCP4_ID_TEXT;
-	assert_refused(f, "needs client_id_text");
-	f = fixture_new(1);
-	f->settings.client_id_text = "x";
-	assert_refused(f, "needs client_id: text");
-	f = fixture_new(1);
-	f->settings.client_id = DHCP4_ID_TEXT;
-	f->settings.client_id_text = "{address}";
-	assert_refused(f, "{address} is not the same in all messages");
+	REFUSED(fixture_new(1), "needs client_id_text", f->settings.client_id = DHCP4_ID_TEXT);
+	REFUSED(fixture_new(1), "needs client_id: text", f->settings.client_id_text = "x");
+	REFUSED(fixture_new(1), "{address} is not the same in all messages",
+		f->settings.client_id = DHCP4_ID_TEXT, f->settings.client_id_text = "{address}");
 }
 
 static void option_refused(const char *code, const char *text, const char *hex, const char *why)
 {
-	struct dhcp4_fixture *f = fixture_relay(1);
-
-	f->options[0] =
-		(struct dhcp4_option_settings){.code = code, .value.text = text, .value.hex = hex};
-	f->settings.is.options.count = 1;
-	assert_refused(f, why);
+	REFUSED(fixture_relay(1), why,
+		f->options[0] = (struct dhcp4_option_settings){
+			.code = code, .value.text = text, .value.hex = hex});
 }
 
 static void bad_options_are_refused(void **state)
@@ -114,47 +85,36 @@ static void bad_options_are_refused(void **state)
 
 static void a_template_counts_with_its_longest_client(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1000000);
 	static char text[300];
 
 	memset(text, 'x', 250);
 	strcpy(text + 250, "{client}");
-	f->options[0] = (struct dhcp4_option_settings){.code = "12", .value.text = text};
-	f->settings.is.options.count = 1;
-	assert_refused(f, "too long: 256 bytes (up to 255)");
+	REFUSED(fixture_new(1000000), "too long: 256 bytes (up to 255)",
+		f->options[0] = (struct dhcp4_option_settings){.code = "12", .value.text = text});
 }
 
 static void relays_are_needed_where_they_are_named(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
-
-	f->options[0] = (struct dhcp4_option_settings){.code = "82.9", .value.text = "a"};
-	f->settings.is.options.count = 1;
-	assert_refused(f, "option 82 needs a relay");
-	f = fixture_new(1);
-	f->options[0] = (struct dhcp4_option_settings){.code = "12", .value.text = "{relay}"};
-	f->settings.is.options.count = 1;
-	assert_refused(f, "{relay} needs a relay");
-	f = fixture_new(1);
-	f->settings.is.spread = DHCP_ROUND_ROBIN;
-	assert_refused(f, "needs a relay: a broadcast reaches all servers");
+	REFUSED(fixture_new(1), "option 82 needs a relay",
+		f->options[0] = (struct dhcp4_option_settings){.code = "82.9", .value.text = "a"});
+	REFUSED(fixture_new(1), "{relay} needs a relay",
+		f->options[0] =
+			(struct dhcp4_option_settings){.code = "12", .value.text = "{relay}"});
+	REFUSED(fixture_new(1), "needs a relay: a broadcast reaches all servers",
+		f->settings.is.spread = DHCP_ROUND_ROBIN);
 }
 
 static void option_82_has_its_limit(void **state)
 {
-	struct dhcp4_fixture *f = fixture_relay(1);
 	static char text[260];
 
 	memset(text, 'x', 120);
-	f->relay.circuit_id = text;
-	f->relay.remote_id = text;
-	f->relay.subscriber_id = "{random:12}";
-	assert_refused(f, "option 82 may get 258 bytes long (up to 255)");
-	f = fixture_relay(1);
-	f->relay.circuit_id = text;
-	f->relay.remote_id = text;
-	f->relay.subscriber_id = "0123456789ab";
-	assert_refused(f, "option 82 is too long (up to 255 bytes)");
+	REFUSED(fixture_relay(1), "option 82 may get 258 bytes long (up to 255)",
+		f->relay.circuit_id = text, f->relay.remote_id = text,
+		f->relay.subscriber_id = "{random:12}");
+	REFUSED(fixture_relay(1), "option 82 is too long (up to 255 bytes)",
+		f->relay.circuit_id = text, f->relay.remote_id = text,
+		f->relay.subscriber_id = "0123456789ab");
 }
 
 static void messages_have_their_limit(void **state)
@@ -164,57 +124,35 @@ static void messages_have_their_limit(void **state)
 	for (int i = 0; i < 5; i++)
 		f->options[i] =
 			(struct dhcp4_option_settings){.code = "77", .value.text = "{random:250}"};
-	f->settings.is.options.count = 5;
 	assert_refused(f, "messages get too long (up to 1400 bytes)");
-	f = fixture_new(1);
-	for (int i = 0; i < 5; i++)
-		f->options[i] = (struct dhcp4_option_settings){.code = "77", .value.text = NULL};
-	f->settings.is.options.count = 0;
-	assert_right(f);
+	assert_right(fixture_new(1));
 }
 
 static void bad_relays_are_refused(void **state)
 {
-	struct dhcp4_fixture *f = fixture_relay(1);
-
-	f->relays[0].first = (struct addr){.len = 16};
-	assert_refused(f, "not an IPv4 address");
-	f = fixture_relay(1);
-	f->relays[0].count = 2000000;
-	assert_refused(f, "2000000 relays (up to 1048576)");
-	f = fixture_relay(1);
-	f->relay.server_id_override = "yes";
-	assert_refused(f, "\"yes\" is not \"relay\" or an IPv4 address");
-	f = fixture_relay(1);
-	f->relay.link_selection = (struct addr){.len = 16};
-	assert_refused(f, "not an IPv4 address");
+	REFUSED(fixture_relay(1), "not an IPv4 address",
+		f->relays[0].first = (struct addr){.len = 16});
+	REFUSED(fixture_relay(1), "2000000 relays (up to 1048576)", f->relays[0].count = 2000000);
+	REFUSED(fixture_relay(1), "\"yes\" is not \"relay\" or an IPv4 address",
+		f->relay.server_id_override = "yes");
+	REFUSED(fixture_relay(1), "not an IPv4 address",
+		f->relay.link_selection = (struct addr){.len = 16});
 }
 
 static void bad_names_are_refused(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
-
-	f->settings.is.fqdn = &f->fqdn;
-	f->fqdn.name = "a..b";
-	assert_refused(f, "a label of a name has 1 to 63 characters");
-	f = fixture_new(1);
-	f->settings.is.fqdn = &f->fqdn;
-	f->fqdn.name = "{random:64}.b";
-	assert_refused(f, "a label of a name has 1 to 63 characters");
-	f = fixture_new(1);
-	f->settings.is.fqdn = &f->fqdn;
-	f->fqdn.name = "a.b";
-	f->fqdn.no_update = true;
-	assert_refused(f, "stands beside server_update");
+	REFUSED(fixture_new(1), "a label of a name has 1 to 63 characters", f->fqdn.name = "a..b");
+	REFUSED(fixture_new(1), "a label of a name has 1 to 63 characters",
+		f->fqdn.name = "{random:64}.b");
+	REFUSED(fixture_new(1), "stands beside server_update", f->fqdn.name = "a.b",
+		f->fqdn.no_update = true);
 }
 
 static void jitter_is_shorter_than_the_wait(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
-
-	f->settings.is.retransmit = &f->retransmit;
-	f->retransmit.jitter_ns = f->retransmit.initial_ns;
-	assert_refused(f, "not shorter than initial");
+	REFUSED(fixture_new(1), "not shorter than initial",
+		f->settings.is.retransmit = &f->retransmit,
+		f->retransmit.jitter_ns = f->retransmit.initial_ns);
 }
 
 static void a_server_is_needed_by_relays_and_unicasts_only(void **state)
@@ -226,8 +164,8 @@ static void a_server_is_needed_by_relays_and_unicasts_only(void **state)
 	assert_int_equal(diag_count(f->diag), 0);
 	dhcp4_check_server(&f->settings, &six, f->diag);
 	assert_diag_has(f->diag, "not an IPv4 address");
-	f->settings.is.mix = &f->mix;
 	f->mix.share[DHCP4_RENEW] = 0.1;
+	fixture_link(f);
 	dhcp4_check_server(&f->settings, &none, f->diag);
 	assert_diag_has(f->diag, "renew, release and inform go to it");
 	f->settings.is.relay = &f->relay.is;
@@ -260,13 +198,11 @@ static void the_layout_follows_the_topology(void **state)
 
 	assert_layout(f, 1, 1, client, 0, true);
 	f = fixture_new(1);
-	f->settings.is.mix = &f->mix;
 	f->mix.share[DHCP4_RENEW] = 0.1;
 	assert_layout(f, 2, 1, client, 0, true);
 	f = fixture_relay(1);
 	assert_layout(f, 1, 1, relay, 1, false);
 	f = fixture_relay(1);
-	f->settings.is.mix = &f->mix;
 	f->mix.share[DHCP4_RENEW] = 0.1;
 	assert_layout(f, 1, 2, both, 1, false);
 	f = fixture_relay(1);
@@ -285,10 +221,8 @@ static void paths_are_the_broadcast_and_the_servers(void **state)
 	const struct proto_path *paths;
 	struct addr all = v4(UINT32_MAX), own = v4(SERVER_ID);
 
-	f->settings.is.mix = &f->mix;
 	f->mix.share[DHCP4_RENEW] = 0.1;
 	f->servers[0] = v4(SERVER_ID + 1);
-	f->settings.is.servers = (struct field_list){f->servers, 1};
 	fixture_open(f);
 	dhcp_layout(f->ctx.shared, &layout);
 	paths = layout.paths.items;
@@ -336,7 +270,6 @@ static void leases_go_from_one_run_to_the_next(void **state)
 	const char *path = file_of("");
 
 	f->leases.save = path;
-	f->settings.is.leases = &f->leases;
 	fixture_open(f);
 	for (int i = 0; i < 3; i++)
 		fixture_dora(f);
@@ -344,9 +277,8 @@ static void leases_go_from_one_run_to_the_next(void **state)
 
 	f = fixture_relay(5);
 	f->leases.load = path;
-	f->settings.is.leases = &f->leases;
 	f->settings.is.exchange = DHCP4_RENEW;
-	dhcp4_check(&f->settings, f->diag);
+	fixture_check(f);
 	assert_int_equal(diag_count(f->diag), 0);
 	fixture_open(f);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -375,7 +307,6 @@ static void a_saved_lease_has_five_columns(void **state)
 	FILE *file;
 
 	f->leases.save = path;
-	f->settings.is.leases = &f->leases;
 	fixture_open(f);
 	fixture_dora(f);
 	fixture_end(f);
@@ -400,7 +331,6 @@ static void leases_that_ran_out_are_left_out(void **state)
 				   "1,02:00:00:00:00:01,10.0.0.1,10.0.0.2,never\n");
 
 	f->leases.load = path;
-	f->settings.is.leases = &f->leases;
 	fixture_open(f);
 	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_BOUND].count, 1);
 	assert_int_equal(client_of(f, 1)->head.expires_s, UINT32_MAX);
@@ -429,7 +359,6 @@ static void bad_files_of_leases_are_refused(void **state)
 		       "1,02:00:00:00:00:01,10.0.0.1,10.0.0.2,never\n",
 		"10.0.0.1 is leased to two clients");
 	f->leases.save = "/nonexistent/file";
-	f->settings.is.leases = &f->leases;
 	assert_not_set_up(f, "/nonexistent/file: No such file");
 }
 

@@ -118,15 +118,13 @@ static void every_message_is_what_the_rfcs_say(void **state)
 
 		f->relay.circuit_id = "p{client}";
 		f->mix.share[DHCP4_RENEW] = 0.5; // so that there are paths to servers
-		f->settings.is.mix = &f->mix;
 		fixture_open(f);
 		fixture_only(f, DHCP4_DORA);
 		if (dhcp4_starts[g->exchange].from == DHCP_IS_BOUND) {
 			fixture_bound(f, g->exchange);
 		} else {
 			fixture_only(f, g->exchange);
-			assert_true(fixture_begin(f));
-			fixture_send(f);
+			fixture_next(f);
 		}
 		assert_sent(f, g->header, g->options);
 		assert_flow(f, g->path, g->port, g->src, !g->relay);
@@ -136,11 +134,8 @@ static void every_message_is_what_the_rfcs_say(void **state)
 
 static void the_request_has_what_was_offered(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(3);
+	struct dhcp4_fixture *f = fixture_start(fixture_new(3));
 
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
 	assert_int_equal(f->txn.step, DHCP4_STEP_DISCOVER);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
 	assert_int_equal(f->txn.step, DHCP4_STEP_REQUEST);
@@ -167,9 +162,7 @@ static void a_message_without_padding_is_as_long_as_its_options(void **state)
 	f->settings.broadcast_flag = false;
 	f->settings.client_id = DHCP4_ID_NONE;
 	f->settings.is.parameters.count = 0;
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_start(f);
 	assert_int_equal(f->sent_len, DHCP4_OPTIONS_AT + 3 + 1);
 	assert_int_equal(f->sent[DHCP4_AT_FLAGS], 0);
 	assert_int_equal(f->sent[f->sent_len - 1], DHCP4_OPT_END);
@@ -178,9 +171,8 @@ static void a_message_without_padding_is_as_long_as_its_options(void **state)
 
 static void a_message_that_does_not_fit_is_not_written(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	assert_true(fixture_begin(f));
 	f->sent[0] = 0xee;
 	assert_int_equal(dhcp4_request(&f->ctx, &f->txn, f->sent, 299), 0);
@@ -197,8 +189,7 @@ static void macs_count_on_with_carry(void **state)
 	memcpy(f->settings.is.mac, "\2\0\0\0\xff\xff", 6);
 	fixture_open(f);
 	for (int i = 0; i < 2; i++) {
-		assert_true(fixture_begin(f));
-		fixture_send(f);
+		fixture_next(f);
 	}
 	assert_memory_equal(f->sent + DHCP4_AT_CHADDR, "\2\0\0\1\0\0", 6);
 	fixture_end(f);
@@ -248,7 +239,6 @@ static void options_of_the_user_are_per_client(void **state)
 	f->options[2] = (struct dhcp4_option_settings){.code = "60", .value.text = "x"};
 	f->options[3] = (struct dhcp4_option_settings){.code = "42", .value.address = {ntp, 2}};
 	f->options[4] = (struct dhcp4_option_settings){.code = "82.9", .value.hex = "{relay}"};
-	f->settings.is.options.count = 5;
 	f->settings.lease_time_ns = 600000000000;
 	f->settings.requested_address = (struct addr_range){v4(0x0a000000), 4};
 	fixture_open(f);
@@ -260,8 +250,7 @@ static void options_of_the_user_are_per_client(void **state)
 	assert_option(f, 42, "\xc0\0\2\1\xc0\0\2\2", 8);
 	assert_option(f, 82, "\x09\4\xc6\x12\0\x43", 6);
 	assert_option(f, 51, "\0\0\2\x58", 4);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	assert_option(f, 50, "\x0a\0\0\0", 4);
 	assert_option(f, 12, "host-12", 7);
 	assert_int_equal(f->n.relay_info_wrong, 0);
@@ -274,7 +263,6 @@ static void release_and_decline_have_no_options_of_the_user(void **state)
 
 	f->options[0] = (struct dhcp4_option_settings){.code = "12", .value.text = "host-{client}"};
 	f->options[1] = (struct dhcp4_option_settings){.code = "60", .value.text = "x"};
-	f->settings.is.options.count = 2;
 	fixture_open(f);
 	fixture_bound(f, DHCP4_DECLINES);
 	assert_false(has_sent(f, 12));
@@ -287,29 +275,20 @@ static void names_are_labels_or_text(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
 
-	f->settings.is.fqdn = &f->fqdn;
 	f->fqdn.name = "c{client}.example.org";
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_start(f);
 	assert_option(f, 81, "\5\0\0\2c0\7example\3org\0", 19);
 	fixture_end(f);
 
 	f = fixture_new(1);
-	f->settings.is.fqdn = &f->fqdn;
 	f->fqdn = (struct dhcp_fqdn_settings){.name = "c{client}", .wire = true, .no_update = true};
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_start(f);
 	assert_option(f, 81, "\x0c\0\0\2c0", 6);
 	fixture_end(f);
 
 	f = fixture_new(1);
-	f->settings.is.fqdn = &f->fqdn;
 	f->fqdn = (struct dhcp_fqdn_settings){.name = "a.b.", .server_update = true};
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_start(f);
 	assert_option(f, 81, "\1\0\0a.b.", 7);
 	fixture_end(f);
 }
@@ -318,11 +297,8 @@ static void a_name_may_end_with_its_dot(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
 
-	f->settings.is.fqdn = &f->fqdn;
 	f->fqdn.name = "a.b.";
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_start(f);
 	assert_option(f, 81, "\5\0\0\1a\1b\0", 8);
 	fixture_end(f);
 }
@@ -367,17 +343,15 @@ static void with_a_server_id_override_renewals_go_through_the_relay(void **state
 
 static void a_client_stays_with_its_relay(void **state)
 {
-	struct dhcp4_fixture *f = fixture_relay(10);
+	struct dhcp4_fixture *f = fixture_open(fixture_relay(10));
 
-	fixture_open(f);
 	for (uint32_t i = 0; i < 10; i++) {
 		fixture_dora(f);
 		assert_int_equal(dhcp4_get32(f->sent + DHCP4_AT_GIADDR), RELAY + i % 4);
 	}
 	fixture_only(f, DHCP4_REBIND);
 	for (uint32_t i = 0; i < 10; i++) {
-		assert_true(fixture_begin(f));
-		fixture_send(f);
+		fixture_next(f);
 		assert_int_equal(dhcp4_get32(f->sent + DHCP4_AT_GIADDR), RELAY + i % 4);
 	}
 	fixture_end(f);
@@ -415,16 +389,13 @@ static void random_parts_stay_the_same_for_a_client(void **state)
 
 	f->relay.circuit_id = "{random:8}";
 	f->relay.remote_id = "{random:8}";
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_start(f);
 	memcpy(first, option_sent(f, 82, &len) + 2, 8);
 	assert_memory_not_equal(first, option_sent(f, 82, &len) + 12, 8);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
 	fixture_send(f);
 	assert_memory_equal(first, option_sent(f, 82, &len) + 2, 8);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	assert_memory_not_equal(first, option_sent(f, 82, &len) + 2, 8);
 	fixture_end(f);
 }
@@ -442,7 +413,6 @@ static void clients_have_the_vlans_of_their_range(void **state)
 	f->vlan_ids[2] = 200;
 	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
 	f->vlans[1] = (struct dhcp_vlan_settings){{3, 3}, {f->vlan_ids + 1, 2}};
-	f->settings.is.vlans = (struct field_list){f->vlans, 2};
 	fixture_open(f);
 	dhcp_layout(f->ctx.shared, &layout);
 	paths = layout.paths.items;
@@ -464,9 +434,8 @@ static void clients_have_the_vlans_of_their_range(void **state)
 
 static void running_out_of_clients_is_counted(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	fixture_dora(f);
 	assert_false(fixture_begin(f));
 	assert_false(fixture_begin(f));
@@ -499,7 +468,6 @@ static void what_nobody_can_do_does_not_stop_the_others(void **state)
 	uint32_t begun = 0;
 
 	f->mix.share[DHCP4_RENEW] = 0.5;
-	f->settings.is.mix = &f->mix;
 	fixture_open(f);
 	for (int i = 0; i < 20; i++) {
 		f->txn = (struct proto_txn){0};
@@ -517,7 +485,6 @@ static void shares_of_a_mix_are_exact_in_the_long_run(void **state)
 
 	f->mix.share[DHCP4_RENEW] = 0.2;
 	f->mix.share[DHCP4_RELEASES] = 0.1;
-	f->settings.is.mix = &f->mix;
 	fixture_open(f);
 	for (uint32_t i = 0; i < 100000; i++) {
 		uint64_t free_before = f->n.is.no_free_client,
@@ -539,12 +506,10 @@ static void shares_of_a_mix_are_exact_in_the_long_run(void **state)
 
 static void two_messages_are_enough_for_discover(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	fixture_only(f, DHCP_TWO_WAY);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_DONE);
 	assert_int_equal(f->n.is.leases, 0);
 	assert_true(fixture_begin(f));
@@ -553,15 +518,11 @@ static void two_messages_are_enough_for_discover(void **state)
 
 static void rapid_commit_ends_with_the_first_answer(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	fixture_only(f, DHCP_RAPID);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
-	fixture_plan(f, DHCP4_ACK);
-	f->answer.rapid = true;
-	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	fixture_next(f);
+	ANSWER(f, DHCP4_ACK, PROTO_DONE, a->rapid = true);
 	assert_int_equal(f->n.is.leases, 1);
 	assert_int_equal(f->n.is.rapid_fallback, 0);
 	fixture_end(f);
@@ -569,12 +530,10 @@ static void rapid_commit_ends_with_the_first_answer(void **state)
 
 static void rapid_commit_falls_back_to_four_messages(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	fixture_only(f, DHCP_RAPID);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
 	assert_int_equal(f->txn.step, DHCP4_STEP_REQUEST);
 	fixture_send(f);
@@ -590,14 +549,12 @@ static void renewals_make_the_lease_longer(void **state)
 	static const enum dhcp4_exchange ways[] = {DHCP4_RENEW, DHCP4_REBIND, DHCP4_REBOOT};
 
 	for (int i = 0; i < 3; i++) {
-		struct dhcp4_fixture *f = fixture_new(1);
+		struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 
-		fixture_open(f);
 		fixture_dora(f);
 		fixture_only(f, ways[i]);
 		f->ctx.now_ms = 1000000;
-		assert_true(fixture_begin(f));
-		fixture_send(f);
+		fixture_next(f);
 		assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
 		assert_int_equal(client_of(f, 0)->head.expires_s, 1000 + 3600);
 		assert_int_equal(client_of(f, 0)->address, POOL);
@@ -609,13 +566,10 @@ static void renewals_make_the_lease_longer(void **state)
 
 static void an_infinite_lease_never_runs_out(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	fixture_bound(f, DHCP4_RENEW);
-	fixture_plan(f, DHCP4_ACK);
-	f->answer.lease_time = UINT32_MAX;
-	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	ANSWER(f, DHCP4_ACK, PROTO_DONE, a->lease_time = UINT32_MAX);
 	f->ctx.now_ms = UINT32_MAX;
 	assert_true(fixture_begin(f));
 	assert_int_equal(f->n.is.expired, 0);
@@ -624,13 +578,10 @@ static void an_infinite_lease_never_runs_out(void **state)
 
 static void inform_asks_for_parameters_and_changes_nothing(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	fixture_bound(f, DHCP4_INFORMS);
-	fixture_plan(f, DHCP4_ACK);
-	f->answer.yiaddr = f->answer.lease_time = f->answer.t1 = f->answer.t2 = 0;
-	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	ANSWER(f, DHCP4_ACK, PROTO_DONE, a->yiaddr = a->lease_time = a->t1 = a->t2 = 0);
 	assert_int_equal(client_of(f, 0)->address, POOL);
 	assert_int_equal(f->n.is.renewed, 0);
 	fixture_end(f);
@@ -638,17 +589,15 @@ static void inform_asks_for_parameters_and_changes_nothing(void **state)
 
 static void a_released_address_is_free_at_once_and_may_be_anybodys(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(2);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(2));
 	uint8_t mac[6], address[4];
 
-	fixture_open(f);
 	fixture_dora(f);
 	dhcp4_put32(address, POOL);
 	assert_true(dhcp4_owns(&f->ctx, address, 4, mac));
 	assert_memory_equal(mac, f->settings.is.mac, 6);
 	fixture_only(f, DHCP4_RELEASES);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	assert_true(f->txn.silent);
 	assert_int_equal(f->n.is.released, 1);
 	assert_false(dhcp4_owns(&f->ctx, address, 4, mac));
@@ -657,23 +606,18 @@ static void a_released_address_is_free_at_once_and_may_be_anybodys(void **state)
 	assert_true(fixture_begin(f));
 	assert_int_equal(f->txn.user, 1);
 	fixture_send(f);
-	fixture_plan(f, DHCP4_OFFER);
-	f->answer.yiaddr = POOL;
-	assert_int_equal(fixture_verdict(f), PROTO_AGAIN);
+	ANSWER(f, DHCP4_OFFER, PROTO_AGAIN, a->yiaddr = POOL);
 	fixture_send(f);
-	fixture_plan(f, DHCP4_ACK);
-	f->answer.yiaddr = POOL;
-	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	ANSWER(f, DHCP4_ACK, PROTO_DONE, a->yiaddr = POOL);
 	assert_int_equal(f->n.is.duplicate_address, 0);
 	fixture_end(f);
 }
 
 static void a_release_ends_once_however_often_it_is_made(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 	struct proto_txn release;
 
-	fixture_open(f);
 	fixture_bound(f, DHCP4_RELEASES);
 	release = f->txn;
 	fixture_only(f, DHCP4_DORA);
@@ -689,9 +633,8 @@ static void a_release_ends_once_however_often_it_is_made(void **state)
 
 static void a_release_that_was_never_made_leaves_the_lease(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	fixture_dora(f);
 	fixture_only(f, DHCP4_RELEASES);
 	assert_true(fixture_begin(f));
@@ -704,9 +647,8 @@ static void a_release_that_was_never_made_leaves_the_lease(void **state)
 
 static void a_declined_address_is_not_held(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	fixture_bound(f, DHCP4_DECLINES);
 	assert_true(f->txn.silent);
 	assert_int_equal(f->n.is.declined, 1);
@@ -725,11 +667,8 @@ static void after_a_decline_a_client_rests(void **state)
 
 static void a_lost_exchange_leaves_the_client_as_it_was(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_start(fixture_new(1));
 
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
 	assert_int_equal(dhcp4_timeout(&f->ctx, &f->txn), PROTO_FAIL);
 	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_FREE);
 	fixture_bound(f, DHCP4_RENEW);
@@ -742,13 +681,10 @@ static void a_lost_exchange_leaves_the_client_as_it_was(void **state)
 
 static void a_nak_ends_the_lease(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	fixture_bound(f, DHCP4_RENEW);
-	fixture_plan(f, DHCP4_NAK);
-	f->answer.message = "wrong network";
-	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	ANSWER(f, DHCP4_NAK, PROTO_FAIL, a->message = "wrong network");
 	assert_int_equal(f->n.nak, 1);
 	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_FREE);
 	assert_int_equal(holder_of(f, POOL), DHCP_NOBODY);
@@ -760,15 +696,12 @@ static void a_nak_ends_the_lease(void **state)
 static void naks_are_kept_by_their_message(void **state)
 {
 	static const char *const messages[] = {"a", "b", NULL, "a", "b", "a"};
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	for (int i = 0; i < 6; i++) {
 		fixture_only(f, DHCP4_DORA);
 		fixture_bound(f, DHCP4_RENEW);
-		fixture_plan(f, DHCP4_NAK);
-		f->answer.message = messages[i];
-		assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+		ANSWER(f, DHCP4_NAK, PROTO_FAIL, a->message = messages[i]);
 	}
 	assert_int_equal(worker_of(f)->is.work.refusals[0].count, 3);
 	assert_int_equal(worker_of(f)->is.work.refusals[1].count, 2);
@@ -779,9 +712,8 @@ static void naks_are_kept_by_their_message(void **state)
 
 static void a_lease_that_ran_out_frees_its_client(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	fixture_dora(f);
 	f->ctx.now_ms = 3599999;
 	assert_false(fixture_begin(f));
@@ -793,26 +725,17 @@ static void a_lease_that_ran_out_frees_its_client(void **state)
 
 static void lease_queries_are_about_an_address(void **state)
 {
-	struct dhcp4_fixture *f = fixture_relay(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_relay(1));
 
-	fixture_open(f);
 	fixture_bound(f, DHCP4_LEASEQUERIES);
-	fixture_plan(f, DHCP4_LEASEACTIVE);
-	f->answer.ciaddr = POOL;
-	f->answer.no_chaddr = true;
-	assert_int_equal(fixture_verdict(f), PROTO_STRAY);
-	fixture_plan(f, DHCP4_LEASEUNKNOWN);
-	f->answer.ciaddr = POOL + 1;
-	assert_int_equal(fixture_verdict(f), PROTO_STRAY);
+	ANSWER(f, DHCP4_LEASEACTIVE, PROTO_STRAY, a->ciaddr = POOL, a->no_chaddr = true);
+	ANSWER(f, DHCP4_LEASEUNKNOWN, PROTO_STRAY, a->ciaddr = POOL + 1);
 	assert_int_equal(f->n.chaddr_wrong, 2);
-	fixture_plan(f, DHCP4_LEASEUNASSIGNED);
-	f->answer.ciaddr = POOL;
-	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	ANSWER(f, DHCP4_LEASEUNASSIGNED, PROTO_FAIL, a->ciaddr = POOL);
 	assert_int_equal(f->n.lease_unknown, 1);
 	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
 
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	fixture_plan(f, DHCP4_LEASEACTIVE);
 	f->answer.ciaddr = POOL;
 	fixture_compose(f);
@@ -860,9 +783,7 @@ static void the_request_has_the_secs_of_its_discover_and_tries_of_its_own(void *
 	struct dhcp4_fixture *f = fixture_new(1);
 
 	f->settings.is.retransmit = &f->retransmit;
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_start(f);
 	assert_int_equal(dhcp4_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
 	f->ctx.now_ms = 4500;
 	fixture_send(f);
@@ -913,8 +834,7 @@ static struct dhcp4_fixture *in_step(enum dhcp4_step step, bool relay)
 		fixture_bound(f, DHCP4_RENEW);
 		return f;
 	}
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	if (step == DHCP4_STEP_REQUEST) {
 		assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
 		fixture_send(f);
@@ -1017,9 +937,7 @@ static void a_second_offer_is_a_duplicate(void **state)
 
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_DUPLICATE);
 	assert_int_equal(f->n.other_offers, 0);
-	fixture_plan(f, DHCP4_OFFER);
-	f->answer.server_id++;
-	assert_int_equal(fixture_verdict(f), PROTO_DUPLICATE);
+	ANSWER(f, DHCP4_OFFER, PROTO_DUPLICATE, a->server_id++);
 	assert_int_equal(f->n.other_offers, 1);
 	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
 	fixture_end(f);
@@ -1030,12 +948,8 @@ static void only_the_offer_of_the_server_wanted_is_taken(void **state)
 	struct dhcp4_fixture *f = fixture_new(1);
 
 	f->settings.accept = v4(SERVER_ID);
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
-	fixture_plan(f, DHCP4_OFFER);
-	f->answer.server_id++;
-	assert_int_equal(fixture_verdict(f), PROTO_DUPLICATE);
+	fixture_start(f);
+	ANSWER(f, DHCP4_OFFER, PROTO_DUPLICATE, a->server_id++);
 	assert_int_equal(f->n.other_offers, 1);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
 	fixture_end(f);
@@ -1107,9 +1021,7 @@ static void lease_times_without_t1_and_t2_are_right(void **state)
 {
 	struct dhcp4_fixture *f = in_step(DHCP4_STEP_REQUEST, false);
 
-	fixture_plan(f, DHCP4_ACK);
-	f->answer.t1 = f->answer.t2 = 0;
-	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	ANSWER(f, DHCP4_ACK, PROTO_DONE, a->t1 = a->t2 = 0);
 	fixture_end(f);
 }
 
@@ -1117,19 +1029,14 @@ static void addresses_outside_the_pool_fail(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(4);
 
-	f->settings.expect = &f->expect;
 	f->pool[0] = (struct addr_range){v4(POOL + 1), 2};
 	f->pool[1] = (struct addr_range){v4(POOL + 8), 2};
-	f->expect.pool = (struct field_list){f->pool, 2};
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_start(f);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_FAIL);
 	assert_int_equal(f->n.is.outside_pool, 1);
 	for (int i = 0; i < 2; i++)
 		fixture_dora(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_FAIL);
 	assert_int_equal(f->n.is.outside_pool, 2);
 	fixture_end(f);
@@ -1143,9 +1050,7 @@ static void another_address_on_renewal_may_be_allowed(void **state)
 	f->expect.same_address = false;
 	fixture_open(f);
 	fixture_bound(f, DHCP4_RENEW);
-	fixture_plan(f, DHCP4_ACK);
-	f->answer.yiaddr = POOL + 9;
-	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	ANSWER(f, DHCP4_ACK, PROTO_DONE, a->yiaddr = POOL + 9);
 	assert_int_equal(holder_of(f, POOL), DHCP_NOBODY);
 	assert_int_equal(holder_of(f, POOL + 9), 0);
 	fixture_end(f);
@@ -1153,19 +1058,13 @@ static void another_address_on_renewal_may_be_allowed(void **state)
 
 static void an_address_of_two_clients_fails_and_is_kept_for_the_log(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(2);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(2));
 
-	fixture_open(f);
 	fixture_dora(f);
-	assert_true(fixture_begin(f));
+	fixture_next(f);
+	ANSWER(f, DHCP4_OFFER, PROTO_AGAIN, a->yiaddr = POOL);
 	fixture_send(f);
-	fixture_plan(f, DHCP4_OFFER);
-	f->answer.yiaddr = POOL;
-	assert_int_equal(fixture_verdict(f), PROTO_AGAIN);
-	fixture_send(f);
-	fixture_plan(f, DHCP4_ACK);
-	f->answer.yiaddr = POOL;
-	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	ANSWER(f, DHCP4_ACK, PROTO_FAIL, a->yiaddr = POOL);
 	assert_int_equal(f->n.is.duplicate_address, 1);
 	assert_int_equal(f->n.is.leases, 1);
 	assert_int_equal(worker_of(f)->is.work.clash_count, 1);
@@ -1181,10 +1080,7 @@ static void what_is_only_counted_fails_nothing(void **state)
 {
 	struct dhcp4_fixture *f = in_step(DHCP4_STEP_REQUEST, false);
 
-	fixture_plan(f, DHCP4_ACK);
-	f->answer.echo_id = false;
-	f->answer.no_end = true;
-	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	ANSWER(f, DHCP4_ACK, PROTO_DONE, a->echo_id = false, a->no_end = true);
 	assert_int_equal(f->n.client_id_missing, 1);
 	assert_int_equal(f->n.no_end, 1);
 	assert_int_equal(f->n.is.parameters_missing, 0);
@@ -1258,11 +1154,9 @@ static void a_reply_comes_on_the_vlans_of_its_client(void **state)
 	f->vlan_ids[0] = 200;
 	f->vlan_ids[1] = 7;
 	f->vlans[0] = (struct dhcp_vlan_settings){{0, 0}, {f->vlan_ids, 2}};
-	f->settings.is.vlans = (struct field_list){f->vlans, 1};
 	fixture_open(f);
 	f->ctx.ends = &ends;
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	for (uint32_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		ends.vlans = others[i].vlans;
 		ends.vlan_count = others[i].count;
@@ -1299,8 +1193,7 @@ static void assert_hardware(struct dhcp4_fixture *f, const char *head, const cha
 	uint32_t len, id_len = from_hex(id, bytes);
 	const uint8_t *sent;
 
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	sent = option_sent(f, DHCP4_OPT_CLIENT_ID, &len);
 	assert_int_equal(len, id_len);
 	assert_memory_equal(sent, bytes, len);
@@ -1339,9 +1232,7 @@ static void infiniband_is_told_by_its_identifier_alone(void **state)
 	assert_hardware(f, "200000000000000000000000000000000000", "ff00000001000300200000 01ff");
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
 	assert_hardware(f, "200000000000000000000000000000000000", "ff00000001000300200000 0200");
-	fixture_plan(f, DHCP4_OFFER);
-	f->answer.id_xor = 1;
-	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	ANSWER(f, DHCP4_OFFER, PROTO_FAIL, a->id_xor = 1);
 	assert_int_equal(f->n.client_id_wrong, 1);
 	fixture_end(f);
 }
@@ -1355,9 +1246,7 @@ static void a_reply_has_the_hardware_address_that_was_sent(void **state)
 		{DHCP4_AT_HTYPE, PROTO_STRAY}, {DHCP4_AT_CHADDR + 8, PROTO_AGAIN}};
 	struct dhcp4_fixture *f = of_hardware("00:01:02:03:04:05:06:07", 6, 1);
 
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_start(f);
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		fixture_plan(f, DHCP4_OFFER);
 		fixture_compose(f);
@@ -1377,10 +1266,7 @@ static void a_long_hardware_address_can_be_put_into_options(void **state)
 
 	f->options[0] = (struct dhcp4_option_settings){.code = "12", .value.text = "h-{mac}"};
 	f->options[1] = (struct dhcp4_option_settings){.code = "60", .value.hex = "ff{mac}"};
-	f->settings.is.options.count = 2;
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_start(f);
 	data = option_sent(f, 12, &len);
 	assert_int_equal(len, 25);
 	assert_memory_equal(data, "h-00:01:02:03:04:05:06:07", 25);
@@ -1406,8 +1292,7 @@ static void an_address_of_two_items_fails_until_it_is_given_back(void **state)
 	fixture_open_both(f, g);
 	fixture_dora(f);
 	assert_int_equal(holder_of(f, POOL), 0);
-	assert_true(fixture_begin(g));
-	fixture_send(g);
+	fixture_next(g);
 	assert_int_equal(fixture_answer(g, DHCP4_OFFER), PROTO_AGAIN);
 	fixture_send(g);
 	assert_int_equal(fixture_answer(g, DHCP4_ACK), PROTO_FAIL);
@@ -1416,8 +1301,7 @@ static void an_address_of_two_items_fails_until_it_is_given_back(void **state)
 	assert_int_equal(worker_of(g)->is.work.clashes[0].taker, 2);
 	assert_int_equal(client_of(g, 0)->head.state, DHCP_IS_FREE);
 	fixture_only(f, DHCP4_RELEASES);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	assert_int_equal(holder_of(f, POOL), DHCP_NOBODY);
 	fixture_dora(g);
 	assert_int_equal(holder_of(f, POOL + 1), 3);
@@ -1445,15 +1329,10 @@ static void what_an_item_owns_is_its_own_clients(void **state)
 
 	fixture_open_both(f, g);
 	fixture_dora(f);
-	assert_true(fixture_begin(g));
+	fixture_next(g);
+	ANSWER(g, DHCP4_OFFER, PROTO_AGAIN, a->yiaddr = POOL + 9);
 	fixture_send(g);
-	fixture_plan(g, DHCP4_OFFER);
-	g->answer.yiaddr = POOL + 9;
-	assert_int_equal(fixture_verdict(g), PROTO_AGAIN);
-	fixture_send(g);
-	fixture_plan(g, DHCP4_ACK);
-	g->answer.yiaddr = POOL + 9;
-	assert_int_equal(fixture_verdict(g), PROTO_DONE);
+	ANSWER(g, DHCP4_ACK, PROTO_DONE, a->yiaddr = POOL + 9);
 	dhcp4_put32(address, POOL + 9);
 	assert_false(dhcp4_owns(&f->ctx, address, 4, mac));
 	assert_true(dhcp4_owns(&g->ctx, address, 4, mac));
@@ -1469,12 +1348,10 @@ static void what_an_item_owns_is_its_own_clients(void **state)
 // The server began to count before the ACK came.
 static void a_lease_counts_from_the_beginning_of_its_exchange(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	f->ctx.now_ms = 10900;
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
 	fixture_send(f);
 	f->ctx.now_ms = 11100;
@@ -1489,22 +1366,17 @@ static void a_lease_counts_from_the_beginning_of_its_exchange(void **state)
 
 static void after_the_end_replies_are_judged_and_change_nothing(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
 	struct dhcp4_client before;
 
-	fixture_open(f);
 	fixture_dora(f);
 	f->txn.over = true;
 	before = *client_of(f, 0);
 	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
 	assert_int_equal(fixture_answer(f, DHCP4_NAK), PROTO_FAIL);
-	fixture_plan(f, DHCP4_ACK);
-	f->answer.lease_time = 0;
-	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	ANSWER(f, DHCP4_ACK, PROTO_FAIL, a->lease_time = 0);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_DUPLICATE);
-	fixture_plan(f, DHCP4_ACK);
-	f->answer.chaddr_xor = 1;
-	assert_int_equal(fixture_verdict(f), PROTO_STRAY);
+	ANSWER(f, DHCP4_ACK, PROTO_STRAY, a->chaddr_xor = 1);
 	assert_memory_equal(&before, client_of(f, 0), sizeof(before));
 	assert_int_equal(f->n.is.leases, 1);
 	assert_int_equal(holder_of(f, POOL), 0);
@@ -1514,11 +1386,8 @@ static void after_the_end_replies_are_judged_and_change_nothing(void **state)
 
 static void a_late_offer_does_not_go_on(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	struct dhcp4_fixture *f = fixture_start(fixture_new(1));
 
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
 	assert_int_equal(dhcp4_timeout(&f->ctx, &f->txn), PROTO_FAIL);
 	f->txn.over = true;
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_DONE);
@@ -1559,10 +1428,9 @@ static void the_key_is_the_xid_of_replies_and_requests(void **state)
 
 static void addresses_are_owned_while_their_lease_runs(void **state)
 {
-	struct dhcp4_fixture *f = fixture_relay(1);
+	struct dhcp4_fixture *f = fixture_open(fixture_relay(1));
 	uint8_t address[16] = {0}, mac[6] = "portm";
 
-	fixture_open(f);
 	fixture_dora(f);
 	dhcp4_put32(address, POOL);
 	assert_true(dhcp4_owns(&f->ctx, address, 4, mac));
@@ -1582,17 +1450,13 @@ static void servers_are_asked_in_turn_and_leases_go_back_to_theirs(void **state)
 
 	f->servers[0] = v4(SERVER_ID + 1);
 	f->servers[1] = v4(SERVER_ID + 2);
-	f->settings.is.servers = (struct field_list){f->servers, 2};
 	f->settings.is.spread = DHCP_ROUND_ROBIN;
 	fixture_open(f);
 	for (uint32_t i = 0; i < 6; i++) {
-		assert_true(fixture_begin(f));
-		fixture_send(f);
+		fixture_next(f);
 		dhcp4_flow(&f->ctx, &f->txn, &flow);
 		assert_int_equal(flow.path, i % 3);
-		fixture_plan(f, DHCP4_OFFER);
-		f->answer.server_id = SERVER_ID + i % 3;
-		assert_int_equal(fixture_verdict(f), PROTO_AGAIN);
+		ANSWER(f, DHCP4_OFFER, PROTO_AGAIN, a->server_id = SERVER_ID + i % 3);
 		fixture_send(f);
 		f->answer.type = DHCP4_ACK;
 		assert_int_equal(fixture_verdict(f), PROTO_DONE);
@@ -1614,7 +1478,6 @@ static void all_servers_are_asked_but_one_is_renewed_with(void **state)
 
 	f->servers[0] = v4(SERVER_ID + 1);
 	f->servers[1] = v4(SERVER_ID + 2);
-	f->settings.is.servers = (struct field_list){f->servers, 2};
 	f->settings.is.spread = DHCP_TO_EACH;
 	fixture_open(f);
 	assert_true(fixture_begin(f));
@@ -1623,9 +1486,8 @@ static void all_servers_are_asked_but_one_is_renewed_with(void **state)
 		dhcp4_flow(&f->ctx, &f->txn, &flow);
 		assert_int_equal(flow.path, 0);
 		assert_int_equal(flow.more, 2);
-		fixture_plan(f, step ? DHCP4_ACK : DHCP4_OFFER);
-		f->answer.server_id = SERVER_ID + 1;
-		assert_int_equal(fixture_verdict(f), step ? PROTO_DONE : PROTO_AGAIN);
+		ANSWER(f, step ? DHCP4_ACK : DHCP4_OFFER, step ? PROTO_DONE : PROTO_AGAIN,
+			a->server_id = SERVER_ID + 1);
 	}
 	assert_int_equal(f->n.is.sent[DHCP4_DISCOVER], 3);
 	assert_int_equal(f->n.is.sent[DHCP4_REQUEST], 3);
@@ -1644,13 +1506,8 @@ static void a_renewal_goes_to_whoever_gave_the_lease(void **state)
 	struct proto_flow flow;
 
 	f->servers[0] = v4(SERVER_ID + 1);
-	f->settings.is.servers = (struct field_list){f->servers, 1};
-	fixture_open(f);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
-	fixture_plan(f, DHCP4_OFFER);
-	f->answer.server_id = SERVER_ID + 1;
-	assert_int_equal(fixture_verdict(f), PROTO_AGAIN);
+	fixture_start(f);
+	ANSWER(f, DHCP4_OFFER, PROTO_AGAIN, a->server_id = SERVER_ID + 1);
 	fixture_send(f);
 	f->answer.type = DHCP4_ACK;
 	assert_int_equal(fixture_verdict(f), PROTO_DONE);
@@ -1671,7 +1528,6 @@ static void the_same_seed_begins_the_same_exchanges(void **state)
 
 		f->mix.share[DHCP_TWO_WAY] = 0.3;
 		f->mix.share[DHCP_RAPID] = 0.3;
-		f->settings.is.mix = &f->mix;
 		fixture_open(f);
 		for (int i = 0; i < 200; i++) {
 			assert_true(fixture_begin(f));

@@ -44,11 +44,11 @@ struct dhcp6_fixture {
 	struct dhcp6_retransmit_settings retransmit;
 	struct dhcp_fqdn_settings fqdn;
 	struct dhcp6_vendor_settings vendor;
-	struct dhcp6_option_settings options[8];
+	struct dhcp6_option_settings options[9];
 	struct addr_range relays[2];
-	struct addr_prefix pool[2], prefixes[2];
+	struct addr_prefix pool[1], prefixes[1];
 	struct addr servers[4];
-	struct dhcp_vlan_settings vlans[2];
+	struct dhcp_vlan_settings vlans[3];
 	struct dhcp_leases_settings leases;
 	uint64_t parameters[4], vlan_ids[4];
 	struct diag *diag;
@@ -94,7 +94,6 @@ static inline struct dhcp6_fixture *fixture_new(uint32_t clients)
 	f->settings.is.decline_rest_ns = UINT64_MAX;
 	f->parameters[0] = 23;
 	f->settings.is.parameters = (struct field_list){f->parameters, 1};
-	f->settings.is.options.items = f->options;
 	f->relays[0] = (struct addr_range){v6("2001:db8::100"), 4};
 	f->relay.is.addresses = (struct field_list){f->relays, 1};
 	f->relay.levels = 1;
@@ -122,6 +121,14 @@ static inline struct dhcp6_fixture *fixture_relay(uint32_t clients, uint32_t lev
 	f->settings.is.relay = &f->relay.is;
 	f->relay.levels = levels;
 	return f;
+}
+
+static inline void fixture_pool(struct dhcp6_fixture *f)
+{
+	f->expect.pool = (struct field_list){f->pool, f->pool[0].addr.len > 0};
+	f->expect.prefixes = (struct field_list){f->prefixes, f->prefixes[0].addr.len > 0};
+	if (f->expect.pool.count || f->expect.prefixes.count)
+		f->settings.expect = &f->expect;
 }
 
 static inline void fixture_send(struct dhcp6_fixture *f)

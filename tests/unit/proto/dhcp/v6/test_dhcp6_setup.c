@@ -18,19 +18,13 @@ static void right_settings_have_no_complaint(void **state)
 	f->settings.lease = DHCP6_WANTS_BOTH;
 	f->mix.share[DHCP6_RENEWS] = 0.5;
 	f->mix.share[DHCP6_DECLINES] = 0.1;
-	f->settings.is.mix = &f->mix;
 	f->settings.is.retransmit = &f->retransmit;
-	f->settings.is.fqdn = &f->fqdn;
 	f->fqdn.name = "a.b";
-	f->settings.expect = &f->expect;
 	f->pool[0] = prefix("2001:db8::/126");
-	f->expect.pool = (struct field_list){f->pool, 1};
 	f->prefixes[0] = prefix("2001:db8:8000::/46");
-	f->expect.prefixes = (struct field_list){f->prefixes, 1};
 	f->expect.prefix_length = 48;
 	f->vlans[0] = (struct dhcp_vlan_settings){{0, 1}, {f->vlan_ids, 2}};
 	f->vlans[1] = (struct dhcp_vlan_settings){{2, 9}, {f->vlan_ids, 1}};
-	f->settings.is.vlans = (struct field_list){f->vlans, 2};
 	assert_right(f);
 }
 
@@ -51,37 +45,27 @@ static void a_server_is_of_this_family_and_needed_by_unicasts_only(void **state)
 
 static void who_needs_leases_needs_somebody_who_gets_them(void **state)
 {
-	struct dhcp6_fixture *f = fixture_new(1);
+	struct dhcp6_fixture *right = fixture_new(1);
 
-	f->settings.is.exchange = DHCP6_RENEWS;
-	assert_refused(f, "renew needs clients that hold a lease (with a share of sarr or rapid: "
-			  "mix: {sarr: 50%}, or leases: {load: FILE})");
-	f = fixture_new(1);
-	f->settings.is.mix = &f->mix;
-	f->mix.share[DHCP_TWO_WAY] = 0.9;
-	f->settings.is.exchange = DHCP6_RELEASES;
-	assert_refused(f, "release needs clients that hold a lease");
-	f = fixture_new(1);
-	f->settings.is.exchange = DHCP6_RENEWS;
-	f->leases.load = "leases.csv";
-	f->settings.is.leases = &f->leases;
-	assert_right(f);
-	f = fixture_new(1);
-	f->settings.lease = DHCP6_WANTS_PREFIXES;
-	f->settings.is.mix = &f->mix;
-	f->mix.share[DHCP6_CONFIRMS] = 0.1;
-	assert_refused(f, "confirm is about addresses (lease: address or both)");
+	right->settings.is.exchange = DHCP6_RENEWS;
+	right->leases.load = "leases.csv";
+	assert_right(right);
+	REFUSED(fixture_new(1),
+		"renew needs clients that hold a lease (with a share of sarr or rapid: "
+		"mix: {sarr: 50%}, or leases: {load: FILE})",
+		f->settings.is.exchange = DHCP6_RENEWS);
+	REFUSED(fixture_new(1), "release needs clients that hold a lease",
+		f->mix.share[DHCP_TWO_WAY] = 0.9, f->settings.is.exchange = DHCP6_RELEASES);
+	REFUSED(fixture_new(1), "confirm is about addresses (lease: address or both)",
+		f->settings.lease = DHCP6_WANTS_PREFIXES, f->mix.share[DHCP6_CONFIRMS] = 0.1);
 }
 
 static void expected_refused(const char *pool, const char *prefixes, uint64_t bits, const char *why)
 {
 	struct dhcp6_fixture *f = fixture_leasing(300);
 
-	f->settings.expect = &f->expect;
 	f->pool[0] = prefix(pool);
-	f->expect.pool = (struct field_list){f->pool, 1};
 	f->prefixes[0] = prefix(prefixes);
-	f->expect.prefixes = (struct field_list){f->prefixes, 1};
 	f->expect.prefix_length = bits;
 	assert_refused(f, why);
 }
@@ -97,32 +81,16 @@ static void what_is_expected_has_room_for_all(void **state)
 
 static void identities_are_whole(void **state)
 {
-	struct dhcp6_fixture *f = fixture_new(1);
-
-	f->settings.is.mac[0] = 3;
-	assert_refused(f, "a group address (the first byte is even)");
-	f = fixture_new(2);
-	memset(f->settings.is.mac, 0xff, 6);
-	f->settings.is.mac[0] = 0xfe;
-	assert_refused(f, "runs into group addresses");
-	f = fixture_new(1);
-	f->settings.duid = DHCP6_DUID_HEX;
-	assert_refused(f, "needs duid_hex");
-	f = fixture_new(1);
-	f->settings.duid_file = "duids.txt";
-	assert_refused(f, "needs duid: file");
-	f = fixture_new(1);
-	f->settings.accept = (struct field_bytes){(const uint8_t *)"\1\2", 2};
-	assert_refused(f, "2 bytes are not a DUID (3 to 130)");
+	REFUSED(fixture_new(1), "needs duid_hex", f->settings.duid = DHCP6_DUID_HEX);
+	REFUSED(fixture_new(1), "needs duid: file", f->settings.duid_file = "duids.txt");
+	REFUSED(fixture_new(1), "2 bytes are not a DUID (3 to 130)",
+		f->settings.accept = (struct field_bytes){(const uint8_t *)"\1\2", 2});
 }
 
 static void duid_refused(uint32_t clients, const char *hex, const char *why)
 {
-	struct dhcp6_fixture *f = fixture_new(clients);
-
-	f->settings.duid = DHCP6_DUID_HEX;
-	f->settings.duid_hex = hex;
-	assert_refused(f, why);
+	REFUSED(fixture_new(clients), why, f->settings.duid = DHCP6_DUID_HEX,
+		f->settings.duid_hex = hex);
 }
 
 static void bad_duids_are_refused(void **state)
@@ -137,60 +105,37 @@ static void bad_duids_are_refused(void **state)
 
 static void leases_of_a_client_have_their_limits(void **state)
 {
-	struct dhcp6_fixture *f = fixture_leasing(1);
-
-	f->settings.addresses = 5;
-	f->settings.prefixes = 4;
-	assert_refused(f, "9 addresses and prefixes of a client (together up to 8)");
-	f = fixture_new(1);
-	f->settings.prefix_hint = 56;
-	assert_refused(f, "needs lease: prefix or both");
-	f = fixture_new(1);
-	f->settings.iaid = UINT32_MAX - 1;
-	assert_refused(f, "too large (up to 4294967287)");
+	REFUSED(fixture_leasing(1), "9 addresses and prefixes of a client (together up to 8)",
+		f->settings.addresses = 5, f->settings.prefixes = 4);
+	REFUSED(fixture_new(1), "needs lease: prefix or both", f->settings.prefix_hint = 56);
+	REFUSED(fixture_new(1), "too large (up to 4294967287)", f->settings.iaid = UINT32_MAX - 1);
 }
 
 static void bad_relays_are_refused(void **state)
 {
-	struct dhcp6_fixture *f = fixture_relay(1, 1);
-
-	f->relays[0].first = (struct addr){.len = 4};
-	assert_refused(f, "not an IPv6 address");
-	f = fixture_relay(1, 1);
-	f->relays[0].count = 2000000;
-	assert_refused(f, "2000000 relays (up to 1048576)");
-	f = fixture_relay(1, 1);
-	f->relay.is.addresses.count = 0;
-	assert_refused(f, "no address");
-	f = fixture_relay(1, 1);
-	f->relay.ldra = true;
-	f->relay.link = v6("2001:db8::1");
-	assert_refused(f, "a relay on layer 2 alone names no link (with levels: 2 the outer one");
+	REFUSED(fixture_relay(1, 1), "not an IPv6 address",
+		f->relays[0].first = (struct addr){.len = 4});
+	REFUSED(fixture_relay(1, 1), "2000000 relays (up to 1048576)",
+		f->relays[0].count = 2000000);
+	REFUSED(fixture_relay(1, 1), "no address", f->relay.is.addresses.count = 0);
+	REFUSED(fixture_relay(1, 1),
+		"a relay on layer 2 alone names no link (with levels: 2 the outer one",
+		f->relay.ldra = true, f->relay.link = v6("2001:db8::1"));
 }
 
 static void groups_reach_all_servers(void **state)
 {
-	struct dhcp6_fixture *f = fixture_new(1);
-
-	f->servers[0] = v6("2001:db8::3");
-	f->settings.is.servers = (struct field_list){f->servers, 1};
-	assert_refused(f, "a group reaches all servers (to: server)");
-	f = fixture_new(1);
-	f->settings.is.spread = DHCP_ROUND_ROBIN;
-	assert_refused(f, "a group reaches all servers (to: server)");
-	f = fixture_relay(1, 1);
-	f->servers[0] = (struct addr){4, {198, 18, 0, 2}};
-	f->settings.is.servers = (struct field_list){f->servers, 1};
-	assert_refused(f, "not an IPv6 address");
+	REFUSED(fixture_new(1), "a group reaches all servers (to: server)",
+		f->servers[0] = v6("2001:db8::3"));
+	REFUSED(fixture_new(1), "a group reaches all servers (to: server)",
+		f->settings.is.spread = DHCP_ROUND_ROBIN);
+	REFUSED(fixture_relay(1, 1), "not an IPv6 address",
+		f->servers[0] = (struct addr){4, {198, 18, 0, 2}});
 }
 
 static void option_refused(struct dhcp6_option_settings option, const char *why)
 {
-	struct dhcp6_fixture *f = fixture_new(1);
-
-	f->options[0] = option;
-	f->settings.is.options.count = 1;
-	assert_refused(f, why);
+	REFUSED(fixture_new(1), why, f->options[0] = option);
 }
 
 static void bad_options_are_refused(void **state)
@@ -236,9 +181,7 @@ static void each_client_has_its_vlans_and_its_server(void **state)
 	f->vlan_ids[2] = 200;
 	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
 	f->vlans[1] = (struct dhcp_vlan_settings){{3, 9}, {f->vlan_ids + 1, 2}};
-	f->settings.is.vlans = (struct field_list){f->vlans, 2};
 	f->servers[0] = v6("2001:db8::3");
-	f->settings.is.servers = (struct field_list){f->servers, 1};
 	f->settings.is.spread = DHCP_ROUND_ROBIN;
 	fixture_open(f);
 	dhcp_layout(f->ctx.shared, &layout);
@@ -275,11 +218,9 @@ static void a_reply_comes_on_the_vlans_of_its_client(void **state)
 	f->vlan_ids[0] = 200;
 	f->vlan_ids[1] = 7;
 	f->vlans[0] = (struct dhcp_vlan_settings){{0, 0}, {f->vlan_ids, 2}};
-	f->settings.is.vlans = (struct field_list){f->vlans, 1};
 	fixture_open(f);
 	f->ctx.ends = &ends;
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	for (uint32_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		ends.vlans = others[i].vlans;
 		ends.vlan_count = others[i].count;
@@ -361,7 +302,6 @@ static void leases_go_from_one_run_to_the_next(void **state)
 	struct dhcp6_message m;
 
 	f->leases.save = path;
-	f->settings.is.leases = &f->leases;
 	fixture_open(f);
 	for (int i = 0; i < 3; i++)
 		fixture_sarr(f);
@@ -369,7 +309,6 @@ static void leases_go_from_one_run_to_the_next(void **state)
 
 	f = fixture_leasing(5);
 	f->leases.load = path;
-	f->settings.is.leases = &f->leases;
 	f->settings.is.exchange = DHCP6_RENEWS;
 	fixture_open(f);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -402,7 +341,6 @@ static void a_saved_lease_is_a_line_of_five_columns(void **state)
 	char *text;
 
 	f->leases.save = path;
-	f->settings.is.leases = &f->leases;
 	fixture_open(f);
 	fixture_sarr(f);
 	fixture_end(f);
@@ -431,7 +369,6 @@ static void leases_of_all_workers_are_saved(void **state)
 	char *text;
 
 	f->leases.load = f->leases.save = path;
-	f->settings.is.leases = &f->leases;
 	f->settings.is.exchange = DHCP6_RENEWS;
 	f->env.workers = 2;
 	f->env.worker = 1;
@@ -439,8 +376,7 @@ static void leases_of_all_workers_are_saved(void **state)
 	f->env.worker = 0;
 	other = f->ctx;
 	assert_int_equal(dhcp_open(&other, &f->env), 0);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	f->txn.tries = 9;
 	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_FAIL);
 	dhcp_close(&other);
@@ -463,7 +399,6 @@ static void leases_that_ran_out_are_left_out_with_all_of_their_client(void **sta
 	uint8_t mac[6];
 
 	f->leases.load = path;
-	f->settings.is.leases = &f->leases;
 	fixture_open(f);
 	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_BOUND].count, 1);
 	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_FREE].count, 1);
@@ -482,7 +417,6 @@ static void overlapping_prefixes_of_a_file_have_one_holder(void **state)
 
 	f->settings.lease = DHCP6_WANTS_PREFIXES;
 	f->leases.load = path;
-	f->settings.is.leases = &f->leases;
 	fixture_open(f);
 	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_BOUND].count, 1);
 	fixture_end(f);
@@ -514,7 +448,6 @@ static void bad_files_of_leases_are_refused(void **state)
 		       "1," MAC1 ",2001:db8::2," NEVER "1," MAC1 ",2001:db8:8000::/56," NEVER,
 		"2001:db8:8000::/56 is leased to two clients");
 	f->leases.save = "/nonexistent/file";
-	f->settings.is.leases = &f->leases;
 	assert_not_set_up(f, "/nonexistent/file: No such file");
 }
 
@@ -522,11 +455,10 @@ static void bad_files_of_leases_are_refused(void **state)
 static void broken_lines_never_crash_it(void **state)
 {
 	static const char right[] = "0," MAC0 ",2001:db8:8000:100::/56," SERVER ",1900000000";
-	struct dhcp6_fixture *f = fixture_leasing(2);
+	struct dhcp6_fixture *f = fixture_open(fixture_leasing(2));
 	uint64_t random = 1;
 	uint32_t taken = 0;
 
-	fixture_open(f);
 	for (uint32_t i = 0; i < 20000; i++) {
 		struct dhcp_lease_loading l = {.p = f->ctx.shared,
 			.leases = {.size = sizeof(struct dhcp_saved)},
@@ -559,7 +491,6 @@ static void a_file_has_what_the_clients_ask_for(void **state)
 	const char *path = file_of("0," MAC0 ",2001:db8:8000::/56," NEVER);
 
 	f->leases.load = path;
-	f->settings.is.leases = &f->leases;
 	assert_not_set_up(f, "a prefix, which the clients do not ask for");
 	unlink(path);
 }

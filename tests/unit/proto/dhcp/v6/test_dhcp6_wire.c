@@ -37,8 +37,7 @@ static void messages_have_what_the_rfc_wants(void **state)
 		if (r->leases)
 			fixture_sarr(f);
 		fixture_only(f, r->exchange);
-		assert_true(fixture_begin(f));
-		fixture_send(f);
+		fixture_next(f);
 		fixture_sent(f, &e, &m);
 		assert_int_equal(m.type, r->type);
 		assert_int_equal(m.client_id.len, DUID_LEN);
@@ -64,13 +63,10 @@ static void a_request_has_what_was_advertised_and_an_id_of_its_own(void **state)
 	uint8_t wanted[16];
 
 	f->settings.lease = DHCP6_WANTS_BOTH;
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
+	fixture_start(f);
 	fixture_sent(f, &e, &m);
 	xid = m.xid;
-	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
-	fixture_send(f);
+	fixture_requesting(f);
 	fixture_sent(f, &e, &m);
 	assert_int_equal(m.type, DHCP6_REQUEST);
 	assert_int_not_equal(m.xid, xid);
@@ -101,9 +97,7 @@ static void several_ias_have_iaids_of_their_own_by_kind(void **state)
 	f->settings.prefixes = 2;
 	f->settings.iaid = 100;
 	f->settings.prefix_hint = 60;
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
+	fixture_start(f);
 	fixture_sent(f, &e, &m);
 	assert_int_equal(m.ia_count, 5);
 	for (uint32_t i = 0; i < 5; i++) {
@@ -112,8 +106,7 @@ static void several_ias_have_iaids_of_their_own_by_kind(void **state)
 		assert_int_equal(m.ias[i].lease_count, i >= 3);
 	}
 	assert_int_equal(m.ias[4].leases[0].bits, 60);
-	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
-	fixture_send(f);
+	fixture_requesting(f);
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
 	assert_int_equal(f->n.addresses, 3);
 	assert_int_equal(f->n.prefixes, 2);
@@ -125,13 +118,10 @@ static void two_messages_are_enough_with_rapid_commit_and_four_without(void **st
 	struct dhcp6_fixture *f = fixture_new(2);
 
 	f->settings.is.exchange = DHCP_RAPID;
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
+	fixture_start(f);
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
 	assert_int_equal(f->n.is.rapid_fallback, 0);
-	fixture_begin(f);
-	fixture_send(f);
+	fixture_next(f);
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
 	assert_int_equal(f->n.is.rapid_fallback, 1);
 	fixture_send(f);
@@ -232,11 +222,8 @@ static struct dhcp6_fixture *asking(void)
 	f->relay.interface_id = "port {client}";
 	f->settings.expect = &f->expect;
 	f->expect.prefix_length = 56;
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
-	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
-	fixture_send(f);
+	fixture_start(f);
+	fixture_requesting(f);
 	return f;
 }
 
@@ -272,14 +259,9 @@ static void a_prefix_other_than_advertised_is_told_apart(void **state)
 	struct dhcp6_fixture *f = fixture_new(1);
 
 	f->settings.lease = DHCP6_WANTS_PREFIXES;
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
-	fixture_answer(f, DHCP6_ADVERTISE);
-	fixture_send(f);
-	fixture_plan(f, DHCP6_REPLY);
-	f->answer.shift = 1;
-	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	fixture_start(f);
+	fixture_requesting(f);
+	ANSWER(f, DHCP6_REPLY, PROTO_FAIL, a->shift = 1);
 	assert_int_equal(f->n.prefix_changed, 1);
 	assert_int_equal(f->n.is.address_changed, 0);
 	fixture_end(f);
@@ -290,23 +272,16 @@ static void a_reply_to_a_rapid_solicit_says_that_it_is_one(void **state)
 	struct dhcp6_fixture *f = fixture_new(1);
 
 	f->settings.is.exchange = DHCP_RAPID;
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
-	fixture_plan(f, DHCP6_REPLY);
-	f->answer.rapid = false;
-	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	fixture_start(f);
+	ANSWER(f, DHCP6_REPLY, PROTO_FAIL, a->rapid = false);
 	assert_int_equal(f->n.is.rapid_commit_missing, 1);
 	fixture_end(f);
 }
 
 static void an_advertise_after_the_first_is_a_duplicate(void **state)
 {
-	struct dhcp6_fixture *f = fixture_new(1);
+	struct dhcp6_fixture *f = fixture_start(fixture_new(1));
 
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
 	fixture_answer(f, DHCP6_ADVERTISE);
 	assert_int_equal(fixture_verdict(f), PROTO_DUPLICATE); // the same bytes again
 	assert_int_equal(f->n.other_advertises, 0);
@@ -323,9 +298,7 @@ static void only_the_accepted_server_is_asked(void **state)
 	struct dhcp6_fixture *f = fixture_new(1);
 
 	f->settings.accept = (struct field_bytes){(const uint8_t *)OTHER_DUID, DUID_LEN};
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
+	fixture_start(f);
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_DUPLICATE);
 	assert_int_equal(f->n.other_advertises, 1);
 	f->answer.server = OTHER_DUID;
@@ -350,10 +323,9 @@ static void leases_are_renewed_confirmed_and_given_back(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct dhcp6_fixture *f = fixture_new(1);
+		struct dhcp6_fixture *f = fixture_open(fixture_new(1));
 		uint8_t address[16], mac[6];
 
-		fixture_open(f);
 		fixture_bound(f, rows[i].exchange);
 		address_of(f, 0, address);
 		assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
@@ -388,14 +360,10 @@ static void a_renewal_may_bring_another_lease_when_told_so(void **state)
 
 static void a_refused_client_has_lost_its_leases(void **state)
 {
-	struct dhcp6_fixture *f = fixture_new(1);
+	struct dhcp6_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	fixture_bound(f, DHCP6_CONFIRMS);
-	fixture_plan(f, DHCP6_REPLY);
-	f->answer.status = DHCP6_NOT_ON_LINK;
-	f->answer.message = "moved";
-	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	ANSWER(f, DHCP6_REPLY, PROTO_FAIL, a->status = DHCP6_NOT_ON_LINK, a->message = "moved");
 	assert_int_equal(f->n.refused, 1);
 	assert_int_equal(f->n.message_status[DHCP6_NOT_ON_LINK], 1);
 	assert_false(held_by(f, 0));
@@ -406,15 +374,13 @@ static void a_refused_client_has_lost_its_leases(void **state)
 
 static void a_lost_renewal_keeps_the_leases_and_a_lost_release_does_not(void **state)
 {
-	struct dhcp6_fixture *f = fixture_new(1);
+	struct dhcp6_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	fixture_bound(f, DHCP6_RENEWS);
 	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_FAIL);
 	assert_true(held_by(f, 0));
 	fixture_only(f, DHCP6_RELEASES);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_FAIL);
 	assert_false(held_by(f, 0));
 	assert_int_equal(f->n.is.released, 0);
@@ -428,11 +394,8 @@ static void information_is_asked_for_without_a_lease(void **state)
 	f->settings.is.exchange = DHCP6_INFORMS;
 	fixture_open(f);
 	for (uint64_t i = 0; i < 2; i++) {
-		assert_true(fixture_begin(f));
-		fixture_send(f);
-		fixture_plan(f, DHCP6_REPLY);
-		f->answer.options = i ? 1ull << 23 : 0;
-		assert_int_equal(fixture_verdict(f), PROTO_DONE);
+		fixture_next(f);
+		ANSWER(f, DHCP6_REPLY, PROTO_DONE, a->options = i ? 1ull << 23 : 0);
 	}
 	assert_int_equal(f->n.is.parameters_missing, 1);
 	assert_int_equal(f->n.is.leases, 0);
@@ -441,16 +404,12 @@ static void information_is_asked_for_without_a_lease(void **state)
 
 static void an_address_of_another_client_is_a_duplicate(void **state)
 {
-	struct dhcp6_fixture *f = fixture_new(3);
+	struct dhcp6_fixture *f = fixture_open(fixture_new(3));
 
-	fixture_open(f);
 	fixture_sarr(f);
 	for (uint32_t client = 1; client < 3; client++) {
-		fixture_begin(f);
-		fixture_send(f);
-		fixture_plan(f, DHCP6_ADVERTISE);
-		f->answer.shift = 0u - 16 * client;
-		assert_int_equal(fixture_verdict(f), PROTO_AGAIN);
+		fixture_next(f);
+		ANSWER(f, DHCP6_ADVERTISE, PROTO_AGAIN, a->shift = 0u - 16 * client);
 		fixture_send(f);
 		f->answer.type = DHCP6_REPLY;
 		assert_int_equal(fixture_verdict(f), client == 1 ? PROTO_FAIL : PROTO_DONE);
@@ -471,14 +430,9 @@ static enum proto_verdict second_prefix(uint8_t first, uint8_t bits, uint32_t sh
 
 	f->settings.lease = DHCP6_WANTS_PREFIXES;
 	f->settings.is.exchange = DHCP_RAPID;
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
-	fixture_plan(f, DHCP6_REPLY);
-	f->answer.bits = first;
-	assert_int_equal(fixture_verdict(f), PROTO_DONE);
-	fixture_begin(f);
-	fixture_send(f);
+	fixture_start(f);
+	ANSWER(f, DHCP6_REPLY, PROTO_DONE, a->bits = first);
+	fixture_next(f);
 	fixture_plan(f, DHCP6_REPLY);
 	f->answer.bits = bits;
 	f->answer.shift = shift;
@@ -524,20 +478,12 @@ static void leases_lie_where_they_are_expected(void **state)
 	struct dhcp6_fixture *f = fixture_new(2);
 
 	f->settings.lease = DHCP6_WANTS_BOTH;
-	f->settings.expect = &f->expect;
 	f->pool[0] = prefix("2001:db8:0:1::/120");
 	f->prefixes[0] = prefix("2001:db8:8000::/44");
-	f->expect.pool = (struct field_list){f->pool, 1};
-	f->expect.prefixes = (struct field_list){f->prefixes, 1};
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
+	fixture_start(f);
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
-	fixture_begin(f);
-	fixture_send(f);
-	fixture_plan(f, DHCP6_ADVERTISE);
-	f->answer.shift = 256;
-	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	fixture_next(f);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_FAIL, a->shift = 256);
 	assert_int_equal(f->n.is.outside_pool, 1);
 	fixture_end(f);
 }
@@ -547,12 +493,8 @@ static void prefixes_lie_where_they_are_expected(void **state)
 	struct dhcp6_fixture *f = fixture_new(1);
 
 	f->settings.lease = DHCP6_WANTS_PREFIXES;
-	f->settings.expect = &f->expect;
 	f->prefixes[0] = prefix("2001:db8:9000::/44");
-	f->expect.prefixes = (struct field_list){f->prefixes, 1};
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
+	fixture_start(f);
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_FAIL);
 	assert_int_equal(f->n.outside_prefixes, 1);
 	fixture_end(f);
@@ -560,9 +502,8 @@ static void prefixes_lie_where_they_are_expected(void **state)
 
 static void leases_run_out_and_clients_are_free_again(void **state)
 {
-	struct dhcp6_fixture *f = fixture_new(1);
+	struct dhcp6_fixture *f = fixture_open(fixture_new(1));
 
-	fixture_open(f);
 	fixture_sarr(f);
 	assert_false(fixture_begin(f));
 	assert_int_equal(f->n.is.no_free_client, 1);
@@ -601,8 +542,7 @@ static void elapsed_time_counts_from_the_first_try(void **state)
 	fixture_send(f);
 	fixture_sent(f, &e, &m);
 	assert_int_equal(m.elapsed, 0xffff);
-	fixture_answer(f, DHCP6_ADVERTISE);
-	fixture_send(f);
+	fixture_requesting(f);
 	fixture_sent(f, &e, &m);
 	assert_int_equal(m.elapsed, 0);
 	assert_int_equal(f->n.is.attempt[2], 1);
@@ -647,8 +587,7 @@ static void the_first_wait_of_a_solicit_is_longer_than_irt(void **state)
 	dhcp_layout(f->ctx.shared, &layout);
 	waits = layout.waits.items;
 	for (int i = 0; i < 100; i++) {
-		assert_true(fixture_begin(f));
-		fixture_send(f);
+		fixture_next(f);
 		assert_true(waits[f->txn.wait - 1] > 1000000000);
 	}
 	fixture_end(f);
@@ -712,10 +651,8 @@ static void servers_tell_how_long_waits_become(void **state)
 		assert_true(fixture_begin(f));
 		assert_int_equal(wait_of_try(f, 3), 320000000000);
 		f->txn.tries = 0;
-		fixture_plan(f, DHCP6_ADVERTISE);
-		f->answer.status = DHCP6_NO_ADDRS_AVAIL;
-		f->answer.sol_max_rt = rows[i].told_s;
-		assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+		ANSWER(f, DHCP6_ADVERTISE, PROTO_FAIL,
+			(a->status = DHCP6_NO_ADDRS_AVAIL, a->sol_max_rt = rows[i].told_s));
 		assert_true(fixture_begin(f));
 		assert_int_equal(wait_of_try(f, 3), rows[i].longest_s * 1000000000ull);
 		assert_int_equal(wait_of_try(f, 0), 40000000000);
@@ -723,9 +660,7 @@ static void servers_tell_how_long_waits_become(void **state)
 		fixture_only(f, DHCP6_INFORMS);
 		assert_true(fixture_begin(f));
 		assert_int_equal(wait_of_try(f, 3), 320000000000);
-		fixture_plan(f, DHCP6_REPLY);
-		f->answer.inf_max_rt = rows[i].told_s;
-		assert_int_equal(fixture_verdict(f), PROTO_DONE);
+		ANSWER(f, DHCP6_REPLY, PROTO_DONE, a->inf_max_rt = rows[i].told_s);
 		assert_true(fixture_begin(f));
 		assert_int_equal(wait_of_try(f, 3), rows[i].longest_s * 1000000000ull);
 		fixture_end(f);
@@ -759,8 +694,7 @@ static struct dhcp6_fixture *fixture_best(uint32_t exchange)
 	f->settings.is.retransmit = &f->retransmit;
 	fixture_open(f);
 	fixture_only(f, exchange);
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	return f;
 }
 
@@ -800,10 +734,8 @@ static void the_best_preference_of_the_first_wait_is_taken(void **state)
 		advertise(f, OTHER_DUID, 7, 1), PROTO_DUPLICATE); // the first of two equals
 	assert_int_equal(advertise(f, OTHER_DUID, 254, 2), PROTO_DUPLICATE);
 	assert_int_equal(advertise(f, SERVER_DUID, 253, 3), PROTO_DUPLICATE);
-	fixture_plan(f, DHCP6_ADVERTISE);
-	f->answer.preference = 255;
-	f->answer.ia_status = DHCP6_NO_ADDRS_AVAIL; // a wrong one changes nothing
-	assert_int_equal(fixture_verdict(f), PROTO_DUPLICATE);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_DUPLICATE,
+		(a->preference = 255, a->ia_status = DHCP6_NO_ADDRS_AVAIL));
 	f->ctx.now_ms += 1000;
 	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
 	check_requested(f, OTHER_DUID, 2);
@@ -811,10 +743,7 @@ static void the_best_preference_of_the_first_wait_is_taken(void **state)
 	assert_int_equal(f->n.refused, 0);
 	assert_int_equal(f->n.is.retransmitted, 0);
 	assert_int_equal(f->n.is.attempt[0], 1);
-	fixture_plan(f, DHCP6_REPLY);
-	f->answer.server = OTHER_DUID;
-	f->answer.shift = 2;
-	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	ANSWER(f, DHCP6_REPLY, PROTO_DONE, a->server = OTHER_DUID, a->shift = 2);
 	assert_int_equal(f->n.is.leases, 1);
 	fixture_end(f);
 }
@@ -869,8 +798,7 @@ static void a_rapid_reply_is_taken_before_any_advertise(void **state)
 	assert_int_equal(f->n.is.attempt[0], 1);
 	assert_int_equal(f->n.is.rapid_fallback, 0);
 	fixture_only(f, DHCP6_RENEWS); // nothing is at hand any more
-	assert_true(fixture_begin(f));
-	fixture_send(f);
+	fixture_next(f);
 	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
 	assert_int_equal(f->txn.step, DHCP6_STEP_RENEW);
 	fixture_end(f);
@@ -914,12 +842,11 @@ static void link_local_addresses_are_clients(void **state)
 
 static void messages_go_where_they_are_to(void **state)
 {
-	struct dhcp6_fixture *f = fixture_relay(8, 1);
+	struct dhcp6_fixture *f = fixture_open(fixture_relay(8, 1));
 	struct proto_flow flow;
 	struct proto_layout layout;
 	const struct proto_path *path;
 
-	fixture_open(f);
 	fixture_begin(f);
 	dhcp_layout(f->ctx.shared, &layout);
 	dhcp6_flow(&f->ctx, &f->txn, &flow);
@@ -929,8 +856,7 @@ static void messages_go_where_they_are_to(void **state)
 	assert_int_equal(flow.src_port, 547);
 	assert_false(flow.own_mac);
 	fixture_end(f);
-	f = fixture_new(8);
-	fixture_open(f);
+	f = fixture_open(fixture_new(8));
 	fixture_begin(f);
 	dhcp_layout(f->ctx.shared, &layout);
 	dhcp6_flow(&f->ctx, &f->txn, &flow);
@@ -955,8 +881,7 @@ static void replies_come_from_a_server_to_who_asked(void **state)
 
 	fixture_open(f);
 	f->ctx.ends = &ends;
-	fixture_begin(f);
-	fixture_send(f);
+	fixture_next(f);
 	ends.src = other.bytes;
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_STRAY);
 	ends.src = server.bytes;
@@ -983,9 +908,7 @@ static void relay_messages_nest_and_name_each_other(void **state)
 	f->relay.subscriber_id = "s{relay}";
 	f->relay.client_mac = true;
 	f->relay.is.port = 1547;
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
+	fixture_start(f);
 	fixture_sent(f, &e, &m);
 	assert_int_equal(e.levels, 3);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -1014,9 +937,7 @@ static void a_relay_on_layer_2_leaves_the_link_to_the_next(void **state)
 
 	f->relay.ldra = true;
 	f->relay.link = v6("2001:db8:7::1");
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
+	fixture_start(f);
 	fixture_sent(f, &e, &m);
 	assert_memory_equal(e.relays[1].link, v6("::").bytes, 16);
 	assert_memory_equal(e.relays[1].peer, v6("fe80::ff:fe00:0").bytes, 16);
@@ -1047,9 +968,7 @@ static void a_duid_is_of_the_kind_asked_for(void **state)
 
 		f->settings.duid = rows[i].kind;
 		f->settings.duid_hex = rows[i].hex;
-		fixture_open(f);
-		fixture_begin(f);
-		fixture_send(f);
+		fixture_start(f);
 		fixture_sent(f, &e, &m);
 		assert_int_equal(m.client_id.len, rows[i].len);
 		assert_memory_equal(m.client_id.data, rows[i].bytes, rows[i].fixed);
@@ -1081,15 +1000,11 @@ static void options_stand_where_they_are_asked_for(void **state)
 	f->options[2] = (struct dhcp6_option_settings){.code = 1002, .value.address = {&dns, 1}};
 	f->options[3] = (struct dhcp6_option_settings){
 		.code = 1003, .in = DHCP6_IN_IA_NA, .value.hex = "{mac}"};
-	f->settings.is.options.count = 4;
 	f->fqdn.name = "h{client}.example.com";
-	f->settings.is.fqdn = &f->fqdn;
 	f->settings.user_class = "user";
 	f->vendor = (struct dhcp6_vendor_settings){9, "vendor"};
 	f->settings.vendor_class = &f->vendor;
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
+	fixture_start(f);
 	check_option(f, 4, f->sent_len, 1000, "x0", 2);
 	check_option(f, 4, f->sent_len, 1001, "\1\2", 2);
 	check_option(f, 4, f->sent_len, 1002, (const char *)dns.bytes, 16);
@@ -1105,20 +1020,14 @@ static void options_stand_where_they_are_asked_for(void **state)
 
 static void afterwards_nothing_changes(void **state)
 {
-	struct dhcp6_fixture *f = fixture_new(1);
+	struct dhcp6_fixture *f = fixture_start(fixture_new(1));
 
-	fixture_open(f);
-	fixture_begin(f);
-	fixture_send(f);
-	fixture_answer(f, DHCP6_ADVERTISE);
-	fixture_send(f);
+	fixture_requesting(f);
 	dhcp6_timeout(&f->ctx, &f->txn);
 	f->txn.over = true;
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
 	assert_false(held_by(f, 0));
-	fixture_plan(f, DHCP6_REPLY);
-	f->answer.status = DHCP6_UNSPEC_FAIL;
-	assert_int_equal(fixture_verdict(f), PROTO_FAIL);
+	ANSWER(f, DHCP6_REPLY, PROTO_FAIL, a->status = DHCP6_UNSPEC_FAIL);
 	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_FREE].count, 1);
 	fixture_end(f);
 }
