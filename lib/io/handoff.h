@@ -9,11 +9,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/counter.h"
+
 struct rte_mbuf;
 
 #define HANDOFF_WORKERS 16   // of one port: PORT_MAX_QUEUES
 #define HANDOFF_BURST   64   // packets that are forwarded or taken at once: BURST_MAX
 #define HANDOFF_LANE    1024 // packets that a lane holds; a power of two
+
+// Packets that a worker forwarded or was forwarded, one row each. BOTH: in the result of each
+// worker and of their port. WORKER, PORT: in one of these only.
+#define HANDOFF_COUNTERS(BOTH, WORKER, PORT)                                                       \
+	BOTH(handed_over, "received for another worker of the port")                               \
+	WORKER(taken_over, "packets that other workers received for this one")                     \
+	PORT(hand_over_full, "lost because that worker's ring was full")
 
 struct handoff_packet {
 	struct rte_mbuf *mbuf;
@@ -38,7 +47,7 @@ struct handoff {
 	const struct handoff *all[HANDOFF_WORKERS];
 	uint64_t look_every; // ticks between two looks at the progress of the others
 	// dataplane: wo
-	uint64_t given, taken, full; // packets; full: lost in front of a full lane
+	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_MEMBER)
 	// dataplane: rw
 	uint64_t look_at; // tick of the next look
 	uint64_t until;   // tick up to which every worker has looked at its packets
@@ -115,8 +124,8 @@ static inline uint32_t handoff_flush(struct handoff *h, uint32_t worker, struct 
 	if (n == 0)
 		return 0;
 	put = handoff_lane_put(h->to[worker], out->packets, n);
-	h->given += put;
-	h->full += n - put;
+	h->handed_over += put;
+	h->hand_over_full += n - put;
 	for (uint32_t i = put; i < n; i++)
 		lost[i - put] = out->packets[i].mbuf;
 	return n - put;

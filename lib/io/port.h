@@ -99,10 +99,19 @@ struct io_error {
 	char text[1024];
 };
 
-// Counters of the device since the run began (ports[] of the result).
+// Counters of the device since the run began, one row each: members, differences and the figures of
+// ports[] in the result are made from them.
+#define PORT_COUNTERS(X)                                                                           \
+	X(rx_packets, "packets received by the device")                                            \
+	X(tx_packets, "packets sent by the device")                                                \
+	X(rx_missed, "dropped by the device for want of room")                                     \
+	X(rx_no_mbuf, "dropped by the device for want of a buffer")                                \
+	X(tx_errors, "packets that the device failed to send")                                     \
+	X(rx_bytes, "octets received; 0: the driver does not count them")                          \
+	X(tx_bytes, "octets sent; 0: the driver does not count them")
+
 struct port_counters {
-	uint64_t rx_packets, tx_packets, rx_missed, rx_no_mbuf, tx_errors;
-	uint64_t rx_bytes, tx_bytes; // 0 with drivers that do not count them
+	PORT_COUNTERS(COUNTER_MEMBER)
 	bool rx_missed_known;
 };
 

@@ -107,16 +107,12 @@ static void read_devices(struct port *p, struct port_counters *out)
 		out->rx_missed = drops_read(&p->drops, &out->rx_missed_known);
 }
 
+#define SINCE_BEFORE(member, help) out->member -= p->before.member;
+
 void port_read_counters(struct port *p, struct port_counters *out)
 {
 	read_devices(p, out);
-	out->rx_packets -= p->before.rx_packets;
-	out->tx_packets -= p->before.tx_packets;
-	out->rx_bytes -= p->before.rx_bytes;
-	out->tx_bytes -= p->before.tx_bytes;
-	out->rx_missed -= p->before.rx_missed;
-	out->rx_no_mbuf -= p->before.rx_no_mbuf;
-	out->tx_errors -= p->before.tx_errors;
+	PORT_COUNTERS(SINCE_BEFORE)
 }
 
 void port_renew(struct port *p)

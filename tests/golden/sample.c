@@ -77,14 +77,16 @@ static const struct result_item items[] = {
 static struct result_steer_probe lan_probe = {16, 13, 2, 1, 1};
 
 static const struct result_port ports[] = {
-	{"lan", "af_packet", "veth0", 100502, 100500, 0, 2, false, .tx_refused = 7,
-		.other = &lan_other, .steering = "hash", .steering_probe = &lan_probe},
-	{"dut", "ring", NULL, 100500, 100502, 0, 0, true, .steering = "pair"},
+	{"lan", "af_packet", "veth0", .rx_packets = 100502, .tx_packets = 100500, .rx_no_mbuf = 2,
+		.tx_refused = 7, .other = &lan_other, .steering = "hash",
+		.steering_probe = &lan_probe},
+	{"dut", "ring", .rx_packets = 100500, .tx_packets = 100502, .rx_missed_known = true,
+		.steering = "pair"},
 };
 
 static const struct result_worker workers[] = {
-	{"lan", 1, 0.4375, 141.5},
-	{"dut", 2, 0.25, 0},
+	{"lan", 1, .busy = 0.4375, .ns_per_transaction = 141.5},
+	{"dut", 2, .busy = 0.25},
 };
 
 static const struct result_interval_item first_second[] = {

@@ -58,8 +58,10 @@ struct item_counters {
 	TIME(stolen, "time that those took: the CPU was elsewhere")                                \
 	LONGEST(max_gap, "longest pass of the loop")
 
-// Of a worker in the measured part.
-#define WORKER_COUNTERS(COUNT, TIME)                                                               \
+// Of a worker in the measured part. TIME: ticks, seconds in the result. SHARE: ticks in the warm-up
+// and in the measured part, a share of the latter in the result.
+#define WORKER_COUNTERS(COUNT, TIME, SHARE)                                                        \
+	SHARE(busy, "share of the measured time with work to do")                                  \
 	TIME(slept, "time that it slept by itself (host.idle)")                                    \
 	COUNT(received, "packets received by the worker's own queue")
 
@@ -78,8 +80,10 @@ struct item_counters {
 	X(waiting, "packets that were to be sent later than the end")
 
 #define COUNTER_ATOMIC_MEMBER(member, help) _Atomic uint64_t member;
+#define COUNTER_PARTS_MEMBER(member, help)  uint64_t member[2]; // as item_books.ledger
 
 // As figures of the result.
+#define COUNTER_SHARE_MEMBER(member, help)   double member;
 #define COUNTER_SECONDS_MEMBER(member, help) double member##_s;
 #define COUNTER_NS_MEMBER(member, help)      double member##_ns;
 

@@ -54,7 +54,7 @@ static void worker_publish(struct worker *w, uint64_t at)
 	s->at = at;
 	s->number = n;
 	s->received = w->received;
-	s->given = w->hand ? w->hand->given : 0;
+	s->given = w->hand ? w->hand->handed_over : 0;
 	w->held = 0;
 	w->next_publish += w->times.interval;
 	w->filling = ~SNAPSHOT_NEW & atomic_exchange_explicit(&w->handed, w->filling | SNAPSHOT_NEW,

@@ -146,10 +146,9 @@ struct worker {
 	uint64_t next_publish;
 	uint32_t held;  // loops since then
 	bool all_ended; // every item has: the measured part is over
-	uint64_t busy[2];
 	struct rte_mbuf *spare[BURST_MAX];
 	QUEUE_COUNTERS(COUNTER_MEMBER)
-	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)
+	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_PARTS_MEMBER)
 	struct hist passes; // of the loop in the measured part, the longest one too
 	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
 	_Atomic bool finished; // nothing to send, nothing in flight

@@ -333,7 +333,7 @@ static uint32_t worker_take_over(struct worker *w, uint32_t from)
 	for (uint32_t i = 0; i < n; i++)
 		worker_packet(w, &pkts[i], packets[i].time);
 	burst_free(pkts, still_here(pkts, (uint16_t)n));
-	w->hand->taken += n;
+	w->hand->taken_over += n;
 	return n;
 }
 

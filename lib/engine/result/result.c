@@ -116,21 +116,15 @@ static const struct counter port_rows[] = {
 	TEXT(result_port, name, "name of the port"),
 	TEXT(result_port, driver, "driver"),
 	TEXT(result_port, device, "device"),
-	COUNT(result_port, rx_packets, "packets received by the device"),
-	COUNT(result_port, tx_packets, "packets sent by the device"),
-	COUNT(result_port, rx_missed, "dropped by the device for want of room"),
+	PORT_COUNTERS(PORT_ROW) // io/port.h
 	{"rx_missed_known", "whether this driver can tell rx_missed", NULL, COUNTER_BOOL,
 		AT(result_port, rx_missed_known)},
-	COUNT(result_port, rx_no_mbuf, "dropped by the device for want of a buffer"),
 	QUEUE_COUNTERS(PORT_ROW) // core/counters.h
 	TEXT(result_port, steering, "method that brings replies to the worker that asked"),
 	{"steering_probe", "where answers to questions before the run came to", NULL,
 		COUNTER_SECTION, AT(result_port, steering_probe),
 		.section = &steer_probe_rows_section, .optional = true},
-	COUNT(result_port, handed_over, "received for another worker"),
-	COUNT(result_port, hand_over_full, "lost because that worker's ring was full"),
-	COUNT(result_port, rx_bytes, "octets received, where the driver counts them"),
-	COUNT(result_port, tx_bytes, "octets sent, where the driver counts them"),
+	HANDOFF_COUNTERS(PORT_ROW, COUNTER_SKIP, PORT_ROW) // io/handoff.h
 	COUNT(result_port, link_bps, "bits per second of the link; 0: unknown"),
 	{"link_used", "share of the link that was sent on, framing included", "1", COUNTER_F64,
 		AT(result_port, link_used)},
@@ -144,17 +138,15 @@ SECTION("ports", port_rows, result_port, "a port");
 #define WORKER_ROW(member, text)         COUNT(result_worker, member, text),
 #define WORKER_SECONDS_ROW(member, text) SECONDS(result_worker, member, text),
 #define WORKER_NS_ROW(member, text)      NANOSECONDS(result_worker, member, text),
+#define WORKER_SHARE_ROW(member, text)   REAL(result_worker, member, "1", text),
 static const struct counter worker_rows[] = {
 	TEXT(result_worker, port, "port served"),
 	COUNT(result_worker, cpu, "CPU"),
-	{"busy", "share of the measured time with work to do", "1", COUNTER_F64,
-		AT(result_worker, busy)},
 	{"ns_per_transaction", "busy time over completed transactions", "ns", COUNTER_F64,
 		AT(result_worker, ns_per_transaction)},
 	PASS_COUNTERS(WORKER_ROW, WORKER_SECONDS_ROW, WORKER_NS_ROW) // core/counters.h
-	WORKER_COUNTERS(WORKER_ROW, WORKER_SECONDS_ROW)              // core/counters.h
-	COUNT(result_worker, handed_over, "of them, for another worker of the port"),
-	COUNT(result_worker, taken_over, "packets that other workers received for this one"),
+	WORKER_COUNTERS(WORKER_ROW, WORKER_SECONDS_ROW, WORKER_SHARE_ROW)
+		HANDOFF_COUNTERS(WORKER_ROW, WORKER_ROW, COUNTER_SKIP) // io/handoff.h
 	{"passes", "time between two passes of the loop", NULL, COUNTER_SECTION,
 		AT(result_worker, passes), .section = &latency_rows_section},
 };

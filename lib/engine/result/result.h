@@ -11,6 +11,8 @@
 #include "engine/core/faults.h"
 #include "engine/core/counters.h"
 #include "engine/core/wire_counters.h"
+#include "io/handoff.h"
+#include "io/port.h"
 
 struct latency {
 	uint64_t count;
@@ -56,12 +58,11 @@ struct result_steer_probe {
 
 struct result_port {
 	const char *name, *driver, *device;
-	uint64_t rx_packets, tx_packets, rx_missed, rx_no_mbuf;
+	PORT_COUNTERS(COUNTER_MEMBER)
 	bool rx_missed_known; // false: it cannot be told for this driver
-	uint64_t handed_over, hand_over_full;
+	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP, COUNTER_MEMBER)
 	QUEUE_COUNTERS(COUNTER_MEMBER)
 	const struct wire_counters *other; // packets that belong to no item; NULL: none
-	uint64_t rx_bytes, tx_bytes;       // 0 with drivers that do not count them
 	uint64_t link_bps;                 // 0: unknown
 	double link_used;                  // share of it, while the measured part was sent
 	uint64_t link_downs;
@@ -73,12 +74,11 @@ struct result_port {
 struct result_worker {
 	const char *port;
 	uint64_t cpu;
-	double busy; // 0..1
 	double ns_per_transaction;
 	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_NS_MEMBER)
-	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER)
+	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_SHARE_MEMBER)
 	struct latency passes;
-	uint64_t handed_over, taken_over; // to and from other workers of the port
+	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
 };
 
 // The tester's box in the measured part.

@@ -231,6 +231,8 @@ static uint64_t missed_on_ring(const struct plan *p, uint32_t n)
 	return missed;
 }
 
+#define ADD_HANDOFF(member, help) to->member += w->hand->member;
+
 // Add one worker to the figures of its port.
 static void port_add_worker(const struct plan *p, const struct worker *w, struct result_port *to,
 	struct wire_counters *other)
@@ -248,38 +250,37 @@ static void port_add_worker(const struct plan *p, const struct worker *w, struct
 		QUEUE_COUNTERS(COUNTER_ADD)
 	}
 	counter_sum(other, &wire->counters, sizeof(*other));
-	if (!w->hand)
-		return;
-	to->handed_over += w->hand->given;
-	to->hand_over_full += w->hand->full;
+	if (w->hand) {
+		HANDOFF_COUNTERS(ADD_HANDOFF, COUNTER_SKIP, ADD_HANDOFF)
+	}
 }
 
 static struct result_port port_result(const struct plan *p, uint32_t n, struct arena *a)
 {
 	struct port *port = &p->ports[n];
 	struct wire_counters *other = arena_zalloc(a, sizeof(*other));
-	struct port_counters c;
-	struct result_port out;
+	struct port_counters c, *from = &c;
+	struct result_port out =
+				   {
+					   .name = port->settings->name,
+					   .driver = port->driver->name,
+					   .device = port->settings->device,
+					   .steering = steer_name(port->steer.how),
+					   .other = other,
+				   },
+			   *to = &out;
 
 	port_read_counters(port, &c);
-	out = (struct result_port){
-		.name = port->settings->name,
-		.driver = port->driver->name,
-		.device = port->settings->device,
-		.rx_packets = c.rx_packets,
-		.tx_packets = c.tx_packets,
-		.rx_missed = c.rx_missed + missed_on_ring(p, n),
-		.rx_missed_known = c.rx_missed_known,
-		.rx_no_mbuf = c.rx_no_mbuf,
-		.steering = steer_name(port->steer.how),
-		.other = other,
-		.rx_bytes = c.rx_bytes,
-		.tx_bytes = c.tx_bytes,
-	};
+	PORT_COUNTERS(COUNTER_ADD)
+	out.rx_missed += missed_on_ring(p, n);
+	out.rx_missed_known = c.rx_missed_known;
 	for (uint32_t i = p->first_worker[n]; i < p->first_worker[n + 1]; i++)
 		port_add_worker(p, &p->workers[i], &out, other);
 	return out;
 }
+
+#define SHARE_OF_SECONDS(member, help)                                                             \
+	to->member = seconds > 0 ? fmin((double)from->member[1] / hz / seconds, 1) : 0;
 
 static struct result_worker worker_result(const struct plan *p, uint32_t n, double seconds)
 {
@@ -288,9 +289,6 @@ static struct result_worker worker_result(const struct plan *p, uint32_t n, doub
 	struct result_worker out = {
 		.port = p->ports[w->port].settings->name,
 		.cpu = w->cpu,
-		.handed_over = w->hand ? w->hand->given : 0,
-		.taken_over = w->hand ? w->hand->taken : 0,
-		.busy = seconds > 0 ? fmin(busy / seconds, 1) : 0,
 		.max_gap_ns = clock_ns(&p->clock, w->passes.max),
 		.passes = collect_latency(&p->clock, &w->passes, 0),
 	};
@@ -304,7 +302,10 @@ static struct result_worker worker_result(const struct plan *p, uint32_t n, doub
 	}
 	out.ns_per_transaction = completed ? busy * 1e9 / (double)completed : 0;
 	PASS_COUNTERS(COUNTER_ADD, COUNTER_ADD_SECONDS, COUNTER_SKIP)
-	WORKER_COUNTERS(COUNTER_ADD, COUNTER_ADD_SECONDS)
+	WORKER_COUNTERS(COUNTER_ADD, COUNTER_ADD_SECONDS, SHARE_OF_SECONDS)
+	if (w->hand) {
+		HANDOFF_COUNTERS(ADD_HANDOFF, ADD_HANDOFF, COUNTER_SKIP)
+	}
 	return out;
 }
 

@@ -48,7 +48,7 @@ static void what_is_put_arrives_with_its_time_and_in_order(void **state)
 		handoff_put(&f->all[0], 2, number(100 + i), 1000 + i);
 	assert_int_equal(handoff_flush(&f->all[0], 2, lost), 0);
 	assert_int_equal(handoff_flush(&f->all[0], 1, lost), 0);
-	assert_int_equal(f->all[0].given, 40);
+	assert_int_equal(f->all[0].handed_over, 40);
 	assert_int_equal(handoff_lane_take(f->all[1].from[0], out, HANDOFF_BURST), 0);
 	assert_int_equal(handoff_lane_take(f->all[2].from[1], out, HANDOFF_BURST), 0);
 	assert_int_equal(handoff_lane_take(f->all[2].from[0], out, HANDOFF_BURST), 40);
@@ -74,8 +74,8 @@ static void what_finds_no_room_is_given_back_and_counted(void **state)
 	assert_int_equal(handoff_flush(&f->all[0], 1, lost), 10);
 	assert_ptr_equal(lost[0], number(HANDOFF_LANE));
 	assert_ptr_equal(lost[9], number(HANDOFF_LANE + 9));
-	assert_int_equal(f->all[0].given, HANDOFF_LANE);
-	assert_int_equal(f->all[0].full, 10);
+	assert_int_equal(f->all[0].handed_over, HANDOFF_LANE);
+	assert_int_equal(f->all[0].hand_over_full, 10);
 	free(f);
 }
 
@@ -122,7 +122,7 @@ static void *work(void *arg)
 				wrong += in[k].time != got[i] || in[k].mbuf != number(got[i]);
 			left += PACKETS - sent[i] + PACKETS - got[i];
 		}
-		h->taken = got[0] + got[1] + got[2];
+		h->taken_over = got[0] + got[1] + got[2];
 		sched_yield();
 	} while (left);
 	return number(wrong);
@@ -141,8 +141,8 @@ static void workers_that_give_to_each_other_lose_nothing(void **state)
 		assert_null(wrong);
 	}
 	for (int i = 0; i < WORKERS; i++) {
-		assert_int_equal(f->all[i].given, (WORKERS - 1) * PACKETS);
-		assert_int_equal(f->all[i].taken, (WORKERS - 1) * PACKETS);
+		assert_int_equal(f->all[i].handed_over, (WORKERS - 1) * PACKETS);
+		assert_int_equal(f->all[i].taken_over, (WORKERS - 1) * PACKETS);
 	}
 	free(f);
 }

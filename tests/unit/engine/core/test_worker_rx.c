@@ -304,7 +304,7 @@ static void the_other_workers_packets_go_to_its_lane(void **state)
 	rig_pass(2000);
 	assert_int_equal(rig_ledger(0).answered, 1);
 	assert_int_equal(rig_ledger(0).stray, 0);
-	assert_int_equal(ends[0].given, 1);
+	assert_int_equal(ends[0].handed_over, 1);
 	assert_int_equal(handoff_lane_take(&lanes[1], got, 4), 1);
 	assert_int_equal(got[0].time, RIG_START + 2000);
 	rte_pktmbuf_free(got[0].mbuf);
@@ -317,8 +317,8 @@ static void a_full_lane_loses_the_packet_and_counts_it(void **state)
 	rig_pass(500);
 	rig_answer((struct rig_answer){.dst_port = RIG_PORT + 1});
 	rig_pass(600);
-	assert_int_equal(ends[0].full, 1);
-	assert_int_equal(ends[0].given, 0);
+	assert_int_equal(ends[0].hand_over_full, 1);
+	assert_int_equal(ends[0].handed_over, 0);
 	lanes[1].written = 0;
 }
 
@@ -334,7 +334,7 @@ static void a_packet_from_another_worker_has_the_time_of_its_coming(void **state
 	assert_true(rig_pass(1500));
 	assert_int_equal(rig_ledger(0).answered, 1);
 	assert_int_equal(it->service.max, 200);
-	assert_int_equal(ends[0].taken, 1);
+	assert_int_equal(ends[0].taken_over, 1);
 	assert_int_equal(rig.port.live, 31);
 }
 
@@ -375,7 +375,7 @@ static void keys_of_routed_items_name_their_worker(void **state)
 	rig_answer((struct rig_answer){.key = 0x50000000}); // of worker 2, which is not there
 	rig_answer((struct rig_answer){.payload_len = 5});  // no key: it stays
 	rig_pass(700);
-	assert_int_equal(ends[1].given, 1);
+	assert_int_equal(ends[1].handed_over, 1);
 	assert_int_equal(rig_ledger(0).stray, 1);
 	assert_int_equal(rig_ledger(0).malformed, 1);
 	for (struct handoff_packet p; handoff_lane_take(&lanes[2], &p, 1);)

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/run/collect.h"
+#include "io/driver.h"
 
 #define SECOND 1000000000ull // a tick is a nanosecond
 #define START  (7 * SECOND)
@@ -373,6 +374,56 @@ static void a_snapshot_missed_at_the_end_of_the_warmup_costs_nothing(void **stat
 	fixture_end(f);
 }
 
+static void ports_and_workers_have_the_figures_of_devices_and_of_the_hand_over(void **state)
+{
+	struct pair *p = pair_new();
+	struct plan *plan = &p->f->plan;
+	struct handoff *hands = calloc(2, sizeof(*hands));
+	const struct result_worker *w;
+	const struct result_port *port;
+	uint32_t first[] = {0, 2};
+
+	assert_non_null(hands);
+	hands[0].handed_over = hands[1].taken_over = 3;
+	hands[1].hand_over_full = 2;
+	for (int i = 0; i < 2; i++) {
+		p->workers[i].hand = &hands[i];
+		p->workers[i].busy[0] = SECOND;
+		p->workers[i].received = 10;
+		p->runs[i].ended_at = START + 2 * SECOND;
+	}
+	p->workers[0].busy[1] = SECOND / 2;
+	p->workers[1].busy[1] = 3 * SECOND;
+	p->f->port.driver = &drivers[0];
+	// A device's counters are as they were when the run began, plus those of the run.
+	p->f->port.before = (struct port_counters){
+		.rx_packets = -(uint64_t)7, .tx_bytes = -(uint64_t)80, .tx_errors = -(uint64_t)1};
+	plan->ports = &p->f->port;
+	plan->port_settings = &p->f->port_settings;
+	plan->port_count = 1;
+	plan->workers = p->workers;
+	plan->worker_count = 2;
+	plan->first_worker = first;
+	collect_result(plan, p->f->a, &p->f->result);
+
+	port = p->f->result.ports.items;
+	assert_int_equal(port->handed_over, 3);
+	assert_int_equal(port->hand_over_full, 2);
+	assert_int_equal(port->rx_packets, 7);
+	assert_int_equal(port->tx_packets, 0);
+	assert_int_equal(port->tx_bytes, 80);
+	assert_int_equal(port->tx_errors, 1);
+	w = p->f->result.workers.items;
+	assert_int_equal(w[0].handed_over, 3);
+	assert_int_equal(w[0].taken_over, 0);
+	assert_int_equal(w[1].handed_over, 0);
+	assert_int_equal(w[1].taken_over, 3);
+	assert_int_equal(w[1].received, 10);
+	assert_true(w[0].busy == 0.25 && w[1].busy == 1);
+	free(hands);
+	pair_end(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +434,8 @@ int main(void)
 		cmocka_unit_test(latencies_of_an_interval_are_its_own),
 		cmocka_unit_test(a_ledger_that_is_off_by_one_is_told),
 		cmocka_unit_test(workers_are_put_together),
+		cmocka_unit_test(
+			ports_and_workers_have_the_figures_of_devices_and_of_the_hand_over),
 		cmocka_unit_test(
 			a_worker_that_is_ahead_is_not_put_together_with_one_that_is_behind),
 	};
