@@ -35,7 +35,7 @@ static const uint16_t ports[] = {2000, 2001, 3000};
 static struct {
 	struct worker w;
 	struct worker_item item;
-	struct txn_slot slots[SLOTS];
+	uint64_t memory[8192];
 	struct item_snapshot snapshots[SNAPSHOTS];
 	struct dns_counters banks[3];
 	_Atomic uint32_t phase;
@@ -225,7 +225,8 @@ static void start_item(struct worker_item *it, const uint8_t *head)
 		.clients = 3,
 		.key_bits = 16,
 		.seed = 1,
-		.quarantine = head[2] & 1 ? 0 : 2 * TIMEOUT};
+		.window = head[2] & 2 ? 64 : 4096,
+		.rest = head[2] & 1 ? 0 : 3 * TIMEOUT};
 	const struct frame_path path = {.src_mac = {2, 0, 0, 0, 0, 1},
 		.dst_mac = {2, 0, 0, 0, 0, 2},
 		.dst = {4, {198, 18, 0, 9}},
@@ -250,8 +251,11 @@ static void start_item(struct worker_item *it, const uint8_t *head)
 	hist_clear(&it->lag);
 	it->ctx.shared = run.shared;
 	require(protos[0]->open(&it->ctx, &env) == 0);
-	require(txn_init(&it->txns, run.slots, &shape) == 0);
-	it->txns.round = head[2] & 4 ? (1ull << 32) - 1 : 0;
+	require(txn_bytes(&shape) <= sizeof(run.memory));
+	require(txn_init(&it->txns, run.memory, &shape) == 0);
+	if (head[2] & 4) // a lap of the key space later
+		it->txns.issued = it->txns.space;
+	it->txns.gate += it->txns.issued;
 	it->answered_at = START + WARMUP;
 }
 
@@ -260,7 +264,7 @@ static void start(const uint8_t *head)
 	static struct port_entry by_port[65536];
 	struct worker *w = &run.w;
 
-	memset(run.slots, 0, sizeof(run.slots));
+	memset(run.memory, 0, sizeof(run.memory));
 	memset(run.banks, 0, sizeof(run.banks));
 	memset(by_port, 0xff, sizeof(by_port));
 	for (uint16_t i = 0; i < 3; i++)
@@ -300,8 +304,8 @@ static void check_table(const struct ledger *sum)
 	uint64_t flying = 0, begun = 0;
 
 	for (uint32_t i = 0; i < run.item.txns.count; i++) {
-		flying += run.slots[i].state >= TXN_TAKEN;
-		begun += run.slots[i].state >= TXN_TAKEN && run.slots[i].begun;
+		flying += run.item.txns.slots[i].state >= TXN_TAKEN;
+		begun += run.item.txns.slots[i].state >= TXN_TAKEN && run.item.txns.slots[i].begun;
 	}
 	require(flying == run.item.txns.in_flight);
 	require(begun == sum->sent - sum->answered - sum->failed - sum->lost);

@@ -274,12 +274,38 @@ struct field_list config_sources(
 	return out;
 }
 
-// Every slot may be in flight for one timeout and then rests for two.
+#define CLOSED_OUTCOMES ((1u << 21) - 64) // 512 KiB
+
+static struct load_span span_of(const struct config *c, uint64_t hold_ns)
+{
+	return (struct load_span){hold_ns, c->run.warmup_ns, c->run.duration_ns};
+}
+
+uint64_t config_hold_ns(const struct item_settings *i)
+{
+	return (config_item_proto(i, NULL)->step_count > 1 ? 3 : 1) * i->timeout_ns;
+}
+
 uint64_t config_slots_needed(const struct config *c, const struct item_settings *i)
 {
-	const struct load_span span = {3 * i->timeout_ns, c->run.warmup_ns, c->run.duration_ns};
+	const struct load_span span = span_of(c, config_hold_ns(i));
 
 	return load_slots(&i->load, &span);
+}
+
+uint64_t config_outcomes_needed(
+	const struct config *c, const struct item_settings *i, uint64_t wait_ns)
+{
+	const struct load_span span = span_of(c, 3 * wait_ns);
+
+	return load_is_open(&i->load) ? load_begun(&i->load, &span) : CLOSED_OUTCOMES;
+}
+
+uint64_t config_keys_needed(const struct config *c, const struct item_settings *i)
+{
+	const struct load_span span = span_of(c, 3 * i->timeout_ns);
+
+	return load_is_open(&i->load) ? load_begun(&i->load, &span) : 1;
 }
 
 bool config_reaches(const struct port_settings *p, const struct addr *addr)

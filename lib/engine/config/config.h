@@ -124,5 +124,17 @@ struct field_list config_sources(
 	const struct config *c, const struct item_settings *i, struct arena *a);
 // Source ports that it is sure of.
 uint64_t config_source_ports(const struct config *c, const struct item_settings *i);
-// Transactions that can be in flight or resting at once.
+// How long a transaction may be in flight, in ns: the timeout of each of its messages.
+uint64_t config_hold_ns(const struct item_settings *i);
+
+// Transactions that can be in flight at once.
 uint64_t config_slots_needed(const struct config *c, const struct item_settings *i);
+
+// Transactions whose outcome is remembered (core/txn.h), when wait_ns is the longest wait for an
+// answer: those begun within three of them. The rate of a closed loop is unknown: a fixed number.
+uint64_t config_outcomes_needed(
+	const struct config *c, const struct item_settings *i, uint64_t wait_ns);
+
+// Keys, each of them unused for three timeouts before it is used again. A closed loop takes what
+// there is, and waits when that is too little.
+uint64_t config_keys_needed(const struct config *c, const struct item_settings *i);

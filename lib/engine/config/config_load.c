@@ -62,14 +62,12 @@ static void check_ports_suffice(const struct config *c, const struct item_settin
 	const struct field_list *sources, struct diag *d)
 {
 	const struct proto *proto = config_item_proto(i, NULL);
-	uint64_t addresses = source_count(sources), needed = config_slots_needed(c, i);
+	uint64_t addresses = source_count(sources), needed = config_keys_needed(c, i);
 	uint64_t per_port = addresses << proto->key_bits;
 	uint64_t ports = config_source_ports(c, i), want, even;
 	uint64_t workers = port_cpu_count(config_item_port(c, i));
 
 	want = per_port ? (needed + per_port - 1) / per_port : 0;
-	if (!load_is_open(&i->load))
-		want = 1;
 	even = (want + workers - 1) / workers * workers;
 	if (ports < even && ports >= want)
 		diag_error(d, &i->source, "ports",

@@ -10,16 +10,13 @@
 
 #define AT(type, member) .offset = offsetof(struct type, member)
 
-#define RATE_MAX          1e9
-#define CLOSED_RATE       10e6 // of a closed loop on one worker, at the most
-#define CLOSED_TURN_S     1e-6 // least time from request to reply, the tester's part included
-#define CLOSED_SLOTS      4e6  // not more without being asked
-#define MAX_RATE          10e6 // of rate: max on one worker
-#define MAX_SLOTS         16e6
-#define SLOTS_MORE_CLOSED 1024
-#define SLOTS_MORE        256 // for bursts after a stall
-#define SLOTS_SPARE       1.05
-#define POISSON_SIGMA     6 // of the number that is due by chance
+#define RATE_MAX       1e9
+#define MAX_RATE       10e6 // of rate: max on one worker
+#define MAX_SLOTS      16e6 // not more without being asked
+#define SLOTS_MORE_MAX 1024
+#define SLOTS_MORE     256 // for bursts after a stall
+#define SLOTS_SPARE    1.05
+#define POISSON_SIGMA  6 // of the number that is due by chance
 
 static const char *const arrivals_names[] = {"constant", "poisson", NULL};
 
@@ -120,7 +117,7 @@ static const struct field load_fields[] = {
 		AT(load_settings, total), .def = "0"},
 	{"max_outstanding", "stop the run when more are in flight; 0: no limit", FIELD_COUNT,
 		AT(load_settings, max_outstanding), .def = "0"},
-	{"slots", "transactions in flight or in quarantine; auto: enough for the load", FIELD_COUNT,
+	{"slots", "transactions in flight at most; auto: enough for the load", FIELD_COUNT,
 		AT(load_settings, slots), .def = "auto", .word = "auto", .min = 1, .max = 1e9},
 };
 
@@ -286,38 +283,37 @@ static double at_most(double a, double b)
 	return a < b ? a : b;
 }
 
-// A closed loop sends at the rate of its replies, which is unknown in advance.
-static double slots_closed(const struct load_settings *l, const struct load_span *span)
+// As fast as it goes, which is unknown in advance.
+static double begun_at_max(const struct load_settings *l, const struct load_span *span)
 {
-	double turns = (double)l->outstanding / CLOSED_TURN_S;
-	double rate = l->outstanding ? at_most(turns, CLOSED_RATE) : MAX_RATE;
 	double warmup_s = 1e-9 * (double)span->warmup_ns;
 	double run_s = warmup_s + 1e-9 * (double)span->duration_ns;
-	double need = rate * at_most(1e-9 * (double)span->hold_ns, run_s);
+	double need = MAX_RATE * at_most(1e-9 * (double)span->hold_ns, run_s);
 
 	if (l->total)
-		need = at_most(need, rate * warmup_s + (double)l->total);
-	need = at_most(need, l->outstanding ? CLOSED_SLOTS : MAX_SLOTS);
-	return need + 2 * (double)l->outstanding + SLOTS_MORE_CLOSED;
+		need = at_most(need, MAX_RATE * warmup_s + (double)l->total);
+	return at_most(need, MAX_SLOTS) + SLOTS_MORE_MAX;
 }
 
-static double slots_open(const struct load_settings *l, const struct load_span *span)
+uint64_t load_begun(const struct load_settings *l, const struct load_span *span)
 {
 	double hold_s = 1e-9 * (double)span->hold_ns;
 	double need = load_peak(l) * hold_s * SLOTS_SPARE;
 
+	if (!load_is_open(l))
+		return (uint64_t)begun_at_max(l, span);
 	if (l->arrivals == ARRIVALS_POISSON)
 		need += POISSON_SIGMA * sqrt(need);
 	if (l->burst)
 		need += 2 * (double)l->burst->size;
 	if (l->storm && 1e-9 * (double)l->storm->within_ns <= hold_s)
 		need = (double)l->storm->clients;
-	return need + SLOTS_MORE;
+	return (uint64_t)need + SLOTS_MORE;
 }
 
 uint64_t load_slots(const struct load_settings *l, const struct load_span *span)
 {
 	if (l->slots != UINT64_MAX)
 		return l->slots;
-	return (uint64_t)(load_is_open(l) ? slots_open(l, span) : slots_closed(l, span));
+	return l->outstanding ? l->outstanding : load_begun(l, span);
 }

@@ -82,9 +82,12 @@ bool load_is_work(const struct load_settings *l, bool total);
 double load_peak(const struct load_settings *l);
 
 struct load_span {
-	uint64_t hold_ns; // that a transaction keeps its slot
+	uint64_t hold_ns;
 	uint64_t warmup_ns, duration_ns;
 };
 
-// Transactions that can be in flight or resting at once.
+// Transactions that are begun within hold_ns, at the most. A closed loop counts as rate: max.
+uint64_t load_begun(const struct load_settings *l, const struct load_span *span);
+
+// Transactions that can be in flight at once, when each is for hold_ns at the most.
 uint64_t load_slots(const struct load_settings *l, const struct load_span *span);

@@ -36,7 +36,7 @@ struct ledger {
 
 // Of an item beside the ledger. SHOWN: in the result. INNER: only for the verdict and the notes.
 #define ITEM_COUNTERS(SHOWN, INNER)                                                                \
-	SHOWN(no_slot, "times that a send waited: every transaction slot was in use")              \
+	SHOWN(no_slot, "times that a send waited: every slot was in use, or no key was free")      \
 	INNER(no_client, "due, and the protocol had no free client")                               \
 	INNER(probe_late, "replies to the questions before the run")
 

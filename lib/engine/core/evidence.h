@@ -22,7 +22,15 @@ enum evidence_reason {
 
 extern const char *const evidence_reasons[]; // names, NULL-terminated
 
+// Of a lost transaction whose query is not in the file, as a late reply may bring it there.
+struct evidence_sent {
+	uint64_t seq, tick; // tick 0: of none
+};
+
+#define EVIDENCE_SENT (1u << 16) // that are remembered
+
 struct worker_item;
+struct txn_place;
 
 // Of one item on one worker. ctlplane: wo before the launch, dataplane: ro.
 struct evidence {
@@ -32,9 +40,14 @@ struct evidence {
 	uint64_t first_id;                      // of its queries
 	uint64_t ms_scale;                      // of clock_ms
 	const char *comments[EVIDENCE_REASONS]; // NULL: not wanted
+	struct evidence_sent *sent;             // [EVIDENCE_SENT]; NULL: not needed
 };
 
 // slot: whose query is kept with it (TXN_NONE: none). Its state is still that of the moment
 // of the reason. answer: the packet received at `now` (NULL: none).
 void evidence_keep(struct worker_item *it, enum evidence_reason why, uint32_t slot,
+	const struct frame *answer, uint64_t now);
+
+// A late reply to a lost transaction, with its query where the time of its send is known.
+void evidence_late(struct worker_item *it, bool measured, const struct txn_place *at,
 	const struct frame *answer, uint64_t now);

@@ -1,31 +1,145 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Setting up a transaction table; the work per packet is inline in txn.h.
-// Path: cold. Management thread.
+// A transaction table's memory, and the rare parts of its work: outcomes that leave the window, and
+// the parts of the key space. The rest is inline in txn.h. Path: cold (txn_bytes, txn_init) | hot
+// (the others). Management thread | the worker that owns the table.
 #include "engine/core/txn.h"
 
-int txn_init(struct txn_table *t, struct txn_slot *slots, const struct txn_shape *shape)
+#include <string.h>
+
+#define LOST_BITS 0xaaaaaaaaaaaaaaaau // of a word of outcomes
+#define LOST_MIN  64
+#define LOST_MAX  32768 // 256 KiB
+#define SPACE_MAX (1ull << 56)
+
+// The least power of two that is not below n.
+static uint64_t power_for(uint64_t n)
+{
+	return 1ull << txn_bits_for(n);
+}
+
+static uint64_t words_of(const struct txn_shape *s)
+{
+	return power_for((s->window + TXN_WORD_KEYS - 1) / TXN_WORD_KEYS + 1);
+}
+
+// All that can be lost while the outcomes of a closed loop cover less than its three timeouts.
+static uint64_t lost_of(const struct txn_shape *s)
+{
+	uint64_t n = power_for(4ull * s->count);
+
+	return n < LOST_MIN ? LOST_MIN : n > LOST_MAX ? LOST_MAX : n;
+}
+
+size_t txn_bytes(const struct txn_shape *s)
+{
+	return s->count * sizeof(struct txn_slot) + words_of(s) * sizeof(uint64_t) +
+	       lost_of(s) * sizeof(uint64_t) + power_for(s->count) * sizeof(uint32_t);
+}
+
+static void place_tables(struct txn_table *t, void *memory, const struct txn_shape *s)
+{
+	t->bytes = txn_bytes(s);
+	t->slots = memory;
+	t->outcomes = (uint64_t *)(t->slots + s->count);
+	t->lost.k = t->outcomes + words_of(s);
+	t->at = (uint32_t *)(t->lost.k + lost_of(s));
+	t->word_mask = words_of(s) - 1;
+	t->lost.mask = (uint32_t)lost_of(s) - 1;
+	t->at_mask = (uint32_t)power_for(s->count) - 1;
+	memset(t->at, 0xff, power_for(s->count) * sizeof(*t->at));
+	for (uint32_t i = 0; i < s->count; i++)
+		t->slots[i].free = i;
+}
+
+int txn_init(struct txn_table *t, void *memory, const struct txn_shape *shape)
 {
 	uint64_t row = (uint64_t)shape->ports * shape->clients;
-	uint64_t high = (shape->count + row - 1) / row;
+	uint64_t highs = 1ull << shape->key_bits;
 
-	if (txn_bits_for(high) > shape->key_bits || shape->count == 0 ||
-		shape->more_waits >= TXN_WAITS)
+	if (highs > SPACE_MAX / row)
+		highs = SPACE_MAX / row;
+	if (shape->count == 0 || shape->count > highs * row || shape->more_waits >= TXN_WAITS)
 		return -ERANGE;
 	*t = (struct txn_table){
-		.slots = slots,
 		.count = shape->count,
-		.quarantine = shape->quarantine,
 		.ports = shape->ports,
 		.clients = shape->clients,
 		.key_bits = shape->key_bits,
-		.high_bits = txn_bits_for(high),
+		.highs = highs,
+		.space = highs * row,
+		.part = (highs * row + TXN_PARTS - 1) / TXN_PARTS,
+		.rest = shape->rest,
 		.waits = 1 + shape->more_waits,
 		.again = {TXN_NONE, TXN_NONE},
 	};
+	t->gate = t->part;
 	for (uint32_t i = 0; i < t->waits; i++)
 		t->flying[i] = (struct txn_list){TXN_NONE, TXN_NONE};
+	place_tables(t, memory, shape);
 	perm_init(&t->perm, shape->seed, shape->key_bits);
 	recip_init(&t->by_port, shape->ports);
 	recip_init(&t->by_client, shape->clients);
 	return 0;
+}
+
+// The last part of a lap may be shorter.
+bool txn_enter_part(struct txn_table *t, uint64_t now)
+{
+	uint32_t next = t->x ? t->in_part + 1 : 0;
+	uint64_t left = t->space - t->x;
+
+	if (t->issued >= t->space && txn_since(now, t->used[next]) < (int64_t)t->rest)
+		return false;
+	t->used[t->in_part] = now;
+	t->in_part = next;
+	t->gate += left < t->part ? left : t->part;
+	return true;
+}
+
+static uint64_t *lost_at(const struct txn_lost *l, uint32_t i)
+{
+	return &l->k[(l->first + i) & l->mask];
+}
+
+void txn_remember_lost(struct txn_table *t, uint64_t k)
+{
+	struct txn_lost *l = &t->lost;
+	uint32_t i = l->count;
+
+	if (l->count > l->mask) {
+		l->unknown = *lost_at(l, 0) + 1;
+		l->first++;
+		i = --l->count;
+	}
+	for (; i > 0 && *lost_at(l, i - 1) > k; i--)
+		*lost_at(l, i) = *lost_at(l, i - 1);
+	*lost_at(l, i) = k;
+	l->count++;
+}
+
+bool txn_was_lost(const struct txn_table *t, uint64_t k)
+{
+	const struct txn_lost *l = &t->lost;
+	uint32_t low = 0, high = l->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (*lost_at(l, middle) < k)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (low < l->count && *lost_at(l, low) == k) || k < l->unknown;
+}
+
+void txn_forget(struct txn_table *t, uint64_t k)
+{
+	uint64_t *word = &t->outcomes[k / TXN_WORD_KEYS & t->word_mask];
+	uint64_t lost = *word & LOST_BITS;
+
+	*word = 0;
+	k -= (t->word_mask + 1) * TXN_WORD_KEYS;
+	for (; lost; lost &= lost - 1)
+		txn_remember_lost(t, k + (uint64_t)__builtin_ctzll(lost) / 2);
 }

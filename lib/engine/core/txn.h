@@ -1,37 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transactions of one item on one worker: the key on the wire is the slot, so a reply is found by
-// an index and a compare. Slots are issued in ring order; a freed one rests for the quarantine, so
-// that a late reply is known as late. Knows no protocol and no packet. Path: hot (inline) | cold
-// (init). The worker that owns it.
+// Transactions of one item on one worker. A counter numbers them, and the number makes the key on
+// the wire; a slot comes from a stack of free ones, so memory follows the number in flight. The
+// outcome of ended transactions is kept as two bits each, so a late reply and a duplicate stay
+// apart. Knows no protocol and no packet. Path: hot (inline) | cold (size, init). The worker that
+// owns it.
 //
-// The n-th transaction (seq) has slot = seq mod count and round = seq / count. The slot chooses
-// client, port and the upper number: slot = (high * ports + port) * clients + client, so that
-// consecutive ones differ in address and port. The key is a keyed permutation of (round, high),
-// shifted by a number of its own for each port and client: neighbours do not share an ID, and a
-// reply to an earlier round of the same slot is known as such.
+// Transaction k has x = k mod space = (high * ports + port) * clients + client, so consecutive ones
+// differ in address and port. The key is a keyed permutation of high, shifted by a number of its
+// own for each port and client: neighbours do not share an ID. `at` leads from k to the newest slot
+// of its place; older ones in flight at the same place hang on its chain.
 #pragma once
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/rand.h"
 
 #define TXN_NONE  UINT32_MAX
 #define TXN_WAITS 65 // queues of transactions in flight: one for each length of wait
+#define TXN_PARTS 64 // of the key space: the times of their last use are kept
 
+#define TXN_WORD_KEYS 32 // outcomes in a word
+
+// The first three are the outcomes, too.
 enum txn_state {
-	TXN_FREE,   // never used
-	TXN_DONE,   // answered or failed, in quarantine
-	TXN_LOST,   // timed out, in quarantine
+	TXN_FREE,   // not in use, nothing was sent
+	TXN_DONE,   // answered or failed
+	TXN_LOST,   // timed out
 	TXN_TAKEN,  // being built, or waiting to be built again
 	TXN_FLYING, // sent, waiting for the reply
 };
 
 struct txn_slot {
+	uint64_t k;          // number of the transaction
 	uint64_t due;        // tick
-	uint64_t time;       // FLYING: of the last send; DONE, LOST: when it was freed
-	uint32_t next, prev; // in the list that its state says; LOST: tick of the last send
+	uint64_t time;       // tick of the last send
+	uint32_t next, prev; // in the list that its state says
+	uint32_t chain;      // an older transaction at the same place of `at`, or TXN_NONE
+	uint32_t free;       // entry of the stack of free slots: those from in_flight on
 	union {
 		struct {
 			uint32_t user;       // the protocol's
@@ -47,45 +55,64 @@ struct txn_slot {
 	};
 };
 
-_Static_assert(sizeof(struct txn_slot) == 32, "at most 32 bytes per transaction in flight");
+_Static_assert(sizeof(struct txn_slot) == 48, "at most 64 bytes per transaction with `at`");
 
 struct txn_list {
 	uint32_t head, tail;
 };
 
-// Which flow a slot belongs to, and its upper number.
+// Which flow a transaction belongs to, and its upper number.
 struct txn_spot {
-	uint32_t client, port, high;
+	uint32_t client, port;
+	uint64_t high;
+};
+
+// Lost transactions that are older than the outcomes: their numbers, ascending, in a ring.
+struct txn_lost {
+	uint64_t *k;
+	uint32_t first, count, mask;
+	uint64_t unknown; // numbers below it may be missing
 };
 
 struct txn_table {
 	struct txn_slot *slots;
-	uint32_t count;
-	uint32_t next;       // slot of the next transaction
-	uint64_t round;      // of next
-	struct txn_spot at;  // of next
-	uint64_t quarantine; // ticks
-	uint32_t ports, clients;
-	uint32_t high_bits, key_bits;
+	uint32_t *at;       // slot of k: at[k & at_mask]
+	uint64_t *outcomes; // two bits of k: in word k / 32 & word_mask
+	uint32_t count;     // slots
+	uint32_t in_flight; // TAKEN and FLYING
+	uint32_t at_mask;
+	uint32_t ports, clients, key_bits;
+	uint64_t word_mask;
+	uint64_t issued;    // number of the next transaction
+	uint64_t x;         // of it, in the key space
+	struct txn_spot to; // of it
+	uint64_t space;     // keys of all flows
+	uint64_t gate;      // number of the first transaction of the next part of the key space
 	struct perm perm;
 	struct recip by_port, by_client;
-	uint64_t in_flight;                // TAKEN and FLYING
 	struct txn_list again;             // to be sent again
 	uint32_t waits;                    // queues in use
 	struct txn_list flying[TXN_WAITS]; // in order of their last send
+	struct txn_lost lost;
+	uint64_t highs;           // upper numbers in use
+	uint64_t part;            // keys of a part of the key space
+	uint32_t in_part;         // of the last transaction
+	uint64_t rest;            // ticks until a key may be used again
+	uint64_t used[TXN_PARTS]; // tick of the last use of each part
+	size_t bytes;             // of all tables, from slots on
 };
 
-// A slot on the wire.
+// A transaction on the wire.
 struct txn_place {
 	uint32_t port;   // index into the item's source ports
 	uint32_t client; // index into the item's source addresses
 	uint32_t key;
-	uint64_t seq;
+	uint64_t seq; // its number
 };
 
 enum txn_match {
-	TXN_MATCH,    // the transaction that the slot holds or held last
-	TXN_EARLIER,  // a transaction that the slot held before that
+	TXN_MATCH,    // in flight
+	TXN_EARLIER,  // not any more; txn_outcome says more
 	TXN_NO_MATCH, // never issued
 };
 
@@ -95,12 +122,16 @@ struct txn_shape {
 	uint8_t key_bits;    // 16..32
 	uint32_t more_waits; // queues beside the first, below TXN_WAITS
 	uint64_t seed;
-	uint64_t quarantine;
+	uint64_t window; // transactions whose outcomes are kept
+	uint64_t rest;   // ticks after the use of a key before it may be used again
 };
 
-// slots: count zeroed entries owned by the caller. 0, or -ERANGE: more slots than ports x clients x
-// keys.
-int txn_init(struct txn_table *t, struct txn_slot *slots, const struct txn_shape *shape);
+// Bytes of memory that a table takes beside itself.
+size_t txn_bytes(const struct txn_shape *shape);
+
+// memory: txn_bytes zeroed bytes, aligned to 8, owned by the caller. 0, or -ERANGE: no slots, or
+// more than there are keys, or too many waits.
+int txn_init(struct txn_table *t, void *memory, const struct txn_shape *shape);
 
 // Bits of a number below n.
 static inline uint32_t txn_bits_for(uint64_t n)
@@ -114,80 +145,83 @@ static inline uint64_t txn_shift(const struct txn_table *t, uint64_t port, uint6
 	return ((port * t->clients + client) * 0x9e3779b97f4a7c15u) >> (64 - t->key_bits);
 }
 
-static inline void txn_place_at(const struct txn_table *t, const struct txn_spot *at, uint32_t slot,
-	uint64_t round, struct txn_place *out)
+static inline void txn_place_at(
+	const struct txn_table *t, const struct txn_spot *at, uint64_t k, struct txn_place *out)
 {
-	uint64_t x = (round << t->high_bits | at->high) & t->perm.mask;
-
 	out->client = at->client;
 	out->port = at->port;
-	out->key = (uint32_t)(perm_map(&t->perm, x) ^ txn_shift(t, at->port, at->client));
-	out->seq = round * t->count + slot;
+	out->key = (uint32_t)(perm_map(&t->perm, at->high) ^ txn_shift(t, at->port, at->client));
+	out->seq = k;
+}
+
+// The place of a number in the key space; it may be one of the last lap or, before the first
+// transaction, one below zero.
+static inline void txn_place_of(const struct txn_table *t, uint64_t k, struct txn_place *out)
+{
+	uint64_t back = t->issued - k, row, high;
+	struct txn_spot spot;
+
+	while (back > t->space)
+		back -= t->space;
+	row = t->x >= back ? t->x - back : t->x + t->space - back;
+	spot.client = (uint32_t)recip_mod(&t->by_client, row);
+	row = recip_div(&t->by_client, row);
+	high = recip_div(&t->by_port, row);
+	spot.port = (uint32_t)(row - high * t->ports);
+	spot.high = high;
+	txn_place_at(t, &spot, k, out);
 }
 
 static inline void txn_place(const struct txn_table *t, uint32_t slot, struct txn_place *out)
 {
-	uint64_t row = recip_div(&t->by_client, slot);
-	uint64_t high = recip_div(&t->by_port, row);
-	struct txn_spot at = {.client = slot - (uint32_t)row * t->clients,
-		.port = (uint32_t)(row - high * t->ports),
-		.high = (uint32_t)high};
-
-	txn_place_at(t, &at, slot, slot < t->next ? t->round : t->round - 1, out);
+	txn_place_of(t, t->slots[slot].k, out);
 }
 
-// The slot of a key, t->count or more when there is no such, and the key's bits of the round.
-static inline uint64_t txn_slot_of(
-	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key, uint64_t *round)
+// How many transactions ago a key was last issued, 0 being the last one. t->issued or more: not
+// yet.
+static inline uint64_t txn_ago(
+	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key)
 {
-	uint64_t x = perm_unmap(&t->perm, (key ^ txn_shift(t, port, client)) & t->perm.mask);
-	uint64_t high = x & ((1ull << t->high_bits) - 1);
+	uint64_t high = perm_unmap(&t->perm, (key ^ txn_shift(t, port, client)) & t->perm.mask);
+	uint64_t x = (high * t->ports + port) * t->clients + client;
 
-	*round = x >> t->high_bits;
-	return (high * t->ports + port) * t->clients + client;
+	if (high >= t->highs)
+		return UINT64_MAX;
+	return (t->x > x ? t->x : t->x + t->space) - 1 - x;
 }
 
-// The slot of a reply by its port, client and key; seq is written when it matches.
+// The slot of number k, or TXN_NONE when it is not in flight.
+static inline uint32_t txn_slot_of(const struct txn_table *t, uint64_t k)
+{
+	uint32_t slot = t->at[k & t->at_mask];
+
+	while (slot != TXN_NONE && t->slots[slot].k != k)
+		slot = t->slots[slot].chain;
+	return slot;
+}
+
+// The transaction of a reply by its port, client and key; seq is written unless there is none, and
+// *slot when it is in flight.
 static inline enum txn_match txn_find(
 	const struct txn_table *t, struct txn_place *reply, uint32_t *slot)
 {
-	uint64_t said, at = txn_slot_of(t, reply->port, reply->client, reply->key, &said);
-	uint64_t round, behind;
+	uint64_t ago = txn_ago(t, reply->port, reply->client, reply->key);
 
-	if (at >= t->count)
+	if (ago >= t->issued)
 		return TXN_NO_MATCH;
-	*slot = (uint32_t)at;
-	round = *slot < t->next ? t->round : t->round - 1;
-	if (round == UINT64_MAX) // not used yet
-		return TXN_NO_MATCH;
-	behind = (round - said) & (t->perm.mask >> t->high_bits);
-	if (behind)
-		return behind <= round ? TXN_EARLIER : TXN_NO_MATCH;
-	reply->seq = round * t->count + *slot;
-	return TXN_MATCH;
+	reply->seq = t->issued - 1 - ago;
+	*slot = txn_slot_of(t, reply->seq);
+	return *slot == TXN_NONE ? TXN_EARLIER : TXN_MATCH;
 }
 
-// The slot of a key that belongs to the round before the first: txn_place of slots before
-// any was taken. TXN_NONE: it belongs to another round. Only after many rounds, when keys come
-// again, is it that of a transaction.
-static inline uint32_t txn_before(
+// The number, counted back from the first transaction, of a key that was not issued yet: 1 for the
+// last one of the key space. 0: it was issued, or there is no such key.
+static inline uint64_t txn_before(
 	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key)
 {
-	uint64_t said, at = txn_slot_of(t, port, client, key, &said);
+	uint64_t ago = txn_ago(t, port, client, key);
 
-	return said == t->perm.mask >> t->high_bits && at < t->count ? (uint32_t)at : TXN_NONE;
-}
-
-// The number of the transaction that a slot held when this was its key; held: its present number.
-static inline uint64_t txn_earlier(
-	const struct txn_table *t, const struct txn_place *held, uint32_t key)
-{
-	uint64_t shift = txn_shift(t, held->port, held->client);
-	uint64_t now = perm_unmap(&t->perm, (held->key ^ shift) & t->perm.mask);
-	uint64_t then = perm_unmap(&t->perm, (key ^ shift) & t->perm.mask);
-
-	// The upper number is the same in both.
-	return held->seq - (((now - then) & t->perm.mask) >> t->high_bits) * t->count;
+	return ago < t->issued || ago == UINT64_MAX ? 0 : ago - t->issued + 1;
 }
 
 static inline void txn_append(struct txn_table *t, struct txn_list *l, uint32_t slot)
@@ -217,12 +251,6 @@ static inline void txn_unlink(struct txn_table *t, struct txn_list *l, uint32_t 
 		t->slots[s->next].prev = s->prev;
 }
 
-// Was anything of it sent that an answer may come to, though none is waited for now?
-static inline bool txn_has_been(const struct txn_slot *s)
-{
-	return s->state == TXN_DONE || s->state == TXN_LOST || (s->state == TXN_TAKEN && s->begun);
-}
-
 // Ticks from `then` to `now`. One pass of a loop works with several clock readings, so `now` may be
 // the older.
 static inline int64_t txn_since(uint64_t now, uint64_t then)
@@ -230,46 +258,80 @@ static inline int64_t txn_since(uint64_t now, uint64_t then)
 	return (int64_t)(now - then);
 }
 
-// The number of the transaction that txn_take begins next.
-static inline uint64_t txn_next_seq(const struct txn_table *t)
+// --- outcomes ---
+
+// Remember a lost transaction that is older than the outcomes. Rare.
+void txn_remember_lost(struct txn_table *t, uint64_t k);
+// Was it one of those? Rare.
+bool txn_was_lost(const struct txn_table *t, uint64_t k);
+// A word of outcomes is used anew, for transaction k and those after it: remember the lost ones.
+void txn_forget(struct txn_table *t, uint64_t k);
+
+static inline bool txn_is_remembered(const struct txn_table *t, uint64_t k)
 {
-	return t->round * t->count + t->next;
+	return (t->issued - 1) / TXN_WORD_KEYS - k / TXN_WORD_KEYS <= t->word_mask;
 }
 
-// Is the next slot in ring order neither in flight nor resting?
-static inline bool txn_may_take(const struct txn_table *t, uint64_t now)
+static inline void txn_note(struct txn_table *t, uint64_t k, enum txn_state how)
 {
-	const struct txn_slot *s = &t->slots[t->next];
-
-	return s->state == TXN_FREE ||
-	       (s->state < TXN_TAKEN && txn_since(now, s->time) >= (int64_t)t->quarantine);
+	if (txn_is_remembered(t, k))
+		t->outcomes[k / TXN_WORD_KEYS & t->word_mask] |= (uint64_t)how
+		                                                 << 2 * (k % TXN_WORD_KEYS);
+	else if (how == TXN_LOST)
+		txn_remember_lost(t, k);
 }
 
-// Take the next slot in ring order, and its place; TXN_NONE while it is in flight or rests.
+// How an issued transaction ended that is not in flight: TXN_DONE, TXN_LOST, or TXN_FREE when
+// nothing of it was sent.
+static inline enum txn_state txn_outcome(const struct txn_table *t, uint64_t k)
+{
+	if (txn_is_remembered(t, k))
+		return t->outcomes[k / TXN_WORD_KEYS & t->word_mask] >> 2 * (k % TXN_WORD_KEYS) & 3;
+	return txn_was_lost(t, k) ? TXN_LOST : TXN_DONE;
+}
+
+// --- a transaction's life ---
+
+// The next transaction is the first of a part of the key space. false: the keys of the part were
+// used too short a time ago.
+bool txn_enter_part(struct txn_table *t, uint64_t now);
+
+// Is there a slot and a key for the next transaction?
+static inline bool txn_may_take(struct txn_table *t, uint64_t now)
+{
+	return t->in_flight < t->count && (t->issued != t->gate || txn_enter_part(t, now));
+}
+
+// Begin the next transaction: its slot, and its place; TXN_NONE when there is no slot or no key.
 static inline uint32_t txn_take(struct txn_table *t, uint64_t now, struct txn_place *place)
 {
-	uint32_t slot = t->next;
-	struct txn_slot *s = &t->slots[slot];
+	uint64_t k = t->issued;
+	struct txn_slot *s;
+	uint32_t slot, *at;
 
 	if (!txn_may_take(t, now))
 		return TXN_NONE;
-	__builtin_prefetch(s + 8, 1);
+	slot = t->slots[t->in_flight++].free;
+	s = &t->slots[slot];
+	if (k % TXN_WORD_KEYS == 0)
+		txn_forget(t, k);
+	at = &t->at[k & t->at_mask];
+	s->k = k;
+	s->chain = *at;
 	s->word = (struct txn_slot){.state = TXN_TAKEN}.word;
-	txn_place_at(t, &t->at, slot, t->round, place);
-	t->in_flight++;
-	// The next slot has the next client; after the last one, the next port; then the next
-	// upper number.
-	if (++t->at.client == t->clients) {
-		t->at.client = 0;
-		if (++t->at.port == t->ports) {
-			t->at.port = 0;
-			t->at.high++;
+	*at = slot;
+	txn_place_at(t, &t->to, k, place);
+	// The next one has the next client; after the last one, the next port; then the next upper
+	// number.
+	t->issued++;
+	t->x++;
+	if (++t->to.client == t->clients) {
+		t->to.client = 0;
+		if (++t->to.port == t->ports) {
+			t->to.port = 0;
+			if (++t->to.high == t->highs)
+				t->x = t->to.high = 0;
 		}
-	}
-	if (++t->next == t->count) {
-		t->next = 0;
-		t->round++;
-		t->at = (struct txn_spot){0};
 	}
 	return slot;
 }
@@ -290,34 +352,25 @@ static inline void txn_again(struct txn_table *t, uint32_t slot)
 	txn_append(t, &t->again, slot);
 }
 
-// A flying one has ended as DONE or LOST: it rests from now on.
-static inline void txn_give(struct txn_table *t, uint32_t slot, enum txn_state how, uint64_t now)
+// A taken one, in no list, has ended: its slot is free.
+static inline void txn_give_back(struct txn_table *t, uint32_t slot, enum txn_state how)
+{
+	struct txn_slot *s = &t->slots[slot];
+	uint32_t *at = &t->at[s->k & t->at_mask];
+
+	while (*at != slot)
+		at = &t->slots[*at].chain;
+	*at = s->chain;
+	s->state = how & 7;
+	txn_note(t, s->k, how);
+	t->slots[--t->in_flight].free = slot;
+}
+
+// A flying one has ended.
+static inline void txn_give(struct txn_table *t, uint32_t slot, enum txn_state how)
 {
 	txn_unlink(t, &t->flying[t->slots[slot].wait], slot);
-	t->slots[slot].state = how & 7;
-	t->slots[slot].time = now;
-	t->in_flight--;
-}
-
-// It is lost: its list is not needed any more, the time of its last send may be.
-static inline void txn_remember_sent(struct txn_slot *s, uint64_t tick)
-{
-	s->next = (uint32_t)tick;
-	s->prev = (uint32_t)(tick >> 32);
-}
-
-static inline uint64_t txn_lost_sent(const struct txn_slot *s)
-{
-	return (uint64_t)s->prev << 32 | s->next;
-}
-
-// A flying one was not answered in time.
-static inline void txn_lose(struct txn_table *t, uint32_t slot, uint64_t now)
-{
-	uint64_t sent = t->slots[slot].time;
-
-	txn_give(t, slot, TXN_LOST, now);
-	txn_remember_sent(&t->slots[slot], sent);
+	txn_give_back(t, slot, how);
 }
 
 // The oldest flying one of a queue whose last send was `timeout` ticks ago or more, or TXN_NONE.

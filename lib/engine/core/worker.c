@@ -34,7 +34,7 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 			continue;
 		}
 		worker_book_lost(it, slot, now);
-		txn_lose(&it->txns, slot, now);
+		txn_give(&it->txns, slot, TXN_LOST);
 	}
 }
 

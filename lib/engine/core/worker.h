@@ -42,8 +42,6 @@ enum port_home { PORT_HOME_KEY = UINT8_MAX - 1, PORT_HOME_ANY };
 
 #define WORKER_ASKS 4 // questions before the run, of a worker and item
 
-#define STEP_UNIT 6 // bits: 2^38 ticks are more than a minute
-
 // Of one step of multi-step exchanges, measured part only.
 struct step_books {
 	STEP_COUNTERS(COUNTER_MEMBER)
@@ -92,7 +90,7 @@ struct worker_item {
 	uint64_t begun_at;               // tick: of its measured part
 	bool opened;                     // ctx is to be closed
 	const struct evidence *evidence; // NULL: nothing is captured
-	uint32_t asked[WORKER_ASKS];     // slots whose keys the steering probe used
+	uint64_t asked[WORKER_ASKS];     // transactions of the steering probe: see txn_before
 	uint32_t asked_count;
 	// dataplane: rw
 	// Scalars of a packet lie together; tables and histograms follow.
@@ -100,12 +98,13 @@ struct worker_item {
 	uint16_t pending_first, pending_count;
 	bool ended; // nothing more will become due
 	uint64_t ended_at;
-	uint64_t left_over; // of load.total at that time
+	uint64_t left_over;   // of load.total at that time
+	uint64_t judged_from; // number of the first transaction of the measured part
 	// Longest time without a valid answer, from the first due send of the measured part on.
 	uint64_t answered_at, longest_gap;
 	uint64_t last_answer;           // tick, after the end of sending too
 	struct step_books *steps;       // [proto->step_count]; NULL: there is only one
-	uint32_t *step_due;             // per slot, in STEP_UNITs of ticks, modulo 2^32
+	uint64_t *step_due;             // tick, of each slot
 	struct item_counters counts[2]; // as item_books.ledger
 	struct pace pace;
 	struct txn_table txns;
@@ -170,6 +169,10 @@ uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now);
 // Path: hot.
 uint32_t worker_again(
 	struct worker_item *it, uint32_t slot, uint32_t copy, uint8_t *buf, uint32_t room);
+
+// The same of the first message of a transaction that has no slot, in an item without a router.
+uint32_t worker_first(
+	struct worker_item *it, const struct txn_place *place, uint8_t *buf, uint32_t room);
 
 // Does a client of an item with a router hold the address? For neigh_self; of: struct worker. Path:
 // hot.

@@ -29,6 +29,14 @@ void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, 
 		evidence_keep(it, why, slot, answer, now);
 }
 
+void worker_book_late(struct worker_item *it, bool judged, const struct txn_place *at,
+	const struct frame *answer, uint64_t now)
+{
+	it->books.ledger[judged].late++;
+	if (it->evidence)
+		evidence_late(it, judged, at, answer, now);
+}
+
 void worker_book_step(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
 {
 	const struct txn_slot *s = &it->txns.slots[slot];
@@ -39,10 +47,9 @@ void worker_book_step(struct worker_item *it, uint32_t slot, uint64_t now, bool 
 	b = &it->steps[s->step];
 	b->answered += !failed;
 	b->failed += failed;
-	hist_add(&b->response, (uint64_t)((uint32_t)(now >> STEP_UNIT) - it->step_due[slot])
-				       << STEP_UNIT);
+	hist_add(&b->response, now - it->step_due[slot]);
 	hist_add(&b->service, now - s->time);
-	it->step_due[slot] = (uint32_t)(now >> STEP_UNIT);
+	it->step_due[slot] = now;
 }
 
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now)

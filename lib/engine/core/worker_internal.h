@@ -41,6 +41,9 @@ void worker_drop_pending(struct worker_item *it, uint64_t now);
 // when there was none.
 void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, uint32_t slot,
 	const struct frame *answer, uint64_t now);
+// The same of a late reply to a transaction that was lost.
+void worker_book_late(struct worker_item *it, bool judged, const struct txn_place *at,
+	const struct frame *answer, uint64_t now);
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now);
 // Count the reply to the step of a transaction, when the item has steps; the next step is due now.
 // Books exist for the measured part only.
@@ -62,11 +65,16 @@ SAME_PLACE(step);
 SAME_PLACE(tries);
 SAME_PLACE(wait);
 
+static inline struct proto_txn txn_of(const struct worker_item *it, const struct txn_place *place)
+{
+	return (struct proto_txn){
+		.seq = place->seq, .key = place->key | it->tag, .client = place->client};
+}
+
 static inline struct proto_txn txn_seen(
 	const struct worker_item *it, const struct txn_slot *s, const struct txn_place *place)
 {
-	struct proto_txn view = {
-		.seq = place->seq, .key = place->key | it->tag, .client = place->client};
+	struct proto_txn view = txn_of(it, place);
 
 	memcpy(&view.user, &s->user, VIEW_SEEN);
 	return view;

@@ -3,18 +3,15 @@
 // the probe. Path: hot. The worker's own thread.
 #include "engine/core/worker_internal.h"
 
-uint32_t worker_again(
-	struct worker_item *it, uint32_t slot, uint32_t copy, uint8_t *buf, uint32_t room)
+static uint32_t message_again(struct worker_item *it, const struct txn_place *place,
+	struct proto_txn *view, uint32_t copy, uint8_t *buf, uint32_t room)
 {
 	struct frame_template whole;
 	struct message message;
-	struct txn_place place;
-	struct proto_txn view;
 	uint32_t len;
 
 	it->ctx.counters = it->shadow;
-	txn_view(it, slot, &place, &view);
-	message_write(it, &place, &view, buf, room, &message);
+	message_write(it, place, view, buf, room, &message);
 	if (copy > message.flow.more)
 		return 0;
 	whole = message.t[copy];
@@ -23,4 +20,22 @@ uint32_t worker_again(
 	if (message.flow.own_mac)
 		memcpy(buf + 6, message.flow.mac, 6);
 	return len;
+}
+
+uint32_t worker_again(
+	struct worker_item *it, uint32_t slot, uint32_t copy, uint8_t *buf, uint32_t room)
+{
+	struct txn_place place;
+	struct proto_txn view;
+
+	txn_view(it, slot, &place, &view);
+	return message_again(it, &place, &view, copy, buf, room);
+}
+
+uint32_t worker_first(
+	struct worker_item *it, const struct txn_place *place, uint8_t *buf, uint32_t room)
+{
+	struct proto_txn view = txn_of(it, place);
+
+	return message_again(it, place, &view, 0, buf, room);
 }

@@ -50,29 +50,32 @@ HOT void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, bool
 		hist_add(&it->books.response, now - s->due);
 		hist_add(&it->service, now - s->time);
 	}
-	txn_give(&it->txns, slot, TXN_DONE, now);
+	txn_give(&it->txns, slot, TXN_DONE);
 }
 
 // A reply to a transaction that has ended, or that waits to send its next message: validated like
-// any other, counted apart.
-static void item_afterwards(
-	struct worker_item *it, uint32_t slot, const struct frame *f, uint64_t now)
+// any other, counted apart. slot: TXN_NONE when it has ended. With a router its client is not known
+// any more, so its content is not judged.
+static void item_afterwards(struct worker_item *it, const struct txn_place *at, uint32_t slot,
+	enum txn_state ended, const struct frame *f, uint64_t now)
 {
-	struct txn_slot *s = &it->txns.slots[slot];
-	enum proto_verdict verdict;
+	bool judged = at->seq >= it->judged_from;
+	enum proto_verdict verdict = PROTO_DONE;
+	struct proto_txn view =
+		slot == TXN_NONE ? txn_of(it, at) : txn_seen(it, &it->txns.slots[slot], at);
 	enum evidence_reason why;
-	struct txn_place place;
-	struct proto_txn view;
 
-	txn_view(it, slot, &place, &view);
 	view.over = true;
 	it->ctx.counters = it->shadow;
-	verdict = it->proto->reply(&it->ctx, &view, f->payload, f->payload_len);
+	if (slot != TXN_NONE || !it->router)
+		verdict = it->proto->reply(&it->ctx, &view, f->payload, f->payload_len);
 	why = reason_of(verdict);
-	if (verdict == PROTO_DUPLICATE || (why == EVIDENCE_LATE && s->state == TXN_DONE))
-		it->books.ledger[s->judged].duplicate++;
+	if (verdict == PROTO_DUPLICATE || (why == EVIDENCE_LATE && ended == TXN_DONE))
+		it->books.ledger[judged].duplicate++;
+	else if (slot == TXN_NONE && why == EVIDENCE_LATE)
+		worker_book_late(it, judged, at, f, now);
 	else
-		worker_book(it, s->judged, why, slot, f, now);
+		worker_book(it, judged, why, slot, f, now);
 }
 
 // A reply to a transaction in flight that does not end it well.
@@ -108,48 +111,35 @@ APART void item_other_answer(struct worker_item *it, uint32_t slot, const struct
 	}
 }
 
-// A key of an earlier round: late, if the reply has the question of that transaction.
-static void item_earlier(
-	struct worker_item *it, uint32_t slot, uint32_t key, const struct frame *f, uint64_t now)
-{
-	enum evidence_reason why = EVIDENCE_LATE;
-	struct txn_place place;
-	struct proto_txn view;
-
-	txn_place(&it->txns, slot, &place);
-	view = (struct proto_txn){.seq = txn_earlier(&it->txns, &place, key),
-		.key = key | it->tag,
-		.client = place.client,
-		.over = true};
-	it->ctx.counters = it->shadow;
-	if (!it->router) // with one, the client of then is not known any more
-		why = reason_of(it->proto->reply(&it->ctx, &view, f->payload, f->payload_len));
-	worker_book(it, now >= it->pace.measure, why, TXN_NONE, f, now);
-}
-
 // Does it answer a question of the probe before the run?
 static bool item_was_asked(const struct worker_item *it, const struct txn_place *at)
 {
-	uint32_t slot = txn_before(&it->txns, at->port, at->client, at->key);
+	uint64_t before = txn_before(&it->txns, at->port, at->client, at->key);
 
 	for (uint32_t i = 0; i < it->asked_count; i++)
-		if (it->asked[i] == slot)
+		if (it->asked[i] == before)
 			return true;
 	return false;
 }
 
-// A reply that is for no transaction in flight.
+// A reply that is for no transaction in flight, or for one that waits for no reply now.
 APART void item_no_match(struct worker_item *it, enum txn_match match, uint32_t slot,
 	const struct txn_place *at, const struct frame *f, uint64_t now)
 {
-	if (match == TXN_EARLIER)
-		item_earlier(it, slot, at->key, f, now);
-	else if (match == TXN_NO_MATCH && item_was_asked(it, at))
+	enum txn_state ended = TXN_FREE;
+
+	if (match == TXN_NO_MATCH && item_was_asked(it, at)) {
 		it->counts[1].probe_late++;
-	else if (match == TXN_MATCH && txn_has_been(&it->txns.slots[slot]))
-		item_afterwards(it, slot, f, now);
-	else
+		return;
+	}
+	if (match == TXN_EARLIER)
+		ended = txn_outcome(&it->txns, at->seq);
+	else if (match == TXN_MATCH && it->txns.slots[slot].begun)
+		ended = TXN_LOST;
+	if (ended == TXN_FREE)
 		worker_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, f, now);
+	else
+		item_afterwards(it, at, slot, ended, f, now);
 }
 
 // Find the transaction of a reply by port, client and key, and let the protocol judge it.
@@ -162,7 +152,7 @@ HOT void item_match(
 	struct proto_txn view;
 	struct txn_slot *s;
 
-	if (match != TXN_MATCH || it->txns.slots[slot].state != TXN_FLYING) {
+	if (slot == TXN_NONE || it->txns.slots[slot].state != TXN_FLYING) {
 		item_no_match(it, match, slot, at, f, now);
 		return;
 	}

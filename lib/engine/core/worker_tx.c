@@ -99,7 +99,7 @@ APART bool item_pick_client(
 {
 	bool judged = (it->pace.kind == PACE_RATE ? it->pace.next : now) >= w->times.measure;
 
-	*view = (struct proto_txn){.seq = txn_next_seq(&it->txns)};
+	*view = (struct proto_txn){.seq = it->txns.issued};
 	it->ctx.counters = it->banks[judged];
 	it->ctx.now_ms = worker_ms(w, now);
 	if (it->router->begin(&it->ctx, view))
@@ -140,8 +140,10 @@ HOT uint32_t item_next(
 		txn_keep(s, &view);
 	s->due = pace_pop(&it->pace, now);
 	s->judged = s->due >= w->times.measure;
+	if (!s->judged)
+		it->judged_from = it->txns.issued;
 	if (it->steps)
-		it->step_due[slot] = (uint32_t)(s->due >> STEP_UNIT);
+		it->step_due[slot] = s->due;
 	it->books.ledger[s->judged].due++;
 	return slot;
 }
@@ -203,7 +205,7 @@ APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 		txn_arm(&it->txns, slot, now);
 		if (s->silent) {
 			it->books.ledger[s->judged].no_reply++;
-			txn_give(&it->txns, slot, TXN_DONE, now);
+			txn_give(&it->txns, slot, TXN_DONE);
 		}
 	}
 	it->pending_first += n;
@@ -241,10 +243,7 @@ static void item_drop(struct worker_item *it, uint32_t slot, uint64_t now)
 		it->ctx.counters = it->shadow;
 		it->proto->timeout(&it->ctx, &view);
 	}
-	txn_remember_sent(s, s->time);
-	s->state = s->begun ? TXN_LOST : TXN_FREE;
-	s->time = now;
-	it->txns.in_flight--;
+	txn_give_back(&it->txns, slot, s->begun ? TXN_LOST : TXN_FREE);
 }
 
 void worker_drop_pending(struct worker_item *it, uint64_t now)

@@ -13,16 +13,6 @@ uint64_t plan_item_seed(const struct plan *p, const struct plan_item *i)
 	return rand_hash(p->config->run.seed + (uint64_t)(i - p->items) * 0x100000001ull);
 }
 
-static uint64_t longest_wait(const struct worker_item *run, uint32_t count)
-{
-	uint64_t longest = 0;
-
-	for (uint32_t i = 0; i < count; i++)
-		if (run->waits[i] > longest)
-			longest = run->waits[i];
-	return longest;
-}
-
 // The same for one worker as for an only one; another one has other keys.
 static uint64_t key_seed(const struct plan *p, const struct plan_item *i, uint32_t worker)
 {
@@ -47,15 +37,12 @@ static int item_steps(struct worker_item *run)
 	return 0;
 }
 
-// As many as are due within the time that a transaction keeps its slot.
-static uint64_t replay_slots(const struct plan *p, const struct plan_item *i)
+// As many of a replay as are due within a time, at the most.
+static uint64_t replay_begun(const struct plan *p, const struct plan_item *i, uint64_t hold_ns)
 {
 	const struct load_settings *l = &i->settings->load;
-	uint64_t hold = (uint64_t)(3 * (double)i->settings->timeout_ns * l->replay->speed),
-		 most = 0;
+	uint64_t hold = (uint64_t)((double)hold_ns * l->replay->speed), most = 0;
 
-	if (l->slots != UINT64_MAX)
-		return l->slots;
 	for (uint64_t last = 0, first = 0; last < i->replay.count; last++) {
 		while (i->replay.ns[last] - i->replay.ns[first] > hold)
 			first++;
@@ -68,34 +55,58 @@ static uint64_t replay_slots(const struct plan *p, const struct plan_item *i)
 // Slots of each worker: its part, or at `rate: max` as many as a single worker has.
 static uint64_t slots_needed(const struct plan *p, const struct plan_item *i)
 {
-	uint64_t all =
-		i->replay.count ? replay_slots(p, i) : config_slots_needed(p->config, i->settings);
+	const struct load_settings *l = &i->settings->load;
+	uint64_t all = i->replay.count && l->slots == UINT64_MAX
+	                       ? replay_begun(p, i, config_hold_ns(i->settings))
+	                       : config_slots_needed(p->config, i->settings);
 
-	return isinf(i->settings->load.rate) ? all : all / i->worker_count + 1;
+	if (isinf(l->rate))
+		return all;
+	return all / i->worker_count + (i->worker_count > 1);
+}
+
+static uint64_t outcomes_needed(const struct plan *p, const struct plan_item *i, uint64_t wait_ns)
+{
+	uint64_t all = i->replay.count ? replay_begun(p, i, 3 * wait_ns)
+	                               : config_outcomes_needed(p->config, i->settings, wait_ns);
+
+	return load_is_open(&i->settings->load) ? all / i->worker_count + 1 : all;
+}
+
+static uint64_t longest_wait_ns(const struct plan_item *i)
+{
+	const uint64_t *more = i->layout.waits.items;
+	uint64_t longest = i->settings->timeout_ns;
+
+	for (uint32_t n = 0; n < i->layout.waits.count; n++)
+		if (more[n] > longest)
+			longest = more[n];
+	return longest;
 }
 
 static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint32_t clients)
 {
 	struct worker_item *run = plan_run(i, worker);
+	uint64_t wait_ns = longest_wait_ns(i);
 	struct txn_shape shape = {
 		.ports = i->source_ports.count ? run->txns.ports : 1,
 		.clients = i->source_ports.count ? clients : 1,
 		.key_bits = (uint8_t)run->txns.key_bits,
 		.more_waits = i->layout.waits.count,
 		.seed = key_seed(p, i, worker),
-		.quarantine = 2 * longest_wait(run, 1 + i->layout.waits.count),
+		.rest = clock_ticks(&p->clock, 3 * wait_ns),
 	};
-	uint64_t all = ((uint64_t)shape.ports * shape.clients) << shape.key_bits;
-	uint64_t needed = slots_needed(p, i);
-	struct txn_slot *slots;
+	double all = (double)shape.ports * shape.clients * (double)(1ull << shape.key_bits);
+	void *memory;
 
-	shape.count = (uint32_t)fmin(fmin((double)needed, (double)all), 1u << 30);
-	slots = pages_alloc(shape.count * sizeof(*slots));
-	if (!slots)
+	shape.count = (uint32_t)fmin(fmin((double)slots_needed(p, i), all), 1u << 30);
+	shape.window = (uint64_t)fmin((double)outcomes_needed(p, i, wait_ns), all);
+	memory = pages_alloc(txn_bytes(&shape));
+	if (!memory)
 		return -ENOMEM;
-	if (txn_init(&run->txns, slots, &shape) == 0)
+	if (txn_init(&run->txns, memory, &shape) == 0)
 		return item_steps(run);
-	pages_free(slots, shape.count * sizeof(*slots));
+	pages_free(memory, txn_bytes(&shape));
 	return -ERANGE;
 }
 
@@ -276,7 +287,7 @@ int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a)
 
 static int item_free(const struct proto *proto, struct worker_item *run)
 {
-	pages_free(run->txns.slots, run->txns.count * sizeof(struct txn_slot));
+	pages_free(run->txns.slots, run->txns.bytes);
 	pages_free(run->step_due, run->txns.count * sizeof(*run->step_due));
 	pages_free(run->steps, proto->step_count * sizeof(*run->steps));
 	return run->opened && proto->close ? proto->close(&run->ctx) : 0;

@@ -8,7 +8,7 @@
 #include "io/burst.h"
 #include "io/driver.h"
 
-// A query of a worker: that of the slot, one round before the first.
+// A query of a worker: that of a transaction before the first.
 struct question {
 	struct worker *worker;
 	struct worker_item *run;
@@ -42,25 +42,25 @@ bool steer_probe_is_wanted(const struct plan *p, uint32_t port)
 	return false;
 }
 
-// The last slots, a little apart, so that addresses and ports differ; they are used last.
+// The last keys, a little apart, so that addresses and ports differ; they are used last.
 static void plan_questions(struct asking *s, const struct plan_item *i, uint32_t worker)
 {
 	struct worker_item *run = plan_run(i, worker);
 	uint32_t step = run->txns.clients + 1;
 
-	if (run->txns.count / step < WORKER_ASKS)
+	if (run->txns.space / step < WORKER_ASKS)
 		step = 1;
-	run->asked_count = 0;
-	for (uint32_t n = 0; n < WORKER_ASKS && n * step < run->txns.count; n++) {
+	for (uint32_t n = 0; n < WORKER_ASKS; n++) {
 		struct question *q = &s->all[s->count++];
-		uint32_t slot = run->txns.count - 1 - n * step;
+		uint64_t before = 1 + (uint64_t)n * step;
 
 		q->worker = &i->worker[worker];
 		q->run = run;
-		txn_place(&run->txns, slot, &q->place);
+		txn_place_of(&run->txns, run->txns.issued - before, &q->place);
 		addr_list_nth_bytes(run->sources, q->place.client, q->src);
-		run->asked[run->asked_count++] = slot;
+		run->asked[n] = before;
 	}
+	run->asked_count = WORKER_ASKS;
 }
 
 static void plan_all(struct plan *p, uint32_t port, struct asking *s, struct arena *a)
@@ -75,15 +75,15 @@ static void plan_all(struct plan *p, uint32_t port, struct asking *s, struct are
 				plan_questions(s, &p->items[i], k);
 }
 
-static void steer_probe_ask(struct asking *s, struct question *q, uint32_t slot)
+static void steer_probe_ask(struct asking *s, struct question *q)
 {
 	const struct wire *w = &q->worker->wire;
 	struct rte_mbuf *m;
 
 	if (!burst_alloc(w->tx_pool, &m, 1))
 		return;
-	m->data_len = (uint16_t)worker_again(
-		q->run, slot, 0, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m));
+	m->data_len = (uint16_t)worker_first(
+		q->run, &q->place, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m));
 	m->pkt_len = m->data_len;
 	if (burst_tx(w->port, w->queue, &m, 1) == 1)
 		s->result->sent++;
@@ -96,7 +96,7 @@ static void ask_all(struct asking *s)
 {
 	for (uint32_t n = 0; n < WORKER_ASKS; n++)
 		for (uint32_t i = n; i < s->count; i += WORKER_ASKS)
-			steer_probe_ask(s, &s->all[i], s->all[i].run->asked[n]);
+			steer_probe_ask(s, &s->all[i]);
 }
 
 static bool is_for(const struct question *q, const struct frame *f)

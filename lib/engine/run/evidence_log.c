@@ -99,6 +99,8 @@ static void equip_run(struct plan *p, struct evidence_log *log, uint32_t item, u
 	e->first_id = (uint64_t)(item + 1) << 48 | (uint64_t)worker << 44;
 	e->ms_scale = clock_ms_scale(&p->clock);
 	evidence_describe(e, i, wanted_mask(settings), a);
+	if (e->comments[EVIDENCE_LATE] && !i->run->router)
+		e->sent = arena_zalloc(a, EVIDENCE_SENT * sizeof(*e->sent));
 	plan_run(i, worker)->evidence = e;
 }
 

@@ -29,17 +29,17 @@ void run_note(const struct run_options *o, const char *fmt, ...)
 
 static void note_item(const struct run *r, const struct plan_item *i)
 {
-	uint64_t slots = 0, ports = 0;
+	uint64_t slots = 0, ports = 0, bytes = 0;
 
 	for (uint32_t k = 0; k < i->worker_count; k++) {
 		slots += plan_run(i, k)->txns.count;
+		bytes += plan_run(i, k)->txns.bytes;
 		ports += plan_run(i, k)->txns.ports;
 	}
 	run_note(r->options,
 		"traffic %s: %llu transaction slots (%.0f MiB), %u source addresses x %llu ports",
-		i->settings->name, (unsigned long long)slots,
-		(double)slots * sizeof(struct txn_slot) / 1048576, i->run->txns.clients,
-		(unsigned long long)(i->source_ports.count ? ports : 1));
+		i->settings->name, (unsigned long long)slots, (double)bytes / 1048576,
+		i->run->txns.clients, (unsigned long long)(i->source_ports.count ? ports : 1));
 }
 
 // Of a port with several workers.

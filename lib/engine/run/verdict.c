@@ -114,9 +114,9 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 	// A closed loop that waits for a slot and not for the server measures the table.
 	if (r->no_slot && (out->count > before || i->run->pace.kind == PACE_OUTSTANDING))
 		because(out,
-			"%s: all %llu transaction slots were in use or in quarantine (raise "
-			"load.slots, "
-			"or add source ports or addresses, or shorten the timeout)",
+			"%s: all %llu transaction slots were in use, or all keys were used within "
+			"the last 3 timeouts (raise load.slots, or add source ports or addresses, "
+			"or shorten the timeout)",
 			r->name, (unsigned long long)slots_of(i));
 	if (out->count > before)
 		explain_sending(i, out);

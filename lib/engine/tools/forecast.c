@@ -144,16 +144,21 @@ static void forecast_place(struct forecast_item *i, const struct config *c,
 	i->source_addresses = source_addresses(c, s, a);
 	i->source_ports = config_source_ports(c, s);
 	per_port = i->source_addresses << proto->key_bits;
-	i->source_ports_needed = per_port ? (i->slots + per_port - 1) / per_port : 0;
+	i->source_ports_needed =
+		per_port ? (config_keys_needed(c, s) + per_port - 1) / per_port : 0;
 }
 
-// Slots, histograms with their snapshots, and the protocol's state.
-static uint64_t item_memory(const struct forecast_item *i, const struct proto *proto, uint64_t own)
+// The table of transactions, histograms with their snapshots, and the protocol's state.
+static uint64_t item_memory(const struct forecast_item *i, const struct config *c,
+	const struct item_settings *s, uint64_t own)
 {
+	const struct proto *proto = config_item_proto(s, NULL);
+	const struct txn_shape shape = {
+		.count = (uint32_t)i->slots, .window = config_outcomes_needed(c, s, s->timeout_ns)};
 	uint64_t steps = proto->step_count > 1 ? proto->step_count : 0;
-	uint64_t slot = sizeof(struct txn_slot) + (steps ? sizeof(uint32_t) : 0);
 
-	return i->slots * slot + (3 + SNAPSHOTS + 2 * steps) * sizeof(struct hist) + own;
+	return txn_bytes(&shape) + (steps ? i->slots * sizeof(uint64_t) : 0) +
+	       (3 + SNAPSHOTS + 2 * steps) * sizeof(struct hist) + own;
 }
 
 // Is it known before the run how many there are to be in a second, at the most?
@@ -189,7 +194,7 @@ static struct forecast_item item_of(const struct config *c, const struct item_se
 		out.per_s = (double)port_queue_count(port) / unpaced_on(c, port);
 	forecast_place(&out, c, s, a);
 	forecast_load(&out, sample, proto->cost_ns + driver_of(port)->cost_ns);
-	out.memory = item_memory(&out, proto, sample->memory);
+	out.memory = item_memory(&out, c, s, sample->memory);
 	return out;
 }
 

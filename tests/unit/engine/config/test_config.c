@@ -237,19 +237,19 @@ static uint64_t slots_of(const char *load)
 
 static void slots_follow_from_what_a_shape_sends_at_most(void **state)
 {
-	uint64_t at_10k = slots_of("rate: 10k"); // and a timeout of 1 s, so 3 s of it
+	uint64_t at_10k = slots_of("rate: 10k"); // and a timeout of 1 s
 
-	assert_true(at_10k > 31000 && at_10k < 32000);
+	assert_true(at_10k > 10000 && at_10k < 11000);
 	assert_true(slots_of("ramp: {to: 10k, over: 5s}") == at_10k);
 	assert_true(slots_of("wave: {mean: 6k, amplitude: 4k, period: 5s}") == at_10k);
 	assert_true(slots_of("steps: [{rate: 1, for: 5s}, {rate: 10k, for: 1s}]") == at_10k);
-	assert_true(slots_of("rate: 10k, arrivals: poisson") > at_10k + 1000);
+	assert_true(slots_of("rate: 10k, arrivals: poisson") > at_10k + 600);
 	assert_true(slots_of("burst: {size: 1k, every: 100ms}") >= at_10k + 2000);
-	assert_true(slots_of("storm: {clients: 5k, within: 2s}") == 5000 + 256);
+	assert_true(slots_of("storm: {clients: 5k, within: 1s}") == 5000 + 256);
 	assert_true(slots_of("storm: {clients: 100k, within: 10s}") == at_10k);
 	assert_true(slots_of("rate: 10k, slots: 77") == 77);
-	assert_true(slots_of("outstanding: 1") < 3100000);
-	assert_true(slots_of("outstanding: 100") < 4100000);
+	assert_true(slots_of("outstanding: 1") == 1);
+	assert_true(slots_of("outstanding: 100") == 100);
 	assert_true(slots_of("outstanding: 100, slots: 12M") == 12000000);
 }
 

@@ -89,9 +89,8 @@ static uint64_t slots(struct load_settings l, uint64_t hold_ns, uint64_t duratio
 	return load_slots(&l, &span);
 }
 
-#define OPEN(...)   ((struct load_settings){__VA_ARGS__, NO_END})
-#define NEED(a, n)  assert_int_equal(slots(a, 3 * SECOND, 3600 * SECOND), n)
-#define SHORT(a, n) assert_int_equal(slots(a, 3 * SECOND, SECOND), n)
+#define OPEN(...)  ((struct load_settings){__VA_ARGS__, NO_END})
+#define NEED(a, n) assert_int_equal(slots(a, 3 * SECOND, 3600 * SECOND), n)
 
 static void an_open_loop_needs_its_peak_for_as_long_as_a_slot_is_held(void **state)
 {
@@ -105,20 +104,21 @@ static void an_open_loop_needs_its_peak_for_as_long_as_a_slot_is_held(void **sta
 	NEED(((struct load_settings){.rate = 1000, .slots = 77}), 77);
 }
 
-static void a_closed_loop_needs_what_its_turns_may_take(void **state)
+static void a_closed_loop_needs_what_it_may_have_in_flight(void **state)
 {
-	// One in flight answers at most a million a second, ten or more ten million.
-	SHORT(OPEN(.outstanding = 1), 2000000 + 2 + 1024);
-	NEED(OPEN(.outstanding = 1), 3000000 + 2 + 1024);
-	NEED(OPEN(.outstanding = 2), 4000000 + 4 + 1024); // no more than that without being asked
-	assert_int_equal(slots(OPEN(.outstanding = 20), SECOND / 10, SECOND), 1000000 + 40 + 1024);
-	assert_int_equal(slots(OPEN(.outstanding = 10), SECOND / 10, SECOND), 1000000 + 20 + 1024);
-	assert_int_equal(slots(OPEN(.outstanding = 9), SECOND / 10, SECOND), 900000 + 18 + 1024);
-	// The warm-up and the total, when they are less.
-	NEED(OPEN(.outstanding = 1, .total = 5000), 1000000 + 5000 + 2 + 1024);
-	NEED(OPEN(.outstanding = 1, .total = 9000000), 3000000 + 2 + 1024);
-	NEED(OPEN(.rate = INFINITY), 16000000 + 1024);
+	NEED(OPEN(.outstanding = 1), 1);
+	NEED(OPEN(.outstanding = 512, .total = 5), 512);
+	NEED(((struct load_settings){.outstanding = 512, .slots = 77}), 77);
+}
+
+// Ten million a second, for as long as a slot is held; the run, the warm-up and a total are limits.
+static void without_a_limit_the_slots_are_those_of_the_fastest_worker(void **state)
+{
+	NEED(OPEN(.rate = INFINITY), 16000000 + 1024); // no more than that without being asked
 	assert_int_equal(slots(OPEN(.rate = INFINITY), SECOND / 10, SECOND), 1000000 + 1024);
+	assert_int_equal(slots(OPEN(.rate = INFINITY), SECOND, SECOND / 10), 10000000 + 1024);
+	assert_int_equal(slots(OPEN(.rate = INFINITY, .total = 5000), 3 * SECOND, SECOND),
+		10000000 + 5000 + 1024);
 }
 
 static unsigned errors_of(struct load_settings l, uint64_t duration_ns)
@@ -247,7 +247,8 @@ int main(void)
 		cmocka_unit_test(a_load_is_work_when_its_total_was_reached_or_its_shape_has_an_end),
 		cmocka_unit_test(the_peak_is_the_fastest_moment_of_a_shape),
 		cmocka_unit_test(an_open_loop_needs_its_peak_for_as_long_as_a_slot_is_held),
-		cmocka_unit_test(a_closed_loop_needs_what_its_turns_may_take),
+		cmocka_unit_test(a_closed_loop_needs_what_it_may_have_in_flight),
+		cmocka_unit_test(without_a_limit_the_slots_are_those_of_the_fastest_worker),
 		cmocka_unit_test(a_load_starts_and_stops_within_the_run),
 		cmocka_unit_test(a_shape_ends_with_the_run_or_before),
 		cmocka_unit_test(a_shape_has_a_sense),

@@ -20,7 +20,7 @@ static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1}, client_mac[6] = {2, 0, 0, 0, 1
 static const struct proto_step steps[RIG_STEPS] = {{"first"}, {"second"}};
 static uint64_t banks[RIG_ITEMS][3];
 static struct step_books step_books[RIG_STEPS];
-static uint32_t step_due[RIG_SLOTS];
+static uint64_t step_due[RIG_SLOTS];
 static struct port_entry by_port[65536];
 static struct worker_item *tagged[1];
 
@@ -164,7 +164,9 @@ static void fresh_item(uint32_t i)
 		.key_bits = 16,
 		.more_waits = 1,
 		.seed = 7,
-		.quarantine = RIG_QUARANTINE};
+		.window = RIG_SLOTS,
+		.rest = 3 * RIG_TIMEOUT};
+	static uint64_t memory[RIG_ITEMS][2048];
 	struct frame_path path = {.src_mac = {2, 0, 0, 0, 0, 1},
 		.dst_mac = {2, 0, 0, 0, 0, 2},
 		.dst = {4, {198, 18, 0, 9}},
@@ -194,7 +196,10 @@ static void fresh_item(uint32_t i)
 	hist_clear(&it->service);
 	hist_clear(&it->lag);
 	start_pace(&it->pace);
-	assert_int_equal(txn_init(&it->txns, rig.slots[i], &shape), 0);
+	memset(memory[i], 0, sizeof(memory[i]));
+	assert_true(txn_bytes(&shape) <= sizeof(memory[i]));
+	assert_int_equal(txn_init(&it->txns, memory[i], &shape), 0);
+	rig.slots[i] = it->txns.slots;
 	for (uint16_t n = 0; n < 2; n++)
 		by_port[ports[i][n]] = (struct port_entry){(uint16_t)i, n};
 }

@@ -15,19 +15,18 @@
 #include "engine/core/worker.h"
 #include "lib/test_port.h"
 
-#define RIG_START      1000000000ull
-#define RIG_MEASURE    (RIG_START + 10000)
-#define RIG_END        (RIG_START + 100000)
-#define RIG_GRACE      2000
-#define RIG_INTERVAL   20000
-#define RIG_GAP        1000 // of an item at a rate
-#define RIG_TIMEOUT    5000
-#define RIG_QUARANTINE (2 * RIG_TIMEOUT)
-#define RIG_SLOTS      64
-#define RIG_ITEMS      2
-#define RIG_QUERIES    256 // that are remembered
-#define RIG_STEPS      2
-#define RIG_PORT       40000 // first source port of item 0; item 1: 100 above
+#define RIG_START    1000000000ull
+#define RIG_MEASURE  (RIG_START + 10000)
+#define RIG_END      (RIG_START + 100000)
+#define RIG_GRACE    2000
+#define RIG_INTERVAL 20000
+#define RIG_GAP      1000 // of an item at a rate
+#define RIG_TIMEOUT  5000
+#define RIG_SLOTS    64
+#define RIG_ITEMS    2
+#define RIG_QUERIES  256 // that are remembered
+#define RIG_STEPS    2
+#define RIG_PORT     40000 // first source port of item 0; item 1: 100 above
 
 // A query on the wire.
 struct rig_query {
@@ -62,7 +61,7 @@ struct rig_script {
 struct rig {
 	struct worker w;
 	struct worker_item items[RIG_ITEMS];
-	struct txn_slot slots[RIG_ITEMS][RIG_SLOTS];
+	struct txn_slot *slots[RIG_ITEMS]; // [RIG_SLOTS]
 	struct rig_script script[RIG_ITEMS];
 	struct proto proto; // of both items
 	struct test_port port;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transaction table: keys and slots are one-to-one, freed slots rest, what comes late is known
-// as late. Path: cold. Test.
+// The transaction table: keys and numbers are one-to-one, slots follow what is in flight, outcomes
+// are told apart, keys rest. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -13,20 +14,32 @@
 
 struct fixture {
 	struct txn_table t;
-	struct txn_slot *slots;
+	void *memory;
 };
 
-static void make(struct fixture *f, uint32_t count, uint32_t ports, uint32_t clients)
+static void make(struct fixture *f, const struct txn_shape *shape)
 {
-	struct txn_shape shape = {.count = count,
+	f->memory = calloc(1, txn_bytes(shape));
+	assert_int_equal(txn_init(&f->t, f->memory, shape), 0);
+}
+
+// Three timeouts are 300 ticks.
+static struct txn_shape shape_of(uint32_t count, uint32_t ports, uint32_t clients)
+{
+	return (struct txn_shape){.count = count,
 		.ports = ports,
 		.clients = clients,
 		.key_bits = 16,
 		.seed = 7,
-		.quarantine = 200};
+		.window = 1000,
+		.rest = 300};
+}
 
-	f->slots = calloc(count, sizeof(*f->slots));
-	assert_int_equal(txn_init(&f->t, f->slots, &shape), 0);
+static void simple(struct fixture *f, uint32_t count, uint32_t ports, uint32_t clients)
+{
+	const struct txn_shape shape = shape_of(count, ports, clients);
+
+	make(f, &shape);
 }
 
 static uint32_t send_one(struct txn_table *t, uint64_t now, struct txn_place *place)
@@ -51,38 +64,63 @@ static uint32_t take(struct txn_table *t, uint64_t now)
 	return txn_take(t, now, &place);
 }
 
-static enum txn_match find(
-	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key, uint32_t *slot)
+// What a reply with the key of a place finds.
+static enum txn_match find(const struct txn_table *t, struct txn_place place, uint32_t *slot)
 {
-	struct txn_place place = {port, client, key, UINT64_MAX}, held;
-	enum txn_match match = txn_find(t, &place, slot);
+	uint64_t seq = place.seq;
+	enum txn_match match;
 
-	if (match == TXN_MATCH)
-		txn_place(t, *slot, &held);
-	assert_int_equal(place.seq, match == TXN_MATCH ? held.seq : UINT64_MAX);
+	*slot = TXN_NONE;
+	place.seq = UINT64_MAX;
+	match = txn_find(t, &place, slot);
+	assert_int_equal(place.seq, match == TXN_NO_MATCH ? UINT64_MAX : seq);
+	assert_int_equal(*slot == TXN_NONE, match != TXN_MATCH);
 	return match;
+}
+
+static void found(const struct txn_table *t, const struct txn_place *place, uint32_t expected)
+{
+	uint32_t slot;
+
+	assert_int_equal(find(t, *place, &slot), expected == TXN_NONE ? TXN_EARLIER : TXN_MATCH);
+	assert_int_equal(slot, expected);
+}
+
+// Continue in a later life: the next transaction is number k, and the last one is long ago.
+static void age(struct txn_table *t, uint64_t k)
+{
+	uint64_t row = (uint64_t)t->ports * t->clients;
+
+	t->issued = k;
+	t->x = k % t->space;
+	t->to = (struct txn_spot){.client = (uint32_t)(t->x % t->clients),
+		.port = (uint32_t)(t->x / t->clients % t->ports),
+		.high = t->x / row};
+	t->in_part = (uint32_t)(t->x / t->part);
+	t->gate = k - t->x + (t->in_part + 1) * t->part;
 }
 
 static void every_key_leads_back_to_its_slot(void **state)
 {
+	const uint64_t ages[] = {0, 1ull << 16, (1ull << 32) - 17, 1ull << 34, 1ull << 48};
 	struct txn_place place;
 	struct fixture f;
-	uint32_t found;
 
-	make(&f, 100000, 7, 3);
-	for (uint32_t i = 0; i < 350000; i++) {
-		uint32_t slot;
+	for (size_t a = 0; a < sizeof(ages) / sizeof(*ages); a++) {
+		simple(&f, 3, 7, 3);
+		age(&f.t, ages[a]);
+		for (uint64_t i = 0; i < 100000; i++) {
+			uint32_t slot = send_one(&f.t, 1000ull * i, &place);
 
-		slot = send_one(&f.t, 1000ull * (i + 1), &place);
-
-		assert_int_equal(place.seq, i);
-		assert_true(place.port < 7 && place.client < 3 && place.key <= 0xffff);
-		assert_int_equal(
-			find(&f.t, place.port, place.client, place.key, &found), TXN_MATCH);
-		assert_int_equal(found, slot);
-		txn_give(&f.t, slot, TXN_DONE, 1000ull * (i + 1));
+			assert_true(place.seq == ages[a] + i);
+			assert_true(place.port < 7 && place.client < 3 && place.key <= 0xffff);
+			found(&f.t, &place, slot);
+			txn_give(&f.t, slot, i % 3 ? TXN_DONE : TXN_LOST);
+			found(&f.t, &place, TXN_NONE);
+			assert_int_equal(txn_outcome(&f.t, place.seq), i % 3 ? TXN_DONE : TXN_LOST);
+		}
+		free(f.memory);
 	}
-	free(f.slots);
 }
 
 static void consecutive_ones_differ_in_address_then_port_and_in_id(void **state)
@@ -91,7 +129,7 @@ static void consecutive_ones_differ_in_address_then_port_and_in_id(void **state)
 	struct fixture f;
 	int same_key = 0;
 
-	make(&f, 1000, 4, 2);
+	simple(&f, 1000, 4, 2);
 	send_one(&f.t, 1, &a);
 	for (int i = 1; i < 8; i++) {
 		send_one(&f.t, 1, &b);
@@ -104,254 +142,336 @@ static void consecutive_ones_differ_in_address_then_port_and_in_id(void **state)
 	send_one(&f.t, 1, &b);
 	assert_int_equal(b.client, 0);
 	assert_int_equal(b.port, 0);
-	free(f.slots);
+	free(f.memory);
 }
 
-static void a_freed_slot_rests_for_the_quarantine(void **state)
+static void all_keys_of_a_lap_differ(void **state)
+{
+	const struct txn_shape shape = shape_of(1, 3, 2);
+	static uint8_t seen[3 * 2 << 16];
+	struct txn_place place;
+	struct fixture f;
+
+	memset(seen, 0, sizeof(seen));
+	make(&f, &shape);
+	for (uint32_t i = 0; i < sizeof(seen); i++) {
+		txn_give(&f.t, send_one(&f.t, i, &place), TXN_DONE);
+		assert_int_equal(seen[(place.key * 3 + place.port) * 2 + place.client]++, 0);
+	}
+	free(f.memory);
+}
+
+static void a_slot_is_free_as_soon_as_its_transaction_has_ended(void **state)
 {
 	struct txn_place place;
 	struct fixture f;
 
-	make(&f, 2, 1, 1);
-	send_one(&f.t, 10, &place);
-	send_one(&f.t, 10, &place);
-	assert_int_equal(take(&f.t, 1000), TXN_NONE); // in flight
-	txn_give(&f.t, 0, TXN_DONE, 1000);
-	assert_int_equal(take(&f.t, 1199), TXN_NONE); // resting
-	assert_int_equal(take(&f.t, 1200), 0);
-	free(f.slots);
+	simple(&f, 2, 1, 1);
+	assert_int_equal(send_one(&f.t, 10, &place), 0);
+	assert_int_equal(send_one(&f.t, 10, &place), 1);
+	assert_int_equal(take(&f.t, 1000), TXN_NONE); // both are in flight
+	txn_give(&f.t, 0, TXN_DONE);
+	assert_int_equal(f.t.in_flight, 1);
+	assert_int_equal(send_one(&f.t, 1000, &place), 0);
+	assert_int_equal(place.seq, 2); // no number is left out
+	free(f.memory);
 }
 
-static void an_answer_to_an_earlier_round_is_not_credited_to_the_new_one(void **state)
+static void the_slot_that_was_used_last_is_used_next(void **state)
 {
-	struct txn_place old, new;
+	struct txn_place place;
 	struct fixture f;
-	uint32_t found;
 
-	make(&f, 4, 2, 1);
-	send_one(&f.t, 1, &old);
-	txn_give(&f.t, 0, TXN_LOST, 10);
-	assert_int_equal(find(&f.t, old.port, old.client, old.key, &found), TXN_MATCH);
-	for (int i = 1; i < 4; i++) {
-		struct txn_place p;
-
-		txn_give(&f.t, send_one(&f.t, 1, &p), TXN_DONE, 10);
+	simple(&f, 100, 1, 1);
+	for (uint32_t i = 0; i < 10; i++)
+		assert_int_equal(send_one(&f.t, 1, &place), i);
+	for (uint32_t i = 0; i < 1000; i++) {
+		txn_give(&f.t, i % 10, TXN_DONE);
+		assert_int_equal(send_one(&f.t, 1, &place), i % 10);
 	}
-	assert_int_equal(send_one(&f.t, 1000, &new), 0);
-	assert_int_equal(new.port, old.port);
-	assert_int_not_equal(new.key, old.key);
-	assert_int_equal(find(&f.t, old.port, old.client, old.key, &found), TXN_EARLIER);
-	assert_int_equal(find(&f.t, new.port, new.client, new.key, &found), TXN_MATCH);
-	free(f.slots);
+	free(f.memory);
 }
 
-static void an_earlier_key_tells_which_transaction_had_it(void **state)
+// Every 7th is never answered and stays in flight; the others pass it by.
+static void one_that_is_stuck_is_passed_by(void **state)
 {
-	enum { SLOTS = 100, ROUNDS = 5 };
-	struct txn_place sent[ROUNDS * SLOTS], held;
+	enum { SLOTS = 50, STUCK = 40 };
+	struct txn_place stuck[STUCK], place;
+	uint32_t slots[STUCK], n = 0;
 	struct fixture f;
-	uint32_t found = 0;
 
-	make(&f, SLOTS, 7, 3);
-	for (uint32_t i = 0; i < ROUNDS * SLOTS; i++)
-		txn_give(&f.t, send_one(&f.t, 1000ull * (i + 1), &sent[i]), TXN_DONE,
-			1000ull * (i + 1));
-	for (uint32_t i = 0; i < (ROUNDS - 1) * SLOTS; i++) {
+	simple(&f, SLOTS, 5, 2);
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint32_t slot = send_one(&f.t, i, &place);
+
+		if (i % 7 == 0 && n < STUCK) {
+			stuck[n] = place;
+			slots[n++] = slot;
+			continue;
+		}
+		found(&f.t, &place, slot);
+		txn_give(&f.t, slot, TXN_DONE);
+		for (uint32_t k = 0; k < n; k++)
+			found(&f.t, &stuck[k], slots[k]);
+	}
+	for (uint32_t k = n; k-- > 0;) { // the youngest first
+		txn_give(&f.t, slots[k], TXN_LOST);
+		found(&f.t, &stuck[k], TXN_NONE);
+		assert_int_equal(txn_outcome(&f.t, stuck[k].seq), TXN_LOST);
+	}
+	assert_int_equal(f.t.in_flight, 0);
+	free(f.memory);
+}
+
+// 2^34 transactions, in leaps: their outcomes are exact up to the last one that was lost.
+static void outcomes_are_known_at_any_age_and_distance(void **state)
+{
+	enum { RUN = 5000 };
+	const struct txn_shape shape = shape_of(64, 16, 1);
+	static struct txn_place sent[RUN];
+	struct fixture f;
+
+	make(&f, &shape);
+	for (uint64_t leap = 0; leap < 1ull << 34; leap += 1ull << 30) {
+		age(&f.t, leap);
+		memset(f.t.outcomes, 0, (f.t.word_mask + 1) * sizeof(*f.t.outcomes));
+		f.t.lost.first = f.t.lost.count = 0;
+		for (uint32_t i = 0; i < RUN; i++)
+			txn_give(&f.t, send_one(&f.t, leap + i, &sent[i]),
+				i % 97 ? TXN_DONE : TXN_LOST);
+		for (uint32_t i = 0; i < RUN; i++) {
+			found(&f.t, &sent[i], TXN_NONE);
+			assert_int_equal(
+				txn_outcome(&f.t, sent[i].seq), i % 97 ? TXN_DONE : TXN_LOST);
+		}
+		assert_int_equal(f.t.lost.unknown, 0);
+	}
+	free(f.memory);
+}
+
+static void one_that_was_not_sent_has_no_outcome(void **state)
+{
+	struct txn_place place;
+	struct fixture f;
+	uint32_t slot;
+
+	simple(&f, 4, 1, 1);
+	slot = txn_take(&f.t, 1, &place);
+	txn_give_back(&f.t, slot, TXN_FREE);
+	assert_int_equal(f.t.in_flight, 0);
+	found(&f.t, &place, TXN_NONE);
+	assert_int_equal(txn_outcome(&f.t, place.seq), TXN_FREE);
+	free(f.memory);
+}
+
+// Beyond the window and beyond the room for lost ones a transaction counts as lost.
+static void when_too_many_were_lost_the_oldest_count_as_lost(void **state)
+{
+	const struct txn_shape shape = shape_of(1, 16, 1);
+	uint64_t room, lost = 0;
+	struct txn_place place;
+	struct fixture f;
+
+	make(&f, &shape);
+	room = f.t.lost.mask + 1;
+	for (uint64_t i = 0; i < 2 * room + 3000; i++) {
+		lost += i % 2;
+		txn_give(&f.t, send_one(&f.t, i, &place), i % 2 ? TXN_LOST : TXN_DONE);
+	}
+	assert_true(f.t.lost.unknown > 0 && f.t.lost.unknown < 2 * lost);
+	assert_int_equal(f.t.lost.count, room);
+	for (uint64_t i = 0; i < 2 * room + 3000; i++)
 		assert_int_equal(
-			find(&f.t, sent[i].port, sent[i].client, sent[i].key, &found), TXN_EARLIER);
-		txn_place(&f.t, found, &held);
-		assert_int_equal(txn_earlier(&f.t, &held, sent[i].key), sent[i].seq);
-	}
-	free(f.slots);
+			txn_outcome(&f.t, i), i % 2 || i < f.t.lost.unknown ? TXN_LOST : TXN_DONE);
+	free(f.memory);
 }
 
-// Continue in a later life: the next transaction is number round x count + slot.
-static void age(struct fixture *f, uint64_t round, uint32_t slot)
+static void one_that_is_lost_after_the_window_has_passed_is_known_as_lost(void **state)
 {
-	f->t.round = round;
-	f->t.next = slot;
-	f->t.at = (struct txn_spot){.client = slot % f->t.clients,
-		.port = slot / f->t.clients % f->t.ports,
-		.high = slot / f->t.clients / f->t.ports};
+	static const uint64_t ends[] = {5, 3, 9, 0, 7};
+	struct txn_place sent[10], place;
+	uint32_t slots[10];
+	struct fixture f;
+
+	simple(&f, 11, 1, 1);
+	for (int i = 0; i < 10; i++)
+		slots[i] = send_one(&f.t, 1, &sent[i]);
+	for (int i = 0; i < 5000; i++)
+		txn_give(&f.t, send_one(&f.t, 2, &place), TXN_DONE);
+	for (size_t i = 0; i < 5; i++)
+		txn_give(&f.t, slots[ends[i]], TXN_LOST);
+	for (int i = 0; i < 10; i += 2) // 0 2 4 6 8, the even ones that are left are answered
+		if (i != 0)
+			txn_give(&f.t, slots[i], TXN_DONE);
+	for (int i = 0; i < 10; i++)
+		if (f.t.slots[slots[i]].state < TXN_TAKEN)
+			assert_int_equal(txn_outcome(&f.t, sent[i].seq),
+				i == 0 || i % 2 ? TXN_LOST : TXN_DONE);
+	assert_int_equal(f.t.in_flight, 1);
+	free(f.memory);
 }
 
-static void numbers_and_keys_hold_at_any_age(void **state)
+static void keys_rest_before_they_are_used_again(void **state)
 {
-	const uint64_t rounds[] = {
-		(1ull << 32) / 1000 - 2, (1ull << 16) - 2, (1ull << 32) - 2, (1ull << 48) - 2};
+	const struct txn_shape shape = shape_of(2, 1, 1);
+	struct txn_place place;
+	uint64_t now = 0, used[1 << 16], waited = 0;
+	struct fixture f;
 
-	for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
-		uint64_t seq = rounds[i] * 1000 + 990, now = 1ull << 50;
-		struct txn_place place;
-		struct fixture f;
-		uint32_t found;
-
-		make(&f, 1000, 7, 3);
-		age(&f, rounds[i], 990);
-		for (uint32_t n = 0; n < 4000; n++, seq++, now += 1000) {
-			uint32_t slot = send_one(&f.t, now, &place);
-
-			assert_true(place.seq == seq);
-			assert_int_equal(
-				find(&f.t, place.port, place.client, place.key, &found), TXN_MATCH);
-			assert_int_equal(found, slot);
-			txn_give(&f.t, slot, TXN_DONE, now);
+	make(&f, &shape);
+	for (uint64_t i = 0; i < 5 << 16; i++, now += i % 1000 == 0) {
+		while (!txn_may_take(&f.t, now)) {
+			assert_int_equal(take(&f.t, now), TXN_NONE);
+			now++;
+			waited++;
 		}
-		free(f.slots);
+		txn_give(&f.t, send_one(&f.t, now, &place), TXN_DONE);
+		if (i >> 16)
+			assert_true(now - used[place.key] >= 300);
+		used[place.key] = now;
 	}
+	// A lap takes 65 ticks by itself, and is to take 300; a part more for the last of its keys.
+	assert_in_range(now, 4 * 300, 5 * 310);
+	assert_true(waited > 0);
+	free(f.memory);
 }
 
-static void an_earlier_one_is_told_by_its_number_at_any_age(void **state)
+static void a_lap_that_is_slow_enough_never_waits(void **state)
 {
-	const uint64_t rounds[] = {0, (1ull << 16) - 2, (1ull << 32) - 2, (1ull << 48) - 2};
+	const struct txn_shape shape = shape_of(2, 3, 1); // parts of unequal length
+	struct txn_place place;
+	struct fixture f;
 
-	for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
-		struct txn_place old[1000], now;
-		struct fixture f;
-		uint32_t found;
-
-		make(&f, 1000, 7, 3);
-		age(&f, rounds[i], 0);
-		for (uint32_t n = 0; n < 1000; n++)
-			txn_give(&f.t, send_one(&f.t, 1, &old[n]), TXN_LOST, 1);
-		for (uint32_t n = 0; n < 3000; n++) {
-			const struct txn_place *o = &old[n % 1000];
-			uint32_t slot = send_one(&f.t, 1000 * (n / 1000 + 1), &now);
-
-			assert_int_equal(
-				find(&f.t, o->port, o->client, o->key, &found), TXN_EARLIER);
-			assert_int_equal(found, slot);
-			assert_true(txn_earlier(&f.t, &now, o->key) == o->seq);
-			txn_give(&f.t, slot, TXN_LOST, 1000 * (n / 1000 + 1));
-		}
-		free(f.slots);
+	make(&f, &shape);
+	for (uint64_t i = 0; i < 3 * f.t.space + 10; i++) {
+		assert_true(txn_may_take(&f.t, i / 600));
+		txn_give(&f.t, send_one(&f.t, i / 600, &place), TXN_DONE);
 	}
-}
-
-static void clock_readings_may_be_of_any_size(void **state)
-{
-	const uint64_t starts[] = {1ull << 32, 1ull << 63, UINT64_MAX - 150};
-
-	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
-		uint64_t now = starts[i] - 50;
-		struct txn_place place;
-		struct fixture f;
-
-		make(&f, 1, 1, 1);
-		send_one(&f.t, now, &place);
-		assert_int_equal(txn_expired(&f.t, 0, now + 99, 100), TXN_NONE);
-		assert_int_equal(txn_expired(&f.t, 0, now + 100, 100), 0);
-		txn_lose(&f.t, 0, now + 100);
-		assert_true(txn_lost_sent(&f.slots[0]) == now);
-		assert_int_equal(take(&f.t, now + 299), TXN_NONE);
-		assert_int_equal(take(&f.t, now + 300), 0);
-		free(f.slots);
-	}
+	free(f.memory);
 }
 
 static void a_key_that_was_never_sent_is_no_match(void **state)
 {
 	struct txn_place sent[3];
-	uint32_t found, matches = 0;
+	uint32_t slot, matches = 0;
 	struct fixture f;
 
-	make(&f, 1000, 1, 1);
+	simple(&f, 1000, 1, 1);
 	for (int i = 0; i < 3; i++)
 		send_one(&f.t, 1, &sent[i]);
-	for (uint32_t key = 0; key <= 0xffff; key++)
-		matches += find(&f.t, 0, 0, key, &found) != TXN_NO_MATCH;
+	for (uint32_t key = 0; key <= 0xffff; key++) {
+		struct txn_place place = {0, 0, key, 0};
+
+		slot = TXN_NONE;
+		matches += txn_find(&f.t, &place, &slot) != TXN_NO_MATCH;
+	}
 	assert_int_equal(matches, 3);
-	free(f.slots);
+	free(f.memory);
 }
 
-static void the_round_before_the_first_has_keys_of_its_own(void **state)
+static void the_last_keys_of_the_space_are_free_for_questions_before_the_run(void **state)
 {
-	enum { SLOTS = 600 };
-	struct txn_place before[SLOTS], place;
+	struct txn_place before[5], place;
 	struct fixture f;
-	uint32_t found;
+	uint32_t slot;
 
-	make(&f, SLOTS, 4, 2);
-	for (uint32_t i = 0; i < SLOTS; i++) {
-		txn_place(&f.t, i, &before[i]);
+	simple(&f, 1, 4, 2);
+	for (uint64_t i = 0; i < 5; i++) {
+		txn_place_of(&f.t, f.t.issued - (i + 1), &before[i]);
 		assert_int_equal(
-			txn_before(&f.t, before[i].port, before[i].client, before[i].key), i);
+			txn_before(&f.t, before[i].port, before[i].client, before[i].key), i + 1);
 	}
-	for (uint64_t i = 0; i < 20 * SLOTS; i++) {
-		uint32_t slot = send_one(&f.t, 1000 * (i + 1), &place);
+	for (uint64_t i = 0; i < f.t.space; i++) {
+		uint64_t left = f.t.space - i;
 
-		assert_int_equal(txn_before(&f.t, place.port, place.client, place.key), TXN_NONE);
-		assert_int_equal(find(&f.t, before[slot].port, before[slot].client,
-					 before[slot].key, &found),
-			TXN_NO_MATCH);
-		txn_give(&f.t, slot, TXN_DONE, 1000 * (i + 1));
+		for (uint64_t n = 0; n < 5 && i % 1000 == 0; n++) {
+			assert_int_equal(
+				txn_before(&f.t, before[n].port, before[n].client, before[n].key),
+				n + 1);
+			before[n].seq = UINT64_MAX;
+			assert_int_equal(find(&f.t, before[n], &slot), TXN_NO_MATCH);
+		}
+		txn_give(&f.t, send_one(&f.t, 1, &place), TXN_DONE);
+		if (left <= 5)
+			assert_int_equal(place.key, before[left - 1].key);
+		assert_int_equal(txn_before(&f.t, place.port, place.client, place.key), 0);
 	}
-	free(f.slots);
+	free(f.memory);
 }
 
 static void the_oldest_send_expires_first_and_only_after_the_timeout(void **state)
 {
+	const uint64_t starts[] = {100, 1ull << 32, 1ull << 63, UINT64_MAX - 150};
 	struct txn_place place;
 	struct fixture f;
 
-	make(&f, 10, 1, 1);
-	send_one(&f.t, 100, &place);
-	send_one(&f.t, 150, &place);
-	assert_int_equal(
-		txn_expired(&f.t, 0, 99, 100), TXN_NONE); // a clock reading from before the send
-	assert_int_equal(txn_expired(&f.t, 0, 199, 100), TXN_NONE);
-	assert_int_equal(txn_expired(&f.t, 0, 200, 100), 0);
-	txn_again(&f.t, 0); // sent again at 220
-	txn_unlink(&f.t, &f.t.again, 0);
-	txn_arm(&f.t, 0, 220);
-	assert_int_equal(txn_expired(&f.t, 0, 249, 100), TXN_NONE);
-	assert_int_equal(txn_expired(&f.t, 0, 250, 100), 1);
-	txn_give(&f.t, 1, TXN_LOST, 250);
-	assert_int_equal(txn_expired(&f.t, 0, 319, 100), TXN_NONE);
-	assert_int_equal(txn_expired(&f.t, 0, 320, 100), 0);
-	assert_int_equal(f.t.in_flight, 1);
-	free(f.slots);
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+		uint64_t at = starts[i];
+
+		simple(&f, 10, 1, 1);
+		send_one(&f.t, at, &place);
+		send_one(&f.t, at + 50, &place);
+		// A clock reading from before the send.
+		assert_int_equal(txn_expired(&f.t, 0, at - 1, 100), TXN_NONE);
+		assert_int_equal(txn_expired(&f.t, 0, at + 99, 100), TXN_NONE);
+		assert_int_equal(txn_expired(&f.t, 0, at + 100, 100), 0);
+		txn_again(&f.t, 0); // sent again at 120
+		txn_unlink(&f.t, &f.t.again, 0);
+		txn_arm(&f.t, 0, at + 120);
+		assert_int_equal(txn_expired(&f.t, 0, at + 149, 100), TXN_NONE);
+		assert_int_equal(txn_expired(&f.t, 0, at + 150, 100), 1);
+		txn_give(&f.t, 1, TXN_LOST);
+		assert_int_equal(txn_expired(&f.t, 0, at + 219, 100), TXN_NONE);
+		assert_int_equal(txn_expired(&f.t, 0, at + 220, 100), 0);
+		assert_int_equal(f.t.in_flight, 1);
+		free(f.memory);
+	}
 }
 
-static void a_lost_one_still_knows_when_it_was_sent(void **state)
-{
-	const uint64_t sent = 0x123456789abcdef0;
-	struct txn_place place;
-	struct fixture f;
-	uint32_t slot, other;
-
-	make(&f, 100, 10, 1);
-	slot = send_one(&f.t, sent, &place);
-	other = send_one(&f.t, sent + 1, &place);
-	txn_lose(&f.t, slot, sent + 50);
-	assert_int_equal(f.slots[slot].state, TXN_LOST);
-	assert_true(txn_lost_sent(&f.slots[slot]) == sent);
-	assert_int_equal(txn_expired(&f.t, 0, sent + 100, 50), other);
-	free(f.slots);
-}
-
-static void more_slots_than_keys_are_refused(void **state)
+static void a_shape_without_room_is_refused(void **state)
 {
 	struct txn_shape shape = {.count = 65537, .ports = 1, .clients = 1, .key_bits = 16};
-	struct txn_table t;
+	struct fixture f;
 
-	assert_int_equal(txn_init(&t, NULL, &shape), -ERANGE);
+	f.memory = calloc(1, txn_bytes(&shape));
+	assert_int_equal(txn_init(&f.t, f.memory, &shape), -ERANGE); // more slots than keys
 	shape.ports = 2;
-	assert_int_equal(txn_init(&t, NULL, &shape), 0);
+	assert_int_equal(txn_init(&f.t, f.memory, &shape), 0);
+	shape.more_waits = TXN_WAITS;
+	assert_int_equal(txn_init(&f.t, f.memory, &shape), -ERANGE);
+	shape.more_waits = TXN_WAITS - 1;
+	assert_int_equal(txn_init(&f.t, f.memory, &shape), 0);
+	shape.count = 0;
+	assert_int_equal(txn_init(&f.t, f.memory, &shape), -ERANGE);
+	free(f.memory);
 }
 
-static void only_what_was_sent_can_have_late_answers(void **state)
+// Even when all flows together have more keys than there are numbers.
+static void the_key_space_may_be_larger_than_any_counter(void **state)
 {
-	static const struct {
-		enum txn_state state;
-		bool begun, been;
-	} cases[] = {{TXN_FREE, false, false}, {TXN_DONE, true, true}, {TXN_LOST, true, true},
-		{TXN_TAKEN, false, false}, {TXN_TAKEN, true, true}};
+	const struct txn_shape shape = {
+		.count = 4, .ports = 60000, .clients = 1u << 20, .key_bits = 32, .seed = 3};
+	struct txn_place place;
+	struct fixture f;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct txn_slot s = {.state = cases[i].state & 7, .begun = cases[i].begun};
+	make(&f, &shape);
+	assert_true(f.t.space <= 1ull << 56);
+	for (int i = 0; i < 1000; i++) {
+		uint32_t slot = send_one(&f.t, 1, &place);
 
-		assert_int_equal(txn_has_been(&s), cases[i].been);
+		found(&f.t, &place, slot);
+		txn_give(&f.t, slot, TXN_DONE);
+	}
+	free(f.memory);
+}
+
+static void memory_follows_what_is_in_flight(void **state)
+{
+	for (uint64_t n = 1; n <= 1u << 20; n *= 4) {
+		const struct txn_shape closed = {
+			.count = (uint32_t)n, .window = (1u << 21) - 64}; // any rate
+
+		assert_true(txn_bytes(&closed) <= n * 64 + (1u << 20));
 	}
 }
 
@@ -359,19 +479,23 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_key_leads_back_to_its_slot),
-		cmocka_unit_test(only_what_was_sent_can_have_late_answers),
 		cmocka_unit_test(consecutive_ones_differ_in_address_then_port_and_in_id),
-		cmocka_unit_test(a_freed_slot_rests_for_the_quarantine),
-		cmocka_unit_test(an_answer_to_an_earlier_round_is_not_credited_to_the_new_one),
-		cmocka_unit_test(an_earlier_key_tells_which_transaction_had_it),
-		cmocka_unit_test(numbers_and_keys_hold_at_any_age),
-		cmocka_unit_test(an_earlier_one_is_told_by_its_number_at_any_age),
-		cmocka_unit_test(clock_readings_may_be_of_any_size),
+		cmocka_unit_test(all_keys_of_a_lap_differ),
+		cmocka_unit_test(a_slot_is_free_as_soon_as_its_transaction_has_ended),
+		cmocka_unit_test(the_slot_that_was_used_last_is_used_next),
+		cmocka_unit_test(one_that_is_stuck_is_passed_by),
+		cmocka_unit_test(outcomes_are_known_at_any_age_and_distance),
+		cmocka_unit_test(one_that_was_not_sent_has_no_outcome),
+		cmocka_unit_test(when_too_many_were_lost_the_oldest_count_as_lost),
+		cmocka_unit_test(one_that_is_lost_after_the_window_has_passed_is_known_as_lost),
+		cmocka_unit_test(keys_rest_before_they_are_used_again),
+		cmocka_unit_test(a_lap_that_is_slow_enough_never_waits),
 		cmocka_unit_test(a_key_that_was_never_sent_is_no_match),
-		cmocka_unit_test(the_round_before_the_first_has_keys_of_its_own),
+		cmocka_unit_test(the_last_keys_of_the_space_are_free_for_questions_before_the_run),
 		cmocka_unit_test(the_oldest_send_expires_first_and_only_after_the_timeout),
-		cmocka_unit_test(a_lost_one_still_knows_when_it_was_sent),
-		cmocka_unit_test(more_slots_than_keys_are_refused),
+		cmocka_unit_test(a_shape_without_room_is_refused),
+		cmocka_unit_test(the_key_space_may_be_larger_than_any_counter),
+		cmocka_unit_test(memory_follows_what_is_in_flight),
 	};
 
 	return cmocka_run_group_tests_name("txn", tests, NULL, NULL);

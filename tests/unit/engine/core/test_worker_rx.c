@@ -105,7 +105,7 @@ static void a_reply_while_the_next_message_waits_is_late(void **state)
 	assert_int_equal(it->txns.in_flight, 1);
 }
 
-static void a_reply_to_an_earlier_round_of_the_slot_is_late(void **state)
+static void a_late_reply_is_judged_though_its_slot_is_used_again(void **state)
 {
 	struct rig_query first;
 
@@ -114,18 +114,18 @@ static void a_reply_to_an_earlier_round_of_the_slot_is_late(void **state)
 	rig_measured();
 	rig_pass(0);
 	first = rig.queries[0];
-	rig_pass(RIG_TIMEOUT);                  // all are lost
-	rig_pass(RIG_TIMEOUT + RIG_QUARANTINE); // and their slots used again
+	rig_pass(RIG_TIMEOUT);     // all are lost
+	rig_pass(RIG_TIMEOUT + 1); // and their slots used again
 	assert_int_equal(rig.asked, 128);
 	rig_answer((struct rig_answer){.dst_port = first.f.src_port, .key = first.key});
-	rig_pass(RIG_TIMEOUT + RIG_QUARANTINE + 1);
+	rig_pass(RIG_TIMEOUT + 2);
 	assert_int_equal(it->books.ledger[1].late, 1);
 	assert_int_equal(it->books.ledger[1].answered, 0);
 	assert_int_equal(rig.script[0].over_seq, 0);
 	assert_int_equal(it->txns.in_flight, 64);
 	rig_answer((struct rig_answer){
 		.dst_port = first.f.src_port, .key = first.key, .verdict = PROTO_STRAY});
-	rig_pass(RIG_TIMEOUT + RIG_QUARANTINE + 2);
+	rig_pass(RIG_TIMEOUT + 3);
 	assert_int_equal(it->books.ledger[1].stray, 1);
 	assert_int_equal(rig.script[0].over, 2);
 }
@@ -178,7 +178,7 @@ static void a_reply_to_a_question_before_the_run_is_no_stray(void **state)
 {
 	struct txn_place place;
 
-	txn_place(&it->txns, 5, &place);
+	txn_place_of(&it->txns, (uint64_t)-5, &place);
 	it->asked[0] = 5;
 	it->asked_count = 1;
 	rig_pass(500);
@@ -392,7 +392,7 @@ int main(void)
 		TEST(each_verdict_has_its_cell),
 		TEST(a_reply_to_an_ended_transaction_is_booked_apart),
 		TEST(a_reply_while_the_next_message_waits_is_late),
-		TEST(a_reply_to_an_earlier_round_of_the_slot_is_late),
+		TEST(a_late_reply_is_judged_though_its_slot_is_used_again),
 		TEST(a_packet_that_fits_no_transaction_is_stray),
 		TEST(before_the_measured_part_it_is_stray_of_the_warmup),
 		TEST(a_reply_to_a_question_before_the_run_is_no_stray),
