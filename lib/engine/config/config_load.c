@@ -8,6 +8,7 @@
 
 #include "conf/schema.h"
 #include "engine/config/criteria.h"
+#include "engine/config/routing.h"
 
 static void check_names(const struct field_list *l, size_t size, const char *what, struct diag *d)
 {
@@ -113,22 +114,12 @@ static bool check_protocol(const struct item_settings *i, struct arena *a, struc
 	return n == 1;
 }
 
-// A protocol with a router decides itself whether it needs a server's address.
-static void check_server(const struct item_settings *i, struct diag *d)
-{
-	const void *settings;
-	const struct proto *p = config_item_proto(i, &settings);
-
-	if (p->router)
-		p->router->check_server(settings, &i->server, d);
-	else if (i->server.len == 0)
-		diag_error(d, i, "server", "is missing (the address of the server)");
-}
-
 static void check_item(
 	const struct config *c, const struct item_settings *i, struct arena *a, struct diag *d)
 {
 	const struct port_settings *p = config_item_port(c, i);
+	const void *settings = NULL;
+	const struct proto *proto = config_item_proto(i, &settings);
 	struct field_list sources;
 	bool has_proto = check_protocol(i, a, d);
 
@@ -139,7 +130,7 @@ static void check_item(
 		diag_error(d, i, "port", "missing: the file has %u ports (port: NAME)",
 			c->ports.count);
 	if (has_proto)
-		check_server(i, d);
+		routing_of(proto)->check_server(settings, &i->server, d);
 	if (!p || !has_proto || i->server.len == 0)
 		return;
 	if (p == config_responder_port(c))
@@ -147,7 +138,7 @@ static void check_item(
 	if (port_has(p, &i->server))
 		diag_error(d, &i->server, NULL, "an address of port %s itself", p->name);
 	sources = config_sources(c, i, a);
-	if (!config_item_proto(i, NULL)->router) {
+	if (!routing_is_own(proto)) {
 		check_source(i, &sources, p, d);
 		check_ports_suffice(c, i, &sources, d);
 	}

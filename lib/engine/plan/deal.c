@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "engine/config/routing.h"
 #include "engine/core/pages.h"
 #include "io/burst.h"
 #include "io/steer.h"
@@ -187,7 +188,7 @@ static void tag_items(struct dealing *d, uint32_t worker, struct arena *a)
 	uint32_t bits;
 
 	for (uint32_t i = 0; i < w->item_count; i++)
-		if (w->items[i].router)
+		if (routing_is_own(w->items[i].proto))
 			tagged[w->tagged_count++] = &w->items[i];
 	w->tagged = tagged;
 	w->tag_bits = txn_bits_for(w->tagged_count);

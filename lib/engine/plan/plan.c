@@ -4,6 +4,7 @@
 // tables (plan_item.c), the responder (plan_responder.c). Path: cold. Management thread.
 #include "engine/plan/plan.h"
 
+#include "engine/config/routing.h"
 #include "engine/plan/deal.h"
 #include "engine/plan/plan_internal.h"
 
@@ -354,7 +355,7 @@ int plan_free(struct plan *p)
 	}
 	for (unsigned k = 0; p->common && protos[k]; k++)
 		if (p->common[k])
-			protos[k]->router->common_teardown(p->common[k]);
+			routing_of(protos[k])->common_teardown(p->common[k]);
 	for (uint32_t i = 0; i < p->item_count; i++)
 		if (p->items[i].shared)
 			config_item_proto(p->items[i].settings, NULL)->teardown(p->items[i].shared);

@@ -4,6 +4,7 @@
 // thread.
 #include <math.h>
 
+#include "engine/config/routing.h"
 #include "engine/core/pages.h"
 #include "engine/plan/plan_internal.h"
 #include "engine/plan/replay.h"
@@ -171,15 +172,14 @@ static void check_owned(const struct plan *p, const struct plan_item *i, struct 
 	}
 }
 
-// The router's layout; without a router one path leads to the server, from the item's source ports.
-static void item_layout(struct plan_item *i, const struct proto_router *router, struct arena *a)
+// Without a router one path leads to the server, from the item's source ports.
+static void item_layout(struct plan_item *i, const struct proto *proto, struct arena *a)
 {
 	struct proto_path *path;
 
-	if (router) {
-		router->layout(i->shared, &i->layout);
+	routing_of(proto)->layout(i->shared, &i->layout);
+	if (routing_is_own(proto))
 		return;
-	}
 	path = arena_zalloc(a, sizeof(*path));
 	path->dst = i->settings->server;
 	i->layout.paths = (struct field_list){path, 1};
@@ -200,7 +200,7 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 		return rc;
 	i->shared = proto->setup(settings, &env, d);
 	if (i->shared) {
-		item_layout(i, proto->router, a);
+		item_layout(i, proto, a);
 		check_tags(p, i, d);
 		check_owned(p, i, d);
 	}
@@ -235,13 +235,13 @@ int plan_open_common(struct plan *p, struct arena *a)
 	void **shared = arena_zalloc(a, (p->item_count + 1) * sizeof(*shared));
 
 	for (uint32_t k = 0; protos[k]; k++) {
-		const struct proto_router *router = protos[k]->router;
+		const struct proto_router *router = routing_of(protos[k]);
 		uint32_t n = 0;
 
 		for (uint32_t i = 0; i < p->item_count; i++)
 			if (config_item_proto(p->items[i].settings, NULL) == protos[k])
 				shared[n++] = p->items[i].shared;
-		if (n == 0 || !router || !router->common_setup)
+		if (n == 0 || !router->common_setup)
 			continue;
 		p->common[k] = router->common_setup(shared, n, threads_of(p));
 		if (!p->common[k])

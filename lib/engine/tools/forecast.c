@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/config/routing.h"
 #include "engine/core/txn.h"
 #include "engine/core/worker.h"
 #include "io/driver.h"
@@ -139,7 +140,7 @@ static void forecast_place(struct forecast_item *i, const struct config *c,
 	uint64_t per_port;
 
 	i->slots = config_slots_needed(c, s);
-	if (proto->router) // it chooses addresses and ports itself
+	if (routing_is_own(proto)) // it chooses addresses and ports itself
 		return;
 	i->source_addresses = source_addresses(c, s, a);
 	i->source_ports = config_source_ports(c, s);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <malloc.h>
 
+#include "engine/config/routing.h"
 #include "engine/plan/plan.h"
 #include "engine/tools/selfcheck.h"
 #include "net/frame.h"
@@ -20,22 +21,10 @@ uint64_t wire_octets(uint64_t frame_len)
 	return (frame_len < FRAME_LEAST ? FRAME_LEAST : frame_len) + FRAME_ADDITIONS;
 }
 
-// In the place of a router: the engine's one client and one path.
-static bool direct_begin(struct proto_ctx *ctx, struct proto_txn *t)
-{
-	return true;
-}
-
-static void direct_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
-{
-}
-
-static const struct proto_router direct = {.begin = direct_begin, .flow = direct_flow};
-
 // One item on both sides.
 struct pair {
 	const struct proto *proto;
-	const struct proto_router *router; // of proto, or direct
+	const struct proto_router *router; // of proto
 	const struct plan_item *item;
 	struct proto_ctx ctx;
 	struct responder_protocol *server; // NULL: none
@@ -139,7 +128,7 @@ static int sample_item(
 	const struct item_settings *given = (const struct item_settings *)c->traffic.items + i;
 	struct plan_item *item = &plan->items[i];
 	const struct proto *proto = config_item_proto(item->settings, NULL);
-	const struct proto_router *router = proto->router ? proto->router : &direct;
+	const struct proto_router *router = routing_of(proto);
 	struct proto_env env = env_of(item->settings);
 	struct pair p = {.proto = proto,
 		.router = router,
