@@ -247,7 +247,15 @@ def too_few_source_ports_for_rate_and_timeout_are_refused_with_the_number_needed
 @test
 def items_that_share_too_few_ports_are_refused():
     items = [item(name, load={"rate": "100k"}, timeout="1s", source={"ports": ["2000-2007"]}) for name in ("a", "b")]
-    refused(ddiperf(ring(*items), command="check"), "4 source ports are too few")
+    refused(ddiperf(ring(*items), command="check"), "4 source ports are too few",
+            "other items of the port take 4 of its 8", "at least 5 of its own")
+
+
+@test
+def sixty_items_with_source_ports_of_their_own_are_accepted():
+    items = [item(f"q{i}", load={"rate": "1k"}, source={"ports": [f"{2000 + 10 * i}-{2009 + 10 * i}"]}) for i in range(60)]
+    result = ddiperf(ring(*items), command="check")
+    assert result.code == 0, result
 
 
 @test

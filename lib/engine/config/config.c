@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "engine/config/routing.h"
 #include "engine/core/evidence.h"
 #include "io/driver.h"
 
@@ -322,23 +323,53 @@ bool config_reaches(const struct port_settings *p, const struct addr *addr)
 	return false;
 }
 
-static uint32_t items_on(const struct config *c, const struct port_settings *p)
+bool config_wants_port(const struct field_list *ranges, uint32_t port)
 {
-	const struct item_settings *i = c->traffic.items;
-	uint32_t n = 0;
+	const struct field_range *r = ranges->items;
 
-	for (uint32_t k = 0; k < c->traffic.count; k++)
-		n += config_item_port(c, &i[k]) == p;
-	return n;
+	for (uint32_t n = 0; n < ranges->count; n++)
+		if (port >= r[n].first && port <= r[n].last)
+			return true;
+	return false;
 }
 
-// Items on one port share its source ports, so each is sure of its part only.
-uint64_t config_source_ports(const struct config *c, const struct item_settings *i)
+// Each source port goes to one item: of those that want it, the one that has the fewest so far. So
+// plan/deal.h does it where a port has one worker, or replies cannot be steered.
+static void share_ports(const struct config *c, const bool *takes_part, uint64_t *have)
 {
-	const struct field_range *r = i->source.ports.items;
-	uint64_t ports = 0;
+	const struct item_settings *items = c->traffic.items;
 
-	for (uint32_t n = 0; n < i->source.ports.count; n++)
-		ports += r[n].last - r[n].first + 1;
-	return ports / items_on(c, config_item_port(c, i));
+	for (uint32_t port = 1; port <= UINT16_MAX; port++) {
+		uint32_t best = c->traffic.count;
+
+		for (uint32_t i = 0; i < c->traffic.count; i++)
+			if (takes_part[i] && config_wants_port(&items[i].source.ports, port) &&
+				(best == c->traffic.count || have[i] < have[best]))
+				best = i;
+		if (best < c->traffic.count)
+			have[best]++;
+	}
+}
+
+const uint64_t *config_source_ports(const struct config *c, struct arena *a)
+{
+	const struct item_settings *items = c->traffic.items;
+	const struct port_settings *ports = c->ports.items;
+	uint64_t *have = arena_zalloc(a, (c->traffic.count + 1) * sizeof(*have));
+	bool *takes_part = arena_zalloc(a, c->traffic.count + 1);
+
+	for (uint32_t p = 0; p < c->ports.count; p++) {
+		bool any = false;
+
+		for (uint32_t i = 0; i < c->traffic.count; i++) {
+			const struct proto *proto = config_item_proto(&items[i], NULL);
+
+			takes_part[i] = proto && !routing_is_own(proto) &&
+			                config_item_port(c, &items[i]) == &ports[p];
+			any |= takes_part[i];
+		}
+		if (any)
+			share_ports(c, takes_part, have);
+	}
+	return have;
 }

@@ -122,8 +122,11 @@ uint16_t config_server_port(const struct item_settings *i);
 // server's family.
 struct field_list config_sources(
 	const struct config *c, const struct item_settings *i, struct arena *a);
-// Source ports that it is sure of.
-uint64_t config_source_ports(const struct config *c, const struct item_settings *i);
+// Is the source port in one of the ranges (struct field_range)?
+bool config_wants_port(const struct field_list *ranges, uint32_t port);
+// Source ports of each item. The items of a port divide those that several of them want; a protocol
+// with a router chooses its own, which are not among them.
+const uint64_t *config_source_ports(const struct config *c, struct arena *a);
 // How long a transaction may be in flight, in ns: the timeout of each of its messages.
 uint64_t config_hold_ns(const struct item_settings *i);
 

@@ -59,27 +59,37 @@ static uint64_t source_count(const struct field_list *sources)
 	return n;
 }
 
-static void check_ports_suffice(const struct config *c, const struct item_settings *i,
+// own: source ports that the item has for itself.
+static void check_ports_suffice(const struct config *c, const struct item_settings *i, uint64_t own,
 	const struct field_list *sources, struct diag *d)
 {
 	const struct proto *proto = config_item_proto(i, NULL);
 	uint64_t addresses = source_count(sources), needed = config_keys_needed(c, i);
-	uint64_t per_port = addresses << proto->key_bits;
-	uint64_t ports = config_source_ports(c, i), want, even;
+	uint64_t per_port = addresses << proto->key_bits, want, even;
 	uint64_t workers = port_cpu_count(config_item_port(c, i));
+	const struct field_range *r = i->source.ports.items;
+	uint64_t given = 0;
+	char shared[96] = "";
+
+	for (uint32_t n = 0; n < i->source.ports.count; n++)
+		given += r[n].last - r[n].first + 1;
+	if (own < given)
+		snprintf(shared, sizeof(shared), "; other items of the port take %llu of its %llu",
+			(unsigned long long)(given - own), (unsigned long long)given);
 
 	want = per_port ? (needed + per_port - 1) / per_port : 0;
 	even = (want + workers - 1) / workers * workers;
-	if (ports < even && ports >= want)
+	if (own < even && own >= want)
 		diag_error(d, &i->source, "ports",
-			"%llu source ports are too few for %llu CPUs (at least %llu)",
-			(unsigned long long)ports, (unsigned long long)workers,
+			"%llu source ports are too few for %llu CPUs%s (give it at least %llu of "
+			"its own)",
+			(unsigned long long)own, (unsigned long long)workers, shared,
 			(unsigned long long)even);
-	else if (ports < want)
+	else if (own < want)
 		diag_error(d, &i->source, "ports",
-			"%llu source ports are too few for rate x 3 timeouts = %llu transactions "
-			"(at least %llu, or more addresses, or a shorter timeout)",
-			(unsigned long long)ports, (unsigned long long)needed,
+			"%llu source ports are too few for rate x 3 timeouts = %llu transactions%s "
+			"(give it at least %llu of its own, more addresses, or a shorter timeout)",
+			(unsigned long long)own, (unsigned long long)needed, shared,
 			(unsigned long long)even);
 }
 
@@ -115,8 +125,9 @@ static bool check_protocol(const struct item_settings *i, struct arena *a, struc
 }
 
 static void check_item(
-	const struct config *c, const struct item_settings *i, struct arena *a, struct diag *d)
+	const struct config *c, uint32_t index, uint64_t own_ports, struct arena *a, struct diag *d)
 {
+	const struct item_settings *i = (const struct item_settings *)c->traffic.items + index;
 	const struct port_settings *p = config_item_port(c, i);
 	const void *settings = NULL;
 	const struct proto *proto = config_item_proto(i, &settings);
@@ -140,7 +151,7 @@ static void check_item(
 	sources = config_sources(c, i, a);
 	if (!routing_is_own(proto)) {
 		check_source(i, &sources, p, d);
-		check_ports_suffice(c, i, &sources, d);
+		check_ports_suffice(c, i, own_ports, &sources, d);
 	}
 	if (!config_reaches(p, &i->server))
 		diag_error(d, &i->server, NULL,
@@ -307,7 +318,7 @@ static void check_series(const struct config *c, struct arena *a, struct diag *d
 
 static void config_check(const struct config *c, struct arena *a, struct diag *d)
 {
-	const struct item_settings *items = c->traffic.items;
+	const uint64_t *own_ports;
 
 	check_names(&c->ports, sizeof(struct port_settings), "port", d);
 	check_names(&c->traffic, sizeof(struct item_settings), "traffic item", d);
@@ -315,11 +326,14 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 	if (c->traffic.count == 0 && !c->responder)
 		diag_error(
 			d, c, "traffic", "nothing to do: add traffic items, a responder, or both");
-	if (c->traffic.count > CONFIG_MAX_ITEMS)
+	if (c->traffic.count > CONFIG_MAX_ITEMS) {
 		diag_error(d, c, "traffic", "%u items are too many (up to %u)", c->traffic.count,
 			CONFIG_MAX_ITEMS);
+		return;
+	}
+	own_ports = config_source_ports(c, a);
 	for (uint32_t i = 0; i < c->traffic.count; i++)
-		check_item(c, &items[i], a, d);
+		check_item(c, i, own_ports[i], a, d);
 	if (c->responder) {
 		check_responder(c, a, d);
 		check_answers(c, a, d);

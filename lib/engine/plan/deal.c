@@ -11,16 +11,6 @@
 
 #define LOOK_EVERY_NS 20000 // at how far the other workers are
 
-static bool wants_port(const struct plan_item *i, uint32_t port)
-{
-	const struct field_range *r = i->source_ports.items;
-
-	for (uint32_t n = 0; n < i->source_ports.count; n++)
-		if (port >= r[n].first && port <= r[n].last)
-			return true;
-	return false;
-}
-
 // Of one port.
 struct dealing {
 	struct plan *plan;
@@ -127,7 +117,7 @@ static const struct plan_item *deal_next(const struct dealing *d, uint32_t port)
 	for (uint32_t n = 0; n < d->plan->item_count; n++) {
 		const struct plan_item *i = &d->plan->items[n];
 
-		if (i->port != d->port || !wants_port(i, port))
+		if (i->port != d->port || !config_wants_port(&i->source_ports, port))
 			continue;
 		if (!best || has_already(d, i, port) < has_already(d, best, port))
 			best = i;

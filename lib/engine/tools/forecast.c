@@ -143,7 +143,6 @@ static void forecast_place(struct forecast_item *i, const struct config *c,
 	if (routing_is_own(proto)) // it chooses addresses and ports itself
 		return;
 	i->source_addresses = source_addresses(c, s, a);
-	i->source_ports = config_source_ports(c, s);
 	per_port = i->source_addresses << proto->key_bits;
 	i->source_ports_needed =
 		per_port ? (config_keys_needed(c, s) + per_port - 1) / per_port : 0;
@@ -216,6 +215,7 @@ static void fill(
 	const struct item_settings *given = c->traffic.items;
 	struct forecast_port *ports = arena_zalloc(a, c->ports.count * sizeof(*ports));
 	struct forecast_item *items = arena_zalloc(a, c->traffic.count * sizeof(*items));
+	const uint64_t *source_ports = config_source_ports(c, a);
 
 	out->memory = out->input;
 	for (uint32_t i = 0; i < c->ports.count; i++) {
@@ -224,6 +224,7 @@ static void fill(
 	}
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
 		items[i] = item_of(c, &given[i], &samples[i], a);
+		items[i].source_ports = source_ports[i];
 		forecast_add(&ports[config_item_port(c, &given[i]) - settings], &items[i]);
 		out->memory += items[i].memory;
 	}

@@ -91,8 +91,51 @@ static void too_few_source_ports_for_rate_and_timeout_says_how_many(void **state
 	expect_error(PORTS
 		"traffic:\n  - {name: q, server: 198.18.0.2, source: {ports: 5000}, timeout: 2s, "
 		"load: {rate: 100k}, " DNS "}\n",
-		"1 source ports are too few for rate x 3 timeouts = 630256 transactions (at least "
-		"10,");
+		"1 source ports are too few for rate x 3 timeouts = 630256 transactions (give it "
+		"at least 10 of its own,");
+}
+
+// Two items of 100 000 a second need 5 source ports each, whatever else is on the port.
+static void source_ports_are_shared_by_the_items_that_want_them(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool dhcp;        // a third item, with ports of its protocol
+		const char *part; // NULL: fine
+	} rows[] = {
+		{"2000-2004", "2005-2009", false, NULL},
+		{"2000-2004", "2005-2009", true, NULL},
+		{"2000-2009", "2000-2009", true, NULL},
+		{"2000-2019", "2005-2009", false, NULL},
+		{"2000-2003", "2005-2009", true,
+			"traffic.a.source.ports: 4 source ports are too few for rate x 3 timeouts "
+			"= 315256 transactions (give it at least 5 of its own, more addresses, or "
+			"a shorter timeout)"},
+		{"2000-2008", "2000-2008", false,
+			"traffic.b.source.ports: 4 source ports are too few for rate x 3 timeouts "
+			"= 315256 transactions; other items of the port take 5 of its 9 (give it "
+			"at least 5 of its own, more addresses, or a shorter timeout)"},
+		{"2000-2004", "2004-2009", false, "other items of the port take 1 of its 5"},
+		{"2000-2009", "2005-2009", false, NULL},
+		{"2000-2004", "2000-2004, 2009", false, "traffic.a.source.ports: 3 source ports"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[2048];
+
+		snprintf(text, sizeof(text),
+			"%straffic:\n"
+			"  - {name: a, server: 198.18.0.2, source: {ports: [%s]}, load: {rate: "
+			"100k}, %s}\n"
+			"  - {name: b, server: 198.18.0.2, source: {ports: [%s]}, load: {rate: "
+			"100k}, %s}\n%s",
+			PORTS, rows[i].a, DNS, rows[i].b, DNS,
+			rows[i].dhcp ? "  - {name: c, load: {rate: 10}, dhcp4: {}}\n" : "");
+		if (rows[i].part)
+			expect_error(text, rows[i].part);
+		else
+			expect_fine(text);
+	}
 }
 
 static void open_and_closed_loop_at_once_is_an_error(void **state)
@@ -277,6 +320,7 @@ int main(void)
 		cmocka_unit_test(a_missing_server_is_an_error),
 		cmocka_unit_test(an_item_without_a_protocol_is_an_error),
 		cmocka_unit_test(too_few_source_ports_for_rate_and_timeout_says_how_many),
+		cmocka_unit_test(source_ports_are_shared_by_the_items_that_want_them),
 		cmocka_unit_test(open_and_closed_loop_at_once_is_an_error),
 		cmocka_unit_test(a_server_off_the_subnet_needs_a_gateway),
 		cmocka_unit_test(a_server_of_a_family_that_the_port_lacks_is_an_error),
