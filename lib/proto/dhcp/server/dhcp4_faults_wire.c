@@ -36,11 +36,6 @@ static bool gives_address(const uint8_t *buf)
 	return memcmp(buf + DHCP4_AT_YIADDR, none, 4) != 0;
 }
 
-static bool has(const uint8_t *buf, uint32_t len, uint8_t code)
-{
-	return dhcp4_find_option(buf, len, code) != 0;
-}
-
 static void cut(uint8_t *buf, uint32_t len, uint32_t at, uint32_t n)
 {
 	memmove(buf + at, buf + at + n, len - at - n);
@@ -81,13 +76,14 @@ static void options_strip(uint8_t *buf, uint32_t len)
 	}
 }
 
+// Not with rapid commit: no address was offered before.
 static bool is_lease_ack(const uint8_t *buf, uint32_t len)
 {
 	return type_of(buf, len) == DHCP4_ACK && gives_address(buf) &&
-	       !has(buf, len, DHCP4_OPT_RAPID_COMMIT);
+	       dhcp4_find_option(buf, len, DHCP4_OPT_RAPID_COMMIT) == 0;
 }
 
-static uint32_t nak(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t to_nak(uint8_t *buf, uint32_t len)
 {
 	static const uint8_t none[4];
 
@@ -101,34 +97,26 @@ static uint32_t nak(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 	return len;
 }
 
-static uint32_t no_offer(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
-{
-	return type_of(buf, len) == DHCP4_OFFER ? PROTO_NO_ANSWER : 0;
-}
-
-static uint32_t wrong_xid(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t xid_change(uint8_t *buf, uint32_t len, uint64_t random)
 {
 	uint32_t change = (uint32_t)(1 + rand_scale(random, UINT32_MAX)); // never 0
 
-	if (!type_of(buf, len))
-		return 0;
 	for (uint32_t i = 0; i < 4; i++)
 		buf[DHCP4_AT_XID + i] ^= (uint8_t)(change >> 8 * i);
 	return len;
 }
 
-static uint32_t wrong_chaddr(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t chaddr_change(uint8_t *buf, uint32_t len, uint64_t random)
 {
-	uint8_t hlen = len > TYPE_AT ? buf[DHCP4_AT_HLEN] : 0;
+	uint8_t hlen = buf[DHCP4_AT_HLEN];
 
-	if (!type_of(buf, len) || hlen == 0 || hlen > DHCP4_CHADDR_LEN)
+	if (hlen == 0 || hlen > DHCP4_CHADDR_LEN)
 		return 0;
 	buf[DHCP4_AT_CHADDR + hlen - 1] ^= (uint8_t)(1 + rand_scale(random, UINT8_MAX));
 	return len;
 }
 
-// Not with rapid commit: no address was offered before.
-static uint32_t other_address(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t address_change(uint8_t *buf, uint32_t len)
 {
 	if (!is_lease_ack(buf, len))
 		return 0;
@@ -138,25 +126,10 @@ static uint32_t other_address(uint8_t *buf, uint32_t len, uint32_t room, uint64_
 	return len;
 }
 
-static uint32_t no_server_id(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
-{
-	return type_of(buf, len) ? option_remove(buf, len, DHCP4_OPT_SERVER_ID) : 0;
-}
-
-static uint32_t no_lease_time(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
-{
-	return type_of(buf, len) ? option_remove(buf, len, DHCP4_OPT_LEASE_TIME) : 0;
-}
-
-static uint32_t relay_info_missing(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
-{
-	return type_of(buf, len) ? option_remove(buf, len, DHCP4_OPT_RELAY_INFO) : 0;
-}
-
 // A byte of the first sub-option that has data: well formed, but not as sent.
-static uint32_t relay_info_changed(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+static uint32_t relay_info_change(uint8_t *buf, uint32_t len, uint64_t random)
 {
-	uint32_t at = type_of(buf, len) ? dhcp4_find_option(buf, len, DHCP4_OPT_RELAY_INFO) : 0;
+	uint32_t at = dhcp4_find_option(buf, len, DHCP4_OPT_RELAY_INFO);
 	uint32_t end = at ? at + 2 + buf[at + 1] : 0;
 
 	for (uint32_t sub = at + 2; sub + 2 < end; sub += 2u + buf[sub + 1]) {
@@ -168,27 +141,36 @@ static uint32_t relay_info_changed(uint8_t *buf, uint32_t len, uint32_t room, ui
 	return 0;
 }
 
-// A reply to no request: another xid and, where there is one, another client.
-static uint32_t unsolicited(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
-{
-	wrong_chaddr(buf, len, room, random);
-	return wrong_xid(buf, len, room, random);
-}
+// X(name, extra, help, new length): the last one spoils the reply in buf, of len bytes, and is 0
+// where that is not possible. An unsolicited reply has another client too, where there is one.
+// clang-format off
+#define DHCP4_FAULTS(X) \
+	X(nak, false, "a NAK instead of the ACK", to_nak(buf, len)) \
+	X(no_offer, false, "OFFERs that are not sent", \
+		buf[TYPE_AT] == DHCP4_OFFER ? PROTO_NO_ANSWER : 0) \
+	X(wrong_xid, false, "replies with another xid", xid_change(buf, len, random)) \
+	X(wrong_chaddr, false, "replies with the hardware address of another client", \
+		chaddr_change(buf, len, random)) \
+	X(other_address, false, "ACK or REPLY with another address than offered or renewed", \
+		address_change(buf, len)) \
+	X(no_server_id, false, "replies without the server identifier", \
+		option_remove(buf, len, DHCP4_OPT_SERVER_ID)) \
+	X(no_lease_time, false, "OFFERs and ACKs without the lease time", \
+		option_remove(buf, len, DHCP4_OPT_LEASE_TIME)) \
+	X(relay_info_missing, false, "relay agent information (option 82) not returned", \
+		option_remove(buf, len, DHCP4_OPT_RELAY_INFO)) \
+	X(relay_info_changed, false, "relay agent information (option 82) not returned as it was", \
+		relay_info_change(buf, len, random)) \
+	X(unsolicited, true, "one more reply, to no request, beside the right one", \
+		(chaddr_change(buf, len, random), xid_change(buf, len, random)))
+// clang-format on
 
-const struct proto_fault dhcp4_faults[] = {
-	{"nak", "a NAK instead of the ACK", false, nak},
-	{"no_offer", "OFFERs that are not sent", false, no_offer},
-	{"wrong_xid", "replies with another xid", false, wrong_xid},
-	{"wrong_chaddr", "replies with the hardware address of another client", false,
-		wrong_chaddr},
-	{"other_address", "ACK or REPLY with another address than offered or renewed", false,
-		other_address},
-	{"no_server_id", "replies without the server identifier", false, no_server_id},
-	{"no_lease_time", "OFFERs and ACKs without the lease time", false, no_lease_time},
-	{"relay_info_missing", "relay agent information (option 82) not returned", false,
-		relay_info_missing},
-	{"relay_info_changed", "relay agent information (option 82) not returned as it was", false,
-		relay_info_changed},
-	{"unsolicited", "one more reply, to no request, beside the right one", true, unsolicited},
-	{0},
-};
+#define FAULT_APPLY(name, extra_, help_, spoilt)                                                   \
+	static uint32_t name(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)           \
+	{                                                                                          \
+		return type_of(buf, len) ? (spoilt) : 0;                                           \
+	}
+
+DHCP4_FAULTS(FAULT_APPLY)
+
+const struct proto_fault dhcp4_faults[] = {DHCP4_FAULTS(DHCP_FAULT_ROW){0}};

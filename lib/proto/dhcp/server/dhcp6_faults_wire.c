@@ -156,42 +156,7 @@ static uint32_t message_refuse(struct place *p, enum dhcp6_status status)
 	return len;
 }
 
-static uint32_t spoil_no_advertise(struct place *p, uint64_t random)
-{
-	return is_reply(p) ? 0 : PROTO_NO_ANSWER;
-}
-
-static uint32_t spoil_no_addrs_avail(struct place *p, uint64_t random)
-{
-	return ia_refuse(p, giving_ia(p, DHCP6_OPT_IA_NA), DHCP6_NO_ADDRS_AVAIL);
-}
-
-static uint32_t spoil_no_prefix_avail(struct place *p, uint64_t random)
-{
-	return ia_refuse(p, giving_ia(p, DHCP6_OPT_IA_PD), DHCP6_NO_PREFIX_AVAIL);
-}
-
-static uint32_t spoil_no_binding(struct place *p, uint64_t random)
-{
-	return is_reply(p) ? ia_refuse(p, any_giving_ia(p), DHCP6_NO_BINDING) : 0;
-}
-
-static uint32_t spoil_not_on_link(struct place *p, uint64_t random)
-{
-	return is_reply(p) ? ia_refuse(p, giving_ia(p, DHCP6_OPT_IA_NA), DHCP6_NOT_ON_LINK) : 0;
-}
-
-static uint32_t spoil_unspec_fail(struct place *p, uint64_t random)
-{
-	return message_refuse(p, DHCP6_UNSPEC_FAIL);
-}
-
-static uint32_t spoil_use_multicast(struct place *p, uint64_t random)
-{
-	return is_reply(p) ? message_refuse(p, DHCP6_USE_MULTICAST) : 0;
-}
-
-static uint32_t spoil_lease_status(struct place *p, uint64_t random)
+static uint32_t lease_refuse(struct place *p)
 {
 	uint32_t ia = any_giving_ia(p), lease, end, len;
 
@@ -207,13 +172,8 @@ static uint32_t spoil_lease_status(struct place *p, uint64_t random)
 	return len;
 }
 
-static uint32_t spoil_missing_ia(struct place *p, uint64_t random)
-{
-	return option_remove(p, any_giving_ia(p));
-}
-
 // Not with rapid commit: no address was offered before.
-static uint32_t spoil_other_address(struct place *p, uint64_t random)
+static uint32_t address_change(struct place *p)
 {
 	uint32_t ia = giving_ia(p, DHCP6_OPT_IA_NA);
 
@@ -224,7 +184,7 @@ static uint32_t spoil_other_address(struct place *p, uint64_t random)
 }
 
 // The prefix and its neighbour as one.
-static uint32_t spoil_prefix_overlap(struct place *p, uint64_t random)
+static uint32_t prefix_widen(struct place *p)
 {
 	uint32_t ia = giving_ia(p, DHCP6_OPT_IA_PD);
 	uint8_t *bits;
@@ -239,7 +199,7 @@ static uint32_t spoil_prefix_overlap(struct place *p, uint64_t random)
 	return p->len;
 }
 
-static uint32_t spoil_wrong_lifetimes(struct place *p, uint64_t random)
+static uint32_t lifetimes_spoil(struct place *p)
 {
 	uint32_t ia = any_giving_ia(p);
 	uint8_t *preferred;
@@ -255,7 +215,7 @@ static uint32_t spoil_wrong_lifetimes(struct place *p, uint64_t random)
 	return p->len;
 }
 
-static uint32_t spoil_wrong_times(struct place *p, uint64_t random)
+static uint32_t times_spoil(struct place *p)
 {
 	uint32_t ia = any_giving_ia(p), t2;
 	uint8_t *t1;
@@ -270,7 +230,7 @@ static uint32_t spoil_wrong_times(struct place *p, uint64_t random)
 	return p->len;
 }
 
-static uint32_t spoil_wrong_xid(struct place *p, uint64_t random)
+static uint32_t xid_change(struct place *p, uint64_t random)
 {
 	uint32_t change = (uint32_t)(1 + rand_scale(random, DHCP6_XID_MAX)); // never 0
 
@@ -279,7 +239,7 @@ static uint32_t spoil_wrong_xid(struct place *p, uint64_t random)
 	return p->len;
 }
 
-static uint32_t spoil_wrong_duid(struct place *p, uint64_t random)
+static uint32_t duid_change(struct place *p, uint64_t random)
 {
 	uint32_t at = option_at(p, DHCP6_OPT_CLIENT_ID);
 
@@ -287,21 +247,6 @@ static uint32_t spoil_wrong_duid(struct place *p, uint64_t random)
 		return 0;
 	p->buf[option_end(p, at) - 1] ^= (uint8_t)(1 + rand_scale(random, UINT8_MAX));
 	return p->len;
-}
-
-static uint32_t spoil_no_client_id(struct place *p, uint64_t random)
-{
-	return option_remove(p, option_at(p, DHCP6_OPT_CLIENT_ID));
-}
-
-static uint32_t spoil_no_server_id(struct place *p, uint64_t random)
-{
-	return option_remove(p, option_at(p, DHCP6_OPT_SERVER_ID));
-}
-
-static uint32_t spoil_no_rapid_commit(struct place *p, uint64_t random)
-{
-	return option_remove(p, option_at(p, DHCP6_OPT_RAPID_COMMIT));
 }
 
 // The interface-id of one of the relay messages that have one, and the level of that message.
@@ -318,7 +263,7 @@ static uint32_t interface_id(const struct place *p, uint64_t random, uint32_t *l
 	return at;
 }
 
-static uint32_t spoil_interface_id_missing(struct place *p, uint64_t random)
+static uint32_t interface_id_remove(struct place *p, uint64_t random)
 {
 	uint32_t level, at = interface_id(p, random, &level);
 
@@ -326,7 +271,7 @@ static uint32_t spoil_interface_id_missing(struct place *p, uint64_t random)
 	return option_remove(p, at);
 }
 
-static uint32_t spoil_interface_id_changed(struct place *p, uint64_t random)
+static uint32_t interface_id_change(struct place *p, uint64_t random)
 {
 	uint32_t level, at = interface_id(p, random, &level);
 
@@ -336,7 +281,7 @@ static uint32_t spoil_interface_id_changed(struct place *p, uint64_t random)
 	return p->len;
 }
 
-static uint32_t spoil_wrong_relay(struct place *p, uint64_t random)
+static uint32_t relay_change(struct place *p, uint64_t random)
 {
 	static const uint8_t fields[] = {
 		DHCP6_AT_HOP_COUNT, DHCP6_AT_LINK + 15, DHCP6_AT_PEER + 15};
@@ -349,50 +294,56 @@ static uint32_t spoil_wrong_relay(struct place *p, uint64_t random)
 	return p->len;
 }
 
-// A reply to no request: another transaction id and, where there is one, another client.
-static uint32_t spoil_unsolicited(struct place *p, uint64_t random)
-{
-	spoil_wrong_duid(p, random);
-	return spoil_wrong_xid(p, random);
-}
-
-// X(name, extra, help): place_of takes the reply apart, then spoil_name changes it.
+// X(name, extra, help, new length): the last one spoils the reply at p, and is 0 where that is not
+// possible. An unsolicited reply has another client too, where there is one.
 // clang-format off
 #define DHCP6_FAULTS(X) \
-	X(no_advertise, false, "ADVERTISEs that are not sent") \
-	X(no_addrs_avail, false, "IA_NA with NoAddrsAvail instead of an address") \
-	X(no_prefix_avail, false, "IA_PD with NoPrefixAvail instead of a prefix") \
-	X(no_binding, false, "a REPLY with NoBinding instead of the lease of one IA") \
-	X(not_on_link, false, "a REPLY with NotOnLink instead of an address") \
-	X(unspec_fail, false, "UnspecFail instead of all IAs") \
-	X(use_multicast, false, "a REPLY with UseMulticast instead of all IAs") \
-	X(lease_status, false, "UnspecFail within an address or prefix") \
-	X(missing_ia, false, "one IA of the reply left out") \
-	X(other_address, false, "a REPLY with another address than advertised or renewed") \
-	X(prefix_overlap, false, "prefixes that are one bit shorter and so contain another's") \
-	X(wrong_lifetimes, false, "preferred lifetime greater than the valid one") \
-	X(wrong_times, false, "T1 greater than T2") \
-	X(wrong_xid, false, "replies with another transaction id") \
-	X(wrong_duid, false, "replies with the DUID of another client") \
-	X(no_client_id, false, "replies without the client's DUID") \
-	X(no_server_id, false, "replies without the server identifier") \
-	X(no_rapid_commit, false, "a REPLY to a SOLICIT without the rapid commit option") \
-	X(interface_id_missing, false, "the interface-id of a relay not returned") \
-	X(interface_id_changed, false, "the interface-id of a relay not returned as it was") \
-	X(wrong_relay, false, "RELAY-REPLs with another hop count, link or peer address") \
-	X(unsolicited, true, "one more reply, to no request, beside the right one")
+	X(no_advertise, false, "ADVERTISEs that are not sent", is_reply(p) ? 0 : PROTO_NO_ANSWER) \
+	X(no_addrs_avail, false, "IA_NA with NoAddrsAvail instead of an address", \
+		ia_refuse(p, giving_ia(p, DHCP6_OPT_IA_NA), DHCP6_NO_ADDRS_AVAIL)) \
+	X(no_prefix_avail, false, "IA_PD with NoPrefixAvail instead of a prefix", \
+		ia_refuse(p, giving_ia(p, DHCP6_OPT_IA_PD), DHCP6_NO_PREFIX_AVAIL)) \
+	X(no_binding, false, "a REPLY with NoBinding instead of the lease of one IA", \
+		is_reply(p) ? ia_refuse(p, any_giving_ia(p), DHCP6_NO_BINDING) : 0) \
+	X(not_on_link, false, "a REPLY with NotOnLink instead of an address", \
+		is_reply(p) ? ia_refuse(p, giving_ia(p, DHCP6_OPT_IA_NA), DHCP6_NOT_ON_LINK) : 0) \
+	X(unspec_fail, false, "UnspecFail instead of all IAs", message_refuse(p, DHCP6_UNSPEC_FAIL)) \
+	X(use_multicast, false, "a REPLY with UseMulticast instead of all IAs", \
+		is_reply(p) ? message_refuse(p, DHCP6_USE_MULTICAST) : 0) \
+	X(lease_status, false, "UnspecFail within an address or prefix", lease_refuse(p)) \
+	X(missing_ia, false, "one IA of the reply left out", option_remove(p, any_giving_ia(p))) \
+	X(other_address, false, "a REPLY with another address than advertised or renewed", \
+		address_change(p)) \
+	X(prefix_overlap, false, "prefixes that are one bit shorter and so contain another's", \
+		prefix_widen(p)) \
+	X(wrong_lifetimes, false, "preferred lifetime greater than the valid one", lifetimes_spoil(p)) \
+	X(wrong_times, false, "T1 greater than T2", times_spoil(p)) \
+	X(wrong_xid, false, "replies with another transaction id", xid_change(p, random)) \
+	X(wrong_duid, false, "replies with the DUID of another client", duid_change(p, random)) \
+	X(no_client_id, false, "replies without the client's DUID", \
+		option_remove(p, option_at(p, DHCP6_OPT_CLIENT_ID))) \
+	X(no_server_id, false, "replies without the server identifier", \
+		option_remove(p, option_at(p, DHCP6_OPT_SERVER_ID))) \
+	X(no_rapid_commit, false, "a REPLY to a SOLICIT without the rapid commit option", \
+		option_remove(p, option_at(p, DHCP6_OPT_RAPID_COMMIT))) \
+	X(interface_id_missing, false, "the interface-id of a relay not returned", \
+		interface_id_remove(p, random)) \
+	X(interface_id_changed, false, "the interface-id of a relay not returned as it was", \
+		interface_id_change(p, random)) \
+	X(wrong_relay, false, "RELAY-REPLs with another hop count, link or peer address", \
+		relay_change(p, random)) \
+	X(unsolicited, true, "one more reply, to no request, beside the right one", \
+		(duid_change(p, random), xid_change(p, random)))
 // clang-format on
 
-#define FAULT_APPLY(name, extra_, help_)                                                           \
+#define FAULT_APPLY(name, extra_, help_, spoilt)                                                   \
 	static uint32_t name(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)           \
 	{                                                                                          \
-		struct place p;                                                                    \
+		struct place reply, *p = &reply;                                                   \
                                                                                                    \
-		return place_of(buf, len, room, &p) ? spoil_##name(&p, random) : 0;                \
+		return place_of(buf, len, room, p) ? (spoilt) : 0;                                 \
 	}
-
-#define FAULT_ROW(name_, extra_, help_) {#name_, help_, extra_, name_},
 
 DHCP6_FAULTS(FAULT_APPLY)
 
-const struct proto_fault dhcp6_faults[] = {DHCP6_FAULTS(FAULT_ROW){0}};
+const struct proto_fault dhcp6_faults[] = {DHCP6_FAULTS(DHCP_FAULT_ROW){0}};

@@ -128,6 +128,9 @@ uint32_t dhcp_seconds(uint64_t ns);
 // The equality of two texts of settings (NULL: not given).
 bool dhcp_text_equal(const char *a, const char *b);
 
+// The row of a fault that its list has as X(name, extra, help, new length).
+#define DHCP_FAULT_ROW(name_, extra_, help_, spoilt_) {#name_, help_, extra_, name_},
+
 // The verbs of struct proto_server for both families.
 void dhcp_server_check(const struct dhcp_server_family *f, const void *answers,
 	const void *const *settings, uint32_t count, struct diag *d);
