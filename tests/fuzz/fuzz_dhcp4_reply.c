@@ -49,7 +49,7 @@ static void compose(const struct flight *f, struct reader *r, struct writer *w)
 	check(h);
 	memcpy(h, f->sent, DHCP4_OPTIONS_AT);
 	h[DHCP4_AT_OP] = DHCP4_REPLY_OP;
-	dhcp4_put32(h + DHCP4_AT_YIADDR, address ? POOL + address % 8 : 0);
+	bytes_put_be32(h + DHCP4_AT_YIADDR, address ? POOL + address % 8 : 0);
 	dhcp4_write_option_u8(w, DHCP4_OPT_TYPE, type % 16);
 	if (has & HAS_SERVER_ID)
 		dhcp4_write_option_be32(w, DHCP4_OPT_SERVER_ID, SERVER_ID);

@@ -150,6 +150,28 @@ uint64_t dhcp_memory(const void *shared, const struct proto_env *env);
 int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dhcp_close(struct proto_ctx *ctx);
 
+// What a family has for struct proto, and for struct dhcp_server_family: how many addresses, or
+// prefixes, its clients hold at a time, at most.
+#define DHCP_VERBS_DECLARED(family)                                                                \
+	void family##_check(const void *settings, struct diag *d);                                 \
+	void family##_check_server(                                                                \
+		const void *settings, const struct addr *server, struct diag *d);                  \
+	void *family##_setup(const void *settings, const struct proto_env *env, struct diag *d);   \
+	uint64_t family##_leases_wanted(const void *settings, bool prefixes);                      \
+	int family##_templates(                                                                    \
+		struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);               \
+	bool family##_begin(struct proto_ctx *ctx, struct proto_txn *t);                           \
+	void family##_flow(                                                                        \
+		struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out);         \
+	uint32_t family##_request(                                                                 \
+		struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);          \
+	bool family##_key(const uint8_t *buf, uint32_t len, uint32_t *key);                        \
+	enum proto_verdict family##_reply(                                                         \
+		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);     \
+	enum proto_verdict family##_timeout(struct proto_ctx *ctx, struct proto_txn *t);           \
+	bool family##_owns(                                                                        \
+		struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
+
 static inline uint32_t dhcp_vlans_place(const struct dhcp_vlans *v, uint32_t number)
 {
 	return v->places ? v->places[number] : 0;

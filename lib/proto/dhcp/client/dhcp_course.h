@@ -282,3 +282,30 @@ DHCP_INLINE enum proto_verdict dhcp_timeout(
 	t->over = false;
 	return dhcp_fail(f, ctx, t);
 }
+
+// The verbs of a family that its struct dhcp_messages makes, for struct proto; len: of its
+// addresses.
+#define DHCP_VERBS(family, len)                                                                    \
+	bool family##_begin(struct proto_ctx *ctx, struct proto_txn *t)                            \
+	{                                                                                          \
+		return dhcp_begin(&family##_messages, ctx, t);                                     \
+	}                                                                                          \
+                                                                                                   \
+	bool family##_owns(                                                                        \
+		struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])      \
+	{                                                                                          \
+		return addr_len == (len) && dhcp_owns(&family##_messages, ctx, addr, mac);         \
+	}                                                                                          \
+                                                                                                   \
+	enum proto_verdict family##_reply(                                                         \
+		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t buf_len)  \
+	{                                                                                          \
+		struct family##_heard h;                                                           \
+                                                                                                   \
+		return dhcp_reply(&family##_messages, ctx, t, buf, buf_len, &h.is);                \
+	}                                                                                          \
+                                                                                                   \
+	enum proto_verdict family##_timeout(struct proto_ctx *ctx, struct proto_txn *t)            \
+	{                                                                                          \
+		return dhcp_timeout(&family##_messages, ctx, t);                                   \
+	}

@@ -9,112 +9,90 @@
 #define DHCP_RELAY(member)   offsetof(struct dhcp_relay_settings, member)
 #define DHCP_FQDN(member)    offsetof(struct dhcp_fqdn_settings, member)
 
+// clang-format off
+
 // The mapping name that fills a struct S.
-#define DHCP_SECTION(name_, help_, rows_, S)                                                       \
-	{                                                                                          \
-		.name = name_, .help = help_, FIELD_ROWS(rows_), .size = sizeof(S)                 \
-	}
+#define DHCP_SECTION(name_, help_, rows_, S) \
+	{.name = name_, .help = help_, FIELD_ROWS(rows_), .size = sizeof(S)}
 
 // A section that may be absent, and a list of sections; the member is called like the setting.
-#define DHCP_SECTION_ROW(S, member_, section_, help_)                                              \
-	{                                                                                          \
-#member_, help_, FIELD_SECTION, .optional = true, .offset = offsetof(S, member_),  \
-						.section = section_                                \
-	}
+#define DHCP_SECTION_ROW(S, member_, section_, help_) \
+	{#member_, help_, FIELD_SECTION, .optional = true, .offset = offsetof(S, member_), \
+		.section = section_}
+#define DHCP_SECTIONS_ROW(member_, section_, help_) \
+	{#member_, help_, FIELD_SECTION, .list = true, .offset = DHCP_SETTING(member_), \
+		.section = section_}
 
-#define DHCP_SECTIONS_ROW(member_, section_, help_)                                                \
-	{                                                                                          \
-#member_, help_, FIELD_SECTION, .list = true, .offset = DHCP_SETTING(member_),     \
-						.section = section_                                \
-	}
+#define DHCP_SHARE_ROW(name_, exchange_, help_) \
+	{name_, "share of exchanges that " help_, FIELD_PERCENT, .def = "0%", .max = 1, \
+		.offset = offsetof(struct dhcp_mix_settings, share[exchange_])}
 
-#define DHCP_SHARE_ROW(name_, exchange_, help_)                                                    \
-	{                                                                                          \
-		name_, help_, FIELD_PERCENT,                                                       \
-			.offset = offsetof(struct dhcp_mix_settings, share[exchange_]),            \
-			.def = "0%", .max = 1                                                      \
-	}
-
-#define DHCP_PATTERN_ROW(S, member_, help_)                                                        \
-	{                                                                                          \
-#member_, help_, FIELD_STRING, .offset = offsetof(S, member_)                      \
-	}
+#define DHCP_PATTERN_ROW(S, member_, help_) \
+	{#member_, help_, FIELD_STRING, .offset = offsetof(S, member_)}
 
 // The value of an option, which is the member `value` of S.
-#define DHCP_VALUE_ROWS(S, family_)                                                                \
-	{"text", "value as text, with {client}, {mac}, {relay}, {address} or {random:N}",          \
-		FIELD_STRING, .offset = offsetof(S, value.text)},                                  \
-		{"hex", "value as hex digits and the same names, which give bytes", FIELD_STRING,  \
-			.offset = offsetof(S, value.hex)},                                         \
-	{                                                                                          \
-		"address", "value as one or more " family_ " addresses", FIELD_ADDR,               \
-			.list = true, .offset = offsetof(S, value.address)                         \
-	}
+#define DHCP_VALUE_ROWS(S, family_) \
+	{"text", "value as text, with {client}, {mac}, {relay}, {address} or {random:N}", \
+		FIELD_STRING, .offset = offsetof(S, value.text)}, \
+	{"hex", "value as hex digits and the same names, which give bytes", FIELD_STRING, \
+		.offset = offsetof(S, value.hex)}, \
+	{"address", "value as one or more " family_ " addresses", FIELD_ADDR, .list = true, \
+		.offset = offsetof(S, value.address)}
 
-#define DHCP_RELAYS_ROW(help_)                                                                     \
-	{                                                                                          \
-		"addresses", help_, FIELD_ADDR_RANGE, .list = true, .required = true,              \
-						      .offset = DHCP_RELAY(addresses)              \
-	}
+#define DHCP_RELAYS_ROW(help_) \
+	{"addresses", help_, FIELD_ADDR_RANGE, .list = true, .required = true, \
+		.offset = DHCP_RELAY(addresses)}
 
-#define DHCP_RELAY_PORT_ROWS(port_, sub_)                                                          \
-	{"port", "UDP port that the relays send from", FIELD_COUNT, .offset = DHCP_RELAY(port),    \
-		.def = port_, .min = 1, .max = 65535},                                             \
-	{                                                                                          \
-		"source_port",                                                                     \
-			"with a port other than " port_ ": " sub_                                  \
-			" (RFC 8357), answers come to that port",                                  \
-			FIELD_BOOL, .offset = DHCP_RELAY(source_port), .def = "true"               \
-	}
+#define DHCP_RELAY_PORT_ROWS(port_, sub_) \
+	{"port", "UDP port that the relays send from", FIELD_COUNT, .offset = DHCP_RELAY(port), \
+		.def = port_, .min = 1, .max = 65535}, \
+	{"source_port", \
+		"with a port other than " port_ ": " sub_ " (RFC 8357), answers come to that port", \
+		FIELD_BOOL, .offset = DHCP_RELAY(source_port), .def = "true"}
 
-#define DHCP_FQDN_ROWS(record_)                                                                    \
-	{"name", "the client's name; with a dot in it: fully qualified", FIELD_STRING,             \
-		.required = true, .offset = DHCP_FQDN(name), .min = 1, .max = 253},                \
-		{"server_update", "S flag: the server is to update the " record_ " record",        \
-			FIELD_BOOL, .offset = DHCP_FQDN(server_update), .def = "true"},            \
-	{                                                                                          \
-		"no_update", "N flag: the server is to update nothing", FIELD_BOOL,                \
-			.offset = DHCP_FQDN(no_update), .def = "false"                             \
-	}
+#define DHCP_FQDN_ROWS(record_) \
+	{"name", "the client's name; with a dot in it: fully qualified", FIELD_STRING, \
+		.required = true, .offset = DHCP_FQDN(name), .min = 1, .max = 253}, \
+	{"server_update", "S flag: the server is to update the " record_ " record", FIELD_BOOL, \
+		.offset = DHCP_FQDN(server_update), .def = "true"}, \
+	{"no_update", "N flag: the server is to update nothing", FIELD_BOOL, \
+		.offset = DHCP_FQDN(no_update), .def = "false"}
 
-#define DHCP_EXCHANGE_ROW(def_, names_)                                                            \
-	{                                                                                          \
-		"exchange", "exchange that clients make", FIELD_ENUM,                              \
-			.offset = DHCP_SETTING(exchange), .def = def_, .names = names_             \
-	}
+// The first and the last settings of a family: S is its struct, and its sections are called
+// mix_section, retransmit_section and expect_section.
+#define DHCP_FIRST_ROWS(exchange_, names_) \
+	{"exchange", "exchange that clients make", FIELD_ENUM, .offset = DHCP_SETTING(exchange), \
+		.def = exchange_, .names = names_}, \
+	DHCP_SECTION_ROW(struct dhcp_settings, mix, &mix_section, \
+		"several kinds of exchanges in one item"), \
+	{"clients", "number of clients", FIELD_COUNT, .offset = DHCP_SETTING(clients), \
+		.def = "1", .min = 1, .max = 1e9}
+#define DHCP_LAST_ROWS(S, expect_) \
+	DHCP_SECTION_ROW(struct dhcp_settings, leases, &dhcp_leases_section, \
+		"leases in a file, from one run to the next"), \
+	DHCP_SECTION_ROW(S, expect, &expect_section, expect_)
 
-#define DHCP_CLIENTS_ROW                                                                           \
-	{                                                                                          \
-		"clients", "number of clients", FIELD_COUNT, .offset = DHCP_SETTING(clients),      \
-							     .def = "1", .min = 1, .max = 1e9      \
-	}
+#define DHCP_MAC_ROWS(mac_help_, file_help_) \
+	{"mac", "MAC address of client 0; client i has this + i" mac_help_, FIELD_MAC, \
+		.offset = DHCP_SETTING(mac), .def = "02:00:00:00:00:00"}, \
+	{"mac_file", "file with the MAC address of a client on each line, relative to this " \
+		"file's folder" file_help_, FIELD_STRING, .offset = DHCP_SETTING(mac_file)}
 
-#define DHCP_MAC_ROWS(mac_help_, file_help_)                                                       \
-	{"mac", "MAC address of client 0; client i has this + i" mac_help_, FIELD_MAC,             \
-		.offset = DHCP_SETTING(mac), .def = "02:00:00:00:00:00"},                          \
-	{                                                                                          \
-		"mac_file",                                                                        \
-			"file with the MAC address of a client on each line, relative to this "    \
-			"file's folder" file_help_,                                                \
-			FIELD_STRING, .offset = DHCP_SETTING(mac_file)                             \
-	}
+#define DHCP_SERVERS_ROWS(spread_help_) \
+	{"servers", "further servers beside the item's", FIELD_ADDR, .list = true, \
+		.offset = DHCP_SETTING(servers)}, \
+	{"spread", spread_help_, FIELD_ENUM, .offset = DHCP_SETTING(spread), .def = "first", \
+		.names = dhcp_spread_names}
 
-#define DHCP_SERVERS_ROWS(spread_help_)                                                            \
-	{"servers", "further servers beside the item's", FIELD_ADDR, .list = true,                 \
-		.offset = DHCP_SETTING(servers)},                                                  \
-	{                                                                                          \
-		"spread", spread_help_, FIELD_ENUM, .offset = DHCP_SETTING(spread),                \
-						    .def = "first", .names = dhcp_spread_names     \
-	}
+#define DHCP_RETRANSMIT_ROWS(rest_) \
+	DHCP_SECTION_ROW(struct dhcp_settings, retransmit, &retransmit_section, \
+		"retransmission of unanswered messages"), \
+	{"decline_rest", \
+		"rest of a client after a DECLINE" rest_ "; auto: 10s with retransmit, otherwise 0s", \
+		FIELD_DURATION, .offset = DHCP_SETTING(decline_rest_ns), .def = "auto", \
+		.word = "auto", .max = 3600e9}
 
-#define DHCP_DECLINE_REST_ROW(rfc_)                                                                \
-	{                                                                                          \
-		"decline_rest",                                                                    \
-			"rest of a client after a DECLINE" rfc_                                    \
-			"; auto: 10s with retransmit, otherwise 0s",                               \
-			FIELD_DURATION, .offset = DHCP_SETTING(decline_rest_ns), .def = "auto",    \
-					.word = "auto", .max = 3600e9                              \
-	}
+// clang-format on
 
 extern const struct field_section dhcp_vlan_section, dhcp_leases_section;
 extern const char *const dhcp_spread_names[]; // of enum dhcp_spread

@@ -178,33 +178,4 @@ static const struct dhcp_server_family dhcp4_server_family = {
 	.same_clients = dhcp4_same_clients,
 };
 
-static void dhcp4_server_check(
-	const void *settings, const void *const *items, uint32_t count, struct diag *d)
-{
-	dhcp_server_check(&dhcp4_server_family, settings, items, count, d);
-}
-
-static void *dhcp4_server_setup(const void *settings, const struct proto_env *env, struct diag *d)
-{
-	return dhcp_server_setup(&dhcp4_server_family, settings, env, d);
-}
-
-static int dhcp4_server_open(struct proto_ctx *ctx, const struct proto_env *env)
-{
-	return dhcp_server_open(&dhcp4_server_family, ctx, env);
-}
-
-const struct proto_server dhcp4_server = {
-	.settings = &dhcp4_answers_section,
-	.counters = &dhcp4_answered_section,
-	.groups = true,
-	.timed = true,
-	.check = dhcp4_server_check,
-	.setup = dhcp4_server_setup,
-	.teardown = dhcp_server_teardown,
-	.open = dhcp4_server_open,
-	.close = dhcp_server_close,
-	.answer = dhcp4_answer,
-	.direct = dhcp4_direct,
-	.faults = dhcp4_faults,
-};
+DHCP_SERVER(dhcp4)

@@ -221,33 +221,4 @@ static const struct dhcp_server_family dhcp6_server_family = {
 	.same_clients = dhcp6_same_clients,
 };
 
-static void dhcp6_server_check(
-	const void *settings, const void *const *items, uint32_t count, struct diag *d)
-{
-	dhcp_server_check(&dhcp6_server_family, settings, items, count, d);
-}
-
-static void *dhcp6_server_setup(const void *settings, const struct proto_env *env, struct diag *d)
-{
-	return dhcp_server_setup(&dhcp6_server_family, settings, env, d);
-}
-
-static int dhcp6_server_open(struct proto_ctx *ctx, const struct proto_env *env)
-{
-	return dhcp_server_open(&dhcp6_server_family, ctx, env);
-}
-
-const struct proto_server dhcp6_server = {
-	.settings = &dhcp6_answers_section,
-	.counters = &dhcp6_answered_section,
-	.groups = true,
-	.timed = true,
-	.check = dhcp6_server_check,
-	.setup = dhcp6_server_setup,
-	.teardown = dhcp_server_teardown,
-	.open = dhcp6_server_open,
-	.close = dhcp_server_close,
-	.answer = dhcp6_answer,
-	.direct = dhcp6_direct,
-	.faults = dhcp6_faults,
-};
+DHCP_SERVER(dhcp6)

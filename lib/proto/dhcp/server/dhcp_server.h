@@ -140,3 +140,37 @@ void dhcp_server_teardown(void *shared);
 int dhcp_server_open(
 	const struct dhcp_server_family *f, struct proto_ctx *ctx, const struct proto_env *env);
 void dhcp_server_close(struct proto_ctx *ctx);
+
+// The server of a family: its set-up verbs, and the row of struct proto.
+#define DHCP_SERVER(family)                                                                        \
+	static void family##_server_check(                                                         \
+		const void *settings, const void *const *items, uint32_t count, struct diag *d)    \
+	{                                                                                          \
+		dhcp_server_check(&family##_server_family, settings, items, count, d);             \
+	}                                                                                          \
+                                                                                                   \
+	static void *family##_server_setup(                                                        \
+		const void *settings, const struct proto_env *env, struct diag *d)                 \
+	{                                                                                          \
+		return dhcp_server_setup(&family##_server_family, settings, env, d);               \
+	}                                                                                          \
+                                                                                                   \
+	static int family##_server_open(struct proto_ctx *ctx, const struct proto_env *env)        \
+	{                                                                                          \
+		return dhcp_server_open(&family##_server_family, ctx, env);                        \
+	}                                                                                          \
+                                                                                                   \
+	const struct proto_server family##_server = {                                              \
+		.settings = &family##_answers_section,                                             \
+		.counters = &family##_answered_section,                                            \
+		.groups = true,                                                                    \
+		.timed = true,                                                                     \
+		.check = family##_server_check,                                                    \
+		.setup = family##_server_setup,                                                    \
+		.teardown = dhcp_server_teardown,                                                  \
+		.open = family##_server_open,                                                      \
+		.close = dhcp_server_close,                                                        \
+		.answer = family##_answer,                                                         \
+		.direct = family##_direct,                                                         \
+		.faults = family##_faults,                                                         \
+	};

@@ -18,20 +18,16 @@ const char *const dhcp4_exchange_names[] = {"dora", "discover", "rapid", "inform
 static const char *const client_id_names[] = {"none", "mac", "duid", "text", NULL};
 
 static const struct field mix_fields[] = {
-	DHCP_SHARE_ROW("dora", DHCP4_DORA, "share of exchanges that get a lease in four messages"),
-	DHCP_SHARE_ROW("discover", DHCP_TWO_WAY, "share of exchanges that end with the offer"),
-	DHCP_SHARE_ROW("rapid", DHCP_RAPID, "share of exchanges that get a lease in two messages"),
-	DHCP_SHARE_ROW("inform", DHCP4_INFORMS, "share of exchanges that ask for parameters only"),
-	DHCP_SHARE_ROW(
-		"renew", DHCP4_RENEW, "share of exchanges that renew at the server of the lease"),
-	DHCP_SHARE_ROW("rebind", DHCP4_REBIND, "share of exchanges that renew at any server"),
-	DHCP_SHARE_ROW(
-		"reboot", DHCP4_REBOOT, "share of exchanges that ask for the known address again"),
-	DHCP_SHARE_ROW("release", DHCP4_RELEASES, "share of exchanges that give the lease back"),
-	DHCP_SHARE_ROW(
-		"decline", DHCP4_DECLINES, "share of exchanges that decline the leased address"),
-	DHCP_SHARE_ROW(
-		"leasequery", DHCP4_LEASEQUERIES, "share of exchanges that ask about a lease"),
+	DHCP_SHARE_ROW("dora", DHCP4_DORA, "get a lease in four messages"),
+	DHCP_SHARE_ROW("discover", DHCP_TWO_WAY, "end with the offer"),
+	DHCP_SHARE_ROW("rapid", DHCP_RAPID, "get a lease in two messages"),
+	DHCP_SHARE_ROW("inform", DHCP4_INFORMS, "ask for parameters only"),
+	DHCP_SHARE_ROW("renew", DHCP4_RENEW, "renew at the server of the lease"),
+	DHCP_SHARE_ROW("rebind", DHCP4_REBIND, "renew at any server"),
+	DHCP_SHARE_ROW("reboot", DHCP4_REBOOT, "ask for the known address again"),
+	DHCP_SHARE_ROW("release", DHCP4_RELEASES, "give the lease back"),
+	DHCP_SHARE_ROW("decline", DHCP4_DECLINES, "decline the leased address"),
+	DHCP_SHARE_ROW("leasequery", DHCP4_LEASEQUERIES, "ask about a lease"),
 };
 
 static const struct field_section mix_section =
@@ -108,10 +104,7 @@ static const struct field_section expect_section =
 
 #define S struct dhcp4_settings
 static const struct field dhcp4_fields[] = {
-	DHCP_EXCHANGE_ROW("dora", dhcp4_exchange_names),
-	DHCP_SECTION_ROW(
-		struct dhcp_settings, mix, &mix_section, "several kinds of exchanges in one item"),
-	DHCP_CLIENTS_ROW,
+	DHCP_FIRST_ROWS("dora", dhcp4_exchange_names),
 	DHCP_MAC_ROWS("", "; behind relays all may have another length than 6 bytes"),
 	{"chaddr",
 		"hardware address of client 0 that is not Ethernet's, 1 to 16 bytes like "
@@ -145,14 +138,10 @@ static const struct field dhcp4_fields[] = {
 			  "gets everything that is not unicast"),
 	{"accept", "take offers with this server identifier only", FIELD_ADDR,
 		.offset = SETTING(accept)},
-	DHCP_SECTION_ROW(struct dhcp_settings, retransmit, &retransmit_section,
-		"retransmission of unanswered messages"),
-	DHCP_DECLINE_REST_ROW(" (RFC 2131: at least 10s)"),
+	DHCP_RETRANSMIT_ROWS(" (RFC 2131: at least 10s)"),
 	{"pad", "least length of a message in bytes, padded with zeros; 0: no padding", FIELD_COUNT,
 		.offset = SETTING(pad), .def = "300", .max = DHCP4_MESSAGE_MAX},
-	DHCP_SECTION_ROW(struct dhcp_settings, leases, &dhcp_leases_section,
-		"leases in a file, from one run to the next"),
-	DHCP_SECTION_ROW(S, expect, &expect_section, "conditions of a valid address"),
+	DHCP_LAST_ROWS(S, "conditions of a valid address"),
 };
 #undef S
 

@@ -116,20 +116,6 @@ struct dhcp4_scratch {
 	uint8_t bytes[3][DHCP4_OPTION_MAX];
 };
 
-static inline void dhcp4_put32(uint8_t *to, uint32_t v)
-{
-	v = __builtin_bswap32(v);
-	memcpy(to, &v, 4);
-}
-
-static inline uint32_t dhcp4_get32(const uint8_t *from)
-{
-	uint32_t v;
-
-	memcpy(&v, from, 4);
-	return __builtin_bswap32(v);
-}
-
 static inline bool dhcp4_has(const struct dhcp4_message *m, uint8_t option)
 {
 	return m->present[option >> 6] >> (option & 63) & 1;
@@ -154,7 +140,7 @@ static inline bool dhcp4_xid(const uint8_t *buf, uint32_t len, enum dhcp4_op op,
 {
 	if (len < DHCP4_HEADER_LEN || buf[DHCP4_AT_OP] != op)
 		return false;
-	*xid = dhcp4_get32(buf + DHCP4_AT_XID);
+	*xid = bytes_be32(buf + DHCP4_AT_XID);
 	return true;
 }
 

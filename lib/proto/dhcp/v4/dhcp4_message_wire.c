@@ -59,7 +59,7 @@ static inline bool be32_add(struct walk *k, const struct piece *o, uint32_t *val
 {
 	if (o->len != 4 || o->again)
 		return fixed_join(k, o, 4, value);
-	*value = dhcp4_get32(o->data);
+	*value = bytes_be32(o->data);
 	return true;
 }
 
@@ -170,11 +170,11 @@ static inline void header_read(struct dhcp4_message *m, const uint8_t *buf)
 	m->hops = buf[DHCP4_AT_HOPS];
 	m->secs = bytes_be16(buf + DHCP4_AT_SECS);
 	m->flags = bytes_be16(buf + DHCP4_AT_FLAGS);
-	m->xid = dhcp4_get32(buf + DHCP4_AT_XID);
-	m->ciaddr = dhcp4_get32(buf + DHCP4_AT_CIADDR);
-	m->yiaddr = dhcp4_get32(buf + DHCP4_AT_YIADDR);
-	m->siaddr = dhcp4_get32(buf + DHCP4_AT_SIADDR);
-	m->giaddr = dhcp4_get32(buf + DHCP4_AT_GIADDR);
+	m->xid = bytes_be32(buf + DHCP4_AT_XID);
+	m->ciaddr = bytes_be32(buf + DHCP4_AT_CIADDR);
+	m->yiaddr = bytes_be32(buf + DHCP4_AT_YIADDR);
+	m->siaddr = bytes_be32(buf + DHCP4_AT_SIADDR);
+	m->giaddr = bytes_be32(buf + DHCP4_AT_GIADDR);
 	m->chaddr = buf + DHCP4_AT_CHADDR;
 }
 
@@ -188,7 +188,7 @@ static __attribute__((noinline)) bool walk_parse(
 	if (len < DHCP4_OPTIONS_AT)
 		return false;
 	header_read(m, buf);
-	if (dhcp4_get32(buf + DHCP4_AT_COOKIE) != DHCP4_COOKIE)
+	if (bytes_be32(buf + DHCP4_AT_COOKIE) != DHCP4_COOKIE)
 		return false;
 	k.m = m;
 	k.scratch = scratch;
@@ -231,7 +231,7 @@ static inline const uint8_t *place(const uint8_t *buf, uint16_t at)
 // The number of an option that may not be there.
 static inline uint32_t number_at(const uint8_t *buf, uint16_t at)
 {
-	return at ? dhcp4_get32(buf + at) : 0;
+	return at ? bytes_be32(buf + at) : 0;
 }
 
 // All but the header.
@@ -243,9 +243,9 @@ static inline void layout_read(
 	memcpy(m->present, l->present, sizeof(m->present));
 	m->server_id = number_at(buf, l->at.server_id);
 	m->requested = number_at(buf, l->at.requested);
-	m->lease_time = dhcp4_get32(buf + l->at.lease_time);
-	m->t1 = dhcp4_get32(buf + l->at.t1);
-	m->t2 = dhcp4_get32(buf + l->at.t2);
+	m->lease_time = bytes_be32(buf + l->at.lease_time);
+	m->t1 = bytes_be32(buf + l->at.t1);
+	m->t2 = bytes_be32(buf + l->at.t2);
 	m->client_id = place(buf, l->at.client_id);
 	m->relay_info = place(buf, l->at.relay_info);
 	m->message = place(buf, l->at.message);

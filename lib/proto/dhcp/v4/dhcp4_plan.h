@@ -197,7 +197,7 @@ static inline uint32_t dhcp4_lease_hold(
 static inline uint32_t dhcp4_relay_of(
 	const struct dhcp4_plan *p, const struct dhcp4_worker *w, uint32_t client)
 {
-	return dhcp4_get32(p->is.relays + 4 * (size_t)dhcp_work_relay(&w->is.work, client));
+	return bytes_be32(p->is.relays + 4 * (size_t)dhcp_work_relay(&w->is.work, client));
 }
 
 static inline void dhcp4_self_find(
@@ -210,8 +210,8 @@ static inline void dhcp4_self_find(
 	s->client = dhcp4_client_at(w, client);
 	s->number = dhcp_work_number(&w->is.work, client);
 	dhcp4_chaddr(p, s->number, s->chaddr);
-	dhcp4_put32(s->relay, p->is.relays ? dhcp4_relay_of(p, w, client) : 0);
-	dhcp4_put32(s->address, s->client->offered);
+	bytes_put_be32(s->relay, p->is.relays ? dhcp4_relay_of(p, w, client) : 0);
+	bytes_put_be32(s->address, s->client->offered);
 	s->seed = w->is.work.random_salt + s->number;
 }
 
@@ -227,25 +227,5 @@ struct dhcp4_heard {
 	struct dhcp4_message m;
 };
 
-// dhcp4_setup.c
-void dhcp4_check(const void *settings, struct diag *d);
-void dhcp4_check_server(const void *settings, const struct addr *server, struct diag *d);
-void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d);
-// How many leases the clients hold at a time, at most; never prefixes.
-uint64_t dhcp4_leases_wanted(const void *settings, bool prefixes);
-
-// dhcp4_templates.c: the bytes of every kind of message into the plan, options and sub-options as
-// patterns. 0, or -EINVAL (in d).
-int dhcp4_templates(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);
-
-// dhcp4_request_wire.c
-uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
-void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out);
-
-// dhcp4_wire.c
-bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t);
-bool dhcp4_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
-bool dhcp4_key(const uint8_t *buf, uint32_t len, uint32_t *key);
-enum proto_verdict dhcp4_reply(
-	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
-enum proto_verdict dhcp4_timeout(struct proto_ctx *ctx, struct proto_txn *t);
+// dhcp4_setup.c, dhcp4_templates.c, dhcp4_request_wire.c and dhcp4_wire.c
+DHCP_VERBS_DECLARED(dhcp4)

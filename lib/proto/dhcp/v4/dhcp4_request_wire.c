@@ -185,7 +185,7 @@ static inline uint64_t patch32(uint8_t *buf, uint32_t at, uint32_t value)
 {
 	uint32_t wire;
 
-	dhcp4_put32(buf + at, value);
+	bytes_put_be32(buf + at, value);
 	memcpy(&wire, buf + at, 4);
 	return sum_at(wire, at);
 }
@@ -355,11 +355,11 @@ void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 		out->more = copies_of(p, t);
 		out->path = set + (out->more ? 0 : k->head.server);
 		out->src_port = p->is.relay_port;
-		dhcp4_put32(out->src, dhcp4_relay_of(p, w, t->user));
+		bytes_put_be32(out->src, dhcp4_relay_of(p, w, t->user));
 		return;
 	}
 	out->path = set + (has & DHCP4_IS_UNICAST ? p->path_server + k->head.server : 0);
 	out->src_port = DHCP4_CLIENT_PORT;
 	if (has & DHCP4_HAS_CIADDR)
-		dhcp4_put32(out->src, k->offered);
+		bytes_put_be32(out->src, k->offered);
 }

@@ -17,7 +17,7 @@ static const struct dhcp_family dhcp4_family;
 
 static uint32_t ipv4(const struct addr *a)
 {
-	return dhcp4_get32(a->bytes);
+	return bytes_be32(a->bytes);
 }
 
 // A server of its own for unicast messages: not behind a relay that answers for it.
@@ -217,11 +217,11 @@ static bool dhcp4_lease_load(
 	const struct dhcp4_plan *p = (const struct dhcp4_plan *)worker->plan;
 	struct dhcp4_worker *w = (struct dhcp4_worker *)worker;
 	struct dhcp4_client *k = dhcp4_client_at(w, client);
-	uint32_t address = dhcp4_get32(saved->bytes);
+	uint32_t address = bytes_be32(saved->bytes);
 
 	if (dhcp4_lease_hold(w, client, address, saved->left_s, 0) != DHCP_NOBODY)
 		return false;
-	k->server_id = dhcp4_get32(p->is.leases.servers[saved->server].bytes);
+	k->server_id = bytes_be32(p->is.leases.servers[saved->server].bytes);
 	for (uint32_t n = 0; n < p->is.server_count; n++)
 		if (p->servers[n] == k->server_id)
 			k->head.server = (uint8_t)n;
@@ -235,8 +235,8 @@ static void dhcp4_lease_save(
 
 	(void)nth; // there is one
 	out->server.len = 4;
-	dhcp4_put32(out->bytes, k->address);
-	dhcp4_put32(out->server.bytes, k->server_id);
+	bytes_put_be32(out->bytes, k->address);
+	bytes_put_be32(out->server.bytes, k->server_id);
 }
 
 static const struct dhcp_family dhcp4_family = {

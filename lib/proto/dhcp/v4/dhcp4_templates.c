@@ -211,7 +211,7 @@ static void write_header(
 			(uint8_t)((const struct dhcp4_relay_settings *)b->s->is.relay)->hops;
 	if (b->s->broadcast_flag && (has & DHCP4_HAS_OPTIONS) && !(has & DHCP4_HAS_CIADDR))
 		h[DHCP4_AT_FLAGS] = DHCP4_BROADCAST >> 8;
-	dhcp4_put32(h + DHCP4_AT_COOKIE, DHCP4_COOKIE);
+	bytes_put_be32(h + DHCP4_AT_COOKIE, DHCP4_COOKIE);
 }
 
 static void write_parameters(const struct build *b, struct writer *w)

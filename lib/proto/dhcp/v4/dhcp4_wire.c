@@ -45,13 +45,13 @@ static inline bool dhcp4_way_is_ours(
 {
 	const struct dhcp4_heard *h = (const struct dhcp4_heard *)heard;
 	const struct dhcp4_plan *p = h->self.p;
-	uint32_t to = dhcp4_get32(e->dst);
+	uint32_t to = bytes_be32(e->dst);
 
 	if (e->addr_len != 4 || e->src_port != p->is.server_port ||
-		!is_a_server(p, dhcp4_get32(e->src)))
+		!is_a_server(p, bytes_be32(e->src)))
 		return false;
 	if (p->templates[t->step].relayed)
-		return to == dhcp4_get32(h->self.relay) &&
+		return to == bytes_be32(h->self.relay) &&
 		       (e->dst_port == p->is.relay_port || e->dst_port == DHCP4_SERVER_PORT);
 	return e->dst_port == DHCP4_CLIENT_PORT &&
 	       (to == UINT32_MAX || to == h->m.yiaddr || to == h->m.ciaddr ||
@@ -365,7 +365,7 @@ static inline bool dhcp4_leases_take(
 		return true;
 	}
 	n->is.duplicate_address++;
-	dhcp4_put32(clash.bytes, h->m.yiaddr);
+	bytes_put_be32(clash.bytes, h->m.yiaddr);
 	dhcp_work_clash(&w->is.work, &clash);
 	return false;
 }
@@ -373,7 +373,7 @@ static inline bool dhcp4_leases_take(
 static inline uint32_t dhcp4_lease_find(
 	const struct dhcp_leases *l, const uint8_t *addr, uint32_t now_s)
 {
-	return dhcp_holders_find(&l->holders, dhcp4_held(dhcp4_get32(addr)), now_s);
+	return dhcp_holders_find(&l->holders, dhcp4_held(bytes_be32(addr)), now_s);
 }
 
 static const struct dhcp_messages dhcp4_messages = {
@@ -393,16 +393,6 @@ static const struct dhcp_messages dhcp4_messages = {
 	.mac = dhcp4_mac_of,
 };
 
-bool dhcp4_begin(struct proto_ctx *ctx, struct proto_txn *t)
-{
-	return dhcp_begin(&dhcp4_messages, ctx, t);
-}
-
-bool dhcp4_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
-{
-	return addr_len == 4 && dhcp_owns(&dhcp4_messages, ctx, addr, mac);
-}
-
 // Requests too: one that comes back to us is counted for what it is.
 bool dhcp4_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 {
@@ -410,15 +400,4 @@ bool dhcp4_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	       dhcp4_xid(buf, len, DHCP4_REQUEST_OP, key);
 }
 
-enum proto_verdict dhcp4_reply(
-	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
-{
-	struct dhcp4_heard h;
-
-	return dhcp_reply(&dhcp4_messages, ctx, t, buf, len, &h.is);
-}
-
-enum proto_verdict dhcp4_timeout(struct proto_ctx *ctx, struct proto_txn *t)
-{
-	return dhcp_timeout(&dhcp4_messages, ctx, t);
-}
+DHCP_VERBS(dhcp4, 4)

@@ -24,18 +24,15 @@ static const char *const advertise_names[] = {"first", "best", NULL};
 static const char *const place_names[] = {"message", "ia_na", "ia_pd", "relay", NULL};
 
 static const struct field mix_fields[] = {
-	DHCP_SHARE_ROW("sarr", DHCP6_SARR, "share of exchanges that get leases in four messages"),
-	DHCP_SHARE_ROW("solicit", DHCP_TWO_WAY, "share of exchanges that end with the ADVERTISE"),
-	DHCP_SHARE_ROW("rapid", DHCP_RAPID, "share of exchanges that get leases in two messages"),
-	DHCP_SHARE_ROW(
-		"renew", DHCP6_RENEWS, "share of exchanges that renew at the server of the lease"),
-	DHCP_SHARE_ROW("rebind", DHCP6_REBINDS, "share of exchanges that renew at any server"),
-	DHCP_SHARE_ROW("release", DHCP6_RELEASES, "share of exchanges that give the leases back"),
-	DHCP_SHARE_ROW("decline", DHCP6_DECLINES, "share of exchanges that decline the addresses"),
-	DHCP_SHARE_ROW(
-		"confirm", DHCP6_CONFIRMS, "share of exchanges that ask if addresses fit the link"),
-	DHCP_SHARE_ROW(
-		"information", DHCP6_INFORMS, "share of exchanges that ask for parameters only"),
+	DHCP_SHARE_ROW("sarr", DHCP6_SARR, "get leases in four messages"),
+	DHCP_SHARE_ROW("solicit", DHCP_TWO_WAY, "end with the ADVERTISE"),
+	DHCP_SHARE_ROW("rapid", DHCP_RAPID, "get leases in two messages"),
+	DHCP_SHARE_ROW("renew", DHCP6_RENEWS, "renew at the server of the lease"),
+	DHCP_SHARE_ROW("rebind", DHCP6_REBINDS, "renew at any server"),
+	DHCP_SHARE_ROW("release", DHCP6_RELEASES, "give the leases back"),
+	DHCP_SHARE_ROW("decline", DHCP6_DECLINES, "decline the addresses"),
+	DHCP_SHARE_ROW("confirm", DHCP6_CONFIRMS, "ask if addresses fit the link"),
+	DHCP_SHARE_ROW("information", DHCP6_INFORMS, "ask for parameters only"),
 };
 
 static const struct field_section mix_section =
@@ -98,35 +95,16 @@ static const struct field vendor_fields[] = {
 static const struct field_section vendor_section =
 	DHCP_SECTION("vendor_class", "option 16", vendor_fields, struct dhcp6_vendor_settings);
 
-#define TRIES_ROWS(irt_, mrt_, mrc_, mrd_)                                                         \
-	{                                                                                          \
-		{.name = "irt",                                                                    \
-			.help = "wait for the answer to the first try",                            \
-			.type = FIELD_DURATION,                                                    \
-			.offset = TRIES(irt_ns),                                                   \
-			.def = irt_,                                                               \
-			.min = 1e6,                                                                \
-			.max = DAY_NS},                                                            \
-			{.name = "mrt",                                                            \
-				.help = "longest wait; 0s: any",                                   \
-				.type = FIELD_DURATION,                                            \
-				.offset = TRIES(mrt_ns),                                           \
-				.def = mrt_,                                                       \
-				.max = DAY_NS},                                                    \
-			{.name = "mrc",                                                            \
-				.help = "most attempts of the message",                            \
-				.type = FIELD_COUNT,                                               \
-				.offset = TRIES(mrc),                                              \
-				.def = mrc_,                                                       \
-				.min = 1,                                                          \
-				.max = DHCP_TRIES_MAX},                                            \
-		{                                                                                  \
-			.name = "mrd",                                                             \
-			.help = "time after which the attempts end; 0s: by mrc alone",             \
-			.type = FIELD_DURATION, .offset = TRIES(mrd_ns), .def = mrd_,              \
-			.max = DAY_NS                                                              \
-		}                                                                                  \
-	}
+// clang-format off
+#define TRIES_ROWS(irt_, mrt_, mrc_, mrd_) \
+	{{"irt", "wait for the answer to the first try", FIELD_DURATION, .offset = TRIES(irt_ns), \
+		.def = irt_, .min = 1e6, .max = DAY_NS}, \
+	{"mrt", "longest wait; 0s: any", FIELD_DURATION, .offset = TRIES(mrt_ns), .def = mrt_, \
+		.max = DAY_NS}, \
+	{"mrc", "most attempts of the message", FIELD_COUNT, .offset = TRIES(mrc), .def = mrc_, \
+		.min = 1, .max = DHCP_TRIES_MAX}, \
+	{"mrd", "time after which the attempts end; 0s: by mrc alone", FIELD_DURATION, \
+		.offset = TRIES(mrd_ns), .def = mrd_, .max = DAY_NS}}
 
 static const struct field solicit_tries[] = TRIES_ROWS("1s", "3600s", "4", "0s");
 static const struct field request_tries[] = TRIES_ROWS("1s", "30s", "10", "0s");
@@ -134,39 +112,31 @@ static const struct field confirm_tries[] = TRIES_ROWS("1s", "4s", "4", "10s");
 static const struct field renew_tries[] = TRIES_ROWS("10s", "600s", "4", "0s");
 static const struct field release_tries[] = TRIES_ROWS("1s", "0s", "4", "0s");
 
-#define TRIES_SECTION(name_, help_, rows_)                                                         \
-	DHCP_SECTION(name_, help_, rows_, struct dhcp6_tries_settings)
+// X(member, message, defaults)
+#define TRIES_SECTIONS(X) \
+	X(solicit, "SOLICIT", solicit_tries) \
+	X(request, "REQUEST", request_tries) \
+	X(confirm, "CONFIRM", confirm_tries) \
+	X(renew, "RENEW", renew_tries) \
+	X(rebind, "REBIND", renew_tries) \
+	X(information, "INFORMATION-REQUEST", solicit_tries) \
+	X(release, "RELEASE", release_tries) \
+	X(decline, "DECLINE", release_tries)
 
-static const struct field_section tries_sections[] = {
-	TRIES_SECTION("solicit", "of SOLICIT", solicit_tries),
-	TRIES_SECTION("request", "of REQUEST", request_tries),
-	TRIES_SECTION("confirm", "of CONFIRM", confirm_tries),
-	TRIES_SECTION("renew", "of RENEW", renew_tries),
-	TRIES_SECTION("rebind", "of REBIND", renew_tries),
-	TRIES_SECTION("information", "of INFORMATION-REQUEST", solicit_tries),
-	TRIES_SECTION("release", "of RELEASE", release_tries),
-	TRIES_SECTION("decline", "of DECLINE", release_tries),
-};
+#define TRIES_SECTION(name_, message_, rows_) \
+	static const struct field_section name_##_section = \
+		DHCP_SECTION(#name_, "of " message_, rows_, struct dhcp6_tries_settings);
+#define TRIES_ROW(name_, message_, rows_) \
+	{#name_, "how " #name_ " messages are sent again", FIELD_SECTION, \
+		.offset = RETRANSMIT(name_), .section = &name_##_section},
+// clang-format on
 
-#define TRIES_FIELD(name_, index_)                                                                 \
-	{                                                                                          \
-		.name = #name_, .help = "how " #name_ " messages are sent again",                  \
-		.type = FIELD_SECTION, .offset = RETRANSMIT(name_),                                \
-		.section = &tries_sections[index_]                                                 \
-	}
+TRIES_SECTIONS(TRIES_SECTION)
 
 static const struct field retransmit_fields[] = {
 	{"rand", "largest random change of a wait, up or down", FIELD_PERCENT,
 		.offset = RETRANSMIT(rand), .def = "10%", .max = 0.9},
-	TRIES_FIELD(solicit, 0),
-	TRIES_FIELD(request, 1),
-	TRIES_FIELD(confirm, 2),
-	TRIES_FIELD(renew, 3),
-	TRIES_FIELD(rebind, 4),
-	TRIES_FIELD(information, 5),
-	TRIES_FIELD(release, 6),
-	TRIES_FIELD(decline, 7),
-};
+	TRIES_SECTIONS(TRIES_ROW)};
 
 static const struct field_section retransmit_section =
 	DHCP_SECTION("retransmit", "retransmission (RFC 8415 section 15); without: one attempt",
@@ -189,10 +159,7 @@ static const struct field_section expect_section =
 
 #define S struct dhcp6_settings
 static const struct field dhcp6_fields[] = {
-	DHCP_EXCHANGE_ROW("sarr", dhcp6_exchange_names),
-	DHCP_SECTION_ROW(
-		struct dhcp_settings, mix, &mix_section, "several kinds of exchanges in one item"),
-	DHCP_CLIENTS_ROW,
+	DHCP_FIRST_ROWS("sarr", dhcp6_exchange_names),
 	{"lease", "leases that clients ask for: addresses (IA_NA), prefixes (IA_PD) or both",
 		FIELD_ENUM, .offset = SETTING(lease), .def = "address", .names = lease_names},
 	{"addresses", "addresses per client, each in an IA of its own", FIELD_COUNT,
@@ -240,12 +207,8 @@ static const struct field dhcp6_fields[] = {
 		"which ADVERTISE a client takes: the first, or the one with the best preference of "
 		"those that come while it waits for the first try, at once one with 255 (RFC 8415)",
 		FIELD_ENUM, .offset = SETTING(advertise), .def = "first", .names = advertise_names},
-	DHCP_SECTION_ROW(struct dhcp_settings, retransmit, &retransmit_section,
-		"retransmission of unanswered messages"),
-	DHCP_DECLINE_REST_ROW(""),
-	DHCP_SECTION_ROW(struct dhcp_settings, leases, &dhcp_leases_section,
-		"leases in a file, from one run to the next"),
-	DHCP_SECTION_ROW(S, expect, &expect_section, "conditions of valid leases"),
+	DHCP_RETRANSMIT_ROWS(""),
+	DHCP_LAST_ROWS(S, "conditions of valid leases"),
 };
 #undef S
 

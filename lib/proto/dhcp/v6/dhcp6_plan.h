@@ -212,25 +212,5 @@ enum proto_verdict dhcp6_ours(
 enum dhcp_judgement dhcp6_judge(
 	struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
 
-// dhcp6_setup.c
-void dhcp6_check(const void *settings, struct diag *d);
-void dhcp6_check_server(const void *settings, const struct addr *server, struct diag *d);
-void *dhcp6_setup(const void *settings, const struct proto_env *env, struct diag *d);
-// How many addresses, or prefixes, the clients hold at a time, at most.
-uint64_t dhcp6_leases_wanted(const void *settings, bool prefixes);
-
-// dhcp6_templates.c: the bytes of every kind of message into the plan, options as patterns. 0, or
-// -EINVAL (in d).
-int dhcp6_templates(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);
-
-// dhcp6_request_wire.c
-uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
-void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out);
-
-// dhcp6_wire.c
-bool dhcp6_begin(struct proto_ctx *ctx, struct proto_txn *t);
-bool dhcp6_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
-bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key);
-enum proto_verdict dhcp6_reply(
-	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
-enum proto_verdict dhcp6_timeout(struct proto_ctx *ctx, struct proto_txn *t);
+// dhcp6_setup.c, dhcp6_templates.c, dhcp6_request_wire.c and dhcp6_wire.c
+DHCP_VERBS_DECLARED(dhcp6)

@@ -284,16 +284,6 @@ static __attribute__((noinline)) enum proto_verdict dhcp6_another(
 	return dhcp_requested(&dhcp6_messages, ctx, t, heard->client);
 }
 
-bool dhcp6_begin(struct proto_ctx *ctx, struct proto_txn *t)
-{
-	return dhcp_begin(&dhcp6_messages, ctx, t);
-}
-
-bool dhcp6_owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
-{
-	return addr_len == 16 && dhcp_owns(&dhcp6_messages, ctx, addr, mac);
-}
-
 // Messages of relays and clients too: one that comes back to us is counted for what it is.
 bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 {
@@ -304,15 +294,4 @@ bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return true;
 }
 
-enum proto_verdict dhcp6_reply(
-	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
-{
-	struct dhcp6_heard h;
-
-	return dhcp_reply(&dhcp6_messages, ctx, t, buf, len, &h.is);
-}
-
-enum proto_verdict dhcp6_timeout(struct proto_ctx *ctx, struct proto_txn *t)
-{
-	return dhcp_timeout(&dhcp6_messages, ctx, t);
-}
+DHCP_VERBS(dhcp6, 16)

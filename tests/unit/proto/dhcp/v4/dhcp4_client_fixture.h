@@ -57,7 +57,7 @@ static inline struct addr v4(uint32_t address)
 {
 	struct addr a = {.len = 4};
 
-	dhcp4_put32(a.bytes, address);
+	bytes_put_be32(a.bytes, address);
 	return a;
 }
 
@@ -172,13 +172,13 @@ static inline void fixture_compose(struct dhcp4_fixture *f)
 	write_space(&w, DHCP4_OPTIONS_AT);
 	memcpy(f->reply, f->sent, DHCP4_HEADER_LEN);
 	f->reply[DHCP4_AT_OP] = a->op;
-	dhcp4_put32(f->reply + DHCP4_AT_XID, f->txn.key ^ a->xid_xor);
-	dhcp4_put32(f->reply + DHCP4_AT_CIADDR, a->ciaddr);
-	dhcp4_put32(f->reply + DHCP4_AT_YIADDR, a->yiaddr);
+	bytes_put_be32(f->reply + DHCP4_AT_XID, f->txn.key ^ a->xid_xor);
+	bytes_put_be32(f->reply + DHCP4_AT_CIADDR, a->ciaddr);
+	bytes_put_be32(f->reply + DHCP4_AT_YIADDR, a->yiaddr);
 	f->reply[DHCP4_AT_CHADDR + 5] ^= a->chaddr_xor;
 	if (a->no_chaddr)
 		memset(f->reply + DHCP4_AT_CHADDR, 0, 16);
-	dhcp4_put32(f->reply + DHCP4_AT_COOKIE, DHCP4_COOKIE);
+	bytes_put_be32(f->reply + DHCP4_AT_COOKIE, DHCP4_COOKIE);
 	if (a->type)
 		dhcp4_write_option_u8(&w, DHCP4_OPT_TYPE, a->type);
 	write_number(&w, DHCP4_OPT_SERVER_ID, a->server_id);

@@ -286,7 +286,7 @@ static void leases_go_from_one_run_to_the_next(void **state)
 		assert_int_equal(f->txn.user, i);
 		assert_in_range(client_of(f, i)->head.expires_s, 3590, 3601);
 		fixture_send(f);
-		assert_int_equal(dhcp4_get32(f->sent + DHCP4_AT_CIADDR), POOL + i);
+		assert_int_equal(bytes_be32(f->sent + DHCP4_AT_CIADDR), POOL + i);
 		assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
 	}
 	assert_int_equal(f->n.is.renewed, 3);

@@ -104,7 +104,7 @@ static void assert_flow(
 	dhcp4_flow(&f->ctx, &f->txn, &flow);
 	assert_int_equal(flow.path, path);
 	assert_int_equal(flow.src_port, port);
-	assert_int_equal(dhcp4_get32(flow.src), src);
+	assert_int_equal(bytes_be32(flow.src), src);
 	assert_int_equal(flow.own_mac, own_mac);
 	if (own_mac)
 		assert_memory_equal(flow.mac, f->sent + DHCP4_AT_CHADDR, 6);
@@ -334,8 +334,8 @@ static void with_a_server_id_override_renewals_go_through_the_relay(void **state
 	fixture_open(f);
 	fixture_bound(f, DHCP4_RENEW);
 	assert_option(f, 82, "\x0b\4\xc0\0\2\x09", 6);
-	assert_int_equal(dhcp4_get32(f->sent + DHCP4_AT_GIADDR), RELAY);
-	assert_int_equal(dhcp4_get32(f->sent + DHCP4_AT_CIADDR), POOL);
+	assert_int_equal(bytes_be32(f->sent + DHCP4_AT_GIADDR), RELAY);
+	assert_int_equal(bytes_be32(f->sent + DHCP4_AT_CIADDR), POOL);
 	assert_flow(f, 0, 67, RELAY, false);
 	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
 	fixture_end(f);
@@ -347,12 +347,12 @@ static void a_client_stays_with_its_relay(void **state)
 
 	for (uint32_t i = 0; i < 10; i++) {
 		fixture_dora(f);
-		assert_int_equal(dhcp4_get32(f->sent + DHCP4_AT_GIADDR), RELAY + i % 4);
+		assert_int_equal(bytes_be32(f->sent + DHCP4_AT_GIADDR), RELAY + i % 4);
 	}
 	fixture_only(f, DHCP4_REBIND);
 	for (uint32_t i = 0; i < 10; i++) {
 		fixture_next(f);
-		assert_int_equal(dhcp4_get32(f->sent + DHCP4_AT_GIADDR), RELAY + i % 4);
+		assert_int_equal(bytes_be32(f->sent + DHCP4_AT_GIADDR), RELAY + i % 4);
 	}
 	fixture_end(f);
 }
@@ -593,7 +593,7 @@ static void a_released_address_is_free_at_once_and_may_be_anybodys(void **state)
 	uint8_t mac[6], address[4];
 
 	fixture_dora(f);
-	dhcp4_put32(address, POOL);
+	bytes_put_be32(address, POOL);
 	assert_true(dhcp4_owns(&f->ctx, address, 4, mac));
 	assert_memory_equal(mac, f->settings.is.mac, 6);
 	fixture_only(f, DHCP4_RELEASES);
@@ -766,7 +766,7 @@ static void messages_are_sent_again_with_the_same_xid_and_longer_waits(void **st
 		f->ctx.now_ms = 5000 * i;
 		fixture_send(f);
 		assert_int_equal(f->sent[DHCP4_AT_SECS + 1], 5 * i);
-		assert_int_equal(dhcp4_get32(f->sent + DHCP4_AT_XID), 0x1234abcd);
+		assert_int_equal(bytes_be32(f->sent + DHCP4_AT_XID), 0x1234abcd);
 		assert_in_range(f->txn.wait, 1 + 16 * i, 16 + 16 * i);
 		assert_in_range(waits[f->txn.wait - 1], middle - 1000000000, middle + 1000000000);
 		assert_int_equal(waits[16 * i], middle - 1000000000);
@@ -879,8 +879,8 @@ static enum proto_verdict verdict_of_way(enum dhcp4_step step, bool relay, uint3
 		.src = from, .dst = to, .addr_len = 4, .src_port = src_port, .dst_port = dst_port};
 	enum proto_verdict v;
 
-	dhcp4_put32(from, src);
-	dhcp4_put32(to, dst);
+	bytes_put_be32(from, src);
+	bytes_put_be32(to, dst);
 	f->ctx.ends = &ends;
 	v = fixture_answer(f, step == DHCP4_STEP_DISCOVER ? DHCP4_OFFER : DHCP4_ACK);
 	assert_int_equal(f->n.is.way_wrong, v == PROTO_STRAY);
@@ -1010,7 +1010,7 @@ static void a_lease_of_no_time_is_none(void **state)
 	fixture_plan(f, DHCP4_ACK);
 	f->answer.t1 = f->answer.t2 = 0;
 	fixture_compose(f);
-	dhcp4_put32(
+	bytes_put_be32(
 		f->reply + dhcp4_find_option(f->reply, f->reply_len, DHCP4_OPT_LEASE_TIME) + 2, 0);
 	assert_int_equal(dhcp4_reply(&f->ctx, &f->txn, f->reply, f->reply_len), PROTO_FAIL);
 	assert_int_equal(f->n.lease_time_missing, 1);
@@ -1333,11 +1333,11 @@ static void what_an_item_owns_is_its_own_clients(void **state)
 	ANSWER(g, DHCP4_OFFER, PROTO_AGAIN, a->yiaddr = POOL + 9);
 	fixture_send(g);
 	ANSWER(g, DHCP4_ACK, PROTO_DONE, a->yiaddr = POOL + 9);
-	dhcp4_put32(address, POOL + 9);
+	bytes_put_be32(address, POOL + 9);
 	assert_false(dhcp4_owns(&f->ctx, address, 4, mac));
 	assert_true(dhcp4_owns(&g->ctx, address, 4, mac));
 	assert_memory_equal(mac, "\2\0\0\0\1\0", 6);
-	dhcp4_put32(address, POOL);
+	bytes_put_be32(address, POOL);
 	assert_true(dhcp4_owns(&f->ctx, address, 4, mac));
 	assert_memory_equal(mac, "\2\0\0\0\0\0", 6);
 	assert_false(dhcp4_owns(&g->ctx, address, 4, mac));
@@ -1432,13 +1432,13 @@ static void addresses_are_owned_while_their_lease_runs(void **state)
 	uint8_t address[16] = {0}, mac[6] = "portm";
 
 	fixture_dora(f);
-	dhcp4_put32(address, POOL);
+	bytes_put_be32(address, POOL);
 	assert_true(dhcp4_owns(&f->ctx, address, 4, mac));
 	assert_memory_equal(mac, "portm", 6); // behind the relay
 	assert_false(dhcp4_owns(&f->ctx, address, 16, mac));
 	f->ctx.now_ms = 3600000;
 	assert_false(dhcp4_owns(&f->ctx, address, 4, mac));
-	dhcp4_put32(address, POOL + 1);
+	bytes_put_be32(address, POOL + 1);
 	assert_false(dhcp4_owns(&f->ctx, address, 4, mac));
 	fixture_end(f);
 }

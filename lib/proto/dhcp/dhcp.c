@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DHCP clients of both families as the engine sees them: counters, steps and the rows for protos[].
+// Settings are in dhcp4_fields.c and dhcp6_fields.c, their use in *_setup.c and *_templates.c,
+// messages in *_wire.c. The responder's rows are in dhcp4_answer.c and dhcp6_answer.c. Path: cold.
+// Any thread.
+
+#include "proto/dhcp/dhcp.h"
+
+#include "proto/dhcp/server/dhcp4_answer.h"
+#include "proto/dhcp/server/dhcp6_answer.h"
+#include "proto/dhcp/v4/dhcp4_plan.h"
+#include "proto/dhcp/v6/dhcp6_plan.h"
+
+static const char *or_other(const char *name)
+{
+	return name ? name : "other";
+}
+
+static const char *dhcp4_type_label(uint32_t i)
+{
+	return i == 0 ? "none" : or_other(dhcp4_type_name(i));
+}
+
+static const char *dhcp6_type_label(uint32_t i)
+{
+	return i == 0 ? "RESERVED" : or_other(dhcp6_type_name(i));
+}
+
+static const char *dhcp6_status_label(uint32_t i)
+{
+	return or_other(dhcp6_status_name(i));
+}
+
+#define ROWS                 DHCP_COUNTER_ROW, DHCP_COUNTER_ARRAY_ROW, COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW
+#define LIST(counters, rows) counters(rows)
+
+#define OFFSET(member) offsetof(struct dhcp4_counters, member)
+static const struct counter dhcp4_rows[] = {LIST(DHCP4_COUNTERS, ROWS)};
+#undef OFFSET
+#define OFFSET(member) offsetof(struct dhcp6_counters, member)
+static const struct counter dhcp6_rows[] = {LIST(DHCP6_COUNTERS, ROWS)};
+
+static const struct proto_step dhcp4_steps[DHCP4_STEPS] = {
+	[DHCP4_STEP_DISCOVER] = {"discover-offer"},
+	[DHCP4_STEP_REQUEST] = {"request-ack"},
+	[DHCP4_STEP_RAPID] = {"discover-ack"},
+	[DHCP4_STEP_RENEW] = {"renew-ack"},
+	[DHCP4_STEP_REBIND] = {"rebind-ack"},
+	[DHCP4_STEP_REBOOT] = {"reboot-ack"},
+	[DHCP4_STEP_INFORM] = {"inform-ack"},
+	[DHCP4_STEP_RELEASE] = {"release"},
+	[DHCP4_STEP_DECLINE] = {"decline"},
+	[DHCP4_STEP_LEASEQUERY] = {"leasequery"},
+};
+
+static const struct proto_step dhcp6_steps[DHCP6_STEPS] = {
+	[DHCP6_STEP_SOLICIT] = {"solicit-advertise"},
+	[DHCP6_STEP_REQUEST] = {"request-reply"},
+	[DHCP6_STEP_RAPID] = {"solicit-reply"},
+	[DHCP6_STEP_RENEW] = {"renew-reply"},
+	[DHCP6_STEP_REBIND] = {"rebind-reply"},
+	[DHCP6_STEP_RELEASE] = {"release-reply"},
+	[DHCP6_STEP_DECLINE] = {"decline-reply"},
+	[DHCP6_STEP_CONFIRM] = {"confirm-reply"},
+	[DHCP6_STEP_INFORMATION] = {"information-reply"},
+};
+
+_Static_assert(DHCP4_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
+_Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
+
+// Of the family dhcp4 or dhcp6, FAMILY in capitals; key_bits_, cost_ns_: as in struct proto.
+#define DHCP_PROTO(family, FAMILY, text, key_bits_, cost_ns_)                                      \
+	static const struct counter_section family##_counters_section = {                          \
+		.name = #family,                                                                   \
+		.help = text " messages and leases",                                               \
+		COUNTER_ROWS(family##_rows),                                                       \
+		.size = sizeof(struct family##_counters),                                          \
+	};                                                                                         \
+                                                                                                   \
+	static const struct proto_router family##_router = {                                       \
+		.check_server = family##_check_server,                                             \
+		.layout = dhcp_layout,                                                             \
+		.common_setup = dhcp_common_setup,                                                 \
+		.common_teardown = dhcp_common_teardown,                                           \
+		.begin = family##_begin,                                                           \
+		.flow = family##_flow,                                                             \
+		.owns = family##_owns,                                                             \
+	};                                                                                         \
+                                                                                                   \
+	const struct proto family##_proto = {                                                      \
+		.name = #family,                                                                   \
+		.help = text " clients and relays",                                                \
+		.default_port = FAMILY##_SERVER_PORT,                                              \
+		.key_bits = key_bits_,                                                             \
+		.steps = family##_steps,                                                           \
+		.step_count = FAMILY##_STEPS,                                                      \
+		.cost_ns = cost_ns_,                                                               \
+		.settings = &family##_settings_section,                                            \
+		.counters = &family##_counters_section,                                            \
+		.server = &family##_server,                                                        \
+		.router = &family##_router,                                                        \
+		.check = family##_check,                                                           \
+		.setup = family##_setup,                                                           \
+		.teardown = dhcp_teardown,                                                         \
+		.memory = dhcp_memory,                                                             \
+		.open = dhcp_open,                                                                 \
+		.close = dhcp_close,                                                               \
+		.request = family##_request,                                                       \
+		.key = family##_key,                                                               \
+		.reply = family##_reply,                                                           \
+		.timeout = family##_timeout,                                                       \
+	};
+
+DHCP_PROTO(dhcp4, DHCP4, "DHCPv4", 32, 175)
+DHCP_PROTO(dhcp6, DHCP6, "DHCPv6", DHCP6_KEY_BITS, 285)
