@@ -57,7 +57,8 @@ struct dhcp_plan {
 	uint16_t relay_port;
 	uint16_t server_port;
 	uint32_t server_count;
-	uint32_t path_stride; // paths of one set of VLANs
+	uint8_t servers[DHCP_SERVERS_MAX][16]; // their addresses, the item's first
+	uint32_t path_stride;                  // paths of one set of VLANs
 	struct dhcp_vlans vlans;
 	struct proto_layout layout;
 	struct dhcp_lease_file leases;
@@ -171,6 +172,21 @@ int dhcp_close(struct proto_ctx *ctx);
 	enum proto_verdict family##_timeout(struct proto_ctx *ctx, struct proto_txn *t);           \
 	bool family##_owns(                                                                        \
 		struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
+
+// The number of the server with this address; server_count: there is none.
+static inline uint32_t dhcp_server_of(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len)
+{
+	uint32_t i = 0;
+
+	while (i < p->server_count && !addr_bytes_equal(p->servers[i], addr, len))
+		i++;
+	return i;
+}
+
+static inline bool dhcp_is_server(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len)
+{
+	return dhcp_server_of(p, addr, len) < p->server_count;
+}
 
 static inline uint32_t dhcp_vlans_place(const struct dhcp_vlans *v, uint32_t number)
 {

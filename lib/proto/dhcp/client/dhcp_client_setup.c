@@ -283,6 +283,9 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	p->name = env->name;
 	p->server_port = env->server_port;
 	p->server_count = 1 + s->servers.count;
+	memcpy(p->servers[0], env->server.bytes, 16);
+	for (uint32_t i = 0; i < s->servers.count; i++)
+		memcpy(p->servers[1 + i], ((const struct addr *)s->servers.items)[i].bytes, 16);
 	build_course(p, s);
 	parameters_mark(p->parameters, &s->parameters);
 	if (s->relay)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options in the file to patterns, and names to labels. Path: hot (dhcp_name_labels) | cold (the
-// rest). Management thread.
+// Options in the file to patterns, and names to labels. Path: hot (dhcp_option_begin,
+// dhcp_option_end, dhcp_varying_write, dhcp_varying_options, dhcp_fqdn_write, dhcp_name_labels) |
+// cold (the rest). Management thread; those that are hot: any.
 
 #include "proto/dhcp/client/dhcp_templates.h"
 
@@ -133,6 +134,69 @@ uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t head)
 	return room;
 }
 
+uint8_t *dhcp_option_begin(struct writer *w, uint16_t code, bool wide)
+{
+	uint8_t *head = write_space(w, wide ? 4 : 2);
+
+	if (head && wide)
+		bytes_put_be16(head, code);
+	else if (head)
+		head[0] = (uint8_t)code;
+	return head;
+}
+
+void dhcp_option_end(const struct writer *w, uint8_t *head, bool wide)
+{
+	if (head && wide)
+		bytes_put_be16(head + 2, (uint16_t)(w->at - head - 4));
+	else if (head)
+		head[1] = (uint8_t)(w->at - head - 2);
+}
+
+void dhcp_varying_write(
+	const struct pattern_values *client, const struct dhcp_varying *v, struct writer *w)
+{
+	struct pattern_values values = *client;
+
+	values.seed = rand_hash(client->seed ^ v->salt);
+	pattern_write(&v->pattern, &values, w);
+}
+
+void dhcp_varying_options(const struct pattern_values *client, const struct dhcp_varying_list *l,
+	bool wide, struct writer *w)
+{
+	for (const struct dhcp_varying *v = l->items; v < l->items + l->count; v++) {
+		uint8_t *head = dhcp_option_begin(w, v->code, wide), *len;
+
+		if (v->has_enterprise)
+			write_be32(w, v->enterprise);
+		len = v->has_len ? write_space(w, 2) : NULL;
+		dhcp_varying_write(client, v, w);
+		if (len)
+			bytes_put_be16(len, (uint16_t)(w->at - len - 2));
+		dhcp_option_end(w, head, wide);
+	}
+}
+
+// In DHCPv4 two obsolete RCODEs follow the flags, and the name may be text.
+void dhcp_fqdn_write(
+	const struct pattern_values *client, const struct dhcp_plan *p, bool wide, struct writer *w)
+{
+	uint8_t *head, *name;
+
+	if (!p->fqdn.code)
+		return;
+	head = dhcp_option_begin(w, p->fqdn.code, wide);
+	write_u8(w, p->fqdn_flags);
+	if (!wide)
+		write_be16(w, 0);
+	name = wide || (p->fqdn_flags & FQDN_E) ? write_space(w, 1) : NULL;
+	dhcp_varying_write(client, &p->fqdn, w);
+	if (name && !w->failed)
+		dhcp_name_labels(w, name);
+	dhcp_option_end(w, head, wide);
+}
+
 #define NAME_MAX_LEN 255
 
 void dhcp_name_labels(struct writer *w, uint8_t *at)
@@ -182,6 +246,18 @@ void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dh
 		.relayed = s->relay != NULL};
 	b->fixed = dhcp_list_make(b, s->options.count + room);
 	p->options = dhcp_list_make(b, s->options.count + room);
+}
+
+const char *dhcp_taken_why(const struct dhcp_taken *taken, uint64_t code, uint8_t in)
+{
+	while (taken->why && (taken->code != code || !(taken->in & in)))
+		taken++;
+	return taken->why;
+}
+
+void dhcp_build_fixed(const struct dhcp_build *b, bool wide, struct writer *w)
+{
+	dhcp_varying_options(&(struct pattern_values){0}, &b->fixed, wide, w);
 }
 
 void dhcp_build_fqdn(struct dhcp_build *b, uint16_t code, uint32_t room, uint8_t no_update)

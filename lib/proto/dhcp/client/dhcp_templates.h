@@ -39,11 +39,25 @@ struct dhcp_build {
 	struct dhcp_varying_list fixed; // options of the user that are the same for all
 };
 
+// An option that the user must not write in these places (a bit each), and the reason. The last one
+// has none.
+struct dhcp_taken {
+	uint32_t code;
+	uint8_t in;
+	const char *why;
+};
+
+#define DHCP_NEEDED "is written as the message needs it"
+
 #define DHCP_COMPLAIN(b, ...) ((b)->failed = true, diag_error((b)->d, __VA_ARGS__))
 
 // room: of lists, beside the options of the user.
 void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dhcp_settings *s,
 	uint32_t option_room, uint32_t room, struct diag *d);
+// The reason against an option in this place; NULL: the user may write it.
+const char *dhcp_taken_why(const struct dhcp_taken *taken, uint64_t code, uint8_t in);
+// Options that are the same for all clients; wide: as dhcp_option_begin has it.
+void dhcp_build_fixed(const struct dhcp_build *b, bool wide, struct writer *w);
 // The setting `fqdn`, if it is given: option `code`; no_update: its N flag (RFC 4702, RFC 4704).
 void dhcp_build_fqdn(struct dhcp_build *b, uint16_t code, uint32_t room, uint8_t no_update);
 
@@ -70,6 +84,19 @@ struct dhcp_varying_list dhcp_list_make(struct dhcp_build *b, uint32_t room);
 void dhcp_list_add(struct dhcp_varying_list *l, const struct dhcp_varying *v);
 // Most bytes of all of them, each with a head in front.
 uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t head);
+
+// The head of an option, code and length; each has one byte, in DHCPv6 (wide) two. NULL: no room.
+uint8_t *dhcp_option_begin(struct writer *w, uint16_t code, bool wide);
+// Its length is known.
+void dhcp_option_end(const struct writer *w, uint8_t *head, bool wide);
+// The values of a client in what differs; the seed is the client's.
+void dhcp_varying_write(
+	const struct pattern_values *client, const struct dhcp_varying *v, struct writer *w);
+void dhcp_varying_options(const struct pattern_values *client, const struct dhcp_varying_list *l,
+	bool wide, struct writer *w);
+// The client's name, if there is one (RFC 4702 section 2, RFC 4704 section 4).
+void dhcp_fqdn_write(const struct pattern_values *client, const struct dhcp_plan *p, bool wide,
+	struct writer *w);
 
 #define DHCP_LABEL_MAX 63
 

@@ -81,15 +81,15 @@ struct dhcp4_plan {
 	unsigned __int128 chaddr; // of client 0, the first byte in the upper bits; without a file
 	enum dhcp4_client_id client_id;
 	struct dhcp_varying id_text;
+	bool known_server;      // the item's has an address
 	bool relay_unicast;     // renew and the like go through the relay too
 	uint8_t relay_info_len; // of the part that is the same for all clients
 	uint8_t relay_info[DHCP4_OPTION_ROOM];
 	struct dhcp_varying_list relay_subs; // after relay_info
 
-	uint32_t servers[DHCP_SERVERS_MAX]; // host order; the item's first, 0: not given
-	uint32_t path_server;               // path of the first server
-	uint32_t accept;                    // server identifier, 0: any
-	uint32_t hint_first;                // requested address of client 0, 0: none
+	uint32_t path_server; // path of the first server
+	uint32_t accept;      // server identifier, 0: any
+	uint32_t hint_first;  // requested address of client 0, 0: none
 	struct recip hint_count;
 	uint16_t pad;
 	const struct dhcp4_pool_range *pool;
@@ -192,6 +192,18 @@ static inline uint32_t dhcp4_lease_hold(
 	k->head.holds = true;
 	k->head.expires_s = until_s;
 	return DHCP_NOBODY;
+}
+
+// Whose server identifier it is; the one that was asked when it is nobody's.
+static inline uint8_t dhcp4_server_of(
+	const struct dhcp4_plan *p, const struct dhcp4_client *k, uint32_t server_id)
+{
+	uint8_t bytes[4];
+	uint32_t i;
+
+	bytes_put_be32(bytes, server_id);
+	i = dhcp_server_of(&p->is, bytes, 4);
+	return i < p->is.server_count ? (uint8_t)i : k->head.server;
 }
 
 static inline uint32_t dhcp4_relay_of(

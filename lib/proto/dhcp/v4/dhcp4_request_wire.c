@@ -10,7 +10,6 @@
 #include "proto/dhcp/v4/dhcp4_plan.h"
 
 #define MS_PER_S 1000
-#define FQDN_E   4 // flag: the name as in DNS messages
 
 #define BIT(type) (1u << (type))
 #define OFFERS    BIT(DHCP4_OFFER)
@@ -61,67 +60,13 @@ const struct dhcp_start dhcp4_starts[DHCP4_EXCHANGES] = {
 	[DHCP4_LEASEQUERIES] = {DHCP4_STEP_LEASEQUERY, DHCP_IS_BOUND},
 };
 
-static void varying_write(
-	const struct dhcp4_self *s, const struct dhcp_varying *v, struct writer *w)
+static inline struct pattern_values values_of(const struct dhcp4_self *s)
 {
-	struct pattern_values values = {.client = s->number,
-		.seed = rand_hash(s->seed ^ v->salt),
+	return (struct pattern_values){.client = s->number,
+		.seed = s->seed,
 		.mac = s->chaddr,
 		.relay = s->relay,
 		.address = s->address};
-
-	pattern_write(&v->pattern, &values, w);
-}
-
-// An option's head; its length is known when it ends.
-static uint8_t *option_begin(struct writer *w, uint8_t code)
-{
-	uint8_t *head = write_space(w, 2);
-
-	if (head)
-		head[0] = code;
-	return head;
-}
-
-static void option_end(const struct writer *w, uint8_t *head)
-{
-	if (head)
-		head[1] = (uint8_t)(w->at - head - 2);
-}
-
-static void varying_option(
-	const struct dhcp4_self *s, const struct dhcp_varying *v, struct writer *w)
-{
-	uint8_t *head = option_begin(w, (uint8_t)v->code);
-
-	varying_write(s, v, w);
-	option_end(w, head);
-}
-
-// RFC 4702 section 2: flags, two obsolete RCODEs, name. One label alone is a partial name.
-static void fqdn_write(const struct dhcp4_self *s, struct writer *w)
-{
-	const struct dhcp4_plan *p = s->p;
-	uint8_t *head = option_begin(w, DHCP4_OPT_FQDN);
-	uint8_t *name;
-
-	write_u8(w, p->is.fqdn_flags);
-	write_be16(w, 0);
-	name = p->is.fqdn_flags & FQDN_E ? write_space(w, 1) : NULL;
-	varying_write(s, &p->is.fqdn, w);
-	if (name && !w->failed)
-		dhcp_name_labels(w, name);
-	option_end(w, head);
-}
-
-static void options_write(const struct dhcp4_self *s, struct writer *w)
-{
-	const struct dhcp4_plan *p = s->p;
-
-	for (uint32_t i = 0; i < p->is.options.count; i++)
-		varying_option(s, &p->is.options.items[i], w);
-	if (p->is.fqdn.code)
-		fqdn_write(s, w);
 }
 
 static inline void chaddr_write(const struct dhcp4_self *s, struct writer *w)
@@ -134,6 +79,8 @@ static inline void chaddr_write(const struct dhcp4_self *s, struct writer *w)
 
 void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w)
 {
+	const struct pattern_values values = values_of(s);
+
 	switch (s->p->client_id) {
 	case DHCP4_ID_NONE:
 		return;
@@ -148,18 +95,17 @@ void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w)
 		return;
 	case DHCP4_ID_TEXT:
 		write_u8(w, 0);
-		varying_write(s, &s->p->id_text, w);
+		dhcp_varying_write(&values, &s->p->id_text, w);
 		return;
 	}
 }
 
 void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w)
 {
-	const struct dhcp4_plan *p = s->p;
+	const struct pattern_values values = values_of(s);
 
-	write_bytes(w, p->relay_info, p->relay_info_len);
-	for (uint32_t i = 0; i < p->relay_subs.count; i++)
-		varying_option(s, &p->relay_subs.items[i], w);
+	write_bytes(w, s->p->relay_info, s->p->relay_info_len);
+	dhcp_varying_options(&values, &s->p->relay_subs, false, w);
 }
 
 static inline uint16_t secs_of(
@@ -248,20 +194,23 @@ static inline uint64_t template_patch(const struct proto_ctx *ctx, const struct 
 static inline void tail_write(
 	const struct dhcp4_self *s, const struct dhcp4_template *m, uint16_t has, struct writer *w)
 {
+	const struct pattern_values values = values_of(s);
 	const struct dhcp4_plan *p = s->p;
 	uint8_t *head;
 
 	if ((has & DHCP4_HAS_CHADDR) && p->client_id == DHCP4_ID_TEXT) {
-		head = option_begin(w, DHCP4_OPT_CLIENT_ID);
+		head = dhcp_option_begin(w, DHCP4_OPT_CLIENT_ID, false);
 		dhcp4_client_id_write(s, w);
-		option_end(w, head);
+		dhcp_option_end(w, head, false);
 	}
-	if (has & DHCP4_HAS_OPTIONS)
-		options_write(s, w);
+	if (has & DHCP4_HAS_OPTIONS) {
+		dhcp_varying_options(&values, &p->is.options, false, w);
+		dhcp_fqdn_write(&values, &p->is, false, w);
+	}
 	if (m->relay_info) {
-		head = option_begin(w, DHCP4_OPT_RELAY_INFO);
+		head = dhcp_option_begin(w, DHCP4_OPT_RELAY_INFO, false);
 		dhcp4_relay_info_write(s, w);
-		option_end(w, head);
+		dhcp_option_end(w, head, false);
 	}
 	write_u8(w, DHCP4_OPT_END);
 }

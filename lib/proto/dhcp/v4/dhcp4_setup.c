@@ -135,23 +135,6 @@ static struct dhcp_backoff dhcp4_backoff(const struct dhcp_settings *settings, u
 		.tries = (uint32_t)s->tries};
 }
 
-static void build_servers(
-	struct dhcp4_plan *p, const struct dhcp4_settings *s, const struct addr *server)
-{
-	const struct addr *servers = s->is.servers.items;
-
-	p->servers[0] = ipv4(server);
-	for (uint32_t i = 0; i < s->is.servers.count; i++)
-		p->servers[1 + i] = ipv4(&servers[i]);
-	if (s->accept.len)
-		p->accept = ipv4(&s->accept);
-	recip_init(&p->hint_count, 1);
-	if (s->requested_address.first.len == 0)
-		return;
-	p->hint_first = ipv4(&s->requested_address.first);
-	recip_init(&p->hint_count, s->requested_address.count);
-}
-
 static void build_expect(struct dhcp4_plan *p, const struct dhcp4_settings *s)
 {
 	const struct dhcp4_expect_settings *e = s->expect;
@@ -178,7 +161,10 @@ static void dhcp4_plan_rest(
 
 	p->pad = (uint16_t)s->pad;
 	p->relay_unicast = relay && relay->server_id_override;
-	build_servers(p, s, &env->server);
+	p->known_server = ipv4(&env->server) != 0;
+	p->accept = ipv4(&s->accept);
+	p->hint_first = ipv4(&s->requested_address.first);
+	recip_init(&p->hint_count, p->hint_first ? s->requested_address.count : 1);
 	build_expect(p, s);
 }
 
@@ -222,9 +208,7 @@ static bool dhcp4_lease_load(
 	if (dhcp4_lease_hold(w, client, address, saved->left_s, 0) != DHCP_NOBODY)
 		return false;
 	k->server_id = bytes_be32(p->is.leases.servers[saved->server].bytes);
-	for (uint32_t n = 0; n < p->is.server_count; n++)
-		if (p->servers[n] == k->server_id)
-			k->head.server = (uint8_t)n;
+	k->head.server = dhcp4_server_of(p, k, k->server_id);
 	return true;
 }
 

@@ -34,32 +34,21 @@ struct build {
 
 #define COMPLAIN(b, ...) DHCP_COMPLAIN(&(b)->is, __VA_ARGS__)
 
-// NULL: the user may write it.
-static const char *whose(uint32_t code)
-{
-	switch (code) {
-	case DHCP4_OPT_PAD:
-	case DHCP4_OPT_END:
-	case DHCP4_OPT_OVERLOAD:
-	case DHCP4_OPT_TYPE:
-	case DHCP4_OPT_SERVER_ID:
-	case DHCP4_OPT_RAPID_COMMIT:
-		return "is written as the message needs it";
-	case DHCP4_OPT_REQUESTED_ADDRESS:
-		return "is set by requested_address";
-	case DHCP4_OPT_LEASE_TIME:
-		return "is set by lease_time";
-	case DHCP4_OPT_PARAMETERS:
-		return "is set by parameters";
-	case DHCP4_OPT_CLIENT_ID:
-		return "is set by client_id";
-	case DHCP4_OPT_FQDN:
-		return "is set by fqdn";
-	case DHCP4_OPT_RELAY_INFO:
-		return "has sub-options (like 82.1)";
-	}
-	return NULL;
-}
+static const struct dhcp_taken taken[] = {
+	{DHCP4_OPT_PAD, 1, DHCP_NEEDED},
+	{DHCP4_OPT_END, 1, DHCP_NEEDED},
+	{DHCP4_OPT_OVERLOAD, 1, DHCP_NEEDED},
+	{DHCP4_OPT_TYPE, 1, DHCP_NEEDED},
+	{DHCP4_OPT_SERVER_ID, 1, DHCP_NEEDED},
+	{DHCP4_OPT_RAPID_COMMIT, 1, DHCP_NEEDED},
+	{DHCP4_OPT_REQUESTED_ADDRESS, 1, "is set by requested_address"},
+	{DHCP4_OPT_LEASE_TIME, 1, "is set by lease_time"},
+	{DHCP4_OPT_PARAMETERS, 1, "is set by parameters"},
+	{DHCP4_OPT_CLIENT_ID, 1, "is set by client_id"},
+	{DHCP4_OPT_FQDN, 1, "is set by fqdn"},
+	{DHCP4_OPT_RELAY_INFO, 1, "has sub-options (like 82.1)"},
+	{0},
+};
 
 // "12" or "82.1".
 static bool option_code(struct build *b, const char *const *text, uint16_t *code, bool *is_sub)
@@ -81,7 +70,7 @@ static bool option_code(struct build *b, const char *const *text, uint16_t *code
 		COMPLAIN(b, text, NULL, "option 82 needs a relay");
 		return false;
 	}
-	own = *is_sub ? NULL : whose((uint32_t)n);
+	own = *is_sub ? NULL : dhcp_taken_why(taken, n, 1);
 	if (own)
 		COMPLAIN(b, text, NULL, "option %lu %s", n, own);
 	return !own;
@@ -235,12 +224,9 @@ static uint16_t write_client_id(struct build *b, struct dhcp4_template *m, struc
 
 	if (b->p->client_id != DHCP4_ID_MAC && b->p->client_id != DHCP4_ID_DUID)
 		return 0;
-	head = write_space(w, 2);
-	if (!head)
-		return 0;
+	head = dhcp_option_begin(w, DHCP4_OPT_CLIENT_ID, false);
 	dhcp4_client_id_write(&s, w);
-	head[0] = DHCP4_OPT_CLIENT_ID;
-	head[1] = (uint8_t)(w->at - head - 2);
+	dhcp_option_end(w, head, false);
 	return (uint16_t)(w->at - m->bytes - b->p->is.mac_len);
 }
 
@@ -248,17 +234,6 @@ static uint16_t write_placeholder(struct dhcp4_template *m, struct writer *w, ui
 {
 	dhcp4_write_option_be32(w, code, 0);
 	return (uint16_t)(w->at - m->bytes - 4);
-}
-
-static void write_fixed(const struct build *b, struct writer *w)
-{
-	for (uint32_t i = 0; i < b->is.fixed.count; i++) {
-		const struct dhcp_varying *v = &b->is.fixed.items[i];
-
-		write_u8(w, (uint8_t)v->code);
-		write_u8(w, (uint8_t)v->pattern.max_len);
-		pattern_write(&v->pattern, &(struct pattern_values){0}, w);
-	}
 }
 
 static uint32_t relay_info_len(const struct dhcp4_plan *p)
@@ -317,7 +292,7 @@ static void build_message(
 	if (has & DHCP4_HAS_RAPID)
 		dhcp4_write_option(&w, DHCP4_OPT_RAPID_COMMIT, "", 0);
 	if (has & DHCP4_HAS_OPTIONS)
-		write_fixed(b, &w);
+		dhcp_build_fixed(&b->is, false, &w);
 	m->len = (uint16_t)(w.at - m->bytes);
 	room = m->len + tail_room(p, m, has);
 	m->room = (uint16_t)(room > p->pad ? room : p->pad);

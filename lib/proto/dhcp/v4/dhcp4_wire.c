@@ -31,14 +31,6 @@ static inline bool is_for_us(
 	return m->type != DHCP4_LEASEACTIVE || chaddr_is_ours(s, m);
 }
 
-static bool is_a_server(const struct dhcp4_plan *p, uint32_t address)
-{
-	for (uint32_t i = 0; i < p->is.server_count; i++)
-		if (p->servers[i] == address)
-			return true;
-	return p->servers[0] == 0;
-}
-
 // RFC 2131 section 4.1. Relays are answered on the server port, or on the one that RFC 8357 tells.
 static inline bool dhcp4_way_is_ours(
 	const struct dhcp_heard *heard, const struct proto_ends *e, const struct proto_txn *t)
@@ -48,7 +40,7 @@ static inline bool dhcp4_way_is_ours(
 	uint32_t to = bytes_be32(e->dst);
 
 	if (e->addr_len != 4 || e->src_port != p->is.server_port ||
-		!is_a_server(p, bytes_be32(e->src)))
+		(p->known_server && !dhcp_is_server(&p->is, e->src, 4)))
 		return false;
 	if (p->templates[t->step].relayed)
 		return to == bytes_be32(h->self.relay) &&
@@ -319,23 +311,13 @@ static inline bool dhcp4_heard_parse(struct proto_ctx *ctx, uint32_t client, con
 	return true;
 }
 
-// Whose server identifier it is; the one that was asked when it is nobody's.
-static inline uint8_t server_of(
-	const struct dhcp4_plan *p, const struct dhcp4_client *k, uint32_t server_id)
-{
-	for (uint32_t i = 0; i < p->is.server_count; i++)
-		if (p->servers[i] == server_id)
-			return (uint8_t)i;
-	return k->head.server;
-}
-
 static inline void dhcp4_server_find(const struct proto_ctx *ctx, struct dhcp_heard *heard)
 {
 	const struct dhcp4_heard *h = (const struct dhcp4_heard *)heard;
 	const struct dhcp4_plan *p = ctx->shared;
 
 	if (p->is.layout.more || !p->is.relays) // all were asked
-		heard->client->server = server_of(p, h->self.client, h->m.server_id);
+		heard->client->server = dhcp4_server_of(p, h->self.client, h->m.server_id);
 }
 
 static inline bool dhcp4_offer_keep(struct proto_ctx *ctx, struct dhcp_heard *heard)
@@ -361,7 +343,7 @@ static inline bool dhcp4_leases_take(
 
 	if (holder == DHCP_NOBODY) {
 		k->server_id = h->m.server_id;
-		k->head.server = server_of(ctx->shared, k, h->m.server_id);
+		k->head.server = dhcp4_server_of(ctx->shared, k, h->m.server_id);
 		return true;
 	}
 	n->is.duplicate_address++;

@@ -10,14 +10,6 @@
 #define OTHER_STATUS (DHCP6_STATUS_BUCKETS - 1)
 #define OPTION_ROOM  1024 // of what is compared
 
-static bool is_a_server(const struct dhcp6_plan *p, const uint8_t *address)
-{
-	for (uint32_t i = 0; i < p->is.server_count; i++)
-		if (addr_bytes_equal(p->servers[i], address, 16))
-			return true;
-	return false;
-}
-
 // Relays are answered on the server port, or on the one that RFC 8357 tells. Whom a group reaches
 // is not known, and a server on the link answers from its link-local address.
 bool dhcp6_way_is_ours(
@@ -28,7 +20,7 @@ bool dhcp6_way_is_ours(
 	uint8_t own[16];
 
 	if (e->addr_len != 16 || e->src_port != p->is.server_port ||
-		(p->unicast && !is_a_server(p, e->src)))
+		(p->unicast && !dhcp_is_server(&p->is, e->src, 16)))
 		return false;
 	if (p->is.relays)
 		return addr_bytes_equal(e->dst, s->relay, 16) &&
@@ -102,6 +94,7 @@ static bool interface_id_check(
 	const struct dhcp6_self *s, struct dhcp6_counters *n, const struct dhcp6_relay *r)
 {
 	const struct dhcp_varying_list *l = &s->p->relay_options;
+	struct pattern_values values;
 	bool right = !r->interface_id.data;
 	uint8_t ours[OPTION_ROOM];
 
@@ -110,7 +103,8 @@ static bool interface_id_check(
 
 		if (l->items[i].code != DHCP6_OPT_INTERFACE_ID)
 			continue;
-		dhcp6_varying_write(s, &l->items[i], &w);
+		values = dhcp6_values_of(s);
+		dhcp_varying_write(&values, &l->items[i], &w);
 		right = bytes_are(&r->interface_id, ours, (uint32_t)(w.at - ours));
 	}
 	n->interface_id_wrong += !right;

@@ -102,9 +102,8 @@ struct dhcp6_plan {
 	bool client_mac;  // option 79
 	bool unicast;     // to servers whose addresses are known
 
-	uint8_t servers[DHCP_SERVERS_MAX][16]; // the item's first
-	bool takes_best;                       // of the ADVERTISEs within the first wait
-	uint8_t accept_len;                    // of a server DUID; 0: any
+	bool takes_best;    // of the ADVERTISEs within the first wait
+	uint8_t accept_len; // of a server DUID; 0: any
 	uint8_t accept[DHCP6_DUID_MAX];
 	struct dhcp6_prefix_list pool, delegated;
 	uint8_t prefix_length; // 0: any
@@ -186,8 +185,7 @@ bool dhcp6_server_keep(
 // dhcp6_request_wire.c
 void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_self *s);
 void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop *h);
-void dhcp6_varying_write(
-	const struct dhcp6_self *s, const struct dhcp_varying *v, struct writer *w);
+struct pattern_values dhcp6_values_of(const struct dhcp6_self *s);
 
 // The leases that a server gave.
 struct dhcp6_given {

@@ -57,20 +57,19 @@ static inline const uint8_t *relay_of(
 	return p->is.relays + 16 * (size_t)dhcp_work_relay(&w->is.work, client);
 }
 
-void dhcp6_varying_write(const struct dhcp6_self *s, const struct dhcp_varying *v, struct writer *w)
+struct pattern_values dhcp6_values_of(const struct dhcp6_self *s)
 {
-	struct pattern_values values = {.client = s->number,
-		.seed = rand_hash(s->seed ^ v->salt),
+	return (struct pattern_values){.client = s->number,
+		.seed = s->seed,
 		.mac = s->mac,
 		.relay = s->relay,
 		.address = s->address};
-
-	pattern_write(&v->pattern, &values, w);
 }
 
 static inline void duid_write(struct dhcp6_self *s)
 {
 	const struct dhcp6_plan *p = s->p;
+	struct pattern_values values;
 	struct writer w;
 
 	if (p->duids) {
@@ -85,7 +84,8 @@ static inline void duid_write(struct dhcp6_self *s)
 		return;
 	}
 	w = writer_of(s->duid, sizeof(s->duid));
-	dhcp6_varying_write(s, &p->duid, &w);
+	values = dhcp6_values_of(s);
+	dhcp_varying_write(&values, &p->duid, &w);
 	s->duid_len = (uint8_t)(w.at - s->duid);
 }
 
@@ -128,38 +128,15 @@ void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop
 		memcpy(h->peer, relay_of(p, s->w, s->index + p->levels - level), 16);
 }
 
-static __attribute__((noinline)) void varying_option(
-	const struct dhcp6_self *s, const struct dhcp_varying *v, struct writer *w)
-{
-	uint8_t *option = dhcp6_option_begin(w, v->code), *len;
-
-	if (v->has_enterprise)
-		write_be32(w, v->enterprise);
-	len = v->has_len ? write_space(w, 2) : NULL;
-	dhcp6_varying_write(s, v, w);
-	if (len && !w->failed)
-		bytes_put_be16(len, (uint16_t)(w->at - len - 2));
-	dhcp6_option_end(w, option);
-}
-
-static inline void varying_options(
+static inline void options_write(
 	const struct dhcp6_self *s, const struct dhcp_varying_list *l, struct writer *w)
 {
-	for (uint32_t i = 0; i < l->count; i++)
-		varying_option(s, &l->items[i], w);
-}
+	struct pattern_values values;
 
-// RFC 4704 section 4.
-static void fqdn_write(const struct dhcp6_self *s, struct writer *w)
-{
-	uint8_t *option = dhcp6_option_begin(w, DHCP6_OPT_FQDN), *name;
-
-	write_u8(w, s->p->is.fqdn_flags);
-	name = write_space(w, 1);
-	dhcp6_varying_write(s, &s->p->is.fqdn, w);
-	if (name && !w->failed)
-		dhcp_name_labels(w, name);
-	dhcp6_option_end(w, option);
+	if (l->count == 0)
+		return;
+	values = dhcp6_values_of(s);
+	dhcp_varying_options(&values, l, true, w);
 }
 
 static inline void lease_write(const struct dhcp_key *k, uint16_t code, struct writer *w)
@@ -188,7 +165,7 @@ static void ia_write(const struct dhcp6_self *s, uint32_t i, uint16_t has, struc
 
 		lease_write(&hint, code, w);
 	}
-	varying_options(s, code == DHCP6_OPT_IA_PD ? &p->ia_pd : &p->ia_na, w);
+	options_write(s, code == DHCP6_OPT_IA_PD ? &p->ia_pd : &p->ia_na, w);
 	dhcp6_option_end(w, ia);
 }
 
@@ -235,9 +212,12 @@ static inline void message_write(const struct proto_ctx *ctx, const struct dhcp6
 	ias_write(s, has, w);
 	if (!(has & DHCP6_HAS_OPTIONS))
 		return;
-	varying_options(s, &s->p->is.options, w);
-	if (s->p->is.fqdn.code)
-		fqdn_write(s, w);
+	options_write(s, &s->p->is.options, w);
+	if (s->p->is.fqdn.code) {
+		const struct pattern_values values = dhcp6_values_of(s);
+
+		dhcp_fqdn_write(&values, &s->p->is, true, w);
+	}
 }
 
 static void client_mac_write(const struct dhcp6_self *s, struct writer *w)
@@ -259,7 +239,7 @@ static uint8_t *relay_begin(const struct dhcp6_self *s, uint32_t level, struct w
 	dhcp6_hop_find(s, level, &h);
 	dhcp6_write_relay(w, DHCP6_RELAY_FORW, h.hop_count, h.link, h.peer);
 	if (level == 0) {
-		varying_options(s, &p->relay_options, w);
+		options_write(s, &p->relay_options, w);
 		if (p->client_mac)
 			client_mac_write(s, w);
 	}

@@ -191,21 +191,6 @@ static void build_relay(struct dhcp6_plan *p, const struct dhcp6_relay_settings 
 	p->client_mac = s->client_mac;
 }
 
-static void build_servers(
-	struct dhcp6_plan *p, const struct dhcp6_settings *s, const struct addr *server)
-{
-	const struct addr *servers = s->is.servers.items;
-
-	p->unicast = to_servers(s);
-	memcpy(p->servers[0], server->bytes, 16);
-	for (uint32_t i = 0; i < s->is.servers.count; i++)
-		memcpy(p->servers[1 + i], servers[i].bytes, 16);
-	p->takes_best = s->advertise == DHCP6_TAKES_BEST;
-	p->accept_len = (uint8_t)s->accept.len;
-	if (s->accept.len)
-		memcpy(p->accept, s->accept.data, s->accept.len);
-}
-
 static struct dhcp6_prefix_list prefixes_of(const struct field_list *list, struct arena *a)
 {
 	const struct addr_prefix *from = list->items;
@@ -239,7 +224,11 @@ static void dhcp6_plan_rest(
 	build_ias(p, s);
 	if (settings->relay)
 		build_relay(p, (const struct dhcp6_relay_settings *)settings->relay);
-	build_servers(p, s, &env->server);
+	p->unicast = to_servers(s);
+	p->takes_best = s->advertise == DHCP6_TAKES_BEST;
+	p->accept_len = (uint8_t)s->accept.len;
+	if (s->accept.len)
+		memcpy(p->accept, s->accept.data, s->accept.len);
 	build_expect(p, s->expect);
 }
 

@@ -70,68 +70,36 @@ static void build_duid(struct build *b)
 			"the same for all clients (like 000200000009{client:4})");
 }
 
-static const char *whose_in_message(uint64_t code)
-{
-	switch (code) {
-	case DHCP6_OPT_CLIENT_ID:
-		return "is set by duid";
-	case DHCP6_OPT_IA_NA:
-	case DHCP6_OPT_IA_PD:
-		return "is set by lease";
-	case DHCP6_OPT_ORO:
-		return "is set by parameters";
-	case DHCP6_OPT_FQDN:
-		return "is set by fqdn";
-	case DHCP6_OPT_SERVER_ID:
-	case DHCP6_OPT_ELAPSED_TIME:
-	case DHCP6_OPT_RAPID_COMMIT:
-		return "is written as the message needs it";
-	case DHCP6_OPT_IA_TA:
-	case DHCP6_OPT_IA_ADDRESS:
-	case DHCP6_OPT_IA_PREFIX:
-	case DHCP6_OPT_RELAY_MESSAGE:
-	case DHCP6_OPT_STATUS:
-	case DHCP6_OPT_INTERFACE_ID:
-		return "does not belong there";
-	}
-	return NULL;
-}
+#define IN(place) (1 << DHCP6_IN_##place)
+#define IN_IA     (IN(IA_NA) | IN(IA_PD))
+#define MISPLACED "does not belong there"
 
-static const char *whose_in_relay(uint64_t code)
-{
-	switch (code) {
-	case DHCP6_OPT_RELAY_MESSAGE:
-		return "is written as the message needs it";
-	case DHCP6_OPT_INTERFACE_ID:
-		return "is set by relay.interface_id";
-	case DHCP6_OPT_REMOTE_ID:
-		return "is set by relay.remote_id";
-	case DHCP6_OPT_SUBSCRIBER_ID:
-		return "is set by relay.subscriber_id";
-	case DHCP6_OPT_CLIENT_LINK_LAYER:
-		return "is set by relay.client_mac";
-	case DHCP6_OPT_RELAY_PORT:
-		return "is set by relay.source_port";
-	}
-	return NULL;
-}
-
-// NULL: the user may write it there.
-static const char *whose(const struct dhcp6_option_settings *o)
-{
-	switch ((enum dhcp6_place)o->in) {
-	case DHCP6_IN_MESSAGE:
-		return whose_in_message(o->code);
-	case DHCP6_IN_RELAY:
-		return whose_in_relay(o->code);
-	case DHCP6_IN_IA_NA:
-	case DHCP6_IN_IA_PD:
-		if (o->code == DHCP6_OPT_IA_ADDRESS || o->code == DHCP6_OPT_IA_PREFIX ||
-			o->code == DHCP6_OPT_STATUS)
-			return "is written as the message needs it";
-	}
-	return NULL;
-}
+static const struct dhcp_taken taken[] = {
+	{DHCP6_OPT_CLIENT_ID, IN(MESSAGE), "is set by duid"},
+	{DHCP6_OPT_IA_NA, IN(MESSAGE), "is set by lease"},
+	{DHCP6_OPT_IA_PD, IN(MESSAGE), "is set by lease"},
+	{DHCP6_OPT_ORO, IN(MESSAGE), "is set by parameters"},
+	{DHCP6_OPT_FQDN, IN(MESSAGE), "is set by fqdn"},
+	{DHCP6_OPT_SERVER_ID, IN(MESSAGE), DHCP_NEEDED},
+	{DHCP6_OPT_ELAPSED_TIME, IN(MESSAGE), DHCP_NEEDED},
+	{DHCP6_OPT_RAPID_COMMIT, IN(MESSAGE), DHCP_NEEDED},
+	{DHCP6_OPT_IA_TA, IN(MESSAGE), MISPLACED},
+	{DHCP6_OPT_IA_ADDRESS, IN(MESSAGE), MISPLACED},
+	{DHCP6_OPT_IA_PREFIX, IN(MESSAGE), MISPLACED},
+	{DHCP6_OPT_RELAY_MESSAGE, IN(MESSAGE), MISPLACED},
+	{DHCP6_OPT_STATUS, IN(MESSAGE), MISPLACED},
+	{DHCP6_OPT_INTERFACE_ID, IN(MESSAGE), MISPLACED},
+	{DHCP6_OPT_RELAY_MESSAGE, IN(RELAY), DHCP_NEEDED},
+	{DHCP6_OPT_INTERFACE_ID, IN(RELAY), "is set by relay.interface_id"},
+	{DHCP6_OPT_REMOTE_ID, IN(RELAY), "is set by relay.remote_id"},
+	{DHCP6_OPT_SUBSCRIBER_ID, IN(RELAY), "is set by relay.subscriber_id"},
+	{DHCP6_OPT_CLIENT_LINK_LAYER, IN(RELAY), "is set by relay.client_mac"},
+	{DHCP6_OPT_RELAY_PORT, IN(RELAY), "is set by relay.source_port"},
+	{DHCP6_OPT_IA_ADDRESS, IN_IA, DHCP_NEEDED},
+	{DHCP6_OPT_IA_PREFIX, IN_IA, DHCP_NEEDED},
+	{DHCP6_OPT_STATUS, IN_IA, DHCP_NEEDED},
+	{0},
+};
 
 static void message_add(struct build *b, const struct dhcp_varying *v)
 {
@@ -143,7 +111,7 @@ static void message_add(struct build *b, const struct dhcp_varying *v)
 static void build_option(struct build *b, const struct dhcp6_option_settings *o)
 {
 	struct dhcp_varying v = {.code = (uint16_t)o->code};
-	const char *own = whose(o);
+	const char *own = dhcp_taken_why(taken, o->code, (uint8_t)(1 << o->in));
 
 	if (own) {
 		COMPLAIN(b, &o->code, NULL, "option %llu %s", (unsigned long long)o->code, own);
@@ -231,17 +199,6 @@ static void write_parameters(const struct build *b, enum dhcp6_type type, struct
 	dhcp6_option_end(w, oro);
 }
 
-static void write_fixed(const struct build *b, struct writer *w)
-{
-	for (uint32_t i = 0; i < b->is.fixed.count; i++) {
-		const struct dhcp_varying *v = &b->is.fixed.items[i];
-		uint8_t *option = dhcp6_option_begin(w, v->code);
-
-		pattern_write(&v->pattern, &(struct pattern_values){0}, w);
-		dhcp6_option_end(w, option);
-	}
-}
-
 static uint32_t relay_room(const struct dhcp6_plan *p, const struct dhcp6_relay_settings *s)
 {
 	uint32_t mac = DHCP6_OPTION_LEN + 2 + 6, port = DHCP6_OPTION_LEN + 2;
@@ -289,7 +246,7 @@ static void build_message(
 	if (kind->has & DHCP6_HAS_RAPID)
 		dhcp6_write_option(&w, DHCP6_OPT_RAPID_COMMIT, "", 0);
 	if (kind->has & DHCP6_HAS_OPTIONS)
-		write_fixed(b, &w);
+		dhcp_build_fixed(&b->is, true, &w);
 	m->len = (uint16_t)(w.at - m->bytes);
 	room = m->len + more_room(b, kind->has);
 	m->room = (uint16_t)room;

@@ -77,11 +77,10 @@ static inline bool dhcp6_heard_parse(struct proto_ctx *ctx, uint32_t client, con
 
 static inline void dhcp6_server_find(const struct proto_ctx *ctx, struct dhcp_heard *heard)
 {
-	const struct dhcp6_plan *p = ctx->shared;
+	const struct dhcp_plan *p = ctx->shared;
 
-	for (uint32_t i = 0; p->is.layout.more && ctx->ends && i < p->is.server_count; i++)
-		if (addr_bytes_equal(p->servers[i], ctx->ends->src, 16))
-			heard->client->server = (uint8_t)i;
+	if (p->layout.more && ctx->ends && dhcp_is_server(p, ctx->ends->src, 16))
+		heard->client->server = (uint8_t)dhcp_server_of(p, ctx->ends->src, 16);
 }
 
 static inline void dhcp6_advertised(const struct proto_ctx *ctx, struct dhcp_heard *heard)
