@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The workers of DHCP clients, from before the run to their last messages to the user, and the
-// table that all items share. Path: cold. Management thread.
+// table that all items share. Path: cold | hot (server_search). Management thread; of what is hot
+// any.
 
 #include "proto/dhcp/client/dhcp_client.h"
 
@@ -12,6 +13,15 @@
 #include "base/log.h"
 
 #define OWNER_TEXT 160
+
+uint32_t dhcp_server_search(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len)
+{
+	uint32_t i = 1;
+
+	while (i < p->server_count && !addr_bytes_equal(p->servers[i], addr, len))
+		i++;
+	return i;
+}
 
 void *dhcp_common_setup(void *const *shared, uint32_t count, uint32_t threads)
 {
@@ -107,30 +117,19 @@ int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env)
 	return 0;
 }
 
-// Text of the wire: its printable characters, the others as "?".
-static const char *wire_text(const struct dhcp_note *note, char text[DHCP_NOTE_LEN + 1])
-{
-	for (uint32_t i = 0; i < note->len; i++)
-		text[i] = note->text[i] >= ' ' && note->text[i] < 127 ? (char)note->text[i] : '?';
-	text[note->len] = '\0';
-	return text;
-}
-
+// With the printable characters of the text, the others as "?".
 static void refusal_log(const struct dhcp_family *f, const struct dhcp_note *note)
 {
 	const char *status = f->status_name ? f->status_name(note->status) : NULL;
-	char text[DHCP_NOTE_LEN + 1], kind[64] = "NAKs";
+	char text[DHCP_NOTE_LEN + 1] = {0}, kind[64] = "NAKs";
 
 	if (f->status_name)
 		snprintf(kind, sizeof(kind), "refusals with status %u (%s)", note->status,
 			status ? status : "unknown");
-	wire_text(note, text);
-	if (note->len == 0)
-		log_note(
-			"%s: %llu %s said nothing", f->name, (unsigned long long)note->count, kind);
-	else
-		log_note("%s: %llu %s said \"%s\"", f->name, (unsigned long long)note->count, kind,
-			text);
+	for (uint32_t i = 0; i < note->len; i++)
+		text[i] = note->text[i] >= ' ' && note->text[i] < 127 ? (char)note->text[i] : '?';
+	log_note("%s: %llu %s said %s%s%s", f->name, (unsigned long long)note->count, kind,
+		note->len ? "\"" : "", note->len ? text : "nothing", note->len ? "\"" : "");
 }
 
 // "client 8 (02:00:00:00:00:08)", and the item's name if it is another one.

@@ -173,19 +173,19 @@ int dhcp_close(struct proto_ctx *ctx);
 	bool family##_owns(                                                                        \
 		struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
 
-// The number of the server with this address; server_count: there is none.
+// dhcp_client.c: among the further servers.
+uint32_t dhcp_server_search(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len);
+
+// The number of the server with this address, mostly the first; server_count: there is none.
 static inline uint32_t dhcp_server_of(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len)
 {
-	uint32_t i = 0;
-
-	while (i < p->server_count && !addr_bytes_equal(p->servers[i], addr, len))
-		i++;
-	return i;
+	return addr_bytes_equal(p->servers[0], addr, len) ? 0 : dhcp_server_search(p, addr, len);
 }
 
 static inline bool dhcp_is_server(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len)
 {
-	return dhcp_server_of(p, addr, len) < p->server_count;
+	return addr_bytes_equal(p->servers[0], addr, len) ||
+	       dhcp_server_search(p, addr, len) < p->server_count;
 }
 
 static inline uint32_t dhcp_vlans_place(const struct dhcp_vlans *v, uint32_t number)

@@ -74,17 +74,6 @@ static void check_vlans(const struct field_list *vlans, struct diag *d)
 	}
 }
 
-static void check_servers(const struct field_list *servers, uint32_t len, struct diag *d)
-{
-	const struct addr *a = servers->items;
-
-	for (uint32_t i = 0; i < servers->count; i++)
-		dhcp_family_check(&a[i], &a[i], len, d);
-	if (servers->count >= DHCP_SERVERS_MAX)
-		diag_error(d, servers, "servers", "%u servers (up to %u)", servers->count,
-			DHCP_SERVERS_MAX - 1);
-}
-
 static void check_relays(const struct field_list *relays, uint32_t len, struct diag *d)
 {
 	uint64_t count = dhcp_ranges_count(relays, len, d);
@@ -136,11 +125,16 @@ static void check_messages(
 // Files of MACs, DUIDs and leases are large and read once, by setup.
 void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
 {
+	const struct addr *servers = s->servers.items;
 	unsigned before = diag_count(d);
 
 	check_mix(f, s, d);
 	check_vlans(&s->vlans, d);
-	check_servers(&s->servers, f->addr_len, d);
+	for (uint32_t i = 0; i < s->servers.count; i++)
+		dhcp_family_check(&servers[i], &servers[i], f->addr_len, d);
+	if (s->servers.count >= DHCP_SERVERS_MAX)
+		diag_error(d, &s->servers, "servers", "%u servers (up to %u)", s->servers.count,
+			DHCP_SERVERS_MAX - 1);
 	if (s->relay)
 		check_relays(&s->relay->addresses, f->addr_len, d);
 	if (s->fqdn && s->fqdn->no_update && s->fqdn->server_update)
@@ -210,17 +204,6 @@ static void build_paths(
 	p->layout.more = p->course.spread == DHCP_TO_EACH ? (uint8_t)(p->server_count - 1) : 0;
 }
 
-static void build_course(struct dhcp_plan *p, const struct dhcp_settings *s)
-{
-	struct dhcp_course *c = &p->course;
-
-	c->starts = p->family->starts;
-	dhcp_mix_init(&c->mix, dhcp_shares(s), p->family->exchanges, (uint32_t)s->exchange);
-	c->spread = (enum dhcp_spread)s->spread;
-	recip_init(&c->by_server, p->server_count);
-	c->rest_ms = dhcp_work_rest_ms(s->decline_rest_ns, s->retransmit);
-}
-
 static int build_vlans(struct dhcp_vlans *v, const struct field_list *vlans, uint64_t clients)
 {
 	*v = (struct dhcp_vlans){.sets = vlans->items, .count = vlans->count};
@@ -253,31 +236,19 @@ static int load_macs(struct dhcp_plan *p, const struct dhcp_settings *s, struct 
 	return ret;
 }
 
-// Is there a client for each worker?
-static bool clients_check(const uint64_t *clients, const struct proto_env *env, struct diag *d)
-{
-	if (*clients >= env->workers)
-		return true;
-	diag_error(d, clients, NULL, "%llu clients for %u CPUs (at least one for each)",
-		(unsigned long long)*clients, env->workers);
-	return false;
-}
-
-// Option codes to a bit each; those of 256 and above have none.
-static void parameters_mark(uint64_t bits[4], const struct field_list *codes)
-{
-	const uint64_t *code = codes->items;
-
-	for (uint32_t i = 0; i < codes->count; i++)
-		if (code[i] < 256)
-			bits[code[i] >> 6] |= 1ull << (code[i] & 63);
-}
-
 void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	const struct proto_env *env, struct diag *d)
 {
-	struct dhcp_plan *p = clients_check(&s->clients, env, d) ? plan_new(f, s) : NULL;
+	const struct addr *servers = s->servers.items;
+	const uint64_t *codes = s->parameters.items;
+	struct dhcp_plan *p;
 
+	if (s->clients < env->workers) {
+		diag_error(d, &s->clients, NULL, "%llu clients for %u CPUs (at least one for each)",
+			(unsigned long long)s->clients, env->workers);
+		return NULL;
+	}
+	p = plan_new(f, s);
 	if (!p)
 		return NULL;
 	p->name = env->name;
@@ -285,9 +256,15 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	p->server_count = 1 + s->servers.count;
 	memcpy(p->servers[0], env->server.bytes, 16);
 	for (uint32_t i = 0; i < s->servers.count; i++)
-		memcpy(p->servers[1 + i], ((const struct addr *)s->servers.items)[i].bytes, 16);
-	build_course(p, s);
-	parameters_mark(p->parameters, &s->parameters);
+		memcpy(p->servers[1 + i], servers[i].bytes, 16);
+	p->course.starts = f->starts;
+	p->course.spread = (enum dhcp_spread)s->spread;
+	p->course.rest_ms = dhcp_work_rest_ms(s->decline_rest_ns, s->retransmit);
+	dhcp_mix_init(&p->course.mix, dhcp_shares(s), f->exchanges, (uint32_t)s->exchange);
+	recip_init(&p->course.by_server, p->server_count);
+	for (uint32_t i = 0; i < s->parameters.count; i++)
+		if (codes[i] < 256) // those above have no bit
+			p->parameters[codes[i] >> 6] |= 1ull << (codes[i] & 63);
 	if (s->relay)
 		build_relays(p, s->relay);
 	f->plan_rest(p, s, env);

@@ -149,16 +149,6 @@ static const char *count_check(struct dhcp_lease_loading *l, const struct dhcp_s
 	                 : "more addresses than the client asks for";
 }
 
-static const char *columns_split(char *line, char *columns[COLUMNS])
-{
-	for (int i = 0; i < COLUMNS; i++) {
-		columns[i] = strsep(&line, ",");
-		if (!columns[i])
-			return "not five columns (" HEADING ")";
-	}
-	return line ? "not five columns (" HEADING ")" : NULL;
-}
-
 static const char *columns_read(struct dhcp_lease_loading *l, char *columns[COLUMNS],
 	struct dhcp_saved *one, struct dhcp_server_id *id)
 {
@@ -186,9 +176,10 @@ int dhcp_lease_line(void *to, char *line, const char **what)
 
 	if (strcmp(line, HEADING) == 0)
 		return 0;
-	*what = columns_split(line, columns);
-	if (!*what)
-		*what = columns_read(l, columns, &one, &id);
+	for (int i = 0; i < COLUMNS; i++)
+		columns[i] = strsep(&line, ",");
+	*what = columns[COLUMNS - 1] && !line ? columns_read(l, columns, &one, &id)
+	                                      : "not five columns (" HEADING ")";
 	if (*what)
 		return -EINVAL;
 	ret = server_find(l, &id, &one.server);
@@ -232,13 +223,13 @@ static int by_time(const void *a, const void *b)
 }
 
 static const char *lease_text(
-	const struct dhcp_plan *p, const struct dhcp_saved *one, char text[ADDR_TEXT_SIZE])
+	const struct dhcp_plan *p, const uint8_t bytes[16], uint8_t bits, char text[ADDR_TEXT_SIZE])
 {
-	struct addr_prefix lease = {.addr = {.len = p->family->addr_len}, .bits = one->bits};
+	struct addr_prefix lease = {.addr = {.len = p->family->addr_len}, .bits = bits};
 
-	memcpy(lease.addr.bytes, one->bytes, sizeof(one->bytes));
-	return one->bits ? addr_format_prefix(&lease, text, ADDR_TEXT_SIZE)
-	                 : addr_format(&lease.addr, text, ADDR_TEXT_SIZE);
+	memcpy(lease.addr.bytes, bytes, 16);
+	return bits ? addr_format_prefix(&lease, text, ADDR_TEXT_SIZE)
+	            : addr_format(&lease.addr, text, ADDR_TEXT_SIZE);
 }
 
 static int check_unique(const struct dhcp_lease_file *f, const char *path,
@@ -250,7 +241,7 @@ static int check_unique(const struct dhcp_lease_file *f, const char *path,
 		if (by_lease(&f->items[i - 1], &f->items[i]) != 0)
 			continue;
 		diag_error_at(d, path, 0, 0, NULL, "%s is leased to two clients",
-			lease_text(p, &f->items[i], text));
+			lease_text(p, f->items[i].bytes, f->items[i].bits, text));
 		return -EINVAL;
 	}
 	return 0;
@@ -331,16 +322,6 @@ static int load(struct dhcp_lease_file *f, const char *const *path, const struct
 	return ret;
 }
 
-// An error in writing must show before the run.
-static int check_writable(const char *const *path, struct diag *d)
-{
-	int rc = file_check_writable(*path);
-
-	if (rc < 0)
-		diag_error(d, path, NULL, "%s: %s", *path, strerror(-rc));
-	return rc < 0 ? -EINVAL : 0;
-}
-
 int dhcp_lease_file_load(struct dhcp_plan *p, const struct dhcp_leases_settings *settings,
 	const struct proto_env *env, struct diag *d)
 {
@@ -352,7 +333,13 @@ int dhcp_lease_file_load(struct dhcp_plan *p, const struct dhcp_leases_settings 
 	p->leases.worker_count = env->workers;
 	p->leases.save = settings->save;
 	ret = settings->load ? load(&p->leases, &settings->load, p, d) : 0;
-	return settings->save && ret == 0 ? check_writable(&settings->save, d) : ret;
+	if (!settings->save || ret < 0)
+		return ret;
+	ret = file_check_writable(settings->save); // an error in writing must show before the run
+	if (ret == 0)
+		return 0;
+	diag_error(d, &settings->save, NULL, "%s: %s", settings->save, strerror(-ret));
+	return -EINVAL;
 }
 
 void dhcp_lease_file_free(struct dhcp_lease_file *f)
@@ -368,32 +355,18 @@ struct saving {
 	uint32_t now_s;
 };
 
-static void server_write(const struct saving *s, const struct dhcp_server_id *id)
-{
-	struct addr a = {.len = 4};
-	char text[ADDR_TEXT_SIZE];
-
-	if (s->p->family->addr_len == 4) {
-		memcpy(a.bytes, id->bytes, 4);
-		fputs(addr_format(&a, text, sizeof(text)), s->f);
-		return;
-	}
-	for (uint32_t i = 0; i < id->len; i++)
-		fprintf(s->f, "%02x", id->bytes[i]);
-}
-
 static void lease_write(const struct saving *s, const struct dhcp_lease_held *held)
 {
-	struct addr_prefix lease = {.addr = {.len = s->p->family->addr_len}, .bits = held->bits};
 	char mac_text[DHCP_MAC_TEXT], text[ADDR_TEXT_SIZE];
 	uint8_t mac[DHCP_MAC_MAX];
 
 	s->p->family->mac(s->p, held->number, mac);
-	memcpy(lease.addr.bytes, held->bytes, sizeof(held->bytes));
 	fprintf(s->f, "%u,%s,%s,", held->number, dhcp_mac_text(mac, s->p->mac_len, mac_text),
-		held->bits ? addr_format_prefix(&lease, text, sizeof(text))
-			   : addr_format(&lease.addr, text, sizeof(text)));
-	server_write(s, &held->server);
+		lease_text(s->p, held->bytes, held->bits, text));
+	if (s->p->family->addr_len == 4)
+		fputs(lease_text(s->p, held->server.bytes, 0, text), s->f);
+	for (uint32_t i = 0; s->p->family->addr_len == 16 && i < held->server.len; i++)
+		fprintf(s->f, "%02x", held->server.bytes[i]);
 	if (held->expires_s == UINT32_MAX)
 		fprintf(s->f, ",never\n");
 	else

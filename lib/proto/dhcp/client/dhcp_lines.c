@@ -21,23 +21,16 @@ struct reading {
 	unsigned bad, unlisted; // lines; the number of the first that is not listed
 };
 
-static char *trimmed(char *line)
+static int line_read(struct reading *r, char *text, unsigned number)
 {
-	char *end = line + strlen(line);
-
-	while (end > line && isspace((unsigned char)end[-1]))
-		*--end = '\0';
-	while (isspace((unsigned char)*line))
-		line++;
-	return line;
-}
-
-static int line_read(struct reading *r, char *line, unsigned number)
-{
-	char *text = trimmed(line), shown[SHOWN_SIZE];
+	char *end = text + strlen(text), shown[SHOWN_SIZE];
 	const char *what = NULL;
 	int ret;
 
+	while (end > text && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	while (isspace((unsigned char)*text))
+		text++;
 	if (*text == '\0' || *text == '#')
 		return 0;
 	snprintf(shown, sizeof(shown), "%s", text);

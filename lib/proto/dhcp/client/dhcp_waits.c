@@ -26,16 +26,10 @@ static uint32_t place_of(struct nominals *n, uint64_t ns, uint64_t jitter_ns)
 	return n->count++;
 }
 
-static uint64_t next_of(const struct dhcp_backoff *b, uint64_t ns)
-{
-	uint64_t longest = b->longest_ns ? b->longest_ns : WAIT_MAX;
-
-	return ns > longest / b->factor ? longest : ns * b->factor;
-}
-
 // Places of the waits of one kind, not yet multiplied by the steps of jitter.
 static void kind_waits(struct dhcp_wait_kind *k, const struct dhcp_backoff *b, struct nominals *n)
 {
+	uint64_t longest = b->longest_ns ? b->longest_ns : WAIT_MAX;
 	uint64_t ns = b->first_ns, sum = 0, jitter;
 	bool last = false;
 
@@ -47,7 +41,7 @@ static void kind_waits(struct dhcp_wait_kind *k, const struct dhcp_backoff *b, s
 		k->first[k->tries] = (uint8_t)place_of(n, ns, jitter);
 		k->ns[k->tries] = ns;
 		sum += ns;
-		ns = next_of(b, ns);
+		ns = ns > longest / b->factor ? longest : ns * b->factor;
 	}
 }
 

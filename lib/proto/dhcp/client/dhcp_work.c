@@ -10,15 +10,6 @@
 #define NS_PER_MS     1000000u
 #define REST_USUAL_MS 10000
 
-// Each worker has its own relays if there are enough of them, so that replies reach it.
-static void open_relays(struct dhcp_work *w, uint32_t relays)
-{
-	uint32_t share = dhcp_share(relays, w->worker, w->workers);
-
-	w->relay_first = relays && share == 0 ? w->worker % relays : w->worker;
-	recip_init(&w->by_relay, share ? share : 1);
-}
-
 // RFC 2131 section 3.1: at least ten seconds.
 uint32_t dhcp_work_rest_ms(uint64_t setting_ns, bool again)
 {
@@ -30,6 +21,8 @@ uint32_t dhcp_work_rest_ms(uint64_t setting_ns, bool again)
 int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struct proto_env *env,
 	uint32_t clients, size_t record, uint32_t relays)
 {
+	uint32_t share = dhcp_share(relays, env->worker, env->workers);
+
 	*w = (struct dhcp_work){
 		.course = c,
 		.worker = env->worker,
@@ -40,7 +33,9 @@ int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struc
 		.random_salt = rand_hash(env->seed + 1),
 		.jitter_salt = rand_hash(env->seed + 2),
 	};
-	open_relays(w, relays);
+	// Each worker has its own relays if there are enough of them, so that replies reach it.
+	w->relay_first = relays && share == 0 ? w->worker % relays : w->worker;
+	recip_init(&w->by_relay, share ? share : 1);
 	return dhcp_clients_init(
 		&w->clients, dhcp_share(clients, env->worker, env->workers), record, c->rest_ms);
 }

@@ -202,7 +202,9 @@ static inline uint8_t dhcp4_server_of(
 	uint32_t i;
 
 	bytes_put_be32(bytes, server_id);
-	i = dhcp_server_of(&p->is, bytes, 4);
+	if (addr_bytes_equal(p->is.servers[0], bytes, 4))
+		return 0;
+	i = dhcp_server_search(&p->is, bytes, 4);
 	return i < p->is.server_count ? (uint8_t)i : k->head.server;
 }
 

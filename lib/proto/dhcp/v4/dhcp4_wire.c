@@ -40,7 +40,7 @@ static inline bool dhcp4_way_is_ours(
 	uint32_t to = bytes_be32(e->dst);
 
 	if (e->addr_len != 4 || e->src_port != p->is.server_port ||
-		(p->known_server && !dhcp_is_server(&p->is, e->src, 4)))
+		(!dhcp_is_server(&p->is, e->src, 4) && p->known_server))
 		return false;
 	if (p->templates[t->step].relayed)
 		return to == bytes_be32(h->self.relay) &&

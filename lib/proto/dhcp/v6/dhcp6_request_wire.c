@@ -66,11 +66,18 @@ struct pattern_values dhcp6_values_of(const struct dhcp6_self *s)
 		.address = s->address};
 }
 
+static __attribute__((noinline)) void duid_from_pattern(struct dhcp6_self *s)
+{
+	const struct pattern_values values = dhcp6_values_of(s);
+	struct writer w = writer_of(s->duid, sizeof(s->duid));
+
+	dhcp_varying_write(&values, &s->p->duid, &w);
+	s->duid_len = (uint8_t)(w.at - s->duid);
+}
+
 static inline void duid_write(struct dhcp6_self *s)
 {
 	const struct dhcp6_plan *p = s->p;
-	struct pattern_values values;
-	struct writer w;
 
 	if (p->duids) {
 		s->duid_len = p->duids[s->number].len;
@@ -83,10 +90,7 @@ static inline void duid_write(struct dhcp6_self *s)
 		s->duid_len = p->duid_mac_at + 6;
 		return;
 	}
-	w = writer_of(s->duid, sizeof(s->duid));
-	values = dhcp6_values_of(s);
-	dhcp_varying_write(&values, &p->duid, &w);
-	s->duid_len = (uint8_t)(w.at - s->duid);
+	duid_from_pattern(s);
 }
 
 void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_self *s)
@@ -128,15 +132,21 @@ void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop
 		memcpy(h->peer, relay_of(p, s->w, s->index + p->levels - level), 16);
 }
 
+static __attribute__((noinline)) void some_options_write(
+	const struct dhcp6_self *s, const struct dhcp_varying_list *l, struct writer *w)
+{
+	const struct pattern_values values = dhcp6_values_of(s);
+
+	dhcp_varying_options(&values, l, true, w);
+	if (l == &s->p->is.options)
+		dhcp_fqdn_write(&values, &s->p->is, true, w);
+}
+
 static inline void options_write(
 	const struct dhcp6_self *s, const struct dhcp_varying_list *l, struct writer *w)
 {
-	struct pattern_values values;
-
-	if (l->count == 0)
-		return;
-	values = dhcp6_values_of(s);
-	dhcp_varying_options(&values, l, true, w);
+	if (l->count)
+		some_options_write(s, l, w);
 }
 
 static inline void lease_write(const struct dhcp_key *k, uint16_t code, struct writer *w)
@@ -212,12 +222,8 @@ static inline void message_write(const struct proto_ctx *ctx, const struct dhcp6
 	ias_write(s, has, w);
 	if (!(has & DHCP6_HAS_OPTIONS))
 		return;
-	options_write(s, &s->p->is.options, w);
-	if (s->p->is.fqdn.code) {
-		const struct pattern_values values = dhcp6_values_of(s);
-
-		dhcp_fqdn_write(&values, &s->p->is, true, w);
-	}
+	if (s->p->is.options.count || s->p->is.fqdn.code)
+		some_options_write(s, &s->p->is.options, w);
 }
 
 static void client_mac_write(const struct dhcp6_self *s, struct writer *w)

@@ -78,9 +78,13 @@ static inline bool dhcp6_heard_parse(struct proto_ctx *ctx, uint32_t client, con
 static inline void dhcp6_server_find(const struct proto_ctx *ctx, struct dhcp_heard *heard)
 {
 	const struct dhcp_plan *p = ctx->shared;
+	uint32_t server;
 
-	if (p->layout.more && ctx->ends && dhcp_is_server(p, ctx->ends->src, 16))
-		heard->client->server = (uint8_t)dhcp_server_of(p, ctx->ends->src, 16);
+	if (!p->layout.more || !ctx->ends)
+		return;
+	server = dhcp_server_of(p, ctx->ends->src, 16);
+	if (server < p->server_count)
+		heard->client->server = (uint8_t)server;
 }
 
 static inline void dhcp6_advertised(const struct proto_ctx *ctx, struct dhcp_heard *heard)
