@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# How many small mistakes do the unit and golden tests notice? Makes random one-token changes in
-# lib, one at a time, builds and tests each. Works in a copy of the tree, never in the checkout.
+# How many small mistakes do the unit and golden tests notice? Makes one-token changes in lib, one at
+# a time, builds and tests each. Works in a copy of the tree, never in the checkout.
 """Change one token of lib at random, build, run the unit and golden tests; repeat.
 
 A change that no test notices has survived: either a test is missing, or the change has no effect.
-Survivors are listed at the end for reading. Exit code: 0, 1 when the score is below the threshold,
-3 when the tree does not build or its tests fail before any change.
+Survivors are listed at the end for reading. Address and undefined-behaviour sanitizers are on. The
+tests named after the changed file run first, then those of its folder, then all. Exit code: 0, 1
+when the score is below the threshold, 3 when the tree does not build or its tests fail before any
+change.
 """
 
 import argparse
+import collections
+import filecmp
+import json
 import os
 import random
 import re
@@ -21,10 +26,12 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SETUP = ["meson", "setup", "build", "-Ddebug=false", "-Doptimization=1"]
-TEST = ["meson", "test", "-C", "build", "--no-rebuild", "--suite", "unit", "--suite", "golden",
-        "--maxfail", "1", "-q"]
-HANGS = 300  # seconds for a build or a run of all tests
+SETUP = ["meson", "setup", "build", "-Ddebug=false", "-Doptimization=1",
+         "-Db_sanitize=address,undefined"]
+TEST = ["meson", "test", "-C", "build", "--no-rebuild", "--maxfail", "1", "-q"]
+ENVIRONMENT = {**os.environ, "UBSAN_OPTIONS": "halt_on_error=1"}
+HANGS = 300  # seconds for a build, and for the unit and golden tests
+LOOP_HANGS = 1800  # seconds for the loop suite
 
 # What is looked for, and what is put in its place.
 CHANGES = [
@@ -34,6 +41,7 @@ CHANGES = [
     (r"\bif \(!", "if ("), (r"\btrue\b", "false"), (r"\bfalse\b", "true"),
     (r"\bcontinue;", ";"),
 ]
+NOTICED, LOOP, SURVIVED = "noticed", "noticed by loop", "SURVIVED"
 NO_CODE = ("//", "#", "assert", "_Static")
 
 
@@ -57,20 +65,22 @@ def sources(tree, names):
 
 
 def copy_tree(target):
+    """Copy what differs; the rest keeps its time, so that ninja need not build it again."""
     listed = subprocess.run(
         ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-coz", "--exclude-standard"],
         cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True,
     )
     for name in listed.stdout.split("\0"):
-        if name and (ROOT / name).is_file():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target / name)
+        old, new = ROOT / name, target / name
+        if old.is_file() and not (new.is_file() and filecmp.cmp(old, new, shallow=False)):
+            new.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(old, new)
 
 
 def run(tree, argv, timeout=None):
     """(exit code, output); None when it took too long. Ends what it started."""
     process = subprocess.Popen(
-        argv, cwd=tree, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        argv, cwd=tree, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
     )
     try:
@@ -84,17 +94,66 @@ def run(tree, argv, timeout=None):
             process.wait()
 
 
-def try_change(tree, ninja, place):
-    """'noticed', 'SURVIVED', or None for a change that does not build."""
+Test = collections.namedtuple("Test", "name suite target source")
+
+
+def introspect(tree, what):
+    return json.loads(run(tree, ["meson", "introspect", "build", what])[1])
+
+
+def all_tests(tree):
+    """The tests that count: name, suite, what to build for it, and the program's first source."""
+    folder = tree / "build"
+    sources_of = {t["filename"][0]: Path(t["target_sources"][0]["sources"][0])
+                  for t in introspect(tree, "--targets") if t["type"] == "executable"}
+    for test in introspect(tree, "--tests"):
+        suite = test["suite"][0].rpartition(":")[2]
+        # The others of the loop suite are about times, which a busy machine changes too.
+        if suite in ("unit", "golden") or (suite == "loop" and test["is_parallel"]):
+            program = str(folder / "app/ddiperf") if suite == "loop" else test["cmd"][0]
+            yield Test(test["name"], suite, os.path.relpath(program, folder), sources_of[program])
+
+
+def stages(tree, tests, path, near):
+    """The tests for a changed file; first those that are the likeliest to notice it."""
+    folders = path.relative_to(tree).parent.parts
+    home = tree.joinpath("tests/unit", *(folders[1:] if folders[0] == "lib" else folders))
+    there = [test for test in tests if test.source.parent == home]
+    stems = [(test, test.source.stem.removeprefix("test_")) for test in there]
+    named = [t for t, stem in stems if stem.startswith(path.stem) or path.stem.startswith(stem)]
+    return [stage for stage in (named, there, [] if near and there else tests) if stage]
+
+
+def build_tests(tree, jobs, tests, hangs=HANGS):
+    targets = sorted({test.target for test in tests})
+    return run(tree, ["ninja", "-C", "build", "-j", jobs, "--quiet", *targets], hangs)
+
+
+def run_tests(tree, jobs, tests, hangs=HANGS):
+    names = [test.name for test in tests]
+    return run(tree, [*TEST, "--num-processes", jobs, *names], hangs)
+
+
+def outcome_of(tree, jobs, order, loop):
+    """NOTICED, LOOP, SURVIVED, or None for a change that does not build."""
+    for tests in order:
+        if build_tests(tree, jobs, tests)[0] != 0:
+            return None
+        if run_tests(tree, jobs, tests)[0] != 0:
+            return NOTICED
+    if loop and build_tests(tree, jobs, loop)[0] == 0:
+        return SURVIVED if run_tests(tree, jobs, loop, LOOP_HANGS)[0] == 0 else LOOP
+    return SURVIVED
+
+
+def try_change(tree, jobs, place, order, loop):
     path, number, begin, end, new = place
     text = path.read_text()
     lines = text.split("\n")
     lines[number] = lines[number][:begin] + new + lines[number][end:]
     try:
         path.write_text("\n".join(lines))
-        if run(tree, ninja, HANGS)[0] != 0:
-            return None
-        return "SURVIVED" if run(tree, TEST, HANGS)[0] == 0 else "noticed"
+        return outcome_of(tree, jobs, order, loop)
     finally:
         path.write_text(text)
 
@@ -106,14 +165,31 @@ def describe(tree, place):
     return f"{path.relative_to(tree)}:{number + 1}: {old} -> {new.strip()} in: {line.strip()[:90]}"
 
 
-def prepare(tree, ninja):
-    """A copy that builds and whose tests pass; otherwise a score says nothing."""
+def must(result, what):
+    """A score says nothing about a tree that does not build or whose tests fail."""
+    if result[0] != 0:
+        print(f"{result[1][-3000:]}\nmutate: {what} before any change", file=sys.stderr)
+        sys.exit(3)
+
+
+def prepare(tree, options):
+    """([(change, its stages)], the loop suite's tests) of a copy where all of these tests pass."""
     copy_tree(tree)
-    for argv in (SETUP, ninja, TEST):
-        code, text = run(tree, argv)
-        if code:
-            print(f"{text[-3000:]}\nmutate: {' '.join(argv)} fails before any change", file=sys.stderr)
-            sys.exit(3)
+    if not (tree / "build/build.ninja").exists():
+        must(run(tree, SETUP), "meson setup fails")
+    tests, loop = [], []
+    for test in all_tests(tree):
+        (loop if test.suite == "loop" else tests).append(test)
+    changes = []
+    for path in sources(tree, options.paths):
+        order = stages(tree, tests, path, options.near)
+        changes += [(place, order) for place in places(path)]
+    used = {test for _, order in changes for stage in order for test in stage}
+    for wanted in (used, loop if options.loop else []):
+        if wanted:
+            must(build_tests(tree, options.jobs, wanted, None), "the tree does not build")
+            must(run_tests(tree, options.jobs, wanted, None), "its tests fail")
+    return changes, loop
 
 
 def parse(argv):
@@ -122,13 +198,22 @@ def parse(argv):
         formatter_class=argparse.RawDescriptionHelpFormatter)
     option = parser.add_argument
     option("--count", type=int, default=100, metavar="N", help="changes to test (default: 100)")
+    option("--all", action="store_true", help="test all possible changes, in order")
     option("--seed", type=int, metavar="S", help="choice of changes (default: random, printed)")
     option("--paths", nargs="+", default=["lib"], metavar="PATH",
            help="files, and folders with their .c files, to change (default: lib)")
+    option("--near", action="store_true",
+           help="run only the tests of the changed file's folder, in a tenth of the time")
+    option("--loop", type=int, nargs="?", default=0, const=sys.maxsize, metavar="N",
+           help="try survivors, or the first N, against the loop suite too, without its tests of "
+                "times and rates")
     option("--threshold", type=float, default=80, metavar="P",
            help="least score in percent (default: 80)")
-    option("--jobs", type=int, default=os.cpu_count() or 1, metavar="N",
-           help="compilers at once (default: one for each CPU)")
+    option("--jobs", default=str(os.cpu_count() or 1), metavar="N",
+           help="compilers and tests at once (default: one for each CPU)")
+    option("--tree", type=Path, metavar="FOLDER",
+           help="keep the copy and its build there; the next run builds what differs "
+                "(default: a temporary folder)")
     options = parser.parse_args(argv)
     if options.count < 1:
         parser.error("--count: at least 1")
@@ -140,34 +225,44 @@ def parse(argv):
     return options
 
 
-def main(argv):
-    options = parse(argv)
-    ninja = ["ninja", "-C", "build", "-j", str(options.jobs), "--quiet"]
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with tempfile.TemporaryDirectory(prefix="ddiperf-mutate-") as folder:
-        tree = Path(folder)
-        prepare(tree, ninja)
-        changes = [p for path in sources(tree, options.paths) for p in places(path)]
+def mutate(tree, options):
+    """(outcome, description) of each change that was tested; printed as they come."""
+    changes, loop = prepare(tree, options)
+    if options.all:
+        print(f"all {len(changes)} possible changes", flush=True)
+    else:
         random.Random(options.seed).shuffle(changes)
         print(f"seed {options.seed}: {options.count} of {len(changes)} possible changes", flush=True)
-        tested, survivors = 0, []
-        for place in changes:
-            if tested == options.count:
-                break
-            outcome = try_change(tree, ninja, place)
-            if outcome is None:
-                continue
-            tested += 1
-            text = describe(tree, place)
-            if outcome == "SURVIVED":
-                survivors.append(text)
-            print(f"{outcome:<9} {text}", flush=True)
-    print("".join(f"survivor: {text}\n" for text in survivors), end="")
-    if not tested:
+    done, survivors = [], 0
+    for place, order in changes:
+        if len(done) == options.count and not options.all:
+            break
+        wanted = loop if survivors < options.loop else []
+        outcome = try_change(tree, options.jobs, place, order, wanted)
+        if outcome:
+            survivors += outcome != NOTICED
+            done.append((outcome, describe(tree, place)))
+            print(f"{outcome:<15} {done[-1][1]}", flush=True)
+    return done
+
+
+def main(argv):
+    options = parse(argv)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with tempfile.TemporaryDirectory(prefix="ddiperf-mutate-") as folder:
+        done = mutate((options.tree or Path(folder)).resolve(), options)
+    survivors = [row for row in done if row[0] != NOTICED]
+    print("".join(f"survivor: {text}\n" for outcome, text in survivors if outcome == SURVIVED), end="")
+    if not done:
         print("mutate: nothing to change there", file=sys.stderr)
         return 2
-    score = 100 * (tested - len(survivors)) / tested
-    print(f"noticed {tested - len(survivors)} of {tested}: {score:.0f} %, seed {options.seed}")
+    noticed = len(done) - len(survivors)
+    score = 100 * noticed / len(done)
+    print(f"noticed {noticed} of {len(done)}: {score:.0f} %"
+          + ("" if options.all else f", seed {options.seed}"))
+    if options.loop:
+        print(f"survivors: {len(survivors)}, {min(options.loop, len(survivors))} tried against the "
+              f"loop suite, {sum(outcome == LOOP for outcome, _ in survivors)} noticed by it")
     return 1 if score < options.threshold else 0
 
 
