@@ -104,8 +104,6 @@ static int read_all(const struct command_run *c, int from, uint64_t deadline)
 		if (poll(&p, 1, 1 + (int)((deadline - now) / 1000000)) <= 0)
 			continue;
 		n = read(from, c->out + len, c->room - 1 - len);
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n <= 0)
 			break;
 		len += (size_t)n;

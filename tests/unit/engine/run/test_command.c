@@ -69,17 +69,22 @@ static void what_prints_too_much_is_refused(void **state)
 	assert_int_equal(run("yes", 20000), -E2BIG);
 }
 
+// A variable that is set anew is there once, and its name is all of what stands before the "=".
 static void the_environment_is_ours_and_more(void **state)
 {
-	char *const env[] = {"DDIPERF_TEST=x y", "HOME=/nowhere", NULL};
-	const struct command_run c = {.text = "echo \"$DDIPERF_TEST $HOME ${PATH:+path}\"",
+	char *const env[] = {"DDIPERF_TEST=x y", "DDIPERF_OURS=new", NULL};
+	const struct command_run c = {
+		.text = "echo \"$DDIPERF_TEST $DDIPERF_OURS $DDIPERF_OURS_TOO\"; "
+			"tr '\\0' '\\n' </proc/$$/environ | grep -c ^DDIPERF_OURS=",
 		.more_env = env,
 		.out = out,
 		.room = sizeof(out),
 		.timeout_ns = 20000000000};
 
+	setenv("DDIPERF_OURS", "old", 1);
+	setenv("DDIPERF_OURS_TOO", "kept", 1);
 	assert_int_equal(command_run(&c), 0);
-	assert_string_equal(out, "x y /nowhere path\n");
+	assert_string_equal(out, "x y new kept\n1\n");
 }
 
 static void outcomes_have_words(void **state)
