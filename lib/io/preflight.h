@@ -12,9 +12,15 @@
 // Does the device of the port exist, and is it free? 0, or -errno with e.
 int preflight_device(const struct port_settings *p, struct io_error *e);
 
+struct netif;
+
+// The same for a port on one of these interfaces. Changes one thing: with force: true an XDP
+// program is detached.
+int preflight_interface(const struct port_settings *p, const struct netif *list, unsigned count,
+	struct io_error *e);
+
 // Does the host use this interface (or the bridge or bond it belongs to, or a VLAN on it)? n is one
 // of list.
-struct netif;
 int preflight_users(const struct port_settings *p, const struct netif *n, const struct netif *list,
 	unsigned count, struct io_error *e);
 

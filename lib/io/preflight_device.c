@@ -142,7 +142,7 @@ static int check_link(const struct port_settings *p, const struct netif *n, stru
 	return 0;
 }
 
-static int check_interface(
+int preflight_interface(
 	const struct port_settings *p, const struct netif *list, unsigned count, struct io_error *e)
 {
 	const struct netif *n = netif_find(list, count, p->device);
@@ -169,7 +169,7 @@ static int check_interface_device(const struct port_settings *p, struct io_error
 	err = netif_list(&list, &count);
 	if (err)
 		return port_fail(e, p, err, "interfaces cannot be listed: %s", strerror(-err));
-	err = check_interface(p, list, count, e);
+	err = preflight_interface(p, list, count, e);
 	free(list);
 	return err;
 }

@@ -99,6 +99,102 @@ static void bridges_above_and_vlans_on_it_count_too(void **state)
 	assert_non_null(strstr(e.text, "dev eth1.5"));
 }
 
+static void a_link_local_address_is_not_a_use(void **state)
+{
+	struct netif list[] = {interface_of("eth1", 2)};
+
+	for (unsigned i = 0; i < NETIF_ADDRS_MAX; i++)
+		set_address(&list[0], "fe80::1/64");
+	list[0].addr_count = NETIF_ADDRS_MAX + 1; // more than are kept
+	assert_int_equal(users(port_of("p", "pcap", "eth1"), list, 1), 0);
+}
+
+static void the_route_of_a_card_names_the_interface_otherwise(void **state)
+{
+	struct netif list[] = {interface_of("eth1", 2), interface_of("br0", 3)};
+
+	list[0].default_route = true;
+	list[1].default_route = true;
+	assert_int_equal(users(port_of("p", "pcap", "eth1"), list, 1), -EBUSY);
+	assert_non_null(strstr(e.text, "the interface carries"));
+	list[0].default_route = false;
+	set_address(&list[0], "10.0.0.1/8");
+	list[0].master = 3; // the first of several reasons
+	assert_int_equal(users(port_of("p", "pcap", "eth1"), list, 2), -EADDRINUSE);
+}
+
+// "nonexistent0" is in the list, so that nothing of the box is changed.
+static void an_interface_must_be_usable(void **state)
+{
+	static const struct {
+		const char *driver, *kind;
+		uint32_t flags, mtu, queues, program;
+		bool force, default_route;
+		int err;
+		const char *text;
+	} cases[] = {
+		{"af_packet", "", IFF_UP, 1500, 0, 0, false, false, 0, ""},
+		{"af_packet", "", IFF_BROADCAST, 1500, 0, 0, false, false, -ENETDOWN,
+			"`ip link set dev nonexistent0 up`"},
+		{"af_packet", "", IFF_UP, 1501, 0, 0, false, false, 0, ""},
+		{"af_packet", "", IFF_UP, 1499, 0, 0, false, false, -EMSGSIZE, "above the 1499"},
+		{"af_packet", "", IFF_UP, 1499, 0, 0, true, false, -EMSGSIZE, "mtu 1500`"},
+		{"af_packet", "", IFF_UP, 1500, 0, 0, false, true, -EBUSY, "default route"},
+		{"af_packet", "", IFF_UP, 1500, 0, 0, true, true, 0, ""},
+		{"af_packet", "", IFF_UP, 1500, 4, 0, false, false, 0, ""},
+		{"af_xdp", "", IFF_UP, 1500, 0, 0, false, false, 0, ""}, // not known
+		{"af_xdp", "", IFF_UP, 1500, 1, 0, false, false, 0, ""},
+		{"af_xdp", "", IFF_UP, 1500, 4, 0, false, false, -EINVAL,
+			"has 4 receive queues and the port uses 1, "},
+		{"af_xdp", "", IFF_UP, 1500, 4, 0, false, false, -EINVAL,
+			"`ethtool -L nonexistent0 combined 1`, or cpus: with 4 CPUs"},
+		{"af_xdp", "veth", IFF_UP, 1500, 4, 0, false, false, -EINVAL,
+			"`ethtool -L nonexistent0 rx 1`"},
+		{"af_xdp", "", IFF_UP, 1500, 4, 0, true, false, 0, ""},
+		{"af_xdp", "", IFF_UP, 1500, 1, 7, false, false, -EBUSY,
+			"(id 7) of another program"},
+		{"af_xdp", "", IFF_UP, 1500, 1, 7, true, false, 0, ""}, // there is nothing now
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct port_settings p = port_of("p", cases[i].driver, "nonexistent0");
+		struct netif n = interface_of("nonexistent0", 2);
+
+		strcpy(n.kind, cases[i].kind);
+		n.flags = cases[i].flags;
+		n.mtu = cases[i].mtu;
+		n.rx_queues = cases[i].queues;
+		n.xdp_program = cases[i].program;
+		n.default_route = cases[i].default_route;
+		p.force = cases[i].force;
+		e.text[0] = '\0';
+		assert_int_equal(preflight_interface(&p, &n, 1, &e), cases[i].err);
+		assert_non_null(strstr(e.text, cases[i].text));
+		if (!cases[i].err)
+			assert_string_equal(e.text, "");
+	}
+}
+
+static void only_names_that_fit_are_listed(void **state)
+{
+	struct port_settings p = port_of("p", "pcap", "nonexistent0");
+	struct netif list[40];
+
+	for (unsigned i = 0; i < 40; i++)
+		list[i] = interface_of("interface-of-15", i + 1);
+	assert_int_equal(preflight_interface(&p, list, 2, &e), -ENODEV);
+	assert_non_null(strstr(e.text, "(there are: interface-of-15, interface-of-15)"));
+	assert_int_equal(preflight_interface(&p, list, 0, &e), -ENODEV);
+	assert_non_null(strstr(e.text, "(there are: )"));
+	assert_int_equal(preflight_interface(&p, list, 40, &e), -ENODEV);
+	assert_non_null(strstr(e.text, "...)"));
+	for (unsigned i = 0; i < 13;
+		i++) // 18 with 15 letters and 13 with 14: 512 with their commas
+		list[i].name[14] = '\0';
+	assert_int_equal(preflight_interface(&p, list, 31, &e), -ENODEV);
+	assert_non_null(strstr(e.text, "-of-1...)"));
+}
+
 static void an_unknown_interface_lists_the_known(void **state)
 {
 	struct port_settings p = port_of("p", "pcap", "nonexistent0");
@@ -125,7 +221,10 @@ static void packet_files_must_be_usable(void **state)
 	p.rx_file = "/dev/null";
 	p.tx_file = "/nonexistent/out.pcap";
 	assert_int_equal(preflight_device(&p, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "tx_file /nonexistent/out.pcap cannot be written: "));
 	p.tx_file = "/dev/null";
+	assert_int_equal(preflight_device(&p, &e), 0);
+	p.tx_file = "/tmp/ddiperf-test-not-there.pcap";
 	assert_int_equal(preflight_device(&p, &e), 0);
 }
 
@@ -134,6 +233,13 @@ static void a_tap_does_not_take_over_an_interface(void **state)
 	struct port_settings p = port_of("p", "tap", "lo");
 
 	assert_int_equal(preflight_device(&p, &e), -EBUSY);
+	for (int i = 0; i < 2; i++) {
+		p.device = i ? "nonexistent0" : NULL;
+		if (access("/dev/net/tun", R_OK | W_OK) == 0)
+			assert_int_equal(preflight_device(&p, &e), 0);
+		else
+			assert_int_not_equal(preflight_device(&p, &e), -EBUSY);
+	}
 }
 
 static void a_missing_backend_is_told_apart(void **state)
@@ -142,6 +248,10 @@ static void a_missing_backend_is_told_apart(void **state)
 
 	assert_int_equal(preflight_device(&p, &e), -ENODEV);
 	assert_non_null(strstr(e.text, "backend"));
+	p.device = "/dev/null";
+	assert_int_equal(preflight_device(&p, &e), 0);
+	p.device = "/dev/null/vhost";
+	assert_int_equal(preflight_device(&p, &e), -ENOTDIR);
 }
 
 // A listener that sees a connection come and go at once may be one that does not survive it.
@@ -220,6 +330,10 @@ int main(void)
 		cmocka_unit_test(kernel_addresses_are_refused_with_the_command),
 		cmocka_unit_test(an_address_that_both_have_is_named_first),
 		cmocka_unit_test(bridges_above_and_vlans_on_it_count_too),
+		cmocka_unit_test(a_link_local_address_is_not_a_use),
+		cmocka_unit_test(the_route_of_a_card_names_the_interface_otherwise),
+		cmocka_unit_test(an_interface_must_be_usable),
+		cmocka_unit_test(only_names_that_fit_are_listed),
 		cmocka_unit_test(an_unknown_interface_lists_the_known),
 		cmocka_unit_test(an_unknown_card_is_no_device),
 		cmocka_unit_test(packet_files_must_be_usable),
