@@ -50,6 +50,10 @@ static void only_named_cards_are_taken(void **state)
 	assert_int_equal(eal_args_build(&a, &plan, ports, 2, 0, "x"), 0);
 	assert_true(has("-a") && has("0000:01:00.0"));
 	assert_false(has("--no-pci"));
+	assert_int_equal(eal_args_build(&a, &plan, ports + 1, 1, 0, "x"), 0);
+	assert_false(has("--iova-mode=va"));
+	ports[1].device = "nonsense";
+	assert_int_equal(eal_args_build(&a, &plan, ports, 2, 0, "x"), -EINVAL);
 }
 
 static void the_largest_plan_fits(void **state)
@@ -66,6 +70,31 @@ static void the_largest_plan_fits(void **state)
 	assert_null(a.argv[a.argc]);
 }
 
+// What is accepted is whole.
+static void arguments_that_do_not_fit_are_refused(void **state)
+{
+	static struct port_settings ports[EAL_ARGS_MAX];
+	static char prefix[sizeof(a.text)];
+	struct port_settings p = port_of("a", "null", NULL);
+	unsigned fits = 0;
+
+	for (size_t len = 0; len < sizeof(prefix) - 1; len++) {
+		prefix[len] = 'x';
+		if (eal_args_build(&a, &plan, &p, 1, 0, prefix) < 0)
+			break;
+		assert_true(has("--iova-mode=va"));
+		assert_in_range(a.used, len, sizeof(a.text));
+	}
+	assert_int_equal(eal_args_build(&a, &plan, &p, 1, 0, prefix), -E2BIG);
+	assert_in_range(strlen(prefix), sizeof(a.text) - 200, sizeof(a.text));
+	for (unsigned i = 0; i < EAL_ARGS_MAX; i++)
+		ports[i] = port_of("a", "pci", "01:00.0");
+	while (fits < EAL_ARGS_MAX && eal_args_build(&a, &plan, ports, fits, 0, "x") == 0)
+		fits++;
+	assert_int_equal(eal_args_build(&a, &plan, ports, fits, 0, "x"), -E2BIG);
+	assert_int_equal(a.argc, EAL_ARGS_MAX - 1); // the last stays NULL
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -73,6 +102,7 @@ int main(void)
 		cmocka_unit_test(the_memory_modes_do_not_mix),
 		cmocka_unit_test(only_named_cards_are_taken),
 		cmocka_unit_test(the_largest_plan_fits),
+		cmocka_unit_test(arguments_that_do_not_fit_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

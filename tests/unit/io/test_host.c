@@ -43,18 +43,20 @@ static struct box {
 	bool no_huge;
 	unsigned total_2m, free_2m, free_1g;
 	int eal; // result of rte_eal_init
+	bool no_affinity, no_binding;
+	unsigned long cpus[4096 / 64]; // that the process may use
 } box;
 
 // What a child process saw.
 static struct seen {
 	int err, again;
-	char text[1024], arguments[4096], folder[512];
-	bool restored, removed;
+	char text[1024], arguments[4096], folder[512], said[512];
+	bool restored, removed, bound;
 } * seen;
 
 static int fresh(void **state)
 {
-	box = (struct box){.caps = UINT64_MAX, .card = true};
+	box = (struct box){.caps = UINT64_MAX, .card = true, .cpus = {2}};
 	e.text[0] = '\0';
 	return 0;
 }
@@ -172,6 +174,29 @@ int setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)
 	return 0;
 }
 
+int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+	errno = EINVAL;
+	memcpy(set, box.cpus, size < sizeof(box.cpus) ? size : sizeof(box.cpus));
+	return box.no_affinity ? -1 : 0;
+}
+
+int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
+{
+	errno = EPERM;
+	if (box.no_binding)
+		return -1;
+	memcpy(box.cpus, set, size < sizeof(box.cpus) ? size : sizeof(box.cpus));
+	return 0;
+}
+
+static bool one_cpu(unsigned cpu)
+{
+	const cpu_set_t *set = (const cpu_set_t *)box.cpus;
+
+	return CPU_COUNT_S(sizeof(box.cpus), set) == 1 && CPU_ISSET_S(cpu, sizeof(box.cpus), set);
+}
+
 int rte_eal_init(int argc, char **argv)
 {
 	size_t used = 0;
@@ -180,6 +205,7 @@ int rte_eal_init(int argc, char **argv)
 		used += (size_t)snprintf(
 			seen->arguments + used, sizeof(seen->arguments) - used, "%s ", argv[i]);
 	snprintf(seen->folder, sizeof(seen->folder), "%s", getenv("RUNTIME_DIRECTORY"));
+	seen->bound = one_cpu((unsigned)atoi(strstr(seen->arguments, "--lcores=0@") + 11));
 	rte_errno = -box.eal;
 	return box.eal ? -1 : argc;
 }
@@ -366,23 +392,12 @@ static void figures_of_memory_are_the_kernels(void **state)
 	assert_int_equal(hugepages_to_set(2 * MIB), 1);
 }
 
-static unsigned first_cpu(void)
-{
-	cpu_set_t set;
-	unsigned cpu = 0;
-
-	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
-	while (!CPU_ISSET(cpu, &set))
-		cpu++;
-	return cpu;
-}
-
 // In a child: DPDK can be started once in a process, and binds it to a CPU.
 static void start(const struct host_settings *h, uint32_t management, uint32_t worker, uint32_t n)
 {
 	struct lcore_plan lcores = {.management_cpu = management, .worker_count = n};
 	struct port_settings p = port_of("p", "null", NULL);
-	cpu_set_t before, after;
+	const struct box before = box;
 	pid_t child;
 
 	for (uint32_t i = 0; i < n && i < COUNT(lcores.worker_cpus); i++)
@@ -390,15 +405,17 @@ static void start(const struct host_settings *h, uint32_t management, uint32_t w
 	memset(seen, 0, sizeof(*seen));
 	child = fork();
 	if (child == 0) {
-		sched_getaffinity(0, sizeof(before), &before);
+		int output = memfd_create("stderr", 0);
+
+		dup2(output, STDERR_FILENO);
 		setenv("RUNTIME_DIRECTORY", "mine", 1);
 		seen->err = io_start(h, &lcores, &p, 1, &e);
 		io_stop();
 		snprintf(seen->text, sizeof(seen->text), "%s", e.text);
 		seen->again = io_start(h, &lcores, &p, 1, &e);
-		sched_getaffinity(0, sizeof(after), &after);
-		seen->restored =
-			CPU_EQUAL(&before, &after) && !strcmp(getenv("RUNTIME_DIRECTORY"), "mine");
+		seen->restored = !memcmp(box.cpus, before.cpus, sizeof(box.cpus)) &&
+		                 !strcmp(getenv("RUNTIME_DIRECTORY"), "mine");
+		pread(output, seen->said, sizeof(seen->said) - 1, 0);
 		seen->removed = faccessat(AT_FDCWD, seen->folder, F_OK, 0) < 0;
 		_exit(0);
 	}
@@ -415,28 +432,29 @@ static void the_memory_of_a_run_is_as_the_file_says(void **state)
 		unsigned free_2m;
 		int err;
 		const char *arguments, *text;
+		bool noted;
 	} cases[] = {
 		{MEMORY_HUGEPAGES, 1024, 512, 0, "--in-memory ", ""},
 		{MEMORY_HUGEPAGES, 1024, 511, -ENOMEM, "", "1024 MiB are needed and 1022 are free"},
 		{MEMORY_AUTO, 1024, 512, 0, "--in-memory ", ""},
-		{MEMORY_AUTO, 1024, 511, 0, "-m 1025 ", ""},
+		{MEMORY_AUTO, 1024, 511, 0, "-m 1025 ", "", true},
 		{MEMORY_PAGES, 1024, 512, 0, "-m 1025 ", ""},
 		{MEMORY_PAGES, 100, 0, -ENOMEM, "", "100 MiB are too few, the ports need "},
 	};
 	struct port_settings p = port_of("p", "null", NULL);
 	struct host_settings h = {.memory = MEMORY_PAGES, .memory_size = 0};
-	unsigned cpu = first_cpu();
 	char expected[32];
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		box.free_2m = cases[i].free_2m;
 		h = (struct host_settings){
 			.memory = cases[i].memory, .memory_size = gib / 1024 * cases[i].size_mib};
-		start(&h, cpu, cpu, 1);
+		start(&h, 1, 1, 1);
 		assert_int_equal(seen->err, cases[i].err);
 		assert_int_equal(seen->again, cases[i].err ? cases[i].err : -EALREADY);
 		assert_non_null(strstr(seen->arguments, cases[i].arguments));
 		assert_non_null(strstr(seen->text, cases[i].text));
+		assert_int_equal(!!strstr(seen->said, "slower than hugepages"), cases[i].noted);
 	}
 	snprintf(expected, sizeof(expected), "-m %u ",
 		(unsigned)((port_memory(&p) + 96 * MIB) / MIB + 1));
@@ -444,25 +462,28 @@ static void the_memory_of_a_run_is_as_the_file_says(void **state)
 		const uint64_t sizes[] = {0, UINT64_MAX, port_memory(&p) + 96 * MIB};
 
 		h = (struct host_settings){.memory = MEMORY_PAGES, .memory_size = sizes[i]};
-		start(&h, cpu, cpu, 1);
+		start(&h, 1, 1, 1);
 		assert_int_equal(seen->err, 0);
 		assert_non_null(strstr(seen->arguments, expected));
 	}
 	h.memory_size--;
-	start(&h, cpu, cpu, 1);
+	start(&h, 1, 1, 1);
 	assert_int_equal(seen->err, -ENOMEM);
+	snprintf(expected, sizeof(expected), "the ports need %u MiB",
+		(unsigned)(port_memory(&p) / MIB + 97));
+	assert_non_null(strstr(seen->text, expected));
 }
 
 static void eal_has_a_folder_as_long_as_it_runs(void **state)
 {
 	const struct host_settings h = {.memory = MEMORY_PAGES};
-	unsigned cpu = first_cpu();
 
-	start(&h, cpu, cpu, 1);
+	start(&h, 1, 1, 1);
 	assert_non_null(strstr(seen->folder, "/eal-"));
 	assert_true(seen->removed);
+	assert_true(seen->bound);
 	box.eal = -EPERM;
-	start(&h, cpu, cpu, 1);
+	start(&h, 1, 1, 1);
 	assert_true(seen->err < 0);
 	assert_int_equal(seen->again, -EALREADY);
 	assert_true(seen->removed);
@@ -471,17 +492,61 @@ static void eal_has_a_folder_as_long_as_it_runs(void **state)
 static void cpus_must_be_the_processes_own(void **state)
 {
 	const struct host_settings h = {.memory = MEMORY_PAGES};
-	unsigned cpu = first_cpu();
 
-	start(&h, 4095, cpu, 1);
+	start(&h, 4095, 1, 1);
 	assert_int_equal(seen->err, -EINVAL);
 	assert_non_null(strstr(seen->text, "CPU 4095 (host.management_cpu)"));
-	start(&h, cpu, 4096, 1);
+	assert_non_null(strstr(seen->text, "(it may use: 1)"));
+	start(&h, 1, 2, 1);
+	assert_int_equal(seen->err, -EINVAL);
+	start(&h, 1, 4096, 1);
 	assert_int_equal(seen->err, -EINVAL);
 	assert_non_null(strstr(seen->text, "CPU 4096 (ports[].cpus)"));
-	start(&h, cpu, cpu, RTE_MAX_LCORE);
+	start(&h, 1, 1, RTE_MAX_LCORE);
 	assert_int_equal(seen->err, -EINVAL);
 	assert_non_null(strstr(seen->text, "too many for this DPDK"));
+	memset(box.cpus, 0xff, sizeof(box.cpus));
+	start(&h, 4095, 4095, 1);
+	assert_int_equal(seen->err, 0);
+	assert_true(seen->bound);
+	start(&h, 1, 1, RTE_MAX_LCORE - 1);
+	assert_int_equal(seen->err, 0);
+	box.no_binding = true;
+	start(&h, 7, 7, 1);
+	assert_int_equal(seen->err, -EPERM);
+	assert_non_null(strstr(seen->text, "CPU 7 cannot be used"));
+	box.no_affinity = true;
+	start(&h, 7, 7, 1);
+	assert_int_equal(seen->err, -EINVAL);
+	assert_non_null(strstr(seen->text, "cannot be read"));
+}
+
+static void cpus_are_listed_as_ranges(void **state)
+{
+	static const struct {
+		unsigned long first, last; // of the words
+		const char *text;
+	} cases[] = {
+		{0, 0, "(it may use: )"},
+		{1, 0, "(it may use: 0)"},
+		{0x10f, 0, "(it may use: 0-3, 8)"},
+		{6, 1ul << 63, "(it may use: 1-2, 4095)"},
+		{5, 3ul << 62, "(it may use: 0, 2, 4094-4095)"},
+	};
+	const struct host_settings h = {.memory = MEMORY_PAGES};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		fresh(state);
+		box.cpus[0] = cases[i].first;
+		box.cpus[COUNT(box.cpus) - 1] = cases[i].last;
+		start(&h, 64, 64, 1);
+		assert_int_equal(seen->err, -EINVAL);
+		assert_non_null(strstr(seen->text, cases[i].text));
+	}
+	memset(box.cpus, 0x55, sizeof(box.cpus)); // longer than its place
+	start(&h, 1, 1, 1);
+	assert_int_equal(seen->err, -EINVAL);
+	assert_non_null(strstr(seen->text, "(it may use: 0, 2, 4, "));
 }
 
 int main(void)
@@ -496,6 +561,7 @@ int main(void)
 		cmocka_unit_test_setup(the_memory_of_a_run_is_as_the_file_says, fresh),
 		cmocka_unit_test_setup(eal_has_a_folder_as_long_as_it_runs, fresh),
 		cmocka_unit_test_setup(cpus_must_be_the_processes_own, fresh),
+		cmocka_unit_test_setup(cpus_are_listed_as_ranges, fresh),
 	};
 
 	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
