@@ -365,7 +365,8 @@ int netif_read(const char *name, struct netif *out)
 	return n ? 0 : -ENODEV;
 }
 
-static int detach_mode(uint32_t index, uint32_t mode)
+// Fails if the program is attached in another mode.
+static void detach_mode(uint32_t index, uint32_t mode)
 {
 	struct {
 		struct nlmsghdr h;
@@ -388,17 +389,13 @@ static int detach_mode(uint32_t index, uint32_t mode)
 		.mode = mode,
 	};
 	char answer[1024];
-	int fd = netlink_open(), err;
-	ssize_t len;
+	int fd = netlink_open();
 
 	if (fd < 0)
-		return fd;
-	len = send(fd, &ask, sizeof(ask), 0);
-	if (len >= 0)
-		len = recv(fd, answer, sizeof(answer), 0);
-	err = len < (ssize_t)NLMSG_HDRLEN ? -EIO : netlink_error((struct nlmsghdr *)answer);
+		return;
+	if (send(fd, &ask, sizeof(ask), 0) >= 0)
+		recv(fd, answer, sizeof(answer), 0); // when it is done
 	close(fd);
-	return err;
 }
 
 int netif_detach_xdp(const char *name)
@@ -408,7 +405,7 @@ int netif_detach_xdp(const char *name)
 	int err = netif_read(name, &n);
 
 	for (unsigned i = 0; !err && n.xdp_program && i < 3; i++) {
-		detach_mode(n.index, modes[i]); // fails in the modes it is not attached in
+		detach_mode(n.index, modes[i]);
 		err = netif_read(name, &n);
 	}
 	if (err)
