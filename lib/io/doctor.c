@@ -298,21 +298,18 @@ static void add_interface(struct doctor_report *r, const struct netif *n)
 	judge_interface(n, add(r, "interfaces", n->name, DOCTOR_OK, "%s", text));
 }
 
-static void add_interfaces(struct doctor_report *r)
+void doctor_add_interfaces(struct doctor_report *r, const struct netif *list, unsigned count)
 {
-	struct netif *list;
-	unsigned count;
-
-	if (netif_list(&list, &count) < 0)
-		return;
 	for (unsigned i = 0; i < count; i++)
 		if (!(list[i].flags & IFF_LOOPBACK))
 			add_interface(r, &list[i]);
-	free(list);
 }
 
 void doctor_read(struct doctor_report *out)
 {
+	struct netif *list;
+	unsigned count;
+
 	memset(out, 0, sizeof(*out));
 	add_cpus(out);
 	add_clock(out);
@@ -320,7 +317,10 @@ void doctor_read(struct doctor_report *out)
 	add_hugepages(out);
 	add_privileges(out);
 	add_drivers(out);
-	add_interfaces(out);
+	if (netif_list(&list, &count) < 0)
+		return;
+	doctor_add_interfaces(out, list, count);
+	free(list);
 }
 
 void doctor_free(struct doctor_report *r)

@@ -20,5 +20,9 @@ struct doctor_report {
 	unsigned count;
 };
 
+struct netif;
+
 void doctor_read(struct doctor_report *out);
+// A row for each of these interfaces that is not a loopback; a part of doctor_read.
+void doctor_add_interfaces(struct doctor_report *r, const struct netif *list, unsigned count);
 void doctor_free(struct doctor_report *r);
