@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +20,10 @@
 #include <linux/capability.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_log.h>
 
+#include "base/log.h"
+#include "io/eal.h"
 #include "io/memory.h"
 #include "io/netif.h"
 #include "io/preflight.h"
@@ -44,6 +48,8 @@ static struct box {
 	unsigned total_2m, free_2m, free_1g;
 	int eal; // result of rte_eal_init
 	bool no_affinity, no_binding;
+	int folder_error; // of the folder for EAL, as often as:
+	unsigned folder_errors;
 	unsigned long cpus[4096 / 64]; // that the process may use
 } box;
 
@@ -51,7 +57,8 @@ static struct box {
 static struct seen {
 	int err, again;
 	char text[1024], arguments[4096], folder[512], said[512];
-	bool restored, removed, bound;
+	bool restored, removed, bound, quiet;
+	unsigned cleanups;
 } * seen;
 
 static int fresh(void **state)
@@ -206,13 +213,29 @@ int rte_eal_init(int argc, char **argv)
 			seen->arguments + used, sizeof(seen->arguments) - used, "%s ", argv[i]);
 	snprintf(seen->folder, sizeof(seen->folder), "%s", getenv("RUNTIME_DIRECTORY"));
 	seen->bound = one_cpu((unsigned)atoi(strstr(seen->arguments, "--lcores=0@") + 11));
-	rte_errno = -box.eal;
-	return box.eal ? -1 : argc;
+	rte_errno = box.eal ? -box.eal : EIO;
+	rte_log_set_global_level(RTE_LOG_DEBUG);
+	return box.eal ? -1 : 0;
 }
 
 int rte_eal_cleanup(void)
 {
+	seen->cleanups++;
 	return 0;
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+	int done;
+
+	if (strstr(path, "/eal-") && box.folder_errors) {
+		box.folder_errors--;
+		errno = box.folder_error;
+		return -1;
+	}
+	done = mkdirat(AT_FDCWD, path, mode);
+	errno = done < 0 ? errno : ENOSPC;
+	return done;
 }
 
 static void a_card_must_be_free_for_dpdk(void **state)
@@ -410,7 +433,9 @@ static void start(const struct host_settings *h, uint32_t management, uint32_t w
 		dup2(output, STDERR_FILENO);
 		setenv("RUNTIME_DIRECTORY", "mine", 1);
 		seen->err = io_start(h, &lcores, &p, 1, &e);
+		seen->quiet = rte_log_get_global_level() == RTE_LOG_CRIT;
 		io_stop();
+		io_stop(); // there is nothing more to end
 		snprintf(seen->text, sizeof(seen->text), "%s", e.text);
 		seen->again = io_start(h, &lcores, &p, 1, &e);
 		seen->restored = !memcmp(box.cpus, before.cpus, sizeof(box.cpus)) &&
@@ -482,16 +507,55 @@ static void eal_has_a_folder_as_long_as_it_runs(void **state)
 	assert_non_null(strstr(seen->folder, "/eal-"));
 	assert_true(seen->removed);
 	assert_true(seen->bound);
+	assert_true(seen->quiet);
+	assert_int_equal(seen->cleanups, 1);
 	box.eal = -EPERM;
 	start(&h, 1, 1, 1);
 	assert_true(seen->err < 0);
 	assert_int_equal(seen->again, -EALREADY);
 	assert_true(seen->removed);
+	assert_int_equal(seen->cleanups, 0);
+}
+
+static void the_folder_of_eal_is_made_again_when_it_vanishes(void **state)
+{
+	static const struct {
+		int error;
+		unsigned times;
+		int err;
+	} cases[] = {
+		{ENOENT, 3, 0},
+		{ENOENT, 1000, -ENOENT},
+		{EACCES, 1, -EACCES},
+		{EEXIST, 1, 0},
+	};
+	const struct host_settings h = {.memory = MEMORY_PAGES};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		box.folder_error = cases[i].error;
+		box.folder_errors = cases[i].times;
+		start(&h, 1, 1, 1);
+		assert_int_equal(seen->err, cases[i].err);
+		assert_int_equal(!!strstr(seen->text, "cannot be made: "), cases[i].err != 0);
+	}
+}
+
+static void dpdk_talks_while_ports_start_or_on_demand(void **state)
+{
+	eal_set_talkative(true);
+	assert_int_equal(rte_log_get_global_level(), RTE_LOG_INFO);
+	eal_set_talkative(false);
+	assert_int_equal(rte_log_get_global_level(), RTE_LOG_CRIT);
+	log_set_level(LOG_VERBOSE);
+	eal_set_talkative(false);
+	assert_int_equal(rte_log_get_global_level(), RTE_LOG_INFO);
+	log_set_level(LOG_NORMAL);
 }
 
 static void cpus_must_be_the_processes_own(void **state)
 {
 	const struct host_settings h = {.memory = MEMORY_PAGES};
+	char most[32];
 
 	start(&h, 4095, 1, 1);
 	assert_int_equal(seen->err, -EINVAL);
@@ -504,7 +568,9 @@ static void cpus_must_be_the_processes_own(void **state)
 	assert_non_null(strstr(seen->text, "CPU 4096 (ports[].cpus)"));
 	start(&h, 1, 1, RTE_MAX_LCORE);
 	assert_int_equal(seen->err, -EINVAL);
-	assert_non_null(strstr(seen->text, "too many for this DPDK"));
+	assert_non_null(strstr(seen->text, "too many for this DPDK (up to "));
+	snprintf(most, sizeof(most), "(up to %d)", RTE_MAX_LCORE - 1);
+	assert_non_null(strstr(seen->text, most));
 	memset(box.cpus, 0xff, sizeof(box.cpus));
 	start(&h, 4095, 4095, 1);
 	assert_int_equal(seen->err, 0);
@@ -560,6 +626,8 @@ int main(void)
 		cmocka_unit_test_setup(figures_of_memory_are_the_kernels, fresh),
 		cmocka_unit_test_setup(the_memory_of_a_run_is_as_the_file_says, fresh),
 		cmocka_unit_test_setup(eal_has_a_folder_as_long_as_it_runs, fresh),
+		cmocka_unit_test_setup(the_folder_of_eal_is_made_again_when_it_vanishes, fresh),
+		cmocka_unit_test_setup(dpdk_talks_while_ports_start_or_on_demand, fresh),
 		cmocka_unit_test_setup(cpus_must_be_the_processes_own, fresh),
 		cmocka_unit_test_setup(cpus_are_listed_as_ranges, fresh),
 	};
