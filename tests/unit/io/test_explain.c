@@ -7,8 +7,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "io/explain.h"
 
 static struct io_error e;
@@ -89,6 +91,50 @@ static void what_no_port_caused_names_none(void **state)
 	assert_memory_equal(e.text, "no hugepages: `echo ", 20);
 }
 
+static void the_words_that_help_are_found(void **state)
+{
+	static const struct {
+		const char *said, *text;
+	} cases[] = {
+		{"EAL: first\nEAL: last\n", "last"},
+		{"it failed\r\nlater: it failed too\n", "it failed"},
+		{"hello\n \t\n", "hello"},
+		{"one: two: three: four: failed\n", "four: failed"},
+		{"a: failed\n", "failed"},
+		{": failed\n", ": failed"}, // a speaker has a name
+		{"no speaker: failed\n", "no speaker: failed"},
+		{"speaker:failed\n", "speaker:failed"},
+		{"failed:\n", "failed:"},
+		{"xdp_pass: cannot load\nit cannot start\n", "it cannot start"},
+		{"Kernel error message: first\nKernel error message: second\n", "first"},
+		{"cannot\nx: Kernel error message: of the kernel\n", "of the kernel"},
+		{"EAL: cannot attach device on primary process\n",
+			"the DPDK driver does not take these arguments"},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(explained("null", NULL, -EIO, cases[i].said), -EIO);
+		assert_memory_equal(e.text, "port lan (null): ", 17);
+		assert_string_equal(e.text + 17, cases[i].text);
+	}
+}
+
+static void a_port_without_a_name_is_told(void **state)
+{
+	struct port_settings p = port_of(NULL, "vdev", NULL);
+	char said[] = "EAL: failed to parse device\n", listens[] = "Connection refused\n";
+
+	explain(&e, &p, -5, said);
+	assert_memory_equal(e.text, "port ? (vdev): DPDK has no such driver", 38);
+	assert_int_equal(explain(&e, &p, -5, listens), -ECONNREFUSED);
+	assert_non_null(strstr(e.text, "no process listens on the device"));
+	strcpy(listens, "Connection refused");
+	explain(&e, NULL, -5, listens);
+	assert_string_equal(e.text, "no process listens on the device");
+	assert_int_equal(explained("af_xdp", "e", -5, "failed to parse device"), -ENOENT);
+	assert_non_null(strstr(e.text, "`apt-get install librte-net-af-xdp"));
+}
+
 static void long_complaints_are_cut(void **state)
 {
 	char device[300], *said = malloc(100000);
@@ -141,7 +187,58 @@ static void a_capture_survives_a_flood(void **state)
 		dprintf(STDERR_FILENO, "line %u of the flood\n", i);
 	said = capture_end(&c);
 	assert_non_null(strstr(said, "line 39999 of the flood\n"));
+	assert_int_equal(strlen(said), 256 * 1024);
 	free(said);
+}
+
+static void a_zero_byte_does_not_end_a_capture(void **state)
+{
+	struct capture c;
+	char *said;
+
+	capture_begin(&c);
+	assert_int_equal(write(STDOUT_FILENO, "\0a\0b\0", 5), 5);
+	said = capture_end(&c);
+	assert_string_equal(said, " a b ");
+	free(said);
+	capture_begin(&c);
+	said = capture_end(&c);
+	assert_string_equal(said, "");
+	free(said);
+}
+
+static void a_closed_stream_is_closed_again(void **state)
+{
+	int err = dup(STDERR_FILENO);
+	struct capture c;
+	bool closed;
+
+	close(STDERR_FILENO);
+	capture_begin(&c);
+	free(capture_end(&c));
+	closed = fcntl(STDERR_FILENO, F_GETFD) < 0;
+	dup2(err, STDERR_FILENO);
+	close(err);
+	assert_true(closed);
+}
+
+static void what_was_captured_is_shown_on_demand(void **state)
+{
+	int err = dup(STDERR_FILENO), out = memfd_create("stderr", 0);
+	static char shown[256];
+	struct capture c;
+
+	log_set_level(LOG_VERBOSE);
+	dup2(out, STDERR_FILENO);
+	capture_begin(&c);
+	dprintf(STDERR_FILENO, "one\n\ntwo");
+	free(capture_end(&c));
+	log_set_level(LOG_NORMAL);
+	dup2(err, STDERR_FILENO);
+	close(err);
+	assert_in_range(pread(out, shown, sizeof(shown) - 1, 0), 1, sizeof(shown));
+	close(out);
+	assert_string_equal(shown, "ddiperf: | one\nddiperf: | two\n");
 }
 
 int main(void)
@@ -154,9 +251,14 @@ int main(void)
 		cmocka_unit_test(the_kernels_own_words_come_first),
 		cmocka_unit_test(silence_gives_the_error_number),
 		cmocka_unit_test(what_no_port_caused_names_none),
+		cmocka_unit_test(the_words_that_help_are_found),
+		cmocka_unit_test(a_port_without_a_name_is_told),
 		cmocka_unit_test(long_complaints_are_cut),
 		cmocka_unit_test(a_capture_takes_both_streams_and_gives_them_back),
 		cmocka_unit_test(a_capture_survives_a_flood),
+		cmocka_unit_test(a_zero_byte_does_not_end_a_capture),
+		cmocka_unit_test(a_closed_stream_is_closed_again),
+		cmocka_unit_test(what_was_captured_is_shown_on_demand),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

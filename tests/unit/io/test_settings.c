@@ -69,6 +69,35 @@ static void files_are_for_pcap_without_a_device(void **state)
 	assert_non_null(strstr(one(p), "is for driver: pcap"));
 }
 
+static void only_pcap_has_files_and_only_without_a_device(void **state)
+{
+	static const struct {
+		const char *driver, *device, *rx, *tx;
+		bool misplaced, needed;
+	} cases[] = {
+		{"pcap", "veth0", NULL, NULL, false, false},
+		{"pcap", "veth0", "in", NULL, true, false},
+		{"pcap", "veth0", NULL, "out", true, false},
+		{"pcap", NULL, "in", "out", false, false},
+		{"pcap", NULL, NULL, "out", false, false},
+		{"pcap", NULL, NULL, NULL, false, true},
+		{"null", NULL, NULL, NULL, false, false},
+		{"null", NULL, "in", NULL, true, false},
+		{"null", NULL, NULL, "out", true, false},
+		{"af_packet", "veth0", NULL, "out", true, false},
+		{"af_packet", "veth0", "in", NULL, true, false},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct port_settings p = port_of("a", cases[i].driver, cases[i].device);
+
+		p.rx_file = cases[i].rx;
+		p.tx_file = cases[i].tx;
+		assert_int_equal(!!strstr(one(p), "without a device"), cases[i].misplaced);
+		assert_int_equal(!!strstr(complaints, "rx_file or tx_file"), cases[i].needed);
+	}
+}
+
 static void a_file_name_is_checked_too(void **state)
 {
 	struct port_settings p = port_of("a", "pcap", NULL);
@@ -133,6 +162,26 @@ static void a_gateway_is_on_the_link_and_alone(void **state)
 	p.gateway.count = 3;
 	assert_non_null(strstr(one(p), "second gateway"));
 	assert_non_null(strstr(complaints, "in no prefix"));
+	p.gateway = (struct field_list){&gateways[2], 1};
+	assert_null(strstr(one(p), "second gateway"));
+	assert_non_null(strstr(complaints, "in no prefix"));
+	p.addresses.count = 0;
+	p.gateway.items = &gateways[1]; // link-local
+	assert_string_equal(one(p), "");
+}
+
+static void own_addresses_are_known(void **state)
+{
+	struct addr_prefix own[] = {{.addr = addr_of("198.18.0.1"), .bits = 24},
+		{.addr = addr_of("2001:db8::1"), .bits = 64}};
+	struct port_settings p = port_of("a", "null", NULL);
+	struct addr first = addr_of("198.18.0.1"), second = addr_of("2001:db8::1");
+
+	p.addresses = (struct field_list){own, 1};
+	assert_true(port_has(&p, &first));
+	assert_false(port_has(&p, &second));
+	p.addresses.count = 2;
+	assert_true(port_has(&p, &second));
 }
 
 static void ring_ports_come_in_pairs(void **state)
@@ -146,6 +195,20 @@ static void ring_ports_come_in_pairs(void **state)
 	assert_non_null(strstr(checked(ports, 1), "names no other port"));
 	ports[0].device = "a";
 	assert_non_null(strstr(checked(ports, 1), "names no other port"));
+	assert_int_equal(port_ring_peer(ports, 1, 0), -1);
+	ports[0] = port_of("a", "ring", NULL);
+	assert_non_null(strstr(checked(ports, 1), "device: names no other port"));
+	assert_int_equal(port_ring_peer(ports, 2, 0), -1); // neither names the other
+	ports[1] = port_of("b", "null", NULL);             // not a ring
+	ports[0].device = "b";
+	assert_int_equal(port_ring_peer(ports, 2, 0), -1);
+	ports[1] = port_of(NULL, "ring", "a"); // its name is missing, which is another complaint
+	assert_int_equal(port_ring_peer(ports, 2, 0), -1);
+	ports[0].device = NULL;
+	assert_int_equal(port_ring_peer(ports, 2, 0), 1);
+	ports[1] = port_of("b", "ring", "a"); // both name another one
+	ports[0].device = "c";
+	assert_int_equal(port_ring_peer(ports, 2, 0), -1);
 }
 
 static void a_port_may_have_more_queues_than_cpus(void **state)
@@ -169,6 +232,22 @@ static void names_and_devices_are_used_once(void **state)
 
 	assert_non_null(strstr(checked(ports, 2), "is the name of two ports"));
 	assert_non_null(strstr(complaints, "is used by port a too"));
+	ports[1] = port_of("b", "af_packet", "veth1");
+	assert_string_equal(checked(ports, 2), "");
+	ports[0] = port_of("a", "pci", "01:00.0");
+	ports[1] = port_of("b", "pci", "01:00.0");
+	assert_non_null(strstr(checked(ports, 2), "is used by port a too"));
+	ports[0] = port_of("a", "vdev", "net_null1"); // nothing is known about it
+	ports[1] = port_of("b", "vdev", "net_null1");
+	assert_string_equal(checked(ports, 2), "");
+	ports[0] = port_of(NULL, "pcap", NULL);
+	ports[1] = port_of(NULL, "pcap", NULL);
+	ports[0].rx_file = ports[1].rx_file = "in"; // may be read twice
+	assert_string_equal(checked(ports, 2), "");
+	ports[0].tx_file = "out";
+	assert_string_equal(checked(ports, 2), "");
+	ports[1].tx_file = "out";
+	assert_non_null(strstr(checked(ports, 2), "is written by port"));
 }
 
 static void a_driver_that_was_not_read_is_left_alone(void **state)
@@ -177,8 +256,24 @@ static void a_driver_that_was_not_read_is_left_alone(void **state)
 
 	p.driver = -1;
 	assert_string_equal(one(p), "");
-	p.driver = 1000;
+	p.driver = (int32_t)driver_count;
+	p.vlans.count = 3;
 	assert_string_equal(one(p), "");
+	p.driver = 0; // the first of the table is one
+	assert_non_null(strstr(one(p), "more than two tags"));
+}
+
+static void a_ring_beside_a_driver_that_was_not_read_waits(void **state)
+{
+	struct port_settings ports[] = {port_of("a", "ring", NULL), port_of("b", "null", NULL)};
+
+	ports[1].driver = -1;
+	assert_string_equal(checked(ports, 2), "");
+	ports[1].driver = (int32_t)driver_count;
+	assert_string_equal(checked(ports, 2), "");
+	ports[1].driver = 0; // pci
+	ports[1].device = "01:00.0";
+	assert_non_null(strstr(checked(ports, 2), "names no other port"));
 }
 
 static void management_has_one_cpu(void **state)
@@ -186,6 +281,9 @@ static void management_has_one_cpu(void **state)
 	struct host_settings h = {.management_cpu = {0, 1}};
 	struct diag *d = diag_new();
 
+	host_check(&h, d);
+	assert_int_equal(diag_count(d), 1);
+	h.management_cpu.last = 0;
 	host_check(&h, d);
 	assert_int_equal(diag_count(d), 1);
 	diag_free(d);
@@ -197,15 +295,18 @@ int main(void)
 		cmocka_unit_test(sound_ports_pass),
 		cmocka_unit_test(a_needed_device_is_asked_for),
 		cmocka_unit_test(files_are_for_pcap_without_a_device),
+		cmocka_unit_test(only_pcap_has_files_and_only_without_a_device),
 		cmocka_unit_test(a_file_name_is_checked_too),
 		cmocka_unit_test(a_driver_has_so_many_queues),
 		cmocka_unit_test(absurd_cpu_ranges_stay_bounded),
 		cmocka_unit_test(at_most_two_tags),
 		cmocka_unit_test(a_gateway_is_on_the_link_and_alone),
+		cmocka_unit_test(own_addresses_are_known),
 		cmocka_unit_test(ring_ports_come_in_pairs),
 		cmocka_unit_test(a_port_may_have_more_queues_than_cpus),
 		cmocka_unit_test(names_and_devices_are_used_once),
 		cmocka_unit_test(a_driver_that_was_not_read_is_left_alone),
+		cmocka_unit_test(a_ring_beside_a_driver_that_was_not_read_waits),
 		cmocka_unit_test(management_has_one_cpu),
 	};
 
