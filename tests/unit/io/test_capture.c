@@ -253,6 +253,14 @@ static void a_full_disk_is_told_at_the_end(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
+static uint64_t wall_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 // --- rings and the thread ---
 
 static struct capture_slot slots[RING];
@@ -331,6 +339,117 @@ static void packets_come_in_order_of_time_whenever_they_were_known(void **state)
 	assert_memory_equal(seen.packet[4].data, "fourth", 6);
 }
 
+// More than are held at first, in an order that has nothing to do with time.
+static void any_number_is_put_in_order(void **state)
+{
+	static struct capture_slot many[1024];
+	static char numbers[1000][8];
+	uint64_t now = clock_now(), packets, last = 0;
+	struct capture *c;
+	FILE *f;
+
+	ring_clear();
+	ring.slots = many;
+	ring.count = 1024;
+	for (unsigned i = 0; i < 1000; i++) {
+		snprintf(numbers[i], sizeof(numbers[i]), "%u", i * 7919 % 1000);
+		put(now + 1000 * (i * 7919 % 1000), 0, numbers[i]);
+	}
+	c = begin(1000000000000);
+	assert_int_equal(capture_stop(c, &packets), 0);
+	assert_int_equal(packets, 1000);
+	f = fopen(path, "r");
+	packets = 0;
+	for (uint32_t head[2]; fread(head, sizeof(head), 1, f) == 1;) {
+		uint32_t body[64] = {0};
+		uint64_t time;
+
+		assert_in_range(head[1], 12, sizeof(body));
+		assert_int_equal(fread(body, head[1] - sizeof(head), 1, f), 1);
+		if (head[0] != 6)
+			continue;
+		time = (uint64_t)body[1] << 32 | body[2];
+		assert_true(time > last);
+		assert_int_equal(atoi((const char *)&body[5]), packets++);
+		last = time;
+	}
+	assert_int_equal(packets, 1000);
+	fclose(f);
+}
+
+static void a_tick_before_the_start_is_before_it_in_the_file(void **state)
+{
+	uint64_t before = wall_now(), packets;
+	struct capture *c;
+
+	ring_clear();
+	c = begin(0);
+	put(clock_now() - 5000000000, 0, "five seconds of a clock of 1 GHz ago");
+	assert_int_equal(capture_stop(c, &packets), 0);
+	read_file();
+	assert_in_range(seen.packet[0].time, before - 5000000000, before);
+}
+
+static void reasons_are_as_many_as_a_packet_has_room_for(void **state)
+{
+	uint64_t now = clock_now(), packets;
+	struct capture *c;
+
+	ring_clear();
+	for (int i = 0; i < CAPTURE_COMMENTS + 2; i++)
+		put(now, 5, i == 1 ? "second" : "x");
+	c = begin(1000000000000);
+	assert_int_equal(capture_stop(c, &packets), 0);
+	assert_int_equal(packets, 1);
+	read_file();
+	assert_int_equal(seen.packet[0].comment_count, CAPTURE_COMMENTS);
+	assert_string_equal(seen.packet[0].comments[1], "second");
+}
+
+// Neither without an id, nor at another time or interface.
+static void other_packets_stay_apart(void **state)
+{
+	static const struct {
+		uint64_t id[2], later;
+		uint16_t interface;
+		uint32_t count;
+	} cases[] = {{{5, 5}, 0, 0, 1}, {{0, 0}, 0, 0, 2}, {{5, 6}, 0, 0, 2}, {{5, 5}, 1, 0, 2},
+		{{5, 5}, 0, 1, 2}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t now = clock_now(), packets;
+		struct capture_source s = {.path = path,
+			.interfaces = names,
+			.interface_count = 2,
+			.rings = &ring,
+			.ring_count = 1,
+			.clock = {.hz = 1e9},
+			.reach_ns = 1000000000000};
+
+		ring_clear();
+		put(now, cases[i].id[0], "one");
+		put(now + cases[i].later, cases[i].id[1], "two");
+		slots[1].packet.interface = cases[i].interface;
+		assert_int_equal(capture_stop(capture_start(&s), &packets), 0);
+		assert_int_equal(packets, cases[i].count);
+	}
+}
+
+static void a_capture_that_cannot_be_written_is_told(void **state)
+{
+	struct capture_source s = {.path = "/nonexistent/x", .clock = {.hz = 1e9}};
+	uint64_t packets;
+
+	assert_null(capture_start(&s));
+	assert_int_equal(errno, ENOENT);
+	ring_clear();
+	s.path = "/dev/full";
+	s.rings = &ring;
+	s.ring_count = 1;
+	put(clock_now(), 0, "x");
+	assert_int_equal(capture_stop(capture_start(&s), &packets), -ENOSPC);
+}
+
 static void one_packet_with_two_reasons_is_one_packet(void **state)
 {
 	uint64_t now, packets;
@@ -349,14 +468,6 @@ static void one_packet_with_two_reasons_is_one_packet(void **state)
 	assert_int_equal(seen.packet[0].comment_count, 2);
 	assert_string_equal(seen.packet[0].comments[0], "malformed");
 	assert_string_equal(seen.packet[0].comments[1], "lost");
-}
-
-static uint64_t wall_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static void ticks_become_the_time_of_day(void **state)
@@ -403,6 +514,11 @@ int main(void)
 		cmocka_unit_test(a_full_disk_is_told_at_the_end),
 		cmocka_unit_test(a_full_ring_has_no_room_and_waits_for_nobody),
 		cmocka_unit_test(packets_come_in_order_of_time_whenever_they_were_known),
+		cmocka_unit_test(any_number_is_put_in_order),
+		cmocka_unit_test(a_tick_before_the_start_is_before_it_in_the_file),
+		cmocka_unit_test(reasons_are_as_many_as_a_packet_has_room_for),
+		cmocka_unit_test(other_packets_stay_apart),
+		cmocka_unit_test(a_capture_that_cannot_be_written_is_told),
 		cmocka_unit_test(one_packet_with_two_reasons_is_one_packet),
 		cmocka_unit_test(ticks_become_the_time_of_day),
 		cmocka_unit_test(what_is_old_enough_is_in_the_file_before_the_end),

@@ -198,6 +198,7 @@ ssize_t recv(int fd, void *data, size_t size, int flags)
 	if (kernel.recv_error)
 		return -1;
 	kernel.answer = NULL;
+	memset(data, 0, size); // behind the messages nothing makes sense
 	if (!m || !m->used) {
 		memcpy(data, &done, sizeof(done));
 		return sizeof(done);
