@@ -4,6 +4,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 static char args[8192];
 
@@ -53,6 +57,7 @@ static void pci_addresses_get_their_domain(void **state)
 	assert_string_equal(devargs(port_of("p", "pci", "0001:3b:1f.0"), 0), "0001:3b:1f.0");
 	assert_int_equal(refused(port_of("p", "pci", "eth0"), 100), -EINVAL);
 	assert_int_equal(refused(port_of("p", "pci", "01:00.1x"), 100), -EINVAL);
+	assert_int_equal(refused(port_of("p", "pci", "0000:01:00.1x"), 100), -EINVAL);
 	assert_int_equal(refused(port_of("p", "pci", ""), 100), -EINVAL);
 }
 
@@ -74,9 +79,32 @@ static void packet_rings_hold_frames_of_the_mtu(void **state)
 {
 	struct port_settings p = port_of("p", "af_packet", "eth1");
 
-	assert_non_null(strstr(devargs(p, 0), "framesz=2048,blocksz=4096"));
+	assert_non_null(strstr(devargs(p, 0), "framesz=2048,blocksz=4096,framecnt=4096"));
 	p.mtu = 9000;
-	assert_non_null(strstr(devargs(p, 0), "framesz=12288,blocksz=12288"));
+	assert_non_null(strstr(devargs(p, 0), "framesz=12288,blocksz=12288,framecnt=1024"));
+}
+
+static void frames_are_rounded_up_to_what_holds_them(void **state)
+{
+	static const struct {
+		const char *driver;
+		unsigned mtu, room; // with the headroom
+	} cases[] = {
+		{"af_packet", 1952, 2048 + 128},
+		{"af_packet", 1953, 4096 + 128},
+		{"af_packet", 4000, 4096 + 128},
+		{"af_packet", 4001, 8192 + 128},
+		{"af_xdp", 1952, 2048 + 128},
+		{"af_xdp", 1953, 2112 + 128},
+		{"af_xdp", 2016, 2112 + 128},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct port_settings p = port_of("p", cases[i].driver, "eth1");
+
+		p.mtu = cases[i].mtu;
+		assert_int_equal(port_data_room(&p), cases[i].room);
+	}
 }
 
 // rx_iface would also return what the port itself sends.
@@ -120,10 +148,57 @@ static void a_memif_path_without_a_listener_is_served(void **state)
 	assert_non_null(strstr(devargs(port_of("p", "memif", "/nonexistent/s"), 0), "role=server"));
 }
 
+// A socket of this type with a listener, or without one where it has none.
+static int served(const char *path, int type)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+	strcpy(at.sun_path, path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	if (type == SOCK_SEQPACKET)
+		assert_int_equal(listen(fd, 1), 0);
+	return fd;
+}
+
+static void a_socket_tells_whether_a_process_listens(void **state)
+{
+	char folder[] = "/tmp/ddiperf-driver-XXXXXX", path[109];
+	int fd;
+
+	assert_non_null(mkdtemp(folder));
+	memset(path, 'x', sizeof(path));
+	path[108] = '\0';
+	assert_int_equal(socket_try(path), -ENAMETOOLONG);
+	path[107] = '\0';
+	assert_int_equal(socket_try(path), -ENOENT);
+	snprintf(path, sizeof(path), "%s/s", folder);
+	fd = served(path, SOCK_SEQPACKET);
+	assert_int_equal(socket_try(path), -EPROTOTYPE);
+	assert_non_null(strstr(devargs(port_of("p", "memif", path), 0), "role=client"));
+	close(fd);
+	assert_int_equal(socket_try(path), -ECONNREFUSED);
+	unlink(path);
+	fd = served(path, SOCK_DGRAM);
+	errno = EIO;
+	assert_int_equal(socket_try(path), 0);
+	close(fd);
+	unlink(path);
+	rmdir(folder);
+}
+
+static void the_side_is_no_part_of_the_path(void **state)
+{
+	assert_string_equal(socket_path("server:/x/s"), "/x/s");
+	assert_string_equal(socket_path("client:/x/s"), "/x/s");
+	assert_string_equal(socket_path("/x/server:s"), "/x/server:s");
+}
+
 static void raw_devargs_stay_as_they_are(void **state)
 {
 	assert_string_equal(devargs(port_of("p", "vdev", "net_vhost0,iface=/tmp/s"), 0),
 		"net_vhost0,iface=/tmp/s");
+	assert_string_equal(devargs(port_of("p", "vdev", "eth_x"), 0), "eth_x");
 	assert_int_equal(refused(port_of("p", "vdev", "eth0"), 100), -EINVAL);
 }
 
@@ -146,6 +221,25 @@ static void long_text_is_refused_and_never_overruns(void **state)
 	assert_int_equal(args[16], 'x');
 	assert_int_equal(refused(port_of("p", "tap", "veth0"), 30), -ENAMETOOLONG);
 	assert_int_equal(args[31], 'x');
+	for (size_t room = 1; room <= sizeof("net_pcap0,iface=veth0,phy_mac=1"); room++) {
+		struct port_settings p = port_of("p", "pcap", "veth0");
+		const char *why;
+
+		assert_int_equal(driver_of(&p)->devargs(&p, 0, args, room, &why) == 0,
+			room == sizeof("net_pcap0,iface=veth0,phy_mac=1"));
+	}
+}
+
+static void drivers_on_a_kernel_interface_are_told(void **state)
+{
+	struct port_settings p = port_of("p", "pcap", "veth0");
+
+	assert_true(port_on_kernel_interface(&p));
+	p.device = NULL; // files
+	assert_false(port_on_kernel_interface(&p));
+	p = port_of("p", "tap", "tap0");
+	assert_false(port_on_kernel_interface(&p));
+	assert_false(port_is_pci(&p));
 }
 
 static void own_macs_are_local_unicast_stable_and_distinct(void **state)
@@ -169,7 +263,8 @@ static void an_unknown_plug_in_is_not_installed(void **state)
 
 	assert_int_equal(driver_plugin("net_nonsense", path, sizeof(path)), -ENOENT);
 	assert_non_null(strstr(path, "/librte_net_nonsense.so."));
-	assert_int_equal(driver_plugin("net_nonsense", path, 8), -ENAMETOOLONG);
+	assert_int_equal(driver_plugin("net_nonsense", path, strlen(path)), -ENAMETOOLONG);
+	assert_int_equal(driver_plugin("net_nonsense", path, strlen(path) + 2), -ENOENT);
 }
 
 int main(void)
@@ -180,14 +275,18 @@ int main(void)
 		cmocka_unit_test(pci_addresses_get_their_domain),
 		cmocka_unit_test(kernel_interfaces_get_one_queue_per_cpu),
 		cmocka_unit_test(packet_rings_hold_frames_of_the_mtu),
+		cmocka_unit_test(frames_are_rounded_up_to_what_holds_them),
 		cmocka_unit_test(pcap_opens_an_interface_once),
 		cmocka_unit_test(pcap_takes_one_file_or_both),
 		cmocka_unit_test(null_receives_nothing),
 		cmocka_unit_test(memif_sides_differ_in_role_and_mac),
 		cmocka_unit_test(a_memif_path_without_a_listener_is_served),
+		cmocka_unit_test(a_socket_tells_whether_a_process_listens),
+		cmocka_unit_test(the_side_is_no_part_of_the_path),
 		cmocka_unit_test(raw_devargs_stay_as_they_are),
 		cmocka_unit_test(text_cannot_smuggle_arguments),
 		cmocka_unit_test(long_text_is_refused_and_never_overruns),
+		cmocka_unit_test(drivers_on_a_kernel_interface_are_told),
 		cmocka_unit_test(own_macs_are_local_unicast_stable_and_distinct),
 		cmocka_unit_test(an_unknown_plug_in_is_not_installed),
 	};

@@ -385,6 +385,7 @@ static void errors_of_the_kernel_are_passed_on(void **state)
 static void addresses_are_the_own_ones(void **state)
 {
 	static const uint8_t own[] = {10, 0, 0, 1}, peer[] = {10, 0, 0, 2}, v6[16] = {0x20, 1};
+	const struct ifaddrmsg gone = {.ifa_family = AF_INET, .ifa_index = 2};
 	struct messages *m = &kernel.addresses;
 	char text[ADDR_TEXT_SIZE];
 	struct netif n;
@@ -402,6 +403,8 @@ static void addresses_are_the_own_ones(void **state)
 	attribute(m, IFA_ADDRESS, peer, 4);
 	address_of(AF_INET6, 2, 64);
 	attribute(m, IFA_ADDRESS, v6, 16);
+	begin(m, RTM_DELADDR, &gone, sizeof(gone));
+	attribute(m, IFA_LOCAL, own, 4);
 	n = the_only_one();
 	assert_int_equal(n.addr_count, 2);
 	addr_format_prefix(&n.addrs[0], text, sizeof(text));
@@ -432,10 +435,12 @@ static void the_default_route_is_that_of_all_addresses(void **state)
 		{0, 0, RTN_UNICAST, 3, false, false},
 		{0, 0, RTN_UNICAST, 2, true, true},
 		{0, 8, RTN_UNICAST, 2, true, false},
+		{0, 0, RTN_UNICAST, 3, true, false},
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct messages *m = &kernel.routes[cases[i].family];
+		const struct rtmsg gone = {.rtm_type = RTN_UNICAST};
 		struct rtnexthop hop[] = {{.rtnh_len = sizeof(hop[0]), .rtnh_ifindex = 5},
 			{.rtnh_len = sizeof(hop[0]), .rtnh_ifindex = (int)cases[i].interface}};
 
@@ -447,6 +452,9 @@ static void the_default_route_is_that_of_all_addresses(void **state)
 			attribute(m, RTA_MULTIPATH, hop, sizeof(hop));
 		else
 			number(m, RTA_OIF, cases[i].interface);
+		number(m, RTA_PRIORITY, 2); // looks like one more hop
+		begin(m, RTM_DELROUTE, &gone, sizeof(gone));
+		number(m, RTA_OIF, 2);
 		assert_int_equal(the_only_one().default_route, cases[i].expected);
 	}
 }

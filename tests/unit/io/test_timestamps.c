@@ -16,6 +16,12 @@
 #include "io/timestamps.h"
 
 static char path[64];
+static bool no_memory;
+
+void *reallocarray(void *old, size_t count, size_t size)
+{
+	return no_memory ? NULL : realloc(old, count * size);
+}
 
 static int make_file(void **state)
 {
@@ -158,6 +164,22 @@ static void any_number_of_times_is_kept_in_order(void **state)
 	assert_int_equal(t.count, 0);
 }
 
+static void want_of_memory_is_told(void **state)
+{
+	struct timestamps t = {0};
+	struct arena *a = arena_new();
+	const char *why = NULL;
+
+	write_file(&file, sizeof(file));
+	no_memory = true;
+	assert_int_equal(timestamps_read(&t, path, NULL, a, &why), -ENOMEM);
+	no_memory = false;
+	assert_string_equal(why, "not enough memory");
+	assert_int_equal(t.count, 0);
+	timestamps_free(&t);
+	arena_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +188,7 @@ int main(void)
 		cmocka_unit_test(a_bad_file_or_filter_is_refused_with_a_reason),
 		cmocka_unit_test(a_packet_file_is_known_by_its_first_four_bytes),
 		cmocka_unit_test(any_number_of_times_is_kept_in_order),
+		cmocka_unit_test(want_of_memory_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);
