@@ -83,32 +83,32 @@ static bool listen_once(struct plan_item *i, const struct question *q, uint8_t m
 	return learnt;
 }
 
-// The port's own address that is in the target's subnet, else the first of its family.
-static struct addr asking_address(const struct port_settings *s, const struct addr *target)
+// The port's own address in the subnet of the next hop. A link-local gateway may be in none: then
+// the port's first address of the family, or the item's first source address.
+static struct addr asking_address(const struct plan_item *i, const struct addr *hop)
 {
+	const struct port_settings *s = i->port->settings;
 	const struct addr_prefix *own = s->addresses.items;
 	struct addr best = {0};
 
-	for (uint32_t i = 0; i < s->addresses.count; i++) {
-		if (own[i].addr.len != target->len)
+	for (uint32_t n = 0; n < s->addresses.count; n++) {
+		if (own[n].addr.len != hop->len)
 			continue;
-		if (addr_in_prefix(target, &own[i]))
-			return own[i].addr;
+		if (addr_in_prefix(hop, &own[n]))
+			return own[n].addr;
 		if (best.len == 0)
-			best = own[i].addr;
+			best = own[n].addr;
 	}
-	return best;
+	return best.len || i->run->source_ranges == 0 ? best : i->run->sources[0].first;
 }
 
 static int resolve_one(struct plan *p, struct plan_item *i, const struct question *q,
 	const volatile sig_atomic_t *signals, uint8_t mac[6])
 {
 	struct wire *w = &i->worker->wire;
-	struct addr from = asking_address(i->port->settings, q->hop);
+	struct addr from = asking_address(i, q->hop);
 	uint64_t every = clock_ticks(&p->clock, ASK_EVERY_NS);
 
-	if (from.len == 0 && i->run->source_ranges)
-		from = i->run->sources[0].first;
 	for (int n = 0; n < ASK_TIMES; n++) {
 		uint64_t until = clock_now() + every;
 
@@ -147,7 +147,7 @@ static void announce_sources(struct plan *p, struct plan_item *i, const struct q
 static void explain(const struct plan_item *i, const struct question *q, struct io_error *e)
 {
 	const struct port *port = i->port;
-	struct addr from = asking_address(port->settings, q->hop);
+	struct addr from = asking_address(i, q->hop);
 	char hop[ADDR_TEXT_SIZE], own[ADDR_TEXT_SIZE], vlan[64] = "no VLAN";
 
 	if (q->vlans.count == 1)

@@ -15,6 +15,8 @@
 
 #define FRAME_ROOM 2048
 
+_Static_assert(DRYRUN_PACKETS >= CONFIG_MAX_ITEMS, "a packet of each item");
+
 static const uint8_t next_hop_mac[6] = {0x02, 0, 0, 0, 0, 0x01};
 
 static void pretend_port(struct port *port, const struct port_settings *s, uint32_t index)
@@ -147,7 +149,7 @@ static uint64_t play(const struct plan *p, struct capture_file *f, struct arena 
 	struct turn t;
 
 	for (uint32_t i = 0; i < p->item_count; i++)
-		left[i] = DRYRUN_PACKETS / p->item_count ? DRYRUN_PACKETS / p->item_count : 1;
+		left[i] = DRYRUN_PACKETS / p->item_count;
 	while ((t = next_turn(p, left)).item != NULL) {
 		left[t.item - p->items]--;
 		written += write_next(p, &t, f);

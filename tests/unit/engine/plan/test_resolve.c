@@ -25,7 +25,7 @@ static struct world {
 		enum frame_kind kind;
 		uint16_t vlans[2];
 		uint8_t vlan_count;
-		uint8_t sender[4];
+		uint8_t sender[16];
 	} asked[ASKED_MAX];
 	uint32_t count, answered_back;
 } world;
@@ -76,6 +76,8 @@ static void on_sent(struct test_port *p, uint16_t queue, const struct rte_mbuf *
 	memcpy(world.asked[world.count].vlans, f.vlans, sizeof(f.vlans));
 	if (kind == FRAME_ARP)
 		memcpy(world.asked[world.count].sender, arp + 14, 4);
+	else
+		memcpy(world.asked[world.count].sender, f.src, 16);
 	world.count++;
 	if (world.ask_back) {
 		const struct addr us = addr("198.18.0.1"), server = addr("198.18.0.2");
@@ -189,6 +191,41 @@ static void who_asks_is_on_the_subnet_of_the_next_hop(void **state)
 	assert_int_equal(resolve(p), 0);
 	assert_memory_equal(world.asked[0].sender, ((uint8_t[]){198, 18, 0, 7}), 4);
 	free_planned(p);
+}
+
+// A link-local gateway is in no subnet of the port.
+static void a_link_local_gateway_is_asked_by_any_address_of_its_family(void **state)
+{
+	static const struct {
+		const char *own, *source, *sender;
+	} rows[] = {
+		{"198.18.0.1/24, \"2001:db8::1/64\", \"2001:db8:1::1/64\"", "2001:db8::7",
+			"2001:db8::1"},
+		{"198.18.0.1/24", "2001:db8::7", "2001:db8::7"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct addr sender = addr(rows[i].sender);
+		struct io_error e = {""};
+		struct planned *p;
+		char text[512];
+
+		snprintf(text, sizeof(text),
+			"ports:\n"
+			"  - {name: lan, driver: af_packet, device: lan0, addresses: [%s], "
+			"gateway: \"fe80::1\"}\n"
+			"traffic:\n"
+			"  - {name: q, server: \"2001:db8:9::2\", source: {addresses: \"%s\"}, "
+			"load: {rate: 1k}, " LOADED_DNS "}\n",
+			rows[i].own, rows[i].source);
+		p = planned(text);
+		world.silent = true;
+		world.count = 0;
+		assert_int_equal(resolve_all(&p->plan, &signals, &e), -ENOENT);
+		assert_memory_equal(world.asked[0].sender, sender.bytes, 16);
+		assert_non_null(strstr(e.text, rows[i].sender));
+		free_planned(p);
+	}
 }
 
 static void a_server_that_does_not_answer_is_asked_fifteen_times(void **state)
@@ -374,6 +411,7 @@ int main(void)
 		TEST(who_asks_is_on_the_subnet_of_the_next_hop),
 		TEST(a_server_that_does_not_answer_is_asked_fifteen_times),
 		TEST(what_is_not_found_is_the_last_to_be_asked_for),
+		TEST(a_link_local_gateway_is_asked_by_any_address_of_its_family),
 		TEST(a_signal_ends_the_asking),
 		TEST(a_group_is_not_asked_for),
 		TEST(the_same_next_hop_is_asked_for_once),
