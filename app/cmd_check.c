@@ -57,8 +57,8 @@ static void print_item(const struct forecast_item *i)
 		i->paced ? "" : "at most ", stats_format(i->per_s, "per_s", rate, sizeof(rate)));
 	printf("  messages     %.2f of %.0f octets each, on the wire\n", i->messages,
 		i->message_octets);
-	printf("  answers      %.2f of %.0f octets each%s\n", i->answers, i->answer_octets,
-		i->assumed ? ", some taken to be as long as the question" : "");
+	printf("  replies      %.2f of %.0f octets each%s\n", i->answers, i->answer_octets,
+		i->assumed ? ", some taken to be as long as the request" : "");
 	printf("  worker time  %s an exchange\n",
 		stats_format(i->exchange_ns, "ns", cost, sizeof(cost)));
 	printf("  in flight    room for %llu transactions", (unsigned long long)i->slots);

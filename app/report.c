@@ -91,7 +91,7 @@ static void print_ledger(FILE *out, const struct result_item *i)
 		stats_format(i->answered_per_s, "per_s", answered_rate, sizeof(answered_rate)),
 		stats_format(i->loss, "1", loss, sizeof(loss)));
 	if (i->last_answer_s > 1.01 * i->sending_s)
-		fprintf(out, "  %-12sfor %s, the last answer after %s\n", "sent",
+		fprintf(out, "  %-12sfor %s, the last reply after %s\n", "sent",
 			stats_format(i->sending_s, "s", due_rate, sizeof(due_rate)),
 			stats_format(i->last_answer_s, "s", answered_rate, sizeof(answered_rate)));
 	if (l->late + l->duplicate + l->stray + l->malformed == 0)
@@ -310,7 +310,7 @@ static void print_cpu_line(FILE *out, const char *box, uint64_t cpus, double use
 		return;
 	stats_format(used, "1", share, sizeof(share));
 	stats_format(1e3 * us, "ns", demand, sizeof(demand));
-	fprintf(out, "  %-12s %s of %llu CPUs, %s of CPU for each answer\n", box, share,
+	fprintf(out, "  %-12s %s of %llu CPUs, %s of CPU for each reply\n", box, share,
 		(unsigned long long)cpus, isnan(us) ? "-" : demand);
 }
 
@@ -473,7 +473,7 @@ static const struct verdict_text *verdict_text(const struct result_verdict *v)
 		{"fail", "FAIL", "\033[31m", NULL},
 		{"invalid", "INVALID", "\033[33m",
 			"the tester was too slow, so the run says nothing about the server"},
-		{"unreachable", "UNREACHABLE", "\033[31m", "the server did not answer at all"},
+		{"unreachable", "UNREACHABLE", "\033[31m", "the server did not reply at all"},
 		{"interrupted", "INTERRUPTED", "\033[33m",
 			"the run was stopped before its end, so it is not judged"},
 	};

@@ -110,19 +110,19 @@ const char *steer_text(enum steer_how how)
 	case STEER_ALONE:
 		return "one worker";
 	case STEER_PAIR:
-		return "the other end answers on the queue that asked";
+		return "the other end replies on the queue of the request";
 	case STEER_RULES:
-		return "rules of the device send answers home by source port";
+		return "rules of the device steer replies by source port";
 	case STEER_ADDRESS:
-		return "rules of the device send answers home by source address";
+		return "rules of the device steer replies by source address";
 	case STEER_SPARSE:
-		return "the device's hash, with a key of ours, sends answers home by source port";
+		return "the device's hash, with a key of ours, steers replies by source port";
 	case STEER_HASHED:
 		return "source ports are chosen by the device's hash";
 	case STEER_BLIND:
 		break;
 	}
-	return "the device cannot be told where answers are to go, they are handed over";
+	return "the device cannot steer replies, so workers hand them over";
 }
 
 const char *steer_name(enum steer_how how)

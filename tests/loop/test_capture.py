@@ -26,7 +26,7 @@ def tshark(path):
 
 
 def reasons(packet):
-    """["lost", ...] of "queries: lost: no answer within 1 s,queries: ..."."""
+    """["lost", ...] of "queries: lost: no reply within 1 s,queries: ..."."""
     return [word for word in REASONS if f": {word}: " in packet["frame.comment"]]
 
 

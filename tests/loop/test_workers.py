@@ -111,7 +111,7 @@ def clients_behind_relays_are_divided_with_workers_in_number(number):
             assert one["dhcp4"]["duplicate_address"] == 0, one
         check_agreement(result)
         # Nothing is asked before the run: it would leave traces at the server.
-        assert "no question that leaves the server as it was" in result.stdout, result
+        assert "no query of its traffic leaves the server unchanged" in result.stdout, result
         assert "steering_probe" not in result.json["ports"][0], result.json["ports"][0]
 
     return ring(clients(load={"rate": "2k"}, clients="4k"), clients("others", load={"rate": "1k"}, mac="02:01:00:00:00:00"),
@@ -225,7 +225,7 @@ def what_is_asked_before_the_run_shows_whose_queue_answers_come_to():
     one = result.item("queries")
     assert port["steering"] == "pair", port
     assert probe == {"sent": 16, "home": 16, "elsewhere": 0, "unanswered": 0, "late": 0}, probe
-    assert "16 questions before the run, 16 were answered to the worker that had asked" in result.stdout, result
+    assert "16 queries before the run, 16 had their reply on the sender's queue" in result.stdout, result
     # It is not in the ledger, and the responder has seen it.
     assert one["sent"] == one["answered"] > 0 and one["stray"] == one["duplicate"] == 0, one
     assert result.json["responder"]["received"] == one["sent"] + 16, result.json["responder"]
@@ -239,7 +239,7 @@ def answers_to_what_was_asked_before_the_run_are_no_strays_of_it():
     assert probe == {"sent": 8, "home": 0, "elsewhere": 0, "unanswered": 8, "late": 8}, probe
     assert one["answered"] + one["lost"] == one["sent"] > 0 and one["late"] == one["lost"], one
     assert one["stray"] == one["duplicate"] == one["malformed"] == 0, one
-    assert "none of 8 questions before the run was answered" in result.stdout, result
+    assert "none of 8 queries before the run had a reply" in result.stdout, result
 
 
 def refused(text, *words):

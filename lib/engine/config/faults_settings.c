@@ -52,15 +52,15 @@ static const struct field delay_fields[] = {
 	{"two_point", "one of two delays", FIELD_SECTION, .optional = true,
 		AT(delay_settings, two_point), .section = &two_point_section},
 };
-SECTION(delay, "answers leave later (exactly one kind)", delay_fields, delay_settings);
+SECTION(delay, "replies leave later (exactly one kind)", delay_fields, delay_settings);
 
 static const struct field capacity_fields[] = {
-	{"rate", "answers per second", FIELD_RATE, .required = true, AT(capacity_settings, rate),
+	{"rate", "replies per second", FIELD_RATE, .required = true, AT(capacity_settings, rate),
 		.min = 1, .max = 1e9},
 	{"queue", "replies that wait for their turn; further requests are dropped", FIELD_COUNT,
 		AT(capacity_settings, queue), .def = "0", .max = 1e7},
 	{"drop_cost",
-		"share of an answer's work that a dropped request costs: a server that collapses",
+		"share of a reply's work that a dropped request costs: a server that collapses",
 		FIELD_PERCENT, AT(capacity_settings, drop_cost), .def = "0%", .max = 1},
 };
 SECTION(capacity, "limit of replies per second", capacity_fields, capacity_settings);
@@ -69,10 +69,10 @@ static const struct field stall_fields[] = {
 	{"every", "time from one stall to the next, and from the first request to the first",
 		FIELD_DURATION, .required = true, AT(stall_settings, every_ns), .min = 1e6,
 		.max = 1e16},
-	{"for", "length; answers leave at the end of it", FIELD_DURATION, .required = true,
+	{"for", "length; replies leave at the end of it", FIELD_DURATION, .required = true,
 		AT(stall_settings, for_ns), .min = 1e3, .max = 6e11},
 };
-SECTION(stall, "no answer leaves for a while, again and again", stall_fields, stall_settings);
+SECTION(stall, "no reply leaves for a while, again and again", stall_fields, stall_settings);
 
 static const struct field outage_fields[] = {
 	{"off_at", "time from the first request on", FIELD_DURATION, .required = true,
@@ -88,9 +88,9 @@ static struct field faults_fields[OWN_SECTIONS + FAULTS_MAX] = {
 		AT(faults_settings, outage), .section = &outage_section},
 	{"capacity", "limit of replies per second", FIELD_SECTION, .optional = true,
 		AT(faults_settings, capacity), .section = &capacity_section},
-	{"stall", "no answer leaves for a while, again and again", FIELD_SECTION, .optional = true,
+	{"stall", "no reply leaves for a while, again and again", FIELD_SECTION, .optional = true,
 		AT(faults_settings, stall), .section = &stall_section},
-	{"delay", "answers leave later", FIELD_SECTION, .optional = true,
+	{"delay", "replies leave later", FIELD_SECTION, .optional = true,
 		AT(faults_settings, delay), .section = &delay_section},
 };
 
@@ -141,7 +141,7 @@ static void check_never(const struct faults_settings *s, uint32_t fault, struct 
 		if (s->fault[i] && s->fault[i]->every && every % s->fault[i]->every == 0) {
 			diag_error(d, &s->fault[fault]->every, NULL,
 				"never happens: each of its turns is one of %s (every: %llu), and "
-				"one answer has one fault; try %llu",
+				"one reply has one fault; try %llu",
 				faults_label(i), (unsigned long long)s->fault[i]->every,
 				(unsigned long long)every + 1);
 			return;

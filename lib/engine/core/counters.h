@@ -38,7 +38,7 @@ struct ledger {
 #define ITEM_COUNTERS(SHOWN, INNER)                                                                \
 	SHOWN(no_slot, "times that a send waited: every slot was in use, or no key was free")      \
 	INNER(no_client, "due, and the protocol had no free client")                               \
-	INNER(probe_late, "replies to the questions before the run")
+	INNER(probe_late, "late replies to queries before the run")
 
 struct item_counters {
 	ITEM_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)

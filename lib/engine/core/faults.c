@@ -18,16 +18,16 @@ static struct {
 	[FAULT_QUEUED] = {"queued", NULL},
 	[FAULT_STALLED] = {"stalled", NULL},
 	[FAULT_SECOND_DELAY] = {"second_delay", NULL},
-	[FAULT_LOSS] = {"loss", "answers that are not sent"},
-	[FAULT_DUPLICATE] = {"duplicate", "answers sent twice"},
-	[FAULT_REORDER] = {"reorder", "answers sent after the next one"},
+	[FAULT_LOSS] = {"loss", "replies that are not sent"},
+	[FAULT_DUPLICATE] = {"duplicate", "replies sent twice"},
+	[FAULT_REORDER] = {"reorder", "replies sent after the next one"},
 	[FAULT_CORRUPT] = {"corrupt",
 		"one bit flipped in the middle of the payload, the checksum right"},
 	[FAULT_CORRUPT_CHECKSUM] = {"corrupt_checksum",
 		"the same with the checksum of the right payload"},
 	[FAULT_TRUNCATE] = {"truncate", "payload cut in half, lengths and checksum right"},
-	[FAULT_WRONG_PORT] = {"wrong_port", "answers from another port"},
-	[FAULT_WRONG_ADDRESS] = {"wrong_address", "answers from another address"},
+	[FAULT_WRONG_PORT] = {"wrong_port", "replies from another port"},
+	[FAULT_WRONG_ADDRESS] = {"wrong_address", "replies from another address"},
 };
 static uint32_t count; // 0: those of the protocols are not in yet
 

@@ -155,7 +155,7 @@ static void explain(const struct plan_item *i, const struct question *q, struct 
 	if (q->vlans.count == 2)
 		snprintf(vlan, sizeof(vlan), "VLANs %u and %u", q->vlans.ids[0], q->vlans.ids[1]);
 	snprintf(e->text, sizeof(e->text),
-		"traffic.%s: no %s answer from %s on port %s (asked %d times in %.1f s as %s, %s). "
+		"traffic.%s: no %s reply from %s on port %s (asked %d times in %.1f s as %s, %s). "
 		"Is the server up, on this wire and in this subnet?",
 		i->settings->name, q->hop->len == 4 ? "ARP" : "neighbour discovery",
 		addr_format(q->hop, hop, sizeof(hop)), port->settings->name, ASK_TIMES,

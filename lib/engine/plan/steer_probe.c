@@ -204,16 +204,15 @@ void steer_probe_describe(const struct result_steer_probe *probe, char *text, si
 {
 	if (!probe)
 		snprintf(text, room,
-			"its traffic has no question that leaves the server as it was: the first "
-			"interval tells where answers come to");
+			"no query of its traffic leaves the server unchanged, so none was sent "
+			"before the run: the first interval shows which queue replies reach");
 	else if (!steer_probe_tells(probe))
-		snprintf(text, room,
-			"none of %llu questions before the run was answered within %d ms",
+		snprintf(text, room, "none of %llu queries before the run had a reply within %d ms",
 			(unsigned long long)probe->sent, STEER_PROBE_MS);
 	else
 		snprintf(text, room,
-			"of %llu questions before the run, %llu were answered to the worker that "
-			"had asked, %llu to another one, %llu not at all",
+			"of %llu queries before the run, %llu had their reply on the sender's "
+			"queue, %llu on another one, %llu had none",
 			(unsigned long long)probe->sent, (unsigned long long)probe->home,
 			(unsigned long long)probe->elsewhere,
 			(unsigned long long)probe->unanswered);

@@ -47,10 +47,10 @@ static const struct counter latency_rows[] = {
 SECTION("latency", latency_rows, latency, "a distribution of times");
 
 static const struct counter latencies_rows[] = {
-	{"response", "from the due time to the answer; lost transactions rank above the timeout",
+	{"response", "from the due time to the reply; lost transactions rank above the timeout",
 		NULL, COUNTER_SECTION, AT(result_latencies, response),
 		.section = &latency_rows_section},
-	{"service", "from the last send to the answer", NULL, COUNTER_SECTION,
+	{"service", "from the last send to the reply", NULL, COUNTER_SECTION,
 		AT(result_latencies, service), .section = &latency_rows_section},
 };
 SECTION("latency", latencies_rows, result_latencies, "latencies of answered transactions");
@@ -62,7 +62,7 @@ static const struct counter step_rows[] = {
 	{"latency", "latencies of answered messages", NULL, COUNTER_SECTION,
 		AT(result_step, latency), .section = &latencies_rows_section},
 };
-SECTION("steps", step_rows, result_step, "a message and its answer within an exchange");
+SECTION("steps", step_rows, result_step, "a message and its reply within an exchange");
 
 #define ITEM_ROW(member, text) COUNT(result_item, member, text),
 #define LEDGER_ROW(member_, text)                                                                  \
@@ -80,19 +80,19 @@ static const struct counter item_rows[] = {
 		AT(result_item, sent_per_s)},
 	{"answered_per_s",
 		"answered rate, over sending_s; of a load that ends by itself until the last "
-		"answer",
+		"reply",
 		"per_s", COUNTER_F64, AT(result_item, answered_per_s)},
 	{"sending_s", "from the start of the item's measured part to its end of sending", "s",
 		COUNTER_F64, AT(result_item, sending_s)},
-	{"last_answer_s", "from there to the last answer", "s", COUNTER_F64,
-		AT(result_item, last_answer_s)},
+	{"last_answer_s", "from the start of the item's measured part to the last reply", "s",
+		COUNTER_F64, AT(result_item, last_answer_s)},
 	{"latency", "latencies of answered transactions", NULL, COUNTER_SECTION,
 		AT(result_item, latency), .section = &latencies_rows_section},
 	{"send_lag", "actual send minus due time", NULL, COUNTER_SECTION, AT(result_item, send_lag),
 		.section = &latency_rows_section},
 	{"steps", "the messages of exchanges of several", NULL, COUNTER_LIST,
 		AT(result_item, steps), .section = &step_rows_section},
-	{"longest_gap_ns", "longest time without a valid answer while sending", "ns", COUNTER_F64,
+	{"longest_gap_ns", "longest time without a valid reply while sending", "ns", COUNTER_F64,
 		AT(result_item, longest_gap_ns)},
 	ITEM_COUNTERS(ITEM_ROW, COUNTER_SKIP) // core/counters.h
 	{"protocol counters", "the protocol's own", NULL, COUNTER_CHOICE,
@@ -103,13 +103,13 @@ const struct counter_section result_item_section = {
 	"traffic", "an item of traffic", COUNTER_ROWS(item_rows), sizeof(struct result_item)};
 
 static const struct counter steer_probe_rows[] = {
-	COUNT(result_steer_probe, sent, "questions before the run; not in the ledger"),
-	COUNT(result_steer_probe, home, "answers that came to the worker that had asked"),
-	COUNT(result_steer_probe, elsewhere, "answers that came to another one's queue"),
-	COUNT(result_steer_probe, unanswered, "not answered before the run began"),
-	COUNT(result_steer_probe, late, "answers during the run; strays of no item"),
+	COUNT(result_steer_probe, sent, "queries before the run; not in the ledger"),
+	COUNT(result_steer_probe, home, "replies on the queue of the worker that sent the query"),
+	COUNT(result_steer_probe, elsewhere, "replies on the queue of another worker"),
+	COUNT(result_steer_probe, unanswered, "queries without a reply before the run began"),
+	COUNT(result_steer_probe, late, "replies during the run; strays of no item"),
 };
-SECTION("steering_probe", steer_probe_rows, result_steer_probe, "where answers come to");
+SECTION("steering_probe", steer_probe_rows, result_steer_probe, "queues that replies reach");
 
 #define PORT_ROW(member, text) COUNT(result_port, member, text),
 static const struct counter port_rows[] = {
@@ -121,7 +121,7 @@ static const struct counter port_rows[] = {
 		AT(result_port, rx_missed_known)},
 	QUEUE_COUNTERS(PORT_ROW) // core/counters.h
 	TEXT(result_port, steering, "method that brings replies to the worker that asked"),
-	{"steering_probe", "where answers to questions before the run came to", NULL,
+	{"steering_probe", "queues that replies to queries before the run reached", NULL,
 		COUNTER_SECTION, AT(result_port, steering_probe),
 		.section = &steer_probe_rows_section, .optional = true},
 	HANDOFF_COUNTERS(PORT_ROW, COUNTER_SKIP, PORT_ROW) // io/handoff.h
@@ -329,7 +329,7 @@ static const struct counter trial_rows[] = {
 	REAL(result_trial, p50_ns, "ns", "median of the response latency"),
 	REAL(result_trial, p99_ns, "ns", "99th percentile of the response latency"),
 	REAL(result_trial, answered_per_s, "per_s",
-		"answered rate, until the last answer; of a ramp within the interval"),
+		"answered rate, until the last reply; of a ramp within the interval"),
 	TEXT(result_trial, verdict,
 		"pass: every goal is met; fail; invalid: because of the tester"),
 	COUNT(result_trial, goals_met, "goals that are met"),

@@ -28,14 +28,14 @@ static void evidence_describe(
 	bool again = item->layout.waits.count > 0;
 	double timeout_s = (double)i->timeout_ns / 1e9;
 	const char *const why[EVIDENCE_REASONS] = {
-		[EVIDENCE_LOST] = again ? "no answer to any of its tries"
-	                                : arena_printf(a, "no answer within %g s", timeout_s),
+		[EVIDENCE_LOST] = again ? "no reply to any of its attempts"
+	                                : arena_printf(a, "no reply within %g s", timeout_s),
 		[EVIDENCE_LATE] =
 			again ? "answered after the wait for it"
 			      : arena_printf(a, "answered after the timeout of %g s", timeout_s),
-		[EVIDENCE_STRAY] = "answers nothing that was asked there",
+		[EVIDENCE_STRAY] = "belongs to no transaction of that address and port",
 		[EVIDENCE_FAILED] = "refused, or rejected by the checks of the item",
-		[EVIDENCE_MALFORMED] = "the answer does not parse",
+		[EVIDENCE_MALFORMED] = "the reply does not parse",
 	};
 
 	for (uint32_t n = 0; n < EVIDENCE_REASONS; n++)

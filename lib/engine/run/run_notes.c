@@ -109,8 +109,8 @@ void run_introduce(struct run *r)
 
 static void warn_of_steering(const struct port *port)
 {
-	log_warning("port %s: the device does not put answers into the queues that it says, they "
-		    "are handed over",
+	log_warning("port %s: the device reports other queues than those that replies reach, so "
+		    "they are handed over (this costs CPU time; the result is right)",
 		port->settings->name);
 }
 

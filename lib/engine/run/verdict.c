@@ -254,7 +254,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 			"ICMP says port unreachable (%llu times): no server listens on that port",
 			(unsigned long long)refused);
 	if (fragments)
-		because(out, "%llu IP fragments came back; fragmented answers are not reassembled",
+		because(out, "%llu IP fragments came back; fragmented replies are not reassembled",
 			(unsigned long long)fragments);
 	return true;
 }

@@ -64,7 +64,7 @@ static void forecast_judge_link(struct forecast *f, const struct forecast_port *
 		warn(f, arena_printf(a, "port %s: %.2f Gbit/s to the server, the link has %.2f",
 				p->name, p->out_bps / 1e9, (double)p->link_bps / 1e9));
 	if (p->in_share > 1)
-		warn(f, arena_printf(a, "port %s: %.2f Gbit/s of answers, the link has %.2f",
+		warn(f, arena_printf(a, "port %s: %.2f Gbit/s of replies, the link has %.2f",
 				p->name, p->in_bps / 1e9, (double)p->link_bps / 1e9));
 }
 
@@ -94,7 +94,7 @@ static void forecast_judge_item(struct forecast *f, const struct forecast_item *
 				a, "traffic %s: no message can be made before a run", i->name));
 	if (i->cut)
 		warn(f, arena_printf(a,
-				"traffic %s: %llu of %llu exchanges ended early, their answers did "
+				"traffic %s: %llu of %llu exchanges ended early: their replies did "
 				"not pass its checks",
 				i->name, (unsigned long long)i->cut,
 				(unsigned long long)i->sampled));

@@ -274,7 +274,7 @@ void selfcheck_describe(const struct config *c, const struct result *r,
 			continue;
 		snprintf(text, sizeof(text),
 			"self-check: %s: tester and responder together need %.1f us (median), %.1f "
-			"us (99th percentile) with %.0f answers/s",
+			"us (99th percentile) with %.0f replies/s",
 			items[i].name, own->p50_ns / 1e3, own->p99_ns / 1e3,
 			items[i].answered_per_s);
 		line(ctx, text);

@@ -182,7 +182,7 @@ static const struct field_section dns_settings_section = {
 
 static const struct field answers_fields[] = {
 	{.name = "rcode",
-		.help = "RCODE of every answer",
+		.help = "RCODE of every reply",
 		.type = FIELD_ENUM,
 		.offset = ANSWERS(rcode),
 		.def = "NOERROR",

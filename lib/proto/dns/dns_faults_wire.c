@@ -88,10 +88,10 @@ static uint32_t unsolicited(uint8_t *buf, uint32_t len, uint32_t room, uint64_t 
 }
 
 const struct proto_fault dns_faults[] = {
-	{"wrong_id", "answers with another ID", false, wrong_id},
-	{"wrong_question", "answers with another question", false, wrong_question},
-	{"rcode", "SERVFAIL instead of the answer", false, rcode},
-	{"tc", "answers cut to the question, with TC set", false, tc},
+	{"wrong_id", "replies with another ID", false, wrong_id},
+	{"wrong_question", "replies with another question", false, wrong_question},
+	{"rcode", "SERVFAIL in place of the RCODE", false, rcode},
+	{"tc", "replies cut to the question, with TC set", false, tc},
 	{"empty", "NOERROR without the answer record", false, empty},
 	{"unsolicited", "one more reply, to no request, beside the right one", true, unsolicited},
 	{0},

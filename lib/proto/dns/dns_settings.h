@@ -87,7 +87,7 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(ignored, "messages not answered: too short, or responses")                             \
 	X(malformed, "messages answered with FORMERR")                                           \
 	X(not_implemented, "messages answered with NOTIMP: not a query")                         \
-	X(truncated, "answers cut with TC, as they do not fit")                                  \
+	X(truncated, "replies cut with TC, as they do not fit")                                  \
 	A(type, DNS_TYPE_BUCKETS, dns_type_bucket_label, "well-formed queries by type")
 // clang-format on
 

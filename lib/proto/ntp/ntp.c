@@ -19,7 +19,7 @@ static const struct field_section ntp_client_section = {
 	"ntp", "NTP client requests", FIELD_ROWS(ntp_client_fields), sizeof(struct ntp_settings)};
 
 static const struct field ntp_server_fields[] = {
-	{"stratum", "stratum of the answers; 16: not synchronised", FIELD_COUNT,
+	{"stratum", "stratum of the replies; 16: not synchronised", FIELD_COUNT,
 		.offset = offsetof(struct ntp_server_settings, stratum), .def = "2", .min = 1,
 		.max = NTP_STRATUM_NO},
 };

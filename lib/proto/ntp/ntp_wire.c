@@ -197,6 +197,6 @@ static uint32_t wrong_origin(uint8_t *buf, uint32_t len, uint32_t room, uint64_t
 const struct proto_fault ntp_faults[] = {
 	{"kiss", "kiss-o'-death RATE in place of the time", false, kiss},
 	{"unsynchronised", "leap indicator alarm and stratum 16", false, unsynchronised},
-	{"wrong_origin", "answers with another origin timestamp", false, wrong_origin},
+	{"wrong_origin", "replies with another origin timestamp", false, wrong_origin},
 	{0},
 };

@@ -218,13 +218,13 @@ static void cpu_time_of_both_boxes_and_the_probe(void **state)
 	assert_printed(&r, "cpu (", false);
 	r.cpu = &cpu;
 	assert_printed(
-		&r, "  tester's box 50.0 % of 4 CPUs, 1.50 us of CPU for each answer\n", true);
+		&r, "  tester's box 50.0 % of 4 CPUs, 1.50 us of CPU for each reply\n", true);
 	r.dut = &dut;
 	assert_printed(&r, "server's box", false);
 	assert_printed(&r, "  probe        queue 7\n  probe        failed 2 times of 10\n", true);
 	dut.used = 0.25;
 	dut.us_per_transaction = NAN;
-	assert_printed(&r, "  server's box 25.0 % of 2 CPUs, - of CPU for each answer\n", true);
+	assert_printed(&r, "  server's box 25.0 % of 2 CPUs, - of CPU for each reply\n", true);
 }
 
 static void a_search_answers_in_the_last_line(void **state)

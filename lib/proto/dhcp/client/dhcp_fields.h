@@ -47,7 +47,7 @@
 	{"port", "UDP port that the relays send from", FIELD_COUNT, .offset = DHCP_RELAY(port), \
 		.def = port_, .min = 1, .max = 65535}, \
 	{"source_port", \
-		"with a port other than " port_ ": " sub_ " (RFC 8357), answers come to that port", \
+		"with a port other than " port_ ": " sub_ " (RFC 8357), replies come to that port", \
 		FIELD_BOOL, .offset = DHCP_RELAY(source_port), .def = "true"}
 
 #define DHCP_FQDN_ROWS(record_) \

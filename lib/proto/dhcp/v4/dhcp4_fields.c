@@ -77,7 +77,7 @@ static const struct field_section fqdn_section = DHCP_SECTION("fqdn",
 	"the client's name in option 81 (RFC 4702)", fqdn_fields, struct dhcp_fqdn_settings);
 
 static const struct field retransmit_fields[] = {
-	{"initial", "wait for the answer to the first try", FIELD_DURATION,
+	{"initial", "wait for the reply to the first attempt", FIELD_DURATION,
 		.offset = RETRANSMIT(initial_ns), .def = "4s", .min = 1e6, .max = HOUR_NS},
 	{"factor", "factor between one wait and the next", FIELD_COUNT,
 		.offset = RETRANSMIT(factor), .def = "2", .min = 1, .max = 10},
@@ -118,7 +118,7 @@ static const struct field dhcp4_fields[] = {
 		"with client_id text: its value, with {client}, {mac}, {relay} or {random:N}"),
 	DHCP_SECTION_ROW(struct dhcp_settings, relay, &relay_section,
 		"clients behind relays; without: clients that broadcast"),
-	{"broadcast_flag", "ask for broadcast answers while there is no address", FIELD_BOOL,
+	{"broadcast_flag", "ask for broadcast replies while there is no address", FIELD_BOOL,
 		.offset = SETTING(broadcast_flag), .def = "true"},
 	DHCP_SECTIONS_ROW(
 		vlans, &dhcp_vlan_section, "VLANs of ranges of clients; the others have none"),

@@ -97,7 +97,7 @@ static const struct field_section vendor_section =
 
 // clang-format off
 #define TRIES_ROWS(irt_, mrt_, mrc_, mrd_) \
-	{{"irt", "wait for the answer to the first try", FIELD_DURATION, .offset = TRIES(irt_ns), \
+	{{"irt", "wait for the reply to the first attempt", FIELD_DURATION, .offset = TRIES(irt_ns), \
 		.def = irt_, .min = 1e6, .max = DAY_NS}, \
 	{"mrt", "longest wait; 0s: any", FIELD_DURATION, .offset = TRIES(mrt_ns), .def = mrt_, \
 		.max = DAY_NS}, \

@@ -236,12 +236,12 @@ static void a_server_that_does_not_answer_is_asked_fifteen_times(void **state)
 	world.silent = true;
 	assert_int_equal(resolve_all(&p->plan, &signals, &e), -ENOENT);
 	assert_int_equal(world.count, 15);
-	assert_non_null(strstr(e.text, "traffic.q: no ARP answer from 198.18.0.2 on port lan "
+	assert_non_null(strstr(e.text, "traffic.q: no ARP reply from 198.18.0.2 on port lan "
 				       "(asked 15 times in 3.0 s as 198.18.0.1, no VLAN)"));
 	free_planned(p);
 	p = planned(LAN(", vlans: [7, 8]") "traffic:\n" ITEM("q", "\"2001:db8::2\""));
 	assert_int_equal(resolve_all(&p->plan, &signals, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "no neighbour discovery answer"));
+	assert_non_null(strstr(e.text, "no neighbour discovery reply"));
 	assert_non_null(strstr(e.text, "as 2001:db8::1, VLANs 7 and 8"));
 	free_planned(p);
 }

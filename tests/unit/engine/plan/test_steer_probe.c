@@ -230,12 +230,12 @@ static void what_was_found_is_said_in_a_sentence(void **state)
 	char text[256];
 
 	steer_probe_describe(NULL, text, sizeof(text));
-	assert_non_null(strstr(text, "the first interval tells"));
+	assert_non_null(strstr(text, "the first interval shows"));
 	steer_probe_describe(&none, text, sizeof(text));
-	assert_non_null(strstr(text, "none of 8 questions"));
+	assert_non_null(strstr(text, "none of 8 queries"));
 	steer_probe_describe(&some, text, sizeof(text));
-	assert_non_null(strstr(text, "of 8 questions"));
-	assert_non_null(strstr(text, "5 were answered to the worker that had asked, 2 to"));
+	assert_non_null(strstr(text, "of 8 queries"));
+	assert_non_null(strstr(text, "5 had their reply on the sender's queue, 2 on"));
 }
 
 static void answers_that_came_during_the_run_are_those_of_all_workers_and_items(void **state)

@@ -197,7 +197,7 @@ static void what_is_too_much_is_said_before_the_run(void **state)
 	file_open(&file, ", link_speed: 10G",
 		"server: 198.18.0.2, load: {rate: 20M}, timeout: 100ms");
 	expect_warning(&file, "to the server, the link has 10.00");
-	expect_warning(&file, "of answers, the link has 10.00");
+	expect_warning(&file, "of replies, the link has 10.00");
 	expect_warning(&file, "for 1 worker ");
 	file.f.memory_available = file.f.memory - 1;
 	forecast_judge(&file.f, file.a);
