@@ -13,8 +13,8 @@
 struct figure {
 	const char *item; // of traffic, or "search"
 	const char *path; // "latency.response.p99_ns", "dns.rcode.SERVFAIL"
-	// Rates per second and latencies unchanged, INFINITY: a rank among the lost transactions;
-	// loss and every count as a share of the requests sent; answers of a search, 0: none.
+	// Rates and latencies as they are; INFINITY: a rank among the lost transactions. Loss and
+	// counts as shares of the requests sent. Answers of a search; 0: none.
 	double value;
 	double *repeats; // of each repeat; NULL: a single run
 	bool repeated;   // in one repeat at least

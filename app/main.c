@@ -100,9 +100,9 @@ static int dispatch(int argc, char **argv)
 	return EXIT_CONFIG;
 }
 
-// A standard file that the caller closed would lend its number to the next file opened, and the
-// report would go into a capture file or onto the wire. Opened in the wrong direction, so its use
-// still fails.
+// If the caller closed a standard file, the next file to be opened would get its number, and the
+// report would go into that file. /dev/null takes its place, opened in the wrong direction, so that
+// its use still fails.
 static void reserve_standard_files(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of a run for a person: a table for each item, port and responder, searches and repeats,
-// then the criteria and the verdict in one sentence. Judges nothing. Path: cold. Main thread.
+// The report at the end of a run: tables for items, ports, responder, searches and repeats, then
+// the criteria, and the verdict in one sentence. Judges nothing. Path: cold. Main thread.
 #include "report.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A counter as a row {name, unit, type, offset, help} beside the struct that holds it. stats/ walks
-// the rows to write text and JSON; no other folder interprets them.
-// Counters of the hot path are structs of uint64_t only, so that any of them is summed by
-// counter_sum. Path: cold (rows) | hot (the structs themselves). One writer.
+// A counter is a row {name, unit, type, offset, help} beside the struct that holds it. stats/ walks
+// the rows to write text and JSON; no other folder interprets them. Counters of the hot path are
+// structs of uint64_t only: counter_sum adds any of them. Path: cold (rows) | hot (the structs
+// themselves). One writer.
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The errors of one configuration: collected, each with file:line:col and path, printed all at
-// once. The reader of a value marks its memory with the place in the file, so that a later check
-// can name the variable and the user sees the line. Path: cold. One thread at a time.
+// once. The reader of a value marks its memory with its place in the file. So a later check names
+// the variable, and the user sees the line. Path: cold. One thread at a time.
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A setting as a row {name, type, offset, default, range, help} beside the struct that it fills.
+// A setting is a row {name, type, offset, default, range, help} beside the struct that it fills.
 // conf/ walks the rows to read, dump and document a file; no other folder interprets them. Path:
 // cold.
 #pragma once

@@ -51,9 +51,9 @@ void hist_difference(struct hist *to, const struct hist *now, const struct hist 
 uint64_t hist_bucket_low(uint32_t bucket);
 uint64_t hist_bucket_high(uint32_t bucket);
 
-// The smallest value that at least `share` (0..1) of count + above samples do not exceed, where
-// `above` more samples are known to lie above all others (lost transactions). Returns the middle of
-// its bucket, held within min..max; UINT64_MAX when the rank falls among those above; 0 when there
+// The percentile: the smallest value that at least `share` (0..1) of all samples do not exceed.
+// `above` more samples lie above all others (lost transactions). Returns the middle of its bucket,
+// held within min..max; UINT64_MAX when the rank falls among those above; 0 when there
 // is no sample at all.
 uint64_t hist_percentile(const struct hist *h, double share, uint64_t above);
 double hist_mean(const struct hist *h);   // 0 when empty

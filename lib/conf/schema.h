@@ -14,8 +14,7 @@ struct conf_tree; // a parsed file; each node knows its file, line and column
 
 // Parse the file ("-": standard input). NULL after an error (in d): not readable, not YAML, not a
 // mapping, a second document, nested too deep. Anchors, aliases, tags and a key twice are errors in
-// d too, but the tree comes all the same, so that conf_apply, which then fails, finds whatever else
-// is wrong.
+// d too, but give a tree: conf_apply reports the other errors in it, and fails.
 struct conf_tree *conf_parse_file(const char *path, struct arena *a, struct diag *d);
 // The same from memory, for tests and fuzzing; name stands for the file in errors.
 struct conf_tree *conf_parse_text(
@@ -43,11 +42,10 @@ const struct field *conf_find(const struct field_section *section, const void *o
 // The effective configuration as YAML that conf_parse_file reads back to the same structs.
 void conf_dump(const struct field_section *section, const void *obj, FILE *out);
 
-// The same for a program: one call per value, in order of the rows. depth-first; a list of sections
-// and a section give begin and end. key is NULL for items of a list. Scalars come as text in the
-// file's notation, counts and rates without k, M or G; is_text says whether it is text for a reader
-// (to be quoted in JSON) or a number or bool. A setting without a value and without a default
-// may be left out.
+// The same for a program: one call per value, in order of the rows, depth-first. A section and a
+// list of sections give begin and end. key is NULL for items of a list. Scalars come as text in the
+// file's notation, counts and rates without k, M or G. is_text: text, to be quoted in JSON; else a
+// number or bool. A setting without a value and without a default may be left out.
 struct conf_visitor {
 	void (*begin)(void *ctx, const char *key, bool is_list);
 	void (*end)(void *ctx);

@@ -20,7 +20,7 @@ struct node {
 	enum node_kind kind;
 	bool quoted; // scalar that stood in quotes
 	bool skip;   // already reported: not to be read
-	bool gone;   // taken out: its key has to be right, and that is all
+	bool gone;   // removed by null: only its key is checked
 	const char *key;
 	unsigned key_line, key_col;
 	const char *text; // of a scalar, else NULL
@@ -44,7 +44,7 @@ struct node *node_add(struct node *parent, const char *key, struct arena *a);
 
 // NULL when there is none, or when map is NULL or not a mapping.
 struct node *node_find(const struct node *map, const char *key);
-// The same, but for one that is gone.
+// The same, also a removed one (gone).
 struct node *node_given(const struct node *map, const char *key);
 
 // The item of a list whose `name` is this, or NULL.

@@ -25,7 +25,7 @@
 
 // Rings and pools of DPDK order mbufs between CPUs, which ThreadSanitizer cannot see: the next
 // owner of an mbuf sees all writes of the last one. Called before mbufs go to a driver, pool or
-// lane. Nothing in any other build.
+// ring. Nothing in any other build.
 static inline void burst_release(struct rte_mbuf **pkts, uint16_t n)
 {
 #ifdef BURST_TELLS

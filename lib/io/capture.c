@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of pcapng, and the thread that empties the rings: it holds packets back for a while, as
-// a packet found late may have been sent early, and writes them in order of time.
-// Path: cold. The management thread, and one of its own.
+// The bytes of pcapng, and the thread that empties the rings. It writes packets in order of time,
+// so it holds them back for a while: a packet that is found late may have been sent early. Path:
+// cold. The management thread, and one of its own.
 #include "io/capture.h"
 
 #include <errno.h>

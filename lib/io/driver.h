@@ -42,7 +42,7 @@ struct driver {
 	bool checksum_offload; // done by hardware, not by the driver in software
 	bool own_mac;   // the port gives itself a MAC that is the same in every run (port_own_mac)
 	bool one_queue; // of each device: a port with several queues has several devices
-	bool pairs;     // the other end answers on the queue that it was asked on
+	bool pairs;     // the other end replies on the queue of the request
 	uint16_t max_queues;
 	uint16_t burst;       // default burst: small for drivers that make a system call per packet
 	uint16_t descriptors; // default per queue and direction
@@ -77,7 +77,7 @@ bool socket_is_served(const char *path);
 // table.
 int driver_plugin(const char *pmd, char *path, size_t room);
 
-// 02:64:64:h:h:index, the locally administered MAC of a port that has no device MAC: the same in
-// every run of a file, different between its ports and most likely between files (h: of names and
-// role, which may be NULL).
+// 02:64:64:h:h:index, the locally administered MAC of a port that has no device MAC. It is the same
+// in every run of a file and differs between its ports. h is a hash of names and role, so it most
+// likely differs between files. role may be NULL.
 void port_own_mac(const struct port_settings *p, unsigned index, const char *role, uint8_t mac[6]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PACKET_STATISTICS of the sockets that DPDK opened. The interface's own count of drops is no help:
-// it contains frames that the kernel had no use for and these sockets got, tagged ones for example.
+// PACKET_STATISTICS of the sockets that DPDK opened. The interface's own count of drops is of no
+// use: it contains frames that the kernel did not need but these sockets got, for example tagged
+// ones.
 // Path: cold. Management thread.
 #include "io/drops.h"
 

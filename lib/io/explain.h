@@ -24,7 +24,7 @@ struct capture {
 void capture_begin(struct capture *c);
 char *capture_end(struct capture *c);
 
-// Set e from the captured text: a known error gives its cause and remedy, an unknown one its last
-// useful line. p NULL: the error concerns no single port. err: result of the failed call, replaced
-// if the text is more precise. Changes said.
+// Set e from the captured text: cause and remedy of a known error, the last useful line of another.
+// p NULL: the error concerns no single port. err: result of the failed call; the text may give a
+// more precise one. Returns that. Changes said.
 int explain(struct io_error *e, const struct port_settings *p, int err, char *said);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forwards packets from the worker that received them to the worker that sent the query: one SPSC
-// lane for each pair of workers of a port. The tick of receiving goes along, so a latency holds
-// nothing of the way between workers. A packet that finds its lane full is lost and counted. Knows
-// no packet's content. Path: hot | cold (init). Each struct handoff: the worker that owns it.
+// Hand-over: forwards a reply from the worker that received it to the worker that sent the request,
+// over one SPSC ring for each pair of workers of a port. The time of receipt goes along, so
+// the way between workers adds nothing to a latency. A packet that finds its ring full is lost and
+// counted. Path: hot | cold (init). Each struct handoff: the worker that owns it.
 #pragma once
 
 #include <stdatomic.h>
@@ -15,7 +15,7 @@ struct rte_mbuf;
 
 #define HANDOFF_WORKERS 16   // of one port: PORT_MAX_QUEUES
 #define HANDOFF_BURST   64   // packets that are forwarded or taken at once: BURST_MAX
-#define HANDOFF_LANE    1024 // packets that a lane holds; a power of two
+#define HANDOFF_RING    1024 // packets that a ring holds; a power of two
 
 // Packets that a worker forwarded or was forwarded, one row each. BOTH: in the result of each
 // worker and of their port. WORKER, PORT: in one of these only.
@@ -29,10 +29,10 @@ struct handoff_packet {
 	uint64_t time; // tick at which it was received
 };
 
-struct handoff_lane {
+struct handoff_ring {
 	_Alignas(64) _Atomic uint64_t written; // the writer's
 	_Alignas(64) _Atomic uint64_t taken;   // the reader's
-	_Alignas(64) struct handoff_packet packets[HANDOFF_LANE];
+	_Alignas(64) struct handoff_packet packets[HANDOFF_RING];
 };
 
 struct handoff_out {
@@ -43,22 +43,22 @@ struct handoff_out {
 struct handoff {
 	// ctlplane: wo before the launch, dataplane: ro
 	uint32_t self, workers;
-	struct handoff_lane *to[HANDOFF_WORKERS], *from[HANDOFF_WORKERS]; // NULL: itself
+	struct handoff_ring *to[HANDOFF_WORKERS], *from[HANDOFF_WORKERS]; // NULL: itself
 	const struct handoff *all[HANDOFF_WORKERS];
-	uint64_t look_every; // ticks between two looks at the progress of the others
+	uint64_t look_every; // ticks between two reads of the others' progress
 	// dataplane: wo
 	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_MEMBER)
 	// dataplane: rw
 	uint64_t look_at; // tick of the next look
-	uint64_t until;   // tick up to which every worker has looked at its packets
+	uint64_t until;   // tick up to which every worker has matched or forwarded its packets
 	struct handoff_out out[HANDOFF_WORKERS];
-	// This worker has looked at, and forwarded, all that its queue received by this tick.
+	// This worker has matched or forwarded all packets that its queue received by this tick.
 	_Alignas(64) _Atomic uint64_t seen;
 };
 
-// Connect n workers, n <= HANDOFF_WORKERS. all[n] and lanes[n * n] are zeroed and the caller's.
+// Connect n workers, n <= HANDOFF_WORKERS. all[n] and rings[n * n] are zeroed and the caller's.
 static inline void handoff_init(
-	struct handoff *all, struct handoff_lane *lanes, uint32_t n, uint64_t look_every)
+	struct handoff *all, struct handoff_ring *rings, uint32_t n, uint64_t look_every)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		all[i].self = i;
@@ -68,37 +68,37 @@ static inline void handoff_init(
 			all[i].all[k] = &all[k];
 			if (k == i)
 				continue;
-			all[i].to[k] = &lanes[i * n + k];
-			all[i].from[k] = &lanes[k * n + i];
+			all[i].to[k] = &rings[i * n + k];
+			all[i].from[k] = &rings[k * n + i];
 		}
 	}
 }
 
-// Put packets into the lane. Returns the number that found room; the others stay with the caller.
-static inline uint32_t handoff_lane_put(
-	struct handoff_lane *l, const struct handoff_packet *packets, uint32_t n)
+// Put packets into the ring: the number that had room. The others stay with the caller.
+static inline uint32_t handoff_ring_put(
+	struct handoff_ring *l, const struct handoff_packet *packets, uint32_t n)
 {
 	uint64_t written = atomic_load_explicit(&l->written, memory_order_relaxed);
 	uint64_t taken = atomic_load_explicit(&l->taken, memory_order_acquire);
-	uint32_t room = (uint32_t)(HANDOFF_LANE - (written - taken));
+	uint32_t room = (uint32_t)(HANDOFF_RING - (written - taken));
 
 	n = n < room ? n : room;
 	for (uint32_t i = 0; i < n; i++)
-		l->packets[(written + i) & (HANDOFF_LANE - 1)] = packets[i];
+		l->packets[(written + i) & (HANDOFF_RING - 1)] = packets[i];
 	atomic_store_explicit(&l->written, written + n, memory_order_release);
 	return n;
 }
 
-// Take packets out of the lane: their number, up to room.
-static inline uint32_t handoff_lane_take(
-	struct handoff_lane *l, struct handoff_packet *packets, uint32_t room)
+// Take packets out of the ring: their number, up to room.
+static inline uint32_t handoff_ring_take(
+	struct handoff_ring *l, struct handoff_packet *packets, uint32_t room)
 {
 	uint64_t taken = atomic_load_explicit(&l->taken, memory_order_relaxed);
 	uint64_t there = atomic_load_explicit(&l->written, memory_order_acquire) - taken;
 	uint32_t n = there < room ? (uint32_t)there : room;
 
 	for (uint32_t i = 0; i < n; i++)
-		packets[i] = l->packets[(taken + i) & (HANDOFF_LANE - 1)];
+		packets[i] = l->packets[(taken + i) & (HANDOFF_RING - 1)];
 	if (n)
 		atomic_store_explicit(&l->taken, taken + n, memory_order_release);
 	return n;
@@ -113,7 +113,7 @@ static inline void handoff_put(
 	out->packets[out->count++] = (struct handoff_packet){mbuf, time};
 }
 
-// Forward the kept packets to one worker. Those that find its lane full are lost: they are written
+// Forward the kept packets to one worker. Those that find its ring full are lost: they are written
 // to lost[HANDOFF_BURST] for the caller to free. Returns their number.
 static inline uint32_t handoff_flush(struct handoff *h, uint32_t worker, struct rte_mbuf **lost)
 {
@@ -123,7 +123,7 @@ static inline uint32_t handoff_flush(struct handoff *h, uint32_t worker, struct 
 	out->count = 0;
 	if (n == 0)
 		return 0;
-	put = handoff_lane_put(h->to[worker], out->packets, n);
+	put = handoff_ring_put(h->to[worker], out->packets, n);
 	h->handed_over += put;
 	h->hand_over_full += n - put;
 	for (uint32_t i = put; i < n; i++)
@@ -131,13 +131,13 @@ static inline uint32_t handoff_flush(struct handoff *h, uint32_t worker, struct 
 	return n - put;
 }
 
-// Tell the others: packets received by tick `now` were looked at and flushed.
+// Tell the other workers: all packets received by tick `now` were matched or forwarded.
 static inline void handoff_tell(struct handoff *h, uint64_t now)
 {
 	atomic_store_explicit(&h->seen, now, memory_order_release);
 }
 
-// Every look_every ticks, before the lanes are emptied: update `until`. When the lanes were empty
+// Every look_every ticks, before the rings are emptied: update `until`. When the rings were empty
 // after that, no packet received before `until` is on its way any more.
 static inline void handoff_look(struct handoff *h, uint64_t now)
 {

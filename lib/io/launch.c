@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EAL's launch, and at the end of a loop a word of our own: EAL orders memory just so, but a
-// checker of races does not see into it. Path: cold. Management thread | the workers' threads,
+// EAL's launch, and a flag of our own at the end of a loop: EAL orders memory correctly, but
+// ThreadSanitizer cannot see that. Path: cold. Management thread | the workers' threads,
 // once.
 #include "io/launch.h"
 

@@ -53,7 +53,7 @@ uint32_t port_rx_mbufs(const struct port_settings *p)
 {
 	// Packets that one worker received can wait in its rings to all others, and in the caches
 	// of their CPUs.
-	uint32_t handed_over = (port_queue_count(p) - 1) * (HANDOFF_LANE + LCORE_CACHE);
+	uint32_t handed_over = (port_queue_count(p) - 1) * (HANDOFF_RING + LCORE_CACHE);
 
 	return (uint32_t)automatic(p->mbufs, automatic_mbufs(port_rx_descriptors(p)) + handed_over);
 }
@@ -97,9 +97,8 @@ int port_memory_socket(uint16_t id)
 	return socket < 0 ? SOCKET_ID_ANY : socket;
 }
 
-// Without hugepages DPDK would give every mbuf a page of its own, all at the same offset, for the
-// sake of cards that read physical memory; drivers of the kernel and of memory need it dense
-// instead.
+// Without hugepages DPDK would give every mbuf a page of its own, all at the same offset. Cards
+// that read physical memory need that; drivers of the kernel and of memory need the mbufs dense.
 static struct rte_mempool *make_dense_pool(const char *name, uint32_t mbufs, uint16_t room)
 {
 	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = room};

@@ -40,7 +40,7 @@ static int netlink_error(const struct nlmsghdr *h)
 	return h->nlmsg_len < NLMSG_LENGTH(sizeof(*e)) ? -EPROTO : e->error;
 }
 
-// Give every message of the answer to each(), up to its end. 1: there is more to read.
+// Give every message of the reply to each(), up to its end. 1: there is more to read.
 static int read_messages(const struct nlmsghdr *h, int len,
 	void (*each)(const struct nlmsghdr *h, struct table *t), struct table *t)
 {

@@ -49,7 +49,7 @@ struct port_settings {
 	bool has_ports;          // no setting: its items have source ports, a queue's each
 };
 
-// Before the run, see where answers come to: where that is not certain, in any case, not at all.
+// Probe before the run which queue replies reach: if the driver leaves that open, always, never.
 enum steering_probe { STEERING_PROBE_AUTO, STEERING_PROBE_ALWAYS, STEERING_PROBE_NEVER };
 
 extern const struct field_section port_section;
@@ -65,14 +65,14 @@ void port_check_all(const struct port_settings *ports, unsigned count, struct di
 bool port_has(const struct port_settings *p, const struct addr *a);
 // Workers of the port: its CPUs, at least 1.
 unsigned port_cpu_count(const struct port_settings *p);
-// Queue pairs: as many, or more when the other end of a ring has more.
+// Queue pairs: one for each worker, or more if the other end of a ring has more.
 unsigned port_queue_count(const struct port_settings *p);
-// Bits per second of its link, as far as that is known without opening it; 0: unknown.
+// Bits per second of its link, if known before the port is opened; 0: unknown.
 uint64_t port_link_expected(const struct port_settings *p);
-// The port that a ring port is paired with: it names that one, or is named by it. -1: none.
+// The other end of a ring port: the port that it names, or that names it. -1: none.
 int port_ring_peer(const struct port_settings *ports, unsigned count, unsigned index);
 
-// host: in the file, as far as EAL needs it.
+// host: in the file.
 struct host_settings {
 	struct field_range management_cpu;
 	int32_t memory;       // enum host_memory
@@ -115,7 +115,7 @@ struct port_counters {
 	bool rx_missed_known;
 };
 
-// Where a queue pair is: drivers that have one queue only are there several times.
+// Where a queue pair is. A port whose driver has one queue per device has several devices.
 struct port_queue {
 	uint16_t device, number; // ethdev, and queue of it
 };

@@ -7,11 +7,11 @@
 // Queue pairs on each of its devices.
 unsigned port_queues_of_device(const struct port *port);
 
-// Configure a device that was probed, its queues and their pools. 0, or -errno with e where more is
-// known than the driver says.
+// Configure a probed device, its queues and their pools. 0, or -errno; with e if the cause is known
+// beyond the driver's own output.
 int port_configure(struct port *port, unsigned device, struct io_error *e);
 
-// With its devices started: where answers are going to come, by rules if they take them.
+// With its devices started: choose how replies are steered, by rules if the devices accept them.
 void port_choose_steering(struct port *port);
 void port_remove_rules(struct port *port); // if there are any
 

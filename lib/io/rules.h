@@ -44,11 +44,11 @@ void rule_write(const struct rule *r, struct rule_flow *out);
 // (steer_rules_size); out: RULES_MAX. Returns their number.
 uint32_t rules_by_port(uint32_t queues, uint8_t vlan_count, struct rule *out);
 
-// Rules for addresses; the first of two for the same address holds. count is up to RULES_MAX. How
-// many.
+// Rules for addresses: their number. Of two homes of one address the first holds. count is up to
+// RULES_MAX.
 uint32_t rules_by_address(
 	const struct rule_home *homes, uint32_t count, uint8_t vlan_count, struct rule *out);
 
-// 0, or -errno: the device does not take them, and has none.
+// 0, or -errno: the device accepts not all of them, and none is left in it.
 int rules_install(uint16_t device, const struct rule *rules, uint32_t count);
 void rules_remove(uint16_t device);

@@ -11,12 +11,12 @@
 
 #define V4_PORT_BYTE 14  // of the key, for a destination port behind 4 + 4 + 2 bytes of input
 #define V6_PORT_BYTE 38  // behind 16 + 16 + 2 bytes
-#define HOME_LEAST   0.9 // of the answers: some are fragments, or stem from a time before
+#define HOME_LEAST   0.9 // of the replies: some are fragments, or belong to an earlier run
 #define RULES_UNEVEN 16  // entries where the number of queues is no power of two
 
-// A bit of the input is added as the 32 bits of the key that begin at its place. So a single bit of
-// the key, 31 places behind the port's first one, puts that one into the hash's lowest bit, the
-// second into the next, and so on.
+// Each set bit of the input adds the 32 bits of the key that begin at its place. So one set bit of
+// the key, 31 places behind the port's first bit, copies that bit to the hash's lowest one, the
+// second bit to the next, and so on.
 void steer_key_sparse(uint8_t *key, uint32_t len)
 {
 	memset(key, 0, len);

@@ -15,19 +15,19 @@
 
 enum steer_how {
 	STEER_ALONE,   // one queue
-	STEER_PAIR,    // the other end answers on the queue that it was asked on
-	STEER_RULES,   // rules by the port that answers come to
-	STEER_ADDRESS, // rules by the address that answers come to
-	STEER_SPARSE,  // a hash with a key of ours that makes it a function of that port
-	STEER_HASHED,  // a hash with a key of its own: ports are chosen by it
-	STEER_BLIND,   // anywhere
+	STEER_PAIR,    // the other end replies on the queue of the request
+	STEER_RULES,   // rules by the port that replies go to
+	STEER_ADDRESS, // rules by the address that replies go to
+	STEER_SPARSE,  // a hash with a key of ours: that port alone decides
+	STEER_HASHED,  // a hash with the device's key: source ports are chosen for it
+	STEER_BLIND,   // unknown
 };
 
 // Facts that a device reports, beside its key and table.
 struct steer_facts {
 	uint32_t queues;
-	bool pairs;       // the other end answers on the queue that it was asked on
-	bool takes_rules; // it has taken those by port, or by address
+	bool pairs;       // the other end replies on the queue of the request
+	bool takes_rules; // it has accepted rules by port, or by address
 	bool by_address;
 };
 
@@ -39,18 +39,18 @@ struct steer {
 	uint16_t reta[STEER_RETA_MAX];
 };
 
-// An answer as it will be received; addresses of addr_len bytes.
+// A reply as it will be received; addresses of addr_len bytes.
 struct steer_flow {
 	const uint8_t *src, *dst;
 	uint8_t addr_len;
 	uint16_t src_port, dst_port;
 };
 
-// A key whose hash is a function of the destination port alone for IPv4, and for IPv6 of it and of
-// the source address: its low byte is that of the port, bits reversed.
+// A key for the hash. With it the destination port alone decides for IPv4, and for IPv6 the port
+// and the source address. The low byte of the hash is that of the port, bits reversed.
 void steer_key_sparse(uint8_t *key, uint32_t len);
 
-// Does the queue of an answer follow from its addresses and ports, by steer_place?
+// Does the queue of a reply follow from its addresses and ports, by steer_place?
 static inline bool steer_is_known(const struct steer *s)
 {
 	return s->how == STEER_RULES || s->how == STEER_SPARSE || s->how == STEER_HASHED;
@@ -64,17 +64,17 @@ static inline uint32_t steer_queue(const struct steer *s, const struct steer_flo
 	return s->reta[steer_place(s, f)];
 }
 
-// Size of the table that rules by port go by: its n-th entry is for ports with n in their lowest
-// bits. A power of two.
+// Size of the table for rules by port, a power of two. Its n-th entry is for ports with n in their
+// lowest bits.
 uint32_t steer_rules_size(uint32_t queues);
 
-// The best that the facts and the reported key and table (in s; sizes 0: none) allow: rules, then a
-// hash by port alone, then a hash that ports are chosen by, then nothing. A table that is
-// incomplete, or that names one queue only, is none.
+// The best method that the facts, and the reported key and table (in s; sizes 0: none), allow. In
+// this order: rules, a hash by port alone, a hash that ports are chosen for, none. A table that is
+// incomplete, or that names one queue only, counts as none.
 void steer_choose(struct steer *s, const struct steer_facts *facts);
 
-// Does a device that says where answers come to not keep its word, when such a share of them came
-// to the worker that they were for?
+// Do replies reach other queues than the device reports? home: their share that reached the right
+// worker.
 bool steer_is_belied(const struct steer *s, double home);
 
 // As a sentence: "source ports are chosen by the device's hash".

@@ -41,7 +41,7 @@ uint32_t neigh_answer(const struct neigh_self *self, enum frame_kind kind, const
 uint32_t neigh_ask(const struct neigh_self *self, const struct addr *from,
 	const struct addr *target, uint8_t *out, uint32_t room);
 
-// Is the frame an answer that tells the MAC of target (ARP reply, valid neighbour advertisement)?
+// Is the frame a reply that tells the MAC of target (ARP reply, valid neighbour advertisement)?
 // mac is written only then. Does not look at the VLANs: the caller compares them.
 bool neigh_learn(
 	enum frame_kind kind, const struct frame *f, const struct addr *target, uint8_t mac[6]);

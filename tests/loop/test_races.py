@@ -63,7 +63,7 @@ def books_snapshots_and_evidence_of_a_run_in_which_everything_happens():
 
 @test
 def workers_that_hand_over_to_each_other():
-    """The lanes, the snapshots of several workers in one interval, and two workers of the responder."""
+    """The rings, the snapshots of several workers in one interval, and two workers of the responder."""
     with tempfile.TemporaryDirectory() as folder:
         result = ddiperf(ring(
             item(timeout="100ms"), item("closed", load={"outstanding": 8}, timeout="100ms"),

@@ -10,7 +10,7 @@
 
 #include "engine/core/pages.h"
 
-#define DEBT_MAX         16 // answers' worth of work that dropped requests can leave behind
+#define DEBT_MAX         16 // replies' worth of work that dropped requests can leave behind
 #define AT(type, member) .offset = offsetof(struct type, member)
 #define SECTION(name, help, rows, type)                                                            \
 	static const struct field_section name##_section = {                                       \

@@ -8,6 +8,6 @@
 // The protocol has a router of its own.
 bool routing_is_own(const struct proto *p);
 
-// Its router; for a protocol without one a router that stands for the engine's choice: the item
-// needs a server's address, the layout names no path but the one to it, and each client is free.
+// Its router. For a protocol without one: a router that stands for the engine's choice. The item
+// then needs a server's address, the layout has no paths of its own, and each client is free.
 const struct proto_router *routing_of(const struct proto *p);

@@ -315,7 +315,7 @@ static uint32_t worker_take_over(struct worker *w, uint32_t from)
 {
 	struct handoff_packet packets[HANDOFF_BURST];
 	struct rte_mbuf *pkts[HANDOFF_BURST];
-	uint32_t n = handoff_lane_take(w->hand->from[from], packets, HANDOFF_BURST);
+	uint32_t n = handoff_ring_take(w->hand->from[from], packets, HANDOFF_BURST);
 
 	for (uint32_t i = 0; i < n; i++)
 		pkts[i] = packets[i].mbuf;

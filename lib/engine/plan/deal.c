@@ -54,8 +54,8 @@ static struct addr first_source(const struct dealing *d, const struct plan_item 
 	return sources.count ? r[0].first : i->settings->server;
 }
 
-// Does the queue of an answer depend on the port alone, whatever the source address? The hash is
-// linear, so one port tells it for all.
+// Does the queue of a reply depend on the port alone, and not on the source address? The hash is
+// linear, so one port decides for all.
 static bool is_steered(const struct dealing *d, const struct plan_item *i, struct arena *a)
 {
 	struct field_list sources = config_sources(d->plan->config, i->settings, a);
@@ -193,21 +193,21 @@ static void tag_items(struct dealing *d, uint32_t worker, struct arena *a)
 	}
 }
 
-static size_t lanes_size(uint32_t workers)
+static size_t rings_size(uint32_t workers)
 {
-	return (size_t)workers * workers * sizeof(struct handoff_lane);
+	return (size_t)workers * workers * sizeof(struct handoff_ring);
 }
 
 static int join_workers(struct dealing *d)
 {
 	uint32_t n = d->worker_count;
 	struct handoff *all = pages_alloc(n * sizeof(*all));
-	struct handoff_lane *lanes = pages_alloc(lanes_size(n));
+	struct handoff_ring *rings = pages_alloc(rings_size(n));
 
-	d->plan->hands[d->port - d->plan->ports] = (struct plan_hands){all, lanes, n};
-	if (!all || !lanes)
+	d->plan->hands[d->port - d->plan->ports] = (struct plan_hands){all, rings, n};
+	if (!all || !rings)
 		return -ENOMEM;
-	handoff_init(all, lanes, n, clock_ticks(&d->plan->clock, LOOK_EVERY_NS));
+	handoff_init(all, rings, n, clock_ticks(&d->plan->clock, LOOK_EVERY_NS));
 	for (uint32_t i = 0; i < n; i++)
 		d->workers[i].hand = &all[i];
 	return 0;
@@ -245,12 +245,12 @@ int deal_port(struct plan *p, const struct port *port, struct arena *a)
 	return d.worker_count > 1 && items ? join_workers(&d) : 0;
 }
 
-static void lane_empty(struct handoff_lane *lane)
+static void ring_empty(struct handoff_ring *ring)
 {
 	struct handoff_packet packets[HANDOFF_BURST];
 	uint32_t n;
 
-	while ((n = handoff_lane_take(lane, packets, HANDOFF_BURST)) > 0)
+	while ((n = handoff_ring_take(ring, packets, HANDOFF_BURST)) > 0)
 		for (uint32_t i = 0; i < n; i++)
 			burst_free(&packets[i].mbuf, 1);
 }
@@ -259,7 +259,7 @@ void deal_empty(const struct plan *p)
 {
 	for (uint32_t i = 0; i < p->port_count; i++)
 		for (uint32_t n = 0; n < p->hands[i].count * p->hands[i].count; n++)
-			lane_empty(&p->hands[i].lanes[n]);
+			ring_empty(&p->hands[i].rings[n]);
 }
 
 void deal_free(struct plan *p)
@@ -268,6 +268,6 @@ void deal_free(struct plan *p)
 		struct plan_hands *h = &p->hands[i];
 
 		pages_free(h->all, h->count * sizeof(*h->all));
-		pages_free(h->lanes, lanes_size(h->count));
+		pages_free(h->rings, rings_size(h->count));
 	}
 }

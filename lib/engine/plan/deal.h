@@ -6,11 +6,11 @@
 
 #include "engine/plan/plan.h"
 
-// Source ports, tags and lanes of a port's workers, whose items are in their places. 0 or -ENOMEM.
+// Source ports, tags and rings of a port's workers, whose items are in their places. 0 or -ENOMEM.
 int deal_port(struct plan *p, const struct port *port, struct arena *a);
 
 // Packets left in the rings of an ended run go back to their pools.
 void deal_empty(const struct plan *p);
 
-// The lanes.
+// The rings.
 void deal_free(struct plan *p);

@@ -33,7 +33,7 @@ struct plan_item {
 // Between the workers of a port; count 0: it has one.
 struct plan_hands {
 	struct handoff *all;
-	struct handoff_lane *lanes;
+	struct handoff_ring *rings;
 	uint32_t count;
 };
 

@@ -155,7 +155,7 @@ static void check_tags(const struct plan *p, const struct plan_item *i, struct d
 	}
 }
 
-// Answers have to find their way to the addresses that the tester answers for.
+// Replies must find their way to the addresses that the tester answers for.
 static void check_owned(const struct plan *p, const struct plan_item *i, struct diag *d)
 {
 	const struct port_settings *port = config_item_port(p->config, i->settings);

@@ -4,7 +4,7 @@
 #include "engine/plan/plan_internal.h"
 #include "io/memory.h"
 
-#define REORDER_NS 1000000 // that a reordered answer waits for a next one
+#define REORDER_NS 1000000 // that a reordered reply waits for a next one
 
 static uint32_t responders_wanted(const struct plan *p)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asking for next hops. The same answers for our own addresses as in a run are given meanwhile.
+// Asks for next hops. Meanwhile answers ARP, ND and ping for the tester's addresses, as in a run.
 // Path: cold. Management thread, while no worker runs on these ports.
 #include "engine/plan/resolve.h"
 
@@ -70,7 +70,7 @@ static uint16_t resolve_listen(
 	return n;
 }
 
-// For a moment, at every queue of the item's port: an answer may come to any.
+// Read every queue of the item's port once: a reply may come to any.
 static bool listen_once(struct plan_item *i, const struct question *q, uint8_t mac[6])
 {
 	bool learnt = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From the settings of a load to the schedule that workers walk (pace.h). The k-th transaction is
-// due when the rate, summed up from the start, has come to k + 1/2. A shape whose rate changes
-// evenly becomes segments of constant rate that begin and end where the shape does at that moment:
-// in between a due time is off by at most SCHEDULE_ERROR_NS, and nothing adds up.
+// due when the sum of the rate from the start reaches k + 1/2. A shape whose rate changes evenly
+// becomes segments of constant rate. Each begins and ends on the shape: in between a due time is
+// off by at most SCHEDULE_ERROR_NS, and errors do not accumulate.
 // Path: cold. Management thread.
 #pragma once
 

@@ -25,7 +25,7 @@ struct result_latencies {
 	struct latency service;  // from the last send
 };
 
-// A message and its answer within an exchange of several.
+// A message and its reply within an exchange of several.
 struct result_step {
 	const char *name;
 	STEP_COUNTERS(COUNTER_MEMBER)
@@ -48,7 +48,7 @@ struct result_item {
 	double longest_gap_ns;
 };
 
-// Asked by the workers of a port before the run.
+// Queries of a port's workers before the run.
 struct result_steer_probe {
 	uint64_t sent;
 	uint64_t home, elsewhere; // replies by queue: the sender's, or another

@@ -160,9 +160,9 @@ static double seconds_since(const struct plan *p, uint64_t from, uint64_t to)
 	return to > from ? (double)(to - from) / p->clock.hz : 0;
 }
 
-// A load that has an end is a piece of work: it is done when the last answer is there, and its
-// answered rate is that of all of it. Another one goes on until it is told to stop, and replies
-// after that count for the time before.
+// A load that has an end is a piece of work: it is done with its last reply, and its answered rate
+// is over all that time. Any other load ends when the run stops it; later replies count for the
+// time before.
 static void rates(const struct plan *p, const struct plan_item *i, struct result_item *out)
 {
 	uint64_t begun = i->run->begun_at, ended = 0, answer = 0, left = 0;

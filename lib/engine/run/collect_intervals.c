@@ -101,8 +101,8 @@ static uint64_t reach_snapshot(struct worker *w, uint64_t number)
 	return snapshot_of(w)->number;
 }
 
-// All workers' snapshots of one and the same interval, the next one or, when some of them have gone
-// on meanwhile, a later one. false: not all are there yet; those that were taken stay.
+// Take the snapshots of all workers for the same interval: the next one, or a later one if some
+// workers have published more. false: some are missing yet; those that were taken stay.
 static bool line_up(const struct plan *p, uint64_t taken)
 {
 	uint64_t number = taken + 1, before;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets through both ends of the pair and back, from the buffers and on the CPU of the tester's
-// worker, with its calls and its clock readings; at last turned round on the responder's CPU.
+// Sends packets through both ends of the pair and back, on the CPU of the tester's worker, with its
+// buffers, calls and clock readings. The last ones are turned round on the responder's CPU.
 // Path: cold. The workers' threads, and the management thread around them.
 #include "engine/run/tester_delay.h"
 

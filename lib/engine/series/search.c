@@ -210,8 +210,8 @@ static struct target bisect_target(const struct search *s, const struct search_g
 		g->width > 0 ? g->width : s->settings->width};
 }
 
-// Has the load that is too much failed often enough? Only the one that bounds the answer has to: a
-// wrong one before it costs some trials more (loss verification, ETSI GS NFV-TST 009).
+// Has the load above the answer failed often enough? Only that load needs verification: a wrong
+// failure before it costs a few more trials (loss verification, ETSI GS NFV-TST 009).
 static bool verified(const struct search *s, const struct target *t, const struct bounds *b)
 {
 	return b->upper == INFINITY || b->tester ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A search by one ramp, as resperf's: the intervals of one run whose rate goes evenly from the
-// lowest to the highest value, as trials; and the answer that follows. As in search.h everything is
-// a function of the measurements. Path: cold. Any thread.
+// A search by one ramp, as resperf's. The rate of one run goes evenly from the lowest to the
+// highest value; its intervals are the trials, and the answer follows from them. As in search.h
+// everything is a function of the measurements. Path: cold. Any thread.
 #pragma once
 
 #include "engine/series/search.h"

@@ -25,8 +25,9 @@ struct series_repeats {
 const struct config *series_derive(
 	const struct series *s, char *const *texts, unsigned count, struct diag **d);
 
-// One run with those settings, and a seed and a capture file of its own, so that late answers to
-// one run are none to the next; the exit code. out->verdict.status NULL: it did not begin.
+// One run with those settings: its exit code. It has a seed of its own, so late replies to one run
+// are strays in the next, and a capture file of its own. out->verdict.status NULL: it did not
+// begin.
 int series_run(struct series *s, char *const *texts, unsigned count, struct result *out);
 
 // Runs with those settings until run.repeat is content; the ports are up. Returns as series_run;

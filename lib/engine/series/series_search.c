@@ -322,8 +322,8 @@ static struct result_search *search_result(const struct searching *g)
 	return out;
 }
 
-// The run that stands for the search: that of the last valid trial at the answer, or of the last
-// valid one, or the last one; of repeats the one that stands for them.
+// The run that stands for the search: of the last valid trial at the answer, else of the last valid
+// trial, else of the last one. With repeats, the repeat that stands for them.
 static const struct result *representative(const struct searching *g)
 {
 	double answer = search_answer(&g->search, 0).load;
@@ -345,7 +345,7 @@ static void conclude_as(
 	series_reason(g->series, &out->verdict, why);
 }
 
-// Why this answer is not the whole story; NULL: it is.
+// A reservation about the answer; NULL: none.
 static const char *remark(const struct searching *g, const struct result_goal *goal)
 {
 	struct arena *a = g->series->arena;

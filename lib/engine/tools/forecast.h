@@ -21,7 +21,7 @@ struct forecast_item {
 	uint64_t sampled;         // exchanges that were looked at; 0: nothing below is known
 	double messages, answers; // of an exchange
 	double message_octets, answer_octets; // of one
-	uint64_t assumed;                     // sampled answers whose length is a guess
+	uint64_t assumed;                     // sampled replies whose length is a guess
 	uint64_t cut;                         // sampled exchanges that came to no end
 	double out_per_s, in_per_s;           // packets
 	double out_bps, in_bps;
@@ -54,7 +54,7 @@ struct forecast {
 extern const struct counter_section forecast_section;
 
 // From a sample and per_s: everything of an exchange and its sums. message_ns: worker time of a
-// message and its answer.
+// message and its reply.
 void forecast_load(struct forecast_item *i, const struct sample *s, double message_ns);
 // One more item on the port.
 void forecast_add(struct forecast_port *p, const struct forecast_item *i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exchanges on the verbs of a protocol alone: request and reply on one side, answer on the other.
-// Path: cold. Main thread.
+// Exchanges by the verbs of a protocol alone: request and reply of the client, answer of the
+// server. Path: cold. Main thread.
 #include "engine/tools/sample.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static uint32_t sample_answer(struct pair *p, const uint8_t *buf, uint32_t len, 
 	return n;
 }
 
-// A message and its answer. true: the exchange goes on with another message.
+// A message and its reply. true: the exchange goes on with another message.
 static bool sample_step(struct pair *p, struct proto_txn *t)
 {
 	uint8_t buf[MESSAGE_ROOM], out[MESSAGE_ROOM];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How large the messages of an item are and how many an exchange has: its first exchanges, played
-// between the protocol and the answering side of the same protocol, without a port, a schedule or a
-// transaction table. Path: cold. Main thread.
+// The size of an item's messages and their number in an exchange. Its first exchanges are played
+// between client and server of the protocol, without a port, a schedule or a transaction table.
+// Path: cold. Main thread.
 #pragma once
 
 #include <stdbool.h>
@@ -18,8 +18,8 @@ struct sample {
 	uint64_t exchanges;
 	uint64_t messages, answers;
 	uint64_t message_octets, answer_octets;
-	uint64_t assumed; // answers that the answering side did not make: as long as the question
-	uint64_t cut; // exchanges of several messages that the answers did not let come to an end
+	uint64_t assumed; // replies that the server did not write: as long as the request
+	uint64_t cut; // exchanges of several messages that ended early, as a reply failed a check
 	uint64_t memory; // bytes that the protocol takes for a worker
 };
 

@@ -20,7 +20,7 @@
 
 struct fixture {
 	struct handoff all[WORKERS];
-	struct handoff_lane lanes[WORKERS * WORKERS];
+	struct handoff_ring rings[WORKERS * WORKERS];
 };
 
 static struct fixture *fixture_new(void)
@@ -29,7 +29,7 @@ static struct fixture *fixture_new(void)
 
 	assert_non_null(f);
 	memset(f, 0, sizeof(*f));
-	handoff_init(f->all, f->lanes, WORKERS, 10);
+	handoff_init(f->all, f->rings, WORKERS, 10);
 	return f;
 }
 
@@ -49,9 +49,9 @@ static void what_is_put_arrives_with_its_time_and_in_order(void **state)
 	assert_int_equal(handoff_flush(&f->all[0], 2, lost), 0);
 	assert_int_equal(handoff_flush(&f->all[0], 1, lost), 0);
 	assert_int_equal(f->all[0].handed_over, 40);
-	assert_int_equal(handoff_lane_take(f->all[1].from[0], out, HANDOFF_BURST), 0);
-	assert_int_equal(handoff_lane_take(f->all[2].from[1], out, HANDOFF_BURST), 0);
-	assert_int_equal(handoff_lane_take(f->all[2].from[0], out, HANDOFF_BURST), 40);
+	assert_int_equal(handoff_ring_take(f->all[1].from[0], out, HANDOFF_BURST), 0);
+	assert_int_equal(handoff_ring_take(f->all[2].from[1], out, HANDOFF_BURST), 0);
+	assert_int_equal(handoff_ring_take(f->all[2].from[0], out, HANDOFF_BURST), 40);
 	for (uint64_t i = 0; i < 40; i++) {
 		assert_ptr_equal(out[i].mbuf, number(100 + i));
 		assert_int_equal(out[i].time, 1000 + i);
@@ -65,16 +65,16 @@ static void what_finds_no_room_is_given_back_and_counted(void **state)
 	struct rte_mbuf *lost[HANDOFF_BURST];
 	uint32_t sum = 0;
 
-	for (uint64_t i = 0; i < HANDOFF_LANE + 10; i++) {
+	for (uint64_t i = 0; i < HANDOFF_RING + 10; i++) {
 		handoff_put(&f->all[0], 1, number(i), i);
 		if (i % 32 == 31)
 			sum += handoff_flush(&f->all[0], 1, lost);
 	}
 	assert_int_equal(sum, 0);
 	assert_int_equal(handoff_flush(&f->all[0], 1, lost), 10);
-	assert_ptr_equal(lost[0], number(HANDOFF_LANE));
-	assert_ptr_equal(lost[9], number(HANDOFF_LANE + 9));
-	assert_int_equal(f->all[0].handed_over, HANDOFF_LANE);
+	assert_ptr_equal(lost[0], number(HANDOFF_RING));
+	assert_ptr_equal(lost[9], number(HANDOFF_RING + 9));
+	assert_int_equal(f->all[0].handed_over, HANDOFF_RING);
 	assert_int_equal(f->all[0].hand_over_full, 10);
 	free(f);
 }
@@ -117,7 +117,7 @@ static void *work(void *arg)
 				handoff_put(h, i, number(sent[i] + n), sent[i] + n);
 			sent[i] += h->out[i].count;
 			sent[i] -= handoff_flush(h, i, lost);
-			for (uint32_t n = handoff_lane_take(h->from[i], in, HANDOFF_BURST), k = 0;
+			for (uint32_t n = handoff_ring_take(h->from[i], in, HANDOFF_BURST), k = 0;
 				k < n; k++, got[i]++)
 				wrong += in[k].time != got[i] || in[k].mbuf != number(got[i]);
 			left += PACKETS - sent[i] + PACKETS - got[i];

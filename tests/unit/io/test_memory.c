@@ -26,11 +26,11 @@ static void automatic_sizes_are_the_documented_ones(void **state)
 	p.held = 77;
 	assert_int_equal(port_tx_mbufs(&p), 4095 + 77);
 	p.queues = 3;
-	assert_int_equal(port_rx_mbufs(&p), 4095 + 2 * (HANDOFF_LANE + 512));
+	assert_int_equal(port_rx_mbufs(&p), 4095 + 2 * (HANDOFF_RING + 512));
 	p.rx_descriptors = 513; // twice that and 1 024 is just above a power of two
-	assert_int_equal(port_rx_mbufs(&p), 4095 + 2 * (HANDOFF_LANE + 512));
+	assert_int_equal(port_rx_mbufs(&p), 4095 + 2 * (HANDOFF_RING + 512));
 	p.rx_descriptors = 512;
-	assert_int_equal(port_rx_mbufs(&p), 2047 + 2 * (HANDOFF_LANE + 512));
+	assert_int_equal(port_rx_mbufs(&p), 2047 + 2 * (HANDOFF_RING + 512));
 }
 
 static void an_mbuf_that_a_card_reads_takes_a_page(void **state)

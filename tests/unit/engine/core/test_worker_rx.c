@@ -276,17 +276,17 @@ static void it_owns_what_its_protocol_says(void **state)
 	assert_false(worker_owns(&rig.w, addr, 4, found));
 }
 
-// Worker 0 of two, and the other end of its lanes.
+// Worker 0 of two, and the other end of its rings.
 static struct handoff ends[2];
-static struct handoff_lane lanes[4];
+static struct handoff_ring rings[4];
 static uint8_t home[65536];
 
 static void share(uint8_t number)
 {
 	memset(ends, 0, sizeof(ends));
-	memset(lanes, 0, sizeof(lanes));
+	memset(rings, 0, sizeof(rings));
 	memset(home, 0, sizeof(home));
-	handoff_init(ends, lanes, 2, 0);
+	handoff_init(ends, rings, 2, 0);
 	rig.w.hand = &ends[number];
 	rig.w.number = number;
 	rig.w.home = home;
@@ -305,7 +305,7 @@ static void the_other_workers_packets_go_to_its_lane(void **state)
 	assert_int_equal(rig_ledger(0).answered, 1);
 	assert_int_equal(rig_ledger(0).stray, 0);
 	assert_int_equal(ends[0].handed_over, 1);
-	assert_int_equal(handoff_lane_take(&lanes[1], got, 4), 1);
+	assert_int_equal(handoff_ring_take(&rings[1], got, 4), 1);
 	assert_int_equal(got[0].time, RIG_START + 2000);
 	rte_pktmbuf_free(got[0].mbuf);
 }
@@ -313,13 +313,13 @@ static void the_other_workers_packets_go_to_its_lane(void **state)
 static void a_full_lane_loses_the_packet_and_counts_it(void **state)
 {
 	share(0);
-	lanes[1].written = HANDOFF_LANE;
+	rings[1].written = HANDOFF_RING;
 	rig_pass(500);
 	rig_answer((struct rig_answer){.dst_port = RIG_PORT + 1});
 	rig_pass(600);
 	assert_int_equal(ends[0].hand_over_full, 1);
 	assert_int_equal(ends[0].handed_over, 0);
-	lanes[1].written = 0;
+	rings[1].written = 0;
 }
 
 static void a_packet_from_another_worker_has_the_time_of_its_coming(void **state)
@@ -330,7 +330,7 @@ static void a_packet_from_another_worker_has_the_time_of_its_coming(void **state
 	rig_ask();
 	rig_reply(0, PROTO_DONE);
 	packet.mbuf = rig.port.received[--rig.port.received_count];
-	assert_int_equal(handoff_lane_put(&lanes[2], &packet, 1), 1);
+	assert_int_equal(handoff_ring_put(&rings[2], &packet, 1), 1);
 	assert_true(rig_pass(1500));
 	assert_int_equal(rig_ledger(0).answered, 1);
 	assert_int_equal(it->service.max, 200);
@@ -378,7 +378,7 @@ static void keys_of_routed_items_name_their_worker(void **state)
 	assert_int_equal(ends[1].handed_over, 1);
 	assert_int_equal(rig_ledger(0).stray, 1);
 	assert_int_equal(rig_ledger(0).malformed, 1);
-	for (struct handoff_packet p; handoff_lane_take(&lanes[2], &p, 1);)
+	for (struct handoff_packet p; handoff_ring_take(&rings[2], &p, 1);)
 		rte_pktmbuf_free(p.mbuf);
 }
 
