@@ -20,7 +20,7 @@ static const struct command commands[] = {
 		OPTION_SET | OPTION_DUMP, cmd_check},
 	{"plan", "FILE", "Forecast the demand of FILE on link, CPUs and memory; open no port",
 		OPTION_SET | OPTION_JSON, cmd_plan},
-	{"respond", "FILE", "Answer as a server, as the responder section of FILE says",
+	{"respond", "FILE", "Run the built-in responder as a server, as FILE says",
 		COMMON | OPTION_JSON, cmd_respond},
 	{"compare", "A.json B.json", "Print the changes from result A to result B and judge them",
 		OPTION_FAIL_ON | OPTION_QUIET, cmd_compare},
@@ -34,7 +34,7 @@ static const struct command commands[] = {
 static void print_help(FILE *out)
 {
 	fputs("usage: ddiperf COMMAND [OPTION]... [FILE]\n"
-	      "Load-test DNS and DHCP servers and account for every transaction.\n\n",
+	      "Load-test DNS, DHCP and NTP servers and account for every transaction.\n\n",
 		out);
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].help);

@@ -253,7 +253,7 @@ def refused(text, *words):
 def what_cannot_be_divided_is_refused():
     refused(ring(item(source={"ports": ["2000-2002"]}), tester=workers(4)), "3 source ports are too few for 4 CPUs")
     refused(ring(clients(clients=3), tester=workers(4), responder=answers()), "3 clients", "4 CPUs")
-    refused(ring(tester=workers(1), dut=workers(2)), "2 CPUs to answer port tester, which asks with 1")
+    refused(ring(tester=workers(1), dut=workers(2)), "2 CPUs, but port tester at the other end of the ring has 1")
     refused(ring(tester=workers(4), dut=workers(2), responder={"port": "third", "dns": {}}, ports=[
         *json.loads(ring(tester=workers(4), dut=workers(2)))["ports"], {"name": "third", "driver": "null"}]), "4 CPUs, and port dut")
     refused(ring(clients(), tester=workers(4), dut=workers(4), responder=answers(pool=["10.0.0.1-10.0.0.3"], full_pool=True)), "3 addresses for 4 CPUs")

@@ -22,8 +22,9 @@ static void check_names(const struct field_list *l, size_t size, const char *wha
 			const char *other = *(const char *const *)(items + k * size);
 
 			if (other && strcmp(*name, other) == 0)
-				diag_error(d, name, NULL, "a %s called \"%s\" is there already",
-					what, *name);
+				diag_error(d, name, NULL,
+					"is the name of an earlier %s too (names must differ)",
+					what);
 		}
 	}
 }
@@ -145,9 +146,13 @@ static void check_item(
 	if (!p || !has_proto || i->server.len == 0)
 		return;
 	if (p == config_responder_port(c))
-		diag_error(d, i, "port", "the responder answers on \"%s\" (another port)", p->name);
+		diag_error(d, i, "port",
+			"the responder has \"%s\" for itself (choose another port)", p->name);
 	if (port_has(p, &i->server))
-		diag_error(d, &i->server, NULL, "an address of port %s itself", p->name);
+		diag_error(d, &i->server, NULL,
+			"is an address of the tester, on port %s (give the address of "
+			"the server)",
+			p->name);
 	sources = config_sources(c, i, a);
 	if (!routing_is_own(proto)) {
 		check_source(i, &sources, p, d);
@@ -200,7 +205,8 @@ static void check_responder(const struct config *c, struct arena *a, struct diag
 	for (unsigned k = 0; protos[k]; k++)
 		if (r->protocol[k])
 			return;
-	diag_error(d, r, "", "nothing to answer (at least one of: %s)", protocol_names(true, a));
+	diag_error(d, r, "", "no protocol to answer (add at least one of: %s)",
+		protocol_names(true, a));
 }
 
 // A worker of the tester has one queue of a ring, one of the responder may have several. So packets
@@ -213,13 +219,11 @@ static void check_ring_cpus(const struct config *c, unsigned index, struct diag 
 
 	if (peer < 0 || dut == &all[peer] || port_cpu_count(p) <= port_cpu_count(&all[peer]))
 		return;
-	if (dut == p)
-		diag_error(d, &p->cpus, NULL,
-			"%u CPUs to answer port %s, which asks with %u (up to as many)",
-			port_cpu_count(p), all[peer].name, port_cpu_count(&all[peer]));
-	else
-		diag_error(d, &p->cpus, NULL, "%u CPUs, and port %s at the other end has %u",
-			port_cpu_count(p), all[peer].name, port_cpu_count(&all[peer]));
+	diag_error(d, &p->cpus, NULL,
+		"%u CPUs, but port %s at the other end of the ring has %u: some workers would have "
+		"no partner (use at most %u)",
+		port_cpu_count(p), all[peer].name, port_cpu_count(&all[peer]),
+		port_cpu_count(&all[peer]));
 }
 
 static void check_ports(const struct config *c, struct diag *d)
@@ -258,11 +262,10 @@ static void check_variable(const struct config *c, struct arena *a, struct diag 
 			s->variable);
 	else if (strncmp(s->variable, "traffic.", 8) != 0 && strncmp(s->variable, "traffic[", 8))
 		diag_error(d, &s->variable, NULL,
-			"\"%s\" is nothing that a server would notice (a rate or a count of "
-			"traffic)",
+			"\"%s\" does not change the load (use a rate or a count below traffic)",
 			s->variable);
 	else if (f->type == FIELD_COUNT && (s->from != floor(s->from) || s->to != floor(s->to)))
-		diag_error(d, &s->from, NULL, "%s counts (from and to are whole numbers)",
+		diag_error(d, &s->from, NULL, "%s is a count (from and to must be whole numbers)",
 			s->variable);
 }
 
@@ -287,9 +290,9 @@ static void check_search(const struct config *c, struct arena *a, struct diag *d
 
 	check_variable(c, a, d);
 	if (s->from >= s->to)
-		diag_error(d, &s->from, NULL, "no lower than to");
+		diag_error(d, &s->from, NULL, "is not below to");
 	if (s->goals.count == 0)
-		diag_error(d, s, "goals", "nothing to meet (like [{loss: 0.1%%, p99: 10ms}])");
+		diag_error(d, s, "goals", "no goal to meet (like [{loss: 0.1%%, p99: 10ms}])");
 	if (s->final_ns < s->trial_ns && s->method != SEARCH_RAMP)
 		diag_error(d, s, "final", "shorter than a trial");
 	if (s->method == SEARCH_RAMP)

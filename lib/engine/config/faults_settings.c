@@ -155,7 +155,8 @@ void faults_check(const struct faults_settings *s, struct diag *d)
 			continue;
 		if ((s->fault[i]->share > 0) == (s->fault[i]->every > 0))
 			diag_error(d, s->fault[i], "",
-				"how often? (either share: 1%%, or every: 100)");
+				"exactly one of share and every is needed (like share: 1%%, or "
+				"every: 100)");
 		check_never(s, i, d);
 	}
 	if (s->delay)

@@ -233,7 +233,7 @@ static void check_shape(const struct load_settings *l, struct diag *d)
 	for (uint32_t i = 0; i < l->steps.count; i++)
 		most = fmax(most, steps[i].rate);
 	if (l->steps.count && most == 0)
-		diag_error(d, l, "steps", "nothing but pauses (a rate above 0)");
+		diag_error(d, l, "steps", "has only pauses (add a rate above 0)");
 	if (l->wave && l->wave->amplitude > l->wave->mean)
 		diag_error(d, &l->wave->amplitude, NULL,
 			"more than the mean: the rate would be below 0 (up to %g/s)",
@@ -248,7 +248,8 @@ static void check_arrivals(const struct load_settings *l, struct diag *d)
 		diag_error(d, &l->arrivals, NULL,
 			"poisson needs a rate (with rate: 20k, ramp, steps or wave)");
 	if (l->ramp_up_ns && !l->outstanding)
-		diag_error(d, &l->ramp_up_ns, NULL, "only of a closed loop (outstanding: 100)");
+		diag_error(d, &l->ramp_up_ns, NULL,
+			"is for a closed loop only (with outstanding: 100)");
 }
 
 void load_check(const struct load_settings *l, uint64_t duration_ns, struct diag *d)

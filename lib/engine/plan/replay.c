@@ -117,9 +117,11 @@ int replay_read(struct timestamps *t, const struct replay_settings *settings, st
 	if (rc)
 		return rc;
 	if (!packets && settings->filter)
-		diag_error(d, &settings->filter, NULL, "of a file that has no packets in it");
+		diag_error(d, &settings->filter, NULL,
+			"is for files of packets, and %s is text (leave it out)", r.path);
 	if (t->count == 0)
-		diag_error(d, &settings->file, NULL, "%s: no time in it", r.path);
+		diag_error(d, &settings->file, NULL,
+			"%s: no time in it (one in seconds on each line)", r.path);
 	for (uint64_t i = t->count; i-- > 0;)
 		t->ns[i] -= t->ns[0];
 	return diag_count(d) ? -EINVAL : 0;

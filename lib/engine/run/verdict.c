@@ -56,8 +56,11 @@ static void explain_sending(const struct plan_item *i, struct reasons *out)
 			i->port->settings->name, (unsigned long long)no_mbuf,
 			i->port->settings->name);
 	if (refused)
-		because(out, "port %s: the device took less than it was offered, %llu times",
-			i->port->settings->name, (unsigned long long)refused);
+		because(out,
+			"port %s: the device took less than a burst, %llu times (more "
+			"ports.%s.tx_descriptors, or a lower rate)",
+			i->port->settings->name, (unsigned long long)refused,
+			i->port->settings->name);
 }
 
 static uint64_t made_by_nobody(const struct plan_item *i)

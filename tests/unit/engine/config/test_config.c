@@ -173,7 +173,7 @@ static void two_items_of_one_name_are_an_error(void **state)
 	expect_error(PORTS "traffic:\n  - {name: q, server: 198.18.0.2, load: {rate: 1k}, " DNS
 			   "}\n"
 			   "  - {name: q, server: 198.18.0.2, load: {rate: 1k}, " DNS "}\n",
-		"a traffic item called \"q\" is there already");
+		"is the name of an earlier traffic item too");
 }
 
 static void a_criterion_over_an_unknown_figure_is_an_error(void **state)
@@ -239,7 +239,7 @@ static void shapes_that_make_no_sense_say_why(void **state)
 		{"ramp: {to: 1k, over: 60s}, start_at: 5s",
 			"takes 60 s, and the run ends after 5 s"},
 		{"steps: []", "t.yaml:6:49: traffic.q.load.steps: has no step"},
-		{"steps: [{rate: 0, for: 1s}]", "nothing but pauses"},
+		{"steps: [{rate: 0, for: 1s}]", "has only pauses"},
 		{"steps: [{rate: 5, for: 6s}, {rate: 5, for: 6s}]", "load.steps: takes 12 s"},
 		{"wave: {mean: 1k, amplitude: 2k, period: 1s}", "the rate would be below 0"},
 		{"storm: {clients: 5, within: 11s}", "load.storm: takes 11 s"},
@@ -249,7 +249,7 @@ static void shapes_that_make_no_sense_say_why(void **state)
 		{"rate: 5, start_at: 5s, stop_at: 5s", "not after start_at (5 s)"},
 		{"rate: max, arrivals: poisson", "poisson needs a rate"},
 		{"burst: {size: 5, every: 1s}, arrivals: poisson", "poisson needs a rate"},
-		{"rate: 5, ramp_up: 1s", "only of a closed loop"},
+		{"rate: 5, ramp_up: 1s", "for a closed loop only"},
 		{"burst: {size: 10M, every: 1ms}", "64512 source ports are too few"},
 	};
 

@@ -251,8 +251,8 @@ static void errors_name_all_protocols(void **state)
 
 static void errors_of_the_responder_name_those_with_a_server(void **state)
 {
-	expect_error(
-		"p0: {}", "", "(at least one of: p0, p1, p2, p4, p5, p6, p7, p8, p9, p10, p11)");
+	expect_error("p0: {}", "",
+		"(add at least one of: p0, p1, p2, p4, p5, p6, p7, p8, p9, p10, p11)");
 }
 
 static void what_was_loaded_is_dumped_and_found(void **state)

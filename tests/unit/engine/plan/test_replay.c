@@ -148,7 +148,7 @@ static void a_filter_needs_packets(void **state)
 
 	begin(&f, "1\n", 2, "udp");
 	assert_int_equal(f.rc, -EINVAL);
-	assert_non_null(strstr(f.errors, "no packets in it"));
+	assert_non_null(strstr(f.errors, "is for files of packets"));
 	end(&f);
 }
 

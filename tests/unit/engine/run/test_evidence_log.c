@@ -157,16 +157,17 @@ static void each_wanted_reason_has_its_comment(void **state)
 		const char *comments[2][EVIDENCE_REASONS];
 	} rows[] = {
 		{", when: [lost, late, stray, failed, malformed]",
-			{{"q: lost: no answer within 3 s",
+			{{"q: lost: no reply within 3 s",
 				 "q: late: answered after the timeout of 3 s",
-				 "q: stray: answers nothing that was asked there",
+				 "q: stray: belongs to no transaction of that address and port",
 				 "q: failed: refused, or rejected by the checks of the item",
-				 "q: malformed: the answer does not parse"},
-				{"l: lost: no answer to any of its tries",
+				 "q: malformed: the reply does not parse"},
+				{"l: lost: no reply to any of its attempts",
 					"l: late: answered after the wait for it",
-					"l: stray: answers nothing that was asked there",
+					"l: stray: belongs to no transaction of that address and "
+					"port",
 					"l: failed: refused, or rejected by the checks of the item",
-					"l: malformed: the answer does not parse"}}},
+					"l: malformed: the reply does not parse"}}},
 		{", when: [late, failed]",
 			{{NULL, "q: late: answered after the timeout of 3 s", NULL,
 				 "q: failed: refused, or rejected by the checks of the item"},

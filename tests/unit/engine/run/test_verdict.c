@@ -254,7 +254,7 @@ static void a_schedule_that_was_missed_says_what_was_in_the_way(void **state)
 	f->worker.tx_no_mbuf = 9;
 	assert_invalid(f, "did not send 100 of 2100");
 	assert_true(says(f, "transaction slots were in use"));
-	assert_true(says(f, "the device took less than it was offered, 8 times"));
+	assert_true(says(f, "the device took less than a burst, 8 times"));
 	assert_true(says(f, "no packet buffer to send from, 9 times"));
 }
 

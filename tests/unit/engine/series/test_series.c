@@ -85,7 +85,7 @@ static void a_variable_that_is_no_number_is_an_error(void **state)
 	expect("search: {variable: traffic.q.server, " SPAN GOAL "}", "is not a number");
 	expect("search: {variable: traffic.q.timeout, " SPAN GOAL "}", "is not a number");
 	expect("search: {variable: traffic.q.dns.names, " SPAN GOAL "}", "is not a number");
-	expect("search: {variable: run.seed, " SPAN GOAL "}", "nothing that a server would notice");
+	expect("search: {variable: run.seed, " SPAN GOAL "}", "does not change the load");
 	expect("search: {variable: traffic.q.load.outstanding, from: 1.5, to: 9, " GOAL "}",
 		"whole numbers");
 }
@@ -93,8 +93,8 @@ static void a_variable_that_is_no_number_is_an_error(void **state)
 static void a_search_needs_room_and_goals(void **state)
 {
 	expect("search: {" RATE "from: 20k, to: 20k, " GOAL "}",
-		"t.yaml:7:47: search.from: no lower than to");
-	expect("search: {" RATE SPAN "goals: []}", "search.goals: nothing to meet");
+		"t.yaml:7:47: search.from: is not below to");
+	expect("search: {" RATE SPAN "goals: []}", "search.goals: no goal to meet");
 	expect("search: {" RATE SPAN "}", "goals");
 	expect("search: {" RATE SPAN "trial: 5s, final: 1s, " GOAL "}", "shorter than a trial");
 	expect("search: {" RATE SPAN "method: bisects, " GOAL "}", "bisects");
