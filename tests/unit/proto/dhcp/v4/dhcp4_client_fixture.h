@@ -216,6 +216,7 @@ static inline void fixture_plan(struct dhcp4_fixture *f, enum dhcp4_type type)
 		.lease_time = 3600,
 		.t1 = 1800,
 		.t2 = 3150,
+		.rapid = f->txn.step == DHCP4_STEP_RAPID && type == DHCP4_ACK,
 		.echo_id = true,
 		.echo_relay = true};
 	if (type == DHCP4_NAK)

@@ -6,6 +6,22 @@
 
 #include "base/log.h"
 
+#define LEASE_S          3600
+#define FIRST_ADDRESS    "\xc6\x12\x40\0"
+#define OTHER_SERVER(a)  ((a)->server_id = SERVER_ID + 1)
+#define LEASE_OF_0(f, a) ((a)->yiaddr = POOL)
+#define OTHER_OFFERS     other_offers
+#define HAS_RAPID(f)     has_sent(f, DHCP4_OPT_RAPID_COMMIT)
+#define TAGGED(clients)  fixture_new(clients)
+
+static const struct proto_ends tagged_ends = {.src = (const uint8_t[]){198, 18, 0, 2},
+	.dst = (const uint8_t[]){255, 255, 255, 255},
+	.addr_len = 4,
+	.src_port = 67,
+	.dst_port = 68};
+
+#include "dhcp_wire_tests.h"
+
 struct golden {
 	uint32_t exchange;
 	bool relay;
@@ -273,34 +289,25 @@ static void release_and_decline_have_no_options_of_the_user(void **state)
 
 static void names_are_labels_or_text(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	static const struct {
+		struct dhcp_fqdn_settings fqdn;
+		const char *data;
+		uint32_t len;
+	} rows[] = {
+		{{"c{client}.example.org", true, false, true}, "\5\0\0\2c0\7example\3org\0", 19},
+		{{"c{client}", false, true, true}, "\x0c\0\0\2c0", 6},
+		{{"a.b.", true, false, false}, "\1\0\0a.b.", 7},
+		{{"a.b.", true, false, true}, "\5\0\0\1a\1b\0", 8},
+	};
 
-	f->fqdn.name = "c{client}.example.org";
-	fixture_start(f);
-	assert_option(f, 81, "\5\0\0\2c0\7example\3org\0", 19);
-	fixture_end(f);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct dhcp4_fixture *f = fixture_new(1);
 
-	f = fixture_new(1);
-	f->fqdn = (struct dhcp_fqdn_settings){.name = "c{client}", .wire = true, .no_update = true};
-	fixture_start(f);
-	assert_option(f, 81, "\x0c\0\0\2c0", 6);
-	fixture_end(f);
-
-	f = fixture_new(1);
-	f->fqdn = (struct dhcp_fqdn_settings){.name = "a.b.", .server_update = true};
-	fixture_start(f);
-	assert_option(f, 81, "\1\0\0a.b.", 7);
-	fixture_end(f);
-}
-
-static void a_name_may_end_with_its_dot(void **state)
-{
-	struct dhcp4_fixture *f = fixture_new(1);
-
-	f->fqdn.name = "a.b.";
-	fixture_start(f);
-	assert_option(f, 81, "\5\0\0\1a\1b\0", 8);
-	fixture_end(f);
+		f->fqdn = rows[i].fqdn;
+		fixture_start(f);
+		assert_option(f, 81, rows[i].data, rows[i].len);
+		fixture_end(f);
+	}
 }
 
 static void option_82_has_all_its_sub_options_and_is_last(void **state)
@@ -516,34 +523,6 @@ static void two_messages_are_enough_for_discover(void **state)
 	fixture_end(f);
 }
 
-static void rapid_commit_ends_with_the_first_answer(void **state)
-{
-	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
-
-	fixture_only(f, DHCP_RAPID);
-	fixture_next(f);
-	ANSWER(f, DHCP4_ACK, PROTO_DONE, a->rapid = true);
-	assert_int_equal(f->n.is.leases, 1);
-	assert_int_equal(f->n.is.rapid_fallback, 0);
-	fixture_end(f);
-}
-
-static void rapid_commit_falls_back_to_four_messages(void **state)
-{
-	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
-
-	fixture_only(f, DHCP_RAPID);
-	fixture_next(f);
-	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
-	assert_int_equal(f->txn.step, DHCP4_STEP_REQUEST);
-	fixture_send(f);
-	assert_false(has_sent(f, DHCP4_OPT_RAPID_COMMIT));
-	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
-	assert_int_equal(f->n.is.rapid_fallback, 1);
-	assert_int_equal(f->n.is.leases, 1);
-	fixture_end(f);
-}
-
 static void renewals_make_the_lease_longer(void **state)
 {
 	static const enum dhcp4_exchange ways[] = {DHCP4_RENEW, DHCP4_REBIND, DHCP4_REBOOT};
@@ -707,19 +686,6 @@ static void naks_are_kept_by_their_message(void **state)
 	assert_int_equal(worker_of(f)->is.work.refusals[1].count, 2);
 	assert_int_equal(worker_of(f)->is.work.refusals[2].count, 1);
 	assert_int_equal(worker_of(f)->is.work.refusals[2].len, 0);
-	fixture_end(f);
-}
-
-static void a_lease_that_ran_out_frees_its_client(void **state)
-{
-	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
-
-	fixture_dora(f);
-	f->ctx.now_ms = 3599999;
-	assert_false(fixture_begin(f));
-	f->ctx.now_ms = 3600000;
-	assert_true(fixture_begin(f));
-	assert_int_equal(f->n.is.expired, 1);
 	fixture_end(f);
 }
 
@@ -931,18 +897,6 @@ static void types_that_do_not_fit_the_state_are_stray(void **state)
 	}
 }
 
-static void a_second_offer_is_a_duplicate(void **state)
-{
-	struct dhcp4_fixture *f = in_step(DHCP4_STEP_REQUEST, false);
-
-	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_DUPLICATE);
-	assert_int_equal(f->n.other_offers, 0);
-	ANSWER(f, DHCP4_OFFER, PROTO_DUPLICATE, a->server_id++);
-	assert_int_equal(f->n.other_offers, 1);
-	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
-	fixture_end(f);
-}
-
 static void only_the_offer_of_the_server_wanted_is_taken(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
@@ -1056,26 +1010,6 @@ static void another_address_on_renewal_may_be_allowed(void **state)
 	fixture_end(f);
 }
 
-static void an_address_of_two_clients_fails_and_is_kept_for_the_log(void **state)
-{
-	struct dhcp4_fixture *f = fixture_open(fixture_new(2));
-
-	fixture_dora(f);
-	fixture_next(f);
-	ANSWER(f, DHCP4_OFFER, PROTO_AGAIN, a->yiaddr = POOL);
-	fixture_send(f);
-	ANSWER(f, DHCP4_ACK, PROTO_FAIL, a->yiaddr = POOL);
-	assert_int_equal(f->n.is.duplicate_address, 1);
-	assert_int_equal(f->n.is.leases, 1);
-	assert_int_equal(worker_of(f)->is.work.clash_count, 1);
-	assert_int_equal(worker_of(f)->is.work.clashes[0].bytes[3], POOL & 0xff);
-	assert_int_equal(worker_of(f)->is.work.clashes[0].holder, 0);
-	assert_int_equal(worker_of(f)->is.work.clashes[0].taker, 1);
-	assert_int_equal(client_of(f, 1)->head.state, DHCP_IS_FREE);
-	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
-	fixture_end(f);
-}
-
 static void what_is_only_counted_fails_nothing(void **state)
 {
 	struct dhcp4_fixture *f = in_step(DHCP4_STEP_REQUEST, false);
@@ -1135,45 +1069,6 @@ static void what_does_not_parse_is_malformed_at_any_length(void **state)
 			fixture_compose(f);
 		}
 	}
-	fixture_end(f);
-}
-
-static void a_reply_comes_on_the_vlans_of_its_client(void **state)
-{
-	static const struct {
-		uint16_t vlans[2];
-		uint8_t count;
-	} others[] = {{{0, 0}, 0}, {{200, 0}, 1}, {{7, 0}, 1}, {{200, 8}, 2}, {{7, 200}, 2}};
-	struct dhcp4_fixture *f = fixture_new(2);
-	struct proto_ends ends = {.src = (const uint8_t[]){198, 18, 0, 2},
-		.dst = (const uint8_t[]){255, 255, 255, 255},
-		.addr_len = 4,
-		.src_port = 67,
-		.dst_port = 68};
-
-	f->vlan_ids[0] = 200;
-	f->vlan_ids[1] = 7;
-	f->vlans[0] = (struct dhcp_vlan_settings){{0, 0}, {f->vlan_ids, 2}};
-	fixture_open(f);
-	f->ctx.ends = &ends;
-	fixture_next(f);
-	for (uint32_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		ends.vlans = others[i].vlans;
-		ends.vlan_count = others[i].count;
-		assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_STRAY);
-		assert_int_equal(f->n.is.vlan_wrong, i + 1);
-	}
-	ends.vlans = (const uint16_t[]){200, 7};
-	ends.vlan_count = 2;
-	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
-	assert_true(fixture_begin(f)); // client 1 has none
-	fixture_send(f);
-	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_STRAY);
-	ends.vlan_count = 0;
-	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
-	assert_int_equal(f->n.is.vlan_wrong, 6);
-	assert_int_equal(f->n.is.way_wrong, 0);
-	f->ctx.ends = NULL;
 	fixture_end(f);
 }
 
@@ -1542,6 +1437,7 @@ static void the_same_seed_begins_the_same_exchanges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		DHCP_WIRE_TESTS,
 		cmocka_unit_test(every_message_is_what_the_rfcs_say),
 		cmocka_unit_test(the_request_has_what_was_offered),
 		cmocka_unit_test(a_message_without_padding_is_as_long_as_its_options),
@@ -1551,7 +1447,6 @@ int main(void)
 		cmocka_unit_test(options_of_the_user_are_per_client),
 		cmocka_unit_test(release_and_decline_have_no_options_of_the_user),
 		cmocka_unit_test(names_are_labels_or_text),
-		cmocka_unit_test(a_name_may_end_with_its_dot),
 		cmocka_unit_test(option_82_has_all_its_sub_options_and_is_last),
 		cmocka_unit_test(with_a_server_id_override_renewals_go_through_the_relay),
 		cmocka_unit_test(a_client_stays_with_its_relay),
@@ -1563,8 +1458,6 @@ int main(void)
 		cmocka_unit_test(what_nobody_can_do_does_not_stop_the_others),
 		cmocka_unit_test(shares_of_a_mix_are_exact_in_the_long_run),
 		cmocka_unit_test(two_messages_are_enough_for_discover),
-		cmocka_unit_test(rapid_commit_ends_with_the_first_answer),
-		cmocka_unit_test(rapid_commit_falls_back_to_four_messages),
 		cmocka_unit_test(renewals_make_the_lease_longer),
 		cmocka_unit_test(an_infinite_lease_never_runs_out),
 		cmocka_unit_test(inform_asks_for_parameters_and_changes_nothing),
@@ -1576,7 +1469,6 @@ int main(void)
 		cmocka_unit_test(a_lost_exchange_leaves_the_client_as_it_was),
 		cmocka_unit_test(a_nak_ends_the_lease),
 		cmocka_unit_test(naks_are_kept_by_their_message),
-		cmocka_unit_test(a_lease_that_ran_out_frees_its_client),
 		cmocka_unit_test(lease_queries_are_about_an_address),
 		cmocka_unit_test(messages_are_sent_again_with_the_same_xid_and_longer_waits),
 		cmocka_unit_test(the_request_has_the_secs_of_its_discover_and_tries_of_its_own),
@@ -1584,7 +1476,6 @@ int main(void)
 		cmocka_unit_test(what_is_not_for_this_transaction_is_stray),
 		cmocka_unit_test(answers_come_from_a_server_to_where_the_client_is),
 		cmocka_unit_test(types_that_do_not_fit_the_state_are_stray),
-		cmocka_unit_test(a_second_offer_is_a_duplicate),
 		cmocka_unit_test(only_the_offer_of_the_server_wanted_is_taken),
 		cmocka_unit_test(content_that_is_wrong_fails_the_exchange),
 		cmocka_unit_test(option_82_that_was_not_sent_must_not_come),
@@ -1592,11 +1483,9 @@ int main(void)
 		cmocka_unit_test(lease_times_without_t1_and_t2_are_right),
 		cmocka_unit_test(addresses_outside_the_pool_fail),
 		cmocka_unit_test(another_address_on_renewal_may_be_allowed),
-		cmocka_unit_test(an_address_of_two_clients_fails_and_is_kept_for_the_log),
 		cmocka_unit_test(what_is_only_counted_fails_nothing),
 		cmocka_unit_test(overloaded_and_split_options_are_read),
 		cmocka_unit_test(what_does_not_parse_is_malformed_at_any_length),
-		cmocka_unit_test(a_reply_comes_on_the_vlans_of_its_client),
 		cmocka_unit_test(hardware_addresses_have_one_to_sixteen_bytes),
 		cmocka_unit_test(infiniband_is_told_by_its_identifier_alone),
 		cmocka_unit_test(a_reply_has_the_hardware_address_that_was_sent),

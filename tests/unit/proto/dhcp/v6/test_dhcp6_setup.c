@@ -201,40 +201,6 @@ static void each_client_has_its_vlans_and_its_server(void **state)
 	fixture_end(f);
 }
 
-static void a_reply_comes_on_the_vlans_of_its_client(void **state)
-{
-	static const struct {
-		uint16_t vlans[2];
-		uint8_t count;
-	} others[] = {{{0, 0}, 0}, {{200, 0}, 1}, {{200, 8}, 2}, {{7, 200}, 2}};
-	struct dhcp6_fixture *f = fixture_relay(1, 1);
-	struct addr server = v6("2001:db8::2"), relay = v6("2001:db8::100");
-	struct proto_ends ends = {.src = server.bytes,
-		.dst = relay.bytes,
-		.addr_len = 16,
-		.src_port = 547,
-		.dst_port = 547};
-
-	f->vlan_ids[0] = 200;
-	f->vlan_ids[1] = 7;
-	f->vlans[0] = (struct dhcp_vlan_settings){{0, 0}, {f->vlan_ids, 2}};
-	fixture_open(f);
-	f->ctx.ends = &ends;
-	fixture_next(f);
-	for (uint32_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		ends.vlans = others[i].vlans;
-		ends.vlan_count = others[i].count;
-		assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_STRAY);
-		assert_int_equal(f->n.is.vlan_wrong, i + 1);
-	}
-	ends.vlans = (const uint16_t[]){200, 7};
-	ends.vlan_count = 2;
-	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
-	assert_int_equal(f->n.is.way_wrong, 0);
-	f->ctx.ends = NULL;
-	fixture_end(f);
-}
-
 // --- files of MACs and DUIDs ---
 
 static void macs_of_a_file_are_in_duids_and_own_link_local_addresses(void **state)
@@ -510,7 +476,6 @@ int main(void)
 		cmocka_unit_test(groups_reach_all_servers),
 		cmocka_unit_test(bad_options_are_refused),
 		cmocka_unit_test(each_client_has_its_vlans_and_its_server),
-		cmocka_unit_test(a_reply_comes_on_the_vlans_of_its_client),
 		cmocka_unit_test(macs_of_a_file_are_in_duids_and_own_link_local_addresses),
 		cmocka_unit_test(bad_files_of_duids_are_refused),
 		cmocka_unit_test(leases_go_from_one_run_to_the_next),

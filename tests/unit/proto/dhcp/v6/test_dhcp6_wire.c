@@ -4,6 +4,23 @@
 
 #include "dhcp6_client_fixture.h"
 
+#define LEASE_S          4000
+#define FIRST_ADDRESS    "\x20\1\x0d\xb8\0\0\0\1\0\0\0\0\0\0\0\1"
+#define OTHER_SERVER(a)  ((a)->server = OTHER_DUID)
+#define LEASE_OF_0(f, a) ((a)->shift = 0u - 16 * (f)->txn.user)
+#define OTHER_OFFERS     other_advertises
+#define HAS_RAPID(f)     (dhcp6_find_option((f)->sent, 4, (f)->sent_len, DHCP6_OPT_RAPID_COMMIT) > 0)
+#define TAGGED(clients)  fixture_relay(clients, 1)
+
+static const struct proto_ends tagged_ends = {
+	.src = (const uint8_t[16]){0x20, 1, 0x0d, 0xb8, [15] = 2},
+	.dst = (const uint8_t[16]){0x20, 1, 0x0d, 0xb8, [14] = 1},
+	.addr_len = 16,
+	.src_port = 547,
+	.dst_port = 547};
+
+#include "dhcp_wire_tests.h"
+
 #define HAS(m, option) dhcp6_has(&(m), option)
 
 struct has_row {
@@ -110,23 +127,6 @@ static void several_ias_have_iaids_of_their_own_by_kind(void **state)
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
 	assert_int_equal(f->n.addresses, 3);
 	assert_int_equal(f->n.prefixes, 2);
-	fixture_end(f);
-}
-
-static void two_messages_are_enough_with_rapid_commit_and_four_without(void **state)
-{
-	struct dhcp6_fixture *f = fixture_new(2);
-
-	f->settings.is.exchange = DHCP_RAPID;
-	fixture_start(f);
-	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
-	assert_int_equal(f->n.is.rapid_fallback, 0);
-	fixture_next(f);
-	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
-	assert_int_equal(f->n.is.rapid_fallback, 1);
-	fixture_send(f);
-	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
-	assert_int_equal(f->n.is.leases, 2);
 	fixture_end(f);
 }
 
@@ -278,21 +278,6 @@ static void a_reply_to_a_rapid_solicit_says_that_it_is_one(void **state)
 	fixture_end(f);
 }
 
-static void an_advertise_after_the_first_is_a_duplicate(void **state)
-{
-	struct dhcp6_fixture *f = fixture_start(fixture_new(1));
-
-	fixture_answer(f, DHCP6_ADVERTISE);
-	assert_int_equal(fixture_verdict(f), PROTO_DUPLICATE); // the same bytes again
-	assert_int_equal(f->n.other_advertises, 0);
-	f->answer.server = OTHER_DUID;
-	assert_int_equal(fixture_verdict(f), PROTO_DUPLICATE);
-	assert_int_equal(f->n.other_advertises, 1);
-	fixture_send(f);
-	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
-	fixture_end(f);
-}
-
 static void only_the_accepted_server_is_asked(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(1);
@@ -402,26 +387,6 @@ static void information_is_asked_for_without_a_lease(void **state)
 	fixture_end(f);
 }
 
-static void an_address_of_another_client_is_a_duplicate(void **state)
-{
-	struct dhcp6_fixture *f = fixture_open(fixture_new(3));
-
-	fixture_sarr(f);
-	for (uint32_t client = 1; client < 3; client++) {
-		fixture_next(f);
-		ANSWER(f, DHCP6_ADVERTISE, PROTO_AGAIN, a->shift = 0u - 16 * client);
-		fixture_send(f);
-		f->answer.type = DHCP6_REPLY;
-		assert_int_equal(fixture_verdict(f), client == 1 ? PROTO_FAIL : PROTO_DONE);
-		f->ctx.now_ms = 4000 * 1000; // the first one's lease has ended
-	}
-	assert_int_equal(f->n.is.duplicate_address, 1);
-	assert_int_equal(worker_of(f)->is.work.clash_count, 1);
-	assert_int_equal(worker_of(f)->is.work.clashes[0].holder, 0);
-	assert_int_equal(worker_of(f)->is.work.clashes[0].taker, 1);
-	fixture_end(f);
-}
-
 // Client 0 holds prefix 0 of 56 bits; client 1 is given another.
 static enum proto_verdict second_prefix(uint8_t first, uint8_t bits, uint32_t shift, uint64_t *n)
 {
@@ -497,21 +462,6 @@ static void prefixes_lie_where_they_are_expected(void **state)
 	fixture_start(f);
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_FAIL);
 	assert_int_equal(f->n.outside_prefixes, 1);
-	fixture_end(f);
-}
-
-static void leases_run_out_and_clients_are_free_again(void **state)
-{
-	struct dhcp6_fixture *f = fixture_open(fixture_new(1));
-
-	fixture_sarr(f);
-	assert_false(fixture_begin(f));
-	assert_int_equal(f->n.is.no_free_client, 1);
-	f->ctx.now_ms = 3999 * 1000;
-	assert_false(fixture_begin(f));
-	f->ctx.now_ms = 4000 * 1000;
-	assert_true(fixture_begin(f));
-	assert_int_equal(f->n.is.expired, 1);
 	fixture_end(f);
 }
 
@@ -1064,25 +1014,22 @@ static void a_client_takes_no_more_than_it_should(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		DHCP_WIRE_TESTS,
 		cmocka_unit_test(messages_have_what_the_rfc_wants),
 		cmocka_unit_test(a_request_has_what_was_advertised_and_an_id_of_its_own),
 		cmocka_unit_test(several_ias_have_iaids_of_their_own_by_kind),
-		cmocka_unit_test(two_messages_are_enough_with_rapid_commit_and_four_without),
 		cmocka_unit_test(each_wrong_reply_has_its_counter),
 		cmocka_unit_test(a_prefix_other_than_advertised_is_told_apart),
 		cmocka_unit_test(a_reply_to_a_rapid_solicit_says_that_it_is_one),
-		cmocka_unit_test(an_advertise_after_the_first_is_a_duplicate),
 		cmocka_unit_test(only_the_accepted_server_is_asked),
 		cmocka_unit_test(leases_are_renewed_confirmed_and_given_back),
 		cmocka_unit_test(a_renewal_may_bring_another_lease_when_told_so),
 		cmocka_unit_test(a_refused_client_has_lost_its_leases),
 		cmocka_unit_test(a_lost_renewal_keeps_the_leases_and_a_lost_release_does_not),
 		cmocka_unit_test(information_is_asked_for_without_a_lease),
-		cmocka_unit_test(an_address_of_another_client_is_a_duplicate),
 		cmocka_unit_test(prefixes_that_overlap_are_duplicates),
 		cmocka_unit_test(leases_lie_where_they_are_expected),
 		cmocka_unit_test(prefixes_lie_where_they_are_expected),
-		cmocka_unit_test(leases_run_out_and_clients_are_free_again),
 		cmocka_unit_test(elapsed_time_counts_from_the_first_try),
 		cmocka_unit_test(messages_are_sent_as_often_as_told),
 		cmocka_unit_test(the_first_wait_of_a_solicit_is_longer_than_irt),

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Exchanges of clients that are the same in both families: tests over the fixture of a family,
+// which also defines the following. Path: tests only.
+//   LEASE_S, FIRST_ADDRESS: of the lease that client 0 gets
+//   OTHER_SERVER(a), LEASE_OF_0(f, a): the reply is of another server, or gives what client 0 has
+//   OTHER_OFFERS: counter of offers that are not taken
+//   HAS_RAPID(f): was a message with rapid commit sent?
+//   TAGGED(clients), tagged_ends: a fixture, and how the replies to its clients come
+#pragma once
+
+static void rapid_commit_takes_two_messages_or_falls_back_to_four(void **state)
+{
+	FIXTURE *f = fixture_new(2);
+
+	f->settings.is.exchange = DHCP_RAPID;
+	fixture_start(f);
+	assert_true(HAS_RAPID(f));
+	assert_int_equal(fixture_answer(f, LAST_REPLY), PROTO_DONE);
+	assert_int_equal(f->n.is.leases, 1);
+	assert_int_equal(f->n.is.rapid_fallback, 0);
+	fixture_next(f);
+	assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_AGAIN);
+	assert_int_equal(f->txn.step, DHCP_STEP_REQUEST);
+	assert_int_equal(f->n.is.rapid_fallback, 1);
+	fixture_send(f);
+	assert_false(HAS_RAPID(f));
+	assert_int_equal(fixture_answer(f, LAST_REPLY), PROTO_DONE);
+	assert_int_equal(f->n.is.leases, 2);
+	fixture_end(f);
+}
+
+static void an_offer_after_the_first_is_a_duplicate(void **state)
+{
+	FIXTURE *f = fixture_start(fixture_new(1));
+
+	assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_AGAIN);
+	assert_int_equal(fixture_verdict(f), PROTO_DUPLICATE); // the same bytes again
+	assert_int_equal(f->n.OTHER_OFFERS, 0);
+	ANSWER(f, FIRST_REPLY, PROTO_DUPLICATE, OTHER_SERVER(a));
+	assert_int_equal(f->n.OTHER_OFFERS, 1);
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, LAST_REPLY), PROTO_DONE);
+	fixture_end(f);
+}
+
+static void a_lease_that_ran_out_frees_its_client(void **state)
+{
+	FIXTURE *f = fixture_open(fixture_new(1));
+
+	fixture_four_way(f);
+	assert_false(fixture_begin(f));
+	assert_int_equal(f->n.is.no_free_client, 1);
+	f->ctx.now_ms = LEASE_S * 1000 - 1;
+	assert_false(fixture_begin(f));
+	f->ctx.now_ms++;
+	assert_true(fixture_begin(f));
+	assert_int_equal(f->n.is.expired, 1);
+	fixture_end(f);
+}
+
+static void an_address_of_two_clients_fails_and_is_kept_for_the_log(void **state)
+{
+	FIXTURE *f = fixture_open(fixture_new(3));
+	const struct dhcp_work *w = &worker_of(f)->is.work;
+
+	fixture_four_way(f);
+	for (uint32_t client = 1; client < 3; client++) {
+		bool fails = client == 1; // the lease of client 0 has run out when client 2 comes
+
+		fixture_next(f);
+		ANSWER(f, FIRST_REPLY, PROTO_AGAIN, LEASE_OF_0(f, a));
+		fixture_send(f);
+		ANSWER(f, LAST_REPLY, fails ? PROTO_FAIL : PROTO_DONE, LEASE_OF_0(f, a));
+		assert_int_equal(f->n.is.leases, client);
+		assert_int_equal(
+			client_of(f, client)->head.state, fails ? DHCP_IS_FREE : DHCP_IS_BOUND);
+		assert_int_equal(client_of(f, 0)->head.state, fails ? DHCP_IS_BOUND : DHCP_IS_FREE);
+		f->ctx.now_ms = LEASE_S * 1000;
+	}
+	assert_int_equal(f->n.is.duplicate_address, 1);
+	assert_int_equal(w->clash_count, 1);
+	assert_memory_equal(w->clashes[0].bytes, FIRST_ADDRESS, f->env.addr_len);
+	assert_int_equal(w->clashes[0].holder, 0);
+	assert_int_equal(w->clashes[0].taker, 1);
+	fixture_end(f);
+}
+
+static void a_reply_comes_on_the_vlans_of_its_client(void **state)
+{
+	static const struct {
+		uint16_t vlans[2];
+		uint8_t count;
+	} others[] = {{{0, 0}, 0}, {{200, 0}, 1}, {{7, 0}, 1}, {{200, 8}, 2}, {{7, 200}, 2}};
+	struct proto_ends ends = tagged_ends;
+	FIXTURE *f = TAGGED(2);
+
+	f->vlan_ids[0] = 200;
+	f->vlan_ids[1] = 7;
+	f->vlans[0] = (struct dhcp_vlan_settings){{0, 0}, {f->vlan_ids, 2}};
+	f->relays[0].count = 1;
+	fixture_start(f);
+	f->ctx.ends = &ends;
+	for (uint32_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		ends.vlans = others[i].vlans;
+		ends.vlan_count = others[i].count;
+		assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_STRAY);
+		assert_int_equal(f->n.is.vlan_wrong, i + 1);
+	}
+	ends.vlans = (const uint16_t[]){200, 7};
+	ends.vlan_count = 2;
+	assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_AGAIN);
+	fixture_next(f); // client 1 has none
+	assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_STRAY);
+	ends.vlan_count = 0;
+	assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_AGAIN);
+	assert_int_equal(f->n.is.vlan_wrong, 6);
+	assert_int_equal(f->n.is.way_wrong, 0);
+	f->ctx.ends = NULL;
+	fixture_end(f);
+}
+
+#define DHCP_WIRE_TESTS                                                                            \
+	cmocka_unit_test(rapid_commit_takes_two_messages_or_falls_back_to_four),                   \
+		cmocka_unit_test(an_offer_after_the_first_is_a_duplicate),                         \
+		cmocka_unit_test(a_lease_that_ran_out_frees_its_client),                           \
+		cmocka_unit_test(an_address_of_two_clients_fails_and_is_kept_for_the_log),         \
+		cmocka_unit_test(a_reply_comes_on_the_vlans_of_its_client)
