@@ -60,6 +60,8 @@ struct dhcp6_fixture {
 	struct reply_plan answer;
 	uint8_t sent[2048], reply[2048];
 	uint32_t sent_len, reply_len;
+	struct dhcp6_envelope e; // of what was sent
+	struct dhcp6_message m;
 };
 
 static inline struct addr v6(const char *text)
@@ -137,14 +139,8 @@ static inline void fixture_send(struct dhcp6_fixture *f)
 	f->sent_len = dhcp6_request(&f->ctx, &f->txn, f->sent, sizeof(f->sent));
 	assert_true(f->sent_len > DHCP6_HEADER_LEN);
 	assert_int_equal(f->sent[f->sent_len], 0xee);
-}
-
-// What was sent, parsed.
-static inline void fixture_sent(
-	struct dhcp6_fixture *f, struct dhcp6_envelope *e, struct dhcp6_message *m)
-{
-	assert_true(dhcp6_unwrap(f->sent, f->sent_len, e));
-	assert_true(dhcp6_parse(e->inner, e->inner_len, m));
+	assert_true(dhcp6_unwrap(f->sent, f->sent_len, &f->e));
+	assert_true(dhcp6_parse(f->e.inner, f->e.inner_len, &f->m));
 }
 
 static inline void address_of(const struct dhcp6_fixture *f, uint32_t ia, uint8_t out[16])
@@ -186,28 +182,25 @@ static inline void compose_ia(
 	dhcp6_option_end(w, begin);
 }
 
-static inline void compose_ids(
-	struct dhcp6_fixture *f, const struct dhcp6_message *asked, struct writer *w)
+static inline void compose_ids(struct dhcp6_fixture *f, struct writer *w)
 {
 	const struct reply_plan *a = &f->answer;
 
 	if (!a->no_client_id) {
-		dhcp6_write_option(
-			w, DHCP6_OPT_CLIENT_ID, asked->client_id.data, asked->client_id.len);
+		dhcp6_write_option(w, DHCP6_OPT_CLIENT_ID, f->m.client_id.data, f->m.client_id.len);
 		w->at[-1] ^= a->client_xor;
 	}
 	if (a->server)
 		dhcp6_write_option(w, DHCP6_OPT_SERVER_ID, a->server, DUID_LEN);
 }
 
-static inline void compose_message(
-	struct dhcp6_fixture *f, const struct dhcp6_message *asked, struct writer *w)
+static inline void compose_message(struct dhcp6_fixture *f, struct writer *w)
 {
 	const struct reply_plan *a = &f->answer;
 	struct dhcp6_ia extra = {.type = DHCP6_OPT_IA_NA, .iaid = 77};
 
-	dhcp6_write_header(w, a->type, asked->xid ^ a->xid_xor);
-	compose_ids(f, asked, w);
+	dhcp6_write_header(w, a->type, f->m.xid ^ a->xid_xor);
+	compose_ids(f, w);
 	if (a->status != NOTHING)
 		dhcp6_write_status(w, a->status, a->message ? a->message : "");
 	if (a->rapid)
@@ -221,9 +214,9 @@ static inline void compose_message(
 	for (uint16_t code = 0; code < 64; code++)
 		if (a->options >> code & 1)
 			dhcp6_write_option(w, code, "", 0);
-	for (uint32_t i = 0; i < asked->ia_count; i++)
+	for (uint32_t i = 0; i < f->m.ia_count; i++)
 		if (!(a->without >> i & 1))
-			compose_ia(f, &asked->ias[i], i, w);
+			compose_ia(f, &f->m.ias[i], i, w);
 	if (a->extra)
 		compose_ia(f, &extra, 9, w);
 }
@@ -251,18 +244,14 @@ static inline void fixture_compose(struct dhcp6_fixture *f)
 {
 	struct writer w = writer_of(f->reply, sizeof(f->reply));
 	uint8_t *inside[DHCP6_LEVELS_MAX];
-	struct dhcp6_envelope e;
-	struct dhcp6_message asked;
-	uint32_t first;
+	uint32_t first = f->answer.fewer;
 
-	fixture_sent(f, &e, &asked);
-	first = f->answer.fewer ? 1 : 0;
-	for (uint32_t i = first; i < e.levels; i++) {
-		compose_relay(f, &e.relays[i], &w);
+	for (uint32_t i = first; i < f->e.levels; i++) {
+		compose_relay(f, &f->e.relays[i], &w);
 		inside[i] = dhcp6_option_begin(&w, DHCP6_OPT_RELAY_MESSAGE);
 	}
-	compose_message(f, &asked, &w);
-	for (uint32_t i = e.levels; i-- > first;)
+	compose_message(f, &w);
+	for (uint32_t i = f->e.levels; i-- > first;)
 		dhcp6_option_end(&w, inside[i]);
 	assert_false(w.failed);
 	f->reply_len = (uint32_t)(w.at - f->reply);

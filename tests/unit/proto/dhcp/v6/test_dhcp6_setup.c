@@ -208,18 +208,14 @@ static void macs_of_a_file_are_in_duids_and_own_link_local_addresses(void **stat
 	static const char *const ours[] = {"fe80::ff:fe00:9", "fe80::21b:21ff:fe00:1"};
 	static const char *const others[] = {"fe80::ff:fe00:0", "fe80::ff:fe00:a", "2001:db8::9"};
 	struct dhcp6_fixture *f = fixture_new(2);
-	struct dhcp6_envelope e;
-	struct dhcp6_message m;
 	uint8_t mac[6];
 
 	f->settings.is.mac_file = file_of("# two\n02:00:00:00:00:09\r\n\n  00:1b:21:00:00:01  \n");
 	fixture_open(f);
 	fixture_sarr(f);
-	fixture_sent(f, &e, &m);
-	assert_memory_equal(m.client_id.data, "\0\3\0\1\2\0\0\0\0\x09", 10);
+	assert_memory_equal(f->m.client_id.data, "\0\3\0\1\2\0\0\0\0\x09", 10);
 	fixture_sarr(f);
-	fixture_sent(f, &e, &m);
-	assert_memory_equal(m.client_id.data, "\0\3\0\1\0\x1b\x21\0\0\1", 10);
+	assert_memory_equal(f->m.client_id.data, "\0\3\0\1\0\x1b\x21\0\0\1", 10);
 	for (uint32_t i = 0; i < 2; i++)
 		assert_true(dhcp6_owns(&f->ctx, v6(ours[i]).bytes, 16, mac));
 	assert_memory_equal(mac, "\0\x1b\x21\0\0\1", 6);
@@ -264,8 +260,6 @@ static void leases_go_from_one_run_to_the_next(void **state)
 	struct dhcp6_fixture *f = fixture_leasing(5);
 	const char *path = file_of("");
 	uint8_t address[16], bits[16];
-	struct dhcp6_envelope e;
-	struct dhcp6_message m;
 
 	f->leases.save = path;
 	fixture_open(f);
@@ -282,13 +276,12 @@ static void leases_go_from_one_run_to_the_next(void **state)
 		assert_int_equal(f->txn.user, i);
 		assert_in_range(client_of(f, i)->head.expires_s, 3990, 4001);
 		fixture_send(f);
-		fixture_sent(f, &e, &m);
-		assert_memory_equal(m.server_id.data, SERVER_DUID, DUID_LEN);
+		assert_memory_equal(f->m.server_id.data, SERVER_DUID, DUID_LEN);
 		address_of(f, 0, address);
 		prefix_of(f, 1, bits);
-		assert_memory_equal(m.ias[0].leases[0].address, address, 16);
-		assert_memory_equal(m.ias[1].leases[0].address, bits, 16);
-		assert_int_equal(m.ias[1].leases[0].bits, 56);
+		assert_memory_equal(f->m.ias[0].leases[0].address, address, 16);
+		assert_memory_equal(f->m.ias[1].leases[0].address, bits, 16);
+		assert_int_equal(f->m.ias[1].leases[0].bits, 56);
 		assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
 	}
 	assert_int_equal(f->n.is.renewed, 3);

@@ -46,8 +46,6 @@ static void messages_have_what_the_rfc_wants(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct has_row *r = &rows[i];
 		struct dhcp6_fixture *f = fixture_new(4);
-		struct dhcp6_envelope e;
-		struct dhcp6_message m;
 
 		f->settings.lease = DHCP6_WANTS_BOTH;
 		fixture_open(f);
@@ -55,17 +53,16 @@ static void messages_have_what_the_rfc_wants(void **state)
 			fixture_sarr(f);
 		fixture_only(f, r->exchange);
 		fixture_next(f);
-		fixture_sent(f, &e, &m);
-		assert_int_equal(m.type, r->type);
-		assert_int_equal(m.client_id.len, DUID_LEN);
-		assert_true(HAS(m, DHCP6_OPT_ELAPSED_TIME));
-		assert_int_equal(HAS(m, DHCP6_OPT_SERVER_ID), r->server_id);
-		assert_int_equal(HAS(m, DHCP6_OPT_ORO), r->oro);
-		assert_int_equal(HAS(m, DHCP6_OPT_RAPID_COMMIT), r->rapid);
-		assert_int_equal(m.ia_count, r->ias);
-		for (uint32_t k = 0; k < m.ia_count; k++) {
-			assert_int_equal(m.ias[k].lease_count, r->leases);
-			assert_int_equal(m.ias[k].t1_s | m.ias[k].t2_s, 0);
+		assert_int_equal(f->m.type, r->type);
+		assert_int_equal(f->m.client_id.len, DUID_LEN);
+		assert_true(HAS(f->m, DHCP6_OPT_ELAPSED_TIME));
+		assert_int_equal(HAS(f->m, DHCP6_OPT_SERVER_ID), r->server_id);
+		assert_int_equal(HAS(f->m, DHCP6_OPT_ORO), r->oro);
+		assert_int_equal(HAS(f->m, DHCP6_OPT_RAPID_COMMIT), r->rapid);
+		assert_int_equal(f->m.ia_count, r->ias);
+		for (uint32_t k = 0; k < f->m.ia_count; k++) {
+			assert_int_equal(f->m.ias[k].lease_count, r->leases);
+			assert_int_equal(f->m.ias[k].t1_s | f->m.ias[k].t2_s, 0);
 		}
 		fixture_end(f);
 	}
@@ -74,26 +71,22 @@ static void messages_have_what_the_rfc_wants(void **state)
 static void a_request_has_what_was_advertised_and_an_id_of_its_own(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(4);
-	struct dhcp6_envelope e;
-	struct dhcp6_message m;
 	uint32_t xid;
 	uint8_t wanted[16];
 
 	f->settings.lease = DHCP6_WANTS_BOTH;
 	fixture_start(f);
-	fixture_sent(f, &e, &m);
-	xid = m.xid;
+	xid = f->m.xid;
 	fixture_requesting(f);
-	fixture_sent(f, &e, &m);
-	assert_int_equal(m.type, DHCP6_REQUEST);
-	assert_int_not_equal(m.xid, xid);
-	assert_memory_equal(m.server_id.data, SERVER_DUID, DUID_LEN);
+	assert_int_equal(f->m.type, DHCP6_REQUEST);
+	assert_int_not_equal(f->m.xid, xid);
+	assert_memory_equal(f->m.server_id.data, SERVER_DUID, DUID_LEN);
 	address_of(f, 0, wanted);
-	assert_memory_equal(m.ias[0].leases[0].address, wanted, 16);
-	assert_int_equal(m.ias[0].leases[0].valid_s, 0);
+	assert_memory_equal(f->m.ias[0].leases[0].address, wanted, 16);
+	assert_int_equal(f->m.ias[0].leases[0].valid_s, 0);
 	prefix_of(f, 1, wanted);
-	assert_memory_equal(m.ias[1].leases[0].address, wanted, 16);
-	assert_int_equal(m.ias[1].leases[0].bits, 56);
+	assert_memory_equal(f->m.ias[1].leases[0].address, wanted, 16);
+	assert_int_equal(f->m.ias[1].leases[0].bits, 56);
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
 	assert_true(held_by(f, 0));
 	assert_int_equal(f->n.is.leases, 1);
@@ -106,8 +99,6 @@ static void a_request_has_what_was_advertised_and_an_id_of_its_own(void **state)
 static void several_ias_have_iaids_of_their_own_by_kind(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(1);
-	struct dhcp6_envelope e;
-	struct dhcp6_message m;
 
 	f->settings.lease = DHCP6_WANTS_BOTH;
 	f->settings.addresses = 3;
@@ -115,14 +106,13 @@ static void several_ias_have_iaids_of_their_own_by_kind(void **state)
 	f->settings.iaid = 100;
 	f->settings.prefix_hint = 60;
 	fixture_start(f);
-	fixture_sent(f, &e, &m);
-	assert_int_equal(m.ia_count, 5);
+	assert_int_equal(f->m.ia_count, 5);
 	for (uint32_t i = 0; i < 5; i++) {
-		assert_int_equal(m.ias[i].type, i < 3 ? DHCP6_OPT_IA_NA : DHCP6_OPT_IA_PD);
-		assert_int_equal(m.ias[i].iaid, i < 3 ? 100 + i : 97 + i);
-		assert_int_equal(m.ias[i].lease_count, i >= 3);
+		assert_int_equal(f->m.ias[i].type, i < 3 ? DHCP6_OPT_IA_NA : DHCP6_OPT_IA_PD);
+		assert_int_equal(f->m.ias[i].iaid, i < 3 ? 100 + i : 97 + i);
+		assert_int_equal(f->m.ias[i].lease_count, i >= 3);
 	}
-	assert_int_equal(m.ias[4].leases[0].bits, 60);
+	assert_int_equal(f->m.ias[4].leases[0].bits, 60);
 	fixture_requesting(f);
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
 	assert_int_equal(f->n.addresses, 3);
@@ -468,8 +458,6 @@ static void prefixes_lie_where_they_are_expected(void **state)
 static void elapsed_time_counts_from_the_first_try(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(1);
-	struct dhcp6_envelope e;
-	struct dhcp6_message m;
 	uint32_t xid;
 
 	f->settings.is.retransmit = &f->retransmit;
@@ -478,23 +466,19 @@ static void elapsed_time_counts_from_the_first_try(void **state)
 	fixture_begin(f);
 	f->ctx.now_ms = 5020;
 	fixture_send(f);
-	fixture_sent(f, &e, &m);
-	xid = m.xid;
-	assert_int_equal(m.elapsed, 0);
+	xid = f->m.xid;
+	assert_int_equal(f->m.elapsed, 0);
 	f->ctx.now_ms = 6050;
 	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
 	fixture_send(f);
-	fixture_sent(f, &e, &m);
-	assert_int_equal(m.elapsed, 105);
-	assert_int_equal(m.xid, xid);
+	assert_int_equal(f->m.elapsed, 105);
+	assert_int_equal(f->m.xid, xid);
 	f->ctx.now_ms = 5000 + 700000;
 	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
 	fixture_send(f);
-	fixture_sent(f, &e, &m);
-	assert_int_equal(m.elapsed, 0xffff);
+	assert_int_equal(f->m.elapsed, 0xffff);
 	fixture_requesting(f);
-	fixture_sent(f, &e, &m);
-	assert_int_equal(m.elapsed, 0);
+	assert_int_equal(f->m.elapsed, 0);
 	assert_int_equal(f->n.is.attempt[2], 1);
 	fixture_end(f);
 }
@@ -559,12 +543,9 @@ static void elapsed_time_is_since_the_first_try_of_each_message(void **state)
 		fixture_only(f, exchanges[i]);
 		assert_true(fixture_begin(f));
 		for (uint32_t elapsed = 0; elapsed < 400; elapsed += 123) {
-			struct dhcp6_envelope e;
-			struct dhcp6_message m;
 
 			fixture_send(f);
-			fixture_sent(f, &e, &m);
-			assert_int_equal(m.elapsed, elapsed);
+			assert_int_equal(f->m.elapsed, elapsed);
 			f->ctx.now_ms += 1230;
 			assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn),
 				elapsed < 369 ? PROTO_AGAIN : PROTO_FAIL);
@@ -661,18 +642,15 @@ static enum proto_verdict advertise(
 // The server that the REQUEST is to, and what it asks for.
 static void check_requested(struct dhcp6_fixture *f, const char *server, uint32_t shift)
 {
-	struct dhcp6_envelope e;
-	struct dhcp6_message m;
 	uint8_t address[16];
 
 	fixture_send(f);
-	fixture_sent(f, &e, &m);
-	assert_int_equal(m.type, DHCP6_REQUEST);
-	assert_int_equal(m.elapsed, 0);
-	assert_memory_equal(m.server_id.data, server, DUID_LEN);
+	assert_int_equal(f->m.type, DHCP6_REQUEST);
+	assert_int_equal(f->m.elapsed, 0);
+	assert_memory_equal(f->m.server_id.data, server, DUID_LEN);
 	f->answer.shift = shift;
 	address_of(f, 0, address);
-	assert_memory_equal(m.ias[0].leases[0].address, address, 16);
+	assert_memory_equal(f->m.ias[0].leases[0].address, address, 16);
 }
 
 static void the_best_preference_of_the_first_wait_is_taken(void **state)
@@ -849,8 +827,6 @@ static void replies_come_from_a_server_to_who_asked(void **state)
 static void relay_messages_nest_and_name_each_other(void **state)
 {
 	struct dhcp6_fixture *f = fixture_relay(8, 3);
-	struct dhcp6_envelope e;
-	struct dhcp6_message m;
 
 	f->relay.interface_id = "if{client}";
 	f->relay.remote_id = "r";
@@ -859,22 +835,21 @@ static void relay_messages_nest_and_name_each_other(void **state)
 	f->relay.client_mac = true;
 	f->relay.is.port = 1547;
 	fixture_start(f);
-	fixture_sent(f, &e, &m);
-	assert_int_equal(e.levels, 3);
+	assert_int_equal(f->e.levels, 3);
 	for (uint32_t i = 0; i < 3; i++) {
-		assert_int_equal(e.relays[i].hop_count, 2 - i);
-		assert_int_equal(e.relays[i].port.data != NULL, i == 0);
-		assert_int_equal(e.relays[i].interface_id.data != NULL, i == 2);
+		assert_int_equal(f->e.relays[i].hop_count, 2 - i);
+		assert_int_equal(f->e.relays[i].port.data != NULL, i == 0);
+		assert_int_equal(f->e.relays[i].interface_id.data != NULL, i == 2);
 	}
-	assert_memory_equal(e.relays[0].link, v6("::").bytes, 16);
-	assert_memory_equal(e.relays[0].peer, v6("2001:db8::101").bytes, 16);
-	assert_memory_equal(e.relays[1].peer, v6("2001:db8::102").bytes, 16);
-	assert_memory_equal(e.relays[2].peer, v6("fe80::ff:fe00:0").bytes, 16);
-	assert_memory_equal(e.relays[2].link, v6("2001:db8::102").bytes, 16);
-	assert_memory_equal(e.relays[2].interface_id.data, "if0", 3);
-	assert_memory_equal(e.relays[2].remote_id.data, "\0\0\0\x09r", 5);
-	assert_memory_equal(e.relays[2].subscriber_id.data, "s2001:db8::100", 14);
-	assert_memory_equal(e.relays[2].link_layer.data, "\0\1\2\0\0\0\0\0", 8);
+	assert_memory_equal(f->e.relays[0].link, v6("::").bytes, 16);
+	assert_memory_equal(f->e.relays[0].peer, v6("2001:db8::101").bytes, 16);
+	assert_memory_equal(f->e.relays[1].peer, v6("2001:db8::102").bytes, 16);
+	assert_memory_equal(f->e.relays[2].peer, v6("fe80::ff:fe00:0").bytes, 16);
+	assert_memory_equal(f->e.relays[2].link, v6("2001:db8::102").bytes, 16);
+	assert_memory_equal(f->e.relays[2].interface_id.data, "if0", 3);
+	assert_memory_equal(f->e.relays[2].remote_id.data, "\0\0\0\x09r", 5);
+	assert_memory_equal(f->e.relays[2].subscriber_id.data, "s2001:db8::100", 14);
+	assert_memory_equal(f->e.relays[2].link_layer.data, "\0\1\2\0\0\0\0\0", 8);
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
 	fixture_end(f);
 }
@@ -882,17 +857,14 @@ static void relay_messages_nest_and_name_each_other(void **state)
 static void a_relay_on_layer_2_leaves_the_link_to_the_next(void **state)
 {
 	struct dhcp6_fixture *f = fixture_relay(8, 2);
-	struct dhcp6_envelope e;
-	struct dhcp6_message m;
 
 	f->relay.ldra = true;
 	f->relay.link = v6("2001:db8:7::1");
 	fixture_start(f);
-	fixture_sent(f, &e, &m);
-	assert_memory_equal(e.relays[1].link, v6("::").bytes, 16);
-	assert_memory_equal(e.relays[1].peer, v6("fe80::ff:fe00:0").bytes, 16);
-	assert_memory_equal(e.relays[0].link, v6("2001:db8:7::1").bytes, 16);
-	assert_memory_equal(e.relays[0].peer, v6("fe80::ff:fe00:0").bytes, 16);
+	assert_memory_equal(f->e.relays[1].link, v6("::").bytes, 16);
+	assert_memory_equal(f->e.relays[1].peer, v6("fe80::ff:fe00:0").bytes, 16);
+	assert_memory_equal(f->e.relays[0].link, v6("2001:db8:7::1").bytes, 16);
+	assert_memory_equal(f->e.relays[0].peer, v6("fe80::ff:fe00:0").bytes, 16);
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
 	fixture_end(f);
 }
@@ -913,15 +885,12 @@ static void a_duid_is_of_the_kind_asked_for(void **state)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct dhcp6_fixture *f = fixture_new(4);
-		struct dhcp6_envelope e;
-		struct dhcp6_message m;
 
 		f->settings.duid = rows[i].kind;
 		f->settings.duid_hex = rows[i].hex;
 		fixture_start(f);
-		fixture_sent(f, &e, &m);
-		assert_int_equal(m.client_id.len, rows[i].len);
-		assert_memory_equal(m.client_id.data, rows[i].bytes, rows[i].fixed);
+		assert_int_equal(f->m.client_id.len, rows[i].len);
+		assert_memory_equal(f->m.client_id.data, rows[i].bytes, rows[i].fixed);
 		assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
 		fixture_end(f);
 	}
@@ -941,8 +910,6 @@ static void options_stand_where_they_are_asked_for(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(4);
 	struct addr dns = v6("2001:db8::53");
-	struct dhcp6_envelope e;
-	struct dhcp6_message m;
 	uint32_t ia;
 
 	f->options[0] = (struct dhcp6_option_settings){.code = 1000, .value.text = "x{client}"};
@@ -963,8 +930,7 @@ static void options_stand_where_they_are_asked_for(void **state)
 	check_option(f, 4, f->sent_len, DHCP6_OPT_VENDOR_CLASS, "\0\0\0\x09\0\6vendor", 12);
 	check_option(f, 4, f->sent_len, DHCP6_OPT_ORO, "\0\x52\0\x27\0\x17", 6);
 	ia = dhcp6_find_option(f->sent, 4, f->sent_len, DHCP6_OPT_IA_NA);
-	fixture_sent(f, &e, &m);
-	check_option(f, ia + 16, ia + 4 + m.ias[0].whole.len, 1003, "\2\0\0\0\0\0", 6);
+	check_option(f, ia + 16, ia + 4 + f->m.ias[0].whole.len, 1003, "\2\0\0\0\0\0", 6);
 	fixture_end(f);
 }
 
