@@ -367,43 +367,34 @@ static void direct_to(struct proto_direction *out, const uint8_t *address, uint1
 	out->dst_port = port;
 }
 
-// The relay sent from a port of its own (RFC 8357): a sub-option of option 82 says so.
-static bool has_source_port(const uint8_t *answer, uint32_t len)
-{
-	uint32_t at = dhcp4_find_option(answer, len, DHCP4_OPT_RELAY_INFO);
-	uint8_t sub_len;
-
-	return at && relay_sub_option(answer + at + 2, answer[at + 1], RELAY_SOURCE_PORT, &sub_len);
-}
-
-static bool is_nak(const uint8_t *answer, uint32_t len)
-{
-	uint32_t at = dhcp4_find_option(answer, len, DHCP4_OPT_TYPE);
-
-	return at && answer[at + 1] == 1 && answer[at + 2] == DHCP4_NAK;
-}
-
 // RFC 2131 section 4.1. A MAC of all zeros is that of the request: of the relay, of the router or,
 // if the client has an address, of the client.
 bool dhcp4_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out)
 {
 	static const uint8_t none[4], everyone[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 	const uint8_t *yiaddr = answer + DHCP4_AT_YIADDR, *ciaddr = answer + DHCP4_AT_CIADDR;
-	bool ethernet;
+	bool ethernet, nak;
+	uint8_t sub_len;
+	uint32_t at;
 
 	if (len < DHCP4_OPTIONS_AT)
 		return false;
 	memset(out, 0, sizeof(*out));
 	if (memcmp(answer + DHCP4_AT_GIADDR, none, 4) != 0) {
 		direct_to(out, answer + DHCP4_AT_GIADDR, DHCP4_SERVER_PORT);
-		return !has_source_port(answer, len);
+		// A relay that sent from a port of its own says so (RFC 8357).
+		at = dhcp4_find_option(answer, len, DHCP4_OPT_RELAY_INFO);
+		return !at || !relay_sub_option(
+				      answer + at + 2, answer[at + 1], RELAY_SOURCE_PORT, &sub_len);
 	}
 	if (memcmp(ciaddr, none, 4) != 0) {
 		direct_to(out, ciaddr, DHCP4_CLIENT_PORT);
 		return true;
 	}
 	ethernet = answer[DHCP4_AT_HTYPE] == HTYPE_ETHERNET && answer[DHCP4_AT_HLEN] == 6;
-	if (is_nak(answer, len) || (answer[DHCP4_AT_FLAGS] & DHCP4_BROADCAST >> 8) ||
+	at = dhcp4_find_option(answer, len, DHCP4_OPT_TYPE);
+	nak = at && answer[at + 1] == 1 && answer[at + 2] == DHCP4_NAK;
+	if (nak || (answer[DHCP4_AT_FLAGS] & DHCP4_BROADCAST >> 8) ||
 		(memcmp(yiaddr, none, 4) != 0 && !ethernet)) {
 		direct_to(out, everyone, DHCP4_CLIENT_PORT);
 		memcpy(out->mac, everyone, 6);

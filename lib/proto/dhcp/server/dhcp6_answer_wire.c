@@ -216,21 +216,14 @@ static bool is_off_link(
 }
 
 // RFC 8415 section 18.3.2. A client whose offer has been forgotten, or that got none, gets a lease.
-static uint32_t answer6_request(struct dhcp6_query *q)
+static void ia_requested(struct dhcp6_query *q, const struct dhcp6_ia *ia)
 {
-	reply_begin(q, DHCP6_REPLY);
-	for (uint32_t i = 0; i < q->m.ia_count; i++) {
-		const struct dhcp6_ia *ia = &q->m.ias[i];
-		struct dhcp_claim c = claim_of(q, ia);
+	struct dhcp_claim c = claim_of(q, ia);
 
-		if (c.kind == DHCP_ADDRESSES && is_off_link(q, ia, &c))
-			ia_refuse(q, ia, DHCP6_NOT_ON_LINK);
-		else
-			ia_answer(q, ia, &c,
-				dhcp_claim_offer(&claims, &c, wished_lease(q, ia, &c), true));
-	}
-	options_write(q);
-	return reply_end(q);
+	if (c.kind == DHCP_ADDRESSES && is_off_link(q, ia, &c))
+		ia_refuse(q, ia, DHCP6_NOT_ON_LINK);
+	else
+		ia_answer(q, ia, &c, dhcp_claim_offer(&claims, &c, wished_lease(q, ia, &c), true));
 }
 
 // Lifetimes of 0 for the leases that the client has and must not keep.
@@ -248,52 +241,44 @@ static void withdraw(struct dhcp6_query *q, const struct dhcp6_ia *ia, const str
 	}
 }
 
-static void ia_extend(struct dhcp6_query *q, const struct dhcp6_ia *ia, const struct dhcp_claim *c,
-	struct dhcp_lease *l)
-{
-	uint8_t *begin =
-		dhcp6_ia_begin(&q->w, ia->type, ia->iaid, q->a->common.t1_s, q->a->common.t2_s);
-
-	dhcp_claim_bind(c, l);
-	lease_write(q, ia, c, l);
-	withdraw(q, ia, c, l);
-	dhcp6_option_end(&q->w, begin);
-}
-
-static void ia_withdraw(
-	struct dhcp6_query *q, const struct dhcp6_ia *ia, const struct dhcp_claim *c)
-{
-	uint8_t *begin = dhcp6_ia_begin(&q->w, ia->type, ia->iaid, 0, 0);
-
-	withdraw(q, ia, c, NULL);
-	dhcp6_option_end(&q->w, begin);
-}
-
 // RFC 8415 sections 18.3.4 and 18.3.5: the lease is bound here, unknown here, or of another link.
 static void ia_renewed(struct dhcp6_query *q, const struct dhcp6_ia *ia)
 {
 	struct dhcp_claim c = claim_of(q, ia);
 	struct dhcp_lease *l = dhcp_claim_own(&c);
 	struct dhcp_lease *wish = q->a->common.authoritative && !l ? wished_lease(q, ia, &c) : NULL;
+	uint8_t *begin;
 
 	if (l && l->state == DHCP_BOUND) {
-		ia_extend(q, ia, &c, l);
+		dhcp_claim_bind(&c, l);
+		begin = dhcp6_ia_begin(
+			&q->w, ia->type, ia->iaid, q->a->common.t1_s, q->a->common.t2_s);
+		lease_write(q, ia, &c, l);
+		withdraw(q, ia, &c, l);
+		dhcp6_option_end(&q->w, begin);
 	} else if (wish) {
 		dhcp_claim_take(&claims, &c, wish);
 		dhcp_claim_bind(&c, wish);
 		ia_give(q, ia, &c, wish);
 	} else if (q->m.type == DHCP6_REBIND && is_off_link(q, ia, &c)) {
-		ia_withdraw(q, ia, &c);
+		begin = dhcp6_ia_begin(&q->w, ia->type, ia->iaid, 0, 0);
+		withdraw(q, ia, &c, NULL);
+		dhcp6_option_end(&q->w, begin);
 	} else {
 		ia_refuse(q, ia, DHCP6_NO_BINDING);
 	}
 }
 
-static uint32_t answer6_renew(struct dhcp6_query *q)
+// A REQUEST, RENEW or REBIND, or an INFORMATION-REQUEST, which has no IA.
+static uint32_t answer6_reply(struct dhcp6_query *q)
 {
 	reply_begin(q, DHCP6_REPLY);
-	for (uint32_t i = 0; i < q->m.ia_count; i++)
-		ia_renewed(q, &q->m.ias[i]);
+	for (uint32_t i = 0; i < q->m.ia_count; i++) {
+		if (q->m.type == DHCP6_REQUEST)
+			ia_requested(q, &q->m.ias[i]);
+		else
+			ia_renewed(q, &q->m.ias[i]);
+	}
 	options_write(q);
 	return reply_end(q);
 }
@@ -346,20 +331,6 @@ static uint32_t answer6_give_back(struct dhcp6_query *q)
 	for (uint32_t i = 0; i < q->m.ia_count; i++)
 		if (!declined || q->m.ias[i].type != DHCP6_OPT_IA_PD)
 			ia_given_back(q, &q->m.ias[i], declined);
-	return reply_end(q);
-}
-
-static uint32_t answer6_information(struct dhcp6_query *q)
-{
-	reply_begin(q, DHCP6_REPLY);
-	options_write(q);
-	return reply_end(q);
-}
-
-static uint32_t answer6_use_multicast(struct dhcp6_query *q)
-{
-	reply_begin(q, DHCP6_REPLY);
-	status_write(q, DHCP6_USE_MULTICAST);
 	return reply_end(q);
 }
 
@@ -417,17 +388,15 @@ static uint32_t answer6_dispatch(struct dhcp6_query *q)
 	case DHCP6_SOLICIT:
 		return answer6_solicit(q);
 	case DHCP6_REQUEST:
-		return answer6_request(q);
-	case DHCP6_CONFIRM:
-		return answer6_confirm(q);
 	case DHCP6_RENEW:
 	case DHCP6_REBIND:
-		return answer6_renew(q);
+	case DHCP6_INFORMATION:
+		return answer6_reply(q);
+	case DHCP6_CONFIRM:
+		return answer6_confirm(q);
 	case DHCP6_RELEASE:
 	case DHCP6_DECLINE:
 		return answer6_give_back(q);
-	case DHCP6_INFORMATION:
-		return answer6_information(q);
 	}
 	return dhcp_claim_silent(&q->n->ignored);
 }
@@ -444,9 +413,11 @@ static uint32_t query_answer(struct dhcp6_query *q)
 		q->duid = dhcp_pool_hash(q->a->common.seed, id->data, id->len);
 	if (!answer6_is_for_us(q))
 		return other_chosen(q);
-	if (is_wrong_unicast(q))
-		return answer6_use_multicast(q);
-	return answer6_dispatch(q);
+	if (!is_wrong_unicast(q))
+		return answer6_dispatch(q);
+	reply_begin(q, DHCP6_REPLY);
+	status_write(q, DHCP6_USE_MULTICAST);
+	return reply_end(q);
 }
 
 // false: not well formed.

@@ -11,12 +11,25 @@
 
 #define OTHER (DHCP_TYPE_BUCKETS - 1)
 
+// As words: of two calls of memcmp for Ethernet's length the compiler makes one with a length.
+static inline bool six_equal(const uint8_t *a, const uint8_t *b)
+{
+	uint32_t a4, b4;
+	uint16_t a2, b2;
+
+	memcpy(&a4, a, 4);
+	memcpy(&b4, b, 4);
+	memcpy(&a2, a + 4, 2);
+	memcpy(&b2, b + 4, 2);
+	return a4 == b4 && a2 == b2;
+}
+
 static inline bool chaddr_is_ours(const struct dhcp4_self *s, const struct dhcp4_message *m)
 {
 	if (m->htype != s->p->htype || m->hlen != s->p->hlen)
 		return false;
 	if (m->hlen == 6)
-		return memcmp(m->chaddr, s->chaddr, 6) == 0;
+		return six_equal(m->chaddr, s->chaddr);
 	return memcmp(m->chaddr, s->chaddr, m->hlen) == 0;
 }
 
@@ -114,7 +127,7 @@ static inline bool client_id_is_ours(const struct dhcp4_self *s, const struct dh
 
 	if (p->client_id == DHCP4_ID_MAC && p->is.mac_len == 6)
 		return m->client_id_len == 7 && m->client_id[0] == p->htype &&
-		       memcmp(m->client_id + 1, s->chaddr, 6) == 0;
+		       six_equal(m->client_id + 1, s->chaddr);
 	if (p->client_id == DHCP4_ID_NONE)
 		return false;
 	w = writer_of(ours, sizeof(ours));

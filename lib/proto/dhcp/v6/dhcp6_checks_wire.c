@@ -10,6 +10,19 @@
 #define OTHER_STATUS (DHCP6_STATUS_BUCKETS - 1)
 #define OPTION_ROOM  1024 // of what is compared
 
+// Is it wrong? Then it is counted.
+static inline bool is_wrong(bool wrong, uint64_t *counter)
+{
+	if (wrong)
+		++*counter;
+	return wrong;
+}
+
+static inline bool is_right(bool right, uint64_t *counter)
+{
+	return !is_wrong(!right, counter);
+}
+
 // Relays are answered on the server port, or on the one that RFC 8357 tells. Whom a group reaches
 // is not known, and a server on the link answers from its link-local address.
 bool dhcp6_way_is_ours(
@@ -49,10 +62,8 @@ static bool is_accepted(const struct dhcp6_plan *p, const struct dhcp6_message *
 static enum proto_verdict earlier(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	const struct proto_txn *t, const struct dhcp6_message *m, uint32_t type)
 {
-	if (!(dhcp6_kinds[t->step].again & type)) {
-		n->is.xid_wrong++;
+	if (is_wrong(!(dhcp6_kinds[t->step].again & type), &n->is.xid_wrong))
 		return PROTO_STRAY;
-	}
 	if (m->type == DHCP6_ADVERTISE && !t->over)
 		n->other_advertises += !server_is(m, &s->w->servers[s->client->chosen]);
 	return PROTO_DUPLICATE;
@@ -68,21 +79,15 @@ enum proto_verdict dhcp6_ours(
 	uint32_t bucket = m->type < OTHER_TYPE ? m->type : OTHER_TYPE;
 	uint32_t type = 1u << bucket;
 
-	if ((m->xid ^ dhcp6_xid_of(t)) >> 1) {
-		n->is.xid_wrong++;
+	if (is_wrong((m->xid ^ dhcp6_xid_of(t)) >> 1, &n->is.xid_wrong))
 		return PROTO_STRAY;
-	}
-	if (!bytes_are(&m->client_id, s->duid, s->duid_len)) {
-		n->duid_wrong++;
+	if (is_wrong(!bytes_are(&m->client_id, s->duid, s->duid_len), &n->duid_wrong))
 		return PROTO_STRAY;
-	}
 	n->is.received[bucket]++;
 	if (m->xid != dhcp6_xid_of(t))
 		return earlier(s, n, t, m, type);
-	if (!(dhcp6_kinds[t->step].answered & type)) {
-		n->is.type_wrong++;
+	if (is_wrong(!(dhcp6_kinds[t->step].answered & type), &n->is.type_wrong))
 		return PROTO_STRAY;
-	}
 	if (m->type != DHCP6_ADVERTISE || is_accepted(s->p, m))
 		return PROTO_DONE;
 	n->other_advertises++;
@@ -117,14 +122,10 @@ static bool hop_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	struct dhcp6_hop h;
 
 	dhcp6_hop_find(s, level, &h);
-	if (r->hop_count != h.hop_count) {
-		n->hop_count_wrong++;
+	if (is_wrong(r->hop_count != h.hop_count, &n->hop_count_wrong))
 		return false;
-	}
-	if (!addr_bytes_equal(r->link, h.link, 16)) {
-		n->link_wrong++;
+	if (is_wrong(!addr_bytes_equal(r->link, h.link, 16), &n->link_wrong))
 		return false;
-	}
 	if (addr_bytes_equal(r->peer, h.peer, 16))
 		return level > 0 || interface_id_check(s, n, r);
 	n->peer_wrong++;
@@ -136,10 +137,9 @@ static bool envelope_check(
 {
 	uint32_t levels = s->p->is.relays ? s->p->levels : 0;
 
-	if (e->levels != levels || (levels && e->relays[0].type != DHCP6_RELAY_REPL)) {
-		n->levels_wrong++;
+	if (is_wrong(e->levels != levels || (levels && e->relays[0].type != DHCP6_RELAY_REPL),
+		    &n->levels_wrong))
 		return false;
-	}
 	for (uint32_t i = 0; i < levels; i++)
 		if (!hop_check(s, n, &e->relays[i], levels - 1 - i))
 			return false;
@@ -149,15 +149,11 @@ static bool envelope_check(
 static bool server_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	const struct proto_txn *t, const struct dhcp6_message *m)
 {
-	if (!m->server_id.data) {
-		n->is.server_id_missing++;
+	if (is_wrong(!m->server_id.data, &n->is.server_id_missing))
 		return false;
-	}
-	if (t->over || !(dhcp6_kinds[t->step].has & DHCP6_HAS_SERVER_ID) ||
-		server_is(m, &s->w->servers[s->client->chosen]))
-		return true;
-	n->is.server_id_changed++;
-	return false;
+	return is_right(t->over || !(dhcp6_kinds[t->step].has & DHCP6_HAS_SERVER_ID) ||
+				server_is(m, &s->w->servers[s->client->chosen]),
+		&n->is.server_id_changed);
 }
 
 // A status other than Success into its bucket, and as the first one.
@@ -240,15 +236,11 @@ static const struct dhcp6_lease *lease_of(const struct dhcp6_ia *ia)
 static bool times_check(
 	struct dhcp6_counters *n, const struct dhcp6_ia *ia, const struct dhcp6_lease *l)
 {
-	if (l->valid_s == 0 || l->preferred_s > l->valid_s) {
-		n->lifetimes_wrong++;
+	if (is_wrong(l->valid_s == 0 || l->preferred_s > l->valid_s, &n->lifetimes_wrong))
 		return false;
-	}
-	if ((ia->t2_s == 0 || ia->t1_s <= ia->t2_s) && ia->t1_s <= l->valid_s &&
-		ia->t2_s <= l->valid_s)
-		return true;
-	n->is.times_wrong++;
-	return false;
+	return is_right((ia->t2_s == 0 || ia->t1_s <= ia->t2_s) && ia->t1_s <= l->valid_s &&
+				ia->t2_s <= l->valid_s,
+		&n->is.times_wrong);
 }
 
 static bool prefix_check(const struct dhcp6_plan *p, struct dhcp6_counters *n,
@@ -257,24 +249,16 @@ static bool prefix_check(const struct dhcp6_plan *p, struct dhcp6_counters *n,
 	bool fits = l->bits > 0 && l->bits <= DHCP_PREFIX_MAX &&
 	            (p->prefix_length == 0 || l->bits == p->prefix_length);
 
-	if (!fits || !dhcp_key_prefix(key, l->address, l->bits)) {
-		n->prefix_length_wrong++;
+	if (is_wrong(!fits || !dhcp_key_prefix(key, l->address, l->bits), &n->prefix_length_wrong))
 		return false;
-	}
-	if (is_in(&p->delegated, l->address))
-		return true;
-	n->outside_prefixes++;
-	return false;
+	return is_right(is_in(&p->delegated, l->address), &n->outside_prefixes);
 }
 
 static bool address_check(const struct dhcp6_plan *p, struct dhcp6_counters *n,
 	const struct dhcp6_lease *l, struct dhcp_key *key)
 {
 	memcpy(key->bytes, l->address, 16);
-	if (is_in(&p->pool, l->address))
-		return true;
-	n->is.outside_pool++;
-	return false;
+	return is_right(is_in(&p->pool, l->address), &n->is.outside_pool);
 }
 
 // Is a REPLY to have the leases that the client named?
@@ -292,10 +276,8 @@ static bool ia_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	bool prefix = dhcp_is_prefix(&s->p->is, i);
 	struct dhcp_key *key = &out->keys[i];
 
-	if (!l) {
-		n->lease_missing++;
+	if (is_wrong(!l, &n->lease_missing))
 		return false;
-	}
 	n->leases_unused += ia->lease_count + ia->leases_ignored - 1u;
 	if (!times_check(n, ia, l))
 		return false;
@@ -326,10 +308,8 @@ static bool leases_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 			found[place] = &m->ias[i];
 	}
 	for (uint32_t i = 0; i < s->p->is.stride; i++) {
-		if (!found[i]) {
-			n->ia_missing++;
+		if (is_wrong(!found[i], &n->ia_missing))
 			return false;
-		}
 		if (!ia_check(s, n, t, i, found[i], out))
 			return false;
 	}

@@ -122,10 +122,10 @@ struct dhcp6_ia {
 struct dhcp6_message {
 	uint8_t type;
 	uint8_t preference;
-	uint16_t elapsed; // 1/100 s
 	uint16_t status;
 	uint16_t ia_count, ias_ignored;
 	uint32_t xid;
+	uint32_t elapsed; // 1/100 s
 	uint32_t sol_max_rt_s, inf_max_rt_s, refresh_s;
 	uint64_t present[4];    // which options below 256 are there at the top level, a bit each
 	const uint8_t *unicast; // 16 bytes, or NULL

@@ -19,30 +19,14 @@ struct option {
 	const uint8_t *data;
 };
 
-static inline uint16_t get16(const uint8_t *p)
-{
-	uint16_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return __builtin_bswap16(v);
-}
-
-static inline uint32_t get32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return __builtin_bswap32(v);
-}
-
 static inline bool option_read(struct reader *r, struct option *o)
 {
 	const uint8_t *head = read_bytes(r, DHCP6_OPTION_LEN);
 
 	if (!head)
 		return false;
-	o->code = get16(head);
-	o->len = get16(head + 2);
+	o->code = bytes_be16(head);
+	o->len = bytes_be16(head + 2);
 	o->data = read_bytes(r, o->len);
 	return o->data != NULL;
 }
@@ -99,8 +83,8 @@ static bool lease_read(const struct option *o, struct dhcp6_lease *l)
 	l->status = DHCP6_STATUS_NONE;
 	l->bits = prefix ? fixed[8] : 128;
 	l->address = prefix ? fixed + 9 : fixed;
-	l->preferred_s = get32(times);
-	l->valid_s = get32(times + 4);
+	l->preferred_s = bytes_be32(times);
+	l->valid_s = bytes_be32(times + 4);
 	return l->bits <= 128 && lease_options(&r, l);
 }
 
@@ -144,9 +128,9 @@ static bool ia_read(const struct option *o, struct dhcp6_ia *ia)
 	ia->message = (struct dhcp6_bytes){0};
 	ia->lease_count = 0;
 	ia->leases_ignored = 0;
-	ia->iaid = get32(fixed);
-	ia->t1_s = timed ? get32(fixed + 4) : 0;
-	ia->t2_s = timed ? get32(fixed + 8) : 0;
+	ia->iaid = bytes_be32(fixed);
+	ia->t1_s = timed ? bytes_be32(fixed + 4) : 0;
+	ia->t2_s = timed ? bytes_be32(fixed + 8) : 0;
 	return ia_options(&r, ia);
 }
 
@@ -160,23 +144,11 @@ static bool message_ia(const struct option *o, struct dhcp6_message *m)
 	return ia_read(o, &beyond);
 }
 
-static bool be32_take(const struct option *o, bool again, uint32_t *value)
+static bool number_take(const struct option *o, bool again, uint32_t len, uint32_t *value)
 {
-	struct reader r = option_reader(o);
-
-	if (again || o->len != 4)
+	if (again || o->len != len)
 		return false;
-	*value = read_be32(&r);
-	return true;
-}
-
-static bool elapsed_take(const struct option *o, bool again, uint16_t *value)
-{
-	struct reader r = option_reader(o);
-
-	if (again || o->len != 2)
-		return false;
-	*value = read_be16(&r);
+	*value = len == 2 ? bytes_be16(o->data) : bytes_be32(o->data);
 	return true;
 }
 
@@ -198,7 +170,7 @@ static bool message_option(const struct option *o, bool again, struct dhcp6_mess
 		m->preference = o->len ? o->data[0] : 0;
 		return !again && o->len == 1;
 	case DHCP6_OPT_ELAPSED_TIME:
-		return elapsed_take(o, again, &m->elapsed);
+		return number_take(o, again, 2, &m->elapsed);
 	case DHCP6_OPT_UNICAST:
 		m->unicast = o->data;
 		return !again && o->len == 16;
@@ -208,11 +180,11 @@ static bool message_option(const struct option *o, bool again, struct dhcp6_mess
 	case DHCP6_OPT_RECONFIGURE_ACCEPT:
 		return !again && o->len == 0;
 	case DHCP6_OPT_REFRESH_TIME:
-		return be32_take(o, again, &m->refresh_s);
+		return number_take(o, again, 4, &m->refresh_s);
 	case DHCP6_OPT_SOL_MAX_RT:
-		return be32_take(o, again, &m->sol_max_rt_s);
+		return number_take(o, again, 4, &m->sol_max_rt_s);
 	case DHCP6_OPT_INF_MAX_RT:
-		return be32_take(o, again, &m->inf_max_rt_s);
+		return number_take(o, again, 4, &m->inf_max_rt_s);
 	default:
 		return true;
 	}
@@ -403,39 +375,21 @@ uint8_t *dhcp6_ia_begin(
 	return begin;
 }
 
-static void address_write(struct writer *w, const struct dhcp6_lease *l, uint32_t beyond)
-{
-	uint8_t *p = option_space(w, DHCP6_OPT_IA_ADDRESS, ADDRESS_LEN + beyond);
-
-	if (!p)
-		return;
-	memcpy(p, l->address, 16);
-	bytes_put_be32(p + 16, l->preferred_s);
-	bytes_put_be32(p + 20, l->valid_s);
-	w->at -= beyond;
-}
-
-static void prefix_write(struct writer *w, const struct dhcp6_lease *l, uint32_t beyond)
-{
-	uint8_t *p = option_space(w, DHCP6_OPT_IA_PREFIX, PREFIX_LEN + beyond);
-
-	if (!p)
-		return;
-	bytes_put_be32(p, l->preferred_s);
-	bytes_put_be32(p + 4, l->valid_s);
-	p[8] = l->bits;
-	memcpy(p + 9, l->address, 16);
-	w->at -= beyond;
-}
-
 void dhcp6_write_lease(struct writer *w, uint16_t code, const struct dhcp6_lease *l)
 {
 	uint32_t beyond = l->status == DHCP6_STATUS_NONE ? 0 : STATUS_LEN;
+	bool prefix = code == DHCP6_OPT_IA_PREFIX;
+	uint8_t *p = option_space(w, code, (prefix ? PREFIX_LEN : ADDRESS_LEN) + beyond), *times;
 
-	if (code == DHCP6_OPT_IA_PREFIX)
-		prefix_write(w, l, beyond);
-	else
-		address_write(w, l, beyond);
+	if (!p)
+		return;
+	times = prefix ? p : p + 16;
+	bytes_put_be32(times, l->preferred_s);
+	bytes_put_be32(times + 4, l->valid_s);
+	if (prefix)
+		p[8] = l->bits;
+	memcpy(prefix ? p + 9 : p, l->address, 16);
+	w->at -= beyond;
 	if (beyond)
 		dhcp6_write_status(w, l->status, "");
 }
