@@ -58,6 +58,7 @@ struct said {
 	uint8_t levels; // of relays
 	uint8_t nas, pds, tas;
 	const uint8_t *address, *prefix; // in the first IA of each kind
+	const uint8_t *second;           // address in the second IA_NA
 	uint8_t bits;                    // of the prefix; 0: 56
 	bool no_client_id;
 	bool to_us, to_other; // server identifier
@@ -85,7 +86,11 @@ static inline void said_ia(
 static inline void said_ias(const struct said *c, struct writer *w)
 {
 	for (uint32_t i = 0; i < c->nas; i++)
-		said_ia(w, DHCP6_OPT_IA_NA, i + 1, i ? NULL : c->address, 128);
+		said_ia(w, DHCP6_OPT_IA_NA, i + 1,
+			i == 0   ? c->address
+			: i == 1 ? c->second
+				 : NULL,
+			128);
 	for (uint32_t i = 0; i < c->pds; i++)
 		said_ia(w, DHCP6_OPT_IA_PD, i + 1, i ? NULL : c->prefix, c->bits ? c->bits : 56);
 	for (uint32_t i = 0; i < c->tas; i++)

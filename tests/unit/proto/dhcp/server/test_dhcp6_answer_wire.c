@@ -383,6 +383,11 @@ static void confirm_tells_whether_addresses_fit_the_link(void **state)
 	assert_int_equal(v->m.ia_count, 0);
 	assert_int_equal(SAY(v, CONFIRM, 1, .nas = 2, .address = elsewhere), DHCP6_REPLY);
 	assert_int_equal(v->m.status, DHCP6_NOT_ON_LINK);
+	// Each IA counts, and none of an earlier message does.
+	SAY(v, CONFIRM, 1, .nas = 2, .address = address_of(3), .second = elsewhere);
+	assert_int_equal(v->m.status, DHCP6_NOT_ON_LINK);
+	SAY(v, CONFIRM, 1, .nas = 1, .address = address_of(3));
+	assert_int_equal(v->m.status, DHCP6_SUCCESS);
 	assert_int_equal(SAY(v, CONFIRM, 1, .nas = 1), 0);
 	assert_int_equal(SAY(v, CONFIRM, 1, .pds = 1, .prefix = prefix_of(0)), 0);
 	assert_int_equal(v->n.ignored, 2);

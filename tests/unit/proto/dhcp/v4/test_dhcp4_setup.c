@@ -324,6 +324,30 @@ static void a_saved_lease_has_five_columns(void **state)
 	unlink(path);
 }
 
+static void a_loaded_lease_is_renewed_with_the_server_that_gave_it(void **state)
+{
+	struct dhcp4_fixture *f = fixture_relay(3);
+	const char *path = file_of("0,02:00:00:00:00:00,10.0.0.1,198.18.0.4,never\n"
+				   "1,02:00:00:00:00:01,10.0.0.2,198.18.0.3,never\n"
+				   "2,02:00:00:00:00:02,10.0.0.3,192.0.2.1,never\n");
+	static const uint32_t servers[] = {2, 1, 0}; // the last one's is not known
+	struct proto_flow flow;
+
+	f->servers[0] = v4(SERVER_ID + 1);
+	f->servers[1] = v4(SERVER_ID + 2);
+	f->leases.load = path;
+	f->settings.is.exchange = DHCP4_RENEW;
+	fixture_open(f);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_true(fixture_begin(f));
+		assert_int_equal(f->txn.user, i);
+		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		assert_int_equal(flow.path, servers[i]);
+	}
+	fixture_end(f);
+	unlink(path);
+}
+
 static void leases_that_ran_out_are_left_out(void **state)
 {
 	struct dhcp4_fixture *f = fixture_relay(2);
@@ -350,7 +374,9 @@ static void bad_files_of_leases_are_refused(void **state)
 	leases_refused("0,02:00:00:00:00:01,10.0.0.1,10.0.0.2,never\n", "another MAC address now");
 	leases_refused("0,zz,10.0.0.1,10.0.0.2,never\n", "second column");
 	leases_refused("0,02:00:00:00:00:00,10.0.0,10.0.0.2,never\n", "third column");
+	leases_refused("0,02:00:00:00:00:00,0.0.0.0,10.0.0.2,never\n", "third column");
 	leases_refused("0,02:00:00:00:00:00,10.0.0.1,::1,never\n", "fourth column");
+	leases_refused("0,02:00:00:00:00:00,10.0.0.1,0.0.0.0,never\n", "fourth column");
 	leases_refused("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,soon\n", "fifth column");
 	leases_refused("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,never\n"
 		       "0,02:00:00:00:00:00,10.0.0.2,10.0.0.2,never\n",
@@ -385,6 +411,7 @@ int main(void)
 		cmocka_unit_test(a_file_may_have_longer_addresses_behind_relays),
 		cmocka_unit_test(leases_go_from_one_run_to_the_next),
 		cmocka_unit_test(a_saved_lease_has_five_columns),
+		cmocka_unit_test(a_loaded_lease_is_renewed_with_the_server_that_gave_it),
 		cmocka_unit_test(leases_that_ran_out_are_left_out),
 		cmocka_unit_test(bad_files_of_leases_are_refused),
 	};

@@ -372,7 +372,7 @@ static void overlapping_prefixes_of_a_file_have_one_holder(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(2);
 	const char *path = file_of(
-		"0," MAC0 ",2001:db8:8000::/48," NEVER "1," MAC1 ",2001:db8:8000:100::/56," NEVER);
+		"0," MAC0 ",2001:db8:8000::/33," NEVER "1," MAC1 ",2001:db8:8000:100::/56," NEVER);
 
 	f->settings.lease = DHCP6_WANTS_PREFIXES;
 	f->leases.load = path;
@@ -398,6 +398,8 @@ static void bad_files_of_leases_are_refused(void **state)
 	leases_refused("2," MAC0 ",2001:db8::1," NEVER, "a client beyond those of the item");
 	leases_refused("0," MAC1 ",2001:db8::1," NEVER, "another MAC address now");
 	leases_refused("0," MAC0 ",10.0.0.1," NEVER, "not an IPv6 address or prefix in the third");
+	leases_refused("0," MAC0 ",::," NEVER, "not an IPv6 address or prefix");
+	leases_refused("0," MAC0 ",2001:db8:8000::/32," NEVER, "not an IPv6 address or prefix");
 	leases_refused("0," MAC0 ",2001:db8::1/56," NEVER, "not an IPv6 address or prefix");
 	leases_refused("0," MAC0 ",2001:db8::/121," NEVER, "not an IPv6 address or prefix");
 	leases_refused("0," MAC0 ",2001:db8::1,10.0.0.2,never\n", "not a DUID in the fourth");
