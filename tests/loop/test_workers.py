@@ -255,7 +255,7 @@ def what_cannot_be_divided_is_refused():
     refused(ring(clients(clients=3), tester=workers(4), responder=answers()), "3 clients", "4 CPUs")
     refused(ring(tester=workers(1), dut=workers(2)), "2 CPUs, but port tester at the other end of the ring has 1")
     refused(ring(tester=workers(4), dut=workers(2), responder={"port": "third", "dns": {}}, ports=[
-        *json.loads(ring(tester=workers(4), dut=workers(2)))["ports"], {"name": "third", "driver": "null"}]), "4 CPUs, and port dut")
+        *json.loads(ring(tester=workers(4), dut=workers(2)))["ports"], {"name": "third", "driver": "null"}]), "4 CPUs, but port dut")
     refused(ring(clients(), tester=workers(4), dut=workers(4), responder=answers(pool=["10.0.0.1-10.0.0.3"], full_pool=True)), "3 addresses for 4 CPUs")
 
 
