@@ -24,9 +24,15 @@ struct writer {
 // Most names and questions have 16 to 32 bytes: two words that overlap, where a call costs more.
 static inline bool bytes_equal(const uint8_t *a, const uint8_t *b, size_t len)
 {
-	if (len - 16 <= 16) // 16 to 32
-		return memcmp(a, b, 16) == 0 && memcmp(a + len - 16, b + len - 16, 16) == 0;
-	return memcmp(a, b, len) == 0;
+	uint64_t x[4], y[4];
+
+	if (len - 16 > 16)
+		return memcmp(a, b, len) == 0;
+	memcpy(x, a, 16);
+	memcpy(y, b, 16);
+	memcpy(x + 2, a + len - 16, 16);
+	memcpy(y + 2, b + len - 16, 16);
+	return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0;
 }
 
 static inline void bytes_put(uint8_t *to, const uint8_t *from, size_t len)

@@ -41,6 +41,32 @@ static inline void hist_add(struct hist *h, uint64_t value)
 		h->max = value;
 }
 
+// Values that come one after the other, and often several of the same: counted as one.
+struct hist_run {
+	uint64_t value, times; // start with zero
+};
+
+static inline void hist_run_end(struct hist *h, const struct hist_run *r)
+{
+	if (r->times == 0)
+		return;
+	h->bucket[hist_bucket(r->value)] += r->times;
+	h->count += r->times;
+	h->sum += (hist_sum)r->value * r->times;
+	h->min = r->value < h->min ? r->value : h->min;
+	h->max = r->value > h->max ? r->value : h->max;
+}
+
+// hist_run_end is due at the end.
+static inline void hist_run_add(struct hist *h, struct hist_run *r, uint64_t value)
+{
+	if (value != r->value) {
+		hist_run_end(h, r);
+		*r = (struct hist_run){value, 0};
+	}
+	r->times++;
+}
+
 void hist_clear(struct hist *h);
 void hist_merge(struct hist *to, const struct hist *from);
 // to = now - before, of two readings of one histogram; min and max become the edges of the outer

@@ -192,20 +192,52 @@ static inline bool frame_is_on(const struct frame *f, const uint16_t *vlans, uin
 // Never reads past len. Checksums are not judged here (see frame_checksum_ok).
 enum frame_kind frame_parse(const uint8_t *data, uint32_t len, struct frame *f);
 
-// The short way for nearly all of them: UDP over IPv4 without tags, options or fragments. true: f
-// is the result of frame_parse. false: another kind of frame, f is unchanged.
-static inline bool frame_parse_plain(const uint8_t *data, uint32_t len, struct frame *f)
+#define FRAME_PLAIN_IP  14 // where the headers of a plain frame begin
+#define FRAME_PLAIN_UDP (14 + FRAME_IPV4_LEN)
+
+// Nearly all frames are plain: UDP over IPv4 without tags, options or fragments. The length of the
+// UDP header and payload; 0: it is another kind of frame.
+static inline uint32_t frame_plain_len(const uint8_t *data, uint32_t len)
 {
-	const uint8_t *ip = data + 14, *udp = ip + 20;
+	const uint8_t *ip = data + FRAME_PLAIN_IP, *udp = data + FRAME_PLAIN_UDP;
 	uint32_t total, udp_len;
 
 	// EtherType, version and length of the header; fragment and protocol.
 	if (len < 14 + 20 + 8 || (bytes_be32(data + 12) >> 8) != (FRAME_TYPE_IPV4 << 8 | 0x45) ||
 		(bytes_be32(ip + 6) & 0x3fff00ff) != FRAME_PROTOCOL_UDP)
-		return false;
+		return 0;
 	total = bytes_be16(ip + 2);
 	udp_len = bytes_be16(udp + 4);
-	if (total > len - 14 || udp_len < 8 || udp_len + 20 > total)
+	return total > len - 14 || udp_len < 8 || udp_len + 20 > total ? 0 : udp_len;
+}
+
+// The same of checksums as frame_checksum_ok says. udp_len: of frame_plain_len.
+static inline __attribute__((always_inline)) bool frame_plain_checksum_ok(
+	const uint8_t *data, uint32_t udp_len)
+{
+	const uint8_t *ip = data + FRAME_PLAIN_IP, *udp = data + FRAME_PLAIN_UDP;
+	uint64_t sum = csum_wide(udp, udp_len), addresses;
+	uint16_t check;
+
+	if (csum_fold(csum_wide(ip, FRAME_IPV4_LEN)) != 0)
+		return false;
+	memcpy(&check, udp + 6, 2);
+	memcpy(&addresses, ip + 12, 8);
+	sum += addresses;
+	sum += sum < addresses;
+	sum = (sum & 0xffffffff) + (sum >> 32) + csum_be16(FRAME_PROTOCOL_UDP) +
+	      csum_be16((uint16_t)udp_len);
+	return check == 0 || csum_fold(sum) == 0;
+}
+
+// The short way: true: the frame is plain, and f is the result of frame_parse. false: f is
+// unchanged.
+static inline bool frame_parse_plain(const uint8_t *data, uint32_t len, struct frame *f)
+{
+	const uint8_t *ip = data + FRAME_PLAIN_IP, *udp = data + FRAME_PLAIN_UDP;
+	uint32_t udp_len = frame_plain_len(data, len);
+
+	if (udp_len == 0)
 		return false;
 	*f = (struct frame){.eth = data,
 		.addr_len = 4,

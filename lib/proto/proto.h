@@ -78,6 +78,13 @@ struct proto_ends {
 	uint8_t vlan_count;
 };
 
+// A received message.
+struct proto_message {
+	const uint8_t *buf;
+	uint32_t len;
+	const struct proto_ends *ends; // for a protocol with a router
+};
+
 // Where an answer of the responder goes, if not back to the sender of the request.
 struct proto_direction {
 	uint8_t dst[16]; // all zero: the source address of the request
@@ -220,12 +227,18 @@ struct proto {
 	// again for the same txn (AGAIN, a retransmission).
 	uint32_t (*request)(
 		struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
+	// The same for n transactions at once, each into room bytes of its own. NULL: one by one.
+	void (*request_n)(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *const *out,
+		uint32_t *lens, uint32_t n, uint32_t room);
 	// Extract the transaction key of a reply. false: too short or not a reply of this protocol.
 	bool (*key)(const uint8_t *buf, uint32_t len, uint32_t *key);
 	// Validate everything, count, advance. Counts nothing for STRAY and MALFORMED, except the
 	// reason for a reply to the right question (forged cookie, wrong case).
 	enum proto_verdict (*reply)(
 		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
+	// The same for n replies to as many transactions, none of which is over. NULL: one by one.
+	void (*reply_n)(struct proto_ctx *ctx, struct proto_txn *t, const struct proto_message *in,
+		enum proto_verdict *verdicts, uint32_t n);
 	// No answer within the timeout: AGAIN (retransmit) or FAIL (lost). AGAIN with another step:
 	// it goes on with the answer that reply kept, which belongs to the step before. Also
 	// called, with over set, for a transaction that ends without having been sent, if there is

@@ -101,11 +101,19 @@ static inline fixed fixed_mul(fixed a, fixed b)
 // The one that was next is taken: find the one after it. Path: hot.
 void pace_turn(struct pace *p);
 
+// How many a closed loop may have in flight.
+static inline uint64_t pace_allowed(const struct pace *p, uint64_t now)
+{
+	uint64_t since = now - p->next;
+
+	if (since >= p->ramp_up)
+		return p->outstanding;
+	return 1 + (uint64_t)(((fixed)since * p->ramp_scale) >> 64);
+}
+
 // Is one due at `now`, with `in_flight` in flight?
 static inline bool pace_ready(const struct pace *p, uint64_t now, uint64_t in_flight)
 {
-	uint64_t since = now - p->next, allowed = p->outstanding;
-
 	if (p->left == 0 || p->next > now)
 		return false;
 	if (p->kind == PACE_RATE)
@@ -114,9 +122,7 @@ static inline bool pace_ready(const struct pace *p, uint64_t now, uint64_t in_fl
 		return false;
 	if (p->kind == PACE_MAX)
 		return true;
-	if (since < p->ramp_up)
-		allowed = 1 + (uint64_t)(((fixed)since * p->ramp_scale) >> 64);
-	return in_flight < allowed;
+	return in_flight < pace_allowed(p, now);
 }
 
 // Take it: the tick at which it was due.
@@ -135,6 +141,31 @@ static inline uint64_t pace_pop(struct pace *p, uint64_t now)
 	}
 	p->left -= due >= p->measure && p->left != UINT64_MAX;
 	return due;
+}
+
+// Take up to `most` that are due, and their ticks: how many. in_flight: before.
+static inline uint32_t pace_take(
+	struct pace *p, uint64_t now, uint64_t in_flight, uint32_t most, uint64_t *due)
+{
+	uint64_t left = p->left, allowed = most;
+	uint32_t n = 0;
+
+	if (p->kind == PACE_RATE) {
+		while (n < most && pace_ready(p, now, in_flight + n))
+			due[n++] = pace_pop(p, now);
+		return n;
+	}
+	if (!pace_ready(p, now, in_flight))
+		return 0;
+	if (p->kind == PACE_OUTSTANDING)
+		allowed = pace_allowed(p, now) - in_flight;
+	if (now >= p->measure && left != UINT64_MAX) {
+		allowed = left < allowed ? left : allowed;
+		p->left -= allowed < most ? allowed : most;
+	}
+	for (; n < most && n < allowed; n++)
+		due[n] = now;
+	return n;
 }
 
 // Nothing will ever be due again.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A transaction table's memory, and the rare parts of its work: outcomes that leave the window, and
-// the parts of the key space. The rest is inline in txn.h. Path: cold (txn_bytes, txn_init) | hot
-// (the others). Management thread | the worker that owns the table.
+// the parts of the key space. The rest is inline in txn.h. Path: cold (bytes, init) | hot
+// (enter_part, remember_lost, was_lost, forget). Management thread | the worker that owns the
+// table.
 #include "engine/core/txn.h"
 
 #include <string.h>
@@ -77,7 +78,8 @@ int txn_init(struct txn_table *t, void *memory, const struct txn_shape *shape)
 		t->flying[i] = (struct txn_list){TXN_NONE, TXN_NONE};
 	place_tables(t, memory, shape);
 	perm_init(&t->perm, shape->seed, shape->key_bits);
-	recip_init(&t->by_port, shape->ports);
+	t->to.mapped = perm_map(&t->perm, 0);
+	recip_init(&t->by_row, row);
 	recip_init(&t->by_client, shape->clients);
 	return 0;
 }
@@ -139,7 +141,10 @@ void txn_forget(struct txn_table *t, uint64_t k)
 	uint64_t lost = *word & LOST_BITS;
 
 	*word = 0;
+	if (k / TXN_WORD_KEYS <= t->word_mask)
+		return;
 	k -= (t->word_mask + 1) * TXN_WORD_KEYS;
+	t->oldest = k + TXN_WORD_KEYS;
 	for (; lost; lost &= lost - 1)
 		txn_remember_lost(t, k + (uint64_t)__builtin_ctzll(lost) / 2);
 }

@@ -31,6 +31,7 @@ enum txn_state {
 	TXN_LOST,   // timed out
 	TXN_TAKEN,  // being built, or waiting to be built again
 	TXN_FLYING, // sent, waiting for the reply
+	TXN_JUDGED, // the same, and its reply is being judged
 };
 
 struct txn_slot {
@@ -64,7 +65,9 @@ struct txn_list {
 // Which flow a transaction belongs to, and its upper number.
 struct txn_spot {
 	uint32_t client, port;
-	uint64_t high;
+	uint64_t row;    // number of the flow: port * clients + client
+	uint64_t high;   // number above the row
+	uint64_t mapped; // high, permuted
 };
 
 // Lost transactions that are older than the outcomes: their numbers, ascending, in a ring.
@@ -83,13 +86,14 @@ struct txn_table {
 	uint32_t at_mask;
 	uint32_t ports, clients, key_bits;
 	uint64_t word_mask;
+	uint64_t oldest;    // number of the first transaction in outcomes
 	uint64_t issued;    // number of the next transaction
 	uint64_t x;         // of it, in the key space
 	struct txn_spot to; // of it
 	uint64_t space;     // keys of all flows
 	uint64_t gate;      // number of the first transaction of the next part of the key space
 	struct perm perm;
-	struct recip by_port, by_client;
+	struct recip by_row, by_client;    // flows; clients
 	struct txn_list again;             // to be sent again
 	uint32_t waits;                    // queues in use
 	struct txn_list flying[TXN_WAITS]; // in order of their last send
@@ -140,9 +144,9 @@ static inline uint32_t txn_bits_for(uint64_t n)
 }
 
 // The shift of a flow's keys: the top bits of a multiplicative hash.
-static inline uint64_t txn_shift(const struct txn_table *t, uint64_t port, uint64_t client)
+static inline uint64_t txn_shift(const struct txn_table *t, uint64_t row)
 {
-	return ((port * t->clients + client) * 0x9e3779b97f4a7c15u) >> (64 - t->key_bits);
+	return (row * 0x9e3779b97f4a7c15u) >> (64 - t->key_bits);
 }
 
 static inline void txn_place_at(
@@ -150,7 +154,7 @@ static inline void txn_place_at(
 {
 	out->client = at->client;
 	out->port = at->port;
-	out->key = (uint32_t)(perm_map(&t->perm, at->high) ^ txn_shift(t, at->port, at->client));
+	out->key = (uint32_t)(at->mapped ^ txn_shift(t, at->row));
 	out->seq = k;
 }
 
@@ -158,17 +162,17 @@ static inline void txn_place_at(
 // transaction, one below zero.
 static inline void txn_place_of(const struct txn_table *t, uint64_t k, struct txn_place *out)
 {
-	uint64_t back = t->issued - k, row, high;
+	uint64_t back = t->issued - k, x;
 	struct txn_spot spot;
 
 	while (back > t->space)
 		back -= t->space;
-	row = t->x >= back ? t->x - back : t->x + t->space - back;
-	spot.client = (uint32_t)recip_mod(&t->by_client, row);
-	row = recip_div(&t->by_client, row);
-	high = recip_div(&t->by_port, row);
-	spot.port = (uint32_t)(row - high * t->ports);
-	spot.high = high;
+	x = t->x >= back ? t->x - back : t->x + t->space - back;
+	spot.high = recip_div(&t->by_row, x);
+	spot.mapped = perm_map(&t->perm, spot.high);
+	spot.row = x - spot.high * t->by_row.divisor;
+	spot.port = (uint32_t)recip_div(&t->by_client, spot.row);
+	spot.client = (uint32_t)(spot.row - (uint64_t)spot.port * t->clients);
 	txn_place_at(t, &spot, k, out);
 }
 
@@ -182,8 +186,9 @@ static inline void txn_place(const struct txn_table *t, uint32_t slot, struct tx
 static inline uint64_t txn_ago(
 	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key)
 {
-	uint64_t high = perm_unmap(&t->perm, (key ^ txn_shift(t, port, client)) & t->perm.mask);
-	uint64_t x = (high * t->ports + port) * t->clients + client;
+	uint64_t row = (uint64_t)port * t->clients + client;
+	uint64_t high = perm_unmap(&t->perm, (key ^ txn_shift(t, row)) & t->perm.mask);
+	uint64_t x = high * t->by_row.divisor + row;
 
 	if (high >= t->highs)
 		return UINT64_MAX;
@@ -269,7 +274,7 @@ void txn_forget(struct txn_table *t, uint64_t k);
 
 static inline bool txn_is_remembered(const struct txn_table *t, uint64_t k)
 {
-	return (t->issued - 1) / TXN_WORD_KEYS - k / TXN_WORD_KEYS <= t->word_mask;
+	return k >= t->oldest;
 }
 
 static inline void txn_note(struct txn_table *t, uint64_t k, enum txn_state how)
@@ -302,15 +307,35 @@ static inline bool txn_may_take(struct txn_table *t, uint64_t now)
 	return t->in_flight < t->count && (t->issued != t->gate || txn_enter_part(t, now));
 }
 
-// Begin the next transaction: its slot, and its place; TXN_NONE when there is no slot or no key.
-static inline uint32_t txn_take(struct txn_table *t, uint64_t now, struct txn_place *place)
+// How many transactions may be begun one after the other: as long as there are slots, and keys of
+// the same part of the key space. 0: there is no slot or no key.
+static inline uint64_t txn_room(struct txn_table *t, uint64_t now)
+{
+	uint64_t slots = t->count - t->in_flight, keys;
+
+	if (!txn_may_take(t, now))
+		return 0;
+	keys = t->gate - t->issued;
+	return slots < keys ? slots : keys;
+}
+
+// All flows had one: the first has the next, with the next upper number.
+static inline void txn_next_row(struct txn_table *t)
+{
+	uint64_t high = t->to.high + 1 < t->highs ? t->to.high + 1 : 0;
+
+	if (high == 0)
+		t->x = 0;
+	t->to = (struct txn_spot){.high = high, .mapped = perm_map(&t->perm, high)};
+}
+
+// Begin the next transaction, for which there is room: its slot, and its place.
+static inline uint32_t txn_begin(struct txn_table *t, struct txn_place *place)
 {
 	uint64_t k = t->issued;
 	struct txn_slot *s;
 	uint32_t slot, *at;
 
-	if (!txn_may_take(t, now))
-		return TXN_NONE;
 	slot = t->slots[t->in_flight++].free;
 	s = &t->slots[slot];
 	if (k % TXN_WORD_KEYS == 0)
@@ -325,15 +350,19 @@ static inline uint32_t txn_take(struct txn_table *t, uint64_t now, struct txn_pl
 	// number.
 	t->issued++;
 	t->x++;
+	t->to.row++;
 	if (++t->to.client == t->clients) {
 		t->to.client = 0;
-		if (++t->to.port == t->ports) {
-			t->to.port = 0;
-			if (++t->to.high == t->highs)
-				t->x = t->to.high = 0;
-		}
+		if (++t->to.port == t->ports)
+			txn_next_row(t);
 	}
 	return slot;
+}
+
+// The same; TXN_NONE when there is no room.
+static inline uint32_t txn_take(struct txn_table *t, uint64_t now, struct txn_place *place)
+{
+	return txn_may_take(t, now) ? txn_begin(t, place) : TXN_NONE;
 }
 
 // A taken one was sent.
@@ -371,6 +400,16 @@ static inline void txn_give(struct txn_table *t, uint32_t slot, enum txn_state h
 {
 	txn_unlink(t, &t->flying[t->slots[slot].wait], slot);
 	txn_give_back(t, slot, how);
+}
+
+// How many of n slots, from the first on, are due in the same part of the run as it.
+static inline uint32_t txn_alike(const struct txn_table *t, const uint32_t *slots, uint32_t n)
+{
+	uint32_t i = 1;
+
+	while (i < n && t->slots[slots[i]].judged == t->slots[slots[0]].judged)
+		i++;
+	return i;
 }
 
 // The oldest flying one of a queue whose last send was `timeout` ticks ago or more, or TXN_NONE.

@@ -29,14 +29,25 @@ struct wire {
 // Packets that are no UDP, and UDP for no item.
 void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f);
 
+static inline bool wire_reports_whole(const struct rte_mbuf *m)
+{
+	return (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) != RTE_MBUF_F_RX_L4_CKSUM_BAD &&
+	       (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) != RTE_MBUF_F_RX_IP_CKSUM_BAD;
+}
+
 // Are the checksums of UDP right, as far as anybody can say?
 static inline bool wire_is_whole(
 	const struct wire *w, const struct rte_mbuf *m, const struct frame *f)
 {
-	if (w->reports_checksums)
-		return (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) != RTE_MBUF_F_RX_L4_CKSUM_BAD &&
-		       (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) != RTE_MBUF_F_RX_IP_CKSUM_BAD;
-	return frame_checksum_ok(f);
+	return w->reports_checksums ? wire_reports_whole(m) : frame_checksum_ok(f);
+}
+
+// The same of a plain frame.
+static inline __attribute__((always_inline)) bool wire_plain_is_whole(
+	const struct wire *w, const struct rte_mbuf *m, const uint8_t *data, uint32_t udp_len)
+{
+	return w->reports_checksums ? wire_reports_whole(m)
+	                            : frame_plain_checksum_ok(data, udp_len);
 }
 
 // Parse. false: on other VLANs than ours, or with a checksum that the device or we found

@@ -22,19 +22,28 @@ static uint64_t *cell_of(struct ledger *l, enum evidence_reason why)
 }
 
 void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, uint32_t slot,
-	const struct frame *answer, uint64_t now)
+	const struct rte_mbuf *answer, uint64_t now)
 {
+	struct frame f;
+
 	++*cell_of(&it->books.ledger[judged], why);
-	if (it->evidence)
-		evidence_keep(it, why, slot, answer, now);
+	if (!it->evidence)
+		return;
+	if (answer)
+		frame_parse(rte_pktmbuf_mtod(answer, const uint8_t *), answer->data_len, &f);
+	evidence_keep(it, why, slot, answer ? &f : NULL, now);
 }
 
 void worker_book_late(struct worker_item *it, bool judged, const struct txn_place *at,
-	const struct frame *answer, uint64_t now)
+	const struct rte_mbuf *answer, uint64_t now)
 {
+	struct frame f;
+
 	it->books.ledger[judged].late++;
-	if (it->evidence)
-		evidence_late(it, judged, at, answer, now);
+	if (!it->evidence)
+		return;
+	frame_parse(rte_pktmbuf_mtod(answer, const uint8_t *), answer->data_len, &f);
+	evidence_late(it, judged, at, &f, now);
 }
 
 void worker_book_step(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared by the files of a worker: worker.c has its loop, worker_tx.c sends, worker_rx.c receives,
-// worker_books.c counts transactions that do not end well, worker_message.c makes a message again.
+// worker_match.c matches replies with transactions, worker_books.c counts those that do not end
+// well, worker_message.c makes a message again.
 // Below: the protocol's view of a transaction, the frame of a message, and the longest silence.
 // Path: hot. The worker's own thread.
 #pragma once
@@ -36,14 +37,26 @@ uint16_t worker_tx(struct worker *w, uint64_t until);
 // Drop the messages that are built and can no longer be sent.
 void worker_drop_pending(struct worker_item *it, uint64_t now);
 
+// Replies for one item, received at `now`: whole frames of the right server, with a key each.
+struct replies {
+	uint32_t count;
+	uint64_t now;
+	struct rte_mbuf *pkts[BURST_MAX];
+	struct proto_message in[BURST_MAX];
+	struct txn_place at[BURST_MAX]; // seq is not known yet
+};
+
+// Find the transactions of replies and let the protocol judge them.
+void item_match(struct worker_item *it, struct replies *r);
+
 // Count a transaction or reply in its cell of the ledger, and capture it. Rare: a transaction that
 // is answered well is counted where it ends. slot: TXN_NONE when it belongs to none; answer: NULL
 // when there was none.
 void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, uint32_t slot,
-	const struct frame *answer, uint64_t now);
+	const struct rte_mbuf *answer, uint64_t now);
 // The same of a late reply to a transaction that was lost.
 void worker_book_late(struct worker_item *it, bool judged, const struct txn_place *at,
-	const struct frame *answer, uint64_t now);
+	const struct rte_mbuf *answer, uint64_t now);
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now);
 // Count the reply to the step of a transaction, when the item has steps; the next step is due now.
 // Books exist for the measured part only.
@@ -71,20 +84,18 @@ static inline struct proto_txn txn_of(const struct worker_item *it, const struct
 		.seq = place->seq, .key = place->key | it->tag, .client = place->client};
 }
 
-static inline struct proto_txn txn_seen(
-	const struct worker_item *it, const struct txn_slot *s, const struct txn_place *place)
+static inline void txn_see(const struct worker_item *it, const struct txn_slot *s,
+	const struct txn_place *place, struct proto_txn *view)
 {
-	struct proto_txn view = txn_of(it, place);
-
-	memcpy(&view.user, &s->user, VIEW_SEEN);
-	return view;
+	*view = txn_of(it, place);
+	memcpy(&view->user, &s->user, VIEW_SEEN);
 }
 
 static inline void txn_view(const struct worker_item *it, uint32_t slot, struct txn_place *place,
 	struct proto_txn *view)
 {
 	txn_place(&it->txns, slot, place);
-	*view = txn_seen(it, &it->txns.slots[slot], place);
+	txn_see(it, &it->txns.slots[slot], place, view);
 }
 
 // A silent message is the last one of its transaction: the mark is never taken back.

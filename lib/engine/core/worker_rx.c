@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receives: finds the item and the transaction that a packet answers (worker_packet), ends the
-// transaction or counts the packet apart, and exchanges packets with the other workers of the port.
-// Path: hot. The worker's own thread.
+// Receives: finds the item that a packet is for, and exchanges packets with the other workers of
+// the port. Replies that come the plain way go on in blocks (worker_plain), all other packets one
+// by one (worker_packet). Path: hot. The worker's own thread.
 #include "engine/core/worker_internal.h"
 
 // Which of the item's source addresses the packet is for; UINT32_MAX: none.
@@ -19,178 +19,59 @@ static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uin
 	return UINT32_MAX;
 }
 
-// How a reply counts that is for no transaction in flight.
-static enum evidence_reason reason_of(enum proto_verdict verdict)
+// A reply that belongs to no transaction of the item.
+static void item_book_odd(
+	struct worker_item *it, enum evidence_reason why, const struct rte_mbuf *m, uint64_t now)
 {
-	switch (verdict) {
-	case PROTO_STRAY:
-		return EVIDENCE_STRAY;
-	case PROTO_MALFORMED:
-		return EVIDENCE_MALFORMED;
-	case PROTO_DONE:
-	case PROTO_AGAIN:
-	case PROTO_FAIL:
-	case PROTO_KEPT:
-	case PROTO_DUPLICATE:
-		break;
-	}
-	return EVIDENCE_LATE;
+	worker_book(it, now >= it->pace.measure, why, TXN_NONE, m, now);
 }
 
-// A reply ends its transaction.
-HOT void item_complete(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
+// The item of a reply to an item with a router, by the tag in the key: they share ports. The
+// protocol judges addresses and ports. it: one of those items. NULL: none; it is counted.
+HOT struct worker_item *routed_item(const struct worker *w, struct worker_item *it,
+	const struct proto_message *in, struct rte_mbuf *m, uint64_t now, uint32_t *key)
 {
-	struct txn_slot *s = &it->txns.slots[slot];
-
-	if (it->steps)
-		worker_book_step(it, slot, now, failed);
-	it->last_answer = now;
-	item_silence(it, now);
-	if (s->judged) {
-		hist_add(&it->books.response, now - s->due);
-		hist_add(&it->service, now - s->time);
-	}
-	txn_give(&it->txns, slot, TXN_DONE);
-}
-
-// A reply to a transaction that has ended, or that waits to send its next message: validated like
-// any other, counted apart. slot: TXN_NONE when it has ended. With a router its client is not known
-// any more, so its content is not judged.
-static void item_afterwards(struct worker_item *it, const struct txn_place *at, uint32_t slot,
-	enum txn_state ended, const struct frame *f, uint64_t now)
-{
-	bool judged = at->seq >= it->judged_from;
-	enum proto_verdict verdict = PROTO_DONE;
-	struct proto_txn view =
-		slot == TXN_NONE ? txn_of(it, at) : txn_seen(it, &it->txns.slots[slot], at);
-	enum evidence_reason why;
-
-	view.over = true;
-	it->ctx.counters = it->shadow;
-	if (slot != TXN_NONE || !it->router)
-		verdict = it->proto->reply(&it->ctx, &view, f->payload, f->payload_len);
-	why = reason_of(verdict);
-	if (verdict == PROTO_DUPLICATE || (why == EVIDENCE_LATE && ended == TXN_DONE))
-		it->books.ledger[judged].duplicate++;
-	else if (slot == TXN_NONE && why == EVIDENCE_LATE)
-		worker_book_late(it, judged, at, f, now);
-	else
-		worker_book(it, judged, why, slot, f, now);
-}
-
-// A reply to a transaction in flight that does not end it well.
-APART void item_other_answer(struct worker_item *it, uint32_t slot, const struct proto_txn *view,
-	enum proto_verdict verdict, const struct frame *f, uint64_t now)
-{
-	struct txn_slot *s = &it->txns.slots[slot];
-
-	switch (verdict) {
-	case PROTO_DONE: // counted in item_match
-		return;
-	case PROTO_FAIL:
-		worker_book(it, s->judged, EVIDENCE_FAILED, slot, f, now);
-		item_complete(it, slot, now, true);
-		return;
-	case PROTO_AGAIN:
-		if (it->steps)
-			worker_book_step(it, slot, now, false);
-		txn_again(&it->txns, slot);
-		txn_keep(s, view);
-		return;
-	case PROTO_KEPT:
-		return;
-	case PROTO_DUPLICATE:
-		it->books.ledger[s->judged].duplicate++;
-		return;
-	case PROTO_STRAY:
-		worker_book(it, s->judged, EVIDENCE_STRAY, slot, f, now);
-		return;
-	case PROTO_MALFORMED:
-		worker_book(it, s->judged, EVIDENCE_MALFORMED, slot, f, now);
-		return;
-	}
-}
-
-// Does it answer a question of the probe before the run?
-static bool item_was_asked(const struct worker_item *it, const struct txn_place *at)
-{
-	uint64_t before = txn_before(&it->txns, at->port, at->client, at->key);
-
-	for (uint32_t i = 0; i < it->asked_count; i++)
-		if (it->asked[i] == before)
-			return true;
-	return false;
-}
-
-// A reply that is for no transaction in flight, or for one that waits for no reply now.
-APART void item_no_match(struct worker_item *it, enum txn_match match, uint32_t slot,
-	const struct txn_place *at, const struct frame *f, uint64_t now)
-{
-	enum txn_state ended = TXN_FREE;
-
-	if (match == TXN_NO_MATCH && item_was_asked(it, at)) {
-		it->counts[1].probe_late++;
-		return;
-	}
-	if (match == TXN_EARLIER)
-		ended = txn_outcome(&it->txns, at->seq);
-	else if (match == TXN_MATCH && it->txns.slots[slot].begun)
-		ended = TXN_LOST;
-	if (ended == TXN_FREE)
-		worker_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, f, now);
-	else
-		item_afterwards(it, at, slot, ended, f, now);
-}
-
-// Find the transaction of a reply by port, client and key, and let the protocol judge it.
-HOT void item_match(
-	struct worker_item *it, struct txn_place *at, const struct frame *f, uint64_t now)
-{
-	uint32_t slot = TXN_NONE;
-	enum txn_match match = txn_find(&it->txns, at, &slot);
-	enum proto_verdict verdict;
-	struct proto_txn view;
-	struct txn_slot *s;
-
-	if (slot == TXN_NONE || it->txns.slots[slot].state != TXN_FLYING) {
-		item_no_match(it, match, slot, at, f, now);
-		return;
-	}
-	s = &it->txns.slots[slot];
-	view = txn_seen(it, s, at);
-	it->ctx.counters = it->banks[s->judged];
-	verdict = it->proto->reply(&it->ctx, &view, f->payload, f->payload_len);
-	if (__builtin_expect(verdict != PROTO_DONE, 0)) {
-		item_other_answer(it, slot, &view, verdict, f, now);
-		return;
-	}
-	it->books.ledger[s->judged].answered++;
-	item_complete(it, slot, now, false);
-}
-
-// Items with a router share ports: the tag in the key tells the item. The protocol judges addresses
-// and ports.
-APART void worker_routed(
-	struct worker *w, struct worker_item *it, const struct frame *f, uint64_t now)
-{
-	const struct proto_ends ends = wire_ends(&w->wire, f);
-	struct txn_place at = {0};
 	uint64_t tag;
 
-	if (!it->proto->key(f->payload, f->payload_len, &at.key)) {
-		worker_book(it, now >= it->pace.measure, EVIDENCE_MALFORMED, TXN_NONE, f, now);
-		return;
+	if (!it->proto->key(in->buf, in->len, key)) {
+		item_book_odd(it, EVIDENCE_MALFORMED, m, now);
+		return NULL;
 	}
-	tag = ((uint64_t)at.key >> it->tag_shift) - w->tag_first;
+	tag = ((uint64_t)*key >> it->tag_shift) - w->tag_first;
 	if (tag >= w->tagged_count || w->tagged[tag]->proto != it->proto) {
-		worker_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, f, now);
-		return;
+		item_book_odd(it, EVIDENCE_STRAY, m, now);
+		return NULL;
 	}
-	it = w->tagged[tag];
-	it->ctx.ends = &ends;
+	*key ^= w->tagged[tag]->tag;
+	return w->tagged[tag];
+}
+
+// A single reply.
+APART void item_match_one(struct worker_item *it, const struct txn_place *at, struct rte_mbuf *m,
+	const struct proto_message *in, uint64_t now)
+{
+	struct replies one;
+
+	one.count = 1;
+	one.now = now;
+	one.pkts[0] = m;
+	one.in[0] = *in;
+	one.at[0] = *at;
+	item_match(it, &one);
+}
+
+APART void worker_routed(struct worker *w, struct worker_item *it, struct rte_mbuf *m,
+	const struct frame *f, uint64_t now)
+{
+	const struct proto_ends ends = wire_ends(&w->wire, f);
+	const struct proto_message in = {f->payload, f->payload_len, &ends};
+	struct txn_place at = {0};
+
+	it = routed_item(w, it, &in, m, now, &at.key);
+	if (!it)
+		return;
 	it->ctx.now_ms = worker_ms(w, now);
-	at.key ^= it->tag;
-	item_match(it, &at, f, now);
+	item_match_one(it, &at, m, &in, now);
 }
 
 bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
@@ -258,7 +139,7 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now)
 	}
 	it = &w->items[entry.item];
 	if (it->router) {
-		worker_routed(w, it, &f, now);
+		worker_routed(w, it, m, &f, now);
 		return;
 	}
 	at.port = entry.index;
@@ -269,14 +150,116 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now)
 	}
 	if (f.src_port != it->server_port ||
 		!addr_bytes_equal(f.src, it->server.bytes, f.addr_len)) {
-		worker_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, &f, now);
+		item_book_odd(it, EVIDENCE_STRAY, m, now);
 		return;
 	}
 	if (!it->proto->key(f.payload, f.payload_len, &at.key)) {
-		worker_book(it, now >= it->pace.measure, EVIDENCE_MALFORMED, TXN_NONE, &f, now);
+		item_book_odd(it, EVIDENCE_MALFORMED, m, now);
 		return;
 	}
-	item_match(it, &at, &f, now);
+	item_match_one(it, &at, m, &(struct proto_message){f.payload, f.payload_len}, now);
+}
+
+// Which of the item's source addresses a plain packet is for: nearly always they are one range.
+HOT uint32_t client_of_plain(const struct worker_item *it, const uint8_t *addr)
+{
+	uint32_t n = bytes_be32(addr) - bytes_be32(it->sources[0].first.bytes);
+
+	return n < it->sources[0].count ? n : client_of(it, addr, 4);
+}
+
+// Plain replies of a burst, with their items.
+struct plain {
+	struct replies r;
+	struct worker_item *items[BURST_MAX];
+	struct proto_ends ends[BURST_MAX];
+};
+
+// A plain and whole packet for an item with a router. false: it was counted.
+HOT bool plain_routed(struct worker *w, struct plain *p, struct rte_mbuf *m, struct worker_item *it)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	const uint8_t *ip = data + FRAME_PLAIN_IP, *udp = data + FRAME_PLAIN_UDP;
+	uint32_t n = p->r.count;
+
+	p->ends[n] = (struct proto_ends){.src = ip + 12,
+		.dst = ip + 16,
+		.dst_mac = data,
+		.addr_len = 4,
+		.src_port = bytes_be16(udp),
+		.dst_port = bytes_be16(udp + 2)};
+	p->r.in[n].ends = &p->ends[n];
+	p->r.at[n].port = p->r.at[n].client = 0;
+	it = routed_item(w, it, &p->r.in[n], m, p->r.now, &p->r.at[n].key);
+	if (!it)
+		return false;
+	it->ctx.now_ms = worker_ms(w, p->r.now);
+	p->items[n] = it;
+	return true;
+}
+
+// Put a plain and whole packet into the block, or count it. false: it is another kind of packet, or
+// one that no item awaits, and was not looked at.
+HOT bool worker_plain(struct worker *w, struct plain *p, struct rte_mbuf *m)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	const uint8_t *udp = data + FRAME_PLAIN_UDP;
+	uint32_t len = frame_plain_len(data, m->data_len), n = p->r.count;
+	struct txn_place *at = &p->r.at[n];
+	struct port_entry entry;
+	struct worker_item *it;
+
+	if (len == 0 || (w->hand && w->home[bytes_be16(udp + 2)] != w->number))
+		return false;
+	entry = w->by_port[bytes_be16(udp + 2)];
+	if (entry.item == PORT_NOBODY || !wire_plain_is_whole(&w->wire, m, data, len))
+		return false;
+	it = &w->items[entry.item];
+	p->r.pkts[n] = m;
+	p->r.in[n].buf = udp + FRAME_UDP_LEN;
+	p->r.in[n].len = len - FRAME_UDP_LEN;
+	if (it->router) {
+		p->r.count += plain_routed(w, p, m, it);
+		return true;
+	}
+	at->port = entry.index;
+	at->client = client_of_plain(it, data + FRAME_PLAIN_IP + 16);
+	if (it->server.len != 4 || bytes_be16(udp) != it->server_port ||
+		!addr_bytes_equal(data + FRAME_PLAIN_IP + 12, it->server.bytes, 4) ||
+		at->client == UINT32_MAX ||
+		!it->proto->key(udp + FRAME_UDP_LEN, len - FRAME_UDP_LEN, &at->key))
+		return false;
+	p->items[n] = it;
+	p->r.count++;
+	return true;
+}
+
+// Replies for several items: one item after the other.
+APART void plain_match_parts(struct plain *p)
+{
+	uint32_t left = p->r.count;
+	struct replies part;
+
+	part.now = p->r.now;
+	while (left) {
+		struct worker_item *it = p->items[0];
+		uint32_t kept = 0;
+
+		part.count = 0;
+		for (uint32_t i = 0; i < left; i++) {
+			bool is_its = p->items[i] == it;
+			struct replies *to = is_its ? &part : &p->r;
+			uint32_t n = is_its ? part.count++ : kept++;
+
+			to->pkts[n] = p->r.pkts[i];
+			to->in[n] = p->r.in[i];
+			to->at[n] = p->r.at[i];
+			if (!is_its)
+				p->items[n] = p->items[i];
+		}
+		item_match(it, &part);
+		left = kept;
+	}
 }
 
 // Close the gaps that forwarded packets left in a burst. Returns the number of packets.
@@ -300,11 +283,39 @@ void worker_rx(struct worker *w, struct received *r)
 	burst_ask(r->pkts, r->count);
 }
 
+// Look at a burst: plain replies in a block, all other packets one by one. Neither changes how the
+// other counts.
+static void worker_look_all(struct worker *w, struct received *r)
+{
+	struct plain p;
+	bool several = false;
+
+	p.r.count = 0;
+	p.r.now = r->at;
+	for (uint16_t i = 0; i < r->count; i++) {
+		uint32_t n = p.r.count;
+
+		burst_ask_next(r->pkts, r->count, i);
+		if (!worker_plain(w, &p, r->pkts[i]))
+			worker_packet(w, &r->pkts[i], r->at);
+		else if (p.r.count > n)
+			several |= p.items[n] != p.items[0];
+	}
+	if (several)
+		plain_match_parts(&p);
+	else if (p.r.count)
+		item_match(p.items[0], &p.r);
+}
+
 void worker_look(struct worker *w, struct received *r)
 {
-	for (uint16_t i = 0; i < r->count; i++) {
-		burst_ask_next(r->pkts, r->count, i);
-		worker_packet(w, &r->pkts[i], r->at);
+	if (w->wire.self.vlan_count == 0) {
+		worker_look_all(w, r);
+	} else {
+		for (uint16_t i = 0; i < r->count; i++) {
+			burst_ask_next(r->pkts, r->count, i);
+			worker_packet(w, &r->pkts[i], r->at);
+		}
 	}
 	burst_free(r->pkts, w->hand ? still_here(r->pkts, r->count) : r->count);
 }

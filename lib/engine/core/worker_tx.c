@@ -4,7 +4,7 @@
 // Path: hot. The worker's own thread.
 #include "engine/core/worker_internal.h"
 
-// The burst that item_fill builds; entries as in the item's pending packets.
+// The burst that item_fill_routed builds; entries as in the item's pending packets.
 struct batch {
 	struct message messages[BURST_MAX];
 	bool unstamped; // some have no headers yet
@@ -72,9 +72,10 @@ HOT void item_build(struct worker *w, struct worker_item *it, uint32_t slot,
 {
 	struct rte_mbuf *m = w->spare[--w->spare_count];
 	struct txn_slot *s = &it->txns.slots[slot];
-	struct proto_txn view = txn_seen(it, s, place);
 	struct message *message = &b->messages[it->pending_count];
+	struct proto_txn view;
 
+	txn_see(it, s, place, &view);
 	if (w->spare_count >= BURST_AHEAD)
 		burst_own_mbuf(w->spare[w->spare_count - BURST_AHEAD]);
 	burst_reset(m);
@@ -155,18 +156,13 @@ uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now)
 	return item_next(w, it, now, &place);
 }
 
-// Build a burst of the messages that may leave now.
-APART void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
+// Build a burst of the messages that may leave now, one by one.
+APART void item_fill_routed(struct worker *w, struct worker_item *it, uint64_t now)
 {
 	struct txn_place place;
 	struct batch b;
 	uint32_t slot;
 
-	it->pending_first = it->pending_count = 0;
-	if (it->txns.again.head == TXN_NONE && !pace_ready(&it->pace, now, it->txns.in_flight))
-		return;
-	if (!spare_fill(w))
-		return;
 	b.unstamped = false;
 	while (w->spare_count > it->more && (slot = item_next(w, it, now, &place)) != TXN_NONE)
 		item_build(w, it, slot, &place, &b);
@@ -175,12 +171,174 @@ APART void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
 			mbuf_stamp(w, it->pending[i], &b.messages[i]);
 }
 
+// The same without a router, in steps over the whole burst; entries as in the item's pending
+// packets.
+struct block {
+	uint32_t count;
+	uint32_t judged;           // of them, due in the measured part
+	uint16_t ports[BURST_MAX]; // source ports: indices
+	struct proto_txn views[BURST_MAX];
+	uint8_t *payloads[BURST_MAX];
+	uint32_t lens[BURST_MAX];
+};
+
+// Transactions that go on.
+static void block_again(struct worker_item *it, uint32_t most, struct block *b)
+{
+	uint32_t slot;
+
+	while (b->count < most && (slot = it->txns.again.head) != TXN_NONE) {
+		struct txn_place place;
+
+		txn_unlink(&it->txns, &it->txns.again, slot);
+		txn_view(it, slot, &place, &b->views[b->count]);
+		b->ports[b->count] = (uint16_t)place.port;
+		b->judged += it->txns.slots[slot].judged;
+		it->pending_slots[b->count++] = slot;
+	}
+}
+
+// A new transaction, for which there is a slot and a key.
+HOT void block_begin_one(struct worker_item *it, uint64_t due, bool judged, struct block *b)
+{
+	struct txn_table *t = &it->txns;
+	struct txn_place place;
+	uint32_t slot = txn_begin(t, &place);
+
+	t->slots[slot].due = due;
+	t->slots[slot].judged = judged;
+	if (it->steps)
+		it->step_due[slot] = due;
+	b->ports[b->count] = (uint16_t)place.port;
+	b->views[b->count] = txn_of(it, &place);
+	it->pending_slots[b->count++] = slot;
+}
+
+// New transactions that are due, as far as there are slots and keys.
+HOT void block_begin(
+	struct worker *w, struct worker_item *it, uint64_t now, uint32_t most, struct block *b)
+{
+	struct txn_table *t = &it->txns;
+	uint64_t measure = w->times.measure, due[BURST_MAX];
+
+	while (b->count < most && pace_ready(&it->pace, now, t->in_flight)) {
+		uint64_t room = txn_room(t, now);
+		uint32_t want = most - b->count, got, judged = 0;
+
+		if (room == 0) {
+			it->counts[now >= measure].no_slot++;
+			return;
+		}
+		want = room < want ? (uint32_t)room : want;
+		got = pace_take(&it->pace, now, t->in_flight, want, due);
+		for (uint32_t i = 0; i < got; i++) {
+			block_begin_one(it, due[i], due[i] >= measure, b);
+			judged += due[i] >= measure;
+		}
+		it->books.ledger[1].due += judged;
+		it->books.ledger[0].due += got - judged;
+		if (judged < got)
+			it->judged_from = t->issued - judged;
+		b->judged += judged;
+	}
+}
+
+// Let the protocol write the payloads.
+HOT void block_write(struct worker_item *it, struct block *b)
+{
+	const struct proto *p = it->proto;
+	uint32_t room = it->pending[0]->buf_len - RTE_PKTMBUF_HEADROOM - it->frames->len;
+
+	for (uint32_t from = 0, n; from < b->count; from += n) {
+		n = b->count - from;
+		if (b->judged && b->judged < b->count) // rare: the measured part begins here
+			n = txn_alike(&it->txns, it->pending_slots + from, n);
+		it->ctx.counters = it->banks[it->txns.slots[it->pending_slots[from]].judged];
+		if (p->request_n)
+			p->request_n(&it->ctx, b->views + from, b->payloads + from, b->lens + from,
+				n, room);
+		for (uint32_t i = from; i < from + n && !p->request_n; i++)
+			b->lens[i] = p->request(&it->ctx, &b->views[i], b->payloads[i], room);
+	}
+}
+
+// The headers of all frames. The template is copied, as the compiler cannot know that frames do not
+// overlap it.
+HOT void block_stamp(const struct worker *w, struct worker_item *it, const struct block *b)
+{
+	const struct frame_template t = *it->frames;
+	const uint16_t *ports = it->ports;
+
+	for (uint32_t i = 0; i < b->count; i++) {
+		const struct proto_txn *view = &b->views[i];
+		struct rte_mbuf *m = it->pending[i];
+		uint8_t src[16];
+		uint32_t len;
+
+		txn_keep(&it->txns.slots[it->pending_slots[i]], view);
+		addr_list_nth_bytes(it->sources, view->client, src);
+		len = frame_stamp(&t, b->payloads[i] - t.len, src, ports[b->ports[i]],
+			(struct frame_payload){b->lens[i], view->sum});
+		m->data_len = (uint16_t)len;
+		m->pkt_len = len;
+		if (w->wire.checksum_offload)
+			wire_offload(m, &t);
+	}
+}
+
+APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t now)
+{
+	uint32_t most = w->spare_count < BURST_MAX ? w->spare_count : BURST_MAX;
+	struct block b;
+
+	b.count = b.judged = 0;
+	block_again(it, most, &b);
+	block_begin(w, it, now, most, &b);
+	it->pending_count = (uint16_t)b.count;
+	if (b.count == 0)
+		return;
+	for (uint32_t i = 0; i < b.count; i++) {
+		struct rte_mbuf *m = w->spare[--w->spare_count];
+
+		if (w->spare_count >= BURST_AHEAD)
+			burst_own_mbuf(w->spare[w->spare_count - BURST_AHEAD]);
+		burst_reset(m);
+		it->pending[i] = m;
+		b.payloads[i] = rte_pktmbuf_mtod_offset(m, uint8_t *, it->frames->len);
+	}
+	block_write(it, &b);
+	block_stamp(w, it, &b);
+}
+
+APART void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
+{
+	it->pending_first = it->pending_count = 0;
+	if (it->txns.again.head == TXN_NONE && !pace_ready(&it->pace, now, it->txns.in_flight))
+		return;
+	if (!spare_fill(w))
+		return;
+	if (it->router)
+		item_fill_routed(w, it, now);
+	else
+		item_fill_block(w, it, now);
+}
+
+// A message was sent. A retransmission is not another message of its step.
+static void item_count_step(struct worker_item *it, const struct txn_slot *s)
+{
+	if (s->tries && !s->silent)
+		return;
+	it->steps[s->step].sent++;
+	it->steps[s->step].no_reply += s->silent;
+}
+
 // Hand the burst to the device, and count the messages that it took. It may take a part; the rest
 // is the first of the next burst.
 APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 {
 	uint16_t want = it->pending_count - it->pending_first;
-	uint64_t now = clock_time(w->clock);
+	uint64_t now = clock_time(w->clock), sent = 0, judged = 0;
+	struct hist_run lag = {0};
 	uint16_t n = burst_tx(w->wire.port, w->wire.queue, it->pending + it->pending_first, want);
 
 	w->tx_refused += n < want;
@@ -193,21 +351,22 @@ APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 		s = &it->txns.slots[slot];
 		if (!s->begun) { // a further message is not another transaction
 			s->begun = 1;
-			it->books.ledger[s->judged].sent++;
+			sent++;
+			judged += s->judged;
 			if (s->judged)
-				hist_add(&it->lag, now - s->due);
+				hist_run_add(&it->lag, &lag, now - s->due);
 		}
-		// Nor is a retransmission a step.
-		if (it->steps && s->judged && (!s->tries || s->silent)) {
-			it->steps[s->step].sent++;
-			it->steps[s->step].no_reply += s->silent;
-		}
+		if (it->steps && s->judged)
+			item_count_step(it, s);
 		txn_arm(&it->txns, slot, now);
 		if (s->silent) {
 			it->books.ledger[s->judged].no_reply++;
 			txn_give(&it->txns, slot, TXN_DONE);
 		}
 	}
+	hist_run_end(&it->lag, &lag);
+	it->books.ledger[1].sent += judged;
+	it->books.ledger[0].sent += sent - judged;
 	it->pending_first += n;
 	return n;
 }

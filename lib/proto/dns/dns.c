@@ -267,7 +267,9 @@ const struct proto dns_proto = {
 	.open = dns_open,
 	.close = dns_close,
 	.request = dns_request,
+	.request_n = dns_request_n,
 	.key = dns_key,
 	.reply = dns_reply,
+	.reply_n = dns_reply_n,
 	.timeout = dns_timeout,
 };

@@ -28,27 +28,36 @@ struct dns_query {
 	uint16_t sum; // of wire
 };
 
-static inline struct dns_query query_find(
-	const struct dns_plan *p, const struct dns_worker *w, const struct proto_txn *t)
+static inline uint64_t number_of(const struct dns_worker *w, const struct proto_txn *t)
 {
-	struct dns_query q = {.number = t->seq * w->workers + w->worker};
+	return t->seq * w->workers + w->worker;
+}
+
+// Which query of the list a transaction has.
+static inline uint32_t query_index(
+	const struct dns_plan *p, const struct dns_worker *w, uint64_t number)
+{
 	unsigned __int128 spread;
-	const uint8_t *entry;
-	const uint32_t *at;
 	uint32_t i;
 
-	if (p->order == DNS_SEQUENTIAL) {
-		i = (uint32_t)recip_mod(&p->count, q.number);
-	} else {
-		spread = (unsigned __int128)rand_hash(w->salt[DNS_SALT_ORDER] + q.number) *
-		         p->queries.count;
-		i = (uint32_t)(spread >> 64);
-		// The bits below the index are as random as it is.
-		if (p->order != DNS_RANDOM &&
-			(uint32_t)((uint64_t)spread >> 32) >= p->alias[i].keep)
-			i = p->alias[i].other;
-	}
-	at = p->queries.offsets + i;
+	if (p->order == DNS_SEQUENTIAL)
+		return (uint32_t)recip_mod(&p->count, number);
+	spread = (unsigned __int128)rand_hash(w->salt[DNS_SALT_ORDER] + number) * p->queries.count;
+	i = (uint32_t)(spread >> 64);
+	// The bits below the index are as random as it is.
+	if (p->order != DNS_RANDOM && (uint32_t)((uint64_t)spread >> 32) >= p->alias[i].keep)
+		i = p->alias[i].other;
+	return i;
+}
+
+// i: of query_index, kept in t->user; a transaction that has ended has no slot that keeps it.
+static inline struct dns_query query_find(
+	const struct dns_plan *p, const struct dns_worker *w, const struct proto_txn *t, uint32_t i)
+{
+	struct dns_query q = {.number = number_of(w, t)};
+	const uint32_t *at = p->queries.offsets + i;
+	const uint8_t *entry;
+
 	entry = p->queries.blob + at[0];
 	q.wire = entry + DNS_ENTRY_HEAD;
 	q.len = at[1] - at[0] - DNS_ENTRY_HEAD;
@@ -169,13 +178,20 @@ static inline struct dns_cookie *cookie_slot(
 	                                                                : NULL;
 }
 
+// The query of a reply.
+static inline struct dns_query query_again(
+	const struct dns_plan *p, const struct dns_worker *w, const struct proto_txn *t)
+{
+	return query_find(p, w, t, t->over ? query_index(p, w, number_of(w, t)) : t->user);
+}
+
 static __attribute__((noinline)) uint32_t request_varied(
 	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	const struct dns_plan *p = ctx->shared;
 	struct dns_worker *w = ctx->own;
 	struct dns_counters *n = ctx->counters;
-	struct dns_query q = query_find(p, w, t);
+	struct dns_query q = query_find(p, w, t, t->user);
 	const struct dns_cookie *cookie = cookie_slot(p, w, t);
 	uint32_t opt = DNS_HEADER_LEN + q.len;
 	uint32_t len = opt + p->opt_len + (cookie ? cookie->len : 0);
@@ -193,18 +209,14 @@ static __attribute__((noinline)) uint32_t request_varied(
 	return len;
 }
 
-uint32_t dns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+// Of a plan whose queries differ by nothing but name and ID.
+static inline uint32_t request_fixed(const struct dns_plan *p, const struct dns_worker *w,
+	struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
-	const struct dns_plan *p = ctx->shared;
-	struct dns_counters *n = ctx->counters;
 	uint16_t id = csum_be16((uint16_t)t->key);
-	struct dns_query q;
-	uint32_t len;
+	struct dns_query q = query_find(p, w, t, t->user);
+	uint32_t len = DNS_HEADER_LEN + q.len + p->opt_len;
 
-	if (!p->fixed)
-		return request_varied(ctx, t, buf, room);
-	q = query_find(p, ctx->own, t);
-	len = DNS_HEADER_LEN + q.len + p->opt_len;
 	if (len > room)
 		return 0;
 	memcpy(buf, p->header, DNS_HEADER_LEN);
@@ -213,7 +225,32 @@ uint32_t dns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, u
 	if (p->opt_len)
 		memcpy(buf + DNS_HEADER_LEN + q.len, p->opt, p->opt_len);
 	t->sum = p->sums[q.len & 1] + id + (uint32_t)q.sum;
-	n->request_bytes += len;
+	return len;
+}
+
+void dns_request_n(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *const *out, uint32_t *lens,
+	uint32_t n, uint32_t room)
+{
+	const struct dns_plan *p = ctx->shared;
+	struct dns_counters *counters = ctx->counters;
+	const struct dns_worker *w = ctx->own;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		t[i].user = query_index(p, w, number_of(w, &t[i]));
+		if (p->fixed)
+			bytes += lens[i] = request_fixed(p, w, &t[i], out[i], room);
+		else
+			lens[i] = request_varied(ctx, &t[i], out[i], room);
+	}
+	counters->request_bytes += bytes;
+}
+
+uint32_t dns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+{
+	uint32_t len;
+
+	dns_request_n(ctx, t, &buf, &len, 1, room);
 	return len;
 }
 
@@ -407,7 +444,7 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 		return PROTO_MALFORMED;
 	if (bytes_be16(buf) != (uint16_t)t->key || (buf[2] & (QR | OPCODE)) != QR)
 		return PROTO_STRAY;
-	q = query_find(p, ctx->own, t);
+	q = query_again(p, ctx->own, t);
 	verdict = question_check(ctx, t, &q, buf, len, &at);
 	if (verdict != PROTO_DONE)
 		return verdict;
@@ -447,8 +484,8 @@ static inline bool records_are_plain(
 	       bytes_be16(buf + at + 9) == 0;
 }
 
-// The usual reply: our question, NOERROR, nothing special. It passes every check of reply_judge,
-// which takes all other replies.
+// The usual reply to a plain query: our question, NOERROR, nothing special. It passes every check
+// of reply_judge, which takes all other replies.
 static inline bool reply_is_plain(const struct dns_plan *p, const struct dns_worker *w,
 	const struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
@@ -458,27 +495,52 @@ static inline bool reply_is_plain(const struct dns_plan *p, const struct dns_wor
 		~0ull << 48 | (uint64_t)((QR | OPCODE | TC) << 8 | AD | RCODE) << 32 | 0xffff0000u;
 	struct dns_query q;
 
-	if (!p->plain || len < DNS_HEADER_LEN || len > p->max_reply ||
+	if (len < DNS_HEADER_LEN || len > p->max_reply ||
 		((bytes_be64(buf) ^ due) & matters) != 0 || bytes_be16(buf + 6) < p->min_answers)
 		return false;
-	q = query_find(p, w, t);
+	q = query_again(p, w, t);
 	return len >= DNS_HEADER_LEN + q.len && bytes_equal(buf + DNS_HEADER_LEN, q.wire, q.len) &&
 	       records_are_plain(p, buf, len, DNS_HEADER_LEN + q.len);
+}
+
+void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *t, const struct proto_message *in,
+	enum proto_verdict *verdicts, uint32_t n)
+{
+	const struct dns_plan *p = ctx->shared;
+	const struct dns_worker *w = ctx->own;
+	struct dns_counters *counters = ctx->counters;
+	uint64_t plain = 0, bytes = 0, aa = 0, empty = 0;
+	const bool is_plain = p->plain;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint8_t *buf = in[i].buf;
+		uint32_t len = in[i].len;
+
+		if (__builtin_expect(!is_plain || !reply_is_plain(p, w, &t[i], buf, len), 0)) {
+			verdicts[i] = reply_judge(ctx, &t[i], buf, len);
+			continue;
+		}
+		verdicts[i] = PROTO_DONE;
+		plain++;
+		bytes += len;
+		counters->reply_size[len <= 128 ? 0 : size_bucket(len)]++;
+		aa += (buf[2] & AA) != 0;
+		empty += bytes_be16(buf + 6) == 0;
+	}
+	counters->rcode[DNS_NOERROR] += plain;
+	counters->reply_bytes += bytes;
+	counters->aa += aa;
+	counters->empty += empty;
 }
 
 enum proto_verdict dns_reply(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
-	struct dns_counters *n = ctx->counters;
+	const struct proto_message in = {buf, len};
+	enum proto_verdict verdict;
 
-	if (!reply_is_plain(ctx->shared, ctx->own, t, buf, len))
-		return reply_judge(ctx, t, buf, len);
-	n->reply_bytes += len;
-	n->rcode[DNS_NOERROR]++;
-	n->reply_size[len <= 128 ? 0 : size_bucket(len)]++;
-	n->aa += (buf[2] & AA) != 0;
-	n->empty += bytes_be16(buf + 6) == 0;
-	return PROTO_DONE;
+	dns_reply_n(ctx, t, &in, &verdict, 1);
+	return verdict;
 }
 
 enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t)

@@ -243,6 +243,25 @@ static void merging_equals_adding_to_one(void **state)
 	assert_memory_equal(&h, &merged, sizeof(h));
 }
 
+static void a_run_of_values_equals_adding_them_one_by_one(void **state)
+{
+	static const uint64_t values[] = {5, 5, 5, 0, 0, 9, 1ull << 50, 1ull << 50, 9, 5};
+	static struct hist one_by_one, in_runs;
+
+	for (size_t n = 0; n <= sizeof(values) / sizeof(*values); n++) {
+		struct hist_run run = {0};
+
+		hist_clear(&one_by_one);
+		hist_clear(&in_runs);
+		for (size_t i = 0; i < n; i++) {
+			hist_add(&one_by_one, values[i]);
+			hist_run_add(&in_runs, &run, values[i]);
+		}
+		hist_run_end(&in_runs, &run);
+		assert_memory_equal(&one_by_one, &in_runs, sizeof(in_runs));
+	}
+}
+
 static void a_difference_is_what_came_in_between(void **state)
 {
 	struct rand r = {4};
@@ -298,6 +317,7 @@ static void deviation_is_that_of_a_sample(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_run_of_values_equals_adding_them_one_by_one),
 		cmocka_unit_test(percentiles_are_within_a_bucket_of_the_sorted_ones),
 		cmocka_unit_test(lost_samples_take_the_upper_ranks),
 		cmocka_unit_test(the_rank_is_the_smallest_that_covers_the_share),

@@ -42,6 +42,46 @@ static void ten_million_sends_do_not_drift(void **state)
 	}
 }
 
+// The same transactions at the same ticks, and the same state after them.
+static void expect_same_block(struct pace p, uint64_t now, uint64_t in_flight, uint32_t most)
+{
+	struct pace one = p, block = p;
+	uint64_t due[64];
+	uint32_t n = 0, taken;
+
+	taken = pace_take(&block, now, in_flight, most, due);
+	for (; n < most && pace_ready(&one, now, in_flight + n); n++)
+		assert_true(n < taken && pace_pop(&one, now) == due[n]);
+	assert_int_equal(taken, n);
+	assert_memory_equal(&one, &block, sizeof(one));
+}
+
+static void a_block_is_what_would_be_taken_one_by_one(void **state)
+{
+	const struct pace_closed closed[] = {{512, 1000, PACE_NEVER, 0}, {512, 1000, 90000, 40000},
+		{3, 1000, PACE_NEVER, 0}, {0, 1000, PACE_NEVER, 0}, {0, 1000, 5000, 0}};
+	const uint64_t left[] = {0, 1, 20, 64, 65, UINT64_MAX};
+
+	for (uint64_t now = 999; now < 200000; now = now * 5 / 4)
+		for (uint32_t most = 0; most <= 64; most += 16)
+			for (size_t l = 0; l < sizeof(left) / sizeof(*left); l++) {
+				struct pace rate = open_loop(1e8, 1000);
+
+				rate.left = left[l];
+				expect_same_block(rate, now, 5, most);
+				for (size_t c = 0; c < sizeof(closed) / sizeof(*closed); c++) {
+					struct pace p = {.left = left[l], .measure = 10000};
+
+					pace_start_closed(
+						&p, &closed[c], (struct pace_share){0, 1});
+					expect_same_block(p, now, 0, most);
+					expect_same_block(p, now, 2, most);
+					expect_same_block(p, now, 500, most);
+					expect_same_block(p, now, 512, most);
+				}
+			}
+}
+
 static void every_second_holds_exactly_the_rate(void **state)
 {
 	const double rates[] = {1, 7, 1000, 20000, 100000, 3333333};
@@ -395,6 +435,7 @@ static void no_worker_waits_for_what_is_outstanding_elsewhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_block_is_what_would_be_taken_one_by_one),
 		cmocka_unit_test(ten_million_sends_do_not_drift),
 		cmocka_unit_test(every_second_holds_exactly_the_rate),
 		cmocka_unit_test(a_late_send_keeps_its_due_time),

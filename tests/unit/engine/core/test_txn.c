@@ -95,7 +95,9 @@ static void age(struct txn_table *t, uint64_t k)
 	t->x = k % t->space;
 	t->to = (struct txn_spot){.client = (uint32_t)(t->x % t->clients),
 		.port = (uint32_t)(t->x / t->clients % t->ports),
-		.high = t->x / row};
+		.row = t->x % row,
+		.high = t->x / row,
+		.mapped = perm_map(&t->perm, t->x / row)};
 	t->in_part = (uint32_t)(t->x / t->part);
 	t->gate = k - t->x + (t->in_part + 1) * t->part;
 }
@@ -236,6 +238,7 @@ static void outcomes_are_known_at_any_age_and_distance(void **state)
 		age(&f.t, leap);
 		memset(f.t.outcomes, 0, (f.t.word_mask + 1) * sizeof(*f.t.outcomes));
 		f.t.lost.first = f.t.lost.count = 0;
+		f.t.oldest = leap;
 		for (uint32_t i = 0; i < RUN; i++)
 			txn_give(&f.t, send_one(&f.t, leap + i, &sent[i]),
 				i % 97 ? TXN_DONE : TXN_LOST);

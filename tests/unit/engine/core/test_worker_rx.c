@@ -93,6 +93,55 @@ static void a_reply_to_an_ended_transaction_is_booked_apart(void **state)
 	}
 }
 
+static void of_two_replies_in_a_burst_the_second_counts_as_it_would_later(void **state)
+{
+	static const struct {
+		enum proto_verdict first, second;
+		struct ledger expect;
+	} rows[] = {
+		{PROTO_DONE, PROTO_DONE, {1, 1, .answered = 1, .duplicate = 1}},
+		{PROTO_FAIL, PROTO_DONE, {1, 1, .failed = 1, .duplicate = 1}},
+		{PROTO_STRAY, PROTO_DONE, {1, 1, .answered = 1, .stray = 1}},
+		{PROTO_KEPT, PROTO_DONE, {1, 1, .answered = 1}},
+		{PROTO_DONE, PROTO_MALFORMED, {1, 1, .answered = 1, .malformed = 1}},
+		{PROTO_AGAIN, PROTO_DONE, {1, 1, .late = 1}}, // the next message is not sent yet
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		rig_fresh(NULL);
+		rig_ask();
+		rig_reply(0, rows[i].first);
+		rig_reply(0, rows[i].second);
+		rig_pass(1500);
+		assert_memory_equal(&it->books.ledger[1], &rows[i].expect, sizeof(struct ledger));
+	}
+}
+
+static void a_burst_may_have_replies_for_several_items_and_parts_of_the_run(void **state)
+{
+	rig.items[1].pace.left = UINT64_MAX;
+	rig_pass(RIG_MEASURE - RIG_START + 1000); // both items, 10 of the warm-up each and one more
+	assert_int_equal(rig.asked, 22);
+	for (uint32_t i = 0; i < 11; i++) {
+		rig_reply(i, PROTO_DONE);
+		if (i % 2)
+			rig_answer((struct rig_answer){.key = 1}); // none of ours
+		rig_reply(11 + i, i % 2 ? PROTO_FAIL : PROTO_DONE);
+	}
+	rig_pass(RIG_MEASURE - RIG_START + 1400);
+	assert_int_equal(rig.items[0].books.ledger[0].answered, 10);
+	assert_int_equal(rig.items[0].books.ledger[1].answered, 1);
+	assert_int_equal(rig.items[1].books.ledger[0].answered, 5);
+	assert_int_equal(rig.items[1].books.ledger[1].answered, 1);
+	assert_int_equal(rig.items[1].books.ledger[0].failed, 5);
+	assert_int_equal(rig.items[0].books.ledger[1].stray, 5);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rig.items[i].txns.in_flight, 0);
+		assert_int_equal(rig.items[i].service.count, 1);
+		assert_ptr_equal(rig.script[i].counters, rig.items[i].banks[1]);
+	}
+}
+
 static void a_reply_while_the_next_message_waits_is_late(void **state)
 {
 	rig_ask();
@@ -391,6 +440,8 @@ int main(void)
 		TEST(one_of_the_warmup_has_no_latency),
 		TEST(each_verdict_has_its_cell),
 		TEST(a_reply_to_an_ended_transaction_is_booked_apart),
+		TEST(of_two_replies_in_a_burst_the_second_counts_as_it_would_later),
+		TEST(a_burst_may_have_replies_for_several_items_and_parts_of_the_run),
 		TEST(a_reply_while_the_next_message_waits_is_late),
 		TEST(a_late_reply_is_judged_though_its_slot_is_used_again),
 		TEST(a_packet_that_fits_no_transaction_is_stray),

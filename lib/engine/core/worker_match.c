@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Matches replies with transactions, a block of them at a time: find the slots, let the protocol
+// judge, end the transactions. Replies that end none well go one by one. Path: hot. The worker's
+// own thread.
+#include "engine/core/worker_internal.h"
+
+// Replies whose transactions are in flight, each for another one.
+struct found {
+	uint32_t count;
+	uint32_t judged;          // of them, due in the measured part
+	uint8_t index[BURST_MAX]; // in the block of replies
+	uint32_t slots[BURST_MAX];
+	struct proto_txn views[BURST_MAX];
+	const struct proto_message *in;
+	enum proto_verdict verdicts[BURST_MAX];
+};
+
+// How a reply counts that is for no transaction in flight.
+static enum evidence_reason reason_of(enum proto_verdict verdict)
+{
+	switch (verdict) {
+	case PROTO_STRAY:
+		return EVIDENCE_STRAY;
+	case PROTO_MALFORMED:
+		return EVIDENCE_MALFORMED;
+	case PROTO_DONE:
+	case PROTO_AGAIN:
+	case PROTO_FAIL:
+	case PROTO_KEPT:
+	case PROTO_DUPLICATE:
+		break;
+	}
+	return EVIDENCE_LATE;
+}
+
+// A reply to a transaction that has ended, or that waits to send its next message: validated like
+// any other, counted apart. slot: TXN_NONE when it has ended. With a router its client is not known
+// any more, so its content is not judged.
+static void item_afterwards(struct worker_item *it, const struct replies *r, uint32_t i,
+	uint32_t slot, enum txn_state ended)
+{
+	const struct txn_place *at = &r->at[i];
+	bool judged = at->seq >= it->judged_from;
+	enum proto_verdict verdict = PROTO_DONE;
+	enum evidence_reason why;
+	struct proto_txn view;
+
+	if (slot == TXN_NONE)
+		view = txn_of(it, at);
+	else
+		txn_see(it, &it->txns.slots[slot], at, &view);
+	view.over = true;
+	it->ctx.counters = it->shadow;
+	it->ctx.ends = r->in[i].ends;
+	if (slot != TXN_NONE || !it->router)
+		verdict = it->proto->reply(&it->ctx, &view, r->in[i].buf, r->in[i].len);
+	why = reason_of(verdict);
+	if (verdict == PROTO_DUPLICATE || (why == EVIDENCE_LATE && ended == TXN_DONE))
+		it->books.ledger[judged].duplicate++;
+	else if (slot == TXN_NONE && why == EVIDENCE_LATE)
+		worker_book_late(it, judged, at, r->pkts[i], r->now);
+	else
+		worker_book(it, judged, why, slot, r->pkts[i], r->now);
+}
+
+// Does it answer a question of the probe before the run?
+static bool item_was_asked(const struct worker_item *it, const struct txn_place *at)
+{
+	uint64_t before = txn_before(&it->txns, at->port, at->client, at->key);
+
+	for (uint32_t i = 0; i < it->asked_count; i++)
+		if (it->asked[i] == before)
+			return true;
+	return false;
+}
+
+// A reply that is for no transaction in flight, or for one that waits for no reply now.
+static void item_no_match(struct worker_item *it, enum txn_match match, uint32_t slot,
+	const struct replies *r, uint32_t i)
+{
+	enum txn_state ended = TXN_FREE;
+
+	if (match == TXN_NO_MATCH && item_was_asked(it, &r->at[i])) {
+		it->counts[1].probe_late++;
+		return;
+	}
+	if (match == TXN_EARLIER)
+		ended = txn_outcome(&it->txns, r->at[i].seq);
+	else if (match == TXN_MATCH && it->txns.slots[slot].begun)
+		ended = TXN_LOST;
+	if (ended == TXN_FREE)
+		worker_book(it, r->now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, r->pkts[i],
+			r->now);
+	else
+		item_afterwards(it, r, i, slot, ended);
+}
+
+// A reply to a transaction in flight that does not end it well.
+APART void item_other_answer(
+	struct worker_item *it, const struct found *f, uint32_t n, const struct replies *r)
+{
+	const struct rte_mbuf *m = r->pkts[f->index[n]];
+	struct txn_slot *s = &it->txns.slots[f->slots[n]];
+	uint32_t slot = f->slots[n];
+
+	switch (f->verdicts[n]) {
+	case PROTO_DONE: // counted in item_complete
+		return;
+	case PROTO_FAIL:
+		worker_book(it, s->judged, EVIDENCE_FAILED, slot, m, r->now);
+		return;
+	case PROTO_AGAIN:
+		if (it->steps)
+			worker_book_step(it, slot, r->now, false);
+		txn_again(&it->txns, slot);
+		txn_keep(s, &f->views[n]);
+		return;
+	case PROTO_KEPT:
+		return;
+	case PROTO_DUPLICATE:
+		it->books.ledger[s->judged].duplicate++;
+		return;
+	case PROTO_STRAY:
+		worker_book(it, s->judged, EVIDENCE_STRAY, slot, m, r->now);
+		return;
+	case PROTO_MALFORMED:
+		worker_book(it, s->judged, EVIDENCE_MALFORMED, slot, m, r->now);
+		return;
+	}
+}
+
+// End the transactions whose verdict is DONE or FAIL, and book the others.
+HOT void item_complete(struct worker_item *it, const struct found *f, const struct replies *r)
+{
+	struct hist_run response = {0}, service = {0};
+	uint64_t answered[2] = {0, 0};
+	uint32_t ended = 0;
+
+	for (uint32_t n = 0; n < f->count; n++) {
+		uint32_t slot = f->slots[n];
+		struct txn_slot *s = &it->txns.slots[slot];
+		enum proto_verdict verdict = f->verdicts[n];
+
+		s->state = TXN_FLYING;
+		if (__builtin_expect(verdict != PROTO_DONE, 0)) {
+			item_other_answer(it, f, n, r);
+			if (verdict != PROTO_FAIL)
+				continue;
+		}
+		answered[s->judged] += verdict == PROTO_DONE;
+		ended++;
+		if (it->steps)
+			worker_book_step(it, slot, r->now, verdict == PROTO_FAIL);
+		if (s->judged) {
+			hist_run_add(&it->books.response, &response, r->now - s->due);
+			hist_run_add(&it->service, &service, r->now - s->time);
+		}
+		txn_give(&it->txns, slot, TXN_DONE);
+	}
+	if (ended == 0)
+		return;
+	it->books.ledger[0].answered += answered[0];
+	it->books.ledger[1].answered += answered[1];
+	hist_run_end(&it->books.response, &response);
+	hist_run_end(&it->service, &service);
+	it->last_answer = r->now;
+	item_silence(it, r->now);
+}
+
+// The verdict on each reply. Counters of the protocol are those of the part of the run in which the
+// transactions were due.
+HOT void item_judge(struct worker_item *it, struct found *f)
+{
+	for (uint32_t from = 0, n; from < f->count; from += n) {
+		n = f->count - from;
+		if (f->judged && f->judged < f->count) // rare: the measured part begins here
+			n = txn_alike(&it->txns, f->slots + from, n);
+		it->ctx.counters = it->banks[it->txns.slots[f->slots[from]].judged];
+		if (it->proto->reply_n)
+			it->proto->reply_n(
+				&it->ctx, f->views + from, f->in + from, f->verdicts + from, n);
+		for (uint32_t i = from; i < from + n && !it->proto->reply_n; i++) {
+			it->ctx.ends = f->in[i].ends;
+			f->verdicts[i] = it->proto->reply(
+				&it->ctx, &f->views[i], f->in[i].buf, f->in[i].len);
+		}
+	}
+}
+
+// A reply whose transaction was not in flight, or had another reply in the same block: that one
+// has been judged by now.
+APART void item_match_rest(struct worker_item *it, struct replies *r, uint32_t i)
+{
+	struct replies one;
+	uint32_t slot = TXN_NONE;
+	enum txn_match match = txn_find(&it->txns, &r->at[i], &slot);
+
+	if (slot == TXN_NONE || it->txns.slots[slot].state != TXN_FLYING) {
+		item_no_match(it, match, slot, r, i);
+		return;
+	}
+	one.count = 1;
+	one.now = r->now;
+	one.pkts[0] = r->pkts[i];
+	one.in[0] = r->in[i];
+	one.at[0] = r->at[i];
+	item_match(it, &one);
+}
+
+void item_match(struct worker_item *it, struct replies *r)
+{
+	struct proto_message in[BURST_MAX];
+	uint8_t rest[BURST_MAX];
+	uint32_t rest_count = 0;
+	struct found f;
+
+	f.count = f.judged = 0;
+	f.in = r->in;
+	for (uint32_t i = 0; i < r->count; i++) {
+		uint32_t slot = TXN_NONE;
+		struct txn_slot *s;
+
+		txn_find(&it->txns, &r->at[i], &slot);
+		if (__builtin_expect(
+			    slot == TXN_NONE || it->txns.slots[slot].state != TXN_FLYING, 0)) {
+			rest[rest_count++] = (uint8_t)i;
+			continue;
+		}
+		s = &it->txns.slots[slot];
+		s->state = TXN_JUDGED;
+		f.judged += s->judged;
+		f.index[f.count] = (uint8_t)i;
+		f.slots[f.count] = slot;
+		txn_see(it, s, &r->at[i], &f.views[f.count++]);
+	}
+	if (rest_count) { // rare: the others close up
+		for (uint32_t n = 0; n < f.count; n++)
+			in[n] = r->in[f.index[n]];
+		f.in = in;
+	}
+	item_judge(it, &f);
+	item_complete(it, &f, r);
+	for (uint32_t i = 0; i < rest_count; i++)
+		item_match_rest(it, r, rest[i]);
+}
