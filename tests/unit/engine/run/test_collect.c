@@ -424,6 +424,388 @@ static void ports_and_workers_have_the_figures_of_devices_and_of_the_hand_over(v
 	pair_end(p);
 }
 
+// Three intervals of a second each: in the warm-up, up to the begin of the measured part, and in
+// it.
+static void an_interval_is_of_the_warmup_up_to_the_measured_part(void **state)
+{
+	static const struct {
+		uint64_t at; // seconds after the start of the warm-up
+		bool warmup;
+		double t_s, length_s, due_per_s;
+		uint64_t in_flight;
+	} rows[] = {
+		{0, true, 0, 0, 0, 3},
+		{1, true, 1, 1, 1000, 3},
+		{2, true, 2, 1, 0, 3},
+		{3, false, 1, 1, 1000, 3 + 5},
+		{4, false, 2, 1, 1000, 3 + 5},
+	};
+	struct fixture *f = fixture_new();
+	uint64_t begin = f->worker.times.start = f->state.at_before = START - 2 * SECOND;
+
+	f->run.books.ledger[0] = (struct ledger){.due = 1000, .sent = 10, .answered = 7};
+	f->run.books.ledger[1] = (struct ledger){.due = 8, .sent = 8, .answered = 3};
+	f->run.pace.next = START + 8500000;
+	for (size_t n = 0; n < sizeof(rows) / sizeof(rows[0]); n++) {
+		struct result_interval i;
+		bool warmup;
+
+		f->snapshot = (struct item_snapshot){
+			.pace = f->run.pace, .ended_at = UINT64_MAX, .books = f->run.books};
+		if (rows[n].at == 0)
+			f->snapshot.books.ledger[0].due = 0;
+		f->worker.snapshots[0].at = begin + rows[n].at * SECOND;
+		f->worker.snapshots[0].number = f->worker.published = n + 1;
+		assert_true(collect_interval(&f->plan, &f->state, f->a, &i, &warmup));
+		assert_int_equal(warmup, rows[n].warmup);
+		assert_true(i.t_s == rows[n].t_s && i.length_s == rows[n].length_s);
+		assert_true(item_of(&i).due_per_s == rows[n].due_per_s);
+		assert_int_equal(item_of(&i).in_flight, rows[n].in_flight);
+	}
+	fixture_end(f);
+}
+
+static void without_items_there_are_no_intervals(void **state)
+{
+	struct fixture *f = fixture_new();
+	struct result_interval i;
+	bool warmup;
+
+	f->plan.item_count = 0;
+	assert_false(collect_interval(&f->plan, &f->state, f->a, &i, &warmup));
+	fixture_end(f);
+}
+
+static void packets_at_home_are_those_that_were_not_handed_over(void **state)
+{
+	static const uint64_t rows[][2] = {{100, 20}, {300, 30}, {50, 50}, {0, 0}, {9, 3}};
+	static struct worker workers[5];
+	uint32_t first[] = {0, 2, 3, 4};
+	struct plan p = {.workers = workers, .first_worker = first, .port_count = 3};
+
+	for (int i = 0; i < 5; i++) {
+		workers[i].reading = 2;
+		workers[i].snapshots[2].received = rows[i][0];
+		workers[i].snapshots[2].given = rows[i][1];
+	}
+	assert_true(collect_home(&p, 0) == 0.875);
+	assert_true(collect_home(&p, 1) == 0);
+	assert_true(collect_home(&p, 2) == -1);
+}
+
+// --- the result beside the ledger ---
+
+// What the device has counted since the run began, n times so much on the n-th port.
+static struct port_counters before(uint64_t n)
+{
+	return (struct port_counters){.rx_packets = -100 * n,
+		.tx_packets = -200 * n,
+		.rx_missed = -3 * n,
+		.rx_no_mbuf = -4 * n};
+}
+
+// Two workers on the port of an item, and one responder at the other end of the ring. Behind them
+// is a worker that is none of theirs.
+struct box {
+	struct fixture *f;
+	struct worker workers[4];
+	struct worker_item runs[2];
+	struct handoff hands[2];
+	struct responder responders[2];
+	struct port_settings settings[2];
+	struct port ports[2];
+	uint32_t first[3];
+};
+
+static struct box *box_new(void)
+{
+	struct box *b = calloc(1, sizeof(*b));
+	struct plan *p;
+
+	assert_non_null(b);
+	b->f = fixture_new();
+	p = &b->f->plan;
+	for (uint32_t i = 0; i < 4; i++) {
+		b->workers[i] = (struct worker){.port = i >= 2, .number = i % 2, .cpu = 10 + i};
+		b->workers[i].tx_refused = 1u << i;
+		b->workers[i].tx_no_mbuf = 100u << i;
+		b->workers[i].wire.counters.fragments = 1000u << i;
+		hist_clear(&b->workers[i].passes);
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		b->runs[i] = b->f->run;
+		b->runs[i].ended_at = START + 2 * SECOND;
+		b->workers[i].items = &b->runs[i];
+		b->workers[i].item_count = 1;
+		b->workers[i].times = b->f->worker.times;
+		b->settings[i] = (struct port_settings){
+			.name = i ? "dut" : "lan", .device = i ? "lan" : "dut"};
+		while (strcmp(driver_of(&b->settings[i])->name, "ring") != 0)
+			b->settings[i].driver++;
+		b->ports[i] = (struct port){.settings = &b->settings[i],
+			.driver = driver_of(&b->settings[i]),
+			.before = before(i + 1)};
+		b->responders[i].tx_refused = 5 + i;
+		b->responders[i].tx_no_mbuf = 6;
+		b->responders[i].wire.counters.fragments = 7;
+	}
+	b->f->item.worker = b->workers;
+	b->f->item.worker_count = 2;
+	b->f->item.run = b->runs;
+	b->f->item.port = b->ports;
+	b->first[1] = 2;
+	b->first[2] = 3;
+	p->workers = b->workers;
+	p->worker_count = 3;
+	p->first_worker = b->first;
+	p->ports = b->ports;
+	p->port_settings = b->settings;
+	p->port_count = 2;
+	p->responders = b->responders;
+	p->responder_count = 1;
+	p->responder_port = 1;
+	return b;
+}
+
+static void box_end(struct box *b)
+{
+	fixture_end(b->f);
+	free(b);
+}
+
+static void a_port_has_the_counters_of_its_device_and_workers(void **state)
+{
+	struct box *b = box_new();
+	const struct result_port *lan, *dut;
+
+	b->hands[0] = (struct handoff){.handed_over = 7, .hand_over_full = 2};
+	b->hands[1] = (struct handoff){.handed_over = 70, .hand_over_full = 20};
+	b->workers[0].hand = &b->hands[0];
+	b->workers[1].hand = &b->hands[1];
+	collect_result(&b->f->plan, b->f->a, &b->f->result);
+	assert_int_equal(b->f->result.ports.count, 2);
+	lan = b->f->result.ports.items;
+	dut = lan + 1;
+	assert_string_equal(lan->name, "lan");
+	assert_string_equal(lan->driver, "ring");
+	assert_string_equal(lan->device, "dut");
+	assert_int_equal(lan->rx_packets, 100);
+	assert_int_equal(lan->tx_packets, 200);
+	assert_int_equal(lan->rx_missed, 3 + 5); // what the responder could not put into the ring
+	assert_int_equal(dut->rx_missed, 6);
+	assert_int_equal(lan->rx_no_mbuf, 4);
+	assert_int_equal(lan->handed_over, 77);
+	assert_int_equal(lan->hand_over_full, 22);
+	assert_int_equal(dut->handed_over, 0);
+	assert_int_equal(lan->tx_refused, 1 + 2);
+	assert_int_equal(lan->tx_no_mbuf, 100 + 200);
+	assert_int_equal(dut->tx_refused, 5); // the responder's, not that of its empty worker
+	assert_int_equal(dut->tx_no_mbuf, 6);
+	assert_int_equal(lan->other->fragments, 1000 + 2000);
+	assert_int_equal(dut->other->fragments, 7);
+	box_end(b);
+}
+
+static void a_ring_to_another_port_loses_no_replies(void **state)
+{
+	struct box *b = box_new();
+	const struct result_port *ports;
+
+	b->f->plan.responder_port = -1;
+	collect_result(&b->f->plan, b->f->a, &b->f->result);
+	ports = b->f->result.ports.items;
+	assert_int_equal(ports[0].rx_missed, 3);
+	assert_int_equal(ports[1].rx_missed, 6);
+	assert_null(b->f->result.responder);
+	assert_int_equal(b->f->result.workers.count, 3);
+	box_end(b);
+}
+
+static void the_responders_counters_are_those_of_all_its_workers(void **state)
+{
+	struct box *b = box_new();
+	const struct result_responder *r;
+
+	b->f->plan.responder_count = 2;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct responder_counts *c = &b->responders[i].counts;
+
+		c->received = 10 + i;
+		c->answered = 20 + i;
+		c->ignored = 30 + i;
+		c->no_buffer = 40 + i;
+		c->waiting = 50 + i;
+		c->gaps_over_1ms = 60 + i;
+		c->stolen = (i + 1) * SECOND;
+		c->max_gap = 1000 - i; // the longest, not the sum
+		b->responders[i].faults.counts[FAULTS_MAX - 1] = 70 + i;
+	}
+	collect_result(&b->f->plan, b->f->a, &b->f->result);
+	r = b->f->result.responder;
+	assert_string_equal(r->port, "dut");
+	assert_int_equal(r->received, 21);
+	assert_int_equal(r->answered, 41);
+	assert_int_equal(r->ignored, 61);
+	assert_int_equal(r->no_buffer, 81);
+	assert_int_equal(r->waiting, 101);
+	assert_int_equal(r->gaps_over_1ms, 121);
+	assert_true(r->stolen_s == 3 && r->max_gap_ns == 1000);
+	assert_int_equal(r->faults[FAULTS_MAX - 1], 141);
+	assert_int_equal(r->protocols.count, 0);
+	assert_int_equal(
+		((const struct result_port *)b->f->result.ports.items)->rx_missed, 3 + 5 + 6);
+	box_end(b);
+}
+
+static void a_worker_has_its_share_of_the_time_and_of_the_work(void **state)
+{
+	struct box *b = box_new();
+	const struct result_worker *w;
+
+	b->hands[0] = (struct handoff){.handed_over = 7, .taken_over = 9};
+	b->workers[0].hand = &b->hands[0];
+	b->workers[0].busy[1] = SECOND / 2;
+	b->workers[0].gaps_over_1ms = 4;
+	b->workers[0].stolen = SECOND / 4;
+	b->workers[0].slept = SECOND / 8;
+	b->workers[0].received = 44;
+	hist_add(&b->workers[0].passes, 90);
+	hist_add(&b->workers[0].passes, 10);
+	b->workers[1].busy[1] = 3 * SECOND; // beyond the end
+	b->runs[0].books.ledger[1] = (struct ledger){
+		.due = 99, .sent = 60, .answered = 10, .failed = 15, .lost = 5, .no_reply = 20};
+	collect_result(&b->f->plan, b->f->a, &b->f->result);
+	assert_true(b->f->result.run.measured_s == 2);
+	assert_int_equal(b->f->result.workers.count, 2);
+	w = b->f->result.workers.items;
+	assert_string_equal(w[0].port, "lan");
+	assert_int_equal(w[0].cpu, 10);
+	assert_int_equal(w[1].cpu, 11);
+	assert_true(w[0].busy == 0.25 && w[1].busy == 1);
+	assert_true(w[0].ns_per_transaction == 1e7 && w[1].ns_per_transaction == 0);
+	assert_true(w[0].max_gap_ns == 90 && w[0].passes.min_ns == 10);
+	assert_int_equal(w[0].handed_over, 7);
+	assert_int_equal(w[0].taken_over, 9);
+	assert_int_equal(w[1].handed_over + w[1].taken_over, 0);
+	assert_int_equal(w[0].gaps_over_1ms, 4);
+	assert_true(w[0].stolen_s == 0.25 && w[0].slept_s == 0.125);
+	assert_int_equal(w[0].received, 44);
+	b->runs[0].ended_at = b->runs[1].ended_at = START; // interrupted before
+	collect_result(&b->f->plan, b->f->a, &b->f->result);
+	w = b->f->result.workers.items;
+	assert_true(b->f->result.run.measured_s == 0 && w[1].busy == 0);
+	box_end(b);
+}
+
+static void an_item_has_the_sums_of_its_workers(void **state)
+{
+	struct box *b = box_new();
+	struct worker_item *r = b->runs;
+	struct result_item i;
+
+	r[0].books.ledger[1] = (struct ledger){
+		.due = 60, .sent = 50, .answered = 20, .failed = 4, .lost = 10, .no_reply = 6};
+	r[1].books.ledger[1] = (struct ledger){.due = 50, .sent = 50, .answered = 50};
+	r[0].pace.next = r[1].pace.next = PACE_NEVER;
+	r[0].counts[1].no_slot = 3;
+	r[1].counts[1].no_slot = 30;
+	r[0].longest_gap = 500;
+	r[1].longest_gap = 400;
+	r[1].ended_at = START + 4 * SECOND;
+	r[0].last_answer = START + 5 * SECOND;
+	r[1].last_answer = START + 3 * SECOND;
+	hist_add(&r[0].service, 100);
+	hist_add(&r[1].service, 300);
+	hist_add(&r[1].lag, 50);
+	hist_add(&r[0].books.response, 700);
+	collect_result(&b->f->plan, b->f->a, &b->f->result);
+	i = total(b->f);
+	assert_true(b->f->result.run.measured_s == 4);
+	assert_string_equal(i.name, "q");
+	assert_string_equal(i.port, "lan");
+	assert_string_equal(i.loop, "open");
+	assert_int_equal(i.ledger.due, 110);
+	assert_int_equal(i.ledger.sent, 100);
+	assert_int_equal(i.unsent, 10);
+	assert_int_equal(i.in_flight, 10);
+	assert_true(i.loss == 0.1);
+	assert_int_equal(i.no_slot, 33);
+	assert_true(i.longest_gap_ns == 500);
+	assert_true(i.sending_s == 4 && i.last_answer_s == 5);
+	assert_true(i.due_per_s == 27.5 && i.sent_per_s == 25 && i.answered_per_s == 17.5);
+	assert_int_equal(i.latency.service.count, 2);
+	assert_true(i.latency.service.min_ns == 100 && i.latency.service.max_ns == 300);
+	assert_true(i.latency.service.mean_ns == 200);
+	assert_int_equal(i.send_lag.count, 1);
+	assert_true(isinf(i.latency.response.p50_ns)); // ten of eleven are lost
+	assert_int_equal(i.steps.count, 0);
+	r[0].pace.kind = PACE_OUTSTANDING;
+	collect_result(&b->f->plan, b->f->a, &b->f->result);
+	assert_string_equal(total(b->f).loop, "closed");
+	box_end(b);
+}
+
+// A load that has an end is done with its last answer.
+static void work_is_as_fast_as_its_last_answer(void **state)
+{
+	static const struct {
+		uint64_t total, left, last_answer_s;
+		double answered_per_s;
+	} rows[] = {
+		{0, 0, 5, 25},
+		{100, 0, 5, 20},
+		{100, 0, 3, 25},
+		{100, 1, 5, 25},
+	};
+	struct box *b = box_new();
+
+	for (size_t n = 0; n < sizeof(rows) / sizeof(rows[0]); n++) {
+		b->f->settings.load.total = rows[n].total;
+		for (uint32_t k = 0; k < 2; k++) {
+			b->runs[k].books.ledger[1] =
+				(struct ledger){.due = 50, .sent = 50, .answered = 50};
+			b->runs[k].ended_at = START + 4 * SECOND;
+			b->runs[k].pace.next = PACE_NEVER;
+		}
+		b->runs[0].left_over = rows[n].left;
+		b->runs[1].last_answer = START + rows[n].last_answer_s * SECOND;
+		collect_result(&b->f->plan, b->f->a, &b->f->result);
+		assert_true(total(b->f).answered_per_s == rows[n].answered_per_s);
+	}
+	box_end(b);
+}
+
+// Nothing was due, and nothing came.
+static void an_item_before_its_turn_has_no_rates(void **state)
+{
+	struct fixture *f = fixture_new();
+
+	f->run.ended_at = START;
+	f->run.pace.next = PACE_NEVER;
+	collect_result(&f->plan, f->a, &f->result);
+	assert_true(total(f).due_per_s == 0 && total(f).answered_per_s == 0);
+	assert_true(total(f).loss == 0 && isnan(total(f).latency.response.p50_ns));
+	assert_true(isnan(total(f).latency.service.min_ns));
+	fixture_end(f);
+}
+
+static void more_in_flight_than_in_the_tables_is_told(void **state)
+{
+	struct fixture *f = fixture_new();
+
+	work(f, 1000, 0);
+	publish(f, 1);
+	f->run.books.ledger[1].answered -= 2;
+	f->state.before[0].ledger[1].answered -= 2; // lost from the intervals too
+	((struct result_interval_item *)f->intervals[0].traffic.items)->answered -= 2;
+	f->run.txns.in_flight = 2;
+	assert_null(finish(f, START + SECOND));
+	f->run.txns.in_flight = 1;
+	assert_string_equal(collect_check(&f->plan, &f->result, f->a),
+		"traffic.q: 2 in flight by the ledger, 1 by the table");
+	fixture_end(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +820,17 @@ int main(void)
 			ports_and_workers_have_the_figures_of_devices_and_of_the_hand_over),
 		cmocka_unit_test(
 			a_worker_that_is_ahead_is_not_put_together_with_one_that_is_behind),
+		cmocka_unit_test(an_interval_is_of_the_warmup_up_to_the_measured_part),
+		cmocka_unit_test(without_items_there_are_no_intervals),
+		cmocka_unit_test(packets_at_home_are_those_that_were_not_handed_over),
+		cmocka_unit_test(a_port_has_the_counters_of_its_device_and_workers),
+		cmocka_unit_test(a_ring_to_another_port_loses_no_replies),
+		cmocka_unit_test(the_responders_counters_are_those_of_all_its_workers),
+		cmocka_unit_test(a_worker_has_its_share_of_the_time_and_of_the_work),
+		cmocka_unit_test(an_item_has_the_sums_of_its_workers),
+		cmocka_unit_test(work_is_as_fast_as_its_last_answer),
+		cmocka_unit_test(an_item_before_its_turn_has_no_rates),
+		cmocka_unit_test(more_in_flight_than_in_the_tables_is_told),
 	};
 
 	return cmocka_run_group_tests_name("collect", tests, NULL, NULL);

@@ -4,6 +4,7 @@
 // Path: cold. Test.
 #include "../planned.h"
 
+#include <errno.h>
 #include <time.h>
 
 #include "engine/run/run_internal.h"
@@ -26,8 +27,14 @@ static struct {
 	int resolved;             // what is found of the server
 	uint64_t measure, end;    // ticks from the start
 	uint32_t waiting, flying; // naps that the responder, or a packet, takes
+	uint32_t hurry;           // naps until the second signal; 0: none
+	int evidence;             // start of the capture
+	bool no_probe;
 	// Seen.
-	uint32_t naps;
+	uint32_t naps, errors;
+	char steps[128];
+	uint32_t cpu_reads[4], cpu_count; // looks of the management thread before them
+	uint64_t begun;
 	uint32_t passes, shown, shown_warmup, responders, launched[4], launches;
 	uint32_t phase_at_verdict;
 	bool judged, interrupted;
@@ -41,6 +48,14 @@ static volatile sig_atomic_t signals;
 static struct result_interval_item nothing;
 
 int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
+int __wrap_evidence_log_start(struct plan *plan, struct arena *a, struct evidence_log **out);
+void __wrap_evidence_log_stop(struct evidence_log *log, struct result_capture *out);
+struct probe *__wrap_probe_start(const struct probe_settings *s, uint64_t every_ns);
+void __wrap_probe_stop(struct probe *probe, const struct clock *c, uint64_t from, uint64_t to,
+	struct arena *a, struct result *res);
+bool __real_cpu_read(struct cpu_times *out);
+bool __wrap_cpu_read(struct cpu_times *out);
+void __wrap_log_error(const char *fmt, ...);
 int __wrap_resolve_all(struct plan *plan, const volatile sig_atomic_t *s, struct io_error *e);
 void __wrap_launch_loop(uint32_t worker, int (*loop)(void *), void *arg);
 void __wrap_launch_wait_all(void);
@@ -57,6 +72,53 @@ int __wrap_verdict_reach(const struct plan *plan, const char *broken, bool inter
 	struct arena *a, struct result *res);
 bool __wrap_port_link_up(const struct port *port);
 void __wrap_port_read_counters(struct port *port, struct port_counters *out);
+
+static void step(const char *name)
+{
+	size_t len = strlen(seen.steps);
+
+	snprintf(seen.steps + len, sizeof(seen.steps) - len, "%s%s", len ? " " : "", name);
+}
+
+int __wrap_evidence_log_start(struct plan *plan, struct arena *a, struct evidence_log **out)
+{
+	step("capture");
+	*out = plan->config->output.capture && seen.evidence == 0 ? (void *)&seen : NULL;
+	return seen.evidence;
+}
+
+void __wrap_evidence_log_stop(struct evidence_log *log, struct result_capture *out)
+{
+	assert_ptr_equal(log, &seen);
+	step("no-capture");
+	out->packets = 7;
+}
+
+struct probe *__wrap_probe_start(const struct probe_settings *s, uint64_t every_ns)
+{
+	step("probe");
+	assert_int_equal(every_ns, 100000000);
+	return seen.no_probe ? NULL : (struct probe *)&seen;
+}
+
+void __wrap_probe_stop(struct probe *probe, const struct clock *c, uint64_t from, uint64_t to,
+	struct arena *a, struct result *res)
+{
+	assert_int_equal(to - from, seen.end - seen.measure);
+	if (probe)
+		step("no-probe");
+}
+
+bool __wrap_cpu_read(struct cpu_times *out)
+{
+	seen.cpu_reads[seen.cpu_count++ % 4] = seen.passes;
+	return __real_cpu_read(out);
+}
+
+void __wrap_log_error(const char *fmt, ...)
+{
+	seen.errors++;
+}
 
 int __wrap_resolve_all(struct plan *plan, const volatile sig_atomic_t *s, struct io_error *e)
 {
@@ -79,6 +141,8 @@ int __wrap_nanosleep(const struct timespec *t, struct timespec *left)
 	seen.flying -= seen.flying > 0;
 	seen.waiting -= seen.waiting > 0;
 	r.plan.responders[0].counts.waiting = seen.waiting;
+	if (seen.hurry && seen.naps >= seen.hurry)
+		signals = 2;
 	return 0;
 }
 
@@ -151,7 +215,8 @@ static void show(void *ctx, const struct result_interval *i, bool warmup)
 static void show_responder(void *ctx, double t_s, const struct result_responder *total)
 {
 	assert_string_equal(total->port, "dut");
-	if (++seen.responders == 2)
+	assert_true(t_s >= 0.1 * ++seen.responders); // an interval each
+	if (seen.responders == 2)
 		signals = 1;
 }
 
@@ -276,6 +341,7 @@ static void the_second_signal_ends_it_at_once(void **state)
 	seen.pass = two_signals;
 	run_course(&r);
 	assert_int_equal(seen.passes, 1);
+	assert_int_equal(seen.naps, 1); // late replies are not waited for
 	assert_true(seen.interrupted);
 }
 
@@ -289,9 +355,27 @@ static void a_worker_that_does_not_finish_is_given_up_after_the_drain(void **sta
 	begin(TEXT(", drain: 0s"), false);
 	seen.pass = never;
 	seen.end = 1;
+	seen.waiting = 1000;
 	assert_int_equal(run_course(&r), 55);
 	assert_true(seen.passes >= 1 && seen.passes <= 3);
+	assert_int_equal(seen.naps, seen.passes + 1);
 	assert_false(seen.interrupted);
+}
+
+static void one_signal(uint32_t n)
+{
+	signals = 1;
+	assert_true(clock_now() - seen.begun < 1ull << 36); // half a minute at most
+}
+
+// The time of the drain begins with the first signal, and only once.
+static void a_worker_that_does_not_finish_after_a_signal_is_given_up_too(void **state)
+{
+	begin(TEXT(", drain: 1ms"), false);
+	seen.pass = one_signal;
+	seen.begun = clock_now();
+	assert_int_equal(run_course(&r), 55);
+	assert_true(seen.interrupted);
 }
 
 static bool is_enough(void *ctx)
@@ -392,6 +476,87 @@ static void late_replies_are_waited_for(void **state)
 	}
 }
 
+static void the_second_signal_ends_the_wait_for_late_replies(void **state)
+{
+	begin(TEXT(""), false);
+	seen.pass = finish_at_3;
+	seen.waiting = 1000;
+	seen.hurry = 6;
+	run_course(&r);
+	assert_int_equal(seen.naps, 6 + 1);
+}
+
+// At the begin of the measured part, and at its end or when the drain begins. Where it never began
+// there is no figure.
+static void the_cpus_are_read_at_both_ends_of_the_measured_part(void **state)
+{
+	static const struct {
+		uint64_t measure, end;
+		void (*pass)(uint32_t n);
+		uint32_t count, reads[2]; // looks before them
+	} rows[] = {
+		{0, FAR, finish_at_3, 2, {0, 3}},
+		{0, FAR, signal_at_2, 2, {0, 2}},
+		{0, 1, finish_at_3, 2, {0, 1}},
+		{FAR, FAR, finish_at_3, 0, {0, 0}},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin(TEXT(""), false);
+		seen.pass = rows[i].pass;
+		seen.measure = rows[i].measure;
+		seen.end = rows[i].end;
+		run_course(&r);
+		assert_int_equal(seen.cpu_count, rows[i].count);
+		for (uint32_t k = 0; k < rows[i].count; k++)
+			assert_int_equal(seen.cpu_reads[k], rows[i].reads[k]);
+		assert_int_equal(result.cpu != NULL, rows[i].count == 2);
+		teardown(state);
+		setup(state);
+	}
+}
+
+#define WITNESSES "output: {capture: {file: /tmp/never.pcapng}}\ndut: {probe: {command: figures}}\n"
+
+// The capture and the probe begin when the server is found, and end in any case.
+static void capture_and_probe_frame_the_run(void **state)
+{
+	static const struct {
+		const char *text;
+		int resolved, evidence;
+		bool no_probe;
+		int code;
+		const char *steps;
+		uint32_t launches, errors;
+	} rows[] = {
+		{TEXT("") WITNESSES, 0, 0, false, 55, "capture probe no-capture no-probe", 2, 0},
+		{TEXT(""), 0, 0, false, 55, "capture", 2, 0},
+		{TEXT("") WITNESSES, 0, -EACCES, false, EXIT_ENVIRONMENT, "capture", 1, 1},
+		{TEXT("") WITNESSES, 0, 0, true, EXIT_ENVIRONMENT, "capture probe no-capture", 1,
+			0},
+		{TEXT("") WITNESSES, -ENOENT, 0, false, EXIT_UNREACHABLE, "", 1, 1},
+		{TEXT("") WITNESSES, -EINTR, 0, false, EXIT_INTERRUPTED, "", 1, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin(rows[i].text, false);
+		seen.pass = finish_at_3;
+		seen.resolved = rows[i].resolved;
+		seen.evidence = rows[i].evidence;
+		seen.no_probe = rows[i].no_probe;
+		assert_int_equal(run_course(&r), rows[i].code);
+		assert_string_equal(seen.steps, rows[i].steps);
+		assert_int_equal(seen.launches, rows[i].launches);
+		assert_int_equal(seen.errors, rows[i].errors);
+		assert_int_equal(seen.judged, rows[i].code == 55);
+		assert_int_equal(
+			result.capture != NULL, strstr(rows[i].steps, "no-capture") != NULL);
+		assert_int_equal(r.plan.phase, PHASE_STOP);
+		teardown(state);
+		setup(state);
+	}
+}
+
 static void a_server_that_is_not_found_is_unreachable(void **state)
 {
 	begin(TEXT(""), false);
@@ -435,12 +600,16 @@ int main(void)
 		TEST(the_first_signal_drains_and_the_run_is_judged_as_interrupted),
 		TEST(the_second_signal_ends_it_at_once),
 		TEST(a_worker_that_does_not_finish_is_given_up_after_the_drain),
+		TEST(a_worker_that_does_not_finish_after_a_signal_is_given_up_too),
 		TEST(a_run_whose_purpose_is_known_drains),
 		TEST(a_rule_that_holds_drains),
 		TEST(an_interval_of_the_warmup_is_shown_and_not_kept),
 		TEST(rules_hold_until_the_end_of_the_measured_part),
 		TEST(all_intervals_are_kept_however_many_there_are),
 		TEST(late_replies_are_waited_for),
+		TEST(the_second_signal_ends_the_wait_for_late_replies),
+		TEST(the_cpus_are_read_at_both_ends_of_the_measured_part),
+		TEST(capture_and_probe_frame_the_run),
 		TEST(a_server_that_is_not_found_is_unreachable),
 		TEST(a_signal_while_it_is_looked_for_is_an_interruption),
 		TEST(a_responder_alone_answers_until_a_signal),

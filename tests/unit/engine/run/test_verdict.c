@@ -13,25 +13,40 @@
 #include "base/arena.h"
 #include "engine/run/run.h"
 #include "engine/run/verdict.h"
+#include "io/driver.h"
 
 #define HZ 2.5e9
 
-// A run of 2 s with one item on one port, nothing wrong with it.
+// A run of 2 s with one item on one port, nothing wrong with it. Behind each is one more, which
+// everything is wrong with, and which is not part of the run.
 struct fixture {
 	struct config config;
 	struct item_settings item;
-	struct port_settings port;
+	struct port_settings port, more_port;
 	struct port started;
-	struct worker worker;
-	struct worker_item run;
-	struct plan_item plan_item;
+	struct worker worker, more_worker;
+	struct worker_item run, more_run;
+	struct plan_item plan_item, more_plan_item;
 	struct plan plan;
-	struct result_item result_item;
-	struct result_port result_port;
-	struct result_worker result_worker;
+	struct result_item result_item, more_result_item;
+	struct result_port result_port, more_result_port;
+	struct result_worker result_worker, more_result_worker;
 	struct result result;
 	struct arena *arena;
 };
+
+static struct counter_list criteria; // instead of those of the file, unless it is empty
+
+struct counter_list __real_criteria_judge(
+	const struct config *c, const struct result *r, struct arena *a);
+struct counter_list __wrap_criteria_judge(
+	const struct config *c, const struct result *r, struct arena *a);
+
+struct counter_list __wrap_criteria_judge(
+	const struct config *c, const struct result *r, struct arena *a)
+{
+	return criteria.count ? criteria : __real_criteria_judge(c, r, a);
+}
 
 static int setup(void **state)
 {
@@ -69,6 +84,18 @@ static int setup(void **state)
 		.traffic = {&f.result_item, 1},
 		.ports = {&f.result_port, 1},
 		.workers = {&f.result_worker, 1}};
+	f.more_worker = (struct worker){.items = &f.more_run,
+		.item_count = 1,
+		.tx_no_mbuf = 1000,
+		.tx_refused = 2000,
+		.wire.counters.fragments = 1};
+	f.more_run.counts[1].no_client = 50;
+	f.more_run.txns.count = 512;
+	f.more_plan_item = f.plan_item;
+	f.more_result_item = (struct result_item){
+		.name = "more", .ledger = {.due = 9, .sent = 9, .answered = 1, .lost = 8}};
+	f.more_result_port = (struct result_port){.name = "more", .rx_missed = 9};
+	f.more_result_worker = (struct result_worker){.port = "more", .stolen_s = 2};
 	*state = &f;
 	return 0;
 }
@@ -77,6 +104,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
+	criteria.count = 0;
 	arena_free(f->arena);
 	return 0;
 }
@@ -393,6 +421,168 @@ static void a_server_is_unreachable_when_nothing_of_any_kind_came(void **state)
 	assert_true(says(f, "2 IP fragments"));
 }
 
+// What is wrong with the run shows as the sum over the item's workers, and no others.
+static void causes_are_summed_up_over_the_workers(void **state)
+{
+	static const struct proto proto = {.name = "some"};
+	static const struct {
+		uint32_t workers;
+		const char *words[4];
+	} rows[] = {
+		{1, {"to send from, 9 times", "burst, 8 times", "all 256 trans", ": 7 not sent"}},
+		{2, {"to send from, 1009 times", "burst, 2008 times", "all 768 trans",
+			    ": 57 not sent"}},
+	};
+	struct fixture *f = *state;
+
+	f->run.proto = f->more_run.proto = &proto;
+	f->result_item.ledger.due = 2100;
+	f->result_item.unsent = 100;
+	f->result_item.no_slot = 7;
+	f->worker.tx_refused = 8;
+	f->worker.tx_no_mbuf = 9;
+	f->run.counts[1].no_client = 7;
+	f->run.txns.count = 256;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		f->plan_item.worker_count = rows[i].workers;
+		assert_invalid(f, "did not send 100 of 2100");
+		for (uint32_t k = 0; k < 4; k++)
+			assert_true(says(f, rows[i].words[k]));
+	}
+}
+
+static void a_cause_without_an_effect_is_no_reason(void **state)
+{
+	struct fixture *f = *state;
+
+	f->worker.tx_refused = f->worker.tx_no_mbuf = 8;
+	f->run.counts[1].no_client = 2;
+	f->result_item.unsent = 2;
+	assert_int_equal(reach(f), EXIT_PASS);
+	assert_int_equal(f->result.verdict.reasons.count, 0);
+}
+
+static void the_load_is_at_fault_up_to_the_bounds_of_the_tester(void **state)
+{
+	static const struct proto proto = {.name = "some"};
+	struct fixture *f = *state;
+
+	f->run.proto = &proto;
+	f->run.counts[1].no_client = 300;
+	f->result_item.unsent = 302; // two more than that are allowed
+	f->result_item.send_lag.p99_ns = 1e7;
+	assert_int_equal(reach(f), EXIT_INVALID);
+	assert_string_equal(f->result.verdict.invalid_by, "load");
+}
+
+static void a_criterion_that_is_not_met_fails_the_run(void **state)
+{
+	struct result_criterion list[] = {{.expression = "a < 1", .pass = true},
+		{.expression = "b < 1", .pass = false}, {.expression = "c < 1", .pass = true}};
+	struct fixture *f = *state;
+
+	criteria = (struct counter_list){list, 3};
+	assert_int_equal(reach(f), EXIT_FAIL);
+	assert_int_equal(f->result.verdict.reasons.count, 1);
+	assert_true(says(f, "criterion not met: b < 1"));
+	list[1].pass = true;
+	assert_int_equal(reach(f), EXIT_PASS);
+	// The last one is that of a rule, which has a reason of its own.
+	list[2].pass = false;
+	f->result.verdict.stopped = "loss > 5%";
+	assert_int_equal(reach(f), EXIT_FAIL);
+	assert_int_equal(f->result.verdict.reasons.count, 1);
+	assert_true(says(f, "stopped 0 s after"));
+}
+
+// In flight half-way and at the end of sending: an interval belongs to where it ends.
+static void growth_is_from_half_way_to_the_end(void **state)
+{
+	static const struct {
+		double last_s;
+		uint64_t answered[5]; // of 500, and of none in the last interval
+		const char *limit;
+	} rows[] = {
+		{2.5, {500, 470, 500, 500, 0}, "none"}, // at 1 s already
+		{2.5, {500, 500, 470, 500, 0}, "server"},
+		{2.5, {500, 500, 500, 470, 30}, "server"}, // after the end
+		{2.002, {500, 500, 500, 470, 30}, "none"}, // a tick is calibrated
+		{2.003, {500, 500, 500, 470, 30}, "server"},
+		{2.5, {470, 530, 500, 500, 0}, "none"},
+	};
+	struct fixture *f = *state;
+
+	f->run.pace.kind = PACE_RATE;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct result_interval_item series[5];
+		struct result_interval intervals[5];
+
+		for (uint32_t k = 0; k < 5; k++) {
+			series[k] = (struct result_interval_item){
+				.sent = k < 4 ? 500 : 0, .answered = rows[i].answered[k]};
+			intervals[k] = (struct result_interval){
+				k < 4 ? 0.5 * (k + 1) : rows[i].last_s, 0.5, {&series[k], 1}};
+		}
+		f->result.intervals = (struct counter_list){intervals, 5};
+		reach(f);
+		assert_string_equal(f->result.verdict.limited_by, rows[i].limit);
+	}
+}
+
+static int32_t driver_number(const char *name)
+{
+	for (int32_t i = 0; drivers[i].name; i++)
+		if (strcmp(drivers[i].name, name) == 0)
+			return i;
+	fail_msg("no driver %s", name);
+	return -1;
+}
+
+// A ring that is full is the server's receive queue; a worker that is busy all the time is a limit
+// of its own, and so is the busiest of several.
+static void a_closed_loop_is_limited_by_its_server_or_by_a_worker(void **state)
+{
+	static const struct {
+		bool ring;
+		uint32_t workers;
+		double measured_s;
+		uint64_t refused;
+		double busy, more_busy; // shares of 2 s
+		const char *limit;
+	} rows[] = {
+		{false, 1, 2, 0, 0.9, 1, "server"},
+		{false, 1, 2, 0, 0.91, 0, "tester"},
+		{false, 2, 2, 0, 0.5, 0.91, "tester"},
+		{false, 2, 2, 0, 0.91, 0.5, "tester"},
+		{false, 1, 2, 3, 0.91, 0, "tester"}, // refused by a device
+		{true, 1, 2, 0, 0.91, 0, "tester"},
+		{true, 1, 2, 3, 0.91, 0, "server"},
+		{true, 2, 2, 0, 0.91, 0, "server"}, // the other one was refused
+		{false, 1, 0, 0, 0.91, 0, "server"},
+	};
+	struct fixture *f = *state;
+
+	f->run.pace.kind = PACE_MAX;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		// The other end of the ring is the first port.
+		f->port = (struct port_settings){.name = "dut", .device = "lan"};
+		f->more_port = (struct port_settings){.name = "lan", .device = "dut"};
+		f->port.driver = f->more_port.driver =
+			driver_number(rows[i].ring ? "ring" : "null");
+		f->plan.port_count = 2;
+		f->worker.port = 1;
+		f->result.ports.count = 2;
+		f->more_result_port.rx_missed = 0;
+		f->plan_item.worker_count = rows[i].workers;
+		f->result.run.measured_s = rows[i].measured_s;
+		f->worker.tx_refused = rows[i].refused;
+		f->worker.busy[1] = (uint64_t)(rows[i].busy * 2 * HZ);
+		f->more_worker.busy[1] = (uint64_t)(rows[i].more_busy * 2 * HZ);
+		reach(f);
+		assert_string_equal(f->result.verdict.limited_by, rows[i].limit);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -415,6 +605,12 @@ int main(void)
 		TEST(a_bound_is_the_last_value_that_is_allowed),
 		TEST(the_worst_is_the_verdict),
 		TEST(a_server_is_unreachable_when_nothing_of_any_kind_came),
+		TEST(causes_are_summed_up_over_the_workers),
+		TEST(a_cause_without_an_effect_is_no_reason),
+		TEST(the_load_is_at_fault_up_to_the_bounds_of_the_tester),
+		TEST(a_criterion_that_is_not_met_fails_the_run),
+		TEST(growth_is_from_half_way_to_the_end),
+		TEST(a_closed_loop_is_limited_by_its_server_or_by_a_worker),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
