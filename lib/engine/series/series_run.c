@@ -18,13 +18,12 @@
 unsigned series_at(const struct config *c, double value, struct arena *a, char **texts)
 {
 	bool whole = value == floor(value);
-	char *load = search_load_path(c->search, a);
 	unsigned n = 0;
 
 	texts[n++] = arena_printf(a, whole ? "%s=%.0f" : "%s=%.3f", c->search->variable, value);
-	if (c->search->method != SEARCH_RAMP || !load)
+	if (c->search->method != SEARCH_RAMP)
 		return n;
-	texts[n++] = arena_printf(a, "%s.ramp=null", load);
+	texts[n++] = arena_printf(a, "%s.ramp=null", search_load_path(c->search, a));
 	texts[n++] = arena_printf(a, "run.interval=%lluns", (unsigned long long)c->run.interval_ns);
 	return n;
 }

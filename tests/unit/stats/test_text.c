@@ -39,6 +39,9 @@ static void rounding_never_leaves_a_thousand_of_the_smaller_unit(void **state)
 	assert_format(999999, "ns", "1.00 ms");
 	assert_format(9.999e6, "ns", "10.0 ms");
 	assert_format(99.99e6, "ns", "100 ms");
+	assert_format(999.5, "ns", "1.00 us");
+	assert_format(99.95, "ns", "100 ns");
+	assert_format(9.995, "ns", "10.0 ns");
 }
 
 static void rates_and_ratios_read_as_people_write_them(void **state)

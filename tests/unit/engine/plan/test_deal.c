@@ -12,6 +12,7 @@
 
 #include "base/rand.h"
 #include "engine/plan/deal.h"
+#include "lib/test_port.h"
 
 #define WORKERS 4
 #define ITEMS   2
@@ -255,6 +256,38 @@ static void keys_tell_workers_and_items_apart(void **state)
 		}
 }
 
+// In each of the four rings of two workers, more than are taken out at once in one of them.
+static void packets_in_the_rings_of_an_ended_run_are_freed(void **state)
+{
+	static const uint32_t counts[] = {0, 1, 3 * HANDOFF_BURST + 1, 2};
+	static struct test_port port;
+	struct handoff_packet p;
+
+	test_port_open(&port, 3);
+	add_item("198.18.0.2", "198.18.0.16", 1);
+	deal(2);
+	assert_int_equal(f.hands.count, 2);
+	for (uint32_t ring = 0; ring < 4; ring++)
+		for (uint32_t i = 0; i < counts[ring]; i++) {
+			p = (struct handoff_packet){.mbuf = rte_pktmbuf_alloc(&port.pool)};
+			assert_int_equal(handoff_ring_put(&f.hands.rings[ring], &p, 1), 1);
+		}
+	assert_true(port.live > 0);
+	deal_empty(&f.plan);
+	assert_int_equal(port.live, 0);
+	for (uint32_t ring = 0; ring < 4; ring++)
+		assert_int_equal(handoff_ring_take(&f.hands.rings[ring], &p, 1), 0);
+}
+
+static void one_worker_has_no_rings(void **state)
+{
+	add_item("198.18.0.2", "198.18.0.16", 1);
+	deal(1);
+	assert_int_equal(f.hands.count, 0);
+	assert_null(f.workers[0].hand);
+	deal_empty(&f.plan);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +301,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_few_ports_that_all_hash_to_one_queue_are_dealt_in_turn, fresh, done),
 		cmocka_unit_test_setup_teardown(keys_tell_workers_and_items_apart, fresh, done),
+		cmocka_unit_test_setup_teardown(
+			packets_in_the_rings_of_an_ended_run_are_freed, fresh, done),
+		cmocka_unit_test_setup_teardown(one_worker_has_no_rings, fresh, done),
 	};
 
 	return cmocka_run_group_tests_name("deal", tests, NULL, NULL);

@@ -405,6 +405,95 @@ static void what_a_queue_gives_back_is_no_throughput(void **state)
 	assert_near(search_answer(&f.search, 0).throughput, (1000 + 500 + 1200) / 3.0, 0);
 }
 
+static void the_throughput_of_a_ramp_is_a_mean_of_neighbours(void **state)
+{
+	static const struct {
+		uint32_t count;
+		double answered[4], throughput;
+	} rows[] = {
+		{1, {1000}, 1000},
+		{3, {1000, 900, 500}, (1000 + 900) / 2.0},
+		{4, {100, 1000, 500, 500}, (1000 + 500 + 500) / 3.0},
+	};
+
+	for (size_t n = 0; n < sizeof(rows) / sizeof(rows[0]); n++) {
+		struct fixture f;
+
+		prepare(&f, SEARCH_RAMP);
+		for (uint32_t i = 0; i < rows[n].count; i++)
+			f.trials[f.search.count++] = (struct search_trial){
+				.load = 1000 + 100 * i, .answered_per_s = rows[n].answered[i]};
+		assert_near(search_answer(&f.search, 0).throughput, rows[n].throughput, 1e-9);
+	}
+}
+
+// Two bad trials at the end bound the answer when no more follow.
+static void a_ramp_that_goes_on_may_recover(void **state)
+{
+	struct fixture f;
+
+	prepare(&f, SEARCH_RAMP);
+	for (uint32_t i = 0; i < 5; i++)
+		f.trials[f.search.count++] =
+			(struct search_trial){.load = 1000 + 100 * i, .loss = i < 3 ? 0 : 0.5};
+	f.search.going = true;
+	assert_true(isinf(search_answer(&f.search, 0).upper));
+	f.search.going = false;
+	assert_near(search_answer(&f.search, 0).upper, 1300, 0);
+}
+
+// Intervals of a second at 1000 a second, of which something is missing.
+static void intervals_become_trials_when_their_losses_are_known(void **state)
+{
+	static const struct {
+		uint32_t count;
+		double due[5], sent[5], asked[5]; // from the second one on: the first is a guard
+		bool over, cut;
+		uint32_t trials, invalid;
+	} rows[] = {
+#define ALL {0, 1000, 1000, 1000, 1000}
+		{3, ALL, ALL, ALL, false, false, 2, 0},
+		{3, ALL, ALL, ALL, true, false, 3, 0},
+		{3, ALL, ALL, ALL, true, true, 2, 0},
+		// The drain is none, and before it is the part of one in which it was cut.
+		{3, {0, 1000, 1000, 0}, ALL, ALL, true, false, 2, 0},
+		{3, {0, 1000, 1000, 0}, ALL, ALL, true, true, 1, 0},
+		{2, {0}, ALL, ALL, true, true, 0, 0},
+		{0, ALL, ALL, ALL, true, true, 0, 0},
+		{3, ALL, ALL, {0, 1000, 0, 1000}, true, false, 2, 0},
+		// 64 may wait, and those of 10 ms.
+		{3, ALL, {0, 1000, 926, 1000}, ALL, true, false, 3, 0},
+		{3, ALL, {0, 1000, 925, 1000}, ALL, true, false, 3, 2},
+#undef ALL
+	};
+
+	for (size_t n = 0; n < sizeof(rows) / sizeof(rows[0]); n++) {
+		struct ramp_interval series[5];
+		struct fixture f;
+		struct ramp r = {.settings = &f.settings,
+			.intervals = series + 1,
+			.count = rows[n].count,
+			.timeout_s = 1,
+			.late_s = 0.01,
+			.over = rows[n].over,
+			.cut = rows[n].cut};
+		uint32_t count, invalid = 0;
+
+		prepare(&f, SEARCH_RAMP);
+		for (uint32_t i = 0; i < 5; i++)
+			series[i] = (struct ramp_interval){.t_s = i,
+				.length_s = 1,
+				.due = rows[n].due[i],
+				.sent = rows[n].sent[i],
+				.asked = rows[n].asked[i]};
+		count = ramp_trials(&r, 0, f.trials);
+		for (uint32_t i = 0; i < count && i < 5; i++)
+			invalid += f.trials[i].invalid;
+		assert_int_equal(count, rows[n].trials);
+		assert_int_equal(invalid, rows[n].invalid);
+	}
+}
+
 static void every_goal_has_its_answer(void **state)
 {
 	for (enum search_method m = SEARCH_BISECT; m <= SEARCH_RAMP; m++) {
@@ -746,6 +835,9 @@ int main(void)
 		cmocka_unit_test(one_bad_moment_of_the_tester_does_not_end_a_ramp),
 		cmocka_unit_test(a_rule_that_ends_a_ramp_bounds_the_answer),
 		cmocka_unit_test(what_a_queue_gives_back_is_no_throughput),
+		cmocka_unit_test(the_throughput_of_a_ramp_is_a_mean_of_neighbours),
+		cmocka_unit_test(a_ramp_that_goes_on_may_recover),
+		cmocka_unit_test(intervals_become_trials_when_their_losses_are_known),
 		cmocka_unit_test(every_goal_has_its_answer),
 		cmocka_unit_test(latency_is_a_limit_as_well),
 		cmocka_unit_test(a_server_that_never_meets_the_goal_has_no_answer),

@@ -88,15 +88,21 @@ static void a_variable_that_is_no_number_is_an_error(void **state)
 	expect("search: {variable: run.seed, " SPAN GOAL "}", "does not change the load");
 	expect("search: {variable: traffic.q.load.outstanding, from: 1.5, to: 9, " GOAL "}",
 		"whole numbers");
+	expect("search: {variable: traffic.q.load.outstanding, from: 1, to: 9.5, " GOAL "}",
+		"whole numbers");
+	expect("search: {" RATE "from: 1.5, to: 9.5, " GOAL "}", NULL);
 }
 
 static void a_search_needs_room_and_goals(void **state)
 {
 	expect("search: {" RATE "from: 20k, to: 20k, " GOAL "}",
 		"t.yaml:7:47: search.from: is not below to");
+	expect("search: {" RATE "from: 20.001k, to: 20k, " GOAL "}", "is not below to");
 	expect("search: {" RATE SPAN "goals: []}", "search.goals: no goal to meet");
 	expect("search: {" RATE SPAN "}", "goals");
 	expect("search: {" RATE SPAN "trial: 5s, final: 1s, " GOAL "}", "shorter than a trial");
+	expect("search: {" RATE SPAN "trial: 5s, final: 5s, " GOAL "}", NULL);
+	expect("search: {" RATE SPAN "method: ramp, trial: 5s, final: 1s, " GOAL "}", NULL);
 	expect("search: {" RATE SPAN "method: bisects, " GOAL "}", "bisects");
 }
 
@@ -192,6 +198,116 @@ static void a_trial_is_the_file_with_a_setting_more(void **state)
 	arena_free(a);
 }
 
+// The search of a variable in a file of the items q and q2.
+static const struct config *searching(
+	const char *variable, const char *more, struct arena *a, struct diag *d)
+{
+	const char *text = arena_printf(a,
+		HEAD "  - {name: q2, server: 198.18.0.2, load: {rate: 1k}, dns: {names: "
+		     "[\"a.example A\"]}}\nsearch: {variable: \"%s\", " SPAN "%s%s}\n",
+		variable, GOAL, more);
+	const struct config *c = config_load_text("t.yaml", text, strlen(text), a, d);
+
+	diag_print(d, stderr);
+	assert_non_null(c);
+	return c;
+}
+
+static void a_search_concerns_the_item_of_its_variable(void **state)
+{
+	static const struct {
+		const char *variable;
+		bool of[2];
+	} rows[] = {
+		{"traffic.q.load.rate", {true, false}},
+		{"traffic.q2.load.rate", {false, true}},
+		{"traffic[0].load.rate", {true, false}},
+		{"traffic[1].load.rate", {false, true}},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct arena *a = arena_new();
+		struct diag *d = diag_new();
+		const struct config *c = searching(rows[i].variable, "", a, d);
+
+		for (uint32_t n = 0; n < 2; n++)
+			assert_int_equal(series_concerns(c, n), rows[i].of[n]);
+		diag_free(d);
+		arena_free(a);
+	}
+}
+
+// Of a search by a ramp the run at the answer has no ramp any more.
+static void a_value_is_written_as_it_is_searched_for(void **state)
+{
+	static const struct {
+		const char *variable, *more;
+		double value;
+		uint32_t count;
+		const char *text;
+	} rows[] = {
+		{"traffic.q.load.rate", "", 1500, 1, "traffic.q.load.rate=1500"},
+		{"traffic.q.load.rate", "", 0.5, 1, "traffic.q.load.rate=0.500"},
+		{"traffic.q.load.rate", ", method: ramp", 1500, 3, "traffic.q.load.rate=1500"},
+		{"traffic.q.server_port", "", 1500, 1, "traffic.q.server_port=1500"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct arena *a = arena_new();
+		struct diag *d = diag_new();
+		const struct config *c = searching(rows[i].variable, rows[i].more, a, d);
+		char *texts[SERIES_RAMP_MAX];
+
+		assert_int_equal(series_at(c, rows[i].value, a, texts), rows[i].count);
+		assert_string_equal(texts[0], rows[i].text);
+		diag_free(d);
+		arena_free(a);
+	}
+}
+
+static volatile sig_atomic_t signals;
+static uint32_t naps, signal_at; // nap with a signal; 0: none
+static uint64_t slept_ns;
+
+int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
+
+int __wrap_nanosleep(const struct timespec *t, struct timespec *left)
+{
+	slept_ns += (uint64_t)t->tv_nsec;
+	signals = ++naps == signal_at;
+	return 0;
+}
+
+static void a_rest_ends_with_its_time_or_a_signal(void **state)
+{
+	static const struct {
+		uint64_t ms;
+		int signals;
+		uint32_t signal_at, naps;
+		uint64_t slept_ms;
+		bool rested;
+	} rows[] = {
+		{0, 0, 0, 0, 0, true},
+		{0, 1, 0, 0, 0, false},
+		{50, 0, 0, 3, 50, true},
+		{40, 0, 0, 2, 40, true},
+		{50, 1, 0, 0, 0, false},
+		{50, 0, 2, 2, 40, false},
+	};
+	const struct run_options options = {.signals = &signals};
+	const struct series s = {.options = &options};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		naps = 0;
+		slept_ns = 0;
+		signals = rows[i].signals;
+		signal_at = rows[i].signal_at;
+		assert_int_equal(series_rest(&s, rows[i].ms * 1000000), rows[i].rested);
+		assert_int_equal(naps, rows[i].naps);
+		assert_int_equal(slept_ns, rows[i].slept_ms * 1000000);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +320,9 @@ int main(void)
 		cmocka_unit_test(a_ramp_is_of_a_rate_and_has_no_criteria),
 		cmocka_unit_test(a_ramp_leaves_the_file_as_it_was),
 		cmocka_unit_test(a_trial_is_the_file_with_a_setting_more),
+		cmocka_unit_test(a_search_concerns_the_item_of_its_variable),
+		cmocka_unit_test(a_value_is_written_as_it_is_searched_for),
+		cmocka_unit_test(a_rest_ends_with_its_time_or_a_signal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

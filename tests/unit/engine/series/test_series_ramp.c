@@ -15,6 +15,7 @@ static uint32_t count;  // intervals of the last run
 static double too_much; // rate above which half is lost
 static double too_fast; // rate above which the tester sends half
 static uint32_t ends_after;
+static double drain_s; // end of the last interval
 static struct played_run outcome;
 
 // Intervals of 1 s from 1k to 20k, as long as more is asked for.
@@ -42,7 +43,7 @@ static void ramp(const struct config *c, uint32_t n, struct played_run *r)
 	}
 	series[count] = (struct result_interval_item){.name = "q"}; // the drain
 	intervals[count] = (struct result_interval){
-		.t_s = count + 1.5, .length_s = 0.5, .traffic = {&series[count], 1}};
+		.t_s = count + drain_s, .length_s = 0.5, .traffic = {&series[count], 1}};
 	*r = outcome;
 	r->intervals = (struct counter_list){intervals, count + 1};
 }
@@ -52,6 +53,7 @@ static int setup(void **state)
 	played_setup(state);
 	too_much = too_fast = 1e9;
 	ends_after = STEPS;
+	drain_s = 1.5;
 	outcome = (struct played_run){.status = "pass", .sent = 1000, .answered = 1000};
 	return 0;
 }
@@ -97,6 +99,28 @@ static void it_ends_beyond_the_rate_at_which_the_goal_breaks_for_good(void **sta
 	assert_true(goal()->upper == 9075);
 	assert_true(count > 12 && count < STEPS);
 	assert_string_equal(played.out.verdict.status, "pass");
+	assert_false(played_says("beyond the answer"));
+}
+
+// The server's limit was found before, so the tester's says nothing about it.
+static void a_tester_that_falls_behind_beyond_the_answer_is_forgiven(void **state)
+{
+	too_much = 8000;
+	too_fast = 10000;
+	outcome = (struct played_run){
+		.status = "invalid", .code = EXIT_INVALID, .sent = 1000, .reason = "late"};
+	assert_int_equal(played_series(RAMP(""), ramp), EXIT_PASS);
+	assert_string_equal(played.out.verdict.status, "pass");
+	assert_string_equal(goal()->limited_by, "server");
+	assert_true(played_says("beyond the answer: late"));
+}
+
+// Nothing is in flight any more, so losses are known without the time of the timeout.
+static void a_short_drain_leaves_no_interval_out(void **state)
+{
+	drain_s = 0.5;
+	played_series(RAMP(""), ramp);
+	assert_int_equal(played.out.search->trials.count, STEPS);
 }
 
 static void a_rule_that_ends_the_ramp_is_a_bound(void **state)
@@ -158,6 +182,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_ramp_is_one_run_with_all_rates),
 		TEST(it_ends_beyond_the_rate_at_which_the_goal_breaks_for_good),
+		TEST(a_tester_that_falls_behind_beyond_the_answer_is_forgiven),
+		TEST(a_short_drain_leaves_no_interval_out),
 		TEST(a_rule_that_ends_the_ramp_is_a_bound),
 		TEST(a_run_that_is_invalid_for_another_reason_says_nothing),
 		TEST(a_tester_that_falls_behind_does_so_at_a_rate),
