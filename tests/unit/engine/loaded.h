@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/config/config_load.h"
+#include "lib/diag_text.h"
 
 // A ring pair with the embedded server at one end.
 #define LOADED_PORTS                                                                               \
@@ -51,16 +52,4 @@ static inline void loaded_free(struct loaded *l)
 {
 	diag_free(l->d);
 	arena_free(l->a);
-}
-
-// The errors as diag_print writes them, to be freed.
-static inline char *loaded_errors(const struct loaded *l)
-{
-	char *out = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&out, &len);
-
-	diag_print(l->d, f);
-	fclose(f);
-	return out;
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/config/config_load.h"
+#include "lib/diag_text.h"
 
 #define PORTS                                                                                      \
 	"ports:\n"                                                                                 \
@@ -26,12 +27,8 @@ static char *errors_of(const char *text)
 	struct arena *a = arena_new();
 	struct diag *d = diag_new();
 	const struct config *c = config_load_text("t.yaml", text, strlen(text), a, d);
-	char *out = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&out, &len);
+	char *out = diag_text(d);
 
-	diag_print(d, f);
-	fclose(f);
 	assert_int_equal(c != NULL, diag_count(d) == 0);
 	diag_free(d);
 	arena_free(a);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/config/config_load.h"
+#include "lib/diag_text.h"
 
 #define MS 1000000u
 
@@ -294,17 +295,14 @@ static void expect(const char *faults, const char *part)
 {
 	struct arena *a = arena_new();
 	struct diag *d = diag_new();
-	char text[512], *out = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&out, &len);
+	char text[512], *out;
 
 	snprintf(text, sizeof(text),
 		"ports: [{name: dut, driver: \"null\", addresses: [198.18.0.2/24]}]\n"
 		"responder: {port: dut, dns: {}, faults: {%s}}\n",
 		faults);
 	config_load_text("t.yaml", text, strlen(text), a, d);
-	diag_print(d, f);
-	fclose(f);
+	out = diag_text(d);
 	if (part ? !strstr(out, part) : *out)
 		fail_msg("%s: expected \"%s\" in:\n%s", faults, part ? part : "", out);
 	free(out);

@@ -201,7 +201,7 @@ static void expect_error(const char *head, const char *items, const char *part)
 	snprintf(text, sizeof(text), "%straffic:\n%s", head, items);
 	l = loaded_from(text);
 	rc = plan_read_input(&plan, l.config, false, l.a, l.d);
-	errors = loaded_errors(&l);
+	errors = diag_text(l.d);
 	assert_int_equal(rc, part ? -EINVAL : 0);
 	if (part ? !strstr(errors, part) : *errors)
 		fail_msg("expected \"%s\" in:\n%s", part ? part : "", errors);

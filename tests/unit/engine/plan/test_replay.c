@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "engine/config/load.h"
 #include "engine/plan/replay.h"
+#include "lib/diag_text.h"
 
 struct fixture {
 	struct arena *a;
@@ -28,8 +29,6 @@ struct fixture {
 static void begin(struct fixture *f, const void *content, size_t len, const char *filter)
 {
 	struct replay_settings s = {.file = f->path, .speed = 1, .filter = filter};
-	size_t size;
-	FILE *out;
 	int fd;
 
 	*f = (struct fixture){.a = arena_new(), .d = diag_new()};
@@ -40,9 +39,7 @@ static void begin(struct fixture *f, const void *content, size_t len, const char
 	close(fd);
 	f->rc = replay_read(&f->t, &s, f->a, f->d);
 	unlink(f->path);
-	out = open_memstream(&f->errors, &size);
-	diag_print(f->d, out);
-	fclose(out);
+	f->errors = diag_text(f->d);
 }
 
 static void end(struct fixture *f)

@@ -14,6 +14,7 @@
 #include "conf/schema.h"
 #include "engine/config/config_load.h"
 #include "engine/series/series_internal.h"
+#include "lib/diag_text.h"
 
 #define HEAD                                                                                       \
 	"ports:\n"                                                                                 \
@@ -33,14 +34,11 @@ static char *errors_of(const char *text)
 	struct arena *a = arena_new();
 	struct diag *d = diag_new();
 	const struct config *c = config_load_text("t.yaml", text, strlen(text), a, d);
-	char *out = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&out, &len);
+	char *out;
 
 	if (c)
 		series_check(c, a, d);
-	diag_print(d, f);
-	fclose(f);
+	out = diag_text(d);
 	diag_free(d);
 	arena_free(a);
 	return out;
