@@ -347,6 +347,26 @@ static void answers_wait_for_room_for_some_time_only(void **state)
 	assert_int_equal(t.port.live, 0);
 }
 
+// A port that takes one packet at a time; without patience the others of the burst are lost.
+static void a_burst_that_is_taken_in_parts_leaves_in_order(void **state)
+{
+	t.port.takes = 1;
+	for (uint8_t i = 1; i <= 3; i++)
+		ask(i);
+	pass(0);
+	assert_int_equal(t.count, 3);
+	assert_int_equal(t.r.tx_refused, 0);
+	for (uint8_t i = 0; i < 3; i++)
+		assert_int_equal(t.sent[i].f.payload[0], i + 2);
+	t.r.tx_patience = 0;
+	for (uint8_t i = 1; i <= 3; i++)
+		ask(i);
+	pass(0);
+	assert_int_equal(t.count, 4);
+	assert_int_equal(t.r.tx_refused, 2);
+	assert_int_equal(t.port.live, 0);
+}
+
 static void all_queues_are_served(void **state)
 {
 	t.r.queue_first = 1;
@@ -566,6 +586,7 @@ int main(void)
 		TEST(between_rings_the_answer_has_the_buffer_of_its_request),
 		TEST(checksums_are_left_to_a_device_that_can),
 		TEST(answers_wait_for_room_for_some_time_only),
+		TEST(a_burst_that_is_taken_in_parts_leaves_in_order),
 		TEST(all_queues_are_served),
 		FAULT(each_fault_has_its_packets_and_its_count),
 		FAULT(a_fault_that_is_not_possible_leaves_the_next_its_turn),

@@ -102,6 +102,14 @@ static void without_a_rate_the_workers_are_the_rate(void **state)
 	forecast_load(&i, &s, 250);
 	assert_float_equal(i.per_s, 6e6, 1e-3);
 	assert_float_equal(i.cpus, 3, 1e-9);
+	// Messages that cost nothing, and no messages at all.
+	i = (struct forecast_item){.paced = false, .per_s = 3};
+	forecast_load(&i, &s, 0);
+	assert_float_equal(i.per_s, 3, 0);
+	i = (struct forecast_item){.paced = true, .per_s = 1000};
+	forecast_load(&i, &(struct sample){.exchanges = 4}, 250);
+	assert_float_equal(i.message_octets + i.answer_octets + i.out_bps + i.cpus, 0, 0);
+	assert_float_equal(i.per_s, 1000, 0);
 }
 
 static void nothing_is_said_about_exchanges_that_nobody_could_look_at(void **state)
