@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "proto/dhcp/v4/dhcp4_layout.h"
+#include "proto/dhcp/v4/dhcp_shape.h"
 
 #define DHCP4_HEADER_LEN  236 // up to the magic cookie
 #define DHCP4_OPTIONS_AT  240 // where the first option starts
@@ -107,6 +107,32 @@ struct dhcp4_message {
 	uint16_t client_id_len, relay_info_len, message_len;
 	const uint8_t *parameters; // option 55: only the first piece
 	uint8_t parameters_len;
+};
+
+// Layouts of earlier messages: servers mostly send the same options in the same order, so most
+// messages need no walk.
+#define DHCP4_LAYOUTS 4 // known at the same time
+
+// Offsets of the data of options in the message; 0: there is no such option.
+struct dhcp4_places {
+	uint16_t type, server_id, lease_time, t1, t2, requested;
+	uint16_t client_id, relay_info, message, parameters;
+};
+
+// Of a message that is right, ends with END, and has every option once and in its options field.
+// A walk would find the same options at the same places.
+struct dhcp4_layout {
+	uint32_t need;           // bytes of a message that has it, 0: none yet
+	struct dhcp_shape shape; // from the magic cookie on up to END, and with it
+	struct dhcp4_places at;
+	uint64_t present[4]; // as in a message
+	uint8_t client_id_len, relay_info_len, message_len, parameters_len;
+};
+
+struct dhcp4_layouts {
+	uint32_t last;   // that a message had
+	uint32_t missed; // messages that had none of them
+	struct dhcp4_layout items[DHCP4_LAYOUTS];
 };
 
 // Memory for parsing, one per thread, all zero at first: the layouts of earlier messages, and room

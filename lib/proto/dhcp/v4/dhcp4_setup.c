@@ -135,29 +135,15 @@ static struct dhcp_backoff dhcp4_backoff(const struct dhcp_settings *settings, u
 		.tries = (uint32_t)s->tries};
 }
 
-static void build_expect(struct dhcp4_plan *p, const struct dhcp4_settings *s)
-{
-	const struct dhcp4_expect_settings *e = s->expect;
-	const struct addr_range *r = e ? e->pool.items : NULL;
-	struct dhcp4_pool_range *pool;
-
-	p->is.same_lease = !e || e->same_address;
-	if (!e)
-		return;
-	pool = arena_zalloc(p->is.arena, (e->pool.count + 1) * sizeof(*pool));
-	for (uint32_t i = 0; i < e->pool.count; i++)
-		pool[i] = (struct dhcp4_pool_range){
-			ipv4(&r[i].first), ipv4(&r[i].first) + (uint32_t)(r[i].count - 1)};
-	p->pool = pool;
-	p->pool_count = e->pool.count;
-}
-
 static void dhcp4_plan_rest(
 	struct dhcp_plan *plan, const struct dhcp_settings *settings, const struct proto_env *env)
 {
 	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
 	const struct dhcp4_relay_settings *relay = (const void *)settings->relay;
+	const struct dhcp4_expect_settings *e = s->expect;
+	const struct addr_range *r = e ? e->pool.items : NULL;
 	struct dhcp4_plan *p = (struct dhcp4_plan *)plan;
+	struct dhcp4_pool_range *pool;
 
 	p->pad = (uint16_t)s->pad;
 	p->relay_unicast = relay && relay->server_id_override;
@@ -165,7 +151,12 @@ static void dhcp4_plan_rest(
 	p->accept = ipv4(&s->accept);
 	p->hint_first = ipv4(&s->requested_address.first);
 	recip_init(&p->hint_count, p->hint_first ? s->requested_address.count : 1);
-	build_expect(p, s);
+	plan->same_lease = !e || e->same_address;
+	p->pool_count = e ? e->pool.count : 0;
+	p->pool = pool = arena_zalloc(plan->arena, (p->pool_count + 1) * sizeof(*pool));
+	for (uint32_t i = 0; i < p->pool_count; i++)
+		pool[i] = (struct dhcp4_pool_range){
+			ipv4(&r[i].first), ipv4(&r[i].first) + (uint32_t)(r[i].count - 1)};
 }
 
 // The broadcast where there is no relay, then the servers.

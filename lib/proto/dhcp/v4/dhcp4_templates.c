@@ -256,16 +256,6 @@ static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_templat
 	return room;
 }
 
-// A message without a tail is ready, padding included.
-static void end_message(struct dhcp4_template *m)
-{
-	if (!m->open) {
-		m->bytes[m->len] = DHCP4_OPT_END;
-		m->len = m->room;
-	}
-	m->sum = csum_add(0, m->bytes, m->len);
-}
-
 static void build_message(
 	struct build *b, const struct dhcp_message_kind *kind, struct dhcp4_template *m)
 {
@@ -297,11 +287,16 @@ static void build_message(
 	room = m->len + tail_room(p, m, has);
 	m->room = (uint16_t)(room > p->pad ? room : p->pad);
 	m->open = tail_room(p, m, has) > 1;
-	if (w.failed || room > DHCP4_MESSAGE_MAX)
+	if (w.failed || room > DHCP4_MESSAGE_MAX) {
 		COMPLAIN(b, &b->s->is.options, "options", "messages get too long (up to %u bytes)",
 			DHCP4_MESSAGE_MAX);
-	else
-		end_message(m);
+		return;
+	}
+	if (!m->open) { // without a tail it is ready, padding included
+		m->bytes[m->len] = DHCP4_OPT_END;
+		m->len = m->room;
+	}
+	m->sum = csum_add(0, m->bytes, m->len);
 }
 
 int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings, struct diag *d)

@@ -79,26 +79,6 @@ static void check_leases(const struct dhcp6_settings *s, struct diag *d)
 		diag_error(d, &s->iaid, "iaid", "too large (up to %u)", UINT32_MAX - DHCP6_IAS_MAX);
 }
 
-static void check_relay(const struct dhcp6_relay_settings *s, struct diag *d)
-{
-	dhcp_family_check(&s->link, &s->link, 16, d);
-	if (s->ldra && s->link.len && s->levels == 1)
-		diag_error(d, &s->link, "link",
-			"a relay on layer 2 alone names no link (with levels: 2 the outer one "
-			"does)");
-}
-
-static void check_groups(const struct dhcp6_settings *s, struct diag *d)
-{
-	if (to_servers(s))
-		return;
-	if (s->is.servers.count)
-		diag_error(
-			d, &s->is.servers, "servers", "a group reaches all servers (to: server)");
-	else if (s->is.spread != DHCP_FIRST)
-		diag_error(d, s, "spread", "a group reaches all servers (to: server)");
-}
-
 // How many prefixes of `bits` the list has room for.
 static double room_of(const struct field_list *list, uint32_t bits, struct diag *d)
 {
@@ -133,12 +113,21 @@ static void check_expect(const struct dhcp6_settings *s, struct diag *d)
 static void dhcp6_check_own(const struct dhcp_settings *settings, struct diag *d)
 {
 	const struct dhcp6_settings *s = (const struct dhcp6_settings *)settings;
+	const struct dhcp6_relay_settings *r = (const void *)settings->relay;
 
 	check_identity(s, d);
 	check_leases(s, d);
-	check_groups(s, d);
-	if (settings->relay)
-		check_relay((const struct dhcp6_relay_settings *)settings->relay, d);
+	if (!to_servers(s) && settings->servers.count)
+		diag_error(d, &settings->servers, "servers",
+			"a group reaches all servers (to: server)");
+	else if (!to_servers(s) && settings->spread != DHCP_FIRST)
+		diag_error(d, s, "spread", "a group reaches all servers (to: server)");
+	if (r)
+		dhcp_family_check(&r->link, &r->link, 16, d);
+	if (r && r->ldra && r->link.len && r->levels == 1)
+		diag_error(d, &r->link, "link",
+			"a relay on layer 2 alone names no link (with levels: 2 the outer one "
+			"does)");
 	if (s->expect)
 		check_expect(s, d);
 }
@@ -170,27 +159,6 @@ static struct dhcp_backoff dhcp6_backoff(const struct dhcp_settings *settings, u
 		.tries = (uint32_t)t->mrc};
 }
 
-static void build_ias(struct dhcp6_plan *p, const struct dhcp6_settings *s)
-{
-	for (uint32_t i = 0; i < p->is.stride; i++) {
-		bool prefix = dhcp_is_prefix(&p->is, i);
-
-		p->ias[i].code = prefix ? DHCP6_OPT_IA_PD : DHCP6_OPT_IA_NA;
-		p->ias[i].iaid = (uint32_t)s->iaid + (prefix ? i - p->is.addresses : i);
-	}
-	p->prefix_hint = (uint8_t)s->prefix_hint;
-}
-
-static void build_relay(struct dhcp6_plan *p, const struct dhcp6_relay_settings *s)
-{
-	p->levels = (uint8_t)s->levels;
-	p->ldra = s->ldra;
-	p->own_link = s->link.len == 0;
-	memcpy(p->link, s->link.bytes, 16);
-	p->source_port = s->is.source_port && s->is.port != DHCP6_SERVER_PORT;
-	p->client_mac = s->client_mac;
-}
-
 static struct dhcp6_prefix_list prefixes_of(const struct field_list *list, struct arena *a)
 {
 	const struct addr_prefix *from = list->items;
@@ -205,31 +173,40 @@ static struct dhcp6_prefix_list prefixes_of(const struct field_list *list, struc
 	return out;
 }
 
-static void build_expect(struct dhcp6_plan *p, const struct dhcp6_expect_settings *e)
-{
-	p->is.same_lease = !e || e->same_lease;
-	if (!e)
-		return;
-	p->pool = prefixes_of(&e->pool, p->is.arena);
-	p->delegated = prefixes_of(&e->prefixes, p->is.arena);
-	p->prefix_length = (uint8_t)e->prefix_length;
-}
-
 static void dhcp6_plan_rest(
 	struct dhcp_plan *plan, const struct dhcp_settings *settings, const struct proto_env *env)
 {
 	const struct dhcp6_settings *s = (const struct dhcp6_settings *)settings;
+	const struct dhcp6_relay_settings *r = (const void *)settings->relay;
+	const struct dhcp6_expect_settings *e = s->expect;
 	struct dhcp6_plan *p = (struct dhcp6_plan *)plan;
 
-	build_ias(p, s);
-	if (settings->relay)
-		build_relay(p, (const struct dhcp6_relay_settings *)settings->relay);
+	for (uint32_t i = 0; i < plan->stride; i++) {
+		bool prefix = dhcp_is_prefix(plan, i);
+
+		p->ias[i].code = prefix ? DHCP6_OPT_IA_PD : DHCP6_OPT_IA_NA;
+		p->ias[i].iaid = (uint32_t)s->iaid + (prefix ? i - plan->addresses : i);
+	}
+	p->prefix_hint = (uint8_t)s->prefix_hint;
+	if (r) {
+		p->levels = (uint8_t)r->levels;
+		p->ldra = r->ldra;
+		p->own_link = r->link.len == 0;
+		memcpy(p->link, r->link.bytes, 16);
+		p->source_port = r->is.source_port && r->is.port != DHCP6_SERVER_PORT;
+		p->client_mac = r->client_mac;
+	}
 	p->unicast = to_servers(s);
 	p->takes_best = s->advertise == DHCP6_TAKES_BEST;
 	p->accept_len = (uint8_t)s->accept.len;
 	if (s->accept.len)
 		memcpy(p->accept, s->accept.data, s->accept.len);
-	build_expect(p, s->expect);
+	plan->same_lease = !e || e->same_lease;
+	if (!e)
+		return;
+	p->pool = prefixes_of(&e->pool, plan->arena);
+	p->delegated = prefixes_of(&e->prefixes, plan->arena);
+	p->prefix_length = (uint8_t)e->prefix_length;
 }
 
 static uint32_t dhcp6_paths(struct dhcp_plan *p, const struct dhcp_settings *s,
@@ -330,17 +307,6 @@ static bool dhcp6_same(
 	return memcmp(mac, other_mac, sizeof(mac)) == 0;
 }
 
-static struct dhcp_key key_of(const struct dhcp_saved *saved)
-{
-	struct dhcp_key key;
-
-	if (saved->bits)
-		dhcp_key_prefix(&key, saved->bytes, saved->bits);
-	else
-		memcpy(key.bytes, saved->bytes, sizeof(key.bytes));
-	return key;
-}
-
 static bool dhcp6_lease_load(
 	struct dhcp_worker *worker, uint32_t client, const struct dhcp_saved *saved)
 {
@@ -356,7 +322,10 @@ static bool dhcp6_lease_load(
 	if (!dhcp6_server_keep(w, &duid, k))
 		return false;
 	for (uint32_t i = 0; i < p->stride; i++) {
-		keys[i] = key_of(&saved[i]);
+		if (saved[i].bits)
+			dhcp_key_prefix(&keys[i], saved[i].bytes, saved[i].bits);
+		else
+			memcpy(keys[i].bytes, saved[i].bytes, sizeof(keys[i].bytes));
 		dhcp_lease_set(&worker->common->leases, first + i, &keys[i]);
 	}
 	k->head.expires_s = saved->left_s;

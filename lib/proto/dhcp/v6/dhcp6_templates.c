@@ -199,34 +199,23 @@ static void write_parameters(const struct build *b, enum dhcp6_type type, struct
 	dhcp6_option_end(w, oro);
 }
 
-static uint32_t relay_room(const struct dhcp6_plan *p, const struct dhcp6_relay_settings *s)
-{
-	uint32_t mac = DHCP6_OPTION_LEN + 2 + 6, port = DHCP6_OPTION_LEN + 2;
-
-	return s ? (uint32_t)s->levels * (DHCP6_RELAY_LEN + DHCP6_OPTION_LEN) +
-	                       dhcp_list_room(&p->relay_options, VARYING_HEAD) + mac + port
-	         : 0;
-}
-
-static uint32_t ia_room(const struct build *b)
-{
-	uint32_t one = DHCP6_OPTION_LEN + 12 + DHCP6_OPTION_LEN + 25;
-
-	return b->p->is.addresses * (one + dhcp_list_room(&b->p->ia_na, VARYING_HEAD)) +
-	       b->p->is.prefixes * (one + dhcp_list_room(&b->p->ia_pd, VARYING_HEAD));
-}
-
 // Most bytes behind the template and in front of it.
 static uint32_t more_room(const struct build *b, uint16_t has)
 {
+	const struct dhcp6_relay_settings *r = (const void *)b->s->is.relay;
+	uint32_t ia = DHCP6_OPTION_LEN + 12 + DHCP6_OPTION_LEN + 25; // with a prefix
 	const struct dhcp6_plan *p = b->p;
-	uint32_t room = relay_room(p, (const struct dhcp6_relay_settings *)b->s->is.relay);
+	uint32_t room = DHCP6_OPTION_LEN + p->duid.pattern.max_len;
 
-	room += DHCP6_OPTION_LEN + p->duid.pattern.max_len;
+	if (r) // options of the client's MAC and of the relay's port are the last
+		room += (uint32_t)r->levels * (DHCP6_RELAY_LEN + DHCP6_OPTION_LEN) +
+		        dhcp_list_room(&p->relay_options, VARYING_HEAD) + DHCP6_OPTION_LEN + 8 +
+		        DHCP6_OPTION_LEN + 2;
 	if (has & DHCP6_HAS_SERVER_ID)
 		room += DHCP6_OPTION_LEN + DHCP6_DUID_MAX;
 	if (has & (DHCP6_HAS_ADDRESSES | DHCP6_HAS_PREFIXES))
-		room += ia_room(b);
+		room += p->is.addresses * (ia + dhcp_list_room(&p->ia_na, VARYING_HEAD)) +
+		        p->is.prefixes * (ia + dhcp_list_room(&p->ia_pd, VARYING_HEAD));
 	if (has & DHCP6_HAS_OPTIONS)
 		room += dhcp_list_room(&p->is.options, VARYING_HEAD) +
 		        (p->is.fqdn.code ? DHCP6_OPTION_LEN + 3 + p->is.fqdn.pattern.max_len : 0);
