@@ -291,6 +291,7 @@ static void the_start_of_a_process_is_the_kernels_figure(void **state)
 {
 	char line[1024], *at;
 	unsigned long long started = 0;
+	struct stat st;
 	struct state s;
 	FILE *f;
 
@@ -308,6 +309,8 @@ static void the_start_of_a_process_is_the_kernels_figure(void **state)
 	state_of_self(&s);
 	assert_int_equal(s.started, started);
 	assert_int_equal(s.pid, getpid());
+	assert_int_equal(stat("/proc/self/ns/net", &st), 0);
+	assert_int_equal(s.netns, st.st_ino);
 }
 
 static void a_file_that_cannot_be_written_is_an_error(void **state)
