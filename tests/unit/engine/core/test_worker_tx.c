@@ -128,6 +128,27 @@ static void when_every_slot_is_used_sends_wait(void **state)
 	assert_int_equal(rig_ledger(0).due, RIG_SLOTS);
 }
 
+// As fast as the replies come, all within one timeout.
+static void a_closed_loop_of_all_slots_never_waits_for_one(void **state)
+{
+	rig_closed(RIG_SLOTS);
+	rig.w.spares = RIG_SLOTS;
+	for (uint32_t round = 0; round < 4; round++) {
+		rig_pass(2 * round);
+		assert_int_equal(rig.asked, (round + 1) * RIG_SLOTS);
+		for (uint32_t i = 0; i < RIG_SLOTS; i++)
+			rig_reply(round * RIG_SLOTS + i, PROTO_DONE);
+		it->pace.left = 0; // nothing is sent while two bursts of replies are received
+		rig_pass(2 * round + 1);
+		rig_pass(2 * round + 1);
+		it->ended = false;
+		it->answered_at = RIG_START;
+		it->pace.left = UINT64_MAX;
+		assert_int_equal(it->txns.in_flight, 0);
+	}
+	assert_int_equal(it->counts[0].no_slot, 0);
+}
+
 static void what_the_device_refuses_is_sent_first_next_time(void **state)
 {
 	rig.port.takes = 2;
@@ -358,6 +379,7 @@ int main(void)
 		TEST(a_burst_is_no_larger_than_the_spare_buffers),
 		TEST(without_buffers_sends_wait),
 		TEST(when_every_slot_is_used_sends_wait),
+		TEST(a_closed_loop_of_all_slots_never_waits_for_one),
 		TEST(what_the_device_refuses_is_sent_first_next_time),
 		TEST(what_was_built_and_never_sent_stays_unsent),
 		TEST(a_next_message_that_cannot_leave_is_a_loss),
