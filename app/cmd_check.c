@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands that read FILE and touch no port. ddiperf check FILE: every complaint that a run
-// would make before it opens a port. ddiperf plan FILE: the demand of FILE on link, CPUs and
-// memory. Path: cold. Main thread.
+// The commands that read FILE and touch no port. ddiperf check FILE: every error that a run would
+// report before it opens a port. ddiperf plan FILE: the demand of FILE on link, CPUs and memory.
+// Path: cold. Main thread.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -105,8 +105,8 @@ static bool is_special(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
-// A new file in the folder of path, with the permissions of any new file; its name goes to temp,
-// the file to be replaced to target.
+// Make a file in the folder of path, with the permissions of any new file. temp gets its name,
+// target the name of the file that it will replace.
 static int open_beside(const char *path, char *target, char *temp)
 {
 	mode_t mask;

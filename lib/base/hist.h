@@ -69,8 +69,8 @@ static inline void hist_run_add(struct hist *h, struct hist_run *r, uint64_t val
 
 void hist_clear(struct hist *h);
 void hist_merge(struct hist *to, const struct hist *from);
-// to = now - before, of two readings of one histogram; min and max become the edges of the outer
-// buckets, held within those of now. to may be one of the two.
+// to = now - before, of two readings of one histogram. min and max become the edges of the outer
+// buckets, held within those of now. to may be now or before.
 void hist_difference(struct hist *to, const struct hist *now, const struct hist *before);
 
 // Lower edge and upper edge (exclusive) of a bucket; the last one has none, UINT64_MAX.

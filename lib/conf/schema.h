@@ -21,8 +21,8 @@ struct conf_tree *conf_parse_text(
 	const char *name, const char *text, size_t len, struct arena *a, struct diag *d);
 
 // --set PATH=VALUE: traffic.queries.load.rate=50k, ports[0].cpus=[1,2], criteria=["loss <= 1%"].
-// VALUE is YAML. List items are addressed by their `name` or by [index]; missing mappings on the
-// way are made, missing list items are an error; null takes a setting out. 0 or -EINVAL (in d, as
+// VALUE is YAML. List items are addressed by their `name` or by [index]. Missing mappings on the
+// way are made; a missing list item is an error. null removes a setting. 0 or -EINVAL (in d, as
 // "--set PATH=VALUE: ...").
 int conf_set(struct conf_tree *t, const char *assignment, struct arena *a, struct diag *d);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decimal numbers with a suffix, exactly: digits stay digits until the suffix is known, so that
-// 0.1% is the double next to 0.001 and 1.5ms is 1500000 ns. Not here: limits of a setting. Path:
-// cold. Any thread.
+// Decimal numbers with a suffix, exactly. Digits stay text until the suffix is known, so 0.1% is
+// the double next to 0.001 and 1.5ms is 1500000 ns. Not here: limits of a setting. Path: cold. Any
+// thread.
 #include "conf/units.h"
 
 #include <errno.h>

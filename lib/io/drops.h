@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets for an af_packet port that the kernel dropped: the driver itself has no counter, but
-// its sockets belong to this process and can be asked. Path: cold. Management thread.
+// Packets for an af_packet port that the kernel dropped. The driver has no counter, but its sockets
+// belong to this process, and the kernel counts for each. Path: cold. Management thread.
 #pragma once
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hand-over: forwards a reply from the worker that received it to the worker that sent the request,
-// over one SPSC ring for each pair of workers of a port. The time of receipt goes along, so
-// the way between workers adds nothing to a latency. A packet that finds its ring full is lost and
-// counted. Path: hot | cold (init). Each struct handoff: the worker that owns it.
+// over one SPSC ring for each pair of workers of a port. The time of receipt goes along, so the way
+// between workers adds nothing to a latency. A packet that finds its ring full is lost and counted.
+// Path: hot | cold (init). Each struct handoff: the worker that owns it.
 #pragma once
 
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packet memory of ports: sizes from settings and driver, the two pools of every queue, the rings
-// of driver ring; and the kernel's figures of hugepages. Path: cold. Management thread.
+// of driver ring. Also the kernel's figures of hugepages. Path: cold. Management thread.
 #include "io/memory.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The receive buffer of libpcap for a pcap port. DPDK asks for snapshots of 16 KiB and, before
-// 26.07, not for immediate mode. The kernel then fills eight blocks and delivers each one when full
-// or after a tick: packets wait, and a pause of eight ticks loses some at any rate. Path:
+// 26.07, not for immediate mode. The kernel then fills eight blocks and delivers a block when it is
+// full or after a tick. So packets wait, and a pause of eight ticks loses some at any rate. Path:
 // cold. Management thread.
 #pragma once
 

@@ -39,8 +39,8 @@ static int check_limits(
 }
 
 // Drivers accept RSS that they do not have, so it is asked for only where the device names its hash
-// fields and is a card. With a key that makes the queue a function of the source port, if it takes
-// one; a responder has one port, and keeps the card's own key.
+// fields and is a card. The key makes the queue a function of the source port, if the card accepts
+// one. A responder has one server port, and keeps the card's own key.
 static void choose_receive(struct port *port, const struct rte_eth_dev_info *info,
 	struct rte_eth_conf *conf, uint8_t *key)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which receive queue of a port a reply will reach, if that can be known before the request: by
-// rules of the device (io/rules.h), or by Toeplitz over the key and table that it reports. Nothing
-// relies on it: a reply on another queue is handed over and counted. Not here: source ports of
-// workers (engine/plan/deal.c), and the test of the device (engine/plan/steer_probe.c). Path: cold.
-// Management thread.
+// Steering: the receive queue that a reply will reach, if it can be known before the request. It
+// follows from rules of the device (io/rules.h), or from Toeplitz over the key and table that it
+// reports. Nothing relies on it: a reply on another queue is handed over and counted. Not here:
+// source ports of workers (engine/plan/deal.c), and the test of the device
+// (engine/plan/steer_probe.c). Path: cold. Management thread.
 #pragma once
 
 #include <stdbool.h>

@@ -8,8 +8,8 @@
 // Errors of all criteria and stop rules go to d.
 void criteria_check(const struct config *c, struct arena *a, struct diag *d);
 
-// Judge the result: a list of struct result_criterion, one per criterion and item. One about a
-// figure without a sample (the latency of a step that never came, an interval of a run that had
-// none) does not hold, and its value is NAN. A stop rule that has ended the run comes last, as one
-// that does not hold.
+// Judge the result: a list of struct result_criterion, one per criterion and item. A criterion on a
+// figure without a sample does not hold, and its value is NAN. Examples are the latency of a step
+// that never came, and an interval of a run without intervals. A stop rule that has ended the run
+// comes last, as one that does not hold.
 struct counter_list criteria_judge(const struct config *c, const struct result *r, struct arena *a);

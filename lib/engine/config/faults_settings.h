@@ -57,8 +57,8 @@ void faults_settings_prepare(void);
 
 void faults_check(const struct faults_settings *s, struct diag *d);
 
-// The longest time that a reply is held back, and the packets held at `rate` replies per second:
-// on average for the exponential delay, at most for the rest.
+// The longest time that a reply is held back, and the number of packets held at `rate` replies per
+// second. The number is the mean for the exponential delay, and the maximum for the others.
 uint64_t faults_longest_ns(const struct faults_settings *s);
 uint64_t faults_held(const struct faults_settings *s, double rate);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Before the start: find the MAC of every item's next hop by ARP or ND, and make the items' source
-// addresses known to it, so that its first answers do not wait for its own questions. Path: cold.
+// Before the start: find the MAC of every item's next hop by ARP or ND. Make the items' source
+// addresses known to it, so that its first replies wait for no ARP or ND of its own. Path: cold.
 // Management thread, while no worker runs on these ports.
 #pragma once
 

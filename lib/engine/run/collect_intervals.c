@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Intervals: while the workers run from their snapshots, one of each worker and all of the same
-// number; the last one from the counters that they left. Path: cold. Management thread.
+// Intervals. While the workers run, an interval is made from one snapshot of each worker, all of
+// the same number. The last one is made from the counters after the workers have ended. Path: cold.
+// Management thread.
 #include "engine/run/collect.h"
 
 #include <math.h>

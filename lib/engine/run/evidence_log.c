@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The capture file of a run (output.capture): opened before the launch, with a ring for each worker
-// and a text for each reason; closed after the workers have ended. Path: cold. Management thread.
+// The capture file of a run (output.capture). It is opened before the launch, with a ring for each
+// worker and a text for each reason, and closed after the workers have ended. Path: cold.
+// Management thread.
 #include "engine/run/evidence_log.h"
 
 #include <errno.h>

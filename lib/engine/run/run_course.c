@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The course of a run, the ports up and the tables built: server found, workers launched, watched
-// over through the phases and from interval to interval, drained, stopped, judged. Also that of a
+// The course of a run, from started ports and built tables to the verdict. It finds the server,
+// launches the workers, watches phases and intervals, drains, stops and judges. Also that of a
 // responder alone. Path: cold. Management thread.
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared by the files of a run only: run.c brings it up and down, run_course.c takes it through its
-// phases, run_notes.c tells the user about it. Each calls only those named after it.
-// Path: cold. Management thread.
+// Shared by the files of a run only. run.c brings a run up and down, run_course.c takes it through
+// its phases, run_notes.c tells the user about it. Each calls only those named after it. Path:
+// cold. Management thread.
 #pragma once
 
 #include "engine/run/collect.h"

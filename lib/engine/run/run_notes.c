@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Notes of a run to the user: its plan, the delay that the tester adds, and the queues that replies
-// reach, probed before the first run and seen in its first interval. Not
-// here: the figures of the run. Path: cold. Management thread.
+// reach. The queues are probed before the first run and seen in its first interval. Not here: the
+// figures of the run. Path: cold. Management thread.
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Delay that the tester adds to every latency: from the clock reading before a burst leaves to the
-// one after a burst has come, with a peer that only turns packets round. Not here: making packets
-// (send_lag), waiting for the next pass of the loop (passes). Path: cold. Management thread.
+// Delay that the tester adds to every latency. It is the time from the clock reading before a burst
+// leaves to the one after a burst has come, with a peer that only turns packets round. Not here:
+// making packets (send_lag), waiting for the next pass of the loop (passes). Path: cold. Management
+// thread.
 #pragma once
 
 #include "base/arena.h"

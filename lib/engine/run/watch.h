@@ -16,8 +16,8 @@ struct watch_reading {
 	uint64_t raw_ns, mono_ns; // CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC
 };
 
-// How far ticks (hz a second) and either of the kernel's clocks are apart after the time between
-// two readings, in ns, beyond the error of a reading itself; never negative.
+// The difference in ns, between two readings, of ticks (hz a second) and the kernel's clocks: the
+// greater of both, less the error of a reading, never negative.
 double watch_clock_error(
 	double hz, const struct watch_reading *from, const struct watch_reading *to);
 

@@ -10,6 +10,6 @@
 // in d.
 int series_check(const struct config *c, struct arena *a, struct diag *d);
 
-// As run_execute, with whatever the file asks for. out is then a trial at the answer, or the repeat
-// in the middle, with the search or the repeats in it.
+// As run_execute, with the search or the repeats of the file. out is then a trial at the answer, or
+// the median repeat, with all trials or repeats in it.
 int series_execute(const struct run_options *o, struct arena *a, struct result *out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one run of a search by ramp: its intervals become trials while it goes on, so that it ends
-// when it is known what it was for. Path: cold. Management thread.
+// The one run of a search by ramp. Its intervals become trials while it goes on, and it ends as
+// soon as the answer is known. Path: cold. Management thread.
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs that are repeated until a figure is known, as netperf's -i and -I: the mean, its confidence
-// interval, and whether that is narrow enough. Path: cold. Any thread.
+// Repeats of a run until a figure is known, as netperf's -i and -I: the mean, its confidence
+// interval, and whether the interval is narrow enough. Path: cold. Any thread.
 #pragma once
 
 #include <stdbool.h>

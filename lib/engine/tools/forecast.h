@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The needs of a file in link, CPUs and memory, without a port: sampled exchanges (sample.h) times
-// the rates of the file, at costs that were measured once (docs/performance.md). Path: cold. Main
-// thread.
+// The demand of a file on link, CPUs and memory, without a port. It is sampled exchanges (sample.h)
+// times the rates of the file, at costs that were measured once (docs/performance.md). Path: cold.
+// Main thread.
 #pragma once
 
 #include <stdbool.h>
