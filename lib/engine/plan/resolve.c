@@ -113,12 +113,12 @@ static int resolve_one(struct plan *p, struct plan_item *i, const struct questio
 		uint64_t until = clock_now() + every;
 
 		resolve_ask(w, &from, q);
-		while (clock_now() < until) {
+		do { // at least once, also when this thread was without its CPU until then
 			if (*signals)
 				return -EINTR;
 			if (listen_once(i, q, mac))
 				return 0;
-		}
+		} while (clock_now() < until);
 	}
 	return -ENOENT;
 }

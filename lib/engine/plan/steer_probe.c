@@ -163,14 +163,16 @@ static bool all_answered(const struct result_steer_probe *r)
 	return r->home + r->elsewhere == r->sent;
 }
 
+// Reads at least once, also when this thread was without its CPU until the time is over.
 static void listen_all(struct asking *s, uint64_t until, const volatile sig_atomic_t *signals)
 {
-	while (!all_answered(s->result) && clock_now() < until && !*signals) {
+	for (bool over = false; !over && !*signals && !all_answered(s->result);) {
 		uint16_t n = 0;
 
+		over = clock_now() >= until;
 		for (uint32_t k = 0; k < s->worker_count; k++)
 			n |= steer_probe_listen(s, &s->workers[k]);
-		if (n == 0)
+		if (n == 0 && !over)
 			nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 	}
 }
