@@ -113,7 +113,8 @@ APART bool worker_hands_over(
 }
 
 // Look at a received packet. *place becomes NULL when it was forwarded to another worker.
-HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now)
+// may_be_plain: worker_plain has not seen it.
+HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, bool may_be_plain)
 {
 	struct rte_mbuf *m = *place;
 	struct frame f;
@@ -122,7 +123,8 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now)
 	struct txn_place at;
 	enum frame_kind kind;
 
-	if (!wire_parse(&w->wire, m, &f, &kind))
+	if (may_be_plain ? !wire_parse(&w->wire, m, &f, &kind)
+			 : !wire_parse_any(&w->wire, m, &f, &kind))
 		return;
 	if (kind != FRAME_UDP) {
 		wire_other(&w->wire, kind, &f);
@@ -297,7 +299,7 @@ static void worker_look_all(struct worker *w, struct received *r)
 
 		burst_ask_next(r->pkts, r->count, i);
 		if (!worker_plain(w, &p, r->pkts[i]))
-			worker_packet(w, &r->pkts[i], r->at);
+			worker_packet(w, &r->pkts[i], r->at, false);
 		else if (p.r.count > n)
 			several |= p.items[n] != p.items[0];
 	}
@@ -314,7 +316,7 @@ void worker_look(struct worker *w, struct received *r)
 	} else {
 		for (uint16_t i = 0; i < r->count; i++) {
 			burst_ask_next(r->pkts, r->count, i);
-			worker_packet(w, &r->pkts[i], r->at);
+			worker_packet(w, &r->pkts[i], r->at, false);
 		}
 	}
 	burst_free(r->pkts, w->hand ? still_here(r->pkts, r->count) : r->count);
@@ -332,7 +334,7 @@ static uint32_t worker_take_over(struct worker *w, uint32_t from)
 		pkts[i] = packets[i].mbuf;
 	burst_acquire(pkts, (uint16_t)n);
 	for (uint32_t i = 0; i < n; i++)
-		worker_packet(w, &pkts[i], packets[i].time);
+		worker_packet(w, &pkts[i], packets[i].time, true);
 	burst_free(pkts, still_here(pkts, (uint16_t)n));
 	w->hand->taken_over += n;
 	return n;
