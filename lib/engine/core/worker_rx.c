@@ -224,6 +224,7 @@ HOT bool worker_plain(struct worker *w, struct plain *p, struct rte_mbuf *m)
 		p->r.count += plain_routed(w, p, m, it);
 		return true;
 	}
+	p->r.in[n].ends = NULL;
 	at->port = entry.index;
 	at->client = client_of_plain(it, data + FRAME_PLAIN_IP + 16);
 	if (it->server.len != 4 || bytes_be16(udp) != it->server_port ||
