@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The workers of DHCP clients, from before the run to their last messages to the user, and the
-// table that all items share. Path: cold | hot (server_search). Management thread; of what is hot
-// any.
+// table that all items share. Path: cold | hot (dhcp_server_search). Management thread; of what is
+// hot any.
 
 #include "proto/dhcp/client/dhcp_client.h"
 
