@@ -120,6 +120,26 @@ static void a_loss_is_kept_with_its_query_and_the_late_answer_without(void **sta
 	assert_int_equal(slots[1].packet.time, RIG_START + 600 + RIG_TIMEOUT);
 }
 
+static void without_the_loss_a_late_answer_brings_its_query_once(void **state)
+{
+	static struct evidence_sent sent[EVIDENCE_SENT];
+
+	memset(sent, 0, sizeof(sent));
+	evidence.sent = sent;
+	evidence.comments[EVIDENCE_LOST] = NULL;
+	rig_pass(500 + RIG_TIMEOUT);
+	assert_int_equal(ring.written, 0);
+	rig_reply(0, PROTO_DONE);
+	rig_pass(600 + RIG_TIMEOUT);
+	assert_int_equal(ring.written, 2);
+	is_query(&slots[0], "late");
+	assert_int_equal(slots[1].packet.time, RIG_START + 600 + RIG_TIMEOUT);
+	rig_reply(0, PROTO_DONE);
+	rig_pass(700 + RIG_TIMEOUT);
+	assert_int_equal(ring.written, 3);
+	assert_false(slots[2].packet.outbound);
+}
+
 static void a_failed_one_is_kept_as_query_and_answer(void **state)
 {
 	rig_reply(0, PROTO_FAIL);
@@ -162,6 +182,9 @@ int main(void)
 		cmocka_unit_test_setup(beyond_the_limit_nothing_is_kept_and_that_shows, fresh),
 		cmocka_unit_test_setup_teardown(
 			a_loss_is_kept_with_its_query_and_the_late_answer_without, fresh_worker,
+			rig_over),
+		cmocka_unit_test_setup_teardown(
+			without_the_loss_a_late_answer_brings_its_query_once, fresh_worker,
 			rig_over),
 		cmocka_unit_test_setup_teardown(
 			a_failed_one_is_kept_as_query_and_answer, fresh_worker, rig_over),
