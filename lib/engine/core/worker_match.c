@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Matches replies with transactions, a block of them at a time: find the slots, let the protocol
-// judge, end the transactions. Replies that end none well go one by one. Path: hot. The worker's
-// own thread.
+// judge, end the transactions. Replies that end no transaction well are handled one by one. Path:
+// hot. The worker's own thread.
 #include "engine/core/worker_internal.h"
 
-// Replies whose transactions are in flight, each for another one.
+// Replies to transactions in flight: at most one for each transaction.
 struct found {
 	uint32_t count;
 	uint32_t judged;          // of them, due in the measured part
