@@ -112,33 +112,31 @@ static int write_line(const char *path, const struct state *s)
 	return err;
 }
 
-static int write_draft(const char *dir, const struct state *s, char *path, char *draft, size_t room)
+// put: link, which keeps a file that is there, or rename, which replaces it.
+static int put_file(
+	const char *dir, const struct state *s, int (*put)(const char *draft, const char *path))
 {
-	file_path(dir, s->interface, s->netns, path, room);
-	snprintf(draft, room, "%s/draft-%" PRIu64, dir, s->pid);
+	char path[512], draft[512];
+	int err;
+
+	file_path(dir, s->interface, s->netns, path, sizeof(path));
+	snprintf(draft, sizeof(draft), "%s/draft-%" PRIu64, dir, s->pid);
 	unlink(draft);
-	return write_line(draft, s);
+	err = write_line(draft, s);
+	if (!err && put(draft, path) < 0)
+		err = -errno;
+	unlink(draft);
+	return err;
 }
 
 int state_write(const char *dir, const struct state *s)
 {
-	char path[512], draft[512];
-	int err = write_draft(dir, s, path, draft, sizeof(path));
-
-	if (!err && link(draft, path) < 0)
-		err = -errno;
-	unlink(draft);
-	return err;
+	return put_file(dir, s, link);
 }
 
 int state_rewrite(const char *dir, const struct state *s)
 {
-	char path[512], draft[512];
-	int err = write_draft(dir, s, path, draft, sizeof(path));
-
-	if (!err && rename(draft, path) < 0)
-		err = -errno;
-	return err;
+	return put_file(dir, s, rename);
 }
 
 static int read_line(const char *path, struct state *s)

@@ -339,6 +339,18 @@ static void a_file_that_cannot_be_written_is_an_error(void **state)
 	state_remove(dir, &s);
 }
 
+static void a_rewrite_that_fails_leaves_no_draft(void **state)
+{
+	struct state s = record_of("eth1");
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/eth1@%llu", dir, (unsigned long long)s.netns);
+	assert_int_equal(mkdir(path, 0700), 0); // no file can replace it
+	assert_int_equal(state_rewrite(dir, &s), -EISDIR);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(rmdir(dir), 0); // nothing else is in it
+}
+
 static void drafts_and_interfaces_are_swept_as_they_are(void **state)
 {
 	const uint32_t loopback = if_nametoindex("lo");
@@ -521,6 +533,8 @@ int main(void)
 		cmocka_unit_test(the_start_of_a_process_is_the_kernels_figure),
 		cmocka_unit_test_setup_teardown(
 			a_file_that_cannot_be_written_is_an_error, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(
+			a_rewrite_that_fails_leaves_no_draft, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(
 			drafts_and_interfaces_are_swept_as_they_are, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(
