@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The facts about the box: all there, all complete, and judged. Its files, CPUs and capabilities
 // are this test's.
+#include "capabilities.h"
 #include "ports.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#include <linux/capability.h>
 
 #include "io/doctor.h"
 #include "io/netif.h"
@@ -32,8 +29,7 @@ struct file {
 };
 
 static struct box {
-	unsigned cpus; // 0: not known
-	uint64_t caps;
+	unsigned cpus;         // 0: not known
 	const char *no_plugin; // a part of its name
 	const struct file *files;
 	unsigned file_count;
@@ -43,7 +39,8 @@ static struct doctor_report report;
 
 static int fresh(void **state)
 {
-	box = (struct box){.cpus = 4, .caps = ALL};
+	box = (struct box){.cpus = 4};
+	test_caps = ALL;
 	return 0;
 }
 
@@ -86,25 +83,6 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 	for (unsigned i = 0; i < box.cpus; i++)
 		CPU_SET_S(i, size, set);
 	return box.cpus ? 0 : -1;
-}
-
-long syscall(long number, ...)
-{
-	long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-	struct __user_cap_data_struct *data;
-	void *a[5];
-	va_list args;
-
-	va_start(args, number);
-	for (int i = 0; i < 5; i++)
-		a[i] = va_arg(args, void *);
-	va_end(args);
-	if (number != SYS_capget) // a library's, before main
-		return real(number, a[0], a[1], a[2], a[3], a[4]);
-	data = a[1];
-	data[0].effective = (uint32_t)box.caps;
-	data[1].effective = (uint32_t)(box.caps >> 32);
-	return 0;
 }
 
 static const struct doctor_row *row_of(const char *group, const char *name)
@@ -291,13 +269,13 @@ static void missing_rights_and_plug_ins_are_told(void **state)
 	assert_row(
 		"privileges", "capabilities", DOCTOR_OK, "CAP_NET_RAW, CAP_NET_ADMIN, CAP_SYS", "");
 	assert_row("drivers", "bus_vdev", DOCTOR_OK, NULL, NULL);
-	box.caps = ALL & ~NEED_CAP(CAP_SYS_ADMIN);
+	test_caps = ALL & ~NEED_CAP(CAP_SYS_ADMIN);
 	read_box(&tun, 1);
 	assert_row(
 		"privileges", "capabilities", DOCTOR_WARN, "CAP_NET_RAW", "run as root, or `sudo");
 	assert_row("drivers", "af_xdp", DOCTOR_MISSING, "CAP_SYS_ADMIN missing: ", "run as root");
 	assert_row("drivers", "af_packet", DOCTOR_OK, "packet sockets", "");
-	box.caps = 0;
+	test_caps = 0;
 	read_box(&tun, 1);
 	assert_row("privileges", "capabilities", DOCTOR_WARN, "none: only ring", "run as root");
 	box.no_plugin = "net_tap";

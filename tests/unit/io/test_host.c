@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The box as the start of a run finds it: cards and their kernel drivers, capabilities, locked
 // memory, hugepages, CPUs. Its files, its limits and the start of EAL are this test's.
+#include "capabilities.h"
 #include "ports.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -13,11 +13,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <linux/capability.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
@@ -36,7 +34,6 @@
 static struct io_error e;
 
 static struct box {
-	uint64_t caps;
 	struct rlimit lock;
 	bool no_limit;
 	rlim_t lock_now; // as it was set
@@ -63,7 +60,8 @@ static struct seen {
 
 static int fresh(void **state)
 {
-	box = (struct box){.caps = UINT64_MAX, .card = true, .cpus = {2}};
+	box = (struct box){.card = true, .cpus = {2}};
+	test_caps = UINT64_MAX;
 	e.text[0] = '\0';
 	return 0;
 }
@@ -147,25 +145,6 @@ struct dirent *readdir(DIR *d)
 
 int closedir(DIR *d)
 {
-	return 0;
-}
-
-long syscall(long number, ...)
-{
-	long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-	struct __user_cap_data_struct *data;
-	void *a[5];
-	va_list args;
-
-	va_start(args, number);
-	for (int i = 0; i < 5; i++)
-		a[i] = va_arg(args, void *);
-	va_end(args);
-	if (number != SYS_capget) // a library's, before main
-		return real(number, a[0], a[1], a[2], a[3], a[4]);
-	data = a[1];
-	data[0].effective = (uint32_t)box.caps;
-	data[1].effective = (uint32_t)(box.caps >> 32);
 	return 0;
 }
 
@@ -323,11 +302,11 @@ static void missing_capabilities_come_with_the_command(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct port_settings q = port_of("p", cases[i].driver, "nonexistent0");
 
-		box.caps = cases[i].caps;
+		test_caps = cases[i].caps;
 		assert_int_equal(preflight(&q), cases[i].err);
 		assert_non_null(strstr(e.text, cases[i].text));
 	}
-	box.caps = 0;
+	test_caps = 0;
 	assert_int_equal(preflight(&p), 0); // files need none
 	box.no_plugin = true;
 	assert_int_equal(preflight(&p), -ENOENT);
@@ -361,7 +340,7 @@ static void xdp_sockets_need_locked_memory(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		fresh(state);
 		p = port_of("p", cases[i].driver, "nonexistent0");
-		box.caps = cases[i].caps;
+		test_caps = cases[i].caps;
 		box.lock = (struct rlimit){5, cases[i].limit};
 		box.no_limit = cases[i].unknown;
 		assert_int_equal(preflight(&p), cases[i].err);
