@@ -110,7 +110,7 @@ static int resolve_one(struct plan *p, struct plan_item *i, const struct questio
 	uint64_t every = clock_ticks(&p->clock, ASK_EVERY_NS);
 
 	for (int n = 0; n < ASK_TIMES; n++) {
-		uint64_t until = clock_now() + every;
+		uint64_t until = clock_time(&p->clock) + every;
 
 		resolve_ask(w, &from, q);
 		do { // at least once, also when this thread was without its CPU until then
@@ -118,7 +118,7 @@ static int resolve_one(struct plan *p, struct plan_item *i, const struct questio
 				return -EINTR;
 			if (listen_once(i, q, mac))
 				return 0;
-		} while (clock_now() < until);
+		} while (clock_time(&p->clock) < until);
 	}
 	return -ENOENT;
 }
@@ -139,8 +139,8 @@ static void announce_sources(struct plan *p, struct plan_item *i, const struct q
 				listen_once(i, NULL, NULL);
 		}
 	}
-	until = clock_now() + clock_ticks(&p->clock, ANNOUNCE_SETTLE);
-	while (clock_now() < until)
+	until = clock_time(&p->clock) + clock_ticks(&p->clock, ANNOUNCE_SETTLE);
+	while (clock_time(&p->clock) < until)
 		listen_once(i, NULL, NULL);
 }
 

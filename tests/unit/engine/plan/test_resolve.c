@@ -28,6 +28,8 @@ static struct world {
 		uint8_t sender[16];
 	} asked[ASKED_MAX];
 	uint32_t count, answered_back;
+	// The clock of the plan. It goes on while a queue is read, and while a packet is sent.
+	uint64_t now_ns, poll_ns, send_ns;
 } world;
 
 static volatile sig_atomic_t signals;
@@ -58,6 +60,11 @@ static void answer(struct test_port *p, struct frame *f, enum frame_kind kind)
 		test_port_receive(p, out, len);
 }
 
+static void on_poll(struct test_port *p)
+{
+	world.now_ns += world.poll_ns;
+}
+
 static void on_sent(struct test_port *p, uint16_t queue, const struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -65,6 +72,7 @@ static void on_sent(struct test_port *p, uint16_t queue, const struct rte_mbuf *
 	enum frame_kind kind = frame_parse(data, m->data_len, &f);
 	const uint8_t *arp = data + 14 + 4 * f.vlan_count;
 
+	world.now_ns += world.send_ns;
 	if (kind == FRAME_ARP && bytes_be16(arp + 6) == 2) { // a reply: to what we asked
 		world.answered_back++;
 		return;
@@ -94,6 +102,7 @@ static void on_sent(struct test_port *p, uint16_t queue, const struct rte_mbuf *
 static int fresh(void **state)
 {
 	memset(&world, 0, sizeof(world));
+	world.poll_ns = 50000000;
 	signals = 0;
 	world.self = (struct neigh_self){.mac = SERVER_MAC, .owned = world.owned, .owned_count = 4};
 	world.owned[0] = (struct addr_range){addr("198.18.0.2"), 2};
@@ -103,7 +112,6 @@ static int fresh(void **state)
 	return 0;
 }
 
-// Time goes a hundred times as fast, where it is waited for.
 static struct planned *planned(const char *text)
 {
 	struct planned *p = planned_start(text, false);
@@ -111,11 +119,12 @@ static struct planned *planned(const char *text)
 	for (uint32_t i = 0; i < p->plan.port_count; i++) {
 		test_port_open(&world.port[i], (uint16_t)(10 + i));
 		world.port[i].sent = on_sent;
+		world.port[i].poll = on_poll;
 		for (uint32_t q = 0; q < p->plan.ports[i].queues; q++)
 			p->plan.ports[i].tx_pool[q] = &world.port[i].pool;
 	}
 	assert_int_equal(plan_build(&p->plan, p->l.a), 0);
-	p->plan.clock.hz = 1e7;
+	p->plan.clock.set = &world.now_ns;
 	return p;
 }
 
@@ -243,6 +252,17 @@ static void a_server_that_does_not_answer_is_asked_fifteen_times(void **state)
 	assert_int_equal(resolve_all(&p->plan, &signals, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "no neighbour discovery reply"));
 	assert_non_null(strstr(e.text, "as 2001:db8::1, VLANs 7 and 8"));
+	free_planned(p);
+}
+
+// The thread was without its CPU from the question until after the time to wait.
+static void a_reply_is_read_also_after_a_late_wake_up(void **state)
+{
+	struct planned *p = planned(LAN("") "traffic:\n" ITEM("q", "198.18.0.2"));
+
+	world.send_ns = 1000000000;
+	assert_int_equal(resolve(p), 0);
+	assert_int_equal(world.count, 2);
 	free_planned(p);
 }
 
@@ -410,6 +430,7 @@ int main(void)
 		TEST(a_server_elsewhere_is_behind_the_gateway),
 		TEST(who_asks_is_on_the_subnet_of_the_next_hop),
 		TEST(a_server_that_does_not_answer_is_asked_fifteen_times),
+		TEST(a_reply_is_read_also_after_a_late_wake_up),
 		TEST(what_is_not_found_is_the_last_to_be_asked_for),
 		TEST(a_link_local_gateway_is_asked_by_any_address_of_its_family),
 		TEST(a_signal_ends_the_asking),
