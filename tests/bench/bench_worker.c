@@ -3,7 +3,11 @@
 // one thread, over the ring ports of a configuration file, and only the worker's turns are timed.
 // No cache line travels between two CPUs. Path: tests only.
 //
-//   bench_worker FILE [TRANSACTIONS]
+// Exit code 1 when nothing is answered for some seconds: then the file has no more transactions, or
+// the worker is slower than their timeout.
+//
+//   bench_worker FILE [TRANSACTIONS [SECONDS]]
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,6 +16,12 @@
 #include "engine/plan/plan.h"
 
 #define ROUNDS 15 // the best of them counts
+
+// Of a round.
+struct work {
+	uint64_t transactions;
+	double patience_s; // without an answered transaction
+};
 
 static void require(bool holds, const char *what)
 {
@@ -54,13 +64,32 @@ static __attribute__((noinline)) uint64_t turn(struct worker *w)
 	return clock_now() - before;
 }
 
-// Ticks of the worker's turns for so many transactions, each; clock: what a reading takes.
-static double round_of(struct plan *p, uint64_t transactions, double clock)
+static void give_up(const struct worker_item *it, uint64_t done, const struct work *work)
+{
+	const struct ledger *l = it->books.ledger;
+
+	fprintf(stderr,
+		"bench_worker: no reply for %g s, after %" PRIu64 " of %" PRIu64
+		" transactions of a round; in all %" PRIu64 " sent, %" PRIu64 " lost. "
+		"Ask for fewer, or give the file more clients, a longer run or a longer timeout\n",
+		work->patience_s, done, work->transactions, l[0].sent + l[1].sent,
+		l[0].lost + l[1].lost);
+	exit(1);
+}
+
+// Ticks of the worker's turns for each transaction of a round; clock: what a reading takes.
+static double round_of(struct plan *p, const struct work *work, double clock)
 {
 	struct worker_item *it = p->items[0].run;
-	uint64_t first = answered(it), ticks = 0, turns = 0, done;
+	uint64_t first = answered(it), ticks = 0, turns = 0, done, last = UINT64_MAX, until = 0;
+	uint64_t patience = clock_ticks(&p->clock, (uint64_t)(work->patience_s * 1e9));
 
-	while ((done = answered(it) - first) < transactions) {
+	while ((done = answered(it) - first) < work->transactions) {
+		if (done != last)
+			until = clock_now() + patience;
+		else if (clock_now() > until)
+			give_up(it, done, work);
+		last = done;
 		ticks += turn(p->items[0].worker);
 		responder_pass(&p->responders[0]);
 		turns++;
@@ -83,7 +112,8 @@ static double clock_cost(void)
 int main(int argc, char **argv)
 {
 	struct arena *a = arena_new();
-	uint64_t transactions = argc > 2 ? strtoull(argv[2], NULL, 10) : 200000;
+	const struct work work = {argc > 2 ? strtoull(argv[2], NULL, 10) : 200000,
+		argc > 3 ? strtod(argv[3], NULL) : 10};
 	double best = 1e300, clock = clock_cost();
 	struct plan *p;
 
@@ -92,8 +122,8 @@ int main(int argc, char **argv)
 	p = prepare(argv[1], a);
 	plan_schedule(p, clock_now());
 	worker_begin(p->items[0].worker);
-	for (int i = 0; i < (transactions ? ROUNDS : 0); i++) {
-		double ticks = round_of(p, transactions, clock);
+	for (int i = 0; i < (work.transactions ? ROUNDS : 0); i++) {
+		double ticks = round_of(p, &work, clock);
 
 		best = ticks < best ? ticks : best;
 	}
