@@ -333,22 +333,41 @@ bool config_wants_port(const struct field_list *ranges, uint32_t port)
 	return false;
 }
 
-// Each source port goes to one item: of those that want it, the one that has the fewest so far. So
-// plan/deal.h does it where a port has one worker, or replies cannot be steered.
-static void share_ports(const struct config *c, const bool *takes_part, uint64_t *have)
+// Does the item take part and want this source port?
+static bool wants(const struct config *c, const bool *takes_part, uint32_t item, uint32_t port)
 {
 	const struct item_settings *items = c->traffic.items;
 
-	for (uint32_t port = 1; port <= UINT16_MAX; port++) {
-		uint32_t best = c->traffic.count;
+	return takes_part[item] && config_wants_port(&items[item].source.ports, port);
+}
 
+// Of the items that want it, the one that has the fewest so far.
+static uint32_t next_item(
+	const struct config *c, const bool *takes_part, const uint64_t *have, uint32_t port)
+{
+	uint32_t best = c->traffic.count;
+
+	for (uint32_t i = 0; i < c->traffic.count; i++)
+		if (wants(c, takes_part, i, port) &&
+			(best == c->traffic.count || have[i] < have[best]))
+			best = i;
+	return best;
+}
+
+// Each source port goes to one item, those that few items want first. So plan/deal.h does it where
+// a port has one worker, or replies cannot be steered.
+static void share_ports(
+	const struct config *c, const bool *takes_part, uint64_t *have, struct arena *a)
+{
+	uint32_t *wanters = arena_zalloc(a, 65536 * sizeof(*wanters));
+
+	for (uint32_t port = 1; port <= UINT16_MAX; port++)
 		for (uint32_t i = 0; i < c->traffic.count; i++)
-			if (takes_part[i] && config_wants_port(&items[i].source.ports, port) &&
-				(best == c->traffic.count || have[i] < have[best]))
-				best = i;
-		if (best < c->traffic.count)
-			have[best]++;
-	}
+			wanters[port] += wants(c, takes_part, i, port);
+	for (uint32_t few = 1; few <= c->traffic.count; few++)
+		for (uint32_t port = 1; port <= UINT16_MAX; port++)
+			if (wanters[port] == few)
+				have[next_item(c, takes_part, have, port)]++;
 }
 
 const uint64_t *config_source_ports(const struct config *c, struct arena *a)
@@ -369,7 +388,7 @@ const uint64_t *config_source_ports(const struct config *c, struct arena *a)
 			any |= takes_part[i];
 		}
 		if (any)
-			share_ports(c, takes_part, have);
+			share_ports(c, takes_part, have, a);
 	}
 	return have;
 }

@@ -124,8 +124,9 @@ struct field_list config_sources(
 	const struct config *c, const struct item_settings *i, struct arena *a);
 // Is the source port in one of the ranges (struct field_range)?
 bool config_wants_port(const struct field_list *ranges, uint32_t port);
-// Source ports of each item. The items of a port divide those that several of them want; a protocol
-// with a router chooses its own, which are not among them.
+// Source ports of each item. The items of a port divide those that several of them want, and an
+// item with few others gets more of them; a protocol with a router chooses its own, which are not
+// among them.
 const uint64_t *config_source_ports(const struct config *c, struct arena *a);
 // How long a transaction may be in flight, in ns: the timeout of each of its messages.
 uint64_t config_hold_ns(const struct item_settings *i);

@@ -19,6 +19,7 @@ struct dealing {
 	uint32_t worker_count, item_count;
 	struct port_entry *entries; // [65536]
 	uint8_t *homes;             // [65536]
+	uint32_t *wanters;          // [65536]: items that want a source port
 	uint32_t *dealt;            // source ports of each item so far
 	struct addr *sources;       // the first of each item
 	bool *steered;              // items whose replies can be steered to a queue
@@ -110,6 +111,11 @@ static uint32_t has_already(const struct dealing *d, const struct plan_item *i, 
 	return plan_run(i, deal_home(d, i, port))->txns.ports * d->worker_count;
 }
 
+static bool wants(const struct dealing *d, const struct plan_item *i, uint32_t port)
+{
+	return i->port == d->port && config_wants_port(&i->source_ports, port);
+}
+
 static const struct plan_item *deal_next(const struct dealing *d, uint32_t port)
 {
 	const struct plan_item *best = NULL;
@@ -117,24 +123,26 @@ static const struct plan_item *deal_next(const struct dealing *d, uint32_t port)
 	for (uint32_t n = 0; n < d->plan->item_count; n++) {
 		const struct plan_item *i = &d->plan->items[n];
 
-		if (i->port != d->port || !config_wants_port(&i->source_ports, port))
-			continue;
-		if (!best || has_already(d, i, port) < has_already(d, best, port))
+		if (wants(d, i, port) &&
+			(!best || has_already(d, i, port) < has_already(d, best, port)))
 			best = i;
 	}
 	return best;
 }
 
 // Every source port belongs to one item: of those that want it, the one that has the fewest so far;
-// and to one worker of it. So each has its share, and a reply's destination port says whose it is,
-// whatever the items have in common otherwise.
+// and to one worker of it. Those that few items want are dealt first, so that an item does not lose
+// a port to one that could have others. So each has its share, and a reply's destination port says
+// whose it is, whatever the items have in common otherwise.
 static void deal_source_ports(struct dealing *d, struct arena *a)
 {
+	const uint32_t items = d->plan->item_count;
+
 	for (uint32_t n = 0; n < 65536; n++) {
 		d->entries[n].item = PORT_NOBODY;
 		d->homes[n] = PORT_HOME_ANY;
 	}
-	for (uint32_t n = 0; n < d->plan->item_count; n++) {
+	for (uint32_t n = 0; n < items; n++) {
 		const struct plan_item *i = &d->plan->items[n];
 
 		if (i->port != d->port)
@@ -144,12 +152,14 @@ static void deal_source_ports(struct dealing *d, struct arena *a)
 		d->steered[i->place] = is_steered(d, i, a);
 	}
 	for (uint32_t n = 0; n < 65536; n++) {
-		const struct plan_item *i =
-			d->entries[n].item == PORT_NOBODY ? deal_next(d, n) : NULL;
-
-		if (i)
-			give_port(d, i, n);
+		d->wanters[n] = 0;
+		for (uint32_t i = 0; i < items && d->entries[n].item == PORT_NOBODY; i++)
+			d->wanters[n] += wants(d, &d->plan->items[i], n);
 	}
+	for (uint32_t few = 1; few <= items; few++)
+		for (uint32_t n = 0; n < 65536; n++)
+			if (d->wanters[n] == few)
+				give_port(d, deal_next(d, n), n);
 }
 
 // The few ports of an item may all hash to the same queue.
@@ -225,6 +235,7 @@ int deal_port(struct plan *p, const struct port *port, struct arena *a)
 		.item_count = items,
 		.entries = arena_zalloc(a, 65536 * sizeof(*d.entries)),
 		.homes = arena_zalloc(a, 65536),
+		.wanters = arena_zalloc(a, 65536 * sizeof(*d.wanters)),
 		.dealt = arena_zalloc(a, (items + 1) * sizeof(*d.dealt)),
 		.sources = arena_zalloc(a, (items + 1) * sizeof(*d.sources)),
 		.steered = arena_zalloc(a, (items + 1) * sizeof(*d.steered))};

@@ -24,7 +24,7 @@ struct fixture {
 	struct port port;
 	struct item_settings items[ITEMS];
 	struct addr_range sources[2];
-	struct field_range ports;
+	struct field_range ports, own[ITEMS];
 	const struct proto *proto; // NULL: the first of the table
 	struct plan plan;
 	struct plan_item plan_items[ITEMS];
@@ -235,6 +235,40 @@ static void a_few_ports_that_all_hash_to_one_queue_are_dealt_in_turn(void **stat
 	check_ports();
 }
 
+static void an_item_keeps_ports_that_others_can_do_without(void **state)
+{
+	static const struct {
+		struct field_range a, b;
+		uint32_t of_a, of_b;
+	} rows[] = {
+		{{2000, 2009}, {2000, 2009}, 5, 5},
+		{{2000, 2004}, {2000, 2009}, 5, 5},
+		{{2000, 2009}, {2005, 2009}, 5, 5},
+		{{2000, 2004}, {2004, 2009}, 5, 5},
+		{{2000, 2003}, {2000, 2099}, 4, 96},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (uint32_t workers = 1; workers <= 2; workers++) {
+			uint32_t counts[ITEMS] = {0};
+
+			done(state);
+			fresh(state);
+			add_item("198.18.0.2", "198.18.0.16", 1);
+			add_item("198.18.0.2", "198.18.0.16", 1);
+			f.own[0] = rows[i].a;
+			f.own[1] = rows[i].b;
+			for (uint32_t n = 0; n < ITEMS; n++)
+				f.plan_items[n].source_ports.items = &f.own[n];
+			deal(workers);
+			for (uint32_t w = 0; w < workers; w++)
+				for (uint32_t n = 0; n < ITEMS; n++)
+					counts[n] += f.runs[w][n].txns.ports;
+			assert_int_equal(counts[0], rows[i].of_a);
+			assert_int_equal(counts[1], rows[i].of_b);
+		}
+}
+
 static void keys_tell_workers_and_items_apart(void **state)
 {
 	static const struct proto_router router;
@@ -300,6 +334,8 @@ int main(void)
 			where_the_address_matters_ports_are_dealt_in_turn, fresh, done),
 		cmocka_unit_test_setup_teardown(
 			a_few_ports_that_all_hash_to_one_queue_are_dealt_in_turn, fresh, done),
+		cmocka_unit_test_setup_teardown(
+			an_item_keeps_ports_that_others_can_do_without, fresh, done),
 		cmocka_unit_test_setup_teardown(keys_tell_workers_and_items_apart, fresh, done),
 		cmocka_unit_test_setup_teardown(
 			packets_in_the_rings_of_an_ended_run_are_freed, fresh, done),
