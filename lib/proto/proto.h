@@ -18,8 +18,8 @@
 #define PROTO_MAX_WAITS  64
 #define PROTO_MAX_COPIES 16 // of one message
 
-// One transaction, as the protocol sees it. The engine owns it; user, step and tries are the
-// protocol's to write from request and reply on.
+// One transaction, as the protocol sees it. The engine owns it, and keeps bits of its own where
+// there is room; user, step and tries are the protocol's to write, in reply only with AGAIN.
 struct proto_txn {
 	uint64_t seq;    // number among the transactions of this worker and item, from 0: the same
 	                 // seed and seq give the same message. The engine gives it to reply too.
@@ -30,12 +30,10 @@ struct proto_txn {
 	uint8_t tries;   // 0 at first
 	uint8_t wait;    // 0 at first; written by request: number of this message's wait in
 	                 // layout.waits, from 1; 0: the item's timeout
-	bool silent;     // written by request: no answer is expected, the transaction ends as soon
-	                 // as the message is sent
-	uint64_t sum;    // 0 at first; written by a request that knows it without reading the
-	                 // whole message: the sum of its bytes (csum_add of net/csum.h)
-	bool over;       // input of reply: the transaction has ended, or expects no message now.
-	                 // Judge the message, change counters only
+	bool silent : 1; // written by request: no answer is expected, the transaction ends as soon
+	                 // as the message is sent. It is the last one of its transaction
+	bool over : 1;   // input of reply and timeout: the transaction has ended, or expects no
+	                 // message now. Judge the message, change counters only
 };
 
 // Where messages go and answers come to, for a protocol with a router. The lists belong to the
@@ -85,6 +83,13 @@ struct proto_message {
 	const struct proto_ends *ends; // for a protocol with a router
 };
 
+// A message to be written.
+struct proto_out {
+	uint8_t *buf;
+	uint32_t len; // written by request_n: 0: it does not fit
+	uint64_t sum; // written by request_n: as ctx.sum
+};
+
 // Where an answer of the responder goes, if not back to the sender of the request.
 struct proto_direction {
 	uint8_t dst[16]; // all zero: the source address of the request
@@ -115,6 +120,8 @@ struct proto_ctx {
 	void *own;          // the protocol's own, from open
 	const struct proto_ends *ends; // of the message that reply or answer reads; NULL: unknown
 	uint32_t now_ms;               // time of this packet since the start of the run
+	uint64_t sum; // 0 before request; written by one that knows it without reading the whole
+	              // message: the sum of its bytes (csum_add of net/csum.h)
 };
 
 enum proto_verdict {
@@ -228,8 +235,8 @@ struct proto {
 	uint32_t (*request)(
 		struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
 	// The same for n transactions at once, each into room bytes of its own. NULL: one by one.
-	void (*request_n)(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *const *out,
-		uint32_t *lens, uint32_t n, uint32_t room);
+	void (*request_n)(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_out *out,
+		uint32_t n, uint32_t room);
 	// Extract the transaction key of a reply. false: too short or not a reply of this protocol.
 	bool (*key)(const uint8_t *buf, uint32_t len, uint32_t *key);
 	// Validate everything, count, advance. Counts nothing for STRAY and MALFORMED, except the
@@ -237,8 +244,8 @@ struct proto {
 	enum proto_verdict (*reply)(
 		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
 	// The same for n replies to as many transactions, none of which is over. NULL: one by one.
-	void (*reply_n)(struct proto_ctx *ctx, struct proto_txn *t, const struct proto_message *in,
-		enum proto_verdict *verdicts, uint32_t n);
+	void (*reply_n)(struct proto_ctx *ctx, struct proto_txn *const *t,
+		const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);
 	// No answer within the timeout: AGAIN (retransmit) or FAIL (lost). AGAIN with another step:
 	// it goes on with the answer that reply kept, which belongs to the step before. Also
 	// called, with over set, for a transaction that ends without having been sent, if there is

@@ -87,7 +87,7 @@ static void send(struct flight *f)
 	f->sent_len = p->request(&ctx, &f->txn, f->sent, sizeof(f->sent));
 	check(f->sent_len >= fuzzed.shortest && f->txn.wait <= layout.waits.count);
 	if (fuzzed.summed)
-		check(csum_fold(f->txn.sum) == csum_fold(csum_add(0, f->sent, f->sent_len)));
+		check(csum_fold(ctx.sum) == csum_fold(csum_add(0, f->sent, f->sent_len)));
 	if (f->txn.silent)
 		f->txn.over = true;
 }

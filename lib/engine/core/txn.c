@@ -31,9 +31,15 @@ static uint64_t lost_of(const struct txn_shape *s)
 	return n < LOST_MIN ? LOST_MIN : n > LOST_MAX ? LOST_MAX : n;
 }
 
+// With those that lists begin with.
+static uint64_t slots_of(const struct txn_shape *s)
+{
+	return (uint64_t)s->count + 1 + s->more_waits + 1;
+}
+
 size_t txn_bytes(const struct txn_shape *s)
 {
-	return s->count * sizeof(struct txn_slot) + words_of(s) * sizeof(uint64_t) +
+	return slots_of(s) * sizeof(struct txn_slot) + words_of(s) * sizeof(uint64_t) +
 	       lost_of(s) * sizeof(uint64_t) + power_for(s->count) * sizeof(uint32_t);
 }
 
@@ -41,7 +47,7 @@ static void place_tables(struct txn_table *t, void *memory, const struct txn_sha
 {
 	t->bytes = txn_bytes(s);
 	t->slots = memory;
-	t->outcomes = (uint64_t *)(t->slots + s->count);
+	t->outcomes = (uint64_t *)(t->slots + slots_of(s));
 	t->lost.k = t->outcomes + words_of(s);
 	t->at = (uint32_t *)(t->lost.k + lost_of(s));
 	t->word_mask = words_of(s) - 1;
@@ -50,6 +56,8 @@ static void place_tables(struct txn_table *t, void *memory, const struct txn_sha
 	memset(t->at, 0xff, power_for(s->count) * sizeof(*t->at));
 	for (uint32_t i = 0; i < s->count; i++)
 		t->slots[i].free = i;
+	for (uint32_t list = s->count; list <= t->again; list++)
+		t->slots[list].next = t->slots[list].prev = list;
 }
 
 int txn_init(struct txn_table *t, void *memory, const struct txn_shape *shape)
@@ -71,11 +79,9 @@ int txn_init(struct txn_table *t, void *memory, const struct txn_shape *shape)
 		.part = (highs * row + TXN_PARTS - 1) / TXN_PARTS,
 		.rest = shape->rest,
 		.waits = 1 + shape->more_waits,
-		.again = {TXN_NONE, TXN_NONE},
 	};
+	t->again = txn_queue(t, t->waits);
 	t->gate = t->part;
-	for (uint32_t i = 0; i < t->waits; i++)
-		t->flying[i] = (struct txn_list){TXN_NONE, TXN_NONE};
 	place_tables(t, memory, shape);
 	perm_init(&t->perm, shape->seed, shape->key_bits);
 	t->to.mapped = perm_map(&t->perm, 0);

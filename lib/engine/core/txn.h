@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/rand.h"
+#include "proto/proto.h"
 
 #define TXN_NONE  UINT32_MAX
 #define TXN_WAITS 65 // queues of transactions in flight: one for each length of wait
@@ -34,33 +35,50 @@ enum txn_state {
 	TXN_JUDGED, // the same, and its reply is being judged
 };
 
+// Its protocol sees and changes `view`; the members beside it are the same ones, and the engine's
+// in the bits that are left.
 struct txn_slot {
-	uint64_t k;          // number of the transaction
+	union {
+		struct proto_txn view;
+		struct {
+			uint64_t k;           // number of the transaction
+			uint32_t key, client; // as on the wire; index of the source address
+			union {
+				struct {
+					uint32_t user;
+					uint8_t step, tries;
+					uint8_t wait;       // the queue of its last message
+					uint8_t silent : 1; // nothing answers its last message
+					uint8_t over : 1;
+					uint8_t state : 3;  // enum txn_state
+					uint8_t judged : 1; // due in the measured part
+					uint8_t begun : 1;  // its first message was sent
+					uint8_t kept : 1;   // its query is in the capture file
+				};
+				uint64_t word; // all of these
+			};
+		};
+	};
 	uint64_t due;        // tick
 	uint64_t time;       // tick of the last send
 	uint32_t next, prev; // in the list that its state says
 	uint32_t chain;      // an older transaction at the same place of `at`, or TXN_NONE
 	uint32_t free;       // entry of the stack of free slots: those from in_flight on
-	union {
-		struct {
-			uint32_t user;       // the protocol's
-			uint8_t step, tries; // the protocol's
-			uint8_t wait;        // the queue of its last message while FLYING
-			uint8_t state : 3;   // enum txn_state
-			uint8_t judged : 1;  // due in the measured part
-			uint8_t begun : 1;   // its first message was sent
-			uint8_t kept : 1;    // its query is in the capture file
-			uint8_t silent : 1;  // nothing answers its last message
-		};
-		uint64_t word; // all of these
-	};
 };
 
-_Static_assert(sizeof(struct txn_slot) == 48, "at most 64 bytes per transaction with `at`");
+#define SAME_PLACE(slot, view)                                                                     \
+	_Static_assert(offsetof(struct txn_slot, slot) == offsetof(struct proto_txn, view),        \
+		"slot and view differ")
 
-struct txn_list {
-	uint32_t head, tail;
-};
+SAME_PLACE(k, seq);
+SAME_PLACE(key, key);
+SAME_PLACE(client, client);
+SAME_PLACE(user, user);
+SAME_PLACE(step, step);
+SAME_PLACE(tries, tries);
+SAME_PLACE(wait, wait);
+_Static_assert(sizeof(struct proto_txn) == offsetof(struct txn_slot, due), "slot and view differ");
+_Static_assert(sizeof(struct txn_slot) == 56, "at most 64 bytes per transaction with `at`");
 
 // Which flow a transaction belongs to, and its upper number.
 struct txn_spot {
@@ -81,7 +99,7 @@ struct txn_table {
 	struct txn_slot *slots;
 	uint32_t *at;       // slot of k: at[k & at_mask]
 	uint64_t *outcomes; // two bits of k: in word k / 32 & word_mask
-	uint32_t count;     // slots
+	uint32_t count;     // slots, beside those that lists begin with
 	uint32_t in_flight; // TAKEN and FLYING
 	uint32_t at_mask;
 	uint32_t ports, clients, key_bits;
@@ -93,10 +111,9 @@ struct txn_table {
 	uint64_t space;     // keys of all flows
 	uint64_t gate;      // number of the first transaction of the next part of the key space
 	struct perm perm;
-	struct recip by_row, by_client;    // flows; clients
-	struct txn_list again;             // to be sent again
-	uint32_t waits;                    // queues in use
-	struct txn_list flying[TXN_WAITS]; // in order of their last send
+	struct recip by_row, by_client; // flows; clients
+	uint32_t waits;                 // queues in use
+	uint32_t again; // slot that the list of those to be sent again begins and ends with
 	struct txn_lost lost;
 	uint64_t highs;           // upper numbers in use
 	uint64_t part;            // keys of a part of the key space
@@ -143,10 +160,15 @@ static inline uint32_t txn_bits_for(uint64_t n)
 	return n <= 1 ? 0 : 64 - (uint32_t)__builtin_clzll(n - 1);
 }
 
-// The shift of a flow's keys: the top bits of a multiplicative hash.
-static inline uint64_t txn_shift(const struct txn_table *t, uint64_t row)
+// The shift of a flow's keys: bits of a multiplicative hash.
+static inline uint64_t txn_shift(uint64_t row)
 {
-	return (row * 0x9e3779b97f4a7c15u) >> (64 - t->key_bits);
+	return (row * 0x9e3779b97f4a7c15u) >> 32;
+}
+
+static inline uint32_t txn_key(const struct txn_table *t, const struct txn_spot *at)
+{
+	return (uint32_t)((at->mapped ^ txn_shift(at->row)) & t->perm.mask);
 }
 
 static inline void txn_place_at(
@@ -154,7 +176,7 @@ static inline void txn_place_at(
 {
 	out->client = at->client;
 	out->port = at->port;
-	out->key = (uint32_t)(at->mapped ^ txn_shift(t, at->row));
+	out->key = txn_key(t, at);
 	out->seq = k;
 }
 
@@ -187,7 +209,7 @@ static inline uint64_t txn_ago(
 	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key)
 {
 	uint64_t row = (uint64_t)port * t->clients + client;
-	uint64_t high = perm_unmap(&t->perm, (key ^ txn_shift(t, row)) & t->perm.mask);
+	uint64_t high = perm_unmap(&t->perm, (key ^ txn_shift(row)) & t->perm.mask);
 	uint64_t x = high * t->by_row.divisor + row;
 
 	if (high >= t->highs)
@@ -229,31 +251,37 @@ static inline uint64_t txn_before(
 	return ago < t->issued || ago == UINT64_MAX ? 0 : ago - t->issued + 1;
 }
 
-static inline void txn_append(struct txn_table *t, struct txn_list *l, uint32_t slot)
-{
-	struct txn_slot *s = &t->slots[slot];
+// --- lists ---
+// A list is a ring of slots through one that is no transaction's, by whose number it goes: those of
+// the queues follow the others, and `again` comes last.
 
-	s->next = TXN_NONE;
-	s->prev = l->tail;
-	if (l->tail == TXN_NONE)
-		l->head = slot;
-	else
-		t->slots[l->tail].next = slot;
-	l->tail = slot;
+static inline uint32_t txn_queue(const struct txn_table *t, uint32_t wait)
+{
+	return t->count + wait;
 }
 
-static inline void txn_unlink(struct txn_table *t, struct txn_list *l, uint32_t slot)
+// The first one, or TXN_NONE.
+static inline uint32_t txn_first(const struct txn_table *t, uint32_t list)
 {
-	struct txn_slot *s = &t->slots[slot];
+	uint32_t first = t->slots[list].next;
 
-	if (s->prev == TXN_NONE)
-		l->head = s->next;
-	else
-		t->slots[s->prev].next = s->next;
-	if (s->next == TXN_NONE)
-		l->tail = s->prev;
-	else
-		t->slots[s->next].prev = s->prev;
+	return first == list ? TXN_NONE : first;
+}
+
+static inline void txn_append(struct txn_table *t, uint32_t list, uint32_t slot)
+{
+	struct txn_slot *s = &t->slots[slot], *ring = &t->slots[list];
+
+	s->next = list;
+	s->prev = ring->prev;
+	t->slots[ring->prev].next = slot;
+	ring->prev = slot;
+}
+
+static inline void txn_unlink(struct txn_table *t, const struct txn_slot *s)
+{
+	t->slots[s->prev].next = s->next;
+	t->slots[s->next].prev = s->prev;
 }
 
 // Ticks from `then` to `now`. One pass of a loop works with several clock readings, so `now` may be
@@ -329,23 +357,23 @@ static inline void txn_next_row(struct txn_table *t)
 	t->to = (struct txn_spot){.high = high, .mapped = perm_map(&t->perm, high)};
 }
 
-// Begin the next transaction, for which there is room: its slot, and its place.
-static inline uint32_t txn_begin(struct txn_table *t, struct txn_place *place)
+// Begin the next transaction, for which there is room: its slot. port: index of its source port.
+static inline uint32_t txn_begin(struct txn_table *t, uint32_t *port)
 {
+	uint32_t slot = t->slots[t->in_flight++].free, *at;
+	struct txn_slot *s = &t->slots[slot];
 	uint64_t k = t->issued;
-	struct txn_slot *s;
-	uint32_t slot, *at;
 
-	slot = t->slots[t->in_flight++].free;
-	s = &t->slots[slot];
 	if (k % TXN_WORD_KEYS == 0)
 		txn_forget(t, k);
 	at = &t->at[k & t->at_mask];
 	s->k = k;
-	s->chain = *at;
+	s->key = txn_key(t, &t->to);
+	s->client = t->to.client;
 	s->word = (struct txn_slot){.state = TXN_TAKEN}.word;
+	s->chain = *at;
 	*at = slot;
-	txn_place_at(t, &t->to, k, place);
+	*port = t->to.port;
 	// The next one has the next client; after the last one, the next port; then the next upper
 	// number.
 	t->issued++;
@@ -360,25 +388,29 @@ static inline uint32_t txn_begin(struct txn_table *t, struct txn_place *place)
 }
 
 // The same; TXN_NONE when there is no room.
-static inline uint32_t txn_take(struct txn_table *t, uint64_t now, struct txn_place *place)
+static inline uint32_t txn_take(struct txn_table *t, uint64_t now, uint32_t *port)
 {
-	return txn_may_take(t, now) ? txn_begin(t, place) : TXN_NONE;
+	return txn_may_take(t, now) ? txn_begin(t, port) : TXN_NONE;
 }
 
 // A taken one was sent.
 static inline void txn_arm(struct txn_table *t, uint32_t slot, uint64_t now)
 {
-	t->slots[slot].state = TXN_FLYING;
-	t->slots[slot].time = now;
-	txn_append(t, &t->flying[t->slots[slot].wait], slot);
+	struct txn_slot *s = &t->slots[slot];
+
+	s->state = TXN_FLYING;
+	s->time = now;
+	txn_append(t, txn_queue(t, s->wait), slot);
 }
 
 // A flying one goes on with another message.
 static inline void txn_again(struct txn_table *t, uint32_t slot)
 {
-	txn_unlink(t, &t->flying[t->slots[slot].wait], slot);
-	t->slots[slot].state = TXN_TAKEN;
-	txn_append(t, &t->again, slot);
+	struct txn_slot *s = &t->slots[slot];
+
+	txn_unlink(t, s);
+	s->state = TXN_TAKEN;
+	txn_append(t, t->again, slot);
 }
 
 // A taken one, in no list, has ended: its slot is free.
@@ -398,7 +430,7 @@ static inline void txn_give_back(struct txn_table *t, uint32_t slot, enum txn_st
 // A flying one has ended.
 static inline void txn_give(struct txn_table *t, uint32_t slot, enum txn_state how)
 {
-	txn_unlink(t, &t->flying[t->slots[slot].wait], slot);
+	txn_unlink(t, &t->slots[slot]);
 	txn_give_back(t, slot, how);
 }
 
@@ -416,7 +448,7 @@ static inline uint32_t txn_alike(const struct txn_table *t, const uint32_t *slot
 static inline uint32_t txn_expired(
 	const struct txn_table *t, uint32_t wait, uint64_t now, uint64_t timeout)
 {
-	uint32_t slot = t->flying[wait].head;
+	uint32_t slot = txn_first(t, txn_queue(t, wait));
 
 	if (slot == TXN_NONE || txn_since(now, t->slots[slot].time) < (int64_t)timeout)
 		return TXN_NONE;

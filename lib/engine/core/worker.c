@@ -16,21 +16,20 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 {
 	for (int i = 0; i < EXPIRE_BURST; i++) {
 		uint32_t slot = txn_expired(&it->txns, wait, now, it->waits[wait]);
-		struct txn_place place;
 		struct proto_txn view;
 		struct txn_slot *s;
 
 		if (slot == TXN_NONE)
 			return;
 		s = &it->txns.slots[slot];
-		txn_view(it, slot, &place, &view);
+		view = s->view;
 		it->ctx.counters = it->banks[s->judged];
 		it->ctx.now_ms = worker_ms(w, now);
 		if (it->proto->timeout(&it->ctx, &view) == PROTO_AGAIN) {
 			if (view.step != s->step) // the kept reply answers the step before
-				worker_book_step(it, slot, now, false);
+				worker_book_step(it, slot, s->step, now, false);
+			s->view = view;
 			txn_again(&it->txns, slot);
-			txn_keep(s, &view);
 			continue;
 		}
 		worker_book_lost(it, slot, now);

@@ -46,14 +46,15 @@ void worker_book_late(struct worker_item *it, bool judged, const struct txn_plac
 	evidence_late(it, judged, at, &f, now);
 }
 
-void worker_book_step(struct worker_item *it, uint32_t slot, uint64_t now, bool failed)
+void worker_book_step(
+	struct worker_item *it, uint32_t slot, uint8_t step, uint64_t now, bool failed)
 {
 	const struct txn_slot *s = &it->txns.slots[slot];
 	struct step_books *b;
 
 	if (!it->steps || !s->judged)
 		return;
-	b = &it->steps[s->step];
+	b = &it->steps[step];
 	b->answered += !failed;
 	b->failed += failed;
 	hist_add(&b->response, now - it->step_due[slot]);

@@ -58,52 +58,33 @@ void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, 
 void worker_book_late(struct worker_item *it, bool judged, const struct txn_place *at,
 	const struct rte_mbuf *answer, uint64_t now);
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now);
-// Count the reply to the step of a transaction, when the item has steps; the next step is due now.
+// Count the reply to a step of a transaction, when the item has steps; the next step is due now.
 // Books exist for the measured part only.
-void worker_book_step(struct worker_item *it, uint32_t slot, uint64_t now, bool failed);
+void worker_book_step(
+	struct worker_item *it, uint32_t slot, uint8_t step, uint64_t now, bool failed);
 
 // --- the protocol's view of a transaction ---
 
-// Slot and view have these members in the same order, so they are copied as one.
-#define VIEW_SEEN (offsetof(struct proto_txn, tries) + 1 - offsetof(struct proto_txn, user))
-#define VIEW_KEPT (offsetof(struct proto_txn, wait) + 1 - offsetof(struct proto_txn, user))
-
-#define SAME_PLACE(member)                                                                         \
-	_Static_assert(                                                                            \
-		offsetof(struct txn_slot, member) - offsetof(struct txn_slot, user) ==             \
-			offsetof(struct proto_txn, member) - offsetof(struct proto_txn, user),     \
-		"slot and view differ")
-
-SAME_PLACE(step);
-SAME_PLACE(tries);
-SAME_PLACE(wait);
-
+// Of one that has no slot.
 static inline struct proto_txn txn_of(const struct worker_item *it, const struct txn_place *place)
 {
 	return (struct proto_txn){
 		.seq = place->seq, .key = place->key | it->tag, .client = place->client};
 }
 
-static inline void txn_see(const struct worker_item *it, const struct txn_slot *s,
-	const struct txn_place *place, struct proto_txn *view)
+static inline struct txn_slot *slot_of(struct proto_txn *view)
 {
-	*view = txn_of(it, place);
-	memcpy(&view->user, &s->user, VIEW_SEEN);
+	return (struct txn_slot *)view;
 }
 
-static inline void txn_view(const struct worker_item *it, uint32_t slot, struct txn_place *place,
-	struct proto_txn *view)
+// How many of n views of slots, from the first on, are due in the same part of the run as it.
+static inline uint32_t views_alike(struct proto_txn *const *views, uint32_t n)
 {
-	txn_place(&it->txns, slot, place);
-	txn_see(it, &it->txns.slots[slot], place, view);
-}
+	uint32_t i = 1;
 
-// A silent message is the last one of its transaction: the mark is never taken back.
-static inline void txn_keep(struct txn_slot *s, const struct proto_txn *view)
-{
-	memcpy(&s->user, &view->user, VIEW_KEPT);
-	if (view->silent)
-		s->silent = 1;
+	while (i < n && slot_of(views[i])->judged == slot_of(views[0])->judged)
+		i++;
+	return i;
 }
 
 static inline uint32_t worker_ms(const struct worker *w, uint64_t now)
@@ -120,23 +101,24 @@ struct message {
 	struct frame_payload payload;
 };
 
-// Let the protocol write the next message of a transaction; the view has its changes.
-HOT void message_write(struct worker_item *it, const struct txn_place *place,
-	struct proto_txn *view, uint8_t *data, uint32_t room, struct message *out)
+// Let the protocol write the next message of a transaction. port: index of its source port.
+HOT void message_write(struct worker_item *it, uint32_t port, struct proto_txn *view, uint8_t *data,
+	uint32_t room, struct message *out)
 {
 	if (it->router) {
 		it->router->flow(&it->ctx, view, &out->flow);
 		out->t = &it->frames[out->flow.path];
 	} else {
-		addr_list_nth_bytes(it->sources, place->client, out->flow.src);
-		out->flow.src_port = it->ports[place->port];
+		addr_list_nth_bytes(it->sources, view->client, out->flow.src);
+		out->flow.src_port = it->ports[port];
 		out->flow.own_mac = false;
 		out->flow.more = 0;
 		out->t = it->frames;
 	}
+	it->ctx.sum = 0;
 	out->payload.len =
 		it->proto->request(&it->ctx, view, data + out->t->len, room - out->t->len);
-	out->payload.sum = view->sum;
+	out->payload.sum = it->ctx.sum;
 }
 
 // --- books ---

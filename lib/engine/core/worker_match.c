@@ -9,8 +9,9 @@ struct found {
 	uint32_t count;
 	uint32_t judged;          // of them, due in the measured part
 	uint8_t index[BURST_MAX]; // in the block of replies
+	uint8_t steps[BURST_MAX]; // before the replies
 	uint32_t slots[BURST_MAX];
-	struct proto_txn views[BURST_MAX];
+	struct proto_txn *views[BURST_MAX]; // of the slots
 	const struct proto_message *in;
 	enum proto_verdict verdicts[BURST_MAX];
 };
@@ -45,10 +46,7 @@ static void item_afterwards(struct worker_item *it, const struct replies *r, uin
 	enum evidence_reason why;
 	struct proto_txn view;
 
-	if (slot == TXN_NONE)
-		view = txn_of(it, at);
-	else
-		txn_see(it, &it->txns.slots[slot], at, &view);
+	view = slot == TXN_NONE ? txn_of(it, at) : it->txns.slots[slot].view;
 	view.over = true;
 	it->ctx.counters = it->shadow;
 	it->ctx.ends = r->in[i].ends;
@@ -111,9 +109,8 @@ APART void item_other_answer(
 		return;
 	case PROTO_AGAIN:
 		if (it->steps)
-			worker_book_step(it, slot, r->now, false);
+			worker_book_step(it, slot, f->steps[n], r->now, false);
 		txn_again(&it->txns, slot);
-		txn_keep(s, &f->views[n]);
 		return;
 	case PROTO_KEPT:
 		return;
@@ -138,7 +135,7 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 
 	for (uint32_t n = 0; n < f->count; n++) {
 		uint32_t slot = f->slots[n];
-		struct txn_slot *s = &it->txns.slots[slot];
+		struct txn_slot *s = slot_of(f->views[n]);
 		enum proto_verdict verdict = f->verdicts[n];
 
 		s->state = TXN_FLYING;
@@ -150,7 +147,7 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 		answered[s->judged] += verdict == PROTO_DONE;
 		ended++;
 		if (it->steps)
-			worker_book_step(it, slot, r->now, verdict == PROTO_FAIL);
+			worker_book_step(it, slot, f->steps[n], r->now, verdict == PROTO_FAIL);
 		if (s->judged) {
 			hist_run_add(&it->books.response, &response, r->now - s->due);
 			hist_run_add(&it->service, &service, r->now - s->time);
@@ -174,15 +171,15 @@ HOT void item_judge(struct worker_item *it, struct found *f)
 	for (uint32_t from = 0, n; from < f->count; from += n) {
 		n = f->count - from;
 		if (f->judged && f->judged < f->count) // rare: the measured part begins here
-			n = txn_alike(&it->txns, f->slots + from, n);
-		it->ctx.counters = it->banks[it->txns.slots[f->slots[from]].judged];
+			n = views_alike(f->views + from, n);
+		it->ctx.counters = it->banks[slot_of(f->views[from])->judged];
 		if (it->proto->reply_n)
 			it->proto->reply_n(
 				&it->ctx, f->views + from, f->in + from, f->verdicts + from, n);
 		for (uint32_t i = from; i < from + n && !it->proto->reply_n; i++) {
 			it->ctx.ends = f->in[i].ends;
-			f->verdicts[i] = it->proto->reply(
-				&it->ctx, &f->views[i], f->in[i].buf, f->in[i].len);
+			f->verdicts[i] =
+				it->proto->reply(&it->ctx, f->views[i], f->in[i].buf, f->in[i].len);
 		}
 	}
 }
@@ -230,8 +227,9 @@ void item_match(struct worker_item *it, struct replies *r)
 		s->state = TXN_JUDGED;
 		f.judged += s->judged;
 		f.index[f.count] = (uint8_t)i;
+		f.steps[f.count] = s->step;
 		f.slots[f.count] = slot;
-		txn_see(it, s, &r->at[i], &f.views[f.count++]);
+		f.views[f.count++] = &s->view;
 	}
 	if (rest_count) { // rare: the others close up
 		for (uint32_t n = 0; n < f.count; n++)

@@ -3,15 +3,15 @@
 // the probe. Path: hot. The worker's own thread.
 #include "engine/core/worker_internal.h"
 
-static uint32_t message_again(struct worker_item *it, const struct txn_place *place,
-	struct proto_txn *view, uint32_t copy, uint8_t *buf, uint32_t room)
+static uint32_t message_again(struct worker_item *it, uint32_t port, struct proto_txn *view,
+	uint32_t copy, uint8_t *buf, uint32_t room)
 {
 	struct frame_template whole;
 	struct message message;
 	uint32_t len;
 
 	it->ctx.counters = it->shadow;
-	message_write(it, place, view, buf, room, &message);
+	message_write(it, port, view, buf, room, &message);
 	if (copy > message.flow.more)
 		return 0;
 	whole = message.t[copy];
@@ -25,11 +25,11 @@ static uint32_t message_again(struct worker_item *it, const struct txn_place *pl
 uint32_t worker_again(
 	struct worker_item *it, uint32_t slot, uint32_t copy, uint8_t *buf, uint32_t room)
 {
+	struct proto_txn view = it->txns.slots[slot].view;
 	struct txn_place place;
-	struct proto_txn view;
 
-	txn_view(it, slot, &place, &view);
-	return message_again(it, &place, &view, copy, buf, room);
+	txn_place(&it->txns, slot, &place);
+	return message_again(it, place.port, &view, copy, buf, room);
 }
 
 uint32_t worker_first(
@@ -37,5 +37,5 @@ uint32_t worker_first(
 {
 	struct proto_txn view = txn_of(it, place);
 
-	return message_again(it, place, &view, 0, buf, room);
+	return message_again(it, place->port, &view, 0, buf, room);
 }

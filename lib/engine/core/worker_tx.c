@@ -67,22 +67,19 @@ APART void item_copy(
 // Write the next message of a taken slot into a spare buffer, and put it into the burst. A payload
 // that was just written is slow to read back: when its sum is not known, the headers wait until all
 // payloads of the burst are written.
-HOT void item_build(struct worker *w, struct worker_item *it, uint32_t slot,
-	const struct txn_place *place, struct batch *b)
+HOT void item_build(
+	struct worker *w, struct worker_item *it, uint32_t slot, uint32_t port, struct batch *b)
 {
 	struct rte_mbuf *m = w->spare[--w->spare_count];
 	struct txn_slot *s = &it->txns.slots[slot];
 	struct message *message = &b->messages[it->pending_count];
-	struct proto_txn view;
 
-	txn_see(it, s, place, &view);
 	if (w->spare_count >= BURST_AHEAD)
 		burst_own_mbuf(w->spare[w->spare_count - BURST_AHEAD]);
 	burst_reset(m);
 	it->ctx.counters = it->banks[s->judged];
-	message_write(
-		it, place, &view, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m), message);
-	txn_keep(s, &view);
+	message_write(it, port, &s->view, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m),
+		message);
 	it->pending[it->pending_count] = m;
 	it->pending_slots[it->pending_count++] = slot;
 	if (message->payload.sum)
@@ -113,32 +110,44 @@ APART bool item_pick_client(
 	return false;
 }
 
-// The transaction whose message is sent next, and its place: one that goes on, else a new one that
-// is due. TXN_NONE: there is none, or no slot or client for it.
-HOT uint32_t item_next(
-	struct worker *w, struct worker_item *it, uint64_t now, struct txn_place *place)
+// Take a transaction that goes on from its list. The index of its source port: without a router, as
+// with one it is the only one.
+static uint32_t item_resume(struct worker_item *it, uint32_t slot)
 {
-	uint32_t slot = it->txns.again.head;
+	struct txn_place place = {0};
+
+	txn_unlink(&it->txns, &it->txns.slots[slot]);
+	if (!it->router)
+		txn_place(&it->txns, slot, &place);
+	return place.port;
+}
+
+// The transaction whose message is sent next, and the index of its source port: one that goes on,
+// else a new one that is due. TXN_NONE: there is none, or no slot or client for it.
+HOT uint32_t item_next(struct worker *w, struct worker_item *it, uint64_t now, uint32_t *port)
+{
+	uint32_t slot = txn_first(&it->txns, it->txns.again);
 	struct proto_txn view = {0};
 	struct txn_slot *s;
 
 	if (slot != TXN_NONE) {
-		txn_unlink(&it->txns, &it->txns.again, slot);
-		txn_place(&it->txns, slot, place);
+		*port = item_resume(it, slot);
 		return slot;
 	}
 	if (!pace_ready(&it->pace, now, it->txns.in_flight))
 		return TXN_NONE;
 	if (it->router && txn_may_take(&it->txns, now) && !item_pick_client(w, it, &view, now))
 		return TXN_NONE;
-	slot = txn_take(&it->txns, now, place);
+	slot = txn_take(&it->txns, now, port);
 	if (slot == TXN_NONE) {
 		it->counts[now >= w->times.measure].no_slot++;
 		return TXN_NONE;
 	}
 	s = &it->txns.slots[slot];
-	if (it->router)
-		txn_keep(s, &view);
+	s->key |= it->tag;
+	s->user = view.user;
+	s->step = view.step;
+	s->tries = view.tries;
 	s->due = pace_pop(&it->pace, now);
 	s->judged = s->due >= w->times.measure;
 	if (!s->judged)
@@ -151,21 +160,20 @@ HOT uint32_t item_next(
 
 uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now)
 {
-	struct txn_place place;
+	uint32_t port;
 
-	return item_next(w, it, now, &place);
+	return item_next(w, it, now, &port);
 }
 
 // Build a burst of the messages that may leave now, one by one.
 APART void item_fill_routed(struct worker *w, struct worker_item *it, uint64_t now)
 {
-	struct txn_place place;
 	struct batch b;
-	uint32_t slot;
+	uint32_t slot, port;
 
 	b.unstamped = false;
-	while (w->spare_count > it->more && (slot = item_next(w, it, now, &place)) != TXN_NONE)
-		item_build(w, it, slot, &place, &b);
+	while (w->spare_count > it->more && (slot = item_next(w, it, now, &port)) != TXN_NONE)
+		item_build(w, it, slot, port, &b);
 	for (uint16_t i = 0; i < it->pending_count && b.unstamped; i++)
 		if (!b.messages[i].payload.sum)
 			mbuf_stamp(w, it->pending[i], &b.messages[i]);
@@ -176,10 +184,9 @@ APART void item_fill_routed(struct worker *w, struct worker_item *it, uint64_t n
 struct block {
 	uint32_t count;
 	uint32_t judged;           // of them, due in the measured part
-	uint16_t ports[BURST_MAX]; // source ports: indices
-	struct proto_txn views[BURST_MAX];
-	uint8_t *payloads[BURST_MAX];
-	uint32_t lens[BURST_MAX];
+	uint32_t ports[BURST_MAX]; // source ports: indices
+	struct proto_txn *views[BURST_MAX];
+	struct proto_out out[BURST_MAX];
 };
 
 // Transactions that go on.
@@ -187,13 +194,12 @@ static void block_again(struct worker_item *it, uint32_t most, struct block *b)
 {
 	uint32_t slot;
 
-	while (b->count < most && (slot = it->txns.again.head) != TXN_NONE) {
-		struct txn_place place;
+	while (b->count < most && (slot = txn_first(&it->txns, it->txns.again)) != TXN_NONE) {
+		struct txn_slot *s = &it->txns.slots[slot];
 
-		txn_unlink(&it->txns, &it->txns.again, slot);
-		txn_view(it, slot, &place, &b->views[b->count]);
-		b->ports[b->count] = (uint16_t)place.port;
-		b->judged += it->txns.slots[slot].judged;
+		b->ports[b->count] = item_resume(it, slot);
+		b->views[b->count] = &s->view;
+		b->judged += s->judged;
 		it->pending_slots[b->count++] = slot;
 	}
 }
@@ -201,16 +207,15 @@ static void block_again(struct worker_item *it, uint32_t most, struct block *b)
 // A new transaction, for which there is a slot and a key.
 HOT void block_begin_one(struct worker_item *it, uint64_t due, bool judged, struct block *b)
 {
-	struct txn_table *t = &it->txns;
-	struct txn_place place;
-	uint32_t slot = txn_begin(t, &place);
+	uint32_t slot = txn_begin(&it->txns, &b->ports[b->count]);
+	struct txn_slot *s = &it->txns.slots[slot];
 
-	t->slots[slot].due = due;
-	t->slots[slot].judged = judged;
+	s->due = due;
+	s->judged = judged;
+	s->key |= it->tag;
 	if (it->steps)
 		it->step_due[slot] = due;
-	b->ports[b->count] = (uint16_t)place.port;
-	b->views[b->count] = txn_of(it, &place);
+	b->views[b->count] = &s->view;
 	it->pending_slots[b->count++] = slot;
 }
 
@@ -252,13 +257,15 @@ HOT void block_write(struct worker_item *it, struct block *b)
 	for (uint32_t from = 0, n; from < b->count; from += n) {
 		n = b->count - from;
 		if (b->judged && b->judged < b->count) // rare: the measured part begins here
-			n = txn_alike(&it->txns, it->pending_slots + from, n);
-		it->ctx.counters = it->banks[it->txns.slots[it->pending_slots[from]].judged];
+			n = views_alike(b->views + from, n);
+		it->ctx.counters = it->banks[slot_of(b->views[from])->judged];
 		if (p->request_n)
-			p->request_n(&it->ctx, b->views + from, b->payloads + from, b->lens + from,
-				n, room);
-		for (uint32_t i = from; i < from + n && !p->request_n; i++)
-			b->lens[i] = p->request(&it->ctx, &b->views[i], b->payloads[i], room);
+			p->request_n(&it->ctx, b->views + from, b->out + from, n, room);
+		for (uint32_t i = from; i < from + n && !p->request_n; i++) {
+			it->ctx.sum = 0;
+			b->out[i].len = p->request(&it->ctx, b->views[i], b->out[i].buf, room);
+			b->out[i].sum = it->ctx.sum;
+		}
 	}
 }
 
@@ -270,15 +277,14 @@ HOT void block_stamp(const struct worker *w, struct worker_item *it, const struc
 	const uint16_t *ports = it->ports;
 
 	for (uint32_t i = 0; i < b->count; i++) {
-		const struct proto_txn *view = &b->views[i];
+		const struct proto_out *out = &b->out[i];
 		struct rte_mbuf *m = it->pending[i];
 		uint8_t src[16];
 		uint32_t len;
 
-		txn_keep(&it->txns.slots[it->pending_slots[i]], view);
-		addr_list_nth_bytes(it->sources, view->client, src);
-		len = frame_stamp(&t, b->payloads[i] - t.len, src, ports[b->ports[i]],
-			(struct frame_payload){b->lens[i], view->sum});
+		addr_list_nth_bytes(it->sources, b->views[i]->client, src);
+		len = frame_stamp(&t, out->buf - t.len, src, ports[b->ports[i]],
+			(struct frame_payload){out->len, out->sum});
 		m->data_len = (uint16_t)len;
 		m->pkt_len = len;
 		if (w->wire.checksum_offload)
@@ -304,7 +310,7 @@ APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t no
 			burst_own_mbuf(w->spare[w->spare_count - BURST_AHEAD]);
 		burst_reset(m);
 		it->pending[i] = m;
-		b.payloads[i] = rte_pktmbuf_mtod_offset(m, uint8_t *, it->frames->len);
+		b.out[i].buf = rte_pktmbuf_mtod_offset(m, uint8_t *, it->frames->len);
 	}
 	block_write(it, &b);
 	block_stamp(w, it, &b);
@@ -313,7 +319,8 @@ APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t no
 APART void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
 {
 	it->pending_first = it->pending_count = 0;
-	if (it->txns.again.head == TXN_NONE && !pace_ready(&it->pace, now, it->txns.in_flight))
+	if (txn_first(&it->txns, it->txns.again) == TXN_NONE &&
+		!pace_ready(&it->pace, now, it->txns.in_flight))
 		return;
 	if (!spare_fill(w))
 		return;
@@ -391,13 +398,11 @@ uint16_t worker_tx(struct worker *w, uint64_t until)
 static void item_drop(struct worker_item *it, uint32_t slot, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
-	struct txn_place place;
-	struct proto_txn view;
+	struct proto_txn view = s->view;
 
 	if (s->begun)
 		worker_book_lost(it, slot, now);
 	if (it->router) {
-		txn_view(it, slot, &place, &view);
 		view.over = true;
 		it->ctx.counters = it->shadow;
 		it->proto->timeout(&it->ctx, &view);

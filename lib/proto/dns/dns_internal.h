@@ -124,12 +124,12 @@ bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_
 
 // dns_wire.c, and dns_answer_wire.c for the responder: the verbs of proto.h
 uint32_t dns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
-void dns_request_n(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *const *out, uint32_t *lens,
+void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_out *out,
 	uint32_t n, uint32_t room);
 bool dns_key(const uint8_t *buf, uint32_t len, uint32_t *key);
 enum proto_verdict dns_reply(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
-void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *t, const struct proto_message *in,
+void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *const *t, const struct proto_message *in,
 	enum proto_verdict *verdicts, uint32_t n);
 enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t);
 uint32_t dns_answer(

@@ -210,25 +210,27 @@ static __attribute__((noinline)) uint32_t request_varied(
 }
 
 // Of a plan whose queries differ by nothing but name and ID.
-static inline uint32_t request_fixed(const struct dns_plan *p, const struct dns_worker *w,
-	struct proto_txn *t, uint8_t *buf, uint32_t room)
+static inline void request_fixed(const struct dns_plan *p, const struct dns_worker *w,
+	const struct proto_txn *t, struct proto_out *out, uint32_t room)
 {
 	uint16_t id = csum_be16((uint16_t)t->key);
 	struct dns_query q = query_find(p, w, t, t->user);
 	uint32_t len = DNS_HEADER_LEN + q.len + p->opt_len;
+	uint8_t *buf = out->buf;
 
+	out->len = 0;
 	if (len > room)
-		return 0;
+		return;
 	memcpy(buf, p->header, DNS_HEADER_LEN);
 	memcpy(buf, &id, sizeof(id));
 	bytes_put(buf + DNS_HEADER_LEN, q.wire, q.len);
 	if (p->opt_len)
 		memcpy(buf + DNS_HEADER_LEN + q.len, p->opt, p->opt_len);
-	t->sum = p->sums[q.len & 1] + id + (uint32_t)q.sum;
-	return len;
+	out->sum = p->sums[q.len & 1] + id + (uint32_t)q.sum;
+	out->len = len;
 }
 
-void dns_request_n(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *const *out, uint32_t *lens,
+void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_out *out,
 	uint32_t n, uint32_t room)
 {
 	const struct dns_plan *p = ctx->shared;
@@ -237,21 +239,25 @@ void dns_request_n(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *const *o
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		t[i].user = query_index(p, w, number_of(w, &t[i]));
-		if (p->fixed)
-			bytes += lens[i] = request_fixed(p, w, &t[i], out[i], room);
-		else
-			lens[i] = request_varied(ctx, &t[i], out[i], room);
+		t[i]->user = query_index(p, w, number_of(w, t[i]));
+		if (p->fixed) {
+			request_fixed(p, w, t[i], &out[i], room);
+			bytes += out[i].len;
+		} else {
+			out[i].len = request_varied(ctx, t[i], out[i].buf, room);
+			out[i].sum = 0;
+		}
 	}
 	counters->request_bytes += bytes;
 }
 
 uint32_t dns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
-	uint32_t len;
+	struct proto_out out = {.buf = buf};
 
-	dns_request_n(ctx, t, &buf, &len, 1, room);
-	return len;
+	dns_request_n(ctx, &t, &out, 1, room);
+	ctx->sum = out.sum;
+	return out.len;
 }
 
 bool dns_key(const uint8_t *buf, uint32_t len, uint32_t *key)
@@ -503,7 +509,7 @@ static inline bool reply_is_plain(const struct dns_plan *p, const struct dns_wor
 	       records_are_plain(p, buf, len, DNS_HEADER_LEN + q.len);
 }
 
-void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *t, const struct proto_message *in,
+void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *const *t, const struct proto_message *in,
 	enum proto_verdict *verdicts, uint32_t n)
 {
 	const struct dns_plan *p = ctx->shared;
@@ -516,8 +522,8 @@ void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *t, const struct proto_
 		const uint8_t *buf = in[i].buf;
 		uint32_t len = in[i].len;
 
-		if (__builtin_expect(!is_plain || !reply_is_plain(p, w, &t[i], buf, len), 0)) {
-			verdicts[i] = reply_judge(ctx, &t[i], buf, len);
+		if (__builtin_expect(!is_plain || !reply_is_plain(p, w, t[i], buf, len), 0)) {
+			verdicts[i] = reply_judge(ctx, t[i], buf, len);
 			continue;
 		}
 		verdicts[i] = PROTO_DONE;
@@ -539,7 +545,7 @@ enum proto_verdict dns_reply(
 	const struct proto_message in = {buf, len};
 	enum proto_verdict verdict;
 
-	dns_reply_n(ctx, t, &in, &verdict, 1);
+	dns_reply_n(ctx, &t, &in, &verdict, 1);
 	return verdict;
 }
 

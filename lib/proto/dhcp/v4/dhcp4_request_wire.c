@@ -239,8 +239,8 @@ static inline uint8_t copies_of(const struct dhcp4_plan *p, const struct proto_t
 }
 
 // The options behind an open template, END and the padding. The length of the message.
-static __attribute__((noinline)) uint32_t template_end(const struct proto_ctx *ctx,
-	struct proto_txn *t, const struct dhcp4_template *m, uint8_t *buf, uint32_t room)
+static __attribute__((noinline)) uint32_t template_end(struct proto_ctx *ctx, struct proto_txn *t,
+	const struct dhcp4_template *m, uint8_t *buf, uint32_t room)
 {
 	struct writer w = writer_of(buf + m->len, room - m->len);
 	struct dhcp4_self s;
@@ -249,7 +249,7 @@ static __attribute__((noinline)) uint32_t template_end(const struct proto_ctx *c
 	dhcp4_self_find(ctx, t->user, &s);
 	tail_write(&s, m, dhcp4_kinds[t->step].has, &w);
 	len = (uint32_t)(w.at - buf);
-	t->sum += sum_at(csum_add(0, buf + m->len, len - m->len), m->len);
+	ctx->sum += sum_at(csum_add(0, buf + m->len, len - m->len), m->len);
 	if (len >= s.p->pad)
 		return len;
 	memset(buf + len, 0, s.p->pad - len);
@@ -267,7 +267,7 @@ uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 	if (m->room > room)
 		return 0;
 	memcpy(buf, m->bytes, m->len);
-	t->sum = template_patch(ctx, t, m, buf);
+	ctx->sum = template_patch(ctx, t, m, buf);
 	len = m->open ? template_end(ctx, t, m, buf, room) : m->len;
 	copies = 1 + copies_of(p, t);
 	n->is.sent[kind->type] += copies;

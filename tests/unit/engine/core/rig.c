@@ -61,7 +61,7 @@ static uint32_t request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf
 	bytes_put_be32(buf + 10, (uint32_t)t->seq);
 	t->silent = s->silent;
 	t->wait = s->wait;
-	t->sum = s->no_sum ? 0 : csum_add(0, buf, 14);
+	ctx->sum = s->no_sum ? 0 : csum_add(0, buf, 14);
 	return 14;
 }
 

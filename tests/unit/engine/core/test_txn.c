@@ -44,24 +44,24 @@ static void simple(struct fixture *f, uint32_t count, uint32_t ports, uint32_t c
 
 static uint32_t send_one(struct txn_table *t, uint64_t now, struct txn_place *place)
 {
-	struct txn_place taken;
-	uint32_t slot = txn_take(t, now, &taken);
+	uint32_t port, slot = txn_take(t, now, &port);
+	const struct txn_slot *taken = &t->slots[slot];
 
 	assert_int_not_equal(slot, TXN_NONE);
 	txn_place(t, slot, place); // as it is found later
-	assert_int_equal(taken.seq, place->seq);
-	assert_int_equal(taken.key, place->key);
-	assert_int_equal(taken.port, place->port);
-	assert_int_equal(taken.client, place->client);
+	assert_int_equal(taken->k, place->seq);
+	assert_int_equal(taken->key, place->key);
+	assert_int_equal(port, place->port);
+	assert_int_equal(taken->client, place->client);
 	txn_arm(t, slot, now);
 	return slot;
 }
 
 static uint32_t take(struct txn_table *t, uint64_t now)
 {
-	struct txn_place place;
+	uint32_t port;
 
-	return txn_take(t, now, &place);
+	return txn_take(t, now, &port);
 }
 
 // What a reply with the key of a place finds.
@@ -259,7 +259,8 @@ static void one_that_was_not_sent_has_no_outcome(void **state)
 	uint32_t slot;
 
 	simple(&f, 4, 1, 1);
-	slot = txn_take(&f.t, 1, &place);
+	slot = take(&f.t, 1);
+	txn_place(&f.t, slot, &place);
 	txn_give_back(&f.t, slot, TXN_FREE);
 	assert_int_equal(f.t.in_flight, 0);
 	found(&f.t, &place, TXN_NONE);
@@ -419,7 +420,9 @@ static void the_oldest_send_expires_first_and_only_after_the_timeout(void **stat
 		assert_int_equal(txn_expired(&f.t, 0, at + 99, 100), TXN_NONE);
 		assert_int_equal(txn_expired(&f.t, 0, at + 100, 100), 0);
 		txn_again(&f.t, 0); // sent again at 120
-		txn_unlink(&f.t, &f.t.again, 0);
+		assert_int_equal(txn_first(&f.t, f.t.again), 0);
+		txn_unlink(&f.t, &f.t.slots[0]);
+		assert_int_equal(txn_first(&f.t, f.t.again), TXN_NONE);
 		txn_arm(&f.t, 0, at + 120);
 		assert_int_equal(txn_expired(&f.t, 0, at + 149, 100), TXN_NONE);
 		assert_int_equal(txn_expired(&f.t, 0, at + 150, 100), 1);

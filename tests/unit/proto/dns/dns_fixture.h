@@ -90,13 +90,13 @@ static inline void fixture_end(struct dns_fixture *f)
 static inline void fixture_ask(struct dns_fixture *f, uint64_t seq)
 {
 	f->txn.seq = seq;
-	f->txn.sum = 0;
+	f->ctx.sum = 0;
 	f->query_len = dns_request(&f->ctx, &f->txn, f->query, sizeof(f->query));
 	assert_true(f->query_len > DNS_HEADER_LEN);
-	assert_int_equal(f->txn.sum != 0, ((const struct dns_plan *)f->ctx.shared)->fixed);
-	if (f->txn.sum)
+	assert_int_equal(f->ctx.sum != 0, ((const struct dns_plan *)f->ctx.shared)->fixed);
+	if (f->ctx.sum)
 		assert_int_equal(
-			csum_fold(f->txn.sum), csum_fold(csum_add(0, f->query, f->query_len)));
+			csum_fold(f->ctx.sum), csum_fold(csum_add(0, f->query, f->query_len)));
 	f->reply_len = DNS_HEADER_LEN + dns_question_len(f->query, f->query_len);
 	memcpy(f->reply, f->query, f->reply_len);
 	f->reply[2] |= 0x80;

@@ -126,8 +126,8 @@ static inline void fixture_send(struct dhcp4_fixture *f)
 	f->sent_len = dhcp4_request(&f->ctx, &f->txn, f->sent, sizeof(f->sent));
 	assert_true(f->sent_len > DHCP4_OPTIONS_AT);
 	assert_int_equal(f->sent[f->sent_len], 0xee);
-	assert_true(f->txn.sum < 1ull << 48);
-	assert_int_equal(csum_fold(f->txn.sum), csum_fold(csum_add(0, f->sent, f->sent_len)));
+	assert_true(f->ctx.sum < 1ull << 48);
+	assert_int_equal(csum_fold(f->ctx.sum), csum_fold(csum_add(0, f->sent, f->sent_len)));
 }
 
 // Data of an option of what was sent, as a view; len NO_OPTION: not there.
