@@ -127,7 +127,8 @@ int main(int argc, char **argv)
 
 		best = ticks < best ? ticks : best;
 	}
-	printf("%.1f ns/transaction\n", clock_ns(&p->clock, 1000) * best / 1000);
+	printf("%.1f ns/transaction, %llu transactions\n", clock_ns(&p->clock, 1000) * best / 1000,
+		(unsigned long long)answered(p->items[0].run));
 	port_stop_all(p->ports, p->port_count);
 	plan_free(p);
 	io_stop();
