@@ -9,14 +9,21 @@
 #define POOL      0x0a000000u
 #define SERVER_ID 0x0a0000feu
 
-enum content { HAS_SERVER_ID = 1, HAS_TIMES = 2, HAS_ECHO = 4, HAS_RAPID = 8, HAS_RAW = 16 };
+enum content {
+	HAS_SERVER_ID = 1,
+	HAS_TIMES = 2,
+	HAS_ECHO = 4,
+	HAS_RAPID = 8,
+	HAS_RAW = 16,
+	HAS_ALL_TIMES = 32
+};
 
-static const void *settings(bool relay)
+static const void *settings(bool relay, bool usual)
 {
 	static uint64_t parameters[] = {1, 3};
 	static struct addr_range relays = {{4, {10, 1, 0, 1}}, 2};
 	static struct dhcp4_relay_settings relay_settings = {
-		.is.addresses = {&relays, 1}, .is.port = 67, .hops = 1, .circuit_id = "p{client}"};
+		.is.addresses = {&relays, 1}, .is.port = 67, .hops = 1};
 	static struct dhcp4_retransmit_settings retransmit = {4000000000, 2, 1000000000, 2};
 	static struct dhcp_mix_settings mix = {.share[DHCP4_RENEW] = 0.5}; // paths to servers
 	static struct dhcp4_settings s = {.is.clients = CLIENTS,
@@ -26,9 +33,10 @@ static const void *settings(bool relay)
 		.is.retransmit = &retransmit,
 		.is.decline_rest_ns = UINT64_MAX,
 		.htype = DHCP4_HTYPE_ETHERNET,
-		.client_id = DHCP4_ID_DUID,
 		.pad = 300};
 
+	s.client_id = usual ? DHCP4_ID_MAC : DHCP4_ID_DUID;
+	relay_settings.circuit_id = usual ? NULL : "p{client}";
 	s.is.relay = relay ? &relay_settings.is : NULL;
 	return &s;
 }
@@ -55,6 +63,10 @@ static void compose(const struct flight *f, struct reader *r, struct writer *w)
 		dhcp4_write_option_be32(w, DHCP4_OPT_SERVER_ID, SERVER_ID);
 	if (has & HAS_TIMES)
 		dhcp4_write_option_be32(w, DHCP4_OPT_LEASE_TIME, address * 100u);
+	if (has & HAS_ALL_TIMES) {
+		dhcp4_write_option_be32(w, DHCP4_OPT_T1, address * 50u);
+		dhcp4_write_option_be32(w, DHCP4_OPT_T2, address * 80u);
+	}
 	if (has & HAS_ECHO)
 		echo(f, w, DHCP4_OPT_CLIENT_ID);
 	if (has & HAS_RAPID)
@@ -76,10 +88,14 @@ static void check_leases(const struct dhcp_worker *w, uint32_t client, uint32_t 
 	const struct dhcp4_client *k = dhcp4_client_at((const struct dhcp4_worker *)w, client);
 
 	check(k->address != 0);
-	check(dhcp_holders_find(&common->leases.holders, dhcp4_held(k->address), now_s) == client);
+	check(dhcp_holders_find(&w->common->leases.holders, dhcp4_held(k->address), now_s) ==
+		client);
 }
 
-static struct dhcp4_counters counters;
+static void forget(struct dhcp_worker *w)
+{
+	memset(&((struct dhcp4_worker *)w)->scratch.layouts, 0, sizeof(struct dhcp4_layouts));
+}
 
 static const struct fuzzed fuzzed = {
 	.proto = &dhcp4_proto,
@@ -89,8 +105,9 @@ static const struct fuzzed fuzzed = {
 	.key_mask = UINT32_MAX,
 	.tick_ms = 100000,
 	.summed = true,
-	.counters = &counters,
+	.counters_size = sizeof(struct dhcp4_counters),
 	.settings = settings,
 	.compose = compose,
 	.check_leases = check_leases,
+	.forget = forget,
 };

@@ -8,7 +8,7 @@
 
 enum content { HAS_SERVER_ID = 1, HAS_STATUS = 2, HAS_RAPID = 4, HAS_RAW = 8, IS_BARE = 16 };
 
-static const void *settings(bool relay)
+static const void *settings(bool relay, bool usual)
 {
 #define TRIES                                                                                      \
 	{                                                                                          \
@@ -16,10 +16,8 @@ static const void *settings(bool relay)
 	}
 	static uint64_t parameters[] = {23};
 	static struct addr_range relays = {{16, {0x20, 1, 0xd, 0xb8, [15] = 1}}, 2};
-	static struct dhcp6_relay_settings relay_settings = {.is.addresses = {&relays, 1},
-		.is.port = 547,
-		.levels = 3,
-		.interface_id = "p{client}"};
+	static struct dhcp6_relay_settings relay_settings = {
+		.is.addresses = {&relays, 1}, .is.port = 547};
 	static struct dhcp6_retransmit_settings retransmit = {
 		0.1, TRIES, TRIES, TRIES, TRIES, TRIES, TRIES, TRIES, TRIES};
 	static struct dhcp6_settings s = {.is.clients = CLIENTS,
@@ -27,12 +25,14 @@ static const void *settings(bool relay)
 		.is.parameters = {parameters, 1},
 		.is.retransmit = &retransmit,
 		.is.decline_rest_ns = 300000000000,
-		.lease = DHCP6_WANTS_BOTH,
-		.addresses = 1,
-		.prefixes = 2};
+		.addresses = 1};
 
+	relay_settings.levels = usual ? 1 : 3;
+	relay_settings.interface_id = usual ? NULL : "p{client}";
+	s.lease = usual ? DHCP6_WANTS_ADDRESSES : DHCP6_WANTS_BOTH;
+	s.prefixes = usual ? 1 : 2;
 	s.is.relay = relay ? &relay_settings.is : NULL;
-	s.advertise = relay ? DHCP6_TAKES_BEST : DHCP6_TAKES_FIRST;
+	s.advertise = relay && !usual ? DHCP6_TAKES_BEST : DHCP6_TAKES_FIRST;
 	return &s;
 }
 
@@ -101,12 +101,15 @@ static void check_leases(const struct dhcp_worker *w, uint32_t client, uint32_t 
 		uint32_t lease = dhcp_lease_of(w->plan, w, client) + i;
 		struct dhcp_key key;
 
-		dhcp_lease_get(&common->leases, lease, &key);
-		check(dhcp_leases_find(&common->leases, key.bytes, now_s) == lease);
+		dhcp_lease_get(&w->common->leases, lease, &key);
+		check(dhcp_leases_find(&w->common->leases, key.bytes, now_s) == lease);
 	}
 }
 
-static struct dhcp6_counters counters;
+static void forget(struct dhcp_worker *w)
+{
+	(void)w;
+}
 
 static const struct fuzzed fuzzed = {
 	.proto = &dhcp6_proto,
@@ -115,8 +118,9 @@ static const struct fuzzed fuzzed = {
 	.shortest = DHCP6_HEADER_LEN + 1,
 	.key_mask = 0x7fffff,
 	.tick_ms = 10000,
-	.counters = &counters,
+	.counters_size = sizeof(struct dhcp6_counters),
 	.settings = settings,
 	.compose = compose,
 	.check_leases = check_leases,
+	.forget = forget,
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCP clients with a server that says anything, at any time: the input is a series of steps
 // (begin, reply, timeout, time goes by) for a few clients. Whatever happens, every client is free,
-// bound or busy, and a lease is one client's. The body for both families: a target gives its
-// settings, its replies and a check of one client. Path: tests only.
+// bound or busy, and a lease is one client's. Two workers get the same input, and one of them
+// forgets what it knows of earlier messages before each step: both do the same. The body for both
+// families: a target gives its settings, its replies and a check of one client. Path: tests only.
 #pragma once
 
 #include <stdint.h>
@@ -33,18 +34,28 @@ struct fuzzed {
 	uint32_t exchanges, shortest; // message, in bytes
 	uint32_t key_mask, tick_ms;
 	bool summed; // messages come with their sum
-	void *counters;
-	const void *(*settings)(bool relay);
+	size_t counters_size;
+	const void *(*settings)(bool relay, bool usual);
 	// A reply to what the flight has sent, from the next bytes of the input.
 	void (*compose)(const struct flight *f, struct reader *r, struct writer *w);
 	// A client holds its leases, which have not run out.
 	void (*check_leases)(const struct dhcp_worker *w, uint32_t client, uint32_t now_s);
+	// The worker forgets which messages it has seen.
+	void (*forget)(struct dhcp_worker *w);
+};
+
+#define COUNTERS_MAX 4096
+
+struct side {
+	struct proto_ctx ctx;
+	struct dhcp_common *common;
+	struct flight flights[TXNS];
+	uint8_t counters[COUNTERS_MAX] __attribute__((aligned(8)));
 };
 
 static const struct fuzzed fuzzed;
-static struct proto_ctx ctx;
-static struct dhcp_common *common;
-static struct flight flights[TXNS];
+static struct side sides[2];
+static uint32_t last_key;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -54,7 +65,7 @@ static void check(bool right)
 		abort();
 }
 
-static void start(bool relay)
+static void start(struct side *d, bool relay, bool usual)
 {
 	struct proto_env env = {.seed = 1,
 		.workers = 1,
@@ -62,52 +73,51 @@ static void start(bool relay)
 		.server = fuzzed.server,
 		.server_port = fuzzed.proto->default_port,
 		.rate = 1};
-	struct diag *d = diag_new();
+	struct diag *diag = diag_new();
 
 	log_set_level(LOG_QUIET);
-	ctx = (struct proto_ctx){.counters = fuzzed.counters};
-	ctx.shared = fuzzed.proto->setup(fuzzed.settings(relay), &env, d);
-	check(ctx.shared);
-	common = dhcp_common_setup(&(void *){(void *)ctx.shared}, 1, 1);
-	env.common = common;
-	check(common && dhcp_open(&ctx, &env) == 0);
-	diag_free(d);
-	memset(flights, 0, sizeof(flights));
+	memset(d, 0, sizeof(*d));
+	d->ctx.counters = d->counters;
+	d->ctx.shared = fuzzed.proto->setup(fuzzed.settings(relay, usual), &env, diag);
+	check(d->ctx.shared && fuzzed.counters_size <= sizeof(d->counters));
+	d->common = dhcp_common_setup(&(void *){(void *)d->ctx.shared}, 1, 1);
+	env.common = d->common;
+	check(d->common && dhcp_open(&d->ctx, &env) == 0);
+	diag_free(diag);
 }
 
-static void send(struct flight *f)
+static void send(struct side *d, struct flight *f)
 {
 	const struct proto *p = fuzzed.proto;
 	struct proto_flow flow;
 	struct proto_layout layout;
 
-	dhcp_layout(ctx.shared, &layout);
-	p->router->flow(&ctx, &f->txn, &flow);
+	dhcp_layout(d->ctx.shared, &layout);
+	p->router->flow(&d->ctx, &f->txn, &flow);
 	check(flow.path < layout.paths.count);
-	f->sent_len = p->request(&ctx, &f->txn, f->sent, sizeof(f->sent));
+	f->sent_len = p->request(&d->ctx, &f->txn, f->sent, sizeof(f->sent));
 	check(f->sent_len >= fuzzed.shortest && f->txn.wait <= layout.waits.count);
 	if (fuzzed.summed)
-		check(csum_fold(ctx.sum) == csum_fold(csum_add(0, f->sent, f->sent_len)));
+		check(csum_fold(d->ctx.sum) == csum_fold(csum_add(0, f->sent, f->sent_len)));
 	if (f->txn.silent)
 		f->txn.over = true;
 }
 
-static void begin(struct flight *f, uint8_t exchange)
+static void begin(struct side *d, struct flight *f, uint8_t exchange)
 {
-	struct dhcp_plan *p = (struct dhcp_plan *)ctx.shared;
-	static uint32_t key;
+	struct dhcp_plan *p = (struct dhcp_plan *)d->ctx.shared;
 
 	if (f->begun && !f->txn.over)
 		return;
 	memset(p->course.mix.below, 0, sizeof(p->course.mix.below));
 	p->course.mix.otherwise = exchange % fuzzed.exchanges;
-	f->txn = (struct proto_txn){.key = ++key & fuzzed.key_mask};
-	f->begun = fuzzed.proto->router->begin(&ctx, &f->txn);
+	f->txn = (struct proto_txn){.key = ++last_key & fuzzed.key_mask};
+	f->begun = fuzzed.proto->router->begin(&d->ctx, &f->txn);
 	if (f->begun)
-		send(f);
+		send(d, f);
 }
 
-static void reply(struct flight *f, struct reader *r)
+static void reply(struct side *d, struct flight *f, struct reader *r)
 {
 	uint8_t buf[MESSAGE_MAX], *exact;
 	struct writer w = writer_of(buf, sizeof(buf));
@@ -120,10 +130,10 @@ static void reply(struct flight *f, struct reader *r)
 	exact = malloc(len);
 	check(exact);
 	memcpy(exact, buf, len);
-	switch (fuzzed.proto->reply(&ctx, &f->txn, exact, len)) {
+	switch (fuzzed.proto->reply(&d->ctx, &f->txn, exact, len)) {
 	case PROTO_AGAIN:
 		check(!f->txn.over);
-		send(f);
+		send(d, f);
 		break;
 	case PROTO_DONE:
 	case PROTO_FAIL:
@@ -138,22 +148,22 @@ static void reply(struct flight *f, struct reader *r)
 	free(exact);
 }
 
-static void timeout(struct flight *f, bool over)
+static void timeout(struct side *d, struct flight *f, bool over)
 {
 	if (!f->begun || f->txn.over)
 		return;
 	f->txn.over = over;
-	if (fuzzed.proto->timeout(&ctx, &f->txn) == PROTO_AGAIN)
-		send(f);
+	if (fuzzed.proto->timeout(&d->ctx, &f->txn) == PROTO_AGAIN)
+		send(d, f);
 	else
 		f->txn.over = true;
 }
 
-static void check_clients(void)
+static void check_clients(const struct side *d)
 {
-	const struct dhcp_worker *w = ctx.own;
+	const struct dhcp_worker *w = d->ctx.own;
 	const struct dhcp_ring *rings = w->work.clients.rings;
-	uint32_t busy = 0, open = 0, now_s = ctx.now_ms / 1000;
+	uint32_t busy = 0, open = 0, now_s = d->ctx.now_ms / 1000;
 
 	for (uint32_t i = 0; i < CLIENTS; i++) {
 		const struct dhcp_client *k = dhcp_client_at(&w->work.clients, i);
@@ -164,43 +174,75 @@ static void check_clients(void)
 			fuzzed.check_leases(w, i, now_s);
 	}
 	for (uint32_t i = 0; i < TXNS; i++)
-		open += flights[i].begun && !flights[i].txn.over;
+		open += d->flights[i].begun && !d->flights[i].txn.over;
 	check(busy == open);
 	check(rings[0].count + rings[1].count + rings[2].count + busy == CLIENTS);
 }
 
-static void step(struct reader *r)
+// Both sides have come to the same.
+static void check_same(void)
+{
+	const struct side *a = &sides[0], *b = &sides[1];
+	const struct dhcp_worker *v = a->ctx.own, *w = b->ctx.own;
+
+	check(memcmp(a->counters, b->counters, sizeof(a->counters)) == 0);
+	for (uint32_t i = 0; i < TXNS; i++) {
+		const struct flight *f = &a->flights[i], *g = &b->flights[i];
+
+		check(f->txn.step == g->txn.step && f->txn.tries == g->txn.tries &&
+			f->txn.over == g->txn.over && f->sent_len == g->sent_len &&
+			memcmp(f->sent, g->sent, f->sent_len) == 0);
+	}
+	check(memcmp(v->work.clients.items, w->work.clients.items,
+		      (size_t)CLIENTS << v->work.clients.shift) == 0);
+	check(memcmp(v->common->leases.holders.cells, w->common->leases.holders.cells,
+		      (v->common->leases.holders.line_mask + 1ull) * DHCP_HOLDERS_LINE * 8) == 0);
+}
+
+static void step(struct side *d, struct reader *r)
 {
 	uint8_t kind = read_u8(r);
-	struct flight *f = &flights[kind >> 3 & (TXNS - 1)];
+	struct flight *f = &d->flights[kind >> 3 & (TXNS - 1)];
 
 	switch (kind & 7) {
 	case 0:
 	case 1:
-		begin(f, read_u8(r));
+		begin(d, f, read_u8(r));
 		break;
 	case 2:
-		timeout(f, kind >> 7);
+		timeout(d, f, kind >> 7);
 		break;
 	case 3:
-		ctx.now_ms += read_u8(r) * fuzzed.tick_ms;
+		d->ctx.now_ms += read_u8(r) * fuzzed.tick_ms;
 		break;
 	default:
-		reply(f, r);
+		reply(d, f, r);
 		break;
 	}
-	check_clients();
+	check_clients(d);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct reader r = reader_of(data, size);
+	struct reader r = reader_of(data, size), again;
 
-	start(size & 1);
-	for (int i = 0; i < STEPS_MAX && reader_left(&r) > 0; i++)
-		step(&r);
-	dhcp_close(&ctx);
-	dhcp_common_teardown(common);
-	dhcp_teardown((void *)ctx.shared);
+	for (uint32_t i = 0; i < 2; i++)
+		start(&sides[i], size & 1, size & 2);
+	last_key = 0;
+	for (int i = 0; i < STEPS_MAX && reader_left(&r) > 0; i++) {
+		uint32_t key = last_key;
+
+		again = r;
+		step(&sides[0], &r);
+		last_key = key;
+		fuzzed.forget(sides[1].ctx.own);
+		step(&sides[1], &again);
+		check_same();
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		dhcp_close(&sides[i].ctx);
+		dhcp_common_teardown(sides[i].common);
+		dhcp_teardown((void *)sides[i].ctx.shared);
+	}
 	return 0;
 }

@@ -26,6 +26,7 @@ struct dhcp_message_kind {
 	uint16_t has;      // enum dhcp_has and the family's
 	uint16_t answered; // bit per message type that fits
 	uint16_t again;    // bit per message type that answered an earlier message of the exchange
+	uint8_t usual;     // type of the reply that it mostly gets; 0: none
 };
 
 // VLANs of ranges of clients.
@@ -199,7 +200,8 @@ static inline bool dhcp_vlan_is_ours(
 {
 	const struct proto_path *path = p->layout.paths.items;
 
-	path += dhcp_vlans_place(&p->vlans, number) * p->path_stride;
+	if (p->vlans.places)
+		path += p->vlans.places[number] * p->path_stride;
 	if (e->vlan_count != path->vlan_count)
 		return false;
 	for (uint8_t i = 0; i < e->vlan_count; i++)

@@ -32,6 +32,11 @@ struct dhcp_messages {
 	void (*begun)(struct proto_ctx *ctx, struct proto_txn *t);
 	// The leases of a client end.
 	void (*leases_drop)(struct dhcp_work *w, uint32_t client);
+	// Is it the reply that t mostly gets, and right in every part? Then the message and its
+	// client as far as the verbs from server_find on need them; counts what a right one counts.
+	// false: not known as such, and nothing has changed. NULL: never.
+	bool (*is_usual)(struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf,
+		uint32_t len, struct dhcp_heard *h);
 	// Read the message and find its client. false: malformed.
 	bool (*parse)(struct proto_ctx *ctx, uint32_t client, const uint8_t *buf, uint32_t len,
 		struct dhcp_heard *h);
@@ -246,6 +251,13 @@ DHCP_INLINE enum proto_verdict dhcp_reply(const struct dhcp_messages *f, struct 
 	enum proto_verdict verdict;
 	bool kept;
 
+	if (f->is_usual && !t->over && f->is_usual(ctx, t, buf, len, h)) {
+		n->received[h->type]++;
+		n->reply_bytes += len;
+		w->heard = true;
+		n->attempt[t->tries < DHCP_TRIES_MAX ? t->tries : DHCP_TRIES_MAX - 1]++;
+		return h->type == f->offer ? dhcp_offered(f, ctx, t, h) : dhcp_leased(f, ctx, t, h);
+	}
 	if (!f->parse(ctx, t->user, buf, len, h))
 		return PROTO_MALFORMED;
 	verdict = dhcp_match(f, ctx, t, h);

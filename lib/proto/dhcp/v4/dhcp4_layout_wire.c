@@ -83,6 +83,8 @@ static bool layout_make(
 	l->relay_info_len = (uint8_t)m->relay_info_len;
 	l->message_len = (uint8_t)m->message_len;
 	l->parameters_len = m->parameters_len;
+	l->usual = l->at.server_id && l->at.lease_time && l->at.t1 && l->at.t2 &&
+	           !l->at.relay_info && (!l->at.client_id || l->client_id_len == 7);
 	l->need = end;
 	return true;
 }

@@ -126,6 +126,9 @@ struct dhcp4_layout {
 	struct dhcp_shape shape; // from the magic cookie on up to END, and with it
 	struct dhcp4_places at;
 	uint64_t present[4]; // as in a message
+	// Has it server identifier and all three times, no relay information, and if any a
+	// client identifier of 7 bytes?
+	bool usual;
 	uint8_t client_id_len, relay_info_len, message_len, parameters_len;
 };
 
@@ -155,6 +158,24 @@ static inline bool dhcp4_has(const struct dhcp4_message *m, uint8_t option)
 // the options field, then those of sname (RFC 3396 section 7).
 bool dhcp4_parse(
 	const uint8_t *buf, uint32_t len, struct dhcp4_scratch *scratch, struct dhcp4_message *m);
+
+static inline bool dhcp4_layout_fits(const struct dhcp4_layout *l, const uint8_t *buf, uint32_t len)
+{
+	return l->need - 1 < len && dhcp_shape_fits(&l->shape, buf + DHCP4_AT_COOKIE);
+}
+
+// Among all of them.
+const struct dhcp4_layout *dhcp4_layout_search(
+	struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len);
+
+// The layout of a message, mostly that of the last one; NULL: not known.
+static inline const struct dhcp4_layout *dhcp4_layout_find(
+	struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len)
+{
+	const struct dhcp4_layout *l = &k->items[k->last];
+
+	return dhcp4_layout_fits(l, buf, len) ? l : dhcp4_layout_search(k, buf, len);
+}
 
 // Note the layout of a message that was parsed, so that one like it is parsed without a walk. Does
 // it for a few of them only.

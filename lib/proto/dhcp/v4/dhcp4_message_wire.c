@@ -202,12 +202,7 @@ static __attribute__((noinline)) bool walk_parse(
 	return right;
 }
 
-static inline bool layout_fits(const struct dhcp4_layout *l, const uint8_t *buf, uint32_t len)
-{
-	return l->need - 1 < len && dhcp_shape_fits(&l->shape, buf + DHCP4_AT_COOKIE);
-}
-
-static __attribute__((noinline)) const struct dhcp4_layout *layout_search(
+const struct dhcp4_layout *dhcp4_layout_search(
 	struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len)
 {
 	for (uint32_t i = 0; i < DHCP4_LAYOUTS; i++) {
@@ -215,7 +210,7 @@ static __attribute__((noinline)) const struct dhcp4_layout *layout_search(
 
 		// Most that differ are of another length.
 		if (l->need - 1 >= len || buf[l->need - 1] != DHCP4_OPT_END ||
-			!layout_fits(l, buf, len))
+			!dhcp4_layout_fits(l, buf, len))
 			continue;
 		k->last = i;
 		return l;
@@ -259,10 +254,8 @@ static inline void layout_read(
 bool dhcp4_parse(
 	const uint8_t *buf, uint32_t len, struct dhcp4_scratch *scratch, struct dhcp4_message *m)
 {
-	const struct dhcp4_layout *l = &scratch->layouts.items[scratch->layouts.last];
+	const struct dhcp4_layout *l = dhcp4_layout_find(&scratch->layouts, buf, len);
 
-	if (!layout_fits(l, buf, len))
-		l = layout_search(&scratch->layouts, buf, len);
 	if (!l)
 		return walk_parse(buf, len, scratch, m);
 	header_read(m, buf);

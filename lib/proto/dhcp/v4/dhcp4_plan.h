@@ -92,6 +92,9 @@ struct dhcp4_plan {
 	uint32_t hint_first;  // requested address of client 0, 0: none
 	struct recip hint_count;
 	uint16_t pad;
+	// Of a usual reply (dhcp4_is_usual), as numbers: op, htype and hlen in the upper bits of
+	// 64, 0: there is none; length and htype of the client identifier, 0: it has none.
+	uint64_t usual_head, usual_id;
 	const struct dhcp4_pool_range *pool;
 	uint32_t pool_count; // 0: any address
 };
@@ -155,10 +158,28 @@ static inline void dhcp4_chaddr(
 	memcpy(out, halves, DHCP4_CHADDR_LEN);
 }
 
+// A MAC of Ethernet as a number.
+static inline uint64_t dhcp4_mac_number(const struct dhcp4_plan *p, uint32_t number)
+{
+	const uint8_t *mac = p->is.macs.items + 6 * (size_t)number;
+
+	if (p->is.macs.items)
+		return (uint64_t)bytes_be32(mac) << 16 | bytes_be16(mac + 4);
+	return ((uint64_t)(p->chaddr >> 64) + ((uint64_t)number << (p->chaddr_shift & 63))) >> 16;
+}
+
 static inline void dhcp4_mac_of(
 	const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX])
 {
 	dhcp4_chaddr((const struct dhcp4_plan *)p, number, out);
+}
+
+static inline bool dhcp4_in_pool(const struct dhcp4_plan *p, uint32_t address)
+{
+	for (uint32_t i = 0; i < p->pool_count; i++)
+		if (address >= p->pool[i].first && address <= p->pool[i].last)
+			return true;
+	return p->pool_count == 0;
 }
 
 // It holds no address any more; nothing happens when it holds none.
@@ -240,6 +261,10 @@ struct dhcp4_heard {
 	struct dhcp4_self self;
 	struct dhcp4_message m;
 };
+
+// dhcp4_usual_wire.c: as struct dhcp_messages has it
+bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf,
+	uint32_t len, struct dhcp_heard *h);
 
 // dhcp4_setup.c, dhcp4_templates.c, dhcp4_request_wire.c and dhcp4_wire.c
 DHCP_VERBS_DECLARED(dhcp4)

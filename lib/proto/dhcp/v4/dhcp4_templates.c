@@ -299,6 +299,19 @@ static void build_message(
 	m->sum = csum_add(0, m->bytes, m->len);
 }
 
+// Only identifiers that are the MAC, or none, are looked at as words.
+static void build_usual(struct dhcp4_plan *p)
+{
+	uint64_t htype = (uint64_t)p->htype << 48;
+
+	if (p->is.mac_len != 6 || p->hlen != 6 || p->accept ||
+		(p->client_id != DHCP4_ID_NONE && p->client_id != DHCP4_ID_MAC))
+		return;
+	p->usual_head = (uint64_t)DHCP4_REPLY_OP << 56 | htype | 6ull << 40;
+	if (p->client_id == DHCP4_ID_MAC)
+		p->usual_id = 7ull << 56 | htype;
+}
+
 int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings, struct diag *d)
 {
 	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
@@ -309,6 +322,7 @@ int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	dhcp_build_begin(&b.is, plan, settings, DHCP4_OPTION_ROOM, 0, d);
 	p->relay_subs = dhcp_list_make(&b.is, s->is.options.count + SUBS_OWN);
 	build_client_id(&b);
+	build_usual(p);
 	build_relay(&b);
 	for (uint32_t i = 0; i < s->is.options.count; i++)
 		build_option(&b, &options[i]);

@@ -171,14 +171,6 @@ static inline bool relay_info_check(const struct dhcp4_self *s, struct dhcp4_cou
 	return false;
 }
 
-static inline bool in_pool(const struct dhcp4_plan *p, uint32_t address)
-{
-	for (uint32_t i = 0; i < p->pool_count; i++)
-		if (address >= p->pool[i].first && address <= p->pool[i].last)
-			return true;
-	return p->pool_count == 0;
-}
-
 // Which address an ACK has to have; 0: any.
 static inline uint32_t address_due(
 	const struct dhcp4_self *s, const struct proto_txn *t, const struct dhcp4_message *m)
@@ -203,7 +195,7 @@ static inline bool address_check(const struct dhcp4_self *s, struct dhcp4_counte
 		n->is.address_changed++;
 		return false;
 	}
-	if (in_pool(s->p, m->yiaddr))
+	if (dhcp4_in_pool(s->p, m->yiaddr))
 		return true;
 	n->is.outside_pool++;
 	return false;
@@ -377,6 +369,7 @@ static const struct dhcp_messages dhcp4_messages = {
 	.rests_after = DHCP_STEP_NONE, // a DECLINE has no reply: request ends it
 	.begun = dhcp4_begun,
 	.leases_drop = dhcp4_leases_drop,
+	.is_usual = dhcp4_is_usual,
 	.parse = dhcp4_heard_parse,
 	.way_is_ours = dhcp4_way_is_ours,
 	.ours = dhcp4_ours,

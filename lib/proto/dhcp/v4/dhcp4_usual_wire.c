@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The usual reply, nearly all of them: the right OFFER or ACK with options at the places where
+// others had them. Only the words that are checked are read. Whatever is not right goes the long
+// way (dhcp4_wire.c), which tells and counts the reason. Path: hot. The worker that owns ctx.
+
+#include "base/bytes.h"
+#include "proto/dhcp/client/dhcp_course.h"
+#include "proto/dhcp/v4/dhcp4_plan.h"
+
+#define HOPS (0xffull << 32) // of the first 64 bits of a message; anything may stand there
+
+// Has it the client's key, MAC and identifier?
+static inline bool names_are_ours(const struct dhcp4_plan *p, const struct dhcp4_layout *l,
+	const struct proto_txn *t, uint64_t mac, const uint8_t *buf)
+{
+	if ((bytes_be64(buf) & ~HOPS) != (p->usual_head | t->key) ||
+		bytes_be64(buf + DHCP4_AT_CHADDR) >> 16 != mac)
+		return false;
+	return !l->at.client_id || // in front of it is its length
+	       bytes_be64(buf + l->at.client_id - 1) == (p->usual_id | mac);
+}
+
+static inline bool way_is_ours(const struct dhcp4_plan *p, const struct dhcp4_worker *w,
+	const struct proto_ends *e, const struct proto_txn *t, const struct dhcp4_heard *h)
+{
+	uint32_t to = bytes_be32(e->dst);
+
+	if (e->addr_len != 4 || e->src_port != p->is.server_port ||
+		(p->known_server && !addr_bytes_equal(e->src, p->is.servers[0], 4)) ||
+		!dhcp_vlan_is_ours(&p->is, h->is.number, e))
+		return false;
+	if (p->templates[t->step].relayed)
+		return to == dhcp4_relay_of(p, w, t->user) && e->dst_port == p->is.relay_port;
+	return e->dst_port == DHCP4_CLIENT_PORT && (to == UINT32_MAX || to == h->m.yiaddr);
+}
+
+static inline bool times_are_right(
+	const struct dhcp4_layout *l, const uint8_t *buf, uint32_t lease_time)
+{
+	uint32_t t1 = bytes_be32(buf + l->at.t1), t2 = bytes_be32(buf + l->at.t2);
+
+	return t1 < t2 && t2 < lease_time;
+}
+
+// Is it what the client was offered, or held before?
+static inline bool lease_is_right(
+	const struct dhcp4_plan *p, const struct proto_txn *t, const struct dhcp4_heard *h)
+{
+	const struct dhcp4_client *k = h->self.client;
+	bool requested = t->step == DHCP4_STEP_REQUEST;
+
+	if (!h->m.yiaddr || !h->m.server_id || !dhcp4_in_pool(p, h->m.yiaddr))
+		return false;
+	if (h->is.type == DHCP4_OFFER)
+		return true;
+	return (h->m.yiaddr == k->offered || !(requested || p->is.same_lease)) &&
+	       (h->m.server_id == k->chosen || !requested);
+}
+
+bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf,
+	uint32_t len, struct dhcp_heard *heard)
+{
+	struct dhcp4_heard *h = (struct dhcp4_heard *)heard;
+	const struct dhcp4_plan *p = ctx->shared;
+	struct dhcp4_counters *n = ctx->counters;
+	struct dhcp4_worker *w = ctx->own;
+	const struct dhcp4_layout *l;
+
+	heard->type = dhcp4_kinds[t->step].usual;
+	if (!p->usual_head || !heard->type || p->templates[t->step].relay_info)
+		return false;
+	l = dhcp4_layout_find(&w->scratch.layouts, buf, len);
+	if (!l || !l->usual || buf[l->at.type] != heard->type)
+		return false;
+	heard->number = dhcp_work_number(&w->is.work, t->user);
+	if (!names_are_ours(p, l, t, dhcp4_mac_number(p, heard->number), buf))
+		return false;
+	h->self.client = dhcp4_client_at(w, t->user);
+	heard->client = &h->self.client->head;
+	h->m.yiaddr = bytes_be32(buf + DHCP4_AT_YIADDR);
+	h->m.server_id = bytes_be32(buf + l->at.server_id);
+	heard->valid_s = bytes_be32(buf + l->at.lease_time);
+	if (!lease_is_right(p, t, h) || !times_are_right(l, buf, heard->valid_s) ||
+		(ctx->ends && !way_is_ours(p, w, ctx->ends, t, h)))
+		return false;
+	n->client_id_missing += !l->at.client_id && p->usual_id;
+	if (heard->type == DHCP4_ACK)
+		n->is.parameters_missing += dhcp_lacks_parameters(&p->is, l->present);
+	return true;
+}
