@@ -4,6 +4,7 @@
 #include "dns_fixture.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct loaded {
@@ -139,6 +140,28 @@ static void a_name_of_300_octets_is_an_error(void **state)
 	unload(&l);
 }
 
+// Offsets have 32 bits. The memory before the last query is never touched.
+static void a_blob_ends_where_offsets_do(void **state)
+{
+	const size_t room = 1ull << 32, longest = DNS_ENTRY_HEAD + DNS_QUESTION_MAX;
+	struct dns_queries q = {.blob = mmap(NULL, room, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)};
+	struct dns_loader l = {.to = &q, .blob_len = UINT32_MAX - longest + 1, .blob_room = room};
+
+	assert_true(q.blob != MAP_FAILED);
+	dns_loader_add(&l, (const uint8_t *)"\1b", 3, 1, 0, 0);
+	assert_int_equal(l.failure, -EFBIG);
+	assert_int_equal(q.count, 0);
+	l = (struct dns_loader){.to = &q, .blob_len = UINT32_MAX - longest, .blob_room = room};
+	dns_loader_add(&l, (const uint8_t *)"\1b", 3, 1, 0, 0);
+	assert_int_equal(l.failure, 0);
+	assert_int_equal(q.count, 1);
+	assert_int_equal(q.offsets[1], UINT32_MAX - longest + DNS_ENTRY_HEAD + 7);
+	munmap(q.blob, room);
+	q.blob = NULL;
+	dns_queries_free(&q);
+}
+
 static char *write_file(const char *text, size_t len)
 {
 	char *path = strdup("/tmp/ddiperf-test-XXXXXX");
@@ -228,6 +251,7 @@ int main(void)
 		cmocka_unit_test(ten_bad_lines_are_listed_and_the_rest_counted),
 		cmocka_unit_test(a_file_without_queries_is_an_error),
 		cmocka_unit_test(a_name_of_300_octets_is_an_error),
+		cmocka_unit_test(a_blob_ends_where_offsets_do),
 		cmocka_unit_test(a_file_larger_than_the_read_buffer_is_read_whole),
 		cmocka_unit_test(a_line_without_end_is_an_error_and_not_a_hang),
 		cmocka_unit_test(a_missing_file_or_a_folder_is_an_error),

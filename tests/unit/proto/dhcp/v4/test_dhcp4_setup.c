@@ -74,6 +74,7 @@ static void bad_options_are_refused(void **state)
 	option_refused("82", "a", NULL, "option 82 has sub-options (like 82.1)");
 	option_refused("53", "a", NULL, "option 53 is written as the message needs it");
 	option_refused("0", "a", NULL, "option 0 is written as the message needs it");
+	option_refused("255", "a", NULL, "option 255 is written as the message needs it");
 	option_refused("61", "a", NULL, "option 61 is set by client_id");
 	option_refused("12", NULL, NULL, "needs a value (one of text, hex and address)");
 	option_refused("12", "a", "00", "needs a value (one of text, hex and address)");

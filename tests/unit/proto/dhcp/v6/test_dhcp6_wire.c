@@ -199,6 +199,22 @@ static void each_wrong_reply_has_its_counter(void **state)
 	SPOILT(a->options = 0, PROTO_DONE, is.parameters_missing);
 }
 
+// As many IAs as a message can have, one of them somebody else's.
+static void an_unasked_ia_is_not_taken_for_one_beyond_the_last(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+
+	f->settings.lease = DHCP6_WANTS_BOTH;
+	f->settings.addresses = DHCP6_IAS_MAX / 2;
+	f->settings.prefixes = DHCP6_IAS_MAX - DHCP6_IAS_MAX / 2;
+	fixture_start(f);
+	fixture_requesting(f);
+	ANSWER(f, DHCP6_REPLY, PROTO_FAIL, a->extra = true; a->without = 1);
+	assert_int_equal(f->n.ias_unasked, 1);
+	assert_int_equal(f->n.ia_missing, 1);
+	fixture_end(f);
+}
+
 static void a_prefix_other_than_advertised_is_told_apart(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(1);
@@ -940,6 +956,7 @@ int main(void)
 		cmocka_unit_test(a_request_has_what_was_advertised_and_an_id_of_its_own),
 		cmocka_unit_test(several_ias_have_iaids_of_their_own_by_kind),
 		cmocka_unit_test(each_wrong_reply_has_its_counter),
+		cmocka_unit_test(an_unasked_ia_is_not_taken_for_one_beyond_the_last),
 		cmocka_unit_test(a_prefix_other_than_advertised_is_told_apart),
 		cmocka_unit_test(a_reply_to_a_rapid_solicit_says_that_it_is_one),
 		cmocka_unit_test(only_the_accepted_server_is_asked),
