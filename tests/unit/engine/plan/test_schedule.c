@@ -365,6 +365,27 @@ static void the_backlog_is_what_would_be_taken(void **state)
 		}
 }
 
+// Waves of one and a half sends and of a whole number of ticks: every third send is due at a seam.
+static void a_send_at_the_seam_of_two_waves_is_due_at_its_tick(void **state)
+{
+	const struct schedule_base base = {.hz = 1e9};
+	struct wave_settings short_ones = {3, 2, 500000000};
+	struct load_settings l = {.wave = &short_ones, .stop_at_ns = UINT64_MAX};
+	struct schedule s;
+	struct pace p, popped;
+
+	assert_int_equal(schedule_build(&s, &l, &base), 0);
+	p = popped = start(&s, alone);
+	for (uint64_t k = 0; k < 30; k++) {
+		assert_int_equal(pace_backlog(&p, popped.next), k);
+		assert_int_equal(pace_backlog(&p, popped.next + 1), k + 1);
+		if (k % 3 == 1)
+			assert_int_equal(popped.next, START + (2 * k + 1) / 3 * 500000000);
+		pace_pop(&popped, 0);
+	}
+	schedule_free(&s);
+}
+
 static void absurd_rates_have_a_backlog_too(void **state)
 {
 	struct ramp_settings slow = {0.001, 0.002, S, UINT64_MAX};
@@ -499,6 +520,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_due_from_the_stop_on),
 		cmocka_unit_test(workers_together_send_what_one_would),
 		cmocka_unit_test(the_backlog_is_what_would_be_taken),
+		cmocka_unit_test(a_send_at_the_seam_of_two_waves_is_due_at_its_tick),
 		cmocka_unit_test(absurd_rates_have_a_backlog_too),
 		cmocka_unit_test(gaps_of_random_arrivals_are_exponential),
 		cmocka_unit_test(random_arrivals_have_the_dispersion_of_poisson),
