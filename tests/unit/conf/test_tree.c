@@ -66,6 +66,17 @@ static void anchors_aliases_and_tags_are_refused(void **state)
 		"f.yaml:4:1: own: has a tag (\"!...\"), which is not supported\n");
 }
 
+static void items_that_are_refused_are_in_no_list(void **state)
+{
+	struct fixture f;
+
+	fixture_load(&f, "criteria: [!!str a, &b c, *b, d]\n");
+	assert_int_equal(f.s.criteria.count, 2);
+	assert_string_equal(((char **)f.s.criteria.items)[0], "c");
+	assert_string_equal(((char **)f.s.criteria.items)[1], "d");
+	fixture_end(&f);
+}
+
 static void one_document_only(void **state)
 {
 	assert_load_errors("---\ncpu: 1\n...\n", "");
@@ -204,6 +215,22 @@ static void files_are_read_whole_or_named(void **state)
 	fixture_end(&f);
 }
 
+static void a_file_of_16_mib_is_too_large(void **state)
+{
+	char path[] = "/tmp/test_tree_XXXXXX", wanted[100];
+	struct fixture f = {.a = arena_new(), .d = diag_new()};
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 16 << 20), 0);
+	close(fd);
+	assert_null(conf_parse_file(path, f.a, f.d));
+	unlink(path);
+	snprintf(wanted, sizeof(wanted), "%s: cannot read it: File too large\n", path);
+	assert_errors(&f, wanted);
+	fixture_end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +238,7 @@ int main(void)
 		cmocka_unit_test(paths_name_items_by_name_else_by_index),
 		cmocka_unit_test(keys_given_twice_are_errors_beside_all_others),
 		cmocka_unit_test(anchors_aliases_and_tags_are_refused),
+		cmocka_unit_test(items_that_are_refused_are_in_no_list),
 		cmocka_unit_test(one_document_only),
 		cmocka_unit_test(keys_are_plain_words),
 		cmocka_unit_test(nul_characters_do_not_cut_a_value),
@@ -221,6 +249,7 @@ int main(void)
 		cmocka_unit_test(the_number_of_keys_is_limited),
 		cmocka_unit_test(every_prefix_of_a_file_is_survived),
 		cmocka_unit_test(files_are_read_whole_or_named),
+		cmocka_unit_test(a_file_of_16_mib_is_too_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

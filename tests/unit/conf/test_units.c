@@ -153,6 +153,8 @@ static void texts_are_the_shortest(void **state)
 	assert_string_equal(units_format_rate(0.1, buf, sizeof(buf)), "0.1");
 	assert_string_equal(units_format_rate(1e21, buf, sizeof(buf)), "1000000000000G");
 	assert_string_equal(units_format_plain(20000, buf, sizeof(buf)), "20000");
+	assert_string_equal(units_format_plain(1e19, buf, sizeof(buf)), "10000000000000000000");
+	assert_string_equal(units_format_plain(1e21, buf, sizeof(buf)), "1e+21");
 	assert_string_equal(units_format_plain(0.25, buf, sizeof(buf)), "0.25");
 	assert_string_equal(units_format_count(100000, buf, sizeof(buf)), "100k");
 	assert_string_equal(units_format_count(1500, buf, sizeof(buf)), "1500");
@@ -172,6 +174,7 @@ static void texts_are_the_shortest(void **state)
 	assert_string_equal(units_format_percent(0.333, buf, sizeof(buf)), "33.3%");
 	assert_string_equal(units_format_percent(0, buf, sizeof(buf)), "0%");
 	assert_string_equal(units_format_percent(2.5, buf, sizeof(buf)), "250%");
+	assert_string_equal(units_format_percent(1e21, buf, sizeof(buf)), "1e+23%");
 }
 
 static uint64_t number_like(struct rand *r)

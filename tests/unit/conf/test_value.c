@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "conf/types.h"
 #include "conf/value.h"
 
 static struct arena *a;
@@ -114,6 +115,42 @@ static void zero_that_the_row_forbids_is_absent(void **state)
 	assert_null(value_format(&word, &beyond, false, a).text);
 }
 
+static void a_type_is_text_or_not_and_may_be_a_list_in_one_word(void **state)
+{
+	static const struct {
+		enum field_type type;
+		const char *text;
+		bool is_text, splits; // as value_format tells programs; "a, b" is a list of two
+	} rows[] = {
+		{FIELD_BOOL, "false", false, false},
+		{FIELD_COUNT, "5", false, false},
+		{FIELD_RATE, "0.5", false, false},
+		{FIELD_DURATION, "20ms", true, false},
+		{FIELD_SIZE, "64KiB", true, false},
+		{FIELD_PERCENT, "0.1%", true, false},
+		{FIELD_STRING, "a, b", true, false},
+		{FIELD_ENUM, "slow", true, false},
+		{FIELD_ADDR, "2001:db8::1", true, true},
+		{FIELD_ADDR_RANGE, "198.18.0.2-198.18.0.9", true, true},
+		{FIELD_PREFIX, "2001:db8::1/64", true, true},
+		{FIELD_RANGE, "4-7", true, true},
+		{FIELD_MAC, "02:00:00:00:00:01", true, true},
+		{FIELD_HEX, "00ff12", true, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct field f = {.type = rows[i].type, .names = sample_modes};
+		_Alignas(8) char value[TYPE_SIZE_MAX] = {0};
+		struct value_text text;
+
+		assert_null(value_parse(&f, rows[i].text, value, a));
+		text = value_format(&f, value, true, a);
+		assert_string_equal(text.text, rows[i].text);
+		assert_int_equal(text.is_text, rows[i].is_text);
+		assert_int_equal(value_splits(&f), rows[i].splits);
+	}
+}
+
 static void what_is_allowed_names_the_word(void **state)
 {
 	const struct field rate = {.type = FIELD_RATE, .word = "max"};
@@ -133,6 +170,7 @@ int main(void)
 		cmocka_unit_test(ranges_are_told_in_the_unit),
 		cmocka_unit_test(numbers_are_plain_for_programs),
 		cmocka_unit_test(zero_that_the_row_forbids_is_absent),
+		cmocka_unit_test(a_type_is_text_or_not_and_may_be_a_list_in_one_word),
 		cmocka_unit_test(what_is_allowed_names_the_word),
 	};
 
