@@ -57,6 +57,8 @@ static void beta_has_its_closed_forms(void **state)
 	}
 	assert_near(student_beta(0, 2, 3), 0, 0);
 	assert_near(student_beta(1, 2, 3), 1, 0);
+	assert_near(student_beta(-1e-9, 2, 3), 0, 0); // a rounding error away
+	assert_near(student_beta(1 + 1e-9, 2, 3), 1, 0);
 }
 
 int main(void)

@@ -11,6 +11,7 @@
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
+#include <rte_log.h>
 #include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
 #include <rte_ring.h>
@@ -58,6 +59,7 @@ static struct calls {
 	char plugged[64], arguments[64], asked[64];
 	unsigned plugs;
 	uint16_t last_device;
+	uint32_t log_level; // of DPDK, while a device is configured
 } calls;
 
 static uint16_t next_device;
@@ -86,6 +88,7 @@ int rte_eth_dev_configure(uint16_t id, uint16_t rx, uint16_t tx, const struct rt
 {
 	struct device *d = &devices[id];
 
+	calls.log_level = rte_log_get_global_level();
 	d->configured++;
 	d->conf = *conf;
 	d->given_key = conf->rx_adv_conf.rss_conf.rss_key;
@@ -796,6 +799,22 @@ static void a_failed_start_leaves_nothing_open(void **state)
 	}
 }
 
+// A driver says why it fails at a level that is silent in a run.
+static void drivers_talk_while_a_port_is_opened(void **state)
+{
+	struct port_settings s = port_of("a", "vdev", "net_a");
+	struct port p;
+
+	for (int fails = 0; fails < 2; fails++) {
+		rte_log_set_global_level(RTE_LOG_CRIT);
+		say.start = fails ? -EIO : 0;
+		assert_int_equal(port_start_all(&s, 1, &p, &e), say.start);
+		assert_int_equal(calls.log_level, RTE_LOG_INFO);
+		assert_int_equal(rte_log_get_global_level(), RTE_LOG_CRIT);
+		port_stop_all(&p, 1);
+	}
+}
+
 static void too_many_ports_are_refused(void **state)
 {
 	static struct port_settings s[PORT_MAX + 1];
@@ -860,6 +879,7 @@ int main(void)
 		cmocka_unit_test_setup(a_virtual_device_is_plugged_in_and_out, fresh),
 		cmocka_unit_test_setup(a_card_stays_plugged_in, fresh),
 		cmocka_unit_test_setup(a_failed_start_leaves_nothing_open, fresh),
+		cmocka_unit_test_setup(drivers_talk_while_a_port_is_opened, fresh),
 		cmocka_unit_test_setup(too_many_ports_are_refused, fresh),
 		cmocka_unit_test_setup(the_speed_of_a_link_is_the_files_or_the_cards, fresh),
 	};

@@ -158,6 +158,16 @@ static void what_is_not_ours_stays_as_it_is(void **state)
 		assert_int_equal(spoil(f->name, &s, 1), 0);
 }
 
+static void a_reply_without_options_has_a_transaction_id(void **state)
+{
+	struct sample s = samples[0][REPLIED];
+
+	s.len = DHCP6_HEADER_LEN;
+	assert_int_equal(spoil("wrong_xid", &s, 1), DHCP6_HEADER_LEN);
+	assert_int_not_equal(is.xid, was.xid);
+	assert_int_equal(spoil("no_server_id", &s, 1), 0);
+}
+
 static const struct sample *reply(uint32_t levels)
 {
 	return &samples[levels][REPLIED];
@@ -391,6 +401,7 @@ int main(void)
 		cmocka_unit_test(each_fault_is_possible_where_it_belongs),
 		cmocka_unit_test(faults_of_relays_need_a_relay),
 		cmocka_unit_test(what_is_not_ours_stays_as_it_is),
+		cmocka_unit_test(a_reply_without_options_has_a_transaction_id),
 		cmocka_unit_test(statuses_stand_where_the_lease_was),
 		cmocka_unit_test(a_status_of_the_message_stands_instead_of_all_ias),
 		cmocka_unit_test(a_status_within_a_lease_leaves_the_lease),
