@@ -256,6 +256,120 @@ static void shapes_that_make_no_sense_say_why(void **state)
 		expect_load_error(rows[i].load, rows[i].part);
 }
 
+#define PORT(name, more) "  - {name: " name ", driver: af_packet, device: " name "0" more "}\n"
+#define LAN              "ports:\n" PORT("lan", ", addresses: [198.18.0.1/24]")
+#define WAN              PORT("wan", "")
+#define GATEWAY(address) "ports:\n" PORT("lan", ", addresses: [198.18.0.1/24], gateway: " address)
+#define ITEM(more)       "traffic:\n  - {name: q, load: {rate: 1k}, " more "}\n"
+#define QUERIES(server)  ITEM("server: " server ", " DNS)
+#define FROM(addresses)  ITEM("server: 198.18.0.2, source: {addresses: [" addresses "]}, " DNS)
+#define RING(a, b)                                                                                 \
+	"ports:\n"                                                                                 \
+	"  - {name: a, driver: ring, device: b, cpus: [" a "], addresses: [198.18.0.1/24]}\n"      \
+	"  - {name: b, driver: ring, device: a, cpus: [" b                                         \
+	"]}\n" ITEM("port: a, server: 198.18.0.2, " DNS)
+#define LEASES(addresses)                                                                          \
+	"ports:\n"                                                                                 \
+	"  - {name: lan, driver: ring, device: dut, addresses: [198.18.0.1/24]}\n"                 \
+	"  - {name: dut, driver: ring, device: lan, addresses: [" addresses "]}\n"                 \
+	"responder: {port: dut, dhcp4: {pool: 198.18.1.0/29, server_id: 198.18.0.2}}\n"
+#define CLIENTS(n)     "dhcp4: {clients: " n "}"
+#define RELAYED(n)     "dhcp4: {clients: " n ", relay: {addresses: 198.18.0.64}}"
+#define TOO_FEW        "for clients that want 9"
+#define SEARCH(more)   PORTS QUERIES("198.18.0.2") "search: {goals: [{}], " more "}\n"
+#define RATE(from, to) "variable: traffic.q.load.rate, from: " from ", to: " to
+#define COUNT(from)    "variable: traffic.q.load.outstanding, to: 100, from: " from
+#define JUDGED         "criteria: [loss <= 1%]\n"
+#define REPEAT(more)   "run: {repeat: {" more "}}\n"
+
+static void the_sections_of_a_file_fit_together(void **state)
+{
+	static const struct {
+		const char *text, *part; // NULL: fine
+	} rows[] = {
+		{LAN QUERIES("198.18.0.2"), NULL},
+		{LAN, "nothing to do: add traffic items, a responder"},
+		{LAN PORT("lan", ""), "is the name of an earlier port too"},
+		// Ports of items and of the responder.
+		{LAN WAN QUERIES("198.18.0.2"),
+			"traffic.q.port: missing: the file has 2 ports (port: NAME)"},
+		{PORTS ITEM("port: dut, server: 198.18.0.3, " DNS),
+			"the responder has \"dut\" for itself (choose another port)"},
+		{LAN "responder: {port: dut, dns: {}}\n",
+			"responder.port: there is no port called \"dut\""},
+		{LAN WAN "responder: {dns: {}}\n", "responder.port: missing: the file has 2 ports"},
+		{LAN "responder: {port: lan}\n",
+			"responder: no protocol to answer (add at least one of: dns, "},
+		// Servers and sources.
+		{LAN QUERIES("198.18.0.1"),
+			"traffic.q.server: is an address of the tester, on port lan"},
+		{GATEWAY("198.18.0.254") QUERIES("203.0.113.1"), NULL},
+		{GATEWAY("\"fe80::1\"") QUERIES("203.0.113.1"), "the port has no IPv4 gateway"},
+		{GATEWAY("198.18.0.254") QUERIES("\"2001:db8::1\""),
+			"no IPv6 address on this port, but traffic.q has an IPv6 server"},
+		{LAN FROM("\"2001:db8::1\""), "not of the server's address family (IPv4)"},
+		{LAN FROM("10.0.0.0/12"), NULL},
+		{LAN FROM("10.0.0.0/12, 11.0.0.0"), "1048577 addresses are too many"},
+		{LAN ITEM("server: 198.18.0.2, ntp: {}, " DNS), "a second protocol section"},
+		// Workers of the two ends of a ring.
+		{RING("1, 2", "3, 4"), NULL},
+		{RING("1, 2", "3"), "2 CPUs, but port b at the other end of the ring has 1"},
+		{RING("1, 2", "3") "responder: {port: b, dns: {}}\n", NULL},
+		// The responder has leases for the clients that ask it.
+		{LEASES("198.18.0.2/24") ITEM(CLIENTS("8")), NULL},
+		{LEASES("198.18.0.2/24") ITEM(CLIENTS("9")), TOO_FEW},
+		{LEASES("198.18.0.2/24") ITEM("server: 198.18.0.2, " RELAYED("9")), TOO_FEW},
+		{LEASES("198.18.0.2/24") ITEM("server: 198.18.0.3, " RELAYED("9")), NULL},
+		{LEASES("") ITEM("server: 198.18.0.3, " RELAYED("9")), TOO_FEW},
+		// A series varies the load between two values.
+		{SEARCH(RATE("1k", "2k")), NULL},
+		{SEARCH(RATE("2k", "2k")), "search.from: is not below to"},
+		{SEARCH("variable: traffic.q.load.rte, from: 1, to: 2"), "search.variable: "},
+		{SEARCH("variable: traffic.q.server, from: 1, to: 2"), "is not a number"},
+		{SEARCH("variable: run.seed, from: 1, to: 2"), "does not change the load"},
+		{SEARCH("variable: \"traffic[0].load.rate\", from: 1, to: 2"), NULL},
+		{SEARCH(COUNT("1.5")), "is a count (from and to must be whole numbers)"},
+		{PORTS "search: {goals: [{}], " RATE("1", "2") "}\n", "no traffic to run"},
+		{PORTS QUERIES("198.18.0.2") "search: {goals: [], " RATE("1", "2") "}\n",
+			"no goal to meet"},
+		{SEARCH(RATE("1", "2") ", trial: 10s, final: 10s"), NULL},
+		{SEARCH(RATE("1", "2") ", trial: 11s, final: 10s"),
+			"search.final: shorter than a trial"},
+		{SEARCH(RATE("1", "2") ", trial: 11s, method: ramp"), NULL},
+		{SEARCH(COUNT("1")), NULL},
+		{SEARCH(COUNT("1") ", method: ramp"), "is not the rate of an item"},
+		{SEARCH(RATE("1", "2")) JUDGED, NULL},
+		{SEARCH(RATE("1", "2") ", method: ramp") JUDGED,
+			"a ramp has no single rate to judge"},
+		{SEARCH(RATE("1", "2") ", method: ramp") JUDGED REPEAT(""), NULL},
+		{LAN QUERIES("198.18.0.2") REPEAT("min: 4, max: 4"), NULL},
+		{LAN QUERIES("198.18.0.2") REPEAT("min: 5, max: 4"),
+			"run.repeat.min: more than max"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].part)
+			expect_error(rows[i].text, rows[i].part);
+		else
+			expect_fine(rows[i].text);
+}
+
+static void the_number_of_items_is_limited(void **state)
+{
+	char text[16384], *at = text;
+
+	for (uint32_t n = 0; n <= 66; n++) { // after the head
+		if (n == 65)
+			expect_fine(text);
+		if (n == 66)
+			expect_error(text, "traffic: 65 items are too many (up to 64)");
+		at += sprintf(at,
+			n ? "  - {name: q%u, server: 198.18.0.2, load: {rate: 1}, " DNS "}\n"
+			  : LAN "traffic:\n",
+			n);
+	}
+}
+
 static uint64_t slots_of(const char *load)
 {
 	struct arena *a = arena_new();
@@ -328,6 +442,8 @@ int main(void)
 		cmocka_unit_test(a_criterion_over_an_unknown_figure_is_an_error),
 		cmocka_unit_test(every_shape_is_taken_and_only_one),
 		cmocka_unit_test(shapes_that_make_no_sense_say_why),
+		cmocka_unit_test(the_sections_of_a_file_fit_together),
+		cmocka_unit_test(the_number_of_items_is_limited),
 		cmocka_unit_test(slots_follow_from_what_a_shape_sends_at_most),
 		cmocka_unit_test(all_errors_of_a_file_come_at_once),
 	};
