@@ -56,6 +56,17 @@ static void optional_parts_are_whole(void **state)
 	}
 }
 
+static void only_an_unsolicited_reply_is_sent_beside_the_right_one(void **state)
+{
+	for (uint32_t i = 0; protos[i]; i++) {
+		const struct proto_server *s = protos[i]->server;
+
+		for (const struct proto_fault *f = s ? s->faults : NULL; f && f->name; f++)
+			if (f->extra != (strcmp(f->name, "unsolicited") == 0))
+				fail_msg("%s: %s", protos[i]->name, f->name);
+	}
+}
+
 static void check_labels(const struct counter_section *s)
 {
 	for (uint32_t row = 0; row < s->count; row++) {
@@ -84,6 +95,7 @@ int main(void)
 		cmocka_unit_test(protocols_are_found_by_their_name),
 		cmocka_unit_test(every_row_keeps_the_limits_of_the_contract),
 		cmocka_unit_test(optional_parts_are_whole),
+		cmocka_unit_test(only_an_unsolicited_reply_is_sent_beside_the_right_one),
 		cmocka_unit_test(no_two_places_of_a_figure_have_the_same_label),
 	};
 

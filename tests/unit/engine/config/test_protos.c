@@ -74,10 +74,12 @@ static bool small_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return true;
 }
 
+static enum proto_verdict verdict; // on each reply
+
 static enum proto_verdict small_reply(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
-	return PROTO_DONE;
+	return verdict;
 }
 
 static enum proto_verdict small_timeout(struct proto_ctx *ctx, struct proto_txn *t)
@@ -170,6 +172,7 @@ static int begin(void **state)
 	a = arena_new();
 	d = diag_new();
 	alive = 0;
+	verdict = PROTO_DONE;
 	return 0;
 }
 
@@ -309,6 +312,20 @@ static void a_self_check_needs_a_server_but_a_forecast_does_not(void **state)
 	assert_int_equal(diag_count(d), 1);
 }
 
+// An exchange that goes on without end is looked at for twice as many messages as there are steps.
+static void a_forecast_of_an_endless_exchange_ends(void **state)
+{
+	const struct config *c = load("p4: {}", "p0: {}");
+	struct sample sample = {0};
+	uint64_t input;
+
+	verdict = PROTO_AGAIN;
+	assert_non_null(c);
+	assert_int_equal(sample_items(c, a, d, &sample, &input), 0);
+	assert_true(sample.exchanges > 0);
+	assert_int_equal(sample.messages, 2 * PROTO_MAX_STEPS * sample.exchanges);
+}
+
 static void a_self_check_of_an_item_with_server_is_possible(void **state)
 {
 	const struct config *c = load("p4: {}", "p0: {}");
@@ -335,6 +352,7 @@ int main(void)
 		TEST(a_plan_has_room_for_every_protocol),
 		TEST(a_plan_that_was_never_begun_is_freed),
 		TEST(a_self_check_needs_a_server_but_a_forecast_does_not),
+		TEST(a_forecast_of_an_endless_exchange_ends),
 		TEST(a_self_check_of_an_item_with_server_is_possible),
 	};
 

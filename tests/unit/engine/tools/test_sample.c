@@ -55,6 +55,15 @@ static void a_lease_is_two_messages_and_two_answers(void **state)
 	assert_true(samples[1].memory > 0);
 }
 
+// The server's pool is another one: the first reply ends each exchange.
+static void exchanges_that_fail_are_cut(void **state)
+{
+	sample(PORTS("") "traffic:\n" DHCP(", expect: {pool: 10.0.0.0/16}"));
+	assert_int_equal(samples[0].exchanges, SAMPLE_EXCHANGES);
+	assert_int_equal(samples[0].messages, SAMPLE_EXCHANGES);
+	assert_int_equal(samples[0].cut, SAMPLE_EXCHANGES);
+}
+
 // Each server is sent a copy.
 static void copies_to_further_servers_are_messages(void **state)
 {
@@ -80,6 +89,7 @@ int main(void)
 		cmocka_unit_test(a_query_is_one_message_and_one_answer),
 		cmocka_unit_test(vlans_of_the_port_are_part_of_a_message),
 		cmocka_unit_test(a_lease_is_two_messages_and_two_answers),
+		cmocka_unit_test(exchanges_that_fail_are_cut),
 		cmocka_unit_test(copies_to_further_servers_are_messages),
 		cmocka_unit_test(clients_that_are_used_up_end_the_sample),
 	};

@@ -53,6 +53,21 @@ static void assert_refused(const char *line, const char *what)
 	unload(&l);
 }
 
+static void the_first_and_the_last_type_are_types(void **state)
+{
+	static const char *const lines[] = {"a TYPE0", "a TYPE65535"};
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct loaded l = load(lines[i]);
+
+		assert_int_equal(l.ret, 0);
+		assert_memory_equal(
+			entry(&l, 0) + DNS_ENTRY_HEAD + 3, i ? "\xff\xff\0\1" : "\0\0\0\1", 4);
+		unload(&l);
+	}
+	assert_refused("a TYPE65536", "not a type");
+}
+
 static void a_name_without_patterns_is_one_query(void **state)
 {
 	struct loaded l = load("www.example.com A");
@@ -196,6 +211,7 @@ static void every_bad_line_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_and_the_last_type_are_types),
 		cmocka_unit_test(a_name_without_patterns_is_one_query),
 		cmocka_unit_test(ranges_count_with_both_ends),
 		cmocka_unit_test(leading_zeros_are_kept),
