@@ -59,6 +59,12 @@ static inline uint32_t bytes_be32(const uint8_t *p)
 	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
 }
 
+// A number as it lies on the wire, for comparing words of it.
+static inline uint32_t bytes_wire32(uint32_t v)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
+}
+
 static inline uint64_t bytes_be64(const uint8_t *p)
 {
 	uint64_t v;

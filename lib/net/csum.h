@@ -3,6 +3,7 @@
 // lie in memory, whatever the host's order, and folded only at the end. Path: hot. Any thread.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -17,10 +18,26 @@ static inline uint16_t csum_be16(uint16_t host)
 	return v;
 }
 
-// The 64-bit sum of 8 bytes or more. By words, not by vectors: the bytes were mostly just written
-// in small pieces, and the wider a load, the longer it waits for all of them. In assembly, as
-// compilers emit no add with carry here.
-static inline uint64_t csum_wide(const uint8_t *p, size_t len)
+#if defined(__x86_64__)
+// Add 32 bytes. In assembly, as compilers emit no add with carry here.
+static inline uint64_t csum_32(uint64_t sum, const uint8_t *p)
+{
+	__asm__("addq 0(%[p]), %[sum]\n\t"
+		"adcq 8(%[p]), %[sum]\n\t"
+		"adcq 16(%[p]), %[sum]\n\t"
+		"adcq 24(%[p]), %[sum]\n\t"
+		"adcq $0, %[sum]"
+		: [sum] "+r"(sum)
+		: [p] "r"(p), "m"(*(const uint8_t(*)[32])p)
+		: "cc");
+	return sum;
+}
+#endif
+
+// The 64-bit sum of 8 bytes or more, and of a number below 2^32. By words, not by vectors: the
+// bytes were mostly just written in small pieces, and the wider a load, the longer it waits for all
+// of them.
+static inline uint64_t csum_wide_from(uint64_t start, const uint8_t *p, size_t len)
 {
 	uint64_t sum, word;
 
@@ -32,16 +49,15 @@ static inline uint64_t csum_wide(const uint8_t *p, size_t len)
 #else
 	sum = sum << 8 << (56 - 8 * (len & 7));
 #endif
+	sum += start;
+	sum += sum < start;
 #if defined(__x86_64__)
-	for (; len >= 32; len -= 32, p += 32)
-		__asm__("addq 0(%[p]), %[sum]\n\t"
-			"adcq 8(%[p]), %[sum]\n\t"
-			"adcq 16(%[p]), %[sum]\n\t"
-			"adcq 24(%[p]), %[sum]\n\t"
-			"adcq $0, %[sum]"
-			: [sum] "+r"(sum)
-			: [p] "r"(p), "m"(*(const uint8_t(*)[32])p)
-			: "cc");
+	for (; len >= 64; len -= 64, p += 64)
+		sum = csum_32(csum_32(sum, p), p + 32);
+	if (len & 32) {
+		sum = csum_32(sum, p);
+		p += 32;
+	}
 	if (len & 16) {
 		__asm__("addq 0(%[p]), %[sum]\n\t"
 			"adcq 8(%[p]), %[sum]\n\t"
@@ -59,6 +75,11 @@ static inline uint64_t csum_wide(const uint8_t *p, size_t len)
 		sum += sum < word;
 	}
 	return sum;
+}
+
+static inline uint64_t csum_wide(const uint8_t *p, size_t len)
+{
+	return csum_wide_from(0, p, len);
 }
 
 // Add len bytes, an odd last one padded with zero, to a running sum. Exact for any len < 2^32.
@@ -88,11 +109,22 @@ static inline uint64_t csum_add(uint64_t sum, const void *data, size_t len)
 
 // The one's complement of the folded sum, in memory order: store it as it is. The upper half of a
 // number added to itself with its halves swapped is their sum with end-around carry.
+static inline uint16_t csum_fold32(uint32_t sum)
+{
+	return (uint16_t) ~((sum + (sum << 16 | sum >> 16)) >> 16);
+}
+
 static inline uint16_t csum_fold(uint64_t sum)
 {
-	uint32_t half = (uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32);
+	return csum_fold32((uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32));
+}
 
-	return (uint16_t) ~((half + (half << 16 | half >> 16)) >> 16);
+// Does the sum of a message with its checksum, not all of it zero, say that it is right? Then it is
+// a multiple of 65535, and so of a number whose inverse modulo 2^64 is known: only the multiples
+// become small by it.
+static inline bool csum_is_right(uint64_t sum)
+{
+	return sum * 0xfffefffefffeffffu <= 0x0001000100010001u;
 }
 
 // The pseudo-header (RFC 768, RFC 8200 section 8.1) of a message of len bytes up to 65535. src and

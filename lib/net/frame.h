@@ -18,6 +18,11 @@
 #define FRAME_UDP_LEN    8
 #define FRAME_HEADER_MAX (14 + 4 * FRAME_MAX_VLANS + 40 + 8)
 
+// Nearly all frames are plain: UDP over IPv4 without tags, options or fragments. Where their
+// headers begin:
+#define FRAME_PLAIN_IP  14
+#define FRAME_PLAIN_UDP (FRAME_PLAIN_IP + FRAME_IPV4_LEN)
+
 enum frame_ethertype {
 	FRAME_TYPE_IPV4 = 0x0800,
 	FRAME_TYPE_ARP = 0x0806,
@@ -119,6 +124,39 @@ static inline __attribute__((always_inline)) uint32_t frame_stamp(const struct f
 	return len + payload_len;
 }
 
+// Are headers of this template those of a plain frame, with checksums in them?
+static inline bool frame_template_is_plain(const struct frame_template *t)
+{
+	return t->len == FRAME_PLAIN_UDP + FRAME_UDP_LEN && !t->checksum_offload;
+}
+
+// The same of a plain frame, for a payload whose sum is known. src: as on the wire.
+static inline __attribute__((always_inline)) uint32_t frame_stamp_plain(
+	const struct frame_template *t, uint8_t *buf, uint32_t src, uint16_t src_port,
+	struct frame_payload payload)
+{
+	uint8_t *ip = buf + FRAME_PLAIN_IP, *udp = buf + FRAME_PLAIN_UDP;
+	const uint32_t ip_sum = (uint16_t)~csum_fold(t->ip_sum),
+		       src_sum = (src & 0xffff) + (src >> 16);
+	uint16_t total = csum_be16((uint16_t)(FRAME_IPV4_LEN + FRAME_UDP_LEN + payload.len));
+	uint16_t udp_len = csum_be16((uint16_t)(FRAME_UDP_LEN + payload.len));
+	uint16_t port = csum_be16(src_port), ip_check = csum_fold32(ip_sum + total + src_sum);
+	uint16_t dst_port, check;
+
+	memcpy(&dst_port, t->bytes + FRAME_PLAIN_UDP + 2, 2);
+	check = csum_fold(t->udp_sum + dst_port + port + 2u * udp_len + src_sum + payload.sum);
+	check = check ? check : 0xffff;
+	memcpy(buf, t->bytes, 32);
+	memcpy(buf + 26, t->bytes + 26, 16);
+	memcpy(ip + 2, &total, 2);
+	memcpy(ip + 10, &ip_check, 2);
+	memcpy(ip + 12, &src, 4);
+	memcpy(udp, &port, 2);
+	memcpy(udp + 4, &udp_len, 2);
+	memcpy(udp + 6, &check, 2);
+	return FRAME_PLAIN_UDP + FRAME_UDP_LEN + payload.len;
+}
+
 // Of a template for the destination zero make one for another, of the same family and VLANs.
 static inline void frame_template_aim(
 	struct frame_template *t, const uint8_t mac[6], const uint8_t *dst, uint16_t dst_port)
@@ -192,23 +230,50 @@ static inline bool frame_is_on(const struct frame *f, const uint16_t *vlans, uin
 // Never reads past len. Checksums are not judged here (see frame_checksum_ok).
 enum frame_kind frame_parse(const uint8_t *data, uint32_t len, struct frame *f);
 
-#define FRAME_PLAIN_IP  14 // where the headers of a plain frame begin
-#define FRAME_PLAIN_UDP (14 + FRAME_IPV4_LEN)
-
-// Nearly all frames are plain: UDP over IPv4 without tags, options or fragments. The length of the
-// UDP header and payload; 0: it is another kind of frame.
+// The length of the UDP header and payload of a plain frame; 0: it is another kind of frame.
 static inline uint32_t frame_plain_len(const uint8_t *data, uint32_t len)
 {
 	const uint8_t *ip = data + FRAME_PLAIN_IP, *udp = data + FRAME_PLAIN_UDP;
-	uint32_t total, udp_len;
+	uint32_t type, protocol, total, udp_len;
 
 	// EtherType, version and length of the header; fragment and protocol.
-	if (len < 14 + 20 + 8 || (bytes_be32(data + 12) >> 8) != (FRAME_TYPE_IPV4 << 8 | 0x45) ||
-		(bytes_be32(ip + 6) & 0x3fff00ff) != FRAME_PROTOCOL_UDP)
+	if (len < 14 + 20 + 8)
+		return 0;
+	memcpy(&type, data + 12, 4);
+	memcpy(&protocol, ip + 6, 4);
+	if (((type ^ bytes_wire32(FRAME_TYPE_IPV4 << 16 | 0x4500)) & bytes_wire32(0xffffff00)) |
+		((protocol ^ bytes_wire32(FRAME_PROTOCOL_UDP)) & bytes_wire32(0x3fff00ff)))
 		return 0;
 	total = bytes_be16(ip + 2);
 	udp_len = bytes_be16(udp + 4);
 	return total > len - 14 || udp_len < 8 || udp_len + 20 > total ? 0 : udp_len;
+}
+
+// The source address and port of a plain frame, as one number; FRAME_PLAIN_NOBODY is none.
+#define FRAME_PLAIN_NOBODY UINT64_MAX
+
+static inline uint64_t frame_plain_number(const uint8_t *addr, const uint8_t *port)
+{
+	uint32_t a;
+	uint16_t p;
+
+	memcpy(&a, addr, 4);
+	memcpy(&p, port, 2);
+	return (uint64_t)p << 32 | a;
+}
+
+static inline uint64_t frame_plain_from(const uint8_t *data)
+{
+	return frame_plain_number(data + FRAME_PLAIN_IP + 12, data + FRAME_PLAIN_UDP);
+}
+
+// The same of an address and port, if a plain frame can have them.
+static inline uint64_t frame_plain_from_of(const struct addr *a, uint16_t port)
+{
+	uint16_t wire = csum_be16(port);
+
+	return a->len == 4 ? frame_plain_number(a->bytes, (const uint8_t *)&wire)
+	                   : FRAME_PLAIN_NOBODY;
 }
 
 // The same of checksums as frame_checksum_ok says. udp_len: of frame_plain_len.
@@ -216,18 +281,18 @@ static inline __attribute__((always_inline)) bool frame_plain_checksum_ok(
 	const uint8_t *data, uint32_t udp_len)
 {
 	const uint8_t *ip = data + FRAME_PLAIN_IP, *udp = data + FRAME_PLAIN_UDP;
-	uint64_t sum = csum_wide(udp, udp_len), addresses;
+	uint64_t addresses,
+		sum = csum_wide_from(
+			csum_be16(FRAME_PROTOCOL_UDP) + csum_be16((uint16_t)udp_len), udp, udp_len);
 	uint16_t check;
 
-	if (csum_fold(csum_wide(ip, FRAME_IPV4_LEN)) != 0)
+	if (!csum_is_right(csum_wide(ip, FRAME_IPV4_LEN)))
 		return false;
 	memcpy(&check, udp + 6, 2);
 	memcpy(&addresses, ip + 12, 8);
 	sum += addresses;
 	sum += sum < addresses;
-	sum = (sum & 0xffffffff) + (sum >> 32) + csum_be16(FRAME_PROTOCOL_UDP) +
-	      csum_be16((uint16_t)udp_len);
-	return check == 0 || csum_fold(sum) == 0;
+	return check == 0 || csum_is_right(sum);
 }
 
 // The short way: true: the frame is plain, and f is the result of frame_parse. false: f is
@@ -266,7 +331,7 @@ static inline __attribute__((always_inline)) bool frame_checksum_ok(const struct
 
 		// Nearly always without options: the compiler then knows the length, and makes
 		// additions and no loop.
-		if (csum_fold(header == 20 ? csum_wide(f->ip, 20) : csum_wide(f->ip, header)) != 0)
+		if (!csum_is_right(header == 20 ? csum_wide(f->ip, 20) : csum_wide(f->ip, header)))
 			return false;
 	}
 	memcpy(&check, f->l4 + 6, 2);
@@ -274,5 +339,5 @@ static inline __attribute__((always_inline)) bool frame_checksum_ok(const struct
 		return f->addr_len == 4;
 	sum = (sum & 0xffffffff) + (sum >> 32);
 	sum += csum_pseudo(f->src, f->dst, f->addr_len, FRAME_PROTOCOL_UDP, len);
-	return csum_fold(sum) == 0;
+	return csum_is_right(sum);
 }

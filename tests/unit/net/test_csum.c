@@ -108,6 +108,41 @@ static void folds_sums_of_any_size(void **state)
 	assert_int_equal(csum_fold(0x0001ffff0001ffffu), (uint16_t)~2);
 }
 
+static void a_right_sum_is_a_multiple_of_all_ones(void **state)
+{
+	struct rand r = {3};
+
+	for (uint64_t i = 1; i < 1000; i++) {
+		uint64_t right = 0xffff * i * 0x10000deadull, random = rand_next(&r);
+
+		assert_true(csum_is_right(right));
+		assert_false(csum_is_right(right + 1));
+		assert_false(csum_is_right(right - 1));
+		assert_int_equal(csum_is_right(random), csum_fold(random) == 0);
+		random -= random % 0xffff;
+		assert_true(csum_is_right(random));
+		assert_int_equal(csum_fold(random), 0);
+	}
+	assert_true(csum_is_right(0xffff));
+	assert_true(csum_is_right(UINT64_MAX));
+	assert_false(csum_is_right(1));
+	assert_false(csum_is_right(UINT64_MAX - 1));
+}
+
+static void a_sum_may_begin_with_a_number(void **state)
+{
+	static const uint32_t starts[] = {0, 1, 0xffff, UINT32_MAX};
+	uint8_t data[70];
+
+	for (size_t fill = 0; fill < 2; fill++) {
+		memset(data, fill ? 0xff : 0x5a, sizeof(data));
+		for (size_t len = 8; len <= sizeof(data); len++)
+			for (size_t i = 0; i < 4; i++)
+				assert_int_equal(csum_fold(csum_wide_from(starts[i], data, len)),
+					csum_fold(csum_add(starts[i], data, len)));
+	}
+}
+
 static void puts_numbers_in_wire_order(void **state)
 {
 	static const uint8_t want[2] = {0x12, 0x34};
@@ -142,6 +177,8 @@ int main(void)
 		cmocka_unit_test(keeps_every_carry_of_a_large_message),
 		cmocka_unit_test(adds_up_from_even_parts),
 		cmocka_unit_test(folds_sums_of_any_size),
+		cmocka_unit_test(a_right_sum_is_a_multiple_of_all_ones),
+		cmocka_unit_test(a_sum_may_begin_with_a_number),
 		cmocka_unit_test(puts_numbers_in_wire_order),
 		cmocka_unit_test(covers_the_pseudo_header_of_both_families),
 	};

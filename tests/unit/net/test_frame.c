@@ -589,6 +589,14 @@ static void stamp_and_check(const struct frame_template *t, struct rand *r, uint
 	known.sum = csum_add(0, buf + t->len, payload_len);
 	frame_stamp(t, buf, src, port, known);
 	assert_memory_equal(buf, before, sizeof(buf));
+	if (frame_template_is_plain(t)) {
+		uint32_t plain_src;
+
+		memcpy(&plain_src, src, 4);
+		memset(buf, 0xee, t->len);
+		assert_int_equal(frame_stamp_plain(t, buf, plain_src, port, known), len);
+		assert_memory_equal(buf, before, sizeof(buf));
+	}
 
 	assert_int_equal(frame_parse(buf, len, &f), FRAME_UDP);
 	assert_true(frame_checksum_ok(&f));
@@ -609,6 +617,7 @@ static void stamps_right_checksums_for_every_shape_and_length(void **state)
 		struct frame_template t;
 
 		frame_template_build(&t, &path);
+		assert_int_equal(frame_template_is_plain(&t), i == 0);
 		for (uint32_t len = 0; len <= 130; len++)
 			stamp_and_check(&t, &r, len);
 		stamp_and_check(&t, &r, 1471);
@@ -629,6 +638,14 @@ static void sends_a_computed_udp_checksum_of_zero_as_ones(void **state)
 		frame_stamp(&t, buf, source_of(addr_len), 1000, (struct frame_payload){.len = 2});
 		assert_int_equal(get_be16(buf + t.len - 2), 0xffff);
 		assert_plain_checksums(buf + t.ip, addr_len, 2);
+		if (addr_len == 4) {
+			uint32_t src;
+
+			memcpy(&src, source_of(4), 4);
+			frame_stamp_plain(&t, buf, src, 1000,
+				(struct frame_payload){2, csum_add(0, buf + t.len, 2)});
+			assert_int_equal(get_be16(buf + t.len - 2), 0xffff);
+		}
 	}
 }
 
@@ -644,6 +661,7 @@ static void leaves_the_pseudo_header_sum_for_the_device(void **state)
 		frame_template_build(&t, &path);
 		assert_false(t.checksum_offload);
 		t.checksum_offload = true;
+		assert_false(frame_template_is_plain(&t));
 		memset(buf, 0xa5, sizeof(buf));
 		frame_stamp(&t, buf, source_of(addr_len), 1000, (struct frame_payload){.len = 77});
 		pseudo = plain_sum(17 + 8 + 77, ip + (addr_len == 4 ? 12 : 8), 2u * addr_len);
