@@ -235,6 +235,7 @@ static void start_item(struct worker_item *it, const uint8_t *head)
 	*it = (struct worker_item){.proto = protos[0],
 		.server = path.dst,
 		.server_port = 53,
+		.server_plain = frame_plain_from_of(&path.dst, 53),
 		.ports = ports,
 		.sources = sources,
 		.source_ranges = 2,

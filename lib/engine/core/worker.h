@@ -81,6 +81,7 @@ struct worker_item {
 	uint32_t tag_shift;                // where they begin
 	struct addr server;
 	uint16_t server_port;
+	uint64_t server_plain; // both of them: frame_plain_from_of
 	const uint16_t *ports;
 	const struct addr_range *sources;
 	uint32_t source_ranges;

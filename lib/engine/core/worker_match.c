@@ -130,7 +130,7 @@ APART void item_other_answer(
 HOT void item_complete(struct worker_item *it, const struct found *f, const struct replies *r)
 {
 	struct hist_run response = {0}, service = {0};
-	uint64_t answered[2] = {0, 0};
+	uint64_t answered = 0, judged = 0;
 	uint32_t ended = 0;
 
 	for (uint32_t n = 0; n < f->count; n++) {
@@ -138,13 +138,15 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 		struct txn_slot *s = slot_of(f->views[n]);
 		enum proto_verdict verdict = f->verdicts[n];
 
-		s->state = TXN_FLYING;
 		if (__builtin_expect(verdict != PROTO_DONE, 0)) {
+			s->state = TXN_FLYING;
 			item_other_answer(it, f, n, r);
 			if (verdict != PROTO_FAIL)
 				continue;
+		} else {
+			answered++;
+			judged += s->judged;
 		}
-		answered[s->judged] += verdict == PROTO_DONE;
 		ended++;
 		if (it->steps)
 			worker_book_step(it, slot, f->steps[n], r->now, verdict == PROTO_FAIL);
@@ -156,8 +158,8 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 	}
 	if (ended == 0)
 		return;
-	it->books.ledger[0].answered += answered[0];
-	it->books.ledger[1].answered += answered[1];
+	it->books.ledger[0].answered += answered - judged;
+	it->books.ledger[1].answered += judged;
 	hist_run_end(&it->books.response, &response);
 	hist_run_end(&it->service, &service);
 	it->last_answer = r->now;

@@ -173,6 +173,7 @@ HOT uint32_t client_of_plain(const struct worker_item *it, const uint8_t *addr)
 // Plain replies of a burst, with their items.
 struct plain {
 	struct replies r;
+	bool several; // items
 	struct worker_item *items[BURST_MAX];
 	struct proto_ends ends[BURST_MAX];
 };
@@ -197,6 +198,7 @@ HOT bool plain_routed(struct worker *w, struct plain *p, struct rte_mbuf *m, str
 		return false;
 	it->ctx.now_ms = worker_ms(w, p->r.now);
 	p->items[n] = it;
+	p->several |= it != p->items[0];
 	return true;
 }
 
@@ -227,12 +229,11 @@ HOT bool worker_plain(struct worker *w, struct plain *p, struct rte_mbuf *m)
 	p->r.in[n].ends = NULL;
 	at->port = entry.index;
 	at->client = client_of_plain(it, data + FRAME_PLAIN_IP + 16);
-	if (it->server.len != 4 || bytes_be16(udp) != it->server_port ||
-		!addr_bytes_equal(data + FRAME_PLAIN_IP + 12, it->server.bytes, 4) ||
-		at->client == UINT32_MAX ||
+	if (frame_plain_from(data) != it->server_plain || at->client == UINT32_MAX ||
 		!it->proto->key(udp + FRAME_UDP_LEN, len - FRAME_UDP_LEN, &at->key))
 		return false;
 	p->items[n] = it;
+	p->several |= it != p->items[0];
 	p->r.count++;
 	return true;
 }
@@ -291,20 +292,16 @@ void worker_rx(struct worker *w, struct received *r)
 static void worker_look_all(struct worker *w, struct received *r)
 {
 	struct plain p;
-	bool several = false;
 
 	p.r.count = 0;
 	p.r.now = r->at;
+	p.several = false;
 	for (uint16_t i = 0; i < r->count; i++) {
-		uint32_t n = p.r.count;
-
 		burst_ask_next(r->pkts, r->count, i);
 		if (!worker_plain(w, &p, r->pkts[i]))
 			worker_packet(w, &r->pkts[i], r->at, false);
-		else if (p.r.count > n)
-			several |= p.items[n] != p.items[0];
 	}
-	if (several)
+	if (p.several)
 		plain_match_parts(&p);
 	else if (p.r.count)
 		item_match(p.items[0], &p.r);

@@ -269,13 +269,46 @@ HOT void block_write(struct worker_item *it, struct block *b)
 	}
 }
 
-// The headers of all frames. The template is copied, as the compiler cannot know that frames do not
-// overlap it.
-HOT void block_stamp(const struct worker *w, struct worker_item *it, const struct block *b)
+// The source address of an IPv4 packet, as on the wire. Nearly always there is one range of them.
+HOT uint32_t source_of(
+	const struct worker_item *it, const struct addr_range *first, uint32_t client)
+{
+	uint8_t bytes[16];
+	uint32_t src;
+
+	if (__builtin_expect(client < first->count, 1))
+		return bytes_wire32(bytes_be32(first->first.bytes) + client);
+	addr_list_nth_bytes(it->sources, client, bytes);
+	memcpy(&src, bytes, 4);
+	return src;
+}
+
+// The headers of all frames, which are plain. What does not change is copied, as the compiler
+// cannot know that frames do not overlap it.
+HOT void block_stamp_plain(const struct worker_item *it, const struct block *b)
 {
 	const struct frame_template t = *it->frames;
+	const struct addr_range first = it->sources[0];
 	const uint16_t *ports = it->ports;
 
+	for (uint32_t i = 0; i < b->count; i++) {
+		const struct proto_out *out = &b->out[i];
+		struct frame_payload payload = {out->len, out->sum};
+		struct rte_mbuf *m = it->pending[i];
+		uint32_t len;
+
+		if (payload.sum == 0)
+			payload.sum = csum_add(0, out->buf, out->len);
+		len = frame_stamp_plain(&t, out->buf - t.len,
+			source_of(it, &first, b->views[i]->client), ports[b->ports[i]], payload);
+		m->data_len = (uint16_t)len;
+		m->pkt_len = len;
+	}
+}
+
+// The same of all kinds.
+APART void block_stamp(const struct worker *w, const struct worker_item *it, const struct block *b)
+{
 	for (uint32_t i = 0; i < b->count; i++) {
 		const struct proto_out *out = &b->out[i];
 		struct rte_mbuf *m = it->pending[i];
@@ -283,12 +316,12 @@ HOT void block_stamp(const struct worker *w, struct worker_item *it, const struc
 		uint32_t len;
 
 		addr_list_nth_bytes(it->sources, b->views[i]->client, src);
-		len = frame_stamp(&t, out->buf - t.len, src, ports[b->ports[i]],
-			(struct frame_payload){out->len, out->sum});
+		len = frame_stamp(it->frames, out->buf - it->frames->len, src,
+			it->ports[b->ports[i]], (struct frame_payload){out->len, out->sum});
 		m->data_len = (uint16_t)len;
 		m->pkt_len = len;
 		if (w->wire.checksum_offload)
-			wire_offload(m, &t);
+			wire_offload(m, it->frames);
 	}
 }
 
@@ -313,7 +346,10 @@ APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t no
 		b.out[i].buf = rte_pktmbuf_mtod_offset(m, uint8_t *, it->frames->len);
 	}
 	block_write(it, &b);
-	block_stamp(w, it, &b);
+	if (frame_template_is_plain(it->frames))
+		block_stamp_plain(it, &b);
+	else
+		block_stamp(w, it, &b);
 }
 
 APART void item_fill(struct worker *w, struct worker_item *it, uint64_t now)

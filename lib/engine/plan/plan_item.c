@@ -259,6 +259,7 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 	env.worker = worker;
 	run->server = i->settings->server;
 	run->server_port = config_server_port(i->settings);
+	run->server_plain = frame_plain_from_of(&run->server, run->server_port);
 	run->frames = arena_zalloc(a, i->path_count * sizeof(*run->frames));
 	run->waits = item_waits(p, i, a);
 	run->sources = sources.items;

@@ -183,6 +183,7 @@ static void fresh_item(uint32_t i)
 	*it = (struct worker_item){.proto = &rig.proto,
 		.server = path.dst,
 		.server_port = SERVER_PORT,
+		.server_plain = frame_plain_from_of(&path.dst, SERVER_PORT),
 		.ports = ports[i],
 		.sources = sources,
 		.source_ranges = 2,
