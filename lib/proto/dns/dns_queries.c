@@ -93,7 +93,7 @@ void dns_loader_add(struct dns_loader *l, const uint8_t *name, uint32_t len, uin
 	uint8_t random_at, uint8_t random_len)
 {
 	struct dns_queries *q = l->to;
-	uint16_t sum;
+	uint16_t sum, all = (uint16_t)(len + 4);
 	uint8_t *p;
 
 	if (l->failure)
@@ -108,14 +108,16 @@ void dns_loader_add(struct dns_loader *l, const uint8_t *name, uint32_t len, uin
 	*p++ = random_at;
 	*p++ = random_len;
 	p += sizeof(sum);
+	memcpy(p, &all, sizeof(all));
+	p += sizeof(all);
 	memcpy(p, name, len);
 	p += len;
 	*p++ = (uint8_t)(type >> 8);
 	*p++ = (uint8_t)type;
 	*p++ = 0; // class IN
 	*p++ = 1;
-	sum = ~csum_fold(csum_add(0, p - len - 4, len + 4));
-	memcpy(p - len - 4 - sizeof(sum), &sum, sizeof(sum));
+	sum = ~csum_fold(csum_add(0, p - all, all));
+	memcpy(p - all - sizeof(all) - sizeof(sum), &sum, sizeof(sum));
 	l->blob_len = (uint64_t)(p - q->blob);
 	q->offsets[++q->count] = (uint32_t)l->blob_len;
 }

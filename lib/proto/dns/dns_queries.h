@@ -29,8 +29,9 @@ int dns_name_from_text(const char *text, size_t len, uint8_t *wire, struct dns_t
 int32_t dns_type_from_text(const char *text, size_t len);
 
 // Per query in blob: offset of the random characters in the name and their number (0: none), one
-// byte each; the folded sum of the rest (16 bits in memory order); then QNAME, QTYPE, QCLASS.
-#define DNS_ENTRY_HEAD 4
+// byte each; sum and length of the rest, 16 bits each in memory order, the sum folded; then QNAME,
+// QTYPE, QCLASS.
+#define DNS_ENTRY_HEAD 6
 
 struct dns_queries {
 	uint8_t *blob;

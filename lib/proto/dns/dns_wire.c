@@ -50,20 +50,28 @@ static inline uint32_t query_index(
 	return i;
 }
 
-// i: of query_index, kept in t->user; a transaction that has ended has no slot that keeps it.
-static inline struct dns_query query_find(
-	const struct dns_plan *p, const struct dns_worker *w, const struct proto_txn *t, uint32_t i)
+// i: of query_index.
+static inline struct dns_query query_at(const struct dns_queries *queries, uint32_t i)
 {
-	struct dns_query q = {.number = number_of(w, t)};
-	const uint32_t *at = p->queries.offsets + i;
-	const uint8_t *entry;
+	const uint8_t *entry = queries->blob + queries->offsets[i];
+	struct dns_query q = {
+		.wire = entry + DNS_ENTRY_HEAD, .random_at = entry[0], .random_len = entry[1]};
+	uint16_t len;
 
-	entry = p->queries.blob + at[0];
-	q.wire = entry + DNS_ENTRY_HEAD;
-	q.len = at[1] - at[0] - DNS_ENTRY_HEAD;
-	q.random_at = entry[0];
-	q.random_len = entry[1];
 	memcpy(&q.sum, entry + 2, sizeof(q.sum));
+	memcpy(&len, entry + 4, sizeof(len));
+	q.len = len;
+	return q;
+}
+
+// The index is kept in t->user; a transaction that has ended has no slot that keeps it.
+static inline struct dns_query query_of(
+	const struct dns_plan *p, const struct dns_worker *w, const struct proto_txn *t)
+{
+	uint64_t number = number_of(w, t);
+	struct dns_query q = query_at(&p->queries, t->over ? query_index(p, w, number) : t->user);
+
+	q.number = number;
 	return q;
 }
 
@@ -178,20 +186,13 @@ static inline struct dns_cookie *cookie_slot(
 	                                                                : NULL;
 }
 
-// The query of a reply.
-static inline struct dns_query query_again(
-	const struct dns_plan *p, const struct dns_worker *w, const struct proto_txn *t)
-{
-	return query_find(p, w, t, t->over ? query_index(p, w, number_of(w, t)) : t->user);
-}
-
 static __attribute__((noinline)) uint32_t request_varied(
 	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	const struct dns_plan *p = ctx->shared;
 	struct dns_worker *w = ctx->own;
 	struct dns_counters *n = ctx->counters;
-	struct dns_query q = query_find(p, w, t, t->user);
+	struct dns_query q = query_of(p, w, t);
 	const struct dns_cookie *cookie = cookie_slot(p, w, t);
 	uint32_t opt = DNS_HEADER_LEN + q.len;
 	uint32_t len = opt + p->opt_len + (cookie ? cookie->len : 0);
@@ -209,25 +210,73 @@ static __attribute__((noinline)) uint32_t request_varied(
 	return len;
 }
 
-// Of a plan whose queries differ by nothing but name and ID.
-static inline void request_fixed(const struct dns_plan *p, const struct dns_worker *w,
-	const struct proto_txn *t, struct proto_out *out, uint32_t room)
+// What queries are made of that differ by nothing but name and ID. A copy of the plan's, as the
+// compiler cannot know that messages do not overlap the plan.
+struct fixed {
+	struct dns_queries queries;
+	uint8_t header[DNS_HEADER_LEN];
+	const uint8_t *opt;
+	uint32_t opt_len, room;
+	uint32_t sums[2];
+};
+
+static inline void request_fixed(
+	const struct fixed *f, const struct proto_txn *t, struct proto_out *out)
 {
 	uint16_t id = csum_be16((uint16_t)t->key);
-	struct dns_query q = query_find(p, w, t, t->user);
-	uint32_t len = DNS_HEADER_LEN + q.len + p->opt_len;
+	struct dns_query q = query_at(&f->queries, t->user);
+	uint32_t len = DNS_HEADER_LEN + q.len + f->opt_len;
 	uint8_t *buf = out->buf;
 
 	out->len = 0;
-	if (len > room)
+	if (len > f->room)
 		return;
-	memcpy(buf, p->header, DNS_HEADER_LEN);
+	memcpy(buf, f->header, DNS_HEADER_LEN);
 	memcpy(buf, &id, sizeof(id));
 	bytes_put(buf + DNS_HEADER_LEN, q.wire, q.len);
-	if (p->opt_len)
-		memcpy(buf + DNS_HEADER_LEN + q.len, p->opt, p->opt_len);
-	out->sum = p->sums[q.len & 1] + id + (uint32_t)q.sum;
+	if (f->opt_len)
+		memcpy(buf + DNS_HEADER_LEN + q.len, f->opt, f->opt_len);
+	out->sum = f->sums[q.len & 1] + id + (uint32_t)q.sum;
 	out->len = len;
+}
+
+// The queries of transactions, in t->user: in sequence, one follows from the other.
+static inline void queries_choose(const struct dns_plan *p, const struct dns_worker *w,
+	struct proto_txn *const *t, uint32_t n)
+{
+	const uint32_t count = p->queries.count,
+		       stride = (uint32_t)recip_mod(&p->count, w->workers);
+	uint64_t next = UINT64_MAX; // number of the transaction that follows
+	uint32_t index = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (t[i]->seq == next) {
+			index += stride;
+			index -= index >= count ? count : 0;
+		} else {
+			index = query_index(p, w, number_of(w, t[i]));
+		}
+		t[i]->user = index;
+		next = p->order == DNS_SEQUENTIAL ? t[i]->seq + 1 : UINT64_MAX;
+	}
+}
+
+static inline uint64_t requests_fixed(const struct dns_plan *p, struct proto_txn *const *t,
+	struct proto_out *out, uint32_t n, uint32_t room)
+{
+	struct fixed f = {.queries = p->queries,
+		.opt = p->opt,
+		.opt_len = p->opt_len,
+		.room = room,
+		.sums = {p->sums[0], p->sums[1]}};
+	uint64_t bytes = 0;
+
+	memcpy(f.header, p->header, sizeof(f.header));
+	for (uint32_t i = 0; i < n; i++) {
+		request_fixed(&f, t[i], &out[i]);
+		bytes += out[i].len;
+	}
+	return bytes;
 }
 
 void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_out *out,
@@ -235,20 +284,16 @@ void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct pro
 {
 	const struct dns_plan *p = ctx->shared;
 	struct dns_counters *counters = ctx->counters;
-	const struct dns_worker *w = ctx->own;
-	uint64_t bytes = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		t[i]->user = query_index(p, w, number_of(w, t[i]));
-		if (p->fixed) {
-			request_fixed(p, w, t[i], &out[i], room);
-			bytes += out[i].len;
-		} else {
-			out[i].len = request_varied(ctx, t[i], out[i].buf, room);
-			out[i].sum = 0;
-		}
+	queries_choose(p, ctx->own, t, n);
+	if (p->fixed) {
+		counters->request_bytes += requests_fixed(p, t, out, n, room);
+		return;
 	}
-	counters->request_bytes += bytes;
+	for (uint32_t i = 0; i < n; i++) {
+		out[i].len = request_varied(ctx, t[i], out[i].buf, room);
+		out[i].sum = 0;
+	}
 }
 
 uint32_t dns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
@@ -450,7 +495,7 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 		return PROTO_MALFORMED;
 	if (bytes_be16(buf) != (uint16_t)t->key || (buf[2] & (QR | OPCODE)) != QR)
 		return PROTO_STRAY;
-	q = query_again(p, ctx->own, t);
+	q = query_of(p, ctx->own, t);
 	verdict = question_check(ctx, t, &q, buf, len, &at);
 	if (verdict != PROTO_DONE)
 		return verdict;
@@ -469,10 +514,16 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 	return expect_check(p, n, rcode, m.answers);
 }
 
+// What the usual replies are compared with; a copy of the plan's.
+struct usual {
+	struct dns_queries queries;
+	uint32_t max_reply, min_answers, has_opt;
+};
+
 // From offset `at` to the end of the message: records of the name in the question, and an OPT
 // without options if one was sent.
 static inline bool records_are_plain(
-	const struct dns_plan *p, const uint8_t *buf, uint32_t len, uint32_t at)
+	const struct usual *u, const uint8_t *buf, uint32_t len, uint32_t at)
 {
 	uint32_t records = bytes_be16(buf + 6) + bytes_be16(buf + 8);
 
@@ -481,19 +532,19 @@ static inline bool records_are_plain(
 			return false;
 		at += 12 + bytes_be16(buf + at + 10);
 	}
-	if (bytes_be16(buf + 10) != p->has_opt)
+	if (bytes_be16(buf + 10) != u->has_opt)
 		return false;
-	if (!p->has_opt)
+	if (!u->has_opt)
 		return at == len;
 	return at + DNS_OPT_HEADER_LEN == len && buf[at] == 0 &&
 	       bytes_be16(buf + at + 1) == DNS_OPT && buf[at + 5] == 0 &&
 	       bytes_be16(buf + at + 9) == 0;
 }
 
-// The usual reply to a plain query: our question, NOERROR, nothing special. It passes every check
-// of reply_judge, which takes all other replies.
-static inline bool reply_is_plain(const struct dns_plan *p, const struct dns_worker *w,
-	const struct proto_txn *t, const uint8_t *buf, uint32_t len)
+// The usual reply to a plain query that is not over: our question, NOERROR, nothing special. It
+// passes every check of reply_judge, which takes all other replies.
+static inline bool reply_is_plain(
+	const struct usual *u, const struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
 	// ID, flags, QDCOUNT.
 	const uint64_t due = (uint64_t)t->key << 48 | (uint64_t)QR << 40 | 1 << 16;
@@ -501,39 +552,43 @@ static inline bool reply_is_plain(const struct dns_plan *p, const struct dns_wor
 		~0ull << 48 | (uint64_t)((QR | OPCODE | TC) << 8 | AD | RCODE) << 32 | 0xffff0000u;
 	struct dns_query q;
 
-	if (len < DNS_HEADER_LEN || len > p->max_reply ||
-		((bytes_be64(buf) ^ due) & matters) != 0 || bytes_be16(buf + 6) < p->min_answers)
+	if (len < DNS_HEADER_LEN || len > u->max_reply ||
+		((bytes_be64(buf) ^ due) & matters) != 0 || bytes_be16(buf + 6) < u->min_answers)
 		return false;
-	q = query_again(p, w, t);
+	q = query_at(&u->queries, t->user);
 	return len >= DNS_HEADER_LEN + q.len && bytes_equal(buf + DNS_HEADER_LEN, q.wire, q.len) &&
-	       records_are_plain(p, buf, len, DNS_HEADER_LEN + q.len);
+	       records_are_plain(u, buf, len, DNS_HEADER_LEN + q.len);
 }
 
 void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *const *t, const struct proto_message *in,
 	enum proto_verdict *verdicts, uint32_t n)
 {
 	const struct dns_plan *p = ctx->shared;
-	const struct dns_worker *w = ctx->own;
+	const struct usual u = {p->queries, p->max_reply, p->min_answers, p->has_opt};
 	struct dns_counters *counters = ctx->counters;
-	uint64_t plain = 0, bytes = 0, aa = 0, empty = 0;
+	uint64_t plain = 0, bytes = 0, aa = 0, empty = 0, small = 0;
 	const bool is_plain = p->plain;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const uint8_t *buf = in[i].buf;
 		uint32_t len = in[i].len;
 
-		if (__builtin_expect(!is_plain || !reply_is_plain(p, w, t[i], buf, len), 0)) {
+		if (__builtin_expect(!is_plain || !reply_is_plain(&u, t[i], buf, len), 0)) {
 			verdicts[i] = reply_judge(ctx, t[i], buf, len);
 			continue;
 		}
 		verdicts[i] = PROTO_DONE;
 		plain++;
 		bytes += len;
-		counters->reply_size[len <= 128 ? 0 : size_bucket(len)]++;
+		if (len <= 128)
+			small++;
+		else
+			counters->reply_size[size_bucket(len)]++;
 		aa += (buf[2] & AA) != 0;
 		empty += bytes_be16(buf + 6) == 0;
 	}
 	counters->rcode[DNS_NOERROR] += plain;
+	counters->reply_size[0] += small;
 	counters->reply_bytes += bytes;
 	counters->aa += aa;
 	counters->empty += empty;
@@ -545,6 +600,8 @@ enum proto_verdict dns_reply(
 	const struct proto_message in = {buf, len};
 	enum proto_verdict verdict;
 
+	if (t->over)
+		return reply_judge(ctx, t, buf, len);
 	dns_reply_n(ctx, &t, &in, &verdict, 1);
 	return verdict;
 }

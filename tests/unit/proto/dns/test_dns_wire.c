@@ -127,6 +127,43 @@ static void sequential_order_goes_round_and_workers_interleave(void **state)
 	fixture_end(f);
 }
 
+// In a block the query of a transaction follows from the one before it.
+static void a_block_has_the_queries_that_each_has_alone(void **state)
+{
+	static const uint64_t seqs[] = {
+		4, 5, 6, 7, 9, 10, 3, 4, 1ull << 40, (1ull << 40) + 1, 0, 1};
+	static const enum dns_order orders[] = {DNS_SEQUENTIAL, DNS_RANDOM, DNS_ZIPF};
+	enum { N = sizeof(seqs) / sizeof(*seqs) };
+
+	for (size_t i = 0; i < 6; i++) {
+		struct dns_fixture *f = fixture_new("h{1-3}.example.com A");
+		struct proto_txn txns[N], *views[N];
+		struct proto_out out[N];
+		uint8_t bufs[N][512];
+
+		f->settings.order = orders[i % 3];
+		f->settings.case_0x20 = i >= 3;
+		f->env.worker = 2;
+		f->env.workers = 5;
+		fixture_open(f);
+		for (size_t k = 0; k < N; k++) {
+			txns[k] = (struct proto_txn){.seq = seqs[k], .key = (uint16_t)(7 * k)};
+			views[k] = &txns[k];
+			out[k] = (struct proto_out){.buf = bufs[k], .len = 1, .sum = 1};
+		}
+		dns_request_n(&f->ctx, views, out, N, sizeof(bufs[0]));
+		for (size_t k = 0; k < N; k++) {
+			f->txn.key = txns[k].key;
+			fixture_ask(f, seqs[k]);
+			assert_int_equal(f->txn.user, txns[k].user);
+			assert_int_equal(out[k].len, f->query_len);
+			assert_int_equal(out[k].sum, f->ctx.sum);
+			assert_memory_equal(bufs[k], f->query, f->query_len);
+		}
+		fixture_end(f);
+	}
+}
+
 static void random_order_is_even(void **state)
 {
 	struct dns_fixture *f = fixture_new("h{0-9}.x A");
@@ -897,6 +934,7 @@ int main(void)
 		cmocka_unit_test(ipv6_client_subnets_have_56_bits),
 		cmocka_unit_test(a_query_that_does_not_fit_is_not_written),
 		cmocka_unit_test(sequential_order_goes_round_and_workers_interleave),
+		cmocka_unit_test(a_block_has_the_queries_that_each_has_alone),
 		cmocka_unit_test(random_order_is_even),
 		cmocka_unit_test(zipf_order_follows_the_rank),
 		cmocka_unit_test(the_same_seed_gives_the_same_bytes_and_another_seed_others),
