@@ -31,11 +31,17 @@ static bool spare_fill(struct worker *w)
 HOT void mbuf_stamp(const struct worker *w, struct rte_mbuf *m, const struct message *message)
 {
 	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
-	uint32_t len = frame_stamp(
-		message->t, data, message->flow.src, message->flow.src_port, message->payload);
+	const struct proto_flow *flow = &message->flow;
+	uint32_t len, src;
 
-	if (message->flow.own_mac)
-		memcpy(data + 6, message->flow.mac, 6);
+	if (frame_template_is_plain(message->t) && message->payload.sum) {
+		memcpy(&src, flow->src, 4);
+		len = frame_stamp_plain(message->t, data, src, flow->src_port, message->payload);
+	} else {
+		len = frame_stamp(message->t, data, flow->src, flow->src_port, message->payload);
+	}
+	if (flow->own_mac)
+		memcpy(data + 6, flow->mac, 6);
 	m->data_len = (uint16_t)len;
 	m->pkt_len = len;
 	if (w->wire.checksum_offload)
