@@ -176,14 +176,15 @@ static inline _Atomic uint64_t *seek(const struct dhcp_holders *h, const struct 
 		_Atomic uint64_t *line = line_at(h, at, away);
 		uint64_t tag = (uint64_t)away << h->away_shift | at->rest;
 
+#pragma GCC unroll 8
 		for (uint32_t i = 0; i < LINE; i++) {
-			_Atomic uint64_t *cell = &line[(at->first + i) % LINE];
-			uint64_t seen = atomic_load(cell);
+			uint64_t seen = atomic_load(&line[i]);
 
-			if (((seen ^ tag) & tags) || cell == mine || !is_found(h, at, which, seen))
+			if (__builtin_expect(((seen ^ tag) & tags) != 0, 1) || &line[i] == mine ||
+				!is_found(h, at, which, seen))
 				continue;
 			*word = seen;
-			return cell;
+			return &line[i];
 		}
 	}
 	return NULL;
