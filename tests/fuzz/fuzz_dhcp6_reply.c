@@ -108,7 +108,10 @@ static void check_leases(const struct dhcp_worker *w, uint32_t client, uint32_t 
 
 static void forget(struct dhcp_worker *w)
 {
-	(void)w;
+	struct dhcp6_worker *k = (struct dhcp6_worker *)w;
+
+	memset(k->usual, 0, sizeof(k->usual));
+	memset(k->images, 0, sizeof(k->images));
 }
 
 static const struct fuzzed fuzzed = {

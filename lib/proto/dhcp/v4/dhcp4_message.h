@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "proto/dhcp/v4/dhcp_shape.h"
+#include "proto/dhcp/client/dhcp_shape.h"
 
 #define DHCP4_HEADER_LEN  236 // up to the magic cookie
 #define DHCP4_OPTIONS_AT  240 // where the first option starts

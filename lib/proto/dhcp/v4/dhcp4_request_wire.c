@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "net/csum.h"
+#include "proto/dhcp/client/dhcp_patch.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
 
 #define MS_PER_S 1000
@@ -122,21 +123,6 @@ static inline uint16_t secs_of(
 	return (uint16_t)secs;
 }
 
-// The share of a patch at this offset in the sum of the message.
-static inline uint64_t sum_at(uint64_t sum, uint32_t at)
-{
-	return sum << (at & 1) * 8;
-}
-
-static inline uint64_t patch32(uint8_t *buf, uint32_t at, uint32_t value)
-{
-	uint32_t wire;
-
-	bytes_put_be32(buf + at, value);
-	memcpy(&wire, buf + at, 4);
-	return sum_at(wire, at);
-}
-
 // Into the field of the header and into the client identifier. Mostly the first half of the field
 // alone: nothing but zeros is behind.
 static inline uint64_t chaddr_patch(
@@ -154,16 +140,13 @@ static inline uint64_t chaddr_patch(
 		memcpy(buf + DHCP4_AT_CHADDR, chaddr, 8);
 	else if (p->hlen)
 		memcpy(buf + DHCP4_AT_CHADDR, chaddr, DHCP4_CHADDR_LEN);
-	return (p->hlen ? sum : 0) + (m->id_at ? sum_at(sum, m->id_at) : 0);
+	return (p->hlen ? sum : 0) + (m->id_at ? dhcp_sum_at(sum, m->id_at) : 0);
 }
 
 static inline uint64_t secs_patch(const struct proto_ctx *ctx, struct dhcp4_client *k,
 	const struct proto_txn *t, uint8_t *buf)
 {
-	uint16_t secs = csum_be16(secs_of(ctx, k, t));
-
-	memcpy(buf + DHCP4_AT_SECS, &secs, 2);
-	return secs;
+	return dhcp_patch16(buf, DHCP4_AT_SECS, secs_of(ctx, k, t));
 }
 
 // The values of the client into a copy of the template. Returns the sum of both.
@@ -176,19 +159,19 @@ static inline uint64_t template_patch(const struct proto_ctx *ctx, const struct 
 	uint16_t has = dhcp4_kinds[t->step].has;
 	uint64_t sum = m->sum;
 
-	sum += patch32(buf, DHCP4_AT_XID, t->key);
+	sum += dhcp_patch32(buf, DHCP4_AT_XID, t->key);
 	if (has & DHCP4_HAS_SECS)
 		sum += secs_patch(ctx, k, t, buf);
 	if (has & DHCP4_HAS_CIADDR)
-		sum += patch32(buf, DHCP4_AT_CIADDR, k->offered);
+		sum += dhcp_patch32(buf, DHCP4_AT_CIADDR, k->offered);
 	if (m->relayed)
-		sum += patch32(buf, DHCP4_AT_GIADDR, dhcp4_relay_of(p, w, t->user));
+		sum += dhcp_patch32(buf, DHCP4_AT_GIADDR, dhcp4_relay_of(p, w, t->user));
 	if (has & DHCP4_HAS_CHADDR)
 		sum += chaddr_patch(p, dhcp_work_number(&w->is.work, t->user), m, buf);
 	if (m->requested_at)
-		sum += patch32(buf, m->requested_at, k->offered);
+		sum += dhcp_patch32(buf, m->requested_at, k->offered);
 	if (m->server_at)
-		sum += patch32(buf, m->server_at, k->chosen);
+		sum += dhcp_patch32(buf, m->server_at, k->chosen);
 	return sum;
 }
 
@@ -250,7 +233,7 @@ static __attribute__((noinline)) uint32_t template_end(struct proto_ctx *ctx, st
 	dhcp4_self_find(ctx, t->user, &s);
 	tail_write(&s, m, dhcp4_kinds[t->step].has, &w);
 	len = (uint32_t)(w.at - buf);
-	ctx->sum += sum_at(csum_add(0, buf + m->len, len - m->len), m->len);
+	ctx->sum += dhcp_sum_at(csum_add(0, buf + m->len, len - m->len), m->len);
 	if (len >= s.p->pad)
 		return len;
 	memset(buf + len, 0, s.p->pad - len);

@@ -208,21 +208,6 @@ static bool is_refusal(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	return *status != DHCP6_STATUS_NONE;
 }
 
-static bool is_in(const struct dhcp6_prefix_list *l, const uint8_t address[16])
-{
-	for (uint32_t i = 0; i < l->count; i++) {
-		const struct dhcp6_prefix *p = &l->items[i];
-		uint64_t a[2], b[2], mask[2];
-
-		memcpy(a, address, 16);
-		memcpy(b, p->bytes, 16);
-		memcpy(mask, p->mask, 16);
-		if (((a[0] ^ b[0]) & mask[0]) == 0 && ((a[1] ^ b[1]) & mask[1]) == 0)
-			return true;
-	}
-	return l->count == 0;
-}
-
 // Of what the server gives, that which the client takes: the first that lives.
 static const struct dhcp6_lease *lease_of(const struct dhcp6_ia *ia)
 {
@@ -251,14 +236,14 @@ static bool prefix_check(const struct dhcp6_plan *p, struct dhcp6_counters *n,
 
 	if (is_wrong(!fits || !dhcp_key_prefix(key, l->address, l->bits), &n->prefix_length_wrong))
 		return false;
-	return is_right(is_in(&p->delegated, l->address), &n->outside_prefixes);
+	return is_right(dhcp6_is_in(&p->delegated, l->address), &n->outside_prefixes);
 }
 
 static bool address_check(const struct dhcp6_plan *p, struct dhcp6_counters *n,
 	const struct dhcp6_lease *l, struct dhcp_key *key)
 {
 	memcpy(key->bytes, l->address, 16);
-	return is_right(is_in(&p->pool, l->address), &n->is.outside_pool);
+	return is_right(dhcp6_is_in(&p->pool, l->address), &n->is.outside_pool);
 }
 
 // Is a REPLY to have the leases that the client named?

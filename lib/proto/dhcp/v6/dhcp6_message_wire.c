@@ -289,23 +289,33 @@ bool dhcp6_unwrap(const uint8_t *buf, uint32_t len, struct dhcp6_envelope *e)
 	return true;
 }
 
+// Where the relay message option is, mostly the first one; 0: nowhere.
+static inline uint32_t relay_message_at(const uint8_t *buf, uint32_t len)
+{
+	const uint8_t *first = buf + DHCP6_RELAY_LEN;
+
+	if (len < DHCP6_RELAY_LEN + DHCP6_OPTION_LEN)
+		return 0;
+	if (bytes_be16(first) == DHCP6_OPT_RELAY_MESSAGE &&
+		bytes_be16(first + 2) <= len - DHCP6_RELAY_LEN - DHCP6_OPTION_LEN)
+		return DHCP6_RELAY_LEN;
+	return dhcp6_find_option(buf, DHCP6_RELAY_LEN, len, DHCP6_OPT_RELAY_MESSAGE);
+}
+
 bool dhcp6_xid(const uint8_t *buf, uint32_t len, enum dhcp6_type relay, uint32_t *xid)
 {
-	struct reader r;
-
 	for (uint32_t levels = 0; len > 0 && buf[0] == relay; levels++) {
-		uint32_t at = len < DHCP6_RELAY_LEN ? 0
-		                                    : dhcp6_find_option(buf, DHCP6_RELAY_LEN, len,
-							      DHCP6_OPT_RELAY_MESSAGE);
+		uint32_t at = relay_message_at(buf, len);
 
 		if (at == 0 || levels == DHCP6_LEVELS_MAX)
 			return false;
 		len = bytes_be16(buf + at + 2);
 		buf += at + DHCP6_OPTION_LEN;
 	}
-	r = reader_of(buf, len);
-	*xid = read_be32(&r) & DHCP6_XID_MAX;
-	return !r.failed && !is_relay(buf[0]);
+	if (len < DHCP6_HEADER_LEN || is_relay(buf[0]))
+		return false;
+	*xid = bytes_be32(buf) & DHCP6_XID_MAX;
+	return true;
 }
 
 // Code and length of an option with so much data. Its data, or NULL: no room.

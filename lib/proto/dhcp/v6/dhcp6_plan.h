@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "proto/dhcp/client/dhcp_course.h"
+#include "proto/dhcp/client/dhcp_shape.h"
 #include "proto/dhcp/v6/dhcp6_message.h"
 #include "proto/dhcp/v6/dhcp6_settings.h"
 
 #define DHCP6_MESSAGE_MAX  1400 // of a message that we send, relay messages included
 #define DHCP6_TEMPLATE_MAX 1024
+#define DHCP6_AT_ELAPSED   8  // in a message that we send: its option is the first
 #define DHCP6_KEY_BITS     23 // of the 24 of a transaction id; the last one is the step's
 
 enum dhcp6_step {
@@ -95,6 +97,7 @@ struct dhcp6_plan {
 	uint8_t prefix_hint; // 0: none
 	struct dhcp_varying_list ia_na, ia_pd, relay_options;
 
+	bool usual; // messages differ in what struct dhcp6_places has, and in nothing else
 	uint8_t levels;
 	bool ldra, own_link; // link: the relay's own address
 	uint8_t link[16];
@@ -109,8 +112,42 @@ struct dhcp6_plan {
 	uint8_t prefix_length; // 0: any
 };
 
+#define DHCP6_IMAGE_MAX DHCP_SHAPE_MAX
+
+// Offsets of what differs between clients, in a message of a plan whose messages are usual.
+struct dhcp6_places {
+	uint16_t link;  // 16 bytes, 0: the same for all
+	uint16_t peer;  // the lower 8 bytes; 0: it is not relayed
+	uint16_t inner; // type and transaction id, without a relay 0
+	uint16_t mac;   // in the client's DUID
+	uint16_t lease; // 16 bytes of the address, 0: there is none
+};
+
+// A message of a step as it was written before, zero where clients differ.
+struct dhcp6_image {
+	uint16_t len; // 0: not known yet
+	uint8_t chosen;
+	uint32_t missed; // messages that were written without it
+	struct dhcp6_places at;
+	uint64_t sum; // of bytes, as csum_add has it
+	uint8_t bytes[DHCP6_IMAGE_MAX];
+};
+
+// A right reply that came before: the next one has the same bytes where clients do not differ.
+struct dhcp6_usual {
+	uint16_t len; // 0: not known yet
+	uint8_t chosen, preference;
+	bool lacks; // a parameter that was asked for
+	uint32_t valid_s;
+	uint32_t missed; // right replies that were not like it
+	struct dhcp6_places at;
+	struct dhcp_shape shape;
+};
+
 struct dhcp6_worker {
 	struct dhcp_worker is;
+	struct dhcp6_usual usual[2]; // ADVERTISE, REPLY
+	struct dhcp6_image images[DHCP6_STEPS];
 	struct dhcp6_duid_bytes servers[DHCP_SERVERS_MAX]; // as they were met
 	uint32_t server_count;
 };
@@ -153,6 +190,21 @@ static inline void dhcp6_mac(const struct dhcp6_plan *p, uint32_t number, uint8_
 		memcpy(mac, &v, 6);
 }
 
+static inline uint64_t dhcp6_mac_number(const struct dhcp6_plan *p, uint32_t number)
+{
+	const uint8_t *mac = p->is.macs.items + 6ull * number;
+
+	if (p->is.macs.items)
+		return (uint64_t)bytes_be32(mac) << 16 | bytes_be16(mac + 4);
+	return (p->mac + number) & 0xffffffffffff;
+}
+
+// The lower half of the link-local address.
+static inline uint64_t dhcp6_interface_id(uint64_t mac)
+{
+	return (mac >> 24 ^ 0x020000) << 40 | 0xfffe000000 | (mac & 0xffffff);
+}
+
 static inline void dhcp6_mac_of(
 	const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX])
 {
@@ -166,6 +218,28 @@ static inline void dhcp6_link_local(const uint8_t mac[6], uint8_t out[16])
 		0xfe, 0x80, [8] = mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
 
 	memcpy(out, address, 16);
+}
+
+static inline const uint8_t *dhcp6_relay_of(
+	const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint32_t client)
+{
+	return p->is.relays + 16 * (size_t)dhcp_work_relay(&w->is.work, client);
+}
+
+// An empty list has every address.
+static inline bool dhcp6_is_in(const struct dhcp6_prefix_list *l, const uint8_t address[16])
+{
+	for (uint32_t i = 0; i < l->count; i++) {
+		const struct dhcp6_prefix *p = &l->items[i];
+		uint64_t a[2], b[2], mask[2];
+
+		memcpy(a, address, 16);
+		memcpy(b, p->bytes, 16);
+		memcpy(mask, p->mask, 16);
+		if (((a[0] ^ b[0]) & mask[0]) == 0 && ((a[1] ^ b[1]) & mask[1]) == 0)
+			return true;
+	}
+	return l->count == 0;
 }
 
 // The transaction id: the second message of an exchange has one of its own (RFC 8415 section 16.1).
@@ -196,6 +270,9 @@ struct dhcp6_given {
 // A reply at hand.
 struct dhcp6_heard {
 	struct dhcp_heard is;
+	const struct dhcp6_usual *usual; // NULL: it was parsed
+	const uint8_t *buf;
+	uint32_t len;
 	struct dhcp6_self self;
 	struct dhcp6_envelope envelope;
 	struct dhcp6_message m;
@@ -209,6 +286,18 @@ enum proto_verdict dhcp6_ours(
 	const struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
 enum dhcp_judgement dhcp6_judge(
 	struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
+
+// dhcp6_usual_wire.c
+bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf,
+	uint32_t len, struct dhcp_heard *h);
+// A reply to a message that makes a lease was right, and its client has chosen the server.
+void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h);
+// t's message was written. Does it for a few of them only.
+void dhcp6_image_learn(
+	struct dhcp6_worker *w, const struct proto_txn *t, const uint8_t *buf, uint32_t len);
+// t's message from an image, with its sum in ctx; its length, 0: there is no image.
+uint32_t dhcp6_image_write(
+	struct proto_ctx *ctx, const struct proto_txn *t, uint16_t elapsed, uint8_t *buf);
 
 // dhcp6_setup.c, dhcp6_templates.c, dhcp6_request_wire.c and dhcp6_wire.c
 DHCP_VERBS_DECLARED(dhcp6)

@@ -6,56 +6,10 @@
 #include "base/bytes.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
-#define ELAPSED_AT DHCP6_HEADER_LEN // its option is the first of a template
-#define MS_PER_CS  10               // hundredths of a second
-#define HTYPE      1                // Ethernet
-
-#define ADVERTISES (1u << DHCP6_ADVERTISE)
-#define REPLIES    (1u << DHCP6_REPLY)
-
-// Every client message that asks for something may have these.
-#define FULL  (DHCP6_HAS_OPTIONS | DHCP6_HAS_PARAMETERS)
-#define IAS   (DHCP6_HAS_ADDRESSES | DHCP6_HAS_PREFIXES)
-#define BOUND (IAS | DHCP6_HAS_LEASES)
-
-const struct dhcp_message_kind dhcp6_kinds[DHCP6_STEPS] = {
-	[DHCP6_STEP_SOLICIT] = {DHCP6_SOLICIT, FULL | IAS, ADVERTISES, 0},
-	[DHCP6_STEP_REQUEST] = {DHCP6_REQUEST,
-		FULL | BOUND | DHCP6_HAS_SERVER_ID | DHCP_MAKES_LEASE, REPLIES, ADVERTISES},
-	[DHCP6_STEP_RAPID] = {DHCP6_SOLICIT, FULL | IAS | DHCP6_HAS_RAPID | DHCP_MAKES_LEASE,
-		ADVERTISES | REPLIES, 0},
-	[DHCP6_STEP_RENEW] = {DHCP6_RENEW, FULL | BOUND | DHCP6_HAS_SERVER_ID | DHCP_MAKES_LEASE,
-		REPLIES, 0},
-	[DHCP6_STEP_REBIND] = {DHCP6_REBIND, FULL | BOUND | DHCP_MAKES_LEASE, REPLIES, 0},
-	[DHCP6_STEP_RELEASE] = {DHCP6_RELEASE, BOUND | DHCP6_HAS_SERVER_ID | DHCP6_ENDS_LEASE,
-		REPLIES, 0},
-	[DHCP6_STEP_DECLINE] = {DHCP6_DECLINE,
-		DHCP6_HAS_ADDRESSES | DHCP6_HAS_LEASES | DHCP6_HAS_SERVER_ID | DHCP6_ENDS_LEASE,
-		REPLIES, 0},
-	[DHCP6_STEP_CONFIRM] = {DHCP6_CONFIRM,
-		DHCP6_HAS_ADDRESSES | DHCP6_HAS_LEASES | DHCP6_HAS_OPTIONS, REPLIES, 0},
-	[DHCP6_STEP_INFORMATION] = {DHCP6_INFORMATION, FULL, REPLIES, 0},
-};
-
-const struct dhcp_start dhcp6_starts[DHCP6_EXCHANGES] = {
-	[DHCP6_SARR] = {DHCP6_STEP_SOLICIT, DHCP_IS_FREE},
-	[DHCP_TWO_WAY] = {DHCP6_STEP_SOLICIT, DHCP_IS_FREE},
-	[DHCP_RAPID] = {DHCP6_STEP_RAPID, DHCP_IS_FREE},
-	[DHCP6_RENEWS] = {DHCP6_STEP_RENEW, DHCP_IS_BOUND},
-	[DHCP6_REBINDS] = {DHCP6_STEP_REBIND, DHCP_IS_BOUND},
-	[DHCP6_RELEASES] = {DHCP6_STEP_RELEASE, DHCP_IS_BOUND},
-	[DHCP6_DECLINES] = {DHCP6_STEP_DECLINE, DHCP_IS_BOUND},
-	[DHCP6_CONFIRMS] = {DHCP6_STEP_CONFIRM, DHCP_IS_BOUND},
-	[DHCP6_INFORMS] = {DHCP6_STEP_INFORMATION, DHCP_IS_FREE},
-};
+#define MS_PER_CS 10 // hundredths of a second
+#define HTYPE     1  // Ethernet
 
 static const uint8_t unspecified[16];
-
-static inline const uint8_t *relay_of(
-	const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint32_t client)
-{
-	return p->is.relays + 16 * (size_t)dhcp_work_relay(&w->is.work, client);
-}
 
 struct pattern_values dhcp6_values_of(const struct dhcp6_self *s)
 {
@@ -103,7 +57,7 @@ void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_
 	s->lease = dhcp_lease_of(&p->is, &w->is, client);
 	for (uint32_t i = 0; i < p->is.stride; i++)
 		dhcp_lease_get(&w->is.common->leases, s->lease + i, &s->keys[i]);
-	s->relay = p->is.relays ? relay_of(p, w, client) : NULL;
+	s->relay = p->is.relays ? dhcp6_relay_of(p, w, client) : NULL;
 	s->address = p->is.addresses ? s->keys[0].bytes : unspecified;
 	s->number = dhcp_work_number(&w->is.work, client);
 	s->index = client;
@@ -123,13 +77,13 @@ void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop
 	h->hop_count = (uint8_t)level;
 	h->link = unspecified;
 	if (level == names && p->own_link)
-		h->link = relay_of(p, s->w, s->index + p->levels - 1 - level);
+		h->link = dhcp6_relay_of(p, s->w, s->index + p->levels - 1 - level);
 	else if (level == names)
 		h->link = p->link;
 	if (level <= names)
 		dhcp6_link_local(s->mac, h->peer);
 	else
-		memcpy(h->peer, relay_of(p, s->w, s->index + p->levels - level), 16);
+		memcpy(h->peer, dhcp6_relay_of(p, s->w, s->index + p->levels - level), 16);
 }
 
 static __attribute__((noinline)) void some_options_write(
@@ -200,12 +154,12 @@ static inline uint16_t elapsed_of(
 	return elapsed < UINT16_MAX ? (uint16_t)elapsed : UINT16_MAX;
 }
 
-static inline void message_write(const struct proto_ctx *ctx, const struct dhcp6_self *s,
-	const struct proto_txn *t, struct writer *w)
+static inline void message_write(
+	const struct dhcp6_self *s, const struct proto_txn *t, uint16_t elapsed, struct writer *w)
 {
 	const struct dhcp6_template *m = &s->p->templates[t->step];
 	const struct dhcp6_duid_bytes *server = &s->w->servers[s->client->chosen];
-	uint16_t has = dhcp6_kinds[t->step].has, elapsed = elapsed_of(ctx, s->client, t);
+	uint16_t has = dhcp6_kinds[t->step].has;
 	uint32_t xid = dhcp6_xid_of(t);
 	uint8_t *head = write_space(w, m->len);
 
@@ -215,7 +169,7 @@ static inline void message_write(const struct proto_ctx *ctx, const struct dhcp6
 	head[1] = (uint8_t)(xid >> 16);
 	head[2] = (uint8_t)(xid >> 8);
 	head[3] = (uint8_t)xid;
-	bytes_put_be16(head + ELAPSED_AT + 4, elapsed);
+	bytes_put_be16(head + DHCP6_AT_ELAPSED, elapsed);
 	dhcp6_write_option(w, DHCP6_OPT_CLIENT_ID, s->duid, s->duid_len);
 	if (has & DHCP6_HAS_SERVER_ID)
 		dhcp6_write_option(w, DHCP6_OPT_SERVER_ID, server->bytes, server->len);
@@ -254,51 +208,67 @@ static uint8_t *relay_begin(const struct dhcp6_self *s, uint32_t level, struct w
 	return dhcp6_option_begin(w, DHCP6_OPT_RELAY_MESSAGE);
 }
 
-static inline void relayed_write(const struct proto_ctx *ctx, const struct dhcp6_self *s,
-	const struct proto_txn *t, struct writer *w)
+static inline void relayed_write(
+	const struct dhcp6_self *s, const struct proto_txn *t, uint16_t elapsed, struct writer *w)
 {
 	uint8_t *inside[DHCP6_LEVELS_MAX];
 	uint32_t levels = s->p->levels;
 
 	for (uint32_t level = levels; level-- > 0;)
 		inside[level] = relay_begin(s, level, w);
-	message_write(ctx, s, t, w);
+	message_write(s, t, elapsed, w);
 	for (uint32_t level = 0; level < levels; level++)
 		dhcp6_option_end(w, inside[level]);
 }
 
 // A server may tell how long waits become at most (RFC 8415 sections 21.24 and 21.25). The first
 // one of a SOLICIT is longer than IRT (section 18.2.1).
-static inline uint8_t wait_of(const struct dhcp6_self *s, const struct proto_txn *t)
+static inline uint8_t wait_of(const struct dhcp6_worker *w, const struct proto_txn *t)
 {
+	const struct dhcp6_client *k = dhcp6_client_at(w, t->user);
 	bool solicits = dhcp6_kinds[t->step].type == DHCP6_SOLICIT;
-	uint8_t growing = solicits ? s->client->sol_waits : 0;
+	uint8_t growing = solicits ? k->sol_waits : 0;
 
 	if (t->step == DHCP6_STEP_INFORMATION)
-		growing = s->client->inf_waits;
-	return dhcp_work_wait(&s->w->is.work, t, growing, solicits && t->tries == 0);
+		growing = k->inf_waits;
+	return dhcp_work_wait(&w->is.work, t, growing, solicits && t->tries == 0);
+}
+
+// Part by part, with all options from patterns.
+static __attribute__((noinline)) uint32_t whole_write(const struct proto_ctx *ctx,
+	const struct proto_txn *t, uint16_t elapsed, uint8_t *buf, uint32_t room)
+{
+	struct writer w = writer_of(buf, room);
+	struct dhcp6_self s;
+	uint32_t len;
+
+	dhcp6_self_find(ctx, t->user, &s);
+	if (s.p->is.relays)
+		relayed_write(&s, t, elapsed, &w);
+	else
+		message_write(&s, t, elapsed, &w);
+	len = (uint32_t)(w.at - buf);
+	if (s.p->usual)
+		dhcp6_image_learn(s.w, t, buf, len);
+	return len;
 }
 
 uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	const struct dhcp6_plan *p = ctx->shared;
-	const struct dhcp_message_kind *kind = &dhcp6_kinds[t->step];
+	const struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_counters *n = ctx->counters;
-	struct dhcp6_self s;
-	struct writer w = writer_of(buf, room);
+	uint16_t elapsed = elapsed_of(ctx, dhcp6_client_at(w, t->user), t);
 	uint32_t len;
 
 	if (p->templates[t->step].room > room)
 		return 0;
-	dhcp6_self_find(ctx, t->user, &s);
-	if (p->is.relays)
-		relayed_write(ctx, &s, t, &w);
-	else
-		message_write(ctx, &s, t, &w);
-	len = (uint32_t)(w.at - buf);
-	n->is.sent[kind->type] += 1 + p->is.layout.more;
+	len = dhcp6_image_write(ctx, t, elapsed, buf);
+	if (!len)
+		len = whole_write(ctx, t, elapsed, buf, room);
+	n->is.sent[dhcp6_kinds[t->step].type] += 1 + p->is.layout.more;
 	n->is.request_bytes += (uint64_t)len * (1 + p->is.layout.more);
-	t->wait = wait_of(&s, t);
+	t->wait = wait_of(w, t);
 	return len;
 }
 
@@ -315,7 +285,7 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 	out->path += out->more ? 0 : k->head.server;
 	out->src_port = p->is.relays ? p->is.relay_port : DHCP6_CLIENT_PORT;
 	if (p->is.relays) {
-		memcpy(out->src, relay_of(p, w, t->user), 16);
+		memcpy(out->src, dhcp6_relay_of(p, w, t->user), 16);
 		return;
 	}
 	dhcp6_mac(p, dhcp_work_number(&w->is.work, t->user), out->mac);

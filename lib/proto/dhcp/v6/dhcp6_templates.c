@@ -244,6 +244,17 @@ static void build_message(
 			DHCP6_MESSAGE_MAX);
 }
 
+// A MAC in the DUID, one address, and nothing else from a pattern.
+static bool is_usual(const struct dhcp6_plan *p)
+{
+	const struct dhcp_plan *is = &p->is;
+	bool varying = is->options.count || is->fqdn.code || p->ia_na.count ||
+	               p->relay_options.count || p->client_mac;
+
+	return p->duid_mac_at && is->addresses == 1 && is->prefixes == 0 && !varying &&
+	       !p->takes_best && !p->accept_len && (!is->relays || (p->levels == 1 && !p->ldra));
+}
+
 int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings, struct diag *d)
 {
 	const struct dhcp6_settings *s = (const struct dhcp6_settings *)settings;
@@ -262,6 +273,7 @@ int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	for (uint32_t i = 0; i < s->is.options.count; i++)
 		build_option(&b, &options[i]);
 	dhcp_build_fqdn(&b.is, DHCP6_OPT_FQDN, NAME_ROOM, FQDN_N);
+	p->usual = is_usual(p);
 	for (uint32_t i = 0; i < DHCP6_STEPS && !b.is.failed; i++)
 		build_message(&b, &dhcp6_kinds[i], &p->templates[i]);
 	return b.is.failed ? -EINVAL : 0;

@@ -65,6 +65,9 @@ static inline bool dhcp6_heard_parse(struct proto_ctx *ctx, uint32_t client, con
 {
 	struct dhcp6_heard *h = (struct dhcp6_heard *)heard;
 
+	h->usual = NULL;
+	h->buf = buf;
+	h->len = len;
 	if (!dhcp6_unwrap(buf, len, &h->envelope) ||
 		!dhcp6_parse(h->envelope.inner, h->envelope.inner_len, &h->m))
 		return false;
@@ -115,6 +118,19 @@ bool dhcp6_server_keep(struct dhcp6_worker *w, const struct dhcp6_bytes *id, str
 	return true;
 }
 
+// The client has chosen the server of a right reply. false: there are too many of them.
+static inline bool server_choose(struct dhcp6_worker *w, const struct dhcp6_heard *h)
+{
+	if (h->usual) {
+		h->self.client->chosen = h->usual->chosen;
+		return true;
+	}
+	if (!dhcp6_server_keep(w, &h->m.server_id, h->self.client))
+		return false;
+	dhcp6_usual_learn(w, h);
+	return true;
+}
+
 static inline bool dhcp6_offer_keep(struct proto_ctx *ctx, struct dhcp_heard *heard)
 {
 	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
@@ -122,7 +138,7 @@ static inline bool dhcp6_offer_keep(struct proto_ctx *ctx, struct dhcp_heard *he
 	struct dhcp6_counters *n = ctx->counters;
 	struct dhcp6_worker *w = ctx->own;
 
-	if (!dhcp6_server_keep(w, &h->m.server_id, h->self.client)) {
+	if (!server_choose(w, h)) {
 		n->servers_beyond++;
 		return false;
 	}
@@ -188,7 +204,7 @@ static inline bool dhcp6_leases_take(
 	bool same = memcmp(h->self.keys, keys, p->stride * sizeof(keys[0])) == 0;
 	struct dhcp_clash clash;
 
-	if (!dhcp6_server_keep(w, &h->m.server_id, h->self.client)) {
+	if (!server_choose(w, h)) {
 		n->servers_beyond++;
 		return false;
 	}
@@ -244,6 +260,7 @@ static const struct dhcp_messages dhcp6_messages = {
 	.rests_after = DHCP6_STEP_DECLINE,
 	.begun = dhcp6_begun,
 	.leases_drop = dhcp6_leases_drop,
+	.is_usual = dhcp6_is_usual,
 	.parse = dhcp6_heard_parse,
 	.way_is_ours = dhcp6_way_is_ours,
 	.ours = dhcp6_ours,

@@ -6,6 +6,7 @@
 #include "diag_text.h"
 
 #include "base/bytes.h"
+#include "net/csum.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define SERVER_DUID "\0\3\0\1\2\0\0\0\0\xfe"
@@ -136,9 +137,15 @@ static inline void fixture_pool(struct dhcp6_fixture *f)
 static inline void fixture_send(struct dhcp6_fixture *f)
 {
 	memset(f->sent, 0xee, sizeof(f->sent));
+	f->ctx.sum = 0;
 	f->sent_len = dhcp6_request(&f->ctx, &f->txn, f->sent, sizeof(f->sent));
 	assert_true(f->sent_len > DHCP6_HEADER_LEN);
 	assert_int_equal(f->sent[f->sent_len], 0xee);
+	if (f->ctx.sum) {
+		assert_true(f->ctx.sum < 1ull << 48);
+		assert_int_equal(
+			csum_fold(f->ctx.sum), csum_fold(csum_add(0, f->sent, f->sent_len)));
+	}
 	assert_true(dhcp6_unwrap(f->sent, f->sent_len, &f->e));
 	assert_true(dhcp6_parse(f->e.inner, f->e.inner_len, &f->m));
 }

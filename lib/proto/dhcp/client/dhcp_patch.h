@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Values into a message that was copied, and their share in the sum of its bytes (csum_add of
+// net/csum.h). The places were zero before. Path: hot. Any thread.
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+// The share of a sum of bytes that begin at this offset.
+static inline uint64_t dhcp_sum_at(uint64_t sum, uint32_t at)
+{
+	return sum << (at & 1) * 8;
+}
+
+// Bytes of a word as they lie in memory, none of which is added twice.
+static inline uint64_t dhcp_sum64(uint64_t word, uint32_t at)
+{
+	return dhcp_sum_at((word & 0xffffffff) + (word >> 32), at);
+}
+
+static inline uint64_t dhcp_patch32(uint8_t *buf, uint32_t at, uint32_t value)
+{
+	uint32_t wire;
+
+	bytes_put_be32(buf + at, value);
+	memcpy(&wire, buf + at, 4);
+	return dhcp_sum_at(wire, at);
+}
+
+static inline uint64_t dhcp_patch16(uint8_t *buf, uint32_t at, uint16_t value)
+{
+	uint16_t wire;
+
+	bytes_put_be16(buf + at, value);
+	memcpy(&wire, buf + at, 2);
+	return dhcp_sum_at(wire, at);
+}
+
+// A number of 64 bits.
+static inline uint64_t dhcp_patch64(uint8_t *buf, uint32_t at, uint64_t value)
+{
+	uint64_t wire;
+
+	bytes_put_be64((uint8_t *)&wire, value);
+	memcpy(buf + at, &wire, 8);
+	return dhcp_sum64(wire, at);
+}
+
+// The lower 48 bits: a MAC of Ethernet.
+static inline uint64_t dhcp_patch48(uint8_t *buf, uint32_t at, uint64_t value)
+{
+	uint64_t wire;
+
+	bytes_put_be64((uint8_t *)&wire, value << 16);
+	memcpy(buf + at, &wire, 6);
+	return dhcp_sum64(wire, at);
+}
+
+// 16 bytes.
+static inline uint64_t dhcp_patch_address(uint8_t *buf, uint32_t at, const uint8_t *address)
+{
+	uint64_t words[2];
+
+	memcpy(words, address, 16);
+	memcpy(buf + at, words, 16);
+	return dhcp_sum64(words[0], at) + dhcp_sum64(words[1], at);
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages of a plan that differ between clients at few places: a request is copied from one that
+// was written before, and a reply is compared with a right one that came before. All others go the
+// long way (dhcp6_request_wire.c, dhcp6_wire.c). Path: hot. The worker that owns ctx.
+
+#include "base/bytes.h"
+#include "net/csum.h"
+#include "proto/dhcp/client/dhcp_course.h"
+#include "proto/dhcp/client/dhcp_patch.h"
+#include "proto/dhcp/v6/dhcp6_plan.h"
+
+#define LEARN_EVERY 16 // messages that nothing is known of: some servers send no two alike
+#define MAC_BITS    0xffffffffffffu
+
+static inline uint32_t head_of(uint8_t type, const struct proto_txn *t)
+{
+	return (uint32_t)type << 24 | dhcp6_xid_of(t);
+}
+
+static struct dhcp6_places places_of(const struct dhcp6_plan *p, const uint8_t *buf,
+	const struct dhcp6_envelope *e, const struct dhcp6_message *m)
+{
+	struct dhcp6_places at = {.inner = (uint16_t)(e->inner - buf),
+		.mac = (uint16_t)(m->client_id.data + p->duid_mac_at - buf)};
+
+	if (e->levels) {
+		at.link = p->own_link ? DHCP6_AT_LINK : 0;
+		at.peer = DHCP6_AT_PEER + 8;
+	}
+	if (m->ia_count && m->ias[0].lease_count)
+		at.lease = (uint16_t)(m->ias[0].leases[0].address - buf);
+	return at;
+}
+
+static void places_fill(uint8_t *bytes, const struct dhcp6_places *at, uint8_t with)
+{
+	if (at->link)
+		memset(bytes + at->link, with, 16);
+	if (at->peer)
+		memset(bytes + at->peer, with, 8);
+	if (at->lease)
+		memset(bytes + at->lease, with, 16);
+	memset(bytes + at->inner, with, 4);
+	memset(bytes + at->mac, with, 6);
+}
+
+void dhcp6_image_learn(
+	struct dhcp6_worker *w, const struct proto_txn *t, const uint8_t *buf, uint32_t len)
+{
+	struct dhcp6_image *m = &w->images[t->step];
+	struct dhcp6_envelope e;
+	struct dhcp6_message own;
+
+	if (m->missed++ % LEARN_EVERY || len > sizeof(m->bytes) || !dhcp6_unwrap(buf, len, &e) ||
+		!dhcp6_parse(e.inner, e.inner_len, &own))
+		return;
+	m->at = places_of((const struct dhcp6_plan *)w->is.plan, buf, &e, &own);
+	m->len = (uint16_t)len;
+	m->chosen = dhcp6_client_at(w, t->user)->chosen;
+	memcpy(m->bytes, buf, len);
+	places_fill(m->bytes, &m->at, 0);
+	memset(m->bytes + m->at.inner + DHCP6_AT_ELAPSED, 0, 2);
+	m->sum = csum_add(0, m->bytes, len);
+}
+
+uint32_t dhcp6_image_write(
+	struct proto_ctx *ctx, const struct proto_txn *t, uint16_t elapsed, uint8_t *buf)
+{
+	const struct dhcp6_plan *p = ctx->shared;
+	const struct dhcp6_worker *w = ctx->own;
+	const struct dhcp6_image *m = &w->images[t->step];
+	const struct dhcp_message_kind *kind = &dhcp6_kinds[t->step];
+	uint32_t number = dhcp_work_number(&w->is.work, t->user);
+	uint64_t mac, sum = m->sum;
+	struct dhcp_key key;
+
+	if (!m->len || ((kind->has & DHCP6_HAS_SERVER_ID) &&
+			       m->chosen != dhcp6_client_at(w, t->user)->chosen))
+		return 0;
+	memcpy(buf, m->bytes, m->len);
+	mac = dhcp6_mac_number(p, number);
+	sum += dhcp_patch32(buf, m->at.inner, head_of(kind->type, t));
+	sum += dhcp_patch16(buf, m->at.inner + DHCP6_AT_ELAPSED, elapsed);
+	sum += dhcp_patch48(buf, m->at.mac, mac);
+	if (m->at.peer)
+		sum += dhcp_patch64(buf, m->at.peer, dhcp6_interface_id(mac));
+	if (m->at.link)
+		sum += dhcp_patch_address(buf, m->at.link, dhcp6_relay_of(p, w, t->user));
+	if (m->at.lease) {
+		dhcp_lease_get(&w->is.common->leases, dhcp_lease_of(&p->is, &w->is, t->user), &key);
+		sum += dhcp_patch_address(buf, m->at.lease, key.bytes);
+	}
+	ctx->sum = sum;
+	return m->len;
+}
+
+// Nothing in it has an effect or a count of its own.
+static bool is_plain(const struct dhcp6_message *m)
+{
+	return m->ia_count == 1 && m->ias_ignored == 0 && m->ias[0].lease_count == 1 &&
+	       m->ias[0].leases_ignored == 0 && m->sol_max_rt_s == 0 && m->inf_max_rt_s == 0;
+}
+
+void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h)
+{
+	struct dhcp6_usual *u = &w->usual[h->m.type == DHCP6_REPLY];
+	const struct dhcp6_plan *p = h->self.p;
+	uint8_t mask[DHCP_SHAPE_MAX];
+
+	if (!p->usual || u->missed++ % LEARN_EVERY || h->len > sizeof(mask) || !is_plain(&h->m))
+		return;
+	memset(mask, 0xff, sizeof(mask));
+	u->at = places_of(p, h->buf, &h->envelope, &h->m);
+	places_fill(mask, &u->at, 0);
+	u->len = dhcp_shape_make(&u->shape, h->buf, mask, h->len) ? (uint16_t)h->len : 0;
+	u->chosen = h->self.client->chosen;
+	u->preference = h->m.preference;
+	u->lacks = dhcp_lacks_parameters(&p->is, h->m.present);
+	u->valid_s = h->given.valid_s;
+}
+
+// As dhcp6_way_is_ours has it. relay: the client's, NULL: none.
+static inline bool way_is_ours(
+	const struct dhcp6_plan *p, const struct proto_ends *e, const uint8_t *relay, uint64_t mac)
+{
+	if (e->addr_len != 16 || e->src_port != p->is.server_port ||
+		(p->unicast && !addr_bytes_equal(e->src, p->is.servers[0], 16)))
+		return false;
+	if (relay)
+		return addr_bytes_equal(e->dst, relay, 16) && e->dst_port == p->is.relay_port;
+	return e->dst_port == DHCP6_CLIENT_PORT && bytes_be64(e->dst) == 0xfe80ull << 48 &&
+	       bytes_be64(e->dst + 8) == dhcp6_interface_id(mac);
+}
+
+// Are the places those of the client?
+static inline bool names_are_ours(
+	const struct dhcp6_places *at, const uint8_t *relay, uint64_t mac, const uint8_t *buf)
+{
+	return (bytes_be64(buf + at->mac - 2) & MAC_BITS) == mac &&
+	       (!at->peer || bytes_be64(buf + at->peer) == dhcp6_interface_id(mac)) &&
+	       (!at->link || addr_bytes_equal(buf + at->link, relay, 16));
+}
+
+// Is the address of a REPLY what the client named, and the server the one that it asked?
+static inline bool lease_is_right(const struct dhcp6_plan *p, const struct dhcp6_usual *u,
+	const struct proto_txn *t, const struct dhcp6_heard *h)
+{
+	bool fixed = t->step == DHCP6_STEP_REQUEST || p->is.same_lease;
+
+	if ((dhcp6_kinds[t->step].has & DHCP6_HAS_SERVER_ID) && h->self.client->chosen != u->chosen)
+		return false;
+	return !fixed || dhcp_key_equal(&h->given.keys[0], &h->self.keys[0]);
+}
+
+bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf,
+	uint32_t len, struct dhcp_heard *heard)
+{
+	struct dhcp6_heard *h = (struct dhcp6_heard *)heard;
+	const struct dhcp6_plan *p = ctx->shared;
+	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp6_worker *w = ctx->own;
+	uint8_t type = dhcp6_kinds[t->step].usual;
+	const struct dhcp6_usual *u = &w->usual[type == DHCP6_REPLY];
+	const uint8_t *relay = NULL;
+	uint64_t mac;
+
+	if (!type || !u->len || len != u->len || !dhcp_shape_fits(&u->shape, buf) ||
+		bytes_be32(buf + u->at.inner) != head_of(type, t))
+		return false;
+	heard->number = dhcp_work_number(&w->is.work, t->user);
+	mac = dhcp6_mac_number(p, heard->number);
+	memcpy(h->given.keys[0].bytes, buf + u->at.lease, 16);
+	if (p->is.relays)
+		relay = dhcp6_relay_of(p, w, t->user);
+	if (!names_are_ours(&u->at, relay, mac, buf) ||
+		!dhcp6_is_in(&p->pool, h->given.keys[0].bytes) ||
+		(ctx->ends && (!way_is_ours(p, ctx->ends, relay, mac) ||
+				      !dhcp_vlan_is_ours(&p->is, heard->number, ctx->ends))))
+		return false;
+	h->self.client = dhcp6_client_at(w, t->user);
+	h->self.lease = dhcp_lease_of(&p->is, &w->is, t->user);
+	dhcp_lease_get(&w->is.common->leases, h->self.lease, &h->self.keys[0]);
+	if (type == DHCP6_REPLY && !lease_is_right(p, u, t, h))
+		return false;
+	heard->client = &h->self.client->head;
+	heard->type = type;
+	heard->valid_s = u->valid_s;
+	h->self.p = p;
+	h->usual = u;
+	h->m.preference = u->preference;
+	if (type == DHCP6_REPLY)
+		n->is.parameters_missing += u->lacks;
+	return true;
+}
