@@ -161,10 +161,12 @@ static inline void dhcp4_chaddr(
 // A MAC of Ethernet as a number.
 static inline uint64_t dhcp4_mac_number(const struct dhcp4_plan *p, uint32_t number)
 {
-	const uint8_t *mac = p->is.macs.items + 6 * (size_t)number;
+	const uint8_t *macs = p->is.macs.items;
 
-	if (p->is.macs.items)
-		return (uint64_t)bytes_be32(mac) << 16 | bytes_be16(mac + 4);
+	if (macs) {
+		macs += 6 * (size_t)number;
+		return (uint64_t)bytes_be32(macs) << 16 | bytes_be16(macs + 4);
+	}
 	return ((uint64_t)(p->chaddr >> 64) + ((uint64_t)number << (p->chaddr_shift & 63))) >> 16;
 }
 

@@ -192,10 +192,12 @@ static inline void dhcp6_mac(const struct dhcp6_plan *p, uint32_t number, uint8_
 
 static inline uint64_t dhcp6_mac_number(const struct dhcp6_plan *p, uint32_t number)
 {
-	const uint8_t *mac = p->is.macs.items + 6ull * number;
+	const uint8_t *macs = p->is.macs.items;
 
-	if (p->is.macs.items)
-		return (uint64_t)bytes_be32(mac) << 16 | bytes_be16(mac + 4);
+	if (macs) {
+		macs += 6ull * number;
+		return (uint64_t)bytes_be32(macs) << 16 | bytes_be16(macs + 4);
+	}
 	return (p->mac + number) & 0xffffffffffff;
 }
 
