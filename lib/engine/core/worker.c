@@ -135,11 +135,30 @@ void worker_begin(struct worker *w)
 		w->next_publish -= w->times.interval;
 }
 
+// The tick before which none of a queue expires: those that are sent from now on go behind the
+// others.
+static uint64_t item_next_expiry(const struct worker_item *it, uint32_t wait, uint64_t now)
+{
+	uint32_t first = txn_first(&it->txns, txn_queue(&it->txns, wait));
+
+	return it->waits[wait] + (first == TXN_NONE ? now : it->txns.slots[first].time);
+}
+
+// Nearly always nothing expires, and one comparison says so.
 static void worker_expire(struct worker *w, uint64_t now)
 {
-	for (uint32_t i = 0; i < w->item_count; i++)
-		for (uint32_t wait = 0; wait < w->items[i].txns.waits; wait++)
+	uint64_t next = UINT64_MAX, at;
+
+	if (now < w->next_expiry)
+		return;
+	for (uint32_t i = 0; i < w->item_count; i++) {
+		for (uint32_t wait = 0; wait < w->items[i].txns.waits; wait++) {
 			item_expire(w, &w->items[i], wait, now);
+			at = item_next_expiry(&w->items[i], wait, now);
+			next = at < next ? at : next;
+		}
+	}
+	w->next_expiry = next;
 }
 
 // A transaction expires only when all packets received up to now were looked at: the queue ran

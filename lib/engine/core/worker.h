@@ -141,7 +141,8 @@ struct worker {
 	// dataplane: rw
 	uint16_t spare_count;
 	uint32_t full_bursts;  // received in a row
-	uint64_t expire_after; // nothing expires before
+	uint64_t expire_after; // nothing expires before: the CPU was elsewhere
+	uint64_t next_expiry;  // nothing expires before: nothing has waited for its timeout
 	uint64_t stop_at;      // no sends from here on: end, or when the phase said so
 	uint64_t next_publish;
 	uint32_t held;  // loops since then

@@ -80,6 +80,23 @@ static void what_is_not_answered_in_time_is_lost(void **state)
 	assert_int_equal(rig.slots[0][0].state, TXN_LOST);
 }
 
+// Whatever was in flight before, and whichever queue a message goes to.
+static void a_short_wait_ends_in_time_beside_a_long_one(void **state)
+{
+	it->waits[0] = 50 * RIG_TIMEOUT;
+	rig.items[1].pace = it->pace;
+	rig.items[1].pace.next = RIG_START + 3000;
+	rig_ask();
+	for (uint64_t at = 1000; at <= 3000; at += 1000)
+		rig_pass(at);
+	assert_int_equal(rig.items[1].txns.in_flight, 1);
+	rig_pass(3000 + RIG_TIMEOUT - 1);
+	assert_int_equal(rig_ledger(1).lost, 0);
+	rig_pass(3000 + RIG_TIMEOUT);
+	assert_int_equal(rig_ledger(1).lost, 1);
+	assert_int_equal(rig_ledger(0).lost, 0);
+}
+
 static void a_loss_is_booked_to_the_part_in_which_it_was_due(void **state)
 {
 	rig_pass(9500);  // ten of the warm-up
@@ -361,6 +378,7 @@ int main(void)
 		TEST(a_worker_has_finished_when_nothing_is_in_flight),
 		TEST(an_item_that_still_sends_keeps_the_worker_from_its_end),
 		TEST(what_is_not_answered_in_time_is_lost),
+		TEST(a_short_wait_ends_in_time_beside_a_long_one),
 		TEST(a_loss_is_booked_to_the_part_in_which_it_was_due),
 		TEST(a_retransmission_is_no_further_transaction),
 		TEST(each_length_of_wait_has_a_queue_of_its_own),
