@@ -3,6 +3,8 @@
 // is learnt, and who is not asked twice. Path: cold. Test.
 #include "../planned.h"
 
+#include <time.h>
+
 #include "base/bytes.h"
 #include "engine/plan/resolve.h"
 #include "lib/test_port.h"
@@ -30,9 +32,16 @@ static struct world {
 	uint32_t count, answered_back;
 	// The clock of the plan. It goes on while a queue is read, and while a packet is sent.
 	uint64_t now_ns, poll_ns, send_ns;
+	uint32_t naps;
 } world;
 
 static volatile sig_atomic_t signals;
+
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+	world.naps++;
+	return 0;
+}
 
 static struct addr addr(const char *text)
 {
@@ -166,6 +175,7 @@ static void the_server_is_asked_and_its_mac_is_in_the_frames(void **state)
 	assert_int_equal(world.count, 2);
 	assert_int_equal(world.asked[0].kind, FRAME_ARP);
 	assert_memory_equal(world.asked[0].sender, ((uint8_t[]){198, 18, 0, 1}), 4);
+	assert_int_equal(world.naps, 0); // each reply is there at once
 	free_planned(p);
 }
 
@@ -245,6 +255,7 @@ static void a_server_that_does_not_answer_is_asked_fifteen_times(void **state)
 	world.silent = true;
 	assert_int_equal(resolve_all(&p->plan, &signals, &e), -ENOENT);
 	assert_int_equal(world.count, 15);
+	assert_int_equal(world.naps, 15 * 4); // after each look at the queue
 	assert_non_null(strstr(e.text, "traffic.q: no ARP reply from 198.18.0.2 on port lan "
 				       "(asked 15 times in 3.0 s as 198.18.0.1, no VLAN)"));
 	free_planned(p);
