@@ -246,18 +246,18 @@ static inline void queries_choose(const struct dns_plan *p, const struct dns_wor
 {
 	const uint32_t count = p->queries.count,
 		       stride = (uint32_t)recip_mod(&p->count, w->workers);
-	uint64_t next = UINT64_MAX; // number of the transaction that follows
+	uint64_t next = 0; // number of the transaction that follows; 0: none does
 	uint32_t index = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (t[i]->seq == next) {
+		if (next && t[i]->seq == next) {
 			index += stride;
 			index -= index >= count ? count : 0;
 		} else {
 			index = query_index(p, w, number_of(w, t[i]));
 		}
 		t[i]->user = index;
-		next = p->order == DNS_SEQUENTIAL ? t[i]->seq + 1 : UINT64_MAX;
+		next = p->order == DNS_SEQUENTIAL ? t[i]->seq + 1 : 0;
 	}
 }
 

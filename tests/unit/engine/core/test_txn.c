@@ -436,7 +436,11 @@ static void the_oldest_send_expires_first_and_only_after_the_timeout(void **stat
 
 static void a_shape_without_room_is_refused(void **state)
 {
-	struct txn_shape shape = {.count = 65537, .ports = 1, .clients = 1, .key_bits = 16};
+	struct txn_shape shape = {.count = 65537,
+		.ports = 1,
+		.clients = 1,
+		.key_bits = 16,
+		.more_waits = TXN_WAITS - 1};
 	struct fixture f;
 
 	f.memory = calloc(1, txn_bytes(&shape));

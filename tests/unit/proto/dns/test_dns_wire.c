@@ -130,8 +130,9 @@ static void sequential_order_goes_round_and_workers_interleave(void **state)
 // In a block the query of a transaction follows from the one before it.
 static void a_block_has_the_queries_that_each_has_alone(void **state)
 {
-	static const uint64_t seqs[] = {
-		4, 5, 6, 7, 9, 10, 3, 4, 1ull << 40, (1ull << 40) + 1, 0, 1};
+	// The questions before a run have numbers below zero.
+	static const uint64_t seqs[] = {UINT64_MAX, 0, 1, UINT64_MAX - 4, UINT64_MAX, 4, 5, 6, 7, 9,
+		10, 3, 4, 1ull << 40, (1ull << 40) + 1, 0, 1};
 	static const enum dns_order orders[] = {DNS_SEQUENTIAL, DNS_RANDOM, DNS_ZIPF};
 	enum { N = sizeof(seqs) / sizeof(*seqs) };
 
