@@ -38,7 +38,7 @@ EXIT = {
     "internal": 6, "interrupted": 130,
 }
 SHOWN = 3000  # characters of an output that a failure shows
-TRIES = 3
+TRIES = 5
 AWAY_MS = 2  # a worker without its CPU for longer: somebody else had it
 
 _tests = []
