@@ -173,7 +173,7 @@ HOT uint32_t client_of_plain(const struct worker_item *it, const uint8_t *addr)
 // Plain replies of a burst, with their items.
 struct plain {
 	struct replies r;
-	bool several; // items
+	bool several; // the replies are for more than one item
 	struct worker_item *items[BURST_MAX];
 	struct proto_ends ends[BURST_MAX];
 };

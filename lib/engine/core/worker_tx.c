@@ -116,8 +116,8 @@ APART bool item_pick_client(
 	return false;
 }
 
-// Take a transaction that goes on from its list. The index of its source port: without a router, as
-// with one it is the only one.
+// Take a transaction that goes on from its list. Returns the index of its source port; with a
+// router it is not used.
 static uint32_t item_resume(struct worker_item *it, uint32_t slot)
 {
 	struct txn_place place = {0};
