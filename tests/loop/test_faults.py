@@ -117,6 +117,31 @@ def a_late_answer_is_never_credited_to_a_newer_query():
 
 
 @test
+def late_answers_of_one_to_nearly_three_timeouts_and_their_duplicates_are_told_apart():
+    """One port and one question: three timeouts take nearly all of its IDs, and the run uses some of them twice. Each
+    answer is sent twice, a fifth of them late."""
+    rate, timeout, total = 50_000, 400e6, 90_000
+    one = {"source": {"ports": "5000"}, "dns": {"names": ["www.example.com A"]}}
+
+    def judge(result, slack):
+        one, done = result.item("queries"), result.json["responder"]["faults"]
+        assert one["sent"] == total == done["duplicate"] and one["unsent"] == 0, (one, done)
+        slow = done["second_delay"]
+        assert 0.19 * total < slow < 0.21 * total, done
+        # A worker that was away for long looks at what came meanwhile before anything expires.
+        assert one["lost"] == slow or slack and one["lost"] < slow, (one, slow)
+        # The second answer counts as the first one did: the lost transaction stays lost, the answered one answered.
+        assert one["answered"] == total - one["lost"], one
+        assert (one["late"], one["duplicate"]) == (2 * one["lost"], one["answered"]), one
+        assert one["failed"] == one["stray"] == one["malformed"] == 0, one
+
+    for timeouts in (1.25, 2, 2.9):
+        faults = {"duplicate": {"every": 1},
+                  "delay": {"two_point": {"first": "0s", "second": f"{timeouts * timeout:.0f}ns", "share_of_second": "20%"}}}
+        timed(lambda faults=faults: run(faults, rate, total / rate, timeout=f"{timeout:.0f}ns", one=one), judge)
+
+
+@test
 def a_wrong_id_that_an_earlier_query_had_is_stray_and_not_late():
     """One port, so that the queries of a few seconds have used a good part of all IDs."""
     rate, total = 5000, 5000
