@@ -42,7 +42,10 @@ static struct pace start(const struct schedule *s, struct pace_share share)
 // Ticks after the start, of the k-th.
 typedef long double (*formula)(uint64_t k);
 
-static void assert_follows(struct schedule *s, formula due, uint64_t sends)
+// Takes every send, as a drift adds up; none may be due before the one before it. The formula costs
+// more than the send, so it judges both ends and, between them, each 997th: all places of a burst
+// in turn. Returns the pace after the last one; its schedule is gone.
+static struct pace assert_follows(struct schedule *s, formula due, uint64_t sends)
 {
 	struct pace p = start(s, alone);
 	uint64_t last = 0;
@@ -50,12 +53,18 @@ static void assert_follows(struct schedule *s, formula due, uint64_t sends)
 	for (uint64_t k = 0; k < sends; k++) {
 		uint64_t tick = pace_pop(&p, 0);
 
-		if (fabsl((long double)(tick - START) - due(k)) > BOUND || tick < last)
+		if (tick < last)
+			fail_msg("send %llu is due before the last one", (unsigned long long)k);
+		last = tick;
+		if (k % 997 != 0 && k > 1000 && k < sends - 1000)
+			continue;
+		if (fabsl((long double)(tick - START) - due(k)) > BOUND)
 			fail_msg("send %llu is due at %llu and not at %.1Lf", (unsigned long long)k,
 				(unsigned long long)(tick - START), due(k));
-		last = tick;
 	}
+	assert_int_equal(pace_over(&p, 0), p.next == PACE_NEVER);
 	schedule_free(s);
+	return p;
 }
 
 // --- each shape against its formula -------------------------------------------------------------
@@ -142,10 +151,8 @@ static void steps_follow_each_other_and_end(void **state)
 	build(&s, l, 0);
 	p = start(&s, alone);
 	assert_int_equal(pace_backlog(&p, PACE_NEVER), all);
-	for (uint64_t k = 0; k < all; k++)
-		pace_pop(&p, 0);
-	assert_true(p.next == PACE_NEVER && pace_over(&p, 0));
-	assert_follows(&s, steps_due, all);
+	p = assert_follows(&s, steps_due, all);
+	assert_true(p.next == PACE_NEVER);
 }
 
 static struct wave_settings wave = {500000, 400000, 3 * S};
@@ -173,14 +180,9 @@ static void a_wave_rises_and_falls_without_drift(void **state)
 	struct pace p;
 
 	build(&s, l, 0);
-	p = start(&s, alone);
-	for (uint64_t k = 0; k < MANY; k++) {
-		uint64_t tick = pace_pop(&p, 0);
-
-		if (k % 97 == 0 || k > MANY - 1000)
-			assert_true(fabsl((long double)(tick - START) - wave_due(k)) < BOUND);
-	}
+	assert_follows(&s, wave_due, MANY);
 	// Every wave holds the mean times its period, after a year too.
+	build(&s, l, 0);
 	p = start(&s, alone);
 	assert_int_equal(pace_backlog(&p, START + (uint64_t)(3 * HZ)), 1500000);
 	assert_int_equal(pace_backlog(&p, START + (uint64_t)(30000000 * HZ)), 15000000000000);
@@ -298,8 +300,7 @@ static void nothing_is_due_from_the_stop_on(void **state)
 	}
 }
 
-// --- shared by workers
-// ----------------------------------------------------------------------------
+// --- shared by workers ---------------------------------------------------------------------------
 
 static struct load_settings mixed_shape(int i)
 {
@@ -351,7 +352,7 @@ static void the_backlog_is_what_would_be_taken(void **state)
 
 			build(&s, mixed_shape(i), 10000000);
 			p = popped = start(&s, (struct pace_share){n - 1, n});
-			for (uint64_t at = START; at < START + (uint64_t)(2 * HZ); at += 7654321) {
+			for (uint64_t at = START; at < START + (uint64_t)(2 * HZ); at += 30654321) {
 				for (; popped.next < at; taken++)
 					pace_pop(&popped, 0);
 				assert_int_equal(pace_backlog(&p, at), taken);
@@ -405,8 +406,7 @@ static void absurd_rates_have_a_backlog_too(void **state)
 	schedule_free(&s);
 }
 
-// --- random arrivals
-// ------------------------------------------------------------------------------
+// --- random arrivals -----------------------------------------------------------------------------
 
 static int compare(const void *a, const void *b)
 {
@@ -469,9 +469,9 @@ static void random_arrivals_have_the_dispersion_of_poisson(void **state)
 
 	build(&s, (struct load_settings){.rate = 20000, .arrivals = ARRIVALS_POISSON}, 0);
 	p = start(&s, alone);
-	index = dispersion(&p, (uint64_t)(HZ / 100), 50000, &mean);
+	index = dispersion(&p, (uint64_t)(HZ / 100), 10000, &mean);
 	assert_true(fabs(index - 1) < 0.05);
-	assert_true(fabs(mean / 200 - 1) < 5 / sqrt(200.0 * 50000));
+	assert_true(fabs(mean / 200 - 1) < 5 / sqrt(200.0 * 10000));
 	schedule_free(&s);
 	build(&s, (struct load_settings){.rate = 20000}, 0);
 	p = start(&s, alone);
