@@ -18,10 +18,11 @@
 #define FRAME_UDP_LEN    8
 #define FRAME_HEADER_MAX (14 + 4 * FRAME_MAX_VLANS + 40 + 8)
 
-// Nearly all frames are plain: UDP over IPv4 without tags, options or fragments. Where their
-// headers begin:
-#define FRAME_PLAIN_IP  14
-#define FRAME_PLAIN_UDP (FRAME_PLAIN_IP + FRAME_IPV4_LEN)
+// Nearly all frames are plain: UDP over IP without tags, options, extension headers or fragments.
+// Where their headers begin (FRAME_PLAIN_UDP: over IPv4):
+#define FRAME_PLAIN_IP   14
+#define FRAME_PLAIN_UDP  (FRAME_PLAIN_IP + FRAME_IPV4_LEN)
+#define FRAME_PLAIN_UDP6 (FRAME_PLAIN_IP + FRAME_IPV6_LEN)
 
 enum frame_ethertype {
 	FRAME_TYPE_IPV4 = 0x0800,
@@ -124,7 +125,7 @@ static inline __attribute__((always_inline)) uint32_t frame_stamp(const struct f
 	return len + payload_len;
 }
 
-// Are headers of this template those of a plain frame, with checksums in them?
+// Are headers of this template those of a plain frame over IPv4, with checksums in them?
 static inline bool frame_template_is_plain(const struct frame_template *t)
 {
 	return t->len == FRAME_PLAIN_UDP + FRAME_UDP_LEN && !t->checksum_offload;
@@ -230,26 +231,49 @@ static inline bool frame_is_on(const struct frame *f, const uint16_t *vlans, uin
 // Never reads past len. Checksums are not judged here (see frame_checksum_ok).
 enum frame_kind frame_parse(const uint8_t *data, uint32_t len, struct frame *f);
 
-// The length of the UDP header and payload of a plain frame; 0: it is another kind of frame.
-static inline uint32_t frame_plain_len(const uint8_t *data, uint32_t len)
+static inline bool frame_is_plain4(const uint8_t *data)
 {
-	const uint8_t *ip = data + FRAME_PLAIN_IP, *udp = data + FRAME_PLAIN_UDP;
-	uint32_t type, protocol, total, udp_len;
+	uint32_t type, protocol;
 
 	// EtherType, version and length of the header; fragment and protocol.
-	if (len < 14 + 20 + 8)
-		return 0;
 	memcpy(&type, data + 12, 4);
-	memcpy(&protocol, ip + 6, 4);
-	if (((type ^ bytes_wire32(FRAME_TYPE_IPV4 << 16 | 0x4500)) & bytes_wire32(0xffffff00)) |
-		((protocol ^ bytes_wire32(FRAME_PROTOCOL_UDP)) & bytes_wire32(0x3fff00ff)))
-		return 0;
-	total = bytes_be16(ip + 2);
-	udp_len = bytes_be16(udp + 4);
-	return total > len - 14 || udp_len < 8 || udp_len + 20 > total ? 0 : udp_len;
+	memcpy(&protocol, data + FRAME_PLAIN_IP + 6, 4);
+	return (((type ^ bytes_wire32(FRAME_TYPE_IPV4 << 16 | 0x4500)) & bytes_wire32(0xffffff00)) |
+		       ((protocol ^ bytes_wire32(FRAME_PROTOCOL_UDP)) &
+			       bytes_wire32(0x3fff00ff))) == 0;
 }
 
-// The source address and port of a plain frame, as one number; FRAME_PLAIN_NOBODY is none.
+static inline bool frame_is_plain6(const uint8_t *data)
+{
+	uint32_t type;
+
+	// EtherType and version; next header.
+	memcpy(&type, data + 12, 4);
+	return ((type ^ bytes_wire32(FRAME_TYPE_IPV6 << 16 | 0x6000)) & bytes_wire32(0xfffff000)) ==
+	               0 &&
+	       data[FRAME_PLAIN_IP + 6] == FRAME_PROTOCOL_UDP;
+}
+
+// The length of the UDP header and payload of a plain frame over IPv4 (addr_len 4) or IPv6 (16); 0:
+// it is another kind of frame.
+static inline __attribute__((always_inline)) uint32_t frame_plain_len(
+	const uint8_t *data, uint32_t len, uint8_t addr_len)
+{
+	const uint32_t to_udp = addr_len == 4 ? FRAME_PLAIN_UDP : FRAME_PLAIN_UDP6;
+	uint32_t end, udp_len;
+
+	if (len < to_udp + FRAME_UDP_LEN)
+		return 0;
+	if (!(addr_len == 4 ? frame_is_plain4(data) : frame_is_plain6(data)))
+		return 0;
+	end = addr_len == 4 ? FRAME_PLAIN_IP + bytes_be16(data + FRAME_PLAIN_IP + 2)
+	                    : FRAME_PLAIN_UDP6 + bytes_be16(data + FRAME_PLAIN_IP + 4);
+	udp_len = bytes_be16(data + to_udp + 4);
+	return end > len || udp_len < FRAME_UDP_LEN || udp_len + to_udp > end ? 0 : udp_len;
+}
+
+// The source address and port of a plain frame over IPv4, as one number; FRAME_PLAIN_NOBODY is
+// none.
 #define FRAME_PLAIN_NOBODY UINT64_MAX
 
 static inline uint64_t frame_plain_number(const uint8_t *addr, const uint8_t *port)
@@ -262,11 +286,6 @@ static inline uint64_t frame_plain_number(const uint8_t *addr, const uint8_t *po
 	return (uint64_t)p << 32 | a;
 }
 
-static inline uint64_t frame_plain_from(const uint8_t *data)
-{
-	return frame_plain_number(data + FRAME_PLAIN_IP + 12, data + FRAME_PLAIN_UDP);
-}
-
 // The same of an address and port, if a plain frame can have them.
 static inline uint64_t frame_plain_from_of(const struct addr *a, uint16_t port)
 {
@@ -276,46 +295,63 @@ static inline uint64_t frame_plain_from_of(const struct addr *a, uint16_t port)
 	                   : FRAME_PLAIN_NOBODY;
 }
 
-// The same of checksums as frame_checksum_ok says. udp_len: of frame_plain_len.
+// The same of checksums as frame_checksum_ok says. udp_len: of frame_plain_len. In both families
+// the addresses lie in front of UDP.
 static inline __attribute__((always_inline)) bool frame_plain_checksum_ok(
-	const uint8_t *data, uint32_t udp_len)
+	const uint8_t *data, uint32_t udp_len, uint8_t addr_len)
 {
-	const uint8_t *ip = data + FRAME_PLAIN_IP, *udp = data + FRAME_PLAIN_UDP;
-	uint64_t addresses,
-		sum = csum_wide_from(
-			csum_be16(FRAME_PROTOCOL_UDP) + csum_be16((uint16_t)udp_len), udp, udp_len);
+	const uint8_t *ip = data + FRAME_PLAIN_IP;
+	const uint8_t *udp = data + (addr_len == 4 ? FRAME_PLAIN_UDP : FRAME_PLAIN_UDP6);
+	const uint64_t start = csum_be16(FRAME_PROTOCOL_UDP) + csum_be16((uint16_t)udp_len);
+	uint64_t addresses, sum;
 	uint16_t check;
 
+	memcpy(&check, udp + 6, 2);
+	if (addr_len == 16)
+		return check && csum_is_right(csum_wide_from(start, udp - 32, 32 + udp_len));
+	sum = csum_wide_from(start, udp, udp_len);
 	if (!csum_is_right(csum_wide(ip, FRAME_IPV4_LEN)))
 		return false;
-	memcpy(&check, udp + 6, 2);
 	memcpy(&addresses, ip + 12, 8);
 	sum += addresses;
 	sum += sum < addresses;
 	return check == 0 || csum_is_right(sum);
 }
 
+// A view of a plain frame, as frame_parse makes it. udp_len: of frame_plain_len.
+static inline __attribute__((always_inline)) struct frame frame_plain_view(
+	const uint8_t *data, uint32_t udp_len, uint8_t addr_len)
+{
+	const uint8_t *ip = data + FRAME_PLAIN_IP;
+	const uint8_t *udp = data + (addr_len == 4 ? FRAME_PLAIN_UDP : FRAME_PLAIN_UDP6);
+
+	return (struct frame){.eth = data,
+		.addr_len = addr_len,
+		.hop_limit = ip[addr_len == 4 ? 8 : 7],
+		.ip = ip,
+		.src = udp - 2 * addr_len,
+		.dst = udp - addr_len,
+		.src_port = bytes_be16(udp),
+		.dst_port = bytes_be16(udp + 2),
+		.payload_len = udp_len - FRAME_UDP_LEN,
+		.payload = udp + FRAME_UDP_LEN,
+		.l4 = udp};
+}
+
 // The short way: true: the frame is plain, and f is the result of frame_parse. false: f is
 // unchanged.
 static inline bool frame_parse_plain(const uint8_t *data, uint32_t len, struct frame *f)
 {
-	const uint8_t *ip = data + FRAME_PLAIN_IP, *udp = data + FRAME_PLAIN_UDP;
-	uint32_t udp_len = frame_plain_len(data, len);
+	uint32_t udp_len = frame_plain_len(data, len, 4);
 
-	if (udp_len == 0)
-		return false;
-	*f = (struct frame){.eth = data,
-		.addr_len = 4,
-		.hop_limit = ip[8],
-		.ip = ip,
-		.src = ip + 12,
-		.dst = ip + 16,
-		.src_port = bytes_be16(udp),
-		.dst_port = bytes_be16(udp + 2),
-		.payload_len = udp_len - 8,
-		.payload = udp + 8,
-		.l4 = udp};
-	return true;
+	if (udp_len) {
+		*f = frame_plain_view(data, udp_len, 4);
+		return true;
+	}
+	udp_len = frame_plain_len(data, len, 16);
+	if (udp_len)
+		*f = frame_plain_view(data, udp_len, 16);
+	return udp_len != 0;
 }
 
 // Full software check of the IPv4 header and UDP checksum of a FRAME_UDP; zero UDP checksum over

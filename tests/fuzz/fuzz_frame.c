@@ -80,8 +80,8 @@ static void use(const uint8_t *data, uint32_t len)
 
 	touch_view(kind, &f);
 	if (frame_parse_plain(data, len, &plain)) {
-		require(frame_plain_checksum_ok(data, frame_plain_len(data, len)) ==
-			frame_checksum_ok(&plain));
+		require(frame_plain_checksum_ok(data, frame_plain_len(data, len, plain.addr_len),
+				plain.addr_len) == frame_checksum_ok(&f));
 		require(kind == FRAME_UDP && plain.l4 == f.l4);
 		require(plain.payload == f.payload && plain.payload_len == f.payload_len);
 	}

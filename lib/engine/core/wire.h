@@ -44,10 +44,12 @@ static inline bool wire_is_whole(
 
 // The same of a plain frame.
 static inline __attribute__((always_inline)) bool wire_plain_is_whole(
-	const struct wire *w, const struct rte_mbuf *m, const uint8_t *data, uint32_t udp_len)
+	const struct wire *w, const struct rte_mbuf *m, uint32_t udp_len, uint8_t addr_len)
 {
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+
 	return w->reports_checksums ? wire_reports_whole(m)
-	                            : frame_plain_checksum_ok(data, udp_len);
+	                            : frame_plain_checksum_ok(data, udp_len, addr_len);
 }
 
 // Parse. false: on other VLANs than ours, or with a checksum that the device or we found

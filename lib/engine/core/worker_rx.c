@@ -163,11 +163,23 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, 
 }
 
 // Which of the item's source addresses a plain packet is for: nearly always they are one range.
-HOT uint32_t client_of_plain(const struct worker_item *it, const uint8_t *addr)
+HOT uint32_t client_of_plain(const struct worker_item *it, const uint8_t *addr, uint8_t addr_len)
 {
-	uint32_t n = bytes_be32(addr) - bytes_be32(it->sources[0].first.bytes);
+	uint32_t n;
 
+	if (addr_len != 4)
+		return client_of(it, addr, addr_len);
+	n = bytes_be32(addr) - bytes_be32(it->sources[0].first.bytes);
 	return n < it->sources[0].count ? n : client_of(it, addr, 4);
+}
+
+// Does a plain packet come from the item's server? udp: its header.
+HOT bool server_sent_plain(const struct worker_item *it, const uint8_t *udp, uint8_t addr_len)
+{
+	if (addr_len == 4)
+		return frame_plain_number(udp - 8, udp) == it->server_plain;
+	return bytes_be16(udp) == it->server_port &&
+	       addr_bytes_equal(udp - 32, it->server.bytes, 16);
 }
 
 // Plain replies of a burst, with their items.
@@ -178,17 +190,16 @@ struct plain {
 	struct proto_ends ends[BURST_MAX];
 };
 
-// A plain and whole packet for an item with a router. false: it was counted.
-HOT bool plain_routed(struct worker *w, struct plain *p, struct rte_mbuf *m, struct worker_item *it)
+// A plain and whole packet for an item with a router; udp: its header. false: it was counted.
+HOT bool plain_routed(struct worker *w, struct plain *p, struct rte_mbuf *m, struct worker_item *it,
+	const uint8_t *udp, uint8_t addr_len)
 {
-	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-	const uint8_t *ip = data + FRAME_PLAIN_IP, *udp = data + FRAME_PLAIN_UDP;
 	uint32_t n = p->r.count;
 
-	p->ends[n] = (struct proto_ends){.src = ip + 12,
-		.dst = ip + 16,
-		.dst_mac = data,
-		.addr_len = 4,
+	p->ends[n] = (struct proto_ends){.src = udp - 2 * addr_len,
+		.dst = udp - addr_len,
+		.dst_mac = rte_pktmbuf_mtod(m, const uint8_t *),
+		.addr_len = addr_len,
 		.src_port = bytes_be16(udp),
 		.dst_port = bytes_be16(udp + 2)};
 	p->r.in[n].ends = &p->ends[n];
@@ -202,40 +213,63 @@ HOT bool plain_routed(struct worker *w, struct plain *p, struct rte_mbuf *m, str
 	return true;
 }
 
-// Put a plain and whole packet into the block, or count it. false: it is another kind of packet, or
-// one that no item awaits, and was not looked at.
-HOT bool worker_plain(struct worker *w, struct plain *p, struct rte_mbuf *m)
+// Put a plain and whole packet over this family into the block, or count it. false: it is another
+// kind of packet, or one that no item awaits, and was not looked at.
+HOT bool worker_plain(struct worker *w, struct plain *p, struct rte_mbuf *m, uint8_t addr_len)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-	const uint8_t *udp = data + FRAME_PLAIN_UDP;
-	uint32_t len = frame_plain_len(data, m->data_len), n = p->r.count;
-	struct txn_place *at = &p->r.at[n];
+	const uint8_t *udp = data + (addr_len == 4 ? FRAME_PLAIN_UDP : FRAME_PLAIN_UDP6);
+	uint32_t len = frame_plain_len(data, m->data_len, addr_len), n = p->r.count;
+	struct txn_place *at;
 	struct port_entry entry;
 	struct worker_item *it;
 
 	if (len == 0 || (w->hand && w->home[bytes_be16(udp + 2)] != w->number))
 		return false;
 	entry = w->by_port[bytes_be16(udp + 2)];
-	if (entry.item == PORT_NOBODY || !wire_plain_is_whole(&w->wire, m, data, len))
+	if (entry.item == PORT_NOBODY || !wire_plain_is_whole(&w->wire, m, len, addr_len))
 		return false;
 	it = &w->items[entry.item];
 	p->r.pkts[n] = m;
 	p->r.in[n].buf = udp + FRAME_UDP_LEN;
 	p->r.in[n].len = len - FRAME_UDP_LEN;
 	if (it->router) {
-		p->r.count += plain_routed(w, p, m, it);
+		p->r.count += plain_routed(w, p, m, it, udp, addr_len);
 		return true;
 	}
 	p->r.in[n].ends = NULL;
+	at = &p->r.at[n];
 	at->port = entry.index;
-	at->client = client_of_plain(it, data + FRAME_PLAIN_IP + 16);
-	if (frame_plain_from(data) != it->server_plain || at->client == UINT32_MAX ||
+	at->client = client_of_plain(it, udp - addr_len, addr_len);
+	if (!server_sent_plain(it, udp, addr_len) || at->client == UINT32_MAX ||
 		!it->proto->key(udp + FRAME_UDP_LEN, len - FRAME_UDP_LEN, &at->key))
 		return false;
 	p->items[n] = it;
 	p->several |= it != p->items[0];
 	p->r.count++;
 	return true;
+}
+
+// The same of all packets from the i-th on, up to the first that is another kind: its number.
+HOT uint16_t plain_take(
+	struct worker *w, struct plain *p, struct received *r, uint16_t i, uint8_t addr_len)
+{
+	for (; i < r->count; i++) {
+		burst_ask_next(r->pkts, r->count, i);
+		if (!worker_plain(w, p, r->pkts[i], addr_len))
+			break;
+	}
+	return i;
+}
+
+APART uint16_t plain_take4(struct worker *w, struct plain *p, struct received *r, uint16_t i)
+{
+	return plain_take(w, p, r, i, 4);
+}
+
+APART uint16_t plain_take6(struct worker *w, struct plain *p, struct received *r, uint16_t i)
+{
+	return plain_take(w, p, r, i, 16);
 }
 
 // Replies for several items: one item after the other.
@@ -296,10 +330,13 @@ static void worker_look_all(struct worker *w, struct received *r)
 	p.r.count = 0;
 	p.r.now = r->at;
 	p.several = false;
-	for (uint16_t i = 0; i < r->count; i++) {
-		burst_ask_next(r->pkts, r->count, i);
-		if (!worker_plain(w, &p, r->pkts[i]))
-			worker_packet(w, &r->pkts[i], r->at, false);
+	for (uint16_t i = 0; i < r->count;) {
+		uint16_t first = i;
+
+		i = plain_take4(w, &p, r, i);
+		i = plain_take6(w, &p, r, i);
+		if (i == first)
+			worker_packet(w, &r->pkts[i++], r->at, false);
 	}
 	if (p.several)
 		plain_match_parts(&p);

@@ -14,6 +14,10 @@ static const struct addr_range sources[] = {
 	{{4, {198, 18, 0, 1}}, 2},
 	{{4, {198, 18, 1, 1}}, 1},
 };
+static const struct addr_range sources6[] = {
+	{{16, {0x20, 0x01, 0x0d, 0xb8, [15] = 1}}, 2},
+	{{16, {0x20, 0x01, 0x0d, 0xb8, 0, 1, [15] = 1}}, 1},
+};
 static const uint16_t ports[RIG_ITEMS][2] = {
 	{RIG_PORT, RIG_PORT + 1}, {RIG_PORT + 100, RIG_PORT + 101}};
 static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1}, client_mac[6] = {2, 0, 0, 0, 1, 1};
@@ -275,6 +279,22 @@ void rig_steps(void)
 	rig.items[0].step_due = step_due;
 }
 
+void rig_ipv6(void)
+{
+	static struct frame_template frame;
+	struct frame_path path = {.src_mac = {2, 0, 0, 0, 0, 1},
+		.dst_mac = {2, 0, 0, 0, 0, 2},
+		.dst = {16, {0x20, 0x01, 0x0d, 0xb8, [15] = 9}},
+		.dst_port = SERVER_PORT};
+	struct worker_item *it = &rig.items[0];
+
+	frame_template_build(&frame, &path);
+	it->frames = &frame;
+	it->server = path.dst;
+	it->server_plain = frame_plain_from_of(&path.dst, SERVER_PORT);
+	it->sources = sources6;
+}
+
 void rig_routed(void)
 {
 	struct worker_item *it = &rig.items[0];
@@ -309,9 +329,16 @@ bool rig_pass(uint64_t at)
 	return worker_pass(&rig.w, rig.tick);
 }
 
+// An address of the family that len says.
+static void address_read(const char *text, uint8_t len, uint8_t *out)
+{
+	assert_int_equal(inet_pton(len == 4 ? AF_INET : AF_INET6, text, out), 1);
+}
+
 void rig_answer(struct rig_answer a)
 {
 	const struct rig_query *q = &rig.queries[0];
+	const uint8_t family = rig.asked ? q->f.addr_len : 4;
 	uint8_t frame[256], src[16];
 	struct frame_path path = {.src_mac = {2, 0, 0, 0, 0, 2}};
 	struct frame_payload payload = {.len = a.payload_len ? a.payload_len : 6};
@@ -321,13 +348,13 @@ void rig_answer(struct rig_answer a)
 	struct frame_template t;
 
 	memcpy(path.dst_mac, mac, 6);
-	path.dst.len = 4;
-	memcpy(path.dst.bytes, rig.asked ? q->f.src : sources[0].first.bytes, 4);
-	memcpy(src, rig.asked ? q->f.dst : server, 4);
+	path.dst.len = a.dst && a.src ? (strchr(a.src, ':') ? 16 : 4) : family;
+	memcpy(path.dst.bytes, rig.asked ? q->f.src : sources[0].first.bytes, family);
+	memcpy(src, rig.asked ? q->f.dst : server, family);
 	if (a.dst)
-		assert_int_equal(inet_pton(AF_INET, a.dst, path.dst.bytes), 1);
+		address_read(a.dst, path.dst.len, path.dst.bytes);
 	if (a.src)
-		assert_int_equal(inet_pton(AF_INET, a.src, src), 1);
+		address_read(a.src, path.dst.len, src);
 	path.dst_port = a.dst_port ? a.dst_port : q->f.src_port;
 	frame_template_build(&t, &path);
 	memset(frame, 0, sizeof(frame));
@@ -339,11 +366,12 @@ void rig_answer(struct rig_answer a)
 void rig_reply(uint32_t query, enum proto_verdict verdict)
 {
 	const struct rig_query *q = &rig.queries[query];
-	char src[16], dst[16];
+	const int family = q->f.addr_len == 4 ? AF_INET : AF_INET6;
+	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
 
 	assert_true(query < rig.asked);
-	inet_ntop(AF_INET, q->f.dst, src, sizeof(src));
-	inet_ntop(AF_INET, q->f.src, dst, sizeof(dst));
+	inet_ntop(family, q->f.dst, src, sizeof(src));
+	inet_ntop(family, q->f.src, dst, sizeof(dst));
 	rig_answer((struct rig_answer){.src = src,
 		.dst = dst,
 		.src_port = q->f.dst_port,

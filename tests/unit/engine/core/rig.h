@@ -85,6 +85,8 @@ int rig_over(void **state);
 void rig_closed(uint64_t outstanding);
 // Item 0 becomes one of two steps.
 void rig_steps(void);
+// Item 0 becomes one over IPv6, between 2001:db8::1 and ::2, or 2001:db8:1::1, and 2001:db8::9.
+void rig_ipv6(void);
 // Item 0 chooses its addresses and ports by itself; its key has a tag.
 void rig_routed(void);
 
@@ -99,7 +101,7 @@ bool rig_pass(uint64_t at);
 // A reply to a query, by its place; or one made by hand.
 void rig_reply(uint32_t query, enum proto_verdict verdict);
 struct rig_answer {
-	const char *src, *dst;       // IPv4; NULL: of the first query, turned round
+	const char *src, *dst;       // NULL: of the first query, turned round
 	uint16_t src_port, dst_port; // 0: the same
 	uint32_t key;
 	uint8_t verdict;

@@ -212,6 +212,57 @@ static void a_packet_that_fits_no_transaction_is_stray(void **state)
 	}
 }
 
+static void replies_over_ipv6_are_booked_alike(void **state)
+{
+	static const struct {
+		struct rig_answer a;
+		uint64_t answered, stray, malformed, unmatched;
+	} rows[] = {
+		{{.verdict = PROTO_DONE}, 1, 0, 0, 0},
+		{{.key = 1}, 0, 1, 0, 0},
+		{{.src = "2001:db8::8"}, 0, 1, 0, 0},
+		{{.src_port = 54}, 0, 1, 0, 0},
+		{{.payload_len = 5}, 0, 0, 1, 0},
+		{{.dst = "2001:db8::3"}, 0, 0, 0, 1},
+		{{.dst_port = RIG_PORT + 2}, 0, 0, 0, 1},
+		{{.src = "198.18.0.9", .dst = "198.18.0.1"}, 0, 0, 0, 1},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct rig_answer a = rows[i].a;
+
+		rig_fresh(NULL);
+		rig_ipv6();
+		rig_ask();
+		a.key = a.key ? a.key : rig.queries[0].key;
+		rig_answer(a);
+		rig_pass(600);
+		assert_int_equal(it->books.ledger[1].answered, rows[i].answered);
+		assert_int_equal(it->books.ledger[1].stray, rows[i].stray);
+		assert_int_equal(it->books.ledger[1].malformed, rows[i].malformed);
+		assert_int_equal(rig.w.wire.counters.unmatched, rows[i].unmatched);
+	}
+}
+
+static void a_burst_may_have_replies_over_both_families(void **state)
+{
+	rig_ipv6();
+	rig.items[1].pace.left = UINT64_MAX;
+	rig_pass(RIG_MEASURE - RIG_START + 1000); // 11 of each item
+	assert_int_equal(rig.asked, 22);
+	for (uint32_t i = 0; i < 11; i++) {
+		rig_reply(i, PROTO_DONE);
+		if (i % 2)
+			rig_reply(11 + i, PROTO_DONE);
+		if (i % 3 == 0)
+			rig_answer((struct rig_answer){.key = 1}); // none of ours
+	}
+	rig_pass(RIG_MEASURE - RIG_START + 1400);
+	assert_int_equal(rig_ledger(0).answered, 11);
+	assert_int_equal(rig_ledger(1).answered, 5);
+	assert_int_equal(rig_ledger(0).stray, 4);
+}
+
 static void before_the_measured_part_it_is_stray_of_the_warmup(void **state)
 {
 	rig_pass(500);
@@ -310,6 +361,19 @@ static void a_routed_item_is_found_by_the_tag_of_its_key(void **state)
 	assert_int_equal(it->books.ledger[1].answered, 1); // who answers is the protocol's to judge
 	assert_true(rig.script[0].had_ends);
 	assert_int_equal(rig.script[0].now_ms, 1);
+}
+
+static void the_same_over_ipv6(void **state)
+{
+	rig_ipv6();
+	rig_routed();
+	rig_ask();
+	rig_answer((struct rig_answer){.key = rig.queries[0].key | 1u << 30}); // another tag
+	rig_answer((struct rig_answer){.key = rig.queries[0].key, .src = "2001:db8::5"});
+	rig_pass(600);
+	assert_int_equal(it->books.ledger[1].stray, 1);
+	assert_int_equal(it->books.ledger[1].answered, 1);
+	assert_true(rig.script[0].had_ends);
 }
 
 static void it_owns_what_its_protocol_says(void **state)
@@ -446,12 +510,15 @@ int main(void)
 		TEST(a_reply_while_the_next_message_waits_is_late),
 		TEST(a_late_reply_is_judged_though_its_slot_is_used_again),
 		TEST(a_packet_that_fits_no_transaction_is_stray),
+		TEST(replies_over_ipv6_are_booked_alike),
+		TEST(a_burst_may_have_replies_over_both_families),
 		TEST(before_the_measured_part_it_is_stray_of_the_warmup),
 		TEST(a_reply_to_a_question_before_the_run_is_no_stray),
 		TEST(the_next_step_is_sent_with_the_next_pass),
 		TEST(a_loss_is_one_of_its_step),
 		TEST(steps_of_the_warmup_are_not_counted),
 		TEST(a_routed_item_is_found_by_the_tag_of_its_key),
+		TEST(the_same_over_ipv6),
 		TEST(it_owns_what_its_protocol_says),
 		TEST(the_other_workers_packets_go_to_its_lane),
 		TEST(a_full_lane_loses_the_packet_and_counts_it),
