@@ -35,9 +35,8 @@ struct driver {
 	uint64_t caps;        // capabilities without which it cannot start
 	bool xdp;             // attaches an XDP program and locks packet memory
 	bool dma;             // a card may reach its mbufs by physical address
+	bool one_pool;        // sends an mbuf of its receive pool as it is, and copies all others
 	bool hugepages_only;
-	bool copies; // a sent mbuf is free at once, its bytes copied; false: it may go to the peer
-	             // as it is
 	bool counts_missed;    // its imissed is real
 	bool checksum_offload; // done by hardware, not by the driver in software
 	bool own_mac;   // the port gives itself a MAC that is the same in every run (port_own_mac)

@@ -139,21 +139,27 @@ static struct rte_mempool *make_pool(
 int port_make_pools(struct port *port, unsigned q, struct io_error *e)
 {
 	const struct port_settings *p = port->settings;
+	uint32_t rx = port_rx_mbufs(p), tx = port_tx_mbufs(p);
 
-	port->rx_pool[q] = make_pool(port, q, "rx", port_rx_mbufs(p));
-	port->tx_pool[q] = make_pool(port, q, "tx", port_tx_mbufs(p));
+	if (driver_of(p)->one_pool) {
+		port->rx_pool[q] = make_pool(port, q, "all", rx + tx);
+		port->tx_pool[q] = port->rx_pool[q];
+	} else {
+		port->rx_pool[q] = make_pool(port, q, "rx", rx);
+		port->tx_pool[q] = make_pool(port, q, "tx", tx);
+	}
 	if (port->rx_pool[q] && port->tx_pool[q])
 		return 0;
 	return port_fail(e, p, -ENOMEM,
-		"no memory for %u + %u packet buffers: raise host.memory_size", port_rx_mbufs(p),
-		port_tx_mbufs(p));
+		"no memory for %u + %u packet buffers: raise host.memory_size", rx, tx);
 }
 
 void port_free_pools(struct port *port)
 {
 	for (unsigned q = 0; q < port->queues; q++) {
+		if (port->tx_pool[q] != port->rx_pool[q])
+			rte_mempool_free(port->tx_pool[q]);
 		rte_mempool_free(port->rx_pool[q]);
-		rte_mempool_free(port->tx_pool[q]);
 		port->rx_pool[q] = NULL;
 		port->tx_pool[q] = NULL;
 	}

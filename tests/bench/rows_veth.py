@@ -27,6 +27,11 @@ def tester(bench, driver="af_xdp", device="veth0", outstanding=512, **port):
     }
 
 
+def answered_and_lost(result):
+    traffic = result["traffic"][0]
+    return rate(result), 100 * traffic["lost"] / max(1, traffic["sent"])
+
+
 def queries_file(where):
     path = Path(where, "queries.txt")
     path.write_text("".join(f"h{i}.example.com A\n" for i in range(1000)))
@@ -34,20 +39,22 @@ def queries_file(where):
 
 
 def kxdpgun(bench, wire, queries, batch):
-    """Answers per second by its own account."""
+    """Answers per second and the share of lost ones, by its own account."""
     with wire.kernel_client(through=False) as prefix:
         _, out, err = execute([*prefix, "kxdpgun", "-t", str(max(1, round(bench.seconds))), "-Q", str(EVERYTHING), "-b",
                                str(batch), "-F", "1", "-i", queries, "-I", "veth0", SERVER], timeout=60)
-    return number(r"^total replies:.*\((\d+) pps\)", out + err, "kxdpgun")
+    replies = r"^total replies:.*\((\d+) pps\) \((\d+)%\)"
+    return number(replies, out + err, "kxdpgun"), 100 - number(replies, out + err, "kxdpgun", 2)
 
 
 def dnsperf(bench, wire, queries, threads):
-    """Answers per second by its own account; one thread has CPU 1, two have both."""
+    """Answers per second and the share of lost ones, by its own account; one thread has CPU 1, two have both."""
     with wire.kernel_client(through=True) as prefix:
         _, out, err = execute([*prefix, "taskset", "-c", "1" if threads == 1 else "0,1", "dnsperf", "-s", SERVER, "-d",
                                queries, "-l", str(max(1, round(bench.seconds))), "-T", str(threads), "-c", str(threads)],
                               timeout=60)
-    return number(r"Queries per second:\s+([\d.]+)", out + err, "dnsperf")
+    return (number(r"Queries per second:\s+([\d.]+)", out + err, "dnsperf"),
+            number(r"Queries lost:\s+\d+ \(([\d.]+)%\)", out + err, "dnsperf"))
 
 
 def best(results, prefix):
@@ -56,26 +63,39 @@ def best(results, prefix):
 
 
 def reflect_cases(bench, wire, queries):
-    ours = {f"ours {n} outstanding": lambda n=n: rate(bench.run(tester(bench, outstanding=n), wire.lab.tester()))
+    ours = {f"ours {n} outstanding": lambda n=n: answered_and_lost(bench.run(tester(bench, outstanding=n), wire.lab.tester()))
             for n in OUTSTANDING}
     guns = {f"kxdpgun -b {n}": lambda n=n: kxdpgun(bench, wire, queries, n) for n in BATCHES if shutil.which("kxdpgun")}
     perfs = {f"dnsperf -T {n}": lambda n=n: dnsperf(bench, wire, queries, n) for n in (1, 2) if shutil.which("dnsperf")}
     return {**ours, **guns, **perfs}
 
 
+def beside(results, where, tool, limit):
+    """The best case of the tester against the best one of a tool, with what each of them lost."""
+    what, goal = f"DNS/s over veth from an XDP reflector, {where} / {tool}", f">= {limit}"
+    if not any(name.startswith(tool) for name in results):
+        return Outcome(what, "", goal, skipped=f"no {tool} (scripts/deps install bench)")
+    rates = {name: [answered for answered, _ in samples] for name, samples in results.items()}
+    (own_name, own), (name, other) = best(rates, "ours"), best(rates, tool)
+
+    def cell(case, label):
+        return f"{median(rates[case]) / 1e6:.2f} M/s ({label}, {median(lost for _, lost in results[case]):.1f} % lost)"
+
+    return at_least(what, f"{cell(own_name, own_name[5:])} : {cell(name, name)}", paired(own, other), limit, goal,
+                    samples=results)
+
+
 def reflect(bench):
     """Answered DNS/s over veth with af_xdp from an XDP reflector, beside kxdpgun and dnsperf."""
     with reflector() as wire, folder() as where:
-        results = bench.alternate(**reflect_cases(bench, wire, queries_file(where)))
-    own_name, own = best(results, "ours")
-    for tool, limit, goal in (("kxdpgun", 1, ">= 1"), ("dnsperf", 2.5, ">= 2.5")):
-        what = f"DNS/s over veth from an XDP reflector / {tool}"
-        if not any(name.startswith(tool) for name in results):
-            yield Outcome(what, "", goal, skipped=f"no {tool} (scripts/deps install bench)")
-            continue
-        name, other = best(results, tool)
-        yield at_least(what, f"{median(own) / 1e6:.2f} M/s ({own_name[5:]}) : {median(other) / 1e6:.2f} M/s ({name})",
-                       paired(own, other), limit, goal, samples=results)
+        queries, peer, own = queries_file(where), (wire.lab.dut(), "veth1"), (wire.lab.tester(), "veth0")
+        results = bench.alternate(**reflect_cases(bench, wire, queries))
+        yield beside(results, "one CPU", "kxdpgun", 1.05)
+        yield beside(results, "one CPU", "dnsperf", 3)
+        for name, ends, limit in (("server's end on a thread", [peer], 1.3), ("both ends on threads", [peer, own], 1.1)):
+            with wire.threaded(*ends):
+                cases = {case: run for case, run in reflect_cases(bench, wire, queries).items() if "dnsperf" not in case}
+                yield beside(bench.alternate(**cases), name, "kxdpgun", limit)
 
 
 # --- drivers, without a goal ----------------------------------------------------------------------------
@@ -236,7 +256,7 @@ def beside_perfdhcp(bench, family, goal):
 
 def perfdhcp_row(bench):
     """DORA/s over veth against `respond`, beside perfdhcp at its best of 2 modes and 6 rates."""
-    yield from beside_perfdhcp(bench, V4, 8)
+    yield from beside_perfdhcp(bench, V4, 10)
 
 
 def perfdhcp6_row(bench):

@@ -5,6 +5,7 @@ respond` there. CPU 1 is the tester's, CPU 0 the responder's; the reflector work
 import contextlib
 import glob
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -54,6 +55,22 @@ class Wire:
             subprocess.run([*prefix, "ip", "link", "set", "dev", device, mode, "off"], capture_output=True)
 
     @contextlib.contextmanager
+    def threaded(self, *ends):
+        """NAPI of these ends, (prefix, device) each, on kernel threads of their own, which get CPU 0. An end of a veth
+        pair has NAPI with GRO or with an XDP program, and keeps the setting as long."""
+        try:
+            for prefix, device in ends:
+                self.must(*prefix, "ethtool", "-K", device, "gro", "on")
+                self.must(*prefix, "sh", "-c", f"echo 1 >/sys/class/net/{device}/threaded")
+            for thread in napi_threads([device for _, device in ends]):
+                os.sched_setaffinity(thread, {0})
+            yield
+        finally:
+            for prefix, device in ends:
+                subprocess.run([*prefix, "sh", "-c", f"echo 0 >/sys/class/net/{device}/threaded"])
+                subprocess.run([*prefix, "ethtool", "-K", device, "gro", "off"])
+
+    @contextlib.contextmanager
     def kernel_client(self, through):
         """The tester's end as a host: its address there; through: with a program that lets answers in."""
         prefix = self.lab.tester()
@@ -66,6 +83,15 @@ class Wire:
         finally:
             self.detach(prefix, "veth0")
             subprocess.run([*prefix, "ip", "addr", "flush", "dev", "veth0"], capture_output=True)
+
+
+def napi_threads(devices):
+    """Kernel threads by the name that the kernel gives them: napi/DEVICE-ID."""
+    names = [(int(path.parent.name), path.read_text()) for path in Path("/proc").glob("[0-9]*/comm")]
+    found = [pid for pid, name in names if any(name.startswith(f"napi/{device}-") for device in devices)]
+    if len(found) < len(devices):
+        raise Broken(f"no NAPI threads of {', '.join(devices)}")
+    return found
 
 
 @contextlib.contextmanager
@@ -116,9 +142,9 @@ def stop(process):
         process.communicate()
 
 
-def number(pattern, text, what):
-    """The first group of a pattern in what a program printed, as a number."""
+def number(pattern, text, what, group=1):
+    """A group of a pattern in the output of a program, as a number."""
     found = re.search(pattern, text, re.M)
     if not found:
         raise Broken(f"{what}: {text.strip()[-300:]}")
-    return float(found[1])
+    return float(found[group])
