@@ -51,18 +51,18 @@ static inline uint16_t bytes_be16(const uint8_t *p)
 	return (uint16_t)(p[0] << 8 | p[1]);
 }
 
+// A number as it lies on the wire, and back.
+static inline uint32_t bytes_wire32(uint32_t v)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
+}
+
 static inline uint32_t bytes_be32(const uint8_t *p)
 {
 	uint32_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
-}
-
-// A number as it lies on the wire, for comparing words of it.
-static inline uint32_t bytes_wire32(uint32_t v)
-{
-	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
+	return bytes_wire32(v);
 }
 
 static inline uint64_t bytes_be64(const uint8_t *p)
@@ -81,7 +81,7 @@ static inline void bytes_put_be16(uint8_t *p, uint16_t v)
 
 static inline void bytes_put_be32(uint8_t *p, uint32_t v)
 {
-	v = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
+	v = bytes_wire32(v);
 	memcpy(p, &v, sizeof(v));
 }
 
