@@ -333,62 +333,68 @@ bool config_wants_port(const struct field_list *ranges, uint32_t port)
 	return false;
 }
 
-// Does the item take part and want this source port?
-static bool wants(const struct config *c, const bool *takes_part, uint32_t item, uint32_t port)
-{
-	const struct item_settings *items = c->traffic.items;
-
-	return takes_part[item] && config_wants_port(&items[item].source.ports, port);
-}
-
-// Of the items that want it, the one that has the fewest so far.
-static uint32_t next_item(
-	const struct config *c, const bool *takes_part, const uint64_t *have, uint32_t port)
-{
-	uint32_t best = c->traffic.count;
-
-	for (uint32_t i = 0; i < c->traffic.count; i++)
-		if (wants(c, takes_part, i, port) &&
-			(best == c->traffic.count || have[i] < have[best]))
-			best = i;
-	return best;
-}
-
-// Each source port goes to one item, those that few items want first. So plan/deal.h does it where
-// a port has one worker, or replies cannot be steered.
-static void share_ports(
-	const struct config *c, const bool *takes_part, uint64_t *have, struct arena *a)
+void config_deal_ports(const struct config_dealing *d, struct arena *a)
 {
 	uint32_t *wanters = arena_zalloc(a, 65536 * sizeof(*wanters));
 
 	for (uint32_t port = 1; port <= UINT16_MAX; port++)
-		for (uint32_t i = 0; i < c->traffic.count; i++)
-			wanters[port] += wants(c, takes_part, i, port);
-	for (uint32_t few = 1; few <= c->traffic.count; few++)
-		for (uint32_t port = 1; port <= UINT16_MAX; port++)
-			if (wanters[port] == few)
-				have[next_item(c, takes_part, have, port)]++;
+		for (uint32_t i = 0; i < d->items; i++)
+			wanters[port] += d->has(d->of, i, port) != CONFIG_NOT_WANTED;
+	for (uint32_t few = 1; few <= d->items; few++)
+		for (uint32_t port = 1; port <= UINT16_MAX; port++) {
+			uint32_t best = 0;
+
+			if (wanters[port] != few)
+				continue;
+			for (uint32_t i = 1; i < d->items; i++)
+				if (d->has(d->of, i, port) < d->has(d->of, best, port))
+					best = i;
+			d->give(d->of, best, port);
+		}
 }
 
+// Source ports of the items of one port.
+struct shares {
+	const struct item_settings *items;
+	bool *takes_part;
+	uint64_t *have;
+};
+
+static uint64_t share_has(void *of, uint32_t item, uint32_t port)
+{
+	const struct shares *s = of;
+
+	return s->takes_part[item] && config_wants_port(&s->items[item].source.ports, port)
+	               ? s->have[item]
+	               : CONFIG_NOT_WANTED;
+}
+
+static void share_give(void *of, uint32_t item, uint32_t port)
+{
+	((const struct shares *)of)->have[item]++;
+}
+
+// As plan/deal.c deals them where a port has one worker, or replies cannot be steered.
 const uint64_t *config_source_ports(const struct config *c, struct arena *a)
 {
-	const struct item_settings *items = c->traffic.items;
 	const struct port_settings *ports = c->ports.items;
-	uint64_t *have = arena_zalloc(a, (c->traffic.count + 1) * sizeof(*have));
-	bool *takes_part = arena_zalloc(a, c->traffic.count + 1);
+	uint32_t n = c->traffic.count;
+	struct shares s = {c->traffic.items, arena_zalloc(a, n + 1),
+		arena_zalloc(a, (n + 1) * sizeof(*s.have))};
+	const struct config_dealing d = {n, share_has, share_give, &s};
 
 	for (uint32_t p = 0; p < c->ports.count; p++) {
 		bool any = false;
 
-		for (uint32_t i = 0; i < c->traffic.count; i++) {
-			const struct proto *proto = config_item_proto(&items[i], NULL);
+		for (uint32_t i = 0; i < n; i++) {
+			const struct proto *proto = config_item_proto(&s.items[i], NULL);
 
-			takes_part[i] = proto && !routing_is_own(proto) &&
-			                config_item_port(c, &items[i]) == &ports[p];
-			any |= takes_part[i];
+			s.takes_part[i] = proto && !routing_is_own(proto) &&
+			                  config_item_port(c, &s.items[i]) == &ports[p];
+			any |= s.takes_part[i];
 		}
 		if (any)
-			share_ports(c, takes_part, have, a);
+			config_deal_ports(&d, a);
 	}
-	return have;
+	return s.have;
 }

@@ -124,6 +124,20 @@ struct field_list config_sources(
 	const struct config *c, const struct item_settings *i, struct arena *a);
 // Is the source port in one of the ranges (struct field_range)?
 bool config_wants_port(const struct field_list *ranges, uint32_t port);
+// How a port's source ports are dealt to items. has: the source ports of an item so far, as far as
+// this one is concerned, or CONFIG_NOT_WANTED. give: it gets this one.
+struct config_dealing {
+	uint32_t items;
+	uint64_t (*has)(void *of, uint32_t item, uint32_t port);
+	void (*give)(void *of, uint32_t item, uint32_t port);
+	void *of;
+};
+
+#define CONFIG_NOT_WANTED UINT64_MAX
+
+// Every port goes to one item: of those that want it, the one that has the fewest so far. Ports
+// that few items want come first, so an item does not lose a port to one that could have others.
+void config_deal_ports(const struct config_dealing *d, struct arena *a);
 // Source ports of each item. The items of a port divide those that several of them want, and an
 // item with few others gets more of them; a protocol with a router chooses its own, which are not
 // among them.

@@ -19,7 +19,6 @@ struct dealing {
 	uint32_t worker_count, item_count;
 	struct port_entry *entries; // [65536]
 	uint8_t *homes;             // [65536]
-	uint32_t *wanters;          // [65536]: items that want a source port
 	uint32_t *dealt;            // source ports of each item so far
 	struct addr *sources;       // the first of each item
 	bool *steered;              // items whose replies can be steered to a queue
@@ -90,8 +89,10 @@ static uint32_t deal_home(const struct dealing *d, const struct plan_item *i, ui
 	return d->dealt[i->place] % d->worker_count;
 }
 
-static void give_port(struct dealing *d, const struct plan_item *i, uint32_t port)
+static void give_port(void *of, uint32_t item, uint32_t port)
 {
+	struct dealing *d = of;
+	const struct plan_item *i = &d->plan->items[item];
 	uint32_t home = deal_home(d, i, port);
 	struct worker_item *run = plan_run(i, home);
 	uint16_t *ports = (uint16_t *)run->ports;
@@ -102,47 +103,31 @@ static void give_port(struct dealing *d, const struct plan_item *i, uint32_t por
 	d->dealt[i->place]++;
 }
 
-// How many ports an item has, as far as this one is concerned: a worker that it would be home to
-// wants its part of them.
-static uint32_t has_already(const struct dealing *d, const struct plan_item *i, uint32_t port)
+// A worker that a port would be home to wants its part of them.
+static uint64_t has_ports(void *of, uint32_t item, uint32_t port)
 {
+	const struct dealing *d = of;
+	const struct plan_item *i = &d->plan->items[item];
+
+	if (i->port != d->port || d->entries[port].item != PORT_NOBODY ||
+		!config_wants_port(&i->source_ports, port))
+		return CONFIG_NOT_WANTED;
 	if (!d->steered[i->place])
 		return d->dealt[i->place];
-	return plan_run(i, deal_home(d, i, port))->txns.ports * d->worker_count;
+	return (uint64_t)plan_run(i, deal_home(d, i, port))->txns.ports * d->worker_count;
 }
 
-static bool wants(const struct dealing *d, const struct plan_item *i, uint32_t port)
-{
-	return i->port == d->port && config_wants_port(&i->source_ports, port);
-}
-
-static const struct plan_item *deal_next(const struct dealing *d, uint32_t port)
-{
-	const struct plan_item *best = NULL;
-
-	for (uint32_t n = 0; n < d->plan->item_count; n++) {
-		const struct plan_item *i = &d->plan->items[n];
-
-		if (wants(d, i, port) &&
-			(!best || has_already(d, i, port) < has_already(d, best, port)))
-			best = i;
-	}
-	return best;
-}
-
-// Every source port belongs to one item: of those that want it, the one that has the fewest so far;
-// and to one worker of it. Those that few items want are dealt first, so that an item does not lose
-// a port to one that could have others. So each has its share, and a reply's destination port says
-// whose it is, whatever the items have in common otherwise.
+// Every source port belongs to one item, and to one worker of it. So a reply's destination port
+// says whose it is, whatever the items have in common otherwise.
 static void deal_source_ports(struct dealing *d, struct arena *a)
 {
-	const uint32_t items = d->plan->item_count;
+	const struct config_dealing how = {d->plan->item_count, has_ports, give_port, d};
 
 	for (uint32_t n = 0; n < 65536; n++) {
 		d->entries[n].item = PORT_NOBODY;
 		d->homes[n] = PORT_HOME_ANY;
 	}
-	for (uint32_t n = 0; n < items; n++) {
+	for (uint32_t n = 0; n < how.items; n++) {
 		const struct plan_item *i = &d->plan->items[n];
 
 		if (i->port != d->port)
@@ -151,15 +136,7 @@ static void deal_source_ports(struct dealing *d, struct arena *a)
 		d->sources[i->place] = first_source(d, i, a);
 		d->steered[i->place] = is_steered(d, i, a);
 	}
-	for (uint32_t n = 0; n < 65536; n++) {
-		d->wanters[n] = 0;
-		for (uint32_t i = 0; i < items && d->entries[n].item == PORT_NOBODY; i++)
-			d->wanters[n] += wants(d, &d->plan->items[i], n);
-	}
-	for (uint32_t few = 1; few <= items; few++)
-		for (uint32_t n = 0; n < 65536; n++)
-			if (d->wanters[n] == few)
-				give_port(d, deal_next(d, n), n);
+	config_deal_ports(&how, a);
 }
 
 // The few ports of an item may all hash to the same queue.
@@ -235,7 +212,6 @@ int deal_port(struct plan *p, const struct port *port, struct arena *a)
 		.item_count = items,
 		.entries = arena_zalloc(a, 65536 * sizeof(*d.entries)),
 		.homes = arena_zalloc(a, 65536),
-		.wanters = arena_zalloc(a, 65536 * sizeof(*d.wanters)),
 		.dealt = arena_zalloc(a, (items + 1) * sizeof(*d.dealt)),
 		.sources = arena_zalloc(a, (items + 1) * sizeof(*d.sources)),
 		.steered = arena_zalloc(a, (items + 1) * sizeof(*d.steered))};
