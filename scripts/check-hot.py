@@ -6,13 +6,12 @@
 """usage: scripts/check-hot.py BUILD_DIR        (an optimised build, without sanitizers)"""
 
 import fnmatch
-import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from built import ROOT, objects, run
+
 RULES = ROOT / "scripts" / "hot-symbols.txt"
 
 PATH_LINE = re.compile(r"Path:\s*([^\n]*)")
@@ -51,10 +50,6 @@ class Hotness:
 
     def covers(self, function, stem):
         return self.names is None or any(function in (n, f"{stem}_{n}") for n in self.names)
-
-
-def run(*argv):
-    return subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def disassemble(obj):
@@ -104,28 +99,6 @@ class Rules:
         )
 
 
-def ninja(build, *targets):
-    done = subprocess.run(
-        ["ninja", "-C", build, *targets], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    if done.returncode:
-        sys.exit(done.stdout[-3000:])
-
-
-def objects(build):
-    """{source of lib: its object, up to date}, by what the build itself compiles."""
-    ninja(build, "build.ninja")
-    commands = json.loads((build / "compile_commands.json").read_text())
-    found = {}
-    for command in commands:
-        source = (Path(command["directory"]) / command["file"]).resolve()
-        if source.is_relative_to(ROOT / "lib"):
-            found[source] = Path(command["directory"]) / command["output"]
-    if found:
-        ninja(build, *(obj.relative_to(build) for obj in found.values()))
-    return found
-
-
 def symbols_of(obj):
     """(symbol, type) of the global functions and variables that an object defines."""
     lines = run("nm", "--defined-only", "-g", "--format=posix", obj).split("\n")
@@ -165,7 +138,7 @@ def main(argv):
     if len(argv) != 2 or argv[1].startswith("-"):
         print(__doc__, file=sys.stderr)
         return 2
-    built = objects(Path(argv[1]).resolve())
+    built = {ROOT / source: obj for source, obj in objects(Path(argv[1]).resolve()).items() if source.startswith("lib/")}
     hot = {source: obj for source, obj in built.items() if Hotness(source).any}
     owners = {sym: (source, kind) for source, obj in built.items() for sym, kind in symbols_of(obj)}
     rules = Rules(RULES)
