@@ -195,6 +195,10 @@ struct proto_router {
 	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t);
 	// How the next message of t goes: called before request, which writes it.
 	void (*flow)(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out);
+	// flow and request of n transactions at once, as struct proto has request_n. NULL: one by
+	// one.
+	void (*request_n)(struct proto_ctx *ctx, struct proto_txn *const *t,
+		struct proto_flow *flow, struct proto_out *out, uint32_t n, uint32_t room);
 	// Does a client of this worker hold this address now? Then write its mac, unless that is
 	// the port's.
 	bool (*owns)(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);

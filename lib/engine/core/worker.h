@@ -110,7 +110,7 @@ struct worker_item {
 	struct pace pace;
 	struct txn_table txns;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet
-	uint32_t pending_slots[BURST_MAX];   // TXN_NONE: a copy of the one before
+	uint32_t pending_slots[BURST_MAX];   // TXN_NONE: a copy of another
 	struct item_books books;
 	struct hist service, lag; // of the measured part
 };

@@ -2,7 +2,7 @@
 // Shared by the files of a worker: worker.c has its loop, worker_tx.c sends, worker_rx.c receives,
 // worker_match.c matches replies with transactions, worker_books.c counts those that do not end
 // well, worker_message.c makes a message again.
-// Below: the protocol's view of a transaction, the frame of a message, and the longest silence.
+// Below: the protocol's view of a transaction, and the longest silence.
 // Path: hot. The worker's own thread.
 #pragma once
 
@@ -90,35 +90,6 @@ static inline uint32_t views_alike(struct proto_txn *const *views, uint32_t n)
 static inline uint32_t worker_ms(const struct worker *w, uint64_t now)
 {
 	return clock_ms(now - w->times.start, w->ms_scale);
-}
-
-// --- the frame of a message ---
-
-// A payload that the protocol wrote at data + t->len, and the headers that it is to get.
-struct message {
-	const struct frame_template *t;
-	struct proto_flow flow;
-	struct frame_payload payload;
-};
-
-// Let the protocol write the next message of a transaction. port: index of its source port.
-HOT void message_write(struct worker_item *it, uint32_t port, struct proto_txn *view, uint8_t *data,
-	uint32_t room, struct message *out)
-{
-	if (it->router) {
-		it->router->flow(&it->ctx, view, &out->flow);
-		out->t = &it->frames[out->flow.path];
-	} else {
-		addr_list_nth_bytes(it->sources, view->client, out->flow.src);
-		out->flow.src_port = it->ports[port];
-		out->flow.own_mac = false;
-		out->flow.more = 0;
-		out->t = it->frames;
-	}
-	it->ctx.sum = 0;
-	out->payload.len =
-		it->proto->request(&it->ctx, view, data + out->t->len, room - out->t->len);
-	out->payload.sum = it->ctx.sum;
 }
 
 // --- books ---

@@ -3,6 +3,33 @@
 // the probe. Path: hot. The worker's own thread.
 #include "engine/core/worker_internal.h"
 
+// A payload that the protocol wrote at data + t->len, and the headers that it is to get.
+struct message {
+	const struct frame_template *t;
+	struct proto_flow flow;
+	struct frame_payload payload;
+};
+
+// Let the protocol write the next message of a transaction. port: index of its source port.
+static void message_write(struct worker_item *it, uint32_t port, struct proto_txn *view,
+	uint8_t *data, uint32_t room, struct message *out)
+{
+	if (it->router) {
+		it->router->flow(&it->ctx, view, &out->flow);
+		out->t = &it->frames[out->flow.path];
+	} else {
+		addr_list_nth_bytes(it->sources, view->client, out->flow.src);
+		out->flow.src_port = it->ports[port];
+		out->flow.own_mac = false;
+		out->flow.more = 0;
+		out->t = it->frames;
+	}
+	it->ctx.sum = 0;
+	out->payload.len =
+		it->proto->request(&it->ctx, view, data + out->t->len, room - out->t->len);
+	out->payload.sum = it->ctx.sum;
+}
+
 static uint32_t message_again(struct worker_item *it, uint32_t port, struct proto_txn *view,
 	uint32_t copy, uint8_t *buf, uint32_t room)
 {

@@ -4,12 +4,6 @@
 // Path: hot. The worker's own thread.
 #include "engine/core/worker_internal.h"
 
-// The burst that item_fill_routed builds; entries as in the item's pending packets.
-struct batch {
-	struct message messages[BURST_MAX];
-	bool unstamped; // some have no headers yet
-};
-
 // Fill up the spare buffers. false: there are none.
 static bool spare_fill(struct worker *w)
 {
@@ -25,75 +19,6 @@ static bool spare_fill(struct worker *w)
 	for (uint16_t i = 1; i <= BURST_AHEAD && i <= w->spare_count; i++)
 		burst_own_mbuf(w->spare[w->spare_count - i]);
 	return true;
-}
-
-// Write the headers of a message.
-HOT void mbuf_stamp(const struct worker *w, struct rte_mbuf *m, const struct message *message)
-{
-	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
-	const struct proto_flow *flow = &message->flow;
-	uint32_t len, src;
-
-	if (frame_template_is_plain(message->t) && message->payload.sum) {
-		memcpy(&src, flow->src, 4);
-		len = frame_stamp_plain(message->t, data, src, flow->src_port, message->payload);
-	} else {
-		len = frame_stamp(message->t, data, flow->src, flow->src_port, message->payload);
-	}
-	if (flow->own_mac)
-		memcpy(data + 6, flow->mac, 6);
-	m->data_len = (uint16_t)len;
-	m->pkt_len = len;
-	if (w->wire.checksum_offload)
-		wire_offload(m, message->t);
-}
-
-// Put the same message into the burst, to the paths after its own.
-APART void item_copy(
-	struct worker *w, struct worker_item *it, const struct rte_mbuf *from, struct batch *b)
-{
-	const struct message *first = &b->messages[it->pending_count - 1];
-	const uint8_t *payload = rte_pktmbuf_mtod_offset(from, const uint8_t *, first->t->len);
-
-	for (uint32_t i = 1; i <= first->flow.more; i++) {
-		struct rte_mbuf *m = w->spare[--w->spare_count];
-		struct message *copy = &b->messages[it->pending_count];
-
-		*copy = *first;
-		copy->t = first->t + i;
-		memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, copy->t->len), payload,
-			first->payload.len);
-		it->pending[it->pending_count] = m;
-		it->pending_slots[it->pending_count++] = TXN_NONE;
-		if (copy->payload.sum)
-			mbuf_stamp(w, m, copy);
-	}
-}
-
-// Write the next message of a taken slot into a spare buffer, and put it into the burst. A payload
-// that was just written is slow to read back: when its sum is not known, the headers wait until all
-// payloads of the burst are written.
-HOT void item_build(
-	struct worker *w, struct worker_item *it, uint32_t slot, uint32_t port, struct batch *b)
-{
-	struct rte_mbuf *m = w->spare[--w->spare_count];
-	struct txn_slot *s = &it->txns.slots[slot];
-	struct message *message = &b->messages[it->pending_count];
-
-	if (w->spare_count >= BURST_AHEAD)
-		burst_own_mbuf(w->spare[w->spare_count - BURST_AHEAD]);
-	burst_reset(m);
-	it->ctx.counters = it->banks[s->judged];
-	message_write(it, port, &s->view, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m),
-		message);
-	it->pending[it->pending_count] = m;
-	it->pending_slots[it->pending_count++] = slot;
-	if (message->payload.sum)
-		mbuf_stamp(w, m, message);
-	else
-		b->unstamped = true;
-	if (it->more)
-		item_copy(w, it, m, b);
 }
 
 // Let the protocol pick a client for the next transaction. If none is free, an open loop counts the
@@ -171,27 +96,13 @@ uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now)
 	return item_next(w, it, now, &port);
 }
 
-// Build a burst of the messages that may leave now, one by one.
-APART void item_fill_routed(struct worker *w, struct worker_item *it, uint64_t now)
-{
-	struct batch b;
-	uint32_t slot, port;
-
-	b.unstamped = false;
-	while (w->spare_count > it->more && (slot = item_next(w, it, now, &port)) != TXN_NONE)
-		item_build(w, it, slot, port, &b);
-	for (uint16_t i = 0; i < it->pending_count && b.unstamped; i++)
-		if (!b.messages[i].payload.sum)
-			mbuf_stamp(w, it->pending[i], &b.messages[i]);
-}
-
-// The same without a router, in steps over the whole burst; entries as in the item's pending
-// packets.
+// The burst that item_fill builds, in steps; entries as in the item's pending packets.
 struct block {
 	uint32_t count;
 	uint32_t judged;           // of them, due in the measured part
 	uint32_t ports[BURST_MAX]; // source ports: indices
 	struct proto_txn *views[BURST_MAX];
+	struct proto_flow flows[BURST_MAX]; // with a router
 	struct proto_out out[BURST_MAX];
 };
 
@@ -254,24 +165,55 @@ HOT void block_begin(
 	}
 }
 
-// Let the protocol write the payloads.
-HOT void block_write(struct worker_item *it, struct block *b)
+// The same with a router, which picks a client for each; there are buffers for all copies.
+static void block_next(
+	struct worker *w, struct worker_item *it, uint64_t now, uint32_t most, struct block *b)
+{
+	uint32_t slot;
+
+	while ((b->count + 1) * (1u + it->more) <= most &&
+		(slot = item_next(w, it, now, &b->ports[b->count])) != TXN_NONE) {
+		b->views[b->count] = &it->txns.slots[slot].view;
+		b->judged += it->txns.slots[slot].judged;
+		it->pending_slots[b->count++] = slot;
+	}
+}
+
+// Let the protocol write n payloads from the one at `from` on.
+HOT void block_write_alike(
+	struct worker_item *it, struct block *b, uint32_t from, uint32_t n, uint32_t room)
 {
 	const struct proto *p = it->proto;
-	uint32_t room = it->pending[0]->buf_len - RTE_PKTMBUF_HEADROOM - it->frames->len;
+
+	if (it->router && it->router->request_n) {
+		it->router->request_n(
+			&it->ctx, b->views + from, b->flows + from, b->out + from, n, room);
+		return;
+	}
+	if (p->request_n) {
+		p->request_n(&it->ctx, b->views + from, b->out + from, n, room);
+		return;
+	}
+	for (uint32_t i = from; i < from + n; i++) {
+		if (it->router)
+			it->router->flow(&it->ctx, b->views[i], &b->flows[i]);
+		it->ctx.sum = 0;
+		b->out[i].len = p->request(&it->ctx, b->views[i], b->out[i].buf, room);
+		b->out[i].sum = it->ctx.sum;
+	}
+}
+
+// head: room in front of each payload.
+HOT void block_write(struct worker_item *it, struct block *b, uint32_t head)
+{
+	uint32_t room = it->pending[0]->buf_len - RTE_PKTMBUF_HEADROOM - head;
 
 	for (uint32_t from = 0, n; from < b->count; from += n) {
 		n = b->count - from;
 		if (b->judged && b->judged < b->count) // rare: the measured part begins here
 			n = views_alike(b->views + from, n);
 		it->ctx.counters = it->banks[slot_of(b->views[from])->judged];
-		if (p->request_n)
-			p->request_n(&it->ctx, b->views + from, b->out + from, n, room);
-		for (uint32_t i = from; i < from + n && !p->request_n; i++) {
-			it->ctx.sum = 0;
-			b->out[i].len = p->request(&it->ctx, b->views[i], b->out[i].buf, room);
-			b->out[i].sum = it->ctx.sum;
-		}
+		block_write_alike(it, b, from, n, room);
 	}
 }
 
@@ -331,14 +273,71 @@ APART void block_stamp(const struct worker *w, const struct worker_item *it, con
 	}
 }
 
+// The headers of a frame that goes as its protocol says; payload: in m.
+HOT void flow_stamp(const struct worker *w, struct rte_mbuf *m, const struct frame_template *t,
+	const struct proto_flow *flow, const struct proto_out *out)
+{
+	struct frame_payload payload = {out->len, out->sum};
+	uint8_t *data = out->buf - t->len;
+	uint32_t len, src;
+
+	if (frame_template_is_plain(t) && payload.sum) {
+		memcpy(&src, flow->src, 4);
+		len = frame_stamp_plain(t, data, src, flow->src_port, payload);
+	} else {
+		len = frame_stamp(t, data, flow->src, flow->src_port, payload);
+	}
+	if (flow->own_mac)
+		memcpy(data + 6, flow->mac, 6);
+	m->data_off = (uint16_t)(data - (uint8_t *)m->buf_addr);
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	if (w->wire.checksum_offload)
+		wire_offload(m, t);
+}
+
+// Send the i-th message to the paths after its own, too.
+APART void flow_copy(struct worker *w, struct worker_item *it, const struct block *b, uint32_t i)
+{
+	const struct proto_flow *flow = &b->flows[i];
+
+	for (uint32_t n = 1; n <= flow->more; n++) {
+		struct rte_mbuf *m = w->spare[--w->spare_count];
+		struct proto_out out = b->out[i];
+
+		burst_reset(m);
+		out.buf = rte_pktmbuf_mtod_offset(m, uint8_t *, FRAME_HEADER_MAX);
+		memcpy(out.buf, b->out[i].buf, out.len);
+		flow_stamp(w, m, &it->frames[flow->path + n], flow, &out);
+		it->pending[it->pending_count] = m;
+		it->pending_slots[it->pending_count++] = TXN_NONE;
+	}
+}
+
+static void block_stamp_routed(struct worker *w, struct worker_item *it, const struct block *b)
+{
+	for (uint32_t i = 0; i < b->count; i++)
+		flow_stamp(
+			w, it->pending[i], &it->frames[b->flows[i].path], &b->flows[i], &b->out[i]);
+	for (uint32_t i = 0; i < b->count && it->more; i++)
+		flow_copy(w, it, b, i);
+}
+
+// Build a burst of the messages that may leave now. With a router the path of a message is not
+// known before its payload is written: the longest headers have room.
 APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t now)
 {
 	uint32_t most = w->spare_count < BURST_MAX ? w->spare_count : BURST_MAX;
+	uint32_t head = it->router ? FRAME_HEADER_MAX : it->frames->len;
 	struct block b;
 
 	b.count = b.judged = 0;
-	block_again(it, most, &b);
-	block_begin(w, it, now, most, &b);
+	if (it->router) {
+		block_next(w, it, now, most, &b);
+	} else {
+		block_again(it, most, &b);
+		block_begin(w, it, now, most, &b);
+	}
 	it->pending_count = (uint16_t)b.count;
 	if (b.count == 0)
 		return;
@@ -349,10 +348,12 @@ APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t no
 			burst_own_mbuf(w->spare[w->spare_count - BURST_AHEAD]);
 		burst_reset(m);
 		it->pending[i] = m;
-		b.out[i].buf = rte_pktmbuf_mtod_offset(m, uint8_t *, it->frames->len);
+		b.out[i].buf = rte_pktmbuf_mtod_offset(m, uint8_t *, head);
 	}
-	block_write(it, &b);
-	if (frame_template_is_plain(it->frames))
+	block_write(it, &b, head);
+	if (it->router)
+		block_stamp_routed(w, it, &b);
+	else if (frame_template_is_plain(it->frames))
 		block_stamp_plain(it, &b);
 	else
 		block_stamp(w, it, &b);
@@ -366,10 +367,7 @@ APART void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
 		return;
 	if (!spare_fill(w))
 		return;
-	if (it->router)
-		item_fill_routed(w, it, now);
-	else
-		item_fill_block(w, it, now);
+	item_fill_block(w, it, now);
 }
 
 // A message was sent. A retransmission is not another message of its step.

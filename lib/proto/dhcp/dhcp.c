@@ -84,6 +84,7 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.common_teardown = dhcp_common_teardown,                                           \
 		.begin = family##_begin,                                                           \
 		.flow = family##_flow,                                                             \
+		.request_n = family##_request_n,                                                   \
 		.owns = family##_owns,                                                             \
 	};                                                                                         \
                                                                                                    \

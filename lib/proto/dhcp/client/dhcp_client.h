@@ -167,6 +167,8 @@ int dhcp_close(struct proto_ctx *ctx);
 		struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out);         \
 	uint32_t family##_request(                                                                 \
 		struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);          \
+	void family##_request_n(struct proto_ctx *ctx, struct proto_txn *const *t,                 \
+		struct proto_flow *flow, struct proto_out *out, uint32_t n, uint32_t room);        \
 	bool family##_key(const uint8_t *buf, uint32_t len, uint32_t *key);                        \
 	enum proto_verdict family##_reply(                                                         \
 		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);     \

@@ -110,7 +110,7 @@ void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w)
 	dhcp_varying_options(&values, &s->p->relay_subs, false, w);
 }
 
-static inline uint16_t secs_of(
+DHCP_INLINE uint16_t secs_of(
 	const struct proto_ctx *ctx, struct dhcp4_client *k, const struct proto_txn *t)
 {
 	uint32_t secs = (ctx->now_ms - k->head.began_ms) / MS_PER_S;
@@ -123,16 +123,47 @@ static inline uint16_t secs_of(
 	return (uint16_t)secs;
 }
 
+// A message that is being made.
+struct asking {
+	const struct dhcp4_plan *p;
+	struct dhcp4_worker *w;
+	struct dhcp4_client *client;
+	const struct dhcp4_template *m;
+	uint32_t number; // of the client, in the whole run
+	uint32_t relay;  // as on the wire; 0: none
+	uint16_t has;    // enum dhcp4_has, enum dhcp_has
+	uint8_t type;    // of the message
+};
+
+DHCP_INLINE struct asking asking_of(const struct proto_ctx *ctx, const struct proto_txn *t)
+{
+	const struct dhcp4_plan *p = ctx->shared;
+	struct dhcp4_worker *w = ctx->own;
+	struct asking a = {.p = p,
+		.w = w,
+		.client = dhcp4_client_at(w, t->user),
+		.m = &p->templates[t->step],
+		.number = dhcp_work_number(&w->is.work, t->user),
+		.has = dhcp4_kinds[t->step].has,
+		.type = dhcp4_kinds[t->step].type};
+
+	if (a.m->relayed)
+		memcpy(&a.relay, p->is.relays + 4 * (size_t)dhcp_work_relay(&w->is.work, t->user),
+			4);
+	return a;
+}
+
 // Into the field of the header and into the client identifier. Mostly the first half of the field
 // alone: nothing but zeros is behind.
-static inline uint64_t chaddr_patch(
-	const struct dhcp4_plan *p, uint32_t number, const struct dhcp4_template *m, uint8_t *buf)
+DHCP_INLINE uint64_t chaddr_patch(const struct asking *a, uint8_t *buf)
 {
+	const struct dhcp4_plan *p = a->p;
+	const struct dhcp4_template *m = a->m;
 	uint8_t chaddr[DHCP4_CHADDR_LEN];
 	uint32_t len = p->is.mac_len <= 8 ? 8 : DHCP4_CHADDR_LEN;
 	uint64_t sum;
 
-	dhcp4_chaddr(p, number, chaddr);
+	dhcp4_chaddr(p, a->number, chaddr);
 	sum = len == 8 ? csum_add(0, chaddr, 8) : csum_add(0, chaddr, DHCP4_CHADDR_LEN);
 	if (m->id_at)
 		dhcp4_chaddr_copy(p, chaddr, buf + m->id_at);
@@ -143,31 +174,25 @@ static inline uint64_t chaddr_patch(
 	return (p->hlen ? sum : 0) + (m->id_at ? dhcp_sum_at(sum, m->id_at) : 0);
 }
 
-static inline uint64_t secs_patch(const struct proto_ctx *ctx, struct dhcp4_client *k,
-	const struct proto_txn *t, uint8_t *buf)
-{
-	return dhcp_patch16(buf, DHCP4_AT_SECS, secs_of(ctx, k, t));
-}
-
 // The values of the client into a copy of the template. Returns the sum of both.
-static inline uint64_t template_patch(const struct proto_ctx *ctx, const struct proto_txn *t,
-	const struct dhcp4_template *m, uint8_t *buf)
+DHCP_INLINE uint64_t template_patch(const struct proto_ctx *ctx, const struct proto_txn *t,
+	const struct asking *a, uint8_t *buf)
 {
-	const struct dhcp4_plan *p = ctx->shared;
-	const struct dhcp4_worker *w = ctx->own;
-	struct dhcp4_client *k = dhcp4_client_at(w, t->user);
-	uint16_t has = dhcp4_kinds[t->step].has;
+	const struct dhcp4_template *m = a->m;
+	struct dhcp4_client *k = a->client;
 	uint64_t sum = m->sum;
 
 	sum += dhcp_patch32(buf, DHCP4_AT_XID, t->key);
-	if (has & DHCP4_HAS_SECS)
-		sum += secs_patch(ctx, k, t, buf);
-	if (has & DHCP4_HAS_CIADDR)
+	if (a->has & DHCP4_HAS_SECS)
+		sum += dhcp_patch16(buf, DHCP4_AT_SECS, secs_of(ctx, k, t));
+	if (a->has & DHCP4_HAS_CIADDR)
 		sum += dhcp_patch32(buf, DHCP4_AT_CIADDR, k->offered);
-	if (m->relayed)
-		sum += dhcp_patch32(buf, DHCP4_AT_GIADDR, dhcp4_relay_of(p, w, t->user));
-	if (has & DHCP4_HAS_CHADDR)
-		sum += chaddr_patch(p, dhcp_work_number(&w->is.work, t->user), m, buf);
+	if (m->relayed) {
+		memcpy(buf + DHCP4_AT_GIADDR, &a->relay, 4);
+		sum += a->relay;
+	}
+	if (a->has & DHCP4_HAS_CHADDR)
+		sum += chaddr_patch(a, buf);
 	if (m->requested_at)
 		sum += dhcp_patch32(buf, m->requested_at, k->offered);
 	if (m->server_at)
@@ -216,16 +241,13 @@ static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
 	dhcp_work_leave(&w->is.work, ctx, t, t->step == DHCP4_STEP_DECLINE);
 }
 
-// A relay that knows several servers asks them all (RFC 1542 section 4.1.1).
-static inline uint8_t copies_of(const struct dhcp4_plan *p, const struct proto_txn *t)
-{
-	return dhcp4_kinds[t->step].has & DHCP4_IS_UNICAST ? 0 : p->is.layout.more;
-}
-
 // The options behind an open template, END and the padding. The length of the message.
-static __attribute__((noinline)) uint32_t template_end(struct proto_ctx *ctx, struct proto_txn *t,
-	const struct dhcp4_template *m, uint8_t *buf, uint32_t room)
+static __attribute__((noinline)) uint32_t template_end(
+	struct proto_ctx *ctx, struct proto_txn *t, struct proto_out *out, uint32_t room)
 {
+	const struct dhcp4_template *m =
+		&((const struct dhcp4_plan *)ctx->shared)->templates[t->step];
+	uint8_t *buf = out->buf;
 	struct writer w = writer_of(buf + m->len, room - m->len);
 	struct dhcp4_self s;
 	uint32_t len;
@@ -233,66 +255,82 @@ static __attribute__((noinline)) uint32_t template_end(struct proto_ctx *ctx, st
 	dhcp4_self_find(ctx, t->user, &s);
 	tail_write(&s, m, dhcp4_kinds[t->step].has, &w);
 	len = (uint32_t)(w.at - buf);
-	ctx->sum += dhcp_sum_at(csum_add(0, buf + m->len, len - m->len), m->len);
+	out->sum += dhcp_sum_at(csum_add(0, buf + m->len, len - m->len), m->len);
 	if (len >= s.p->pad)
 		return len;
 	memset(buf + len, 0, s.p->pad - len);
 	return s.p->pad;
 }
 
-uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const struct asking *a,
+	struct proto_out *out, uint32_t room)
 {
-	const struct dhcp4_plan *p = ctx->shared;
-	const struct dhcp_message_kind *kind = &dhcp4_kinds[t->step];
-	const struct dhcp4_template *m = &p->templates[t->step];
+	// A relay that knows several servers asks them all (RFC 1542 section 4.1.1).
+	uint32_t copies = 1u + (a->has & DHCP4_IS_UNICAST ? 0 : a->p->is.layout.more);
 	struct dhcp4_counters *n = ctx->counters;
-	uint32_t len, copies;
 
-	if (m->room > room)
-		return 0;
-	memcpy(buf, m->bytes, m->len);
-	ctx->sum = template_patch(ctx, t, m, buf);
-	len = m->open ? template_end(ctx, t, m, buf, room) : m->len;
-	copies = 1 + copies_of(p, t);
-	n->is.sent[kind->type] += copies;
-	n->is.request_bytes += (uint64_t)len * copies;
-	t->wait = dhcp_work_wait(ctx->own, t, 0, false);
-	if (kind->has & DHCP_IS_SILENT)
+	out->len = 0;
+	if (a->m->room > room)
+		return;
+	memcpy(out->buf, a->m->bytes, a->m->len);
+	out->sum = template_patch(ctx, t, a, out->buf);
+	out->len = a->m->open ? template_end(ctx, t, out, room) : a->m->len;
+	n->is.sent[a->type] += copies;
+	n->is.request_bytes += (uint64_t)out->len * copies;
+	t->wait = dhcp_work_wait(&a->w->is.work, t, 0, false);
+	if (a->has & DHCP_IS_SILENT)
 		silent_sent(ctx, t);
-	return len;
 }
 
-static inline void own_mac_write(const struct dhcp4_plan *p, uint32_t number, uint8_t mac[6])
+DHCP_INLINE void flow_make(const struct asking *a, struct proto_flow *out)
 {
+	const struct dhcp4_plan *p = a->p;
+	uint32_t set = dhcp_vlans_place(&p->is.vlans, a->number) * p->is.path_stride;
+	bool unicast = a->has & DHCP4_IS_UNICAST;
 	uint8_t chaddr[DHCP4_CHADDR_LEN];
 
-	dhcp4_chaddr(p, number, chaddr);
-	memcpy(mac, chaddr, 6);
+	*out = (struct proto_flow){.own_mac = !p->is.relays};
+	if (out->own_mac) {
+		dhcp4_chaddr(p, a->number, chaddr);
+		memcpy(out->mac, chaddr, 6);
+	}
+	if (a->m->relayed) {
+		out->more = unicast ? 0 : p->is.layout.more;
+		out->path = set + (out->more ? 0 : a->client->head.server);
+		out->src_port = p->is.relay_port;
+		memcpy(out->src, &a->relay, 4);
+		return;
+	}
+	out->path = set + (unicast ? p->path_server + a->client->head.server : 0);
+	out->src_port = DHCP4_CLIENT_PORT;
+	if (a->has & DHCP4_HAS_CIADDR)
+		bytes_put_be32(out->src, a->client->offered);
 }
 
 void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
 {
-	const struct dhcp4_plan *p = ctx->shared;
-	const struct dhcp4_worker *w = ctx->own;
-	const struct dhcp4_client *k = dhcp4_client_at(w, t->user);
-	uint16_t has = dhcp4_kinds[t->step].has;
-	uint32_t number = dhcp_work_number(&w->is.work, t->user);
-	uint32_t set = dhcp_vlans_place(&p->is.vlans, number) * p->is.path_stride;
+	const struct asking a = asking_of(ctx, t);
 
-	out->own_mac = !p->is.relays;
-	out->more = 0;
-	if (out->own_mac)
-		own_mac_write(p, number, out->mac);
-	memset(out->src, 0, sizeof(out->src));
-	if (p->templates[t->step].relayed) {
-		out->more = copies_of(p, t);
-		out->path = set + (out->more ? 0 : k->head.server);
-		out->src_port = p->is.relay_port;
-		bytes_put_be32(out->src, dhcp4_relay_of(p, w, t->user));
-		return;
+	flow_make(&a, out);
+}
+
+void dhcp4_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
+	struct proto_out *out, uint32_t n, uint32_t room)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct asking a = asking_of(ctx, t[i]);
+
+		flow_make(&a, &flow[i]); // first: a silent message ends the lease that it is about
+		message_make(ctx, t[i], &a, &out[i], room);
 	}
-	out->path = set + (has & DHCP4_IS_UNICAST ? p->path_server + k->head.server : 0);
-	out->src_port = DHCP4_CLIENT_PORT;
-	if (has & DHCP4_HAS_CIADDR)
-		bytes_put_be32(out->src, k->offered);
+}
+
+uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+{
+	struct proto_out out = {.buf = buf};
+	struct proto_flow flow;
+
+	dhcp4_request_n(ctx, &t, &flow, &out, 1, room);
+	ctx->sum = out.sum;
+	return out.len;
 }

@@ -291,3 +291,14 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 	dhcp6_mac(p, dhcp_work_number(&w->is.work, t->user), out->mac);
 	dhcp6_link_local(out->mac, out->src);
 }
+
+void dhcp6_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
+	struct proto_out *out, uint32_t n, uint32_t room)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		dhcp6_flow(ctx, t[i], &flow[i]);
+		ctx->sum = 0;
+		out[i].len = dhcp6_request(ctx, t[i], out[i].buf, room);
+		out[i].sum = ctx->sum;
+	}
+}

@@ -304,8 +304,8 @@ static void copies_go_to_the_paths_after_the_first(void **state)
 		rig_pass(1500);
 		assert_int_equal(rig.asked, 4);
 		for (int i = 0; i < 4; i++) {
-			assert_int_equal(rig.queries[i].f.dst[3], 9 + i % 2);
-			assert_int_equal(rig.queries[i].seq, i / 2);
+			assert_int_equal(rig.queries[i].f.dst[3], 9 + i / 2);
+			assert_int_equal(rig.queries[i].seq, i % 2);
 			assert_memory_equal(
 				rig.queries[i].f.eth + 6, ((uint8_t[]){2, 0, 0, 0, 1, 1}), 6);
 		}

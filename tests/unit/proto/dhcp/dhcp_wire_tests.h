@@ -8,6 +8,59 @@
 //   TAGGED(clients), tagged_ends: a fixture, and how the replies to its clients come
 #pragma once
 
+#define BLOCK 6
+
+static void assert_same_flow(const struct proto_flow *a, const struct proto_flow *b)
+{
+	assert_int_equal(a->path, b->path);
+	assert_int_equal(a->more, b->more);
+	assert_int_equal(a->src_port, b->src_port);
+	assert_int_equal(a->own_mac, b->own_mac);
+	assert_memory_equal(a->src, b->src, sizeof(a->src));
+	if (a->own_mac)
+		assert_memory_equal(a->mac, b->mac, 6);
+}
+
+// The clients of one half have an offer already.
+static void a_block_of_messages_is_as_they_are_one_by_one(void **state)
+{
+	for (uint32_t relayed = 0; relayed < 2; relayed++) {
+		FIXTURE *f = fixture_new(BLOCK);
+		struct proto_txn txns[BLOCK], *views[BLOCK];
+		static uint8_t bytes[BLOCK][sizeof(f->sent)];
+		struct proto_flow flow, flows[BLOCK];
+		struct proto_out out[BLOCK];
+
+		f->settings.is.relay = relayed ? &f->relay.is : NULL;
+		fixture_open(f);
+		for (uint32_t i = 0; i < BLOCK; i++) {
+			fixture_next(f);
+			if (i % 2)
+				assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_AGAIN);
+			txns[i] = f->txn;
+			views[i] = &txns[i];
+			out[i] = (struct proto_out){.buf = bytes[i]};
+		}
+		f->ctx.now_ms += 2500;
+		VERB(request_n)(&f->ctx, views, flows, out, BLOCK, sizeof(bytes[0]));
+		for (uint32_t i = 0; i < BLOCK; i++) {
+			f->txn = txns[i];
+			VERB(flow)(&f->ctx, &f->txn, &flow);
+			fixture_send(f);
+			assert_same_flow(&flows[i], &flow);
+			assert_int_equal(out[i].len, f->sent_len);
+			assert_memory_equal(bytes[i], f->sent, f->sent_len);
+			if (out[i].sum) // it is known
+				assert_int_equal(csum_fold(out[i].sum),
+					csum_fold(csum_add(0, f->sent, f->sent_len)));
+		}
+		VERB(request_n)(&f->ctx, views, flows, out, BLOCK, 10);
+		for (uint32_t i = 0; i < BLOCK; i++)
+			assert_int_equal(out[i].len, 0);
+		fixture_end(f);
+	}
+}
+
 static void rapid_commit_takes_two_messages_or_falls_back_to_four(void **state)
 {
 	FIXTURE *f = fixture_new(2);
@@ -120,7 +173,8 @@ static void a_reply_comes_on_the_vlans_of_its_client(void **state)
 }
 
 #define DHCP_WIRE_TESTS                                                                            \
-	cmocka_unit_test(rapid_commit_takes_two_messages_or_falls_back_to_four),                   \
+	cmocka_unit_test(a_block_of_messages_is_as_they_are_one_by_one),                           \
+		cmocka_unit_test(rapid_commit_takes_two_messages_or_falls_back_to_four),           \
 		cmocka_unit_test(an_offer_after_the_first_is_a_duplicate),                         \
 		cmocka_unit_test(a_lease_that_ran_out_frees_its_client),                           \
 		cmocka_unit_test(an_address_of_two_clients_fails_and_is_kept_for_the_log),         \
