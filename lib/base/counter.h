@@ -71,6 +71,16 @@ struct counter {
 		.length = length_,                                                                 \
 		.label = label_},
 
+// to[i] = now[i] - before[i] over size bytes of uint64_t; size is a multiple of 8.
+static inline void counter_difference(void *to, const void *now, const void *before, size_t size)
+{
+	uint64_t *t = (uint64_t *)to;
+	const uint64_t *n = (const uint64_t *)now, *b = (const uint64_t *)before;
+
+	for (size_t i = 0; i < size / sizeof(*t); i++)
+		t[i] = n[i] - b[i];
+}
+
 // to[i] += from[i] over size bytes of uint64_t; size is a multiple of 8.
 static inline void counter_sum(void *to, const void *from, size_t size)
 {

@@ -4,7 +4,9 @@
 // (max stays exact). Path: hot (hist_add) | cold (the rest).
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define HIST_SUB_BITS 7
 #define HIST_TOP_BITS 42
@@ -68,6 +70,20 @@ static inline void hist_run_add(struct hist *h, struct hist_run *r, uint64_t val
 }
 
 void hist_clear(struct hist *h);
+// to: cleared, or an earlier copy of the same histogram. Only buckets between min and max are
+// copied. Path: hot.
+static inline void hist_copy(struct hist *to, const struct hist *from)
+{
+	uint32_t first, last;
+
+	memcpy(to, from, offsetof(struct hist, bucket));
+	if (from->count == 0)
+		return;
+	first = hist_bucket(from->min);
+	last = hist_bucket(from->max);
+	memcpy(to->bucket + first, from->bucket + first, (last + 1 - first) * sizeof(*to->bucket));
+}
+
 void hist_merge(struct hist *to, const struct hist *from);
 // to = now - before, of two readings of one histogram. min and max become the edges of the outer
 // buckets, held within those of now. to may be now or before.

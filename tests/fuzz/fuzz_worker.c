@@ -73,6 +73,7 @@ static struct {
 	struct worker w;
 	struct worker_item items[ITEMS];
 	struct item_snapshot snapshots[SNAPSHOTS][ITEMS];
+	struct dns_counters unread[2]; // of all snapshots
 	_Atomic uint32_t phase;
 	void *shared[ITEMS];
 	// of the input
@@ -321,8 +322,8 @@ static void start_item(uint32_t number, const uint8_t *head)
 	it->pace.measure = START + WARMUP;
 	start_pace(&it->pace, head);
 	hist_clear(&it->books.response);
-	hist_clear(&it->service);
-	hist_clear(&it->lag);
+	hist_clear(&it->books.service);
+	hist_clear(&it->books.lag);
 	it->ctx.shared = run.shared[number];
 	require(protos[0]->open(&it->ctx, &envs[number]) == 0);
 	require(txn_bytes(&shape) <= sizeof(run.t.items[number].memory));
@@ -341,6 +342,14 @@ static void go_long_way(struct wire *w)
 	w->self.vlan_count = 1;
 	w->more = &no_vlans;
 	w->more_count = 1;
+}
+
+static void start_snapshot(struct worker_snapshot *s, struct item_snapshot *items)
+{
+	s->items = items;
+	for (uint16_t i = 0; i < ITEMS; i++)
+		for (int b = 0; b < 2; b++)
+			items[i].banks[b] = &run.unread[b];
 }
 
 static void start(const uint8_t *head, bool long_way)
@@ -370,7 +379,7 @@ static void start(const uint8_t *head, bool long_way)
 	if (long_way)
 		go_long_way(&w->wire);
 	for (uint32_t s = 0; s < SNAPSHOTS; s++)
-		w->snapshots[s].items = run.snapshots[s];
+		start_snapshot(&w->snapshots[s], run.snapshots[s]);
 	hist_clear(&w->passes);
 	for (uint16_t i = 0; i < w->item_count; i++) {
 		start_item(i, head);
@@ -413,7 +422,7 @@ static uint64_t check_item(const struct worker_item *it, const struct dns_counte
 	counter_sum(&sum, &l[1], sizeof(sum));
 	check_table(&it->txns, &sum);
 	require(it->books.response.count == l[1].answered + l[1].failed);
-	require(it->service.count == l[1].answered + l[1].failed);
+	require(it->books.service.count == l[1].answered + l[1].failed);
 	return sum.answered + sum.failed + sum.late + sum.duplicate + sum.stray + sum.malformed +
 	       banks[0].badcookie_retries + banks[1].badcookie_retries;
 }
@@ -441,10 +450,10 @@ static void play(const uint8_t *data, size_t size, bool long_way)
 		struct worker_item *it = &run.items[i];
 
 		run.t.items[i].books = it->books;
-		memcpy(run.t.items[i].counts, it->counts, sizeof(it->counts));
-		run.t.items[i].service = it->service;
+		memcpy(run.t.items[i].books.counts, it->books.counts, sizeof(it->books.counts));
+		run.t.items[i].books.service = it->books.service;
 		run.t.items[i].answered_at = it->answered_at;
-		run.t.items[i].longest_gap = it->longest_gap;
+		run.t.items[i].books.longest_gap = it->books.longest_gap;
 		run.t.items[i].last_answer = it->last_answer;
 		protos[0]->close(&it->ctx);
 	}

@@ -89,15 +89,28 @@ static const struct result_worker workers[] = {
 	{"dut", 2, .busy = 0.25},
 };
 
+static const struct result_step first_steps[] = {
+	{"ask", .sent = 50000, .answered = 49993, .failed = 2, .lost = 3},
+};
+
 static const struct result_interval_item first_second[] = {
-	{"queries", 50000, 50000, 49993, 2, 3, 0, 58000, 121000, INFINITY, 2, 0.00006, 50000,
-		49993},
-	{"probes", 250, 250, 250, 0, 0, 0, 61200, 102000, 816000, 0, 0, 250, 250},
+	{"queries", .due = 50000, .sent = 50000, .answered = 49993, .failed = 2, .lost = 3,
+		.duplicate = 1, .p50_ns = 58000, .p99_ns = 121000, .max_ns = INFINITY,
+		.in_flight = 2, .loss = 0.00006, .due_per_s = 50000, .sent_per_s = 50000,
+		.answered_per_s = 49993,
+		.latency.response = {49995, 31000, 60100, 1e4, 58000, 88000, 121000, 350000,
+			INFINITY, INFINITY},
+		.steps = {first_steps, 1}, .counters = {&own_section, &queries_own}},
+	{"probes", .due = 250, .sent = 250, .answered = 250, .p50_ns = 61200, .p99_ns = 102000,
+		.max_ns = 816000, .due_per_s = 250, .sent_per_s = 250, .answered_per_s = 250},
 };
 
 static const struct result_interval_item last_second[] = {
-	{"queries", 50001, 50000, 50002, 0, 0, 0, 57500, 119000, 2.1e6, 0, 0, 50001, 50002},
-	{"probes", 250, 250, 250, 0, 0, 0, 61100, 101000, 640000, 0, 0, 250, 250},
+	{"queries", .due = 50001, .sent = 50000, .answered = 50002, .p50_ns = 57500,
+		.p99_ns = 119000, .max_ns = 2.1e6, .due_per_s = 50001, .sent_per_s = 50000,
+		.answered_per_s = 50002},
+	{"probes", .due = 250, .sent = 250, .answered = 250, .p50_ns = 61100, .p99_ns = 101000,
+		.max_ns = 640000, .due_per_s = 250, .sent_per_s = 250, .answered_per_s = 250},
 };
 
 static const struct result_interval intervals[] = {

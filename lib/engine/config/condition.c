@@ -4,6 +4,7 @@
 #include "engine/config/condition.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,22 +88,41 @@ static const char *long_name(const struct parser *p, const char *figure)
 
 	if (!is_latency(word))
 		return NULL;
-	return arena_printf(p->arena, "%.*s%s%s_ns", (int)(word - figure), figure,
-		p->out->interval ? "" : "latency.response.", word);
+	return arena_printf(
+		p->arena, "%.*slatency.response.%s_ns", (int)(word - figure), figure, word);
 }
 
-// An item as its result may be, with nothing in it.
-static struct result_item example_of(const struct parser *p, const struct item_settings *i)
+// An item as its result or interval may be, with nothing in it.
+struct example {
+	struct result_item item;
+	struct result_interval_item interval;
+};
+
+static struct example example_of(const struct parser *p, const struct item_settings *i)
 {
 	const struct proto *proto = config_item_proto(i, NULL);
 	uint32_t count = proto->steps ? proto->step_count : 0;
 	struct result_step *steps = arena_zalloc(p->arena, (count + 1) * sizeof(*steps));
+	struct counter_list list = {steps, count};
+	struct counter_choice counters = {
+		proto->counters, arena_zalloc(p->arena, proto->counters->size)};
 
 	for (uint32_t n = 0; n < count; n++)
 		steps[n].name = proto->steps[n].name;
-	return (struct result_item){.name = i->name,
-		.steps = {steps, count},
-		.counters = {proto->counters, arena_zalloc(p->arena, proto->counters->size)}};
+	return (struct example){
+		.item = {.name = i->name, .steps = list, .counters = counters},
+		.interval = {.name = i->name, .steps = list, .counters = counters},
+	};
+}
+
+static const struct counter_section *section_of(const struct parser *p)
+{
+	return p->out->interval ? &result_interval_item_section : &result_item_section;
+}
+
+static const void *data_of(const struct parser *p, const struct example *e)
+{
+	return p->out->interval ? (const void *)&e->interval : (const void *)&e->item;
 }
 
 static bool is_meant(const struct parser *p, const struct item_settings *i)
@@ -113,21 +133,17 @@ static bool is_meant(const struct parser *p, const struct item_settings *i)
 
 static bool figure_exists(struct parser *p, const char *figure)
 {
-	static const struct result_interval_item nothing;
 	const struct item_settings *items = p->config->traffic.items;
 	struct stats_value v;
 	bool found = false;
 
 	for (uint32_t i = 0; i < p->config->traffic.count && !found; i++) {
-		struct result_item example;
+		struct example example;
 
 		if (!is_meant(p, &items[i]))
 			continue;
 		example = example_of(p, &items[i]);
-		found = p->out->interval
-		                ? stats_lookup(
-					  &result_interval_item_section, &nothing, figure, &v) == 0
-		                : stats_lookup(&result_item_section, &example, figure, &v) == 0;
+		found = stats_lookup(section_of(p), data_of(p, &example), figure, &v) == 0;
 	}
 	if (!found)
 		return false;
@@ -161,22 +177,19 @@ static void try_name(void *ctx, const char *path)
 
 static const char *nearest_figure(struct parser *p, const char *figure)
 {
-	static const struct result_interval_item nothing;
 	const struct item_settings *items = p->config->traffic.items;
 	struct near s = {nearest_to(figure), p->arena};
 	const struct stats_paths to = {try_name, &s, p->arena};
 
 	if (p->use == CONDITION_STOP)
 		nearest_try(&s.best, "unanswered");
-	if (p->out->interval)
-		stats_paths(&result_interval_item_section, &nothing, "", &to);
-	for (uint32_t i = 0; i < p->config->traffic.count && !p->out->interval; i++) {
-		struct result_item example;
+	for (uint32_t i = 0; i < p->config->traffic.count; i++) {
+		struct example example;
 
 		if (!is_meant(p, &items[i]))
 			continue;
 		example = example_of(p, &items[i]);
-		stats_paths(&result_item_section, &example, "", &to);
+		stats_paths(section_of(p), data_of(p, &example), "", &to);
 	}
 	return s.best.name;
 }
@@ -197,9 +210,8 @@ static bool parse_figure(struct parser *p, struct part r)
 			figure, nearest);
 	if (p->use == CONDITION_STOP)
 		return condition_fail(p, r.from,
-			"no figure of an interval called \"%s\" (due, sent, answered, failed, "
-			"lost, "
-			"no_reply, in_flight, loss, due_per_s, answered_per_s, p50, p99, max)",
+			"no figure of an interval called \"%s\" (lost, loss, failed, in_flight, "
+			"answered_per_s, p99, ...: ddiperf list counters)",
 			figure);
 	return condition_fail(p, r.from,
 		"no such figure: \"%s\" (loss, p50, p99, max, lost, answered_per_s, ...: ddiperf "
@@ -294,6 +306,10 @@ static bool parse_limit(struct parser *p, struct part r)
 	uint64_t n = 0;
 	int rc;
 
+	if (!p->unit && strchr(text, '%')) {
+		p->out->share = true;
+		p->unit = "1";
+	}
 	if (p->unit && strcmp(p->unit, "1") == 0)
 		rc = units_parse_percent(text, out, &what);
 	else if (p->unit && strcmp(p->unit, "per_s") == 0)
@@ -383,9 +399,41 @@ bool condition_parse(const struct config *c, const char *text, enum condition_us
 	right = part_trim(&p, (struct part){op + strlen(op_texts[out->op]), all.to});
 	if (!parse_left(&p, part_trim(&p, (struct part){all.from, op})) || !split_time(&p, &right))
 		return false;
+	if (!parse_limit(&p, right))
+		return false;
 	out->unit = p.unit;
 	out->total = !p.unit && strcmp(out->figure, "in_flight") != 0;
-	return parse_limit(&p, right);
+	return true;
+}
+
+// "steps.NAME.": does the protocol have that step?
+static bool is_step(const struct proto *p, const char *figure)
+{
+	if (!p->steps || strncmp(figure, "steps.", 6) != 0)
+		return false;
+	for (uint32_t i = 0; i < p->step_count; i++) {
+		size_t len = strlen(p->steps[i].name);
+
+		if (strncmp(figure + 6, p->steps[i].name, len) == 0 && figure[6 + len] == '.')
+			return true;
+	}
+	return false;
+}
+
+bool condition_value(const struct condition *k, const struct proto *proto,
+	const struct counter_section *section, const void *data, uint64_t of, double *out)
+{
+	struct stats_value v;
+
+	if (stats_lookup(section, data, k->figure, &v) == 0)
+		*out = v.value;
+	else if (is_step(proto, k->figure))
+		*out = strstr(k->figure, "_ns") ? NAN : 0;
+	else
+		return false;
+	if (k->share)
+		*out = of ? *out / (double)of : 0;
+	return true;
 }
 
 bool condition_holds(const struct condition *k, double value)

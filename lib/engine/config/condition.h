@@ -7,8 +7,9 @@
 //   FIGURE OP VALUE [for TIME]                a stop rule: "loss > 5% for 3s", "failed > 100"
 //   unanswered for TIME                       a stop rule: sent, and no reply of any kind
 //
-// FIGURE is a counter's dotted name; mean, p50, p90, p99, p999, p9999 and max stand for the
-// response latency. Without a name it is about every item. Path: cold. Management thread.
+// FIGURE is a counter's dotted name; against a percentage, its share of the transactions sent in
+// the run, or ended in the interval. mean, p50 .. p9999 and max stand for the response latency.
+// Without a name it is about every item. Path: cold. Management thread.
 #pragma once
 
 #include "engine/config/config.h"
@@ -29,6 +30,7 @@ struct condition {
 	double limit;
 	uint64_t for_ns;  // 0: not given
 	bool total;       // a counter: of a stop rule without a time its sum so far
+	bool share;       // a counter against a percentage: its share of the transactions
 	const char *unit; // of the figure, as its row has it
 };
 
@@ -40,6 +42,12 @@ struct condition_error {
 // false: *e has the error and its place.
 bool condition_parse(const struct config *c, const char *text, enum condition_use use,
 	struct arena *a, struct condition *out, struct condition_error *e);
+
+// The figure of an item, by its rows (of the section, at data); of: transactions that a share is
+// of. A step that did not come has counts of 0, and no times (NAN). false: this item has no such
+// figure.
+bool condition_value(const struct condition *k, const struct proto *proto,
+	const struct counter_section *section, const void *data, uint64_t of, double *out);
 
 // false for a value that is not known (NAN).
 bool condition_holds(const struct condition *k, double value);

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "stats/lookup.h"
-
 static void check_list(const struct config *c, const struct field_list *list,
 	enum condition_use use, struct arena *a, struct diag *d)
 {
@@ -33,44 +31,34 @@ static bool counts(const struct result *r, uint32_t n, const struct result_inter
 	return i->due > 0 && (n + 1 < r->intervals.count || n == 0);
 }
 
-// NAN: of no interval at all.
-static double of_intervals(const struct condition *k, const struct result *r, uint32_t item)
+static const struct proto *proto_of(const struct config *c, uint32_t item)
+{
+	return config_item_proto(&((const struct item_settings *)c->traffic.items)[item], NULL);
+}
+
+// false: this item has no such figure. NAN: of no interval at all.
+static bool of_intervals(const struct config *c, const struct condition *k, const struct result *r,
+	uint32_t item, double *out)
 {
 	const struct result_interval *intervals = r->intervals.items;
-	double sum = 0, worst = NAN;
+	double sum = 0, worst = NAN, value;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < r->intervals.count; i++) {
 		const struct result_interval_item *it =
 			&((const struct result_interval_item *)intervals[i].traffic.items)[item];
-		struct stats_value v;
 
-		if (!counts(r, i, it) ||
-			stats_lookup(&result_interval_item_section, it, k->figure, &v) < 0 ||
-			isnan(v.value))
+		if (!condition_value(k, proto_of(c, item), &result_interval_item_section, it,
+			    it->answered + it->failed + it->lost, &value))
+			return false;
+		if (!counts(r, i, it) || isnan(value))
 			continue;
-		worst = k->fold == FOLD_MIN ? fmin(worst, v.value) : fmax(worst, v.value);
-		sum += v.value;
+		worst = k->fold == FOLD_MIN ? fmin(worst, value) : fmax(worst, value);
+		sum += value;
 		n++;
 	}
-	return k->fold == FOLD_MEAN && n ? sum / n : worst;
-}
-
-// "steps.NAME.": does the item's protocol have that step?
-static bool is_step(const struct config *c, uint32_t item, const char *figure)
-{
-	const struct item_settings *items = c->traffic.items;
-	const struct proto *p = config_item_proto(&items[item], NULL);
-
-	if (!p->steps || strncmp(figure, "steps.", 6) != 0)
-		return false;
-	for (uint32_t i = 0; i < p->step_count; i++) {
-		size_t len = strlen(p->steps[i].name);
-
-		if (strncmp(figure + 6, p->steps[i].name, len) == 0 && figure[6 + len] == '.')
-			return true;
-	}
-	return false;
+	*out = k->fold == FOLD_MEAN && n ? sum / n : worst;
+	return true;
 }
 
 // All that it sent is never answered, so it has no latencies.
@@ -79,22 +67,16 @@ static bool only_tells(const struct ledger *l)
 	return l->sent > 0 && l->sent == l->no_reply;
 }
 
-// false: this item has no such figure. A step that did not come has counts of 0, and no times.
+// false: this item has no such figure.
 static bool value_of(const struct config *c, const struct condition *k, const struct result *r,
 	uint32_t item, double *out)
 {
 	const struct result_item *i = &((const struct result_item *)r->traffic.items)[item];
-	struct stats_value v;
+	bool found = k->interval ? of_intervals(c, k, r, item, out)
+	                         : condition_value(k, proto_of(c, item), &result_item_section, i,
+					   i->ledger.sent, out);
 
-	if (k->interval)
-		*out = of_intervals(k, r, item);
-	else if (stats_lookup(&result_item_section, i, k->figure, &v) == 0)
-		*out = v.value;
-	else if (is_step(c, item, k->figure))
-		*out = strstr(k->figure, "_ns") ? NAN : 0;
-	else
-		return false;
-	return k->item || !isnan(*out) || !only_tells(&i->ledger);
+	return found && (k->item || !isnan(*out) || !only_tells(&i->ledger));
 }
 
 // As the file has it; where it is about several items, with the name of this one.

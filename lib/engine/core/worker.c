@@ -4,6 +4,7 @@
 #include "engine/core/worker_internal.h"
 
 #include <sched.h>
+#include <string.h>
 
 #include "engine/core/idle.h"
 
@@ -37,23 +38,45 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 	}
 }
 
+static void item_copy_books(struct item_snapshot *to, const struct worker_item *it)
+{
+	to->pace = it->pace;
+	if (it->ended)
+		to->pace.left = it->left_over;
+	to->ended_at = it->ended ? it->ended_at : UINT64_MAX;
+	memcpy(&to->books, &it->books, offsetof(struct item_books, response));
+	hist_copy(&to->books.response, &it->books.response);
+	hist_copy(&to->books.service, &it->books.service);
+	hist_copy(&to->books.lag, &it->books.lag);
+	for (uint32_t n = 0; it->steps && n < it->proto->step_count; n++) {
+		memcpy(&to->steps[n], &it->steps[n], offsetof(struct step_books, response));
+		hist_copy(&to->steps[n].response, &it->steps[n].response);
+		hist_copy(&to->steps[n].service, &it->steps[n].service);
+	}
+	for (int bank = 0; bank < 2; bank++)
+		memcpy(to->banks[bank], it->banks[bank], it->proto->counters->size);
+}
+
+#define COPY(member, help)       s->member = w->member;
+#define COPY_PARTS(member, help) memcpy(s->member, w->member, sizeof(s->member));
+#define COPY_HAND(member, help)  s->member = w->hand->member;
+
 static void worker_publish(struct worker *w, uint64_t at)
 {
 	uint64_t n = atomic_load_explicit(&w->published, memory_order_relaxed) + 1;
 	struct worker_snapshot *s = &w->snapshots[w->filling];
-	struct item_snapshot *to = s->items;
 
-	for (uint32_t i = 0; i < w->item_count; i++) {
-		to[i].pace = w->items[i].pace;
-		if (w->items[i].ended)
-			to[i].pace.left = w->items[i].left_over;
-		to[i].ended_at = w->items[i].ended ? w->items[i].ended_at : UINT64_MAX;
-		to[i].books = w->items[i].books;
-	}
+	for (uint32_t i = 0; i < w->item_count; i++)
+		item_copy_books(&s->items[i], &w->items[i]);
 	s->at = at;
 	s->number = n;
-	s->received = w->received;
-	s->given = w->hand ? w->hand->handed_over : 0;
+	s->wire = w->wire.counters;
+	QUEUE_COUNTERS(COPY)
+	WORKER_COUNTERS(COPY, COPY, COPY_PARTS)
+	PASS_COUNTERS(COPY, COPY, COUNTER_SKIP)
+	if (w->hand) {
+		HANDOFF_COUNTERS(COPY_HAND, COPY_HAND, COPY_HAND)
+	}
 	w->held = 0;
 	w->next_publish += w->times.interval;
 	w->filling = ~SNAPSHOT_NEW & atomic_exchange_explicit(&w->handed, w->filling | SNAPSHOT_NEW,

@@ -51,21 +51,31 @@ struct step_books {
 // Booked to [0] when due in the warm-up, to [1] when due in the measured part.
 struct item_books {
 	struct ledger ledger[2];
-	struct hist response; // of the measured part
+	struct item_counters counts[2];
+	// Longest time without a valid answer, from the first due send of the measured part on.
+	uint64_t longest_gap;
+	struct hist response, service, lag; // of the measured part
 };
 
+// A copy of all that a worker counts of an item.
 struct item_snapshot {
 	struct pace pace;
 	uint64_t ended_at; // UINT64_MAX: not yet
 	struct item_books books;
+	struct step_books *steps; // as worker_item.steps
+	void *banks[2];           // as worker_item.banks
 };
 
-// Of one interval boundary.
+// Of one interval boundary: a copy of all that a worker counts.
 struct worker_snapshot {
 	struct item_snapshot *items; // item_count
 	uint64_t at;
-	uint64_t number;          // counted from 1
-	uint64_t received, given; // packets so far: by its own queue; of them, to other workers
+	uint64_t number; // counted from 1
+	struct wire_counters wire;
+	QUEUE_COUNTERS(COUNTER_MEMBER)
+	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_PARTS_MEMBER)
+	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
+	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_MEMBER)
 };
 
 #define SNAPSHOTS    3
@@ -101,18 +111,15 @@ struct worker_item {
 	uint64_t ended_at;
 	uint64_t left_over;   // of load.total at that time
 	uint64_t judged_from; // number of the first transaction of the measured part
-	// Longest time without a valid answer, from the first due send of the measured part on.
-	uint64_t answered_at, longest_gap;
-	uint64_t last_answer;           // tick, after the end of sending too
-	struct step_books *steps;       // [proto->step_count]; NULL: there is only one
-	uint64_t *step_due;             // tick, of each slot
-	struct item_counters counts[2]; // as item_books.ledger
+	uint64_t answered_at;
+	uint64_t last_answer;     // tick, after the end of sending too
+	struct step_books *steps; // [proto->step_count]; NULL: there is only one
+	uint64_t *step_due;       // tick, of each slot
 	struct pace pace;
 	struct txn_table txns;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet
 	uint32_t pending_slots[BURST_MAX];   // TXN_NONE: a copy of another
 	struct item_books books;
-	struct hist service, lag; // of the measured part
 };
 
 struct worker {

@@ -102,6 +102,6 @@ static inline void item_silence(struct worker_item *it, uint64_t now)
 	if (gap <= 0)
 		return;
 	it->answered_at = now;
-	if ((uint64_t)gap > it->longest_gap)
-		it->longest_gap = (uint64_t)gap;
+	if ((uint64_t)gap > it->books.longest_gap)
+		it->books.longest_gap = (uint64_t)gap;
 }

@@ -79,7 +79,7 @@ static void item_no_match(struct worker_item *it, enum txn_match match, uint32_t
 	enum txn_state ended = TXN_FREE;
 
 	if (match == TXN_NO_MATCH && item_was_asked(it, &r->at[i])) {
-		it->counts[1].probe_late++;
+		it->books.counts[1].probe_late++;
 		return;
 	}
 	if (match == TXN_EARLIER)
@@ -152,7 +152,7 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 			worker_book_step(it, slot, f->steps[n], r->now, verdict == PROTO_FAIL);
 		if (s->judged) {
 			hist_run_add(&it->books.response, &response, r->now - s->due);
-			hist_run_add(&it->service, &service, r->now - s->time);
+			hist_run_add(&it->books.service, &service, r->now - s->time);
 		}
 		txn_give(&it->txns, slot, TXN_DONE);
 	}
@@ -161,7 +161,7 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 	it->books.ledger[0].answered += answered - judged;
 	it->books.ledger[1].answered += judged;
 	hist_run_end(&it->books.response, &response);
-	hist_run_end(&it->service, &service);
+	hist_run_end(&it->books.service, &service);
 	it->last_answer = r->now;
 	item_silence(it, r->now);
 }

@@ -36,7 +36,7 @@ APART bool item_pick_client(
 	if (it->pace.kind == PACE_RATE) {
 		pace_pop(&it->pace, now);
 		it->books.ledger[judged].due++;
-		it->counts[judged].no_client++;
+		it->books.counts[judged].no_client++;
 	}
 	return false;
 }
@@ -71,7 +71,7 @@ HOT uint32_t item_next(struct worker *w, struct worker_item *it, uint64_t now, u
 		return TXN_NONE;
 	slot = txn_take(&it->txns, now, port);
 	if (slot == TXN_NONE) {
-		it->counts[now >= w->times.measure].no_slot++;
+		it->books.counts[now >= w->times.measure].no_slot++;
 		return TXN_NONE;
 	}
 	s = &it->txns.slots[slot];
@@ -148,7 +148,7 @@ HOT void block_begin(
 		uint32_t want = most - b->count, got, judged = 0;
 
 		if (room == 0) {
-			it->counts[now >= measure].no_slot++;
+			it->books.counts[now >= measure].no_slot++;
 			return;
 		}
 		want = room < want ? (uint32_t)room : want;
@@ -401,7 +401,7 @@ APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 			sent++;
 			judged += s->judged;
 			if (s->judged)
-				hist_run_add(&it->lag, &lag, now - s->due);
+				hist_run_add(&it->books.lag, &lag, now - s->due);
 		}
 		if (it->steps && s->judged)
 			item_count_step(it, s);
@@ -411,7 +411,7 @@ APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 			txn_give(&it->txns, slot, TXN_DONE);
 		}
 	}
-	hist_run_end(&it->lag, &lag);
+	hist_run_end(&it->books.lag, &lag);
 	it->books.ledger[1].sent += judged;
 	it->books.ledger[0].sent += sent - judged;
 	it->pending_first += n;

@@ -250,6 +250,14 @@ int plan_open_common(struct plan *p, struct arena *a)
 	return 0;
 }
 
+static void snapshot_open(struct item_snapshot *s, const struct proto *proto, struct arena *a)
+{
+	if (proto->step_count > 1)
+		s->steps = arena_zalloc(a, proto->step_count * sizeof(*s->steps));
+	for (int b = 0; b < 2; b++)
+		s->banks[b] = arena_zalloc(a, proto->counters->size);
+}
+
 static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struct arena *a)
 {
 	struct field_list sources = config_sources(p->config, i->settings, a);
@@ -266,10 +274,12 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 	run->source_ranges = sources.count;
 	for (int b = 0; b < 2; b++)
 		run->banks[b] = arena_zalloc(a, run->proto->counters->size);
+	for (int s = 0; s < SNAPSHOTS; s++)
+		snapshot_open(&i->worker[worker].snapshots[s].items[i->place], run->proto, a);
 	run->shadow = arena_zalloc(a, run->proto->counters->size);
 	hist_clear(&run->books.response);
-	hist_clear(&run->service);
-	hist_clear(&run->lag);
+	hist_clear(&run->books.service);
+	hist_clear(&run->books.lag);
 	run->ctx.shared = i->shared;
 	if (run->proto->open && run->proto->open(&run->ctx, &env) < 0)
 		return -ENOMEM;

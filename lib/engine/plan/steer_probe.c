@@ -226,6 +226,6 @@ uint64_t steer_probe_late(const struct plan *p, uint32_t port)
 
 	for (uint32_t k = p->first_worker[port]; k < p->first_worker[port + 1]; k++)
 		for (uint32_t i = 0; i < p->workers[k].item_count; i++)
-			late += p->workers[k].items[i].counts[1].probe_late;
+			late += p->workers[k].items[i].books.counts[1].probe_late;
 	return late;
 }

@@ -72,7 +72,7 @@ static const struct counter item_rows[] = {
 	TEXT(result_item, protocol, "protocol spoken"),
 	TEXT(result_item, port, "port used"),
 	TEXT(result_item, loop, "open or closed: a closed loop waits for the server"),
-	LEDGER_COUNTERS(LEDGER_ROW, LEDGER_ROW, ITEM_ROW) // core/counters.h
+	LEDGER_COUNTERS(LEDGER_ROW, ITEM_ROW) // core/counters.h
 	{"loss", "lost over sent", "1", COUNTER_F64, AT(result_item, loss)},
 	{"due_per_s", "scheduled rate, over sending_s", "per_s", COUNTER_F64,
 		AT(result_item, due_per_s)},
@@ -198,7 +198,7 @@ static const struct counter_section result_dut_section = {
 #define INTERVAL_ROW(member, text) COUNT(result_interval_item, member, text),
 static const struct counter interval_item_rows[] = {
 	TEXT(result_interval_item, name, "name of the item"),
-	LEDGER_COUNTERS(INTERVAL_ROW, COUNTER_SKIP, COUNTER_SKIP) // core/counters.h
+	LEDGER_COUNTERS(INTERVAL_ROW, COUNTER_SKIP) // core/counters.h
 	{"p50_ns", "median response latency", "ns", COUNTER_F64, AT(result_interval_item, p50_ns)},
 	{"p99_ns", "99th percentile", "ns", COUNTER_F64, AT(result_interval_item, p99_ns)},
 	{"max_ns", "longest", "ns", COUNTER_F64, AT(result_interval_item, max_ns)},
@@ -206,8 +206,18 @@ static const struct counter interval_item_rows[] = {
 	{"loss", "lost over those that ended in the interval", "1", COUNTER_F64,
 		AT(result_interval_item, loss)},
 	{"due_per_s", "scheduled rate", "per_s", COUNTER_F64, AT(result_interval_item, due_per_s)},
+	{"sent_per_s", "sent rate", "per_s", COUNTER_F64, AT(result_interval_item, sent_per_s)},
 	{"answered_per_s", "answered rate", "per_s", COUNTER_F64,
 		AT(result_interval_item, answered_per_s)},
+	{"latency", "latencies of replies that came in it", NULL, COUNTER_SECTION,
+		AT(result_interval_item, latency), .section = &latencies_rows_section},
+	{"send_lag", "actual send minus due time", NULL, COUNTER_SECTION,
+		AT(result_interval_item, send_lag), .section = &latency_rows_section},
+	{"steps", "the messages of exchanges of several", NULL, COUNTER_LIST,
+		AT(result_interval_item, steps), .section = &step_rows_section},
+	ITEM_COUNTERS(INTERVAL_ROW, COUNTER_SKIP) // core/counters.h
+	{"protocol counters", "the protocol's own", NULL, COUNTER_CHOICE,
+		AT(result_interval_item, counters)},
 };
 
 const struct counter_section result_interval_item_section = {"traffic", "an item in an interval",

@@ -9,8 +9,8 @@
 
 #include "io/driver.h"
 
-double collect_books_percentile(
-	const struct clock *c, const struct hist *h, double share, uint64_t lost)
+// In ns; INFINITY among the lost, which rank above all that were measured; NAN: there was nothing.
+static double percentile(const struct clock *c, const struct hist *h, double share, uint64_t lost)
 {
 	uint64_t v = hist_percentile(h, share, lost);
 
@@ -28,11 +28,11 @@ struct latency collect_latency(const struct clock *c, const struct hist *h, uint
 	l.max_ns = any ? clock_ns(c, h->max) : NAN;
 	l.mean_ns = any ? hist_mean(h) * 1e9 / c->hz : NAN;
 	l.stddev_ns = any ? hist_stddev(h) * 1e9 / c->hz : NAN;
-	l.p50_ns = collect_books_percentile(c, h, 0.5, lost);
-	l.p90_ns = collect_books_percentile(c, h, 0.9, lost);
-	l.p99_ns = collect_books_percentile(c, h, 0.99, lost);
-	l.p999_ns = collect_books_percentile(c, h, 0.999, lost);
-	l.p9999_ns = collect_books_percentile(c, h, 0.9999, lost);
+	l.p50_ns = percentile(c, h, 0.5, lost);
+	l.p90_ns = percentile(c, h, 0.9, lost);
+	l.p99_ns = percentile(c, h, 0.99, lost);
+	l.p999_ns = percentile(c, h, 0.999, lost);
+	l.p9999_ns = percentile(c, h, 0.9999, lost);
 	return l;
 }
 
@@ -44,7 +44,7 @@ static uint64_t due_of_run(const struct worker_item *run)
 	return run->books.ledger[1].due + pace_backlog(&pace, run->ended_at);
 }
 
-uint64_t collect_books_due(const struct plan_item *i)
+uint64_t collect_due(const struct plan_item *i)
 {
 	uint64_t n = 0;
 
@@ -53,17 +53,64 @@ uint64_t collect_books_due(const struct plan_item *i)
 	return n;
 }
 
-void collect_books_clear(struct item_books *b)
+struct item_sums collect_sums_of(uint32_t steps, size_t counters, struct arena *a)
 {
-	memset(b->ledger, 0, sizeof(b->ledger));
-	hist_clear(&b->response);
+	return (struct item_sums){
+		.steps = steps > 1 ? arena_zalloc(a, steps * sizeof(struct step_books)) : NULL,
+		.counters = {arena_zalloc(a, counters), arena_zalloc(a, counters)},
+	};
 }
 
-void collect_books_add(struct item_books *sum, const struct item_books *b)
+void collect_sums_clear(struct item_sums *s, const struct proto *proto)
 {
+	memset(&s->books, 0, offsetof(struct item_books, response));
+	hist_clear(&s->books.response);
+	hist_clear(&s->books.service);
+	hist_clear(&s->books.lag);
+	for (uint32_t n = 0; s->steps && n < proto->step_count; n++) {
+		memset(&s->steps[n], 0, offsetof(struct step_books, response));
+		hist_clear(&s->steps[n].response);
+		hist_clear(&s->steps[n].service);
+	}
 	for (int bank = 0; bank < 2; bank++)
-		counter_sum(&sum->ledger[bank], &b->ledger[bank], sizeof(b->ledger[bank]));
-	hist_merge(&sum->response, &b->response);
+		memset(s->counters[bank], 0, proto->counters->size);
+}
+
+static void step_add(struct step_books *to, const struct step_books *from)
+{
+	STEP_COUNTERS(COUNTER_ADD)
+	hist_merge(&to->response, &from->response);
+	hist_merge(&to->service, &from->service);
+}
+
+void collect_sums_add(struct item_sums *s, const struct proto *proto, const struct item_books *b,
+	const struct step_books *steps, void *const banks[2])
+{
+	for (int bank = 0; bank < 2; bank++) {
+		counter_sum(&s->books.ledger[bank], &b->ledger[bank], sizeof(b->ledger[bank]));
+		counter_sum(&s->books.counts[bank], &b->counts[bank], sizeof(b->counts[bank]));
+		if (banks[bank])
+			counter_sum(s->counters[bank], banks[bank], proto->counters->size);
+	}
+	if (b->longest_gap > s->books.longest_gap)
+		s->books.longest_gap = b->longest_gap;
+	hist_merge(&s->books.response, &b->response);
+	hist_merge(&s->books.service, &b->service);
+	hist_merge(&s->books.lag, &b->lag);
+	for (uint32_t n = 0; steps && n < proto->step_count; n++)
+		step_add(&s->steps[n], &steps[n]);
+}
+
+void collect_sums_all(struct item_sums *s, const struct plan_item *i)
+{
+	const struct proto *proto = i->run->proto;
+
+	collect_sums_clear(s, proto);
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		const struct worker_item *run = plan_run(i, k);
+
+		collect_sums_add(s, proto, &run->books, run->steps, run->banks);
+	}
 }
 
 static double measured_s(const struct plan *p)
@@ -81,78 +128,38 @@ static double measured_s(const struct plan *p)
 	return (double)last / p->clock.hz;
 }
 
-static void step_add(struct step_books *to, const struct step_books *from)
-{
-	STEP_COUNTERS(COUNTER_ADD)
-	hist_merge(&to->response, &from->response);
-	hist_merge(&to->service, &from->service);
-}
-
-// One step over all workers.
 static struct result_step step_result(
-	const struct plan *p, const struct plan_item *i, uint32_t step, struct step_books *sum)
+	const struct plan *p, const char *name, const struct step_books *from)
 {
-	struct result_step out = {.name = i->run->proto->steps[step].name}, *to = &out;
-	const struct step_books *from = sum;
+	struct result_step out = {.name = name}, *to = &out;
 
-	*sum = (struct step_books){0};
-	hist_clear(&sum->response);
-	hist_clear(&sum->service);
-	for (uint32_t k = 0; k < i->worker_count; k++)
-		step_add(sum, &plan_run(i, k)->steps[step]);
 	STEP_COUNTERS(COUNTER_ADD)
-	out.latency.response = collect_latency(&p->clock, &sum->response, sum->lost);
-	out.latency.service = collect_latency(&p->clock, &sum->service, 0);
+	out.latency.response = collect_latency(&p->clock, &from->response, from->lost);
+	out.latency.service = collect_latency(&p->clock, &from->service, 0);
 	return out;
 }
 
-static struct counter_list steps_result(
-	const struct plan *p, const struct plan_item *i, struct arena *a)
-{
-	const struct proto *proto = i->run->proto;
-	struct result_step *out = arena_zalloc(a, proto->step_count * sizeof(*out));
-	struct step_books *sum = malloc(sizeof(*sum));
-	uint32_t n = 0;
+#define OR_COUNT(member, help) || s->member
 
-	for (uint32_t step = 0; sum && i->run->steps && step < proto->step_count; step++) {
-		out[n] = step_result(p, i, step, sum);
-		n += out[n].sent > 0;
-	}
-	free(sum);
-	return (struct counter_list){out, n};
+static bool step_is_used(const struct step_books *s)
+{
+	return false STEP_COUNTERS(OR_COUNT);
 }
 
-// The sums of an item over all workers.
-struct sums {
-	struct item_books books;
-	struct hist service, lag;
-	struct item_counters counts;
-	uint64_t longest_gap;
-	void *counters;
-};
-
-static struct sums *sum_runs(const struct plan_item *i, struct arena *a)
+struct counter_list collect_steps(const struct plan *p, const struct proto *proto,
+	const struct item_sums *ever, const struct item_sums *s, struct arena *a)
 {
-	size_t size = i->run->proto->counters->size;
-	struct sums *sum = arena_zalloc(a, sizeof(*sum));
+	uint32_t count = ever->steps && proto->step_count > 1 ? proto->step_count : 0, n = 0;
+	struct result_step *out;
 
-	collect_books_clear(&sum->books);
-	hist_clear(&sum->service);
-	hist_clear(&sum->lag);
-	sum->counters = arena_zalloc(a, size);
-	for (uint32_t k = 0; k < i->worker_count; k++) {
-		const struct worker_item *run = plan_run(i, k);
-
-		collect_books_add(&sum->books, &run->books);
-		hist_merge(&sum->service, &run->service);
-		hist_merge(&sum->lag, &run->lag);
-		counter_sum(&sum->counts, &run->counts[1], sizeof(sum->counts));
-		if (run->longest_gap > sum->longest_gap)
-			sum->longest_gap = run->longest_gap;
-		if (run->banks[1])
-			counter_sum(sum->counters, run->banks[1], size);
-	}
-	return sum;
+	for (uint32_t step = 0; step < count; step++)
+		n += step_is_used(&ever->steps[step]);
+	out = n ? arena_zalloc(a, n * sizeof(*out)) : NULL;
+	n = 0;
+	for (uint32_t step = 0; step < count; step++)
+		if (step_is_used(&ever->steps[step]))
+			out[n++] = step_result(p, proto->steps[step].name, &s->steps[step]);
+	return (struct counter_list){out, n};
 }
 
 static double seconds_since(const struct plan *p, uint64_t from, uint64_t to)
@@ -191,30 +198,33 @@ static void rates(const struct plan *p, const struct plan_item *i, struct result
 static struct result_item item_result(
 	const struct plan *p, const struct plan_item *i, struct arena *a)
 {
-	const struct sums *sum = sum_runs(i, a);
-	const struct ledger *l = &sum->books.ledger[1];
-	const struct item_counters *from = &sum->counts;
+	const struct proto *proto = i->run->proto;
+	struct item_sums *sum = arena_zalloc(a, sizeof(*sum));
+	const struct item_books *books = &sum->books;
+	const struct ledger *l = &books->ledger[1];
+	const struct item_counters *from = &books->counts[1];
 	struct result_item out = {
 		.name = i->settings->name,
-		.protocol = i->run->proto->name,
+		.protocol = proto->name,
 		.port = i->port->settings->name,
 		.loop = i->run->pace.kind == PACE_OUTSTANDING ? "closed" : "open",
-		.ledger = *l,
-		.counters = {i->run->proto->counters, sum->counters},
 	};
-
 	struct result_item *to = &out;
 
-	out.ledger.due = collect_books_due(i);
+	*sum = collect_sums_of(proto->step_count, proto->counters->size, a);
+	collect_sums_all(sum, i);
+	out.ledger = *l;
+	out.counters = (struct counter_choice){proto->counters, sum->counters[1]};
+	out.ledger.due = collect_due(i);
 	out.unsent = out.ledger.due - l->sent;
 	out.in_flight = l->sent - l->answered - l->failed - l->lost - l->no_reply;
-	out.steps = steps_result(p, i, a);
+	out.steps = collect_steps(p, proto, sum, sum, a);
 	out.loss = l->sent ? (double)l->lost / (double)l->sent : 0;
 	rates(p, i, &out);
-	out.latency.response = collect_latency(&p->clock, &sum->books.response, l->lost);
-	out.latency.service = collect_latency(&p->clock, &sum->service, 0);
-	out.send_lag = collect_latency(&p->clock, &sum->lag, 0);
-	out.longest_gap_ns = clock_ns(&p->clock, sum->longest_gap);
+	out.latency.response = collect_latency(&p->clock, &books->response, l->lost);
+	out.latency.service = collect_latency(&p->clock, &books->service, 0);
+	out.send_lag = collect_latency(&p->clock, &books->lag, 0);
+	out.longest_gap_ns = clock_ns(&p->clock, books->longest_gap);
 	ITEM_COUNTERS(COUNTER_ADD, COUNTER_SKIP)
 	return out;
 }
@@ -394,7 +404,7 @@ static void interval_sums(const struct result *r, uint32_t item, struct ledger *
 		const struct result_interval_item *from =
 			&((const struct result_interval_item *)intervals[i].traffic.items)[item];
 
-		LEDGER_COUNTERS(COUNTER_ADD, COUNTER_SKIP, COUNTER_SKIP)
+		LEDGER_COUNTERS(COUNTER_ADD, COUNTER_SKIP)
 	}
 }
 
@@ -402,7 +412,7 @@ static void interval_sums(const struct result *r, uint32_t item, struct ledger *
 
 static bool ledgers_differ(const struct ledger *to, const struct ledger *from)
 {
-	return false LEDGER_COUNTERS(DIFFERS, COUNTER_SKIP, COUNTER_SKIP);
+	return false LEDGER_COUNTERS(DIFFERS, COUNTER_SKIP);
 }
 
 static uint64_t in_tables(const struct plan_item *i)

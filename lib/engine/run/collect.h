@@ -6,12 +6,20 @@
 #include "engine/plan/plan.h"
 #include "engine/result/result.h"
 
+// What an item's workers have counted, summed up.
+struct item_sums {
+	struct item_books books;
+	struct step_books *steps; // [proto->step_count]; NULL: there is only one
+	void *counters[2];        // the protocol's, as item_books.ledger
+};
+
 // Everything since the last snapshot that was taken.
 struct collect_state {
-	struct item_books *before; // per item
-	uint64_t *due_before;      // per item
-	uint64_t taken;            // snapshots
-	uint64_t at_before;        // tick
+	struct item_sums *before;    // per item
+	uint64_t *due_before;        // per item
+	struct item_sums now, since; // of one item at a time
+	uint64_t taken;              // snapshots
+	uint64_t at_before;          // tick
 };
 
 // A histogram of ticks as figures; lost: number of samples that rank above all. Without samples
@@ -45,13 +53,21 @@ const char *collect_check(const struct plan *p, const struct result *r, struct a
 
 // --- between collect.c and collect_intervals.c: sums over an item's workers ---
 
-void collect_books_clear(struct item_books *b);
+// Sums of 0 for items of up to so many steps, and bytes of counters. steps is NULL below 2.
+struct item_sums collect_sums_of(uint32_t steps, size_t counters, struct arena *a);
 
-void collect_books_add(struct item_books *sum, const struct item_books *b);
+void collect_sums_clear(struct item_sums *s, const struct proto *proto);
+
+// steps and banks as in struct worker_item.
+void collect_sums_add(struct item_sums *s, const struct proto *proto, const struct item_books *b,
+	const struct step_books *steps, void *const banks[2]);
+
+// All that the workers of an item have counted. After they have ended.
+void collect_sums_all(struct item_sums *s, const struct plan_item *i);
+
+// The steps that were ever used, with the figures of s: struct result_step.
+struct counter_list collect_steps(const struct plan *p, const struct proto *proto,
+	const struct item_sums *ever, const struct item_sums *s, struct arena *a);
 
 // Transactions due in the measured part, of all workers. After they have ended.
-uint64_t collect_books_due(const struct plan_item *i);
-
-// In ns; INFINITY among the lost, which rank above all that were measured; NAN: there was nothing.
-double collect_books_percentile(
-	const struct clock *c, const struct hist *h, double share, uint64_t lost);
+uint64_t collect_due(const struct plan_item *i);

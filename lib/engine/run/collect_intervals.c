@@ -4,61 +4,116 @@
 // Management thread.
 #include "engine/run/collect.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 void collect_start(const struct plan *p, struct collect_state *s, struct arena *a)
 {
+	uint32_t steps = 0;
+	size_t counters = 0;
+
 	*s = (struct collect_state){
 		.before = arena_zalloc(a, (p->item_count + 1) * sizeof(*s->before)),
 		.due_before = arena_zalloc(a, (p->item_count + 1) * sizeof(*s->due_before)),
 	};
-	for (uint32_t i = 0; i < p->item_count; i++)
-		hist_clear(&s->before[i].response);
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		const struct proto *proto = p->items[i].run->proto;
+
+		s->before[i] = collect_sums_of(proto->step_count, proto->counters->size, a);
+		collect_sums_clear(&s->before[i], proto);
+		steps = proto->step_count > steps ? proto->step_count : steps;
+		counters = proto->counters->size > counters ? proto->counters->size : counters;
+	}
+	s->now = collect_sums_of(steps, counters, a);
+	s->since = collect_sums_of(steps, counters, a);
 	if (p->item_count)
 		s->at_before = p->items[0].worker->times.start;
 }
+
+static void step_since(
+	struct step_books *to, const struct step_books *now, const struct step_books *before)
+{
+	counter_difference(to, now, before, offsetof(struct step_books, response));
+	hist_difference(&to->response, &now->response, &before->response);
+	hist_difference(&to->service, &now->service, &before->service);
+}
+
+// s->since = s->now - before, which becomes the same as s->now.
+static void sums_since(struct collect_state *s, struct item_sums *before, const struct proto *proto)
+{
+	struct item_books *to = &s->since.books;
+	const struct item_books *now = &s->now.books, *then = &before->books;
+
+	counter_difference(to->ledger, now->ledger, then->ledger, sizeof(to->ledger));
+	counter_difference(to->counts, now->counts, then->counts, sizeof(to->counts));
+	hist_difference(&to->response, &now->response, &then->response);
+	hist_difference(&to->service, &now->service, &then->service);
+	hist_difference(&to->lag, &now->lag, &then->lag);
+	before->books = *now;
+	for (uint32_t n = 0; before->steps && n < proto->step_count; n++) {
+		step_since(&s->since.steps[n], &s->now.steps[n], &before->steps[n]);
+		before->steps[n] = s->now.steps[n];
+	}
+	for (int bank = 0; bank < 2; bank++) {
+		counter_difference(s->since.counters[bank], s->now.counters[bank],
+			before->counters[bank], proto->counters->size);
+		memcpy(before->counters[bank], s->now.counters[bank], proto->counters->size);
+	}
+}
+
+#define FROM_LEDGER(member, help) to->member = l->member;
+#define FROM_COUNTS(member, help) to->member = c->member;
 
 static uint64_t open_in(const struct ledger *l)
 {
 	return l->sent - l->answered - l->failed - l->lost - l->no_reply;
 }
 
-#define SINCE(member, help) .member = l->member - m->member,
-
-static struct result_interval_item interval_item(const struct plan *p, const struct plan_item *i,
-	const struct item_books *now, const struct item_books *before, int bank,
-	struct hist *scratch)
+// The figures that only the measured part has.
+static void interval_latencies(const struct plan *p, const struct proto *proto,
+	const struct collect_state *s, struct arena *a, struct result_interval_item *out)
 {
-	const struct ledger *l = &now->ledger[bank], *m = &before->ledger[bank];
-	struct result_interval_item out = {
-		.name = i->settings->name,
-		.in_flight = open_in(&now->ledger[0]) + open_in(l) * (bank == 1),
-		LEDGER_COUNTERS(SINCE, COUNTER_SKIP, COUNTER_SKIP) // core/counters.h
-	};
-	uint64_t ended = out.answered + out.failed + out.lost;
+	const struct item_books *since = &s->since.books;
 
-	out.loss = ended ? (double)out.lost / (double)ended : 0;
-
-	if (bank == 0)
-		return out;
-	hist_difference(scratch, &now->response, &before->response);
-	out.p50_ns = collect_books_percentile(&p->clock, scratch, 0.5, out.lost);
-	out.p99_ns = collect_books_percentile(&p->clock, scratch, 0.99, out.lost);
-	out.max_ns = scratch->count ? clock_ns(&p->clock, scratch->max) : NAN;
-	return out;
+	out->latency.response = collect_latency(&p->clock, &since->response, out->lost);
+	out->latency.service = collect_latency(&p->clock, &since->service, 0);
+	out->send_lag = collect_latency(&p->clock, &since->lag, 0);
+	out->p50_ns = out->latency.response.p50_ns;
+	out->p99_ns = out->latency.response.p99_ns;
+	out->max_ns = out->latency.response.max_ns;
+	out->steps = collect_steps(p, proto, &s->now, &s->since, a);
 }
 
-// One item's part of an interval that ends at `at`; the books become the new "before".
-static struct result_interval_item interval_step(const struct plan *p, struct collect_state *s,
-	uint32_t n, const struct item_books *books, uint64_t due, int bank, struct hist *scratch)
+static void interval_counts(
+	struct result_interval_item *to, const struct item_books *since, int bank)
 {
-	struct result_interval_item out =
-		interval_item(p, &p->items[n], books, &s->before[n], bank, scratch);
+	const struct ledger *l = &since->ledger[bank];
+	const struct item_counters *c = &since->counts[bank];
 
+	LEDGER_COUNTERS(FROM_LEDGER, COUNTER_SKIP) // core/counters.h
+	ITEM_COUNTERS(FROM_COUNTS, COUNTER_SKIP)   // core/counters.h
+}
+
+// One item's part of an interval, from s->now; this becomes the new "before".
+static struct result_interval_item interval_item(const struct plan *p, struct collect_state *s,
+	uint32_t n, uint64_t due, int bank, struct arena *a)
+{
+	const struct proto *proto = p->items[n].run->proto;
+	const struct item_books *now = &s->now.books;
+	struct result_interval_item out = {.name = p->items[n].settings->name};
+	void *counters = arena_zalloc(a, proto->counters->size);
+	uint64_t ended;
+
+	sums_since(s, &s->before[n], proto);
+	interval_counts(&out, &s->since.books, bank);
 	out.due = due - s->due_before[n];
-	s->before[n] = *books;
 	s->due_before[n] = due;
+	out.in_flight = open_in(&now->ledger[0]) + open_in(&now->ledger[1]) * (bank == 1);
+	ended = out.answered + out.failed + out.lost;
+	out.loss = ended ? (double)out.lost / (double)ended : 0;
+	memcpy(counters, s->since.counters[bank], proto->counters->size);
+	out.counters = (struct counter_choice){proto->counters, counters};
+	if (bank == 1)
+		interval_latencies(p, proto, s, a, &out);
 	return out;
 }
 
@@ -73,6 +128,7 @@ static void interval_rates(struct result_interval_item *items, uint32_t count, d
 {
 	for (uint32_t i = 0; i < count && length_s > 0; i++) {
 		items[i].due_per_s = (double)items[i].due / length_s;
+		items[i].sent_per_s = (double)items[i].sent / length_s;
 		items[i].answered_per_s = (double)items[i].answered / length_s;
 	}
 }
@@ -122,26 +178,22 @@ static bool line_up(const struct plan *p, uint64_t taken)
 	return p->item_count > 0;
 }
 
-// An item's counters of one interval over all its workers. Returns the due transactions.
+// What an item's workers had counted at the snapshots. Returns the due transactions.
 static uint64_t sum_snapshots(
-	const struct plan_item *i, uint64_t at, int bank, struct item_books *sum)
+	const struct plan_item *i, uint64_t at, int bank, struct item_sums *sum)
 {
+	const struct proto *proto = i->run->proto;
 	uint64_t due = 0;
 
-	collect_books_clear(sum);
+	collect_sums_clear(sum, proto);
 	for (uint32_t k = 0; k < i->worker_count; k++) {
 		const struct item_snapshot *snap = &snapshot_of(&i->worker[k])->items[i->place];
 
-		collect_books_add(sum, &snap->books);
+		collect_sums_add(sum, proto, &snap->books, snap->steps, snap->banks);
 		due += due_until(snap, at, bank);
 	}
 	return due;
 }
-
-struct scratch {
-	struct hist difference;
-	struct item_books sum;
-};
 
 // The counters of the measured part start at 0, also when no snapshot was taken at its start.
 static void leave_warmup(struct collect_state *s, uint32_t item, const struct run_times *t)
@@ -163,7 +215,6 @@ bool collect_interval(const struct plan *p, struct collect_state *s, struct aren
 {
 	const struct run_times *t;
 	struct result_interval_item *items;
-	struct scratch *scratch;
 	uint64_t at;
 	int bank;
 
@@ -173,15 +224,13 @@ bool collect_interval(const struct plan *p, struct collect_state *s, struct aren
 	at = snapshot_of(p->items[0].worker)->at;
 	bank = at > t->measure;
 	items = arena_zalloc(a, p->item_count * sizeof(*items));
-	scratch = malloc(sizeof(*scratch));
-	for (uint32_t i = 0; i < p->item_count && scratch; i++) {
-		uint64_t due = sum_snapshots(&p->items[i], at, bank, &scratch->sum);
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		uint64_t due = sum_snapshots(&p->items[i], at, bank, &s->now);
 
 		if (bank == 1)
 			leave_warmup(s, i, t);
-		items[i] = interval_step(p, s, i, &scratch->sum, due, bank, &scratch->difference);
+		items[i] = interval_item(p, s, i, due, bank, a);
 	}
-	free(scratch);
 	s->taken = snapshot_of(p->items[0].worker)->number;
 	*warmup = bank == 0;
 	*out = (struct result_interval){
@@ -200,7 +249,7 @@ double collect_home(const struct plan *p, uint32_t port)
 
 	for (uint32_t i = p->first_worker[port]; i < p->first_worker[port + 1]; i++) {
 		received += snapshot_of(&p->workers[i])->received;
-		given += snapshot_of(&p->workers[i])->given;
+		given += snapshot_of(&p->workers[i])->handed_over;
 	}
 	return received ? 1 - (double)given / (double)received : -1;
 }
@@ -210,20 +259,13 @@ void collect_last_interval(
 {
 	const struct run_times *t = &p->items[0].worker->times;
 	struct result_interval_item *items = arena_zalloc(a, p->item_count * sizeof(*items));
-	struct scratch *scratch = malloc(sizeof(*scratch));
 	uint64_t at = clock_now();
 
-	for (uint32_t i = 0; i < p->item_count && scratch; i++) {
-		const struct plan_item *item = &p->items[i];
-
+	for (uint32_t i = 0; i < p->item_count; i++) {
 		leave_warmup(s, i, t);
-		collect_books_clear(&scratch->sum);
-		for (uint32_t k = 0; k < item->worker_count; k++)
-			collect_books_add(&scratch->sum, &plan_run(item, k)->books);
-		items[i] = interval_step(
-			p, s, i, &scratch->sum, collect_books_due(item), 1, &scratch->difference);
+		collect_sums_all(&s->now, &p->items[i]);
+		items[i] = interval_item(p, s, i, collect_due(&p->items[i]), 1, a);
 	}
-	free(scratch);
 	*out = (struct result_interval){
 		.t_s = at > t->measure ? (double)(at - t->measure) / p->clock.hz : 0,
 		.length_s = interval_length(p, s, t, at),

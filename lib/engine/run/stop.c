@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeping sums and times from one interval to the next. Path: cold. Management thread.
+// Sums and times from one interval to the next. Path: cold. Management thread.
 #include "engine/run/stop.h"
 
 #include <string.h>
-
-#include "stats/lookup.h"
 
 #define ROUNDING_S 1e-4 // an interval may be shorter than run.interval by this
 
@@ -16,6 +14,7 @@ static void add_rule(struct stop *s, const char *text, struct arena *a)
 	if (!condition_parse(s->config, text, CONDITION_STOP, a, &rule->condition, &e))
 		return;
 	rule->held_s = arena_zalloc(a, (s->config->traffic.count + 1) * sizeof(double));
+	rule->sum = arena_zalloc(a, (s->config->traffic.count + 1) * sizeof(double));
 	s->count++;
 }
 
@@ -25,9 +24,7 @@ void stop_start(struct stop *s, const struct config *c, struct arena *a)
 	const char *const *texts = c->stop.items;
 	uint32_t n = c->stop.count + c->traffic.count + 1;
 
-	*s = (struct stop){.config = c,
-		.rules = arena_zalloc(a, n * sizeof(*s->rules)),
-		.so_far = arena_zalloc(a, (c->traffic.count + 1) * sizeof(*s->so_far))};
+	*s = (struct stop){.config = c, .rules = arena_zalloc(a, n * sizeof(*s->rules))};
 	for (uint32_t i = 0; i < c->stop.count; i++)
 		add_rule(s, texts[i], a);
 	for (uint32_t i = 0; i < c->traffic.count; i++)
@@ -38,46 +35,38 @@ void stop_start(struct stop *s, const struct config *c, struct arena *a)
 				a);
 }
 
-// Counters are summed up, other figures are those of the last interval.
-static void stop_sum_up(struct result_interval_item *sum, const struct result_interval_item *i)
-{
-	struct result_interval_item all = *i, *to = &all;
-	const struct result_interval_item *from = sum;
-
-	LEDGER_COUNTERS(COUNTER_ADD, COUNTER_SKIP, COUNTER_SKIP)
-	*sum = all;
-}
-
 static bool nothing_came(const struct result_interval_item *i)
 {
 	return i->answered + i->failed == 0 && i->sent + i->lost + i->in_flight > 0;
 }
 
-// Does the condition hold in this interval, or, of a counter without a time, by now?
-static bool rule_holds(const struct condition *k, const struct result_interval_item *i,
-	const struct result_interval_item *so_far, double *value)
+// Does the condition hold in this interval, or, of a counter without a time, by now? sum: of such a
+// counter, before.
+static bool rule_holds(const struct condition *k, const struct proto *proto,
+	const struct result_interval_item *i, double *sum, double *value)
 {
-	struct stats_value v;
-
 	*value = 0;
 	if (k->unanswered)
 		return nothing_came(i);
-	if (stats_lookup(&result_interval_item_section, k->total && !k->for_ns ? so_far : i,
-		    k->figure, &v) < 0)
+	if (!condition_value(k, proto, &result_interval_item_section, i,
+		    i->answered + i->failed + i->lost, value))
 		return false;
-	*value = v.value;
-	return condition_holds(k, v.value);
+	if (k->total && !k->for_ns)
+		*value = *sum += *value;
+	return condition_holds(k, *value);
 }
 
 static bool rule_fires(struct stop_rule *rule, const struct stop *s,
 	const struct result_interval *i, uint32_t item, double *value)
 {
+	const struct item_settings *settings = s->config->traffic.items;
 	const struct result_interval_item *items = i->traffic.items;
 	const struct condition *k = &rule->condition;
 
 	if (k->item && strcmp(k->item, items[item].name) != 0)
 		return false;
-	if (!rule_holds(k, &items[item], &s->so_far[item], value)) {
+	if (!rule_holds(k, config_item_proto(&settings[item], NULL), &items[item], &rule->sum[item],
+		    value)) {
 		rule->held_s[item] = 0;
 		return false;
 	}
@@ -92,8 +81,6 @@ const char *stop_check(
 	const char *first = NULL;
 	double found;
 
-	for (uint32_t n = 0; n < i->traffic.count; n++)
-		stop_sum_up(&s->so_far[n], &items[n]);
 	for (uint32_t r = 0; r < s->count; r++)
 		for (uint32_t n = 0; n < i->traffic.count; n++) {
 			const struct condition *k = &s->rules[r].condition;

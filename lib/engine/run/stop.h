@@ -8,13 +8,13 @@
 struct stop_rule {
 	struct condition condition;
 	double *held_s; // per item: for how long it has held without a break
+	double *sum;    // per item: of a counter without a time
 };
 
 struct stop {
 	const struct config *config;
 	struct stop_rule *rules;
 	uint32_t count;
-	struct result_interval_item *so_far; // per item: counters summed up, others of the last one
 };
 
 // The rules of the file, and load.max_outstanding of each item.

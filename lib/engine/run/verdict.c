@@ -68,7 +68,7 @@ static uint64_t made_by_nobody(const struct plan_item *i)
 	uint64_t n = 0;
 
 	for (uint32_t k = 0; k < i->worker_count; k++)
-		n += plan_run(i, k)->counts[1].no_client;
+		n += plan_run(i, k)->books.counts[1].no_client;
 	return n;
 }
 

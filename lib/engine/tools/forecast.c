@@ -158,7 +158,7 @@ static uint64_t item_memory(const struct forecast_item *i, const struct config *
 	uint64_t steps = proto->step_count > 1 ? proto->step_count : 0;
 
 	return txn_bytes(&shape) + (steps ? i->slots * sizeof(uint64_t) : 0) +
-	       (3 + SNAPSHOTS + 2 * steps) * sizeof(struct hist) + own;
+	       (1 + SNAPSHOTS) * (3 + 2 * steps) * sizeof(struct hist) + own;
 }
 
 // Is it known before the run how many there are to be in a second, at the most?

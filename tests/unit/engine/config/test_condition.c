@@ -78,13 +78,19 @@ static void conditions_are_taken_apart(void **state)
 	k = parsed(*state, "min(traffic.q.interval.answered_per_s) >= 1k", CONDITION_VERDICT);
 	assert_true(k.interval && k.fold == FOLD_MIN && k.op == OP_GE && k.limit == 1000);
 	k = parsed(*state, "mean( interval.p50 ) == 1us", CONDITION_VERDICT);
-	assert_string_equal(k.figure, "p50_ns");
+	assert_string_equal(k.figure, "latency.response.p50_ns");
+	k = parsed(*state, "max(interval.latency.service.p999_ns) < 1s", CONDITION_VERDICT);
+	assert_true(k.interval && k.limit == 1e9);
 	k = parsed(*state, "loss > 5% for 3s", CONDITION_STOP);
 	assert_true(k.interval && k.limit == 0.05 && k.for_ns == 3000000000 && !k.total);
 	k = parsed(*state, "traffic.q.failed > 100", CONDITION_STOP);
 	assert_true(k.total && k.limit == 100 && k.for_ns == 0);
 	k = parsed(*state, "traffic.q.unanswered for 2s", CONDITION_STOP);
 	assert_true(k.unanswered && k.for_ns == 2000000000 && strcmp(k.item, "q") == 0);
+	k = parsed(*state, "dns.rcode.SERVFAIL > 1% for 3s", CONDITION_STOP);
+	assert_true(k.share && k.limit == 0.01 && strcmp(k.unit, "1") == 0);
+	k = parsed(*state, "traffic.leases.v4.steps.request-ack.lost > 7", CONDITION_STOP);
+	assert_true(k.total && !k.share && k.limit == 7);
 	k = parsed(*state, "longest_gap_ns <= 1s", CONDITION_VERDICT);
 	assert_true(k.limit == 1e9);
 }
@@ -116,7 +122,7 @@ static void what_is_wrong_is_told_at_its_column(void **state)
 		{"interval.loss <= 1%", CONDITION_VERDICT, 0, "which interval?"},
 		{"max(loss) <= 1%", CONDITION_VERDICT, 4, "max() is of intervals"},
 		{"max(interval.loss <= 1%", CONDITION_VERDICT, 17, "\")\" is missing"},
-		{"max(interval.p90) <= 1ms", CONDITION_VERDICT, 13, "did you mean \"p"},
+		{"max(interval.p98) <= 1ms", CONDITION_VERDICT, 13, "did you mean \"p"},
 		{"loss <= 1% for 3s", CONDITION_VERDICT, 11, "only a stop rule"},
 		{"loss > 5% for 3", CONDITION_STOP, 14, "\"3\" is not a duration"},
 		{"loss > 5% for 100ms", CONDITION_STOP, 14, "shorter than an interval"},
@@ -124,7 +130,9 @@ static void what_is_wrong_is_told_at_its_column(void **state)
 		{"unanswered", CONDITION_STOP, 10, "for how long?"},
 		{"unanswered > 5 for 1s", CONDITION_STOP, 10, "no value to compare"},
 		{"silence for 2s", CONDITION_STOP, 7, "no operator"},
-		{"dns.rcode.SERVFAIL > 1", CONDITION_STOP, 0, "no figure of an interval"},
+		{"dns.rcode.SERVFIAL > 1", CONDITION_STOP, 0, "\"dns.rcode.SERVFAIL\"?"},
+		{"sending_s > 1", CONDITION_STOP, 0, "no figure"},
+		{"answered_per_s > 1%", CONDITION_STOP, 17, "\"1%\" is not a rate"},
 		{"max(interval.loss) > 1%", CONDITION_STOP, 0, "looks back"},
 	};
 	struct fixture *f = *state;
@@ -194,6 +202,47 @@ static void counters_are_summed_up_and_gauges_are_not(void **state)
 	assert_string_equal(next(&s, *state, many, many), "traffic.leases.v4.in_flight > 500");
 }
 
+static void a_counter_against_a_percentage_is_a_share_of_those_that_ended(void **state)
+{
+	static const char *const texts[] = {"traffic.q.failed > 25% for 2s"};
+	const struct result_interval_item at = {.answered = 60, .failed = 25, .lost = 15};
+	const struct result_interval_item above = {.answered = 59, .failed = 26, .lost = 15};
+	const struct result_interval_item idle = {0};
+	struct stop s = rules(*state, texts, 1);
+
+	assert_null(next(&s, *state, above, fine));
+	assert_null(next(&s, *state, at, fine));
+	assert_null(next(&s, *state, above, fine));
+	assert_null(next(&s, *state, idle, fine));
+	assert_null(next(&s, *state, above, fine));
+	assert_string_equal(next(&s, *state, above, fine), texts[0]);
+}
+
+// A step that did not come in an interval has counts of 0.
+static void figures_of_steps_and_protocols_stop_a_run(void **state)
+{
+	static const char *const texts[] = {
+		"steps.request-ack.answered < 5 for 1s", "dns.rcode.SERVFAIL > 10"};
+	struct fixture *f = *state;
+	const struct result_step few[] = {{.name = "request-ack", .answered = 4}};
+	struct result_interval_item leases = fine, q = fine;
+	uint64_t rcode[64] = {0};
+	struct stop s = rules(f, texts, 2);
+
+	assert_string_equal(
+		next(&s, f, q, leases), "traffic.leases.v4.steps.request-ack.answered < 5 for 1s");
+	leases.steps = (struct counter_list){few, 1};
+	assert_non_null(next(&s, f, q, leases));
+	leases.steps.items = &(const struct result_step){.name = "request-ack", .answered = 5};
+	assert_null(next(&s, f, q, leases));
+	q.counters = (struct counter_choice){protos[0]->counters, rcode};
+	for (size_t i = 0; i < sizeof(rcode) / sizeof(rcode[0]); i++)
+		rcode[i] = 5; // whichever of them is that of SERVFAIL
+	assert_null(next(&s, f, q, leases));
+	assert_null(next(&s, f, q, leases));
+	assert_string_equal(next(&s, f, q, leases), "traffic.q.dns.rcode.SERVFAIL > 10");
+}
+
 static void silence_is_no_answer_while_something_was_asked(void **state)
 {
 	static const char *const texts[] = {"unanswered for 2s"};
@@ -215,6 +264,8 @@ int main(void)
 		TEST(what_is_wrong_is_told_at_its_column),
 		TEST(a_condition_has_to_hold_for_its_time_without_a_break),
 		TEST(counters_are_summed_up_and_gauges_are_not),
+		TEST(a_counter_against_a_percentage_is_a_share_of_those_that_ended),
+		TEST(figures_of_steps_and_protocols_stop_a_run),
 		TEST(silence_is_no_answer_while_something_was_asked),
 	};
 

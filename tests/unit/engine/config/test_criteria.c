@@ -104,6 +104,28 @@ static void with_one_item_the_expression_is_that_of_the_file(void **state)
 	end(&f);
 }
 
+static void a_count_against_a_percentage_is_a_share(void **state)
+{
+	struct fixture f;
+
+	begin(&f, ONE, "failed <= 5%");
+	f.items[0].ledger.failed = 5;
+	assert_true(judge(&f, 0)->pass);
+	f.items[0].ledger.failed = 6;
+	assert_false(judge(&f, 0)->pass);
+	assert_true(judge(&f, 0)->value == 0.06);
+	assert_string_equal(judge(&f, 0)->unit, "1");
+	f.items[0].ledger.sent = 0;
+	assert_true(judge(&f, 0)->value == 0);
+	end(&f);
+	begin(&f, ONE, "max(interval.failed) <= 50%");
+	f.series[0][0] = (struct result_interval_item){
+		.name = "q", .due = 10, .answered = 2, .failed = 4, .lost = 2};
+	f.r.intervals = (struct counter_list){f.intervals, 1};
+	assert_true(judge(&f, 0)->value == 0.5 && judge(&f, 0)->pass);
+	end(&f);
+}
+
 static void a_figure_of_one_protocol_is_no_criterion_of_another(void **state)
 {
 	struct fixture f;
@@ -159,8 +181,10 @@ static void set_lost(struct fixture *f, uint32_t count, const uint64_t *lost)
 {
 	f->r.intervals = (struct counter_list){f->intervals, count};
 	for (uint32_t n = 0; n < count; n++)
-		f->series[n][0] = (struct result_interval_item){
-			.name = "q", .due = 10, .lost = lost[n], .p99_ns = lost[n] ? 1e6 : NAN};
+		f->series[n][0] = (struct result_interval_item){.name = "q",
+			.due = 10,
+			.lost = lost[n],
+			.latency.response.p99_ns = lost[n] ? 1e6 : NAN};
 }
 
 // The last interval is a part of one, and does not count.
@@ -274,6 +298,7 @@ int main(void)
 		cmocka_unit_test(a_criterion_without_a_name_is_about_each_item),
 		cmocka_unit_test(a_criterion_with_a_name_is_about_that_item),
 		cmocka_unit_test(with_one_item_the_expression_is_that_of_the_file),
+		cmocka_unit_test(a_count_against_a_percentage_is_a_share),
 		cmocka_unit_test(a_figure_of_one_protocol_is_no_criterion_of_another),
 		cmocka_unit_test(a_step_that_never_came_was_not_lost_and_was_not_fast),
 		cmocka_unit_test(what_nothing_answers_has_no_latency_unless_it_is_asked_for),

@@ -24,6 +24,9 @@ static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1}, client_mac[6] = {2, 0, 0, 0, 1
 static const struct proto_step steps[RIG_STEPS] = {{"first"}, {"second"}};
 static uint64_t banks[RIG_ITEMS][3];
 static struct step_books step_books[RIG_STEPS];
+static uint64_t kept_banks[SNAPSHOTS][RIG_ITEMS][2];
+static struct step_books kept_steps[SNAPSHOTS][RIG_STEPS];
+static const struct counter_section counters = {.name = "rig", .size = sizeof(uint64_t)};
 static uint64_t step_due[RIG_SLOTS];
 static struct port_entry by_port[65536];
 static struct worker_item *tagged[1];
@@ -198,8 +201,8 @@ static void fresh_item(uint32_t i)
 		.answered_at = RIG_MEASURE};
 	it->ctx.own = &rig.script[i];
 	hist_clear(&it->books.response);
-	hist_clear(&it->service);
-	hist_clear(&it->lag);
+	hist_clear(&it->books.service);
+	hist_clear(&it->books.lag);
 	start_pace(&it->pace);
 	memset(memory[i], 0, sizeof(memory[i]));
 	assert_true(txn_bytes(&shape) <= sizeof(memory[i]));
@@ -207,6 +210,16 @@ static void fresh_item(uint32_t i)
 	rig.slots[i] = it->txns.slots;
 	for (uint16_t n = 0; n < 2; n++)
 		by_port[ports[i][n]] = (struct port_entry){(uint16_t)i, n};
+}
+
+static void fresh_snapshot(uint32_t s)
+{
+	rig.w.snapshots[s].items = rig.snapshots[s];
+	memset(kept_steps[s], 0, sizeof(kept_steps[s]));
+	for (uint32_t i = 0; i < RIG_ITEMS; i++)
+		for (int b = 0; b < 2; b++)
+			rig.snapshots[s][i].banks[b] = &kept_banks[s][i][b];
+	rig.snapshots[s][0].steps = kept_steps[s];
 }
 
 int rig_fresh(void **state)
@@ -218,6 +231,7 @@ int rig_fresh(void **state)
 	rig.tick = RIG_START;
 	rig.clock = (struct clock){.hz = 1e9, .set = &rig.tick};
 	rig.proto = (struct proto){.name = "rig",
+		.counters = &counters,
 		.key_bits = 16,
 		.request = request,
 		.key = key,
@@ -239,7 +253,7 @@ int rig_fresh(void **state)
 	rig.w.wire.self = (struct neigh_self){.owned = sources, .owned_count = 2};
 	memcpy(rig.w.wire.self.mac, mac, 6);
 	for (uint32_t s = 0; s < SNAPSHOTS; s++)
-		rig.w.snapshots[s].items = rig.snapshots[s];
+		fresh_snapshot(s);
 	hist_clear(&rig.w.passes);
 	for (uint32_t i = 0; i < RIG_ITEMS; i++)
 		fresh_item(i);

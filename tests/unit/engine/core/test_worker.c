@@ -125,7 +125,7 @@ static void a_retransmission_is_no_further_transaction(void **state)
 	rig_pass(600 + RIG_TIMEOUT);
 	assert_int_equal(rig_ledger(0).answered, 1);
 	assert_int_equal(it->books.response.max, RIG_TIMEOUT + 100);
-	assert_int_equal(it->service.max, 99); // from the last send
+	assert_int_equal(it->books.service.max, 99); // from the last send
 }
 
 static void each_length_of_wait_has_a_queue_of_its_own(void **state)
@@ -225,8 +225,39 @@ static void a_snapshot_has_what_the_queue_received(void **state)
 	rig_pass(600);
 	rig_pass(RIG_MEASURE - RIG_START);
 	assert_int_equal(rig.w.snapshots[0].received, 2);
-	assert_int_equal(rig.w.snapshots[0].given, 0);
+	assert_int_equal(rig.w.snapshots[0].handed_over, 0);
 	assert_int_equal(rig.snapshots[0][1].ended_at, RIG_START + 500);
+}
+
+// A histogram is copied between its smallest and its largest value only, into a snapshot that was
+// used before.
+static void a_snapshot_has_all_that_the_worker_counts(void **state)
+{
+	rig_steps();
+	for (uint64_t n = 1; n <= 2 * SNAPSHOTS; n++) {
+		const struct worker_snapshot *s = &rig.w.snapshots[rig.w.filling];
+
+		it->books.counts[1].no_slot = it->steps[0].failed = n;
+		it->books.longest_gap = *(uint64_t *)it->banks[0] = 10 * n;
+		*(uint64_t *)it->banks[1] = 100 * n;
+		hist_add(&it->books.response, 1000 >> n);
+		hist_add(&it->books.service, 1000 << n);
+		hist_add(&it->books.lag, 7);
+		hist_add(&it->steps[0].response, 5 * n);
+		hist_add(&it->steps[1].service, 500 * n);
+		rig.w.gaps_over_1ms = rig.w.wire.counters.fragments = n;
+		rig.w.busy[1] = 3 * n;
+		worker_begin(&rig.w);
+		rig_pass(RIG_MEASURE - RIG_START);
+		assert_int_equal(rig.w.published, n);
+		assert_memory_equal(&s->items->books, &it->books, sizeof(it->books));
+		assert_memory_equal(s->items->steps, it->steps, RIG_STEPS * sizeof(*it->steps));
+		assert_memory_equal(s->items->banks[0], it->banks[0], sizeof(uint64_t));
+		assert_memory_equal(s->items->banks[1], it->banks[1], sizeof(uint64_t));
+		assert_int_equal(s->gaps_over_1ms, n);
+		assert_int_equal(s->wire.fragments, n);
+		assert_int_equal(s->busy[1], 3 * n);
+	}
 }
 
 static void a_backlog_delays_a_snapshot_by_8_passes_at_most(void **state)
@@ -388,6 +419,7 @@ int main(void)
 		TEST(a_kept_answer_completes_its_step_when_no_better_one_comes),
 		TEST(snapshots_are_of_the_boundary_and_hold_nothing_later),
 		TEST(a_snapshot_has_what_the_queue_received),
+		TEST(a_snapshot_has_all_that_the_worker_counts),
 		TEST(a_backlog_delays_a_snapshot_by_8_passes_at_most),
 		TEST(the_first_boundary_of_a_long_warmup_is_an_interval_after_the_start),
 		TEST(the_phase_drain_ends_sending_at_once),

@@ -17,9 +17,9 @@ static void a_good_reply_ends_its_transaction(void **state)
 	one_reply(PROTO_DONE);
 	assert_int_equal(it->books.ledger[1].answered, 1);
 	assert_int_equal(it->books.response.max, 1000); // from the due time
-	assert_int_equal(it->service.max, 1000);        // from the send
+	assert_int_equal(it->books.service.max, 1000);  // from the send
 	assert_int_equal(it->last_answer, RIG_START + 1500);
-	assert_int_equal(it->longest_gap, 500 + 1000);
+	assert_int_equal(it->books.longest_gap, 500 + 1000);
 	assert_int_equal(rig.slots[0][0].state, TXN_DONE);
 	assert_int_equal(it->txns.in_flight, 0);
 	assert_ptr_equal(rig.script[0].counters, it->banks[1]);
@@ -33,7 +33,7 @@ static void one_of_the_warmup_has_no_latency(void **state)
 	assert_int_equal(it->books.ledger[0].answered, 1);
 	assert_int_equal(it->books.ledger[1].answered, 0);
 	assert_int_equal(it->books.response.count, 0);
-	assert_int_equal(it->service.count, 0);
+	assert_int_equal(it->books.service.count, 0);
 	assert_ptr_equal(rig.script[0].counters, it->banks[0]);
 }
 
@@ -61,7 +61,7 @@ static void each_verdict_has_its_cell(void **state)
 		assert_int_equal(rig.slots[0][0].state, rows[i].state);
 		assert_int_equal(it->txns.in_flight, rows[i].state >= TXN_TAKEN);
 		assert_int_equal(
-			it->service.count, rows[i].expect.answered + rows[i].expect.failed);
+			it->books.service.count, rows[i].expect.answered + rows[i].expect.failed);
 	}
 }
 
@@ -138,7 +138,7 @@ static void a_burst_may_have_replies_for_several_items_and_parts_of_the_run(void
 	assert_int_equal(rig.items[0].books.ledger[1].stray, 5);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(rig.items[i].txns.in_flight, 0);
-		assert_int_equal(rig.items[i].service.count, 1);
+		assert_int_equal(rig.items[i].books.service.count, 1);
 		assert_ptr_equal(rig.script[i].counters, rig.items[i].banks[1]);
 	}
 }
@@ -287,14 +287,14 @@ static void a_reply_to_a_question_before_the_run_is_no_stray(void **state)
 		.dst = (const char *[]){"198.18.0.1", "198.18.0.2", "198.18.1.1"}[place.client],
 		.dst_port = (uint16_t)(RIG_PORT + place.port)});
 	rig_pass(600);
-	assert_int_equal(it->counts[1].probe_late, 1);
+	assert_int_equal(it->books.counts[1].probe_late, 1);
 	assert_int_equal(rig_ledger(0).stray, 0);
 	it->asked[0] = 6;
 	rig_answer((struct rig_answer){.key = place.key,
 		.dst = (const char *[]){"198.18.0.1", "198.18.0.2", "198.18.1.1"}[place.client],
 		.dst_port = (uint16_t)(RIG_PORT + place.port)});
 	rig_pass(601);
-	assert_int_equal(it->counts[1].probe_late, 1);
+	assert_int_equal(it->books.counts[1].probe_late, 1);
 	assert_int_equal(rig_ledger(0).stray, 1);
 }
 
@@ -447,7 +447,7 @@ static void a_packet_from_another_worker_has_the_time_of_its_coming(void **state
 	assert_int_equal(handoff_ring_put(&rings[2], &packet, 1), 1);
 	assert_true(rig_pass(1500));
 	assert_int_equal(rig_ledger(0).answered, 1);
-	assert_int_equal(it->service.max, 200);
+	assert_int_equal(it->books.service.max, 200);
 	assert_int_equal(ends[0].taken_over, 1);
 	assert_int_equal(rig.port.live, 31);
 }

@@ -20,9 +20,9 @@ static void sends_are_due_half_a_gap_after_the_start(void **state)
 static void a_late_send_is_counted_as_late(void **state)
 {
 	rig_pass(12000); // 10 of the warm-up, two measured: due at 10500 and 11500
-	assert_int_equal(it->lag.count, 2);
-	assert_int_equal(it->lag.min, 500);
-	assert_int_equal(it->lag.max, 1500);
+	assert_int_equal(it->books.lag.count, 2);
+	assert_int_equal(it->books.lag.min, 500);
+	assert_int_equal(it->books.lag.max, 1500);
 	assert_int_equal(it->books.ledger[0].sent, 10);
 	assert_int_equal(it->books.ledger[1].sent, 2);
 }
@@ -111,8 +111,8 @@ static void without_buffers_sends_wait(void **state)
 	rig.port.buffers = 32;
 	rig_pass(2501);
 	assert_int_equal(rig.asked, 3);
-	assert_int_equal(it->lag.count, 0); // the warm-up has none
-	rig_pass(40000);                    // the spares that are left
+	assert_int_equal(it->books.lag.count, 0); // the warm-up has none
+	rig_pass(40000);                          // the spares that are left
 	assert_int_equal(rig.asked, 32);
 	assert_int_equal(rig.w.tx_no_mbuf, 2);
 }
@@ -123,8 +123,8 @@ static void when_every_slot_is_used_sends_wait(void **state)
 	rig_pass(70000);
 	rig_pass(70000);
 	assert_int_equal(rig.asked, RIG_SLOTS);
-	assert_true(it->counts[1].no_slot > 0);
-	assert_int_equal(it->counts[0].no_slot, 0);
+	assert_true(it->books.counts[1].no_slot > 0);
+	assert_int_equal(it->books.counts[0].no_slot, 0);
 	assert_int_equal(rig_ledger(0).due, RIG_SLOTS);
 }
 
@@ -146,7 +146,7 @@ static void a_closed_loop_of_all_slots_never_waits_for_one(void **state)
 		it->pace.left = UINT64_MAX;
 		assert_int_equal(it->txns.in_flight, 0);
 	}
-	assert_int_equal(it->counts[0].no_slot, 0);
+	assert_int_equal(it->books.counts[0].no_slot, 0);
 }
 
 static void what_the_device_refuses_is_sent_first_next_time(void **state)
@@ -243,8 +243,8 @@ static void with_nobody_to_make_it_an_open_loop_goes_on_without_it(void **state)
 	for (int i = 0; i < 12; i++) // one of them a pass
 		rig_pass(11500);
 	assert_int_equal(rig.asked, 0);
-	assert_int_equal(it->counts[0].no_client, 10);
-	assert_int_equal(it->counts[1].no_client, 2);
+	assert_int_equal(it->books.counts[0].no_client, 10);
+	assert_int_equal(it->books.counts[1].no_client, 2);
 	assert_int_equal(it->books.ledger[0].due, 10);
 	assert_int_equal(it->books.ledger[1].due, 2);
 	assert_int_equal(rig_ledger(0).sent, 0);
@@ -263,7 +263,7 @@ static void a_closed_loop_just_waits_for_a_client(void **state)
 	rig.script[0].nobody = true;
 	rig_pass(100);
 	rig_pass(200);
-	assert_int_equal(it->counts[0].no_client, 0);
+	assert_int_equal(it->books.counts[0].no_client, 0);
 	assert_int_equal(rig_ledger(0).due, 0);
 	rig.script[0].nobody = false;
 	rig_pass(300);
@@ -279,7 +279,7 @@ static void a_client_is_asked_for_only_when_a_slot_is_free(void **state)
 	assert_int_equal(rig.script[0].begun, 64);
 	rig_pass(1);
 	assert_int_equal(rig.script[0].begun, 64);
-	assert_int_equal(it->counts[0].no_slot, 1);
+	assert_int_equal(it->books.counts[0].no_slot, 1);
 }
 
 static void a_routed_message_goes_as_its_protocol_says(void **state)

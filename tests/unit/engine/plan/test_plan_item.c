@@ -178,8 +178,8 @@ static void a_worker_begins_with_empty_books(void **state)
 		const struct worker_item *run = plan_run(&p->plan.items[0], k);
 
 		assert_int_equal(run->books.response.min, UINT64_MAX);
-		assert_int_equal(run->service.min, UINT64_MAX);
-		assert_int_equal(run->lag.min, UINT64_MAX);
+		assert_int_equal(run->books.service.min, UINT64_MAX);
+		assert_int_equal(run->books.lag.min, UINT64_MAX);
 		assert_non_null(run->banks[0]);
 		assert_non_null(run->banks[1]);
 		assert_ptr_not_equal(run->banks[0], run->banks[1]);

@@ -248,7 +248,7 @@ static void answers_that_came_during_the_run_are_those_of_all_workers_and_items(
 
 	for (uint32_t i = 0; i < 3; i++)
 		for (uint32_t k = 0; k < 2; k++)
-			plan_run(&p->plan.items[i], k)->counts[1].probe_late = 1 + 10 * i;
+			plan_run(&p->plan.items[i], k)->books.counts[1].probe_late = 1 + 10 * i;
 	assert_int_equal(steer_probe_late(&p->plan, 0), 2 + 22);
 	assert_int_equal(steer_probe_late(&p->plan, 1), 42);
 	planned_free(p);

@@ -69,8 +69,8 @@ static struct fixture *fixture_new(void)
 		.left = UINT64_MAX,
 		.measure = START};
 	hist_clear(&f->run.books.response);
-	hist_clear(&f->run.service);
-	hist_clear(&f->run.lag);
+	hist_clear(&f->run.books.service);
+	hist_clear(&f->run.books.lag);
 	collect_start(&f->plan, &f->state, f->a);
 	f->result.intervals.items = f->intervals;
 	return f;
@@ -93,8 +93,11 @@ static struct result_interval_item publish(struct fixture *f, uint64_t n)
 	struct result_interval *out = &f->intervals[f->result.intervals.count++];
 	bool warmup;
 
-	f->snapshot = (struct item_snapshot){
-		.pace = f->run.pace, .ended_at = UINT64_MAX, .books = f->run.books};
+	f->snapshot = (struct item_snapshot){.pace = f->run.pace,
+		.ended_at = UINT64_MAX,
+		.books = f->run.books,
+		.steps = f->run.steps,
+		.banks = {f->run.banks[0], f->run.banks[1]}};
 	f->worker.snapshots[0].at = START + n * SECOND;
 	f->worker.snapshots[0].number = n;
 	f->worker.published = n;
@@ -138,7 +141,7 @@ static void age(struct fixture *f)
 	struct ledger *l = &f->run.books.ledger[1];
 
 	l->due = l->sent = l->answered = f->state.due_before[0] = BIG;
-	f->state.before[0] = f->run.books;
+	f->state.before[0].books = f->run.books;
 	f->state.at_before = START + 1;
 }
 
@@ -231,8 +234,60 @@ static void a_ledger_that_is_off_by_one_is_told(void **state)
 	work(f, BIG * 3, 0);
 	f->run.pace.next = START + SECOND;
 	publish(f, 1);
-	f->state.before[0].ledger[1].sent++;
+	f->state.before[0].books.ledger[1].sent++;
 	assert_non_null(strstr(finish(f, START + SECOND), "intervals do not add up"));
+	fixture_end(f);
+}
+
+static void an_interval_has_all_figures_of_its_time(void **state)
+{
+	static const struct proto_step names[] = {{.name = "first"}, {.name = "second"}};
+	struct fixture *f = fixture_new();
+	struct proto stepped = *protos[0];
+	struct step_books steps[2] = {0};
+	const struct result_step *s;
+	struct result_interval_item i;
+	uint64_t *banks[2];
+
+	stepped.steps = names;
+	stepped.step_count = 2;
+	f->run.proto = &stepped;
+	for (int n = 0; n < 2; n++) {
+		banks[n] = calloc(1, stepped.counters->size);
+		hist_clear(&steps[n].response);
+		hist_clear(&steps[n].service);
+		f->run.banks[n] = banks[n];
+	}
+	f->run.steps = steps;
+	collect_start(&f->plan, &f->state, f->a);
+	for (uint64_t n = 1; n <= 2; n++) {
+		work(f, 1000, 3);
+		f->run.books.ledger[1].late += n;
+		f->run.books.counts[1].no_slot += 2 * n;
+		banks[1][0] += 5 * n;
+		banks[0][0] += 1;
+		hist_add(&f->run.books.response, 1000 * n);
+		hist_add(&f->run.books.service, 100 * n);
+		hist_add(&f->run.books.lag, 10 * n);
+		steps[1].sent += 7 * n;
+		hist_add(&steps[1].response, 40 * n);
+		i = publish(f, n);
+		assert_int_equal(i.late, n);
+		assert_int_equal(i.no_slot, 2 * n);
+		assert_int_equal(*(const uint64_t *)i.counters.data, 5 * n);
+		assert_true(i.latency.response.count == 1 && i.latency.service.count == 1);
+		assert_in_range(i.latency.service.max_ns, 100 * n - 1, 100 * n + 1);
+		assert_in_range(i.send_lag.max_ns, 10 * n, 10 * n);
+		assert_true(i.p50_ns == i.latency.response.p50_ns);
+		assert_true(i.sent_per_s == 1000);
+		assert_int_equal(i.steps.count, 1);
+		s = i.steps.items;
+		assert_string_equal(s->name, "second");
+		assert_int_equal(s->sent, 7 * n);
+		assert_in_range(s->latency.response.max_ns, 40 * n, 40 * n);
+	}
+	free(banks[0]);
+	free(banks[1]);
 	fixture_end(f);
 }
 
@@ -486,7 +541,7 @@ static void packets_at_home_are_those_that_were_not_handed_over(void **state)
 	for (int i = 0; i < 5; i++) {
 		workers[i].reading = 2;
 		workers[i].snapshots[2].received = rows[i][0];
-		workers[i].snapshots[2].given = rows[i][1];
+		workers[i].snapshots[2].handed_over = rows[i][1];
 	}
 	assert_true(collect_home(&p, 0) == 0.875);
 	assert_true(collect_home(&p, 1) == 0);
@@ -707,16 +762,16 @@ static void an_item_has_the_sums_of_its_workers(void **state)
 		.due = 60, .sent = 50, .answered = 20, .failed = 4, .lost = 10, .no_reply = 6};
 	r[1].books.ledger[1] = (struct ledger){.due = 50, .sent = 50, .answered = 50};
 	r[0].pace.next = r[1].pace.next = PACE_NEVER;
-	r[0].counts[1].no_slot = 3;
-	r[1].counts[1].no_slot = 30;
-	r[0].longest_gap = 500;
-	r[1].longest_gap = 400;
+	r[0].books.counts[1].no_slot = 3;
+	r[1].books.counts[1].no_slot = 30;
+	r[0].books.longest_gap = 500;
+	r[1].books.longest_gap = 400;
 	r[1].ended_at = START + 4 * SECOND;
 	r[0].last_answer = START + 5 * SECOND;
 	r[1].last_answer = START + 3 * SECOND;
-	hist_add(&r[0].service, 100);
-	hist_add(&r[1].service, 300);
-	hist_add(&r[1].lag, 50);
+	hist_add(&r[0].books.service, 100);
+	hist_add(&r[1].books.service, 300);
+	hist_add(&r[1].books.lag, 50);
 	hist_add(&r[0].books.response, 700);
 	collect_result(&b->f->plan, b->f->a, &b->f->result);
 	i = total(b->f);
@@ -796,7 +851,7 @@ static void more_in_flight_than_in_the_tables_is_told(void **state)
 	work(f, 1000, 0);
 	publish(f, 1);
 	f->run.books.ledger[1].answered -= 2;
-	f->state.before[0].ledger[1].answered -= 2; // lost from the intervals too
+	f->state.before[0].books.ledger[1].answered -= 2; // lost from the intervals too
 	((struct result_interval_item *)f->intervals[0].traffic.items)->answered -= 2;
 	f->run.txns.in_flight = 2;
 	assert_null(finish(f, START + SECOND));
@@ -815,6 +870,7 @@ int main(void)
 		cmocka_unit_test(what_was_due_and_not_sent_is_counted_to_the_last_one),
 		cmocka_unit_test(latencies_of_an_interval_are_its_own),
 		cmocka_unit_test(a_ledger_that_is_off_by_one_is_told),
+		cmocka_unit_test(an_interval_has_all_figures_of_its_time),
 		cmocka_unit_test(workers_are_put_together),
 		cmocka_unit_test(
 			ports_and_workers_have_the_figures_of_devices_and_of_the_hand_over),

@@ -70,7 +70,7 @@ static void the_plan_is_told_worker_by_worker(void **state)
 static void receive(uint32_t worker, uint64_t received, uint64_t given)
 {
 	r.plan.workers[worker].snapshots[0].received = received;
-	r.plan.workers[worker].snapshots[0].given = given;
+	r.plan.workers[worker].snapshots[0].handed_over = given;
 }
 
 static void where_the_first_packets_came_to_is_told_once(void **state)
@@ -117,7 +117,7 @@ static void late_answers_are_told_where_questions_were_asked(void **state)
 
 	begin(TEXT("1-2"));
 	r.result = &result;
-	plan_run(&r.plan.items[0], 1)->counts[1].probe_late = 3;
+	plan_run(&r.plan.items[0], 1)->books.counts[1].probe_late = 3;
 	run_report_steering(&r);
 	assert_null(port.steering_probe);
 	r.steer_probes[0] = &probe;

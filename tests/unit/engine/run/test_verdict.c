@@ -89,7 +89,7 @@ static int setup(void **state)
 		.tx_no_mbuf = 1000,
 		.tx_refused = 2000,
 		.wire.counters.fragments = 1};
-	f.more_run.counts[1].no_client = 50;
+	f.more_run.books.counts[1].no_client = 50;
 	f.more_run.txns.count = 512;
 	f.more_plan_item = f.plan_item;
 	f.more_result_item = (struct result_item){
@@ -149,7 +149,7 @@ static void a_load_that_nobody_can_make_is_no_fault_of_the_tester(void **state)
 	struct fixture *f = *state;
 
 	f->run.proto = &proto;
-	f->run.counts[1].no_client = 300;
+	f->run.books.counts[1].no_client = 300;
 	f->result_item.unsent = 301;
 	f->result_item.ledger.sent = f->result_item.ledger.answered = 1699;
 	assert_int_equal(reach(f), EXIT_INVALID);
@@ -441,7 +441,7 @@ static void causes_are_summed_up_over_the_workers(void **state)
 	f->result_item.no_slot = 7;
 	f->worker.tx_refused = 8;
 	f->worker.tx_no_mbuf = 9;
-	f->run.counts[1].no_client = 7;
+	f->run.books.counts[1].no_client = 7;
 	f->run.txns.count = 256;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		f->plan_item.worker_count = rows[i].workers;
@@ -456,7 +456,7 @@ static void a_cause_without_an_effect_is_no_reason(void **state)
 	struct fixture *f = *state;
 
 	f->worker.tx_refused = f->worker.tx_no_mbuf = 8;
-	f->run.counts[1].no_client = 2;
+	f->run.books.counts[1].no_client = 2;
 	f->result_item.unsent = 2;
 	assert_int_equal(reach(f), EXIT_PASS);
 	assert_int_equal(f->result.verdict.reasons.count, 0);
@@ -468,7 +468,7 @@ static void the_load_is_at_fault_up_to_the_bounds_of_the_tester(void **state)
 	struct fixture *f = *state;
 
 	f->run.proto = &proto;
-	f->run.counts[1].no_client = 300;
+	f->run.books.counts[1].no_client = 300;
 	f->result_item.unsent = 302; // two more than that are allowed
 	f->result_item.send_lag.p99_ns = 1e7;
 	assert_int_equal(reach(f), EXIT_INVALID);
