@@ -17,6 +17,7 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 {
 	for (int i = 0; i < EXPIRE_BURST; i++) {
 		uint32_t slot = txn_expired(&it->txns, wait, now, it->waits[wait]);
+		struct step_run step = {0};
 		struct proto_txn view;
 		struct txn_slot *s;
 
@@ -27,8 +28,11 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 		it->ctx.counters = it->banks[s->judged];
 		it->ctx.now_ms = worker_ms(w, now);
 		if (it->proto->timeout(&it->ctx, &view) == PROTO_AGAIN) {
-			if (view.step != s->step) // the kept reply answers the step before
-				worker_book_step(it, slot, s->step, now, false);
+			if (it->steps &&
+				view.step != s->step) { // the kept reply answers the step before
+				worker_book_step(it, slot, s->step, now, false, &step);
+				step_run_end(&step);
+			}
 			s->view = view;
 			txn_again(&it->txns, slot);
 			continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts the transactions and replies that do not end well, and the steps of an exchange.
+// Counts the transactions and replies that do not end well.
 // Path: hot. The worker's own thread.
 #include "engine/core/worker_internal.h"
 
@@ -44,22 +44,6 @@ void worker_book_late(struct worker_item *it, bool judged, const struct txn_plac
 		return;
 	frame_parse(rte_pktmbuf_mtod(answer, const uint8_t *), answer->data_len, &f);
 	evidence_late(it, judged, at, &f, now);
-}
-
-void worker_book_step(
-	struct worker_item *it, uint32_t slot, uint8_t step, uint64_t now, bool failed)
-{
-	const struct txn_slot *s = &it->txns.slots[slot];
-	struct step_books *b;
-
-	if (!it->steps || !s->judged)
-		return;
-	b = &it->steps[step];
-	b->answered += !failed;
-	b->failed += failed;
-	hist_add(&b->response, now - it->step_due[slot]);
-	hist_add(&b->service, now - s->time);
-	it->step_due[slot] = now;
 }
 
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now)

@@ -58,10 +58,42 @@ void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, 
 void worker_book_late(struct worker_item *it, bool judged, const struct txn_place *at,
 	const struct rte_mbuf *answer, uint64_t now);
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now);
-// Count the reply to a step of a transaction, when the item has steps; the next step is due now.
-// Books exist for the measured part only.
-void worker_book_step(
-	struct worker_item *it, uint32_t slot, uint8_t step, uint64_t now, bool failed);
+
+// Latencies of replies to one step, one after the other: replies of a burst mostly come by step.
+struct step_run {
+	struct step_books *of; // NULL: none yet
+	struct hist_run response, service;
+};
+
+static inline void step_run_end(const struct step_run *r)
+{
+	if (!r->of)
+		return;
+	hist_run_end(&r->of->response, &r->response);
+	hist_run_end(&r->of->service, &r->service);
+}
+
+// Count the reply to a step of a transaction of an item with steps; the next step is due now.
+// Books exist for the measured part only. step_run_end is due at the end.
+HOT void worker_book_step(struct worker_item *it, uint32_t slot, uint8_t step, uint64_t now,
+	bool failed, struct step_run *r)
+{
+	const struct txn_slot *s = &it->txns.slots[slot];
+	struct step_books *b;
+
+	if (!s->judged)
+		return;
+	b = &it->steps[step];
+	if (b != r->of) {
+		step_run_end(r);
+		*r = (struct step_run){b};
+	}
+	b->answered += !failed;
+	b->failed += failed;
+	hist_run_add(&b->response, &r->response, now - it->step_due[slot]);
+	hist_run_add(&b->service, &r->service, now - s->time);
+	it->step_due[slot] = now;
+}
 
 // --- the protocol's view of a transaction ---
 

@@ -108,8 +108,6 @@ APART void item_other_answer(
 		worker_book(it, s->judged, EVIDENCE_FAILED, slot, m, r->now);
 		return;
 	case PROTO_AGAIN:
-		if (it->steps)
-			worker_book_step(it, slot, f->steps[n], r->now, false);
 		txn_again(&it->txns, slot);
 		return;
 	case PROTO_KEPT:
@@ -126,6 +124,21 @@ APART void item_other_answer(
 	}
 }
 
+// Count the replies to steps, before the transactions end or go on.
+APART void item_book_steps(struct worker_item *it, const struct found *f, const struct replies *r)
+{
+	struct step_run run = {0};
+
+	for (uint32_t n = 0; n < f->count; n++) {
+		enum proto_verdict verdict = f->verdicts[n];
+
+		if (verdict == PROTO_DONE || verdict == PROTO_AGAIN || verdict == PROTO_FAIL)
+			worker_book_step(
+				it, f->slots[n], f->steps[n], r->now, verdict == PROTO_FAIL, &run);
+	}
+	step_run_end(&run);
+}
+
 // End the transactions whose verdict is DONE or FAIL, and book the others.
 HOT void item_complete(struct worker_item *it, const struct found *f, const struct replies *r)
 {
@@ -133,6 +146,8 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 	uint64_t answered = 0, judged = 0;
 	uint32_t ended = 0;
 
+	if (it->steps)
+		item_book_steps(it, f, r);
 	for (uint32_t n = 0; n < f->count; n++) {
 		uint32_t slot = f->slots[n];
 		struct txn_slot *s = slot_of(f->views[n]);
@@ -148,8 +163,6 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 			judged += s->judged;
 		}
 		ended++;
-		if (it->steps)
-			worker_book_step(it, slot, f->steps[n], r->now, verdict == PROTO_FAIL);
 		if (s->judged) {
 			hist_run_add(&it->books.response, &response, r->now - s->due);
 			hist_run_add(&it->books.service, &service, r->now - s->time);

@@ -323,6 +323,37 @@ static void the_next_step_is_sent_with_the_next_pass(void **state)
 	assert_int_equal(it->books.response.max, 4000);
 }
 
+static void a_burst_may_have_replies_to_both_steps(void **state)
+{
+	rig_steps();
+	rig_measured();
+	rig.script[0].next_step = 1;
+	for (uint32_t i = 0; i < 4; i++)
+		rig_pass(500 + 1000 * i);
+	for (uint32_t i = 0; i < 4; i++)
+		rig_reply(i, i % 2 ? PROTO_AGAIN : PROTO_DONE);
+	rig_pass(4000);
+	assert_int_equal(it->steps[0].answered, 4);
+	assert_int_equal(it->steps[0].service.count, 4);
+	assert_int_equal(it->steps[0].service.sum, 3500 + 2500 + 1500 + 500);
+	assert_int_equal(it->steps[0].service.min, 500);
+	assert_int_equal(it->steps[0].service.max, 3500);
+	rig_pass(4500); // two of the second step, and a new one
+	assert_int_equal(rig.asked, 7);
+	rig_reply(4, PROTO_DONE);
+	rig_reply(6, PROTO_DONE);
+	rig_reply(5, PROTO_FAIL);
+	rig_pass(4600);
+	assert_int_equal(it->steps[0].answered, 5);
+	assert_int_equal(it->steps[0].service.count, 5);
+	assert_int_equal(it->steps[0].service.min, 100);
+	assert_int_equal(it->steps[1].answered, 1);
+	assert_int_equal(it->steps[1].failed, 1);
+	assert_int_equal(it->steps[1].service.count, 2);
+	assert_int_equal(it->steps[1].service.sum, 100 + 100);
+	assert_int_equal(it->steps[1].response.sum, 600 + 600);
+}
+
 static void a_loss_is_one_of_its_step(void **state)
 {
 	rig_steps();
@@ -515,6 +546,7 @@ int main(void)
 		TEST(before_the_measured_part_it_is_stray_of_the_warmup),
 		TEST(a_reply_to_a_question_before_the_run_is_no_stray),
 		TEST(the_next_step_is_sent_with_the_next_pass),
+		TEST(a_burst_may_have_replies_to_both_steps),
 		TEST(a_loss_is_one_of_its_step),
 		TEST(steps_of_the_warmup_are_not_counted),
 		TEST(a_routed_item_is_found_by_the_tag_of_its_key),
