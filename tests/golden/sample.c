@@ -113,9 +113,17 @@ static const struct result_interval_item last_second[] = {
 		.max_ns = 640000, .due_per_s = 250, .sent_per_s = 250, .answered_per_s = 250},
 };
 
+static const struct result_interval_port first_port = {
+	"lan", .rx_packets = 50251, .tx_packets = 50250, .tx_refused = 3, .other = &lan_other};
+
+static const struct result_interval_worker first_worker = {"lan", 1, .busy = 0.4375};
+
+static struct result_interval_responder first_answers = {.received = 50251, .answered = 50250};
+
 static const struct result_interval intervals[] = {
-	{1, 1, {first_second, 2}},
-	{2, 1, {last_second, 2}},
+	{1, 1, 1700000001000000000, {first_second, 2}, {&first_port, 1}, {&first_worker, 1},
+		&first_answers},
+	{2, 1, 1700000002000000000, {last_second, 2}},
 };
 
 static const struct result_responder_protocol answered[] = {

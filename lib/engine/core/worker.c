@@ -61,9 +61,20 @@ static void item_copy_books(struct item_snapshot *to, const struct worker_item *
 		memcpy(to->banks[bank], it->banks[bank], it->proto->counters->size);
 }
 
-#define COPY(member, help)       s->member = w->member;
-#define COPY_PARTS(member, help) memcpy(s->member, w->member, sizeof(s->member));
-#define COPY_HAND(member, help)  s->member = w->hand->member;
+#define COPY(member, help)       to->member = w->member;
+#define COPY_PARTS(member, help) memcpy(to->member, w->member, sizeof(to->member));
+#define COPY_HAND(member, help)  to->member = w->hand->member;
+
+void worker_read(const struct worker *w, struct worker_snapshot *to)
+{
+	to->wire = w->wire.counters;
+	QUEUE_COUNTERS(COPY)
+	WORKER_COUNTERS(COPY, COPY, COPY_PARTS)
+	PASS_COUNTERS(COPY, COPY, COUNTER_SKIP)
+	if (w->hand) {
+		HANDOFF_COUNTERS(COPY_HAND, COPY_HAND, COPY_HAND)
+	}
+}
 
 static void worker_publish(struct worker *w, uint64_t at)
 {
@@ -74,13 +85,7 @@ static void worker_publish(struct worker *w, uint64_t at)
 		item_copy_books(&s->items[i], &w->items[i]);
 	s->at = at;
 	s->number = n;
-	s->wire = w->wire.counters;
-	QUEUE_COUNTERS(COPY)
-	WORKER_COUNTERS(COPY, COPY, COPY_PARTS)
-	PASS_COUNTERS(COPY, COPY, COUNTER_SKIP)
-	if (w->hand) {
-		HANDOFF_COUNTERS(COPY_HAND, COPY_HAND, COPY_HAND)
-	}
+	worker_read(w, s);
 	w->held = 0;
 	w->next_publish += w->times.interval;
 	w->filling = ~SNAPSHOT_NEW & atomic_exchange_explicit(&w->handed, w->filling | SNAPSHOT_NEW,

@@ -187,6 +187,9 @@ uint32_t worker_first(
 // hot.
 bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
 
+// The counters of the worker itself, without those of its items. Path: hot.
+void worker_read(const struct worker *w, struct worker_snapshot *to);
+
 // Before the first pass: when sending ends and the first snapshot is due.
 void worker_begin(struct worker *w);
 

@@ -223,12 +223,51 @@ static const struct counter interval_item_rows[] = {
 const struct counter_section result_interval_item_section = {"traffic", "an item in an interval",
 	COUNTER_ROWS(interval_item_rows), sizeof(struct result_interval_item)};
 
+#define PORT_PART_ROW(member, text) COUNT(result_interval_port, member, text),
+static const struct counter interval_port_rows[] = {
+	TEXT(result_interval_port, name, "name of the port"),
+	PORT_COUNTERS(PORT_PART_ROW)                                 // io/port.h
+	QUEUE_COUNTERS(PORT_PART_ROW)                                // core/counters.h
+	HANDOFF_COUNTERS(PORT_PART_ROW, COUNTER_SKIP, PORT_PART_ROW) // io/handoff.h
+	{"other", "packets that belong to no item", NULL, COUNTER_SECTION,
+		AT(result_interval_port, other), .section = &wire_section, .optional = true},
+};
+SECTION("ports", interval_port_rows, result_interval_port, "a port in an interval");
+
+#define WORKER_PART_ROW(member, text)         COUNT(result_interval_worker, member, text),
+#define WORKER_PART_SECONDS_ROW(member, text) SECONDS(result_interval_worker, member, text),
+#define WORKER_PART_SHARE_ROW(member, text)   REAL(result_interval_worker, member, "1", text),
+static const struct counter interval_worker_rows[] = {
+	TEXT(result_interval_worker, port, "port served"),
+	COUNT(result_interval_worker, cpu, "CPU"),
+	PASS_COUNTERS(WORKER_PART_ROW, WORKER_PART_SECONDS_ROW, COUNTER_SKIP) // core/counters.h
+	WORKER_COUNTERS(WORKER_PART_ROW, WORKER_PART_SECONDS_ROW, WORKER_PART_SHARE_ROW)
+		HANDOFF_COUNTERS(WORKER_PART_ROW, WORKER_PART_ROW, COUNTER_SKIP) // io/handoff.h
+};
+SECTION("workers", interval_worker_rows, result_interval_worker, "a worker in an interval");
+
+#define RESPONDER_PART_ROW(member, text) COUNT(result_interval_responder, member, text),
+static const struct counter interval_responder_rows[] = {
+	RESPONDER_COUNTERS(RESPONDER_PART_ROW) // core/counters.h
+};
+SECTION("responder", interval_responder_rows, result_interval_responder,
+	"the built-in responder in an interval");
+
 static const struct counter interval_rows[] = {
 	{"t_s", "end of the interval, from the start of the measured part", "s", COUNTER_F64,
 		AT(result_interval, t_s)},
 	{"length_s", "length", "s", COUNTER_F64, AT(result_interval, length_s)},
+	{"ended_ns", "its end by the wall clock, since 1970 (UTC)", "ns", COUNTER_U64,
+		AT(result_interval, ended_ns)},
 	{"traffic", "the items in the interval", NULL, COUNTER_LIST, AT(result_interval, traffic),
 		.section = &result_interval_item_section},
+	{"ports", "the ports in it", NULL, COUNTER_LIST, AT(result_interval, ports),
+		.section = &interval_port_rows_section},
+	{"workers", "the workers in it", NULL, COUNTER_LIST, AT(result_interval, workers),
+		.section = &interval_worker_rows_section},
+	{"responder", "the built-in responder in it", NULL, COUNTER_SECTION,
+		AT(result_interval, responder), .section = &interval_responder_rows_section,
+		.optional = true},
 	{"dut", "the server's side in it", NULL, COUNTER_SECTION, AT(result_interval, dut),
 		.section = &result_dut_interval_section, .optional = true},
 };

@@ -121,10 +121,34 @@ struct result_interval_item {
 	struct counter_choice counters; // the protocol's
 };
 
+struct result_interval_port {
+	const char *name;
+	PORT_COUNTERS(COUNTER_MEMBER)
+	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP, COUNTER_MEMBER)
+	QUEUE_COUNTERS(COUNTER_MEMBER)
+	const struct wire_counters *other;
+};
+
+struct result_interval_worker {
+	const char *port;
+	uint64_t cpu;
+	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_SKIP)
+	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_SHARE_MEMBER)
+	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
+};
+
+struct result_interval_responder {
+	RESPONDER_COUNTERS(COUNTER_MEMBER)
+};
+
 struct result_interval {
 	double t_s, length_s; // end of the interval, from the start of the measured part
+	uint64_t ended_ns;    // that end by the wall clock, since 1970
 	struct counter_list traffic;
-	const struct result_dut_interval *dut; // NULL: no sample in it
+	struct counter_list ports;                   // struct result_interval_port
+	struct counter_list workers;                 // struct result_interval_worker
+	struct result_interval_responder *responder; // NULL: none
+	const struct result_dut_interval *dut;       // NULL: no sample in it
 };
 
 struct result_host {

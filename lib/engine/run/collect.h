@@ -13,9 +13,17 @@ struct item_sums {
 	void *counters[2];        // the protocol's, as item_books.ledger
 };
 
+// Ports, workers and responder at the end of the last interval.
+struct collect_box {
+	struct worker_snapshot *workers; // per worker
+	struct port_counters *ports;     // per port
+	struct result_responder responder;
+};
+
 // Everything since the last snapshot that was taken.
 struct collect_state {
-	struct item_sums *before;    // per item
+	struct item_sums *before; // per item
+	struct collect_box box;
 	uint64_t *due_before;        // per item
 	struct item_sums now, since; // of one item at a time
 	uint64_t taken;              // snapshots
@@ -68,6 +76,21 @@ void collect_sums_all(struct item_sums *s, const struct plan_item *i);
 // The steps that were ever used, with the figures of s: struct result_step.
 struct counter_list collect_steps(const struct plan *p, const struct proto *proto,
 	const struct item_sums *ever, const struct item_sums *s, struct arena *a);
+
+// --- collect_box.c, for collect_intervals.c ---
+
+void collect_box_start(const struct plan *p, struct collect_box *b, struct arena *a);
+
+// The ports, workers and responder of an interval whose length is known. over: the workers have
+// ended, and are read themselves instead of their snapshots.
+void collect_box(const struct plan *p, struct collect_box *b, bool over, struct arena *a,
+	struct result_interval *out);
+
+// The snapshot of a worker that was taken last.
+static inline const struct worker_snapshot *collect_snapshot(const struct worker *w)
+{
+	return &w->snapshots[w->reading];
+}
 
 // Transactions due in the measured part, of all workers. After they have ended.
 uint64_t collect_due(const struct plan_item *i);

@@ -5,6 +5,7 @@
 #include "engine/run/collect.h"
 
 #include <string.h>
+#include <time.h>
 
 void collect_start(const struct plan *p, struct collect_state *s, struct arena *a)
 {
@@ -23,6 +24,7 @@ void collect_start(const struct plan *p, struct collect_state *s, struct arena *
 		steps = proto->step_count > steps ? proto->step_count : steps;
 		counters = proto->counters->size > counters ? proto->counters->size : counters;
 	}
+	collect_box_start(p, &s->box, a);
 	s->now = collect_sums_of(steps, counters, a);
 	s->since = collect_sums_of(steps, counters, a);
 	if (p->item_count)
@@ -142,20 +144,15 @@ static void take_snapshot(struct worker *w)
 			~SNAPSHOT_NEW;
 }
 
-static const struct worker_snapshot *snapshot_of(const struct worker *w)
-{
-	return &w->snapshots[w->reading];
-}
-
 // A snapshot of at least that number becomes the reader's: its number, or 0 when there is none yet.
 static uint64_t reach_snapshot(struct worker *w, uint64_t number)
 {
-	if (snapshot_of(w)->number >= number)
-		return snapshot_of(w)->number;
+	if (collect_snapshot(w)->number >= number)
+		return collect_snapshot(w)->number;
 	if (atomic_load_explicit(&w->published, memory_order_acquire) < number)
 		return 0;
 	take_snapshot(w);
-	return snapshot_of(w)->number;
+	return collect_snapshot(w)->number;
 }
 
 // Take the snapshots of all workers for the same interval: the next one, or a later one if some
@@ -187,7 +184,8 @@ static uint64_t sum_snapshots(
 
 	collect_sums_clear(sum, proto);
 	for (uint32_t k = 0; k < i->worker_count; k++) {
-		const struct item_snapshot *snap = &snapshot_of(&i->worker[k])->items[i->place];
+		const struct item_snapshot *snap =
+			&collect_snapshot(&i->worker[k])->items[i->place];
 
 		collect_sums_add(sum, proto, &snap->books, snap->steps, snap->banks);
 		due += due_until(snap, at, bank);
@@ -200,6 +198,15 @@ static void leave_warmup(struct collect_state *s, uint32_t item, const struct ru
 {
 	if (s->at_before <= t->measure)
 		s->due_before[item] = 0;
+}
+
+static uint64_t wall_clock_at(const struct plan *p, uint64_t tick)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec -
+	       (uint64_t)clock_ns(&p->clock, clock_now() - tick);
 }
 
 static double interval_length(
@@ -221,7 +228,7 @@ bool collect_interval(const struct plan *p, struct collect_state *s, struct aren
 	if (!line_up(p, s->taken))
 		return false;
 	t = &p->items[0].worker->times;
-	at = snapshot_of(p->items[0].worker)->at;
+	at = collect_snapshot(p->items[0].worker)->at;
 	bank = at > t->measure;
 	items = arena_zalloc(a, p->item_count * sizeof(*items));
 	for (uint32_t i = 0; i < p->item_count; i++) {
@@ -231,14 +238,16 @@ bool collect_interval(const struct plan *p, struct collect_state *s, struct aren
 			leave_warmup(s, i, t);
 		items[i] = interval_item(p, s, i, due, bank, a);
 	}
-	s->taken = snapshot_of(p->items[0].worker)->number;
+	s->taken = collect_snapshot(p->items[0].worker)->number;
 	*warmup = bank == 0;
 	*out = (struct result_interval){
 		.t_s = (double)(at - (*warmup ? t->start : t->measure)) / p->clock.hz,
 		.length_s = interval_length(p, s, t, at),
 		.traffic = {items, p->item_count},
 	};
+	out->ended_ns = wall_clock_at(p, at);
 	interval_rates(items, p->item_count, out->length_s);
+	collect_box(p, &s->box, false, a, out);
 	s->at_before = at;
 	return true;
 }
@@ -248,8 +257,8 @@ double collect_home(const struct plan *p, uint32_t port)
 	uint64_t received = 0, given = 0;
 
 	for (uint32_t i = p->first_worker[port]; i < p->first_worker[port + 1]; i++) {
-		received += snapshot_of(&p->workers[i])->received;
-		given += snapshot_of(&p->workers[i])->handed_over;
+		received += collect_snapshot(&p->workers[i])->received;
+		given += collect_snapshot(&p->workers[i])->handed_over;
 	}
 	return received ? 1 - (double)given / (double)received : -1;
 }
@@ -271,5 +280,7 @@ void collect_last_interval(
 		.length_s = interval_length(p, s, t, at),
 		.traffic = {items, p->item_count},
 	};
+	out->ended_ns = wall_clock_at(p, at);
 	interval_rates(items, p->item_count, out->length_s);
+	collect_box(p, &s->box, true, a, out);
 }

@@ -429,6 +429,56 @@ static void a_snapshot_missed_at_the_end_of_the_warmup_costs_nothing(void **stat
 	fixture_end(f);
 }
 
+static void an_interval_has_its_part_of_ports_and_workers(void **state)
+{
+	struct pair *p = pair_new();
+	struct plan *plan = &p->f->plan;
+	struct result_interval i;
+	const struct result_interval_worker *w;
+	const struct result_interval_port *port;
+	uint32_t first[] = {0, 2};
+	bool warmup;
+
+	p->f->port.driver = &drivers[0];
+	plan->ports = &p->f->port;
+	plan->port_settings = &p->f->port_settings;
+	plan->port_count = 1;
+	plan->workers = p->workers;
+	plan->worker_count = 2;
+	plan->first_worker = first;
+	collect_start(plan, &p->f->state, p->f->a);
+	for (uint64_t n = 1; n <= 3; n++) {
+		for (int k = 0; k < 2; k++) {
+			p->workers[k].tx_refused += n;
+			p->workers[k].received += 10 * n;
+			p->workers[k].busy[1] += SECOND / 8 * n;
+			p->workers[k].wire.counters.fragments += 2 * n;
+			if (n < 3) {
+				worker_read(&p->workers[k],
+					&p->workers[k].snapshots[p->workers[k].filling]);
+				worker_publishes(p, k, n, 500);
+			}
+		}
+		p->f->port.before.rx_packets -= 100 * n; // as many more came
+		if (n < 3)
+			assert_true(collect_interval(plan, &p->f->state, p->f->a, &i, &warmup));
+		else
+			collect_last_interval(plan, &p->f->state, p->f->a, &i);
+		assert_int_equal(i.ports.count, 1);
+		assert_int_equal(i.workers.count, 2);
+		port = i.ports.items;
+		assert_int_equal(port->rx_packets, 100 * n);
+		assert_int_equal(port->tx_refused, 2 * n);
+		assert_int_equal(port->other->fragments, 4 * n);
+		w = i.workers.items;
+		assert_int_equal(w[1].received, 10 * n);
+		if (n < 3)
+			assert_in_range(1000 * w[1].busy, 125 * n - 1, 125 * n + 1);
+		assert_null(i.responder);
+	}
+	pair_end(p);
+}
+
 static void ports_and_workers_have_the_figures_of_devices_and_of_the_hand_over(void **state)
 {
 	struct pair *p = pair_new();
@@ -872,6 +922,7 @@ int main(void)
 		cmocka_unit_test(a_ledger_that_is_off_by_one_is_told),
 		cmocka_unit_test(an_interval_has_all_figures_of_its_time),
 		cmocka_unit_test(workers_are_put_together),
+		cmocka_unit_test(an_interval_has_its_part_of_ports_and_workers),
 		cmocka_unit_test(
 			ports_and_workers_have_the_figures_of_devices_and_of_the_hand_over),
 		cmocka_unit_test(

@@ -320,7 +320,8 @@ static void answers_that_fall_behind_show_in_the_intervals(void **state)
 	struct result_interval intervals[4];
 
 	for (uint32_t i = 0; i < 4; i++)
-		intervals[i] = (struct result_interval){0.5 * (i + 1), 0.5, {&series[i], 1}};
+		intervals[i] =
+			(struct result_interval){0.5 * (i + 1), 0.5, .traffic = {&series[i], 1}};
 	f->result.intervals = (struct counter_list){intervals, 4};
 	f->run.pace.kind = PACE_RATE;
 	reach(f);
@@ -520,8 +521,9 @@ static void growth_is_from_half_way_to_the_end(void **state)
 		for (uint32_t k = 0; k < 5; k++) {
 			series[k] = (struct result_interval_item){
 				.sent = k < 4 ? 500 : 0, .answered = rows[i].answered[k]};
-			intervals[k] = (struct result_interval){
-				k < 4 ? 0.5 * (k + 1) : rows[i].last_s, 0.5, {&series[k], 1}};
+			intervals[k] =
+				(struct result_interval){k < 4 ? 0.5 * (k + 1) : rows[i].last_s,
+					0.5, .traffic = {&series[k], 1}};
 		}
 		f->result.intervals = (struct counter_list){intervals, 5};
 		reach(f);
