@@ -107,6 +107,54 @@ def the_ledger_holds_in_total_and_in_every_interval():
     check_intervals(result)
 
 
+GAUGES = {"in_flight", "cpu", "min_ns", "ended_ns"}  # and all figures that are no whole numbers
+
+
+def check_sums(parts, whole, path=""):
+    """Each count of the whole is the sum of those of its parts, at any depth and by name in lists."""
+    for key, value in whole.items():
+        inside = [part[key] for part in parts if key in part]
+        where = f"{path}.{key}"
+        if isinstance(value, dict):
+            check_sums(inside, value, where)
+        elif isinstance(value, list):
+            for one in value:
+                check_sums([p for part in inside for p in part if p.get("name") == one["name"]], one, where)
+        elif isinstance(value, int) and inside and key not in GAUGES:
+            assert sum(inside) == value, (where, value, inside)
+
+
+@test
+def every_count_of_the_intervals_adds_up_to_that_of_the_run():
+    leases = item("leases", load={"rate": "300"}, dhcp4={"clients": "1k", "relay": {"addresses": ["198.18.0.64/26"]}})
+    del leases["dns"]
+    document = ddiperf(ring(item(), leases, run={"duration": "450ms"}, responder={
+        "dns": {}, "dhcp4": {"pool": "198.18.64.0/20"}, "faults": {"rcode": {"share": "5%"}, "duplicate": {"share": "5%"}}})).json
+    intervals = document["intervals"]
+    assert len(intervals) >= 5 and sum(one["sent"] for one in document["traffic"][1]["steps"]) > 0, document["traffic"]
+    for n, whole in enumerate(document["traffic"]):
+        check_sums([interval["traffic"][n] for interval in intervals], whole)
+        count = whole["latency"]["service"]["count"]
+        assert sum(interval["traffic"][n]["latency"]["service"]["count"] for interval in intervals) == count > 0
+    check_sums([interval["ports"][0] for interval in intervals], document["ports"][0])
+    check_sums([interval["workers"][0] for interval in intervals], document["workers"][0])
+    check_sums([interval["responder"] for interval in intervals], document["responder"])
+    ends = [interval["ended_ns"] for interval in intervals]
+    lengths = [interval["length_s"] for interval in intervals]
+    for before, after, length in zip(ends, ends[1:], lengths[1:]):
+        assert abs((after - before) * 1e-9 - length) < 0.005, (before, after, length)
+
+
+@test
+def a_run_stops_at_a_count_of_its_protocol():
+    rules = ["dns.rcode.REFUSED > 1", "dns.rcode.SERVFAIL > 50% for 200ms"]
+    for rcode, rule in (("SERVFAIL", rules[1]), ("REFUSED", rules[0])):
+        result = ddiperf(ring(run={"duration": "3s"}, responder={"dns": {"rcode": rcode}}, stop=rules))
+        verdict = result.json["verdict"]
+        assert result.code == 1 and verdict["stopped"] == rule, verdict
+        assert verdict["stopped_s"] < 1, verdict
+
+
 @test
 def the_result_has_the_keys_of_the_interface():
     result = ddiperf(ring(run={"name": "keys", "seed": 7}, criteria=["loss <= 0%"]))

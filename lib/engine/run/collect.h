@@ -16,6 +16,7 @@ struct item_sums {
 // Ports, workers and responder at the end of the last interval.
 struct collect_box {
 	struct worker_snapshot *workers; // per worker
+	struct worker_snapshot *since;   // per worker: of the last interval
 	struct port_counters *ports;     // per port
 	struct result_responder responder;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ports, workers and responder of an interval: differences of two readings. Workers are read
-// from their snapshots; devices and the responder at the moment of the call, some ms after the end
-// of the interval. Path: cold. Management thread.
+// The tester's ports, their workers and the responder of an interval: differences of two readings.
+// Workers are read from their snapshots; devices and the responder at the moment of the call, some
+// ms after the end of the interval. Path: cold. Management thread.
 #include "engine/run/collect.h"
 
 #include <math.h>
@@ -11,6 +11,7 @@ void collect_box_start(const struct plan *p, struct collect_box *b, struct arena
 {
 	*b = (struct collect_box){
 		.workers = arena_zalloc(a, (p->worker_count + 1) * sizeof(*b->workers)),
+		.since = arena_zalloc(a, (p->worker_count + 1) * sizeof(*b->since)),
 		.ports = arena_zalloc(a, (p->port_count + 1) * sizeof(*b->ports)),
 	};
 }
@@ -45,24 +46,25 @@ static struct result_interval_worker worker_part(const struct plan *p, const str
 	return out;
 }
 
-static void port_add_worker(struct result_interval_port *to, struct wire_counters *other,
-	const struct worker_snapshot *from)
+// A port of the tester: its device, and its workers since the last reading.
+static struct result_interval_port port_part(const struct plan *p, struct collect_box *b,
+	uint32_t n, const struct worker_snapshot *since, struct arena *a)
 {
-	QUEUE_COUNTERS(COUNTER_ADD)
-	HANDOFF_COUNTERS(COUNTER_ADD, COUNTER_SKIP, COUNTER_ADD)
-	counter_sum(other, &from->wire, sizeof(*other));
-}
-
-static struct result_interval_port port_part(
-	const struct plan *p, struct collect_box *b, uint32_t n)
-{
-	struct result_interval_port out = {.name = p->ports[n].settings->name};
+	struct wire_counters *other = arena_zalloc(a, sizeof(*other));
+	struct result_interval_port out = {.name = p->ports[n].settings->name, .other = other};
 	struct result_interval_port *to = &out;
 	struct port_counters read, *now = &read, *before = &b->ports[n];
 
 	port_read_counters(&p->ports[n], &read);
 	PORT_COUNTERS(SINCE)
 	b->ports[n] = read;
+	for (uint32_t i = p->first_worker[n]; i < p->first_worker[n + 1]; i++) {
+		const struct worker_snapshot *from = &since[i];
+
+		QUEUE_COUNTERS(COUNTER_ADD)
+		HANDOFF_COUNTERS(COUNTER_ADD, COUNTER_SKIP, COUNTER_ADD)
+		counter_sum(other, &from->wire, sizeof(*other));
+	}
 	return out;
 }
 
@@ -77,35 +79,39 @@ static struct result_interval_responder responder_part(const struct plan *p, str
 	return out;
 }
 
+// What each worker has counted since the last reading.
+static void read_workers(const struct plan *p, struct collect_box *b, bool over)
+{
+	for (uint32_t n = 0; n < p->worker_count; n++) {
+		struct worker_snapshot now = *collect_snapshot(&p->workers[n]);
+
+		if (over)
+			worker_read(&p->workers[n], &now);
+		worker_since(&b->since[n], &now, &b->workers[n]);
+		b->workers[n] = now;
+	}
+}
+
 void collect_box(const struct plan *p, struct collect_box *b, bool over, struct arena *a,
 	struct result_interval *out)
 {
 	struct result_interval_worker *workers =
 		arena_zalloc(a, (p->worker_count + 1) * sizeof(*workers));
 	struct result_interval_port *ports = arena_zalloc(a, (p->port_count + 1) * sizeof(*ports));
-	struct wire_counters *other = arena_zalloc(a, (p->port_count + 1) * sizeof(*other));
-	uint32_t count = 0;
 
+	if (out->length_s <= 0) // no interval: the next one has all
+		return;
+	read_workers(p, b, over);
+	out->ports.items = ports;
+	out->workers.items = workers;
 	for (uint32_t n = 0; n < p->port_count; n++) {
-		ports[n] = port_part(p, b, n);
-		ports[n].other = &other[n];
-	}
-	for (uint32_t n = 0; n < p->worker_count; n++) {
-		const struct worker *w = &p->workers[n];
-		struct worker_snapshot now, since;
-
-		if ((int32_t)w->port == p->responder_port)
+		if ((int32_t)n == p->responder_port)
 			continue;
-		now = *collect_snapshot(w);
-		if (over)
-			worker_read(w, &now);
-		worker_since(&since, &now, &b->workers[n]);
-		b->workers[n] = now;
-		port_add_worker(&ports[w->port], &other[w->port], &since);
-		workers[count++] = worker_part(p, w, &since, out->length_s);
+		ports[out->ports.count++] = port_part(p, b, n, b->since, a);
+		for (uint32_t i = p->first_worker[n]; i < p->first_worker[n + 1]; i++)
+			workers[out->workers.count++] =
+				worker_part(p, &p->workers[i], &b->since[i], out->length_s);
 	}
-	out->ports = (struct counter_list){ports, p->port_count};
-	out->workers = (struct counter_list){workers, count};
 	if (p->responder_port < 0)
 		return;
 	out->responder = arena_zalloc(a, sizeof(*out->responder));
