@@ -249,8 +249,8 @@ static inline bool frame_is_plain6(const uint8_t *data)
 
 	// EtherType and version; next header.
 	memcpy(&type, data + 12, 4);
-	return ((type ^ bytes_wire32(FRAME_TYPE_IPV6 << 16 | 0x6000)) & bytes_wire32(0xfffff000)) ==
-	               0 &&
+	return ((type ^ bytes_wire32((uint32_t)FRAME_TYPE_IPV6 << 16 | 0x6000)) &
+		       bytes_wire32(0xfffff000)) == 0 &&
 	       data[FRAME_PLAIN_IP + 6] == FRAME_PROTOCOL_UDP;
 }
 
