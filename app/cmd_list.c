@@ -42,6 +42,7 @@ static void list_counters(void)
 	stats_document(&result_section, "", stdout);
 	for (unsigned i = 0; protos[i]; i++) {
 		list_section("traffic.NAME.", protos[i]->counters);
+		list_section("intervals[].traffic.NAME.", protos[i]->counters);
 		if (protos[i]->server)
 			list_section("responder.protocols.NAME.", protos[i]->server->counters);
 	}
