@@ -51,7 +51,8 @@ struct counter {
 	uint32_t length;                  // COUNTER_ARRAY
 	const char *(*label)(uint32_t i); // COUNTER_ARRAY: static text, never NULL for i < length
 	const struct counter_section *section; // COUNTER_SECTION, COUNTER_LIST
-	bool optional; // COUNTER_SECTION: the place holds a pointer, NULL: left out
+	bool optional; // COUNTER_SECTION: the place holds a pointer, NULL: left out;
+	               // COUNTER_LIST: left out when empty
 };
 
 #define COUNTER_ROWS(table) .rows = (table), .count = sizeof(table) / sizeof((table)[0])

@@ -33,6 +33,7 @@ enum field_type {
 	FIELD_RATE,       // double, per second    500, 20k, 1.5M
 	FIELD_DURATION,   // uint64_t, ns          250us; a bare number is an error
 	FIELD_SIZE,       // uint64_t, bytes       64KiB; a bare number is an error
+	FIELD_NUMBER,     // double                99.9
 	FIELD_PERCENT,    // double, 0.001         0.1%; a bare number is an error
 	FIELD_STRING,     // const char *          NULL when absent and without default
 	FIELD_ENUM,       // int32_t, index into names

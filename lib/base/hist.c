@@ -4,7 +4,9 @@
 #include "base/hist.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 void hist_clear(struct hist *h)
@@ -49,6 +51,23 @@ void hist_difference(struct hist *to, const struct hist *now, const struct hist 
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++)
 		to->bucket[i] = now->bucket[i] - before->bucket[i];
 	hist_edges(to, min, max);
+}
+
+size_t hist_print(const struct hist *h, char *buf, size_t room)
+{
+	uint32_t last = 0;
+	size_t len = 0;
+
+	if (room)
+		buf[0] = '\0';
+	for (uint32_t i = 0; h->count && i < HIST_BUCKETS; i++) {
+		if (h->bucket[i] == 0)
+			continue;
+		len += (size_t)snprintf(len < room ? buf + len : NULL, len < room ? room - len : 0,
+			"%s%" PRIu32 ":%" PRIu64, len ? " " : "", i - last, h->bucket[i]);
+		last = i;
+	}
+	return len;
 }
 
 uint64_t hist_bucket_low(uint32_t bucket)

@@ -89,6 +89,10 @@ void hist_merge(struct hist *to, const struct hist *from);
 // buckets, held within those of now. to may be now or before.
 void hist_difference(struct hist *to, const struct hist *now, const struct hist *before);
 
+// The buckets in use as text, "GAP:COUNT ...": from the bucket before, or from 0, it is GAP
+// further. As snprintf: writes at most room octets, and returns the length of all. Empty: "".
+size_t hist_print(const struct hist *h, char *buf, size_t room);
+
 // Lower edge and upper edge (exclusive) of a bucket; the last one has none, UINT64_MAX.
 uint64_t hist_bucket_low(uint32_t bucket);
 uint64_t hist_bucket_high(uint32_t bucket);

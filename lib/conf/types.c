@@ -96,6 +96,17 @@ static const char *size_limit(double v, char *buf, size_t room)
 	return units_format_size((uint64_t)v, buf, room);
 }
 
+static int number_value_parse(struct value_input *in, void *dst)
+{
+	return units_parse_number(in->text, dst, &in->what);
+}
+
+static const char *number_value_format(const struct field *f, const void *src, struct arena *a)
+{
+	return units_format_plain(
+		*(const double *)src, arena_zalloc(a, UNITS_TEXT_SIZE), UNITS_TEXT_SIZE);
+}
+
 static int percent_parse(struct value_input *in, void *dst)
 {
 	return units_parse_percent(in->text, dst, &in->what);
@@ -293,6 +304,8 @@ const struct value_type value_types[] = {
 		duration_format, u64_ends, duration_limit},
 	[FIELD_SIZE] = {"size", sizeof(uint64_t), false, true, size_parse, size_format, u64_ends,
 		size_limit},
+	[FIELD_NUMBER] = {"number", sizeof(double), false, false, number_value_parse,
+		number_value_format, double_ends, units_format_plain},
 	[FIELD_PERCENT] = {"percentage", sizeof(double), false, true, percent_parse, percent_format,
 		double_ends, units_format_percent},
 	[FIELD_STRING] = {"text", sizeof(const char *), false, true, string_parse, string_format,

@@ -33,6 +33,7 @@ static const char rate_is[] = "a rate (like 500, 20k or 1.5M)";
 static const char count_is[] = "a count (like 500, 100k or 1.5M)";
 static const char duration_is[] = "a duration with its unit (like 250us, 20ms or 10s)";
 static const char size_is[] = "a size with its unit (like 64KiB or 512MiB)";
+static const char number_is[] = "a number (like 99.9)";
 static const char percent_is[] = "a percentage with its sign (like 0.1%)";
 
 // The digits without the point, the number of them behind it, and the rest of the text.
@@ -151,6 +152,17 @@ int units_parse_size(const char *text, uint64_t *bytes, const char **what)
 {
 	*what = size_is;
 	return whole_parse(text, size_units, bytes) ? 0 : -EINVAL;
+}
+
+int units_parse_number(const char *text, double *number, const char **what)
+{
+	struct number n;
+
+	*what = number_is;
+	if (!number_parse(text, &n) || n.suffix[0])
+		return -EINVAL;
+	*number = number_real(&n, 0);
+	return 0;
 }
 
 int units_parse_percent(const char *text, double *share, const char **what)

@@ -16,6 +16,7 @@ int units_parse_rate(const char *text, double *per_s, const char **what);
 int units_parse_count(const char *text, uint64_t *n, const char **what);
 int units_parse_duration(const char *text, uint64_t *ns, const char **what);
 int units_parse_size(const char *text, uint64_t *bytes, const char **what);
+int units_parse_number(const char *text, double *number, const char **what);
 int units_parse_percent(const char *text, double *share, const char **what);
 
 // Shortest text that parses back to the same value, without fractions of a unit below 1. Return

@@ -95,6 +95,8 @@ static json_t *row_json(const struct counter *r, const void *place)
 	case COUNTER_ARRAY:
 		return array_json(r, place);
 	case COUNTER_LIST:
+		if (r->optional && ((const struct counter_list *)place)->count == 0)
+			return NULL;
 		return list_json(r, place);
 	case COUNTER_STRINGS:
 		return strings_json(place);

@@ -124,6 +124,7 @@ static void put_scalar(struct text *t, struct rand *r, const struct field *f)
 		return;
 	case FIELD_COUNT:
 	case FIELD_RATE:
+	case FIELD_NUMBER:
 	case FIELD_DURATION:
 	case FIELD_SIZE:
 	case FIELD_PERCENT:

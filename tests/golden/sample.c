@@ -89,6 +89,8 @@ static const struct result_worker workers[] = {
 	{"dut", 2, .busy = 0.25},
 };
 
+static const struct result_percentile first_p95[] = {{"p95", 90000}};
+
 static const struct result_step first_steps[] = {
 	{"ask", .sent = 50000, .answered = 49993, .failed = 2, .lost = 3},
 };
@@ -99,7 +101,8 @@ static const struct result_interval_item first_second[] = {
 		.in_flight = 2, .loss = 0.00006, .due_per_s = 50000, .sent_per_s = 50000,
 		.answered_per_s = 49993,
 		.latency.response = {49995, 31000, 60100, 1e4, 58000, 88000, 121000, 350000,
-			INFINITY, INFINITY},
+			INFINITY, INFINITY, {first_p95, 1}, "1500:40000 12:9993 1:2"},
+		.by_due = {49995, 2, 61000},
 		.steps = {first_steps, 1}, .counters = {&own_section, &queries_own}},
 	{"probes", .due = 250, .sent = 250, .answered = 250, .p50_ns = 61200, .p99_ns = 102000,
 		.max_ns = 816000, .due_per_s = 250, .sent_per_s = 250, .answered_per_s = 250},
@@ -121,9 +124,9 @@ static const struct result_interval_worker first_worker = {"lan", 1, .busy = 0.4
 static struct result_interval_responder first_answers = {.received = 50251, .answered = 50250};
 
 static const struct result_interval intervals[] = {
-	{1, 1, 1700000001000000000, {first_second, 2}, {&first_port, 1}, {&first_worker, 1},
-		&first_answers},
-	{2, 1, 1700000002000000000, {last_second, 2}},
+	{1, 1, 1700000001000000000, .traffic = {first_second, 2}, .ports = {&first_port, 1},
+		.workers = {&first_worker, 1}, .responder = &first_answers},
+	{2, 1, 1700000002000000000, .traffic = {last_second, 2}},
 };
 
 static const struct result_responder_protocol answered[] = {

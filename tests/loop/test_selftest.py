@@ -5,6 +5,7 @@
 
 import json
 import re
+from collections import Counter
 
 from harness import ROOT, TRIES, check_ledger, ddiperf, main, test
 from loop import RELAXED, item, ring, valid
@@ -107,6 +108,16 @@ def the_ledger_holds_in_total_and_in_every_interval():
     check_intervals(result)
 
 
+def buckets(text):
+    """{bucket: count} of a histogram in print."""
+    found, at = Counter(), 0
+    for pair in text.split():
+        gap, count = map(int, pair.split(":"))
+        at += gap
+        found[at] += count
+    return found
+
+
 GAUGES = {"in_flight", "cpu", "min_ns", "ended_ns"}  # and all figures that are no whole numbers
 
 
@@ -139,10 +150,42 @@ def every_count_of_the_intervals_adds_up_to_that_of_the_run():
     check_sums([interval["ports"][0] for interval in intervals], document["ports"][0])
     check_sums([interval["workers"][0] for interval in intervals], document["workers"][0])
     check_sums([interval["responder"] for interval in intervals], document["responder"])
+    for n, whole in enumerate(document["traffic"]):
+        response = whole["latency"]["response"]
+        printed = [interval["traffic"][n]["latency"]["response"]["histogram"] for interval in intervals]
+        assert sum(map(buckets, printed), Counter()) == buckets(response["histogram"]), (printed, response)
+        assert buckets(response["histogram"]).total() == response["count"], response
+        parts = [interval["traffic"][n]["by_due"] for interval in intervals]
+        assert sum(part["answered"] for part in parts) == whole["answered"], (whole, parts)
     ends = [interval["ended_ns"] for interval in intervals]
     lengths = [interval["length_s"] for interval in intervals]
     for before, after, length in zip(ends, ends[1:], lengths[1:]):
         assert abs((after - before) * 1e-9 - length) < 0.005, (before, after, length)
+
+
+@test
+def answers_are_booked_to_the_interval_of_their_queries_too():
+    """All answers take 250 ms, so they come two or three intervals after their queries."""
+    result = valid(lambda: ddiperf(ring(run={"duration": "1s"}, responder={
+        "dns": {}, "faults": {"delay": {"constant": "250ms"}}})))
+    parts = [interval["traffic"][0] for interval in result.json["intervals"]]
+    assert [part["by_due"]["answered"] for part in parts[:10]] == [200] * 10, parts
+    assert sum(part["by_due"]["answered"] for part in parts) == 2000, parts
+    assert [part["answered"] for part in parts[:2]] == [0, 0] and 50 < parts[2]["answered"] < 150, parts
+    for part in parts[:10]:
+        assert 0.25e9 <= part["by_due"]["mean_ns"] < 0.3e9, part
+
+
+@test
+def percentiles_are_chosen():
+    document = ddiperf(ring(output={"percentiles": [50, 95, 99.999]}, criteria=["p95 <= 1h", "max(interval.p99999) <= 1h"])).json
+    for one in (document["traffic"][0], document["intervals"][0]["traffic"][0]):
+        response = one["latency"]["response"]
+        p50, p95, p99999 = response["percentiles"]
+        assert [p["name"] for p in (p50, p95, p99999)] == ["p50", "p95", "p99999"], response
+        assert p50["value_ns"] == response["p50_ns"] <= p95["value_ns"] <= response["p99_ns"], response
+        assert response["p9999_ns"] <= p99999["value_ns"] <= response["max_ns"], response
+    assert [c["pass"] for c in document["verdict"]["criteria"]] == [True, True], document["verdict"]
 
 
 @test

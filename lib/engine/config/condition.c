@@ -68,6 +68,28 @@ static bool part_begins(const struct parser *p, struct part r, const char *word)
 	return r.to - r.from >= len && strncmp(p->text + r.from, word, len) == 0;
 }
 
+// 99.9 is p999, as in the fixed names; 5 is p05, so that no two are alike.
+static const char *percentile_name(double percent, struct arena *a)
+{
+	char number[UNITS_TEXT_SIZE], *dot;
+
+	units_format_plain(percent, number, sizeof(number));
+	dot = strchr(number, '.');
+	if (dot)
+		memmove(dot, dot + 1, strlen(dot));
+	return arena_printf(a, "p%s%s", percent < 10 ? "0" : "", number);
+}
+
+struct counter_list condition_percentiles(const struct config *c, struct arena *a)
+{
+	const struct field_list *chosen = &c->output.percentiles;
+	struct result_percentile *out = arena_zalloc(a, (chosen->count + 1) * sizeof(*out));
+
+	for (uint32_t i = 0; i < chosen->count; i++)
+		out[i].name = percentile_name(((const double *)chosen->items)[i], a);
+	return (struct counter_list){out, chosen->count};
+}
+
 // --- the figure
 // -----------------------------------------------------------------------------------
 
@@ -79,17 +101,31 @@ static bool is_latency(const char *word)
 	return false;
 }
 
+static bool is_chosen(const struct parser *p, const char *word)
+{
+	const struct counter_list names = condition_percentiles(p->config, p->arena);
+	const struct result_percentile *chosen = names.items;
+
+	for (uint32_t i = 0; i < names.count; i++)
+		if (strcmp(word, chosen[i].name) == 0)
+			return true;
+	return false;
+}
+
 // "steps.request-ack.p99" -> "steps.request-ack.latency.response.p99_ns"; NULL: its last word is no
 // short name.
 static const char *long_name(const struct parser *p, const char *figure)
 {
 	const char *dot = strrchr(figure, '.');
 	const char *word = dot ? dot + 1 : figure;
+	int before = (int)(word - figure);
 
-	if (!is_latency(word))
-		return NULL;
-	return arena_printf(
-		p->arena, "%.*slatency.response.%s_ns", (int)(word - figure), figure, word);
+	if (is_latency(word))
+		return arena_printf(p->arena, "%.*slatency.response.%s_ns", before, figure, word);
+	if (is_chosen(p, word))
+		return arena_printf(p->arena, "%.*slatency.response.percentiles.%s.value_ns",
+			before, figure, word);
+	return NULL;
 }
 
 // An item as its result or interval may be, with nothing in it.
@@ -104,14 +140,19 @@ static struct example example_of(const struct parser *p, const struct item_setti
 	uint32_t count = proto->steps ? proto->step_count : 0;
 	struct result_step *steps = arena_zalloc(p->arena, (count + 1) * sizeof(*steps));
 	struct counter_list list = {steps, count};
+	const struct result_latencies latency = {
+		.response.percentiles = condition_percentiles(p->config, p->arena)};
 	struct counter_choice counters = {
 		proto->counters, arena_zalloc(p->arena, proto->counters->size)};
 
 	for (uint32_t n = 0; n < count; n++)
-		steps[n].name = proto->steps[n].name;
+		steps[n] = (struct result_step){.name = proto->steps[n].name, .latency = latency};
 	return (struct example){
-		.item = {.name = i->name, .steps = list, .counters = counters},
-		.interval = {.name = i->name, .steps = list, .counters = counters},
+		.item = {.name = i->name, .latency = latency, .steps = list, .counters = counters},
+		.interval = {.name = i->name,
+			.latency = latency,
+			.steps = list,
+			.counters = counters},
 	};
 }
 

@@ -34,6 +34,9 @@ struct condition {
 	const char *unit; // of the figure, as its row has it
 };
 
+// output.percentiles by name, without values: struct result_percentile.
+struct counter_list condition_percentiles(const struct config *c, struct arena *a);
+
 struct condition_error {
 	size_t at;        // offset of the character that it is about
 	const char *what; // arena text

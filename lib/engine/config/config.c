@@ -129,6 +129,9 @@ static const struct field output_fields[] = {
 		.section = &capture_section},
 	{"junit", "JUnit XML to write, from the working directory: a test case for each criterion",
 		FIELD_STRING, AT(output_settings, junit), .min = 1, .max = 4095},
+	{"percentiles", "percentiles of each latency beside p50, p90, p99, p99.9 and p99.99",
+		FIELD_NUMBER, .list = true, AT(output_settings, percentiles), .min = 1e-6,
+		.max = 100},
 };
 
 static const struct field_section output_section = {"output",

@@ -69,6 +69,7 @@ struct capture_settings {
 struct output_settings {
 	struct capture_settings *capture; // NULL: none
 	const char *junit;                // NULL: none
+	struct field_list percentiles;    // double: of each latency, beside those it always has
 };
 
 // Commands around a run: no part of it.

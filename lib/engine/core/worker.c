@@ -81,8 +81,10 @@ static void worker_publish(struct worker *w, uint64_t at)
 	uint64_t n = atomic_load_explicit(&w->published, memory_order_relaxed) + 1;
 	struct worker_snapshot *s = &w->snapshots[w->filling];
 
-	for (uint32_t i = 0; i < w->item_count; i++)
+	for (uint32_t i = 0; i < w->item_count; i++) {
 		item_copy_books(&s->items[i], &w->items[i]);
+		w->items[i].interval_from = at;
+	}
 	s->at = at;
 	s->number = n;
 	worker_read(w, s);
@@ -162,6 +164,8 @@ static void worker_account(struct worker *w, uint64_t before, uint64_t now, bool
 void worker_begin(struct worker *w)
 {
 	w->stop_at = w->times.end;
+	for (uint32_t i = 0; i < w->item_count; i++)
+		w->items[i].interval = w->times.interval;
 	w->next_publish = w->times.measure;
 	while (w->next_publish > w->times.start + w->times.interval)
 		w->next_publish -= w->times.interval;

@@ -48,10 +48,20 @@ struct step_books {
 	struct hist response, service;
 };
 
+#define EARLIER 128 // intervals that replies are told apart by; the last has all that are older
+
+// Replies in the measured part whose requests were due before the interval in which they came:
+// [0] in the one before, [1] in the one before that.
+struct earlier_books {
+	uint64_t answered[EARLIER], failed[EARLIER];
+	uint64_t time[EARLIER]; // sum of their response latencies, ticks
+};
+
 // Booked to [0] when due in the warm-up, to [1] when due in the measured part.
 struct item_books {
 	struct ledger ledger[2];
 	struct item_counters counts[2];
+	struct earlier_books earlier;
 	// Longest time without a valid answer, from the first due send of the measured part on.
 	uint64_t longest_gap;
 	struct hist response, service, lag; // of the measured part
@@ -112,6 +122,8 @@ struct worker_item {
 	uint64_t left_over;   // of load.total at that time
 	uint64_t judged_from; // number of the first transaction of the measured part
 	uint64_t answered_at;
+	uint64_t interval;        // as run_times.interval
+	uint64_t interval_from;   // tick: of the interval that the next snapshot ends; 0: the first
 	uint64_t last_answer;     // tick, after the end of sending too
 	struct step_books *steps; // [proto->step_count]; NULL: there is only one
 	uint64_t *step_due;       // tick, of each slot

@@ -46,6 +46,19 @@ void worker_book_late(struct worker_item *it, bool judged, const struct txn_plac
 	evidence_late(it, judged, at, &f, now);
 }
 
+void worker_book_earlier(struct worker_item *it, uint64_t due, uint64_t now, bool failed)
+{
+	struct earlier_books *b = &it->books.earlier;
+	uint64_t from = it->interval_from - it->interval;
+	uint32_t back = 0;
+
+	for (; back < EARLIER - 1 && due < from; back++)
+		from -= it->interval;
+	b->answered[back] += !failed;
+	b->failed[back] += failed;
+	b->time[back] += now - due;
+}
+
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now)
 {
 	const struct txn_slot *s = &it->txns.slots[slot];

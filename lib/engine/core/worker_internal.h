@@ -58,6 +58,8 @@ void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, 
 void worker_book_late(struct worker_item *it, bool judged, const struct txn_place *at,
 	const struct rte_mbuf *answer, uint64_t now);
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now);
+// Count a reply to a request that was due before it->interval_from.
+void worker_book_earlier(struct worker_item *it, uint64_t due, uint64_t now, bool failed);
 
 // Latencies of replies to one step, one after the other: replies of a burst mostly come by step.
 struct step_run {

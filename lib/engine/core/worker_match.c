@@ -166,6 +166,8 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 		if (s->judged) {
 			hist_run_add(&it->books.response, &response, r->now - s->due);
 			hist_run_add(&it->books.service, &service, r->now - s->time);
+			if (__builtin_expect(s->due < it->interval_from, 0))
+				worker_book_earlier(it, s->due, r->now, verdict == PROTO_FAIL);
 		}
 		txn_give(&it->txns, slot, TXN_DONE);
 	}

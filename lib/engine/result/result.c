@@ -31,6 +31,12 @@
 	static const struct counter_section rows##_section = {                                     \
 		name, help, COUNTER_ROWS(rows), sizeof(struct type)}
 
+static const struct counter percentile_rows[] = {
+	TEXT(result_percentile, name, "its name: p95; p99999 is 99.999, p05 is 5"),
+	NANOSECONDS(result_percentile, value, "its value"),
+};
+SECTION("percentiles", percentile_rows, result_percentile, "one of output.percentiles");
+
 static const struct counter latency_rows[] = {
 	COUNT(latency, count, "transactions timed"),
 	{"min_ns", "shortest", "ns", COUNTER_F64, AT(latency, min_ns)},
@@ -43,6 +49,10 @@ static const struct counter latency_rows[] = {
 	{"p999_ns", "99.9th percentile", "ns", COUNTER_F64, AT(latency, p999_ns)},
 	{"p9999_ns", "99.99th percentile", "ns", COUNTER_F64, AT(latency, p9999_ns)},
 	{"max_ns", "longest", "ns", COUNTER_F64, AT(latency, max_ns)},
+	{"percentiles", "those of output.percentiles", NULL, COUNTER_LIST, AT(latency, percentiles),
+		.section = &percentile_rows_section, .optional = true},
+	TEXT(latency, histogram,
+		"buckets in use, GAP:COUNT each; their edges: docs/measurement.md"),
 };
 SECTION("latency", latency_rows, latency, "a distribution of times");
 
@@ -195,6 +205,14 @@ static const struct counter dut_rows[] = {
 static const struct counter_section result_dut_section = {
 	"dut", "the machine under test", COUNTER_ROWS(dut_rows), sizeof(struct result_dut)};
 
+static const struct counter by_due_rows[] = {
+	COUNT(result_by_due, answered, "valid replies in time"),
+	COUNT(result_by_due, failed, "refused, or rejected by the item's checks"),
+	{"mean_ns", "mean of their response latencies", "ns", COUNTER_F64,
+		AT(result_by_due, mean_ns)},
+};
+SECTION("by_due", by_due_rows, result_by_due, "replies to requests that were due in it");
+
 #define INTERVAL_ROW(member, text) COUNT(result_interval_item, member, text),
 static const struct counter interval_item_rows[] = {
 	TEXT(result_interval_item, name, "name of the item"),
@@ -215,6 +233,8 @@ static const struct counter interval_item_rows[] = {
 		AT(result_interval_item, send_lag), .section = &latency_rows_section},
 	{"steps", "the messages of exchanges of several", NULL, COUNTER_LIST,
 		AT(result_interval_item, steps), .section = &step_rows_section},
+	{"by_due", "replies to requests that were due in it, whenever they came", NULL,
+		COUNTER_SECTION, AT(result_interval_item, by_due), .section = &by_due_rows_section},
 	ITEM_COUNTERS(INTERVAL_ROW, COUNTER_SKIP) // core/counters.h
 	{"protocol counters", "the protocol's own", NULL, COUNTER_CHOICE,
 		AT(result_interval_item, counters)},

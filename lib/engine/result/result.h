@@ -14,10 +14,18 @@
 #include "io/handoff.h"
 #include "io/port.h"
 
+// One of output.percentiles: "p95", "p99999" is 99.999, "p05" is 5.
+struct result_percentile {
+	const char *name;
+	double value_ns;
+};
+
 struct latency {
 	uint64_t count;
 	double min_ns, mean_ns, stddev_ns;
 	double p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns;
+	struct counter_list percentiles; // struct result_percentile
+	const char *histogram;           // as hist_print; NULL: not kept
 };
 
 struct result_latencies {
@@ -107,6 +115,20 @@ struct result_dut {
 	struct counter_list figures;     // struct result_dut_figure: the last ones of pairs
 };
 
+// By the interval in which the requests were due.
+struct result_by_due {
+	uint64_t answered, failed;
+	double mean_ns; // of their response latencies
+	double sum_ns;
+};
+
+// Replies to requests that were due so many snapshots before.
+struct result_earlier {
+	uint32_t back;
+	uint64_t answered, failed;
+	double time_ns; // sum of their response latencies
+};
+
 struct result_interval_item {
 	const char *name;
 	LEDGER_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP)
@@ -119,6 +141,9 @@ struct result_interval_item {
 	struct counter_list steps; // struct result_step, those that were used in it
 	ITEM_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP)
 	struct counter_choice counters; // the protocol's
+	struct result_by_due by_due;
+	const struct result_earlier *earlier; // not shown: collect_by_due
+	uint32_t earlier_count;
 };
 
 struct result_interval_port {
@@ -144,6 +169,7 @@ struct result_interval_responder {
 struct result_interval {
 	double t_s, length_s; // end of the interval, from the start of the measured part
 	uint64_t ended_ns;    // that end by the wall clock, since 1970
+	uint64_t number;      // of its snapshots
 	struct counter_list traffic;
 	struct counter_list ports;                   // struct result_interval_port
 	struct counter_list workers;                 // struct result_interval_worker

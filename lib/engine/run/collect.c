@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/config/condition.h"
 #include "io/driver.h"
 
 // In ns; INFINITY among the lost, which rank above all that were measured; NAN: there was nothing.
@@ -34,6 +35,29 @@ struct latency collect_latency(const struct clock *c, const struct hist *h, uint
 	l.p999_ns = percentile(c, h, 0.999, lost);
 	l.p9999_ns = percentile(c, h, 0.9999, lost);
 	return l;
+}
+
+struct latency collect_distribution(
+	const struct plan *p, const struct hist *h, uint64_t lost, struct arena *a)
+{
+	const double *percents = p->config->output.percentiles.items;
+	struct counter_list chosen = condition_percentiles(p->config, a);
+	struct result_percentile *values = (struct result_percentile *)chosen.items;
+	struct latency l = collect_latency(&p->clock, h, lost);
+
+	for (uint32_t i = 0; i < chosen.count; i++)
+		values[i].value_ns = percentile(&p->clock, h, percents[i] / 100, lost);
+	l.percentiles = chosen;
+	return l;
+}
+
+const char *collect_histogram(const struct hist *h, struct arena *a)
+{
+	size_t len = hist_print(h, NULL, 0);
+	char *text = arena_zalloc(a, len + 1);
+
+	hist_print(h, text, len + 1);
+	return text;
 }
 
 static uint64_t due_of_run(const struct worker_item *run)
@@ -92,6 +116,7 @@ void collect_sums_add(struct item_sums *s, const struct proto *proto, const stru
 		if (banks[bank])
 			counter_sum(s->counters[bank], banks[bank], proto->counters->size);
 	}
+	counter_sum(&s->books.earlier, &b->earlier, sizeof(b->earlier));
 	if (b->longest_gap > s->books.longest_gap)
 		s->books.longest_gap = b->longest_gap;
 	hist_merge(&s->books.response, &b->response);
@@ -129,13 +154,13 @@ static double measured_s(const struct plan *p)
 }
 
 static struct result_step step_result(
-	const struct plan *p, const char *name, const struct step_books *from)
+	const struct plan *p, const char *name, const struct step_books *from, struct arena *a)
 {
 	struct result_step out = {.name = name}, *to = &out;
 
 	STEP_COUNTERS(COUNTER_ADD)
-	out.latency.response = collect_latency(&p->clock, &from->response, from->lost);
-	out.latency.service = collect_latency(&p->clock, &from->service, 0);
+	out.latency.response = collect_distribution(p, &from->response, from->lost, a);
+	out.latency.service = collect_distribution(p, &from->service, 0, a);
 	return out;
 }
 
@@ -158,7 +183,7 @@ struct counter_list collect_steps(const struct plan *p, const struct proto *prot
 	n = 0;
 	for (uint32_t step = 0; step < count; step++)
 		if (step_is_used(&ever->steps[step]))
-			out[n++] = step_result(p, proto->steps[step].name, &s->steps[step]);
+			out[n++] = step_result(p, proto->steps[step].name, &s->steps[step], a);
 	return (struct counter_list){out, n};
 }
 
@@ -221,9 +246,12 @@ static struct result_item item_result(
 	out.steps = collect_steps(p, proto, sum, sum, a);
 	out.loss = l->sent ? (double)l->lost / (double)l->sent : 0;
 	rates(p, i, &out);
-	out.latency.response = collect_latency(&p->clock, &books->response, l->lost);
-	out.latency.service = collect_latency(&p->clock, &books->service, 0);
-	out.send_lag = collect_latency(&p->clock, &books->lag, 0);
+	out.latency.response = collect_distribution(p, &books->response, l->lost, a);
+	out.latency.service = collect_distribution(p, &books->service, 0, a);
+	out.send_lag = collect_distribution(p, &books->lag, 0, a);
+	out.latency.response.histogram = collect_histogram(&books->response, a);
+	out.latency.service.histogram = collect_histogram(&books->service, a);
+	out.send_lag.histogram = collect_histogram(&books->lag, a);
 	out.longest_gap_ns = clock_ns(&p->clock, books->longest_gap);
 	ITEM_COUNTERS(COUNTER_ADD, COUNTER_SKIP)
 	return out;

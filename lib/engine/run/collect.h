@@ -35,10 +35,21 @@ struct collect_state {
 // NAN.
 struct latency collect_latency(const struct clock *c, const struct hist *h, uint64_t lost);
 
+// The same with output.percentiles.
+struct latency collect_distribution(
+	const struct plan *p, const struct hist *h, uint64_t lost, struct arena *a);
+
+// As hist_print.
+const char *collect_histogram(const struct hist *h, struct arena *a);
+
 // The next interval, when every worker has published it: true. t_s and length_s are from the
 // snapshot's own times.
 bool collect_interval(const struct plan *p, struct collect_state *s, struct arena *a,
 	struct result_interval *out, bool *warmup);
+
+// Another interval of the measured part: its replies to requests of earlier intervals are counted
+// there, too. intervals[count - 1] is the new one; all are of one run, in order.
+void collect_by_due(struct result_interval *intervals, uint32_t count);
 
 // The share of a port's packets, by the last snapshots, that the right worker received; -1: no
 // packet came.

@@ -4,6 +4,7 @@
 // Management thread.
 #include "engine/run/collect.h"
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -47,6 +48,7 @@ static void sums_since(struct collect_state *s, struct item_sums *before, const 
 
 	counter_difference(to->ledger, now->ledger, then->ledger, sizeof(to->ledger));
 	counter_difference(to->counts, now->counts, then->counts, sizeof(to->counts));
+	counter_difference(&to->earlier, &now->earlier, &then->earlier, sizeof(to->earlier));
 	hist_difference(&to->response, &now->response, &then->response);
 	hist_difference(&to->service, &now->service, &then->service);
 	hist_difference(&to->lag, &now->lag, &then->lag);
@@ -70,19 +72,53 @@ static uint64_t open_in(const struct ledger *l)
 	return l->sent - l->answered - l->failed - l->lost - l->no_reply;
 }
 
+// The counts are there; another part of the sum of their latencies.
+static void by_due_add(struct result_by_due *b, double ns)
+{
+	uint64_t count = b->answered + b->failed;
+
+	b->sum_ns += ns;
+	b->mean_ns = count ? b->sum_ns / (double)count : NAN;
+}
+
+// The replies that came in the interval, without those to requests of earlier ones.
+static void interval_by_due(const struct plan *p, const struct item_books *since, struct arena *a,
+	struct result_interval_item *out)
+{
+	const struct earlier_books *e = &since->earlier;
+	struct result_earlier *earlier = arena_zalloc(a, EARLIER * sizeof(*earlier));
+	uint64_t time = 0;
+
+	out->by_due.answered = out->answered;
+	out->by_due.failed = out->failed;
+	for (uint32_t i = 0; i < EARLIER; i++) {
+		if (e->answered[i] + e->failed[i] == 0)
+			continue;
+		earlier[out->earlier_count++] = (struct result_earlier){
+			i + 1, e->answered[i], e->failed[i], clock_ns(&p->clock, e->time[i])};
+		out->by_due.answered -= e->answered[i];
+		out->by_due.failed -= e->failed[i];
+		time += e->time[i];
+	}
+	out->earlier = earlier;
+	by_due_add(&out->by_due, clock_ns(&p->clock, (uint64_t)since->response.sum - time));
+}
+
 // The figures that only the measured part has.
 static void interval_latencies(const struct plan *p, const struct proto *proto,
 	const struct collect_state *s, struct arena *a, struct result_interval_item *out)
 {
 	const struct item_books *since = &s->since.books;
 
-	out->latency.response = collect_latency(&p->clock, &since->response, out->lost);
-	out->latency.service = collect_latency(&p->clock, &since->service, 0);
-	out->send_lag = collect_latency(&p->clock, &since->lag, 0);
+	out->latency.response = collect_distribution(p, &since->response, out->lost, a);
+	out->latency.service = collect_distribution(p, &since->service, 0, a);
+	out->send_lag = collect_distribution(p, &since->lag, 0, a);
+	out->latency.response.histogram = collect_histogram(&since->response, a);
 	out->p50_ns = out->latency.response.p50_ns;
 	out->p99_ns = out->latency.response.p99_ns;
 	out->max_ns = out->latency.response.max_ns;
 	out->steps = collect_steps(p, proto, &s->now, &s->since, a);
+	interval_by_due(p, since, a, out);
 }
 
 static void interval_counts(
@@ -245,11 +281,35 @@ bool collect_interval(const struct plan *p, struct collect_state *s, struct aren
 		.length_s = interval_length(p, s, t, at),
 		.traffic = {items, p->item_count},
 	};
+	out->number = s->taken;
 	out->ended_ns = wall_clock_at(p, at);
 	interval_rates(items, p->item_count, out->length_s);
 	collect_box(p, &s->box, false, a, out);
 	s->at_before = at;
 	return true;
+}
+
+void collect_by_due(struct result_interval *intervals, uint32_t count)
+{
+	const struct result_interval *last = &intervals[count - 1];
+	struct result_interval_item *to;
+
+	for (uint32_t n = 0; n < last->traffic.count; n++) {
+		const struct result_interval_item *from =
+			&((const struct result_interval_item *)last->traffic.items)[n];
+
+		for (uint32_t e = 0; e < from->earlier_count; e++) {
+			const struct result_earlier *part = &from->earlier[e];
+			uint32_t at = count - 1;
+
+			while (at > 0 && intervals[at - 1].number + part->back >= last->number)
+				at--;
+			to = (struct result_interval_item *)intervals[at].traffic.items + n;
+			to->by_due.answered += part->answered;
+			to->by_due.failed += part->failed;
+			by_due_add(&to->by_due, part->time_ns);
+		}
+	}
 }
 
 double collect_home(const struct plan *p, uint32_t port)
@@ -280,6 +340,7 @@ void collect_last_interval(
 		.length_s = interval_length(p, s, t, at),
 		.traffic = {items, p->item_count},
 	};
+	out->number = s->taken + 1;
 	out->ended_ns = wall_clock_at(p, at);
 	interval_rates(items, p->item_count, out->length_s);
 	collect_box(p, &s->box, true, a, out);

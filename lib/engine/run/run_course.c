@@ -141,6 +141,7 @@ static void keep_interval(struct run *r, const struct result_interval *i)
 		r->interval_room = room;
 	}
 	r->intervals[r->interval_count++] = *i;
+	collect_by_due(r->intervals, r->interval_count);
 }
 
 // In the drain nothing is sent any more, so it has nothing to stop, and no rates.

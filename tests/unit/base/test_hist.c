@@ -288,6 +288,26 @@ static void a_difference_is_what_came_in_between(void **state)
 	assert_memory_equal(&merged, &other, sizeof(merged));
 }
 
+static void a_histogram_in_print_has_its_buckets_by_their_gaps(void **state)
+{
+	static const uint64_t values[] = {0, 127, 128, 130, 130, 256, 1000000, UINT64_MAX};
+	char text[256], part[8];
+	size_t len;
+
+	hist_clear(&h);
+	assert_int_equal(hist_print(&h, text, sizeof(text)), 0);
+	assert_string_equal(text, "");
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		hist_add(&h, values[i]);
+	len = hist_print(&h, text, sizeof(text));
+	assert_int_equal(len, strlen(text));
+	// 1000000 is in the octave of 2^19: 244 of 128..255, 12 octaves above the first
+	assert_string_equal(text, "0:1 127:1 1:1 2:2 126:1 1524:1 2827:1");
+	assert_int_equal(hist_print(&h, part, sizeof(part)), len);
+	assert_string_equal(part, "0:1 127");
+	assert_int_equal(hist_print(&h, NULL, 0), len);
+}
+
 static void mean_is_exact_and_deviation_close(void **state)
 {
 	for (size_t d = 0; d < DISTRIBUTIONS; d++) {
@@ -328,6 +348,7 @@ int main(void)
 		cmocka_unit_test(more_than_32_bits_of_samples_are_counted),
 		cmocka_unit_test(merging_equals_adding_to_one),
 		cmocka_unit_test(a_difference_is_what_came_in_between),
+		cmocka_unit_test(a_histogram_in_print_has_its_buckets_by_their_gaps),
 		cmocka_unit_test(mean_is_exact_and_deviation_close),
 		cmocka_unit_test(deviation_is_that_of_a_sample),
 	};

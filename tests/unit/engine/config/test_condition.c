@@ -95,6 +95,34 @@ static void conditions_are_taken_apart(void **state)
 	assert_true(k.limit == 1e9);
 }
 
+static void chosen_percentiles_have_names(void **state)
+{
+	static const double percents[] = {95, 99.999, 5, 97.5, 100};
+	static const char *const names[] = {"p95", "p99999", "p05", "p975", "p100"};
+	struct fixture *f = *state;
+	struct config *c = arena_zalloc(f->a, sizeof(*c));
+	struct condition_error e;
+	const struct config *before = f->c;
+	const struct result_percentile *list;
+	struct condition k;
+
+	assert_false(condition_parse(f->c, "p95 <= 1ms", CONDITION_VERDICT, f->a, &k, &e));
+	*c = *f->c;
+	c->output.percentiles = (struct field_list){(void *)(uintptr_t)percents, 5};
+	list = condition_percentiles(c, f->a).items;
+	for (int i = 0; i < 5; i++)
+		assert_string_equal(list[i].name, names[i]);
+	f->c = c;
+	k = parsed(f, "p95 <= 1ms", CONDITION_VERDICT);
+	assert_string_equal(k.figure, "latency.response.percentiles.p95.value_ns");
+	assert_string_equal(k.unit, "ns");
+	k = parsed(f, "max(interval.p99999) <= 1ms", CONDITION_VERDICT);
+	k = parsed(f, "steps.request-ack.p05 > 1ms for 1s", CONDITION_STOP);
+	assert_string_equal(
+		k.figure, "steps.request-ack.latency.response.percentiles.p05.value_ns");
+	f->c = (struct config *)(uintptr_t)before;
+}
+
 static void what_is_wrong_is_told_at_its_column(void **state)
 {
 	static const struct {
@@ -261,6 +289,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(conditions_are_taken_apart),
+		TEST(chosen_percentiles_have_names),
 		TEST(what_is_wrong_is_told_at_its_column),
 		TEST(a_condition_has_to_hold_for_its_time_without_a_break),
 		TEST(counters_are_summed_up_and_gauges_are_not),

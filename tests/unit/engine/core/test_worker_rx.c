@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What becomes of a received packet: the one cell of the books that it is counted in, and the state
 // of its transaction. Path: cold. Test.
+#include "engine/core/worker_internal.h"
 #include "rig.h"
 
 static struct worker_item *const it = &rig.items[0];
@@ -527,6 +528,30 @@ static void keys_of_routed_items_name_their_worker(void **state)
 		rte_pktmbuf_free(p.mbuf);
 }
 
+// The interval begins at the boundary of the last snapshot; each one before it has a place, and all
+// that are older share the last.
+static void a_reply_to_an_earlier_interval_is_booked_there_too(void **state)
+{
+	static const struct {
+		uint64_t before; // ticks, of the due time, before the interval
+		uint32_t place;
+	} rows[] = {{1, 0}, {100, 0}, {101, 1}, {200, 1}, {201, 2}, {126 * 100 + 1, 126},
+		{127 * 100, 126}, {127 * 100 + 1, 127}, {1000 * 100, 127}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct earlier_books *b = &it->books.earlier;
+
+		*b = (struct earlier_books){0};
+		it->interval = 100;
+		it->interval_from = RIG_MEASURE + 1000000;
+		worker_book_earlier(
+			it, it->interval_from - rows[i].before, it->interval_from + 7, i % 2);
+		assert_int_equal(b->answered[rows[i].place], i % 2 == 0);
+		assert_int_equal(b->failed[rows[i].place], i % 2);
+		assert_int_equal(b->time[rows[i].place], rows[i].before + 7);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_fresh, rig_over)
 
 int main(void)
@@ -558,6 +583,7 @@ int main(void)
 		TEST(nothing_expires_before_the_other_worker_has_looked),
 		TEST(it_tells_how_far_it_has_looked_when_its_queue_ran_empty),
 		TEST(keys_of_routed_items_name_their_worker),
+		TEST(a_reply_to_an_earlier_interval_is_booked_there_too),
 	};
 
 	return cmocka_run_group_tests_name("engine worker_rx", tests, NULL, NULL);

@@ -21,6 +21,7 @@
 
 struct fixture {
 	struct arena *a;
+	struct config config;
 	struct plan plan;
 	struct plan_item item;
 	struct worker worker;
@@ -52,6 +53,7 @@ static struct fixture *fixture_new(void)
 	f->plan.items = &f->item;
 	f->plan.item_count = 1;
 	f->plan.responder_port = -1;
+	f->plan.config = &f->config;
 	f->plan.clock.hz = SECOND;
 	f->worker.items = &f->run;
 	f->worker.item_count = 1;
@@ -288,6 +290,59 @@ static void an_interval_has_all_figures_of_its_time(void **state)
 	}
 	free(banks[0]);
 	free(banks[1]);
+	fixture_end(f);
+}
+
+static struct result_by_due due_in(const struct fixture *f, uint32_t interval)
+{
+	return ((const struct result_interval_item *)f->intervals[interval].traffic.items)->by_due;
+}
+
+static void replies_go_back_to_the_interval_of_their_requests(void **state)
+{
+	struct fixture *f = fixture_new();
+	struct item_books *b = &f->run.books;
+
+	for (uint64_t n = 1; n <= 3; n++) {
+		work(f, 1000, 0);
+		b->ledger[1].answered -= n == 1 ? 100 : 0; // 60 come in the third, 40 never
+		b->ledger[1].answered += n == 3 ? 60 : 0;
+		b->earlier.answered[1] += n == 3 ? 60 : 0;
+		b->earlier.time[1] += n == 3 ? 60 * 2 * SECOND : 0;
+		for (int i = 0; i < 100; i++)
+			hist_add(&b->response, SECOND / 4);
+		for (int i = 0; i < 60 && n == 3; i++)
+			hist_add(&b->response, 2 * SECOND);
+		publish(f, n);
+		collect_by_due(f->intervals, f->result.intervals.count);
+	}
+	assert_int_equal(due_in(f, 0).answered, 900 + 60);
+	assert_int_equal(due_in(f, 1).answered, 1000);
+	assert_int_equal(due_in(f, 2).answered, 1000);
+	assert_true(fabs(due_in(f, 0).mean_ns - (25e9 + 120e9) / 960) < 10);
+	assert_true(fabs(due_in(f, 2).mean_ns - 25e9 / 1000) < 10);
+	fixture_end(f);
+}
+
+static void older_ones_go_to_the_first_interval_and_merged_ones_to_theirs(void **state)
+{
+	struct fixture *f = fixture_new();
+	struct earlier_books *e = &f->run.books.earlier;
+
+	work(f, 1000, 0);
+	publish(f, 2); // two snapshots in one
+	work(f, 1000, 0);
+	e->answered[0] = 1;  // due in snapshot 3
+	e->answered[1] = 10; // 2
+	e->failed[2] = 5;    // 1
+	e->answered[9] = 20; // before
+	f->run.books.ledger[1].failed += 5;
+	publish(f, 4);
+	collect_by_due(f->intervals, 2);
+	assert_int_equal(due_in(f, 0).answered, 1000 + 30);
+	assert_int_equal(due_in(f, 0).failed, 5);
+	assert_int_equal(due_in(f, 1).answered, 1000 - 31 + 1);
+	assert_int_equal(due_in(f, 1).failed, 0);
 	fixture_end(f);
 }
 
@@ -921,6 +976,8 @@ int main(void)
 		cmocka_unit_test(latencies_of_an_interval_are_its_own),
 		cmocka_unit_test(a_ledger_that_is_off_by_one_is_told),
 		cmocka_unit_test(an_interval_has_all_figures_of_its_time),
+		cmocka_unit_test(replies_go_back_to_the_interval_of_their_requests),
+		cmocka_unit_test(older_ones_go_to_the_first_interval_and_merged_ones_to_theirs),
 		cmocka_unit_test(workers_are_put_together),
 		cmocka_unit_test(an_interval_has_its_part_of_ports_and_workers),
 		cmocka_unit_test(
