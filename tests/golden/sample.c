@@ -102,8 +102,8 @@ static const struct result_interval_item first_second[] = {
 		.answered_per_s = 49993,
 		.latency.response = {49995, 31000, 60100, 1e4, 58000, 88000, 121000, 350000,
 			INFINITY, INFINITY, {first_p95, 1}, "1500:40000 12:9993 1:2"},
-		.by_due = {49995, 2, 61000},
-		.steps = {first_steps, 1}, .counters = {&own_section, &queries_own}},
+		.by_due = {49995, 2, 61000}, .steps = {first_steps, 1},
+		.counters = {&own_section, &queries_own}},
 	{"probes", .due = 250, .sent = 250, .answered = 250, .p50_ns = 61200, .p99_ns = 102000,
 		.max_ns = 816000, .due_per_s = 250, .sent_per_s = 250, .answered_per_s = 250},
 };
