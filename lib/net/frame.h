@@ -318,14 +318,14 @@ static inline __attribute__((always_inline)) bool frame_plain_checksum_ok(
 	return check == 0 || csum_is_right(sum);
 }
 
-// A view of a plain frame, as frame_parse makes it. udp_len: of frame_plain_len.
-static inline __attribute__((always_inline)) struct frame frame_plain_view(
-	const uint8_t *data, uint32_t udp_len, uint8_t addr_len)
+// The result of frame_parse for a plain frame. udp_len: of frame_plain_len.
+static inline __attribute__((always_inline)) void frame_plain_view(
+	const uint8_t *data, uint32_t udp_len, uint8_t addr_len, struct frame *f)
 {
 	const uint8_t *ip = data + FRAME_PLAIN_IP;
 	const uint8_t *udp = data + (addr_len == 4 ? FRAME_PLAIN_UDP : FRAME_PLAIN_UDP6);
 
-	return (struct frame){.eth = data,
+	*f = (struct frame){.eth = data,
 		.addr_len = addr_len,
 		.hop_limit = ip[addr_len == 4 ? 8 : 7],
 		.ip = ip,
@@ -344,13 +344,13 @@ static inline bool frame_parse_plain(const uint8_t *data, uint32_t len, struct f
 {
 	uint32_t udp_len = frame_plain_len(data, len, 4);
 
-	if (udp_len) {
-		*f = frame_plain_view(data, udp_len, 4);
+	if (__builtin_expect(udp_len != 0, 1)) {
+		frame_plain_view(data, udp_len, 4, f);
 		return true;
 	}
 	udp_len = frame_plain_len(data, len, 16);
 	if (udp_len)
-		*f = frame_plain_view(data, udp_len, 16);
+		frame_plain_view(data, udp_len, 16, f);
 	return udp_len != 0;
 }
 
