@@ -25,7 +25,7 @@ struct latency {
 	double min_ns, mean_ns, stddev_ns;
 	double p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns;
 	struct counter_list percentiles; // struct result_percentile
-	const char *histogram;           // as hist_print; NULL: not kept
+	const char *histogram;           // as hist_print; NULL: empty, or not kept
 };
 
 struct result_latencies {

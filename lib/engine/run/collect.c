@@ -54,9 +54,9 @@ struct latency collect_distribution(
 const char *collect_histogram(const struct hist *h, struct arena *a)
 {
 	size_t len = hist_print(h, NULL, 0);
-	char *text = arena_zalloc(a, len + 1);
+	char *text = len ? arena_zalloc(a, len + 1) : NULL;
 
-	hist_print(h, text, len + 1);
+	hist_print(h, text, len ? len + 1 : 0);
 	return text;
 }
 

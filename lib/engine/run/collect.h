@@ -39,7 +39,7 @@ struct latency collect_latency(const struct clock *c, const struct hist *h, uint
 struct latency collect_distribution(
 	const struct plan *p, const struct hist *h, uint64_t lost, struct arena *a);
 
-// As hist_print.
+// As hist_print; NULL: it is empty.
 const char *collect_histogram(const struct hist *h, struct arena *a);
 
 // The next interval, when every worker has published it: true. t_s and length_s are from the
