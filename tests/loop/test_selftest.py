@@ -118,7 +118,7 @@ def buckets(text):
     return found
 
 
-GAUGES = {"in_flight", "cpu", "min_ns", "ended_ns"}  # and all figures that are no whole numbers
+GAUGES = {"in_flight", "waiting", "cpu", "min_ns", "ended_ns"}  # and all figures that are no whole numbers
 
 
 def check_sums(parts, whole, path=""):
@@ -172,6 +172,9 @@ def answers_are_booked_to_the_interval_of_their_queries_too():
     assert [part["by_due"]["answered"] for part in parts[:10]] == [200] * 10, parts
     assert sum(part["by_due"]["answered"] for part in parts) == 2000, parts
     assert [part["answered"] for part in parts[:2]] == [0, 0] and 50 < parts[2]["answered"] < 150, parts
+    # What the responder holds back: 250 ms of 2 000 a second, and nothing at the end.
+    waiting = [interval["responder"]["waiting"] for interval in result.json["intervals"]]
+    assert all(400 < held < 600 for held in waiting[3:10]) and waiting[-1] == 0, waiting
     for part in parts[:10]:
         assert 0.25e9 <= part["by_due"]["mean_ns"] < 0.3e9, part
 

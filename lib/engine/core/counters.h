@@ -72,12 +72,13 @@ struct item_counters {
 
 // Of a worker of the responder: received = answered + ignored + no_buffer + the faults outage,
 // capacity and loss. Sent messages: answered, the faults duplicate and those of extra messages.
-#define RESPONDER_COUNTERS(X)                                                                      \
-	X(received, "UDP requests received")                                                       \
-	X(answered, "replies sent, or to be sent later")                                           \
-	X(ignored, "requests that the protocol does not answer")                                   \
-	X(no_buffer, "requests dropped for want of a packet buffer")                               \
-	X(waiting, "packets that were to be sent later than the end")
+// GAUGE: goes up and down, so an interval has its value at the end.
+#define RESPONDER_COUNTERS(COUNT, GAUGE)                                                           \
+	COUNT(received, "UDP requests received")                                                   \
+	COUNT(answered, "replies sent, or to be sent later")                                       \
+	COUNT(ignored, "requests that the protocol does not answer")                               \
+	COUNT(no_buffer, "requests dropped for want of a packet buffer")                           \
+	GAUGE(waiting, "packets that were to be sent later than the end")
 
 #define COUNTER_ATOMIC_MEMBER(member, help) _Atomic uint64_t member;
 #define COUNTER_PARTS_MEMBER(member, help)  uint64_t member[2]; // as item_books.ledger

@@ -23,7 +23,7 @@ struct responder_protocol {
 
 // dataplane: wo, one atomic word each, so that the management thread may read them at any time.
 struct responder_counts {
-	RESPONDER_COUNTERS(COUNTER_ATOMIC_MEMBER)
+	RESPONDER_COUNTERS(COUNTER_ATOMIC_MEMBER, COUNTER_ATOMIC_MEMBER)
 	PASS_COUNTERS(COUNTER_ATOMIC_MEMBER, COUNTER_ATOMIC_MEMBER, COUNTER_ATOMIC_MEMBER)
 };
 

@@ -268,7 +268,7 @@ SECTION("workers", interval_worker_rows, result_interval_worker, "a worker in an
 
 #define RESPONDER_PART_ROW(member, text) COUNT(result_interval_responder, member, text),
 static const struct counter interval_responder_rows[] = {
-	RESPONDER_COUNTERS(RESPONDER_PART_ROW) // core/counters.h
+	RESPONDER_COUNTERS(RESPONDER_PART_ROW, RESPONDER_PART_ROW) // core/counters.h
 };
 SECTION("responder", interval_responder_rows, result_interval_responder,
 	"the built-in responder in an interval");
@@ -368,9 +368,10 @@ SECTION("protocols", responder_protocol_rows, result_responder_protocol, "a prot
 #define RESPONDER_NS_ROW(member, text)      NANOSECONDS(result_responder, member, text),
 static const struct counter responder_rows[] = {
 	TEXT(result_responder, port, "port that it answers on"),
-	RESPONDER_COUNTERS(RESPONDER_ROW) PASS_COUNTERS(RESPONDER_ROW, RESPONDER_SECONDS_ROW,
-		RESPONDER_NS_ROW){"faults", "faults on demand, by kind", NULL, COUNTER_ARRAY,
-		AT(result_responder, faults), .length = FAULTS_MAX, .label = faults_label},
+	RESPONDER_COUNTERS(RESPONDER_ROW, RESPONDER_ROW)
+		PASS_COUNTERS(RESPONDER_ROW, RESPONDER_SECONDS_ROW, RESPONDER_NS_ROW){"faults",
+			"faults on demand, by kind", NULL, COUNTER_ARRAY,
+			AT(result_responder, faults), .length = FAULTS_MAX, .label = faults_label},
 	{"protocols", "by protocol", NULL, COUNTER_LIST, AT(result_responder, protocols),
 		.section = &responder_protocol_rows_section},
 };

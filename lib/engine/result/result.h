@@ -163,7 +163,7 @@ struct result_interval_worker {
 };
 
 struct result_interval_responder {
-	RESPONDER_COUNTERS(COUNTER_MEMBER)
+	RESPONDER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)
 };
 
 struct result_interval {
@@ -221,7 +221,7 @@ struct result_verdict {
 
 struct result_responder {
 	const char *port;
-	RESPONDER_COUNTERS(COUNTER_MEMBER)
+	RESPONDER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)
 	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_NS_MEMBER)
 	struct counter_list protocols; // struct result_responder_protocol
 	uint64_t faults[FAULTS_MAX];   // by faults_label

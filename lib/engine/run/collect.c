@@ -363,7 +363,7 @@ static void add_responder(
 	const struct responder_counts *from = &r->counts;
 	double hz = p->clock.hz;
 
-	RESPONDER_COUNTERS(RELAXED_ADD)
+	RESPONDER_COUNTERS(RELAXED_ADD, RELAXED_ADD)
 	PASS_COUNTERS(RELAXED_ADD, RELAXED_ADD_SECONDS, RELAXED_MAX_NS)
 	for (uint32_t i = 0; i < FAULTS_MAX; i++)
 		to->faults[i] += relaxed(&r->faults.counts[i]);

@@ -18,6 +18,7 @@ void collect_box_start(const struct plan *p, struct collect_box *b, struct arena
 
 // Members of the difference of a worker's readings: now - before.
 #define SINCE(member, help)       to->member = now->member - before->member;
+#define AS_IT_IS(member, help)    to->member = now->member;
 #define SINCE_PARTS(member, help) to->member[1] = now->member[1] - before->member[1];
 
 static void worker_since(struct worker_snapshot *to, const struct worker_snapshot *now,
@@ -74,7 +75,7 @@ static struct result_interval_responder responder_part(const struct plan *p, str
 	struct result_responder read, *now = &read, *before = &b->responder;
 
 	collect_responder(p, &read);
-	RESPONDER_COUNTERS(SINCE)
+	RESPONDER_COUNTERS(SINCE, AS_IT_IS)
 	b->responder = read;
 	return out;
 }
