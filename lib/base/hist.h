@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Histogram of ticks: log-linear, 128 buckets an octave, so under 0.79 % wide. One writer; merged
 // by addition. min, max, count and sum are exact. Values above 2^42 ticks share the last bucket
-// (max stays exact). Path: hot (hist_add) | cold (the rest).
+// (max stays exact). Path: hot (the inline functions) | cold (the rest).
 #pragma once
 
 #include <stddef.h>
@@ -69,9 +69,8 @@ static inline void hist_run_add(struct hist *h, struct hist_run *r, uint64_t val
 	r->times++;
 }
 
-void hist_clear(struct hist *h);
 // to: cleared, or an earlier copy of the same histogram. Only buckets between min and max are
-// copied. Path: hot.
+// copied.
 static inline void hist_copy(struct hist *to, const struct hist *from)
 {
 	uint32_t first, last;
@@ -84,6 +83,7 @@ static inline void hist_copy(struct hist *to, const struct hist *from)
 	memcpy(to->bucket + first, from->bucket + first, (last + 1 - first) * sizeof(*to->bucket));
 }
 
+void hist_clear(struct hist *h);
 void hist_merge(struct hist *to, const struct hist *from);
 // to = now - before, of two readings of one histogram. min and max become the edges of the outer
 // buckets, held within those of now. to may be now or before.

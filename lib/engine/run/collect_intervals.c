@@ -86,7 +86,7 @@ static void interval_by_due(const struct plan *p, const struct item_books *since
 	struct result_interval_item *out)
 {
 	const struct earlier_books *e = &since->earlier;
-	struct result_earlier *earlier = arena_zalloc(a, EARLIER * sizeof(*earlier));
+	struct result_earlier found[EARLIER], *earlier;
 	uint64_t time = 0;
 
 	out->by_due.answered = out->answered;
@@ -94,12 +94,14 @@ static void interval_by_due(const struct plan *p, const struct item_books *since
 	for (uint32_t i = 0; i < EARLIER; i++) {
 		if (e->answered[i] + e->failed[i] == 0)
 			continue;
-		earlier[out->earlier_count++] = (struct result_earlier){
+		found[out->earlier_count++] = (struct result_earlier){
 			i + 1, e->answered[i], e->failed[i], clock_ns(&p->clock, e->time[i])};
 		out->by_due.answered -= e->answered[i];
 		out->by_due.failed -= e->failed[i];
 		time += e->time[i];
 	}
+	earlier = arena_zalloc(a, (out->earlier_count + 1) * sizeof(*earlier));
+	memcpy(earlier, found, out->earlier_count * sizeof(*earlier));
 	out->earlier = earlier;
 	by_due_add(&out->by_due, clock_ns(&p->clock, (uint64_t)since->response.sum - time));
 }
