@@ -273,7 +273,7 @@ APART void block_stamp(const struct worker *w, const struct worker_item *it, con
 	}
 }
 
-// The headers of a frame that goes as its protocol says; payload: in m.
+// Write the headers of a message in m, from and to where its flow says.
 HOT void flow_stamp(const struct worker *w, struct rte_mbuf *m, const struct frame_template *t,
 	const struct proto_flow *flow, const struct proto_out *out)
 {

@@ -377,6 +377,20 @@ static struct pair *pair_new(void)
 	return p;
 }
 
+// Both are workers of the fixture's port.
+static void pair_on_a_port(struct pair *p)
+{
+	static uint32_t first[] = {0, 2};
+	struct plan *plan = &p->f->plan;
+
+	plan->ports = &p->f->port;
+	plan->port_settings = &p->f->port_settings;
+	plan->port_count = 1;
+	plan->workers = p->workers;
+	plan->worker_count = 2;
+	plan->first_worker = first;
+}
+
 static void pair_end(struct pair *p)
 {
 	fixture_end(p->f);
@@ -491,16 +505,10 @@ static void an_interval_has_its_part_of_ports_and_workers(void **state)
 	struct result_interval i;
 	const struct result_interval_worker *w;
 	const struct result_interval_port *port;
-	uint32_t first[] = {0, 2};
 	bool warmup;
 
 	p->f->port.driver = &drivers[0];
-	plan->ports = &p->f->port;
-	plan->port_settings = &p->f->port_settings;
-	plan->port_count = 1;
-	plan->workers = p->workers;
-	plan->worker_count = 2;
-	plan->first_worker = first;
+	pair_on_a_port(p);
 	collect_start(plan, &p->f->state, p->f->a);
 	for (uint64_t n = 1; n <= 3; n++) {
 		for (int k = 0; k < 2; k++) {
@@ -541,7 +549,6 @@ static void ports_and_workers_have_the_figures_of_devices_and_of_the_hand_over(v
 	struct handoff *hands = calloc(2, sizeof(*hands));
 	const struct result_worker *w;
 	const struct result_port *port;
-	uint32_t first[] = {0, 2};
 
 	assert_non_null(hands);
 	hands[0].handed_over = hands[1].taken_over = 3;
@@ -558,12 +565,7 @@ static void ports_and_workers_have_the_figures_of_devices_and_of_the_hand_over(v
 	// A device's counters are as they were when the run began, plus those of the run.
 	p->f->port.before = (struct port_counters){
 		.rx_packets = -(uint64_t)7, .tx_bytes = -(uint64_t)80, .tx_errors = -(uint64_t)1};
-	plan->ports = &p->f->port;
-	plan->port_settings = &p->f->port_settings;
-	plan->port_count = 1;
-	plan->workers = p->workers;
-	plan->worker_count = 2;
-	plan->first_worker = first;
+	pair_on_a_port(p);
 	collect_result(plan, p->f->a, &p->f->result);
 
 	port = p->f->result.ports.items;
