@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+
 #define CHUNK_ROOM (32u << 10)
 #define LARGE      (CHUNK_ROOM / 8)
 
@@ -23,12 +25,26 @@ struct arena {
 	struct chunk *first; // the one being filled
 };
 
+static void (*when_exhausted)(void);
+
+void arena_when_exhausted(void (*then)(void))
+{
+	when_exhausted = then;
+}
+
+void arena_exhausted(void)
+{
+	log_error("out of memory");
+	if (when_exhausted)
+		when_exhausted();
+	abort();
+}
+
 static void *checked(void *p)
 {
-	if (p)
-		return p;
-	fputs("ddiperf: out of memory\n", stderr);
-	abort();
+	if (!p)
+		arena_exhausted();
+	return p;
 }
 
 struct arena *arena_new(void)

@@ -7,8 +7,13 @@
 
 struct arena;
 
-struct arena *arena_new(void);                    // aborts when out of memory, as all of arena does
+struct arena *arena_new(void); // out of memory, as in all of arena: see arena_exhausted
 void *arena_zalloc(struct arena *a, size_t size); // zeroed, 16-byte aligned
 char *arena_strdup(struct arena *a, const char *text);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *a); // NULL allowed
+
+// There is no memory for something that nothing can go on without. Calls the function set by
+// arena_when_exhausted, and aborts if there is none or if it returns.
+_Noreturn void arena_exhausted(void);
+void arena_when_exhausted(void (*then)(void)); // before there are threads

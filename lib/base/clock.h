@@ -54,9 +54,9 @@ static inline double clock_ns(const struct clock *c, uint64_t ticks)
 }
 
 // Milliseconds of a number of ticks without dividing; scale: of clock_ms_scale.
-static inline uint32_t clock_ms(uint64_t ticks, uint64_t scale)
+static inline uint64_t clock_ms(uint64_t ticks, uint64_t scale)
 {
-	return (uint32_t)(((unsigned __int128)ticks * scale) >> 64);
+	return (uint64_t)(((unsigned __int128)ticks * scale) >> 64);
 }
 
 static inline uint64_t clock_ms_scale(const struct clock *c)

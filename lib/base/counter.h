@@ -30,6 +30,8 @@ struct counter_section {
 	const struct counter *rows;
 	uint32_t count;
 	size_t size;
+	const char *fault; // counter of a protocol that makes the run invalid above 0, in the
+	                   // warm-up too: the tester's fault; NULL: none
 };
 
 struct counter_list {

@@ -44,6 +44,7 @@ struct diag {
 	struct message *messages;
 	size_t messages_count, messages_room;
 	unsigned dropped;
+	struct inputs *inputs;
 };
 
 static void *grow(void *items, size_t count, size_t *room, size_t size)
@@ -54,10 +55,8 @@ static void *grow(void *items, size_t count, size_t *room, size_t size)
 		return items;
 	*room = *room ? *room * 2 : 16;
 	bigger = reallocarray(items, *room, size);
-	if (!bigger) {
-		fputs("ddiperf: out of memory\n", stderr);
-		abort();
-	}
+	if (!bigger)
+		arena_exhausted();
 	return bigger;
 }
 
@@ -67,7 +66,7 @@ struct diag *diag_new(void)
 	struct diag *d = calloc(1, sizeof(*d));
 
 	if (!d)
-		abort();
+		arena_exhausted();
 	d->texts = texts;
 	return d;
 }
@@ -202,7 +201,7 @@ static const char *text_of(struct diag *d, const char *fmt, va_list args)
 	const char *copy;
 
 	if (vasprintf(&text, fmt, args) < 0)
-		abort();
+		arena_exhausted();
 	copy = arena_strdup(d->texts, text);
 	free(text);
 	return copy;
@@ -313,7 +312,7 @@ void diag_print(const struct diag *d, FILE *out)
 	struct message *sorted = calloc(d->messages_count + 1, sizeof(*sorted));
 
 	if (!sorted)
-		abort();
+		arena_exhausted();
 	if (d->messages_count)
 		memcpy(sorted, d->messages, d->messages_count * sizeof(*sorted));
 	qsort(sorted, d->messages_count, sizeof(*sorted), message_compare);
@@ -331,10 +330,21 @@ const char *diag_file(const struct diag *d, const void *dst)
 	return m && m->place.line ? m->place.file : NULL;
 }
 
+void diag_set_inputs(struct diag *d, struct inputs *in)
+{
+	d->inputs = in;
+}
+
+struct inputs *diag_inputs(const struct diag *d)
+{
+	return d->inputs;
+}
+
 const char *diag_path(const struct diag *d, const char *const *setting, struct arena *a)
 {
 	const char *file = diag_file(d, setting);
-	const char *slash = file && (*setting)[0] != '/' ? strrchr(file, '/') : NULL;
+	bool near = (*setting)[0] != '/' && strcmp(*setting, "-") != 0;
+	const char *slash = file && near ? strrchr(file, '/') : NULL;
 	int folder = slash ? (int)(slash - file) + 1 : 0;
 
 	return arena_printf(a, "%.*s%s", folder, folder ? file : "", *setting);

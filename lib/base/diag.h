@@ -49,6 +49,13 @@ void diag_print(const struct diag *d, FILE *out);
 // file (marked with line 0, from the command line), so relative to the working directory.
 const char *diag_file(const struct diag *d, const void *dst);
 
-// The file that a setting names: relative to the folder of the file that the setting is in.
+// Input files that are kept open from one run to the next (base/input.h): NULL at first. The diag
+// only hands them on.
+struct inputs;
+void diag_set_inputs(struct diag *d, struct inputs *in);
+struct inputs *diag_inputs(const struct diag *d);
+
+// The file that a setting names: relative to the folder of the file that the setting is in. "-" is
+// standard input.
 struct arena;
 const char *diag_path(const struct diag *d, const char *const *setting, struct arena *a);

@@ -73,6 +73,7 @@ struct field {
 	bool list;     // fills struct field_list; a scalar is taken as a list of one
 	bool required; // absent is an error
 	bool optional; // FIELD_SECTION only: pointer, NULL when absent
+	bool load; // a number whose higher value is more work for a server: a search may vary it
 	size_t offset;
 	const char *def;  // default, in the file's own notation (a list: "a, b"); NULL: all zero
 	const char *word; // a word allowed instead of a value ("auto", "max"): FIELD_COUNT,

@@ -2,7 +2,32 @@
 // Files that a run is going to write. Path: cold. Any thread.
 #pragma once
 
+#include <stdio.h>
+
 // Can the path be written? 0 or -errno. The path is left unchanged: a file keeps its content, a
 // link its missing target. Does not wait for the reader of a pipe. Errors like those of /dev/full
 // show only when the file is written.
 int file_check_writable(const char *path);
+
+// A file that replaces another at once: a kill or a full disk at any moment leaves the whole old
+// one or the whole new one. It is written beside its target, whose mode and owner it takes, and
+// reaches the disk before it is renamed. A pipe or a device is written to directly.
+struct file_draft {
+	FILE *f;      // to write into; its errors are kept, so a writer need not look for them
+	int fd;       // below f
+	int error;    // -errno of the first write that failed
+	char *target; // links followed; NULL: a pipe or a device
+	char *temp;   // its name until then
+};
+
+// 0 or -errno. The draft stays where it is until it is committed or abandoned, since f refers to
+// it. -EACCES also for a file that this user may not write, although it could be replaced.
+int file_draft_open(const char *path, struct file_draft *draft);
+// Only the owner may read it, whatever the rights of the file that it replaces. Before the first
+// byte.
+void file_draft_make_private(const struct file_draft *draft);
+// 0 or -errno; then the target is unchanged, unless only its folder could not be synchronised.
+int file_draft_commit(struct file_draft *draft);
+void file_draft_abandon(struct file_draft *draft); // the target is unchanged
+// Would file_draft_open succeed? 0 or -errno. Leaves nothing behind.
+int file_draft_check(const char *path);

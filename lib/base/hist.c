@@ -94,6 +94,57 @@ static uint64_t hist_middle(const struct hist *h, uint32_t bucket)
 	return value > h->max ? h->max : value;
 }
 
+// Digits alone, up to *text afterwards. false: there are none, or the number is above max.
+static bool read_number(const char **text, uint64_t max, uint64_t *out)
+{
+	const char *from = *text;
+
+	for (*out = 0; **text >= '0' && **text <= '9'; (*text)++) {
+		uint64_t digit = (uint64_t)(**text - '0');
+
+		if (digit > max || *out > (max - digit) / 10)
+			return false;
+		*out = 10 * *out + digit;
+	}
+	return *text != from;
+}
+
+// "GAP:COUNT" of a bucket behind the one before.
+static bool read_bucket(struct hist *h, const char **text, uint64_t *bucket)
+{
+	uint64_t gap, times;
+
+	if (!read_number(text, HIST_BUCKETS - 1 - *bucket, &gap) || *(*text)++ != ':' ||
+		!read_number(text, UINT64_MAX - h->count, &times))
+		return false;
+	if (times == 0 || (gap == 0 && h->count))
+		return false;
+	*bucket += gap;
+	h->bucket[*bucket] = times;
+	if (h->count == 0)
+		h->min = hist_bucket_low((uint32_t)*bucket);
+	h->max = hist_bucket_high((uint32_t)*bucket) - 1;
+	h->count += times;
+	h->sum += (hist_sum)hist_middle(h, (uint32_t)*bucket) * times;
+	return true;
+}
+
+bool hist_read(struct hist *h, const char *text)
+{
+	uint64_t bucket = 0;
+
+	hist_clear(h);
+	while (*text) {
+		if (!read_bucket(h, &text, &bucket))
+			return false;
+		if (*text == ' ' && text[1])
+			text++;
+		else if (*text)
+			return false;
+	}
+	return true;
+}
+
 // share * total, rounded up, but not because 0.07 * 100 is a hair above 7 in binary.
 static uint64_t hist_rank(double share, uint64_t total)
 {

@@ -4,6 +4,7 @@
 // (max stays exact). Path: hot (the inline functions) | cold (the rest).
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -92,6 +93,10 @@ void hist_difference(struct hist *to, const struct hist *now, const struct hist 
 // The buckets in use as text, "GAP:COUNT ...": from the bucket before, or from 0, it is GAP
 // further. As snprintf: writes at most room octets, and returns the length of all. Empty: "".
 size_t hist_print(const struct hist *h, char *buf, size_t room);
+
+// The text of hist_print. min and max are the edges of the outer buckets, and each value counts as
+// the middle of its bucket. false: it is no such text; h is undefined then.
+bool hist_read(struct hist *h, const char *text);
 
 // Lower edge and upper edge (exclusive) of a bucket; the last one has none, UINT64_MAX.
 uint64_t hist_bucket_low(uint32_t bucket);

@@ -308,6 +308,41 @@ static void a_histogram_in_print_has_its_buckets_by_their_gaps(void **state)
 	assert_int_equal(hist_print(&h, NULL, 0), len);
 }
 
+static void what_was_printed_is_read_with_the_same_buckets(void **state)
+{
+	static const uint64_t values[] = {0, 127, 128, 130, 130, 256, 1000000, UINT64_MAX};
+	char text[256];
+
+	hist_clear(&h);
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		hist_add(&h, values[i]);
+	hist_print(&h, text, sizeof(text));
+	assert_true(hist_read(&merged, text));
+	assert_int_equal(merged.count, h.count);
+	assert_memory_equal(merged.bucket, h.bucket, sizeof(h.bucket));
+	assert_int_equal(merged.min, 0);
+	assert_true(merged.max >= hist_bucket_low(HIST_BUCKETS - 1));
+	assert_true(hist_read(&merged, "130:5 2:7"));
+	assert_int_equal(hist_percentile(&merged, 0.4, 0), 130);
+	assert_int_equal(hist_percentile(&merged, 0.5, 0), 132);
+	assert_true((uint64_t)merged.sum == 5 * 130 + 7 * 132);
+	assert_true(hist_read(&merged, ""));
+	assert_int_equal(merged.count, 0);
+}
+
+static void damaged_text_is_no_histogram(void **state)
+{
+	static const char *const texts[] = {":", "1", "1:", "1:0", "1:2 ", "1:2 0:3", "1:2  3:4",
+		"-1:2", "1:-2", "1:2,3:4", " 1:2", "1:2x", "4608:1", "1:2 4607:1",
+		"99999999999999999999:1", "1:18446744073709551616", "1:18446744073709551615 1:1"};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (hist_read(&merged, texts[i]))
+			fail_msg("taken: %s", texts[i]);
+	assert_true(hist_read(&merged, "4607:1"));
+	assert_int_equal(HIST_BUCKETS, 4608);
+}
+
 static void mean_is_exact_and_deviation_close(void **state)
 {
 	for (size_t d = 0; d < DISTRIBUTIONS; d++) {
@@ -349,6 +384,8 @@ int main(void)
 		cmocka_unit_test(merging_equals_adding_to_one),
 		cmocka_unit_test(a_difference_is_what_came_in_between),
 		cmocka_unit_test(a_histogram_in_print_has_its_buckets_by_their_gaps),
+		cmocka_unit_test(what_was_printed_is_read_with_the_same_buckets),
+		cmocka_unit_test(damaged_text_is_no_histogram),
 		cmocka_unit_test(mean_is_exact_and_deviation_close),
 		cmocka_unit_test(deviation_is_that_of_a_sample),
 	};

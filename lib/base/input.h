@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files that runs read: regular files, or "-" for standard input. A series of runs keeps each open,
+// so all of its runs read the same bytes, even if another file takes the name. Path: cold. One
+// thread at a time.
+#pragma once
+
+#include <stddef.h>
+
+#include "base/diag.h"
+
+#define INPUT_LINE_MAX (1 << 20) // octets of a line
+
+struct inputs; // the files of a series
+
+struct inputs *inputs_new(void);     // NULL: no memory
+void inputs_free(struct inputs *in); // NULL allowed
+
+// The file from its begin: a descriptor to be closed, or -1 (the error is in d, about the setting
+// that names the file). In a series (diag_set_inputs) an error too if its content has changed
+// since.
+int input_open(const char *path, const void *setting, struct diag *d);
+
+// Takes a line without its newline, with a NUL behind it, which it may change. 0; 1: read no
+// further line; -errno.
+typedef int (*input_line)(void *to, char *line, size_t len, unsigned number);
+
+// Each line of the file to a function. 0, -EINVAL (in d), -ENOMEM, or the function's -errno.
+// Errors: as input_open, a line longer than INPUT_LINE_MAX, a NUL in it, and a file that changes
+// meanwhile.
+int input_lines(const char *path, const void *setting, input_line each, void *to, struct diag *d);

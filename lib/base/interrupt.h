@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Interrupts by the user (SIGINT, SIGTERM, SIGHUP) so far, counted by app's handler and heeded by
+// everything that takes long: the first ends the run in order, the second at once. Path: cold.
+// Management thread.
+#pragma once
+
+#include <signal.h>
+
+extern volatile sig_atomic_t interrupt_count;

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lines of files and of standard input, the files that are refused, and a series that reads the
+// same bytes each time. Path: cold. Test.
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/input.h"
+#include "lib/diag_text.h"
+
+static char folder[] = "/tmp/ddiperf-test-XXXXXX", path[64], other[64];
+
+static int setup(void **state)
+{
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/file", folder);
+	snprintf(other, sizeof(other), "%s/other", folder);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	unlink(path);
+	unlink(other);
+	return rmdir(folder);
+}
+
+static void write_to(const char *name, const char *text, size_t len)
+{
+	FILE *f = fopen(name, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, len, f), len);
+	assert_int_equal(fclose(f), 0);
+}
+
+static char seen[256];
+static unsigned count, stop_at;
+
+static int each(void *to, char *line, size_t len, unsigned number)
+{
+	assert_ptr_equal(to, seen);
+	assert_int_equal(number, ++count);
+	assert_int_equal(line[len], '\0');
+	if (strlen(seen) + len + 2 < sizeof(seen))
+		sprintf(seen + strlen(seen), "%s|", line);
+	return number == stop_at;
+}
+
+static int lines_of(const char *name, struct inputs *in, char **errors)
+{
+	struct diag *d = diag_new();
+	int rc;
+
+	seen[0] = '\0';
+	count = 0;
+	diag_set_inputs(d, in);
+	rc = input_lines(name, NULL, each, seen, d);
+	*errors = diag_text(d);
+	diag_free(d);
+	return rc;
+}
+
+static void expect_lines(const char *name, struct inputs *in, const char *lines)
+{
+	char *errors;
+
+	assert_int_equal(lines_of(name, in, &errors), 0);
+	assert_string_equal(seen, lines);
+	assert_string_equal(errors, "");
+	free(errors);
+}
+
+static void expect_refused(const char *name, struct inputs *in, const char *why)
+{
+	char *errors;
+
+	assert_int_equal(lines_of(name, in, &errors), -EINVAL);
+	if (!strstr(errors, why))
+		fail_msg("expected \"%s\" in: %s", why, errors);
+	free(errors);
+}
+
+static void lines_have_no_newline_and_the_last_one_needs_none(void **state)
+{
+	static const struct {
+		const char *text, *lines;
+	} cases[] = {
+		{"", ""}, {"\n", "|"}, {"a", "a|"}, {"a\nb\n", "a|b|"}, {"a\r\n\nb", "a\r||b|"}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		write_to(path, cases[i].text, strlen(cases[i].text));
+		expect_lines(path, NULL, cases[i].lines);
+	}
+	stop_at = 1;
+	expect_lines(path, NULL, "a\r|");
+	stop_at = 0;
+}
+
+static void a_line_of_1_mib_is_read_and_no_longer_one(void **state)
+{
+	char *text = malloc(INPUT_LINE_MAX + 2);
+	char *errors;
+
+	memset(text, 'x', INPUT_LINE_MAX);
+	memcpy(text, "a\n", 2);
+	text[INPUT_LINE_MAX + 1] = '\n';
+	text[INPUT_LINE_MAX] = 'x';
+	write_to(path, text, INPUT_LINE_MAX + 2); // 1 MiB - 1 and its newline
+	assert_int_equal(lines_of(path, NULL, &errors), 0);
+	assert_int_equal(count, 2);
+	free(errors);
+	text[INPUT_LINE_MAX + 1] = 'x';
+	write_to(path, text, INPUT_LINE_MAX + 2);
+	expect_refused(path, NULL, ":2:1: the line is longer than 1 MiB");
+	free(text);
+}
+
+static void what_is_no_text_is_refused(void **state)
+{
+	char pipe[80];
+
+	expect_refused(folder, NULL, "Is a directory");
+	expect_refused("/nonexistent/file", NULL, "No such file");
+	expect_refused("/dev/null", NULL, "not a regular file (or - for standard input)");
+	snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	expect_refused(pipe, NULL, "not a regular file"); // and nothing waits for its writer
+	unlink(pipe);
+	write_to(path, "good\nb\0d\n", 9);
+	expect_refused(path, NULL, ":2:2: holds a NUL octet");
+}
+
+static void a_series_reads_the_same_bytes_each_time(void **state)
+{
+	struct inputs *in = inputs_new();
+	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 5}};
+
+	write_to(path, "one\n", 4);
+	expect_lines(path, in, "one|");
+	write_to(other, "two\n", 4);
+	assert_int_equal(rename(other, path), 0); // another file has the name now
+	expect_lines(path, in, "one|");
+	expect_lines(path, NULL, "two|");
+	inputs_free(in);
+	in = inputs_new();
+	expect_lines(path, in, "two|");
+	write_to(path, "six\n", 4); // the same file has other bytes
+	utimensat(AT_FDCWD, path, times, 0);
+	expect_refused(path, in, "has changed since the first run read it");
+	inputs_free(in);
+}
+
+static void standard_input_is_read_once_and_given_as_often_as_asked(void **state)
+{
+	struct inputs *in = inputs_new();
+	int saved = dup(STDIN_FILENO), ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], "a\nb", 3), 3);
+	close(ends[1]);
+	dup2(ends[0], STDIN_FILENO);
+	close(ends[0]);
+	expect_lines("-", in, "a|b|");
+	expect_lines("-", in, "a|b|");
+	expect_lines("-", NULL, "");
+	dup2(saved, STDIN_FILENO);
+	close(saved);
+	inputs_free(in);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_have_no_newline_and_the_last_one_needs_none),
+		cmocka_unit_test(a_line_of_1_mib_is_read_and_no_longer_one),
+		cmocka_unit_test(what_is_no_text_is_refused),
+		cmocka_unit_test(a_series_reads_the_same_bytes_each_time),
+		cmocka_unit_test(standard_input_is_read_once_and_given_as_often_as_asked),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
