@@ -114,7 +114,7 @@ void node_error(struct diag *d, struct arena *a, const struct node *n, const cha
 
 	va_start(args, fmt);
 	if (vasprintf(&text, fmt, args) < 0)
-		abort();
+		arena_exhausted();
 	va_end(args);
 	diag_error_at(d, n->file, at_key ? n->key_line : n->line, at_key ? n->key_col : n->col,
 		node_path(n, a), "%s", text);

@@ -250,7 +250,7 @@ struct conf_tree *tree_build(const char *name, bool in_file, const char *text, s
 
 	b.tree = arena_zalloc(a, sizeof(*b.tree));
 	if (!yaml_parser_initialize(&b.parser))
-		abort();
+		arena_exhausted();
 	yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, len);
 	rc = builder_run(&b, text, len);

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "io/privileges.h"
+
 #define NAP_NS        10000000
 #define TEXT_MAX      512 // of a name or comment
 #define BLOCK_MAX     (CAPTURE_BYTES + CAPTURE_COMMENTS * (TEXT_MAX + 8) + 128)
@@ -330,6 +332,7 @@ static void *capture_loop(void *arg)
 	struct capture *c = arg;
 	bool last;
 
+	privileges_drop(false);
 	do {
 		last = atomic_load_explicit(&c->stop, memory_order_acquire);
 		for (uint32_t i = 0; i < c->source.ring_count; i++)

@@ -13,10 +13,11 @@
 #include <linux/capability.h>
 #include <rte_version.h>
 
+#include "base/arena.h"
 #include "io/driver.h"
 #include "io/memory.h"
 #include "io/netif.h"
-#include "io/preflight.h"
+#include "io/privileges.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -28,7 +29,7 @@ __attribute__((format(printf, 5, 6))) static struct doctor_row *add(struct docto
 
 	r->rows = reallocarray(r->rows, r->count + 1, sizeof(*r->rows));
 	if (!r->rows)
-		abort();
+		arena_exhausted();
 	row = &r->rows[r->count++];
 	memset(row, 0, sizeof(*row));
 	snprintf(row->group, sizeof(row->group), "%s", group);
@@ -185,22 +186,32 @@ static void add_privileges(struct doctor_report *r)
 	uint64_t all = NEED_CAP(CAP_NET_RAW) | NEED_CAP(CAP_NET_ADMIN) | NEED_CAP(CAP_SYS_ADMIN) |
 	               NEED_CAP(CAP_IPC_LOCK);
 	uint64_t have = capabilities_now() & all;
-	char names[128];
+	char names[128], command[512];
 	struct doctor_row *row;
 
 	capabilities_names(have, names, sizeof(names));
 	row = add(r, "privileges", "capabilities", have == all ? DOCTOR_OK : DOCTOR_WARN, "%s",
 		names[0] ? names : "none: only ring, null, memif and pcap files work");
 	if (have != all)
-		fix(row, "run as root, or `sudo setcap "
-			 "cap_net_raw,cap_net_admin,cap_sys_admin,cap_ipc_lock+ep $(which "
-			 "ddiperf)`");
+		fix(row, "run as root, or for all drivers %s",
+			capabilities_command(all, command, sizeof(command)));
+}
+
+// The help of the driver, and the capabilities that it needs.
+static const char *describe(const struct driver *d, char *buf, size_t room)
+{
+	char names[128];
+
+	capabilities_names(driver_least_caps(d), names, sizeof(names));
+	snprintf(buf, room, "%s%s%s%s", d->help, names[0] ? "; needs " : "", names,
+		names[0] && d->files ? ", files none" : "");
+	return buf;
 }
 
 static void add_driver(struct doctor_report *r, const struct driver *d)
 {
 	uint64_t missing = d->caps & ~capabilities_now();
-	char path[256], names[128];
+	char path[256], names[128], text[256], command[512];
 	struct doctor_row *row;
 
 	if (d->pmd && driver_plugin(d->pmd, path, sizeof(path)) < 0) {
@@ -211,10 +222,11 @@ static void add_driver(struct doctor_report *r, const struct driver *d)
 	if (missing) {
 		capabilities_names(missing, names, sizeof(names));
 		row = add(r, "drivers", d->name, DOCTOR_MISSING, "%s missing: %s", names, d->help);
-		fix(row, "run as root");
+		fix(row, "run as root, or %s",
+			capabilities_command(driver_least_caps(d), command, sizeof(command)));
 		return;
 	}
-	row = add(r, "drivers", d->name, DOCTOR_OK, "%s", d->help);
+	row = add(r, "drivers", d->name, DOCTOR_OK, "%s", describe(d, text, sizeof(text)));
 	if (d->device == DEVICE_TAP && access("/dev/net/tun", R_OK | W_OK) < 0) {
 		row->status = DOCTOR_MISSING;
 		fix(row, "modprobe tun");
@@ -262,16 +274,55 @@ static bool has_addresses(const struct netif *n)
 	return text[0];
 }
 
+// The file that makes the kernel forward packets received on the interface; "": it does not.
+static const char *forwarding_file(const char *name, char *path, size_t room)
+{
+	static const char *const families[] = {"ipv4", "ipv6"};
+	char value[8];
+
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		snprintf(path, room, "/proc/sys/net/%s/conf/%s/forwarding", families[i], name);
+		if (strtoul(read_line(path, value, sizeof(value)), NULL, 10))
+			return path;
+	}
+	return "";
+}
+
+// Packets of a test take connections only where a rule of this namespace asks for them.
+static void add_conntrack(struct doctor_report *r)
+{
+	char count[24], max[24];
+	struct doctor_row *row;
+	bool used;
+
+	if (!*read_line("/proc/sys/net/netfilter/nf_conntrack_count", count, sizeof(count)))
+		return;
+	read_line("/proc/sys/net/netfilter/nf_conntrack_max", max, sizeof(max));
+	used = strtoul(count, NULL, 10);
+	row = add(r, "kernel", "connection tracking", used ? DOCTOR_WARN : DOCTOR_OK,
+		"%s of %s connections%s", count, max,
+		used ? ": packets of a test that the kernel sees too fill its table" : "");
+	if (used)
+		fix(row, "nft add table netdev ddiperf; nft add chain netdev ddiperf in "
+			 "'{type filter hook ingress device INTERFACE priority 0; policy drop;}'");
+}
+
 // Can the interface be used for tests? If not, the row has the reason and a remedy.
 static void judge_interface(const struct netif *n, struct doctor_row *row)
 {
+	char path[128];
+	const char *forwards = forwarding_file(n->name, path, sizeof(path));
+
 	row->status = DOCTOR_WARN;
 	if (n->default_route)
 		fix(row, "carries the default route of this box: test on another interface");
 	else if (has_addresses(n))
 		fix(row, "the kernel answers for its addresses: remove them to test on it");
+	else if (*forwards)
+		fix(row, "the kernel forwards packets of a test into other networks: echo 0 > %s",
+			forwards);
 	else if (n->xdp_program)
-		fix(row, "ip link set dev %s xdp off", n->name);
+		fix(row, "ip link set dev %s %s off", n->name, n->xdp_mode);
 	else if (!(n->flags & IFF_UP))
 		fix(row, "ip link set dev %s up", n->name);
 	else if (!n->carrier)
@@ -317,6 +368,7 @@ void doctor_read(struct doctor_report *out)
 	add_hugepages(out);
 	add_privileges(out);
 	add_drivers(out);
+	add_conntrack(out);
 	if (netif_list(&list, &count) < 0)
 		return;
 	doctor_add_interfaces(out, list, count);

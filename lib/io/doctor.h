@@ -12,7 +12,7 @@ struct doctor_row {
 	char name[40];
 	enum doctor_status status; // warn: slower or less exact; missing: something cannot be used
 	char text[256];            // the fact
-	char fix[256];             // the command or setting that helps, "" when there is none
+	char fix[512];             // the command or setting that helps, "" when there is none
 };
 
 struct doctor_report {

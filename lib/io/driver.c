@@ -111,17 +111,33 @@ static int devargs_af_xdp(
 }
 
 // Frames of the packet ring as long as mbufs; blocks of the ring in whole pages.
+static unsigned packet_frame(const struct port_settings *p)
+{
+	return port_data_room(p) - PORT_HEADROOM;
+}
+
+static unsigned packet_frames(const struct port_settings *p)
+{
+	return packet_frame(p) > 2048 ? 1024 : 4096;
+}
+
 static int devargs_af_packet(
 	const struct port_settings *p, unsigned index, char *buf, size_t room, const char **why)
 {
-	unsigned frame = port_data_room(p) - PORT_HEADROOM, block = frame > 4096 ? frame : 4096;
+	unsigned frame = packet_frame(p), block = frame > 4096 ? frame : 4096;
 	int err = write_device(p, index, buf, room, why, "net_af_packet");
 
 	if (err)
 		return err;
 	return append_args(buf, room, why,
 		",qpairs=%u,framesz=%u,blocksz=%u,framecnt=%u,qdisc_bypass=1", port_queue_count(p),
-		frame, block, frame > 2048 ? 1024 : 4096);
+		frame, block, packet_frames(p));
+}
+
+// A ring of each queue and direction.
+static uint64_t locked_by_af_packet(const struct port_settings *p)
+{
+	return 2ull * port_queue_count(p) * packet_frames(p) * packet_frame(p);
 }
 
 // `iface` and never `rx_iface`: the latter also returns what the port itself sends.
@@ -248,6 +264,7 @@ const struct driver drivers[] = {
 		.help = "network card driven by DPDK itself: the fastest driver",
 		.device_help = "PCI address, 0000:01:00.0",
 		.device = DEVICE_PCI,
+		.closing = UINT64_MAX, // each card has a driver of its own
 		.package = "librte-meta-net",
 		.dma = true,
 		.counts_missed = true,
@@ -264,7 +281,9 @@ const struct driver drivers[] = {
 		.device = DEVICE_INTERFACE,
 		.pmd = "net_af_xdp",
 		.package = PACKAGE("net-af-xdp"),
+		// libxdp finds programs by their ids, for which CAP_BPF is too little.
 		.caps = CAPS_PACKET | NEED_CAP(CAP_SYS_ADMIN),
+		.closing = NEED_CAP(CAP_NET_ADMIN) | NEED_CAP(CAP_SYS_ADMIN),
 		.xdp = true,
 		.dma = true,
 		.one_pool = true,
@@ -285,6 +304,8 @@ const struct driver drivers[] = {
 		.pmd = "net_af_packet",
 		.package = PACKAGE("net-af-packet"),
 		.caps = CAPS_PACKET,
+		.closing = NEED_CAP(CAP_NET_ADMIN), // flags of the interface
+		.locks = locked_by_af_packet,
 		.max_queues = PORT_MAX_QUEUES,
 		.burst = 32,
 		.descriptors = 1024,
@@ -319,6 +340,7 @@ const struct driver drivers[] = {
 		.pmd = "net_tap",
 		.package = PACKAGE("net-tap"),
 		.caps = NEED_CAP(CAP_NET_ADMIN),
+		.closing = NEED_CAP(CAP_NET_ADMIN),
 		.max_queues = PORT_MAX_QUEUES,
 		.burst = 16,
 		.descriptors = 256,
@@ -346,6 +368,7 @@ const struct driver drivers[] = {
 		.help = "vhost-user switch, or /dev/vhost-net of the kernel",
 		.device_help = "socket path of the vhost backend, or /dev/vhost-net",
 		.device = DEVICE_BACKEND,
+		.closing = NEED_CAP(CAP_NET_ADMIN), // interface of /dev/vhost-net
 		.pmd = "net_virtio",
 		.package = PACKAGE("net-virtio"),
 		.max_queues = 8,
@@ -390,6 +413,7 @@ const struct driver drivers[] = {
 		.help = "any DPDK device, given by its devargs",
 		.device_help = "DPDK devargs, net_vhost0,iface=/tmp/sock",
 		.device = DEVICE_DEVARGS,
+		.closing = UINT64_MAX, // not known
 		.package = "librte-meta-net",
 		.dma = true,
 		.max_queues = PORT_MAX_QUEUES,
@@ -402,6 +426,11 @@ const struct driver drivers[] = {
 
 const unsigned driver_count = sizeof(drivers) / sizeof(drivers[0]) - 1;
 
+uint64_t driver_least_caps(const struct driver *d)
+{
+	return d->caps | (d->xdp || d->locks ? NEED_CAP(CAP_IPC_LOCK) : 0);
+}
+
 const struct driver *driver_of(const struct port_settings *p)
 {
 	return &drivers[p->driver];
@@ -412,9 +441,59 @@ bool port_on_kernel_interface(const struct port_settings *p)
 	return driver_of(p)->device == DEVICE_INTERFACE && p->device;
 }
 
+bool port_is_files(const struct port_settings *p)
+{
+	return driver_of(p)->files && !p->device;
+}
+
 bool port_is_pci(const struct port_settings *p)
 {
 	return driver_of(p)->device == DEVICE_PCI;
+}
+
+static const struct driver *row_of_devargs(const char *devargs)
+{
+	for (const struct driver *d = drivers; d->name; d++) {
+		const char *kind = d->pmd ? d->pmd + strlen("net_") : ""; // eth_ is an alias
+
+		if (d->device == DEVICE_INTERFACE && strlen(devargs) > strlen("net_") &&
+			!strncmp(devargs + strlen("net_"), kind, strlen(kind)))
+			return d;
+	}
+	return NULL;
+}
+
+static bool is_interface_key(const char *argument)
+{
+	static const char *const keys[] = {"iface=", "rx_iface=", "rx_iface_in=", "tx_iface="};
+
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!strncmp(argument, keys[i], strlen(keys[i])))
+			return true;
+	return false;
+}
+
+bool port_of_devargs(const struct port_settings *p, unsigned n, struct port_settings *as,
+	char *name, size_t room)
+{
+	const struct driver *d = driver_of(p)->device == DEVICE_DEVARGS && p->device
+	                                 ? row_of_devargs(p->device)
+	                                 : NULL;
+	const char *at = d ? strchr(p->device, ',') : NULL;
+
+	for (; at; at = strchr(at + 1, ',')) {
+		const char *value;
+
+		if (!is_interface_key(at + 1) || n-- > 0)
+			continue;
+		value = strchr(at, '=') + 1;
+		snprintf(name, room, "%.*s", (int)strcspn(value, ","), value);
+		*as = *p;
+		as->driver = (int32_t)(d - drivers);
+		as->device = name;
+		return true;
+	}
+	return false;
 }
 
 uint64_t port_cpus_given(const struct port_settings *p)

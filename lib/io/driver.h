@@ -8,8 +8,7 @@
 #include <stdint.h>
 
 #include "io/port.h"
-
-#define NEED_CAP(n) (1ull << (n)) // n: CAP_* of linux/capability.h
+#include "io/privileges.h"
 
 // The meaning of ports[].device.
 enum driver_device {
@@ -33,9 +32,12 @@ struct driver {
 	const char *pmd;      // plug-in that must be installed: "net_pcap"; NULL: none
 	const char *package;  // Debian package that brings it
 	uint64_t caps;        // capabilities without which it cannot start
+	uint64_t closing;     // those that closing it needs
 	bool xdp;             // attaches an XDP program and locks packet memory
-	bool dma;             // a card may reach its mbufs by physical address
-	bool one_pool;        // sends an mbuf of its receive pool as it is, and copies all others
+	// Memory of the kernel that it locks in addition, NULL: none.
+	uint64_t (*locks)(const struct port_settings *p);
+	bool dma;      // a card may reach its mbufs by physical address
+	bool one_pool; // sends an mbuf of its receive pool as it is, and copies all others
 	bool hugepages_only;
 	bool counts_missed;    // its imissed is real
 	bool checksum_offload; // done by hardware, not by the driver in software
@@ -58,9 +60,19 @@ struct driver {
 extern const struct driver drivers[]; // the row behind the last one has no name
 extern const unsigned driver_count;
 
+// The capabilities with which it works on any box: also to lock packet memory above the limit.
+uint64_t driver_least_caps(const struct driver *d);
+
 const struct driver *driver_of(const struct port_settings *p);
 bool port_on_kernel_interface(const struct port_settings *p); // and not on files
-bool port_is_pci(const struct port_settings *p);              // a card that DPDK drives
+bool port_is_files(const struct port_settings *p); // rx_file and tx_file instead of the device
+bool port_is_pci(const struct port_settings *p);   // a card that DPDK drives
+
+// With driver vdev and devargs of another row ("net_af_packet0,iface=eth0"): the n-th kernel
+// interface in them, as a port of that row would name it. The text is in name. false: there is
+// none.
+bool port_of_devargs(const struct port_settings *p, unsigned n, struct port_settings *as,
+	char *name, size_t room);
 
 // CPUs in ports[].cpus, also when they are nonsense.
 uint64_t port_cpus_given(const struct port_settings *p);

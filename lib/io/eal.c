@@ -7,26 +7,32 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <rte_alarm.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_launch.h>
 #include <rte_log.h>
 
 #include "base/log.h"
 #include "io/driver.h"
 #include "io/explain.h"
 #include "io/memory.h"
+#include "io/privileges.h"
 #include "io/state.h"
 
 #define MIB         (UINT64_C(1) << 20)
 #define MARGIN_MIB  96 // EAL's own tables, device structures, rings
 #define CPUS_MAX    4096
 #define CPU_SET_LEN CPU_ALLOC_SIZE(CPUS_MAX)
+#define ALARM_MS    5000 // to wait for an alarm that is due at once
 
 static struct {
 	bool tried, running;
@@ -324,6 +330,64 @@ int io_start(const struct host_settings *h, const struct lcore_plan *lcores,
 		restore_affinity();
 	}
 	return err;
+}
+
+// A thread of DPDK gives up its capabilities; all threads have to.
+static struct {
+	_Atomic unsigned done;
+	_Atomic int err;
+} dropped;
+
+static void drop_own(void)
+{
+	int err = privileges_drop(false);
+
+	if (err)
+		dropped.err = err;
+	dropped.done++;
+}
+
+static int drop_in_worker(void *unused)
+{
+	drop_own();
+	return 0;
+}
+
+static void drop_in_alarm(void *unused)
+{
+	drop_own();
+}
+
+// The thread that calls alarms is the one that waits for interrupts.
+static int drop_in_interrupts(void)
+{
+	unsigned before = dropped.done;
+	int err = rte_eal_alarm_set(1, drop_in_alarm, NULL);
+
+	for (unsigned ms = 0; !err && dropped.done == before; ms++) {
+		if (ms == ALARM_MS)
+			return -ETIMEDOUT;
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
+	}
+	return err;
+}
+
+int io_drop_privileges(const struct port_settings *ports, unsigned count, struct io_error *e)
+{
+	uint64_t closing = 0;
+	int err;
+
+	for (unsigned i = 0; i < count; i++)
+		if (!port_is_files(&ports[i]))
+			closing |= driver_of(&ports[i])->closing;
+	rte_eal_mp_remote_launch(drop_in_worker, NULL, SKIP_MAIN);
+	rte_eal_mp_wait_lcore();
+	err = drop_in_interrupts();
+	err = err ? err : dropped.err;
+	err = err ? err : privileges_keep(closing);
+	return err ? io_fail(e, err, "capabilities of threads cannot be given up: %s",
+			     strerror(-err))
+	           : 0;
 }
 
 void io_stop(void)

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/log.h"
 #include "io/driver.h"
 
@@ -40,6 +41,13 @@ int port_fail(struct io_error *e, const struct port_settings *p, int err, const 
 	return err;
 }
 
+// *saved: a copy; -1: fd is closed. false: no copy could be made.
+static bool save_fd(int fd, int *saved)
+{
+	*saved = dup(fd);
+	return *saved >= 0 || errno == EBADF;
+}
+
 void capture_begin(struct capture *c)
 {
 	fflush(stdout);
@@ -49,8 +57,13 @@ void capture_begin(struct capture *c)
 	c->memory = memfd_create("said", MFD_CLOEXEC);
 	if (c->memory < 0)
 		return;
-	c->saved_out = dup(STDOUT_FILENO);
-	c->saved_err = dup(STDERR_FILENO);
+	if (!save_fd(STDOUT_FILENO, &c->saved_out) || !save_fd(STDERR_FILENO, &c->saved_err)) {
+		if (c->saved_out >= 0)
+			close(c->saved_out);
+		close(c->memory);
+		c->memory = -1; // nothing is captured
+		return;
+	}
 	dup2(c->memory, STDOUT_FILENO);
 	dup2(c->memory, STDERR_FILENO);
 }
@@ -74,7 +87,7 @@ static char *read_said(int fd)
 	ssize_t got;
 
 	if (!said)
-		abort();
+		arena_exhausted();
 	got = pread(fd, said, len, size - (off_t)len);
 	for (ssize_t i = 0; i < got; i++)
 		if (!said[i])
@@ -98,8 +111,12 @@ char *capture_end(struct capture *c)
 {
 	char *said;
 
-	if (c->memory < 0)
-		return calloc(1, 1);
+	if (c->memory < 0) {
+		said = calloc(1, 1);
+		if (!said)
+			arena_exhausted();
+		return said;
+	}
 	fflush(stdout);
 	fflush(stderr);
 	restore_fd(c->saved_out, STDOUT_FILENO);

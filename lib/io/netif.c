@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "io/steer.h"
 
 #define BUFFER_SIZE 65536
@@ -113,16 +114,16 @@ static void attribute_text(const struct rtattr *a, char *out, size_t room)
 
 static void read_xdp(const struct rtattr *nest, struct netif *n)
 {
+	static const char *const modes[] = {[IFLA_XDP_DRV_PROG_ID] = "xdpdrv",
+		[IFLA_XDP_SKB_PROG_ID] = "xdpgeneric",
+		[IFLA_XDP_HW_PROG_ID] = "xdpoffload"};
 	int len = (int)RTA_PAYLOAD(nest);
 
 	for (const struct rtattr *a = RTA_DATA(nest); RTA_OK(a, len); a = RTA_NEXT(a, len)) {
-		switch (a->rta_type) {
-		case IFLA_XDP_PROG_ID:
-		case IFLA_XDP_DRV_PROG_ID:
-		case IFLA_XDP_SKB_PROG_ID:
-		case IFLA_XDP_HW_PROG_ID:
-			n->xdp_program = attribute_u32(a);
-		}
+		if (a->rta_type >= sizeof(modes) / sizeof(modes[0]) || !modes[a->rta_type])
+			continue;
+		n->xdp_program = attribute_u32(a);
+		n->xdp_mode = modes[a->rta_type];
 	}
 }
 
@@ -168,7 +169,7 @@ static struct netif *add_item(struct table *t)
 	struct netif *bigger = reallocarray(t->items, t->count + 1, sizeof(*t->items));
 
 	if (!bigger)
-		abort();
+		arena_exhausted();
 	t->items = bigger;
 	memset(&t->items[t->count], 0, sizeof(*t->items));
 	return &t->items[t->count++];
@@ -398,19 +399,19 @@ static void detach_mode(uint32_t index, uint32_t mode)
 	close(fd);
 }
 
-int netif_detach_xdp(const char *name)
+int netif_detach_xdp(const char *name, uint32_t program)
 {
 	static const uint32_t modes[] = {XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, XDP_FLAGS_HW_MODE};
 	struct netif n;
 	int err = netif_read(name, &n);
 
-	for (unsigned i = 0; !err && n.xdp_program && i < 3; i++) {
+	for (unsigned i = 0; !err && n.xdp_program == program && i < 3; i++) {
 		detach_mode(n.index, modes[i]);
 		err = netif_read(name, &n);
 	}
 	if (err)
 		return err == -ENODEV ? 0 : err;
-	return n.xdp_program ? -EBUSY : 0;
+	return n.xdp_program == program ? -EBUSY : 0;
 }
 
 int netif_set_promiscuous(const char *name, bool on)

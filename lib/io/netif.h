@@ -24,6 +24,7 @@ struct netif {
 	bool carrier;
 	bool default_route;
 	uint32_t xdp_program; // id, 0: none
+	const char *xdp_mode; // of it, in the words of ip(8): "xdpdrv", "xdpgeneric", "xdpoffload"
 	uint32_t rx_queues;   // 0: unknown
 	uint64_t speed_bps;   // of a card, 0: unknown
 	uint32_t addr_count;  // may be more than are kept
@@ -45,8 +46,9 @@ void netif_read_rss(const char *name, struct steer *s);
 // Is it up, with a carrier? false also when it does not exist.
 bool netif_running(const char *name);
 
-// Detach the XDP program in whatever mode it is attached; 0, also when there is none, or -errno.
-int netif_detach_xdp(const char *name);
+// Detach that XDP program in whatever mode it is attached; 0, also when another one or none is
+// attached, or -errno.
+int netif_detach_xdp(const char *name, uint32_t program);
 // Make the flag IFF_PROMISC as it is in flags.
 int netif_set_promiscuous(const char *name, bool on);
 // Receive all multicast for as long as the returned descriptor is open; the kernel itself undoes

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rte_dev.h>
@@ -56,6 +57,25 @@ static int probe_vdev(char *devargs, uint16_t *id)
 	int err = rte_eal_hotplug_add("vdev", name, args ? args : "");
 
 	return err ? err : rte_eth_dev_get_port_by_name(name, id);
+}
+
+// The settings by which the port has an interface.
+static const struct port_settings *claim_settings(const struct port *port)
+{
+	return port->named_device[0] ? &port->named : port->settings;
+}
+
+static int claim_interface(struct port *port, struct io_error *e)
+{
+	int claim;
+
+	if (!port_of_devargs(port->settings, 0, &port->named, port->named_device,
+		    sizeof(port->named_device)) &&
+		!port_on_kernel_interface(port->settings))
+		return 0;
+	claim = state_begin(claim_settings(port), e);
+	port->claim = claim < 0 ? 0 : claim;
+	return claim < 0 ? claim : 0;
 }
 
 // device: of the port's.
@@ -120,7 +140,18 @@ static int open_device(
 		port->queue[device * queues + n] =
 			(struct port_queue){port->devices[device], (uint16_t)n};
 	err = port_configure(port, device, e);
+	if (port->claim)
+		state_attached(claim_settings(port)); // also by a driver that failed then
 	return err ? err : rte_eth_dev_start(port->devices[device]);
+}
+
+// Left by a process that died: the driver cannot listen there otherwise.
+static void remove_dead_socket(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode) && socket_try(path) == -ECONNREFUSED)
+		unlink(path);
 }
 
 static int open_port(struct port *ports, unsigned count, unsigned index, struct io_error *e)
@@ -129,10 +160,8 @@ static int open_port(struct port *ports, unsigned count, unsigned index, struct 
 	unsigned devices = port->queues / port_queues_of_device(port);
 	int err = 0;
 
-	if (port_on_kernel_interface(port->settings)) {
-		err = state_begin(port->settings, e);
-		port->claimed = !err;
-	}
+	if (port->driver->device == DEVICE_SOCKET)
+		remove_dead_socket(socket_path(port->settings->device));
 	for (unsigned d = 0; !err && d < devices; d++)
 		err = open_device(ports, count, index, d, e);
 	if (!err)
@@ -145,8 +174,6 @@ static int open_port(struct port *ports, unsigned count, unsigned index, struct 
 		rte_eth_promiscuous_enable(port->devices[0]); // -ENOTSUP: it hears everything
 	if (port_on_kernel_interface(port->settings) && !port->driver->counts_missed)
 		drops_start(&port->drops, port->settings->device, port->queues);
-	if (port->claimed)
-		state_attached(port->settings);
 	return 0;
 }
 
@@ -157,6 +184,9 @@ static int open_captured(struct port *ports, unsigned count, unsigned index, str
 	int err;
 
 	e->text[0] = '\0';
+	err = claim_interface(&ports[index], e);
+	if (err)
+		return err;
 	capture_begin(&c);
 	eal_set_talkative(true);
 	err = open_port(ports, count, index, e);
@@ -239,8 +269,8 @@ void port_stop_all(struct port *ports, unsigned count)
 		port_free_pools(&ports[i]);
 	free(capture_end(&c));
 	for (unsigned i = 0; i < count; i++) {
-		if (ports[i].claimed)
-			state_end(ports[i].settings);
-		ports[i].claimed = false;
+		if (ports[i].claim)
+			state_end(claim_settings(&ports[i]), ports[i].claim);
+		ports[i].claim = 0;
 	}
 }

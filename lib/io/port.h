@@ -39,7 +39,8 @@ struct port_settings {
 	double link_speed;                       // bits per second; 0 or INFINITY: the device's
 	bool checksum_offload;                   // let the device finish checksums when it can
 	bool force;                              // use an interface that the host uses
-	int32_t steering_probe;                  // enum steering_probe
+	int32_t steering_probe;                  // enum probe_when
+	int32_t address_probe;                   // enum probe_when
 	uint64_t held;    // no setting: packets that its sender keeps for later, buffers on top of
 	                  // mbufs auto
 	bool promiscuous; // no setting: its clients have Ethernet addresses of their own
@@ -49,8 +50,8 @@ struct port_settings {
 	bool has_ports;          // no setting: its items have source ports, a queue's each
 };
 
-// Probe before the run which queue replies reach: if the driver leaves that open, always, never.
-enum steering_probe { STEERING_PROBE_AUTO, STEERING_PROBE_ALWAYS, STEERING_PROBE_NEVER };
+// A probe before the run: where it makes sense, always, never.
+enum probe_when { PROBE_AUTO, PROBE_ALWAYS, PROBE_NEVER };
 
 extern const struct field_section port_section;
 
@@ -140,14 +141,20 @@ struct port {
 	struct rte_mempool *tx_pool[PORT_MAX_QUEUES];
 	struct port_counters before; // the device's counters when the run began
 	// For port_stop_all alone.
-	bool claimed;
+	int claim;                              // on its interface (io/state.h), 0: none
+	struct port_settings named;             // vdev: the port that its devargs amount to
+	char named_device[64];                  // of it, "": none
 	struct drops drops;                     // af_packet
 	int multicast;                          // descriptor that keeps multicast coming, 0: none
 	struct rte_ring *ring[PORT_MAX_QUEUES]; // driver ring: this port sends into it
 };
 
+// The device as its driver names it: "veth", "net_ixgbe 0000:01:00.0". false: it is none of the box
+// (ring, null, files).
+bool port_nic(const struct port *port, char *text, size_t room);
+
 // Before EAL: does this box meet the needs of the ports (device, capability, plug-in, hugepages),
-// and is each kernel interface free? Removes leftovers of a killed run. 0, or -errno with
+// and is each kernel interface free? Changes nothing. 0, or -errno with
 // e: -ENODEV, -EPERM, -EBUSY (default route, XDP program, other user), -EADDRINUSE (kernel
 // addresses), -ENETDOWN, -EMSGSIZE (MTU), -ENOENT, -ENOMEM, -EINVAL.
 int port_preflight(
@@ -159,14 +166,20 @@ int port_preflight(
 int io_start(const struct host_settings *h, const struct lcore_plan *lcores,
 	const struct port_settings *ports, unsigned count, struct io_error *e);
 
-// Open and start all ports into ports_out[count]; on failure none stays open and interfaces are as
-// before.
+// Open and start all ports into ports_out[count], on interfaces without the leftovers of killed
+// runs. On failure none stays open and interfaces are as before.
 int port_start_all(const struct port_settings *ports, unsigned count, struct port *ports_out,
 	struct io_error *e);
+
+// With all ports open: workers and DPDK's own threads give up all capabilities, the calling thread
+// those that neither closing the ports nor the user's files and commands need. 0 or -errno with e.
+int io_drop_privileges(const struct port_settings *ports, unsigned count, struct io_error *e);
 
 void port_read_counters(struct port *p, struct port_counters *out);
 // Between two runs: drop packets that wait in the queues; the counters start again.
 void port_renew(struct port *p);
+// The counters start again.
+void port_count_anew(struct port *p);
 bool port_link_up(const struct port *p);
 
 // Stop and close the ports, detach XDP programs, restore interface flags.

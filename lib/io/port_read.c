@@ -9,6 +9,7 @@
 
 #include <rte_ethdev.h>
 
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "io/burst.h"
 #include "io/driver.h"
@@ -67,10 +68,11 @@ static bool all_up(const struct port *ports, unsigned count)
 
 void port_wait_for_links(struct port *ports, unsigned count)
 {
-	for (unsigned ms = 0; ms < LINK_WAIT_MS && !all_up(ports, count); ms += 10)
+	for (unsigned ms = 0; ms < LINK_WAIT_MS && !all_up(ports, count) && !interrupt_count;
+		ms += 10)
 		usleep(10000);
 	for (unsigned i = 0; i < count; i++) {
-		if (!port_link_up(&ports[i]))
+		if (!interrupt_count && !port_link_up(&ports[i]))
 			log_warning("port %s: no link after %u s, so no reply can arrive (check "
 				    "the cable and the other end)",
 				ports[i].settings->name, LINK_WAIT_MS / 1000);
@@ -115,6 +117,11 @@ void port_read_counters(struct port *p, struct port_counters *out)
 	PORT_COUNTERS(SINCE_BEFORE)
 }
 
+void port_count_anew(struct port *p)
+{
+	read_devices(p, &p->before);
+}
+
 void port_renew(struct port *p)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
@@ -127,5 +134,23 @@ void port_renew(struct port *p)
 				break;
 			burst_free(pkts, n);
 		}
-	read_devices(p, &p->before);
+	port_count_anew(p);
+}
+
+bool port_nic(const struct port *port, char *text, size_t room)
+{
+	struct rte_eth_dev_info info = {0};
+	struct netif n;
+
+	if (port_on_kernel_interface(port->settings)) {
+		if (netif_read(port->settings->device, &n) < 0 || (!n.driver[0] && !n.kind[0]))
+			return false;
+		snprintf(text, room, "%s", n.driver[0] ? n.driver : n.kind);
+		return true;
+	}
+	if (!port_is_pci(port->settings) || !port->device_count ||
+		rte_eth_dev_info_get(port->devices[0], &info) < 0)
+		return false;
+	snprintf(text, room, "%s %s", info.driver_name, rte_dev_name(info.device));
+	return true;
 }

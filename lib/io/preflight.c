@@ -10,81 +10,35 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "io/driver.h"
 #include "io/explain.h"
 #include "io/memory.h"
+#include "io/privileges.h"
 
 #define MIB (UINT64_C(1) << 20)
 
-uint64_t capabilities_now(void)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
-
-	if (syscall(SYS_capget, &head, data) < 0)
-		return 0;
-	return data[0].effective | (uint64_t)data[1].effective << 32;
-}
-
-const char *capabilities_names(uint64_t caps, char *buf, size_t room)
-{
-	static const struct {
-		unsigned number;
-		const char *name;
-	} names[] = {{CAP_NET_RAW, "CAP_NET_RAW"}, {CAP_NET_ADMIN, "CAP_NET_ADMIN"},
-		{CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, {CAP_IPC_LOCK, "CAP_IPC_LOCK"}};
-	size_t used = 0;
-
-	buf[0] = '\0';
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]) && used < room; i++)
-		if (caps & NEED_CAP(names[i].number))
-			used += (size_t)snprintf(
-				buf + used, room - used, "%s%s", used ? ", " : "", names[i].name);
-	return buf;
-}
-
-static void lower_case(char *text)
-{
-	char *to = text;
-
-	for (; *text; text++)
-		if (*text != ' ')
-			*to++ = *text >= 'A' && *text <= 'Z' ? (char)(*text + 32) : *text;
-	*to = '\0';
-}
-
 static int check_capabilities(const struct port_settings *p, struct io_error *e)
 {
-	uint64_t need = driver_of(p)->caps, missing;
-	char names[128], small[128], program[256];
-	ssize_t len;
+	uint64_t missing = port_is_files(p) ? 0 : driver_of(p)->caps & ~capabilities_now();
+	char names[128], command[512];
 
-	if (driver_of(p)->files && !p->device)
-		need = 0; // files
-	missing = need & ~capabilities_now();
 	if (!missing)
 		return 0;
-	capabilities_names(missing, names, sizeof(names));
-	capabilities_names(
-		driver_of(p)->xdp ? need | NEED_CAP(CAP_IPC_LOCK) : need, small, sizeof(small));
-	lower_case(small);
-	len = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	program[len > 0 ? len : 0] = '\0';
-	return port_fail(e, p, -EPERM, "%s missing: run as root, or `sudo setcap %s+ep %s`", names,
-		small, program);
+	return port_fail(e, p, -EPERM, "%s missing: run as root, or %s",
+		capabilities_names(missing, names, sizeof(names)),
+		capabilities_command(driver_least_caps(driver_of(p)), command, sizeof(command)));
 }
 
-// The kernel locks the packet memory of XDP sockets against the limit of processes without
-// CAP_IPC_LOCK.
+// The kernel locks packet memory against the limit of processes without CAP_IPC_LOCK.
 static int check_memory_lock(const struct port_settings *p, struct io_error *e)
 {
-	uint64_t need = port_memory(p);
+	const struct driver *d = driver_of(p);
+	uint64_t need = d->xdp ? port_memory(p) : d->locks ? d->locks(p) : 0;
 	struct rlimit limit;
 
-	if (!driver_of(p)->xdp || capabilities_now() & NEED_CAP(CAP_IPC_LOCK))
+	if (!need || capabilities_now() & NEED_CAP(CAP_IPC_LOCK))
 		return 0;
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
 		return 0;
@@ -93,7 +47,7 @@ static int check_memory_lock(const struct port_settings *p, struct io_error *e)
 	if (limit.rlim_max >= need)
 		return 0;
 	return port_fail(e, p, -EPERM,
-		"XDP sockets need %" PRIu64 " KiB of locked memory and the limit is %" PRIu64
+		"its packet memory needs %" PRIu64 " KiB that are locked, and the limit is %" PRIu64
 		": run as root, or `ulimit -l unlimited`, or give the program CAP_IPC_LOCK",
 		need / 1024, (uint64_t)limit.rlim_max / 1024);
 }
@@ -132,7 +86,8 @@ static int check_hugepages(
 		driver_of(p)->hugepages_only ? "" : ", or host.memory: pages");
 }
 
-int port_preflight(const struct port_settings *p, const struct host_settings *h, struct io_error *e)
+static int check_port(
+	const struct port_settings *p, const struct host_settings *h, struct io_error *e)
 {
 	int err = check_plugin(p, e);
 
@@ -143,4 +98,15 @@ int port_preflight(const struct port_settings *p, const struct host_settings *h,
 	if (!err)
 		err = preflight_device(p, e);
 	return err ? err : check_hugepages(p, h, e);
+}
+
+int port_preflight(const struct port_settings *p, const struct host_settings *h, struct io_error *e)
+{
+	struct port_settings as;
+	char name[64];
+	int err = 0;
+
+	for (unsigned n = 0; !err && port_of_devargs(p, n, &as, name, sizeof(name)); n++)
+		err = check_port(&as, h, e);
+	return err ? err : check_port(p, h, e);
 }

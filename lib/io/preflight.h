@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks before EAL starts: is everything that a port needs there, and may the tester use it?
+// Checks before EAL starts: is everything that a port needs there, and may the tester use it? They
+// change nothing on the box.
 // port_preflight (io/port.h) checks a whole port. Path: cold. Management thread.
 #pragma once
 
@@ -14,8 +15,7 @@ int preflight_device(const struct port_settings *p, struct io_error *e);
 
 struct netif;
 
-// The same for a port on one of these interfaces. Changes one thing: with force: true an XDP
-// program is detached.
+// The same for a port on one of these interfaces.
 int preflight_interface(const struct port_settings *p, const struct netif *list, unsigned count,
 	struct io_error *e);
 
@@ -23,8 +23,3 @@ int preflight_interface(const struct port_settings *p, const struct netif *list,
 // of list.
 int preflight_users(const struct port_settings *p, const struct netif *n, const struct netif *list,
 	unsigned count, struct io_error *e);
-
-// Effective capabilities of this thread, a bit each (NEED_CAP).
-uint64_t capabilities_now(void);
-// "CAP_NET_RAW, CAP_NET_ADMIN"; returns buf.
-const char *capabilities_names(uint64_t caps, char *buf, size_t room);

@@ -9,7 +9,7 @@
 
 #define AT(member) offsetof(struct port_settings, member)
 
-static const char *const steering_probe_names[] = {"auto", "always", "never", NULL};
+static const char *const probe_names[] = {"auto", "always", "never", NULL};
 
 static const struct field port_fields[] = {
 	{.name = "name",
@@ -122,7 +122,7 @@ static const struct field port_fields[] = {
 		.offset = AT(checksum_offload),
 		.def = "false"},
 	{.name = "force",
-		.help = "use the interface although the host uses it",
+		.help = "use the interface although the host uses it; an XDP program on it stays",
 		.type = FIELD_BOOL,
 		.offset = AT(force),
 		.def = "false"},
@@ -132,7 +132,14 @@ static const struct field port_fields[] = {
 		.type = FIELD_ENUM,
 		.offset = AT(steering_probe),
 		.def = "auto",
-		.names = steering_probe_names},
+		.names = probe_names},
+	{.name = "address_probe",
+		.help = "ask before the run whether other hosts have the tester's addresses; auto: "
+			"unless no other host can be on the wire (ring, null, files)",
+		.type = FIELD_ENUM,
+		.offset = AT(address_probe),
+		.def = "auto",
+		.names = probe_names},
 };
 
 const struct field_section port_section = {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Changes of this process to kernel interfaces, written to a file per interface before the change:
-// the user, its flags, the XDP program. A run ends by undoing them; after SIGKILL the next start
-// finds the file of a dead process and undoes them then. Path: cold. Management thread.
+// Claims on kernel interfaces, and changes to them. A claim is a socket with an abstract name, one
+// for each interface of a network namespace: all users see it, and it goes with the process.
+// Changes are in a file per interface, written before they are made. A run ends by undoing them;
+// after SIGKILL the next run on the interface does. Path: cold. Management thread.
 #pragma once
 
 #include <net/if.h>
@@ -11,16 +12,17 @@
 
 #include "io/port.h"
 
+struct netif;
+
 struct state {
 	char interface[IFNAMSIZ];
 	uint64_t netns; // inode of the network namespace
 	uint32_t index; // of the interface
+	uint32_t boot;  // of the box: what was changed before it was started again is undone
 	uint32_t flags; // IFF_*, before
 	uint64_t pid;
-	uint64_t started;    // of the process, in clock ticks since boot
-	bool attaches_xdp;   // the driver puts an XDP program there
-	uint32_t xdp_before; // program that was there before, 0: none
-	uint32_t xdp_ours;   // program that the driver put there, 0: not known (yet)
+	bool promiscuous;  // the driver sets IFF_PROMISC
+	uint32_t xdp_ours; // program that the driver attached, 0: none
 };
 
 // The directory of the files, made when it is not there: /run/ddiperf, for other users than root
@@ -32,25 +34,26 @@ void state_leave_directory(const char *dir);
 
 void state_remove_folder(const char *path); // with everything in it
 
-// Files. 0 or -errno; state_write: -EEXIST when there is one already. state_read: -ENOENT, or
+// Files. 0 or -errno. state_write takes the place of an earlier one. state_read: -ENOENT, or
 // -EINVAL when it is not one of ours (cut short, or of another version).
 int state_write(const char *dir, const struct state *s);
-int state_rewrite(const char *dir, const struct state *s); // in place of the one that is there
-int state_read(const char *dir, const char *interface, uint64_t netns, struct state *s);
+int state_read(const char *dir, uint32_t index, uint64_t netns, struct state *s);
 void state_remove(const char *dir, const struct state *s);
 
-// This process and its namespace into s.
+// This process, its namespace and this start of the box into s.
 void state_of_self(struct state *s);
-// Does the process that wrote it still run?
-bool state_is_alive(const struct state *s);
 
-// Undo the changes of a dead process to the interface. 0, also when there was nothing; -EBUSY with
-// e when a living process uses it; another -errno with e. *cleaned (NULL allowed): something was
-// undone.
-int state_recover(const struct port_settings *p, bool *cleaned, struct io_error *e);
-// Claim the interface of the port, after state_recover. 0 or -errno with e.
+// Would state_begin find the interface free? Changes nothing. 0; -EBUSY with e when another run
+// uses it, or when an XDP program of others is in the way: of a driver that attaches its own
+// always, of another one without force: true.
+int state_look(const struct port_settings *p, const struct netif *n, struct io_error *e);
+// Claim the interface of the port, undo the changes of a killed run, and write its state. The
+// claim, a descriptor above 0, or -errno with e.
 int state_begin(const struct port_settings *p, struct io_error *e);
-// The port is started: note the XDP program that its driver attached.
+// The driver opened a device: note the XDP program that it attached.
 void state_attached(const struct port_settings *p);
-// The port is closed: leave the interface as it was found and give it up.
-void state_end(const struct port_settings *p);
+// The port is closed: leave the interface as it was found and give the claim up.
+void state_end(const struct port_settings *p, int claim);
+// For the last moments of a process: leave all interfaces as this process found them. Any thread,
+// while the management thread does nothing.
+void state_end_own(void);

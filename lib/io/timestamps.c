@@ -6,8 +6,10 @@
 #include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/arena.h"
+#include "base/interrupt.h"
 
 int timestamps_add(struct timestamps *t, uint64_t ns)
 {
@@ -30,20 +32,16 @@ void timestamps_free(struct timestamps *t)
 	*t = (struct timestamps){0};
 }
 
-bool timestamps_is_packet_file(const char *path)
+bool timestamps_is_packet_file(int fd)
 {
 	static const uint32_t magics[] = {
 		0xa1b2c3d4, 0xd4c3b2a1, 0xa1b23c4d, 0x4d3cb2a1, 0x0a0d0d0a};
-	FILE *f = fopen(path, "r");
 	uint32_t magic = 0;
 	bool found = false;
 
-	if (!f)
-		return false;
-	if (fread(&magic, sizeof(magic), 1, f) == 1)
+	if (pread(fd, &magic, sizeof(magic), 0) == sizeof(magic))
 		for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
 			found = found || magic == magics[i];
-	fclose(f);
 	return found;
 }
 
@@ -54,6 +52,8 @@ static int add_all(pcap_t *p, const struct bpf_program *filter, struct timestamp
 	int rc = 0, more;
 
 	while (rc == 0 && (more = pcap_next_ex(p, &head, &data)) == 1) {
+		if (interrupt_count)
+			return -EINTR;
 		if (filter && !pcap_offline_filter(filter, head, data))
 			continue;
 		rc = timestamps_add(
@@ -64,16 +64,22 @@ static int add_all(pcap_t *p, const struct bpf_program *filter, struct timestamp
 	return more == PCAP_ERROR_BREAK ? 0 : -EINVAL;
 }
 
-int timestamps_read(struct timestamps *t, const char *path, const char *filter, struct arena *a,
-	const char **why)
+int timestamps_read(
+	struct timestamps *t, int fd, const char *filter, struct arena *a, const char **why)
 {
 	char errors[PCAP_ERRBUF_SIZE] = "";
 	struct bpf_program program;
+	FILE *f = fdopen(fd, "r");
 	pcap_t *p =
-		pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, errors);
+		f ? pcap_fopen_offline_with_tstamp_precision(f, PCAP_TSTAMP_PRECISION_NANO, errors)
+		  : NULL;
 	int rc = 0;
 
 	if (!p) {
+		if (f)
+			fclose(f);
+		else
+			close(fd);
 		*why = arena_strdup(a, errors);
 		return -EINVAL;
 	}

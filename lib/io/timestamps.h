@@ -12,13 +12,13 @@ struct timestamps {
 	uint64_t count, room;
 };
 
-// Does the file at path begin like one of packets (pcap or pcapng)?
-bool timestamps_is_packet_file(const char *path);
+// Does the file begin like one of packets (pcap or pcapng)? Its descriptor stays at its place.
+bool timestamps_is_packet_file(int fd);
 
-// Of every packet that the filter (tcpdump's language; NULL: all) lets through. 0, or -EINVAL with
-// *why: static or arena text, lives as long as a.
-int timestamps_read(struct timestamps *t, const char *path, const char *filter, struct arena *a,
-	const char **why);
+// Of every packet that the filter (tcpdump's language; NULL: all) lets through. Closes fd, which is
+// at the begin of the file. 0, or -EINVAL with *why: static or arena text, lives as long as a.
+int timestamps_read(
+	struct timestamps *t, int fd, const char *filter, struct arena *a, const char **why);
 // One more; 0 or -ENOMEM.
 int timestamps_add(struct timestamps *t, uint64_t ns);
 void timestamps_free(struct timestamps *t);

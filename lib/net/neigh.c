@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ARP, neighbour discovery and ping on bytes; see neigh.h for the contract.
 // Keeps no state: the caller decides when and how often to ask.
-// Path: hot (answer, but rare) | cold (ask, learn). Any thread.
+// Path: hot (answer, claim, but rare) | cold (ask). Any thread.
 #include "net/neigh.h"
 
 #include "base/bytes.h"
@@ -41,14 +41,21 @@ bool neigh_owns(const struct neigh_self *self, const uint8_t *addr, uint8_t addr
 	return false;
 }
 
+bool neigh_mac_of(
+	const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
+{
+	memcpy(mac, self->mac, 6);
+	if (neigh_owns(self, addr, addr_len))
+		return true;
+	return self->others && self->others(self->others_of, addr, addr_len, mac);
+}
+
 // The MAC for one of our addresses. false: the address is not ours.
 static bool answer_as(
 	const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len, struct neigh_self *as)
 {
 	*as = *self;
-	if (neigh_owns(self, addr, addr_len))
-		return true;
-	return self->others && self->others(self->others_of, addr, addr_len, as->mac);
+	return neigh_mac_of(self, addr, addr_len, as->mac);
 }
 
 static bool is_zero(const uint8_t *addr, uint8_t addr_len)
@@ -61,6 +68,13 @@ static bool is_zero(const uint8_t *addr, uint8_t addr_len)
 static bool is_group_mac(const uint8_t *mac)
 {
 	return mac[0] & 1;
+}
+
+static bool is_no_mac(const uint8_t *mac)
+{
+	static const uint8_t none[6];
+
+	return memcmp(mac, none, 6) == 0;
 }
 
 // A single other host: not a multicast, not the broadcast or another reserved address, not none,
@@ -189,7 +203,7 @@ static const uint8_t *read_nd(
 	return read_nd_options(&r, option, mac) ? message + 8 : NULL;
 }
 
-// A whole solicitation or advertisement from ip->src, with our MAC in its one option.
+// A whole solicitation or advertisement from ip->src, with our MAC in its one option if it has one.
 static void write_nd(struct writer *w, const struct neigh_self *self, const struct frame_ip *ip,
 	uint8_t type, uint8_t flags, const uint8_t *target)
 {
@@ -202,9 +216,11 @@ static void write_nd(struct writer *w, const struct neigh_self *self, const stru
 	write_be16(w, 0);
 	write_be32(w, (uint32_t)flags << 24);
 	write_bytes(w, target, 16);
-	write_u8(w, type == ND_SOLICIT ? OPTION_SOURCE : OPTION_TARGET);
-	write_u8(w, 1);
-	write_bytes(w, self->mac, 6);
+	if (ip->payload_len > ND_LEN) {
+		write_u8(w, type == ND_SOLICIT ? OPTION_SOURCE : OPTION_TARGET);
+		write_u8(w, 1);
+		write_bytes(w, self->mac, 6);
+	}
 	if (!w->failed)
 		close_icmp(ip, message);
 }
@@ -291,8 +307,9 @@ static void ask_nd(struct writer *w, const struct neigh_self *self, const struct
 	uint8_t group[16] = {
 		0xff, 0x02, [11] = 1, [12] = 0xff}; // solicited-node, RFC 4291 section 2.7.1
 	uint8_t mac[6] = {0x33, 0x33};              // RFC 2464 section 7
-	const struct frame_ip ip = {
-		from->bytes, group, 16, ND_HOP_LIMIT, FRAME_PROTOCOL_ICMPV6, ND_LEN + 8};
+	// A probe has no link-layer address to tell (RFC 4861 section 4.3).
+	const struct frame_ip ip = {from->bytes, group, 16, ND_HOP_LIMIT, FRAME_PROTOCOL_ICMPV6,
+		is_zero(from->bytes, 16) ? ND_LEN : ND_LEN + 8};
 
 	memcpy(group + 13, target->bytes + 13, 3);
 	memcpy(mac + 2, group + 12, 4);
@@ -312,36 +329,64 @@ uint32_t neigh_ask(const struct neigh_self *self, const struct addr *from,
 	return written(&w, out);
 }
 
-static bool learn_arp(const struct frame *f, const struct addr *target, uint8_t mac[6])
+static void claim_addr(struct neigh_claim *out, const uint8_t *addr, uint8_t addr_len)
+{
+	out->addr = (struct addr){.len = addr_len};
+	memcpy(out->addr.bytes, addr, addr_len);
+}
+
+static bool claim_arp(const struct frame *f, struct neigh_claim *out)
 {
 	struct arp arp;
 
-	if (!read_arp(f, &arp) || arp.operation != ARP_REPLY)
+	if (!read_arp(f, &arp) || (arp.operation != ARP_REQUEST && arp.operation != ARP_REPLY))
 		return false;
-	if (!addr_bytes_equal(arp.sender, target->bytes, 4))
+	out->probe = is_zero(arp.sender, 4);
+	if (is_no_mac(arp.sender_mac) || (out->probe && arp.operation == ARP_REPLY))
 		return false;
-	memcpy(mac, arp.sender_mac, 6);
+	claim_addr(out, out->probe ? arp.target : arp.sender, 4);
+	memcpy(out->mac, arp.sender_mac, 6);
+	out->overrides = !out->probe;
 	return true;
 }
 
-static bool learn_nd(const struct frame *f, const struct addr *target, uint8_t mac[6])
+static bool claim_advert(const struct frame *f, struct neigh_claim *out)
 {
-	const uint8_t *from, *told = read_nd(f, ND_ADVERT, OPTION_TARGET, &from);
+	const uint8_t *mac, *target = read_nd(f, ND_ADVERT, OPTION_TARGET, &mac);
 
-	if (!told || !addr_bytes_equal(told, target->bytes, 16))
+	if (!target || is_no_mac(mac))
 		return false;
 	if (f->dst[0] == 0xff && (f->payload[4] & ND_FLAG_SOLICIT)) // RFC 4861 section 7.1.2
 		return false;
-	memcpy(mac, from, 6);
+	claim_addr(out, target, 16);
+	memcpy(out->mac, mac, 6);
+	out->probe = false;
+	out->overrides = f->payload[4] & ND_FLAG_OVERRIDE;
 	return true;
 }
 
-bool neigh_learn(
-	enum frame_kind kind, const struct frame *f, const struct addr *target, uint8_t mac[6])
+static bool claim_solicit(const struct frame *f, struct neigh_claim *out)
 {
-	if (kind == FRAME_ARP && target->len == 4)
-		return learn_arp(f, target, mac);
-	if (kind == FRAME_ND && target->len == 16)
-		return learn_nd(f, target, mac);
-	return false;
+	const uint8_t *mac, *target = read_nd(f, ND_SOLICIT, OPTION_SOURCE, &mac);
+	bool told;
+
+	if (!target || is_no_mac(mac))
+		return false;
+	told = mac != f->eth + 6;
+	out->probe = is_zero(f->src, 16);
+	if (out->probe == told || (out->probe && f->dst[0] != 0xff))
+		return false;
+	claim_addr(out, out->probe ? target : f->src, 16);
+	memcpy(out->mac, mac, 6);
+	out->overrides = told;
+	return true;
+}
+
+bool neigh_claim(enum frame_kind kind, const struct frame *f, struct neigh_claim *out)
+{
+	if (kind == FRAME_ARP)
+		return claim_arp(f, out);
+	if (kind != FRAME_ND)
+		return false;
+	return f->icmp_type == ND_ADVERT ? claim_advert(f, out) : claim_solicit(f, out);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ARP (RFC 826), neighbour discovery (RFC 4861) and ping: answer for the addresses that we own, ask
 // for others. Pure functions on bytes: no table, no clock, no port.
-// Path: hot (answer, but rare) | cold (ask, learn). Any thread.
+// Path: hot (answer, claim, but rare) | cold (ask). Any thread.
 #pragma once
 
 #include <stdbool.h>
@@ -27,6 +27,10 @@ struct neigh_self {
 
 bool neigh_owns(const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len);
 
+// Is the address ours, or one of the others? Then its MAC is written.
+bool neigh_mac_of(
+	const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
+
 // The whole frame to send back for an ARP request, a neighbour solicitation or an echo request of
 // kind for an address we own, on our VLANs; 0 when there is nothing to answer or no room. out must
 // not overlap the frame. ND: hop limit 255, checksum, options and target are verified first. Echo:
@@ -37,11 +41,20 @@ uint32_t neigh_answer(const struct neigh_self *self, enum frame_kind kind, const
 	uint8_t *out, uint32_t room);
 
 // An ARP request or neighbour solicitation for target, asked in the name of `from` (same family, 4
-// or 16). Returns its length; 0: no room.
+// or 16). `from` all zero: a probe, as its sender has no address yet (RFC 5227, RFC 4862). Returns
+// its length; 0: no room.
 uint32_t neigh_ask(const struct neigh_self *self, const struct addr *from,
 	const struct addr *target, uint8_t *out, uint32_t room);
 
-// Is the frame a reply that tells the MAC of target (ARP reply, valid neighbour advertisement)?
-// mac is written only then. Does not look at the VLANs: the caller compares them.
-bool neigh_learn(
-	enum frame_kind kind, const struct frame *f, const struct addr *target, uint8_t mac[6]);
+// What the sender of an ARP or ND frame says about itself.
+struct neigh_claim {
+	struct addr addr;
+	uint8_t mac[6];
+	bool probe;     // it asks whether the address is free, and does not have it yet
+	bool overrides; // its MAC takes the place of a known one (RFC 4861 section 7.2.5)
+};
+
+// An ARP message (RFC 826: of either kind), a valid neighbour advertisement, or a valid
+// solicitation with the sender's MAC in its option or as a probe. false: any other frame; *out is
+// undefined. Does not look at the VLANs: the caller compares them.
+bool neigh_claim(enum frame_kind kind, const struct frame *f, struct neigh_claim *out);

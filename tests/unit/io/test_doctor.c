@@ -271,12 +271,19 @@ static void missing_rights_and_plug_ins_are_told(void **state)
 	assert_row("drivers", "bus_vdev", DOCTOR_OK, NULL, NULL);
 	test_caps = ALL & ~NEED_CAP(CAP_SYS_ADMIN);
 	read_box(&tun, 1);
-	assert_row(
-		"privileges", "capabilities", DOCTOR_WARN, "CAP_NET_RAW", "run as root, or `sudo");
-	assert_row("drivers", "af_xdp", DOCTOR_MISSING, "CAP_SYS_ADMIN missing: ", "run as root");
-	assert_row("drivers", "af_packet", DOCTOR_OK, "packet sockets", "");
+	assert_row("privileges", "capabilities", DOCTOR_WARN, "CAP_NET_RAW",
+		"run as root, or for all");
+	assert_row("drivers", "af_xdp", DOCTOR_MISSING, "CAP_SYS_ADMIN missing: ",
+		"`sudo setcap cap_net_raw,cap_net_admin,cap_sys_admin,cap_ipc_lock+ep ");
+	assert_row("drivers", "af_packet", DOCTOR_OK,
+		"needs CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK", "");
+	assert_row("drivers", "pcap", DOCTOR_OK, "needs CAP_NET_RAW, files none", "");
 	test_caps = 0;
 	read_box(&tun, 1);
+	assert_row("drivers", "af_packet", DOCTOR_MISSING, "CAP_NET_RAW, CAP_NET_ADMIN missing: ",
+		"cap_net_raw,cap_net_admin,cap_ipc_lock+ep ");
+	assert_row("drivers", "pcap", DOCTOR_MISSING, "CAP_NET_RAW missing: ", "chmod 0750");
+	assert_row("drivers", "ring", DOCTOR_OK, "in memory", "");
 	assert_row("privileges", "capabilities", DOCTOR_WARN, "none: only ring", "run as root");
 	box.no_plugin = "net_tap";
 	read_box(&tun, 1);
@@ -304,8 +311,8 @@ static void interfaces_are_judged_for_use(void **state)
 			NULL, DOCTOR_OK, ", driver ixgbe, in a bridge, 4 rx queues", ""},
 		{{.flags = IFF_UP}, NULL, DOCTOR_WARN, "up, ", "no carrier"},
 		{{.carrier = true}, NULL, DOCTOR_WARN, "down, ", "ip link set dev eth1 up"},
-		{{.flags = IFF_UP, .carrier = true, .xdp_program = 7}, NULL, DOCTOR_WARN,
-			", XDP program 7", "ip link set dev eth1 xdp off"},
+		{{.flags = IFF_UP, .carrier = true, .xdp_program = 7, .xdp_mode = "xdpdrv"}, NULL,
+			DOCTOR_WARN, ", XDP program 7", "ip link set dev eth1 xdpdrv off"},
 		{{.flags = IFF_UP, .carrier = true}, "10.0.0.1/8", DOCTOR_WARN, ", 10.0.0.1/8",
 			"remove them"},
 		{{.flags = IFF_UP, .carrier = true}, "fe80::1/64", DOCTOR_OK, "mtu 0", ""},
@@ -331,6 +338,43 @@ static void interfaces_are_judged_for_use(void **state)
 	}
 }
 
+static void an_interface_that_the_kernel_forwards_from_is_no_place_for_tests(void **state)
+{
+	static const char *const paths[] = {"/proc/sys/net/ipv4/conf/eth1/forwarding",
+		"/proc/sys/net/ipv6/conf/eth1/forwarding",
+		"/proc/sys/net/ipv4/conf/eth2/forwarding"};
+
+	for (size_t i = 0; i < 2 * COUNT(paths); i++) {
+		const struct file file = {paths[i / 2], i % 2 ? "1\n" : "0\n"};
+		struct netif n = {.name = "eth1", .flags = IFF_UP, .carrier = true};
+		bool warned = i % 2 && i / 2 < 2;
+		char fix[160];
+
+		snprintf(fix, sizeof(fix), "into other networks: echo 0 > %s", paths[i / 2]);
+		forget(NULL);
+		box.files = &file;
+		box.file_count = 1;
+		doctor_add_interfaces(&report, &n, 1);
+		assert_row("interfaces", "eth1", warned ? DOCTOR_WARN : DOCTOR_OK, "up, ",
+			warned ? fix : "");
+	}
+}
+
+static void connections_that_the_kernel_tracks_are_told(void **state)
+{
+	struct file files[] = {{"/proc/sys/net/netfilter/nf_conntrack_count", "0\n"},
+		{"/proc/sys/net/netfilter/nf_conntrack_max", "65536\n"}};
+
+	read_box(files, 2);
+	assert_row("kernel", "connection tracking", DOCTOR_OK, "0 of 65536 connections", "");
+	files[0].text = "7\n";
+	read_box(files, 2);
+	assert_row("kernel", "connection tracking", DOCTOR_WARN,
+		"7 of 65536 connections: packets of a test", "hook ingress device INTERFACE");
+	read_box(NULL, 0);
+	assert_null(row_of("kernel", "connection tracking"));
+}
+
 static void the_loopback_is_not_offered(void **state)
 {
 	read_box(NULL, 0);
@@ -349,6 +393,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			missing_rights_and_plug_ins_are_told, fresh, forget),
 		cmocka_unit_test_setup_teardown(interfaces_are_judged_for_use, fresh, forget),
+		cmocka_unit_test_setup_teardown(
+			an_interface_that_the_kernel_forwards_from_is_no_place_for_tests, fresh,
+			forget),
+		cmocka_unit_test_setup_teardown(
+			connections_that_the_kernel_tracks_are_told, fresh, forget),
 		cmocka_unit_test_setup_teardown(the_loopback_is_not_offered, fresh, forget),
 	};
 

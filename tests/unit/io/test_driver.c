@@ -267,6 +267,42 @@ static void an_unknown_plug_in_is_not_installed(void **state)
 	assert_int_equal(driver_plugin("net_nonsense", path, strlen(path) + 2), -ENOENT);
 }
 
+static void devargs_name_the_interfaces_of_a_row(void **state)
+{
+	static const struct {
+		const char *driver, *devargs;
+		const char *row, *interfaces[3];
+	} cases[] = {
+		{"vdev", "net_af_packet0,iface=eth1", "af_packet", {"eth1"}},
+		{"vdev", "net_af_packet0,qpairs=2,iface=eth1,framesz=2048", "af_packet", {"eth1"}},
+		{"vdev", "eth_af_packet7,iface=eth1", "af_packet", {"eth1"}},
+		{"vdev", "net_af_xdp,iface=eth2,start_queue=1", "af_xdp", {"eth2"}},
+		{"vdev", "net_pcap0,rx_iface=eth1,tx_iface=eth2", "pcap", {"eth1", "eth2"}},
+		{"vdev", "net_pcap0,rx_pcap=a,tx_pcap=b", NULL, {NULL}},
+		{"vdev", "net_vhost0,iface=/tmp/sock", NULL, {NULL}},
+		{"vdev", "net_af_packet0", NULL, {NULL}},
+		{"vdev", "net_af_packet0,", NULL, {NULL}},
+		{"vdev", "net_af_packet0,iface", NULL, {NULL}},
+		{"vdev", "net", NULL, {NULL}},
+		{"af_packet", "net_af_packet0,iface=eth1", NULL, {NULL}},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct port_settings p = port_of("p", cases[i].driver, cases[i].devargs), as;
+		char name[16];
+		unsigned n = 0;
+
+		p.mtu = 1234;
+		for (; cases[i].interfaces[n]; n++) {
+			assert_true(port_of_devargs(&p, n, &as, name, sizeof(name)));
+			assert_string_equal(driver_of(&as)->name, cases[i].row);
+			assert_string_equal(as.device, cases[i].interfaces[n]);
+			assert_int_equal(as.mtu, 1234);
+		}
+		assert_false(port_of_devargs(&p, n, &as, name, sizeof(name)));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +325,7 @@ int main(void)
 		cmocka_unit_test(drivers_on_a_kernel_interface_are_told),
 		cmocka_unit_test(own_macs_are_local_unicast_stable_and_distinct),
 		cmocka_unit_test(an_unknown_plug_in_is_not_installed),
+		cmocka_unit_test(devargs_name_the_interfaces_of_a_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -307,6 +307,7 @@ static void a_link_is_read_from_its_attributes(void **state)
 	assert_int_equal(n.master, 3);
 	assert_int_equal(n.lower, 0); // not a VLAN by what is kept of its kind
 	assert_int_equal(n.xdp_program, 42);
+	assert_string_equal(n.xdp_mode, "xdpgeneric");
 	assert_memory_equal(n.mac, mac, sizeof(mac));
 	fresh(state);
 	link_of(8, 0, "v");
@@ -377,7 +378,7 @@ static void errors_of_the_kernel_are_passed_on(void **state)
 	assert_int_equal(netif_list(&list, &count), -EPERM);
 	kernel.no_sockets = 1;
 	assert_int_equal(netif_list(&list, &count), -EMFILE);
-	assert_int_equal(netif_detach_xdp("eth1"), -EMFILE);
+	assert_int_equal(netif_detach_xdp("eth1", 42), -EMFILE);
 	assert_int_equal(netif_set_promiscuous("eth1", true), -EMFILE);
 	assert_false(netif_running("eth1"));
 }
@@ -510,9 +511,11 @@ static void a_program_is_detached_in_its_mode(void **state)
 		fresh(state);
 		link_of(2, IFF_UP, "eth1");
 		nest(&kernel.links, IFLA_XDP);
-		number(&kernel.links, IFLA_XDP_PROG_ID, 42);
+		number(&kernel.links, IFLA_XDP_SKB_PROG_ID, 42);
 		kernel.attached_mode = cases[i].mode;
-		assert_int_equal(netif_detach_xdp("eth1"), cases[i].err);
+		assert_int_equal(netif_detach_xdp("eth1", 41), 0); // not that one
+		assert_int_equal(kernel.detached, 0);
+		assert_int_equal(netif_detach_xdp("eth1", 42), cases[i].err);
 		assert_int_equal(kernel.detached, cases[i].tries);
 	}
 }
@@ -699,7 +702,7 @@ static void an_unknown_interface_is_no_device(void **state)
 	struct netif n;
 
 	assert_int_equal(netif_read("nonexistent0", &n), -ENODEV);
-	assert_int_equal(netif_detach_xdp("nonexistent0"), 0);
+	assert_int_equal(netif_detach_xdp("nonexistent0", 7), 0);
 	assert_int_equal(netif_open_multicast("nonexistent0"), -ENODEV);
 }
 

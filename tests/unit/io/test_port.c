@@ -4,8 +4,13 @@
 #include "ports.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <rte_dev.h>
 #include <rte_eth_ring.h>
@@ -774,6 +779,30 @@ static void a_virtual_device_is_plugged_in_and_out(void **state)
 	}
 }
 
+// The driver cannot listen where a dead process did. What lives, and what is no socket, stays.
+static void a_socket_of_the_dead_gives_way(void **state)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	struct port_settings s = port_of("a", "memif", at.sun_path);
+	struct port p;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "/tmp/ddiperf-test-%d.sock", (int)getpid());
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		fresh(state);
+		if (i == 1)
+			close(fd);
+		if (i == 2)
+			close(open(at.sun_path, O_CREAT | O_WRONLY, 0600));
+		assert_int_equal(port_start_all(&s, 1, &p, &e), 0);
+		assert_int_equal(access(at.sun_path, F_OK), i == 1 ? -1 : 0);
+		port_stop_all(&p, 1);
+	}
+	unlink(at.sun_path);
+}
+
 static void a_card_stays_plugged_in(void **state)
 {
 	struct port_settings s = port_of("a", "pci", "01:00.0");
@@ -898,6 +927,7 @@ int main(void)
 		cmocka_unit_test_setup(ring_ports_are_two_ends, fresh),
 		cmocka_unit_test_setup(a_ring_port_without_a_peer_is_refused, fresh),
 		cmocka_unit_test_setup(a_virtual_device_is_plugged_in_and_out, fresh),
+		cmocka_unit_test_setup(a_socket_of_the_dead_gives_way, fresh),
 		cmocka_unit_test_setup(a_card_stays_plugged_in, fresh),
 		cmocka_unit_test_setup(a_failed_start_leaves_nothing_open, fresh),
 		cmocka_unit_test_setup(drivers_talk_while_a_port_is_opened, fresh),

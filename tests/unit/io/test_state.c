@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files that let a start clean up after a run that was killed.
+// The claim on an interface, and the files that let a start clean up after a run that was killed.
 #include "ports.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -19,6 +20,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static char dir[64];
+static uint32_t here, gone; // indexes of an interface and of none, which no other process claims
 static struct io_error e;
 
 // The user, the folder of files and the interface, as the functions under test find them.
@@ -62,6 +64,11 @@ int lstat(const char *path, struct stat *st)
 	return 0;
 }
 
+char *if_indextoname(unsigned index, char name[IFNAMSIZ])
+{
+	return index == here ? strcpy(name, "eth1") : NULL;
+}
+
 int netif_read(const char *name, struct netif *out)
 {
 	*out = fake.now;
@@ -69,8 +76,9 @@ int netif_read(const char *name, struct netif *out)
 	return fake.read_error;
 }
 
-int netif_detach_xdp(const char *name)
+int netif_detach_xdp(const char *name, uint32_t program)
 {
+	assert_int_equal(program, fake.now.xdp_program);
 	fake.detached++;
 	return fake.detach_error;
 }
@@ -97,11 +105,8 @@ static int remove_dir(void **state)
 
 static struct state record_of(const char *interface)
 {
-	struct state s = {.index = 7,
-		.flags = IFF_UP | IFF_PROMISC,
-		.attaches_xdp = true,
-		.xdp_before = 41,
-		.xdp_ours = 42};
+	struct state s = {
+		.index = here, .flags = IFF_UP | IFF_PROMISC, .promiscuous = true, .xdp_ours = 42};
 
 	strcpy(s.interface, interface);
 	state_of_self(&s);
@@ -124,68 +129,46 @@ static void what_is_written_is_read_back(void **state)
 	struct state s = record_of("eth1"), back;
 
 	assert_int_equal(state_write(dir, &s), 0);
-	assert_int_equal(state_read(dir, "eth1", s.netns, &back), 0);
+	assert_int_equal(state_read(dir, here, s.netns, &back), 0);
+	assert_memory_equal(&s, &back, sizeof(s));
+	s.xdp_ours = 43; // in its place
+	assert_int_equal(state_write(dir, &s), 0);
+	assert_int_equal(state_read(dir, here, s.netns, &back), 0);
 	assert_memory_equal(&s, &back, sizeof(s));
 	state_remove(dir, &s);
-	assert_int_equal(state_read(dir, "eth1", s.netns, &back), -ENOENT);
+	assert_int_equal(state_read(dir, here, s.netns, &back), -ENOENT);
 }
 
-static void an_interface_is_claimed_once(void **state)
-{
-	struct state s = record_of("eth1"), back;
-
-	assert_int_equal(state_write(dir, &s), 0);
-	s.xdp_ours = 43;
-	assert_int_equal(state_write(dir, &s), -EEXIST);
-	assert_int_equal(state_read(dir, "eth1", s.netns, &back), 0);
-	assert_int_equal(back.xdp_ours, 42);
-	assert_int_equal(state_rewrite(dir, &s), 0);
-	assert_int_equal(state_read(dir, "eth1", s.netns, &back), 0);
-	assert_int_equal(back.xdp_ours, 43);
-	state_remove(dir, &s);
-}
-
-static void the_same_name_in_another_namespace_is_another_interface(void **state)
+static void the_same_index_in_another_namespace_is_another_interface(void **state)
 {
 	struct state s = record_of("eth1"), other = s, back;
 
 	other.netns++;
 	assert_int_equal(state_write(dir, &s), 0);
-	assert_int_equal(state_read(dir, "eth1", other.netns, &back), -ENOENT);
+	assert_int_equal(state_read(dir, here, other.netns, &back), -ENOENT);
 	assert_int_equal(state_write(dir, &other), 0);
 	state_remove(dir, &other);
-	assert_int_equal(state_read(dir, "eth1", s.netns, &back), 0);
+	assert_int_equal(state_read(dir, here, s.netns, &back), 0);
 	state_remove(dir, &s);
 }
 
 static void a_torn_or_foreign_file_is_not_believed(void **state)
 {
-	static const char *const texts[] = {"", "ddiperf-state", "ddiperf-state 1 eth1 5 7",
-		"ddiperf-state 9 eth1 5 7 0 1 1 1 0 0\n", "garbage\n"};
+	static const char *const texts[] = {"", "ddiperf-state", "ddiperf-state 2 eth1 5 7",
+		"ddiperf-state 1 eth1 5 7 0 1 1 1 0 0\n", "garbage\n"};
 	struct state back;
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s/eth1@5", dir);
+	snprintf(path, sizeof(path), "%s/7@5", dir);
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		FILE *f = fopen(path, "w");
 
 		assert_non_null(f);
 		fputs(texts[i], f);
 		fclose(f);
-		assert_int_equal(state_read(dir, "eth1", 5, &back), -EINVAL);
+		assert_int_equal(state_read(dir, 7, 5, &back), -EINVAL);
 	}
 	unlink(path);
-}
-
-static void the_living_are_told_from_the_dead(void **state)
-{
-	struct state s = record_of("eth1");
-
-	assert_true(state_is_alive(&s));
-	s.started++; // another process that got the same number
-	assert_false(state_is_alive(&s));
-	s.pid = dead_pid();
-	assert_false(state_is_alive(&s));
 }
 
 static void litter_of_the_dead_is_swept(void **state)
@@ -193,6 +176,7 @@ static void litter_of_the_dead_is_swept(void **state)
 	struct state s = record_of("gone0"), back;
 	char path[128], deep[160];
 
+	s.index = gone;
 	s.pid = dead_pid();
 	snprintf(path, sizeof(path), "%s/eal-%llu", dir, (unsigned long long)s.pid);
 	snprintf(deep, sizeof(deep), "%s/dpdk", path);
@@ -201,23 +185,36 @@ static void litter_of_the_dead_is_swept(void **state)
 	assert_int_equal(state_write(dir, &s), 0); // of an interface that is no more
 	state_leave_directory(dir);
 	assert_int_equal(access(dir, F_OK), -1);
-	assert_int_equal(state_read(dir, "gone0", s.netns, &back), -ENOENT);
+	assert_int_equal(state_read(dir, s.index, s.netns, &back), -ENOENT);
 	assert_int_equal(mkdir(dir, 0700), 0);
 }
 
+static int claim_of(uint32_t index)
+{
+	const struct port_settings p = port_of("p", "af_packet", "eth1");
+
+	fake.now.index = index;
+	return state_begin(&p, &e);
+}
+
+// Under the name of an interface that is no more.
 static void what_the_living_have_stays(void **state)
 {
+	struct port_settings p = port_of("p", "af_packet", "eth1");
 	struct state s = record_of("gone0"), back;
-	char path[128];
+	char path[192], own[128];
+	int claim = claim_of(gone);
 
-	snprintf(path, sizeof(path), "%s/eal-%d", dir, (int)getpid());
+	assert_in_range(claim, 3, 1000);
+	assert_int_equal(state_directory(own, sizeof(own)), 0);
+	snprintf(path, sizeof(path), "%s/eal-%d", own, (int)getpid());
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(state_write(dir, &s), 0);
-	state_leave_directory(dir);
+	state_leave_directory(own);
 	assert_int_equal(access(path, F_OK), 0);
-	assert_int_equal(state_read(dir, "gone0", s.netns, &back), 0);
-	state_remove(dir, &s);
+	assert_int_equal(state_read(own, gone, s.netns, &back), 0);
 	rmdir(path);
+	state_end(&p, claim);
+	assert_int_equal(access(own, F_OK), -1);
 }
 
 // What the dead left on an interface of another namespace can only be undone there.
@@ -225,11 +222,12 @@ static void another_namespace_is_left_to_its_own(void **state)
 {
 	struct state s = record_of("gone0"), back;
 
+	s.index = gone;
 	s.pid = dead_pid();
 	s.netns++;
 	assert_int_equal(state_write(dir, &s), 0);
 	state_leave_directory(dir);
-	assert_int_equal(state_read(dir, "gone0", s.netns, &back), 0);
+	assert_int_equal(state_read(dir, s.index, s.netns, &back), 0);
 	state_remove(dir, &s);
 }
 
@@ -286,29 +284,19 @@ static void a_directory_that_is_not_ours_is_refused(void **state)
 	unlink(file);
 }
 
-// Field 22 of the line, behind a name that looks like more fields.
-static void the_start_of_a_process_is_the_kernels_figure(void **state)
+static void a_state_says_where_and_when_it_was_written(void **state)
 {
-	char line[1024], *at;
-	unsigned long long started = 0;
+	unsigned boot;
 	struct stat st;
 	struct state s;
-	FILE *f;
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
 
-	prctl(PR_SET_NAME, "a) 1 2 (b", 0, 0, 0);
-	f = fopen("/proc/self/stat", "r");
 	assert_non_null(f);
-	assert_non_null(fgets(line, sizeof(line), f));
+	assert_int_equal(fscanf(f, "%8x-", &boot), 1);
 	fclose(f);
-	at = strrchr(line, ')') + 2;
-	assert_int_equal(sscanf(at,
-				 "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u "
-				 "%*d %*d %*d %*d %llu",
-				 &started),
-		1);
 	state_of_self(&s);
-	assert_int_equal(s.started, started);
 	assert_int_equal(s.pid, getpid());
+	assert_int_equal(s.boot, boot);
 	assert_int_equal(stat("/proc/self/ns/net", &st), 0);
 	assert_int_equal(s.netns, st.st_ino);
 }
@@ -318,66 +306,62 @@ static void a_file_that_cannot_be_written_is_an_error(void **state)
 	const struct rlimit none = {0, RLIM_INFINITY};
 	struct state s = record_of("eth1"), back;
 	struct rlimit before;
-	int full, again;
+	int full;
 
 	getrlimit(RLIMIT_FSIZE, &before);
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &none);
 	full = state_write(dir, &s);
-	again = state_rewrite(dir, &s);
 	setrlimit(RLIMIT_FSIZE, &before);
 	assert_int_equal(full, -EFBIG);
-	assert_int_equal(again, -EFBIG);
-	assert_int_equal(state_read(dir, "eth1", s.netns, &back), -ENOENT);
+	assert_int_equal(state_read(dir, here, s.netns, &back), -ENOENT);
 	assert_int_equal(state_write("/nonexistent", &s), -ENOENT);
-	assert_int_equal(state_rewrite("/nonexistent", &s), -ENOENT);
 	assert_int_equal(state_write(dir, &s), 0); // the draft is in nobody's way
 	s.xdp_ours = 77;
-	assert_int_equal(state_rewrite(dir, &s), 0);
-	assert_int_equal(state_read(dir, "eth1", s.netns, &back), 0);
+	assert_int_equal(state_write(dir, &s), 0);
+	assert_int_equal(state_read(dir, here, s.netns, &back), 0);
 	assert_memory_equal(&s, &back, sizeof(s));
 	state_remove(dir, &s);
 }
 
-static void a_rewrite_that_fails_leaves_no_draft(void **state)
+static void a_write_that_fails_leaves_no_draft(void **state)
 {
 	struct state s = record_of("eth1");
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s/eth1@%llu", dir, (unsigned long long)s.netns);
+	snprintf(path, sizeof(path), "%s/%u@%llu", dir, here, (unsigned long long)s.netns);
 	assert_int_equal(mkdir(path, 0700), 0); // no file can replace it
-	assert_int_equal(state_rewrite(dir, &s), -EISDIR);
+	assert_int_equal(state_write(dir, &s), -EISDIR);
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(rmdir(dir), 0); // nothing else is in it
 }
 
 static void drafts_and_interfaces_are_swept_as_they_are(void **state)
 {
-	const uint32_t loopback = if_nametoindex("lo");
 	const struct {
-		const char *name; // of a draft
-		bool dead, another_index, stays;
+		bool draft;
+		bool dead, gone, earlier_start, stays;
 	} cases[] = {
-		{"draft-", false, false, true},
-		{"draft-", true, false, false},
-		{NULL, true, false, true}, // its changes are still to be undone
-		{NULL, true, true, false},
-		{NULL, false, true, true},
+		{true, false, false, false, true}, {true, true, false, false, false},
+		{false, true, false, false, true}, // its changes are still to be undone
+		{false, true, true, false, false},
+		{false, true, false, true, false}, // the box has undone them
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct state s = record_of("lo");
 		char path[128];
 
-		s.index = loopback + cases[i].another_index;
+		s.index = cases[i].gone ? gone : here;
+		s.boot ^= cases[i].earlier_start;
 		s.pid = cases[i].dead ? dead_pid() : s.pid;
 		snprintf(path, sizeof(path), "%s/draft-%llu", dir, (unsigned long long)s.pid);
-		if (cases[i].name)
+		if (cases[i].draft)
 			close(open(path, O_CREAT | O_WRONLY, 0600));
 		else
-			snprintf(
-				path, sizeof(path), "%s/lo@%llu", dir, (unsigned long long)s.netns);
-		if (!cases[i].name)
+			snprintf(path, sizeof(path), "%s/%u@%llu", dir, s.index,
+				(unsigned long long)s.netns);
+		if (!cases[i].draft)
 			assert_int_equal(state_write(dir, &s), 0);
 		state_leave_directory(dir);
 		assert_int_equal(access(path, F_OK) == 0, cases[i].stays);
@@ -395,92 +379,186 @@ static const char *own_directory(void)
 	return path;
 }
 
+// At the start of the next run and at the end of the one that made them.
 static void changes_of_the_dead_are_undone(void **state)
 {
 	static const struct {
-		bool attaches;
-		uint32_t flags, before; // in the file: 7
-		uint32_t index, flags_now, program;
-		int read_error, detach_error, promiscuous_error;
-		unsigned detached, promiscuous;
+		uint32_t flags, ours; // in the file
+		bool promiscuous;
+		uint32_t flags_now, program;
+		int detach_error, promiscuous_error;
+		unsigned detached, promiscuous_set;
 		int err;
-		bool cleaned;
 	} cases[] = {
-		{true, IFF_UP, 0, 7, IFF_UP, 0, 0, 0, 0, 0, 0, 0, false},
-		{true, IFF_UP, 0, 7, IFF_UP, 9, 0, 0, 0, 1, 0, 0, true},
-		{false, IFF_UP, 0, 7, IFF_UP, 9, 0, 0, 0, 0, 0, 0, false},
-		{true, IFF_UP, 9, 7, IFF_UP, 9, 0, 0, 0, 0, 0, 0, false},
-		{true, IFF_UP, 8, 7, IFF_UP, 9, 0, 0, 0, 1, 0, 0, true},
-		{true, IFF_UP, 0, 8, IFF_PROMISC, 9, 0, 0, 0, 0, 0, 0, false}, // another one
-		{true, IFF_UP, 0, 7, IFF_PROMISC, 9, -ENODEV, 0, 0, 0, 0, 0, false},
-		{false, IFF_UP, 0, 7, IFF_UP | IFF_PROMISC, 0, 0, 0, 0, 0, 1, 0, true},
-		{false, IFF_PROMISC, 0, 7, IFF_UP, 0, 0, 0, 0, 0, 100, 0, true},
-		{true, IFF_UP, 0, 7, IFF_PROMISC, 9, 0, 0, 0, 1, 1, 0, true},
-		{true, IFF_UP, 0, 7, IFF_PROMISC, 9, 0, -EBUSY, 0, 1, 0, -EBUSY, false},
-		{true, IFF_UP, 0, 7, IFF_PROMISC, 0, 0, 0, -EPERM, 0, 1, -EPERM, false},
+		{IFF_UP, 9, false, IFF_UP, 0, 0, 0, 0, 0, 0},
+		{IFF_UP, 9, false, IFF_UP, 9, 0, 0, 1, 0, 0},
+		{IFF_UP, 9, false, IFF_UP, 8, 0, 0, 0, 0, 0}, // others put it there since
+		{IFF_UP, 0, false, IFF_UP, 9, 0, 0, 0, 0, 0}, // or that one
+		{IFF_UP, 0, true, IFF_UP | IFF_PROMISC, 0, 0, 0, 0, 1, 0},
+		{IFF_UP, 0, false, IFF_UP | IFF_PROMISC, 0, 0, 0, 0, 0, 0}, // set by others
+		{IFF_PROMISC, 0, false, IFF_UP, 0, 0, 0, 0, 100, 0},
+		{IFF_UP, 9, true, IFF_PROMISC, 9, 0, 0, 1, 1, 0},
+		{IFF_UP, 9, true, IFF_PROMISC, 9, -EBUSY, 0, 1, 0, -EBUSY},
+		{IFF_UP, 0, true, IFF_PROMISC, 0, 0, -EPERM, 0, 1, -EPERM},
 	};
 	struct port_settings p = port_of("p", "af_packet", "eth1");
 
+	p.force = true; // over what others attached
 	for (size_t i = 0; i < 2 * COUNT(cases); i++) {
-		const bool at_end = i >= COUNT(cases); // of the run that made them
+		const bool at_end = i >= COUNT(cases);
 		const size_t c = i % COUNT(cases);
 		struct state s = record_of("eth1"), back;
 		const char *own = own_directory();
-		bool cleaned = true;
+		int claim;
 
-		s.attaches_xdp = cases[c].attaches;
-		s.xdp_before = cases[c].before;
 		s.flags = cases[c].flags;
+		s.xdp_ours = cases[c].ours;
+		s.promiscuous = cases[c].promiscuous;
 		s.pid = at_end ? s.pid : dead_pid();
 		assert_int_equal(state_write(own, &s), 0);
-		fake.now = (struct netif){.index = cases[c].index,
-			.flags = cases[c].flags_now,
-			.xdp_program = cases[c].program};
-		fake.read_error = cases[c].read_error;
-		fake.detach_error = cases[c].detach_error;
-		fake.promiscuous_error = cases[c].promiscuous_error;
-		fake.detached = fake.promiscuous_set = 0;
+		fake = (typeof(fake)){.user = 1000,
+			.owner = 1000,
+			.now = {.index = here,
+				.flags = cases[c].flags_now,
+				.xdp_program = cases[c].program},
+			.detach_error = cases[c].detach_error,
+			.promiscuous_error = cases[c].promiscuous_error};
 		if (at_end) {
-			state_end(&p);
+			state_end(&p, dup(0));
+			assert_int_equal(
+				state_read(own, here, s.netns, &back), cases[c].err ? 0 : -ENOENT);
+			assert_int_equal(access(own, F_OK), cases[c].err ? 0 : -1);
 		} else {
-			assert_int_equal(state_recover(&p, &cleaned, &e), cases[c].err);
-			assert_int_equal(cleaned, cases[c].cleaned);
+			claim = state_begin(&p, &e);
+			assert_int_equal(claim < 0 ? claim : 0, cases[c].err);
+			assert_int_equal(state_read(own, here, s.netns, &back), 0);
+			assert_int_equal(back.pid, cases[c].err ? s.pid : (uint64_t)getpid());
+			if (claim > 0)
+				close(claim);
 		}
 		assert_int_equal(fake.detached, cases[c].detached);
-		assert_int_equal(fake.promiscuous_set, cases[c].promiscuous);
-		assert_int_equal(
-			state_read(own, "eth1", s.netns, &back), cases[c].err ? 0 : -ENOENT);
-		assert_int_equal(access(own, F_OK), cases[c].err ? 0 : -1);
+		assert_int_equal(fake.promiscuous_set, cases[c].promiscuous_set);
 		state_remove(own, &s);
 		rmdir(own);
 	}
 }
 
-static void an_interface_in_use_is_not_recovered(void **state)
+// Indexes and ids begin anew with each start of the box.
+static void a_state_of_an_earlier_start_is_not_undone(void **state)
 {
 	struct port_settings p = port_of("p", "af_packet", "eth1");
 	struct state s = record_of("eth1");
-	bool cleaned = true;
-	char text[64];
+	int claim;
 
-	assert_int_equal(state_recover(&p, NULL, &e), 0); // there is no file
+	s.boot++;
 	assert_int_equal(state_write(own_directory(), &s), 0);
-	assert_int_equal(state_recover(&p, &cleaned, &e), -EBUSY);
-	assert_false(cleaned);
+	fake.now = (struct netif){.index = here, .xdp_program = 42, .xdp_mode = "xdpdrv"};
+	assert_int_equal(state_look(&p, &fake.now, &e), -EBUSY);
+	p.force = true;
+	claim = state_begin(&p, &e);
+	assert_in_range(claim, 3, 1000);
+	assert_int_equal(fake.detached + fake.promiscuous_set, 0);
+	state_end(&p, claim);
+}
+
+// Also when it is called by another user, whose files are elsewhere.
+static void an_interface_in_use_is_refused(void **state)
+{
+	struct port_settings p = port_of("p", "af_packet", "eth1");
+	struct netif *n = &fake.now;
+	char text[64], other[128];
+	int claim;
+
+	*n = (struct netif){.index = here};
+	assert_int_equal(state_look(&p, n, &e), 0);
+	claim = state_begin(&p, &e);
+	assert_in_range(claim, 3, 1000);
 	snprintf(text, sizeof(text), "in use by process %d of", (int)getpid());
-	assert_non_null(strstr(e.text, text));
-	s.pid = 1; // the file of another process is not this one's to end
-	assert_int_equal(state_rewrite(own_directory(), &s), 0);
-	fake.now = (struct netif){.index = s.index};
-	state_end(&p);
-	assert_int_equal(fake.promiscuous_set, 0);
-	state_remove(own_directory(), &s);
-	rmdir(own_directory());
-	fake.mkdir_error = EACCES;
-	assert_int_equal(state_recover(&p, NULL, &e), -EACCES);
-	assert_int_equal(state_begin(&p, &e), -EACCES);
-	state_end(&p);
-	state_attached(&p);
+	for (int look = 0; look < 2; look++) {
+		e.text[0] = '\0';
+		assert_int_equal(look ? state_look(&p, n, &e) : state_begin(&p, &e), -EBUSY);
+		assert_non_null(strstr(e.text, text));
+	}
+	unsetenv("XDG_RUNTIME_DIR");
+	fake.user = fake.owner = 999998;
+	for (int look = 0; look < 2; look++) {
+		e.text[0] = '\0';
+		assert_int_equal(look ? state_look(&p, n, &e) : state_begin(&p, &e), -EBUSY);
+		assert_non_null(strstr(e.text, "in use by another run"));
+	}
+	assert_int_equal(state_directory(other, sizeof(other)), 0);
+	rmdir(other);
+	setenv("XDG_RUNTIME_DIR", dir, 1);
+	fake.user = fake.owner = 1000;
+	n->index = here + 1; // another interface
+	assert_int_equal(state_look(&p, n, &e), 0);
+	n->index = here;
+	state_end(&p, claim);
+	assert_int_equal(state_look(&p, n, &e), 0);
+}
+
+static void a_look_makes_no_folder_and_removes_no_file(void **state)
+{
+	struct port_settings p = port_of("p", "af_xdp", "eth1");
+	struct state s = record_of("eth1"), back;
+	struct netif *n = &fake.now;
+	char own[128];
+
+	*n = (struct netif){.index = here, .flags = IFF_PROMISC};
+	strcpy(own, own_directory());
+	rmdir(own);
+	assert_int_equal(state_look(&p, n, &e), 0);
+	assert_int_equal(access(own, F_OK), -1);
+	mkdir(own, 0700);
+	s.pid = dead_pid();
+	assert_int_equal(state_write(own, &s), 0);
+	n->xdp_program = s.xdp_ours; // that the run detaches
+	assert_int_equal(state_look(&p, n, &e), 0);
+	n->xdp_program++;
+	n->xdp_mode = "xdpgeneric";
+	assert_int_equal(state_look(&p, n, &e), -EBUSY);
+	assert_int_equal(state_read(own, here, s.netns, &back), 0);
+	assert_memory_equal(&s, &back, sizeof(s));
+	assert_int_equal(fake.detached + fake.promiscuous_set, 0);
+	n->xdp_program = s.xdp_ours;
+	fake.owner = 1; // a folder that another user made says nothing
+	assert_int_equal(state_look(&p, n, &e), -EBUSY);
+	fake.owner = 1000;
+	state_remove(own, &s);
+	rmdir(own);
+}
+
+static void a_foreign_program_stays(void **state)
+{
+	static const struct {
+		const char *driver;
+		bool force;
+		int err;
+		const char *text;
+	} cases[] = {
+		{"af_packet", false, -EBUSY, "`ip link set dev eth1 xdpdrv off`, or force: true"},
+		{"af_packet", true, 0, ""},
+		{"pcap", true, 0, ""},
+		{"af_xdp", false, -EBUSY, "`ip link set dev eth1 xdpdrv off`"},
+		{"af_xdp", true, -EBUSY, "`bpftool net attach xdpdrv pinned"},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct port_settings p = port_of("p", cases[i].driver, "eth1");
+		int claim;
+
+		p.force = cases[i].force;
+		fake.now = (struct netif){.index = here, .xdp_program = 6, .xdp_mode = "xdpdrv"};
+		e.text[0] = '\0';
+		assert_int_equal(state_look(&p, &fake.now, &e), cases[i].err);
+		assert_non_null(strstr(e.text, cases[i].text));
+		claim = state_begin(&p, &e); // came between the two
+		assert_int_equal(claim < 0 ? claim : 0, cases[i].err);
+		if (claim > 0)
+			state_end(&p, claim);
+		assert_int_equal(fake.detached, 0);
+		rmdir(own_directory());
+	}
 }
 
 static void a_start_writes_the_interface_as_it_was(void **state)
@@ -491,71 +569,127 @@ static void a_start_writes_the_interface_as_it_was(void **state)
 		struct port_settings p = port_of("p", drivers_of[xdp], "eth1");
 		const char *own = own_directory();
 		struct state self, s;
+		int claim;
 
+		p.promiscuous = xdp;
 		state_of_self(&self);
+		fake.now = (struct netif){.index = here, .flags = IFF_UP};
 		state_attached(&p); // without a file there is nothing to note
-		fake.now = (struct netif){.index = 5, .flags = IFF_UP, .xdp_program = 3};
 		fake.read_error = -ENODEV;
 		assert_int_equal(state_begin(&p, &e), -ENODEV);
 		fake.read_error = 0;
-		assert_int_equal(state_begin(&p, &e), 0);
-		assert_int_equal(state_read(own, "eth1", self.netns, &s), 0);
-		assert_int_equal(s.index, 5);
+		claim = state_begin(&p, &e);
+		assert_in_range(claim, 3, 1000);
+		assert_int_equal(state_read(own, here, self.netns, &s), 0);
+		assert_int_equal(s.index, here);
 		assert_int_equal(s.flags, IFF_UP);
-		assert_int_equal(s.xdp_before, 3);
+		assert_int_equal(s.promiscuous, xdp);
 		assert_int_equal(s.xdp_ours, 0);
-		assert_int_equal(s.attaches_xdp, xdp);
 		assert_int_equal(s.pid, getpid());
-		assert_int_equal(s.started, self.started);
-		assert_int_equal(state_begin(&p, &e), -EBUSY);
-		assert_non_null(strstr(e.text, "by another run"));
+		assert_int_equal(s.boot, self.boot);
 		fake.now.xdp_program = 4;
 		fake.read_error = -ENODEV;
 		state_attached(&p);
-		assert_int_equal(state_read(own, "eth1", self.netns, &s), 0);
+		assert_int_equal(state_read(own, here, self.netns, &s), 0);
 		assert_int_equal(s.xdp_ours, 0);
 		fake.read_error = 0;
 		state_attached(&p);
-		assert_int_equal(state_read(own, "eth1", self.netns, &s), 0);
+		assert_int_equal(state_read(own, here, self.netns, &s), 0);
 		assert_int_equal(s.xdp_ours, xdp ? 4 : 0);
+		s.pid = 1; // the file of another process is not this one's to end
+		assert_int_equal(state_write(own, &s), 0);
+		state_end(&p, claim);
+		assert_int_equal(fake.detached, 0);
+		assert_int_equal(state_read(own, here, self.netns, &s), 0);
 		state_remove(own, &s);
 		rmdir(own);
 	}
 }
 
+static void a_folder_that_cannot_be_made_is_an_error(void **state)
+{
+	struct port_settings p = port_of("p", "af_xdp", "eth1");
+
+	fake.mkdir_error = EACCES;
+	assert_int_equal(state_begin(&p, &e), -EACCES);
+	state_end(&p, dup(0));
+	state_attached(&p);
+}
+
+// Each of many claims, gives back, or dies with its claim: nobody else's file is there meanwhile.
+static void one_of_many_has_the_interface(void **state)
+{
+	enum { PROCESSES = 6, TURNS = 60 };
+	struct shared {
+		_Atomic unsigned holders, turns, faults;
+	} *all =
+		mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct port_settings p = port_of("p", "af_packet", "eth1");
+	int status;
+
+	fake.now = (struct netif){.index = here};
+	for (unsigned i = 0; i < PROCESSES; i++) {
+		if (fork() != 0)
+			continue;
+		while (all->turns < TURNS) {
+			struct state self, s;
+			int claim;
+
+			if (fork() != 0) {
+				wait(&status);
+				continue;
+			}
+			claim = state_begin(&p, &e);
+			if (claim < 0)
+				_exit(0);
+			state_of_self(&self);
+			all->faults += all->holders++ != 0;
+			sched_yield();
+			all->faults += state_read(own_directory(), here, self.netns, &s) != 0 ||
+			               s.pid != self.pid;
+			all->holders--;
+			if (all->turns++ % 2)
+				state_end(&p, claim);
+			_exit(0);
+		}
+		_exit(0);
+	}
+	while (wait(&status) > 0)
+		;
+	assert_true(all->turns >= TURNS);
+	assert_int_equal(all->faults, 0);
+	munmap(all, sizeof(*all));
+	state_end(&p, state_begin(&p, &e));
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			the_directory_is_that_of_the_user, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(
-			a_directory_that_is_not_ours_is_refused, make_dir, remove_dir),
-		cmocka_unit_test(the_start_of_a_process_is_the_kernels_figure),
-		cmocka_unit_test_setup_teardown(
-			a_file_that_cannot_be_written_is_an_error, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(
-			a_rewrite_that_fails_leaves_no_draft, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(
-			drafts_and_interfaces_are_swept_as_they_are, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(
-			changes_of_the_dead_are_undone, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(
-			an_interface_in_use_is_not_recovered, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(
-			a_start_writes_the_interface_as_it_was, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(what_is_written_is_read_back, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(an_interface_is_claimed_once, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(
-			the_same_name_in_another_namespace_is_another_interface, make_dir,
-			remove_dir),
-		cmocka_unit_test_setup_teardown(
-			a_torn_or_foreign_file_is_not_believed, make_dir, remove_dir),
-		cmocka_unit_test(the_living_are_told_from_the_dead),
-		cmocka_unit_test_setup_teardown(litter_of_the_dead_is_swept, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(what_the_living_have_stays, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(
-			another_namespace_is_left_to_its_own, make_dir, remove_dir),
+		IN_A_FOLDER(the_directory_is_that_of_the_user),
+		IN_A_FOLDER(a_directory_that_is_not_ours_is_refused),
+		cmocka_unit_test(a_state_says_where_and_when_it_was_written),
+		IN_A_FOLDER(a_file_that_cannot_be_written_is_an_error),
+		IN_A_FOLDER(a_write_that_fails_leaves_no_draft),
+		IN_A_FOLDER(drafts_and_interfaces_are_swept_as_they_are),
+		IN_A_FOLDER(changes_of_the_dead_are_undone),
+		IN_A_FOLDER(a_state_of_an_earlier_start_is_not_undone),
+		IN_A_FOLDER(an_interface_in_use_is_refused),
+		IN_A_FOLDER(a_look_makes_no_folder_and_removes_no_file),
+		IN_A_FOLDER(a_foreign_program_stays),
+		IN_A_FOLDER(a_start_writes_the_interface_as_it_was),
+		IN_A_FOLDER(a_folder_that_cannot_be_made_is_an_error),
+		IN_A_FOLDER(one_of_many_has_the_interface),
+		IN_A_FOLDER(what_is_written_is_read_back),
+		IN_A_FOLDER(the_same_index_in_another_namespace_is_another_interface),
+		IN_A_FOLDER(a_torn_or_foreign_file_is_not_believed),
+		IN_A_FOLDER(litter_of_the_dead_is_swept),
+		IN_A_FOLDER(what_the_living_have_stays),
+		IN_A_FOLDER(another_namespace_is_left_to_its_own),
 	};
 
+	here = 0x40000000u + (uint32_t)getpid();
+	gone = here + 0x10000000u;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -413,12 +413,100 @@ static void asks_on_its_vlans_within_the_room(void **state)
 	free(ns.data);
 }
 
-static bool learns(const struct bytes *b, const struct addr *target, uint8_t mac[6])
+static void probes_without_an_address_of_its_own(void **state)
+{
+	static const struct addr none4 = {4, {0}}, none6 = {16, {0}};
+	struct bytes dad = sample_load("ns-dad");
+	uint8_t out[NEIGH_FRAME_MAX];
+
+	assert_int_equal(neigh_ask(&host_a, &none4, &v4_b, out, sizeof(out)), 42);
+	assert_memory_equal(out + ARP + 6, "\0\1\2\0\0\0\0\1\0\0\0\0", 12);
+	assert_memory_equal(out + ARP + 24, v4_b.bytes, 4);
+	assert_int_equal(neigh_ask(&host_a, &none6, &v6_b, out, sizeof(out)), ND + 24);
+	assert_memory_equal(out + IP6 + 8, none6.bytes, 16);
+	assert_memory_equal(out + IP6 + 24, dad.data + IP6 + 24, 16);
+	assert_int_equal(plain_message_sum(out + IP6 + 8, 32, 58, out + ND, 24), 0xffff);
+	free(dad.data);
+}
+
+static bool claims(const struct bytes *b, struct neigh_claim *claim)
 {
 	struct frame f;
 	enum frame_kind kind = frame_parse(b->data, b->len, &f);
 
-	return neigh_learn(kind, &f, target, mac);
+	return neigh_claim(kind, &f, claim);
+}
+
+static bool learns(const struct bytes *b, const struct addr *target, uint8_t mac[6])
+{
+	struct neigh_claim c;
+
+	if (!claims(b, &c) || c.probe || !addr_equal(&c.addr, target))
+		return false;
+	memcpy(mac, c.mac, 6);
+	return true;
+}
+
+static void assert_claim(
+	const char *name, uint32_t at, const void *bytes, uint32_t len, struct neigh_claim expect)
+{
+	struct bytes b = changed(name, at, bytes, len);
+	struct neigh_claim c;
+
+	assert_true(claims(&b, &c));
+	assert_true(addr_equal(&c.addr, &expect.addr));
+	assert_memory_equal(c.mac, expect.mac, 6);
+	assert_int_equal(c.probe, expect.probe);
+	assert_int_equal(c.overrides, expect.overrides);
+	free(b.data);
+}
+
+static void whoever_asks_or_announces_tells_its_own_mac(void **state)
+{
+	const struct neigh_claim a4 = {v4_a, {2, 0, 0, 0, 0, 1}, .overrides = true};
+	const struct neigh_claim a6 = {v6_a, {2, 0, 0, 0, 0, 1}, .overrides = true};
+	const struct neigh_claim b6 = {v6_b, {2, 0, 0, 0, 0, 2}, .overrides = true};
+	struct neigh_claim told = b6;
+
+	assert_claim("arp-request", 0, "", 0, a4);
+	assert_claim("arp-request", ARP + 24, v4_a.bytes, 4, a4); // gratuitous
+	assert_claim("arp-reply", ARP + 14, v4_a.bytes, 4,
+		(struct neigh_claim){v4_a, {2, 0, 0, 0, 0, 2}, .overrides = true});
+	assert_claim("ns", 0, "", 0, a6);
+	assert_claim("na", ND + 4, "\x60", 1, b6);
+	assert_claim("na", ND + 4, "\x20", 1, b6);
+	told.overrides = false;
+	assert_claim("na", ND + 4, "\x40", 1, told);
+}
+
+static void a_probe_claims_what_it_asks_for(void **state)
+{
+	assert_claim("arp-request", ARP + 14, "\0\0\0\0", 4,
+		(struct neigh_claim){v4_b, {2, 0, 0, 0, 0, 1}, .probe = true});
+	assert_claim(
+		"ns-dad", 0, "", 0, (struct neigh_claim){v6_b, {2, 0, 0, 0, 0, 2}, .probe = true});
+}
+
+static void assert_no_claim(const char *name, uint32_t at, const void *bytes, uint32_t len)
+{
+	struct bytes b = changed(name, at, bytes, len);
+	struct neigh_claim c;
+
+	assert_false(claims(&b, &c));
+	free(b.data);
+}
+
+static void a_claim_without_a_sender_is_none(void **state)
+{
+	assert_no_claim("arp-reply", ARP + 14, "\0\0\0\0", 4);
+	assert_no_claim("arp-request", ARP + 8, "\0\0\0\0\0\0", 6);
+	assert_no_claim("arp-request", ARP + 7, "\3", 1); // a reverse request
+	assert_no_claim("na", ND + 26, "\0\0\0\0\0\0", 6);
+	assert_no_claim("ns", ND + 24, "\x0e", 1);                 // no MAC told
+	assert_no_claim("ns-dad", IP6 + 24, v6_b.bytes, 16);       // a probe that is not to a group
+	assert_no_claim("ns-dad", ND + 24, "\1\1\2\0\0\0\0\1", 8); // and one that tells a MAC
+	assert_no_claim("echo4", 0, "", 0);
+	assert_no_claim("udp6", 0, "", 0);
 }
 
 static void learns_the_mac_from_captured_answers(void **state)
@@ -484,6 +572,7 @@ static void does_not_learn_for_the_other_family_or_kind(void **state)
 	const struct addr v4_as_v6 = {16, {198, 18, 0, 2}};
 	struct bytes arp = sample_load("arp-reply"), na = sample_load("na");
 	struct addr v6_as_v4 = v6_b;
+	struct neigh_claim c;
 	struct frame f;
 	uint8_t mac[6];
 
@@ -491,9 +580,9 @@ static void does_not_learn_for_the_other_family_or_kind(void **state)
 	assert_false(learns(&arp, &v4_as_v6, mac));
 	assert_false(learns(&na, &v6_as_v4, mac));
 	frame_parse(na.data, na.len, &f);
-	assert_false(neigh_learn(FRAME_OTHER, &f, &v6_b, mac));
+	assert_false(neigh_claim(FRAME_OTHER, &f, &c));
 	frame_parse(arp.data, arp.len, &f);
-	assert_false(neigh_learn(FRAME_OTHER, &f, &v4_b, mac));
+	assert_false(neigh_claim(FRAME_OTHER, &f, &c));
 	free(arp.data);
 	free(na.data);
 }
@@ -512,7 +601,6 @@ static void does_not_believe_invalid_answers(void **state)
 {
 	static const uint8_t all_nodes[16] = {0xff, 0x02, [15] = 1};
 
-	assert_not_learnt("arp-reply", ARP + 7, "\x01", 1);  // a request
 	assert_not_learnt("arp-reply", ARP + 17, "\x03", 1); // somebody else
 	assert_not_learnt("arp-reply", ARP + 8, "\xff", 1);  // a group's MAC
 	assert_not_learnt("arp-reply", ARP + 5, "\x10", 1);  // protocol length
@@ -589,6 +677,10 @@ int main(void)
 		cmocka_unit_test(writes_nothing_beyond_the_room),
 		cmocka_unit_test(asks_with_the_bytes_of_linux),
 		cmocka_unit_test(asks_on_its_vlans_within_the_room),
+		cmocka_unit_test(probes_without_an_address_of_its_own),
+		cmocka_unit_test(whoever_asks_or_announces_tells_its_own_mac),
+		cmocka_unit_test(a_probe_claims_what_it_asks_for),
+		cmocka_unit_test(a_claim_without_a_sender_is_none),
 		cmocka_unit_test(learns_the_mac_from_captured_answers),
 		cmocka_unit_test(learns_the_answer_of_its_own_responder),
 		cmocka_unit_test(learns_from_the_ethernet_source_without_the_option),
