@@ -119,7 +119,7 @@ struct proto_ctx {
 	void *counters;     // of this worker: the bank of this transaction (warm-up or measured)
 	void *own;          // the protocol's own, from open
 	const struct proto_ends *ends; // of the message that reply or answer reads; NULL: unknown
-	uint32_t now_ms;               // time of this packet since the start of the run
+	uint64_t now_ms;               // time of this packet since the start of the run
 	uint64_t sum; // 0 before request; written by one that knows it without reading the whole
 	              // message: the sum of its bytes (csum_add of net/csum.h)
 };
@@ -166,6 +166,8 @@ struct proto_server {
 	// Precompute: the part that all workers share, or NULL after an error (in d, or no memory).
 	void *(*setup)(const void *settings, const struct proto_env *env, struct diag *d);
 	void (*teardown)(void *shared);
+	// Bytes that open is going to take for such a worker. NULL: few.
+	uint64_t (*memory)(const void *shared, const struct proto_env *env);
 	// State of one worker of env->workers, in ctx->own; 0 or -errno. Both or neither.
 	int (*open)(struct proto_ctx *ctx, const struct proto_env *env);
 	void (*close)(struct proto_ctx *ctx);
@@ -226,6 +228,8 @@ struct proto {
 	// Read input, precompute: the shared part, or NULL after an error (in d, or no memory).
 	void *(*setup)(const void *settings, const struct proto_env *env, struct diag *d);
 	void (*teardown)(void *shared);
+	// No message of request gets longer. NULL: each fits into any packet.
+	uint32_t (*longest)(const void *shared);
 	// Bytes that open is going to take for such a worker. NULL: few.
 	uint64_t (*memory)(const void *shared, const struct proto_env *env);
 	// Per worker state in ctx->own; 0 or -errno. NULL: there is none.

@@ -75,6 +75,7 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.help = text " messages and leases",                                               \
 		COUNTER_ROWS(family##_rows),                                                       \
 		.size = sizeof(struct family##_counters),                                          \
+		.fault = "unwatched",                                                              \
 	};                                                                                         \
                                                                                                    \
 	static const struct proto_router family##_router = {                                       \
@@ -103,6 +104,7 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.check = family##_check,                                                           \
 		.setup = family##_setup,                                                           \
 		.teardown = dhcp_teardown,                                                         \
+		.longest = dhcp_longest,                                                           \
 		.memory = dhcp_memory,                                                             \
 		.open = dhcp_open,                                                                 \
 		.close = dhcp_close,                                                               \

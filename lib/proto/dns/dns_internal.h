@@ -141,6 +141,7 @@ extern const struct proto_fault dns_faults[];
 // dns_setup.c
 void dns_check(const void *settings, struct diag *d);
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d);
+uint32_t dns_longest(const void *shared);
 void *dns_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
 void dns_teardown(void *shared);
 int dns_open(struct proto_ctx *ctx, const struct proto_env *env);

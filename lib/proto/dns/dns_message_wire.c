@@ -6,27 +6,32 @@
 #include "proto/dns/dns_internal.h"
 
 #define POINTER_HOPS 127 // a name has no more labels than that
+#define STEPS_FIRST  256 // pointers, and labels behind them, of a message; that is one name
+#define STEPS_MORE   32  // further ones for each record
 #define POINTER      0xc0
 #define LABEL_MAX    63
 #define RECORD_FIXED 10 // TYPE, CLASS, TTL, RDLENGTH
 
 // A name that goes on at offset `target`, before `limit`, after `total` octets of labels. Pointers
-// lead backwards only, each behind the one before, so that there is no loop.
-static bool pointer_follow(
-	const uint8_t *msg, uint32_t len, uint32_t target, uint32_t limit, uint32_t total)
+// lead backwards only, each behind the one before, so that there is no loop. *steps: still allowed,
+// so that the time for a message grows with its records and not with their square.
+static bool pointer_follow(const uint8_t *msg, uint32_t len, uint32_t target, uint32_t limit,
+	uint32_t total, uint32_t *steps)
 {
 	for (uint32_t hops = 0; hops < POINTER_HOPS; hops++) {
 		struct reader r;
 		uint8_t label;
 
-		if (target >= limit || target < DNS_HEADER_LEN)
+		if (target >= limit || target < DNS_HEADER_LEN || *steps == 0)
 			return false;
+		--*steps;
 		limit = target;
 		r = reader_of(msg + target, len - target);
 		while ((label = read_u8(&r)) != 0 && label <= LABEL_MAX) {
 			total += label + 1u;
-			if (!read_bytes(&r, label) || total > DNS_NAME_MAX - 1)
+			if (!read_bytes(&r, label) || total > DNS_NAME_MAX - 1 || *steps == 0)
 				return false;
+			--*steps;
 		}
 		if (label == 0)
 			return !r.failed;
@@ -40,7 +45,7 @@ static bool pointer_follow(
 }
 
 // Step over a name, compressed or not.
-static inline bool name_skip(struct reader *r, const uint8_t *msg, uint32_t len)
+static inline bool name_skip(struct reader *r, const uint8_t *msg, uint32_t len, uint32_t *steps)
 {
 	uint32_t start = (uint32_t)(r->at - msg);
 	uint32_t total = 0;
@@ -55,7 +60,8 @@ static inline bool name_skip(struct reader *r, const uint8_t *msg, uint32_t len)
 		return !r->failed;
 	if (label < POINTER)
 		return false;
-	return pointer_follow(msg, len, (label & LABEL_MAX) << 8 | read_u8(r), start, total) &&
+	return pointer_follow(
+		       msg, len, (label & LABEL_MAX) << 8 | read_u8(r), start, total, steps) &&
 	       !r->failed;
 }
 
@@ -114,13 +120,13 @@ static bool opt_read(struct dns_message *m, const uint8_t *fixed, bool root)
 // The end of an owner name at p. Nearly all of them point to the question's
 // name, which is checked already.
 static inline const uint8_t *owner_end(
-	const uint8_t *p, const uint8_t *msg, uint32_t len, bool asked)
+	const uint8_t *p, const uint8_t *msg, uint32_t len, bool asked, uint32_t *steps)
 {
 	struct reader r = reader_of(p, (size_t)(msg + len - p));
 
 	if (asked && len - (p - msg) >= 2 && p[0] == POINTER && p[1] == DNS_HEADER_LEN)
 		return p + 2;
-	return name_skip(&r, msg, len) ? r.at : NULL;
+	return name_skip(&r, msg, len, steps) ? r.at : NULL;
 }
 
 bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_message *m)
@@ -128,12 +134,14 @@ bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_
 	uint32_t records = bytes_be16(buf + 6) + bytes_be16(buf + 8);
 	uint32_t all = records + bytes_be16(buf + 10);
 	const uint8_t *p = buf + at, *end = buf + len;
+	uint32_t steps = STEPS_FIRST;
 
 	*m = (struct dns_message){.answers = bytes_be16(buf + 6)};
 	for (uint32_t i = 0; i < all; i++) {
-		const uint8_t *fixed = owner_end(p, buf, len, at > DNS_HEADER_LEN);
+		const uint8_t *fixed = owner_end(p, buf, len, at > DNS_HEADER_LEN, &steps);
 		bool root = fixed == p + 1;
 
+		steps += STEPS_MORE;
 		if (!fixed || end - fixed < RECORD_FIXED)
 			return false;
 		p = fixed + RECORD_FIXED;

@@ -6,15 +6,13 @@
 #include "proto/dns/dns_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/input.h"
 #include "net/csum.h"
 
-#define LISTED_LINES 10        // bad ones, before "and N more"
-#define READ_SIZE    (1 << 20) // also the longest line
+#define LISTED_LINES 10 // bad ones, before "and N more"
 
 void dns_queries_free(struct dns_queries *q)
 {
@@ -45,7 +43,7 @@ static size_t word_end(const char *line, size_t len, size_t at)
 
 bool dns_line_split(const char *line, size_t len, struct dns_line *out, struct dns_text_error *e)
 {
-	size_t name, name_end, type, type_end;
+	size_t name, name_end, type, type_end, more;
 
 	*out = (struct dns_line){0};
 	if (len > 0 && line[len - 1] == '\r')
@@ -59,6 +57,12 @@ bool dns_line_split(const char *line, size_t len, struct dns_line *out, struct d
 	if (type == type_end) {
 		e->reason = "no type after the name (like: www.example.com A)";
 		e->at = name_end;
+		return false;
+	}
+	more = blanks_end(line, len, type_end);
+	if (more < len && line[more] != ';') {
+		e->reason = "a third word (only a name and a type, or a comment after ;)";
+		e->at = more;
 		return false;
 	}
 	*out = (struct dns_line){line + name, line + type, name_end - name, type_end - type};
@@ -172,25 +176,6 @@ static void loader_line(struct dns_loader *l, const char *line, size_t len)
 		dns_loader_add(l, name, (uint32_t)name_len, (uint16_t)type, 0, 0);
 }
 
-// Loads the complete lines of the text; with `last` also the rest. Returns the bytes used.
-static size_t loader_lines(struct dns_loader *l, const char *text, size_t len, bool last)
-{
-	size_t at = 0;
-
-	while (at < len) {
-		const char *end = memchr(text + at, '\n', len - at);
-
-		if (!end)
-			break;
-		loader_line(l, text + at, (size_t)(end - text) - at);
-		at = (size_t)(end - text) + 1;
-	}
-	if (!last || at == len)
-		return at;
-	loader_line(l, text + at, len - at);
-	return len;
-}
-
 static int loader_finish(struct dns_loader *l, const void *setting)
 {
 	if (l->bad > LISTED_LINES) {
@@ -218,55 +203,33 @@ int dns_queries_load_text(struct dns_queries *q, const char *name, const char *t
 {
 	struct dns_loader l = {.to = q, .diag = d, .file = name};
 
-	loader_lines(&l, text, len, true);
+	while (len) {
+		const char *end = memchr(text, '\n', len);
+		size_t line = end ? (size_t)(end - text) : len;
+
+		loader_line(&l, text, line);
+		text += line + (end != NULL);
+		len -= line + (end != NULL);
+	}
 	return loader_finish(&l, setting);
 }
 
-// Feed the file to the loader piece by piece. 0 or -errno.
-static int loader_read(struct dns_loader *l, int fd, char *buf)
+static int loader_give(void *to, char *line, size_t len, unsigned number)
 {
-	size_t have = 0, used;
-	ssize_t n;
+	struct dns_loader *l = to;
 
-	do {
-		n = read(fd, buf + have, READ_SIZE - have);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		have += (size_t)n;
-		used = loader_lines(l, buf, have, n == 0);
-		if (used == 0 && have == READ_SIZE) {
-			struct dns_text_error e = {"the line is longer than 1 MiB", 0};
-
-			l->line++;
-			loader_bad_line(l, buf, have, &e);
-			return 0;
-		}
-		have -= used;
-		memmove(buf, buf + used, have);
-	} while (n != 0 && !l->failure);
-	return 0;
+	(void)number; // the loader counts too
+	loader_line(l, line, len);
+	return l->failure != 0;
 }
 
 int dns_queries_load_file(
 	struct dns_queries *q, const char *path, const void *setting, struct diag *d)
 {
 	struct dns_loader l = {.to = q, .diag = d, .file = path};
-	char *buf = malloc(READ_SIZE);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int ret = fd < 0 ? -errno : 0;
+	int ret = input_lines(path, setting, loader_give, &l, d);
 
-	if (!buf)
-		ret = -ENOMEM;
-	if (ret == 0)
-		ret = loader_read(&l, fd, buf);
-	if (ret < 0)
-		diag_error(d, setting, NULL, "%s: %s", path, strerror(-ret));
-	else
+	if (ret == 0 || l.bad)
 		ret = loader_finish(&l, setting);
-	if (fd >= 0)
-		close(fd);
-	free(buf);
 	return ret;
 }

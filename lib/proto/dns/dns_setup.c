@@ -204,6 +204,20 @@ static int build_order(struct dns_plan *p, const struct dns_settings *s, uint64_
 	return p->alias ? 0 : -ENOMEM;
 }
 
+uint32_t dns_longest(const void *shared)
+{
+	const struct dns_plan *p = shared;
+	uint32_t question = 0;
+
+	for (uint32_t i = 0; i < p->queries.count; i++) {
+		uint32_t len = p->queries.offsets[i + 1] - p->queries.offsets[i] - DNS_ENTRY_HEAD;
+
+		question = len > question ? len : question;
+	}
+	return DNS_HEADER_LEN + question + p->opt_len +
+	       (p->cookies == DNS_COOKIES_FULL ? DNS_COOKIE_SERVER_MAX : 0);
+}
+
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d)
 {
 	const struct dns_settings *s = settings;

@@ -134,11 +134,11 @@ enum proto_verdict ntp_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 
 // --- the server ---
 
-static uint64_t timestamp(uint32_t ms)
+static uint64_t timestamp(uint64_t ms)
 {
-	uint64_t fraction = ((uint64_t)(ms % 1000) << 32) / 1000;
+	uint64_t fraction = ((ms % 1000) << 32) / 1000;
 
-	return (uint64_t)(CLOCK_BEGIN + ms / 1000) << 32 | fraction;
+	return (CLOCK_BEGIN + ms / 1000) << 32 | fraction;
 }
 
 uint32_t ntp_answer(

@@ -50,12 +50,7 @@ void *dhcp_common_setup(void *const *shared, uint32_t count, uint32_t threads)
 void dhcp_common_teardown(void *common)
 {
 	struct dhcp_common *c = common;
-	uint64_t unwatched = c->leases.holders.unwatched;
 
-	if (unwatched)
-		log_warning("%s: %llu leases were not watched for duplicates: the table had no "
-			    "place for them",
-			c->plans[0]->family->name, (unsigned long long)unwatched);
 	dhcp_leases_free(&c->leases);
 	free(c->plans);
 	free(c);
@@ -90,7 +85,8 @@ static void leases_load(struct dhcp_worker *w)
 	}
 	if (left_out)
 		log_warning("%s: leases of %u clients are left out: other clients hold them, or "
-			    "they are of more than %d servers",
+			    "the table of holders has no room for them, or they are of more than "
+			    "%d servers",
 			p->name, left_out, DHCP_SERVERS_MAX);
 	if (p->leases.count)
 		dhcp_clients_settle(&w->work.clients);
@@ -166,6 +162,17 @@ static void clash_log(const struct dhcp_worker *w, const struct dhcp_clash *c)
 		c->prefix ? "it or a part of it" : "it");
 }
 
+static void more_log(const struct dhcp_worker *w)
+{
+	if (w->work.refusals_more)
+		log_note("%s: %llu more refusals, with other texts than the first %d",
+			w->plan->family->name, (unsigned long long)w->work.refusals_more,
+			DHCP_NOTES);
+	if (w->work.clashes_more)
+		log_warning("%s: %llu more leases were given while other clients held them",
+			w->plan->family->name, (unsigned long long)w->work.clashes_more);
+}
+
 // A closed loop waits for a client: that is no failure.
 static void unbegun_log(const struct dhcp_worker *w)
 {
@@ -196,6 +203,7 @@ int dhcp_close(struct proto_ctx *ctx)
 		refusal_log(w->plan->family, &w->work.refusals[i]);
 	for (uint32_t i = 0; i < w->work.clash_count; i++)
 		clash_log(w, &w->work.clashes[i]);
+	more_log(w);
 	unbegun_log(w);
 	rc = dhcp_lease_file_close(w, ctx->now_ms);
 	dhcp_work_close(&w->work);

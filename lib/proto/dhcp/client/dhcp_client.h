@@ -61,6 +61,7 @@ struct dhcp_plan {
 	uint8_t servers[DHCP_SERVERS_MAX][16]; // their addresses, the item's first
 	uint32_t path_stride;                  // paths of one set of VLANs
 	struct dhcp_vlans vlans;
+	uint32_t longest; // message at most
 	struct proto_layout layout;
 	struct dhcp_lease_file leases;
 	struct arena *arena;
@@ -144,6 +145,7 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 // For struct proto.
 void dhcp_teardown(void *shared);
 void dhcp_layout(const void *shared, struct proto_layout *out);
+uint32_t dhcp_longest(const void *shared);
 
 // dhcp_client.c, for struct proto
 void *dhcp_common_setup(void *const *shared, uint32_t count, uint32_t threads);

@@ -295,6 +295,11 @@ void dhcp_teardown(void *shared)
 	free(p);
 }
 
+uint32_t dhcp_longest(const void *shared)
+{
+	return ((const struct dhcp_plan *)shared)->longest;
+}
+
 void dhcp_layout(const void *shared, struct proto_layout *out)
 {
 	const struct dhcp_plan *p = shared;

@@ -18,7 +18,7 @@ enum dhcp_client_state { DHCP_IS_FREE, DHCP_IS_BOUND, DHCP_IS_RESTING, DHCP_IS_B
 // The record of a client; that of a family begins with it. Times are since the start of the run.
 struct dhcp_client {
 	uint32_t expires_s; // end of its lease; UINT32_MAX: never
-	uint32_t began_ms;  // start of the open message, or of the client's rest
+	uint32_t began_ms;  // start of the open message, or of the client's rest: its lower half
 	uint8_t state;      // enum dhcp_client_state
 	uint8_t exchange;   // the open one
 	uint8_t server;     // index of the server that it asks
@@ -47,13 +47,20 @@ uint64_t dhcp_clients_memory(uint32_t count, size_t record);
 // A busy client becomes free, or bound if it holds a lease.
 void dhcp_clients_give(struct dhcp_clients *c, uint32_t client);
 // A busy client without a lease rests, and becomes free after it.
-void dhcp_clients_rest(struct dhcp_clients *c, uint32_t client, uint32_t now_ms);
+void dhcp_clients_rest(struct dhcp_clients *c, uint32_t client, uint64_t now_ms);
 // Clients whose rest is over become free: a bounded number in one call.
-void dhcp_clients_wake(struct dhcp_clients *c, uint32_t now_ms);
+void dhcp_clients_wake(struct dhcp_clients *c, uint64_t now_ms);
 
 static inline struct dhcp_client *dhcp_client_at(const struct dhcp_clients *c, uint32_t client)
 {
 	return (struct dhcp_client *)((uint8_t *)c->items + ((size_t)client << c->shift));
+}
+
+// Time since the start of the open message or of the rest, which are shorter than 2^32 ms (49
+// days).
+static inline uint32_t dhcp_client_age_ms(const struct dhcp_client *k, uint64_t now_ms)
+{
+	return (uint32_t)now_ms - k->began_ms;
 }
 
 static inline bool dhcp_client_expired(const struct dhcp_client *k, uint32_t now_s)

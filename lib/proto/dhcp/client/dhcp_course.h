@@ -73,7 +73,7 @@ struct dhcp_messages {
 	enum proto_verdict (*another)(
 		struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *h);
 	// The message after the offer is about to be sent for the first time.
-	void (*request_begins)(struct dhcp_client *k, uint32_t now_ms);
+	void (*request_begins)(struct dhcp_client *k, uint64_t now_ms);
 	// A reply that makes no lease ends the exchange: count it.
 	void (*ended)(const struct proto_ctx *ctx, const struct proto_txn *t);
 };
@@ -82,7 +82,7 @@ struct dhcp_messages {
 
 DHCP_INLINE uint32_t dhcp_now_s(const struct proto_ctx *ctx)
 {
-	return ctx->now_ms / 1000;
+	return (uint32_t)(ctx->now_ms / 1000);
 }
 
 // Does a message with these options lack a parameter that was asked for?
@@ -184,7 +184,7 @@ DHCP_INLINE enum proto_verdict dhcp_leased(const struct dhcp_messages *f, struct
 	struct dhcp_counters *n = ctx->counters;
 	bool had = h->client->holds;
 
-	if (!f->leases_take(ctx, t, h, dhcp_work_expiry(h->client, h->valid_s)))
+	if (!f->leases_take(ctx, t, h, dhcp_work_expiry(h->client, ctx->now_ms, h->valid_s)))
 		return dhcp_fail(f, ctx, t);
 	n->renewed += had;
 	n->leases += !had;

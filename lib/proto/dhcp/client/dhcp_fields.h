@@ -65,7 +65,7 @@
 		.def = exchange_, .names = names_}, \
 	DHCP_SECTION_ROW(struct dhcp_settings, mix, &mix_section, \
 		"several kinds of exchanges in one item"), \
-	{"clients", "number of clients", FIELD_COUNT, .offset = DHCP_SETTING(clients), \
+	{"clients", "number of clients", FIELD_COUNT, .load = true, .offset = DHCP_SETTING(clients), \
 		.def = "1", .min = 1, .max = 1e9}
 #define DHCP_LAST_ROWS(S, expect_) \
 	DHCP_SECTION_ROW(struct dhcp_settings, leases, &dhcp_leases_section, \

@@ -20,6 +20,7 @@
 #define HOME_BITS      30
 #define ADDRESS_BITS   32
 #define AWAY_BITS      8
+#define LATER_SHIFT    6 // times of the later half are in units of 64 s
 
 // Two thirds full at most.
 static uint8_t lines_bits(uint64_t owners)
@@ -51,7 +52,7 @@ int dhcp_holders_init(struct dhcp_holders *h, uint64_t owners, bool several)
 	uint64_t lines = 1ull << bits;
 
 	*h = (struct dhcp_holders){.several = several};
-	if (owners >= DHCP_NOBODY || owners + owners / 2 > lines * DHCP_HOLDERS_LINE)
+	if (owners >= DHCP_UNWATCHED || owners + owners / 2 > lines * DHCP_HOLDERS_LINE)
 		return -ENOMEM;
 	h->line_mask = (uint32_t)(lines - 1);
 	h->furthest = lines - 1 < UINT8_MAX ? (uint32_t)(lines - 1) : UINT8_MAX;
@@ -120,6 +121,15 @@ static inline uint64_t forever(const struct dhcp_holders *h)
 	return UINT64_MAX >> h->until_shift;
 }
 
+// As in a cell, whose 20 bits or more hold 12 days only: to the second in the first half, coarser
+// in the second one, which ends after a year.
+static inline uint64_t time_of(const struct dhcp_holders *h, uint32_t s)
+{
+	uint64_t half = forever(h) / 2;
+
+	return s < half ? s : half + ((s - half) >> LATER_SHIFT);
+}
+
 static inline uint32_t owner_of(const struct dhcp_holders *h, uint64_t word)
 {
 	uint64_t mask = (1ull << (h->until_shift - h->owner_shift)) - 1;
@@ -134,7 +144,7 @@ static inline uint64_t word_of(const struct dhcp_holders *h, uint64_t tag, const
 
 static inline bool is_running(const struct dhcp_holders *h, uint64_t word, uint32_t now_s)
 {
-	return until_of(h, word) > now_s || until_of(h, word) == forever(h);
+	return until_of(h, word) > time_of(h, now_s) || until_of(h, word) == forever(h);
 }
 
 static inline _Atomic uint64_t *line_at(
@@ -235,25 +245,27 @@ static __attribute__((noinline)) bool confirm(struct dhcp_holders *h, const stru
 	return change(h, mine->cell, marked, word_of(h, mine->tag, lease));
 }
 
-// false: not now, look again.
-static inline bool take(struct dhcp_holders *h, const struct home *at, const struct lease *lease)
+enum taken { TAKEN, TAKEN_NOT_NOW, TAKEN_NO_ROOM };
+
+static inline enum taken take(
+	struct dhcp_holders *h, const struct home *at, const struct lease *lease)
 {
 	struct lease first = {lease->owner, h->several ? 0 : lease->until};
 	struct gap gap;
 
-	if (!gap_find(h, at, &gap)) {
-		atomic_fetch_add(&h->unwatched, 1);
-		return true;
-	}
+	if (!gap_find(h, at, &gap))
+		return TAKEN_NO_ROOM;
 	return change(h, gap.cell, 0, word_of(h, gap.tag, &first)) &&
-	       (!h->several || confirm(h, at, &gap, lease));
+	                       (!h->several || confirm(h, at, &gap, lease))
+	               ? TAKEN
+	               : TAKEN_NOT_NOW;
 }
 
 static inline uint64_t until_word(const struct dhcp_holders *h, uint32_t until_s)
 {
-	uint64_t until = until_s ? until_s : 1;
+	uint64_t until = time_of(h, until_s ? until_s : 1);
 
-	return until < forever(h) ? until : forever(h);
+	return until_s != UINT32_MAX && until < forever(h) ? until : forever(h);
 }
 
 uint32_t dhcp_holders_hold(struct dhcp_holders *h, struct dhcp_held what, uint32_t owner,
@@ -267,8 +279,10 @@ uint32_t dhcp_holders_hold(struct dhcp_holders *h, struct dhcp_held what, uint32
 		_Atomic uint64_t *cell = seek(h, &at, NULL, SEE_ALL, &seen);
 
 		if (!cell) {
-			if (take(h, &at, &lease))
-				return DHCP_NOBODY;
+			enum taken how = take(h, &at, &lease);
+
+			if (how != TAKEN_NOT_NOW)
+				return how == TAKEN ? DHCP_NOBODY : DHCP_UNWATCHED;
 		} else if (!until_of(h, seen)) {
 			change(h, cell, seen, 0);
 		} else if (owner_of(h, seen) != owner && is_running(h, seen, now_s)) {

@@ -10,11 +10,13 @@
 #include <stdint.h>
 
 #define DHCP_NOBODY       UINT32_MAX
-#define DHCP_HOLDERS_LINE 8 // cells in a cache line
+#define DHCP_UNWATCHED    (UINT32_MAX - 1) // no owner either
+#define DHCP_HOLDERS_LINE 8                // cells in a cache line
 
 // A cell is one word, from the upper bits down: when the lease ends (0: somebody is about to take
-// the cell), the owner + 1, how many lines the address lies from its home, and those bits of the
-// address that its home does not tell. 0: an empty cell.
+// the cell; more than six days after the start of the run maybe 64 s early), the owner + 1, how
+// many lines the address lies from its home, and those bits of the address that its home does not
+// tell. 0: an empty cell.
 struct dhcp_holders {
 	// ctlplane: wo, dataplane: ro
 	_Atomic uint64_t *cells;
@@ -28,8 +30,6 @@ struct dhcp_holders {
 	// addresses themselves. An owner's address must not change from hold to drop.
 	bool (*same)(const void *of, uint32_t owner, const void *key);
 	const void *of;
-	// dataplane: rw
-	_Atomic uint64_t unwatched; // addresses without a place, which are not watched
 };
 
 // A number of 32 bits: an address, or the hash of what key points at.
@@ -46,7 +46,8 @@ void dhcp_holders_free(struct dhcp_holders *h);
 uint64_t dhcp_holders_memory(uint64_t owners);
 
 // The owner holds the address until until_s (UINT32_MAX: for ever). DHCP_NOBODY, or another owner
-// with a running lease on it: then nothing changes. Only one thread may use an owner's number.
+// with a running lease on it: then nothing changes. DHCP_UNWATCHED: the table has no room for it,
+// so its next holder is not found out. Only one thread may use an owner's number.
 uint32_t dhcp_holders_hold(struct dhcp_holders *h, struct dhcp_held what, uint32_t owner,
 	uint32_t until_s, uint32_t now_s);
 // The owner does not hold the address any more. No effect if another owner holds it.

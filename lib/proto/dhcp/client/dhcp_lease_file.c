@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/addr.h"
@@ -325,6 +326,7 @@ static int load(struct dhcp_lease_file *f, const char *const *path, const struct
 int dhcp_lease_file_load(struct dhcp_plan *p, const struct dhcp_leases_settings *settings,
 	const struct proto_env *env, struct diag *d)
 {
+	struct stat st;
 	int ret;
 
 	if (!settings)
@@ -335,7 +337,9 @@ int dhcp_lease_file_load(struct dhcp_plan *p, const struct dhcp_leases_settings 
 	ret = settings->load ? load(&p->leases, &settings->load, p, d) : 0;
 	if (!settings->save || ret < 0)
 		return ret;
-	ret = file_check_writable(settings->save); // an error in writing must show before the run
+	ret = file_draft_check(settings->save); // an error in writing must show before the run
+	if (ret == 0 && stat(settings->save, &st) == 0 && S_ISFIFO(st.st_mode))
+		ret = -ENXIO; // without a reader the end would wait for one
 	if (ret == 0)
 		return 0;
 	diag_error(d, &settings->save, NULL, "%s: %s", settings->save, strerror(-ret));
@@ -392,31 +396,27 @@ static void worker_write(const struct saving *s, const struct dhcp_worker *w)
 	}
 }
 
-static int save(const struct dhcp_plan *p, uint32_t now_ms)
+static int save(const struct dhcp_plan *p, uint64_t now_ms)
 {
 	const struct dhcp_lease_file *f = &p->leases;
-	struct saving s = {.p = p, .now_s = now_ms / MS_PER_S};
-	int rc = 0;
+	struct saving s = {.p = p, .now_s = (uint32_t)(now_ms / MS_PER_S)};
+	struct file_draft draft;
+	int rc = file_draft_open(f->save, &draft);
 
-	s.epoch = (uint64_t)time(NULL) - s.now_s;
-	errno = 0; // what writing leaves there is why it failed
-	s.f = fopen(f->save, "w");
-	if (!s.f) {
-		rc = -errno;
-	} else {
+	if (rc == 0) {
+		s.epoch = (uint64_t)time(NULL) - s.now_s;
+		s.f = draft.f;
 		fprintf(s.f, HEADING "\n");
 		for (uint32_t i = 0; i < f->worker_count; i++)
 			worker_write(&s, f->workers[i]);
-		if (ferror(s.f))
-			rc = errno ? -errno : -EIO;
-		rc = fclose(s.f) != 0 ? -errno : rc;
+		rc = file_draft_commit(&draft);
 	}
 	if (rc < 0)
 		log_error("%s: %s", f->save, strerror(-rc));
 	return rc;
 }
 
-int dhcp_lease_file_close(const struct dhcp_worker *w, uint32_t now_ms)
+int dhcp_lease_file_close(const struct dhcp_worker *w, uint64_t now_ms)
 {
 	const struct dhcp_lease_file *f = &w->plan->leases;
 	bool is_open = false, heard = false;

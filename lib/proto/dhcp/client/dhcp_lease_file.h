@@ -70,5 +70,5 @@ int dhcp_lease_file_load(struct dhcp_plan *p, const struct dhcp_leases_settings 
 	const struct proto_env *env, struct diag *d);
 // The worker is about to be closed. The first of an item saves the leases of all, when any has
 // heard of a server. now_ms: of the run. 0, or -errno when not all could be written (logged).
-int dhcp_lease_file_close(const struct dhcp_worker *w, uint32_t now_ms);
+int dhcp_lease_file_close(const struct dhcp_worker *w, uint64_t now_ms);
 void dhcp_lease_file_free(struct dhcp_lease_file *f);

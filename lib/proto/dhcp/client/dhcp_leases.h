@@ -64,7 +64,8 @@ bool dhcp_lease_is(const void *of, uint32_t lease, const void *key);
 // hold will be asked about this key soon.
 void dhcp_lease_expect(const struct dhcp_leases *l, const struct dhcp_key *k);
 // It, which was set to this key, is held until until_s (UINT32_MAX: for ever). DHCP_NOBODY, or the
-// other lease that runs and is the same or overlaps: then it is not held.
+// other lease that runs and is the same or overlaps: then it is not held. DHCP_UNWATCHED: as in
+// dhcp_holders_hold.
 uint32_t dhcp_lease_hold(struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k,
 	bool prefix, uint32_t until_s, uint32_t now_s);
 // It is not held any more. Nothing happens when it is not.

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/input.h"
+
 #define LISTED_LINES 10 // bad ones
 #define SHOWN_SIZE   81 // of a bad one
 #define ROOM_FIRST   1024
@@ -21,9 +23,10 @@ struct reading {
 	unsigned bad, unlisted; // lines; the number of the first that is not listed
 };
 
-static int line_read(struct reading *r, char *text, unsigned number)
+static int line_read(void *reading, char *text, size_t len, unsigned number)
 {
-	char *end = text + strlen(text), shown[SHOWN_SIZE];
+	char *end = text + len, shown[SHOWN_SIZE];
+	struct reading *r = reading;
 	const char *what = NULL;
 	int ret;
 
@@ -44,40 +47,15 @@ static int line_read(struct reading *r, char *text, unsigned number)
 	return 0;
 }
 
-static int lines_read(struct reading *r, FILE *f)
-{
-	char *line = NULL;
-	size_t room = 0;
-	int ret = 0;
-
-	for (unsigned n = 1; ret == 0 && getline(&line, &room, f) >= 0; n++)
-		ret = line_read(r, line, n);
-	free(line);
-	if (r->unlisted)
-		diag_error_at(r->d, r->path, r->unlisted, 1, NULL, "and %u more bad line%s",
-			r->bad - LISTED_LINES, r->bad == LISTED_LINES + 1 ? "" : "s");
-	if (ret < 0)
-		return ret;
-	return r->bad ? -EINVAL : 0;
-}
-
 int dhcp_lines_read(const char *path, const void *where, dhcp_line read, void *to, struct diag *d)
 {
 	struct reading r = {.path = path, .read = read, .to = to, .d = d};
-	FILE *f = fopen(path, "r");
-	int ret;
+	int ret = input_lines(path, where, line_read, &r, d);
 
-	if (!f) {
-		diag_error(d, where, NULL, "%s: %s", path, strerror(errno));
-		return -EINVAL;
-	}
-	ret = lines_read(&r, f);
-	if (ret == 0 && ferror(f)) {
-		diag_error(d, where, NULL, "%s: %s", path, strerror(errno));
-		ret = -EINVAL;
-	}
-	fclose(f);
-	return ret;
+	if (r.unlisted)
+		diag_error_at(d, path, r.unlisted, 1, NULL, "and %u more bad line%s",
+			r.bad - LISTED_LINES, r.bad == LISTED_LINES + 1 ? "" : "s");
+	return ret == 0 && r.bad ? -EINVAL : ret;
 }
 
 int dhcp_hex_read(const char *text, uint8_t *out, uint32_t room)

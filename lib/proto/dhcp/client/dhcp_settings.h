@@ -106,7 +106,11 @@ struct dhcp_counters {
 	uint64_t times_wrong;
 	uint64_t rapid_commit_missing;
 	uint64_t duplicate_address;
+	uint64_t unwatched;
 };
+
+#define DHCP_UNWATCHED_HELP                                                                        \
+	"leases without room in the table of holders: a second client would not be found"
 
 #define DHCP_COUNTER_NONE(...)
 #define DHCP_COUNTER_ROW(member_, help_)                                                           \

@@ -94,7 +94,7 @@ enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx
 	uint64_t number = w->draws++ * w->workers + w->worker;
 	uint32_t exchange = dhcp_mix_draw(&c->mix, number, w->mix_offset);
 	const struct dhcp_start *start = &c->starts[exchange];
-	uint32_t client, now_s = ctx->now_ms / MS_PER_S;
+	uint32_t client, now_s = (uint32_t)(ctx->now_ms / MS_PER_S);
 	struct dhcp_client *k;
 
 	if (w->clients.rings[DHCP_IS_RESTING].count)
@@ -106,7 +106,7 @@ enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx
 		return nobody(w, t, start->from);
 	k = dhcp_client_at(&w->clients, client);
 	k->exchange = (uint8_t)exchange;
-	k->began_ms = ctx->now_ms;
+	k->began_ms = (uint32_t)ctx->now_ms;
 	t->user = client;
 	t->step = start->step;
 	if (start->from == DHCP_IS_FREE)
@@ -132,12 +132,15 @@ void dhcp_work_refused(struct dhcp_work *w, uint16_t status, const uint8_t *text
 			return;
 		}
 	}
+	w->refusals_more++;
 }
 
 void dhcp_work_clash(struct dhcp_work *w, const struct dhcp_clash *clash)
 {
 	if (w->clash_count < DHCP_NOTES)
 		w->clashes[w->clash_count++] = *clash;
+	else
+		w->clashes_more++;
 }
 
 #define NOTHING 1e-9 // less than any share

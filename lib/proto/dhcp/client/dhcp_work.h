@@ -86,7 +86,8 @@ struct dhcp_work {
 	struct recip by_relay; // their number
 	struct dhcp_note refusals[DHCP_NOTES];
 	struct dhcp_clash clashes[DHCP_NOTES];
-	uint32_t clash_count;
+	uint32_t clash_count;                 // of them
+	uint64_t refusals_more, clashes_more; // without room
 };
 
 // Rest of a client after a DECLINE: the setting, or (UINT64_MAX) ten seconds for clients that
@@ -166,9 +167,10 @@ static inline void dhcp_work_leave(
 // End of a lease, counted from the first try of the message and not from its reply: the server
 // counts from a time between them, and a client must not use a lease too long (RFC 2131 section
 // 4.4.1).
-static inline uint32_t dhcp_work_expiry(const struct dhcp_client *k, uint32_t lifetime_s)
+static inline uint32_t dhcp_work_expiry(
+	const struct dhcp_client *k, uint64_t now_ms, uint32_t lifetime_s)
 {
-	uint32_t began_s = k->began_ms / 1000;
+	uint32_t began_s = (uint32_t)((now_ms - dhcp_client_age_ms(k, now_ms)) / 1000);
 
 	return lifetime_s < UINT32_MAX - began_s ? began_s + lifetime_s : UINT32_MAX;
 }

@@ -356,7 +356,7 @@ uint32_t dhcp4_answer(
 	if (q.m.op != DHCP4_REQUEST_OP || room < DHCP4_ANSWER_PAD)
 		return dhcp_claim_silent(&n->ignored);
 	q.w = writer_of(out, room);
-	client_read(&q, &s->common, ctx->now_ms / 1000);
+	client_read(&q, &s->common, (uint32_t)(ctx->now_ms / 1000));
 	answer = answer4_dispatch(&q);
 	return dhcp_claim_answered(n, q.type, &q.w, answer);
 }

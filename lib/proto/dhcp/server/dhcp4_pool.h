@@ -11,7 +11,8 @@
 
 struct dhcp4_lease {
 	struct dhcp_lease lease;
-	uint32_t same_hardware; // next in the bucket; of clients with a client-id only
+	uint32_t same_hardware; // next in the bucket; of clients with a client-id only.
+	                        // lease.before is the one before, or itself: it is the first
 	uint8_t htype, hlen;
 	uint8_t client_id_len;             // 0: none; DHCP4_ID_NOT_KEPT: too long to be kept
 	uint8_t bytes[DHCP4_IDENTITY_MAX]; // hlen bytes, then client_id_len bytes

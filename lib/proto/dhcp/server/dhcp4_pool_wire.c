@@ -53,7 +53,7 @@ void dhcp4_pool_keep(struct dhcp_pool *p, struct dhcp_lease *lease, const void *
 {
 	struct dhcp4_lease *l = (struct dhcp4_lease *)lease;
 	const struct dhcp4_identity *c = client;
-	uint32_t *bucket;
+	uint32_t *bucket, i = dhcp_pool_index(p, lease);
 
 	l->htype = c->htype;
 	l->hlen = c->hlen;
@@ -62,7 +62,10 @@ void dhcp4_pool_keep(struct dhcp_pool *p, struct dhcp_lease *lease, const void *
 		return;
 	bucket = hardware_bucket(p, l);
 	l->same_hardware = *bucket;
-	*bucket = dhcp_pool_index(p, lease);
+	lease->before = i;
+	if (*bucket != DHCP_NO_LEASE)
+		dhcp_pool_record(p, *bucket)->before = i;
+	*bucket = i;
 	l->client_id_len = DHCP4_ID_NOT_KEPT;
 	if (c->client_id_len > DHCP4_IDENTITY_MAX - c->hlen)
 		return;
@@ -73,14 +76,16 @@ void dhcp4_pool_keep(struct dhcp_pool *p, struct dhcp_lease *lease, const void *
 void dhcp4_pool_forget(struct dhcp_pool *p, struct dhcp_lease *lease)
 {
 	struct dhcp4_lease *l = (struct dhcp4_lease *)lease;
-	uint32_t i = dhcp_pool_index(p, lease);
-	uint32_t *at;
+	bool first = lease->before == dhcp_pool_index(p, lease);
+	uint32_t next = l->same_hardware;
 
 	if (l->client_id_len == 0)
 		return;
-	at = hardware_bucket(p, l);
-	while (*at != i)
-		at = &lease_of(p, *at)->same_hardware;
-	*at = l->same_hardware;
+	if (first)
+		*hardware_bucket(p, l) = next;
+	else
+		lease_of(p, lease->before)->same_hardware = next;
+	if (next != DHCP_NO_LEASE)
+		dhcp_pool_record(p, next)->before = first ? next : lease->before;
 	l->client_id_len = 0;
 }

@@ -446,7 +446,7 @@ uint32_t dhcp6_answer(
 	q.s = ctx->own;
 	q.n = n;
 	q.ends = ctx->ends;
-	q.now_s = ctx->now_ms / 1000;
+	q.now_s = (uint32_t)(ctx->now_ms / 1000);
 	q.w = writer_of(out, room);
 	q.out = out;
 	q.type = 0;

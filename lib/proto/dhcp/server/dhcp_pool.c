@@ -19,12 +19,26 @@ static void *lines_alloc(size_t count, size_t size)
 	return aligned_alloc(CACHE_LINE, (count * size / CACHE_LINE + 1) * CACHE_LINE);
 }
 
+static uint32_t mask_for(uint32_t count)
+{
+	uint32_t mask = 1;
+
+	while (mask < count)
+		mask = mask << 1 | 1;
+	return mask;
+}
+
+uint64_t dhcp_pool_memory(uint32_t count, size_t record, bool by_hardware)
+{
+	uint64_t buckets = (mask_for(count) + 1ull) * sizeof(uint32_t);
+
+	return (uint64_t)count * record + (by_hardware ? 2 : 1) * buckets;
+}
+
 int dhcp_pool_make(
 	struct dhcp_pool *p, uint32_t count, size_t record, bool by_hardware, uint64_t seed)
 {
-	*p = (struct dhcp_pool){.count = count, .mask = 1, .seed = seed};
-	while (p->mask < count)
-		p->mask = p->mask << 1 | 1;
+	*p = (struct dhcp_pool){.count = count, .mask = mask_for(count), .seed = seed};
 	p->shift = (uint32_t)__builtin_ctzl(record);
 	p->records = lines_alloc(count, record);
 	p->by_identity = lines_alloc((size_t)p->mask + 1, sizeof(uint32_t));
@@ -173,7 +187,7 @@ void dhcp_pool_move(
 	struct dhcp_pool *p, struct dhcp_lease *l, enum dhcp_lease_state state, uint32_t now_s)
 {
 	queue_remove(p, l);
-	l->state = (uint8_t)state;
+	l->state = state;
 	l->since_s = now_s;
 	queue_append(p, l);
 	if (state == DHCP_BOUND && !dhcp_pool_is_shared(p, l))

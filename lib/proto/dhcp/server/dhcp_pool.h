@@ -39,10 +39,12 @@ struct dhcp_lease {
 	uint32_t since_s;       // the client's last transaction
 	uint32_t prev, next;    // in the queue of its state
 	uint32_t same_identity; // next in the bucket
-	uint8_t state;          // enum dhcp_lease_state
+	uint32_t state : 8;     // enum dhcp_lease_state
+	uint32_t before : 24;   // the family's own: a record of the pool (dhcp4_pool.h)
 };
 
 _Static_assert(sizeof(struct dhcp_lease) == 32, "half a cache line");
+_Static_assert(DHCP_POOL_MAX <= 1u << 24, "before holds the number of a record");
 
 struct dhcp_queue {
 	uint32_t head, tail;
@@ -70,6 +72,8 @@ struct dhcp_pool {
 int dhcp_pool_make(
 	struct dhcp_pool *p, uint32_t count, size_t record, bool by_hardware, uint64_t seed);
 void dhcp_pool_unmake(struct dhcp_pool *p);
+// Bytes that dhcp_pool_make allocates.
+uint64_t dhcp_pool_memory(uint32_t count, size_t record, bool by_hardware);
 // Every record zeroed and FREE, in order; buckets and queues as well.
 void dhcp_pool_clear(struct dhcp_pool *p);
 

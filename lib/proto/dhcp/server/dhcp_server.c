@@ -255,6 +255,18 @@ void dhcp_server_teardown(void *shared)
 	free(shared);
 }
 
+uint64_t dhcp_server_memory(
+	const struct dhcp_server_family *f, const void *shared, const struct proto_env *env)
+{
+	const struct dhcp_answers *a = shared;
+	uint64_t bytes = 0;
+
+	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++)
+		bytes += dhcp_pool_memory((a->leases[kind] + env->workers - 1) / env->workers,
+			f->lease_size, f->by_hardware);
+	return bytes;
+}
+
 // The pool of one worker: its part of all leases, where its neighbours' begin and end.
 static int pool_open(const struct dhcp_server_family *f, struct dhcp_pool *p,
 	const struct dhcp_answers *a, uint32_t kind, const struct proto_env *env)

@@ -137,6 +137,8 @@ void dhcp_server_check(const struct dhcp_server_family *f, const void *answers,
 void *dhcp_server_setup(const struct dhcp_server_family *f, const void *settings,
 	const struct proto_env *env, struct diag *d);
 void dhcp_server_teardown(void *shared);
+uint64_t dhcp_server_memory(
+	const struct dhcp_server_family *f, const void *shared, const struct proto_env *env);
 int dhcp_server_open(
 	const struct dhcp_server_family *f, struct proto_ctx *ctx, const struct proto_env *env);
 void dhcp_server_close(struct proto_ctx *ctx);
@@ -155,6 +157,11 @@ void dhcp_server_close(struct proto_ctx *ctx);
 		return dhcp_server_setup(&family##_server_family, settings, env, d);               \
 	}                                                                                          \
                                                                                                    \
+	static uint64_t family##_server_memory(const void *shared, const struct proto_env *env)    \
+	{                                                                                          \
+		return dhcp_server_memory(&family##_server_family, shared, env);                   \
+	}                                                                                          \
+                                                                                                   \
 	static int family##_server_open(struct proto_ctx *ctx, const struct proto_env *env)        \
 	{                                                                                          \
 		return dhcp_server_open(&family##_server_family, ctx, env);                        \
@@ -168,6 +175,7 @@ void dhcp_server_close(struct proto_ctx *ctx);
 		.check = family##_server_check,                                                    \
 		.setup = family##_server_setup,                                                    \
 		.teardown = dhcp_server_teardown,                                                  \
+		.memory = family##_server_memory,                                                  \
 		.open = family##_server_open,                                                      \
 		.close = dhcp_server_close,                                                        \
 		.answer = family##_answer,                                                         \

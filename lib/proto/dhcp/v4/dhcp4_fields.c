@@ -140,7 +140,7 @@ static const struct field dhcp4_fields[] = {
 		.offset = SETTING(accept)},
 	DHCP_RETRANSMIT_ROWS(" (RFC 2131: at least 10s)"),
 	{"pad", "least length of a message in bytes, padded with zeros; 0: no padding", FIELD_COUNT,
-		.offset = SETTING(pad), .def = "300", .max = DHCP4_MESSAGE_MAX},
+		.load = true, .offset = SETTING(pad), .def = "300", .max = DHCP4_MESSAGE_MAX},
 	DHCP_LAST_ROWS(S, "conditions of a valid address"),
 };
 #undef S

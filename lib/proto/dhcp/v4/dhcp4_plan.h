@@ -198,7 +198,8 @@ static inline void dhcp4_lease_drop(struct dhcp4_worker *w, uint32_t client)
 
 // The client holds address (not 0) until then, and no other one any more. DHCP_NOBODY, or the
 // owner that has a running lease on it: then nothing changes. With a client that is the same one
-// for a server it holds the address together.
+// for a server it holds the address together. DHCP_UNWATCHED: the client holds the address, and
+// nobody will know.
 static inline uint32_t dhcp4_lease_hold(
 	struct dhcp4_worker *w, uint32_t client, uint32_t address, uint32_t until_s, uint32_t now_s)
 {
@@ -207,14 +208,14 @@ static inline uint32_t dhcp4_lease_hold(
 	uint32_t other = dhcp_holders_hold(
 		&w->is.common->leases.holders, dhcp4_held(address), owner, until_s, now_s);
 
-	if (other != DHCP_NOBODY && !dhcp_same_client(w->is.common, owner, other))
+	if (other < DHCP_UNWATCHED && !dhcp_same_client(w->is.common, owner, other))
 		return other;
 	if (k->address != address)
 		dhcp4_lease_drop(w, client);
 	k->address = address;
 	k->head.holds = true;
 	k->head.expires_s = until_s;
-	return DHCP_NOBODY;
+	return other == DHCP_UNWATCHED ? DHCP_UNWATCHED : DHCP_NOBODY;
 }
 
 // Whose server identifier it is; the one that was asked when it is nobody's.

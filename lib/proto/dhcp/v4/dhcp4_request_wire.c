@@ -113,7 +113,7 @@ void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w)
 DHCP_INLINE uint16_t secs_of(
 	const struct proto_ctx *ctx, struct dhcp4_client *k, const struct proto_txn *t)
 {
-	uint32_t secs = (ctx->now_ms - k->head.began_ms) / MS_PER_S;
+	uint32_t secs = dhcp_client_age_ms(&k->head, ctx->now_ms) / MS_PER_S;
 
 	if (t->step == DHCP4_STEP_REQUEST) // as in the DISCOVER
 		return k->secs;

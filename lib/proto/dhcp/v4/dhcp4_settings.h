@@ -103,7 +103,8 @@ struct dhcp4_settings {
 	X(lease_time_missing, "failed: no lease time in OFFER or ACK")                           \
 	C(times_wrong, "failed: not T1 < T2 < lease time")                                       \
 	C(rapid_commit_missing, "failed: an ACK to DISCOVER without option 80")                  \
-	C(duplicate_address, "failed: an address that another client holds")
+	C(duplicate_address, "failed: an address that another client holds")                     \
+	C(unwatched, DHCP_UNWATCHED_HELP)
 // clang-format on
 
 struct dhcp4_counters {

@@ -196,8 +196,15 @@ static bool dhcp4_lease_load(
 	struct dhcp4_client *k = dhcp4_client_at(w, client);
 	uint32_t address = bytes_be32(saved->bytes);
 
-	if (dhcp4_lease_hold(w, client, address, saved->left_s, 0) != DHCP_NOBODY)
+	switch (dhcp4_lease_hold(w, client, address, saved->left_s, 0)) {
+	case DHCP_NOBODY:
+		break;
+	case DHCP_UNWATCHED:
+		dhcp4_lease_drop(w, client);
 		return false;
+	default:
+		return false;
+	}
 	k->server_id = bytes_be32(p->is.leases.servers[saved->server].bytes);
 	k->head.server = dhcp4_server_of(p, k, k->server_id);
 	return true;

@@ -287,6 +287,7 @@ static void build_message(
 	room = m->len + tail_room(p, m, has);
 	m->room = (uint16_t)(room > p->pad ? room : p->pad);
 	m->open = tail_room(p, m, has) > 1;
+	b->p->is.longest = m->room > p->is.longest ? m->room : p->is.longest;
 	if (w.failed || room > DHCP4_MESSAGE_MAX) {
 		COMPLAIN(b, &b->s->is.options, "options", "messages get too long (up to %u bytes)",
 			DHCP4_MESSAGE_MAX);

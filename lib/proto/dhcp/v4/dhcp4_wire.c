@@ -346,7 +346,8 @@ static inline bool dhcp4_leases_take(
 	uint32_t holder = dhcp4_lease_hold(w, t->user, h->m.yiaddr, until_s, dhcp_now_s(ctx));
 	struct dhcp_clash clash = {.holder = holder, .taker = dhcp4_owner(w, t->user)};
 
-	if (holder == DHCP_NOBODY) {
+	if (holder >= DHCP_UNWATCHED) {
+		n->is.unwatched += holder == DHCP_UNWATCHED;
 		k->server_id = h->m.server_id;
 		k->head.server = dhcp4_server_of(ctx->shared, k, h->m.server_id);
 		return true;

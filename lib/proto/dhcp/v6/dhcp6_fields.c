@@ -53,8 +53,8 @@ static const struct field_section option_section =
 
 static const struct field relay_fields[] = {
 	DHCP_RELAYS_ROW("addresses of the relays; a client stays with its relay"),
-	{"levels", "relays between client and server", FIELD_COUNT, .offset = RELAY(levels),
-		.def = "1", .min = 1, .max = DHCP6_LEVELS_MAX},
+	{"levels", "relays between client and server", FIELD_COUNT, .load = true,
+		.offset = RELAY(levels), .def = "1", .min = 1, .max = DHCP6_LEVELS_MAX},
 	{"link", "link address of the relay nearest to the client; without: its own", FIELD_ADDR,
 		.offset = RELAY(link)},
 	{"ldra",
@@ -162,9 +162,9 @@ static const struct field dhcp6_fields[] = {
 	DHCP_FIRST_ROWS("sarr", dhcp6_exchange_names),
 	{"lease", "leases that clients ask for: addresses (IA_NA), prefixes (IA_PD) or both",
 		FIELD_ENUM, .offset = SETTING(lease), .def = "address", .names = lease_names},
-	{"addresses", "addresses per client, each in an IA of its own", FIELD_COUNT,
+	{"addresses", "addresses per client, each in an IA of its own", FIELD_COUNT, .load = true,
 		.offset = SETTING(addresses), .def = "1", .min = 1, .max = DHCP6_IAS_MAX},
-	{"prefixes", "prefixes per client, each in an IA of its own", FIELD_COUNT,
+	{"prefixes", "prefixes per client, each in an IA of its own", FIELD_COUNT, .load = true,
 		.offset = SETTING(prefixes), .def = "1", .min = 1, .max = DHCP6_IAS_MAX},
 	{"prefix_hint", "prefix length that SOLICIT asks for; 0: none", FIELD_COUNT,
 		.offset = SETTING(prefix_hint), .def = "0", .max = DHCP_PREFIX_MAX},

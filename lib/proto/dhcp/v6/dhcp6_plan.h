@@ -251,9 +251,10 @@ static inline uint32_t dhcp6_xid_of(const struct proto_txn *t)
 }
 
 // dhcp6_wire.c: the client, which has none, holds these leases until until_s, or none of them:
-// false, with the first that another client holds in *clash.
+// false, with the first that another client holds in *clash. *unwatched grows by those without room
+// in the table of holders, which the client holds too.
 bool dhcp6_leases_hold(struct dhcp6_worker *w, uint32_t client, const struct dhcp_key *keys,
-	uint32_t until_s, uint32_t now_s, struct dhcp_clash *clash);
+	uint32_t until_s, uint32_t now_s, struct dhcp_clash *clash, uint64_t *unwatched);
 // k talks to the server with this DUID; false: it would be one too many for the worker.
 bool dhcp6_server_keep(
 	struct dhcp6_worker *w, const struct dhcp6_bytes *id, struct dhcp6_client *k);

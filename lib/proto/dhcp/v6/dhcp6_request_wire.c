@@ -147,7 +147,7 @@ static inline void ias_write(const struct dhcp6_self *s, uint16_t has, struct wr
 static inline uint16_t elapsed_of(
 	const struct proto_ctx *ctx, const struct dhcp6_client *k, const struct proto_txn *t)
 {
-	uint32_t elapsed = (ctx->now_ms - k->head.began_ms) / MS_PER_CS;
+	uint32_t elapsed = dhcp_client_age_ms(&k->head, ctx->now_ms) / MS_PER_CS;
 
 	if (t->tries == 0)
 		return 0;

@@ -148,7 +148,8 @@ struct dhcp6_settings {
 	X(prefix_length_wrong, "failed: not of expect.prefix_length, beyond /120, or host bits") \
 	C(rapid_commit_missing, "failed: a REPLY to SOLICIT without option 14")                  \
 	C(duplicate_address, "failed: an address that another client holds")                     \
-	X(duplicate_prefix, "failed: a prefix that another client's overlaps")
+	X(duplicate_prefix, "failed: a prefix that another client's overlaps")                        \
+	C(unwatched, DHCP_UNWATCHED_HELP)
 // clang-format on
 
 struct dhcp6_counters {

@@ -318,6 +318,7 @@ static bool dhcp6_lease_load(
 	uint32_t first = dhcp_lease_of(p, worker, client);
 	struct dhcp_clash clash;
 	struct dhcp_key keys[DHCP6_IAS_MAX];
+	uint64_t unwatched = 0;
 
 	if (!dhcp6_server_keep(w, &duid, k))
 		return false;
@@ -329,8 +330,13 @@ static bool dhcp6_lease_load(
 		dhcp_lease_set(&worker->common->leases, first + i, &keys[i]);
 	}
 	k->head.expires_s = saved->left_s;
-	k->head.holds = dhcp6_leases_hold(w, client, keys, saved->left_s, 0, &clash);
-	return k->head.holds;
+	k->head.holds = dhcp6_leases_hold(w, client, keys, saved->left_s, 0, &clash, &unwatched);
+	if (!unwatched)
+		return k->head.holds;
+	for (uint32_t i = 0; k->head.holds && i < p->stride; i++)
+		dhcp_lease_drop(&worker->common->leases, first + i);
+	k->head.holds = false;
+	return false;
 }
 
 static void dhcp6_lease_save(const struct dhcp_worker *worker, uint32_t client, uint32_t nth,

@@ -239,6 +239,7 @@ static void build_message(
 	m->len = (uint16_t)(w.at - m->bytes);
 	room = m->len + more_room(b, kind->has);
 	m->room = (uint16_t)room;
+	b->p->is.longest = room > b->p->is.longest ? room : b->p->is.longest;
 	if (w.failed || room > DHCP6_MESSAGE_MAX)
 		COMPLAIN(b, b->s, "options", "messages may get too long (up to %u bytes)",
 			DHCP6_MESSAGE_MAX);

@@ -164,14 +164,14 @@ static inline bool dhcp6_offer_kept(const struct dhcp_client *k)
 	return ((const struct dhcp6_client *)k)->kept;
 }
 
-static inline void dhcp6_request_begins(struct dhcp_client *k, uint32_t now_ms)
+static inline void dhcp6_request_begins(struct dhcp_client *k, uint64_t now_ms)
 {
 	((struct dhcp6_client *)k)->kept = 0;
-	k->began_ms = now_ms;
+	k->began_ms = (uint32_t)now_ms;
 }
 
 bool dhcp6_leases_hold(struct dhcp6_worker *w, uint32_t client, const struct dhcp_key *keys,
-	uint32_t until_s, uint32_t now_s, struct dhcp_clash *clash)
+	uint32_t until_s, uint32_t now_s, struct dhcp_clash *clash, uint64_t *unwatched)
 {
 	const struct dhcp_plan *p = w->is.plan;
 	struct dhcp_leases *l = &w->is.common->leases;
@@ -181,7 +181,10 @@ bool dhcp6_leases_hold(struct dhcp6_worker *w, uint32_t client, const struct dhc
 		bool prefix = dhcp_is_prefix(p, i);
 		uint32_t other = dhcp_lease_hold(l, first + i, &keys[i], prefix, until_s, now_s);
 
-		if (other == DHCP_NOBODY || dhcp_same_client(w->is.common, first + i, other))
+		if (other == DHCP_NOBODY)
+			continue;
+		*unwatched += other == DHCP_UNWATCHED;
+		if (other == DHCP_UNWATCHED || dhcp_same_client(w->is.common, first + i, other))
 			continue;
 		*clash = (struct dhcp_clash){.prefix = prefix, .holder = other, .taker = first + i};
 		memcpy(clash->bytes, keys[i].bytes, sizeof(clash->bytes));
@@ -212,8 +215,8 @@ static inline bool dhcp6_leases_take(
 		dhcp6_leases_drop(&w->is.work, t->user);
 	for (uint32_t i = 0; !same && i < p->stride; i++)
 		dhcp_lease_set(&w->is.common->leases, h->self.lease + i, &keys[i]);
-	heard->client->holds =
-		dhcp6_leases_hold(w, t->user, keys, until_s, dhcp_now_s(ctx), &clash);
+	heard->client->holds = dhcp6_leases_hold(
+		w, t->user, keys, until_s, dhcp_now_s(ctx), &clash, &n->is.unwatched);
 	heard->client->expires_s = until_s;
 	if (!heard->client->holds) {
 		n->is.duplicate_address += !clash.prefix;

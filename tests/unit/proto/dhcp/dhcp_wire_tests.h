@@ -111,6 +111,30 @@ static void a_lease_that_ran_out_frees_its_client(void **state)
 	fixture_end(f);
 }
 
+// The time since the start has more than 32 bits of milliseconds after 49 days.
+static void leases_of_a_run_beyond_49_days_run_out_in_time(void **state)
+{
+	FIXTURE *f = fixture_open(fixture_new(1));
+	const uint64_t begun = (1ull << 32) - 5000;
+
+	f->ctx.now_ms = begun;
+	fixture_four_way(f);
+	assert_int_equal(client_of(f, 0)->head.expires_s, begun / 1000 + LEASE_S);
+	f->ctx.now_ms = (begun / 1000 + LEASE_S) * 1000 - 1;
+	assert_false(fixture_begin(f));
+	f->ctx.now_ms++;
+	assert_true(fixture_begin(f));
+	assert_int_equal(f->n.is.expired, 1);
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_AGAIN);
+	f->ctx.now_ms += 2000; // behind 2^32 ms as well
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, LAST_REPLY), PROTO_DONE);
+	assert_in_range(client_of(f, 0)->head.expires_s, begun / 1000 + 2 * LEASE_S,
+		begun / 1000 + 2 * LEASE_S + 2);
+	fixture_end(f);
+}
+
 static void an_address_of_two_clients_fails_and_is_kept_for_the_log(void **state)
 {
 	FIXTURE *f = fixture_open(fixture_new(3));
@@ -135,6 +159,27 @@ static void an_address_of_two_clients_fails_and_is_kept_for_the_log(void **state
 	assert_memory_equal(w->clashes[0].bytes, FIRST_ADDRESS, f->env.addr_len);
 	assert_int_equal(w->clashes[0].holder, 0);
 	assert_int_equal(w->clashes[0].taker, 1);
+	fixture_end(f);
+}
+
+// The table of holders is full: the lease is one, but a second client would not be found.
+static void a_lease_without_room_in_the_table_is_counted(void **state)
+{
+	FIXTURE *f = fixture_open(fixture_new(2));
+	struct dhcp_holders *h = &f->common->leases.holders;
+	uint64_t cells = (h->line_mask + 1ull) * DHCP_HOLDERS_LINE;
+
+	for (uint64_t i = 0; i < cells; i++)
+		h->cells[i] = (1ull << h->until_shift) | (1ull << h->owner_shift) | 0xff;
+	fixture_four_way(f);
+	assert_int_equal(f->n.is.leases, 1);
+	assert_int_equal(f->n.is.unwatched, 1);
+	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
+	for (uint64_t i = 0; i < cells; i++)
+		h->cells[i] = 0;
+	fixture_four_way(f);
+	assert_int_equal(f->n.is.unwatched, 1);
+	assert_int_equal(f->n.is.duplicate_address, 0);
 	fixture_end(f);
 }
 
@@ -177,5 +222,7 @@ static void a_reply_comes_on_the_vlans_of_its_client(void **state)
 		cmocka_unit_test(rapid_commit_takes_two_messages_or_falls_back_to_four),           \
 		cmocka_unit_test(an_offer_after_the_first_is_a_duplicate),                         \
 		cmocka_unit_test(a_lease_that_ran_out_frees_its_client),                           \
+		cmocka_unit_test(leases_of_a_run_beyond_49_days_run_out_in_time),                  \
 		cmocka_unit_test(an_address_of_two_clients_fails_and_is_kept_for_the_log),         \
+		cmocka_unit_test(a_lease_without_room_in_the_table_is_counted),                    \
 		cmocka_unit_test(a_reply_comes_on_the_vlans_of_its_client)

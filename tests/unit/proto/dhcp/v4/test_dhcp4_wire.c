@@ -672,6 +672,21 @@ static void a_nak_ends_the_lease(void **state)
 	fixture_end(f);
 }
 
+static void naks_with_a_ninth_message_are_counted_for_the_log(void **state)
+{
+	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
+	char message[] = "a";
+
+	for (int i = 0; i < DHCP_NOTES + 2; i++, message[0]++) {
+		fixture_only(f, DHCP4_DORA);
+		fixture_bound(f, DHCP4_RENEW);
+		ANSWER(f, DHCP4_NAK, PROTO_FAIL, a->message = message);
+	}
+	assert_int_equal(worker_of(f)->is.work.refusals[DHCP_NOTES - 1].count, 1);
+	assert_int_equal(worker_of(f)->is.work.refusals_more, 2);
+	fixture_end(f);
+}
+
 static void naks_are_kept_by_their_message(void **state)
 {
 	static const char *const messages[] = {"a", "b", NULL, "a", "b", "a"};
@@ -1468,6 +1483,7 @@ int main(void)
 		cmocka_unit_test(after_a_decline_a_client_rests),
 		cmocka_unit_test(a_lost_exchange_leaves_the_client_as_it_was),
 		cmocka_unit_test(a_nak_ends_the_lease),
+		cmocka_unit_test(naks_with_a_ninth_message_are_counted_for_the_log),
 		cmocka_unit_test(naks_are_kept_by_their_message),
 		cmocka_unit_test(lease_queries_are_about_an_address),
 		cmocka_unit_test(messages_are_sent_again_with_the_same_xid_and_longer_waits),
