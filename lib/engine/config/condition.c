@@ -243,6 +243,9 @@ static bool parse_figure(struct parser *p, struct part r)
 		return condition_fail(p, r.from, "no figure (like loss, p99, failed)");
 	if (p->use == CONDITION_STOP && strcmp(figure, "unanswered") == 0)
 		return condition_fail(p, r.to, "has no value to compare (unanswered for 2s)");
+	if (p->out->interval && strncmp(figure, "by_due.", 7) == 0)
+		return condition_fail(
+			p, r.from, "by_due of an interval is known only after the run");
 	if (figure_exists(p, figure) || (other && figure_exists(p, other)))
 		return true;
 	nearest = nearest_figure(p, figure);

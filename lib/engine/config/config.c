@@ -27,11 +27,19 @@ static const struct field_choices server_choices = {proto_count, server_section}
 static const struct field run_fields[] = {
 	{"name", "name of the run; default: the file's base name", FIELD_STRING,
 		AT(run_settings, name)},
-	{"warmup", "sent, not judged", FIELD_DURATION, AT(run_settings, warmup_ns), .def = "1s"},
+	{"note", "text that goes with the result", FIELD_STRING, AT(run_settings, note),
+		.max = 4096},
+	{"labels", "key=value, to tell results apart", FIELD_STRING, .list = true,
+		AT(run_settings, labels), .min = 3, .max = 128},
+	{"id", "identity of the run; default: a new UUID", FIELD_STRING, AT(run_settings, id),
+		.min = 1, .max = 64},
+	{"warmup", "sent, not judged", FIELD_DURATION, AT(run_settings, warmup_ns), .def = "1s",
+		.max = 1e16},
 	{"duration", "the measured part", FIELD_DURATION, AT(run_settings, duration_ns),
 		.def = "10s", .min = 1e6, .max = 1e16},
 	{"drain", "wait for transactions in flight; auto: until answered or timed out",
-		FIELD_DURATION, AT(run_settings, drain_ns), .def = "auto", .word = "auto"},
+		FIELD_DURATION, AT(run_settings, drain_ns), .def = "auto", .word = "auto",
+		.max = 1e16},
 	{"interval", "live line and time series", FIELD_DURATION, AT(run_settings, interval_ns),
 		.def = "1s", .min = 1e7, .max = 1e13},
 	{"seed", "same seed, same bytes on the wire in the same order", FIELD_COUNT,
@@ -90,7 +98,7 @@ static const struct field validity_fields[] = {
 	{"unsent", "share of due transactions left unsent; above: the run is invalid",
 		FIELD_PERCENT, AT(validity_settings, unsent), .def = "0.1%", .max = 1},
 	{"send_lag_p99", "99th percentile of actual minus due time above this: the run is invalid",
-		FIELD_DURATION, AT(validity_settings, send_lag_p99_ns), .def = "10ms"},
+		FIELD_DURATION, AT(validity_settings, send_lag_p99_ns), .def = "10ms", .max = 1e16},
 	{"dropped", "more of the received packets dropped by the tester: the run is invalid",
 		FIELD_PERCENT, AT(validity_settings, dropped), .def = "0%", .max = 1},
 	{"stolen",
@@ -98,7 +106,7 @@ static const struct field validity_fields[] = {
 		"is invalid",
 		FIELD_PERCENT, AT(validity_settings, stolen), .def = "10%", .max = 1},
 	{"link_down", "a link down for longer: the run is invalid", FIELD_DURATION,
-		AT(validity_settings, link_down_ns), .def = "0s"},
+		AT(validity_settings, link_down_ns), .def = "0s", .max = 1e16},
 	{"clock", "clocks that disagree by more: the run is invalid", FIELD_PERCENT,
 		AT(validity_settings, clock), .def = "0.1%", .max = 1},
 };
@@ -123,12 +131,19 @@ static const struct field_section capture_section = {"capture",
 	"packets of failing transactions, each with a comment that says why",
 	FIELD_ROWS(capture_fields), sizeof(struct capture_settings)};
 
+#define OUTPUT_FILE_ROW(format, text)                                                              \
+	{.name = #format,                                                                          \
+		.help = text,                                                                      \
+		.type = FIELD_STRING,                                                              \
+		AT(output_settings, format),                                                       \
+		.min = 1,                                                                          \
+		.max = 4095},
 static const struct field output_fields[] = {
 	{"capture", "packets of failing transactions, each with a comment that says why",
 		FIELD_SECTION, .optional = true, AT(output_settings, capture),
 		.section = &capture_section},
-	{"junit", "JUnit XML to write, from the working directory: a test case for each criterion",
-		FIELD_STRING, AT(output_settings, junit), .min = 1, .max = 4095},
+	OUTPUT_FILES(OUTPUT_FILE_ROW){"config", "put the effective configuration into the result",
+		FIELD_BOOL, AT(output_settings, config), .def = "true"},
 	{"percentiles", "percentiles of each latency beside p50, p90, p99, p99.9 and p99.99",
 		FIELD_NUMBER, .list = true, AT(output_settings, percentiles), .min = 1e-6,
 		.max = 100},

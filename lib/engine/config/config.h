@@ -21,6 +21,9 @@
 
 struct run_settings {
 	const char *name;
+	const char *note;         // NULL: none
+	struct field_list labels; // const char *, "key=value"
+	const char *id;           // NULL: a UUID
 	uint64_t warmup_ns, duration_ns;
 	uint64_t drain_ns; // UINT64_MAX: until everything was answered or timed out
 	uint64_t interval_ns;
@@ -66,10 +69,24 @@ struct capture_settings {
 	uint64_t limit;         // transactions
 };
 
+// Files that are made of the result when the run has ended: X(format, help), a member and a row.
+#define OUTPUT_FILES(X)                                                                            \
+	X(html, "page with charts to write, in one file that needs no network")                    \
+	X(csv, "table of the intervals to write: a row each, a column for each figure")            \
+	X(jsonl, "file to write with a JSON object a line for each interval")                      \
+	X(keyval, "file to write with every figure of the result as NAME=VALUE")                   \
+	X(hdr, "interval log of HdrHistogram to write")                                            \
+	X(dns_metrics, "JSON lines to write, of the schema of OARC's metrics")                     \
+	X(resperf, "plot data to write, as resperf -P does")                                       \
+	X(openmetrics, "figures of the result to write, as OpenMetrics text")                      \
+	X(junit, "JUnit XML to write, from the working directory: a test case for each criterion")
+#define OUTPUT_FILE_MEMBER(format, help) const char *format; // NULL: none
+
 struct output_settings {
 	struct capture_settings *capture; // NULL: none
-	const char *junit;                // NULL: none
-	struct field_list percentiles;    // double: of each latency, beside those it always has
+	OUTPUT_FILES(OUTPUT_FILE_MEMBER)
+	bool config;                   // in the result
+	struct field_list percentiles; // double: of each latency, beside those it always has
 };
 
 // Commands around a run: no part of it.

@@ -10,6 +10,22 @@
 #include "engine/config/criteria.h"
 #include "engine/config/routing.h"
 
+static void check_labels(const struct field_list *l, struct diag *d)
+{
+	const char *const *texts = l->items;
+
+	for (uint32_t i = 0; i < l->count; i++) {
+		size_t key = strcspn(texts[i], "=");
+
+		if (key == 0 || texts[i][key] == '\0')
+			diag_error(d, &texts[i], NULL, "\"%s\" is no label (rack=1)", texts[i]);
+		for (uint32_t k = 0; k < i; k++)
+			if (strncmp(texts[i], texts[k], key + 1) == 0)
+				diag_error(d, &texts[i], NULL,
+					"is a second label of that name (names must differ)");
+	}
+}
+
 static void check_names(const struct field_list *l, size_t size, const char *what, struct diag *d)
 {
 	const char *items = l->items;
@@ -260,9 +276,10 @@ static void check_variable(const struct config *c, struct arena *a, struct diag 
 			"\"%s\" is not a number (a rate or a count, like "
 			"traffic.queries.load.rate)",
 			s->variable);
-	else if (strncmp(s->variable, "traffic.", 8) != 0 && strncmp(s->variable, "traffic[", 8))
+	else if (!f->load)
 		diag_error(d, &s->variable, NULL,
-			"\"%s\" does not change the load (use a rate or a count below traffic)",
+			"\"%s\" does not change the load (use load.rate or load.outstanding of an "
+			"item, a figure of another load shape, or a number of clients)",
 			s->variable);
 	else if (f->type == FIELD_COUNT && (s->from != floor(s->from) || s->to != floor(s->to)))
 		diag_error(d, &s->from, NULL, "%s is a count (from and to must be whole numbers)",
@@ -323,6 +340,7 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 {
 	const uint64_t *own_ports;
 
+	check_labels(&c->run.labels, d);
 	check_names(&c->ports, sizeof(struct port_settings), "port", d);
 	check_names(&c->traffic, sizeof(struct item_settings), "traffic item", d);
 	check_ports(c, d);

@@ -25,40 +25,77 @@ void criteria_check(const struct config *c, struct arena *a, struct diag *d)
 	check_list(c, &c->criteria, CONDITION_VERDICT, a, d);
 }
 
-// Intervals of full length in which something was due; of a run that has none, its only one.
-static bool counts(const struct result *r, uint32_t n, const struct result_interval_item *i)
-{
-	return i->due > 0 && (n + 1 < r->intervals.count || n == 0);
-}
-
 static const struct proto *proto_of(const struct config *c, uint32_t item)
 {
 	return config_item_proto(&((const struct item_settings *)c->traffic.items)[item], NULL);
 }
 
-// false: this item has no such figure. NAN: of no interval at all.
-static bool of_intervals(const struct config *c, const struct condition *k, const struct result *r,
-	uint32_t item, double *out)
+void criteria_start(struct criteria *k, const struct config *c, struct arena *a)
 {
-	const struct result_interval *intervals = r->intervals.items;
-	double sum = 0, worst = NAN, value;
-	uint32_t n = 0;
+	const char *const *texts = c->criteria.items;
+	uint32_t items = c->traffic.count;
+	struct condition_error e;
 
-	for (uint32_t i = 0; i < r->intervals.count; i++) {
-		const struct result_interval_item *it =
-			&((const struct result_interval_item *)intervals[i].traffic.items)[item];
+	*k = (struct criteria){
+		.config = c, .list = arena_zalloc(a, (c->criteria.count + 1) * sizeof(*k->list))};
+	for (uint32_t i = 0; i < c->criteria.count; i++) {
+		struct criterion *to = &k->list[k->count];
 
-		if (!condition_value(k, proto_of(c, item), &result_interval_item_section, it,
-			    it->answered + it->failed + it->lost, &value))
-			return false;
-		if (!counts(r, i, it) || isnan(value))
+		if (!condition_parse(c, texts[i], CONDITION_VERDICT, a, &to->condition, &e))
 			continue;
-		worst = k->fold == FOLD_MIN ? fmin(worst, value) : fmax(worst, value);
-		sum += value;
-		n++;
+		to->folds = arena_zalloc(a, (items + 1) * sizeof(*to->folds));
+		for (uint32_t n = 0; n < items; n++)
+			to->folds[n].last = to->folds[n].worst = NAN;
+		k->count++;
 	}
-	*out = k->fold == FOLD_MEAN && n ? sum / n : worst;
-	return true;
+}
+
+// The newest interval is a whole one.
+static void fold_last(struct criterion_fold *f, const struct condition *c)
+{
+	if (isnan(f->last))
+		return;
+	f->worst = c->fold == FOLD_MIN ? fmin(f->worst, f->last) : fmax(f->worst, f->last);
+	f->sum += f->last;
+	f->count++;
+	f->last = NAN;
+}
+
+void criteria_interval(struct criteria *k, const struct result_interval *i)
+{
+	const struct result_interval_item *items = i->traffic.items;
+
+	k->intervals++;
+	for (uint32_t n = 0; n < k->count; n++) {
+		const struct condition *c = &k->list[n].condition;
+
+		for (uint32_t item = 0; c->interval && item < i->traffic.count; item++) {
+			const struct result_interval_item *it = &items[item];
+			struct criterion_fold *f = &k->list[n].folds[item];
+			double value;
+
+			fold_last(f, c);
+			if (!condition_value(c, proto_of(k->config, item),
+				    &result_interval_item_section, it,
+				    it->answered + it->failed + it->lost, &value))
+				f->absent = true;
+			else if (it->due > 0)
+				f->last = value;
+		}
+	}
+}
+
+// false: this item has no such figure. NAN: of no interval at all. The last interval is a part of
+// one; it counts only where there is no other.
+static bool of_intervals(
+	const struct criteria *k, const struct criterion *of, uint32_t item, double *out)
+{
+	struct criterion_fold f = of->folds[item];
+
+	if (k->intervals == 1)
+		fold_last(&f, &of->condition);
+	*out = of->condition.fold == FOLD_MEAN && f.count ? f.sum / f.count : f.worst;
+	return !f.absent;
 }
 
 // All that it sent is never answered, so it has no latencies.
@@ -68,15 +105,16 @@ static bool only_tells(const struct ledger *l)
 }
 
 // false: this item has no such figure.
-static bool value_of(const struct config *c, const struct condition *k, const struct result *r,
+static bool value_of(const struct criteria *k, const struct criterion *of, const struct result *r,
 	uint32_t item, double *out)
 {
 	const struct result_item *i = &((const struct result_item *)r->traffic.items)[item];
-	bool found = k->interval ? of_intervals(c, k, r, item, out)
-	                         : condition_value(k, proto_of(c, item), &result_item_section, i,
-					   i->ledger.sent, out);
+	const struct condition *c = &of->condition;
+	bool found = c->interval ? of_intervals(k, of, item, out)
+	                         : condition_value(c, proto_of(k->config, item),
+					   &result_item_section, i, i->ledger.sent, out);
 
-	return found && (k->item || !isnan(*out) || !only_tells(&i->ledger));
+	return found && (c->item || !isnan(*out) || !only_tells(&i->ledger));
 }
 
 // As the file has it; where it is about several items, with the name of this one.
@@ -102,31 +140,28 @@ static struct result_criterion no_stop(
 		condition_parse(c, v->stopped, CONDITION_STOP, a, &k, &e) ? k.unit : NULL};
 }
 
-struct counter_list criteria_judge(const struct config *c, const struct result *r, struct arena *a)
+struct counter_list criteria_judge(
+	const struct criteria *k, const struct result *r, struct arena *a)
 {
-	const char *const *texts = c->criteria.items;
 	const struct result_item *items = r->traffic.items;
 	uint32_t count = r->traffic.count;
-	struct result_criterion *out =
-		arena_zalloc(a, (c->criteria.count * count + 2) * sizeof(*out));
+	struct result_criterion *out = arena_zalloc(a, (k->count * count + 2) * sizeof(*out));
 	struct counter_list list = {out, 0};
-	struct condition_error e;
-	struct condition k;
 	double value;
 
-	for (uint32_t i = 0; i < c->criteria.count; i++) {
-		if (!condition_parse(c, texts[i], CONDITION_VERDICT, a, &k, &e))
-			continue;
+	for (uint32_t i = 0; i < k->count; i++) {
+		const struct condition *c = &k->list[i].condition;
+
 		for (uint32_t n = 0; n < count; n++) {
-			if (k.item && strcmp(k.item, items[n].name) != 0)
+			if (c->item && strcmp(c->item, items[n].name) != 0)
 				continue;
-			if (value_of(c, &k, r, n, &value))
+			if (value_of(k, &k->list[i], r, n, &value))
 				out[list.count++] = (struct result_criterion){
-					expression_of(&k, &r->traffic, n, a), value,
-					condition_holds(&k, value), k.unit};
+					expression_of(c, &r->traffic, n, a), value,
+					condition_holds(c, value), c->unit};
 		}
 	}
 	if (r->verdict.stopped)
-		out[list.count++] = no_stop(c, &r->verdict, a);
+		out[list.count++] = no_stop(k->config, &r->verdict, a);
 	return list;
 }

@@ -21,10 +21,10 @@
 static const char *const arrivals_names[] = {"constant", "poisson", NULL};
 
 static const struct field ramp_fields[] = {
-	{"from", "rate at the start", FIELD_RATE, AT(ramp_settings, from), .def = "0",
+	{"from", "rate at the start", FIELD_RATE, .load = true, AT(ramp_settings, from), .def = "0",
 		.max = RATE_MAX},
-	{"to", "rate at the end", FIELD_RATE, .required = true, AT(ramp_settings, to), .min = 0.001,
-		.max = RATE_MAX},
+	{"to", "rate at the end", FIELD_RATE, .required = true, .load = true, AT(ramp_settings, to),
+		.min = 0.001, .max = RATE_MAX},
 	{"over", "time from the one to the other", FIELD_DURATION, .required = true,
 		AT(ramp_settings, over_ns), .min = 1e6, .max = 1e16},
 	{"hold", "time at the end rate; auto: until the end of the run", FIELD_DURATION,
@@ -35,7 +35,7 @@ static const struct field_section ramp_section = {
 	"ramp", "a rate that grows evenly", FIELD_ROWS(ramp_fields), sizeof(struct ramp_settings)};
 
 static const struct field step_fields[] = {
-	{"rate", "transactions per second; 0: a pause", FIELD_RATE, .required = true,
+	{"rate", "transactions per second; 0: a pause", FIELD_RATE, .required = true, .load = true,
 		AT(load_step, rate), .max = RATE_MAX},
 	{"for", "how long", FIELD_DURATION, .required = true, AT(load_step, for_ns), .min = 1e6,
 		.max = 1e16},
@@ -45,10 +45,10 @@ static const struct field_section step_section = {
 	"steps", "a rate for a time", FIELD_ROWS(step_fields), sizeof(struct load_step)};
 
 static const struct field wave_fields[] = {
-	{"mean", "rate on average", FIELD_RATE, .required = true, AT(wave_settings, mean),
-		.min = 0.001, .max = RATE_MAX},
+	{"mean", "rate on average", FIELD_RATE, .required = true, .load = true,
+		AT(wave_settings, mean), .min = 0.001, .max = RATE_MAX},
 	{"amplitude", "by how much the rate rises above and falls below it", FIELD_RATE,
-		.required = true, AT(wave_settings, amplitude), .max = RATE_MAX},
+		.required = true, .load = true, AT(wave_settings, amplitude), .max = RATE_MAX},
 	{"period", "time of one wave, which begins at the mean and rises", FIELD_DURATION,
 		.required = true, AT(wave_settings, period_ns), .min = 1e6, .max = 1e15},
 };
@@ -58,7 +58,7 @@ static const struct field_section wave_section = {"wave", "a rate that rises and
 
 static const struct field burst_fields[] = {
 	{"size", "transactions of a burst, all due at once", FIELD_COUNT, .required = true,
-		AT(burst_settings, size), .min = 1, .max = 1e7},
+		.load = true, AT(burst_settings, size), .min = 1, .max = 1e7},
 	{"every", "time between two bursts", FIELD_DURATION, .required = true,
 		AT(burst_settings, every_ns), .min = 1e4, .max = 1e15},
 };
@@ -68,7 +68,7 @@ static const struct field_section burst_section = {"burst", "transactions back t
 
 static const struct field storm_fields[] = {
 	{"clients", "transactions in all, each of another client", FIELD_COUNT, .required = true,
-		AT(storm_settings, clients), .min = 1, .max = 1e9},
+		.load = true, AT(storm_settings, clients), .min = 1, .max = 1e9},
 	{"within", "time over which they are spread evenly; 0s: all at once", FIELD_DURATION,
 		.required = true, AT(storm_settings, within_ns), .max = 1e16},
 };
@@ -79,8 +79,8 @@ static const struct field_section storm_section = {
 static const struct field replay_fields[] = {
 	{"file", "times to send at: seconds, one a line, or a packet file", FIELD_STRING,
 		.required = true, AT(replay_settings, file), .min = 1, .max = 4095},
-	{"speed", "factor of the speed; 0.5: half as fast", FIELD_RATE, AT(replay_settings, speed),
-		.def = "1", .min = 1e-6, .max = 1e6},
+	{"speed", "factor of the speed; 0.5: half as fast", FIELD_RATE, .load = true,
+		AT(replay_settings, speed), .def = "1", .min = 1e-6, .max = 1e6},
 	{"filter", "packets that count, as tcpdump has it; default: all of them", FIELD_STRING,
 		AT(replay_settings, filter), .min = 1, .max = 4095},
 };
@@ -89,8 +89,8 @@ static const struct field_section replay_section = {
 	"replay", "times from a file", FIELD_ROWS(replay_fields), sizeof(struct replay_settings)};
 
 static const struct field load_fields[] = {
-	{"rate", "open loop: transactions per second, or max", FIELD_RATE, AT(load_settings, rate),
-		.word = "max", .min = 0.001, .max = RATE_MAX},
+	{"rate", "open loop: transactions per second, or max", FIELD_RATE, .load = true,
+		AT(load_settings, rate), .word = "max", .min = 0.001, .max = RATE_MAX},
 	{"ramp", "open loop: a rate that grows evenly", FIELD_SECTION, .optional = true,
 		AT(load_settings, ramp), .section = &ramp_section},
 	{"steps", "open loop: one rate after the other", FIELD_SECTION, .list = true,
@@ -103,7 +103,7 @@ static const struct field load_fields[] = {
 		AT(load_settings, storm), .section = &storm_section},
 	{"replay", "open loop: times from a file", FIELD_SECTION, .optional = true,
 		AT(load_settings, replay), .section = &replay_section},
-	{"outstanding", "closed loop: transactions kept in flight", FIELD_COUNT,
+	{"outstanding", "closed loop: transactions kept in flight", FIELD_COUNT, .load = true,
 		AT(load_settings, outstanding), .min = 1, .max = 1e7},
 	{"arrivals", "at even gaps, or at random with the same mean", FIELD_ENUM,
 		AT(load_settings, arrivals), .names = arrivals_names, .def = "constant"},

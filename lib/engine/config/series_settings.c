@@ -18,7 +18,7 @@ static const struct field goal_fields[] = {
 	{"failed", "share of sent transactions failed, at most", FIELD_PERCENT,
 		AT(search_goal, failed), .def = "100%", .max = 1},
 	{"p99", "99th percentile of the response latency at most; 0s: any", FIELD_DURATION,
-		AT(search_goal, p99_ns), .def = "0s"},
+		AT(search_goal, p99_ns), .def = "0s", .max = 1e16},
 	{"exceed", "mlr: share of the time in which the limits may be broken", FIELD_PERCENT,
 		AT(search_goal, exceed), .def = "50%", .max = 0.9},
 	{"width", "width of the answer; 0%: the search's", FIELD_PERCENT, AT(search_goal, width),

@@ -149,6 +149,8 @@ static void what_is_wrong_is_told_at_its_column(void **state)
 		{"", CONDITION_VERDICT, 0, "no operator"},
 		{"interval.loss <= 1%", CONDITION_VERDICT, 0, "which interval?"},
 		{"max(loss) <= 1%", CONDITION_VERDICT, 4, "max() is of intervals"},
+		{"max(interval.by_due.failed) <= 1", CONDITION_VERDICT, 13, "only after the run"},
+		{"by_due.answered < 1 for 2s", CONDITION_STOP, 0, "only after the run"},
 		{"max(interval.loss <= 1%", CONDITION_VERDICT, 17, "\")\" is missing"},
 		{"max(interval.p98) <= 1ms", CONDITION_VERDICT, 13, "did you mean \"p"},
 		{"loss <= 1% for 3s", CONDITION_VERDICT, 11, "only a stop rule"},

@@ -175,6 +175,17 @@ static void two_items_of_one_name_are_an_error(void **state)
 		"is the name of an earlier traffic item too");
 }
 
+static void labels_are_pairs_of_different_names(void **state)
+{
+#define LABELS(list)                                                                               \
+	"run: {labels: [" list "]}\n" PORTS "traffic:\n  - {name: q, server: 198.18.0.2, load: "   \
+	"{rate: 1k}, " DNS "}\n"
+	expect_fine(LABELS("rack=1, site=lab=2, racks=1"));
+	expect_error(LABELS("rack"), "t.yaml:1:16: run.labels[0]: \"rack\" is no label (rack=1)");
+	expect_error(LABELS("\"=12\""), "is no label");
+	expect_error(LABELS("rack=1, site=2, rack=2"), "run.labels[2]: is a second label");
+}
+
 static void a_criterion_over_an_unknown_figure_is_an_error(void **state)
 {
 	const char *head =
@@ -223,6 +234,28 @@ static void every_shape_is_taken_and_only_one(void **state)
 		snprintf(both, sizeof(both), "rate: 5, %s", shapes[i]);
 		expect_load_error(both, "two shapes at once (either rate or ");
 	}
+}
+
+// So that sums of some of them in nanoseconds, and each in ticks of 4 GHz, fit into 64 bits. Lease
+// times are whole seconds of 32 bits.
+static void assert_durations_are_bounded(const struct field_section *s)
+{
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct field *f = &s->fields[i];
+
+		if (f->type == FIELD_DURATION && !(f->max > 0 && f->max <= UINT32_MAX * 1e9))
+			fail_msg("%s.%s has no upper bound", s->name, f->name);
+		if (f->type == FIELD_SECTION)
+			assert_durations_are_bounded(f->section);
+		for (uint32_t k = 0; f->type == FIELD_CHOICES && k < f->choices->count(); k++)
+			if (f->choices->section(k))
+				assert_durations_are_bounded(f->choices->section(k));
+	}
+}
+
+static void every_duration_has_an_upper_bound(void **state)
+{
+	assert_durations_are_bounded(config_section());
 }
 
 static void shapes_that_make_no_sense_say_why(void **state)
@@ -432,6 +465,7 @@ int main(void)
 		cmocka_unit_test(a_rate_without_sense_names_line_and_column),
 		cmocka_unit_test(a_missing_server_is_an_error),
 		cmocka_unit_test(an_item_without_a_protocol_is_an_error),
+		cmocka_unit_test(labels_are_pairs_of_different_names),
 		cmocka_unit_test(too_few_source_ports_for_rate_and_timeout_says_how_many),
 		cmocka_unit_test(source_ports_are_shared_by_the_items_that_want_them),
 		cmocka_unit_test(open_and_closed_loop_at_once_is_an_error),
@@ -441,6 +475,7 @@ int main(void)
 		cmocka_unit_test(two_items_of_one_name_are_an_error),
 		cmocka_unit_test(a_criterion_over_an_unknown_figure_is_an_error),
 		cmocka_unit_test(every_shape_is_taken_and_only_one),
+		cmocka_unit_test(every_duration_has_an_upper_bound),
 		cmocka_unit_test(shapes_that_make_no_sense_say_why),
 		cmocka_unit_test(the_sections_of_a_file_fit_together),
 		cmocka_unit_test(the_number_of_items_is_limited),

@@ -29,7 +29,13 @@ struct fixture {
 
 static const struct result_criterion *judge(struct fixture *f, uint32_t n)
 {
-	f->judged = criteria_judge(f->l.config, &f->r, f->l.a);
+	const struct result_interval *intervals = f->r.intervals.items;
+	struct criteria k;
+
+	criteria_start(&k, f->l.config, f->l.a);
+	for (uint32_t i = 0; i < f->r.intervals.count; i++)
+		criteria_interval(&k, &intervals[i]);
+	f->judged = criteria_judge(&k, &f->r, f->l.a);
 	assert_true(n < f->judged.count);
 	return &((const struct result_criterion *)f->judged.items)[n];
 }
