@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Building the plan: workers, items, ports and times. The hot structs are written in the files of
 // the plan and nowhere else on the control side. Not here: ports and CPUs (plan_start.c), an item's
-// tables (plan_item.c), the responder (plan_responder.c). Path: cold. Management thread.
+// tables (plan_item.c), next hops (plan_neighbours.c), the responder (plan_responder.c). Path:
+// cold. Management thread.
 #include "engine/plan/plan.h"
 
 #include "engine/config/routing.h"
 #include "engine/plan/deal.h"
 #include "engine/plan/plan_internal.h"
+
+#define ANSWER_GAP_NS   10000    // of a worker's answers to ARP, ND and ping, on average
+#define ANSWER_SAVED_NS 40000000 // so 4 000 answers may follow each other after a quiet time
 
 static const struct port *item_port(const struct plan *p, const struct item_settings *i)
 {
@@ -18,8 +22,8 @@ static const struct port *item_port(const struct plan *p, const struct item_sett
 	return NULL;
 }
 
-static void fill_wire(
-	struct wire *w, const struct port *port, uint32_t queue, struct field_list owned)
+static void fill_wire(const struct plan *p, struct wire *w, const struct port *port, uint32_t queue,
+	struct field_list owned)
 {
 	*w = (struct wire){
 		.port = port->queue[queue].device,
@@ -28,6 +32,9 @@ static void fill_wire(
 		.reports_checksums = port->reports_checksums,
 		.checksum_offload = port->checksum_offload,
 		.tx_pool = port->tx_pool[queue],
+		.clock = &p->clock,
+		.answer_gap = clock_ticks(&p->clock, ANSWER_GAP_NS),
+		.answer_saved = clock_ticks(&p->clock, ANSWER_SAVED_NS),
 		.self = {.vlan_count = port->vlan_count,
 			.owned = owned.items,
 			.owned_count = owned.count},
@@ -62,49 +69,6 @@ static struct field_list owned_on(const struct plan *p, const struct port *port,
 			out[n++] = ((const struct addr_range *)more->items)[k];
 	}
 	return (struct field_list){out, n};
-}
-
-bool plan_group_mac(const struct addr *hop, uint8_t mac[6])
-{
-	static const uint8_t everybody[16] = {0xff, 0xff, 0xff, 0xff};
-
-	if (hop->len == 4 && addr_bytes_equal(hop->bytes, everybody, 4)) {
-		memset(mac, 0xff, 6);
-		return true;
-	}
-	if (hop->len == 16 && hop->bytes[0] == 0xff) { // RFC 2464 section 7
-		mac[0] = mac[1] = 0x33;
-		memcpy(mac + 2, hop->bytes + 12, 4);
-		return true;
-	}
-	return false;
-}
-
-static struct addr next_hop_of(const struct plan_item *i, const struct addr *dst)
-{
-	const struct port_settings *port = i->port->settings;
-	const struct addr_prefix *own = port->addresses.items;
-	const struct addr *gw = port->gateway.items;
-	uint8_t group[6];
-
-	if (plan_group_mac(dst, group))
-		return *dst;
-	for (uint32_t n = 0; n < port->addresses.count; n++)
-		if (addr_in_prefix(dst, &own[n]))
-			return *dst;
-	for (uint32_t n = 0; n < port->gateway.count; n++)
-		if (gw[n].len == dst->len)
-			return gw[n];
-	return *dst;
-}
-
-static void place_paths(struct plan_item *i, struct arena *a)
-{
-	i->path_count = i->layout.paths.count;
-	i->paths = i->layout.paths.items;
-	i->next_hops = arena_zalloc(a, i->path_count * sizeof(*i->next_hops));
-	for (uint32_t n = 0; n < i->path_count; n++)
-		i->next_hops[n] = next_hop_of(i, &i->paths[n].dst);
 }
 
 static uint16_t max_u16(uint16_t a, uint16_t b)
@@ -148,7 +112,7 @@ static void place_items(struct plan *p, struct arena *a)
 		first = p->first_worker[port];
 		item->worker = &p->workers[first];
 		item->worker_count = p->first_worker[port + 1] - first;
-		place_paths(item, a);
+		plan_next_hops(item, a);
 		item->place = item->worker->item_count;
 		for (uint32_t k = 0; k < item->worker_count; k++)
 			item->worker[k].item_count++;
@@ -189,17 +153,6 @@ int plan_read_input(
 	return rc;
 }
 
-struct frame_vlans plan_vlans(const struct plan_item *i, uint32_t path)
-{
-	const struct proto_path *p = &i->paths[path];
-	struct frame_vlans out = {.count = i->port->vlan_count};
-
-	memcpy(out.ids, i->port->vlans, sizeof(out.ids));
-	for (uint8_t n = 0; n < p->vlan_count && out.count < FRAME_MAX_VLANS; n++)
-		out.ids[out.count++] = p->vlans[n];
-	return out;
-}
-
 // The VLANs of an item's clients that are not the port's.
 static void place_vlans(struct plan *p, const struct port *port, struct worker *w, struct arena *a)
 {
@@ -221,7 +174,7 @@ static void build_worker(struct plan *p, struct worker *w, struct arena *a)
 	const struct port *port = &p->ports[w->port];
 	uint32_t index = (uint32_t)(w - p->workers);
 
-	fill_wire(&w->wire, port, w->number, owned_on(p, port, a));
+	fill_wire(p, &w->wire, port, w->number, owned_on(p, port, a));
 	w->spares = max_u16(w->spares, w->wire.burst);
 	w->cpu = p->lcores.worker_cpus[index];
 	w->yields = shares_cpu(&p->lcores, index);
@@ -262,6 +215,8 @@ int plan_build(struct plan *p, struct arena *a)
 		rc = plan_open_common(p, a);
 	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
 		rc = plan_item_open(p, &p->items[i], a);
+	if (rc == 0)
+		plan_neighbours(p, a);
 	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
 		rc = schedule_build_item(p, &p->items[i]);
 	return rc ? rc : plan_responder_open(p);
@@ -336,6 +291,7 @@ void plan_schedule(struct plan *p, uint64_t start)
 	for (uint32_t i = 0; i < p->worker_count; i++) {
 		p->workers[i].times = t;
 		p->workers[i].stall = clock_ticks(&p->clock, PLAN_STALL_NS);
+		p->workers[i].look_every = clock_ticks(&p->clock, PLAN_LOOK_NS);
 		p->workers[i].ms_scale = clock_ms_scale(&p->clock);
 		hist_clear(&p->workers[i].passes);
 	}

@@ -45,11 +45,12 @@ struct plan {
 	struct port *ports;
 	uint32_t port_count;
 	struct lcore_plan lcores;
-	struct worker *workers;       // port by port; the responder's have no items, not started
-	uint32_t worker_count;        // worker i has lcores.worker_cpus[i]
-	uint32_t *first_worker;       // of each port, and worker_count at the end
-	struct plan_hands *hands;     // of each port
-	struct responder *responders; // one for each worker of its port
+	struct worker *workers;        // port by port; the responder's have no items, not started
+	uint32_t worker_count;         // worker i has lcores.worker_cpus[i]
+	uint32_t *first_worker;        // of each port, and worker_count at the end
+	struct plan_hands *hands;      // of each port
+	struct neighbours *neighbours; // of each port
+	struct responder *responders;  // one for each worker of its port
 	uint32_t responder_count;
 	int32_t responder_port;  // index into ports, -1: none
 	void **responder_shared; // set-up of its protocols, index as in protos[]
@@ -66,7 +67,8 @@ static inline struct worker_item *plan_run(const struct plan_item *i, uint32_t w
 }
 
 // First of all: read and compile the input of the items and the responder. Touches no port;
-// `check` stops here. Errors go to d: 0, -EINVAL or -ENOMEM. plan_free is due in any case.
+// `check` stops here. Errors go to d: 0, -EINVAL, -ENOMEM, or -ENOSPC (logged). plan_free is due in
+// any case.
 int plan_read_input(
 	struct plan *p, const struct config *c, bool respond_only, struct arena *a, struct diag *d);
 
@@ -75,6 +77,10 @@ void plan_workers(struct plan *p, struct arena *a);
 
 // CPUs and ports, to be known before EAL starts. 0, or -errno with e.
 int plan_start(struct plan *p, bool respond_only, struct arena *a, struct io_error *e);
+
+// Does the box have the memory that the plan is going to take for its tables and, if ports, for
+// packets? NULL: yes, or nobody knows. Otherwise the reason with the sum and its larger parts.
+const char *plan_lacks_memory(const struct plan *p, bool ports, struct arena *a);
 
 // Instead of plan_start: the CPUs and started ports of a plan before, whose configuration had the
 // same.

@@ -7,12 +7,22 @@
 #define PLAN_STALL_NS 1000000 // of a pass of a worker or responder: many bursts' worth
 #define PLAN_GRACE_NS                                                                              \
 	20000000 // after the end, for sends that were due before; for a port that takes none
-#define PLAN_UNKNOWN_RATE 200000 // of requests per second, where no rate says how many
+#define PLAN_LOOK_NS      250000000 // between two looks of a worker whether replies come
+#define PLAN_UNKNOWN_RATE 200000    // of requests per second, where no rate says how many
 
 uint64_t plan_item_seed(const struct plan *p, const struct plan_item *i);
 
+// The next hop of each path of the item.
+void plan_next_hops(struct plan_item *i, struct arena *a);
+
+// The next hops of each port, when the items are open, and the place of each path's among them.
+void plan_neighbours(struct plan *p, struct arena *a);
+
 // Compile the settings; errors go to d. 0, -EINVAL or -ENOMEM.
 int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d);
+
+// Bytes that its tables are going to take. Its input is read.
+uint64_t plan_item_memory(const struct plan *p, const struct plan_item *i, struct arena *a);
 
 // The state that all items of a protocol share. 0 or -ENOMEM.
 int plan_open_common(struct plan *p, struct arena *a);
@@ -22,7 +32,8 @@ int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a);
 // 0, or -errno when its state could not be written.
 int plan_item_close(struct plan_item *i);
 
-// Compile the responder's settings; errors go to d. 0, -EINVAL or -ENOMEM.
+// Compile the responder's settings; errors go to d. 0, -EINVAL, -ENOMEM, or -ENOSPC when the box
+// has not the memory (logged).
 int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d);
 
 // With the ports started. 0 or -errno.

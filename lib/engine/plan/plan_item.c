@@ -140,6 +140,44 @@ static struct proto_env item_env(
 	return env;
 }
 
+// As item_slots and the protocol's open take it, for all workers.
+uint64_t plan_item_memory(const struct plan *p, const struct plan_item *of, struct arena *a)
+{
+	const struct proto *proto = config_item_proto(of->settings, NULL);
+	struct field_list sources = config_sources(p->config, of->settings, a);
+	struct proto_env env = item_env(p, of, &sources);
+	struct plan_item i = *of;
+	struct txn_shape shape = {0};
+	uint64_t bytes, sum = 0;
+
+	i.worker_count = env.workers;
+	shape.count = (uint32_t)fmin((double)slots_needed(p, &i), 1u << 30);
+	shape.window = outcomes_needed(p, &i, longest_wait_ns(&i));
+	bytes = txn_bytes(&shape);
+	if (proto->step_count > 1)
+		bytes += shape.count * sizeof(*i.run->step_due) +
+		         proto->step_count * sizeof(struct step_books);
+	for (env.worker = 0; env.worker < env.workers; env.worker++)
+		sum += bytes + (proto->memory ? proto->memory(of->shared, &env) : 0);
+	return sum;
+}
+
+// A packet is not sent in fragments.
+static void check_length(const struct plan *p, const struct plan_item *i, struct diag *d)
+{
+	const struct port_settings *port = config_item_port(p->config, i->settings);
+	const struct proto *proto = config_item_proto(i->settings, NULL);
+	uint32_t longest = proto->longest ? proto->longest(i->shared) : 0;
+	uint32_t packet = longest + FRAME_UDP_LEN +
+	                  (i->settings->server.len == 4 ? FRAME_IPV4_LEN : FRAME_IPV6_LEN);
+
+	if (packet > port->mtu)
+		diag_error(d, i->settings, "",
+			"a message may get %u bytes long, a packet of %u with its headers: more "
+			"than the mtu of port %s, %llu",
+			longest, packet, port->name, (unsigned long long)port->mtu);
+}
+
 static void check_tags(const struct plan *p, const struct plan_item *i, struct diag *d)
 {
 	const struct port_settings *port = config_item_port(p->config, i->settings);
@@ -201,6 +239,7 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 	i->shared = proto->setup(settings, &env, d);
 	if (i->shared) {
 		item_layout(i, proto, a);
+		check_length(p, i, d);
 		check_tags(p, i, d);
 		check_owned(p, i, d);
 	}

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The embedded responder's part of the plan: a state for each of its workers and protocols, and its
 // faults. Path: cold. Management thread.
+#include "base/log.h"
 #include "engine/plan/plan_internal.h"
 #include "io/memory.h"
 
+#define MIB        1048576.0
 #define REORDER_NS 1000000 // that a reordered reply waits for a next one
 
 static uint32_t responders_wanted(const struct plan *p)
@@ -43,6 +45,22 @@ static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct
 	return 0;
 }
 
+// Before any of it is touched. false: the box does not have it (logged).
+static bool has_memory(const struct plan *p, unsigned proto, const struct proto_env *env)
+{
+	const struct proto_server *server = protos[proto]->server;
+	uint64_t need = server->memory ? server->memory(p->responder_shared[proto], env) : 0;
+	uint64_t available = memory_available();
+
+	need *= p->responder_count;
+	if (available == 0 || need <= available)
+		return true;
+	log_error("responder.%s: not enough memory: %.0f MiB are needed and %.0f are available "
+		  "(fewer leases)",
+		protos[proto]->name, (double)need / MIB, (double)available / MIB);
+	return false;
+}
+
 int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d)
 {
 	const struct responder_settings *s = p->config->responder;
@@ -59,7 +77,9 @@ int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d)
 			continue;
 		p->responder_shared[k] = protos[k]->server->setup(s->protocol[k], &env, d);
 		if (!p->responder_shared[k])
-			return -EINVAL;
+			return diag_count(d) ? -EINVAL : -ENOMEM;
+		if (!has_memory(p, k, &env))
+			return -ENOSPC;
 		for (uint32_t i = 0; i < p->responder_count && rc == 0; i++)
 			rc = responder_add(p, k, i, a);
 	}

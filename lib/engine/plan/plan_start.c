@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "engine/plan/plan_internal.h"
+#include "io/memory.h"
 #include "io/rules.h"
 
 static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
@@ -221,4 +222,46 @@ void plan_adopt(struct plan *p, const struct plan *before, struct arena *a)
 	p->responder_port = before->responder_port;
 	p->lcores = before->lcores;
 	plan_workers(p, a);
+}
+
+#define MIB   1048576.0
+#define LARGE 0.05 // of the sum: a part that is named
+
+// Packets are in hugepages if there are enough of them: that memory is not among the available.
+static bool ports_take_pages(const struct plan *p)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->port_count; i++)
+		sum += port_memory(&p->port_settings[i]);
+	return p->config->host.memory == MEMORY_PAGES ||
+	       (p->config->host.memory == MEMORY_AUTO && hugepages_free() < sum);
+}
+
+const char *plan_lacks_memory(const struct plan *p, bool ports, struct arena *a)
+{
+	uint32_t count = ports && ports_take_pages(p) ? p->port_count : 0;
+	uint64_t *parts = arena_zalloc(a, (count + p->item_count + 1) * sizeof(*parts));
+	uint64_t sum = 0, available = memory_available();
+	const char *text;
+
+	for (uint32_t i = 0; i < count + p->item_count; i++) {
+		parts[i] = i < count ? port_memory(&p->port_settings[i])
+		                     : plan_item_memory(p, &p->items[i - count], a);
+		sum += parts[i];
+	}
+	if (available == 0 || sum <= available)
+		return NULL;
+	text = arena_printf(a, "not enough memory: %.0f MiB are needed and %.0f are available",
+		(double)sum / MIB, (double)available / MIB);
+	for (uint32_t i = 0; i < count; i++)
+		if ((double)parts[i] > LARGE * (double)sum)
+			text = arena_printf(a, "%s; port %s: %.0f MiB (mbufs, cpus)", text,
+				p->port_settings[i].name, (double)parts[i] / MIB);
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if ((double)parts[count + i] > LARGE * (double)sum)
+			text = arena_printf(a,
+				"%s; traffic %s: %.0f MiB (clients, load.slots, rate x timeout)",
+				text, p->items[i].settings->name, (double)parts[count + i] / MIB);
+	return text;
 }

@@ -4,9 +4,11 @@
 #include "engine/plan/replay.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/input.h"
 
 #define LISTED 10 // bad lines
 
@@ -14,7 +16,7 @@ struct reader {
 	struct timestamps *t;
 	const char *path;
 	struct diag *d;
-	unsigned line, bad;
+	unsigned bad;
 };
 
 static bool is_end(char c)
@@ -41,25 +43,27 @@ static bool replay_seconds(const char *text, uint64_t *ns)
 	return is_end(*p) && whole < 10000000000;
 }
 
-static int replay_line(struct reader *r, const char *line)
+static int replay_line(void *reader, char *line, size_t len, unsigned number)
 {
+	struct reader *r = reader;
 	const char *text = line + strspn(line, " \t");
 	const struct timestamps *t = r->t;
 	unsigned col = (unsigned)(text - line) + 1;
 	uint64_t ns;
 
+	(void)len; // a NUL is behind it
 	if (is_end(*text))
 		return 0;
 	if (!replay_seconds(text, &ns)) {
 		if (r->bad++ < LISTED)
-			diag_error_at(r->d, r->path, r->line, col, NULL,
+			diag_error_at(r->d, r->path, number, col, NULL,
 				"\"%.*s\" is not a time in seconds (like 12.345)",
 				(int)strcspn(text, "\r\n"), text);
 		return 0;
 	}
 	if (t->count && ns < t->ns[t->count - 1]) {
 		if (r->bad++ < LISTED)
-			diag_error_at(r->d, r->path, r->line, col, NULL,
+			diag_error_at(r->d, r->path, number, col, NULL,
 				"goes back in time (each line is at or after the one before)");
 		return 0;
 	}
@@ -68,21 +72,8 @@ static int replay_line(struct reader *r, const char *line)
 
 static int read_text(struct reader *r, const struct replay_settings *settings)
 {
-	FILE *f = fopen(r->path, "r");
-	char *line = NULL;
-	size_t room = 0;
-	int rc = 0;
+	int rc = input_lines(r->path, &settings->file, replay_line, r, r->d);
 
-	if (!f) {
-		diag_error(r->d, &settings->file, NULL, "%s: %s", r->path, strerror(errno));
-		return -EINVAL;
-	}
-	while (rc == 0 && getline(&line, &room, f) >= 0) {
-		r->line++;
-		rc = replay_line(r, line);
-	}
-	free(line);
-	fclose(f);
 	if (r->bad > LISTED)
 		diag_error(r->d, &settings->file, NULL, "and %u more bad lines", r->bad - LISTED);
 	return rc || r->bad == 0 ? rc : -EINVAL;
@@ -95,10 +86,11 @@ static int replay_compare(const void *a, const void *b)
 	return *l < *r ? -1 : *l > *r;
 }
 
-static int read_packets(struct reader *r, const struct replay_settings *settings, struct arena *a)
+static int read_packets(
+	struct reader *r, int fd, const struct replay_settings *settings, struct arena *a)
 {
 	const char *why = NULL;
-	int rc = timestamps_read(r->t, r->path, settings->filter, a, &why);
+	int rc = timestamps_read(r->t, fd, settings->filter, a, &why);
 
 	if (rc == -EINVAL)
 		diag_error(r->d, &settings->file, NULL, "%s: %s", r->path, why);
@@ -110,10 +102,19 @@ static int read_packets(struct reader *r, const struct replay_settings *settings
 int replay_read(struct timestamps *t, const struct replay_settings *settings, struct arena *a,
 	struct diag *d)
 {
-	struct reader r = {t, diag_path(d, &settings->file, a), d, 0, 0};
-	bool packets = timestamps_is_packet_file(r.path);
-	int rc = packets ? read_packets(&r, settings, a) : read_text(&r, settings);
+	struct reader r = {t, diag_path(d, &settings->file, a), d, 0};
+	int fd = input_open(r.path, &settings->file, d), rc;
+	bool packets;
 
+	if (fd < 0)
+		return -EINVAL;
+	packets = timestamps_is_packet_file(fd);
+	if (packets) {
+		rc = read_packets(&r, fd, settings, a);
+	} else {
+		close(fd);
+		rc = read_text(&r, settings);
+	}
 	if (rc)
 		return rc;
 	if (!packets && settings->filter)

@@ -31,12 +31,12 @@ bool steer_probe_is_wanted(const struct plan *p, uint32_t port)
 
 	if (!p->workers[p->first_worker[port]].hand)
 		return false;
-	switch ((enum steering_probe)of->settings->steering_probe) {
-	case STEERING_PROBE_AUTO:
+	switch ((enum probe_when)of->settings->steering_probe) {
+	case PROBE_AUTO:
 		return !of->driver->pairs;
-	case STEERING_PROBE_ALWAYS:
+	case PROBE_ALWAYS:
 		return true;
-	case STEERING_PROBE_NEVER:
+	case PROBE_NEVER:
 		break;
 	}
 	return false;

@@ -220,6 +220,28 @@ static void a_frame_has_room_for_two_vlans(void **state)
 	expect_error(LAN("1", ", vlans: [100, 200]"), DHCP(TAGGED("7")), "2 VLANs of the port");
 }
 
+static void a_message_longer_than_the_mtu_is_refused(void **state)
+{
+#define NAMED(name, edns)                                                                          \
+	"  - {name: q, server: 198.18.0.2, load: {rate: 1k}, dns: {names: [b A, " name " A], "     \
+	"edns: {" edns "}}}\n"
+#define LABEL   "a23456789012345678901234567890123456789012345678901234567890."
+#define HEX     "00000000000000000000000000000000000000000000000000" // 25 octets
+#define HEX_200 HEX HEX HEX HEX HEX HEX HEX HEX
+	// Headers 28, message 12 + (62 + 4) + OPT 11 + 4 + 200 + cookie 12, from its server 32
+	// more.
+	const char *option = NAMED(LABEL, "options: [{code: 65001, hex: \"" HEX_200 "\"}]");
+
+	expect_error(LAN("1", ", mtu: 576"), option, NULL);
+	expect_error(LAN("1", ", mtu: 576"),
+		NAMED(LABEL LABEL LABEL, "options: [{code: 65001, hex: \"" HEX_200 HEX_200 "\"}]"),
+		"traffic.q: a message may get 615 bytes long, a packet of 643 with its headers: "
+		"more than the mtu of port lan, 576");
+	expect_error(LAN("1", ", mtu: 1028"), DHCP("pad: 1000"), NULL);
+	expect_error(LAN("1", ", mtu: 1027"), DHCP("pad: 1000"),
+		"traffic.r: a message may get 1000 bytes long, a packet of 1028");
+}
+
 // Answers have to find their way: to the first address of a range and to the last.
 static void relay_addresses_are_on_a_subnet_or_behind_a_gateway(void **state)
 {
@@ -250,6 +272,7 @@ int main(void)
 		cmocka_unit_test(exchanges_of_several_messages_have_books_of_their_steps),
 		cmocka_unit_test(items_of_a_protocol_have_something_in_common),
 		cmocka_unit_test(a_worker_begins_with_empty_books),
+		cmocka_unit_test(a_message_longer_than_the_mtu_is_refused),
 		cmocka_unit_test(a_frame_has_room_for_two_vlans),
 		cmocka_unit_test(relay_addresses_are_on_a_subnet_or_behind_a_gateway),
 		cmocka_unit_test(a_file_of_times_that_is_not_there_is_an_error),

@@ -9,6 +9,49 @@
 	"  - {name: dut, driver: ring, device: lan, cpus: " dut ", addresses: [198.18.0.2/24]}\n"
 #define TRAFFIC "traffic: [{name: q, server: 198.18.0.2, load: {rate: 1k}, " LOADED_DNS "}]\n"
 
+uint64_t __wrap_memory_available(void);
+void __wrap_log_error(const char *fmt, ...);
+
+static uint64_t available; // 0: unknown
+static char said[256];
+
+uint64_t __wrap_memory_available(void)
+{
+	return available;
+}
+
+void __wrap_log_error(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(said, sizeof(said), fmt, args);
+	va_end(args);
+}
+
+// 2^20 leases of 64 octets; each of two workers has two indexes of 2^20 cells.
+static void leases_that_the_box_has_no_memory_for_are_refused(void **state)
+{
+	struct loaded l =
+		loaded_from(PORTS("1-2", "3-4") "responder: {port: dut, dhcp4: {pool: 10.0.0.0/12, "
+						"clients: 1048576}}\n" TRAFFIC);
+	struct plan plan;
+
+	for (int enough = 0; enough < 2; enough++) {
+		available = (enough ? 90ull : 70ull) << 20;
+		said[0] = '\0';
+		assert_int_equal(
+			plan_read_input(&plan, l.config, false, l.a, l.d), enough ? 0 : -ENOSPC);
+		if (!enough)
+			assert_string_equal(said,
+				"responder.dhcp4: not enough memory: 80 MiB are needed and 70 are "
+				"available (fewer leases)");
+		plan_free(&plan);
+	}
+	available = 0;
+	loaded_free(&l);
+}
+
 static void each_worker_answers_the_protocols_of_the_file(void **state)
 {
 	struct planned *p = planned_build(
@@ -129,6 +172,7 @@ int main(void)
 		cmocka_unit_test(buffers_of_a_ring_go_back_in_the_answer),
 		cmocka_unit_test(workers_share_the_capacity_and_draw_for_themselves),
 		cmocka_unit_test(what_the_protocol_refuses_is_an_error),
+		cmocka_unit_test(leases_that_the_box_has_no_memory_for_are_refused),
 	};
 
 	return cmocka_run_group_tests_name("plan_responder", tests, NULL, NULL);
