@@ -33,7 +33,8 @@ static void keep_query(struct worker_item *it, uint32_t slot, const struct txn_p
 {
 	const struct evidence *e = it->evidence;
 	struct capture_slot *to = capture_at(e->ring);
-	uint32_t now_ms = it->ctx.now_ms, len;
+	uint64_t now_ms = it->ctx.now_ms;
+	uint32_t len;
 
 	it->ctx.now_ms -= clock_ms(age, e->ms_scale);
 	len = slot == TXN_NONE ? worker_first(it, at, to->bytes, CAPTURE_BYTES)

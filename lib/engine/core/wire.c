@@ -3,6 +3,7 @@
 // Path: hot. The worker that owns the queue.
 #include "engine/core/wire.h"
 
+#include "base/clock.h"
 #include "io/burst.h"
 
 static const char *icmp_label(uint32_t i)
@@ -54,9 +55,52 @@ static enum icmp_kind icmp_kind(const struct frame *f)
 	return f->icmp_type < sizeof(v6_type) ? v6_type[f->icmp_type] : ICMP_OTHER;
 }
 
-static void wire_reply(struct wire *w, enum frame_kind kind, const struct frame *f)
+static bool wire_has_vlans(const struct wire *w, const struct frame *f)
+{
+	if (frame_is_on(f, w->self.vlans, w->self.vlan_count))
+		return true;
+	for (uint32_t i = 0; i < w->more_count; i++)
+		if (frame_is_on(f, w->more[i].ids, w->more[i].count))
+			return true;
+	return false;
+}
+
+// Send a frame of this length; without any or without room the buffer is free again.
+static bool wire_send(const struct wire *w, struct rte_mbuf *m, uint32_t len)
+{
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	if (len && burst_tx(w->port, w->queue, &m, 1) == 1)
+		return true;
+	burst_free(&m, 1);
+	return false;
+}
+
+static struct neigh_self wire_self_on(const struct wire *w, const uint16_t *vlans, uint8_t count)
 {
 	struct neigh_self self = w->self;
+
+	memcpy(self.vlans, vlans, sizeof(self.vlans));
+	self.vlan_count = count;
+	return self;
+}
+
+bool wire_ask(struct wire *w, const struct frame_vlans *vlans, const struct addr *from,
+	const struct addr *target)
+{
+	const struct neigh_self self = wire_self_on(w, vlans->ids, vlans->count);
+	struct rte_mbuf *m;
+
+	if (!burst_alloc(w->tx_pool, &m, 1))
+		return false;
+	return wire_send(w, m,
+		neigh_ask(&self, from, target, rte_pktmbuf_mtod(m, uint8_t *),
+			rte_pktmbuf_tailroom(m)));
+}
+
+static void wire_reply(struct wire *w, enum frame_kind kind, const struct frame *f)
+{
+	const struct neigh_self self = wire_self_on(w, f->vlans, f->vlan_count);
 	struct rte_mbuf *m;
 	uint32_t len;
 
@@ -64,23 +108,65 @@ static void wire_reply(struct wire *w, enum frame_kind kind, const struct frame 
 		w->counters.answer_refused++;
 		return;
 	}
-	memcpy(self.vlans, f->vlans, sizeof(self.vlans));
-	self.vlan_count = f->vlan_count;
 	len = neigh_answer(&self, kind, f, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m));
 	if (len == 0) {
 		burst_free(&m, 1);
 		w->counters.other++;
 		return;
 	}
-	m->data_len = (uint16_t)len;
-	m->pkt_len = len;
-	if (burst_tx(w->port, w->queue, &m, 1) == 1) {
-		w->counters.neighbour_answered += kind != FRAME_ECHO;
-		w->counters.echo_answered += kind == FRAME_ECHO;
+	if (!wire_send(w, m, len)) {
+		w->counters.answer_refused++;
 		return;
 	}
-	burst_free(&m, 1);
-	w->counters.answer_refused++;
+	w->counters.neighbour_answered += kind != FRAME_ECHO;
+	w->counters.echo_answered += kind == FRAME_ECHO;
+}
+
+// Does another host have an address of ours, on a VLAN of ours?
+static bool wire_conflicts(
+	const struct wire *w, const struct frame *f, const struct neigh_claim *claim)
+{
+	uint8_t mac[6];
+
+	if ((claim->probe && !w->tentative) || !wire_has_vlans(w, f) ||
+		neighbours_mac_is_ours(w->neighbours, claim->mac))
+		return false;
+	return neigh_mac_of(&w->self, claim->addr.bytes, claim->addr.len, mac) &&
+	       memcmp(mac, claim->mac, 6) != 0;
+}
+
+// A flood of requests must not take the worker's time. What was not used before is saved up, as a
+// server asks for many addresses at once when their first replies are due.
+static bool wire_may_answer(struct wire *w, uint64_t now)
+{
+	if (w->answer_from + w->answer_saved < now)
+		w->answer_from = now - w->answer_saved;
+	if (w->answer_from > now) {
+		w->counters.answer_over_budget++;
+		return false;
+	}
+	w->answer_from += w->answer_gap;
+	return true;
+}
+
+// ARP, ND or ping. Whoever sends ARP or ND tells its MAC.
+static void wire_neighbour(struct wire *w, enum frame_kind kind, const struct frame *f)
+{
+	uint64_t now = clock_time(w->clock);
+	struct neigh_claim claim;
+	bool told = neigh_claim(kind, f, &claim);
+
+	if (told && neighbours_learn(w->neighbours, f, &claim, now))
+		w->counters.neighbour_changed++;
+	if (!wire_may_answer(w, now))
+		return;
+	if (!told || !wire_conflicts(w, f, &claim)) {
+		if (!w->tentative) // an answer would bring packets that nobody reads yet
+			wire_reply(w, kind, f);
+		return;
+	}
+	w->conflict = claim;
+	w->counters.address_conflicts++;
 }
 
 void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f)
@@ -92,7 +178,7 @@ void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f)
 	case FRAME_ARP:
 	case FRAME_ND:
 	case FRAME_ECHO:
-		wire_reply(w, kind, f);
+		wire_neighbour(w, kind, f);
 		return;
 	case FRAME_ICMP_ERROR:
 		w->counters.icmp_errors[icmp_kind(f)]++;
@@ -107,16 +193,6 @@ void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f)
 		w->counters.bad_frame++;
 		return;
 	}
-}
-
-static bool wire_on_our_vlans(const struct wire *w, const struct frame *f)
-{
-	if (w->any_vlan || frame_is_on(f, w->self.vlans, w->self.vlan_count))
-		return true;
-	for (uint32_t i = 0; i < w->more_count; i++)
-		if (frame_is_on(f, w->more[i].ids, w->more[i].count))
-			return true;
-	return false;
 }
 
 // A kernel on this machine leaves the checksum to a device that never comes: only the
@@ -135,7 +211,7 @@ bool wire_parse_any(
 	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind)
 {
 	*kind = frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, f);
-	if (*kind != FRAME_BAD && !wire_on_our_vlans(w, f)) {
+	if (*kind != FRAME_BAD && !w->any_vlan && !wire_has_vlans(w, f)) {
 		w->counters.wrong_vlan++;
 		return false;
 	}
@@ -145,4 +221,21 @@ bool wire_parse_any(
 		return false;
 	}
 	return true;
+}
+
+uint16_t wire_listen(struct wire *w)
+{
+	struct rte_mbuf *pkts[BURST_MAX];
+	uint16_t n = burst_rx(w->port, w->queue, pkts, w->burst);
+
+	for (uint16_t i = 0; i < n; i++) {
+		enum frame_kind kind;
+		struct frame f;
+
+		if (wire_parse(w, pkts[i], &f, &kind))
+			wire_other(w, kind, &f);
+	}
+	if (n)
+		burst_free(pkts, n);
+	return n;
 }

@@ -9,6 +9,7 @@
 
 #include <rte_mbuf.h>
 
+#include "engine/core/neighbours.h"
 #include "engine/core/wire_counters.h"
 #include "net/frame.h"
 #include "net/neigh.h"
@@ -20,14 +21,30 @@ struct wire {
 	bool checksum_offload;
 	struct rte_mempool *tx_pool;
 	struct neigh_self self;
+	struct neighbours *neighbours; // of its port
+	const struct clock *clock;
+	// Ticks of the budget that an answer to ARP, ND or ping takes, and those that may be saved
+	// up; 0: no limit.
+	uint64_t answer_gap, answer_saved;
+	bool tentative; // our addresses are probed for: whoever probes for them, too, wants them
 	const struct frame_vlans *more; // VLANs of clients, beside those of the port
 	uint32_t more_count;
 	bool any_vlan;                 // answers on whatever VLAN it was asked on
+	uint64_t answer_from;          // tick from which on there is a budget
+	struct neigh_claim conflict;   // the last one; addr.len 0: none
 	struct wire_counters counters; // dataplane: wo
 };
 
+// Ask for the MAC of an address on these VLANs, in the name of `from` (neigh_ask). false: the
+// question was not sent.
+bool wire_ask(struct wire *w, const struct frame_vlans *vlans, const struct addr *from,
+	const struct addr *target);
+
 // Packets that are no UDP, and UDP for no item.
 void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f);
+
+// Receive a burst that holds nothing for an item. Returns the number of packets.
+uint16_t wire_listen(struct wire *w);
 
 static inline bool wire_reports_whole(const struct rte_mbuf *m)
 {

@@ -30,6 +30,10 @@ enum icmp_kind {
 	X(bad_frame, "truncated, or lengths that do not fit")                                      \
 	X(other, "other packets")                                                                  \
 	X(answer_refused, "ARP, ND or ping replies that the device did not take")                  \
+	X(neighbour_asked, "next hops asked for again, as no reply came")                          \
+	X(neighbour_changed, "times that a next hop had another MAC")                              \
+	X(address_conflicts, "ARP and ND packets of other hosts that have an address of ours")     \
+	X(answer_over_budget, "ARP, ND and ping requests left unanswered: over 100 in a ms")       \
 	A(icmp_errors, ICMP_KINDS, icmp_label, "ICMP errors by kind")
 
 struct wire_counters {

@@ -164,6 +164,7 @@ static void worker_account(struct worker *w, uint64_t before, uint64_t now, bool
 void worker_begin(struct worker *w)
 {
 	w->stop_at = w->times.end;
+	w->look_at = w->times.start + w->look_every;
 	for (uint32_t i = 0; i < w->item_count; i++)
 		w->items[i].interval = w->times.interval;
 	w->next_publish = w->times.measure;
@@ -214,6 +215,9 @@ bool worker_pass(struct worker *w, uint64_t now)
 	uint64_t until = now < w->stop_at ? now : w->stop_at - 1;
 	uint16_t received, sent;
 
+	if (now >= w->look_at ||
+		w->moved != atomic_load_explicit(&w->wire.neighbours->moved, memory_order_relaxed))
+		worker_hops(w, now);
 	if (until >= w->next_publish)
 		until = w->next_publish - 1; // the next interval begins after its snapshot
 	worker_rx(w, &r);

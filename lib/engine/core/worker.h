@@ -88,6 +88,11 @@ struct worker_snapshot {
 	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_MEMBER)
 };
 
+// Of an item, at a look of worker_hops.
+struct item_looked {
+	uint64_t sent, came, lost;
+};
+
 #define SNAPSHOTS    3
 #define SNAPSHOT_NEW 4u // beside an index: not read yet
 
@@ -97,8 +102,10 @@ struct worker_item {
 	const struct proto_router *router; // of proto; NULL: the engine chooses addresses and ports
 	uint8_t more;                      // copies of one message at most, beside itself
 	struct frame_template *frames;     // one per path of the protocol's, or the only one
-	uint32_t tag;                      // with a router: the upper bits of its keys
-	uint32_t tag_shift;                // where they begin
+	const uint32_t *hops;              // of each: index into the port's next hops, or HOP_NONE
+	uint32_t path_count;
+	uint32_t tag;       // with a router: the upper bits of its keys
+	uint32_t tag_shift; // where they begin
 	struct addr server;
 	uint16_t server_port;
 	uint64_t server_plain; // both of them: frame_plain_from_of
@@ -122,9 +129,10 @@ struct worker_item {
 	uint64_t left_over;   // of load.total at that time
 	uint64_t judged_from; // number of the first transaction of the measured part
 	uint64_t answered_at;
-	uint64_t interval;        // as run_times.interval
-	uint64_t interval_from;   // tick: of the interval that the next snapshot ends; 0: the first
-	uint64_t last_answer;     // tick, after the end of sending too
+	uint64_t interval;      // as run_times.interval
+	uint64_t interval_from; // tick: of the interval that the next snapshot ends; 0: the first
+	uint64_t last_answer;   // tick, after the end of sending too
+	struct item_looked looked;
 	struct step_books *steps; // [proto->step_count]; NULL: there is only one
 	uint64_t *step_due;       // tick, of each slot
 	struct pace pace;
@@ -155,7 +163,8 @@ struct worker {
 	uint64_t ms_scale;  // clock_ms
 	struct run_times times;
 	const _Atomic uint32_t *phase;
-	uint64_t stall; // a pass of the loop longer than this: the CPU was elsewhere
+	uint64_t stall;      // a pass of the loop longer than this: the CPU was elsewhere
+	uint64_t look_every; // ticks between two looks whether replies come
 	const struct clock *clock;
 	// dataplane: rw
 	uint16_t spare_count;
@@ -164,6 +173,8 @@ struct worker {
 	uint64_t next_expiry;  // nothing expires before: nothing has waited for its timeout
 	uint64_t stop_at;      // no sends from here on: end, or when the phase said so
 	uint64_t next_publish;
+	uint64_t look_at;
+	uint32_t moved; // as the port's, when the templates were aimed
 	uint32_t held;  // loops since then
 	bool all_ended; // every item has: the measured part is over
 	struct rte_mbuf *spare[BURST_MAX];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared by the files of a worker: worker.c has its loop, worker_tx.c sends, worker_rx.c receives,
 // worker_match.c matches replies with transactions, worker_books.c counts those that do not end
-// well, worker_message.c makes a message again.
+// well, worker_message.c makes a message again, worker_hops.c knows the MACs of next hops.
 // Below: the protocol's view of a transaction, and the longest silence.
 // Path: hot. The worker's own thread.
 #pragma once
@@ -10,6 +10,7 @@
 #include "engine/core/worker.h"
 
 #define EXPIRE_AFTER_BURSTS 1024 // a receive queue and a socket buffer hold fewer packets
+#define HOP_ASK_LOOKS       4    // a silent next hop is asked for at each fourth look
 
 // HOT: run for each packet, always inlined. APART: run for few packets or once a burst; kept out of
 // the caller, which would run out of registers.
@@ -36,6 +37,9 @@ uint16_t worker_exchange(struct worker *w, uint16_t received, uint64_t now);
 uint16_t worker_tx(struct worker *w, uint64_t until);
 // Drop the messages that are built and can no longer be sent.
 void worker_drop_pending(struct worker_item *it, uint64_t now);
+
+// A next hop has another MAC, or w->look_at has come.
+void worker_hops(struct worker *w, uint64_t now);
 
 // Replies for one item, received at `now`: whole frames of the right server, with a key each.
 struct replies {
@@ -121,7 +125,7 @@ static inline uint32_t views_alike(struct proto_txn *const *views, uint32_t n)
 	return i;
 }
 
-static inline uint32_t worker_ms(const struct worker *w, uint64_t now)
+static inline uint64_t worker_ms(const struct worker *w, uint64_t now)
 {
 	return clock_ms(now - w->times.start, w->ms_scale);
 }

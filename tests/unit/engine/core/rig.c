@@ -137,8 +137,9 @@ static void sent(struct test_port *p, uint16_t queue, const struct rte_mbuf *m)
 	q->queue = queue;
 	q->ol_flags = m->ol_flags;
 	memcpy(q->bytes, rte_pktmbuf_mtod(m, const uint8_t *), q->len);
-	assert_int_not_equal(frame_parse(q->bytes, q->len, &q->f), FRAME_BAD);
-	if (q->f.payload_len < 14)
+	q->kind = frame_parse(q->bytes, q->len, &q->f);
+	assert_int_not_equal(q->kind, FRAME_BAD);
+	if (q->kind != FRAME_UDP || q->f.payload_len < 14)
 		return;
 	assert_true(rig.w.wire.checksum_offload || frame_checksum_ok(&q->f));
 	q->key = bytes_be32(q->f.payload);
@@ -246,10 +247,14 @@ int rig_fresh(void **state)
 		.times = {RIG_START, RIG_MEASURE, RIG_END, RIG_GRACE, RIG_INTERVAL},
 		.phase = &rig.phase,
 		.stall = 100000,
+		.look_every = RIG_LOOK,
+		.look_at = UINT64_MAX,
 		.clock = &rig.clock,
 		.handed = 1,
 		.reading = 2};
 	rig.w.wire.tx_pool = &rig.port.pool;
+	rig.w.wire.clock = &rig.clock;
+	rig.w.wire.neighbours = &rig.neighbours;
 	rig.w.wire.self = (struct neigh_self){.owned = sources, .owned_count = 2};
 	memcpy(rig.w.wire.self.mac, mac, 6);
 	for (uint32_t s = 0; s < SNAPSHOTS; s++)

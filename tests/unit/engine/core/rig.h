@@ -22,6 +22,7 @@
 #define RIG_INTERVAL 20000
 #define RIG_GAP      1000 // of an item at a rate
 #define RIG_TIMEOUT  5000
+#define RIG_LOOK     2000 // a look is not due before the test says so
 #define RIG_SLOTS    64
 #define RIG_ITEMS    2
 #define RIG_QUERIES  256 // that are remembered
@@ -32,6 +33,7 @@
 struct rig_query {
 	uint8_t bytes[128];
 	uint32_t len;
+	enum frame_kind kind;
 	struct frame f; // of bytes
 	uint32_t key;
 	uint8_t step, tries;
@@ -53,7 +55,7 @@ struct rig_script {
 	uint32_t begun, timeouts, abandoned;
 	uint32_t over; // replies to judge of what has ended
 	uint64_t over_seq;
-	uint32_t now_ms;
+	uint64_t now_ms;
 	bool had_ends;
 	const void *counters; // of the last call
 };
@@ -67,6 +69,7 @@ struct rig {
 	struct test_port port;
 	uint64_t tick;
 	struct clock clock;
+	struct neighbours neighbours; // none, until the test adds some
 	_Atomic uint32_t phase;
 	struct item_snapshot snapshots[SNAPSHOTS][RIG_ITEMS];
 	struct rig_query queries[RIG_QUERIES];

@@ -42,8 +42,10 @@ static struct {
 	bool directs;
 	struct proto_direction to;
 	struct proto_ends ends; // of the last request
-	uint32_t now_ms;
+	uint64_t now_ms;
 } t;
+
+static struct neighbours nobody;
 
 static const struct addr_range owned[] = {
 	{{4, {198, 18, 0, 2}}, 2},
@@ -120,6 +122,8 @@ static int fresh(void **state)
 		.start = START,
 		.ms_scale = clock_ms_scale(&t.clock)};
 	t.r.wire.tx_pool = &t.port.pool;
+	t.r.wire.clock = &t.clock;
+	t.r.wire.neighbours = &nobody;
 	t.r.wire.self =
 		(struct neigh_self){.mac = {2, 0, 0, 0, 0, 2}, .owned = owned, .owned_count = 2};
 	return 0;
@@ -189,6 +193,9 @@ static void a_protocol_with_a_clock_is_told_the_time(void **state)
 	ask(5);
 	pass(2500000);
 	assert_int_equal(t.now_ms, 2);
+	ask(5);
+	pass(60 * 86400 * 1000000000ull + 1000); // 60 days
+	assert_int_equal(t.now_ms, 60 * 86400 * 1000ull);
 }
 
 static void both_families_and_vlans_are_answered_alike(void **state)

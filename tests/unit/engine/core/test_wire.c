@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "engine/core/wire.h"
 #include "lib/test_port.h"
 
@@ -16,6 +17,9 @@ static struct wire w;
 static struct test_port port;
 static struct rte_mbuf *m; // the last one that was received
 static uint32_t replies;
+static uint64_t now_ns;
+static const struct clock ticking = {.hz = 1e9, .set = &now_ns};
+static struct neighbours neighbours;
 
 static const struct addr_range owned = {{4, {198, 18, 0, 1}}, 1};
 
@@ -35,6 +39,9 @@ static int fresh(void **state)
 	memset(&w, 0, sizeof(w));
 	w.reports_checksums = true;
 	w.tx_pool = &port.pool;
+	w.clock = &ticking;
+	w.neighbours = &neighbours;
+	neighbours = (struct neighbours){0};
 	w.self = (struct neigh_self){.mac = {2, 0, 0, 0, 0, 1}, .owned = &owned, .owned_count = 1};
 	return 0;
 }
@@ -312,6 +319,143 @@ static void a_request_for_our_address_is_answered(void **state)
 	}
 }
 
+// A host with this last byte of its MAC says to all, on so many VLANs, that it has this address.
+static void announce(uint8_t mac, const char *text, uint8_t vlans)
+{
+	const struct neigh_self host = {
+		.mac = {2, 0, 0, 0, 0, mac}, .vlans = {100, 101}, .vlan_count = vlans};
+	uint8_t frame[NEIGH_FRAME_MAX];
+	enum frame_kind kind;
+	const char *what;
+	struct addr a;
+	struct frame f;
+
+	assert_int_equal(addr_parse(text, &a, &what), 0);
+	receive(frame, neigh_ask(&host, &a, &a, frame, sizeof(frame)));
+	assert_true(wire_parse(&w, m, &f, &kind));
+	wire_other(&w, kind, &f);
+}
+
+// A lease of a client with a MAC of its own.
+static bool leased(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
+{
+	if (addr_len != 4 || addr[3] != 77)
+		return false;
+	mac[5] = 0x70;
+	return true;
+}
+
+static void another_host_with_our_address_is_a_conflict(void **state)
+{
+	static const uint8_t macs[2][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 5}};
+
+	neighbours.macs = macs;
+	neighbours.mac_count = 2;
+	w.self.others = leased;
+	w.any_vlan = true;
+	announce(1, "198.18.0.1", 0); // our own port, and another one of ours
+	announce(5, "198.18.0.1", 0);
+	announce(9, "198.18.0.2", 0);     // an address that is not ours
+	announce(0x70, "198.18.0.77", 0); // our client
+	announce(9, "198.18.0.1", 1);     // on another VLAN
+	assert_int_equal(w.counters.address_conflicts, 0);
+	assert_int_equal(w.conflict.addr.len, 0);
+	announce(9, "198.18.0.1", 0);
+	assert_int_equal(w.counters.address_conflicts, 1);
+	assert_int_equal(w.conflict.addr.bytes[3], 1);
+	assert_int_equal(w.conflict.mac[5], 9);
+	announce(8, "198.18.0.77", 0);
+	assert_int_equal(w.counters.address_conflicts, 2);
+	assert_int_equal(w.conflict.addr.bytes[3], 77);
+	assert_int_equal(w.conflict.mac[5], 8);
+	assert_int_equal(replies, 1); // to our client
+}
+
+static void an_address_of_both_families_can_be_in_conflict(void **state)
+{
+	static const struct addr_range six = {{16, {0x20, 0x01, 0x0d, 0xb8, [15] = 1}}, 1};
+
+	w.self.owned = &six;
+	announce(9, "2001:db8::2", 0);
+	assert_int_equal(w.counters.address_conflicts, 0);
+	announce(9, "2001:db8::1", 0);
+	assert_int_equal(w.counters.address_conflicts, 1);
+	assert_memory_equal(w.conflict.addr.bytes, six.first.bytes, 16);
+}
+
+// It gets an answer, and leaves the address alone. Before the run both leave it alone.
+static void a_probe_for_our_address_is_a_conflict_before_the_run_only(void **state)
+{
+	const struct neigh_self host = {.mac = {2, 0, 0, 0, 0, 9}};
+	const struct addr nobody = {4, {0}};
+	uint8_t frame[NEIGH_FRAME_MAX];
+	enum frame_kind kind;
+	struct frame f;
+
+	receive(frame, neigh_ask(&host, &nobody, &owned.first, frame, sizeof(frame)));
+	assert_true(wire_parse(&w, m, &f, &kind));
+	wire_other(&w, kind, &f);
+	assert_int_equal(w.counters.address_conflicts, 0);
+	assert_int_equal(w.counters.neighbour_answered, 1);
+	w.tentative = true;
+	wire_other(&w, kind, &f);
+	assert_int_equal(w.counters.address_conflicts, 1);
+	assert_true(w.conflict.probe);
+}
+
+static void ask_for_us(uint32_t times)
+{
+	uint8_t frame[NEIGH_FRAME_MAX];
+	enum frame_kind kind;
+	struct frame f;
+
+	receive(frame, arp(frame, 1));
+	assert_true(wire_parse(&w, m, &f, &kind));
+	for (uint32_t i = 0; i < times; i++)
+		wire_other(&w, kind, &f);
+}
+
+// RFC 5227 section 2.1.1: an address is not ours before nobody else has it.
+static void nobody_is_answered_while_addresses_are_probed_for(void **state)
+{
+	now_ns = 1000000000;
+	w.tentative = true;
+	ask_for_us(1);
+	assert_int_equal(w.counters.neighbour_answered, 0);
+	w.tentative = false;
+	ask_for_us(1);
+	assert_int_equal(w.counters.neighbour_answered, 1);
+}
+
+static void a_flood_of_requests_is_answered_within_the_budget(void **state)
+{
+	static const struct addr server = {4, {198, 18, 0, 9}};
+	struct next_hop hop = {.addr = server, .mac = 7};
+
+	now_ns = 1000000000;
+	w.answer_gap = 10;
+	w.answer_saved = 100;
+	ask_for_us(50);
+	assert_int_equal(w.counters.neighbour_answered, 11); // saved up, and one for now
+	assert_int_equal(w.counters.answer_over_budget, 39);
+	now_ns += 9;
+	ask_for_us(5);
+	assert_int_equal(w.counters.neighbour_answered, 11);
+	now_ns += 21;
+	ask_for_us(5);
+	assert_int_equal(w.counters.neighbour_answered, 14);
+	assert_int_equal(w.counters.answer_over_budget, 46);
+	assert_int_equal(replies, 14);
+	neighbours.hops = &hop; // who asks is heard all the same
+	neighbours.count = 1;
+	ask_for_us(1);
+	assert_int_equal(w.counters.neighbour_changed, 1);
+	assert_int_equal(w.counters.answer_over_budget, 47);
+	now_ns += 1000000;
+	ask_for_us(50);
+	assert_int_equal(w.counters.neighbour_answered, 14 + 11);
+}
+
 static void a_ping_is_answered_and_counted_apart(void **state)
 {
 	uint8_t frame[128] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 9, 8, 0};
@@ -377,6 +521,11 @@ int main(void)
 		TEST(other_packets_are_counted_by_their_kind),
 		TEST(icmp_errors_are_counted_by_their_meaning),
 		TEST(a_request_for_our_address_is_answered),
+		TEST(another_host_with_our_address_is_a_conflict),
+		TEST(an_address_of_both_families_can_be_in_conflict),
+		TEST(a_probe_for_our_address_is_a_conflict_before_the_run_only),
+		TEST(nobody_is_answered_while_addresses_are_probed_for),
+		TEST(a_flood_of_requests_is_answered_within_the_budget),
 		TEST(a_ping_is_answered_and_counted_apart),
 		TEST(the_device_is_told_what_to_finish),
 	};

@@ -80,6 +80,16 @@ static void what_is_not_answered_in_time_is_lost(void **state)
 	assert_int_equal(rig.slots[0][0].state, TXN_LOST);
 }
 
+static void the_time_of_a_run_does_not_wrap_after_49_days(void **state)
+{
+	const uint64_t days_60 = 60 * 86400 * 1000000000ull + 1000;
+
+	rig_ask();
+	rig_pass(days_60);
+	assert_int_equal(rig_ledger(0).lost, 1);
+	assert_int_equal(rig.script[0].now_ms, days_60 / 1000000);
+}
+
 // Whatever was in flight before, and whichever queue a message goes to.
 static void a_short_wait_ends_in_time_beside_a_long_one(void **state)
 {
@@ -409,6 +419,7 @@ int main(void)
 		TEST(a_worker_has_finished_when_nothing_is_in_flight),
 		TEST(an_item_that_still_sends_keeps_the_worker_from_its_end),
 		TEST(what_is_not_answered_in_time_is_lost),
+		TEST(the_time_of_a_run_does_not_wrap_after_49_days),
 		TEST(a_short_wait_ends_in_time_beside_a_long_one),
 		TEST(a_loss_is_booked_to_the_part_in_which_it_was_due),
 		TEST(a_retransmission_is_no_further_transaction),

@@ -324,6 +324,28 @@ static void the_next_step_is_sent_with_the_next_pass(void **state)
 	assert_int_equal(it->books.response.max, 4000);
 }
 
+// 2^38 ticks are 92 s at 3 GHz.
+static void latencies_of_steps_beyond_38_bits_are_exact(void **state)
+{
+	const uint64_t late = 3ull << 38;
+
+	rig_steps();
+	it->waits[0] = 8ull << 38;
+	rig.w.times.end = RIG_END + (9ull << 38);
+	rig.script[0].next_step = 1;
+	rig_ask();
+	rig_reply(0, PROTO_AGAIN);
+	rig_pass(500 + late);
+	assert_true(it->steps[0].response.max == late);
+	assert_true(it->steps[0].service.max == late);
+	rig_pass(600 + late);
+	rig_reply(1, PROTO_DONE);
+	rig_pass(600 + 2 * late);
+	assert_int_equal(it->steps[1].answered, 1);
+	assert_true(it->steps[1].response.max == late + 100);
+	assert_true(it->steps[1].service.max == late);
+}
+
 static void a_burst_may_have_replies_to_both_steps(void **state)
 {
 	rig_steps();
@@ -571,6 +593,7 @@ int main(void)
 		TEST(before_the_measured_part_it_is_stray_of_the_warmup),
 		TEST(a_reply_to_a_question_before_the_run_is_no_stray),
 		TEST(the_next_step_is_sent_with_the_next_pass),
+		TEST(latencies_of_steps_beyond_38_bits_are_exact),
 		TEST(a_burst_may_have_replies_to_both_steps),
 		TEST(a_loss_is_one_of_its_step),
 		TEST(steps_of_the_warmup_are_not_counted),
