@@ -126,6 +126,7 @@ static const struct counter port_rows[] = {
 	TEXT(result_port, name, "name of the port"),
 	TEXT(result_port, driver, "driver"),
 	TEXT(result_port, device, "device"),
+	TEXT(result_port, nic, "the device as its driver names it"),
 	PORT_COUNTERS(PORT_ROW) // io/port.h
 	{"rx_missed_known", "whether this driver can tell rx_missed", NULL, COUNTER_BOOL,
 		AT(result_port, rx_missed_known)},
@@ -162,13 +163,19 @@ static const struct counter worker_rows[] = {
 };
 SECTION("workers", worker_rows, result_worker, "a worker");
 
+#define USE_ROW(of, member, text)                                                                  \
+	{#member, text, "1", COUNTER_F64, offsetof(struct of, use.member)},
+#define BUSIEST_ROW(of)                                                                            \
+	{"busiest", "number of the busiest CPU", NULL, COUNTER_U64,                                \
+		offsetof(struct of, use.busiest)},
+#define CPU_USE_ROW(member, text) USE_ROW(result_cpu, member, text)
+#define DUT_USE_ROW(member, text) USE_ROW(result_dut, member, text)
 static const struct counter cpu_rows[] = {
 	{"method", "how it was measured: proc_stat", NULL, COUNTER_STRING, AT(result_cpu, method)},
 	{"cpus", "CPUs of the box", NULL, COUNTER_U64, AT(result_cpu, cpus)},
-	{"used", "share of all CPUs in use, polling workers and everything else on the box", "1",
-		COUNTER_F64, AT(result_cpu, used)},
-	{"us_per_transaction", "service demand: CPU time of the box per answered transaction", "us",
-		COUNTER_F64, AT(result_cpu, us_per_transaction)},
+	CPU_SHARES(CPU_USE_ROW) BUSIEST_ROW(result_cpu){"us_per_transaction",
+		"service demand: used CPU time of the box per answered transaction; polling counts",
+		"us", COUNTER_F64, AT(result_cpu, us_per_transaction)},
 };
 static const struct counter_section result_cpu_section = {"cpu",
 	"the tester's box in the measured part", COUNTER_ROWS(cpu_rows), sizeof(struct result_cpu)};
@@ -195,10 +202,9 @@ static const struct counter dut_rows[] = {
 		AT(result_dut, samples)},
 	{"failures", "times that it did not", NULL, COUNTER_U64, AT(result_dut, failures)},
 	{"cpus", "CPUs of the server's box; 0: not known", NULL, COUNTER_U64, AT(result_dut, cpus)},
-	{"used", "share of all its CPUs in use in the measured part; null: not known", "1",
-		COUNTER_F64, AT(result_dut, used)},
-	{"us_per_transaction", "service demand: its CPU time per answered transaction", "us",
-		COUNTER_F64, AT(result_dut, us_per_transaction)},
+	CPU_SHARES(DUT_USE_ROW) BUSIEST_ROW(result_dut){"us_per_transaction",
+		"service demand: its CPU time per answered transaction", "us", COUNTER_F64,
+		AT(result_dut, us_per_transaction)},
 	{"figures", "the last ones of a probe that prints pairs", NULL, COUNTER_LIST,
 		AT(result_dut, figures), .section = &figure_section},
 };
@@ -291,7 +297,8 @@ static const struct counter interval_rows[] = {
 	{"dut", "the server's side in it", NULL, COUNTER_SECTION, AT(result_interval, dut),
 		.section = &result_dut_interval_section, .optional = true},
 };
-SECTION("intervals", interval_rows, result_interval, "an interval of the run");
+const struct counter_section result_interval_section = {"intervals", "an interval of the run",
+	COUNTER_ROWS(interval_rows), sizeof(struct result_interval)};
 
 static const struct counter host_rows[] = {
 	TEXT(result_host, cpu, "CPU model"),
@@ -324,7 +331,13 @@ static const struct counter run_rows[] = {
 	TEXT(result_run, name, "name of the run"),
 	TEXT(result_run, version, "version of the tester"),
 	TEXT(result_run, started, "RFC 3339"),
+	TEXT(result_run, note, "note of the user"),
+	{"labels", "labels of the user, key=value", NULL, COUNTER_STRINGS, AT(result_run, labels)},
+	TEXT(result_run, config_sha256,
+		"SHA-256 of the effective configuration, as ddiperf check --dump prints it"),
 	{"measured_s", "length of the measured part", "s", COUNTER_F64, AT(result_run, measured_s)},
+	{"measured_from_ns", "start of the measured part by the wall clock, since 1970 (UTC)", "ns",
+		COUNTER_U64, AT(result_run, measured_from_ns)},
 	COUNT(result_run, seed, "seed"),
 	TEXT(result_run, command, "command line"),
 	{"host", "the tester's machine", NULL, COUNTER_SECTION, AT(result_run, host),
@@ -340,6 +353,7 @@ static const struct counter criterion_rows[] = {
 	TEXT(result_criterion, expression, "the condition"),
 	{"value", "value of the figure", NULL, COUNTER_F64, AT(result_criterion, value)},
 	{"pass", "whether it holds", NULL, COUNTER_BOOL, AT(result_criterion, pass)},
+	TEXT(result_criterion, unit, "unit of value: ns, s, per_s, 1 (a ratio); none: a count"),
 };
 SECTION("criteria", criterion_rows, result_criterion, "a condition of the verdict");
 
@@ -513,7 +527,7 @@ static const struct counter result_rows[] = {
 	{"repeats", "the valid runs of a repeated one", NULL, COUNTER_LIST, AT(result, repeats),
 		.section = &result_repeat_section},
 	{"intervals", "time series", NULL, COUNTER_LIST, AT(result, intervals),
-		.section = &interval_rows_section},
+		.section = &result_interval_section},
 };
 
 const struct counter_section result_section = {

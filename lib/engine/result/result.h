@@ -66,6 +66,7 @@ struct result_steer_probe {
 
 struct result_port {
 	const char *name, *driver, *device;
+	const char *nic; // the card or interface as its driver names itself; NULL: none
 	PORT_COUNTERS(COUNTER_MEMBER)
 	bool rx_missed_known; // false: it cannot be told for this driver
 	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP, COUNTER_MEMBER)
@@ -89,11 +90,28 @@ struct result_worker {
 	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
 };
 
+// Shares of the time of all CPUs of a box. X(member, help)
+#define CPU_SHARES(X)                                                                              \
+	X(used, "share of all CPUs in use, by everything on the box, without stolen time")         \
+	X(user, "share in programs, polling workers too")                                          \
+	X(system, "share in the kernel for programs")                                              \
+	X(irq, "share in interrupts")                                                              \
+	X(softirq, "share in the kernel's network path and other softirqs")                        \
+	X(steal, "share that the host of a virtual machine took")                                  \
+	X(busiest_used, "the same share as used, of the busiest CPU alone")
+
+#define CPU_SHARE_MEMBER(member, help) double member;
+
+struct result_cpu_use {
+	CPU_SHARES(CPU_SHARE_MEMBER)
+	uint64_t busiest; // number of that CPU
+};
+
 // The tester's box in the measured part.
 struct result_cpu {
 	const char *method;
 	uint64_t cpus;
-	double used; // of all CPUs, by everything that ran on the box
+	struct result_cpu_use use;
 	double us_per_transaction;
 };
 
@@ -111,15 +129,15 @@ struct result_dut {
 	const char *command, *format;
 	uint64_t samples, failures;
 	uint64_t cpus;
-	double used, us_per_transaction; // NAN: not known
-	struct counter_list figures;     // struct result_dut_figure: the last ones of pairs
+	struct result_cpu_use use;   // NAN: not known
+	double us_per_transaction;   // NAN: not known
+	struct counter_list figures; // struct result_dut_figure: the last ones of pairs
 };
 
-// By the interval in which the requests were due.
+// By the interval in which the requests were due, until the end of that interval.
 struct result_by_due {
 	uint64_t answered, failed;
 	double mean_ns; // of their response latencies
-	double sum_ns;
 };
 
 // Replies to requests that were due so many snapshots before.
@@ -142,7 +160,7 @@ struct result_interval_item {
 	ITEM_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP)
 	struct counter_choice counters; // the protocol's
 	struct result_by_due by_due;
-	const struct result_earlier *earlier; // not shown: collect_by_due
+	const struct result_earlier *earlier; // which do not count in by_due yet
 	uint32_t earlier_count;
 };
 
@@ -194,7 +212,11 @@ struct result_tester_delay {
 
 struct result_run {
 	const char *id, *name, *version, *started, *command;
+	const char *note;           // NULL: none
+	struct counter_list labels; // const char *, "key=value"
+	const char *config_sha256;  // of the text of ddiperf check --dump
 	double measured_s;
+	uint64_t measured_from_ns; // start of the measured part by the wall clock, since 1970
 	uint64_t seed;
 	struct result_host host;
 	struct result_tester_delay *tester_delay; // NULL: not measured
@@ -297,6 +319,7 @@ struct result_confidence {
 
 struct result {
 	const char *schema;
+	uint64_t number; // of the run that it is of, from 1: run_hooks.begin
 	struct result_run run;
 	struct result_verdict verdict;
 	struct counter_list traffic;          // struct result_item
@@ -309,12 +332,13 @@ struct result {
 	struct result_search *search;         // NULL: none
 	struct result_confidence *confidence; // of repeats; NULL: a single run
 	struct counter_list repeats;          // struct result_repeat
-	struct counter_list intervals;        // struct result_interval
+	struct counter_list intervals;        // struct result_interval; handed out: run_hooks.kept
 };
 
 extern const struct counter_section result_section;
 extern const struct counter_section result_item_section;
 extern const struct counter_section result_interval_item_section;
+extern const struct counter_section result_interval_section;
 
 // Over all items.
 static inline double result_answered_per_s(const struct result *r)

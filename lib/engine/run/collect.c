@@ -298,11 +298,15 @@ static struct result_port port_result(const struct plan *p, uint32_t n, struct a
 	struct port *port = &p->ports[n];
 	struct wire_counters *other = arena_zalloc(a, sizeof(*other));
 	struct port_counters c, *from = &c;
+	char nic[128];
 	struct result_port out =
 				   {
 					   .name = port->settings->name,
 					   .driver = port->driver->name,
 					   .device = port->settings->device,
+					   .nic = port_nic(port, nic, sizeof(nic))
+	                                                  ? arena_strdup(a, nic)
+	                                                  : NULL,
 					   .steering = steer_name(port->steer.how),
 					   .other = other,
 				   },
@@ -424,18 +428,6 @@ void collect_result(const struct plan *p, struct arena *a, struct result *out)
 	responder_result(p, a, out->responder);
 }
 
-static void interval_sums(const struct result *r, uint32_t item, struct ledger *to)
-{
-	const struct result_interval *intervals = r->intervals.items;
-
-	for (uint32_t i = 0; i < r->intervals.count; i++) {
-		const struct result_interval_item *from =
-			&((const struct result_interval_item *)intervals[i].traffic.items)[item];
-
-		LEDGER_COUNTERS(COUNTER_ADD, COUNTER_SKIP)
-	}
-}
-
 #define DIFFERS(member, help) || to->member != from->member
 
 static bool ledgers_differ(const struct ledger *to, const struct ledger *from)
@@ -452,13 +444,36 @@ static uint64_t in_tables(const struct plan_item *i)
 	return n;
 }
 
-const char *collect_check(const struct plan *p, const struct result *r, struct arena *a)
+// Both count the same replies, and no message is sent before it is due.
+static bool latencies_agree(const struct hist *response, const struct hist *service)
+{
+	return response->count == service->count && response->sum >= service->sum &&
+	       response->max >= service->max;
+}
+
+static bool item_latencies_agree(const struct plan_item *i)
+{
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		const struct worker_item *run = plan_run(i, k);
+		uint32_t steps = run->steps ? run->proto->step_count : 0;
+
+		if (!latencies_agree(&run->books.response, &run->books.service))
+			return false;
+		for (uint32_t n = 0; n < steps; n++)
+			if (!latencies_agree(&run->steps[n].response, &run->steps[n].service))
+				return false;
+	}
+	return true;
+}
+
+const char *collect_check(
+	const struct plan *p, const struct timeline *t, const struct result *r, struct arena *a)
 {
 	const struct result_item *items = r->traffic.items;
 
 	for (uint32_t i = 0; i < r->traffic.count; i++) {
 		const struct ledger *l = &items[i].ledger;
-		struct ledger sum = {0};
+		const struct ledger *sum = &t->items[i].sum;
 
 		if (l->due < l->sent || l->sent < l->answered + l->failed + l->lost + l->no_reply)
 			return arena_printf(a,
@@ -474,14 +489,17 @@ const char *collect_check(const struct plan *p, const struct result *r, struct a
 				"traffic.%s: %llu in flight by the ledger, %llu by the table",
 				items[i].name, (unsigned long long)items[i].in_flight,
 				(unsigned long long)in_tables(&p->items[i]));
-		interval_sums(r, i, &sum);
-		if (ledgers_differ(&sum, l))
+		if (!item_latencies_agree(&p->items[i]))
+			return arena_printf(a,
+				"traffic.%s: response and service latencies contradict each other",
+				items[i].name);
+		if (ledgers_differ(sum, l))
 			return arena_printf(a,
 				"traffic.%s: the intervals do not add up to the total "
 				"(due %llu/%llu, sent %llu/%llu, answered %llu/%llu)",
-				items[i].name, (unsigned long long)sum.due,
-				(unsigned long long)l->due, (unsigned long long)sum.sent,
-				(unsigned long long)l->sent, (unsigned long long)sum.answered,
+				items[i].name, (unsigned long long)sum->due,
+				(unsigned long long)l->due, (unsigned long long)sum->sent,
+				(unsigned long long)l->sent, (unsigned long long)sum->answered,
 				(unsigned long long)l->answered);
 	}
 	return NULL;

@@ -5,6 +5,7 @@
 
 #include "engine/plan/plan.h"
 #include "engine/result/result.h"
+#include "engine/run/timeline.h"
 
 // What an item's workers have counted, summed up.
 struct item_sums {
@@ -47,9 +48,8 @@ const char *collect_histogram(const struct hist *h, struct arena *a);
 bool collect_interval(const struct plan *p, struct collect_state *s, struct arena *a,
 	struct result_interval *out, bool *warmup);
 
-// Another interval of the measured part: its replies to requests of earlier intervals are counted
-// there, too. intervals[count - 1] is the new one; all are of one run, in order.
-void collect_by_due(struct result_interval *intervals, uint32_t count);
+// A tick that has passed, by the wall clock: ns since 1970.
+uint64_t collect_wall_clock(const struct plan *p, uint64_t tick);
 
 // The share of a port's packets, by the last snapshots, that the right worker received; -1: no
 // packet came.
@@ -68,8 +68,10 @@ void collect_result(const struct plan *p, struct arena *a, struct result *out);
 void collect_responder(const struct plan *p, struct result_responder *out);
 
 // due = sent + unsent and sent = answered + failed + lost + in_flight, in total and summed over the
-// intervals. NULL, or the law that is broken.
-const char *collect_check(const struct plan *p, const struct result *r, struct arena *a);
+// intervals; response latencies are as many as service latencies, and no shorter in sum and
+// maximum. NULL, or the law that is broken.
+const char *collect_check(
+	const struct plan *p, const struct timeline *t, const struct result *r, struct arena *a);
 
 // --- between collect.c and collect_intervals.c: sums over an item's workers ---
 

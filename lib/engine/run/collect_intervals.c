@@ -72,22 +72,13 @@ static uint64_t open_in(const struct ledger *l)
 	return l->sent - l->answered - l->failed - l->lost - l->no_reply;
 }
 
-// The counts are there; another part of the sum of their latencies.
-static void by_due_add(struct result_by_due *b, double ns)
-{
-	uint64_t count = b->answered + b->failed;
-
-	b->sum_ns += ns;
-	b->mean_ns = count ? b->sum_ns / (double)count : NAN;
-}
-
 // The replies that came in the interval, without those to requests of earlier ones.
 static void interval_by_due(const struct plan *p, const struct item_books *since, struct arena *a,
 	struct result_interval_item *out)
 {
 	const struct earlier_books *e = &since->earlier;
 	struct result_earlier found[EARLIER], *earlier;
-	uint64_t time = 0;
+	uint64_t time = 0, count;
 
 	out->by_due.answered = out->answered;
 	out->by_due.failed = out->failed;
@@ -103,7 +94,9 @@ static void interval_by_due(const struct plan *p, const struct item_books *since
 	earlier = arena_zalloc(a, (out->earlier_count + 1) * sizeof(*earlier));
 	memcpy(earlier, found, out->earlier_count * sizeof(*earlier));
 	out->earlier = earlier;
-	by_due_add(&out->by_due, clock_ns(&p->clock, (uint64_t)since->response.sum - time));
+	count = out->by_due.answered + out->by_due.failed;
+	time = (uint64_t)since->response.sum - time;
+	out->by_due.mean_ns = count ? clock_ns(&p->clock, time) / (double)count : NAN;
 }
 
 // The figures that only the measured part has.
@@ -238,7 +231,7 @@ static void leave_warmup(struct collect_state *s, uint32_t item, const struct ru
 		s->due_before[item] = 0;
 }
 
-static uint64_t wall_clock_at(const struct plan *p, uint64_t tick)
+uint64_t collect_wall_clock(const struct plan *p, uint64_t tick)
 {
 	struct timespec ts;
 
@@ -284,34 +277,11 @@ bool collect_interval(const struct plan *p, struct collect_state *s, struct aren
 		.traffic = {items, p->item_count},
 	};
 	out->number = s->taken;
-	out->ended_ns = wall_clock_at(p, at);
+	out->ended_ns = collect_wall_clock(p, at);
 	interval_rates(items, p->item_count, out->length_s);
 	collect_box(p, &s->box, false, a, out);
 	s->at_before = at;
 	return true;
-}
-
-void collect_by_due(struct result_interval *intervals, uint32_t count)
-{
-	const struct result_interval *last = &intervals[count - 1];
-	struct result_interval_item *to;
-
-	for (uint32_t n = 0; n < last->traffic.count; n++) {
-		const struct result_interval_item *from =
-			&((const struct result_interval_item *)last->traffic.items)[n];
-
-		for (uint32_t e = 0; e < from->earlier_count; e++) {
-			const struct result_earlier *part = &from->earlier[e];
-			uint32_t at = count - 1;
-
-			while (at > 0 && intervals[at - 1].number + part->back >= last->number)
-				at--;
-			to = (struct result_interval_item *)intervals[at].traffic.items + n;
-			to->by_due.answered += part->answered;
-			to->by_due.failed += part->failed;
-			by_due_add(&to->by_due, part->time_ns);
-		}
-	}
 }
 
 double collect_home(const struct plan *p, uint32_t port)
@@ -343,7 +313,7 @@ void collect_last_interval(
 		.traffic = {items, p->item_count},
 	};
 	out->number = s->taken + 1;
-	out->ended_ns = wall_clock_at(p, at);
+	out->ended_ns = collect_wall_clock(p, at);
 	interval_rates(items, p->item_count, out->length_s);
 	collect_box(p, &s->box, true, a, out);
 }

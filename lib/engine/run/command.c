@@ -89,19 +89,38 @@ static int spawn(const struct command_run *c, int to, pid_t *child)
 	return -rc;
 }
 
-// All that it prints, until it closes its output. 0, -E2BIG or -ETIMEDOUT.
-static int read_all(const struct command_run *c, int from, uint64_t deadline)
-{
-	size_t len = 0;
+// A command that runs.
+struct running {
+	const struct command_run *command;
+	pid_t child;
+	uint64_t deadline;
+	int sent; // signal, 0: none yet
+};
 
-	for (;;) {
+// Between two looks. 0 or -ETIMEDOUT.
+static int look_up(struct running *r)
+{
+	const struct command_run *c = r->command;
+	int number = c->interrupt ? c->interrupt(c->ctx) : 0;
+
+	if (number && number != r->sent)
+		kill(-r->child, number);
+	r->sent = number ? number : r->sent;
+	return now_ns() >= r->deadline ? -ETIMEDOUT : 0;
+}
+
+// All that it prints, until it closes its output. 0, -E2BIG or -ETIMEDOUT.
+static int read_all(struct running *r, int from)
+{
+	const struct command_run *c = r->command;
+	size_t len = 0;
+	int rc = 0;
+
+	while ((rc = look_up(r)) == 0) {
 		struct pollfd p = {.fd = from, .events = POLLIN};
-		uint64_t now = now_ns();
 		ssize_t n;
 
-		if (now >= deadline)
-			return -ETIMEDOUT;
-		if (poll(&p, 1, 1 + (int)((deadline - now) / 1000000)) <= 0)
+		if (poll(&p, 1, POLL_NS / 1000000) <= 0)
 			continue;
 		n = read(from, c->out + len, c->room - 1 - len);
 		if (n <= 0)
@@ -111,47 +130,52 @@ static int read_all(const struct command_run *c, int from, uint64_t deadline)
 			return -E2BIG;
 	}
 	c->out[len] = '\0';
-	return 0;
+	return rc;
 }
 
-static int wait_for(pid_t child, uint64_t deadline, int *status)
+static int wait_for(struct running *r, int *status)
 {
-	while (waitpid(child, status, WNOHANG) == 0) {
-		if (now_ns() >= deadline)
-			return -ETIMEDOUT;
+	int rc = 0;
+
+	while (waitpid(r->child, status, WNOHANG) == 0) {
+		rc = look_up(r);
+		if (rc < 0)
+			return rc;
 		nanosleep(&(struct timespec){0, POLL_NS}, NULL);
 	}
 	return 0;
 }
 
-static int command_finish(pid_t child, int rc, uint64_t deadline)
+static int command_finish(struct running *r, int rc)
 {
 	int status = 0;
 
 	if (rc == 0)
-		rc = wait_for(child, deadline, &status);
+		rc = wait_for(r, &status);
 	if (rc < 0) {
-		kill(-child, SIGKILL);
-		waitpid(child, &status, 0);
-		return rc;
+		kill(-r->child, SIGKILL);
+		waitpid(r->child, &status, 0);
 	}
+	if (r->sent)
+		return -ECANCELED;
+	if (rc < 0)
+		return rc;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -EINTR;
 }
 
 int command_run(const struct command_run *c)
 {
-	uint64_t deadline = now_ns() + c->timeout_ns;
+	struct running r = {.command = c, .deadline = now_ns() + c->timeout_ns};
 	int ends[2] = {-1, -1}, rc;
-	pid_t child;
 
 	if (c->out && pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	rc = spawn(c, c->out ? ends[1] : STDERR_FILENO, &child);
+	rc = spawn(c, c->out ? ends[1] : STDERR_FILENO, &r.child);
 	if (c->out)
 		close(ends[1]);
 	if (rc == 0) {
-		rc = c->out ? read_all(c, ends[0], deadline) : 0;
-		rc = command_finish(child, rc, deadline);
+		rc = c->out ? read_all(&r, ends[0]) : 0;
+		rc = command_finish(&r, rc);
 	}
 	if (c->out)
 		close(ends[0]);
@@ -164,6 +188,8 @@ const char *command_outcome(const struct command_run *c, int rc, char *buf, size
 		snprintf(buf, room, "exit status %d", rc);
 	else if (rc == -ETIMEDOUT)
 		snprintf(buf, room, "no end after %g s", 1e-9 * (double)c->timeout_ns);
+	else if (rc == -ECANCELED)
+		snprintf(buf, room, "interrupted");
 	else if (rc == -EINTR)
 		snprintf(buf, room, "killed by a signal");
 	else if (rc == -E2BIG)

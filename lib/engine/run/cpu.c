@@ -5,28 +5,52 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TEXT_MAX 65536
-#define COLUMNS  8 // user nice system idle iowait irq softirq steal; guests are in user and nice
-#define IDLE     3
-#define IOWAIT   4
 
-static bool parse_sum(const char *line, struct cpu_times *out)
+// The columns of /proc/stat.
+enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL };
+
+static double sum_of(const double columns[CPU_COLUMNS])
 {
-	double v[COLUMNS] = {0};
-	int n = sscanf(line, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &v[0], &v[1], &v[2], &v[3],
+	double sum = 0;
+
+	for (int i = 0; i < CPU_COLUMNS; i++)
+		sum += columns[i];
+	return sum;
+}
+
+static double used_of(const double columns[CPU_COLUMNS])
+{
+	return sum_of(columns) - columns[IDLE] - columns[IOWAIT] - columns[STEAL];
+}
+
+// The numbers behind the name at the begin of a line.
+static bool parse_columns(const char *line, double v[CPU_COLUMNS])
+{
+	int n = sscanf(line, "%*s %lf %lf %lf %lf %lf %lf %lf %lf", &v[0], &v[1], &v[2], &v[3],
 		&v[4], &v[5], &v[6], &v[7]);
 
-	if (n <= IDLE)
-		return false;
-	for (int i = 0; i < COLUMNS; i++) {
+	for (int i = 0; i < CPU_COLUMNS; i++) {
+		v[i] = i < n ? v[i] : 0;
 		if (!(v[i] >= 0) || isinf(v[i]))
 			return false;
-		out->total += v[i];
-		out->busy += i == IDLE || i == IOWAIT ? 0 : v[i];
 	}
-	return true;
+	return n > IDLE;
+}
+
+static void parse_each(const char *line, struct cpu_times *out)
+{
+	unsigned long cpu = strtoul(line + 3, NULL, 10);
+	double v[CPU_COLUMNS];
+
+	out->cpus++;
+	if (cpu >= CPU_EACH || !parse_columns(line, v))
+		return;
+	out->each[cpu].used = used_of(v);
+	out->each[cpu].total = sum_of(v);
 }
 
 bool cpu_parse(const char *text, struct cpu_times *out)
@@ -39,9 +63,9 @@ bool cpu_parse(const char *text, struct cpu_times *out)
 		if (strncmp(line, "cpu", 3) != 0)
 			continue;
 		if (line[3] == ' ')
-			found = parse_sum(line, out);
-		else
-			out->cpus += isdigit((unsigned char)line[3]) != 0;
+			found = parse_columns(line, out->all);
+		else if (isdigit((unsigned char)line[3]))
+			parse_each(line, out);
 	}
 	return found && out->cpus;
 }
@@ -60,11 +84,36 @@ bool cpu_read(struct cpu_times *out)
 	return cpu_parse(text, out);
 }
 
-double cpu_used(const struct cpu_times *from, const struct cpu_times *to)
+// Within 0 to 1: counters of the kernel can go back a little.
+static double share(double part, double total)
 {
-	double total = to->total - from->total;
+	return total > 0 ? fmin(fmax(part / total, 0), 1) : NAN;
+}
 
-	return total > 0 ? fmin(fmax((to->busy - from->busy) / total, 0), 1) : NAN;
+struct result_cpu_use cpu_use(const struct cpu_times *from, const struct cpu_times *to)
+{
+	struct result_cpu_use out = {.busiest_used = NAN};
+	double v[CPU_COLUMNS], total;
+
+	for (int i = 0; i < CPU_COLUMNS; i++)
+		v[i] = to->all[i] - from->all[i];
+	total = sum_of(v);
+	out.used = share(used_of(v), total);
+	out.user = share(v[USER] + v[NICE], total);
+	out.system = share(v[SYSTEM], total);
+	out.irq = share(v[IRQ], total);
+	out.softirq = share(v[SOFTIRQ], total);
+	out.steal = share(v[STEAL], total);
+	for (unsigned i = 0; i < CPU_EACH; i++) {
+		double used = share(to->each[i].used - from->each[i].used,
+			to->each[i].total - from->each[i].total);
+
+		if (isnan(used) || used <= out.busiest_used)
+			continue;
+		out.busiest_used = used;
+		out.busiest = i;
+	}
+	return out;
 }
 
 double cpu_demand_us(double used, unsigned cpus, double per_s)

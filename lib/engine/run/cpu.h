@@ -5,19 +5,29 @@
 
 #include <stdbool.h>
 
+#include "engine/result/result.h"
+
+#define CPU_COLUMNS 8   // of /proc/stat, as proc(5) has them; guests are in user and nice
+#define CPU_EACH    256 // CPUs looked at one by one
+
+// In the kernel's ticks.
 struct cpu_times {
-	double busy, total; // in the kernel's ticks, over all CPUs
+	double all[CPU_COLUMNS]; // over all CPUs
+	struct {
+		double used, total;
+	} each[CPU_EACH];
 	unsigned cpus;
 };
 
-// false: this is no /proc/stat. Busy is all but idle and waiting for input and output.
+// false: this is no /proc/stat.
 bool cpu_parse(const char *text, struct cpu_times *out);
 
 // This box, now. false: there is no /proc/stat.
 bool cpu_read(struct cpu_times *out);
 
-// Share of all CPUs that was busy between two readings; NAN: no time has passed.
-double cpu_used(const struct cpu_times *from, const struct cpu_times *to);
+// Shares of the CPUs' time between two readings. Used is all but idle, waiting for input and
+// output, and stolen by the host of a virtual machine. NAN: no time has passed.
+struct result_cpu_use cpu_use(const struct cpu_times *from, const struct cpu_times *to);
 
 // netperf's service demand: microseconds of CPU for each of per_s transactions; NAN: there were
 // none.

@@ -3,6 +3,7 @@
 // Not here: the course between (run_course.c). Path: cold. Management thread.
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -10,10 +11,13 @@
 #include <rte_eal.h>
 #include <rte_version.h>
 
+#include <openssl/evp.h>
 #include <uuid/uuid.h>
 
 #include "base/file.h"
+#include "base/input.h"
 #include "base/log.h"
+#include "conf/schema.h"
 #include "engine/plan/deal.h"
 #include "engine/run/run_internal.h"
 #include "io/driver.h"
@@ -49,6 +53,27 @@ static const char *drivers_used(const struct plan *p, struct arena *a)
 	return text;
 }
 
+// Of the text that `ddiperf check --dump` prints, in hexadecimal; NULL: no memory for it.
+static const char *config_sha256(const struct config *c, struct arena *a)
+{
+	unsigned char sum[EVP_MAX_MD_SIZE];
+	char *text = NULL, *out = NULL;
+	unsigned len = 0;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	conf_dump(config_section(), c, f);
+	if (fclose(f) == 0 && EVP_Digest(text, size, sum, &len, EVP_sha256(), NULL)) {
+		out = arena_zalloc(a, 2 * len + 1);
+		for (unsigned i = 0; i < len; i++)
+			sprintf(out + 2 * i, "%02x", sum[i]);
+	}
+	free(text);
+	return out;
+}
+
 static void run_describe(struct run *r)
 {
 	const struct config *c = r->config;
@@ -64,8 +89,12 @@ static void run_describe(struct run *r)
 	snprintf(stamp, sizeof(stamp), "%s.%03ldZ", text, ts.tv_nsec / 1000000);
 	uname(&uts);
 	out->schema = "ddiperf-result/1";
+	out->number = r->number;
 	out->run.id = r->id;
 	out->run.name = c->run.name;
+	out->run.note = c->run.note;
+	out->run.labels = (struct counter_list){c->run.labels.items, c->run.labels.count};
+	out->run.config_sha256 = config_sha256(r->options->config, r->arena);
 	out->run.version = r->options->version;
 	out->run.command = r->options->command;
 	out->run.started = arena_strdup(r->arena, stamp);
@@ -86,6 +115,16 @@ static int run_fail(const struct io_error *e, int code)
 	return code;
 }
 
+// Before any of it is touched: the kernel grants more than it has, and kills later.
+static int check_memory(const struct run *r)
+{
+	const char *why = plan_lacks_memory(&r->plan, !r->ports_up, r->work);
+
+	if (why)
+		log_error("%s", why);
+	return why ? EXIT_ENVIRONMENT : 0;
+}
+
 static int ports_up(struct run *r)
 {
 	const struct config *c = r->config;
@@ -94,21 +133,32 @@ static int ports_up(struct run *r)
 
 	if (plan_start(p, r->options->respond_only, r->arena, &e) < 0)
 		return run_fail(&e, EXIT_ENVIRONMENT);
-	for (uint32_t i = 0; i < p->port_count; i++)
+	for (uint32_t i = 0; i < p->port_count && !*r->options->signals; i++)
 		if (port_preflight(&p->port_settings[i], &c->host, &e) < 0)
 			return run_fail(&e, EXIT_ENVIRONMENT);
+	if (check_memory(r))
+		return EXIT_ENVIRONMENT;
 	if (io_start(&c->host, &p->lcores, p->port_settings, p->port_count, &e) < 0)
 		return run_fail(&e, EXIT_ENVIRONMENT);
+	if (*r->options->signals)
+		return EXIT_INTERRUPTED;
 	if (port_start_all(p->port_settings, p->port_count, p->ports, &e) < 0)
 		return run_fail(&e, EXIT_ENVIRONMENT);
 	r->ports_up = true;
+	if (io_drop_privileges(p->port_settings, p->port_count, &e) < 0)
+		return run_fail(&e, EXIT_ENVIRONMENT);
 	return 0;
 }
 
 static int read_input(struct run *r)
 {
-	int rc = plan_read_input(&r->plan, r->config, r->options->respond_only, r->work, r->diag);
+	int rc;
 
+	diag_set_inputs(r->diag, r->inputs);
+	rc = plan_read_input(&r->plan, r->config, r->options->respond_only, r->work, r->diag);
+	diag_set_inputs(r->diag, NULL);
+	if (*r->options->signals)
+		return EXIT_INTERRUPTED;
 	diag_print(r->diag, stderr);
 	if (rc == -ENOMEM)
 		log_error("not enough memory for the input files");
@@ -176,13 +226,16 @@ const char *run_make_id(struct arena *a)
 	return arena_strdup(a, id);
 }
 
+// An interrupt ends each step, with or without an error.
 static int open_all(struct run *r)
 {
 	int rc = read_input(r);
 
 	if (rc == 0)
 		rc = check_capture(r);
-	return rc ? rc : ports_up(r);
+	if (rc == 0 && !*r->options->signals)
+		rc = ports_up(r);
+	return *r->options->signals && rc != EXIT_CONFIG ? EXIT_INTERRUPTED : rc;
 }
 
 int run_open(const struct run_options *o, struct arena *a, struct run **out)
@@ -192,6 +245,7 @@ int run_open(const struct run_options *o, struct arena *a, struct run **out)
 
 	*r = (struct run){.options = o, .config = o->config, .diag = o->diag, .arena = a};
 	r->work = arena_new();
+	r->inputs = inputs_new();
 	r->id = o->id ? o->id : run_make_id(a);
 	r->plan.config = o->config;
 	*out = r;
@@ -217,19 +271,25 @@ int run_once(struct run *r, const struct config *c, struct diag *d, struct resul
 	r->diag = d;
 	r->result = out;
 	// The plan that came up with the ports is that of their configuration.
-	if (r->again || c != r->options->config)
+	if (r->number || c != r->options->config) {
 		rc = run_renew(r);
+		if (rc == 0)
+			rc = check_memory(r);
+	}
 	if (rc == 0)
 		rc = run_build(r);
+	if (rc == 0 && *r->options->signals)
+		rc = EXIT_INTERRUPTED;
 	if (rc)
 		return rc;
+	r->number++;
 	run_describe(r);
-	if (!r->again)
+	if (r->number == 1)
 		run_introduce(r);
 	out->run.tester_delay = r->tester_delay;
-	rc = run_course(r);
-	r->again = true;
-	return rc;
+	if (r->options->hooks.begin)
+		r->options->hooks.begin(r->options->hooks.ctx, out);
+	return run_course(r);
 }
 
 int run_close(struct run *r)
@@ -240,6 +300,7 @@ int run_close(struct run *r)
 		port_stop_all(r->plan.ports, r->plan.port_count);
 	kept = plan_free(&r->plan);
 	arena_free(r->work);
+	inputs_free(r->inputs);
 	io_stop();
 	return kept < 0 ? EXIT_ENVIRONMENT : EXIT_PASS;
 }

@@ -25,6 +25,12 @@ enum exit_code {
 struct run_hooks {
 	// A fact about the plan ("port lan: worker on CPU 1, 61 440 transaction slots"), one line.
 	void (*note)(void *ctx, const char *text);
+	// A run begins, one of several in a series. r: its description and number, nothing else
+	// yet.
+	void (*begin)(void *ctx, const struct result *r);
+	// An interval of the measured part, as it belongs to the result of that run: each of them,
+	// and at last what came after. *i and all that it points to is gone afterwards.
+	void (*kept)(void *ctx, const struct result_interval *i);
 	// An interval ended. warmup: t_s is from the start of the warm-up and nothing is judged;
 	// latencies are 0.
 	void (*interval)(void *ctx, const struct result_interval *i, bool warmup);
@@ -70,6 +76,10 @@ int run_once(struct run *r, const struct config *c, struct diag *d, struct resul
 
 // 0, or EXIT_ENVIRONMENT when leases could not be written to their file (logged).
 int run_close(struct run *r);
+
+// Let the workers of the run that goes on end, if there is one: for the last moments of a process
+// whose management thread does nothing any more. Any thread.
+void run_halt(void);
 
 // All of it. Returns the exit code, which is also in out->verdict. When the environment or the
 // configuration stops the run before it has started, the reason was logged and out->verdict.status

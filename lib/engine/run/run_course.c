@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "engine/plan/address_probe.h"
 #include "engine/plan/resolve.h"
 #include "engine/run/run_internal.h"
 #include "engine/run/verdict.h"
@@ -119,29 +120,37 @@ static bool on_the_way(struct plan *p)
 	return received < sent;
 }
 
-// --- intervals: kept for the result, held against the stop rules, shown ---
+// --- intervals: shown, held against the stop rules, handed out, and gone ---
 
 static void start_intervals(struct run *r)
 {
-	r->intervals = NULL;
-	r->interval_count = r->interval_room = 0;
 	collect_start(&r->plan, &r->collected, r->arena);
+	timeline_start(&r->timeline, r->plan.config, r->arena);
 	stop_start(&r->stop, r->plan.config, r->arena);
 }
 
-static void keep_interval(struct run *r, const struct result_interval *i)
+static struct probe_span measured_part(const struct run *r)
 {
-	if (r->interval_count == r->interval_room) {
-		uint32_t room = r->interval_room ? 2 * r->interval_room : 64;
-		struct result_interval *more = arena_zalloc(r->arena, room * sizeof(*more));
+	const struct run_times *t = &r->plan.items[0].worker->times;
 
-		if (r->interval_count)
-			memcpy(more, r->intervals, r->interval_count * sizeof(*more));
-		r->intervals = more;
-		r->interval_room = room;
-	}
-	r->intervals[r->interval_count++] = *i;
-	collect_by_due(r->intervals, r->interval_count);
+	return (struct probe_span){t->measure, t->end};
+}
+
+// The figures of the server's side until the end of the interval that was collected last.
+static const struct result_dut_interval *dut_figures(struct run *r, struct arena *a)
+{
+	const struct probe_span measured = measured_part(r);
+
+	return r->probe ? probe_take(r->probe, &measured, r->collected.at_before, a) : NULL;
+}
+
+static void hand_out(struct run *r, const struct result_interval *i)
+{
+	const struct run_hooks *h = &r->options->hooks;
+
+	timeline_add(&r->timeline, i);
+	if (h->kept)
+		h->kept(h->ctx, i);
 }
 
 // In the drain nothing is sent any more, so it has nothing to stop, and no rates.
@@ -164,33 +173,47 @@ static void look_for_stop(struct run *r, const struct result_interval *i)
 	v->stopped_value = value;
 }
 
-static void tick_intervals(struct run *r)
+static void tick_interval(struct run *r, struct result_interval *i, bool warmup, struct arena *a)
 {
 	const struct run_hooks *h = &r->options->hooks;
-	struct result_interval i;
-	bool warmup;
 
-	while (collect_interval(&r->plan, &r->collected, r->arena, &i, &warmup)) {
-		run_note_home(r);
-		if (i.length_s <= 0)
-			continue;
-		if (!warmup)
-			keep_interval(r, &i);
-		if (!warmup && is_measured(r, &i))
-			look_for_stop(r, &i);
-		if (h->interval)
-			h->interval(h->ctx, &i, warmup);
+	run_note_home(r);
+	i->dut = dut_figures(r, a);
+	if (i->length_s <= 0)
+		return;
+	if (!warmup)
+		hand_out(r, i);
+	if (!warmup && is_measured(r, i))
+		look_for_stop(r, i);
+	if (h->interval)
+		h->interval(h->ctx, i, warmup);
+}
+
+static void tick_intervals(struct run *r)
+{
+	struct result_interval i;
+	bool warmup, any = true;
+
+	while (any) {
+		struct arena *a = arena_new();
+
+		any = collect_interval(&r->plan, &r->collected, a, &i, &warmup);
+		if (any)
+			tick_interval(r, &i, warmup, a);
+		arena_free(a);
 	}
 }
 
 static void end_intervals(struct run *r)
 {
+	struct arena *a = arena_new();
 	struct result_interval last;
 
 	tick_intervals(r);
-	collect_last_interval(&r->plan, &r->collected, r->arena, &last);
-	keep_interval(r, &last);
-	r->result->intervals = (struct counter_list){r->intervals, r->interval_count};
+	collect_last_interval(&r->plan, &r->collected, a, &last);
+	last.dut = dut_figures(r, a);
+	hand_out(r, &last);
+	arena_free(a);
 }
 
 // --- from start to end ---
@@ -205,7 +228,7 @@ static void course_settle(struct run *r, uint64_t give_up)
 		course_nap(TICK_NS);
 		watch_tick(&r->watch, p, clock_now());
 	}
-	for (int i = 0; i < SETTLE_TRIES && on_the_way(p); i++)
+	for (int i = 0; i < SETTLE_TRIES && on_the_way(p) && *r->options->signals < 2; i++)
 		course_nap(LATE_ANSWERS_NS);
 	course_nap(LATE_ANSWERS_NS);
 }
@@ -243,6 +266,7 @@ static void course_supervise(struct run *r)
 		course_nap(TICK_NS);
 		watch_tick(&r->watch, p, clock_now());
 		watch_cpu(r, now);
+		run_note_moves(r);
 		tick_intervals(r);
 		if (is_to_end(r) && p->phase < PHASE_DRAIN) {
 			set_phase(p, PHASE_DRAIN);
@@ -286,19 +310,22 @@ static void report_cpu(struct run *r)
 		return;
 	*out = (struct result_cpu){.method = "proc_stat",
 		.cpus = r->cpu[1].cpus,
-		.used = cpu_used(&r->cpu[0], &r->cpu[1])};
+		.use = cpu_use(&r->cpu[0], &r->cpu[1])};
 	out->us_per_transaction =
-		cpu_demand_us(out->used, r->cpu[1].cpus, result_answered_per_s(r->result));
+		cpu_demand_us(out->use.used, r->cpu[1].cpus, result_answered_per_s(r->result));
 	r->result->cpu = out;
 }
 
 static int course_measure(struct run *r)
 {
 	struct plan *p = &r->plan;
+	struct probe_span measured;
 	bool interrupted;
 	const char *broken;
 
 	r->cpu_read = 0;
+	r->moves_noted = 0;
+	memset(r->moves_seen, 0, sizeof(r->moves_seen));
 	start_intervals(r);
 	watch_start(&r->watch, p);
 	course_supervise(r);
@@ -310,15 +337,16 @@ static int course_measure(struct run *r)
 	stop_evidence(r);
 	end_intervals(r);
 	collect_result(p, r->arena, r->result);
+	r->result->run.measured_from_ns = collect_wall_clock(p, p->items[0].worker->times.measure);
 	run_report_steering(r);
 	watch_report(&r->watch, p, r->result);
 	report_cpu(r);
-	probe_stop(r->probe, &p->clock, p->items[0].worker->times.measure,
-		p->items[0].worker->times.end, r->arena, r->result);
+	measured = measured_part(r);
+	probe_stop(r->probe, &measured, r->arena, r->result);
 	r->probe = NULL;
 	r->result->run.host.tsc_hz = p->clock.hz;
-	broken = collect_check(p, r->result, r->arena);
-	return verdict_reach(p, broken, interrupted, r->arena, r->result);
+	broken = collect_check(p, &r->timeline, r->result, r->arena);
+	return verdict_reach(p, &r->timeline, broken, interrupted, r->arena, r->result);
 }
 
 static int nobody_there(struct run *r, const struct io_error *e)
@@ -368,8 +396,47 @@ static int send_and_judge(struct run *r)
 	return rc == -EINTR ? EXIT_INTERRUPTED : nobody_there(r, &e);
 }
 
+// Before the first run only.
+static int claim_addresses(struct run *r)
+{
+	struct address_probe probe;
+	struct io_error e = {""};
+	int rc;
+
+	if (r->number > 1)
+		return 0;
+	rc = address_probe_run(&r->plan, r->options->signals, &probe, &e);
+	if (rc == -EADDRINUSE) {
+		log_error("%s", e.text);
+		return EXIT_ENVIRONMENT;
+	}
+	if (rc < 0)
+		return EXIT_INTERRUPTED;
+	run_note_addresses(r, &probe);
+	for (uint32_t i = 0; i < r->plan.port_count; i++)
+		port_count_anew(&r->plan.ports[i]); // its questions are no packets of the run
+	return 0;
+}
+
+static _Atomic(struct plan *) live; // with workers, NULL: none
+
+void run_halt(void)
+{
+	struct plan *p = atomic_load(&live);
+
+	if (p)
+		set_phase(p, PHASE_STOP);
+}
+
 int run_course(struct run *r)
 {
+	int rc = claim_addresses(r);
+
+	if (rc)
+		return rc;
+	atomic_store(&live, &r->plan);
 	launch(r, true);
-	return r->options->respond_only ? responder_only(r) : send_and_judge(r);
+	rc = r->options->respond_only ? responder_only(r) : send_and_judge(r);
+	atomic_store(&live, NULL);
+	return rc;
 }

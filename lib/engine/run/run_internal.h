@@ -4,6 +4,7 @@
 // cold. Management thread.
 #pragma once
 
+#include "engine/plan/address_probe.h"
 #include "engine/run/collect.h"
 #include "engine/run/cpu.h"
 #include "engine/run/evidence_log.h"
@@ -12,6 +13,7 @@
 #include "engine/run/run.h"
 #include "engine/plan/steer_probe.h"
 #include "engine/run/stop.h"
+#include "engine/run/timeline.h"
 #include "engine/run/watch.h"
 
 struct run {
@@ -21,8 +23,9 @@ struct run {
 	struct diag *diag;           // of config
 	struct arena *arena;         // of the results
 	struct arena *work;          // of the plan
+	struct inputs *inputs;       // files that all runs read
 	const char *id;
-	bool again; // not the first time
+	uint64_t number; // of the run, from 1
 	bool ports_up;
 	struct plan plan;
 	struct result *result; // each file puts its part into it
@@ -36,13 +39,13 @@ struct run {
 
 	struct collect_state collected;
 	struct stop stop;
-	struct result_interval *intervals;
-	uint32_t interval_count, interval_room;
+	struct timeline timeline;
 
 	// run_notes.c
 	struct result_tester_delay *tester_delay;
 	struct result_steer_probe *steer_probes[PORT_MAX]; // NULL: not asked
 	bool probed; // where the first packets came to was noted
+	uint32_t moves_noted, moves_seen[PORT_MAX];
 };
 
 // With the tables built: find the server, send, judge; or answer until a signal comes. Returns as
@@ -57,6 +60,12 @@ void run_probe_steering(struct run *r);
 
 // Whether steering works, by the first packets received. Once as well.
 void run_note_home(struct run *r);
+
+// Our addresses were asked for.
+void run_note_addresses(const struct run *r, const struct address_probe *probe);
+
+// Next hops that have another MAC since the last call; of many only the first.
+void run_note_moves(struct run *r);
 
 // The steering probe, into the ports of the result.
 void run_report_steering(struct run *r);

@@ -4,6 +4,7 @@
 // figures of the run. Path: cold. Management thread.
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "engine/run/run_internal.h"
@@ -11,7 +12,8 @@
 #include "io/driver.h"
 #include "stats/text.h"
 
-#define ENOUGH 100 // packets for a 99th percentile
+#define ENOUGH    100 // packets for a 99th percentile
+#define MOVES_MAX 8   // of next hops, that are noted
 
 void run_note(const struct run_options *o, const char *fmt, ...)
 {
@@ -119,7 +121,7 @@ void run_probe_steering(struct run *r)
 	struct plan *p = &r->plan;
 	char text[256];
 
-	for (uint32_t i = 0; i < p->port_count && !r->again; i++) {
+	for (uint32_t i = 0; i < p->port_count && r->number == 1; i++) {
 		struct result_steer_probe *probe;
 
 		if (!steer_probe_is_wanted(p, i))
@@ -153,6 +155,49 @@ void run_note_home(struct run *r)
 	for (uint32_t i = 0; i < r->plan.port_count && !r->probed; i++)
 		note_home(r, i);
 	r->probed = true;
+}
+
+void run_note_addresses(const struct run *r, const struct address_probe *probe)
+{
+	if (probe->asked)
+		run_note(r->options,
+			"no other host has one of the tester's %llu addresses (asked for %.1f s)",
+			(unsigned long long)probe->asked, probe->seconds);
+	if (probe->left_out)
+		log_warning("%llu addresses were not asked for, as they are too many, or the "
+			    "device took no question: a host that has one of them is noticed "
+			    "during the run",
+			(unsigned long long)probe->left_out);
+}
+
+static void note_move(struct run *r, uint32_t port, struct next_hop *h)
+{
+	uint64_t mac = atomic_load_explicit(&h->mac, memory_order_relaxed);
+	char hop[ADDR_TEXT_SIZE], text[ADDR_TEXT_SIZE];
+	uint8_t bytes[6];
+
+	if (h->shown == mac)
+		return;
+	h->shown = mac;
+	memcpy(bytes, &mac, sizeof(bytes));
+	if (r->moves_noted++ < MOVES_MAX)
+		run_note(r->options, "port %s: next hop %s is now at %s",
+			r->plan.ports[port].settings->name, addr_format(&h->addr, hop, sizeof(hop)),
+			addr_format_mac(bytes, text, sizeof(text)));
+}
+
+void run_note_moves(struct run *r)
+{
+	for (uint32_t i = 0; i < r->plan.port_count; i++) {
+		struct neighbours *n = &r->plan.neighbours[i];
+		uint32_t moved = atomic_load_explicit(&n->moved, memory_order_acquire);
+
+		if (moved == r->moves_seen[i])
+			continue;
+		r->moves_seen[i] = moved;
+		for (uint32_t k = 0; k < n->count; k++)
+			note_move(r, i, &n->hops[k]);
+	}
 }
 
 void run_report_steering(struct run *r)

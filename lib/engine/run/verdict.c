@@ -6,32 +6,42 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "engine/config/criteria.h"
 #include "engine/run/limit.h"
 #include "engine/run/run.h"
 #include "stats/text.h"
 
-#define REASONS_MAX 64
+#define REASONS_ROOM 64 // to begin with
 
 struct reasons {
 	struct arena *arena;
 	const char **texts;
-	uint32_t count;
+	uint32_t count, room;
 	uint32_t of_load; // those that are no fault of the tester
 };
 
 __attribute__((format(printf, 2, 3))) static void because(struct reasons *r, const char *fmt, ...)
 {
-	char text[512];
+	const char **more;
 	va_list args;
+	char *text;
 
-	if (r->count == REASONS_MAX)
-		return;
+	if (r->count == r->room) {
+		r->room = r->room ? 2 * r->room : REASONS_ROOM;
+		more = arena_zalloc(r->arena, r->room * sizeof(*more));
+		if (r->count)
+			memcpy(more, r->texts, r->count * sizeof(*more));
+		r->texts = more;
+	}
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	if (vasprintf(&text, fmt, args) < 0)
+		abort();
 	va_end(args);
 	r->texts[r->count++] = arena_strdup(r->arena, text);
+	free(text);
 }
 
 static const char *in_words(const struct reasons *r, double ns)
@@ -79,6 +89,27 @@ static uint64_t slots_of(const struct plan_item *i)
 	for (uint32_t k = 0; k < i->worker_count; k++)
 		n += plan_run(i, k)->txns.count;
 	return n;
+}
+
+// The protocol's own counter of faults, in the warm-up and in the measured part.
+static void verdict_protocol(const struct plan_item *i, const char *name, struct reasons *out)
+{
+	const struct counter_section *counters = i->run->proto->counters;
+	uint64_t n = 0;
+
+	for (uint32_t r = 0; counters->fault && r < counters->count; r++) {
+		const struct counter *row = &counters->rows[r];
+
+		if (strcmp(row->name, counters->fault) != 0)
+			continue;
+		for (uint32_t k = 0; k < 2 * i->worker_count; k++)
+			n += *(const uint64_t *)(const void *)((const uint8_t *)plan_run(i, k / 2)
+								       ->banks[k % 2] +
+							       row->offset);
+		if (n)
+			because(out, "%s: %s.%s is %llu, warm-up included: %s", name,
+				counters->name, row->name, (unsigned long long)n, row->help);
+	}
 }
 
 // Was every transaction sent in time for which a client was free?
@@ -136,6 +167,41 @@ static void verdict_port(const struct plan *p, const struct result_port *r, stru
 			"rx_no_mbuf %llu, hand_over_full %llu)",
 			r->name, (unsigned long long)dropped, (unsigned long long)r->rx_missed,
 			(unsigned long long)r->rx_no_mbuf, (unsigned long long)r->hand_over_full);
+}
+
+// Who has an address of ours: the last one that a worker heard of.
+static const struct neigh_claim *conflict_on(const struct plan *p, uint32_t port)
+{
+	const struct neigh_claim *last = NULL;
+
+	for (uint32_t k = 0; k < p->worker_count; k++) {
+		const struct worker *w = &p->workers[k];
+		const struct wire *wire = &w->wire;
+
+		if (w->port != port)
+			continue;
+		if ((int32_t)port == p->responder_port)
+			wire = &p->responders[w->number].wire;
+		if (wire->conflict.addr.len)
+			last = &wire->conflict;
+	}
+	return last;
+}
+
+static void verdict_conflicts(
+	const struct plan *p, uint32_t port, const struct result_port *r, struct reasons *out)
+{
+	const struct neigh_claim *c =
+		r->other && r->other->address_conflicts ? conflict_on(p, port) : NULL;
+	char addr[ADDR_TEXT_SIZE], mac[ADDR_TEXT_SIZE];
+
+	if (c)
+		because(out,
+			"port %s: the host %s has %s, too, an address of the tester's (%llu ARP or "
+			"ND packets say so): replies may have gone there",
+			r->name, addr_format_mac(c->mac, mac, sizeof(mac)),
+			addr_format(&c->addr, addr, sizeof(addr)),
+			(unsigned long long)r->other->address_conflicts);
 }
 
 static void verdict_link(const struct plan *p, const struct result_port *r, struct reasons *out)
@@ -206,8 +272,11 @@ static void verdict_tester(const struct plan *p, const struct result *r, struct 
 	for (uint32_t i = 0; i < p->item_count; i++)
 		if (items[i].ledger.due || !r->verdict.stopped) // else it ended before their turn
 			verdict_item(p, &p->items[i], &items[i], out);
+	for (uint32_t i = 0; i < p->item_count; i++)
+		verdict_protocol(&p->items[i], items[i].name, out);
 	for (uint32_t i = 0; i < r->ports.count; i++) {
 		verdict_link(p, &ports[i], out);
+		verdict_conflicts(p, i, &ports[i], out);
 		if ((int32_t)i != p->responder_port) // drops of that port are the server's
 			verdict_port(p, &ports[i], out);
 	}
@@ -230,6 +299,15 @@ static bool dropped(const struct plan *p, const struct result *r)
 	return false;
 }
 
+// Another host has an address of the tester, and may get its replies.
+static bool is_contested(const struct plan *p)
+{
+	for (uint32_t i = 0; i < p->worker_count; i++)
+		if (p->workers[i].wire.counters.address_conflicts)
+			return true;
+	return false;
+}
+
 // Nothing came back at all, although something was sent.
 static bool unreachable(const struct result *r, const struct plan *p, struct reasons *out)
 {
@@ -243,7 +321,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 		answers +=
 			l->answered + l->failed + l->late + l->duplicate + l->stray + l->malformed;
 	}
-	if (sent == 0 || answers || dropped(p, r))
+	if (sent == 0 || answers || dropped(p, r) || is_contested(p))
 		return false;
 	for (uint32_t i = 0; i < p->worker_count; i++) {
 		const struct wire_counters *c = &p->workers[i].wire.counters;
@@ -282,31 +360,10 @@ static bool verdict_criteria(const struct result *r, struct reasons *out)
 	return pass;
 }
 
-// How many more were in flight at the end of sending than half-way, by the intervals.
-static void growth(const struct result *r, uint32_t item, struct limit_facts *f)
+static enum limit item_limit(
+	const struct plan *p, const struct timeline *t, const struct result *r, uint32_t item)
 {
-	const struct result_interval *intervals = r->intervals.items;
-	uint64_t open = 0, half = 0, sent = 0;
-
-	for (uint32_t i = 0; i < r->intervals.count; i++) {
-		const struct result_interval_item *it = intervals[i].traffic.items;
-
-		if (intervals[i].t_s > 1.001 * r->run.measured_s)
-			break;
-		open += it[item].sent - it[item].answered - it[item].failed - it[item].lost -
-		        it[item].no_reply;
-		sent += it[item].sent;
-		if (intervals[i].t_s <= 0.5 * r->run.measured_s) {
-			half = open;
-			f->sent_since = sent;
-		}
-	}
-	f->grown = open > half ? open - half : 0;
-	f->sent_since = sent - f->sent_since;
-}
-
-static enum limit item_limit(const struct plan *p, const struct result *r, uint32_t item)
-{
+	const struct timeline_growth growth = timeline_growth(t, item, r->run.measured_s);
 	const struct result_item *i = &((const struct result_item *)r->traffic.items)[item];
 	const struct plan_item *of = &p->items[item];
 	const struct result_port *port =
@@ -319,6 +376,8 @@ static enum limit item_limit(const struct plan *p, const struct result *r, uint3
 		.sent_per_s = i->sent_per_s,
 		.no_slot = i->no_slot,
 		.link_used = port->link_used,
+		.grown = growth.open,
+		.sent_since = growth.sent,
 	};
 
 	for (uint32_t k = 0; k < of->worker_count; k++) {
@@ -328,33 +387,33 @@ static enum limit item_limit(const struct plan *p, const struct result *r, uint3
 	}
 	if (r->run.measured_s > 0)
 		f.busy = busy / p->clock.hz / r->run.measured_s;
-	growth(r, item, &f);
 	return limit_of(&f);
 }
 
-static const char *limited_by(const struct plan *p, const struct result *r, bool valid)
+static const char *limited_by(
+	const struct plan *p, const struct timeline *t, const struct result *r, bool valid)
 {
 	enum limit worst = LIMIT_NONE;
 
 	for (uint32_t i = 0; i < r->traffic.count; i++) {
-		enum limit l = item_limit(p, r, i);
+		enum limit l = item_limit(p, t, r, i);
 
 		worst = l > worst ? l : worst;
 	}
 	return limit_name(!valid && worst != LIMIT_WIRE ? LIMIT_TESTER : worst);
 }
 
-int verdict_reach(const struct plan *p, const char *broken, bool interrupted, struct arena *a,
-	struct result *r)
+int verdict_reach(const struct plan *p, const struct timeline *t, const char *broken,
+	bool interrupted, struct arena *a, struct result *r)
 {
-	struct reasons why = {a, arena_zalloc(a, REASONS_MAX * sizeof(char *)), 0, 0};
+	struct reasons why = {.arena = a};
 	struct result_verdict *v = &r->verdict;
 	uint32_t faults;
 
-	v->criteria = criteria_judge(p->config, r, a);
+	v->criteria = criteria_judge(&t->criteria, r, a);
 	verdict_tester(p, r, &why);
 	faults = why.count;
-	v->limited_by = limited_by(p, r, faults == why.of_load);
+	v->limited_by = limited_by(p, t, r, faults == why.of_load);
 	if (broken) {
 		because(&why, "internal error: %s", broken);
 		v->status = "invalid";

@@ -5,8 +5,9 @@
 
 #include "engine/plan/plan.h"
 #include "engine/result/result.h"
+#include "engine/run/timeline.h"
 
 // broken: result of collect_check, or NULL. interrupted: the user stopped the run. Fills
 // r->verdict and returns the exit code.
-int verdict_reach(const struct plan *p, const char *broken, bool interrupted, struct arena *a,
-	struct result *r);
+int verdict_reach(const struct plan *p, const struct timeline *t, const char *broken,
+	bool interrupted, struct arena *a, struct result *r);

@@ -68,17 +68,35 @@ static void ramp_on_note(void *ctx, const char *text)
 		h->note(h->ctx, text);
 }
 
+static void ramp_on_begin(void *ctx, const struct result *r)
+{
+	const struct ramping *g = ctx;
+	const struct run_hooks *h = &g->series->options->hooks;
+
+	if (h->begin)
+		h->begin(h->ctx, r);
+}
+
 static void ramp_on_interval(void *ctx, const struct result_interval *i, bool warmup)
+{
+	const struct ramping *g = ctx;
+	const struct run_hooks *h = &g->series->options->hooks;
+
+	if (h->interval)
+		h->interval(h->ctx, i, warmup);
+}
+
+static void ramp_on_kept(void *ctx, const struct result_interval *i)
 {
 	struct ramping *g = ctx;
 	const struct run_hooks *h = &g->series->options->hooks;
 	struct search live; // without the runs before
 
-	if (h->interval)
-		h->interval(h->ctx, i, warmup);
-	if (warmup || g->enough)
-		return;
+	if (h->kept)
+		h->kept(h->ctx, i);
 	add_interval(g, i);
+	if (g->enough)
+		return;
 	update_trials(g);
 	live = *g->search;
 	live.trials += g->before;
@@ -123,12 +141,8 @@ static void ramp_judge_tester(struct ramping *g, const struct result *r)
 // All of it, the drain included.
 static void ramp_finish(struct ramping *g, const struct result *r)
 {
-	const struct result_interval *all = r->intervals.items;
 	bool stopped = r->verdict.stopped != NULL;
 
-	g->ramp.count = 0;
-	for (uint32_t i = 0; i < r->intervals.count; i++)
-		add_interval(g, &all[i]);
 	g->ramp.over = true;
 	g->ramp.cut = stopped || g->enough || *g->series->options->signals;
 	update_trials(g);
@@ -173,6 +187,8 @@ int series_run_ramp(struct series *s, struct run_options *o, struct search *sear
 
 	ramp_prepare(&g);
 	o->hooks = (struct run_hooks){.note = ramp_on_note,
+		.begin = ramp_on_begin,
+		.kept = ramp_on_kept,
 		.interval = ramp_on_interval,
 		.enough = ramp_is_enough,
 		.ctx = &g};

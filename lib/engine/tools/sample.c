@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <malloc.h>
 
+#include "base/input.h"
 #include "engine/config/routing.h"
 #include "engine/plan/plan.h"
 #include "engine/tools/selfcheck.h"
@@ -171,7 +172,7 @@ static int measure_input(const struct config *c, struct arena *a, struct diag *d
 	return rc;
 }
 
-int sample_items(const struct config *c, struct arena *a, struct diag *d, struct sample *out,
+static int sample_all(const struct config *c, struct arena *a, struct diag *d, struct sample *out,
 	uint64_t *input)
 {
 	const struct config *both;
@@ -187,5 +188,18 @@ int sample_items(const struct config *c, struct arena *a, struct diag *d, struct
 	for (uint32_t i = 0; i < c->traffic.count && rc == 0; i++)
 		rc = sample_item(&plan, c, i, a, &out[i]);
 	plan_free(&plan);
+	return rc;
+}
+
+int sample_items(const struct config *c, struct arena *a, struct diag *d, struct sample *out,
+	uint64_t *input)
+{
+	struct inputs *in = inputs_new(); // its files are read twice
+	int rc;
+
+	diag_set_inputs(d, in);
+	rc = sample_all(c, a, d, out, input);
+	diag_set_inputs(d, NULL);
+	inputs_free(in);
 	return rc;
 }

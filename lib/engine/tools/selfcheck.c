@@ -206,7 +206,7 @@ const struct config *selfcheck_derive(const struct config *c, struct arena *a, s
 		return NULL;
 	}
 	*out = *c;
-	out->output = (struct output_settings){0};
+	out->output = (struct output_settings){.config = c->output.config};
 	out->run.name = arena_printf(a, "%s-self-check", c->run.name);
 	out->run.warmup_ns = at_most(c->run.warmup_ns, WARMUP_MAX_NS);
 	out->run.duration_ns = at_most(c->run.duration_ns, DURATION_MAX_NS);

@@ -120,6 +120,16 @@ static void work(struct fixture *f, uint64_t due, uint64_t lost)
 	f->run.pace.next += due * 1000000;
 }
 
+static const char *check(struct fixture *f)
+{
+	struct timeline *t = arena_zalloc(f->a, sizeof(*t));
+
+	timeline_start(t, f->plan.config, f->a);
+	for (uint32_t i = 0; i < f->result.intervals.count; i++)
+		timeline_add(t, &f->intervals[i]);
+	return collect_check(&f->plan, t, &f->result, f->a);
+}
+
 static const char *finish(struct fixture *f, uint64_t ended_at)
 {
 	f->run.ended = true;
@@ -129,7 +139,7 @@ static const char *finish(struct fixture *f, uint64_t ended_at)
 	collect_last_interval(
 		&f->plan, &f->state, f->a, &f->intervals[f->result.intervals.count++]);
 	collect_result(&f->plan, f->a, &f->result);
-	return collect_check(&f->plan, &f->result, f->a);
+	return check(f);
 }
 
 static struct result_item total(const struct fixture *f)
@@ -298,7 +308,15 @@ static struct result_by_due due_in(const struct fixture *f, uint32_t interval)
 	return ((const struct result_interval_item *)f->intervals[interval].traffic.items)->by_due;
 }
 
-static void replies_go_back_to_the_interval_of_their_requests(void **state)
+static struct result_earlier earlier_of(const struct fixture *f, uint32_t interval, uint32_t n)
+{
+	const struct result_interval_item i = item_of(&f->intervals[interval]);
+
+	assert_true(n < i.earlier_count);
+	return i.earlier[n];
+}
+
+static void replies_to_earlier_requests_are_told_apart(void **state)
 {
 	struct fixture *f = fixture_new();
 	struct item_books *b = &f->run.books;
@@ -314,35 +332,18 @@ static void replies_go_back_to_the_interval_of_their_requests(void **state)
 		for (int i = 0; i < 60 && n == 3; i++)
 			hist_add(&b->response, 2 * SECOND);
 		publish(f, n);
-		collect_by_due(f->intervals, f->result.intervals.count);
 	}
-	assert_int_equal(due_in(f, 0).answered, 900 + 60);
+	assert_int_equal(due_in(f, 0).answered, 900);
 	assert_int_equal(due_in(f, 1).answered, 1000);
 	assert_int_equal(due_in(f, 2).answered, 1000);
-	assert_true(fabs(due_in(f, 0).mean_ns - (25e9 + 120e9) / 960) < 10);
+	assert_true(fabs(due_in(f, 0).mean_ns - 25e9 / 900) < 10);
 	assert_true(fabs(due_in(f, 2).mean_ns - 25e9 / 1000) < 10);
-	fixture_end(f);
-}
-
-static void older_ones_go_to_the_first_interval_and_merged_ones_to_theirs(void **state)
-{
-	struct fixture *f = fixture_new();
-	struct earlier_books *e = &f->run.books.earlier;
-
-	work(f, 1000, 0);
-	publish(f, 2); // two snapshots in one
-	work(f, 1000, 0);
-	e->answered[0] = 1;  // due in snapshot 3
-	e->answered[1] = 10; // 2
-	e->failed[2] = 5;    // 1
-	e->answered[9] = 20; // before
-	f->run.books.ledger[1].failed += 5;
-	publish(f, 4);
-	collect_by_due(f->intervals, 2);
-	assert_int_equal(due_in(f, 0).answered, 1000 + 30);
-	assert_int_equal(due_in(f, 0).failed, 5);
-	assert_int_equal(due_in(f, 1).answered, 1000 - 31 + 1);
-	assert_int_equal(due_in(f, 1).failed, 0);
+	assert_int_equal(item_of(&f->intervals[1]).earlier_count, 0);
+	assert_int_equal(item_of(&f->intervals[2]).earlier_count, 1);
+	assert_int_equal(earlier_of(f, 2, 0).back, 2);
+	assert_int_equal(earlier_of(f, 2, 0).answered, 60);
+	assert_true(fabs(earlier_of(f, 2, 0).time_ns - 120e9) < 10);
+	assert_int_equal(f->intervals[2].number, 3);
 	fixture_end(f);
 }
 
@@ -617,7 +618,8 @@ static void an_interval_is_of_the_warmup_up_to_the_measured_part(void **state)
 		if (rows[n].at == 0)
 			f->snapshot.books.ledger[0].due = 0;
 		f->worker.snapshots[0].at = begin + rows[n].at * SECOND;
-		f->worker.snapshots[0].number = f->worker.published = n + 1;
+		f->worker.snapshots[0].number = n + 1;
+		f->worker.published = n + 1;
 		assert_true(collect_interval(&f->plan, &f->state, f->a, &i, &warmup));
 		assert_int_equal(warmup, rows[n].warmup);
 		assert_true(i.t_s == rows[n].t_s && i.length_s == rows[n].length_s);
@@ -963,14 +965,54 @@ static void more_in_flight_than_in_the_tables_is_told(void **state)
 	f->run.txns.in_flight = 2;
 	assert_null(finish(f, START + SECOND));
 	f->run.txns.in_flight = 1;
-	assert_string_equal(collect_check(&f->plan, &f->result, f->a),
-		"traffic.q: 2 in flight by the ledger, 1 by the table");
+	assert_string_equal(check(f), "traffic.q: 2 in flight by the ledger, 1 by the table");
+	fixture_end(f);
+}
+
+// Response latency counts from an earlier time than service latency.
+static void a_service_latency_above_the_response_latency_is_told(void **state)
+{
+	struct fixture *f = fixture_new();
+	struct step_books *steps = calloc(2, sizeof(*steps));
+	struct proto proto = *f->run.proto;
+
+	work(f, 2, 0);
+	publish(f, 1);
+	finish(f, START + SECOND);
+	hist_add(&f->run.books.response, 700);
+	hist_add(&f->run.books.service, 700);
+	assert_null(check(f));
+	hist_add(&f->run.books.response, 500);
+	hist_add(&f->run.books.service, 501);
+	assert_string_equal(
+		check(f), "traffic.q: response and service latencies contradict each other");
+	f->run.books.response.sum += 100; // not the longest
+	hist_add(&f->run.books.response, 600);
+	hist_add(&f->run.books.service, 701);
+	assert_non_null(check(f));
+	hist_add(&f->run.books.response, 800);
+	assert_non_null(check(f)); // one more than the other
+	hist_add(&f->run.books.service, 1);
+	assert_null(check(f));
+	proto.step_count = 2;
+	f->run.proto = &proto;
+	f->run.steps = steps;
+	for (int i = 0; i < 2; i++) {
+		hist_clear(&steps[i].response);
+		hist_clear(&steps[i].service);
+	}
+	assert_null(check(f));
+	hist_add(&steps[1].response, 29);
+	hist_add(&steps[1].service, 121);
+	assert_non_null(check(f));
+	free(steps);
 	fixture_end(f);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_service_latency_above_the_response_latency_is_told),
 		cmocka_unit_test(a_snapshot_missed_at_the_end_of_the_warmup_costs_nothing),
 		cmocka_unit_test(intervals_are_differences_across_32_bits),
 		cmocka_unit_test(intervals_add_up_to_totals_beyond_32_bits),
@@ -978,8 +1020,7 @@ int main(void)
 		cmocka_unit_test(latencies_of_an_interval_are_its_own),
 		cmocka_unit_test(a_ledger_that_is_off_by_one_is_told),
 		cmocka_unit_test(an_interval_has_all_figures_of_its_time),
-		cmocka_unit_test(replies_go_back_to_the_interval_of_their_requests),
-		cmocka_unit_test(older_ones_go_to_the_first_interval_and_merged_ones_to_theirs),
+		cmocka_unit_test(replies_to_earlier_requests_are_told_apart),
 		cmocka_unit_test(workers_are_put_together),
 		cmocka_unit_test(an_interval_has_its_part_of_ports_and_workers),
 		cmocka_unit_test(

@@ -21,21 +21,40 @@
 	"cpu1 50 5 25 400 20 2 3 0 0 0\n"                                                          \
 	"intr 12345 0 0\n"
 #define AFTER                                                                                      \
-	"cpu  160 10 70 900 50 10 10 0 3 0\n"                                                      \
-	"cpu0 0 0 0 0 0 0 0 0 0 0\n"                                                               \
-	"cpu1 0 0 0 0 0 0 0 0 0 0\n"
+	"cpu  160 10 70 880 50 9 11 20 3 0\n"                                                      \
+	"cpu0 60 5 35 470 25 3 2 10 3 0\n"                                                         \
+	"cpu1 100 5 35 415 25 6 9 10 0 0\n"
 
-static void busy_is_all_but_idle_and_waiting(void **state)
+// Of 200 ticks, 20 were stolen: they are not used, and were not idle.
+static void shares_are_of_the_time_between_two_readings(void **state)
 {
 	struct cpu_times a, b;
+	struct result_cpu_use u;
 
 	assert_true(cpu_parse(BEFORE, &a));
 	assert_true(cpu_parse(AFTER, &b));
 	assert_int_equal(a.cpus, 2);
-	assert_near(a.total, 1010, 0);
-	assert_near(a.busy, 170, 0); // guests are in user already
-	assert_near(cpu_used(&a, &b), 90.0 / 200, 1e-12);
-	assert_true(isnan(cpu_used(&a, &a)));
+	u = cpu_use(&a, &b);
+	assert_near(u.used, 90.0 / 200, 1e-12); // guests are in user already
+	assert_near(u.user, 60.0 / 200, 1e-12);
+	assert_near(u.system, 20.0 / 200, 1e-12);
+	assert_near(u.irq, 4.0 / 200, 1e-12);
+	assert_near(u.softirq, 6.0 / 200, 1e-12);
+	assert_near(u.steal, 20.0 / 200, 1e-12);
+	assert_int_equal(u.busiest, 1);
+	assert_near(u.busiest_used, 0.7, 1e-12);
+	u = cpu_use(&a, &a);
+	assert_true(isnan(u.used) && isnan(u.steal) && isnan(u.busiest_used));
+}
+
+static void a_counter_that_goes_back_gives_no_share_below_0(void **state)
+{
+	struct cpu_times a, b;
+
+	assert_true(cpu_parse("cpu 10 0 10 10 50 0 0 0\ncpu0 1 1 1 1\n", &a));
+	assert_true(cpu_parse("cpu 20 0 10 20 40 0 0 0\ncpu0 1 1 1 1\n", &b));
+	assert_near(cpu_use(&a, &b).used, 1, 0);
+	assert_true(isnan(cpu_use(&a, &b).busiest_used));
 }
 
 // netperf's: utilisation x CPUs / rate.
@@ -62,13 +81,14 @@ static void this_box_has_cpus(void **state)
 	struct cpu_times t;
 
 	assert_true(cpu_read(&t));
-	assert_true(t.cpus >= 1 && t.total >= t.busy && t.busy > 0);
+	assert_true(t.cpus >= 1 && t.all[0] > 0 && t.each[0].total >= t.each[0].used);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(busy_is_all_but_idle_and_waiting),
+		cmocka_unit_test(shares_are_of_the_time_between_two_readings),
+		cmocka_unit_test(a_counter_that_goes_back_gives_no_share_below_0),
 		cmocka_unit_test(demand_is_cpu_time_over_transactions),
 		cmocka_unit_test(other_texts_are_refused),
 		cmocka_unit_test(this_box_has_cpus),

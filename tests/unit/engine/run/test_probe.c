@@ -24,12 +24,13 @@
 #define assert_near(value, wanted, off) assert_true(fabs((value) - (wanted)) <= (off))
 
 static struct probe_pair pairs[PROBE_PAIRS_MAX];
+static const char *why;
 
 static void pairs_are_read_and_the_rest_is_passed_over(void **state)
 {
 	assert_int_equal(probe_parse_pairs("qps=17\nhello\ncache.hits=1.5e3 of all\n=4\nx=\n"
 					   "y=z\nneg=-2\ninf=inf\nnan=nan\nlast=9",
-				 pairs),
+				 pairs, &why),
 		4);
 	assert_string_equal(pairs[0].name, "qps");
 	assert_near(pairs[0].value, 17, 0);
@@ -43,26 +44,31 @@ static void pairs_are_read_and_the_rest_is_passed_over(void **state)
 // A number on the next line is not this line's.
 static void a_value_ends_with_its_line(void **state)
 {
-	assert_int_equal(probe_parse_pairs("a=\n5\nb=1", pairs), 1);
+	assert_int_equal(probe_parse_pairs("a=\n5\nb=1", pairs, &why), 1);
 	assert_string_equal(pairs[0].name, "b");
 }
 
-static void there_is_no_end_of_lines_but_one_of_pairs(void **state)
+static void pairs_without_room_are_no_figures(void **state)
 {
 	char text[PROBE_PAIRS_MAX * 8 + 64] = "", line[32];
 	char name[PROBE_NAME_SIZE + 8];
 
-	for (int i = 0; i < PROBE_PAIRS_MAX + 5; i++) {
+	for (int i = 0; i < PROBE_PAIRS_MAX; i++) {
 		snprintf(line, sizeof(line), "k%d=%d\n", i % 10, i);
 		strcat(text, line);
 	}
-	assert_int_equal(probe_parse_pairs(text, pairs), PROBE_PAIRS_MAX);
+	strcat(text, "hello\n=4\n");
+	assert_int_equal(probe_parse_pairs(text, pairs, &why), PROBE_PAIRS_MAX);
+	strcat(text, "one=1");
+	assert_int_equal(probe_parse_pairs(text, pairs, &why), 0);
+	assert_string_equal(why, "more than 64 figures");
 	memset(name, 'a', sizeof(name));
 	strcpy(name + PROBE_NAME_SIZE, "=1");
-	assert_int_equal(probe_parse_pairs(name, pairs), 0);
+	assert_int_equal(probe_parse_pairs(name, pairs, &why), 0);
+	assert_string_equal(why, "a name of 64 characters or more");
 	strcpy(name + PROBE_NAME_SIZE - 1, "=1");
-	assert_int_equal(probe_parse_pairs(name, pairs), 1);
-	assert_int_equal(probe_parse_pairs("", pairs), 0);
+	assert_int_equal(probe_parse_pairs(name, pairs, &why), 1);
+	assert_int_equal(probe_parse_pairs("", pairs, &why), 0);
 }
 
 // The end of a text is the end of what is read.
@@ -70,7 +76,7 @@ static void nothing_behind_the_text_is_read(void **state)
 {
 	char *text = strdup("a=1\nhello");
 
-	assert_int_equal(probe_parse_pairs(text, pairs), 1);
+	assert_int_equal(probe_parse_pairs(text, pairs, &why), 1);
 	free(text);
 }
 
@@ -196,8 +202,8 @@ static const struct result_dut *play(enum probe_format format, const struct aske
 	uint32_t length, uint32_t from, uint32_t to)
 {
 	const struct probe_settings s = {.command = "figures", .format = format, .timeout_ns = 5};
-	const struct clock c = {.hz = 2};
 	const uint64_t *tick = played.tick;
+	struct probe_span measured;
 	struct probe *p;
 
 	played.script = script;
@@ -205,10 +211,12 @@ static const struct result_dut *play(enum probe_format format, const struct aske
 	p = probe_start(&s, SECOND);
 	assert_non_null(p);
 	sem_wait(&played.idle);
-	intervals[0].t_s = intervals[0].length_s = 0.5 * (double)(tick[from + 1] - tick[from]);
-	intervals[1].t_s = 0.5 * (double)(tick[to] - tick[from]);
-	intervals[1].length_s = intervals[1].t_s - intervals[0].t_s;
-	probe_stop(p, &c, tick[from], tick[to], arena, &result);
+	measured = (struct probe_span){tick[from], tick[to]};
+	probe_take(p, &measured, tick[from], arena); // of the warm-up
+	intervals[0].dut = probe_take(p, &measured, tick[from + 1], arena);
+	intervals[1].dut = probe_take(p, &measured, tick[to], arena);
+	assert_null(probe_take(p, &measured, tick[to], arena));
+	probe_stop(p, &measured, arena, &result);
 	assert_int_equal(played.count, length);
 	return result.dut;
 }
@@ -238,7 +246,7 @@ static void pairs_are_kept_from_each_interval_and_from_the_end(void **state)
 	assert_int_equal(intervals[0].dut->figures.count, 2);
 	assert_figure(intervals[0].dut->figures, 1, "b", 5);
 	assert_figure(intervals[1].dut->figures, 0, "a", 4); // the newest
-	assert_true(isnan(d->used) && isnan(d->us_per_transaction));
+	assert_true(isnan(d->use.used) && isnan(d->us_per_transaction));
 	assert_string_equal(played.logged, "");
 }
 
@@ -255,7 +263,7 @@ static void the_use_of_cpus_is_that_of_the_measured_part(void **state)
 
 	assert_string_equal(d->format, probe_formats[PROBE_PROC_STAT]);
 	assert_int_equal(d->cpus, 2);
-	assert_near(d->used, 125. / 200, 1e-9); // between the samples 1 and 3
+	assert_near(d->use.used, 125. / 200, 1e-9); // between the samples 1 and 3
 	assert_near(d->us_per_transaction, 125. / 200 * 2 * 1e6 / 1000, 1e-6);
 	assert_int_equal(d->figures.count, 0);
 	assert_int_equal(intervals[0].dut->figures.count, 1);
@@ -309,7 +317,7 @@ static void without_samples_nothing_is_known(void **state)
 	for (enum probe_format f = PROBE_PROC_STAT;; f = PROBE_PAIRS) {
 		const struct result_dut *d = play(f, script, 5, 0, 3);
 
-		assert_true(isnan(d->used) && isnan(d->us_per_transaction));
+		assert_true(isnan(d->use.used) && isnan(d->us_per_transaction));
 		assert_int_equal(d->cpus, 0);
 		assert_int_equal(d->figures.count, 0);
 		assert_null(intervals[0].dut);
@@ -353,7 +361,7 @@ static void a_thread_that_cannot_be_had_is_told(void **state)
 	played.create = EAGAIN;
 	assert_null(probe_start(&s, SECOND));
 	assert_string_equal(played.logged, "dut.probe: Resource temporarily unavailable");
-	probe_stop(NULL, NULL, 0, 0, arena, &result);
+	probe_stop(NULL, NULL, arena, &result);
 	assert_null(result.dut);
 }
 
@@ -364,7 +372,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pairs_are_read_and_the_rest_is_passed_over),
 		cmocka_unit_test(a_value_ends_with_its_line),
-		cmocka_unit_test(there_is_no_end_of_lines_but_one_of_pairs),
+		cmocka_unit_test(pairs_without_room_are_no_figures),
 		cmocka_unit_test(nothing_behind_the_text_is_read),
 		TEST(pairs_are_kept_from_each_interval_and_from_the_end),
 		TEST(the_use_of_cpus_is_that_of_the_measured_part),

@@ -17,7 +17,7 @@
 
 // What the test plays, and sees.
 static struct {
-	int input, preflight, start_io, start_ports, build, course, free;
+	int input, preflight, start_io, start_ports, drop, build, course, free;
 	uint32_t ports_that_fit; // to the preflight
 	char steps[512], error[1100];
 	uint32_t introduced, renewed;
@@ -40,6 +40,8 @@ int __wrap_io_start(const struct host_settings *h, const struct lcore_plan *lcor
 	const struct port_settings *ports, unsigned count, struct io_error *e);
 int __wrap_port_start_all(const struct port_settings *ports, unsigned count, struct port *ports_out,
 	struct io_error *e);
+int __wrap_io_drop_privileges(
+	const struct port_settings *ports, unsigned count, struct io_error *e);
 void __wrap_port_renew(struct port *p);
 void __wrap_port_stop_all(struct port *ports, unsigned count);
 void __wrap_io_stop(void);
@@ -106,6 +108,11 @@ int __wrap_port_start_all(const struct port_settings *ports, unsigned count, str
 	return step_of(seen.start_ports, e, "ports");
 }
 
+int __wrap_io_drop_privileges(const struct port_settings *ports, unsigned count, struct io_error *e)
+{
+	return step_of(seen.drop, e, "drop");
+}
+
 void __wrap_port_renew(struct port *p)
 {
 	seen.renewed++;
@@ -155,9 +162,14 @@ static int setup(void **state)
 
 static void load(const char *text)
 {
+	static volatile sig_atomic_t signals;
+
 	l = loaded_from(text);
-	options = (struct run_options){
-		.config = l.config, .diag = l.d, .command = "ddiperf run t.yaml", .version = "1.2"};
+	options = (struct run_options){.signals = &signals,
+		.config = l.config,
+		.diag = l.d,
+		.command = "ddiperf run t.yaml",
+		.version = "1.2"};
 }
 
 static int execute(const char *text)
@@ -169,7 +181,7 @@ static int execute(const char *text)
 static void a_run_comes_up_in_order_and_goes_down(void **state)
 {
 	assert_int_equal(execute(TEXT), COURSE);
-	assert_string_equal(seen.steps, "input lan dut io ports build course stop free end");
+	assert_string_equal(seen.steps, "input lan dut io ports drop build course stop free end");
 	assert_int_equal(seen.introduced, 1);
 	assert_string_equal(seen.error, "");
 	loaded_free(&l);
@@ -247,6 +259,7 @@ static void each_failure_has_its_exit_code_and_text(void **state)
 		uint32_t ports_that_fit;
 		int start_io, start_ports, build, free, code;
 		const char *error, *steps;
+		int drop;
 	} rows[] = {
 		{LOADED_PORTS, 0, 9, 0, 0, 0, 0, EXIT_CONFIG, "t.yaml: no traffic to run",
 			"free end"},
@@ -262,14 +275,16 @@ static void each_failure_has_its_exit_code_and_text(void **state)
 			"input lan dut io free end"},
 		{TEXT, 0, 9, 0, -ENODEV, 0, 0, EXIT_ENVIRONMENT, "no ports",
 			"input lan dut io ports free end"},
+		{TEXT, 0, 9, 0, 0, 0, 0, EXIT_ENVIRONMENT, "no drop",
+			"input lan dut io ports drop stop free end", -EPERM},
 		{TEXT, 0, 9, 0, 0, -ERANGE, 0, EXIT_ENVIRONMENT, "too many transactions",
-			"input lan dut io ports build stop free end"},
+			"input lan dut io ports drop build stop free end"},
 		{TEXT, 0, 9, 0, 0, -ENOMEM, 0, EXIT_ENVIRONMENT,
 			"not enough memory for the transaction tables",
-			"input lan dut io ports build stop free end"},
+			"input lan dut io ports drop build stop free end"},
 		// Leases that could not be written; the course's own code is worse.
 		{TEXT, 0, 9, 0, 0, 0, -EIO, COURSE, "",
-			"input lan dut io ports build course stop free end"},
+			"input lan dut io ports drop build course stop free end"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -278,6 +293,7 @@ static void each_failure_has_its_exit_code_and_text(void **state)
 		seen.ports_that_fit = rows[i].ports_that_fit;
 		seen.start_io = rows[i].start_io;
 		seen.start_ports = rows[i].start_ports;
+		seen.drop = rows[i].drop;
 		seen.build = rows[i].build;
 		seen.free = rows[i].free;
 		assert_int_equal(execute(rows[i].text), rows[i].code);
@@ -344,7 +360,7 @@ static void a_second_run_is_renewed(void **state)
 	assert_string_equal(result.run.id, "an id");
 	assert_non_null(result.run.tester_delay);
 	assert_string_equal(
-		seen.steps, "input lan dut io ports build course free input build course");
+		seen.steps, "input lan dut io ports drop build course free input build course");
 	assert_int_equal(run_close(r), EXIT_PASS);
 	loaded_free(&l);
 }

@@ -25,19 +25,22 @@ static struct {
 	uint32_t count, next;
 	void (*pass)(uint32_t n); // after each look of the management thread
 	int resolved;             // what is found of the server
+	int claimed;              // and of hosts that have our addresses
 	uint64_t measure, end;    // ticks from the start
 	uint32_t waiting, flying; // naps that the responder, or a packet, takes
 	uint32_t hurry;           // naps until the second signal; 0: none
 	int evidence;             // start of the capture
 	bool no_probe;
 	// Seen.
-	uint32_t naps, errors;
+	uint32_t naps, errors, probes;
 	char steps[128];
 	uint32_t cpu_reads[4], cpu_count; // looks of the management thread before them
 	uint64_t begun;
 	uint32_t passes, shown, shown_warmup, responders, launched[4], launches;
 	uint32_t phase_at_verdict;
 	bool judged, interrupted;
+	double kept[MADE_MAX]; // ends of the intervals that were handed out
+	uint32_t kept_count;
 } seen;
 
 static struct planned *p;
@@ -51,11 +54,15 @@ int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
 int __wrap_evidence_log_start(struct plan *plan, struct arena *a, struct evidence_log **out);
 void __wrap_evidence_log_stop(struct evidence_log *log, struct result_capture *out);
 struct probe *__wrap_probe_start(const struct probe_settings *s, uint64_t every_ns);
-void __wrap_probe_stop(struct probe *probe, const struct clock *c, uint64_t from, uint64_t to,
-	struct arena *a, struct result *res);
+void __wrap_probe_stop(struct probe *probe, const struct probe_span *measured, struct arena *a,
+	struct result *res);
+const struct result_dut_interval *__wrap_probe_take(
+	struct probe *probe, const struct probe_span *measured, uint64_t until, struct arena *a);
 bool __real_cpu_read(struct cpu_times *out);
 bool __wrap_cpu_read(struct cpu_times *out);
 void __wrap_log_error(const char *fmt, ...);
+int __wrap_address_probe_run(struct plan *plan, const volatile sig_atomic_t *s,
+	struct address_probe *out, struct io_error *e);
 int __wrap_resolve_all(struct plan *plan, const volatile sig_atomic_t *s, struct io_error *e);
 void __wrap_launch_loop(uint32_t worker, int (*loop)(void *), void *arg);
 void __wrap_launch_wait_all(void);
@@ -66,10 +73,10 @@ bool __wrap_collect_interval(const struct plan *plan, struct collect_state *s, s
 void __wrap_collect_last_interval(const struct plan *plan, struct collect_state *s, struct arena *a,
 	struct result_interval *out);
 void __wrap_collect_result(const struct plan *plan, struct arena *a, struct result *out);
-const char *__wrap_collect_check(
-	const struct plan *plan, const struct result *res, struct arena *a);
-int __wrap_verdict_reach(const struct plan *plan, const char *broken, bool interrupted,
-	struct arena *a, struct result *res);
+const char *__wrap_collect_check(const struct plan *plan, const struct timeline *t,
+	const struct result *res, struct arena *a);
+int __wrap_verdict_reach(const struct plan *plan, const struct timeline *t, const char *broken,
+	bool interrupted, struct arena *a, struct result *res);
 bool __wrap_port_link_up(const struct port *port);
 void __wrap_port_read_counters(struct port *port, struct port_counters *out);
 
@@ -101,10 +108,16 @@ struct probe *__wrap_probe_start(const struct probe_settings *s, uint64_t every_
 	return seen.no_probe ? NULL : (struct probe *)&seen;
 }
 
-void __wrap_probe_stop(struct probe *probe, const struct clock *c, uint64_t from, uint64_t to,
-	struct arena *a, struct result *res)
+const struct result_dut_interval *__wrap_probe_take(
+	struct probe *probe, const struct probe_span *measured, uint64_t until, struct arena *a)
 {
-	assert_int_equal(to - from, seen.end - seen.measure);
+	return NULL;
+}
+
+void __wrap_probe_stop(
+	struct probe *probe, const struct probe_span *measured, struct arena *a, struct result *res)
+{
+	assert_int_equal(measured->to - measured->from, seen.end - seen.measure);
 	if (probe)
 		step("no-probe");
 }
@@ -118,6 +131,15 @@ bool __wrap_cpu_read(struct cpu_times *out)
 void __wrap_log_error(const char *fmt, ...)
 {
 	seen.errors++;
+}
+
+int __wrap_address_probe_run(struct plan *plan, const volatile sig_atomic_t *s,
+	struct address_probe *out, struct io_error *e)
+{
+	assert_int_equal(seen.launches, 0); // nobody else reads the ports
+	seen.probes++;
+	*out = (struct address_probe){0};
+	return seen.claimed;
 }
 
 int __wrap_resolve_all(struct plan *plan, const volatile sig_atomic_t *s, struct io_error *e)
@@ -182,13 +204,14 @@ void __wrap_collect_result(const struct plan *plan, struct arena *a, struct resu
 	out->ports.items = arena_zalloc(a, plan->port_count * sizeof(struct result_port));
 }
 
-const char *__wrap_collect_check(const struct plan *plan, const struct result *res, struct arena *a)
+const char *__wrap_collect_check(const struct plan *plan, const struct timeline *t,
+	const struct result *res, struct arena *a)
 {
 	return NULL;
 }
 
-int __wrap_verdict_reach(const struct plan *plan, const char *broken, bool interrupted,
-	struct arena *a, struct result *res)
+int __wrap_verdict_reach(const struct plan *plan, const struct timeline *t, const char *broken,
+	bool interrupted, struct arena *a, struct result *res)
 {
 	seen.judged = true;
 	seen.interrupted = interrupted;
@@ -212,6 +235,11 @@ static void show(void *ctx, const struct result_interval *i, bool warmup)
 	seen.shown_warmup += warmup;
 }
 
+static void keep(void *ctx, const struct result_interval *i)
+{
+	seen.kept[seen.kept_count++] = i->t_s;
+}
+
 static void show_responder(void *ctx, double t_s, const struct result_responder *total)
 {
 	assert_string_equal(total->port, "dut");
@@ -227,7 +255,7 @@ static void begin(const char *text, bool respond_only)
 	options = (struct run_options){.config = p->l.config,
 		.signals = &signals,
 		.respond_only = respond_only,
-		.hooks = {.interval = show, .responder = show_responder}};
+		.hooks = {.interval = show, .kept = keep, .responder = show_responder}};
 	r = (struct run){
 		.options = &options, .config = p->l.config, .arena = p->l.a, .result = &result};
 	r.plan = p->plan;
@@ -266,12 +294,6 @@ static struct result_interval_item *make(double t_s, double length_s, bool warmu
 	return item;
 }
 
-static const struct result_interval *kept(uint32_t n)
-{
-	assert_true(n < result.intervals.count);
-	return &((const struct result_interval *)result.intervals.items)[n];
-}
-
 static void a_run_goes_on_until_its_workers_have_finished(void **state)
 {
 	begin(TEXT(""), false);
@@ -285,6 +307,28 @@ static void a_run_goes_on_until_its_workers_have_finished(void **state)
 	assert_int_equal(seen.launches, 2);
 	assert_int_equal(seen.launched[0], 1);
 	assert_int_equal(seen.launched[1], 0);
+}
+
+static void an_address_of_another_host_is_an_environment_that_does_not_do(void **state)
+{
+	begin(TEXT(""), false);
+	seen.claimed = -EADDRINUSE;
+	assert_int_equal(run_course(&r), EXIT_ENVIRONMENT);
+	assert_int_equal(seen.errors, 1);
+	seen.claimed = -EINTR;
+	assert_int_equal(run_course(&r), EXIT_INTERRUPTED);
+	assert_int_equal(seen.errors, 1);
+	assert_int_equal(seen.launches, 0);
+	assert_int_equal(seen.probes, 2);
+}
+
+static void addresses_are_asked_for_before_the_first_run_only(void **state)
+{
+	begin(TEXT(""), false);
+	r.number = 2;
+	seen.pass = finish_at_3;
+	assert_int_equal(run_course(&r), 55);
+	assert_int_equal(seen.probes, 0);
 }
 
 static uint32_t phases[8];
@@ -407,7 +451,7 @@ static void a_rule_that_holds_drains(void **state)
 	assert_string_equal(result.verdict.stopped, "failed > 100");
 	assert_true(result.verdict.stopped_s == 2);
 	assert_true(result.verdict.stopped_value == 120);
-	assert_int_equal(result.intervals.count, 4);
+	assert_int_equal(seen.kept_count, 4);
 }
 
 static void an_interval_of_the_warmup_is_shown_and_not_kept(void **state)
@@ -421,8 +465,8 @@ static void an_interval_of_the_warmup_is_shown_and_not_kept(void **state)
 	run_course(&r);
 	assert_int_equal(seen.shown, 3);
 	assert_int_equal(seen.shown_warmup, 2);
-	assert_int_equal(result.intervals.count, 2);
-	assert_true(kept(0)->t_s == 1 && kept(1)->t_s == 99);
+	assert_int_equal(seen.kept_count, 2);
+	assert_true(seen.kept[0] == 1 && seen.kept[1] == 99);
 	assert_null(result.verdict.stopped);
 }
 
@@ -434,7 +478,7 @@ static void rules_hold_until_the_end_of_the_measured_part(void **state)
 	make(10.0002, 1, false)->failed = 500;
 	run_course(&r);
 	assert_null(result.verdict.stopped);
-	assert_int_equal(result.intervals.count, 2);
+	assert_int_equal(seen.kept_count, 2);
 	teardown(state);
 	setup(state);
 	begin(TEXT(""), false);
@@ -444,16 +488,16 @@ static void rules_hold_until_the_end_of_the_measured_part(void **state)
 	assert_non_null(result.verdict.stopped);
 }
 
-static void all_intervals_are_kept_however_many_there_are(void **state)
+static void all_intervals_are_handed_out_however_many_there_are(void **state)
 {
 	begin(TEXT(""), false);
 	seen.pass = finish_at_3;
 	for (uint32_t i = 0; i < 200; i++)
 		make(i + 1, 1, false);
 	run_course(&r);
-	assert_int_equal(result.intervals.count, 201);
+	assert_int_equal(seen.kept_count, 201);
 	for (uint32_t i = 0; i < 200; i++)
-		assert_true(kept(i)->t_s == i + 1);
+		assert_true(seen.kept[i] == i + 1);
 }
 
 // What our own responder holds back, and what is between two ports of our own, is seen coming.
@@ -596,6 +640,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_run_goes_on_until_its_workers_have_finished),
+		TEST(an_address_of_another_host_is_an_environment_that_does_not_do),
+		TEST(addresses_are_asked_for_before_the_first_run_only),
 		TEST(the_measured_part_follows_the_warmup),
 		TEST(the_first_signal_drains_and_the_run_is_judged_as_interrupted),
 		TEST(the_second_signal_ends_it_at_once),
@@ -605,7 +651,7 @@ int main(void)
 		TEST(a_rule_that_holds_drains),
 		TEST(an_interval_of_the_warmup_is_shown_and_not_kept),
 		TEST(rules_hold_until_the_end_of_the_measured_part),
-		TEST(all_intervals_are_kept_however_many_there_are),
+		TEST(all_intervals_are_handed_out_however_many_there_are),
 		TEST(late_replies_are_waited_for),
 		TEST(the_second_signal_ends_the_wait_for_late_replies),
 		TEST(the_cpus_are_read_at_both_ends_of_the_measured_part),

@@ -30,7 +30,7 @@ static void begin(const char *text)
 	notes = 0;
 	p = planned_build(text);
 	options = (struct run_options){.config = p->l.config, .hooks.note = say};
-	r = (struct run){.options = &options, .config = p->l.config, .arena = p->l.a};
+	r = (struct run){.number = 1, .options = &options, .config = p->l.config, .arena = p->l.a};
 	r.plan = p->plan;
 	for (uint32_t i = 0; i < r.plan.worker_count; i++)
 		r.plan.workers[i].reading = 0;
@@ -103,7 +103,7 @@ static void without_packets_or_a_second_worker_there_is_nothing_to_tell(void **s
 static void a_repeated_run_asks_nothing(void **state)
 {
 	begin(TEXT("1-2"));
-	r.again = true;
+	r.number = 2;
 	run_probe_steering(&r);
 	assert_int_equal(notes, 0);
 	planned_free(p);
@@ -127,6 +127,38 @@ static void late_answers_are_told_where_questions_were_asked(void **state)
 	planned_free(p);
 }
 
+static void move(struct next_hop *h, uint8_t last)
+{
+	h->mac = hop_mac_word((uint8_t[]){2, 0, 0, 0, 0, last});
+	r.plan.neighbours->moved++;
+}
+
+static void a_next_hop_that_moved_is_told(void **state)
+{
+	struct next_hop *h;
+
+	begin(TEXT("1-2"));
+	h = r.plan.neighbours->hops;
+	assert_int_equal(r.plan.neighbours->count, 1);
+	h->shown = 0x0102030405;
+	h->mac = 0x0102030405;
+	run_note_moves(&r);
+	assert_int_equal(notes, 0);
+	move(h, 7);
+	run_note_moves(&r);
+	assert_int_equal(notes, 1);
+	assert_non_null(
+		strstr(said, "port lan: next hop 198.18.0.2 is now at 02:00:00:00:00:07\n"));
+	run_note_moves(&r);
+	assert_int_equal(notes, 1);
+	for (uint8_t i = 0; i < 9; i++) {
+		move(h, i);
+		run_note_moves(&r);
+	}
+	assert_int_equal(notes, 8);
+	planned_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +168,7 @@ int main(void)
 		cmocka_unit_test(without_packets_or_a_second_worker_there_is_nothing_to_tell),
 		cmocka_unit_test(a_repeated_run_asks_nothing),
 		cmocka_unit_test(late_answers_are_told_where_questions_were_asked),
+		cmocka_unit_test(a_next_hop_that_moved_is_told),
 	};
 
 	return cmocka_run_group_tests_name("run_notes", tests, NULL, NULL);

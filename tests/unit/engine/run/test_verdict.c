@@ -17,6 +17,12 @@
 
 #define HZ 2.5e9
 
+static const struct counter some_rows[] = {{.name = "other", .type = COUNTER_U64, .offset = 8},
+	{.name = "blind", .help = "not looked at", .type = COUNTER_U64}};
+static const struct counter_section some_counters = {
+	.name = "some", COUNTER_ROWS(some_rows), .size = 16, .fault = "blind"};
+static const struct proto some = {.name = "some", .counters = &some_counters};
+
 // A run of 2 s with one item on one port, nothing wrong with it. Behind each is one more, which
 // everything is wrong with, and which is not part of the run.
 struct fixture {
@@ -26,6 +32,7 @@ struct fixture {
 	struct port started;
 	struct worker worker, more_worker;
 	struct worker_item run, more_run;
+	uint64_t counters[2][2], more_counters[2][2]; // by bank: blind, other
 	struct plan_item plan_item, more_plan_item;
 	struct plan plan;
 	struct result_item result_item, more_result_item;
@@ -38,14 +45,14 @@ struct fixture {
 static struct counter_list criteria; // instead of those of the file, unless it is empty
 
 struct counter_list __real_criteria_judge(
-	const struct config *c, const struct result *r, struct arena *a);
+	const struct criteria *k, const struct result *r, struct arena *a);
 struct counter_list __wrap_criteria_judge(
-	const struct config *c, const struct result *r, struct arena *a);
+	const struct criteria *k, const struct result *r, struct arena *a);
 
 struct counter_list __wrap_criteria_judge(
-	const struct config *c, const struct result *r, struct arena *a)
+	const struct criteria *k, const struct result *r, struct arena *a)
 {
-	return criteria.count ? criteria : __real_criteria_judge(c, r, a);
+	return criteria.count ? criteria : __real_criteria_judge(k, r, a);
 }
 
 static int setup(void **state)
@@ -90,6 +97,12 @@ static int setup(void **state)
 		.tx_refused = 2000,
 		.wire.counters.fragments = 1};
 	f.more_run.books.counts[1].no_client = 50;
+	f.run.proto = f.more_run.proto = &some;
+	for (int bank = 0; bank < 2; bank++) {
+		f.run.banks[bank] = f.counters[bank];
+		f.more_run.banks[bank] = f.more_counters[bank];
+		f.more_counters[bank][0] = 7;
+	}
 	f.more_run.txns.count = 512;
 	f.more_plan_item = f.plan_item;
 	f.more_result_item = (struct result_item){
@@ -109,9 +122,21 @@ static int teardown(void **state)
 	return 0;
 }
 
+// Of the intervals in the result.
+static const struct timeline *timeline(struct fixture *f)
+{
+	const struct result_interval *intervals = f->result.intervals.items;
+	struct timeline *t = arena_zalloc(f->arena, sizeof(*t));
+
+	timeline_start(t, &f->config, f->arena);
+	for (uint32_t i = 0; i < f->result.intervals.count; i++)
+		timeline_add(t, &intervals[i]);
+	return t;
+}
+
 static int reach(struct fixture *f)
 {
-	return verdict_reach(&f->plan, NULL, false, f->arena, &f->result);
+	return verdict_reach(&f->plan, timeline(f), NULL, false, f->arena, &f->result);
 }
 
 static bool says(const struct fixture *f, const char *words)
@@ -145,10 +170,8 @@ static void a_run_without_a_fault_passes(void **state)
 
 static void a_load_that_nobody_can_make_is_no_fault_of_the_tester(void **state)
 {
-	static const struct proto proto = {.name = "some"};
 	struct fixture *f = *state;
 
-	f->run.proto = &proto;
 	f->run.books.counts[1].no_client = 300;
 	f->result_item.unsent = 301;
 	f->result_item.ledger.sent = f->result_item.ledger.answered = 1699;
@@ -225,6 +248,27 @@ static void a_clock_that_jumps_makes_the_run_invalid(void **state)
 	f->result.run.host.clock_deviation = 0.0011;
 	f->result.run.host.clock_jump_ns = 1.1e6;
 	assert_invalid(f, "the clock jumped: ticks and the kernel's clocks disagree by 1.10 ms");
+}
+
+static void an_address_that_another_host_has_makes_the_run_invalid(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_counters other = {.address_conflicts = 3}, none = {0};
+	struct responder responder = {.wire.conflict = {{16, {0x20, 0x01, [15] = 5}},
+					      {2, 0, 0, 0, 0, 8}, .overrides = true}};
+
+	f->more_worker.port = 1;
+	f->more_worker.wire.conflict.addr = (struct addr){4, {198, 18, 0, 99}};
+	f->worker.wire.conflict =
+		(struct neigh_claim){{4, {198, 18, 0, 1}}, {2, 0, 0, 0, 0, 9}, .overrides = true};
+	f->result_port.other = &none; // of the time before the run
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->result_port.other = &other;
+	assert_invalid(f, "port lan: the host 02:00:00:00:00:09 has 198.18.0.1, too, an address of "
+			  "the tester's (3 ARP or ND packets say so)");
+	f->plan.responder_port = 0;
+	f->plan.responders = &responder;
+	assert_invalid(f, "the host 02:00:00:00:00:08 has 2001::5, too");
 }
 
 static void a_link_that_was_down_makes_the_run_invalid(void **state)
@@ -381,11 +425,11 @@ static void the_worst_is_the_verdict(void **state)
 	assert_int_equal(reach(f), EXIT_UNREACHABLE);
 	assert_string_equal(f->result.verdict.status, "unreachable");
 	assert_true(says(f, "nothing answered: 2000 sent"));
-	assert_int_equal(
-		verdict_reach(&f->plan, NULL, true, f->arena, &f->result), EXIT_INTERRUPTED);
+	assert_int_equal(verdict_reach(&f->plan, timeline(f), NULL, true, f->arena, &f->result),
+		EXIT_INTERRUPTED);
 	assert_string_equal(f->result.verdict.status, "interrupted");
-	assert_int_equal(
-		verdict_reach(&f->plan, "books", true, f->arena, &f->result), EXIT_INTERNAL);
+	assert_int_equal(verdict_reach(&f->plan, timeline(f), "books", true, f->arena, &f->result),
+		EXIT_INTERNAL);
 	assert_string_equal(f->result.verdict.status, "invalid");
 	assert_true(says(f, "internal error: books"));
 }
@@ -425,7 +469,6 @@ static void a_server_is_unreachable_when_nothing_of_any_kind_came(void **state)
 // What is wrong with the run shows as the sum over the item's workers, and no others.
 static void causes_are_summed_up_over_the_workers(void **state)
 {
-	static const struct proto proto = {.name = "some"};
 	static const struct {
 		uint32_t workers;
 		const char *words[4];
@@ -436,7 +479,6 @@ static void causes_are_summed_up_over_the_workers(void **state)
 	};
 	struct fixture *f = *state;
 
-	f->run.proto = f->more_run.proto = &proto;
 	f->result_item.ledger.due = 2100;
 	f->result_item.unsent = 100;
 	f->result_item.no_slot = 7;
@@ -465,15 +507,50 @@ static void a_cause_without_an_effect_is_no_reason(void **state)
 
 static void the_load_is_at_fault_up_to_the_bounds_of_the_tester(void **state)
 {
-	static const struct proto proto = {.name = "some"};
 	struct fixture *f = *state;
 
-	f->run.proto = &proto;
 	f->run.books.counts[1].no_client = 300;
 	f->result_item.unsent = 302; // two more than that are allowed
 	f->result_item.send_lag.p99_ns = 1e7;
 	assert_int_equal(reach(f), EXIT_INVALID);
 	assert_string_equal(f->result.verdict.invalid_by, "load");
+}
+
+// Whatever the criteria say.
+static void a_fault_that_the_protocol_counts_is_invalid(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int bank = 0; bank < 2; bank++) {
+		f->counters[bank][1] = 9;
+		assert_int_equal(reach(f), EXIT_PASS);
+	}
+	f->counters[0][0] = 1; // of the warm-up
+	assert_int_equal(reach(f), EXIT_INVALID);
+	assert_string_equal(f->result.verdict.invalid_by, "tester");
+	assert_true(says(f, "queries: some.blind is 1, warm-up included: not looked at"));
+	f->counters[1][0] = 2;
+	assert_int_equal(reach(f), EXIT_INVALID);
+	assert_true(says(f, "queries: some.blind is 3, warm-up included: not looked at"));
+}
+
+static void every_reason_is_told_and_in_full(void **state)
+{
+	struct result_criterion list[200];
+	struct fixture *f = *state;
+	char expression[200][1000];
+
+	for (int i = 0; i < 200; i++) {
+		memset(expression[i], 'a', 998);
+		expression[i][998] = (char)('!' + i % 90);
+		expression[i][999] = '\0';
+		list[i] = (struct result_criterion){.expression = expression[i]};
+	}
+	criteria = (struct counter_list){list, 200};
+	assert_int_equal(reach(f), EXIT_FAIL);
+	assert_int_equal(f->result.verdict.reasons.count, 200);
+	for (int i = 0; i < 200; i++)
+		assert_true(says(f, expression[i]));
 }
 
 static void a_criterion_that_is_not_met_fails_the_run(void **state)
@@ -575,6 +652,7 @@ static void a_closed_loop_is_limited_by_its_server_or_by_a_worker(void **state)
 		f->worker.port = 1;
 		f->result.ports.count = 2;
 		f->more_result_port.rx_missed = 0;
+		f->more_counters[0][0] = f->more_counters[1][0] = 0;
 		f->plan_item.worker_count = rows[i].workers;
 		f->result.run.measured_s = rows[i].measured_s;
 		f->worker.tx_refused = rows[i].refused;
@@ -596,6 +674,7 @@ int main(void)
 		TEST(a_responder_without_its_cpu_makes_the_run_invalid),
 		TEST(loss_while_the_responder_had_no_cpu_is_no_servers),
 		TEST(a_clock_that_jumps_makes_the_run_invalid),
+		TEST(an_address_that_another_host_has_makes_the_run_invalid),
 		TEST(a_link_that_was_down_makes_the_run_invalid),
 		TEST(what_the_port_dropped_makes_the_run_invalid),
 		TEST(answers_that_the_tester_dropped_are_no_unreachable_server),
@@ -610,6 +689,8 @@ int main(void)
 		TEST(causes_are_summed_up_over_the_workers),
 		TEST(a_cause_without_an_effect_is_no_reason),
 		TEST(the_load_is_at_fault_up_to_the_bounds_of_the_tester),
+		TEST(a_fault_that_the_protocol_counts_is_invalid),
+		TEST(every_reason_is_told_and_in_full),
 		TEST(a_criterion_that_is_not_met_fails_the_run),
 		TEST(growth_is_from_half_way_to_the_end),
 		TEST(a_closed_loop_is_limited_by_its_server_or_by_a_worker),

@@ -21,7 +21,6 @@ struct played_run {
 	uint64_t sent, answered, failed, lost, in_flight, no_reply;
 	double p99_ns;
 	bool signal; // the user interrupts
-	struct counter_list intervals;
 };
 
 static struct played {
@@ -85,7 +84,6 @@ static void played_result(const struct config *c, const struct played_run *r, st
 	out->run.seed = c->run.seed;
 	out->run.measured_s = 1e-9 * (double)c->run.duration_ns;
 	out->traffic = (struct counter_list){items, c->traffic.count};
-	out->intervals = r->intervals;
 	out->verdict = (struct result_verdict){.status = r->status,
 		.exit_code = (uint64_t)r->code,
 		.stopped = r->stopped,

@@ -84,6 +84,14 @@ static void a_variable_that_is_no_number_is_an_error(void **state)
 	expect("search: {variable: traffic.q.timeout, " SPAN GOAL "}", "is not a number");
 	expect("search: {variable: traffic.q.dns.names, " SPAN GOAL "}", "is not a number");
 	expect("search: {variable: run.seed, " SPAN GOAL "}", "does not change the load");
+	expect("search: {variable: traffic.q.load.slots, " SPAN GOAL "}",
+		"\"traffic.q.load.slots\" does not change the load (use load.rate");
+	expect("search: {variable: traffic.q.load.max_outstanding, " SPAN GOAL "}",
+		"does not change the load");
+	expect("search: {variable: traffic.q.server_port, " SPAN GOAL "}",
+		"does not change the load");
+	expect("search: {variable: traffic.q.dns.expect.min_answers, " SPAN GOAL "}",
+		"does not change the load");
 	expect("search: {variable: traffic.q.load.outstanding, from: 1.5, to: 9, " GOAL "}",
 		"whole numbers");
 	expect("search: {variable: traffic.q.load.outstanding, from: 1, to: 9.5, " GOAL "}",
@@ -110,7 +118,7 @@ static void the_file_is_checked_at_both_ends(void **state)
 	expect("search: {variable: traffic.q.load.rate, from: 1k, to: 1G, " GOAL "}", NULL);
 	expect("search: {variable: traffic.q.load.outstanding, from: 1, to: 9, " GOAL "}",
 		"closed loop and open loop at once");
-	expect("search: {variable: traffic.q.server_port, from: 1, to: 70k, " GOAL "}",
+	expect("search: {variable: traffic.q.dns.edns.size, from: 1k, to: 70k, " GOAL "}",
 		"\"70000\" is out of range");
 }
 
@@ -247,7 +255,7 @@ static void a_value_is_written_as_it_is_searched_for(void **state)
 		{"traffic.q.load.rate", "", 1500, 1, "traffic.q.load.rate=1500"},
 		{"traffic.q.load.rate", "", 0.5, 1, "traffic.q.load.rate=0.500"},
 		{"traffic.q.load.rate", ", method: ramp", 1500, 3, "traffic.q.load.rate=1500"},
-		{"traffic.q.server_port", "", 1500, 1, "traffic.q.server_port=1500"},
+		{"traffic.q.dns.edns.size", "", 1500, 1, "traffic.q.dns.edns.size=1500"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

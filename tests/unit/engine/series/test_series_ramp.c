@@ -38,14 +38,15 @@ static void ramp(const struct config *c, uint32_t n, struct played_run *r)
 		intervals[count] = (struct result_interval){
 			.t_s = count + 1, .length_s = 1, .traffic = {&series[count], 1}};
 		h->interval(h->ctx, &intervals[count], false);
+		h->kept(h->ctx, &intervals[count]);
 		if (count == 0)
 			h->note(h->ctx, "a note of the run");
 	}
 	series[count] = (struct result_interval_item){.name = "q"}; // the drain
 	intervals[count] = (struct result_interval){
 		.t_s = count + drain_s, .length_s = 0.5, .traffic = {&series[count], 1}};
+	h->kept(h->ctx, &intervals[count]);
 	*r = outcome;
-	r->intervals = (struct counter_list){intervals, count + 1};
 }
 
 static int setup(void **state)
