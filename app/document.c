@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings to JSON by a visitor, and an atomic write. Path: cold. Main thread.
+// Settings to JSON by a visitor, and a document to a file or to standard output. Path: cold. Main
+// thread.
 #include "document.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "conf/schema.h"
 #include "stats/json.h"
@@ -76,19 +75,16 @@ json_t *document_result(const struct result *r, const struct config *c)
 {
 	json_t *document = stats_json(&result_section, r);
 
-	if (c)
+	if (c && c->output.config)
 		json_object_set_new(document, "config", document_settings(config_section(), c));
 	return document;
 }
 
-char *document_text(const json_t *document)
+int document_print(const json_t *document, FILE *f)
 {
-	char *body = json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(15)), *text;
+	int flags = JSON_INDENT(2) | JSON_REAL_PRECISION(15);
 
-	if (!body || asprintf(&text, "%s\n", body) < 0)
-		abort();
-	free(body);
-	return text;
+	return json_dumpf(document, f, flags) < 0 || fputc('\n', f) < 0 ? -EIO : 0;
 }
 
 static int fail_write(const char *option, const char *path, int error)
@@ -97,102 +93,56 @@ static int fail_write(const char *option, const char *path, int error)
 	return -error;
 }
 
-// A pipe or a device, which a rename must not replace.
-static bool is_special(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-}
-
-// Make a file in the folder of path, with the permissions of any new file. temp gets its name,
-// target the name of the file that it will replace.
-static int open_beside(const char *path, char *target, char *temp)
-{
-	mode_t mask;
-	int fd;
-
-	if (!*path)
-		return -ENOENT;
-	mask = umask(0);
-	umask(mask);
-	if (!realpath(path, target))
-		snprintf(target, PATH_MAX, "%s", path);
-	if (snprintf(temp, PATH_MAX, "%s.XXXXXX", target) >= PATH_MAX)
-		return -ENAMETOOLONG;
-	fd = mkstemp(temp);
-	if (fd < 0)
-		return -errno;
-	fchmod(fd, 0666 & ~mask);
-	return fd;
-}
-
 int document_check(const char *option, const char *path)
 {
-	char target[PATH_MAX], temp[PATH_MAX];
-	struct stat st;
-	int fd;
+	int rc = strcmp(path, "-") == 0 ? 0 : file_draft_check(path);
 
-	if (strcmp(path, "-") == 0)
-		return 0;
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return fail_write(option, path, EISDIR);
-	if (is_special(path))
-		return access(path, W_OK) == 0 ? 0 : fail_write(option, path, errno);
-	fd = open_beside(path, target, temp);
-	if (fd < 0)
-		return fail_write(option, path, -fd);
-	close(fd);
-	unlink(temp);
+	return rc < 0 ? fail_write(option, path, -rc) : 0;
+}
+
+static int put_document(void *ctx, FILE *f)
+{
+	return document_print(ctx, f) < 0 ? -ENOMEM : 0; // if it is not the file that failed
+}
+
+static int put_stdout(const struct document_writer *w, int *rc)
+{
+	errno = 0; // writing leaves there the reason why it failed
+	*rc = w->write(w->ctx, stdout);
+	if (ferror(stdout) || fflush(stdout) != 0)
+		return errno ? -errno : -EIO;
 	return 0;
 }
 
-static int write_and_close(FILE *f, const char *text)
+static int put_file(const char *path, const struct document_writer *w, int *rc)
 {
-	bool ok = fputs(text, f) >= 0;
-	int error = errno;
+	struct file_draft draft;
+	int opened = file_draft_open(path, &draft);
 
-	if (fclose(f) != 0 && ok)
-		return -errno;
-	return ok ? 0 : -error;
+	if (opened < 0)
+		return opened;
+	if (w->is_private)
+		file_draft_make_private(&draft);
+	*rc = w->write(w->ctx, draft.f);
+	if (*rc == 0 || draft.error)
+		return file_draft_commit(&draft);
+	file_draft_abandon(&draft);
+	return 0;
 }
 
-static int write_beside(const char *path, const char *text)
+int document_write_by(const char *option, const char *path, const struct document_writer *w)
 {
-	char target[PATH_MAX], temp[PATH_MAX];
-	int fd = open_beside(path, target, temp), rc;
+	int of_writer = 0;
+	int of_file =
+		strcmp(path, "-") == 0 ? put_stdout(w, &of_writer) : put_file(path, w, &of_writer);
 
-	if (fd < 0)
-		return fd;
-	rc = write_and_close(fdopen(fd, "w"), text);
-	if (rc == 0 && rename(temp, target) < 0)
-		rc = -errno;
-	if (rc < 0)
-		unlink(temp);
-	return rc;
-}
-
-int document_write(const char *option, const char *text, const char *path)
-{
-	FILE *f;
-	int rc;
-
-	if (strcmp(path, "-") == 0) {
-		rc = fputs(text, stdout) < 0 || fflush(stdout) != 0 ? -EIO : 0;
-	} else if (is_special(path)) {
-		f = fopen(path, "w");
-		rc = f ? write_and_close(f, text) : -errno;
-	} else {
-		rc = write_beside(path, text);
-	}
-	return rc < 0 ? fail_write(option, path, -rc) : 0;
+	if (of_file < 0)
+		return fail_write(option, path, -of_file);
+	return of_writer == -ENOMEM ? fail_write(option, path, ENOMEM) : of_writer;
 }
 
 int document_write_json(const char *option, const json_t *document, const char *path)
 {
-	char *text = document_text(document);
-	int rc = document_write(option, text, path);
-
-	free(text);
-	return rc;
+	return document_write_by(
+		option, path, &(struct document_writer){put_document, (json_t *)document});
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A result read back: the document, and its intervals one after the other. The file may hold
+// anything: a file that is no result is refused with a reason, and members can be missing or of
+// another type. Path: cold. Main thread.
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/hist.h"
+
+#define BOOK_WINDOW 129 // intervals that a reply is told apart by, and the one in which it came
+
+struct book {
+	const char *file; // as messages call it; the caller's
+	json_t *document; // an object; without "intervals"
+	// Its intervals: a list,
+	json_t *intervals;
+	size_t next;
+	// or lines of a file (part.h), of which a few are looked at ahead.
+	FILE *part;  // NULL: a list
+	bool opened; // it is the book's
+	uint64_t run;
+	bool ours; // the line that was read last belongs to that run
+	struct {
+		json_t *interval;
+		uint64_t number;
+	} window[BOOK_WINDOW];
+	unsigned first, count;
+	json_t *given; // by book_next
+	char *line;
+	size_t line_room;
+};
+
+// Read the document in file, or make that of a run that was killed from its part (rescue.h). 0, or
+// -EINVAL with the reason logged. book_close is due after 0 only.
+int book_open(struct book *b, const char *file);
+
+// A document that the program has at hand; the book owns it now.
+void book_take(struct book *b, const char *name, json_t *document);
+// A result whose intervals are the lines of part (part.h) that belong to the run of that number.
+// document becomes the book's; part stays the caller's.
+void book_of_run(struct book *b, json_t *document, FILE *part, uint64_t run);
+
+// Print the document with all its intervals, a line each. 0, or -errno.
+int book_print(struct book *b, FILE *f);
+
+// The next interval, an object, borrowed until the next call; NULL: that was the last one.
+const json_t *book_next(struct book *b);
+
+// Start again with the first interval.
+void book_rewind(struct book *b);
+
+void book_close(struct book *b);
+
+// Ticks a second of the box that measured: the unit of histograms. 0: the document does not say.
+double book_tick_hz(const struct book *b);
+
+// The "histogram" of a latency object, whose min, max and count the caller has: in ticks. false: it
+// has none, or it is damaged; h is empty then.
+bool book_histogram(const struct book *b, const json_t *latency, struct hist *h);
+
+// A member at a dotted path ("latency.response.p99_ns"); NULL: there is none.
+const json_t *book_at(const json_t *in, const char *path);
+// The number there; NAN: none, or null.
+double book_number(const json_t *in, const char *path);
+// The text there; "": none.
+const char *book_text(const json_t *in, const char *path);

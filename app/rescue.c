@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: cold. Main thread.
+#include "rescue.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/run/run.h"
+
+// Members of intervals that are no sums: the last one counts, or the end makes them anew.
+static const char *const not_sums[] = {"cpu", "in_flight", "loss", "due_per_s", "sent_per_s",
+	"answered_per_s", "p50_ns", "p99_ns", "max_ns", "by_due", "busy", "waiting", "percentiles",
+	"histogram", NULL};
+
+static bool is_sum(const char *name)
+{
+	for (size_t i = 0; not_sums[i]; i++)
+		if (strcmp(name, not_sums[i]) == 0)
+			return false;
+	return true;
+}
+
+static double number_or(const json_t *in, const char *name, double otherwise)
+{
+	double value = book_number(in, name);
+
+	return isnan(value) ? otherwise : value;
+}
+
+// Two distributions as one, but for its percentiles.
+static void add_latency(json_t *to, const json_t *from)
+{
+	double n = number_or(to, "count", 0), m = number_or(from, "count", 0), all = n + m;
+	double a = number_or(to, "mean_ns", 0), b = number_or(from, "mean_ns", 0);
+	double s = number_or(to, "stddev_ns", 0), t = number_or(from, "stddev_ns", 0);
+	double mean = all > 0 ? (n * a + m * b) / all : NAN, squares;
+
+	squares = fmax(n - 1, 0) * s * s + fmax(m - 1, 0) * t * t + n * (a - mean) * (a - mean) +
+	          m * (b - mean) * (b - mean);
+	json_object_set_new(to, "count", json_integer((json_int_t)all));
+	if (m == 0)
+		return;
+	json_object_set_new(to, "min_ns",
+		json_real(fmin(number_or(to, "min_ns", INFINITY), number_or(from, "min_ns", 0))));
+	json_object_set_new(to, "mean_ns", json_real(mean));
+	json_object_set_new(to, "stddev_ns", json_real(all > 1 ? sqrt(squares / (all - 1)) : 0));
+	json_object_set_new(to, "max_ns",
+		json_real(fmax(number_or(to, "max_ns", 0), number_or(from, "max_ns", 0))));
+}
+
+static json_t *same_in(json_t *list, const json_t *one);
+
+// A member of an interval into the same of the sum.
+static void add_member(json_t *to, const char *name, const json_t *from)
+{
+	json_t *sum = json_object_get(to, name), *one;
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	if (json_is_number(from) && is_sum(name) && json_is_number(sum)) {
+		json_object_set_new(to, name,
+			json_is_integer(from) && json_is_integer(sum)
+				? json_integer(json_integer_value(sum) + json_integer_value(from))
+				: json_real(json_number_value(sum) + json_number_value(from)));
+	} else if (json_is_object(from) && is_sum(name)) {
+		if (!json_is_object(sum))
+			json_object_set_new(to, name, sum = json_object());
+		if (json_object_get(from, "stddev_ns")) {
+			add_latency(sum, from);
+			return;
+		}
+		json_object_foreach((json_t *)from, key, value) add_member(sum, key, value);
+	} else if (json_is_array(from) && is_sum(name)) {
+		if (!json_is_array(sum))
+			json_object_set_new(to, name, sum = json_array());
+		json_array_foreach(from, i, one)
+		{
+			json_t *same = same_in(sum, one);
+
+			json_object_foreach(one, key, value) add_member(same, key, value);
+		}
+	} else if (is_sum(name) || strcmp(name, "in_flight") == 0 || strcmp(name, "cpu") == 0) {
+		json_object_set(to, name, (json_t *)from);
+	}
+}
+
+// The object of the list with the same name, or port and CPU; a new one if there is none.
+static json_t *same_in(json_t *list, const json_t *one)
+{
+	static const char *const names[] = {"name", "port", "cpu"};
+	json_t *other;
+	size_t i;
+
+	json_array_foreach(list, i, other)
+	{
+		bool same = true;
+
+		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
+			same &= json_equal(json_object_get(other, names[n]),
+					json_object_get(one, names[n])) ||
+			        (!json_object_get(other, names[n]) &&
+					!json_object_get(one, names[n]));
+		if (same)
+			return other;
+	}
+	json_array_append_new(list, other = json_object());
+	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
+		if (json_object_get(one, names[n]))
+			json_object_set(other, names[n], json_object_get(one, names[n]));
+	return other;
+}
+
+static void set_ns(json_t *in, const char *name, uint64_t ticks, double hz)
+{
+	json_object_set_new(
+		in, name, ticks == UINT64_MAX ? json_null() : json_real((double)ticks * 1e9 / hz));
+}
+
+// Percentiles of the whole, with the lost above all.
+static void set_percentiles(json_t *item, const struct hist *h, double hz)
+{
+	static const struct {
+		const char *name;
+		double share;
+	} rows[] = {{"p50_ns", 0.5}, {"p90_ns", 0.9}, {"p99_ns", 0.99}, {"p999_ns", 0.999},
+		{"p9999_ns", 0.9999}};
+	json_t *latency = json_object_get(json_object_get(item, "latency"), "response");
+	uint64_t lost = (uint64_t)number_or(item, "lost", 0);
+	size_t len = hist_print(h, NULL, 0);
+	char *text = malloc(len + 1);
+
+	for (size_t i = 0; h->count && i < sizeof(rows) / sizeof(rows[0]); i++)
+		set_ns(latency, rows[i].name, hist_percentile(h, rows[i].share, lost), hz);
+	if (text && len) {
+		hist_print(h, text, len + 1);
+		json_object_set_new(latency, "histogram", json_string(text));
+	}
+	free(text);
+}
+
+static void set_rates(json_t *item, double over_s)
+{
+	static const char *const rates[][2] = {
+		{"due_per_s", "due"}, {"sent_per_s", "sent"}, {"answered_per_s", "answered"}};
+	double sent = number_or(item, "sent", 0);
+
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
+		json_object_set_new(item, rates[i][0],
+			json_real(over_s > 0 ? number_or(item, rates[i][1], 0) / over_s : 0));
+	json_object_set_new(
+		item, "loss", json_real(sent > 0 ? number_or(item, "lost", 0) / sent : 0));
+}
+
+static void set_verdict(json_t *document, double last_s)
+{
+	char reason[128];
+
+	snprintf(reason, sizeof(reason),
+		"the tester was killed; its last interval ended %.3g s after the start of the "
+		"measured part",
+		last_s);
+	json_object_set_new(document, "verdict",
+		json_pack("{s:s, s:i, s:s, s:[s], s:[]}", "status", "interrupted", "exit_code",
+			EXIT_INTERRUPTED, "limited_by", "none", "reasons", reason, "criteria"));
+}
+
+void rescue_begin(struct rescue *r, struct book *b)
+{
+	*r = (struct rescue){.book = b};
+	json_object_set_new(b->document, "traffic", json_array());
+	json_object_set_new(b->document, "ports", json_array());
+	json_object_set_new(b->document, "workers", json_array());
+}
+
+static void add_histogram(struct rescue *r, size_t n, const json_t *item)
+{
+	struct hist one;
+
+	if (n >= RESCUE_ITEMS || !book_histogram(r->book, book_at(item, "latency.response"), &one))
+		return;
+	if (!r->sums[n]) {
+		r->sums[n] = malloc(sizeof(*r->sums[n]));
+		if (!r->sums[n])
+			abort();
+		hist_clear(r->sums[n]);
+	}
+	hist_merge(r->sums[n], &one);
+}
+
+void rescue_add(struct rescue *r, const json_t *interval)
+{
+	static const char *const parts[] = {"traffic", "ports", "workers", "responder"};
+	json_t *item;
+	size_t n;
+
+	for (n = 0; n < sizeof(parts) / sizeof(parts[0]); n++)
+		if (json_object_get(interval, parts[n]))
+			add_member(
+				r->book->document, parts[n], json_object_get(interval, parts[n]));
+	r->last_s = fmax(r->last_s, number_or(interval, "t_s", 0));
+	json_array_foreach(json_object_get(interval, "traffic"), n, item) add_histogram(r, n, item);
+}
+
+void rescue_end(struct rescue *r)
+{
+	json_t *document = r->book->document, *item;
+	double hz = book_tick_hz(r->book);
+	size_t n;
+
+	json_array_foreach(json_object_get(document, "traffic"), n, item)
+	{
+		set_rates(item, r->last_s);
+		if (n < RESCUE_ITEMS && r->sums[n] && hz > 0)
+			set_percentiles(item, r->sums[n], hz);
+	}
+	for (n = 0; n < RESCUE_ITEMS; n++)
+		free(r->sums[n]);
+	json_object_set_new(json_object_get(document, "run"), "measured_s", json_real(r->last_s));
+	set_verdict(document, r->last_s);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A handler that counts and answers, a thread that waits for the third signal. Path: cold. Main
+// thread | the thread of the last words.
+#include "signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "engine/run/run.h"
+#include "io/privileges.h"
+
+#define ORDERLY_S 2 // after the third signal, for an end in order
+
+static struct {
+	void (*last_words)(int code);
+	pthread_t main;
+	int stderr_fd; // that of the user: the other one is captured while a driver starts
+	sem_t wake;
+	atomic_bool third, follow;
+	uint64_t keep; // capabilities of the main thread; before follow
+	atomic_flag speaking;
+	atomic_bool halted; // the main thread
+} signals = {.speaking = ATOMIC_FLAG_INIT};
+
+static void answer(int count)
+{
+	static const char *const answers[] = {
+		"ddiperf: interrupted: ending in order (once more: without waiting for replies)\n",
+		"ddiperf: interrupted again: ending without waiting for replies\n",
+		"ddiperf: interrupted for the third time: giving up what does not end now\n",
+	};
+	const char *text = answers[count - 1];
+	ssize_t written = write(signals.stderr_fd, text, strlen(text));
+
+	(void)written;
+}
+
+static void on_signal(int number)
+{
+	int before = errno;
+
+	while (atomic_load(&signals.halted))
+		pause();
+	if (interrupt_count == 3)
+		_exit(EXIT_INTERRUPTED);
+	interrupt_count++;
+	answer(interrupt_count);
+	if (interrupt_count == 3) {
+		atomic_store(&signals.third, true);
+		sem_post(&signals.wake);
+	}
+	errno = before;
+}
+
+// The main thread may be anywhere in the meantime, and stays there.
+static void speak(int code)
+{
+	if (atomic_flag_test_and_set(&signals.speaking))
+		_exit(code); // no memory for the last words
+	if (!pthread_equal(pthread_self(), signals.main)) {
+		atomic_store(&signals.halted, true);
+		pthread_kill(signals.main, SIGINT);
+	}
+	dup2(signals.stderr_fd, STDERR_FILENO);
+	signals.last_words(code);
+	_exit(code);
+}
+
+static void on_no_memory(void)
+{
+	speak(EXIT_ENVIRONMENT);
+}
+
+static void *wait_for_third(void *arg)
+{
+	while (!atomic_load(&signals.third)) {
+		sem_wait(&signals.wake);
+		if (atomic_exchange(&signals.follow, false))
+			privileges_keep(signals.keep);
+	}
+	nanosleep(&(struct timespec){.tv_sec = ORDERLY_S}, NULL);
+	speak(EXIT_INTERRUPTED);
+	return arg;
+}
+
+// It takes no signal itself.
+static void start_waiting(void)
+{
+	sigset_t all, before;
+	pthread_t thread;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&thread, NULL, wait_for_third, NULL) == 0) {
+		pthread_setname_np(thread, "last-words");
+		pthread_detach(thread);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void signals_catch(void (*last_words)(int code))
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_signal}, before;
+
+	signals.last_words = last_words;
+	signals.main = pthread_self();
+	signals.stderr_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	sem_init(&signals.wake, 0, 0);
+	start_waiting();
+	arena_when_exhausted(on_no_memory);
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		sigaction(numbers[i], NULL, &before);
+		if (numbers[i] == SIGHUP && before.sa_handler == SIG_IGN)
+			continue; // nohup
+		sigaction(numbers[i], &action, NULL);
+	}
+}
+
+void signals_follow(void)
+{
+	signals.keep = capabilities_now();
+	atomic_store(&signals.follow, true);
+	sem_post(&signals.wake);
+}
