@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ddiperf report RESULT.json...: results that were written before, in another format. Path: cold.
+// Main thread.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "commands.h"
+#include "document.h"
+#include "format.h"
+#include "format_select.h"
+
+struct reporting {
+	const struct format *format;
+	struct format_input in;
+};
+
+static int write_report(void *ctx, FILE *out)
+{
+	const struct reporting *r = ctx;
+
+	return r->format->write(&r->in, out);
+}
+
+static int write_brief(void *ctx, FILE *out)
+{
+	const struct reporting *r = ctx;
+
+	for (unsigned i = 0; i < r->in.count; i++)
+		fprintf(out, "%.2f\n", select_merit(r->in.books[i]));
+	return 0;
+}
+
+static int write_selectors(void *ctx, FILE *out)
+{
+	const struct reporting *r = ctx;
+
+	select_list(r->in.books[0], out);
+	return 0;
+}
+
+static int refuse(const char *what, const struct format *f, const char *allowed)
+{
+	log_error("report: %s %s: %s", f->name, what, allowed);
+	return EXIT_CONFIG;
+}
+
+static int check(const struct options *o, const struct format *f)
+{
+	if (o->operand_count > 1 && !f->several && !o->brief)
+		return refuse("is made of one result", f, "name one file");
+	if (o->select && !f->selects)
+		return refuse("has fixed figures", f, "leave out --select, or take keyval or csv");
+	if (o->brief && (o->format || o->select)) {
+		log_error("report: --brief prints one figure (leave out --%s)",
+			o->format ? "format" : "select");
+		return EXIT_CONFIG;
+	}
+	return EXIT_PASS;
+}
+
+static int write_all(const struct options *o, struct reporting *r)
+{
+	bool lists = o->select && strcmp(o->select, "?") == 0;
+	struct document_writer w = {o->brief ? write_brief
+				    : lists  ? write_selectors
+					     : write_report,
+		r};
+
+	return document_write_by("report:", o->output ? o->output : "-", &w);
+}
+
+static int report_books(const struct options *o, struct reporting *r)
+{
+	struct book *list = arena_zalloc(o->arena, o->operand_count * sizeof(*list));
+	struct book **books = arena_zalloc(o->arena, o->operand_count * sizeof(*books));
+	int rc = 0;
+
+	for (; r->in.count < o->operand_count; r->in.count++) {
+		books[r->in.count] = &list[r->in.count];
+		rc = book_open(books[r->in.count], o->operands[r->in.count]);
+		if (rc < 0)
+			break;
+	}
+	r->in.books = books;
+	if (rc == 0)
+		rc = write_all(o, r);
+	while (r->in.count)
+		book_close(books[--r->in.count]);
+	return rc == -EINVAL ? EXIT_CONFIG : rc < 0 ? EXIT_ENVIRONMENT : EXIT_PASS;
+}
+
+int cmd_report(const struct options *o)
+{
+	const struct format *of_file = o->format ? NULL : format_of_file(o->output);
+	struct reporting r = {
+		.format = of_file ? of_file : format_find(o->format ? o->format : "keyval"),
+		.in.select = o->select};
+	int code;
+
+	if (!r.format)
+		return EXIT_CONFIG;
+	code = check(o, r.format);
+	if (code == EXIT_PASS && o->output && document_check("report:", o->output) < 0)
+		code = EXIT_CONFIG;
+	return code == EXIT_PASS ? report_books(o, &r) : code;
+}
