@@ -14,59 +14,6 @@
 #include "figures.h"
 #include "stats/text.h"
 
-// One figure in A and B.
-struct change {
-	double a, b; // means where there are repeats
-	double half; // half width of the interval of B - A; NAN: a single run
-};
-
-static double square(double x)
-{
-	return x * x;
-}
-
-// Welch's interval: the two need not have the same variance.
-static double half_interval(const struct spread *a, const struct spread *b, double confidence)
-{
-	double va = square(a->stddev) / a->count, vb = square(b->stddev) / b->count;
-	double freedom;
-
-	if (va + vb == 0)
-		return 0;
-	freedom = square(va + vb) / (square(va) / (a->count - 1) + square(vb) / (b->count - 1));
-	return student_quantile(confidence, (unsigned)fmax(1, floor(freedom))) * sqrt(va + vb);
-}
-
-// A figure that only one of the results has: a counter is 0 in the other, a time is unknown (NAN).
-static struct change change_at(
-	const struct figures *from, const struct figures *to, const char *item, const char *path)
-{
-	const struct figure absent = {.value = figures_absent(path)};
-	const struct figure *in_a = figures_find(from, item, path);
-	const struct figure *in_b = figures_find(to, item, path);
-	const struct figure *a = in_a ? in_a : &absent, *b = in_b ? in_b : &absent;
-	struct change c = {a->value, b->value, NAN};
-	struct spread x, y;
-
-	if (a->repeats) {
-		x = spread_of(a->repeats, from->repeats, from->confidence);
-		c.a = x.mean;
-	}
-	if (b->repeats) {
-		y = spread_of(b->repeats, to->repeats, to->confidence);
-		c.b = y.mean;
-	}
-	if (a->repeats && b->repeats && isfinite(c.a) && isfinite(c.b))
-		c.half = half_interval(&x, &y, fmin(from->confidence, to->confidence));
-	return c;
-}
-
-// The noise of the repeats explains the change. A single run tells nothing about noise: false.
-static bool change_is_noise(const struct change *c)
-{
-	return !isnan(c->half) && fabs(c->b - c->a) <= c->half;
-}
-
 static const char *value_text(double v, const char *unit, char *buf, size_t room)
 {
 	if (isinf(v))
@@ -93,46 +40,8 @@ static const char *difference_text(double a, double b, const char *unit, char *b
 	return buf;
 }
 
-static const char *const headline[] = {"answered_per_s", "loss", "failed",
-	"latency.response.mean_ns", "latency.response.p50_ns", "latency.response.p90_ns",
-	"latency.response.p99_ns", "latency.response.p999_ns", "latency.response.max_ns",
-	"latency.service.p50_ns", "latency.service.p99_ns", NULL};
-
-static const char *const shown_of_steps[] = {
-	".lost", ".failed", ".latency.response.p50_ns", ".latency.response.p99_ns", NULL};
-
-static const char *const volumes[] = {"_bytes", NULL};
-
-static bool begins(const char *text, const char *with)
-{
-	return strncmp(text, with, strlen(with)) == 0;
-}
-
-static bool ends_in_one_of(const char *text, const char *const *ends)
-{
-	for (; *ends; ends++) {
-		size_t len = strlen(*ends);
-
-		if (strlen(text) > len && strcmp(text + strlen(text) - len, *ends) == 0)
-			return true;
-	}
-	return false;
-}
-
-// Protocol counters have a dot in their path and are neither a latency nor a step.
-static bool is_shown(const char *path)
-{
-	for (size_t i = 0; headline[i]; i++)
-		if (strcmp(path, headline[i]) == 0)
-			return true;
-	if (begins(path, "steps."))
-		return ends_in_one_of(path, shown_of_steps);
-	if (ends_in_one_of(path, volumes))
-		return false;
-	return strchr(path, '.') && !begins(path, "latency.") && !begins(path, "send_lag.");
-}
-
-static const char *interval_text(const struct change *c, const char *unit, char *buf, size_t room)
+static const char *interval_text(
+	const struct figures_change *c, const char *unit, char *buf, size_t room)
 {
 	double scale = strcmp(unit, "1") == 0 ? 100 : c->a != 0 ? 100 / c->a : NAN;
 
@@ -140,18 +49,18 @@ static const char *interval_text(const struct change *c, const char *unit, char 
 		buf[0] = '\0';
 	else
 		snprintf(buf, room, "  +- %.3g%s", fabs(scale * c->half),
-			change_is_noise(c) ? ", within noise" : "");
+			figures_change_is_noise(c) ? ", within noise" : "");
 	return buf;
 }
 
 static void print_change(
 	const struct figures *from, const struct figures *to, const struct figure *one)
 {
-	const struct change c = change_at(from, to, one->item, one->path);
+	const struct figures_change c = figures_change(from, to, one->item, one->path);
 	const char *unit = figures_unit(one->path);
 	char a[32], b[32], difference[32], interval[48];
 
-	if (!is_shown(one->path) || (isnan(c.a) && isnan(c.b)))
+	if (!figures_is_shown(one->path) || (isnan(c.a) && isnan(c.b)))
 		return;
 	if (c.a == 0 && c.b == 0 && strchr(one->path, '.'))
 		return;
@@ -280,21 +189,21 @@ static int parse_margin(
 }
 
 // B is worse than allowed, and noise does not explain it.
-static bool is_worse(const struct margin *m, const struct change *c)
+static bool is_worse(const struct margin *m, const struct figures_change *c)
 {
 	double worse = m->higher ? c->b - c->a : c->a - c->b;
 	double allowed = m->relative ? m->allowed * fabs(c->a) : m->allowed;
 
 	if (!isfinite(c->a) || !isfinite(c->b))
 		return m->higher && isfinite(c->a);
-	return worse > allowed && !change_is_noise(c);
+	return worse > allowed && !figures_change_is_noise(c);
 }
 
 // true: B is worse.
 static bool judge_item(const struct margin *m, const struct figures *from, const struct figures *to,
 	const char *item, bool quiet)
 {
-	struct change c = change_at(from, to, item, m->path);
+	struct figures_change c = figures_change(from, to, item, m->path);
 	const char *unit = figures_unit(m->path);
 	bool worse = !figures_has_item(to, item) || is_worse(m, &c);
 	char a[32], b[32], difference[32];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf doctor [FILE]: the abilities of this box, missing parts and their fixes. Changes nothing
-// except that it removes leftovers of a killed run. Path: cold. Main thread.
+// ddiperf doctor [FILE]: the abilities of this box, missing parts and their fixes. Changes nothing.
+// Path: cold. Main thread.
 #include <stdio.h>
 #include <string.h>
 

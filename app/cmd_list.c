@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf list TABLE: drivers, protocols, settings or counters, as reference. Path: cold. Main
-// thread.
+// ddiperf list TABLE: drivers, protocols, settings, counters, formats or selectors, as reference.
+// Path: cold. Main thread.
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +8,8 @@
 #include "base/nearest.h"
 #include "commands.h"
 #include "conf/schema.h"
+#include "format.h"
+#include "format_select.h"
 #include "io/driver.h"
 #include "stats/text.h"
 
@@ -48,6 +50,17 @@ static void list_counters(void)
 	}
 }
 
+static void list_formats(void)
+{
+	for (unsigned i = 0; i < format_count; i++)
+		printf("%-12s  %s\n", formats[i].name, formats[i].help);
+}
+
+static void list_selectors(void)
+{
+	select_list(NULL, stdout);
+}
+
 static const struct {
 	const char *name;
 	void (*list)(void);
@@ -56,6 +69,8 @@ static const struct {
 	{"protocols", list_protocols},
 	{"settings", list_settings},
 	{"counters", list_counters},
+	{"formats", list_formats},
+	{"selectors", list_selectors},
 };
 
 int cmd_list(const struct options *o)
@@ -69,7 +84,8 @@ int cmd_list(const struct options *o)
 		tables[i].list();
 		return EXIT_PASS;
 	}
-	log_error("list: no such table: %s (%s%s%sdrivers, protocols, settings or counters)",
+	log_error("list: no such table: %s (%s%s%sdrivers, protocols, settings, counters, formats "
+		  "or selectors)",
 		o->operand, nearest.name ? "did you mean " : "", nearest.name ? nearest.name : "",
 		nearest.name ? "? " : "");
 	return EXIT_CONFIG;

@@ -1,96 +1,232 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ddiperf run FILE and ddiperf respond FILE: load the file, catch signals, run the user's hooks,
 // execute, report and write the result. Path: cold. Main thread.
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
+#include <sys/stat.h>
 
+#include "base/interrupt.h"
 #include "base/log.h"
+#include "book.h"
 #include "commands.h"
 #include "document.h"
 #include "engine/run/command.h"
 #include "engine/series/series.h"
 #include "engine/tools/dryrun.h"
 #include "engine/tools/selfcheck.h"
-#include "junit.h"
+#include "format.h"
+#include "format_select.h"
+#include "io/state.h"
+#include "part.h"
 #include "report.h"
+#include "signals.h"
 
-#define JUNIT "output.junit:" // as messages call the file
-#define JSON  "--json"
+#define JSON "--json" // as messages call the file
 
-static volatile sig_atomic_t interrupts;
-
-// The third signal ends a start or a stop that hangs.
-static void on_signal(int number)
-{
-	if (++interrupts > 2)
-		_exit(EXIT_INTERRUPTED);
-}
-
-static void catch_signals(void)
-{
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = on_signal}, before;
-
-	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		sigaction(numbers[i], NULL, &before);
-		if (numbers[i] == SIGHUP && before.sa_handler == SIG_IGN)
-			continue; // nohup
-		sigaction(numbers[i], &action, NULL);
-	}
-}
+enum hook_state { HOOKS_IDLE, HOOKS_STARTED, HOOKS_STOPPED }; // the stop hook is due between them
 
 struct session {
 	const struct options *options;
 	const struct config *config;
-	const char *junit; // NULL: none
+	const char *id; // of the run
 	bool respond;
 	bool self_check;
+	bool summed; // the summary was printed
+	enum hook_state hooks;
 	struct report report;
 	struct result result;
+	struct part part;
+	bool keep_part;
 };
 
 static void on_note(void *ctx, const char *text)
 {
-	report_note(ctx, text);
+	struct session *s = ctx;
+
+	report_note(&s->report, text);
+}
+
+static void on_begin(void *ctx, const struct result *r)
+{
+	struct session *s = ctx;
+
+	signals_follow();
+	if (s->part.f)
+		part_begin(&s->part, r, s->config);
+}
+
+static void on_kept(void *ctx, const struct result_interval *i)
+{
+	struct session *s = ctx;
+
+	if (s->part.f)
+		part_add(&s->part, i);
 }
 
 static void on_interval(void *ctx, const struct result_interval *i, bool warmup)
 {
-	report_interval(ctx, i, warmup);
+	struct session *s = ctx;
+
+	report_interval(&s->report, i, warmup);
 }
 
 static void on_responder(void *ctx, double t_s, const struct result_responder *total)
 {
-	report_responder(ctx, t_s, total);
+	struct session *s = ctx;
+
+	report_responder(&s->report, t_s, total);
+}
+
+// The formats that the file asks for, one after the other; *path is the file of the one returned.
+// NULL: that was the last one. Begin with *at = 0.
+static const struct format *next_output(const struct session *s, unsigned *at, const char **path)
+{
+	const struct output_settings *output = &s->config->output;
+
+	while (!s->respond && *at < format_count) {
+		const struct format *f = &formats[(*at)++];
+
+		*path = f->file ? f->file(output) : NULL;
+		if (*path)
+			return f;
+	}
+	return NULL;
+}
+
+static const char *option_of(const struct session *s, const struct format *f)
+{
+	return arena_printf(s->options->arena, "output.%s:", f->name);
+}
+
+// The other output that goes to the same file, and would be replaced by f's; NULL: none. A pipe or
+// a device takes several.
+static const char *same_file(const struct session *s, const struct format *f, const char *path)
+{
+	const struct format *other;
+	const char *taken;
+	struct stat st;
+
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return NULL;
+	if (s->options->json && strcmp(s->options->json, path) == 0)
+		return JSON;
+	for (unsigned at = 0; (other = next_output(s, &at, &taken)) && other != f;)
+		if (strcmp(taken, path) == 0)
+			return option_of(s, other);
+	return NULL;
+}
+
+static int check_output(const struct session *s, const struct format *f, const char *path)
+{
+	const char *option = option_of(s, f), *other = same_file(s, f, path);
+
+	if (other) {
+		log_error("%s %s is the file of %s too (each needs its own)", option, path, other);
+		return -EINVAL;
+	}
+	if (f->series && s->config->search) {
+		log_error("%s a search has trials and no intervals (leave out output.%s, or "
+			  "search)",
+			option, f->name);
+		return -EINVAL;
+	}
+	return document_check(option, path);
 }
 
 static int check_outputs(const struct session *s)
 {
+	const struct format *f;
+	const char *path;
+
 	if (s->options->json && document_check(JSON, s->options->json) < 0)
 		return EXIT_CONFIG;
-	if (s->junit && document_check(JUNIT, s->junit) < 0)
-		return EXIT_CONFIG;
+	for (unsigned at = 0; (f = next_output(s, &at, &path));)
+		if (check_output(s, f, path) < 0)
+			return EXIT_CONFIG;
 	return 0;
 }
 
-static int write_json(const struct session *s)
+// The commands of the user may hold passwords, and the result has them.
+static bool has_commands(const struct config *c)
 {
-	json_t *document = document_result(&s->result, s->config);
-	int rc = document_write_json(JSON, document, s->options->json);
+	return c->hooks.start || c->hooks.stop || c->dut.probe;
+}
 
-	json_decref(document);
+struct writing {
+	const struct format *format;
+	struct book *book;
+};
+
+static int write_format(void *ctx, FILE *out)
+{
+	const struct writing *w = ctx;
+
+	return w->format->write(&(struct format_input){&w->book, 1}, out);
+}
+
+static int write_outputs(const struct session *s, struct book *b)
+{
+	const struct format *f;
+	const char *path;
+	int rc = 0;
+
+	for (unsigned at = 0; (f = next_output(s, &at, &path));) {
+		struct writing w = {f, b};
+
+		rc |= document_write_by(option_of(s, f), path,
+			&(struct document_writer){write_format, &w, has_commands(s->config)});
+	}
 	return rc;
 }
 
-static int write_junit(const struct session *s)
+static bool wants_document(const struct session *s)
 {
-	char *text = junit_text(&s->result);
-	int rc = document_write(JUNIT, text, s->junit);
+	const char *path;
+	unsigned at = 0;
+
+	return s->options->json || s->options->brief || next_output(s, &at, &path);
+}
+
+static int put_book(void *ctx, FILE *out)
+{
+	return book_print(ctx, out);
+}
+
+// With the digits that a reader of the file gets, so that all formats are those of a report on it.
+static json_t *as_written(json_t *document)
+{
+	char *text = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	json_t *again = json_loads(text, 0, NULL);
 
 	free(text);
-	return rc;
+	json_decref(document);
+	return again;
+}
+
+// 0, or below after an error, which was logged. The intervals stay where they are if the document
+// cannot be written.
+static int write_document(struct session *s)
+{
+	struct book book;
+	int rc = 0;
+
+	book_of_run(&book, as_written(document_result(&s->result, s->config)), s->part.f,
+		s->result.number);
+	if (s->options->json)
+		rc = document_write_by(JSON, s->options->json,
+			&(struct document_writer){put_book, &book, has_commands(s->config)});
+	if (rc < 0 && s->part.path && !s->part.error) {
+		log_error("the intervals of the run are in %s", s->part.path);
+		s->keep_part = true;
+	}
+	rc |= write_outputs(s, &book);
+	if (s->options->brief)
+		printf("%.2f\n", select_merit(&book));
+	book_close(&book);
+	return rc | s->part.error;
 }
 
 static void print_line(void *ctx, const char *text)
@@ -98,37 +234,68 @@ static void print_line(void *ctx, const char *text)
 	fprintf(ctx, "%s\n", text);
 }
 
-// A file that could not be written changes the exit code of a run that passed, and of no other.
-static int hand_out(struct session *s, int code)
+// A summary that did not reach standard output, or a result that did not reach its file.
+static void sum_up_on_stderr(struct session *s)
 {
-	bool incomplete = s->result.capture && s->result.capture->incomplete;
+	struct report r;
 
+	report_init(&r, stderr, false);
+	if (s->respond)
+		report_responder_end(&r, s->result.responder);
+	else
+		report_result(&r, &s->result);
+	s->summed = true;
+}
+
+static bool sum_up(struct session *s)
+{
 	if (s->respond)
 		report_responder_end(&s->report, s->result.responder);
 	else
 		report_result(&s->report, &s->result);
 	if (s->self_check && s->report.out)
 		selfcheck_describe(s->config, &s->result, print_line, s->report.out);
-	if (s->junit)
-		incomplete |= write_junit(s) < 0;
-	if (s->options->json)
-		incomplete |= write_json(s) < 0;
+	return s->report.out && !s->report.quiet && fflush(s->report.out) == 0 &&
+	       !ferror(s->report.out);
+}
+
+// A file that could not be written changes the exit code of a run that passed, and of no other.
+static int hand_out(struct session *s, int code)
+{
+	bool incomplete = s->result.capture && s->result.capture->incomplete;
+
+	s->summed = sum_up(s);
+	if (s->report.out && ferror(s->report.out))
+		sum_up_on_stderr(s);
+	if (wants_document(s) && write_document(s) < 0) {
+		incomplete = true;
+		if (!s->summed)
+			sum_up_on_stderr(s);
+	}
+	s->summed = true;
 	return incomplete && code == EXIT_PASS ? EXIT_ENVIRONMENT : code;
 }
 
 static int execute(struct session *s, const struct run_options *run)
 {
-	int code = series_execute(run, s->options->arena, &s->result);
+	int code;
 
+	if (!s->respond && wants_document(s) && part_open(&s->part, s->options->json) < 0)
+		return EXIT_ENVIRONMENT;
+	code = series_execute(run, s->options->arena, &s->result);
 	if (s->respond && code == EXIT_INTERRUPTED)
 		code = EXIT_PASS;
-	return s->result.verdict.status ? hand_out(s, code) : code;
+	if (s->result.verdict.status)
+		code = hand_out(s, code);
+	part_close(&s->part, s->keep_part);
+	return code;
 }
 
 struct hook {
 	const char *name; // "start" or "stop"
 	const char *text; // the command; NULL: none
 	int exit_code;    // of the run; -1: the run has not begun
+	int before;       // interrupts when it began
 };
 
 static const char *text_or_empty(const char *text)
@@ -136,73 +303,132 @@ static const char *text_or_empty(const char *text)
 	return text ? text : "";
 }
 
-// 0, or -1 after an error, which was logged.
-static int run_hook(const struct session *s, const struct run_options *run, const struct hook *h)
+// The first interrupt asks a hook to end, the second one ends it.
+static int heed(void *ctx)
 {
-	struct arena *a = s->options->arena;
-	char *env[6] = {
-		arena_printf(a, "DDIPERF_RUN_ID=%s", text_or_empty(run->id)),
-		arena_printf(a, "DDIPERF_RUN_NAME=%s", text_or_empty(s->config->run.name)),
-		arena_printf(a, "DDIPERF_RESULT=%s", text_or_empty(s->options->json)),
-	};
-	struct command_run c = {
-		.text = h->text, .more_env = env, .timeout_ns = s->config->hooks.timeout_ns};
+	const struct hook *h = ctx;
+	int more = interrupt_count - h->before;
+
+	return more == 0 ? 0 : more == 1 ? SIGTERM : SIGKILL;
+}
+
+// 0, or -errno after an error, which was logged; -ECANCELED: interrupted.
+static int run_hook(const struct session *s, struct hook *h)
+{
+	char text[3][PATH_MAX + 64], more[2][64];
+	char *env[6] = {text[0], text[1], text[2]};
+	struct command_run c = {.text = h->text,
+		.more_env = env,
+		.timeout_ns = s->config->hooks.timeout_ns,
+		.interrupt = heed,
+		.ctx = h};
 	char outcome[96];
 	int rc;
 
 	if (!h->text)
 		return 0;
+	h->before = interrupt_count;
+	snprintf(text[0], sizeof(text[0]), "DDIPERF_RUN_ID=%s", s->id);
+	snprintf(text[1], sizeof(text[1]), "DDIPERF_RUN_NAME=%s",
+		text_or_empty(s->config->run.name));
+	snprintf(text[2], sizeof(text[2]), "DDIPERF_RESULT=%s", text_or_empty(s->options->json));
 	if (h->exit_code >= 0) {
-		env[3] = arena_printf(
-			a, "DDIPERF_STATUS=%s", text_or_empty(s->result.verdict.status));
-		env[4] = arena_printf(a, "DDIPERF_EXIT_CODE=%d", h->exit_code);
+		env[3] = more[0];
+		env[4] = more[1];
+		snprintf(more[0], sizeof(more[0]), "DDIPERF_STATUS=%s",
+			text_or_empty(s->result.verdict.status));
+		snprintf(more[1], sizeof(more[1]), "DDIPERF_EXIT_CODE=%d", h->exit_code);
 	}
 	rc = command_run(&c);
 	if (rc == 0)
 		return 0;
 	log_error("hooks.%s: %s: %s", h->name, h->text,
 		command_outcome(&c, rc, outcome, sizeof(outcome)));
-	return -1;
+	return rc < 0 ? rc : -EIO;
 }
 
-// The stop hook follows every start hook, whatever became of the run.
+// It follows every start hook that did its work, and one that was interrupted in it.
+static int run_stop_hook(struct session *s, int code)
+{
+	struct hook h = {"stop", s->config->hooks.stop, code, 0};
+
+	if (s->hooks != HOOKS_STARTED)
+		return 0;
+	s->hooks = HOOKS_STOPPED;
+	return run_hook(s, &h);
+}
+
 static int execute_between_hooks(struct session *s, const struct run_options *run)
 {
-	const struct hooks_settings *hooks = &s->config->hooks;
-	int code;
+	struct hook h = {"start", s->config->hooks.start, -1, 0};
+	int rc, code = EXIT_INTERRUPTED;
 
-	if (run_hook(s, run, &(struct hook){"start", hooks->start, -1}) < 0)
+	s->hooks = HOOKS_STARTED;
+	rc = run_hook(s, &h);
+	if (rc < 0 && rc != -ECANCELED) {
+		s->hooks = HOOKS_IDLE;
 		return EXIT_ENVIRONMENT;
-	code = execute(s, run);
-	if (run_hook(s, run, &(struct hook){"stop", hooks->stop, code}) < 0 && code == EXIT_PASS)
-		code = EXIT_ENVIRONMENT;
+	}
+	if (!interrupt_count)
+		code = execute(s, run);
+	rc = run_stop_hook(s, code);
+	if (rc < 0 && code == EXIT_PASS)
+		code = rc == -ECANCELED ? EXIT_INTERRUPTED : EXIT_ENVIRONMENT;
 	return code;
+}
+
+// The end without order: see signals.h.
+static struct session *session;
+
+static void last_words(int code)
+{
+	const struct report *r = &session->report;
+
+	run_halt();
+	state_end_own();
+	if (!session->summed && session->result.verdict.status)
+		sum_up_on_stderr(session);
+	else if (!session->summed && r->sent)
+		log_error("until the end of the last interval: sent %llu, answered %llu, lost %llu",
+			(unsigned long long)r->sent, (unsigned long long)r->answered,
+			(unsigned long long)r->lost);
+	if (!session->respond)
+		run_stop_hook(session, code);
+	log_error("the run was given up (exit code %d); the box is as it was before", code);
+}
+
+static bool is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
 }
 
 static int run_session(struct session *s, struct diag *d)
 {
 	const struct options *o = s->options;
-	bool alone = o->json && o->json[0] == '-' && o->json[1] == '\0';
+	bool alone = o->brief || is_stdout(o->json);
 	struct run_options run = {.config = s->config,
 		.diag = d,
 		.respond_only = s->respond,
 		.command = o->command_line,
 		.version = DDIPERF_VERSION,
-		.id = run_make_id(o->arena),
-		.signals = &interrupts,
+		.id = s->config->run.id ? s->config->run.id : run_make_id(o->arena),
+		.signals = &interrupt_count,
 		.hooks = {.note = on_note,
+			.begin = on_begin,
+			.kept = on_kept,
 			.interval = on_interval,
 			.responder = on_responder,
-			.ctx = &s->report}};
+			.ctx = s}};
 	int code;
 
-	s->junit = s->respond ? NULL : s->config->output.junit;
 	code = check_outputs(s);
 	if (code)
 		return code;
 	report_init(&s->report, alone ? NULL : stdout, o->quiet);
 	s->report.duration_s = 1e-9 * (double)s->config->run.duration_ns;
-	catch_signals();
+	s->id = run.id;
+	session = s;
+	signals_catch(last_words);
 	return s->respond ? execute(s, &run) : execute_between_hooks(s, &run);
 }
 
@@ -238,6 +464,11 @@ int cmd_run(const struct options *o)
 	if (o->dry_run && (o->self_check || o->json)) {
 		log_error("run: --dry-run sends nothing and has no result (leave out %s)",
 			o->json ? "--json" : "--self-check");
+		return EXIT_CONFIG;
+	}
+	if (o->brief && (o->dry_run || is_stdout(o->json))) {
+		log_error("run: --brief prints one figure (leave out --%s)",
+			o->dry_run ? "dry-run" : "json -");
 		return EXIT_CONFIG;
 	}
 	s.config = command_config(o, &d);

@@ -16,4 +16,5 @@ int cmd_plan(const struct options *o);
 int cmd_respond(const struct options *o);
 int cmd_doctor(const struct options *o);
 int cmd_compare(const struct options *o);
+int cmd_report(const struct options *o);
 int cmd_list(const struct options *o);

@@ -10,6 +10,8 @@
 #include <jansson.h>
 
 #include "base/log.h"
+#include "base/student.h"
+#include "engine/series/spread.h"
 
 #define SCHEMA      "ddiperf-result/1"
 #define ANSWER      "search.answer"
@@ -25,6 +27,7 @@ struct flattening {
 	uint32_t room;
 	uint32_t repeat; // that the figures belong to; REPEATS_MAX: the run itself
 	uint32_t next;   // where the next figure of a repeat is expected
+	bool too_many;   // some are left out
 };
 
 static const struct {
@@ -149,8 +152,10 @@ static void put_value(struct flattening *f, const char *path, double value)
 
 	if (share)
 		value = f->sent > 0 ? value / f->sent : 0;
-	if (!one && f->out->count == FIGURES_MAX)
+	if (!one && f->out->count == FIGURES_MAX) {
+		f->too_many = true;
 		return;
+	}
 	if (!one)
 		one = add_figure(f, path);
 	if (f->repeat == REPEATS_MAX)
@@ -184,8 +189,10 @@ static void flatten(struct flattening *f, const json_t *v, const char *path, uns
 	const json_t *one;
 	size_t i;
 
-	if (depth == DEPTH_MAX)
+	if (depth == DEPTH_MAX) {
+		f->too_many = true;
 		return;
+	}
 	if (json_is_number(v))
 		put_value(f, path, json_number_value(v));
 	else if (json_is_null(v) && ends_in(path, "_ns"))
@@ -231,7 +238,7 @@ static int refuse_document(const char *file, const char *reason)
 	return -EINVAL;
 }
 
-static int read_document(const json_t *document, struct arena *a, struct figures *out)
+int figures_read(const char *file, const json_t *document, struct arena *a, struct figures *out)
 {
 	struct flattening f = {.out = out, .a = a};
 	const json_t *traffic = json_object_get(document, "traffic");
@@ -239,6 +246,7 @@ static int read_document(const json_t *document, struct arena *a, struct figures
 	const json_t *run = json_object_get(document, "run");
 	size_t i;
 
+	*out = (struct figures){.file = file};
 	if (strcmp(text_of(document, "schema"), SCHEMA) != 0)
 		return refuse_document(out->file,
 			"not a result of ddiperf (name a file written by --json; schema \"" SCHEMA
@@ -251,8 +259,9 @@ static int read_document(const json_t *document, struct arena *a, struct figures
 	out->status = arena_strdup(a, text_of(json_object_get(document, "verdict"), "status"));
 	out->confidence = json_number_value(
 		json_object_get(json_object_get(document, "confidence"), "confidence"));
-	if (out->confidence > 0 && out->confidence < 1 && json_array_size(repeats) >= 2 &&
-		json_array_size(repeats) <= REPEATS_MAX)
+	if (json_array_size(repeats) > REPEATS_MAX)
+		return refuse_document(out->file, "more than 1000 repeats");
+	if (out->confidence > 0 && out->confidence < 1 && json_array_size(repeats) >= 2)
 		out->repeats = (uint32_t)json_array_size(repeats);
 	f.repeat = REPEATS_MAX;
 	flatten_traffic(&f, traffic);
@@ -267,6 +276,9 @@ static int read_document(const json_t *document, struct arena *a, struct figures
 	for (i = 0; i < out->count; i++)
 		if (!out->list[i].repeated)
 			out->list[i].repeats = NULL;
+	if (f.too_many)
+		return refuse_document(out->file, "more figures than can be compared (20000, "
+						  "in 8 levels)");
 	return 0;
 }
 
@@ -276,7 +288,6 @@ int figures_load(const char *file, struct arena *a, struct figures *out)
 	json_t *document = json_load_file(file, 0, &e);
 	int rc;
 
-	*out = (struct figures){.file = file};
 	if (!document) {
 		if (e.line > 0)
 			log_error(
@@ -285,7 +296,90 @@ int figures_load(const char *file, struct arena *a, struct figures *out)
 			log_error("compare: %s", e.text);
 		return -EINVAL;
 	}
-	rc = read_document(document, a, out);
+	rc = figures_read(file, document, a, out);
 	json_decref(document);
 	return rc;
+}
+
+static double square(double x)
+{
+	return x * x;
+}
+
+// Welch's interval: the two need not have the same variance.
+static double half_interval(const struct spread *a, const struct spread *b, double confidence)
+{
+	double va = square(a->stddev) / a->count, vb = square(b->stddev) / b->count;
+	double freedom;
+
+	if (va + vb == 0)
+		return 0;
+	freedom = square(va + vb) / (square(va) / (a->count - 1) + square(vb) / (b->count - 1));
+	return student_quantile(confidence, (unsigned)fmax(1, floor(freedom))) * sqrt(va + vb);
+}
+
+struct figures_change figures_change(
+	const struct figures *from, const struct figures *to, const char *item, const char *path)
+{
+	const struct figure absent = {.value = figures_absent(path)};
+	const struct figure *in_a = figures_find(from, item, path);
+	const struct figure *in_b = figures_find(to, item, path);
+	const struct figure *a = in_a ? in_a : &absent, *b = in_b ? in_b : &absent;
+	struct figures_change c = {a->value, b->value, NAN};
+	struct spread x, y;
+
+	if (a->repeats) {
+		x = spread_of(a->repeats, from->repeats, from->confidence);
+		c.a = x.mean;
+	}
+	if (b->repeats) {
+		y = spread_of(b->repeats, to->repeats, to->confidence);
+		c.b = y.mean;
+	}
+	if (a->repeats && b->repeats && isfinite(c.a) && isfinite(c.b))
+		c.half = half_interval(&x, &y, fmin(from->confidence, to->confidence));
+	return c;
+}
+
+bool figures_change_is_noise(const struct figures_change *c)
+{
+	return !isnan(c->half) && fabs(c->b - c->a) <= c->half;
+}
+
+static const char *const headline[] = {"answered_per_s", "loss", "failed",
+	"latency.response.mean_ns", "latency.response.p50_ns", "latency.response.p90_ns",
+	"latency.response.p99_ns", "latency.response.p999_ns", "latency.response.max_ns",
+	"latency.service.p50_ns", "latency.service.p99_ns", NULL};
+
+static const char *const shown_of_steps[] = {
+	".lost", ".failed", ".latency.response.p50_ns", ".latency.response.p99_ns", NULL};
+
+static const char *const volumes[] = {"_bytes", NULL};
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool ends_in_one_of(const char *text, const char *const *ends)
+{
+	for (; *ends; ends++) {
+		size_t len = strlen(*ends);
+
+		if (strlen(text) > len && strcmp(text + strlen(text) - len, *ends) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool figures_is_shown(const char *path)
+{
+	for (size_t i = 0; headline[i]; i++)
+		if (strcmp(path, headline[i]) == 0)
+			return true;
+	if (begins(path, "steps."))
+		return ends_in_one_of(path, shown_of_steps);
+	if (ends_in_one_of(path, volumes))
+		return false;
+	return strchr(path, '.') && !begins(path, "latency.") && !begins(path, "send_lag.");
 }

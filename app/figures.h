@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "base/arena.h"
 #include "base/nearest.h"
 
@@ -31,6 +33,8 @@ struct figures {
 
 // 0, or -EINVAL with the reason logged.
 int figures_load(const char *file, struct arena *a, struct figures *out);
+// The same of a document that was read; file is its name in messages.
+int figures_read(const char *file, const json_t *document, struct arena *a, struct figures *out);
 
 const struct figure *figures_find(const struct figures *f, const char *item, const char *path);
 
@@ -49,3 +53,20 @@ const char *figures_unit(const char *path);
 
 // The value of a figure that a result does not have: a counter is 0, a time is unknown (NAN).
 double figures_absent(const char *path);
+
+// One figure in A and B.
+struct figures_change {
+	double a, b; // means where there are repeats
+	double half; // half width of the interval of B - A; NAN: a single run
+};
+
+// A figure that only one of the results has: a counter is 0 in the other, a time is unknown (NAN).
+struct figures_change figures_change(
+	const struct figures *from, const struct figures *to, const char *item, const char *path);
+
+// The noise of the repeats explains the change. A single run tells nothing about noise: false.
+bool figures_change_is_noise(const struct figures_change *c);
+
+// Does a table of changes have this figure? Protocol counters have a dot in their path and are
+// neither a latency nor a step.
+bool figures_is_shown(const char *path);

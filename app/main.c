@@ -4,9 +4,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
+#include "base/arena.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "commands.h"
@@ -15,7 +19,7 @@
 
 static const struct command commands[] = {
 	{"run", "FILE", "Run the test in FILE and judge its result",
-		COMMON | OPTION_JSON | OPTION_DRY_RUN | OPTION_SELF_CHECK, cmd_run},
+		COMMON | OPTION_JSON | OPTION_DRY_RUN | OPTION_SELF_CHECK | OPTION_BRIEF, cmd_run},
 	{"check", "FILE", "Validate FILE and the files that it names; send nothing",
 		OPTION_SET | OPTION_DUMP, cmd_check},
 	{"plan", "FILE", "Forecast the demand of FILE on link, CPUs and memory; open no port",
@@ -24,9 +28,12 @@ static const struct command commands[] = {
 		COMMON | OPTION_JSON, cmd_respond},
 	{"compare", "A.json B.json", "Print the changes from result A to result B and judge them",
 		OPTION_FAIL_ON | OPTION_QUIET, cmd_compare},
+	{"report", "RESULT.json...", "Print results in another format: figures, table or file",
+		OPTION_FORMAT | OPTION_OUTPUT | OPTION_SELECT | OPTION_BRIEF, cmd_report},
 	{"doctor", "[FILE]", "Print the abilities of this box, missing parts and their fixes",
 		OPTION_SET, cmd_doctor},
-	{"list", "drivers|protocols|settings|counters", "Print a reference table", 0, cmd_list},
+	{"list", "drivers|protocols|settings|counters|formats|selectors", "Print a reference table",
+		0, cmd_list},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -110,10 +117,27 @@ static void reserve_standard_files(void)
 			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+static void on_no_memory(void)
+{
+	_exit(EXIT_ENVIRONMENT);
+}
+
+// For JSON: its functions would leave out what they have no memory for.
+static void *json_memory(size_t size)
+{
+	void *p = malloc(size);
+
+	if (!p && size)
+		arena_exhausted();
+	return p;
+}
+
 int main(int argc, char **argv)
 {
 	int code;
 
+	arena_when_exhausted(on_no_memory);
+	json_set_alloc_funcs(json_memory, free);
 	reserve_standard_files();
 	signal(SIGPIPE, SIG_IGN); // a reader that goes away must not leave a port open
 	signal(SIGXFSZ, SIG_IGN); // nor must a limit of file size

@@ -26,6 +26,14 @@ static const struct option_row {
 	{OPTION_VERBOSE, 'v', "verbose", NULL, "print each internal step to standard error"},
 	{OPTION_FAIL_ON, 'f', "fail-on", "MARGIN",
 		"fail if B is worse by more than this, like p99:+5% or rate:-2%; may be repeated"},
+	{OPTION_FORMAT, 'F', "format", "NAME",
+		"format of the report (ddiperf list formats); default: by the suffix of OUT, or "
+		"keyval"},
+	{OPTION_OUTPUT, 'o', "output", "OUT", "write to OUT; default: standard output"},
+	{OPTION_SELECT, 'S', "select", "FIGURES",
+		"figures of keyval or csv: A,B;C, a file of such lines, all, or ? to list them"},
+	{OPTION_BRIEF, 'b', "brief", NULL,
+		"print one figure only: answered per second, or the answer of a search"},
 	{OPTION_HELP, 'h', "help", NULL, "print this help"},
 };
 
@@ -95,6 +103,18 @@ static void store_option(struct options *o, int letter)
 	case 'v':
 		o->verbose = true;
 		break;
+	case 'F':
+		o->format = optarg;
+		break;
+	case 'o':
+		o->output = optarg;
+		break;
+	case 'S':
+		o->select = optarg;
+		break;
+	case 'b':
+		o->brief = true;
+		break;
 	}
 }
 
@@ -107,14 +127,17 @@ static enum options_outcome refuse(const struct command *c, const char *reason, 
 static enum options_outcome parse_operands(
 	const struct command *c, int count, char **texts, struct options *o)
 {
+	bool many = c->operand && strstr(c->operand, "...");
 	int room = c->operand ? strchr(c->operand, ' ') ? 2 : 1 : 0;
 
-	if (count > room)
+	if (count > room && !many)
 		return refuse(c, "one argument too many: ", texts[count - 1]);
 	if (count < room && c->operand[0] != '[')
 		return refuse(c, "an argument is missing: ", c->operand);
 	o->operand = count ? texts[0] : NULL;
 	o->second = count > 1 ? texts[1] : NULL;
+	o->operands = texts;
+	o->operand_count = (unsigned)count;
 	return OPTIONS_GO;
 }
 

@@ -18,25 +18,33 @@ enum option_bit {
 	OPTION_SELF_CHECK = 1 << 6,
 	OPTION_FAIL_ON = 1 << 7,
 	OPTION_HELP = 1 << 8, // every command takes it
+	OPTION_FORMAT = 1 << 9,
+	OPTION_OUTPUT = 1 << 10,
+	OPTION_SELECT = 1 << 11,
+	OPTION_BRIEF = 1 << 12,
 };
 
 struct options {
 	const char *operand; // the file, or the table to list; NULL when left out
 	const char *second;  // operand of a command that takes two
-	char **assignments;  // of --set
+	char **operands;     // all of them
+	unsigned operand_count;
+	char **assignments; // of --set
 	unsigned assignment_count;
 	char **margins; // of --fail-on
 	unsigned margin_count;
-	const char *json;    // NULL: none; "-": standard output
-	const char *dry_run; // NULL: none; file to write
-	bool quiet, verbose, dump, self_check;
+	const char *json;                     // NULL: none; "-": standard output
+	const char *dry_run;                  // NULL: none; file to write
+	const char *format, *output, *select; // of report; NULL: not given
+	bool quiet, verbose, dump, self_check, brief;
 	const char *command_line; // as typed, for the result
 	struct arena *arena;      // lives as long as the command
 };
 
 struct command {
 	const char *name;
-	const char *operand; // "FILE", "A B": two, "[FILE]": may be left out; NULL: none
+	const char *operand; // "FILE", "A B": two, "[FILE]": may be left out, "FILE...": any
+	                     // number; NULL: none
 	const char *help;    // one line, no full stop
 	unsigned options;    // OPTION_* that it takes
 	int (*run)(const struct options *o); // returns the exit code

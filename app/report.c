@@ -302,29 +302,78 @@ static void print_peak(FILE *out, const char *name, const struct result_peak *p)
 			search_value(p->rate, load, sizeof(load)));
 }
 
-static void print_cpu_line(FILE *out, const char *box, uint64_t cpus, double used, double us)
+// " (user 5 %, system 2 %)": the shares above 0.
+static void print_cpu_parts(FILE *out, const struct result_cpu_use *u)
 {
-	char share[32], demand[32];
+	const struct {
+		const char *name;
+		double share;
+	} rows[] = {{"user", u->user}, {"system", u->system}, {"irq", u->irq},
+		{"softirq", u->softirq}, {"stolen by the host", u->steal}};
+	const char *before = " (";
+	char share[32];
 
-	if (isnan(used))
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!(rows[i].share > 0))
+			continue;
+		fprintf(out, "%s%s %s", before, rows[i].name,
+			stats_format(rows[i].share, "1", share, sizeof(share)));
+		before = ", ";
+	}
+	if (*before == ',')
+		fputc(')', out);
+}
+
+static void print_cpu_line(
+	FILE *out, const char *box, uint64_t cpus, const struct result_cpu_use *u)
+{
+	char share[32];
+
+	fprintf(out, "  %-12s %s of %llu CPUs", box,
+		stats_format(u->used, "1", share, sizeof(share)), (unsigned long long)cpus);
+	print_cpu_parts(out, u);
+	if (cpus > 1 && !isnan(u->busiest_used))
+		fprintf(out, ", busiest CPU %llu with %s", (unsigned long long)u->busiest,
+			stats_format(u->busiest_used, "1", share, sizeof(share)));
+	fputc('\n', out);
+}
+
+// A worker polls all the time; its work is what it could do more of.
+static void print_head_room(FILE *out, const struct counter_list *workers)
+{
+	const struct result_worker *w = workers->items, *busiest = NULL;
+	char work[32], busy[32];
+
+	for (uint32_t i = 0; i < workers->count; i++)
+		if (w[i].ns_per_transaction > 0 && (!busiest || w[i].busy > busiest->busy))
+			busiest = &w[i];
+	if (!busiest)
 		return;
-	stats_format(used, "1", share, sizeof(share));
-	stats_format(1e3 * us, "ns", demand, sizeof(demand));
-	fprintf(out, "  %-12s %s of %llu CPUs, %s of CPU for each reply\n", box, share,
-		(unsigned long long)cpus, isnan(us) ? "-" : demand);
+	fprintf(out,
+		"  worker       busiest on CPU %llu: %s of work for each transaction, %s of its "
+		"time (room for %.3g times the load)\n",
+		(unsigned long long)busiest->cpu,
+		stats_format(busiest->ns_per_transaction, "ns", work, sizeof(work)),
+		stats_format(busiest->busy, "1", busy, sizeof(busy)), fmax(1 / busiest->busy, 1));
 }
 
 static void print_cpu(FILE *out, const struct result *r)
 {
 	const struct result_dut_figure *f = r->dut ? r->dut->figures.items : NULL;
+	char demand[32];
 
 	fputs("\ncpu (/proc/stat, measured part)\n", out);
 	if (r->cpu)
-		print_cpu_line(out, "tester's box", r->cpu->cpus, r->cpu->used,
-			r->cpu->us_per_transaction);
+		print_cpu_line(out, "tester's box", r->cpu->cpus, &r->cpu->use);
+	print_head_room(out, &r->workers);
 	if (!r->dut)
 		return;
-	print_cpu_line(out, "server's box", r->dut->cpus, r->dut->used, r->dut->us_per_transaction);
+	if (!isnan(r->dut->use.used))
+		print_cpu_line(out, "server's box", r->dut->cpus, &r->dut->use);
+	if (r->dut->us_per_transaction > 0)
+		fprintf(out, "  server       %s of CPU for each reply\n",
+			stats_format(
+				1e3 * r->dut->us_per_transaction, "ns", demand, sizeof(demand)));
 	for (uint32_t i = 0; i < r->dut->figures.count; i++)
 		fprintf(out, "  probe        %s %g\n", f[i].name, f[i].value);
 	if (r->dut->failures)
