@@ -77,8 +77,8 @@ static const struct result_item items[] = {
 static struct result_steer_probe lan_probe = {16, 13, 2, 1, 1};
 
 static const struct result_port ports[] = {
-	{"lan", "af_packet", "veth0", .rx_packets = 100502, .tx_packets = 100500, .rx_no_mbuf = 2,
-		.tx_refused = 7, .other = &lan_other, .steering = "hash",
+	{"lan", "af_packet", "veth0", "veth", .rx_packets = 100502, .tx_packets = 100500,
+		.rx_no_mbuf = 2, .tx_refused = 7, .other = &lan_other, .steering = "hash",
 		.steering_probe = &lan_probe},
 	{"dut", "ring", .rx_packets = 100500, .tx_packets = 100502, .rx_missed_known = true,
 		.steering = "pair"},
@@ -157,13 +157,19 @@ static const struct result_criterion criteria[] = {
 	{"traffic.probes.answered >= 100", 500, true, NULL},
 };
 
+static const char *const labels[] = {"rack=1", "site=lab"};
+
 struct result sample_result(void)
 {
 	return (struct result){
 		.schema = "ddiperf-result/1",
 		.run = {"00000000-1111-4222-8333-444444444444", "sample", "0.0.0",
-			"2024-02-29T12:34:56.789Z", "ddiperf run 'a file.yaml' --json out.json", 2,
-			1, {"A CPU", "6.1.0", "DPDK 22.11", "af_packet, ring", 2.4e9, "pages"}},
+			"2024-02-29T12:34:56.789Z", "ddiperf run 'a file.yaml' --json out.json",
+			.note = "before the upgrade", .labels = {labels, 2},
+			.config_sha256 = "0123456789abcdef", .measured_s = 2,
+			.measured_from_ns = 1709210097789000000, .seed = 1,
+			.host = {"A CPU", "6.1.0", "DPDK 22.11", "af_packet, ring", 2.4e9,
+				"pages"}},
 		.verdict = {"fail", 1, "server", NULL, {reasons, 2}, {criteria, 5}},
 		.traffic = {items, 2},
 		.ports = {ports, 2},

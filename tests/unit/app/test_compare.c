@@ -309,6 +309,10 @@ static void a_file_that_is_no_result_is_refused(void **state)
 		{"{\"schema\": \"ddiperf-result/1\", \"traffic\": []}", "no traffic"},
 		{"{\"schema\": \"ddiperf-result/1\", \"traffic\": [3, {\"name\": \"\"}]}",
 			"no figures in its traffic"},
+		{"{\"schema\": \"ddiperf-result/1\", \"traffic\": [{\"name\": \"q\", \"sent\": 1, "
+		 "\"a\": {\"a\": {\"a\": {\"a\": {\"a\": {\"a\": {\"a\": {\"a\": {\"lost\": "
+		 "1}}}}}}}}}]}",
+			"more figures than can be compared (20000, in 8 levels)"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

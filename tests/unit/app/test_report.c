@@ -209,22 +209,48 @@ static void a_capture_says_what_is_missing_in_it(void **state)
 
 static void cpu_time_of_both_boxes_and_the_probe(void **state)
 {
-	struct result_cpu cpu = {.cpus = 4, .used = 0.5, .us_per_transaction = 1.5};
+	struct result_cpu cpu = {.cpus = 4,
+		.use = {.used = 0.5,
+			.user = 0.375,
+			.system = 0.125,
+			.busiest_used = 1,
+			.busiest = 3},
+		.us_per_transaction = 1.5};
+	const struct result_worker workers[] = {{.cpu = 2, .ns_per_transaction = 50, .busy = 0.125},
+		{.cpu = 3, .ns_per_transaction = 40, .busy = 0.25}};
 	const struct result_dut_figure figure = {"queue", 7};
-	struct result_dut dut = {
-		.samples = 8, .failures = 2, .cpus = 2, .used = NAN, .figures = {&figure, 1}};
+	struct result_dut dut = {.samples = 8,
+		.failures = 2,
+		.cpus = 2,
+		.use = {.used = NAN},
+		.us_per_transaction = NAN,
+		.figures = {&figure, 1}};
 	struct result r = {.verdict = {"pass"}};
 
 	assert_printed(&r, "cpu (", false);
 	r.cpu = &cpu;
-	assert_printed(
-		&r, "  tester's box 50.0 % of 4 CPUs, 1.50 us of CPU for each reply\n", true);
+	assert_printed(&r,
+		"  tester's box 50.0 % of 4 CPUs (user 37.5 %, system 12.5 %), busiest CPU 3 with "
+		"100 %\n",
+		true);
+	assert_printed(&r, "worker ", false);
+	r.workers = (struct counter_list){workers, 2};
+	assert_printed(&r,
+		"  worker       busiest on CPU 3: 40.0 ns of work for each transaction, 25.0 % of "
+		"its "
+		"time (room for 4 times the load)\n",
+		true);
 	r.dut = &dut;
 	assert_printed(&r, "server's box", false);
 	assert_printed(&r, "  probe        queue 7\n  probe        failed 2 times of 10\n", true);
-	dut.used = 0.25;
-	dut.us_per_transaction = NAN;
-	assert_printed(&r, "  server's box 25.0 % of 2 CPUs, - of CPU for each reply\n", true);
+	dut.use = (struct result_cpu_use){.used = 0.25, .steal = 0.5, .busiest_used = 0.3};
+	assert_printed(&r,
+		"  server's box 25.0 % of 2 CPUs (stolen by the host 50.0 %), busiest CPU 0 with "
+		"30.0 %\n",
+		true);
+	assert_printed(&r, "of CPU for each reply", false);
+	dut.us_per_transaction = 1.5;
+	assert_printed(&r, "  server       1.50 us of CPU for each reply\n", true);
 }
 
 static void a_search_answers_in_the_last_line(void **state)

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A result read back: its intervals in turn, members that are missing, files that are no result.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "book.h"
+
+static char file[32];
+static struct book book;
+
+static void write_file(const char *text)
+{
+	FILE *f = fopen(file, "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+static int make_file(void **state)
+{
+	strcpy(file, "/tmp/ddiperf-book.XXXXXX");
+	close(mkstemp(file));
+	return 0;
+}
+
+static int remove_file(void **state)
+{
+	return unlink(file);
+}
+
+static void intervals_come_in_turn_and_again(void **state)
+{
+	write_file("{\"schema\": \"ddiperf-result/1\", \"intervals\": [{\"t_s\": 1}, 7, {\"t_s\": "
+		   "2}]}");
+	assert_int_equal(book_open(&book, file), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_true(book_number(book_next(&book), "t_s") == 1);
+		assert_true(book_number(book_next(&book), "t_s") == 2);
+		assert_null(book_next(&book));
+		book_rewind(&book);
+	}
+	assert_null(book_at(book.document, "intervals"));
+	book_close(&book);
+}
+
+static void a_member_that_is_not_there_has_no_value(void **state)
+{
+	write_file("{\"schema\": \"ddiperf-result/1\", \"run\": {\"name\": \"x\", \"seed\": 3}}");
+	assert_int_equal(book_open(&book, file), 0);
+	assert_string_equal(book_text(book.document, "run.name"), "x");
+	assert_true(book_number(book.document, "run.seed") == 3);
+	assert_true(isnan(book_number(book.document, "run.name")));
+	assert_true(isnan(book_number(book.document, "run.seed.more")));
+	assert_string_equal(book_text(book.document, "run.seed"), "");
+	assert_string_equal(book_text(book.document, "nothing.here"), "");
+	assert_true(book_tick_hz(&book) == 0);
+	assert_null(book_next(&book));
+	book_close(&book);
+}
+
+static void a_histogram_has_the_exact_ends_of_its_latency(void **state)
+{
+	const json_t *latency;
+	struct hist h;
+
+	write_file("{\"schema\": \"ddiperf-result/1\", \"run\": {\"host\": {\"tsc_hz\": 2e9}},"
+		   "\"good\": {\"min_ns\": 500.5, \"mean_ns\": 600, \"max_ns\": 700,"
+		   "\"histogram\": \"384:3\"}, \"bad\": {\"histogram\": \"x\"}, \"none\": {}}");
+	assert_int_equal(book_open(&book, file), 0);
+	latency = book_at(book.document, "good");
+	assert_true(book_histogram(&book, latency, &h));
+	assert_int_equal(h.count, 3);
+	assert_int_equal(h.min, 1001);
+	assert_int_equal(h.max, 1400);
+	assert_true((uint64_t)h.sum == 3600);
+	assert_false(book_histogram(&book, book_at(book.document, "bad"), &h));
+	assert_int_equal(h.count, 0);
+	assert_false(book_histogram(&book, book_at(book.document, "none"), &h));
+	book_close(&book);
+}
+
+static void other_files_are_refused(void **state)
+{
+	static const char *const texts[] = {
+		"", "{", "[]", "{}", "{\"schema\": 1}", "{\"schema\": \"ddiperf-result/2\"}"};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		write_file(texts[i]);
+		assert_true(book_open(&book, file) < 0);
+	}
+	assert_true(book_open(&book, "/nonexistent/file") < 0);
+}
+
+#define BEGIN(n) "{\"begin\": " n ", \"result\": {}}\n"
+#define LINE(n, t, due, more)                                                                      \
+	"{\"number\": " n ", \"t_s\": " t                                                          \
+	", \"traffic\": [{\"name\": \"q\", \"by_due\": " due more "}]}\n"
+#define DUE(answered, mean) "{\"answered\": " answered ", \"failed\": 0, \"mean_ns\": " mean "}"
+
+static struct book of_lines(const char *text, uint64_t run)
+{
+	FILE *f;
+
+	write_file(text);
+	f = fopen(file, "r");
+	assert_non_null(f);
+	book_of_run(&book, json_object(), f, run);
+	return book;
+}
+
+static void close_lines(void)
+{
+	FILE *f = book.part;
+
+	book_close(&book);
+	fclose(f);
+}
+
+static double due(const json_t *interval, const char *path)
+{
+	const json_t *item = json_array_get(json_object_get(interval, "traffic"), 0);
+
+	assert_null(json_object_get(item, "earlier"));
+	assert_null(json_object_get(interval, "number"));
+	return book_number(json_object_get(item, "by_due"), path);
+}
+
+static void late_replies_go_back_to_the_interval_of_their_requests(void **state)
+{
+	const json_t *i;
+
+	// Number 1 was missed: two snapshots in one.
+	of_lines(BEGIN("1") LINE("2", "2", DUE("900", "10"), "") LINE(
+			 "3", "3", DUE("0", "null"), "") LINE("4", "4", DUE("1000", "25"),
+			 ", \"earlier\": [{\"back\": 1, \"answered\": 1, \"failed\": 1, "
+			 "\"time_ns\": 400}, {\"back\": 3, \"answered\": 60, \"failed\": 0, "
+			 "\"time_ns\": 960}, {\"back\": 128, \"answered\": 40, \"failed\": "
+			 "0, \"time_ns\": 40}]"),
+		1);
+	for (int again = 0; again < 2; again++) {
+		i = book_next(&book);
+		assert_true(due(i, "answered") == 1000);
+		assert_true(due(i, "mean_ns") == 10);
+		i = book_next(&book);
+		assert_true(due(i, "answered") == 1 && due(i, "failed") == 1);
+		assert_true(due(i, "mean_ns") == 200);
+		i = book_next(&book);
+		assert_true(due(i, "answered") == 1000 && due(i, "mean_ns") == 25);
+		assert_null(book_next(&book));
+		book_rewind(&book);
+	}
+	close_lines();
+}
+
+static void a_reply_goes_back_as_far_as_replies_are_told_apart(void **state)
+{
+	static char text[40000];
+	char *at = text + sprintf(text, BEGIN("1"));
+	const json_t *i;
+
+	for (int n = 1; n <= 200; n++)
+		at += sprintf(at,
+			"{\"number\": %d, \"t_s\": %d, \"traffic\": [{\"by_due\": {\"answered\": "
+			"5}%s}]}\n",
+			n, n, n == 150 ? ", \"earlier\": [{\"back\": 128, \"answered\": 7}]" : "");
+	of_lines(text, 1);
+	for (int n = 1; n <= 200; n++) {
+		i = book_next(&book);
+		assert_true(book_number(i, "t_s") == n);
+		assert_true(due(i, "answered") == (n == 150 - 128 ? 12 : 5));
+	}
+	assert_null(book_next(&book));
+	close_lines();
+}
+
+static void intervals_are_those_of_one_run(void **state)
+{
+	of_lines(BEGIN("1") LINE("1", "1", "{}", "") BEGIN("2") LINE("1", "10", "{}", "")
+			 LINE("2", "11", "{}", "") BEGIN("3") LINE("1", "20", "{}", ""),
+		2);
+	assert_true(book_number(book_next(&book), "t_s") == 10);
+	assert_true(book_number(book_next(&book), "t_s") == 11);
+	assert_null(book_next(&book));
+	close_lines();
+}
+
+// A kill leaves a part of a line; lines can hold anything.
+static void lines_end_where_they_are_damaged(void **state)
+{
+	of_lines(BEGIN("1") LINE("1", "1", "{}", "") "{\"number\": 2, \"t_", 1);
+	assert_true(book_number(book_next(&book), "t_s") == 1);
+	assert_null(book_next(&book));
+	close_lines();
+	of_lines(
+		BEGIN("1") "{\"traffic\": [{\"earlier\": [{}, 7, {\"back\": -9, \"answered\": 1}], "
+			   "\"by_due\": 3}, 4]}\n"
+			   "{\"traffic\": 5}\n[]\n",
+		1);
+	assert_non_null(book_next(&book));
+	assert_non_null(book_next(&book));
+	assert_null(book_next(&book));
+	close_lines();
+}
+
+static void the_document_is_printed_with_its_intervals(void **state)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	json_t *again;
+
+	of_lines(BEGIN("1") LINE("1", "1", "{}", "") LINE("2", "2", "{}", ""), 1);
+	json_object_set_new(book.document, "schema", json_string("x"));
+	assert_int_equal(book_print(&book, out), 0);
+	fclose(out);
+	again = json_loads(text, 0, NULL);
+	assert_string_equal(book_text(again, "schema"), "x");
+	assert_int_equal(json_array_size(json_object_get(again, "intervals")), 2);
+	json_decref(again);
+	free(text);
+	close_lines();
+}
+
+static void a_run_that_was_killed_has_the_sums_of_its_intervals(void **state)
+{
+	static const char begin[] =
+		"{\"begin\": 1, \"result\": {\"schema\": \"ddiperf-result/1\", \"run\": {\"name\": "
+		"\"x\", \"host\": {\"tsc_hz\": 1e9}}}}\n";
+	static const char line[] =
+		"{\"number\": %d, \"t_s\": %d, \"traffic\": [{\"name\": \"q\", \"sent\": 100, "
+		"\"lost\": "
+		"10, \"in_flight\": %d, \"loss\": 0.1, \"p99_ns\": 5, \"dns\": {\"rcode\": "
+		"{\"NOERROR\": "
+		"90}}, \"latency\": {\"response\": {\"count\": 2, \"min_ns\": %d, \"mean_ns\": %d, "
+		"\"stddev_ns\": 0, \"max_ns\": %d, \"histogram\": \"%d:2\"}}}], \"ports\": "
+		"[{\"name\": "
+		"\"lan\", \"rx_packets\": 90}], \"workers\": [{\"port\": \"lan\", \"cpu\": 1, "
+		"\"busy_s\": "
+		"0.5}]}\n";
+	char text[4096], *at = text + sprintf(text, "%s", begin);
+	const json_t *q;
+
+	for (int n = 1; n <= 4; n++)
+		at += sprintf(at, line, n, n, n, 10 * n, 10 * n, 10 * n, 10 * n);
+	strcpy(at, "{\"number\": 5, \"t_s\"");
+	write_file(text);
+	assert_int_equal(book_open(&book, file), 0);
+	assert_string_equal(book_text(book.document, "verdict.status"), "interrupted");
+	assert_string_equal(book_text(book.document, "run.name"), "x");
+	assert_true(book_number(book.document, "run.measured_s") == 4);
+	q = json_array_get(book_at(book.document, "traffic"), 0);
+	assert_true(book_number(q, "sent") == 400 && book_number(q, "lost") == 40);
+	assert_true(book_number(q, "in_flight") == 4);
+	assert_true(book_number(q, "loss") == 0.1);
+	assert_true(book_number(q, "sent_per_s") == 100);
+	assert_true(book_number(q, "dns.rcode.NOERROR") == 360);
+	assert_true(isnan(book_number(q, "p99_ns")));
+	assert_true(book_number(q, "latency.response.count") == 8);
+	assert_true(book_number(q, "latency.response.min_ns") == 10);
+	assert_true(book_number(q, "latency.response.mean_ns") == 25);
+	assert_true(fabs(book_number(q, "latency.response.stddev_ns") - sqrt(1000. / 7)) < 1e-9);
+	// 8 replies and 40 lost: the half is lost.
+	assert_true(isnan(book_number(q, "latency.response.p50_ns")));
+	assert_string_equal(book_text(q, "latency.response.histogram"), "10:2 10:2 10:2 10:2");
+	q = json_array_get(book_at(book.document, "ports"), 0);
+	assert_true(book_number(q, "rx_packets") == 360);
+	q = json_array_get(book_at(book.document, "workers"), 0);
+	assert_true(book_number(q, "cpu") == 1 && book_number(q, "busy_s") == 2);
+	for (int n = 1; n <= 4; n++)
+		assert_true(book_number(book_next(&book), "t_s") == n);
+	assert_null(book_next(&book));
+	book_close(&book);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(intervals_come_in_turn_and_again),
+		cmocka_unit_test(a_member_that_is_not_there_has_no_value),
+		cmocka_unit_test(a_histogram_has_the_exact_ends_of_its_latency),
+		cmocka_unit_test(other_files_are_refused),
+		cmocka_unit_test(late_replies_go_back_to_the_interval_of_their_requests),
+		cmocka_unit_test(a_reply_goes_back_as_far_as_replies_are_told_apart),
+		cmocka_unit_test(intervals_are_those_of_one_run),
+		cmocka_unit_test(lines_end_where_they_are_damaged),
+		cmocka_unit_test(the_document_is_printed_with_its_intervals),
+		cmocka_unit_test(a_run_that_was_killed_has_the_sums_of_its_intervals),
+	};
+
+	return cmocka_run_group_tests(tests, make_file, remove_file);
+}
