@@ -126,6 +126,7 @@ static void use_criteria(const struct config *c, struct arena *a)
 	struct result_item *results = arena_zalloc(a, (c->traffic.count + 1) * sizeof(*results));
 	const struct result result = {.traffic = {results, c->traffic.count}};
 	struct counter_list judged;
+	struct criteria k;
 
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
 		const struct proto *p = config_item_proto(&items[i], NULL);
@@ -134,7 +135,8 @@ static void use_criteria(const struct config *c, struct arena *a)
 		results[i].counters =
 			(struct counter_choice){p->counters, arena_zalloc(a, p->counters->size)};
 	}
-	judged = criteria_judge(c, &result, a);
+	criteria_start(&k, c, a);
+	judged = criteria_judge(&k, &result, a);
 	require(judged.count <= c->criteria.count * c->traffic.count);
 	require(c->traffic.count == 0 || judged.count >= c->criteria.count);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fuzzes what reads raw frames: frame_parse, every byte of its view, then neigh_answer and
-// neigh_learn. Messages with an ICMP checksum are tried a second time with it put right, or little
+// neigh_claim. Messages with an ICMP checksum are tried a second time with it put right, or little
 // would get past it. Path: cold.
 #include <stdint.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static void check_answer(const struct neigh_self *self, const uint8_t *answer, u
 static void use(const uint8_t *data, uint32_t len)
 {
 	static const uint32_t rooms[] = {0, 13, 41, 60, 85, 100, ROOM};
-	uint8_t mac[6];
+	struct neigh_claim claim;
 	struct frame f, plain;
 	enum frame_kind kind = frame_parse(data, len, &f);
 
@@ -95,8 +95,12 @@ static void use(const uint8_t *data, uint32_t len)
 			check_answer(self, out, written);
 		free(out);
 	}
-	for (size_t i = 0; i < 2; i++)
-		sink ^= neigh_learn(kind, &f, &owned[i].first, mac);
+	if (neigh_claim(kind, &f, &claim)) {
+		require(claim.addr.len == (kind == FRAME_ARP ? 4 : 16));
+		require(!(claim.mac[0] & 1) && !(claim.probe && claim.overrides));
+		touch(claim.addr.bytes, sizeof(claim.addr.bytes));
+		touch(claim.mac, sizeof(claim.mac));
+	}
 }
 
 // In a copy, so that the view of the second try is one of bytes that we may change.

@@ -128,9 +128,14 @@ static void faults_choose(struct faults *f, const uint8_t *head)
 static void start(struct responder *r, struct responder_protocol *p, const uint8_t *head)
 {
 	static const struct port_queue queue = {0, 0};
+	static struct neighbours nobody;
 
 	*r = (struct responder){
-		.wire = {.burst = 32, .reports_checksums = true, .tx_pool = &port.pool},
+		.wire = {.burst = 32,
+			.reports_checksums = true,
+			.tx_pool = &port.pool,
+			.neighbours = &nobody,
+			.clock = &ticking},
 		.queues = &queue,
 		.queue_step = 1,
 		.queue_end = 1,

@@ -145,13 +145,15 @@ static void criterion(const char *text)
 	const struct result result = {.traffic = {results, 2}};
 	struct condition stop;
 	struct condition_error e = {0};
+	struct criteria k;
 	uint32_t judged;
 
 	require(condition_parse(&c, text, CONDITION_STOP, a, &stop, &e) ||
 		(e.what && e.at <= strlen(text)));
 	c.criteria = (struct field_list){&text, 1};
 	criteria_check(&c, a, d);
-	judged = criteria_judge(&c, &result, a).count;
+	criteria_start(&k, &c, a);
+	judged = criteria_judge(&k, &result, a).count;
 	require((judged > 0) == (diag_count(d) == 0));
 	diag_free(d);
 	arena_free(a);

@@ -355,6 +355,7 @@ static void start_snapshot(struct worker_snapshot *s, struct item_snapshot *item
 static void start(const uint8_t *head, bool long_way)
 {
 	static struct port_entry by_port[65536];
+	static struct neighbours nobody;
 	struct worker *w = &run.w;
 
 	memset(&run.t, 0, sizeof(run.t));
@@ -364,6 +365,8 @@ static void start(const uint8_t *head, bool long_way)
 		.wire = {.burst = head[2] & HEAD_TWICE ? 1 : 8,
 			.reports_checksums = !(head[2] & HEAD_SUMS),
 			.tx_pool = &port.pool,
+			.neighbours = &nobody,
+			.clock = &ticking,
 			.self = {.mac = {2, 0, 0, 0, 0, 1}, .owned = sources, .owned_count = 3}},
 		.items = run.items,
 		.item_count = head[2] & HEAD_TWO_ITEMS ? 2 : 1,

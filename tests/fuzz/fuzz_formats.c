@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A result as ddiperf report reads it, in every format: any JSON ends with a text or a refusal. Up
+// to a NUL the input is the document, behind it are selectors. Path: tests only.
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "format.h"
+#include "format_select.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static FILE *nowhere;
+
+static void write_as(const struct format *f, json_t *document, const char *select)
+{
+	struct book book, *books = &book;
+
+	book_take(&book, "result", json_deep_copy(document));
+	f->write(&(struct format_input){&books, 1, f->selects ? select : NULL}, nowhere);
+	if (f->selects)
+		f->write(&(struct format_input){&books, 1}, nowhere);
+	select_merit(&book);
+	book_close(&book);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = calloc(1, size + 2);
+	json_t *document;
+	size_t len;
+
+	if (!nowhere) {
+		log_set_level(LOG_QUIET);
+		nowhere = fopen("/dev/null", "w");
+		stderr = nowhere; // a sanitizer has the file descriptor
+	}
+	if (!text || !nowhere)
+		abort();
+	memcpy(text, data, size);
+	len = strlen(text);
+	document = json_loads(text, 0, NULL);
+	if (json_is_object(document))
+		for (unsigned i = 0; i < format_count; i++)
+			write_as(&formats[i], document, text + len + 1);
+	json_decref(document);
+	free(text);
+	return 0;
+}
