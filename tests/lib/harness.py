@@ -15,13 +15,16 @@ A test file is a program:
 
 Register it with meson's protocol 'tap' and DDIPERF=<path of the binary> in its environment. A test says skip(reason)
 when the box cannot run it; a file whose tests are all skipped counts as skipped. Exit code 1 when a test failed.
-A test that fails while the box was measured to keep the program from a CPU is made again, twice at most; what fails on
-a box that left it alone has failed.
+
+What is about a time, a rate or a latency is said by timing(), and a run that the box made INVALID says so by itself: only
+such a test is made again, and only while the box was measured to keep the program from a CPU. After TRIES of them the
+test is not judged: TODO in TAP, and scripts/test has a budget for it. Any other failure is final at once.
 """
 
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -38,14 +41,42 @@ EXIT = {
     "internal": 6, "interrupted": 130,
 }
 SHOWN = 3000  # characters of an output that a failure shows
+SAID = 300  # the same of a test that is made again
 TRIES = 5
-AWAY_MS = 2  # a worker without its CPU for longer: somebody else had it
+NOT_JUDGED = "not judged"
+SANITIZER = 99  # exit code of a program that a sanitizer stopped: scripts/test sets it
+AWAY_MS = 1  # a worker without its CPU for longer: somebody else had it
 
 _tests = []
 
 
 class Skipped(Exception):
     pass
+
+
+class Timing(AssertionError):
+    """A time, a rate or a latency is not as it should be, and the box may be the cause."""
+
+
+class NotJudged(Exception):
+    """Timing, as often as it was tried, on a box that kept the program from a CPU each time."""
+
+
+def timing(condition, seen):
+    """assert for what another program on the box can change: times, rates, latencies, and what follows from them."""
+    if not condition:
+        raise Timing(seen)
+
+
+def calm(result, most_ms):
+    """What follows needs a box that took no CPU from a worker or the responder for longer: a timeout is near."""
+    away = max((one["max_gap_ns"] / 1e6 for one in threads(result.json)), default=0)
+    timing(away <= most_ms, f"a CPU was away for {away:.1f} ms (more than {most_ms} ms)\n{result}")
+
+
+def threads(document):
+    """The workers and the responder of a result."""
+    return [*document.get("workers", []), *([document["responder"]] if "responder" in document else [])]
 
 
 def skip(reason):
@@ -75,7 +106,7 @@ class Box:
 
     @staticmethod
     def saw(document):
-        for one in [*document.get("workers", []), *([document["responder"]] if "responder" in document else [])]:
+        for one in threads(document):
             Box.away_ms = max(Box.away_ms, one["max_gap_ns"] / 1e6)
             # Each gap is longer than 1 ms, and not longer than the longest.
             fewest = one["gaps_over_1ms"] * 1e-3
@@ -99,19 +130,19 @@ class Box:
 
 
 def attempt(function):
-    """Run one test; again while its failure may be the box's."""
+    """Run one test; again while it is about time and the box took the CPU."""
     for left in reversed(range(TRIES)):
         box = Box()
         try:
             return function()
-        except Skipped:
-            raise
-        except Exception as error:
+        except Timing as error:
             reason = box.disturbed()
-            if left == 0 or not reason:
+            if not reason:
                 raise
-            said = str(error).splitlines() or [type(error).__name__]
-            print(f"# again, {function.__name__}: {reason}: {said[0]}", flush=True)
+            said = (str(error).splitlines() or [type(error).__name__])[0][:SAID]
+            if left == 0:
+                raise NotJudged(f"{reason}: {said}") from error
+            print(f"# again, {function.__name__}: {reason}: {said}", flush=True)
             Box.settle()
 
 
@@ -128,6 +159,8 @@ def main():
             attempt(function)
         except Skipped as reason:
             print(f"ok {name} # SKIP {reason}", flush=True)
+        except NotJudged as reason:
+            print(f"not ok {name} # TODO {NOT_JUDGED}: {reason}", flush=True)
         except Exception:
             failed += 1
             print(f"not ok {name}")
@@ -141,12 +174,25 @@ def main():
 # --- the binary -----------------------------------------------------------------------------------
 
 
-class Result:
-    """What one invocation left: code, json (None when it wrote none), stdout, stderr."""
+# Reasons of an INVALID run that a box gives which other programs use too.
+OF_THE_BOX = re.compile(r"did not have its CPU|sent late: |did not send |clock jumped|the tester dropped ")
 
-    def __init__(self, code, document, stdout, stderr):
+
+class Result:
+    """What one invocation left: code, json (None when it wrote none), stdout, stderr.
+
+    invalid: the test wants the run INVALID by the tester, or does not mind. Elsewhere it is the box's doing.
+    """
+
+    def __init__(self, code, document, stdout, stderr, invalid=False):
         self.code, self.json, self.stdout, self.stderr = code, document, stdout, stderr
+        assert code != SANITIZER, self
+        for one in (document or {}).get("traffic", []):
+            check_sums(one)
         Box.saw(document or {})
+        if code == EXIT["invalid"] and not invalid and document:
+            verdict = document["verdict"]
+            timing(verdict.get("invalid_by") != "tester" or not any(map(OF_THE_BOX.search, verdict["reasons"])), self)
 
     def item(self, name):
         """The traffic item of that name in the JSON result."""
@@ -189,6 +235,7 @@ def execute(argv, timeout=60, **options):
         except BaseException:
             kill(process)
             raise
+    assert process.returncode != SANITIZER, f"{argv}: {err[-SHOWN:]}"
     return process.returncode, out, err
 
 
@@ -205,8 +252,8 @@ def kill(process, number=signal.SIGKILL):
         os.killpg(process.pid, number)
 
 
-def ddiperf(config, *options, command="run", files=None, prefix=(), timeout=60):
-    """Run the binary on a YAML text (None: no file argument) with files {name: content} beside it."""
+def ddiperf(config, *options, command="run", files=None, prefix=(), timeout=60, invalid=False):
+    """Run the binary on a YAML text (None: no file argument) with files {name: content} beside it; invalid: see Result."""
     with config_file(config or "") as path:
         for name, content in (files or {}).items():
             data = content.encode() if isinstance(content, str) else content
@@ -217,14 +264,19 @@ def ddiperf(config, *options, command="run", files=None, prefix=(), timeout=60):
         argv += ["--json", str(out)] if command == "run" and "--json" not in options else []
         code, stdout, stderr = execute([*argv, *options], timeout)
         document = json.loads(out.read_text()) if out.exists() and out.stat().st_size else None
-    return Result(code, document, stdout, stderr)
+    return Result(code, document, stdout, stderr, invalid)
 
 
-def check_ledger(item):
-    """The laws of the ledger, on one traffic item of a finished run."""
+def check_sums(item):
+    """The laws of the ledger, on one traffic item of any run."""
     assert item["due"] == item["sent"] + item["unsent"], item
     assert item["sent"] == (item["answered"] + item["failed"] + item["lost"] + item["no_reply"]
                             + item["in_flight"]), item
+
+
+def check_ledger(item):
+    """The same, on one traffic item of a run that came to its end."""
+    check_sums(item)
     assert item["in_flight"] == 0, item
 
 

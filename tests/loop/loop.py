@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Configurations as dicts (JSON is YAML), packet files, and how to judge a run on a box that others use too.
+"""Configurations as dicts (JSON is YAML), and packet files.
 
 RELAXED goes into configurations of tests that are not about timing: the run is never invalid, every figure
 still counts.
@@ -14,7 +14,7 @@ import sys
 import time
 from collections import namedtuple
 
-from harness import EXIT, TRIES, ddiperf, kill, skip, start
+from harness import EXIT, ddiperf, kill, skip, start
 
 RELAXED = {"unsent": "100%", "send_lag_p99": "1h", "dropped": "100%", "stolen": "100%"}
 
@@ -56,15 +56,6 @@ def refuse_mistakes(good, mistakes):
         elif any(not re.search(r"test\.yaml:\d+:", line) for line in result.stderr.splitlines()):
             wrong.append(f"{mistake!r}: no place in {result.stderr.strip()}")
     assert not wrong, "\n".join(wrong)
-
-
-def valid(run):
-    """The result of run() that is not INVALID, tried again for that reason alone: another process had the CPU."""
-    for _ in range(TRIES):
-        result = run()
-        if result.code != EXIT["invalid"]:
-            break
-    return result
 
 
 # --- CPUs ---------------------------------------------------------------------------------------------

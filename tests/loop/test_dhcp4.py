@@ -3,12 +3,13 @@
 # DHCPv4 clients against the embedded responder: every exchange in each topology, who makes the next one and what becomes
 # of the client, retransmission, leases in a file, several items at once. Faults, packets and bad input: test_dhcp4_*.py.
 
+import contextlib
 import tempfile
 from pathlib import Path
 
 from dhcp4 import (RELAYS, SERVER, answers, check_agreement, clients, family, lines, of_clients, run, served, steps)
-from harness import EXIT, main, test
-from loop import RELAXED, item, sent_to_file
+from harness import EXIT, binary, calm, config_file, kill, main, start, test, timing
+from loop import RELAXED, item, ring, sent_to_file
 
 LIFE = {
     "dora": "36%", "discover": "6%", "rapid": "6%", "renew": "10%", "rebind": "10%", "reboot": "10%", "inform": "6%",
@@ -61,7 +62,8 @@ def each_new_client_takes_four_messages_and_a_lease():
         both = [steps(one)[name]["latency"]["response"] for name in ("discover-offer", "request-ack")]
         # The exchange lasts from the first due time to the ACK, and the second step begins with the OFFER.
         assert whole["max_ns"] >= max(part["max_ns"] for part in both), (whole, both)
-        assert abs(whole["mean_ns"] - sum(part["mean_ns"] for part in both)) < 0.02 * whole["mean_ns"] + 3000, (whole, both)
+        parts = sum(part["mean_ns"] for part in both)
+        timing(abs(whole["mean_ns"] - parts) < 0.02 * whole["mean_ns"] + 3000, (whole, both))
 
 
 @test
@@ -190,8 +192,6 @@ def running_out_of_free_clients_is_counted_and_said():
     assert "300 exchanges could not begin: no client was free" in result.stderr, result
     reasons = result.json["verdict"]["reasons"]
     assert any("300 not sent: no client was free or bound for them (dhcp4.no_..." in reason for reason in reasons), reasons
-    if any("did not have its CPU" in reason for reason in reasons):
-        return
     assert result.json["verdict"]["invalid_by"] == "load" and result.json["verdict"]["limited_by"] == "none", result
     assert "INVALID: too few clients were free" in result.stdout.splitlines()[-1], result
     assert "limited by the load:" in result.stdout and "too slow" not in result.stdout, result
@@ -210,7 +210,8 @@ def running_out_of_bound_clients_is_counted_and_said():
 
 @test
 def a_client_rests_after_a_decline():
-    assert family.seconds_of_declines("dora") < 0.8 < family.seconds_of_declines("dora", decline_rest="400ms")
+    assert family.seconds_of_declines("dora", decline_rest="400ms") > 0.8
+    timing(family.seconds_of_declines("dora") < 0.8, "without a rest it takes as long")
 
 
 @test
@@ -256,6 +257,7 @@ def with_a_full_pool_the_rest_is_lost_and_the_server_says_why():
 
 
 TRY_AGAIN = {"initial": "50ms", "factor": 2, "jitter": "10ms", "tries": 4}
+NEXT_TRY_MS = 30  # a thread that is away for no longer brings on none of them
 
 
 @test
@@ -263,6 +265,7 @@ def what_is_lost_is_asked_again_and_counted_by_attempt():
     result = run(clients(load=ONE_BY_ONE, exchange="discover", retransmit=TRY_AGAIN),
                  responder=answers({"loss": {"every": 2}}))
     one, n = of_clients(result), of_clients(result)["dhcp4"]
+    calm(result, NEXT_TRY_MS)
     assert (one["sent"], one["answered"], one["lost"]) == (10, 10, 0), one
     # Every second answer is lost: all but the first DISCOVER are sent twice.
     assert n["attempt"] == {"1": 1, "2": 9} and n["retransmitted"] == 9, n
@@ -270,7 +273,8 @@ def what_is_lost_is_asked_again_and_counted_by_attempt():
     check_agreement(result, faultless=False)
     # From the first due time it is a whole wait longer than from the last send.
     response, service = one["latency"]["response"], one["latency"]["service"]
-    assert response["p50_ns"] >= 40e6 > service["p50_ns"] and response["max_ns"] >= 40e6, (response, service)
+    assert response["p50_ns"] >= 40e6 and response["max_ns"] >= 40e6, response
+    timing(service["p50_ns"] < 40e6, service)
     assert steps(one)["discover-offer"]["latency"]["response"]["p50_ns"] >= 40e6, one
 
 
@@ -296,6 +300,7 @@ def each_message_of_an_exchange_has_its_own_tries():
     result = run(clients(load={"outstanding": 1, "total": 20}, retransmit={**TRY_AGAIN, "tries": 2}),
                  responder=answers({"loss": {"every": 7}}))
     one, n = of_clients(result), of_clients(result)["dhcp4"]
+    calm(result, NEXT_TRY_MS)
     attempts, again, lost = attempts_expected(20, 7, 2)
     assert (n["attempt"], n["retransmitted"], one["lost"]) == (attempts, again, lost), (n, attempts, again, lost)
     assert n["leases"] == one["answered"] == 20, one
@@ -368,6 +373,43 @@ def a_later_run_renews_and_releases_what_an_earlier_one_got():
 def leases_that_could_not_be_written_are_no_pass():
     result = run(clients(load={"outstanding": 1, "total": 5}, leases={"save": "/dev/full"}))
     assert result.code == EXIT["environment"] and "/dev/full: No space left" in result.stderr, result
+
+
+def written(path, before, size):
+    """Has a run written so many bytes of new leases, to the file or beside it?"""
+    if path.stat().st_size != before:
+        return True
+    with contextlib.suppress(FileNotFoundError):  # renamed in the meantime
+        return any(draft.stat().st_size >= size for draft in path.parent.glob("leases.csv.*"))
+    return True
+
+
+@test
+def leases_of_a_run_killed_while_it_writes_them_are_the_old_ones_or_the_new_ones():
+    count = 30000
+    folder, path = with_leases(10)
+    with folder:
+        head, first = path.read_text().splitlines()[:2]
+        expires = first.rsplit(",", 1)[1]
+        old = head + "\n" + "".join(
+            f"{i},02:00:00:00:{i >> 8:02x}:{i & 255:02x},10.0.{i >> 8}.{i & 255},{SERVER},{expires}\n" for i in range(count))
+        text = ring(
+            clients(load={"outstanding": 1, "total": 20}, clients=count, exchange="renew",
+                    leases={"load": str(path), "save": str(path)}),
+            responder=answers(authoritative=True))
+        cut = 0
+        for size in (0, 1, 20_000, 200_000, 1_000_000, 1_600_000):
+            for draft in path.parent.glob("leases.csv.*"):
+                draft.unlink()
+            path.write_text(old)
+            with config_file(text) as file:
+                process = start([binary(), "run", str(file)])
+                while process.poll() is None and not written(path, len(old), size):
+                    pass
+                kill(process)
+            cut += process.returncode != 0
+            assert path.read_text() == old or len(lines(path)) == count, (size, path.stat())
+        assert cut >= 3, cut  # a file that was just renamed is no reason to fail
 
 
 @test

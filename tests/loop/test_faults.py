@@ -7,15 +7,15 @@ import math
 from bisect import bisect_right
 
 from faults import NAMES, TABLE, check_exact, check_responder, every_nth, expected_faults
-from harness import TRIES, check_ledger, ddiperf, main, test
+from harness import calm, check_ledger, ddiperf, main, test, timing
 from loop import item, ring
 
 RATE = 50_000
 MANY = 8_000  # what is counted to the last packet needs no more: every fault has dozens of turns
 
 
-def run(faults, rate=RATE, seconds=1.0, timeout="300ms", one=None):
-    traffic = item(load={"rate": str(rate)}, timeout=timeout, dns={"names": NAMES})
+def run(faults, rate=RATE, seconds=1.0, timeout_ms=300, one=None):
+    traffic = item(load={"rate": str(rate)}, timeout=f"{timeout_ms}ms", dns={"names": NAMES})
     # A ring that holds all, or what two thirds of a second bring: a busy box must not lose packets of its own.
     holds = {"tx_descriptors": min(32768, max(1024, power_of_two(rate * seconds)))}
     result = ddiperf(ring(
@@ -24,6 +24,7 @@ def run(faults, rate=RATE, seconds=1.0, timeout="300ms", one=None):
     ), timeout=90)
     check_ledger(result.item("queries"))
     check_responder(result.json)
+    calm(result, 0.7 * timeout_ms)
     return result
 
 
@@ -41,15 +42,16 @@ def exact(every):
     check_exact(result, result.json, counts, MANY)
 
 
-def each_fault_alone(name):
-    def alone():
-        exact({name: 97})
-    alone.__name__ = f"{name}_alone_lands_in_its_cell_to_the_last_packet"
-    return test(alone)
+def for_each(name, function, values):
+    """A test for each value: one that must be made again is made alone."""
+    for value in values:
+        def one(value=value):
+            function(value)
+        one.__name__ = name.format(value)
+        test(one)
 
 
-for fault in TABLE:
-    each_fault_alone(fault)
+for_each("{}_alone_lands_in_its_cell_to_the_last_packet", lambda name: exact({name: 97}), TABLE)
 
 
 @test
@@ -103,42 +105,39 @@ def a_late_answer_is_never_credited_to_a_newer_query():
 
     faults = {"delay": {"two_point": {"first": "0s", "second": "250ms", "share_of_second": "50%"}}}
     one = {"source": {"ports": "5000"}, "dns": {"names": ["www.example.com A"]}}
-    result = run(faults, rate, timeout="40ms", one=one)
+    result = run(faults, rate, timeout_ms=40, one=one)
     one = result.item("queries")
     assert one["sent"] == total and one["answered"] + one["lost"] == total, one
     # Whatever was lost came back late, whoever delayed it.
     assert one["late"] == one["lost"], one
     assert one["duplicate"] == one["stray"] == one["malformed"] == 0, one
     slow = result.json["responder"]["faults"]["second_delay"]
-    assert 0.4 * total < slow < 0.6 * total and one["lost"] == slow, (slow, one)
-    assert one["latency"]["service"]["max_ns"] < 40e6, one
+    assert 0.4 * total < slow < 0.6 * total and one["lost"] >= slow, (slow, one)
+    timing(one["lost"] == slow and one["latency"]["service"]["max_ns"] < 40e6, (slow, one))
     slots = int(result.stdout.split(" transaction slots")[0].split()[-1])
     assert slots < rate * 0.25, result  # the delay is longer than one turn of them
 
 
-@test
-def late_answers_of_one_to_nearly_three_timeouts_and_their_duplicates_are_told_apart():
+def late_answers(timeouts):
     """One port and one question: three timeouts take nearly all of its IDs, and the run uses some of them twice. Each
-    answer is sent twice, a fifth of them late."""
-    rate, timeout, total = 50_000, 400e6, 90_000
-    one = {"source": {"ports": "5000"}, "dns": {"names": ["www.example.com A"]}}
+    answer is sent twice, a fifth of them late by so many timeouts."""
+    rate, timeout_ms, total = 50_000, 400, 90_000
+    faults = {"duplicate": {"every": 1},
+              "delay": {"two_point": {"first": "0s", "second": f"{timeouts * timeout_ms:.0f}ms", "share_of_second": "20%"}}}
+    result = run(faults, rate, total / rate, timeout_ms, {"source": {"ports": "5000"}, "dns": {"names": ["www.example.com A"]}})
+    one, done = result.item("queries"), result.json["responder"]["faults"]
+    assert one["sent"] == total == done["duplicate"] and one["unsent"] == 0, (one, done)
+    slow = done["second_delay"]
+    assert 0.19 * total < slow < 0.21 * total, done
+    # The second answer counts as the first one did: the lost transaction stays lost, the answered one answered.
+    assert one["answered"] == total - one["lost"], one
+    assert (one["late"], one["duplicate"]) == (2 * one["lost"], one["answered"]), one
+    assert one["failed"] == one["stray"] == one["malformed"] == 0, one
+    # A worker that was away for long looks at what came meanwhile before anything expires.
+    timing(one["lost"] == slow, (one, slow))
 
-    def judge(result, slack):
-        one, done = result.item("queries"), result.json["responder"]["faults"]
-        assert one["sent"] == total == done["duplicate"] and one["unsent"] == 0, (one, done)
-        slow = done["second_delay"]
-        assert 0.19 * total < slow < 0.21 * total, done
-        # A worker that was away for long looks at what came meanwhile before anything expires.
-        assert one["lost"] == slow or slack and one["lost"] < slow, (one, slow)
-        # The second answer counts as the first one did: the lost transaction stays lost, the answered one answered.
-        assert one["answered"] == total - one["lost"], one
-        assert (one["late"], one["duplicate"]) == (2 * one["lost"], one["answered"]), one
-        assert one["failed"] == one["stray"] == one["malformed"] == 0, one
 
-    for timeouts in (1.25, 2, 2.9):
-        faults = {"duplicate": {"every": 1},
-                  "delay": {"two_point": {"first": "0s", "second": f"{timeouts * timeout:.0f}ns", "share_of_second": "20%"}}}
-        timed(lambda faults=faults: run(faults, rate, total / rate, timeout=f"{timeout:.0f}ns", one=one), judge)
+for_each("late_answers_of_{}_timeouts_and_their_duplicates_are_told_apart", late_answers, (1.25, 2, 2.9))
 
 
 @test
@@ -147,7 +146,7 @@ def a_wrong_id_that_an_earlier_query_had_is_stray_and_not_late():
     rate, total = 5000, 5000
     counts = expected_faults({"wrong_id": 2}, total)
     one = {"source": {"ports": "5000"}}
-    result = run(every_nth({"wrong_id": 2}), rate, timeout="40ms", one=one)
+    result = run(every_nth({"wrong_id": 2}), rate, timeout_ms=40, one=one)
     check_exact(result, result.json, counts, total)
 
 
@@ -156,72 +155,58 @@ def capacity_drops_what_is_above_it():
     result = run_many({"capacity": {"rate": "20k"}})
     one, faults = result.item("queries"), result.json["responder"]["faults"]
     assert one["lost"] == faults["capacity"] and one["answered"] == MANY - faults["capacity"], (one, faults)
-    assert one["answered"] <= 0.4 * MANY + 50 and faults.get("queued", 0) == 0, one
+    assert faults.get("queued", 0) == 0, one
+    timing(one["answered"] <= 0.4 * MANY + 50, one)
 
 
 @test
 def capacity_with_a_queue_answers_at_its_rate_and_makes_wait():
-    def judge(result, slack):
-        one, faults = result.item("queries"), result.json["responder"]["faults"]
-        assert one["lost"] == faults["capacity"] and one["answered"] == RATE - faults["capacity"], (one, faults)
-        assert one["answered"] < 20_700 and one["answered"] > 20_100 - 5 * slack * 2e-5, one
-        # A full queue of 400 at 20 k/s is 20 ms long.
-        assert abs(one["latency"]["service"]["p50_ns"] - 20e6) < 1e6 + slack, one
-    timed(lambda: run({"capacity": {"rate": "20k", "queue": 400}}), judge)
+    result = run({"capacity": {"rate": "20k", "queue": 400}})
+    one, faults = result.item("queries"), result.json["responder"]["faults"]
+    assert one["lost"] == faults["capacity"] and one["answered"] == RATE - faults["capacity"], (one, faults)
+    timing(20_100 < one["answered"] < 20_700, one)
+    # A full queue of 400 at 20 k/s is 20 ms long.
+    timing(abs(one["latency"]["service"]["p50_ns"] - 20e6) < 1e6, one)
 
 
 @test
 def an_outage_loses_what_was_asked_in_it():
-    def judge(result, slack):
-        one, faults = result.item("queries"), result.json["responder"]["faults"]
-        assert one["lost"] == faults["outage"] and one["answered"] == rate - faults["outage"], (one, faults)
-        assert abs(faults["outage"] - 0.3 * rate) < 0.01 * rate + slack * 1e-9 * rate, faults
     rate = 16_000
-    timed(lambda: run({"outage": {"off_at": "400ms", "on_at": "700ms"}}, rate), judge)
+    result = run({"outage": {"off_at": "400ms", "on_at": "700ms"}}, rate)
+    one, faults = result.item("queries"), result.json["responder"]["faults"]
+    assert one["lost"] == faults["outage"] and one["answered"] == rate - faults["outage"], (one, faults)
+    timing(abs(faults["outage"] - 0.3 * rate) < 0.01 * rate, faults)
 
 
-def timed(attempt, judge):
-    """judge(attempt(), slack in ns) holds without slack; in a last attempt, with what the box was seen to take away."""
-    for _ in range(2 * TRIES):
-        result = attempt()
-        try:
-            return judge(result, 0)
-        except AssertionError:
-            pass
-    taken = max(one["max_gap_ns"] for one in (result.json["workers"][0], result.json["responder"]))
-    print(f"# the CPUs were never left alone: judged with {taken / 1e6:.1f} ms away at a time")
-    return judge(result, 5 * taken)
-
-
-def within(measured, injected, slack):
+def check_within(latency, injected, *keys):
     """A hundredth and 20 us, and the width of a histogram's bucket."""
-    return 0 <= measured - injected * 0.992 <= injected * 0.018 + 20e3 + slack
+    for key in keys:
+        assert latency[key] >= injected * 0.992, (key, latency)
+        timing(latency[key] <= injected * 1.01 + 20e3, (key, latency))
 
 
-@test
-def injected_delays_are_measured_as_what_they_are():
-    for text, injected in (("100us", 1e5), ("1ms", 1e6), ("10ms", 1e7), ("100ms", 1e8)):
-        def judge(result, slack, injected=injected):
-            for latency in result.item("queries")["latency"].values():
-                assert latency["min_ns"] >= injected, latency
-                assert within(latency["p50_ns"], injected, slack / 20), latency
-                assert slack or within(latency["p90_ns"], injected, 0), latency
-        timed(lambda text=text: run({"delay": {"constant": text}}, rate=10_000, seconds=0.4), judge)
+def injected_delay(microseconds):
+    result = run({"delay": {"constant": f"{microseconds}us"}}, rate=10_000, seconds=0.4)
+    for latency in result.item("queries")["latency"].values():
+        assert latency["min_ns"] >= microseconds * 1e3, latency
+        check_within(latency, microseconds * 1e3, "p50_ns", "p90_ns")
+
+
+for_each("an_injected_delay_of_{}_us_is_measured_as_what_it_is", injected_delay, (100, 1000, 10_000, 100_000))
 
 
 @test
 def a_mixture_of_two_delays_comes_out_with_its_shares():
-    def judge(result, slack):
-        one = result.item("queries")["latency"]["service"]
-        slow = result.json["responder"]["faults"]["second_delay"]
-        assert abs(slow - 0.05 * total) < 4 * (total * 0.05 * 0.95) ** 0.5, slow
-        assert within(one["p50_ns"], 1e6, slack) and within(one["p90_ns"], 1e6, slack), one
-        assert within(one["p99_ns"], 3e7, slack) and within(one["p999_ns"], 3e7, slack), one
-        mean = 1e6 + slow / total * 29e6
-        assert abs(one["mean_ns"] - mean) < 0.01 * mean + 20e3 + slack, (one, mean)
     total = 2 * MANY
     faults = {"delay": {"two_point": {"first": "1ms", "second": "30ms", "share_of_second": "5%"}}}
-    timed(lambda: run(faults, seconds=total / RATE), judge)
+    result = run(faults, seconds=total / RATE)
+    one = result.item("queries")["latency"]["service"]
+    slow = result.json["responder"]["faults"]["second_delay"]
+    assert abs(slow - 0.05 * total) < 4 * (total * 0.05 * 0.95) ** 0.5, slow
+    check_within(one, 1e6, "p50_ns", "p90_ns")
+    check_within(one, 3e7, "p99_ns", "p999_ns")
+    mean = 1e6 + slow / total * 29e6
+    timing(abs(one["mean_ns"] - mean) < 0.01 * mean + 20e3, (one, mean))
 
 
 def stall_waits(rate, seconds, every, length):
@@ -235,11 +220,11 @@ def stall_waits(rate, seconds, every, length):
     return sorted(waits)
 
 
-def check_percentiles(latency, waits, slack):
+def check_percentiles(latency, waits):
     """Each percentile of the result is one of the expected ones, within a hundredth and ten milliseconds."""
     for key, share in (("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p999_ns", 0.999), ("max_ns", 1)):
         expected = 1e9 * waits[min(len(waits) - 1, int(share * len(waits)))]
-        assert abs(latency[key] - expected) <= 0.01 * expected + 10e6 + slack, (key, latency, expected)
+        timing(abs(latency[key] - expected) <= 0.01 * expected + 10e6, (key, latency, expected))
 
 
 @test
@@ -250,26 +235,25 @@ def a_stall_shows_in_every_query_that_was_due_in_it():
     stalled = total - bisect_right(waits, 0.0)
     assert (total, stalled) == (50_000, 16_000)
 
-    def judge(result, slack):
-        one = result.item("queries")
-        assert one["loop"] == "open" and one["due"] == one["sent"] == one["answered"] == total, one
-        seen = result.json["responder"]["faults"]["stalled"]
-        assert abs(seen - stalled) < 0.01 * stalled + slack * 1e-9 * rate, result
-        check_percentiles(one["latency"]["response"], waits, slack)
-        # An open loop goes on sending: the service latency is the same here.
-        check_percentiles(one["latency"]["service"], waits, slack)
-    faults = {"stall": {"every": "1500ms", "for": "800ms"}}
-    timed(lambda: run(faults, rate, seconds, timeout="3s"), judge)
+    result = run({"stall": {"every": "1500ms", "for": "800ms"}}, rate, seconds, timeout_ms=3000)
+    one = result.item("queries")
+    assert one["loop"] == "open" and one["due"] == one["sent"] == one["answered"] == total, one
+    seen = result.json["responder"]["faults"]["stalled"]
+    timing(abs(seen - stalled) < 0.01 * stalled, result)
+    check_percentiles(one["latency"]["response"], waits)
+    # An open loop goes on sending: the service latency is the same here.
+    check_percentiles(one["latency"]["service"], waits)
 
 
 @test
 def a_closed_loop_says_so_and_hides_the_stall():
-    result = run({"stall": {"every": "700ms", "for": "300ms"}}, rate=1000, timeout="2s", one={"load": {"outstanding": 10}})
+    result = run({"stall": {"every": "700ms", "for": "300ms"}}, rate=1000, timeout_ms=2000, one={"load": {"outstanding": 10}})
     one = result.item("queries")
     check_ledger(one)
     assert one["loop"] == "closed" and "closed loop" in result.stdout, result
     # The few that were asked when it came: next to nothing among all.
-    assert one["latency"]["response"]["max_ns"] > 250e6 and one["latency"]["response"]["p99_ns"] < 100e6, one
+    assert one["latency"]["response"]["max_ns"] > 250e6, one
+    timing(one["latency"]["response"]["p99_ns"] < 100e6, one)
     assert result.json["responder"]["faults"]["stalled"] <= 20, result.json["responder"]
 
 

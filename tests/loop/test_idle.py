@@ -7,7 +7,7 @@ import resource
 import tempfile
 from pathlib import Path
 
-from harness import TRIES, main, test
+from harness import main, test, timing
 from loop import item, sent_to_file
 
 LAG_NS = 2e5
@@ -31,15 +31,12 @@ def slow(timeout, sends):
 
 @test
 def a_worker_that_waits_for_its_next_send_sleeps_and_sends_in_time():
-    for _ in range(TRIES):
-        used, result, worker = slow("5ms", 10)
-        if worker["slept_s"] > 0.5:
-            break
+    used, result, worker = slow("5ms", 10)
     one, measured_s = result.item("queries"), result.json["run"]["measured_s"]
     # On a box that others use too, a worker that polls may get little of its CPU; so it is not compared with one.
-    assert worker["slept_s"] > 0.1 and used < 0.5 * measured_s, (used, measured_s, worker)
+    timing(worker["slept_s"] > 0.5 and used < 0.5 * measured_s, (used, measured_s, worker))
     # What the box itself took is in the longest pass.
-    assert one["send_lag"]["p999_ns"] < LAG_NS + worker["max_gap_ns"], (one, worker)
+    timing(one["send_lag"]["p999_ns"] < LAG_NS + worker["max_gap_ns"], (one, worker))
 
 
 @test

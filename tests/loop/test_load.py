@@ -6,7 +6,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, check_ledger, ddiperf, main, test
+from harness import EXIT, calm, check_ledger, ddiperf, main, test, timing
 from loop import arp_reply, item, pcap_write, ring, sent_to_file
 
 
@@ -16,7 +16,8 @@ def a_closed_loop_asks_again_as_soon_as_it_is_answered():
     assert result.code == 0, result
     one = result.item("queries")
     check_ledger(one)
-    assert one["loop"] == "closed" and one["answered"] == one["sent"] > 1000, one
+    assert one["loop"] == "closed" and one["answered"] == one["sent"], one
+    timing(one["sent"] > 1000, one)
 
 
 @test
@@ -35,8 +36,20 @@ def at_maximum_rate_every_query_still_has_its_place_in_the_ledger():
     assert result.code == 0, result
     one = result.item("queries")
     check_ledger(one)
-    assert one["due"] == one["sent"] > 20000, one
+    assert one["due"] == one["sent"], one
+    timing(one["sent"] > 20000, one)
     assert result.json["verdict"]["limited_by"] != "none", result.json["verdict"]
+
+
+@test
+def memory_that_the_box_does_not_have_is_refused_before_it_is_taken():
+    for config, part in [
+            (ring(item(), item("more", load={"outstanding": 10, "slots": 1000000000})), "traffic more: "),
+            (ring(item(), tester={"mbufs": 1 << 24}), "port tester: ")]:
+        result = ddiperf(config, timeout=60)
+        assert result.code == EXIT["environment"], result
+        assert "not enough memory: " in result.stderr and " MiB are needed and " in result.stderr, result
+        assert f"; {part}" in result.stderr and result.stderr.count(";") == 1, result
 
 
 @test
@@ -45,7 +58,7 @@ def a_total_ends_the_run_when_it_is_reached():
     assert result.code == 0, result
     one = result.item("queries")
     assert one["due"] == one["sent"] == one["answered"] == 1234, one
-    assert result.json["run"]["measured_s"] < 5, result.json["run"]
+    timing(result.json["run"]["measured_s"] < 5, result.json["run"])
 
 
 @test
@@ -123,6 +136,7 @@ def items_with_the_same_source_never_take_each_others_answers():
     items = [item(name, source=source, load={"rate": "1k"}, timeout="100ms") for name in ("one", "two")]
     result = ddiperf(ring(*items))
     assert result.code == 0, result
+    calm(result, 80)
     for name in ("one", "two"):
         one = result.item(name)
         assert one["answered"] == one["sent"] == 300 and one["stray"] == one["duplicate"] == 0, one
@@ -133,7 +147,7 @@ def items_with_the_same_few_ports_have_one_each():
     source = {"ports": ["2000", "2002", "2004"]}
     names = ("one", "two", "three")
     result = ddiperf(ring(*(item(name, source=source, load={"rate": "1k", "total": "100"}) for name in names)))
-    assert result.code in (0, EXIT["invalid"]), result  # so short a run may well be invalid
+    assert result.code == 0, result
     for name in names:
         assert result.item(name)["answered"] == 100, result.item(name)
 

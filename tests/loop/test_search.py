@@ -10,8 +10,8 @@ import signal
 import tempfile
 import time
 
-from harness import EXIT, ROOT, TRIES, binary, check_ledger, config_file, ddiperf, execute, main, start, test
-from loop import RELAXED, item, ring, valid
+from harness import EXIT, ROOT, binary, check_ledger, config_file, ddiperf, execute, main, start, test, timing
+from loop import RELAXED, item, ring
 
 POOL = 200
 CAPACITY = 3000
@@ -33,17 +33,16 @@ def pool(search=None, **sections):
 
 
 def quiet(config):
-    """The result of a run that other processes on the box left alone, if there is one."""
-    for _ in range(TRIES):
-        result = ddiperf(config)
-        if result.code == 0:
-            break
+    """The result of a search with an answer, unless other processes on the box made trials of it invalid."""
+    result = ddiperf(config)
+    invalid = [trial for trial in result.json["search"]["trials"] if trial["verdict"] == "invalid"]
+    timing(result.code == 0 or not invalid, result)
+    assert result.code == 0, result
     return result
 
 
 def found(method):
     result = quiet(pool({"method": method, "sum": "800ms", "steps": "21"}))
-    assert result.code == 0, result
     search = result.json["search"]
     assert search["method"] == method and search["variable"] == SEARCH["variable"], search
     assert search["goals"][0]["limited_by"] == "server" and search["goals"][0]["upper"] > POOL, search
@@ -104,20 +103,16 @@ def a_ramp_finds_the_most_that_is_answered():
     }
     faults = {"capacity": {"rate": f"{CAPACITY}", "queue": CAPACITY // 8}}  # longer than a busy box keeps us waiting
     config = ring(item(timeout="300ms"), responder={"dns": {}, "faults": faults}, search=search)
-    for _ in range(2 * TRIES):  # as long as other processes have the CPU
-        result = ddiperf(config)
-        found = result.json["search"]
-        off = abs((found["goals"][0]["answered_per_s"] or 0) - CAPACITY)
-        if result.code == 0 and off <= 0.05 * CAPACITY:
-            break
-    assert result.code == 0 and off <= 0.05 * CAPACITY, result
-    assert found["goals"][0]["limited_by"] == "server" and CAPACITY < found["goals"][0]["upper"] < 4500, found
+    result = quiet(config)
+    found = result.json["search"]
+    timing(abs((found["goals"][0]["answered_per_s"] or 0) - CAPACITY) <= 0.05 * CAPACITY, result)
+    timing(found["goals"][0]["limited_by"] == "server" and CAPACITY < found["goals"][0]["upper"] < 4500, found)
     rates = [trial["rate"] for trial in found["trials"]]
     assert rates == sorted(rates) and len({trial["seed"] for trial in found["trials"]}) == 1, found
     # One run, whose intervals are the trials.
     one = result.item("queries")
     check_ledger(one)
-    assert abs(sum(t["rate"] * t["duration_s"] for t in found["trials"]) - one["sent"]) < 0.2 * one["sent"], result
+    timing(abs(sum(t["rate"] * t["duration_s"] for t in found["trials"]) - one["sent"]) < 0.2 * one["sent"], result)
     assert rates[0] == 2050, rates
 
 
@@ -132,8 +127,8 @@ def a_server_that_collapses_is_found_out():
     result = quiet(config)
     found = result.json["search"]
     # A busy box answers less than the capacity, never more: how near is the unit test's.
-    assert result.code == 0 and found["answer"] <= 2500, result
-    assert found["peak"]["answered_per_s"] <= 2500, found
+    assert found["answer"] <= 2500 and found["peak"]["answered_per_s"] <= 2500, found
+    timing("collapse" in found, found)
     assert found["collapse"]["rate"] > found["peak"]["rate"], found
     assert found["collapse"]["answered_per_s"] < 0.9 * found["peak"]["answered_per_s"], found
     assert "collapse" in result.stdout, result
@@ -145,7 +140,6 @@ def repeats_and_captures_are_of_the_answer_and_of_every_run():
     with tempfile.TemporaryDirectory(prefix="ddiperf-") as folder:
         result = quiet(pool({"width": "50%", "from": "150", "to": "250"}, run={"warmup": "0s", "repeat": repeat},
                             output={"capture": {"file": f"{folder}/it's.pcapng", "when": ["lost"]}}))
-        assert result.code == 0, result
         search, repeats = result.json["search"], result.json["repeats"]
         names = [one["capture"] for one in search["trials"] + repeats]
         sizes = {name: os.path.getsize(name) for name in names}
@@ -162,7 +156,6 @@ def repeats_and_captures_are_of_the_answer_and_of_every_run():
 @test
 def every_goal_has_an_answer():
     result = quiet(pool({"goals": [{"loss": "0%"}, {"loss": "25%"}], "width": "10%"}))
-    assert result.code == 0, result
     answers = [goal["answer"] for goal in result.json["search"]["goals"]]
     assert abs(answers[0] - POOL) <= 20 and answers[1] > 1.2 * POOL, answers
 
@@ -177,8 +170,8 @@ def a_goal_that_is_never_met_fails():
 @test
 def a_search_that_never_fails_says_that_there_may_be_more():
     result = quiet(pool({"from": "50", "to": "100", "final": SEARCH["trial"]}))
-    assert result.code == 0 and result.json["search"]["answer"] == 100, result
-    assert abs(result.json["run"]["measured_s"] - 0.25) < 0.03, result  # as long as was asked for
+    assert result.json["search"]["answer"] == 100, result
+    timing(abs(result.json["run"]["measured_s"] - 0.25) < 0.03, result)  # as long as was asked for
     assert result.json["search"]["goals"][0]["limited_by"] == "range", result.json["search"]
 
 
@@ -197,7 +190,7 @@ def what_the_tester_cannot_do_is_no_failure_of_the_server():
     config["traffic"][0]["timeout"] = "50ms"
     config["search"]["from"] = "15M"
     config["search"]["to"] = "30M"
-    result = ddiperf(json.dumps(config))
+    result = ddiperf(json.dumps(config), invalid=True)
     assert result.code == EXIT["invalid"], result
     search = result.json["search"]
     assert search["goals"][0]["limited_by"] == "tester" and search["answer"] is None, search
@@ -240,19 +233,20 @@ def a_trial_that_a_rule_ends_has_failed():
               "width": "50%", "warmup": "0s", "trial": "200ms", "final": "200ms", "settle": "0s", "attempts": 9}
     result = quiet(ring(item(), search=search, stop=["due_per_s > 2500"]))
     found = result.json["search"]
-    assert result.code == 0 and found["answer"] == 2000 and found["goals"][0]["upper"] == 4000, result
+    assert found["answer"] == 2000 and found["goals"][0]["upper"] == 4000, result
     ended = [trial for trial in found["trials"] if trial["verdict"] == "fail"]
-    assert ended and all(trial["rate"] == 4000 and trial["duration_s"] < 0.15 for trial in ended), found
-    assert "stopped 0.1 s after" in result.stdout, result
+    assert ended and all(trial["rate"] == 4000 for trial in ended), found
+    timing(all(trial["duration_s"] < 0.15 for trial in ended) and "stopped 0.1 s after" in result.stdout, result)
 
 
 @test
 def repeats_end_when_the_rate_is_known():
     repeat = {"min": 3, "max": 6, "confidence": "95%", "width": "20%", "rest": "0s", "of": ["rate"]}
-    result = valid(lambda: ddiperf(ring(item(load={"rate": "1k"}), run={"repeat": repeat})))
+    result = ddiperf(ring(item(load={"rate": "1k"}), run={"repeat": repeat}))
     assert result.code == 0, result
     known = result.json["confidence"]
-    assert known["reached"] and known["runs"] == 3 == len(result.json["repeats"]), known
+    assert known["runs"] == len(result.json["repeats"]), known
+    timing(known["reached"] and known["runs"] == 3, known)
     rates = [one["traffic"][0]["answered_per_s"] for one in result.json["repeats"]]
     figure = known["figures"][0]
     assert figure["figure"] == "answered_per_s" and abs(figure["mean"] - sum(rates) / 3) < 1e-6, (figure, rates)
@@ -262,11 +256,39 @@ def repeats_end_when_the_rate_is_known():
     assert len({one["seed"] for one in result.json["repeats"]}) == 3
 
 
+def changed_meanwhile(change):
+    """(exit code, document, standard error) of three repeats whose query file changes during the first one."""
+    repeat = {"min": 3, "max": 3, "width": "1000%", "rest": "0s"}
+    config = ring(item(dns={"queries": "q.txt"}), run={"duration": "500ms", "repeat": repeat}, validity=RELAXED)
+    with config_file(config) as path:
+        out, queries = path.parent / "result.json", path.parent / "q.txt"
+        queries.write_text("www.example.com A\n")
+        with start([binary(), "run", str(path), "--json", str(out)], bufsize=0) as process:
+            while "queries" not in process.stdout.readline():  # a live line, or a note of the plan: its input is read
+                assert process.poll() is None, process.stderr.read()
+            change(queries)
+            _, stderr = process.communicate(timeout=30)
+        return process.returncode, json.loads(out.read_text()) if out.exists() else None, stderr
+
+
+@test
+def all_runs_of_a_series_read_the_same_bytes():
+    def replace(path):
+        other = path.with_suffix(".new")
+        other.write_text("these are no queries\n")
+        other.rename(path)
+
+    code, document, stderr = changed_meanwhile(replace)
+    assert code == 0 and len(document["repeats"]) == 3, (code, stderr)
+    code, document, stderr = changed_meanwhile(lambda path: path.write_text("www.example.com AAAA\nother.example.com A\n"))
+    assert code == EXIT["usage"] and "q.txt: has changed since the first run read it" in stderr, (code, stderr)
+
+
 @test
 def repeats_that_disagree_say_so():
     repeat = {"min": 2, "max": 2, "width": "0.01%", "rest": "0s"}
     config = ring(item(load={"outstanding": 1}), run={"duration": "100ms", "repeat": repeat})
-    result = valid(lambda: ddiperf(config))
+    result = ddiperf(config)
     assert result.code == 0 and result.json["confidence"]["reached"] is False, result
     assert "the mean is not known within 0.01 %" in result.stdout, result
 
@@ -277,8 +299,7 @@ def what_ends_repeats_is_the_verdict():
     repeat = {"min": 20, "max": 20, "rest": "0s"}
     one = item(load={"rate": "1k", "total": 1}, timeout="50ms")
     faults = {"loss": {"share": "20%"}}
-    result = valid(lambda: ddiperf(ring(one, run={"repeat": repeat, "seed": 3, "duration": "20ms"},
-                                        responder={"dns": {}, "faults": faults})))
+    result = ddiperf(ring(one, run={"repeat": repeat, "seed": 3, "duration": "20ms"}, responder={"dns": {}, "faults": faults}))
     verdict = result.json["verdict"]
     assert result.code == verdict["exit_code"] == EXIT["unreachable"] and verdict["status"] == "unreachable", result
     assert result.json["confidence"]["runs"] >= 1 and "that count" in verdict["reasons"][0], verdict
@@ -304,7 +325,7 @@ def an_interrupt_between_repeats_is_an_interrupt():
 @test
 def a_repeat_that_fails_a_criterion_fails_the_run():
     repeat = {"min": 2, "max": 2, "rest": "0s"}
-    result = valid(lambda: ddiperf(ring(item(), run={"repeat": repeat}, criteria=["answered_per_s >= 1M"])))
+    result = ddiperf(ring(item(), run={"repeat": repeat}, criteria=["answered_per_s >= 1M"]))
     assert result.code == EXIT["fail"] and "repeat 2: " in result.stdout, result
 
 

@@ -3,12 +3,14 @@
 # The self-test and what every run owes its reader: an exact schedule, a ledger that adds up in total and per interval,
 # and a result with the keys that the interface promises.
 
+import hashlib
 import json
 import re
+import time
 from collections import Counter
 
-from harness import ROOT, TRIES, check_ledger, ddiperf, main, test
-from loop import RELAXED, item, ring, valid
+from harness import ROOT, check_ledger, ddiperf, main, test, timing
+from loop import RELAXED, item, ring
 
 SELFTEST = (ROOT / "config" / "selftest.yaml").read_text()
 LATENCY = {"count", "min_ns", "mean_ns", "stddev_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns"}
@@ -37,19 +39,17 @@ def check_intervals(result):
 
 def check_exact(rate, seconds):
     """So many due in every second; and all of it sent in that very second, when the tester had the CPU all the time."""
-    for _ in range(TRIES):
-        result = steady(rate, f"{seconds}s")
-        check_intervals(result)
-        check_ledger(result.item("queries"))
-        parts = [interval["traffic"][0] for interval in result.json["intervals"][:seconds]]
-        assert [part["due"] for part in parts] == [rate] * seconds, parts
-        longest = result.item("queries")["send_lag"]["max_ns"] * 1e-9
-        behind = [abs(part["due"] - part["sent"]) for part in parts]
-        # A second ends late rather than short, but not for more than a few bursts.
-        if longest * rate < BACKLOG:
-            assert behind == [0] * seconds, parts
-            return
-        assert max(behind) <= longest * rate + 1, (longest, parts)
+    result = steady(rate, f"{seconds}s")
+    check_intervals(result)
+    check_ledger(result.item("queries"))
+    parts = [interval["traffic"][0] for interval in result.json["intervals"][:seconds]]
+    assert [part["due"] for part in parts] == [rate] * seconds, parts
+    longest = result.item("queries")["send_lag"]["max_ns"] * 1e-9
+    behind = [abs(part["due"] - part["sent"]) for part in parts]
+    assert max(behind) <= longest * rate + 1, (longest, parts)
+    # A second ends late rather than short, but not for more than a few bursts.
+    timing(longest * rate < BACKLOG, longest)
+    assert behind == [0] * seconds, parts
 
 
 def check_latency(one, count):
@@ -62,7 +62,7 @@ def check_latency(one, count):
 
 @test
 def the_selftest_passes():
-    result = valid(lambda: ddiperf(SELFTEST))
+    result = ddiperf(SELFTEST)
     assert result.code == 0, result
     assert result.json["verdict"]["status"] == "pass" and result.json["verdict"]["exit_code"] == 0
     one = result.item("queries")
@@ -76,7 +76,7 @@ def the_selftest_passes():
 @test
 def the_selftest_with_dhcp_passes():
     text = (ROOT / "config" / "dhcp4-selftest.yaml").read_text()
-    result = valid(lambda: ddiperf(text, "--set", "run.warmup=100ms", "--set", "run.duration=1s"))
+    result = ddiperf(text, "--set", "run.warmup=100ms", "--set", "run.duration=1s")
     assert result.code == 0, result
 
 
@@ -160,23 +160,26 @@ def every_count_of_the_intervals_adds_up_to_that_of_the_run():
     ends = [interval["ended_ns"] for interval in intervals]
     lengths = [interval["length_s"] for interval in intervals]
     for before, after, length in zip(ends, ends[1:], lengths[1:]):
-        assert abs((after - before) * 1e-9 - length) < 0.005, (before, after, length)
+        timing(abs((after - before) * 1e-9 - length) < 0.005, (before, after, length))
 
 
 @test
 def answers_are_booked_to_the_interval_of_their_queries_too():
     """All answers take 250 ms, so they come two or three intervals after their queries."""
-    result = valid(lambda: ddiperf(ring(run={"duration": "1s"}, responder={
-        "dns": {}, "faults": {"delay": {"constant": "250ms"}}})))
+    result = ddiperf(ring(run={"duration": "1s"}, responder={
+        "dns": {}, "faults": {"delay": {"constant": "250ms"}}}))
     parts = [interval["traffic"][0] for interval in result.json["intervals"]]
     assert [part["by_due"]["answered"] for part in parts[:10]] == [200] * 10, parts
     assert sum(part["by_due"]["answered"] for part in parts) == 2000, parts
-    assert [part["answered"] for part in parts[:2]] == [0, 0] and 50 < parts[2]["answered"] < 150, parts
+    assert [part["answered"] for part in parts[:2]] == [0, 0], parts
+    timing(50 < parts[2]["answered"] < 150, parts)
     # What the responder holds back: 250 ms of 2 000 a second, and nothing at the end.
     waiting = [interval["responder"]["waiting"] for interval in result.json["intervals"]]
-    assert all(400 < held < 600 for held in waiting[3:10]) and waiting[-1] == 0, waiting
+    assert waiting[-1] == 0, waiting
+    timing(all(400 < held < 600 for held in waiting[3:10]), waiting)
     for part in parts[:10]:
-        assert 0.25e9 <= part["by_due"]["mean_ns"] < 0.3e9, part
+        assert part["by_due"]["mean_ns"] >= 0.25e9, part
+        timing(part["by_due"]["mean_ns"] < 0.3e9, part)
 
 
 @test
@@ -198,7 +201,7 @@ def a_run_stops_at_a_count_of_its_protocol():
         result = ddiperf(ring(run={"duration": "3s"}, responder={"dns": {"rcode": rcode}}, stop=rules))
         verdict = result.json["verdict"]
         assert result.code == 1 and verdict["stopped"] == rule, verdict
-        assert verdict["stopped_s"] < 1, verdict
+        timing(verdict["stopped_s"] < 1, verdict)
 
 
 @test
@@ -211,12 +214,12 @@ def the_result_has_the_keys_of_the_interface():
     assert {"id", "name", "version", "started", "measured_s", "seed", "command", "host"} <= set(run), run
     assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", run["id"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", run["started"])
-    assert run["name"] == "keys" and run["seed"] == 7 and abs(run["measured_s"] - 0.3) < 0.001, run
+    assert run["name"] == "keys" and run["seed"] == 7 and abs(run["measured_s"] - 0.3) < 0.001, run  # the schedule's
     assert run["command"].startswith("ddiperf run ")
     assert {"cpu", "kernel", "dpdk", "driver"} <= set(run["host"]), run["host"]
     verdict = document["verdict"]
     assert {"status", "exit_code", "limited_by", "reasons", "criteria"} <= set(verdict), verdict
-    assert verdict["criteria"] == [{"expression": "loss <= 0%", "value": 0, "pass": True}], verdict
+    assert verdict["criteria"] == [{"expression": "loss <= 0%", "value": 0, "pass": True, "unit": "1"}], verdict
     assert verdict["limited_by"] in ("none", "tester", "wire", "server")
 
 
@@ -266,7 +269,7 @@ def what_the_tester_itself_adds_is_measured_before_a_selftest_and_printed():
     for one in (delay["single"], delay["burst"]):
         check_latency(one, one["count"])
         assert one["count"] >= 100, one
-    assert delay["single"]["p50_ns"] < service["p50_ns"] and delay["single"]["min_ns"] < service["min_ns"], result
+    timing(delay["single"]["p50_ns"] < service["p50_ns"] and delay["single"]["min_ns"] < service["min_ns"], result)
     first, second = (line for line in result.stdout.splitlines() if "the tester itself adds p50 " in line)
     assert first.startswith("port tester: ") and "a pass of its loop took p50 " in second, result
     # It leaves no trace in the counters.
@@ -290,5 +293,19 @@ def the_configuration_in_the_result_is_complete_and_runs_again():
         echo["run"].pop("name")
     assert again.json["config"] == first.json["config"]
 
+
+@test
+def a_result_says_who_asked_when_and_for_what():
+    text = ring(run={"note": "before the upgrade", "labels": ["rack=1", "site=lab"], "id": "night-7"})
+    before = time.time_ns()
+    result = ddiperf(text)
+    run, intervals = result.json["run"], result.json["intervals"]
+    assert (run["note"], run["labels"], run["id"]) == ("before the upgrade", ["rack=1", "site=lab"], "night-7"), run
+    assert before < run["measured_from_ns"] < time.time_ns(), run
+    end_ns = run["measured_from_ns"] + intervals[0]["t_s"] * 1e9
+    timing(abs(end_ns - intervals[0]["ended_ns"]) < 1e7, (run, intervals[0]["t_s"], intervals[0]["ended_ns"]))
+    dump = ddiperf(text, "--dump", command="check").stdout
+    assert run["config_sha256"] == hashlib.sha256(dump.encode()).hexdigest(), run
+    assert ddiperf(ring()).json["run"]["config_sha256"] != run["config_sha256"]
 
 main()
