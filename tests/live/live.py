@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from harness import EXIT, TRIES, Lab, Result, binary, config_file, execute, kill, start
+from harness import Lab, Result, binary, config_file, execute, kill, start
 
 DRIVERS = ("pcap", "af_packet", "af_xdp")
 SERVER = {4: "198.18.0.2", 6: "2001:db8::2"}
@@ -68,20 +68,11 @@ def config(driver, *items, run=None, port=None, **sections):
     })
 
 
-def repeat(run, late=lambda result: False):
-    """run() again while the result is INVALID, or late by the given judgement: another process had the CPU."""
-    for _ in range(TRIES):
-        result = run()
-        if result.code != EXIT["invalid"] and not late(result):
-            break
-    return result
-
-
 class Running:
-    """A run in the background that has measured its first interval. After the block: result."""
+    """A run in the background that has measured its first interval. After the block: result; invalid: see Result."""
 
-    def __init__(self, text, *options, prefix=None):
-        self.text, self.options, self.prefix = text, options, prefix
+    def __init__(self, text, *options, prefix=None, invalid=False):
+        self.text, self.options, self.prefix, self.invalid = text, options, prefix, invalid
         self.result = self.process = None
 
     def __enter__(self):
@@ -113,7 +104,7 @@ class Running:
             document = self.out.read_text() if self.out.exists() else ""
             self.stack.close()
         document = json.loads(document) if document else None
-        self.result = Result(self.process.returncode, document, self.head + out, err)
+        self.result = Result(self.process.returncode, document, self.head + out, err, self.invalid)
 
     def signal(self, number=signal.SIGINT):
         """To the program; what started it (ip netns exec) has become it."""
@@ -141,9 +132,30 @@ def link():
     return json.loads(out)[0]
 
 
+def state_files():
+    """What runs on the tester's interfaces wrote down, to be undone."""
+    namespace = Path("/run/netns", f"{lab().prefix}-tester").stat().st_ino
+    return list(Path("/run/ddiperf").glob(f"*@{namespace}"))
+
+
 def check_untouched():
     """No XDP program, no promiscuous flag, no state file."""
     now = link()
     assert "xdp" not in now and not now.get("promiscuity") and "PROMISC" not in now["flags"], now
-    namespace = Path("/run/netns", f"{lab().prefix}-tester").stat().st_ino
-    assert not Path(f"/run/ddiperf/veth0@{namespace}").exists()
+    assert not state_files()
+
+
+@contextlib.contextmanager
+def foreign_xdp():
+    """An XDP program of others on the tester's interface; yields its id."""
+    code, out, err = execute(lab().tester(sys.executable, PEER, "xdp", "veth0"))
+    assert code == 0, err
+    try:
+        yield json.loads(out)["id"]
+    finally:
+        execute(lab().tester("ip", "link", "set", "dev", "veth0", "xdpgeneric", "off"))
+
+
+def attached_xdp():
+    """The id of the XDP program on the tester's interface, None: there is none."""
+    return link().get("xdp", {}).get("prog", {}).get("id")

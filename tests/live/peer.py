@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A name server that misbehaves, one way per UDP port, on the far end of a veth pair.
+"""A name server that misbehaves, one way per UDP port, on the far end of a veth pair; and other hosts there.
 
 usage: peer.py MODE DEVICE          prints "ready", serves until SIGTERM, then prints what it did as JSON
 
   mischief   answer on 198.18.0.2, every port as MISCHIEF says
   flood      answer honestly on port 53, and after every answer send a frame of each broken kind
-  ping ADDRESS COUNT   (DEVICE is not used) ping through the kernel and print how many answers came
+  answer     answer honestly on port 53 of each address of both families
+  ping ADDRESS COUNT       (before DEVICE, which is not used) ping through the kernel and print how many answers came
+  announce ADDRESS         (before DEVICE) say to all that DEVICE has the address: by ARP or by an advertisement
+  xdp        attach an XDP program that lets all packets pass, and print its id; it stays behind
 
 A row of MISCHIEF is a name, what it does with a query, and by how much each cell of the item's ledger grows per query.
 The port of a row is FIRST_PORT plus its number.
 """
 
+import ctypes
 import json
 import os
 import random
@@ -77,11 +81,14 @@ class Peer:
         self.sent = 0  # frames of ours that are no proper answer
         self.random = random.Random(1)
 
-    def listen(self, port):
-        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    def listen(self, port, address=ADDRESS):
+        v6 = ":" in address
+        sock = socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM)
+        if v6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-        sock.bind((ADDRESS, port))
+        sock.bind((address, port))
         self.sockets[sock] = port
 
     def frame(self, ethertype, payload):
@@ -325,6 +332,36 @@ def flood(device):
     return {"queries": queries, "sent": peer.sent}
 
 
+# --- a server that moves --------------------------------------------------------------------------------------------
+
+
+def answer(device):
+    peer = Peer(device)
+    for address in ("0.0.0.0", "::"):
+        peer.listen(53, address)
+    return {"queries": serve(peer, {53: honest})[53]}
+
+
+def announcement(address, mac):
+    """The whole frame: a gratuitous ARP request, or an unsolicited neighbour advertisement that overrides."""
+    if ":" not in address:
+        ip = socket.inet_aton(address)
+        arp = struct.pack("!HHBBH6s4s6s4s", 1, 0x0800, 6, 4, 1, mac, ip, bytes(6), ip)
+        return b"\xff" * 6 + mac + b"\x08\x06" + arp
+    ip, everybody = socket.inet_pton(socket.AF_INET6, address), b"\xff\x02" + bytes(13) + b"\1"
+    message = struct.pack("!BBHI16sBB6s", 136, 0, 0, 0x20 << 24, ip, 2, 1, mac)
+    pseudo = ip + everybody + struct.pack("!II", len(message), 58)
+    message = message[:2] + struct.pack("!H", checksum(pseudo + message)) + message[4:]
+    head = struct.pack("!IHBB", 6 << 28, len(message), 58, 255) + ip + everybody
+    return b"\x33\x33\0\0\0\1" + mac + b"\x86\xdd" + head + message
+
+
+def announce(address, device):
+    peer = Peer(device)
+    peer.put(announcement(address, peer.mac))
+    return {"sent": peer.sent}
+
+
 # --- ping -------------------------------------------------------------------------------------------------------
 
 
@@ -356,12 +393,52 @@ def ping(address, count):
     return {"asked": count, "answered": answers}
 
 
+# --- xdp --------------------------------------------------------------------------------------------------------
+
+SYS_BPF = {"x86_64": 321, "aarch64": 280}
+BPF_PROG_LOAD, BPF_OBJ_GET_INFO_BY_FD, BPF_PROG_TYPE_XDP = 5, 15, 6
+RETURN_XDP_PASS = struct.pack("<BBhi", 0xB7, 0, 0, 2) + struct.pack("<BBhi", 0x95, 0, 0, 0)  # r0 = 2; exit
+RTM_SETLINK, NLM_F_REQUEST_ACK = 19, 5
+IFLA_XDP, IFLA_XDP_FD, IFLA_XDP_FLAGS, XDP_FLAGS_SKB_MODE = 43, 1, 3, 2
+
+
+def bpf(command, attributes):
+    got = ctypes.CDLL(None, use_errno=True).syscall(SYS_BPF[os.uname().machine], command, attributes, len(attributes))
+    if got < 0:
+        raise OSError(ctypes.get_errno(), "bpf")
+    return got
+
+
+def netlink_attribute(kind, value):
+    return struct.pack("=HH", 4 + len(value), kind) + value
+
+
+def xdp(device):
+    """In the kernel's mode (generic), which changes nothing else about the interface."""
+    code, licence = ctypes.create_string_buffer(RETURN_XDP_PASS), ctypes.create_string_buffer(b"GPL")
+    load = struct.pack("=IIQQIIQI", BPF_PROG_TYPE_XDP, 2, ctypes.addressof(code), ctypes.addressof(licence), 0, 0, 0, 0)
+    program = bpf(BPF_PROG_LOAD, load)
+    info = ctypes.create_string_buffer(256)
+    bpf(BPF_OBJ_GET_INFO_BY_FD, struct.pack("=IIQ", program, len(info), ctypes.addressof(info)))
+    nest = (netlink_attribute(IFLA_XDP_FD, struct.pack("=i", program))
+            + netlink_attribute(IFLA_XDP_FLAGS, struct.pack("=I", XDP_FLAGS_SKB_MODE)))
+    body = struct.pack("=BxHiII", 0, 0, socket.if_nametoindex(device), 0, 0) + netlink_attribute(IFLA_XDP | 0x8000, nest)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as netlink:
+        netlink.send(struct.pack("=IHHII", 16 + len(body), RTM_SETLINK, NLM_F_REQUEST_ACK, 1, 0) + body)
+        error = struct.unpack_from("=i", netlink.recv(4096), 16)[0]
+    if error:
+        raise OSError(-error, "XDP program not attached")
+    return {"id": struct.unpack_from("=I", info, 4)[0]}
+
+
 def main(argv):
     mode, *rest = argv
     if mode == "ping":
         outcome = ping(rest[0], int(rest[1]))
+    elif mode == "announce":
+        outcome = announce(*rest)
     else:
-        outcome = {"mischief": mischief, "flood": flood}[mode](rest[0])
+        outcome = {"mischief": mischief, "flood": flood, "answer": answer, "xdp": xdp}[mode](rest[0])
     print(json.dumps(outcome), flush=True)
 
 

@@ -7,8 +7,8 @@ import itertools
 import tempfile
 import time
 
-from harness import EXIT, check_ledger, execute, main, test
-from live import DHCP_PORT, DRIVERS, config, lab, leases, repeat
+from harness import check_ledger, execute, main, test, timing
+from live import DHCP_PORT, DRIVERS, config, lab, leases
 
 SECONDS = 1
 runs = itertools.count(1)  # each with clients that no server has seen yet
@@ -166,6 +166,9 @@ def grown(before, wanted):
 def check(family, server, relayed, result):
     for one in result.json["traffic"]:
         check_ledger(one)
+        # A server that is that slow has the box against it: in a run of a second too few clients have a lease in time.
+        slowest = one["latency"]["service"]["max_ns"]
+        timing(slowest is None or slowest < 0.5e9 * SECONDS, slowest)
         assert one["lost"] == one["stray"] == one["malformed"] == one["duplicate"] == one["late"] == 0, (one, str(result))
     new, fast = result.item("new"), result.item("fast")
     protocol = new["protocol"]
@@ -176,23 +179,16 @@ def check(family, server, relayed, result):
 
 
 def measure(family, server, driver, relayed):
-    def run():
-        here = lab(server)
-        before = family.before(here)
-        result = here.ddiperf(config(
-            driver, *family.items(server, relayed), port=family.port, run={"duration": f"{SECONDS}s"},
-            criteria=["loss <= 0%"],
-        ))
-        assert result.json, result
-        if result.code == EXIT["invalid"]:  # what the tester itself lost is no judgement on anybody
-            return result
-        check(family, server, relayed, result)
-        wanted = family.expected(server, relayed, result)
-        growth = grown(before, wanted)
-        assert growth == wanted, f"server {growth}\ntester {wanted}\n{result}"
-        return result
-
-    result = repeat(run)
+    here = lab(server)
+    before = family.before(here)
+    result = here.ddiperf(config(
+        driver, *family.items(server, relayed), port=family.port, run={"duration": f"{SECONDS}s"}, criteria=["loss <= 0%"],
+    ))
+    assert result.json, result
+    check(family, server, relayed, result)
+    wanted = family.expected(server, relayed, result)
+    growth = grown(before, wanted)
+    assert growth == wanted, f"server {growth}\ntester {wanted}\n{result}"
     assert result.code == 0, result
 
 
@@ -218,8 +214,8 @@ def kea_gets_back_in_a_later_run_what_an_earlier_one_has_saved():
         def go(exchange, **where):
             one = leases("saved", exchange, rate=count, relayed=True, mac="02:0e:00:00:00:00", leases=where)
             one["load"]["total"] = count
-            result = repeat(lambda: lab("kea").ddiperf(config(
-                "af_packet", one, port=DHCP_PORT, run={"duration": "3s"}, criteria=["loss <= 0%"])))
+            result = lab("kea").ddiperf(config(
+                "af_packet", one, port=DHCP_PORT, run={"duration": "3s"}, criteria=["loss <= 0%"]))
             assert result.code == 0, result
             return result.item("saved")
 

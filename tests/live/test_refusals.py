@@ -137,6 +137,23 @@ def a_second_run_on_the_same_interface_is_refused_and_the_first_goes_on():
 
 
 @test
+def devargs_are_no_way_round_a_refusal():
+    """driver: vdev with the devargs of another driver passes its checks and claims the interface."""
+    lab("knot")
+    for devargs in ("net_af_packet0,iface=veth0", "eth_af_packet0,qpairs=1,iface=veth0", "net_pcap0,iface=veth0",
+                    "net_pcap0,rx_iface=veth0,tx_iface=veth0", "net_af_xdp0,iface=veth0"):
+        text = config("vdev", port={"device": devargs})
+        with address_on_veth0("203.0.113.9/24"):
+            refused(text, "203.0.113.9/24", "force: true")
+    text = config("vdev", port={"device": "net_af_packet0,iface=veth0"}, run={"duration": "3s"})
+    with Running(text) as running:
+        result = lab().ddiperf(config("pcap"))
+        assert result.code == EXIT["environment"] and "in use" in result.stderr, result
+    assert running.result.code == 0 and running.result.item("queries")["lost"] == 0, running.result
+    check_untouched()
+
+
+@test
 def doctor_says_the_same_as_a_run():
     with changed(("link", "set", "veth0", "down"), ("link", "set", "veth0", "up")):
         with config_file(config("af_packet")) as path:
