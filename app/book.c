@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "part.h"
+#include "live.h"
 #include "rescue.h"
 
 #define SCHEMA "ddiperf-result/1"
@@ -60,7 +60,7 @@ static int open_document(struct book *b)
 }
 
 // The last run that has begun in the lines of the part; 0: these are no such lines. *begin: its
-// description.
+// description, and its verdict if it has ended.
 static uint64_t last_run(struct book *b, json_t **begin)
 {
 	uint64_t run = 0;
@@ -69,12 +69,14 @@ static uint64_t last_run(struct book *b, json_t **begin)
 	*begin = NULL;
 	rewind(b->part);
 	while ((line = read_line(b))) {
-		const json_t *number = json_object_get(line, PART_BEGIN);
+		const json_t *number = json_object_get(line, LIVE_BEGIN);
 
 		if (number) {
 			run = (uint64_t)json_integer_value(number);
 			json_decref(*begin);
 			*begin = json_incref(json_object_get(line, "result"));
+		} else if (json_object_get(line, LIVE_END)) {
+			json_object_update(*begin, json_object_get(line, "result"));
 		}
 		json_decref(line);
 		if (!run)
@@ -164,12 +166,13 @@ static void give_back(struct book *b, json_t *interval)
 	json_t *items = json_object_get(interval, "traffic"), *item, *e;
 	size_t n, k;
 
-	json_object_del(interval, PART_NUMBER);
+	json_object_del(interval, LIVE_NUMBER);
+	json_object_del(interval, LIVE_LAST);
 	json_array_foreach(items, n, item)
 	{
-		json_t *earlier = json_incref(json_object_get(item, PART_EARLIER));
+		json_t *earlier = json_incref(json_object_get(item, LIVE_EARLIER));
 
-		json_object_del(item, PART_EARLIER);
+		json_object_del(item, LIVE_EARLIER);
 		json_array_foreach(earlier, k, e)
 		{
 			json_t *to = interval_before(b, number_or_0(e, "back"));
@@ -182,23 +185,34 @@ static void give_back(struct book *b, json_t *interval)
 	}
 }
 
+// Is the line an interval of the measured part?
+static bool is_measured(const json_t *line)
+{
+	static const char *const others[] = {LIVE_BEGIN, LIVE_TRIAL, LIVE_END, LIVE_WARMUP};
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		any |= json_object_get(line, others[i]) != NULL;
+	return !any;
+}
+
 // Another interval of the run into the window. false: there is none.
 static bool look_ahead(struct book *b)
 {
 	json_t *line;
 
 	while ((line = read_line(b))) {
-		const json_t *begin = json_object_get(line, PART_BEGIN);
+		const json_t *begin = json_object_get(line, LIVE_BEGIN);
 		unsigned at = (b->first + b->count) % BOOK_WINDOW;
 
 		if (begin)
 			b->ours = (uint64_t)json_integer_value(begin) == b->run;
-		if (begin || !b->ours) {
+		if (begin || !b->ours || !is_measured(line)) {
 			json_decref(line);
 			continue;
 		}
 		b->window[at].interval = line;
-		b->window[at].number = (uint64_t)number_or_0(line, PART_NUMBER);
+		b->window[at].number = (uint64_t)number_or_0(line, LIVE_NUMBER);
 		b->count++;
 		give_back(b, line);
 		return true;

@@ -20,7 +20,7 @@ struct book {
 	// Its intervals: a list,
 	json_t *intervals;
 	size_t next;
-	// or lines of a file (part.h), of which a few are looked at ahead.
+	// or lines of a file (live.h), of which a few are looked at ahead.
 	FILE *part;  // NULL: a list
 	bool opened; // it is the book's
 	uint64_t run;
@@ -41,7 +41,7 @@ int book_open(struct book *b, const char *file);
 
 // A document that the program has at hand; the book owns it now.
 void book_take(struct book *b, const char *name, json_t *document);
-// A result whose intervals are the lines of part (part.h) that belong to the run of that number.
+// A result whose intervals are the lines of part (live.h) that belong to the run of that number.
 // document becomes the book's; part stays the caller's.
 void book_of_run(struct book *b, json_t *document, FILE *part, uint64_t run);
 

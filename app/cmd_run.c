@@ -20,6 +20,7 @@
 #include "format.h"
 #include "format_select.h"
 #include "io/state.h"
+#include "live.h"
 #include "part.h"
 #include "report.h"
 #include "signals.h"
@@ -38,6 +39,7 @@ struct session {
 	enum hook_state hooks;
 	struct report report;
 	struct result result;
+	struct live live;
 	struct part part;
 	bool keep_part;
 };
@@ -49,28 +51,44 @@ static void on_note(void *ctx, const char *text)
 	report_note(&s->report, text);
 }
 
-static void on_begin(void *ctx, const struct result *r)
+static void on_begin(void *ctx, const struct result *r, const struct config *c)
 {
 	struct session *s = ctx;
 
 	signals_follow();
-	if (s->part.f)
-		part_begin(&s->part, r, s->config);
+	live_begin(&s->live, r, s->config, c);
 }
 
 static void on_kept(void *ctx, const struct result_interval *i)
 {
 	struct session *s = ctx;
 
-	if (s->part.f)
-		part_add(&s->part, i);
+	live_interval(&s->live, i, false);
 }
 
 static void on_interval(void *ctx, const struct result_interval *i, bool warmup)
 {
 	struct session *s = ctx;
 
-	report_interval(&s->report, i, warmup);
+	if (warmup) // another one was kept
+		live_interval(&s->live, i, true);
+	if (!s->config->search)
+		report_interval(&s->report, i, warmup);
+}
+
+static void on_trial(
+	void *ctx, const struct result_trial *t, uint32_t number, double answer, double upper)
+{
+	struct session *s = ctx;
+
+	live_trial(&s->live, t, number, answer, upper);
+}
+
+static void on_tick(void *ctx)
+{
+	struct session *s = ctx;
+
+	live_tick(&s->live);
 }
 
 static void on_responder(void *ctx, double t_s, const struct result_responder *total)
@@ -276,17 +294,34 @@ static int hand_out(struct session *s, int code)
 	return incomplete && code == EXIT_PASS ? EXIT_ENVIRONMENT : code;
 }
 
+// All that look at the run while it goes on. 0, or -errno, which was logged.
+static int follow(struct session *s)
+{
+	int rc = 0;
+
+	if (!s->respond && wants_document(s))
+		rc = part_open(&s->part, s->options->json);
+	if (s->part.f)
+		live_follow(&s->live, (struct live_follower){part_line, .ctx = &s->part});
+	return rc;
+}
+
 static int execute(struct session *s, const struct run_options *run)
 {
 	int code;
 
-	if (!s->respond && wants_document(s) && part_open(&s->part, s->options->json) < 0)
+	if (follow(s) < 0) {
+		live_close(&s->live);
 		return EXIT_ENVIRONMENT;
+	}
 	code = series_execute(run, s->options->arena, &s->result);
 	if (s->respond && code == EXIT_INTERRUPTED)
 		code = EXIT_PASS;
-	if (s->result.verdict.status)
+	if (s->result.verdict.status) {
+		live_end(&s->live, &s->result);
 		code = hand_out(s, code);
+	}
+	live_close(&s->live);
 	part_close(&s->part, s->keep_part);
 	return code;
 }
@@ -415,9 +450,11 @@ static int run_session(struct session *s, struct diag *d)
 		.signals = &interrupt_count,
 		.hooks = {.note = on_note,
 			.begin = on_begin,
+			.trial = on_trial,
 			.kept = on_kept,
 			.interval = on_interval,
 			.responder = on_responder,
+			.tick = on_tick,
 			.ctx = s}};
 	int code;
 

@@ -420,7 +420,7 @@ static const struct counter trial_rows[] = {
 	COUNT(result_trial, seed, "seed of the trial; the intervals of a ramp share one"),
 	TEXT(result_trial, capture, "its capture file"),
 };
-static const struct counter_section trial_section = {
+const struct counter_section result_trial_section = {
 	"trials", "a measurement", COUNTER_ROWS(trial_rows), sizeof(struct result_trial)};
 
 static const struct counter goal_rows[] = {
@@ -458,7 +458,7 @@ static const struct counter search_rows[] = {
 	REAL(result_search, knee, NULL,
 		"last value before the 99th percentile stayed above three times its lowest"),
 	{"trials", "measurements in order", NULL, COUNTER_LIST, AT(result_search, trials),
-		.section = &trial_section},
+		.section = &result_trial_section},
 };
 static const struct counter_section result_search_section = {
 	"search", "a search", COUNTER_ROWS(search_rows), sizeof(struct result_search)};

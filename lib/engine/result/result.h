@@ -188,6 +188,7 @@ struct result_interval {
 	double t_s, length_s; // end of the interval, from the start of the measured part
 	uint64_t ended_ns;    // that end by the wall clock, since 1970
 	uint64_t number;      // of its snapshots
+	bool last;            // what came after the end of the last whole interval
 	struct counter_list traffic;
 	struct counter_list ports;                   // struct result_interval_port
 	struct counter_list workers;                 // struct result_interval_worker
@@ -339,6 +340,7 @@ extern const struct counter_section result_section;
 extern const struct counter_section result_item_section;
 extern const struct counter_section result_interval_item_section;
 extern const struct counter_section result_interval_section;
+extern const struct counter_section result_trial_section;
 
 // Over all items.
 static inline double result_answered_per_s(const struct result *r)

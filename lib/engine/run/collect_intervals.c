@@ -313,6 +313,7 @@ void collect_last_interval(
 		.traffic = {items, p->item_count},
 	};
 	out->number = s->taken + 1;
+	out->last = true;
 	out->ended_ns = collect_wall_clock(p, at);
 	interval_rates(items, p->item_count, out->length_s);
 	collect_box(p, &s->box, true, a, out);

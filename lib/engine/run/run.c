@@ -288,7 +288,7 @@ int run_once(struct run *r, const struct config *c, struct diag *d, struct resul
 		run_introduce(r);
 	out->run.tester_delay = r->tester_delay;
 	if (r->options->hooks.begin)
-		r->options->hooks.begin(r->options->hooks.ctx, out);
+		r->options->hooks.begin(r->options->hooks.ctx, out, c);
 	return run_course(r);
 }
 

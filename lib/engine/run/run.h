@@ -25,9 +25,14 @@ enum exit_code {
 struct run_hooks {
 	// A fact about the plan ("port lan: worker on CPU 1, 61 440 transaction slots"), one line.
 	void (*note)(void *ctx, const char *text);
+	// A trial of a search is about to begin: its value and length, no verdict and NAN for the
+	// rest. Or it has ended, with its figures. answer: highest value known to be met (NAN:
+	// none yet), upper: lowest one that is not (INFINITY: none yet). number: from 1.
+	void (*trial)(void *ctx, const struct result_trial *t, uint32_t number, double answer,
+		double upper);
 	// A run begins, one of several in a series. r: its description and number, nothing else
-	// yet.
-	void (*begin)(void *ctx, const struct result *r);
+	// yet. c: its settings.
+	void (*begin)(void *ctx, const struct result *r, const struct config *c);
 	// An interval of the measured part, as it belongs to the result of that run: each of them,
 	// and at last what came after. *i and all that it points to is gone afterwards.
 	void (*kept)(void *ctx, const struct result_interval *i);
@@ -36,6 +41,8 @@ struct run_hooks {
 	void (*interval)(void *ctx, const struct result_interval *i, bool warmup);
 	// The same for a responder without traffic of its own.
 	void (*responder)(void *ctx, double t_s, const struct result_responder *total);
+	// Some 50 times a second while the workers run, and between the runs of a series.
+	void (*tick)(void *ctx);
 	// Has the run reached its purpose? Then sending ends.
 	bool (*enough)(void *ctx);
 	void *ctx;

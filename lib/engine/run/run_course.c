@@ -26,6 +26,15 @@ static void course_nap(uint64_t ns)
 	nanosleep(&(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)}, NULL);
 }
 
+static void course_tick(const struct run *r)
+{
+	const struct run_hooks *h = &r->options->hooks;
+
+	course_nap(TICK_NS);
+	if (h->tick)
+		h->tick(h->ctx);
+}
+
 static int start_evidence(struct run *r)
 {
 	int rc = evidence_log_start(&r->plan, r->arena, &r->evidence);
@@ -225,7 +234,7 @@ static void course_settle(struct run *r, uint64_t give_up)
 	struct plan *p = &r->plan;
 
 	while (responder_waits(p) && *r->options->signals < 2 && clock_now() < give_up) {
-		course_nap(TICK_NS);
+		course_tick(r);
 		watch_tick(&r->watch, p, clock_now());
 	}
 	for (int i = 0; i < SETTLE_TRIES && on_the_way(p) && *r->options->signals < 2; i++)
@@ -263,7 +272,7 @@ static void course_supervise(struct run *r)
 	while (!all_finished(p) && *r->options->signals < 2) {
 		uint64_t now = clock_now();
 
-		course_nap(TICK_NS);
+		course_tick(r);
 		watch_tick(&r->watch, p, clock_now());
 		watch_cpu(r, now);
 		run_note_moves(r);
@@ -291,7 +300,7 @@ static void course_respond(struct run *r)
 		struct result_responder total;
 		double ns = clock_ns(&r->plan.clock, clock_now() - start);
 
-		course_nap(TICK_NS);
+		course_tick(r);
 		if (ns < (double)next || !h->responder)
 			continue;
 		collect_responder(&r->plan, &total);

@@ -68,13 +68,13 @@ static void ramp_on_note(void *ctx, const char *text)
 		h->note(h->ctx, text);
 }
 
-static void ramp_on_begin(void *ctx, const struct result *r)
+static void ramp_on_begin(void *ctx, const struct result *r, const struct config *c)
 {
 	const struct ramping *g = ctx;
 	const struct run_hooks *h = &g->series->options->hooks;
 
 	if (h->begin)
-		h->begin(h->ctx, r);
+		h->begin(h->ctx, r, c);
 }
 
 static void ramp_on_interval(void *ctx, const struct result_interval *i, bool warmup)
@@ -84,6 +84,15 @@ static void ramp_on_interval(void *ctx, const struct result_interval *i, bool wa
 
 	if (h->interval)
 		h->interval(h->ctx, i, warmup);
+}
+
+static void ramp_on_tick(void *ctx)
+{
+	const struct ramping *g = ctx;
+	const struct run_hooks *h = &g->series->options->hooks;
+
+	if (h->tick)
+		h->tick(h->ctx);
 }
 
 static void ramp_on_kept(void *ctx, const struct result_interval *i)
@@ -190,6 +199,7 @@ int series_run_ramp(struct series *s, struct run_options *o, struct search *sear
 		.begin = ramp_on_begin,
 		.kept = ramp_on_kept,
 		.interval = ramp_on_interval,
+		.tick = ramp_on_tick,
 		.enough = ramp_is_enough,
 		.ctx = &g};
 	code = series_run(s, texts, count, out);

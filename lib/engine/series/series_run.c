@@ -152,6 +152,8 @@ bool series_rest(const struct series *s, uint64_t ns)
 
 		nanosleep(&(struct timespec){0, (long)part}, NULL);
 		ns -= part;
+		if (s->options->hooks.tick)
+			s->options->hooks.tick(s->options->hooks.ctx);
 	}
 	return *s->options->signals == 0;
 }

@@ -171,6 +171,47 @@ static void search_tell(const struct searching *g, const struct search_trial *t)
 		tell_reasons(g, &g->results[t->run]);
 }
 
+static struct result_trial trial_result(
+	const struct searching *g, const struct search_trial *t, const struct result *r)
+{
+	return (struct result_trial){t->load,
+		t->stopped ? r->run.measured_s : 1e-9 * (double)t->length_ns, t->loss, t->failed,
+		t->p50_ns, t->p99_ns, t->answered_per_s, trial_verdict(g, t), goals_met(g, t),
+		r->run.seed, series_capture(r)};
+}
+
+// To those who follow the search, with the bracket as it is now.
+static void show_trial(const struct searching *g, const struct result_trial *t, uint32_t number)
+{
+	const struct run_hooks *h = &g->series->options->hooks;
+	struct search_answer now = search_answer(&g->search, 0);
+
+	if (h->trial)
+		h->trial(h->ctx, t, number, now.load, now.upper);
+}
+
+// A trial of unknown outcome.
+static void announce(const struct searching *g, struct search_step step)
+{
+	uint64_t length_ns =
+		step.ramp ? g->settings->trial_ns * g->settings->steps : step.length_ns;
+	struct result_trial t = {.rate = step.load, .duration_s = 1e-9 * (double)length_ns};
+
+	t.loss = t.failed = t.p50_ns = t.p99_ns = t.answered_per_s = NAN;
+	show_trial(g, &t, g->search.count + 1);
+}
+
+// The trials that have ended since there were `before`.
+static void show_trials(const struct searching *g, uint32_t before)
+{
+	for (uint32_t i = before; i < g->search.count; i++) {
+		struct result_trial t =
+			trial_result(g, &g->trials[i], &g->results[g->trials[i].run]);
+
+		show_trial(g, &t, i + 1);
+	}
+}
+
 // One trial.
 static int measure_at(struct searching *g, struct search_step step, struct result *r)
 {
@@ -204,12 +245,16 @@ static int search_measure(struct searching *g, struct search_step step)
 {
 	struct result *r = next_result(g);
 	uint32_t before = g->search.count;
-	int code = step.ramp ? measure_ramp(g, r) : measure_at(g, step, r);
-	const struct result_item *items = r->traffic.items;
+	const struct result_item *items;
+	int code;
 
+	announce(g, step);
+	code = step.ramp ? measure_ramp(g, r) : measure_at(g, step, r);
+	items = r->traffic.items;
 	if (!r->verdict.status)
 		return code;
 	g->runs++;
+	show_trials(g, before);
 	if (code == EXIT_INTERNAL || code == EXIT_INTERRUPTED)
 		return code;
 	// The server is unreachable and always was: no search.
@@ -283,12 +328,8 @@ static struct counter_list trials_result(const struct searching *g)
 
 	for (uint32_t i = 0; i < g->search.count; i++) {
 		const struct search_trial *t = &g->trials[i];
-		const struct result *r = &g->results[t->run];
 
-		out[i] = (struct result_trial){t->load,
-			t->stopped ? r->run.measured_s : 1e-9 * (double)t->length_ns, t->loss,
-			t->failed, t->p50_ns, t->p99_ns, t->answered_per_s, trial_verdict(g, t),
-			goals_met(g, t), r->run.seed, series_capture(r)};
+		out[i] = trial_result(g, t, &g->results[t->run]);
 	}
 	return (struct counter_list){out, g->search.count};
 }
@@ -523,7 +564,6 @@ static int search_execute(struct series *s, struct result *out)
 	}
 	search_prepare(&g, s);
 	g.options = &o;
-	o.hooks.interval = NULL;
 	n = series_at(s->config, s->config->search->to, s->arena, greatest);
 	o.config = series_derive(s, greatest, n, &o.diag);
 	if (o.config)

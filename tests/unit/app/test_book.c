@@ -194,6 +194,37 @@ static void intervals_are_those_of_one_run(void **state)
 	close_lines();
 }
 
+// Lines of the warm-up, of trials and of the end are no intervals of the result; the end has the
+// verdict, which a run that was killed gets from its reader.
+static void a_file_of_lines_is_a_result(void **state)
+{
+	static const char lines[] =
+		"{\"begin\": 1, \"result\": {\"schema\": \"ddiperf-result/1\", \"run\": {}}}\n"
+		"{\"trial\": 1, \"rate\": 5, \"verdict\": null}\n"
+		"{\"number\": 1, \"warmup\": true, \"t_s\": 9, \"traffic\": []}\n" LINE(
+			"2", "1", "{}", "") "{\"last\": true, \"number\": 3, \"t_s\": 2, "
+					    "\"traffic\": [{\"name\": \"q\"}]}\n";
+	static const char end[] =
+		"{\"end\": 1, \"result\": {\"verdict\": {\"status\": \"fail\"}}}\n";
+	char text[1024];
+	const json_t *last;
+
+	for (int ended = 0; ended < 2; ended++) {
+		snprintf(text, sizeof(text), "%s%s", lines, ended ? end : "");
+		write_file(text);
+		assert_int_equal(book_open(&book, file), 0);
+		assert_string_equal(
+			book_text(book.document, "verdict.status"), ended ? "fail" : "interrupted");
+		assert_true(book_number(book.document, "run.measured_s") == 2);
+		assert_true(book_number(book_next(&book), "t_s") == 1);
+		last = book_next(&book);
+		assert_true(book_number(last, "t_s") == 2);
+		assert_null(json_object_get(last, "last"));
+		assert_null(book_next(&book));
+		book_close(&book);
+	}
+}
+
 // A kill leaves a part of a line; lines can hold anything.
 static void lines_end_where_they_are_damaged(void **state)
 {
@@ -292,6 +323,7 @@ int main(void)
 		cmocka_unit_test(late_replies_go_back_to_the_interval_of_their_requests),
 		cmocka_unit_test(a_reply_goes_back_as_far_as_replies_are_told_apart),
 		cmocka_unit_test(intervals_are_those_of_one_run),
+		cmocka_unit_test(a_file_of_lines_is_a_result),
 		cmocka_unit_test(lines_end_where_they_are_damaged),
 		cmocka_unit_test(the_document_is_printed_with_its_intervals),
 		cmocka_unit_test(a_run_that_was_killed_has_the_sums_of_its_intervals),
