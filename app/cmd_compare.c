@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf compare A.json B.json: a table of the figures that changed, each with its noise where
-// there are repeats, and the gate of --fail-on. The documents are read in figures.c. Path: cold.
-// Main thread.
+// ddiperf compare RESULT.json...: a table of the figures that changed since the first result, the
+// baseline, each with its noise where there are repeats, and the gate of --fail-on. The documents
+// are read in figures.c. Path: cold. Main thread.
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/student.h"
@@ -13,6 +17,17 @@
 #include "engine/series/spread.h"
 #include "figures.h"
 #include "stats/text.h"
+
+#define RESULTS_MAX  26 // a letter each
+#define NAME_WIDTH   34
+#define COLUMN_WIDTH 13
+#define WIDTH        80 // of the output, where nothing else is known
+
+// The results, the baseline first.
+struct results {
+	struct figures *list;
+	unsigned count;
+};
 
 static const char *value_text(double v, const char *unit, char *buf, size_t room)
 {
@@ -53,58 +68,174 @@ static const char *interval_text(
 	return buf;
 }
 
-static void print_change(
-	const struct figures *from, const struct figures *to, const struct figure *one)
+// Neither a figure that nobody asks for, nor a counter that stayed at 0 in all results.
+static bool has_row(const struct results *r, const struct figure *one)
 {
-	const struct figures_change c = figures_change(from, to, one->item, one->path);
+	bool any = false;
+
+	if (!figures_is_shown(one->path))
+		return false;
+	for (unsigned i = 0; i < r->count; i++) {
+		double v = figures_change(&r->list[0], &r->list[i], one->item, one->path).b;
+
+		any |= !isnan(v) && (v != 0 || !strchr(one->path, '.'));
+	}
+	return any;
+}
+
+static void print_change(const struct results *r, const struct figure *one)
+{
+	const struct figures_change c =
+		figures_change(&r->list[0], &r->list[1], one->item, one->path);
 	const char *unit = figures_unit(one->path);
 	char a[32], b[32], difference[32], interval[48];
 
-	if (!figures_is_shown(one->path) || (isnan(c.a) && isnan(c.b)))
-		return;
-	if (c.a == 0 && c.b == 0 && strchr(one->path, '.'))
-		return;
 	printf("  %-34s %12s %12s %12s%s\n", one->path, value_text(c.a, unit, a, sizeof(a)),
 		value_text(c.b, unit, b, sizeof(b)),
 		difference_text(c.a, c.b, unit, difference, sizeof(difference)),
 		interval_text(&c, unit, interval, sizeof(interval)));
 }
 
-// The figures of A in its order, then those that only B has.
-static void print_item(const struct figures *from, const struct figures *to, const char *item)
+// A column for each result, and below the values their differences from the baseline.
+static void print_columns(const struct results *r, const struct figure *one)
 {
-	printf("\n%-36s %12s %12s %12s\n", item, "A", "B", "B - A");
-	for (uint32_t i = 0; i < from->count; i++)
-		if (strcmp(from->list[i].item, item) == 0)
-			print_change(from, to, &from->list[i]);
-	for (uint32_t i = 0; i < to->count; i++)
-		if (strcmp(to->list[i].item, item) == 0 &&
-			!figures_find(from, item, to->list[i].path))
-			print_change(from, to, &to->list[i]);
-}
+	const char *unit = figures_unit(one->path);
+	char text[32];
 
-static void print_table(const struct figures *from, const struct figures *to)
-{
-	const struct figures *both[] = {from, to};
+	printf("  %-*s", NAME_WIDTH, one->path);
+	for (unsigned i = 0; i < r->count; i++) {
+		double v = figures_change(&r->list[0], &r->list[i], one->item, one->path).b;
+		bool has = figures_has_item(&r->list[i], one->item);
 
-	for (int i = 0; i < 2; i++)
-		printf("%c: %s: %s, %s, %s%s\n", "AB"[i], both[i] -> file, both[i] -> name,
-			both[i] -> started, both[i] -> status,
-			both[i] -> repeats ? ", repeated" : "");
-	for (uint32_t i = 0; i < from->count; i++) {
-		if (!figures_is_new_item(from, i))
-			continue;
-		if (figures_has_item(to, from->list[i].item))
-			print_item(from, to, from->list[i].item);
-		else
-			printf("\n%s: only in A\n", from->list[i].item);
+		printf(" %*s", COLUMN_WIDTH - 1,
+			has ? value_text(v, unit, text, sizeof(text)) : "-");
 	}
-	for (uint32_t i = 0; i < to->count; i++)
-		if (figures_is_new_item(to, i) && !figures_has_item(from, to->list[i].item))
-			printf("\n%s: only in B\n", to->list[i].item);
+	printf("\n%*s", 2 + NAME_WIDTH + COLUMN_WIDTH, "");
+	for (unsigned i = 1; i < r->count; i++) {
+		struct figures_change c =
+			figures_change(&r->list[0], &r->list[i], one->item, one->path);
+		bool has = figures_has_item(&r->list[0], one->item) &&
+		           figures_has_item(&r->list[i], one->item);
+
+		difference_text(c.a, c.b, unit, text, sizeof(text));
+		if (figures_change_is_noise(&c) && c.a != c.b)
+			strcat(text, " ~");
+		printf(" %*s", COLUMN_WIDTH - 1, has ? text : "-");
+	}
+	putchar('\n');
 }
 
-// How much worse B may be.
+// A row for each result.
+static void print_rows(const struct results *r, const struct figure *one)
+{
+	const char *unit = figures_unit(one->path);
+	char value[32], difference[32], interval[48];
+
+	printf("  %s\n", one->path);
+	for (unsigned i = 0; i < r->count; i++) {
+		struct figures_change c =
+			figures_change(&r->list[0], &r->list[i], one->item, one->path);
+
+		printf("    %c %12s", 'A' + (int)i,
+			figures_has_item(&r->list[i], one->item)
+				? value_text(c.b, unit, value, sizeof(value))
+				: "-");
+		if (i > 0 && figures_has_item(&r->list[0], one->item) &&
+			figures_has_item(&r->list[i], one->item))
+			printf(" %12s%s",
+				difference_text(c.a, c.b, unit, difference, sizeof(difference)),
+				interval_text(&c, unit, interval, sizeof(interval)));
+		putchar('\n');
+	}
+}
+
+// Of the terminal; else COLUMNS, as a shell has it.
+static unsigned output_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return columns && atoi(columns) > 0 ? (unsigned)atoi(columns) : WIDTH;
+}
+
+typedef void print_figure(const struct results *r, const struct figure *one);
+
+static bool is_in_earlier(const struct results *r, unsigned before, const struct figure *one)
+{
+	for (unsigned i = 0; i < before; i++)
+		if (figures_find(&r->list[i], one->item, one->path))
+			return true;
+	return false;
+}
+
+// The figures of the baseline in its order, then those that only others have.
+static void print_item(const struct results *r, const char *item, print_figure *print)
+{
+	printf("\n%-*s", print == print_rows ? 0 : 2 + NAME_WIDTH, item);
+	for (unsigned i = 0; i < r->count && print != print_rows; i++)
+		printf(" %*c", COLUMN_WIDTH - 1, 'A' + (int)i);
+	puts(r->count == 2 ? "        B - A" : "");
+	for (unsigned i = 0; i < r->count; i++)
+		for (uint32_t k = 0; k < r->list[i].count; k++) {
+			const struct figure *one = &r->list[i].list[k];
+
+			if (strcmp(one->item, item) == 0 && !is_in_earlier(r, i, one) &&
+				has_row(r, one))
+				print(r, one);
+		}
+}
+
+// "only in A" of two results; else the item as a whole, and the results that lack it.
+static void print_item_of_some(const struct results *r, const char *item, print_figure *print)
+{
+	unsigned missing = 0;
+
+	for (unsigned i = 0; i < r->count; i++)
+		missing += !figures_has_item(&r->list[i], item);
+	if (missing == 0 || r->count > 2)
+		print_item(r, item, print);
+	else
+		printf("\n%s: only in %c\n", item, figures_has_item(&r->list[0], item) ? 'A' : 'B');
+	if (missing == 0 || r->count == 2)
+		return;
+	printf("  not in");
+	for (unsigned i = 0; i < r->count; i++)
+		if (!figures_has_item(&r->list[i], item))
+			printf(" %c", 'A' + (int)i);
+	putchar('\n');
+}
+
+static void print_table(const struct results *r)
+{
+	bool fits = 2 + NAME_WIDTH + r->count * COLUMN_WIDTH <= output_width();
+	print_figure *print = r->count == 2 ? print_change : fits ? print_columns : print_rows;
+	bool repeated = false;
+
+	for (unsigned i = 0; i < r->count; i++) {
+		const struct figures *f = &r->list[i];
+
+		printf("%c: %s: %s, %s, %s%s\n", 'A' + (int)i, f->file, f->name, f->started,
+			f->status, f->repeats ? ", repeated" : "");
+		repeated |= i > 0 && f->repeats > 0;
+	}
+	if (r->count > 2)
+		printf("Differences are from A%s.\n",
+			fits && repeated ? "; ~: within the noise of the repeats" : "");
+	for (unsigned i = 0; i < r->count; i++)
+		for (uint32_t k = 0; k < r->list[i].count; k++) {
+			const char *item = r->list[i].list[k].item;
+			bool seen = !figures_is_new_item(&r->list[i], k);
+
+			for (unsigned n = 0; n < i; n++)
+				seen |= figures_has_item(&r->list[n], item);
+			if (!seen)
+				print_item_of_some(r, item, print);
+		}
+}
+
+// How much worse another result, B, may be.
 struct margin {
 	const char *text; // as typed
 	const char *path;
@@ -199,19 +330,20 @@ static bool is_worse(const struct margin *m, const struct figures_change *c)
 	return worse > allowed && !figures_change_is_noise(c);
 }
 
-// true: B is worse.
+// true: B is worse. who: B's name in the line; NULL: no line.
 static bool judge_item(const struct margin *m, const struct figures *from, const struct figures *to,
-	const char *item, bool quiet)
+	const char *item, const char *who)
 {
 	struct figures_change c = figures_change(from, to, item, m->path);
 	const char *unit = figures_unit(m->path);
 	bool worse = !figures_has_item(to, item) || is_worse(m, &c);
 	char a[32], b[32], difference[32];
 
-	if (quiet)
+	if (!who)
 		return worse;
-	printf("  %s  %s of %s: %s -> %s (%s, allowed %s)\n", worse ? "FAIL" : "pass", m->path,
-		item, value_text(c.a, unit, a, sizeof(a)), value_text(c.b, unit, b, sizeof(b)),
+	printf("  %s  %s%s of %s: %s -> %s (%s, allowed %s)\n", worse ? "FAIL" : "pass", who,
+		m->path, item, value_text(c.a, unit, a, sizeof(a)),
+		value_text(c.b, unit, b, sizeof(b)),
 		difference_text(c.a, c.b, unit, difference, sizeof(difference)),
 		strrchr(m->text, ':') + 1);
 	return worse;
@@ -219,7 +351,7 @@ static bool judge_item(const struct margin *m, const struct figures *from, const
 
 // 0, 1: B is worse for one item at least, -1: no item has this figure.
 static int judge_margin(const struct margin *m, const struct figures *from,
-	const struct figures *to, const struct options *o)
+	const struct figures *to, const char *who)
 {
 	int worse = 0;
 	bool known = false;
@@ -232,29 +364,50 @@ static int judge_margin(const struct margin *m, const struct figures *from,
 		if (!figures_find(from, item, m->path) && !figures_find(to, item, m->path))
 			continue;
 		known = true;
-		worse |= judge_item(m, from, to, item, o->quiet);
+		worse |= judge_item(m, from, to, item, who);
 	}
-	return known ? worse : refuse_figure(m, from, o->arena);
+	return known ? worse : -1;
 }
 
-static int gate(const struct options *o, const struct figures *from, const struct figures *to,
-	const struct margin *margins)
+// Sets worse[] of each result that is worse. 0, or -1: no result has this figure, which was logged.
+static int judge_results(
+	const struct options *o, const struct results *r, const struct margin *m, bool *worse)
 {
-	int worse = 0;
+	bool known = false;
+
+	for (unsigned i = 1; i < r->count; i++) {
+		const char who[] = {(char)('A' + i), ':', ' ', '\0'};
+		int rc = judge_margin(m, &r->list[0], &r->list[i],
+			o->quiet       ? NULL
+			: r->count > 2 ? who
+				       : "");
+
+		known |= rc >= 0;
+		worse[i] |= rc > 0;
+	}
+	return known ? 0 : refuse_figure(m, &r->list[0], o->arena);
+}
+
+static int gate(const struct options *o, const struct results *r, const struct margin *margins)
+{
+	bool worse[RESULTS_MAX] = {false};
+	unsigned count = 0;
 
 	if (!o->quiet)
 		puts("\nmargins");
-	for (unsigned i = 0; i < o->margin_count; i++) {
-		int rc = judge_margin(&margins[i], from, to, o);
-
-		if (rc < 0)
+	for (unsigned i = 0; i < o->margin_count; i++)
+		if (judge_results(o, r, &margins[i], worse) < 0)
 			return EXIT_CONFIG;
-		worse |= rc;
-	}
-	printf("%s%s\n", o->quiet ? "" : "\n",
-		worse ? "FAIL: B is worse than A by more than the margin"
-		      : "PASS: B is within the margins of A");
-	return worse ? EXIT_FAIL : EXIT_PASS;
+	fputs(o->quiet ? "" : "\n", stdout);
+	for (unsigned i = 0; i < r->count; i++)
+		if (worse[i])
+			printf("%s%c", count++ ? ", " : "FAIL: ", 'A' + (int)i);
+	if (count)
+		printf(" %s worse than A by more than the margin\n", count > 1 ? "are" : "is");
+	else
+		printf("PASS: %s within the margins of A\n",
+			r->count > 2 ? "all results are" : "B is");
+	return count ? EXIT_FAIL : EXIT_PASS;
 }
 
 // A run that says nothing about its server cannot be better or worse.
@@ -271,23 +424,44 @@ static bool is_comparable(const struct figures *f)
 	return true;
 }
 
+// The baseline, then the other operands. 0 or -EINVAL, which was logged.
+static int load_results(const struct options *o, struct results *r)
+{
+	const char *files[RESULTS_MAX + 1] = {o->baseline};
+	unsigned count = o->baseline ? 1 : 0;
+
+	for (unsigned i = 0; i < o->operand_count && count <= RESULTS_MAX; i++)
+		if (!o->baseline || strcmp(o->operands[i], o->baseline) != 0)
+			files[count++] = o->operands[i];
+	if (count < 2 || count > RESULTS_MAX) {
+		log_error("compare: %s (see ddiperf compare --help)",
+			count < 2 ? "an argument is missing: a second result"
+				  : "more than 26 results");
+		return -EINVAL;
+	}
+	r->list = arena_zalloc(o->arena, count * sizeof(*r->list));
+	for (; r->count < count; r->count++)
+		if (figures_load(files[r->count], o->arena, &r->list[r->count]) < 0)
+			return -EINVAL;
+	return 0;
+}
+
 int cmd_compare(const struct options *o)
 {
 	struct margin *margins = arena_zalloc(o->arena, (o->margin_count + 1) * sizeof(*margins));
-	struct figures from, to;
-	bool judged;
+	struct results r = {0};
+	bool judged = true;
 
-	if (figures_load(o->operand, o->arena, &from) < 0 ||
-		figures_load(o->second, o->arena, &to) < 0)
+	if (load_results(o, &r) < 0)
 		return EXIT_CONFIG;
 	for (unsigned i = 0; i < o->margin_count; i++)
-		if (parse_margin(o->margins[i], &from, o->arena, &margins[i]) < 0)
+		if (parse_margin(o->margins[i], &r.list[0], o->arena, &margins[i]) < 0)
 			return EXIT_CONFIG;
-	judged = is_comparable(&from);
-	judged = is_comparable(&to) && judged;
+	for (unsigned i = 0; i < r.count; i++)
+		judged = is_comparable(&r.list[i]) && judged;
 	if (!o->quiet)
-		print_table(&from, &to);
+		print_table(&r);
 	if (o->margin_count == 0)
 		return EXIT_PASS;
-	return judged ? gate(o, &from, &to, margins) : EXIT_INVALID;
+	return judged ? gate(o, &r, margins) : EXIT_INVALID;
 }

@@ -25,7 +25,10 @@ static const struct option_row {
 	{OPTION_QUIET, 'q', "quiet", NULL, "print the last line only"},
 	{OPTION_VERBOSE, 'v', "verbose", NULL, "print each internal step to standard error"},
 	{OPTION_FAIL_ON, 'f', "fail-on", "MARGIN",
-		"fail if B is worse by more than this, like p99:+5% or rate:-2%; may be repeated"},
+		"fail if a result is worse than the baseline by more than this, like p99:+5% or "
+		"rate:-2%; may be repeated"},
+	{OPTION_BASELINE, 'B', "baseline", "RESULT",
+		"take differences from this result; default: the first one"},
 	{OPTION_FORMAT, 'F', "format", "NAME",
 		"format of the report (ddiperf list formats); default: by the suffix of OUT, or "
 		"keyval"},
@@ -112,6 +115,9 @@ static void store_option(struct options *o, int letter)
 	case 'S':
 		o->select = optarg;
 		break;
+	case 'B':
+		o->baseline = optarg;
+		break;
 	case 'b':
 		o->brief = true;
 		break;
@@ -128,14 +134,13 @@ static enum options_outcome parse_operands(
 	const struct command *c, int count, char **texts, struct options *o)
 {
 	bool many = c->operand && strstr(c->operand, "...");
-	int room = c->operand ? strchr(c->operand, ' ') ? 2 : 1 : 0;
+	int room = c->operand ? 1 : 0;
 
 	if (count > room && !many)
 		return refuse(c, "one argument too many: ", texts[count - 1]);
 	if (count < room && c->operand[0] != '[')
 		return refuse(c, "an argument is missing: ", c->operand);
 	o->operand = count ? texts[0] : NULL;
-	o->second = count > 1 ? texts[1] : NULL;
 	o->operands = texts;
 	o->operand_count = (unsigned)count;
 	return OPTIONS_GO;

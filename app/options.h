@@ -22,11 +22,11 @@ enum option_bit {
 	OPTION_OUTPUT = 1 << 10,
 	OPTION_SELECT = 1 << 11,
 	OPTION_BRIEF = 1 << 12,
+	OPTION_BASELINE = 1 << 13,
 };
 
 struct options {
 	const char *operand; // the file, or the table to list; NULL when left out
-	const char *second;  // operand of a command that takes two
 	char **operands;     // all of them
 	unsigned operand_count;
 	char **assignments; // of --set
@@ -36,6 +36,7 @@ struct options {
 	const char *json;                     // NULL: none; "-": standard output
 	const char *dry_run;                  // NULL: none; file to write
 	const char *format, *output, *select; // of report; NULL: not given
+	const char *baseline;                 // of compare; NULL: the first operand
 	bool quiet, verbose, dump, self_check, brief;
 	const char *command_line; // as typed, for the result
 	struct arena *arena;      // lives as long as the command
@@ -43,8 +44,8 @@ struct options {
 
 struct command {
 	const char *name;
-	const char *operand; // "FILE", "A B": two, "[FILE]": may be left out, "FILE...": any
-	                     // number; NULL: none
+	const char *operand; // "FILE", "[FILE]": may be left out, "FILE...": any number; NULL:
+	                     // none
 	const char *help;    // one line, no full stop
 	unsigned options;    // OPTION_* that it takes
 	int (*run)(const struct options *o); // returns the exit code

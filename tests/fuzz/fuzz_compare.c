@@ -49,8 +49,8 @@ static void fill(int i, const char *text)
 
 static int compare(int a, int b, char **margins, unsigned count)
 {
-	struct options o = {.operand = files[a].path,
-		.second = files[b].path,
+	struct options o = {.operands = (char *[]){files[a].path, files[b].path},
+		.operand_count = 2,
 		.margins = margins,
 		.margin_count = count,
 		.arena = arena_new()};

@@ -4,6 +4,8 @@
 
 import copy
 import json
+import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -34,14 +36,19 @@ def repeated(rates, p99=121000.0):
     return changed(change)
 
 
-def compare(a, b, *options):
-    """(exit code, stdout, stderr); a and b: documents, texts, or None: no such file."""
+def compare_all(documents, *options, width=80):
+    """(exit code, stdout, stderr); documents: also texts, or None: no such file. They are a.json, b.json ... here."""
     with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
-        paths = [Path(folder) / "a.json", Path(folder) / "b.json"]
-        for path, content in zip(paths, (a, b)):
+        paths = [Path(folder) / f"{chr(ord('a') + i)}.json" for i in range(len(documents))]
+        for path, content in zip(paths, documents):
             if content is not None:
                 path.write_text(content if isinstance(content, str) else json.dumps(content))
-        return execute([binary(), "compare", *map(str, paths), *options])
+        return execute([binary(), "compare", *[path.name for path in paths], *options], cwd=folder,
+                       env={**os.environ, "COLUMNS": str(width)})
+
+
+def compare(a, b, *options):
+    return compare_all([a, b], *options)
 
 
 def slower(item, _):
@@ -158,6 +165,71 @@ def a_time_that_was_not_seen_is_no_improvement():
     some["repeats"][1]["traffic"][0]["latency"]["response"].pop("p99_ns")
     code, out, err = compare(repeated([50000, 50000, 50000]), some, "-f", "p99:+5%")
     assert code == 1 and "121 us -> - (worse," in out, (out, err)
+
+
+def at_rate(rate):
+    return changed(lambda item, _: item.update(answered_per_s=rate))
+
+
+def line_of(out, begin, after=0):
+    """The words of the line that begins so, or of one below it."""
+    lines = out.splitlines()
+    return re.split(r"  +", lines[next(i for i, line in enumerate(lines) if line.startswith(begin)) + after].strip())
+
+
+@test
+def several_results_are_columns_beside_the_first():
+    results = [at_rate(rate) for rate in (50000, 48000, 51000, 50000)]
+    for count, width in ((3, 80), (4, 200)):
+        code, out, err = compare_all(results[:count], width=width)
+        assert code == 0 and not err, (out, err)
+        assert max(map(len, out.splitlines())) <= width, out
+        assert line_of(out, "queries") == ["queries", *"ABCD"[:count]], out
+        assert line_of(out, "  answered_per_s") == ["answered_per_s", "50.0 k/s", "48.0 k/s", "51.0 k/s", "50.0 k/s"][:count + 1], out
+        assert line_of(out, "  answered_per_s", 1) == ["-4 %", "+2 %", "+0 %"][:count - 1], out
+
+
+@test
+def many_results_are_rows():
+    results = [at_rate(rate) for rate in (50000, 48000, 51000, 50000)]
+    code, out, err = compare_all(results)
+    assert code == 0 and not err and max(map(len, out.splitlines())) <= 80, (out, err)
+    assert line_of(out, "  answered_per_s") == ["answered_per_s"], out
+    assert line_of(out, "  answered_per_s", 1) == ["A", "50.0 k/s"], out
+    assert line_of(out, "  answered_per_s", 2) == ["B", "48.0 k/s", "-4 %"], out
+    code, out, err = compare_all([GOLDEN] * 26)
+    assert code == 0 and "Z: z.json" in out, (out, err)
+    code, out, err = execute([binary(), "compare", *["no.json"] * 27])
+    assert code == EXIT["usage"] and "more than 26 results" in err and not out, (out, err)
+
+
+@test
+def each_of_several_is_judged_by_the_baseline():
+    results = [at_rate(rate) for rate in (50000, 48000, 51000, 47000)]
+    code, out, err = compare_all(results, "-f", "rate:-2%")
+    assert code == 1 and "FAIL: B, D are worse than A by more than the margin" in out, (out, err)
+    assert "  FAIL  D: answered_per_s of queries: 50.0 k/s -> 47.0 k/s (-6 %, allowed -2%)" in out, out
+    assert "PASS: all results are within" in compare_all(results, "-f", "rate:-6%")[1]
+    # Another baseline: an operand, or one more file.
+    code, out, err = compare_all(results, "-f", "rate:-3%", "--baseline", "c.json")
+    assert code == 1 and out.startswith("A: c.json") and "FAIL: C, D are worse" in out, (out, err)
+    assert compare_all(results[:2], "-f", "rate:-2%", "--baseline", "b.json")[0] == 0
+    code, out, err = compare_all(results[:1], "--baseline", "a.json")
+    assert code == EXIT["usage"] and "an argument is missing" in err, (out, err)
+
+
+@test
+def several_results_may_lack_an_item_and_have_noise():
+    gone = changed(lambda item, document: document["traffic"].pop(0))
+    for width in (80, 40):
+        code, out, err = compare_all([GOLDEN, gone, GOLDEN], width=width)
+        assert code == 0 and "  not in B" in out and not err, (out, err)
+    assert compare_all([GOLDEN, gone, GOLDEN], "-f", "traffic.queries.p99:+5%")[0] == 1
+    noisy, lower = repeated([50000, 40000, 45000, 55000]), repeated([48000, 39000, 44000, 52000])
+    out = compare_all([noisy, lower, noisy])[1]
+    assert "~: within the noise" in out and re.search(r"-\d\.\d+ % ~", out), out
+    invalid = changed(lambda item, document: document["verdict"].update(status="invalid"))
+    assert compare_all([GOLDEN, GOLDEN, invalid], "-f", "p99:+5%")[0] == EXIT["invalid"]
 
 
 @test

@@ -47,8 +47,8 @@ struct comparison {
 static int run_compare(void *ctx)
 {
 	struct comparison *c = ctx;
-	struct options o = {.operand = files[0],
-		.second = files[1],
+	struct options o = {.operands = (char *[]){files[0], files[1]},
+		.operand_count = 2,
 		.margins = c->margins,
 		.quiet = c->quiet,
 		.arena = arena_new()};

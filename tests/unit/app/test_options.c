@@ -18,7 +18,7 @@ static const struct command run = {"run", "FILE", "Run FILE",
 		OPTION_SELF_CHECK};
 static const struct command check = {"check", "FILE", "Check FILE", OPTION_SET | OPTION_DUMP};
 static const struct command compare = {
-	"compare", "A.json B.json", "Compare", OPTION_FAIL_ON | OPTION_QUIET};
+	"compare", "RESULT.json...", "Compare", OPTION_FAIL_ON | OPTION_BASELINE | OPTION_QUIET};
 static const struct command doctor = {"doctor", "[FILE]", "Look", OPTION_SET};
 static const struct command bare = {"bare", NULL, "Nothing", 0};
 
@@ -50,12 +50,13 @@ static void each_option_has_a_place(void **state)
 {
 	struct line l = {&run, {"-s", "a=1", "f.yaml", "--set=b=2", "--json", "o.json", "-n",
 				       "x.pcap", "-qv", "--self-check"}};
-	struct line c = {&compare, {"a.json", "--fail-on", "p99:+5%", "b.json", "-f", "loss:+0%"}};
+	struct line c = {&compare, {"a.json", "--fail-on", "p99:+5%", "b.json", "-f", "loss:+0%",
+					   "--baseline", "c.json"}};
 	struct line d = {&check, {"--dump", "--", "-f.yaml"}};
 
 	assert_int_equal(outcome_of(&l), OPTIONS_GO);
 	assert_string_equal(l.options.operand, "f.yaml");
-	assert_null(l.options.second);
+	assert_int_equal(l.options.operand_count, 1);
 	assert_int_equal(l.options.assignment_count, 2);
 	assert_string_equal(l.options.assignments[0], "a=1");
 	assert_string_equal(l.options.assignments[1], "b=2");
@@ -68,7 +69,8 @@ static void each_option_has_a_place(void **state)
 
 	assert_int_equal(outcome_of(&c), OPTIONS_GO);
 	assert_string_equal(c.options.operand, "a.json");
-	assert_string_equal(c.options.second, "b.json");
+	assert_int_equal(c.options.operand_count, 2);
+	assert_string_equal(c.options.baseline, "c.json");
 	assert_int_equal(c.options.margin_count, 2);
 	assert_string_equal(c.options.margins[1], "loss:+0%");
 	assert_false(c.options.quiet || c.options.verbose || c.options.self_check);
@@ -109,8 +111,7 @@ static void a_wrong_line_is_refused_with_its_reason(void **state)
 	} cases[] = {
 		{&run, {NULL}, "run: an argument is missing: FILE (see ddiperf run --help)"},
 		{&run, {"a", "b"}, "one argument too many: b"},
-		{&compare, {"a"}, "an argument is missing: A.json B.json"},
-		{&compare, {"a", "b", "c"}, "one argument too many: c"},
+		{&compare, {NULL}, "an argument is missing: RESULT.json..."},
 		{&doctor, {"a", "b"}, "one argument too many: b"},
 		{&bare, {"a"}, "one argument too many: a"},
 		{&run, {"f", "--set"}, "this option needs an argument: --set"},
