@@ -193,23 +193,9 @@ void port_free_rings(struct port *port)
 	}
 }
 
-uint64_t memory_available(void)
-{
-	FILE *f = fopen("/proc/meminfo", "re");
-	char line[128];
-	uint64_t kib = 0;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib * 1024;
-}
-
 static uint64_t read_number(const char *folder, const char *file)
 {
-	char path[256];
+	char path[512];
 	uint64_t n = 0;
 	FILE *f;
 
@@ -221,6 +207,67 @@ static uint64_t read_number(const char *folder, const char *file)
 		n = 0;
 	fclose(f);
 	return n;
+}
+
+// The number behind a word at the start of a line; 0: the file does not have it.
+static uint64_t find_number(const char *path, const char *word)
+{
+	FILE *f = fopen(path, "re");
+	size_t len = strlen(word);
+	uint64_t n = 0;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, word, len) == 0 && sscanf(line + len, "%" SCNu64, &n) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+#define CGROUPS "/sys/fs/cgroup"
+
+// What a control group may still take; pages of files that nobody uses count as free.
+static uint64_t group_available(const char *folder)
+{
+	uint64_t max = read_number(folder, "memory.max"), used; // "max": no limit
+	char path[512];
+
+	if (max == 0)
+		return UINT64_MAX;
+	snprintf(path, sizeof(path), "%s/memory.stat", folder);
+	used = read_number(folder, "memory.current") - find_number(path, "inactive_file ");
+	return max > used ? max - used : 1;
+}
+
+// The least that the process's control group and those above it may take (version 2).
+static uint64_t groups_available(void)
+{
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	char folder[256] = CGROUPS, line[200];
+	uint64_t least = UINT64_MAX, here;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, "0::/", 4) == 0)
+			snprintf(folder, sizeof(folder), CGROUPS "%.*s",
+				(int)strcspn(line + 3, "\n"), line + 3);
+	if (f)
+		fclose(f);
+	do {
+		here = group_available(folder);
+		if (here < least)
+			least = here;
+		*strrchr(folder, '/') = '\0';
+	} while (strlen(folder) >= strlen(CGROUPS));
+	return least;
+}
+
+uint64_t memory_available(void)
+{
+	uint64_t box = find_number("/proc/meminfo", "MemAvailable:") * 1024;
+	uint64_t groups = groups_available();
+
+	return groups < box || (box == 0 && groups < UINT64_MAX) ? groups : box;
 }
 
 unsigned hugepages_read(struct hugepages out[HUGEPAGE_SIZES_MAX])

@@ -21,7 +21,8 @@ struct hugepages {
 	uint64_t total, free;
 };
 
-// Memory available without swapping; 0: unknown.
+// Bytes that the process can have without swapping: what the box has left, or the control group's
+// limit (version 2) leaves. 0: unknown.
 uint64_t memory_available(void);
 
 #define HUGEPAGE_SIZES_MAX 4

@@ -30,6 +30,7 @@
 #define MIB      (UINT64_C(1) << 20)
 #define CARD     "/sys/bus/pci/devices/0000:01:00.0"
 #define HUGE     "/sys/kernel/mm/hugepages/hugepages-"
+#define GROUPS   "/sys/fs/cgroup"
 
 static struct io_error e;
 
@@ -41,6 +42,7 @@ static struct box {
 	const char *kernel_driver, *group; // targets of links, NULL: none
 	const char *interface;             // of the card
 	const char *meminfo;
+	bool limited; // by its control group and the one above
 	bool no_huge;
 	unsigned total_2m, free_2m, free_1g;
 	int eal; // result of rte_eal_init
@@ -49,6 +51,18 @@ static struct box {
 	unsigned folder_errors;
 	unsigned long cpus[4096 / 64]; // that the process may use
 } box;
+
+static const struct {
+	const char *path, *text;
+} control[] = {
+	{"/proc/self/cgroup", "4:memory:/old\n0::/outer/inner\n"},
+	{GROUPS "/outer/inner/memory.max", "max\n"},
+	{GROUPS "/outer/inner/memory.current", "7\n"},
+	{GROUPS "/outer/memory.max", "5000\n"},
+	{GROUPS "/outer/memory.current", "4000\n"},
+	{GROUPS "/outer/memory.stat", "anon 1\ninactive_file 100\n"},
+	{GROUPS "/memory.max", "9000\n"},
+};
 
 // What a child process saw.
 static struct seen {
@@ -115,6 +129,9 @@ FILE *fopen(const char *path, const char *mode)
 	errno = ENOENT;
 	if (!strcmp(path, "/proc/meminfo"))
 		return box.meminfo ? file_of(box.meminfo) : NULL;
+	for (size_t i = 0; box.limited && i < COUNT(control); i++)
+		if (!strcmp(path, control[i].path))
+			return file_of(control[i].text);
 	if (!strcmp(path, HUGE "2048kB/nr_hugepages"))
 		snprintf(text, sizeof(text), "%u\n", box.total_2m);
 	else if (!strcmp(path, HUGE "2048kB/free_hugepages"))
@@ -379,6 +396,8 @@ static void figures_of_memory_are_the_kernels(void **state)
 	assert_int_equal(memory_available(), 0);
 	box.meminfo = "MemTotal: 9 kB\nMemAvailable:    1234 kB\nMemAvailable: 7 kB\n";
 	assert_int_equal(memory_available(), 1234 * 1024);
+	box.limited = true;
+	assert_int_equal(memory_available(), 5000 - (4000 - 100));
 	box.total_2m = 10;
 	box.free_2m = 3;
 	box.free_1g = 2;
