@@ -36,7 +36,8 @@ def at_maximum_rate_every_query_still_has_its_place_in_the_ledger():
     assert result.code == 0, result
     one = result.item("queries")
     check_ledger(one)
-    assert one["due"] == one["sent"], one
+    # What the port still refused of the last burst when the time was up was due, too.
+    assert one["due"] - one["sent"] == one["unsent"] < 64, one
     timing(one["sent"] > 20000, one)
     assert result.json["verdict"]["limited_by"] != "none", result.json["verdict"]
 

@@ -173,8 +173,10 @@ def the_percentile_distribution_ends_with_the_longest():
     assert near(1e6 * median[0], response["p50_ns"]), (median, response)
     assert lines[-2].replace(" ", "").endswith(f"Totalcount={response['count']}]"), lines[-3:]
     assert [line.split("=")[0].strip() for line in lines[-3:]] == ["#[Mean", "#[Max", "#[Buckets"], lines[-3:]
-    service = good(RUN, options=["--format", "hgrm", "--select", "traffic.queries.latency.service"])
-    assert service.splitlines()[-2] != lines[-2], service
+    service = measured(RUN)["traffic"][0]["latency"]["service"]
+    lines = good(RUN, options=["--format", "hgrm", "--select", "traffic.queries.latency.service"]).splitlines()
+    rows = [[float(word) for word in line.split()] for line in lines[2:-3]]
+    assert near(1e6 * rows[-1][0], service["max_ns"]) and near(1e6 * rows[0][0], service["min_ns"]), (rows, service)
     code, _, err = report(GOLDEN, options=["--format", "hgrm"])
     assert code == EXIT["usage"] and "2 items (choose a latency: --select" in err, err
     code, _, err = report(RUN, options=["--format", "hgrm", "--select", "traffic.queries.latency"])
