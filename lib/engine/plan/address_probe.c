@@ -199,8 +199,10 @@ int address_probe_run(struct plan *p, const volatile sig_atomic_t *signals,
 		for (uint64_t ns = 0; ns < ROUND_NS && out->asked && !is_over(&g); ns += PAUSE_NS)
 			listen_for(&g, PAUSE_NS);
 	}
-	for (uint32_t i = 0; i < g.count; i++)
+	for (uint32_t i = 0; i < g.count; i++) {
 		g.listeners[i]->wire.tentative = false;
+		memset(&g.listeners[i]->wire.counters, 0, sizeof(struct wire_counters));
+	}
 	out->seconds = clock_ns(&p->clock, clock_time(&p->clock) - start) / 1e9;
 	conflict = conflict_of(&g);
 	if (*signals)

@@ -16,7 +16,8 @@ struct address_probe {
 	double seconds;
 };
 
-// Ports by ports[].address_probe; leases of clients are not asked for. 0; -EADDRINUSE with e: an
+// Ports by ports[].address_probe; leases of clients are not asked for. What comes meanwhile is not
+// counted by the workers. 0; -EADDRINUSE with e: an
 // address has another host, which the text names; -EINTR: *signals became non-zero.
 int address_probe_run(struct plan *p, const volatile sig_atomic_t *signals,
 	struct address_probe *out, struct io_error *e);

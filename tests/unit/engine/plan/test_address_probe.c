@@ -248,6 +248,18 @@ static void relays_are_asked_for_on_the_vlans_of_their_clients(void **state)
 }
 
 // 4 096 addresses take half a second: 16 for each pause of a millisecond.
+static void what_comes_before_the_run_is_not_counted(void **state)
+{
+	static const uint8_t lldp[60] = {1, 0x80, 0xc2, 0, 0, 14, 2, 9, 9, 9, 9, 9, 0x88, 0xcc};
+	const struct wire_counters none = {0};
+	struct planned *p = planned(LAN SOURCES("198.18.0.66"));
+
+	test_port_receive(&world.port[0], lldp, sizeof(lldp));
+	assert_int_equal(run(p), 0);
+	assert_memory_equal(&p->plan.workers[0].wire.counters, &none, sizeof(none));
+	free_planned(p);
+}
+
 static void many_addresses_are_asked_for_in_batches(void **state)
 {
 	struct planned *p = planned(LAN SOURCES("198.18.16.0/20"));
@@ -298,6 +310,7 @@ int main(void)
 		TEST(a_port_of_ours_is_no_other_host),
 		TEST(without_another_host_on_the_wire_nobody_is_asked),
 		TEST(relays_are_asked_for_on_the_vlans_of_their_clients),
+		TEST(what_comes_before_the_run_is_not_counted),
 		TEST(many_addresses_are_asked_for_in_batches),
 		TEST(a_device_that_takes_no_question_is_no_answer),
 		TEST(a_signal_ends_it),
