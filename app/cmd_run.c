@@ -24,6 +24,7 @@
 #include "part.h"
 #include "report.h"
 #include "signals.h"
+#include "stream.h"
 
 #define JSON "--json" // as messages call the file
 
@@ -151,6 +152,8 @@ static int check_output(const struct session *s, const struct format *f, const c
 			option, f->name);
 		return -EINVAL;
 	}
+	if (f->live && strncmp(path, STREAM_UNIX, strlen(STREAM_UNIX)) == 0)
+		return 0;
 	return document_check(option, path);
 }
 
@@ -194,6 +197,8 @@ static int write_outputs(const struct session *s, struct book *b)
 	for (unsigned at = 0; (f = next_output(s, &at, &path));) {
 		struct writing w = {f, b};
 
+		if (f->live)
+			continue;
 		rc |= document_write_by(option_of(s, f), path,
 			&(struct document_writer){write_format, &w, has_commands(s->config)});
 	}
@@ -202,10 +207,13 @@ static int write_outputs(const struct session *s, struct book *b)
 
 static bool wants_document(const struct session *s)
 {
+	const struct format *f;
 	const char *path;
 	unsigned at = 0;
 
-	return s->options->json || s->options->brief || next_output(s, &at, &path);
+	while ((f = next_output(s, &at, &path)) && f->live)
+		;
+	return s->options->json || s->options->brief || f;
 }
 
 static int put_book(void *ctx, FILE *out)
@@ -297,12 +305,19 @@ static int hand_out(struct session *s, int code)
 // All that look at the run while it goes on. 0, or -errno, which was logged.
 static int follow(struct session *s)
 {
+	const char *lines = s->config->output.jsonl;
+	struct stream *stream;
 	int rc = 0;
 
 	if (!s->respond && wants_document(s))
 		rc = part_open(&s->part, s->options->json);
 	if (s->part.f)
 		live_follow(&s->live, (struct live_follower){part_line, .ctx = &s->part});
+	if (rc < 0 || s->respond || !lines)
+		return rc;
+	rc = stream_open("output.jsonl:", lines, has_commands(s->config), &stream);
+	if (rc == 0)
+		live_follow(&s->live, stream_follower(stream));
 	return rc;
 }
 
@@ -312,6 +327,7 @@ static int execute(struct session *s, const struct run_options *run)
 
 	if (follow(s) < 0) {
 		live_close(&s->live);
+		part_close(&s->part, false);
 		return EXIT_ENVIRONMENT;
 	}
 	code = series_execute(run, s->options->arena, &s->result);
@@ -440,7 +456,7 @@ static bool is_stdout(const char *path)
 static int run_session(struct session *s, struct diag *d)
 {
 	const struct options *o = s->options;
-	bool alone = o->brief || is_stdout(o->json);
+	bool alone = o->brief || is_stdout(o->json) || is_stdout(s->config->output.jsonl);
 	struct run_options run = {.config = s->config,
 		.diag = d,
 		.respond_only = s->respond,

@@ -26,6 +26,7 @@ struct format {
 	bool selects; // takes --select
 	bool series;  // made of the intervals of one run, which a search does not have
 	const char *(*file)(const struct output_settings *o); // its file in `output:`; NULL: none
+	bool live; // that file is written while the run goes on (stream.h), not by write
 };
 
 extern const struct format formats[];

@@ -374,7 +374,7 @@ def a_full_disk_is_not_a_wrong_word():
 
 @test
 def a_run_writes_the_same_as_a_report_on_its_result():
-    formats = ["html", "csv", "jsonl", "keyval", "junit", "hdr", "dns_metrics", "resperf", "openmetrics"]
+    formats = ["html", "csv", "keyval", "junit", "hdr", "dns_metrics", "resperf", "openmetrics"]
     with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
         files = {name: f"{folder}/out.{name}" for name in formats}
         result = ddiperf(ring(run={"duration": "1s"}, output=files))
