@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "book.h"
@@ -245,7 +246,7 @@ static int write_document(struct session *s)
 		rc = document_write_by(JSON, s->options->json,
 			&(struct document_writer){put_book, &book, has_commands(s->config)});
 	if (rc < 0 && s->part.path && !s->part.error) {
-		log_error("the intervals of the run are in %s", s->part.path);
+		part_leave(&s->part);
 		s->keep_part = true;
 	}
 	rc |= write_outputs(s, &book);
@@ -437,6 +438,8 @@ static void last_words(int code)
 
 	run_halt();
 	state_end_own();
+	file_drafts_remove();
+	part_leave(&session->part);
 	if (!session->summed && session->result.verdict.status)
 		sum_up_on_stderr(session);
 	else if (!session->summed && r->sent)

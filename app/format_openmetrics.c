@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/log.h"
 #include "format_walk.h"
 #include "format_writers.h"
@@ -119,12 +120,12 @@ static struct family *new_family(struct metrics *m, const char *name)
 		more = realloc(m->families, m->room * sizeof(*more));
 	}
 	if (!f || !more)
-		abort();
+		arena_exhausted();
 	m->families = more;
 	f->name = strdup(name);
 	f->samples = open_memstream(&f->text, &f->len);
 	if (!f->name || !f->samples)
-		abort();
+		arena_exhausted();
 	m->families[m->count] = f;
 	json_object_set_new(m->index, name, json_integer((json_int_t)m->count++));
 	return f;
@@ -174,7 +175,7 @@ static char *sample_name(
 	bool first = true;
 
 	if (!out)
-		abort();
+		arena_exhausted();
 	fprintf(out, "%s%s", name, suffix);
 	for (unsigned i = 0; i < w->label_count; i++, first = false)
 		put_label(out, w->labels[i].name, w->labels[i].value, first);
@@ -342,7 +343,7 @@ static int write_metrics(const struct format_input *in, FILE *out, bool open_met
 		struct family *f = m->families[i];
 
 		if (fclose(f->samples) != 0)
-			abort();
+			arena_exhausted();
 		put_family(m, f, out);
 		free(f->text);
 		free(f->name);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/log.h"
 
 // Does the document replace a file, or become a new one?
@@ -21,9 +22,12 @@ static bool has_name(const char *document)
 
 int part_open(struct part *p, const char *document)
 {
+	char *path = NULL;
+
 	*p = (struct part){0};
-	if (has_name(document) && asprintf(&p->path, "%s" PART_SUFFIX, document) < 0)
-		abort();
+	if (has_name(document) && asprintf(&path, "%s" PART_SUFFIX, document) < 0)
+		arena_exhausted();
+	p->path = path;
 	p->f = p->path ? fopen(p->path, "w+e") : tmpfile();
 	if (p->f) {
 		fchmod(fileno(p->f), 0600); // it has the commands of the user
@@ -32,7 +36,8 @@ int part_open(struct part *p, const char *document)
 	p->error = -errno;
 	log_error("%s: %s", p->path ? p->path : "a file for the intervals of the run",
 		strerror(errno));
-	free(p->path);
+	p->path = NULL;
+	free(path);
 	return p->error;
 }
 
@@ -42,11 +47,21 @@ void part_line(void *ctx, const json_t *line)
 
 	errno = 0;
 	if (p->error || (json_dumpf(line, p->f, JSON_COMPACT | JSON_REAL_PRECISION(15)) == 0 &&
-				fputc('\n', p->f) >= 0 && fflush(p->f) == 0))
+				fputc('\n', p->f) >= 0 && fflush(p->f) == 0)) {
+		p->filled = true;
 		return;
+	}
 	p->error = errno ? -errno : -EIO;
 	log_error("%s: %s; the result will lack intervals",
 		p->path ? p->path : "the file of the run's intervals", strerror(-p->error));
+}
+
+void part_leave(const struct part *p)
+{
+	if (p->path && p->filled)
+		log_error("the intervals of the run are in %s", p->path);
+	else if (p->path)
+		unlink(p->path);
 }
 
 void part_close(struct part *p, bool keep)

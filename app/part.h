@@ -13,9 +13,10 @@
 #define PART_SUFFIX ".part"
 
 struct part {
-	FILE *f;    // to append and to read; NULL: closed
-	char *path; // NULL: it has no name
-	int error;  // -errno of the first write that failed
+	FILE *f;     // to append and to read; NULL: closed
+	char *path;  // NULL: it has no name
+	int error;   // -errno of the first write that failed
+	bool filled; // it has a whole line
 };
 
 // document: the path of the document to be; NULL, "-", a pipe or a device: the file has no name,
@@ -27,3 +28,6 @@ void part_line(void *ctx, const json_t *line);
 
 // keep: the file stays, if it has a name.
 void part_close(struct part *p, bool keep);
+
+// For the last moments of a process: the file stays if there is something in it, and that is told.
+void part_leave(const struct part *p);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "engine/run/run.h"
 
 // Members of intervals that are no sums: the last one counts, or the end makes them anew.
@@ -183,7 +184,7 @@ static void add_histogram(struct rescue *r, size_t n, const json_t *item)
 	if (!r->sums[n]) {
 		r->sums[n] = malloc(sizeof(*r->sums[n]));
 		if (!r->sums[n])
-			abort();
+			arena_exhausted();
 		hist_clear(r->sums[n]);
 	}
 	hist_merge(r->sums[n], &one);

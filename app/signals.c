@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handler that counts and answers, a thread that waits for the third signal. Path: cold. Main
-// thread | the thread of the last words.
+// A handler that counts and answers, a thread that waits for the third signal or a crash. Path:
+// cold. Main thread | the thread of the last words.
 #include "signals.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +21,8 @@
 #include "engine/run/run.h"
 #include "io/privileges.h"
 
-#define ORDERLY_S 2 // after the third signal, for an end in order
+#define ORDERLY_S 2  // after the third signal, for an end in order
+#define WORDS_S   10 // after a crash, for the last words
 
 static struct {
 	void (*last_words)(int code);
@@ -28,7 +30,9 @@ static struct {
 	int stderr_fd; // that of the user: the other one is captured while a driver starts
 	sem_t wake;
 	atomic_bool third, follow;
-	uint64_t keep; // capabilities of the main thread; before follow
+	atomic_int crash; // its signal
+	bool waiting;     // there is a thread for the last words
+	uint64_t keep;    // capabilities of the main thread; before follow
 	atomic_flag speaking;
 	atomic_bool halted; // the main thread
 } signals = {.speaking = ATOMIC_FLAG_INIT};
@@ -77,6 +81,31 @@ static void speak(int code)
 	_exit(code);
 }
 
+static void on_no_words(int number)
+{
+	_exit(EXIT_INTERNAL);
+}
+
+// What crashed keeps what it has locked, so another thread speaks, and not for ever.
+static void on_crash(int number)
+{
+	char text[96];
+	int none = 0, len;
+	ssize_t written;
+
+	if (!atomic_compare_exchange_strong(&signals.crash, &none, number))
+		_exit(EXIT_INTERNAL);
+	len = snprintf(text, sizeof(text), "ddiperf: internal error: %s\n", sigdescr_np(number));
+	written = write(signals.stderr_fd, text, (size_t)len);
+	(void)written;
+	alarm(WORDS_S);
+	if (!signals.waiting)
+		speak(EXIT_INTERNAL);
+	sem_post(&signals.wake);
+	while (true)
+		pause();
+}
+
 static void on_no_memory(void)
 {
 	speak(EXIT_ENVIRONMENT);
@@ -84,11 +113,13 @@ static void on_no_memory(void)
 
 static void *wait_for_third(void *arg)
 {
-	while (!atomic_load(&signals.third)) {
+	while (!atomic_load(&signals.third) && !atomic_load(&signals.crash)) {
 		sem_wait(&signals.wake);
 		if (atomic_exchange(&signals.follow, false))
 			privileges_keep(signals.keep);
 	}
+	if (atomic_load(&signals.crash))
+		speak(EXIT_INTERNAL);
 	nanosleep(&(struct timespec){.tv_sec = ORDERLY_S}, NULL);
 	speak(EXIT_INTERRUPTED);
 	return arg;
@@ -103,10 +134,23 @@ static void start_waiting(void)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&thread, NULL, wait_for_third, NULL) == 0) {
+		signals.waiting = true;
 		pthread_setname_np(thread, "last-words");
 		pthread_detach(thread);
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+// Those of a sanitizer stay.
+static void catch_crashes(void)
+{
+	static const int numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+	struct sigaction action = {.sa_handler = on_crash}, before;
+
+	signal(SIGALRM, on_no_words);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+			sigaction(numbers[i], &action, NULL);
 }
 
 void signals_catch(void (*last_words)(int code))
@@ -120,6 +164,7 @@ void signals_catch(void (*last_words)(int code))
 	sem_init(&signals.wake, 0, 0);
 	start_waiting();
 	arena_when_exhausted(on_no_memory);
+	catch_crashes();
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		sigaction(numbers[i], NULL, &before);

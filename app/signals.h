@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signals of the user, and the end of a process that cannot end in order: without memory, or when
-// nothing heeds a third signal. Path: cold. Main thread | the thread of the last words.
+// Signals of the user, and the end of a process that cannot end in order: without memory, after a
+// crash, or when nothing heeds a third signal. Path: cold. Main thread | the thread of the last
+// words.
 #pragma once
 
 // From here on SIGINT, SIGTERM and SIGHUP (not under nohup) are counted (base/interrupt.h), and
 // each is answered on stderr at once.
 //
 // last_words undoes changes to the box and tells what is known. It is called once: by the thread
-// that got no memory (exit code 3), or by a thread of its own some seconds after the third signal
-// if the process is still there (130). The main thread does nothing any more. A fourth signal ends
-// the process without last words.
+// that got no memory (exit code 3), or by a thread of its own: after a crash (6), and some seconds
+// after the third signal if the process is still there (130). The main thread does nothing any
+// more. A fourth signal ends the process without last words.
 void signals_catch(void (*last_words)(int code));
 
 // The main thread has given up capabilities: the thread of the last words keeps the same ones.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests a path by opening it; replaces a file by a draft beside it. Path: cold. Any thread.
+// Tests a path by opening it; replaces a file by a draft beside it. Path: cold. One thread at a
+// time.
 #include "base/file.h"
 
 #include <errno.h>
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 #define LINKS_MAX 40 // as the kernel follows
+
+static struct file_draft *drafts; // that have a file
 
 int file_check_writable(const char *path)
 {
@@ -99,6 +102,8 @@ static int open_beside(struct file_draft *d)
 	d->fd = mkostemp(d->temp, O_CLOEXEC);
 	if (d->fd < 0)
 		return -errno;
+	d->next = drafts;
+	drafts = d;
 	if (exists) {
 		take_mode_and_owner(d->fd, &old);
 	} else {
@@ -132,6 +137,11 @@ static int open_target(const char *path, struct file_draft *d)
 
 static void draft_end(struct file_draft *d)
 {
+	for (struct file_draft **at = &drafts; *at; at = &(*at)->next)
+		if (*at == d) {
+			*at = d->next;
+			break;
+		}
 	if (d->fd >= 0)
 		close(d->fd);
 	if (d->temp && d->fd >= 0)
@@ -208,6 +218,13 @@ void file_draft_abandon(struct file_draft *d)
 	d->error = -ECANCELED; // nothing more is written, to a device neither
 	fclose(d->f);
 	draft_end(d);
+}
+
+void file_drafts_remove(void)
+{
+	for (const struct file_draft *d = drafts; d; d = d->next)
+		if (d->temp)
+			unlink(d->temp);
 }
 
 int file_draft_check(const char *path)

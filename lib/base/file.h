@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that a run is going to write. Path: cold. Any thread.
+// Files that a run is going to write. Path: cold. One thread at a time.
 #pragma once
 
 #include <stdio.h>
@@ -18,6 +18,7 @@ struct file_draft {
 	int error;    // -errno of the first write that failed
 	char *target; // links followed; NULL: a pipe or a device
 	char *temp;   // its name until then
+	struct file_draft *next; // of those that are open
 };
 
 // 0 or -errno. The draft stays where it is until it is committed or abandoned, since f refers to
@@ -29,5 +30,7 @@ void file_draft_make_private(const struct file_draft *draft);
 // 0 or -errno; then the target is unchanged, unless only its folder could not be synchronised.
 int file_draft_commit(struct file_draft *draft);
 void file_draft_abandon(struct file_draft *draft); // the target is unchanged
+// For the last moments of a process, in the middle of any of these: no open draft stays.
+void file_drafts_remove(void);
 // Would file_draft_open succeed? 0 or -errno. Leaves nothing behind.
 int file_draft_check(const char *path);

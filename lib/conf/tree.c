@@ -9,6 +9,7 @@
 
 #include <yaml.h>
 
+#include "base/arena.h"
 #include "conf/schema.h"
 
 #define DEPTH_MAX 32
@@ -210,6 +211,8 @@ static void builder_syntax(struct builder *b, const char *text, size_t len)
 	const yaml_parser_t *p = &b->parser;
 	yaml_mark_t mark = p->problem_mark;
 
+	if (p->error == YAML_MEMORY_ERROR)
+		arena_exhausted();
 	if (p->error == YAML_READER_ERROR)
 		mark = offset_mark(text, len, p->problem_offset);
 	builder_fail(b, mark, arena_printf(b->a, "not YAML: %s", p->problem ? p->problem : "?"));
@@ -280,7 +283,7 @@ struct conf_tree *conf_parse_text(
 	return t;
 }
 
-// All of the stream in memory of malloc; NULL with errno.
+// All of the stream in memory of malloc; NULL with errno: it cannot be read.
 static char *stream_read(FILE *in, size_t *len)
 {
 	size_t room = 64u << 10;
@@ -291,16 +294,20 @@ static char *stream_read(FILE *in, size_t *len)
 		*len += fread(text + *len, 1, room - *len, in);
 		if (*len < room)
 			break;
-		bigger = room < FILE_MAX ? realloc(text, room * 2) : NULL;
-		if (!bigger) {
+		if (room >= FILE_MAX) {
 			free(text);
 			errno = EFBIG;
 			return NULL;
 		}
-		text = bigger;
 		room *= 2;
+		bigger = realloc(text, room);
+		if (!bigger)
+			free(text);
+		text = bigger;
 	}
-	if (text && ferror(in)) {
+	if (!text)
+		arena_exhausted();
+	if (ferror(in)) {
 		free(text);
 		return NULL;
 	}

@@ -252,6 +252,21 @@ def a_worker_that_hangs_is_given_up_by_the_third_signal():
 
 
 @test
+def a_crash_tells_what_is_known_and_puts_the_box_right():
+    with tempfile.TemporaryDirectory() as folder:
+        out, stopped = Path(folder, "out.json"), Path(folder, "stopped")
+        document = json.loads(ring(run={"duration": "60s"}, hooks={"stop": f"echo $DDIPERF_EXIT_CODE > {stopped}"}))
+        with Signalled(json.dumps(document), "--json", str(out)) as run:
+            run.until(lambda: " s  " in run.text_of("out"), "an interval")
+            run.process.send_signal(signal.SIGABRT)
+            assert run.ends(time.monotonic()) == EXIT["internal"], run.lines
+        for words in ("internal error: Aborted", f"the intervals of the run are in {out}.part", "interval: sent"):
+            assert words in run.text_of("err"), (words, run.lines)
+        assert stopped.read_text() == "6\n" and not out.exists()
+        assert not list(Path("/run/ddiperf").glob(f"*{run.process.pid}*")), list(Path("/run/ddiperf").iterdir())
+
+
+@test
 def a_fourth_signal_ends_at_once():
     with pcap_run() as (folder, text), Signalled(text) as run, open(f"{folder}/out.pcap", "rb") as pipe:
         run.until(is_full(pipe), "a full pipe")

@@ -14,6 +14,7 @@
 #include <openssl/evp.h>
 #include <uuid/uuid.h>
 
+#include "base/arena.h"
 #include "base/file.h"
 #include "base/input.h"
 #include "base/log.h"
@@ -53,7 +54,7 @@ static const char *drivers_used(const struct plan *p, struct arena *a)
 	return text;
 }
 
-// Of the text that `ddiperf check --dump` prints, in hexadecimal; NULL: no memory for it.
+// Of the text that `ddiperf check --dump` prints, in hexadecimal.
 static const char *config_sha256(const struct config *c, struct arena *a)
 {
 	unsigned char sum[EVP_MAX_MD_SIZE];
@@ -63,13 +64,13 @@ static const char *config_sha256(const struct config *c, struct arena *a)
 	FILE *f = open_memstream(&text, &size);
 
 	if (!f)
-		return NULL;
+		arena_exhausted();
 	conf_dump(config_section(), c, f);
-	if (fclose(f) == 0 && EVP_Digest(text, size, sum, &len, EVP_sha256(), NULL)) {
-		out = arena_zalloc(a, 2 * len + 1);
-		for (unsigned i = 0; i < len; i++)
-			sprintf(out + 2 * i, "%02x", sum[i]);
-	}
+	if (fclose(f) != 0 || !EVP_Digest(text, size, sum, &len, EVP_sha256(), NULL))
+		arena_exhausted(); // nothing else can fail
+	out = arena_zalloc(a, 2 * len + 1);
+	for (unsigned i = 0; i < len; i++)
+		sprintf(out + 2 * i, "%02x", sum[i]);
 	free(text);
 	return out;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "engine/config/criteria.h"
 #include "engine/run/limit.h"
 #include "engine/run/run.h"
@@ -38,7 +39,7 @@ __attribute__((format(printf, 2, 3))) static void because(struct reasons *r, con
 	}
 	va_start(args, fmt);
 	if (vasprintf(&text, fmt, args) < 0)
-		abort();
+		arena_exhausted();
 	va_end(args);
 	r->texts[r->count++] = arena_strdup(r->arena, text);
 	free(text);

@@ -291,6 +291,27 @@ static void a_draft_that_fails_or_is_abandoned_leaves_the_file_as_it_is(void **s
 	assert_int_equal(files(NULL), 0);
 }
 
+static void the_last_moments_leave_no_draft(void **state)
+{
+	struct file_draft first, second;
+
+	(void)state;
+	write_old(path);
+	file_drafts_remove();
+	assert_int_equal(file_draft_open(path, &first), 0);
+	assert_int_equal(file_draft_open(path, &second), 0);
+	assert_int_equal(files(NULL), 3);
+	file_drafts_remove();
+	assert_int_equal(files(NULL), 1);
+	assert_true(is_old(path));
+	file_draft_abandon(&first);
+	file_draft_abandon(&second);
+	assert_int_equal(write_new(path), 0);
+	file_drafts_remove();
+	assert_true(is_new(path));
+	unlink(path);
+}
+
 static void a_draft_says_why_it_cannot_be(void **state)
 {
 	struct file_draft d;
@@ -325,6 +346,7 @@ int main(void)
 		cmocka_unit_test(a_private_draft_is_its_owners),
 		cmocka_unit_test(a_draft_goes_where_a_link_points),
 		cmocka_unit_test(a_draft_that_fails_or_is_abandoned_leaves_the_file_as_it_is),
+		cmocka_unit_test(the_last_moments_leave_no_draft),
 		cmocka_unit_test(a_draft_says_why_it_cannot_be),
 	};
 
