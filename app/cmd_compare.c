@@ -16,7 +16,7 @@
 #include "conf/units.h"
 #include "engine/series/spread.h"
 #include "figures.h"
-#include "stats/text.h"
+#include "trend.h"
 
 #define RESULTS_MAX  26 // a letter each
 #define NAME_WIDTH   34
@@ -28,15 +28,6 @@ struct results {
 	struct figures *list;
 	unsigned count;
 };
-
-static const char *value_text(double v, const char *unit, char *buf, size_t room)
-{
-	if (isinf(v))
-		snprintf(buf, room, "lost");
-	else
-		stats_format(v, *unit ? unit : NULL, buf, room);
-	return buf;
-}
 
 // "+5.2 %" of A, or points of a share ("+0.3 pt").
 static const char *difference_text(double a, double b, const char *unit, char *buf, size_t room)
@@ -90,8 +81,8 @@ static void print_change(const struct results *r, const struct figure *one)
 	const char *unit = figures_unit(one->path);
 	char a[32], b[32], difference[32], interval[48];
 
-	printf("  %-34s %12s %12s %12s%s\n", one->path, value_text(c.a, unit, a, sizeof(a)),
-		value_text(c.b, unit, b, sizeof(b)),
+	printf("  %-34s %12s %12s %12s%s\n", one->path, figures_text(c.a, unit, a, sizeof(a)),
+		figures_text(c.b, unit, b, sizeof(b)),
 		difference_text(c.a, c.b, unit, difference, sizeof(difference)),
 		interval_text(&c, unit, interval, sizeof(interval)));
 }
@@ -108,7 +99,7 @@ static void print_columns(const struct results *r, const struct figure *one)
 		bool has = figures_has_item(&r->list[i], one->item);
 
 		printf(" %*s", COLUMN_WIDTH - 1,
-			has ? value_text(v, unit, text, sizeof(text)) : "-");
+			has ? figures_text(v, unit, text, sizeof(text)) : "-");
 	}
 	printf("\n%*s", 2 + NAME_WIDTH + COLUMN_WIDTH, "");
 	for (unsigned i = 1; i < r->count; i++) {
@@ -138,7 +129,7 @@ static void print_rows(const struct results *r, const struct figure *one)
 
 		printf("    %c %12s", 'A' + (int)i,
 			figures_has_item(&r->list[i], one->item)
-				? value_text(c.b, unit, value, sizeof(value))
+				? figures_text(c.b, unit, value, sizeof(value))
 				: "-");
 		if (i > 0 && figures_has_item(&r->list[0], one->item) &&
 			figures_has_item(&r->list[i], one->item))
@@ -342,8 +333,8 @@ static bool judge_item(const struct margin *m, const struct figures *from, const
 	if (!who)
 		return worse;
 	printf("  %s  %s%s of %s: %s -> %s (%s, allowed %s)\n", worse ? "FAIL" : "pass", who,
-		m->path, item, value_text(c.a, unit, a, sizeof(a)),
-		value_text(c.b, unit, b, sizeof(b)),
+		m->path, item, figures_text(c.a, unit, a, sizeof(a)),
+		figures_text(c.b, unit, b, sizeof(b)),
 		difference_text(c.a, c.b, unit, difference, sizeof(difference)),
 		strrchr(m->text, ':') + 1);
 	return worse;
@@ -452,6 +443,13 @@ int cmd_compare(const struct options *o)
 	struct results r = {0};
 	bool judged = true;
 
+	if (o->history)
+		return trend_gate(o);
+	if (o->confidence) {
+		log_error("compare: --confidence is of --history (repeats have a confidence of "
+			  "their own)");
+		return EXIT_CONFIG;
+	}
 	if (load_results(o, &r) < 0)
 		return EXIT_CONFIG;
 	for (unsigned i = 0; i < o->margin_count; i++)

@@ -10,6 +10,7 @@
 #include "document.h"
 #include "format.h"
 #include "format_select.h"
+#include "history.h"
 
 struct reporting {
 	const struct format *format;
@@ -48,6 +49,8 @@ static int refuse(const char *what, const struct format *f, const char *allowed)
 
 static int check(const struct options *o, const struct format *f)
 {
+	if (o->append && !o->format && !o->output && !o->select && !o->brief)
+		return EXIT_PASS;
 	if (o->operand_count > 1 && !f->several && !o->brief)
 		return refuse("is made of one result", f, "name one file");
 	if (o->select && !f->selects)
@@ -84,8 +87,10 @@ static int report_books(const struct options *o, struct reporting *r)
 			break;
 	}
 	r->in.books = books;
-	if (rc == 0)
+	if (rc == 0 && (!o->append || o->format || o->output || o->select || o->brief))
 		rc = write_all(o, r);
+	if (rc == 0 && o->append)
+		rc = history_append(o->append, books, r->in.count);
 	while (r->in.count)
 		book_close(books[--r->in.count]);
 	return rc == -EINVAL ? EXIT_CONFIG : rc < 0 ? EXIT_ENVIRONMENT : EXIT_PASS;

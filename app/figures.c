@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/student.h"
 #include "engine/series/spread.h"
+#include "stats/text.h"
 
 #define SCHEMA      "ddiperf-result/1"
 #define ANSWER      "search.answer"
@@ -73,6 +74,15 @@ const char *figures_unit(const char *path)
 	if (strncmp(path, ANSWER, strlen(ANSWER)) == 0)
 		return "";
 	return ends_in(path, "_per_s") ? "per_s" : "1";
+}
+
+const char *figures_text(double v, const char *unit, char *buf, size_t room)
+{
+	if (isinf(v))
+		snprintf(buf, room, "lost");
+	else
+		stats_format(v, *unit ? unit : NULL, buf, room);
+	return buf;
 }
 
 double figures_absent(const char *path)

@@ -37,6 +37,12 @@ static const struct option_row {
 		"figures of keyval or csv: A,B;C, a file of such lines, all, or ? to list them"},
 	{OPTION_BRIEF, 'b', "brief", NULL,
 		"print one figure only: answered per second, or the answer of a search"},
+	{OPTION_HISTORY, 'H', "history", "FILE",
+		"fail if RESULT.json is worse than the last ten runs of this history"},
+	{OPTION_CONFIDENCE, 'C', "confidence", "PERCENT",
+		"confidence of that, for all figures together; default: 99%"},
+	{OPTION_APPEND, 'a', "append", "FILE",
+		"append a line for each result to this history; a run is there once"},
 	{OPTION_HELP, 'h', "help", NULL, "print this help"},
 };
 
@@ -117,6 +123,15 @@ static void store_option(struct options *o, int letter)
 		break;
 	case 'B':
 		o->baseline = optarg;
+		break;
+	case 'H':
+		o->history = optarg;
+		break;
+	case 'C':
+		o->confidence = optarg;
+		break;
+	case 'a':
+		o->append = optarg;
 		break;
 	case 'b':
 		o->brief = true;

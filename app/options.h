@@ -23,6 +23,9 @@ enum option_bit {
 	OPTION_SELECT = 1 << 11,
 	OPTION_BRIEF = 1 << 12,
 	OPTION_BASELINE = 1 << 13,
+	OPTION_HISTORY = 1 << 14,
+	OPTION_CONFIDENCE = 1 << 15,
+	OPTION_APPEND = 1 << 16,
 };
 
 struct options {
@@ -36,7 +39,9 @@ struct options {
 	const char *json;                     // NULL: none; "-": standard output
 	const char *dry_run;                  // NULL: none; file to write
 	const char *format, *output, *select; // of report; NULL: not given
+	const char *append;                   // of report; NULL: not given
 	const char *baseline;                 // of compare; NULL: the first operand
+	const char *history, *confidence;     // of compare; NULL: not given
 	bool quiet, verbose, dump, self_check, brief;
 	const char *command_line; // as typed, for the result
 	struct arena *arena;      // lives as long as the command

@@ -48,8 +48,7 @@ double student_beta(double x, double a, double b)
 	return 1 - front * fraction(1 - x, b, a) / b;
 }
 
-// The probability of a distance above t from the mean, both sides together.
-static double outside(double t, unsigned freedom)
+double student_outside(double t, unsigned freedom)
 {
 	return student_beta(freedom / (freedom + t * t), 0.5 * freedom, 0.5);
 }
@@ -58,12 +57,12 @@ double student_quantile(double confidence, unsigned freedom)
 {
 	double low = 0, high = 1;
 
-	while (outside(high, freedom) > 1 - confidence)
+	while (student_outside(high, freedom) > 1 - confidence)
 		high *= 2;
 	for (int i = 0; i < HALVINGS && high - low > 1e-13 * high; i++) {
 		double t = 0.5 * (low + high);
 
-		if (outside(t, freedom) > 1 - confidence)
+		if (student_outside(t, freedom) > 1 - confidence)
 			low = t;
 		else
 			high = t;

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# ddiperf compare on results that are made up from the golden one: what changed, how sure it is, and the gate.
+# ddiperf compare on results that are made up from the golden one: what changed, how sure it is, the gate, and the
+# history that report --append writes.
 
 import copy
 import json
 import os
 import re
+import resource
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, ROOT, binary, execute, main, test
+from harness import EXIT, ROOT, binary, execute, main, start, test
 
 GOLDEN = json.loads((ROOT / "tests" / "golden" / "result.json").read_text())
 GOLDEN["verdict"]["status"] = "pass"
@@ -230,6 +232,147 @@ def several_results_may_lack_an_item_and_have_noise():
     assert "~: within the noise" in out and re.search(r"-\d\.\d+ % ~", out), out
     invalid = changed(lambda item, document: document["verdict"].update(status="invalid"))
     assert compare_all([GOLDEN, GOLDEN, invalid], "-f", "p99:+5%")[0] == EXIT["invalid"]
+
+
+def run_of(number, rate=50000, p99=121000.0, **run):
+    """The golden result as run number of a history."""
+    def change(item, document):
+        item["answered_per_s"] = rate
+        item["latency"]["response"]["p99_ns"] = p99
+        document["run"].update({"id": f"id-{number}", "started": f"2024-03-{number:02}T00:00:00Z", **run})
+    return changed(change)
+
+
+class History:
+    """A folder with a history, and results beside it."""
+
+    def __enter__(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="ddiperf-test-")
+        self.folder = Path(self.temporary.name)
+        self.file = self.folder / "history.jsonl"
+        return self
+
+    def __exit__(self, *_):
+        self.temporary.cleanup()
+
+    def put(self, documents):
+        paths = [self.folder / f"{number}.json" for number in range(len(documents))]
+        for path, document in zip(paths, documents):
+            path.write_text(json.dumps(document))
+        return paths
+
+    def append(self, *documents, **options):
+        return execute([binary(), "report", *self.put(documents), "--append", self.file], **options)
+
+    def judge(self, document, *options):
+        return execute([binary(), "compare", "--history", self.file, *self.put([document]), *options])
+
+    def lines(self):
+        return [json.loads(line) for line in self.file.read_text().splitlines()]
+
+
+TEN = [run_of(number, 50000 + 100 * (number % 3), 120000.0 + 1000 * (number % 4)) for number in range(1, 11)]
+
+
+@test
+def results_become_lines_of_a_history_once():
+    with History() as h:
+        code, out, err = h.append(*TEN[:3])
+        assert code == 0 and not out and not err, (out, err)
+        code, out, err = h.append(*TEN[2:4])
+        assert code == 0 and not out and "run id-3 is in" in err and err.count("\n") == 1, (out, err)
+        lines = h.lines()
+        assert [line["run"]["id"] for line in lines] == ["id-1", "id-2", "id-3", "id-4"], lines
+        first, item = lines[0], lines[0]["traffic"][0]
+        assert first["schema"] == "ddiperf-history/1" and first["verdict"] == {"status": "pass"}, first
+        assert first["run"]["labels"] == ["rack=1", "site=lab"] and first["run"]["host"]["cpu"] == "A CPU", first
+        assert item["answered_per_s"] == 50100 and item["latency"]["response"]["p99_ns"] == 121000.0, item
+        # Beside another output too.
+        page = h.folder / "x.html"
+        code, out, err = execute([binary(), "report", *h.put(TEN[4:5]), "--append", h.file, "-o", page])
+        assert code == 0 and page.exists() and len(h.lines()) == 5, (out, err)
+
+
+@test
+def programs_that_append_at_once_lose_nothing():
+    with History() as h:
+        paths = h.put(TEN)
+        # Each result by two programs.
+        running = [start([binary(), "report", path, "--append", h.file]) for path in paths + paths]
+        for process in running:
+            with process:
+                out, err = process.communicate(timeout=60)
+                assert process.returncode == 0, err
+        assert sorted(line["run"]["id"] for line in h.lines()) == sorted(f"id-{n}" for n in range(1, 11)), h.lines()
+
+
+@test
+def a_full_disk_leaves_the_history_as_it_was():
+    with History() as h:
+        h.append(*TEN[:2])
+        before = h.file.read_bytes()
+        limit = len(before) + 100  # of any file: less than a line more
+        code, out, err = h.append(TEN[2], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        assert code == EXIT["environment"] and "history.jsonl" in err, (code, out, err)
+        assert h.file.read_bytes() == before
+
+
+@test
+def a_run_is_judged_by_the_last_ten():
+    with History() as h:
+        h.append(*TEN)
+        code, out, err = h.judge(run_of(11))
+        assert code == 0 and "PASS: not worse than the last 10 runs (99 % confidence" in out and not err, (out, err)
+        assert "the last 10 runs of sample with this configuration, 2024-03-01T00:00:00Z to 2024-03-10" in out, out
+        assert max(map(len, out.splitlines()[1:])) <= 80, out
+        code, out, err = h.judge(run_of(11, rate=48000))
+        assert code == 1 and "FAIL: worse than the last runs: answered_per_s of queries (> 99.99 %)" in out, (out, err)
+        code, out, err = h.judge(run_of(11, p99=130000.0), "--quiet")
+        assert code == 1 and out.startswith("FAIL") and "p99_ns of queries" in out, (out, err)
+        # Better is not worse, and less confidence finds more.
+        assert h.judge(run_of(11, rate=60000, p99=90000.0))[0] == 0
+        assert h.judge(run_of(11, p99=125800.0))[0] == 0
+        assert h.judge(run_of(11, p99=125800.0), "--confidence", "80%")[0] == 1
+        # A run that is there already is compared with those before it.
+        h.append(run_of(11, rate=48000))
+        assert h.judge(run_of(11, rate=48000))[0] == 1
+        h.file.write_text(h.file.read_text() + '{"schema": "ddi')
+        code, out, err = h.judge(run_of(12))
+        assert code == 0 and "history.jsonl:12: damaged line, left out" in err, (out, err)
+
+
+@test
+def a_history_without_three_runs_like_it_judges_nothing():
+    with History() as h:
+        h.append(*TEN[:2], run_of(3, name="another"), run_of(4, config_sha256="other"))
+        code, out, err = h.judge(run_of(11))
+        assert code == EXIT["invalid"] and "2 runs to compare with, at least 3 are needed" in err and "1 others" in err, (code, out, err)
+        h.append(*TEN[2:3])
+        invalid = run_of(11)
+        invalid["verdict"]["status"] = "invalid"
+        code, out, err = h.judge(invalid)
+        assert code == EXIT["invalid"] and "its verdict is invalid" in err, (code, out, err)
+        for options, words in ((["x.json"], "one result"), (["-f", "p99:+5%"], "one result"), (["--confidence", "20%"], "50% to"),
+                               (["--confidence", "high"], "50% to")):
+            code, out, err = h.judge(run_of(11), *options)
+            assert code == EXIT["usage"] and words in err, (options, code, out, err)
+        code, out, err = compare(GOLDEN, GOLDEN, "--confidence", "99%")
+        assert code == EXIT["usage"] and "--history" in err, (code, out, err)
+
+
+@test
+def answers_of_searches_are_judged_by_their_history():
+    def searched(number, answer):
+        document = run_of(number)
+        document["search"] = {"answer": answer, "goals": [{"goal": "loss <= 1 %", "answer": answer}]}
+        return document
+
+    with History() as h:
+        h.append(*[searched(number, 40000 + 100 * (number % 3)) for number in range(1, 6)])
+        assert h.judge(searched(11, 39900))[0] == 0
+        for answer in (38000, None):
+            code, out, err = h.judge(searched(11, answer))
+            assert code == 1 and "search.answer.loss <= 1 % of search" in out and "p99" not in out, (out, err)
 
 
 @test

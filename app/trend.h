@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Is a run worse than the last ones of its history? docs/measurement.md has the method. Path: cold.
+// Main thread.
+#pragma once
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/arena.h"
+#include "options.h"
+
+#define TREND_RUNS     10 // that a run is compared with, at most
+#define TREND_RUNS_MIN 3
+#define TREND_DEFAULT  0.99
+
+struct trend_figure {
+	const char *item, *path; // as in figures.h; borrowed from the entries
+	double value;            // INFINITY: a rank among the lost transactions; NAN: none
+	double past[TREND_RUNS]; // the runs that have one
+	unsigned count;
+	unsigned lost; // runs with a rank among the lost, which past does not have
+	// Only if judged:
+	double mean;       // of past; of times, the geometric one
+	double bound;      // beyond it the run is worse
+	double confidence; // that it is worse, for all figures together: 0..1
+	bool judged, worse;
+};
+
+struct trend {
+	unsigned runs;            // comparable ones, TREND_RUNS at most
+	unsigned others;          // of the same name before the run, that are not comparable
+	unsigned boxes;           // comparable ones of another CPU model
+	const char *first, *last; // when the comparable ones began
+	struct trend_figure *figures;
+	unsigned count;
+	unsigned judged;
+};
+
+// entry: of the run, which entries may have already. Only entries before it count. The trend's
+// texts live as long as both and the arena.
+void trend_of(const json_t *entries, const json_t *entry, double confidence, struct arena *a,
+	struct trend *out);
+
+// Judges past and value: sets the members from mean on. together: figures that are judged.
+void trend_judge(struct trend_figure *f, double confidence, unsigned together);
+
+// ddiperf compare --history. The exit code.
+int trend_gate(const struct options *o);
