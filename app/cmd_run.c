@@ -24,6 +24,7 @@
 #include "live.h"
 #include "part.h"
 #include "report.h"
+#include "scrape.h"
 #include "signals.h"
 #include "stream.h"
 
@@ -44,6 +45,7 @@ struct session {
 	struct live live;
 	struct part part;
 	bool keep_part;
+	struct scrape scrape;
 };
 
 static void on_note(void *ctx, const char *text)
@@ -306,19 +308,27 @@ static int hand_out(struct session *s, int code)
 // All that look at the run while it goes on. 0, or -errno, which was logged.
 static int follow(struct session *s)
 {
-	const char *lines = s->config->output.jsonl;
+	const struct output_settings *output = &s->config->output;
 	struct stream *stream;
 	int rc = 0;
 
-	if (!s->respond && wants_document(s))
+	if (s->respond)
+		return 0;
+	if (wants_document(s))
 		rc = part_open(&s->part, s->options->json);
 	if (s->part.f)
 		live_follow(&s->live, (struct live_follower){part_line, .ctx = &s->part});
-	if (rc < 0 || s->respond || !lines)
-		return rc;
-	rc = stream_open("output.jsonl:", lines, has_commands(s->config), &stream);
-	if (rc == 0)
-		live_follow(&s->live, stream_follower(stream));
+	if (rc == 0 && output->jsonl) {
+		rc = stream_open("output.jsonl:", output->jsonl, has_commands(s->config), &stream);
+		if (rc == 0)
+			live_follow(&s->live, stream_follower(stream));
+	}
+	if (rc == 0 && output->prometheus) {
+		rc = scrape_open(&s->scrape, output->prometheus);
+		if (rc == 0)
+			live_follow(&s->live, (struct live_follower){scrape_line, scrape_tick,
+						      scrape_close, &s->scrape});
+	}
 	return rc;
 }
 

@@ -31,6 +31,7 @@ struct family {
 struct metrics {
 	const struct book *book;
 	bool open_metrics;
+	bool newest;              // of the newest interval only what is no count
 	json_t *index;            // name: number of its family
 	json_t *seen;             // samples that are there: names of items need not differ
 	struct family **families; // each stays where it is: its stream refers to it
@@ -43,7 +44,7 @@ static bool is_gauge(const struct counter *r)
 {
 	static const char *const names[] = {"in_flight", "waiting", "seed", "exit_code", "cpu",
 		"cpus", "busiest", "burst_size", "link_bps", "goals_met", "runs",
-		"measured_from_ns"};
+		"measured_from_ns", "ended_ns"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(r->name, names[i]) == 0)
@@ -222,13 +223,15 @@ static void put_figure(
 {
 	enum kind kind = is_gauge(row) ? KIND_GAUGE : KIND_COUNTER;
 	const struct label extra[] = {{label ? row->name : NULL, label}, {NULL, NULL}};
-	char name[NAME_MAX_], number[32];
+	struct metrics *m = w->ctx;
+	char path[WALK_PATH + 16], name[NAME_MAX_], number[32];
 	struct family *f;
 
-	if (json_is_string(value) || json_is_null(value))
+	if (json_is_string(value) || json_is_null(value) || (m->newest && kind == KIND_COUNTER))
 		return;
-	metric_name(w->name, row->unit, name);
-	f = family_of(w->ctx, name, kind, row->help);
+	snprintf(path, sizeof(path), "%s%s", m->newest ? "interval." : "", w->name);
+	metric_name(path, row->unit, name);
+	f = family_of(m, name, kind, row->help);
 	if (json_is_boolean(value))
 		number_text(json_is_true(value), number, sizeof(number));
 	else if (scale_of(row) == 1)
@@ -302,6 +305,8 @@ static void put_object(struct walk *w, const struct counter_section *s, const js
 	struct metrics *m = w->ctx;
 	char path[WALK_PATH + 8];
 
+	if (m->newest)
+		return;
 	put_info(w, s, object);
 	if (!json_object_get(object, "histogram") || !book_histogram(m->book, object, &m->hist))
 		return;
@@ -325,7 +330,22 @@ static void put_family(const struct metrics *m, const struct family *f, FILE *ou
 	fputs(f->text, out);
 }
 
-static int write_metrics(const struct format_input *in, FILE *out, bool open_metrics)
+// The newest interval of a run that goes on, and the number of that run in its series.
+static void walk_newest(struct walk *w, const json_t *interval)
+{
+	static const struct counter number = {"number",
+		"number of the run in its series; counts begin anew with each", NULL, COUNTER_F64};
+	struct metrics *m = w->ctx;
+	json_t *value = json_integer((json_int_t)m->book->run);
+
+	snprintf(w->name, sizeof(w->name), "run.number");
+	put_figure(w, &number, NULL, value);
+	json_decref(value);
+	m->newest = true;
+	walk_interval(w, interval);
+}
+
+static int write_metrics(const struct book *b, const json_t *interval, FILE *out, bool open_metrics)
 {
 	struct metrics *m = calloc(1, sizeof(*m));
 	struct walk *w = calloc(1, sizeof(*w));
@@ -333,12 +353,14 @@ static int write_metrics(const struct format_input *in, FILE *out, bool open_met
 
 	if (!m || !w)
 		goto done;
-	m->book = in->books[0];
+	m->book = b;
 	m->open_metrics = open_metrics;
 	m->index = json_object();
 	m->seen = json_object();
 	*w = (struct walk){.figure = put_figure, .object = put_object, .ctx = m};
 	walk_document(w, m->book);
+	if (interval)
+		walk_newest(w, interval);
 	for (size_t i = 0; i < m->count; i++) {
 		struct family *f = m->families[i];
 
@@ -363,10 +385,15 @@ done:
 
 int openmetrics_write(const struct format_input *in, FILE *out)
 {
-	return write_metrics(in, out, true);
+	return write_metrics(in->books[0], NULL, out, true);
 }
 
 int prometheus_write(const struct format_input *in, FILE *out)
 {
-	return write_metrics(in, out, false);
+	return write_metrics(in->books[0], NULL, out, false);
+}
+
+int prometheus_write_live(const struct book *b, const json_t *interval, FILE *out)
+{
+	return write_metrics(b, interval, out, false);
 }

@@ -204,7 +204,7 @@ void rescue_add(struct rescue *r, const json_t *interval)
 	json_array_foreach(json_object_get(interval, "traffic"), n, item) add_histogram(r, n, item);
 }
 
-void rescue_end(struct rescue *r)
+void rescue_sum_up(struct rescue *r)
 {
 	json_t *document = r->book->document, *item;
 	double hz = book_tick_hz(r->book);
@@ -216,9 +216,22 @@ void rescue_end(struct rescue *r)
 		if (n < RESCUE_ITEMS && r->sums[n] && hz > 0)
 			set_percentiles(item, r->sums[n], hz);
 	}
-	for (n = 0; n < RESCUE_ITEMS; n++)
-		free(r->sums[n]);
 	json_object_set_new(json_object_get(document, "run"), "measured_s", json_real(r->last_s));
+}
+
+void rescue_forget(struct rescue *r)
+{
+	for (size_t n = 0; n < RESCUE_ITEMS; n++)
+		free(r->sums[n]);
+	*r = (struct rescue){0};
+}
+
+void rescue_end(struct rescue *r)
+{
+	json_t *document = r->book->document;
+
+	rescue_sum_up(r);
 	if (!json_object_get(document, "verdict"))
 		set_verdict(document, r->last_s);
+	rescue_forget(r);
 }

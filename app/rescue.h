@@ -18,4 +18,8 @@ struct rescue {
 // in turn.
 void rescue_begin(struct rescue *r, struct book *b);
 void rescue_add(struct rescue *r, const json_t *interval);
+// Rates and percentiles of all intervals so far; more may follow.
+void rescue_sum_up(struct rescue *r);
+// Sums up for the last time, with a verdict if there is none.
 void rescue_end(struct rescue *r);
+void rescue_forget(struct rescue *r); // instead: the document is not wanted any more

@@ -27,6 +27,7 @@ ENGINE = ["core", "result", "config", "plan", "run", "series", "tools"]
 OUTSIDE = {
     "libyaml": (re.compile(r"yaml\.h$"), {"conf"}),
     "libpcap": (re.compile(r"pcap(\.h|/)"), {"io"}),
+    "libmicrohttpd": (re.compile(r"microhttpd\.h$"), {"app"}),
     "jansson": (re.compile(r"jansson\.h$"), {"stats", "app"}),
 }
 DPDK_FOLDERS = {"io", "engine"}

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define RANGE_MAX (UINT64_C(1) << 32)
 
@@ -19,6 +20,7 @@ static const char range_family[] = "an address range with both ends of one IP ve
 static const char range_64[] = "an IPv6 address range within one /64 (prefixes /64 to /128)";
 static const char range_big[] = "an address range of at most 2^32 addresses";
 static const char mac_is[] = "a MAC address (like 02:00:00:00:00:01)";
+static const char listen_is[] = "a place to listen at (like 127.0.0.1:9464, [::1]:9464 or 9464)";
 
 static int addr_refuse(const char **what, const char *text)
 {
@@ -176,6 +178,22 @@ int addr_parse_mac(const char *text, uint8_t out[6], const char **what)
 		mac[i] = (uint8_t)(high << 4 | low);
 	}
 	memcpy(out, mac, 6);
+	return 0;
+}
+
+int addr_parse_listen(const char *text, struct addr *out, uint16_t *port, const char **what)
+{
+	const char *colon = strrchr(text, ':'), *digits = colon ? colon + 1 : text;
+	size_t count = strlen(digits), len = (size_t)(colon ? colon - text : 0);
+	bool v6 = len > 2 && text[0] == '[' && text[len - 1] == ']';
+	unsigned long number = strtoul(digits, NULL, 10);
+
+	*out = (struct addr){.len = 4, .bytes = {127, 0, 0, 1}};
+	if (count == 0 || count > 5 || strspn(digits, "0123456789") != count || number > UINT16_MAX)
+		return addr_refuse(what, listen_is);
+	if (colon && (addr_parse_part(text + v6, len - 2 * v6, out) < 0 || (out->len == 16) != v6))
+		return addr_refuse(what, listen_is);
+	*port = (uint16_t)number;
 	return 0;
 }
 

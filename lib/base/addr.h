@@ -34,6 +34,8 @@ int addr_parse(const char *text, struct addr *out, const char **what);
 int addr_parse_range(const char *text, struct addr_range *out, const char **what);
 int addr_parse_prefix(const char *text, struct addr_prefix *out, const char **what);
 int addr_parse_mac(const char *text, uint8_t out[6], const char **what);
+// A place to listen at: 127.0.0.1:9464, [::1]:9464, or 9464 (of 127.0.0.1). Port 0: any free one.
+int addr_parse_listen(const char *text, struct addr *out, uint16_t *port, const char **what);
 
 // Write a NUL-terminated text and return buf. room >= ADDR_TEXT_SIZE. IPv6 as in RFC 5952.
 const char *addr_format(const struct addr *a, char *buf, size_t room);

@@ -336,6 +336,16 @@ static void check_series(const struct config *c, struct arena *a, struct diag *d
 		check_repeat(c->run.repeat, d);
 }
 
+static void check_output(const struct output_settings *o, struct diag *d)
+{
+	struct addr addr;
+	const char *what;
+	uint16_t port;
+
+	if (o->prometheus && addr_parse_listen(o->prometheus, &addr, &port, &what) < 0)
+		diag_error(d, &o->prometheus, NULL, "\"%s\" is not %s", o->prometheus, what);
+}
+
 static void config_check(const struct config *c, struct arena *a, struct diag *d)
 {
 	const uint64_t *own_ports;
@@ -344,6 +354,7 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 	check_names(&c->ports, sizeof(struct port_settings), "port", d);
 	check_names(&c->traffic, sizeof(struct item_settings), "traffic item", d);
 	check_ports(c, d);
+	check_output(&c->output, d);
 	if (c->traffic.count == 0 && !c->responder)
 		diag_error(
 			d, c, "traffic", "nothing to do: add traffic items, a responder, or both");

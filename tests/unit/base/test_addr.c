@@ -257,6 +257,30 @@ static void macs_are_six_pairs_of_hex_digits(void **state)
 		assert_int_equal(addr_parse_mac(bad[i], mac, &what), -EINVAL);
 }
 
+static void a_place_to_listen_at_is_local_unless_it_says_otherwise(void **state)
+{
+	static const struct {
+		const char *text, *addr;
+		uint16_t port;
+	} good[] = {{"9464", "127.0.0.1", 9464}, {"127.0.0.2:0", "127.0.0.2", 0},
+		{"[::1]:65535", "::1", 65535}, {"0.0.0.0:1", "0.0.0.0", 1}};
+	static const char *const bad[] = {"", ":", ":9464", "localhost:9464", "127.0.0.1",
+		"127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1: 1", "::1:9464",
+		"[127.0.0.1]:1", "[::1]", "[]:1", "[:1", "1.2.3.4:000001"};
+	char buf[ADDR_TEXT_SIZE];
+	const char *what;
+	struct addr a;
+	uint16_t port;
+
+	for (size_t i = 0; i < COUNT(good); i++) {
+		assert_int_equal(addr_parse_listen(good[i].text, &a, &port, &what), 0);
+		assert_string_equal(addr_format(&a, buf, sizeof(buf)), good[i].addr);
+		assert_int_equal(port, good[i].port);
+	}
+	for (size_t i = 0; i < COUNT(bad); i++)
+		assert_int_equal(addr_parse_listen(bad[i], &a, &port, &what), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +295,7 @@ int main(void)
 		cmocka_unit_test(prefix_membership_goes_by_bits),
 		cmocka_unit_test(link_local_is_known_in_both_families),
 		cmocka_unit_test(macs_are_six_pairs_of_hex_digits),
+		cmocka_unit_test(a_place_to_listen_at_is_local_unless_it_says_otherwise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: cold. Main thread | the thread of libmicrohttpd.
+#include "scrape.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/addr.h"
+#include "base/log.h"
+#include "format_writers.h"
+#include "io/privileges.h"
+#include "live.h"
+
+#define OPTION      "output.prometheus"
+#define PATH        "/metrics"
+#define CONNECTIONS 16
+#define TIMEOUT_S   10 // of a connection that is silent
+#define BACKLOG     16
+#define RENDER_NS   200000000ull // at most so often a new text
+
+// --- the socket ---
+
+struct place {
+	struct sockaddr_storage addr;
+	socklen_t len;
+};
+
+static struct place place_of(const struct addr *a, uint16_t port)
+{
+	struct place p = {
+		.len = a->len == 4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6)};
+	struct sockaddr_in *v4 = (struct sockaddr_in *)&p.addr;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&p.addr;
+
+	if (a->len == 4) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons(port);
+		memcpy(&v4->sin_addr, a->bytes, 4);
+	} else {
+		v6->sin6_family = AF_INET6;
+		v6->sin6_port = htons(port);
+		memcpy(&v6->sin6_addr, a->bytes, 16);
+	}
+	return p;
+}
+
+// 0, or -errno; p gets the port that the kernel chose.
+static int listen_at(struct scrape *s, struct place *p)
+{
+	struct sockaddr *addr = (struct sockaddr *)&p->addr;
+	int rc = 0;
+
+	s->fd = socket(addr->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (s->fd < 0)
+		return -errno;
+	setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	if (bind(s->fd, addr, p->len) < 0 || listen(s->fd, BACKLOG) < 0 ||
+		getsockname(s->fd, addr, &p->len) < 0) {
+		rc = -errno;
+		close(s->fd);
+	}
+	return rc;
+}
+
+// Both families have the port at the same place.
+static void say(const struct addr *a, const struct place *p)
+{
+	unsigned port = ntohs(((const struct sockaddr_in *)&p->addr)->sin_port);
+	bool v6 = a->len == 16;
+	char text[ADDR_TEXT_SIZE], url[ADDR_TEXT_SIZE + 32];
+	static const uint8_t one[16] = {[15] = 1};
+
+	addr_format(a, text, sizeof(text));
+	snprintf(url, sizeof(url), "http://%s%s%s:%u" PATH, v6 ? "[" : "", text, v6 ? "]" : "",
+		port);
+	if (v6 ? memcmp(a->bytes, one, 16) == 0 : a->bytes[0] == 127)
+		log_note(OPTION ": %s", url);
+	else
+		log_warning(OPTION ": %s is not of this host alone: all that reach it can read the "
+				   "figures of the run, and its command line",
+			url);
+}
+
+int scrape_open(struct scrape *s, const char *place)
+{
+	const char *what;
+	struct place p;
+	struct addr a;
+	uint16_t port;
+	int rc;
+
+	*s = (struct scrape){.lock = PTHREAD_MUTEX_INITIALIZER};
+	rc = addr_parse_listen(place, &a, &port, &what);
+	if (rc == 0) {
+		p = place_of(&a, port);
+		rc = listen_at(s, &p);
+	}
+	if (rc < 0)
+		log_error(OPTION ": %s: %s (does another run listen there? Port 0 takes any free "
+				 "one)",
+			place, strerror(-rc));
+	else
+		say(&a, &p);
+	return rc;
+}
+
+// --- the thread ---
+
+static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *path,
+	const char *method, const char *version, const char *data, size_t *size, void **request)
+{
+	static const char not_found[] = "not here: the figures are at " PATH "\n";
+	static const char not_allowed[] = "GET is all that there is\n";
+	struct scrape *s = ctx;
+	struct MHD_Response *r;
+	unsigned code = MHD_HTTP_OK;
+	enum MHD_Result queued;
+
+	if (strcmp(path, PATH) != 0) {
+		code = MHD_HTTP_NOT_FOUND;
+		r = MHD_create_response_from_buffer(
+			sizeof(not_found) - 1, (void *)not_found, MHD_RESPMEM_PERSISTENT);
+	} else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0) {
+		code = MHD_HTTP_METHOD_NOT_ALLOWED;
+		r = MHD_create_response_from_buffer(
+			sizeof(not_allowed) - 1, (void *)not_allowed, MHD_RESPMEM_PERSISTENT);
+	} else {
+		pthread_mutex_lock(&s->lock);
+		r = MHD_create_response_from_buffer(s->len, s->text, MHD_RESPMEM_MUST_COPY);
+		pthread_mutex_unlock(&s->lock);
+	}
+	if (!r)
+		return MHD_NO;
+	if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_GET);
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
+		code == MHD_HTTP_OK ? "text/plain; version=0.0.4; charset=utf-8" : "text/plain");
+	queued = MHD_queue_response(c, code, r);
+	MHD_destroy_response(r);
+	return queued;
+}
+
+// The thread of libmicrohttpd inherits what this one has: no capability, and no signal.
+static void *start_daemon(void *arg)
+{
+	struct scrape *s = arg;
+
+	if (privileges_drop(false) < 0)
+		return NULL;
+	s->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, answer, s,
+		MHD_OPTION_LISTEN_SOCKET, s->fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_END);
+	return NULL;
+}
+
+// When a run begins: the main thread is on the management CPU by then, and so is a thread of its.
+static void start(struct scrape *s)
+{
+	sigset_t all, before;
+	pthread_t thread;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&thread, NULL, start_daemon, s) == 0)
+		pthread_join(thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!s->daemon)
+		log_warning(OPTION ": nobody can answer, so there are no metrics");
+}
+
+// --- the text ---
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void render(struct scrape *s)
+{
+	char *text = NULL, *before;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		abort();
+	rescue_sum_up(&s->rescue);
+	prometheus_write_live(&s->book, s->newest, f);
+	if (fclose(f) != 0)
+		abort();
+	pthread_mutex_lock(&s->lock);
+	before = s->text;
+	s->text = text;
+	s->len = len;
+	pthread_mutex_unlock(&s->lock);
+	free(before);
+	s->changed = false;
+	s->rendered_ns = now_ns();
+}
+
+static void forget(struct scrape *s)
+{
+	rescue_forget(&s->rescue);
+	json_decref(s->newest);
+	s->newest = NULL;
+	if (s->book.document)
+		book_close(&s->book);
+	s->book = (struct book){0};
+}
+
+static void begin(struct scrape *s, const json_t *line)
+{
+	json_t *document = json_deep_copy(json_object_get(line, "result"));
+
+	forget(s);
+	json_object_del(document, "config");
+	book_take(&s->book, OPTION, document);
+	s->book.run = (uint64_t)json_integer_value(json_object_get(line, LIVE_BEGIN));
+	rescue_begin(&s->rescue, &s->book);
+	render(s);
+	if (!s->daemon)
+		start(s);
+}
+
+void scrape_line(void *ctx, const json_t *line)
+{
+	struct scrape *s = ctx;
+
+	if (json_object_get(line, LIVE_BEGIN)) {
+		begin(s, line);
+	} else if (!s->book.document || json_object_get(line, LIVE_TRIAL) ||
+		   json_object_get(line, LIVE_WARMUP)) {
+		return;
+	} else if (json_object_get(line, LIVE_END)) {
+		json_object_update(s->book.document, json_object_get(line, "result"));
+		render(s);
+	} else {
+		rescue_add(&s->rescue, line);
+		json_decref(s->newest);
+		s->newest = json_incref((json_t *)line);
+		s->changed = true;
+		if (json_object_get(line, LIVE_LAST))
+			render(s);
+	}
+}
+
+void scrape_tick(void *ctx)
+{
+	struct scrape *s = ctx;
+
+	if (s->changed && now_ns() - s->rendered_ns >= RENDER_NS)
+		render(s);
+}
+
+void scrape_close(void *ctx)
+{
+	struct scrape *s = ctx;
+
+	if (s->daemon)
+		MHD_stop_daemon(s->daemon); // closes the socket too
+	else
+		close(s->fd);
+	forget(s);
+	free(s->text);
+	pthread_mutex_destroy(&s->lock);
+}
