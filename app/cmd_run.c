@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/interrupt.h"
@@ -20,6 +21,7 @@
 #include "engine/tools/selfcheck.h"
 #include "format.h"
 #include "format_select.h"
+#include "interval_format.h"
 #include "io/state.h"
 #include "live.h"
 #include "part.h"
@@ -43,6 +45,7 @@ struct session {
 	struct report report;
 	struct result result;
 	struct live live;
+	struct interval_format intervals;
 	struct part part;
 	bool keep_part;
 	struct scrape scrape;
@@ -76,8 +79,6 @@ static void on_interval(void *ctx, const struct result_interval *i, bool warmup)
 
 	if (warmup) // another one was kept
 		live_interval(&s->live, i, true);
-	if (!s->config->search)
-		report_interval(&s->report, i, warmup);
 }
 
 static void on_trial(
@@ -305,6 +306,39 @@ static int hand_out(struct session *s, int code)
 	return incomplete && code == EXIT_PASS ? EXIT_ENVIRONMENT : code;
 }
 
+// For ddiperf watch. A run that cannot be watched goes on.
+static void be_watched(struct session *s)
+{
+	char dir[256], path[512];
+	struct stream *stream;
+	int rc = -ENOENT;
+
+	// Another run that ends may remove the empty folder between the two calls.
+	for (unsigned tries = 0; rc == -ENOENT && tries < 100; tries++) {
+		rc = state_directory(dir, sizeof(dir));
+		if (rc < 0)
+			break;
+		snprintf(path, sizeof(path), STREAM_UNIX);
+		state_socket(
+			dir, (uint64_t)getpid(), path + strlen(path), sizeof(path) - strlen(path));
+		rc = stream_open(NULL, path, true, &stream);
+	}
+	if (rc == 0)
+		live_follow(&s->live, stream_follower(stream));
+	else
+		log_debug("the run cannot be watched: %s", strerror(-rc));
+}
+
+static void follow_no_more(struct session *s)
+{
+	char dir[256];
+
+	live_close(&s->live);
+	part_close(&s->part, s->keep_part);
+	if (state_directory(dir, sizeof(dir)) == 0)
+		state_leave_directory(dir);
+}
+
 // All that look at the run while it goes on. 0, or -errno, which was logged.
 static int follow(struct session *s)
 {
@@ -318,6 +352,14 @@ static int follow(struct session *s)
 		rc = part_open(&s->part, s->options->json);
 	if (s->part.f)
 		live_follow(&s->live, (struct live_follower){part_line, .ctx = &s->part});
+	if (s->options->intervals && s->report.out && !s->report.quiet) {
+		s->intervals = (struct interval_format){s->options->intervals, s->report.out};
+		live_follow(&s->live, interval_format_follower(&s->intervals));
+	} else {
+		live_follow(&s->live, (struct live_follower){report_line, .ctx = &s->report});
+	}
+	if (rc == 0)
+		be_watched(s);
 	if (rc == 0 && output->jsonl) {
 		rc = stream_open("output.jsonl:", output->jsonl, has_commands(s->config), &stream);
 		if (rc == 0)
@@ -337,8 +379,7 @@ static int execute(struct session *s, const struct run_options *run)
 	int code;
 
 	if (follow(s) < 0) {
-		live_close(&s->live);
-		part_close(&s->part, false);
+		follow_no_more(s);
 		return EXIT_ENVIRONMENT;
 	}
 	code = series_execute(run, s->options->arena, &s->result);
@@ -348,8 +389,7 @@ static int execute(struct session *s, const struct run_options *run)
 		live_end(&s->live, &s->result);
 		code = hand_out(s, code);
 	}
-	live_close(&s->live);
-	part_close(&s->part, s->keep_part);
+	follow_no_more(s);
 	return code;
 }
 
@@ -491,7 +531,6 @@ static int run_session(struct session *s, struct diag *d)
 	if (code)
 		return code;
 	report_init(&s->report, alone ? NULL : stdout, o->quiet);
-	s->report.duration_s = 1e-9 * (double)s->config->run.duration_ns;
 	s->id = run.id;
 	session = s;
 	signals_catch(last_words);
@@ -537,6 +576,8 @@ int cmd_run(const struct options *o)
 			o->dry_run ? "dry-run" : "json -");
 		return EXIT_CONFIG;
 	}
+	if (o->intervals && interval_format_check(o->intervals) < 0)
+		return EXIT_CONFIG;
 	s.config = command_config(o, &d);
 	if (s.config)
 		code = o->dry_run      ? dry_run(o, s.config, d)

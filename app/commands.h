@@ -14,6 +14,7 @@ int cmd_run(const struct options *o);
 int cmd_check(const struct options *o);
 int cmd_plan(const struct options *o);
 int cmd_respond(const struct options *o);
+int cmd_watch(const struct options *o);
 int cmd_doctor(const struct options *o);
 int cmd_compare(const struct options *o);
 int cmd_report(const struct options *o);

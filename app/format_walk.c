@@ -404,6 +404,11 @@ bool walk_knows(const struct book *b, const char *path, bool *is_count)
 	return section_knows(&result_section, b->document, path, is_count);
 }
 
+bool walk_interval_knows(const json_t *interval, const char *path, bool *is_count)
+{
+	return section_knows(interval_section(), interval, path, is_count);
+}
+
 const char *walk_text(const json_t *value, char *buf, size_t room)
 {
 	buf[0] = '\0';

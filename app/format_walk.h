@@ -47,6 +47,9 @@ const json_t *walk_object(const struct book *b, const char *path);
 // counters that the result has, so an absent one is 0.
 bool walk_knows(const struct book *b, const char *path, bool *is_count);
 
+// The same of an interval.
+bool walk_interval_knows(const json_t *interval, const char *path, bool *is_count);
+
 // As figures are printed everywhere: integers whole, others by 15 digits, null as nothing. A text
 // has no line breaks or other control characters. room >= 32 for numbers; a longer text is cut.
 const char *walk_text(const json_t *value, char *buf, size_t room);

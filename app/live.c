@@ -15,7 +15,7 @@ void live_follow(struct live *l, struct live_follower f)
 	l->followers[l->count++] = f;
 }
 
-static void put(struct live *l, json_t *line)
+void live_put(struct live *l, json_t *line)
 {
 	for (unsigned i = 0; i < l->count; i++)
 		l->followers[i].line(l->followers[i].ctx, line);
@@ -57,9 +57,9 @@ void live_begin(
 	json_object_set_new(line, "duration_s", json_real(1e-9 * (double)c->run.duration_ns));
 	json_object_set_new(
 		line, "result", part_of(r, file, known, sizeof(known) / sizeof(known[0])));
-	put(l, line);
+	live_put(l, line);
 	if (l->trial)
-		put(l, l->trial);
+		live_put(l, l->trial);
 	l->trial = NULL;
 }
 
@@ -98,7 +98,7 @@ void live_interval(struct live *l, const struct result_interval *i, bool warmup)
 		if (items[n].earlier_count)
 			json_object_set_new(
 				json_array_get(list, n), LIVE_EARLIER, earlier_of(&items[n]));
-	put(l, line);
+	live_put(l, line);
 }
 
 static json_t *number_or_null(double value)
@@ -120,7 +120,7 @@ void live_trial(
 	json_object_update(line, figures);
 	json_decref(figures);
 	if (t->verdict) {
-		put(l, line);
+		live_put(l, line);
 		return;
 	}
 	json_decref(l->trial);
@@ -137,7 +137,7 @@ void live_end(struct live *l, const struct result *r)
 	line = line_of(LIVE_END, l->number);
 	json_object_set_new(
 		line, "result", part_of(r, NULL, known, sizeof(known) / sizeof(known[0])));
-	put(l, line);
+	live_put(l, line);
 }
 
 void live_tick(struct live *l)

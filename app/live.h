@@ -40,6 +40,9 @@ struct live {
 // From now on f gets every line. Lines belong to l.
 void live_follow(struct live *l, struct live_follower f);
 
+// A line to all followers, which l owns from now on.
+void live_put(struct live *l, json_t *line);
+
 // file: the configuration of the user, c: that of this run, which a series varies.
 void live_begin(
 	struct live *l, const struct result *r, const struct config *file, const struct config *c);

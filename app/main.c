@@ -19,13 +19,18 @@
 
 static const struct command commands[] = {
 	{"run", "FILE", "Run the test in FILE and judge its result",
-		COMMON | OPTION_JSON | OPTION_DRY_RUN | OPTION_SELF_CHECK | OPTION_BRIEF, cmd_run},
+		COMMON | OPTION_JSON | OPTION_DRY_RUN | OPTION_SELF_CHECK | OPTION_BRIEF |
+			OPTION_INTERVALS,
+		cmd_run},
 	{"check", "FILE", "Validate FILE and the files that it names; send nothing",
 		OPTION_SET | OPTION_DUMP, cmd_check},
 	{"plan", "FILE", "Forecast the demand of FILE on link, CPUs and memory; open no port",
 		OPTION_SET | OPTION_JSON, cmd_plan},
 	{"respond", "FILE", "Run the built-in responder as a server, as FILE says",
 		COMMON | OPTION_JSON, cmd_respond},
+	{"watch", "[RUN]",
+		"Show a run that goes on; RUN is its id or process, if there are several",
+		OPTION_INTERVALS, cmd_watch},
 	{"compare", "RESULT.json...",
 		"Print the changes from the first result to others and judge them",
 		OPTION_FAIL_ON | OPTION_BASELINE | OPTION_HISTORY | OPTION_CONFIDENCE |

@@ -43,6 +43,8 @@ static const struct option_row {
 		"confidence of that, for all figures together; default: 99%"},
 	{OPTION_APPEND, 'a', "append", "FILE",
 		"append a line for each result to this history; a run is there once"},
+	{OPTION_INTERVALS, 'i', "interval-format", "TEXT",
+		"print TEXT for each interval, like '{t_s} {traffic.queries.p99_ns}', or json"},
 	{OPTION_HELP, 'h', "help", NULL, "print this help"},
 };
 
@@ -132,6 +134,9 @@ static void store_option(struct options *o, int letter)
 		break;
 	case 'a':
 		o->append = optarg;
+		break;
+	case 'i':
+		o->intervals = optarg;
 		break;
 	case 'b':
 		o->brief = true;

@@ -26,6 +26,7 @@ enum option_bit {
 	OPTION_HISTORY = 1 << 14,
 	OPTION_CONFIDENCE = 1 << 15,
 	OPTION_APPEND = 1 << 16,
+	OPTION_INTERVALS = 1 << 17,
 };
 
 struct options {
@@ -40,6 +41,7 @@ struct options {
 	const char *dry_run;                  // NULL: none; file to write
 	const char *format, *output, *select; // of report; NULL: not given
 	const char *append;                   // of report; NULL: not given
+	const char *intervals;                // format of each; NULL: a table
 	const char *baseline;                 // of compare; NULL: the first operand
 	const char *history, *confidence;     // of compare; NULL: not given
 	bool quiet, verbose, dump, self_check, brief;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "live.h"
 #include "report.h"
 #include "stats/text.h"
 
@@ -58,24 +59,39 @@ static const char *rate_text(uint64_t n, double length_s, char *buf, size_t room
 	return buf;
 }
 
-static void print_item_line(struct report *r, double length_s, const struct result_interval_item *i,
-	const char *time, bool warmup)
+static double number_of(const json_t *in, const char *name)
 {
-	uint64_t ended = i->answered + i->failed + i->lost;
-	char due[32], answered[32], loss[32], p50[32], p99[32], max[32];
+	const json_t *value = json_object_get(in, name);
 
-	fprintf(r->out, "%-16s %-12s %9s %11s %10s %9s %9s %9s\n", time, i->name,
-		rate_text(i->due, length_s, due, sizeof(due)),
-		rate_text(i->answered, length_s, answered, sizeof(answered)),
-		stats_format(ended ? (double)i->lost / (double)ended : 0, "1", loss, sizeof(loss)),
-		report_time(i->p50_ns, ended && !warmup, p50, sizeof(p50)),
-		report_time(i->p99_ns, ended && !warmup, p99, sizeof(p99)),
-		report_time(i->max_ns, ended && !warmup, max, sizeof(max)));
+	return json_is_number(value) ? json_number_value(value) : INFINITY;
+}
+
+static uint64_t count_of(const json_t *in, const char *name)
+{
+	return (uint64_t)json_integer_value(json_object_get(in, name));
+}
+
+static void print_item_line(
+	struct report *r, double length_s, const json_t *i, const char *time, bool warmup)
+{
+	uint64_t lost = count_of(i, "lost");
+	uint64_t ended = count_of(i, "answered") + count_of(i, "failed") + lost;
+	bool timed = ended && !warmup;
+	char due[32], answered[32], loss[32], p50[32], p99[32], max[32];
+	const char *name = json_string_value(json_object_get(i, "name"));
+
+	fprintf(r->out, "%-16s %-12s %9s %11s %10s %9s %9s %9s\n", time, name ? name : "",
+		rate_text(count_of(i, "due"), length_s, due, sizeof(due)),
+		rate_text(count_of(i, "answered"), length_s, answered, sizeof(answered)),
+		stats_format(ended ? (double)lost / (double)ended : 0, "1", loss, sizeof(loss)),
+		report_time(timed ? number_of(i, "p50_ns") : 0, timed, p50, sizeof(p50)),
+		report_time(timed ? number_of(i, "p99_ns") : 0, timed, p99, sizeof(p99)),
+		report_time(timed ? number_of(i, "max_ns") : 0, timed, max, sizeof(max)));
 	if (warmup)
 		return;
-	r->sent += i->sent;
-	r->answered += i->answered;
-	r->lost += i->lost;
+	r->sent += count_of(i, "sent");
+	r->answered += count_of(i, "answered");
+	r->lost += lost;
 }
 
 static void print_status_line(struct report *r, double t_s)
@@ -89,24 +105,37 @@ static void print_status_line(struct report *r, double t_s)
 		stats_format((double)r->lost, NULL, lost, sizeof(lost)));
 }
 
-void report_interval(struct report *r, const struct result_interval *i, bool warmup)
+static void print_interval(struct report *r, const json_t *line)
 {
-	const struct result_interval_item *items = i->traffic.items;
+	bool warmup = json_object_get(line, LIVE_WARMUP);
+	double t_s = number_of(line, "t_s");
+	const json_t *item;
 	char time[32];
+	size_t n;
 
-	if (is_silent(r))
-		return;
 	report_clear(r);
 	if (!r->header)
 		fprintf(r->out, "%-16s %-12s %9s %11s %10s %9s %9s %9s\n", "time", "item", "due/s",
 			"answered/s", "loss", "p50", "p99", "max");
 	r->header = true;
-	snprintf(time, sizeof(time), "%7.1f s%s", i->t_s, warmup ? " warmup" : "");
-	for (uint32_t n = 0; n < i->traffic.count; n++)
-		print_item_line(r, i->length_s, &items[n], time, warmup);
+	snprintf(time, sizeof(time), "%7.1f s%s", t_s, warmup ? " warmup" : "");
+	json_array_foreach(json_object_get(line, "traffic"), n, item)
+		print_item_line(r, number_of(line, "length_s"), item, time, warmup);
 	if (r->live && !warmup)
-		print_status_line(r, i->t_s);
+		print_status_line(r, t_s);
 	fflush(r->out);
+}
+
+void report_line(void *ctx, const json_t *line)
+{
+	struct report *r = ctx;
+
+	r->searches |= json_object_get(line, LIVE_TRIAL) != NULL;
+	if (json_object_get(line, LIVE_BEGIN))
+		r->duration_s = number_of(line, "duration_s");
+	if (!is_silent(r) && !r->searches && json_object_get(line, "t_s") &&
+		!json_object_get(line, LIVE_LAST))
+		print_interval(r, line);
 }
 
 void report_responder(struct report *r, double t_s, const struct result_responder *total)

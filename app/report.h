@@ -3,6 +3,7 @@
 // Colour and the status line only on a terminal. Path: cold. Main thread.
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -14,7 +15,8 @@ struct report {
 	bool colour;
 	bool live; // a status line that is overwritten
 	double duration_s;
-	bool header;                   // was printed
+	bool header; // was printed
+	bool searches;
 	uint64_t sent, answered, lost; // measured so far
 	double responder_s;            // of the last line
 	uint64_t responder_received, responder_answered;
@@ -23,7 +25,8 @@ struct report {
 void report_init(struct report *r, FILE *out, bool quiet);
 
 void report_note(struct report *r, const char *text);
-void report_interval(struct report *r, const struct result_interval *i, bool warmup);
+// A struct live_follower's. Of a search, intervals are not printed.
+void report_line(void *ctx, const json_t *line);
 void report_responder(struct report *r, double t_s, const struct result_responder *total);
 
 void report_result(struct report *r, const struct result *result);

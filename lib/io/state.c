@@ -213,6 +213,30 @@ void state_remove_folder(const char *path)
 	nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+void state_socket(const char *dir, uint64_t pid, char *path, size_t room)
+{
+	snprintf(path, room, "%s/run-%" PRIu64, dir, pid);
+}
+
+uint32_t state_sockets(const char *dir, uint64_t *pids, uint32_t room)
+{
+	struct dirent *entry;
+	DIR *d = opendir(dir);
+	uint32_t count = 0;
+	uint64_t pid;
+
+	while (d && (entry = readdir(d))) {
+		if (sscanf(entry->d_name, "run-%" SCNu64, &pid) != 1)
+			continue;
+		if (count < room)
+			pids[count] = pid;
+		count++;
+	}
+	if (d)
+		closedir(d);
+	return count;
+}
+
 static bool is_running(uint64_t pid)
 {
 	return kill((pid_t)pid, 0) == 0 || errno == EPERM;
@@ -236,14 +260,15 @@ static void sweep_state(const char *path)
 	close(claim);
 }
 
-// Of processes that are no more: directories of EAL, drafts, and states that nobody needs.
+// Of processes that are no more: directories of EAL, drafts, sockets, and states that nobody needs.
 static void sweep(const char *dir, const char *name)
 {
 	char path[512];
 	uint64_t pid;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	if (sscanf(name, "eal-%" SCNu64, &pid) != 1 && sscanf(name, "draft-%" SCNu64, &pid) != 1)
+	if (sscanf(name, "eal-%" SCNu64, &pid) != 1 && sscanf(name, "draft-%" SCNu64, &pid) != 1 &&
+		sscanf(name, "run-%" SCNu64, &pid) != 1)
 		sweep_state(path);
 	else if (!is_running(pid))
 		state_remove_folder(path);
@@ -498,5 +523,7 @@ void state_end_own(void)
 		closedir(d);
 	snprintf(path, sizeof(path), "%s/eal-%d", dir, (int)getpid());
 	state_remove_folder(path);
+	state_socket(dir, (uint64_t)getpid(), path, sizeof(path));
+	unlink(path);
 	state_leave_directory(dir);
 }

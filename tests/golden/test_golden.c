@@ -15,6 +15,7 @@
 
 #include "commands.h"
 #include "document.h"
+#include "live.h"
 #include "report.h"
 #include "sample.h"
 
@@ -86,10 +87,14 @@ static void print_run(struct report *r, const struct result *result)
 {
 	const struct result_interval *i = result->intervals.items;
 
+	struct live live = {0};
+
+	live_follow(&live, (struct live_follower){report_line, .ctx = r});
 	report_note(r, "port lan: af_packet veth0, worker on CPU 1");
-	report_interval(r, &i[0], true);
+	live_interval(&live, &i[0], true);
 	for (uint32_t n = 0; n < result->intervals.count; n++)
-		report_interval(r, &i[n], false);
+		live_interval(&live, &i[n], false);
+	live_close(&live);
 	report_result(r, result);
 }
 

@@ -24,7 +24,7 @@ LEFT = ("/run/ddiperf", "/run/dpdk", "/var/run/dpdk", "/tmp/dpdk", "/tmp/ddiperf
 
 def lives(path):
     """Does it belong to a run that goes on? Other tests run at the same time."""
-    owner = re.search(r"/(?:eal-|draft-|hugepages/ddiperf-)(\d+)", path)
+    owner = re.search(r"/(?:eal-|draft-|run-|hugepages/ddiperf-)(\d+)", path)
     return owner and Path("/proc", owner[1]).exists()
 
 

@@ -8,6 +8,7 @@ import signal
 import socket
 import stat
 import tempfile
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -121,7 +122,7 @@ def a_search_has_a_line_before_and_after_each_trial():
     dut = {"dns": {}, "faults": {"capacity": {"rate": "600", "queue": 1}}}
     with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
         path = Path(folder, "lines")
-        result = ddiperf(ring(search=search, responder=dut, output={"jsonl": str(path)}))
+        result = ddiperf(ring(item(timeout="100ms"), search=search, responder=dut, output={"jsonl": str(path)}))
         assert result.code in (0, EXIT["fail"]), result
         lines = [json.loads(line) for line in path.read_text().splitlines()]
     trials = [line for line in lines if "trial" in line]
@@ -168,20 +169,21 @@ def readers_of_a_socket_join_and_leave():
 def a_reader_that_does_not_read_is_dropped_and_told_about_once():
     with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
         path = f"{folder}/socket"
-        items = [item(f"item{n}", load={"rate": "500"}) for n in range(8)]
-        text = ring(*items, run={**LONG, "interval": "10ms"}, output={"jsonl": f"unix:{path}"})
+        items = [item(f"item{n}", load={"rate": "200"}) for n in range(20)]
+        text = ring(*items, run={**LONG, "interval": "20ms"}, output={"jsonl": f"unix:{path}"})
         with running(text, "--quiet") as process:
             lazy = [Reader(path) for _ in range(2)]
             one = Reader(path)
-            size, last = 0, 0
-            while size < 3 << 20:  # more than may be pending, and in the kernel
-                line = one.line()
-                size += len(json.dumps(line))
-                assert "begin" in line or line["number"] > last, line
-                last = line.get("number", 0)
+            size = 0
+            while size < 2 << 20:  # more than may be pending, and in the kernel
+                size += len(one.file.readline())
+            rest = []
+            quick = threading.Thread(target=lambda: rest.extend(one.rest()))
+            quick.start()
             code, _, err = finish(process)
+            quick.join()
             assert code == EXIT["interrupted"] and err.count("too slow and is dropped") == 1, (code, err)
-            assert one.rest()[-1]["end"] == 1
+            assert rest[-1]["end"] == 1
             assert all("end" not in json.loads(r.file.read().splitlines()[-2]) for r in lazy)
 
 
@@ -198,6 +200,99 @@ def a_socket_that_is_in_use_is_left_alone():
         Path(folder, "file").write_text("kept")
         result = ddiperf(ring(output={"jsonl": f"unix:{folder}/file"}))
         assert result.code == EXIT["environment"] and Path(folder, "file").read_text() == "kept", result
+
+
+def watch(*options):
+    return execute([binary(), "watch", *options], timeout=30)
+
+
+@contextmanager
+def watching(process, *options):
+    """(watcher, its first lines with an interval)"""
+    watcher = start([binary(), "watch", str(process.pid), *options])
+    try:
+        yield watcher
+    finally:
+        kill(watcher)
+        watcher.communicate()
+
+
+def until_watched(process):
+    """The run has begun."""
+    def begun():
+        _, _, err = watch("no-such-run")
+        return any(line.split()[:1] == [str(process.pid)] and "(begins)" not in line for line in err.splitlines())
+    until(begun, "the run begins")
+
+
+@test
+def a_watcher_sees_the_run_and_leaves_it_alone():
+    with running(ring(run=LONG), "--quiet") as process:
+        until_watched(process)
+        with watching(process) as watcher:
+            head = [watcher.stdout.readline() for _ in range(4)]
+            assert head[0].startswith("run 1: ") and head[1].split()[:3] == ["time", "item", "due/s"], head
+            assert " queries " in head[3], head
+            watcher.send_signal(signal.SIGINT)
+            assert watcher.wait(10) == 0
+        with watching(process, "--interval-format", "{t_s} {traffic.queries.answered} {traffic.queries.dns.rcode.SERVFAIL}") \
+                as watcher:
+            one, two = (watcher.stdout.readline().split() for _ in range(2))
+            assert 0 < float(one[0]) < float(two[0]) and int(one[1]) > 0 and one[2] == "0", (one, two)
+            code, out, err = finish(process)
+            rest, said = watcher.communicate(timeout=10)
+            assert watcher.returncode == 0 and not said, (rest, said)
+        assert code == EXIT["interrupted"] and out.startswith("INTERRUPTED"), (code, out, err)
+
+
+@test
+def of_several_runs_one_is_named():
+    with running(ring(run={**LONG, "id": "11111111-aaaa", "name": "one"})) as one, \
+            running(ring(run={**LONG, "id": "22222222-bbbb", "name": "two"})) as two:
+        until_watched(one)
+        until_watched(two)
+        code, out, err = watch()
+        assert code == EXIT["usage"] and "runs go on; name one" in err and not out, (code, out, err)
+        for process, rest in ((one, "11111111-aaaa one"), (two, "22222222-bbbb two")):
+            assert [str(process.pid), *rest.split()] in [line.split() for line in err.splitlines()], err
+        watcher = start([binary(), "watch", "2222"])
+        assert watcher.stdout.readline() == "run 1: two, 22222222-bbbb\n"
+        kill(two)
+        _, err = watcher.communicate(timeout=10)
+        assert watcher.returncode == EXIT["environment"] and "the run is gone" in err, err
+        code, _, err = watch(str(two.pid))
+        assert code == EXIT["usage"] and "no such run" in err and str(one.pid) in err, (code, err)
+
+
+@test
+def only_the_user_of_a_run_can_connect():
+    with running(ring(run=LONG)) as process:
+        until_watched(process)
+        places = [f"{folder}/run-{process.pid}" for folder in (
+            "/run/ddiperf", f"{os.environ.get('XDG_RUNTIME_DIR', '/nonexistent')}/ddiperf", f"/tmp/ddiperf-{os.geteuid()}")]
+        [place] = filter(os.path.exists, places)
+        assert stat.S_IMODE(os.stat(place).st_mode) == 0o600, place
+        finish(process)
+        assert not os.path.exists(place)
+
+
+@test
+def intervals_have_the_format_of_a_script():
+    text = "{t_s},{traffic.queries.answered} of {traffic.queries.due}"
+    result = ddiperf(ring(run={"warmup": "100ms"}), "--interval-format", text)
+    assert result.code == 0, result
+    lines = [line for line in result.stdout.splitlines() if line.startswith("0.")]
+    kept = [f"{i['t_s']:.15g},{i['traffic'][0]['answered']} of {i['traffic'][0]['due']}" for i in result.json["intervals"]]
+    assert len(lines) == 3 and lines == kept[:3], (lines, kept)
+    assert "answered/s" not in result.stdout.split("queries:")[0], result
+    result = ddiperf(ring(), "--interval-format", "json")
+    lines = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    assert [as_kept(line) for line in lines] == [as_kept(i) for i in result.json["intervals"][:3]], result
+    result = ddiperf(ring(), "--interval-format", "{t_s} {traffic.queries.answerd}")
+    assert result.code == 0 and result.stderr.count("did you mean traffic.queries.answered?") == 1, result
+    for wrong in ("{t_s", "t_s}", "{}", "{a{b}}", ""):
+        result = ddiperf(ring(), "--interval-format", wrong)
+        assert result.code == EXIT["usage"] and "--interval-format" in result.stderr, (wrong, result)
 
 
 main()
