@@ -15,6 +15,7 @@
 struct reporting {
 	const struct format *format;
 	struct format_input in;
+	json_t *history; // NULL: not given
 };
 
 static int write_report(void *ctx, FILE *out)
@@ -49,6 +50,9 @@ static int refuse(const char *what, const struct format *f, const char *allowed)
 
 static int check(const struct options *o, const struct format *f)
 {
+	if (o->history && (strcmp(f->name, "html") != 0 || o->brief))
+		return refuse(
+			"has no trend", f, "leave out --history, or write a page (-o X.html)");
 	if (o->append && !o->format && !o->output && !o->select && !o->brief)
 		return EXIT_PASS;
 	if (o->operand_count > 1 && !f->several && !o->brief)
@@ -107,7 +111,15 @@ int cmd_report(const struct options *o)
 	if (!r.format)
 		return EXIT_CONFIG;
 	code = check(o, r.format);
+	if (code == EXIT_PASS && o->history) {
+		r.history = history_read(o->history);
+		r.in.history = r.history;
+		code = r.history ? EXIT_PASS : EXIT_CONFIG;
+	}
 	if (code == EXIT_PASS && o->output && document_check("report:", o->output) < 0)
 		code = EXIT_CONFIG;
-	return code == EXIT_PASS ? report_books(o, &r) : code;
+	if (code == EXIT_PASS)
+		code = report_books(o, &r);
+	json_decref(r.history);
+	return code;
 }

@@ -12,8 +12,9 @@
 
 struct format_input {
 	struct book *const *books;
-	unsigned count;     // 1, unless the format takes several
-	const char *select; // --select; NULL: not given
+	unsigned count;        // 1, unless the format takes several
+	const char *select;    // --select; NULL: not given
+	const json_t *history; // entries (history.h); NULL: not given
 };
 
 struct format {

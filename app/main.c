@@ -37,7 +37,8 @@ static const struct command commands[] = {
 			OPTION_QUIET,
 		cmd_compare},
 	{"report", "RESULT.json...", "Print results in another format: figures, table or file",
-		OPTION_FORMAT | OPTION_OUTPUT | OPTION_SELECT | OPTION_BRIEF | OPTION_APPEND,
+		OPTION_FORMAT | OPTION_OUTPUT | OPTION_SELECT | OPTION_BRIEF | OPTION_APPEND |
+			OPTION_HISTORY,
 		cmd_report},
 	{"doctor", "[FILE]", "Print the abilities of this box, missing parts and their fixes",
 		OPTION_SET, cmd_doctor},

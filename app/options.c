@@ -38,7 +38,8 @@ static const struct option_row {
 	{OPTION_BRIEF, 'b', "brief", NULL,
 		"print one figure only: answered per second, or the answer of a search"},
 	{OPTION_HISTORY, 'H', "history", "FILE",
-		"fail if RESULT.json is worse than the last ten runs of this history"},
+		"compare: fail if the result is worse than the last ten runs of this history; "
+		"report: show their trend on the page"},
 	{OPTION_CONFIDENCE, 'C', "confidence", "PERCENT",
 		"confidence of that, for all figures together; default: 99%"},
 	{OPTION_APPEND, 'a', "append", "FILE",
@@ -66,7 +67,7 @@ void options_help(const struct command *c, FILE *out)
 			continue;
 		snprintf(name, sizeof(name), "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
 			rows[i].argument ? rows[i].argument : "");
-		fprintf(out, "  -%c, %-18s  %s\n", rows[i].letter, name, rows[i].help);
+		fprintf(out, "  -%c, %-20s  %s\n", rows[i].letter, name, rows[i].help);
 	}
 }
 

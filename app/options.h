@@ -43,7 +43,8 @@ struct options {
 	const char *append;                   // of report; NULL: not given
 	const char *intervals;                // format of each; NULL: a table
 	const char *baseline;                 // of compare; NULL: the first operand
-	const char *history, *confidence;     // of compare; NULL: not given
+	const char *history;                  // of compare and report; NULL: not given
+	const char *confidence;               // of compare; NULL: not given
 	bool quiet, verbose, dump, self_check, brief;
 	const char *command_line; // as typed, for the result
 	struct arena *arena;      // lives as long as the command

@@ -11,6 +11,8 @@
 
 #include "base/arena.h"
 #include "figures.h"
+#include "history.h"
+#include "trend.h"
 
 #define CELLS        110000 // numbers in the series of all results, so that a page stays below 1 MB
 #define POINTS_MIN   200    // of each series, however many there are
@@ -478,7 +480,15 @@ static json_t *result_json(struct series *s, const struct book *first, size_t li
 	return result;
 }
 
-int page_write(struct book *const books[], unsigned count, FILE *out)
+static json_t *trend_json(const json_t *history, const struct book *b)
+{
+	json_t *entry = history_entry(b), *out = trend_series(history, entry);
+
+	json_decref(entry);
+	return out;
+}
+
+int page_write(struct book *const books[], unsigned count, const json_t *history, FILE *out)
 {
 	struct arena *a = arena_new();
 	struct series *s = arena_zalloc(a, (count + 1) * sizeof(*s));
@@ -496,6 +506,8 @@ int page_write(struct book *const books[], unsigned count, FILE *out)
 	for (unsigned i = 0; i < count; i++)
 		json_decref(s[i].columns.owned);
 	json_object_set_new(data, "results", results);
+	if (history)
+		json_object_set_new(data, "trend", trend_json(history, books[0]));
 	fputs(page_head, out);
 	json_dump_callback(data, put_escaped, out, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	fputs(page_tail, out);

@@ -4,14 +4,15 @@
 // trusted: its text cannot leave the JSON. Path: cold. Main thread.
 #pragma once
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "book.h"
 
 // One result, or several that are compared with the first. Reads the intervals of each book from
 // the first one on. Long series are thinned: of each few intervals the least and the greatest value
-// stay. 0, or -EIO.
-int page_write(struct book *const books[], unsigned count, FILE *out);
+// stay. history: entries (history.h) for the trend of the first result; NULL: none. 0, or -EIO.
+int page_write(struct book *const books[], unsigned count, const json_t *history, FILE *out);
 
 // The page around its data; app/page/assemble.py makes them.
 extern const char page_head[], page_tail[];

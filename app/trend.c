@@ -208,6 +208,81 @@ void trend_of(const json_t *entries, const json_t *entry, double confidence, str
 			judge_figure(&out->figures[i], confidence, out->judged);
 }
 
+// --- the chart
+
+static json_t *number_or_lost(double value)
+{
+	return isinf(value) ? json_string("lost") : isnan(value) ? json_null() : json_real(value);
+}
+
+static json_t *run_json(const json_t *entry, const json_t *before)
+{
+	bool changed = before && !is_same_test(before, entry);
+
+	return json_pack("{s:s, s:s, s:s, s:b}", "started", book_text(entry, "run.started"),
+		"version", book_text(entry, "run.version"), "status",
+		book_text(entry, "verdict.status"), "changed", changed);
+}
+
+static json_t *figure_json(const struct trend_figure *f, const json_t *runs)
+{
+	json_t *values = json_array(), *out;
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(runs, i, one)
+		json_array_append_new(values, number_or_lost(value_of(one, f)));
+	out = json_pack("{s:s, s:s, s:s, s:b, s:b, s:o}", "item", f->item, "path", f->path, "unit",
+		figures_unit(f->path), "judged", f->judged, "worse", f->worse, "values", values);
+	if (f->judged) {
+		json_object_set_new(out, "mean", number_or_lost(f->mean));
+		json_object_set_new(out, "bound", number_or_lost(f->bound));
+		json_object_set_new(out, "confidence", json_real(fmin(f->confidence, SURE)));
+	}
+	return out;
+}
+
+// The entry and those before it of the same name, in their order. Borrowed entries.
+static json_t *runs_up_to(const json_t *entries, const json_t *entry)
+{
+	json_t *runs = json_array();
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(entries, i, one)
+	{
+		if (strcmp(book_text(one, "run.id"), book_text(entry, "run.id")) == 0)
+			break;
+		if (strcmp(book_text(one, "run.name"), book_text(entry, "run.name")) == 0)
+			json_array_append(runs, one);
+	}
+	json_array_append(runs, (json_t *)entry);
+	while (json_array_size(runs) > TREND_SHOWN)
+		json_array_remove(runs, 0);
+	return runs;
+}
+
+json_t *trend_series(const json_t *entries, const json_t *entry)
+{
+	json_t *runs = runs_up_to(entries, entry), *list = json_array(), *figures = json_array();
+	struct arena *a = arena_new();
+	struct trend t;
+
+	trend_of(entries, entry, TREND_DEFAULT, a, &t);
+	if (!is_judged_verdict(book_text(entry, "verdict.status")) || t.runs < TREND_RUNS_MIN)
+		for (unsigned i = 0; i < t.count; i++)
+			t.figures[i].judged = t.figures[i].worse = false;
+	for (size_t i = 0; i < json_array_size(runs); i++)
+		json_array_append_new(list,
+			run_json(json_array_get(runs, i), i ? json_array_get(runs, i - 1) : NULL));
+	for (unsigned i = 0; i < t.count; i++)
+		json_array_append_new(figures, figure_json(&t.figures[i], runs));
+	json_decref(runs);
+	arena_free(a);
+	return json_pack("{s:o, s:o, s:i, s:f}", "runs", list, "figures", figures, "compared",
+		(int)t.runs, "confidence", TREND_DEFAULT);
+}
+
 // --- the gate
 
 static const char *confidence_text(double confidence, char *buf, size_t room)

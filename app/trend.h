@@ -12,6 +12,7 @@
 
 #define TREND_RUNS     10 // that a run is compared with, at most
 #define TREND_RUNS_MIN 3
+#define TREND_SHOWN    500 // runs of a chart, at most
 #define TREND_DEFAULT  0.99
 
 struct trend_figure {
@@ -44,6 +45,10 @@ void trend_of(const json_t *entries, const json_t *entry, double confidence, str
 
 // Judges past and value: sets the members from mean on. together: figures that are judged.
 void trend_judge(struct trend_figure *f, double confidence, unsigned together);
+
+// For a chart: the last runs of the same name up to the entry, which is the last, and their figures
+// with the judgement of it. The caller owns it.
+json_t *trend_series(const json_t *entries, const json_t *entry);
 
 // ddiperf compare --history. The exit code.
 int trend_gate(const struct options *o);

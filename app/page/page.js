@@ -297,8 +297,8 @@ function readPlace() {
 	zoom = found[2] !== undefined && +found[3] > +found[2] ? [+found[2], +found[3]] : null;
 }
 
-// A line across the chart at a value of y, with its name.
-function markLine(u, value, name, dash) {
+// A line across the chart at a value of y, with its name above or below it.
+function markLine(u, value, name, dash, below) {
 	const {ctx, bbox} = u, y = Math.round(u.valToPos(value, "y", true));
 	if (!known(value) || y < bbox.top || y > bbox.top + bbox.height)
 		return;
@@ -312,8 +312,8 @@ function markLine(u, value, name, dash) {
 	ctx.stroke();
 	ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
 	ctx.textAlign = "left";
-	ctx.textBaseline = "bottom";
-	ctx.fillText(name, bbox.left + 4 * devicePixelRatio, y - 2 * devicePixelRatio);
+	ctx.textBaseline = below ? "top" : "bottom";
+	ctx.fillText(name, bbox.left + 4 * devicePixelRatio, y + (below ? 3 : -2) * devicePixelRatio);
 	ctx.restore();
 }
 
@@ -429,13 +429,13 @@ class Chart {
 			width: this.box.clientWidth, height: this.height(),
 			scales: {x: {time: false, range: (u, min, max) => this.rangeX(min, max)},
 				y: o.y.log ? {distr: 3, range: (u, min, max) => this.rangeLog(min, max)}
-					: {range: (u, min, max) => [o.y.from ?? 0, (o.y.top ? o.y.top(u) : max) * 1.06 || o.y.least || 1]}},
+					: {range: (u, min, max) => o.y.range || [o.y.from ?? 0, (o.y.top ? o.y.top(u) : max) * 1.06 || o.y.least || 1]}},
 			axes: [
 				{...axis, label: o.x ? o.x.label : "time, s", labelSize: 18, size: 30,
 					splits: o.x && o.x.splits, values: (u, splits) => splits.map(v => o.x && o.x.format ? o.x.format(v) : digits3(v))},
 				{...axis, label: o.y.label, labelSize: 18, size: 66,
 					values: (u, splits) => splits.map(v => v === null ? "" : o.y.format(v))}],
-			series: [{label: o.x ? o.x.name : "time", value: (u, v) => v === null ? "–" : o.x && o.x.format ? o.x.format(v) : seconds(v)},
+			series: [{label: o.x ? o.x.name : "time", value: (u, v) => v === null ? "–" : this.shownX(v)},
 				...o.lines.map(line => this.series(line))],
 			padding: [8, o.x && o.x.right || 22, 0, 0],
 			cursor: {drag: {x: this.timed, y: false, setScale: false}, points: {size: 6}, focus: {prox: -1},
@@ -456,6 +456,12 @@ class Chart {
 				draw: o.draw ? [u => o.draw(u)] : [],
 			},
 		};
+	}
+
+	// A value of x in the legend and the table.
+	shownX(v) {
+		const format = this.o.x ? this.o.x.shown || this.o.x.format : seconds;
+		return (format || seconds)(v);
 	}
 
 	rangeX(min, max) {
@@ -488,7 +494,7 @@ class Chart {
 		const head = [[o.x ? o.x.name : "time"], ...o.lines.map(line => [line.name])];
 		const step = Math.max(1, Math.ceil(rows / WIDE)), body = [];
 		for (let i = 0; i < rows; i += step)
-			body.push([o.x && o.x.format ? o.x.format(data[0][i]) : seconds(data[0][i]),
+			body.push([this.shownX(data[0][i]),
 				...o.lines.map((line, k) => o.y.format(line.shown ? line.shown(i) : data[k + 1][i]))]);
 		return table(head, body, o.name);
 	}
@@ -763,7 +769,7 @@ function big(run) {
 
 function labels(run) {
 	const all = at(run.doc, "run.labels");
-	return all && typeof all === "object" ? Object.entries(all).map(([k, v]) => `${k}=${v}`).join(", ") : "";
+	return Array.isArray(all) ? all.join(", ") : "";
 }
 
 function head(page) {
@@ -1196,6 +1202,59 @@ function repeats(node) {
 	}
 }
 
+// --- trend ----------------------------------------------------------------------------------------------
+
+let history = {runs: [], figures: []};
+
+const sureOf = v => v >= 0.9999 ? "> 99.99 %" : `${(100 * v).toFixed(2)} %`;
+
+// The verdict of each run, the bound of the last one, and changes of the configuration.
+function markTrend(u, runs, figure, format, above) {
+	const {ctx, bbox} = u, ratio = devicePixelRatio, values = figure.values.map(v => v === LOST ? above : v);
+	ctx.save();
+	ctx.fillStyle = colourOf("soft");
+	runs.forEach((run, i) => {
+		if (!run.changed)
+			return;
+		const x = u.valToPos(i + 0.5, "x", true);
+		for (let y = bbox.top; y < bbox.top + bbox.height; y += 6 * ratio)
+			ctx.fillRect(x, y, ratio, 3 * ratio);
+	});
+	ctx.restore();
+	figure.judged && markLine(u, figure.bound, `bound ${format(figure.bound)}`, [6, 4], figure.bound < figure.mean);
+	drawShapes(u, values.map((v, i) => [i + 1, v, runs[i].status]));
+}
+
+const asNumber = v => v === LOST ? Infinity : typeof v === "number" ? v : NaN;
+
+function trend(node) {
+	const before = list(history.runs), box = el("div", {class: "charts two"}), count = before.map((_, i) => i + 1);
+	if (before.length < 2)
+		return;
+	const worse = list(history.figures).filter(figure => figure.worse);
+	node.append(el("p", {}, worse.length ? el("span", {class: "fail"}, "▼ worse") : history.figures.some(f => f.judged) ? "Not worse" : "Not judged: fewer than three runs to compare with",
+		worse.length || history.figures.some(f => f.judged) ? ` than the last ${history.compared} runs of this configuration` : "",
+		worse.length ? `: ${worse.map(f => `${f.item} ${words(f.path)} (${sureOf(f.confidence)} confidence)`).join(", ")}` : "",
+		". Rings passed, crosses failed, dots were not judged; a dotted line up: another configuration."), box);
+	for (const figure of history.figures) {
+		const format = CHANGE_FORMATS[figure.unit] || exact, values = figure.values.map(asNumber), finite = values.filter(Number.isFinite);
+		if (!finite.length)
+			continue;
+		const above = 1.3 * Math.max(...finite), reach = [...finite, ...(figure.judged ? [figure.bound] : []), ...(values.includes(Infinity) ? [above] : [])];
+		// No less than the three digits of the axis tell apart.
+		const pad = Math.max((Math.max(...reach) - Math.min(...reach)) * 0.15, Math.max(...reach) * 0.03) || 0.001;
+		const colour = {ns: figure.path.includes("p50") ? "p50" : "p99", 1: "loss"}[figure.unit] || "answered";
+		new Chart(box, {name: `trend ${figure.item} ${figure.path}`, above, title: `${figure.item}: ${words(figure.path)}`,
+			note: figure.judged ? `this run ${format(values[values.length - 1])}; mean of the last ${history.compared} runs ${format(figure.mean)}`
+				: `this run ${format(values[values.length - 1])}; not judged`,
+			x: {label: "run, the last one is this", name: "run", format: v => Number.isInteger(v) ? String(v) : "", range: [0.5, before.length + 0.5],
+				shown: v => `${v}: ${text(before[v - 1], "started").slice(0, 16).replace("T", " ")}`},
+			y: {label: words(figure.path), format: v => v === Infinity ? LOST : format(v), range: [Math.max(0, Math.min(...reach) - pad), Math.max(...reach) + pad]},
+			lines: [{xs: () => count, name: words(figure.path), values: () => values, colour, width: 1, points: false}],
+			draw: u => markTrend(u, before, figure, format, above)});
+	}
+}
+
 // --- comparison ---------------------------------------------------------------------------------------
 
 const CHANGE_FORMATS = {ns: time, per_s: perSecond, 1: percent, "": exact};
@@ -1295,6 +1354,7 @@ function build(page) {
 	section("limit", "The limit", limit);
 	section("search", "Search", search);
 	section("repeats", "Repeats", repeats);
+	section("trend", "Trend", trend);
 	section("comparison", "Comparison", comparison);
 	section("box", "Box and configuration", box);
 	page.append(el("nav", {"aria-label": "sections"}, sections.map(one =>
@@ -1322,6 +1382,7 @@ function redraw() {
 
 function start(page, data) {
 	runs = list(data.results).map((result, i) => new Run(result, i));
+	history = data.trend || history;
 	document.title = runs.map(run => text(run.doc, "run.name") || run.file).join(" and ") + " – ddiperf";
 	readPlace();
 	build(page);

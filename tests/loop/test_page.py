@@ -75,14 +75,14 @@ def repeated(rate, loss):
     return document
 
 
-def page_of(*documents, name="page"):
+def page_of(*documents, name="page", options=()):
     """The page's file."""
     files = []
     for number, document in enumerate(documents):
         files.append(Path(FOLDER.name) / f"{name}-{number}.json")
         files[-1].write_text(json.dumps(document))
     page = Path(FOLDER.name) / f"{name}.html"
-    code, out, err = execute([binary(), "report", *files, "-o", page])
+    code, out, err = execute([binary(), "report", *files, "-o", page, *options])
     assert code == EXIT["pass"] and not out and not err, (code, out, err)
     assert page.stat().st_size < SIZE, page.stat().st_size
     return page
@@ -192,7 +192,7 @@ def text_of_a_result_is_text_on_the_page():
     for one in document["traffic"]:
         one["name"] = HOSTILE
     document["verdict"]["reasons"] = [HOSTILE]
-    document["run"]["note"], document["run"]["labels"] = HOSTILE, {HOSTILE: HOSTILE}
+    document["run"]["note"], document["run"]["labels"] = HOSTILE, [HOSTILE, "rack=1"]
     document["traffic"][0]["dns"]["rcode"][HOSTILE] = 5
     document["intervals"][0]["traffic"][0]["dns"]["rcode"] = {HOSTILE: 5, "__proto__": 3}
     b = browser()
@@ -202,6 +202,7 @@ def text_of_a_result_is_text_on_the_page():
     b.settle()
     assert b.value("window.hurt") is None
     assert b.value("document.querySelector('h1').textContent") == HOSTILE
+    assert f"{HOSTILE}, rack=1" in b.value("document.querySelector('.facts').textContent")
     assert b.value("document.querySelectorAll('main script, main img').length") == 0
 
 
@@ -264,6 +265,47 @@ def two_results_are_laid_over_each_other_with_their_changes():
     assert "worse" in rate and "−" in rate and "±" in rate, rate
     loss = next(row for row in words if "queries: loss" in row)
     assert "worse" in loss and "+" in loss, loss
+
+
+def run_of(number, rate, p99, lost=False):
+    """The run as number of a history."""
+    document = json.loads(json.dumps(dns()))
+    document["run"].update(id=f"id-{number}", started=f"2024-03-{number:02}T10:20:30Z", config_sha256="old" if number < 4 else "new")
+    if number < 4:
+        document["config"]["run"]["duration"] = "2s"
+    document["verdict"]["status"] = "invalid" if number == 6 else "fail" if number % 5 == 0 else "pass"
+    item = document["traffic"][0]
+    item["answered_per_s"] = rate
+    item["latency"]["response"]["p99_ns"] = None if lost else p99
+    return document
+
+
+@test
+def a_history_is_a_trend_with_its_judgement():
+    past = [run_of(n, 990 + 3 * (n % 3), 9e6 + 1e5 * (n % 4)) for n in range(1, 15)]
+    history = Path(FOLDER.name) / "history.jsonl"
+    for number, document in enumerate(past):
+        (Path(FOLDER.name) / f"past-{number}.json").write_text(json.dumps(document))
+    code, _, err = execute([binary(), "report", *[Path(FOLDER.name) / f"past-{n}.json" for n in range(len(past))], "--append", history])
+    assert code == 0, err
+    names = ["answered_per_s", "loss", "latency.response.p50_ns", "latency.response.p99_ns"]
+    options = ["--history", str(history)]
+    b = look(page_of(run_of(15, 900, 9.1e6), name="trend", options=options), ["criteria", *RUN, "trend", "box"])
+    found = charts(b)
+    assert all(found[f"trend queries {name}"] == 15 for name in names), found
+    said = b.value("document.querySelector('#trend p').textContent")
+    assert "worse than the last 10 runs" in said and "answered per second (> 99.99 % confidence)" in said and "p99" not in said, said
+    lines = "ddiperf.charts.find(c => c.o.name === 'trend queries answered_per_s').table().innerText"
+    assert "15: 2024-03-15 10:20" in b.value(f"(() => {{const t = {lines}; return t}})()"), b.value(lines)
+    # A percentile among the lost is at the top, and the run of the history itself is its last point.
+    b.open(page_of(run_of(16, 992, 0, lost=True), name="trend", options=options))
+    check_quiet(b, "lost")
+    assert b.value("document.querySelector('#trend').textContent").count("this run lost") == 1
+    b.open(page_of(past[4], name="trend", options=options))
+    assert charts(b)["trend queries loss"] == 5 and "Not judged" in b.value("document.querySelector('#trend p').textContent")
+    for words in (["--format", "csv"], ["--brief"], []):
+        code, _, err = execute([binary(), "report", Path(FOLDER.name) / "past-0.json", *options, *words])
+        assert code == EXIT["usage"] and "--history" in err, (words, code, err)
 
 
 @test

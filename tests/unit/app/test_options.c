@@ -140,9 +140,9 @@ static void help_shows_the_options_of_the_command(void **state)
 
 	assert_int_equal(outcome_of(&of_run), OPTIONS_HELP_SHOWN);
 	assert_captured("usage: ddiperf run [OPTION]... FILE\nRun FILE.\n\n");
-	assert_captured("  -s, --set PATH=VALUE    override");
-	assert_captured("  -c, --self-check  ");
-	assert_captured("  -h, --help  ");
+	assert_captured("  -s, --set PATH=VALUE      override");
+	assert_captured("  -c, --self-check    ");
+	assert_captured("  -h, --help    ");
 	assert_null(strstr(captured, "--dump"));
 	assert_null(strstr(captured, "--fail-on"));
 	arena_free(of_run.options.arena);

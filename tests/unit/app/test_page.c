@@ -49,7 +49,7 @@ static char *page_of(struct book *const books[], unsigned count)
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	assert_int_equal(page_write(books, count, f), 0);
+	assert_int_equal(page_write(books, count, NULL, f), 0);
 	assert_int_equal(fclose(f), 0);
 	assert_true(size > strlen(page_head) + strlen(page_tail));
 	return text;
@@ -244,7 +244,7 @@ static void a_full_disk_is_an_error(void **state)
 
 	assert_non_null(f);
 	open_text(&b, "{" SCHEMA "}");
-	assert_int_equal(page_write(books, 1, f), -EIO);
+	assert_int_equal(page_write(books, 1, NULL, f), -EIO);
 	book_close(&b);
 	fclose(f);
 }
