@@ -285,7 +285,9 @@ function writePlace() {
 	const range = zoom ? `,${seconds(zoom[0])}-${seconds(zoom[1])}`.replaceAll(" ", "") : "";
 	try {
 		history.replaceState(null, "", place || range ? `#${place}${range}` : "#");
-	} catch (error) { // a page in a frame without an address
+	} catch (error) {
+		if (!(error instanceof DOMException)) // of a page in a frame without an address
+			throw error;
 	}
 }
 
@@ -1204,7 +1206,7 @@ function repeats(node) {
 
 // --- trend ----------------------------------------------------------------------------------------------
 
-let history = {runs: [], figures: []};
+let past = {runs: [], figures: []};
 
 const sureOf = v => v >= 0.9999 ? "> 99.99 %" : `${(100 * v).toFixed(2)} %`;
 
@@ -1228,15 +1230,15 @@ function markTrend(u, runs, figure, format, above) {
 const asNumber = v => v === LOST ? Infinity : typeof v === "number" ? v : NaN;
 
 function trend(node) {
-	const before = list(history.runs), box = el("div", {class: "charts two"}), count = before.map((_, i) => i + 1);
+	const before = list(past.runs), box = el("div", {class: "charts two"}), count = before.map((_, i) => i + 1);
 	if (before.length < 2)
 		return;
-	const worse = list(history.figures).filter(figure => figure.worse);
-	node.append(el("p", {}, worse.length ? el("span", {class: "fail"}, "▼ worse") : history.figures.some(f => f.judged) ? "Not worse" : "Not judged: fewer than three runs to compare with",
-		worse.length || history.figures.some(f => f.judged) ? ` than the last ${history.compared} runs of this configuration` : "",
+	const worse = list(past.figures).filter(figure => figure.worse);
+	node.append(el("p", {}, worse.length ? el("span", {class: "fail"}, "▼ worse") : past.figures.some(f => f.judged) ? "Not worse" : "Not judged: fewer than three runs to compare with",
+		worse.length || past.figures.some(f => f.judged) ? ` than the last ${past.compared} runs of this configuration` : "",
 		worse.length ? `: ${worse.map(f => `${f.item} ${words(f.path)} (${sureOf(f.confidence)} confidence)`).join(", ")}` : "",
 		". Rings passed, crosses failed, dots were not judged; a dotted line up: another configuration."), box);
-	for (const figure of history.figures) {
+	for (const figure of past.figures) {
 		const format = CHANGE_FORMATS[figure.unit] || exact, values = figure.values.map(asNumber), finite = values.filter(Number.isFinite);
 		if (!finite.length)
 			continue;
@@ -1245,7 +1247,7 @@ function trend(node) {
 		const pad = Math.max((Math.max(...reach) - Math.min(...reach)) * 0.15, Math.max(...reach) * 0.03) || 0.001;
 		const colour = {ns: figure.path.includes("p50") ? "p50" : "p99", 1: "loss"}[figure.unit] || "answered";
 		new Chart(box, {name: `trend ${figure.item} ${figure.path}`, above, title: `${figure.item}: ${words(figure.path)}`,
-			note: figure.judged ? `this run ${format(values[values.length - 1])}; mean of the last ${history.compared} runs ${format(figure.mean)}`
+			note: figure.judged ? `this run ${format(values[values.length - 1])}; mean of the last ${past.compared} runs ${format(figure.mean)}`
 				: `this run ${format(values[values.length - 1])}; not judged`,
 			x: {label: "run, the last one is this", name: "run", format: v => Number.isInteger(v) ? String(v) : "", range: [0.5, before.length + 0.5],
 				shown: v => `${v}: ${text(before[v - 1], "started").slice(0, 16).replace("T", " ")}`},
@@ -1382,7 +1384,7 @@ function redraw() {
 
 function start(page, data) {
 	runs = list(data.results).map((result, i) => new Run(result, i));
-	history = data.trend || history;
+	past = data.trend || past;
 	document.title = runs.map(run => text(run.doc, "run.name") || run.file).join(" and ") + " – ddiperf";
 	readPlace();
 	build(page);
