@@ -54,7 +54,7 @@ def dhcp(version):
 @functools.cache
 def search(method):
     return result_of(ring(
-        item(load={"rate": "1k"}), run={"duration": "1s", "interval": "100ms"},
+        item(timeout="200ms", load={"rate": "1k"}), run={"duration": "1s", "interval": "100ms"},
         responder={"dns": {}, "faults": {"capacity": {"rate": "2k", "queue": 50}}},
         search={"variable": "traffic.queries.load.rate", "from": "500", "to": "8k", "goals": [{"loss": "1%"}], "method": method,
                 "warmup": "0s", "trial": "100ms", "final": "200ms", "settle": "0s", "steps": "10", "width": "10%", "verify": 0}))
@@ -63,7 +63,7 @@ def search(method):
 @functools.cache
 def repeats():
     return result_of(ring(
-        item(load={"rate": "2k"}), run={"duration": "200ms", "repeat": {"min": 4, "max": 4, "rest": "0s", "of": ["rate", "p99"]}},
+        item(timeout="200ms", load={"rate": "2k"}), run={"duration": "200ms", "repeat": {"min": 4, "max": 4, "rest": "0s", "of": ["rate", "p99"]}},
         responder={"dns": {}, "faults": SLOW}))
 
 
@@ -352,9 +352,9 @@ def an_hour_keeps_each_interval_and_eight_hours_their_extremes():
     drawn = b.value("performance.getEntriesByName('drawn')[0].startTime")
     print(f"# an hour: first paint after {paint:.0f} ms, all drawn after {drawn:.0f} ms", flush=True)
     assert paint < drawn, (paint, drawn)  # the verdict does not wait for the charts
-    b.open(page_of(hour(8 * HOUR, 2)))
+    b.open(page_of(hour(8 * HOUR, 3)))
     check_quiet(b, "eight hours")
-    assert 1000 < charts(b)["load queries"] < 4 * HOUR
+    assert 1000 < charts(b)["load queries"] < 8 * HOUR // 3
     assert max(b.value("ddiperf.runs[0].items[0].due")) in (123456, 123500), "the greatest value is gone"
 
 
