@@ -163,15 +163,13 @@ static int check_output(const struct session *s, const struct format *f, const c
 
 static int check_outputs(const struct session *s)
 {
+	int rc = s->options->json ? document_check(JSON, s->options->json) : 0;
 	const struct format *f;
 	const char *path;
 
-	if (s->options->json && document_check(JSON, s->options->json) < 0)
-		return EXIT_CONFIG;
-	for (unsigned at = 0; (f = next_output(s, &at, &path));)
-		if (check_output(s, f, path) < 0)
-			return EXIT_CONFIG;
-	return 0;
+	for (unsigned at = 0; rc == 0 && (f = next_output(s, &at, &path));)
+		rc = check_output(s, f, path);
+	return rc == 0 ? 0 : file_error_of_box(rc) ? EXIT_ENVIRONMENT : EXIT_CONFIG;
 }
 
 // The commands of the user may hold passwords, and the result has them.
@@ -534,7 +532,9 @@ static int run_session(struct session *s, struct diag *d)
 	s->id = run.id;
 	session = s;
 	signals_catch(last_words);
-	return s->respond ? execute(s, &run) : execute_between_hooks(s, &run);
+	code = s->respond ? execute(s, &run) : execute_between_hooks(s, &run);
+	signals_over();
+	return code;
 }
 
 static int dry_run(const struct options *o, const struct config *c, struct diag *d)

@@ -24,17 +24,21 @@
 #define ORDERLY_S 2  // after the third signal, for an end in order
 #define WORDS_S   10 // after a crash, for the last words
 
+static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+
+#define CRASHES (sizeof(crashes) / sizeof(crashes[0]))
+
 static struct {
 	void (*last_words)(int code);
 	pthread_t main;
 	int stderr_fd; // that of the user: the other one is captured while a driver starts
 	sem_t wake;
 	atomic_bool third, follow;
-	atomic_int crash; // its signal
-	bool waiting;     // there is a thread for the last words
-	uint64_t keep;    // capabilities of the main thread; before follow
-	atomic_flag speaking;
-	atomic_bool halted; // the main thread
+	atomic_int crash;     // its signal
+	bool waiting;         // there is a thread for the last words
+	uint64_t keep;        // capabilities of the main thread; before follow
+	atomic_flag speaking; // or there is nothing more to say
+	atomic_bool halted;   // the main thread
 } signals = {.speaking = ATOMIC_FLAG_INIT};
 
 static void answer(int count)
@@ -125,13 +129,15 @@ static void *wait_for_third(void *arg)
 	return arg;
 }
 
-// It takes no signal itself.
+// It takes no signal itself, but for its own crash.
 static void start_waiting(void)
 {
 	sigset_t all, before;
 	pthread_t thread;
 
 	sigfillset(&all);
+	for (size_t i = 0; i < CRASHES; i++)
+		sigdelset(&all, crashes[i]);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&thread, NULL, wait_for_third, NULL) == 0) {
 		signals.waiting = true;
@@ -144,13 +150,12 @@ static void start_waiting(void)
 // Those of a sanitizer stay.
 static void catch_crashes(void)
 {
-	static const int numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 	struct sigaction action = {.sa_handler = on_crash}, before;
 
 	signal(SIGALRM, on_no_words);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-			sigaction(numbers[i], &action, NULL);
+	for (size_t i = 0; i < CRASHES; i++)
+		if (sigaction(crashes[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+			sigaction(crashes[i], &action, NULL);
 }
 
 void signals_catch(void (*last_words)(int code))
@@ -172,6 +177,11 @@ void signals_catch(void (*last_words)(int code))
 			continue; // nohup
 		sigaction(numbers[i], &action, NULL);
 	}
+}
+
+void signals_over(void)
+{
+	atomic_flag_test_and_set(&signals.speaking);
 }
 
 void signals_follow(void)

@@ -15,3 +15,6 @@ void signals_catch(void (*last_words)(int code));
 
 // The main thread has given up capabilities: the thread of the last words keeps the same ones.
 void signals_follow(void);
+
+// The run is over and told: from here on the process ends without last words.
+void signals_over(void);

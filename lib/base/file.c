@@ -30,6 +30,12 @@ int file_check_writable(const char *path)
 	return 0;
 }
 
+bool file_error_of_box(int err)
+{
+	return err == -EIO || err == -ENOMEM || err == -ENOSPC || err == -EDQUOT ||
+	       err == -EMFILE || err == -ENFILE;
+}
+
 static ssize_t on_write(void *cookie, const char *bytes, size_t len)
 {
 	struct file_draft *d = cookie;

@@ -2,12 +2,16 @@
 // Files that a run is going to write. Path: cold. One thread at a time.
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 // Can the path be written? 0 or -errno. The path is left unchanged: a file keeps its content, a
 // link its missing target. Does not wait for the reader of a pipe. Errors like those of /dev/full
 // show only when the file is written.
 int file_check_writable(const char *path);
+
+// Is it the box that lacks something, and not the path that is wrong?
+bool file_error_of_box(int err);
 
 // A file that replaces another at once: a kill or a full disk at any moment leaves the whole old
 // one or the whole new one. It is written beside its target, whose mode and owner it takes, and

@@ -2,6 +2,7 @@
 // Opens the files that runs read, once per series, and splits text into lines. Path: cold. One
 // thread at a time.
 #include "base/input.h"
+#include "base/arena.h"
 #include "base/interrupt.h"
 
 #include <errno.h>
@@ -116,13 +117,17 @@ static struct kept *kept_of(const struct inputs *in, const char *path)
 static int keep(struct inputs *in, const char *path, int fd)
 {
 	struct kept *k = calloc(1, sizeof(*k) + strlen(path) + 1);
-	int own = k ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	int own, err;
 
+	if (!k)
+		arena_exhausted();
+	own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (own < 0 || fstat(own, &k->first) < 0) {
+		err = -errno;
 		if (own >= 0)
 			close(own);
 		free(k);
-		return -1;
+		return err;
 	}
 	strcpy(k->path, path);
 	k->fd = own;
@@ -136,15 +141,16 @@ int input_open(const char *path, const void *setting, struct diag *d)
 	struct inputs *in = diag_inputs(d);
 	const struct kept *k = kept_of(in, path);
 	struct stat now;
-	int fd;
+	int fd, rc;
 
 	if (!k) {
 		fd = strcmp(path, "-") == 0 ? copy_standard() : open_regular(path);
 		if (fd < 0)
 			return input_fail(path, setting, fd, d);
-		if (in && keep(in, path, fd) < 0) {
+		rc = in ? keep(in, path, fd) : 0;
+		if (rc < 0) {
 			close(fd);
-			return input_fail(path, setting, -ENOMEM, d);
+			return input_fail(path, setting, rc, d);
 		}
 	} else {
 		if (fstat(k->fd, &now) < 0 || !is_same(&now, &k->first)) {

@@ -19,6 +19,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_launch.h>
+#include <rte_lcore.h>
 #include <rte_log.h>
 
 #include "base/log.h"
@@ -382,6 +383,9 @@ int io_drop_privileges(const struct port_settings *ports, unsigned count, struct
 			closing |= driver_of(&ports[i])->closing;
 	rte_eal_mp_remote_launch(drop_in_worker, NULL, SKIP_MAIN);
 	rte_eal_mp_wait_lcore();
+	if (dropped.done != rte_lcore_count() - 1)
+		return io_fail(e, -EIO,
+			"capabilities of threads cannot be given up: a thread does not hear");
 	err = drop_in_interrupts();
 	err = err ? err : dropped.err;
 	err = err ? err : privileges_keep(closing);

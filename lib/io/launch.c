@@ -4,8 +4,10 @@
 // once.
 #include "io/launch.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include <rte_launch.h>
 #include <rte_lcore.h>
@@ -25,6 +27,14 @@ static int run(void *arg)
 	return rc;
 }
 
+// It runs already if only its answer was not heard.
+static int launch_again(struct launched *l, uint32_t worker)
+{
+	int err = rte_eal_remote_launch(run, l, worker + 1);
+
+	return err == -EBUSY ? 0 : err;
+}
+
 // EAL's number 0 is the management thread's.
 void launch_loop(uint32_t worker, int (*loop)(void *), void *arg)
 {
@@ -33,7 +43,9 @@ void launch_loop(uint32_t worker, int (*loop)(void *), void *arg)
 	l->loop = loop;
 	l->arg = arg;
 	atomic_store_explicit(&l->ended, false, memory_order_relaxed);
-	rte_eal_remote_launch(run, l, worker + 1);
+	// Without its thread a worker would send nothing, and that would be the server's fault.
+	if (rte_eal_remote_launch(run, l, worker + 1) < 0 && launch_again(l, worker) < 0)
+		abort();
 }
 
 void launch_wait(uint32_t worker)

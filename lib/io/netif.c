@@ -485,10 +485,12 @@ bool netif_running(const char *name)
 	bool running;
 
 	if (fd < 0)
-		return false;
+		return true;
 	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", name);
-	running = ioctl(fd, SIOCGIFFLAGS, &r) == 0 && (r.ifr_flags & IFF_UP) &&
-	          has_carrier(fd, name, (unsigned)r.ifr_flags);
+	if (ioctl(fd, SIOCGIFFLAGS, &r) < 0)
+		running = errno != ENODEV;
+	else
+		running = (r.ifr_flags & IFF_UP) && has_carrier(fd, name, (unsigned)r.ifr_flags);
 	close(fd);
 	return running;
 }

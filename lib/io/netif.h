@@ -43,7 +43,7 @@ struct steer;
 // them s is unchanged.
 void netif_read_rss(const char *name, struct steer *s);
 
-// Is it up, with a carrier? false also when it does not exist.
+// Is it up, with a carrier? false also when it does not exist; true if the kernel does not say.
 bool netif_running(const char *name);
 
 // Detach that XDP program in whatever mode it is attached; 0, also when another one or none is

@@ -28,6 +28,7 @@ static int probe_ring(
 	struct port *ports, unsigned count, unsigned index, uint16_t *id, struct io_error *e)
 {
 	struct port *port = &ports[index];
+	struct rte_eth_dev_info info;
 	int peer = port_ring_peer(ports[0].settings, count, index), rc;
 	char name[16];
 
@@ -38,6 +39,9 @@ static int probe_ring(
 	if (rc < 0)
 		return -rte_errno;
 	*id = (uint16_t)rc;
+	// Short of memory the driver makes a port on rings of its own, as many as it can have.
+	if (rte_eth_dev_info_get(*id, &info) < 0 || info.max_rx_queues != port->queues)
+		return -ENOMEM;
 	return 0;
 }
 

@@ -441,7 +441,7 @@ int state_begin(const struct port_settings *p, struct io_error *e)
 	return err ? err : claim;
 }
 
-// The state that this process wrote, and the interface as it is now.
+// The state that this process wrote, and the interface as it is now. -ENODEV, -ENOENT: none.
 static int read_own(
 	const struct port_settings *p, char *dir, size_t room, struct state *s, struct netif *n)
 {
@@ -449,7 +449,7 @@ static int read_own(
 
 	err = err ? err : netif_read(p->device, n);
 	err = err ? err : state_read(dir, n->index, own_netns(), s);
-	return err ? err : s->pid == (uint64_t)getpid() ? 0 : -EPERM;
+	return err ? err : s->pid == (uint64_t)getpid() ? 0 : -ENOENT;
 }
 
 void state_attached(const struct port_settings *p)
@@ -465,23 +465,37 @@ void state_attached(const struct port_settings *p)
 	state_write(dir, &s);
 }
 
-void state_end(const struct port_settings *p, int claim)
+static int undo_own(const struct port_settings *p)
 {
 	bool changed = false;
 	struct netif n;
 	struct state s;
 	char dir[256];
-	int err;
+	int err = read_own(p, dir, sizeof(dir), &s, &n);
 
-	if (read_own(p, dir, sizeof(dir), &s, &n) == 0) {
-		err = undo(&s, &n, &changed);
-		if (err)
-			log_error("port %s: the settings of %s could not be restored (%s): "
-				  "`ip link set dev %s xdp off promisc off`",
-				p->name, p->device, strerror(-err), p->device);
-		else
-			state_remove(dir, &s);
-	}
+	err = err ? err : undo(&s, &n, &changed);
+	if (!err)
+		state_remove(dir, &s);
+	return err;
+}
+
+// There is nothing to undo, or somebody else will.
+static bool is_settled(int err)
+{
+	return !err || err == -ENODEV || err == -ENOENT;
+}
+
+void state_end(const struct port_settings *p, int claim)
+{
+	char dir[256];
+	int err = undo_own(p);
+
+	if (!is_settled(err))
+		err = undo_own(p); // the kernel was short of memory for a moment
+	if (!is_settled(err))
+		log_error("port %s: the settings of %s could not be restored (%s): "
+			  "`ip link set dev %s xdp off promisc off`",
+			p->name, p->device, strerror(-err), p->device);
 	close(claim);
 	if (directory_name(dir, sizeof(dir)) == 0)
 		state_leave_directory(dir);

@@ -175,7 +175,7 @@ static int check_capture(const struct run *r)
 	if (rc == 0)
 		return 0;
 	log_error("output.capture.file: %s: %s", s->file, strerror(-rc));
-	return EXIT_CONFIG;
+	return file_error_of_box(rc) ? EXIT_ENVIRONMENT : EXIT_CONFIG;
 }
 
 static int run_build(struct run *r)

@@ -250,9 +250,7 @@ int dns_queries_load_names(struct dns_queries *q, const struct field_list *names
 		diag_error(d, &lines[i], NULL, "\"%s\": %s", lines[i], error);
 		ret = -EINVAL;
 	}
-	if (!l.failure)
-		return ret;
-	diag_error(d, names, NULL, "%s",
-		l.failure == -EFBIG ? "more than 4 GiB of queries" : "out of memory");
-	return l.failure;
+	if (l.failure == -EFBIG)
+		diag_error(d, names, NULL, "more than 4 GiB of queries");
+	return l.failure ? l.failure : ret;
 }

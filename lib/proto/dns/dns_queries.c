@@ -186,11 +186,10 @@ static int loader_finish(struct dns_loader *l, const void *setting)
 	}
 	if (l->bad)
 		return -EINVAL;
-	if (l->failure) {
-		diag_error(l->diag, setting, NULL, "%s: %s", l->file,
-			l->failure == -EFBIG ? "more than 4 GiB of queries" : "out of memory");
+	if (l->failure == -EFBIG)
+		diag_error(l->diag, setting, NULL, "%s: more than 4 GiB of queries", l->file);
+	if (l->failure)
 		return l->failure;
-	}
 	if (l->to->count == 0) {
 		diag_error(l->diag, setting, NULL, "%s: holds no query", l->file);
 		return -EINVAL;

@@ -52,7 +52,7 @@ static struct device {
 static struct answers {
 	int info, configure, key, adjust, rx_queue, tx_queue, start, mac, hash, reta, rules;
 	int socket; // of the devices
-	bool no_pool, no_tx_pool, no_pool_there, no_ops, no_populate, no_ring, no_device;
+	bool no_pool, no_tx_pool, no_pool_there, no_ops, no_populate, no_ring, no_device, own_rings;
 	struct rte_eth_link link;
 	int link_err;
 } say;
@@ -202,6 +202,7 @@ int rte_eth_from_rings(const char *name, struct rte_ring *const rx[], const unsi
 	assert_int_equal(rx_count, tx_count);
 	for (unsigned i = 0; i < rx_count; i++)
 		assert_true(rx[i] && tx[i]);
+	devices[next_device].info.max_rx_queues = (uint16_t)(say.own_rings ? 16 : rx_count);
 	return next_device++;
 }
 
@@ -756,6 +757,15 @@ static void a_ring_port_without_a_peer_is_refused(void **state)
 	assert_non_null(strstr(e.text, "no memory for a ring"));
 }
 
+static void a_ring_port_that_leads_elsewhere_is_refused(void **state)
+{
+	struct port_settings s[] = {port_of("a", "ring", "b"), port_of("b", "ring", NULL)};
+	struct port p[2];
+
+	say.own_rings = true;
+	assert_int_equal(port_start_all(s, 2, p, &e), -ENOMEM);
+}
+
 static void a_virtual_device_is_plugged_in_and_out(void **state)
 {
 	struct port_settings s[] = {port_of("a", "null", NULL),
@@ -926,6 +936,7 @@ int main(void)
 		cmocka_unit_test_setup(rules_come_before_a_hash, fresh),
 		cmocka_unit_test_setup(ring_ports_are_two_ends, fresh),
 		cmocka_unit_test_setup(a_ring_port_without_a_peer_is_refused, fresh),
+		cmocka_unit_test_setup(a_ring_port_that_leads_elsewhere_is_refused, fresh),
 		cmocka_unit_test_setup(a_virtual_device_is_plugged_in_and_out, fresh),
 		cmocka_unit_test_setup(a_socket_of_the_dead_gives_way, fresh),
 		cmocka_unit_test_setup(a_card_stays_plugged_in, fresh),
