@@ -9,15 +9,14 @@ import signal
 import socket
 import tempfile
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
 import dhcp4
-from harness import EXIT, ROOT, binary, config_file, ddiperf, execute, kill, main, skip, start, test
+from harness import EXIT, ROOT, binary, config_file, ddiperf, execute, kill, main, start, test
 from loop import item, ring
+from prometheus import asked, get, prometheus, until
 
 BOARD = ROOT / "config" / "grafana.json"
 SAMPLE = re.compile(r"^(\w+)(\{.*\})? (\S+)$")
@@ -39,24 +38,6 @@ def running(text, *options):
         finally:
             kill(process)
             process.communicate()
-
-
-def until(condition, what, seconds=20):
-    """The first true value of condition()."""
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, f"not seen: {what}"
-        time.sleep(0.05)
-    return value
-
-
-def get(url, method="GET", data=None):
-    """(status, headers, text)"""
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, data, method=method), timeout=10) as reply:
-            return reply.status, reply.headers, reply.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.headers, error.read().decode()
 
 
 def samples(url):
@@ -125,7 +106,7 @@ def it_has_the_counters_of_the_result():
     names = set(re.findall(r"^# TYPE (\S+) (?:counter|histogram)$", text, re.M))
     live |= {name.removesuffix("_bucket") for name in live}
     late = re.compile(r"_count_total$|_unsent_total$|_cpu_|_dut_|_latency_service_seconds$|_send_lag_seconds$|_steps_latency_"
-                      r"|_probe_|_links?_|_downs_|_responder_gaps|_responder_faults|_responder_protocols|_service_|_passes_")
+                      r"|_probe_|_links?_|_downs_|_responder_(?:gaps|stolen|faults|protocols)|_service_|_passes_")
     assert not {name for name in names - live if not late.search(name)}, names - live
     assert {"ddiperf_traffic_steps_answered_total", "ddiperf_traffic_dns_rcode_total",
             "ddiperf_traffic_latency_response_seconds", "ddiperf_responder_answered_total"} <= live, live
@@ -187,37 +168,6 @@ def listening_to_others_is_told():
         assert "http://[::1]:" in ddiperf(served(place="[::1]:0", run=short)).stderr
 
 
-@contextmanager
-def prometheus(target, folder):
-    """The address of a Prometheus that scrapes the target five times a second."""
-    if not shutil.which("prometheus"):
-        skip("prometheus is not installed: scripts/deps install test")
-    file = Path(folder) / "prometheus.yml"
-    file.write_text(json.dumps({
-        "global": {"scrape_interval": "200ms", "scrape_timeout": "200ms"},
-        "scrape_configs": [{"job_name": "ddiperf", "static_configs": [{"targets": [target]}]}]}))
-    with socket.create_server(("127.0.0.1", 0)) as any_free:
-        place = f"127.0.0.1:{any_free.getsockname()[1]}"
-    process = start(["prometheus", f"--config.file={file}", f"--storage.tsdb.path={folder}/data",
-                     f"--web.listen-address={place}", "--log.level=error"])
-    try:
-        yield f"http://{place}/api/v1/query?query="
-    finally:
-        kill(process)
-        process.communicate()
-
-
-def asked(api, expression):
-    """What an expression gives now."""
-    try:
-        status, _, text = get(api + urllib.parse.quote(expression))
-    except OSError:
-        return []  # it starts
-    assert status in (200, 503), text  # Service Unavailable: the same
-    result = json.loads(text)["data"]["result"] if status == 200 else []
-    return [one for one in result if one["value"][1] != "NaN"]
-
-
 @test
 def every_expression_of_the_board_has_data():
     board = json.loads(BOARD.read_text())
@@ -226,7 +176,7 @@ def every_expression_of_the_board_has_data():
     assert len(expressions) > 30 and len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
     text = served(item(), dhcp4.clients(load={"rate": "500"}), responder={"dns": {}, **dhcp4.answers()})
     with running(text) as (_, url), tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
-        with prometheus(urllib.parse.urlsplit(url).netloc, folder) as api:
+        with prometheus(url, folder, "200ms") as api:
             until(lambda: asked(api, "rate(ddiperf_traffic_answered_total[3s]) > 0"), "a rate")
             for expression in expressions:
                 until(lambda e=expression: asked(api, e), expression, seconds=5)
