@@ -39,19 +39,6 @@ struct metrics {
 	struct hist hist;
 };
 
-// Counts that are settings, or go up and down.
-static bool is_gauge(const struct counter *r)
-{
-	static const char *const names[] = {"in_flight", "waiting", "seed", "exit_code", "cpu",
-		"cpus", "busiest", "burst_size", "link_bps", "goals_met", "runs",
-		"measured_from_ns", "ended_ns"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(r->name, names[i]) == 0)
-			return true;
-	return r->type == COUNTER_F64 || r->type == COUNTER_BOOL;
-}
-
 // --- names ---
 
 // "traffic.latency.response.p99_ns" is ddiperf_traffic_latency_response_p99_seconds.
@@ -218,10 +205,15 @@ static const char *number_text(double value, char *buf, size_t room)
 
 // --- from the walk ---
 
+static bool adds_up(const struct counter *r)
+{
+	return counter_adds_up(r) || r->type == COUNTER_ARRAY;
+}
+
 static void put_figure(
 	struct walk *w, const struct counter *row, const char *label, const json_t *value)
 {
-	enum kind kind = is_gauge(row) ? KIND_GAUGE : KIND_COUNTER;
+	enum kind kind = adds_up(row) ? KIND_COUNTER : KIND_GAUGE;
 	const struct label extra[] = {{label ? row->name : NULL, label}, {NULL, NULL}};
 	struct metrics *m = w->ctx;
 	char path[WALK_PATH + 16], name[NAME_MAX_], number[32];

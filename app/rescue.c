@@ -7,19 +7,16 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "engine/result/result.h"
 #include "engine/run/run.h"
 
-// Members of intervals that are no sums: the last one counts, or the end makes them anew.
-static const char *const not_sums[] = {"cpu", "in_flight", "loss", "due_per_s", "sent_per_s",
-	"answered_per_s", "p50_ns", "p99_ns", "max_ns", "by_due", "busy", "waiting", "percentiles",
-	"histogram", NULL};
-
-static bool is_sum(const char *name)
+// NULL: the section has no such row, as of what a protocol counts, where everything is a count.
+static const struct counter *row_of(const struct counter_section *s, const char *name)
 {
-	for (size_t i = 0; not_sums[i]; i++)
-		if (strcmp(name, not_sums[i]) == 0)
-			return false;
-	return true;
+	for (uint32_t i = 0; s && i < s->count; i++)
+		if (strcmp(s->rows[i].name, name) == 0)
+			return &s->rows[i];
+	return NULL;
 }
 
 static double number_or(const json_t *in, const char *name, double otherwise)
@@ -52,39 +49,57 @@ static void add_latency(json_t *to, const json_t *from)
 
 static json_t *same_in(json_t *list, const json_t *one);
 
-// A member of an interval into the same of the sum.
-static void add_member(json_t *to, const char *name, const json_t *from)
+static void add_numbers(json_t *to, const char *name, const json_t *from)
 {
-	json_t *sum = json_object_get(to, name), *one;
-	const char *key;
-	json_t *value;
-	size_t i;
+	json_t *sum = json_object_get(to, name);
 
-	if (json_is_number(from) && is_sum(name) && json_is_number(sum)) {
+	if (!json_is_number(sum))
+		json_object_set(to, name, (json_t *)from);
+	else
 		json_object_set_new(to, name,
 			json_is_integer(from) && json_is_integer(sum)
 				? json_integer(json_integer_value(sum) + json_integer_value(from))
 				: json_real(json_number_value(sum) + json_number_value(from)));
-	} else if (json_is_object(from) && is_sum(name)) {
+}
+
+static void add_members(json_t *to, const struct counter_section *s, const json_t *from);
+
+// The object, list or figure of an interval into the same of the sum. Of figures that do not add up
+// gauges have their last value; shares, rates and percentiles are made anew at the end.
+static void add_member(
+	json_t *to, const struct counter_section *of, const char *name, const json_t *from)
+{
+	const struct counter *r = row_of(of, name);
+	const struct counter_section *inner = r ? r->section : NULL;
+	json_t *sum = json_object_get(to, name), *one;
+	size_t i;
+
+	if (json_is_number(from) && (!r || counter_adds_up(r))) {
+		add_numbers(to, name, from);
+	} else if (json_is_object(from)) {
 		if (!json_is_object(sum))
 			json_object_set_new(to, name, sum = json_object());
-		if (json_object_get(from, "stddev_ns")) {
+		if (json_object_get(from, "stddev_ns"))
 			add_latency(sum, from);
-			return;
-		}
-		json_object_foreach((json_t *)from, key, value) add_member(sum, key, value);
-	} else if (json_is_array(from) && is_sum(name)) {
+		else
+			add_members(sum, inner, from);
+	} else if (json_is_array(from)) {
 		if (!json_is_array(sum))
 			json_object_set_new(to, name, sum = json_array());
-		json_array_foreach(from, i, one)
-		{
-			json_t *same = same_in(sum, one);
-
-			json_object_foreach(one, key, value) add_member(same, key, value);
-		}
-	} else if (is_sum(name) || strcmp(name, "in_flight") == 0 || strcmp(name, "cpu") == 0) {
+		json_array_foreach(from, i, one) add_members(same_in(sum, one), inner, one);
+	} else if (!r || r->type != COUNTER_F64) {
 		json_object_set(to, name, (json_t *)from);
 	}
+}
+
+// But for replies by the time of their requests, which only intervals have.
+static void add_members(json_t *to, const struct counter_section *s, const json_t *from)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)from, key, value) if (strcmp(key, "by_due") != 0)
+		add_member(to, s, key, value);
 }
 
 // The object of the list with the same name, or port and CPU; a new one if there is none.
@@ -198,8 +213,8 @@ void rescue_add(struct rescue *r, const json_t *interval)
 
 	for (n = 0; n < sizeof(parts) / sizeof(parts[0]); n++)
 		if (json_object_get(interval, parts[n]))
-			add_member(
-				r->book->document, parts[n], json_object_get(interval, parts[n]));
+			add_member(r->book->document, &result_interval_section, parts[n],
+				json_object_get(interval, parts[n]));
 	r->last_s = fmax(r->last_s, number_or(interval, "t_s", 0));
 	json_array_foreach(json_object_get(interval, "traffic"), n, item) add_histogram(r, n, item);
 }

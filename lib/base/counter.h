@@ -55,7 +55,15 @@ struct counter {
 	const struct counter_section *section; // COUNTER_SECTION, COUNTER_LIST
 	bool optional; // COUNTER_SECTION: the place holds a pointer, NULL: left out;
 	               // COUNTER_LIST: left out when empty
+	bool gauge;    // COUNTER_U64: no count, but a setting, a number or a level
+	bool sum;      // COUNTER_F64: adds up like a count
 };
+
+// Is the figure of a time the sum of those of its parts?
+static inline bool counter_adds_up(const struct counter *r)
+{
+	return r->type == COUNTER_U64 ? !r->gauge : r->type == COUNTER_F64 && r->sum;
+}
 
 #define COUNTER_ROWS(table) .rows = (table), .count = sizeof(table) / sizeof((table)[0])
 

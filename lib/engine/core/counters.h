@@ -14,9 +14,9 @@
 #define COUNTER_SKIP(member, help)
 
 // The ledger of an item: due = sent + unsent, and sent = answered + failed + lost + no_reply +
-// in_flight. COUNTED: of an item and of each interval. DERIVED: follows from the others at the end
-// of the run, so workers do not count it.
-#define LEDGER_COUNTERS(COUNTED, DERIVED)                                                          \
+// in_flight. COUNTED: of an item and of each interval. DERIVED and the GAUGE: follow from the
+// others at the end of the run, so workers do not count them.
+#define LEDGER_COUNTERS(COUNTED, DERIVED, GAUGE)                                                   \
 	COUNTED(due, "scheduled")                                                                  \
 	COUNTED(sent, "sent, of those due")                                                        \
 	DERIVED(unsent, "due and never sent: the tester's own fault")                              \
@@ -24,14 +24,14 @@
 	COUNTED(failed, "refused, or rejected by the item's checks")                               \
 	COUNTED(lost, "no valid reply within the timeout")                                         \
 	COUNTED(no_reply, "sent, and no server replies to such a message")                         \
-	DERIVED(in_flight, "still open when the run ended")                                        \
+	GAUGE(in_flight, "still open when the run ended")                                          \
 	COUNTED(late, "replies after the timeout")                                                 \
 	COUNTED(duplicate, "further replies to an answered transaction")                           \
 	COUNTED(stray, "packets that belong to no transaction of the item")                        \
 	COUNTED(malformed, "replies that do not parse")
 
 struct ledger {
-	LEDGER_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP)
+	LEDGER_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP, COUNTER_SKIP)
 };
 
 // Of an item beside the ledger. SHOWN: in the result. INNER: only for the verdict and the notes.

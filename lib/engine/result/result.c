@@ -8,6 +8,11 @@
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_U64, AT(of, member)                 \
 	}
+// No count: a setting, a number or a level.
+#define GAUGE(of, member, text)                                                                    \
+	{                                                                                          \
+		.name = #member, .help = text, .type = COUNTER_U64, AT(of, member), .gauge = true  \
+	}
 #define TEXT(of, member, text)                                                                     \
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_STRING, AT(of, member)              \
@@ -20,7 +25,7 @@
 #define SECONDS(of, member, text)                                                                  \
 	{                                                                                          \
 		.name = #member "_s", .help = text, .unit = "s", .type = COUNTER_F64,              \
-		AT(of, member##_s)                                                                 \
+		AT(of, member##_s), .sum = true                                                    \
 	}
 #define NANOSECONDS(of, member, text)                                                              \
 	{                                                                                          \
@@ -74,7 +79,8 @@ static const struct counter step_rows[] = {
 };
 SECTION("steps", step_rows, result_step, "a message and its reply within an exchange");
 
-#define ITEM_ROW(member, text) COUNT(result_item, member, text),
+#define ITEM_ROW(member, text)       COUNT(result_item, member, text),
+#define ITEM_GAUGE_ROW(member, text) GAUGE(result_item, member, text),
 #define LEDGER_ROW(member_, text)                                                                  \
 	{.name = #member_, .help = text, .type = COUNTER_U64, AT(result_item, ledger.member_)},
 static const struct counter item_rows[] = {
@@ -82,7 +88,7 @@ static const struct counter item_rows[] = {
 	TEXT(result_item, protocol, "protocol spoken"),
 	TEXT(result_item, port, "port used"),
 	TEXT(result_item, loop, "open or closed: a closed loop waits for the server"),
-	LEDGER_COUNTERS(LEDGER_ROW, ITEM_ROW) // core/counters.h
+	LEDGER_COUNTERS(LEDGER_ROW, ITEM_ROW, ITEM_GAUGE_ROW) // core/counters.h
 	{"loss", "lost over sent", "1", COUNTER_F64, AT(result_item, loss)},
 	{"due_per_s", "scheduled rate, over sending_s", "per_s", COUNTER_F64,
 		AT(result_item, due_per_s)},
@@ -136,7 +142,7 @@ static const struct counter port_rows[] = {
 		COUNTER_SECTION, AT(result_port, steering_probe),
 		.section = &steer_probe_rows_section, .optional = true},
 	HANDOFF_COUNTERS(PORT_ROW, COUNTER_SKIP, PORT_ROW) // io/handoff.h
-	COUNT(result_port, link_bps, "bits per second of the link; 0: unknown"),
+	GAUGE(result_port, link_bps, "bits per second of the link; 0: unknown"),
 	{"link_used", "share of the link that was sent on, framing included", "1", COUNTER_F64,
 		AT(result_port, link_used)},
 	COUNT(result_port, link_downs, "times that the link went down"),
@@ -152,7 +158,7 @@ SECTION("ports", port_rows, result_port, "a port");
 #define WORKER_SHARE_ROW(member, text)   REAL(result_worker, member, "1", text),
 static const struct counter worker_rows[] = {
 	TEXT(result_worker, port, "port served"),
-	COUNT(result_worker, cpu, "CPU"),
+	GAUGE(result_worker, cpu, "CPU"),
 	{"ns_per_transaction", "busy time over completed transactions", "ns", COUNTER_F64,
 		AT(result_worker, ns_per_transaction)},
 	PASS_COUNTERS(WORKER_ROW, WORKER_SECONDS_ROW, WORKER_NS_ROW) // core/counters.h
@@ -167,12 +173,12 @@ SECTION("workers", worker_rows, result_worker, "a worker");
 	{#member, text, "1", COUNTER_F64, offsetof(struct of, use.member)},
 #define BUSIEST_ROW(of)                                                                            \
 	{"busiest", "number of the busiest CPU", NULL, COUNTER_U64,                                \
-		offsetof(struct of, use.busiest)},
+		offsetof(struct of, use.busiest), .gauge = true},
 #define CPU_USE_ROW(member, text) USE_ROW(result_cpu, member, text)
 #define DUT_USE_ROW(member, text) USE_ROW(result_dut, member, text)
 static const struct counter cpu_rows[] = {
 	{"method", "how it was measured: proc_stat", NULL, COUNTER_STRING, AT(result_cpu, method)},
-	{"cpus", "CPUs of the box", NULL, COUNTER_U64, AT(result_cpu, cpus)},
+	{"cpus", "CPUs of the box", NULL, COUNTER_U64, AT(result_cpu, cpus), .gauge = true},
 	CPU_SHARES(CPU_USE_ROW) BUSIEST_ROW(result_cpu){"us_per_transaction",
 		"service demand: used CPU time of the box per answered transaction; polling counts",
 		"us", COUNTER_F64, AT(result_cpu, us_per_transaction)},
@@ -201,7 +207,8 @@ static const struct counter dut_rows[] = {
 	{"samples", "times that the probe gave figures", NULL, COUNTER_U64,
 		AT(result_dut, samples)},
 	{"failures", "times that it did not", NULL, COUNTER_U64, AT(result_dut, failures)},
-	{"cpus", "CPUs of the server's box; 0: not known", NULL, COUNTER_U64, AT(result_dut, cpus)},
+	{"cpus", "CPUs of the server's box; 0: not known", NULL, COUNTER_U64, AT(result_dut, cpus),
+		.gauge = true},
 	CPU_SHARES(DUT_USE_ROW) BUSIEST_ROW(result_dut){"us_per_transaction",
 		"service demand: its CPU time per answered transaction", "us", COUNTER_F64,
 		AT(result_dut, us_per_transaction)},
@@ -222,11 +229,11 @@ SECTION("by_due", by_due_rows, result_by_due, "replies to requests that were due
 #define INTERVAL_ROW(member, text) COUNT(result_interval_item, member, text),
 static const struct counter interval_item_rows[] = {
 	TEXT(result_interval_item, name, "name of the item"),
-	LEDGER_COUNTERS(INTERVAL_ROW, COUNTER_SKIP) // core/counters.h
+	LEDGER_COUNTERS(INTERVAL_ROW, COUNTER_SKIP, COUNTER_SKIP) // core/counters.h
 	{"p50_ns", "median response latency", "ns", COUNTER_F64, AT(result_interval_item, p50_ns)},
 	{"p99_ns", "99th percentile", "ns", COUNTER_F64, AT(result_interval_item, p99_ns)},
 	{"max_ns", "longest", "ns", COUNTER_F64, AT(result_interval_item, max_ns)},
-	COUNT(result_interval_item, in_flight, "open at the end of the interval"),
+	GAUGE(result_interval_item, in_flight, "open at the end of the interval"),
 	{"loss", "lost over those that ended in the interval", "1", COUNTER_F64,
 		AT(result_interval_item, loss)},
 	{"due_per_s", "scheduled rate", "per_s", COUNTER_F64, AT(result_interval_item, due_per_s)},
@@ -265,16 +272,17 @@ SECTION("ports", interval_port_rows, result_interval_port, "a port in an interva
 #define WORKER_PART_SHARE_ROW(member, text)   REAL(result_interval_worker, member, "1", text),
 static const struct counter interval_worker_rows[] = {
 	TEXT(result_interval_worker, port, "port served"),
-	COUNT(result_interval_worker, cpu, "CPU"),
+	GAUGE(result_interval_worker, cpu, "CPU"),
 	PASS_COUNTERS(WORKER_PART_ROW, WORKER_PART_SECONDS_ROW, COUNTER_SKIP) // core/counters.h
 	WORKER_COUNTERS(WORKER_PART_ROW, WORKER_PART_SECONDS_ROW, WORKER_PART_SHARE_ROW)
 		HANDOFF_COUNTERS(WORKER_PART_ROW, WORKER_PART_ROW, COUNTER_SKIP) // io/handoff.h
 };
 SECTION("workers", interval_worker_rows, result_interval_worker, "a worker in an interval");
 
-#define RESPONDER_PART_ROW(member, text) COUNT(result_interval_responder, member, text),
+#define RESPONDER_PART_ROW(member, text)       COUNT(result_interval_responder, member, text),
+#define RESPONDER_PART_GAUGE_ROW(member, text) GAUGE(result_interval_responder, member, text),
 static const struct counter interval_responder_rows[] = {
-	RESPONDER_COUNTERS(RESPONDER_PART_ROW, RESPONDER_PART_ROW) // core/counters.h
+	RESPONDER_COUNTERS(RESPONDER_PART_ROW, RESPONDER_PART_GAUGE_ROW) // core/counters.h
 };
 SECTION("responder", interval_responder_rows, result_interval_responder,
 	"the built-in responder in an interval");
@@ -284,7 +292,7 @@ static const struct counter interval_rows[] = {
 		AT(result_interval, t_s)},
 	{"length_s", "length", "s", COUNTER_F64, AT(result_interval, length_s)},
 	{"ended_ns", "its end by the wall clock, since 1970 (UTC)", "ns", COUNTER_U64,
-		AT(result_interval, ended_ns)},
+		AT(result_interval, ended_ns), .gauge = true},
 	{"traffic", "the items in the interval", NULL, COUNTER_LIST, AT(result_interval, traffic),
 		.section = &result_interval_item_section},
 	{"ports", "the tester's ports in it", NULL, COUNTER_LIST, AT(result_interval, ports),
@@ -317,7 +325,7 @@ static const struct counter tester_delay_rows[] = {
 	TEXT(result_tester_delay, port, "ring port that it was measured on"),
 	{"single", "a packet there and back, turned round at once", NULL, COUNTER_SECTION,
 		AT(result_tester_delay, single), .section = &latency_rows_section},
-	COUNT(result_tester_delay, burst_size, "packets of a full burst"),
+	GAUGE(result_tester_delay, burst_size, "packets of a full burst"),
 	{"burst", "the same with full bursts", NULL, COUNTER_SECTION,
 		AT(result_tester_delay, burst), .section = &latency_rows_section},
 	{"apart", "a packet there and back, turned round on the responder's CPU", NULL,
@@ -337,8 +345,8 @@ static const struct counter run_rows[] = {
 		"SHA-256 of the effective configuration, as ddiperf check --dump prints it"),
 	{"measured_s", "length of the measured part", "s", COUNTER_F64, AT(result_run, measured_s)},
 	{"measured_from_ns", "start of the measured part by the wall clock, since 1970 (UTC)", "ns",
-		COUNTER_U64, AT(result_run, measured_from_ns)},
-	COUNT(result_run, seed, "seed"),
+		COUNTER_U64, AT(result_run, measured_from_ns), .gauge = true},
+	GAUGE(result_run, seed, "seed"),
 	TEXT(result_run, command, "command line"),
 	{"host", "the tester's machine", NULL, COUNTER_SECTION, AT(result_run, host),
 		.section = &host_rows_section},
@@ -359,7 +367,7 @@ SECTION("criteria", criterion_rows, result_criterion, "a condition of the verdic
 
 static const struct counter verdict_rows[] = {
 	TEXT(result_verdict, status, "pass, fail, invalid, unreachable or interrupted"),
-	COUNT(result_verdict, exit_code, "exit code of the program"),
+	GAUGE(result_verdict, exit_code, "exit code of the program"),
 	TEXT(result_verdict, limited_by, "none, tester, wire or server"),
 	TEXT(result_verdict, invalid_by, "tester, or load: too few clients were free for it"),
 	{"reasons", "why, in words", NULL, COUNTER_STRINGS, AT(result_verdict, reasons)},
@@ -378,11 +386,12 @@ static const struct counter responder_protocol_rows[] = {
 SECTION("protocols", responder_protocol_rows, result_responder_protocol, "a protocol answered");
 
 #define RESPONDER_ROW(member, text)         COUNT(result_responder, member, text),
+#define RESPONDER_GAUGE_ROW(member, text)   GAUGE(result_responder, member, text),
 #define RESPONDER_SECONDS_ROW(member, text) SECONDS(result_responder, member, text),
 #define RESPONDER_NS_ROW(member, text)      NANOSECONDS(result_responder, member, text),
 static const struct counter responder_rows[] = {
 	TEXT(result_responder, port, "port that it answers on"),
-	RESPONDER_COUNTERS(RESPONDER_ROW, RESPONDER_ROW)
+	RESPONDER_COUNTERS(RESPONDER_ROW, RESPONDER_GAUGE_ROW)
 		PASS_COUNTERS(RESPONDER_ROW, RESPONDER_SECONDS_ROW, RESPONDER_NS_ROW){"faults",
 			"faults on demand, by kind", NULL, COUNTER_ARRAY,
 			AT(result_responder, faults), .length = FAULTS_MAX, .label = faults_label},
@@ -416,8 +425,8 @@ static const struct counter trial_rows[] = {
 		"answered rate, until the last reply; of a ramp within the interval"),
 	TEXT(result_trial, verdict,
 		"pass: every goal is met; fail; invalid: because of the tester"),
-	COUNT(result_trial, goals_met, "goals that are met"),
-	COUNT(result_trial, seed, "seed of the trial; the intervals of a ramp share one"),
+	GAUGE(result_trial, goals_met, "goals that are met"),
+	GAUGE(result_trial, seed, "seed of the trial; the intervals of a ramp share one"),
 	TEXT(result_trial, capture, "its capture file"),
 };
 const struct counter_section result_trial_section = {
@@ -480,7 +489,7 @@ static const struct counter_section spread_section = {"figures", "a figure over 
 	COUNTER_ROWS(spread_rows), sizeof(struct result_spread)};
 
 static const struct counter confidence_rows[] = {
-	COUNT(result_confidence, runs, "valid runs"),
+	GAUGE(result_confidence, runs, "valid runs"),
 	REAL(result_confidence, confidence, "1", "that the interval holds the truth"),
 	REAL(result_confidence, width, "1", "asked for, as a share of the mean"),
 	{"reached", "whether every figure that was asked for is known so well", NULL, COUNTER_BOOL,
@@ -492,7 +501,7 @@ static const struct counter_section result_confidence_section = {"confidence",
 	"how well repeats agree", COUNTER_ROWS(confidence_rows), sizeof(struct result_confidence)};
 
 static const struct counter repeat_rows[] = {
-	COUNT(result_repeat, seed, "seed of the run"),
+	GAUGE(result_repeat, seed, "seed of the run"),
 	TEXT(result_repeat, verdict, "pass, fail or invalid"),
 	TEXT(result_repeat, capture, "its capture file"),
 	{"traffic", "items of traffic", NULL, COUNTER_LIST, AT(result_repeat, traffic),

@@ -44,7 +44,7 @@ struct result_item {
 	const char *name, *protocol, *port;
 	const char *loop; // "open" or "closed"
 	struct ledger ledger;
-	LEDGER_COUNTERS(COUNTER_SKIP, COUNTER_MEMBER)
+	LEDGER_COUNTERS(COUNTER_SKIP, COUNTER_MEMBER, COUNTER_MEMBER)
 	double loss; // lost / sent
 	double due_per_s, sent_per_s, answered_per_s;
 	double sending_s, last_answer_s; // both from the start of the item's measured part
@@ -149,7 +149,7 @@ struct result_earlier {
 
 struct result_interval_item {
 	const char *name;
-	LEDGER_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP)
+	LEDGER_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP, COUNTER_SKIP)
 	double p50_ns, p99_ns, max_ns; // response
 	uint64_t in_flight;            // at its end
 	double loss;                   // of those that ended in it

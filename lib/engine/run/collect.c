@@ -432,7 +432,7 @@ void collect_result(const struct plan *p, struct arena *a, struct result *out)
 
 static bool ledgers_differ(const struct ledger *to, const struct ledger *from)
 {
-	return false LEDGER_COUNTERS(DIFFERS, COUNTER_SKIP);
+	return false LEDGER_COUNTERS(DIFFERS, COUNTER_SKIP, COUNTER_SKIP);
 }
 
 static uint64_t in_tables(const struct plan_item *i)

@@ -122,8 +122,8 @@ static void interval_counts(
 	const struct ledger *l = &since->ledger[bank];
 	const struct item_counters *c = &since->counts[bank];
 
-	LEDGER_COUNTERS(FROM_LEDGER, COUNTER_SKIP) // core/counters.h
-	ITEM_COUNTERS(FROM_COUNTS, COUNTER_SKIP)   // core/counters.h
+	LEDGER_COUNTERS(FROM_LEDGER, COUNTER_SKIP, COUNTER_SKIP) // core/counters.h
+	ITEM_COUNTERS(FROM_COUNTS, COUNTER_SKIP)                 // core/counters.h
 }
 
 // One item's part of an interval, from s->now; this becomes the new "before".

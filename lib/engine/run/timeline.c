@@ -36,7 +36,7 @@ void timeline_add(struct timeline *t, const struct result_interval *i)
 		struct ledger *to = &t->items[n].sum;
 		const struct result_interval_item *from = &items[n];
 
-		LEDGER_COUNTERS(COUNTER_ADD, COUNTER_SKIP) // core/counters.h
+		LEDGER_COUNTERS(COUNTER_ADD, COUNTER_SKIP, COUNTER_SKIP) // core/counters.h
 		if (t->intervals % t->every)
 			continue;
 		t->items[n].points[t->items[n].count++] = (struct timeline_point){i->t_s, to->sent,

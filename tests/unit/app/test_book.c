@@ -276,13 +276,13 @@ static void a_run_that_was_killed_has_the_sums_of_its_intervals(void **state)
 		"\"stddev_ns\": 0, \"max_ns\": %d, \"histogram\": \"%d:2\"}}}], \"ports\": "
 		"[{\"name\": "
 		"\"lan\", \"rx_packets\": 90}], \"workers\": [{\"port\": \"lan\", \"cpu\": 1, "
-		"\"busy_s\": "
-		"0.5}]}\n";
+		"\"stolen_s\": "
+		"0.5, \"busy\": 0.9}], \"responder\": {\"received\": 5, \"waiting\": %d}}\n";
 	char text[4096], *at = text + sprintf(text, "%s", begin);
 	const json_t *q;
 
 	for (int n = 1; n <= 4; n++)
-		at += sprintf(at, line, n, n, n, 10 * n, 10 * n, 10 * n, 10 * n);
+		at += sprintf(at, line, n, n, n, 10 * n, 10 * n, 10 * n, 10 * n, n);
 	strcpy(at, "{\"number\": 5, \"t_s\"");
 	write_file(text);
 	assert_int_equal(book_open(&book, file), 0);
@@ -306,7 +306,10 @@ static void a_run_that_was_killed_has_the_sums_of_its_intervals(void **state)
 	q = json_array_get(book_at(book.document, "ports"), 0);
 	assert_true(book_number(q, "rx_packets") == 360);
 	q = json_array_get(book_at(book.document, "workers"), 0);
-	assert_true(book_number(q, "cpu") == 1 && book_number(q, "busy_s") == 2);
+	assert_true(book_number(q, "cpu") == 1 && book_number(q, "stolen_s") == 2);
+	assert_true(isnan(book_number(q, "busy")));
+	q = book_at(book.document, "responder");
+	assert_true(book_number(q, "received") == 20 && book_number(q, "waiting") == 4);
 	for (int n = 1; n <= 4; n++)
 		assert_true(book_number(book_next(&book), "t_s") == n);
 	assert_null(book_next(&book));
