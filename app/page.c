@@ -20,15 +20,17 @@
 #define HEAT_SHIFT   4      // buckets of a histogram that become one: 8 an octave remain
 #define HEAT_BUCKETS (HIST_BUCKETS >> HEAT_SHIFT)
 #define LABELS       6 // of the answers; the others are added up
+#define PROBES       8 // figures of dut.probe; the others are left out
 #define DIGITS       4
 
 // --- columns ----------------------------------------------------------------------------------
 
 enum column_kind {
 	COLUMN_NUMBER,
-	COLUMN_RANK,  // without a value where transactions were lost: above all values
-	COLUMN_RATE,  // of a label of `group`, per second
-	COLUMN_OTHERS // of all labels of `group` without a column
+	COLUMN_RANK,   // without a value where transactions were lost: above all values
+	COLUMN_RATE,   // of a label of `group`, per second
+	COLUMN_OTHERS, // of all labels of `group` without a column
+	COLUMN_PROBE   // the figure `label` of the server's side
 };
 
 // A figure of all intervals. Where several intervals become one, both extremes are kept.
@@ -89,6 +91,17 @@ static double others_of(const struct column *c, const json_t *group, double leng
 	return sum;
 }
 
+static double probed(const json_t *interval, const char *name)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(book_at(interval, "dut.figures"), i,
+		one) if (strcmp(book_text(one, "name"), name) == 0) return book_number(one,
+		"value");
+	return NAN;
+}
+
 static double value_of(const struct column *c, const json_t *interval)
 {
 	const json_t *in = interval;
@@ -106,6 +119,8 @@ static double value_of(const struct column *c, const json_t *interval)
 		return rate_of(json_object_get(book_at(in, c->path), c->label), length_s);
 	case COLUMN_OTHERS:
 		return others_of(c, book_at(in, c->path), length_s);
+	case COLUMN_PROBE:
+		return probed(in, c->label);
 	}
 	return book_number(in, c->path);
 }
@@ -161,6 +176,11 @@ static json_t *column_place(const struct column *c)
 {
 	json_t *place = json_array();
 
+	if (c->kind == COLUMN_PROBE) {
+		json_array_append_new(place, json_string("probe"));
+		json_array_append_new(place, json_string(c->label));
+		return place;
+	}
 	if (c->list) {
 		json_array_append_new(place, json_string(c->list));
 		json_array_append_new(place, json_integer((json_int_t)c->index));
@@ -257,6 +277,29 @@ static void add_item(struct columns *c, const json_t *item, size_t index)
 	add_answers(c, item, index);
 }
 
+// The names that an interval is the first to have.
+static void add_probed(struct columns *c, const json_t *interval)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(book_at(interval, "dut.figures"), i, one)
+	{
+		const char *name = book_text(one, "name");
+		unsigned count = 0;
+		bool known = !*name;
+
+		for (const struct column *k = c->first; k; k = k->next)
+			if (k->kind == COLUMN_PROBE) {
+				count++;
+				known |= strcmp(k->label, name) == 0;
+			}
+		if (!known && count < PROBES)
+			add_column(c, NULL, 0, NULL, COLUMN_PROBE)->label =
+				arena_strdup(c->arena, name);
+	}
+}
+
 // --- heat maps -----------------------------------------------------------------------------------
 
 // A column of it is a pair: [end of its time, histogram].
@@ -327,8 +370,8 @@ static void series_prepare(struct series *s, struct book *b, struct arena *a)
 	for (i = 0; i < s->items; i++)
 		s->heat[i].cells = json_array();
 	book_rewind(b);
-	while (book_next(b))
-		s->intervals++;
+	for (const json_t *interval; (interval = book_next(b)); s->intervals++)
+		add_probed(c, interval);
 }
 
 static void series_take(struct series *s, const json_t *interval, size_t at)

@@ -205,6 +205,7 @@ class Run {
 		this.hz = number(this.doc, "run.host.tsc_hz") || 1e9;
 		this.t = [];
 		this.items = list(at(this.doc, "traffic")).map((doc, i) => new Item(this, doc, i));
+		this.probed = new Map(); // figures of the server's side by name
 		this.workers = list(at(this.doc, "workers")).map(doc => ({doc, busy: [], stolen: []}));
 		this.load(result.series);
 	}
@@ -220,6 +221,11 @@ class Run {
 			if (words !== undefined)
 				item.addHeat(last, t, words, 0);
 		});
+		const probed = interval.probe || new Map(list(at(interval, "dut.figures")).map(one => [text(one, "name"), number(one, "value")]));
+		for (const name of probed.keys())
+			this.probed.has(name) || this.probed.set(name, Array(this.t.length - 1).fill(NaN));
+		for (const [name, values] of this.probed)
+			values.push(known(probed.get(name)) ? probed.get(name) : NaN);
 		this.workers.forEach((worker, i) => {
 			const mine = list(at(interval, "workers"))[i];
 			worker.busy.push(number(mine, "busy"));
@@ -243,11 +249,15 @@ class Run {
 }
 
 function intervalOf(columns, position) {
-	const interval = {traffic: [], workers: []};
+	const interval = {traffic: [], workers: [], probe: new Map()};
 	for (const [place, values] of columns) {
 		const [head, index, path, label] = place;
 		if (index === undefined) {
 			interval[head] = values[position];
+			continue;
+		}
+		if (head === "probe") {
+			interval.probe.set(index, values[position]);
 			continue;
 		}
 		let object = interval[head][index] ||= {};
@@ -486,7 +496,7 @@ class Chart {
 			dash: line.dash || DASHES[line.run ? line.run.index % DASHES.length : 0],
 			fill: line.fill ? () => colourOf(line.colour) + (line.fill === true ? "44" : line.fill) : undefined,
 			points: {show: line.points ?? (line.xs().length < 3), size: 6, fill: () => colourOf(line.colour)},
-			paths: line.bare ? () => null : line.stepped ? uPlot.paths.stepped({align: 1}) : undefined, spanGaps: false,
+			paths: line.bare ? () => null : line.stepped ? uPlot.paths.stepped({align: 1}) : undefined, spanGaps: Boolean(line.gaps),
 			value: (u, v, s, i) => i === null || i === undefined || v === null || v === undefined ? "–"
 				: v === o.above ? LOST : o.y.format(line.shown ? line.shown(i) : v)};
 	}
@@ -1055,6 +1065,20 @@ function limit(node) {
 	if (lines.length && runs.some(run => run.t.length))
 		new Chart(node, {name: "workers", title: "How busy was the tester?", note: "share of its time that a worker had packets to send or receive",
 			height: 170, y: {label: "busy", format: percent}, lines});
+	probes(node);
+}
+
+// Figures of the server's side, each in a unit of its own; of several results those with the same name together.
+function probes(node) {
+	const box = el("div", {class: "charts two"});
+	for (const name of new Set(runs.flatMap(run => [...run.probed.keys()]))) {
+		const with_it = runs.filter(run => run.probed.has(name)), share = with_it.every(run => text(run.doc, "dut.format") === "proc_stat");
+		new Chart(box, {name: `probe ${name}`, title: share ? "How busy was the server's box?" : `The server's ${name}`,
+			note: share ? "share of all its CPUs, by dut.probe" : "as dut.probe printed it", height: 170,
+			y: {label: share ? "CPU used" : name, format: share ? percent : si, from: Math.min(0, ...with_it.flatMap(run => run.probed.get(name)).filter(known))},
+			lines: with_it.map(run => ({run, xs: () => run.t, name: named(run, name), values: () => run.probed.get(name), colour: "service", gaps: true, points: run.t.length < 400}))});
+	}
+	box.childElementCount && node.append(box);
 }
 
 // --- search and repeats -------------------------------------------------------------------------------

@@ -267,6 +267,33 @@ def two_results_are_laid_over_each_other_with_their_changes():
     assert "worse" in loss and "+" in loss, loss
 
 
+@test
+def figures_of_a_probe_are_charts_over_time():
+    names = ["asked", HOSTILE, *[f"more {n}" for n in range(9)]]
+    document = json.loads(json.dumps(dns()))
+    document["dut"] = {"format": "pairs", "samples": 9}
+    for number, interval in enumerate(document["intervals"]):
+        if number % 2 == 1:
+            interval["dut"] = {"figures": [{"name": name, "value": number - 5} for name in names]}
+    late = json.loads(json.dumps(document["intervals"][1]))
+    b = look(page_of(document), ["criteria", *RUN, "box"])
+    found = [name for name in charts(b) if name.startswith("probe ")]
+    assert found == [f"probe {name}" for name in names[:8]], found
+    values = "ddiperf.runs[0].probed.get('asked')"
+    seen = b.value(f"{values}.map(v => Number.isNaN(v) ? null : v)")
+    assert seen == [n - 5 if n % 2 else None for n in range(len(document["intervals"]))], seen
+    b.value(f"ddiperf.add({json.dumps({**late, 't_s': 99})}), ddiperf.draw()")
+    check_quiet(b, "live")
+    assert b.value(f"{values}.at(-1)") == -4
+    document["dut"]["format"] = "proc_stat"
+    for interval in document["intervals"][1::2]:
+        interval["dut"] = {"figures": [{"name": "used", "value": 0.25}]}
+    b.open(page_of(document, document))
+    check_quiet(b, "two")
+    assert "server's box" in b.value("document.querySelector('[data-chart=\"probe used\"] figcaption').textContent")
+    assert b.value("document.querySelector('[data-chart=\"probe used\"]').dataset.lines") == "2"
+
+
 def run_of(number, rate, p99, lost=False):
     """The run as number of a history."""
     document = json.loads(json.dumps(dns()))
