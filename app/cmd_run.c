@@ -29,6 +29,7 @@
 #include "scrape.h"
 #include "signals.h"
 #include "stream.h"
+#include "terminal.h"
 
 #define JSON "--json" // as messages call the file
 
@@ -46,6 +47,7 @@ struct session {
 	struct result result;
 	struct live live;
 	struct interval_format intervals;
+	struct view view;
 	struct part part;
 	bool keep_part;
 	struct scrape scrape;
@@ -89,10 +91,36 @@ static void on_trial(
 	live_trial(&s->live, t, number, answer, upper);
 }
 
+// One block, by one write: SIGUSR1.
+static void tell_state(struct session *s)
+{
+	struct view_size size = {.columns = 79, .rows = 100, .utf8 = view_is_utf8(), .hint = ""};
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	ssize_t written;
+
+	if (!f)
+		return;
+	view_draw(&s->view, &size, f);
+	if (s->respond)
+		fprintf(f, "received %llu, answered %llu\n",
+			(unsigned long long)s->report.responder_received,
+			(unsigned long long)s->report.responder_answered);
+	fclose(f);
+	report_clear(&s->report);
+	fflush(stdout);
+	written = write(STDERR_FILENO, text, len);
+	(void)written; // there is no other place to complain
+	free(text);
+}
+
 static void on_tick(void *ctx)
 {
 	struct session *s = ctx;
 
+	if (signals_state_wanted())
+		tell_state(s);
 	live_tick(&s->live);
 }
 
@@ -332,6 +360,7 @@ static void follow_no_more(struct session *s)
 	char dir[256];
 
 	live_close(&s->live);
+	view_free(&s->view);
 	part_close(&s->part, s->keep_part);
 	if (state_directory(dir, sizeof(dir)) == 0)
 		state_leave_directory(dir);
@@ -355,6 +384,11 @@ static int follow(struct session *s)
 		live_follow(&s->live, interval_format_follower(&s->intervals));
 	} else {
 		live_follow(&s->live, (struct live_follower){report_line, .ctx = &s->report});
+	}
+	live_follow(&s->live, (struct live_follower){view_line, .ctx = &s->view});
+	if (s->report.live) {
+		terminal_open(&s->view, s->report.out, "q: stop and report");
+		live_follow(&s->live, terminal_follower());
 	}
 	if (rc == 0)
 		be_watched(s);
@@ -529,9 +563,10 @@ static int run_session(struct session *s, struct diag *d)
 	if (code)
 		return code;
 	report_init(&s->report, alone ? NULL : stdout, o->quiet);
+	s->report.live &= !o->intervals && !s->respond;
 	s->id = run.id;
 	session = s;
-	signals_catch(last_words);
+	signals_catch(last_words, terminal_restore);
 	code = s->respond ? execute(s, &run) : execute_between_hooks(s, &run);
 	signals_over();
 	return code;

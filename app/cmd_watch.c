@@ -19,6 +19,7 @@
 #include "live.h"
 #include "report.h"
 #include "stats/text.h"
+#include "terminal.h"
 
 #define RUNS     64
 #define BEGIN_MS 1000 // for a run to say what it is
@@ -170,6 +171,7 @@ struct watching {
 	struct report report;
 	struct interval_format format;
 	struct live live;
+	struct view view;
 	bool ended;
 };
 
@@ -196,6 +198,8 @@ static void tell(void *ctx, const json_t *line)
 	const char *verdict = book_text(line, "result.verdict.status");
 
 	w->ended |= json_object_get(line, LIVE_END) != NULL;
+	if (w->report.live)
+		return;
 	if (json_object_get(line, LIVE_BEGIN) && !w->format.text)
 		printf("run %.0f: %s, %s\n", book_number(line, LIVE_BEGIN),
 			book_text(line, "result.run.name"), book_text(line, "result.run.id"));
@@ -228,9 +232,15 @@ static int show(struct watched *run, const char *format)
 	json_t *line;
 
 	report_init(&w.report, stdout, false);
+	w.report.live &= !format;
 	live_follow(&w.live, (struct live_follower){tell, .ctx = &w});
 	live_follow(&w.live, format ? interval_format_follower(&w.format)
 				    : (struct live_follower){report_line, .ctx = &w.report});
+	if (w.report.live) {
+		terminal_open(&w.view, stdout, "q: leave");
+		live_follow(&w.live, (struct live_follower){view_line, .ctx = &w.view});
+		live_follow(&w.live, terminal_follower());
+	}
 	if (run->begin)
 		live_put(&w.live, json_incref(run->begin));
 	while (!w.ended && there && !interrupt_count && !ferror(stdout)) {
@@ -239,8 +249,10 @@ static int show(struct watched *run, const char *format)
 			live_put(&w.live, line);
 		live_tick(&w.live);
 	}
-	report_clear(&w.report);
 	live_close(&w.live);
+	view_free(&w.view);
+	if (w.ended && w.report.live)
+		printf("the run has ended\n");
 	if (there || w.ended)
 		return EXIT_PASS;
 	log_error("watch: the run is gone");

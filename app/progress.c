@@ -37,7 +37,7 @@ static bool is_silent(const struct report *r)
 void report_clear(struct report *r)
 {
 	if (r->out && r->live)
-		fputs("\r\033[K", r->out);
+		fputs("\r\033[J", r->out);
 }
 
 void report_note(struct report *r, const char *text)
@@ -72,7 +72,7 @@ static uint64_t count_of(const json_t *in, const char *name)
 }
 
 static void print_item_line(
-	struct report *r, double length_s, const json_t *i, const char *time, bool warmup)
+	const struct report *r, double length_s, const json_t *i, const char *time, bool warmup)
 {
 	uint64_t lost = count_of(i, "lost");
 	uint64_t ended = count_of(i, "answered") + count_of(i, "failed") + lost;
@@ -87,28 +87,11 @@ static void print_item_line(
 		report_time(timed ? number_of(i, "p50_ns") : 0, timed, p50, sizeof(p50)),
 		report_time(timed ? number_of(i, "p99_ns") : 0, timed, p99, sizeof(p99)),
 		report_time(timed ? number_of(i, "max_ns") : 0, timed, max, sizeof(max)));
-	if (warmup)
-		return;
-	r->sent += count_of(i, "sent");
-	r->answered += count_of(i, "answered");
-	r->lost += lost;
-}
-
-static void print_status_line(struct report *r, double t_s)
-{
-	char sent[32], answered[32], lost[32];
-
-	fprintf(r->out,
-		"%.0f of %.0f s: %s sent, %s answered, %s lost (Ctrl-C stops and reports)\r", t_s,
-		r->duration_s, stats_format((double)r->sent, NULL, sent, sizeof(sent)),
-		stats_format((double)r->answered, NULL, answered, sizeof(answered)),
-		stats_format((double)r->lost, NULL, lost, sizeof(lost)));
 }
 
 static void print_interval(struct report *r, const json_t *line)
 {
 	bool warmup = json_object_get(line, LIVE_WARMUP);
-	double t_s = number_of(line, "t_s");
 	const json_t *item;
 	char time[32];
 	size_t n;
@@ -118,12 +101,23 @@ static void print_interval(struct report *r, const json_t *line)
 		fprintf(r->out, "%-16s %-12s %9s %11s %10s %9s %9s %9s\n", "time", "item", "due/s",
 			"answered/s", "loss", "p50", "p99", "max");
 	r->header = true;
-	snprintf(time, sizeof(time), "%7.1f s%s", t_s, warmup ? " warmup" : "");
+	snprintf(time, sizeof(time), "%7.1f s%s", number_of(line, "t_s"), warmup ? " warmup" : "");
 	json_array_foreach(json_object_get(line, "traffic"), n, item)
 		print_item_line(r, number_of(line, "length_s"), item, time, warmup);
-	if (r->live && !warmup)
-		print_status_line(r, t_s);
 	fflush(r->out);
+}
+
+static void sum_up(struct report *r, const json_t *line)
+{
+	const json_t *item;
+	size_t n;
+
+	json_array_foreach(json_object_get(line, "traffic"), n, item)
+	{
+		r->sent += count_of(item, "sent");
+		r->answered += count_of(item, "answered");
+		r->lost += count_of(item, "lost");
+	}
 }
 
 void report_line(void *ctx, const json_t *line)
@@ -131,9 +125,9 @@ void report_line(void *ctx, const json_t *line)
 	struct report *r = ctx;
 
 	r->searches |= json_object_get(line, LIVE_TRIAL) != NULL;
-	if (json_object_get(line, LIVE_BEGIN))
-		r->duration_s = number_of(line, "duration_s");
-	if (!is_silent(r) && !r->searches && json_object_get(line, "t_s") &&
+	if (!json_object_get(line, LIVE_WARMUP))
+		sum_up(r, line);
+	if (!is_silent(r) && !r->live && !r->searches && json_object_get(line, "t_s") &&
 		!json_object_get(line, LIVE_LAST))
 		print_interval(r, line);
 }

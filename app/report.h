@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Output for people: lines during a run (progress.c), tables and the verdict at its end (report.c).
-// Colour and the status line only on a terminal. Path: cold. Main thread.
+// Colour only on a terminal. Path: cold. Main thread.
 #pragma once
 
 #include <jansson.h>
@@ -13,8 +13,7 @@ struct report {
 	FILE *out;  // NULL: print nothing
 	bool quiet; // the last line only
 	bool colour;
-	bool live; // a status line that is overwritten
-	double duration_s;
+	bool live;   // a view below (terminal.h) instead of interval lines
 	bool header; // was printed
 	bool searches;
 	uint64_t sent, answered, lost; // measured so far
@@ -25,14 +24,14 @@ struct report {
 void report_init(struct report *r, FILE *out, bool quiet);
 
 void report_note(struct report *r, const char *text);
-// A struct live_follower's. Of a search, intervals are not printed.
+// A struct live_follower's. Sums are kept; of a search, intervals are not printed.
 void report_line(void *ctx, const json_t *line);
 void report_responder(struct report *r, double t_s, const struct result_responder *total);
 
 void report_result(struct report *r, const struct result *result);
 void report_responder_end(struct report *r, const struct result_responder *total); // NULL: none
 
-// Clear the status line, if there is one.
+// Take the view away, if there is one, to print in its place.
 void report_clear(struct report *r);
 
 // A latency; "lost" for a rank among the lost transactions, "-" when none was timed. room >= 32.

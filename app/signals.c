@@ -39,6 +39,8 @@ static struct {
 	uint64_t keep;        // capabilities of the main thread; before follow
 	atomic_flag speaking; // or there is nothing more to say
 	atomic_bool halted;   // the main thread
+	atomic_bool state_wanted;
+	void (*restore)(void);
 } signals = {.speaking = ATOMIC_FLAG_INIT};
 
 static void answer(int count)
@@ -54,6 +56,13 @@ static void answer(int count)
 	(void)written;
 }
 
+// Without last words.
+static void leave(int code)
+{
+	signals.restore();
+	_exit(code);
+}
+
 static void on_signal(int number)
 {
 	int before = errno;
@@ -61,7 +70,7 @@ static void on_signal(int number)
 	while (atomic_load(&signals.halted))
 		pause();
 	if (interrupt_count == 3)
-		_exit(EXIT_INTERRUPTED);
+		leave(EXIT_INTERRUPTED);
 	interrupt_count++;
 	answer(interrupt_count);
 	if (interrupt_count == 3) {
@@ -75,11 +84,12 @@ static void on_signal(int number)
 static void speak(int code)
 {
 	if (atomic_flag_test_and_set(&signals.speaking))
-		_exit(code); // no memory for the last words
+		leave(code); // no memory for the last words
 	if (!pthread_equal(pthread_self(), signals.main)) {
 		atomic_store(&signals.halted, true);
 		pthread_kill(signals.main, SIGINT);
 	}
+	signals.restore();
 	dup2(signals.stderr_fd, STDERR_FILENO);
 	signals.last_words(code);
 	_exit(code);
@@ -87,7 +97,7 @@ static void speak(int code)
 
 static void on_no_words(int number)
 {
-	_exit(EXIT_INTERNAL);
+	leave(EXIT_INTERNAL);
 }
 
 // What crashed keeps what it has locked, so another thread speaks, and not for ever.
@@ -98,7 +108,7 @@ static void on_crash(int number)
 	ssize_t written;
 
 	if (!atomic_compare_exchange_strong(&signals.crash, &none, number))
-		_exit(EXIT_INTERNAL);
+		leave(EXIT_INTERNAL);
 	len = snprintf(text, sizeof(text), "ddiperf: internal error: %s\n", sigdescr_np(number));
 	written = write(signals.stderr_fd, text, (size_t)len);
 	(void)written;
@@ -158,17 +168,30 @@ static void catch_crashes(void)
 			sigaction(crashes[i], &action, NULL);
 }
 
-void signals_catch(void (*last_words)(int code))
+static void on_question(int number)
+{
+	atomic_store(&signals.state_wanted, true);
+}
+
+bool signals_state_wanted(void)
+{
+	return atomic_exchange(&signals.state_wanted, false);
+}
+
+void signals_catch(void (*last_words)(int code), void (*restore)(void))
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction action = {.sa_handler = on_signal}, before;
 
 	signals.last_words = last_words;
+	signals.restore = restore;
 	signals.main = pthread_self();
 	signals.stderr_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	sem_init(&signals.wake, 0, 0);
 	start_waiting();
 	arena_when_exhausted(on_no_memory);
+	sigaction(SIGUSR1, &(struct sigaction){.sa_handler = on_question, .sa_flags = SA_RESTART},
+		NULL);
 	catch_crashes();
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {

@@ -4,6 +4,8 @@
 // words.
 #pragma once
 
+#include <stdbool.h>
+
 // From here on SIGINT, SIGTERM and SIGHUP (not under nohup) are counted (base/interrupt.h), and
 // each is answered on stderr at once.
 //
@@ -11,7 +13,13 @@
 // that got no memory (exit code 3), or by a thread of its own: after a crash (6), and some seconds
 // after the third signal if the process is still there (130). The main thread does nothing any
 // more. A fourth signal ends the process without last words.
-void signals_catch(void (*last_words)(int code));
+//
+// restore leaves the terminal as it was, before the last words and without them. It is safe in a
+// signal handler.
+void signals_catch(void (*last_words)(int code), void (*restore)(void));
+
+// Was there a SIGUSR1 since the last call?
+bool signals_state_wanted(void);
 
 // The main thread has given up capabilities: the thread of the last words keeps the same ones.
 void signals_follow(void);

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state of a run on screens of many sizes: it never exceeds them, and shows what matters first.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "view.h"
+
+static struct view view;
+
+static void take(json_t *line)
+{
+	assert_non_null(line);
+	view_line(&view, line);
+	json_decref(line);
+}
+
+static void begin(unsigned number, double warmup_s)
+{
+	take(json_pack("{s:i, s:f, s:f, s:{s:{s:s, s:s}}}", "begin", (int)number, "warmup_s",
+		warmup_s, "duration_s", 1000.0, "result", "run", "name", "evening", "id", "0123"));
+}
+
+static json_t *interval(double t_s, double length_s, unsigned items, unsigned workers, int answered)
+{
+	json_t *line = json_pack(
+		"{s:f, s:f, s:[], s:[]}", "t_s", t_s, "length_s", length_s, "traffic", "workers");
+
+	for (unsigned i = 0; i < items; i++)
+		json_array_append_new(json_object_get(line, "traffic"),
+			json_pack("{s:s, s:i, s:f, s:f, s:f, s:n, s:i, s:{s:i, s:{s:i, s:i}, s:i}}",
+				"name", i ? "other" : "queries", "answered", answered,
+				"answered_per_s", answered / length_s, "p50_ns", 58e3, "p99_ns",
+				2.1e6, "max_ns", "in_flight", 12, "theirs", "sent_bytes", 9, "code",
+				"FINE", 40, "NONE", 0, "plain", 7));
+	for (unsigned i = 0; i < workers; i++)
+		json_array_append_new(json_object_get(line, "workers"),
+			json_pack("{s:s, s:i, s:f}", "port", "lan", "cpu", (int)i, "busy", 0.25));
+	return line;
+}
+
+// The screen; the caller frees it. Every line is checked.
+static char *drawn(unsigned columns, unsigned rows, bool utf8)
+{
+	struct view_size size = {columns, rows, utf8, "q: stop"};
+	char *text = NULL;
+	unsigned lines, count = 0;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	lines = view_draw(&view, &size, f);
+	fclose(f);
+	assert_true(lines <= rows);
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1, count++) {
+		unsigned wide = 0;
+
+		for (const char *c = line; *c != '\n'; c++)
+			wide += ((unsigned char)*c & 0xc0) != 0x80;
+		assert_true(wide <= columns);
+	}
+	assert_int_equal(count, lines);
+	return text;
+}
+
+#define assert_shows(text, part) assert_non_null(strstr(text, part))
+#define assert_hides(text, part) assert_null(strstr(text, part))
+
+static void nothing_is_seen_before_the_run(void **state)
+{
+	char *text = drawn(79, 22, true);
+
+	assert_string_equal(text, "");
+	free(text);
+	begin(3, 1);
+	text = drawn(79, 22, true);
+	assert_shows(text, "evening, run 3, 0123");
+	assert_shows(text, "q: stop\nstarting");
+	free(text);
+}
+
+static void an_item_has_its_figures_and_its_protocol_counts(void **state)
+{
+	char *text;
+
+	begin(1, 0);
+	take(interval(2, 2, 1, 2, 1000));
+	text = drawn(79, 22, true);
+	assert_shows(text, "\nmeasuring  [");
+	assert_shows(text, " 2 of 1000 s, 998 s left\n");
+	assert_shows(text, "queries             0        500      0 %  58.0 us  2.10 ms     lost "
+			   "       12\n");
+	assert_shows(text, "  per s  code FINE 20.0  plain 3.50\n");
+	assert_hides(text, "NONE");
+	assert_hides(text, "bytes");
+	assert_shows(text, "busy  lan/0 25.0 %  lan/1 25.0 %\n");
+	free(text);
+}
+
+static void the_last_minute_is_a_column_a_second(void **state)
+{
+	char *text;
+
+	begin(1, 0);
+	for (int t = 1; t <= 70; t++)
+		take(interval(t, 1, 1, 1, t <= 10 ? 9000 : t <= 40 ? 500 : 1000));
+	text = drawn(79, 22, false);
+	assert_shows(text, "  ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~#");
+	assert_shows(text, "~############################## up to 1.00 k/s\n");
+	assert_hides(text, "9.00 k");
+	free(text);
+	// A second without an interval is empty, one that two intervals share is their mean.
+	begin(2, 0);
+	take(interval(1, 1, 1, 1, 1000));
+	take(interval(2.5, 0.5, 1, 1, 500));
+	take(interval(3, 0.5, 1, 1, 500));
+	text = drawn(79, 22, true);
+	assert_shows(text, " █ █ up to 1.00 k/s\n");
+	free(text);
+}
+
+static void warmup_has_a_time_and_a_history_of_its_own(void **state)
+{
+	json_t *line = interval(4, 1, 1, 1, 5000);
+	char *text;
+
+	begin(1, 10);
+	json_object_set_new(line, "warmup", json_true());
+	take(line);
+	text = drawn(79, 22, true);
+	assert_shows(text, "warm-up ");
+	assert_shows(text, " 4 of 10 s, 6 s left\n");
+	assert_hides(text, "58.0 us");
+	free(text);
+	take(interval(1, 1, 1, 1, 1000));
+	text = drawn(79, 22, true);
+	assert_shows(text, "measuring ");
+	assert_shows(text, " █ up to 1.00 k/s\n");
+	free(text);
+}
+
+static void a_trial_stands_with_its_bracket(void **state)
+{
+	char *text;
+
+	begin(1, 0);
+	take(json_pack(
+		"{s:i, s:f, s:f, s:n}", "trial", 3, "rate", 25000.0, "answer", 20000.0, "upper"));
+	text = drawn(79, 22, true);
+	assert_shows(text, "\ntrial 3: 25 000; met at 20 000, not met at none yet\n");
+	free(text);
+}
+
+static void every_screen_is_enough(void **state)
+{
+	static const unsigned items[] = {0, 1, 3, 200}, workers[] = {0, 1, 64};
+
+	for (size_t i = 0; i < 4; i++)
+		for (size_t w = 0; w < 3; w++) {
+			begin(1, 0);
+			take(interval(1, 1, items[i], workers[w], 1000));
+			for (unsigned rows = 1; rows < 60; rows++)
+				for (unsigned columns = 1; columns < 220; columns += 31)
+					free(drawn(columns, rows, rows % 2));
+		}
+	{
+		char *text = drawn(79, 22, true);
+
+		assert_shows(text, "and 18");
+		assert_shows(text, "busy  lan/0 25.0 %");
+		free(text);
+	}
+}
+
+static int forget(void **state)
+{
+	view_free(&view);
+	return 0;
+}
+
+#define TEST(f) cmocka_unit_test_teardown(f, forget)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(nothing_is_seen_before_the_run),
+		TEST(an_item_has_its_figures_and_its_protocol_counts),
+		TEST(the_last_minute_is_a_column_a_second),
+		TEST(warmup_has_a_time_and_a_history_of_its_own),
+		TEST(a_trial_stands_with_its_bracket),
+		TEST(every_screen_is_enough),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
