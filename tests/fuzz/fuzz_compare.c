@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two results as ddiperf compare reads them, and its margins: texts up to a NUL each. Any bytes end
-// with an exit code of the command; a result compared with itself has not changed. Path: tests
-// only.
+// Two results as ddiperf compare reads them, and its margins: texts up to a NUL each. The second is
+// the history of the first, too. Any bytes end with an exit code of the command; a result compared
+// with itself has not changed. Path: tests only.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +60,20 @@ static int compare(int a, int b, char **margins, unsigned count)
 	return code;
 }
 
+static int judge(int result, int history)
+{
+	char *operands[] = {files[result].path};
+	struct options o = {.operand = operands[0],
+		.operands = operands,
+		.operand_count = 1,
+		.history = files[history].path,
+		.arena = arena_new()};
+	int code = cmd_compare(&o);
+
+	arena_free(o.arena);
+	return code;
+}
+
 // What is the same in both has no difference that is a number.
 static void check_same(int i)
 {
@@ -97,6 +111,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		code == EXIT_INVALID || code == EXIT_ENVIRONMENT);
 	code = compare(0, 0, NULL, 0);
 	require(code != EXIT_FAIL);
+	code = judge(0, 1);
+	require(code == EXIT_PASS || code == EXIT_FAIL || code == EXIT_CONFIG ||
+		code == EXIT_INVALID);
 	check_same(0);
 	check_same(1);
 	free(text);
