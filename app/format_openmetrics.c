@@ -387,5 +387,5 @@ int prometheus_write(const struct format_input *in, FILE *out)
 
 int prometheus_write_live(const struct book *b, const json_t *interval, FILE *out)
 {
-	return write_metrics(b, interval, out, false);
+	return write_metrics(b, interval ? interval : json_null(), out, false);
 }

@@ -15,6 +15,6 @@ int resperf_write(const struct format_input *in, FILE *out);
 int openmetrics_write(const struct format_input *in, FILE *out);
 int prometheus_write(const struct format_input *in, FILE *out);
 // A run that goes on: what is known of it, and the gauges of its newest interval as
-// ddiperf_interval_... b->run is its number.
+// ddiperf_interval_... b->run is its number; interval is NULL before the first one.
 int prometheus_write_live(const struct book *b, const json_t *interval, FILE *out);
 int junit_write(const struct format_input *in, FILE *out);
