@@ -34,11 +34,11 @@ static struct {
 	int stderr_fd; // that of the user: the other one is captured while a driver starts
 	sem_t wake;
 	atomic_bool third, follow;
-	atomic_int crash;     // its signal
-	bool waiting;         // there is a thread for the last words
-	uint64_t keep;        // capabilities of the main thread; before follow
-	atomic_flag speaking; // or there is nothing more to say
-	atomic_bool halted;   // the main thread
+	atomic_int crash;      // its signal
+	bool waiting;          // there is a thread for the last words
+	_Atomic uint64_t keep; // capabilities of the main thread; each run of a series sets them
+	atomic_flag speaking;  // or there is nothing more to say
+	atomic_bool halted;    // the main thread
 	atomic_bool state_wanted;
 	void (*restore)(void);
 } signals = {.speaking = ATOMIC_FLAG_INIT};
