@@ -386,10 +386,6 @@ static int follow(struct session *s)
 		live_follow(&s->live, (struct live_follower){report_line, .ctx = &s->report});
 	}
 	live_follow(&s->live, (struct live_follower){view_line, .ctx = &s->view});
-	if (s->report.live) {
-		terminal_open(&s->view, s->report.out, "q: stop and report");
-		live_follow(&s->live, terminal_follower());
-	}
 	if (rc == 0)
 		be_watched(s);
 	if (rc == 0 && output->jsonl) {
@@ -402,6 +398,10 @@ static int follow(struct session *s)
 		if (rc == 0)
 			live_follow(&s->live, (struct live_follower){scrape_line, scrape_tick,
 						      scrape_close, &s->scrape});
+	}
+	if (rc == 0 && s->report.live) { // last: others may have something to say
+		terminal_open(&s->view, s->report.out, "q: stop and report");
+		live_follow(&s->live, terminal_follower());
 	}
 	return rc;
 }
