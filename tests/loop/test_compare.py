@@ -4,11 +4,13 @@
 # history that report --append writes.
 
 import copy
+import fcntl
 import json
 import os
 import re
 import resource
 import tempfile
+import time
 from pathlib import Path
 
 from harness import EXIT, ROOT, binary, execute, main, start, test
@@ -293,17 +295,25 @@ def results_become_lines_of_a_history_once():
         assert code == 0 and page.exists() and len(h.lines()) == 5, (out, err)
 
 
+def waits_for_a_lock(process):
+    return any(line.split()[1] == "->" and line.split()[5] == str(process.pid) for line in Path("/proc/locks").read_text().splitlines())
+
+
 @test
-def programs_that_append_at_once_lose_nothing():
-    with History() as h:
-        paths = h.put(TEN)
-        # Each result by two programs.
-        running = [start([binary(), "report", path, "--append", h.file]) for path in paths + paths]
-        for process in running:
-            with process:
-                out, err = process.communicate(timeout=60)
-                assert process.returncode == 0, err
-        assert sorted(line["run"]["id"] for line in h.lines()) == sorted(f"id-{n}" for n in range(1, 11)), h.lines()
+def a_program_waits_until_another_has_appended():
+    with History() as h, open(h.file, "a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with start([binary(), "report", *h.put(TEN[:2]), "--append", h.file]) as process:
+            end = time.monotonic() + 30
+            while not waits_for_a_lock(process) and process.poll() is None and time.monotonic() < end:
+                time.sleep(0.01)
+            assert process.poll() is None and h.file.read_text() == "", h.file.read_text()
+            file.write(json.dumps({"schema": "ddiperf-history/1", "run": {"id": "id-1"}}) + "\n")
+            file.flush()
+            fcntl.flock(file, fcntl.LOCK_UN)
+            out, err = process.communicate(timeout=30)
+        assert process.returncode == 0 and "run id-1 is in" in err, err
+        assert [line["run"]["id"] for line in h.lines()] == ["id-1", "id-2"], h.lines()
 
 
 @test

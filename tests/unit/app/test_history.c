@@ -207,6 +207,46 @@ static void the_last_ten_like_it_are_compared(void **state)
 	arena_free(a);
 }
 
+static void three_runs_are_enough(void **state)
+{
+	for (unsigned runs = 2; runs <= 3; runs++) {
+		struct arena *a = arena_new();
+		json_t *entries = fifteen(NULL),
+		       *entry = json_deep_copy(json_array_get(entries, runs));
+		struct trend t = trend(entries, entry, a, runs, 0);
+
+		assert_int_equal(t.judged, runs == 3);
+		assert_int_equal(t.figures[0].judged, runs == 3);
+		json_decref(entries);
+		json_decref(entry);
+		arena_free(a);
+	}
+}
+
+// A result without its configuration has the hash of all of it only.
+static void a_test_is_known_by_either_hash(void **state)
+{
+	static const struct {
+		const char *past, *now; // hashes of the test
+		bool same;
+	} rows[] = {{"t", "t", true}, {"t", "u", false}, {"t", "", true}, {"", "t", true},
+		{"", "", true}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct arena *a = arena_new();
+		json_t *entry = entry_of("new", "", "\"answered_per_s\": 900");
+		json_t *entries = fifteen(NULL), *one;
+		size_t n;
+
+		json_array_foreach(entries, n, one) set(one, "run", "test_sha256", rows[i].past);
+		set(entry, "run", "test_sha256", rows[i].now);
+		trend(entries, entry, a, rows[i].same ? TREND_RUNS : 0, rows[i].same ? 0 : 15);
+		json_decref(entries);
+		json_decref(entry);
+		arena_free(a);
+	}
+}
+
 // Notes, labels, criteria and files change the configuration, but not the test.
 static void the_test_is_the_configuration_without_its_words(void **state)
 {
@@ -396,6 +436,8 @@ int main(void)
 		cmocka_unit_test(limits_are_those_of_the_t_distribution),
 		cmocka_unit_test(small_differences_are_none),
 		cmocka_unit_test(the_last_ten_like_it_are_compared),
+		cmocka_unit_test(three_runs_are_enough),
+		cmocka_unit_test(a_test_is_known_by_either_hash),
 		cmocka_unit_test(the_test_is_the_configuration_without_its_words),
 		cmocka_unit_test(a_rank_among_the_lost_is_worse_than_any_number),
 		cmocka_unit_test(a_run_is_appended_once),
