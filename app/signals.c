@@ -173,6 +173,13 @@ static void on_question(int number)
 	atomic_store(&signals.state_wanted, true);
 }
 
+// Ctrl-Z: the shell gets the terminal as it was.
+static void on_stop(int number)
+{
+	signals.restore();
+	kill(getpid(), SIGSTOP);
+}
+
 bool signals_state_wanted(void)
 {
 	return atomic_exchange(&signals.state_wanted, false);
@@ -190,6 +197,10 @@ void signals_catch(void (*last_words)(int code), void (*restore)(void))
 	sem_init(&signals.wake, 0, 0);
 	start_waiting();
 	arena_when_exhausted(on_no_memory);
+	sigaction(SIGTSTP, &(struct sigaction){.sa_handler = on_stop, .sa_flags = SA_RESTART},
+		&before);
+	if (before.sa_handler == SIG_IGN)
+		signal(SIGTSTP, SIG_IGN);
 	sigaction(SIGUSR1, &(struct sigaction){.sa_handler = on_question, .sa_flags = SA_RESTART},
 		NULL);
 	catch_crashes();

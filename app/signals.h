@@ -14,8 +14,8 @@
 // after the third signal if the process is still there (130). The main thread does nothing any
 // more. A fourth signal ends the process without last words.
 //
-// restore leaves the terminal as it was, before the last words and without them. It is safe in a
-// signal handler.
+// restore leaves the terminal as it was, before the last words, without them, and when a shell
+// stops the program (SIGTSTP). It is safe in a signal handler.
 void signals_catch(void (*last_words)(int code), void (*restore)(void));
 
 // Was there a SIGUSR1 since the last call?

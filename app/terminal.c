@@ -51,15 +51,16 @@ static bool is_in_front(int fd)
 	return front < 0 || front == getpgrp();
 }
 
-// Keys come at once and are not shown.
+// Keys come at once and are not shown. Again after a shell has stopped and continued the run.
 static void take_keys(void)
 {
 	struct termios t;
 
-	if (atomic_load(&terminal.raw) || !isatty(STDIN_FILENO) || !is_in_front(STDIN_FILENO) ||
-		tcgetattr(STDIN_FILENO, &terminal.before) < 0)
+	if (!isatty(STDIN_FILENO) || !is_in_front(STDIN_FILENO) ||
+		tcgetattr(STDIN_FILENO, &t) < 0 || !(t.c_lflag & ICANON))
 		return;
-	t = terminal.before;
+	if (!atomic_load(&terminal.raw))
+		terminal.before = t;
 	t.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	t.c_cc[VMIN] = 0;
 	t.c_cc[VTIME] = 0;

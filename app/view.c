@@ -199,7 +199,7 @@ static void put_course(struct drawing *d)
 {
 	struct course c = course_of(d->v);
 	unsigned width = d->size->columns > 60 ? d->size->columns - 48 : 12;
-	double share = c.of_s > 0 ? fmin(c.at_s / c.of_s, 1) : 0;
+	double share = c.of_s > 0 ? fmax(fmin(c.at_s / c.of_s, 1), 0) : 0;
 	char at[TEXT], of[TEXT], left[TEXT], bar[128];
 
 	width = width < sizeof(bar) - 1 ? width : sizeof(bar) - 1;
@@ -225,9 +225,10 @@ static void put_trial(struct drawing *d)
 	char at[TEXT], low[TEXT], high[TEXT];
 	const char *verdict = book_text(t, "verdict");
 
-	put(d, "trial %.0f: %s%s%s; met at %s, not met at %s", number_of(t, LIVE_TRIAL),
+	put(d, "trial %.0f: %s%s%s; met at %s, not met at %s  %s", number_of(t, LIVE_TRIAL),
 		value_or(t, "rate", "-", at), *verdict ? " " : "", verdict,
-		value_or(t, "answer", "none yet", low), value_or(t, "upper", "none yet", high));
+		value_or(t, "answer", "none yet", low), value_or(t, "upper", "none yet", high),
+		book_text(d->v->begin, "result.config.search.variable"));
 }
 
 // --- items ---

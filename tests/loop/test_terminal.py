@@ -157,11 +157,28 @@ def screen_file(screen):
 
 
 @test
+def a_shell_that_stops_the_run_has_its_terminal():
+    with config_file(ring(run=LONG)) as path, Screen("bash --norc -i", env="PS1='ready '") as screen:
+        screen.see("^ready")
+        screen.keys(f"{binary()} run {path}", "Enter")
+        screen.see("^busy ")
+        screen.keys("C-z")
+        text = screen.see("Stopped")
+        assert "q: stop" not in text and "busy" not in text, text
+        screen.keys("fg", "Enter")
+        screen.see("^busy ")
+        screen.keys("q")
+        screen.see("^INTERRUPTED")
+        screen.keys("exit", "Enter")
+        screen.end()
+
+
+@test
 def a_search_shows_its_trial():
     search = {"variable": "traffic.queries.load.rate", "from": "500", "to": "2k", "goals": [{"loss": "1%"}],
               "trial": "30s", "final": "30s", "method": "bisect", "warmup": "0s"}
     with shown(ring(search=search, run={"name": "evening"})) as screen:
-        text = screen.see(r"^trial 1: [\d ]+; met at none yet, not met at none yet$")
+        text = screen.see(r"^trial 1: [\d ]+; met at none yet, not met at none yet  traffic.queries.load.")
         assert "measuring" in text or "starting" in text, text
         screen.see("^busy ")
         screen.keys("q")
