@@ -9,7 +9,9 @@ import json
 import os
 import re
 import resource
+import subprocess
 import tempfile
+import termios
 import time
 from pathlib import Path
 
@@ -191,6 +193,21 @@ def several_results_are_columns_beside_the_first():
         assert line_of(out, "queries") == ["queries", *"ABCD"[:count]], out
         assert line_of(out, "  answered_per_s") == ["answered_per_s", "50.0 k/s", "48.0 k/s", "51.0 k/s", "50.0 k/s"][:count + 1], out
         assert line_of(out, "  answered_per_s", 1) == ["-4 %", "+2 %", "+0 %"][:count - 1], out
+
+
+@test
+def a_terminal_says_how_wide_it_is():
+    with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
+        path = Path(folder) / "a.json"
+        path.write_text(json.dumps(GOLDEN))
+        for width, rows in ((200, False), (60, True)):
+            ours, its = os.openpty()
+            termios.tcsetwinsize(its, (24, width))
+            done = subprocess.run([binary(), "compare", path, path, path], stdout=its, env={**os.environ, "COLUMNS": "80"}, timeout=60)
+            out = os.read(ours, 1 << 12).decode()  # the begin of it
+            os.close(its)
+            os.close(ours)
+            assert done.returncode == 0 and ("queries\r\n" in out) == rows, (width, out)
 
 
 @test
