@@ -4,35 +4,43 @@
 // once.
 #include "io/launch.h"
 
-#include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
+#define BEGIN_MS 1000 // for a thread to begin, if it is not known whether it was told to
+
+enum { IDLE, TOLD, RUNS };
+
 static struct launched {
 	int (*loop)(void *);
 	void *arg;
-	_Atomic bool ended;
+	_Atomic int state;
 } launched[RTE_MAX_LCORE];
 
 static int run(void *arg)
 {
 	struct launched *l = arg;
-	int rc = l->loop(l->arg);
+	int rc;
 
-	atomic_store_explicit(&l->ended, true, memory_order_release);
+	atomic_store_explicit(&l->state, RUNS, memory_order_relaxed);
+	rc = l->loop(l->arg);
+	atomic_store_explicit(&l->state, IDLE, memory_order_release);
 	return rc;
 }
 
-// It runs already if only its answer was not heard.
-static int launch_again(struct launched *l, uint32_t worker)
+// Without its thread a worker would send nothing, and that would be the server's fault.
+static void wait_for_begin(const struct launched *l)
 {
-	int err = rte_eal_remote_launch(run, l, worker + 1);
-
-	return err == -EBUSY ? 0 : err;
+	for (unsigned ms = 0; atomic_load(&l->state) == TOLD; ms++) {
+		if (ms == BEGIN_MS)
+			abort();
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
+	}
 }
 
 // EAL's number 0 is the management thread's.
@@ -42,21 +50,27 @@ void launch_loop(uint32_t worker, int (*loop)(void *), void *arg)
 
 	l->loop = loop;
 	l->arg = arg;
-	atomic_store_explicit(&l->ended, false, memory_order_relaxed);
-	// Without its thread a worker would send nothing, and that would be the server's fault.
-	if (rte_eal_remote_launch(run, l, worker + 1) < 0 && launch_again(l, worker) < 0)
-		abort();
+	atomic_store_explicit(&l->state, TOLD, memory_order_relaxed);
+	if (rte_eal_remote_launch(run, l, worker + 1) < 0)
+		wait_for_begin(l);
+}
+
+// EAL does not wait for a thread whose answer it did not hear.
+static void wait_for_end(const struct launched *l)
+{
+	while (atomic_load_explicit(&l->state, memory_order_acquire) != IDLE)
+		sched_yield();
 }
 
 void launch_wait(uint32_t worker)
 {
 	rte_eal_wait_lcore(worker + 1);
-	atomic_load_explicit(&launched[worker].ended, memory_order_acquire);
+	wait_for_end(&launched[worker]);
 }
 
 void launch_wait_all(void)
 {
 	rte_eal_mp_wait_lcore();
 	for (uint32_t i = 0; i < RTE_MAX_LCORE; i++)
-		atomic_load_explicit(&launched[i].ended, memory_order_acquire);
+		wait_for_end(&launched[i]);
 }

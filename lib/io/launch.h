@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-// Aborts if the thread does not hear it.
+// Aborts if the thread does not begin.
 // worker: index into lcore_plan.worker_cpus; nothing else runs there. The loop's value is not
 // looked at.
 void launch_loop(uint32_t worker, int (*loop)(void *), void *arg);
