@@ -210,7 +210,8 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 
 void state_remove_folder(const char *path)
 {
-	nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	if (nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
+		nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS); // it had no memory
 }
 
 void state_socket(const char *dir, uint64_t pid, char *path, size_t room)
@@ -279,12 +280,11 @@ void state_leave_directory(const char *dir)
 	struct dirent *entry;
 	DIR *d = opendir(dir);
 
-	if (!d)
-		return;
-	while ((entry = readdir(d)))
+	while (d && (entry = readdir(d)))
 		if (entry->d_name[0] != '.')
 			sweep(dir, entry->d_name);
-	closedir(d);
+	if (d)
+		closedir(d);
 	rmdir(dir); // fails when another run has something there
 }
 

@@ -394,6 +394,18 @@ static const char *own_directory(void)
 	return path;
 }
 
+static void a_process_without_descriptors_leaves_no_empty_directory(void **state)
+{
+	struct rlimit before;
+	const char *own = own_directory();
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, before.rlim_max});
+	state_leave_directory(own);
+	setrlimit(RLIMIT_NOFILE, &before);
+	assert_int_equal(access(own, F_OK), -1);
+}
+
 // At the start of the next run and at the end of the one that made them.
 static void changes_of_the_dead_are_undone(void **state)
 {
@@ -704,6 +716,7 @@ int main(void)
 		IN_A_FOLDER(a_torn_or_foreign_file_is_not_believed),
 		IN_A_FOLDER(litter_of_the_dead_is_swept),
 		IN_A_FOLDER(a_kernel_short_of_memory_is_asked_again_at_the_end),
+		IN_A_FOLDER(a_process_without_descriptors_leaves_no_empty_directory),
 		IN_A_FOLDER(what_the_living_have_stays),
 		IN_A_FOLDER(another_namespace_is_left_to_its_own),
 	};
