@@ -163,20 +163,24 @@ def without_histograms_of_intervals_the_log_has_the_run():
 
 @test
 def the_percentile_distribution_ends_with_the_longest():
+    def printed(row, ns):
+        """Within 1 %, and half of the last digit: milliseconds with three decimals."""
+        return abs(1e6 * row[0] - ns) <= 0.01 * ns + 500
+
     response = measured(RUN)["traffic"][0]["latency"]["response"]
     lines = written(RUN, "hgrm").decode().splitlines()
     assert lines[0].split() == ["Value", "Percentile", "TotalCount", "1/(1-Percentile)"] and not lines[1], lines[:2]
     rows = [[float(word) for word in line.split()] for line in lines[2:-3]]
-    assert rows[-1][1:] == [1, response["count"]] and near(1e6 * rows[-1][0], response["max_ns"]), rows[-1]
+    assert rows[-1][1:] == [1, response["count"]] and printed(rows[-1], response["max_ns"]), rows[-1]
     assert rows == sorted(rows) and all(near(r[3], 1 / (1 - r[1]), 0.02) for r in rows[:-1]), rows
     median = next(r for r in rows if r[1] >= 0.5)
-    assert near(1e6 * median[0], response["p50_ns"]), (median, response)
+    assert printed(median, response["p50_ns"]), (median, response)
     assert lines[-2].replace(" ", "").endswith(f"Totalcount={response['count']}]"), lines[-3:]
     assert [line.split("=")[0].strip() for line in lines[-3:]] == ["#[Mean", "#[Max", "#[Buckets"], lines[-3:]
     service = measured(RUN)["traffic"][0]["latency"]["service"]
     lines = good(RUN, options=["--format", "hgrm", "--select", "traffic.queries.latency.service"]).splitlines()
     rows = [[float(word) for word in line.split()] for line in lines[2:-3]]
-    assert near(1e6 * rows[-1][0], service["max_ns"]) and near(1e6 * rows[0][0], service["min_ns"]), (rows, service)
+    assert printed(rows[-1], service["max_ns"]) and printed(rows[0], service["min_ns"]), (rows, service)
     code, _, err = report(GOLDEN, options=["--format", "hgrm"])
     assert code == EXIT["usage"] and "2 items (choose a latency: --select" in err, err
     code, _, err = report(RUN, options=["--format", "hgrm", "--select", "traffic.queries.latency"])
