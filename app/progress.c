@@ -132,13 +132,11 @@ void report_line(void *ctx, const json_t *line)
 		print_interval(r, line);
 }
 
-void report_responder(struct report *r, double t_s, const struct result_responder *total)
+static void print_responder(struct report *r, double t_s, const struct result_responder *total)
 {
 	double length_s = t_s - r->responder_s;
 	char received[32], answered[32], sum[32];
 
-	if (is_silent(r))
-		return;
 	if (!r->header)
 		fprintf(r->out, "%-16s %12s %12s %16s\n", "time", "received/s", "answered/s",
 			"answered so far");
@@ -150,6 +148,12 @@ void report_responder(struct report *r, double t_s, const struct result_responde
 			sizeof(answered)),
 		stats_format((double)total->answered, NULL, sum, sizeof(sum)));
 	fflush(r->out);
+}
+
+void report_responder(struct report *r, double t_s, const struct result_responder *total)
+{
+	if (!is_silent(r))
+		print_responder(r, t_s, total);
 	r->responder_s = t_s;
 	r->responder_received = total->received;
 	r->responder_answered = total->answered;

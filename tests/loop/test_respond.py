@@ -30,8 +30,8 @@ def frame(payload, dport=53, dst=SERVER):
     return SERVER_MAC + CLIENT_MAC + b"\x08\0" + ip + udp
 
 
-def respond(frames, seconds=1.0, **dns):
-    """(JSON result, frames that it sent) for frames that it received."""
+def respond(frames, seconds=1.0, signals=(signal.SIGINT,), **dns):
+    """(JSON result, frames that it sent) for frames that it received; with more signals what it said on stderr, too."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "in.pcap").write_bytes(pcap_write(frames))
@@ -43,14 +43,23 @@ def respond(frames, seconds=1.0, **dns):
         out = folder / "result.json"
         with start([binary(), "respond", str(folder / "r.yaml"), "--json", str(out)]) as process:
             time.sleep(seconds + 1)
-            process.send_signal(signal.SIGINT)
+            for number in signals:
+                process.send_signal(number)
+                time.sleep(0.2)
             try:
                 _, err = process.communicate(timeout=10)
             except BaseException:
                 kill(process)
                 raise
         assert process.returncode == 0, err
-        return json.loads(out.read_text()), pcap_read(folder / "out.pcap")
+        seen = json.loads(out.read_text()), pcap_read(folder / "out.pcap")
+        return (*seen, err) if len(signals) > 1 else seen
+
+
+@test
+def it_tells_its_totals_when_asked():
+    result, _, err = respond([frame(query(ident=n)) for n in range(5)], seconds=0.5, signals=(signal.SIGUSR1, signal.SIGINT))
+    assert result["responder"]["received"] == 5 and "\nreceived 5, answered 5\n" in f"\n{err}", err
 
 
 @test
