@@ -173,6 +173,7 @@ struct watching {
 	struct live live;
 	struct view view;
 	bool ended;
+	char verdict[32]; // then
 };
 
 static void print_trial(FILE *out, const json_t *line)
@@ -195,19 +196,19 @@ static void print_trial(FILE *out, const json_t *line)
 static void tell(void *ctx, const json_t *line)
 {
 	struct watching *w = ctx;
-	const char *verdict = book_text(line, "result.verdict.status");
 
-	w->ended |= json_object_get(line, LIVE_END) != NULL;
-	if (w->report.live)
+	if (json_object_get(line, LIVE_END)) {
+		w->ended = true;
+		snprintf(w->verdict, sizeof(w->verdict), "%s",
+			book_text(line, "result.verdict.status"));
+	}
+	if (w->report.live || w->format.text)
 		return;
-	if (json_object_get(line, LIVE_BEGIN) && !w->format.text)
+	if (json_object_get(line, LIVE_BEGIN))
 		printf("run %.0f: %s, %s\n", book_number(line, LIVE_BEGIN),
 			book_text(line, "result.run.name"), book_text(line, "result.run.id"));
-	else if (json_object_get(line, LIVE_TRIAL) && *book_text(line, "verdict") &&
-		 !w->format.text)
+	else if (json_object_get(line, LIVE_TRIAL) && *book_text(line, "verdict"))
 		print_trial(stdout, line);
-	else if (*verdict && !w->format.text)
-		printf("the run has ended: %s\n", verdict);
 }
 
 static void on_interrupt(int number)
@@ -251,8 +252,8 @@ static int show(struct watched *run, const char *format)
 	}
 	live_close(&w.live);
 	view_free(&w.view);
-	if (w.ended && w.report.live)
-		printf("the run has ended\n");
+	if (w.ended && !format)
+		printf("the run has ended: %s\n", w.verdict);
 	if (there || w.ended)
 		return EXIT_PASS;
 	log_error("watch: the run is gone");

@@ -243,6 +243,11 @@ def a_watcher_sees_the_run_and_leaves_it_alone():
             rest, said = watcher.communicate(timeout=10)
             assert watcher.returncode == 0 and not said, (rest, said)
         assert code == EXIT["interrupted"] and out.startswith("INTERRUPTED"), (code, out, err)
+        assert "ended" not in rest, rest
+    with running(ring(run={"duration": "3s"})) as process:
+        until_watched(process)
+        code, out, err = watch(str(process.pid))
+        assert code == 0 and out.splitlines()[-1] == "the run has ended: pass" and not err, (code, out, err)
 
 
 @test
