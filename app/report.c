@@ -519,6 +519,7 @@ static const struct verdict_text *verdict_text(const struct result_verdict *v)
 {
 	static const struct verdict_text texts[] = {
 		{"pass", "PASS", "\033[32m", NULL},
+		{"done", "DONE", "", "no criteria, so nothing was judged"},
 		{"fail", "FAIL", "\033[31m", NULL},
 		{"invalid", "INVALID", "\033[33m",
 			"the tester was too slow, so the run says nothing about the server"},
@@ -592,11 +593,9 @@ static void print_criteria_summary(FILE *out, const struct counter_list *criteri
 		fprintf(out, "; criterion not met: %s", first);
 	else if (failed)
 		fprintf(out, "; %u of %u criteria are not met", failed, criteria->count);
-	else if (criteria->count == 0)
-		fputs("; there were no criteria to judge by", out);
 	else if (criteria->count == 1)
 		fputs("; the criterion is met", out);
-	else
+	else if (criteria->count)
 		fprintf(out, "; all %u criteria are met", criteria->count);
 }
 
@@ -622,7 +621,8 @@ static void print_tables(FILE *out, const struct result *result)
 {
 	const struct result_item *items = result->traffic.items;
 	const struct result_port *ports = result->ports.items;
-	bool pass = strcmp(result->verdict.status, "pass") == 0;
+	const char *status = result->verdict.status;
+	bool good = strcmp(status, "pass") == 0 || strcmp(status, "done") == 0;
 
 	print_run(out, &result->run);
 	for (uint32_t i = 0; i < result->traffic.count; i++)
@@ -632,7 +632,7 @@ static void print_tables(FILE *out, const struct result *result)
 	if (result->responder)
 		print_responder(out, result->responder);
 	for (uint32_t i = 0; i < result->ports.count; i++)
-		print_port(out, &ports[i], !pass);
+		print_port(out, &ports[i], !good);
 	if (result->capture)
 		print_capture(out, result->capture);
 	if (result->cpu || result->dut)

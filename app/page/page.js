@@ -711,7 +711,8 @@ function badge(status) {
 			el("path", {d: SHAPES[kind], fill: "none", stroke: "currentColor", "stroke-width": 2.4})), word);
 }
 
-const NOT_JUDGED = {invalid: "the tester was too slow, so the run says nothing about the server", unreachable: "the server did not reply at all",
+const NOT_JUDGED = {done: "no criteria, so nothing was judged",
+	invalid: "the tester was too slow, so the run says nothing about the server", unreachable: "the server did not reply at all",
 	interrupted: "the run was stopped before its end, so it is not judged",
 	broken: "the tester's own counters contradict each other, so trust no figure",
 	load: "too few clients were free, so this is not the load that was asked for"};
@@ -747,9 +748,8 @@ function sentence(run) {
 		parts.push(`criterion not met: ${text(failed[0], "expression")}`);
 	else if (failed.length)
 		parts.push(`${failed.length} of ${criteria.length} criteria are not met`);
-	else
-		parts.push(criteria.length === 0 ? "there were no criteria to judge by"
-			: criteria.length === 1 ? "the criterion is met" : `all ${criteria.length} criteria are met`);
+	else if (criteria.length)
+		parts.push(criteria.length === 1 ? "the criterion is met" : `all ${criteria.length} criteria are met`);
 	return parts.join("; ");
 }
 

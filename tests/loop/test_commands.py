@@ -114,8 +114,8 @@ def json_to_a_file_replaces_it_whole_and_the_report_stays_on_standard_output():
         path = Path(folder) / "out.json"
         path.write_text("x" * 1000000)
         result = ddiperf(ring(), "--json", str(path))
-        assert result.code == 0 and "PASS" in result.stdout, result
-        assert json.loads(path.read_text())["verdict"]["status"] == "pass"
+        assert result.code == 0 and "DONE" in result.stdout, result
+        assert json.loads(path.read_text())["verdict"]["status"] == "done"
         assert [entry.name for entry in Path(folder).iterdir()] == ["out.json"]
 
 
@@ -130,7 +130,7 @@ def json_that_cannot_be_written_is_refused_before_the_run():
 def quiet_prints_the_last_line_only():
     result = ddiperf(ring(), "--quiet")
     assert result.code == 0 and len(result.stdout.splitlines()) == 1, result
-    assert result.stdout.startswith("PASS: ") and result.stderr == "", result
+    assert result.stdout.startswith("DONE: ") and result.stderr == "", result
 
 
 @test

@@ -110,7 +110,7 @@ def the_lines_are_the_intervals_of_the_result():
         assert [json.loads(line) for line in out.splitlines()] == result.json["intervals"], out
         code, out, err = execute([binary(), "report", str(path), "--select", "verdict.status,traffic.queries.answered"])
         answered = result.item("queries")["answered"]
-        assert out == f"verdict.status=pass\ntraffic.queries.answered={answered}\n", (out, err)
+        assert out == f"verdict.status=done\ntraffic.queries.answered={answered}\n", (out, err)
     assert len(kept) < len(lines) - 2, lines
     assert [as_kept(line) for line in kept] == [as_kept(i) for i in result.json["intervals"]], (kept, result)
 
@@ -247,7 +247,7 @@ def a_watcher_sees_the_run_and_leaves_it_alone():
     with running(ring(run={"duration": "3s"})) as process:
         until_watched(process)
         code, out, err = watch(str(process.pid))
-        assert code == 0 and out.splitlines()[-1] == "the run has ended: pass" and not err, (code, out, err)
+        assert code == 0 and out.splitlines()[-1] == "the run has ended: done" and not err, (code, out, err)
 
 
 @test

@@ -202,7 +202,7 @@ def a_result_that_nobody_takes_holds_nobody_up():
     with tempfile.TemporaryDirectory() as folder:
         os.mkfifo(f"{folder}/out.json")
         with Signalled(ring(), "--json", f"{folder}/out.json") as run:
-            run.until(lambda: "PASS" in run.text_of("out") or "INVALID" in run.text_of("out"), "the verdict")
+            run.until(lambda: "DONE" in run.text_of("out") or "INVALID" in run.text_of("out"), "the verdict")
             time.sleep(1)  # until it waits for a reader
             assert run.ends(run.signal(), 1) in (EXIT["environment"], EXIT["invalid"]), run.lines
             assert "out.json" in run.text_of("err"), run.lines

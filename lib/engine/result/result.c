@@ -366,7 +366,9 @@ static const struct counter criterion_rows[] = {
 SECTION("criteria", criterion_rows, result_criterion, "a condition of the verdict");
 
 static const struct counter verdict_rows[] = {
-	TEXT(result_verdict, status, "pass, fail, invalid, unreachable or interrupted"),
+	TEXT(result_verdict, status,
+		"pass, done (no criteria: nothing was judged), fail, invalid, unreachable or "
+		"interrupted"),
 	GAUGE(result_verdict, exit_code, "exit code of the program"),
 	TEXT(result_verdict, limited_by, "none, tester, wire or server"),
 	TEXT(result_verdict, invalid_by, "tester, or load: too few clients were free for it"),

@@ -434,7 +434,7 @@ int verdict_reach(const struct plan *p, const struct timeline *t, const char *br
 		v->status = "fail";
 		v->exit_code = EXIT_FAIL;
 	} else {
-		v->status = "pass";
+		v->status = p->config->criteria.count || p->config->stop.count ? "pass" : "done";
 		v->exit_code = EXIT_PASS;
 	}
 	v->reasons = (struct counter_list){why.texts, why.count};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verdict on a finished run: unreachable, invalid, failed or passed, with reasons in words.
-// Path: cold. Management thread.
+// The verdict on a finished run: unreachable, invalid, failed, passed, or done when nothing
+// was to be judged, with reasons in words. Path: cold. Management thread.
 #pragma once
 
 #include "engine/plan/plan.h"

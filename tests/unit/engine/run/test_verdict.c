@@ -163,6 +163,7 @@ static void a_run_without_a_fault_passes(void **state)
 	struct fixture *f = *state;
 
 	assert_int_equal(reach(f), EXIT_PASS);
+	assert_string_equal(f->result.verdict.status, "done"); // without criteria
 	assert_string_equal(f->result.verdict.limited_by, "none");
 	assert_null(f->result.verdict.invalid_by);
 	assert_int_equal(f->result.verdict.reasons.count, 0);
