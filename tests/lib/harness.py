@@ -280,6 +280,15 @@ def check_ledger(item):
     assert item["in_flight"] == 0, item
 
 
+def until(condition, what, seconds=20):
+    """The first true value of condition(); what: a text or a function that gives it."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, f"not seen: {what() if callable(what) else what}"
+        time.sleep(0.02)
+    return value
+
+
 # --- the lab --------------------------------------------------------------------------------------
 
 

@@ -4,23 +4,13 @@
 import json
 import shutil
 import socket
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import kill, skip, start
-
-
-def until(condition, what, seconds=20):
-    """The first true value of condition()."""
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, f"not seen: {what}"
-        time.sleep(0.05)
-    return value
+from harness import kill, skip, start, until
 
 
 def get(url, method="GET", data=None):

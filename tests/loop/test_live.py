@@ -9,11 +9,10 @@ import socket
 import stat
 import tempfile
 import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import EXIT, binary, config_file, ddiperf, execute, kill, main, start, test
+from harness import EXIT, binary, config_file, ddiperf, execute, kill, main, start, test, until
 from loop import item, ring
 
 LONG = {"duration": "60s", "warmup": "200ms"}
@@ -36,15 +35,6 @@ def finish(process):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     return process.returncode, out, err
-
-
-def until(condition, what, seconds=15):
-    """The first true value of condition()."""
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, f"not seen: {what}"
-        time.sleep(0.02)
-    return value
 
 
 class Reader:

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import dhcp4
-from harness import EXIT, ROOT, binary, config_file, ddiperf, execute, kill, main, start, test
+from harness import EXIT, ROOT, binary, config_file, ddiperf, execute, kill, main, start, test, until
 from loop import item, ring
-from prometheus import asked, get, prometheus, until
+from prometheus import asked, get, prometheus
 
 BOARD = ROOT / "config" / "grafana.json"
 SAMPLE = re.compile(r"^(\w+)(\{.*\})? (\S+)$")

@@ -12,19 +12,10 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import EXIT, binary, config_file, execute, kill, main, skip, start, test
+from harness import EXIT, binary, config_file, execute, kill, main, skip, start, test, until
 from loop import item, ring
 
 LONG = {"duration": "60s", "warmup": "300ms", "name": "evening"}
-
-
-def until(condition, what, seconds=20):
-    """The first true value of condition()."""
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, f"not seen: {what() if callable(what) else what}"
-        time.sleep(0.05)
-    return value
 
 
 class Screen:
