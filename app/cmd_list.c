@@ -77,6 +77,14 @@ int cmd_list(const struct options *o)
 {
 	struct nearest nearest = nearest_to(o->operand);
 
+	if (o->schema && strcmp(o->operand, "settings") != 0) {
+		log_error("list: only settings have a schema (ddiperf list settings --schema)");
+		return EXIT_CONFIG;
+	}
+	if (o->schema) {
+		conf_json_schema(config_section(), "a run of ddiperf", stdout);
+		return EXIT_PASS;
+	}
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		nearest_try(&nearest, tables[i].name);
 		if (strcmp(o->operand, tables[i].name) != 0)

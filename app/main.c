@@ -43,7 +43,7 @@ static const struct command commands[] = {
 	{"doctor", "[FILE]", "Print the abilities of this box, missing parts and their fixes",
 		OPTION_SET, cmd_doctor},
 	{"list", "drivers|protocols|settings|counters|formats|selectors", "Print a reference table",
-		0, cmd_list},
+		OPTION_SCHEMA, cmd_list},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -46,6 +46,7 @@ static const struct option_row {
 		"append a line for each result to this history; a run is there once"},
 	{OPTION_INTERVALS, 'i', "interval-format", "TEXT",
 		"print TEXT for each interval, like '{t_s} {traffic.queries.p99_ns}', or json"},
+	{OPTION_SCHEMA, 'J', "schema", NULL, "print the settings as a JSON Schema, for editors"},
 	{OPTION_HELP, 'h', "help", NULL, "print this help"},
 };
 
@@ -138,6 +139,9 @@ static void store_option(struct options *o, int letter)
 		break;
 	case 'i':
 		o->intervals = optarg;
+		break;
+	case 'J':
+		o->schema = true;
 		break;
 	case 'b':
 		o->brief = true;

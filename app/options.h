@@ -27,6 +27,7 @@ enum option_bit {
 	OPTION_CONFIDENCE = 1 << 15,
 	OPTION_APPEND = 1 << 16,
 	OPTION_INTERVALS = 1 << 17,
+	OPTION_SCHEMA = 1 << 18,
 };
 
 struct options {
@@ -45,7 +46,7 @@ struct options {
 	const char *baseline;                 // of compare; NULL: the first operand
 	const char *history;                  // of compare and report; NULL: not given
 	const char *confidence;               // of compare; NULL: not given
-	bool quiet, verbose, dump, self_check, brief;
+	bool quiet, verbose, dump, self_check, brief, schema;
 	const char *command_line; // as typed, for the result
 	struct arena *arena;      // lives as long as the command
 };

@@ -28,7 +28,7 @@ OUTSIDE = {
     "libyaml": (re.compile(r"yaml\.h$"), {"conf"}),
     "libpcap": (re.compile(r"pcap(\.h|/)"), {"io"}),
     "libmicrohttpd": (re.compile(r"microhttpd\.h$"), {"app"}),
-    "jansson": (re.compile(r"jansson\.h$"), {"stats", "app"}),
+    "jansson": (re.compile(r"jansson\.h$"), {"conf", "stats", "app"}),
 }
 DPDK_FOLDERS = {"io", "engine"}
 FOREIGN = {"dns_metrics"}  # formats of others that are named like a protocol

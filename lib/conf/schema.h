@@ -56,3 +56,6 @@ void conf_visit(const struct field_section *section, const void *obj, const stru
 
 // Reference: every setting with path, type, range, default and help, as text lines.
 void conf_document(const struct field_section *section, FILE *out);
+
+// The same as a JSON Schema, for editors.
+void conf_json_schema(const struct field_section *section, const char *title, FILE *out);

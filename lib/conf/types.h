@@ -29,6 +29,8 @@ struct value_type {
 	void (*ends)(const void *v, double ends[2]);
 	// min or max as text.
 	const char *(*limit)(double v, char *buf, size_t room);
+	const char *json;    // its type in JSON, as JSON; NULL: any
+	const char *pattern; // of its text, a regular expression; NULL: any
 };
 
 extern const struct value_type value_types[];

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What users type besides `run FILE`: check and its dump, --set, --json, list, doctor, help, and what they mistype.
 
+import copy
 import json
 import os
 import re
@@ -296,6 +297,41 @@ def a_ci_reads_every_criterion_and_the_verdict():
 def a_junit_file_that_cannot_be_written_is_known_before_the_run():
     result = ddiperf(ring(output={"junit": "/nonexistent/junit.xml"}))
     assert result.code == EXIT["usage"] and "output.junit: /nonexistent/junit.xml" in result.stderr, result
+
+
+def samples():
+    """{name: text} of config/, and one of them with every default filled in."""
+    texts = {path.name: path.read_text() for path in (ROOT / "config").glob("*.yaml")}
+    code, out, err = execute([binary(), "check", str(ROOT / "config" / "mixed-monday.yaml"), "--dump"])
+    assert code == 0 and len(texts) > 20, err
+    return {**texts, "a dump": out}
+
+
+@test
+def editors_know_the_settings_by_a_schema():
+    import jsonschema
+    import yaml
+    code, out, err = execute([binary(), "list", "settings", "--schema"])
+    assert code == 0 and not err, err
+    schema = json.loads(out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    known = jsonschema.Draft202012Validator(schema)
+    for name, text in samples().items():
+        wrong = [(list(one.absolute_path), one.message) for one in known.iter_errors(yaml.safe_load(text))]
+        assert not wrong, (name, wrong[:3])
+    right = yaml.safe_load(ring())
+    for place, value in [
+            (("run",), {"durations": "1s"}), (("run",), {"duration": 10}), (("run",), {"seed": "1x"}), (("ports", 0), {"driver": "fast"}),
+            (("traffic", 0), {"timeout": "1 s"}), (("traffic", 0), {"dns": {"names": {}}}), (("traffic", 0, "load"), {"rate": "fast"})]:
+        text = copy.deepcopy(right)
+        at = text
+        for key in place:
+            at = at[key]
+        at.update(value)
+        assert known.is_valid(right) and not known.is_valid(text), (place, value)
+        assert ddiperf(json.dumps(text), command="check").code == EXIT["usage"], (place, value)
+    code, _, err = execute([binary(), "list", "counters", "--schema"])
+    assert code == EXIT["usage"] and "only settings have a schema" in err, err
 
 
 main()
