@@ -28,6 +28,8 @@ EVERYBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 def threads(pid):
     """[{Name, CapEff, ...}] of the threads of a process, the main one first."""
     tasks = sorted(Path(f"/proc/{pid}/task").iterdir(), key=lambda path: int(path.name))
+    if b"__tsan_init" in Path(binary()).read_bytes():
+        del tasks[1]  # ThreadSanitizer's own, which it starts before main
     return [dict(line.split(":\t", 1) for line in (task / "status").read_text().splitlines() if ":\t" in line)
             for task in tasks]
 
