@@ -230,13 +230,15 @@ static uint64_t find_number(const char *path, const char *word)
 // What a control group may still take; pages of files that nobody uses count as free.
 static uint64_t group_available(const char *folder)
 {
-	uint64_t max = read_number(folder, "memory.max"), used; // "max": no limit
+	uint64_t max = read_number(folder, "memory.max"); // "max": no limit
+	uint64_t used = read_number(folder, "memory.current"), unused;
 	char path[512];
 
 	if (max == 0)
 		return UINT64_MAX;
 	snprintf(path, sizeof(path), "%s/memory.stat", folder);
-	used = read_number(folder, "memory.current") - find_number(path, "inactive_file ");
+	unused = find_number(path, "inactive_file "); // read later, so it can be the larger one
+	used -= unused < used ? unused : used;
 	return max > used ? max - used : 1;
 }
 

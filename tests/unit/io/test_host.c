@@ -62,6 +62,8 @@ static const struct {
 	{GROUPS "/outer/memory.current", "4000\n"},
 	{GROUPS "/outer/memory.stat", "anon 1\ninactive_file 100\n"},
 	{GROUPS "/memory.max", "9000\n"},
+	{GROUPS "/memory.current", "50\n"},
+	{GROUPS "/memory.stat", "inactive_file 60\n"},
 };
 
 // What a child process saw.
