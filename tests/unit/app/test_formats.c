@@ -347,6 +347,8 @@ static void the_verdict_decides_between_failure_and_error(void **state)
 	} cases[] = {
 		{"pass", "tests=\"3\" failures=\"1\" errors=\"0\"",
 			"name=\"verdict\" time=\"2.500\"/>"},
+		{"done", "tests=\"3\" failures=\"1\" errors=\"0\"",
+			"name=\"verdict\" time=\"2.500\"/>"},
 		{"fail", "tests=\"3\" failures=\"2\" errors=\"0\"", "<failure message=\"fail\">"},
 		{"invalid", "tests=\"3\" failures=\"1\" errors=\"1\"",
 			"<error message=\"invalid\">"},
