@@ -330,6 +330,13 @@ const char *diag_file(const struct diag *d, const void *dst)
 	return m && m->place.line ? m->place.file : NULL;
 }
 
+const char *diag_setting(const struct diag *d, const void *dst)
+{
+	const struct mark *m = mark_find(d, dst, false);
+
+	return m && m->place.path ? m->place.path : "";
+}
+
 void diag_set_inputs(struct diag *d, struct inputs *in)
 {
 	d->inputs = in;

@@ -49,6 +49,9 @@ void diag_print(const struct diag *d, FILE *out);
 // file (marked with line 0, from the command line), so relative to the working directory.
 const char *diag_file(const struct diag *d, const void *dst);
 
+// The path of the setting at dst, like "traffic.queries.server"; "": not known.
+const char *diag_setting(const struct diag *d, const void *dst);
+
 // Input files that are kept open from one run to the next (base/input.h): NULL at first. The diag
 // only hands them on.
 struct inputs;

@@ -27,6 +27,13 @@ struct field_bytes {
 	uint32_t len;
 };
 
+// name NULL: the file has the address. Else addr.len is 0: a name is not looked up when it is
+// parsed.
+struct field_host {
+	struct addr addr;
+	const char *name;
+};
+
 enum field_type {
 	FIELD_BOOL,       // bool                  true | false
 	FIELD_COUNT,      // uint64_t              100k
@@ -35,9 +42,11 @@ enum field_type {
 	FIELD_SIZE,       // uint64_t, bytes       64KiB; a bare number is an error
 	FIELD_NUMBER,     // double                99.9
 	FIELD_PERCENT,    // double, 0.001         0.1%; a bare number is an error
+	FIELD_SHARE,      // double, a share       10%, or 100/s: minus the rate per second
 	FIELD_STRING,     // const char *          NULL when absent and without default
 	FIELD_ENUM,       // int32_t, index into names
 	FIELD_ADDR,       // struct addr           198.18.0.1 or 2001:db8::1
+	FIELD_HOST,       // struct field_host     an address, or the name of a host
 	FIELD_ADDR_RANGE, // struct addr_range     single, prefix, or first-last
 	FIELD_PREFIX,     // struct addr_prefix    198.18.0.1/24 (host bits kept)
 	FIELD_RANGE,      // struct field_range    4, 4-7

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,7 +18,8 @@
 struct kept {
 	struct kept *next;
 	int fd;
-	struct stat first; // when it was opened
+	struct stat first;   // when it was opened
+	const char *setting; // that reads it
 	char path[];
 };
 
@@ -37,6 +39,7 @@ void inputs_free(struct inputs *in)
 	while (in && (k = in->files)) {
 		in->files = k->next;
 		close(k->fd);
+		free((char *)k->setting);
 		free(k);
 	}
 	free(in);
@@ -60,16 +63,28 @@ static ssize_t read_some(int fd, char *buf, size_t room)
 	return n < 0 ? -errno : n;
 }
 
+static long long standard_size(void)
+{
+	off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+	struct stat st;
+
+	return fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size - at : 0;
+}
+
 // A copy of standard input, which can be read once only. A descriptor or -errno.
 static int copy_standard(void)
 {
+	long long left = INPUT_STANDARD_MAX;
 	int fd = memfd_create("input", MFD_CLOEXEC);
 	char buf[65536];
 	ssize_t n;
 
 	if (fd < 0)
 		return -errno;
-	while ((n = read_some(STDIN_FILENO, buf, sizeof(buf))) > 0)
+	n = standard_size() > left ? -EFBIG : 0;
+	while (n >= 0 && (n = read_some(STDIN_FILENO, buf, sizeof(buf))) > 0) {
+		left -= n;
+		n = left < 0 ? -EFBIG : n;
 		for (ssize_t done = 0, one; n > 0 && done < n; done += one) {
 			one = write(fd, buf + done, (size_t)(n - done));
 			if (one < 0) {
@@ -77,6 +92,7 @@ static int copy_standard(void)
 				break;
 			}
 		}
+	}
 	if (n == 0)
 		return fd;
 	close(fd);
@@ -97,11 +113,32 @@ static int open_regular(const char *path)
 	return S_ISDIR(st.st_mode) ? -EISDIR : -ESPIPE;
 }
 
+// A descriptor, or -errno. The file with the settings may have been standard input.
+static int open_standard(void)
+{
+	if (isatty(STDIN_FILENO))
+		return -ENOTTY;
+	return feof(stdin) ? -EBUSY : copy_standard();
+}
+
+static const char *error_text(int error)
+{
+	switch (-error) {
+	case ESPIPE:
+		return "not a regular file (or - for standard input)";
+	case ENOTTY:
+		return "standard input is a terminal (redirect it: ddiperf ... < FILE)";
+	case EBUSY:
+		return "standard input was read before, as the configuration (name a file)";
+	case EFBIG:
+		return "standard input is larger than 1 GiB (name a file)";
+	}
+	return strerror(-error);
+}
+
 static int input_fail(const char *path, const void *setting, int error, struct diag *d)
 {
-	diag_error(d, setting, NULL, "%s: %s", path,
-		error == -ESPIPE ? "not a regular file (or - for standard input)"
-				 : strerror(-error));
+	diag_error(d, setting, NULL, "%s: %s", path, error_text(error));
 	return -1;
 }
 
@@ -114,7 +151,7 @@ static struct kept *kept_of(const struct inputs *in, const char *path)
 	return k;
 }
 
-static int keep(struct inputs *in, const char *path, int fd)
+static int keep(struct inputs *in, const char *path, const char *setting, int fd)
 {
 	struct kept *k = calloc(1, sizeof(*k) + strlen(path) + 1);
 	int own, err;
@@ -130,6 +167,9 @@ static int keep(struct inputs *in, const char *path, int fd)
 		return err;
 	}
 	strcpy(k->path, path);
+	k->setting = strdup(setting);
+	if (!k->setting)
+		arena_exhausted();
 	k->fd = own;
 	k->next = in->files;
 	in->files = k;
@@ -138,20 +178,27 @@ static int keep(struct inputs *in, const char *path, int fd)
 
 int input_open(const char *path, const void *setting, struct diag *d)
 {
+	const char *name = diag_setting(d, setting);
+	bool standard = strcmp(path, "-") == 0;
 	struct inputs *in = diag_inputs(d);
 	const struct kept *k = kept_of(in, path);
 	struct stat now;
 	int fd, rc;
 
 	if (!k) {
-		fd = strcmp(path, "-") == 0 ? copy_standard() : open_regular(path);
+		fd = standard ? open_standard() : open_regular(path);
 		if (fd < 0)
 			return input_fail(path, setting, fd, d);
-		rc = in ? keep(in, path, fd) : 0;
+		rc = in ? keep(in, path, name, fd) : 0;
 		if (rc < 0) {
 			close(fd);
 			return input_fail(path, setting, rc, d);
 		}
+	} else if (standard && strcmp(k->setting, name) != 0) {
+		diag_error(d, setting, NULL,
+			"-: %s reads standard input already (name a file for one of the two)",
+			k->setting);
+		return -1;
 	} else {
 		if (fstat(k->fd, &now) < 0 || !is_same(&now, &k->first)) {
 			diag_error(d, setting, NULL,

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that runs read: regular files, or "-" for standard input. A series of runs keeps each open,
-// so all of its runs read the same bytes, even if another file takes the name. Path: cold. One
-// thread at a time.
+// Files that runs read: regular files, or "-" for standard input, which serves one setting. A
+// series of runs keeps each open, so all of its runs read the same bytes, even if another file
+// takes the name. Path: cold. One thread at a time.
 #pragma once
 
 #include <stddef.h>
 
 #include "base/diag.h"
 
-#define INPUT_LINE_MAX (1 << 20) // octets of a line
+#define INPUT_LINE_MAX     (1 << 20)   // octets of a line
+#define INPUT_STANDARD_MAX (1LL << 30) // octets of standard input: memory holds it
 
 struct inputs; // the files of a series
 

@@ -27,8 +27,8 @@ static void hex_write(struct writer *w, uint64_t n, uint32_t width)
 
 	if (!p)
 		return;
-	for (uint32_t i = width; i > 0; i--, n >>= 4)
-		p[i - 1] = (uint8_t) "0123456789abcdef"[n & 15];
+	for (uint8_t *at = p + width; at > p; n >>= 4)
+		*--at = (uint8_t) "0123456789abcdef"[n & 15];
 }
 
 static void bytes_write(struct writer *w, uint64_t n, uint32_t width)

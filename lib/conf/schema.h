@@ -57,5 +57,12 @@ void conf_visit(const struct field_section *section, const void *obj, const stru
 // Reference: every setting with path, type, range, default and help, as text lines.
 void conf_document(const struct field_section *section, FILE *out);
 
+// For a shell: every text that the beginning of an assignment (as conf_set has it) can become, up
+// to its next key, "=" or value, in order of the rows. Items of lists are those of t; NULL: the
+// first.
+typedef void conf_offer(void *ctx, const char *text, const char *help);
+void conf_complete(const struct field_section *section, const struct conf_tree *t,
+	const char *assignment, conf_offer *offer, void *ctx);
+
 // The same as a JSON Schema, for editors.
 void conf_json_schema(const struct field_section *section, const char *title, FILE *out);

@@ -10,7 +10,8 @@
 
 #include "conf/units.h"
 
-#define TEXT_SIZE 128 // of any value but strings and hex digits
+#define SHARE_RATE_MAX 1e9
+#define TEXT_SIZE      128 // of any value but strings and hex digits
 
 static int bool_parse(struct value_input *in, void *dst)
 {
@@ -118,6 +119,42 @@ static const char *percent_format(const struct field *f, const void *src, struct
 		*(const double *)src, arena_zalloc(a, UNITS_TEXT_SIZE), UNITS_TEXT_SIZE);
 }
 
+static int share_parse(struct value_input *in, void *dst)
+{
+	size_t len = strlen(in->text);
+	double rate;
+
+	if (len > 2 && strcmp(in->text + len - 2, "/s") == 0 &&
+		units_parse_rate(arena_printf(in->a, "%.*s", (int)len - 2, in->text), &rate,
+			&in->what) == 0 &&
+		rate <= SHARE_RATE_MAX) {
+		*(double *)dst = -rate;
+		return 0;
+	}
+	if (units_parse_percent(in->text, dst, &in->what) == 0)
+		return 0;
+	in->what = "a percentage with its sign, or a rate (like 10% or 100/s, up to 1G/s)";
+	return -EINVAL;
+}
+
+static const char *share_format(const struct field *f, const void *src, struct arena *a)
+{
+	double share = *(const double *)src;
+	char *text;
+
+	if (share >= 0)
+		return percent_format(f, src, a);
+	text = arena_zalloc(a, UNITS_TEXT_SIZE + 2);
+	return strcat((char *)(uintptr_t)units_format_rate(-share, text, UNITS_TEXT_SIZE), "/s");
+}
+
+static void share_ends(const void *v, double ends[2])
+{
+	double share = *(const double *)v;
+
+	ends[0] = ends[1] = share < 0 ? 0 : share;
+}
+
 static int string_parse(struct value_input *in, void *dst)
 {
 	*(const char **)dst = arena_strdup(in->a, in->text);
@@ -172,6 +209,48 @@ static const char *addr_value_format(const struct field *f, const void *src, str
 	const struct addr *v = src;
 
 	return v->len ? addr_format(v, arena_zalloc(a, TEXT_SIZE), TEXT_SIZE) : NULL;
+}
+
+// RFC 1123 section 2.1, with underscores. A last label of digits alone is part of an address.
+static bool is_host_name(const char *text)
+{
+	static const char octets[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+	size_t len = strlen(text), label = 0;
+	bool digits = false;
+
+	if (len == 0 || len > 253)
+		return false;
+	for (; *text; text += label + (text[label] == '.')) {
+		label = strspn(text, octets);
+		if (label == 0 || label > 63 || (text[label] && text[label] != '.') || *text == '-')
+			return false;
+		digits = strspn(text, "0123456789") == label;
+	}
+	return !digits;
+}
+
+static int host_parse(struct value_input *in, void *dst)
+{
+	struct field_host *host = dst;
+	struct addr addr;
+
+	if (addr_parse(in->text, &addr, &in->what) == 0) {
+		*host = (struct field_host){.addr = addr};
+		return 0;
+	}
+	in->what = "an IP address or a host name (like 198.18.0.1, 2001:db8::1 or ns1.example.net)";
+	if (!is_host_name(in->text))
+		return -EINVAL;
+	*host = (struct field_host){.name = arena_strdup(in->a, in->text)};
+	return 0;
+}
+
+static const char *host_format(const struct field *f, const void *src, struct arena *a)
+{
+	const struct field_host *host = src;
+
+	return host->name ? host->name : addr_value_format(f, &host->addr, a);
 }
 
 static int addr_range_parse(struct value_input *in, void *dst)
@@ -315,11 +394,16 @@ const struct value_type value_types[] = {
 		number_value_format, double_ends, units_format_plain, .json = "\"number\""},
 	[FIELD_PERCENT] = {"percentage", sizeof(double), false, true, percent_parse, percent_format,
 		double_ends, units_format_percent, .json = TEXT, .pattern = FRACTION "%$"},
+	[FIELD_SHARE] = {"percentage or rate/s", sizeof(double), false, true, share_parse,
+		share_format, share_ends, units_format_percent, .json = TEXT,
+		.pattern = FRACTION "(%|[kMG]?/s)$"},
 	[FIELD_STRING] = {"text", sizeof(const char *), false, true, string_parse, string_format,
 		string_ends, count_limit, .json = "[\"string\", \"number\", \"boolean\"]"},
 	[FIELD_ENUM] = {"word", sizeof(int32_t), false, true, enum_parse, enum_format},
 	[FIELD_ADDR] = {"address", sizeof(struct addr), true, true, addr_value_parse,
 		addr_value_format, .json = TEXT},
+	[FIELD_HOST] = {"address or host name", sizeof(struct field_host), true, true, host_parse,
+		host_format, .json = TEXT},
 	[FIELD_ADDR_RANGE] = {"address range", sizeof(struct addr_range), true, true,
 		addr_range_parse, addr_range_format, .json = TEXT},
 	[FIELD_PREFIX] = {"address with prefix length", sizeof(struct addr_prefix), true, true,

@@ -180,6 +180,59 @@ static void standard_input_is_read_once_and_given_as_often_as_asked(void **state
 	inputs_free(in);
 }
 
+static void standard_input_serves_one_setting(void **state)
+{
+	static const char settings[2][2] = {"-", "-"};
+	struct inputs *in = inputs_new();
+	struct diag *d = diag_new();
+	int saved = dup(STDIN_FILENO), fd;
+
+	write_to(path, "a\n", 2);
+	fd = open(path, O_RDONLY);
+	dup2(fd, STDIN_FILENO);
+	close(fd);
+	diag_set_inputs(d, in);
+	diag_mark(d, settings[0], 2, "f.yaml", 3, 1, "traffic.one.dns.queries");
+	diag_mark(d, settings[1], 2, "f.yaml", 7, 1, "traffic.two.dns.queries");
+	for (int i = 0; i < 2; i++) {
+		fd = input_open("-", settings[0], d);
+		assert_true(fd >= 0);
+		close(fd);
+	}
+	assert_int_equal(input_open("-", settings[1], d), -1);
+	assert_diag_has(d, "f.yaml:7:1: traffic.two.dns.queries: -: traffic.one.dns.queries reads "
+			   "standard input already");
+	dup2(saved, STDIN_FILENO);
+	close(saved);
+	diag_free(d);
+	inputs_free(in);
+}
+
+// A file with holes, a terminal, and a stream that the configuration came from.
+static void standard_input_that_cannot_be_read_is_refused(void **state)
+{
+	int saved = dup(STDIN_FILENO), fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600), leader;
+
+	assert_int_equal(ftruncate(fd, INPUT_STANDARD_MAX + 1), 0);
+	dup2(fd, STDIN_FILENO);
+	expect_refused("-", NULL, "larger than 1 GiB");
+	assert_int_equal(ftruncate(fd, 0), 0);
+	close(fd);
+	assert_int_equal(getchar(), EOF);
+	expect_refused("-", NULL, "was read before, as the configuration");
+	clearerr(stdin);
+	expect_lines("-", NULL, "");
+	leader = posix_openpt(O_RDWR | O_NOCTTY);
+	assert_int_equal(unlockpt(leader), 0);
+	fd = open(ptsname(leader), O_RDWR | O_NOCTTY);
+	dup2(fd, STDIN_FILENO);
+	close(fd);
+	expect_refused("-", NULL, "is a terminal (redirect it");
+	dup2(saved, STDIN_FILENO);
+	close(saved);
+	close(leader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +241,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_text_is_refused),
 		cmocka_unit_test(a_series_reads_the_same_bytes_each_time),
 		cmocka_unit_test(standard_input_is_read_once_and_given_as_often_as_asked),
+		cmocka_unit_test(standard_input_serves_one_setting),
+		cmocka_unit_test(standard_input_that_cannot_be_read_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
