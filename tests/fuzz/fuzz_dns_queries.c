@@ -14,14 +14,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_entry(const uint8_t *entry, uint32_t len)
 {
-	uint8_t message[DNS_HEADER_LEN + DNS_QUESTION_MAX] = {0};
+	uint8_t message[DNS_HEADER_LEN + DNS_QUESTION_MAX + DNS_OPT_MAX] = {0};
+	uint32_t random_len = entry[1] & DNS_RANDOM_MAX, question;
+	struct dns_message m;
 
-	if (len < 5 || len > DNS_QUESTION_MAX)
+	if (len < 5 || len > sizeof(message) - DNS_HEADER_LEN)
 		abort();
 	memcpy(message + DNS_HEADER_LEN, entry + DNS_ENTRY_HEAD, len);
-	if (dns_question_len(message, DNS_HEADER_LEN + len) != len)
+	question = dns_question_len(message, DNS_HEADER_LEN + len);
+	if (question == 0 || question > len || (random_len && entry[0] + random_len > question - 5))
 		abort();
-	if (entry[1] && entry[0] + entry[1] > len - 5)
+	message[11] = question < len;
+	if (!dns_message_walk(message, DNS_HEADER_LEN + len, DNS_HEADER_LEN + question, &m) ||
+		m.left || m.has_opt != (question < len) ||
+		(m.subnet != NULL) != ((entry[1] & DNS_OWN_SUBNET) > 0))
 		abort();
 }
 
@@ -44,13 +50,15 @@ static void require(bool holds)
 // Ask, and answer with the question alone.
 static void ask(struct proto_ctx *ctx, uint64_t seq)
 {
-	uint8_t message[DNS_HEADER_LEN + DNS_QUESTION_MAX];
+	uint8_t message[DNS_HEADER_LEN + DNS_QUESTION_MAX + DNS_OPT_MAX];
 	struct proto_txn t = {.seq = seq, .key = (uint16_t)seq};
 	uint32_t len = dns_request(ctx, &t, message, sizeof(message));
 
 	require(len > DNS_HEADER_LEN && len <= sizeof(message));
-	require(dns_question_len(message, len) == len - DNS_HEADER_LEN);
+	len = DNS_HEADER_LEN + dns_question_len(message, len);
+	require(len > DNS_HEADER_LEN);
 	message[2] |= 0x80; // QR
+	message[11] = 0;    // no OPT
 	require(dns_reply(ctx, &t, message, len) == PROTO_DONE);
 }
 
@@ -74,17 +82,21 @@ static void ask_line(const char *line, bool mixed_case)
 	dns_teardown((void *)ctx.shared);
 }
 
-static void load_names(struct dns_queries *q, char *text, struct diag *d)
+static void load_names(
+	struct dns_queries *q, const struct dns_form *form, char *text, struct diag *d)
 {
 	const char *line = text;
 	struct field_list names = {&line, 1};
 
 	if (!is_slow(line))
-		dns_queries_load_names(q, &names, d);
+		dns_queries_load_names(q, form, &names, d);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct dns_opt opt = {
+		.len = DNS_OPT_HEADER_LEN, .bytes = "\0\0\x29\x04\xd0\0\0\0\0\0"};
+	struct dns_form form = {.class = 1, .opt = &opt};
 	struct dns_queries q = {0};
 	struct diag *d;
 	char *text;
@@ -98,11 +110,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = 0;
 	d = diag_new();
+	form.two_words = data[0] & 8;
+	form.every_opt = data[0] & 16;
 	if ((data[0] & 3) == 3 && !is_slow(text))
 		ask_line(text, data[0] & 4);
 	else if (data[0] & 1)
-		load_names(&q, text, d);
-	else if (dns_queries_load_text(&q, "q.txt", text, size - 1, &q, d) == 0 && q.count == 0)
+		load_names(&q, &form, text, d);
+	else if (dns_queries_load_text(&q, &form, "q.txt", text, size - 1, &q, d) == 0 &&
+		 q.count == 0)
 		abort();
 	for (uint32_t i = 0; i < q.count; i++)
 		check_entry(

@@ -68,8 +68,8 @@ static void put_any(struct text *t, struct rand *r)
 {
 	static const char *const numbers[] = {"0", "1", "2", "1000", "65535", "65536", "1.5",
 		"0.001", "4294967296", "999999999", "18446744073709551615"};
-	static const char *const units[] = {
-		"", "k", "M", "G", "ns", "us", "ms", "s", "m", "h", "d", "B", "KiB", "GiB", "%"};
+	static const char *const units[] = {"", "k", "M", "G", "ns", "us", "ms", "s", "m", "h", "d",
+		"B", "KiB", "GiB", "%", "/s"};
 
 	put(t, "%s%s", PICK(r, numbers), PICK(r, units));
 }
@@ -82,12 +82,13 @@ static void put_number(struct text *t, struct rand *r, const struct field *f)
 
 	if (chance(r, 8))
 		put_any(t, r);
-	else if (f->type == FIELD_PERCENT)
+	else if (f->type == FIELD_PERCENT || (f->type == FIELD_SHARE && chance(r, 2)))
 		put(t, "%.4f%%", v * 100);
 	else
 		put(t, "%.0f%s", v,
 			f->type == FIELD_DURATION ? "ns"
 			: f->type == FIELD_SIZE   ? "B"
+			: f->type == FIELD_SHARE  ? "/s"
 						  : "");
 }
 
@@ -128,6 +129,7 @@ static void put_scalar(struct text *t, struct rand *r, const struct field *f)
 	case FIELD_DURATION:
 	case FIELD_SIZE:
 	case FIELD_PERCENT:
+	case FIELD_SHARE:
 		put_number(t, r, f);
 		return;
 	case FIELD_STRING:
@@ -137,6 +139,7 @@ static void put_scalar(struct text *t, struct rand *r, const struct field *f)
 		put(t, "\"%s\"", field_name(f, rand_scale(rand_next(r), names_of(f))));
 		return;
 	case FIELD_ADDR:
+	case FIELD_HOST:
 		put(t, "%s", PICK(r, addresses));
 		return;
 	case FIELD_ADDR_RANGE:

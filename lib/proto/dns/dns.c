@@ -14,6 +14,8 @@
 #define ANSWERS(member) offsetof(struct dns_answers_settings, member)
 
 static const char *const order_names[] = {"sequential", "random", "zipf", NULL};
+static const char *const class_names[] = {"IN", "CH", "HS", "ANY", NULL};
+static const char *const words_names[] = {"options", "ignore", NULL};
 static const char *const cookies_names[] = {"none", "client", "full", NULL};
 
 static const struct field option_fields[] = {
@@ -115,12 +117,26 @@ static const struct field dns_fields[] = {
 	{.name = "queries",
 		.type = FIELD_STRING,
 		.offset = SETTING(queries),
-		.help = "file of \"name type\" lines, relative to this file's folder"},
+		.help = "file of \"name [class] type\" lines, relative to this file's folder; "
+			"-: standard input"},
 	{.name = "names",
 		.type = FIELD_STRING,
 		.list = true,
 		.offset = SETTING(names),
-		.help = "\"name type\" lines; {0-999} in a name counts, {random:12} never repeats"},
+		.help = "such lines; {0-999} in a name counts, {random:12} never repeats"},
+	{.name = "class",
+		.help = "class of the queries whose line names none",
+		.type = FIELD_ENUM,
+		.offset = SETTING(class),
+		.def = "IN",
+		.names = class_names},
+	{.name = "extra_words",
+		.type = FIELD_ENUM,
+		.offset = SETTING(extra_words),
+		.def = "options",
+		.names = words_names,
+		.help = "words after the type: E (EDNS), D (EDNS with DO), a client subnet; "
+			"ignore: all but the first two words, as dnsperf does"},
 	{.name = "order",
 		.help = "order of the queries",
 		.type = FIELD_ENUM,

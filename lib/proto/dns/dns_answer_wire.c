@@ -16,6 +16,7 @@
 #define CD                0x10 // of byte 3
 #define DO                0x8000
 #define CLASS_IN          1
+#define CLASS_CH          3
 #define PLAIN_SIZE        512 // without EDNS, and the least that EDNS can say
 #define OUR_SIZE          1232
 #define SERVER_COOKIE_LEN 8
@@ -120,21 +121,31 @@ static uint32_t size_limit(const struct dns_message *m, uint32_t room)
 	return size < room ? size : room;
 }
 
+// Class CH has texts about the server, like version.bind.
+static bool is_ours(const struct asked *q)
+{
+	return q->class == CLASS_IN || (q->class == CLASS_CH && q->type == DNS_TXT);
+}
+
 static uint32_t query_answer(const struct dns_answers *a, struct dns_answer_counters *n,
 	const struct asked *q, uint8_t *out, uint32_t room)
 {
 	const struct dns_record *record = &a->records[dns_type_bucket(q->type)];
 	uint32_t rcode = q->m.has_opt && q->m.version > 0 ? DNS_BADVERS : a->rcode;
 	uint32_t bare = DNS_HEADER_LEN + q->question_len + opt_len(&q->m);
-	bool answer = rcode == DNS_NOERROR && q->class == CLASS_IN && record->len > 0;
+	bool answer = rcode == DNS_NOERROR && is_ours(q) && record->len > 0;
 	bool truncated = answer && bare + record->len > size_limit(&q->m, room);
 	struct writer w = writer_of(out, room);
 
 	answer = answer && !truncated;
 	header_write(&w, q, rcode, truncated, answer);
 	write_bytes(&w, q->buf + DNS_HEADER_LEN, q->question_len);
-	if (answer)
-		write_bytes(&w, record->bytes, record->len);
+	if (answer) {
+		write_bytes(&w, record->bytes, DNS_RECORD_CLASS);
+		write_be16(&w, q->class);
+		write_bytes(&w, record->bytes + DNS_RECORD_CLASS + 2,
+			record->len - DNS_RECORD_CLASS - 2u);
+	}
 	if (q->m.has_opt)
 		opt_write(&w, &q->m, rcode);
 	if (w.failed)

@@ -10,10 +10,8 @@
 #include "proto/proto.h"
 
 #define DNS_HEADER_LEN        12
-#define DNS_OPT_HEADER_LEN    11
-#define DNS_OPTIONS_MAX       1024 // of all EDNS options of a query, without the server cookie
-#define DNS_COOKIE_CLIENT_LEN 8
 #define DNS_COOKIE_SERVER_MAX 32
+#define DNS_DO                0x8000 // of the flags of an OPT record
 
 enum dns_rcode {
 	DNS_NOERROR = 0,
@@ -35,14 +33,11 @@ struct dns_plan {
 	enum dns_cookies cookies;
 	bool varies; // the question differs from the blob: random characters or 0x20
 	bool case_0x20;
-	bool has_opt;
-	bool fixed;         // two queries of the same question differ by nothing but the ID
-	bool plain;         // and all that counts in a good answer is that it is one
-	uint8_t subnet_len; // octets of the address in the client subnet option
-	uint16_t subnet_at; // of the option's data in opt, 0: none
-	uint16_t cookie_at; // of the client cookie in opt, its end; 0: none
-	uint16_t opt_len;
-	uint16_t max_reply; // bytes that we advertise
+	bool fixed;             // two queries of the same question differ by nothing but the ID
+	bool plain;             // and all that counts in a good answer is that it is one
+	uint8_t subnet_len;     // octets of the address in the drawn client subnet
+	uint16_t max_reply;     // bytes that we advertise
+	uint16_t max_own_reply; // the same in queries with an OPT of their own
 	uint32_t min_answers;
 	uint32_t expected_rcodes; // bit per rcode
 	struct dns_queries queries;
@@ -52,8 +47,9 @@ struct dns_plan {
 	uint64_t subnet_mask[2]; // bits to be drawn per query
 	struct perm unique[DNS_RANDOM_UNIQUE + 1];
 	uint32_t sums[2]; // of header and OPT, after a question of even and odd length
+	uint32_t own_sum; // of the header before an OPT that is the query's own
 	uint8_t header[DNS_HEADER_LEN];
-	uint8_t opt[DNS_OPT_HEADER_LEN + DNS_OPTIONS_MAX];
+	struct dns_opt opt; // of queries without one of their own
 };
 
 struct dns_cookie {
@@ -78,7 +74,8 @@ struct dns_worker {
 	struct dns_cookie cookies[]; // with DNS_COOKIES_FULL, by txn->client
 };
 
-#define DNS_RECORD_MAX (12 + 256) // with a compressed owner name; TXT of one string is the longest
+#define DNS_RECORD_CLASS 4          // offset
+#define DNS_RECORD_MAX   (12 + 256) // with a compressed owner name; TXT of one string is the longest
 
 struct dns_record {
 	uint16_t len;

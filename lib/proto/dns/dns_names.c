@@ -154,14 +154,14 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-// The nnn of TYPEnnn, or -1.
-static int32_t type_number(const char *text, size_t len)
+// The nnn of TYPEnnn or CLASSnnn, or -1. before: the length of word.
+static int32_t prefixed_number(const char *word, size_t before, const char *text, size_t len)
 {
 	int32_t n = 0;
 
-	if (len == 0 || len > 5)
+	if (len <= before || len - before > 5 || strncasecmp(word, text, before) != 0)
 		return -1;
-	for (size_t i = 0; i < len; i++) {
+	for (size_t i = before; i < len; i++) {
 		if (!is_digit(text[i]))
 			return -1;
 		n = n * 10 + (text[i] - '0');
@@ -174,9 +174,18 @@ int32_t dns_type_from_text(const char *text, size_t len)
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (types[i].len == len && strncasecmp(types[i].name, text, len) == 0)
 			return types[i].type;
-	if (len > 4 && strncasecmp(text, "TYPE", 4) == 0)
-		return type_number(text + 4, len - 4);
-	return -1;
+	return prefixed_number("TYPE", 4, text, len);
+}
+
+int32_t dns_class_from_text(const char *text, size_t len)
+{
+	static const struct type_name classes[] = {
+		T("IN", 1), T("CH", 3), T("HS", 4), T("NONE", 254), T("ANY", 255)};
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+		if (classes[i].len == len && strncasecmp(classes[i].name, text, len) == 0)
+			return classes[i].type;
+	return prefixed_number("CLASS", 5, text, len);
 }
 
 static int name_error(struct dns_text_error *e, const char *reason, size_t at)

@@ -14,7 +14,6 @@
 #define PARTS_MAX    128
 #define EXPANDED_MAX 100000000 // names of one line
 #define TEXT_MAX     (4 * DNS_NAME_MAX + 4)
-#define RANDOM_MAX   63
 #define PATTERN_TEXT "not a pattern ({0-999}, {000-999} or {random:12}; a brace itself is \\{)"
 
 enum part_kind { PART_TEXT, PART_NUMBER, PART_RANDOM };
@@ -72,7 +71,7 @@ static bool random_part_parse(struct part *p, const char *text, size_t len)
 		return false;
 	text += sizeof(word) - 1;
 	len -= sizeof(word) - 1;
-	if (number_read(text, len, &n) != len || n < 1 || n > RANDOM_MAX)
+	if (number_read(text, len, &n) != len || n < 1 || n > DNS_RANDOM_MAX)
 		return false;
 	p->kind = PART_RANDOM;
 	p->len = n;
@@ -179,7 +178,7 @@ static bool name_pattern_next(struct name_pattern *p)
 
 // Compile the current name. NULL, or the error.
 static const char *name_pattern_add(
-	struct dns_loader *l, const struct name_pattern *p, uint16_t type)
+	struct dns_loader *l, const struct name_pattern *p, const struct dns_line *words)
 {
 	struct dns_text_error e = {0};
 	uint8_t name[DNS_NAME_MAX];
@@ -198,7 +197,7 @@ static const char *name_pattern_add(
 	if (before < 0 || name_len < 0)
 		return e.reason;
 	dns_loader_add(
-		l, name, (uint32_t)name_len, type, (uint8_t)(before - 2), (uint8_t)p->random_len);
+		l, words, name, (uint32_t)name_len, (uint8_t)(before - 2), (uint8_t)p->random_len);
 	return NULL;
 }
 
@@ -209,22 +208,18 @@ static const char *line_load(struct dns_loader *l, const char *line)
 	struct dns_line words;
 	struct name_pattern p;
 	const char *error;
-	int32_t type;
 
-	if (!dns_line_split(line, strlen(line), &words, &e))
+	if (!dns_line_parse(l->form, line, strlen(line), &words, &e))
 		return e.reason;
 	if (words.name_len == 0)
 		return "no name (like: www.example.com A)";
-	type = dns_type_from_text(words.type, words.type_len);
-	if (type < 0)
-		return "not a type (an IANA mnemonic like A or HTTPS, ANY, or TYPE0 to TYPE65535)";
 	error = name_pattern_parse(&p, words.name, words.name_len);
 	if (error)
 		return error;
 	if (name_pattern_count(&p) > EXPANDED_MAX)
 		return "more than 100 million names";
 	do
-		error = name_pattern_add(l, &p, (uint16_t)type);
+		error = name_pattern_add(l, &p, &words);
 	while (!error && !l->failure && name_pattern_next(&p));
 	if (error || !p.random_len)
 		return error;
@@ -236,9 +231,10 @@ static const char *line_load(struct dns_loader *l, const char *line)
 	return NULL;
 }
 
-int dns_queries_load_names(struct dns_queries *q, const struct field_list *names, struct diag *d)
+int dns_queries_load_names(struct dns_queries *q, const struct dns_form *form,
+	const struct field_list *names, struct diag *d)
 {
-	struct dns_loader l = {.to = q, .diag = d};
+	struct dns_loader l = {.to = q, .form = form, .diag = d};
 	const char *const *lines = names->items;
 	int ret = 0;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Query files in dnsperf's text format to wire form: one flat blob and offsets, all bad lines
-// reported together. Not here: inline names and their patterns (dns_patterns.c). Path: cold.
-// Management thread.
+// Query files in dnsperf's text format, with the words of kxdpgun and flamethrower, to wire form:
+// one flat blob and offsets, all bad lines reported together. Not here: inline names and their
+// patterns (dns_patterns.c). Path: cold. Management thread.
 
 #include "proto/dns/dns_internal.h"
 
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/input.h"
 #include "net/csum.h"
 
@@ -41,32 +42,107 @@ static size_t word_end(const char *line, size_t len, size_t at)
 	return at < len ? at : len;
 }
 
-bool dns_line_split(const char *line, size_t len, struct dns_line *out, struct dns_text_error *e)
-{
-	size_t name, name_end, type, type_end, more;
+struct word {
+	const char *text;
+	size_t len; // 0: the line has no more words
+};
 
-	*out = (struct dns_line){0};
+// The next word after *at, which is moved to its end. A word that begins with ; is a comment.
+static struct word word_next(const char *line, size_t len, size_t *at)
+{
+	size_t begin = blanks_end(line, len, *at);
+
+	if (begin < len && line[begin] == ';')
+		begin = len;
+	*at = word_end(line, len, begin);
+	return (struct word){line + begin, *at - begin};
+}
+
+// The address and prefix length of a word. false: it is none.
+static bool subnet_read(const struct word *w, struct addr_prefix *out)
+{
+	char text[64];
+	const char *what;
+
+	if (w->len >= sizeof(text))
+		return false;
+	memcpy(text, w->text, w->len);
+	text[w->len] = '\0';
+	return addr_parse_prefix(text, out, &what) == 0;
+}
+
+// A word after the type. As in kxdpgun, the first of several letters decides. NULL, or the error.
+static const char *option_read(const struct word *w, struct dns_line *out)
+{
+	bool flags = true;
+
+	for (size_t i = 0; i < w->len; i++)
+		flags = flags && strchr("EeDd", w->text[i]) != NULL;
+	if ((flags && out->edns) || (!flags && out->subnet.addr.len))
+		return "a second word of that kind (one of E and D, and one client subnet)";
+	if (flags) {
+		out->edns = true;
+		out->dnssec_ok = w->text[0] == 'D' || w->text[0] == 'd';
+		return NULL;
+	}
+	return subnet_read(w, &out->subnet) ? NULL
+	                                    : "a word after the type that is not E (EDNS), D (EDNS "
+	                                      "with DO) or a client subnet like 192.0.2.0/24 "
+	                                      "(extra_words: ignore skips it)";
+}
+
+// The words after the name; *at is the end of the last one, or the place of the error.
+static const char *words_read(
+	const struct dns_form *form, const char *line, size_t len, size_t *at, struct dns_line *out)
+{
+	size_t after = *at;
+	struct word type = word_next(line, len, &after), next;
+	size_t second = after;
+	int32_t class, number = dns_type_from_text(type.text, type.len);
+	const char *error = NULL;
+
+	if (type.len == 0)
+		return "no type after the name (like: www.example.com A)";
+	next = word_next(line, len, &second);
+	class = form->two_words ? -1 : dns_class_from_text(type.text, type.len);
+	if (class >= 0 && (number < 0 || dns_type_from_text(next.text, next.len) >= 0)) {
+		out->class = (uint16_t) class;
+		number = dns_type_from_text(next.text, next.len);
+		*at = after;
+		if (next.len == 0)
+			return "no type after the class (like: version.bind CH TXT)";
+		type = next;
+		after = second;
+	}
+	*at = (size_t)(type.text - line);
+	if (number < 0)
+		return "not a type (an IANA mnemonic like A or HTTPS, ANY, or TYPE0 to TYPE65535)";
+	out->type = (uint16_t)number;
+	while (!error && !form->two_words && (next = word_next(line, len, &after)).len > 0) {
+		*at = (size_t)(next.text - line);
+		error = option_read(&next, out);
+	}
+	return error;
+}
+
+bool dns_line_parse(const struct dns_form *form, const char *line, size_t len, struct dns_line *out,
+	struct dns_text_error *e)
+{
+	struct word name;
+	size_t at = 0;
+
+	*out = (struct dns_line){.class = form->class};
 	if (len > 0 && line[len - 1] == '\r')
 		len--;
-	name = blanks_end(line, len, 0);
-	if (name == len || line[name] == ';')
+	name = word_next(line, len, &at);
+	if (name.len == 0)
 		return true;
-	name_end = word_end(line, len, name);
-	type = blanks_end(line, len, name_end);
-	type_end = word_end(line, len, type);
-	if (type == type_end) {
-		e->reason = "no type after the name (like: www.example.com A)";
-		e->at = name_end;
-		return false;
-	}
-	more = blanks_end(line, len, type_end);
-	if (more < len && line[more] != ';') {
-		e->reason = "a third word (only a name and a type, or a comment after ;)";
-		e->at = more;
-		return false;
-	}
-	*out = (struct dns_line){line + name, line + type, name_end - name, type_end - type};
-	return true;
+	e->at = at;
+	e->reason = words_read(form, line, len, &e->at, out);
+	out->name = name.text;
+	out->name_len = name.len;
+	out->edns = out->edns || out->subnet.addr.len;
+	return !e->reason;
 }
 
 // Room for one more query of the longest kind.
@@ -75,7 +151,7 @@ static bool loader_grow(struct dns_loader *l)
 	struct dns_queries *q = l->to;
 	void *p;
 
-	if (l->blob_len + DNS_ENTRY_HEAD + DNS_QUESTION_MAX > l->blob_room) {
+	if (l->blob_len + DNS_ENTRY_MAX > l->blob_room) {
 		l->blob_room = l->blob_room ? l->blob_room * 2 : 1 << 16;
 		p = realloc(q->blob, l->blob_room);
 		if (!p)
@@ -93,36 +169,75 @@ static bool loader_grow(struct dns_loader *l)
 	return true;
 }
 
-void dns_loader_add(struct dns_loader *l, const uint8_t *name, uint32_t len, uint16_t type,
-	uint8_t random_at, uint8_t random_len)
+// RFC 7871 section 6: family, source prefix length, scope 0, and the octets that the prefix covers,
+// with no bit set after it.
+static void subnet_write(struct writer *w, const struct addr_prefix *subnet)
+{
+	uint32_t len = (subnet->bits + 7u) / 8;
+
+	write_be16(w, DNS_CLIENT_SUBNET);
+	write_be16(w, (uint16_t)(4 + len));
+	write_be16(w, subnet->addr.len == 4 ? 1 : 2);
+	write_u8(w, subnet->bits);
+	write_u8(w, 0);
+	for (uint32_t i = 0; i < len; i++) {
+		uint32_t kept = subnet->bits - i * 8 < 8 ? subnet->bits - i * 8 : 8;
+
+		write_u8(w, subnet->addr.bytes[i] & (uint8_t)(0xff00 >> kept));
+	}
+}
+
+// What the line asks for beyond the OPT of all queries, as an OPT of its own. Its length, or 0.
+static uint32_t own_opt_write(const struct dns_form *f, const struct dns_line *line, uint8_t *out)
+{
+	const struct dns_opt *opt = f->opt;
+	bool dnssec = line->dnssec_ok && !(opt->bytes[7] & DNS_DO >> 8);
+	struct writer w = writer_of(out, DNS_OPT_MAX);
+	uint32_t rest = DNS_OPT_HEADER_LEN, len;
+
+	if (!line->edns || (f->every_opt && !dnssec && line->subnet.addr.len == 0))
+		return 0;
+	write_bytes(&w, opt->bytes, DNS_OPT_HEADER_LEN);
+	if (line->subnet.addr.len) {
+		subnet_write(&w, &line->subnet);
+		if (opt->subnet_at)
+			rest = opt->subnet_at + bytes_be16(opt->bytes + opt->subnet_at - 2);
+	}
+	write_bytes(&w, opt->bytes + rest, opt->len - rest);
+	len = (uint32_t)(w.at - out);
+	out[7] |= dnssec ? DNS_DO >> 8 : 0;
+	bytes_put_be16(out + DNS_OPT_HEADER_LEN - 2, (uint16_t)(len - DNS_OPT_HEADER_LEN));
+	return len;
+}
+
+void dns_loader_add(struct dns_loader *l, const struct dns_line *line, const uint8_t *name,
+	uint32_t len, uint8_t random_at, uint8_t random_len)
 {
 	struct dns_queries *q = l->to;
-	uint16_t sum, all = (uint16_t)(len + 4);
+	uint16_t sum, question = (uint16_t)(len + 4);
+	uint32_t own;
 	uint8_t *p;
 
 	if (l->failure)
 		return;
-	if (l->blob_len + DNS_ENTRY_HEAD + DNS_QUESTION_MAX > UINT32_MAX)
+	if (l->blob_len + DNS_ENTRY_MAX > UINT32_MAX)
 		l->failure = -EFBIG;
 	else if (!loader_grow(l))
 		l->failure = -ENOMEM;
 	if (l->failure)
 		return;
 	p = q->blob + l->blob_len;
-	*p++ = random_at;
-	*p++ = random_len;
-	p += sizeof(sum);
-	memcpy(p, &all, sizeof(all));
-	p += sizeof(all);
-	memcpy(p, name, len);
-	p += len;
-	*p++ = (uint8_t)(type >> 8);
-	*p++ = (uint8_t)type;
-	*p++ = 0; // class IN
-	*p++ = 1;
-	sum = ~csum_fold(csum_add(0, p - all, all));
-	memcpy(p - all - sizeof(all) - sizeof(sum), &sum, sizeof(sum));
-	l->blob_len = (uint64_t)(p - q->blob);
+	p[0] = random_at;
+	p[1] = random_len | (line->subnet.addr.len ? DNS_OWN_SUBNET : 0);
+	memcpy(p + 4, &question, sizeof(question));
+	memcpy(p + DNS_ENTRY_HEAD, name, len);
+	bytes_put_be16(p + DNS_ENTRY_HEAD + len, line->type);
+	bytes_put_be16(p + DNS_ENTRY_HEAD + len + 2, line->class);
+	own = own_opt_write(l->form, line, p + DNS_ENTRY_HEAD + question);
+	sum = ~csum_fold(csum_add(0, p + DNS_ENTRY_HEAD, question + own));
+	memcpy(p + 2, &sum, sizeof(sum));
+	l->blob_len += DNS_ENTRY_HEAD + question + own;
+	q->own_opts |= own > 0;
 	q->offsets[++q->count] = (uint32_t)l->blob_len;
 }
 
@@ -148,11 +263,10 @@ static void loader_line(struct dns_loader *l, const char *line, size_t len)
 	struct dns_text_error e;
 	uint8_t name[DNS_NAME_MAX];
 	struct dns_line words;
-	int32_t type;
 	int name_len;
 
 	l->line++;
-	if (!dns_line_split(line, len, &words, &e)) {
+	if (!dns_line_parse(l->form, line, len, &words, &e)) {
 		loader_bad_line(l, line, len, &e);
 		return;
 	}
@@ -164,16 +278,8 @@ static void loader_line(struct dns_loader *l, const char *line, size_t len)
 		loader_bad_line(l, line, len, &e);
 		return;
 	}
-	type = dns_type_from_text(words.type, words.type_len);
-	if (type < 0) {
-		e.reason =
-			"not a type (an IANA mnemonic like A or HTTPS, ANY, or TYPE0 to TYPE65535)";
-		e.at = (size_t)(words.type - line);
-		loader_bad_line(l, line, len, &e);
-		return;
-	}
 	if (l->bad == 0)
-		dns_loader_add(l, name, (uint32_t)name_len, (uint16_t)type, 0, 0);
+		dns_loader_add(l, &words, name, (uint32_t)name_len, 0, 0);
 }
 
 static int loader_finish(struct dns_loader *l, const void *setting)
@@ -197,10 +303,10 @@ static int loader_finish(struct dns_loader *l, const void *setting)
 	return 0;
 }
 
-int dns_queries_load_text(struct dns_queries *q, const char *name, const char *text, size_t len,
-	const void *setting, struct diag *d)
+int dns_queries_load_text(struct dns_queries *q, const struct dns_form *form, const char *name,
+	const char *text, size_t len, const void *setting, struct diag *d)
 {
-	struct dns_loader l = {.to = q, .diag = d, .file = name};
+	struct dns_loader l = {.to = q, .form = form, .diag = d, .file = name};
 
 	while (len) {
 		const char *end = memchr(text, '\n', len);
@@ -222,10 +328,10 @@ static int loader_give(void *to, char *line, size_t len, unsigned number)
 	return l->failure != 0;
 }
 
-int dns_queries_load_file(
-	struct dns_queries *q, const char *path, const void *setting, struct diag *d)
+int dns_queries_load_file(struct dns_queries *q, const struct dns_form *form, const char *path,
+	const void *setting, struct diag *d)
 {
-	struct dns_loader l = {.to = q, .diag = d, .file = path};
+	struct dns_loader l = {.to = q, .form = form, .diag = d, .file = path};
 	int ret = input_lines(path, setting, loader_give, &l, d);
 
 	if (ret == 0 || l.bad)

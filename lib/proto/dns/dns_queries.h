@@ -8,12 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/addr.h"
 #include "base/diag.h"
 #include "base/field.h"
 
 #define DNS_NAME_MAX      255 // octets of wire form, root included
 #define DNS_QUESTION_MAX  (DNS_NAME_MAX + 4)
 #define DNS_RANDOM_UNIQUE 12 // characters of {random:N} that come from the permutation, 5 bits each
+#define DNS_RANDOM_MAX    63 // characters of {random:N}
+
+#define DNS_OPT_HEADER_LEN    11
+#define DNS_OPTIONS_MAX       1024 // of all EDNS options of a query, without the server cookie
+#define DNS_OPT_MAX           (DNS_OPT_HEADER_LEN + DNS_OPTIONS_MAX)
+#define DNS_COOKIE_CLIENT_LEN 8
 
 struct dns_text_error {
 	const char *reason; // static text
@@ -28,20 +35,44 @@ int dns_name_from_text(const char *text, size_t len, uint8_t *wire, struct dns_t
 // IANA mnemonic in any case, ANY, or TYPEnnn (RFC 3597); -1: none of them.
 int32_t dns_type_from_text(const char *text, size_t len);
 
+// IN, CH, HS, NONE or ANY in any case, or CLASSnnn (RFC 3597); -1: none of them.
+int32_t dns_class_from_text(const char *text, size_t len);
+
+// An OPT record (RFC 6891). A client subnet is its first option, a cookie its last one.
+struct dns_opt {
+	uint16_t len;       // 0: none
+	uint16_t subnet_at; // of the option's data, to be drawn per query; 0: none
+	uint16_t cookie_at; // of the client cookie; 0: none
+	uint8_t bytes[DNS_OPT_MAX];
+};
+
 // Per query in blob: offset of the random characters in the name and their number (0: none), one
-// byte each; sum and length of the rest, 16 bits each in memory order, the sum folded; then QNAME,
-// QTYPE, QCLASS.
+// byte each; sum and length of the question, 16 bits each in memory order; then QNAME, QTYPE,
+// QCLASS, and the query's own OPT record, if it has one. The sum is that of all that follows it but
+// the length, folded. The number also has DNS_OWN_SUBNET: the OPT has a client subnet of its own.
 #define DNS_ENTRY_HEAD 6
+#define DNS_ENTRY_MAX  (DNS_ENTRY_HEAD + DNS_QUESTION_MAX + DNS_OPT_MAX)
+#define DNS_OWN_SUBNET 0x80
 
 struct dns_queries {
 	uint8_t *blob;
 	uint32_t *offsets; // count + 1
 	uint32_t count;
 	uint32_t random_lens; // bit n: some query has n unique random characters
+	bool own_opts;        // some query has an OPT of its own
+};
+
+// How a list of queries is read.
+struct dns_form {
+	uint16_t class;            // of lines that name none
+	bool two_words;            // ignore all words after the first two
+	bool every_opt;            // queries without words for EDNS have opt too
+	const struct dns_opt *opt; // what the lines' own OPT records are made of
 };
 
 struct dns_loader {
 	struct dns_queries *to;
+	const struct dns_form *form;
 	struct diag *diag;
 	uint64_t blob_len, blob_room;
 	uint32_t offsets_room;
@@ -55,27 +86,34 @@ struct dns_loader {
 // All loaders: 0, or -errno with the reasons in d. The queries are to be freed either way.
 // A query file in dnsperf's format. setting: the memory that names it, for errors about the file as
 // a whole.
-int dns_queries_load_file(
-	struct dns_queries *q, const char *path, const void *setting, struct diag *d);
-// The same from memory; name stands for the file in errors.
-int dns_queries_load_text(struct dns_queries *q, const char *name, const char *text, size_t len,
+int dns_queries_load_file(struct dns_queries *q, const struct dns_form *form, const char *path,
 	const void *setting, struct diag *d);
-// "name type" lines (const char *) with {0-999}, {000-999} and {random:N}.
-int dns_queries_load_names(struct dns_queries *q, const struct field_list *names, struct diag *d);
+// The same from memory; name stands for the file in errors.
+int dns_queries_load_text(struct dns_queries *q, const struct dns_form *form, const char *name,
+	const char *text, size_t len, const void *setting, struct diag *d);
+// Lines (const char *) with {0-999}, {000-999} and {random:N} in their names.
+int dns_queries_load_names(struct dns_queries *q, const struct dns_form *form,
+	const struct field_list *names, struct diag *d);
 void dns_queries_free(struct dns_queries *q);
 
-// Append one query; an error is sticky in l->failure. name is copied, random_at and random_len as
-// in the blob.
-void dns_loader_add(struct dns_loader *l, const uint8_t *name, uint32_t len, uint16_t type,
-	uint8_t random_at, uint8_t random_len);
-
-// The words of "name type ...": true and both set, or false with *e set. Blank lines and comments:
-// name_len 0.
+// "name [class] type [E|D] [client subnet]", and a comment after ; .
 struct dns_line {
-	const char *name, *type;
-	size_t name_len, type_len;
+	const char *name;
+	size_t name_len; // 0: a blank line or a comment
+	uint16_t type, class;
+	bool edns;                 // an OPT record, as one of the next two needs it too
+	bool dnssec_ok;            // D
+	struct addr_prefix subnet; // addr.len 0: none
 };
-bool dns_line_split(const char *line, size_t len, struct dns_line *out, struct dns_text_error *e);
+
+// true, or false with *e set.
+bool dns_line_parse(const struct dns_form *form, const char *line, size_t len, struct dns_line *out,
+	struct dns_text_error *e);
+
+// Append one query; an error is sticky in l->failure. name is in wire form and copied, random_at
+// and random_len as in the blob.
+void dns_loader_add(struct dns_loader *l, const struct dns_line *line, const uint8_t *name,
+	uint32_t len, uint8_t random_at, uint8_t random_len);
 
 // Walker's alias table: column i keeps i for a fraction below keep, else gives other.
 struct dns_alias {

@@ -12,6 +12,7 @@
 #define DNS_TYPE_BUCKETS 4
 
 enum dns_order { DNS_SEQUENTIAL, DNS_RANDOM, DNS_ZIPF };
+enum dns_words { DNS_WORDS_OPTIONS, DNS_WORDS_IGNORED };
 enum dns_cookies { DNS_COOKIES_NONE, DNS_COOKIES_CLIENT, DNS_COOKIES_FULL };
 
 struct dns_option_settings {
@@ -37,6 +38,8 @@ struct dns_expect_settings {
 struct dns_settings {
 	const char *queries;
 	struct field_list names; // const char *
+	int32_t class;           // IN, CH, HS, ANY
+	int32_t extra_words;     // enum dns_words
 	int32_t order;
 	double zipf_exponent;
 	bool rd, cd, ad;

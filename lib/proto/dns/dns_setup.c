@@ -17,7 +17,6 @@
 #define RD           0x01 // of byte 2 of the header
 #define AD           0x20 // of byte 3
 #define CD           0x10
-#define DO           0x8000
 #define NS_PER_S     1000000000u
 // NSID, client subnet of IPv6 and client cookie: the options that this file can add to the user's.
 #define OWN_OPTIONS (4 + 4 + 4 + 16 + 4 + DNS_COOKIE_CLIENT_LEN)
@@ -70,19 +69,6 @@ void dns_check(const void *settings, struct diag *d)
 		check_edns(s->edns, d);
 }
 
-static int load_queries(struct dns_plan *p, const struct dns_settings *s, struct diag *d)
-{
-	struct arena *a;
-	int ret;
-
-	if (!s->queries)
-		return dns_queries_load_names(&p->queries, &s->names, d);
-	a = arena_new();
-	ret = dns_queries_load_file(&p->queries, diag_path(d, &s->queries, a), &s->queries, d);
-	arena_free(a);
-	return ret;
-}
-
 // The network to send: the configured prefix is fixed, the bits after it are drawn for each query.
 static void build_subnet(struct dns_plan *p, const struct addr_prefix *subnet, uint32_t bits)
 {
@@ -109,7 +95,7 @@ static void write_subnet(struct dns_plan *p, struct writer *w, const struct dns_
 	build_subnet(p, &s->client_subnet, bits);
 	write_be16(w, DNS_CLIENT_SUBNET);
 	write_be16(w, 4 + p->subnet_len);
-	p->subnet_at = (uint16_t)(w->at - p->opt);
+	p->opt.subnet_at = (uint16_t)(w->at - p->opt.bytes);
 	write_be16(w, s->client_subnet.addr.len == 4 ? 1 : 2);
 	write_u8(w, (uint8_t)bits);
 	write_u8(w, 0);
@@ -120,12 +106,12 @@ static void write_options(struct dns_plan *p, struct writer *w, const struct dns
 {
 	const struct dns_option_settings *options = s->options.items;
 
+	if (s->client_subnet.addr.len)
+		write_subnet(p, w, s);
 	if (s->nsid) {
 		write_be16(w, DNS_NSID);
 		write_be16(w, 0);
 	}
-	if (s->client_subnet.addr.len)
-		write_subnet(p, w, s);
 	for (uint32_t i = 0; i < s->options.count; i++) {
 		write_be16(w, (uint16_t)options[i].code);
 		write_be16(w, (uint16_t)options[i].hex.len);
@@ -136,46 +122,67 @@ static void write_options(struct dns_plan *p, struct writer *w, const struct dns
 		return;
 	write_be16(w, DNS_COOKIE); // the last one: the server cookie is appended to it
 	write_be16(w, DNS_COOKIE_CLIENT_LEN);
-	p->cookie_at = (uint16_t)(w->at - p->opt);
+	p->opt.cookie_at = (uint16_t)(w->at - p->opt.bytes);
 	write_space(w, DNS_COOKIE_CLIENT_LEN);
 }
 
 // RFC 6891 section 6.1.2.
 static void build_opt(struct dns_plan *p, const struct dns_edns_settings *s)
 {
-	struct writer w = writer_of(p->opt, sizeof(p->opt));
+	struct dns_opt *opt = &p->opt;
+	struct writer w = writer_of(opt->bytes, sizeof(opt->bytes));
 
 	write_u8(&w, 0);
 	write_be16(&w, DNS_OPT);
 	write_be16(&w, (uint16_t)s->size);
 	write_u8(&w, 0); // upper bits of the RCODE
 	write_u8(&w, (uint8_t)s->version);
-	write_be16(&w, s->dnssec_ok ? DO : 0);
+	write_be16(&w, s->dnssec_ok ? DNS_DO : 0);
 	write_be16(&w, 0); // RDLENGTH, below
 	write_options(p, &w, s);
-	p->opt_len = (uint16_t)(w.at - p->opt);
+	opt->len = (uint16_t)(w.at - opt->bytes);
 	bytes_put_be16(
-		p->opt + DNS_OPT_HEADER_LEN - 2, (uint16_t)(p->opt_len - DNS_OPT_HEADER_LEN));
-	p->has_opt = true;
-	p->max_reply = (uint16_t)s->size;
+		opt->bytes + DNS_OPT_HEADER_LEN - 2, (uint16_t)(opt->len - DNS_OPT_HEADER_LEN));
+	p->max_own_reply = (uint16_t)s->size;
+}
+
+static int load_queries(
+	struct dns_plan *p, const struct dns_settings *s, bool every_opt, struct diag *d)
+{
+	static const uint16_t classes[] = {1, 3, 4, 255}; // of the setting
+	const struct dns_form form = {.class = classes[s->class],
+		.two_words = s->extra_words == DNS_WORDS_IGNORED,
+		.every_opt = every_opt,
+		.opt = &p->opt};
+	struct arena *a;
+	int ret;
+
+	if (!s->queries)
+		return dns_queries_load_names(&p->queries, &form, &s->names, d);
+	a = arena_new();
+	ret = dns_queries_load_file(
+		&p->queries, &form, diag_path(d, &s->queries, a), &s->queries, d);
+	arena_free(a);
+	return ret;
 }
 
 static void build_header(struct dns_plan *p, const struct dns_settings *s)
 {
 	p->header[2] = s->rd ? RD : 0;
 	p->header[3] = (s->ad ? AD : 0) | (s->cd ? CD : 0);
-	p->header[5] = 1;           // QDCOUNT
-	p->header[11] = p->has_opt; // ARCOUNT
+	p->header[5] = 1;               // QDCOUNT
+	p->header[11] = p->opt.len > 0; // ARCOUNT
 }
 
 // An odd offset swaps the bytes of a sum.
 static void build_sums(struct dns_plan *p)
 {
 	uint64_t header = csum_add(0, p->header, DNS_HEADER_LEN);
-	uint16_t opt = ~csum_fold(csum_add(0, p->opt, p->opt_len));
+	uint16_t opt = ~csum_fold(csum_add(0, p->opt.bytes, p->opt.len));
 
-	p->fixed = !p->varies && !p->subnet_at && !p->cookie_at;
+	p->fixed = !p->varies && !p->opt.subnet_at && !p->opt.cookie_at;
 	p->plain = p->fixed && (p->expected_rcodes >> DNS_NOERROR & 1);
+	p->own_sum = (uint32_t)header + csum_be16(p->opt.len == 0); // ARCOUNT 1
 	p->sums[0] = (uint32_t)header + opt;
 	p->sums[1] = (uint32_t)header + (uint16_t)(opt << 8 | opt >> 8);
 }
@@ -207,24 +214,27 @@ static int build_order(struct dns_plan *p, const struct dns_settings *s, uint64_
 uint32_t dns_longest(const void *shared)
 {
 	const struct dns_plan *p = shared;
-	uint32_t question = 0;
+	uint32_t longest = 0;
 
 	for (uint32_t i = 0; i < p->queries.count; i++) {
-		uint32_t len = p->queries.offsets[i + 1] - p->queries.offsets[i] - DNS_ENTRY_HEAD;
+		const uint8_t *entry = p->queries.blob + p->queries.offsets[i];
+		uint32_t all = p->queries.offsets[i + 1] - p->queries.offsets[i] - DNS_ENTRY_HEAD;
+		uint16_t question;
 
-		question = len > question ? len : question;
+		memcpy(&question, entry + 4, sizeof(question));
+		all += all == question ? p->opt.len : 0;
+		longest = all > longest ? all : longest;
 	}
-	return DNS_HEADER_LEN + question + p->opt_len +
+	return DNS_HEADER_LEN + longest +
 	       (p->cookies == DNS_COOKIES_FULL ? DNS_COOKIE_SERVER_MAX : 0);
 }
 
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d)
 {
 	const struct dns_settings *s = settings;
-	// Cookies need an OPT record, also without `edns`.
+	// Without `edns`, for cookies and for lines that ask for an OPT record.
 	static const struct dns_edns_settings edns_default = {.size = DEFAULT_SIZE};
-	const struct dns_edns_settings *edns =
-		s->edns || s->cookies == DNS_COOKIES_NONE ? s->edns : &edns_default;
+	bool every_opt = s->edns || s->cookies != DNS_COOKIES_NONE;
 	struct dns_plan *p = calloc(1, sizeof(*p));
 
 	if (!p)
@@ -233,15 +243,16 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 	p->order = (enum dns_order)s->order;
 	p->cookies = (enum dns_cookies)s->cookies;
 	p->case_0x20 = s->case_0x20;
-	p->max_reply = PLAIN_SIZE;
-	if (edns)
-		build_opt(p, edns);
-	build_header(p, s);
+	build_opt(p, s->edns ? s->edns : &edns_default);
 	build_expect(p, s->expect);
-	if (load_queries(p, s, d) < 0 || build_order(p, s, env->seed) < 0) {
+	if (load_queries(p, s, every_opt, d) < 0 || build_order(p, s, env->seed) < 0) {
 		dns_teardown(p);
 		return NULL;
 	}
+	if (!every_opt)
+		p->opt = (struct dns_opt){0};
+	p->max_reply = every_opt ? p->max_own_reply : PLAIN_SIZE;
+	build_header(p, s);
 	p->varies = p->case_0x20 || p->queries.random_lens;
 	build_sums(p);
 	return p;

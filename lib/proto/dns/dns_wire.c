@@ -24,8 +24,16 @@ struct dns_query {
 	uint64_t number;     // of the transaction over all workers
 	const uint8_t *wire; // QNAME, QTYPE, QCLASS
 	uint32_t len;
+	uint32_t own_len; // of an OPT of its own behind wire; 0: it has that of all
 	uint8_t random_at, random_len;
-	uint16_t sum; // of wire
+	bool own_subnet;
+	uint16_t sum; // of wire, and of its own OPT
+};
+
+// The OPT record of one query. len 0: none.
+struct opt {
+	const uint8_t *bytes;
+	uint32_t len;
 };
 
 static inline uint64_t number_of(const struct dns_worker *w, const struct proto_txn *t)
@@ -54,14 +62,23 @@ static inline uint32_t query_index(
 static inline struct dns_query query_at(const struct dns_queries *queries, uint32_t i)
 {
 	const uint8_t *entry = queries->blob + queries->offsets[i];
-	struct dns_query q = {
-		.wire = entry + DNS_ENTRY_HEAD, .random_at = entry[0], .random_len = entry[1]};
+	struct dns_query q = {.wire = entry + DNS_ENTRY_HEAD,
+		.random_at = entry[0],
+		.random_len = entry[1] & DNS_RANDOM_MAX,
+		.own_subnet = entry[1] & DNS_OWN_SUBNET};
 	uint16_t len;
 
 	memcpy(&q.sum, entry + 2, sizeof(q.sum));
 	memcpy(&len, entry + 4, sizeof(len));
 	q.len = len;
+	q.own_len = queries->offsets[i + 1] - queries->offsets[i] - DNS_ENTRY_HEAD - q.len;
 	return q;
+}
+
+static inline struct opt opt_of(const struct dns_plan *p, const struct dns_query *q)
+{
+	return q->own_len ? (struct opt){q->wire + q->len, q->own_len}
+	                  : (struct opt){p->opt.bytes, p->opt.len};
 }
 
 // The index is kept in t->user; a transaction that has ended has no slot that keeps it.
@@ -149,19 +166,19 @@ static inline uint64_t client_cookie(const struct dns_worker *w, const struct pr
 }
 
 static void opt_write(const struct dns_plan *p, const struct dns_worker *w,
-	const struct proto_txn *t, const struct dns_query *q, uint8_t *out)
+	const struct proto_txn *t, const struct dns_query *q, const struct opt *opt, uint8_t *out)
 {
-	memcpy(out, p->opt, p->opt_len);
-	if (p->subnet_at) {
+	memcpy(out, opt->bytes, opt->len);
+	if (p->opt.subnet_at && !q->own_subnet) {
 		uint64_t subnet[2];
 
 		subnet_draw(p, w, q, subnet);
-		memcpy(out + p->subnet_at + 4, subnet, p->subnet_len);
+		memcpy(out + p->opt.subnet_at + 4, subnet, p->subnet_len);
 	}
-	if (p->cookie_at) {
+	if (p->opt.cookie_at) {
 		uint64_t cookie = client_cookie(w, t);
 
-		memcpy(out + p->cookie_at, &cookie, DNS_COOKIE_CLIENT_LEN);
+		memcpy(out + opt->len - DNS_COOKIE_CLIENT_LEN, &cookie, DNS_COOKIE_CLIENT_LEN);
 	}
 }
 
@@ -171,11 +188,11 @@ static void be16_add(uint8_t *at, uint32_t n)
 }
 
 // Append the server part to the cookie option, which is the last one of opt.
-static void cookie_append(const struct dns_plan *p, const struct dns_cookie *c, uint8_t *opt)
+static void cookie_append(const struct dns_cookie *c, uint8_t *opt, uint32_t len)
 {
-	memcpy(opt + p->opt_len, c->bytes, c->len);
+	memcpy(opt + len, c->bytes, c->len);
 	be16_add(opt + DNS_OPT_HEADER_LEN - 2, c->len);
-	be16_add(opt + p->cookie_at - 2, c->len);
+	be16_add(opt + len - DNS_COOKIE_CLIENT_LEN - 2, c->len);
 }
 
 // Where the server cookie of the transaction's client is kept, or NULL.
@@ -194,18 +211,20 @@ static __attribute__((noinline)) uint32_t request_varied(
 	struct dns_counters *n = ctx->counters;
 	struct dns_query q = query_of(p, w, t);
 	const struct dns_cookie *cookie = cookie_slot(p, w, t);
-	uint32_t opt = DNS_HEADER_LEN + q.len;
-	uint32_t len = opt + p->opt_len + (cookie ? cookie->len : 0);
+	const struct opt opt = opt_of(p, &q);
+	uint8_t *opt_at = buf + DNS_HEADER_LEN + q.len;
+	uint32_t len = DNS_HEADER_LEN + q.len + opt.len + (cookie ? cookie->len : 0);
 
 	if (len > room)
 		return 0;
 	memcpy(buf, p->header, DNS_HEADER_LEN);
 	bytes_put_be16(buf, (uint16_t)t->key);
+	buf[11] = opt.len > 0; // ARCOUNT
 	question_write(p, w, t, &q, buf + DNS_HEADER_LEN);
-	if (p->has_opt)
-		opt_write(p, w, t, &q, buf + opt);
+	if (opt.len)
+		opt_write(p, w, t, &q, &opt, opt_at);
 	if (cookie && cookie->len)
-		cookie_append(p, cookie, buf + opt);
+		cookie_append(cookie, opt_at, opt.len);
 	n->request_bytes += len;
 	return len;
 }
@@ -218,7 +237,27 @@ struct fixed {
 	const uint8_t *opt;
 	uint32_t opt_len, room;
 	uint32_t sums[2];
+	uint32_t own_sum; // of the header before an OPT that is the query's own
 };
+
+// A query with an OPT of its own, which stands behind the question as on the wire.
+static void request_own(const struct fixed *f, const struct proto_txn *t, const struct dns_query *q,
+	struct proto_out *out)
+{
+	uint16_t id = csum_be16((uint16_t)t->key);
+	uint32_t len = DNS_HEADER_LEN + q->len + q->own_len;
+	uint8_t *buf = out->buf;
+
+	out->len = 0;
+	if (len > f->room)
+		return;
+	memcpy(buf, f->header, DNS_HEADER_LEN);
+	memcpy(buf, &id, sizeof(id));
+	buf[11] = 1; // ARCOUNT
+	memcpy(buf + DNS_HEADER_LEN, q->wire, q->len + q->own_len);
+	out->sum = f->own_sum + id + (uint32_t)q->sum;
+	out->len = len;
+}
 
 static inline void request_fixed(
 	const struct fixed *f, const struct proto_txn *t, struct proto_out *out)
@@ -227,6 +266,11 @@ static inline void request_fixed(
 	struct dns_query q = query_at(&f->queries, t->user);
 	uint32_t len = DNS_HEADER_LEN + q.len + f->opt_len;
 	uint8_t *buf = out->buf;
+
+	if (__builtin_expect(f->queries.own_opts && q.own_len, 0)) {
+		request_own(f, t, &q, out);
+		return;
+	}
 
 	out->len = 0;
 	if (len > f->room)
@@ -265,10 +309,11 @@ static inline uint64_t requests_fixed(const struct dns_plan *p, struct proto_txn
 	struct proto_out *out, uint32_t n, uint32_t room)
 {
 	struct fixed f = {.queries = p->queries,
-		.opt = p->opt,
-		.opt_len = p->opt_len,
+		.opt = p->opt.bytes,
+		.opt_len = p->opt.len,
 		.room = room,
-		.sums = {p->sums[0], p->sums[1]}};
+		.sums = {p->sums[0], p->sums[1]},
+		.own_sum = p->own_sum};
 	uint64_t bytes = 0;
 
 	memcpy(f.header, p->header, sizeof(f.header));
@@ -388,9 +433,14 @@ static bool cookie_is_ours(
 static bool subnet_is_ours(const struct dns_plan *p, const struct dns_worker *w,
 	const struct dns_query *q, const struct dns_message *m)
 {
+	const uint8_t *own = q->wire + q->len + DNS_OPT_HEADER_LEN + 4; // the first option's data
 	uint64_t ours[2];
 
-	if (m->subnet_len != p->subnet_len + 4u || memcmp(m->subnet, p->opt + p->subnet_at, 3) != 0)
+	if (q->own_subnet)
+		return m->subnet_len == bytes_be16(own - 2) && memcmp(m->subnet, own, 3) == 0 &&
+		       memcmp(m->subnet + 4, own + 4, m->subnet_len - 4u) == 0;
+	if (m->subnet_len != p->subnet_len + 4u ||
+		memcmp(m->subnet, p->opt.bytes + p->opt.subnet_at, 3) != 0)
 		return false;
 	subnet_draw(p, w, q, ours);
 	return memcmp(m->subnet + 4, ours, p->subnet_len) == 0;
@@ -403,11 +453,12 @@ static bool options_check(struct proto_ctx *ctx, const struct proto_txn *t,
 	const struct dns_plan *p = ctx->shared;
 	struct dns_counters *n = ctx->counters;
 
-	if (m->cookie && p->cookie_at && !cookie_is_ours(ctx->own, t, m)) {
+	if (m->cookie && p->opt.cookie_at && !cookie_is_ours(ctx->own, t, m)) {
 		n->cookie_bad++;
 		return false;
 	}
-	if (m->subnet && p->subnet_at && !subnet_is_ours(p, ctx->own, q, m)) {
+	if (m->subnet && (p->opt.subnet_at || q->own_subnet) &&
+		!subnet_is_ours(p, ctx->own, q, m)) {
 		n->client_subnet_bad++;
 		return false;
 	}
@@ -438,9 +489,11 @@ static inline uint32_t size_bucket(uint32_t len)
 	return (len > 128) + (len > 256) + (len > 512) + (len > 1232) + (len > 1452) + (len > 4096);
 }
 
-static void reply_count(struct dns_counters *n, const struct dns_plan *p, const uint8_t *buf,
-	uint32_t len, const struct dns_message *m, uint32_t rcode)
+static void reply_count(struct dns_counters *n, const struct dns_plan *p, const struct dns_query *q,
+	const uint8_t *buf, uint32_t len, const struct dns_message *m, uint32_t rcode)
 {
+	bool asked_edns = q->own_len || p->opt.len;
+
 	n->reply_bytes += len;
 	n->rcode[rcode]++;
 	n->reply_size[size_bucket(len)]++;
@@ -449,8 +502,8 @@ static void reply_count(struct dns_counters *n, const struct dns_plan *p, const 
 	n->ad += (buf[3] & AD) != 0;
 	n->empty += rcode == DNS_NOERROR && m->answers == 0;
 	n->no_question += buf[5] == 0;
-	n->edns_refused += p->has_opt && (!m->has_opt || rcode == DNS_FORMERR);
-	n->oversize += len > p->max_reply;
+	n->edns_refused += asked_edns && (!m->has_opt || rcode == DNS_FORMERR);
+	n->oversize += len > (q->own_len ? p->max_own_reply : p->max_reply);
 	n->trailing += m->left != 0;
 	n->nsid += m->nsid_len != 0;
 }
@@ -506,7 +559,7 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 
 	rcode = (uint32_t)m.ext_rcode << 4 | (buf[3] & RCODE);
 	rcode = rcode < DNS_RCODE_OTHER ? rcode : DNS_RCODE_OTHER;
-	reply_count(n, p, buf, len, &m, rcode);
+	reply_count(n, p, &q, buf, len, &m, rcode);
 	if (slot)
 		learnt = cookie_learn(n, slot, &m);
 	if (rcode == DNS_BADCOOKIE && slot)
@@ -517,13 +570,13 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 // What the usual replies are compared with; a copy of the plan's.
 struct usual {
 	struct dns_queries queries;
-	uint32_t max_reply, min_answers, has_opt;
+	uint32_t max_reply, max_own_reply, min_answers, has_opt;
 };
 
 // From offset `at` to the end of the message: records of the name in the question, and an OPT
 // without options if one was sent.
 static inline bool records_are_plain(
-	const struct usual *u, const uint8_t *buf, uint32_t len, uint32_t at)
+	const uint8_t *buf, uint32_t len, uint32_t at, uint32_t has_opt)
 {
 	uint32_t records = bytes_be16(buf + 6) + bytes_be16(buf + 8);
 
@@ -532,9 +585,9 @@ static inline bool records_are_plain(
 			return false;
 		at += 12 + bytes_be16(buf + at + 10);
 	}
-	if (bytes_be16(buf + 10) != u->has_opt)
+	if (bytes_be16(buf + 10) != has_opt)
 		return false;
-	if (!u->has_opt)
+	if (!has_opt)
 		return at == len;
 	return at + DNS_OPT_HEADER_LEN == len && buf[at] == 0 &&
 	       bytes_be16(buf + at + 1) == DNS_OPT && buf[at + 5] == 0 &&
@@ -542,29 +595,38 @@ static inline bool records_are_plain(
 }
 
 // The usual reply to a plain query that is not over: our question, NOERROR, nothing special. It
-// passes every check of reply_judge, which takes all other replies.
-static inline bool reply_is_plain(
-	const struct usual *u, const struct proto_txn *t, const uint8_t *buf, uint32_t len)
+// passes every check of reply_judge, which takes all other replies. own: its query may have an OPT
+// of its own.
+static inline bool reply_is_plain(const struct usual *u, const struct proto_txn *t,
+	const uint8_t *buf, uint32_t len, const bool own)
 {
 	// ID, flags, QDCOUNT.
 	const uint64_t due = (uint64_t)t->key << 48 | (uint64_t)QR << 40 | 1 << 16;
 	const uint64_t matters =
 		~0ull << 48 | (uint64_t)((QR | OPCODE | TC) << 8 | AD | RCODE) << 32 | 0xffff0000u;
+	uint32_t has_opt = u->has_opt;
 	struct dns_query q;
 
-	if (len < DNS_HEADER_LEN || len > u->max_reply ||
+	if (len < DNS_HEADER_LEN || (!own && len > u->max_reply) ||
 		((bytes_be64(buf) ^ due) & matters) != 0 || bytes_be16(buf + 6) < u->min_answers)
 		return false;
 	q = query_at(&u->queries, t->user);
+	if (own) {
+		has_opt |= q.own_len > 0;
+		if (len > (q.own_len ? u->max_own_reply : u->max_reply))
+			return false;
+	}
 	return len >= DNS_HEADER_LEN + q.len && bytes_equal(buf + DNS_HEADER_LEN, q.wire, q.len) &&
-	       records_are_plain(u, buf, len, DNS_HEADER_LEN + q.len);
+	       records_are_plain(buf, len, DNS_HEADER_LEN + q.len, has_opt);
 }
 
-void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *const *t, const struct proto_message *in,
-	enum proto_verdict *verdicts, uint32_t n)
+static inline __attribute__((always_inline)) void replies_judge(struct proto_ctx *ctx,
+	struct proto_txn *const *t, const struct proto_message *in, enum proto_verdict *verdicts,
+	uint32_t n, const bool own)
 {
 	const struct dns_plan *p = ctx->shared;
-	const struct usual u = {p->queries, p->max_reply, p->min_answers, p->has_opt};
+	const struct usual u = {
+		p->queries, p->max_reply, p->max_own_reply, p->min_answers, p->opt.len > 0};
 	struct dns_counters *counters = ctx->counters;
 	uint64_t plain = 0, bytes = 0, aa = 0, empty = 0, small = 0;
 	const bool is_plain = p->plain;
@@ -573,7 +635,7 @@ void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *const *t, const struct
 		const uint8_t *buf = in[i].buf;
 		uint32_t len = in[i].len;
 
-		if (__builtin_expect(!is_plain || !reply_is_plain(&u, t[i], buf, len), 0)) {
+		if (__builtin_expect(!is_plain || !reply_is_plain(&u, t[i], buf, len, own), 0)) {
 			verdicts[i] = reply_judge(ctx, t[i], buf, len);
 			continue;
 		}
@@ -592,6 +654,17 @@ void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *const *t, const struct
 	counters->reply_bytes += bytes;
 	counters->aa += aa;
 	counters->empty += empty;
+}
+
+void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *const *t, const struct proto_message *in,
+	enum proto_verdict *verdicts, uint32_t n)
+{
+	const struct dns_plan *p = ctx->shared;
+
+	if (p->queries.own_opts)
+		replies_judge(ctx, t, in, verdicts, n, true);
+	else
+		replies_judge(ctx, t, in, verdicts, n, false);
 }
 
 enum proto_verdict dns_reply(

@@ -33,6 +33,11 @@ struct dns_fixture {
 	uint32_t reply_len;
 };
 
+// As of `edns: {}`, for lines that ask for an OPT record.
+static const struct dns_opt fixture_plain_opt = {
+	.len = DNS_OPT_HEADER_LEN, .bytes = "\0\0\x29\x04\xd0\0\0\0\0\0"};
+static const struct dns_form fixture_form = {.class = 1, .opt = &fixture_plain_opt};
+
 static inline struct dns_fixture *fixture_new(const char *name)
 {
 	struct dns_fixture *f = calloc(1, sizeof(*f));

@@ -101,7 +101,22 @@ static void other_types_and_classes_get_an_empty_answer(void **state)
 	memcpy(query, QUERY("\1"), 33);
 	query[32] = 3;
 	assert_int_equal(answer(r, query, 33), 33);
+	memcpy(query, QUERY("\x10"), 33);
+	query[32] = 4;
+	assert_int_equal(answer(r, query, 33), 33);
 	assert_int_equal(r->n.type[3], 1);
+	responder_end(r);
+}
+
+static void texts_of_class_chaos_are_answered_in_it(void **state)
+{
+	struct responder *r = responder_new(0);
+	uint8_t query[33];
+
+	memcpy(query, QUERY("\x10"), 33);
+	query[32] = 3;
+	assert_int_equal(answer(r, query, 33), 53);
+	assert_memory_equal(r->out + 33, "\xc0\x0c\0\x10\0\3\0\0\0\x3c\0\x08\7ddiperf", 20);
 	responder_end(r);
 }
 
@@ -322,6 +337,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_aaaa_and_txt_get_one_record_each),
 		cmocka_unit_test(other_types_and_classes_get_an_empty_answer),
+		cmocka_unit_test(texts_of_class_chaos_are_answered_in_it),
 		cmocka_unit_test(the_rcode_is_as_set),
 		cmocka_unit_test(rd_and_cd_are_copied_and_ad_is_not),
 		cmocka_unit_test(edns_is_answered_with_edns_and_do_copied),

@@ -18,7 +18,7 @@ static struct loaded load(const char *line)
 	struct loaded l = {.d = diag_new()};
 	struct field_list names = {&line, 1};
 
-	l.ret = dns_queries_load_names(&l.q, &names, l.d);
+	l.ret = dns_queries_load_names(&l.q, &fixture_form, &names, l.d);
 	return l;
 }
 
@@ -170,6 +170,8 @@ static void what_is_no_line_is_refused(void **state)
 	assert_refused("; comment", "no name");
 	assert_refused("www.example.com", "no type");
 	assert_refused("www.example.com AAA", "not a type");
+	assert_refused("www.example.com CH", "no type after the class");
+	assert_refused("www.example.com A X", "a word after the type");
 	assert_refused("www..com A", "empty label");
 }
 
@@ -201,7 +203,7 @@ static void every_bad_line_is_told(void **state)
 	struct dns_queries q = {0};
 	struct diag *d = diag_new();
 
-	assert_int_equal(dns_queries_load_names(&q, &names, d), -EINVAL);
+	assert_int_equal(dns_queries_load_names(&q, &fixture_form, &names, d), -EINVAL);
 	assert_int_equal(diag_count(d), 2);
 	assert_diag_has(d, "\"b\": no type");
 	dns_queries_free(&q);

@@ -17,7 +17,7 @@ static struct loaded load(const char *text)
 {
 	struct loaded l = {.d = diag_new()};
 
-	l.ret = dns_queries_load_text(&l.q, "q.txt", text, strlen(text), NULL, l.d);
+	l.ret = dns_queries_load_text(&l.q, &fixture_form, "q.txt", text, strlen(text), NULL, l.d);
 	return l;
 }
 
@@ -93,17 +93,102 @@ static void bad_lines_are_told_with_line_and_column(void **state)
 	unload(&l);
 }
 
-static void a_third_word_is_refused_but_for_a_comment(void **state)
+static void a_word_after_the_type_is_known_or_refused(void **state)
 {
-	struct loaded l =
-		load("ok A ; the first\nok A;x\nok A \nwww A 10.0.0.1\nwww IN A\nb A\t;\n");
+	struct loaded l = load("ok A ; the first\nok A;x\nok A \nwww A 10.0.0.1\nwww A EX\nb A\t;\n"
+			       "ok A E\nok A ED\nok A d ; D\nok A 10.0.0.0/8 D\n"
+			       "www A E D\nwww A 10.0.0.0/8 E ::/0\nwww A 10.0.0.0/33\nok A E;\n");
 
 	assert_int_equal(l.ret, -EINVAL);
-	assert_int_equal(diag_count(l.d), 3);
+	assert_int_equal(diag_count(l.d), 7);
 	assert_diag_has(l.d, "q.txt:2:4: not a type");
-	assert_diag_has(l.d, "q.txt:4:7: a third word (only a name and a type, or a comment");
-	assert_diag_has(l.d, "q.txt:5:8: a third word");
+	assert_diag_has(l.d, "q.txt:4:7: a word after the type that is not E (EDNS), D (EDNS with "
+			     "DO) or a client subnet like 192.0.2.0/24 (extra_words: ignore skips "
+			     "it): \"www A 10.0.0.1\"");
+	assert_diag_has(l.d, "q.txt:5:7: a word after the type");
+	assert_diag_has(l.d, "q.txt:11:9: a second word of that kind");
+	assert_diag_has(l.d, "q.txt:12:20: a second word of that kind");
+	assert_diag_has(l.d, "q.txt:13:7: a word after the type");
+	assert_diag_has(l.d, "q.txt:14:6: a word after the type");
 	unload(&l);
+}
+
+static void the_first_letter_decides_about_edns_and_do(void **state)
+{
+	static const char *const lines[] = {
+		"a A E", "a A e", "a A ED", "a A D", "a A d", "a A DE", "a A"};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct dns_text_error e;
+		struct dns_line line;
+
+		assert_true(dns_line_parse(&fixture_form, lines[i], strlen(lines[i]), &line, &e));
+		assert_int_equal(line.edns, i < 6);
+		assert_int_equal(line.dnssec_ok, i > 2 && i < 6);
+		assert_int_equal(line.type, 1);
+	}
+}
+
+static void a_class_stands_before_the_type(void **state)
+{
+	struct loaded l = load("version.bind CH TXT\n. in a\n. HS ANY\n. ANY TXT\n. ANY\n. ANY E\n"
+			       ". CLASS65535 A\n. NONE SOA D\n");
+	static const uint8_t wire[][5] = {"\0\0\1\0\1", "\0\0\xff\0\4", "\0\0\x10\0\xff",
+		"\0\0\xff\0\1", "\0\0\xff\0\1", "\0\0\1\xff\xff", "\0\0\6\0\xfe"};
+
+	assert_int_equal(l.ret, 0);
+	assert_query(&l.q, 0, "\7version\4bind\0\0\x10\0\3", 18);
+	for (uint32_t i = 1; i < l.q.count; i++)
+		assert_memory_equal(
+			l.q.blob + l.q.offsets[i] + DNS_ENTRY_HEAD, wire[i - 1], sizeof(wire[0]));
+	unload(&l);
+	l = load("a CH\na IN ; A\na CH XY\na CLASS65536 A\na A CH\n");
+	assert_int_equal(diag_count(l.d), 5);
+	assert_diag_has(l.d, "q.txt:1:5: no type after the class");
+	assert_diag_has(l.d, "q.txt:2:5: no type after the class");
+	assert_diag_has(l.d, "q.txt:3:6: not a type");
+	assert_diag_has(l.d, "q.txt:4:3: not a type");
+	assert_diag_has(l.d, "q.txt:5:5: a word after the type");
+	unload(&l);
+}
+
+// As dnsperf reads them: it knows no class either.
+static void further_words_can_be_ignored(void **state)
+{
+	static const struct dns_form two = {
+		.class = 1, .two_words = true, .opt = &fixture_plain_opt};
+	static const char text[] = "a A E\nb A anything at all\nc ANY A\nd CH TXT\n";
+	struct loaded l = {.d = diag_new()};
+
+	l.ret = dns_queries_load_text(&l.q, &two, "q.txt", text, sizeof(text) - 1, NULL, l.d);
+	assert_int_equal(diag_count(l.d), 1);
+	assert_diag_has(l.d, "q.txt:4:3: not a type");
+	assert_query(&l.q, 0, "\1a\0\0\1\0\1", 7);
+	assert_query(&l.q, 1, "\1b\0\0\1\0\1", 7);
+	assert_query(&l.q, 2, "\1c\0\0\xff\0\1", 7);
+	assert_false(l.q.own_opts);
+	unload(&l);
+}
+
+// Beside the tests above, what files for dnsperf have: escapes, final dots, case, long lines.
+static void files_for_dnsperf_are_read_as_it_reads_them(void **state)
+{
+	const size_t long_comment = 65536;
+	char *text = malloc(long_comment + 200);
+	struct loaded l;
+	int len = sprintf(text, "A\\046b.\\255 A\nWwW.Example. any\nwww.example TYPE65280 ;");
+
+	memset(text + len, 'x', long_comment);
+	strcpy(text + len + long_comment, "\n;\n\nlast A");
+	l = load(text);
+	assert_int_equal(l.ret, 0);
+	assert_int_equal(l.q.count, 4);
+	assert_query(&l.q, 0, "\3A.b\1\xff\0\0\1\0\1", 11);
+	assert_query(&l.q, 1, "\3WwW\7Example\0\0\xff\0\1", 17);
+	assert_query(&l.q, 2, "\3www\7example\0\xff\0\0\1", 17);
+	assert_query(&l.q, 3, "\4last\0\0\1\0\1", 10);
+	unload(&l);
+	free(text);
 }
 
 static void ten_bad_lines_are_listed_and_the_rest_counted(void **state)
@@ -156,17 +241,22 @@ static void a_name_of_300_octets_is_an_error(void **state)
 // Offsets have 32 bits. The memory before the last query is never touched.
 static void a_blob_ends_where_offsets_do(void **state)
 {
-	const size_t room = 1ull << 32, longest = DNS_ENTRY_HEAD + DNS_QUESTION_MAX;
+	const size_t room = 1ull << 32, longest = DNS_ENTRY_MAX;
+	const struct dns_line line = {.type = 1, .class = 1};
 	struct dns_queries q = {.blob = mmap(NULL, room, PROT_READ | PROT_WRITE,
 					MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)};
-	struct dns_loader l = {.to = &q, .blob_len = UINT32_MAX - longest + 1, .blob_room = room};
+	struct dns_loader l = {.to = &q,
+		.form = &fixture_form,
+		.blob_len = UINT32_MAX - longest + 1,
+		.blob_room = room};
 
 	assert_true(q.blob != MAP_FAILED);
-	dns_loader_add(&l, (const uint8_t *)"\1b", 3, 1, 0, 0);
+	dns_loader_add(&l, &line, (const uint8_t *)"\1b", 3, 0, 0);
 	assert_int_equal(l.failure, -EFBIG);
 	assert_int_equal(q.count, 0);
-	l = (struct dns_loader){.to = &q, .blob_len = UINT32_MAX - longest, .blob_room = room};
-	dns_loader_add(&l, (const uint8_t *)"\1b", 3, 1, 0, 0);
+	l.failure = 0;
+	l.blob_len--;
+	dns_loader_add(&l, &line, (const uint8_t *)"\1b", 3, 0, 0);
 	assert_int_equal(l.failure, 0);
 	assert_int_equal(q.count, 1);
 	assert_int_equal(q.offsets[1], UINT32_MAX - longest + DNS_ENTRY_HEAD + 7);
@@ -190,7 +280,7 @@ static struct loaded load_file(const char *path)
 {
 	struct loaded l = {.d = diag_new()};
 
-	l.ret = dns_queries_load_file(&l.q, path, NULL, l.d);
+	l.ret = dns_queries_load_file(&l.q, &fixture_form, path, NULL, l.d);
 	return l;
 }
 
@@ -261,7 +351,11 @@ int main(void)
 		cmocka_unit_test(an_escaped_blank_belongs_to_the_name),
 		cmocka_unit_test(braces_are_plain_in_files),
 		cmocka_unit_test(bad_lines_are_told_with_line_and_column),
-		cmocka_unit_test(a_third_word_is_refused_but_for_a_comment),
+		cmocka_unit_test(a_word_after_the_type_is_known_or_refused),
+		cmocka_unit_test(the_first_letter_decides_about_edns_and_do),
+		cmocka_unit_test(a_class_stands_before_the_type),
+		cmocka_unit_test(further_words_can_be_ignored),
+		cmocka_unit_test(files_for_dnsperf_are_read_as_it_reads_them),
 		cmocka_unit_test(ten_bad_lines_are_listed_and_the_rest_counted),
 		cmocka_unit_test(a_file_without_queries_is_an_error),
 		cmocka_unit_test(a_name_of_300_octets_is_an_error),

@@ -53,12 +53,94 @@ static void every_edns_option_has_its_bytes(void **state)
 	assert_memory_equal(f->query + 2, "\1\0\0\1\0\0\0\0\0\1\0\0\2\0\1", 15);
 	assert_memory_equal(f->query + 17,
 		"\0\0\x29\x10\0\0\1\x80\0\0\x19"
-		"\0\3\0\0"
 		"\0\x08\0\7\0\1\x18\0\xc0\0\2"
+		"\0\3\0\0"
 		"\xfd\xe9\0\2\xde\xad"
 		"\0\x0c\0\0",
 		11 + 25);
 	assert_int_equal(f->query_len, 17 + 11 + 25);
+	fixture_end(f);
+}
+
+// A line's own OPT record: the bytes after the question, of lines without and with `edns`.
+static void a_line_can_have_an_opt_of_its_own(void **state)
+{
+	const struct {
+		const char *line;
+		const char *own, *added; // without and with `edns`; the latter asks for an NSID
+		uint32_t own_len, added_len;
+	} cases[] = {
+#define OPT(flags, len)        "\0\0\x29\x04\xd0\0\0" flags "\0\0" len
+#define NSID                   "\0\3\0\0"
+#define CASE(line, own, added) {line, own, added, sizeof(own) - 1, sizeof(added) - 1}
+		CASE(". NS", "", OPT("\0", "\4") NSID),
+		CASE(". NS E", OPT("\0", "\0"), OPT("\0", "\4") NSID),
+		CASE(". NS D", OPT("\x80", "\0"), OPT("\x80", "\4") NSID),
+		CASE(". NS 192.0.2.255/27", OPT("\0", "\x0c") "\0\x08\0\x08\0\1\x1b\0\xc0\0\2\xe0",
+			OPT("\0", "\x10") "\0\x08\0\x08\0\1\x1b\0\xc0\0\2\xe0" NSID),
+		CASE(". NS 2001:db8:ff::/33 d",
+			OPT("\x80", "\x0d") "\0\x08\0\x09\0\2\x21\0\x20\1\x0d\xb8\0",
+			OPT("\x80", "\x11") "\0\x08\0\x09\0\2\x21\0\x20\1\x0d\xb8\0" NSID),
+		CASE(". NS 0.0.0.0/0", OPT("\0", "\x08") "\0\x08\0\4\0\1\0\0",
+			OPT("\0", "\x0c") "\0\x08\0\4\0\1\0\0" NSID),
+	};
+
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		struct dns_fixture *f = fixture_new(cases[i / 2].line);
+		const char *opt = i & 1 ? cases[i / 2].added : cases[i / 2].own;
+		uint32_t len = i & 1 ? cases[i / 2].added_len : cases[i / 2].own_len;
+
+		// The other line must not change this one.
+		f->names[f->settings.names.count++] = i & 2 ? "b A" : "b A D 10.0.0.0/8";
+		f->edns.nsid = true;
+		f->settings.edns = i & 1 ? &f->edns : NULL;
+		fixture_open(f);
+		for (uint64_t seq = 0; seq < 4; seq += 2) {
+			fixture_ask(f, seq);
+			assert_int_equal(f->query_len, 17 + len);
+			assert_int_equal(f->query[11], len > 0);
+			assert_memory_equal(f->query + 17, opt, len);
+		}
+		assert_true(dns_longest(f->ctx.shared) >= f->query_len);
+		fixture_ask(f, 1);
+		assert_int_equal(
+			f->query_len, 12 + 7 + (i & 2 ? (i & 1) * 15 : 11 + 9 + (i & 1) * 4));
+		fixture_end(f);
+	}
+}
+
+// The client subnet of a line replaces the one that is drawn; the cookie stays the last option.
+static void a_subnet_of_its_own_goes_with_cookies_and_drawn_subnets(void **state)
+{
+	struct dns_fixture *f = fixture_new(". NS 192.0.2.0/24");
+
+	f->names[f->settings.names.count++] = ". NS D";
+	f->settings.edns = &f->edns;
+	f->settings.cookies = DNS_COOKIES_FULL;
+	f->edns.nsid = true;
+	f->edns.client_subnet = (struct addr_prefix){{4, {10}}, 8};
+	fixture_open(f);
+	for (int i = 0; i < 2; i++) {
+		static const uint8_t server[] = "8octets!";
+		uint8_t cookie[20] = "\0\x0a\0\x10";
+		uint32_t before = 17 + 11 + 11 + 4, more = i ? 8 : 0;
+
+		fixture_ask(f, 0);
+		assert_int_equal(f->query_len, before + 12 + more);
+		assert_memory_equal(f->query + 17 + 7, "\0\0\0", 3);
+		assert_int_equal(f->query[17 + 10], 27 + more);
+		assert_memory_equal(f->query + 28, "\0\x08\0\7\0\1\x18\0\xc0\0\2\0\3\0\0", 15);
+		assert_memory_equal(f->query + before, i ? "\0\x0a\0\x10" : "\0\x0a\0\x08", 4);
+		memcpy(cookie + 4, f->query + before + 4, 8);
+		memcpy(cookie + 12, server, 8);
+		fixture_opt(f, 0, cookie, sizeof(cookie));
+		assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	}
+	assert_int_equal(f->n.cookies_learnt, 1);
+	fixture_ask(f, 1);
+	assert_memory_equal(f->query + 17 + 7, "\x80\0", 2);
+	assert_memory_equal(f->query + 28, "\0\x08\0\7\0\1\x18\0\x0a", 9);
+	assert_int_equal(f->query_len, 17 + 11 + 11 + 4 + 20);
 	fixture_end(f);
 }
 
@@ -567,23 +649,28 @@ static void a_reply_cut_anywhere_is_malformed_and_not_counted(void **state)
 }
 
 // Each bit of a plain answer turned, each length of it, one record more and less: fixture_verdict
-// holds the short way against the long one.
+// holds the short way against the long one. Without EDNS, with it in all queries, in this one
+// alone, in the other one alone.
 static void what_is_not_plain_is_not_taken_for_it(void **state)
 {
-	for (int kind = 0; kind < 6; kind++) {
-		struct dns_fixture *f = fixture_new(NAME);
-		bool edns = kind & 1;
+	static const char *const others[] = {NAME, NAME, NAME " E", NAME};
 
-		f->settings.edns = edns ? &f->edns : NULL;
+	for (int kind = 0; kind < 12; kind++) {
+		struct dns_fixture *f = fixture_new(others[kind & 3]);
+		bool edns = (kind & 3) == 1 || (kind & 3) == 2;
+
+		f->names[f->settings.names.count++] = NAME " D 10.0.0.0/8";
+		f->settings.names.count -= (kind & 3) < 2;
+		f->settings.edns = (kind & 3) == 1 ? &f->edns : NULL;
 		fixture_open(f);
 		assert_true(((const struct dns_plan *)f->ctx.shared)->plain);
 		fixture_ask(f, 0);
-		for (int answers = kind / 2; answers > 0; answers--)
+		for (int answers = kind / 4; answers > 0; answers--)
 			fixture_answer(f);
 		if (edns)
 			fixture_opt(f, 0, NULL, 0);
 		assert_int_equal(fixture_verdict(f), PROTO_DONE);
-		assert_int_equal(f->n.empty, kind < 2);
+		assert_int_equal(f->n.empty, kind < 4);
 		for (uint32_t bit = 0; bit < 8 * f->reply_len; bit++) {
 			f->reply[bit / 8] ^= 1u << bit % 8;
 			fixture_verdict(f);
@@ -717,6 +804,76 @@ static void without_edns_512_bytes_are_the_limit(void **state)
 	fixture_fill(f, 513);
 	fixture_verdict(f);
 	assert_int_equal(f->n.oversize, 1);
+	fixture_end(f);
+}
+
+// Of a list with both: only replies to queries with EDNS must have an OPT and may be longer.
+static void each_query_has_the_rules_of_its_own_opt(void **state)
+{
+	struct dns_fixture *f = fixture_new(NAME);
+
+	f->names[f->settings.names.count++] = NAME " E";
+	fixture_open(f);
+	for (uint64_t seq = 0; seq < 2; seq++) {
+		fixture_ask(f, seq);
+		fixture_answer(f);
+		assert_int_equal(fixture_verdict(f), PROTO_DONE);
+		assert_int_equal(f->n.edns_refused, seq);
+		fixture_ask(f, seq);
+		fixture_fill(f, 513);
+		fixture_verdict(f);
+		assert_int_equal(f->n.oversize, 1);
+	}
+	fixture_ask(f, 1);
+	fixture_fill(f, 1233);
+	fixture_verdict(f);
+	assert_int_equal(f->n.oversize, 2);
+	fixture_end(f);
+}
+
+static void the_subnet_of_a_line_must_come_back_if_one_does(void **state)
+{
+	struct dns_fixture *f = fixture_new(". NS 192.0.2.0/24");
+	uint8_t option[] = "\0\x08\0\7\0\1\x18\x14\xc0\0\2";
+	const uint32_t len = sizeof(option) - 1;
+
+	f->names[f->settings.names.count++] = ". NS E";
+	fixture_open(f);
+	fixture_ask(f, 0);
+	fixture_opt(f, 0, option, len);
+	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	for (uint32_t i = 4; i < len; i++) {
+		if (i == 7)
+			continue; // the scope is the server's
+		f->reply[28 + i] ^= 1;
+		assert_int_equal(fixture_verdict(f), PROTO_STRAY);
+		f->reply[28 + i] ^= 1;
+	}
+	assert_int_equal(f->n.client_subnet_bad, 6);
+	fixture_ask(f, 0);
+	option[3] = 6;
+	fixture_opt(f, 0, option, len - 1);
+	assert_int_equal(fixture_verdict(f), PROTO_STRAY);
+	fixture_ask(f, 1); // this one sent none, so it has nothing to compare with
+	fixture_opt(f, 0, option, len - 1);
+	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	fixture_end(f);
+}
+
+static void a_query_of_another_class_is_answered_in_it(void **state)
+{
+	struct dns_fixture *f = fixture_new("version.bind CH TXT");
+
+	f->settings.class = 3; // ANY, for the second one
+	f->names[f->settings.names.count++] = "version.bind TXT";
+	fixture_open(f);
+	fixture_ask(f, 1);
+	assert_memory_equal(f->query + f->query_len - 4, "\0\x10\0\xff", 4);
+	fixture_ask(f, 0);
+	assert_memory_equal(f->query + f->query_len - 4, "\0\x10\0\3", 4);
+	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	f->reply[f->reply_len - 1] = 1;
+	assert_int_equal(fixture_verdict(f), PROTO_STRAY);
 	fixture_end(f);
 }
 
@@ -931,6 +1088,8 @@ int main(void)
 		cmocka_unit_test(a_plain_query_is_header_and_question),
 		cmocka_unit_test(header_bits_are_as_set),
 		cmocka_unit_test(every_edns_option_has_its_bytes),
+		cmocka_unit_test(a_line_can_have_an_opt_of_its_own),
+		cmocka_unit_test(a_subnet_of_its_own_goes_with_cookies_and_drawn_subnets),
 		cmocka_unit_test(client_subnets_are_drawn_from_the_prefix_and_zero_beyond),
 		cmocka_unit_test(ipv6_client_subnets_have_56_bits),
 		cmocka_unit_test(a_query_that_does_not_fit_is_not_written),
@@ -964,6 +1123,9 @@ int main(void)
 		cmocka_unit_test(edns_is_refused_without_opt_or_with_formerr),
 		cmocka_unit_test(replies_are_counted_by_size_up_to_64_kib),
 		cmocka_unit_test(without_edns_512_bytes_are_the_limit),
+		cmocka_unit_test(each_query_has_the_rules_of_its_own_opt),
+		cmocka_unit_test(the_subnet_of_a_line_must_come_back_if_one_does),
+		cmocka_unit_test(a_query_of_another_class_is_answered_in_it),
 		cmocka_unit_test(the_answers_are_held_against_expect),
 		cmocka_unit_test(expect_without_rcode_takes_all_rcodes),
 		cmocka_unit_test(client_cookies_are_sent_one_per_client),
