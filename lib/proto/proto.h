@@ -47,6 +47,7 @@ struct proto_layout {
 	struct field_list waits; // uint64_t, ns: the waits for an answer
 	uint8_t more;            // largest flow.more, below PROTO_MAX_COPIES
 	bool own_macs;           // clients have Ethernet addresses of their own
+	bool own_addresses;      // clients send from IP addresses that are not in `owned`
 };
 
 // A destination: a server, 255.255.255.255 or a multicast group, at the item's server port.
@@ -113,6 +114,29 @@ struct proto_env {
 	void *common;     // result of common_setup; NULL before it
 };
 
+// The work that the load of an item makes in one run.
+struct proto_work {
+	double rate;        // transactions per second, those of extra included; 0: not constant
+	uint64_t begun;     // transactions that begin, at the most; UINT64_MAX: nobody knows
+	uint64_t in_flight; // of them at once, at the most
+	double seconds;     // that it lasts, warm-up included
+	uint64_t memory;    // bytes that numbers which follow from it may take; 0: any
+	uint32_t workers;   // that share the item
+};
+
+#define PROTO_MAX_STOCKS 2 // of an item, or of the responder for an item
+
+// Something that transactions use up.
+struct proto_stock {
+	const char *name;   // "clients"
+	const char *remedy; // how there are more of it, or they last
+	uint64_t count;     // of it
+	uint64_t left;      // when the run begins
+	double each;        // that one transaction uses, on average; 0: none
+	double back_s;      // time after which it is back by itself; 0: never, or unknown
+	bool chosen;        // by fit, for the load
+};
+
 // Per worker and item (or per worker and responder): made by open, used by one thread.
 struct proto_ctx {
 	const void *shared; // result of setup
@@ -163,6 +187,9 @@ struct proto_server {
 	// to d. NULL: always.
 	void (*check)(
 		const void *settings, const void *const *items, uint32_t count, struct diag *d);
+	// What transactions of an item with those settings use up here: how many, up to
+	// PROTO_MAX_STOCKS. NULL: nothing.
+	uint32_t (*stocks)(const void *settings, const void *item, struct proto_stock *out);
 	// Precompute: the part that all workers share, or NULL after an error (in d, or no memory).
 	void *(*setup)(const void *settings, const struct proto_env *env, struct diag *d);
 	void (*teardown)(void *shared);
@@ -223,6 +250,12 @@ struct proto {
 	const struct proto_server *server;      // NULL: the responder does not speak the protocol
 	const struct proto_router *router;      // NULL: the engine chooses addresses and ports
 
+	// Transactions per second that the settings add to a load of a constant rate; 0: none.
+	// NULL: none. Other loads: check refuses it.
+	double (*extra)(const void *settings);
+	// Before check, and again when more is known: settings that follow from the load get their
+	// numbers. NULL: there is none.
+	void (*fit)(void *settings, const struct proto_work *work);
 	// Cross-field rules; errors go to d. settings is what the rows filled. NULL: none.
 	void (*check)(const void *settings, struct diag *d);
 	// Read input, precompute: the shared part, or NULL after an error (in d, or no memory).
@@ -230,6 +263,9 @@ struct proto {
 	void (*teardown)(void *shared);
 	// No message of request gets longer. NULL: each fits into any packet.
 	uint32_t (*longest)(const void *shared);
+	// What its transactions use up, the clients first: how many, up to PROTO_MAX_STOCKS. NULL:
+	// nothing.
+	uint32_t (*stocks)(const void *shared, struct proto_stock *out);
 	// Bytes that open is going to take for such a worker. NULL: few.
 	uint64_t (*memory)(const void *shared, const struct proto_env *env);
 	// Per worker state in ctx->own; 0 or -errno. NULL: there is none.

@@ -183,7 +183,7 @@ static void unbegun_log(const struct dhcp_worker *w)
 		return;
 	if (unbegun[DHCP_IS_FREE])
 		log_warning("%s: %llu exchanges could not begin: no client was free (more clients, "
-			    "or a share of release)",
+			    "again: true, or a share of release)",
 			f->name, (unsigned long long)unbegun[DHCP_IS_FREE]);
 	if (unbegun[DHCP_IS_BOUND])
 		log_warning("%s: %llu exchanges could not begin: no client held a lease (a greater "

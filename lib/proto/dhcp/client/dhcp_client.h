@@ -41,9 +41,13 @@ struct dhcp_plan {
 	const struct dhcp_family *family;
 	struct dhcp_course course;
 	uint32_t clients;
+	uint32_t most;  // clients that there can be
+	bool automatic; // their number
+	double uses;    // clients that an exchange uses up, on average
 	uint8_t mac_len;
-	bool stations;                // a MAC is of one station, not of a group
-	struct dhcp_macs macs;        // of a file; without: computed from the client's number
+	bool stations;         // a MAC is of one station, not of a group
+	struct dhcp_macs macs; // of a file or shared; else: computed from the client's number
+	bool shared_macs;      // by several clients
 	uint32_t addresses, prefixes; // that a client leases, in this order
 	uint32_t stride;              // their sum
 	struct recip by_stride;
@@ -93,6 +97,7 @@ struct dhcp_family {
 	const char *const *exchange_names;
 	size_t plan_size, worker_size, client_size;
 	const char *fqdn_rfc;
+	const char *more_clients; // how a run has more of them
 	// Name of a status in refusals; NULL: refusals have none.
 	const char *(*status_name)(uint32_t status);
 
@@ -101,6 +106,13 @@ struct dhcp_family {
 	void (*exchange_check)(const struct dhcp_settings *s, uint32_t exchange, struct diag *d);
 	// Are messages of clients behind relays sent from the leased address? NULL: none.
 	bool (*unicasts)(const struct dhcp_settings *s);
+
+	// Leases that a client asks for: addresses, or prefixes.
+	uint64_t (*each)(const struct dhcp_settings *s, bool prefixes);
+	// Clients that can be told apart without a file, and those that the addresses and prefixes
+	// of `expect` suffice for. The settings may be wrong.
+	uint64_t (*identities)(const struct dhcp_settings *s);
+	uint64_t (*accepted)(const struct dhcp_settings *s);
 
 	// The first part of a plan: what the lengths of messages depend on.
 	void (*plan_identity)(struct dhcp_plan *p, const struct dhcp_settings *s);
@@ -137,6 +149,8 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 bool dhcp_does(const struct dhcp_family *f, const struct dhcp_settings *s, uint32_t exchange);
 // The addresses of clients run on from the first one, and not into those of groups.
 void dhcp_mac_check(const uint8_t mac[6], uint64_t clients, struct diag *d);
+// Clients whose addresses, from that one on, have its first byte.
+uint64_t dhcp_mac_room(const uint8_t mac[6]);
 // Do clients get leases in this run?
 bool dhcp_gets_leases(const struct dhcp_family *f, const struct dhcp_settings *s);
 // The plan, or NULL after an error (in d, or out of memory).
@@ -144,6 +158,16 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	const struct proto_env *env, struct diag *d);
 // For struct proto.
 void dhcp_teardown(void *shared);
+// dhcp_supply.c, for struct proto
+void dhcp_fit(const struct dhcp_family *f, struct dhcp_settings *s, const struct proto_work *w);
+uint32_t dhcp_stocks(const void *shared, struct proto_stock *out);
+// Clients that an exchange uses up, on average, unless they start over.
+double dhcp_uses(const struct dhcp_family *f, const struct dhcp_settings *s);
+// Clients that can be told apart, and that the program has room for.
+uint64_t dhcp_most(const struct dhcp_family *f, const struct dhcp_settings *s);
+// Addresses that the list has room for; UINT64_MAX: it is empty.
+uint64_t dhcp_room(const struct field_list *ranges);
+
 void dhcp_layout(const void *shared, struct proto_layout *out);
 uint32_t dhcp_longest(const void *shared);
 
@@ -155,13 +179,16 @@ int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dhcp_close(struct proto_ctx *ctx);
 
 // What a family has for struct proto, and for struct dhcp_server_family: how many addresses, or
-// prefixes, its clients hold at a time, at most.
+// prefixes, clients of a given number hold at a time, at most; and how many an exchange uses up, on
+// average.
 #define DHCP_VERBS_DECLARED(family)                                                                \
 	void family##_check(const void *settings, struct diag *d);                                 \
 	void family##_check_server(                                                                \
 		const void *settings, const struct addr *server, struct diag *d);                  \
 	void *family##_setup(const void *settings, const struct proto_env *env, struct diag *d);   \
+	void family##_fit(void *settings, const struct proto_work *work);                          \
 	uint64_t family##_leases_wanted(const void *settings, bool prefixes);                      \
+	double family##_leases_used(const void *settings, bool prefixes);                          \
 	int family##_templates(                                                                    \
 		struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);               \
 	bool family##_begin(struct proto_ctx *ctx, struct proto_txn *t);                           \
@@ -243,10 +270,11 @@ static inline uint32_t dhcp_number_of(const struct dhcp_plan *p, uint32_t lease)
 	return (uint32_t)recip_div(&p->by_stride, lease - p->owner);
 }
 
-// Are the clients of two leases one client for a server? Clients of one item never are.
+// Are the clients of two leases one client for a server? Of one item only those of one MAC are.
 static inline bool dhcp_same_client(const struct dhcp_common *c, uint32_t lease, uint32_t other)
 {
 	const struct dhcp_plan *p = dhcp_plan_of(c, lease), *q = dhcp_plan_of(c, other);
 
-	return p != q && p->family->same(p, dhcp_number_of(p, lease), q, dhcp_number_of(q, other));
+	return (p != q || p->shared_macs) &&
+	       p->family->same(p, dhcp_number_of(p, lease), q, dhcp_number_of(q, other));
 }

@@ -23,12 +23,35 @@ bool dhcp_gets_leases(const struct dhcp_family *f, const struct dhcp_settings *s
 	return dhcp_does(f, s, DHCP_FOUR_WAY) || dhcp_does(f, s, DHCP_RAPID);
 }
 
+// Rates of the mix: no shares beside them, and a rate of the load that they can be added to.
+static bool check_rates(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
+{
+	double sum = 0;
+
+	if (dhcp_extra(s) == 0)
+		return true;
+	for (uint32_t e = 0; e < f->exchanges; e++) {
+		sum += s->mix->part[e];
+		if (s->mix->share[e] <= 0)
+			continue;
+		diag_error(d, &s->mix->share[e], NULL,
+			"a share beside rates (rates like 100/s, or shares like 10%%, for all)");
+		return false;
+	}
+	if (sum > 0)
+		return true;
+	diag_error(d, s->mix, "",
+		"its rates come on top of load.rate, and the load has no constant rate (with "
+		"another load give shares, like 10%%)");
+	return false;
+}
+
 static void check_mix(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
 {
 	const char *const *names = f->exchange_names;
 	bool leased = dhcp_gets_leases(f, s) || (s->leases && s->leases->load);
 
-	if (!dhcp_mix_check(dhcp_shares(s), f->exchanges, d))
+	if (!check_rates(f, s, d) || !dhcp_mix_check(dhcp_shares(s), f->exchanges, d))
 		return;
 	for (uint32_t e = 0; e < f->exchanges; e++) {
 		if (!dhcp_does(f, s, e))
@@ -43,6 +66,15 @@ static void check_mix(const struct dhcp_family *f, const struct dhcp_settings *s
 			names[e], names[DHCP_FOUR_WAY], names[DHCP_FOUR_WAY]);
 		return;
 	}
+}
+
+uint64_t dhcp_mac_room(const uint8_t mac[6])
+{
+	uint64_t low = 0;
+
+	for (int i = 1; i < 6; i++)
+		low = low << 8 | mac[i];
+	return (1ull << (MAC_BITS - 8)) - low;
 }
 
 void dhcp_mac_check(const uint8_t mac[6], uint64_t clients, struct diag *d)
@@ -95,7 +127,10 @@ static struct dhcp_plan *plan_new(const struct dhcp_family *f, const struct dhcp
 		return NULL;
 	p->family = f;
 	p->arena = arena_new();
-	p->clients = (uint32_t)s->clients;
+	p->clients = (uint32_t)dhcp_clients(s);
+	p->automatic = s->clients == UINT64_MAX;
+	p->most = p->automatic ? (uint32_t)dhcp_most(f, s) : p->clients;
+	p->uses = s->again ? 0 : dhcp_uses(f, s);
 	f->plan_identity(p, s);
 	p->stride = p->addresses + p->prefixes;
 	recip_init(&p->by_stride, p->stride);
@@ -140,6 +175,8 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 	if (s->fqdn && s->fqdn->no_update && s->fqdn->server_update)
 		diag_error(d, s->fqdn, "no_update", "stands beside server_update (%s: not both)",
 			f->fqdn_rfc);
+	if (s->mac_file && s->mac_count)
+		diag_error(d, &s->mac_count, "mac_count", "stands beside mac_file");
 	f->check(s, d);
 	if (diag_count(d) == before)
 		check_messages(f, s, d);
@@ -174,10 +211,11 @@ static void build_ports(struct dhcp_plan *p, const struct dhcp_settings *s)
 		ports[n++] = f->server_port;
 	if (s->relay && p->relay_port != f->server_port)
 		ports[n++] = p->relay_port;
-	if (p->relay_port != f->client_port && (!s->relay || (f->unicasts && f->unicasts(s))))
+	p->layout.own_macs = !s->relay;
+	p->layout.own_addresses = !s->relay || (f->unicasts && f->unicasts(s));
+	if (p->relay_port != f->client_port && p->layout.own_addresses)
 		ports[n++] = f->client_port;
 	p->layout.ports = (struct field_list){ports, n};
-	p->layout.own_macs = !s->relay;
 }
 
 // The destinations of clients without VLANs, then again for each range of clients.
@@ -221,19 +259,48 @@ static int build_vlans(struct dhcp_vlans *v, const struct field_list *vlans, uin
 	return 0;
 }
 
-// Messages of DHCPv6 clients on a link are found by their MAC.
+// Messages of DHCPv6 clients on a link are found by their MAC. Of an automatic number of clients
+// all may be in the file of leases.
 static int load_macs(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d)
 {
 	bool six = p->family->addr_len == 16;
-	const struct dhcp_macs_wanted wanted = {.clients = s->clients,
+	bool all = p->automatic && s->leases && s->leases->load;
+	const struct dhcp_macs_wanted wanted = {.clients = all ? p->most : p->clients,
+		.fewer = p->automatic,
 		.six = six || !s->relay,
 		.stations = p->stations,
 		.find = six && !s->relay};
-	int ret = s->mac_file ? dhcp_macs_load(&p->macs, &s->mac_file, &wanted, p->arena, d) : 0;
+	int ret = 0;
 
-	if (p->macs.items)
-		p->mac_len = (uint8_t)p->macs.len;
+	p->shared_macs = s->mac_count && s->mac_count < wanted.clients;
+	if (s->mac_file)
+		ret = dhcp_macs_load(&p->macs, &s->mac_file, &wanted, p->arena, d);
+	else if (p->shared_macs)
+		return dhcp_macs_share(&p->macs, s->mac, (uint32_t)s->mac_count, &wanted);
+	if (!p->macs.items)
+		return ret;
+	p->mac_len = (uint8_t)p->macs.len;
+	if (p->automatic)
+		p->most = p->macs.count;
+	p->clients = p->macs.count < p->clients ? p->macs.count : p->clients;
 	return ret;
+}
+
+// They may change the number of clients.
+static int load_files(struct dhcp_plan *p, const struct dhcp_settings *s,
+	const struct proto_env *env, struct diag *d)
+{
+	const struct dhcp_family *f = p->family;
+	int ret = load_macs(p, s, d);
+
+	ret = ret ? ret : dhcp_lease_file_load(p, s->leases, env, d);
+	if (ret == 0 && f->load)
+		ret = f->load(p, s, d);
+	if (ret || p->clients >= env->workers)
+		return ret;
+	diag_error(d, &s->clients, NULL, "%u clients for %u CPUs (at least one for each)",
+		p->clients, env->workers);
+	return -EINVAL;
 }
 
 void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
@@ -243,11 +310,6 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	const uint64_t *codes = s->parameters.items;
 	struct dhcp_plan *p;
 
-	if (s->clients < env->workers) {
-		diag_error(d, &s->clients, NULL, "%llu clients for %u CPUs (at least one for each)",
-			(unsigned long long)s->clients, env->workers);
-		return NULL;
-	}
 	p = plan_new(f, s);
 	if (!p)
 		return NULL;
@@ -259,6 +321,7 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 		memcpy(p->servers[1 + i], servers[i].bytes, 16);
 	p->course.starts = f->starts;
 	p->course.spread = (enum dhcp_spread)s->spread;
+	p->course.again = s->again;
 	p->course.rest_ms = dhcp_work_rest_ms(s->decline_rest_ns, s->retransmit);
 	dhcp_mix_init(&p->course.mix, dhcp_shares(s), f->exchanges, (uint32_t)s->exchange);
 	recip_init(&p->course.by_server, p->server_count);
@@ -268,13 +331,11 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	if (s->relay)
 		build_relays(p, s->relay);
 	f->plan_rest(p, s, env);
-	if (build_vlans(&p->vlans, &s->vlans, s->clients) == 0) {
+	if (load_files(p, s, env, d) == 0 && f->templates(p, s, d) == 0 &&
+		build_vlans(&p->vlans, &s->vlans, p->clients) == 0) {
 		build_paths(p, s, env);
 		build_ports(p, s);
-		if (load_macs(p, s, d) == 0 && f->templates(p, s, d) == 0 &&
-			(!f->load || f->load(p, s, d) == 0) &&
-			dhcp_lease_file_load(p, s->leases, env, d) == 0)
-			return p;
+		return p;
 	}
 	dhcp_teardown(p);
 	return NULL;

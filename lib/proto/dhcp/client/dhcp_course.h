@@ -105,7 +105,8 @@ DHCP_INLINE bool dhcp_begin(
 	begun = dhcp_work_begin(&w->work, ctx, t, f->leases_drop, &n->expired);
 	n->no_free_client += begun == DHCP_NO_FREE;
 	n->no_bound_client += begun == DHCP_NO_BOUND;
-	if (begun != DHCP_BEGUN)
+	n->forgotten += begun == DHCP_BEGUN_AGAIN;
+	if (begun != DHCP_BEGUN && begun != DHCP_BEGUN_AGAIN)
 		return false;
 	f->begun(ctx, t);
 	return true;

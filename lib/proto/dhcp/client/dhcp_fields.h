@@ -24,7 +24,8 @@
 		.section = section_}
 
 #define DHCP_SHARE_ROW(name_, exchange_, help_) \
-	{name_, "share of exchanges that " help_, FIELD_PERCENT, .def = "0%", .max = 1, \
+	{name_, "share of exchanges, or rate on top of load.rate, that " help_, FIELD_SHARE, \
+		.def = "0%", .max = 1, \
 		.offset = offsetof(struct dhcp_mix_settings, share[exchange_])}
 
 #define DHCP_PATTERN_ROW(S, member_, help_) \
@@ -65,8 +66,11 @@
 		.def = exchange_, .names = names_}, \
 	DHCP_SECTION_ROW(struct dhcp_settings, mix, &mix_section, \
 		"several kinds of exchanges in one item"), \
-	{"clients", "number of clients", FIELD_COUNT, .load = true, .offset = DHCP_SETTING(clients), \
-		.def = "1", .min = 1, .max = 1e9}
+	{"clients", "number of clients; auto: as many as the run can begin exchanges with", \
+		FIELD_COUNT, .load = true, .offset = DHCP_SETTING(clients), .def = "auto", \
+		.word = "auto", .min = 1, .max = 1e9}, \
+	{"again", "when no client is free, the one with the oldest lease forgets it and starts over", \
+		FIELD_BOOL, .offset = DHCP_SETTING(again), .def = "false"}
 #define DHCP_LAST_ROWS(S, expect_) \
 	DHCP_SECTION_ROW(struct dhcp_settings, leases, &dhcp_leases_section, \
 		"leases in a file, from one run to the next"), \
@@ -75,6 +79,9 @@
 #define DHCP_MAC_ROWS(mac_help_, file_help_) \
 	{"mac", "MAC address of client 0; client i has this + i" mac_help_, FIELD_MAC, \
 		.offset = DHCP_SETTING(mac), .def = "02:00:00:00:00:00"}, \
+	{"mac_count", "number of MAC addresses: client i has that of client i modulo it, so one " \
+		"address can have several exchanges at once; 0: each client has its own", \
+		FIELD_COUNT, .offset = DHCP_SETTING(mac_count), .def = "0", .max = 1e9}, \
 	{"mac_file", "file with the MAC address of a client on each line, relative to this " \
 		"file's folder" file_help_, FIELD_STRING, .offset = DHCP_SETTING(mac_file)}
 

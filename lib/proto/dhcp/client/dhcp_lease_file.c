@@ -39,7 +39,7 @@ static const char *client_read(const struct dhcp_lease_loading *l, const char *t
 	if (!number_read(text, &client))
 		return "not the number of a client in the first column";
 	*out = (uint32_t)client;
-	return client < l->p->clients ? NULL : "a client beyond those of the item";
+	return client < l->p->most ? NULL : "a client beyond those of the item";
 }
 
 static const char *mac_check(const struct dhcp_lease_loading *l, const char *text, uint32_t client)
@@ -303,7 +303,7 @@ static int load(struct dhcp_lease_file *f, const char *const *path, const struct
 		.now = (uint64_t)time(NULL)};
 	int ret;
 
-	l.seen = calloc(p->clients, sizeof(*l.seen));
+	l.seen = calloc(p->most, sizeof(*l.seen));
 	if (!l.seen)
 		return -ENOMEM;
 	ret = dhcp_lines_read(*path, path, dhcp_lease_line, &l, d);
@@ -315,6 +315,7 @@ static int load(struct dhcp_lease_file *f, const char *const *path, const struct
 	if (ret < 0)
 		return ret;
 	sort(f, by_client);
+	f->clients = f->count ? f->items[f->count - 1].client + 1 : 0;
 	ret = clients_judge(f, *path, p, d);
 	sort(f, by_lease);
 	if (ret == 0)
@@ -335,6 +336,10 @@ int dhcp_lease_file_load(struct dhcp_plan *p, const struct dhcp_leases_settings 
 	p->leases.worker_count = env->workers;
 	p->leases.save = settings->save;
 	ret = settings->load ? load(&p->leases, &settings->load, p, d) : 0;
+	if (p->automatic) // those without a lease come on top
+		p->clients = p->most - p->clients > p->leases.clients
+		                     ? p->clients + p->leases.clients
+		                     : p->most;
 	if (!settings->save || ret < 0)
 		return ret;
 	ret = file_draft_check(settings->save); // an error in writing must show before the run

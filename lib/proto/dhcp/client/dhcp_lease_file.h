@@ -37,6 +37,7 @@ struct dhcp_worker;
 struct dhcp_lease_file {
 	struct dhcp_saved *items;
 	uint32_t count;
+	uint32_t clients; // highest number of a client, and 1
 	struct dhcp_server_id *servers;
 	uint32_t server_count;
 	const char *save;             // NULL: none

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "proto/dhcp/client/dhcp_lines.h"
 
 struct loading {
@@ -87,7 +88,7 @@ int dhcp_macs_load(struct dhcp_macs *m, const char *const *setting,
 
 	*m = (struct dhcp_macs){
 		.items = l.rows.items, .count = l.rows.count, .len = (uint32_t)l.rows.size};
-	if (ret == 0 && m->count < wanted->clients) {
+	if (ret == 0 && m->count < wanted->clients && (!wanted->fewer || m->count == 0)) {
 		diag_error(d, setting, NULL, "the file has %u MAC addresses for %llu clients",
 			m->count, (unsigned long long)wanted->clients);
 		ret = -EINVAL;
@@ -101,6 +102,37 @@ int dhcp_macs_load(struct dhcp_macs *m, const char *const *setting,
 		m->sorted = NULL;
 	}
 	return ret;
+}
+
+// The address by its number, 6 bytes.
+static void mac_write(const uint8_t first[6], uint64_t number, uint8_t *to)
+{
+	uint64_t mac = (uint64_t)bytes_be16(first) << 32 | bytes_be32(first + 2);
+
+	mac += number;
+	bytes_put_be16(to, (uint16_t)(mac >> 32));
+	bytes_put_be32(to + 2, (uint32_t)mac);
+}
+
+int dhcp_macs_share(struct dhcp_macs *m, const uint8_t first[6], uint32_t count,
+	const struct dhcp_macs_wanted *wanted)
+{
+	uint64_t clients = wanted->clients;
+
+	*m = (struct dhcp_macs){.items = malloc(6 * clients),
+		.sorted = wanted->find ? malloc(6 * clients) : NULL,
+		.count = (uint32_t)clients,
+		.len = 6};
+	if (!m->items || (wanted->find && !m->sorted)) {
+		dhcp_macs_free(m);
+		return -ENOMEM;
+	}
+	for (uint64_t i = 0; i < clients; i++) {
+		mac_write(first, i % count, m->items + 6 * i);
+		if (m->sorted)
+			mac_write(first, i * count / clients, m->sorted + 6 * i);
+	}
+	return 0;
 }
 
 void dhcp_macs_free(struct dhcp_macs *m)

@@ -23,6 +23,7 @@ struct dhcp_macs {
 // Rules of a file.
 struct dhcp_macs_wanted {
 	uint64_t clients;
+	bool fewer;    // addresses than clients are right
 	bool six;      // only Ethernet's length
 	bool stations; // no addresses of groups
 	bool find;     // dhcp_macs_has is used
@@ -31,6 +32,10 @@ struct dhcp_macs_wanted {
 // 0, -EINVAL (in d) or -ENOMEM; then there is nothing to free.
 int dhcp_macs_load(struct dhcp_macs *m, const char *const *setting,
 	const struct dhcp_macs_wanted *wanted, struct arena *a, struct diag *d);
+// Of those from first on, client i has number i % count; count: 1 to the number of clients. 0 or
+// -ENOMEM.
+int dhcp_macs_share(struct dhcp_macs *m, const uint8_t first[6], uint32_t count,
+	const struct dhcp_macs_wanted *wanted);
 void dhcp_macs_free(struct dhcp_macs *m);
 
 // Read "02:00:00:00:00:01", 1 to DHCP_MAC_MAX bytes: their number; 0: not a hardware address.

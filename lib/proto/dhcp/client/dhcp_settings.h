@@ -21,7 +21,8 @@ enum dhcp_exchange {
 };
 
 struct dhcp_mix_settings {
-	double share[DHCP_MIX_MAX]; // by exchange
+	double share[DHCP_MIX_MAX]; // by exchange; below 0: a rate, as FIELD_SHARE has it
+	double part[DHCP_MIX_MAX];  // of rates: shares, by dhcp_fit; all 0: the load has no rate
 };
 
 struct dhcp_vlan_settings {
@@ -54,8 +55,11 @@ struct dhcp_fqdn_settings {
 struct dhcp_settings {
 	int32_t exchange;
 	struct dhcp_mix_settings *mix; // NULL: only the exchange
-	uint64_t clients;
+	uint64_t clients;              // UINT64_MAX: automatic
+	uint64_t automatic;            // the number then, by dhcp_fit; 0: not known yet
+	bool again;
 	uint8_t mac[6];
+	uint64_t mac_count; // 0: as many as clients
 	const char *mac_file;
 	struct dhcp_relay_settings *relay; // the family's begins with it; NULL: clients on a link
 	struct field_list vlans;           // struct dhcp_vlan_settings
@@ -69,10 +73,22 @@ struct dhcp_settings {
 	struct dhcp_leases_settings *leases; // NULL: none kept
 };
 
+static inline uint64_t dhcp_clients(const struct dhcp_settings *s)
+{
+	if (s->clients != UINT64_MAX)
+		return s->clients;
+	return s->automatic ? s->automatic : 1;
+}
+
+// What rates of the mix add to the rate of the load, per second; 0: it has shares.
+double dhcp_extra(const void *settings);
+
 // The shares of a mix, or NULL.
 static inline const double *dhcp_shares(const struct dhcp_settings *s)
 {
-	return s->mix ? s->mix->share : NULL;
+	if (!s->mix)
+		return NULL;
+	return dhcp_extra(s) > 0 ? s->mix->part : s->mix->share;
 }
 
 // Counters that both families have; those of a family begin with them. Their rows stand in the
@@ -91,6 +107,7 @@ struct dhcp_counters {
 	uint64_t released;
 	uint64_t declined;
 	uint64_t expired;
+	uint64_t forgotten;
 	uint64_t no_free_client;
 	uint64_t no_bound_client;
 	uint64_t rapid_fallback;

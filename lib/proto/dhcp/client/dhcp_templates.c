@@ -241,7 +241,7 @@ void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dh
 		.settings = s,
 		.arena = p->arena,
 		.d = d,
-		.clients = {s->clients, p->mac_len, p->family->addr_len},
+		.clients = {p->clients, p->mac_len, p->family->addr_len},
 		.option_room = option_room,
 		.relayed = s->relay != NULL};
 	b->fixed = dhcp_list_make(b, s->options.count + room);

@@ -95,6 +95,7 @@ enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx
 	uint32_t exchange = dhcp_mix_draw(&c->mix, number, w->mix_offset);
 	const struct dhcp_start *start = &c->starts[exchange];
 	uint32_t client, now_s = (uint32_t)(ctx->now_ms / MS_PER_S);
+	enum dhcp_begun begun = DHCP_BEGUN;
 	struct dhcp_client *k;
 
 	if (w->clients.rings[DHCP_IS_RESTING].count)
@@ -102,8 +103,14 @@ enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx
 	if (dhcp_clients_any_ended(&w->clients, now_s))
 		*expired += leases_end(w, now_s, drop);
 	client = dhcp_clients_take(&w->clients, (enum dhcp_client_state)start->from, now_s);
+	if (client == DHCP_NOBODY && c->again && exchange <= DHCP_RAPID) {
+		client = dhcp_clients_take(&w->clients, DHCP_IS_BOUND, now_s);
+		begun = DHCP_BEGUN_AGAIN;
+	}
 	if (client == DHCP_NOBODY)
 		return nobody(w, t, start->from);
+	if (begun == DHCP_BEGUN_AGAIN)
+		drop(w, client);
 	k = dhcp_client_at(&w->clients, client);
 	k->exchange = (uint8_t)exchange;
 	k->began_ms = (uint32_t)ctx->now_ms;
@@ -111,7 +118,7 @@ enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx
 	t->step = start->step;
 	if (start->from == DHCP_IS_FREE)
 		k->server = server_choose(c, number, dhcp_work_number(w, client));
-	return DHCP_BEGUN;
+	return begun;
 }
 
 void dhcp_work_refused(struct dhcp_work *w, uint16_t status, const uint8_t *text, uint32_t len)

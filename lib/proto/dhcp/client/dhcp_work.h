@@ -38,10 +38,10 @@ static inline uint32_t dhcp_mix_draw(const struct dhcp_mix *m, uint64_t number, 
 	return m->otherwise;
 }
 
-// The first step of an exchange, and the state of clients that can begin it.
+// The first step of an exchange, and the states of its client before and after it.
 struct dhcp_start {
-	uint8_t step; // of the family
-	uint8_t from; // enum dhcp_client_state
+	uint8_t step;     // of the family
+	uint8_t from, to; // enum dhcp_client_state
 };
 
 enum dhcp_spread { DHCP_FIRST, DHCP_ROUND_ROBIN, DHCP_BY_CLIENT, DHCP_TO_EACH };
@@ -54,6 +54,7 @@ struct dhcp_course {
 	struct recip by_server; // their number
 	struct dhcp_waits waits;
 	uint32_t rest_ms; // after a DECLINE
+	bool again;       // without a free client, a bound one starts over
 };
 
 // Refusals with the same status and text.
@@ -102,6 +103,7 @@ void dhcp_work_close(struct dhcp_work *w);
 
 enum dhcp_begun {
 	DHCP_BEGUN,
+	DHCP_BEGUN_AGAIN,  // by a client whose lease has ended for it
 	DHCP_NO_FREE,      // every client is busy, resting or bound
 	DHCP_NO_BOUND,     // no bound client is idle
 	DHCP_NOBODY_STILL, // one of these again, for the same transaction of a closed loop

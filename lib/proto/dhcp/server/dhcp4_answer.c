@@ -175,6 +175,7 @@ static const struct dhcp_server_family dhcp4_server_family = {
 	.own_check = dhcp4_own_check,
 	.own_set = dhcp4_own_set,
 	.leases_wanted = dhcp4_leases_wanted,
+	.leases_used = dhcp4_leases_used,
 	.same_clients = dhcp4_same_clients,
 };
 

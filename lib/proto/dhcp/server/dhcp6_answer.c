@@ -218,6 +218,7 @@ static const struct dhcp_server_family dhcp6_server_family = {
 	.own_check = dhcp6_own_check,
 	.own_set = dhcp6_own_set,
 	.leases_wanted = dhcp6_leases_wanted,
+	.leases_used = dhcp6_leases_used,
 	.same_clients = dhcp6_same_clients,
 };
 

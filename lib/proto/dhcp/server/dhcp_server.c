@@ -341,14 +341,15 @@ static bool same_clients(const struct dhcp_server_family *f, const void *one, co
 	       dhcp_text_equal(a->mac_file, b->mac_file) && f->same_clients(one, other);
 }
 
-// Items with the same clients count once: they are leased the same.
+// Items with the same clients count once: they are leased the same. An automatic number is no
+// demand.
 static uint64_t demand_of(const struct dhcp_server_family *f, const void *const *settings,
 	uint32_t count, bool prefixes)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		bool known = false;
+		bool known = ((const struct dhcp_settings *)settings[i])->clients == UINT64_MAX;
 
 		for (uint32_t k = 0; k < i; k++)
 			known |= same_clients(f, settings[i], settings[k]);
@@ -375,6 +376,30 @@ void dhcp_server_check(const struct dhcp_server_family *f, const void *answers,
 				(unsigned long long)have, kind_names[kind],
 				(unsigned long long)want);
 	}
+}
+
+// A pool that is meant to run out is no shortage.
+uint32_t dhcp_server_stocks(const struct dhcp_server_family *f, const void *answers,
+	const void *item, struct proto_stock *out)
+{
+	const struct dhcp_answers_settings *s = answers;
+	const struct dhcp_settings *clients = item;
+
+	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++) {
+		uint64_t have = supply_of(s, kind);
+		double used = f->leases_used(item, kind == DHCP_PREFIXES);
+
+		if (s->full_pool ||
+			(clients->again && f->leases_wanted(item, kind == DHCP_PREFIXES) <= have))
+			used = 0;
+		out[kind] = (struct proto_stock){.name = kind_names[kind],
+			.remedy = "give it a larger pool, or set full_pool: true",
+			.count = have,
+			.left = have,
+			.each = used,
+			.back_s = s->lease_ns == UINT64_MAX ? 0 : 1e-9 * (double)s->lease_ns};
+	}
+	return DHCP_KINDS;
 }
 
 bool dhcp_text_equal(const char *a, const char *b)

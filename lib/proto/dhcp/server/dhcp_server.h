@@ -114,6 +114,8 @@ struct dhcp_server_family {
 	// Leases that an item of clients needs, and whether the clients of two items with the same
 	// MACs are the same.
 	uint64_t (*leases_wanted)(const void *client_settings, bool prefixes);
+	// Leases that one exchange of the item uses up, on average.
+	double (*leases_used)(const void *client_settings, bool prefixes);
 	bool (*same_clients)(const void *a, const void *b);
 };
 
@@ -134,6 +136,8 @@ bool dhcp_text_equal(const char *a, const char *b);
 // The verbs of struct proto_server for both families.
 void dhcp_server_check(const struct dhcp_server_family *f, const void *answers,
 	const void *const *settings, uint32_t count, struct diag *d);
+uint32_t dhcp_server_stocks(const struct dhcp_server_family *f, const void *answers,
+	const void *item, struct proto_stock *out);
 void *dhcp_server_setup(const struct dhcp_server_family *f, const void *settings,
 	const struct proto_env *env, struct diag *d);
 void dhcp_server_teardown(void *shared);
@@ -149,6 +153,12 @@ void dhcp_server_close(struct proto_ctx *ctx);
 		const void *settings, const void *const *items, uint32_t count, struct diag *d)    \
 	{                                                                                          \
 		dhcp_server_check(&family##_server_family, settings, items, count, d);             \
+	}                                                                                          \
+                                                                                                   \
+	static uint32_t family##_server_stocks(                                                    \
+		const void *settings, const void *item, struct proto_stock *out)                   \
+	{                                                                                          \
+		return dhcp_server_stocks(&family##_server_family, settings, item, out);           \
 	}                                                                                          \
                                                                                                    \
 	static void *family##_server_setup(                                                        \
@@ -173,6 +183,7 @@ void dhcp_server_close(struct proto_ctx *ctx);
 		.groups = true,                                                                    \
 		.timed = true,                                                                     \
 		.check = family##_server_check,                                                    \
+		.stocks = family##_server_stocks,                                                  \
 		.setup = family##_server_setup,                                                    \
 		.teardown = dhcp_server_teardown,                                                  \
 		.memory = family##_server_memory,                                                  \

@@ -30,9 +30,10 @@ static const struct field mix_fields[] = {
 	DHCP_SHARE_ROW("leasequery", DHCP4_LEASEQUERIES, "ask about a lease"),
 };
 
-static const struct field_section mix_section =
-	DHCP_SECTION("mix", "several kinds of exchanges; the rest up to 100 % is `exchange`",
-		mix_fields, struct dhcp_mix_settings);
+static const struct field_section mix_section = DHCP_SECTION("mix",
+	"several kinds of exchanges: shares, the rest up to 100 % is `exchange`; or rates "
+	"like 100/s on top of load.rate",
+	mix_fields, struct dhcp_mix_settings);
 
 static const struct field option_fields[] = {
 	{"code", "option code; 82.N: sub-option N of the relay agent information", FIELD_STRING,
@@ -61,6 +62,8 @@ static const struct field relay_fields[] = {
 		"relay's own; "
 		"renew, release and inform then go through the relay",
 		FIELD_STRING, .offset = RELAY(server_id_override)},
+	{"all", "renew, release and inform go through the relay too, without server_id_override",
+		FIELD_BOOL, .offset = RELAY(all), .def = "false"},
 };
 
 static const struct field_section relay_section =

@@ -33,6 +33,7 @@ struct dhcp4_relay_settings {
 	const char *circuit_id, *remote_id, *subscriber_id; // patterns
 	struct addr link_selection;
 	const char *server_id_override; // NULL, "relay" or an address
+	bool all;                       // of the messages go through the relay
 };
 
 struct dhcp4_retransmit_settings {
@@ -77,6 +78,7 @@ struct dhcp4_settings {
 	C(released, "leases given back")                                                         \
 	C(declined, "leases declined")                                                           \
 	C(expired, "leases that ran out")                                                        \
+	C(forgotten, "leases that clients forgot, to start over (again)")                        \
 	C(no_free_client, "exchanges not begun: every client is busy, at rest or holds a lease")          \
 	C(no_bound_client, "exchanges not begun: no client that holds a lease is idle")          \
 	C(rapid_fallback, "rapid exchanges that went on in four messages")                       \

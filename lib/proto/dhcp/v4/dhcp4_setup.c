@@ -20,10 +20,18 @@ static uint32_t ipv4(const struct addr *a)
 	return bytes_be32(a->bytes);
 }
 
+// Do renewals and the like go through the relay?
+static bool relays_all(const struct dhcp_settings *s)
+{
+	const struct dhcp4_relay_settings *relay = (const void *)s->relay;
+
+	return relay && (relay->all || relay->server_id_override);
+}
+
 // A server of its own for unicast messages: not behind a relay that answers for it.
 static bool dhcp4_unicasts(const struct dhcp_settings *s)
 {
-	if (s->relay && ((const struct dhcp4_relay_settings *)s->relay)->server_id_override)
+	if (relays_all(s))
 		return false;
 	for (uint32_t e = 0; e < DHCP4_EXCHANGES; e++)
 		if (dhcp_does(&dhcp4_family, s, e) &&
@@ -42,7 +50,7 @@ static void check_chaddr(const struct dhcp4_settings *s, struct diag *d)
 {
 	uint8_t bytes[DHCP4_CHADDR_LEN] = {0}, *at;
 	uint32_t len = dhcp_mac_read(s->chaddr, bytes);
-	uint64_t left = s->is.clients - 1; // to add to the address
+	uint64_t left = dhcp_clients(&s->is) - 1; // to add to the address
 
 	for (at = bytes + len; at > bytes; left >>= 8)
 		left += *--at;
@@ -52,9 +60,11 @@ static void check_chaddr(const struct dhcp4_settings *s, struct diag *d)
 			s->chaddr, DHCP4_CHADDR_LEN);
 	else if (left)
 		diag_error(d, &s->chaddr, NULL, "too near its end for %llu clients",
-			(unsigned long long)s->is.clients);
+			(unsigned long long)dhcp_clients(&s->is));
 	if (s->is.mac_file)
 		diag_error(d, &s->chaddr, NULL, "stands beside mac_file");
+	if (s->is.mac_count)
+		diag_error(d, &s->chaddr, NULL, "stands beside mac_count");
 	if (!s->is.relay)
 		diag_error(d, &s->chaddr, NULL, "needs a relay: " NOT_ETHERNET);
 }
@@ -64,7 +74,7 @@ static void check_identity(const struct dhcp4_settings *s, struct diag *d)
 	if (s->chaddr)
 		check_chaddr(s, d);
 	else if (!s->is.mac_file)
-		dhcp_mac_check(s->is.mac, s->is.clients, d);
+		dhcp_mac_check(s->is.mac, dhcp_clients(&s->is), d);
 	if (!s->is.relay && s->htype != DHCP4_HTYPE_ETHERNET)
 		diag_error(d, &s->htype, NULL, "needs a relay: " NOT_ETHERNET);
 	if (s->htype == DHCP4_HTYPE_INFINIBAND && s->client_id == DHCP4_ID_NONE)
@@ -139,14 +149,13 @@ static void dhcp4_plan_rest(
 	struct dhcp_plan *plan, const struct dhcp_settings *settings, const struct proto_env *env)
 {
 	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
-	const struct dhcp4_relay_settings *relay = (const void *)settings->relay;
 	const struct dhcp4_expect_settings *e = s->expect;
 	const struct addr_range *r = e ? e->pool.items : NULL;
 	struct dhcp4_plan *p = (struct dhcp4_plan *)plan;
 	struct dhcp4_pool_range *pool;
 
 	p->pad = (uint16_t)s->pad;
-	p->relay_unicast = relay && relay->server_id_override;
+	p->relay_unicast = relays_all(settings);
 	p->known_server = ipv4(&env->server) != 0;
 	p->accept = ipv4(&s->accept);
 	p->hint_first = ipv4(&s->requested_address.first);
@@ -221,6 +230,36 @@ static void dhcp4_lease_save(
 	bytes_put_be32(out->server.bytes, k->server_id);
 }
 
+static uint64_t dhcp4_each(const struct dhcp_settings *s, bool prefixes)
+{
+	(void)s; // each client has one
+	return !prefixes;
+}
+
+// A hardware address of 8 bytes or more has room for any number.
+static uint64_t dhcp4_identities(const struct dhcp_settings *settings)
+{
+	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
+	uint8_t bytes[DHCP4_CHADDR_LEN] = {0};
+	uint32_t len = s->chaddr ? dhcp_mac_read(s->chaddr, bytes) : 0;
+	uint64_t first = 0;
+
+	if (settings->mac_file || len >= sizeof(first))
+		return UINT64_MAX;
+	if (!s->chaddr)
+		return dhcp_mac_room(settings->mac);
+	for (uint32_t i = 0; i < len; i++)
+		first = first << 8 | bytes[i];
+	return (1ull << 8 * len) - first;
+}
+
+static uint64_t dhcp4_accepted(const struct dhcp_settings *settings)
+{
+	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
+
+	return s->expect ? dhcp_room(&s->expect->pool) : UINT64_MAX;
+}
+
 static const struct dhcp_family dhcp4_family = {
 	.name = "dhcp4",
 	.addr_len = 4,
@@ -234,6 +273,10 @@ static const struct dhcp_family dhcp4_family = {
 	.worker_size = sizeof(struct dhcp4_worker),
 	.client_size = sizeof(struct dhcp4_client),
 	.fqdn_rfc = "RFC 4702",
+	.more_clients = "raise dhcp4.clients, or set again: true",
+	.each = dhcp4_each,
+	.identities = dhcp4_identities,
+	.accepted = dhcp4_accepted,
 	.check = dhcp4_check_own,
 	.exchange_check = dhcp4_exchange_check,
 	.unicasts = dhcp4_unicasts,
@@ -252,7 +295,17 @@ uint64_t dhcp4_leases_wanted(const void *settings, bool prefixes)
 {
 	const struct dhcp_settings *s = settings;
 
-	return !prefixes && dhcp_gets_leases(&dhcp4_family, s) ? s->clients : 0;
+	return dhcp_gets_leases(&dhcp4_family, s) ? dhcp_clients(s) * dhcp4_each(s, prefixes) : 0;
+}
+
+double dhcp4_leases_used(const void *settings, bool prefixes)
+{
+	return dhcp_uses(&dhcp4_family, settings) * (double)dhcp4_each(settings, prefixes);
+}
+
+void dhcp4_fit(void *settings, const struct proto_work *work)
+{
+	dhcp_fit(&dhcp4_family, settings, work);
 }
 
 void dhcp4_check(const void *settings, struct diag *d)

@@ -35,9 +35,10 @@ static const struct field mix_fields[] = {
 	DHCP_SHARE_ROW("information", DHCP6_INFORMS, "ask for parameters only"),
 };
 
-static const struct field_section mix_section =
-	DHCP_SECTION("mix", "several kinds of exchanges; the rest up to 100 % is `exchange`",
-		mix_fields, struct dhcp_mix_settings);
+static const struct field_section mix_section = DHCP_SECTION("mix",
+	"several kinds of exchanges: shares, the rest up to 100 % is `exchange`; or rates "
+	"like 100/s on top of load.rate",
+	mix_fields, struct dhcp_mix_settings);
 
 static const struct field option_fields[] = {
 	{"code", "option code", FIELD_COUNT, .required = true, .offset = OPTION(code), .min = 1,

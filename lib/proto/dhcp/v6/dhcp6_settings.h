@@ -115,6 +115,7 @@ struct dhcp6_settings {
 	C(released, "clients that gave their leases back")                                       \
 	C(declined, "clients that declined their addresses")                                     \
 	C(expired, "clients whose leases ran out")                                               \
+	C(forgotten, "leases that clients forgot, to start over (again)")                        \
 	C(no_free_client, "exchanges not begun: every client is busy, at rest or holds a lease") \
 	C(no_bound_client, "exchanges not begun: no client that holds a lease is idle")          \
 	C(rapid_fallback, "rapid exchanges that went on in four messages")                       \

@@ -52,7 +52,7 @@ static void dhcp6_exchange_check(const struct dhcp_settings *s, uint32_t exchang
 static void check_identity(const struct dhcp6_settings *s, struct diag *d)
 {
 	if (!s->is.mac_file)
-		dhcp_mac_check(s->is.mac, s->is.clients, d);
+		dhcp_mac_check(s->is.mac, dhcp_clients(&s->is), d);
 	if ((s->duid == DHCP6_DUID_HEX) != (s->duid_hex != NULL))
 		diag_error(d, s, s->duid_hex ? "duid_hex" : "duid",
 			s->duid_hex ? "needs duid: hex" : "needs duid_hex");
@@ -79,29 +79,40 @@ static void check_leases(const struct dhcp6_settings *s, struct diag *d)
 		diag_error(d, &s->iaid, "iaid", "too large (up to %u)", UINT32_MAX - DHCP6_IAS_MAX);
 }
 
+static uint32_t prefix_bits(const struct dhcp6_expect_settings *e)
+{
+	return e->prefix_length ? (uint32_t)e->prefix_length : 128;
+}
+
 // How many prefixes of `bits` the list has room for.
-static double room_of(const struct field_list *list, uint32_t bits, struct diag *d)
+static double room_of(const struct field_list *list, uint32_t bits)
 {
 	const struct addr_prefix *p = list->items;
 	double room = 0;
 
-	for (uint32_t i = 0; i < list->count; i++) {
-		if (!dhcp_family_check(&p[i].addr, &p[i], 16, d))
-			continue;
-		if (p[i].bits > bits)
-			diag_error(d, &p[i], NULL, "longer than prefix_length (up to /%u)", bits);
-		else
+	for (uint32_t i = 0; i < list->count; i++)
+		if (p[i].addr.len == 16 && p[i].bits <= bits)
 			room += ldexp(1, (int)(bits - p[i].bits));
-	}
 	return room;
+}
+
+static void check_prefixes(const struct field_list *list, uint32_t bits, struct diag *d)
+{
+	const struct addr_prefix *p = list->items;
+
+	for (uint32_t i = 0; i < list->count; i++)
+		if (dhcp_family_check(&p[i].addr, &p[i], 16, d) && p[i].bits > bits)
+			diag_error(d, &p[i], NULL, "longer than prefix_length (up to /%u)", bits);
 }
 
 static void check_expect(const struct dhcp6_settings *s, struct diag *d)
 {
 	const struct dhcp6_expect_settings *e = s->expect;
-	uint32_t bits = e->prefix_length ? (uint32_t)e->prefix_length : 128;
-	double addresses = room_of(&e->pool, 128, d), prefixes = room_of(&e->prefixes, bits, d);
+	uint32_t bits = prefix_bits(e);
+	double addresses = room_of(&e->pool, 128), prefixes = room_of(&e->prefixes, bits);
 
+	check_prefixes(&e->pool, 128, d);
+	check_prefixes(&e->prefixes, bits, d);
 	if (e->pool.count && addresses < (double)dhcp6_leases_wanted(s, false))
 		diag_error(d, &e->pool, "pool", "%.0f addresses for %llu clients", addresses,
 			(unsigned long long)s->is.clients);
@@ -266,15 +277,18 @@ static int dhcp6_duids_load(
 	struct dhcp_plan *p, const struct dhcp_settings *settings, struct diag *d)
 {
 	const char *const *file = &((const struct dhcp6_settings *)settings)->duid_file;
-	struct loading l = {{.size = sizeof(struct dhcp6_duid_bytes)}, settings->clients};
+	struct loading l = {{.size = sizeof(struct dhcp6_duid_bytes)}, p->clients};
 	int ret;
 
 	if (!*file)
 		return 0;
 	ret = dhcp_lines_read(diag_path(d, file, p->arena), file, duid_read, &l, d);
-	if (ret == 0 && l.rows.count < settings->clients) {
-		diag_error(d, file, NULL, "the file has %u DUIDs for %llu clients", l.rows.count,
-			(unsigned long long)settings->clients);
+	if (ret == 0 && p->automatic && l.rows.count && l.rows.count < p->clients &&
+		l.rows.count >= p->leases.clients)
+		p->clients = l.rows.count;
+	if (ret == 0 && l.rows.count < p->clients) {
+		diag_error(d, file, NULL, "the file has %u DUIDs for %u clients", l.rows.count,
+			p->clients);
 		ret = -EINVAL;
 	}
 	if (ret == 0)
@@ -356,6 +370,46 @@ static void dhcp6_lease_save(const struct dhcp_worker *worker, uint32_t client, 
 	memcpy(out->server.bytes, server->bytes, server->len);
 }
 
+static uint64_t dhcp6_each(const struct dhcp_settings *settings, bool prefixes)
+{
+	const struct dhcp6_settings *s = (const struct dhcp6_settings *)settings;
+
+	if (s->lease == (prefixes ? DHCP6_WANTS_ADDRESSES : DHCP6_WANTS_PREFIXES))
+		return 0;
+	return prefixes ? s->prefixes : s->addresses;
+}
+
+// A DUID without a name in it is that of one client.
+static uint64_t dhcp6_identities(const struct dhcp_settings *settings)
+{
+	const struct dhcp6_settings *s = (const struct dhcp6_settings *)settings;
+
+	if (s->duid == DHCP6_DUID_HEX && s->duid_hex && !strchr(s->duid_hex, '{'))
+		return 1;
+	return settings->mac_file ? UINT64_MAX : dhcp_mac_room(settings->mac);
+}
+
+// Clients that as many leases suffice for.
+static uint64_t clients_for(double leases, uint64_t each)
+{
+	double clients = each ? leases / (double)each : INFINITY;
+
+	return clients < 0x1p63 ? (uint64_t)clients : UINT64_MAX;
+}
+
+static uint64_t dhcp6_accepted(const struct dhcp_settings *settings)
+{
+	const struct dhcp6_expect_settings *e = ((const struct dhcp6_settings *)settings)->expect;
+	uint64_t addresses = UINT64_MAX, prefixes = UINT64_MAX;
+
+	if (e && e->pool.count)
+		addresses = clients_for(room_of(&e->pool, 128), dhcp6_each(settings, false));
+	if (e && e->prefixes.count)
+		prefixes = clients_for(
+			room_of(&e->prefixes, prefix_bits(e)), dhcp6_each(settings, true));
+	return addresses < prefixes ? addresses : prefixes;
+}
+
 static const struct dhcp_family dhcp6_family = {
 	.name = "dhcp6",
 	.addr_len = 16,
@@ -372,6 +426,10 @@ static const struct dhcp_family dhcp6_family = {
 	.status_name = dhcp6_status_name,
 	.check = dhcp6_check_own,
 	.exchange_check = dhcp6_exchange_check,
+	.more_clients = "raise dhcp6.clients, or set again: true",
+	.each = dhcp6_each,
+	.identities = dhcp6_identities,
+	.accepted = dhcp6_accepted,
 	.plan_identity = dhcp6_plan_identity,
 	.plan_rest = dhcp6_plan_rest,
 	.backoff = dhcp6_backoff,
@@ -387,12 +445,19 @@ static const struct dhcp_family dhcp6_family = {
 
 uint64_t dhcp6_leases_wanted(const void *settings, bool prefixes)
 {
-	const struct dhcp6_settings *s = settings;
-	enum dhcp6_lease_kind others = prefixes ? DHCP6_WANTS_ADDRESSES : DHCP6_WANTS_PREFIXES;
+	const struct dhcp_settings *s = settings;
 
-	if (!dhcp_gets_leases(&dhcp6_family, &s->is) || s->lease == (int32_t)others)
-		return 0;
-	return s->is.clients * (prefixes ? s->prefixes : s->addresses);
+	return dhcp_gets_leases(&dhcp6_family, s) ? dhcp_clients(s) * dhcp6_each(s, prefixes) : 0;
+}
+
+double dhcp6_leases_used(const void *settings, bool prefixes)
+{
+	return dhcp_uses(&dhcp6_family, settings) * (double)dhcp6_each(settings, prefixes);
+}
+
+void dhcp6_fit(void *settings, const struct proto_work *work)
+{
+	dhcp_fit(&dhcp6_family, settings, work);
 }
 
 void dhcp6_check(const void *settings, struct diag *d)

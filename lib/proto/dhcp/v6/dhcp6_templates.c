@@ -65,7 +65,7 @@ static void build_duid(struct build *b)
 	if (p->duid.pattern.max_len < DHCP6_DUID_MIN)
 		COMPLAIN(b, &s->duid_hex, NULL, "too short: %u bytes (%d to %d)",
 			p->duid.pattern.max_len, DHCP6_DUID_MIN, DHCP6_DUID_MAX);
-	if (p->duid.pattern.fixed && s->is.clients > 1)
+	if (p->duid.pattern.fixed && p->is.clients > 1)
 		COMPLAIN(b, &s->duid_hex, NULL,
 			"the same for all clients (like 000200000009{client:4})");
 }

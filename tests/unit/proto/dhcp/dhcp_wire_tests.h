@@ -111,6 +111,60 @@ static void a_lease_that_ran_out_frees_its_client(void **state)
 	fixture_end(f);
 }
 
+// Client 1 gets what client 0 has forgotten: they are not two with one lease.
+static void the_client_with_the_oldest_lease_starts_over_when_none_is_free(void **state)
+{
+	FIXTURE *f = fixture_new(2);
+
+	f->settings.is.again = true;
+	fixture_open(f);
+	fixture_four_way(f);
+	fixture_four_way(f);
+	assert_int_equal(f->n.is.forgotten, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		fixture_next(f);
+		assert_int_equal(f->txn.user, i);
+		assert_int_equal(f->n.is.forgotten, i + 1);
+		assert_int_equal(held_by(f, i), 0);
+	}
+	assert_false(fixture_begin(f)); // both have an exchange open
+	assert_int_equal(f->n.is.no_free_client, 1);
+	f->txn.user = 1;
+	fixture_send(f);
+	ANSWER(f, FIRST_REPLY, PROTO_AGAIN, LEASE_OF_0(f, a));
+	fixture_send(f);
+	ANSWER(f, LAST_REPLY, PROTO_DONE, LEASE_OF_0(f, a));
+	assert_int_equal(f->n.is.leases, 3);
+	assert_int_equal(f->n.is.duplicate_address, 0);
+	assert_int_equal(f->n.is.renewed, 0);
+	fixture_next(f);
+	assert_int_equal(f->txn.user, 1);
+	assert_int_equal(f->n.is.forgotten, 3);
+	fixture_end(f);
+}
+
+// A client that only asks for parameters (DHCPv6) forgets no lease for that.
+static void only_who_asks_for_a_lease_starts_over(void **state)
+{
+	FIXTURE *f = fixture_new(1);
+	const struct dhcp_family *family;
+
+	f->settings.is.again = true;
+	fixture_open(f);
+	fixture_four_way(f);
+	family = worker_of(f)->is.plan->family;
+	for (uint32_t e = DHCP_RAPID + 1; e < family->exchanges; e++) {
+		fixture_only(f, e);
+		if (family->starts[e].from == DHCP_IS_FREE)
+			assert_false(fixture_begin(f));
+	}
+	assert_int_equal(f->n.is.forgotten, 0);
+	fixture_only(f, DHCP_TWO_WAY);
+	assert_true(fixture_begin(f));
+	assert_int_equal(f->n.is.forgotten, 1);
+	fixture_end(f);
+}
+
 // The time since the start has more than 32 bits of milliseconds after 49 days.
 static void leases_of_a_run_beyond_49_days_run_out_in_time(void **state)
 {
@@ -159,6 +213,31 @@ static void an_address_of_two_clients_fails_and_is_kept_for_the_log(void **state
 	assert_memory_equal(w->clashes[0].bytes, FIRST_ADDRESS, f->env.addr_len);
 	assert_int_equal(w->clashes[0].holder, 0);
 	assert_int_equal(w->clashes[0].taker, 1);
+	fixture_end(f);
+}
+
+// Client 2 has the MAC of client 0, and so its lease.
+static void clients_with_one_mac_share_a_lease(void **state)
+{
+	FIXTURE *f = fixture_new(3);
+	uint8_t first[DHCP_MAC_MAX], third[DHCP_MAC_MAX];
+
+	f->settings.is.mac_count = 2;
+	fixture_open(f);
+	worker_of(f)->is.plan->family->mac(worker_of(f)->is.plan, 0, first);
+	worker_of(f)->is.plan->family->mac(worker_of(f)->is.plan, 2, third);
+	assert_memory_equal(first, f->settings.is.mac, 6);
+	assert_memory_equal(first, third, 6);
+	fixture_four_way(f);
+	for (uint32_t client = 1; client < 3; client++) {
+		fixture_next(f);
+		ANSWER(f, FIRST_REPLY, PROTO_AGAIN, LEASE_OF_0(f, a));
+		fixture_send(f);
+		ANSWER(f, LAST_REPLY, client == 1 ? PROTO_FAIL : PROTO_DONE, LEASE_OF_0(f, a));
+	}
+	assert_int_equal(f->n.is.duplicate_address, 1);
+	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
+	assert_int_equal(client_of(f, 2)->head.state, DHCP_IS_BOUND);
 	fixture_end(f);
 }
 
@@ -222,7 +301,10 @@ static void a_reply_comes_on_the_vlans_of_its_client(void **state)
 		cmocka_unit_test(rapid_commit_takes_two_messages_or_falls_back_to_four),           \
 		cmocka_unit_test(an_offer_after_the_first_is_a_duplicate),                         \
 		cmocka_unit_test(a_lease_that_ran_out_frees_its_client),                           \
+		cmocka_unit_test(the_client_with_the_oldest_lease_starts_over_when_none_is_free),  \
+		cmocka_unit_test(only_who_asks_for_a_lease_starts_over),                           \
 		cmocka_unit_test(leases_of_a_run_beyond_49_days_run_out_in_time),                  \
 		cmocka_unit_test(an_address_of_two_clients_fails_and_is_kept_for_the_log),         \
+		cmocka_unit_test(clients_with_one_mac_share_a_lease),                              \
 		cmocka_unit_test(a_lease_without_room_in_the_table_is_counted),                    \
 		cmocka_unit_test(a_reply_comes_on_the_vlans_of_its_client)

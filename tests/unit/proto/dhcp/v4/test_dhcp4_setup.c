@@ -129,6 +129,14 @@ static void messages_have_their_limit(void **state)
 	assert_right(fixture_new(1));
 }
 
+static void a_count_of_macs_is_of_those_that_are_computed(void **state)
+{
+	REFUSED(fixture_relay(1), "stands beside mac_file",
+		(f->settings.is.mac_count = 1, f->settings.is.mac_file = "macs"));
+	REFUSED(fixture_relay(1), "stands beside mac_count",
+		(f->settings.is.mac_count = 1, f->settings.chaddr = "00:01"));
+}
+
 static void bad_relays_are_refused(void **state)
 {
 	REFUSED(fixture_relay(1), "not an IPv4 address",
@@ -402,6 +410,7 @@ int main(void)
 		cmocka_unit_test(relays_are_needed_where_they_are_named),
 		cmocka_unit_test(option_82_has_its_limit),
 		cmocka_unit_test(messages_have_their_limit),
+		cmocka_unit_test(a_count_of_macs_is_of_those_that_are_computed),
 		cmocka_unit_test(bad_relays_are_refused),
 		cmocka_unit_test(bad_names_are_refused),
 		cmocka_unit_test(jitter_is_shorter_than_the_wait),

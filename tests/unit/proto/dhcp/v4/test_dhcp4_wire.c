@@ -348,6 +348,21 @@ static void with_a_server_id_override_renewals_go_through_the_relay(void **state
 	fixture_end(f);
 }
 
+static void all_messages_go_through_the_relay_if_asked(void **state)
+{
+	struct dhcp4_fixture *f = fixture_relay(1);
+
+	f->relay.all = true;
+	fixture_open(f);
+	fixture_bound(f, DHCP4_RENEW);
+	assert_int_equal(dhcp4_find_option(f->sent, f->sent_len, 82), 0);
+	assert_int_equal(bytes_be32(f->sent + DHCP4_AT_GIADDR), RELAY);
+	assert_int_equal(bytes_be32(f->sent + DHCP4_AT_CIADDR), POOL);
+	assert_flow(f, 0, 67, RELAY, false);
+	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
+	fixture_end(f);
+}
+
 static void a_client_stays_with_its_relay(void **state)
 {
 	struct dhcp4_fixture *f = fixture_open(fixture_relay(10));
@@ -1464,6 +1479,7 @@ int main(void)
 		cmocka_unit_test(names_are_labels_or_text),
 		cmocka_unit_test(option_82_has_all_its_sub_options_and_is_last),
 		cmocka_unit_test(with_a_server_id_override_renewals_go_through_the_relay),
+		cmocka_unit_test(all_messages_go_through_the_relay_if_asked),
 		cmocka_unit_test(a_client_stays_with_its_relay),
 		cmocka_unit_test(workers_have_clients_and_relays_of_their_own),
 		cmocka_unit_test(random_parts_stay_the_same_for_a_client),

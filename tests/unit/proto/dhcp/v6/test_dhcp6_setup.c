@@ -225,6 +225,24 @@ static void macs_of_a_file_are_in_duids_and_own_link_local_addresses(void **stat
 	fixture_end(f);
 }
 
+static void a_shared_mac_owns_one_link_local_address(void **state)
+{
+	static const char *const ours[] = {"fe80::ff:fe00:0", "fe80::ff:fe00:1"};
+	struct dhcp6_fixture *f = fixture_new(5);
+	uint8_t mac[6];
+
+	f->settings.is.mac_count = 2;
+	fixture_open(f);
+	for (uint32_t i = 0; i < 5; i++) {
+		fixture_sarr(f);
+		assert_int_equal(f->m.client_id.data[9], i % 2);
+		if (i < 2)
+			assert_true(dhcp6_owns(&f->ctx, v6(ours[i]).bytes, 16, mac));
+	}
+	assert_false(dhcp6_owns(&f->ctx, v6("fe80::ff:fe00:2").bytes, 16, mac));
+	fixture_end(f);
+}
+
 static void duids_refused(const char *text, const char *why)
 {
 	struct dhcp6_fixture *f = fixture_new(2);
@@ -472,6 +490,7 @@ int main(void)
 		cmocka_unit_test(bad_options_are_refused),
 		cmocka_unit_test(each_client_has_its_vlans_and_its_server),
 		cmocka_unit_test(macs_of_a_file_are_in_duids_and_own_link_local_addresses),
+		cmocka_unit_test(a_shared_mac_owns_one_link_local_address),
 		cmocka_unit_test(bad_files_of_duids_are_refused),
 		cmocka_unit_test(leases_go_from_one_run_to_the_next),
 		cmocka_unit_test(a_saved_lease_is_a_line_of_five_columns),

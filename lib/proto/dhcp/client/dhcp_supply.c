@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The number of an item's clients where it is automatic: enough for the load, as far as there are
+// identities, addresses and memory. And how long clients and addresses last. Path: cold. Management
+// thread.
+
+#include <math.h>
+
+#include "proto/dhcp/client/dhcp_client.h"
+
+#define AUTO_MAX     100000000
+#define UNKNOWN_RATE 100000 // exchanges per second, where no rate says how many
+#define AGAIN_MAX    65536  // in flight, likewise
+#define AGAIN_SPARE  256    // clients that start over, beside those in flight
+
+// Share of the exchanges that bring a client from one state to the other.
+static double share_of(const struct dhcp_family *f, const struct dhcp_settings *s,
+	enum dhcp_client_state from, enum dhcp_client_state to)
+{
+	double sum = 0;
+
+	for (uint32_t e = 0; e < f->exchanges; e++)
+		if (f->starts[e].from == from && f->starts[e].to == to)
+			sum += dhcp_mix_share(
+				dhcp_shares(s), f->exchanges, (uint32_t)s->exchange, e);
+	return sum;
+}
+
+// Clients that one exchange uses up, on average: those that get a lease, less those that give one
+// back.
+static double used_by_one(const struct dhcp_family *f, const struct dhcp_settings *s, bool rested)
+{
+	double given = share_of(f, s, DHCP_IS_BOUND, DHCP_IS_FREE) +
+	               (rested ? share_of(f, s, DHCP_IS_BOUND, DHCP_IS_RESTING) : 0);
+
+	return fmax(share_of(f, s, DHCP_IS_FREE, DHCP_IS_BOUND) - given, 0);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t memory_of(
+	const struct dhcp_family *f, const struct dhcp_settings *s, uint64_t clients)
+{
+	uint64_t leases = clients * (f->each(s, false) + f->each(s, true));
+
+	return dhcp_clients_memory((uint32_t)clients, f->client_size) + clients * sizeof(uint32_t) +
+	       dhcp_leases_memory(leases, f->addr_len == 16);
+}
+
+// Clients for all exchanges of the run. A rest after a DECLINE may last until its end.
+static double wanted(
+	const struct dhcp_family *f, const struct dhcp_settings *s, const struct proto_work *w)
+{
+	double begun = w->begun == UINT64_MAX ? UNKNOWN_RATE * w->seconds : (double)w->begun;
+	bool any_free = share_of(f, s, DHCP_IS_FREE, DHCP_IS_FREE) > 0 ||
+	                share_of(f, s, DHCP_IS_FREE, DHCP_IS_BOUND) > 0;
+	double used = used_by_one(f, s, false) * begun;
+
+	double in_flight = (double)w->in_flight;
+
+	if (s->again) {
+		used = AGAIN_SPARE;
+		in_flight = w->begun == UINT64_MAX ? fmin(in_flight, AGAIN_MAX) : in_flight;
+	}
+	return any_free ? fmin(begun, ceil(used) + in_flight) : 0;
+}
+
+uint64_t dhcp_room(const struct field_list *ranges)
+{
+	const struct addr_range *r = ranges->items;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < ranges->count; i++)
+		sum += r[i].count;
+	return ranges->count ? sum : UINT64_MAX;
+}
+
+uint64_t dhcp_most(const struct dhcp_family *f, const struct dhcp_settings *s)
+{
+	return least(f->identities(s), AUTO_MAX);
+}
+
+double dhcp_extra(const void *settings)
+{
+	const struct dhcp_settings *s = settings;
+	double sum = 0;
+
+	for (uint32_t e = 0; s->mix && e < DHCP_MIX_MAX; e++)
+		sum += fmax(-s->mix->share[e], 0);
+	return sum;
+}
+
+static void fit_mix(const struct dhcp_settings *s, double rate)
+{
+	for (uint32_t e = 0; s->mix && e < DHCP_MIX_MAX; e++)
+		s->mix->part[e] = rate > 0 ? fmax(-s->mix->share[e], 0) / rate : 0;
+}
+
+void dhcp_fit(const struct dhcp_family *f, struct dhcp_settings *s, const struct proto_work *w)
+{
+	uint64_t n;
+
+	fit_mix(s, w->rate);
+	n = (uint64_t)fmin(wanted(f, s, w), AUTO_MAX);
+
+	// A share of each worker; the workers take turns, so one may have one more to begin.
+	n = (n + w->workers - 1) / w->workers * w->workers;
+	n = least(n, dhcp_most(f, s));
+	n = least(n, f->accepted(s));
+	while (w->memory && n > w->workers && memory_of(f, s, n) > w->memory)
+		n -= n / 8 + 1;
+	s->automatic = n > w->workers ? n : w->workers;
+}
+
+double dhcp_uses(const struct dhcp_family *f, const struct dhcp_settings *s)
+{
+	return used_by_one(f, s, true);
+}
+
+uint32_t dhcp_stocks(const void *shared, struct proto_stock *out)
+{
+	const struct dhcp_plan *p = shared;
+
+	out[0] = (struct proto_stock){.name = "clients",
+		.remedy = p->automatic ? "there are no more addresses in expect, or hardware "
+	                                 "addresses, or memory"
+	                               : p->family->more_clients,
+		.count = p->clients,
+		.left = p->clients - p->leases.count / p->stride,
+		.each = p->uses,
+		.chosen = p->automatic};
+	return 1;
+}
