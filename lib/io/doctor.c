@@ -191,7 +191,7 @@ static void add_privileges(struct doctor_report *r)
 
 	capabilities_names(have, names, sizeof(names));
 	row = add(r, "privileges", "capabilities", have == all ? DOCTOR_OK : DOCTOR_WARN, "%s",
-		names[0] ? names : "none: only ring, null, memif and pcap files work");
+		names[0] ? names : "none: only socket, ring, null, memif and pcap files work");
 	if (have != all)
 		fix(row, "run as root, or for all drivers %s",
 			capabilities_command(all, command, sizeof(command)));
@@ -203,15 +203,16 @@ static const char *describe(const struct driver *d, char *buf, size_t room)
 	char names[128];
 
 	capabilities_names(driver_least_caps(d), names, sizeof(names));
-	snprintf(buf, room, "%s%s%s%s", d->help, names[0] ? "; needs " : "", names,
-		names[0] && d->files ? ", files none" : "");
+	snprintf(buf, room, "%s%s%s%s%s%s", d->help, names[0] ? "; needs " : "", names,
+		names[0] && d->files ? ", files none" : "", d->caveat ? "; " : "",
+		d->caveat ? d->caveat : "");
 	return buf;
 }
 
 static void add_driver(struct doctor_report *r, const struct driver *d)
 {
 	uint64_t missing = d->caps & ~capabilities_now();
-	char path[256], names[128], text[256], command[512];
+	char path[256], names[128], text[512], command[512];
 	struct doctor_row *row;
 
 	if (d->pmd && driver_plugin(d->pmd, path, sizeof(path)) < 0) {

@@ -11,7 +11,7 @@ struct doctor_row {
 	char group[24]; // "cpu", "memory", "privileges", "drivers", "interfaces"
 	char name[40];
 	enum doctor_status status; // warn: slower or less exact; missing: something cannot be used
-	char text[256];            // the fact
+	char text[512];            // the fact
 	char fix[512];             // the command or setting that helps, "" when there is none
 };
 

@@ -30,7 +30,8 @@
 #endif
 #define PACKAGE(name) "librte-" name TEXT(ABI)
 
-#define FRAME_OVERHEAD 96 // Ethernet, VLAN tags, the kernel's head of a packet ring's frame
+#define DATAGRAM       4224 // the kernel has put fragments together: DNS with the usual size of EDNS
+#define FRAME_OVERHEAD 96   // Ethernet, VLAN tags, the kernel's head of a packet ring's frame
 
 __attribute__((format(printf, 4, 5))) static int append_args(
 	char *buf, size_t room, const char **why, const char *fmt, ...)
@@ -409,6 +410,27 @@ const struct driver drivers[] = {
 		.devargs = devargs_null,
 	},
 	{
+		.name = "socket",
+		.help = "UDP sockets of the kernel, with addresses of this host: no root, any "
+			"interface",
+		.device_help = "kernel interface that its sockets are bound to",
+		.device = DEVICE_HOST,
+		.device_optional = true,
+		.pmd = "net_null", // whose bursts the sockets replace
+		.package = PACKAGE("net-null"),
+		.counts_missed = true,
+		.own_mac = true,
+		.pairs = true,
+		.sockets = true,
+		.caveat = "a send time is that of the system call, not of the wire; no clients "
+			  "that broadcast or have own MACs, no VLANs; replies from other "
+			  "addresses than the server's stay with the kernel",
+		.max_queues = PORT_MAX_QUEUES,
+		.burst = 32,
+		.descriptors = 1024,
+		.devargs = devargs_null,
+	},
+	{
 		.name = "vdev",
 		.help = "any DPDK device, given by its devargs",
 		.device_help = "DPDK devargs, net_vhost0,iface=/tmp/sock",
@@ -528,6 +550,8 @@ uint16_t port_data_room(const struct port_settings *p)
 	uint32_t frame = (uint32_t)p->mtu + FRAME_OVERHEAD;
 	uint32_t unit = driver_of(p)->xdp ? 64 : 4096;
 
+	if (driver_of(p)->sockets && frame < DATAGRAM)
+		return PORT_HEADROOM + DATAGRAM;
 	if (frame <= 2048)
 		frame = 2048;
 	else

@@ -15,6 +15,7 @@ enum driver_device {
 	DEVICE_NONE,      // not used
 	DEVICE_PCI,       // PCI address of a card that DPDK drives
 	DEVICE_INTERFACE, // kernel network interface
+	DEVICE_HOST,      // the same, which the host goes on using
 	DEVICE_TAP,       // kernel network interface that the port makes
 	DEVICE_SOCKET,    // socket path, the port may make it
 	DEVICE_BACKEND,   // path that exists: socket of a backend or a character device
@@ -44,6 +45,9 @@ struct driver {
 	bool own_mac;   // the port gives itself a MAC that is the same in every run (port_own_mac)
 	bool one_queue; // of each device: a port with several queues has several devices
 	bool pairs;     // the other end replies on the queue of the request
+	bool sockets;   // UDP of the kernel (io/sockets.h): addresses, routes and next hops are the
+	                // host's, and other frames cannot be sent
+	const char *caveat; // results have to say this; NULL: nothing
 	uint16_t max_queues;
 	uint16_t burst;       // default burst: small for drivers that make a system call per packet
 	uint16_t descriptors; // default per queue and direction

@@ -209,9 +209,12 @@ static int choose_memory(const struct host_settings *h, const struct port_settin
 	unsigned count, uint64_t *pages_mib, struct io_error *e)
 {
 	uint64_t need = MARGIN_MIB * MIB, have = hugepages_free();
+	bool matters = false; // to sockets of the kernel, their memory is no matter
 
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count; i++) {
 		need += port_memory(&ports[i]);
+		matters |= !driver_of(&ports[i])->sockets;
+	}
 	if (h->memory_size && h->memory_size != UINT64_MAX) {
 		if (h->memory_size < need)
 			return io_fail(e, -ENOMEM,
@@ -227,7 +230,7 @@ static int choose_memory(const struct host_settings *h, const struct port_settin
 	if (h->memory == MEMORY_AUTO && have >= need)
 		return 0;
 	*pages_mib = need / MIB + 1;
-	if (h->memory == MEMORY_AUTO)
+	if (h->memory == MEMORY_AUTO && matters)
 		log_note("packet memory takes ordinary pages, which are slower than hugepages ("
 			 "`echo %" PRIu64 " > /proc/sys/vm/nr_hugepages`)",
 			hugepages_to_set(need));

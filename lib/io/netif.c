@@ -25,6 +25,7 @@
 struct table {
 	struct netif *items;
 	unsigned count;
+	struct netif_route route;
 };
 
 static int netlink_open(void)
@@ -61,6 +62,35 @@ static int read_messages(const struct nlmsghdr *h, int len,
 	return 1;
 }
 
+// Of a dump all messages of the reply, else one.
+static int netlink_ask(const struct nlmsghdr *ask,
+	void (*each)(const struct nlmsghdr *h, struct table *t), struct table *t)
+{
+	void *buf = malloc(BUFFER_SIZE);
+	int fd = netlink_open(), err = 1;
+
+	if (!buf || fd < 0) {
+		err = buf ? fd : -ENOMEM;
+		goto out;
+	}
+	if (send(fd, ask, ask->nlmsg_len, 0) < 0)
+		err = -errno;
+	while (err == 1) {
+		ssize_t len = recv(fd, buf, BUFFER_SIZE, 0);
+
+		if (len < 0 && errno == EINTR)
+			continue;
+		err = len < 0 ? -errno : read_messages(buf, (int)len, each, t);
+		if (err == 1 && !(ask->nlmsg_flags & NLM_F_DUMP))
+			err = 0;
+	}
+out:
+	if (fd >= 0)
+		close(fd);
+	free(buf);
+	return err;
+}
+
 static int netlink_dump(uint16_t type, uint8_t family,
 	void (*each)(const struct nlmsghdr *h, struct table *t), struct table *t)
 {
@@ -71,27 +101,8 @@ static int netlink_dump(uint16_t type, uint8_t family,
 			 .nlmsg_type = type,
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
 		.g = {.rtgen_family = family}};
-	void *buf = malloc(BUFFER_SIZE);
-	int fd = netlink_open(), err = 1;
 
-	if (!buf || fd < 0) {
-		err = buf ? fd : -ENOMEM;
-		goto out;
-	}
-	if (send(fd, &ask, ask.h.nlmsg_len, 0) < 0)
-		err = -errno;
-	while (err == 1) {
-		ssize_t len = recv(fd, buf, BUFFER_SIZE, 0);
-
-		if (len < 0 && errno == EINTR)
-			continue;
-		err = len < 0 ? -errno : read_messages(buf, (int)len, each, t);
-	}
-out:
-	if (fd >= 0)
-		close(fd);
-	free(buf);
-	return err;
+	return netlink_ask(&ask.h, each, t);
 }
 
 static uint32_t attribute_u32(const struct rtattr *a)
@@ -512,4 +523,54 @@ int netif_open_multicast(const char *name)
 		close(fd);
 	}
 	return err ? err : fd;
+}
+
+static void attribute_addr(const struct rtattr *a, struct addr *out)
+{
+	size_t len = RTA_PAYLOAD(a);
+
+	if (len != 4 && len != 16)
+		return;
+	out->len = (uint8_t)len;
+	memcpy(out->bytes, RTA_DATA(a), len);
+}
+
+static void each_way(const struct nlmsghdr *h, struct table *t)
+{
+	const struct rtmsg *m = NLMSG_DATA(h);
+	int len = (int)h->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*m));
+
+	if (h->nlmsg_type != RTM_NEWROUTE || len < 0)
+		return;
+	for (const struct rtattr *a = RTM_RTA(m); RTA_OK(a, len); a = RTA_NEXT(a, len)) {
+		if (a->rta_type == RTA_OIF)
+			if_indextoname(attribute_u32(a), t->route.name);
+		if (a->rta_type == RTA_PREFSRC)
+			attribute_addr(a, &t->route.source);
+		if (a->rta_type == RTA_GATEWAY)
+			attribute_addr(a, &t->route.next_hop);
+	}
+}
+
+int netif_route(const struct addr *to, struct netif_route *out)
+{
+	struct {
+		struct nlmsghdr h;
+		struct rtmsg m;
+		struct rtattr a;
+		uint8_t bytes[16];
+	} ask = {.h = {.nlmsg_len = (uint32_t)(NLMSG_LENGTH(sizeof(struct rtmsg)) +
+					       RTA_LENGTH(to->len)),
+			 .nlmsg_type = RTM_GETROUTE,
+			 .nlmsg_flags = NLM_F_REQUEST},
+		.m = {.rtm_family = to->len == 4 ? AF_INET : AF_INET6,
+			.rtm_dst_len = (uint8_t)(8 * to->len)},
+		.a = {.rta_len = (uint16_t)RTA_LENGTH(to->len), .rta_type = RTA_DST}};
+	struct table t = {0};
+	int err;
+
+	memcpy(ask.bytes, to->bytes, to->len);
+	err = netlink_ask(&ask.h, each_way, &t);
+	*out = t.route;
+	return err;
 }

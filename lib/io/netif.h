@@ -37,6 +37,16 @@ const struct netif *netif_find(const struct netif *list, unsigned count, const c
 // One of them; 0, -ENODEV or another -errno.
 int netif_read(const char *name, struct netif *out);
 
+// The way of the kernel's packets to an address.
+struct netif_route {
+	char name[IFNAMSIZ];  // of the interface
+	struct addr source;   // address of this host; len 0: it has none
+	struct addr next_hop; // len 0: the address is on the link
+};
+
+// 0, or -errno: -ENETUNREACH without a route.
+int netif_route(const struct addr *to, struct netif_route *out);
+
 struct steer;
 
 // The key and table by which the card spreads received packets over its queues, into s. Without

@@ -22,6 +22,7 @@
 #include "io/explain.h"
 #include "io/netif.h"
 #include "io/pcap_ring.h"
+#include "io/sockets.h"
 #include "io/state.h"
 
 static int probe_ring(
@@ -174,6 +175,12 @@ static int open_port(struct port *ports, unsigned count, unsigned index, struct 
 		return err;
 	port_choose_steering(port);
 	open_multicast(port);
+	if (port->driver->sockets) {
+		err = sockets_open(port->settings, port->queues, &port->sockets, e);
+		if (err)
+			return err;
+		sockets_attach(port->sockets, port);
+	}
 	if (port->settings->promiscuous)
 		rte_eth_promiscuous_enable(port->devices[0]); // -ENOTSUP: it hears everything
 	if (port_on_kernel_interface(port->settings) && !port->driver->counts_missed)
@@ -240,12 +247,12 @@ int port_start_all(const struct port_settings *ports, unsigned count, struct por
 
 static void close_device(const struct port *port, uint16_t id)
 {
-	struct rte_eth_dev_info info = {0};
+	struct rte_eth_dev_info info;
+	bool known = rte_eth_dev_info_get(id, &info) == 0;
 
-	rte_eth_dev_info_get(id, &info);
 	rte_eth_dev_stop(id);
 	rte_eth_dev_close(id);
-	if (info.device && !port_is_pci(port->settings))
+	if (known && info.device && !port_is_pci(port->settings))
 		rte_dev_remove(info.device);
 }
 
@@ -255,8 +262,10 @@ static void close_port(struct port *port)
 	if (port->multicast)
 		close(port->multicast);
 	port->multicast = 0;
-	while (port->device_count > 0)
+	while (port->device_count > 0) // with sockets: their bursts are gone then
 		close_device(port, port->devices[--port->device_count]);
+	sockets_close(port->sockets);
+	port->sockets = NULL;
 }
 
 // Mbufs of one port may wait in another one, so pools go last.

@@ -18,6 +18,7 @@
 
 struct rte_mempool;
 struct rte_ring;
+struct sockets;
 
 // One entry of ports:, filled by port_section.
 struct port_settings {
@@ -46,8 +47,9 @@ struct port_settings {
 	bool promiscuous; // no setting: its clients have Ethernet addresses of their own
 	uint32_t queues;  // no setting: least number of queue pairs
 	bool answers;     // no setting: received packets go from many source ports to one
-	struct field_list homes; // no setting: struct rule_home, addresses that are a queue's
-	bool has_ports;          // no setting: its items have source ports, a queue's each
+	struct field_list homes;  // no setting: struct rule_home, addresses that are a queue's
+	bool has_ports;           // no setting: its items have source ports, a queue's each
+	struct field_list groups; // no setting: struct socket_group, of each item
 };
 
 // A probe before the run: where it makes sense, always, never.
@@ -147,6 +149,7 @@ struct port {
 	struct drops drops;                     // af_packet
 	int multicast;                          // descriptor that keeps multicast coming, 0: none
 	struct rte_ring *ring[PORT_MAX_QUEUES]; // driver ring: this port sends into it
+	struct sockets *sockets;                // driver socket, else NULL
 };
 
 // The device as its driver names it: "veth", "net_ixgbe 0000:01:00.0". false: it is none of the box

@@ -116,7 +116,8 @@ int port_configure(struct port *port, unsigned device, struct io_error *e)
 		return err;
 	choose_receive(port, &info, &conf, key);
 	choose_transmit(port, &info, &conf);
-	port->reports_checksums = conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+	port->reports_checksums =
+		conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM || port->driver->sockets;
 	port->checksum_offload = conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
 	err = rte_eth_dev_configure(id, queues, queues, &conf);
 	if (err && conf.rx_adv_conf.rss_conf.rss_key) {

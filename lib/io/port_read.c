@@ -14,6 +14,7 @@
 #include "io/burst.h"
 #include "io/driver.h"
 #include "io/netif.h"
+#include "io/sockets.h"
 
 #define STALE_BURSTS 10000 // in a queue between two runs, at most
 #define LINK_WAIT_MS 2000
@@ -105,6 +106,8 @@ static void read_devices(struct port *p, struct port_counters *out)
 	for (unsigned i = 0; i < p->device_count; i++)
 		add_counters(p->devices[i], out);
 	out->rx_missed_known = p->driver->counts_missed;
+	if (p->sockets)
+		sockets_read(p->sockets, out);
 	if (p->drops.count)
 		out->rx_missed = drops_read(&p->drops, &out->rx_missed_known);
 }

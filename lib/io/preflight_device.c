@@ -149,6 +149,20 @@ static int check_interface_device(const struct port_settings *p, struct io_error
 	return err;
 }
 
+static int check_host_device(const struct port_settings *p, struct io_error *e)
+{
+	struct netif *list;
+	unsigned count;
+	int err = netif_list(&list, &count);
+
+	if (err)
+		return port_fail(e, p, err, "interfaces cannot be listed: %s", strerror(-err));
+	if (!netif_find(list, count, p->device))
+		err = no_such_interface(p, list, count, e);
+	free(list);
+	return err;
+}
+
 static int check_rx_file(const struct port_settings *p, struct io_error *e)
 {
 	if (!p->rx_file || access(p->rx_file, R_OK) == 0)
@@ -329,6 +343,8 @@ int preflight_device(const struct port_settings *p, struct io_error *e)
 		return check_socket_device(p, e);
 	case DEVICE_BACKEND:
 		return check_backend_device(p, e);
+	case DEVICE_HOST:
+		return p->device ? check_host_device(p, e) : 0;
 	case DEVICE_NONE:
 	case DEVICE_PEER:
 	case DEVICE_DEVARGS:

@@ -40,7 +40,8 @@ const char *capabilities_names(uint64_t caps, char *buf, size_t room)
 		unsigned number;
 		const char *name;
 	} names[] = {{CAP_NET_RAW, "CAP_NET_RAW"}, {CAP_NET_ADMIN, "CAP_NET_ADMIN"},
-		{CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, {CAP_IPC_LOCK, "CAP_IPC_LOCK"}};
+		{CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, {CAP_IPC_LOCK, "CAP_IPC_LOCK"},
+		{CAP_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE"}};
 	size_t used = 0;
 
 	buf[0] = '\0';

@@ -27,8 +27,8 @@ static void write_v6(const struct rule *r, struct rule_flow *out, struct rte_flo
 	item->type = RTE_FLOW_ITEM_TYPE_IPV6;
 	if (!r->exact)
 		return;
-	memcpy(out->v6.hdr.dst_addr, r->addr.bytes, 16);
-	memset(out->v6_mask.hdr.dst_addr, 0xff, 16);
+	memcpy(&out->v6.hdr.dst_addr, r->addr.bytes, 16);
+	memset(&out->v6_mask.hdr.dst_addr, 0xff, 16);
 	item->spec = &out->v6;
 	item->mask = &out->v6_mask;
 }

@@ -238,6 +238,19 @@ static void check_device(const struct port_settings *p, struct diag *d)
 		diag_error(d, at, NULL, "%s", why);
 }
 
+// Settings of frames, which the kernel decides on.
+static void check_sockets(const struct port_settings *p, struct diag *d)
+{
+	if (!driver_of(p)->sockets)
+		return;
+	if (p->vlans.count)
+		diag_error(d, &p->vlans, NULL,
+			"driver: socket sends no tags (add them to the "
+			"interface: ip link add link ... type vlan)");
+	if (p->gateway.count)
+		diag_error(d, &p->gateway, NULL, "driver: socket has the host's routes (ip route)");
+}
+
 static void check_cpus(const struct port_settings *p, struct diag *d)
 {
 	uint64_t n = port_cpus_given(p);
@@ -281,6 +294,7 @@ void port_check(const struct port_settings *p, struct diag *d)
 	check_files(p, d);
 	check_device(p, d);
 	check_cpus(p, d);
+	check_sockets(p, d);
 	check_gateways(p, d);
 	if (p->vlans.count > 2)
 		diag_error(d, &p->vlans, NULL, "has more than two tags (up to 2)");

@@ -284,7 +284,8 @@ static void missing_rights_and_plug_ins_are_told(void **state)
 		"cap_net_raw,cap_net_admin,cap_ipc_lock+ep ");
 	assert_row("drivers", "pcap", DOCTOR_MISSING, "CAP_NET_RAW missing: ", "chmod 0750");
 	assert_row("drivers", "ring", DOCTOR_OK, "in memory", "");
-	assert_row("privileges", "capabilities", DOCTOR_WARN, "none: only ring", "run as root");
+	assert_row("privileges", "capabilities", DOCTOR_WARN, "none: only socket, ring",
+		"run as root");
 	box.no_plugin = "net_tap";
 	read_box(&tun, 1);
 	assert_row("drivers", "tap", DOCTOR_MISSING,

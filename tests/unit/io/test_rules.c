@@ -95,9 +95,9 @@ static int fresh(void **state)
 static bool meets_address(const struct rule_flow *f, const struct packet *p)
 {
 	const uint8_t *mask = p->dst.len == 4 ? (const uint8_t *)&f->v4_mask.hdr.dst_addr
-	                                      : f->v6_mask.hdr.dst_addr;
-	const uint8_t *spec =
-		p->dst.len == 4 ? (const uint8_t *)&f->v4.hdr.dst_addr : f->v6.hdr.dst_addr;
+	                                      : (const uint8_t *)&f->v6_mask.hdr.dst_addr;
+	const uint8_t *spec = p->dst.len == 4 ? (const uint8_t *)&f->v4.hdr.dst_addr
+	                                      : (const uint8_t *)&f->v6.hdr.dst_addr;
 
 	for (uint32_t i = 0; i < p->dst.len; i++)
 		if ((p->dst.bytes[i] ^ spec[i]) & mask[i])

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The UDP sockets of a port with driver: socket. They have addresses of the host, and ports that
+// are free; each belongs to one worker. The kernel finds next hops and answers ARP, ND and ping.
+// Not here: bursts (io/sockets_burst.h). Path: cold. Management thread, while no worker runs.
+#pragma once
+
+#include "io/port.h"
+
+// The sockets that an item needs: one for each of its addresses and ports.
+struct socket_group {
+	struct field_list addresses; // struct addr_range
+	struct field_list ports;     // struct field_range
+	uint32_t free_ports;         // this many of any free ports, instead of `ports`
+	struct addr server;          // for messages; len 0: none
+};
+
+// The worker and the peer of the sockets on a port.
+struct socket_home {
+	uint16_t queue; // UINT16_MAX: address n of its group belongs to queue n mod queues
+	const struct addr *server; // the only peer, NULL: any
+	uint16_t server_port;
+};
+
+struct sockets;
+
+// The address from which the kernel sends to another one, by its routing table: 0 or -errno.
+// device: interface to be bound to, or NULL. Nothing is sent.
+int sockets_route(const struct addr *to, const char *device, struct addr *from);
+
+// Bind all sockets of p->groups. 0, or -errno with e: -EADDRINUSE, -EADDRNOTAVAIL, -EACCES,
+// -EMFILE, -ENETUNREACH.
+int sockets_open(
+	const struct port_settings *p, uint16_t queues, struct sockets **out, struct io_error *e);
+
+// With the device of the port started: its bursts are those of the sockets from here on.
+void sockets_attach(struct sockets *s, const struct port *port);
+
+// The ports that were chosen for a group with free_ports (struct field_range); valid until
+// sockets_close.
+struct field_list sockets_ports(const struct sockets *s, uint32_t group);
+
+// Before a run: connect each socket, and give it to its queue. home: of a port number.
+void sockets_deal(struct sockets *s, struct socket_home (*home)(void *of, uint16_t port), void *of);
+
+// Added to out. Drops of the kernel count as missed.
+void sockets_read(const struct sockets *s, struct port_counters *out);
+
+// Why the kernel refused the last packet, or NULL.
+const char *sockets_send_error(const struct sockets *s);
+
+void sockets_close(struct sockets *s); // NULL: nothing

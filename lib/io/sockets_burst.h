@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The driver of socket ports, beneath the bursts of io/burst.h: frames become datagrams of UDP
+// sockets, and datagrams become frames. Like a driver of DPDK it stands in DPDK's table of drivers,
+// and makes system calls. Not here: which sockets there are (io/sockets.h). Path: driver. The
+// worker that owns the queue; counters: any thread.
+#pragma once
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/addr.h"
+#include "io/burst.h"
+#include "net/frame.h"
+
+#define SOCKETS_NONE UINT32_MAX
+
+union socket_addr {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+// A socket that is bound to an address and port of the host.
+struct socket_end {
+	int fd;
+	struct addr addr;
+	uint16_t port;
+	uint16_t queue;           // that receives from it
+	bool connected;           // to peer
+	bool failed;              // errors may wait in its error queue
+	uint32_t scope;           // of a link-local address: number of the interface
+	union socket_addr peer;   // connected
+	struct frame_template in; // headers of what it receives
+};
+
+// All sockets of a port, found by address and port. Const while workers run, but for `failed`.
+struct socket_table {
+	struct socket_end *ends;
+	uint32_t count;
+	uint32_t *slots; // index into ends or SOCKETS_NONE, by hash; linear probing
+	uint32_t mask;
+};
+
+struct socket_counters {
+	_Atomic uint64_t rx_packets, rx_bytes, rx_no_mbuf, tx_packets, tx_bytes, tx_errors;
+	_Atomic int tx_error; // errno of the last one
+};
+
+struct socket_queue {
+	// ctlplane: wo before the launch
+	struct socket_table *table;
+	struct rte_mempool *pool; // of received packets
+	uint32_t *members;        // index into ends
+	uint32_t member_count;
+	int epoll;  // of its members; -1: it has one at most
+	bool named; // received messages have to say from where
+	// dataplane: rw
+	uint32_t ready[BURST_MAX]; // members that may have datagrams
+	uint32_t ready_first, ready_count;
+	uint16_t empty;                   // of the buffers to receive into, that are to be filled
+	struct rte_mbuf *into[BURST_MAX]; // where the next datagrams go
+	struct mmsghdr in[BURST_MAX];
+	struct iovec in_data[BURST_MAX];
+	union socket_addr in_from[BURST_MAX];
+	struct mmsghdr out[BURST_MAX];
+	struct iovec out_data[BURST_MAX];
+	union socket_addr out_to[BURST_MAX];
+	struct socket_counters counters;
+};
+
+// The socket of an address and port, or SOCKETS_NONE. addr: of addr_len bytes.
+uint32_t socket_find(
+	const struct socket_table *t, const uint8_t *addr, uint8_t addr_len, uint16_t port);
+
+// Enter ends[i], for which there is room.
+void socket_table_add(struct socket_table *t, uint32_t i);
+
+// As the kernel wants it: its length.
+socklen_t socket_addr_make(union socket_addr *out, const uint8_t *addr, uint8_t addr_len,
+	uint16_t port, uint32_t scope);
+
+// To be called once before a queue is used.
+void socket_queue_prepare(struct socket_queue *q);
+// Buffers go back to their pool.
+void socket_queue_empty(struct socket_queue *q);
+
+// queue: struct socket_queue. As eth_rx_burst_t and eth_tx_burst_t of DPDK. A received frame has
+// complete headers and whole checksums; ICMP errors of the kernel are frames, too.
+uint16_t socket_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);
+// A frame that no socket can send, and one that the kernel refuses for good, is counted and
+// dropped. When the kernel has no room, the frames from there on are not taken.
+uint16_t socket_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Datagrams become whole frames and frames become datagrams, whatever is in them; the rest is
+// counted. Over sockets of the loopback interface. Path: cold. Test.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/rand.h"
+#include "io/driver.h"
+#include "io/sockets.h"
+#include "io/sockets_burst.h"
+#include "lib/test_port.h"
+
+#define NUMBER 3 // of the ethdev
+
+// A port with one socket, and its peer.
+struct fixture {
+	struct test_port device;
+	struct port_settings settings;
+	struct addr_range own;
+	struct socket_group group;
+	struct sockets *sockets;
+	struct socket_home home;
+	struct addr server;
+	union socket_addr client;
+	socklen_t client_len;
+	uint16_t port;
+	int peer;
+};
+
+static int32_t socket_driver(void)
+{
+	int32_t i = 0;
+
+	while (strcmp(drivers[i].name, "socket") != 0)
+		i++;
+	return i;
+}
+
+static struct socket_home home_of(void *of, uint16_t port)
+{
+	return ((struct fixture *)of)->home;
+}
+
+static uint16_t bind_peer(struct fixture *f)
+{
+	union socket_addr at;
+	socklen_t len = socket_addr_make(&at, f->server.bytes, f->server.len, 0, 0);
+
+	f->peer = socket(f->server.len == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+	assert_true(f->peer >= 0);
+	assert_int_equal(bind(f->peer, &at.any, len), 0);
+	assert_int_equal(getsockname(f->peer, &at.any, &len), 0);
+	return ntohs(f->server.len == 4 ? at.v4.sin_port : at.v6.sin6_port);
+}
+
+static struct fixture *fixture_new(const char *address, bool connected)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct port port = {.driver = &drivers[socket_driver()], .devices = {NUMBER}};
+	const struct field_range *chosen;
+	const char *what;
+	struct io_error e = {""};
+
+	assert_non_null(f);
+	test_port_open(&f->device, NUMBER);
+	assert_int_equal(addr_parse(address, &f->server, &what), 0);
+	f->own = (struct addr_range){f->server, 1};
+	f->group = (struct socket_group){.addresses = {&f->own, 1}, .free_ports = 1};
+	f->settings = (struct port_settings){
+		.name = "lan", .driver = socket_driver(), .mtu = 1500, .groups = {&f->group, 1}};
+	assert_int_equal(sockets_open(&f->settings, 1, &f->sockets, &e), 0);
+	port.rx_pool[0] = &f->device.pool;
+	sockets_attach(f->sockets, &port);
+	f->home = (struct socket_home){.server_port = bind_peer(f)};
+	f->home.server = connected ? &f->server : NULL;
+	sockets_deal(f->sockets, home_of, f);
+	chosen = sockets_ports(f->sockets, 0).items;
+	f->port = (uint16_t)chosen[0].first;
+	f->client_len = socket_addr_make(&f->client, f->server.bytes, f->server.len, f->port, 0);
+	return f;
+}
+
+static void fixture_free(struct fixture *f)
+{
+	close(f->peer);
+	sockets_close(f->sockets);
+	assert_int_equal(f->device.live, 0);
+	free(f);
+}
+
+static struct port_counters counted(const struct fixture *f)
+{
+	struct port_counters c = {0};
+
+	sockets_read(f->sockets, &c);
+	return c;
+}
+
+static void tell(const struct fixture *f, const void *data, size_t len)
+{
+	assert_int_equal(
+		sendto(f->peer, data, len, 0, &f->client.any, f->client_len), (ssize_t)len);
+}
+
+static void garbage(struct rand *r, uint8_t *data, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		data[i] = (uint8_t)rand_next(r);
+}
+
+static void frames_come(const char *address, bool connected)
+{
+	struct fixture *f = fixture_new(address, connected);
+	struct rand r = {7};
+	uint8_t data[1900];
+
+	for (uint32_t n = 0; n < 500; n++) {
+		uint32_t len = (uint32_t)(rand_next(&r) % sizeof(data));
+		struct rte_mbuf *m;
+		struct frame frame;
+
+		garbage(&r, data, len);
+		tell(f, data, len);
+		assert_int_equal(burst_rx(NUMBER, 0, &m, 1), 1);
+		assert_int_equal(frame_parse(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &frame),
+			FRAME_UDP);
+		assert_true(frame_checksum_ok(&frame));
+		assert_int_equal(frame.payload_len, len);
+		assert_memory_equal(frame.payload, data, len);
+		assert_int_equal(frame.dst_port, f->port);
+		assert_int_equal(frame.src_port, f->home.server_port);
+		assert_memory_equal(frame.src, f->server.bytes, f->server.len);
+		assert_memory_equal(frame.dst, f->server.bytes, f->server.len);
+		burst_free(&m, 1);
+	}
+	assert_int_equal(counted(f).rx_packets, 500);
+	fixture_free(f);
+}
+
+static void a_datagram_becomes_a_whole_frame(void **state)
+{
+	frames_come("127.0.0.1", true);
+	frames_come("127.0.0.1", false);
+	frames_come("::1", true);
+	frames_come("::1", false);
+}
+
+static void a_datagram_that_is_too_long_is_no_whole_frame(void **state)
+{
+	struct fixture *f = fixture_new("127.0.0.1", true);
+	static const uint8_t data[60000];
+	struct rte_mbuf *m;
+	struct frame frame;
+
+	tell(f, data, sizeof(data));
+	assert_int_equal(burst_rx(NUMBER, 0, &m, 1), 1);
+	assert_int_equal(
+		frame_parse(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &frame), FRAME_BAD);
+	burst_free(&m, 1);
+	fixture_free(f);
+}
+
+// A frame from the port to its peer, or what is left of it.
+static struct rte_mbuf *frame_new(struct fixture *f, const void *data, uint32_t len, uint32_t cut)
+{
+	const struct frame_path path = {.dst = f->server, .dst_port = f->home.server_port};
+	struct frame_template t;
+	struct rte_mbuf *m;
+	uint8_t *at;
+
+	assert_true(burst_alloc(&f->device.pool, &m, 1));
+	frame_template_build(&t, &path);
+	at = rte_pktmbuf_mtod(m, uint8_t *);
+	memcpy(at + t.len, data, len);
+	m->data_len = (uint16_t)frame_stamp(
+		&t, at, f->server.bytes, f->port, (struct frame_payload){len, 0});
+	m->data_len = (uint16_t)(m->data_len > cut ? m->data_len - cut : 0);
+	m->pkt_len = m->data_len;
+	return m;
+}
+
+static void datagrams_go(const char *address, bool connected)
+{
+	struct fixture *f = fixture_new(address, connected);
+	uint8_t data[1400], got[1500];
+	struct rand r = {9};
+
+	for (uint32_t n = 0; n < 300; n++) {
+		uint32_t len = (uint32_t)(rand_next(&r) % sizeof(data));
+		struct rte_mbuf *m;
+
+		garbage(&r, data, len);
+		m = frame_new(f, data, len, 0);
+		assert_int_equal(burst_tx(NUMBER, 0, &m, 1), 1);
+		assert_int_equal(recv(f->peer, got, sizeof(got), 0), len);
+		assert_memory_equal(got, data, len);
+	}
+	assert_int_equal(counted(f).tx_packets, 300);
+	assert_int_equal(counted(f).tx_errors, 0);
+	fixture_free(f);
+}
+
+static void a_frame_becomes_a_datagram(void **state)
+{
+	datagrams_go("127.0.0.1", true);
+	datagrams_go("127.0.0.1", false);
+	datagrams_go("::1", true);
+	datagrams_go("::1", false);
+}
+
+// Cut, with a changed octet, or from a port without a socket.
+static void other_frames_are_counted_and_dropped(void **state)
+{
+	struct fixture *f = fixture_new("127.0.0.1", true);
+	uint8_t data[64] = {0}, got[100];
+	struct rand r = {11};
+	uint64_t errors = 0;
+
+	for (uint32_t n = 0; n < 3000; n++) {
+		struct rte_mbuf *m = frame_new(f, data, sizeof(data), n % 110);
+		uint8_t *at = rte_pktmbuf_mtod(m, uint8_t *);
+
+		if (n >= 110)
+			at[rand_next(&r) % FRAME_PLAIN_UDP + 4] ^=
+				(uint8_t)(1 + rand_next(&r) % 255);
+		assert_int_equal(burst_tx(NUMBER, 0, &m, 1), 1);
+		while (recv(f->peer, got, sizeof(got), 0) >= 0)
+			;
+	}
+	errors = counted(f).tx_errors;
+	assert_true(errors >= 109); // each that is cut
+	assert_int_equal(counted(f).tx_packets + errors, 3000);
+	fixture_free(f);
+}
+
+static void a_refusal_by_icmp_is_a_frame(void **state)
+{
+	struct fixture *f = fixture_new("127.0.0.1", true);
+	struct rte_mbuf *m = frame_new(f, "?", 1, 0), *got[4];
+	struct frame frame;
+	uint16_t n = 0;
+
+	close(f->peer);
+	f->peer = dup(0);
+	assert_int_equal(burst_tx(NUMBER, 0, &m, 1), 1);
+	for (int i = 0; i < 4 && n == 0; i++)
+		n = burst_rx(NUMBER, 0, got, 4);
+	assert_int_equal(n, 1);
+	assert_int_equal(frame_parse(rte_pktmbuf_mtod(got[0], uint8_t *), got[0]->data_len, &frame),
+		FRAME_ICMP_ERROR);
+	assert_int_equal(frame.icmp_type, 3);
+	assert_int_equal(frame.icmp_code, 3);
+	burst_free(got, 1);
+	fixture_free(f);
+}
+
+// 64 KiB at least, which hold less than these: the kernel tells how many it dropped.
+static void what_has_no_room_in_the_socket_is_missed(void **state)
+{
+	struct fixture *f = fixture_new("127.0.0.1", true);
+	struct rte_mbuf *got[BURST_MAX];
+	uint8_t data[1000] = {0};
+	uint64_t came = 0;
+	uint16_t n;
+
+	for (int i = 0; i < 20000; i++)
+		tell(f, data, sizeof(data));
+	while ((n = burst_rx(NUMBER, 0, got, BURST_MAX)) > 0) {
+		came += n;
+		burst_free(got, n);
+	}
+	assert_true(came < 20000);
+	assert_int_equal(counted(f).rx_packets, came);
+	assert_int_equal(counted(f).rx_missed, 20000 - came);
+	fixture_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_datagram_becomes_a_whole_frame),
+		cmocka_unit_test(a_datagram_that_is_too_long_is_no_whole_frame),
+		cmocka_unit_test(a_frame_becomes_a_datagram),
+		cmocka_unit_test(other_frames_are_counted_and_dropped),
+		cmocka_unit_test(a_refusal_by_icmp_is_a_frame),
+		cmocka_unit_test(what_has_no_room_in_the_socket_is_missed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
