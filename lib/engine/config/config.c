@@ -54,8 +54,10 @@ static const struct field_section run_section = {
 static const struct field source_fields[] = {
 	{"addresses", "source addresses; default: the port's own", FIELD_ADDR_RANGE, .list = true,
 		AT(source_settings, addresses)},
-	{"ports", "source ports", FIELD_RANGE, .list = true, AT(source_settings, ports),
-		.def = "1024-65535", .min = 1, .max = 65535},
+	{"ports",
+		"source ports; default: 1024-65535, with driver socket as many free ones as the "
+		"load needs",
+		FIELD_RANGE, .list = true, AT(source_settings, ports), .min = 1, .max = 65535},
 };
 
 static const struct field_section source_section = {"source", "identities of the clients",
@@ -65,8 +67,10 @@ static const struct field item_fields[] = {
 	{"name", "name of the item in results and criteria", FIELD_STRING, .required = true,
 		AT(item_settings, name), .min = 1, .max = 64},
 	{"port", "port to send from; default: the only one", FIELD_STRING, AT(item_settings, port)},
-	{"server", "address of the server; clients that broadcast need none", FIELD_ADDR,
-		AT(item_settings, server)},
+	{"server",
+		"address or host name (its first address that the port reaches) of the server; "
+		"clients that broadcast need none",
+		FIELD_HOST, AT(item_settings, host)},
 	{"server_port", "UDP port of the server; 0: the protocol's", FIELD_COUNT,
 		AT(item_settings, server_port), .def = "0", .max = 65535},
 	{"source", "identities of the clients", FIELD_SECTION, AT(item_settings, source),
@@ -261,6 +265,14 @@ const struct port_settings *config_item_port(const struct config *c, const struc
 	return only;
 }
 
+bool config_asks_responder(const struct config *c, const struct item_settings *i)
+{
+	const struct port_settings *port = config_responder_port(c);
+
+	return i->server.len == 0 || !port || port->addresses.count == 0 ||
+	       port_has(port, &i->server);
+}
+
 const struct proto *config_item_proto(const struct item_settings *i, const void **settings)
 {
 	for (unsigned n = 0; protos[n]; n++) {
@@ -290,11 +302,20 @@ struct field_list config_sources(
 
 	if (i->source.addresses.count)
 		return i->source.addresses;
+	if (i->routed.count && p->addresses.count == 0)
+		return (struct field_list){(void *)&i->routed, 1};
 	r = out.items = arena_zalloc(a, (p->addresses.count + 1) * sizeof(*r));
 	for (uint32_t n = 0; n < p->addresses.count; n++)
 		if (own[n].addr.len == i->server.len)
 			r[out.count++] = (struct addr_range){own[n].addr, 1};
 	return out;
+}
+
+bool config_on_sockets(const struct config *c, const struct item_settings *i)
+{
+	const struct port_settings *p = config_item_port(c, i);
+
+	return p && p->driver >= 0 && driver_of(p)->sockets;
 }
 
 #define CLOSED_OUTCOMES ((1u << 21) - 64) // 512 KiB
@@ -336,6 +357,8 @@ bool config_reaches(const struct port_settings *p, const struct addr *addr)
 	const struct addr_prefix *own = p->addresses.items;
 	const struct addr *gw = p->gateway.items;
 
+	if (p->driver >= 0 && driver_of(p)->sockets)
+		return true; // the kernel has routes
 	for (uint32_t i = 0; i < p->addresses.count; i++)
 		if (addr_in_prefix(addr, &own[i]))
 			return true;
@@ -386,7 +409,7 @@ static uint64_t share_has(void *of, uint32_t item, uint32_t port)
 {
 	const struct shares *s = of;
 
-	return s->takes_part[item] && config_wants_port(&s->items[item].source.ports, port)
+	return s->takes_part[item] && config_wants_port(&s->items[item].ports, port)
 	               ? s->have[item]
 	               : CONFIG_NOT_WANTED;
 }

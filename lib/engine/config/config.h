@@ -33,18 +33,27 @@ struct run_settings {
 
 struct source_settings {
 	struct field_list addresses; // struct addr_range; empty: the port's own
-	struct field_list ports;     // struct field_range
+	struct field_list ports;     // struct field_range; empty: item_settings.ports
 };
 
 struct item_settings {
 	const char *name;
 	const char *port; // NULL: the only one
-	struct addr server;
+	union {
+		struct field_host host; // as the file says
+		struct addr server;     // host.addr: of a name too, once it was looked up (hosts.h)
+	};
 	uint64_t server_port; // 0: the protocol's
 	struct source_settings source;
 	uint64_t timeout_ns;
 	struct load_settings load;
-	void **protocol; // index as in protos[]; exactly one is not NULL
+	void **protocol;         // index as in protos[]; exactly one is not NULL
+	struct field_list ports; // no setting: struct field_range; source.ports, or the default
+	// No settings, of a port with driver: socket: source ports that the kernel is to choose,
+	// for which `ports` stands in; 0: `ports` are the ones.
+	uint32_t free_ports;
+	struct addr_range
+		routed; // address from which the kernel sends to the server; count 0: none
 };
 
 struct responder_settings {
@@ -116,6 +125,7 @@ struct config {
 	struct host_settings host;
 	struct field_list ports;    // struct port_settings
 	struct field_list traffic;  // struct item_settings
+	struct field_list hosts;    // struct host: the names that were looked up
 	struct field_list stop;     // const char *
 	struct field_list criteria; // const char *
 	struct validity_settings validity;
@@ -135,6 +145,8 @@ const struct port_settings *config_item_port(const struct config *c, const struc
 const struct port_settings *config_responder_port(const struct config *c);
 // Is the address on a subnet of the port, or is there a gateway of its family?
 bool config_reaches(const struct port_settings *p, const struct addr *addr);
+// Is the embedded responder the server of this item? One that is told no server takes any.
+bool config_asks_responder(const struct config *c, const struct item_settings *i);
 // Which protocol the item speaks, and its settings.
 const struct proto *config_item_proto(const struct item_settings *i, const void **settings);
 uint16_t config_server_port(const struct item_settings *i);
@@ -142,6 +154,8 @@ uint16_t config_server_port(const struct item_settings *i);
 // server's family.
 struct field_list config_sources(
 	const struct config *c, const struct item_settings *i, struct arena *a);
+// Is the item on a port with driver: socket?
+bool config_on_sockets(const struct config *c, const struct item_settings *i);
 // Is the source port in one of the ranges (struct field_range)?
 bool config_wants_port(const struct field_list *ranges, uint32_t port);
 // How a port's source ports are dealt to items. has: the source ports of an item so far, as far as

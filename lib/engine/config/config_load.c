@@ -8,7 +8,11 @@
 
 #include "conf/schema.h"
 #include "engine/config/criteria.h"
+#include "engine/config/hosts.h"
 #include "engine/config/routing.h"
+#include "engine/config/work.h"
+#include "io/driver.h"
+#include "io/sockets.h"
 
 static void check_labels(const struct field_list *l, struct diag *d)
 {
@@ -84,11 +88,11 @@ static void check_ports_suffice(const struct config *c, const struct item_settin
 	uint64_t addresses = source_count(sources), needed = config_keys_needed(c, i);
 	uint64_t per_port = addresses << proto->key_bits, want, even;
 	uint64_t workers = port_cpu_count(config_item_port(c, i));
-	const struct field_range *r = i->source.ports.items;
+	const struct field_range *r = i->ports.items;
 	uint64_t given = 0;
 	char shared[96] = "";
 
-	for (uint32_t n = 0; n < i->source.ports.count; n++)
+	for (uint32_t n = 0; n < i->ports.count; n++)
 		given += r[n].last - r[n].first + 1;
 	if (own < given)
 		snprintf(shared, sizeof(shared), "; other items of the port take %llu of its %llu",
@@ -104,10 +108,12 @@ static void check_ports_suffice(const struct config *c, const struct item_settin
 			(unsigned long long)even);
 	else if (own < want)
 		diag_error(d, &i->source, "ports",
-			"%llu source ports are too few for rate x 3 timeouts = %llu transactions%s "
-			"(give it at least %llu of its own, more addresses, or a shorter timeout)",
+			"%llu source ports are too few for rate x 3 timeouts = %llu "
+			"transactions%s: "
+			"they run out after %.3g s (give it at least %llu of its own, more "
+			"addresses, or a shorter timeout)",
 			(unsigned long long)own, (unsigned long long)needed, shared,
-			(unsigned long long)even);
+			(double)(own * per_port) / load_peak(&i->load), (unsigned long long)even);
 }
 
 // "dns, dhcp4": all protocols, or those that the responder speaks.
@@ -157,14 +163,14 @@ static void check_item(
 	else if (!p)
 		diag_error(d, i, "port", "missing: the file has %u ports (port: NAME)",
 			c->ports.count);
-	if (has_proto)
+	if (has_proto && (!i->host.name || i->server.len))
 		routing_of(proto)->check_server(settings, &i->server, d);
 	if (!p || !has_proto || i->server.len == 0)
 		return;
 	if (p == config_responder_port(c))
 		diag_error(d, i, "port",
 			"the responder has \"%s\" for itself (choose another port)", p->name);
-	if (port_has(p, &i->server))
+	if (port_has(p, &i->server) && !config_on_sockets(c, i))
 		diag_error(d, &i->server, NULL,
 			"is an address of the tester, on port %s (give the address of "
 			"the server)",
@@ -180,15 +186,6 @@ static void check_item(
 			i->server.len == 4 ? '4' : '6');
 }
 
-// Is the embedded responder the server of this item? One that is told no server takes any.
-static bool asks_responder(const struct config *c, const struct item_settings *i)
-{
-	const struct port_settings *port = config_responder_port(c);
-
-	return i->server.len == 0 || !port || port->addresses.count == 0 ||
-	       port_has(port, &i->server);
-}
-
 // Does the responder meet the needs of the items in its own file?
 static void check_answers(const struct config *c, struct arena *a, struct diag *d)
 {
@@ -201,7 +198,7 @@ static void check_answers(const struct config *c, struct arena *a, struct diag *
 		if (!c->responder->protocol[k] || !protos[k]->server->check)
 			continue;
 		for (uint32_t i = 0; i < c->traffic.count; i++)
-			if (items[i].protocol[k] && asks_responder(c, &items[i]))
+			if (items[i].protocol[k] && config_asks_responder(c, &items[i]))
 				settings[n++] = items[i].protocol[k];
 		protos[k]->server->check(c->responder->protocol[k], settings, n, d);
 	}
@@ -216,6 +213,10 @@ static void check_responder(const struct config *c, struct arena *a, struct diag
 	else if (!config_responder_port(c))
 		diag_error(d, r, "port", "missing: the file has %u ports (port: NAME)",
 			c->ports.count);
+	else if (config_responder_port(c)->driver >= 0 &&
+		 driver_of(config_responder_port(c))->sockets)
+		diag_error(d, r, "port", "a responder needs frames, and driver: %s has none",
+			driver_of(config_responder_port(c))->name);
 	if (r->faults)
 		faults_check(r->faults, d);
 	for (unsigned k = 0; protos[k]; k++)
@@ -374,6 +375,65 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 	check_series(c, a, d);
 }
 
+#define SOCKET_RATE   400000 // of a worker without a rate, at the most
+#define SOCKET_SPARE  1.25   // a key may be used again only with others of its part
+#define SOCKETS_LEAST 16 // of a worker: servers with several threads choose one by the source port
+#define FREE_FIRST    32768
+
+// Source ports for the keys of an item on sockets: few, as each is a socket of its own.
+static uint32_t free_ports(const struct config *c, const struct item_settings *i)
+{
+	double rate = load_peak(&i->load), timeouts = 3e-9 * (double)i->timeout_ns, keys, ports;
+	uint64_t workers = port_cpu_count(config_item_port(c, i)), addresses;
+	struct arena *a = arena_new();
+	struct field_list sources = config_sources(c, i, a);
+
+	addresses = source_count(&sources);
+	arena_free(a);
+	if (c->search && isfinite(c->search->to))
+		rate = fmax(rate, c->search->to);
+	if (!(rate > 0) || isinf(rate) || i->load.replay)
+		rate = SOCKET_RATE * (double)workers;
+	keys = fmax(rate * timeouts, (double)config_keys_needed(c, i)) * SOCKET_SPARE;
+	ports = keys / ((double)addresses * (double)(1ull << config_item_proto(i, NULL)->key_bits));
+	ports = fmax(ports, SOCKETS_LEAST * (double)workers / (double)addresses);
+	ports = fmin(ceil(ports / (double)workers) * (double)workers, 65536 - FREE_FIRST);
+	return (uint32_t)ports;
+}
+
+// The address of this host that the server will see; the unspecified one if there is no route.
+static struct addr_range route_of(const struct config *c, const struct item_settings *i)
+{
+	struct addr_range out = {{.len = i->server.len}, 1};
+
+	sockets_route(&i->server, config_item_port(c, i)->device, &out.first);
+	return out;
+}
+
+// What settings leave to an item's port.
+static void complete_items(const struct config *c, struct arena *a)
+{
+	struct item_settings *items = c->traffic.items;
+	uint32_t first = FREE_FIRST;
+
+	for (uint32_t n = 0; n < c->traffic.count; n++) {
+		struct item_settings *i = &items[n];
+		const struct proto *proto = config_item_proto(i, NULL);
+		struct field_range *r = arena_zalloc(a, sizeof(*r));
+
+		*r = (struct field_range){1024, UINT16_MAX};
+		i->ports = i->source.ports.count ? i->source.ports : (struct field_list){r, 1};
+		if (!proto || routing_is_own(proto) || !config_on_sockets(c, i) || !i->server.len)
+			continue;
+		i->routed = route_of(c, i);
+		if (i->source.ports.count)
+			continue;
+		i->free_ports = free_ports(c, i);
+		*r = (struct field_range){first, first + i->free_ports - 1};
+		first = first + 2 * i->free_ports > 65536 ? FREE_FIRST : first + i->free_ports;
+	}
+}
+
 static const char *base_name(const char *file, struct arena *a)
 {
 	const char *slash = strrchr(file, '/');
@@ -385,8 +445,9 @@ static const char *base_name(const char *file, struct arena *a)
 	return name;
 }
 
-static const struct config *load_tree(
-	struct conf_tree *t, const char *file, struct arena *a, struct diag *d)
+// before, ask: as in hosts_resolve.
+static const struct config *load_tree(struct conf_tree *t, const char *file,
+	const struct config *before, bool ask, struct arena *a, struct diag *d)
 {
 	struct config *c = arena_zalloc(a, sizeof(*c));
 
@@ -396,16 +457,20 @@ static const struct config *load_tree(
 	c->tree = t;
 	if (!c->run.name)
 		c->run.name = base_name(file, a);
+	hosts_resolve(c, before, ask, a, d);
+	config_fit(c);
+	complete_items(c, a);
 	config_check(c, a, d);
 	return diag_count(d) ? NULL : c;
 }
 
 static const struct config *load_assigned(struct conf_tree *t, const char *file,
-	char *const *assignments, unsigned count, struct arena *a, struct diag *d)
+	const struct config *before, char *const *assignments, unsigned count, struct arena *a,
+	struct diag *d)
 {
 	for (unsigned i = 0; i < count; i++)
 		conf_set(t, assignments[i], a, d);
-	return diag_count(d) ? NULL : load_tree(t, file, a, d);
+	return diag_count(d) ? NULL : load_tree(t, file, before, !before, a, d);
 }
 
 const struct config *config_load(
@@ -413,13 +478,13 @@ const struct config *config_load(
 {
 	struct conf_tree *t = conf_parse_file(file, a, d);
 
-	return t ? load_assigned(t, file, assignments, count, a, d) : NULL;
+	return t ? load_assigned(t, file, NULL, assignments, count, a, d) : NULL;
 }
 
 const struct config *config_derive(const struct config *c, char *const *assignments, unsigned count,
 	struct arena *a, struct diag *d)
 {
-	return load_assigned(c->tree, c->file, assignments, count, a, d);
+	return load_assigned(c->tree, c->file, c, assignments, count, a, d);
 }
 
 const struct config *config_load_text(
@@ -427,5 +492,13 @@ const struct config *config_load_text(
 {
 	struct conf_tree *t = conf_parse_text(name, text, len, a, d);
 
-	return t ? load_tree(t, name, a, d) : NULL;
+	return t ? load_tree(t, name, NULL, false, a, d) : NULL;
+}
+
+const struct config *config_load_text_assigned(const char *name, const char *text,
+	char *const *assignments, unsigned count, struct arena *a, struct diag *d)
+{
+	struct conf_tree *t = conf_parse_text(name, text, strlen(text), a, d);
+
+	return t ? load_assigned(t, name, NULL, assignments, count, a, d) : NULL;
 }

@@ -10,9 +10,13 @@ const struct config *config_load(const char *file, char *const *assignments, uns
 	struct arena *a, struct diag *d);
 
 // The configuration that c becomes with more --set assignments. NULL after errors, which are in d.
+// Names of servers stand for the addresses that they have in c.
 const struct config *config_derive(const struct config *c, char *const *assignments, unsigned count,
 	struct arena *a, struct diag *d);
 
-// The same from memory, for fuzzing.
+// Both from memory; name stands for the file in errors. The first one, for fuzzing, looks up no
+// names of servers: they are errors.
 const struct config *config_load_text(
 	const char *name, const char *text, size_t len, struct arena *a, struct diag *d);
+const struct config *config_load_text_assigned(const char *name, const char *text,
+	char *const *assignments, unsigned count, struct arena *a, struct diag *d);

@@ -264,7 +264,7 @@ void load_check(const struct load_settings *l, uint64_t duration_ns, struct diag
 double load_peak(const struct load_settings *l)
 {
 	const struct load_step *steps = l->steps.items;
-	double peak = l->rate;
+	double peak = l->rate + l->more;
 
 	for (uint32_t i = 0; i < l->steps.count; i++)
 		peak = fmax(peak, steps[i].rate);
@@ -310,6 +310,102 @@ uint64_t load_begun(const struct load_settings *l, const struct load_span *span)
 	if (l->storm && 1e-9 * (double)l->storm->within_ns <= hold_s)
 		need = (double)l->storm->clients;
 	return (uint64_t)need + SLOTS_MORE;
+}
+
+static double ns_to_s(uint64_t ns)
+{
+	return 1e-9 * (double)ns;
+}
+
+static double ramp_due(const struct ramp_settings *r, double s)
+{
+	double over_s = ns_to_s(r->over_ns), at = at_most(s, over_s);
+
+	return r->from * at + (r->to - r->from) * at * at / (2 * over_s) +
+	       r->to * at_most(s - at, r->hold_ns == UINT64_MAX ? INFINITY : ns_to_s(r->hold_ns));
+}
+
+static double steps_due(const struct field_list *list, double s)
+{
+	const struct load_step *steps = list->items;
+	double due = 0;
+
+	for (uint32_t i = 0; i < list->count && s > 0; i++) {
+		due += steps[i].rate * at_most(s, ns_to_s(steps[i].for_ns));
+		s -= ns_to_s(steps[i].for_ns);
+	}
+	return due;
+}
+
+static double wave_due(const struct wave_settings *w, double s)
+{
+	double turns = 2 * M_PI / ns_to_s(w->period_ns);
+
+	return w->mean * s + w->amplitude * (1 - cos(turns * s)) / turns;
+}
+
+// The rate of a shape before it begins.
+static double first_rate(const struct load_settings *l)
+{
+	const struct load_step *steps = l->steps.items;
+
+	if (l->ramp)
+		return l->ramp->from;
+	if (l->wave)
+		return l->wave->mean;
+	return l->steps.count ? steps[0].rate : 0;
+}
+
+// s: since the start of the load, of which its shape begins after lead_s.
+static double shape_due(const struct load_settings *l, double lead_s, double s)
+{
+	double shape_s = s > lead_s ? s - lead_s : 0, lead = first_rate(l) * at_most(s, lead_s);
+
+	if (l->ramp)
+		return lead + ramp_due(l->ramp, shape_s);
+	if (l->steps.count)
+		return lead + steps_due(&l->steps, shape_s);
+	if (l->wave)
+		return lead + wave_due(l->wave, shape_s);
+	if (l->burst)
+		return (double)l->burst->size * floor(s / ns_to_s(l->burst->every_ns) + 0.5);
+	if (l->storm)
+		return (double)l->storm->clients *
+		       at_most(s / fmax(ns_to_s(l->storm->within_ns), 1e-9), 1);
+	return (l->rate + l->more) * s;
+}
+
+double load_due(const struct load_settings *l, const struct load_span *span, double until_s)
+{
+	double warmup_s = ns_to_s(span->warmup_ns), end_s = warmup_s + ns_to_s(span->duration_ns);
+	bool skips = load_skips_warmup(l);
+	double start_s = skips ? warmup_s + ns_to_s(l->start_at_ns) : 0,
+	       lead_s = skips ? 0 : warmup_s;
+	double due, warm;
+
+	if (!load_is_open(l))
+		return INFINITY;
+	if (l->replay)
+		return NAN;
+	if (l->stop_at_ns != UINT64_MAX)
+		end_s = at_most(end_s, warmup_s + ns_to_s(l->stop_at_ns));
+	until_s = at_most(until_s, end_s);
+	if (until_s <= start_s)
+		return 0;
+	due = shape_due(l, lead_s, until_s - start_s);
+	warm = skips ? 0 : shape_due(l, lead_s, at_most(until_s, warmup_s));
+	return l->total ? at_most(due, warm + (double)l->total) : due;
+}
+
+uint64_t load_whole(const struct load_settings *l, const struct load_span *span)
+{
+	double due = load_due(l, span, ns_to_s(span->warmup_ns + span->duration_ns));
+
+	if (!isfinite(due))
+		return UINT64_MAX;
+	if (l->arrivals == ARRIVALS_POISSON)
+		due += POISSON_SIGMA * sqrt(due);
+	return (uint64_t)ceil(due);
 }
 
 uint64_t load_slots(const struct load_settings *l, const struct load_span *span)

@@ -46,6 +46,7 @@ struct replay_settings {
 struct load_settings {
 	// Exactly one of these; the others are 0 or NULL.
 	double rate; // per second; INFINITY: max
+	double more; // on top of a constant one, by the protocol (config_fit); no setting
 	struct ramp_settings *ramp;
 	struct field_list steps; // struct load_step
 	struct wave_settings *wave;
@@ -82,12 +83,19 @@ bool load_is_work(const struct load_settings *l, bool total);
 double load_peak(const struct load_settings *l);
 
 struct load_span {
-	uint64_t hold_ns;
+	uint64_t hold_ns; // for load_begun and load_slots
 	uint64_t warmup_ns, duration_ns;
 };
 
 // Transactions that are begun within hold_ns, at the most. A closed loop counts as rate: max.
 uint64_t load_begun(const struct load_settings *l, const struct load_span *span);
+
+// Transactions that are due from the start of the run, warm-up included, until until_s, by the
+// schedule. INFINITY: a closed loop, or rate: max; NAN: a replay, whose file is read later.
+double load_due(const struct load_settings *l, const struct load_span *span, double until_s);
+
+// Transactions that the run begins, at the most. UINT64_MAX: nobody knows, as load_due has it.
+uint64_t load_whole(const struct load_settings *l, const struct load_span *span);
 
 // Transactions that can be in flight at once, when each is for hold_ns at the most.
 uint64_t load_slots(const struct load_settings *l, const struct load_span *span);

@@ -74,6 +74,7 @@ int txn_init(struct txn_table *t, void *memory, const struct txn_shape *shape)
 		.ports = shape->ports,
 		.clients = shape->clients,
 		.key_bits = shape->key_bits,
+		.lane_mask = shape->lane_mask,
 		.highs = highs,
 		.space = highs * row,
 		.part = (highs * row + TXN_PARTS - 1) / TXN_PARTS,

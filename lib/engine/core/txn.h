@@ -9,6 +9,9 @@
 // differ in address and port. The key is a keyed permutation of high, shifted by a number of its
 // own for each port and client: neighbours do not share an ID. `at` leads from k to the newest slot
 // of its place; older ones in flight at the same place hang on its chain.
+//
+// With lanes a source port counts as several, told apart by bits above those of the key. So
+// consecutive transactions leave by the same port, where that is faster: on a socket each.
 #pragma once
 
 #include <errno.h>
@@ -103,6 +106,7 @@ struct txn_table {
 	uint32_t in_flight; // TAKEN and FLYING
 	uint32_t at_mask;
 	uint32_t ports, clients, key_bits;
+	uint32_t lane_mask; // lanes of a source port, a power of two, less 1: all in `ports`
 	uint64_t word_mask;
 	uint64_t oldest;    // number of the first transaction in outcomes
 	uint64_t issued;    // number of the next transaction
@@ -125,7 +129,7 @@ struct txn_table {
 
 // A transaction on the wire.
 struct txn_place {
-	uint32_t port;   // index into the item's source ports
+	uint32_t port;   // index into the item's source ports; of a reply: any lane of it
 	uint32_t client; // index into the item's source addresses
 	uint32_t key;
 	uint64_t seq; // its number
@@ -140,7 +144,8 @@ enum txn_match {
 struct txn_shape {
 	uint32_t count; // slots
 	uint32_t ports, clients;
-	uint8_t key_bits;    // 16..32
+	uint8_t key_bits;    // 16..32, without those of lanes
+	uint32_t lane_mask;  // as txn_table.lane_mask
 	uint32_t more_waits; // queues beside the first, below TXN_WAITS
 	uint64_t seed;
 	uint64_t window; // transactions whose outcomes are kept
@@ -168,7 +173,9 @@ static inline uint64_t txn_shift(uint64_t row)
 
 static inline uint32_t txn_key(const struct txn_table *t, const struct txn_spot *at)
 {
-	return (uint32_t)((at->mapped ^ txn_shift(at->row)) & t->perm.mask);
+	uint64_t lane = at->port & t->lane_mask;
+
+	return (uint32_t)(((at->mapped ^ txn_shift(at->row)) & t->perm.mask) | lane << t->key_bits);
 }
 
 static inline void txn_place_at(
@@ -208,7 +215,8 @@ static inline void txn_place(const struct txn_table *t, uint32_t slot, struct tx
 static inline uint64_t txn_ago(
 	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key)
 {
-	uint64_t row = (uint64_t)port * t->clients + client;
+	uint32_t lane = (uint32_t)((uint64_t)key >> t->key_bits) & t->lane_mask;
+	uint64_t row = (uint64_t)((port & ~t->lane_mask) | lane) * t->clients + client;
 	uint64_t high = perm_unmap(&t->perm, (key ^ txn_shift(row)) & t->perm.mask);
 	uint64_t x = high * t->by_row.divisor + row;
 

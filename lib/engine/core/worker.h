@@ -124,7 +124,9 @@ struct worker_item {
 	// Scalars of a packet lie together; tables and histograms follow.
 	struct proto_ctx ctx;
 	uint16_t pending_first, pending_count;
-	bool ended; // nothing more will become due
+	uint64_t starved_at; // tick: of the first that had no client; of a closed loop since when
+	                     // none begins and none is in flight. 0: never
+	bool ended;          // nothing more will become due
 	uint64_t ended_at;
 	uint64_t left_over;   // of load.total at that time
 	uint64_t judged_from; // number of the first transaction of the measured part

@@ -31,8 +31,13 @@ APART bool item_pick_client(
 	*view = (struct proto_txn){.seq = it->txns.issued};
 	it->ctx.counters = it->banks[judged];
 	it->ctx.now_ms = worker_ms(w, now);
-	if (it->router->begin(&it->ctx, view))
+	if (it->router->begin(&it->ctx, view)) {
+		if (it->pace.kind != PACE_RATE)
+			it->starved_at = 0;
 		return true;
+	}
+	if (it->starved_at == 0 && (it->pace.kind == PACE_RATE || it->txns.in_flight == 0))
+		it->starved_at = now;
 	if (it->pace.kind == PACE_RATE) {
 		pace_pop(&it->pace, now);
 		it->books.ledger[judged].due++;

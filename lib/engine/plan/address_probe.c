@@ -32,6 +32,8 @@ static bool is_wanted(const struct port *port)
 {
 	const struct port_settings *s = port->settings;
 
+	if (port->driver->sockets)
+		return false; // the kernel has them, and has asked
 	switch ((enum probe_when)s->address_probe) {
 	case PROBE_AUTO: // nobody else is on a ring, in a file, or behind a wire that is none
 		return port->driver->device != DEVICE_PEER && port->driver->device != DEVICE_NONE &&

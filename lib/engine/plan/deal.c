@@ -7,6 +7,7 @@
 #include "engine/config/routing.h"
 #include "engine/core/pages.h"
 #include "io/burst.h"
+#include "io/sockets.h"
 #include "io/steer.h"
 
 #define LOOK_EVERY_NS 20000 // at how far the other workers are
@@ -99,7 +100,8 @@ static void give_port(void *of, uint32_t item, uint32_t port)
 
 	d->homes[port] = (uint8_t)home;
 	d->entries[port] = (struct port_entry){(uint16_t)i->place, (uint16_t)run->txns.ports};
-	ports[run->txns.ports++] = (uint16_t)port;
+	for (uint32_t lane = 0; lane <= run->txns.lane_mask; lane++)
+		ports[run->txns.ports++] = (uint16_t)port;
 	d->dealt[i->place]++;
 }
 
@@ -180,6 +182,20 @@ static void tag_items(struct dealing *d, uint32_t worker, struct arena *a)
 	}
 }
 
+// The worker that a socket on a port is for, and the server if there is only one.
+static struct socket_home socket_home_of(void *of, uint16_t port)
+{
+	const struct dealing *d = of;
+	const struct plan_item *i = d->plan->items;
+	uint8_t home = d->homes[port];
+
+	if (home >= PORT_HOME_KEY)
+		return (struct socket_home){.queue = UINT16_MAX};
+	while (i->port != d->port || i->place != d->entries[port].item)
+		i++;
+	return (struct socket_home){home, &i->settings->server, config_server_port(i->settings)};
+}
+
 static size_t rings_size(uint32_t workers)
 {
 	return (size_t)workers * workers * sizeof(struct handoff_ring);
@@ -229,6 +245,8 @@ int deal_port(struct plan *p, const struct port *port, struct arena *a)
 		clear_ports(&d);
 		deal_source_ports(&d, a);
 	}
+	if (port->sockets)
+		sockets_deal(port->sockets, socket_home_of, &d);
 	return d.worker_count > 1 && items ? join_workers(&d) : 0;
 }
 

@@ -8,7 +8,10 @@
 #include "engine/config/routing.h"
 #include "engine/plan/deal.h"
 #include "engine/plan/plan_internal.h"
+#include "io/driver.h"
+#include "io/sockets.h"
 
+#define LANES           32       // of a source port on a socket: a burst
 #define ANSWER_GAP_NS   10000    // of a worker's answers to ARP, ND and ping, on average
 #define ANSWER_SAVED_NS 40000000 // so 4 000 answers may follow each other after a quiet time
 
@@ -86,14 +89,30 @@ static void place_worker(struct worker *w, struct arena *a)
 	w->reading = 2;
 }
 
+// A socket takes several packets at once, so consecutive transactions leave by the same one.
+static uint32_t lanes_of(const struct plan_item *item)
+{
+	const struct field_range *r = item->source_ports.items;
+	uint64_t ports = 0;
+
+	for (uint32_t n = 0; n < item->source_ports.count; n++)
+		ports += r[n].last - r[n].first + 1;
+	if (!item->port->driver->sockets || ports == 0 || ports > 65536 / LANES)
+		return 1;
+	return LANES;
+}
+
 static void place_item(struct plan_item *item)
 {
+	uint32_t lanes = lanes_of(item);
+
 	for (uint32_t k = 0; k < item->worker_count; k++) {
 		struct worker_item *run = plan_run(item, k);
 
 		run->proto = config_item_proto(item->settings, NULL);
 		run->router = run->proto->router;
-		run->txns.key_bits = run->proto->key_bits;
+		run->txns.key_bits = run->proto->key_bits - txn_bits_for(lanes);
+		run->txns.lane_mask = lanes - 1;
 		run->more = item->layout.more;
 		item->worker[k].spares = max_u16(item->worker[k].spares, 1 + item->layout.more);
 	}
@@ -112,6 +131,8 @@ static void place_items(struct plan *p, struct arena *a)
 		first = p->first_worker[port];
 		item->worker = &p->workers[first];
 		item->worker_count = p->first_worker[port + 1] - first;
+		if (item->port->sockets && item->settings->free_ports)
+			item->source_ports = sockets_ports(item->port->sockets, i);
 		plan_next_hops(item, a);
 		item->place = item->worker->item_count;
 		for (uint32_t k = 0; k < item->worker_count; k++)

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "engine/config/routing.h"
+#include "engine/config/work.h"
 #include "engine/core/pages.h"
 #include "engine/plan/plan_internal.h"
 #include "engine/plan/replay.h"
@@ -93,6 +94,7 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 		.ports = i->source_ports.count ? run->txns.ports : 1,
 		.clients = i->source_ports.count ? clients : 1,
 		.key_bits = (uint8_t)run->txns.key_bits,
+		.lane_mask = run->txns.lane_mask,
 		.more_waits = i->layout.waits.count,
 		.seed = key_seed(p, i, worker),
 		.rest = clock_ticks(&p->clock, 3 * wait_ns),
@@ -193,6 +195,35 @@ static void check_tags(const struct plan *p, const struct plan_item *i, struct d
 	}
 }
 
+// Sockets have the kernel's frames and no others.
+static void check_sockets(const struct plan *p, const struct plan_item *i, struct diag *d)
+{
+	const struct proto_path *paths = i->layout.paths.items;
+	bool group = false, vlans = false;
+	uint8_t mac[6];
+
+	if (!config_on_sockets(p->config, i->settings))
+		return;
+	for (uint32_t n = 0; n < i->layout.paths.count; n++) {
+		group |= plan_group_mac(&paths[n].dst, mac);
+		vlans |= paths[n].vlan_count > 0;
+	}
+	if (i->layout.own_macs)
+		diag_error(d, i->settings, "port",
+			"driver: socket has no clients on the link: they need frames of their own "
+			"(let them be behind a relay, or use driver: af_packet)");
+	else if (group)
+		diag_error(d, i->settings, "server",
+			"driver: socket sends to one server, not to a group (give its address)");
+	else if (i->layout.own_addresses)
+		diag_error(d, i->settings, "port",
+			"driver: socket has no unicast messages of clients: their addresses are "
+			"not the host's (relay.all: true sends them through the relay, or "
+			"use driver: af_packet)");
+	if (vlans)
+		diag_error(d, i->settings, "port", "driver: socket sends no VLAN tags");
+}
+
 // Replies must find their way to the addresses that the tester answers for.
 static void check_owned(const struct plan *p, const struct plan_item *i, struct diag *d)
 {
@@ -221,7 +252,7 @@ static void item_layout(struct plan_item *i, const struct proto *proto, struct a
 	path = arena_zalloc(a, sizeof(*path));
 	path->dst = i->settings->server;
 	i->layout.paths = (struct field_list){path, 1};
-	i->source_ports = i->settings->source.ports;
+	i->source_ports = i->settings->ports;
 }
 
 int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d)
@@ -236,12 +267,18 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 		rc = replay_read(&i->replay, i->settings->load.replay, a, d);
 	if (rc)
 		return rc;
+	if (i->settings->load.replay && proto->fit) {
+		struct proto_work work = config_work(p->config, i->settings, i->replay.count);
+
+		proto->fit(i->settings->protocol[proto_index(proto)], &work);
+	}
 	i->shared = proto->setup(settings, &env, d);
 	if (i->shared) {
 		item_layout(i, proto, a);
 		check_length(p, i, d);
 		check_tags(p, i, d);
 		check_owned(p, i, d);
+		check_sockets(p, i, d);
 	}
 	if (i->shared)
 		return diag_count(d) ? -EINVAL : 0;

@@ -83,7 +83,7 @@ static uint32_t hop_of(struct neighbours *n, const struct plan_item *i, uint32_t
 	struct frame_vlans vlans = plan_vlans(i, path);
 	uint8_t group[6];
 
-	if (plan_group_mac(addr, group))
+	if (plan_group_mac(addr, group) || i->port->sockets)
 		return HOP_NONE;
 	for (uint32_t k = 0; k < n->count; k++) {
 		const struct next_hop *h = &n->hops[k];

@@ -8,6 +8,7 @@
 #include "engine/plan/plan_internal.h"
 #include "io/memory.h"
 #include "io/rules.h"
+#include "io/sockets.h"
 
 static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
 {
@@ -163,6 +164,39 @@ static struct field_list homes_on(
 	return (struct field_list){homes, (uint32_t)count};
 }
 
+// The sockets of an item, none of one on another port.
+static struct socket_group group_of(
+	const struct plan *p, const struct plan_item *i, struct arena *a)
+{
+	struct socket_group g = {.server = i->settings->server};
+	const uint16_t *ports = i->layout.ports.items;
+	struct field_range *r;
+
+	if (i->source_ports.count) {
+		g.addresses = config_sources(p->config, i->settings, a);
+		g.ports = i->source_ports;
+		g.free_ports = i->settings->free_ports;
+		return g;
+	}
+	r = arena_zalloc(a, (i->layout.ports.count + 1) * sizeof(*r));
+	for (uint32_t n = 0; n < i->layout.ports.count; n++)
+		r[n] = (struct field_range){ports[n], ports[n]};
+	g.addresses = i->layout.owned;
+	g.ports = (struct field_list){r, i->layout.ports.count};
+	return g;
+}
+
+static struct field_list groups_on(
+	const struct plan *p, const struct port_settings *port, struct arena *a)
+{
+	struct socket_group *groups = arena_zalloc(a, (p->item_count + 1) * sizeof(*groups));
+
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (config_item_port(p->config, p->items[i].settings) == port)
+			groups[i] = group_of(p, &p->items[i], a);
+	return (struct field_list){groups, p->item_count};
+}
+
 // Both ends of a ring have as many queues as there are workers at the end that has more.
 static void set_queues(struct plan *p, uint32_t port)
 {
@@ -180,6 +214,7 @@ static void fill_settings(const struct plan *p, const struct port_settings *of,
 	out->promiscuous = wants_all(p, of);
 	out->has_ports = has_ports(p, of);
 	out->homes = homes_on(p, of, a);
+	out->groups = groups_on(p, of, a);
 }
 
 static void fill_responder(const struct config *c, struct port_settings *out, bool respond_only)

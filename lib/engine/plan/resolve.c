@@ -93,10 +93,10 @@ static int resolve_path(struct plan *p, struct plan_item *i, uint32_t path,
 	const volatile sig_atomic_t *signals, struct io_error *e)
 {
 	struct next_hop *h;
-	uint8_t mac[6];
+	uint8_t mac[6] = {0}; // that of a port with sockets: the kernel knows next hops
 	int rc = 0;
 
-	if (plan_group_mac(&i->next_hops[path], mac)) {
+	if (i->port->sockets || plan_group_mac(&i->next_hops[path], mac)) {
 		plan_address(i, path, mac);
 		return 0;
 	}

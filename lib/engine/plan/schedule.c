@@ -252,7 +252,7 @@ static int build_pieces(struct builder *b, const struct load_settings *l)
 	else if (l->wave)
 		shape_wave(&shape, l->wave, lead);
 	else
-		add_rate(&shape, l->rate, ENDLESS);
+		add_rate(&shape, l->rate + l->more, ENDLESS);
 	rc = add_pieces(b, &shape);
 	if (rc == 0 && l->wave)
 		repeat(b, &shape);

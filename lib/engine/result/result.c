@@ -87,7 +87,10 @@ static const struct counter item_rows[] = {
 	TEXT(result_item, name, "name of the item"),
 	TEXT(result_item, protocol, "protocol spoken"),
 	TEXT(result_item, port, "port used"),
+	TEXT(result_item, server, "address of the server; not there: clients broadcast"),
+	TEXT(result_item, server_name, "its host name; not there: the file gives the address"),
 	TEXT(result_item, loop, "open or closed: a closed loop waits for the server"),
+	GAUGE(result_item, clients, "clients that the item has; 0: its protocol has none"),
 	LEDGER_COUNTERS(LEDGER_ROW, ITEM_ROW, ITEM_GAUGE_ROW) // core/counters.h
 	{"loss", "lost over sent", "1", COUNTER_F64, AT(result_item, loss)},
 	{"due_per_s", "scheduled rate, over sending_s", "per_s", COUNTER_F64,
@@ -138,6 +141,7 @@ static const struct counter port_rows[] = {
 		AT(result_port, rx_missed_known)},
 	QUEUE_COUNTERS(PORT_ROW) // core/counters.h
 	TEXT(result_port, steering, "method that brings replies to the worker that asked"),
+	TEXT(result_port, caveat, "what its driver cannot promise; null: nothing"),
 	{"steering_probe", "queues that replies to queries before the run reached", NULL,
 		COUNTER_SECTION, AT(result_port, steering_probe),
 		.section = &steer_probe_rows_section, .optional = true},

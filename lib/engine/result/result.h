@@ -42,7 +42,10 @@ struct result_step {
 
 struct result_item {
 	const char *name, *protocol, *port;
-	const char *loop; // "open" or "closed"
+	const char *server;      // its address; NULL: clients broadcast
+	const char *server_name; // NULL: the file gives the address
+	const char *loop;        // "open" or "closed"
+	uint64_t clients;        // 0: the protocol has none
 	struct ledger ledger;
 	LEDGER_COUNTERS(COUNTER_SKIP, COUNTER_MEMBER, COUNTER_MEMBER)
 	double loss; // lost / sent
@@ -77,6 +80,7 @@ struct result_port {
 	uint64_t link_downs;
 	double link_down_s;
 	const char *steering;                      // how replies come to their workers
+	const char *caveat;                        // of its driver; NULL: none
 	struct result_steer_probe *steering_probe; // NULL: not asked
 };
 

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/addr.h"
 #include "engine/config/condition.h"
+#include "engine/plan/plan_supply.h"
 #include "io/driver.h"
 
 // In ns; INFINITY among the lost, which rank above all that were measured; NAN: there was nothing.
@@ -228,11 +230,18 @@ static struct result_item item_result(
 	const struct item_books *books = &sum->books;
 	const struct ledger *l = &books->ledger[1];
 	const struct item_counters *from = &books->counts[1];
+	const struct addr *server = &i->settings->server;
+	bool automatic;
 	struct result_item out = {
 		.name = i->settings->name,
 		.protocol = proto->name,
 		.port = i->port->settings->name,
+		.server = server->len ? addr_format(server, arena_zalloc(a, ADDR_TEXT_SIZE),
+						ADDR_TEXT_SIZE)
+	                              : NULL,
+		.server_name = i->settings->host.name,
 		.loop = i->run->pace.kind == PACE_OUTSTANDING ? "closed" : "open",
+		.clients = plan_clients(i, &automatic),
 	};
 	struct result_item *to = &out;
 
@@ -308,6 +317,7 @@ static struct result_port port_result(const struct plan *p, uint32_t n, struct a
 	                                                  ? arena_strdup(a, nic)
 	                                                  : NULL,
 					   .steering = steer_name(port->steer.how),
+					   .caveat = port->driver->caveat,
 					   .other = other,
 				   },
 			   *to = &out;

@@ -213,6 +213,8 @@ int run_check(const struct config *c, struct arena *a, struct diag *d)
 	struct plan plan;
 	int rc = plan_read_input(&plan, c, false, a, d);
 
+	if (rc == 0 && !c->search) // a trial has another load
+		run_warn_shortages(&plan);
 	plan_free(&plan);
 	return rc;
 }

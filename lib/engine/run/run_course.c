@@ -348,6 +348,7 @@ static int course_measure(struct run *r)
 	collect_result(p, r->arena, r->result);
 	r->result->run.measured_from_ns = collect_wall_clock(p, p->items[0].worker->times.measure);
 	run_report_steering(r);
+	run_warn_starved(r);
 	watch_report(&r->watch, p, r->result);
 	report_cpu(r);
 	measured = measured_part(r);

@@ -53,6 +53,8 @@ struct run {
 int run_course(struct run *r);
 
 // Notes and measurements made once, however often the run is repeated.
+// Log what runs out before the run is over.
+void run_warn_shortages(const struct plan *p);
 void run_introduce(struct run *r);
 
 // Probe which queue replies come to. Before the first run only.
@@ -68,4 +70,6 @@ void run_note_addresses(const struct run *r, const struct address_probe *probe);
 void run_note_moves(struct run *r);
 
 // The steering probe, into the ports of the result.
+// Log items whose closed loop ran out of clients while it was measured.
+void run_warn_starved(const struct run *r);
 void run_report_steering(struct run *r);

@@ -8,12 +8,14 @@
 
 #include "base/log.h"
 #include "engine/run/run_internal.h"
+#include "engine/plan/plan_supply.h"
 #include "engine/run/tester_delay.h"
 #include "io/driver.h"
 #include "stats/text.h"
 
-#define ENOUGH    100 // packets for a 99th percentile
-#define MOVES_MAX 8   // of next hops, that are noted
+#define ENOUGH    100  // packets for a 99th percentile
+#define STARVED   0.05 // of the measured part without a client, which is told
+#define MOVES_MAX 8    // of next hops, that are noted
 
 void run_note(const struct run_options *o, const char *fmt, ...)
 {
@@ -31,17 +33,32 @@ void run_note(const struct run_options *o, const char *fmt, ...)
 
 static void note_item(const struct run *r, const struct plan_item *i)
 {
-	uint64_t slots = 0, ports = 0, bytes = 0;
+	uint64_t slots = 0, ports = 0, bytes = 0, clients;
+	bool automatic = false;
 
 	for (uint32_t k = 0; k < i->worker_count; k++) {
 		slots += plan_run(i, k)->txns.count;
 		bytes += plan_run(i, k)->txns.bytes;
-		ports += plan_run(i, k)->txns.ports;
+		ports += plan_run(i, k)->txns.ports / (plan_run(i, k)->txns.lane_mask + 1);
 	}
 	run_note(r->options,
 		"traffic %s: %llu transaction slots (%.0f MiB), %u source addresses x %llu ports",
 		i->settings->name, (unsigned long long)slots, (double)bytes / 1048576,
 		i->run->txns.clients, (unsigned long long)(i->source_ports.count ? ports : 1));
+	clients = plan_clients(i, &automatic);
+	if (automatic)
+		run_note(r->options, "traffic %s: %llu clients (auto: for the load of the run)",
+			i->settings->name, (unsigned long long)clients);
+}
+
+void run_warn_shortages(const struct plan *p)
+{
+	struct arena *a = arena_new();
+	const struct counter_list all = plan_shortages(p, a);
+
+	for (uint32_t i = 0; i < all.count; i++)
+		log_warning("%s", ((const char *const *)all.items)[i]);
+	arena_free(a);
 }
 
 // Of a port with several workers.
@@ -76,6 +93,8 @@ static void note_plan(const struct run *r)
 		note_sharing(r, i);
 	for (uint32_t i = 0; i < p->item_count; i++)
 		note_item(r, &p->items[i]);
+	if (!p->config->search)
+		run_warn_shortages(p);
 }
 
 static void measure_tester(struct run *r)
@@ -197,6 +216,26 @@ void run_note_moves(struct run *r)
 		r->moves_seen[i] = moved;
 		for (uint32_t k = 0; k < n->count; k++)
 			note_move(r, i, &n->hops[k]);
+	}
+}
+
+void run_warn_starved(const struct run *r)
+{
+	const struct plan *p = &r->plan;
+	const struct result_item *items = r->result->traffic.items;
+	double end_s = 1e-9 * (double)p->config->run.warmup_ns + r->result->run.measured_s;
+
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		const struct plan_item *item = &p->items[i];
+		double after_s = plan_starved_s(p, item);
+
+		if (item->run->pace.kind == PACE_RATE || after_s < 0 || items[i].ledger.sent == 0 ||
+			end_s - after_s < STARVED * r->result->run.measured_s)
+			continue;
+		log_warning("traffic %s: its %llu clients ran out after %.3g s, and nothing began "
+			    "in the last %.3g s: its rates are too low (%s)",
+			items[i].name, (unsigned long long)items[i].clients, after_s,
+			end_s - after_s, plan_remedy(item));
 	}
 }
 

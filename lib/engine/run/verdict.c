@@ -11,8 +11,10 @@
 
 #include "base/arena.h"
 #include "engine/config/criteria.h"
+#include "engine/plan/plan_supply.h"
 #include "engine/run/limit.h"
 #include "engine/run/run.h"
+#include "io/sockets.h"
 #include "stats/text.h"
 
 #define REASONS_ROOM 64 // to begin with
@@ -126,6 +128,7 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 {
 	const struct validity_settings *v = &p->config->validity;
 	uint64_t nobody = made_by_nobody(i);
+	double starved_s = plan_starved_s(p, i);
 	uint32_t before = out->count;
 
 	if (r->ledger.due && (double)r->unsent > v->unsent * (double)r->ledger.due)
@@ -142,9 +145,14 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 	if (out->count > before && nobody)
 		because(out,
 			"%s: %llu not sent: no client was free or bound for them (%s.no_... counts "
-			"the reasons): more clients, or a lower rate",
-			r->name, (unsigned long long)nobody, i->run->proto->name);
-	if (is_of_load(v, r, nobody))
+			"the reasons; the first after %.3g s): %s, or lower the rate",
+			r->name, (unsigned long long)nobody, i->run->proto->name, starved_s,
+			plan_remedy(i));
+	else if (r->ledger.sent == 0 && starved_s >= 0)
+		because(out,
+			"%s: its %llu clients ran out in the warm-up, %.3g s after the start: %s",
+			r->name, (unsigned long long)r->clients, starved_s, plan_remedy(i));
+	if (is_of_load(v, r, nobody) || (r->ledger.sent == 0 && starved_s >= 0))
 		out->of_load += out->count - before;
 	// A closed loop that waits for a slot and not for the server measures the table.
 	if (r->no_slot && (out->count > before || i->run->pace.kind == PACE_OUTSTANDING))
@@ -155,6 +163,19 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 			r->name, (unsigned long long)slots_of(i));
 	if (out->count > before)
 		explain_sending(i, out);
+}
+
+// A packet that the kernel refused was counted as sent.
+static void verdict_sockets(
+	const struct port *port, const struct result_port *r, struct reasons *out)
+{
+	const char *error = port->sockets ? sockets_send_error(port->sockets) : NULL;
+
+	if (port->sockets && r->tx_errors)
+		because(out,
+			"port %s: the kernel did not send %llu packets that count as sent (the "
+			"last one: %s)",
+			r->name, (unsigned long long)r->tx_errors, error ? error : "no socket");
 }
 
 static void verdict_port(const struct plan *p, const struct result_port *r, struct reasons *out)
@@ -280,6 +301,7 @@ static void verdict_tester(const struct plan *p, const struct result *r, struct 
 		verdict_conflicts(p, i, &ports[i], out);
 		if ((int32_t)i != p->responder_port) // drops of that port are the server's
 			verdict_port(p, &ports[i], out);
+		verdict_sockets(&p->ports[i], &ports[i], out);
 	}
 	for (uint32_t i = 0; i < r->workers.count; i++)
 		verdict_worker(p, &workers[i], r->run.measured_s, out);

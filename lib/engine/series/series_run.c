@@ -73,6 +73,23 @@ int series_check(const struct config *c, struct arena *a, struct diag *d)
 	return config_derive(c, texts, n, a, d) ? 0 : -EINVAL;
 }
 
+const struct config *series_highest(const struct config *c, struct arena *a, struct diag *d)
+{
+	const struct search_settings *s = c->search;
+	char *texts[SERIES_RAMP_MAX + 3];
+	unsigned n;
+
+	n = s->method == SEARCH_RAMP ? series_ramp(c, a, texts) : series_at(c, s->to, a, texts);
+	if (s->method != SEARCH_RAMP) {
+		uint64_t longest = s->final_ns > s->trial_ns ? s->final_ns : s->trial_ns;
+
+		texts[n++] = arena_printf(a, "run.warmup=%lluns", (unsigned long long)s->warmup_ns);
+		texts[n++] = arena_printf(a, "run.duration=%lluns", (unsigned long long)longest);
+	}
+	texts[n++] = arena_printf(a, "search=null");
+	return config_derive(c, texts, n, a, d);
+}
+
 const struct config *series_derive(
 	const struct series *s, char *const *texts, unsigned count, struct diag **d)
 {

@@ -105,8 +105,10 @@ void forecast_judge(struct forecast *f, struct arena *a)
 	const struct forecast_port *ports = f->ports.items;
 	const struct forecast_item *items = f->traffic.items;
 
-	f->warnings =
-		(struct counter_list){arena_zalloc(a, WARNINGS_MAX * sizeof(const char *)), 0};
+	f->warnings = (struct counter_list){
+		arena_zalloc(a, (WARNINGS_MAX + f->shortages.count) * sizeof(const char *)), 0};
+	for (uint32_t i = 0; i < f->shortages.count; i++)
+		warn(f, ((const char *const *)f->shortages.items)[i]);
 	for (uint32_t i = 0; i < f->traffic.count; i++)
 		forecast_judge_item(f, &items[i], a);
 	for (uint32_t i = 0; i < f->ports.count; i++) {
@@ -240,7 +242,7 @@ int forecast_make(const struct config *c, struct arena *a, struct diag *d, struc
 	*out = (struct forecast){.schema = "ddiperf-plan/1",
 		.name = c->run.name,
 		.memory_available = memory_available()};
-	rc = sample_items(c, a, d, samples, &out->input);
+	rc = sample_items(c, a, d, samples, &out->input, &out->shortages);
 	if (rc < 0)
 		return rc;
 	fill(c, samples, a, out);

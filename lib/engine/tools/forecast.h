@@ -48,7 +48,8 @@ struct forecast {
 	struct counter_list ports;   // struct forecast_port
 	uint64_t input;              // bytes of memory for the files that it names
 	uint64_t memory, memory_available;
-	struct counter_list warnings; // const char *: misfits and unknown figures
+	struct counter_list shortages; // const char *: of clients and leases, for the warnings
+	struct counter_list warnings;  // const char *: misfits and unknown figures
 };
 
 extern const struct counter_section forecast_section;

@@ -8,7 +8,9 @@
 
 #include "base/input.h"
 #include "engine/config/routing.h"
+#include "engine/config/work.h"
 #include "engine/plan/plan.h"
+#include "engine/plan/plan_supply.h"
 #include "engine/tools/selfcheck.h"
 #include "net/frame.h"
 
@@ -108,7 +110,7 @@ static struct proto_env env_of(const struct item_settings *s)
 		.server = s->server,
 		.server_port = config_server_port(s),
 		.timeout_ns = s->timeout_ns,
-		.rate = s->load.rate,
+		.rate = s->load.rate + s->load.more,
 		.dry = true};
 }
 
@@ -140,7 +142,6 @@ static int sample_item(
 		.sum = out};
 	int rc;
 
-	out->memory = proto->memory ? proto->memory(item->shared, &env) : 0;
 	if (router->common_setup) {
 		env.common = router->common_setup(&item->shared, 1, 1);
 		if (!env.common)
@@ -159,8 +160,17 @@ static uint64_t heap_used(void)
 	return m.uordblks + m.hblkhd;
 }
 
-// Bytes of memory for the input files.
-static int measure_input(const struct config *c, struct arena *a, struct diag *d, uint64_t *bytes)
+static uint64_t item_memory(const struct plan_item *i)
+{
+	const struct proto *proto = config_item_proto(i->settings, NULL);
+	struct proto_env env = env_of(i->settings);
+
+	return proto->memory && i->shared ? proto->memory(i->shared, &env) : 0;
+}
+
+// Bytes of memory for the input files, and for the state of each item.
+static int measure_input(const struct config *c, struct arena *a, struct diag *d,
+	struct sample *out, uint64_t *bytes, struct counter_list *shortages)
 {
 	uint64_t before = heap_used(), after;
 	struct plan plan;
@@ -168,16 +178,19 @@ static int measure_input(const struct config *c, struct arena *a, struct diag *d
 
 	after = heap_used();
 	*bytes = after > before ? after - before : 0;
+	for (uint32_t i = 0; i < plan.item_count; i++)
+		out[i].memory = item_memory(&plan.items[i]);
+	*shortages = rc == 0 && !c->search ? plan_shortages(&plan, a) : (struct counter_list){0};
 	plan_free(&plan);
 	return rc;
 }
 
 static int sample_all(const struct config *c, struct arena *a, struct diag *d, struct sample *out,
-	uint64_t *input)
+	uint64_t *input, struct counter_list *shortages)
 {
 	const struct config *both;
 	struct plan plan;
-	int rc = measure_input(c, a, d, input);
+	int rc = measure_input(c, a, d, out, input, shortages);
 
 	if (rc < 0)
 		return rc;
@@ -192,13 +205,14 @@ static int sample_all(const struct config *c, struct arena *a, struct diag *d, s
 }
 
 int sample_items(const struct config *c, struct arena *a, struct diag *d, struct sample *out,
-	uint64_t *input)
+	uint64_t *input, struct counter_list *shortages)
 {
 	struct inputs *in = inputs_new(); // its files are read twice
 	int rc;
 
 	diag_set_inputs(d, in);
-	rc = sample_all(c, a, d, out, input);
+	rc = sample_all(c, a, d, out, input, shortages);
+	config_fit(c); // the self-check has other loads
 	diag_set_inputs(d, NULL);
 	inputs_free(in);
 	return rc;

@@ -29,6 +29,6 @@ uint64_t wire_octets(uint64_t frame_len);
 
 // out: one for each item of c->traffic. Reads the input files of the items. The answering side
 // is the one of the file, or the built-in one with its defaults. 0, or -EINVAL (in d) or -ENOMEM.
-// input: bytes of memory that the input took.
+// input: bytes of memory that the input took; shortages: as plan_shortages.
 int sample_items(const struct config *c, struct arena *a, struct diag *d, struct sample *out,
-	uint64_t *input);
+	uint64_t *input, struct counter_list *shortages);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "conf/schema.h"
+#include "engine/config/work.h"
 #include "io/driver.h"
 
 #define WARMUP_MAX_NS   1000000000ull
@@ -118,10 +119,24 @@ static void derive_ports(const struct config *c, struct config *out, struct aren
 static struct load_settings steady(const struct load_settings *l)
 {
 	return (struct load_settings){
-		.rate = l->replay ? INFINITY : load_peak(l) * (1 + SELFCHECK_HEADROOM),
+		.rate = l->replay ? INFINITY : load_peak(l) * (1 + SELFCHECK_HEADROOM) - l->more,
 		.outstanding = l->outstanding,
 		.stop_at_ns = UINT64_MAX,
 		.slots = l->slots};
+}
+
+// Addresses of the host may be the server's, too: others in place of them (RFC 2544, RFC 5180).
+static struct field_list elsewhere(const struct field_list *sources, struct arena *a)
+{
+	static const struct addr v4 = {4, {198, 18, 0, 1}},
+				 v6 = {16, {0x20, 0x01, 0, 0x02, [15] = 1}};
+	const struct addr_range *from = sources->items;
+	struct addr_range *one = arena_zalloc(a, sizeof(*one));
+
+	*one = (struct addr_range){from->first.len == 4 ? v4 : v6, 0};
+	for (uint32_t i = 0; i < sources->count; i++)
+		one->count += from[i].count;
+	return (struct field_list){one, 1};
 }
 
 static void derive_items(const struct config *c, struct config *out, struct arena *a)
@@ -134,6 +149,8 @@ static void derive_items(const struct config *c, struct config *out, struct aren
 		struct item_settings *it = &items[i];
 
 		it->source.addresses = config_sources(c, it, a);
+		if (it->routed.count)
+			it->source.addresses = elsewhere(&it->source.addresses, a);
 		it->port = tester->name;
 		it->server_port = 0;
 		it->timeout_ns =
@@ -220,6 +237,7 @@ const struct config *selfcheck_derive(const struct config *c, struct arena *a, s
 	out->criteria = (struct field_list){criterion, 1};
 	derive_ports(c, out, a);
 	derive_items(c, out, a);
+	config_fit(out);
 	return derive_responder(c, out, a, d) < 0 ? NULL : out;
 }
 

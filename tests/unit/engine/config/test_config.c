@@ -72,6 +72,14 @@ static void a_rate_without_sense_names_line_and_column(void **state)
 		"t.yaml:6:48: traffic.q.load.rate: \"50q\" is not a rate (like 500, 20k or 1.5M)");
 }
 
+// A text in memory, as that of a fuzzer, asks no resolver.
+static void names_of_servers_are_looked_up_for_files_only(void **state)
+{
+	expect_error(PORTS "traffic:\n  - {name: q, server: localhost, load: {rate: 1k}, " DNS
+			   "}\n",
+		"t.yaml:6:23: traffic.q.server: localhost: names are looked up for files only");
+}
+
 static void a_missing_server_is_an_error(void **state)
 {
 	expect_error(PORTS "traffic:\n  - {name: q, load: {rate: 1k}, " DNS "}\n", "server");
@@ -88,7 +96,9 @@ static void too_few_source_ports_for_rate_and_timeout_says_how_many(void **state
 	expect_error(PORTS
 		"traffic:\n  - {name: q, server: 198.18.0.2, source: {ports: 5000}, timeout: 2s, "
 		"load: {rate: 100k}, " DNS "}\n",
-		"1 source ports are too few for rate x 3 timeouts = 630256 transactions (give it "
+		"1 source ports are too few for rate x 3 timeouts = 630256 transactions: they run "
+		"out "
+		"after 0.655 s (give it "
 		"at least 10 of its own,");
 }
 
@@ -106,12 +116,13 @@ static void source_ports_are_shared_by_the_items_that_want_them(void **state)
 		{"2000-2019", "2005-2009", false, NULL},
 		{"2000-2003", "2005-2009", true,
 			"traffic.a.source.ports: 4 source ports are too few for rate x 3 timeouts "
-			"= 315256 transactions (give it at least 5 of its own, more addresses, or "
-			"a shorter timeout)"},
+			"= 315256 transactions: they run out after 2.62 s (give it at least 5 of "
+			"its own, more addresses, or a shorter timeout)"},
 		{"2000-2008", "2000-2008", false,
 			"traffic.b.source.ports: 4 source ports are too few for rate x 3 timeouts "
-			"= 315256 transactions; other items of the port take 5 of its 9 (give it "
-			"at least 5 of its own, more addresses, or a shorter timeout)"},
+			"= 315256 transactions; other items of the port take 5 of its 9: they "
+			"run out after 2.62 s (give it at least 5 of its own, more addresses, or a "
+			"shorter timeout)"},
 		{"2000-2004", "2004-2009", false, NULL}, // b has five others
 		{"2000-2004", "2004-2008", false, "other items of the port take 1 of its 5"},
 		{"2000-2004", "2000-2009", false, NULL},
@@ -463,6 +474,7 @@ int main(void)
 		cmocka_unit_test(a_right_file_has_no_errors),
 		cmocka_unit_test(an_unknown_key_is_an_error_with_a_suggestion),
 		cmocka_unit_test(a_rate_without_sense_names_line_and_column),
+		cmocka_unit_test(names_of_servers_are_looked_up_for_files_only),
 		cmocka_unit_test(a_missing_server_is_an_error),
 		cmocka_unit_test(an_item_without_a_protocol_is_an_error),
 		cmocka_unit_test(labels_are_pairs_of_different_names),

@@ -303,9 +303,10 @@ static void a_self_check_needs_a_server_but_a_forecast_does_not(void **state)
 	const struct config *c = load("p3: {}", "p0: {}");
 	struct sample sample = {0};
 	uint64_t input;
+	struct counter_list shortages;
 
 	assert_non_null(c);
-	assert_int_equal(sample_items(c, a, d, &sample, &input), 0);
+	assert_int_equal(sample_items(c, a, d, &sample, &input, &shortages), 0);
 	assert_true(sample.exchanges > 0);
 	assert_int_equal(sample.assumed, sample.exchanges);
 	assert_false(selfcheck_possible(c, d));
@@ -318,10 +319,11 @@ static void a_forecast_of_an_endless_exchange_ends(void **state)
 	const struct config *c = load("p4: {}", "p0: {}");
 	struct sample sample = {0};
 	uint64_t input;
+	struct counter_list shortages;
 
 	verdict = PROTO_AGAIN;
 	assert_non_null(c);
-	assert_int_equal(sample_items(c, a, d, &sample, &input), 0);
+	assert_int_equal(sample_items(c, a, d, &sample, &input, &shortages), 0);
 	assert_true(sample.exchanges > 0);
 	assert_int_equal(sample.messages, 2 * PROTO_MAX_STEPS * sample.exchanges);
 }

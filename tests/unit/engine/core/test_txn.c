@@ -44,7 +44,7 @@ static void simple(struct fixture *f, uint32_t count, uint32_t ports, uint32_t c
 
 static uint32_t send_one(struct txn_table *t, uint64_t now, struct txn_place *place)
 {
-	uint32_t port, slot = txn_take(t, now, &port);
+	uint32_t port = 0, slot = txn_take(t, now, &port);
 	const struct txn_slot *taken = &t->slots[slot];
 
 	assert_int_not_equal(slot, TXN_NONE);
@@ -100,6 +100,30 @@ static void age(struct txn_table *t, uint64_t k)
 		.mapped = perm_map(&t->perm, t->x / row)};
 	t->in_part = (uint32_t)(t->x / t->part);
 	t->gate = k - t->x + (t->in_part + 1) * t->part;
+}
+
+// Each port is 8 lanes: 8 transactions of all clients follow each other on it, and a reply says the
+// lane by its key alone.
+static void consecutive_transactions_share_a_port_with_lanes(void **state)
+{
+	struct txn_shape shape = shape_of(3, 8 * 4, 3);
+	struct fixture f;
+
+	shape.key_bits = 13;
+	shape.lane_mask = 7;
+	make(&f, &shape);
+	assert_true(f.t.space == 4ull * 3 << 16);
+	for (uint64_t i = 0; i < 2ull * f.t.space; i++) {
+		struct txn_place place;
+		uint32_t slot = send_one(&f.t, 1000ull * i, &place);
+
+		assert_int_equal(place.port / 8, i / 24 % 4);
+		assert_true(place.key <= 0xffff && place.key >> 13 == place.port % 8);
+		place.port = place.port / 8 * 8; // all that the port of a reply says
+		found(&f.t, &place, slot);
+		txn_give(&f.t, slot, TXN_DONE);
+	}
+	free(f.memory);
 }
 
 static void every_key_leads_back_to_its_slot(void **state)
@@ -489,6 +513,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_key_leads_back_to_its_slot),
+		cmocka_unit_test(consecutive_transactions_share_a_port_with_lanes),
 		cmocka_unit_test(consecutive_ones_differ_in_address_then_port_and_in_id),
 		cmocka_unit_test(all_keys_of_a_lap_differ),
 		cmocka_unit_test(a_slot_is_free_as_soon_as_its_transaction_has_ended),

@@ -504,6 +504,58 @@ static void the_same_seed_gives_the_same_arrivals(void **state)
 		schedule_free(&s[i]);
 }
 
+// Clients are counted by the formula, and taken by the schedule.
+static void the_formula_of_a_load_counts_what_its_schedule_sends(void **state)
+{
+	static struct ramp_settings rising = {100, 900, 3 * S, 1 * S};
+	static struct wave_settings swinging = {500, 300, 7 * S / 2};
+	static struct burst_settings burst = {64, S / 9};
+	static struct storm_settings storm = {3000, 2 * S};
+	static struct load_step list[] = {{300, S}, {0, S}, {800, 2 * S}};
+	const struct load_settings shapes[] = {{.rate = 500}, {.ramp = &rising},
+		{.wave = &swinging}, {.burst = &burst}, {.storm = &storm}, {.steps = {list, 3}}};
+	const struct load_span span = {.warmup_ns = 2 * S, .duration_ns = 9 * S};
+
+	for (uint32_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		struct load_settings l = shapes[i];
+		uint64_t lead_ns = load_skips_warmup(&l) ? 0 : span.warmup_ns, sends = 0;
+		struct schedule s;
+		struct pace p;
+
+		l.stop_at_ns = 8 * S;
+		build(&s, l, lead_ns);
+		p = start(&s, alone);
+		for (double t = 0.3; t < 11; t += 0.7) {
+			double of = t - (lead_ns ? 0 : 2), ticks = (double)HZ * of;
+			double due = load_due(&l, &span, t);
+
+			while (of > 0 && p.next - START < (uint64_t)ticks && p.next != PACE_NEVER &&
+				++sends)
+				pace_pop(&p, UINT64_MAX - 1);
+			if (fabs(due - (double)sends) > 1 + (l.storm ? 1 : 0))
+				fail_msg("shape %u, %g s: %g by the formula, %llu by the schedule",
+					i, t, due, (unsigned long long)sends);
+		}
+		assert_true(load_whole(&l, &span) >= sends);
+		schedule_free(&s);
+	}
+}
+
+static void a_total_and_chance_count_in_the_number_of_a_run(void **state)
+{
+	const struct load_span span = {.warmup_ns = 1 * S, .duration_ns = 10 * S};
+	struct load_settings l = {.rate = 500, .stop_at_ns = UINT64_MAX};
+
+	assert_int_equal(load_whole(&l, &span), 5500);
+	l.total = 100; // of the measured part
+	assert_int_equal(load_whole(&l, &span), 600);
+	l.total = 0;
+	l.arrivals = ARRIVALS_POISSON;
+	assert_int_equal(load_whole(&l, &span), 5945);
+	l = (struct load_settings){.rate = INFINITY};
+	assert_int_equal(load_whole(&l, &span), UINT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -525,6 +577,8 @@ int main(void)
 		cmocka_unit_test(gaps_of_random_arrivals_are_exponential),
 		cmocka_unit_test(random_arrivals_have_the_dispersion_of_poisson),
 		cmocka_unit_test(the_same_seed_gives_the_same_arrivals),
+		cmocka_unit_test(the_formula_of_a_load_counts_what_its_schedule_sends),
+		cmocka_unit_test(a_total_and_chance_count_in_the_number_of_a_run),
 	};
 
 	return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);

@@ -19,9 +19,10 @@ static void sample(const char *text)
 {
 	struct loaded l = loaded_from(text);
 	uint64_t input;
+	struct counter_list shortages;
 
 	memset(samples, 0, sizeof(samples));
-	assert_int_equal(sample_items(l.config, l.a, l.d, samples, &input), 0);
+	assert_int_equal(sample_items(l.config, l.a, l.d, samples, &input, &shortages), 0);
 	loaded_free(&l);
 }
 

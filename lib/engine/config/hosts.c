@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the name of a server to the address that an item takes. The rules are in hosts.h. Path:
+// cold. Management thread.
+#include "engine/config/hosts.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "engine/config/routing.h"
+#include "io/driver.h"
+#include "io/sockets.h"
+
+static struct addr addr_of(const struct addrinfo *from)
+{
+	struct addr out = {.len = from->ai_family == AF_INET ? 4 : 16};
+
+	if (out.len == 4)
+		memcpy(out.bytes, &((const struct sockaddr_in *)from->ai_addr)->sin_addr, 4);
+	else
+		memcpy(out.bytes, &((const struct sockaddr_in6 *)from->ai_addr)->sin6_addr, 16);
+	return out;
+}
+
+// NULL, or the reason.
+static const char *look_up(struct host *h, struct arena *a)
+{
+	const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
+	struct addrinfo *all;
+	struct addr *addrs;
+	uint32_t n = 0;
+	int rc = getaddrinfo(h->name, NULL, &hints, &all);
+
+	if (rc)
+		return rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc);
+	for (const struct addrinfo *one = all; one; one = one->ai_next)
+		n++;
+	addrs = h->addrs.items = arena_zalloc(a, n * sizeof(*addrs));
+	for (const struct addrinfo *one = all; one; one = one->ai_next)
+		if (one->ai_family == AF_INET || one->ai_family == AF_INET6)
+			addrs[h->addrs.count++] = addr_of(one);
+	freeaddrinfo(all);
+	return NULL;
+}
+
+static const struct host *host_named(const struct config *c, const char *name)
+{
+	const struct host *h = c ? c->hosts.items : NULL;
+
+	for (uint32_t i = 0; h && i < c->hosts.count; i++)
+		if (strcmp(h[i].name, name) == 0)
+			return &h[i];
+	return NULL;
+}
+
+// Is the address of a family that the item can send from, and has the port a way to it?
+static bool item_reaches(
+	const struct item_settings *i, const struct port_settings *p, const struct addr *addr)
+{
+	const struct addr_range *given = i->source.addresses.items;
+	const struct addr_prefix *own = p->addresses.items;
+	struct diag *wrong = diag_new();
+	struct addr from;
+	const void *settings;
+	const struct proto *proto = config_item_proto(i, &settings);
+	bool has = i->source.addresses.count > 0 && given[0].first.len == addr->len;
+
+	for (uint32_t n = 0; n < p->addresses.count && i->source.addresses.count == 0; n++)
+		has = has || own[n].addr.len == addr->len;
+	if (p->driver >= 0 && driver_of(p)->sockets && !i->source.addresses.count &&
+		!p->addresses.count)
+		has = sockets_route(addr, p->device, &from) == 0;
+	if (proto)
+		routing_of(proto)->check_server(settings, addr, wrong);
+	has = has && diag_count(wrong) == 0 && config_reaches(p, addr);
+	diag_free(wrong);
+	return has;
+}
+
+// "2001:db8::1, 192.0.2.1", without one of them.
+static const char *addr_list(const struct host *h, const struct addr *without, struct arena *a)
+{
+	const struct addr *addrs = h->addrs.items;
+	const char *text = "";
+	char one[ADDR_TEXT_SIZE];
+
+	for (uint32_t n = 0; n < h->addrs.count; n++)
+		if (&addrs[n] != without)
+			text = arena_printf(a, "%s%s%s", text, text[0] ? ", " : "",
+				addr_format(&addrs[n], one, sizeof(one)));
+	return text;
+}
+
+static void host_give(const struct config *c, struct item_settings *i, const struct host *h,
+	bool note, struct arena *a, struct diag *d)
+{
+	const struct port_settings *p = config_item_port(c, i);
+	const struct addr *addrs = h->addrs.items, *taken = NULL;
+	const char *others;
+	char text[ADDR_TEXT_SIZE];
+
+	for (uint32_t n = 0; n < h->addrs.count && !taken; n++)
+		if (!p || item_reaches(i, p, &addrs[n]))
+			taken = &addrs[n];
+	if (!taken) {
+		diag_error(d, &i->host, NULL,
+			"%s is %s: port %s reaches none of them (it needs an address and a subnet "
+			"or gateway of that family)",
+			h->name, addr_list(h, NULL, a), p->name);
+		return;
+	}
+	i->server = *taken;
+	others = addr_list(h, taken, a);
+	if (note)
+		log_note("traffic %s: server %s is %s%s%s", i->name, h->name,
+			addr_format(taken, text, sizeof(text)),
+			others[0] ? "; addresses not used: " : "", others);
+}
+
+void hosts_resolve(
+	struct config *c, const struct config *before, bool ask, struct arena *a, struct diag *d)
+{
+	struct item_settings *items = c->traffic.items;
+	struct host *hosts = arena_zalloc(a, (c->traffic.count + 1) * sizeof(*hosts));
+
+	c->hosts = (struct field_list){hosts, 0};
+	for (uint32_t i = 0; i < c->traffic.count; i++) {
+		const char *name = items[i].host.name, *why = NULL;
+		const struct host *known;
+
+		if (!name)
+			continue;
+		known = host_named(c, name);
+		if (!known) {
+			struct host *h = &hosts[c->hosts.count++];
+			const struct host *same = host_named(before, name);
+
+			h->name = name;
+			if (same)
+				h->addrs = same->addrs;
+			else
+				why = ask ? look_up(h, a) : "names are looked up for files only";
+			known = h;
+		}
+		if (known->addrs.count)
+			host_give(c, &items[i], known, !before, a, d);
+		else
+			diag_error(d, &items[i].host, NULL,
+				"%s: %s (give an address, or a name that "
+				"`getent ahosts` finds)",
+				name, why ? why : "has no address");
+	}
+}

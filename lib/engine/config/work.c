@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the load of an item to the work that it makes. Path: cold. Management thread.
+#include "engine/config/work.h"
+
+#include <math.h>
+
+#include "io/memory.h"
+
+#define MEMORY_PART 4 // of what is available, for all automatic numbers together
+
+static uint32_t fitted_items(const struct config *c)
+{
+	const struct item_settings *items = c->traffic.items;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->traffic.count; i++) {
+		const struct proto *proto = config_item_proto(&items[i], NULL);
+
+		n += proto && proto->fit;
+	}
+	return n;
+}
+
+static bool is_constant(const struct load_settings *l)
+{
+	return l->rate > 0 && isfinite(l->rate);
+}
+
+static double added(const struct item_settings *i)
+{
+	double sum = 0;
+
+	for (unsigned k = 0; protos[k] && is_constant(&i->load); k++)
+		if (i->protocol[k] && protos[k]->extra)
+			sum += protos[k]->extra(i->protocol[k]);
+	return sum;
+}
+
+struct proto_work config_work(
+	const struct config *c, const struct item_settings *i, uint64_t replay)
+{
+	const struct port_settings *port = config_item_port(c, i);
+	const struct load_span span = {config_hold_ns(i), c->run.warmup_ns, c->run.duration_ns};
+	struct proto_work w = {.rate = is_constant(&i->load) ? load_peak(&i->load) : 0,
+		.begun = load_whole(&i->load, &span),
+		.in_flight = load_slots(&i->load, &span),
+		.seconds = 1e-9 * (double)(c->run.warmup_ns + c->run.duration_ns),
+		.memory = memory_available() / MEMORY_PART / (fitted_items(c) + !fitted_items(c)),
+		.workers = port ? port_cpu_count(port) : 1};
+
+	if (i->load.replay)
+		w.begun = w.in_flight = replay;
+	return w;
+}
+
+void config_fit(const struct config *c)
+{
+	struct item_settings *items = c->traffic.items;
+
+	for (uint32_t i = 0; i < c->traffic.count; i++)
+		items[i].load.more = added(&items[i]);
+	for (uint32_t i = 0; i < c->traffic.count; i++)
+		for (unsigned k = 0; protos[k]; k++) {
+			struct proto_work w;
+
+			if (!items[i].protocol[k] || !protos[k]->fit)
+				continue;
+			w = config_work(c, &items[i], WORK_UNREAD);
+			protos[k]->fit(items[i].protocol[k], &w);
+		}
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What runs out before a run is over, and when: clients, and leases of the embedded responder.
+// Path: cold. Management thread.
+#pragma once
+
+#include "engine/plan/plan.h"
+
+// Clients of an item whose input is read, and whether their number is automatic; 0: its protocol
+// has none.
+uint64_t plan_clients(const struct plan_item *i, bool *automatic);
+
+// How an item gets more of what runs out first.
+const char *plan_remedy(const struct plan_item *i);
+
+// Seconds from the start of the run until an item first had no client for a transaction that was
+// due; of a closed loop until no worker ever began one again. -1: never.
+double plan_starved_s(const struct plan *p, const struct plan_item *i);
+
+// A text for each thing that runs out, as warnings have it. The input is read. In a.
+struct counter_list plan_shortages(const struct plan *p, struct arena *a);
