@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/input.h"
 #include "base/log.h"
 #include "commands.h"
 #include "conf/schema.h"
@@ -13,6 +14,7 @@
 #include "engine/config/config_load.h"
 #include "engine/series/series.h"
 #include "engine/tools/forecast.h"
+#include "front.h"
 #include "stats/json.h"
 #include "stats/text.h"
 
@@ -23,10 +25,35 @@ const struct config *command_config(const struct options *o, struct diag **d)
 {
 	const struct config *c;
 
+	const char *text = o->front ? front_yaml(o->front) : NULL;
+
 	*d = diag_new();
-	c = config_load(o->operand, o->assignments, o->assignment_count, o->arena, *d);
-	diag_print(*d, stderr);
+	if (!text) {
+		c = config_load(o->operand, o->assignments, o->assignment_count, o->arena, *d);
+		diag_print(*d, stderr);
+		return c;
+	}
+	c = config_load_text_assigned(
+		o->front->name, text, o->assignments, o->assignment_count, o->arena, *d);
+	front_print_errors(o->front, *d, stderr);
 	return c;
+}
+
+// What runs out in a search is told of its highest load.
+static bool check_all(const struct config *c, struct arena *a, struct diag *d)
+{
+	struct inputs *in = inputs_new(); // of a search its files are read twice
+	const struct config *highest = c;
+	bool ok;
+
+	diag_set_inputs(d, in);
+	ok = run_check(c, a, d) == 0 && series_check(c, a, d) == 0;
+	if (ok && c->search)
+		highest = series_highest(c, a, d);
+	ok = ok && highest && (highest == c || run_check(highest, a, d) == 0);
+	diag_set_inputs(d, NULL);
+	inputs_free(in);
+	return ok;
 }
 
 int cmd_check(const struct options *o)
@@ -36,7 +63,7 @@ int cmd_check(const struct options *o)
 	bool ok = false;
 
 	if (c) {
-		ok = run_check(c, o->arena, d) == 0 && series_check(c, o->arena, d) == 0;
+		ok = check_all(c, o->arena, d);
 		diag_print(d, stderr);
 	}
 	diag_free(d);

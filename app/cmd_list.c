@@ -16,7 +16,9 @@
 static void list_drivers(void)
 {
 	for (unsigned i = 0; i < driver_count; i++)
-		printf("%-12s  %s\n", drivers[i].name, drivers[i].help);
+		printf("%-12s  %s%s%s%s\n", drivers[i].name, drivers[i].help,
+			drivers[i].caveat ? " (" : "", drivers[i].caveat ? drivers[i].caveat : "",
+			drivers[i].caveat ? ")" : "");
 }
 
 static void list_protocols(void)

@@ -21,6 +21,7 @@
 #include "engine/tools/selfcheck.h"
 #include "format.h"
 #include "format_select.h"
+#include "front.h"
 #include "interval_format.h"
 #include "io/state.h"
 #include "live.h"
@@ -235,6 +236,14 @@ static int write_outputs(const struct session *s, struct book *b)
 	return rc;
 }
 
+// Members are NULL without a front end that has an output of its own.
+static const struct front_output *front_output(const struct session *s)
+{
+	static const struct front_output none;
+
+	return s->options->front ? &s->options->front->output : &none;
+}
+
 static bool wants_document(const struct session *s)
 {
 	const struct format *f;
@@ -243,7 +252,7 @@ static bool wants_document(const struct session *s)
 
 	while ((f = next_output(s, &at, &path)) && f->live)
 		;
-	return s->options->json || s->options->brief || f;
+	return s->options->json || s->options->brief || f || front_output(s)->end;
 }
 
 static int put_book(void *ctx, FILE *out)
@@ -263,9 +272,10 @@ static json_t *as_written(json_t *document)
 }
 
 // 0, or below after an error, which was logged. The intervals stay where they are if the document
-// cannot be written.
-static int write_document(struct session *s)
+// cannot be written. *code: a front end may have exit codes of its own.
+static int write_document(struct session *s, int *code)
 {
+	const struct front_output *front = front_output(s);
 	struct book book;
 	int rc = 0;
 
@@ -281,6 +291,8 @@ static int write_document(struct session *s)
 	rc |= write_outputs(s, &book);
 	if (s->options->brief)
 		printf("%.2f\n", select_merit(&book));
+	if (front->end)
+		*code = front->end(front->ctx, &book, *code);
 	book_close(&book);
 	return rc | s->part.error;
 }
@@ -323,7 +335,7 @@ static int hand_out(struct session *s, int code)
 	s->summed = sum_up(s);
 	if (s->report.out && ferror(s->report.out))
 		sum_up_on_stderr(s);
-	if (wants_document(s) && write_document(s) < 0) {
+	if (wants_document(s) && write_document(s, &code) < 0) {
 		incomplete = true;
 		if (!s->summed)
 			sum_up_on_stderr(s);
@@ -385,6 +397,9 @@ static int follow(struct session *s)
 	} else {
 		live_follow(&s->live, (struct live_follower){report_line, .ctx = &s->report});
 	}
+	if (front_output(s)->line)
+		live_follow(&s->live,
+			(struct live_follower){front_output(s)->line, .ctx = front_output(s)->ctx});
 	live_follow(&s->live, (struct live_follower){view_line, .ctx = &s->view});
 	if (rc == 0)
 		be_watched(s);
@@ -541,7 +556,8 @@ static bool is_stdout(const char *path)
 static int run_session(struct session *s, struct diag *d)
 {
 	const struct options *o = s->options;
-	bool alone = o->brief || is_stdout(o->json) || is_stdout(s->config->output.jsonl);
+	bool alone = o->brief || is_stdout(o->json) || is_stdout(s->config->output.jsonl) ||
+	             front_output(s)->end;
 	struct run_options run = {.config = s->config,
 		.diag = d,
 		.respond_only = s->respond,
@@ -620,6 +636,17 @@ int cmd_run(const struct options *o)
 		                       : run_session(&s, d);
 	diag_free(d);
 	return code;
+}
+
+int cmd_run_front(struct front *f, const struct options *o)
+{
+	struct options line = *o;
+
+	line.front = f;
+	if (!o->dump)
+		return cmd_run(&line);
+	printf("# %s\n%s", o->command_line, front_yaml(f));
+	return EXIT_PASS;
 }
 
 // An interrupt is the normal end of a responder.

@@ -155,12 +155,12 @@ static bool choose(struct watched *runs, uint32_t count, const char *wanted)
 		return true;
 	if (!count)
 		log_error("watch: no run goes on (only its user can watch a run)");
+	else if (!wanted)
+		log_error("watch: %u runs go on; name one (process, id, name):", count);
 	else if (found)
 		log_error("watch: %s is the id of %u runs:", wanted, found);
-	else if (wanted)
-		log_error("watch: no such run: %s; these go on (process, id, name):", wanted);
 	else
-		log_error("watch: %u runs go on; name one (process, id, name):", count);
+		log_error("watch: no such run: %s; these go on (process, id, name):", wanted);
 	list_runs(runs, count);
 	return false;
 }

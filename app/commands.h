@@ -6,11 +6,15 @@
 #include "engine/run/run.h" // exit codes
 #include "options.h"
 
+struct front;
+
 // The operand as a configuration, with every --set applied. NULL after errors, which were printed.
 // *d knows the file and line of each setting; the caller frees it, also after errors.
 const struct config *command_config(const struct options *o, struct diag **d);
 
 int cmd_run(const struct options *o);
+// The run that the settings of a command line stand for; with --dump they are printed instead.
+int cmd_run_front(struct front *f, const struct options *o);
 int cmd_check(const struct options *o);
 int cmd_plan(const struct options *o);
 int cmd_respond(const struct options *o);
@@ -19,3 +23,4 @@ int cmd_doctor(const struct options *o);
 int cmd_compare(const struct options *o);
 int cmd_report(const struct options *o);
 int cmd_list(const struct options *o);
+int cmd_complete(const struct options *o);

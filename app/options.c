@@ -4,50 +4,62 @@
 #include "options.h"
 
 #include <getopt.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/log.h"
+
+#define AT(member) offsetof(struct options, member)
 
 static const struct option_row {
 	enum option_bit bit;
 	char letter;
 	const char *name;
 	const char *argument; // NULL: takes none
+	size_t place;         // of the member
 	const char *help;
 } rows[] = {
-	{OPTION_SET, 's', "set", "PATH=VALUE", "override a setting of the file; may be repeated"},
-	{OPTION_JSON, 'j', "json", "OUT", "write the result as JSON to OUT; -: standard output"},
-	{OPTION_DRY_RUN, 'n', "dry-run", "PCAP",
+	{OPTION_SET, 's', "set", "PATH=VALUE", AT(assignments),
+		"override a setting of the file; may be repeated"},
+	{OPTION_JSON, 'j', "json", "OUT", AT(json),
+		"write the result as JSON to OUT; -: standard output"},
+	{OPTION_DRY_RUN, 'n', "dry-run", "PCAP", AT(dry_run),
 		"open no port; write the first packets of each item to PCAP"},
-	{OPTION_SELF_CHECK, 'c', "self-check", NULL,
+	{OPTION_SELF_CHECK, 'c', "self-check", NULL, AT(self_check),
 		"open no port; measure the head-room of this box for FILE"},
-	{OPTION_DUMP, 'd', "dump", NULL, "print the effective settings, defaults included"},
-	{OPTION_QUIET, 'q', "quiet", NULL, "print the last line only"},
-	{OPTION_VERBOSE, 'v', "verbose", NULL, "print each internal step to standard error"},
-	{OPTION_FAIL_ON, 'f', "fail-on", "MARGIN",
+	{OPTION_DUMP, 'd', "dump", NULL, AT(dump),
+		"print the effective settings, defaults included"},
+	{OPTION_FILE, '\0', "dump", NULL, AT(dump),
+		"send nothing; print the file that this line stands for"},
+	{OPTION_QUIET, 'q', "quiet", NULL, AT(quiet), "print the last line only"},
+	{OPTION_VERBOSE, 'v', "verbose", NULL, AT(verbose),
+		"print each internal step to standard error"},
+	{OPTION_FAIL_ON, 'f', "fail-on", "MARGIN", AT(margins),
 		"fail if a result is worse than the baseline by more than this, like p99:+5% or "
 		"rate:-2%; may be repeated"},
-	{OPTION_BASELINE, 'B', "baseline", "RESULT",
+	{OPTION_BASELINE, 'B', "baseline", "RESULT", AT(baseline),
 		"take differences from this result; default: the first one"},
-	{OPTION_FORMAT, 'F', "format", "NAME",
+	{OPTION_FORMAT, 'F', "format", "NAME", AT(format),
 		"format of the report (ddiperf list formats); default: by the suffix of OUT, or "
 		"keyval"},
-	{OPTION_OUTPUT, 'o', "output", "OUT", "write to OUT; default: standard output"},
-	{OPTION_SELECT, 'S', "select", "FIGURES",
+	{OPTION_OUTPUT, 'o', "output", "OUT", AT(output), "write to OUT; default: standard output"},
+	{OPTION_SELECT, 'S', "select", "FIGURES", AT(select),
 		"figures of keyval or csv: A,B;C, a file of such lines, all, or ? to list them"},
-	{OPTION_BRIEF, 'b', "brief", NULL,
+	{OPTION_BRIEF, 'b', "brief", NULL, AT(brief),
 		"print one figure only: answered per second, or the answer of a search"},
-	{OPTION_HISTORY, 'H', "history", "FILE",
+	{OPTION_HISTORY, 'H', "history", "HISTORY", AT(history),
 		"compare: fail if the result is worse than the last ten runs of this history; "
 		"report: show their trend on the page"},
-	{OPTION_CONFIDENCE, 'C', "confidence", "PERCENT",
+	{OPTION_CONFIDENCE, 'C', "confidence", "PERCENT", AT(confidence),
 		"confidence of that, for all figures together; default: 99%"},
-	{OPTION_APPEND, 'a', "append", "FILE",
+	{OPTION_APPEND, 'a', "append", "HISTORY", AT(append),
 		"append a line for each result to this history; a run is there once"},
-	{OPTION_INTERVALS, 'i', "interval-format", "TEXT",
+	{OPTION_INTERVALS, 'i', "interval-format", "TEXT", AT(intervals),
 		"print TEXT for each interval, like '{t_s} {traffic.queries.p99_ns}', or json"},
-	{OPTION_SCHEMA, 'J', "schema", NULL, "print the settings as a JSON Schema, for editors"},
-	{OPTION_HELP, 'h', "help", NULL, "print this help"},
+	{OPTION_SCHEMA, 'J', "schema", NULL, AT(schema),
+		"print the settings as a JSON Schema, for editors"},
+	{OPTION_HELP, 'h', "help", NULL, 0, "print this help"},
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -57,96 +69,128 @@ static bool is_taken(const struct command *c, const struct option_row *r)
 	return r->bit == OPTION_HELP || c->options & r->bit;
 }
 
+static void print_option(
+	char letter, const char *name, const char *argument, const char *help, FILE *out)
+{
+	char text[64], dash[] = "-?,";
+
+	dash[1] = letter;
+	snprintf(text, sizeof(text), "--%s%s%s", name, argument ? " " : "",
+		argument ? argument : "");
+	fprintf(out, "  %3s %-20s  %s\n", letter ? dash : "", text, help);
+}
+
+static bool has_letter(const struct own_option *own, char letter)
+{
+	for (; own && own->name; own++)
+		if (own->letter == letter)
+			return true;
+	return false;
+}
+
 void options_help(const struct command *c, FILE *out)
 {
-	char name[64];
-
 	fprintf(out, "usage: ddiperf %s [OPTION]...%s%s\n%s.\n\n", c->name, c->operand ? " " : "",
 		c->operand ? c->operand : "", c->help);
-	for (size_t i = 0; i < ROWS; i++) {
-		if (!is_taken(c, &rows[i]))
-			continue;
-		snprintf(name, sizeof(name), "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
-			rows[i].argument ? rows[i].argument : "");
-		fprintf(out, "  -%c, %-20s  %s\n", rows[i].letter, name, rows[i].help);
-	}
+	for (const struct own_option *own = c->own; own && own->name; own++)
+		print_option(own->letter, own->name, own->argument, own->help, out);
+	if (c->own)
+		fputc('\n', out);
+	for (size_t i = 0; i < ROWS; i++)
+		if (is_taken(c, &rows[i]))
+			print_option(has_letter(c->own, rows[i].letter) ? '\0' : rows[i].letter,
+				rows[i].name, rows[i].argument, rows[i].help, out);
+	if (c->more_help)
+		fprintf(out, "\n%s", c->more_help);
 }
 
-// The rows as arguments of getopt_long; a leading ":" makes it silent.
-static void build_tables(const struct command *c, char *letters, struct option *longs)
+void options_offer(const struct command *c, void (*offer)(const char *name, const char *help))
 {
-	*letters++ = ':';
-	for (size_t i = 0; i < ROWS; i++) {
-		if (!is_taken(c, &rows[i]))
-			continue;
-		*letters++ = rows[i].letter;
-		if (rows[i].argument)
-			*letters++ = ':';
-		*longs++ = (struct option){rows[i].name,
-			rows[i].argument ? required_argument : no_argument, NULL, rows[i].letter};
-	}
-	*letters = '\0';
-	*longs = (struct option){0};
+	for (const struct own_option *own = c->own; own && own->name; own++)
+		offer(own->name, own->help);
+	for (size_t i = 0; i < ROWS; i++)
+		if (is_taken(c, &rows[i]))
+			offer(rows[i].name, rows[i].help);
 }
 
-static void store_option(struct options *o, int letter)
+static bool is_meant(const char *word, char letter, const char *name)
 {
-	switch (letter) {
-	case 's':
+	return word[1] == '-' ? strcmp(word + 2, name) == 0
+	                      : letter && word[strlen(word) - 1] == letter;
+}
+
+const char *options_argument(const struct command *c, const char *word, const char **path)
+{
+	*path = NULL;
+	if (word[0] != '-')
+		return NULL;
+	for (const struct own_option *own = c->own; own && own->name; own++)
+		if (is_meant(word, own->letter, own->name)) {
+			*path = own->path;
+			return own->argument;
+		}
+	for (size_t i = 0; i < ROWS; i++)
+		if (is_taken(c, &rows[i]) && is_meant(word, rows[i].letter, rows[i].name))
+			return rows[i].argument;
+	return NULL;
+}
+
+// The rows as arguments of getopt_long, those of the command before the common ones; a leading ":"
+// makes it silent. A letter that is taken already is left out of the second row. Values: OWN and
+// the index of an own row, or COMMON and that of a common one.
+#define OWN_MAX 40
+#define OWN     0x100
+#define COMMON  0x200
+
+struct tables {
+	char letters[2 * (ROWS + OWN_MAX) + 2];
+	int values[256]; // of each letter
+	struct option longs[ROWS + OWN_MAX + 1];
+	unsigned count;
+};
+
+static void add_row(struct tables *t, char letter, const char *name, bool argument, int value)
+{
+	size_t len = strlen(t->letters);
+
+	t->longs[t->count++] =
+		(struct option){name, argument ? required_argument : no_argument, NULL, value};
+	if (!letter || t->values[(uint8_t)letter])
+		return;
+	t->values[(uint8_t)letter] = value;
+	t->letters[len] = letter;
+	t->letters[len + 1] = argument ? ':' : '\0';
+}
+
+static void build_tables(const struct command *c, struct tables *t)
+{
+	const struct own_option *own = c->own;
+
+	*t = (struct tables){.letters = ":"};
+	for (int i = 0; own && own[i].name; i++)
+		add_row(t, own[i].letter, own[i].name, own[i].argument, OWN + i);
+	for (int i = 0; i < (int)ROWS; i++)
+		if (is_taken(c, &rows[i]))
+			add_row(t, rows[i].letter, rows[i].name, rows[i].argument, COMMON + i);
+}
+
+static void store_option(struct options *o, const struct option_row *r)
+{
+	char *place = (char *)o + r->place;
+
+	if (r->bit == OPTION_SET)
 		o->assignments[o->assignment_count++] = optarg;
-		break;
-	case 'f':
+	else if (r->bit == OPTION_FAIL_ON)
 		o->margins[o->margin_count++] = optarg;
-		break;
-	case 'j':
-		o->json = optarg;
-		break;
-	case 'n':
-		o->dry_run = optarg;
-		break;
-	case 'c':
-		o->self_check = true;
-		break;
-	case 'd':
-		o->dump = true;
-		break;
-	case 'q':
-		o->quiet = true;
-		break;
-	case 'v':
-		o->verbose = true;
-		break;
-	case 'F':
-		o->format = optarg;
-		break;
-	case 'o':
-		o->output = optarg;
-		break;
-	case 'S':
-		o->select = optarg;
-		break;
-	case 'B':
-		o->baseline = optarg;
-		break;
-	case 'H':
-		o->history = optarg;
-		break;
-	case 'C':
-		o->confidence = optarg;
-		break;
-	case 'a':
-		o->append = optarg;
-		break;
-	case 'i':
-		o->intervals = optarg;
-		break;
-	case 'J':
-		o->schema = true;
-		break;
-	case 'b':
-		o->brief = true;
-		break;
-	}
+	else if (r->argument)
+		*(const char **)place = optarg;
+	else
+		*(bool *)place = true;
+}
+
+static void store_own(struct options *o, const struct own_option *r)
+{
+	o->given[o->given_count++] = (struct given_option){r, r->argument ? optarg : r->value};
 }
 
 static enum options_outcome refuse(const struct command *c, const char *reason, const char *text)
@@ -174,27 +218,38 @@ static enum options_outcome parse_operands(
 enum options_outcome options_parse(
 	const struct command *c, int argc, char **argv, struct options *o)
 {
-	char letters[2 * ROWS + 2], unknown[] = "-?";
-	struct option longs[ROWS + 1];
-	int letter;
+	char unknown[] = "-?";
+	struct tables t;
+	size_t letters = 1;
+	int value;
 
-	build_tables(c, letters, longs);
+	build_tables(c, &t);
 	o->assignments = arena_zalloc(o->arena, (size_t)argc * sizeof(*o->assignments));
 	o->margins = arena_zalloc(o->arena, (size_t)argc * sizeof(*o->margins));
+	for (int i = 1; i < argc; i++)
+		letters += strlen(argv[i]); // of options without arguments there are no more
+	o->given = arena_zalloc(o->arena, letters * sizeof(*o->given));
 	opterr = 0;
-	while ((letter = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		if (letter == ':')
+	while ((value = getopt_long(argc, argv, t.letters, t.longs, NULL)) != -1) {
+		if (value == ':')
 			return refuse(c, "this option needs an argument: ", argv[optind - 1]);
-		if (letter == '?') { // optopt: an unknown letter, which may stand among others
+		if (value == '?') { // optopt: an unknown letter, which may stand among others
 			unknown[1] = (char)optopt;
 			return refuse(c, "no such option: ",
-				optopt && !strchr(letters, optopt) ? unknown : argv[optind - 1]);
+				optopt > 0 && optopt < 256 && !t.values[optopt] ? unknown
+										: argv[optind - 1]);
 		}
-		if (letter == 'h') {
+		if (value < OWN)
+			value = t.values[value];
+		if (value < COMMON) {
+			store_own(o, &c->own[value - OWN]);
+			continue;
+		}
+		if (rows[value - COMMON].bit == OPTION_HELP) {
 			options_help(c, stdout);
 			return OPTIONS_HELP_SHOWN;
 		}
-		store_option(o, letter);
+		store_option(o, &rows[value - COMMON]);
 	}
 	return parse_operands(c, argc - optind, argv + optind, o);
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options as rows of one table; each command names those that it takes. Parsing and --help walk
-// over the rows. Path: cold. Main thread.
+// Options as rows: one table of those that several commands take, and a command's own, which stand
+// for settings of a file. Parsing and --help walk over the rows. Path: cold. Main thread.
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "front.h"
 
 enum option_bit {
 	OPTION_SET = 1 << 0,
@@ -28,6 +29,33 @@ enum option_bit {
 	OPTION_APPEND = 1 << 16,
 	OPTION_INTERVALS = 1 << 17,
 	OPTION_SCHEMA = 1 << 18,
+	OPTION_FILE = 1 << 19,
+};
+
+// An option of one command alone, which stands for a setting.
+struct own_option {
+	char letter; // '\0': none. It comes before the same letter of the common table
+	const char *name;
+	const char *argument; // NULL: takes none
+	const char *path;     // of the setting, as --set has it
+	const char *value;    // of the setting when the option takes no argument
+	enum front_kind kind;
+	const char *help;
+};
+
+struct given_option {
+	const struct own_option *row;
+	const char *value;
+};
+
+struct command;
+struct as_tool;
+
+// The tables of the program, of which some commands tell.
+struct program {
+	const struct command *commands;
+	unsigned command_count;
+	const struct as_tool *const *tools; // NULL-terminated
 };
 
 struct options {
@@ -38,6 +66,8 @@ struct options {
 	unsigned assignment_count;
 	char **margins; // of --fail-on
 	unsigned margin_count;
+	struct given_option *given; // own options, in the order of the command line
+	unsigned given_count;
 	const char *json;                     // NULL: none; "-": standard output
 	const char *dry_run;                  // NULL: none; file to write
 	const char *format, *output, *select; // of report; NULL: not given
@@ -47,8 +77,10 @@ struct options {
 	const char *history;                  // of compare and report; NULL: not given
 	const char *confidence;               // of compare; NULL: not given
 	bool quiet, verbose, dump, self_check, brief, schema;
-	const char *command_line; // as typed, for the result
-	struct arena *arena;      // lives as long as the command
+	const char *command_line;  // as typed, for the result
+	const struct front *front; // the settings of a command line; NULL: the operand is a file
+	const struct program *program;
+	struct arena *arena; // lives as long as the command
 };
 
 struct command {
@@ -58,6 +90,8 @@ struct command {
 	const char *help;    // one line, no full stop
 	unsigned options;    // OPTION_* that it takes
 	int (*run)(const struct options *o); // returns the exit code
+	const struct own_option *own;        // the row behind the last one has no name; NULL: none
+	const char *more_help;               // examples; NULL: none
 };
 
 enum options_outcome { OPTIONS_GO, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };
@@ -67,6 +101,12 @@ enum options_outcome options_parse(
 	const struct command *c, int argc, char **argv, struct options *o);
 
 void options_help(const struct command *c, FILE *out);
+
+// For a shell: the long names of all options of the command. The name, as in --help, of the
+// argument that word wants as the next word, and the path of its setting when that is all that it
+// is; NULL: none.
+void options_offer(const struct command *c, void (*offer)(const char *name, const char *help));
+const char *options_argument(const struct command *c, const char *word, const char **path);
 
 // "ddiperf run x.yaml ...", quoted so that a shell reads it back.
 const char *options_command_line(int argc, char **argv, struct arena *a);

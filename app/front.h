@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A front end: a command line that stands for a file. It collects settings by their paths; they
+// become YAML text, which is read as any other file, or printed by --dump. Path: cold. Main thread.
+#pragma once
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/addr.h"
+#include "base/arena.h"
+#include "base/diag.h"
+
+struct book;
+
+// The output of another tool instead of ours: nothing else is printed to standard output. Each
+// member may be NULL.
+struct front_output {
+	void (*line)(void *ctx, const json_t *line); // of live.h, as the run goes on
+	// The result with its intervals; returns the exit code. code: ours.
+	int (*end)(void *ctx, struct book *b, int code);
+	void *ctx;
+};
+
+struct front {
+	const char *name; // "dns": messages begin with it
+	json_t *root;     // settings: objects, lists, and texts that are YAML
+	json_t *origins;  // path: "-r 5x", the option that it came from
+	struct front_output output;
+	struct arena *arena;
+};
+
+// The value of a setting, from the argument of an option.
+enum front_kind {
+	FRONT_TEXT,    // as it is
+	FRONT_SECONDS, // so, and a bare number is seconds
+	FRONT_LIST,    // one more item of a list
+	FRONT_PREFIX,  // so, an address, which needs no prefix length
+	FRONT_YAML,    // YAML of a whole section
+};
+
+void front_init(struct front *f, const char *name, struct arena *a);
+void front_free(struct front *f);
+
+// path: as --set has it, items of lists by name, "traffic.queries.load.rate". They come into the
+// text in the order of their first mention. option: as typed, for messages about it; NULL: none. A
+// second value replaces the first one. The value is quoted if YAML needs it.
+void front_set(struct front *f, const char *option, const char *path, const char *value);
+// The value is YAML: "[a, b]", "{rate: 5}".
+void front_set_yaml(struct front *f, const char *option, const char *path, const char *yaml);
+// One more item of a list of texts, or of sections.
+void front_add_yaml(struct front *f, const char *option, const char *path, const char *yaml);
+void front_add(struct front *f, const char *option, const char *path, const char *value);
+// A copy of an item under another name. item: "traffic.leases".
+void front_copy(struct front *f, const char *item, const char *name);
+void front_unset(struct front *f, const char *path);
+// NULL: not set, or no text.
+const char *front_get(const struct front *f, const char *path);
+
+void front_take(struct front *f, enum front_kind kind, const char *option, const char *path,
+	const char *value);
+
+// Address of a server. A name is looked up, and its first address taken. family: AF_INET, AF_INET6
+// or AF_UNSPEC. 0, or an exit code after an error, which was logged.
+int front_look_up(const struct front *f, const char *server, int family, struct addr *out);
+
+// The settings as the text of a file.
+const char *front_yaml(const struct front *f);
+
+// Errors about the text, as errors about the options: "dns: -r 5x: not a rate (...)".
+void front_print_errors(const struct front *f, const struct diag *d, FILE *out);
