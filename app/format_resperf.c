@@ -6,24 +6,20 @@
 #include <math.h>
 
 #include "base/log.h"
+#include "format_resperf.h"
 #include "format_writers.h"
 
 #define PART 0.1 // of an interval that may be without sending
-
-struct row {
-	double middle_s, length_s;
-	double due_per_s, sent_per_s, answered, failed, time_ns;
-};
 
 static double positive(double x)
 {
 	return x > 0 && isfinite(x) ? x : 0;
 }
 
-static struct row row_of(const json_t *interval)
+static struct resperf_row row_of(const json_t *interval)
 {
 	double length_s = positive(book_number(interval, "length_s"));
-	struct row r = {positive(book_number(interval, "t_s")) - length_s / 2, length_s};
+	struct resperf_row r = {positive(book_number(interval, "t_s")) - length_s / 2, length_s};
 	json_t *item;
 	size_t i;
 
@@ -42,7 +38,7 @@ static struct row row_of(const json_t *interval)
 }
 
 // Without connections.
-static void put_row(const struct row *r, FILE *out)
+static void put_row(const struct resperf_row *r, FILE *out)
 {
 	double replies = r->answered + r->failed;
 
@@ -63,25 +59,31 @@ static double sending_s(const struct book *b)
 	return end > 0 ? end : INFINITY;
 }
 
+bool resperf_next(struct book *b, struct resperf_row *r)
+{
+	double end = sending_s(b);
+	const json_t *interval;
+
+	while ((interval = book_next(b))) {
+		*r = row_of(interval);
+		if (r->length_s > 0 && r->middle_s + r->length_s / 2 - end <= PART * r->length_s)
+			return true;
+	}
+	return false;
+}
+
 int resperf_write(const struct format_input *in, FILE *out)
 {
 	struct book *b = in->books[0];
-	double end = sending_s(b);
-	const json_t *interval;
+	struct resperf_row r;
 	unsigned rows = 0;
 
 	fputs("# time target_qps actual_qps responses_per_sec failures_per_sec avg_latency "
 	      "connections conn_avg_latency\n",
 		out);
 	book_rewind(b);
-	while ((interval = book_next(b))) {
-		struct row r = row_of(interval);
-
-		if (r.length_s == 0 || r.middle_s + r.length_s / 2 - end > PART * r.length_s)
-			continue;
+	for (; resperf_next(b, &r); rows++)
 		put_row(&r, out);
-		rows++;
-	}
 	if (rows)
 		return 0;
 	log_error("%s: no whole interval in this result", b->file);

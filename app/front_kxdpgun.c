@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ddiperf as kxdpgun 3.2. It goes through sockets of the kernel unless an option needs another way;
+// answers are matched with their queries, which kxdpgun does not do. Path: cold. Main thread.
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/addr.h"
+#include "commands.h"
+#include "front_queries.h"
+#include "io/netif.h"
+#include "live.h"
+
+#define ITEM "traffic.queries."
+
+struct kxdpgun {
+	struct queries is;
+	double duration_s, rate;
+	const char *local; // -l
+	bool bypass;       // an option that sockets cannot fulfil
+	bool drop;         // -r
+	struct netif_route route;
+};
+
+static struct kxdpgun *own(struct as_run *r)
+{
+	return (struct kxdpgun *)r;
+}
+
+static int set_local(struct as_run *r, const char *value)
+{
+	own(r)->local = value;
+	own(r)->bypass |= strchr(value, '/') != NULL;
+	return 0;
+}
+
+static int set_vlan(struct as_run *r, const char *value)
+{
+	front_add(&r->front, "-v", "ports.lan.vlans", value);
+	own(r)->bypass = true;
+	return 0;
+}
+
+static int set_drop(struct as_run *r, const char *value)
+{
+	own(r)->drop = true;
+	return 0;
+}
+
+static int show_version(struct as_run *r, const char *value)
+{
+	printf("kxdpgun, version %s (ddiperf %s)\n", r->tool->version, DDIPERF_VERSION);
+	return AS_DONE;
+}
+
+static const struct as_option options[] = {
+	{'t', "duration", "SECONDS", "time of sending",
+		.number = offsetof(struct kxdpgun, duration_s), .least = 0.001, .most = 1e6},
+	{'T', "tcp", "[MODE]", "", .refused = "TCP is not built yet"},
+	{'U', "quic", "[MODE]", "", .refused = "QUIC is not built yet"},
+	{'Q', "qps", "RATE", "queries per second", .number = offsetof(struct kxdpgun, rate),
+		.least = 1, .most = 1e9},
+	{'b', "batch", "SIZE", "", .ignored = "each query is sent at its own time"},
+	{'r', "drop", NULL, "leave out the figures of replies", NULL, .set = set_drop},
+	{'p', "port", "PORT", "port of the server", ITEM "server_port"},
+	{'F', "affinity", "SPEC", "", .ignored = "ports.lan.cpus has the CPUs (--set)"},
+	{'i', "infile", "FILE", "queries", NULL, .set = queries_set_file},
+	{'I', "interface", "NAME", "interface", "ports.lan.device"},
+	{'l', "local", "IP[/PREFIX]", "source address, or all of a subnet", NULL, .set = set_local},
+	{'L', "local-mac", "MAC", "", .refused = "the tester has the MAC address of its port"},
+	{'R', "remote-mac", "MAC", "",
+		.refused = "the MAC address of the next hop comes from ARP or neighbour discovery"},
+	{'v', "vlan", "ID", "VLAN tag of all packets", NULL, .set = set_vlan},
+	{'h', "help", NULL, "this list", NULL, .set = as_show_options},
+	{'V', "version", NULL, "the version", NULL, .set = show_version},
+	{0},
+};
+
+static void on_line(void *ctx, const json_t *line)
+{
+	const struct kxdpgun *d = ctx;
+
+	if (!json_object_get(line, LIVE_BEGIN))
+		return;
+	printf("using interface %s, XDP threads 1, UDP, %s mode\n", d->route.name,
+		front_get(&d->is.is.front, "ports.lan.driver"));
+	fflush(stdout);
+}
+
+static void print_replies(const struct kxdpgun *d, const json_t *item, double sent, double replies)
+{
+	double headers = strchr(d->is.server, ':') ? 14 + 40 + 8 : 14 + 20 + 8;
+	double octets = book_number(item, "dns.reply_bytes");
+	double bps = 8 * (octets + replies * headers) / d->duration_s;
+	const char *name;
+	json_t *count;
+
+	printf("total replies:     %.0f (%.0f pps) (%.0f%%)\n", replies, replies / d->duration_s,
+		sent > 0 ? 100 * replies / sent : 0);
+	if (replies == 0)
+		return;
+	printf("average DNS reply size: %.0f B\n", floor(octets / replies));
+	printf("average Ethernet reply rate: %.0f bps (%.2f Mbps)\n", bps, 1e-6 * bps);
+	json_object_foreach((json_t *)book_at(item, "dns.rcode"), name, count)
+	{
+		if (json_number_value(count) > 0)
+			printf("responded %s:   %.0f\n", name, json_number_value(count));
+	}
+}
+
+static int on_end(void *ctx, struct book *b, int code)
+{
+	struct kxdpgun *d = ctx;
+	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
+	double sent = book_number(item, "sent"), unsent = book_number(item, "unsent");
+	double replies = book_number(item, "answered") + book_number(item, "failed");
+
+	d->is.is.ended = true;
+	printf("thread#00: sent %.0f, received %.0f", sent, d->drop ? 0 : replies);
+	if (unsent > 0)
+		printf(", lost %.0f", unsent);
+	printf("\ntotal queries:     %.0f (%.0f pps)\n", sent, sent / d->duration_s);
+	if (!d->drop)
+		print_replies(d, item, sent, replies);
+	printf("duration: %.0f s\n", d->duration_s);
+	queries_explain(&d->is.is, b);
+	return EXIT_PASS;
+}
+
+// The route chooses the interface, and with a driver that goes around the kernel the next hop.
+static int set_way(struct kxdpgun *d)
+{
+	struct as_run *r = &d->is.is;
+	const char *device = front_get(&r->front, "ports.lan.device");
+	char text[ADDR_TEXT_SIZE];
+	int err = netif_route(&d->is.address, &d->route);
+
+	if (err < 0)
+		return as_refuse(r, "no route to %s: %s", d->is.server, strerror(-err));
+	if (device)
+		snprintf(d->route.name, sizeof(d->route.name), "%s", device);
+	front_set(&r->front, NULL, "ports.lan.driver", d->bypass ? "af_packet" : "socket");
+	if (!d->bypass)
+		return 0;
+	front_set(&r->front, NULL, "ports.lan.device", d->route.name);
+	front_set_yaml(&r->front, NULL, "ports.lan.force", "true");
+	if (d->route.next_hop.len)
+		front_add(&r->front, NULL, "ports.lan.gateway",
+			addr_format(&d->route.next_hop, text, sizeof(text)));
+	return 0;
+}
+
+// Leading bits that both have.
+static unsigned common_bits(const struct addr *a, const struct addr *b)
+{
+	unsigned bits = 0;
+
+	while (bits < 8u * a->len &&
+		!((a->bytes[bits / 8] ^ b->bytes[bits / 8]) & 0x80 >> bits % 8))
+		bits++;
+	return bits;
+}
+
+// The port's subnet holds the sources and the next hop, which is the server itself on its link.
+static int set_sources(struct kxdpgun *d)
+{
+	const struct addr *hop = d->route.next_hop.len ? &d->route.next_hop : &d->is.address;
+	struct as_run *r = &d->is.is;
+	char text[ADDR_TEXT_SIZE];
+	struct addr_prefix local;
+	const char *what;
+	unsigned bits;
+
+	if (!d->local)
+		return 0;
+	if (!d->bypass) {
+		front_take(&r->front, FRONT_PREFIX, "-l", "ports.lan.addresses", d->local);
+		return 0;
+	}
+	if (addr_parse_prefix(d->local, &local, &what) < 0 || local.addr.len != hop->len)
+		return as_refuse(r, "-l %s: not a prefix of the destination's family", d->local);
+	bits = common_bits(&local.addr, hop);
+	front_add(&r->front, "-l", ITEM "source.addresses", d->local);
+	local.bits = bits < local.bits ? (uint8_t)bits : local.bits;
+	front_add(&r->front, "-l", "ports.lan.addresses",
+		addr_format_prefix(&local, text, sizeof(text)));
+	return 0;
+}
+
+static int finish(struct as_run *r)
+{
+	struct kxdpgun *d = own(r);
+	int err;
+
+	if (r->operand_count != 1)
+		return as_refuse(r,
+			r->operand_count ? "more than one destination" : "no destination address");
+	if (!d->is.file)
+		return as_refuse(r, "no file of queries (-i)");
+	d->is.server = r->operands[0];
+	front_set(&r->front, NULL, "run.warmup", "0s");
+	front_set(&r->front, "-t", "run.duration", arena_printf(r->arena, "%.9gs", d->duration_s));
+	front_set(&r->front, "-Q", ITEM "load.rate", arena_printf(r->arena, "%.9g", d->rate));
+	err = queries_finish(r, "destination", "-i");
+	if (!err)
+		err = set_way(d);
+	if (!err)
+		err = set_sources(d);
+	r->front.output = (struct front_output){on_line, on_end, d};
+	return err;
+}
+
+static void begin(struct as_run *r)
+{
+	own(r)->duration_s = 5;
+	own(r)->rate = 1000;
+}
+
+const struct as_tool front_kxdpgun = {.name = "kxdpgun",
+	.operands = "DESTINATION",
+	.version = "3.2.6",
+	.options = options,
+	.size = sizeof(struct kxdpgun),
+	.begin = begin,
+	.finish = finish,
+	.error_code = 1};
