@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of commands, and the call of the one that the user named.
+// The tables of commands and tools, and the call of the one that the user named.
 // Path: cold. Main thread.
 #include <fcntl.h>
 #include <signal.h>
@@ -14,39 +14,68 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "commands.h"
+#include "front_as.h"
+#include "front_line.h"
+#include "front_perfdhcp.h"
+#include "front_queries.h"
 
 #define COMMON (OPTION_SET | OPTION_QUIET | OPTION_VERBOSE)
 
+#define LINE                                                                                       \
+	(COMMON | OPTION_JSON | OPTION_DRY_RUN | OPTION_SELF_CHECK | OPTION_BRIEF |                \
+		OPTION_INTERVALS | OPTION_FILE)
+
+#define EXAMPLE(line) "example:\n  " line "\n"
+
 static const struct command commands[] = {
+	{"dns", "SERVER [NAME TYPE]...", "Load a DNS server, without a file", LINE, cmd_dns,
+		line_dns_options, line_dns_help},
+	{"dhcp", "[SERVER]", "Load a DHCPv4 server, without a file", LINE, cmd_dhcp,
+		line_dhcp_options, line_dhcp_help},
+	{"dhcp6", "[SERVER]", "Load a DHCPv6 server, without a file", LINE, cmd_dhcp6,
+		line_dhcp6_options, line_dhcp6_help},
 	{"run", "FILE", "Run the test in FILE and judge its result",
 		COMMON | OPTION_JSON | OPTION_DRY_RUN | OPTION_SELF_CHECK | OPTION_BRIEF |
 			OPTION_INTERVALS,
-		cmd_run},
+		cmd_run, NULL,
+		EXAMPLE("ddiperf run dns-steady.yaml --set traffic.queries.load.rate=5k --json "
+			"result.json")},
 	{"check", "FILE", "Validate FILE and the files that it names; send nothing",
-		OPTION_SET | OPTION_DUMP, cmd_check},
+		OPTION_SET | OPTION_DUMP, cmd_check, NULL,
+		EXAMPLE("ddiperf check dns-steady.yaml --set run.duration=1m --dump")},
 	{"plan", "FILE", "Forecast the demand of FILE on link, CPUs and memory; open no port",
-		OPTION_SET | OPTION_JSON, cmd_plan},
+		OPTION_SET | OPTION_JSON, cmd_plan, NULL,
+		EXAMPLE("ddiperf plan dns-steady.yaml --set traffic.queries.load.rate=1M")},
 	{"respond", "FILE", "Run the built-in responder as a server, as FILE says",
-		COMMON | OPTION_JSON, cmd_respond},
+		COMMON | OPTION_JSON, cmd_respond, NULL,
+		EXAMPLE("ddiperf respond dns-respond.yaml")},
 	{"watch", "[RUN]",
 		"Show a run that goes on; RUN is its id or process, if there are several",
-		OPTION_INTERVALS, cmd_watch},
+		OPTION_INTERVALS, cmd_watch, NULL, EXAMPLE("ddiperf watch")},
 	{"compare", "RESULT.json...",
 		"Print the changes from the first result to others and judge them",
 		OPTION_FAIL_ON | OPTION_BASELINE | OPTION_HISTORY | OPTION_CONFIDENCE |
 			OPTION_QUIET,
-		cmd_compare},
+		cmd_compare, NULL,
+		EXAMPLE("ddiperf compare before.json after.json --fail-on p99:+5%")},
 	{"report", "RESULT.json...", "Print results in another format: figures, table or file",
 		OPTION_FORMAT | OPTION_OUTPUT | OPTION_SELECT | OPTION_BRIEF | OPTION_APPEND |
 			OPTION_HISTORY,
-		cmd_report},
+		cmd_report, NULL, EXAMPLE("ddiperf report result.json -o page.html")},
 	{"doctor", "[FILE]", "Print the abilities of this box, missing parts and their fixes",
-		OPTION_SET, cmd_doctor},
+		OPTION_SET, cmd_doctor, NULL, EXAMPLE("ddiperf doctor dns-steady.yaml")},
 	{"list", "drivers|protocols|settings|counters|formats|selectors", "Print a reference table",
-		OPTION_SCHEMA, cmd_list},
+		OPTION_SCHEMA, cmd_list, NULL, EXAMPLE("ddiperf list settings")},
+	{"complete", "[WORD]...", "Print the continuations of a command line, for shells", 0,
+		cmd_complete, NULL, EXAMPLE("ddiperf complete -- run --j")},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static const struct as_tool *const tools[] = {&front_dnsperf, &front_kxdpgun, &front_perfdhcp,
+	&front_resperf, &front_resperf_report, NULL};
+
+static const struct program program = {commands, COMMANDS, tools};
 
 static void print_help(FILE *out)
 {
@@ -55,9 +84,10 @@ static void print_help(FILE *out)
 		out);
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].help);
-	fputs("\n  ddiperf COMMAND --help   the options of a command\n"
+	fputs("  as        Be dnsperf, resperf, perfdhcp or kxdpgun: its options and output\n"
+	      "\n  ddiperf COMMAND --help   the options of a command\n"
 	      "  ddiperf --version        the version\n"
-	      "  man ddiperf              exit codes, the file format, examples\n",
+	      "  man ddiperf              exit codes, examples; man ddiperf.yaml: settings\n",
 		out);
 }
 
@@ -79,7 +109,7 @@ static int refuse_command(const char *word)
 
 static int run_command(const struct command *c, int argc, char **argv)
 {
-	struct options o = {.arena = arena_new()};
+	struct options o = {.arena = arena_new(), .program = &program};
 	int code = EXIT_CONFIG;
 
 	o.command_line = options_command_line(argc, argv, o.arena);
@@ -98,10 +128,58 @@ static int run_command(const struct command *c, int argc, char **argv)
 	return code;
 }
 
+// argv: "ddiperf", "as", TOOL, and its options.
+static int run_as(int argc, char **argv)
+{
+	const struct as_tool *t = argc > 2 ? as_find(tools, argv[2]) : NULL;
+	struct options o = {.arena = arena_new(), .program = &program};
+	const char *names = "";
+	int code = EXIT_CONFIG;
+
+	for (unsigned i = 0; tools[i]; i++)
+		names = arena_printf(o.arena, "%s%s%s", names, i ? ", " : "", tools[i]->name);
+	o.command_line = options_command_line(argc, argv, o.arena);
+	if (t)
+		code = as_run(t, argc - 2, argv + 2, &o);
+	else
+		log_error("as: %s%s(one of: %s)", argc > 2 ? argv[2] : "no tool",
+			argc > 2 ? " is no tool that it can be " : " ", names);
+	arena_free(o.arena);
+	return code;
+}
+
+static int dispatch(int argc, char **argv);
+
+// By the name of a link: ddiperf-dnsperf. 0: it is no such name; else *code.
+static bool run_by_link(int argc, char **argv, int *code)
+{
+	const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
+	static const char prefix[] = "ddiperf-";
+	char **words;
+
+	if (strncmp(name, prefix, strlen(prefix)) != 0 || !as_find(tools, name + strlen(prefix)))
+		return false;
+	words = calloc((size_t)argc + 3, sizeof(*words));
+	if (!words)
+		arena_exhausted();
+	words[0] = argv[0];
+	words[1] = "as";
+	words[2] = (char *)name + strlen(prefix);
+	memcpy(words + 3, argv + 1, (size_t)argc * sizeof(*words));
+	*code = dispatch(argc + 2, words);
+	free(words);
+	return true;
+}
+
 static int dispatch(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "";
+	int code;
 
+	if (strcmp(word, "as") == 0)
+		return run_as(argc, argv);
+	if (argc > 0 && run_by_link(argc, argv, &code))
+		return code;
 	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
 		return printf("ddiperf %s\n", DDIPERF_VERSION) < 0 ? EXIT_ENVIRONMENT : EXIT_PASS;
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {

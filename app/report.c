@@ -142,7 +142,14 @@ static void print_choice(FILE *out, const struct counter_choice *c, unsigned ind
 
 static void print_item(FILE *out, const struct result_item *i)
 {
-	fprintf(out, "\n%s: %s on port %s, %s loop\n", i->name, i->protocol, i->port, i->loop);
+	char clients[32];
+
+	fprintf(out, "\n%s: %s on port %s, %s loop", i->name, i->protocol, i->port, i->loop);
+	if (i->clients)
+		fprintf(out, ", %s clients", count_text(i->clients, clients, sizeof(clients)));
+	if (i->server_name)
+		fprintf(out, ", server %s (%s)", i->server_name, i->server);
+	fputc('\n', out);
 	if (i->ledger.due == 0) {
 		fputs("  nothing was due\n", out);
 		return;
