@@ -79,6 +79,8 @@ def what_is_about_time_is_made_again_while_the_box_is_busy():
     assert code == 0 and line == "ok 1 - one" and calls == 2, (code, line, calls)
     code, line, calls = outcome(f"r = Result(0, {{'workers': [{BUSY}]}}, '', '')\nif n == 1: calm(r, 49)\nelse: calm(r, 51)")
     assert code == 0 and calls == 2, (code, line, calls)
+    code, line, calls = outcome(f"r = Result(0, {{'workers': [{BUSY}], 'responder': {BUSY}}}, '', '')\ncalm(r, 101 if n == 2 else 99)")
+    assert code == 0 and calls == 2, (code, line, calls)
 
 
 @test

@@ -12,7 +12,7 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import EXIT, binary, config_file, ddiperf, execute, kill, main, start, test, until
+from harness import EXIT, binary, config_file, ddiperf, execute, kill, main, start, test, timing, until
 from loop import item, ring
 
 LONG = {"duration": "60s", "warmup": "200ms"}
@@ -279,10 +279,12 @@ def intervals_have_the_format_of_a_script():
     assert result.code == 0, result
     lines = [line for line in result.stdout.splitlines() if line.startswith("0.")]
     kept = [f"{i['t_s']:.15g},{i['traffic'][0]['answered']} of {i['traffic'][0]['due']}" for i in result.json["intervals"]]
-    assert len(lines) == 3 and lines == kept[:3], (lines, kept)
+    timing(len(lines) == 3, lines)  # two intervals become one if the management thread had no CPU
+    assert lines == kept[:3], (lines, kept)
     assert "answered/s" not in result.stdout.split("queries:")[0], result
     result = ddiperf(ring(), "--interval-format", "json")
     lines = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    timing(len(lines) == 3, lines)
     assert [as_kept(line) for line in lines] == [as_kept(i) for i in result.json["intervals"][:3]], result
     result = ddiperf(ring(), "--interval-format", "{t_s} {traffic.queries.answerd}")
     assert result.code == 0 and result.stderr.count("did you mean traffic.queries.answered?") == 1, result
