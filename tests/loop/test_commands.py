@@ -15,8 +15,8 @@ from harness import EXIT, ROOT, Result, binary, config_file, ddiperf, execute, m
 from loop import item, ring
 
 CONFIGS = sorted((ROOT / "config").glob("*.yaml"))
-DRIVERS = ["pci", "af_xdp", "af_packet", "pcap", "tap", "memif", "virtio_user", "ring", "null", "vdev"]
-COMMANDS = ["run", "check", "plan", "respond", "compare", "doctor", "list"]
+DRIVERS = ["pci", "af_xdp", "af_packet", "pcap", "tap", "memif", "virtio_user", "ring", "null", "socket", "vdev"]
+COMMANDS = ["dns", "dhcp", "dhcp6", "run", "check", "plan", "respond", "compare", "doctor", "list"]
 
 
 def call(*words, **options):

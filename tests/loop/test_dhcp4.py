@@ -7,8 +7,9 @@ import contextlib
 import tempfile
 from pathlib import Path
 
+import dhcp6
 from dhcp4 import (RELAYS, SERVER, answers, check_agreement, clients, family, lines, of_clients, run, served, steps)
-from harness import EXIT, binary, calm, config_file, kill, main, start, test, timing
+from harness import EXIT, binary, calm, config_file, execute, kill, main, start, test, timing
 from loop import RELAXED, item, ring, sent_to_file
 
 LIFE = {
@@ -191,10 +192,74 @@ def running_out_of_free_clients_is_counted_and_said():
     assert one["unsent"] == one["dhcp4"]["no_free_client"] == 300 and one["dhcp4"]["no_bound_client"] == 0, one
     assert "300 exchanges could not begin: no client was free" in result.stderr, result
     reasons = result.json["verdict"]["reasons"]
-    assert any("300 not sent: no client was free or bound for them (dhcp4.no_..." in reason for reason in reasons), reasons
+    said = "300 not sent: no client was free or bound for them (dhcp4.no_... counts the reasons; the first after 0.0"
+    assert any(said in reason and "raise dhcp4.clients, or set again: true, or" in reason for reason in reasons), reasons
     assert result.json["verdict"]["invalid_by"] == "load" and result.json["verdict"]["limited_by"] == "none", result
     assert "INVALID: too few clients were free" in result.stdout.splitlines()[-1], result
     assert "limited by the load:" in result.stdout and "too slow" not in result.stdout, result
+
+
+@test
+def without_a_number_there_are_as_many_clients_as_the_load_begins():
+    for family_, text in ((family, "dhcp4"), (dhcp6.family, "dhcp6")):
+        given = family_.clients(load={"rate": "500"})
+        del given[text]["clients"]
+        result = family_.run(given, duration="1s", warmup="500ms")
+        one = of_clients(result)
+        assert one["clients"] == 750 and one["due"] == one["sent"] == one["answered"] == one[text]["leases"] == 500, one
+        assert "traffic clients: 750 clients (auto: for the load of the run)" in result.stdout, result
+        assert "run out" not in result.stderr and result.json["config"]["traffic"][0][text]["clients"] == "auto", result
+
+
+@test
+def clients_that_start_over_get_leases_for_ever():
+    for family_, text in ((family, "dhcp4"), (dhcp6.family, "dhcp6")):
+        one = of_clients(family_.served(family_.clients(load={"outstanding": 4, "total": 400}, clients=10, again=True)))
+        n = one[text]
+        assert (n["leases"], n["forgotten"], n["renewed"], n["no_free_client"]) == (400, 390, 0, 0), one
+        assert n["duplicate_address"] == 0 and one["clients"] == 10, one
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        one = of_clients(served(clients(
+            load=MANY, clients=20, again=True, mix={"renew": "20%", "release": "10%"}, leases={"save": file.name})))
+        n = one["dhcp4"]
+        held = len(Path(file.name).read_text().splitlines()) - 1
+        assert n["forgotten"] and n["leases"] == n["forgotten"] + n["released"] + held, (one, held)
+
+
+@test
+def rates_of_a_mix_come_on_top_of_the_rate_of_the_load():
+    for family_, text, first in ((family, "dhcp4", "DISCOVER"), (dhcp6.family, "dhcp6", "SOLICIT")):
+        given = family_.clients(load={"rate": "500"}, clients="auto", mix={"renew": "100/s", "release": "50/s"})
+        one = of_clients(family_.run(given, duration="1s"))
+        n = one[text]
+        assert one["due"] == 650 and n["sent"][first] == n["leases"] == 500, one
+        # The first ones find no client that holds a lease.
+        assert n["renewed"] + n["released"] + n["no_bound_client"] == 150 and 90 <= n["renewed"] <= 100, one
+    text = ring(clients(load={"rate": "500"}, mix={"renew": "100/s", "release": "2000/s"}), responder=answers())
+    with config_file(text) as file, config_file(execute([binary(), "check", str(file), "--dump"])[1]) as dumped:
+        out = execute([binary(), "check", str(dumped), "--dump"])[1]
+        assert "renew: 100/s" in out and "release: 2k/s" in out and out == Path(dumped).read_text(), out
+    for more, said in (({"mix": {"renew": "100/s", "release": "5%"}}, "mix.release: a share beside rates"),
+                       ({"mix": {"renew": "100/s"}, "load": {"outstanding": 3}}, "mix: its rates come on top of load.rate, and the load"),
+                       ({"mix": {"renew": "100/s"}, "load": {"ramp": {"to": 9, "over": "1s"}}}, "mix: its rates come on top of load.rate"),
+                       ({"mix": {"renew": 100}}, 'mix.renew: "100" is not a percentage with its sign, or a rate (like 10% or 100/s')):
+        with config_file(ring(clients(**{"load": {"rate": "1k"}, **more}), responder=answers())) as file:
+            code, out, err = execute([binary(), "check", str(file)])
+            assert code == EXIT["usage"] and said in err, (code, out, err)
+
+
+@test
+def what_runs_out_is_said_before_the_run():
+    text = ring(clients(load={"rate": "500"}, clients=100), run={"duration": "1s", "warmup": "0s"}, responder=answers())
+    few = answers(pool=["10.0.0.0/26"], full_pool=False)
+    for more, said in ((text, "traffic clients: its 100 clients run out after 0.2 s of 1 s"),
+                       (ring(clients(load={"rate": "500"}, clients="auto"), run={"duration": "1s", "warmup": "0s"}, responder=few),
+                        "responder.dhcp4: its 64 addresses run out after 0.128 s of 1 s")):
+        with config_file(more) as file:
+            code, out, err = execute([binary(), "check", str(file)])
+            assert code == 0 and said in err and out.endswith(": ok\n"), (code, out, err)
+            code, out, err = execute([binary(), "plan", str(file)])
+            assert code == 0 and "warning: " + said in out and err == "", (code, out, err)
 
 
 @test
@@ -219,6 +284,22 @@ def a_closed_loop_that_has_no_free_client_left_waits():
     one = of_clients(run(clients(load={"outstanding": 16}, clients=50), duration="200ms"))
     assert one["due"] == one["sent"] == one["answered"] == 50 and one["unsent"] == 0, one
     assert one["dhcp4"]["no_free_client"] >= 1, one
+
+
+@test
+def a_closed_loop_tells_when_its_clients_ran_out():
+    ran_out = clients(load={"outstanding": 16}, clients=50)
+    result = run(ran_out, duration="300ms")
+    assert "traffic clients: its 50 clients ran out after 0." in result.stderr, result
+    assert "its rates are too low (raise dhcp4.clients, or set again: true)" in result.stderr, result
+    result = run(ran_out, duration="200ms", warmup="500ms")
+    reasons, verdict = result.json["verdict"]["reasons"], result.json["verdict"]
+    assert reasons[0] == "clients: nothing was sent in the measured part", reasons
+    assert reasons[1].startswith("clients: its 50 clients ran out in the warm-up, 0."), reasons
+    assert reasons[1].endswith(" s after the start: raise dhcp4.clients, or set again: true"), reasons
+    assert (verdict["status"], verdict["invalid_by"], result.code) == ("invalid", "load", EXIT["invalid"]), result
+    result = run(clients(load={"outstanding": 16}, clients=50, again=True), duration="300ms")
+    assert "ran out" not in result.stderr and of_clients(result)["sent"] > 50, result
 
 
 @test

@@ -8,7 +8,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from harness import check_ledger, ddiperf, main, test
+from harness import EXIT, check_ledger, ddiperf, main, test
 from loop import item, opt, question, ring, sent_to_file
 
 EVERYTHING = {
@@ -83,6 +83,47 @@ def every_query_of_a_file_is_asked_in_its_order_and_again():
     assert result.json["responder"]["protocols"][0]["dns"]["type"] == {"A": 100, "AAAA": 100, "TXT": 100, "other": 300}
     asked = [question(message)[:2] for message in messages({}, 12, files={"q.txt": text})]
     assert asked == [(f"h{i % 6}.example.com", (1, 28, 16, 15, 6, 65280)[i % 6]) for i in range(12)], asked
+
+
+@test
+def the_words_after_a_type_are_on_the_wire_of_that_query_alone():
+    text = "a.x A\nb.x A E\nc.x A D\nd.x A 192.0.2.77/25\ne.x A d 2001:db8::/32\n"
+    for edns in (None, {"size": 4096, "nsid": True}):
+        size, common = (4096, {3: b""}) if edns else (1232, {})
+        own = [None, (size, 0, 0, 0, common), (size, 0, 0, 0x8000, common),
+               (size, 0, 0, 0, {8: b"\0\1\x19\0\xc0\0\2\0", **common}),
+               (size, 0, 0, 0x8000, {8: b"\0\2\x20\0\x20\1\x0d\xb8", **common})]
+        for i, message in enumerate(messages({"edns": edns} if edns else {}, 20, files={"q.txt": text})):
+            want = own[i % 5] or (own[1] if edns else None)
+            assert message[11] == (want is not None) and question(message)[0] == f"{'abcde'[i % 5]}.x", message.hex()
+            assert opt(message) == want if want else question(message)[2] == len(message), (i, message.hex())
+
+
+@test
+def each_query_of_a_list_is_judged_by_its_own_edns():
+    names = ["{random:9}.x A", "b.x A E", "c.x A D", "d.x A 192.0.2.0/24", "e.x TXT"]
+    for more in ({}, {"case_0x20": True}, {"cookies": "full"}):
+        one = answered(item(dns={"names": names, "expect": {"rcode": ["NOERROR"], "min_answers": 1}, **more}))
+        one = one.item("queries")["dns"]
+        assert one["edns_refused"] == one["oversize"] == one["client_subnet_bad"] == 0, one
+
+
+@test
+def a_class_is_that_of_the_line_or_of_the_list():
+    dns = {"names": ["version.bind CH TXT", "a.x A"], "expect": {"rcode": ["NOERROR"], "min_answers": 1}}
+    result = answered(item(dns=dns))
+    assert result.json["responder"]["protocols"][0]["dns"]["type"] == {"A": 300, "TXT": 300}, result
+    classes = [m[-2:] for m in messages({"names": ["a.x A", "b.x IN A", "c.x ANY A"], "class": "HS"}, 3)]
+    assert classes == [b"\0\4", b"\0\1", b"\0\xff"], classes
+
+
+@test
+def a_word_that_is_not_known_is_refused_or_ignored_as_set():
+    text, files = ring(item(dns={"queries": "q.txt"})), {"q.txt": "a.x A\nb.x A DNSSEC\n"}
+    result = ddiperf(text, files=files)
+    assert result.code == EXIT["usage"] and "q.txt:2:7: a word after the type" in result.stderr, result
+    assert "extra_words" in result.stderr, result
+    answered(item(dns={"queries": "q.txt", "extra_words": "ignore"}), files=files)
 
 
 @test

@@ -9,8 +9,9 @@ import random
 import subprocess
 import tempfile
 import time
+from pathlib import Path
 
-from harness import EXIT, binary, config_file, ddiperf, main, test, timing
+from harness import EXIT, binary, config_file, ddiperf, execute, main, skip, test, timing
 from loop import RELAXED, item, refuse_mistakes, ring
 
 GOOD = """run: {warmup: 0s, duration: 200ms}
@@ -195,6 +196,76 @@ def a_query_file_is_a_regular_file_or_standard_input():
                                   capture_output=True, timeout=60)
         assert done.returncode in (0, EXIT["invalid"]), done
         refused(ddiperf(text, command=command), "queries: -: holds no query")
+        leader, terminal = os.openpty()
+        with config_file(text) as path:
+            done = subprocess.run([binary(), command, str(path)], stdin=terminal, text=True, capture_output=True, timeout=60)
+        assert done.returncode == EXIT["usage"] and "standard input is a terminal" in done.stderr, done
+        os.close(leader), os.close(terminal)
+        done = subprocess.run([binary(), command, "-"], input=text, text=True, capture_output=True, timeout=60)
+        assert done.returncode == EXIT["usage"] and "was read before, as the configuration" in done.stderr, done
+
+
+def named(names, text, command="run"):
+    """The command on that file, with these lines as the only names of hosts: (exit code, stdout, stderr)."""
+    if os.geteuid() != 0:
+        skip("needs root, to change /etc/hosts for one program")
+    with tempfile.TemporaryDirectory() as folder, config_file(text) as path:
+        for name, content in (("hosts", names), ("resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")):
+            Path(folder, name).write_text(content)
+        mounts = " && ".join(f"mount --bind {folder}/{name} /etc/{name}" for name in ("hosts", "resolv.conf"))
+        more = "--json -" if command == "run" else ""
+        return execute(["unshare", "--mount", "sh", "-c", f"{mounts} && exec {binary()} {command} {path} {more}"])
+
+
+@test
+def a_line_needs_no_route_on_an_interface_of_its_own():
+    if os.geteuid() != 0:
+        skip("needs root, for a network namespace without routes")
+    line = ["unshare", "--net", binary(), "dns", "192.0.2.1", "-D", "af_packet", "-a", "192.0.2.9/24", "--dump"]
+    code, out, err = execute(line)
+    assert code == EXIT["environment"] and "no route to 192.0.2.1" in err, (code, err)
+    code, out, err = execute([*line, "-i", "eth1"])
+    assert code == 0 and "device: eth1" in out and not err, (code, err)
+
+
+NAMES = "198.18.0.9 both.test\n198.18.0.2 both.test four.test\n2001:db8::2 both.test six.test\n192.0.2.9 far.test\n"
+DUAL = {"addresses": ["198.18.0.1/24", "2001:db8::1/64"]}
+SIX = {"addresses": ["2001:db8::1/64"]}
+
+
+@test
+def the_name_of_a_server_stands_for_the_first_address_that_the_port_reaches():
+    for name, tester, address in (("four.test", {}, "198.18.0.2"), ("both.test", SIX, "2001:db8::2"),
+                                  ("six.test.", DUAL, "2001:db8::2")):
+        text = ring(item(server=name), tester=tester, dut={"addresses": ["198.18.0.2/24", "2001:db8::2/64"]},
+                    run={"repeat": {"min": 2, "max": 2}} if name == "both.test" else None)
+        code, out, err = named(NAMES.replace("six.test", "six.test six.test."), text)
+        assert code == 0, (name, err)
+        document = json.loads(out)
+        one = document["traffic"][0]
+        assert (one["server"], one["server_name"]) == (address, name) and one["answered"] == one["sent"] > 0, one
+        assert document["config"]["traffic"][0]["server"] == name
+        assert err.count(f"traffic queries: server {name} is {address}") == 1, err
+        assert ("addresses not used: 198.18.0" in err) == (name == "both.test"), err
+    code, out, err = named(NAMES, ring(item(server="four.test")), "check")
+    assert code == 0 and "server four.test is 198.18.0.2" in err, err
+    one = ddiperf(ring()).item("queries")
+    assert one["server"] == "198.18.0.2" and "server_name" not in one, one
+
+
+@test
+def a_name_that_leads_nowhere_is_refused_with_the_reason():
+    dhcp = {"dhcp4": {"clients": 10}, "load": {"rate": 5}}
+    for name, more, words in (
+            ("none.test", {}, "none.test: "), ("far.test", {}, "far.test is 192.0.2.9: port tester reaches none of them"),
+            ("six.test", {}, "six.test is 2001:db8::2: port tester reaches none"),
+            ("six.test", {"tester": DUAL, "dhcp": dhcp}, "six.test is 2001:db8::2: port tester reaches none")):
+        one = {"name": "leases", "server": name, **dhcp} if "dhcp" in more else item(server=name)
+        code, out, err = named(NAMES, ring(one, tester=more.get("tester")), "check")
+        assert code == EXIT["usage"] and words in err and ".server: " in err, (name, err)
+        assert err.count("test.yaml:") == 1, err
+    for text in ("a..b", "-a", "a b", "198.18.0", "a.5", "x" * 64, "a/24", ":1"):
+        refused(ddiperf(ring(item(server=text)), command="check"), "is not an IP address or a host name")
 
 
 @test

@@ -10,7 +10,7 @@ import signal
 import tempfile
 import time
 
-from harness import EXIT, ROOT, binary, check_ledger, config_file, ddiperf, execute, main, start, test, timing
+from harness import EXIT, ROOT, binary, check_ledger, config_file, ddiperf, execute, main, nightly, start, test, timing
 from loop import RELAXED, item, ring
 
 POOL = 200
@@ -73,6 +73,18 @@ def check_series(document):
 
 
 @test
+def what_runs_out_at_the_highest_load_is_said_by_check():
+    search = {"variable": "traffic.leases.load.rate", "from": "100", "to": "1k", "trial": "1s", "final": "2s", "warmup": "0s"}
+    with config_file(pool(search)) as file:
+        few, auto = ["--set", "traffic.leases.dhcp4.exchange=dora"], ["--set", "traffic.leases.dhcp4.clients=auto"]
+        code, out, err = execute([binary(), "check", str(file), *few])
+        assert code == 0 and "traffic leases: its 20 clients run out after 0.02 s of 2 s" in err, (code, out, err)
+        code, out, err = execute([binary(), "check", str(file), *few, *auto])
+        assert code == 0 and "clients run out" not in err, (code, out, err)
+        assert f"responder.dhcp4: its {POOL} addresses run out after {POOL / 1000:.3g} s of 2 s" in err, err
+
+
+@test
 def bisection_finds_what_the_server_has_and_confirms_it():
     result, search = found("bisect")
     assert abs(search["answer"] - POOL) <= 2, search
@@ -86,7 +98,7 @@ def bisection_finds_what_the_server_has_and_confirms_it():
     check_series(result.json)
 
 
-@test
+@nightly
 def mlr_finds_it_with_trials_that_grow():
     _, search = found("mlr")
     assert abs(search["answer"] - POOL) <= 2, search
@@ -116,7 +128,7 @@ def a_ramp_finds_the_most_that_is_answered():
     assert rates[0] == 2050, rates
 
 
-@test
+@nightly
 def a_server_that_collapses_is_found_out():
     faults = {"capacity": {"rate": "2k", "queue": 100, "drop_cost": "10%"}}
     search = {
@@ -153,7 +165,7 @@ def repeats_and_captures_are_of_the_answer_and_of_every_run():
     assert all((lost.get(name, 0) > 0) == (size > min(sizes.values())) for name, size in sizes.items()), (lost, sizes)
 
 
-@test
+@nightly
 def every_goal_has_an_answer():
     result = quiet(pool({"goals": [{"loss": "0%"}, {"loss": "25%"}], "width": "10%"}))
     answers = [goal["answer"] for goal in result.json["search"]["goals"]]

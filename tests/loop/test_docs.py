@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# What README.md and docs say works: each ```sh block is run by a shell, each ```yaml block is checked, and so are
+# settings and options in the text. Examples of --help are run too. An option that does not exist fails here.
+#
+# The shell has no other programs than the stand-ins below. `ddiperf` there is this file again (stand_in): short runs,
+# against a responder on a port of its own. Without a wire, a run writes its first packets to a file instead.
+
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+# --- in place of programs ------------------------------------------------------------------------------
+
+# Programs of the box that documents may use.
+REAL = ["bash", "env", "python3", "cat", "dirname"]
+# Commands that are not run, and why.
+NOT_RUN = {
+    "modprobe": "changes the kernel", "sysctl": "changes the kernel", "dpdk-devbind.py": "takes a card away",
+    "scripts/deps": "installs packages", "scripts/quickstart": "builds", "scripts/test": "runs all tests, this one too",
+    "meson": "installs", "start-my-server": "the reader's own", "socat": "waits for a run", "jq": "not installed everywhere",
+}
+# Ends of commands that are right, besides 0.
+OTHER_CODES = {"doctor": {3}, "compare": {1, 5}}
+WIRE = re.compile(r"driver: (?!socket|ring)")
+
+
+def short(words):
+    """The words of a run, made short; to the responder, or without a wire to a file of packets."""
+    if "--dump" in words or "--dry-run" in words or "--self-check" in words or "--options" in words:
+        return words
+    if words[0] == "as":
+        return [*words, "--dump"]  # the output of each tool has its own tests
+    named = next((Path(word) for word in words[1:] if word.endswith(".yaml")), None)
+    if words[0].startswith("dhcp") or named and WIRE.search(named.read_text()):
+        words = [word for last, word in zip(["", *words], words) if "--json" not in (last, word)]
+        return [*words, "--dry-run", "first.pcapng"]
+    port = os.environ["DOCS_PORT"]
+    words = [word.replace("192.0.2.1", "127.0.0.1") for word in words]
+    words = [*words, "--set", "run.warmup=10ms", "--set", "run.duration=100ms"]
+    return words if named and named.name in ("selftest.yaml", "dns-faults.yaml") else \
+        [*words, "--set", f"traffic.queries.server_port={port}"]
+
+
+def stand_in(words):
+    if words[0] in ("run", "dns", "dhcp", "dhcp6", "as"):
+        words = short(words)
+    elif words[0] == "respond":
+        words = ["check", *words[1:]]
+    elif words[0] == "watch":
+        words = [*words, "--help"]
+    code = subprocess.run([os.environ["DDIPERF"], *words], check=False).returncode
+    # A busy box may make a short run late, or miss a criterion. That is no fault of a document.
+    codes = OTHER_CODES.get(words[0], {1, 5} if words[0] in ("run", "dns") else set())
+    sys.exit(0 if code in codes else code)
+
+
+if sys.argv[1:2] == ["stand-in"]:
+    stand_in(sys.argv[2:])
+
+from harness import binary, config_file, execute, main, test  # noqa: E402
+
+LAB = r"""#!/usr/bin/env bash
+case $1 in
+up) [[ " $(cat "$DOCS_LAB") " =~ [\ \(\"\[,]$2[\ \"\),\|:\;] ]] || { echo "lab up $2?" >&2; exit 2; } ;;
+run) shift; exec "$@" ;;
+down | status | stats) ;;
+*) echo "lab $1?" >&2; exit 2 ;;
+esac
+"""
+RESULTS = ["result.json", "before.json", "after.json", "monday.json", "tuesday.json"]
+LEASES = "0,02:00:00:00:00:00,192.0.2.100,192.0.2.1,never\n"
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def make_folder(folder):
+    """Where the shell works: samples, results, leases, a history, and stand-ins as the only programs."""
+    shutil.copytree(ROOT / "config", folder / "config")
+    shutil.copytree(ROOT / "config", folder, dirs_exist_ok=True)
+    shutil.copy(ROOT / "config" / "selftest.yaml", folder / "test.yaml")
+    (folder / "leases.csv").write_text(LEASES)
+    (folder / "bin").mkdir()
+    for name in REAL:
+        (folder / "bin" / name).symlink_to(shutil.which(name))
+    for name in NOT_RUN:
+        write(folder / name if "/" in name or name.startswith("start") else folder / "bin" / name, "#!/bin/sh\n")
+    write(folder / "bin" / "sudo", '#!/bin/sh\nexec "$@"\n')
+    write(folder / "bin" / "ddiperf", f'#!/bin/sh\nexec python3 {Path(__file__).resolve()} stand-in "$@"\n')
+    write(folder / "scripts" / "lab", LAB)
+    code, out, err = execute([binary(), "run", "test.yaml", "--set", "run.warmup=10ms", "--set", "run.duration=100ms",
+                              "--json", "result.json", "--quiet"], cwd=folder)
+    assert code in (0, 5), out + err
+    for name in RESULTS[1:]:
+        shutil.copy(folder / "result.json", folder / name)
+    code, out, err = execute([binary(), "report", "result.json", "--append", "runs.jsonl"], cwd=folder)
+    assert code == 0, err
+
+
+def respond(sock):
+    """Each query comes back as a reply, until the socket is closed."""
+    while True:
+        try:
+            data, peer = sock.recvfrom(4096)
+            sock.sendto(data[:2] + bytes([data[2] | 0x84]) + data[3:], peer)
+        except OSError:
+            return
+
+
+# --- the documents -------------------------------------------------------------------------------------
+
+
+def fences(page):
+    """(line, kind, text) of each fenced block."""
+    found = re.finditer(r"^```(.*)\n((?:.*\n)*?)```$", page.read_text(), re.M)
+    return [(page.read_text()[:one.start()].count("\n") + 1, one[1], one[2]) for one in found]
+
+
+def prose(page):
+    return re.sub(r"^```(?:.*\n)*?```$", "", page.read_text(), flags=re.M)
+
+
+def name_of(page, line=None):
+    return f"{page.relative_to(ROOT)}{f':{line}' if line else ''}"
+
+
+def every_page(work):
+    """work(page) for all pages, some at once; their complaints as one."""
+    with ThreadPoolExecutor(4) as pool:
+        wrong = [text for found in pool.map(work, PAGES) for text in found]
+    assert not wrong, "\n".join(wrong)
+
+
+def statements(text):
+    """Commands of a block: lines, with those that go on after a backslash or within quotes."""
+    kept = ""
+    for line in text.splitlines(keepends=True):
+        kept += line
+        if line.rstrip().endswith("\\") or kept.count("'") % 2:
+            continue
+        if kept.strip() and not kept.startswith("#"):
+            yield kept
+        kept = ""
+
+
+# The steps of a pipeline: `- run: COMMAND` (GitHub), or the items of a list (GitLab).
+STEPS = {"yaml github": r"^ +- run: (.*\n)", "yaml gitlab": r"^    - (.*\n)"}
+
+
+def commands(page):
+    """(line, command) of a page, in order."""
+    for line, kind, text in fences(page):
+        for one in statements(text) if kind == "sh" else re.findall(STEPS[kind], text, re.M) if kind in STEPS else []:
+            yield line, one
+
+
+def examples():
+    """(command of ddiperf, example) of all helps."""
+    for command in re.findall(r"^  (\w+)  +", execute([binary(), "--help"])[1], re.M):
+        if command != "as":
+            _, _, text = execute([binary(), command, "--help"])[1].partition("\nexample")
+            lines = re.findall(r"^  (ddiperf .*?)(?:   .*)?$", text, re.M)
+            assert lines, f"no example in ddiperf {command} --help"
+            yield from ((command, line) for line in lines)
+
+
+@test
+def every_command_runs():
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind(("127.0.0.1", 0))
+    threading.Thread(target=respond, args=(server,), daemon=True).start()
+    with tempfile.TemporaryDirectory(prefix="ddiperf-docs-") as top:
+        first = Path(top) / "first"
+        first.mkdir()
+        make_folder(first)
+        environment = {**os.environ, "DDIPERF": binary(), "DOCS_PORT": str(server.getsockname()[1]), "DOCS_LAB": str(ROOT / "scripts" / "lab")}
+
+        def run(page):
+            folder = Path(top) / name_of(page).replace("/", "-")
+            shutil.copytree(first, folder, symlinks=True)
+            for _, kind, text in fences(page):
+                if kind == "yaml" and text.startswith("run: {name: ci"):
+                    (folder / "ci.yaml").write_text(text)
+            for line, command in commands(page):
+                yield from shell(command, folder, name_of(page, line))
+
+        def shell(command, folder, name):
+            code, out, err = execute(["bash", "-ec", command], cwd=folder, env={**environment, "PATH": str(folder / "bin")})
+            if code:
+                yield f"{name}: {command.strip()}\nexit code {code}\n{(out + err)[-600:]}"
+
+        every_page(lambda page: list(run(page)))
+        wrong = [text for command, line in examples() for text in shell(line, first, f"ddiperf {command} --help")]
+        assert not wrong, "\n".join(wrong)
+    server.close()
+
+
+@test
+def no_command_hides_in_an_unmarked_block():
+    for page in PAGES:
+        for line, kind, text in fences(page):
+            assert kind in ("", "sh", "yaml", "c", *STEPS), (name_of(page, line), kind)
+            assert kind or not re.search(r"^(sudo|ddiperf|\./|scripts/|(run|ports|traffic|output|criteria): *[\n{\[])", text, re.M), name_of(page, line)
+
+
+PORT = "ports: [{name: lan, driver: af_packet, device: eth1, addresses: [192.0.2.10/24, \"2001:db8::10/64\"]}]\n"
+ITEM = "traffic:\n  - name: queries\n    server: 192.0.2.1\n"
+LOAD = "    load: {rate: 100}\n"
+DNS = "    dns: {names: [\"www.example.com A\"]}\n"
+PROTOCOLS = {"dns", "dhcp4", "dhcp6"}
+ITEM_KEYS = {"load", "timeout", "source", "server", "server_port"}
+SECTIONS = {"run", "host", "ports", "traffic", "stop", "criteria", "validity", "output", "dut", "hooks", "responder", "search"}
+
+
+def completed(text):
+    """A file of which the text is a part: sections, or a protocol or load of an item."""
+    keys = set(re.findall(r"^(\w+):", text, re.M))
+    if keys & (PROTOCOLS | ITEM_KEYS):
+        rest = (LOAD if "load" not in keys else "") + (DNS if not keys & PROTOCOLS else "")
+        text = ITEM + "".join(f"    {line}\n" for line in text.splitlines()) + rest
+        text = text.replace("    server: 192.0.2.1\n", "", 1) if "server" in keys else text
+    elif "traffic" not in keys and "responder" not in keys:
+        text += ITEM + LOAD + DNS
+    return text if "ports" in keys else PORT + text
+
+
+def check(text):
+    """What `check` says against a text; empty: nothing."""
+    files = {"queries.txt": "a.example.com A\n", "leases.csv": LEASES, "macs.txt": "02:00:00:00:00:01\n"}
+    with config_file(completed(text)) as path:
+        for name, content in files.items():
+            (path.parent / name).write_text(content)
+        code, _, err = execute([binary(), "check", path.name], cwd=path.parent)
+    return "" if code == 0 else f"{text}\n{err}"
+
+
+@test
+def every_yaml_passes_check():
+    def work(page):
+        for line, kind, text in fences(page):
+            if kind == "yaml" and (error := check(text)):
+                yield f"{name_of(page, line)}: {error}"
+
+    every_page(lambda page: list(work(page)))
+
+
+def spans(page, beginning):
+    """Code within the text; a bar is escaped in tables."""
+    return {one.replace("\\|", "|") for one in re.findall(r"`([^`\n]+)`", prose(page)) if re.match(beginning, one)}
+
+
+@test
+def settings_in_the_text_exist():
+    # A part stands without those that it needs, and capitals for a value: only a wrong name is wrong.
+    def work(page):
+        for span in sorted(spans(page, "(" + "|".join(SECTIONS | PROTOCOLS | ITEM_KEYS) + "): ")):
+            if "..." not in span and re.search("unknown|is not one of", error := check(span + "\n")):
+                yield f"{name_of(page)}: {error}"
+
+    every_page(lambda page: list(work(page)))
+
+
+@test
+def names_in_the_text_exist():
+    code, out, err = execute([binary(), "list", "settings", "--schema"])
+    assert code == 0, err
+    code, counters, err = execute([binary(), "list", "counters"])
+    assert code == 0, err
+    names = set(re.findall(r'"(\w+)": {', out)) | set(re.findall(r"\w+", counters)) | {"persist", "warning"}  # of Kea, and of diagnostics
+    for page in PAGES:
+        for span in spans(page, r"\w+: "):
+            unknown = set(re.findall(r"(?:^|[{ ])(\w+): ", re.sub('".*?"', "", span))) - names
+            assert not unknown, (name_of(page), span, unknown)
+
+
+@test
+def options_in_the_text_exist():
+    helps = {}
+    for page in PAGES:
+        for span in spans(page, "ddiperf [a-z]"):
+            words = shlex.split(span)
+            for command in words[1].split("|"):
+                if command not in helps:
+                    code, helps[command], err = execute([binary(), command, "--help"])
+                    assert code == 0 or command == "as", (name_of(page), span, err)
+                known = set(re.findall(r"(?<![\w-])--?[\w-]+", helps[command]))
+                assert command == "as" or {word for word in words[2:] if word[0] == "-"} <= known, (name_of(page), span)
+
+
+@test
+def links_lead_somewhere():
+    def anchors(page):
+        titles = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+        return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+            if not re.match(r"https?:", link):
+                path, _, anchor = link.partition("#")
+                target = (page.parent / path) if path else page
+                assert target.exists(), (name_of(page), link)
+                assert not anchor or anchor in anchors(target), (name_of(page), link)
+
+
+@test
+def readme_fits_on_a_screen_or_two():
+    assert (ROOT / "README.md").read_text().count("\n") <= 120
+
+
+main()

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Driver socket as an ordinary user, against a server of this program on the loopback interface, which counts. What the
+# kernel drops, refuses or does not have is the tester's, never the server's.
+
+import contextlib
+import json
+import os
+import socket
+import threading
+
+from harness import EXIT, Result, binary, check_ledger, config_file, execute, main, test
+from loop import RELAXED, cpus, hogs, item, refuse_mistakes
+
+NOBODY = 65534
+
+
+class Server:
+    """A DNS server that answers each query with its question; times: how often. Counts what it got."""
+
+    def __init__(self, address="127.0.0.1", times=1, at_most=None):
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.socket = socket.socket(family, socket.SOCK_DGRAM)
+        self.socket.bind((address, 0))
+        self.socket.settimeout(0.1)
+        self.address, self.port = address, self.socket.getsockname()[1]
+        self.times, self.at_most = times, at_most
+        self.received, self.clients, self.ending = 0, set(), False
+        self.thread = threading.Thread(target=self.loop)
+
+    def loop(self):
+        while not self.ending and self.received != self.at_most:
+            try:
+                query, client = self.socket.recvfrom(4096)
+            except socket.timeout:
+                continue
+            self.received += 1
+            self.clients.add(client[:2])
+            for _ in range(self.times):
+                self.socket.sendto(query[:2] + b"\x81\x80" + query[4:], client)
+        if self.at_most:
+            self.socket.close()
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ending = True
+        self.thread.join()
+        self.socket.close()
+
+
+def config(server, *items, run=None, port=None, **keys):
+    """Queries to a Server; keys: of the item."""
+    one = item(server=server.address, server_port=server.port, **{"load": {"rate": "2k", "total": 400}, **keys})
+    return json.dumps({
+        "run": {"warmup": "0s", "duration": "500ms", "interval": "100ms", **(run or {})},
+        "ports": [{"name": "lan", "driver": "socket", **(port or {})}],
+        "traffic": [one, *items],
+        "validity": {**RELAXED, "dropped": "0%"},
+    })
+
+
+def as_nobody(text, *options, prefix=(), invalid=False):
+    """A run without any privilege."""
+    with config_file(text) as path:
+        out = path.parent / "result.json"
+        path.parent.chmod(0o777)
+        user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.geteuid() == 0 else []
+        code, stdout, stderr = execute([*prefix, *user, binary(), "run", str(path), "--json", str(out), *options])
+        document = json.loads(out.read_text()) if out.exists() else None
+    return Result(code, document, stdout, stderr, invalid)
+
+
+def exact(address):
+    """Both sides count the same."""
+    with Server(address) as server:
+        result = as_nobody(config(server))
+        got, port = result.item("queries"), result.json["ports"][0]
+        check_ledger(got)
+        assert result.code == EXIT["pass"] and got["sent"] == got["answered"] == 400 == server.received, result
+    assert port["tx_packets"] == port["rx_packets"] == 400, port
+    assert port["rx_missed"] == port["tx_errors"] == 0 and port["rx_missed_known"], port
+    assert "send time" in port["caveat"], port
+    assert len(server.clients) == 13, server.clients  # 32 queries of each port, then the next
+
+
+@test
+def a_user_without_rights_counts_as_the_server_does():
+    exact("127.0.0.1")
+
+
+@test
+def the_same_over_ipv6():
+    exact("::1")
+
+
+@test
+def no_server_is_unreachable_and_says_why():
+    with Server() as server:
+        pass
+    result = as_nobody(config(server))
+    assert result.code == EXIT["unreachable"] and "ICMP says port unreachable (400 times)" in result.stdout, result
+    check_ledger(result.item("queries"))
+    assert result.item("queries")["lost"] == 400, result
+
+
+@test
+def a_server_that_dies_loses_the_rest():
+    with Server(at_most=100) as server:
+        result = as_nobody(config(server))
+    got, port = result.item("queries"), result.json["ports"][0]
+    check_ledger(got)
+    assert got["answered"] == 100 and got["lost"] == 300, result
+    assert port["other"]["icmp_errors"]["port_unreachable"] > 0 and port["tx_errors"] == 0, port
+
+
+@test
+def each_source_address_and_port_is_used():
+    sources = {"addresses": ["127.0.0.2-127.0.0.9"], "ports": [41000, 41001]}
+    with Server() as server:
+        result = as_nobody(config(server, source=sources))
+        assert result.item("queries")["answered"] == 400, result
+    wanted = {(f"127.0.0.{host}", port) for host in range(2, 10) for port in (41000, 41001)}
+    assert server.clients == wanted, server.clients
+
+
+@test
+def a_port_that_was_named_and_is_taken_is_an_error():
+    with Server() as server, contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as other:
+        other.bind(("127.0.0.1", 0))
+        taken = other.getsockname()[1]
+        result = as_nobody(config(server, source={"ports": [taken]}))
+    assert result.code == EXIT["environment"], result
+    assert f"UDP port {taken} of 127.0.0.1 is in use by another program" in result.stderr, result
+
+
+@test
+def too_few_descriptors_are_said_with_their_number():
+    with Server() as server:
+        result = as_nobody(config(server, source={"ports": "30000-30999"}), prefix=["prlimit", "--nofile=512:512"])
+    assert result.code == EXIT["environment"], result
+    assert "are 1000 sockets, and this process may have 512 open files" in result.stderr, result
+    assert "`ulimit -n 1256`" in result.stderr, result
+
+
+@test
+def what_the_kernel_drops_is_the_testers():
+    worker, _ = cpus()
+    with Server(times=300) as server, hogs(worker, 6):  # more than a small buffer holds while the worker is away
+        result = as_nobody(config(
+            server, port={"rx_descriptors": 64, "cpus": [worker]}, source={"ports": [42000]},
+            load={"outstanding": 400, "total": 400}), invalid=True)
+    got, port = result.item("queries"), result.json["ports"][0]
+    check_ledger(got)
+    assert port["rx_missed"] > 0, port
+    assert got["duplicate"] + got["answered"] + got["late"] == port["rx_packets"], (got, port)
+    assert result.code == EXIT["invalid"] and result.json["verdict"]["limited_by"] == "tester", result
+    assert f"the tester dropped {port['rx_missed']} received packets" in result.stdout, result
+
+
+@test
+def a_server_may_be_a_host_name():
+    with Server() as server:
+        server.address = "localhost"
+        result = as_nobody(config(server))
+    assert result.item("queries")["answered"] + result.item("queries")["lost"] == 400, result
+
+
+@test
+def what_needs_frames_is_refused():
+    good = json.dumps({
+        "ports": [{"name": "lan", "driver": "socket"}],
+        "traffic": [{"name": "leases", "server": "127.0.0.1", "load": {"rate": 10}, "dhcp4": {
+            "clients": "10k", "exchange": "dora", "relay": {"addresses": ["127.0.0.1"]}}}],
+    })
+    relay = ', "relay": {"addresses": ["127.0.0.1"]}'
+    refuse_mistakes(good, [
+        ("", "", None),
+        (relay, "", "driver: socket has no clients on the link"),
+        ('"exchange": "dora"', '"mix": {"dora": "60%", "renew": "40%"}', "driver: socket has no unicast messages"),
+        ('"driver": "socket"', '"driver": "socket", "vlans": [7]', "driver: socket sends no tags"),
+        ('"driver": "socket"', '"driver": "socket", "gateway": ["127.0.0.3"]', "driver: socket has the host's routes"),
+        ('"traffic"', '"responder": {"dns": {}}, "traffic"', "a responder needs frames"),
+    ])
+
+
+@test
+def an_address_that_is_not_ours_is_refused():
+    with Server() as server:
+        result = as_nobody(config(server, port={"addresses": ["192.0.2.77/24"]}))
+    assert result.code == EXIT["environment"] and "192.0.2.77 is no address of this host" in result.stderr, result
+
+
+main()
