@@ -207,6 +207,24 @@ for family in (Dhcp4(), Dhcp6()):
 
 
 @test
+def kea_serves_clients_that_forget_their_leases_again():
+    four = leases("forgetful", "dora", rate=100, relayed=True, mac="02:0f:00:00:00:00", again=True)
+    six = Dhcp6().item("forgetful", "sarr", 50, "both", True, 0)
+    for server, one, family, held in (("kea", four, Dhcp4, ("leases",)), ("kea6", six, Dhcp6, ("addresses", "prefixes"))):
+        protocol = "dhcp4" if family is Dhcp4 else "dhcp6"
+        one[protocol].update(clients=20, again=True)
+        before = lab(server).stats()
+        result = lab(server).ddiperf(config("af_packet", one, port=family.port, run={"duration": "1s"}, criteria=["loss <= 0%"]))
+        assert result.code == 0, result
+        done = result.item("forgetful")
+        n = done[protocol]
+        assert n["leases"] == done["due"] == done["answered"] == n["forgotten"] + 20, done
+        assert n["duplicate_address"] == n["renewed"] == 0, done
+        wanted = {name: 20 for name in held}  # the server gives a client the lease that it still has
+        assert grown(before, wanted) == wanted, result
+
+
+@test
 def kea_gets_back_in_a_later_run_what_an_earlier_one_has_saved():
     count = 200
     with tempfile.NamedTemporaryFile(suffix=".csv") as file:

@@ -4,7 +4,7 @@
 # lost, and the server itself has counted as many as were sent. The argument chooses a server.
 
 from harness import ROOT, check_ledger, main, test
-from live import DRIVERS, SERVER, lab
+from live import DRIVERS, SERVER, config, item, lab
 
 CONFIG = (ROOT / "config" / "dns-steady.yaml").read_text()
 FILES = {"queries.txt": (ROOT / "config" / "queries.txt").read_bytes()}
@@ -59,12 +59,45 @@ def add(server, driver, family, warmup_s, duration_s):
     test(run)
 
 
+def ask(server, lines, each=250, **dns):
+    """Each line so often, in half a second: the DNS counters of the item, and the growth of the server's."""
+    here, count = lab(server), each * len(lines)
+    with here.counted() as growth:
+        result = here.ddiperf(config("af_packet", item(load={"rate": str(2 * count)}, dns={"names": lines, **dns})))
+    check_ledger(result.item("queries"))
+    assert result.item("queries")["answered"] == count, where(result, growth)
+    return result.item("queries")["dns"], growth
+
+
+@test
+def knot_sees_do_only_in_the_queries_that_set_it():
+    lines = ["h0.example.com A", "h0.example.com A E", "h1.example.com A D", "version.server CH TXT"]
+    one, growth = ask("knot", lines, expect={"rcode": ["NOERROR"], "min_answers": 1})
+    assert one["rcode"] == {"NOERROR": 1000} and one["edns_refused"] == 0, one
+    assert growth["mod-stats.edns-presence[request]"] == 500, growth
+    assert growth["mod-stats.flag-presence[DO]"] == 250, growth
+
+
 for driver in DRIVERS:
     add("knot", driver, 4, 1, 3)
     add("knot", driver, 6, 0, 1)
-for server in ("nsd", "bind", "unbound"):
+for server in ("nsd", "unbound", "bind"):
     for driver in DRIVERS:
         for family in (4, 6):
             add(server, driver, family, 0, 1)
+
+
+@test
+def bind_sees_the_words_after_a_type_and_tells_its_version():
+    lines = ["h0.example.com A", "h0.example.com A E", "h1.example.com A D", "h2.example.com A 192.0.2.0/24"]
+    one, growth = ask("bind", lines)
+    assert one["edns_refused"] == one["client_subnet_bad"] == 0 and one["rcode"] == {"NOERROR": 1000}, one
+    assert growth["nsstats.ReqEdns0"] == 750 and growth["nsstats.ECSOpt"] == 250, growth
+    # BIND sends three of them a second.
+    one, _ = ask("bind", ["version.bind CH TXT"], each=2, expect={"rcode": ["NOERROR"], "min_answers": 1})
+    assert one["rcode"] == {"NOERROR": 2}, one
+    one, _ = ask("bind", ["h0.example.com HS A"])
+    assert one["rcode"] == {"REFUSED": 250}, one
+
 
 main()
