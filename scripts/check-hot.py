@@ -3,6 +3,7 @@
 # Keeps the hot path pure: what its compiled functions call, divide and convert, and what its source names.
 # A file is judged by its header line: "Path: hot." in whole; "Path: hot (a, b) | cold (c)" from its functions
 # a and b (or stem_a and stem_b) on, with everything of the file that they call; "Path: cold." not at all.
+# "Path: driver." neither: it is called through DPDK's table of drivers, as those of DPDK are.
 """usage: scripts/check-hot.py BUILD_DIR        (an optimised build, without sanitizers)"""
 
 import fnmatch

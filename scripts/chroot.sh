@@ -1,0 +1,68 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+# For scripts/package and scripts/matrix: Debian of another release in a folder, and commands in it. Needs root and
+# mmdebstrap. A command has mounts and processes of its own, which end with it; the folder goes at the end of the script.
+
+# shellcheck disable=SC2034 # that of the scripts
+chroots=
+
+chroot_begin()
+{
+	[ "$(id -u)" -eq 0 ] || { echo "${0##*/}: needs root (chroots)" >&2 && exit 3; }
+	command -v mmdebstrap >/dev/null ||
+		{ echo "${0##*/}: mmdebstrap is not installed: sudo ./scripts/deps install package" >&2 && exit 3; }
+	chroots=$(mktemp -d "${TMPDIR:-/tmp}/ddiperf-chroot.XXXXXX")
+	trap 'rm -rf --one-file-system "$chroots"' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+}
+
+# The mirror of Debian that apt of this machine uses.
+chroot_mirror()
+{
+	# shellcheck disable=SC2016 # a format of apt
+	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -1
+}
+
+# chroot_make NAME SUITE [PACKAGE...]: a new one, $chroots/NAME, with these packages.
+chroot_make()
+{
+	local name=$1 suite=$2 mirror
+	shift 2
+	mirror=$(chroot_mirror)
+	if [ -z "$mirror" ]; then
+		echo "${0##*/}: apt knows no mirror of Debian (sudo apt-get update)" >&2
+		exit 3
+	fi
+	timeout 900 mmdebstrap --quiet --mode=root --variant=apt ${1:+"--include=$(IFS=, && echo "$*")"} \
+		"$suite" "$chroots/$name" "deb $mirror $suite main"
+	apt-config dump | grep -i '^Acquire::https\?::Proxy' >"$chroots/$name/etc/apt/apt.conf.d/99proxy" || true
+}
+
+# chroot_run NAME SECONDS COMMAND...: as root in the chroot.
+chroot_run()
+{
+	local root=$chroots/$1 seconds=$2
+	shift 2
+	# shellcheck disable=SC2016 # those are variables of the inner shell
+	timeout --kill-after=10 "$seconds" unshare --mount --pid --fork --kill-child bash -c '
+		root=$1 && shift
+		mount --bind "$root" "$root"
+		for tree in dev sys; do mount --rbind "/$tree" "$root/$tree"; done
+		mount -t proc proc "$root/proc"
+		for folder in tmp run; do mount -t tmpfs -o mode=1777 tmpfs "$root/$folder"; done
+		for file in resolv.conf hosts; do
+			[ ! -e "$root/etc/$file" ] || mount --bind "/etc/$file" "$root/etc/$file"
+		done
+		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/nonexistent \
+			DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} "$@"
+	' _ "$root" "$@"
+}
+
+# chroot_source NAME: the files of the repository as they are here, in its /src.
+chroot_source()
+{
+	mkdir -p "$chroots/$1/src"
+	git -c safe.directory="$PWD" ls-files -coz --exclude-standard |
+		tar --create --null --files-from=- --ignore-failed-read | tar --extract --directory "$chroots/$1/src"
+}
