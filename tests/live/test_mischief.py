@@ -9,7 +9,7 @@ import signal
 import sys
 
 import peer
-from harness import check_ledger, kill, main, start, test, timing
+from harness import check_ledger, kill, main, nightly, start, test, timing
 from live import DRIVERS, PEER, config, item, lab
 
 QUERIES = 120  # of each kind; more than an answer has octets
@@ -120,7 +120,7 @@ def add(check, name):
             check(driver)
 
         run.__name__ = f"{name}_through_{driver}"
-        test(run)
+        (nightly if driver == "pcap" else test)(run)
 
 
 add(check_mischief, "every_wrong_answer_is_counted_where_it_belongs")

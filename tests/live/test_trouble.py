@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from harness import EXIT, check_ledger, execute, main, test, timing
+from harness import EXIT, check_ledger, execute, main, nightly, test, timing
 from live import DRIVERS, SERVER, Running, check_untouched, config, item, lab, lab_again, link
 
 
@@ -22,7 +22,7 @@ def nobody_at_the_address_is_unreachable_and_says_what_was_asked():
     check_untouched()
 
 
-@test
+@nightly
 def nobody_on_the_vlan_says_which_vlan_was_asked():
     for vlans, text in (([100], "VLAN 100"), ([200, 300], "VLANs 200 and 300")):
         result = lab().ddiperf(config("af_xdp", port={"vlans": vlans}))

@@ -84,6 +84,18 @@ def what_is_about_time_is_made_again_while_the_box_is_busy():
 
 
 @test
+def an_answer_may_be_late_where_the_cpus_were_away_for_a_third_of_a_timeout():
+    def saw(timeout):
+        return f"Box.saw({{'workers': [{BUSY}], 'responder': {BUSY}, 'config': {{'traffic': [{{'timeout': '{timeout}'}}]}}}})\n"
+
+    code, line, calls = outcome(saw("299ms") + "assert n == 2, 'one was lost'")
+    assert code == 0 and line == "ok 1 - one" and calls == 2, (code, line, calls)
+    is_final(saw("301ms") + "assert n == 2, 'one was lost'")
+    is_final(saw("1m 1ms") + "assert n == 2, 'one was lost'")
+    is_final(saw("200ms") + f"if n == 1: check_ledger({ {**LEDGER, 'answered': 8} })")
+
+
+@test
 def a_disturbance_of_an_earlier_try_is_none_of_the_next():
     code, line, calls = outcome("if n == 1: disturbed()\ntiming(n == 3, 'too slow')")
     assert code == 1 and line == "not ok 1 - one" and calls == 2, (code, line, calls)

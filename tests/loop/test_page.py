@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from browser import Browser
-from harness import EXIT, ROOT, binary, ddiperf, execute, main, test
+from harness import EXIT, ROOT, binary, ddiperf, execute, main, nightly, test
 from loop import RELAXED, item, ring
 
 SIZE = 1_000_000  # bytes of a page, an hour at 1 s included
@@ -129,7 +129,7 @@ def look(page, expected):
     return b
 
 
-@test
+@nightly
 def a_dark_page_is_printed_in_black_on_white():
     b = browser()
     b.open(page_of(dns()), dark=True)
@@ -206,7 +206,7 @@ def text_of_a_result_is_text_on_the_page():
     assert b.value("document.querySelectorAll('main script, main img').length") == 0
 
 
-@test
+@nightly
 def exchanges_have_a_table_of_their_steps():
     for version in (4, 6):
         document = dhcp(version)
@@ -367,7 +367,7 @@ def hour(seconds=HOUR, length=1):
     return document
 
 
-@test
+@nightly
 def an_hour_keeps_each_interval_and_eight_hours_their_extremes():
     b = browser()
     b.open(page_of(hour()))

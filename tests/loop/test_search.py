@@ -146,7 +146,7 @@ def a_server_that_collapses_is_found_out():
     assert "collapse" in result.stdout, result
 
 
-@test
+@nightly
 def repeats_and_captures_are_of_the_answer_and_of_every_run():
     repeat = {"min": 2, "max": 2, "rest": "0s", "width": "50%"}
     with tempfile.TemporaryDirectory(prefix="ddiperf-") as folder:
