@@ -12,7 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from measure import Broken, Lab, folder, kill, need_root, skip, start
+from measure import ROOT, Broken, Lab, folder, kill, need_root, output_of, skip, start
 
 HERE = Path(__file__).resolve().parent
 SERVER = "198.18.0.2"
@@ -21,7 +21,8 @@ TESTER = "198.18.0.1"
 
 def compile_reflector(where):
     """The BPF object, or a reason to skip."""
-    clang = next((name for name in ("clang", "clang-14") if shutil.which(name)), None)
+    names = "clang", output_of(ROOT / "scripts" / "deps", "clang").strip()
+    clang = next((name for name in names if shutil.which(name)), None)
     if clang is None:
         skip("no clang to compile for BPF (scripts/deps install bench)")
     headers = [f"-I{path}" for path in glob.glob("/usr/include/*-linux-gnu")]
