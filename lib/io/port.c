@@ -17,6 +17,7 @@
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 
+#include "base/log.h"
 #include "io/driver.h"
 #include "io/eal.h"
 #include "io/explain.h"
@@ -117,6 +118,22 @@ static void open_multicast(struct port *port)
 		port->multicast = fd;
 }
 
+// A virtual function has room for some dozens.
+static void open_vlans(const struct port *port)
+{
+	const struct field_list *tags = &port->settings->tags;
+	const uint16_t *ids = tags->items;
+
+	for (uint32_t i = 0; i < tags->count; i++) {
+		if (rte_eth_dev_vlan_filter(port->devices[0], ids[i], 1) == 0)
+			continue;
+		log_warning(
+			"port %s: the card takes %u of %u VLANs, and drops packets of the others",
+			port->settings->name, i, tags->count);
+		return;
+	}
+}
+
 static int read_mac(struct port *port, unsigned index)
 {
 	struct rte_ether_addr mac;
@@ -175,6 +192,8 @@ static int open_port(struct port *ports, unsigned count, unsigned index, struct 
 		return err;
 	port_choose_steering(port);
 	open_multicast(port);
+	if (port->filters_vlans)
+		open_vlans(port);
 	if (port->driver->sockets) {
 		err = sockets_open(port->settings, port->queues, &port->sockets, e);
 		if (err)

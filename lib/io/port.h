@@ -50,6 +50,7 @@ struct port_settings {
 	struct field_list homes;  // no setting: struct rule_home, addresses that are a queue's
 	bool has_ports;           // no setting: its items have source ports, a queue's each
 	struct field_list groups; // no setting: struct socket_group, of each item
+	struct field_list tags;   // no setting: uint16_t, outermost VLANs of what it receives
 };
 
 // A probe before the run: where it makes sense, always, never.
@@ -137,6 +138,7 @@ struct port {
 	uint16_t queues;
 	uint16_t burst;
 	bool checksum_offload;  // in effect
+	bool filters_vlans;     // it drops those that it was not told of
 	bool reports_checksums; // received checksum verdicts are in the mbuf flags
 	uint64_t link_bps;      // 0: unknown
 	struct rte_mempool *rx_pool[PORT_MAX_QUEUES];

@@ -64,6 +64,17 @@ static void choose_receive(struct port *port, const struct rte_eth_dev_info *inf
 	conf->rx_adv_conf.rss_conf.rss_key_len = info->hash_key_size;
 }
 
+// Virtio devices and virtual functions drop each VLAN that they were not told of. Other cards take
+// all, so that the tester can count those that are not its own.
+static void choose_vlans(const struct port_settings *p, const struct rte_eth_dev_info *info,
+	struct rte_eth_conf *conf)
+{
+	const char *name = info->driver_name ? info->driver_name : "";
+
+	if (port_is_pci(p) && p->tags.count && (strstr(name, "virtio") || strstr(name, "vf")))
+		conf->rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
+}
+
 static void choose_transmit(
 	const struct port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
 {
@@ -116,6 +127,8 @@ int port_configure(struct port *port, unsigned device, struct io_error *e)
 		return err;
 	choose_receive(port, &info, &conf, key);
 	choose_transmit(port, &info, &conf);
+	choose_vlans(port->settings, &info, &conf);
+	port->filters_vlans = conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
 	port->reports_checksums =
 		conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM || port->driver->sockets;
 	port->checksum_offload = conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_UDP_CKSUM;

@@ -12,7 +12,8 @@
 #include "net/csum.h"
 
 #define FRAME_MAX_VLANS  2
-#define FRAME_ARP_LEN    28 // of an ARP message for Ethernet and IPv4
+#define FRAME_VLAN_MAX   4094 // VID
+#define FRAME_ARP_LEN    28   // of an ARP message for Ethernet and IPv4
 #define FRAME_IPV4_LEN   20
 #define FRAME_IPV6_LEN   40
 #define FRAME_UDP_LEN    8

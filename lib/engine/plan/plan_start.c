@@ -9,6 +9,7 @@
 #include "io/memory.h"
 #include "io/rules.h"
 #include "io/sockets.h"
+#include "net/frame.h"
 
 static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
 {
@@ -197,6 +198,40 @@ static struct field_list groups_on(
 	return (struct field_list){groups, p->item_count};
 }
 
+static void add_tag(bool *seen, const struct port_settings *port, const struct proto_path *path)
+{
+	const uint64_t *own = port->vlans.items;
+
+	if (port->vlans.count)
+		seen[own[0]] = true;
+	else if (path && path->vlan_count)
+		seen[path->vlans[0]] = true;
+}
+
+// Outermost VLANs of the packets that a port receives: its own, else those of clients. A responder
+// has the clients of all items, and without any it is for clients of another box, of any VLAN.
+static struct field_list tags_of(
+	const struct plan *p, const struct port_settings *port, bool answers, struct arena *a)
+{
+	uint16_t *tags = arena_zalloc(a, (FRAME_VLAN_MAX + 1) * sizeof(*tags));
+	bool seen[FRAME_VLAN_MAX + 1] = {0};
+	uint32_t count = 0;
+
+	add_tag(seen, port, NULL);
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		const struct proto_path *paths = p->items[i].layout.paths.items;
+
+		if (!answers && config_item_port(p->config, p->items[i].settings) != port)
+			continue;
+		for (uint32_t n = 0; n < p->items[i].layout.paths.count; n++)
+			add_tag(seen, port, &paths[n]);
+	}
+	for (uint16_t n = 1; n <= FRAME_VLAN_MAX; n++)
+		if (seen[n] || (answers && !p->item_count && !port->vlans.count))
+			tags[count++] = n;
+	return (struct field_list){tags, count};
+}
+
 // Both ends of a ring have as many queues as there are workers at the end that has more.
 static void set_queues(struct plan *p, uint32_t port)
 {
@@ -215,6 +250,7 @@ static void fill_settings(const struct plan *p, const struct port_settings *of,
 	out->has_ports = has_ports(p, of);
 	out->homes = homes_on(p, of, a);
 	out->groups = groups_on(p, of, a);
+	out->tags = tags_of(p, of, of == config_responder_port(p->config), a);
 }
 
 static void fill_responder(const struct config *c, struct port_settings *out, bool respond_only)

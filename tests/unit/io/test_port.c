@@ -45,6 +45,8 @@ static struct device {
 	bool given_key;
 	uint16_t rx_queues, tx_queues;
 	unsigned configured, started, stopped, closed, removed, promiscuous, allmulticast;
+	uint16_t vlans[4];
+	unsigned vlan_count;
 	struct queue queue[PORT_MAX_QUEUES];
 } devices[DEVICES];
 
@@ -52,6 +54,7 @@ static struct device {
 static struct answers {
 	int info, configure, key, adjust, rx_queue, tx_queue, start, mac, hash, reta, rules;
 	int socket; // of the devices
+	unsigned vlan_room;
 	bool no_pool, no_tx_pool, no_pool_there, no_ops, no_populate, no_ring, no_device, own_rings;
 	struct rte_eth_link link;
 	int link_err;
@@ -159,6 +162,15 @@ int rte_dev_remove(struct rte_device *device)
 int rte_eth_promiscuous_enable(uint16_t id)
 {
 	devices[id].promiscuous++;
+	return 0;
+}
+
+int rte_eth_dev_vlan_filter(uint16_t id, uint16_t vlan, int on)
+{
+	assert_true(on && devices[id].conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER);
+	if (devices[id].vlan_count == say.vlan_room)
+		return -ENOSPC;
+	devices[id].vlans[devices[id].vlan_count++] = vlan;
 	return 0;
 }
 
@@ -813,6 +825,34 @@ static void a_socket_of_the_dead_gives_way(void **state)
 	unlink(at.sun_path);
 }
 
+static void a_device_that_drops_unknown_vlans_is_told_of_those_of_the_port(void **state)
+{
+	static const char *const names[] = {
+		"net_virtio", "net_e1000_igb_vf", "net_iavf", "net_e1000_igb"};
+	uint16_t tags[] = {10, 4094, 7};
+	struct port_settings s = port_of("a", "pci", "01:00.0");
+	struct port p;
+
+	s.tags = (struct field_list){tags, COUNT(tags)};
+	for (size_t i = 0; i < COUNT(names); i++) {
+		unsigned told = i == 3 ? 0 : i == 2 ? 1 : 3;
+
+		fresh(state);
+		devices[0].info.driver_name = names[i];
+		devices[0].info.rx_offload_capa = RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
+		say.vlan_room = i == 2 ? 1 : 4; // one that has less is used all the same
+		assert_int_equal(port_start_all(&s, 1, &p, &e), 0);
+		assert_int_equal(devices[0].vlan_count, told);
+		assert_memory_equal(devices[0].vlans, tags, told * sizeof(tags[0]));
+		port_stop_all(&p, 1);
+	}
+	fresh(state);
+	devices[0].info.driver_name = "net_virtio"; // and has no filter
+	assert_int_equal(port_start_all(&s, 1, &p, &e), 0);
+	assert_int_equal(devices[0].vlan_count, 0);
+	port_stop_all(&p, 1);
+}
+
 static void a_card_stays_plugged_in(void **state)
 {
 	struct port_settings s = port_of("a", "pci", "01:00.0");
@@ -939,6 +979,8 @@ int main(void)
 		cmocka_unit_test_setup(a_ring_port_that_leads_elsewhere_is_refused, fresh),
 		cmocka_unit_test_setup(a_virtual_device_is_plugged_in_and_out, fresh),
 		cmocka_unit_test_setup(a_socket_of_the_dead_gives_way, fresh),
+		cmocka_unit_test_setup(
+			a_device_that_drops_unknown_vlans_is_told_of_those_of_the_port, fresh),
 		cmocka_unit_test_setup(a_card_stays_plugged_in, fresh),
 		cmocka_unit_test_setup(a_failed_start_leaves_nothing_open, fresh),
 		cmocka_unit_test_setup(drivers_talk_while_a_port_is_opened, fresh),

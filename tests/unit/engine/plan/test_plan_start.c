@@ -3,6 +3,7 @@
 // know of their items. On CPUs that the test chooses. Path: cold. Test.
 #include "../planned.h"
 #include "io/rules.h"
+#include "net/frame.h"
 
 #define PORT(name, peer, more)                                                                     \
 	"  - {name: " name ", driver: ring, device: " peer ", addresses: [198.18.0.1/24]" more "}" \
@@ -171,6 +172,45 @@ static void a_port_with_clients_of_their_own_takes_packets_to_any_mac(void **sta
 	planned_free(p);
 }
 
+// VLANs of clients on the lan port of a self-test, which has one of its own or none.
+static void check_tags_of(
+	const char *own, const char *clients, bool respond_only, uint32_t count, uint16_t first)
+{
+	char text[2048];
+	struct planned *p;
+
+	snprintf(text, sizeof(text),
+		"ports:\n"
+		"  - {name: lan, driver: ring, device: dut, addresses: [198.18.0.1/16]%s}\n"
+		"  - {name: dut, driver: ring, device: lan, addresses: [198.18.0.2/16]%s}\n"
+		"traffic:\n"
+		"  - {name: a, port: lan, load: {rate: 10}, dhcp4: {clients: 100%s}}\n"
+		"responder: {port: dut, dhcp4: {}}\n",
+		own, own, clients);
+	p = planned_start(text, respond_only);
+	for (uint32_t i = 0; i < p->plan.port_count; i++) {
+		const struct field_list *tags = &p->plan.port_settings[i].tags;
+
+		assert_int_equal(tags->count, count);
+		if (count)
+			assert_int_equal(*(const uint16_t *)tags->items, first);
+	}
+	planned_free(p);
+}
+
+static void a_port_knows_the_vlans_of_what_it_receives(void **state)
+{
+	const char *clients =
+		", vlans: [{clients: 0-9, vlans: [70, 5]}, {clients: 10-19, vlans: [60]}]";
+
+	check_tags_of("", "", false, 0, 0);
+	check_tags_of("", clients, false, 2, 60);
+	check_tags_of(", vlans: [9, 8]", "", false, 1, 9);
+	check_tags_of(", vlans: [9]", ", vlans: [{clients: 0-9, vlans: [70]}]", false, 1, 9);
+	check_tags_of("", clients, true, FRAME_VLAN_MAX, 1);
+	check_tags_of(", vlans: [9]", "", true, 1, 9);
+}
+
 // How many addresses of the port are a queue's each.
 static uint32_t homes(const char *traffic, uint16_t *queues)
 {
@@ -290,6 +330,7 @@ int main(void)
 		TEST(both_ends_of_a_ring_have_the_queues_of_the_end_with_more),
 		TEST(the_port_of_the_responder_keeps_buffers_for_answers_that_wait),
 		TEST(a_port_with_clients_of_their_own_takes_packets_to_any_mac),
+		TEST(a_port_knows_the_vlans_of_what_it_receives),
 		TEST(relay_addresses_are_a_queues_when_there_is_one_for_each),
 		TEST(relay_addresses_are_nobodys_beside_an_item_without),
 		TEST(there_are_no_more_homes_than_rules),
