@@ -301,6 +301,8 @@ static void read_driver(int fd, struct netif *n)
 		return;
 	memcpy(n->driver, d.driver, sizeof(n->driver));
 	n->driver[sizeof(n->driver) - 1] = '\0';
+	memcpy(n->bus, d.bus_info, sizeof(n->bus));
+	n->bus[sizeof(n->bus) - 1] = '\0';
 }
 
 // Software interfaces invent a speed.
@@ -359,6 +361,37 @@ const struct netif *netif_find(const struct netif *list, unsigned count, const c
 		if (!strcmp(list[i].name, name))
 			return &list[i];
 	return NULL;
+}
+
+// The ports of an Open vSwitch do not say which of its interfaces their packets go to.
+static bool is_switch(const struct netif *n)
+{
+	return !strcmp(n->kind, "openvswitch");
+}
+
+static bool is_above(const struct netif *user, const struct netif *n)
+{
+	return user->index == n->master || user->lower == n->index ||
+	       (is_switch(user) && is_switch(n));
+}
+
+bool *netif_users(const struct netif *list, unsigned count, const struct netif *n)
+{
+	bool *users = calloc(count + 1, sizeof(*users));
+	unsigned *found = calloc(count + 1, sizeof(*found)), end = 1;
+
+	if (!users || !found)
+		arena_exhausted();
+	found[0] = (unsigned)(n - list);
+	users[found[0]] = true;
+	for (unsigned next = 0; next < end; next++)
+		for (unsigned i = 0; i < count; i++)
+			if (!users[i] && is_above(&list[i], &list[found[next]])) {
+				users[i] = true;
+				found[end++] = i;
+			}
+	free(found);
+	return users;
 }
 
 int netif_read(const char *name, struct netif *out)
@@ -425,23 +458,27 @@ int netif_detach_xdp(const char *name, uint32_t program)
 	return n.xdp_program == program ? -EBUSY : 0;
 }
 
+static int interface_call(unsigned long call, struct ifreq *r, const char *name)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), err = fd < 0 ? -errno : 0;
+
+	snprintf(r->ifr_name, sizeof(r->ifr_name), "%s", name);
+	if (!err && ioctl(fd, call, r) < 0)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 int netif_set_promiscuous(const char *name, bool on)
 {
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), err = 0;
 	struct ifreq r = {0};
+	int err = interface_call(SIOCGIFFLAGS, &r, name);
 
-	if (fd < 0)
-		return -errno;
-	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", name);
-	if (ioctl(fd, SIOCGIFFLAGS, &r) < 0)
-		err = -errno;
-	if (!err && !!(r.ifr_flags & IFF_PROMISC) != on) {
-		r.ifr_flags ^= IFF_PROMISC;
-		if (ioctl(fd, SIOCSIFFLAGS, &r) < 0)
-			err = -errno;
-	}
-	close(fd);
-	return err;
+	if (err || !!(r.ifr_flags & IFF_PROMISC) == on)
+		return err;
+	r.ifr_flags ^= IFF_PROMISC;
+	return interface_call(SIOCSIFFLAGS, &r, name);
 }
 
 // The carrier itself: IFF_RUNNING follows up to a second later.

@@ -15,6 +15,7 @@ struct netif {
 	char name[IFNAMSIZ];
 	char kind[16];   // of software interfaces: "veth", "bridge", "vlan"; "" for a card
 	char driver[32]; // kernel driver, "" when unknown
+	char bus[32];    // address of its device on the bus, "0000:01:00.0"; "" when unknown
 	uint32_t index;
 	uint32_t flags; // IFF_*
 	uint32_t mtu;
@@ -34,6 +35,9 @@ struct netif {
 // All interfaces of the network namespace. 0, and *list is the caller's to free; or -errno.
 int netif_list(struct netif **list, unsigned *count);
 const struct netif *netif_find(const struct netif *list, unsigned count, const char *name);
+// The interfaces whose packets pass n, one of list: itself, and bridges, bonds, VLANs and switches
+// (Open vSwitch) above it. A bool for each of list, the caller's to free.
+bool *netif_users(const struct netif *list, unsigned count, const struct netif *n);
 // One of them; 0, -ENODEV or another -errno.
 int netif_read(const char *name, struct netif *out);
 

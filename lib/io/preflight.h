@@ -19,7 +19,6 @@ struct netif;
 int preflight_interface(const struct port_settings *p, const struct netif *list, unsigned count,
 	struct io_error *e);
 
-// Does the host use this interface (or the bridge or bond it belongs to, or a VLAN on it)? n is one
-// of list.
+// Does the host use this interface, or a bridge, bond or VLAN above it? n is one of list.
 int preflight_users(const struct port_settings *p, const struct netif *n, const struct netif *list,
 	unsigned count, struct io_error *e);

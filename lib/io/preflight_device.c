@@ -76,17 +76,17 @@ static int check_addresses(const struct port_settings *p, const struct netif *n,
 int preflight_users(const struct port_settings *p, const struct netif *n, const struct netif *list,
 	unsigned count, struct io_error *e)
 {
+	bool *users = netif_users(list, count, n);
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < count; i++) {
-		const struct netif *user = &list[i];
-
-		if (user != n && user->index != n->master && user->lower != n->index)
+		if (!users[i])
 			continue;
-		err = check_default_route(p, user, e);
+		err = check_default_route(p, &list[i], e);
 		if (!err)
-			err = check_addresses(p, user, e);
+			err = check_addresses(p, &list[i], e);
 	}
+	free(users);
 	return err;
 }
 

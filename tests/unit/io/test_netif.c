@@ -222,6 +222,7 @@ static int ethtool_answer(void *command)
 		return kernel.error;
 	case ETHTOOL_GDRVINFO:
 		memcpy(driver->driver, kernel.driver, sizeof(driver->driver));
+		memset(driver->bus_info, 'b', sizeof(driver->bus_info));
 		return kernel.error;
 	case ETHTOOL_GSET:
 		settings->speed_hi = (uint16_t)(kernel.speed >> 16);
@@ -494,6 +495,7 @@ static void the_driver_knows_queues_and_speed(void **state)
 		assert_int_equal(n.speed_bps, cases[i].expected);
 		assert_int_equal(n.rx_queues, cases[i].error ? 0 : 5);
 		assert_int_equal(strlen(n.driver), cases[i].error ? 0 : sizeof(n.driver) - 1);
+		assert_int_equal(strlen(n.bus), cases[i].error ? 0 : sizeof(n.bus) - 1);
 	}
 }
 

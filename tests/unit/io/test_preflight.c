@@ -97,6 +97,42 @@ static void bridges_above_and_vlans_on_it_count_too(void **state)
 	assert_non_null(strstr(e.text, "dev eth1.5"));
 }
 
+static void what_is_stacked_higher_counts_too(void **state)
+{
+	struct netif list[] = {interface_of("br0.5.7", 5), interface_of("br0.5", 4),
+		interface_of("br0", 3), interface_of("eth1", 2), interface_of("eth2", 6)};
+
+	list[3].master = list[4].master = 3;
+	list[1].lower = 3;
+	list[0].lower = 4;
+	list[0].default_route = true;
+	for (unsigned i = 0; i < 5; i++) {
+		struct port_settings p = port_of("p", "pcap", list[i].name);
+
+		assert_int_equal(preflight_users(&p, &list[i], list, 5, &e), -EBUSY);
+	}
+	list[0].default_route = false;
+	set_address(&list[4], "10.0.0.1/8"); // beside it in the bridge, not above
+	assert_int_equal(
+		preflight_users(&(struct port_settings){.device = "eth1"}, &list[3], list, 5, &e),
+		0);
+}
+
+// An interface of the switch is enslaved to its datapath; the host's address is on another port.
+static void the_ports_of_a_switch_count_together(void **state)
+{
+	struct netif list[] = {interface_of("eth1", 2), interface_of("ovs-system", 3),
+		interface_of("br-ex", 4), interface_of("eth2", 5)};
+
+	strcpy(list[1].kind, "openvswitch");
+	strcpy(list[2].kind, "openvswitch");
+	list[0].master = 3;
+	list[2].default_route = true;
+	assert_int_equal(users(port_of("p", "pcap", "eth1"), list, 4), -EBUSY);
+	list[0].master = 0;
+	assert_int_equal(users(port_of("p", "pcap", "eth1"), list, 4), 0);
+}
+
 static void a_link_local_address_is_not_a_use(void **state)
 {
 	struct netif list[] = {interface_of("eth1", 2)};
@@ -319,6 +355,8 @@ int main(void)
 		cmocka_unit_test(kernel_addresses_are_refused_with_the_command),
 		cmocka_unit_test(an_address_that_both_have_is_named_first),
 		cmocka_unit_test(bridges_above_and_vlans_on_it_count_too),
+		cmocka_unit_test(what_is_stacked_higher_counts_too),
+		cmocka_unit_test(the_ports_of_a_switch_count_together),
 		cmocka_unit_test(a_link_local_address_is_not_a_use),
 		cmocka_unit_test(the_route_of_a_card_names_the_interface_otherwise),
 		cmocka_unit_test(an_interface_must_be_usable),
