@@ -481,6 +481,26 @@ int netif_set_promiscuous(const char *name, bool on)
 	return interface_call(SIOCSIFFLAGS, &r, name);
 }
 
+int netif_rename(const char *name, const char *to)
+{
+	struct ifreq r = {0};
+
+	snprintf(r.ifr_newname, sizeof(r.ifr_newname), "%s", to);
+	return interface_call(SIOCSIFNAME, &r, name);
+}
+
+int netif_restore(const char *name, uint32_t mtu, bool up)
+{
+	struct ifreq r = {.ifr_mtu = (int)mtu};
+	int err = interface_call(SIOCSIFMTU, &r, name);
+
+	if (err || !up)
+		return err;
+	err = interface_call(SIOCGIFFLAGS, &r, name);
+	r.ifr_flags |= IFF_UP;
+	return err ? err : interface_call(SIOCSIFFLAGS, &r, name);
+}
+
 // The carrier itself: IFF_RUNNING follows up to a second later.
 static bool has_carrier(int fd, const char *name, unsigned flags)
 {

@@ -194,7 +194,7 @@ static int claim_take(uint32_t index)
 }
 
 // A connection of datagram sockets is none that the other end hears of.
-static bool claim_is_held(uint32_t index)
+bool state_is_claimed(uint32_t index)
 {
 	int fd = claim_call(index, connect);
 
@@ -371,7 +371,7 @@ int state_look(const struct port_settings *p, const struct netif *n, struct io_e
 	// Without a directory there are no leftovers.
 	if (directory_name(dir, sizeof(dir)) < 0 || check_owner(dir) < 0)
 		dir[0] = '\0';
-	if (claim_is_held(n->index))
+	if (state_is_claimed(n->index))
 		return in_use(p, n, dir, e);
 	if (dir[0] && read_leftovers(dir, n->index, &s) == 0 && s.xdp_ours == n->xdp_program)
 		return 0; // the run detaches it

@@ -48,6 +48,8 @@ void state_remove(const char *dir, const struct state *s);
 // This process, its namespace and this start of the box into s.
 void state_of_self(struct state *s);
 
+// Does a run of this network namespace use the interface with this index?
+bool state_is_claimed(uint32_t index);
 // Would state_begin find the interface free? Changes nothing. 0; -EBUSY with e when another run
 // uses it, or when an XDP program of others is in the way: of a driver that attaches its own
 // always, of another one without force: true.
