@@ -10,6 +10,7 @@
 #include "engine/config/config.h"
 #include "format.h"
 #include "front_as.h"
+#include "io/pci.h"
 
 // The command line, and the word that is being typed.
 struct line {
@@ -88,6 +89,16 @@ static void complete_configuration(const struct line *l)
 	printf(":*.y*ml\n");
 }
 
+static void complete_card(const struct line *l)
+{
+	struct pci_box b = {.root = ""};
+
+	pci_read(&b);
+	for (unsigned i = 0; i < b.card_count; i++)
+		offer(b.cards[i].bdf, b.cards[i].interfaces);
+	pci_free(&b);
+}
+
 // "drivers|protocols|settings"
 static void complete_word(const char *words, const struct line *l)
 {
@@ -114,6 +125,8 @@ static void complete_argument(const struct line *l, const char *name)
 		{"OUT", complete_file},
 		{"PCAP", complete_file},
 		{"FIGURES", complete_file},
+		{"CARD...", complete_card},
+		{"[CARD]...", complete_card},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

@@ -20,6 +20,8 @@ int cmd_plan(const struct options *o);
 int cmd_respond(const struct options *o);
 int cmd_watch(const struct options *o);
 int cmd_doctor(const struct options *o);
+int cmd_bind(const struct options *o);
+int cmd_unbind(const struct options *o);
 int cmd_compare(const struct options *o);
 int cmd_report(const struct options *o);
 int cmd_list(const struct options *o);

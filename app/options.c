@@ -59,6 +59,10 @@ static const struct option_row {
 		"print TEXT for each interval, like '{t_s} {traffic.queries.p99_ns}', or json"},
 	{OPTION_SCHEMA, 'J', "schema", NULL, AT(schema),
 		"print the settings as a JSON Schema, for editors"},
+	{OPTION_FORCE, '\0', "force", NULL, AT(force),
+		"also a card with addresses of this box; never that of the default route"},
+	{OPTION_USER, 'u', "user", "USER", AT(user),
+		"let this user run tests on the card, besides root"},
 	{OPTION_HELP, 'h', "help", NULL, 0, "print this help"},
 };
 

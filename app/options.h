@@ -30,6 +30,8 @@ enum option_bit {
 	OPTION_INTERVALS = 1 << 17,
 	OPTION_SCHEMA = 1 << 18,
 	OPTION_FILE = 1 << 19,
+	OPTION_FORCE = 1 << 20,
+	OPTION_USER = 1 << 21,
 };
 
 // An option of one command alone, which stands for a setting.
@@ -76,7 +78,8 @@ struct options {
 	const char *baseline;                 // of compare; NULL: the first operand
 	const char *history;                  // of compare and report; NULL: not given
 	const char *confidence;               // of compare; NULL: not given
-	bool quiet, verbose, dump, self_check, brief, schema;
+	const char *user;                     // of bind; NULL: root alone
+	bool quiet, verbose, dump, self_check, brief, schema, force;
 	const char *command_line;  // as typed, for the result
 	const struct front *front; // the settings of a command line; NULL: the operand is a file
 	const struct program *program;

@@ -17,6 +17,7 @@
 #include "io/driver.h"
 #include "io/memory.h"
 #include "io/netif.h"
+#include "io/pci.h"
 #include "io/privileges.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -234,7 +235,7 @@ static void add_driver(struct doctor_report *r, const struct driver *d)
 	}
 	if (d->device == DEVICE_PCI && access("/dev/vfio/vfio", F_OK) < 0) {
 		row->status = DOCTOR_WARN;
-		fix(row, "modprobe vfio-pci (not needed for mlx4 and mlx5 cards)");
+		fix(row, "ddiperf bind loads it (not needed for mlx4 and mlx5 cards)");
 	}
 }
 
@@ -357,10 +358,24 @@ void doctor_add_interfaces(struct doctor_report *r, const struct netif *list, un
 			add_interface(r, &list[i]);
 }
 
+void doctor_add_cards(struct doctor_report *r, const struct pci_box *b)
+{
+	for (unsigned i = 0; i < b->card_count; i++) {
+		const struct pci_card *c = &b->cards[i];
+		bool ready = pci_is_bound(c) || pci_is_shared(c);
+		char advice[512];
+		struct doctor_row *row = add(r, "cards", c->bdf, ready ? DOCTOR_OK : DOCTOR_WARN,
+			"%s, driver %s%s%s, %s%s", c->id, c->driver[0] ? c->driver : "none",
+			c->interfaces[0] ? ", interface " : "", c->interfaces,
+			c->group[0] ? "IOMMU group " : "no IOMMU", c->group);
+
+		fix(row, "%s", pci_advice(b, c, advice, sizeof(advice)));
+	}
+}
+
 void doctor_read(struct doctor_report *out)
 {
-	struct netif *list;
-	unsigned count;
+	struct pci_box b = {.root = ""};
 
 	memset(out, 0, sizeof(*out));
 	add_cpus(out);
@@ -370,10 +385,11 @@ void doctor_read(struct doctor_report *out)
 	add_privileges(out);
 	add_drivers(out);
 	add_conntrack(out);
-	if (netif_list(&list, &count) < 0)
+	if (pci_read(&b) < 0)
 		return;
-	doctor_add_interfaces(out, list, count);
-	free(list);
+	doctor_add_cards(out, &b);
+	doctor_add_interfaces(out, b.interfaces, b.interface_count);
+	pci_free(&b);
 }
 
 void doctor_free(struct doctor_report *r)

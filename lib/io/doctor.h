@@ -8,7 +8,7 @@
 enum doctor_status { DOCTOR_OK, DOCTOR_WARN, DOCTOR_MISSING };
 
 struct doctor_row {
-	char group[24]; // "cpu", "memory", "privileges", "drivers", "interfaces"
+	char group[24]; // "cpu", "memory", "privileges", "drivers", "cards", "interfaces"
 	char name[40];
 	enum doctor_status status; // warn: slower or less exact; missing: something cannot be used
 	char text[512];            // the fact
@@ -21,8 +21,11 @@ struct doctor_report {
 };
 
 struct netif;
+struct pci_box;
 
 void doctor_read(struct doctor_report *out);
 // A row for each of these interfaces that is not a loopback; a part of doctor_read.
 void doctor_add_interfaces(struct doctor_report *r, const struct netif *list, unsigned count);
+// A row for each network card with the next step towards DPDK; a part of doctor_read.
+void doctor_add_cards(struct doctor_report *r, const struct pci_box *b);
 void doctor_free(struct doctor_report *r);

@@ -163,13 +163,11 @@ static const struct complaint {
 		"no free hugepages: `echo 512 > /proc/sys/vm/nr_hugepages`, or host.memory: pages"},
 	{"Cannot use IOVA as 'PA'", -EPERM,
 		"the box has no IOMMU and physical addresses need root: run as root, "
-		"or boot with intel_iommu=on"},
+		"or boot with intel_iommu=on or amd_iommu=on (`ddiperf bind` has the steps)"},
 	{"VFIO group is not viable", -EBUSY,
 		"other devices of its IOMMU group are still with a kernel driver: "
-		"`dpdk-devbind.py -b vfio-pci` them too"},
-	{"/dev/vfio/vfio", -ENODEV,
-		"VFIO is not there: `modprobe vfio-pci`, then `dpdk-devbind.py -b vfio-pci "
-		"{device}`"},
+		"`ddiperf bind` lists them"},
+	{"/dev/vfio/vfio", -ENODEV, "VFIO is not there: `ddiperf bind {device}`"},
 	{"unsupported cpu type", -ENOTSUP, "DPDK does not run on this CPU"},
 	{"/dev/net/tun", -ENODEV, "/dev/net/tun is not usable: `modprobe tun`, and run as root"},
 	{"/dev/vhost-net", -ENODEV,

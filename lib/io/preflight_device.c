@@ -4,7 +4,6 @@
 // Management thread.
 #include "io/preflight.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -18,6 +17,7 @@
 #include "io/driver.h"
 #include "io/explain.h"
 #include "io/netif.h"
+#include "io/pci.h"
 #include "io/state.h"
 
 static int no_such_interface(
@@ -236,98 +236,68 @@ static int check_backend_device(const struct port_settings *p, struct io_error *
 		strerror(errno), hint);
 }
 
-// Name of the kernel driver of a PCI device, "" for none.
-static void pci_kernel_driver(const char *bdf, char *name, size_t room)
-{
-	char link[128], target[PATH_MAX];
-	ssize_t len;
-
-	snprintf(link, sizeof(link), "/sys/bus/pci/devices/%s/driver", bdf);
-	len = readlink(link, target, sizeof(target) - 1);
-	target[len > 0 ? len : 0] = '\0';
-	snprintf(name, room, "%s", basename(target));
-	if (len <= 0)
-		name[0] = '\0';
-}
-
-static bool is_one_of(const char *name, const char *const *list)
-{
-	for (; *list; list++)
-		if (!strcmp(name, *list))
-			return true;
-	return false;
-}
-
 // Cards that DPDK shares with their kernel driver must not carry traffic of the host either.
-static int check_shared_card(const struct port_settings *p, const char *bdf, struct io_error *e)
+static int check_shared_card(const struct port_settings *p, const struct pci_box *b,
+	const struct pci_card *c, struct io_error *e)
 {
 	struct port_settings shown = *p;
-	char path[128];
-	struct dirent *entry;
-	struct netif *list;
-	unsigned count;
 	int err = 0;
-	DIR *d;
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/net", bdf);
-	d = opendir(path);
-	if (!d || p->force || netif_list(&list, &count) < 0) {
-		if (d)
-			closedir(d);
+	if (p->force)
 		return 0;
+	for (const struct netif *n = NULL; !err && (n = pci_interface(b, c, n));) {
+		shown.device = n->name;
+		err = preflight_users(&shown, n, b->interfaces, b->interface_count, e);
 	}
-	while (!err && (entry = readdir(d))) {
-		const struct netif *n = netif_find(list, count, entry->d_name);
-
-		shown.device = entry->d_name;
-		err = n ? preflight_users(&shown, n, list, count, e) : 0;
-	}
-	closedir(d);
-	free(list);
 	return err;
 }
 
-static int check_vfio(const struct port_settings *p, const char *bdf, struct io_error *e)
+static int check_vfio(const struct port_settings *p, const struct pci_box *b,
+	const struct pci_card *c, struct io_error *e)
 {
-	char link[128], target[PATH_MAX], path[PATH_MAX];
-	ssize_t len;
+	char path[PATH_MAX];
 
-	snprintf(link, sizeof(link), "/sys/bus/pci/devices/%s/iommu_group", bdf);
-	len = readlink(link, target, sizeof(target) - 1);
-	if (len <= 0)
-		return 0; // without an IOMMU the group has another name; DPDK will say
-	target[len] = '\0';
-	snprintf(path, sizeof(path), "/dev/vfio/%.32s", basename(target));
+	// Without an IOMMU group the kernel has no file of it; DPDK will say.
+	if (strcmp(c->driver, "vfio-pci") || !c->group[0])
+		return 0;
+	pci_node(b, c, path);
 	if (access(path, R_OK | W_OK) == 0)
 		return 0;
 	return port_fail(e, p, -EPERM, "%s: %s: run as root, or `sudo chown %u %s`", path,
 		strerror(errno), (unsigned)getuid(), path);
 }
 
+static int check_card(
+	const struct port_settings *p, const struct pci_box *b, const char *bdf, struct io_error *e)
+{
+	const struct pci_card *c = pci_find(b, bdf);
+	char advice[1024];
+
+	if (!c)
+		return port_fail(
+			e, p, -ENODEV, "there is no such network card: `ddiperf bind` lists them");
+	if (pci_is_shared(c))
+		return check_shared_card(p, b, c, e);
+	if (pci_is_bound(c))
+		return check_vfio(p, b, c, e);
+	return port_fail(e, p, -EBUSY, "its kernel driver is %s, and DPDK needs vfio-pci: %s",
+		c->driver[0] ? c->driver : "none", pci_advice(b, c, advice, sizeof(advice)));
+}
+
 static int check_pci_device(const struct port_settings *p, struct io_error *e)
 {
-	static const char *const for_dpdk[] = {"vfio-pci", "igb_uio", "uio_pci_generic", NULL};
-	static const char *const shared[] = {"mlx4_core", "mlx5_core", "mana", NULL};
-	char bdf[32], path[128], kernel[64];
+	struct pci_box b = {.root = ""};
 	const char *why;
+	char bdf[32];
+	int err;
 
 	if (driver_of(p)->devargs(p, 0, bdf, sizeof(bdf), &why) < 0)
 		return port_fail(e, p, -EINVAL, "%s", why);
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", bdf);
-	if (access(path, F_OK) < 0)
-		return port_fail(e, p, -ENODEV,
-			"there is no such PCI device: "
-			"`dpdk-devbind.py --status-dev net` lists them");
-	pci_kernel_driver(bdf, kernel, sizeof(kernel));
-	if (is_one_of(kernel, shared))
-		return check_shared_card(p, bdf, e);
-	if (!is_one_of(kernel, for_dpdk))
-		return port_fail(e, p, -EBUSY,
-			"its kernel driver is %s, and DPDK needs vfio-pci: `modprobe vfio-pci`, "
-			"then "
-			"`dpdk-devbind.py -b vfio-pci %s`",
-			kernel[0] ? kernel : "none", bdf);
-	return strcmp(kernel, "vfio-pci") ? 0 : check_vfio(p, bdf, e);
+	err = pci_read(&b);
+	err = err ? port_fail(e, p, err, "interfaces cannot be listed: %s", strerror(-err))
+	          : check_card(p, &b, bdf, e);
+	pci_free(&b);
+	return err;
 }
 
 int preflight_device(const struct port_settings *p, struct io_error *e)

@@ -16,7 +16,7 @@ from loop import item, ring
 
 CONFIGS = sorted((ROOT / "config").glob("*.yaml"))
 DRIVERS = ["pci", "af_xdp", "af_packet", "pcap", "tap", "memif", "virtio_user", "ring", "null", "socket", "vdev"]
-COMMANDS = ["dns", "dhcp", "dhcp6", "run", "check", "plan", "respond", "compare", "doctor", "list"]
+COMMANDS = ["dns", "dhcp", "dhcp6", "run", "check", "plan", "respond", "compare", "doctor", "bind", "unbind", "list"]
 
 
 def call(*words, **options):
@@ -200,6 +200,21 @@ def doctor_judges_the_ports_of_a_file():
         "traffic": [item()],
     }), command="doctor")
     assert bad.code == EXIT["environment"] and "lan" in bad.stdout and "not ready" in bad.stdout, bad
+
+
+# Nothing here can take a card away: each line is refused before.
+@test
+def bind_lists_the_cards_and_refuses_what_it_cannot_bind():
+    listed = call("bind")
+    cards = re.findall(r"^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])  .*\n +-> \S", listed.stdout, re.M)
+    assert listed.code == 0 and (cards or listed.stdout == "no network card on the PCI bus\n"), listed
+    offered = [line.partition("\t")[0] for line in call("complete", "--", "bind", "").stdout.splitlines()]
+    assert offered == cards, offered
+    for words in (("bind", "ffff:ff:1f.7"), ("bind", "--force", "lo"), ("unbind", "ffff:ff:1f.7")):
+        result = call(*words)
+        assert result.code == EXIT["environment"] and "there is no network card" in result.stderr, result
+        assert all(card in result.stderr for card in cards), result
+    assert call("unbind").code == EXIT["usage"]
 
 
 @test

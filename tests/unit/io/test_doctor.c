@@ -12,6 +12,7 @@
 
 #include "io/doctor.h"
 #include "io/netif.h"
+#include "io/pci.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define ALL                                                                                        \
@@ -217,7 +218,7 @@ static void a_file_is_one_fact(void **state)
 		{"/dev/net/tun", NULL, "drivers", "tap", DOCTOR_MISSING, "new kernel",
 			"modprobe tun"},
 		{"/dev/net/tun", "", "drivers", "tap", DOCTOR_OK, "new kernel", ""},
-		{"/dev/vfio/vfio", NULL, "drivers", "pci", DOCTOR_WARN, "card", "modprobe vfio"},
+		{"/dev/vfio/vfio", NULL, "drivers", "pci", DOCTOR_WARN, "card", "ddiperf bind"},
 		{"/dev/vfio/vfio", "", "drivers", "pci", DOCTOR_OK, "card", ""},
 		{"/dev/vfio/vfio", NULL, "drivers", "af_packet", DOCTOR_OK, "interface", ""},
 	};
@@ -376,6 +377,31 @@ static void connections_that_the_kernel_tracks_are_told(void **state)
 	assert_null(row_of("kernel", "connection tracking"));
 }
 
+static void each_card_has_its_next_step(void **state)
+{
+	struct netif n = {.name = "eth1", .bus = "0000:01:00.0", .default_route = true};
+	struct pci_card cards[] = {
+		{.bdf = "0000:01:00.0",
+			.id = "8086:10d3",
+			.driver = "e1000e",
+			.interfaces = "eth1"},
+		{.bdf = "0000:02:00.0", .id = "8086:10d3", .driver = "vfio-pci", .group = "7"},
+		{.bdf = "0000:03:00.0", .id = "15b3:1017", .driver = "mlx5_core", .group = "8"},
+		{.bdf = "0000:04:00.0", .id = "8086:10d3", .group = "999999"},
+	};
+	const struct pci_box b = {"", &n, 1, cards, COUNT(cards)};
+
+	doctor_add_cards(&report, &b);
+	assert_int_equal(report.count, COUNT(cards));
+	assert_row("cards", "0000:01:00.0", DOCTOR_WARN,
+		"8086:10d3, driver e1000e, interface eth1, no IOMMU", "default route");
+	assert_row("cards", "0000:02:00.0", DOCTOR_OK, "driver vfio-pci, IOMMU group 7",
+		"`ddiperf unbind 0000:02:00.0`");
+	assert_row("cards", "0000:03:00.0", DOCTOR_OK, "driver mlx5_core", "needs no binding");
+	assert_row(
+		"cards", "0000:04:00.0", DOCTOR_WARN, "driver none", "`ddiperf bind 0000:04:00.0`");
+}
+
 static void the_loopback_is_not_offered(void **state)
 {
 	read_box(NULL, 0);
@@ -399,6 +425,7 @@ int main(void)
 			forget),
 		cmocka_unit_test_setup_teardown(
 			connections_that_the_kernel_tracks_are_told, fresh, forget),
+		cmocka_unit_test_setup_teardown(each_card_has_its_next_step, fresh, forget),
 		cmocka_unit_test_setup_teardown(the_loopback_is_not_offered, fresh, forget),
 	};
 
