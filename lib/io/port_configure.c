@@ -41,8 +41,8 @@ static int check_limits(
 // Drivers accept RSS that they do not have, so it is asked for only where the device names its hash
 // fields and is a card. The key makes the queue a function of the source port, if the card accepts
 // one. A responder has one server port, and keeps the card's own key.
-static void choose_receive(struct port *port, const struct rte_eth_dev_info *info,
-	struct rte_eth_conf *conf, uint8_t *key)
+static void choose_receive(
+	struct port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
 {
 	uint64_t checksums = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
 	uint64_t hash =
@@ -59,8 +59,8 @@ static void choose_receive(struct port *port, const struct rte_eth_dev_info *inf
 	if (port->settings->answers || info->hash_key_size < STEER_KEY_LEAST ||
 		info->hash_key_size > STEER_KEY_MAX)
 		return;
-	steer_key_sparse(key, info->hash_key_size);
-	conf->rx_adv_conf.rss_conf.rss_key = key;
+	steer_key_sparse(port->steer.key, info->hash_key_size);
+	conf->rx_adv_conf.rss_conf.rss_key = port->steer.key; // drivers read it when they start
 	conf->rx_adv_conf.rss_conf.rss_key_len = info->hash_key_size;
 }
 
@@ -116,7 +116,6 @@ static int setup_queues(struct port *port, unsigned first, const struct rte_eth_
 int port_configure(struct port *port, unsigned device, struct io_error *e)
 {
 	uint16_t id = port->devices[device], queues = (uint16_t)port_queues_of_device(port);
-	uint8_t key[STEER_KEY_MAX];
 	struct rte_eth_conf conf = {0};
 	struct rte_eth_dev_info info;
 	int err = rte_eth_dev_info_get(id, &info);
@@ -125,7 +124,7 @@ int port_configure(struct port *port, unsigned device, struct io_error *e)
 		err = check_limits(port, &info, e);
 	if (err)
 		return err;
-	choose_receive(port, &info, &conf, key);
+	choose_receive(port, &info, &conf);
 	choose_transmit(port, &info, &conf);
 	choose_vlans(port->settings, &info, &conf);
 	port->filters_vlans = conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER;

@@ -110,6 +110,7 @@ def workers_find_their_replies():
         port = result.json["ports"][0]
         assert len(result.json["workers"]) == workers, result.json["workers"]
         seen(f"{workers} workers, steering {port['steering']}: {100 * handed_over(result):.0f} % handed over")
+        assert CARD != "igb" or (port["steering"] == "hash_by_port" and not handed_over(result)), port
 
 
 @nightly

@@ -434,6 +434,13 @@ static void receive_offloads_follow_card_and_driver(void **state)
 		assert_int_equal(
 			conf->rx_adv_conf.rss_conf.rss_hf, cases[i].spreads ? cases[i].hash : 0);
 		assert_int_equal(devices[3].given_key, cases[i].keyed);
+		if (cases[i].keyed) { // the driver reads it later, when the device starts
+			uint8_t key[STEER_KEY_MAX];
+
+			steer_key_sparse(key, cases[i].key_len);
+			assert_ptr_equal(conf->rx_adv_conf.rss_conf.rss_key, p.steer.key);
+			assert_memory_equal(p.steer.key, key, cases[i].key_len);
+		}
 		assert_int_equal(conf->rx_adv_conf.rss_conf.rss_key_len,
 			cases[i].keyed ? cases[i].key_len : 0);
 		assert_int_equal(conf->rxmode.mtu, port_is_pci(&s) ? 1500 : 0);
