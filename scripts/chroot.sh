@@ -54,7 +54,7 @@ chroot_run()
 		for file in resolv.conf hosts; do
 			[ ! -e "$root/etc/$file" ] || mount --bind "/etc/$file" "$root/etc/$file"
 		done
-		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/nonexistent \
+		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/tmp \
 			DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} "$@"
 	' _ "$root" "$@"
 }
