@@ -191,8 +191,10 @@ class Image:
         command("/sbin/depmod", "-b", self.folder, home.name)
 
     def make(self, binary, tree, **init):
-        for name in ("bin", "proc", "sys", "dev", "tmp", "run", "root", "etc"):
+        for name in ("bin", "proc", "sys", "dev", "tmp", "run", "root", "etc", "usr", "usr/lib", "usr/lib64"):
             (self.folder / name).mkdir()
+        for name in ("lib", "lib64"):  # as in Debian: a link of the loader goes through them
+            (self.folder / name).symlink_to(f"usr/{name}")
         shutil.copy(shutil.which("busybox"), self.folder / "bin" / "busybox")
         for name in PROGRAMS:
             (self.folder / "bin" / name).symlink_to("busybox")

@@ -272,6 +272,16 @@ def kill(process, number=signal.SIGKILL):
         os.killpg(process.pid, number)
 
 
+def tshark(path, fields):
+    """The packets of a file as dicts of these fields; checksums are verified. Yes and no are 1 and 0, also of tshark 4.2
+    and later, which write True and False."""
+    argv = ["tshark", "-r", str(path), "-T", "fields", "-E", "separator=|", "-o", "udp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
+    code, out, err = execute([*argv, *(word for name in fields for word in ("-e", name))])
+    assert code == 0, err
+    rows = [line.split("|") for line in out.splitlines()]
+    return [dict(zip(fields, ({"True": "1", "False": "0"}.get(word, word) for word in row), strict=True)) for row in rows]
+
+
 def ddiperf(config, *options, command="run", files=None, prefix=(), timeout=60, invalid=False):
     """Run the binary on a YAML text (None: no file argument) with files {name: content} beside it; invalid: see Result."""
     with config_file(config or "") as path:

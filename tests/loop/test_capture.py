@@ -8,21 +8,13 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from harness import EXIT, ddiperf, execute, main, test, timing
+from harness import EXIT, ddiperf, main, test, timing, tshark
 from loop import item, ring
 
 REASONS = ("lost", "late", "stray", "failed", "malformed")
 FIELDS = ("frame.time_epoch", "frame.p2p_dir", "frame.comment", "frame.interface_name", "udp.srcport", "udp.dstport",
           "dns.id", "dns.flags.response", "dns.qry.name", "frame.protocols", "udp.checksum.status", "ip.checksum.status")
 RUN = {"duration": "500ms"}
-
-
-def tshark(path):
-    """The packets as dicts of FIELDS; checksums are verified."""
-    argv = ["tshark", "-r", str(path), "-T", "fields", "-E", "separator=|", "-o", "udp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
-    code, out, err = execute([*argv, *(word for name in FIELDS for word in ("-e", name))])
-    assert code == 0, err
-    return [dict(zip(FIELDS, line.split("|"), strict=True)) for line in out.splitlines()]
 
 
 def reasons(packet):
@@ -37,7 +29,7 @@ def captured(*items, run=None, responder=None, **keys):
         text = ring(*items, run={**RUN, **(run or {})}, responder=responder, output={"capture": {"file": str(path), **keys}})
         result = ddiperf(text)
         assert result.json and result.json["capture"]["file"] == str(path), result
-        packets = tshark(path)
+        packets = tshark(path, FIELDS)
     assert result.json["capture"]["packets"] == len(packets), result.json["capture"]
     return result, packets
 

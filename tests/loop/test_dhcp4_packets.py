@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from dhcp4 import RELAYS, SERVER, answers, clients, of_clients, run, steps
-from harness import EXIT, binary, config_file, ddiperf, execute, main, test
+from harness import EXIT, binary, config_file, ddiperf, execute, main, test, tshark
 from loop import RELAXED
 
 FIELDS = (
@@ -39,16 +39,14 @@ RELAY_INFO = {
 }
 
 
-def tshark(path):
+def dissected(path):
     """The packets as dicts of FIELDS, none of which tshark complains about."""
     checksums = ["-o", "udp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
     code, text, err = execute(["tshark", "-r", str(path), "-V", *checksums])
     assert code == 0, err
     for word in COMPLAINTS:
         assert word not in text, next(line for line in text.splitlines() if word in line)
-    code, out, err = execute(["tshark", "-r", str(path), "-T", "fields", "-E", "separator=|", *(w for f in FIELDS for w in ("-e", f))])
-    assert code == 0, err
-    return [dict(zip(FIELDS, line.split("|"), strict=True)) for line in out.splitlines()]
+    return tshark(path, FIELDS)
 
 
 def options(packet):
@@ -65,7 +63,7 @@ def dry_run(*items, vlans=(), leases=LEASES):
         (path.parent / "leases.csv").write_text(leases or "")
         code, stdout, stderr = execute([binary(), "run", str(path), "--dry-run", "out.pcapng"], cwd=path.parent)
         assert code == 0, f"{code}\n{stdout}{stderr}"
-        return tshark(path.parent / "out.pcapng")
+        return dissected(path.parent / "out.pcapng")
 
 
 def messages(relay, *exchanges, **dhcp4):
@@ -202,7 +200,7 @@ def captured(one, responder):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bad.pcapng"
         result = run(one, responder=responder, output={"capture": {"file": str(path)}})
-        return result, tshark(path)
+        return result, dissected(path)
 
 
 def reasons(packets):

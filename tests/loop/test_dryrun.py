@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, binary, config_file, execute, main, test
+from harness import EXIT, binary, config_file, execute, main, test, tshark
 from loop import item
 
 # A port that no box has, with a CPU that no box has: nothing of it is touched.
@@ -38,11 +38,8 @@ def dry_run(config, program=None):
         yield out
 
 
-def tshark(path, *fields):
-    argv = ["tshark", "-r", str(path), "-o", "udp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-T", "fields", "-E", "separator=|"]
-    code, out, err = execute([*argv, *(word for name in fields for word in ("-e", name))])
-    assert code == 0, err
-    return [line.split("|") for line in out.splitlines()]
+def rows_of(path, *fields):
+    return [list(packet.values()) for packet in tshark(path, fields)]
 
 
 def assert_clean(path):
@@ -57,7 +54,7 @@ def assert_clean(path):
 @test
 def the_first_hundred_are_there_at_the_times_of_the_schedule():
     with dry_run(text(item(load={"rate": "1k"}))) as path:
-        rows = tshark(path, "frame.time_epoch", "eth.dst", "ip.dst", "udp.dstport", "frame.interface_name", "frame.comment")
+        rows = rows_of(path, "frame.time_epoch", "eth.dst", "ip.dst", "udp.dstport", "frame.interface_name", "frame.comment")
         assert_clean(path)
     assert len(rows) == 100
     assert [row[0] for row in rows] == [f"0.{500_000 + n * 1_000_000:09d}" for n in range(100)], rows[:3]
@@ -68,7 +65,7 @@ def the_first_hundred_are_there_at_the_times_of_the_schedule():
 def items_share_the_hundred_and_stand_in_order_of_time():
     many = [item("fast", load={"rate": "20k"}), item("slow", load={"rate": "100"}), item("loop", load={"outstanding": 5})]
     with dry_run(text(*many)) as path:
-        rows = tshark(path, "frame.time_epoch", "frame.comment")
+        rows = rows_of(path, "frame.time_epoch", "frame.comment")
     times, names = [float(row[0]) for row in rows], [row[1] for row in rows]
     assert times == sorted(times)
     assert {name: names.count(name) for name in set(names)} == {"fast": 33, "slow": 33, "loop": 5}, names
@@ -77,7 +74,7 @@ def items_share_the_hundred_and_stand_in_order_of_time():
 @test
 def what_ends_early_is_not_more_than_the_run_would_send():
     with dry_run(text(item(load={"rate": "10", "total": 7}), item("short", load={"rate": "2"}))) as path:
-        names = [row[0] for row in tshark(path, "frame.comment")]
+        names = [row[0] for row in rows_of(path, "frame.comment")]
     assert names.count("queries") == 7 and names.count("short") == 20, names
 
 
@@ -87,7 +84,7 @@ def tshark_finds_nothing_wrong_with_either_family_vlans_and_every_option():
         both = [item("four", dns=FULL), item("six", server="2001:db8::2", dns=FULL)]
         with dry_run(text(*both, port={"vlans": vlans})) as path:
             assert_clean(path)
-            rows = tshark(path, "frame.comment", "vlan.id", "ieee8021ad.id", "dns.opt.code", "udp.checksum.status", "dns.qry.name")
+            rows = rows_of(path, "frame.comment", "vlan.id", "ieee8021ad.id", "dns.opt.code", "udp.checksum.status", "dns.qry.name")
         assert len(rows) == 100
         assert {row[0] for row in rows} == {"four", "six"}
         assert all(set(row[3].split(",")) >= {"3", "8", "10"} for row in rows), rows[0]
@@ -113,7 +110,7 @@ def any_user_may():
         Path(folder).chmod(0o755)
         program = shutil.copy(binary(), folder)
         with dry_run(text(port={"driver": "pci", "device": "0000:ff:00.0"}), [*user, program] if os.geteuid() == 0 else [program]) as path:
-            assert len(tshark(path, "frame.number")) == 100
+            assert len(rows_of(path, "frame.number")) == 100
 
 
 @test
