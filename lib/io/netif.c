@@ -529,6 +529,15 @@ static struct ethtool_rxfh *ask_rss(int fd, const char *name)
 	return NULL;
 }
 
+// A hash of addresses alone. An interface that does not tell has the usual one.
+static bool leaves_ports_out(int fd, const char *name, uint32_t flows)
+{
+	struct ethtool_rxnfc fields = {.cmd = ETHTOOL_GRXFH, .flow_type = flows};
+
+	return ethtool(fd, name, &fields) == 0 && fields.data &&
+	       !(fields.data & (RXH_L4_B_0_1 | RXH_L4_B_2_3));
+}
+
 void netif_read_rss(const char *name, struct steer *s)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -540,6 +549,8 @@ void netif_read_rss(const char *name, struct steer *s)
 		for (uint32_t i = 0; i < s->reta_size; i++)
 			s->reta[i] = (uint16_t)rss->rss_config[i];
 		memcpy(s->key, rss->rss_config + s->reta_size, s->key_len);
+		s->portless[0] = leaves_ports_out(fd, name, UDP_V4_FLOW);
+		s->portless[1] = leaves_ports_out(fd, name, UDP_V6_FLOW);
 	}
 	free(rss);
 	if (fd >= 0)

@@ -48,6 +48,7 @@ struct port_settings {
 	uint32_t queues;  // no setting: least number of queue pairs
 	bool answers;     // no setting: received packets go from many source ports to one
 	struct field_list homes;  // no setting: struct rule_home, addresses that are a queue's
+	struct field_list relays; // no setting: struct addr_range, addresses to tell replies apart
 	bool has_ports;           // no setting: its items have source ports, a queue's each
 	struct field_list groups; // no setting: struct socket_group, of each item
 	struct field_list tags;   // no setting: uint16_t, outermost VLANs of what it receives

@@ -38,9 +38,18 @@ static int check_limits(
 	return 0;
 }
 
+// The key that a card is given: by source port, by relay address, or by both.
+static void write_key(const struct port_settings *p, unsigned queues, uint8_t *key, uint32_t len)
+{
+	memset(key, 0, len);
+	if (p->has_ports || p->relays.count == 0)
+		steer_key_sparse(key, len);
+	steer_key_addresses(key, len, &p->relays, queues);
+}
+
 // Drivers accept RSS that they do not have, so it is asked for only where the device names its hash
-// fields and is a card. The key makes the queue a function of the source port, if the card accepts
-// one. A responder has one server port, and keeps the card's own key.
+// fields and is a card. The key makes the queue a function of the source port or of the relay,
+// if the card accepts one. A responder has one server port, and keeps the card's own key.
 static void choose_receive(
 	struct port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
 {
@@ -59,7 +68,7 @@ static void choose_receive(
 	if (port->settings->answers || info->hash_key_size < STEER_KEY_LEAST ||
 		info->hash_key_size > STEER_KEY_MAX)
 		return;
-	steer_key_sparse(port->steer.key, info->hash_key_size);
+	write_key(port->settings, port->queues, port->steer.key, info->hash_key_size);
 	conf->rx_adv_conf.rss_conf.rss_key = port->steer.key; // drivers read it when they start
 	conf->rx_adv_conf.rss_conf.rss_key_len = info->hash_key_size;
 }
@@ -158,6 +167,8 @@ static void read_rss_of_card(struct port *port)
 		rte_eth_dev_rss_reta_query(port->devices[0], reta, info.reta_size) < 0)
 		return;
 	s->key_len = conf.rss_key_len;
+	s->portless[0] = conf.rss_hf && !(conf.rss_hf & RTE_ETH_RSS_NONFRAG_IPV4_UDP);
+	s->portless[1] = conf.rss_hf && !(conf.rss_hf & RTE_ETH_RSS_NONFRAG_IPV6_UDP);
 	s->reta_size = info.reta_size;
 	for (uint32_t i = 0; i < s->reta_size; i++)
 		s->reta[i] = reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE];
@@ -179,9 +190,19 @@ static bool takes_rules(const struct port *port)
 	return rules_install(port->devices[0], rules, n) == 0;
 }
 
+// Does a key of ours do for relays what rules would, or more? Rules by port have none for relays.
+static bool serves_relays(const struct port *port)
+{
+	const struct port_settings *p = port->settings;
+
+	return p->relays.count && port->steer.how == STEER_SPARSE &&
+	       (p->has_ports || steer_is_even(&port->steer, &p->relays, port->queues));
+}
+
 // Choose the steering method from the device's report.
 void port_choose_steering(struct port *port)
 {
+	uint8_t key[STEER_KEY_MAX];
 	struct steer_facts facts = {.queues = port->queues,
 		.pairs = port->driver->pairs,
 		.by_address = port->settings->homes.count > 0};
@@ -191,6 +212,13 @@ void port_choose_steering(struct port *port)
 			read_rss_of_card(port);
 		else if (port->driver->one_queue)
 			netif_read_rss(port->settings->device, &port->steer);
+		if (port->steer.key_len) {
+			write_key(port->settings, port->queues, key, port->steer.key_len);
+			facts.key = key;
+		}
+		steer_choose(&port->steer, &facts);
+		if (serves_relays(port))
+			return;
 		facts.takes_rules = takes_rules(port);
 	}
 	steer_choose(&port->steer, &facts);

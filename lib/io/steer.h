@@ -2,24 +2,29 @@
 // Steering: the receive queue that a reply will reach, if it can be known before the request. It
 // follows from rules of the device (io/rules.h), or from Toeplitz over the key and table that it
 // reports. Nothing relies on it: a reply on another queue is handed over and counted. Not here:
-// source ports of workers (engine/plan/deal.c), and the test of the device
+// source ports and relays of workers (engine/plan/deal.c), and the test of the device
 // (engine/plan/steer_probe.c). Path: cold. Management thread.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/field.h"
+
 #define STEER_KEY_LEAST 40 // bytes: input of a hash over IPv6 addresses and ports
 #define STEER_KEY_MAX   64
 #define STEER_RETA_MAX  512 // entries
+
+#define STEER_HOME_LEAST                                                                           \
+	0.9 // of replies that can be steered: some are fragments, or of a run before
 
 enum steer_how {
 	STEER_ALONE,   // one queue
 	STEER_PAIR,    // the other end replies on the queue of the request
 	STEER_RULES,   // rules by the port that replies go to
 	STEER_ADDRESS, // rules by the address that replies go to
-	STEER_SPARSE,  // a hash with a key of ours: that port alone decides
-	STEER_HASHED,  // a hash with the device's key: source ports are chosen for it
+	STEER_SPARSE,  // a hash with a key of ours: that port, or address, alone decides
+	STEER_HASHED,  // a hash with the device's key: ports and addresses are chosen by it
 	STEER_BLIND,   // unknown
 };
 
@@ -29,6 +34,7 @@ struct steer_facts {
 	bool pairs;       // the other end replies on the queue of the request
 	bool takes_rules; // it has accepted rules by port, or by address
 	bool by_address;
+	const uint8_t *key; // that it was given; NULL: none
 };
 
 struct steer {
@@ -37,6 +43,7 @@ struct steer {
 	uint8_t key[STEER_KEY_MAX];
 	uint32_t reta_size; // a power of two
 	uint16_t reta[STEER_RETA_MAX];
+	bool portless[2]; // its hash of UDP over IPv4, over IPv6, leaves the ports out
 };
 
 // A reply as it will be received; addresses of addr_len bytes.
@@ -49,6 +56,14 @@ struct steer_flow {
 // A key for the hash. With it the destination port alone decides for IPv4, and for IPv6 the port
 // and the source address. The low byte of the hash is that of the port, bits reversed.
 void steer_key_sparse(uint8_t *key, uint32_t len);
+
+// To such a key, or one of zeros: a few bits of the destination address decide too, those that
+// spread the addresses (struct addr_range) most evenly.
+void steer_key_addresses(
+	uint8_t *key, uint32_t len, const struct field_list *addresses, uint32_t queues);
+
+// Does each queue get as many of the addresses as any other, or one more?
+bool steer_is_even(const struct steer *s, const struct field_list *addresses, uint32_t queues);
 
 // Does the queue of a reply follow from its addresses and ports, by steer_place?
 static inline bool steer_is_known(const struct steer *s)
@@ -74,7 +89,7 @@ uint32_t steer_rules_size(uint32_t queues);
 void steer_choose(struct steer *s, const struct steer_facts *facts);
 
 // Do replies reach other queues than the device reports? home: their share that reached the right
-// worker.
+// worker, of the share that can.
 bool steer_is_belied(const struct steer *s, double home);
 
 // As a sentence: "source ports are chosen by the device's hash".

@@ -41,8 +41,8 @@ struct proto_txn {
 struct proto_layout {
 	struct field_list paths; // struct proto_path
 	struct field_list ports; // uint16_t: UDP ports that answers come to
-	// struct addr_range: addresses that the tester answers for. Address n belongs to worker n
-	// mod workers; if there are fewer addresses than workers, each belongs to all.
+	// struct addr_range: addresses that the tester answers for, whose replies reach the workers
+	// of proto_env.homes.
 	struct field_list owned;
 	struct field_list waits; // uint64_t, ns: the waits for an answer
 	uint8_t more;            // largest flow.more, below PROTO_MAX_COPIES
@@ -100,10 +100,13 @@ struct proto_direction {
 
 // Input of setup and open.
 struct proto_env {
-	uint64_t seed;      // of the run, mixed with the item's place: differs between items
-	uint32_t worker;    // 0..workers-1
-	uint32_t workers;   // that share the item
-	uint32_t clients;   // source addresses of this worker
+	uint64_t seed;    // of the run, mixed with the item's place: differs between items
+	uint32_t worker;  // 0..workers-1
+	uint32_t workers; // that share the item
+	uint32_t clients; // source addresses of this worker
+	// Of each address of layout.owned the worker that its replies reach. NULL: worker n mod
+	// workers for address n, or nobody knows. Not in setup.
+	const uint8_t *homes;
 	uint8_t addr_len;   // 4 or 16: family of the item
 	struct addr server; // of the item, or the responder's own; len 0: none was given
 	uint16_t server_port;

@@ -6,6 +6,7 @@
 
 #include "engine/config/routing.h"
 #include "engine/core/pages.h"
+#include "engine/plan/plan_internal.h"
 #include "io/burst.h"
 #include "io/sockets.h"
 #include "io/steer.h"
@@ -43,7 +44,7 @@ static struct steer_flow answer_to(
 	return (struct steer_flow){.src = i->settings->server.bytes,
 		.dst = source->bytes,
 		.addr_len = i->settings->server.len,
-		.src_port = i->run->server_port,
+		.src_port = config_server_port(i->settings),
 		.dst_port = (uint16_t)port};
 }
 
@@ -78,6 +79,77 @@ static bool is_steered(const struct dealing *d, const struct plan_item *i, struc
 				return false;
 		}
 	return true;
+}
+
+static uint64_t owned_count(const struct plan_item *i)
+{
+	const struct addr_range *r = i->layout.owned.items;
+	uint64_t count = 0;
+
+	for (uint32_t n = 0; n < i->layout.owned.count; n++)
+		count += r[n].count;
+	return count;
+}
+
+// Do replies of all its servers to an address have the same place? The hash is linear: what holds
+// for one address holds for all.
+static bool servers_agree(const struct steer *s, const struct plan_item *i, struct steer_flow f)
+{
+	const struct proto_path *paths = i->layout.paths.items;
+	uint32_t place = steer_place(s, &f);
+	uint8_t mac[6];
+
+	for (uint32_t n = 0; n < i->layout.paths.count; n++) {
+		f.src = paths[n].dst.bytes;
+		if (plan_group_mac(&paths[n].dst, mac) || steer_place(s, &f) != place)
+			return false;
+	}
+	return true;
+}
+
+// The worker that replies to each of the item's own addresses reach.
+static const uint8_t *address_homes(
+	const struct dealing *d, const struct plan_item *i, struct arena *a)
+{
+	const struct addr_range *r = i->layout.owned.items;
+	const struct steer *s = &d->port->steer;
+	uint64_t count = owned_count(i), at = 0;
+	struct steer_flow f;
+	uint8_t *homes;
+
+	if (count == 0 || d->worker_count == 1 || !steer_is_known(s))
+		return NULL;
+	f = answer_to(i, &r->first, *(const uint16_t *)i->layout.ports.items);
+	if (!servers_agree(s, i, f))
+		return NULL;
+	homes = arena_zalloc(a, count);
+	for (uint32_t n = 0; n < i->layout.owned.count; n++)
+		for (uint64_t k = 0; k < r[n].count; k++) {
+			struct addr to = addr_nth(&r[n], k);
+
+			f.dst = to.bytes;
+			homes[at++] = (uint8_t)steer_queue(s, &f);
+		}
+	return homes;
+}
+
+struct deal_balance deal_balance(const struct plan_item *i, uint32_t workers)
+{
+	struct deal_balance b = {.addresses = owned_count(i), .home = 1};
+	uint64_t each[PORT_MAX_QUEUES] = {0}, most = 0, home = 0;
+
+	for (uint64_t n = 0; n < b.addresses; n++)
+		each[i->homes ? i->homes[n] : n % workers]++;
+	for (uint32_t w = 0; w < workers; w++) {
+		uint64_t all = each[w] * workers; // in parts of a worker's share
+
+		home += all < b.addresses ? all : b.addresses;
+		most = each[w] > most ? each[w] : most;
+	}
+	if (b.addresses)
+		b.home = (double)home / (double)(b.addresses * workers);
+	b.more = most * workers - b.addresses;
+	return b;
 }
 
 // Which worker of its item a source port is for.
@@ -130,11 +202,12 @@ static void deal_source_ports(struct dealing *d, struct arena *a)
 		d->homes[n] = PORT_HOME_ANY;
 	}
 	for (uint32_t n = 0; n < how.items; n++) {
-		const struct plan_item *i = &d->plan->items[n];
+		struct plan_item *i = &d->plan->items[n];
 
 		if (i->port != d->port)
 			continue;
 		claim_ports(d, i);
+		i->homes = address_homes(d, i, a);
 		d->sources[i->place] = first_source(d, i, a);
 		d->steered[i->place] = is_steered(d, i, a);
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Resources that the workers of one port divide, so that nothing is shared: source ports, the upper
-// bits of keys, and the rings that hand over replies from the wrong queue.
+// Resources that the workers of one port divide, so that nothing is shared: source ports, relay
+// addresses, the upper bits of keys, and the rings that hand over replies from the wrong queue.
 // Path: cold. Management thread.
 #pragma once
 
@@ -8,6 +8,17 @@
 
 // Source ports, tags and rings of a port's workers, whose items are in their places. 0 or -ENOMEM.
 int deal_port(struct plan *p, const struct port *port, struct arena *a);
+
+// How evenly the addresses that an item answers for (layout.owned) are the workers', who play
+// equally many of its clients.
+struct deal_balance {
+	uint64_t addresses;
+	double home;   // share of replies that reach the worker that plays their client
+	uint64_t more; // addresses that would make it 1, if the other workers got them
+};
+
+// With the ports started, or before it.
+struct deal_balance deal_balance(const struct plan_item *i, uint32_t workers);
 
 // Packets left in the rings of an ended run go back to their pools.
 void deal_empty(const struct plan *p);

@@ -22,6 +22,7 @@ struct plan_item {
 	struct worker_item *run;        // the first worker's
 	struct proto_layout layout;     // the router's; without one: a path to the server, no ports
 	struct field_list source_ports; // struct field_range: those that the engine chooses from
+	const uint8_t *homes;           // as in proto_env, where the device's hash tells them
 	const struct proto_path *paths; // of layout
 	struct addr *next_hops;         // of each path: the destination, or the gateway
 	uint32_t path_count;

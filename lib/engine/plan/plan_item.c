@@ -341,6 +341,7 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 	struct worker_item *run = plan_run(i, worker);
 
 	env.worker = worker;
+	env.homes = i->homes;
 	run->server = i->settings->server;
 	run->server_port = config_server_port(i->settings);
 	run->server_plain = frame_plain_from_of(&run->server, run->server_port);

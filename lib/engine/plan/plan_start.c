@@ -165,6 +165,33 @@ static struct field_list homes_on(
 	return (struct field_list){homes, (uint32_t)count};
 }
 
+// Addresses of all items that replies are told apart by: those of relays. None where a range of
+// source ports has several addresses too, each with ports of all workers.
+static struct field_list relays_on(
+	const struct plan *p, const struct port_settings *port, struct arena *a)
+{
+	struct field_list out = {0};
+	struct addr_range *all;
+	uint32_t max = 0;
+
+	for (uint32_t i = 0; i < p->item_count; i++)
+		max += p->items[i].layout.owned.count;
+	out.items = all = arena_zalloc(a, (max + 1) * sizeof(*all));
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		const struct plan_item *item = &p->items[i];
+		struct field_list sources = config_sources(p->config, item->settings, a);
+		const struct addr_range *r = sources.items;
+
+		if (config_item_port(p->config, item->settings) != port)
+			continue;
+		if (item->source_ports.count && (sources.count > 1 || r->count > 1))
+			return (struct field_list){0};
+		for (uint32_t n = 0; n < item->layout.owned.count; n++)
+			all[out.count++] = ((struct addr_range *)item->layout.owned.items)[n];
+	}
+	return out;
+}
+
 // The sockets of an item, none of one on another port.
 static struct socket_group group_of(
 	const struct plan *p, const struct plan_item *i, struct arena *a)
@@ -249,6 +276,7 @@ static void fill_settings(const struct plan *p, const struct port_settings *of,
 	out->promiscuous = wants_all(p, of);
 	out->has_ports = has_ports(p, of);
 	out->homes = homes_on(p, of, a);
+	out->relays = relays_on(p, of, a);
 	out->groups = groups_on(p, of, a);
 	out->tags = tags_of(p, of, of == config_responder_port(p->config), a);
 }

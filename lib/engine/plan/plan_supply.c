@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stocks of items and of the responder against the schedules of the loads. Path: cold. Management
+// Stocks of items and of the responder against the schedules of the loads, and relay addresses
+// against workers. Path: cold. Management
 // thread.
 #include "engine/plan/plan_supply.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "engine/plan/deal.h"
+#include "io/driver.h"
 
 #define NS         1e-9
 #define TIME_STEPS 64
@@ -181,17 +185,48 @@ static void item_shortages(const struct plan *p, const struct plan_item *i, doub
 	}
 }
 
+// Replies that reach another worker's queue for want of relay addresses. Before the start only
+// their number is known, and whether the driver is of those that steer at all.
+static void relay_shortage(
+	const struct plan *p, const struct plan_item *i, struct arena *a, struct counter_list *out)
+{
+	const struct port_settings *s = config_item_port(p->config, i->settings);
+	uint32_t workers = port_cpu_count(s);
+	struct deal_balance b = deal_balance(i, workers);
+	enum steer_how how = i->port ? i->port->steer.how : STEER_HASHED;
+	bool steers = i->port ? i->homes || how == STEER_ADDRESS
+	                      : port_is_pci(s) || drivers[s->driver].one_queue;
+	const char *why;
+
+	if (!steers || b.home >= STEER_HOME_LEAST)
+		return;
+	why = how == STEER_RULES
+	              ? "the device's rules go by port, which relays share (let this item have a "
+	                "port of its own)"
+	              : arena_printf(a,
+				"%llu relay addresses cannot be dealt evenly to %u workers (at "
+				"least %llu more)",
+				(unsigned long long)b.addresses, workers,
+				(unsigned long long)b.more);
+	((const char **)out->items)[out->count++] = arena_printf(a,
+		"traffic %s: %.0f %% of its replies are handed over between workers: %s",
+		i->settings->name, 100 * (1 - b.home), why);
+}
+
 struct counter_list plan_shortages(const struct plan *p, struct arena *a)
 {
-	uint32_t room = PROTO_MAX_STOCKS * (p->item_count + proto_count());
+	uint32_t room = PROTO_MAX_STOCKS * (p->item_count + proto_count()) + p->item_count;
 	struct counter_list out = {arena_zalloc(a, (room + 1) * sizeof(const char *)), 0};
 	double *back_s = arena_zalloc(a, (p->item_count + 1) * sizeof(*back_s));
 
 	for (unsigned k = 0; p->config->responder && protos[k]; k++)
 		if (p->config->responder->protocol[k] && protos[k]->server->stocks)
 			responder_shortages(p, k, back_s, a, &out);
-	for (uint32_t i = 0; i < p->item_count; i++)
-		if (p->items[i].shared)
-			item_shortages(p, &p->items[i], back_s[i], a, &out);
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		if (!p->items[i].shared)
+			continue;
+		item_shortages(p, &p->items[i], back_s[i], a, &out);
+		relay_shortage(p, &p->items[i], a, &out);
+	}
 	return out;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What runs out before a run is over, and when: clients, and leases of the embedded responder.
+// What runs out before a run is over, and when: clients, and leases of the embedded responder. And
+// relay addresses that are too few for the workers.
 // Path: cold. Management thread.
 #pragma once
 
@@ -16,5 +17,6 @@ const char *plan_remedy(const struct plan_item *i);
 // due; of a closed loop until no worker ever began one again. -1: never.
 double plan_starved_s(const struct plan *p, const struct plan_item *i);
 
-// A text for each thing that runs out, as warnings have it. The input is read. In a.
+// A text for each thing that runs out or is too little, as warnings have it. The input is read. In
+// a.
 struct counter_list plan_shortages(const struct plan *p, struct arena *a);

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "engine/run/run_internal.h"
+#include "engine/plan/deal.h"
 #include "engine/plan/plan_supply.h"
+#include "engine/run/run_internal.h"
 #include "engine/run/tester_delay.h"
 #include "io/driver.h"
 #include "stats/text.h"
@@ -31,6 +32,47 @@ void run_note(const struct run_options *o, const char *fmt, ...)
 	h->note(h->ctx, text);
 }
 
+// Of an item that answers for addresses of its own, on a port whose device steers.
+static void note_relays(const struct run *r, const struct plan_item *i)
+{
+	struct deal_balance b = deal_balance(i, i->worker_count);
+	const struct steer *s = &i->port->steer;
+
+	if (b.addresses == 0 || (!steer_is_known(s) && s->how != STEER_ADDRESS))
+		return;
+	if (i->homes || s->how == STEER_ADDRESS)
+		run_note(r->options,
+			"traffic %s: its %llu relay addresses are dealt to %u workers by the "
+			"device's %s: %.1f %% of replies reach the worker of their client",
+			i->settings->name, (unsigned long long)b.addresses, i->worker_count,
+			i->homes && s->how != STEER_RULES ? "hash" : "rules", 100 * b.home);
+	else
+		run_note(r->options,
+			"traffic %s: its replies are handed over between workers, as the device's "
+			"hash tells servers apart, and it has several or unknown ones",
+			i->settings->name);
+}
+
+// Share of the replies on a port that its device can bring to the right worker; 0: unknown.
+static double home_expected(const struct plan *p, const struct port *port)
+{
+	double least = 1;
+
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		const struct plan_item *item = &p->items[i];
+		double home;
+
+		if (item->port != port || !item->run->router)
+			continue;
+		if (item->layout.own_addresses ||
+			(!item->homes && port->steer.how != STEER_ADDRESS))
+			return 0;
+		home = deal_balance(item, item->worker_count).home;
+		least = home < least ? home : least;
+	}
+	return least;
+}
+
 static void note_item(const struct run *r, const struct plan_item *i)
 {
 	uint64_t slots = 0, ports = 0, bytes = 0, clients;
@@ -45,6 +87,7 @@ static void note_item(const struct run *r, const struct plan_item *i)
 		"traffic %s: %llu transaction slots (%.0f MiB), %u source addresses x %llu ports",
 		i->settings->name, (unsigned long long)slots, (double)bytes / 1048576,
 		i->run->txns.clients, (unsigned long long)(i->source_ports.count ? ports : 1));
+	note_relays(r, i);
 	clients = plan_clients(i, &automatic);
 	if (automatic)
 		run_note(r->options, "traffic %s: %llu clients (auto: for the load of the run)",
@@ -157,7 +200,7 @@ void run_probe_steering(struct run *r)
 static void note_home(const struct run *r, uint32_t port)
 {
 	const struct port *of = &r->plan.ports[port];
-	double home = collect_home(&r->plan, port);
+	double home = collect_home(&r->plan, port), expected = home_expected(&r->plan, of);
 
 	if (!r->plan.workers[r->plan.first_worker[port]].hand || home < 0)
 		return;
@@ -165,7 +208,8 @@ static void note_home(const struct run *r, uint32_t port)
 		"port %s: %.1f %% of the first packets came to the worker that they are for, the "
 		"others were handed over",
 		of->settings->name, 100 * home);
-	if (!steer_probe_tells(r->steer_probes[port]) && steer_is_belied(&of->steer, home))
+	if (expected > 0 && !steer_probe_tells(r->steer_probes[port]) &&
+		steer_is_belied(&of->steer, home / expected))
 		warn_of_steering(of);
 }
 

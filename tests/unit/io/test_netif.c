@@ -46,6 +46,7 @@ static struct kernel {
 	uint32_t speed, link;
 	uint32_t key_size, indir_size, key_size_after, indir_size_after;
 	uint8_t hash;
+	int no_fields; // of its hash
 } kernel;
 
 static int fresh(void **state)
@@ -214,6 +215,7 @@ static int ethtool_answer(void *command)
 	struct ethtool_cmd *settings = command;
 	struct ethtool_value *value = command;
 	struct ethtool_rxfh *rss = command;
+	struct ethtool_rxnfc *fields = command;
 
 	errno = EOPNOTSUPP;
 	switch (*(uint32_t *)command) {
@@ -231,6 +233,11 @@ static int ethtool_answer(void *command)
 	case ETHTOOL_GLINK:
 		value->data = kernel.link;
 		return kernel.error;
+	case ETHTOOL_GRXFH:
+		fields->data = RXH_IP_SRC | RXH_IP_DST;
+		if (fields->flow_type == UDP_V6_FLOW)
+			fields->data |= RXH_L4_B_0_1 | RXH_L4_B_2_3;
+		return kernel.no_fields;
 	}
 	assert_int_equal(rss->cmd, ETHTOOL_GRSSH);
 	if (!rss->key_size && !rss->indir_size) {
@@ -594,10 +601,10 @@ static void key_and_table_are_those_of_the_card(void **state)
 		{40, 128, 40, 128, 1, -1, false},
 		{40, 128, 40, 128, 1, -2, false},
 	};
+	struct steer s;
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct steer s = {.key_len = 8, .reta_size = 2};
-
+		s = (struct steer){.key_len = 8, .reta_size = 2};
 		kernel.key_size = cases[i].key;
 		kernel.indir_size = cases[i].table;
 		kernel.key_size_after = cases[i].key_after;
@@ -611,7 +618,15 @@ static void key_and_table_are_those_of_the_card(void **state)
 			assert_int_equal(s.reta[k], k % 3);
 		for (uint32_t k = 0; cases[i].known && k < s.key_len; k++)
 			assert_int_equal(s.key[k], 0x6d);
+		assert_int_equal(s.portless[0], cases[i].known);
+		assert_false(s.portless[1]);
 	}
+	kernel.key_size = kernel.key_size_after = 40;
+	kernel.error = 0;
+	kernel.no_fields = -1;
+	netif_read_rss("eth1", &s);
+	assert_int_equal(s.key_len, 40);
+	assert_false(s.portless[0]);
 }
 
 static void multicast_stays_open_with_its_descriptor(void **state)

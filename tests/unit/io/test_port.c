@@ -58,6 +58,9 @@ static struct answers {
 	bool no_pool, no_tx_pool, no_pool_there, no_ops, no_populate, no_ring, no_device, own_rings;
 	struct rte_eth_link link;
 	int link_err;
+	const uint8_t *key_taken; // NULL: it has its own
+	uint64_t hashes;          // RTE_ETH_RSS_*
+	uint32_t one_by_one;      // 1: neighbours in its table are of different queues
 } say;
 
 static struct calls {
@@ -223,7 +226,10 @@ int rte_eth_dev_rss_hash_conf_get(uint16_t id, struct rte_eth_rss_conf *conf)
 	assert_int_equal(conf->rss_key_len, devices[id].info.hash_key_size);
 	memset(conf->rss_key, 0x5a, KEY_LEN);
 	conf->rss_key[3] = 0x17;
+	if (say.key_taken)
+		memcpy(conf->rss_key, say.key_taken, KEY_LEN);
 	conf->rss_key_len = KEY_LEN;
+	conf->rss_hf = say.hashes;
 	return say.hash;
 }
 
@@ -231,7 +237,8 @@ int rte_eth_dev_rss_reta_query(uint16_t id, struct rte_eth_rss_reta_entry64 *ret
 {
 	for (unsigned i = 0; i < size; i++) {
 		assert_true(reta[i / 64].mask >> i % 64 & 1);
-		reta[i / 64].reta[i % 64] = (uint16_t)(i / 2 % devices[id].rx_queues);
+		reta[i / 64].reta[i % 64] =
+			(uint16_t)(i / (2 - say.one_by_one) % devices[id].rx_queues);
 	}
 	return say.reta;
 }
@@ -730,6 +737,77 @@ static void rules_come_before_a_hash(void **state)
 	}
 }
 
+static void relays_go_by_a_key_of_ours_if_rules_do_no_better(void **state)
+{
+	static struct addr_range relays[] = {
+		{{4, {198, 18, 0, 64}}, 1}, {{4, {198, 18, 0, 65}}, 1}};
+	static struct addr_range alike[] = {{{4, {198, 18, 0, 64}}, 1}, {{4, {198, 18, 0, 64}}, 1}};
+	static struct rule_home homes[] = {{{4, {198, 18, 0, 64}}, 0}, {{4, {198, 18, 0, 65}}, 1}};
+	static const struct {
+		struct addr_range *relays;
+		bool has_ports, ours;
+		enum steer_how how;
+	} cases[] = {
+		{relays, false, true, STEER_SPARSE},
+		{relays, true, true, STEER_SPARSE},
+		{alike, false, true, STEER_ADDRESS},
+		{alike, true, true, STEER_SPARSE},
+		{relays, false, false, STEER_ADDRESS},
+		{relays, true, false, STEER_RULES},
+		{NULL, true, true, STEER_RULES},
+		{NULL, false, true, STEER_SPARSE},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct port_settings s = port_of("p", "pci", "01:00.0");
+		uint8_t key[KEY_LEN] = {0};
+
+		fresh(state);
+		s.queues = 2;
+		s.has_ports = cases[i].has_ports;
+		s.relays = (struct field_list){cases[i].relays, cases[i].relays ? 2 : 0};
+		if (cases[i].relays && !s.has_ports)
+			s.homes = (struct field_list){homes, 2};
+		if (s.has_ports || !cases[i].relays)
+			steer_key_sparse(key, KEY_LEN);
+		steer_key_addresses(key, KEY_LEN, &s.relays, 2);
+		say.key_taken = cases[i].ours ? key : NULL;
+		say.one_by_one = 1;
+		devices[3].info.reta_size = 128;
+		devices[3].info.hash_key_size = KEY_LEN;
+		assert_int_equal(steering(&s), cases[i].how);
+	}
+}
+
+static void a_hash_of_addresses_alone_leaves_the_ports_out(void **state)
+{
+	static const struct {
+		uint64_t hashes;
+		bool v4, v6;
+	} cases[] = {
+		{0, false, false}, // it does not tell
+		{RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6, true, true},
+		{RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP, false, true},
+		{RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP, false, false},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct port_settings s = port_of("p", "pci", "01:00.0");
+		struct port p;
+
+		fresh(state);
+		s.queues = 2;
+		say.hashes = cases[i].hashes;
+		devices[3].info.reta_size = 128;
+		devices[3].info.hash_key_size = KEY_LEN;
+		devices[3].rx_queues = 2;
+		p = probed(&s);
+		port_choose_steering(&p);
+		assert_int_equal(p.steer.portless[0], cases[i].v4);
+		assert_int_equal(p.steer.portless[1], cases[i].v6);
+	}
+}
+
 static void ring_ports_are_two_ends(void **state)
 {
 	struct port_settings s[] = {port_of("a", "ring", "b"), port_of("b", "ring", NULL)};
@@ -981,6 +1059,8 @@ int main(void)
 		cmocka_unit_test_setup(a_card_with_a_hash_is_steered_by_it, fresh),
 		cmocka_unit_test_setup(the_table_of_a_card_is_read_in_order, fresh),
 		cmocka_unit_test_setup(rules_come_before_a_hash, fresh),
+		cmocka_unit_test_setup(relays_go_by_a_key_of_ours_if_rules_do_no_better, fresh),
+		cmocka_unit_test_setup(a_hash_of_addresses_alone_leaves_the_ports_out, fresh),
 		cmocka_unit_test_setup(ring_ports_are_two_ends, fresh),
 		cmocka_unit_test_setup(a_ring_port_without_a_peer_is_refused, fresh),
 		cmocka_unit_test_setup(a_ring_port_that_leads_elsewhere_is_refused, fresh),

@@ -21,8 +21,11 @@ static const uint32_t reta_sizes[] = {64, 128, 256, 512};
 // Of a device that takes no rules.
 static enum steer_how chosen(const struct steer *reported, uint32_t queues)
 {
-	const struct steer_facts facts = {.queues = queues};
+	uint8_t key[STEER_KEY_MAX];
+	const struct steer_facts facts = {.queues = queues, .key = key};
 	struct steer s = *reported;
+
+	steer_key_sparse(key, s.key_len);
 
 	steer_choose(&s, &facts);
 	return s.how;
@@ -77,7 +80,8 @@ static uint32_t slow_place(const struct steer *s, const struct steer_flow *f)
 	input[2 * len + 1] = (uint8_t)f->src_port;
 	input[2 * len + 2] = (uint8_t)(f->dst_port >> 8);
 	input[2 * len + 3] = (uint8_t)f->dst_port;
-	return slow_hash(s->key, input, 2 * len + 4) & (s->reta_size - 1);
+	len = 2 * len + (s->portless[len == 16] ? 0 : 4);
+	return slow_hash(s->key, input, len) & (s->reta_size - 1);
 }
 
 static struct steer_flow random_flow(struct rand *r, uint8_t addrs[32], uint8_t addr_len)
@@ -105,6 +109,8 @@ static void flows_have_the_place_that_the_definition_of_the_hash_gives(void **st
 			for (int i = 0; i < 200; i++) {
 				struct steer_flow f = random_flow(&r, addrs, i & 1 ? 16 : 4);
 
+				s.portless[0] = i & 2;
+				s.portless[1] = i & 4;
 				assert_int_equal(steer_place(&s, &f), slow_place(&s, &f));
 			}
 		}
@@ -154,6 +160,67 @@ static void the_ports_of_a_range_are_spread_over_all_queues(void **state)
 				assert_in_range(
 					count[i], 64512 / queues[q] / 2, 2 * 64512 / queues[q]);
 		}
+}
+
+// Of a port's relays, with and without source ports beside them.
+static void relays_spread(const struct addr_range *relays, uint32_t count, uint32_t queues)
+{
+	const struct field_list list = {(void *)relays, count};
+	const uint8_t src[16] = {10, 1, 2, 3};
+
+	for (uint32_t ports = 0; ports < 2; ports++)
+		for (size_t t = 0; t < 4; t++) {
+			struct steer s = steer_of(40, reta_sizes[t], queues);
+			struct steer_flow f = {src, relays->first.bytes, relays->first.len, 53, 0};
+			uint32_t place = 0, some = 0;
+
+			if (!ports)
+				memset(s.key, 0, sizeof(s.key));
+			steer_key_addresses(s.key, s.key_len, &list, queues);
+			assert_true(steer_is_even(&s, &list, queues));
+			for (uint32_t port = 1024; port < 2048; port++) {
+				f.dst_port = (uint16_t)port;
+				some += place != steer_place(&s, &f);
+				place = steer_place(&s, &f);
+			}
+			assert_true(ports ? some > 200 : some <= 1);
+		}
+}
+
+static void a_bit_of_the_key_spreads_the_addresses_of_relays(void **state)
+{
+	const uint32_t queues[] = {2, 4, 8, 16};
+	struct addr_range each[64];
+
+	for (size_t q = 0; q < sizeof(queues) / sizeof(queues[0]); q++)
+		for (uint8_t first = 0; first < 70; first += 23) {
+			const struct addr_range v4 = {{4, {198, 18, 0, first}}, 64};
+			const struct addr_range v6 = {{16, {0x20, 1, [15] = first}}, 64};
+
+			relays_spread(&v4, 1, queues[q]);
+			relays_spread(&v6, 1, queues[q]);
+			for (uint8_t i = 0; i < 64; i++)
+				each[i] = (struct addr_range){{4, {10, 1, first + i, 1}}, 1};
+			relays_spread(each, 64, queues[q]);
+			for (uint8_t i = 0; i < 64; i++)
+				each[i] = (struct addr_range){
+					{16, {0x20, 1, [6] = first + i, [15] = 1}}, 1};
+			relays_spread(each, 64, queues[q]);
+		}
+}
+
+static void addresses_in_one_queue_are_not_even(void **state)
+{
+	const struct addr_range relays[] = {{{4, {198, 18, 0, 64}}, 1}, {{4, {198, 18, 0, 64}}, 1}};
+	const struct field_list list = {(void *)relays, 2}, none = {NULL, 0};
+	struct steer s = steer_of(40, 128, 2);
+	uint8_t key[40];
+
+	memcpy(key, s.key, sizeof(key));
+	steer_key_addresses(s.key, s.key_len, &none, 2);
+	assert_memory_equal(s.key, key, sizeof(key));
+	steer_key_addresses(s.key, s.key_len, &list, 2);
+	assert_false(steer_is_even(&s, &list, 2));
 }
 
 static void what_a_device_without_a_hash_reports_is_not_believed(void **state)
@@ -222,8 +289,12 @@ static void the_plan_is_the_best_that_the_device_allows(void **state)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct steer s = reported(rows[i].hash, rows[i].facts.queues);
+		struct steer_facts facts = rows[i].facts;
+		uint8_t key[STEER_KEY_MAX];
 
-		steer_choose(&s, &rows[i].facts);
+		steer_key_sparse(key, s.key_len);
+		facts.key = key;
+		steer_choose(&s, &facts);
 		if (s.how != rows[i].how)
 			fail_msg("row %zu: %s", i, steer_name(s.how));
 		assert_true(strlen(steer_text(s.how)) > 5);
@@ -271,6 +342,8 @@ int main(void)
 		cmocka_unit_test(flows_have_the_place_that_the_definition_of_the_hash_gives),
 		cmocka_unit_test(with_the_sparse_key_the_queue_is_a_function_of_the_port),
 		cmocka_unit_test(the_ports_of_a_range_are_spread_over_all_queues),
+		cmocka_unit_test(a_bit_of_the_key_spreads_the_addresses_of_relays),
+		cmocka_unit_test(addresses_in_one_queue_are_not_even),
 		cmocka_unit_test(what_a_device_without_a_hash_reports_is_not_believed),
 		cmocka_unit_test(who_says_where_answers_go_is_held_to_it),
 		cmocka_unit_test(the_plan_is_the_best_that_the_device_allows),

@@ -74,9 +74,9 @@ static void leases_load(struct dhcp_worker *w)
 	uint32_t left_out = 0;
 
 	for (uint32_t i = 0; i < p->leases.count; i += p->stride) {
-		uint32_t client = saved[i].client / w->work.workers;
+		uint32_t client = dhcp_turns_find(&w->work.turns, saved[i].client);
 
-		if (saved[i].client % w->work.workers != w->work.worker)
+		if (client == UINT32_MAX)
 			continue;
 		if (p->family->lease_load(w, client, &saved[i]))
 			dhcp_clients_bind(&w->work.clients, client);

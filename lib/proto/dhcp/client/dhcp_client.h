@@ -59,6 +59,7 @@ struct dhcp_plan {
 
 	const uint8_t *relays; // addr_len bytes each; NULL: clients on a link
 	uint32_t relay_count;
+	struct recip by_relay; // the same
 	uint16_t relay_port;
 	uint16_t server_port;
 	uint32_t server_count;

@@ -196,6 +196,7 @@ static void build_relays(struct dhcp_plan *p, const struct dhcp_relay_settings *
 		for (uint64_t k = 0; k < r[i].count; k++)
 			addr_nth_bytes(&r[i], k, relays + (size_t)len * p->relay_count++);
 	p->relays = relays;
+	recip_init(&p->by_relay, p->relay_count);
 	p->relay_port = (uint16_t)s->port;
 	p->layout.owned = s->addresses;
 }

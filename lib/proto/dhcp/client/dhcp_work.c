@@ -4,6 +4,7 @@
 
 #include "proto/dhcp/client/dhcp_work.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -21,8 +22,6 @@ uint32_t dhcp_work_rest_ms(uint64_t setting_ns, bool again)
 int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struct proto_env *env,
 	uint32_t clients, size_t record, uint32_t relays)
 {
-	uint32_t share = dhcp_share(relays, env->worker, env->workers);
-
 	*w = (struct dhcp_work){
 		.course = c,
 		.worker = env->worker,
@@ -33,16 +32,18 @@ int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struc
 		.random_salt = rand_hash(env->seed + 1),
 		.jitter_salt = rand_hash(env->seed + 2),
 	};
-	// Each worker has its own relays if there are enough of them, so that replies reach it.
-	w->relay_first = relays && share == 0 ? w->worker % relays : w->worker;
-	recip_init(&w->by_relay, share ? share : 1);
-	return dhcp_clients_init(
-		&w->clients, dhcp_share(clients, env->worker, env->workers), record, c->rest_ms);
+	if (dhcp_turns_init(&w->turns, env, clients, relays) < 0)
+		return -ENOMEM;
+	if (dhcp_clients_init(&w->clients, w->turns.count, record, c->rest_ms) == 0)
+		return 0;
+	dhcp_turns_free(&w->turns);
+	return -ENOMEM;
 }
 
 void dhcp_work_close(struct dhcp_work *w)
 {
 	dhcp_clients_free(&w->clients);
+	dhcp_turns_free(&w->turns);
 }
 
 #define MS_PER_S   1000

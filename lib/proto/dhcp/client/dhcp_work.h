@@ -7,6 +7,7 @@
 #include "base/rand.h"
 #include "proto/dhcp/client/dhcp_clients.h"
 #include "proto/dhcp/client/dhcp_settings.h"
+#include "proto/dhcp/client/dhcp_turns.h"
 #include "proto/dhcp/client/dhcp_waits.h"
 #include "proto/proto.h"
 
@@ -83,8 +84,7 @@ struct dhcp_work {
 	uint64_t refused_seq[2]; // + 1: of the last transaction without a client, by state
 	uint64_t unbegun[2];     // such transactions, by state
 	uint64_t mix_offset, random_salt, jitter_salt;
-	uint32_t relay_first;  // of this worker's relays; the next is `workers` further
-	struct recip by_relay; // their number
+	struct dhcp_turns turns;
 	struct dhcp_note refusals[DHCP_NOTES];
 	struct dhcp_clash clashes[DHCP_NOTES];
 	uint32_t clash_count;                 // of them
@@ -120,13 +120,7 @@ void dhcp_work_clash(struct dhcp_work *w, const struct dhcp_clash *clash);
 // Number of a client in the whole run.
 static inline uint32_t dhcp_work_number(const struct dhcp_work *w, uint32_t client)
 {
-	return client * w->workers + w->worker;
-}
-
-// Index of a client's relay among those of the item.
-static inline uint32_t dhcp_work_relay(const struct dhcp_work *w, uint32_t client)
-{
-	return w->relay_first + recip_mod32(&w->by_relay, client) * w->workers;
+	return dhcp_turns_number(&w->turns, client);
 }
 
 // txn.wait of the message that t sends. growing: number of waits that grow, 0: all; is_long: jitter

@@ -232,10 +232,10 @@ static inline uint8_t dhcp4_server_of(
 	return i < p->is.server_count ? (uint8_t)i : k->head.server;
 }
 
-static inline uint32_t dhcp4_relay_of(
-	const struct dhcp4_plan *p, const struct dhcp4_worker *w, uint32_t client)
+// The address of a client's relay.
+static inline const uint8_t *dhcp4_relay_of(const struct dhcp4_plan *p, uint32_t number)
 {
-	return bytes_be32(p->is.relays + 4 * (size_t)dhcp_work_relay(&w->is.work, client));
+	return p->is.relays + 4 * (size_t)recip_mod32(&p->is.by_relay, number);
 }
 
 static inline void dhcp4_self_find(
@@ -248,7 +248,9 @@ static inline void dhcp4_self_find(
 	s->client = dhcp4_client_at(w, client);
 	s->number = dhcp_work_number(&w->is.work, client);
 	dhcp4_chaddr(p, s->number, s->chaddr);
-	bytes_put_be32(s->relay, p->is.relays ? dhcp4_relay_of(p, w, client) : 0);
+	memset(s->relay, 0, 4);
+	if (p->is.relays)
+		memcpy(s->relay, dhcp4_relay_of(p, s->number), 4);
 	bytes_put_be32(s->address, s->client->offered);
 	s->seed = w->is.work.random_salt + s->number;
 }

@@ -148,8 +148,7 @@ DHCP_INLINE struct asking asking_of(const struct proto_ctx *ctx, const struct pr
 		.type = dhcp4_kinds[t->step].type};
 
 	if (a.m->relayed)
-		memcpy(&a.relay, p->is.relays + 4 * (size_t)dhcp_work_relay(&w->is.work, t->user),
-			4);
+		memcpy(&a.relay, dhcp4_relay_of(p, a.number), 4);
 	return a;
 }
 

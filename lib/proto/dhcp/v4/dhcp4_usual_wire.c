@@ -20,17 +20,19 @@ static inline bool names_are_ours(const struct dhcp4_plan *p, const struct dhcp4
 	       bytes_be64(buf + l->at.client_id - 1) == (p->usual_id | mac);
 }
 
-static inline bool way_is_ours(const struct dhcp4_plan *p, const struct dhcp4_worker *w,
-	const struct proto_ends *e, const struct proto_txn *t, const struct dhcp4_heard *h)
+static inline bool way_is_ours(const struct dhcp4_plan *p, const struct proto_ends *e,
+	const struct proto_txn *t, const struct dhcp4_heard *h)
 {
-	uint32_t to = bytes_be32(e->dst);
+	uint32_t to;
 
 	if (e->addr_len != 4 || e->src_port != p->is.server_port ||
 		(p->known_server && !addr_bytes_equal(e->src, p->is.servers[0], 4)) ||
 		!dhcp_vlan_is_ours(&p->is, h->is.number, e))
 		return false;
 	if (p->templates[t->step].relayed)
-		return to == dhcp4_relay_of(p, w, t->user) && e->dst_port == p->is.relay_port;
+		return addr_bytes_equal(e->dst, dhcp4_relay_of(p, h->is.number), 4) &&
+		       e->dst_port == p->is.relay_port;
+	to = bytes_be32(e->dst);
 	return e->dst_port == DHCP4_CLIENT_PORT && (to == UINT32_MAX || to == h->m.yiaddr);
 }
 
@@ -81,7 +83,7 @@ bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 	h->m.server_id = bytes_be32(buf + l->at.server_id);
 	heard->valid_s = bytes_be32(buf + l->at.lease_time);
 	if (!lease_is_right(p, t, h) || !times_are_right(l, buf, heard->valid_s) ||
-		(ctx->ends && !way_is_ours(p, w, ctx->ends, t, h)))
+		(ctx->ends && !way_is_ours(p, ctx->ends, t, h)))
 		return false;
 	n->client_id_missing += !l->at.client_id && p->usual_id;
 	if (heard->type == DHCP4_ACK)

@@ -167,7 +167,6 @@ struct dhcp6_self {
 	const uint8_t *address;              // the first that the exchange is about, or ::
 	uint64_t seed;                       // of {random}
 	uint32_t number;                     // in the whole run
-	uint32_t index;                      // of the worker's
 	uint8_t mac[6];
 	uint8_t duid_len;
 	uint8_t duid[DHCP6_DUID_MAX];
@@ -222,10 +221,10 @@ static inline void dhcp6_link_local(const uint8_t mac[6], uint8_t out[16])
 	memcpy(out, address, 16);
 }
 
-static inline const uint8_t *dhcp6_relay_of(
-	const struct dhcp6_plan *p, const struct dhcp6_worker *w, uint32_t client)
+// The address of a client's relay.
+static inline const uint8_t *dhcp6_relay_of(const struct dhcp6_plan *p, uint32_t number)
 {
-	return p->is.relays + 16 * (size_t)dhcp_work_relay(&w->is.work, client);
+	return p->is.relays + 16 * (size_t)recip_mod32(&p->is.by_relay, number);
 }
 
 // An empty list has every address.

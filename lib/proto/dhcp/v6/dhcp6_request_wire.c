@@ -57,10 +57,9 @@ void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_
 	s->lease = dhcp_lease_of(&p->is, &w->is, client);
 	for (uint32_t i = 0; i < p->is.stride; i++)
 		dhcp_lease_get(&w->is.common->leases, s->lease + i, &s->keys[i]);
-	s->relay = p->is.relays ? dhcp6_relay_of(p, w, client) : NULL;
 	s->address = p->is.addresses ? s->keys[0].bytes : unspecified;
 	s->number = dhcp_work_number(&w->is.work, client);
-	s->index = client;
+	s->relay = p->is.relays ? dhcp6_relay_of(p, s->number) : NULL;
 	s->seed = w->is.work.random_salt + s->number;
 	dhcp6_mac(p, s->number, s->mac);
 	duid_write(s);
@@ -77,13 +76,13 @@ void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop
 	h->hop_count = (uint8_t)level;
 	h->link = unspecified;
 	if (level == names && p->own_link)
-		h->link = dhcp6_relay_of(p, s->w, s->index + p->levels - 1 - level);
+		h->link = dhcp6_relay_of(p, s->number + p->levels - 1 - level);
 	else if (level == names)
 		h->link = p->link;
 	if (level <= names)
 		dhcp6_link_local(s->mac, h->peer);
 	else
-		memcpy(h->peer, dhcp6_relay_of(p, s->w, s->index + p->levels - level), 16);
+		memcpy(h->peer, dhcp6_relay_of(p, s->number + p->levels - level), 16);
 }
 
 static __attribute__((noinline)) void some_options_write(
@@ -277,18 +276,18 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 	const struct dhcp6_plan *p = ctx->shared;
 	const struct dhcp6_worker *w = ctx->own;
 	const struct dhcp6_client *k = dhcp6_client_at(w, t->user);
+	uint32_t number = dhcp_work_number(&w->is.work, t->user);
 
 	out->own_mac = !p->is.relays;
 	out->more = p->is.layout.more;
-	out->path = dhcp_vlans_place(&p->is.vlans, dhcp_work_number(&w->is.work, t->user)) *
-	            p->is.server_count;
+	out->path = dhcp_vlans_place(&p->is.vlans, number) * p->is.server_count;
 	out->path += out->more ? 0 : k->head.server;
 	out->src_port = p->is.relays ? p->is.relay_port : DHCP6_CLIENT_PORT;
 	if (p->is.relays) {
-		memcpy(out->src, dhcp6_relay_of(p, w, t->user), 16);
+		memcpy(out->src, dhcp6_relay_of(p, number), 16);
 		return;
 	}
-	dhcp6_mac(p, dhcp_work_number(&w->is.work, t->user), out->mac);
+	dhcp6_mac(p, number, out->mac);
 	dhcp6_link_local(out->mac, out->src);
 }
 

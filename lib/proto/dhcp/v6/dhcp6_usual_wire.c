@@ -85,7 +85,7 @@ uint32_t dhcp6_image_write(
 	if (m->at.peer)
 		sum += dhcp_patch64(buf, m->at.peer, dhcp6_interface_id(mac));
 	if (m->at.link)
-		sum += dhcp_patch_address(buf, m->at.link, dhcp6_relay_of(p, w, t->user));
+		sum += dhcp_patch_address(buf, m->at.link, dhcp6_relay_of(p, number));
 	if (m->at.lease) {
 		dhcp_lease_get(&w->is.common->leases, dhcp_lease_of(&p->is, &w->is, t->user), &key);
 		sum += dhcp_patch_address(buf, m->at.lease, key.bytes);
@@ -171,7 +171,7 @@ bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 	mac = dhcp6_mac_number(p, heard->number);
 	memcpy(h->given.keys[0].bytes, buf + u->at.lease, 16);
 	if (p->is.relays)
-		relay = dhcp6_relay_of(p, w, t->user);
+		relay = dhcp6_relay_of(p, heard->number);
 	if (!names_are_ours(&u->at, relay, mac, buf) ||
 		!dhcp6_is_in(&p->pool, h->given.keys[0].bytes) ||
 		(ctx->ends && (!way_is_ours(p, ctx->ends, relay, mac) ||

@@ -74,6 +74,9 @@ static void add_item(const char *server, const char *first, uint64_t count)
 	assert_int_equal(addr_parse(first, &f.sources[n].first, &what), 0);
 	f.sources[n].count = count;
 	i->name = "q";
+	i->server_port = 53;
+	i->protocol = arena_zalloc(f.a, proto_count() * sizeof(*i->protocol));
+	i->protocol[0] = i; // the first of the table, whatever its settings
 	i->source.addresses = (struct field_list){&f.sources[n], 1};
 	f.plan_items[n] = (struct plan_item){
 		.settings = i, .port = &f.port, .place = n, .source_ports = {&f.ports, 1}};
@@ -86,8 +89,7 @@ static void deal(uint32_t workers)
 		f.workers[w] = (struct worker){
 			.number = w, .items = f.runs[w], .item_count = f.plan.item_count};
 		for (uint32_t n = 0; n < f.plan.item_count; n++) {
-			f.runs[w][n] = (struct worker_item){
-				.proto = f.proto ? f.proto : protos[0], .server_port = 53};
+			f.runs[w][n] = (struct worker_item){.proto = f.proto ? f.proto : protos[0]};
 			f.plan_items[n].worker = f.workers;
 			f.plan_items[n].worker_count = workers;
 			f.plan_items[n].run = &f.runs[0][n];

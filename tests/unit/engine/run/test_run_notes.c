@@ -17,6 +17,15 @@ static struct planned *p;
 static struct run r;
 static struct run_options options;
 
+static uint32_t warnings;
+
+void __wrap_log_warning(const char *fmt, ...);
+
+void __wrap_log_warning(const char *fmt, ...)
+{
+	warnings++;
+}
+
 static void say(void *ctx, const char *text)
 {
 	notes++;
@@ -83,6 +92,57 @@ static void where_the_first_packets_came_to_is_told_once(void **state)
 	assert_non_null(strstr(said, "port lan: 75.0 %"));
 	run_note_home(&r);
 	assert_int_equal(notes, 1);
+	planned_free(p);
+}
+
+#define RELAYS                                                                                     \
+	"ports:\n  - {name: lan, driver: af_packet, device: nosuch0, cpus: 1-2, addresses: "       \
+	"[198.18.0.1/24]}\ntraffic: [{name: r, server: 198.18.0.2, load: {rate: 1}, dhcp4: "       \
+	"{clients: 100, relay: {addresses: [%s]}}}]\n"
+
+// As a card whose hash is known.
+static void begin_relays(const char *addresses)
+{
+	char text[512];
+	struct steer *s;
+
+	snprintf(text, sizeof(text), RELAYS, addresses);
+	said[0] = '\0';
+	notes = 0;
+	p = planned_start(text, false);
+	s = &p->plan.ports->steer;
+	*s = (struct steer){.how = STEER_HASHED, .key_len = 40, .reta_size = 128};
+	for (uint32_t i = 0; i < s->reta_size; i++)
+		s->reta[i] = i % 2;
+	steer_key_addresses(s->key, s->key_len, &p->plan.port_settings->relays, 2);
+	assert_int_equal(plan_build(&p->plan, p->l.a), 0);
+	options = (struct run_options){.config = p->l.config, .hooks.note = say};
+	r = (struct run){.number = 1, .options = &options, .config = p->l.config, .arena = p->l.a};
+	r.plan = p->plan;
+	for (uint32_t i = 0; i < r.plan.worker_count; i++)
+		r.plan.workers[i].reading = 0;
+}
+
+static void the_deal_of_relays_is_told_and_the_device_not_blamed_for_it(void **state)
+{
+	begin_relays("198.18.0.64/30");
+	run_introduce(&r);
+	assert_non_null(strstr(said, "traffic r: its 4 relay addresses are dealt to 2 workers by "
+				     "the device's hash: 100.0 % of replies reach"));
+	planned_free(p);
+	begin_relays("198.18.0.64");
+	run_introduce(&r);
+	assert_non_null(strstr(said, "hash: 50.0 % of replies reach"));
+	warnings = 0;
+	receive(0, 60, 5);
+	receive(1, 40, 40);
+	run_note_home(&r);
+	assert_int_equal(warnings, 0);
+	r.probed = false;
+	receive(1, 40, 40);
+	receive(0, 60, 50);
+	run_note_home(&r);
+	assert_int_equal(warnings, 1);
 	planned_free(p);
 }
 
@@ -165,6 +225,7 @@ int main(void)
 		cmocka_unit_test(a_note_is_a_line_for_whoever_wants_it),
 		cmocka_unit_test(the_plan_is_told_worker_by_worker),
 		cmocka_unit_test(where_the_first_packets_came_to_is_told_once),
+		cmocka_unit_test(the_deal_of_relays_is_told_and_the_device_not_blamed_for_it),
 		cmocka_unit_test(without_packets_or_a_second_worker_there_is_nothing_to_tell),
 		cmocka_unit_test(a_repeated_run_asks_nothing),
 		cmocka_unit_test(late_answers_are_told_where_questions_were_asked),

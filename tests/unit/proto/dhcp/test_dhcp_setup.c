@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What set-up does for both families: shares of workers in relays, files line by line.
+// What set-up does for both families: shares of workers in clients, files line by line.
 // Path: tests only.
 
 #include <setjmp.h>
@@ -15,39 +15,79 @@
 #include "dhcp_file_fixture.h"
 #include "proto/dhcp/client/dhcp_lines.h"
 #include "proto/dhcp/client/dhcp_addresses.h"
-#include "proto/dhcp/client/dhcp_work.h"
+#include "proto/dhcp/client/dhcp_turns.h"
 
-#define RELAYS 5
+#define CLIENTS_MAX 300
 
-// Each is somebody's, and nobody's twice where there are enough of them.
-static void check_relays(uint32_t workers)
+static uint32_t home_of(uint32_t number, uint32_t relays, uint32_t workers, const uint8_t *homes)
 {
-	uint32_t seen[RELAYS] = {0};
+	uint32_t relay = relays ? number % relays : number;
 
-	for (uint32_t i = 0; i < workers; i++) {
-		const struct proto_env env = {.worker = i, .workers = workers};
-		const struct dhcp_course course = {0};
-		struct dhcp_work w;
-
-		assert_int_equal(dhcp_work_open(&w, &course, &env, 20 * workers,
-					 sizeof(struct dhcp_client), RELAYS),
-			0);
-		for (uint32_t client = 0; client < 20; client++) {
-			uint32_t relay = dhcp_work_relay(&w, client);
-
-			assert_in_range(relay, 0, RELAYS - 1);
-			seen[relay] |= 1u << i;
-		}
-		dhcp_work_close(&w);
-	}
-	for (uint32_t i = 0; i < RELAYS; i++)
-		assert_true(seen[i] && (workers > RELAYS || (seen[i] & (seen[i] - 1)) == 0));
+	return homes ? homes[relay] : relay % workers;
 }
 
-static void every_relay_is_used_and_shared_only_by_more_workers(void **state)
+// Plays all workers: each client is one worker's. Returns the clients that
+// their relay's home plays.
+static uint32_t deal(uint32_t clients, uint32_t relays, uint32_t workers, const uint8_t *homes)
 {
-	for (uint32_t workers = 1; workers <= 2 * RELAYS; workers++)
-		check_relays(workers);
+	bool seen[CLIENTS_MAX] = {false};
+	uint32_t all = 0, home = 0;
+
+	for (uint32_t i = 0; i < workers; i++) {
+		const struct proto_env env = {.worker = i, .workers = workers, .homes = homes};
+		uint32_t last = 0;
+		struct dhcp_turns t;
+
+		assert_int_equal(dhcp_turns_init(&t, &env, clients, relays), 0);
+		assert_int_equal(t.count, clients / workers + (i < clients % workers));
+		for (uint32_t k = 0; k < t.count; k++) {
+			uint32_t number = dhcp_turns_number(&t, k);
+
+			assert_in_range(number, last, clients - 1);
+			assert_false(seen[number]);
+			assert_int_equal(dhcp_turns_find(&t, number), k);
+			home += home_of(number, relays, workers, homes) == i;
+			seen[number] = true;
+			last = number;
+		}
+		for (uint32_t number = 0; number < clients; number++)
+			if (dhcp_turns_find(&t, number) == UINT32_MAX)
+				all++;
+		dhcp_turns_free(&t);
+	}
+	assert_int_equal(all, clients * (workers - 1));
+	return home;
+}
+
+static void each_client_is_of_one_worker(void **state)
+{
+	static const uint32_t clients[] = {1, 2, 7, 60, 64, 65, CLIENTS_MAX};
+
+	for (size_t c = 0; c < sizeof(clients) / sizeof(clients[0]); c++)
+		for (uint32_t workers = 1; workers <= 9; workers++) {
+			assert_int_equal(deal(clients[c], 0, workers, NULL), clients[c]);
+			for (uint32_t relays = 1; relays <= 20; relays++) {
+				uint8_t homes[20];
+
+				for (uint32_t i = 0; i < relays; i++)
+					homes[i] = (uint8_t)(rand_hash(i) % workers);
+				deal(clients[c], relays, workers, NULL);
+				deal(clients[c], relays, workers, homes);
+			}
+		}
+}
+
+static void a_worker_plays_the_clients_of_its_relays_as_far_as_they_are_its_share(void **state)
+{
+	const uint8_t homes[] = {1, 0, 0, 1}, uneven[] = {0, 0, 0, 1};
+
+	assert_int_equal(deal(240, 4, 2, homes), 240);
+	assert_int_equal(deal(240, 4, 2, NULL), 240);
+	assert_int_equal(deal(240, 4, 2, uneven), 180);
+	assert_int_equal(deal(240, 4, 4, homes), 120);
+	assert_int_equal(deal(240, 3, 2, NULL), 200);
+	assert_int_equal(deal(240, 1, 2, NULL), 120);
+	assert_int_equal(deal(242, 4, 2, homes), 242); // in the last round too
 }
 
 static int hex_line(void *to, char *line, const char **what)
@@ -113,7 +153,9 @@ static void ten_bad_lines_are_listed_and_the_others_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_relay_is_used_and_shared_only_by_more_workers),
+		cmocka_unit_test(each_client_is_of_one_worker),
+		cmocka_unit_test(
+			a_worker_plays_the_clients_of_its_relays_as_far_as_they_are_its_share),
 		cmocka_unit_test(lines_are_read_until_there_are_enough),
 		cmocka_unit_test(ten_bad_lines_are_listed_and_the_others_counted),
 	};

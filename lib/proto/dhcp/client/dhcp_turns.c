@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Dealing the clients of a round to the workers. Path: cold. Management thread.
+
+#include "proto/dhcp/client/dhcp_turns.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "proto/dhcp/client/dhcp_ring.h"
+
+#define WORKERS_MAX 256
+
+static uint32_t gcd(uint32_t a, uint32_t b)
+{
+	return b ? gcd(b, a % b) : a;
+}
+
+static uint32_t home_of(const struct proto_env *env, uint32_t relays, uint32_t client)
+{
+	uint32_t relay = relays ? client % relays : client;
+
+	return relays && env->homes ? env->homes[relay] : relay % env->workers;
+}
+
+// The worker's part of the first `len` clients, in their order. Those that are too many at home go
+// to the first worker with room.
+static void round_deal(uint32_t *out, const struct proto_env *env, uint32_t relays, uint32_t len)
+{
+	uint32_t home[WORKERS_MAX] = {0}, spare[WORKERS_MAX], n = 0;
+
+	for (uint32_t i = 0; i < len; i++)
+		home[home_of(env, relays, i)]++;
+	for (uint32_t w = 0; w < env->workers; w++) {
+		uint32_t share = dhcp_share(len, w, env->workers);
+
+		home[w] = home[w] < share ? home[w] : share;
+		spare[w] = share - home[w];
+	}
+	for (uint32_t i = 0; i < len; i++) {
+		uint32_t w = home_of(env, relays, i), *room = home;
+
+		if (room[w] == 0)
+			for (w = 0, room = spare; room[w] == 0;)
+				w++;
+		room[w]--;
+		if (w != env->worker)
+			continue;
+		out[n] = i - n * env->workers;
+		n++;
+	}
+}
+
+int dhcp_turns_init(
+	struct dhcp_turns *t, const struct proto_env *env, uint32_t clients, uint32_t relays)
+{
+	uint32_t mine = relays ? relays / gcd(relays, env->workers) : 1;
+	uint64_t round = (uint64_t)mine * env->workers;
+	uint32_t rounds = (uint32_t)(clients / round), len;
+
+	*t = (struct dhcp_turns){.round = rounds ? mine : 0,
+		.last = rounds * mine,
+		.worker = env->worker,
+		.workers = env->workers,
+		.count = dhcp_share(clients, env->worker, env->workers)};
+	recip_init(&t->by_round, mine);
+	len = t->round + t->count - t->last;
+	t->offsets = calloc((size_t)len + 1, sizeof(*t->offsets));
+	if (!t->offsets)
+		return -ENOMEM;
+	if (rounds)
+		round_deal(t->offsets, env, relays, (uint32_t)round);
+	round_deal(t->offsets + t->round, env, relays, (uint32_t)(clients % round));
+	t->in_turn = true;
+	for (uint32_t i = 0; i < len; i++)
+		t->in_turn &= t->offsets[i] == t->worker;
+	return 0;
+}
+
+void dhcp_turns_free(struct dhcp_turns *t)
+{
+	free(t->offsets);
+	t->offsets = NULL;
+}
+
+uint32_t dhcp_turns_find(const struct dhcp_turns *t, uint32_t number)
+{
+	uint64_t round = (uint64_t)t->round * t->workers, whole = (uint64_t)t->last * t->workers;
+	uint32_t begin = number < whole ? (uint32_t)(number / round) * t->round : t->last;
+	uint32_t end = number < whole ? begin + t->round : t->count;
+
+	while (begin < end) {
+		uint32_t middle = begin + (end - begin) / 2, at = dhcp_turns_number(t, middle);
+
+		if (at == number)
+			return middle;
+		if (at < number)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	return UINT32_MAX;
+}

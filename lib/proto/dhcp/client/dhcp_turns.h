@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which of an item's clients a worker plays. Client i is behind relay i mod their number, for any
+// number of workers. All workers play equally many clients, each of them those behind its own
+// relays (proto_env.homes) as far as they go. The pattern repeats with each round of clients; the
+// last round is shorter. Path: hot | cold (init, free, find). The worker that owns it.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/rand.h"
+#include "proto/proto.h"
+
+struct dhcp_turns {
+	// Of the worker's clients in a whole round, then in the last one: the number of a client is
+	// its index among them times workers, and its offset.
+	uint32_t *offsets;
+	struct recip by_round; // the worker's clients in a whole round
+	uint32_t round;        // the same; 0: there is no whole round
+	uint32_t last;         // the worker's first client of the last round
+	uint32_t worker, workers;
+	uint32_t count; // of the worker's clients
+	bool in_turn;   // each offset is the worker's number
+};
+
+// relays 0: clients on a link. 0 or -ENOMEM.
+int dhcp_turns_init(
+	struct dhcp_turns *t, const struct proto_env *env, uint32_t clients, uint32_t relays);
+void dhcp_turns_free(struct dhcp_turns *t);
+
+// The index of the client with this number among the worker's; UINT32_MAX: another worker's.
+uint32_t dhcp_turns_find(const struct dhcp_turns *t, uint32_t number);
+
+// Number of a client in the whole run.
+static inline uint32_t dhcp_turns_number(const struct dhcp_turns *t, uint32_t client)
+{
+	uint32_t whole, last;
+
+	if (t->in_turn)
+		return client * t->workers + t->worker;
+	whole = recip_mod32(&t->by_round, client);
+	last = t->round + client - t->last;
+	return client * t->workers + t->offsets[client < t->last ? whole : last];
+}
