@@ -212,13 +212,14 @@ class Image:
 
 
 class Guest:
-    """See the file's head. card: a name of CARDS. smp: CPUs. bound: the cards are vfio-pci's from the start.
+    """See the file's head. card: a name of CARDS. smp: CPUs. bound: the cards are vfio-pci's from the start. iommu: there
+    is one.
 
     folder: the guest's working folder, /work there. wire: a datagram socket that gets each frame of the hub, and
     whose frames to `hub` in `own` go to it. log: what the kernel and the console said.
     """
 
-    def __init__(self, card, smp=4, binary=None, root="", folder=None, bound=True, memory=3072, hugepages=512, wire=None):
+    def __init__(self, card, smp=4, binary=None, root="", folder=None, bound=True, iommu=True, memory=3072, hugepages=512, wire=None):
         if card not in CARDS:
             raise GuestError(f"{card}: no such card: one of {', '.join(CARDS)}")
         self.card, self.smp, self.memory, self.root = card, smp, memory, root
@@ -226,7 +227,7 @@ class Guest:
         self.own = Path(tempfile.mkdtemp(prefix="ddiperf-vm-"))
         self.folder = Path(folder or self.own / "work").resolve()
         self.init = {"bound": "yes" if bound else "no", "hugepages": hugepages}
-        self.wire = wire
+        self.wire, self.iommu = wire, iommu
         self.process = self.line = self.qmp = None
         self.ended, self.changed = {}, threading.Condition()
         self.number = 0
@@ -274,9 +275,10 @@ class Guest:
     def arguments(self, linux):
         device, properties, _, _, queues = CARDS[self.card]
         words = [
-            "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", self.smp, "-m", self.memory, "-machine", "q35", "-device", "intel-iommu",
+            "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", self.smp, "-m", self.memory, "-machine", "q35",
+            *(["-device", "intel-iommu"] if self.iommu else []),
             "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-kernel", linux, "-initrd", self.own / "image.cpio",
-            "-append", "console=ttyS0 panic=-1 quiet rdinit=/init intel_iommu=on mitigations=off", "-serial", "stdio",
+            "-append", "console=ttyS0 panic=-1 quiet rdinit=/init intel_iommu=on mitigations=off no_timer_check", "-serial", "stdio",
             "-chardev", f"socket,id=line,path={self.own}/line,server=on,wait=off", "-serial", "chardev:line",
             "-qmp", f"unix:{self.own}/qmp,server=on,wait=off"]
         for name, folder in (("work", self.folder), ("control", self.own / "control")):

@@ -424,22 +424,22 @@ static char no_iommu(const struct pci_box *b)
 int pci_check_iommu(const struct pci_box *b, const struct pci_card *c, struct io_error *e)
 {
 	char mode = no_iommu(b);
-	const char *command = mode                                   ? "`echo 1 > " NO_IOMMU "`"
-	                      : pci_has(b, F_OK, SYS "/module/vfio") ? NULL
-	                                                             : "`modprobe vfio "
-	                                                               "enable_unsafe_noiommu_"
-	                                                               "mode=1`";
+	const char *command = "";
 
 	if (c->group[0] || mode == 'Y')
 		return 0;
+	if (mode)
+		command = "`echo 1 > " NO_IOMMU "`";
+	else if (!pci_has(b, F_OK, SYS "/module/vfio"))
+		command = "`modprobe vfio enable_unsafe_noiommu_mode=1`, if the kernel has that";
 	return io_fail(e, -ENODEV,
 		"this box has no IOMMU in use: switch on VT-d or AMD-Vi in the firmware (of a "
 		"virtual machine: a vIOMMU), add intel_iommu=on or amd_iommu=on to the kernel's "
-		"command line, and boot again%s%s%s",
-		command ? ". Without one the card could write to all memory of this box; where "
-			  "that is accepted, for runs by root: "
-			: "",
-		command ? command : "", command ? ", then again" : "");
+		"command line, and boot again; or use driver: af_xdp, which needs none%s%s",
+		*command ? ". Where the card may write to all memory of this box, for runs by "
+			   "root: "
+			 : "",
+		command);
 }
 
 int pci_check(const struct pci_box *b, const struct pci_card *c, char *const *with, unsigned count,
