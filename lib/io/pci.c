@@ -456,7 +456,9 @@ const char *pci_advice(const struct pci_box *b, const struct pci_card *c, char *
 {
 	struct io_error e = {""};
 
-	if (!strcmp(c->driver, VFIO))
+	if (!strcmp(c->driver, VFIO) && pci_check_group(b, c, NULL, 0, &e) < 0)
+		snprintf(buf, room, "%s", e.text);
+	else if (!strcmp(c->driver, VFIO))
 		snprintf(buf, room,
 			"ready: driver: pci, device: \"%s\"; `ddiperf unbind %s` gives it back",
 			c->bdf, c->bdf);

@@ -611,6 +611,8 @@ static void a_card_in_use_is_refused(void **state)
 
 static void its_iommu_group_must_be_free(void **state)
 {
+	char advice[512];
+
 	make_card(FIRST, "ixgbe", "7", "eth1");
 	make_device("0000:00:01.0", "0x060400\n", "shpchp", "7"); // a bridge
 	make_device("0000:00:01.1", "0x088000\n", "pcieport", "7");
@@ -628,6 +630,11 @@ static void its_iommu_group_must_be_free(void **state)
 	assert_int_equal(
 		pci_check(&box, pci_find(&box, FIRST), (char *[]){FIRST, "01:00.1"}, 2, false, &e),
 		0);
+	set_driver(FIRST, "vfio-pci"); // one of them alone would not start
+	read_again();
+	assert_non_null(strstr(pci_advice(&box, pci_find(&box, FIRST), advice, sizeof(advice)),
+		"`ddiperf bind " FIRST " " SECOND "`"));
+	set_driver(FIRST, "ixgbe");
 	make_device("0000:00:1f.3", "0x040300\n", "snd_hda_intel", "7");
 	assert_int_equal(check_first(true), -EBUSY);
 	assert_said("0000:00:1f.3 (snd_hda_intel)");
