@@ -85,6 +85,9 @@ class Kea:
                 # The wire has just been made: its end is "running" a moment later.
                 "service-sockets-max-retries": 200, "service-sockets-retry-wait-time": 50,
             },
+            # As Kea 2.2 does: one thread, and a lease that is released is gone at once.
+            "multi-threading": {"enable-multi-threading": False},
+            "expired-leases-processing": {"hold-reclaimed-time": 0},
             "control-socket": {"socket-type": "unix", "socket-name": "{dir}/kea.sock"},
             "lease-database": cls.leases, **cls.settings(),
             "loggers": [{
