@@ -113,6 +113,31 @@ def workers_find_their_replies():
         assert CARD != "igb" or (port["steering"] == "hash_by_port" and not handed_over(result)), port
 
 
+def relayed(workers, *items):
+    """The share of replies that were handed over, and what the run said."""
+    result = ddiperf(queries(*items, responder={"dns": {}, **dhcp4.answers(), **dhcp6.answers()}), workers=workers)
+    for one in result.json["traffic"]:
+        assert one["due"] == one["sent"] == one["answered"] > 0, (one, result)
+    return handed_over(result), result
+
+
+@nightly
+def replies_to_relays_find_their_workers():
+    if QUEUES == 1:
+        return
+    for workers in (2, 4):
+        for beside in ((), both(source={"ports": ["2000-9999"]})):
+            if workers > QUEUES:
+                continue
+            share, result = relayed(workers, dhcp4.clients(), dhcp6.clients("leases6"), *beside)
+            port = result.json["ports"][0]
+            seen(f"{workers} workers, relays{', DNS' if beside else ''}, steering {port['steering']}: {100 * share:.0f} % handed over")
+            assert CARD != "igb" or (port["steering"] == "hash_by_port" and share == 0), port
+    share, result = relayed(2, dhcp4.clients(relay={"addresses": ["198.18.0.64"]}))
+    assert "1 relay address cannot be dealt evenly to 2 workers (at least 1 more)" in result.stderr or CARD != "igb", result
+    assert CARD != "igb" or share == 0.5, result
+
+
 @nightly
 def clients_of_a_link_are_played_by_several_workers():
     if QUEUES > 1:

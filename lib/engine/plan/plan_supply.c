@@ -204,10 +204,10 @@ static void relay_shortage(
 	              ? "the device's rules go by port, which relays share (let this item have a "
 	                "port of its own)"
 	              : arena_printf(a,
-				"%llu relay addresses cannot be dealt evenly to %u workers (at "
+				"%llu relay address%s cannot be dealt evenly to %u workers (at "
 				"least %llu more)",
-				(unsigned long long)b.addresses, workers,
-				(unsigned long long)b.more);
+				(unsigned long long)b.addresses, b.addresses == 1 ? "" : "es",
+				workers, (unsigned long long)b.more);
 	((const char **)out->items)[out->count++] = arena_printf(a,
 		"traffic %s: %.0f %% of its replies are handed over between workers: %s",
 		i->settings->name, 100 * (1 - b.home), why);
