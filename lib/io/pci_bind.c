@@ -172,9 +172,10 @@ static int move_to_vfio(const struct pci_box *b, const struct pci_card *c)
 	return err;
 }
 
-// The interfaces of a card while they come back: all that were recorded, and any one.
+// The interfaces of a card while they come back: those that were recorded, and one more.
 struct waiting {
 	const struct record *record;
+	bool back[KEPT];
 	unsigned found, others;
 	char other[IFNAMSIZ];
 };
@@ -185,6 +186,7 @@ static void look_at_interface(const struct dirent *entry, void *ctx)
 
 	for (unsigned i = 0; i < w->record->count; i++)
 		if (!strcmp(entry->d_name, w->record->interfaces[i].name)) {
+			w->back[i] = true;
 			w->found++;
 			return;
 		}
@@ -192,6 +194,7 @@ static void look_at_interface(const struct dirent *entry, void *ctx)
 	w->others++;
 }
 
+// Without udev the kernel gives the first free name, and the former one may be another card's now.
 static void restore_interfaces(
 	const struct pci_box *b, const struct pci_card *c, const struct record *r)
 {
@@ -204,10 +207,15 @@ static void restore_interfaces(
 			break;
 		nanosleep(&(struct timespec){0, STEP_MS * 1000000L}, NULL);
 	}
-	if (r->count == 1 && !w.found && w.others == 1)
-		netif_rename(w.other, r->interfaces[0].name); // its name is seen by the user
+	if (r->count == 1 && !w.found && w.others == 1) {
+		w.back[0] = netif_rename(w.other, r->interfaces[0].name) == 0;
+		if (!w.back[0])
+			netif_restore(w.other, r->interfaces[0].mtu, r->interfaces[0].up);
+	}
 	for (unsigned i = 0; i < r->count; i++)
-		netif_restore(r->interfaces[i].name, r->interfaces[i].mtu, r->interfaces[i].up);
+		if (w.back[i])
+			netif_restore(
+				r->interfaces[i].name, r->interfaces[i].mtu, r->interfaces[i].up);
 }
 
 static int give_back(const struct pci_box *b, const struct pci_card *c, const struct record *r)

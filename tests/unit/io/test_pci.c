@@ -47,6 +47,7 @@ static struct kernel {
 	int no_access;       // errno of writing
 	unsigned waits;      // sleeps
 	unsigned spawned;    // modprobe
+	bool name_taken;     // by another interface
 	bool late;           // interfaces come only after a wait
 	char given[256];     // file that a user got
 	unsigned long owner;
@@ -341,6 +342,8 @@ int ioctl(int fd, unsigned long call, ...)
 	if (call == SIOCSIFFLAGS)
 		snprintf(kernel.calls + used, sizeof(kernel.calls) - used, "%s flags %x; ",
 			r->ifr_name, (unsigned)r->ifr_flags);
+	if (call == SIOCSIFNAME && kernel.name_taken)
+		return fail_as(EEXIST);
 	if (call == SIOCSIFNAME)
 		snprintf(kernel.calls + used, sizeof(kernel.calls) - used, "%s name %s; ",
 			r->ifr_name, r->ifr_newname);
@@ -720,6 +723,24 @@ static void an_interface_gets_its_name_back(void **state)
 	assert_true(kernel.waits > 10);
 }
 
+static void the_interface_of_another_card_is_left_alone(void **state)
+{
+	make_card(FIRST, "ixgbe", "7", "eth1");
+	assert_int_equal(bind_first(), 0);
+	kernel.name = "eth0";
+	kernel.name_taken = true;
+	assert_int_equal(unbind_first(), 0);
+	assert_string_equal(kernel.calls, "eth0 mtu 9000; eth0 flags 3; ");
+	assert_int_equal(
+		rename(at(CARDS "/" FIRST "/net/eth0"), at(CARDS "/" FIRST "/net/eth1")), 0);
+	kernel = (struct kernel){.failing = -1};
+	assert_int_equal(bind_first(), 0);
+	kernel.late = true;
+	kernel.waits = 3; // none comes at all
+	assert_int_equal(unbind_first(), 0);
+	assert_string_equal(kernel.calls, "");
+}
+
 static void a_card_without_a_driver_stays_without(void **state)
 {
 	make_card(FIRST, NULL, "7", NULL);
@@ -926,6 +947,7 @@ int main(void)
 		CASE(a_card_is_bound_and_given_back),
 		CASE(an_interface_that_was_down_stays_down),
 		CASE(an_interface_gets_its_name_back),
+		CASE(the_interface_of_another_card_is_left_alone),
 		CASE(a_card_without_a_driver_stays_without),
 		CASE(the_binding_of_others_goes_to_the_kernels_choice),
 		CASE(a_record_must_be_of_this_start_and_whole),
