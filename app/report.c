@@ -472,7 +472,7 @@ static void print_limit(FILE *out, const struct result_verdict *v)
 		const char *by, *text;
 	} limits[] = {
 		{"none", "nothing: the load was sent as asked for and answered"},
-		{"tester", "the tester: this box was too slow for the load"},
+		{"tester", "the tester: this box was too slow, or its port failed"},
 		{"wire", "the wire: the link was full"},
 		{"server", "the server"},
 	};
@@ -529,7 +529,8 @@ static const struct verdict_text *verdict_text(const struct result_verdict *v)
 		{"done", "DONE", "", "no criteria, so nothing was judged"},
 		{"fail", "FAIL", "\033[31m", NULL},
 		{"invalid", "INVALID", "\033[33m",
-			"the tester was too slow, so the run says nothing about the server"},
+			"the tester was too slow or its port failed, so the run says nothing about "
+	                "the server"},
 		{"unreachable", "UNREACHABLE", "\033[31m", "the server did not reply at all"},
 		{"interrupted", "INTERRUPTED", "\033[33m",
 			"the run was stopped before its end, so it is not judged"},

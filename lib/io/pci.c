@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,18 @@ static bool is_one_of(const char *name, const char *const *list)
 		if (!strcmp(name, *list))
 			return true;
 	return false;
+}
+
+bool pci_is_used(const struct pci_box *b, const struct pci_card *c)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	pci_node(b, c, path);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && errno == EBUSY;
 }
 
 bool pci_is_shared(const struct pci_card *c)

@@ -47,6 +47,8 @@ void pci_node(const struct pci_box *b, const struct pci_card *c, char path[PATH_
 
 bool pci_is_shared(const struct pci_card *c); // DPDK uses it beside its kernel driver
 bool pci_is_bound(const struct pci_card *c);  // its driver leaves it to DPDK
+// Does a process use a card that is bound? VFIO's file opens for one process at a time.
+bool pci_is_used(const struct pci_box *b, const struct pci_card *c);
 
 // May the card be bound, together with those at these addresses? Changes nothing. With force also
 // one with addresses of the host, but never one of the default route. 0, or -errno with e, which

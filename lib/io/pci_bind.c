@@ -435,19 +435,6 @@ int pci_bind(const struct pci_box *b, char *const *addresses, unsigned count, bo
 	return err;
 }
 
-// VFIO would wait for the end of its use.
-static bool is_used(const struct pci_box *b, const struct pci_card *c)
-{
-	char path[PATH_MAX];
-	int fd;
-
-	pci_node(b, c, path);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 && errno == EBUSY;
-}
-
 int pci_unbind(const struct pci_box *b, const char *address, const char *dir, struct io_error *e)
 {
 	const struct pci_card *c = pci_find(b, address);
@@ -469,7 +456,7 @@ int pci_unbind(const struct pci_box *b, const char *address, const char *dir, st
 		return io_fail(e, -ENODEV,
 			"%s had the driver %s, which is not loaded any more: `modprobe %s`", c->bdf,
 			r.driver, r.driver);
-	if (is_used(b, c))
+	if (pci_is_used(b, c)) // VFIO would wait for the end of it
 		return io_fail(e, -EBUSY, "%s is in use by a process: wait for its end", c->bdf);
 	err = give_back(b, c, &r);
 	if (!err) {

@@ -261,8 +261,12 @@ static int check_vfio(const struct port_settings *p, const struct pci_box *b,
 	if (strcmp(c->driver, "vfio-pci") || !c->group[0])
 		return 0;
 	pci_node(b, c, path);
-	if (access(path, R_OK | W_OK) == 0)
+	if (access(path, R_OK | W_OK) == 0 && !pci_is_used(b, c))
 		return 0;
+	if (errno == EBUSY)
+		return port_fail(e, p, -EBUSY,
+			"another process uses the card: wait for its end (`fuser -v %s` names it)",
+			path);
 	return port_fail(e, p, -EPERM, "%s: %s: run as root, or `sudo chown %u %s`", path,
 		strerror(errno), (unsigned)getuid(), path);
 }

@@ -67,6 +67,7 @@ struct item_counters {
 
 // Of a queue that packets are sent to, by a worker or a responder.
 #define QUEUE_COUNTERS(X)                                                                          \
+	X(tx_given, "packets of messages that the device took")                                    \
 	X(tx_refused, "times that the device took less than a burst")                              \
 	X(tx_no_mbuf, "times that there was no buffer to send from")
 

@@ -35,6 +35,7 @@ static void responder_tx(struct responder *r, struct rte_mbuf **out, uint16_t n)
 		rte_pause();
 		sent += burst_tx(r->wire.port, r->wire.queue, out + sent, n - sent);
 	}
+	r->tx_given += sent;
 	if (sent == n)
 		return;
 	r->tx_refused += n - sent;

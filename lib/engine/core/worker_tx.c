@@ -393,6 +393,7 @@ APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 	struct hist_run lag = {0};
 	uint16_t n = burst_tx(w->wire.port, w->wire.queue, it->pending + it->pending_first, want);
 
+	w->tx_given += n;
 	w->tx_refused += n < want;
 	for (uint16_t i = 0; i < n; i++) {
 		uint32_t slot = it->pending_slots[it->pending_first + i];

@@ -178,6 +178,21 @@ static void verdict_sockets(
 			r->name, (unsigned long long)r->tx_errors, error ? error : "no socket");
 }
 
+// A card that was reset takes packets and sends none.
+static void verdict_sending(const struct plan *p, const struct port *port,
+	const struct result_port *r, struct reasons *out)
+{
+	uint64_t lost = r->tx_given > r->tx_packets ? r->tx_given - r->tx_packets : 0;
+
+	if (!port->sockets && (double)lost > p->config->validity.dropped * (double)r->tx_given)
+		because(out,
+			"port %s: the device took %llu packets and sent %llu (was it reset, or "
+		        "does a "
+			"transmit queue hang?)",
+			r->name, (unsigned long long)r->tx_given,
+			(unsigned long long)r->tx_packets);
+}
+
 static void verdict_port(const struct plan *p, const struct result_port *r, struct reasons *out)
 {
 	uint64_t dropped = r->rx_missed + r->rx_no_mbuf + r->hand_over_full;
@@ -301,6 +316,7 @@ static void verdict_tester(const struct plan *p, const struct result *r, struct 
 		verdict_conflicts(p, i, &ports[i], out);
 		if ((int32_t)i != p->responder_port) // drops of that port are the server's
 			verdict_port(p, &ports[i], out);
+		verdict_sending(p, &p->ports[i], &ports[i], out);
 		verdict_sockets(&p->ports[i], &ports[i], out);
 	}
 	for (uint32_t i = 0; i < r->workers.count; i++)
