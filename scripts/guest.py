@@ -68,6 +68,19 @@ poweroff -f
 """
 
 
+# Where a card has several queues its backend has as many: two interfaces on a bridge, in a namespace that ends with QEMU.
+TAPS = """set -e
+sysctl -qw net.ipv6.conf.default.disable_ipv6=1
+ip link add wire type bridge
+for name in tap-a tap-b; do
+	ip tuntap add $name mode tap multi_queue
+	ip link set $name master wire mtu 9000 up
+done
+ip link set wire up
+exec "$@"
+"""
+
+
 class GuestError(Exception):
     """No guest, or none any more: says what lacks."""
 
@@ -262,6 +275,8 @@ class Guest:
         image = Image(self.own / "image", self.root)
         image.make(self.binary, tree, **self.init)
         image.pack(self.own / "image.cpio")
+        if CARDS[self.card][4]:
+            begin = ["unshare", "--net", "sh", "-c", TAPS, "sh", *begin]
         self.process = subprocess.Popen(
             [str(word) for word in [*begin, *self.arguments(tree / "vmlinux")]], stdin=subprocess.DEVNULL,
             stdout=open(self.own / "log", "wb"), stderr=subprocess.STDOUT, start_new_session=True)
@@ -284,7 +299,7 @@ class Guest:
         for name, folder in (("work", self.folder), ("control", self.own / "control")):
             words += ["-virtfs", f"local,path={folder},mount_tag={name},security_model=none"]
         for n, name in enumerate("ab", 1):
-            backend = f"tap,ifname={name}{os.getpid()},queues={queues},script=no,downscript=no" if queues else "hubport,hubid=0"
+            backend = f"tap,ifname=tap-{name},queues={queues},script=no,downscript=no" if queues else "hubport,hubid=0"
             words += ["-netdev", f"{backend},id=net-{name}", "-device", f"pcie-root-port,id=port-{name},slot={n},chassis={n},addr={4 + n}"]
             words += ["-device", ",".join(filter(None, (
                 device, f"id={name},netdev=net-{name},bus=port-{name},mac=02:00:00:00:00:0{n},romfile=", properties)))]
@@ -337,6 +352,11 @@ class Guest:
         (self.own / "control" / f"{name}.sh").write_text(text + "\n")
         self.line.sendall(f"{name}\n".encode())
         return name
+
+    def out(self, name):
+        """What a command has printed so far."""
+        path = self.own / "control" / f"{name}.out"
+        return path.read_text(errors="replace") if path.exists() else ""
 
     def end(self, name, seconds=60):
         """(exit code, stdout, stderr) of a command that began."""
