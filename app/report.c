@@ -530,7 +530,7 @@ static const struct verdict_text *verdict_text(const struct result_verdict *v)
 		{"fail", "FAIL", "\033[31m", NULL},
 		{"invalid", "INVALID", "\033[33m",
 			"the tester was too slow or its port failed, so the run says nothing about "
-	                "the server"},
+			"the server"},
 		{"unreachable", "UNREACHABLE", "\033[31m", "the server did not reply at all"},
 		{"interrupted", "INTERRUPTED", "\033[33m",
 			"the run was stopped before its end, so it is not judged"},

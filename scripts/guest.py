@@ -71,7 +71,7 @@ poweroff -f
 # Where a card has several queues its backend has as many: two interfaces on a bridge, in a namespace that ends with QEMU.
 TAPS = """set -e
 sysctl -qw net.ipv6.conf.default.disable_ipv6=1
-ip link add wire type bridge
+ip link add wire type bridge ageing_time 0 mcast_snooping 0
 for name in tap-a tap-b; do
 	ip tuntap add $name mode tap multi_queue
 	ip link set $name master wire mtu 9000 up

@@ -187,7 +187,7 @@ static void verdict_sending(const struct plan *p, const struct port *port,
 	if (!port->sockets && (double)lost > p->config->validity.dropped * (double)r->tx_given)
 		because(out,
 			"port %s: the device took %llu packets and sent %llu (was it reset, or "
-		        "does a "
+			"does a "
 			"transmit queue hang?)",
 			r->name, (unsigned long long)r->tx_given,
 			(unsigned long long)r->tx_packets);
