@@ -544,7 +544,17 @@ unsigned port_queue_count(const struct port_settings *p)
 	return p->queues > cpus ? p->queues : cpus;
 }
 
-// Long frames take whole pages, as in packet rings. XDP wants the mbuf itself within one page.
+static uint32_t power_of_two(uint32_t least)
+{
+	uint32_t n = 2048;
+
+	while (n < least)
+		n *= 2;
+	return n;
+}
+
+// Long frames take whole pages, as in packet rings. XDP wants the mbuf itself within one page. Some
+// cards (e1000e) use a power of two of it, and would put the rest of a frame into another buffer.
 uint16_t port_data_room(const struct port_settings *p)
 {
 	uint32_t frame = (uint32_t)p->mtu + FRAME_OVERHEAD;
@@ -552,8 +562,8 @@ uint16_t port_data_room(const struct port_settings *p)
 
 	if (driver_of(p)->sockets && frame < DATAGRAM)
 		return PORT_HEADROOM + DATAGRAM;
-	if (frame <= 2048)
-		frame = 2048;
+	if (frame <= 2048 || port_is_pci(p))
+		frame = power_of_two(frame);
 	else
 		frame = (frame + unit - 1) / unit * unit;
 	return (uint16_t)(PORT_HEADROOM + frame);

@@ -151,7 +151,7 @@ def an_interface_that_goes_down_in_mid_run_is_no_hang():
         check_untouched()
 
 
-@test
+@nightly
 def an_interface_that_is_deleted_in_mid_run_is_a_link_that_went_down():
     for driver in DRIVERS:
         lab("knot")

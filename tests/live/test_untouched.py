@@ -7,7 +7,7 @@ import signal
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, binary, config_file, execute, main, test
+from harness import EXIT, binary, config_file, execute, main, nightly, test
 from live import DRIVERS, Running, attached_xdp, check_untouched, config, foreign_xdp, lab, link, state_files
 
 PACKET_DRIVERS = ("pcap", "af_packet")
@@ -89,7 +89,7 @@ def recovery_leaves_a_program_that_came_after_the_kill():
     check_untouched()
 
 
-@test
+@nightly
 def a_look_changes_nothing_even_after_a_kill():
     lab("knot")
     for driver in DRIVERS:

@@ -9,7 +9,7 @@ from pathlib import Path
 from dhcp4 import clients as clients4
 from dhcp6 import (EXPECT, LENGTH, POOL, PREFIXES, RELAYS, SERVER, answers, check_agreement, clients, family, lines, of_clients, run,
                    served, steps, total)
-from harness import EXIT, calm, ddiperf, execute, main, test, timing
+from harness import EXIT, calm, ddiperf, execute, main, nightly, test, timing
 from loop import refuse_mistakes
 
 LIFE = {
@@ -190,7 +190,7 @@ def faulty(fault, **what):
     return result
 
 
-@test
+@nightly
 def each_fault_of_an_advertise_lands_in_its_cells_and_its_counter():
     for fault, (cells, counter) in ADVERTISES.items():
         result = faulty(fault, exchange="solicit")

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from harness import (
-    EXIT, ROOT, Result, binary, check_ledger, config_file, ddiperf, execute, kill, main, need_root, skip, start, test,
+    EXIT, ROOT, Result, binary, check_ledger, config_file, ddiperf, execute, kill, main, nightly, need_root, skip, start, test,
     timing,
 )
 from loop import arp_reply, item, pcap_write, ring
@@ -143,7 +143,7 @@ def the_second_signal_stops_at_once_and_still_reports():
         assert "INTERRUPTED" in result.stdout, result
 
 
-@test
+@nightly
 def the_third_signal_ends_a_program_that_hangs():
     for hook in ("start", "stop"):
         with config_file(ring(run={"duration": "100ms"}, hooks={hook: "sleep 9"})) as path:

@@ -196,7 +196,7 @@ def injected_delay(microseconds):
 for_each("an_injected_delay_of_{}_us_is_measured_as_what_it_is", injected_delay, (100, 1000, 10_000, 100_000))
 
 
-@test
+@nightly
 def a_mixture_of_two_delays_comes_out_with_its_shares():
     total = 2 * MANY
     faults = {"delay": {"two_point": {"first": "1ms", "second": "30ms", "share_of_second": "5%"}}}

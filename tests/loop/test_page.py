@@ -236,7 +236,7 @@ def a_label_has_its_colour_and_a_lost_percentile_says_so():
     assert "2 ms" in row and row.endswith("lost"), row
 
 
-@test
+@nightly
 def searches_show_their_trials():
     for method in ("bisect", "ramp"):
         document = search(method)

@@ -249,7 +249,7 @@ def gnuplot_draws_the_data_of_resperf():
     with tempfile.NamedTemporaryFile("w", suffix=".gnuplot") as file:
         file.write("\n".join(lines) + "\n")
         file.flush()
-        script = f'set terminal dumb; set yrange [-1:*]; ' \
+        script = f'set terminal dumb; set key outside below; set yrange [-1:*]; ' \
                  f'plot "{file.name}" using 1:3 with lines, "{file.name}" using 1:4 with lines, ' \
                  f'"{file.name}" using 1:5 with lines; plot "{file.name}" using 1:6 with lines'
         code, out, err = execute(["gnuplot", "-e", script])

@@ -9,7 +9,7 @@ import re
 import time
 from collections import Counter
 
-from harness import ROOT, check_ledger, ddiperf, main, test, timing
+from harness import ROOT, check_ledger, ddiperf, main, nightly, test, timing
 from loop import RELAXED, item, ring
 
 SELFTEST = (ROOT / "config" / "selftest.yaml").read_text()
@@ -85,7 +85,7 @@ def twenty_thousand_a_second_are_exactly_that_in_every_second():
     check_exact(20000, 2)
 
 
-@test
+@nightly
 def a_hundred_thousand_a_second_are_exactly_that_in_every_second():
     check_exact(100000, 2)
 

@@ -108,7 +108,7 @@ def the_view_fits_the_screen_and_follows_its_size():
             assert any(re.match(r"others +2\d\d ", line) for line in lines), text
             assert lines[-1].startswith("busy  tester/"), text
             assert text.count("evening, run 1, ") == text.count("busy  tester/") == 1, text
-            assert re.search(r"^  +[▁▂▃▄▅▆▇█]+ up to [\d.]+ k/s$", text, re.M), text
+            assert re.search(r"^  +[▁▂▃▄▅▆▇█]+ up to [\d.]+ k?/s$", text, re.M), text
             if rows > 10:
                 assert re.search(r"^  per s  rcode NOERROR [\d.]+ k?", text, re.M), text
         screen.keys("q")
@@ -183,7 +183,7 @@ def a_dumb_terminal_or_a_format_for_scripts_has_lines():
         assert screen.end() == 0
         assert "answered/s" in screen.history() and "q: stop" not in screen.history(), screen.history()
     with shown(ring(run=short), "--interval-format", "'at {t_s}'") as screen:
-        assert screen.end() == 0 and "\nat 0.1" in screen.history(), screen.history()
+        assert screen.end() == 0 and re.search(r"\nat 0\.(1|0999)", screen.history()), screen.history()
 
 
 @test
