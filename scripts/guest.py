@@ -229,10 +229,11 @@ class Guest:
     is one.
 
     folder: the guest's working folder, /work there. wire: a datagram socket that gets each frame of the hub, and
-    whose frames to `hub` in `own` go to it. log: what the kernel and the console said.
+    whose frames to `hub` in `own` go to it. counted: an instruction of the guest takes 1 ns of its time. log: what the kernel and the console said.
     """
 
-    def __init__(self, card, smp=4, binary=None, root="", folder=None, bound=True, iommu=True, memory=3072, hugepages=512, wire=None):
+    def __init__(self, card, smp=4, binary=None, root="", folder=None, bound=True, iommu=True, memory=3072, hugepages=512,
+                 wire=None, counted=False):
         if card not in CARDS:
             raise GuestError(f"{card}: no such card: one of {', '.join(CARDS)}")
         self.card, self.smp, self.memory, self.root = card, smp, memory, root
@@ -240,7 +241,7 @@ class Guest:
         self.own = Path(tempfile.mkdtemp(prefix="ddiperf-vm-"))
         self.folder = Path(folder or self.own / "work").resolve()
         self.init = {"bound": "yes" if bound else "no", "hugepages": hugepages}
-        self.wire, self.iommu = wire, iommu
+        self.wire, self.iommu, self.counted = wire, iommu, counted
         self.process = self.line = self.qmp = None
         self.ended, self.changed = {}, threading.Condition()
         self.number = 0
@@ -290,7 +291,7 @@ class Guest:
     def arguments(self, linux):
         device, properties, _, _, queues = CARDS[self.card]
         words = [
-            "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", self.smp, "-m", self.memory, "-machine", "q35",
+            *(["-accel", "tcg,thread=single", "-icount", "shift=0"] if self.counted else ["-accel", "tcg,thread=multi"]), "-cpu", "max", "-smp", self.smp, "-m", self.memory, "-machine", "q35",
             *(["-device", "intel-iommu"] if self.iommu else []),
             "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-kernel", linux, "-initrd", self.own / "image.cpio",
             "-append", "console=ttyS0 panic=-1 quiet rdinit=/init intel_iommu=on mitigations=off no_timer_check", "-serial", "stdio",

@@ -23,11 +23,13 @@ from guest import CARDS, Guest, GuestError
 
 CARD = os.environ.get("CARD", "e1000e")
 ADDRESSES = {"tester": "0000:01:00.0", "dut": "0000:02:00.0"}
+FUNCTIONS = {"tester": "0000:01:10.0", "dut": "0000:02:10.0"}  # the first virtual function of each, on igb
 SMP = 6  # CPUs: 0 for the management thread, 1 to 4 for workers, 5 for the responder
 TIMEOUT = "30s"
 
 _guest = wire = None
 _every_port = {}
+_addresses = ADDRESSES
 
 
 @contextlib.contextmanager
@@ -38,6 +40,27 @@ def ports(**settings):
         yield
     finally:
         _every_port.clear()
+
+
+@contextlib.contextmanager
+def functions():
+    """While it lasts, the ports are virtual functions of the cards, which are the kernel's."""
+    global _addresses
+    here = guest(bound=False)
+    try:
+        code, out, err = here.run("set -e; modprobe " + CARDS[CARD][2] + "".join(
+            f"""
+            card=/sys/bus/pci/devices/{ADDRESSES[name]}
+            ip link set dev $(ls $card/net) up
+            echo 1 > $card/sriov_numvfs
+            echo vfio-pci > /sys/bus/pci/devices/{FUNCTIONS[name]}/driver_override
+            echo {FUNCTIONS[name]} > /sys/bus/pci/drivers/vfio-pci/bind""" for name in ADDRESSES))
+        assert code == 0, out + err
+        _addresses = FUNCTIONS
+        yield
+    finally:
+        _addresses = ADDRESSES
+        stop()
 
 
 def guest(**settings):
@@ -74,7 +97,7 @@ def on_cards(text, workers=1):
     """A configuration with a pair of rings, as one with two cards."""
     config = json.loads(text)
     for port in config["ports"]:
-        port.update(driver="pci", device=ADDRESSES[port["name"]])
+        port.update(driver="pci", device=_addresses[port["name"]])
         port.update(_every_port)
         port.setdefault("cpus", [SMP - 1] if port["name"] == "dut" else list(range(1, 1 + workers)))
     for one in config["traffic"]:
