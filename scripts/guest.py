@@ -279,7 +279,7 @@ class Guest:
         if CARDS[self.card][4]:
             begin = ["unshare", "--net", "sh", "-c", TAPS, "sh", *begin]
         self.process = subprocess.Popen(
-            [str(word) for word in [*begin, *self.arguments(tree / "vmlinux")]], stdin=subprocess.DEVNULL,
+            [str(word) for word in ["setpriv", "--pdeathsig", "KILL", *begin, *self.arguments(tree / "vmlinux")]], stdin=subprocess.DEVNULL,
             stdout=open(self.own / "log", "wb"), stderr=subprocess.STDOUT, start_new_session=True)
         self.line, self.qmp = self.connect("line"), self.connect("qmp")
         self.qmp_answers = self.qmp.makefile("r")

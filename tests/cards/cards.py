@@ -54,7 +54,9 @@ def functions():
             ip link set dev $(ls $card/net) up
             echo 1 > $card/sriov_numvfs
             echo vfio-pci > /sys/bus/pci/devices/{FUNCTIONS[name]}/driver_override
-            echo {FUNCTIONS[name]} > /sys/bus/pci/drivers/vfio-pci/bind""" for name in ADDRESSES))
+            echo {FUNCTIONS[name]} > /sys/bus/pci/drivers/vfio-pci/bind""" for name in ADDRESSES) + """
+            sleep 2  # making functions takes the link down for a moment
+            for n in 1 2 3 4 5 6 7 8 9; do cat /sys/class/net/*/carrier 2>/dev/null | grep -q 0 || break; sleep 1; done""")
         assert code == 0, out + err
         _addresses = FUNCTIONS
         yield

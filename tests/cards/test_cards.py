@@ -147,14 +147,11 @@ def clients_of_a_link_are_played_by_several_workers():
 
 @nightly
 def virtual_functions_are_used_as_cards_are():
+    """IPv4 without tags alone: QEMU brings a function no multicast but that of a list, and Linux' igb takes its tags off."""
     if CARD == "igb":
         with functions():
-            served(ddiperf(queries()))
-            for tags in ([10], [100, 10]):
-                with ports(vlans=tags):
-                    served(ddiperf(queries()))
+            served(ddiperf(queries(item(load=LOAD))))
             dhcp4.served(dhcp4.clients())
-            dhcp6.served(dhcp6.clients())
 
 
 @test
