@@ -111,8 +111,7 @@ static void expect_home(struct given g, double least, double most)
 static void relays_in_any_order_are_dealt_evenly_by_a_key_of_ours(void **state)
 {
 	static const char *const v4[] = {"198.18.0.64/30", "198.18.0.64/26",
-		"198.18.0.65/32, "
-		"198.18.0.66/31, 198.18.0.68/32",
+		"198.18.0.65/32, 198.18.0.66/31, 198.18.0.68/32",
 		"198.18.1.1, 198.18.2.1, 198.18.3.1, 198.18.4.1"};
 	static const char *const v6[] = {"\"2001:db8::40/126\"", "\"2001:db8::40/122\"",
 		"\"2001:db8:1::1\", \"2001:db8:2::1\", \"2001:db8:3::1\", \"2001:db8:4::1\""};
