@@ -240,12 +240,18 @@ uint64_t collect_wall_clock(const struct plan *p, uint64_t tick)
 	       (uint64_t)clock_ns(&p->clock, clock_now() - tick);
 }
 
+// In whole microseconds. The rate of the clock is measured, and further digits are noise.
+static double seconds_of(const struct plan *p, uint64_t ticks)
+{
+	return round(1e6 * (double)ticks / p->clock.hz) / 1e6;
+}
+
 static double interval_length(
 	const struct plan *p, const struct collect_state *s, const struct run_times *t, uint64_t at)
 {
 	uint64_t from = s->at_before < t->measure && at > t->measure ? t->measure : s->at_before;
 
-	return (double)(at - from) / p->clock.hz;
+	return seconds_of(p, at - from);
 }
 
 bool collect_interval(const struct plan *p, struct collect_state *s, struct arena *a,
@@ -272,7 +278,7 @@ bool collect_interval(const struct plan *p, struct collect_state *s, struct aren
 	s->taken = collect_snapshot(p->items[0].worker)->number;
 	*warmup = bank == 0;
 	*out = (struct result_interval){
-		.t_s = (double)(at - (*warmup ? t->start : t->measure)) / p->clock.hz,
+		.t_s = seconds_of(p, at - (*warmup ? t->start : t->measure)),
 		.length_s = interval_length(p, s, t, at),
 		.traffic = {items, p->item_count},
 	};
@@ -308,7 +314,7 @@ void collect_last_interval(
 		items[i] = interval_item(p, s, i, collect_due(&p->items[i]), 1, a);
 	}
 	*out = (struct result_interval){
-		.t_s = at > t->measure ? (double)(at - t->measure) / p->clock.hz : 0,
+		.t_s = at > t->measure ? seconds_of(p, at - t->measure) : 0,
 		.length_s = interval_length(p, s, t, at),
 		.traffic = {items, p->item_count},
 	};

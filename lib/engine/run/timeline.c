@@ -2,7 +2,7 @@
 // Path: cold. Management thread.
 #include "engine/run/timeline.h"
 
-#define ROUNDING 1.001 // of the end of the measured part
+#define ROUNDING 1.001 // of the measured part
 
 void timeline_start(struct timeline *t, const struct config *c, struct arena *a)
 {
@@ -51,7 +51,7 @@ struct timeline_growth timeline_growth(const struct timeline *t, uint32_t item, 
 
 	for (uint32_t i = 0; i < of->count && of->points[i].t_s <= ROUNDING * measured_s; i++) {
 		end = of->points[i];
-		if (end.t_s <= 0.5 * measured_s)
+		if (end.t_s <= 0.5 * ROUNDING * measured_s)
 			half = end;
 	}
 	return (struct timeline_growth){

@@ -210,6 +210,23 @@ static void what_was_due_and_not_sent_is_counted_to_the_last_one(void **state)
 	fixture_end(f);
 }
 
+// 0.1 and not 0.0999999997: a result shows no digits that the measured rate of the clock makes.
+static void times_of_intervals_are_whole_microseconds(void **state)
+{
+	struct fixture *f = fixture_new();
+
+	f->plan.clock.hz = 10 * (SECOND + 3);
+	for (uint64_t n = 1; n <= 3; n++) {
+		work(f, 1000, 0);
+		publish(f, n);
+		assert_true(f->intervals[n - 1].t_s == (double)n / 10);
+		assert_true(f->intervals[n - 1].length_s == 0.1);
+	}
+	finish(f, START + 3 * SECOND);
+	assert_true(f->intervals[3].t_s * 1e6 == round(f->intervals[3].t_s * 1e6));
+	fixture_end(f);
+}
+
 static void latencies_of_an_interval_are_its_own(void **state)
 {
 	struct fixture *f = fixture_new();
@@ -1017,6 +1034,7 @@ int main(void)
 		cmocka_unit_test(intervals_are_differences_across_32_bits),
 		cmocka_unit_test(intervals_add_up_to_totals_beyond_32_bits),
 		cmocka_unit_test(what_was_due_and_not_sent_is_counted_to_the_last_one),
+		cmocka_unit_test(times_of_intervals_are_whole_microseconds),
 		cmocka_unit_test(latencies_of_an_interval_are_its_own),
 		cmocka_unit_test(a_ledger_that_is_off_by_one_is_told),
 		cmocka_unit_test(an_interval_has_all_figures_of_its_time),

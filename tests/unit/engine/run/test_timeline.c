@@ -57,6 +57,8 @@ static void growth_is_from_half_of_the_measured_part(void **state)
 	g = timeline_growth(&timeline, 0, 8); // the last two are the drain
 	assert_int_equal(g.sent, 400);
 	assert_int_equal(g.open, 40);
+	g = timeline_growth(&timeline, 0, 8 - 1e-6); // by a clock whose rate was measured
+	assert_int_equal(g.sent, 400);
 	g = timeline_growth(&timeline, 0, 0.5);
 	assert_int_equal(g.sent, 0);
 	assert_int_equal(g.open, 0);
