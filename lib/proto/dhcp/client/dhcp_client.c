@@ -63,6 +63,7 @@ uint64_t dhcp_memory(const void *shared, const struct proto_env *env)
 
 	return dhcp_clients_memory(
 		       dhcp_share(p->clients, env->worker, env->workers), p->family->client_size) +
+	       dhcp_turns_memory(env, p->clients, p->relay_count) +
 	       dhcp_leases_memory(leases, p->family->addr_len == 16) / env->workers;
 }
 

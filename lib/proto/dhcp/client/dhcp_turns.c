@@ -50,12 +50,12 @@ static void round_deal(uint32_t *out, const struct proto_env *env, uint32_t rela
 	}
 }
 
-int dhcp_turns_init(
+// All members but the offsets. Returns the number of these.
+static uint32_t lay_out(
 	struct dhcp_turns *t, const struct proto_env *env, uint32_t clients, uint32_t relays)
 {
 	uint32_t mine = relays ? relays / gcd(relays, env->workers) : 1;
-	uint64_t round = (uint64_t)mine * env->workers;
-	uint32_t rounds = (uint32_t)(clients / round), len;
+	uint32_t rounds = (uint32_t)(clients / ((uint64_t)mine * env->workers));
 
 	*t = (struct dhcp_turns){.round = rounds ? mine : 0,
 		.last = rounds * mine,
@@ -63,13 +63,26 @@ int dhcp_turns_init(
 		.workers = env->workers,
 		.count = dhcp_share(clients, env->worker, env->workers)};
 	recip_init(&t->by_round, mine);
-	len = t->round + t->count - t->last;
-	t->offsets = calloc((size_t)len + 1, sizeof(*t->offsets));
+	return t->round + t->count - t->last;
+}
+
+uint64_t dhcp_turns_memory(const struct proto_env *env, uint32_t clients, uint32_t relays)
+{
+	struct dhcp_turns t;
+
+	return ((uint64_t)lay_out(&t, env, clients, relays) + 1) * sizeof(*t.offsets);
+}
+
+int dhcp_turns_init(
+	struct dhcp_turns *t, const struct proto_env *env, uint32_t clients, uint32_t relays)
+{
+	uint32_t len = lay_out(t, env, clients, relays), whole = t->last * t->workers;
+
+	t->offsets = calloc(1, dhcp_turns_memory(env, clients, relays));
 	if (!t->offsets)
 		return -ENOMEM;
-	if (rounds)
-		round_deal(t->offsets, env, relays, (uint32_t)round);
-	round_deal(t->offsets + t->round, env, relays, (uint32_t)(clients % round));
+	round_deal(t->offsets, env, relays, t->round * t->workers);
+	round_deal(t->offsets + t->round, env, relays, clients - whole);
 	t->in_turn = true;
 	for (uint32_t i = 0; i < len; i++)
 		t->in_turn &= t->offsets[i] == t->worker;

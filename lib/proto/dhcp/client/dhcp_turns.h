@@ -2,7 +2,7 @@
 // Which of an item's clients a worker plays. Client i is behind relay i mod their number, for any
 // number of workers. All workers play equally many clients, each of them those behind its own
 // relays (proto_env.homes) as far as they go. The pattern repeats with each round of clients; the
-// last round is shorter. Path: hot | cold (init, free, find). The worker that owns it.
+// last round is shorter. Path: hot | cold (init, free, find, memory). The worker that owns it.
 #pragma once
 
 #include <stdbool.h>
@@ -27,6 +27,8 @@ struct dhcp_turns {
 int dhcp_turns_init(
 	struct dhcp_turns *t, const struct proto_env *env, uint32_t clients, uint32_t relays);
 void dhcp_turns_free(struct dhcp_turns *t);
+// Bytes that init allocates for it.
+uint64_t dhcp_turns_memory(const struct proto_env *env, uint32_t clients, uint32_t relays);
 
 // The index of the client with this number among the worker's; UINT32_MAX: another worker's.
 uint32_t dhcp_turns_find(const struct dhcp_turns *t, uint32_t number);

@@ -41,6 +41,18 @@ static void there_is_a_client_for_each_worker(void **state)
 	assert_not_set_up(f, "2 clients for 3 CPUs (at least one for each)");
 }
 
+// 100 clients behind 50 relays: the pattern of a round has 50 offsets and not one.
+static void memory_has_the_pattern_of_the_relays(void **state)
+{
+	FIXTURE *f = fixture_open(fixture_new(100));
+	struct dhcp_plan p = *(const struct dhcp_plan *)f->ctx.shared;
+	uint64_t before = dhcp_memory(&p, &f->env);
+
+	p.relay_count = 50;
+	assert_int_equal(dhcp_memory(&p, &f->env) - before, 49 * sizeof(uint32_t));
+	fixture_end(f);
+}
+
 static void macs_refused(const char *text, const char *why)
 {
 	FIXTURE *f = fixture_new(2);
@@ -110,6 +122,7 @@ static void leases_refused(const char *text, const char *why)
 		cmocka_unit_test(bad_vlans_are_refused),                                           \
 		cmocka_unit_test(macs_of_groups_are_refused),                                      \
 		cmocka_unit_test(there_is_a_client_for_each_worker),                               \
+		cmocka_unit_test(memory_has_the_pattern_of_the_relays),                            \
 		cmocka_unit_test(bad_files_of_macs_are_refused),                                   \
 		cmocka_unit_test(a_run_without_answers_does_not_touch_the_file),                   \
 		cmocka_unit_test(a_check_leaves_no_file_behind)
