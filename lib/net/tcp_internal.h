@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared by the files of TCP: tcp.c has the states, tcp_stream.c the bytes that wait.
+// Path: hot. The thread that owns the host.
+#pragma once
+
+#include "net/tcp.h"
+
+enum tcp_private_flag {
+	TCP_F_FIN = 1,       // the stream ends behind what is queued, and that is not acknowledged
+	TCP_F_RST = 2,       // a reset is to be sent
+	TCP_F_ACK_NOW = 4,   // an acknowledgement is due at once,
+	TCP_F_ACK_LATER = 8, // or at ack_at
+	TCP_F_TIMER = 16,    // `timer` is set
+	TCP_F_STAMPS = 32,   // both sides have timestamps
+	TCP_F_TIMED = 64,    // the round trip of timed_seq is being measured
+	TCP_F_RECOVER = 128, // fast recovery, up to timed_seq
+	TCP_F_RESEND = 256,  // the first unacknowledged segment is to be sent again
+	TCP_F_PROBE = 512,   // a byte is to be sent into a closed window
+	TCP_F_PEER_FIN = 1024,
+};
+
+// Does a SYN wait for its acknowledgement in front of the stream?
+static inline uint32_t tcp_syn_waits(const struct tcp *t)
+{
+	return t->state == TCP_SYN_SENT || t->state == TCP_SYN_RECEIVED;
+}
+
+// Bytes up to seq are acknowledged.
+void tcp_stream_drop(struct tcp_host *h, struct tcp *t, uint32_t seq);
+// Store what came; what is there already stays. false: no memory.
+bool tcp_store(struct tcp_host *h, struct tcp *t, uint32_t seq, const uint8_t *data, uint32_t len,
+	bool fin);
+// Where the bytes end that are stored from seq on without a gap; fin: the peer's FIN follows.
+uint32_t tcp_stored_until(const struct tcp_host *h, const struct tcp *t, uint32_t seq, bool *fin);
+// Bytes were read: tell the peer if the window has opened by much.
+void tcp_window_grew(struct tcp_host *h, struct tcp *t);
