@@ -57,24 +57,27 @@ static struct kernel {
 // --- files
 // -----------------------------------------------------------------------------------------
 
+// The text lasts for three more calls.
 static const char *at(const char *path)
 {
-	static char text[4][512];
+	static char *texts[4];
 	static unsigned next;
-	char *buf = text[next++ % 4];
+	char **text = &texts[next++ % 4];
 
-	snprintf(buf, sizeof(text[0]), "%s%s", root, path);
-	return buf;
+	free(*text);
+	assert_true(asprintf(text, "%s%s", root, path) > 0);
+	return *text;
 }
 
 static const char *in(const char *folder, const char *name, const char *rest)
 {
-	static char text[4][512];
+	static char *texts[4];
 	static unsigned next;
-	char *buf = text[next++ % 4];
+	char **text = &texts[next++ % 4];
 
-	snprintf(buf, sizeof(text[0]), "%s/%s%s", folder, name, rest);
-	return buf;
+	free(*text);
+	assert_true(asprintf(text, "%s/%s%s", folder, name, rest) > 0);
+	return *text;
 }
 
 static void make_folder(const char *path)
