@@ -118,6 +118,13 @@ ssize_t readlink(const char *path, char *buf, size_t room)
 	return (ssize_t)strlen(to);
 }
 
+// Of glibc 2.40 and later: clang calls this instead, with -D_FORTIFY_SOURCE.
+ssize_t __readlink_chk(const char *path, char *buf, size_t room, size_t size);
+ssize_t __readlink_chk(const char *path, char *buf, size_t room, size_t size)
+{
+	return readlink(path, buf, room);
+}
+
 static FILE *file_of(const char *text)
 {
 	FILE *f = tmpfile();

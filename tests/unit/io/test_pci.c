@@ -303,6 +303,13 @@ int open(const char *path, int flags, ...)
 	return openat(AT_FDCWD, path, flags, 0600);
 }
 
+// Of glibc 2.40 and later: clang calls this instead, with -D_FORTIFY_SOURCE.
+int __open64_2(const char *path, int flags);
+int __open64_2(const char *path, int flags)
+{
+	return open(path, flags, 0600);
+}
+
 int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 	const posix_spawnattr_t *attributes, char *const argv[], char *const env[])
 {
