@@ -181,19 +181,12 @@ static void enter_time_wait(struct tcp_host *h, struct tcp *t)
 
 // --- to be sent ---
 
-static uint32_t window_free(const struct tcp_host *h, const struct tcp *t)
-{
-	uint32_t unread = tcp_unread(h, t);
-
-	return unread < h->window ? h->window - unread : 0;
-}
-
 // Acknowledgement, window and timestamps; the right edge never moves back. The number is beyond all
 // that was sent, even while that is sent again: the peer ignores an acknowledgement with an old
 // one.
 static void fill(struct tcp_host *h, struct tcp *t, uint8_t flags, struct tcp_segment *out)
 {
-	uint32_t edge = t->rcv + window_free(h, t), window;
+	uint32_t edge = t->rcv + tcp_window_free(h, t), window;
 
 	*out = (struct tcp_segment){.seq = t->max, .flags = flags, .scale = TCP_NO_SCALE};
 	if (t->flags & TCP_F_STAMPS) {
@@ -334,14 +327,6 @@ bool tcp_reset_for(const struct tcp_segment *s, struct tcp_segment *out)
 	out->flags |= TCP_ACK;
 	out->ack = s->seq + s->len + !!(s->flags & TCP_SYN) + !!(s->flags & TCP_FIN);
 	return true;
-}
-
-void tcp_window_grew(struct tcp_host *h, struct tcp *t)
-{
-	uint32_t edge = t->rcv + window_free(h, t), grown = edge - t->edge;
-
-	if (tcp_before(t->edge, edge) && grown >= least(2u * t->mss, h->window / 2))
-		t->flags |= TCP_F_ACK_NOW;
 }
 
 // --- received ---

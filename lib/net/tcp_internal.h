@@ -32,5 +32,5 @@ bool tcp_store(struct tcp_host *h, struct tcp *t, uint32_t seq, const uint8_t *d
 	bool fin);
 // Where the bytes end that are stored from seq on without a gap; fin: the peer's FIN follows.
 uint32_t tcp_stored_until(const struct tcp_host *h, const struct tcp *t, uint32_t seq, bool *fin);
-// Bytes were read: tell the peer if the window has opened by much.
-void tcp_window_grew(struct tcp_host *h, struct tcp *t);
+// Bytes that there is room for behind those that were received.
+uint32_t tcp_window_free(const struct tcp_host *h, const struct tcp *t);

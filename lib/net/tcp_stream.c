@@ -252,6 +252,22 @@ uint32_t tcp_peek(const struct tcp_host *h, const struct tcp *t, uint8_t *to, ui
 	return n;
 }
 
+uint32_t tcp_window_free(const struct tcp_host *h, const struct tcp *t)
+{
+	uint32_t unread = tcp_unread(h, t);
+
+	return unread < h->window ? h->window - unread : 0;
+}
+
+// Bytes were read: tell the peer if the window has opened by much.
+static void window_grew(struct tcp_host *h, struct tcp *t)
+{
+	uint32_t edge = t->rcv + tcp_window_free(h, t), grown = edge - t->edge;
+
+	if (tcp_before(t->edge, edge) && grown >= least(2u * t->mss, h->window / 2))
+		t->flags |= TCP_F_ACK_NOW;
+}
+
 void tcp_consume(struct tcp_host *h, struct tcp *t, uint32_t len)
 {
 	while (len) {
@@ -265,7 +281,7 @@ void tcp_consume(struct tcp_host *h, struct tcp *t, uint32_t len)
 		if (of->len == 0)
 			t->rx_head = block_give(h, t->rx_head);
 	}
-	tcp_window_grew(h, t);
+	window_grew(h, t);
 }
 
 bool tcp_keep(struct tcp_host *h, struct tcp *t, uint32_t len)
