@@ -357,9 +357,27 @@ static uint32_t input_reset(struct tcp_host *h, struct tcp *t, const struct tcp_
 	return 0;
 }
 
-// The handshake is complete.
-static uint32_t opened(struct tcp *t, const struct tcp_segment *s)
+static void round_trip(const struct tcp_host *h, struct tcp *t, uint32_t ack)
 {
+	if (!(t->flags & TCP_F_TIMED) || !tcp_before(t->timed_seq, ack))
+		return;
+	t->flags &= (uint16_t)~TCP_F_TIMED;
+	rtt_take(t, now_of(h) - t->timed_at);
+}
+
+static bool acks_syn(const struct tcp *t, const struct tcp_segment *s)
+{
+	return s->ack == t->una + 1 && t->max != t->una;
+}
+
+// The handshake is complete.
+static uint32_t opened(const struct tcp_host *h, struct tcp *t, const struct tcp_segment *s)
+{
+	round_trip(h, t, s->ack);
+	if (t->tries) // RFC 5681 section 3.1
+		t->cwnd = t->mss;
+	if (t->send_scale == TCP_NO_SCALE)
+		t->send_scale = t->recv_scale = 0;
 	t->una = s->ack;
 	t->state = TCP_ESTABLISHED;
 	t->tries = 0;
@@ -371,14 +389,6 @@ static uint32_t opened(struct tcp *t, const struct tcp_segment *s)
 	return TCP_OPENED;
 }
 
-static void round_trip(const struct tcp_host *h, struct tcp *t, uint32_t ack)
-{
-	if (!(t->flags & TCP_F_TIMED) || !tcp_before(t->timed_seq, ack))
-		return;
-	t->flags &= (uint16_t)~TCP_F_TIMED;
-	rtt_take(t, now_of(h) - t->timed_at);
-}
-
 static uint32_t input_data(struct tcp_host *h, struct tcp *t, const struct tcp_segment *s);
 
 static uint32_t input_syn_sent(struct tcp_host *h, struct tcp *t, const struct tcp_segment *s)
@@ -387,7 +397,7 @@ static uint32_t input_syn_sent(struct tcp_host *h, struct tcp *t, const struct t
 	struct tcp_segment rest = *s;
 	uint32_t events = 0;
 
-	if (acks && (s->ack != t->una + 1 || t->max == t->una))
+	if (acks && !acks_syn(t, s))
 		return TCP_STRANGE;
 	if (s->flags & TCP_RST)
 		return acks ? gone(h, t, TCP_REFUSED) : 0;
@@ -398,19 +408,33 @@ static uint32_t input_syn_sent(struct tcp_host *h, struct tcp *t, const struct t
 	if (!acks) { // both opened at once
 		t->state = TCP_SYN_RECEIVED;
 		t->nxt = t->una;
+		t->flags &= (uint16_t)~TCP_F_TIMED;
 		if (s->scale == TCP_NO_SCALE)
 			t->send_scale = TCP_NO_SCALE;
 		return 0;
 	}
-	round_trip(h, t, s->ack);
-	if (t->tries) // RFC 5681 section 3.1
-		t->cwnd = t->mss;
-	events = opened(t, s);
+	events = opened(h, t, s);
 	if (s->len == 0 && !(s->flags & TCP_FIN))
 		return events;
 	rest.seq++;
 	rest.flags &= (uint8_t)~TCP_SYN;
 	return events | input_data(h, t, &rest);
+}
+
+// The SYN that we have answered comes again: our answer was lost. With an acknowledgement, both
+// opened at once, and it is the peer's answer (RFC 9293 section 3.5, figure 8).
+static uint32_t input_syn_again(struct tcp_host *h, struct tcp *t, const struct tcp_segment *s)
+{
+	if (s->flags & TCP_ACK) {
+		if (!acks_syn(t, s))
+			return TCP_STRANGE;
+		t->flags |= TCP_F_ACK_NOW;
+		return opened(h, t, s);
+	}
+	h->counters->repeated++;
+	t->nxt = t->una;
+	t->flags &= (uint16_t)~TCP_F_TIMED; // Karn's rule
+	return 0;
 }
 
 static void resend_first(struct tcp_host *h, struct tcp *t)
@@ -616,8 +640,6 @@ static uint32_t input_odd(struct tcp_host *h, struct tcp *t, const struct tcp_se
 		return 0;
 	if (s->len || s->flags & (TCP_SYN | TCP_FIN))
 		h->counters->repeated++;
-	if (t->state == TCP_SYN_RECEIVED && s->flags & TCP_SYN && s->seq + 1 == t->rcv)
-		t->nxt = t->una; // our answer to it was lost
 	if (t->state == TCP_TIME_WAIT && s->flags & TCP_FIN)
 		timer_set(h, t, h->time_wait);
 	t->flags |= TCP_F_ACK_NOW;
@@ -630,12 +652,9 @@ static uint32_t input_open(struct tcp_host *h, struct tcp *t, const struct tcp_s
 	bool fin;
 
 	if (t->state == TCP_SYN_RECEIVED) {
-		if (s->ack != t->una + 1)
+		if (!acks_syn(t, s))
 			return TCP_STRANGE;
-		if (t->send_scale == TCP_NO_SCALE)
-			t->send_scale = t->recv_scale = 0;
-		round_trip(h, t, s->ack);
-		events = opened(t, s);
+		events = opened(h, t, s);
 	}
 	if (!input_ack(h, t, s, &fin))
 		return events;
@@ -653,6 +672,9 @@ uint32_t tcp_input(struct tcp_host *h, struct tcp *t, const struct tcp_segment *
 		return TCP_STRANGE;
 	if (t->state == TCP_SYN_SENT)
 		return input_syn_sent(h, t, s);
+	if (t->state == TCP_SYN_RECEIVED && s->seq + 1 == t->rcv &&
+		(s->flags & (TCP_SYN | TCP_RST)) == TCP_SYN)
+		return input_syn_again(h, t, s);
 	if (!is_acceptable(t, s) || (is_too_old(t, s) && !(s->flags & TCP_RST)))
 		return input_odd(h, t, s);
 	if (s->flags & TCP_RST)

@@ -434,6 +434,13 @@ static const struct script scripts[] = {
 	{"passive open, data with the acknowledgement",
 		{"accept S 0 mss 1000 ws 0 | SA 0 ack 1 mss 1000 ws 0 | SYN_RECEIVED",
 			"< PA 1+10 ack 1 | | ESTABLISHED OPENED DATA", "wait 40 | A 1 ack 11"}},
+	{"simultaneous open", {SYN, "< S 0 mss 1000 ws 0 | SA 0 ack 1 mss 1000 ws 0 | SYN_RECEIVED",
+				      "< SA 0 ack 1 mss 1000 ws 0 | A 1 ack 1 | ESTABLISHED OPENED",
+				      "< A 1 ack 1", "send 10 | PA 1+10 ack 1"}},
+	{"simultaneous open: the window of a SYN is not scaled",
+		{SYN, "< S 0 mss 1000 ws 4 | SA 0 ack 1 mss 1000 ws 0 | SYN_RECEIVED",
+			"< SA 0 ack 1 mss 1000 ws 4 win 500 | A 1 ack 1 | ESTABLISHED OPENED",
+			"send 2000 | A 1+500 ack 1"}},
 	{"simultaneous open, no scale",
 		{SYN, "< S 0 mss 1000 | SA 0 ack 1 mss 1000 | SYN_RECEIVED",
 			"< A 1 ack 1 | | ESTABLISHED OPENED", "send 10 | PA 1+10 ack 1"}},
@@ -460,6 +467,11 @@ static const struct script scripts[] = {
 		{"accept S 0 mss 1000 ws 0 | " SYN_ACK_RESENT " | SYN_RECEIVED",
 			"wait 1000 | " SYN_ACK_RESENT, "< S 0 mss 1000 ws 0 | " SYN_ACK_RESENT,
 			"< A 1 ack 1 | | ESTABLISHED OPENED"}},
+	{"round trip of a SYN-ACK that was sent twice is not taken",
+		{"accept S 0 mss 1000 ws 0 | " SYN_ACK_RESENT " | SYN_RECEIVED", "wait 500",
+			"< S 0 mss 1000 ws 0 | " SYN_ACK_RESENT, "wait 10",
+			"< A 1 ack 1 | | ESTABLISHED OPENED", "send 10 | PA 1+10 ack 1", "wait 999",
+			"wait 1 | PA 1+10 ack 1"}},
 	{"no answer to SYN-ACK",
 		{"accept S 0 mss 1000 ws 0 | " SYN_ACK_RESENT " | SYN_RECEIVED",
 			"wait 1000 | " SYN_ACK_RESENT, "wait 2000 | " SYN_ACK_RESENT,
@@ -490,7 +502,7 @@ static const struct script scripts[] = {
 	{"peer's SYN has no scale",
 		{"set window 1000000", "accept S 0 mss 1000 | SA 0 ack 1 mss 1000 | SYN_RECEIVED",
 			"< A 1 ack 1 | | ESTABLISHED OPENED",
-			"< PA 1+10 ack 1 | | ESTABLISHED DATA", "wait 40 | A 1 ack 11 win 65535"}},
+			"< PA 1+10 ack 1 | | ESTABLISHED DATA", "wait 40 | A 1 ack 11"}},
 	{"timestamps of both",
 		{WITH_STAMPS, "send 1000 | A 1+988 ack 1 ts 100; PA 989+12 ack 1 ts 100",
 			"< PA 1+10 ack 1001 ts 120 6 | | ESTABLISHED DATA",
@@ -659,6 +671,22 @@ static void test_reset_without_ack(void **state)
 	assert_int_equal(out.ack, 17);
 }
 
+// An acknowledgement that guesses our number, before our SYN has left.
+static void test_ack_before_syn(void **state)
+{
+	const struct tcp_segment syn = {.seq = 9, .flags = TCP_SYN, .scale = TCP_NO_SCALE};
+	const struct tcp_segment ack = {.seq = 10, .ack = 101, .flags = TCP_ACK};
+	struct tcp_counters counters = {0};
+	struct tcp_host h = {.window = 1000, .counters = &counters};
+	struct tcp t;
+
+	(void)state;
+	tcp_host_init(&h, blocks, BLOCKS);
+	tcp_accept(&h, &t, 100, 1460, &syn);
+	assert_int_equal(tcp_input(&h, &t, &ack), TCP_STRANGE);
+	assert_null(tcp_check(&h, &t));
+}
+
 // Sizes of options that do not fit the header are no segment, others are skipped.
 static void test_options(void **state)
 {
@@ -701,13 +729,14 @@ static void test_options(void **state)
 int main(void)
 {
 	enum { COUNT = sizeof(scripts) / sizeof(scripts[0]) };
-	struct CMUnitTest tests[COUNT + 2] = {
+	struct CMUnitTest tests[COUNT + 3] = {
 		cmocka_unit_test(test_reset_without_ack),
+		cmocka_unit_test(test_ack_before_syn),
 		cmocka_unit_test(test_options),
 	};
 
 	for (int i = 0; i < COUNT; i++)
-		tests[2 + i] = (struct CMUnitTest){
+		tests[3 + i] = (struct CMUnitTest){
 			scripts[i].name, test_script, NULL, NULL, (void *)&scripts[i]};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
