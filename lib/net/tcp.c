@@ -10,7 +10,7 @@
 #define MSS_LEAST    64
 #define STAMPS_LEN   12u
 #define STAMP_SHIFT  10 // a tick of timestamps is about a millisecond
-#define PROBE_SHIFT  8  // a closed window is probed up to so many times the first timeout
+#define BACKOFF_MOST 16 // doublings of the timeout
 
 static uint32_t least(uint32_t a, uint32_t b)
 {
@@ -32,7 +32,7 @@ uint32_t tcp_iss(const struct tcp_host *h, uint64_t hash)
 static uint32_t rto_of(const struct tcp_host *h, const struct tcp *t)
 {
 	uint32_t rto = h->rto_first;
-	uint32_t backs = t->tries < 16 ? t->tries : 16;
+	uint32_t backs = t->backoff;
 
 	if (t->srtt) {
 		rto = (t->srtt >> 3) + t->rttvar;
@@ -41,6 +41,12 @@ static uint32_t rto_of(const struct tcp_host *h, const struct tcp *t)
 	while (backs-- && rto < h->rto_most)
 		rto *= 2;
 	return least(rto, h->rto_most);
+}
+
+static void back_off(struct tcp *t)
+{
+	if (t->backoff < BACKOFF_MOST)
+		t->backoff++;
 }
 
 static void timer_set(const struct tcp_host *h, struct tcp *t, uint32_t wait)
@@ -71,6 +77,7 @@ static void rtt_take(struct tcp *t, uint32_t rtt)
 	uint32_t mean = t->srtt >> 3, off;
 
 	rtt = rtt ? rtt : 1;
+	t->backoff = 0; // not before: Karn's rule, RFC 6298 section 5
 	if (t->srtt == 0) {
 		t->srtt = rtt << 3;
 		t->rttvar = rtt << 1;
@@ -175,7 +182,6 @@ void tcp_shut(struct tcp *t)
 static void enter_time_wait(struct tcp_host *h, struct tcp *t)
 {
 	t->state = TCP_TIME_WAIT;
-	t->tries = 0;
 	timer_set(h, t, h->time_wait);
 }
 
@@ -380,7 +386,7 @@ static uint32_t opened(const struct tcp_host *h, struct tcp *t, const struct tcp
 		t->send_scale = t->recv_scale = 0;
 	t->una = s->ack;
 	t->state = TCP_ESTABLISHED;
-	t->tries = 0;
+	t->tries = t->backoff = 0;
 	timer_stop(t);
 	t->peer_window = (uint32_t)s->window << (s->flags & TCP_SYN ? 0 : t->send_scale);
 	t->window_seq = s->seq;
@@ -520,7 +526,7 @@ static void input_window(struct tcp *t, const struct tcp_segment *s, bool newer)
 		return;
 	if (t->peer_window == 0 && window) { // the timer was the probes'
 		t->nxt = t->una;
-		t->tries = 0;
+		t->tries = t->backoff = 0;
 		timer_stop(t);
 	}
 	t->peer_window = window;
@@ -706,6 +712,7 @@ static uint32_t sent_timeout(struct tcp_host *h, struct tcp *t)
 		return event;
 	}
 	t->tries++;
+	back_off(t);
 	if (tcp_syn_waits(t)) {
 		h->counters->syn_retransmitted++;
 	} else {
@@ -735,8 +742,7 @@ uint32_t tcp_timeout(struct tcp_host *h, struct tcp *t)
 	if (t->una != t->max && (t->peer_window || tcp_syn_waits(t)))
 		return sent_timeout(h, t);
 	if (t->queued) { // the peer's window is closed
-		if (t->tries < PROBE_SHIFT)
-			t->tries++;
+		back_off(t);
 		t->flags |= TCP_F_PROBE;
 	}
 	return 0;

@@ -138,6 +138,7 @@ struct tcp {
 	uint16_t flags;
 	uint8_t state; // enum tcp_state
 	uint8_t dupacks, tries;
+	uint8_t backoff; // doublings of the timeout
 	uint8_t send_scale, recv_scale;
 };
 
