@@ -187,14 +187,22 @@ static void enter_time_wait(struct tcp_host *h, struct tcp *t)
 
 // --- to be sent ---
 
-// Acknowledgement, window and timestamps; the right edge never moves back. The number is beyond all
-// that was sent, even while that is sent again: the peer ignores an acknowledgement with an old
-// one.
+// The number of a segment without bytes is beyond all that was sent, even while that is sent again:
+// the peer ignores an acknowledgement with an old one. It also ignores one beyond its window, where
+// a probe is.
+static uint32_t seq_of_ack(const struct tcp *t)
+{
+	uint32_t end = t->una + t->peer_window;
+
+	return tcp_before(end, t->max) ? end : t->max;
+}
+
+// Acknowledgement, window and timestamps; the right edge never moves back.
 static void fill(struct tcp_host *h, struct tcp *t, uint8_t flags, struct tcp_segment *out)
 {
 	uint32_t edge = t->rcv + tcp_window_free(h, t), window;
 
-	*out = (struct tcp_segment){.seq = t->max, .flags = flags, .scale = TCP_NO_SCALE};
+	*out = (struct tcp_segment){.seq = seq_of_ack(t), .flags = flags, .scale = TCP_NO_SCALE};
 	if (t->flags & TCP_F_STAMPS) {
 		out->stamped = true;
 		out->value = (uint32_t)(h->now >> STAMP_SHIFT);
@@ -308,7 +316,9 @@ bool tcp_output(struct tcp_host *h, struct tcp *t, struct tcp_segment *out)
 			return output_syn(h, t, out);
 	} else if (flags & TCP_F_RESEND) {
 		t->flags &= (uint16_t)~TCP_F_RESEND;
-		return output_bytes(h, t, t->una, least(t->queued, payload_of(t)), out);
+		return output_bytes(h, t, t->una,
+			least(least(t->queued, payload_of(t)), t->peer_window ? t->peer_window : 1),
+			out);
 	} else if (flags & TCP_F_PROBE) {
 		t->flags &= (uint16_t)~TCP_F_PROBE;
 		return output_bytes(h, t, t->una, least(t->queued, 1), out);
@@ -524,9 +534,12 @@ static void input_window(struct tcp *t, const struct tcp_segment *s, bool newer)
 
 	if (!newer && tcp_before(s->seq, t->window_seq))
 		return;
-	if (t->peer_window == 0 && window) { // the timer was the probes'
+	if (t->peer_window == 0)
+		t->tries = 0; // an answer, so that the peer is probed further
+	if (t->peer_window == 0 && window && t->queued) { // the timer was the probes'
 		t->nxt = t->una;
-		t->tries = t->backoff = 0;
+		t->backoff = 0;
+		t->flags &= (uint16_t)~TCP_F_PROBE;
 		timer_stop(t);
 	}
 	t->peer_window = window;
@@ -536,7 +549,7 @@ static void input_window(struct tcp *t, const struct tcp_segment *s, bool newer)
 // false: the segment is to be dropped.
 static bool input_ack(struct tcp_host *h, struct tcp *t, const struct tcp_segment *s, bool *fin)
 {
-	bool same = (uint32_t)s->window << t->send_scale == t->peer_window;
+	bool same = s->window && (uint32_t)s->window << t->send_scale == t->peer_window;
 	uint32_t una = t->una;
 
 	*fin = false;
@@ -698,19 +711,23 @@ uint32_t tcp_input(struct tcp_host *h, struct tcp *t, const struct tcp_segment *
 
 // --- the clock ---
 
+static uint32_t give_up(struct tcp_host *h, struct tcp *t)
+{
+	bool known = t->state != TCP_SYN_SENT;
+	uint32_t event = gone(h, t, TCP_TIMED_OUT);
+
+	if (known)
+		t->flags = TCP_F_RST;
+	return event;
+}
+
 // The timer of what was sent: send it again, or give up.
 static uint32_t sent_timeout(struct tcp_host *h, struct tcp *t)
 {
 	uint8_t most = tcp_syn_waits(t) ? h->syn_tries : h->tries;
 
-	if (t->tries + 1 >= most) {
-		bool known = t->state != TCP_SYN_SENT;
-		uint32_t event = gone(h, t, TCP_TIMED_OUT);
-
-		if (known)
-			t->flags = TCP_F_RST;
-		return event;
-	}
+	if (t->tries + 1 >= most)
+		return give_up(h, t);
 	t->tries++;
 	back_off(t);
 	if (tcp_syn_waits(t)) {
@@ -739,11 +756,16 @@ uint32_t tcp_timeout(struct tcp_host *h, struct tcp *t)
 	timer_stop(t);
 	if (t->state == TCP_TIME_WAIT)
 		return gone(h, t, TCP_DONE);
-	if (t->una != t->max && (t->peer_window || tcp_syn_waits(t)))
+	if (t->una != t->max && (t->peer_window || t->queued == 0 || tcp_syn_waits(t)))
 		return sent_timeout(h, t);
-	if (t->queued) { // the peer's window is closed
-		back_off(t);
-		t->flags |= TCP_F_PROBE;
-	}
+	if (t->queued == 0)
+		return 0;
+	// The peer's window is closed. It is probed as long as there are answers.
+	if (t->tries >= h->tries)
+		return give_up(h, t);
+	t->tries++;
+	back_off(t);
+	t->flags &= (uint16_t)~TCP_F_TIMED;
+	t->flags |= TCP_F_PROBE;
 	return 0;
 }
