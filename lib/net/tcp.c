@@ -197,7 +197,8 @@ static uint32_t seq_of_ack(const struct tcp *t)
 	return tcp_before(end, t->max) ? end : t->max;
 }
 
-// Acknowledgement, window and timestamps; the right edge never moves back.
+// Acknowledgement, window and timestamps. The right edge never moves back, nor by little: RFC 9293
+// section 3.8.6.2.2.
 static void fill(struct tcp_host *h, struct tcp *t, uint8_t flags, struct tcp_segment *out)
 {
 	uint32_t edge = t->rcv + tcp_window_free(h, t), window;
@@ -210,7 +211,7 @@ static void fill(struct tcp_host *h, struct tcp *t, uint8_t flags, struct tcp_se
 	}
 	if (flags & TCP_ACK)
 		out->ack = t->rcv;
-	if (tcp_before(t->edge, edge))
+	if (tcp_before(t->edge, edge) && edge - t->edge >= least(t->mss, h->window / 2))
 		t->edge = edge;
 	window = t->edge - t->rcv;
 	if (flags & TCP_SYN) {
@@ -347,16 +348,18 @@ bool tcp_reset_for(const struct tcp_segment *s, struct tcp_segment *out)
 
 // --- received ---
 
-// RFC 9293 section 3.10.7.4: is any of the segment in the window?
+// RFC 9293 section 3.10.7.4: is any of the segment in the window? Without bytes it may be at the
+// end of the window, where a peer is that has filled it. Of one that probes a closed window, the
+// acknowledgement is taken.
 static bool is_acceptable(const struct tcp *t, const struct tcp_segment *s)
 {
 	uint32_t window = t->edge - t->rcv;
 	uint32_t len = s->len + !!(s->flags & TCP_SYN) + !!(s->flags & TCP_FIN);
 	uint32_t first = s->seq - t->rcv, last = first + len - 1;
 
-	if (len == 0)
-		return window ? first < window : first == 0;
-	return window && (first < window || last < window);
+	if (len == 0 || window == 0)
+		return first <= window;
+	return first < window || last < window;
 }
 
 static void challenge(struct tcp_host *h, struct tcp *t)
@@ -582,6 +585,8 @@ static uint32_t finished(struct tcp_host *h, struct tcp *t)
 static uint32_t peer_finished(struct tcp_host *h, struct tcp *t)
 {
 	t->rcv++;
+	if (tcp_before(t->edge, t->rcv)) // FIN needs no room
+		t->edge = t->rcv;
 	t->flags |= TCP_F_PEER_FIN | TCP_F_ACK_NOW;
 	if (t->state == TCP_ESTABLISHED)
 		t->state = TCP_CLOSE_WAIT;
@@ -635,6 +640,7 @@ static uint32_t input_data(struct tcp_host *h, struct tcp *t, const struct tcp_s
 	if (seq - t->rcv + len > room) { // the rest comes again
 		len = room > seq - t->rcv ? room - (seq - t->rcv) : 0;
 		fin = false;
+		t->flags |= TCP_F_ACK_NOW;
 	}
 	if (seq == t->rcv && t->rx_head == TCP_NONE)
 		return take_view(h, t, s->data + skip, len, fin);

@@ -256,7 +256,8 @@ uint32_t tcp_window_free(const struct tcp_host *h, const struct tcp *t)
 {
 	uint32_t unread = tcp_unread(h, t);
 
-	return unread < h->window ? h->window - unread : 0;
+	// No more than the peer can be told of.
+	return unread < h->window ? least(h->window - unread, UINT16_MAX << t->recv_scale) : 0;
 }
 
 // Bytes were read: tell the peer if the window has opened by much.
