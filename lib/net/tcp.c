@@ -619,12 +619,31 @@ static uint32_t take_view(
 	return (len ? TCP_DATA : 0) | (fin ? peer_finished(h, t) : 0);
 }
 
+// Bytes and FIN with others stored before or behind them, or not in their turn.
+static uint32_t take_stored(struct tcp_host *h, struct tcp *t, uint32_t seq, const uint8_t *data,
+	uint32_t len, bool fin)
+{
+	uint32_t before = t->rcv;
+	bool stored = tcp_store(h, t, seq, data, len, fin);
+
+	t->flags |= TCP_F_ACK_NOW;
+	if (!stored && seq == t->rcv) {
+		// What is in its turn goes first, or blocks with what is not would stop the stream.
+		tcp_forget(h, t, t->rcv);
+		if (t->rx_head == TCP_NONE)
+			return take_view(h, t, data, len, fin);
+		tcp_store(h, t, seq, data, len, fin);
+	}
+	t->rcv = tcp_stored_until(h, t, t->rcv, &fin);
+	return (t->rcv != before ? TCP_DATA : 0) | (fin ? peer_finished(h, t) : 0);
+}
+
 // The rest of the work for a segment: its bytes, as far as they are new and in the window.
 static uint32_t input_data(struct tcp_host *h, struct tcp *t, const struct tcp_segment *s)
 {
 	uint32_t skip = tcp_before(s->seq, t->rcv) ? t->rcv - s->seq : 0;
 	bool fin = s->flags & TCP_FIN;
-	uint32_t seq = s->seq + skip, len, before = t->rcv, room = t->edge - t->rcv;
+	uint32_t seq = s->seq + skip, len, room = t->edge - t->rcv;
 
 	h->view_len = 0;
 	if (s->len == 0 && !fin)
@@ -646,11 +665,7 @@ static uint32_t input_data(struct tcp_host *h, struct tcp *t, const struct tcp_s
 		return take_view(h, t, s->data + skip, len, fin);
 	if (seq != t->rcv)
 		h->counters->out_of_order++;
-	t->flags |= TCP_F_ACK_NOW;
-	if (!tcp_store(h, t, seq, s->data + skip, len, fin))
-		fin = false;
-	t->rcv = tcp_stored_until(h, t, t->rcv, &fin);
-	return (t->rcv != before ? TCP_DATA : 0) | (fin ? peer_finished(h, t) : 0);
+	return take_stored(h, t, seq, s->data + skip, len, fin);
 }
 
 static bool is_too_old(const struct tcp *t, const struct tcp_segment *s)

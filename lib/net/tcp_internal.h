@@ -30,6 +30,8 @@ void tcp_stream_drop(struct tcp_host *h, struct tcp *t, uint32_t seq);
 // Store what came; what is there already stays. false: no memory.
 bool tcp_store(struct tcp_host *h, struct tcp *t, uint32_t seq, const uint8_t *data, uint32_t len,
 	bool fin);
+// Forget what is stored from seq on: the peer sends again what was not acknowledged.
+void tcp_forget(struct tcp_host *h, struct tcp *t, uint32_t seq);
 // Where the bytes end that are stored from seq on without a gap; fin: the peer's FIN follows.
 uint32_t tcp_stored_until(const struct tcp_host *h, const struct tcp *t, uint32_t seq, bool *fin);
 // Bytes that there is room for behind those that were received.

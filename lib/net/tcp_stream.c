@@ -212,18 +212,27 @@ bool tcp_store(struct tcp_host *h, struct tcp *t, uint32_t seq, const uint8_t *d
 	return !fin || put_fin(h, &t->rx_head, end);
 }
 
+void tcp_forget(struct tcp_host *h, struct tcp *t, uint32_t seq)
+{
+	uint32_t *at = &t->rx_head;
+
+	while (*at != TCP_NONE && tcp_before(h->blocks[*at].seq, seq))
+		at = &h->blocks[*at].next;
+	list_drop(h, at);
+}
+
 // From `seq` on: where the bytes that are stored without a gap end.
 uint32_t tcp_stored_until(const struct tcp_host *h, const struct tcp *t, uint32_t seq, bool *fin)
 {
 	*fin = false;
-	for (uint32_t b = t->rx_head; b != TCP_NONE; b = h->blocks[b].next) {
+	for (uint32_t b = t->rx_head; b != TCP_NONE && !*fin; b = h->blocks[b].next) {
 		const struct tcp_block *of = &h->blocks[b];
 
 		if (tcp_before(seq, of->seq))
 			break;
 		if (tcp_before(seq, block_end(of)))
 			seq = block_end(of);
-		*fin = *fin || (of->fin && block_end(of) == seq);
+		*fin = of->fin && block_end(of) == seq;
 	}
 	return seq;
 }
@@ -282,6 +291,8 @@ void tcp_consume(struct tcp_host *h, struct tcp *t, uint32_t len)
 		if (of->len == 0)
 			t->rx_head = block_give(h, t->rx_head);
 	}
+	if (t->flags & TCP_F_PEER_FIN && tcp_unread(h, t) == 0)
+		list_drop(h, &t->rx_head); // a block that has FIN alone
 	window_grew(h, t);
 }
 

@@ -650,6 +650,11 @@ static const struct script scripts[] = {
 			      "< A 1001+10 ack 1 | A 481 ack 1", "count no_block 1",
 			      "< A 1+100 ack 1 | | ESTABLISHED DATA", "< A 101 ack 481",
 			      "send 480 | PA 481+480 ack 101"}},
+	{"no memory: what is in turn goes before what is not",
+		{"set blocks 1", OPEN, "< A 1001+100 ack 1 | A 1 ack 1",
+			"< A 501+100 ack 1 | A 1 ack 1", "count no_block 1",
+			"< A 1+100 ack 1 | A 1 ack 101 | ESTABLISHED DATA",
+			"< A 1001+100 ack 1 | A 1 ack 101"}},
 
 	// RFC 9293 section 3.6: closing
 	{"close", {OPEN, "shut | FA 1 ack 1 | FIN_WAIT_1", "< A 1 ack 2 | | FIN_WAIT_2",
@@ -679,6 +684,9 @@ static const struct script scripts[] = {
 	{"end before its turn, with data",
 		{OPEN, "< FPA 101+10 ack 1 | A 1 ack 1", "< A 51+60 ack 1 | A 1 ack 1",
 			"< A 1+100 ack 1 | A 1 ack 112 | CLOSE_WAIT DATA ENDED"}},
+	{"nothing is read behind the end",
+		{OPEN, "< FA 101 ack 1 | A 1 ack 1", "< A 101+100 ack 1 | A 1 ack 1",
+			"< A 1+100 ack 1 | A 1 ack 102 | CLOSE_WAIT DATA ENDED"}},
 	{"end lost", {OPEN, "shut | FA 1 ack 1 | FIN_WAIT_1", "wait 200 | FA 1 ack 1",
 			     "wait 400 | FA 1 ack 1", "< A 1 ack 2 | | FIN_WAIT_2"}},
 	{"end lost with the last data",
