@@ -192,7 +192,8 @@ static void enter_time_wait(struct tcp_host *h, struct tcp *t)
 // a probe is.
 static uint32_t seq_of_ack(const struct tcp *t)
 {
-	uint32_t end = t->una + t->peer_window;
+	bool fin = t->flags & TCP_F_FIN && t->max - t->una > t->queued; // it needs no room
+	uint32_t end = t->una + t->peer_window + fin;
 
 	return tcp_before(end, t->max) ? end : t->max;
 }
@@ -211,16 +212,13 @@ static void fill(struct tcp_host *h, struct tcp *t, uint8_t flags, struct tcp_se
 	}
 	if (flags & TCP_ACK)
 		out->ack = t->rcv;
-	if (tcp_before(t->edge, edge) && edge - t->edge >= least(t->mss, h->window / 2))
+	if (!(flags & TCP_SYN) && tcp_before(t->edge, edge) &&
+		edge - t->edge >= least(t->mss, h->window / 2))
 		t->edge = edge;
 	window = t->edge - t->rcv;
-	if (flags & TCP_SYN) {
-		window = least(window, UINT16_MAX);
-		t->edge = t->rcv + window;
-	} else {
-		window = least(window >> t->recv_scale, UINT16_MAX);
-	}
-	out->window = (uint16_t)window;
+	if (!(flags & TCP_SYN)) // whose window is not scaled
+		window >>= t->recv_scale;
+	out->window = (uint16_t)least(window, UINT16_MAX);
 	t->flags &= (uint16_t) ~(TCP_F_ACK_NOW | TCP_F_ACK_LATER);
 }
 
@@ -349,8 +347,8 @@ bool tcp_reset_for(const struct tcp_segment *s, struct tcp_segment *out)
 // --- received ---
 
 // RFC 9293 section 3.10.7.4: is any of the segment in the window? Without bytes it may be at the
-// end of the window, where a peer is that has filled it. Of one that probes a closed window, the
-// acknowledgement is taken.
+// end of the window, where a peer is that has filled it, or behind a FIN there. Of one that probes
+// a closed window, the acknowledgement is taken.
 static bool is_acceptable(const struct tcp *t, const struct tcp_segment *s)
 {
 	uint32_t window = t->edge - t->rcv;
@@ -358,7 +356,7 @@ static bool is_acceptable(const struct tcp *t, const struct tcp_segment *s)
 	uint32_t first = s->seq - t->rcv, last = first + len - 1;
 
 	if (len == 0 || window == 0)
-		return first <= window;
+		return first <= window + 1;
 	return first < window || last < window;
 }
 
@@ -397,7 +395,7 @@ static uint32_t opened(const struct tcp_host *h, struct tcp *t, const struct tcp
 		t->cwnd = t->mss;
 	if (t->send_scale == TCP_NO_SCALE)
 		t->send_scale = t->recv_scale = 0;
-	t->una = s->ack;
+	t->una = t->nxt = s->ack;
 	t->state = TCP_ESTABLISHED;
 	t->tries = t->backoff = 0;
 	timer_stop(t);

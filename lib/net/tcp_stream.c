@@ -160,20 +160,22 @@ static uint32_t *put_before(struct tcp_host *h, uint32_t *at, struct tcp_block *
 	return at;
 }
 
-// The peer's FIN has this number.
+// The peer's FIN has this number. Of one that sent more behind it, it is ignored.
 static bool put_fin(struct tcp_host *h, uint32_t *at, uint32_t seq)
 {
 	uint32_t b;
 
 	while (*at != TCP_NONE && tcp_before(h->blocks[*at].seq, seq)) {
-		if (block_end(&h->blocks[*at]) == seq) {
-			h->blocks[*at].fin = true;
+		struct tcp_block *of = &h->blocks[*at];
+
+		if (!tcp_before(block_end(of), seq)) {
+			of->fin = of->fin || block_end(of) == seq;
 			return true;
 		}
-		at = &h->blocks[*at].next;
+		at = &of->next;
 	}
 	if (*at != TCP_NONE && h->blocks[*at].seq == seq)
-		return true; // it is there, or the peer sent more behind its FIN
+		return true; // it is there
 	b = block_take(h, seq);
 	if (b == TCP_NONE)
 		return false;

@@ -8,7 +8,8 @@
 // window is compared if it is given.
 // What happens: `< SEGMENT` is received, `open`, `accept SEGMENT`, `send N`, `full N` (a send that
 // finds no memory), `read N`, `shut`, `abort`, `wait MS`, `set NAME N`, `count NAME N` (a counter
-// has this value). Bytes are read at once unless `set keep 1` was there.
+// has this value). Bytes are read at once unless `set keep 1` was there,
+// and nothing is sent after `set hold 1`.
 // Every script runs twice: the second time all numbers and the clock wrap.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,6 +41,9 @@ struct run {
 	uint32_t mss;
 	uint32_t sent, read; // bytes of the two streams
 	uint32_t keep;
+	uint32_t hold; // nothing is sent yet
+	uint32_t edge;
+	bool has_edge;
 	struct tcp_segment reset; // in answer to TCP_STRANGE
 	bool has_reset;
 	const char *script, *row;
@@ -233,6 +237,8 @@ static void set(struct run *r, const char *name, uint32_t value)
 		r->mss = value;
 	else if (strcmp(name, "keep") == 0)
 		r->keep = value;
+	else if (strcmp(name, "hold") == 0)
+		r->hold = value;
 	else
 		FAIL(r, "what is %s?", name);
 }
@@ -327,7 +333,7 @@ static void check_sent(struct run *r, const char *expected)
 	if (r->has_reset)
 		sent_write(r, &r->reset, with_window, text);
 	r->has_reset = false;
-	for (int i = 0; tcp_output(&r->host, &r->t, &s); i++) {
+	for (int i = 0; !r->hold && tcp_output(&r->host, &r->t, &s); i++) {
 		check_sent_bytes(r, &s);
 		sent_write(r, &s, with_window, text);
 		if (i > 20)
@@ -355,6 +361,10 @@ static void check_invariants(struct run *r)
 
 	if (wrong)
 		FAIL(r, "%s", wrong);
+	if (r->has_edge && tcp_before(r->t.edge, r->edge))
+		FAIL(r, "the edge of the window moved back");
+	r->has_edge = r->t.state != TCP_CLOSED && r->t.state != TCP_SYN_SENT;
+	r->edge = r->t.edge;
 }
 
 static char *trimmed(char *text)
@@ -472,6 +482,16 @@ static const struct script scripts[] = {
 			"< S 0 mss 1000 ws 0 | " SYN_ACK_RESENT, "wait 10",
 			"< A 1 ack 1 | | ESTABLISHED OPENED", "send 10 | PA 1+10 ack 1", "wait 999",
 			"wait 1 | PA 1+10 ack 1"}},
+	{"SYN-ACK is about to be sent again when its acknowledgement comes",
+		{"accept S 0 mss 1000 ws 0 | " SYN_ACK_RESENT " | SYN_RECEIVED", "set hold 1",
+			"wait 1000", "< A 1 ack 1 | | ESTABLISHED OPENED", "set hold 0",
+			"send 10 | PA 1+10 ack 1"}},
+	{"SYN-ACK after another answer: the window does not shrink",
+		{"set window 200000",
+			"accept S 0 mss 1000 ws 0 | SA 0 ack 1 mss 1000 ws 2 win 65535 | "
+			"SYN_RECEIVED",
+			"< A 100000 ack 1 | A 1 ack 1 win 50000",
+			"wait 1000 | SA 0 ack 1 mss 1000 ws 2 win 65535"}},
 	{"no answer to SYN-ACK",
 		{"accept S 0 mss 1000 ws 0 | " SYN_ACK_RESENT " | SYN_RECEIVED",
 			"wait 1000 | " SYN_ACK_RESENT, "wait 2000 | " SYN_ACK_RESENT,
@@ -687,6 +707,9 @@ static const struct script scripts[] = {
 	{"nothing is read behind the end",
 		{OPEN, "< FA 101 ack 1 | A 1 ack 1", "< A 101+100 ack 1 | A 1 ack 1",
 			"< A 1+100 ack 1 | A 1 ack 102 | CLOSE_WAIT DATA ENDED"}},
+	{"an end that others say is none",
+		{OPEN, "< A 101+100 ack 1 | A 1 ack 1", "< FA 151 ack 1 | A 1 ack 1",
+			"< A 1+100 ack 1 | A 1 ack 201 | ESTABLISHED DATA"}},
 	{"end lost", {OPEN, "shut | FA 1 ack 1 | FIN_WAIT_1", "wait 200 | FA 1 ack 1",
 			     "wait 400 | FA 1 ack 1", "< A 1 ack 2 | | FIN_WAIT_2"}},
 	{"end lost with the last data",
@@ -697,6 +720,13 @@ static const struct script scripts[] = {
 		{"set window 1000", "set keep 1", OPEN,
 			"< FPA 1+1000 ack 1 | A 1 ack 1002 win 0 | CLOSE_WAIT DATA ENDED",
 			"read 1000 | A 1 ack 1002 win 1000"}},
+	{"acknowledgement behind the end that fills the window",
+		{SYN, "< SA 0 ack 1 mss 1000 ws 0 win 100 | A 1 ack 1 | ESTABLISHED OPENED",
+			"send 100 | PA 1+100 ack 1", "shut | FA 101 ack 1 | FIN_WAIT_1",
+			"< FPA 1+10 ack 1 win 100 | A 102 ack 12 | CLOSING DATA ENDED"}},
+	{"acknowledgement behind the end that fills our window",
+		{"set window 1000", OPEN, "send 10 | PA 1+10 ack 1", "< A 1002 ack 11",
+			"wait 5000"}},
 	{"end while our window is closed",
 		{"set window 1000", "set keep 1", OPEN, "< PA 1+1000 ack 1 | | ESTABLISHED DATA",
 			"wait 40 | A 1 ack 1001 win 0",
