@@ -643,7 +643,6 @@ static uint32_t input_data(struct tcp_host *h, struct tcp *t, const struct tcp_s
 	bool fin = s->flags & TCP_FIN;
 	uint32_t seq = s->seq + skip, len, room = t->edge - t->rcv;
 
-	h->view_len = 0;
 	if (s->len == 0 && !fin)
 		return 0;
 	if (t->state != TCP_ESTABLISHED && t->state != TCP_FIN_WAIT_1 && t->state != TCP_FIN_WAIT_2)
