@@ -168,7 +168,8 @@ uint32_t tcp_timeout(struct tcp_host *h, struct tcp *t);
 // Is there a deadline? Then it is *at.
 bool tcp_deadline(const struct tcp *t, uint32_t *at);
 
-// Append to the stream. false: no memory; nothing was appended.
+// Append to the stream of a connection for which tcp_is_open. false: no memory; nothing was
+// appended.
 bool tcp_send(struct tcp_host *h, struct tcp *t, const uint8_t *bytes, uint32_t len);
 // Nothing more is sent: FIN after all that waits.
 void tcp_shut(struct tcp *t);
@@ -177,7 +178,8 @@ void tcp_abort(struct tcp_host *h, struct tcp *t);
 // Give back all that is held.
 void tcp_drop(struct tcp_host *h, struct tcp *t);
 
-// Keep the last len bytes of h->view for later. false: no memory.
+// Keep the last len bytes of h->view for later. false: no memory; they were acknowledged, so that
+// the connection has to be aborted.
 bool tcp_keep(struct tcp_host *h, struct tcp *t, uint32_t len);
 // Bytes that may be read.
 uint32_t tcp_unread(const struct tcp_host *h, const struct tcp *t);
