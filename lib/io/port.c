@@ -25,6 +25,7 @@
 #include "io/pcap_ring.h"
 #include "io/sockets.h"
 #include "io/state.h"
+#include "io/untag.h"
 
 static int probe_ring(
 	struct port *ports, unsigned count, unsigned index, uint16_t *id, struct io_error *e)
@@ -134,6 +135,16 @@ static void open_vlans(const struct port *port)
 	}
 }
 
+// Their tags may be gone with any packet, whether the port is told of VLANs or not.
+static int keep_tags(const struct port *port)
+{
+	int err = 0;
+
+	for (unsigned q = 0; !err && q < port->queues; q++)
+		err = untag_undo_on(port->queue[q].device, port->queue[q].number);
+	return err;
+}
+
 static int read_mac(struct port *port, unsigned index)
 {
 	struct rte_ether_addr mac;
@@ -188,6 +199,8 @@ static int open_port(struct port *ports, unsigned count, unsigned index, struct 
 		err = open_device(ports, count, index, d, e);
 	if (!err)
 		err = read_mac(port, index);
+	if (!err && port->is_function)
+		err = keep_tags(port);
 	if (err)
 		return err;
 	port_choose_steering(port);

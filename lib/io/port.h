@@ -140,6 +140,7 @@ struct port {
 	uint16_t burst;
 	bool checksum_offload;  // in effect
 	bool filters_vlans;     // it drops those that it was not told of
+	bool is_function;       // a virtual function: the driver of its card decides with it
 	bool reports_checksums; // received checksum verdicts are in the mbuf flags
 	uint64_t link_bps;      // 0: unknown
 	struct rte_mempool *rx_pool[PORT_MAX_QUEUES];

@@ -75,12 +75,14 @@ static void choose_receive(
 
 // Virtio devices and virtual functions drop each VLAN that they were not told of. Other cards take
 // all, so that the tester can count those that are not its own.
-static void choose_vlans(const struct port_settings *p, const struct rte_eth_dev_info *info,
-	struct rte_eth_conf *conf)
+static void choose_vlans(
+	struct port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
 {
 	const char *name = info->driver_name ? info->driver_name : "";
+	const struct port_settings *p = port->settings;
 
-	if (port_is_pci(p) && p->tags.count && (strstr(name, "virtio") || strstr(name, "vf")))
+	port->is_function = port_is_pci(p) && strstr(name, "vf");
+	if (port_is_pci(p) && p->tags.count && (strstr(name, "virtio") || port->is_function))
 		conf->rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
 }
 
@@ -135,7 +137,7 @@ int port_configure(struct port *port, unsigned device, struct io_error *e)
 		return err;
 	choose_receive(port, &info, &conf);
 	choose_transmit(port, &info, &conf);
-	choose_vlans(port->settings, &info, &conf);
+	choose_vlans(port, &info, &conf);
 	port->filters_vlans = conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
 	port->reports_checksums =
 		conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM || port->driver->sockets;

@@ -145,10 +145,12 @@ def clients_of_a_link_are_played_by_several_workers():
 
 @only(CARD == "igb", nightly)
 def virtual_functions_are_used_as_cards_are():
-    """IPv4 without tags alone: QEMU brings a function no multicast but that of a list, and Linux' igb takes its tags off."""
+    """IPv4, as QEMU brings a function no multicast but that of a list. Linux' igb takes its tags off."""
     with functions():
-        served(ddiperf(queries(item(load=LOAD))))
-        dhcp4.served(dhcp4.clients())
+        for tags in ([], [10], [100, 10]):
+            with ports(vlans=tags):
+                served(ddiperf(queries(item(load=LOAD))))
+                dhcp4.served(dhcp4.clients())
 
 
 @test

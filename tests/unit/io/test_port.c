@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <rte_dev.h>
+#include <rte_errno.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
@@ -24,6 +25,7 @@
 #include "io/memory.h"
 #include "io/port_internal.h"
 #include "io/rules.h"
+#include "io/untag.h"
 
 #define DEVICES   40
 #define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
@@ -47,6 +49,7 @@ static struct device {
 	unsigned configured, started, stopped, closed, removed, promiscuous, allmulticast;
 	uint16_t vlans[4];
 	unsigned vlan_count;
+	uint32_t untagged; // queues whose tags are put back, one bit each
 	struct queue queue[PORT_MAX_QUEUES];
 } devices[DEVICES];
 
@@ -55,7 +58,8 @@ static struct answers {
 	int info, configure, key, adjust, rx_queue, tx_queue, start, mac, hash, reta, rules;
 	int socket; // of the devices
 	unsigned vlan_room;
-	bool no_pool, no_tx_pool, no_pool_there, no_ops, no_populate, no_ring, no_device, own_rings;
+	bool no_pool, no_tx_pool, no_pool_there, no_ops, no_populate, no_ring, no_device, own_rings,
+		no_step;
 	struct rte_eth_link link;
 	int link_err;
 	const uint8_t *key_taken; // NULL: it has its own
@@ -175,6 +179,15 @@ int rte_eth_dev_vlan_filter(uint16_t id, uint16_t vlan, int on)
 		return -ENOSPC;
 	devices[id].vlans[devices[id].vlan_count++] = vlan;
 	return 0;
+}
+
+const struct rte_eth_rxtx_callback *rte_eth_add_rx_callback(
+	uint16_t id, uint16_t queue, rte_rx_callback_fn step, void *unused)
+{
+	assert_ptr_equal(step, untag_undo);
+	rte_errno = ENOMEM;
+	devices[id].untagged |= 1u << queue;
+	return say.no_step ? NULL : (const void *)&devices[id];
 }
 
 int rte_eth_allmulticast_enable(uint16_t id)
@@ -938,6 +951,30 @@ static void a_device_that_drops_unknown_vlans_is_told_of_those_of_the_port(void 
 	port_stop_all(&p, 1);
 }
 
+// A card of Linux' igb takes them off whether its function knows of VLANs or not.
+static void tags_that_the_card_of_a_function_took_off_are_put_back(void **state)
+{
+	static const char *const names[] = {
+		"net_e1000_igb_vf", "net_iavf", "net_e1000_igb", "net_virtio", NULL};
+	struct field_range cpus = {1, 3};
+	struct port_settings s = port_of("a", "pci", "01:00.0");
+	struct port p;
+
+	s.cpus = (struct field_list){&cpus, 1};
+	for (size_t i = 0; i < COUNT(names); i++) {
+		fresh(state);
+		devices[0].info.driver_name = names[i];
+		assert_int_equal(port_start_all(&s, 1, &p, &e), 0);
+		assert_int_equal(devices[0].untagged, i < 2 ? 7 : 0);
+		port_stop_all(&p, 1);
+	}
+	fresh(state);
+	devices[0].info.driver_name = names[0];
+	say.no_step = true;
+	assert_int_equal(port_start_all(&s, 1, &p, &e), -ENOMEM);
+	assert_int_equal(devices[0].closed, 1);
+}
+
 static void a_card_stays_plugged_in(void **state)
 {
 	struct port_settings s = port_of("a", "pci", "01:00.0");
@@ -1068,6 +1105,8 @@ int main(void)
 		cmocka_unit_test_setup(a_socket_of_the_dead_gives_way, fresh),
 		cmocka_unit_test_setup(
 			a_device_that_drops_unknown_vlans_is_told_of_those_of_the_port, fresh),
+		cmocka_unit_test_setup(
+			tags_that_the_card_of_a_function_took_off_are_put_back, fresh),
 		cmocka_unit_test_setup(a_card_stays_plugged_in, fresh),
 		cmocka_unit_test_setup(a_failed_start_leaves_nothing_open, fresh),
 		cmocka_unit_test_setup(drivers_talk_while_a_port_is_opened, fresh),
