@@ -105,13 +105,28 @@ static int probe(
 	return port_is_pci(p) ? probe_pci(port, devargs, id, e) : probe_vdev(devargs, id);
 }
 
-// Neighbour discovery of the many source addresses goes to as many multicast groups.
+// Neighbour discovery of the many source addresses goes to as many multicast groups. A function may
+// not have all of them (iavf), and for one that asks for all its card may forget the list (igb).
+static void open_groups(const struct port *port)
+{
+	const struct port_settings *p = port->settings;
+	const uint8_t(*macs)[6] = p->listens.items;
+	struct rte_ether_addr list[PORT_GROUPS_MAX];
+	int err;
+
+	for (uint32_t i = 0; i < p->listens.count; i++)
+		memcpy(list[i].addr_bytes, macs[i], 6);
+	err = rte_eth_dev_set_mc_addr_list(port->devices[0], list, p->listens.count);
+	if (err || p->listens_more || !port->is_function)
+		rte_eth_allmulticast_enable(port->devices[0]);
+}
+
 static void open_multicast(struct port *port)
 {
 	int fd;
 
 	if (port_is_pci(port->settings))
-		rte_eth_allmulticast_enable(port->devices[0]);
+		open_groups(port);
 	if (!port_on_kernel_interface(port->settings))
 		return;
 	fd = netif_open_multicast(port->settings->device);

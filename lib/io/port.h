@@ -47,12 +47,16 @@ struct port_settings {
 	bool promiscuous; // no setting: its clients have Ethernet addresses of their own
 	uint32_t queues;  // no setting: least number of queue pairs
 	bool answers;     // no setting: received packets go from many source ports to one
-	struct field_list homes;  // no setting: struct rule_home, addresses that are a queue's
-	struct field_list relays; // no setting: struct addr_range, addresses to tell replies apart
-	bool has_ports;           // no setting: its items have source ports, a queue's each
-	struct field_list groups; // no setting: struct socket_group, of each item
-	struct field_list tags;   // no setting: uint16_t, outermost VLANs of what it receives
+	struct field_list homes;   // no setting: struct rule_home, addresses that are a queue's
+	struct field_list relays;  // no setting: struct addr_range, addresses to tell replies apart
+	bool has_ports;            // no setting: its items have source ports, a queue's each
+	struct field_list groups;  // no setting: struct socket_group, of each item
+	struct field_list tags;    // no setting: uint16_t, outermost VLANs of what it receives
+	struct field_list listens; // no setting: uint8_t[6], MACs of the multicast groups it awaits
+	bool listens_more;         // no setting: there are others, too many or not known before
 };
+
+#define PORT_GROUPS_MAX 30 // virtual functions take no more
 
 // A probe before the run: where it makes sense, always, never.
 enum probe_when { PROBE_AUTO, PROBE_ALWAYS, PROBE_NEVER };

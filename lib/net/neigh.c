@@ -301,18 +301,24 @@ static void ask_arp(struct writer *w, const struct neigh_self *self, const struc
 	write_arp(w, &arp);
 }
 
+struct addr neigh_group(const struct addr *target)
+{
+	struct addr group = {16, {0xff, 0x02, [11] = 1, [12] = 0xff}};
+
+	memcpy(group.bytes + 13, target->bytes + 13, 3);
+	return group;
+}
+
 static void ask_nd(struct writer *w, const struct neigh_self *self, const struct addr *from,
 	const struct addr *target)
 {
-	uint8_t group[16] = {
-		0xff, 0x02, [11] = 1, [12] = 0xff}; // solicited-node, RFC 4291 section 2.7.1
-	uint8_t mac[6] = {0x33, 0x33};              // RFC 2464 section 7
+	const struct addr group = neigh_group(target);
+	uint8_t mac[6] = {0x33, 0x33}; // RFC 2464 section 7
 	// A probe has no link-layer address to tell (RFC 4861 section 4.3).
-	const struct frame_ip ip = {from->bytes, group, 16, ND_HOP_LIMIT, FRAME_PROTOCOL_ICMPV6,
-		is_zero(from->bytes, 16) ? ND_LEN : ND_LEN + 8};
+	const struct frame_ip ip = {from->bytes, group.bytes, 16, ND_HOP_LIMIT,
+		FRAME_PROTOCOL_ICMPV6, is_zero(from->bytes, 16) ? ND_LEN : ND_LEN + 8};
 
-	memcpy(group + 13, target->bytes + 13, 3);
-	memcpy(mac + 2, group + 12, 4);
+	memcpy(mac + 2, group.bytes + 12, 4);
 	write_ethernet(w, self, mac, FRAME_TYPE_IPV6);
 	write_nd(w, self, &ip, ND_SOLICIT, 0, target->bytes);
 }

@@ -46,6 +46,9 @@ uint32_t neigh_answer(const struct neigh_self *self, enum frame_kind kind, const
 uint32_t neigh_ask(const struct neigh_self *self, const struct addr *from,
 	const struct addr *target, uint8_t *out, uint32_t room);
 
+// The group that a neighbour solicitation for the target goes to (RFC 4291 section 2.7.1).
+struct addr neigh_group(const struct addr *target);
+
 // What the sender of an ARP or ND frame says about itself.
 struct neigh_claim {
 	struct addr addr;

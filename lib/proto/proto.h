@@ -183,8 +183,10 @@ struct proto_fault {
 struct proto_server {
 	const struct field_section *settings;   // section below responder
 	const struct counter_section *counters; // uint64_t only
-	bool groups; // clients also ask by broadcast or multicast, with VLAN tags of their own
-	bool timed;  // answer reads ctx->now_ms
+	// Clients also ask these groups (broadcast, multicast), with VLAN tags of their own. The
+	// last one has len 0; NULL: none.
+	const struct addr *groups;
+	bool timed; // answer reads ctx->now_ms
 
 	// Do the settings serve these items (settings of each that asks the responder)? Errors go
 	// to d. NULL: always.

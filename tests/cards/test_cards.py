@@ -145,12 +145,13 @@ def clients_of_a_link_are_played_by_several_workers():
 
 @only(CARD == "igb", nightly)
 def virtual_functions_are_used_as_cards_are():
-    """IPv4, as QEMU brings a function no multicast but that of a list. Linux' igb takes its tags off."""
+    """Clients on the link need Ethernet addresses of their own, which no untrusted function has."""
     with functions():
         for tags in ([], [10], [100, 10]):
             with ports(vlans=tags):
-                served(ddiperf(queries(item(load=LOAD))))
-                dhcp4.served(dhcp4.clients())
+                served(ddiperf(queries()))
+                dhcp4.served(dhcp4.clients(), dhcp4.clients("link", relay=None, clients=400))
+                dhcp6.served(dhcp6.clients(), dhcp6.clients("agents", to="all"), dhcp6.clients("servers", to="servers"))
 
 
 @test

@@ -121,7 +121,7 @@ static int responder_open(struct plan *p, uint32_t n)
 	r->turns = p->ports[p->responder_port].ring[0] != NULL; // the buffers are the peer's
 	for (uint32_t i = 0; i < r->protocol_count; i++) {
 		r->timed |= r->protocols[i].server->timed;
-		r->wire.any_vlan |= r->protocols[i].server->groups;
+		r->wire.any_vlan |= r->protocols[i].server->groups != NULL;
 	}
 	return open_faults(p, r, n);
 }

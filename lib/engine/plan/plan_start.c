@@ -4,12 +4,14 @@
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "engine/plan/plan_internal.h"
 #include "io/memory.h"
 #include "io/rules.h"
 #include "io/sockets.h"
 #include "net/frame.h"
+#include "net/neigh.h"
 
 static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
 {
@@ -259,6 +261,74 @@ static struct field_list tags_of(
 	return (struct field_list){tags, count};
 }
 
+static void add_group(struct port_settings *out, const struct addr *group)
+{
+	uint8_t mac[6], (*macs)[6] = out->listens.items;
+
+	if (!plan_group_mac(group, mac) || mac[0] == 0xff)
+		return;
+	for (uint32_t i = 0; i < out->listens.count; i++)
+		if (memcmp(macs[i], mac, 6) == 0)
+			return;
+	if (out->listens.count == PORT_GROUPS_MAX)
+		out->listens_more = true;
+	else
+		memcpy(macs[out->listens.count++], mac, 6);
+}
+
+// Questions for the MACs of these addresses.
+static void add_asked(struct port_settings *out, const struct field_list *addresses)
+{
+	const struct addr_range *r = addresses->items;
+
+	for (uint32_t i = 0; i < addresses->count; i++)
+		for (uint64_t k = 0; k < r[i].count && !out->listens_more; k++) {
+			struct addr one = addr_nth(&r[i], k), group = neigh_group(&one);
+
+			if (one.len == 16)
+				add_group(out, &group);
+		}
+}
+
+static bool is_ipv6(const struct plan_item *i)
+{
+	const struct proto_path *path = i->layout.paths.items;
+
+	return i->layout.paths.count && path->dst.len == 16;
+}
+
+// Multicast groups whose packets the port has to receive.
+static void fill_groups(const struct plan *p, const struct port_settings *of,
+	struct port_settings *out, struct arena *a)
+{
+	static const struct addr all_nodes = {16, {0xff, 0x02, [15] = 1}};
+	const struct config *c = p->config;
+	const struct addr_prefix *own = of->addresses.items;
+
+	out->listens.items = arena_zalloc(a, PORT_GROUPS_MAX * 6);
+	for (uint32_t i = 0; i < of->addresses.count; i++) {
+		struct addr_range one = {own[i].addr, 1};
+
+		add_asked(out, &(struct field_list){&one, 1});
+	}
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		const struct plan_item *item = &p->items[i];
+
+		if (config_item_port(c, item->settings) != of)
+			continue;
+		add_asked(out, &item->settings->source.addresses);
+		add_asked(out, &item->layout.owned);
+		out->listens_more |= item->layout.own_addresses && is_ipv6(item);
+	}
+	if (out->listens.count)
+		add_group(out, &all_nodes);
+	for (unsigned k = 0; of == config_responder_port(c) && protos[k]; k++)
+		for (const struct addr *g = c->responder->protocol[k] ? protos[k]->server->groups
+		                                                      : NULL;
+			g && g->len; g++)
+			add_group(out, g);
+}
+
 // Both ends of a ring have as many queues as there are workers at the end that has more.
 static void set_queues(struct plan *p, uint32_t port)
 {
@@ -279,6 +349,7 @@ static void fill_settings(const struct plan *p, const struct port_settings *of,
 	out->relays = relays_on(p, of, a);
 	out->groups = groups_on(p, of, a);
 	out->tags = tags_of(p, of, of == config_responder_port(p->config), a);
+	fill_groups(p, of, out, a);
 }
 
 static void fill_responder(const struct config *c, struct port_settings *out, bool respond_only)

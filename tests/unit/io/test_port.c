@@ -49,13 +49,15 @@ static struct device {
 	unsigned configured, started, stopped, closed, removed, promiscuous, allmulticast;
 	uint16_t vlans[4];
 	unsigned vlan_count;
+	struct rte_ether_addr groups[PORT_GROUPS_MAX];
+	unsigned group_count;
 	uint32_t untagged; // queues whose tags are put back, one bit each
 	struct queue queue[PORT_MAX_QUEUES];
 } devices[DEVICES];
 
 // Their answers to every call: 0, or -errno.
 static struct answers {
-	int info, configure, key, adjust, rx_queue, tx_queue, start, mac, hash, reta, rules;
+	int info, configure, key, adjust, rx_queue, tx_queue, start, mac, hash, reta, rules, groups;
 	int socket; // of the devices
 	unsigned vlan_room;
 	bool no_pool, no_tx_pool, no_pool_there, no_ops, no_populate, no_ring, no_device, own_rings,
@@ -188,6 +190,13 @@ const struct rte_eth_rxtx_callback *rte_eth_add_rx_callback(
 	rte_errno = ENOMEM;
 	devices[id].untagged |= 1u << queue;
 	return say.no_step ? NULL : (const void *)&devices[id];
+}
+
+int rte_eth_dev_set_mc_addr_list(uint16_t id, struct rte_ether_addr *list, uint32_t count)
+{
+	memcpy(devices[id].groups, list, count * sizeof(*list));
+	devices[id].group_count = count;
+	return say.groups;
 }
 
 int rte_eth_allmulticast_enable(uint16_t id)
@@ -975,6 +984,38 @@ static void tags_that_the_card_of_a_function_took_off_are_put_back(void **state)
 	assert_int_equal(devices[0].closed, 1);
 }
 
+// The list alone where it is enough: a function is not always given all multicast.
+static void a_card_is_told_of_its_multicast_groups(void **state)
+{
+	static const struct {
+		const char *driver;
+		bool more;
+		int says;
+		unsigned all;
+	} rows[] = {
+		{"net_e1000_igb_vf", false, 0, 0},
+		{"net_e1000_igb_vf", true, 0, 1},
+		{"net_e1000_igb_vf", false, -ENOTSUP, 1},
+		{"net_e1000_igb", false, 0, 1},
+	};
+	uint8_t macs[][6] = {{0x33, 0x33, 0, 0, 0, 1}, {0x33, 0x33, 0xff, 0, 0, 2}};
+	struct port_settings s = port_of("a", "pci", "01:00.0");
+	struct port p;
+
+	s.listens = (struct field_list){macs, COUNT(macs)};
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		fresh(state);
+		devices[0].info.driver_name = rows[i].driver;
+		s.listens_more = rows[i].more;
+		say.groups = rows[i].says;
+		assert_int_equal(port_start_all(&s, 1, &p, &e), 0);
+		assert_int_equal(devices[0].group_count, COUNT(macs));
+		assert_memory_equal(devices[0].groups, macs, sizeof(macs));
+		assert_int_equal(devices[0].allmulticast, rows[i].all);
+		port_stop_all(&p, 1);
+	}
+}
+
 static void a_card_stays_plugged_in(void **state)
 {
 	struct port_settings s = port_of("a", "pci", "01:00.0");
@@ -1107,6 +1148,7 @@ int main(void)
 			a_device_that_drops_unknown_vlans_is_told_of_those_of_the_port, fresh),
 		cmocka_unit_test_setup(
 			tags_that_the_card_of_a_function_took_off_are_put_back, fresh),
+		cmocka_unit_test_setup(a_card_is_told_of_its_multicast_groups, fresh),
 		cmocka_unit_test_setup(a_card_stays_plugged_in, fresh),
 		cmocka_unit_test_setup(a_failed_start_leaves_nothing_open, fresh),
 		cmocka_unit_test_setup(drivers_talk_while_a_port_is_opened, fresh),

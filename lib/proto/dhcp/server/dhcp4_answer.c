@@ -179,4 +179,6 @@ static const struct dhcp_server_family dhcp4_server_family = {
 	.same_clients = dhcp4_same_clients,
 };
 
+static const struct addr dhcp4_groups[] = {{4, {255, 255, 255, 255}}, {0}};
+
 DHCP_SERVER(dhcp4)

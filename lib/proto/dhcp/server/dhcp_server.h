@@ -180,7 +180,7 @@ void dhcp_server_close(struct proto_ctx *ctx);
 	const struct proto_server family##_server = {                                              \
 		.settings = &family##_answers_section,                                             \
 		.counters = &family##_answered_section,                                            \
-		.groups = true,                                                                    \
+		.groups = family##_groups,                                                         \
 		.timed = true,                                                                     \
 		.check = family##_server_check,                                                    \
 		.stocks = family##_server_stocks,                                                  \

@@ -45,6 +45,9 @@ enum dhcp6_has {
 extern const struct dhcp_message_kind dhcp6_kinds[DHCP6_STEPS];
 
 extern const struct dhcp_start dhcp6_starts[DHCP6_EXCHANGES];
+// Where clients send that know no server (RFC 8415 section 7.1).
+enum { DHCP6_ALL_AGENTS, DHCP6_ALL_SERVERS, DHCP6_GROUPS };
+extern const struct addr dhcp6_groups[DHCP6_GROUPS + 1];
 
 // Its addresses and prefixes, held or advertised, are its leases (dhcp_leases.h).
 struct dhcp6_client {

@@ -16,8 +16,11 @@
 
 static const struct dhcp_family dhcp6_family;
 
-static const struct addr all_agents = {16, {0xff, 0x02, [13] = 1, 0, 2}};  // ff02::1:2
-static const struct addr all_servers = {16, {0xff, 0x05, [13] = 1, 0, 3}}; // ff05::1:3
+const struct addr dhcp6_groups[] = {
+	[DHCP6_ALL_AGENTS] = {16, {0xff, 0x02, [13] = 1, 0, 2}},  // ff02::1:2
+	[DHCP6_ALL_SERVERS] = {16, {0xff, 0x05, [13] = 1, 0, 3}}, // ff05::1:3
+	[DHCP6_GROUPS] = {0},
+};
 
 // Which of the user's settings of retransmission a message has (RFC 8415 section 7.6).
 static const size_t tries_of[DHCP6_STEPS] = {
@@ -225,9 +228,9 @@ static uint32_t dhcp6_paths(struct dhcp_plan *p, const struct dhcp_settings *s,
 {
 	to[0] = env->server;
 	if (((const struct dhcp6_settings *)s)->to == DHCP6_TO_SERVERS)
-		to[0] = all_servers;
+		to[0] = dhcp6_groups[DHCP6_ALL_SERVERS];
 	else if (!((struct dhcp6_plan *)p)->unicast)
-		to[0] = all_agents;
+		to[0] = dhcp6_groups[DHCP6_ALL_AGENTS];
 	if (s->servers.count)
 		memcpy(&to[1], s->servers.items, s->servers.count * sizeof(*to));
 	return p->server_count;

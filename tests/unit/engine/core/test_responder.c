@@ -101,7 +101,7 @@ static void sent(struct test_port *p, uint16_t queue, const struct rte_mbuf *m)
 static int fresh(void **state)
 {
 	memset(&t, 0, sizeof(t));
-	server.groups = false;
+	server.groups = NULL;
 	test_port_open(&t.port, 0);
 	t.port.sent = sent;
 	t.tick = START;
@@ -260,12 +260,13 @@ static void a_broadcast_is_for_protocols_that_listen_to_groups(void **state)
 		{{16, {0xff, 2, [13] = 1, [15] = 2}}, true, true},
 		{{16, {0xff, 2, [13] = 1, [15] = 2}}, false, false},
 	};
+	static const struct addr some;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct frame_path path = {.dst_mac = {0xff}, .dst = rows[i].dst};
 
 		fresh(NULL);
-		server.groups = rows[i].groups;
+		server.groups = rows[i].groups ? &some : NULL;
 		ask_with(&path, PORT, 1, 20);
 		pass(0);
 		assert_int_equal(t.count, rows[i].answered);

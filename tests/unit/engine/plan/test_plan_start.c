@@ -2,6 +2,7 @@
 // Before EAL starts: which CPU each worker has, which ports are brought up and what they have to
 // know of their items. On CPUs that the test chooses. Path: cold. Test.
 #include "../planned.h"
+#include "base/bytes.h"
 #include "io/rules.h"
 #include "net/frame.h"
 
@@ -211,6 +212,72 @@ static void a_port_knows_the_vlans_of_what_it_receives(void **state)
 	check_tags_of(", vlans: [9]", "", true, 1, 9);
 }
 
+// The groups of the lan port and of the responder's, by the last four bytes of their MACs.
+static void check_groups(const char *item, bool more, const uint32_t *lan, uint32_t lan_count,
+	const uint32_t *dut, uint32_t dut_count)
+{
+	const uint32_t *each[] = {lan, dut}, counts[] = {lan_count, dut_count};
+	char text[2048];
+	struct planned *p;
+
+	snprintf(text, sizeof(text),
+		"ports:\n"
+		"  - {name: lan, driver: ring, device: dut, addresses: [198.18.0.1/16, "
+		"2001:db8::1/64]}\n"
+		"  - {name: dut, driver: ring, device: lan, addresses: [198.18.0.2/16, "
+		"2001:db8::2/64]}\n"
+		"traffic:\n"
+		"  - {name: a, port: lan, load: {rate: 10}, %s}\n"
+		"responder: {port: dut, dns: {}, dhcp4: {}, dhcp6: {}}\n",
+		item);
+	p = planned_start(text, false);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct port_settings *s = &p->plan.port_settings[i];
+		const uint8_t(*macs)[6] = s->listens.items;
+
+		assert_int_equal(s->listens.count, counts[i]);
+		for (uint32_t n = 0; n < counts[i]; n++) {
+			assert_int_equal(bytes_be16(macs[n]), 0x3333);
+			assert_int_equal(bytes_be32(macs[n] + 2), each[i][n]);
+		}
+		assert_int_equal(s->listens_more, more && i == 0);
+	}
+	planned_free(p);
+}
+
+#define GROUPS(...) (const uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / 4
+#define DUT_GROUPS  GROUPS(0xff000002, 1, 0x00010002, 0x00010003)
+
+static void a_port_knows_the_groups_of_what_it_receives(void **state)
+{
+	check_groups("server: 198.18.0.2, dns: {names: [a.example A]}", false,
+		GROUPS(0xff000001, 1), DUT_GROUPS);
+	check_groups("server: 2001:db8::2, source: {addresses: [2001:db8::ab:1-2001:db8::ab:2]}, "
+		     "dns: {names: [a.example A]}",
+		false, GROUPS(0xff000001, 0xffab0001, 0xffab0002, 1), DUT_GROUPS);
+	check_groups("server: 2001:db8::2, dhcp6: {clients: 9, relay: {addresses: [2001:db8::9]}}",
+		false, GROUPS(0xff000001, 0xff000009, 1), DUT_GROUPS);
+	// Clients have addresses that nobody knows before.
+	check_groups("dhcp6: {clients: 9}", true, GROUPS(0xff000001, 1), DUT_GROUPS);
+	check_groups("dhcp4: {clients: 9}", false, GROUPS(0xff000001, 1), DUT_GROUPS);
+}
+
+static void more_groups_than_a_card_takes_are_told(void **state)
+{
+	struct planned *p = planned_start(
+		"ports:\n  - {name: lan, driver: ring, device: dut, addresses: [2001:db8::1/64]}\n"
+		"  - {name: dut, driver: ring, device: lan, addresses: [2001:db8::2/64]}\n"
+		"traffic:\n"
+		"  - {name: a, port: lan, load: {rate: 10}, server: 2001:db8::2, "
+		"source: {addresses: [2001:db8::/112]}, dns: {names: [a.example A]}}\n",
+		false);
+
+	assert_int_equal(p->plan.port_settings[0].listens.count, PORT_GROUPS_MAX);
+	assert_true(p->plan.port_settings[0].listens_more);
+	assert_false(p->plan.port_settings[1].listens_more);
+	planned_free(p);
+}
+
 // How many addresses of the port are a queue's each.
 static uint32_t homes(const char *traffic, uint16_t *queues)
 {
@@ -331,6 +398,8 @@ int main(void)
 		TEST(the_port_of_the_responder_keeps_buffers_for_answers_that_wait),
 		TEST(a_port_with_clients_of_their_own_takes_packets_to_any_mac),
 		TEST(a_port_knows_the_vlans_of_what_it_receives),
+		TEST(a_port_knows_the_groups_of_what_it_receives),
+		TEST(more_groups_than_a_card_takes_are_told),
 		TEST(relay_addresses_are_a_queues_when_there_is_one_for_each),
 		TEST(relay_addresses_are_nobodys_beside_an_item_without),
 		TEST(there_are_no_more_homes_than_rules),
