@@ -297,6 +297,30 @@ static void what_the_port_dropped_makes_the_run_invalid(void **state)
 	assert_invalid(f, "hand_over_full 1");
 }
 
+static void what_the_device_took_and_did_not_send_makes_the_run_invalid(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result_port.tx_given = 1392;
+	f->result_port.tx_packets = 307;
+	assert_invalid(f, "port lan: the device took 1392 packets and sent 307 (");
+	f->plan.responder_port = 0; // a server that does not send is the tester's own
+	assert_invalid(f, "took 1392 packets");
+	f->plan.responder_port = -1;
+	f->result_port.tx_given = 1000;
+	f->result_port.tx_packets = 999;
+	f->config.validity.dropped = 0.001;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->result_port.tx_packets = 998;
+	assert_invalid(f, "took 1000 packets and sent 998");
+	f->result_port.tx_packets = 1010; // ARP, ND and ping too
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->result_port.tx_packets = 0;
+	f->started.sockets = (struct sockets *)f; // the kernel counts those
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->started.sockets = NULL;
+}
+
 static void answers_that_the_tester_dropped_are_no_unreachable_server(void **state)
 {
 	struct fixture *f = *state;
@@ -678,6 +702,7 @@ int main(void)
 		TEST(an_address_that_another_host_has_makes_the_run_invalid),
 		TEST(a_link_that_was_down_makes_the_run_invalid),
 		TEST(what_the_port_dropped_makes_the_run_invalid),
+		TEST(what_the_device_took_and_did_not_send_makes_the_run_invalid),
 		TEST(answers_that_the_tester_dropped_are_no_unreachable_server),
 		TEST(what_the_embedded_servers_port_dropped_is_the_servers_loss),
 		TEST(a_schedule_that_was_missed_says_what_was_in_the_way),
