@@ -522,7 +522,17 @@ struct verdict_text {
 	const char *status, *word, *colour, *text;
 };
 
-static const struct verdict_text *verdict_text(const struct result_verdict *v)
+static bool link_was_down(const struct counter_list *all)
+{
+	const struct result_port *ports = all->items;
+
+	for (uint32_t i = 0; i < all->count; i++)
+		if (ports[i].link_downs)
+			return true;
+	return false;
+}
+
+static const struct verdict_text *verdict_text(const struct result *r)
 {
 	static const struct verdict_text texts[] = {
 		{"pass", "PASS", "\033[32m", NULL},
@@ -539,12 +549,18 @@ static const struct verdict_text *verdict_text(const struct result_verdict *v)
 		"the tester's own counters contradict each other, so trust no figure"};
 	static const struct verdict_text load = {"", "INVALID", "\033[33m",
 		"too few clients were free, so this is not the load that was asked for"};
+	static const struct verdict_text down = {"", "INVALID", "\033[33m",
+		"the tester's link was down, so the run says nothing about the server"};
 	static const struct verdict_text unknown = {"", "NO VERDICT", "", NULL};
+
+	const struct result_verdict *v = &r->verdict;
 
 	if (v->exit_code == EXIT_INTERNAL)
 		return &broken;
 	if (is_invalid_by_load(v))
 		return &load;
+	if (strcmp(v->status, "invalid") == 0 && link_was_down(&r->ports))
+		return &down;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (strcmp(v->status, texts[i].status) == 0)
 			return &texts[i];
@@ -609,7 +625,7 @@ static void print_criteria_summary(FILE *out, const struct counter_list *criteri
 
 static void print_verdict(FILE *out, bool colour, const struct result *result)
 {
-	const struct verdict_text *t = verdict_text(&result->verdict);
+	const struct verdict_text *t = verdict_text(result);
 
 	fprintf(out, "%s%s%s: ", colour ? t->colour : "", t->word, colour ? "\033[0m" : "");
 	if (t->text)

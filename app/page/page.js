@@ -715,12 +715,14 @@ const NOT_JUDGED = {done: "no criteria, so nothing was judged",
 	invalid: "the tester was too slow or its port failed, so the run says nothing about the server", unreachable: "the server did not reply at all",
 	interrupted: "the run was stopped before its end, so it is not judged",
 	broken: "the tester's own counters contradict each other, so trust no figure",
-	load: "too few clients were free, so this is not the load that was asked for"};
+	load: "too few clients were free, so this is not the load that was asked for",
+	down: "the tester's link was down, so the run says nothing about the server"};
 
 // Why a run is not judged; undefined: it is.
 function notJudged(run) {
 	const status = text(run.doc, "verdict.status"), code = number(run.doc, "verdict.exit_code");
-	return NOT_JUDGED[code === 6 ? "broken" : text(run.doc, "verdict.invalid_by") === "load" ? "load" : status];
+	const down = status === "invalid" && list(at(run.doc, "ports")).some(port => number(port, "link_downs") > 0);
+	return NOT_JUDGED[code === 6 ? "broken" : text(run.doc, "verdict.invalid_by") === "load" ? "load" : down ? "down" : status];
 }
 
 // The sentence that the terminal prints behind the verdict.

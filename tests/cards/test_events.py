@@ -48,6 +48,7 @@ def a_link_that_goes_down_makes_the_run_invalid():
     guest().monitor("set_link", name="a", up=True)
     result, one = ended(name)
     is_invalid_by_the_tester(result, "port tester: the link was down 1 times, ")
+    assert "INVALID: the tester's link was down" in result.stdout, result
     port = result.json["ports"][0]
     assert port["link_downs"] == 1 and port["link_down_s"] > 0.5 and one["lost"] > 0.5 * RATE, (port, one)
 

@@ -133,6 +133,7 @@ static void every_verdict_is_one_sentence(void **state)
 {
 	struct result result = sample_result();
 	struct report r = report_open(true);
+	struct result_port port;
 
 	print_run(&r, &result);
 	result.verdict.criteria.count = 2;
@@ -141,6 +142,11 @@ static void every_verdict_is_one_sentence(void **state)
 	print_as(&r, "pass", 0, &result);
 	print_as(&r, "invalid", 5, &result);
 	result.verdict.invalid_by = "load";
+	print_as(&r, "invalid", 5, &result);
+	result.verdict.invalid_by = "tester";
+	port = *(const struct result_port *)result.ports.items;
+	port.link_downs = 1;
+	result.ports = (struct counter_list){&port, 1};
 	print_as(&r, "invalid", 5, &result);
 	result.verdict.invalid_by = NULL;
 	print_as(&r, "interrupted", 130, &result);
