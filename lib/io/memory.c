@@ -123,7 +123,7 @@ static struct rte_mempool *make_pool(
 	const struct port *port, unsigned queue, const char *direction, uint32_t mbufs)
 {
 	int socket = port_memory_socket(port->queue[queue].device);
-	uint16_t room = port_data_room(port->settings);
+	uint16_t room = port->room;
 	struct rte_mempool *pool;
 	char name[RTE_MEMPOOL_NAMESIZE];
 

@@ -142,6 +142,7 @@ struct port {
 	uint16_t vlans[2];
 	uint16_t queues;
 	uint16_t burst;
+	uint16_t room;          // bytes of an mbuf, headroom included
 	bool checksum_offload;  // in effect
 	bool filters_vlans;     // it drops those that it was not told of
 	bool is_function;       // a virtual function: the driver of its card decides with it

@@ -15,6 +15,10 @@
 #include "io/netif.h"
 #include "io/rules.h"
 
+#define BUFFER_BITS_14 16384
+#define BUFFER_UNIT    128
+#define LONG_MTU       16000 // whose frames fit into a unit less
+
 unsigned port_queues_of_device(const struct port *port)
 {
 	return port->driver->one_queue ? 1 : port->queues;
@@ -97,6 +101,19 @@ static void choose_transmit(
 		conf->txmode.offloads |= checksums;
 }
 
+// Most cards tell the length of a buffer in 14 bits, or in units of as many: 16 384 bytes would be
+// none (vmxnet3: nothing is received). Those of e1000 know powers of two alone.
+static uint16_t room_of(const struct port *port, const struct rte_eth_dev_info *info)
+{
+	const char *name = info->driver_name ? info->driver_name : "";
+	uint16_t room = port_data_room(port->settings);
+
+	if (!port_is_pci(port->settings) || strstr(name, "e1000") ||
+		room != PORT_HEADROOM + BUFFER_BITS_14 || port->settings->mtu > LONG_MTU)
+		return room;
+	return room - BUFFER_UNIT;
+}
+
 static int setup_queue(struct port *port, unsigned q, uint16_t rx, uint16_t tx,
 	const struct rte_eth_txconf *txconf)
 {
@@ -141,6 +158,7 @@ int port_configure(struct port *port, unsigned device, struct io_error *e)
 	port->filters_vlans = conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
 	port->reports_checksums =
 		conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM || port->driver->sockets;
+	port->room = room_of(port, &info);
 	port->checksum_offload = conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
 	err = rte_eth_dev_configure(id, queues, queues, &conf);
 	if (err && conf.rx_adv_conf.rss_conf.rss_key) {

@@ -370,7 +370,8 @@ static struct port probed(const struct port_settings *s)
 		.driver = driver_of(s),
 		.devices = {3, 4, 5, 6},
 		.device_count = 1,
-		.queues = (uint16_t)port_queue_count(s)};
+		.queues = (uint16_t)port_queue_count(s),
+		.room = port_data_room(s)};
 
 	for (uint16_t q = 0; q < p.queues; q++)
 		p.queue[q] = p.driver->one_queue ? (struct port_queue){p.devices[q], 0}
@@ -984,6 +985,34 @@ static void tags_that_the_card_of_a_function_took_off_are_put_back(void **state)
 	assert_int_equal(devices[0].closed, 1);
 }
 
+// In 14 bits 16 384 is none. e1000 would use 8 192 of anything less.
+static void a_long_buffer_has_a_length_that_the_card_can_tell(void **state)
+{
+	static const struct {
+		const char *driver;
+		uint64_t mtu;
+		uint16_t room;
+	} rows[] = {
+		{"net_vmxnet3", 9000, 16384},
+		{"net_vmxnet3", 1500, 2048 + 128},
+		{"net_i40e", 9000, 16384},
+		{"net_i40e", 16001, 16384 + 128},
+		{"net_e1000_em", 9000, 16384 + 128},
+		{NULL, 9000, 16384},
+	};
+	struct port_settings s = port_of("a", "pci", "01:00.0");
+	struct port p;
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		fresh(state);
+		devices[0].info.driver_name = rows[i].driver;
+		s.mtu = rows[i].mtu;
+		assert_int_equal(port_start_all(&s, 1, &p, &e), 0);
+		assert_int_equal(calls.room, rows[i].room);
+		port_stop_all(&p, 1);
+	}
+}
+
 // The list alone where it is enough: a function is not always given all multicast.
 static void a_card_is_told_of_its_multicast_groups(void **state)
 {
@@ -1149,6 +1178,7 @@ int main(void)
 		cmocka_unit_test_setup(
 			tags_that_the_card_of_a_function_took_off_are_put_back, fresh),
 		cmocka_unit_test_setup(a_card_is_told_of_its_multicast_groups, fresh),
+		cmocka_unit_test_setup(a_long_buffer_has_a_length_that_the_card_can_tell, fresh),
 		cmocka_unit_test_setup(a_card_stays_plugged_in, fresh),
 		cmocka_unit_test_setup(a_failed_start_leaves_nothing_open, fresh),
 		cmocka_unit_test_setup(drivers_talk_while_a_port_is_opened, fresh),
