@@ -142,7 +142,7 @@ def replies_to_relays_find_their_workers():
             assert CARD != "igb" or (port["steering"] == "hash_by_port" and share == 0), port
     share, result = relayed(2, dhcp4.clients(relay={"addresses": ["198.18.0.64"]}))
     assert "1 relay address cannot be dealt evenly to 2 workers (at least 1 more)" in result.stderr or CARD != "igb", result
-    assert CARD != "igb" or share == 0.5, result
+    assert CARD != "igb" or round(share, 2) == 0.5, result  # of all packets, and there may be an ARP reply more
 
 
 @only(QUEUES > 1, nightly)
