@@ -30,8 +30,10 @@
 #endif
 #define PACKAGE(name) "librte-" name TEXT(ABI)
 
-#define DATAGRAM       4224 // the kernel has put fragments together: DNS with the usual size of EDNS
-#define FRAME_OVERHEAD 96   // Ethernet, VLAN tags, the kernel's head of a packet ring's frame
+// The kernel puts fragments together: DNS with the usual size of EDNS, 4096, and a packet ring's
+// head. Sixteen of them are whole pages.
+#define DATAGRAM       4352
+#define FRAME_OVERHEAD 96 // Ethernet, VLAN tags, the kernel's head of a packet ring's frame
 
 __attribute__((format(printf, 4, 5))) static int append_args(
 	char *buf, size_t room, const char **why, const char *fmt, ...)
@@ -119,13 +121,13 @@ static unsigned packet_frame(const struct port_settings *p)
 
 static unsigned packet_frames(const struct port_settings *p)
 {
-	return packet_frame(p) > 2048 ? 1024 : 4096;
+	return packet_frame(p) > DATAGRAM ? 1024 : 4096;
 }
 
 static int devargs_af_packet(
 	const struct port_settings *p, unsigned index, char *buf, size_t room, const char **why)
 {
-	unsigned frame = packet_frame(p), block = frame > 4096 ? frame : 4096;
+	unsigned frame = packet_frame(p), block = frame == DATAGRAM ? 16 * frame : frame;
 	int err = write_device(p, index, buf, room, why, "net_af_packet");
 
 	if (err)
@@ -307,6 +309,7 @@ const struct driver drivers[] = {
 		.caps = CAPS_PACKET,
 		.closing = NEED_CAP(CAP_NET_ADMIN), // flags of the interface
 		.locks = locked_by_af_packet,
+		.joins_fragments = true,
 		.max_queues = PORT_MAX_QUEUES,
 		.burst = 32,
 		.descriptors = 1024,
@@ -422,6 +425,7 @@ const struct driver drivers[] = {
 		.own_mac = true,
 		.pairs = true,
 		.sockets = true,
+		.joins_fragments = true,
 		.caveat = "a send time is that of the system call, not of the wire; no clients "
 			  "that broadcast or have own MACs, no VLANs; replies from other "
 			  "addresses than the server's stay with the kernel",
@@ -560,7 +564,7 @@ uint16_t port_data_room(const struct port_settings *p)
 	uint32_t frame = (uint32_t)p->mtu + FRAME_OVERHEAD;
 	uint32_t unit = driver_of(p)->xdp ? 64 : 4096;
 
-	if (driver_of(p)->sockets && frame < DATAGRAM)
+	if (driver_of(p)->joins_fragments && frame < DATAGRAM)
 		return PORT_HEADROOM + DATAGRAM;
 	if (frame <= 2048 || port_is_pci(p))
 		frame = power_of_two(frame);

@@ -47,7 +47,8 @@ struct driver {
 	bool pairs;     // the other end replies on the queue of the request
 	bool sockets;   // UDP of the kernel (io/sockets.h): addresses, routes and next hops are the
 	                // host's, and other frames cannot be sent
-	const char *caveat; // results have to say this; NULL: nothing
+	bool joins_fragments; // the kernel does, of IPv4 at least: packets longer than the mtu
+	const char *caveat;   // results have to say this; NULL: nothing
 	uint16_t max_queues;
 	uint16_t burst;       // default burst: small for drivers that make a system call per packet
 	uint16_t descriptors; // default per queue and direction

@@ -250,7 +250,7 @@ MISCHIEF = [
     ("another_address", other_address, STRAY),
     ("twice", twice, {"answered": 1, "duplicate": 1}),
     ("late", late, {"lost": 1, "late": 1}),
-    ("sixty_four_kibibytes", instead(lambda p, q, n: reply(q, rest=bytes(BIG - question_end(q) + 12))), LOST),
+    ("sixty_four_kibibytes", instead(lambda p, q, n: reply(q, rest=bytes(BIG - question_end(q) + 12))), ANSWERED),
     ("refused", instead(lambda p, q, n: reply(q, flags=0x8405, counts=(1, 0, 0, 0), rest=b"")), {"failed": 1}),
     ("bad_version", instead(
         lambda p, q, n: reply(q, counts=(1, 0, 0, 1), rest=opt(extended=1))), {"failed": 1}),

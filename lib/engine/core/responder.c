@@ -308,7 +308,8 @@ static bool responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t n
 	}
 	count(&r->counts.received, 1);
 	p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
-	if (r->turns && !r->faults.active && m->nb_segs == 1 && m->data_len <= REQUEST_MAX)
+	if (r->turns && !r->faults.active && wire_packet(&r->wire, m, &f) == m &&
+		m->data_len <= REQUEST_MAX)
 		return turn_round(r, p, m);
 	respond(r, p, &f, now);
 	return false;
@@ -371,6 +372,7 @@ void responder_halt(struct responder *r)
 		burst_free(&m, 1);
 	if (r->swapped)
 		burst_free(&r->swapped, 1);
+	wire_fragments_end(&r->wire);
 }
 
 // The CPU was elsewhere: losses meanwhile are this box's, not a server's.

@@ -22,6 +22,20 @@ static const char *icmp_label(uint32_t i)
 	return names[i];
 }
 
+static const char *fragments_label(uint32_t i)
+{
+	static const char *const names[FRAGMENTS_REASONS] = {
+		[FRAGMENTS_INCOMPLETE] = "incomplete",
+		[FRAGMENTS_EVICTED] = "evicted",
+		[FRAGMENTS_OVERLAP] = "overlap",
+		[FRAGMENTS_BAD_LENGTH] = "bad_length",
+		[FRAGMENTS_BAD_END] = "bad_end",
+		[FRAGMENTS_TOO_LONG] = "too_long",
+	};
+
+	return names[i];
+}
+
 // With the unit, which is the same for all.
 #define OFFSET(member) offsetof(struct wire_counters, member), .unit = "packets"
 static const struct counter wire_rows[] = {WIRE_COUNTERS(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
@@ -207,14 +221,62 @@ static bool wire_is_unfinished(const struct frame *f)
 	return check == pseudo;
 }
 
+static struct fragments_counts fragments_counts(struct wire *w)
+{
+	return (struct fragments_counts){
+		&w->counters.duplicate_fragments, w->counters.not_reassembled};
+}
+
+void wire_fragments_expire(struct wire *w, uint64_t now)
+{
+	if (w->reassembly)
+		fragments_expire(&w->reassembly->table, now, fragments_counts(w));
+}
+
+void wire_fragments_end(struct wire *w)
+{
+	if (w->reassembly)
+		fragments_end(&w->reassembly->table, fragments_counts(w));
+}
+
+// A fragment. true: f is now the view of the whole. No device has checked its checksum.
+static bool wire_reassemble(struct wire *w, struct frame *f, enum frame_kind *kind)
+{
+	struct reassembly *r = w->reassembly;
+	uint32_t len =
+		fragments_take(&r->table, f, clock_time(w->clock), r->frame, fragments_counts(w));
+
+	w->counters.fragments++;
+	if (len == 0)
+		return false;
+	w->counters.reassembled++;
+	reassembly_set(r, len);
+	*kind = frame_parse(r->frame, len, f);
+	if (*kind == FRAME_FRAGMENT) { // of a fragment
+		w->counters.other++;
+		return false;
+	}
+	if (*kind == FRAME_UDP && !frame_checksum_ok(f)) {
+		w->counters.bad_checksum++;
+		return false;
+	}
+	return true;
+}
+
 bool wire_parse_any(
 	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind)
 {
 	*kind = frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, f);
+	// Its headers are whole, its lengths are not: the first of several segments.
+	if (*kind == FRAME_BAD && m->nb_segs > 1 && w->reassembly &&
+		reassembly_copy(w->reassembly, m))
+		*kind = frame_parse(w->reassembly->frame, w->reassembly->packet.pkt_len, f);
 	if (*kind != FRAME_BAD && !w->any_vlan && !wire_has_vlans(w, f)) {
 		w->counters.wrong_vlan++;
 		return false;
 	}
+	if (*kind == FRAME_FRAGMENT && w->reassembly)
+		return wire_reassemble(w, f, kind);
 	if (*kind == FRAME_UDP && !wire_is_whole(w, m, f) &&
 		(w->reports_checksums || !wire_is_unfinished(f))) {
 		w->counters.bad_checksum++;

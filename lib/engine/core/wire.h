@@ -10,6 +10,7 @@
 #include <rte_mbuf.h>
 
 #include "engine/core/neighbours.h"
+#include "engine/core/reassembly.h"
 #include "engine/core/wire_counters.h"
 #include "net/frame.h"
 #include "net/neigh.h"
@@ -22,6 +23,7 @@ struct wire {
 	struct rte_mempool *tx_pool;
 	struct neigh_self self;
 	struct neighbours *neighbours; // of its port
+	struct reassembly *reassembly; // NULL: fragments are only counted
 	const struct clock *clock;
 	// Ticks of the budget that an answer to ARP, ND or ping takes, and those that may be saved
 	// up; 0: no limit.
@@ -70,7 +72,8 @@ static inline __attribute__((always_inline)) bool wire_plain_is_whole(
 }
 
 // Parse. false: on other VLANs than ours, or with a checksum that the device or we found
-// wrong; it is counted and must not be read.
+// wrong; it is counted and must not be read. Also false: a fragment. The last one of a datagram
+// gives the view of the whole, which lasts until the next call.
 bool wire_parse_any(
 	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind);
 
@@ -85,6 +88,17 @@ static inline __attribute__((always_inline)) bool wire_parse(
 		return true;
 	return wire_parse_any(w, m, f, kind);
 }
+
+// The packet that a view is of: m, or the one that was put together.
+static inline struct rte_mbuf *wire_packet(
+	const struct wire *w, struct rte_mbuf *m, const struct frame *f)
+{
+	return w->reassembly && f->eth == w->reassembly->frame ? &w->reassembly->packet : m;
+}
+
+// Give up datagrams that wait for fragments: those whose time is over at `now`, or all.
+void wire_fragments_expire(struct wire *w, uint64_t now);
+void wire_fragments_end(struct wire *w);
 
 static inline struct proto_ends wire_ends(const struct wire *w, const struct frame *f)
 {

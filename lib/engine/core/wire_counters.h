@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/counter.h"
+#include "net/fragments.h"
 
 enum icmp_kind {
 	ICMP_NET_UNREACHABLE,
@@ -24,7 +25,9 @@ enum icmp_kind {
 	X(neighbour_answered, "ARP requests and neighbour solicitations answered")                 \
 	X(echo_answered, "pings answered")                                                         \
 	X(unmatched, "UDP to an address or port that no item uses")                                \
-	X(fragments, "IP fragments: never reassembled")                                            \
+	X(fragments, "IP fragments received")                                                      \
+	X(reassembled, "datagrams put together from fragments")                                    \
+	X(duplicate_fragments, "fragments received twice before the datagram was complete")        \
 	X(wrong_vlan, "on other VLANs than the port's")                                            \
 	X(bad_checksum, "checksum wrong")                                                          \
 	X(bad_frame, "truncated, or lengths that do not fit")                                      \
@@ -34,7 +37,9 @@ enum icmp_kind {
 	X(neighbour_changed, "times that a next hop had another MAC")                              \
 	X(address_conflicts, "ARP and ND packets of other hosts that have an address of ours")     \
 	X(answer_over_budget, "ARP, ND and ping requests left unanswered: over 100 in a ms")       \
-	A(icmp_errors, ICMP_KINDS, icmp_label, "ICMP errors by kind")
+	A(icmp_errors, ICMP_KINDS, icmp_label, "ICMP errors by kind")                              \
+	A(not_reassembled, FRAGMENTS_REASONS, fragments_label,                                     \
+		"datagrams that were not put together from their fragments, by reason")
 
 struct wire_counters {
 	WIRE_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBERS)

@@ -245,6 +245,7 @@ static void worker_halt(struct worker *w, uint64_t now)
 	}
 	burst_free(w->spare, w->spare_count);
 	w->spare_count = 0;
+	wire_fragments_end(&w->wire);
 }
 
 int worker_loop(void *arg)

@@ -30,7 +30,7 @@ void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, 
 	if (!it->evidence)
 		return;
 	if (answer)
-		frame_parse(rte_pktmbuf_mtod(answer, const uint8_t *), answer->data_len, &f);
+		frame_parse(rte_pktmbuf_mtod(answer, const uint8_t *), answer->pkt_len, &f);
 	evidence_keep(it, why, slot, answer ? &f : NULL, now);
 }
 
@@ -42,7 +42,7 @@ void worker_book_late(struct worker_item *it, bool judged, const struct txn_plac
 	it->books.ledger[judged].late++;
 	if (!it->evidence)
 		return;
-	frame_parse(rte_pktmbuf_mtod(answer, const uint8_t *), answer->data_len, &f);
+	frame_parse(rte_pktmbuf_mtod(answer, const uint8_t *), answer->pkt_len, &f);
 	evidence_late(it, judged, at, &f, now);
 }
 

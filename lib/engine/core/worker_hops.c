@@ -68,6 +68,7 @@ void worker_hops(struct worker *w, uint64_t now)
 	if (now < w->look_at)
 		return;
 	w->look_at = now + w->look_every;
+	wire_fragments_expire(&w->wire, now);
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		struct worker_item *it = &w->items[i];
 

@@ -108,7 +108,12 @@ APART bool worker_hands_over(
 		home = home_of_key(w, f);
 	if (home == w->number || home >= w->hand->workers)
 		return false;
-	handoff_put(w->hand, (uint32_t)home, m, now);
+	if (w->wire.reassembly && m == &w->wire.reassembly->packet)
+		m = reassembly_chain(w->wire.reassembly, w->wire.tx_pool);
+	if (m)
+		handoff_put(w->hand, (uint32_t)home, m, now);
+	else
+		w->hand->hand_over_full++;
 	return true;
 }
 
@@ -130,8 +135,9 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, 
 		wire_other(&w->wire, kind, &f);
 		return;
 	}
+	m = wire_packet(&w->wire, m, &f);
 	if (w->hand && worker_hands_over(w, m, &f, now)) {
-		*place = NULL;
+		*place = m == *place ? NULL : *place; // one that was put together went as a copy
 		return;
 	}
 	entry = w->by_port[f.dst_port];

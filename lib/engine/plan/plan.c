@@ -190,7 +190,7 @@ static void place_vlans(struct plan *p, const struct port *port, struct worker *
 	w->wire.more = more;
 }
 
-static void build_worker(struct plan *p, struct worker *w, struct arena *a)
+static int build_worker(struct plan *p, struct worker *w, struct arena *a)
 {
 	const struct port *port = &p->ports[w->port];
 	uint32_t index = (uint32_t)(w - p->workers);
@@ -205,6 +205,8 @@ static void build_worker(struct plan *p, struct worker *w, struct arena *a)
 	w->wire.self.others = worker_owns;
 	w->wire.self.others_of = w;
 	place_vlans(p, port, w, a);
+	w->wire.reassembly = p->dry ? NULL : reassembly_new(&p->clock);
+	return p->dry || w->wire.reassembly ? 0 : -ENOMEM;
 }
 
 static int schedule_build_item(struct plan *p, struct plan_item *i)
@@ -228,8 +230,8 @@ int plan_build(struct plan *p, struct arena *a)
 	else
 		clock_calibrate(&p->clock, 30);
 	place_items(p, a);
-	for (uint32_t i = 0; i < p->worker_count; i++)
-		build_worker(p, &p->workers[i], a);
+	for (uint32_t i = 0; i < p->worker_count && rc == 0; i++)
+		rc = build_worker(p, &p->workers[i], a);
 	for (uint32_t i = 0; i < p->port_count && rc == 0; i++)
 		rc = deal_port(p, &p->ports[i], a);
 	if (rc == 0)
@@ -338,5 +340,7 @@ int plan_free(struct plan *p)
 			config_item_proto(p->items[i].settings, NULL)->teardown(p->items[i].shared);
 	plan_responder_close(p);
 	deal_free(p);
+	for (uint32_t i = 0; i < p->worker_count; i++)
+		reassembly_free(p->workers[i].wire.reassembly);
 	return rc;
 }

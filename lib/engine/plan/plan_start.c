@@ -412,7 +412,7 @@ const char *plan_lacks_memory(const struct plan *p, bool ports, struct arena *a)
 {
 	uint32_t count = ports && ports_take_pages(p) ? p->port_count : 0;
 	uint64_t *parts = arena_zalloc(a, (count + p->item_count + 1) * sizeof(*parts));
-	uint64_t sum = 0, available = memory_available();
+	uint64_t sum = p->worker_count * reassembly_memory(), available = memory_available();
 	const char *text;
 
 	for (uint32_t i = 0; i < count + p->item_count; i++) {

@@ -351,7 +351,7 @@ static bool is_contested(const struct plan *p)
 static bool unreachable(const struct result *r, const struct plan *p, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
-	uint64_t sent = 0, answers = 0, refused = 0, fragments = 0;
+	uint64_t sent = 0, answers = 0, refused = 0, fragments = 0, whole = 0;
 
 	for (uint32_t i = 0; i < r->traffic.count; i++) {
 		const struct ledger *l = &items[i].ledger;
@@ -367,6 +367,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 
 		refused += c->icmp_errors[ICMP_PORT_UNREACHABLE];
 		fragments += c->fragments;
+		whole += c->reassembled;
 	}
 	because(out, "nothing answered: %llu sent, no reply of any kind", (unsigned long long)sent);
 	if (refused)
@@ -374,8 +375,10 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 			"ICMP says port unreachable (%llu times): no server listens on that port",
 			(unsigned long long)refused);
 	if (fragments)
-		because(out, "%llu IP fragments came back; fragmented replies are not reassembled",
-			(unsigned long long)fragments);
+		because(out,
+			"%llu IP fragments came back, and %llu datagrams were put together from "
+			"them (not_reassembled of the port has the reasons)",
+			(unsigned long long)fragments, (unsigned long long)whole);
 	return true;
 }
 

@@ -388,8 +388,8 @@ static void packet_memory_must_be_locked(void **state)
 		{"af_xdp", all_but, RLIM_INFINITY, false, -ENODEV, RLIM_INFINITY},
 		{"af_xdp", all_but, 1, true, -ENODEV, 0},
 		{"af_xdp", UINT64_MAX, 1, false, -ENODEV, 0},
-		{"af_packet", all_but, 16 << 20, false, -ENODEV, 16 << 20},
-		{"af_packet", all_but, (16 << 20) - 1, false, -EPERM, (16 << 20) - 1},
+		{"af_packet", all_but, 34 << 20, false, -ENODEV, 34 << 20},
+		{"af_packet", all_but, (34 << 20) - 1, false, -EPERM, (34 << 20) - 1},
 		{"pcap", all_but, 1, false, -ENODEV, 0},
 	};
 

@@ -358,7 +358,7 @@ void rig_answer(struct rig_answer a)
 {
 	const struct rig_query *q = &rig.queries[0];
 	const uint8_t family = rig.asked ? q->f.addr_len : 4;
-	uint8_t frame[256], src[16];
+	uint8_t frame[4352], src[16];
 	struct frame_path path = {.src_mac = {2, 0, 0, 0, 0, 2}};
 	struct frame_payload payload = {.len = a.payload_len ? a.payload_len : 6};
 	uint8_t bytes[6] = {(uint8_t)(a.key >> 24), (uint8_t)(a.key >> 16), (uint8_t)(a.key >> 8),

@@ -232,6 +232,79 @@ static void other_packets_are_counted_by_their_kind(void **state)
 	assert_memory_equal(&w.counters, &zero, sizeof(zero));
 }
 
+// Two fragments of a packet with so many VLANs; the octet at `spoilt` is another one then. true:
+// there is a whole, with f as its view.
+static bool fragments(uint8_t vlans, uint32_t spoilt, struct frame *f, enum frame_kind *kind)
+{
+	uint8_t frame[128], data[128];
+	uint32_t len = udp(frame, vlans);
+	struct frame whole;
+
+	frame[len - 1] ^= spoilt;
+	assert_int_equal(frame_parse(frame, len, &whole), FRAME_UDP);
+	assert_false(
+		wire_parse(&w, receive(data, fragment_make(&whole, 5, 16, 22, data)), f, kind));
+	return wire_parse(&w, receive(data, fragment_make(&whole, 5, 0, 16, data)), f, kind);
+}
+
+static void fragments_are_put_together(void **state)
+{
+	enum frame_kind kind;
+	struct frame f;
+
+	w.reassembly = reassembly_new(&ticking);
+	assert_non_null(w.reassembly);
+	for (uint8_t vlans = 0; vlans < 3; vlans++) {
+		w.self.vlan_count = vlans;
+		w.self.vlans[0] = 100;
+		w.self.vlans[1] = 101;
+		assert_true(fragments(vlans, 0, &f, &kind));
+		assert_int_equal(kind, FRAME_UDP);
+		assert_int_equal(f.payload_len, 30);
+		assert_int_equal(f.vlan_count, vlans);
+		assert_ptr_equal(wire_packet(&w, m, &f), &w.reassembly->packet);
+		assert_int_equal(w.reassembly->packet.data_len, 42 + 4 * vlans + 30);
+		assert_int_equal(w.reassembly->packet.pkt_len, 42 + 4 * vlans + 30);
+	}
+	assert_int_equal(w.counters.fragments, 6);
+	assert_int_equal(w.counters.reassembled, 3);
+	assert_int_equal(w.counters.bad_checksum, 0);
+	// The device has not seen the whole, so it has said nothing about it.
+	assert_false(fragments(2, 1, &f, &kind));
+	assert_int_equal(w.counters.bad_checksum, 1);
+	// On other VLANs they are not even kept.
+	w.self.vlan_count = 1;
+	assert_false(fragments(2, 0, &f, &kind));
+	assert_int_equal(w.counters.wrong_vlan, 2);
+	assert_int_equal(w.counters.fragments, 8);
+	reassembly_free(w.reassembly);
+}
+
+static void segments_are_read_as_one_packet(void **state)
+{
+	uint8_t frame[128];
+	uint32_t len = udp(frame, 0);
+	enum frame_kind kind;
+	struct frame f;
+
+	w.reassembly = reassembly_new(&ticking);
+	assert_non_null(w.reassembly);
+	test_port_receive(&port, frame + 50, len - 50);
+	receive(frame, 50);
+	m->next = port.received[--port.received_count];
+	m->nb_segs = 2;
+	m->pkt_len = len;
+	assert_true(wire_parse(&w, m, &f, &kind));
+	assert_int_equal(kind, FRAME_UDP);
+	assert_int_equal(f.payload_len, 30);
+	assert_memory_equal(f.eth, frame, len);
+	assert_ptr_equal(wire_packet(&w, m, &f), &w.reassembly->packet);
+	reassembly_free(w.reassembly);
+	w.reassembly = NULL;
+	assert_true(wire_parse(&w, m, &f, &kind));
+	assert_int_equal(kind, FRAME_BAD);
+}
+
 // RFC 792, RFC 1812 section 5.2.7.1, RFC 4443.
 static void icmp_errors_are_counted_by_their_meaning(void **state)
 {
@@ -519,6 +592,8 @@ int main(void)
 		TEST(a_truncated_packet_is_bad_on_any_vlan),
 		TEST(the_ends_of_a_packet_are_without_our_vlans),
 		TEST(other_packets_are_counted_by_their_kind),
+		TEST(fragments_are_put_together),
+		TEST(segments_are_read_as_one_packet),
 		TEST(icmp_errors_are_counted_by_their_meaning),
 		TEST(a_request_for_our_address_is_answered),
 		TEST(another_host_with_our_address_is_a_conflict),

@@ -550,6 +550,149 @@ static void keys_of_routed_items_name_their_worker(void **state)
 		rte_pktmbuf_free(p.mbuf);
 }
 
+// The packet that was to be received last comes in fragments, the last of them first.
+static void cut(uint32_t each)
+{
+	struct rte_mbuf *whole = rig.port.received[--rig.port.received_count];
+	uint8_t data[2048];
+	struct frame f;
+	uint32_t len;
+
+	assert_int_equal(
+		frame_parse(rte_pktmbuf_mtod(whole, uint8_t *), whole->data_len, &f), FRAME_UDP);
+	len = FRAME_UDP_LEN + f.payload_len;
+	for (uint32_t at = (len - 1) / each * each + each; at; at -= each) {
+		uint32_t from = at - each, n = len - from < each ? len - from : each;
+
+		test_port_receive(&rig.port, data, fragment_make(&f, 1, from, n, data));
+	}
+	rte_pktmbuf_free_bulk(&whole, 1);
+}
+
+static int with_reassembly(void **state)
+{
+	int rc = rig_fresh(state);
+
+	rig.w.wire.reassembly = reassembly_new(&rig.clock);
+	return rig.w.wire.reassembly ? rc : -1;
+}
+
+static int without_reassembly(void **state)
+{
+	int rc = rig_over(state);
+
+	reassembly_free(rig.w.wire.reassembly);
+	return rc;
+}
+
+static void a_reply_in_fragments_ends_its_transaction(void **state)
+{
+	for (int family = 0; family < 2; family++) {
+		if (family)
+			rig_ipv6();
+		rig_ask();
+		rig_answer((struct rig_answer){.key = rig.queries[0].key, .payload_len = 4000});
+		cut(1400);
+		rig_pass(1500);
+		assert_int_equal(rig_ledger(0).answered, 1);
+		assert_int_equal(it->books.service.max, 1000);
+		assert_int_equal(rig.w.wire.counters.fragments, 3);
+		assert_int_equal(rig.w.wire.counters.reassembled, 1);
+		assert_int_equal(rig.port.live, 31);
+		if (family == 0) {
+			without_reassembly(NULL);
+			with_reassembly(NULL);
+		}
+	}
+}
+
+static void a_whole_of_fragments_is_judged_like_any_packet(void **state)
+{
+	rig_ask();
+	rig_reply(0, PROTO_STRAY);
+	cut(8);
+	rig_answer((struct rig_answer){.dst_port = 9});
+	cut(8);
+	rig_answer((struct rig_answer){.src_port = 9});
+	cut(8);
+	rig_answer((struct rig_answer){.payload_len = 5});
+	cut(8);
+	rig_pass(1500);
+	assert_int_equal(rig_ledger(0).stray, 2);
+	assert_int_equal(rig_ledger(0).malformed, 1);
+	assert_int_equal(rig.w.wire.counters.unmatched, 1);
+	assert_int_equal(rig.w.wire.counters.reassembled, 4);
+}
+
+static void what_waits_at_the_end_is_incomplete(void **state)
+{
+	rig_ask();
+	rig_reply(0, PROTO_DONE);
+	cut(8);
+	rte_pktmbuf_free_bulk(&rig.port.received[--rig.port.received_count], 1);
+	rig_pass(1500);
+	rig.phase = PHASE_STOP;
+	worker_loop(&rig.w);
+	assert_int_equal(rig.w.wire.counters.not_reassembled[FRAGMENTS_INCOMPLETE], 1);
+}
+
+static void fragments_that_stay_alone_are_given_up_in_the_run(void **state)
+{
+	rig_ask();
+	rig_reply(0, PROTO_DONE);
+	cut(8);
+	rte_pktmbuf_free_bulk(&rig.port.received[--rig.port.received_count], 1);
+	rig_pass(1500);
+	rig.w.look_at = RIG_START + 1600;
+	rig_pass(1600);
+	assert_int_equal(rig.w.wire.counters.not_reassembled[FRAGMENTS_INCOMPLETE], 0);
+	rig.w.look_at = RIG_START + REASSEMBLY_TIMEOUT_NS + 1501;
+	rig_pass(REASSEMBLY_TIMEOUT_NS + 1501);
+	assert_int_equal(rig.w.wire.counters.not_reassembled[FRAGMENTS_INCOMPLETE], 1);
+}
+
+// In as many buffers as it takes; the other worker reads it as one.
+static void a_whole_for_another_worker_goes_there_as_a_copy(void **state)
+{
+	struct handoff_packet got[4];
+
+	share(0);
+	rig_pass(1500);
+	rig_answer((struct rig_answer){.dst_port = RIG_PORT + 1, .key = 9, .payload_len = 4200});
+	cut(1400);
+	rig_pass(2000);
+	assert_int_equal(rig.port.received_count, 0);
+	assert_int_equal(ends[0].handed_over, 1);
+	assert_int_equal(handoff_ring_take(&rings[1], got, 4), 1);
+	assert_int_equal(got[0].time, RIG_START + 2000);
+	assert_int_equal(got[0].mbuf->nb_segs, 3);
+	assert_int_equal(got[0].mbuf->pkt_len, 42 + 4200);
+	rig.w.number = 1;
+	rig.w.hand = &ends[1];
+	home[RIG_PORT] = 0;
+	got[0].time = RIG_START + 1900;
+	assert_int_equal(handoff_ring_put(&rings[1], got, 1), 1);
+	rig_pass(2100);
+	assert_int_equal(rig_ledger(0).stray, 1);
+	assert_int_equal(rig.w.wire.counters.reassembled, 1);
+	assert_int_equal(rig.w.wire.counters.bad_frame, 0);
+	rig.w.hand = NULL;
+}
+
+static void a_whole_without_a_buffer_for_its_copy_is_lost_and_counted(void **state)
+{
+	share(0);
+	rig_pass(1500);
+	rig_answer((struct rig_answer){.dst_port = RIG_PORT + 1, .key = 9, .payload_len = 4200});
+	cut(1400);
+	rig.port.buffers = 2;
+	rig.w.spares = 0;
+	rig_pass(2000);
+	assert_int_equal(ends[0].hand_over_full, 1);
+	assert_int_equal(ends[0].handed_over, 0);
+	rig.w.hand = NULL;
+}
+
 // The interval begins at the boundary of the last snapshot; each one before it has a place, and all
 // that are older share the last.
 static void a_reply_to_an_earlier_interval_is_booked_there_too(void **state)
@@ -607,6 +750,19 @@ int main(void)
 		TEST(it_tells_how_far_it_has_looked_when_its_queue_ran_empty),
 		TEST(keys_of_routed_items_name_their_worker),
 		TEST(a_reply_to_an_earlier_interval_is_booked_there_too),
+		cmocka_unit_test_setup_teardown(a_reply_in_fragments_ends_its_transaction,
+			with_reassembly, without_reassembly),
+		cmocka_unit_test_setup_teardown(a_whole_of_fragments_is_judged_like_any_packet,
+			with_reassembly, without_reassembly),
+		cmocka_unit_test_setup_teardown(
+			what_waits_at_the_end_is_incomplete, with_reassembly, without_reassembly),
+		cmocka_unit_test_setup_teardown(fragments_that_stay_alone_are_given_up_in_the_run,
+			with_reassembly, without_reassembly),
+		cmocka_unit_test_setup_teardown(a_whole_for_another_worker_goes_there_as_a_copy,
+			with_reassembly, without_reassembly),
+		cmocka_unit_test_setup_teardown(
+			a_whole_without_a_buffer_for_its_copy_is_lost_and_counted, with_reassembly,
+			without_reassembly),
 	};
 
 	return cmocka_run_group_tests_name("engine worker_rx", tests, NULL, NULL);
