@@ -203,6 +203,8 @@ struct proto_server {
 	// State of one worker of env->workers, in ctx->own; 0 or -errno. Both or neither.
 	int (*open)(struct proto_ctx *ctx, const struct proto_env *env);
 	void (*close)(struct proto_ctx *ctx);
+	// Length of the longest answer. NULL: one packet holds it.
+	uint32_t (*longest)(const void *shared);
 	// Write the answer to a request and return its length; 0: no answer. out does not overlap
 	// buf.
 	uint32_t (*answer)(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out,

@@ -94,6 +94,39 @@ def it_answers_each_type_with_one_record():
             assert answer.payload[at:] == struct.pack("!HHHIH", 0xC00C, kind, 1, 90, len(data)) + data
 
 
+def cut(data, room, ident):
+    """The fragments of an IPv4 frame."""
+    pieces = []
+    for at in range(0, len(data) - 34, room):
+        piece, more = data[34 + at:34 + at + room], at + room < len(data) - 34
+        ip = data[14:16] + struct.pack("!HHH", 20 + len(piece), ident, more << 13 | at // 8) + data[22:24] + b"\0\0" + data[26:34]
+        pieces.append(data[:14] + ip[:10] + struct.pack("!H", 0xFFFF ^ fold(ip)) + ip[12:] + piece)
+    return pieces
+
+
+@test
+def a_long_request_and_its_long_answer_are_in_fragments():
+    option = struct.pack("!HH", 65001, 2000) + bytes(2000)
+    long = frame(query(kind=16, tail=b"\0" + struct.pack("!HHIH", 41, 4096, 0, len(option)) + option, extra=1))
+    # Alone, the last fragment first, and one that stays alone.
+    result, out = respond([*cut(long, 1480, 1), *cut(long, 800, 2)[::-1], cut(long, 1480, 3)[0]], text="y" * 3900)
+    other, own = result["ports"][0]["other"], result["responder"]
+    assert (other["fragments"], other["reassembled"], other["not_reassembled"]) == (6, 2, {"incomplete": 1}), other
+    assert (own["received"], own["answered"], own["fragmented"]) == (2, 2, 2), own
+    assert len(out) == 6 and len({data[18:20] for data in out}) == 2, [data[14:34].hex() for data in out]
+    for three in (out[:3], out[3:]):
+        flags = [struct.unpack_from("!H", data, 20)[0] for data in three]
+        assert flags == [0x2000, 0x2000 | 185, 370] and all(fold(data[14:34]) == 0xFFFF for data in three), flags
+        assert all(len(data) - 14 == struct.unpack_from("!H", data, 16)[0] <= 1500 for data in three)
+        whole = b"".join(data[34:] for data in three)
+        ip = three[0][14:16] + struct.pack("!HI", 20 + len(whole), 0) + three[0][22:24] + b"\0\0" + three[0][26:34]
+        answer = parse_udp(three[0][:14] + ip[:10] + struct.pack("!H", 0xFFFF ^ fold(ip)) + ip[12:] + whole)
+        at = question(answer.payload)[2] + 12
+        strings = [answer.payload[at + 256 * n:at + 256 * n + 256] for n in range(15)]
+        assert strings == [b"\xff" + b"y" * 255] * 15, answer.payload[:64]
+        assert answer.payload[at + 3840:].startswith(b"\x4b" + b"y" * 75 + b"\0\0\x29"), answer.payload[at + 3840:]
+
+
 @test
 def what_is_broken_is_refused_or_ignored_and_counted():
     opt = b"\0" + struct.pack("!HHIH", 41, 1232, 0, 0)

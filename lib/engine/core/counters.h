@@ -77,6 +77,7 @@ struct item_counters {
 #define RESPONDER_COUNTERS(COUNT, GAUGE)                                                           \
 	COUNT(received, "UDP requests received")                                                   \
 	COUNT(answered, "replies sent, or to be sent later")                                       \
+	COUNT(fragmented, "replies sent in IP fragments")                                          \
 	COUNT(ignored, "requests that the protocol does not answer")                               \
 	COUNT(no_buffer, "requests dropped for want of a packet buffer")                           \
 	GAUGE(waiting, "packets that were to be sent later than the end")

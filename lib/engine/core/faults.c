@@ -28,6 +28,11 @@ static struct {
 	[FAULT_TRUNCATE] = {"truncate", "payload cut in half, lengths and checksum right"},
 	[FAULT_WRONG_PORT] = {"wrong_port", "replies from another port"},
 	[FAULT_WRONG_ADDRESS] = {"wrong_address", "replies from another address"},
+	[FAULT_FRAGMENT_LOSS] = {"fragment_loss", "replies without one of their fragments"},
+	[FAULT_FRAGMENT_DUPLICATE] = {"fragment_duplicate", "replies with a fragment sent twice"},
+	[FAULT_FRAGMENT_REORDER] = {"fragment_reorder", "replies whose last fragment goes first"},
+	[FAULT_FRAGMENT_OVERLAP] = {"fragment_overlap",
+		"replies with a fragment more, which overlaps another"},
 };
 static uint32_t count; // 0: those of the protocols are not in yet
 

@@ -127,6 +127,10 @@ bool faults_spoil(
 	case FAULT_LOSS:
 	case FAULT_DUPLICATE:
 	case FAULT_REORDER:
+	case FAULT_FRAGMENT_LOSS:
+	case FAULT_FRAGMENT_DUPLICATE:
+	case FAULT_FRAGMENT_REORDER:
+	case FAULT_FRAGMENT_OVERLAP:
 		return true;
 	case FAULT_CORRUPT:
 		faults_flip(a);

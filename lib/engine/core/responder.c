@@ -8,6 +8,7 @@
 #include "base/clock.h"
 
 #define REQUEST_MAX 2048 // bytes of a frame that is answered in its own buffer
+#define PIECES      130  // of an answer: 65 535 octets over the least MTU, and one more
 
 static void count(_Atomic uint64_t *c, uint64_t n)
 {
@@ -99,6 +100,12 @@ static const uint8_t *own_address(const struct responder *r, const struct frame 
 	return NULL;
 }
 
+// Does it leave in fragments? Nothing shorter than a scratch buffer does.
+static bool is_long(const struct responder *r, const struct fault_answer *a)
+{
+	return a->data == r->scratch && a->t.len - a->t.ip + a->len > r->mtu;
+}
+
 // The payload of the answer in a fresh buffer; len 0: there is no answer.
 static void answer_begin(struct responder *r, struct responder_protocol *p, const struct frame *f,
 	struct rte_mbuf *m, struct fault_answer *a)
@@ -108,8 +115,8 @@ static void answer_begin(struct responder *r, struct responder_protocol *p, cons
 	struct proto_direction to;
 	uint8_t *payload;
 
-	a->data = rte_pktmbuf_mtod(m, uint8_t *);
-	a->room = rte_pktmbuf_tailroom(m) - headers;
+	a->data = p->is_long ? r->scratch : rte_pktmbuf_mtod(m, uint8_t *);
+	a->room = (p->is_long ? UINT16_MAX : rte_pktmbuf_tailroom(m)) - headers;
 	a->damaged = false;
 	payload = a->data + headers;
 	p->ctx.ends = &ends;
@@ -130,6 +137,8 @@ static void answer_finish(const struct fault_answer *a, struct rte_mbuf *m)
 
 	if (a->damaged)
 		faults_flip(a);
+	if (a->data != rte_pktmbuf_mtod(m, uint8_t *))
+		memcpy(rte_pktmbuf_mtod(m, uint8_t *), a->data, len);
 	m->data_len = (uint16_t)len;
 	m->pkt_len = len;
 	if (a->t.checksum_offload)
@@ -157,6 +166,64 @@ static void send_swapped(struct responder *r, uint64_t leave, uint64_t now)
 	send_at(r, m, leave > r->swapped_leave ? leave : r->swapped_leave, now);
 }
 
+struct piece {
+	uint32_t offset, len;
+};
+
+// The fragments of so many octets in the order in which they leave: their number.
+static uint32_t pieces_make(uint32_t total, uint32_t room, uint32_t fault, struct piece *out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t at = 0; at < total && n < PIECES - 1; at += room)
+		out[n++] = (struct piece){at, total - at < room ? total - at : room};
+	if (fault == FAULT_FRAGMENT_LOSS)
+		return n - 1;
+	if (fault == FAULT_FRAGMENT_REORDER) {
+		struct piece last = out[n - 1];
+
+		memmove(out + 1, out, (n - 1) * sizeof(*out));
+		out[0] = last;
+	}
+	if (fault == FAULT_FRAGMENT_DUPLICATE || fault == FAULT_FRAGMENT_OVERLAP) {
+		out[n] = out[n - 1]; // the last one last: without it nothing is complete
+		out[n - 1] = fault == FAULT_FRAGMENT_DUPLICATE
+		                     ? out[0]
+		                     : (struct piece){out[n].offset - 8, 8};
+		n++;
+	}
+	return n;
+}
+
+// A long answer leaves in fragments; m is for the first of them. Those without a buffer are lost.
+static void send_fragments(struct responder *r, struct fault_answer *a, struct rte_mbuf *m,
+	uint32_t fault, uint64_t leave, uint64_t now)
+{
+	uint32_t room = fragment_room(a->t.addr_len, r->mtu), len, n;
+	struct piece pieces[PIECES];
+	struct frame f;
+
+	a->t.checksum_offload = false; // no device sums up what it does not see whole
+	len = frame_stamp(
+		&a->t, a->data, a->src, a->src_port, (struct frame_payload){.len = a->len});
+	if (a->damaged)
+		faults_flip(a);
+	frame_parse(a->data, len, &f);
+	n = pieces_make(FRAME_UDP_LEN + a->len, room, fault, pieces);
+	count(&r->counts.fragmented, 1);
+	for (uint32_t i = 0; i < n; i++) {
+		if (i && !burst_alloc(r->wire.tx_pool, &m, 1)) {
+			r->tx_no_mbuf++;
+			break;
+		}
+		m->data_len = (uint16_t)fragment_make(&f, r->fragment_id, pieces[i].offset,
+			pieces[i].len, rte_pktmbuf_mtod(m, uint8_t *));
+		m->pkt_len = m->data_len;
+		send_at(r, m, leave, now);
+	}
+	r->fragment_id += r->queue_step; // other threads have other IDs
+}
+
 // A message beside the reply: a copy of it, spoilt by the protocol if it does. NULL: not possible.
 static struct rte_mbuf *extra_make(
 	struct responder *r, const struct proto_fault *row, const struct fault_answer *a)
@@ -164,7 +231,7 @@ static struct rte_mbuf *extra_make(
 	struct fault_answer copy = *a;
 	struct rte_mbuf *m;
 
-	if (!burst_alloc(r->wire.tx_pool, &m, 1))
+	if (is_long(r, a) || !burst_alloc(r->wire.tx_pool, &m, 1))
 		return NULL;
 	copy.data = rte_pktmbuf_mtod(m, uint8_t *);
 	memcpy(copy.data + a->t.len, a->data + a->t.len, a->len);
@@ -186,6 +253,10 @@ static bool fault_happens(struct responder *r, const struct responder_protocol *
 		*extra = extra_make(r, row, a);
 		return *extra != NULL;
 	}
+	if (fault >= FAULT_FRAGMENT_LOSS && fault <= FAULT_FRAGMENT_OVERLAP)
+		return is_long(r, a);
+	if (fault == FAULT_REORDER && is_long(r, a))
+		return false;
 	return faults_spoil(fault, row, a, rand_next(&r->faults.rand));
 }
 
@@ -215,6 +286,12 @@ static void send_faulty(struct responder *r, const struct responder_protocol *p,
 		return;
 	}
 	count(&r->counts.answered, 1);
+	if (is_long(r, a)) {
+		send_fragments(r, a, m, fault, leave, now);
+		if (r->swapped)
+			send_swapped(r, leave, now);
+		return;
+	}
 	answer_finish(a, m);
 	if (fault == FAULT_REORDER && !r->swapped) {
 		r->swapped = m;
@@ -230,13 +307,17 @@ static void send_faulty(struct responder *r, const struct responder_protocol *p,
 }
 
 // The payload is there: the rest, and off it goes. false: there is none.
-static bool send_answer(struct responder *r, const struct fault_answer *a, struct rte_mbuf *m)
+static bool send_answer(struct responder *r, struct fault_answer *a, struct rte_mbuf *m)
 {
 	if (a->len == 0) {
 		count(&r->counts.ignored, 1);
 		return false;
 	}
 	count(&r->counts.answered, 1);
+	if (is_long(r, a)) {
+		send_fragments(r, a, m, FAULTS_MAX, 0, 0);
+		return true;
+	}
 	answer_finish(a, m);
 	push(r, m);
 	return true;
@@ -308,7 +389,7 @@ static bool responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t n
 	}
 	count(&r->counts.received, 1);
 	p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
-	if (r->turns && !r->faults.active && wire_packet(&r->wire, m, &f) == m &&
+	if (r->turns && !p->is_long && !r->faults.active && wire_packet(&r->wire, m, &f) == m &&
 		m->data_len <= REQUEST_MAX)
 		return turn_round(r, p, m);
 	respond(r, p, &f, now);

@@ -16,6 +16,7 @@ struct responder_protocol {
 	const struct proto *proto;
 	const struct proto_server *server; // of proto
 	uint16_t port;
+	bool is_long; // an answer may be longer than the MTU
 	struct proto_ctx ctx;
 	const struct proto_fault
 		*faults[FAULTS_MAX]; // by place in the table of faults, NULL: not its own
@@ -44,6 +45,8 @@ struct responder {
 	bool timed;               // a protocol has a state that ages
 	bool turns;               // answers go back in the buffers that the requests came in
 	uint64_t start, ms_scale; // clock_ms
+	uint32_t mtu;
+	uint8_t *scratch; // [FRAGMENTS_FRAME_MAX], for long answers; NULL: there are none
 	// dataplane: rw
 	struct frame_template
 		base; // of replies without VLAN and destination; addr_len 0: not made yet
@@ -53,6 +56,7 @@ struct responder {
 	uint16_t out_count;
 	struct rte_mbuf *swapped; // leaves after the next answer; NULL: none
 	uint64_t swapped_leave, swapped_at;
+	uint32_t fragment_id; // of the next answer in fragments
 	QUEUE_COUNTERS(COUNTER_MEMBER)
 };
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The embedded responder's part of the plan: a state for each of its workers and protocols, and its
 // faults. Path: cold. Management thread.
+#include <stdlib.h>
+
 #include "base/log.h"
 #include "engine/plan/plan_internal.h"
+#include "io/driver.h"
 #include "io/memory.h"
 
 #define MIB        1048576.0
@@ -97,6 +100,26 @@ static int open_faults(const struct plan *p, struct responder *r, uint32_t n)
 	return rc;
 }
 
+// Answers above the MTU are made in a buffer of their own, and leave in fragments. Sockets leave
+// that to the kernel. false: no memory.
+static bool long_answers(const struct plan *p, struct responder *r)
+{
+	const struct port *port = &p->ports[p->responder_port];
+	bool any = false;
+
+	r->mtu = (uint32_t)port->settings->mtu;
+	for (uint32_t i = 0; i < r->protocol_count && !port->driver->sockets; i++) {
+		struct responder_protocol *rp = &r->protocols[i];
+
+		rp->is_long = rp->server->longest &&
+		              rp->server->longest(rp->ctx.shared) + FRAME_IPV6_LEN + FRAME_UDP_LEN >
+		                      r->mtu;
+		any |= rp->is_long;
+	}
+	r->scratch = any ? malloc(FRAGMENTS_FRAME_MAX) : NULL;
+	return !any || r->scratch;
+}
+
 static int responder_open(struct plan *p, uint32_t n)
 {
 	const struct port *port = &p->ports[p->responder_port];
@@ -123,11 +146,13 @@ static int responder_open(struct plan *p, uint32_t n)
 		r->timed |= r->protocols[i].server->timed;
 		r->wire.any_vlan |= r->protocols[i].server->groups != NULL;
 	}
-	return open_faults(p, r, n);
+	r->fragment_id = n;
+	return long_answers(p, r) ? open_faults(p, r, n) : -ENOMEM;
 }
 
 static void responder_free(struct responder *r)
 {
+	free(r->scratch);
 	faults_free(&r->faults);
 	for (uint32_t i = 0; i < r->protocol_count; i++)
 		if (r->protocols[i].server->close)

@@ -221,11 +221,11 @@ static const struct field answers_fields[] = {
 		.offset = ANSWERS(address6),
 		.def = "2001:db8::1"},
 	{.name = "text",
-		.help = "text in TXT records",
+		.help = "text in TXT records, in strings of 255 octets",
 		.type = FIELD_STRING,
 		.offset = ANSWERS(text),
 		.def = "ddiperf",
-		.max = 255},
+		.max = DNS_TEXT_MAX},
 };
 
 static const struct field_section dns_answers_section = {
@@ -263,6 +263,7 @@ static const struct proto_server dns_server = {
 	.counters = &dns_answered_section,
 	.setup = dns_answers_setup,
 	.teardown = dns_teardown,
+	.longest = dns_answer_longest,
 	.answer = dns_answer,
 	.faults = dns_faults,
 };

@@ -155,6 +155,17 @@ static uint32_t query_answer(const struct dns_answers *a, struct dns_answer_coun
 	return bare + (answer ? record->len : 0);
 }
 
+uint32_t dns_answer_longest(const void *shared)
+{
+	const struct dns_answers *a = shared;
+	uint32_t longest = 0;
+
+	for (uint32_t i = 0; i < DNS_TYPE_BUCKETS; i++)
+		longest = a->records[i].len > longest ? a->records[i].len : longest;
+	return DNS_HEADER_LEN + DNS_QUESTION_MAX + longest + DNS_OPT_HEADER_LEN + 4 +
+	       (uint32_t)OUR_NSID_LEN + 4 + DNS_COOKIE_CLIENT_LEN + SERVER_COOKIE_LEN;
+}
+
 uint32_t dns_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {

@@ -74,8 +74,11 @@ struct dns_worker {
 	struct dns_cookie cookies[]; // with DNS_COOKIES_FULL, by txn->client
 };
 
-#define DNS_RECORD_CLASS 4          // offset
-#define DNS_RECORD_MAX   (12 + 256) // with a compressed owner name; TXT of one string is the longest
+#define DNS_RECORD_CLASS 4 // offset
+#define DNS_TEXT_MAX     4000
+#define DNS_STRING_MAX   255
+// With a compressed owner name; TXT is the longest.
+#define DNS_RECORD_MAX (12 + DNS_TEXT_MAX + DNS_TEXT_MAX / DNS_STRING_MAX + 1)
 
 struct dns_record {
 	uint16_t len;
@@ -129,6 +132,7 @@ enum proto_verdict dns_reply(
 void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *const *t, const struct proto_message *in,
 	enum proto_verdict *verdicts, uint32_t n);
 enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t);
+uint32_t dns_answer_longest(const void *shared);
 uint32_t dns_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
 

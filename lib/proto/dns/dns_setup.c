@@ -274,12 +274,19 @@ static void build_record(
 
 static void build_text(struct dns_record *r, uint32_t ttl, const char *text)
 {
-	size_t len = strnlen(text, UINT8_MAX);
-	uint8_t rdata[1 + UINT8_MAX];
+	size_t left = strnlen(text, DNS_TEXT_MAX);
+	uint8_t rdata[DNS_RECORD_MAX - 12], *at = rdata;
 
-	rdata[0] = (uint8_t)len;
-	memcpy(rdata + 1, text, len);
-	build_record(r, DNS_TXT, ttl, rdata, (uint16_t)(len + 1));
+	do {
+		uint8_t len = left < DNS_STRING_MAX ? (uint8_t)left : DNS_STRING_MAX;
+
+		*at++ = len;
+		memcpy(at, text, len);
+		at += len;
+		text += len;
+		left -= len;
+	} while (left);
+	build_record(r, DNS_TXT, ttl, rdata, (uint16_t)(at - rdata));
 }
 
 static bool check_family(const struct addr *a, uint8_t len, struct diag *d)

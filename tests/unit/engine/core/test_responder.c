@@ -36,7 +36,7 @@ static struct {
 	uint64_t counters;
 	_Atomic uint32_t phase;
 	struct answer sent[SENT];
-	uint32_t count;
+	uint32_t count, fragments;
 	// What the protocol is to do.
 	bool silent;
 	bool directs;
@@ -91,6 +91,10 @@ static void sent(struct test_port *p, uint16_t queue, const struct rte_mbuf *m)
 	a->len = m->data_len;
 	assert_true(a->len <= sizeof(a->bytes) && m->pkt_len == a->len);
 	memcpy(a->bytes, rte_pktmbuf_mtod(m, const uint8_t *), a->len);
+	if (frame_parse(a->bytes, a->len, &a->f) == FRAME_FRAGMENT && t.r.scratch) {
+		t.fragments++;
+		return;
+	}
 	assert_int_equal(frame_parse(a->bytes, a->len, &a->f), FRAME_UDP);
 	a->queue = queue;
 	a->at = t.tick - START;
@@ -453,6 +457,54 @@ static void each_fault_has_its_packets_and_its_count(void **state)
 	fresh_faults(NULL);
 }
 
+// Three fragments over an MTU of 68, by their offsets in units of 8 octets.
+static void a_long_answer_leaves_in_fragments(void **state)
+{
+	static uint8_t scratch[FRAGMENTS_FRAME_MAX];
+	static const struct {
+		uint32_t fault, sent;
+		uint8_t offsets[4];
+	} rows[] = {
+		{FAULTS_MAX, 3, {0, 6, 12}}, {FAULT_FRAGMENT_LOSS, 2, {0, 6}},
+		{FAULT_FRAGMENT_DUPLICATE, 4, {0, 6, 0, 12}},
+		{FAULT_FRAGMENT_REORDER, 3, {12, 0, 6}},
+		{FAULT_FRAGMENT_OVERLAP, 4, {0, 6, 11, 12}},
+		{FAULT_REORDER, 3, {0, 6, 12}},   // not possible, nor are two answers
+		{FAULT_DUPLICATE, 3, {0, 6, 12}}, // at once
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		fresh_faults(NULL);
+		if (rows[i].fault != FAULTS_MAX)
+			always(rows[i].fault, NULL);
+		t.r.scratch = scratch;
+		t.r.mtu = 68;
+		t.protocol.is_long = true;
+		ask_with(&to_us, PORT, 1, 100);
+		pass(0);
+		assert_int_equal(t.fragments, rows[i].sent);
+		assert_int_equal(t.r.counts.fragmented, 1);
+		assert_int_equal(t.r.counts.answered, 1);
+		for (uint32_t n = 0; n < t.count; n++) {
+			const uint8_t *ip = t.sent[n].f.ip;
+			uint8_t at = rows[i].offsets[n];
+
+			assert_int_equal(bytes_be16(ip + 6), (at == 12 ? 0 : 0x2000) | at);
+			assert_true(csum_is_right(csum_wide(ip, 20)));
+			assert_int_equal(t.sent[n].f.payload_len, at == 12   ? 12
+								  : at == 11 ? 8
+									     : 48);
+		}
+		ask(1); // a short one of the same protocol
+		pass(1);
+		assert_int_equal(t.count, rows[i].sent + 1 + (rows[i].fault == FAULT_DUPLICATE) -
+						  (rows[i].fault == FAULT_REORDER));
+		assert_int_equal(t.r.counts.fragmented, 1);
+		assert_int_equal(over(NULL), 0);
+	}
+	fresh_faults(NULL);
+}
+
 static void a_fault_that_is_not_possible_leaves_the_next_its_turn(void **state)
 {
 	always(FAULT_OF_PROTOCOL, &spoiled);
@@ -597,6 +649,7 @@ int main(void)
 		TEST(a_burst_that_is_taken_in_parts_leaves_in_order),
 		TEST(all_queues_are_served),
 		FAULT(each_fault_has_its_packets_and_its_count),
+		FAULT(a_long_answer_leaves_in_fragments),
 		FAULT(a_fault_that_is_not_possible_leaves_the_next_its_turn),
 		FAULT(without_a_buffer_there_is_no_duplicate),
 		FAULT(a_reordered_answer_leaves_after_the_next_or_after_its_patience),
