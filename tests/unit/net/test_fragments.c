@@ -393,7 +393,9 @@ static void evicts_for_blocks(void **state)
 // Extension headers in front of the fragment header stay, and the last one names UDP then.
 static void takes_the_fragment_header_out(void **state)
 {
-	uint8_t data[2048], options[24] = {60, 0, 1, 4, 0, 0, 0, 0, 44, 1, 1, 12};
+	// Hop by hop, authentication, whose length has another unit, and destination.
+	const uint8_t options[40] = {51, 0, 1, 4, [8] = 60, 2, [24] = 44, 1, 1, 12};
+	uint8_t data[2048];
 	uint8_t expected[4096];
 	uint32_t len, n;
 
@@ -401,19 +403,19 @@ static void takes_the_fragment_header_out(void **state)
 	for (uint32_t at = 0; at < 2008; at += 1400) {
 		n = 2008 - at < 1400 ? 2008 - at : 1400;
 		len = fragment_make(&t.f, 0xdeadbeef, at, n, data);
-		memmove(data + 58 + 24, data + 58, len - 58);
-		memcpy(data + 58, options, 24);
-		data[18 + 6] = 0; // hop by hop, destination, fragment
-		bytes_put_be16(data + 18 + 4, (uint16_t)(24 + 8 + n));
-		len = take(data, len + 24);
+		memmove(data + 58 + 40, data + 58, len - 58);
+		memcpy(data + 58, options, 40);
+		data[18 + 6] = 0;
+		bytes_put_be16(data + 18 + 4, (uint16_t)(40 + 8 + n));
+		len = take(data, len + 40);
 	}
 	memcpy(expected, t.whole, 58);
-	memcpy(expected + 58, options, 24);
-	memcpy(expected + 82, t.whole + 58, 2008);
+	memcpy(expected + 58, options, 40);
+	memcpy(expected + 98, t.whole + 58, 2008);
 	expected[18 + 6] = 0;
-	expected[58 + 8] = FRAME_PROTOCOL_UDP;
-	bytes_put_be16(expected + 18 + 4, 24 + 2008);
-	assert_int_equal(len, 82 + 2008);
+	expected[58 + 24] = FRAME_PROTOCOL_UDP;
+	bytes_put_be16(expected + 18 + 4, 40 + 2008);
+	assert_int_equal(len, 98 + 2008);
 	assert_memory_equal(t.out, expected, len);
 }
 
