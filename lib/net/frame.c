@@ -80,8 +80,8 @@ void frame_write_ip(struct writer *w, const struct frame_ip *ip)
 void frame_template_build(struct frame_template *t, const struct frame_path *path)
 {
 	static const uint8_t none[16];
-	const struct frame_ip ip = {
-		none, path->dst.bytes, path->dst.len, TTL, FRAME_PROTOCOL_UDP, 0};
+	const struct frame_ip ip = {none, path->dst.bytes, path->dst.len, TTL,
+		path->tcp ? FRAME_PROTOCOL_TCP : FRAME_PROTOCOL_UDP, 0};
 	struct writer w;
 
 	memset(t, 0, sizeof(*t));
@@ -92,7 +92,7 @@ void frame_template_build(struct frame_template *t, const struct frame_path *pat
 	frame_write_ip(&w, &ip);
 	write_be16(&w, 0);
 	write_be16(&w, path->dst_port);
-	write_be32(&w, 0);
+	write_space(&w, path->tcp ? FRAME_TCP_LEN - 4 : FRAME_UDP_LEN - 4);
 	t->len = (uint8_t)(w.at - t->bytes);
 
 	t->udp_sum = csum_pseudo(none, ip.dst, ip.addr_len, ip.protocol, 0);
@@ -101,6 +101,57 @@ void frame_template_build(struct frame_template *t, const struct frame_path *pat
 		memset(t->bytes + t->ip + 10, 0, 2);
 		t->ip_sum = csum_add(0, t->bytes + t->ip, FRAME_IPV4_LEN);
 	}
+}
+
+void frame_template_aim_tcp(
+	struct frame_template *t, const uint8_t mac[6], const uint8_t *dst, uint16_t dst_port)
+{
+	uint8_t *tcp = t->bytes + t->len - FRAME_TCP_LEN;
+	uint64_t sum = csum_add(0, dst, t->addr_len);
+
+	memcpy(t->bytes, mac, 6);
+	memcpy(tcp - t->addr_len, dst, t->addr_len);
+	bytes_put_be16(tcp + 2, dst_port);
+	t->ip_sum += sum;
+	t->udp_sum += sum;
+}
+
+uint32_t frame_stamp_tcp(const struct frame_template *t, uint8_t *buf, const uint8_t *src,
+	uint16_t src_port, uint32_t len)
+{
+	const uint32_t front = t->len - FRAME_TCP_LEN;
+	uint8_t *ip = buf + t->ip, *tcp = buf + front;
+	uint64_t src_sum = csum_add(0, src, t->addr_len), sum;
+	uint16_t check;
+
+	memcpy(buf, t->bytes, front);
+	if (t->addr_len == 4) {
+		uint16_t total = csum_be16((uint16_t)(FRAME_IPV4_LEN + len));
+
+		check = t->checksum_offload ? 0 : csum_fold(t->ip_sum + total + src_sum);
+		memcpy(ip + 2, &total, 2);
+		memcpy(ip + 10, &check, 2);
+	} else {
+		bytes_put_be16(ip + 4, (uint16_t)len);
+	}
+	memcpy(tcp - 2 * t->addr_len, src, t->addr_len);
+	bytes_put_be16(tcp, src_port);
+	memcpy(tcp + 2, t->bytes + front + 2, 2);
+	memset(tcp + 16, 0, 2);
+	sum = t->udp_sum + src_sum + csum_be16((uint16_t)len);
+	check = t->checksum_offload ? (uint16_t)~csum_fold(sum)
+	                            : csum_fold(csum_add(sum, tcp, len));
+	memcpy(tcp + 16, &check, 2);
+	return front + len;
+}
+
+bool frame_tcp_checksum_ok(const struct frame *f)
+{
+	uint64_t sum = csum_pseudo(f->src, f->dst, f->addr_len, FRAME_PROTOCOL_TCP, f->payload_len);
+
+	if (f->addr_len == 4 && !csum_is_right(csum_add(0, f->ip, (f->ip[0] & 0xfu) * 4u)))
+		return false;
+	return csum_is_right(csum_add(sum, f->payload, f->payload_len));
 }
 
 static inline enum frame_kind rest_as(enum frame_kind kind, const struct reader *r, struct frame *f)
@@ -126,6 +177,16 @@ static enum frame_kind parse_udp(struct reader *r, struct frame *f)
 	f->payload = r->at;
 	f->payload_len = len - FRAME_UDP_LEN;
 	return FRAME_UDP;
+}
+
+static enum frame_kind parse_tcp(struct reader *r, struct frame *f)
+{
+	if (reader_left(r) < FRAME_TCP_LEN)
+		return FRAME_BAD;
+	f->l4 = r->at;
+	f->src_port = bytes_be16(f->l4);
+	f->dst_port = bytes_be16(f->l4 + 2);
+	return rest_as(FRAME_TCP, r, f);
 }
 
 static enum frame_kind icmpv4_kind(uint8_t type)
@@ -166,6 +227,8 @@ static enum frame_kind parse_transport(struct reader *r, struct frame *f, uint8_
 {
 	if (protocol == FRAME_PROTOCOL_UDP)
 		return parse_udp(r, f);
+	if (protocol == FRAME_PROTOCOL_TCP)
+		return parse_tcp(r, f);
 	if (protocol == (f->addr_len == 4 ? FRAME_PROTOCOL_ICMP : FRAME_PROTOCOL_ICMPV6))
 		return parse_icmp(r, f);
 	return FRAME_OTHER;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ethernet, 802.1Q and QinQ, IPv4, IPv6 and UDP: headers from a template, and back to a view of a
-// received frame. Knows no protocol above UDP, no mbuf and no port.
-// Path: hot (stamp, parse) | cold (the rest). Any thread.
+// Ethernet, 802.1Q and QinQ, IPv4, IPv6, UDP and the place of TCP: headers from a template, and
+// back to a view of a received frame. Knows no protocol above them, no mbuf and no port. Path: hot
+// (stamp, parse) | cold (the rest). Any thread.
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,9 @@
 #define FRAME_IPV4_LEN   20
 #define FRAME_IPV6_LEN   40
 #define FRAME_UDP_LEN    8
-#define FRAME_HEADER_MAX (14 + 4 * FRAME_MAX_VLANS + 40 + 8)
+#define FRAME_TCP_LEN    20
+#define FRAME_HEADER_MAX (14 + 4 * FRAME_MAX_VLANS + 40 + 8) // with UDP
+#define FRAME_TCP_MAX    (14 + 4 * FRAME_MAX_VLANS + 40 + 20)
 
 // Nearly all frames are plain: UDP over IP without tags, options, extension headers or fragments.
 // Where their headers begin (FRAME_PLAIN_UDP: over IPv4):
@@ -33,6 +35,7 @@ enum frame_ethertype {
 
 enum frame_protocol {
 	FRAME_PROTOCOL_ICMP = 1,
+	FRAME_PROTOCOL_TCP = 6,
 	FRAME_PROTOCOL_UDP = 17,
 	FRAME_PROTOCOL_ICMPV6 = 58,
 };
@@ -51,16 +54,17 @@ struct frame_path {
 	uint8_t vlan_count;
 	struct addr dst;   // family of the frames
 	uint16_t dst_port; // host order
+	bool tcp;          // else UDP
 };
 
 struct frame_template {
-	uint8_t bytes[FRAME_HEADER_MAX + 2]; // all headers, variable fields zero
-	uint8_t len;                         // of all headers: the UDP payload starts here
-	uint8_t ip;                          // offset of the IP header
-	uint8_t addr_len;                    // 4 or 16
+	uint8_t bytes[FRAME_TCP_MAX + 2]; // all headers, variable fields zero
+	uint8_t len;      // of all headers: the payload of UDP, or the options of TCP, start here
+	uint8_t ip;       // offset of the IP header
+	uint8_t addr_len; // 4 or 16
 	bool checksum_offload; // leave checksums to the device; cleared by build, set it after
 	uint64_t ip_sum;       // of the constant part of the IPv4 header
-	uint64_t udp_sum;      // of the constant part of the pseudo-header
+	uint64_t udp_sum;      // of the constant part of the pseudo-header, of TCP too
 };
 
 // Where the payload starts: Ethernet, tags, IP and UDP. addr_len: 4 or 16.
@@ -173,6 +177,16 @@ static inline void frame_template_aim(
 	t->udp_sum += sum;
 }
 
+// The same of a template for TCP.
+void frame_template_aim_tcp(
+	struct frame_template *t, const uint8_t mac[6], const uint8_t *dst, uint16_t dst_port);
+
+// Write the headers before those of TCP, and its ports and checksum. The segment, len bytes from
+// its header on, lies at buf + t->len - FRAME_TCP_LEN. Returns the length of the frame. src and
+// checksums: as frame_stamp.
+uint32_t frame_stamp_tcp(const struct frame_template *t, uint8_t *buf, const uint8_t *src,
+	uint16_t src_port, uint32_t len);
+
 // Single headers, for frames other than UDP. Only MACs and VLANs of path are used.
 void frame_write_ethernet(
 	struct writer *w, const struct frame_path *path, enum frame_ethertype type);
@@ -190,6 +204,7 @@ void frame_write_ip(struct writer *w, const struct frame_ip *ip);
 
 enum frame_kind {
 	FRAME_UDP,
+	FRAME_TCP,        // payload: the segment from its header on
 	FRAME_ARP,        // payload: the ARP message, FRAME_ARP_LEN bytes of it
 	FRAME_ND,         // neighbour solicitation or advertisement; payload: the ICMPv6 message
 	FRAME_ECHO,       // ICMP or ICMPv6 echo request; payload: the ICMP message
@@ -215,7 +230,7 @@ struct frame {
 	uint16_t src_port, dst_port;  // host order
 	uint32_t payload_len;
 	const uint8_t *payload;
-	const uint8_t *l4; // UDP header when FRAME_UDP
+	const uint8_t *l4; // UDP or TCP header
 };
 
 // Has it these tags, and no others?
@@ -354,6 +369,9 @@ static inline bool frame_parse_plain(const uint8_t *data, uint32_t len, struct f
 		frame_plain_view(data, udp_len, 16, f);
 	return udp_len != 0;
 }
+
+// The same of a FRAME_TCP.
+bool frame_tcp_checksum_ok(const struct frame *f);
 
 // Full software check of the IPv4 header and UDP checksum of a FRAME_UDP; zero UDP checksum over
 // IPv4 is right.

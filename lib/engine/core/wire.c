@@ -187,6 +187,7 @@ void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f)
 {
 	switch (kind) {
 	case FRAME_UDP:
+	case FRAME_TCP:
 		w->counters.unmatched++;
 		return;
 	case FRAME_ARP:
@@ -211,13 +212,15 @@ void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f)
 
 // A kernel on this machine leaves the checksum to a device that never comes: only the
 // pseudo-header's sum is there.
-static bool wire_is_unfinished(const struct frame *f)
+static bool wire_is_unfinished(const struct frame *f, enum frame_kind kind)
 {
-	uint64_t sum =
-		csum_pseudo(f->src, f->dst, f->addr_len, FRAME_PROTOCOL_UDP, 8 + f->payload_len);
+	uint64_t sum = kind == FRAME_UDP ? csum_pseudo(f->src, f->dst, f->addr_len,
+						   FRAME_PROTOCOL_UDP, 8 + f->payload_len)
+	                                 : csum_pseudo(f->src, f->dst, f->addr_len,
+						   FRAME_PROTOCOL_TCP, f->payload_len);
 	uint16_t pseudo = ~csum_fold(sum), check;
 
-	memcpy(&check, f->l4 + 6, 2);
+	memcpy(&check, f->l4 + (kind == FRAME_UDP ? 6 : 16), 2);
 	return check == pseudo;
 }
 
@@ -263,6 +266,16 @@ static bool wire_reassemble(struct wire *w, struct frame *f, enum frame_kind *ki
 	return true;
 }
 
+static bool wire_is_bad(
+	const struct wire *w, const struct rte_mbuf *m, const struct frame *f, enum frame_kind kind)
+{
+	if (kind == FRAME_UDP          ? wire_is_whole(w, m, f)
+		: w->reports_checksums ? wire_reports_whole(m)
+				       : frame_tcp_checksum_ok(f))
+		return false;
+	return w->reports_checksums || !wire_is_unfinished(f, kind);
+}
+
 bool wire_parse_any(
 	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind)
 {
@@ -277,8 +290,7 @@ bool wire_parse_any(
 	}
 	if (*kind == FRAME_FRAGMENT && w->reassembly)
 		return wire_reassemble(w, f, kind);
-	if (*kind == FRAME_UDP && !wire_is_whole(w, m, f) &&
-		(w->reports_checksums || !wire_is_unfinished(f))) {
+	if ((*kind == FRAME_UDP || *kind == FRAME_TCP) && wire_is_bad(w, m, f, *kind)) {
 		w->counters.bad_checksum++;
 		return false;
 	}

@@ -124,3 +124,12 @@ static inline void wire_offload(struct rte_mbuf *m, const struct frame_template 
 	               (t->addr_len == 4 ? RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM
 					 : RTE_MBUF_F_TX_IPV6);
 }
+
+// The same of one that frame_stamp_tcp left.
+static inline void wire_offload_tcp(
+	struct rte_mbuf *m, const struct frame_template *t, uint32_t header)
+{
+	wire_offload(m, t);
+	m->l4_len = header;
+	m->ol_flags = (m->ol_flags & ~RTE_MBUF_F_TX_L4_MASK) | RTE_MBUF_F_TX_TCP_CKSUM;
+}

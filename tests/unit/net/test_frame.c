@@ -242,7 +242,7 @@ static void passes_over_ipv4_options_only_within_the_packet(void **state)
 
 	b.data[ETH] = 0x4f; // 60 octets of header in a packet of 61
 	assert_int_equal(kind_of(&b), FRAME_BAD);
-	b.data[ETH + 9] = 6;
+	b.data[ETH + 9] = 47; // GRE
 	assert_int_equal(kind_of(&b), FRAME_OTHER);
 	free(b.data);
 }
