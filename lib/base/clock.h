@@ -63,3 +63,14 @@ static inline uint64_t clock_ms_scale(const struct clock *c)
 {
 	return (uint64_t)(18446744073709551616.0 * 1000 / c->hz);
 }
+
+// The same of microseconds.
+static inline uint64_t clock_us(uint64_t ticks, uint64_t scale)
+{
+	return clock_ms(ticks, scale);
+}
+
+static inline uint64_t clock_us_scale(const struct clock *c)
+{
+	return (uint64_t)(18446744073709551616.0 * 1e6 / c->hz);
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table, the wheel and the segments of connections; conn.h is the contract. Path: hot | cold
+// (bytes, init). The thread that owns it.
+#include "engine/core/conn.h"
+
+#include "base/clock.h"
+
+#define BUCKETS      8192u // a turn of the wheel is 8.4 s
+#define BUCKET_SHIFT 10    // of microseconds
+#define TURN_MASK    (UINT32_MAX >> BUCKET_SHIFT)
+#define RTO_FIRST    1000000
+#define RTO_LEAST    200000
+#define RTO_MOST     60000000
+#define ACK_DELAY    40000
+#define ALIGN        64
+
+static uint64_t power_for(uint64_t n)
+{
+	uint64_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+static size_t aligned(size_t n)
+{
+	return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
+size_t conns_bytes(const struct conns_shape *s)
+{
+	return aligned(s->count * sizeof(struct conn)) +
+	       aligned(s->blocks * sizeof(struct tcp_block)) +
+	       aligned(power_for(s->places) * sizeof(uint32_t)) +
+	       aligned(power_for(s->count) * sizeof(uint32_t)) + BUCKETS * sizeof(uint32_t) +
+	       aligned(CONN_MESSAGE_MAX);
+}
+
+void conns_init(struct conns *cs, void *memory, const struct conns_shape *s, uint64_t start,
+	uint64_t us_scale)
+{
+	uint8_t *at = memory;
+	struct tcp_block *blocks;
+
+	*cs = (struct conns){.count = s->count,
+		.at_mask = (uint32_t)power_for(s->places) - 1,
+		.ready_mask = (uint32_t)power_for(s->count) - 1,
+		.start = start,
+		.us_scale = us_scale,
+		.bytes = conns_bytes(s)};
+	cs->all = memory;
+	at += aligned(s->count * sizeof(struct conn));
+	blocks = (struct tcp_block *)at;
+	at += aligned(s->blocks * sizeof(struct tcp_block));
+	cs->at = (uint32_t *)at;
+	at += aligned((cs->at_mask + 1ull) * sizeof(uint32_t));
+	cs->ready = (uint32_t *)at;
+	at += aligned((cs->ready_mask + 1ull) * sizeof(uint32_t));
+	cs->buckets = (uint32_t *)at;
+	cs->message = at + BUCKETS * sizeof(uint32_t);
+	memset(cs->at, 0xff, (cs->at_mask + 1ull) * sizeof(uint32_t));
+	memset(cs->buckets, 0xff, BUCKETS * sizeof(uint32_t));
+	for (uint32_t c = 0; c < s->count; c++)
+		cs->all[c].chain = c + 1 < s->count ? c + 1 : CONN_NONE;
+	cs->free = s->count ? 0 : CONN_NONE;
+	tcp_host_init(&cs->host, blocks, s->blocks);
+	cs->host.window = s->window;
+	cs->host.rto_first = RTO_FIRST;
+	cs->host.rto_least = RTO_LEAST;
+	cs->host.rto_most = RTO_MOST;
+	cs->host.ack_delay = ACK_DELAY;
+	cs->host.time_wait = (uint32_t)s->time_wait_us;
+	cs->host.syn_tries = s->syn_tries;
+	cs->host.tries = s->tries;
+	cs->host.stamps = s->stamps;
+	cs->host.counters = &cs->counters;
+}
+
+void conns_clock(struct conns *cs, uint64_t now)
+{
+	cs->host.now = clock_us(now - cs->start, cs->us_scale);
+}
+
+// --- the wheel ---
+
+// How many buckets after the next one a time lies; 0: it is over.
+static uint32_t ahead_of(const struct conns *cs, uint32_t when)
+{
+	uint32_t ahead = ((when >> BUCKET_SHIFT) - cs->turn) & TURN_MASK;
+
+	return ahead > TURN_MASK / 2 ? 0 : ahead;
+}
+
+// Of a time beyond a turn of the wheel: the last bucket, where it is looked at again.
+static uint32_t *bucket_of(struct conns *cs, uint32_t when)
+{
+	uint32_t ahead = ahead_of(cs, when);
+
+	ahead = ahead < BUCKETS ? ahead : BUCKETS - 1;
+	return &cs->buckets[(cs->turn + ahead) % BUCKETS];
+}
+
+// The bucket whose list the connection is the first of is known by its place: prev names it, beyond
+// all connections.
+static void wheel_link(struct conns *cs, uint32_t c, uint32_t when)
+{
+	struct conn *of = &cs->all[c];
+	uint32_t *bucket = bucket_of(cs, when);
+
+	of->when = when;
+	of->next = *bucket;
+	of->prev = cs->count + (uint32_t)(bucket - cs->buckets);
+	if (of->next != CONN_NONE)
+		cs->all[of->next].prev = c;
+	*bucket = c;
+	of->flags |= CONN_TIMED;
+	cs->timed++;
+}
+
+static void wheel_unlink(struct conns *cs, uint32_t c)
+{
+	struct conn *of = &cs->all[c];
+
+	if (of->prev >= cs->count)
+		cs->buckets[of->prev - cs->count] = of->next;
+	else
+		cs->all[of->prev].next = of->next;
+	if (of->next != CONN_NONE)
+		cs->all[of->next].prev = of->prev;
+	of->flags &= (uint8_t)~CONN_TIMED;
+	cs->timed--;
+}
+
+void conn_wake(struct conns *cs, uint32_t c, uint32_t when)
+{
+	struct conn *of = &cs->all[c];
+
+	if (of->flags & CONN_TIMED) {
+		if (!tcp_before(when, of->when))
+			return; // it is looked at before
+		wheel_unlink(cs, c);
+	}
+	wheel_link(cs, c, when);
+}
+
+void conns_expire(struct conns *cs)
+{
+	uint32_t end = (uint32_t)cs->host.now >> BUCKET_SHIFT;
+
+	for (; cs->turn != end && cs->timed; cs->turn = (cs->turn + 1) & TURN_MASK) {
+		uint32_t *bucket = &cs->buckets[cs->turn % BUCKETS], c;
+
+		while ((c = *bucket) != CONN_NONE) {
+			wheel_unlink(cs, c);
+			if (ahead_of(cs, cs->all[c].when))
+				wheel_link(cs, c, cs->all[c].when);
+			else
+				cs->owner->expired(cs, c, tcp_timeout(&cs->host, &cs->all[c].tcp));
+		}
+	}
+	cs->turn = end;
+}
+
+// --- the table ---
+
+uint32_t conn_take(struct conns *cs, uint32_t place)
+{
+	uint32_t c = cs->free;
+
+	if (c == CONN_NONE)
+		return c;
+	cs->free = cs->all[c].chain;
+	cs->used++;
+	cs->all[c].flags = 0;
+	cs->all[c].chain = cs->at[place & cs->at_mask];
+	cs->at[place & cs->at_mask] = c;
+	return c;
+}
+
+static void conn_give(struct conns *cs, uint32_t c)
+{
+	struct conn *of = &cs->all[c];
+	uint32_t *at = &cs->at[cs->owner->gone(cs, c) & cs->at_mask];
+
+	if (of->flags & CONN_TIMED)
+		wheel_unlink(cs, c);
+	while (*at != c)
+		at = &cs->all[*at].chain;
+	*at = of->chain;
+	of->chain = cs->free;
+	cs->free = c;
+	cs->used--;
+}
+
+void conn_touch(struct conns *cs, uint32_t c)
+{
+	if (cs->all[c].flags & CONN_READY)
+		return;
+	cs->all[c].flags |= CONN_READY;
+	cs->ready[(cs->ready_first + cs->ready_count++) & cs->ready_mask] = c;
+}
+
+// --- segments ---
+
+// Write a segment into a buffer.
+static void segment_write(struct conns *cs, struct rte_mbuf *m, const struct conn_head *head,
+	const struct tcp *t, const struct tcp_segment *s)
+{
+	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *), *tcp = data + head->t.len - TCP_HEADER_LEN;
+	uint32_t header = tcp_header_len(s), len;
+
+	tcp_header(s, tcp);
+	if (s->len)
+		tcp_copy(&cs->host, t, s, tcp + header);
+	len = frame_stamp_tcp(&head->t, data, head->src, head->src_port, header + s->len);
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	if (head->t.checksum_offload)
+		wire_offload_tcp(m, &head->t, header);
+	cs->segments_out++;
+}
+
+static bool spare_fill(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
+{
+	if (cs->spare_count)
+		return true;
+	if (!burst_alloc(w->tx_pool, cs->spare, w->burst)) {
+		++*no_mbuf;
+		return false;
+	}
+	cs->spare_count = w->burst;
+	return true;
+}
+
+static uint16_t out_flush(struct conns *cs, struct wire *w)
+{
+	uint16_t n = burst_tx(w->port, w->queue, cs->out + cs->out_first,
+		(uint16_t)(cs->out_count - cs->out_first));
+
+	cs->out_first += n;
+	if (cs->out_first == cs->out_count)
+		cs->out_first = cs->out_count = 0;
+	return n;
+}
+
+// All that the first of the queue has to send, as far as the burst has room. false: it has more.
+static bool conn_build(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
+{
+	uint32_t c = cs->ready[cs->ready_first & cs->ready_mask], at;
+	struct conn *of = &cs->all[c];
+	struct conn_head head = {.src_port = 0};
+	struct tcp_segment s;
+
+	for (;;) {
+		if (cs->out_count == w->burst || !spare_fill(cs, w, no_mbuf))
+			return false;
+		if (!tcp_output(&cs->host, &of->tcp, &s))
+			break;
+		if (head.t.len == 0)
+			cs->owner->head(cs, c, &head);
+		cs->out[cs->out_count] = cs->spare[--cs->spare_count];
+		segment_write(cs, cs->out[cs->out_count++], &head, &of->tcp, &s);
+	}
+	of->flags &= (uint8_t)~CONN_READY;
+	cs->ready_first++;
+	cs->ready_count--;
+	if (of->tcp.state == TCP_CLOSED)
+		conn_give(cs, c);
+	else if (tcp_deadline(&of->tcp, &at))
+		conn_wake(cs, c, at);
+	return true;
+}
+
+uint16_t conns_send(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
+{
+	uint16_t sent = cs->out_count ? out_flush(cs, w) : 0;
+
+	while (cs->ready_count && cs->out_count == 0) {
+		while (cs->ready_count && conn_build(cs, w, no_mbuf)) {
+		}
+		if (cs->out_count == 0)
+			break;
+		sent += out_flush(cs, w);
+	}
+	return sent;
+}
+
+// --- messages ---
+
+// The next one in the bytes that came in their turn.
+static bool message_in_view(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
+{
+	struct tcp_host *h = &cs->host;
+	uint32_t whole = CONN_LENGTH;
+
+	if (h->view_len >= CONN_LENGTH)
+		whole += bytes_be16(h->view);
+	if (h->view_len < CONN_LENGTH || h->view_len < whole) {
+		if (!tcp_keep(h, &cs->all[c].tcp, h->view_len))
+			tcp_abort(h, &cs->all[c].tcp);
+		h->view_len = 0;
+		return false;
+	}
+	*message = h->view + CONN_LENGTH;
+	*len = whole - CONN_LENGTH;
+	h->view += whole;
+	h->view_len -= whole;
+	return true;
+}
+
+bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
+{
+	struct tcp *t = &cs->all[c].tcp;
+	uint32_t unread, whole;
+
+	if (cs->host.view_len)
+		return message_in_view(cs, c, message, len);
+	unread = tcp_unread(&cs->host, t);
+	if (unread < CONN_LENGTH)
+		return false;
+	tcp_peek(&cs->host, t, cs->message, CONN_LENGTH);
+	whole = CONN_LENGTH + bytes_be16(cs->message);
+	if (unread < whole)
+		return false;
+	tcp_peek(&cs->host, t, cs->message, whole);
+	tcp_consume(&cs->host, t, whole);
+	*message = cs->message + CONN_LENGTH;
+	*len = whole - CONN_LENGTH;
+	return true;
+}
+
+bool conn_write(struct conns *cs, uint32_t c, uint32_t len)
+{
+	bytes_put_be16(cs->message, (uint16_t)len);
+	return tcp_send(&cs->host, &cs->all[c].tcp, cs->message, CONN_LENGTH + len);
+}
+
+void conns_refuse(
+	struct conns *cs, struct wire *w, const struct conn_head *head, const struct tcp_segment *s)
+{
+	struct tcp_segment reset;
+	struct rte_mbuf *m;
+
+	if (!tcp_reset_for(s, &reset) || !burst_alloc(w->tx_pool, &m, 1))
+		return;
+	segment_write(cs, m, head, NULL, &reset);
+	if (burst_tx(w->port, w->queue, &m, 1) == 0)
+		burst_free(&m, 1);
+}
+
+void conns_halt(struct conns *cs)
+{
+	if (cs->out_count)
+		burst_free(cs->out + cs->out_first, (uint16_t)(cs->out_count - cs->out_first));
+	if (cs->spare_count)
+		burst_free(cs->spare, cs->spare_count);
+	cs->out_first = cs->out_count = cs->spare_count = 0;
+}
