@@ -13,6 +13,7 @@
 #include "base/diag.h"
 #include "base/field.h"
 #include "base/rand.h"
+#include "proto/transport.h"
 
 #define PROTO_MAX_STEPS  16
 #define PROTO_MAX_WAITS  64
@@ -147,6 +148,7 @@ struct proto_ctx {
 	void *own;          // the protocol's own, from open
 	const struct proto_ends *ends; // of the message that reply or answer reads; NULL: unknown
 	uint64_t now_ms;               // time of this packet since the start of the run
+	bool stream;  // the message goes or came over a connection: no datagram limits its size
 	uint64_t sum; // 0 before request; written by one that knows it without reading the whole
 	              // message: the sum of its bytes (csum_add of net/csum.h)
 };
@@ -248,6 +250,7 @@ struct proto {
 	uint8_t key_bits;               // 16..32
 	const struct proto_step *steps; // of multi-step exchanges; NULL: one step
 	uint8_t step_count;             // 1..PROTO_MAX_STEPS
+	bool stream;    // over TCP, too: each message with its length in front, in two bytes
 	bool harmless;  // its first message changes nothing on the server: a probe before the run
 	                // may send it
 	double cost_ns; // worker time of one message and its answer, measured over rings
@@ -257,6 +260,8 @@ struct proto {
 	const struct proto_server *server;      // NULL: the responder does not speak the protocol
 	const struct proto_router *router;      // NULL: the engine chooses addresses and ports
 
+	// How messages travel: of the settings. NULL: over UDP.
+	const struct transport_settings *(*transport)(const void *settings);
 	// Transactions per second that the settings add to a load of a constant rate; 0: none.
 	// NULL: none. Other loads: check refuses it.
 	double (*extra)(const void *settings);

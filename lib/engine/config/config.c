@@ -3,6 +3,7 @@
 // Path: cold. Management thread.
 #include "engine/config/config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "engine/config/routing.h"
@@ -283,6 +284,24 @@ const struct proto *config_item_proto(const struct item_settings *i, const void 
 		return protos[n];
 	}
 	return NULL;
+}
+
+const struct tcp_settings *config_tcp(const struct item_settings *i)
+{
+	const void *settings = NULL;
+	const struct proto *p = config_item_proto(i, &settings);
+
+	return p && p->transport ? transport_tcp(p->transport(settings)) : NULL;
+}
+
+double config_connection_rate(const struct item_settings *i)
+{
+	const struct tcp_settings *tcp = config_tcp(i);
+	double rate = load_peak(&i->load);
+
+	if (!tcp || tcp->queries_per_connection == UINT64_MAX)
+		return 0;
+	return rate > 0 ? rate / (double)tcp->queries_per_connection : INFINITY;
 }
 
 uint16_t config_server_port(const struct item_settings *i)

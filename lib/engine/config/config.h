@@ -149,6 +149,13 @@ bool config_reaches(const struct port_settings *p, const struct addr *addr);
 bool config_asks_responder(const struct config *c, const struct item_settings *i);
 // Which protocol the item speaks, and its settings.
 const struct proto *config_item_proto(const struct item_settings *i, const void **settings);
+
+// The connections of an item; NULL: its messages travel over UDP.
+const struct tcp_settings *config_tcp(const struct item_settings *i);
+
+// New connections per second at the peak of the load, at the most; 0: those in the beginning only.
+// Without a rate nobody knows: INFINITY.
+double config_connection_rate(const struct item_settings *i);
 uint16_t config_server_port(const struct item_settings *i);
 // The item's source addresses as ranges (struct addr_range): given, or the port's own of the
 // server's family.

@@ -80,6 +80,36 @@ static uint64_t source_count(const struct field_list *sources)
 	return n;
 }
 
+// A connection has a port and address of its own, and that rests when it is closed. own: source
+// ports that the item has for itself.
+static void check_connections(const struct config *c, const struct item_settings *i, uint64_t own,
+	const struct field_list *sources, struct diag *d)
+{
+	const struct tcp_settings *tcp = config_tcp(i);
+	uint64_t places = own * source_count(sources), needed = config_keys_needed(c, i);
+	double rate = config_connection_rate(i), rests = 1e-9 * (double)tcp->time_wait_ns;
+	double want = (double)tcp->connections + (isinf(rate) ? 0 : rate * rests);
+
+	if (config_on_sockets(c, i))
+		diag_error(d, i, "port",
+			"driver: socket sends UDP only, the kernel's TCP is not ours to measure "
+			"(use driver: af_packet, or another one)");
+	if ((double)places < want)
+		diag_error(d, &i->source, "ports",
+			"%llu source ports on %llu addresses are too few for %llu connections and "
+			"%.6g new ones per second, whose ports rest for %.3g s: %.6g per second "
+			"are possible (give it more addresses, or a shorter time_wait)",
+			(unsigned long long)own, (unsigned long long)source_count(sources),
+			(unsigned long long)tcp->connections, isinf(rate) ? 0 : rate, rests,
+			fmax(0, ((double)places - (double)tcp->connections) / rests));
+	if (tcp->connections << 16 < needed)
+		diag_error(d, i, "",
+			"%llu connections are too few for rate x 3 timeouts = %llu transactions: a "
+			"connection has 65536 IDs (give it at least %llu, or a shorter timeout)",
+			(unsigned long long)tcp->connections, (unsigned long long)needed,
+			(unsigned long long)((needed + 65535) >> 16));
+}
+
 // own: source ports that the item has for itself.
 static void check_ports_suffice(const struct config *c, const struct item_settings *i, uint64_t own,
 	const struct field_list *sources, struct diag *d)
@@ -92,6 +122,10 @@ static void check_ports_suffice(const struct config *c, const struct item_settin
 	uint64_t given = 0;
 	char shared[96] = "";
 
+	if (config_tcp(i)) {
+		check_connections(c, i, own, sources, d);
+		return;
+	}
 	for (uint32_t n = 0; n < i->ports.count; n++)
 		given += r[n].last - r[n].first + 1;
 	if (own < given)

@@ -44,6 +44,25 @@ struct item_counters {
 	ITEM_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)
 };
 
+// Of the connections of an item.
+#define CONN_COUNTERS(X)                                                                           \
+	X(opened, "connections that were begun: SYN sent")                                         \
+	X(established, "of them, those that the server accepted")                                  \
+	X(refused, "of them, those that the server refused")                                       \
+	X(no_answer, "of them, those without an answer to their last SYN")                         \
+	X(closed, "closed by the server")                                                          \
+	X(reset, "reset by the server, or given up without an acknowledgement")                    \
+	X(closed_open, "closed or reset with messages that had no answer yet")                     \
+	X(lost_closed, "messages lost because their connection ended")                             \
+	X(asked_again, "messages sent again on another connection for that reason")                \
+	X(pipeline_full, "messages that waited for an answer on their connection")                 \
+	X(no_port, "times that a connection waited: every port was in use, or at rest")            \
+	X(no_memory, "connections given up by the tester for want of memory")
+
+struct conn_counters {
+	CONN_COUNTERS(COUNTER_MEMBER)
+};
+
 // Of one step of an exchange.
 #define STEP_COUNTERS(X)                                                                           \
 	X(sent, "sent")                                                                            \

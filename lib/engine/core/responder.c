@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The embedded server's loop: receive, answer from fresh buffers, send now or later. Not here:
 // faults (faults_wire.c), the waiting (delay.h). Path: hot. The responder's own thread.
-#include "engine/core/responder.h"
+#include "engine/core/responder_internal.h"
 
 #include <sched.h>
 
@@ -9,12 +9,6 @@
 
 #define REQUEST_MAX 2048 // bytes of a frame that is answered in its own buffer
 #define PIECES      130  // of an answer: 65 535 octets over the least MTU, and one more
-
-static void count(_Atomic uint64_t *c, uint64_t n)
-{
-	atomic_store_explicit(
-		c, atomic_load_explicit(c, memory_order_relaxed) + n, memory_order_relaxed);
-}
 
 static struct responder_protocol *protocol_of(struct responder *r, uint16_t port)
 {
@@ -210,7 +204,7 @@ static void send_fragments(struct responder *r, struct fault_answer *a, struct r
 		faults_flip(a);
 	frame_parse(a->data, len, &f);
 	n = pieces_make(FRAME_UDP_LEN + a->len, room, fault, pieces);
-	count(&r->counts.fragmented, 1);
+	responder_count(&r->counts.fragmented, 1);
 	for (uint32_t i = 0; i < n; i++) {
 		if (i && !burst_alloc(r->wire.tx_pool, &m, 1)) {
 			r->tx_no_mbuf++;
@@ -285,7 +279,7 @@ static void send_faulty(struct responder *r, const struct responder_protocol *p,
 		burst_free(&m, 1);
 		return;
 	}
-	count(&r->counts.answered, 1);
+	responder_count(&r->counts.answered, 1);
 	if (is_long(r, a)) {
 		send_fragments(r, a, m, fault, leave, now);
 		if (r->swapped)
@@ -310,10 +304,10 @@ static void send_faulty(struct responder *r, const struct responder_protocol *p,
 static bool send_answer(struct responder *r, struct fault_answer *a, struct rte_mbuf *m)
 {
 	if (a->len == 0) {
-		count(&r->counts.ignored, 1);
+		responder_count(&r->counts.ignored, 1);
 		return false;
 	}
-	count(&r->counts.answered, 1);
+	responder_count(&r->counts.answered, 1);
 	if (is_long(r, a)) {
 		send_fragments(r, a, m, FAULTS_MAX, 0, 0);
 		return true;
@@ -335,7 +329,7 @@ static void respond(
 		return;
 	if (!burst_alloc(r->wire.tx_pool, &m, 1)) {
 		r->tx_no_mbuf++;
-		count(&r->counts.no_buffer, 1);
+		responder_count(&r->counts.no_buffer, 1);
 		return;
 	}
 	answer_begin(r, p, f, m, &a);
@@ -373,6 +367,18 @@ static bool is_for_us(
 	       (group && p->server->groups && own_address(r, f));
 }
 
+// false: nobody listens there.
+static bool responder_stream(struct responder *r, const struct frame *f, uint64_t now)
+{
+	struct responder_protocol *p = r->conns ? protocol_of(r, f->dst_port) : NULL;
+
+	if (!p || !p->proto->stream || !neigh_owns(&r->wire.self, f->dst, f->addr_len))
+		return false;
+	p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
+	responder_segment(r, p, f);
+	return true;
+}
+
 // true: the buffer has left with an answer.
 static bool responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t now)
 {
@@ -382,12 +388,14 @@ static bool responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t n
 
 	if (!wire_parse(&r->wire, m, &f, &kind))
 		return false;
+	if (kind == FRAME_TCP && responder_stream(r, &f, now))
+		return false;
 	p = kind == FRAME_UDP ? protocol_of(r, f.dst_port) : NULL;
 	if (!p || !is_for_us(r, p, &f)) {
 		wire_other(&r->wire, kind, &f);
 		return false;
 	}
-	count(&r->counts.received, 1);
+	responder_count(&r->counts.received, 1);
 	p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
 	if (r->turns && !p->is_long && !r->faults.active && wire_packet(&r->wire, m, &f) == m &&
 		m->data_len <= REQUEST_MAX)
@@ -414,8 +422,12 @@ static uint16_t responder_burst(struct responder *r)
 {
 	struct rte_mbuf *in[BURST_MAX];
 	uint16_t n = burst_rx(r->wire.port, r->wire.queue, in, r->wire.burst);
-	uint64_t now = n && (r->faults.active || r->timed) ? clock_time(r->clock) : 0;
+	bool timed = r->faults.active || r->timed;
+	uint64_t now = r->conns || (n && timed) ? clock_time(r->clock) : 0;
 	uint16_t kept = 0;
+
+	if (r->conns)
+		conns_clock(&r->conns->cs, now);
 
 	burst_ask(in, n);
 	for (uint16_t i = 0; i < n; i++) {
@@ -428,6 +440,10 @@ static uint16_t responder_burst(struct responder *r)
 	if (r->faults.active)
 		responder_release(r);
 	responder_flush(r);
+	if (r->conns) {
+		conns_expire(&r->conns->cs);
+		n |= conns_send(&r->conns->cs, &r->wire, &r->tx_no_mbuf);
+	}
 	return n;
 }
 
@@ -449,6 +465,8 @@ void responder_halt(struct responder *r)
 {
 	struct rte_mbuf *m;
 
+	if (r->conns)
+		responder_conns_halt(r);
 	while ((m = delay_drop(&r->faults.delay)))
 		burst_free(&m, 1);
 	if (r->swapped)
@@ -459,8 +477,8 @@ void responder_halt(struct responder *r)
 // The CPU was elsewhere: losses meanwhile are this box's, not a server's.
 static void responder_stalled(struct responder_counts *c, uint64_t passed)
 {
-	count(&c->gaps_over_1ms, 1);
-	count(&c->stolen, passed);
+	responder_count(&c->gaps_over_1ms, 1);
+	responder_count(&c->stolen, passed);
 	if (passed > atomic_load_explicit(&c->max_gap, memory_order_relaxed))
 		atomic_store_explicit(&c->max_gap, passed, memory_order_relaxed);
 }

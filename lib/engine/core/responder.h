@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "engine/core/conn.h"
 #include "engine/core/faults.h"
 #include "engine/core/wire.h"
 #include "engine/core/worker.h"
@@ -27,6 +28,20 @@ struct responder_counts {
 	RESPONDER_COUNTERS(COUNTER_ATOMIC_MEMBER, COUNTER_ATOMIC_MEMBER)
 	PASS_COUNTERS(COUNTER_ATOMIC_MEMBER, COUNTER_ATOMIC_MEMBER, COUNTER_ATOMIC_MEMBER)
 };
+
+#define CONN_WAYS 255 // MACs, VLANs and families of peers at once
+
+// Its connections.
+struct responder_conns {
+	struct conns cs;
+	uint32_t packet; // largest packet that it sends
+	uint64_t secret; // of initial sequence numbers
+	uint32_t way_count;
+	struct frame_template ways[CONN_WAYS + 1]; // without destination
+	uint8_t request[CONN_MESSAGE_MAX];
+};
+
+extern const struct conn_owner responder_conn_owner;
 
 struct responder {
 	// ctlplane: wo before the launch, dataplane: ro
@@ -58,6 +73,7 @@ struct responder {
 	uint64_t swapped_leave, swapped_at;
 	uint32_t fragment_id; // of the next answer in fragments
 	QUEUE_COUNTERS(COUNTER_MEMBER)
+	struct responder_conns *conns; // NULL: none of its protocols speaks over streams
 };
 
 // One pass over all of its queues: the number of requests, or any number above 0.

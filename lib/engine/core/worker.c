@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tester's loop: receive, send the transactions that are due, match replies, expire, publish a
 // snapshot once an interval. Path: hot. The worker's own thread.
+#include "engine/core/worker_conn.h"
 #include "engine/core/worker_internal.h"
 
 #include <sched.h>
@@ -39,6 +40,8 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 		}
 		worker_book_lost(it, slot, now);
 		txn_give(&it->txns, slot, TXN_LOST);
+		if (it->conns)
+			worker_conn_lost(it, slot);
 	}
 }
 
@@ -52,6 +55,11 @@ static void item_copy_books(struct item_snapshot *to, const struct worker_item *
 	hist_copy(&to->books.response, &it->books.response);
 	hist_copy(&to->books.service, &it->books.service);
 	hist_copy(&to->books.lag, &it->books.lag);
+	if (it->conns) {
+		memcpy(to->books.conns, it->books.conns, sizeof(to->books.conns));
+		hist_copy(&to->books.handshake, &it->books.handshake);
+		hist_copy(&to->books.first, &it->books.first);
+	}
 	for (uint32_t n = 0; it->steps && n < it->proto->step_count; n++) {
 		memcpy(&to->steps[n], &it->steps[n], offsetof(struct step_books, response));
 		hist_copy(&to->steps[n].response, &it->steps[n].response);
@@ -120,6 +128,8 @@ static void item_end(struct worker *w, struct worker_item *it, uint64_t now)
 	it->pace.left = 0;
 	it->ended = true;
 	worker_drop_pending(it, now);
+	if (it->conns)
+		worker_conn_end(it, now);
 }
 
 // End the items that have nothing more to send. The worker has finished when all have ended and
@@ -135,7 +145,8 @@ static void worker_wind_down(struct worker *w, uint64_t now)
 		if (!it->ended && item_over(w, it, now))
 			item_end(w, it, now);
 		w->all_ended = w->all_ended && it->ended;
-		finished = finished && it->ended && it->txns.in_flight == 0;
+		finished = finished && it->ended && it->txns.in_flight == 0 &&
+		           (!it->conns || worker_conn_over(it, now));
 	}
 	if (finished && !atomic_load_explicit(&w->finished, memory_order_relaxed))
 		atomic_store_explicit(&w->finished, true, memory_order_release);
@@ -242,6 +253,8 @@ static void worker_halt(struct worker *w, uint64_t now)
 		if (!w->items[i].ended)
 			item_end(w, &w->items[i], now);
 		worker_drop_pending(&w->items[i], now);
+		if (w->items[i].conns)
+			worker_conn_halt(w, &w->items[i]);
 	}
 	burst_free(w->spare, w->spare_count);
 	w->spare_count = 0;

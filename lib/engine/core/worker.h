@@ -65,6 +65,9 @@ struct item_books {
 	// Longest time without a valid answer, from the first due send of the measured part on.
 	uint64_t longest_gap;
 	struct hist response, service, lag; // of the measured part
+	struct conn_counters conns[2];      // by the time, as ledger
+	struct hist handshake, first;       // of connections: until they are open, and until the
+	                                    // first answer
 };
 
 // A copy of all that a worker counts of an item.
@@ -135,8 +138,9 @@ struct worker_item {
 	uint64_t interval_from; // tick: of the interval that the next snapshot ends; 0: the first
 	uint64_t last_answer;   // tick, after the end of sending too
 	struct item_looked looked;
-	struct step_books *steps; // [proto->step_count]; NULL: there is only one
-	uint64_t *step_due;       // tick, of each slot
+	struct step_books *steps;   // [proto->step_count]; NULL: there is only one
+	uint64_t *step_due;         // tick, of each slot
+	struct worker_conns *conns; // NULL: messages travel over UDP
 	struct pace pace;
 	struct txn_table txns;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The frame of a message that was sent before, made again from its slot: for captures, dry runs and
 // the probe. Path: hot. The worker's own thread.
+#include "engine/core/conn.h"
 #include "engine/core/worker_internal.h"
 
 // A payload that the protocol wrote at data + t->len, and the headers that it is to get.
@@ -14,20 +15,38 @@ struct message {
 static void message_write(struct worker_item *it, uint32_t port, struct proto_txn *view,
 	uint8_t *data, uint32_t room, struct message *out)
 {
+	uint32_t head;
+
 	if (it->router) {
 		it->router->flow(&it->ctx, view, &out->flow);
 		out->t = &it->frames[out->flow.path];
 	} else {
-		addr_list_nth_bytes(it->sources, view->client, out->flow.src);
+		// A connection has left its address and port to another by now.
+		addr_list_nth_bytes(it->sources, it->conns ? 0 : view->client, out->flow.src);
 		out->flow.src_port = it->ports[port];
 		out->flow.own_mac = false;
 		out->flow.more = 0;
 		out->t = it->frames;
 	}
 	it->ctx.sum = 0;
-	out->payload.len =
-		it->proto->request(&it->ctx, view, data + out->t->len, room - out->t->len);
+	it->ctx.stream = it->conns != NULL;
+	head = out->t->len + (it->conns ? CONN_LENGTH : 0);
+	out->payload.len = it->proto->request(&it->ctx, view, data + head, room - head);
 	out->payload.sum = it->ctx.sum;
+}
+
+// The message as a segment of its own: nobody knows the numbers that it had.
+static uint32_t segment_again(
+	const struct frame_template *t, const struct message *message, uint8_t *buf)
+{
+	const struct tcp_segment s = {
+		.seq = 1, .ack = 1, .flags = TCP_PSH | TCP_ACK, .scale = TCP_NO_SCALE};
+	uint8_t *tcp = buf + t->len - TCP_HEADER_LEN;
+
+	tcp_header(&s, tcp);
+	bytes_put_be16(tcp + TCP_HEADER_LEN, (uint16_t)message->payload.len);
+	return frame_stamp_tcp(t, buf, message->flow.src, message->flow.src_port,
+		TCP_HEADER_LEN + CONN_LENGTH + message->payload.len);
 }
 
 static uint32_t message_again(struct worker_item *it, uint32_t port, struct proto_txn *view,
@@ -43,6 +62,8 @@ static uint32_t message_again(struct worker_item *it, uint32_t port, struct prot
 		return 0;
 	whole = message.t[copy];
 	whole.checksum_offload = false;
+	if (it->conns)
+		return segment_again(&whole, &message, buf);
 	len = frame_stamp(&whole, buf, message.flow.src, message.flow.src_port, message.payload);
 	if (message.flow.own_mac)
 		memcpy(buf + 6, message.flow.mac, 6);

@@ -2,10 +2,10 @@
 // Receives: finds the item that a packet is for, and exchanges packets with the other workers of
 // the port. Replies that come the plain way go on in blocks (worker_plain), all other packets one
 // by one (worker_packet). Path: hot. The worker's own thread.
+#include "engine/core/worker_conn.h"
 #include "engine/core/worker_internal.h"
 
-// Which of the item's source addresses the packet is for; UINT32_MAX: none.
-static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uint8_t len)
+uint32_t worker_client_of(const struct worker_item *it, const uint8_t *addr, uint8_t len)
 {
 	uint64_t before = 0;
 
@@ -131,27 +131,32 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, 
 	if (may_be_plain ? !wire_parse(&w->wire, m, &f, &kind)
 			 : !wire_parse_any(&w->wire, m, &f, &kind))
 		return;
-	if (kind != FRAME_UDP) {
+	if (kind != FRAME_UDP && kind != FRAME_TCP) {
 		wire_other(&w->wire, kind, &f);
 		return;
 	}
 	m = wire_packet(&w->wire, m, &f);
-	if (w->hand && worker_hands_over(w, m, &f, now)) {
+	if (w->hand && (kind == FRAME_UDP || w->home[f.dst_port] != PORT_HOME_KEY) &&
+		worker_hands_over(w, m, &f, now)) {
 		*place = m == *place ? NULL : *place; // one that was put together went as a copy
 		return;
 	}
 	entry = w->by_port[f.dst_port];
-	if (entry.item == PORT_NOBODY) {
+	if (entry.item == PORT_NOBODY || (kind == FRAME_TCP) != !!w->items[entry.item].conns) {
 		wire_other(&w->wire, kind, &f);
 		return;
 	}
 	it = &w->items[entry.item];
+	if (kind == FRAME_TCP) {
+		worker_conn_rx(w, it, entry, m, &f, now);
+		return;
+	}
 	if (it->router) {
 		worker_routed(w, it, m, &f, now);
 		return;
 	}
 	at.port = entry.index;
-	at.client = client_of(it, f.dst, f.addr_len);
+	at.client = worker_client_of(it, f.dst, f.addr_len);
 	if (at.client == UINT32_MAX) {
 		wire_other(&w->wire, kind, &f);
 		return;
@@ -174,9 +179,9 @@ HOT uint32_t client_of_plain(const struct worker_item *it, const uint8_t *addr, 
 	uint32_t n;
 
 	if (addr_len != 4)
-		return client_of(it, addr, addr_len);
+		return worker_client_of(it, addr, addr_len);
 	n = bytes_be32(addr) - bytes_be32(it->sources[0].first.bytes);
-	return n < it->sources[0].count ? n : client_of(it, addr, 4);
+	return n < it->sources[0].count ? n : worker_client_of(it, addr, 4);
 }
 
 // Does a plain packet come from the item's server? udp: its header.
@@ -233,7 +238,8 @@ HOT bool worker_plain(struct worker *w, struct plain *p, struct rte_mbuf *m, uin
 	if (len == 0 || (w->hand && w->home[bytes_be16(udp + 2)] != w->number))
 		return false;
 	entry = w->by_port[bytes_be16(udp + 2)];
-	if (entry.item == PORT_NOBODY || !wire_plain_is_whole(&w->wire, m, len, addr_len))
+	if (entry.item == PORT_NOBODY || w->items[entry.item].conns ||
+		!wire_plain_is_whole(&w->wire, m, len, addr_len))
 		return false;
 	it = &w->items[entry.item];
 	p->r.pkts[n] = m;

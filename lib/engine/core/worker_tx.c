@@ -2,6 +2,7 @@
 // Sends: transactions that are due, and the next message of those that go on. A burst is built from
 // spare buffers (item_fill), handed to the device, and counted if it took them (item_flush).
 // Path: hot. The worker's own thread.
+#include "engine/core/worker_conn.h"
 #include "engine/core/worker_internal.h"
 
 // Fill up the spare buffers. false: there are none.
@@ -431,6 +432,10 @@ uint16_t worker_tx(struct worker *w, uint64_t until)
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		struct worker_item *it = &w->items[i];
 
+		if (it->conns) {
+			n += worker_conn_tx(w, it, until);
+			continue;
+		}
 		if (it->pending_first == it->pending_count)
 			item_fill(w, it, until);
 		if (it->pending_first < it->pending_count)
@@ -441,7 +446,7 @@ uint16_t worker_tx(struct worker *w, uint64_t until)
 
 // A built message that can no longer be sent. When it was the first one, its transaction was due
 // and stays unsent; otherwise it is lost. The client is free again.
-static void item_drop(struct worker_item *it, uint32_t slot, uint64_t now)
+void worker_drop(struct worker_item *it, uint32_t slot, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
 	struct proto_txn view = s->view;
@@ -460,7 +465,7 @@ void worker_drop_pending(struct worker_item *it, uint64_t now)
 {
 	for (; it->pending_first < it->pending_count; it->pending_first++) {
 		if (it->pending_slots[it->pending_first] != TXN_NONE)
-			item_drop(it, it->pending_slots[it->pending_first], now);
+			worker_drop(it, it->pending_slots[it->pending_first], now);
 		burst_free(&it->pending[it->pending_first], 1);
 	}
 }

@@ -252,6 +252,7 @@ void plan_address(struct plan_item *i, uint32_t n, const uint8_t mac[6])
 		.dst = i->paths[n].dst,
 		.dst_port = i->run->server_port,
 		.vlan_count = vlans.count,
+		.tcp = i->run->conns != NULL,
 	};
 
 	memcpy(path.src_mac, i->port->mac, 6);

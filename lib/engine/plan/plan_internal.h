@@ -39,3 +39,16 @@ int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d);
 // With the ports started. 0 or -errno.
 int plan_responder_open(struct plan *p);
 void plan_responder_close(struct plan *p);
+
+// The seats of connections that a worker of the item has; 0: its messages travel over UDP.
+uint32_t plan_seats(const struct plan_item *i, uint32_t worker);
+// Bytes of a worker's connections. rows: ports and addresses of all workers.
+uint64_t plan_conn_memory(const struct plan_item *i, uint64_t slots, uint64_t rows);
+// The connections of a worker, after its transactions. 0 or -ENOMEM.
+int plan_conn_open(struct plan *p, struct plan_item *i, uint32_t worker, uint32_t port_count,
+	uint32_t clients);
+void plan_conn_close(struct worker_item *run);
+
+// Those of a worker of the responder. 0 or -ENOMEM.
+int plan_responder_conns(struct plan *p, struct responder *r, const struct port *port);
+void plan_responder_conns_close(struct responder *r);

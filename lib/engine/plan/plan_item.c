@@ -89,10 +89,13 @@ static uint64_t longest_wait_ns(const struct plan_item *i)
 static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint32_t clients)
 {
 	struct worker_item *run = plan_run(i, worker);
+	uint32_t seats = plan_seats(i, worker), ports = run->txns.ports;
 	uint64_t wait_ns = longest_wait_ns(i);
 	struct txn_shape shape = {
-		.ports = i->source_ports.count ? run->txns.ports : 1,
-		.clients = i->source_ports.count ? clients : 1,
+		.ports = i->source_ports.count && !seats ? ports : 1,
+		.clients = seats                   ? seats
+	                   : i->source_ports.count ? clients
+	                                           : 1,
 		.key_bits = (uint8_t)run->txns.key_bits,
 		.lane_mask = run->txns.lane_mask,
 		.more_waits = i->layout.waits.count,
@@ -107,8 +110,11 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 	memory = pages_alloc(txn_bytes(&shape));
 	if (!memory)
 		return -ENOMEM;
-	if (txn_init(&run->txns, memory, &shape) == 0)
-		return item_steps(run);
+	if (txn_init(&run->txns, memory, &shape) == 0) {
+		int rc = seats ? plan_conn_open(p, i, worker, ports, clients) : 0;
+
+		return rc ? rc : item_steps(run);
+	}
 	pages_free(memory, txn_bytes(&shape));
 	return -ERANGE;
 }
@@ -339,7 +345,10 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 	struct field_list sources = config_sources(p->config, i->settings, a);
 	struct proto_env env = item_env(p, i, &sources);
 	struct worker_item *run = plan_run(i, worker);
+	uint32_t addresses = env.clients;
 
+	if (plan_seats(i, worker)) // each connection is a client
+		env.clients = plan_seats(i, worker);
 	env.worker = worker;
 	env.homes = i->homes;
 	run->server = i->settings->server;
@@ -361,7 +370,7 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 	if (run->proto->open && run->proto->open(&run->ctx, &env) < 0)
 		return -ENOMEM;
 	run->opened = true;
-	return item_slots(p, i, worker, env.clients);
+	return item_slots(p, i, worker, addresses);
 }
 
 int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a)
@@ -375,6 +384,7 @@ int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a)
 
 static int item_free(const struct proto *proto, struct worker_item *run)
 {
+	plan_conn_close(run);
 	pages_free(run->txns.slots, run->txns.bytes);
 	pages_free(run->step_due, run->txns.count * sizeof(*run->step_due));
 	pages_free(run->steps, proto->step_count * sizeof(*run->steps));

@@ -147,13 +147,16 @@ static int responder_open(struct plan *p, uint32_t n)
 		r->wire.any_vlan |= r->protocols[i].server->groups != NULL;
 	}
 	r->fragment_id = n;
-	return long_answers(p, r) ? open_faults(p, r, n) : -ENOMEM;
+	if (!long_answers(p, r) || plan_responder_conns(p, r, port) < 0)
+		return -ENOMEM;
+	return open_faults(p, r, n);
 }
 
 static void responder_free(struct responder *r)
 {
 	free(r->scratch);
 	faults_free(&r->faults);
+	plan_responder_conns_close(r);
 	for (uint32_t i = 0; i < r->protocol_count; i++)
 		if (r->protocols[i].server->close)
 			r->protocols[i].server->close(&r->protocols[i].ctx);

@@ -71,7 +71,8 @@ static void plan_all(struct plan *p, uint32_t port, struct asking *s, struct are
 		a, (p->item_count * s->worker_count * WORKER_ASKS + 1) * sizeof(*s->all));
 	for (uint32_t i = 0; i < p->item_count; i++)
 		for (uint32_t k = 0; k < s->worker_count; k++)
-			if (p->items[i].port == &p->ports[port] && p->items[i].run->proto->harmless)
+			if (p->items[i].port == &p->ports[port] &&
+				p->items[i].run->proto->harmless && !p->items[i].run->conns)
 				plan_questions(s, &p->items[i], k);
 }
 

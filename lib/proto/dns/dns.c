@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DNS over UDP as users see it: settings, counters and the row for protos[]. dns_setup.c reads the
+// DNS as users see it: settings, counters and the row for protos[]. dns_setup.c reads the
 // settings; dns_wire.c and dns_answer_wire.c have the messages. Path: cold. Any
 // thread.
 
@@ -114,6 +114,7 @@ static const struct field_section expect_section = {
 };
 
 static const struct field dns_fields[] = {
+	TRANSPORT_ROWS(SETTING(transport)),
 	{.name = "queries",
 		.type = FIELD_STRING,
 		.offset = SETTING(queries),
@@ -192,7 +193,7 @@ static const struct field dns_fields[] = {
 
 static const struct field_section dns_settings_section = {
 	.name = "dns",
-	.help = "DNS queries over UDP",
+	.help = "DNS queries over UDP or TCP",
 	FIELD_ROWS(dns_fields),
 	.size = sizeof(struct dns_settings),
 };
@@ -268,17 +269,26 @@ static const struct proto_server dns_server = {
 	.faults = dns_faults,
 };
 
+static const struct transport_settings *dns_transport(const void *settings)
+{
+	const struct dns_settings *s = settings;
+
+	return &s->transport;
+}
+
 const struct proto dns_proto = {
 	.name = "dns",
-	.help = "DNS queries over UDP",
+	.help = "DNS queries over UDP or TCP",
 	.default_port = 53,
 	.key_bits = 16,
 	.step_count = 1,
+	.stream = true,
 	.harmless = true,
 	.cost_ns = 85,
 	.settings = &dns_settings_section,
 	.counters = &dns_counters_section,
 	.server = &dns_server,
+	.transport = dns_transport,
 	.check = dns_check,
 	.setup = dns_setup,
 	.teardown = dns_teardown,

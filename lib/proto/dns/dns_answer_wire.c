@@ -127,14 +127,17 @@ static bool is_ours(const struct asked *q)
 	return q->class == CLASS_IN || (q->class == CLASS_CH && q->type == DNS_TXT);
 }
 
-static uint32_t query_answer(const struct dns_answers *a, struct dns_answer_counters *n,
-	const struct asked *q, uint8_t *out, uint32_t room)
+static uint32_t query_answer(
+	struct proto_ctx *ctx, const struct asked *q, uint8_t *out, uint32_t room)
 {
+	const struct dns_answers *a = ctx->shared;
+	struct dns_answer_counters *n = ctx->counters;
+	uint32_t limit = ctx->stream ? room : size_limit(&q->m, room);
 	const struct dns_record *record = &a->records[dns_type_bucket(q->type)];
 	uint32_t rcode = q->m.has_opt && q->m.version > 0 ? DNS_BADVERS : a->rcode;
 	uint32_t bare = DNS_HEADER_LEN + q->question_len + opt_len(&q->m);
 	bool answer = rcode == DNS_NOERROR && is_ours(q) && record->len > 0;
-	bool truncated = answer && bare + record->len > size_limit(&q->m, room);
+	bool truncated = answer && bare + record->len > limit;
 	struct writer w = writer_of(out, room);
 
 	answer = answer && !truncated;
@@ -185,7 +188,7 @@ uint32_t dns_answer(
 		n->malformed++;
 		answer = error_write(buf, out, DNS_FORMERR);
 	} else {
-		answer = query_answer(ctx->shared, n, &q, out, room);
+		answer = query_answer(ctx, &q, out, room);
 	}
 	n->answered += answer > 0;
 	n->ignored += answer == 0;

@@ -6,6 +6,7 @@
 #include "base/addr.h"
 #include "base/counter.h"
 #include "base/field.h"
+#include "proto/transport.h"
 
 #define DNS_RCODES       25 // 0..23 and "other"
 #define DNS_SIZES        7
@@ -36,6 +37,7 @@ struct dns_expect_settings {
 };
 
 struct dns_settings {
+	struct transport_settings transport;
 	const char *queries;
 	struct field_list names; // const char *
 	int32_t class;           // IN, CH, HS, ANY

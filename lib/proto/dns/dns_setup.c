@@ -67,6 +67,7 @@ void dns_check(const void *settings, struct diag *d)
 		diag_error(d, &s->names, "names", "stands beside queries (remove one of the two)");
 	if (s->edns)
 		check_edns(s->edns, d);
+	transport_check(&s->transport, d);
 }
 
 // The network to send: the configured prefix is fixed, the bits after it are drawn for each query.

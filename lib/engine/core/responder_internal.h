@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared by the files of the responder: responder.c has its loop and UDP, responder_conn.c its
+// connections. Path: hot. The responder's own thread.
+#pragma once
+
+#include "engine/core/responder.h"
+
+static inline void responder_count(_Atomic uint64_t *c, uint64_t n)
+{
+	atomic_store_explicit(
+		c, atomic_load_explicit(c, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+// A segment for a port of a protocol that speaks over streams, to an address of ours.
+void responder_segment(struct responder *r, struct responder_protocol *p, const struct frame *f);
+// At the end: all connections are reset.
+void responder_conns_halt(struct responder *r);

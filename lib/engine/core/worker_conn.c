@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages of an item over connections: opens them, writes what is due, reads answers, and counts
+// what becomes of them. Path: hot. The worker's own thread.
+#include "engine/core/worker_conn.h"
+
+#include "engine/core/worker_internal.h"
+
+#define SINCE_SHIFT 4       // of ticks
+#define LINGER_US   2000000 // that a closed connection waits for the server to close too
+#define HALT_TRIES  1000    // bursts that the device does not take
+
+static struct conn *conn_at(struct worker_conns *wc, uint32_t c)
+{
+	return &wc->cs.all[c];
+}
+
+static struct conn_counters *counts_of(struct worker_conns *wc, uint64_t now)
+{
+	return &wc->it->books.conns[now >= wc->it->pace.measure];
+}
+
+// --- what a connection looks like on the wire ---
+
+static void head_of_row(const struct worker_conns *wc, uint32_t row, struct conn_head *out)
+{
+	const struct worker_item *it = wc->it;
+	uint32_t port = (uint32_t)recip_div(&wc->by_client, row);
+
+	out->t = *it->frames;
+	addr_list_nth_bytes(it->sources, row - port * wc->client_count, out->src);
+	out->src_port = it->ports[port];
+}
+
+static void conn_head_of(struct conns *cs, uint32_t c, struct conn_head *out)
+{
+	head_of_row(cs->of, cs->all[c].row, out);
+}
+
+// --- opening ---
+
+// The seat has no connection that takes messages: open one. false: no port or memory is free.
+static bool seat_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
+{
+	struct conn *of;
+	uint32_t row, c;
+
+	if (wc->row_count == 0)
+		return false;
+	row = wc->rows[wc->row_first & wc->row_mask];
+	c = conn_take(&wc->cs, row);
+	if (c == CONN_NONE)
+		return false;
+	wc->row_first++;
+	wc->row_count--;
+	of = conn_at(wc, c);
+	of->row = row;
+	of->seat = seat;
+	of->asked = 0;
+	of->open = 0;
+	of->since = (uint32_t)(now >> SINCE_SHIFT);
+	tcp_open(&wc->cs.host, &of->tcp,
+		tcp_iss(&wc->cs.host, rand_hash(wc->secret ^ ((uint64_t)row << 16))), wc->mss);
+	wc->seats[seat].conn = c;
+	counts_of(wc, now)->opened++;
+	conn_touch(&wc->cs, c);
+	return true;
+}
+
+// Nothing more is asked on the connection: its seat is free.
+static void conn_leave(struct worker_conns *wc, uint32_t c)
+{
+	struct conn *of = conn_at(wc, c);
+
+	of->flags |= CONN_OVER;
+	if (wc->seats[of->seat].conn == c)
+		wc->seats[of->seat].conn = CONN_NONE;
+}
+
+static void conn_close(struct worker_conns *wc, uint32_t c)
+{
+	conn_leave(wc, c);
+	tcp_shut(&conn_at(wc, c)->tcp);
+	conn_at(wc, c)->since = (uint32_t)wc->cs.host.now + LINGER_US;
+	conn_wake(&wc->cs, c, conn_at(wc, c)->since);
+	conn_touch(&wc->cs, c);
+}
+
+// Is there a connection at the seat for another message?
+static bool seat_ready(struct worker_conns *wc, uint32_t seat, uint64_t now)
+{
+	uint32_t c = wc->seats[seat].conn;
+
+	if (c != CONN_NONE && conn_at(wc, c)->asked >= wc->per_conn && !wc->seats[seat].waiting) {
+		conn_leave(wc, c);
+		if (conn_at(wc, c)->open == 0)
+			conn_close(wc, c);
+		c = CONN_NONE;
+	}
+	return c != CONN_NONE || seat_open(wc, seat, now);
+}
+
+// --- asking ---
+
+// A message was given to its connection: it counts as sent.
+static void slot_sent(struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+
+	if (!s->begun) {
+		s->begun = 1;
+		it->books.ledger[s->judged].sent++;
+		if (s->judged)
+			hist_add(&it->books.lag, now - s->due);
+	}
+	txn_arm(&it->txns, slot, now);
+}
+
+// Write the message of a transaction. false: no memory; the transaction was dropped.
+static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint64_t now)
+{
+	struct worker_item *it = wc->it;
+	struct txn_slot *s = &it->txns.slots[slot];
+	struct conn *of = conn_at(wc, c);
+	uint32_t len;
+
+	it->ctx.counters = it->banks[s->judged];
+	it->ctx.now_ms = worker_ms(wc->w, now);
+	it->ctx.stream = true;
+	len = it->proto->request(
+		&it->ctx, &s->view, wc->cs.message + CONN_LENGTH, CONN_MESSAGE_MAX - CONN_LENGTH);
+	if (len == 0 || !conn_write(&wc->cs, c, len)) {
+		counts_of(wc, now)->no_memory++;
+		worker_drop(it, slot, now);
+		return false;
+	}
+	of->asked++;
+	of->open++;
+	wc->of_slot[slot] = c;
+	slot_sent(it, slot, now);
+	conn_touch(&wc->cs, c);
+	return true;
+}
+
+static bool pipeline_has_room(const struct worker_conns *wc, const struct conn *of)
+{
+	return of->open < wc->pipeline && of->asked < wc->per_conn;
+}
+
+// A taken transaction of the seat, at which a connection sits. One that goes on does not wait: only
+// the last ones of a seat do.
+static void seat_ask(struct worker_conns *wc, uint32_t seat, uint32_t slot, uint64_t now)
+{
+	struct conn_seat *at = &wc->seats[seat];
+	bool goes_on = wc->it->txns.slots[slot].begun;
+
+	if (!goes_on && (at->waiting || !pipeline_has_room(wc, conn_at(wc, at->conn)))) {
+		at->waiting++;
+		counts_of(wc, now)->pipeline_full++;
+		return;
+	}
+	slot_write(wc, at->conn, slot, now);
+}
+
+// The number of the seat's transaction before which `back` others were begun there.
+static uint64_t seat_number(const struct worker_conns *wc, uint32_t seat, uint32_t back)
+{
+	const struct txn_table *t = &wc->it->txns;
+	uint64_t ago =
+		t->to.client > seat ? t->to.client - seat : t->to.client + wc->seat_count - seat;
+
+	return t->issued - ago - (uint64_t)back * wc->seat_count;
+}
+
+// Write what waits at the seat, as far as its connection takes it.
+static void seat_go_on(struct worker_conns *wc, uint32_t seat, uint64_t now)
+{
+	struct conn_seat *at = &wc->seats[seat];
+
+	while (at->waiting && seat_ready(wc, seat, now)) {
+		uint32_t slot;
+
+		if (at->conn != CONN_NONE && conn_at(wc, at->conn)->asked >= wc->per_conn)
+			conn_leave(wc, at->conn);
+		if (at->conn == CONN_NONE && !seat_open(wc, seat, now))
+			return;
+		if (!pipeline_has_room(wc, conn_at(wc, at->conn)))
+			return;
+		slot = txn_slot_of(&wc->it->txns, seat_number(wc, seat, --at->waiting));
+		slot_write(wc, at->conn, slot, now);
+	}
+}
+
+// A message of the connection has its answer, or will have none.
+static void conn_answered(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	struct conn *of = conn_at(wc, c);
+
+	of->open--;
+	if (of->open == 0 && (of->flags & CONN_OVER || of->asked >= wc->per_conn))
+		conn_close(wc, c);
+	else if (of->open == 0 && wc->idle_us) {
+		of->since = (uint32_t)wc->cs.host.now + wc->idle_us;
+		of->flags |= CONN_HEARD;
+		conn_wake(&wc->cs, c, of->since);
+	}
+	if (wc->seats[of->seat].waiting)
+		seat_go_on(wc, of->seat, now);
+}
+
+// The seat of the transaction that is next, and whether there is one that is due.
+static bool next_seat(struct worker_item *it, uint64_t until, uint32_t *seat)
+{
+	uint32_t again = txn_first(&it->txns, it->txns.again);
+
+	*seat = again != TXN_NONE ? it->txns.slots[again].client : it->txns.to.client;
+	return again != TXN_NONE || pace_ready(&it->pace, until, it->txns.in_flight);
+}
+
+uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until)
+{
+	struct worker_conns *wc = it->conns;
+	uint64_t now = clock_time(w->clock);
+	uint32_t seat;
+
+	conns_clock(&wc->cs, now);
+	conns_expire(&wc->cs);
+	for (uint32_t n = 0; n < BURST_MAX && next_seat(it, until, &seat); n++) {
+		uint32_t slot;
+
+		if (!seat_ready(wc, seat, now)) {
+			counts_of(wc, now)->no_port++;
+			break;
+		}
+		slot = worker_take(w, it, until);
+		if (slot == TXN_NONE)
+			break;
+		seat_ask(wc, seat, slot, now);
+	}
+	return conns_send(&wc->cs, &w->wire, &w->tx_no_mbuf);
+}
+
+// --- ending ---
+
+// The messages of a connection that has ended have no answer any more.
+static void conn_lose(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	struct worker_item *it = wc->it;
+	struct conn *of = conn_at(wc, c);
+	struct conn_counters *counts = counts_of(wc, now);
+
+	counts->closed_open += of->open > 0;
+	for (uint32_t back = wc->seats[of->seat].waiting;
+		of->open && (uint64_t)back * wc->seat_count <= it->txns.issued; back++) {
+		uint32_t slot = txn_slot_of(&it->txns, seat_number(wc, of->seat, back));
+
+		if (slot == TXN_NONE || wc->of_slot[slot] != c ||
+			it->txns.slots[slot].state != TXN_FLYING)
+			continue;
+		of->open--;
+		if (wc->again && !it->ended) {
+			counts->asked_again++;
+			txn_again(&it->txns, slot);
+			continue;
+		}
+		counts->lost_closed++;
+		worker_book_lost(it, slot, now);
+		txn_give(&it->txns, slot, TXN_LOST);
+	}
+}
+
+// The connection is closed, or the server sends no more on it.
+static void conn_ended(struct worker_conns *wc, uint32_t c, uint32_t events, uint64_t now)
+{
+	struct conn_counters *counts = counts_of(wc, now);
+	struct conn *of = conn_at(wc, c);
+	uint32_t seat = of->seat;
+
+	counts->closed += events & TCP_ENDED && !(of->flags & CONN_OVER);
+	counts->refused += (events & TCP_REFUSED) != 0;
+	if (events & TCP_TIMED_OUT && !(of->flags & CONN_OPENED))
+		counts->no_answer++;
+	else if (events & (TCP_BROKEN | TCP_TIMED_OUT))
+		counts->reset++;
+	conn_leave(wc, c);
+	conn_lose(wc, c, now);
+	if (events & TCP_ENDED)
+		conn_close(wc, c);
+	if (wc->seats[seat].waiting)
+		seat_go_on(wc, seat, now);
+}
+
+void worker_conn_lost(struct worker_item *it, uint32_t slot)
+{
+	struct worker_conns *wc = it->conns;
+
+	conn_answered(wc, wc->of_slot[slot], clock_time(wc->w->clock));
+}
+
+// The owner's own deadline has come: that of a connection without a message, or of one that the
+// server does not close.
+static void conn_late(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	struct conn *of = conn_at(wc, c);
+
+	if (!(of->flags & CONN_OVER)) {
+		conn_close(wc, c);
+	} else if (of->tcp.state == TCP_FIN_WAIT_2) {
+		counts_of(wc, now)->reset++;
+		tcp_abort(&wc->cs.host, &of->tcp);
+	}
+}
+
+static void conn_expired(struct conns *cs, uint32_t c, uint32_t events)
+{
+	struct worker_conns *wc = cs->of;
+	struct conn *of = conn_at(wc, c);
+	uint64_t now = clock_time(wc->w->clock);
+	bool rests = of->open == 0 && wc->idle_us && of->flags & CONN_HEARD;
+
+	if (events & TCP_GONE)
+		conn_ended(wc, c, events, now);
+	else if ((rests || of->flags & CONN_OVER) && !tcp_before((uint32_t)cs->host.now, of->since))
+		conn_late(wc, c, now);
+	else if (rests || of->tcp.state == TCP_FIN_WAIT_2)
+		conn_wake(cs, c, of->since);
+	conn_touch(cs, c);
+}
+
+static uint32_t conn_gone(struct conns *cs, uint32_t c)
+{
+	struct worker_conns *wc = cs->of;
+	uint32_t row = cs->all[c].row;
+
+	wc->rows[(wc->row_first + wc->row_count++) & wc->row_mask] = row;
+	return row;
+}
+
+const struct conn_owner worker_conn_owner = {
+	.head = conn_head_of,
+	.expired = conn_expired,
+	.gone = conn_gone,
+};
+
+// --- received ---
+
+// A whole message: the transaction that it answers was in flight on this connection, or it answers
+// none.
+static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m,
+	const uint8_t *message, uint32_t len, uint64_t now)
+{
+	struct worker_item *it = wc->it;
+	uint32_t slot = TXN_NONE;
+	struct replies r;
+
+	r.count = 1;
+	r.now = now;
+	r.pkts[0] = (struct rte_mbuf *)(uintptr_t)m;
+	r.in[0] = (struct proto_message){.buf = message, .len = len};
+	r.at[0] = (struct txn_place){.client = conn_at(wc, c)->seat};
+	if (!it->proto->key(message, len, &r.at[0].key)) {
+		worker_book(it, now >= it->pace.measure, EVIDENCE_MALFORMED, TXN_NONE, m, now);
+		return;
+	}
+	it->ctx.now_ms = worker_ms(wc->w, now);
+	it->ctx.stream = true;
+	if (txn_find(&it->txns, &r.at[0], &slot) == TXN_MATCH &&
+		it->txns.slots[slot].state == TXN_FLYING && wc->of_slot[slot] != c) {
+		worker_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, m, now);
+		return;
+	}
+	if (slot != TXN_NONE && it->txns.slots[slot].state != TXN_FLYING)
+		slot = TXN_NONE;
+	item_match(it, &r);
+	if (slot == TXN_NONE || it->txns.slots[slot].state == TXN_FLYING)
+		return;
+	if (!(conn_at(wc, c)->flags & CONN_HEARD)) {
+		conn_at(wc, c)->flags |= CONN_HEARD;
+		if (now >= it->pace.measure)
+			hist_add(&it->books.first,
+				(uint64_t)((uint32_t)(now >> SINCE_SHIFT) - conn_at(wc, c)->since)
+					<< SINCE_SHIFT);
+	}
+	conn_answered(wc, c, now);
+}
+
+static void conn_opened(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	struct conn *of = conn_at(wc, c);
+	uint32_t took = (uint32_t)(now >> SINCE_SHIFT) - of->since;
+
+	of->flags |= CONN_OPENED;
+	counts_of(wc, now)->established++;
+	if (now >= wc->it->pace.measure)
+		hist_add(&wc->it->books.handshake, (uint64_t)took << SINCE_SHIFT);
+}
+
+// The connection of a segment from the server; CONN_NONE: there is none.
+static uint32_t conn_of_row(const struct worker_conns *wc, uint32_t row)
+{
+	uint32_t c = wc->cs.at[row & wc->cs.at_mask];
+
+	while (c != CONN_NONE && wc->cs.all[c].row != row)
+		c = wc->cs.all[c].chain;
+	return c;
+}
+
+static void refuse(struct worker_conns *wc, uint32_t row, const struct tcp_segment *s)
+{
+	struct conn_head head;
+
+	head_of_row(wc, row, &head);
+	conns_refuse(&wc->cs, &wc->w->wire, &head, s);
+}
+
+static void conn_segment(struct worker_conns *wc, uint32_t c, const struct tcp_segment *s,
+	const struct rte_mbuf *m, uint64_t now)
+{
+	struct conns *cs = &wc->cs;
+	struct tcp *t = &cs->all[c].tcp;
+	uint32_t events = tcp_input(&cs->host, t, s), len;
+	const uint8_t *message;
+
+	if (events & TCP_STRANGE)
+		refuse(wc, cs->all[c].row, s);
+	if (events & TCP_OPENED)
+		conn_opened(wc, c, now);
+	if (events & TCP_DATA)
+		while (t->state != TCP_CLOSED && conn_message(cs, c, &message, &len))
+			message_match(wc, c, m, message, len, now);
+	if (events & TCP_DATA && t->state == TCP_CLOSED) {
+		counts_of(wc, now)->no_memory++;
+		events |= TCP_BROKEN;
+	}
+	if (events & (TCP_ENDED | TCP_GONE))
+		conn_ended(wc, c, events, now);
+	conn_touch(cs, c);
+}
+
+void worker_conn_rx(struct worker *w, struct worker_item *it, struct port_entry entry,
+	const struct rte_mbuf *m, const struct frame *f, uint64_t now)
+{
+	struct worker_conns *wc = it->conns;
+	uint32_t client = worker_client_of(it, f->dst, f->addr_len), row, c;
+	struct tcp_segment s;
+
+	if (client == UINT32_MAX || f->src_port != it->server_port ||
+		!addr_bytes_equal(f->src, it->server.bytes, f->addr_len)) {
+		wire_other(&w->wire, FRAME_TCP, f);
+		return;
+	}
+	if (!tcp_parse(f->payload, f->payload_len, &s)) {
+		w->wire.counters.bad_frame++;
+		return;
+	}
+	wc->cs.segments_in++;
+	conns_clock(&wc->cs, now);
+	row = entry.index * wc->client_count + client;
+	c = conn_of_row(wc, row);
+	if (c == CONN_NONE)
+		refuse(wc, row, &s);
+	else
+		conn_segment(wc, c, &s, m, now);
+}
+
+// --- the end of a run ---
+
+void worker_conn_end(struct worker_item *it, uint64_t now)
+{
+	struct worker_conns *wc = it->conns;
+
+	for (uint32_t seat = 0; seat < wc->seat_count; seat++) {
+		struct conn_seat *at = &wc->seats[seat];
+
+		while (at->waiting) {
+			uint64_t k = seat_number(wc, seat, --at->waiting);
+
+			worker_drop(it, txn_slot_of(&it->txns, k), now);
+		}
+		if (at->conn == CONN_NONE)
+			continue;
+		if (conn_at(wc, at->conn)->open == 0)
+			conn_close(wc, at->conn);
+		else
+			conn_leave(wc, at->conn);
+	}
+	while (txn_first(&it->txns, it->txns.again) != TXN_NONE) {
+		uint32_t slot = txn_first(&it->txns, it->txns.again);
+
+		txn_unlink(&it->txns, &it->txns.slots[slot]);
+		worker_drop(it, slot, now);
+	}
+}
+
+bool worker_conn_over(const struct worker_item *it, uint64_t now)
+{
+	const struct worker_conns *wc = it->conns;
+
+	return wc->cs.used == 0 || txn_since(now, it->ended_at) > (int64_t)wc->patience;
+}
+
+void worker_conn_halt(struct worker *w, struct worker_item *it)
+{
+	struct conns *cs = &it->conns->cs;
+	uint32_t tries = 0;
+
+	for (uint32_t c = 0; c < cs->count && cs->used; c++) {
+		if (cs->all[c].tcp.state == TCP_CLOSED)
+			continue;
+		tcp_abort(&cs->host, &cs->all[c].tcp);
+		conn_touch(cs, c);
+	}
+	while ((cs->ready_count || cs->out_count) && tries < HALT_TRIES)
+		tries += conns_send(cs, &w->wire, &w->tx_no_mbuf) == 0;
+	conns_halt(cs);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The connections of an item on a worker. A transaction belongs to a seat, by its number; at a seat
+// sits one connection at a time, opened when a message is due there. A message waits at its seat
+// while the pipeline of the connection is full.
+// Path: hot | cold (the struct is filled by the plan). The worker's own thread.
+#pragma once
+
+#include "engine/core/conn.h"
+#include "engine/core/worker.h"
+
+struct conn_seat {
+	uint32_t conn;    // CONN_NONE: nobody sits there
+	uint32_t waiting; // the last so many transactions of the seat were not written yet
+};
+
+struct worker_conns {
+	struct conns cs;
+	// ctlplane: wo before the launch, dataplane: ro
+	struct worker *w;
+	struct worker_item *it;
+	uint32_t seat_count; // txns.clients
+	uint32_t client_count;
+	struct recip by_client; // a row is port * client_count + client
+	uint32_t per_conn;      // messages
+	uint32_t pipeline;
+	uint32_t idle_us; // 0: never
+	bool again;       // messages of a closed connection are sent again
+	uint16_t mss;
+	uint64_t patience; // ticks that connections have to end after the item
+	uint64_t secret;   // of initial sequence numbers
+	// dataplane: rw
+	struct conn_seat *seats;
+	uint32_t *of_slot; // the connection of each transaction in flight
+	uint32_t *rows;    // a ring of those that are free
+	uint32_t row_mask, row_first, row_count;
+};
+
+extern const struct conn_owner worker_conn_owner;
+
+// Write the messages that are due, and send. Returns the number of packets that the device took.
+uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until);
+// A segment for a port of the item.
+void worker_conn_rx(struct worker *w, struct worker_item *it, struct port_entry entry,
+	const struct rte_mbuf *m, const struct frame *f, uint64_t now);
+// A transaction, which is lost, was in flight. Its slot is free by now.
+void worker_conn_lost(struct worker_item *it, uint32_t slot);
+// Nothing more is begun: what waits stays unsent, connections without a question are closed.
+void worker_conn_end(struct worker_item *it, uint64_t now);
+// Have all connections ended, or had the time to?
+bool worker_conn_over(const struct worker_item *it, uint64_t now);
+// The phase is PHASE_STOP: reset all that are left.
+void worker_conn_halt(struct worker *w, struct worker_item *it);

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The connections' part of the plan: their tables for each worker of an item, and for the
+// responder. Path: cold. Management thread.
+#include <math.h>
+
+#include "engine/core/pages.h"
+#include "engine/core/worker_conn.h"
+#include "engine/plan/plan_internal.h"
+
+#define CLOSING_LEAST    4096   // connections that are being closed
+#define CLOSING_UNKNOWN  262144 // the same, where no rate says how many
+#define BLOCKS_LEAST     4096
+#define RETRANSMISSIONS  8
+#define PATIENCE_NS      200000000 // that connections have to end after the item
+#define SERVER_WINDOW    65535
+#define SERVER_CONNS     131072
+#define SERVER_BLOCKS    65536
+#define SERVER_TIME_WAIT 1000000 // microseconds
+#define SERVER_SYN_TRIES 4
+
+static uint32_t seats_of(const struct plan_item *i, uint32_t worker)
+{
+	const struct tcp_settings *tcp = config_tcp(i->settings);
+	uint64_t each = tcp->connections / i->worker_count;
+	uint64_t seats = each + (worker < tcp->connections % i->worker_count);
+
+	return (uint32_t)(seats ? seats : 1);
+}
+
+uint32_t plan_seats(const struct plan_item *i, uint32_t worker)
+{
+	return config_tcp(i->settings) ? seats_of(i, worker) : 0;
+}
+
+// Connections of a worker: those at its seats, and those that are being closed.
+static struct conns_shape shape_of(
+	const struct plan_item *i, uint32_t worker, uint64_t rows, uint64_t slots)
+{
+	const struct tcp_settings *tcp = config_tcp(i->settings);
+	double rate = config_connection_rate(i->settings) / i->worker_count;
+	double closing =
+		isinf(rate) ? CLOSING_UNKNOWN
+			    : fmax(rate * (1 + 1e-9 * (double)tcp->time_wait_ns), CLOSING_LEAST);
+	uint64_t seats = seats_of(i, worker);
+
+	return (struct conns_shape){
+		.count = (uint32_t)fmin((double)rows, (double)(2 * seats) + closing),
+		.places = (uint32_t)rows,
+		.blocks = (uint32_t)(slots + BLOCKS_LEAST),
+		.window = (uint32_t)tcp->window,
+		.time_wait_us = tcp->time_wait_ns / 1000,
+		.syn_tries = (uint8_t)tcp->syn_tries,
+		.tries = RETRANSMISSIONS,
+		.stamps = tcp->timestamps};
+}
+
+static size_t rows_size(uint64_t rows)
+{
+	return sizeof(uint32_t) << txn_bits_for(rows);
+}
+
+static uint64_t own_bytes(uint64_t seats, uint64_t slots, uint64_t rows)
+{
+	return sizeof(struct worker_conns) + seats * sizeof(struct conn_seat) +
+	       slots * sizeof(uint32_t) + rows_size(rows);
+}
+
+uint64_t plan_conn_memory(const struct plan_item *i, uint64_t slots, uint64_t rows)
+{
+	struct conns_shape shape;
+
+	if (!config_tcp(i->settings))
+		return 0;
+	shape = shape_of(i, 0, rows / i->worker_count, slots);
+	return conns_bytes(&shape) + own_bytes(seats_of(i, 0), slots, rows / i->worker_count);
+}
+
+static uint32_t us_of(uint64_t ns)
+{
+	return ns == UINT64_MAX ? 0 : (uint32_t)(ns / 1000);
+}
+
+// port_count: of the worker's own source ports; clients: source addresses.
+int plan_conn_open(
+	struct plan *p, struct plan_item *i, uint32_t worker, uint32_t port_count, uint32_t clients)
+{
+	const struct tcp_settings *tcp = config_tcp(i->settings);
+	struct worker_item *run = plan_run(i, worker);
+	uint64_t rows = (uint64_t)port_count * clients;
+	struct conns_shape shape = shape_of(i, worker, rows, run->txns.count);
+	struct worker_conns *wc = pages_alloc(sizeof(*wc));
+	void *memory = pages_alloc(conns_bytes(&shape));
+
+	if (!wc || !memory) {
+		pages_free(wc, sizeof(*wc));
+		pages_free(memory, conns_bytes(&shape));
+		return -ENOMEM;
+	}
+	run->conns = wc;
+	conns_init(&wc->cs, memory, &shape, clock_time(&p->clock), clock_us_scale(&p->clock));
+	wc->cs.owner = &worker_conn_owner;
+	wc->cs.of = wc;
+	wc->w = &i->worker[worker];
+	wc->it = run;
+	wc->seat_count = seats_of(i, worker);
+	wc->client_count = clients;
+	recip_init(&wc->by_client, clients);
+	wc->per_conn = tcp->queries_per_connection > UINT32_MAX
+	                       ? UINT32_MAX
+	                       : (uint32_t)tcp->queries_per_connection;
+	wc->pipeline = tcp->pipeline > UINT16_MAX ? UINT16_MAX : (uint32_t)tcp->pipeline;
+	wc->idle_us = us_of(tcp->idle_ns);
+	wc->again = tcp->closed == TRANSPORT_CLOSED_AGAIN;
+	wc->mss = (uint16_t)(i->port->settings->mtu - FRAME_TCP_LEN -
+			     (i->settings->server.len == 4 ? FRAME_IPV4_LEN : FRAME_IPV6_LEN));
+	wc->patience = clock_ticks(&p->clock, PATIENCE_NS);
+	wc->secret = rand_hash(plan_item_seed(p, i) ^ worker);
+	wc->row_mask = (uint32_t)(rows_size(rows) / sizeof(uint32_t)) - 1;
+	wc->row_count = (uint32_t)rows;
+	wc->rows = pages_alloc(rows_size(rows));
+	wc->seats = pages_alloc(wc->seat_count * sizeof(*wc->seats));
+	wc->of_slot = pages_alloc(run->txns.count * sizeof(*wc->of_slot));
+	if (!wc->rows || !wc->seats || !wc->of_slot)
+		return -ENOMEM;
+	for (uint32_t n = 0; n < wc->row_count; n++)
+		wc->rows[n] = n;
+	for (uint32_t n = 0; n < wc->seat_count; n++)
+		wc->seats[n].conn = CONN_NONE;
+	hist_clear(&run->books.handshake);
+	hist_clear(&run->books.first);
+	return 0;
+}
+
+void plan_conn_close(struct worker_item *run)
+{
+	struct worker_conns *wc = run->conns;
+
+	if (!wc)
+		return;
+	pages_free(wc->rows, (wc->row_mask + 1ull) * sizeof(*wc->rows));
+	pages_free(wc->seats, wc->seat_count * sizeof(*wc->seats));
+	pages_free(wc->of_slot, run->txns.count * sizeof(*wc->of_slot));
+	pages_free(wc->cs.all, wc->cs.bytes);
+	pages_free(wc, sizeof(*wc));
+	run->conns = NULL;
+}
+
+static bool is_asked(const struct plan *p)
+{
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (config_tcp(p->items[i].settings))
+			return true;
+	return p->item_count == 0; // it is for testers elsewhere
+}
+
+int plan_responder_conns(struct plan *p, struct responder *r, const struct port *port)
+{
+	const struct conns_shape shape = {.count = SERVER_CONNS,
+		.places = SERVER_CONNS,
+		.blocks = SERVER_BLOCKS,
+		.window = SERVER_WINDOW,
+		.time_wait_us = SERVER_TIME_WAIT,
+		.syn_tries = SERVER_SYN_TRIES,
+		.tries = RETRANSMISSIONS,
+		.stamps = true};
+	struct responder_conns *rc;
+	void *memory;
+	bool streams = false;
+
+	for (uint32_t n = 0; n < r->protocol_count; n++)
+		streams |= r->protocols[n].proto->stream;
+	if (!streams || !is_asked(p))
+		return 0;
+	rc = pages_alloc(sizeof(*rc));
+	memory = pages_alloc(conns_bytes(&shape));
+	if (!rc || !memory) {
+		pages_free(rc, sizeof(*rc));
+		pages_free(memory, conns_bytes(&shape));
+		return -ENOMEM;
+	}
+	r->conns = rc;
+	conns_init(&rc->cs, memory, &shape, r->start, clock_us_scale(&p->clock));
+	rc->cs.owner = &responder_conn_owner;
+	rc->cs.of = r;
+	rc->packet = (uint32_t)port->settings->mtu;
+	rc->secret = rand_hash(p->config->run.seed ^ r->queue_first);
+	return 0;
+}
+
+void plan_responder_conns_close(struct responder *r)
+{
+	if (!r->conns)
+		return;
+	pages_free(r->conns->cs.all, r->conns->cs.bytes);
+	pages_free(r->conns, sizeof(*r->conns));
+}
