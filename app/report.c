@@ -132,6 +132,41 @@ static void print_steps(FILE *out, const struct counter_list *steps)
 	}
 }
 
+static void print_times(FILE *out, const char *name, const struct latency *l)
+{
+	const double times[] = {l->min_ns, l->p50_ns, l->p99_ns, l->max_ns};
+	static const char *const names[] = {"min", "p50", "p99", "max"};
+	char buf[32];
+
+	if (l->count == 0)
+		return;
+	fprintf(out, "    %-14s", name);
+	for (size_t n = 0; n < sizeof(times) / sizeof(times[0]); n++)
+		fprintf(out, "%s %s%s", names[n], report_time(times[n], true, buf, sizeof(buf)),
+			n + 1 < sizeof(times) / sizeof(times[0]) ? ", " : "\n");
+}
+
+// Those that went well in a line, and all that did not.
+static void print_connections(FILE *out, const struct result_connections *c)
+{
+	char buf[32], open[32];
+
+	if (!c)
+		return;
+	fprintf(out, "  connections %9s opened, %s accepted",
+		count_text(c->opened, buf, sizeof(buf)),
+		count_text(c->established, open, sizeof(open)));
+#define PRINT(member, help)                                                                        \
+	if (c->member && strcmp(#member, "opened") != 0 && strcmp(#member, "established") != 0)    \
+		fprintf(out, ", %s %s", #member, count_text(c->member, buf, sizeof(buf)));
+	CONN_COUNTERS(PRINT)
+	TCP_COUNTERS(PRINT)
+#undef PRINT
+	fputc('\n', out);
+	print_times(out, "handshake", &c->handshake);
+	print_times(out, "first answer", &c->first_answer);
+}
+
 static void print_choice(FILE *out, const struct counter_choice *c, unsigned indent)
 {
 	if (!c->section || !c->data || !stats_any(c->section, c->data))
@@ -157,6 +192,7 @@ static void print_item(FILE *out, const struct result_item *i)
 	print_latencies(out, i);
 	print_ledger(out, i);
 	print_steps(out, &i->steps);
+	print_connections(out, i->connections);
 	print_choice(out, &i->counters, 2);
 }
 

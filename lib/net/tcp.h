@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/counter.h"
 
 #define TCP_HEADER_LEN  20u
 #define TCP_HEADER_MAX  60
@@ -94,9 +95,7 @@ struct tcp_block {
 	X(no_block, "segments dropped for want of memory")
 
 struct tcp_counters {
-#define TCP_MEMBER(member, help) uint64_t member;
-	TCP_COUNTERS(TCP_MEMBER)
-#undef TCP_MEMBER
+	TCP_COUNTERS(COUNTER_MEMBER)
 };
 
 // What connections of a thread share.

@@ -57,7 +57,7 @@ struct item_counters {
 	X(asked_again, "messages sent again on another connection for that reason")                \
 	X(pipeline_full, "messages that waited for an answer on their connection")                 \
 	X(no_port, "times that a connection waited: every port was in use, or at rest")            \
-	X(no_memory, "connections given up by the tester for want of memory")
+	X(no_memory, "messages and connections given up by the tester for want of memory")
 
 struct conn_counters {
 	CONN_COUNTERS(COUNTER_MEMBER)

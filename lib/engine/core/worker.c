@@ -55,11 +55,6 @@ static void item_copy_books(struct item_snapshot *to, const struct worker_item *
 	hist_copy(&to->books.response, &it->books.response);
 	hist_copy(&to->books.service, &it->books.service);
 	hist_copy(&to->books.lag, &it->books.lag);
-	if (it->conns) {
-		memcpy(to->books.conns, it->books.conns, sizeof(to->books.conns));
-		hist_copy(&to->books.handshake, &it->books.handshake);
-		hist_copy(&to->books.first, &it->books.first);
-	}
 	for (uint32_t n = 0; it->steps && n < it->proto->step_count; n++) {
 		memcpy(&to->steps[n], &it->steps[n], offsetof(struct step_books, response));
 		hist_copy(&to->steps[n].response, &it->steps[n].response);

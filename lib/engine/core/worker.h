@@ -65,9 +65,6 @@ struct item_books {
 	// Longest time without a valid answer, from the first due send of the measured part on.
 	uint64_t longest_gap;
 	struct hist response, service, lag; // of the measured part
-	struct conn_counters conns[2];      // by the time, as ledger
-	struct hist handshake, first;       // of connections: until they are open, and until the
-	                                    // first answer
 };
 
 // A copy of all that a worker counts of an item.

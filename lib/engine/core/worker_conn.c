@@ -16,7 +16,7 @@ static struct conn *conn_at(struct worker_conns *wc, uint32_t c)
 
 static struct conn_counters *counts_of(struct worker_conns *wc, uint64_t now)
 {
-	return &wc->it->books.conns[now >= wc->it->pace.measure];
+	return &wc->books.counts[now >= wc->it->pace.measure];
 }
 
 // --- what a connection looks like on the wire ---
@@ -376,7 +376,7 @@ static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_
 	if (!(conn_at(wc, c)->flags & CONN_HEARD)) {
 		conn_at(wc, c)->flags |= CONN_HEARD;
 		if (now >= it->pace.measure)
-			hist_add(&it->books.first,
+			hist_add(&wc->books.first,
 				(uint64_t)((uint32_t)(now >> SINCE_SHIFT) - conn_at(wc, c)->since)
 					<< SINCE_SHIFT);
 	}
@@ -391,7 +391,7 @@ static void conn_opened(struct worker_conns *wc, uint32_t c, uint64_t now)
 	of->flags |= CONN_OPENED;
 	counts_of(wc, now)->established++;
 	if (now >= wc->it->pace.measure)
-		hist_add(&wc->it->books.handshake, (uint64_t)took << SINCE_SHIFT);
+		hist_add(&wc->books.handshake, (uint64_t)took << SINCE_SHIFT);
 }
 
 // The connection of a segment from the server; CONN_NONE: there is none.
@@ -506,6 +506,7 @@ void worker_conn_halt(struct worker *w, struct worker_item *it)
 	for (uint32_t c = 0; c < cs->count && cs->used; c++) {
 		if (cs->all[c].tcp.state == TCP_CLOSED)
 			continue;
+		it->conns->left += cs->all[c].tcp.state != TCP_TIME_WAIT;
 		tcp_abort(&cs->host, &cs->all[c].tcp);
 		conn_touch(cs, c);
 	}

@@ -13,6 +13,13 @@ struct conn_seat {
 	uint32_t waiting; // the last so many transactions of the seat were not written yet
 };
 
+// Of the measured part, by the time at which things happened.
+struct conn_books {
+	struct conn_counters counts[2]; // [0]: those of the warm-up
+	struct hist handshake;          // ticks from the opening to the server's acceptance
+	struct hist first;              // ticks from the opening to the first answer
+};
+
 struct worker_conns {
 	struct conns cs;
 	// ctlplane: wo before the launch, dataplane: ro
@@ -29,6 +36,8 @@ struct worker_conns {
 	uint64_t patience; // ticks that connections have to end after the item
 	uint64_t secret;   // of initial sequence numbers
 	// dataplane: rw
+	struct conn_books books;
+	uint32_t left; // connections that the end of the run reset
 	struct conn_seat *seats;
 	uint32_t *of_slot; // the connection of each transaction in flight
 	uint32_t *rows;    // a ring of those that are free

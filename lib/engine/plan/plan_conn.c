@@ -126,8 +126,8 @@ int plan_conn_open(
 		wc->rows[n] = n;
 	for (uint32_t n = 0; n < wc->seat_count; n++)
 		wc->seats[n].conn = CONN_NONE;
-	hist_clear(&run->books.handshake);
-	hist_clear(&run->books.first);
+	hist_clear(&wc->books.handshake);
+	hist_clear(&wc->books.first);
 	return 0;
 }
 

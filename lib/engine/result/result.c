@@ -79,6 +79,20 @@ static const struct counter step_rows[] = {
 };
 SECTION("steps", step_rows, result_step, "a message and its reply within an exchange");
 
+#define CONNECTIONS_ROW(member, text) COUNT(result_connections, member, text),
+static const struct counter connections_rows[] = {
+	CONN_COUNTERS(CONNECTIONS_ROW) // core/counters.h
+	GAUGE(result_connections, left, "connections that were open when the run ended"),
+	{"handshake", "from the first SYN to the server's acceptance", NULL, COUNTER_SECTION,
+		AT(result_connections, handshake), .section = &latency_rows_section},
+	{"first_answer", "from the first SYN to the first answer", NULL, COUNTER_SECTION,
+		AT(result_connections, first_answer), .section = &latency_rows_section},
+	COUNT(result_connections, segments_sent, "segments sent, warm-up included"),
+	COUNT(result_connections, segments_received, "segments received, warm-up included"),
+	TCP_COUNTERS(CONNECTIONS_ROW) // net/tcp.h
+};
+SECTION("connections", connections_rows, result_connections, "connections of an item");
+
 #define ITEM_ROW(member, text)       COUNT(result_item, member, text),
 #define ITEM_GAUGE_ROW(member, text) GAUGE(result_item, member, text),
 #define LEDGER_ROW(member_, text)                                                                  \
@@ -111,6 +125,9 @@ static const struct counter item_rows[] = {
 		.section = &latency_rows_section},
 	{"steps", "the messages of exchanges of several", NULL, COUNTER_LIST,
 		AT(result_item, steps), .section = &step_rows_section},
+	{"connections", "its connections; not there: messages travel over UDP", NULL,
+		COUNTER_SECTION, AT(result_item, connections), .section = &connections_rows_section,
+		.optional = true},
 	{"longest_gap_ns", "longest time without a valid reply while sending", "ns", COUNTER_F64,
 		AT(result_item, longest_gap_ns)},
 	ITEM_COUNTERS(ITEM_ROW, COUNTER_SKIP) // core/counters.h

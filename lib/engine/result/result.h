@@ -13,6 +13,7 @@
 #include "engine/core/wire_counters.h"
 #include "io/handoff.h"
 #include "io/port.h"
+#include "net/tcp.h"
 
 // One of output.percentiles: "p95", "p99999" is 99.999, "p05" is 5.
 struct result_percentile {
@@ -40,6 +41,15 @@ struct result_step {
 	struct result_latencies latency;
 };
 
+// Of an item over connections.
+struct result_connections {
+	CONN_COUNTERS(COUNTER_MEMBER)
+	TCP_COUNTERS(COUNTER_MEMBER)
+	uint64_t segments_sent, segments_received; // warm-up included, as TCP_COUNTERS
+	uint64_t left;                             // open when the run ended
+	struct latency handshake, first_answer;
+};
+
 struct result_item {
 	const char *name, *protocol, *port;
 	const char *server;      // its address; NULL: clients broadcast
@@ -53,8 +63,9 @@ struct result_item {
 	double sending_s, last_answer_s; // both from the start of the item's measured part
 	struct result_latencies latency;
 	struct latency send_lag;
-	struct counter_list steps;      // struct result_step, those that were used
-	struct counter_choice counters; // the protocol's
+	struct counter_list steps;                    // struct result_step, those that were used
+	const struct result_connections *connections; // NULL: messages travel over UDP
+	struct counter_choice counters;               // the protocol's
 	ITEM_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP)
 	double longest_gap_ns;
 };

@@ -3,6 +3,8 @@
 // (collect_intervals.c). Path: cold. Management thread.
 #include "engine/run/collect.h"
 
+#include "engine/core/worker_conn.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +224,39 @@ static void rates(const struct plan *p, const struct plan_item *i, struct result
 		out->answered_per_s = (double)out->ledger.answered / answering;
 }
 
+static void tcp_add(struct result_connections *to, const struct tcp_counters *from)
+{
+	TCP_COUNTERS(COUNTER_ADD)
+}
+
+// The connections of all its workers; NULL: there are none.
+static const struct result_connections *connections_of(
+	const struct plan *p, const struct plan_item *i, struct arena *a)
+{
+	struct result_connections *to = arena_zalloc(a, sizeof(*to));
+	struct hist *handshake = arena_zalloc(a, 2 * sizeof(*handshake)), *first = handshake + 1;
+
+	if (!i->run->conns)
+		return NULL;
+	hist_clear(handshake);
+	hist_clear(first);
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		const struct worker_conns *wc = plan_run(i, k)->conns;
+		const struct conn_counters *from = &wc->books.counts[1];
+
+		CONN_COUNTERS(COUNTER_ADD)
+		tcp_add(to, &wc->cs.counters);
+		to->segments_sent += wc->cs.segments_out;
+		to->segments_received += wc->cs.segments_in;
+		to->left += wc->left;
+		hist_merge(handshake, &wc->books.handshake);
+		hist_merge(first, &wc->books.first);
+	}
+	to->handshake = collect_distribution(p, handshake, 0, a);
+	to->first_answer = collect_distribution(p, first, 0, a);
+	return to;
+}
+
 static struct result_item item_result(
 	const struct plan *p, const struct plan_item *i, struct arena *a)
 {
@@ -253,6 +288,7 @@ static struct result_item item_result(
 	out.unsent = out.ledger.due - l->sent;
 	out.in_flight = l->sent - l->answered - l->failed - l->lost - l->no_reply;
 	out.steps = collect_steps(p, proto, sum, sum, a);
+	out.connections = connections_of(p, i, a);
 	out.loss = l->sent ? (double)l->lost / (double)l->sent : 0;
 	rates(p, i, &out);
 	out.latency.response = collect_distribution(p, &books->response, l->lost, a);
