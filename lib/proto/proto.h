@@ -13,7 +13,7 @@
 #include "base/diag.h"
 #include "base/field.h"
 #include "base/rand.h"
-#include "proto/transport.h"
+#include "net/transport.h"
 
 #define PROTO_MAX_STEPS  16
 #define PROTO_MAX_WAITS  64

@@ -214,6 +214,16 @@ static bool worker_is_caught_up(struct worker *w, uint16_t received)
 	return true;
 }
 
+static uint16_t worker_send(struct worker *w, uint64_t until)
+{
+	uint16_t n = worker_tx(w, until);
+
+	for (uint32_t i = 0; i < w->item_count; i++)
+		if (w->items[i].conns)
+			n += worker_conn_tx(w, &w->items[i], until);
+	return n;
+}
+
 // Received packets are in no cache of this CPU yet: they come there while others are sent.
 bool worker_pass(struct worker *w, uint64_t now)
 {
@@ -228,7 +238,7 @@ bool worker_pass(struct worker *w, uint64_t now)
 		until = w->next_publish - 1; // the next interval begins after its snapshot
 	worker_rx(w, &r);
 	received = r.count;
-	sent = worker_tx(w, until);
+	sent = worker_send(w, until);
 	if (r.count)
 		worker_look(w, &r);
 	if (w->hand)

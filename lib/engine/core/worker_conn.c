@@ -436,14 +436,14 @@ static void conn_segment(struct worker_conns *wc, uint32_t c, const struct tcp_s
 	conn_touch(cs, c);
 }
 
-void worker_conn_rx(struct worker *w, struct worker_item *it, struct port_entry entry,
+void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_place *to,
 	const struct rte_mbuf *m, const struct frame *f, uint64_t now)
 {
 	struct worker_conns *wc = it->conns;
-	uint32_t client = worker_client_of(it, f->dst, f->addr_len), row, c;
+	uint32_t row = to->port * wc->client_count + to->client, c;
 	struct tcp_segment s;
 
-	if (client == UINT32_MAX || f->src_port != it->server_port ||
+	if (f->src_port != it->server_port ||
 		!addr_bytes_equal(f->src, it->server.bytes, f->addr_len)) {
 		wire_other(&w->wire, FRAME_TCP, f);
 		return;
@@ -454,7 +454,6 @@ void worker_conn_rx(struct worker *w, struct worker_item *it, struct port_entry 
 	}
 	wc->cs.segments_in++;
 	conns_clock(&wc->cs, now);
-	row = entry.index * wc->client_count + client;
 	c = conn_of_row(wc, row);
 	if (c == CONN_NONE)
 		refuse(wc, row, &s);

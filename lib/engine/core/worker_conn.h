@@ -48,8 +48,8 @@ extern const struct conn_owner worker_conn_owner;
 
 // Write the messages that are due, and send. Returns the number of packets that the device took.
 uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until);
-// A segment for a port of the item.
-void worker_conn_rx(struct worker *w, struct worker_item *it, struct port_entry entry,
+// A segment for a port and address of the item.
+void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_place *to,
 	const struct rte_mbuf *m, const struct frame *f, uint64_t now);
 // A transaction, which is lost, was in flight. Its slot is free by now.
 void worker_conn_lost(struct worker_item *it, uint32_t slot);

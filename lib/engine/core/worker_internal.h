@@ -39,8 +39,6 @@ uint16_t worker_tx(struct worker *w, uint64_t until);
 void worker_drop_pending(struct worker_item *it, uint64_t now);
 // Drop a taken transaction, whose message is not sent.
 void worker_drop(struct worker_item *it, uint32_t slot, uint64_t now);
-// Which of the item's source addresses a packet is for; UINT32_MAX: none.
-uint32_t worker_client_of(const struct worker_item *it, const uint8_t *addr, uint8_t len);
 
 // A next hop has another MAC, or w->look_at has come.
 void worker_hops(struct worker *w, uint64_t now);

@@ -5,7 +5,8 @@
 #include "engine/core/worker_conn.h"
 #include "engine/core/worker_internal.h"
 
-uint32_t worker_client_of(const struct worker_item *it, const uint8_t *addr, uint8_t len)
+// Which of the item's source addresses the packet is for; UINT32_MAX: none.
+static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uint8_t len)
 {
 	uint64_t before = 0;
 
@@ -147,18 +148,18 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, 
 		return;
 	}
 	it = &w->items[entry.item];
-	if (kind == FRAME_TCP) {
-		worker_conn_rx(w, it, entry, m, &f, now);
-		return;
-	}
 	if (it->router) {
 		worker_routed(w, it, m, &f, now);
 		return;
 	}
 	at.port = entry.index;
-	at.client = worker_client_of(it, f.dst, f.addr_len);
+	at.client = client_of(it, f.dst, f.addr_len);
 	if (at.client == UINT32_MAX) {
 		wire_other(&w->wire, kind, &f);
+		return;
+	}
+	if (kind == FRAME_TCP) {
+		worker_conn_rx(w, it, &at, m, &f, now);
 		return;
 	}
 	if (f.src_port != it->server_port ||
@@ -179,9 +180,9 @@ HOT uint32_t client_of_plain(const struct worker_item *it, const uint8_t *addr, 
 	uint32_t n;
 
 	if (addr_len != 4)
-		return worker_client_of(it, addr, addr_len);
+		return client_of(it, addr, addr_len);
 	n = bytes_be32(addr) - bytes_be32(it->sources[0].first.bytes);
-	return n < it->sources[0].count ? n : worker_client_of(it, addr, 4);
+	return n < it->sources[0].count ? n : client_of(it, addr, 4);
 }
 
 // Does a plain packet come from the item's server? udp: its header.

@@ -2,7 +2,6 @@
 // Sends: transactions that are due, and the next message of those that go on. A burst is built from
 // spare buffers (item_fill), handed to the device, and counted if it took them (item_flush).
 // Path: hot. The worker's own thread.
-#include "engine/core/worker_conn.h"
 #include "engine/core/worker_internal.h"
 
 // Fill up the spare buffers. false: there are none.
@@ -432,10 +431,8 @@ uint16_t worker_tx(struct worker *w, uint64_t until)
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		struct worker_item *it = &w->items[i];
 
-		if (it->conns) {
-			n += worker_conn_tx(w, it, until);
-			continue;
-		}
+		if (it->conns)
+			continue; // worker.c
 		if (it->pending_first == it->pending_count)
 			item_fill(w, it, until);
 		if (it->pending_first < it->pending_count)

@@ -10,7 +10,10 @@
 #define PLAN_LOOK_NS      250000000 // between two looks of a worker whether replies come
 #define PLAN_UNKNOWN_RATE 200000    // of requests per second, where no rate says how many
 
-uint64_t plan_item_seed(const struct plan *p, const struct plan_item *i);
+static inline uint64_t plan_item_seed(const struct plan *p, const struct plan_item *i)
+{
+	return rand_hash(p->config->run.seed + (uint64_t)(i - p->items) * 0x100000001ull);
+}
 
 // The next hop of each path of the item.
 void plan_next_hops(struct plan_item *i, struct arena *a);

@@ -10,11 +10,6 @@
 #include "engine/plan/plan_internal.h"
 #include "engine/plan/replay.h"
 
-uint64_t plan_item_seed(const struct plan *p, const struct plan_item *i)
-{
-	return rand_hash(p->config->run.seed + (uint64_t)(i - p->items) * 0x100000001ull);
-}
-
 // The same for one worker as for an only one; another one has other keys.
 static uint64_t key_seed(const struct plan *p, const struct plan_item *i, uint32_t worker)
 {

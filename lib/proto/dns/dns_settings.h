@@ -6,7 +6,7 @@
 #include "base/addr.h"
 #include "base/counter.h"
 #include "base/field.h"
-#include "proto/transport.h"
+#include "net/transport.h"
 
 #define DNS_RCODES       25 // 0..23 and "other"
 #define DNS_SIZES        7

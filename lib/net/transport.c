@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rows of transports. Path: cold. Any thread.
-#include "proto/transport.h"
+#include "net/transport.h"
 
 #define TCP(member) offsetof(struct tcp_settings, member)
 
@@ -49,7 +49,7 @@ static const struct field tcp_fields[] = {
 		.max = 1e12},
 	{.name = "closed",
 		.help = "messages whose connection the server closes: lost, or sent again on "
-                        "another",
+			"another",
 		.type = FIELD_ENUM,
 		.offset = TCP(closed),
 		.def = "lost",
