@@ -238,15 +238,27 @@ static uint64_t check_item(const struct plan_item *item, uint32_t worker)
 	return answers + sum.late + sum.duplicate + sum.stray + sum.malformed;
 }
 
+// What the counters of a wire say twice: a whole is counted beside its fragments, and so is their
+// fate.
+static uint64_t counted_twice(const struct wire_counters *c)
+{
+	uint64_t n = 2 * c->reassembled + c->duplicate_fragments;
+
+	for (uint32_t i = 0; i < FRAGMENTS_REASONS; i++)
+		n += c->not_reassembled[i];
+	return n;
+}
+
 static void check(const struct plan *p)
 {
-	uint64_t counted = 0, given = 0, taken = 0;
+	uint64_t counted = 0, twice = 0, given = 0, taken = 0;
 
 	for (uint32_t k = 0; k < WORKERS; k++) {
 		const struct worker *w = &p->workers[k];
 
 		for (size_t i = 0; i < sizeof(w->wire.counters) / 8; i++)
 			counted += ((const uint64_t *)&w->wire.counters)[i];
+		twice += counted_twice(&w->wire.counters);
 		for (uint32_t i = 0; i < p->item_count; i++)
 			counted += check_item(&p->items[i], k);
 		require(w->hand->hand_over_full == 0);
@@ -254,7 +266,7 @@ static void check(const struct plan *p)
 		taken += w->hand->taken_over;
 	}
 	require(given == taken);
-	require(counted == net.fed);
+	require(counted == net.fed + twice);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
