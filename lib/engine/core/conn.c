@@ -239,9 +239,46 @@ static uint16_t out_flush(struct conns *cs, struct wire *w)
 		(uint16_t)(cs->out_count - cs->out_first));
 
 	cs->out_first += n;
+	cs->swap = false;
 	if (cs->out_first == cs->out_count)
 		cs->out_first = cs->out_count = 0;
 	return n;
+}
+
+// A segment that is built goes into the burst.
+static void out_put(struct conns *cs, struct rte_mbuf *m)
+{
+	cs->out[cs->out_count++] = m;
+	if (!cs->swap)
+		return;
+	cs->swap = false;
+	if (cs->out_count < 2)
+		return;
+	cs->out[cs->out_count - 1] = cs->out[cs->out_count - 2];
+	cs->out[cs->out_count - 2] = m;
+}
+
+// The same of one that something befalls. Its buffers are spare ones.
+static void out_put_faulty(struct conns *cs, struct rte_mbuf *m, enum conn_fate fate)
+{
+	struct rte_mbuf *copy = cs->spare_count ? cs->spare[cs->spare_count - 1] : NULL;
+
+	if (fate == CONN_FATE_LOST) {
+		burst_free(&m, 1);
+		return;
+	}
+	out_put(cs, m);
+	if (fate == CONN_FATE_TWICE && copy) {
+		memcpy(rte_pktmbuf_mtod(copy, uint8_t *), rte_pktmbuf_mtod(m, const uint8_t *),
+			m->data_len);
+		copy->data_len = m->data_len;
+		copy->pkt_len = m->pkt_len;
+		copy->ol_flags = m->ol_flags;
+		copy->tx_offload = m->tx_offload;
+		cs->out[cs->out_count++] = copy;
+		cs->spare_count--;
+	}
+	cs->swap = fate == CONN_FATE_LATER;
 }
 
 // All that the first of the queue has to send, as far as the burst has room. false: it has more.
@@ -251,16 +288,22 @@ static bool conn_build(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 	struct conn *of = &cs->all[c];
 	struct conn_head head = {.src_port = 0};
 	struct tcp_segment s;
+	struct rte_mbuf *m;
 
 	for (;;) {
-		if (cs->out_count == w->burst || !spare_fill(cs, w, no_mbuf))
+		if (cs->out_count + 1 >= BURST_MAX || cs->out_count >= w->burst ||
+			!spare_fill(cs, w, no_mbuf))
 			return false;
 		if (!tcp_output(&cs->host, &of->tcp, &s))
 			break;
 		if (head.t.len == 0)
 			cs->owner->head(cs, c, &head);
-		cs->out[cs->out_count] = cs->spare[--cs->spare_count];
-		segment_write(cs, cs->out[cs->out_count++], &head, &of->tcp, &s);
+		m = cs->spare[--cs->spare_count];
+		segment_write(cs, m, &head, &of->tcp, &s);
+		if (cs->owner->fate)
+			out_put_faulty(cs, m, cs->owner->fate(cs));
+		else
+			out_put(cs, m);
 	}
 	of->flags &= (uint8_t)~CONN_READY;
 	cs->ready_first++;

@@ -62,12 +62,21 @@ struct conn_head {
 
 struct conns;
 
+enum conn_fate {
+	CONN_FATE_NONE,
+	CONN_FATE_LOST,
+	CONN_FATE_TWICE,
+	CONN_FATE_LATER, // it leaves behind the next one
+};
+
 struct conn_owner {
 	void (*head)(struct conns *cs, uint32_t c, struct conn_head *out);
 	// Its deadline has come, and tcp_timeout said this.
 	void (*expired)(struct conns *cs, uint32_t c, uint32_t events);
 	// It is closed and all is sent: its place, for conn_take has it next.
 	uint32_t (*gone)(struct conns *cs, uint32_t c);
+	// What befalls the next segment on its way out. NULL: nothing.
+	enum conn_fate (*fate)(struct conns *cs);
 };
 
 struct conns {
@@ -89,6 +98,7 @@ struct conns {
 	const struct conn_owner *owner;
 	void *of; // the owner's
 	uint16_t out_first, out_count, spare_count;
+	bool swap;                       // the last segment in `out` leaves behind the next one
 	struct rte_mbuf *out[BURST_MAX]; // built, not taken by the device yet
 	struct rte_mbuf *spare[BURST_MAX];
 	uint8_t *message; // CONN_MESSAGE_MAX bytes: one that came in pieces, or is being written

@@ -367,15 +367,16 @@ static bool is_for_us(
 	       (group && p->server->groups && own_address(r, f));
 }
 
-// false: nobody listens there.
+// A segment of a connection. false: it is not for us.
 static bool responder_stream(struct responder *r, const struct frame *f, uint64_t now)
 {
-	struct responder_protocol *p = r->conns ? protocol_of(r, f->dst_port) : NULL;
+	struct responder_protocol *p = protocol_of(r, f->dst_port);
 
-	if (!p || !p->proto->stream || !neigh_owns(&r->wire.self, f->dst, f->addr_len))
+	if (!r->conns || !neigh_owns(&r->wire.self, f->dst, f->addr_len))
 		return false;
-	p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
-	responder_segment(r, p, f);
+	if (p)
+		p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
+	responder_segment(r, p && p->proto->stream ? p : NULL, f);
 	return true;
 }
 

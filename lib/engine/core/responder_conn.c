@@ -4,6 +4,11 @@
 #include "base/clock.h"
 #include "engine/core/responder_internal.h"
 
+static struct responder *responder_of(struct conns *cs)
+{
+	return cs->of;
+}
+
 static uint32_t place_of(const uint8_t *peer, uint8_t addr_len, uint16_t peer_port, uint32_t own)
 {
 	uint64_t words[2] = {0}, hash = (uint64_t)peer_port << 32 | own;
@@ -164,6 +169,10 @@ void responder_segment(struct responder *r, struct responder_protocol *p, const 
 		return;
 	}
 	cs->segments_in++;
+	if (!p) {
+		refuse(r, f, &s);
+		return;
+	}
 	place = place_of(f->src, f->addr_len, f->src_port, own << 16 | f->dst_port);
 	c = conn_find(r, f, own, place);
 	if (c != CONN_NONE && may_begin_again(&cs->all[c].tcp, &s)) {
@@ -192,11 +201,6 @@ void responder_segment(struct responder *r, struct responder_protocol *p, const 
 	if (events & TCP_ENDED)
 		tcp_shut(&cs->all[c].tcp);
 	conn_touch(cs, c);
-}
-
-static struct responder *responder_of(struct conns *cs)
-{
-	return cs->of;
 }
 
 static void head_of(struct conns *cs, uint32_t c, struct conn_head *out)
@@ -229,7 +233,24 @@ static uint32_t gone(struct conns *cs, uint32_t c)
 		(uint32_t)of->own << 16 | of->own_port);
 }
 
+// Faults of the wire befall segments; those of messages do not.
+static enum conn_fate fate_of(struct conns *cs)
+{
+	static const enum conn_fate fates[] = {[FAULT_LOSS] = CONN_FATE_LOST,
+		[FAULT_DUPLICATE] = CONN_FATE_TWICE,
+		[FAULT_REORDER] = CONN_FATE_LATER};
+	struct responder *r = responder_of(cs);
+	uint64_t turns = r->faults.active ? faults_draw(&r->faults) : 0;
+
+	turns &= 1ull << FAULT_LOSS | 1ull << FAULT_DUPLICATE | 1ull << FAULT_REORDER;
+	if (turns == 0)
+		return CONN_FATE_NONE;
+	faults_count(&r->faults, (uint32_t)__builtin_ctzll(turns));
+	return fates[__builtin_ctzll(turns)];
+}
+
 const struct conn_owner responder_conn_owner = {
+	.fate = fate_of,
 	.head = head_of,
 	.expired = expired,
 	.gone = gone,

@@ -11,7 +11,7 @@ static inline void responder_count(_Atomic uint64_t *c, uint64_t n)
 		c, atomic_load_explicit(c, memory_order_relaxed) + n, memory_order_relaxed);
 }
 
-// A segment for a port of a protocol that speaks over streams, to an address of ours.
+// A segment to an address of ours. p: who listens at its port; NULL: nobody, and it is refused.
 void responder_segment(struct responder *r, struct responder_protocol *p, const struct frame *f);
 // At the end: all connections are reset.
 void responder_conns_halt(struct responder *r);

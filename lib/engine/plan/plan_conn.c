@@ -165,11 +165,8 @@ int plan_responder_conns(struct plan *p, struct responder *r, const struct port 
 		.stamps = true};
 	struct responder_conns *rc;
 	void *memory;
-	bool streams = false;
 
-	for (uint32_t n = 0; n < r->protocol_count; n++)
-		streams |= r->protocols[n].proto->stream;
-	if (!streams || !is_asked(p))
+	if (!is_asked(p))
 		return 0;
 	rc = pages_alloc(sizeof(*rc));
 	memory = pages_alloc(conns_bytes(&shape));
