@@ -146,6 +146,30 @@ static void print_times(FILE *out, const char *name, const struct latency *l)
 			n + 1 < sizeof(times) / sizeof(times[0]) ? ", " : "\n");
 }
 
+// What the counters of connections say about the server.
+static void print_closings(FILE *out, const struct result_connections *c)
+{
+	uint64_t ended = c->closed + c->reset;
+	char buf[32], lost[32];
+
+	if (c->closed)
+		fprintf(out, "    the server closed %s of them, after %.4g messages on average\n",
+			count_text(c->closed, buf, sizeof(buf)),
+			(double)c->closed_after / (double)ended);
+	if (c->lost_closed)
+		fprintf(out, "    %s messages were lost as the server refused or closed theirs\n",
+			count_text(c->lost_closed, lost, sizeof(lost)));
+	if (c->syn_retransmitted)
+		fprintf(out,
+			"    SYN was sent again %s times: the server's queue of new connections "
+			"was full, or packets were lost\n",
+			count_text(c->syn_retransmitted, buf, sizeof(buf)));
+	if (c->no_port)
+		fputs("    new connections waited for ports: more addresses, or a shorter "
+		      "time_wait, allow more of them\n",
+			out);
+}
+
 // Those that went well in a line, and all that did not.
 static void print_connections(FILE *out, const struct result_connections *c)
 {
@@ -165,6 +189,7 @@ static void print_connections(FILE *out, const struct result_connections *c)
 	fputc('\n', out);
 	print_times(out, "handshake", &c->handshake);
 	print_times(out, "first answer", &c->first_answer);
+	print_closings(out, c);
 }
 
 static void print_choice(FILE *out, const struct counter_choice *c, unsigned indent)

@@ -72,7 +72,7 @@ static const struct field item_fields[] = {
 		"address or host name (its first address that the port reaches) of the server; "
 		"clients that broadcast need none",
 		FIELD_HOST, AT(item_settings, host)},
-	{"server_port", "UDP port of the server; 0: the protocol's", FIELD_COUNT,
+	{"server_port", "port of the server; 0: the protocol's", FIELD_COUNT,
 		AT(item_settings, server_port), .def = "0", .max = 65535},
 	{"source", "identities of the clients", FIELD_SECTION, AT(item_settings, source),
 		.section = &source_section},

@@ -53,6 +53,7 @@ struct item_counters {
 	X(closed, "closed by the server")                                                          \
 	X(reset, "reset by the server, or given up without an acknowledgement")                    \
 	X(closed_open, "closed or reset with messages that had no answer yet")                     \
+	X(closed_after, "messages answered on connections that were closed or reset")              \
 	X(lost_closed, "messages lost because their connection ended")                             \
 	X(asked_again, "messages sent again on another connection for that reason")                \
 	X(pipeline_full, "messages that waited for an answer on their connection")                 \

@@ -281,6 +281,8 @@ static void conn_ended(struct worker_conns *wc, uint32_t c, uint32_t events, uin
 		counts->no_answer++;
 	else if (events & (TCP_BROKEN | TCP_TIMED_OUT))
 		counts->reset++;
+	if (events & (TCP_ENDED | TCP_BROKEN) && !(of->flags & CONN_OVER))
+		counts->closed_after += of->asked - of->open;
 	conn_leave(wc, c);
 	conn_lose(wc, c, now);
 	if (events & TCP_ENDED)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "engine/core/worker_conn.h"
 #include "engine/plan/deal.h"
 #include "engine/plan/plan_supply.h"
 #include "engine/run/run_internal.h"
@@ -73,10 +74,32 @@ static double home_expected(const struct plan *p, const struct port *port)
 	return least;
 }
 
+static void note_connections(const struct run *r, const struct plan_item *i)
+{
+	uint64_t seats = 0, places = 0, bytes = 0;
+
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		const struct worker_conns *wc = plan_run(i, k)->conns;
+
+		seats += wc->seat_count;
+		places += wc->row_count;
+		bytes += wc->cs.bytes;
+	}
+	run_note(r->options,
+		"traffic %s: %llu connections at a time (%.0f MiB) on %llu addresses and ports",
+		i->settings->name, (unsigned long long)seats, (double)bytes / 1048576,
+		(unsigned long long)places);
+}
+
 static void note_item(const struct run *r, const struct plan_item *i)
 {
 	uint64_t slots = 0, ports = 0, bytes = 0, clients;
 	bool automatic = false;
+
+	if (i->run->conns) {
+		note_connections(r, i);
+		return;
+	}
 
 	for (uint32_t k = 0; k < i->worker_count; k++) {
 		slots += plan_run(i, k)->txns.count;

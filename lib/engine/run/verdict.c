@@ -351,7 +351,7 @@ static bool is_contested(const struct plan *p)
 static bool unreachable(const struct result *r, const struct plan *p, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
-	uint64_t sent = 0, answers = 0, refused = 0, fragments = 0, whole = 0;
+	uint64_t sent = 0, answers = 0, refused = 0, fragments = 0, whole = 0, connections = 0;
 
 	for (uint32_t i = 0; i < r->traffic.count; i++) {
 		const struct ledger *l = &items[i].ledger;
@@ -359,6 +359,10 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 		sent += l->sent - l->no_reply;
 		answers +=
 			l->answered + l->failed + l->late + l->duplicate + l->stray + l->malformed;
+		if (!items[i].connections)
+			continue;
+		answers += items[i].connections->established + items[i].connections->left;
+		connections += items[i].connections->refused;
 	}
 	if (sent == 0 || answers || dropped(p, r) || is_contested(p))
 		return false;
@@ -369,7 +373,12 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 		fragments += c->fragments;
 		whole += c->reassembled;
 	}
-	because(out, "nothing answered: %llu sent, no reply of any kind", (unsigned long long)sent);
+	if (connections)
+		because(out, "%llu connections refused: no server listens on that port",
+			(unsigned long long)connections);
+	else
+		because(out, "nothing answered: %llu sent, no reply of any kind",
+			(unsigned long long)sent);
 	if (refused)
 		because(out,
 			"ICMP says port unreachable (%llu times): no server listens on that port",

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Messages over connections: pools, N messages each, one each, pipelines, idle ones; segments lost, doubled and out of
+# order; refusals and what a server does to its connections. Over rings, against the embedded responder.
+
+from harness import EXIT, check_ledger, ddiperf, main, test
+from loop import item, refuse_mistakes, ring
+
+NAMES = ["h{0-99}.example.com A"]
+
+
+def tcp(load=None, dns=None, **settings):
+    """An item over connections."""
+    return item(load=load, dns={"names": NAMES, "transport": "tcp", "tcp": settings, **(dns or {})})
+
+
+def run(one, code=0, **sections):
+    """The item of the result, its ledger right."""
+    result = ddiperf(ring(one, **sections))
+    assert result.code == code, result
+    found = result.item("queries")
+    check_ledger(found)
+    return found, result
+
+
+def all_answered(one, **sections):
+    found, result = run(one, **sections)
+    assert found["answered"] == found["sent"] == found["due"] > 0, found
+    assert found["stray"] == found["malformed"] == found["duplicate"] == found["late"] == 0, found
+    return found, result
+
+
+def nothing_of(counts, *names):
+    assert all(counts[name] == 0 for name in names), counts
+
+
+@test
+def a_pool_lives_as_long_as_the_run():
+    for addresses, server in (("198.18.0.1/24", "198.18.0.2"), ("2001:db8::1/64", "2001:db8::2")):
+        one = {**tcp(connections=10), "server": server}
+        ends = {"tester": {"addresses": [addresses]}, "dut": {"addresses": [f"{server}/{addresses.split('/')[1]}"]}}
+        found, result = all_answered(one, **ends)
+        conns = found["connections"]
+        assert conns["opened"] == conns["established"] == 10, conns
+        assert conns["handshake"]["count"] == conns["first_answer"]["count"] == 10, conns
+        nothing_of(conns, "refused", "no_answer", "closed", "reset", "lost_closed", "retransmitted", "left")
+        assert result.json["responder"]["answered"] == found["sent"] == 600, result.json["responder"]
+
+
+@test
+def a_connection_takes_as_many_messages_as_it_may():
+    found, _ = all_answered(tcp(connections=4, queries_per_connection=7))
+    assert found["sent"] / 7 <= found["connections"]["opened"] <= found["sent"] / 7 + 4, found["connections"]
+
+
+@test
+def each_message_may_have_a_connection_of_its_own():
+    found, _ = all_answered(tcp(connections=50, queries_per_connection=1))
+    conns = found["connections"]
+    assert conns["opened"] == conns["established"] == conns["first_answer"]["count"] == found["sent"], conns
+    nothing_of(conns, "closed", "reset", "no_port", "lost_closed")
+
+
+@test
+def messages_wait_while_the_pipeline_is_full():
+    found, _ = run(tcp(load={"outstanding": "8"}, connections=2, pipeline=1))
+    assert found["answered"] == found["sent"] > 100 and found["lost"] == 0, found
+    assert found["connections"]["opened"] == 2 and found["connections"]["pipeline_full"] > 100, found
+
+
+@test
+def an_idle_connection_is_closed_and_another_one_opened():
+    found, _ = all_answered(tcp(load={"rate": "100"}, connections=10, idle="20ms"), run={"duration": "500ms"})
+    # Each of the ten is asked once in 100 ms.
+    assert 40 <= found["connections"]["opened"] <= 50, found["connections"]
+    nothing_of(found["connections"], "closed", "reset", "lost_closed")
+
+
+@test
+def an_answer_of_any_length_is_whole():
+    text = {"responder": {"dns": {"text": "x" * 4000}}}
+    found, _ = all_answered(tcp(dns={"names": ["a.example.com TXT"]}, connections=2), **text)
+    assert found["dns"]["tc"] == 0 and found["dns"]["reply_bytes"] > 4000 * found["answered"], found["dns"]
+    found, _ = run(item(dns={"names": ["a.example.com TXT"]}), **text)
+    assert found["dns"]["tc"] == found["answered"] > 0, found["dns"]
+
+
+@test
+def every_message_survives_segments_lost_doubled_and_out_of_order():
+    faults = {name: {"share": "3%"} for name in ("loss", "duplicate", "reorder")}
+    one = {**tcp(load={"rate": "1k"}, connections=20), "timeout": "20s"}
+    found, result = run(one, responder={"dns": {}, "faults": faults}, run={"duration": "1s"})
+    assert found["answered"] == found["sent"] == 1000 and found["lost"] == found["stray"] == 0, found
+    made = result.json["responder"]["faults"]
+    assert min(made["loss"], made["duplicate"], made["reorder"]) > 5, made
+    assert result.json["responder"]["answered"] == 1000, result.json["responder"]
+    assert found["connections"]["repeated"] > 0, found["connections"]
+
+
+@test
+def a_server_that_does_not_listen_refuses():
+    found, _ = run({**tcp(load={"rate": "200"}, connections=5), "server_port": 54}, code=EXIT["unreachable"])
+    conns = found["connections"]
+    assert found["lost"] == found["sent"] > 0 and found["answered"] == 0, found
+    assert conns["refused"] == conns["opened"] > 0 and conns["established"] == 0, conns
+    assert conns["lost_closed"] == found["lost"], conns
+
+
+@test
+def two_workers_share_the_connections():
+    found, result = all_answered(tcp(load={"rate": "4k"}, connections=11, queries_per_connection=50),
+                                 tester={"cpus": [1, 1]}, dut={"cpus": [1, 1]})
+    assert sum(worker["received"] > 0 for worker in result.json["workers"]) == 2, result.json["workers"]
+    assert found["sent"] / 50 <= found["connections"]["opened"] <= found["sent"] / 50 + 11, found["connections"]
+
+
+@test
+def what_cannot_be_is_refused():
+    good = """
+ports: [{name: p, driver: ring, device: d, addresses: [198.18.0.1/24]}, {name: d, driver: ring, device: p}]
+traffic:
+  - {name: q, port: p, server: 198.18.0.2, source: {ports: [2000-2999]}, load: {rate: 1k},
+     dns: {names: [a A], transport: tcp, tcp: {connections: 10}}}
+"""
+    refuse_mistakes(good, [
+        ("connections: 10", "connections: 10", None),
+        ("transport: tcp", "transport: udp", "is for transport: tcp"),
+        ("connections: 10", "connections: 2000", "too few for 2000 connections"),
+        ("connections: 10", "connections: 10, queries_per_connection: 1", "990 per second are possible"),
+        ("rate: 1k", "rate: 1M", "10 connections are too few", "at least 49"),
+        ("connections: 10", "connections: 0", "connections"),
+    ])
+
+
+main()
