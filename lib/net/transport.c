@@ -11,6 +11,8 @@
 
 const char *const transport_names[] = {"udp", "tcp", NULL};
 
+const char *const transport_tc_names[] = {"count", "tcp", NULL};
+
 static const char *const closed_names[] = {"lost", "again", NULL};
 
 static const struct field tcp_fields[] = {
@@ -100,13 +102,15 @@ const struct tcp_settings *transport_tcp(const struct transport_settings *s)
 		.syn_tries = SYN_TRIES,
 		.timestamps = true};
 
-	if (!s || s->transport != TRANSPORT_TCP)
+	if (!s || (s->transport != TRANSPORT_TCP && s->tc != TRANSPORT_TC_TCP))
 		return NULL;
 	return s->tcp ? s->tcp : &defaults;
 }
 
 void transport_check(const struct transport_settings *s, struct diag *d)
 {
-	if (s->tcp && s->transport != TRANSPORT_TCP)
-		diag_error(d, s, "tcp", "is for transport: tcp");
+	if (s->tcp && !transport_tcp(s))
+		diag_error(d, s, "tcp", "is for transport: tcp and tc: tcp");
+	if (s->transport == TRANSPORT_TCP && s->tc == TRANSPORT_TC_TCP)
+		diag_error(d, s, "tc", "is for transport: udp (over tcp answers are whole)");
 }

@@ -156,6 +156,7 @@ struct proto_ctx {
 enum proto_verdict {
 	PROTO_DONE,  // valid and in time
 	PROTO_AGAIN, // go on with the next message of the same transaction: request is called again
+	PROTO_STREAM, // the same over a connection, with ctx.stream; only if the settings say so
 	PROTO_FAIL, // an answer to this transaction, but a refusal or rejected by the item's checks
 	// With these the transaction stays in flight.
 	PROTO_STRAY,     // no answer to this transaction, in spite of its key

@@ -145,6 +145,8 @@ static void reply(struct side *d, struct flight *f, struct reader *r)
 	case PROTO_KEPT:
 	case PROTO_DUPLICATE:
 		break;
+	case PROTO_STREAM:
+		check(false);
 	}
 	free(exact);
 }

@@ -86,6 +86,21 @@ def an_answer_of_any_length_is_whole():
 
 
 @test
+def a_truncated_answer_is_asked_again_over_a_connection():
+    text = {"responder": {"dns": {"text": "x" * 4000}}}
+    for server, addresses in (("198.18.0.2", "198.18.0.1/24"), ("2001:db8::2", "2001:db8::1/64")):
+        ends = {"tester": {"addresses": [addresses]}, "dut": {"addresses": [f"{server}/{addresses.split('/')[1]}"]}}
+        one = item(dns={"names": ["a.example.com TXT", "b.example.com A"], "tc": "tcp"}, server=server)
+        found, result = all_answered(one, **text, **ends)
+        half = found["sent"] // 2
+        assert found["dns"]["tc"] == found["dns"]["tc_asked_again"] == half > 0, found["dns"]
+        assert found["connections"]["opened"] == found["connections"]["established"] == half, found["connections"]
+        assert found["dns"]["reply_bytes"] > 4000 * half and found["dns"]["oversize"] == 0, found["dns"]
+        assert result.json["responder"]["answered"] == found["sent"] + half, result.json["responder"]
+        nothing_of(found["connections"], "closed", "reset", "lost_closed", "no_port", "left")
+
+
+@test
 def every_message_survives_segments_lost_doubled_and_out_of_order():
     faults = {name: {"share": "3%"} for name in ("loss", "duplicate", "reorder")}
     one = {**tcp(load={"rate": "1k"}, connections=20), "timeout": "20s"}
@@ -124,7 +139,9 @@ traffic:
 """
     refuse_mistakes(good, [
         ("connections: 10", "connections: 10", None),
-        ("transport: tcp", "transport: udp", "is for transport: tcp"),
+        ("transport: tcp", "transport: udp", "is for transport: tcp and tc: tcp"),
+        ("transport: tcp", "transport: udp, tc: tcp", None),
+        ("transport: tcp", "transport: tcp, tc: tcp", "is for transport: udp"),
         ("connections: 10", "connections: 2000", "too few for 2000 connections"),
         ("connections: 10", "connections: 10, queries_per_connection: 1", "990 per second are possible"),
         ("rate: 1k", "rate: 1M", "10 connections are too few", "at least 49"),

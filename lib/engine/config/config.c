@@ -294,11 +294,21 @@ const struct tcp_settings *config_tcp(const struct item_settings *i)
 	return p && p->transport ? transport_tcp(p->transport(settings)) : NULL;
 }
 
+bool config_is_stream(const struct item_settings *i)
+{
+	const void *settings = NULL;
+	const struct proto *p = config_item_proto(i, &settings);
+
+	return p && p->transport && p->transport(settings)->transport == TRANSPORT_TCP;
+}
+
 double config_connection_rate(const struct item_settings *i)
 {
 	const struct tcp_settings *tcp = config_tcp(i);
 	double rate = load_peak(&i->load);
 
+	if (tcp && !config_is_stream(i)) // nobody knows how many answers are truncated
+		return INFINITY;
 	if (!tcp || tcp->queries_per_connection == UINT64_MAX)
 		return 0;
 	return rate > 0 ? rate / (double)tcp->queries_per_connection : INFINITY;

@@ -150,8 +150,11 @@ bool config_asks_responder(const struct config *c, const struct item_settings *i
 // Which protocol the item speaks, and its settings.
 const struct proto *config_item_proto(const struct item_settings *i, const void **settings);
 
-// The connections of an item; NULL: its messages travel over UDP.
+// The connections of an item; NULL: it has none.
 const struct tcp_settings *config_tcp(const struct item_settings *i);
+
+// Do all messages of the item travel over connections?
+bool config_is_stream(const struct item_settings *i);
 
 // New connections per second at the peak of the load, at the most; 0: those in the beginning only.
 // Without a rate nobody knows: INFINITY.

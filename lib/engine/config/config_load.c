@@ -90,10 +90,6 @@ static void check_connections(const struct config *c, const struct item_settings
 	double rate = config_connection_rate(i), rests = 1e-9 * (double)tcp->time_wait_ns;
 	double want = (double)tcp->connections + (isinf(rate) ? 0 : rate * rests);
 
-	if (config_on_sockets(c, i))
-		diag_error(d, i, "port",
-			"driver: socket sends UDP only, the kernel's TCP is not ours to measure "
-			"(use driver: af_packet, or another one)");
 	if ((double)places < want)
 		diag_error(d, &i->source, "ports",
 			"%llu source ports on %llu addresses are too few for %llu connections and "
@@ -122,7 +118,11 @@ static void check_ports_suffice(const struct config *c, const struct item_settin
 	uint64_t given = 0;
 	char shared[96] = "";
 
-	if (config_tcp(i)) {
+	if (config_tcp(i) && config_on_sockets(c, i))
+		diag_error(d, i, "port",
+			"driver: socket sends UDP only, the kernel's TCP is not ours to measure "
+			"(use driver: af_packet, or another one)");
+	if (config_is_stream(i)) {
 		check_connections(c, i, own, sources, d);
 		return;
 	}

@@ -34,7 +34,7 @@ static uint64_t lost_of(const struct txn_shape *s)
 // With those that lists begin with.
 static uint64_t slots_of(const struct txn_shape *s)
 {
-	return (uint64_t)s->count + 1 + s->more_waits + 1;
+	return (uint64_t)s->count + 1 + s->more_waits + 2;
 }
 
 size_t txn_bytes(const struct txn_shape *s)
@@ -56,7 +56,7 @@ static void place_tables(struct txn_table *t, void *memory, const struct txn_sha
 	memset(t->at, 0xff, power_for(s->count) * sizeof(*t->at));
 	for (uint32_t i = 0; i < s->count; i++)
 		t->slots[i].free = i;
-	for (uint32_t list = s->count; list <= t->again; list++)
+	for (uint32_t list = s->count; list <= t->stream; list++)
 		t->slots[list].next = t->slots[list].prev = list;
 }
 
@@ -82,6 +82,7 @@ int txn_init(struct txn_table *t, void *memory, const struct txn_shape *shape)
 		.waits = 1 + shape->more_waits,
 	};
 	t->again = txn_queue(t, t->waits);
+	t->stream = t->again + 1;
 	t->gate = t->part;
 	place_tables(t, memory, shape);
 	perm_init(&t->perm, shape->seed, shape->key_bits);

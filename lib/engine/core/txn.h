@@ -117,7 +117,8 @@ struct txn_table {
 	struct perm perm;
 	struct recip by_row, by_client; // flows; clients
 	uint32_t waits;                 // queues in use
-	uint32_t again; // slot that the list of those to be sent again begins and ends with
+	uint32_t again;  // slot that the list of those to be sent again begins and ends with
+	uint32_t stream; // the same of those that go on over a connection
 	struct txn_lost lost;
 	uint64_t highs;           // upper numbers in use
 	uint64_t part;            // keys of a part of the key space
@@ -261,7 +262,7 @@ static inline uint64_t txn_before(
 
 // --- lists ---
 // A list is a ring of slots through one that is no transaction's, by whose number it goes: those of
-// the queues follow the others, and `again` comes last.
+// the queues follow the others, and `again` and `stream` come last.
 
 static inline uint32_t txn_queue(const struct txn_table *t, uint32_t wait)
 {
@@ -419,6 +420,16 @@ static inline void txn_again(struct txn_table *t, uint32_t slot)
 	txn_unlink(t, s);
 	s->state = TXN_TAKEN;
 	txn_append(t, t->again, slot);
+}
+
+// The same over a connection.
+static inline void txn_to_stream(struct txn_table *t, uint32_t slot)
+{
+	struct txn_slot *s = &t->slots[slot];
+
+	txn_unlink(t, s);
+	s->state = TXN_TAKEN;
+	txn_append(t, t->stream, slot);
 }
 
 // A taken one, in no list, has ended: its slot is free.

@@ -137,7 +137,8 @@ struct worker_item {
 	struct item_looked looked;
 	struct step_books *steps;   // [proto->step_count]; NULL: there is only one
 	uint64_t *step_due;         // tick, of each slot
-	struct worker_conns *conns; // NULL: messages travel over UDP
+	struct worker_conns *conns; // NULL: all messages travel over UDP
+	bool stream;                // all travel over connections
 	struct pace pace;
 	struct txn_table txns;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet

@@ -26,7 +26,7 @@ static void head_of_row(const struct worker_conns *wc, uint32_t row, struct conn
 	const struct worker_item *it = wc->it;
 	uint32_t port = (uint32_t)recip_div(&wc->by_client, row);
 
-	out->t = *it->frames;
+	out->t = wc->frame;
 	addr_list_nth_bytes(it->sources, row - port * wc->client_count, out->src);
 	out->src_port = it->ports[port];
 }
@@ -38,18 +38,18 @@ static void conn_head_of(struct conns *cs, uint32_t c, struct conn_head *out)
 
 // --- opening ---
 
-// The seat has no connection that takes messages: open one. false: no port or memory is free.
-static bool seat_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
+// Open a connection. CONN_NONE: no port or memory is free.
+static uint32_t conn_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 {
 	struct conn *of;
 	uint32_t row, c;
 
 	if (wc->row_count == 0)
-		return false;
+		return CONN_NONE;
 	row = wc->rows[wc->row_first & wc->row_mask];
 	c = conn_take(&wc->cs, row);
 	if (c == CONN_NONE)
-		return false;
+		return c;
 	wc->row_first++;
 	wc->row_count--;
 	of = conn_at(wc, c);
@@ -60,10 +60,16 @@ static bool seat_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 	of->since = (uint32_t)(now >> SINCE_SHIFT);
 	tcp_open(&wc->cs.host, &of->tcp,
 		tcp_iss(&wc->cs.host, rand_hash(wc->secret ^ ((uint64_t)row << 16))), wc->mss);
-	wc->seats[seat].conn = c;
 	counts_of(wc, now)->opened++;
 	conn_touch(&wc->cs, c);
-	return true;
+	return c;
+}
+
+// The seat has no connection that takes messages: open one.
+static bool seat_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
+{
+	wc->seats[seat].conn = conn_open(wc, seat, now);
+	return wc->seats[seat].conn != CONN_NONE;
 }
 
 // Nothing more is asked on the connection: its seat is free.
@@ -72,7 +78,7 @@ static void conn_leave(struct worker_conns *wc, uint32_t c)
 	struct conn *of = conn_at(wc, c);
 
 	of->flags |= CONN_OVER;
-	if (wc->seats[of->seat].conn == c)
+	if (wc->seat_count && wc->seats[of->seat].conn == c)
 		wc->seats[of->seat].conn = CONN_NONE;
 }
 
@@ -128,6 +134,7 @@ static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint6
 	it->ctx.stream = true;
 	len = it->proto->request(
 		&it->ctx, &s->view, wc->cs.message + CONN_LENGTH, CONN_MESSAGE_MAX - CONN_LENGTH);
+	it->ctx.stream = false;
 	if (len == 0 || !conn_write(&wc->cs, c, len)) {
 		counts_of(wc, now)->no_memory++;
 		worker_drop(it, slot, now);
@@ -190,12 +197,34 @@ static void seat_go_on(struct worker_conns *wc, uint32_t seat, uint64_t now)
 	}
 }
 
+// Go on with those whose answer was truncated, as far as there are ports.
+static void stream_ask(struct worker_conns *wc, uint64_t now)
+{
+	struct txn_table *t = &wc->it->txns;
+	uint32_t slot, c;
+
+	for (uint32_t n = 0; n < BURST_MAX && (slot = txn_first(t, t->stream)) != TXN_NONE; n++) {
+		c = conn_open(wc, slot, now);
+		if (c == CONN_NONE) {
+			counts_of(wc, now)->no_port++;
+			return;
+		}
+		txn_unlink(t, &t->slots[slot]);
+		if (!slot_write(wc, c, slot, now))
+			conn_close(wc, c);
+	}
+}
+
 // A message of the connection has its answer, or will have none.
 static void conn_answered(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
 	struct conn *of = conn_at(wc, c);
 
 	of->open--;
+	if (wc->seat_count == 0) {
+		conn_close(wc, c);
+		return;
+	}
 	if (of->open == 0 && (of->flags & CONN_OVER || of->asked >= wc->per_conn))
 		conn_close(wc, c);
 	else if (of->open == 0 && wc->idle_us) {
@@ -224,7 +253,8 @@ uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until
 
 	conns_clock(&wc->cs, now);
 	conns_expire(&wc->cs);
-	for (uint32_t n = 0; n < BURST_MAX && next_seat(it, until, &seat); n++) {
+	stream_ask(wc, now);
+	for (uint32_t n = 0; n < BURST_MAX && it->stream && next_seat(it, until, &seat); n++) {
 		uint32_t slot;
 
 		if (!seat_ready(wc, seat, now)) {
@@ -241,14 +271,38 @@ uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until
 
 // --- ending ---
 
-// The messages of a connection that has ended have no answer any more.
+// A message of a connection that has ended has no answer any more.
+static void slot_lose(struct worker_conns *wc, uint32_t slot, uint64_t now)
+{
+	struct worker_item *it = wc->it;
+	struct conn_counters *counts = counts_of(wc, now);
+
+	conn_at(wc, wc->of_slot[slot])->open--;
+	wc->of_slot[slot] = CONN_NONE;
+	if (wc->again && !it->ended) {
+		counts->asked_again++;
+		if (wc->seat_count)
+			txn_again(&it->txns, slot);
+		else
+			txn_to_stream(&it->txns, slot);
+		return;
+	}
+	counts->lost_closed++;
+	worker_book_lost(it, slot, now);
+	txn_give(&it->txns, slot, TXN_LOST);
+}
+
+// The same of all that it has.
 static void conn_lose(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
 	struct worker_item *it = wc->it;
 	struct conn *of = conn_at(wc, c);
-	struct conn_counters *counts = counts_of(wc, now);
 
-	counts->closed_open += of->open > 0;
+	counts_of(wc, now)->closed_open += of->open > 0;
+	if (wc->seat_count == 0 && of->open)
+		slot_lose(wc, of->seat, now);
+	if (wc->seat_count == 0)
+		return;
 	for (uint32_t back = wc->seats[of->seat].waiting;
 		of->open && (uint64_t)back * wc->seat_count <= it->txns.issued; back++) {
 		uint32_t slot = txn_slot_of(&it->txns, seat_number(wc, of->seat, back));
@@ -256,15 +310,7 @@ static void conn_lose(struct worker_conns *wc, uint32_t c, uint64_t now)
 		if (slot == TXN_NONE || wc->of_slot[slot] != c ||
 			it->txns.slots[slot].state != TXN_FLYING)
 			continue;
-		of->open--;
-		if (wc->again && !it->ended) {
-			counts->asked_again++;
-			txn_again(&it->txns, slot);
-			continue;
-		}
-		counts->lost_closed++;
-		worker_book_lost(it, slot, now);
-		txn_give(&it->txns, slot, TXN_LOST);
+		slot_lose(wc, slot, now);
 	}
 }
 
@@ -287,15 +333,18 @@ static void conn_ended(struct worker_conns *wc, uint32_t c, uint32_t events, uin
 	conn_lose(wc, c, now);
 	if (events & TCP_ENDED)
 		conn_close(wc, c);
-	if (wc->seats[seat].waiting)
+	if (wc->seat_count && wc->seats[seat].waiting)
 		seat_go_on(wc, seat, now);
 }
 
 void worker_conn_lost(struct worker_item *it, uint32_t slot)
 {
 	struct worker_conns *wc = it->conns;
+	uint32_t c = wc->of_slot[slot];
 
-	conn_answered(wc, wc->of_slot[slot], clock_time(wc->w->clock));
+	wc->of_slot[slot] = CONN_NONE;
+	if (c != CONN_NONE)
+		conn_answered(wc, c, clock_time(wc->w->clock));
 }
 
 // The owner's own deadline has come: that of a connection without a message, or of one that the
@@ -345,6 +394,18 @@ const struct conn_owner worker_conn_owner = {
 
 // --- received ---
 
+// The place of the transaction that a message with this key answers on a connection without a seat.
+static void stream_place(
+	const struct worker_conns *wc, uint32_t c, uint32_t key, struct txn_place *at)
+{
+	const struct conn *of = &wc->cs.all[c];
+
+	*at = (struct txn_place){.key = key};
+	if (of->open)
+		txn_place(&wc->it->txns, of->seat, at);
+	at->key = key;
+}
+
 // A whole message: the transaction that it answers was in flight on this connection, or it answers
 // none.
 static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m,
@@ -363,8 +424,9 @@ static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_
 		worker_book(it, now >= it->pace.measure, EVIDENCE_MALFORMED, TXN_NONE, m, now);
 		return;
 	}
+	if (wc->seat_count == 0)
+		stream_place(wc, c, r.at[0].key, &r.at[0]);
 	it->ctx.now_ms = worker_ms(wc->w, now);
-	it->ctx.stream = true;
 	if (txn_find(&it->txns, &r.at[0], &slot) == TXN_MATCH &&
 		it->txns.slots[slot].state == TXN_FLYING && wc->of_slot[slot] != c) {
 		worker_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, m, now);
@@ -372,7 +434,9 @@ static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_
 	}
 	if (slot != TXN_NONE && it->txns.slots[slot].state != TXN_FLYING)
 		slot = TXN_NONE;
+	it->ctx.stream = true;
 	item_match(it, &r);
+	it->ctx.stream = false;
 	if (slot == TXN_NONE || it->txns.slots[slot].state == TXN_FLYING)
 		return;
 	if (!(conn_at(wc, c)->flags & CONN_HEARD)) {
@@ -382,6 +446,7 @@ static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_
 				(uint64_t)((uint32_t)(now >> SINCE_SHIFT) - conn_at(wc, c)->since)
 					<< SINCE_SHIFT);
 	}
+	wc->of_slot[slot] = CONN_NONE;
 	conn_answered(wc, c, now);
 }
 
@@ -468,6 +533,7 @@ void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_p
 void worker_conn_end(struct worker_item *it, uint64_t now)
 {
 	struct worker_conns *wc = it->conns;
+	uint32_t list;
 
 	for (uint32_t seat = 0; seat < wc->seat_count; seat++) {
 		struct conn_seat *at = &wc->seats[seat];
@@ -484,8 +550,9 @@ void worker_conn_end(struct worker_item *it, uint64_t now)
 		else
 			conn_leave(wc, at->conn);
 	}
-	while (txn_first(&it->txns, it->txns.again) != TXN_NONE) {
-		uint32_t slot = txn_first(&it->txns, it->txns.again);
+	list = it->stream ? it->txns.again : it->txns.stream;
+	while (txn_first(&it->txns, list) != TXN_NONE) {
+		uint32_t slot = txn_first(&it->txns, list);
 
 		txn_unlink(&it->txns, &it->txns.slots[slot]);
 		worker_drop(it, slot, now);

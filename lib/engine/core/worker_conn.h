@@ -2,7 +2,9 @@
 // The connections of an item on a worker. A transaction belongs to a seat, by its number; at a seat
 // sits one connection at a time, opened when a message is due there. A message waits at its seat
 // while the pipeline of the connection is full.
-// Path: hot | cold (the struct is filled by the plan). The worker's own thread.
+// Without seats messages travel over UDP. One whose answer is truncated goes on over a connection
+// of its own, whose seat is the number of its slot. Path: hot | cold (the struct is filled by the
+// plan). The worker's own thread.
 #pragma once
 
 #include "engine/core/conn.h"
@@ -25,7 +27,8 @@ struct worker_conns {
 	// ctlplane: wo before the launch, dataplane: ro
 	struct worker *w;
 	struct worker_item *it;
-	uint32_t seat_count; // txns.clients
+	struct frame_template frame;
+	uint32_t seat_count; // txns.clients; 0: each connection is for a truncated answer
 	uint32_t client_count;
 	struct recip by_client; // a row is port * client_count + client
 	uint32_t per_conn;      // messages
@@ -39,7 +42,7 @@ struct worker_conns {
 	struct conn_books books;
 	uint32_t left; // connections that the end of the run reset
 	struct conn_seat *seats;
-	uint32_t *of_slot; // the connection of each transaction in flight
+	uint32_t *of_slot; // the connection of each transaction in flight; CONN_NONE: UDP
 	uint32_t *rows;    // a ring of those that are free
 	uint32_t row_mask, row_first, row_count;
 };

@@ -2,6 +2,7 @@
 // A worker's next hops: when one has another MAC, its templates go there; when no reply comes
 // although messages wait for one, it is asked for again. Path: hot, but rare. The worker's own
 // thread.
+#include "engine/core/worker_conn.h"
 #include "engine/core/worker_internal.h"
 
 static void item_aim(struct worker_item *it, const struct neighbours *n)
@@ -14,6 +15,8 @@ static void item_aim(struct worker_item *it, const struct neighbours *n)
 		mac = atomic_load_explicit(&n->hops[it->hops[i]].mac, memory_order_relaxed);
 		if (mac)
 			memcpy(it->frames[i].bytes, &mac, 6);
+		if (mac && it->conns)
+			memcpy(it->conns->frame.bytes, &mac, 6);
 	}
 }
 

@@ -26,6 +26,7 @@ static enum evidence_reason reason_of(enum proto_verdict verdict)
 		return EVIDENCE_MALFORMED;
 	case PROTO_DONE:
 	case PROTO_AGAIN:
+	case PROTO_STREAM:
 	case PROTO_FAIL:
 	case PROTO_KEPT:
 	case PROTO_DUPLICATE:
@@ -109,6 +110,9 @@ APART void item_other_answer(
 		return;
 	case PROTO_AGAIN:
 		txn_again(&it->txns, slot);
+		return;
+	case PROTO_STREAM:
+		txn_to_stream(&it->txns, slot);
 		return;
 	case PROTO_KEPT:
 		return;

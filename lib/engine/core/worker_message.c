@@ -22,15 +22,15 @@ static void message_write(struct worker_item *it, uint32_t port, struct proto_tx
 		out->t = &it->frames[out->flow.path];
 	} else {
 		// A connection has left its address and port to another by now.
-		addr_list_nth_bytes(it->sources, it->conns ? 0 : view->client, out->flow.src);
+		addr_list_nth_bytes(it->sources, it->stream ? 0 : view->client, out->flow.src);
 		out->flow.src_port = it->ports[port];
 		out->flow.own_mac = false;
 		out->flow.more = 0;
 		out->t = it->frames;
 	}
 	it->ctx.sum = 0;
-	it->ctx.stream = it->conns != NULL;
-	head = out->t->len + (it->conns ? CONN_LENGTH : 0);
+	it->ctx.stream = it->stream;
+	head = out->t->len + (it->stream ? CONN_LENGTH : 0);
 	out->payload.len = it->proto->request(&it->ctx, view, data + head, room - head);
 	out->payload.sum = it->ctx.sum;
 }
@@ -62,7 +62,7 @@ static uint32_t message_again(struct worker_item *it, uint32_t port, struct prot
 		return 0;
 	whole = message.t[copy];
 	whole.checksum_offload = false;
-	if (it->conns)
+	if (it->stream)
 		return segment_again(&whole, &message, buf);
 	len = frame_stamp(&whole, buf, message.flow.src, message.flow.src_port, message.payload);
 	if (message.flow.own_mac)

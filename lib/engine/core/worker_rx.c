@@ -118,6 +118,11 @@ APART bool worker_hands_over(
 	return true;
 }
 
+static bool item_takes(const struct worker_item *it, enum frame_kind kind)
+{
+	return kind == FRAME_TCP ? it->conns != NULL : !it->stream;
+}
+
 // Look at a received packet. *place becomes NULL when it was forwarded to another worker.
 // may_be_plain: worker_plain has not seen it.
 HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, bool may_be_plain)
@@ -143,7 +148,7 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, 
 		return;
 	}
 	entry = w->by_port[f.dst_port];
-	if (entry.item == PORT_NOBODY || (kind == FRAME_TCP) != !!w->items[entry.item].conns) {
+	if (entry.item == PORT_NOBODY || !item_takes(&w->items[entry.item], kind)) {
 		wire_other(&w->wire, kind, &f);
 		return;
 	}
@@ -239,7 +244,7 @@ HOT bool worker_plain(struct worker *w, struct plain *p, struct rte_mbuf *m, uin
 	if (len == 0 || (w->hand && w->home[bytes_be16(udp + 2)] != w->number))
 		return false;
 	entry = w->by_port[bytes_be16(udp + 2)];
-	if (entry.item == PORT_NOBODY || w->items[entry.item].conns ||
+	if (entry.item == PORT_NOBODY || w->items[entry.item].stream ||
 		!wire_plain_is_whole(&w->wire, m, len, addr_len))
 		return false;
 	it = &w->items[entry.item];

@@ -431,7 +431,7 @@ uint16_t worker_tx(struct worker *w, uint64_t until)
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		struct worker_item *it = &w->items[i];
 
-		if (it->conns)
+		if (it->stream)
 			continue; // worker.c
 		if (it->pending_first == it->pending_count)
 			item_fill(w, it, until);

@@ -252,7 +252,7 @@ void plan_address(struct plan_item *i, uint32_t n, const uint8_t mac[6])
 		.dst = i->paths[n].dst,
 		.dst_port = i->run->server_port,
 		.vlan_count = vlans.count,
-		.tcp = i->run->conns != NULL,
+		.tcp = i->run->stream,
 	};
 
 	memcpy(path.src_mac, i->port->mac, 6);
@@ -263,6 +263,7 @@ void plan_address(struct plan_item *i, uint32_t n, const uint8_t mac[6])
 
 		frame_template_build(t, &path);
 		t->checksum_offload = i->port->checksum_offload;
+		plan_conn_address(plan_run(i, k), &path, i->port->checksum_offload);
 	}
 }
 

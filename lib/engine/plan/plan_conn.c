@@ -29,7 +29,7 @@ static uint32_t seats_of(const struct plan_item *i, uint32_t worker)
 
 uint32_t plan_seats(const struct plan_item *i, uint32_t worker)
 {
-	return config_tcp(i->settings) ? seats_of(i, worker) : 0;
+	return config_is_stream(i->settings) ? seats_of(i, worker) : 0;
 }
 
 // Connections of a worker: those at its seats, and those that are being closed.
@@ -102,7 +102,8 @@ int plan_conn_open(
 	wc->cs.of = wc;
 	wc->w = &i->worker[worker];
 	wc->it = run;
-	wc->seat_count = seats_of(i, worker);
+	run->stream = config_is_stream(i->settings);
+	wc->seat_count = plan_seats(i, worker);
 	wc->client_count = clients;
 	recip_init(&wc->by_client, clients);
 	wc->per_conn = tcp->queries_per_connection > UINT32_MAX
@@ -118,10 +119,11 @@ int plan_conn_open(
 	wc->row_mask = (uint32_t)(rows_size(rows) / sizeof(uint32_t)) - 1;
 	wc->row_count = (uint32_t)rows;
 	wc->rows = pages_alloc(rows_size(rows));
-	wc->seats = pages_alloc(wc->seat_count * sizeof(*wc->seats));
+	wc->seats = pages_alloc((wc->seat_count + 1) * sizeof(*wc->seats));
 	wc->of_slot = pages_alloc(run->txns.count * sizeof(*wc->of_slot));
 	if (!wc->rows || !wc->seats || !wc->of_slot)
 		return -ENOMEM;
+	memset(wc->of_slot, 0xff, run->txns.count * sizeof(*wc->of_slot));
 	for (uint32_t n = 0; n < wc->row_count; n++)
 		wc->rows[n] = n;
 	for (uint32_t n = 0; n < wc->seat_count; n++)
@@ -131,6 +133,18 @@ int plan_conn_open(
 	return 0;
 }
 
+void plan_conn_address(
+	struct worker_item *run, const struct frame_path *path, bool checksum_offload)
+{
+	struct frame_path tcp = *path;
+
+	if (!run->conns)
+		return;
+	tcp.tcp = true;
+	frame_template_build(&run->conns->frame, &tcp);
+	run->conns->frame.checksum_offload = checksum_offload;
+}
+
 void plan_conn_close(struct worker_item *run)
 {
 	struct worker_conns *wc = run->conns;
@@ -138,7 +152,7 @@ void plan_conn_close(struct worker_item *run)
 	if (!wc)
 		return;
 	pages_free(wc->rows, (wc->row_mask + 1ull) * sizeof(*wc->rows));
-	pages_free(wc->seats, wc->seat_count * sizeof(*wc->seats));
+	pages_free(wc->seats, (wc->seat_count + 1) * sizeof(*wc->seats));
 	pages_free(wc->of_slot, run->txns.count * sizeof(*wc->of_slot));
 	pages_free(wc->cs.all, wc->cs.bytes);
 	pages_free(wc, sizeof(*wc));

@@ -43,7 +43,12 @@ int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d);
 int plan_responder_open(struct plan *p);
 void plan_responder_close(struct plan *p);
 
-// The seats of connections that a worker of the item has; 0: its messages travel over UDP.
+// The way to the server is known.
+void plan_conn_address(
+	struct worker_item *run, const struct frame_path *path, bool checksum_offload);
+
+// The seats of connections that a worker of the item has; 0: its messages
+// travel over UDP, at first.
 uint32_t plan_seats(const struct plan_item *i, uint32_t worker);
 // Bytes of a worker's connections. rows: ports and addresses of all workers.
 uint64_t plan_conn_memory(const struct plan_item *i, uint64_t slots, uint64_t rows);

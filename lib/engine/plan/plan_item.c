@@ -106,7 +106,7 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 	if (!memory)
 		return -ENOMEM;
 	if (txn_init(&run->txns, memory, &shape) == 0) {
-		int rc = seats ? plan_conn_open(p, i, worker, ports, clients) : 0;
+		int rc = config_tcp(i->settings) ? plan_conn_open(p, i, worker, ports, clients) : 0;
 
 		return rc ? rc : item_steps(run);
 	}

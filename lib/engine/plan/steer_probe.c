@@ -72,7 +72,7 @@ static void plan_all(struct plan *p, uint32_t port, struct asking *s, struct are
 	for (uint32_t i = 0; i < p->item_count; i++)
 		for (uint32_t k = 0; k < s->worker_count; k++)
 			if (p->items[i].port == &p->ports[port] &&
-				p->items[i].run->proto->harmless && !p->items[i].run->conns)
+				p->items[i].run->proto->harmless && !p->items[i].run->stream)
 				plan_questions(s, &p->items[i], k);
 }
 

@@ -64,7 +64,7 @@ struct result_item {
 	struct result_latencies latency;
 	struct latency send_lag;
 	struct counter_list steps;                    // struct result_step, those that were used
-	const struct result_connections *connections; // NULL: messages travel over UDP
+	const struct result_connections *connections; // NULL: it has none
 	struct counter_choice counters;               // the protocol's
 	ITEM_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP)
 	double longest_gap_ns;

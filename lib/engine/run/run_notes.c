@@ -96,7 +96,7 @@ static void note_item(const struct run *r, const struct plan_item *i)
 	uint64_t slots = 0, ports = 0, bytes = 0, clients;
 	bool automatic = false;
 
-	if (i->run->conns) {
+	if (i->run->stream) {
 		note_connections(r, i);
 		return;
 	}

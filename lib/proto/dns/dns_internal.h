@@ -39,6 +39,7 @@ struct dns_plan {
 	uint16_t max_reply;     // bytes that we advertise
 	uint16_t max_own_reply; // the same in queries with an OPT of their own
 	uint32_t min_answers;
+	bool tc_to_stream;        // truncated answers are asked again over a connection
 	uint32_t expected_rcodes; // bit per rcode
 	struct dns_queries queries;
 	struct recip count; // of queries

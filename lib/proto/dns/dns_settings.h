@@ -70,6 +70,7 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	A(rcode, DNS_RCODES, dns_rcode_label, "replies by RCODE, the extended bits included")    \
 	A(reply_size, DNS_SIZES, dns_size_label, "replies by size in bytes")                     \
 	X(tc, "replies with TC set: truncated by the server")                                    \
+	X(tc_asked_again, "of them, those asked again over a connection")                         \
 	X(aa, "replies with AA set: authoritative")                                              \
 	X(ad, "replies with AD set: validated")                                                  \
 	X(empty, "NOERROR replies without an answer record")                                     \

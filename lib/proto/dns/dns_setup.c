@@ -244,6 +244,7 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 	p->order = (enum dns_order)s->order;
 	p->cookies = (enum dns_cookies)s->cookies;
 	p->case_0x20 = s->case_0x20;
+	p->tc_to_stream = s->transport.tc == TRANSPORT_TC_TCP;
 	build_opt(p, s->edns ? s->edns : &edns_default);
 	build_expect(p, s->expect);
 	if (load_queries(p, s, every_opt, d) < 0 || build_order(p, s, env->seed) < 0) {

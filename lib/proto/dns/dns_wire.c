@@ -489,9 +489,11 @@ static inline uint32_t size_bucket(uint32_t len)
 	return (len > 128) + (len > 256) + (len > 512) + (len > 1232) + (len > 1452) + (len > 4096);
 }
 
-static void reply_count(struct dns_counters *n, const struct dns_plan *p, const struct dns_query *q,
-	const uint8_t *buf, uint32_t len, const struct dns_message *m, uint32_t rcode)
+static void reply_count(const struct proto_ctx *ctx, const struct dns_query *q, const uint8_t *buf,
+	uint32_t len, const struct dns_message *m, uint32_t rcode)
 {
+	const struct dns_plan *p = ctx->shared;
+	struct dns_counters *n = ctx->counters;
 	bool asked_edns = q->own_len || p->opt.len;
 
 	n->reply_bytes += len;
@@ -503,7 +505,7 @@ static void reply_count(struct dns_counters *n, const struct dns_plan *p, const 
 	n->empty += rcode == DNS_NOERROR && m->answers == 0;
 	n->no_question += buf[5] == 0;
 	n->edns_refused += asked_edns && (!m->has_opt || rcode == DNS_FORMERR);
-	n->oversize += len > (q->own_len ? p->max_own_reply : p->max_reply);
+	n->oversize += !ctx->stream && len > (q->own_len ? p->max_own_reply : p->max_reply);
 	n->trailing += m->left != 0;
 	n->nsid += m->nsid_len != 0;
 }
@@ -559,11 +561,15 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 
 	rcode = (uint32_t)m.ext_rcode << 4 | (buf[3] & RCODE);
 	rcode = rcode < DNS_RCODE_OTHER ? rcode : DNS_RCODE_OTHER;
-	reply_count(n, p, &q, buf, len, &m, rcode);
+	reply_count(ctx, &q, buf, len, &m, rcode);
 	if (slot)
 		learnt = cookie_learn(n, slot, &m);
 	if (rcode == DNS_BADCOOKIE && slot)
 		return badcookie(n, t, learnt);
+	if (buf[2] & TC && p->tc_to_stream && !ctx->stream) {
+		n->tc_asked_again++;
+		return PROTO_STREAM;
+	}
 	return expect_check(p, n, rcode, m.answers);
 }
 
