@@ -2,6 +2,7 @@
 // The connections' part of the plan: their tables for each worker of an item, and for the
 // responder. Path: cold. Management thread.
 #include <math.h>
+#include <time.h>
 
 #include "engine/core/pages.h"
 #include "engine/core/worker_conn.h"
@@ -12,6 +13,7 @@
 #define BLOCKS_LEAST     4096
 #define RETRANSMISSIONS  8
 #define PATIENCE_NS      200000000 // that connections have to end after the item
+#define CLOCK_BITS       42 // of microseconds: timestamps and sequence numbers turn over in them
 #define SERVER_WINDOW    65535
 #define SERVER_CONNS     131072
 #define SERVER_BLOCKS    65536
@@ -80,6 +82,20 @@ static uint32_t us_of(uint64_t ns)
 	return ns == UINT64_MAX ? 0 : (uint32_t)(ns / 1000);
 }
 
+// The tick at which the clock of connections is 0. It goes on from run to run: a server that closed
+// a connection takes another one of that port only with a later timestamp or sequence number.
+static uint64_t clock_zero(const struct clock *c)
+{
+	struct timespec now;
+	uint64_t us;
+
+	if (c->set)
+		return *c->set;
+	clock_gettime(CLOCK_REALTIME, &now);
+	us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	return clock_now() - clock_ticks(c, 1000 * (us & ((1ull << CLOCK_BITS) - 1)));
+}
+
 // port_count: of the worker's own source ports; clients: source addresses.
 int plan_conn_open(
 	struct plan *p, struct plan_item *i, uint32_t worker, uint32_t port_count, uint32_t clients)
@@ -97,7 +113,7 @@ int plan_conn_open(
 		return -ENOMEM;
 	}
 	run->conns = wc;
-	conns_init(&wc->cs, memory, &shape, clock_time(&p->clock), clock_us_scale(&p->clock));
+	conns_init(&wc->cs, memory, &shape, clock_zero(&p->clock), clock_us_scale(&p->clock));
 	wc->cs.owner = &worker_conn_owner;
 	wc->cs.of = wc;
 	wc->w = &i->worker[worker];
