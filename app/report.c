@@ -602,7 +602,7 @@ static const struct verdict_text *verdict_text(const struct result *r)
 		{"invalid", "INVALID", "\033[33m",
 			"the tester was too slow or its port failed, so the run says nothing about "
 			"the server"},
-		{"unreachable", "UNREACHABLE", "\033[31m", "the server did not reply at all"},
+		{"unreachable", "UNREACHABLE", "\033[31m", "no server answered"},
 		{"interrupted", "INTERRUPTED", "\033[33m",
 			"the run was stopped before its end, so it is not judged"},
 	};

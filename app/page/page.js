@@ -712,7 +712,7 @@ function badge(status) {
 }
 
 const NOT_JUDGED = {done: "no criteria, so nothing was judged",
-	invalid: "the tester was too slow or its port failed, so the run says nothing about the server", unreachable: "the server did not reply at all",
+	invalid: "the tester was too slow or its port failed, so the run says nothing about the server", unreachable: "no server answered",
 	interrupted: "the run was stopped before its end, so it is not judged",
 	broken: "the tester's own counters contradict each other, so trust no figure",
 	load: "too few clients were free, so this is not the load that was asked for",

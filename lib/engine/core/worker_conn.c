@@ -574,7 +574,8 @@ void worker_conn_halt(struct worker *w, struct worker_item *it)
 	for (uint32_t c = 0; c < cs->count && cs->used; c++) {
 		if (cs->all[c].tcp.state == TCP_CLOSED)
 			continue;
-		it->conns->left += cs->all[c].tcp.state != TCP_TIME_WAIT;
+		it->conns->left += cs->all[c].tcp.state != TCP_TIME_WAIT &&
+		                   cs->all[c].tcp.state != TCP_SYN_SENT;
 		tcp_abort(&cs->host, &cs->all[c].tcp);
 		conn_touch(cs, c);
 	}

@@ -351,7 +351,8 @@ static bool is_contested(const struct plan *p)
 static bool unreachable(const struct result *r, const struct plan *p, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
-	uint64_t sent = 0, answers = 0, refused = 0, fragments = 0, whole = 0, connections = 0;
+	uint64_t sent = 0, answers = 0, refused = 0, fragments = 0, whole = 0;
+	uint64_t connections = 0, begun = 0;
 
 	for (uint32_t i = 0; i < r->traffic.count; i++) {
 		const struct ledger *l = &items[i].ledger;
@@ -363,6 +364,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 			continue;
 		answers += items[i].connections->established + items[i].connections->left;
 		connections += items[i].connections->refused;
+		begun += items[i].connections->opened;
 	}
 	if (sent == 0 || answers || dropped(p, r) || is_contested(p))
 		return false;
@@ -376,6 +378,9 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 	if (connections)
 		because(out, "%llu connections refused: no server listens on that port",
 			(unsigned long long)connections);
+	else if (begun)
+		because(out, "no answer to %llu connections: each SYN was lost or dropped",
+			(unsigned long long)begun);
 	else
 		because(out, "nothing answered: %llu sent, no reply of any kind",
 			(unsigned long long)sent);
