@@ -9,6 +9,7 @@ usage: peer.py MODE DEVICE          prints "ready", serves until SIGTERM, then p
   answer     answer honestly on port 53 of each address of both families
   ping ADDRESS COUNT       (before DEVICE, which is not used) ping through the kernel and print how many answers came
   announce ADDRESS         (before DEVICE) say to all that DEVICE has the address: by ARP or by an advertisement
+  tcp MOST   (no DEVICE) answer on port 53 over TCP and close after MOST messages; 0: never accept; -1: never close
   xdp        attach an XDP program that lets all packets pass, and print its id; it stays behind
 
 A row of MISCHIEF is a name, what it does with a query, and by how much each cell of the item's ledger grows per query.
@@ -393,6 +394,51 @@ def ping(address, count):
     return {"asked": count, "answered": answers}
 
 
+# --- TCP ---
+
+
+def tcp_messages(sock, waiting):
+    """What came with what waited: whole messages, and the rest."""
+    data, found = waiting + sock.recv(65536), []
+    while len(data) >= 2 and len(data) >= 2 + int.from_bytes(data[:2], "big"):
+        end = 2 + int.from_bytes(data[:2], "big")
+        found.append(data[2:end])
+        data = data[end:]
+    return found, data
+
+
+def tcp_serve(most):
+    """Answer and close after so many messages; those that came behind them are left unanswered."""
+    listener = socket.create_server((ADDRESS, 53), backlog=1 if most == 0 else 128)
+    waiting, asked, did = {}, {}, {"accepted": 0, "answered": 0}
+    running = [True]
+    signal.signal(signal.SIGTERM, lambda *_: running.clear())
+    print("ready", flush=True)
+    while running:
+        for sock in select.select([*([listener] if most else []), *waiting], [], [], 0.05)[0]:
+            if sock is listener:
+                new, _ = listener.accept()
+                waiting[new], asked[new] = b"", 0
+                did["accepted"] += 1
+                continue
+            before = len(waiting[sock])
+            try:
+                messages, waiting[sock] = tcp_messages(sock, waiting[sock])
+            except ConnectionError:
+                messages = []
+                before = len(waiting[sock])
+            take = messages[:most - asked[sock]] if most > 0 else messages
+            for message in take:
+                answer = reply(message)
+                sock.sendall(struct.pack("!H", len(answer)) + answer)
+            asked[sock] += len(take)
+            did["answered"] += len(take)
+            if asked[sock] == most or (not messages and len(waiting[sock]) == before):
+                del waiting[sock]
+                sock.close()
+    return did
+
+
 # --- xdp --------------------------------------------------------------------------------------------------------
 
 SYS_BPF = {"x86_64": 321, "aarch64": 280}
@@ -435,6 +481,8 @@ def main(argv):
     mode, *rest = argv
     if mode == "ping":
         outcome = ping(rest[0], int(rest[1]))
+    elif mode == "tcp":
+        outcome = tcp_serve(int(rest[0]))
     elif mode == "announce":
         outcome = announce(*rest)
     else:
