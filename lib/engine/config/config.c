@@ -302,6 +302,16 @@ bool config_is_stream(const struct item_settings *i)
 	return p && p->transport && p->transport(settings)->transport == TRANSPORT_TCP;
 }
 
+uint64_t config_places(const struct item_settings *i, uint64_t addresses)
+{
+	const struct field_range *r = i->ports.items;
+	uint64_t ports = 0;
+
+	for (uint32_t n = 0; n < i->ports.count; n++)
+		ports += r[n].last - r[n].first + 1;
+	return ports * addresses;
+}
+
 double config_connection_rate(const struct item_settings *i)
 {
 	const struct tcp_settings *tcp = config_tcp(i);

@@ -156,6 +156,9 @@ const struct tcp_settings *config_tcp(const struct item_settings *i);
 // Do all messages of the item travel over connections?
 bool config_is_stream(const struct item_settings *i);
 
+// Source ports on so many addresses.
+uint64_t config_places(const struct item_settings *i, uint64_t addresses);
+
 // New connections per second at the peak of the load, at the most; 0: those in the beginning only.
 // Without a rate nobody knows: INFINITY.
 double config_connection_rate(const struct item_settings *i);

@@ -87,6 +87,11 @@ const char *plan_lacks_memory(const struct plan *p, bool ports, struct arena *a)
 // same.
 void plan_adopt(struct plan *p, const struct plan *before, struct arena *a);
 
+// Bytes of the connections of one of an item's workers. slots: the worker's; rows: ports and
+// addresses of all workers.
+uint64_t plan_conn_memory(
+	const struct item_settings *i, uint32_t workers, uint64_t slots, uint64_t rows);
+
 // With the ports started: tables, templates (without the server's MAC). 0, -ENOMEM or -ERANGE
 // (slots).
 int plan_build(struct plan *p, struct arena *a);

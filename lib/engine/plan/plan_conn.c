@@ -8,45 +8,46 @@
 #include "engine/core/worker_conn.h"
 #include "engine/plan/plan_internal.h"
 
-#define CLOSING_LEAST    4096   // connections that are being closed
-#define CLOSING_UNKNOWN  262144 // the same, where no rate says how many
+#define CLOSING_LEAST    4096    // connections that are being closed
+#define CLOSING_UNKNOWN  1048576 // the same, where no rate says how many
+#define SPARE            0.05    // of a pool that lives: some connections are replaced
 #define BLOCKS_LEAST     4096
 #define RETRANSMISSIONS  8
 #define PATIENCE_NS      200000000 // that connections have to end after the item
 #define CLOCK_BITS       42 // of microseconds: timestamps and sequence numbers turn over in them
 #define SERVER_WINDOW    65535
-#define SERVER_CONNS     131072
+#define SERVER_CONNS     262144 // of a worker, for testers elsewhere
 #define SERVER_BLOCKS    65536
 #define SERVER_TIME_WAIT 1000000 // microseconds
 #define SERVER_SYN_TRIES 4
 
-static uint32_t seats_of(const struct plan_item *i, uint32_t worker)
+static uint32_t seats_of(const struct item_settings *i, uint32_t workers, uint32_t worker)
 {
-	const struct tcp_settings *tcp = config_tcp(i->settings);
-	uint64_t each = tcp->connections / i->worker_count;
-	uint64_t seats = each + (worker < tcp->connections % i->worker_count);
+	const struct tcp_settings *tcp = config_tcp(i);
+	uint64_t each = tcp->connections / workers;
+	uint64_t seats = each + (worker < tcp->connections % workers);
 
 	return (uint32_t)(seats ? seats : 1);
 }
 
 uint32_t plan_seats(const struct plan_item *i, uint32_t worker)
 {
-	return config_is_stream(i->settings) ? seats_of(i, worker) : 0;
+	return config_is_stream(i->settings) ? seats_of(i->settings, i->worker_count, worker) : 0;
 }
 
 // Connections of a worker: those at its seats, and those that are being closed.
 static struct conns_shape shape_of(
-	const struct plan_item *i, uint32_t worker, uint64_t rows, uint64_t slots)
+	const struct item_settings *i, uint32_t workers, uint64_t rows, uint64_t slots)
 {
-	const struct tcp_settings *tcp = config_tcp(i->settings);
-	double rate = config_connection_rate(i->settings) / i->worker_count;
+	const struct tcp_settings *tcp = config_tcp(i);
+	double rate = config_connection_rate(i) / workers;
 	double closing =
 		isinf(rate) ? CLOSING_UNKNOWN
 			    : fmax(rate * (1 + 1e-9 * (double)tcp->time_wait_ns), CLOSING_LEAST);
-	uint64_t seats = seats_of(i, worker);
+	uint64_t seats = seats_of(i, workers, 0);
+	double open = (double)seats * (rate > 0 ? 2 : 1 + SPARE);
 
-	return (struct conns_shape){
-		.count = (uint32_t)fmin((double)rows, (double)(2 * seats) + closing),
+	return (struct conns_shape){.count = (uint32_t)fmin((double)rows, open + closing),
 		.places = (uint32_t)rows,
 		.blocks = (uint32_t)(slots + BLOCKS_LEAST),
 		.window = (uint32_t)tcp->window,
@@ -67,14 +68,15 @@ static uint64_t own_bytes(uint64_t seats, uint64_t slots, uint64_t rows)
 	       slots * sizeof(uint32_t) + rows_size(rows);
 }
 
-uint64_t plan_conn_memory(const struct plan_item *i, uint64_t slots, uint64_t rows)
+uint64_t plan_conn_memory(
+	const struct item_settings *i, uint32_t workers, uint64_t slots, uint64_t rows)
 {
 	struct conns_shape shape;
 
-	if (!config_tcp(i->settings))
+	if (!config_tcp(i))
 		return 0;
-	shape = shape_of(i, 0, rows / i->worker_count, slots);
-	return conns_bytes(&shape) + own_bytes(seats_of(i, 0), slots, rows / i->worker_count);
+	shape = shape_of(i, workers, rows / workers, slots);
+	return conns_bytes(&shape) + own_bytes(seats_of(i, workers, 0), slots, rows / workers);
 }
 
 static uint32_t us_of(uint64_t ns)
@@ -103,7 +105,7 @@ int plan_conn_open(
 	const struct tcp_settings *tcp = config_tcp(i->settings);
 	struct worker_item *run = plan_run(i, worker);
 	uint64_t rows = (uint64_t)port_count * clients;
-	struct conns_shape shape = shape_of(i, worker, rows, run->txns.count);
+	struct conns_shape shape = shape_of(i->settings, i->worker_count, rows, run->txns.count);
 	struct worker_conns *wc = pages_alloc(sizeof(*wc));
 	void *memory = pages_alloc(conns_bytes(&shape));
 
@@ -175,18 +177,25 @@ void plan_conn_close(struct worker_item *run)
 	run->conns = NULL;
 }
 
-static bool is_asked(const struct plan *p)
+// Connections that the responder has to expect: of our own items, or of testers elsewhere.
+static uint64_t expected(const struct plan *p)
 {
+	uint64_t most = p->item_count ? 0 : SERVER_CONNS;
+
 	for (uint32_t i = 0; i < p->item_count; i++)
-		if (config_tcp(p->items[i].settings))
-			return true;
-	return p->item_count == 0; // it is for testers elsewhere
+		for (uint32_t k = 0; k < p->items[i].worker_count; k++) {
+			const struct worker_conns *wc = plan_run(&p->items[i], k)->conns;
+
+			most += wc ? wc->cs.count : 0;
+		}
+	return most;
 }
 
 int plan_responder_conns(struct plan *p, struct responder *r, const struct port *port)
 {
-	const struct conns_shape shape = {.count = SERVER_CONNS,
-		.places = SERVER_CONNS,
+	uint64_t count = expected(p);
+	const struct conns_shape shape = {.count = (uint32_t)count,
+		.places = (uint32_t)count,
 		.blocks = SERVER_BLOCKS,
 		.window = SERVER_WINDOW,
 		.time_wait_us = SERVER_TIME_WAIT,
@@ -196,7 +205,7 @@ int plan_responder_conns(struct plan *p, struct responder *r, const struct port 
 	struct responder_conns *rc;
 	void *memory;
 
-	if (!is_asked(p))
+	if (count == 0)
 		return 0;
 	rc = pages_alloc(sizeof(*rc));
 	memory = pages_alloc(conns_bytes(&shape));

@@ -50,8 +50,6 @@ void plan_conn_address(
 // The seats of connections that a worker of the item has; 0: its messages
 // travel over UDP, at first.
 uint32_t plan_seats(const struct plan_item *i, uint32_t worker);
-// Bytes of a worker's connections. rows: ports and addresses of all workers.
-uint64_t plan_conn_memory(const struct plan_item *i, uint64_t slots, uint64_t rows);
 // The connections of a worker, after its transactions. 0 or -ENOMEM.
 int plan_conn_open(struct plan *p, struct plan_item *i, uint32_t worker, uint32_t port_count,
 	uint32_t clients);

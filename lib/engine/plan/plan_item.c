@@ -160,6 +160,8 @@ uint64_t plan_item_memory(const struct plan *p, const struct plan_item *of, stru
 	if (proto->step_count > 1)
 		bytes += shape.count * sizeof(*i.run->step_due) +
 		         proto->step_count * sizeof(struct step_books);
+	bytes += plan_conn_memory(
+		of->settings, env.workers, shape.count, config_places(of->settings, env.clients));
 	for (env.worker = 0; env.worker < env.workers; env.worker++)
 		sum += bytes + (proto->memory ? proto->memory(of->shared, &env) : 0);
 	return sum;

@@ -2,6 +2,8 @@
 // The arithmetic of a forecast. Path: cold. Main thread.
 #include "engine/tools/forecast.h"
 
+#include "engine/plan/plan.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +13,8 @@
 #include "engine/core/worker.h"
 #include "io/driver.h"
 #include "io/memory.h"
+
+#define STREAM_COST_NS 85 // of a message and its answer over a connection that lives, beside UDP
 
 #define WARNINGS_MAX (1 + 3 * PORT_MAX + 2 * CONFIG_MAX_ITEMS)
 #define CPU_FULL     0.9 // of a worker: above it there is no room for bursts
@@ -158,8 +162,11 @@ static uint64_t item_memory(const struct forecast_item *i, const struct config *
 	const struct txn_shape shape = {
 		.count = (uint32_t)i->slots, .window = config_outcomes_needed(c, s, s->timeout_ns)};
 	uint64_t steps = proto->step_count > 1 ? proto->step_count : 0;
+	uint32_t workers = port_cpu_count(config_item_port(c, s));
+	uint64_t conns = plan_conn_memory(
+		s, workers, i->slots / workers, config_places(s, i->source_addresses));
 
-	return txn_bytes(&shape) + (steps ? i->slots * sizeof(uint64_t) : 0) +
+	return workers * conns + txn_bytes(&shape) + (steps ? i->slots * sizeof(uint64_t) : 0) +
 	       (1 + SNAPSHOTS) * (3 + 2 * steps) * sizeof(struct hist) + own;
 }
 
@@ -195,7 +202,9 @@ static struct forecast_item item_of(const struct config *c, const struct item_se
 	if (!out.paced)
 		out.per_s = (double)port_queue_count(port) / unpaced_on(c, port);
 	forecast_place(&out, c, s, a);
-	forecast_load(&out, sample, proto->cost_ns + driver_of(port)->cost_ns);
+	forecast_load(&out, sample,
+		proto->cost_ns + driver_of(port)->cost_ns +
+			(config_is_stream(s) ? STREAM_COST_NS : 0));
 	out.memory = item_memory(&out, c, s, sample->memory);
 	return out;
 }
