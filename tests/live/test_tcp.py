@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Messages over TCP connections at real servers, through each driver, over both families: all are answered, and the
-# server and its kernel have counted as many of them, and of connections, as were sent and opened. Then what servers do to
-# connections: refuse, close, die, stay silent.
+# server and its kernel have counted as many of them, and of connections, as were sent and opened. Answers of many segments.
+# The responder, judged by other clients and their kernel. What servers do to connections: refuse, close, die, stay silent.
 
 import contextlib
 import json
+import re
+import shutil
 import signal
 import sys
+import tempfile
 import time
 
-from harness import EXIT, check_ledger, execute, kill, main, start, test, timing
+from harness import EXIT, binary, check_ledger, config_file, execute, kill, main, skip, start, test, timing
 from live import DRIVERS, PEER, SERVER, Running, config, item, lab
 
 COUNTER = {
@@ -94,6 +97,157 @@ for server in COUNTER:
                 add(server, driver, family, shape)
 
 
+# --- many segments, other wires, two workers ---
+
+
+def done(*argv):
+    code, out, err = execute(argv)
+    assert code == 0, (argv, err)
+    return out
+
+
+@contextlib.contextmanager
+def wire_mtu(here, mtu):
+    """Both ends of the wire."""
+    def change(to):
+        for side, device in ((here.tester, "veth0"), (here.dut, "veth1")):
+            done(*side("ip", "link", "set", "dev", device, "mtu", str(to)))
+
+    change(mtu)
+    try:
+        yield
+    finally:
+        change(1500)
+        if mtu < 1280:  # too little for IPv6: the kernel dropped its addresses
+            done(*here.dut("ip", "address", "replace", f"{SERVER[6]}/64", "dev", "veth1", "nodad"))
+            done(*here.dut("ip", "-6", "route", "replace", "default", "via", "2001:db8::1"))
+
+
+def add_long(server, driver, family, mtu, name, most):
+    """most: segments that an answer takes."""
+    def comes_whole():
+        one = tcp(family, "200", {"names": [f"{name}.example.com TXT"]}, connections=4)
+        with wire_mtu(lab(server), mtu):
+            found, growth, _ = run(one, driver, here=lab(server), port={"mtu": mtu})
+        all_answered(found, growth, server, family)
+        octets = {"long": 4000, "huge": 60000}[name]
+        assert found["dns"]["reply_bytes"] > octets * found["answered"] and found["dns"]["tc"] == 0, found["dns"]
+        segments = found["connections"]["segments_received"] / found["answered"]
+        assert octets / mtu <= segments <= most, found["connections"]
+
+    comes_whole.__name__ = f"over_tcp_{server}_gives_{name}_answers_to_ipv{family}_through_{driver}_at_{mtu}"
+    test(comes_whole)
+
+
+for server in COUNTER:
+    add_long(server, "af_packet", 4, 1500, "huge", 60)
+    add_long(server, "pcap", 4, 576, "huge", 150)
+    add_long(server, "af_xdp", 6, 1500, "long", 6)
+add_long("nsd", "af_packet", 4, 9000, "huge", 12)  # the others ask for small segments
+add_long("nsd", "pcap", 4, 9000, "long", 3)
+
+
+def add_workers(shape):
+    def share():
+        found, growth, result = run(tcp(**SHAPES[shape]), here=lab("knot"), port={"cpus": [1, 1]})
+        all_answered(found, growth, "knot", 4)
+        assert min(worker["received"] for worker in result.json["workers"]) > 0, result.json["workers"]
+
+    share.__name__ = f"over_tcp_knot_answers_two_workers_on_{shape}"
+    test(share)
+
+
+for shape in SHAPES:
+    add_workers(shape)
+
+
+# --- the responder, and the kernel's TCP ---
+
+
+@contextlib.contextmanager
+def responder(driver, **dns):
+    """The embedded server on the tester's side; yields a dict that holds, after the block, its counters as "responder" and
+    those of the kernel."""
+    document = {
+        "ports": [{"name": "lan", "driver": driver, "device": "veth0", "addresses": ["198.18.0.1/24", "2001:db8::1/64"]}],
+        "responder": {"port": "lan", "dns": dns},
+    }
+    before, seen = kernel_now(), {}
+    with config_file(json.dumps(document)) as path:
+        out = path.parent / "result.json"
+        process = start(lab("none").tester(binary(), "respond", str(path), "--json", str(out)))
+        try:
+            assert any("answered so far" in line for line in process.stdout), process.communicate()
+            yield seen
+        finally:
+            kill(process, signal.SIGINT)
+            process.communicate(timeout=20)
+        assert process.returncode == 0, process.returncode
+        seen["responder"] = json.loads(out.read_text())["responder"]
+    seen.update({name: value - before.get(name, 0) for name, value in kernel_now().items()})
+
+
+def tool(*argv):
+    if not shutil.which(argv[0]):
+        skip(f"{argv[0]} is not installed")
+    return done(*lab().dut(*argv))
+
+
+def add_judges(driver):
+    @contextlib.contextmanager
+    def names(records):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write("\n".join(records) + "\n")
+            file.flush()
+            yield file.name
+
+    def kernel_is_content(seen, asked, opened):
+        assert seen["responder"]["received"] == seen["responder"]["answered"] == asked, seen
+        assert seen["TcpActiveOpens"] == opened, seen
+        assert all(seen.get(name, 0) == 0 for name in TROUBLE), seen
+        timing(all(seen.get(name, 0) == 0 for name in LATE), seen)
+
+    def dnsperf():
+        addresses = [f"h{i}.example.com A" for i in range(500)]
+        with responder(driver) as seen, names(addresses) as file:
+            for address, each in (("198.18.0.1", 100000), ("2001:db8::1", 10), ("198.18.0.1", 1)):
+                out = tool("dnsperf", "-m", "tcp", "-s", address, "-d", file, "-n", "1", "-c", "5", "-Q", "1000",
+                           "-O", f"num-queries-per-conn={each}")
+                assert "Queries completed:    500 (100.00%)" in out, out
+            assert tool("kdig", "+tcp", "+short", "@2001:db8::1", "h1.example.com", "AAAA").count(":") > 1
+        opened = seen["TcpActiveOpens"]
+        assert 5 + 50 + 500 + 1 <= opened <= 5 + 55 + 505 + 1, seen
+        kernel_is_content(seen, 1501, opened)
+
+    def long_answers():
+        with responder(driver, text="x" * 4000) as seen, names(["a.example.com TXT"]) as file:
+            out = tool("dnsperf", "-m", "tcp", "-s", "198.18.0.1", "-d", file, "-n", "300", "-c", "5", "-Q", "600")
+            assert "Queries completed:    300 (100.00%)" in out and re.search(r"response 40\d\d", out), out
+        kernel_is_content(seen, 300, 5)
+
+    dnsperf.__name__ = f"judge_dnsperf_has_all_answers_of_the_responder_through_{driver}"
+    long_answers.__name__ = f"judge_dnsperf_has_long_answers_of_the_responder_through_{driver}"
+    test(dnsperf)
+    test(long_answers)
+
+
+for driver in DRIVERS:
+    add_judges(driver)
+
+
+@test
+def judge_kxdpgun_opens_and_closes_a_connection_for_each_message():
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("".join(f"h{i}.example.com A\n" for i in range(500)))
+        file.flush()
+        with responder("af_packet") as seen:
+            for address in ("198.18.0.1", "2001:db8::1"):
+                out = tool("kxdpgun", "-T", "-t", "1", "-Q", "500", "-i", file.name, address)
+                shares = re.findall(r"total (established|replies|closed): .*\((\d+)%\)", out)
+                assert shares == [("established", "100"), ("replies", "100"), ("closed", "100")], out
+    assert seen["responder"]["received"] == seen["responder"]["answered"] >= 998, seen
+
+
 # --- what servers do ---
 
 
@@ -113,9 +267,8 @@ def peer(most):
 
 def kernel_now():
     """The counters of the far end's kernel, without a server."""
-    code, out, err = execute(lab("none").dut("nstat", "-asz"))
-    assert code == 0, err
-    return {line.split()[0]: int(line.split()[1]) for line in out.splitlines() if line.startswith("Tcp")}
+    lines = done(*lab("none").dut("nstat", "-asz")).splitlines()
+    return {line.split()[0]: int(line.split()[1]) for line in lines if line.startswith("Tcp")}
 
 
 def ask(one, code=0, **sections):
@@ -176,12 +329,13 @@ def peer_without_a_listener_refuses_and_the_run_says_so():
 @test
 def peer_behind_a_firewall_that_drops_each_syn_is_unreachable():
     rule = ("INPUT", "-p", "tcp", "-j", "DROP")
-    code, _, err = execute(lab("none").dut("iptables", "-A", *rule))
-    assert code == 0, err
+    if not shutil.which("iptables"):
+        skip("iptables is not installed")
+    done(*lab("none").dut("iptables", "-A", *rule))
     try:
         found, result = ask(tcp(connections=5, syn_tries=2), EXIT["unreachable"])
     finally:
-        execute(lab().dut("iptables", "-D", *rule))
+        done(*lab().dut("iptables", "-D", *rule))
     conns = found["connections"]
     assert found["lost"] == found["sent"] == 500 and conns["opened"] == 5 and conns["left"] == 0, conns
     assert conns["syn_retransmitted"] == 5 and conns["established"] == conns["refused"] == 0, conns
