@@ -597,7 +597,8 @@ static uint32_t peer_finished(struct tcp_host *h, struct tcp *t)
 
 static void delay_ack(const struct tcp_host *h, struct tcp *t)
 {
-	if (t->flags & TCP_F_ACK_LATER) { // each second segment, RFC 1122 section 4.2.3.2
+	if (h->ack_delay == 0 ||
+		t->flags & TCP_F_ACK_LATER) { // each second segment, RFC 1122 section 4.2.3.2
 		t->flags |= TCP_F_ACK_NOW;
 		return;
 	}

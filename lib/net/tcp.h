@@ -106,7 +106,7 @@ struct tcp_host {
 	uint64_t now;    // set by the caller before a call
 	uint32_t window; // bytes that a connection takes before they are read, up to TCP_WINDOW_MAX
 	uint32_t rto_first, rto_least, rto_most;
-	uint32_t ack_delay;
+	uint32_t ack_delay; // 0: each segment is acknowledged at once
 	uint32_t time_wait;
 	uint8_t syn_tries, tries; // transmissions of the same segment
 	bool stamps;              // offer timestamps

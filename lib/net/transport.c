@@ -70,6 +70,13 @@ static const struct field tcp_fields[] = {
 		.def = "1s",
 		.min = 1e6,
 		.max = 240e9},
+	{.name = "ack_delay",
+		.help = "an answer is acknowledged with the next message, or after so long; 0s: at "
+			"once",
+		.type = FIELD_DURATION,
+		.offset = TCP(ack_delay_ns),
+		.def = "0s",
+		.max = 5e8},
 	{.name = "window",
 		.help = "receive window of a connection",
 		.type = FIELD_SIZE,

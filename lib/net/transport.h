@@ -20,6 +20,7 @@ struct tcp_settings {
 	uint64_t pipeline;               // UINT64_MAX: any number
 	uint64_t idle_ns;                // UINT64_MAX: a connection stays open
 	uint64_t time_wait_ns;
+	uint64_t ack_delay_ns;
 	uint64_t window; // bytes
 	uint64_t syn_tries;
 	int32_t closed; // enum transport_closed

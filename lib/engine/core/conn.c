@@ -11,7 +11,6 @@
 #define RTO_FIRST    1000000
 #define RTO_LEAST    200000
 #define RTO_MOST     60000000
-#define ACK_DELAY    40000
 #define ALIGN        64
 
 static uint64_t power_for(uint64_t n)
@@ -69,7 +68,7 @@ void conns_init(struct conns *cs, void *memory, const struct conns_shape *s, uin
 	cs->host.rto_first = RTO_FIRST;
 	cs->host.rto_least = RTO_LEAST;
 	cs->host.rto_most = RTO_MOST;
-	cs->host.ack_delay = ACK_DELAY;
+	cs->host.ack_delay = s->ack_delay_us;
 	cs->host.time_wait = (uint32_t)s->time_wait_us;
 	cs->host.syn_tries = s->syn_tries;
 	cs->host.tries = s->tries;

@@ -111,6 +111,7 @@ struct conns_shape {
 	uint32_t blocks; // for bytes that wait
 	uint32_t window;
 	uint64_t time_wait_us;
+	uint32_t ack_delay_us;
 	uint8_t syn_tries, tries;
 	bool stamps;
 };

@@ -19,6 +19,7 @@
 #define SERVER_CONNS     262144 // of a worker, for testers elsewhere
 #define SERVER_BLOCKS    65536
 #define SERVER_TIME_WAIT 1000000 // microseconds
+#define SERVER_ACK_DELAY 40000   // microseconds
 #define SERVER_SYN_TRIES 4
 
 static uint32_t seats_of(const struct item_settings *i, uint32_t workers, uint32_t worker)
@@ -52,6 +53,7 @@ static struct conns_shape shape_of(
 		.blocks = (uint32_t)(slots + BLOCKS_LEAST),
 		.window = (uint32_t)tcp->window,
 		.time_wait_us = tcp->time_wait_ns / 1000,
+		.ack_delay_us = (uint32_t)(tcp->ack_delay_ns / 1000),
 		.syn_tries = (uint8_t)tcp->syn_tries,
 		.tries = RETRANSMISSIONS,
 		.stamps = tcp->timestamps};
@@ -199,6 +201,7 @@ int plan_responder_conns(struct plan *p, struct responder *r, const struct port 
 		.blocks = SERVER_BLOCKS,
 		.window = SERVER_WINDOW,
 		.time_wait_us = SERVER_TIME_WAIT,
+		.ack_delay_us = SERVER_ACK_DELAY,
 		.syn_tries = SERVER_SYN_TRIES,
 		.tries = RETRANSMISSIONS,
 		.stamps = true};
