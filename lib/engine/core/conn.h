@@ -26,6 +26,7 @@ enum conn_flag {
 	CONN_OPENED = 4, // the handshake was complete
 	CONN_HEARD = 8,  // client: an answer came
 	CONN_OVER = 16,  // client: nothing more is asked on it
+	CONN_LATE = 32,  // client: `since` is a deadline
 };
 
 struct conn {

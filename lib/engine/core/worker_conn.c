@@ -87,6 +87,7 @@ static void conn_close(struct worker_conns *wc, uint32_t c)
 	conn_leave(wc, c);
 	tcp_shut(&conn_at(wc, c)->tcp);
 	conn_at(wc, c)->since = (uint32_t)wc->cs.host.now + LINGER_US;
+	conn_at(wc, c)->flags |= CONN_LATE;
 	conn_wake(&wc->cs, c, conn_at(wc, c)->since);
 	conn_touch(&wc->cs, c);
 }
@@ -229,7 +230,7 @@ static void conn_answered(struct worker_conns *wc, uint32_t c, uint64_t now)
 		conn_close(wc, c);
 	else if (of->open == 0 && wc->idle_us) {
 		of->since = (uint32_t)wc->cs.host.now + wc->idle_us;
-		of->flags |= CONN_HEARD;
+		of->flags |= CONN_LATE;
 		conn_wake(&wc->cs, c, of->since);
 	}
 	if (wc->seats[of->seat].waiting)
@@ -366,13 +367,13 @@ static void conn_expired(struct conns *cs, uint32_t c, uint32_t events)
 	struct worker_conns *wc = cs->of;
 	struct conn *of = conn_at(wc, c);
 	uint64_t now = clock_time(wc->w->clock);
-	bool rests = of->open == 0 && wc->idle_us && of->flags & CONN_HEARD;
+	bool waits = of->flags & CONN_LATE && of->open == 0;
 
 	if (events & TCP_GONE)
 		conn_ended(wc, c, events, now);
-	else if ((rests || of->flags & CONN_OVER) && !tcp_before((uint32_t)cs->host.now, of->since))
+	else if (waits && !tcp_before((uint32_t)cs->host.now, of->since))
 		conn_late(wc, c, now);
-	else if (rests || of->tcp.state == TCP_FIN_WAIT_2)
+	else if (waits)
 		conn_wake(cs, c, of->since);
 	conn_touch(cs, c);
 }
@@ -441,7 +442,7 @@ static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_
 		return;
 	if (!(conn_at(wc, c)->flags & CONN_HEARD)) {
 		conn_at(wc, c)->flags |= CONN_HEARD;
-		if (now >= it->pace.measure)
+		if (now >= it->pace.measure && !(conn_at(wc, c)->flags & CONN_LATE))
 			hist_add(&wc->books.first,
 				(uint64_t)((uint32_t)(now >> SINCE_SHIFT) - conn_at(wc, c)->since)
 					<< SINCE_SHIFT);
@@ -457,7 +458,7 @@ static void conn_opened(struct worker_conns *wc, uint32_t c, uint64_t now)
 
 	of->flags |= CONN_OPENED;
 	counts_of(wc, now)->established++;
-	if (now >= wc->it->pace.measure)
+	if (now >= wc->it->pace.measure && !(of->flags & CONN_LATE))
 		hist_add(&wc->books.handshake, (uint64_t)took << SINCE_SHIFT);
 }
 
@@ -533,7 +534,6 @@ void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_p
 void worker_conn_end(struct worker_item *it, uint64_t now)
 {
 	struct worker_conns *wc = it->conns;
-	uint32_t list;
 
 	for (uint32_t seat = 0; seat < wc->seat_count; seat++) {
 		struct conn_seat *at = &wc->seats[seat];
@@ -549,13 +549,6 @@ void worker_conn_end(struct worker_item *it, uint64_t now)
 			conn_close(wc, at->conn);
 		else
 			conn_leave(wc, at->conn);
-	}
-	list = it->stream ? it->txns.again : it->txns.stream;
-	while (txn_first(&it->txns, list) != TXN_NONE) {
-		uint32_t slot = txn_first(&it->txns, list);
-
-		txn_unlink(&it->txns, &it->txns.slots[slot]);
-		worker_drop(it, slot, now);
 	}
 }
 
