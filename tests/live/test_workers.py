@@ -56,6 +56,29 @@ def add(driver, workers):
     test(run)
 
 
+def add_connections(driver, workers, each):
+    def run():
+        here, tcp = lab("knot"), {"connections": 13, **({"queries_per_connection": each} if each else {})}
+        one = item(load={"rate": RATE}, timeout="2s", dns={"names": ["h{0-999}.example.com A"], "transport": "tcp", "tcp": tcp})
+        with here.counted() as growth:
+            result = here.ddiperf(config(driver, one, port=port(workers)))
+        assert result.json, result
+        found, lan = result.item("queries"), result.json["ports"][0]
+        check_ledger(found)
+        conns = found["connections"]
+        assert found["answered"] == found["sent"] == growth["mod-stats.request-protocol[tcp4]"] == RATE / 2, (found, growth)
+        assert conns["opened"] == conns["established"] == growth["kernel.TcpPassiveOpens"], (conns, growth)
+        assert growth["kernel.TcpOutRsts"] == growth["kernel.TcpEstabResets"] == growth["kernel.TcpInErrs"] == 0, growth
+        assert lan["handed_over"] > 0 and lan["hand_over_full"] == 0 and "steering_probe" not in lan, lan
+
+    name = f"of_{each}_messages" if each else "that_live"
+    run.__name__ = f"segments_in_any_queue_find_their_connections_{name}_among_{workers}_workers_through_{driver}"
+    test(run)
+
+
+for each in (None, 5, 1):
+    add_connections("af_packet", 2, each)
+    add_connections("af_xdp", 4, each)
 add("af_packet", 2)
 add("af_packet", 4)
 add("af_xdp", 4)

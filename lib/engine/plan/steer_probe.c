@@ -207,7 +207,8 @@ void steer_probe_describe(const struct result_steer_probe *probe, char *text, si
 {
 	if (!probe)
 		snprintf(text, room,
-			"no query of its traffic leaves the server unchanged, so none was sent "
+			"no query of its traffic is over UDP and leaves the server unchanged, so "
+			"none was sent "
 			"before the run: the first interval shows which queue replies reach");
 	else if (!steer_probe_tells(probe))
 		snprintf(text, room, "none of %llu queries before the run had a reply within %d ms",
