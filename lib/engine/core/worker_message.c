@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The frame of a message that was sent before, made again from its slot: for captures, dry runs and
 // the probe. Path: hot. The worker's own thread.
-#include "engine/core/conn.h"
+#include "engine/core/worker_conn.h"
 #include "engine/core/worker_internal.h"
 
 // A payload that the protocol wrote at data + t->len, and the headers that it is to get.
@@ -21,8 +21,13 @@ static void message_write(struct worker_item *it, uint32_t port, struct proto_tx
 		it->router->flow(&it->ctx, view, &out->flow);
 		out->t = &it->frames[out->flow.path];
 	} else {
-		// A connection has left its address and port to another by now.
-		addr_list_nth_bytes(it->sources, it->stream ? 0 : view->client, out->flow.src);
+		uint32_t client = view->client;
+
+		if (it->stream) { // as of the first connection at the seat
+			port = (uint32_t)recip_div(&it->conns->by_client, view->client);
+			client -= port * it->conns->client_count;
+		}
+		addr_list_nth_bytes(it->sources, client, out->flow.src);
 		out->flow.src_port = it->ports[port];
 		out->flow.own_mac = false;
 		out->flow.more = 0;
@@ -35,12 +40,18 @@ static void message_write(struct worker_item *it, uint32_t port, struct proto_tx
 	out->payload.sum = it->ctx.sum;
 }
 
-// The message as a segment of its own: nobody knows the numbers that it had.
-static uint32_t segment_again(
-	const struct frame_template *t, const struct message *message, uint8_t *buf)
+// The message as a segment of its own: nobody knows the numbers that it had. Those that it gets
+// leave room for a message each.
+#define SEQ_SHIFT 16
+
+static uint32_t segment_again(const struct frame_template *t, const struct message *message,
+	uint32_t number, uint8_t *buf)
 {
-	const struct tcp_segment s = {
-		.seq = 1, .ack = 1, .flags = TCP_PSH | TCP_ACK, .scale = TCP_NO_SCALE};
+	const struct tcp_segment s = {.seq = number,
+		.ack = 1,
+		.window = UINT16_MAX,
+		.flags = TCP_PSH | TCP_ACK,
+		.scale = TCP_NO_SCALE};
 	uint8_t *tcp = buf + t->len - TCP_HEADER_LEN;
 
 	tcp_header(&s, tcp);
@@ -63,7 +74,7 @@ static uint32_t message_again(struct worker_item *it, uint32_t port, struct prot
 	whole = message.t[copy];
 	whole.checksum_offload = false;
 	if (it->stream)
-		return segment_again(&whole, &message, buf);
+		return segment_again(&whole, &message, (uint32_t)view->seq << SEQ_SHIFT, buf);
 	len = frame_stamp(&whole, buf, message.flow.src, message.flow.src_port, message.payload);
 	if (message.flow.own_mac)
 		memcpy(buf + 6, message.flow.mac, 6);
