@@ -69,6 +69,16 @@ def messages_wait_while_the_pipeline_is_full():
 
 
 @test
+def messages_that_wait_go_on_when_a_port_is_free_again():
+    """Two ports, each at rest for 50 ms after its only message: 40 messages a second."""
+    one = {**tcp(load={"outstanding": "4"}, connections=1, pipeline=1, queries_per_connection=1, time_wait="50ms"),
+           "source": {"ports": ["2000-2001"]}, "timeout": "2s"}
+    found, _ = run(one, run={"duration": "1s"})
+    assert 10 < found["answered"] <= 42 and found["lost"] == 0, found
+    assert found["connections"]["no_port"] > 0 and found["unsent"] <= 4, found
+
+
+@test
 def an_idle_connection_is_closed_and_another_one_opened():
     found, _ = all_answered(tcp(load={"rate": "100"}, connections=10, idle="20ms"), run={"duration": "500ms"})
     # Each of the ten is asked once in 100 ms.

@@ -154,21 +154,6 @@ static bool pipeline_has_room(const struct worker_conns *wc, const struct conn *
 	return of->open < wc->pipeline && of->asked < wc->per_conn;
 }
 
-// A taken transaction of the seat, at which a connection sits. One that goes on does not wait: only
-// the last ones of a seat do.
-static void seat_ask(struct worker_conns *wc, uint32_t seat, uint32_t slot, uint64_t now)
-{
-	struct conn_seat *at = &wc->seats[seat];
-	bool goes_on = wc->it->txns.slots[slot].begun;
-
-	if (!goes_on && (at->waiting || !pipeline_has_room(wc, conn_at(wc, at->conn)))) {
-		at->waiting++;
-		counts_of(wc, now)->pipeline_full++;
-		return;
-	}
-	slot_write(wc, at->conn, slot, now);
-}
-
 // The number of the seat's transaction before which `back` others were begun there.
 static uint64_t seat_number(const struct worker_conns *wc, uint32_t seat, uint32_t back)
 {
@@ -196,6 +181,22 @@ static void seat_go_on(struct worker_conns *wc, uint32_t seat, uint64_t now)
 		slot = txn_slot_of(&wc->it->txns, seat_number(wc, seat, --at->waiting));
 		slot_write(wc, at->conn, slot, now);
 	}
+}
+
+// A taken transaction of the seat, at which a connection sits. One that goes on does not wait: only
+// the last ones of a seat do.
+static void seat_ask(struct worker_conns *wc, uint32_t seat, uint32_t slot, uint64_t now)
+{
+	struct conn_seat *at = &wc->seats[seat];
+
+	if (wc->it->txns.slots[slot].begun ||
+		(at->waiting == 0 && pipeline_has_room(wc, conn_at(wc, at->conn)))) {
+		slot_write(wc, at->conn, slot, now);
+		return;
+	}
+	at->waiting++;
+	counts_of(wc, now)->pipeline_full++;
+	seat_go_on(wc, seat, now); // its connection may be a new one
 }
 
 // Go on with those whose answer was truncated, as far as there are ports.

@@ -12,6 +12,7 @@
 #define CLOSING_UNKNOWN  1048576 // the same, where no rate says how many
 #define SPARE            0.05    // of a pool that lives: some connections are replaced
 #define BLOCKS_LEAST     4096
+#define PIPELINE_MOST    32767 // as many may go on from another connection: conn.open holds both
 #define RETRANSMISSIONS  8
 #define PATIENCE_NS      200000000 // that connections have to end after the item
 #define CLOCK_BITS       42 // of microseconds: timestamps and sequence numbers turn over in them
@@ -129,7 +130,7 @@ int plan_conn_open(
 	wc->per_conn = tcp->queries_per_connection > UINT32_MAX
 	                       ? UINT32_MAX
 	                       : (uint32_t)tcp->queries_per_connection;
-	wc->pipeline = tcp->pipeline > UINT16_MAX ? UINT16_MAX : (uint32_t)tcp->pipeline;
+	wc->pipeline = tcp->pipeline > PIPELINE_MOST ? PIPELINE_MOST : (uint32_t)tcp->pipeline;
 	wc->idle_us = us_of(tcp->idle_ns);
 	wc->again = tcp->closed == TRANSPORT_CLOSED_AGAIN;
 	wc->mss = (uint16_t)(i->port->settings->mtu - FRAME_TCP_LEN -
