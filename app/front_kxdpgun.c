@@ -57,7 +57,8 @@ static int show_version(struct as_run *r, const char *value)
 static const struct as_option options[] = {
 	{'t', "duration", "SECONDS", "time of sending",
 		.number = offsetof(struct kxdpgun, duration_s), .least = 0.001, .most = 1e6},
-	{'T', "tcp", "[MODE]", "", .refused = "TCP is not built yet"},
+	{'T', "tcp", "[MODE]", "",
+		.refused = "a file has TCP (dns.transport), this command line not yet"},
 	{'U', "quic", "[MODE]", "", .refused = "QUIC is not built yet"},
 	{'Q', "qps", "RATE", "queries per second", .number = offsetof(struct kxdpgun, rate),
 		.least = 1, .most = 1e9},

@@ -44,10 +44,11 @@ int queries_set_file(struct as_run *r, const char *value)
 
 int queries_set_mode(struct as_run *r, const char *value)
 {
-	return strcmp(value, "udp") == 0
-	               ? 0
-	               : as_refuse(r, "-%c %s: only udp (other transports are not built yet)",
-				 r->row->letter, value);
+	return strcmp(value, "udp") == 0 ? 0
+	                                 : as_refuse(r,
+						   "-%c %s: only udp (a file has tcp, "
+	                                           "dns.transport; others are not built yet)",
+						   r->row->letter, value);
 }
 
 int queries_set_warnings(struct as_run *r, const char *value)
