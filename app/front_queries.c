@@ -47,7 +47,7 @@ int queries_set_mode(struct as_run *r, const char *value)
 	return strcmp(value, "udp") == 0 ? 0
 	                                 : as_refuse(r,
 						   "-%c %s: only udp (a file has tcp, "
-	                                           "dns.transport; others are not built yet)",
+						   "dns.transport; others are not built yet)",
 						   r->row->letter, value);
 }
 

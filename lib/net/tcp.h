@@ -110,6 +110,7 @@ struct tcp_host {
 	uint32_t time_wait;
 	uint8_t syn_tries, tries; // transmissions of the same segment
 	bool stamps;              // offer timestamps
+	bool reads_all;           // what is kept counts as read: the window stays open
 	struct tcp_counters *counters;
 	// Of the last tcp_input with TCP_DATA: new bytes that are in no block, and no others are to
 	// be read before them. len 0: read by tcp_read.

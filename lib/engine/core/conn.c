@@ -74,6 +74,7 @@ void conns_init(struct conns *cs, void *memory, const struct conns_shape *s, uin
 	cs->host.tries = s->tries;
 	cs->host.stamps = s->stamps;
 	cs->host.counters = &cs->counters;
+	cs->host.reads_all = true; // a part of a message may be longer than the window
 }
 
 void conns_clock(struct conns *cs, uint64_t now)
