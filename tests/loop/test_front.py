@@ -65,7 +65,7 @@ REFUSED = [  # of the tools, whose exit code for it is 1
     ("resperf", ["-M", "dot"], "-M dot: only udp"),
     ("resperf", ["-d", QUERIES, "-m", "5000", "-r", "10"], "ran out of query data: 25000 queries are needed"),
     ("resperf", ["-L", "101"], "-L 101: not a number from 0 to 100"),
-    ("kxdpgun", ["-T", "127.0.0.1"], "-T: TCP"),
+    ("kxdpgun", ["-T", "127.0.0.1"], "-T: a file has TCP"),
     ("kxdpgun", ["--quic=R", "127.0.0.1"], "-U: QUIC"),
     ("kxdpgun", ["-L", "02:00:00:00:00:01", "127.0.0.1"], "-L: the tester has the MAC"),
     ("kxdpgun", ["127.0.0.1"], "no file of queries (-i)"),
