@@ -27,6 +27,7 @@ enum conn_flag {
 	CONN_HEARD = 8,  // client: an answer came
 	CONN_OVER = 16,  // client: nothing more is asked on it
 	CONN_LATE = 32,  // client: `since` is a deadline
+	CONN_TOLD = 64,  // client: the server closed it, and that was counted
 };
 
 struct conn {

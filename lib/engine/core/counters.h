@@ -51,7 +51,7 @@ struct item_counters {
 	X(refused, "of them, those that the server refused")                                       \
 	X(no_answer, "of them, those without an answer to their last SYN")                         \
 	X(closed, "closed by the server")                                                          \
-	X(reset, "reset by the server, or given up without an acknowledgement")                    \
+	X(reset, "reset by the server, or given up; not those that it closed before")              \
 	X(closed_open, "closed or reset with messages that had no answer yet")                     \
 	X(closed_after, "messages answered on connections that were closed or reset")              \
 	X(lost_closed, "messages lost because their connection ended")                             \

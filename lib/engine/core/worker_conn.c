@@ -323,12 +323,15 @@ static void conn_ended(struct worker_conns *wc, uint32_t c, uint32_t events, uin
 	struct conn *of = conn_at(wc, c);
 	uint32_t seat = of->seat;
 
-	counts->closed += events & TCP_ENDED && !(of->flags & CONN_OVER);
 	counts->refused += (events & TCP_REFUSED) != 0;
-	if (events & TCP_TIMED_OUT && !(of->flags & CONN_OPENED))
+	if (events & TCP_TIMED_OUT && !(of->flags & CONN_OPENED)) {
 		counts->no_answer++;
-	else if (events & (TCP_BROKEN | TCP_TIMED_OUT))
-		counts->reset++;
+	} else if (events & (TCP_BROKEN | TCP_TIMED_OUT)) {
+		counts->reset += !(of->flags & CONN_TOLD);
+	} else if (events & TCP_ENDED && !(of->flags & CONN_OVER)) {
+		counts->closed++;
+		of->flags |= CONN_TOLD;
+	}
 	if (events & (TCP_ENDED | TCP_BROKEN) && !(of->flags & CONN_OVER))
 		counts->closed_after += of->asked - of->open;
 	conn_leave(wc, c);
@@ -358,7 +361,7 @@ static void conn_late(struct worker_conns *wc, uint32_t c, uint64_t now)
 	if (!(of->flags & CONN_OVER)) {
 		conn_close(wc, c);
 	} else if (of->tcp.state == TCP_FIN_WAIT_2) {
-		counts_of(wc, now)->reset++;
+		counts_of(wc, now)->reset += !(of->flags & CONN_TOLD);
 		tcp_abort(&wc->cs.host, &of->tcp);
 	}
 }
