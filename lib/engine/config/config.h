@@ -200,6 +200,7 @@ uint64_t config_slots_needed(const struct config *c, const struct item_settings 
 uint64_t config_outcomes_needed(
 	const struct config *c, const struct item_settings *i, uint64_t wait_ns);
 
-// Keys, each of them unused for three timeouts before it is used again. A closed loop takes what
+// Keys, each of them unused for three timeouts before it is used again; over connections, where
+// answered ones need no rest, for one. A closed loop takes what
 // there is, and waits when that is too little.
 uint64_t config_keys_needed(const struct config *c, const struct item_settings *i);

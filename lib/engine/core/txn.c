@@ -79,6 +79,7 @@ int txn_init(struct txn_table *t, void *memory, const struct txn_shape *shape)
 		.space = highs * row,
 		.part = (highs * row + TXN_PARTS - 1) / TXN_PARTS,
 		.rest = shape->rest,
+		.reuse = shape->reuse,
 		.waits = 1 + shape->more_waits,
 	};
 	t->again = txn_queue(t, t->waits);
@@ -89,20 +90,24 @@ int txn_init(struct txn_table *t, void *memory, const struct txn_shape *shape)
 	t->to.mapped = perm_map(&t->perm, 0);
 	recip_init(&t->by_row, row);
 	recip_init(&t->by_client, shape->clients);
+	recip_init(&t->by_part, t->part);
 	return 0;
 }
 
-// The last part of a lap may be shorter.
+// The last part of a lap may be shorter. An answer to a lost transaction may come yet.
 bool txn_enter_part(struct txn_table *t, uint64_t now)
 {
 	uint32_t next = t->x ? t->in_part + 1 : 0;
-	uint64_t left = t->space - t->x;
+	uint64_t left = t->space - t->x, keys = left < t->part ? left : t->part;
+	bool answered = t->reuse && t->ended[next] == keys && !(t->lost_parts >> next & 1);
 
-	if (t->issued >= t->space && txn_since(now, t->used[next]) < (int64_t)t->rest)
+	if (t->issued >= t->space && !answered && txn_since(now, t->used[next]) < (int64_t)t->rest)
 		return false;
 	t->used[t->in_part] = now;
 	t->in_part = next;
-	t->gate += left < t->part ? left : t->part;
+	t->gate += keys;
+	t->ended[next] = 0;
+	t->lost_parts &= ~(1ull << next);
 	return true;
 }
 

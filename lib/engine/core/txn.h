@@ -125,7 +125,13 @@ struct txn_table {
 	uint32_t in_part;         // of the last transaction
 	uint64_t rest;            // ticks until a key may be used again
 	uint64_t used[TXN_PARTS]; // tick of the last use of each part
-	size_t bytes;             // of all tables, from slots on
+	// If keys are used again at once: transactions of each part that have ended, and a bit for
+	// each part of which one was lost.
+	bool reuse;
+	uint64_t lost_parts;
+	uint64_t ended[TXN_PARTS];
+	struct recip by_part;
+	size_t bytes; // of all tables, from slots on
 };
 
 // A transaction on the wire.
@@ -151,6 +157,7 @@ struct txn_shape {
 	uint64_t seed;
 	uint64_t window; // transactions whose outcomes are kept
 	uint64_t rest;   // ticks after the use of a key before it may be used again
+	bool reuse;      // answered ones need not rest: a connection brings each answer once
 };
 
 // Bytes of memory that a table takes beside itself.
@@ -432,6 +439,16 @@ static inline void txn_to_stream(struct txn_table *t, uint32_t slot)
 	txn_append(t, t->stream, slot);
 }
 
+// One of a table with reuse has ended.
+static inline void txn_end_key(struct txn_table *t, uint64_t k, enum txn_state how)
+{
+	uint64_t back = t->issued - k, x = t->x >= back ? t->x - back : t->x + t->space - back;
+	uint64_t part = recip_div(&t->by_part, x);
+
+	t->ended[part]++;
+	t->lost_parts |= (uint64_t)(how == TXN_LOST) << part;
+}
+
 // A taken one, in no list, has ended: its slot is free.
 static inline void txn_give_back(struct txn_table *t, uint32_t slot, enum txn_state how)
 {
@@ -443,6 +460,8 @@ static inline void txn_give_back(struct txn_table *t, uint32_t slot, enum txn_st
 	*at = s->chain;
 	s->state = how & 7;
 	txn_note(t, s->k, how);
+	if (t->reuse)
+		txn_end_key(t, s->k, how);
 	t->slots[--t->in_flight].free = slot;
 }
 

@@ -96,6 +96,7 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 		.more_waits = i->layout.waits.count,
 		.seed = key_seed(p, i, worker),
 		.rest = clock_ticks(&p->clock, 3 * wait_ns),
+		.reuse = seats != 0,
 	};
 	double all = (double)shape.ports * shape.clients * (double)(1ull << shape.key_bits);
 	void *memory;

@@ -364,6 +364,47 @@ static void keys_rest_before_they_are_used_again(void **state)
 	free(f.memory);
 }
 
+// One lap and nearly all of the next one, which stops before part `of` of the key space.
+static void stop_at_part(struct fixture *f, uint32_t of)
+{
+	uint64_t last = f->t.space + of * f->t.part;
+
+	while (f->t.issued < last) {
+		assert_true(txn_may_take(&f->t, 0));
+		txn_give(&f->t, send_one(&f->t, 0, &(struct txn_place){0}), TXN_DONE);
+	}
+}
+
+static void keys_of_connections_rest_only_where_one_is_open_or_lost(void **state)
+{
+	struct txn_shape shape = shape_of(2, 3, 1); // parts of unequal length
+	struct fixture f;
+	uint32_t slot;
+
+	shape.reuse = true;
+	make(&f, &shape);
+	for (uint64_t i = 0; i < 3 * f.t.space + 10; i++) {
+		assert_true(txn_may_take(&f.t, 0));
+		slot = send_one(&f.t, 0, &(struct txn_place){0});
+		if (i == 5 * f.t.part) {
+			txn_give(&f.t, slot, TXN_LOST);
+		} else if (i == 9 * f.t.part + 1 && f.t.ended[9] == 1) {
+			stop_at_part(&f, 5);
+			assert_false(txn_may_take(&f.t, 299));
+			assert_true(txn_may_take(&f.t, 300));
+			stop_at_part(&f, 9);
+			assert_false(txn_may_take(&f.t, 0));
+			txn_give(&f.t, slot, TXN_DONE);
+			assert_true(txn_may_take(&f.t, 0));
+			i = f.t.issued - 1;
+		} else {
+			txn_give(&f.t, slot, TXN_DONE);
+		}
+	}
+	assert_int_equal(f.t.in_flight, 0);
+	free(f.memory);
+}
+
 static void a_lap_that_is_slow_enough_never_waits(void **state)
 {
 	const struct txn_shape shape = shape_of(2, 3, 1); // parts of unequal length
@@ -524,6 +565,7 @@ int main(void)
 		cmocka_unit_test(when_too_many_were_lost_the_oldest_count_as_lost),
 		cmocka_unit_test(one_that_is_lost_after_the_window_has_passed_is_known_as_lost),
 		cmocka_unit_test(keys_rest_before_they_are_used_again),
+		cmocka_unit_test(keys_of_connections_rest_only_where_one_is_open_or_lost),
 		cmocka_unit_test(a_lap_that_is_slow_enough_never_waits),
 		cmocka_unit_test(a_key_that_was_never_sent_is_no_match),
 		cmocka_unit_test(the_last_keys_of_the_space_are_free_for_questions_before_the_run),
