@@ -2,18 +2,62 @@
 // The rows of transports. Path: cold. Any thread.
 #include "net/transport.h"
 
+#include <math.h>
+
 #define TCP(member) offsetof(struct tcp_settings, member)
 
 #define CONNECTIONS  100
 #define TIME_WAIT_NS 1000000000u
 #define WINDOW       65535
 #define SYN_TRIES    4
+#define OPEN_RATE    10000
+#define BEHAVE_MOST  (1u << 20)
+#define ROUNDING     1e-6 // of a product of decimal fractions
 
 const char *const transport_names[] = {"udp", "tcp", NULL};
 
 const char *const transport_tc_names[] = {"count", "tcp", NULL};
 
+static const char *const open_names[] = {"demand", "pool", "rate", NULL};
+
 static const char *const closed_names[] = {"lost", "again", NULL};
+
+#define BEHAVIOUR_NAME(number, name, help) name,
+static const char *const behaviour_names[] = {TCP_BEHAVIOURS(BEHAVIOUR_NAME)};
+
+const char *tcp_behaviour_name(uint32_t behaviour)
+{
+	return behaviour_names[behaviour];
+}
+
+// clang-format off
+#define BEHAVIOUR_ROW(number, name_, help_) \
+	{.name = name_, \
+		.help = "clients that " help_, \
+		.type = FIELD_SHARE, \
+		.load = true, \
+		.offset = offsetof(struct tcp_behave_settings, shares[number]), \
+		.def = "0%", \
+		.max = 100},
+// clang-format on
+
+static const struct field behave_fields[] = {
+	TCP_BEHAVIOURS(BEHAVIOUR_ROW){.name = "hold",
+		.help = "such a client begins anew after so long",
+		.type = FIELD_DURATION,
+		.offset = offsetof(struct tcp_behave_settings, hold_ns),
+		.def = "5s",
+		.min = 1e6,
+		.max = 1e12},
+};
+
+static const struct field_section behave_section = {
+	.name = "behave",
+	.help = "clients that do their worst: a share of the connections, beside them, or so many "
+		"new ones per second",
+	FIELD_ROWS(behave_fields),
+	.size = sizeof(struct tcp_behave_settings),
+};
 
 static const struct field tcp_fields[] = {
 	{.name = "connections",
@@ -56,6 +100,27 @@ static const struct field tcp_fields[] = {
 		.offset = TCP(closed),
 		.def = "lost",
 		.names = closed_names},
+	{.name = "open",
+		.help = "when connections are opened: demand: by the first message; pool: from the "
+			"start on, and again when they end; rate: also to replace each in turn",
+		.type = FIELD_ENUM,
+		.offset = TCP(open),
+		.def = "demand",
+		.names = open_names},
+	{.name = "open_rate",
+		.help = "new connections per second of open: pool and open: rate",
+		.type = FIELD_RATE,
+		.load = true,
+		.offset = TCP(open_rate),
+		.def = "10k",
+		.min = 1e-3,
+		.max = 1e9},
+	{.name = "keepalive",
+		.help = "ask the server how long it keeps an idle connection (RFC 7828), and close "
+			"before",
+		.type = FIELD_BOOL,
+		.offset = TCP(keepalive),
+		.def = "false"},
 	{.name = "syn_tries",
 		.help = "SYN is sent so often before a connection counts as timed out",
 		.type = FIELD_COUNT,
@@ -89,6 +154,12 @@ static const struct field tcp_fields[] = {
 		.type = FIELD_BOOL,
 		.offset = TCP(timestamps),
 		.def = "true"},
+	{.name = "behave",
+		.help = "clients that do their worst, beside those of the load",
+		.type = FIELD_SECTION,
+		.optional = true,
+		.offset = TCP(behave),
+		.section = &behave_section},
 };
 
 const struct field_section transport_tcp_section = {
@@ -107,11 +178,30 @@ const struct tcp_settings *transport_tcp(const struct transport_settings *s)
 		.time_wait_ns = TIME_WAIT_NS,
 		.window = WINDOW,
 		.syn_tries = SYN_TRIES,
+		.open_rate = OPEN_RATE,
 		.timestamps = true};
 
 	if (!s || (s->transport != TRANSPORT_TCP && s->tc != TRANSPORT_TC_TCP))
 		return NULL;
 	return s->tcp ? s->tcp : &defaults;
+}
+
+uint64_t tcp_behave_clients(const struct tcp_settings *s, enum tcp_behaviour behaviour)
+{
+	double share = s->behave ? s->behave->shares[behaviour] : 0;
+	double all = share < 0 ? -share * 1e-9 * (double)s->behave->hold_ns
+	                       : share * (double)s->connections;
+
+	return (uint64_t)ceil(fmin(all, 2.0 * BEHAVE_MOST) - ROUNDING);
+}
+
+uint64_t tcp_behave_all(const struct tcp_settings *s)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < TCP_BEHAVIOUR_COUNT; i++)
+		n += tcp_behave_clients(s, (enum tcp_behaviour)i);
+	return n;
 }
 
 void transport_check(const struct transport_settings *s, struct diag *d)
@@ -120,4 +210,9 @@ void transport_check(const struct transport_settings *s, struct diag *d)
 		diag_error(d, s, "tcp", "is for transport: tcp and tc: tcp");
 	if (s->transport == TRANSPORT_TCP && s->tc == TRANSPORT_TC_TCP)
 		diag_error(d, s, "tc", "is for transport: udp (over tcp answers are whole)");
+	if (s->tcp && s->tcp->behave && s->transport != TRANSPORT_TCP)
+		diag_error(d, s->tcp, "behave", "is for transport: tcp");
+	if (s->tcp && tcp_behave_all(s->tcp) > BEHAVE_MOST)
+		diag_error(
+			d, s->tcp, "behave", "makes more than %u clients at a time", BEHAVE_MOST);
 }

@@ -12,6 +12,32 @@
 enum transport { TRANSPORT_UDP, TRANSPORT_TCP };
 enum transport_tc { TRANSPORT_TC_COUNT, TRANSPORT_TC_TCP };
 enum transport_closed { TRANSPORT_CLOSED_LOST, TRANSPORT_CLOSED_AGAIN };
+enum transport_open { TRANSPORT_OPEN_DEMAND, TRANSPORT_OPEN_POOL, TRANSPORT_OPEN_RATE };
+
+// Clients that do their worst, beside those of the load: the name of a kind, and its help text.
+// clang-format off
+#define TCP_BEHAVIOURS(X) \
+	X(TCP_SYN_ONLY, "syn_only", "send SYN, and nothing after it") \
+	X(TCP_HANDSHAKE_ONLY, "handshake_only", "open a connection, and ask nothing") \
+	X(TCP_MUTE, "mute", "open a connection, and answer no segment after that") \
+	X(TCP_PART, "part", "send a message without its last byte, and wait") \
+	X(TCP_NO_ACK, "no_ack", "ask, and answer no segment after that") \
+	X(TCP_SLOW_READER, "slow_reader", "ask as fast as they can, and read 16 bytes in 100 ms") \
+	X(TCP_BYTEWISE, "bytewise", "send segments of one byte, a message in 100 ms") \
+	X(TCP_RESETTER, "reset", "ask 16 times, and reset the connection in the first answer") \
+	X(TCP_NO_FIN, "no_fin", "take an answer, and ignore that the server closes") \
+	X(TCP_NO_LAST_ACK, "no_last_ack", "take an answer, close, and do not acknowledge that the server closes too")
+// clang-format on
+
+#define TCP_BEHAVIOUR_NUMBER(number, name, help) number,
+enum tcp_behaviour { TCP_BEHAVIOURS(TCP_BEHAVIOUR_NUMBER) TCP_BEHAVIOUR_COUNT };
+
+const char *tcp_behaviour_name(uint32_t behaviour);
+
+struct tcp_behave_settings {
+	double shares[TCP_BEHAVIOUR_COUNT]; // of `connections`; below 0: new ones per second
+	uint64_t hold_ns;
+};
 
 // Of the connections of an item.
 struct tcp_settings {
@@ -24,7 +50,11 @@ struct tcp_settings {
 	uint64_t window; // bytes
 	uint64_t syn_tries;
 	int32_t closed; // enum transport_closed
+	int32_t open;   // enum transport_open
+	double open_rate;
 	bool timestamps;
+	bool keepalive;
+	struct tcp_behave_settings *behave; // NULL: none are given
 };
 
 struct transport_settings {
@@ -62,5 +92,9 @@ extern const struct field_section transport_tcp_section;
 
 // The settings of connections, or their defaults. NULL: there are none.
 const struct tcp_settings *transport_tcp(const struct transport_settings *s);
+// Clients of such a behaviour at a time, over all workers.
+uint64_t tcp_behave_clients(const struct tcp_settings *s, enum tcp_behaviour behaviour);
+// The same of all behaviours.
+uint64_t tcp_behave_all(const struct tcp_settings *s);
 // Errors go to d.
 void transport_check(const struct transport_settings *s, struct diag *d);

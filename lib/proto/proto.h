@@ -149,6 +149,8 @@ struct proto_ctx {
 	const struct proto_ends *ends; // of the message that reply or answer reads; NULL: unknown
 	uint64_t now_ms;               // time of this packet since the start of the run
 	bool stream;  // the message goes or came over a connection: no datagram limits its size
+	uint32_t idle_ms; // written by reply with `stream`: the server closes a connection that is
+	                  // without a message for so long
 	uint64_t sum; // 0 before request; written by one that knows it without reading the whole
 	              // message: the sum of its bytes (csum_add of net/csum.h)
 };

@@ -22,7 +22,7 @@
 #define SLOTS     16
 #define PORTS     2
 #define CLIENTS   2
-#define ROWS      (PORTS * CLIENTS)
+#define ROWS      (PORTS * CLIENTS) // those behind it: of the client that does its worst
 #define SEATS     3
 #define KEPT      64u // frames of a direction
 #define FRAME_MAX 2048
@@ -34,6 +34,7 @@
 #define HEAD_BLOCKS    8
 #define HEAD_AGAIN     16
 #define HEAD_IDLE      32
+#define HEAD_BEHAVES   64
 #define HEAD_STAMPS    128
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -41,6 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum side {
 	TESTER,
 	SERVER,
+	BEHAVES, // beside the tester
 };
 
 // Frames that a side sent: the last ones, and how many of them went on.
@@ -56,13 +58,16 @@ static uint64_t ticks;
 static const struct clock ticking = {.hz = 1e9, .set = &ticks};
 static const struct addr_range sources[] = {{{4, {198, 18, 0, 1}}, CLIENTS}};
 static const struct addr_range servers[] = {{{4, {198, 18, 0, 9}}, 1}};
-static const uint16_t ports[PORTS] = {2000, 2001};
+static const uint16_t ports[PORTS + 1] = {2000, 2001, 2002};
 static struct test_port sides[2];
 
 static struct {
 	struct worker w;
 	struct worker_item item;
 	struct worker_conns wc;
+	struct worker_behave behave;
+	uint32_t behaved; // its connection
+	uint8_t kind;
 	struct item_snapshot snapshots[SNAPSHOTS][1];
 	struct responder r;
 	struct responder_protocol server;
@@ -310,6 +315,8 @@ static void check(void)
 	const struct responder_counts *n = &run.r.counts;
 
 	check_conns(&run.wc.cs);
+	if (run.wc.behave)
+		check_conns(&run.behave.cs);
 	check_conns(&run.rc.cs);
 	check_item();
 	check_open();
@@ -365,8 +372,9 @@ static void setup(void)
 // The memory of a side's connections lasts for all inputs.
 static void start_conns(struct conns *cs, enum side side, const uint8_t *head)
 {
-	static void *memory[2];
-	const struct conns_shape shape = {.count = side == TESTER ? ROWS : 6,
+	static void *memory[3];
+	static const uint32_t counts[] = {[TESTER] = ROWS, [SERVER] = 6, [BEHAVES] = 2};
+	const struct conns_shape shape = {.count = counts[side],
 		.places = 4,
 		.blocks = head[0] & HEAD_BLOCKS ? head[4] % 16 : 64,
 		.window = 1u + head[5] * 64u,
@@ -386,6 +394,26 @@ static void start_conns(struct conns *cs, enum side side, const uint8_t *head)
 	conns_clock(cs, START);
 }
 
+static void start_behaves(const uint8_t *head)
+{
+	struct worker_behave *b = &run.behave;
+
+	run.kind = head[2] % TCP_BEHAVIOUR_COUNT;
+	run.behaved = CONN_NONE;
+	*b = (struct worker_behave){.wc = &run.wc,
+		.kinds = &run.kind,
+		.client_count = 1,
+		.row_first = ROWS,
+		.row_count = CLIENTS,
+		.gap = 4 * GAP,
+		.conn_of = &run.behaved};
+	start_conns(&b->cs, BEHAVES, head);
+	b->cs.owner = &worker_behave_owner;
+	b->cs.of = b;
+	run.wc.behave = b;
+	run.wc.row_end = ROWS;
+}
+
 static void start_item(const uint8_t *head, const struct frame_path *path)
 {
 	static const uint64_t waits[] = {TIMEOUT};
@@ -401,7 +429,8 @@ static void start_item(const uint8_t *head, const struct frame_path *path)
 		.key_bits = 16,
 		.seed = 1,
 		.window = 4096,
-		.rest = 0};
+		.rest = 0,
+		.reuse = stream};
 	struct worker_conns *wc = &run.wc;
 	struct worker_item *it = &run.item;
 	struct frame_path tcp = *path;
@@ -470,6 +499,10 @@ static void start_item(const uint8_t *head, const struct frame_path *path)
 		run.seats[n] = (struct conn_seat){.conn = CONN_NONE};
 	hist_clear(&wc->books.handshake);
 	hist_clear(&wc->books.first);
+	wc->open_gap = stream && head[3] & 64 ? GAP : 0;
+	wc->replaces = (head[3] & 128) != 0;
+	if (head[0] & HEAD_BEHAVES)
+		start_behaves(head);
 }
 
 static void start_worker(const uint8_t *head)
@@ -509,7 +542,7 @@ static void start_worker(const uint8_t *head)
 	}
 	hist_clear(&w->passes);
 	start_item(head, &path);
-	for (uint16_t n = 0; n < PORTS; n++)
+	for (uint16_t n = 0; n <= PORTS; n++)
 		by_port[ports[n]] = (struct port_entry){0, n};
 	run.phase = PHASE_WARMUP;
 }
@@ -568,6 +601,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_item();
 	responder_halt(&run.r);
 	protos[0]->close(&run.item.ctx);
-	require(sides[TESTER].live == 0 && sides[SERVER].live == 0);
+	// More than a burst came last: the device has the rest.
+	require(sides[TESTER].live == sides[TESTER].received_count && sides[SERVER].live == 0);
 	return 0;
 }

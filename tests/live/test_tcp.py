@@ -248,6 +248,44 @@ def judge_kxdpgun_opens_and_closes_a_connection_for_each_message():
     assert seen["responder"]["received"] == seen["responder"]["answered"] >= 998, seen
 
 
+# --- clients that do their worst ---
+
+BAD = {  # what the server's kernel counts for them, and the server that shows it
+    "syn_only": "TcpExtTCPTimeouts", "no_ack": "TcpRetransSegs", "reset": "TcpEstabResets", "no_last_ack": "TcpRetransSegs",
+    "handshake_only": None, "mute": None, "part": None, "slow_reader": None, "bytewise": None, "no_fin": None,
+}
+
+
+def add_bad(server):
+    def are_beside_the_load():
+        """Two at a time of each kind, anew each second, while the load has its answers."""
+        behave = {"hold": "1s", **{name: "25%" for name in BAD}}
+        one = tcp(rate="500", connections=8, behave=behave)
+        with lab(server).counted() as growth:
+            result = lab(server).ddiperf(config("af_packet", one, run={"duration": "2s"}))
+        assert result.code == 0, result
+        found = result.item("queries")
+        check_ledger(found)
+        conns, seen = found["connections"], kernel(growth)
+        assert found["answered"] == found["sent"] == 1000, (found, seen)
+        assert all(conns[name] == 0 for name in OURS), (conns, seen)
+        bad = conns["behave"]
+        for name, counter in BAD.items():
+            assert 3 <= bad["opened"][name] <= 6 and bad["established"][name] >= 3, (name, bad)
+            assert not counter or seen.get(counter, 0) > 0, (name, seen)
+        for name in ("slow_reader", "bytewise", "reset", "no_fin", "no_last_ack"):
+            assert bad["received_bytes"][name] > 0, (name, bad)
+        # The server counts their whole messages too.
+        assert growth[COUNTER[server][4]] > found["sent"], (growth, found)
+
+    are_beside_the_load.__name__ = f"over_tcp_{server}_answers_the_load_while_clients_do_their_worst"
+    test(are_beside_the_load)
+
+
+for server in COUNTER:
+    add_bad(server)
+
+
 # --- what servers do ---
 
 

@@ -3,7 +3,7 @@
 # Messages over connections: pools, N messages each, one each, pipelines, idle ones; segments lost, doubled and out of
 # order; refusals and what a server does to its connections. Over rings, against the embedded responder.
 
-from harness import EXIT, check_ledger, ddiperf, main, test
+from harness import EXIT, check_ledger, ddiperf, main, test, timing
 from loop import item, refuse_mistakes, ring
 
 NAMES = ["h{0-99}.example.com A"]
@@ -140,6 +140,74 @@ def two_workers_share_the_connections():
 
 
 @test
+def a_pool_is_opened_without_a_message():
+    found, _ = all_answered(tcp(load={"rate": "20"}, connections=300, open="pool", open_rate="100k"))
+    conns = found["connections"]
+    assert conns["opened"] == conns["established"] == conns["handshake"]["count"] == 300, conns
+    assert conns["first_answer"]["count"] == found["sent"] == 6, found
+    nothing_of(conns, "closed", "reset", "left", "no_port")
+
+
+@test
+def each_connection_in_turn_is_replaced_at_a_rate():
+    found, _ = all_answered(tcp(load={"rate": "2k"}, connections=10, open="rate", open_rate="500"), run={"duration": "400ms"})
+    conns = found["connections"]
+    # All of them at once on demand, and one each 2 ms in place of the oldest.
+    assert 200 <= conns["opened"] <= 212 and conns["established"] == conns["opened"], conns
+    nothing_of(conns, "closed", "reset", "lost_closed", "left", "no_port")
+
+
+@test
+def keys_of_one_connection_do_not_limit_its_rate():
+    """65 536 keys, which rest for three timeouts over UDP: 4 369 a second."""
+    one = {**tcp(load={"outstanding": "64"}, connections=1), "timeout": "5s"}
+    found, _ = run(one, run={"duration": "2s"})
+    assert found["answered"] == found["sent"] and found["lost"] == 0, found
+    timing(found["answered"] > 3 * 65536, found["answered"])
+
+
+@test
+def a_server_that_tells_its_idle_timeout_is_left_in_time():
+    ask = {"connections": 10, "keepalive": True}
+    for told, opened in (("300ms", (10, 10)), ("0s", (60, 60))):
+        found, _ = all_answered(tcp(load={"rate": "200"}, **ask), responder={"dns": {"keepalive": told}})
+        assert found["dns"]["keepalive"] == found["answered"] == 60, found["dns"]
+        assert opened[0] <= found["connections"]["opened"] <= opened[1], found["connections"]
+        nothing_of(found["connections"], "closed", "reset", "lost_closed")
+    found, _ = all_answered(tcp(load={"rate": "10"}, **ask), responder={"dns": {"keepalive": "200ms"}}, run={"duration": "2s"})
+    assert found["connections"]["opened"] == found["sent"] == 20, found["connections"]  # each is asked once a second
+    found, _ = all_answered(tcp(load={"rate": "200"}, connections=10), responder={"dns": {"keepalive": "0s"}})
+    assert found["dns"]["keepalive"] == 0 and found["connections"]["opened"] == 10, found
+
+
+BAD = {  # whether answers come to such clients, and whether the responder closes their connections
+    "syn_only": (False, False), "handshake_only": (False, False), "mute": (False, False), "part": (False, False),
+    "no_ack": (False, False), "slow_reader": (True, False), "bytewise": (True, False), "reset": (True, False),
+    "no_fin": (True, False), "no_last_ack": (True, True),
+}
+
+
+@test
+def clients_that_do_their_worst_leave_the_load_alone():
+    one = {**tcp(connections=10, behave={"hold": "200ms", **{name: "50%" for name in BAD}}), "timeout": "3s"}
+    found, result = all_answered(one, run={"duration": "600ms"})
+    conns = found["connections"]
+    assert conns["opened"] == 10 and found["answered"] == 1200, found
+    nothing_of(conns, "refused", "no_answer", "closed", "reset", "left", "retransmitted")
+    bad = conns["behave"]
+    assert bad["reset"] == {} and bad["no_memory"] == 0, bad
+    for name, (answered, closed) in BAD.items():
+        # Five at a time, each anew after 200 ms, for 600 ms.
+        timing(14 <= bad["opened"][name] <= 16, bad)
+        assert abs(bad["established"][name] - bad["opened"][name]) <= 1, (name, bad)
+        assert (bad["received_bytes"].get(name, 0) > 0) == answered, (name, bad)
+        assert (bad["closed"].get(name, 0) > 0) == closed, (name, bad)
+    # A window of 2 048 octets, 16 of which are read in 100 ms.
+    assert bad["received_bytes"]["slow_reader"] <= 2100 * bad["established"]["slow_reader"], bad
+    assert found["dns"]["request_bytes"] < 40 * found["sent"], found["dns"]  # theirs are not among them
+
+
+@test
 def what_cannot_be_is_refused():
     good = """
 ports: [{name: p, driver: ring, device: d, addresses: [198.18.0.1/24]}, {name: d, driver: ring, device: p}]
@@ -154,8 +222,12 @@ traffic:
         ("transport: tcp", "transport: tcp, tc: tcp", "is for transport: udp"),
         ("connections: 10", "connections: 2000", "too few for 2000 connections"),
         ("connections: 10", "connections: 10, queries_per_connection: 1", "990 per second are possible"),
-        ("rate: 1k", "rate: 1M", "10 connections are too few", "at least 49"),
+        ("rate: 1k", "rate: 1M", "10 connections are too few", "at least 17"),
         ("connections: 10", "connections: 0", "connections"),
+        ("connections: 10", "connections: 10, behave: {mute: 10%}", None),
+        ("connections: 10", "connections: 10, behave: {mute: 600/s, hold: 1s}", "too few for 1210 connections"),
+        ("transport: tcp, tcp: {connections: 10}", "tc: tcp, tcp: {behave: {mute: 10%}}", "is for transport: tcp"),
+        ("connections: 10", "connections: 10, behave: {mute: 1M/s}", "more than 1048576 clients"),
     ])
 
 

@@ -315,13 +315,16 @@ uint64_t config_places(const struct item_settings *i, uint64_t addresses)
 double config_connection_rate(const struct item_settings *i)
 {
 	const struct tcp_settings *tcp = config_tcp(i);
-	double rate = load_peak(&i->load);
+	double rate = load_peak(&i->load), renewed;
 
 	if (tcp && !config_is_stream(i)) // nobody knows how many answers are truncated
 		return INFINITY;
-	if (!tcp || tcp->queries_per_connection == UINT64_MAX)
+	if (!tcp)
 		return 0;
-	return rate > 0 ? rate / (double)tcp->queries_per_connection : INFINITY;
+	renewed = tcp->open == TRANSPORT_OPEN_RATE ? tcp->open_rate : 0;
+	if (tcp->queries_per_connection == UINT64_MAX)
+		return renewed;
+	return rate > 0 ? renewed + rate / (double)tcp->queries_per_connection : INFINITY;
 }
 
 uint16_t config_server_port(const struct item_settings *i)
@@ -386,7 +389,7 @@ uint64_t config_outcomes_needed(
 
 uint64_t config_keys_needed(const struct config *c, const struct item_settings *i)
 {
-	const struct load_span span = span_of(c, 3 * i->timeout_ns);
+	const struct load_span span = span_of(c, (config_is_stream(i) ? 1 : 3) * i->timeout_ns);
 
 	return load_is_open(&i->load) ? load_begun(&i->load, &span) : 1;
 }

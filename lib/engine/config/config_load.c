@@ -88,7 +88,8 @@ static void check_connections(const struct config *c, const struct item_settings
 	const struct tcp_settings *tcp = config_tcp(i);
 	uint64_t places = own * source_count(sources), needed = config_keys_needed(c, i);
 	double rate = config_connection_rate(i), rests = 1e-9 * (double)tcp->time_wait_ns;
-	double want = (double)tcp->connections + (isinf(rate) ? 0 : rate * rests);
+	uint64_t open = tcp->connections + 2 * tcp_behave_all(tcp);
+	double want = (double)open + (isinf(rate) ? 0 : rate * rests);
 
 	if ((double)places < want)
 		diag_error(d, &i->source, "ports",
@@ -96,11 +97,11 @@ static void check_connections(const struct config *c, const struct item_settings
 			"%.6g new ones per second, whose ports rest for %.3g s: %.6g per second "
 			"are possible (give it more addresses, or a shorter time_wait)",
 			(unsigned long long)own, (unsigned long long)source_count(sources),
-			(unsigned long long)tcp->connections, isinf(rate) ? 0 : rate, rests,
-			fmax(0, ((double)places - (double)tcp->connections) / rests));
+			(unsigned long long)open, isinf(rate) ? 0 : rate, rests,
+			fmax(0, ((double)places - (double)open) / rests));
 	if (tcp->connections << 16 < needed)
 		diag_error(d, i, "",
-			"%llu connections are too few for rate x 3 timeouts = %llu transactions: a "
+			"%llu connections are too few for rate x timeout = %llu transactions: a "
 			"connection has 65536 IDs (give it at least %llu, or a shorter timeout)",
 			(unsigned long long)tcp->connections, (unsigned long long)needed,
 			(unsigned long long)((needed + 65535) >> 16));

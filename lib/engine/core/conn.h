@@ -28,6 +28,7 @@ enum conn_flag {
 	CONN_OVER = 16,  // client: nothing more is asked on it
 	CONN_LATE = 32,  // client: `since` is a deadline
 	CONN_TOLD = 64,  // client: the server closed it, and that was counted
+	CONN_MUTE = 128, // client: it reacts to no segment (worker_behave.h)
 };
 
 struct conn {

@@ -64,6 +64,16 @@ struct conn_counters {
 	CONN_COUNTERS(COUNTER_MEMBER)
 };
 
+// Of clients that do their worst (core/worker_behave.h), each an array by behaviour.
+#define BEHAVE_COUNTERS(A)                                                                         \
+	A(opened, "SYN sent")                                                                      \
+	A(established, "accepted by the server")                                                   \
+	A(closed, "closed by the server")                                                          \
+	A(reset, "reset or refused by the server")                                                 \
+	A(received_bytes, "octets of answers that were taken")
+
+#define BEHAVE_MEMBER(member, help) uint64_t member[TCP_BEHAVIOUR_COUNT];
+
 // Of one step of an exchange.
 #define STEP_COUNTERS(X)                                                                           \
 	X(sent, "sent")                                                                            \

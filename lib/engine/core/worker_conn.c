@@ -5,9 +5,11 @@
 
 #include "engine/core/worker_internal.h"
 
-#define SINCE_SHIFT 4       // of ticks
-#define LINGER_US   2000000 // that a closed connection waits for the server to close too
-#define HALT_TRIES  1000    // bursts that the device does not take
+#define SINCE_SHIFT   4       // of ticks
+#define LINGER_US     2000000 // that a closed connection waits for the server to close too
+#define IDLE_US_OF_MS 900     // nine tenths: before the server does
+#define HALT_TRIES    1000    // bursts that the device does not take
+#define SEATS_SEEN    64      // looked at for one that has no connection
 
 static struct conn *conn_at(struct worker_conns *wc, uint32_t c)
 {
@@ -21,19 +23,9 @@ static struct conn_counters *counts_of(struct worker_conns *wc, uint64_t now)
 
 // --- what a connection looks like on the wire ---
 
-static void head_of_row(const struct worker_conns *wc, uint32_t row, struct conn_head *out)
-{
-	const struct worker_item *it = wc->it;
-	uint32_t port = (uint32_t)recip_div(&wc->by_client, row);
-
-	out->t = wc->frame;
-	addr_list_nth_bytes(it->sources, row - port * wc->client_count, out->src);
-	out->src_port = it->ports[port];
-}
-
 static void conn_head_of(struct conns *cs, uint32_t c, struct conn_head *out)
 {
-	head_of_row(cs->of, cs->all[c].row, out);
+	worker_conn_head(cs->of, cs->all[c].row, out);
 }
 
 // --- opening ---
@@ -217,6 +209,39 @@ static void stream_ask(struct worker_conns *wc, uint64_t now)
 	}
 }
 
+// The next seat in turn that is to have a new connection.
+static void seat_renew(struct worker_conns *wc, uint64_t now)
+{
+	for (uint32_t n = 0; n < SEATS_SEEN; n++) {
+		uint32_t seat = wc->open_seat, c = wc->seats[seat].conn;
+
+		wc->open_seat = seat + 1 < wc->seat_count ? seat + 1 : 0;
+		if (c != CONN_NONE && !wc->replaces)
+			continue;
+		if (c != CONN_NONE) {
+			conn_leave(wc, c);
+			if (conn_at(wc, c)->open == 0)
+				conn_close(wc, c);
+		}
+		if (!seat_open(wc, seat, now))
+			counts_of(wc, now)->no_port++;
+		else if (wc->seats[seat].waiting)
+			seat_go_on(wc, seat, now);
+		return;
+	}
+}
+
+// Connections that are opened without a message.
+static void seats_open(struct worker_conns *wc, uint64_t now)
+{
+	if (wc->open_at == 0)
+		wc->open_at = wc->w->times.start;
+	for (uint32_t n = 0; n < BURST_MAX && txn_since(now, wc->open_at) >= 0; n++) {
+		wc->open_at += wc->open_gap;
+		seat_renew(wc, now);
+	}
+}
+
 // A message of the connection has its answer, or will have none.
 static void conn_answered(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
@@ -251,11 +276,14 @@ uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until
 {
 	struct worker_conns *wc = it->conns;
 	uint64_t now = clock_time(w->clock);
+	uint16_t behaved = 0;
 	uint32_t seat;
 
 	conns_clock(&wc->cs, now);
 	conns_expire(&wc->cs);
 	stream_ask(wc, now);
+	if (wc->open_gap && !it->ended)
+		seats_open(wc, now);
 	for (uint32_t n = 0; n < BURST_MAX && it->stream && next_seat(it, until, &seat); n++) {
 		uint32_t slot;
 
@@ -268,7 +296,9 @@ uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until
 			break;
 		seat_ask(wc, seat, slot, now);
 	}
-	return conns_send(&wc->cs, &w->wire, &w->tx_no_mbuf);
+	if (wc->behave)
+		behaved = worker_behave_tx(wc->behave, now);
+	return behaved + conns_send(&wc->cs, &w->wire, &w->tx_no_mbuf);
 }
 
 // --- ending ---
@@ -411,6 +441,17 @@ static void stream_place(
 	at->key = key;
 }
 
+// The server has said how long it keeps a connection without a message.
+static void conn_told_idle(struct worker_conns *wc, uint32_t c)
+{
+	uint64_t us = (uint64_t)wc->it->ctx.idle_ms * IDLE_US_OF_MS;
+
+	if (us == 0) // RFC 7828 section 3.4: nothing more is to be asked
+		conn_leave(wc, c);
+	else if (wc->idle_us == 0 || us < wc->idle_us)
+		wc->idle_us = us < UINT32_MAX / 2 ? (uint32_t)us : UINT32_MAX / 2;
+}
+
 // A whole message: the transaction that it answers was in flight on this connection, or it answers
 // none.
 static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m,
@@ -440,8 +481,11 @@ static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_
 	if (slot != TXN_NONE && it->txns.slots[slot].state != TXN_FLYING)
 		slot = TXN_NONE;
 	it->ctx.stream = true;
+	it->ctx.idle_ms = UINT32_MAX;
 	item_match(it, &r);
 	it->ctx.stream = false;
+	if (it->ctx.idle_ms != UINT32_MAX)
+		conn_told_idle(wc, c);
 	if (slot == TXN_NONE || it->txns.slots[slot].state == TXN_FLYING)
 		return;
 	if (!(conn_at(wc, c)->flags & CONN_HEARD)) {
@@ -480,7 +524,7 @@ static void refuse(struct worker_conns *wc, uint32_t row, const struct tcp_segme
 {
 	struct conn_head head;
 
-	head_of_row(wc, row, &head);
+	worker_conn_head(wc, row, &head);
 	conns_refuse(&wc->cs, &wc->w->wire, &head, s);
 }
 
@@ -524,6 +568,10 @@ void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_p
 		w->wire.counters.bad_frame++;
 		return;
 	}
+	if (wc->behave && row >= wc->row_end) {
+		worker_behave_rx(wc->behave, row, &s, now);
+		return;
+	}
 	wc->cs.segments_in++;
 	conns_clock(&wc->cs, now);
 	c = conn_of_row(wc, row);
@@ -539,6 +587,8 @@ void worker_conn_end(struct worker_item *it, uint64_t now)
 {
 	struct worker_conns *wc = it->conns;
 
+	if (wc->behave)
+		worker_behave_end(wc->behave, now);
 	for (uint32_t seat = 0; seat < wc->seat_count; seat++) {
 		struct conn_seat *at = &wc->seats[seat];
 
@@ -560,7 +610,8 @@ bool worker_conn_over(const struct worker_item *it, uint64_t now)
 {
 	const struct worker_conns *wc = it->conns;
 
-	return wc->cs.used == 0 || txn_since(now, it->ended_at) > (int64_t)wc->patience;
+	return (wc->cs.used == 0 && (!wc->behave || wc->behave->cs.used == 0)) ||
+	       txn_since(now, it->ended_at) > (int64_t)wc->patience;
 }
 
 void worker_conn_halt(struct worker *w, struct worker_item *it)
@@ -579,4 +630,6 @@ void worker_conn_halt(struct worker *w, struct worker_item *it)
 	while ((cs->ready_count || cs->out_count) && tries < HALT_TRIES)
 		tries += conns_send(cs, &w->wire, &w->tx_no_mbuf) == 0;
 	conns_halt(cs);
+	if (it->conns->behave)
+		conns_halt(&it->conns->behave->cs);
 }

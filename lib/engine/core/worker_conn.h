@@ -9,6 +9,7 @@
 
 #include "engine/core/conn.h"
 #include "engine/core/worker.h"
+#include "engine/core/worker_behave.h"
 
 struct conn_seat {
 	uint32_t conn;    // CONN_NONE: nobody sits there
@@ -33,12 +34,18 @@ struct worker_conns {
 	struct recip by_client; // a row is port * client_count + client
 	uint32_t per_conn;      // messages
 	uint32_t pipeline;
-	uint32_t idle_us; // 0: never
-	bool again;       // messages of a closed connection are sent again
+	uint64_t open_gap; // ticks between two of open: pool and rate; 0: on demand only
+	bool replaces;     // open: rate
+	bool again;        // messages of a closed connection are sent again
 	uint16_t mss;
-	uint64_t patience; // ticks that connections have to end after the item
-	uint64_t secret;   // of initial sequence numbers
+	uint64_t patience;            // ticks that connections have to end after the item
+	uint64_t secret;              // of initial sequence numbers
+	uint32_t row_end;             // rows from here on are those of `behave`
+	struct worker_behave *behave; // NULL: there are no such clients
 	// dataplane: rw
+	uint32_t idle_us;   // 0: never; the server may shorten it
+	uint64_t open_at;   // tick of the next of open_gap; 0: the run has not begun
+	uint32_t open_seat; // that is looked at next
 	struct conn_books books;
 	uint32_t left; // connections that the end of the run reset
 	struct conn_seat *seats;
@@ -48,6 +55,18 @@ struct worker_conns {
 };
 
 extern const struct conn_owner worker_conn_owner;
+
+// Headers of segments from the address and port of a row.
+static inline void worker_conn_head(
+	const struct worker_conns *wc, uint32_t row, struct conn_head *out)
+{
+	const struct worker_item *it = wc->it;
+	uint32_t port = (uint32_t)recip_div(&wc->by_client, row);
+
+	out->t = wc->frame;
+	addr_list_nth_bytes(it->sources, row - port * wc->client_count, out->src);
+	out->src_port = it->ports[port];
+}
 
 // Write the messages that are due, and send. Returns the number of packets that the device took.
 uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until);

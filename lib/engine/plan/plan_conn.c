@@ -15,7 +15,9 @@
 #define PIPELINE_MOST    32767 // as many may go on from another connection: conn.open holds both
 #define RETRANSMISSIONS  8
 #define PATIENCE_NS      200000000 // that connections have to end after the item
-#define CLOCK_BITS       42 // of microseconds: timestamps and sequence numbers turn over in them
+#define CLOCK_BITS       42   // of microseconds: timestamps and sequence numbers turn over in them
+#define BEHAVE_WINDOW    2048 // a slow reader's is soon full
+#define BEHAVE_BLOCKS    24   // of a client, whose window comes in small segments
 #define SERVER_WINDOW    65535
 #define SERVER_CONNS     262144 // of a worker, for testers elsewhere
 #define SERVER_BLOCKS    65536
@@ -71,22 +73,6 @@ static uint64_t own_bytes(uint64_t seats, uint64_t slots, uint64_t rows)
 	       slots * sizeof(uint32_t) + rows_size(rows);
 }
 
-uint64_t plan_conn_memory(
-	const struct item_settings *i, uint32_t workers, uint64_t slots, uint64_t rows)
-{
-	struct conns_shape shape;
-
-	if (!config_tcp(i))
-		return 0;
-	shape = shape_of(i, workers, rows / workers, slots);
-	return conns_bytes(&shape) + own_bytes(seats_of(i, workers, 0), slots, rows / workers);
-}
-
-static uint32_t us_of(uint64_t ns)
-{
-	return ns == UINT64_MAX ? 0 : (uint32_t)(ns / 1000);
-}
-
 // The tick at which the clock of connections is 0. It goes on from run to run: a server that closed
 // a connection takes another one of that port only with a later timestamp or sequence number.
 static uint64_t clock_zero(const struct clock *c)
@@ -99,6 +85,139 @@ static uint64_t clock_zero(const struct clock *c)
 	clock_gettime(CLOCK_REALTIME, &now);
 	us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 	return clock_now() - clock_ticks(c, 1000 * (us & ((1ull << CLOCK_BITS) - 1)));
+}
+
+// --- clients that do their worst ---
+
+// Those of a behaviour that a worker has.
+static uint32_t behave_clients(const struct plan_item *i, uint32_t worker, uint32_t behaviour)
+{
+	uint64_t all = tcp_behave_clients(config_tcp(i->settings), (enum tcp_behaviour)behaviour);
+
+	return (uint32_t)(all / i->worker_count + (worker < all % i->worker_count));
+}
+
+// Addresses and ports for so many of them, out of those of the worker.
+static uint32_t behave_rows(uint64_t clients, uint64_t rows)
+{
+	double least = 2 * (double)clients + 1, most = 16 * (double)clients;
+
+	return clients ? (uint32_t)fmin((double)rows - 1, fmax(least, fmin(most, (double)rows / 8)))
+	               : 0;
+}
+
+static struct conns_shape behave_shape(
+	const struct tcp_settings *tcp, uint64_t clients, uint32_t rows)
+{
+	return (struct conns_shape){.count = (uint32_t)(2 * clients),
+		.places = rows,
+		.blocks = (uint32_t)fmin((double)clients * BEHAVE_BLOCKS + BLOCKS_LEAST, 1u << 24),
+		.window = BEHAVE_WINDOW,
+		.time_wait_us = 1,
+		.syn_tries = (uint8_t)tcp->syn_tries,
+		.tries = RETRANSMISSIONS};
+}
+
+static size_t behave_own(uint64_t clients)
+{
+	return sizeof(struct worker_behave) + clients * (sizeof(uint32_t) + sizeof(uint8_t));
+}
+
+static uint64_t behave_memory(const struct tcp_settings *tcp, uint32_t workers, uint64_t rows)
+{
+	uint64_t clients = tcp_behave_all(tcp) / workers + TCP_BEHAVIOUR_COUNT;
+	struct conns_shape shape = behave_shape(tcp, clients, behave_rows(clients, rows / workers));
+
+	return tcp_behave_all(tcp) ? conns_bytes(&shape) + behave_own(clients) : 0;
+}
+
+// Kinds of clients, evenly mixed: each next one is of that which lags most behind its share.
+static void mix_kinds(const uint32_t *counts, uint64_t all, uint8_t *kinds)
+{
+	uint64_t done[TCP_BEHAVIOUR_COUNT] = {0};
+
+	for (uint64_t n = 0; n < all; n++) {
+		uint32_t best = 0;
+		double most = -1;
+
+		for (uint32_t k = 0; k < TCP_BEHAVIOUR_COUNT; k++) {
+			double lags =
+				(double)counts[k] * (double)(n + 1) / (double)all - (double)done[k];
+
+			if (counts[k] > done[k] && lags > most) {
+				most = lags;
+				best = k;
+			}
+		}
+		done[best]++;
+		kinds[n] = (uint8_t)best;
+	}
+}
+
+// rows: of the worker. Those of such clients are the last ones.
+static int behave_open(struct plan *p, struct plan_item *i, uint32_t worker, uint64_t rows)
+{
+	const struct tcp_settings *tcp = config_tcp(i->settings);
+	struct worker_conns *wc = plan_run(i, worker)->conns;
+	uint32_t counts[TCP_BEHAVIOUR_COUNT];
+	struct worker_behave *b;
+	struct conns_shape shape;
+	uint64_t all = 0;
+	void *memory;
+
+	for (uint32_t k = 0; k < TCP_BEHAVIOUR_COUNT; k++)
+		all += counts[k] = behave_clients(i, worker, k);
+	wc->row_end = (uint32_t)rows - behave_rows(all, rows);
+	if (all == 0)
+		return 0;
+	shape = behave_shape(tcp, all, (uint32_t)rows - wc->row_end);
+	b = pages_alloc(behave_own(all));
+	memory = pages_alloc(conns_bytes(&shape));
+	if (!b || !memory) {
+		pages_free(b, behave_own(all));
+		pages_free(memory, conns_bytes(&shape));
+		return -ENOMEM;
+	}
+	wc->behave = b;
+	conns_init(&b->cs, memory, &shape, clock_zero(&p->clock), clock_us_scale(&p->clock));
+	b->cs.host.reads_all = false; // what a slow reader has not read fills its window
+	b->cs.owner = &worker_behave_owner;
+	b->cs.of = b;
+	b->wc = wc;
+	b->client_count = (uint32_t)all;
+	b->row_first = wc->row_end;
+	b->row_count = (uint32_t)rows - wc->row_end;
+	b->gap = clock_ticks(&p->clock, (double)tcp->behave->hold_ns / (double)all);
+	b->conn_of = (uint32_t *)(b + 1);
+	memset(b->conn_of, 0xff, all * sizeof(*b->conn_of));
+	b->kinds = (const uint8_t *)(b->conn_of + all);
+	mix_kinds(counts, all, (uint8_t *)(b->conn_of + all));
+	return 0;
+}
+
+static void behave_close(struct worker_behave *b)
+{
+	if (!b)
+		return;
+	pages_free(b->cs.all, b->cs.bytes);
+	pages_free(b, behave_own(b->client_count));
+}
+
+uint64_t plan_conn_memory(
+	const struct item_settings *i, uint32_t workers, uint64_t slots, uint64_t rows)
+{
+	struct conns_shape shape;
+
+	if (!config_tcp(i))
+		return 0;
+	shape = shape_of(i, workers, rows / workers, slots);
+	return conns_bytes(&shape) + own_bytes(seats_of(i, workers, 0), slots, rows / workers) +
+	       behave_memory(config_tcp(i), workers, rows);
+}
+
+static uint32_t us_of(uint64_t ns)
+{
+	return ns == UINT64_MAX ? 0 : (uint32_t)(ns / 1000);
 }
 
 // port_count: of the worker's own source ports; clients: source addresses.
@@ -132,13 +251,19 @@ int plan_conn_open(
 	                       : (uint32_t)tcp->queries_per_connection;
 	wc->pipeline = tcp->pipeline > PIPELINE_MOST ? PIPELINE_MOST : (uint32_t)tcp->pipeline;
 	wc->idle_us = us_of(tcp->idle_ns);
+	wc->replaces = tcp->open == TRANSPORT_OPEN_RATE;
+	if (wc->seat_count && tcp->open != TRANSPORT_OPEN_DEMAND)
+		wc->open_gap = clock_ticks(
+			&p->clock, (uint64_t)(1e9 * i->worker_count / tcp->open_rate) + 1);
 	wc->again = tcp->closed == TRANSPORT_CLOSED_AGAIN;
 	wc->mss = (uint16_t)(i->port->settings->mtu - FRAME_TCP_LEN -
 			     (i->settings->server.len == 4 ? FRAME_IPV4_LEN : FRAME_IPV6_LEN));
 	wc->patience = clock_ticks(&p->clock, PATIENCE_NS);
 	wc->secret = rand_hash(plan_item_seed(p, i) ^ worker);
 	wc->row_mask = (uint32_t)(rows_size(rows) / sizeof(uint32_t)) - 1;
-	wc->row_count = (uint32_t)rows;
+	if (behave_open(p, i, worker, rows) < 0)
+		return -ENOMEM;
+	wc->row_count = wc->row_end;
 	wc->rows = pages_alloc(rows_size(rows));
 	wc->seats = pages_alloc((wc->seat_count + 1) * sizeof(*wc->seats));
 	wc->of_slot = pages_alloc(run->txns.count * sizeof(*wc->of_slot));
@@ -175,6 +300,7 @@ void plan_conn_close(struct worker_item *run)
 	pages_free(wc->rows, (wc->row_mask + 1ull) * sizeof(*wc->rows));
 	pages_free(wc->seats, (wc->seat_count + 1) * sizeof(*wc->seats));
 	pages_free(wc->of_slot, run->txns.count * sizeof(*wc->of_slot));
+	behave_close(wc->behave);
 	pages_free(wc->cs.all, wc->cs.bytes);
 	pages_free(wc, sizeof(*wc));
 	run->conns = NULL;
@@ -190,6 +316,7 @@ static uint64_t expected(const struct plan *p)
 			const struct worker_conns *wc = plan_run(&p->items[i], k)->conns;
 
 			most += wc ? wc->cs.count : 0;
+			most += wc && wc->behave ? wc->behave->row_count : 0;
 		}
 	return most;
 }

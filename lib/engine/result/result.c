@@ -79,6 +79,19 @@ static const struct counter step_rows[] = {
 };
 SECTION("steps", step_rows, result_step, "a message and its reply within an exchange");
 
+#define BEHAVE_ROW(member_, text)                                                                  \
+	{.name = #member_,                                                                         \
+		.help = text,                                                                      \
+		.type = COUNTER_ARRAY,                                                             \
+		AT(result_behave, member_),                                                        \
+		.length = TCP_BEHAVIOUR_COUNT,                                                     \
+		.label = tcp_behaviour_name},
+static const struct counter behave_rows[] = {
+	BEHAVE_COUNTERS(BEHAVE_ROW) // core/counters.h
+	COUNT(result_behave, no_memory, "connections that did not begin for want of memory"),
+};
+SECTION("behave", behave_rows, result_behave, "clients that do their worst, by behaviour");
+
 #define CONNECTIONS_ROW(member, text) COUNT(result_connections, member, text),
 static const struct counter connections_rows[] = {
 	CONN_COUNTERS(CONNECTIONS_ROW) // core/counters.h
@@ -90,6 +103,8 @@ static const struct counter connections_rows[] = {
 	COUNT(result_connections, segments_sent, "segments sent, warm-up included"),
 	COUNT(result_connections, segments_received, "segments received, warm-up included"),
 	TCP_COUNTERS(CONNECTIONS_ROW) // net/tcp.h
+	{"behave", "clients that do their worst; not there: there are none", NULL, COUNTER_SECTION,
+		AT(result_connections, behave), .section = &behave_rows_section, .optional = true},
 };
 SECTION("connections", connections_rows, result_connections, "connections of an item");
 

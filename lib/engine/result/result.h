@@ -14,6 +14,7 @@
 #include "io/handoff.h"
 #include "io/port.h"
 #include "net/tcp.h"
+#include "net/transport.h"
 
 // One of output.percentiles: "p95", "p99999" is 99.999, "p05" is 5.
 struct result_percentile {
@@ -41,6 +42,12 @@ struct result_step {
 	struct result_latencies latency;
 };
 
+// Of clients that do their worst, by behaviour.
+struct result_behave {
+	BEHAVE_COUNTERS(BEHAVE_MEMBER)
+	uint64_t no_memory;
+};
+
 // Of an item over connections.
 struct result_connections {
 	CONN_COUNTERS(COUNTER_MEMBER)
@@ -48,6 +55,7 @@ struct result_connections {
 	uint64_t segments_sent, segments_received; // warm-up included, as TCP_COUNTERS
 	uint64_t left;                             // open when the run ended
 	struct latency handshake, first_answer;
+	const struct result_behave *behave; // NULL: there are no such clients
 };
 
 struct result_item {

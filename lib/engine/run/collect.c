@@ -229,6 +229,29 @@ static void tcp_add(struct result_connections *to, const struct tcp_counters *fr
 	TCP_COUNTERS(COUNTER_ADD)
 }
 
+#define BEHAVE_ADD(member, help) to->member[n] += from->member[n];
+
+// Clients that do their worst, of all its workers; NULL: there are none.
+static const struct result_behave *behave_of(const struct plan_item *i, struct arena *a)
+{
+	struct result_behave *to = arena_zalloc(a, sizeof(*to));
+	bool any = false;
+
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		const struct worker_behave *b = plan_run(i, k)->conns->behave;
+		const struct behave_counters *from = b ? &b->counts[1] : NULL;
+
+		if (!b)
+			continue;
+		any = true;
+		to->no_memory += from->no_memory;
+		for (uint32_t n = 0; n < TCP_BEHAVIOUR_COUNT; n++) {
+			BEHAVE_COUNTERS(BEHAVE_ADD)
+		}
+	}
+	return any ? to : NULL;
+}
+
 // The connections of all its workers; NULL: there are none.
 static const struct result_connections *connections_of(
 	const struct plan *p, const struct plan_item *i, struct arena *a)
@@ -254,6 +277,7 @@ static const struct result_connections *connections_of(
 	}
 	to->handshake = collect_distribution(p, handshake, 0, a);
 	to->first_answer = collect_distribution(p, first, 0, a);
+	to->behave = behave_of(i, a);
 	return to;
 }
 

@@ -227,6 +227,13 @@ static const struct field answers_fields[] = {
 		.offset = ANSWERS(text),
 		.def = "ddiperf",
 		.max = DNS_TEXT_MAX},
+	{.name = "keepalive",
+		.help = "idle timeout that clients over tcp are told if they ask (RFC 7828)",
+		.type = FIELD_DURATION,
+		.offset = ANSWERS(keepalive_ns),
+		.def = "never",
+		.word = "never",
+		.max = 6553e9},
 };
 
 static const struct field_section dns_answers_section = {

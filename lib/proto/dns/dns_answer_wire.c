@@ -22,6 +22,7 @@
 #define SERVER_COOKIE_LEN 8
 #define OUR_NSID          "ddiperf"
 #define OUR_NSID_LEN      (sizeof(OUR_NSID) - 1)
+#define KEEPALIVE_LEN     6 // of the option
 
 // A parsed query.
 struct asked {
@@ -67,15 +68,25 @@ static bool query_read(struct asked *q, const uint8_t *buf, uint32_t len)
 	       cookie_is_valid(&q->m);
 }
 
-static uint32_t opt_len(const struct dns_message *m)
+// RFC 7828 section 3.3: to a client over a connection that asks.
+static bool tells_keepalive(const struct proto_ctx *ctx, const struct dns_message *m)
+{
+	const struct dns_answers *a = ctx->shared;
+
+	return ctx->stream && m->keepalive && a->keepalive != UINT16_MAX;
+}
+
+static uint32_t opt_len(const struct proto_ctx *ctx, const struct dns_message *m)
 {
 	if (!m->has_opt)
 		return 0;
-	return DNS_OPT_HEADER_LEN + (m->nsid ? 4 + (uint32_t)OUR_NSID_LEN : 0) +
+	return DNS_OPT_HEADER_LEN + (tells_keepalive(ctx, m) ? KEEPALIVE_LEN : 0) +
+	       (m->nsid ? 4 + (uint32_t)OUR_NSID_LEN : 0) +
 	       (m->cookie ? 4 + DNS_COOKIE_CLIENT_LEN + SERVER_COOKIE_LEN : 0);
 }
 
-static void opt_write(struct writer *w, const struct dns_message *m, uint32_t rcode)
+static void opt_write(
+	const struct proto_ctx *ctx, struct writer *w, const struct dns_message *m, uint32_t rcode)
 {
 	write_u8(w, 0);
 	write_be16(w, DNS_OPT);
@@ -83,11 +94,18 @@ static void opt_write(struct writer *w, const struct dns_message *m, uint32_t rc
 	write_u8(w, (uint8_t)(rcode >> 4));
 	write_u8(w, 0); // version
 	write_be16(w, m->edns_flags & DO);
-	write_be16(w, (uint16_t)(opt_len(m) - DNS_OPT_HEADER_LEN));
+	write_be16(w, (uint16_t)(opt_len(ctx, m) - DNS_OPT_HEADER_LEN));
 	if (m->nsid) {
 		write_be16(w, DNS_NSID);
 		write_be16(w, OUR_NSID_LEN);
 		write_bytes(w, OUR_NSID, OUR_NSID_LEN);
+	}
+	if (tells_keepalive(ctx, m)) {
+		const struct dns_answers *a = ctx->shared;
+
+		write_be16(w, DNS_KEEPALIVE);
+		write_be16(w, KEEPALIVE_LEN - 4);
+		write_be16(w, a->keepalive);
 	}
 	if (m->cookie) {
 		uint64_t made;
@@ -135,7 +153,7 @@ static uint32_t query_answer(
 	uint32_t limit = ctx->stream ? room : size_limit(&q->m, room);
 	const struct dns_record *record = &a->records[dns_type_bucket(q->type)];
 	uint32_t rcode = q->m.has_opt && q->m.version > 0 ? DNS_BADVERS : a->rcode;
-	uint32_t bare = DNS_HEADER_LEN + q->question_len + opt_len(&q->m);
+	uint32_t bare = DNS_HEADER_LEN + q->question_len + opt_len(ctx, &q->m);
 	bool answer = rcode == DNS_NOERROR && is_ours(q) && record->len > 0;
 	bool truncated = answer && bare + record->len > limit;
 	struct writer w = writer_of(out, room);
@@ -150,7 +168,7 @@ static uint32_t query_answer(
 			record->len - DNS_RECORD_CLASS - 2u);
 	}
 	if (q->m.has_opt)
-		opt_write(&w, &q->m, rcode);
+		opt_write(ctx, &w, &q->m, rcode);
 	if (w.failed)
 		return 0;
 	n->truncated += truncated;
@@ -166,7 +184,8 @@ uint32_t dns_answer_longest(const void *shared)
 	for (uint32_t i = 0; i < DNS_TYPE_BUCKETS; i++)
 		longest = a->records[i].len > longest ? a->records[i].len : longest;
 	return DNS_HEADER_LEN + DNS_QUESTION_MAX + longest + DNS_OPT_HEADER_LEN + 4 +
-	       (uint32_t)OUR_NSID_LEN + 4 + DNS_COOKIE_CLIENT_LEN + SERVER_COOKIE_LEN;
+	       KEEPALIVE_LEN + (uint32_t)OUR_NSID_LEN + 4 + DNS_COOKIE_CLIENT_LEN +
+	       SERVER_COOKIE_LEN;
 }
 
 uint32_t dns_answer(

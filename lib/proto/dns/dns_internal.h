@@ -22,7 +22,7 @@ enum dns_rcode {
 	DNS_RCODE_OTHER = DNS_RCODES - 1,
 };
 enum dns_type { DNS_A = 1, DNS_TXT = 16, DNS_AAAA = 28, DNS_OPT = 41 };
-enum dns_option { DNS_NSID = 3, DNS_CLIENT_SUBNET = 8, DNS_COOKIE = 10 };
+enum dns_option { DNS_NSID = 3, DNS_CLIENT_SUBNET = 8, DNS_COOKIE = 10, DNS_KEEPALIVE = 11 };
 
 // First member of both shared structs: teardown and open get either.
 enum dns_role { DNS_ASKS, DNS_ANSWERS };
@@ -39,6 +39,7 @@ struct dns_plan {
 	uint16_t max_reply;     // bytes that we advertise
 	uint16_t max_own_reply; // the same in queries with an OPT of their own
 	uint32_t min_answers;
+	bool keepalive;           // the OPT record asks for the server's idle timeout
 	bool tc_to_stream;        // truncated answers are asked again over a connection
 	uint32_t expected_rcodes; // bit per rcode
 	struct dns_queries queries;
@@ -89,6 +90,7 @@ struct dns_record {
 struct dns_answers {
 	enum dns_role role;
 	uint8_t rcode;
+	uint16_t keepalive; // tenths of a second that clients over connections are told
 	struct dns_record records[DNS_TYPE_BUCKETS]; // by dns_type_bucket; the last has length 0
 };
 
@@ -98,8 +100,8 @@ struct dns_message {
 	bool has_opt;
 	uint8_t ext_rcode, version;
 	uint16_t udp_size, edns_flags;
-	const uint8_t *nsid, *cookie, *subnet; // data of the options
-	uint16_t nsid_len, cookie_len, subnet_len;
+	const uint8_t *nsid, *cookie, *subnet, *keepalive; // data of the options
+	uint16_t nsid_len, cookie_len, subnet_len, keepalive_len;
 	uint32_t left; // bytes after the last record
 };
 

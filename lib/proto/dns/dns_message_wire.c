@@ -99,6 +99,9 @@ static bool options_read(struct dns_message *m, const uint8_t *data, uint32_t le
 		} else if (code == DNS_CLIENT_SUBNET) {
 			m->subnet = value;
 			m->subnet_len = size;
+		} else if (code == DNS_KEEPALIVE) {
+			m->keepalive = value;
+			m->keepalive_len = size;
 		}
 	}
 	return true;

@@ -56,6 +56,7 @@ struct dns_answers_settings {
 	int32_t rcode;
 	struct addr address, address6;
 	const char *text;
+	uint64_t keepalive_ns; // UINT64_MAX: never
 };
 
 // Source prefix length to send: the setting, or 24 and 56 (RFC 7871 section 11.1) but no shorter
@@ -79,6 +80,7 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(oversize, "replies larger than advertised (512 bytes without EDNS)")                   \
 	X(trailing, "replies with bytes after the last record")                                  \
 	X(nsid, "replies that carry an NSID")                                                    \
+	X(keepalive, "replies that carry an idle timeout of connections (RFC 7828)")             \
 	X(cookies_learnt, "server cookies learnt, first ones and changed ones")                  \
 	X(badcookie_retries, "queries repeated with a new cookie after BADCOOKIE")               \
 	X(cookie_bad, "replies dropped: the client cookie is not ours")                          \

@@ -113,6 +113,10 @@ static void write_options(struct dns_plan *p, struct writer *w, const struct dns
 		write_be16(w, DNS_NSID);
 		write_be16(w, 0);
 	}
+	if (p->keepalive) {
+		write_be16(w, DNS_KEEPALIVE);
+		write_be16(w, 0);
+	}
 	for (uint32_t i = 0; i < s->options.count; i++) {
 		write_be16(w, (uint16_t)options[i].code);
 		write_be16(w, (uint16_t)options[i].hex.len);
@@ -230,12 +234,20 @@ uint32_t dns_longest(const void *shared)
 	       (p->cookies == DNS_COOKIES_FULL ? DNS_COOKIE_SERVER_MAX : 0);
 }
 
+// RFC 7828 section 3.2.1: the option is for connections.
+static bool dns_keepalive(const struct dns_settings *s)
+{
+	return s->transport.transport == TRANSPORT_TCP && s->transport.tcp &&
+	       s->transport.tcp->keepalive;
+}
+
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d)
 {
 	const struct dns_settings *s = settings;
 	// Without `edns`, for cookies and for lines that ask for an OPT record.
 	static const struct dns_edns_settings edns_default = {.size = DEFAULT_SIZE};
-	bool every_opt = s->edns || s->cookies != DNS_COOKIES_NONE;
+	bool keepalive = dns_keepalive(s);
+	bool every_opt = s->edns || s->cookies != DNS_COOKIES_NONE || keepalive;
 	struct dns_plan *p = calloc(1, sizeof(*p));
 
 	if (!p)
@@ -245,6 +257,7 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 	p->cookies = (enum dns_cookies)s->cookies;
 	p->case_0x20 = s->case_0x20;
 	p->tc_to_stream = s->transport.tc == TRANSPORT_TC_TCP;
+	p->keepalive = keepalive;
 	build_opt(p, s->edns ? s->edns : &edns_default);
 	build_expect(p, s->expect);
 	if (load_queries(p, s, every_opt, d) < 0 || build_order(p, s, env->seed) < 0) {
@@ -311,6 +324,8 @@ void *dns_answers_setup(const void *answers, const struct proto_env *env, struct
 	if (!a)
 		return NULL;
 	a->role = DNS_ANSWERS;
+	a->keepalive = s->keepalive_ns == UINT64_MAX ? UINT16_MAX
+	                                             : (uint16_t)(s->keepalive_ns / 100000000);
 	a->rcode = (uint8_t)s->rcode;
 	build_record(&a->records[dns_type_bucket(DNS_A)], DNS_A, ttl, s->address.bytes, 4);
 	build_record(&a->records[dns_type_bucket(DNS_AAAA)], DNS_AAAA, ttl, s->address6.bytes, 16);

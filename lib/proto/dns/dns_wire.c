@@ -508,6 +508,7 @@ static void reply_count(const struct proto_ctx *ctx, const struct dns_query *q, 
 	n->oversize += !ctx->stream && len > (q->own_len ? p->max_own_reply : p->max_reply);
 	n->trailing += m->left != 0;
 	n->nsid += m->nsid_len != 0;
+	n->keepalive += m->keepalive_len != 0;
 }
 
 // RFC 7873 section 5.3: ask once more with the cookie that came with the refusal.
@@ -562,6 +563,8 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 	rcode = (uint32_t)m.ext_rcode << 4 | (buf[3] & RCODE);
 	rcode = rcode < DNS_RCODE_OTHER ? rcode : DNS_RCODE_OTHER;
 	reply_count(ctx, &q, buf, len, &m, rcode);
+	if (ctx->stream && p->keepalive && m.keepalive_len == 2) // RFC 7828: tenths of a second
+		ctx->idle_ms = 100u * bytes_be16(m.keepalive);
 	if (slot)
 		learnt = cookie_learn(n, slot, &m);
 	if (rcode == DNS_BADCOOKIE && slot)
