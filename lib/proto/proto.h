@@ -148,7 +148,7 @@ struct proto_ctx {
 	void *own;          // the protocol's own, from open
 	const struct proto_ends *ends; // of the message that reply or answer reads; NULL: unknown
 	uint64_t now_ms;               // time of this packet since the start of the run
-	bool stream;  // the message goes or came over a connection: no datagram limits its size
+	bool stream;      // the message goes or came over a connection: no datagram limits its size
 	uint32_t idle_ms; // written by reply with `stream`: the server closes a connection that is
 	                  // without a message for so long
 	uint64_t sum; // 0 before request; written by one that knows it without reading the whole
