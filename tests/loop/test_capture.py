@@ -114,6 +114,18 @@ def without_lost_in_when_the_late_answers_bring_their_query():
 
 
 @test
+def answered_keeps_what_ended_well_and_only_that():
+    result, packets = captured(item(timeout="100ms"), when=["answered"], limit=5000, responder=faults(loss={"every": 10}))
+    one = result.item("queries")
+    sent = {(p["udp.srcport"], p["dns.id"]): float(p["frame.time_epoch"]) for p in packets if p["frame.p2p_dir"] == OUT}
+    got = {(p["udp.dstport"], p["dns.id"]): float(p["frame.time_epoch"]) for p in packets if p["frame.p2p_dir"] == IN}
+    assert one["lost"] > 0 and len(sent) == len(got) == one["answered"] and len(packets) == 2 * one["answered"], (len(packets), one)
+    assert sent.keys() == got.keys() and all(0 < got[key] - sent[key] < 0.1 for key in sent), one
+    assert all(": answered: " in p["frame.comment"] for p in packets), packets[0]
+    assert result.json["capture"]["dropped"] == 0 and not result.json["capture"]["limit_reached"], result.json["capture"]
+
+
+@test
 def the_limit_counts_transactions_and_says_that_it_was_reached():
     result, packets = captured(item(timeout="100ms"), limit=7, responder=faults(loss={"every": 10}))
     assert len(packets) == 7 and result.item("queries")["lost"] > 7, result

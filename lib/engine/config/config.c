@@ -125,15 +125,17 @@ static const struct field capture_fields[] = {
 		"pcapng file to write, from the working directory; of a series of runs each has "
 		"its own: file-1.pcapng ...",
 		FIELD_STRING, .required = true, AT(capture_settings, file), .min = 1, .max = 4095},
-	{"when", "outcomes whose packets are kept", FIELD_ENUM, .list = true,
-		AT(capture_settings, when), .names = evidence_reasons,
+	{"when",
+		"outcomes whose packets are kept; answered: the last request and reply of each "
+		"transaction that ended well",
+		FIELD_ENUM, .list = true, AT(capture_settings, when), .names = evidence_reasons,
 		.def = "lost, late, stray, failed, malformed"},
 	{"limit", "transactions to keep", FIELD_COUNT, AT(capture_settings, limit), .def = "1000",
 		.min = 1, .max = 1e6},
 };
 
 static const struct field_section capture_section = {"capture",
-	"packets of failing transactions, each with a comment that says why",
+	"packets of failing transactions, or of all, each with a comment that says why",
 	FIELD_ROWS(capture_fields), sizeof(struct capture_settings)};
 
 #define OUTPUT_FILE_ROW(format, text)                                                              \
@@ -144,7 +146,7 @@ static const struct field_section capture_section = {"capture",
 		.min = 1,                                                                          \
 		.max = 4095},
 static const struct field output_fields[] = {
-	{"capture", "packets of failing transactions, each with a comment that says why",
+	{"capture", "packets of failing transactions, or of all, each with a comment that says why",
 		FIELD_SECTION, .optional = true, AT(output_settings, capture),
 		.section = &capture_section},
 	OUTPUT_FILES(OUTPUT_FILE_ROW){"prometheus",

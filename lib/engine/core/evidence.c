@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copying packets into the worker's ring. Nothing in here runs unless a transaction fails and a
-// capture file is configured. Path: hot. Worker's thread.
+// Copying packets into the worker's ring. Nothing in here runs unless a capture file is configured,
+// and a transaction fails or all are wanted. Path: hot. Worker's thread.
 #include "engine/core/evidence.h"
 
 #include <string.h>
 
 #include "engine/core/worker.h"
 
-const char *const evidence_reasons[] = {"lost", "late", "stray", "failed", "malformed", NULL};
+const char *const evidence_reasons[] = {
+	"lost", "late", "stray", "failed", "malformed", "answered", NULL};
 
 // The time of the last message of the slot's transaction; false: nothing was sent, or its client
 // may have begun another one.

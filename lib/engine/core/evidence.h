@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which packets go into the capture file: the query and the answer of measured transactions that
-// failed, each with the reason. The query is made again from its slot. Of lost ones only the tick
-// of the send is kept, as a late reply may bring the query. Not here: the file and its thread
-// (io/capture.h), and the settings (run/evidence_log.h). Path: hot (evidence_keep, evidence_late).
-// Worker's thread.
+// failed, or of all, each with the reason. The query is made again from its slot. Of lost ones only
+// the tick of the send is kept, as a late reply may bring the query. Not here: the file and its
+// thread (io/capture.h), and the settings (run/evidence_log.h). Path: hot (evidence_keep,
+// evidence_late). Worker's thread.
 #pragma once
 
 #include <stdatomic.h>
@@ -18,6 +18,7 @@ enum evidence_reason {
 	EVIDENCE_STRAY,
 	EVIDENCE_FAILED,
 	EVIDENCE_MALFORMED,
+	EVIDENCE_ANSWERED, // well; of several messages the last one
 	EVIDENCE_REASONS,
 };
 

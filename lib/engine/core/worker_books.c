@@ -15,23 +15,29 @@ static uint64_t *cell_of(struct ledger *l, enum evidence_reason why)
 	case EVIDENCE_MALFORMED:
 		return &l->malformed;
 	case EVIDENCE_STRAY:
+	case EVIDENCE_ANSWERED: // counted where it ends
 	case EVIDENCE_REASONS:
 		break;
 	}
 	return &l->stray;
 }
 
-void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, uint32_t slot,
+void worker_keep(struct worker_item *it, enum evidence_reason why, uint32_t slot,
 	const struct rte_mbuf *answer, uint64_t now)
 {
 	struct frame f;
 
-	++*cell_of(&it->books.ledger[judged], why);
-	if (!it->evidence)
-		return;
 	if (answer)
 		frame_parse(rte_pktmbuf_mtod(answer, const uint8_t *), answer->pkt_len, &f);
 	evidence_keep(it, why, slot, answer ? &f : NULL, now);
+}
+
+void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, uint32_t slot,
+	const struct rte_mbuf *answer, uint64_t now)
+{
+	++*cell_of(&it->books.ledger[judged], why);
+	if (it->evidence)
+		worker_keep(it, why, slot, answer, now);
 }
 
 void worker_book_late(struct worker_item *it, bool judged, const struct txn_place *at,

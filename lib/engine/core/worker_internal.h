@@ -63,6 +63,9 @@ void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, 
 // The same of a late reply to a transaction that was lost.
 void worker_book_late(struct worker_item *it, bool judged, const struct txn_place *at,
 	const struct rte_mbuf *answer, uint64_t now);
+// Capture without counting, where there is evidence.
+void worker_keep(struct worker_item *it, enum evidence_reason why, uint32_t slot,
+	const struct rte_mbuf *answer, uint64_t now);
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now);
 // Count a reply to a request that was due before it->interval_from.
 void worker_book_earlier(struct worker_item *it, uint64_t due, uint64_t now, bool failed);

@@ -143,6 +143,20 @@ APART void item_book_steps(struct worker_item *it, const struct found *f, const 
 	step_run_end(&run);
 }
 
+// Capture the transactions that end well, while their slots still have what was sent.
+APART void item_keep_answered(
+	struct worker_item *it, const struct found *f, const struct replies *r)
+{
+	for (uint32_t n = 0; n < f->count; n++) {
+		struct txn_slot *s = slot_of(f->views[n]);
+
+		if (f->verdicts[n] != PROTO_DONE)
+			continue;
+		s->state = TXN_FLYING;
+		worker_keep(it, EVIDENCE_ANSWERED, f->slots[n], r->pkts[f->index[n]], r->now);
+	}
+}
+
 // End the transactions whose verdict is DONE or FAIL, and book the others.
 HOT void item_complete(struct worker_item *it, const struct found *f, const struct replies *r)
 {
@@ -152,6 +166,8 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 
 	if (it->steps)
 		item_book_steps(it, f, r);
+	if (it->evidence && it->evidence->comments[EVIDENCE_ANSWERED])
+		item_keep_answered(it, f, r);
 	for (uint32_t n = 0; n < f->count; n++) {
 		uint32_t slot = f->slots[n];
 		struct txn_slot *s = slot_of(f->views[n]);

@@ -37,6 +37,7 @@ static void evidence_describe(
 		[EVIDENCE_STRAY] = "belongs to no transaction of that address and port",
 		[EVIDENCE_FAILED] = "refused, or rejected by the checks of the item",
 		[EVIDENCE_MALFORMED] = "the reply does not parse",
+		[EVIDENCE_ANSWERED] = "the reply is as it should be",
 	};
 
 	for (uint32_t n = 0; n < EVIDENCE_REASONS; n++)
