@@ -11,6 +11,7 @@
 #include "book.h"
 #include "commands.h"
 #include "front_as.h"
+#include "front_dnsperf_verbose.h"
 #include "front_queries.h"
 #include "live.h"
 
@@ -26,6 +27,8 @@ struct dnsperf {
 	double rate;        // per second; 0: no limit
 	double outstanding; // 0: not given
 	double started;     // measured part, by the wall clock
+	bool verbose;       // -v
+	int packets;        // of -v; -1: none
 };
 
 static struct dnsperf *own(struct as_run *r)
@@ -42,6 +45,12 @@ static int set_long(struct as_run *r, const char *value)
 		return 0;
 	}
 	return as_refuse(r, "-O %s: not built yet, or no long option of dnsperf 2.10", value);
+}
+
+static int set_verbose(struct as_run *r, const char *value)
+{
+	own(r)->verbose = true;
+	return 0;
 }
 
 #define NUMBER(member, from, to)                                                                   \
@@ -61,9 +70,7 @@ static const struct as_option options[] = {
 	{'S', NULL, "SECONDS", "a line of queries per second", NUMBER(every_s, 0.01, 1e4)},
 	{'u', NULL, NULL, "", .refused = "dynamic updates are not built yet"},
 	{'B', NULL, NULL, "", .refused = "files of wire format are not built yet"},
-	{'v', NULL, NULL, "",
-		.refused = "a line for each query costs more than the query (--set "
-			   "output.capture keeps those that failed)"},
+	{'v', NULL, NULL, "a line for each query, at the end", .set = set_verbose},
 	{'O', NULL, "NAME=VALUE", "long options", .set = set_long},
 	{0},
 };
@@ -160,6 +167,8 @@ static int on_end(void *ctx, struct book *b, int code)
 	double last = fmax(book_number(item, "sending_s"), 0);
 
 	d->is.is.ended = true;
+	if (d->packets >= 0)
+		dnsperf_verbose_print(&d->is.is, d->packets, b);
 	printf("[Status] Testing complete (%s)\n",
 		code == EXIT_INTERRUPTED                            ? "interruption"
 		: d->limit_s > 0 && last >= d->limit_s * (1 - 1e-3) ? "time limit"
@@ -246,6 +255,9 @@ static int finish(struct as_run *r)
 		err = set_ports(d);
 	if (!err)
 		err = set_end(d);
+	d->packets = -1;
+	if (!err && d->verbose)
+		err = dnsperf_verbose_begin(r, &d->packets);
 	r->front.output = (struct front_output){on_line, on_end, d};
 	return err;
 }

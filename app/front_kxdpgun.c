@@ -8,6 +8,7 @@
 
 #include "base/addr.h"
 #include "commands.h"
+#include "front_kxdpgun.h"
 #include "front_queries.h"
 #include "io/netif.h"
 #include "live.h"
@@ -20,6 +21,9 @@ struct kxdpgun {
 	const char *local; // -l
 	bool bypass;       // an option that sockets cannot fulfil
 	bool drop;         // -r
+	bool json;         // -j
+	double period_ms;  // -S; 0: none
+	struct kxdpgun_json lines;
 	struct netif_route route;
 };
 
@@ -45,6 +49,12 @@ static int set_vlan(struct as_run *r, const char *value)
 static int set_drop(struct as_run *r, const char *value)
 {
 	own(r)->drop = true;
+	return 0;
+}
+
+static int set_json(struct as_run *r, const char *value)
+{
+	own(r)->json = true;
 	return 0;
 }
 
@@ -79,19 +89,45 @@ static const struct as_option options[] = {
 		.refused = "`--set traffic.queries.dns.edns.size=SIZE` sets it for all queries"},
 	{'m', "mode", "MODE", "", .ignored = "ports.lan.driver is the way of packets (--set)"},
 	{'G', "qlog", "FOLDER", "", .refused = "QUIC is not built yet"},
-	{'j', NULL, NULL, "", .refused = "`--json OUT` writes a document of our own"},
-	{'S', "stats-period", "MS", "",
-		.ignored = "figures come at the end; `output.jsonl` has intervals (--set)"},
+	{'j', NULL, NULL, "figures as JSON lines (--json OUT is the result of ddiperf)", NULL,
+		.set = set_json},
+	{'S', "stats-period", "MS", "figures of each period, with -j",
+		.number = offsetof(struct kxdpgun, period_ms), .least = 10, .most = 1e9},
 	{'h', "help", NULL, "this list", NULL, .set = as_show_options},
 	{'V', "version", NULL, "the version", NULL, .set = show_version},
 	{0},
 };
 
+static void print_json_begin(struct kxdpgun *d)
+{
+	json_t *info =
+		json_pack("{s:s,s:i,s:i,s:s,s:{s:s}}", "interface", d->route.name, "xdp_threads", 1,
+			"ip_version", strchr(d->is.server, ':') ? 6 : 4, "transport_layer_proto",
+			"UDP", "mode_info", "mode", front_get(&d->is.is.front, "ports.lan.driver"));
+
+	kxdpgun_json_begin(&d->lines, &d->is.is, info);
+	json_decref(info);
+}
+
+static void print_json(struct kxdpgun *d, const json_t *line)
+{
+	double t_s = book_number(line, "t_s");
+
+	if (json_object_get(line, LIVE_BEGIN))
+		print_json_begin(d);
+	else if (d->period_ms > 0 && t_s > 0 && !json_object_get(line, LIVE_LAST))
+		kxdpgun_json_stats(&d->lines, "stats_periodic",
+			json_array_get(json_object_get(line, "traffic"), 0),
+			t_s - book_number(line, "length_s"), t_s, !d->drop);
+}
+
 static void on_line(void *ctx, const json_t *line)
 {
-	const struct kxdpgun *d = ctx;
+	struct kxdpgun *d = ctx;
 
-	if (!json_object_get(line, LIVE_BEGIN))
+	if (d->json)
+		print_json(d, line);
+	if (d->json || !json_object_get(line, LIVE_BEGIN))
 		return;
 	printf("using interface %s, XDP threads 1, UDP, %s mode\n", d->route.name,
 		front_get(&d->is.is.front, "ports.lan.driver"));
@@ -119,14 +155,11 @@ static void print_replies(const struct kxdpgun *d, const json_t *item, double se
 	}
 }
 
-static int on_end(void *ctx, struct book *b, int code)
+static void print_figures(const struct kxdpgun *d, const json_t *item)
 {
-	struct kxdpgun *d = ctx;
-	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
 	double sent = book_number(item, "sent"), unsent = book_number(item, "unsent");
 	double replies = book_number(item, "answered") + book_number(item, "failed");
 
-	d->is.is.ended = true;
 	printf("thread#00: sent %.0f, received %.0f", sent, d->drop ? 0 : replies);
 	if (unsent > 0)
 		printf(", lost %.0f", unsent);
@@ -134,6 +167,21 @@ static int on_end(void *ctx, struct book *b, int code)
 	if (!d->drop)
 		print_replies(d, item, sent, replies);
 	printf("duration: %.0f s\n", d->duration_s);
+}
+
+static int on_end(void *ctx, struct book *b, int code)
+{
+	struct kxdpgun *d = ctx;
+	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
+
+	d->is.is.ended = true;
+	if (d->json) {
+		kxdpgun_json_thread(&d->lines, item, !d->drop);
+		kxdpgun_json_stats(&d->lines, "stats_sum", item, 0,
+			book_number(b->document, "run.measured_s"), !d->drop);
+	} else {
+		print_figures(d, item);
+	}
 	queries_explain(&d->is.is, b);
 	return EXIT_PASS;
 }
@@ -212,6 +260,12 @@ static int finish(struct as_run *r)
 	front_set(&r->front, NULL, "run.warmup", "0s");
 	front_set(&r->front, "-t", "run.duration", arena_printf(r->arena, "%.9gs", d->duration_s));
 	front_set(&r->front, "-Q", ITEM "load.rate", arena_printf(r->arena, "%.9g", d->rate));
+	if (d->period_ms > 0 && d->json)
+		front_set(&r->front, "-S", "run.interval",
+			arena_printf(r->arena, "%.9gms", d->period_ms));
+	else if (d->period_ms > 0)
+		as_note(r, "-S has no effect without -j");
+	d->lines.period_s = 1e-3 * d->period_ms;
 	err = queries_finish(r, "destination", "-i");
 	if (!err)
 		err = set_way(d);

@@ -74,6 +74,7 @@ static void print_maximum(const struct resperf *d, struct book *b)
 {
 	double best = 0, lost = 0;
 	struct resperf_row row;
+	bool last = false; // the best one
 
 	book_rewind(b);
 	while (resperf_next(b, &row)) {
@@ -86,8 +87,12 @@ static void print_maximum(const struct resperf *d, struct book *b)
 			continue;
 		best = replies / row.length_s;
 		lost = percent;
+		last = row.middle_s + row.length_s > d->ramp_s + d->hold_s;
 	}
 	printf("  Maximum throughput:   %.6f qps\n  Lost at that point:   %.2f%%\n\n", best, lost);
+	if (last)
+		as_note(&d->is.is,
+			"the maximum is that of the last interval, which resperf leaves out");
 }
 
 static int on_end(void *ctx, struct book *b, int code)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DNS names and numbers in presentation form: domain names to wire form, RR types and RCODEs by
-// their IANA names. Not here: lines and files (dns_queries.c), names on the wire
-// (dns_message_wire.c). Path: cold. Any thread.
+// their IANA names, and questions back to text. Not here: lines and files (dns_queries.c), names on
+// the wire (dns_message_wire.c). Path: cold. Any thread.
 
 #include "proto/dns/dns_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <strings.h>
+
+#include "base/bytes.h"
 
 #define LABEL_MAX 63
 
@@ -258,6 +261,42 @@ int dns_name_from_text(const char *text, size_t len, uint8_t *wire, struct dns_t
 	wire[label] = (uint8_t)(at - label - 1);
 	wire[at++] = 0;
 	return (int)at;
+}
+
+static char *put_octet(char *to, uint8_t c)
+{
+	if (c == '.' || c == '\\' || c == ';')
+		return to + sprintf(to, "\\%c", c);
+	return to + sprintf(to, c > ' ' && c < 0x7f ? "%c" : "\\%03u", c);
+}
+
+static void put_type(char *to, uint16_t type)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (types[i].type != type)
+			continue;
+		strcpy(to, types[i].name);
+		return;
+	}
+	sprintf(to, "TYPE%u", type);
+}
+
+int dns_question_text(const uint8_t *message, uint32_t len, char *text)
+{
+	uint32_t at = DNS_HEADER_LEN;
+
+	if (len < DNS_HEADER_LEN || dns_question_len(message, len) == 0)
+		return -EINVAL;
+	if (message[at] == 0)
+		*text++ = '.';
+	for (uint8_t label; (label = message[at]); at += 1 + label) {
+		text += sprintf(text, "%s", at > DNS_HEADER_LEN ? "." : "");
+		for (uint32_t i = 1; i <= label; i++)
+			text = put_octet(text, message[at + i]);
+	}
+	*text++ = ' ';
+	put_type(text, bytes_be16(message + at + 1));
+	return 0;
 }
 
 const char *dns_rcode_label(uint32_t i)

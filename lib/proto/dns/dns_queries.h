@@ -35,6 +35,11 @@ int dns_name_from_text(const char *text, size_t len, uint8_t *wire, struct dns_t
 // IANA mnemonic in any case, ANY, or TYPEnnn (RFC 3597); -1: none of them.
 int32_t dns_type_from_text(const char *text, size_t len);
 
+// The question of a message as the line of a query file, "www.example.com A", without its class.
+// text has room for DNS_LINE_MAX. 0, or -EINVAL when the message has none.
+#define DNS_LINE_MAX (4 * DNS_NAME_MAX + 16)
+int dns_question_text(const uint8_t *message, uint32_t len, char *text);
+
 // IN, CH, HS, NONE or ANY in any case, or CLASSnnn (RFC 3597); -1: none of them.
 int32_t dns_class_from_text(const char *text, size_t len);
 

@@ -96,6 +96,32 @@ static void names_hold_255_octets_and_no_more(void **state)
 	assert_int_equal(dns_name_from_text(text, 300, out, &e), -EINVAL);
 }
 
+static void assert_question(const char *name, uint16_t type, const char *line)
+{
+	uint8_t message[DNS_HEADER_LEN + DNS_QUESTION_MAX] = {0};
+	char text[DNS_LINE_MAX];
+	struct dns_text_error e;
+	int len = parse(name, message + DNS_HEADER_LEN, &e);
+	uint32_t end = DNS_HEADER_LEN + (uint32_t)len;
+
+	assert_true(len > 0);
+	message[end] = (uint8_t)(type >> 8);
+	message[end + 1] = (uint8_t)type;
+	assert_int_equal(dns_question_text(message, end + 4, text), 0);
+	assert_string_equal(text, line);
+	for (uint32_t cut = 0; cut < end + 4; cut++)
+		assert_int_equal(dns_question_text(message, cut, text), -EINVAL);
+}
+
+static void questions_become_lines_again(void **state)
+{
+	assert_question("www.Example.com", 1, "www.Example.com A");
+	assert_question(".", 2, ". NS");
+	assert_question(
+		"a\\.b\\\\c\\;.\\000\\255\\ .x", 65, "a\\.b\\\\c\\;.\\000\\255\\032.x HTTPS");
+	assert_question("x", 65280, "x TYPE65280");
+}
+
 static void names_of_single_letters_stop_at_255_too(void **state)
 {
 	char text[300];
@@ -166,6 +192,7 @@ int main(void)
 		cmocka_unit_test(empty_labels_are_refused),
 		cmocka_unit_test(labels_hold_63_octets_and_no_more),
 		cmocka_unit_test(names_hold_255_octets_and_no_more),
+		cmocka_unit_test(questions_become_lines_again),
 		cmocka_unit_test(names_of_single_letters_stop_at_255_too),
 		cmocka_unit_test(types_are_mnemonics_in_any_case_or_numbers),
 		cmocka_unit_test(types_are_never_matched_by_prefix),

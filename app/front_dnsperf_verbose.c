@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dnsperf -v. All transactions go into a capture file in memory (output.capture); at the end its
+// packets become lines, in the order of the replies, lost ones last. Path: cold. Main thread.
+#include "front_dnsperf_verbose.h"
+
+#include <inttypes.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "net/frame.h"
+#include "proto/dns/dns_queries.h"
+#include "proto/dns/dns_settings.h"
+
+#define CAPTURE       "output.capture."
+#define KEPT_AT_MOST  "1M" // transactions
+#define NS_PER_US     1000
+#define PCAPNG_PACKET 6
+#define PACKET_HEAD   28 // of its block, before the bytes
+
+// A query that waits for its reply.
+struct asked {
+	uint32_t id; // source port and message ID
+	uint64_t at_ns;
+	char text[];
+};
+
+int dnsperf_verbose_begin(struct as_run *r, int *fd)
+{
+	const char *path = "dnsperf.pcapng";
+
+	*fd = -1;
+	if (!r->options->dump) {
+		*fd = memfd_create("packets", MFD_CLOEXEC);
+		if (*fd < 0)
+			return as_refuse(r, "-v: no memory for packets");
+		path = arena_printf(r->arena, "/proc/self/fd/%d", *fd);
+	}
+	front_set(&r->front, "-v", CAPTURE "file", path);
+	front_set_yaml(&r->front, "-v", CAPTURE "when", "[answered, failed, lost]");
+	front_set(&r->front, "-v", CAPTURE "limit", KEPT_AT_MOST);
+	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct asked *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct asked *const *x = a, *const *y = b;
+
+	return ((*x)->at_ns > (*y)->at_ns) - ((*x)->at_ns < (*y)->at_ns);
+}
+
+struct lost {
+	struct asked **list;
+	size_t count;
+};
+
+static void take_lost(const void *node, VISIT visit, void *ctx)
+{
+	struct lost *l = ctx;
+
+	if (visit == postorder || visit == leaf)
+		l->list[l->count++] = *(struct asked *const *)node;
+}
+
+static void take_query(void **waiting, const struct frame *f, uint64_t at_ns)
+{
+	char text[DNS_LINE_MAX];
+	struct asked *a, **node;
+
+	if (dns_question_text(f->payload, f->payload_len, text) < 0)
+		return;
+	a = malloc(sizeof(*a) + strlen(text) + 1);
+	if (!a)
+		abort(); // memory: none
+	a->id = (uint32_t)f->src_port << 16 | bytes_be16(f->payload);
+	a->at_ns = at_ns;
+	strcpy(a->text, text);
+	node = tsearch(a, waiting, by_id);
+	if (!node)
+		abort(); // memory: none
+	if (*node == a)
+		return;
+	// The one before was lost.
+	printf("> T %s\n", (*node)->text);
+	free(*node);
+	*node = a;
+}
+
+// The rest, when all replies are known; queries: at least as many.
+static void print_lost(void *waiting, size_t queries)
+{
+	struct lost l = {calloc(queries + 1, sizeof(struct asked *)), 0};
+
+	if (!l.list)
+		abort(); // memory: none
+	twalk_r(waiting, take_lost, &l);
+	qsort(l.list, l.count, sizeof(struct asked *), by_time);
+	for (size_t i = 0; i < l.count; i++)
+		printf("> T %s\n", l.list[i]->text);
+	free(l.list);
+	tdestroy(waiting, free);
+}
+
+static void take_reply(void **waiting, const struct frame *f, uint64_t at_ns)
+{
+	struct asked key = {.id = (uint32_t)f->dst_port << 16 | bytes_be16(f->payload)};
+	struct asked **node = tfind(&key, waiting, by_id), *a;
+	uint64_t us;
+
+	if (!node)
+		return;
+	a = *node;
+	us = at_ns > a->at_ns ? (at_ns - a->at_ns) / NS_PER_US : 0;
+	printf("> %s %s %" PRIu64 ".%06" PRIu64 "\n", dns_rcode_names[f->payload[3] & 0xf], a->text,
+		us / 1000000, us % 1000000);
+	tdelete(a, waiting, by_id);
+	free(a);
+}
+
+// A packet of the file that this program has just written: Ethernet, UDP over IPv4 or IPv6.
+static void take_packet(void **waiting, const uint8_t *block, uint32_t len)
+{
+	uint64_t high, at_ns;
+	uint32_t words[4]; // time, length, length on the wire
+	struct frame f;
+
+	memcpy(words, block + 12, sizeof(words));
+	high = words[0];
+	at_ns = high << 32 | words[1];
+	if (words[2] > len - PACKET_HEAD ||
+		frame_parse(block + PACKET_HEAD, words[2], &f) != FRAME_UDP || f.payload_len < 12)
+		return;
+	if (f.payload[2] & 0x80)
+		take_reply(waiting, &f, at_ns);
+	else
+		take_query(waiting, &f, at_ns);
+}
+
+static void print_lines(const uint8_t *file, size_t len)
+{
+	void *waiting = NULL;
+	uint32_t head[2]; // type, length
+
+	for (size_t at = 0; at + PACKET_HEAD <= len; at += head[1]) {
+		memcpy(head, file + at, sizeof(head));
+		if (head[1] < PACKET_HEAD || head[1] > len - at)
+			break;
+		if (head[0] == PCAPNG_PACKET)
+			take_packet(&waiting, file + at, head[1]);
+	}
+	print_lost(waiting, len / PACKET_HEAD);
+}
+
+void dnsperf_verbose_print(const struct as_run *r, int fd, const struct book *b)
+{
+	double dropped = book_number(b->document, "capture.dropped");
+	struct stat s;
+	void *file;
+
+	if (fstat(fd, &s) == 0 && s.st_size > 0) {
+		file = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (file != MAP_FAILED) {
+			print_lines(file, (size_t)s.st_size);
+			munmap(file, (size_t)s.st_size);
+		}
+	}
+	close(fd);
+	if (dropped > 0 || json_is_true(book_at(b->document, "capture.limit_reached")))
+		as_note(r, "-v: lines are missing: the run was faster than packets can be kept, or "
+			   "had more than " KEPT_AT_MOST " queries (-Q, -n)");
+}

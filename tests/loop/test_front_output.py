@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Output of the command lines of dnsperf and kxdpgun that the installed originals do not show beside ours: a line for each
+# query, and JSON. The server is one of a few lines, which knows two names.
+
+import contextlib
+import json
+import re
+import socket
+import tempfile
+import threading
+from pathlib import Path
+
+from harness import Result, binary, execute, main, test
+
+RCODES = {b"\x03www": 0, b"\x04none": 3}  # others are not answered
+QUERIES = "www.Example.com A\nnone.example.com TYPE65\nlost\\.\\007.example. MX\n. NS\n"
+
+
+def answer(query):
+    rcode = next((code for name, code in RCODES.items() if query[12:].startswith(name)), None)
+    return None if rcode is None else query[:2] + bytes([0x81, 0x80 | rcode]) + query[4:]
+
+
+@contextlib.contextmanager
+def server():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own, tempfile.TemporaryDirectory() as folder:
+        own.bind(("127.0.0.1", 0))
+        own.settimeout(0.05)
+        ended = threading.Event()
+
+        def loop():
+            while not ended.is_set():
+                with contextlib.suppress(socket.timeout):
+                    query, client = own.recvfrom(4096)
+                    if reply := answer(query):
+                        own.sendto(reply, client)
+
+        thread = threading.Thread(target=loop)
+        thread.start()
+        queries = Path(folder, "queries")
+        queries.write_text(QUERIES)
+        try:
+            yield ["-p", str(own.getsockname()[1]), "-i", str(queries)]
+        finally:
+            ended.set()
+            thread.join()
+
+
+def call(*words):
+    code, out, err = execute([binary(), "as", *words], timeout=30)
+    return Result(code, None, out, err)
+
+
+@test
+def a_line_for_each_query_has_its_rcode_text_and_latency():
+    with server() as (p, port, _, queries):
+        result = call("dnsperf", "-v", "-d", queries, p, port, "-t", "1", "-n", "20", "-Q", "400")
+    lines = [re.sub(r" 0\.\d{6}$", " TIME", line) for line in result.stdout.splitlines() if line.startswith("> ")]
+    answered = ["> NOERROR www.Example.com A TIME", "> NXDOMAIN none.example.com HTTPS TIME"]
+    lost = [r"> T lost\.\007.example MX", "> T . NS"]
+    assert result.code == 0 and sorted(lines[:40]) == sorted(20 * answered), result
+    assert lines[40:] == 20 * lost, result
+    assert "Queries completed:    40 (50.00%)" in result.stdout and "missing" not in result.stderr, result
+
+
+@test
+def the_file_of_a_line_with_v_keeps_the_packets():
+    result = call("dnsperf", "-v", "-d", "/dev/null", "-l", "1", "--dump")
+    assert result.code == 0 and "file: dnsperf.pcapng" in result.stdout and "when: [answered, failed, lost]" in result.stdout, result
+
+
+@test
+def json_lines_have_the_members_of_kxdpgun():
+    with server() as (p, port, i, queries):
+        result = call("kxdpgun", "-j", "-S", "100", "-t", "0.5", "-Q", "400", p, port, i, queries, "127.0.0.1",
+                      "--set", "traffic.queries.timeout=1s")
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    kinds = [line["type"] for line in lines]
+    assert result.code == 0 and kinds == ["header", *4 * ["stats_periodic"], *kinds[5:-2], "thread_summary", "stats_sum"], result
+    header, total = lines[0], lines[-1]
+    assert {line["runid"] for line in lines} == {header["runid"]} and header["generator_params"][0] == "kxdpgun", header
+    assert header["stats_interval"] == 0.1 and header["additional_info"]["ip_version"] == 4, header
+    assert total["queries"] == 200 and total["responses"] == 100, total
+    assert total["response_rcodes"] == {"NOERROR": 50, "NXDOMAIN": 50} and total["conn_info"]["packets_sent"] == 200, total
+    assert abs(total["until"] - total["since"] - 500e6) < 1e6, total
+    assert sum(line["queries"] for line in lines if line["type"] == "stats_periodic") == 200, lines
+    assert lines[-2] == {**lines[-2], "qry_sent": 200, "ans_recv": 100, "lost": 0, "errors": 0}, lines
+
+
+main()
