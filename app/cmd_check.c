@@ -23,19 +23,16 @@
 
 const struct config *command_config(const struct options *o, struct diag **d)
 {
+	const char *text = o->front ? front_yaml(o->front) : NULL;
 	const struct config *c;
 
-	const char *text = o->front ? front_yaml(o->front) : NULL;
-
 	*d = diag_new();
-	if (!text) {
-		c = config_load(o->operand, o->assignments, o->assignment_count, o->arena, *d);
-		diag_print(*d, stderr);
-		return c;
-	}
-	c = config_load_text_assigned(
-		o->front->name, text, o->assignments, o->assignment_count, o->arena, *d);
-	front_print_errors(o->front, *d, stderr);
+	if (text)
+		front_own_errors(o->front, *d);
+	c = text ? config_load_text_assigned(
+			   o->front->name, text, o->assignments, o->assignment_count, o->arena, *d)
+	         : config_load(o->operand, o->assignments, o->assignment_count, o->arena, *d);
+	diag_print(*d, stderr);
 	return c;
 }
 

@@ -211,10 +211,18 @@ void front_take(struct front *f, enum front_kind kind, const char *option, const
 int front_look_up(const struct front *f, const char *server, int family, struct addr *out)
 {
 	struct addrinfo hint = {.ai_family = family, .ai_socktype = SOCK_DGRAM}, *list;
-	int err = getaddrinfo(server, NULL, &hint, &list);
+	int err;
 
+	if (strchr(server, '%')) {
+		log_error("%s: %s: addresses of one link are not built yet: give another one of "
+			  "the server",
+			f->name, server);
+		return EXIT_CONFIG;
+	}
+	err = getaddrinfo(server, NULL, &hint, &list);
 	if (err) {
-		log_error("%s: %s: %s", f->name, server, gai_strerror(err));
+		log_error("%s: %s: %s%s", f->name, server, gai_strerror(err),
+			strpbrk(server, "[:") ? " (an address, without brackets and port)" : "");
 		return EXIT_CONFIG;
 	}
 	*out = (struct addr){.len = list->ai_family == AF_INET ? 4 : 16};
@@ -300,40 +308,16 @@ const char *front_yaml(const struct front *f)
 	return copy;
 }
 
-// "NAME:line:col: path: text" without place and path. The path remains in front of the text if no
-// option stands for it.
-static void print_error(const struct front *f, const char *line, FILE *out)
+static void print_error(const void *ctx, const char *path, const char *text, FILE *out)
 {
-	size_t name = strlen(f->name), len;
-	const char *path, *text, *option;
+	const struct front *f = ctx;
+	const char *option = json_string_value(json_object_get(f->origins, path ? path : ""));
+	const char *from = option ? option : path ? path : "";
 
-	if (strncmp(line, f->name, name) != 0 || line[name] != ':') {
-		fprintf(out, "%s\n", line);
-		return;
-	}
-	path = line + name + 1;
-	path += strspn(path, "0123456789:");
-	path += strspn(path, " ");
-	len = strcspn(path, ": ");
-	text = path[len] == ':' ? path + len + 1 + strspn(path + len + 1, " ") : path;
-	option = json_string_value(json_object_getn(f->origins, path, len));
-	if (option)
-		fprintf(out, "ddiperf: %s: %s: %s\n", f->name, option, text);
-	else
-		fprintf(out, "ddiperf: %s: %s\n", f->name, path);
+	fprintf(out, "ddiperf: %s: %s%s%s\n", f->name, from, *from ? ": " : "", text);
 }
 
-void front_print_errors(const struct front *f, const struct diag *d, FILE *out)
+void front_own_errors(const struct front *f, struct diag *d)
 {
-	char *text = NULL, *rest, *line;
-	size_t len = 0;
-	FILE *lines = open_memstream(&text, &len);
-
-	if (!lines)
-		abort(); // memory: none
-	diag_print(d, lines);
-	fclose(lines);
-	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		print_error(f, line, out);
-	free(text);
+	diag_set_printer(d, f->name, print_error, f);
 }

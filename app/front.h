@@ -66,5 +66,5 @@ int front_look_up(const struct front *f, const char *server, int family, struct 
 // The settings as the text of a file.
 const char *front_yaml(const struct front *f);
 
-// Errors about the text, as errors about the options: "dns: -r 5x: not a rate (...)".
-void front_print_errors(const struct front *f, const struct diag *d, FILE *out);
+// From now on errors about the text are those of options: "dns: -r 5x: not a rate (...)".
+void front_own_errors(const struct front *f, struct diag *d);

@@ -151,7 +151,9 @@ static void print_replies(const struct kxdpgun *d, const json_t *item, double se
 	json_object_foreach((json_t *)book_at(item, "dns.rcode"), name, count)
 	{
 		if (json_number_value(count) > 0)
-			printf("responded %s:   %.0f\n", name, json_number_value(count));
+			printf("responded %s: %*s%.0f\n", name,
+				strlen(name) < 9 ? 9 - (int)strlen(name) : 0, "",
+				json_number_value(count));
 	}
 }
 

@@ -45,6 +45,9 @@ struct diag {
 	size_t messages_count, messages_room;
 	unsigned dropped;
 	struct inputs *inputs;
+	const char *printed; // the file whose errors print prints; NULL: none
+	diag_printer *print;
+	const void *print_ctx;
 };
 
 static void *grow(void *items, size_t count, size_t *room, size_t size)
@@ -307,6 +310,13 @@ static void message_print(const struct message *m, FILE *out)
 	fprintf(out, "%s\n", m->text);
 }
 
+void diag_set_printer(struct diag *d, const char *file, diag_printer *print, const void *ctx)
+{
+	d->printed = file;
+	d->print = print;
+	d->print_ctx = ctx;
+}
+
 void diag_print(const struct diag *d, FILE *out)
 {
 	struct message *sorted = calloc(d->messages_count + 1, sizeof(*sorted));
@@ -316,8 +326,14 @@ void diag_print(const struct diag *d, FILE *out)
 	if (d->messages_count)
 		memcpy(sorted, d->messages, d->messages_count * sizeof(*sorted));
 	qsort(sorted, d->messages_count, sizeof(*sorted), message_compare);
-	for (size_t i = 0; i < d->messages_count; i++)
-		message_print(&sorted[i], out);
+	for (size_t i = 0; i < d->messages_count; i++) {
+		const struct message *m = &sorted[i];
+
+		if (d->printed && m->place.file && strcmp(m->place.file, d->printed) == 0)
+			d->print(d->print_ctx, m->place.path, m->text, out);
+		else
+			message_print(m, out);
+	}
 	free(sorted);
 	if (d->dropped)
 		fprintf(out, "and %u more errors\n", d->dropped);

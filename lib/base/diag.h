@@ -45,6 +45,10 @@ unsigned diag_count(const struct diag *d);
 // All errors, in order of file (first use), line and column; one per line.
 void diag_print(const struct diag *d, FILE *out);
 
+// From now on diag_print prints the errors of one file by this function. path may be NULL.
+typedef void diag_printer(const void *ctx, const char *path, const char *text, FILE *out);
+void diag_set_printer(struct diag *d, const char *file, diag_printer *print, const void *ctx);
+
 // The file in which the memory at dst was set: paths in a file are relative to it. NULL: not in a
 // file (marked with line 0, from the command line), so relative to the working directory.
 const char *diag_file(const struct diag *d, const void *dst);

@@ -84,7 +84,7 @@ def side(here, name, *argv, files, line):
     # "lab run" hands standard input on only to a shell.
     command = ["sh", "-c", f'exec "$@" <{files["names"]}', name, *argv, *where, *words, *last]
     code, out, err = here.call("run", *command)
-    return code, [text for text in out.splitlines() if not text.startswith("[Timeout]")], err
+    return code, [text for text in out.splitlines() if not text.startswith(("[Timeout]", "ddiperf: "))], out + err
 
 
 def number(text):

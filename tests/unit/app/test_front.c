@@ -108,11 +108,12 @@ static void errors_name_the_option(void **state)
 	const char *yaml;
 
 	set_up(&x);
+	front_own_errors(&x.f, d);
 	front_set(&x.f, NULL, "ports.lan.driver", "fast");
 	front_set(&x.f, "-r 5x", "traffic.queries.load.rate", "5x");
 	yaml = front_yaml(&x.f);
 	assert_null(config_load_text("dns", yaml, strlen(yaml), x.a, d));
-	front_print_errors(&x.f, d, out);
+	diag_print(d, out);
 	fclose(out);
 	assert_non_null(strstr(text, "ddiperf: dns: ports.lan.driver: \"fast\" is not one of"));
 	assert_non_null(strstr(text, "\nddiperf: dns: -r 5x: \"5x\" is not a rate"));
