@@ -149,7 +149,7 @@ static void print_options(const struct as_tool *t, FILE *out)
 
 struct as_table {
 	char letters[2 * OPTIONS_MAX + 2];
-	struct option longs[OPTIONS_MAX + 5];
+	struct option longs[OPTIONS_MAX + 6];
 };
 
 static void build_table(const struct as_tool *t, struct as_table *table)
@@ -157,7 +157,8 @@ static void build_table(const struct as_tool *t, struct as_table *table)
 	static const struct option ours[] = {{"dump", no_argument, NULL, OURS + OUR_DUMP},
 		{"json", required_argument, NULL, OURS + OUR_JSON},
 		{"set", required_argument, NULL, OURS + OUR_SET},
-		{"options", no_argument, NULL, OURS + OUR_OPTIONS}};
+		{"options", no_argument, NULL, OURS + OUR_OPTIONS},
+		{"help", no_argument, NULL, OURS + OUR_OPTIONS}};
 	char *letters = table->letters;
 	unsigned n = 0;
 

@@ -132,9 +132,26 @@ static int run_command(const struct command *c, int argc, char **argv)
 	return code;
 }
 
+static void print_help_of_as(const char *names)
+{
+	printf("usage: ddiperf as TOOL [OPTION]...\n"
+	       "Be another tool: its options, output and exit codes.\n\n"
+	       "TOOL is one of: %s. A link ddiperf-TOOL does the same.\n\n"
+	       "      --options         print the options of TOOL: honoured, refused with the "
+	       "reason, or without effect\n"
+	       "      --dump            send nothing; print the file that this line stands for\n"
+	       "      --json OUT        write the result as JSON\n"
+	       "      --set PATH=VALUE  override a setting\n\n"
+	       "examples:\n"
+	       "  ddiperf as dnsperf -s 127.0.0.1 -d queries.txt -l 10 -Q 500\n"
+	       "  ddiperf as perfdhcp -4 -r 100 -R 30 -p 60 127.0.0.1 --dump >test.yaml\n",
+		names);
+}
+
 // argv: "ddiperf", "as", TOOL, and its options.
 static int run_as(int argc, char **argv)
 {
+	const char *word = argc > 2 ? argv[2] : "";
 	const struct as_tool *t = argc > 2 ? as_find(tools, argv[2]) : NULL;
 	struct options o = {.arena = arena_new(), .program = &program};
 	const char *names = "";
@@ -143,11 +160,15 @@ static int run_as(int argc, char **argv)
 	for (unsigned i = 0; tools[i]; i++)
 		names = arena_printf(o.arena, "%s%s%s", names, i ? ", " : "", tools[i]->name);
 	o.command_line = options_command_line(argc, argv, o.arena);
-	if (t)
+	if (t) {
 		code = as_run(t, argc - 2, argv + 2, &o);
-	else
-		log_error("as: %s%s(one of: %s)", argc > 2 ? argv[2] : "no tool",
-			argc > 2 ? " is no tool that it can be " : " ", names);
+	} else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+		print_help_of_as(names);
+		code = EXIT_PASS;
+	} else {
+		log_error("as: %s%s(one of: %s)", *word ? word : "no tool",
+			*word ? " is no tool that it can be " : " ", names);
+	}
 	arena_free(o.arena);
 	return code;
 }

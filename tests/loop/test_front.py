@@ -140,6 +140,15 @@ def every_option_of_the_originals_is_known():
 
 
 @test
+def help_is_there_for_the_tools_too():
+    result = call("as", "--help")
+    assert result.code == 0 and "examples:" in result.stdout and "resperf-report" in result.stdout, result
+    for tool in ("dnsperf", "resperf", "kxdpgun", "perfdhcp"):
+        result = call("as", tool, "--help")
+        assert result.code == 0 and result.stdout == call("as", tool, "--options").stdout, result
+
+
+@test
 def a_link_has_the_name_of_its_tool():
     with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
         link = Path(folder) / "ddiperf-dnsperf"
