@@ -77,14 +77,16 @@ def json_lines_have_the_members_of_kxdpgun():
                       "--set", "traffic.queries.timeout=1s")
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     kinds = [line["type"] for line in lines]
-    assert result.code == 0 and kinds == ["header", *4 * ["stats_periodic"], *kinds[5:-2], "thread_summary", "stats_sum"], result
+    periods = [line for line in lines if line["type"] == "stats_periodic"]  # a busy box makes one of two
+    assert result.code == 0 and kinds == ["header", *len(periods) * ["stats_periodic"], "thread_summary", "stats_sum"], result
     header, total = lines[0], lines[-1]
     assert {line["runid"] for line in lines} == {header["runid"]} and header["generator_params"][0] == "kxdpgun", header
     assert header["stats_interval"] == 0.1 and header["additional_info"]["ip_version"] == 4, header
     assert total["queries"] == 200 and total["responses"] == 100, total
     assert total["response_rcodes"] == {"NOERROR": 50, "NXDOMAIN": 50} and total["conn_info"]["packets_sent"] == 200, total
     assert abs(total["until"] - total["since"] - 500e6) < 1e6, total
-    assert sum(line["queries"] for line in lines if line["type"] == "stats_periodic") == 200, lines
+    assert periods and sum(line["queries"] for line in periods) == 200, lines
+    assert all(a["until"] == b["since"] for a, b in zip(periods, periods[1:])), periods
     assert lines[-2] == {**lines[-2], "qry_sent": 200, "ans_recv": 100, "lost": 0, "errors": 0}, lines
 
 
