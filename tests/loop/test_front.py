@@ -134,8 +134,8 @@ def every_option_of_the_originals_is_known():
         if not original:
             skip(f"{tool} is not installed: scripts/deps install bench")
         _, out, err = execute([original, "-h"])
-        theirs = set(re.findall(r"^ +(-[A-Za-z])\b", out + err, re.M))
-        ours = set(re.findall(r"^ +(-[A-Za-z])\b", call("as", tool, "--options").stdout, re.M))
+        option = re.compile(r"^ +(-[A-Za-z])\b(?:, (--[a-z-]+))?", re.M)
+        theirs, ours = (set(option.findall(text)) for text in (out + err, call("as", tool, "--options").stdout))
         assert len(theirs) > 10 and theirs <= ours, (tool, theirs - ours)
 
 
