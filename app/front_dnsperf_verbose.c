@@ -46,6 +46,11 @@ int dnsperf_verbose_begin(struct as_run *r, int *fd)
 	return 0;
 }
 
+struct verbose {
+	void *waiting;  // tree of struct asked, by_id
+	uint64_t lines; // printed
+};
+
 static int by_id(const void *a, const void *b)
 {
 	const struct asked *x = a, *y = b;
@@ -73,7 +78,13 @@ static void take_lost(const void *node, VISIT visit, void *ctx)
 		l->list[l->count++] = *(struct asked *const *)node;
 }
 
-static void take_query(void **waiting, const struct frame *f, uint64_t at_ns)
+static void put_line(struct verbose *v, const char *code, const struct asked *a)
+{
+	printf("> %s %s", code, a->text);
+	v->lines++;
+}
+
+static void take_query(struct verbose *v, const struct frame *f, uint64_t at_ns)
 {
 	char text[DNS_LINE_MAX];
 	struct asked *a, **node;
@@ -86,50 +97,52 @@ static void take_query(void **waiting, const struct frame *f, uint64_t at_ns)
 	a->id = (uint32_t)f->src_port << 16 | bytes_be16(f->payload);
 	a->at_ns = at_ns;
 	strcpy(a->text, text);
-	node = tsearch(a, waiting, by_id);
+	node = tsearch(a, &v->waiting, by_id);
 	if (!node)
 		abort(); // memory: none
 	if (*node == a)
 		return;
-	// The one before was lost.
-	printf("> T %s\n", (*node)->text);
+	put_line(v, "T", *node); // the one before was lost
+	putchar('\n');
 	free(*node);
 	*node = a;
 }
 
 // The rest, when all replies are known; queries: at least as many.
-static void print_lost(void *waiting, size_t queries)
+static void print_lost(struct verbose *v, size_t queries)
 {
 	struct lost l = {calloc(queries + 1, sizeof(struct asked *)), 0};
 
 	if (!l.list)
 		abort(); // memory: none
-	twalk_r(waiting, take_lost, &l);
+	twalk_r(v->waiting, take_lost, &l);
 	qsort(l.list, l.count, sizeof(struct asked *), by_time);
-	for (size_t i = 0; i < l.count; i++)
-		printf("> T %s\n", l.list[i]->text);
+	for (size_t i = 0; i < l.count; i++) {
+		put_line(v, "T", l.list[i]);
+		putchar('\n');
+	}
 	free(l.list);
-	tdestroy(waiting, free);
+	tdestroy(v->waiting, free);
 }
 
-static void take_reply(void **waiting, const struct frame *f, uint64_t at_ns)
+static void take_reply(struct verbose *v, const struct frame *f, uint64_t at_ns)
 {
 	struct asked key = {.id = (uint32_t)f->dst_port << 16 | bytes_be16(f->payload)};
-	struct asked **node = tfind(&key, waiting, by_id), *a;
+	struct asked **node = tfind(&key, &v->waiting, by_id), *a;
 	uint64_t us;
 
 	if (!node)
 		return;
 	a = *node;
 	us = at_ns > a->at_ns ? (at_ns - a->at_ns) / NS_PER_US : 0;
-	printf("> %s %s %" PRIu64 ".%06" PRIu64 "\n", dns_rcode_names[f->payload[3] & 0xf], a->text,
-		us / 1000000, us % 1000000);
-	tdelete(a, waiting, by_id);
+	put_line(v, dns_rcode_names[f->payload[3] & 0xf], a);
+	printf(" %" PRIu64 ".%06" PRIu64 "\n", us / 1000000, us % 1000000);
+	tdelete(a, &v->waiting, by_id);
 	free(a);
 }
 
 // A packet of the file that this program has just written: Ethernet, UDP over IPv4 or IPv6.
-static void take_packet(void **waiting, const uint8_t *block, uint32_t len)
+static void take_packet(struct verbose *v, const uint8_t *block, uint32_t len)
 {
 	uint64_t high, at_ns;
 	uint32_t words[4]; // time, length, length on the wire
@@ -142,14 +155,13 @@ static void take_packet(void **waiting, const uint8_t *block, uint32_t len)
 		frame_parse(block + PACKET_HEAD, words[2], &f) != FRAME_UDP || f.payload_len < 12)
 		return;
 	if (f.payload[2] & 0x80)
-		take_reply(waiting, &f, at_ns);
+		take_reply(v, &f, at_ns);
 	else
-		take_query(waiting, &f, at_ns);
+		take_query(v, &f, at_ns);
 }
 
-static void print_lines(const uint8_t *file, size_t len)
+static void print_lines(struct verbose *v, const uint8_t *file, size_t len)
 {
-	void *waiting = NULL;
 	uint32_t head[2]; // type, length
 
 	for (size_t at = 0; at + PACKET_HEAD <= len; at += head[1]) {
@@ -157,26 +169,32 @@ static void print_lines(const uint8_t *file, size_t len)
 		if (head[1] < PACKET_HEAD || head[1] > len - at)
 			break;
 		if (head[0] == PCAPNG_PACKET)
-			take_packet(&waiting, file + at, head[1]);
+			take_packet(v, file + at, head[1]);
 	}
-	print_lost(waiting, len / PACKET_HEAD);
+	print_lost(v, len / PACKET_HEAD);
 }
 
 void dnsperf_verbose_print(const struct as_run *r, int fd, const struct book *b)
 {
-	double dropped = book_number(b->document, "capture.dropped");
+	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
+	double missing = book_number(item, "sent");
+	struct verbose v = {0};
 	struct stat s;
 	void *file;
 
 	if (fstat(fd, &s) == 0 && s.st_size > 0) {
 		file = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (file != MAP_FAILED) {
-			print_lines(file, (size_t)s.st_size);
+			print_lines(&v, file, (size_t)s.st_size);
 			munmap(file, (size_t)s.st_size);
 		}
 	}
 	close(fd);
-	if (dropped > 0 || json_is_true(book_at(b->document, "capture.limit_reached")))
-		as_note(r, "-v: lines are missing: the run was faster than packets can be kept, or "
-			   "had more than " KEPT_AT_MOST " queries (-Q, -n)");
+	missing -= (double)v.lines;
+	if (missing > 0)
+		as_note(r,
+			"-v: %.0f lines are missing: packets are kept of " KEPT_AT_MOST
+			" queries at most, "
+			"and not of all where they come too fast (-Q, -n)",
+			missing);
 }
