@@ -162,7 +162,9 @@ static void print_figures(const struct kxdpgun *d, const json_t *item)
 	double sent = book_number(item, "sent"), unsent = book_number(item, "unsent");
 	double replies = book_number(item, "answered") + book_number(item, "failed");
 
-	printf("thread#00: sent %.0f, received %.0f", sent, d->drop ? 0 : replies);
+	printf("thread#00: sent %.0f", sent);
+	if (!d->drop)
+		printf(", received %.0f", replies);
 	if (unsent > 0)
 		printf(", lost %.0f", unsent);
 	printf("\ntotal queries:     %.0f (%.0f pps)\n", sent, sent / d->duration_s);

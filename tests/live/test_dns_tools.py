@@ -96,6 +96,7 @@ def label(text):
         return "interval"
     if FREE.search(text):
         text = re.sub(r"(: |interface).*", r"\1", text)
+    text = re.sub(r", lost \d+$", "", text)  # kxdpgun: queries that the tester did not send
     return re.sub(r"\d+(\.\d+)?", "N", text)
 
 
