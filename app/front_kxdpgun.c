@@ -144,9 +144,7 @@ static void print_replies(const struct kxdpgun *d, const json_t *item, double se
 
 	printf("total replies:     %.0f (%.0f pps) (%.0f%%)\n", replies, replies / d->duration_s,
 		sent > 0 ? 100 * replies / sent : 0);
-	if (replies == 0)
-		return;
-	printf("average DNS reply size: %.0f B\n", floor(octets / replies));
+	printf("average DNS reply size: %.0f B\n", replies > 0 ? floor(octets / replies) : 0);
 	printf("average Ethernet reply rate: %.0f bps (%.2f Mbps)\n", bps, 1e-6 * bps);
 	json_object_foreach((json_t *)book_at(item, "dns.rcode"), name, count)
 	{

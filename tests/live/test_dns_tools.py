@@ -61,10 +61,10 @@ KXDPGUN = [
     "-t 1 -Q 1000 -i {types}",
     "-t 1 -Q 1000 -i {letters}",
     "-t 1 -Q 1000 -r -i {names}",
+    "-t 1 -Q 1000 -p 5353 -i {names}",  # nobody answers
     "-t 1 -Q 1000 -F 0s1 -i {names}",
     "-t 1 -Q 1000 -I veth0 -i {names}",
     "-t 1 -Q 1000 -l 198.18.0.9 -i {names}",
-    "-t 1 -Q 1000 -l 198.18.0.16/28 -i {names}",
     "-t 1 -Q 1000 -i {names} 2001:db8::2",
 ]
 
