@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared by the files of TCP: tcp.c has the states, tcp_stream.c the bytes that wait.
+// Shared by the files of TCP. Calls go downward:
+//   tcp_input.c, tcp_output.c    what was received, and what is sent
+//   tcp_timer.c                  the clock
+//   tcp.c, tcp_congestion.c      begin and end; how much may be on the way
+//   tcp_stream.c                 the bytes that wait
 // Path: hot. The thread that owns the host.
 #pragma once
 
@@ -24,6 +28,46 @@ static inline uint32_t tcp_syn_waits(const struct tcp *t)
 {
 	return t->state == TCP_SYN_SENT || t->state == TCP_SYN_RECEIVED;
 }
+
+static inline uint32_t tcp_least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint32_t tcp_now(const struct tcp_host *h)
+{
+	return (uint32_t)h->now;
+}
+
+static inline void tcp_timer_set(const struct tcp_host *h, struct tcp *t, uint32_t wait)
+{
+	t->timer = tcp_now(h) + wait;
+	t->flags |= TCP_F_TIMER;
+}
+
+static inline void tcp_timer_stop(struct tcp *t)
+{
+	t->flags &= (uint16_t)~TCP_F_TIMER;
+}
+
+// The timeout of a segment that is sent now.
+uint32_t tcp_rto(const struct tcp_host *h, const struct tcp *t);
+// A round trip was measured.
+void tcp_rtt_take(struct tcp *t, uint32_t rtt);
+
+// What the peer's SYN says about the connection. Our own, if it was sent, had this window.
+void tcp_take_syn(const struct tcp_host *h, struct tcp *t, const struct tcp_segment *s);
+// The user has closed: the state that follows from the one in which the peer's FIN left us.
+void tcp_leave_open(struct tcp *t);
+// Closed; returns the event.
+uint32_t tcp_gone(struct tcp_host *h, struct tcp *t, uint32_t event);
+
+// The same acknowledgement came again.
+void tcp_duplicate(struct tcp_host *h, struct tcp *t);
+// So many new bytes were acknowledged.
+void tcp_acknowledged(struct tcp_host *h, struct tcp *t, uint32_t acked);
+// Nothing was heard of a segment before its timeout.
+void tcp_lost(struct tcp *t);
 
 // Bytes up to seq are acknowledged.
 void tcp_stream_drop(struct tcp_host *h, struct tcp *t, uint32_t seq);

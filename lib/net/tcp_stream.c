@@ -57,15 +57,10 @@ static uint32_t block_end(const struct tcp_block *b)
 	return b->seq + b->len;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 // As many bytes as there is room for behind those of the block.
 static uint32_t block_append(struct tcp_block *b, const uint8_t *bytes, uint32_t len)
 {
-	uint32_t end = b->start + b->len, n = least(len, TCP_BLOCK_BYTES - end);
+	uint32_t end = b->start + b->len, n = tcp_least(len, TCP_BLOCK_BYTES - end);
 
 	memcpy(b->bytes + end, bytes, n);
 	b->len += (uint16_t)n;
@@ -119,7 +114,7 @@ void tcp_copy(
 
 		if (!tcp_before(seq, block_end(of)))
 			continue;
-		n = least(left, of->len - skip);
+		n = tcp_least(left, of->len - skip);
 		memcpy(to, of->bytes + of->start + skip, n);
 		to += n;
 		seq += n;
@@ -199,10 +194,10 @@ bool tcp_store(struct tcp_host *h, struct tcp *t, uint32_t seq, const uint8_t *d
 			at = &before->next;
 		}
 		if (*at != TCP_NONE && !tcp_before(seq, h->blocks[*at].seq)) {
-			n = least(len, block_end(&h->blocks[*at]) - seq); // these are there
+			n = tcp_least(len, block_end(&h->blocks[*at]) - seq); // these are there
 		} else {
 			if (*at != TCP_NONE)
-				n = least(len, h->blocks[*at].seq - seq);
+				n = tcp_least(len, h->blocks[*at].seq - seq);
 			at = put_before(h, at, before, seq, data, n);
 			if (!at)
 				return false;
@@ -250,11 +245,11 @@ uint32_t tcp_unread(const struct tcp_host *h, const struct tcp *t)
 
 uint32_t tcp_peek(const struct tcp_host *h, const struct tcp *t, uint8_t *to, uint32_t len)
 {
-	uint32_t n = least(len, tcp_unread(h, t)), left = n;
+	uint32_t n = tcp_least(len, tcp_unread(h, t)), left = n;
 
 	for (uint32_t b = t->rx_head; left; b = h->blocks[b].next) {
 		const struct tcp_block *of = &h->blocks[b];
-		uint32_t part = least(left, of->len);
+		uint32_t part = tcp_least(left, of->len);
 
 		memcpy(to, of->bytes + of->start, part);
 		to += part;
@@ -268,7 +263,7 @@ uint32_t tcp_window_free(const struct tcp_host *h, const struct tcp *t)
 	uint32_t unread = h->reads_all ? 0 : tcp_unread(h, t);
 
 	// No more than the peer can be told of.
-	return unread < h->window ? least(h->window - unread, UINT16_MAX << t->recv_scale) : 0;
+	return unread < h->window ? tcp_least(h->window - unread, UINT16_MAX << t->recv_scale) : 0;
 }
 
 // Bytes were read: tell the peer if the window has opened by much.
@@ -276,7 +271,7 @@ static void window_grew(struct tcp_host *h, struct tcp *t)
 {
 	uint32_t edge = t->rcv + tcp_window_free(h, t), grown = edge - t->edge;
 
-	if (tcp_before(t->edge, edge) && grown >= least(2u * t->mss, h->window / 2))
+	if (tcp_before(t->edge, edge) && grown >= tcp_least(2u * t->mss, h->window / 2))
 		t->flags |= TCP_F_ACK_NOW;
 }
 
@@ -284,7 +279,7 @@ void tcp_consume(struct tcp_host *h, struct tcp *t, uint32_t len)
 {
 	while (len) {
 		struct tcp_block *of = &h->blocks[t->rx_head];
-		uint32_t n = least(len, of->len);
+		uint32_t n = tcp_least(len, of->len);
 
 		of->seq += n;
 		of->start += (uint16_t)n;

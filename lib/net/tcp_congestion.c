@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How much a TCP connection may have on the way: slow start and congestion avoidance by RFC 5681,
+// fast recovery by RFC 6582. Path: hot. The thread that owns the host.
+#include "net/tcp_internal.h"
+
+#define DUPLICATES 3 // acknowledgements, RFC 5681
+#define CWND_MOST  (1u << 24)
+
+static void resend_first(struct tcp_host *h, struct tcp *t)
+{
+	h->counters->fast_retransmitted++;
+	t->flags |= TCP_F_RESEND;
+	t->flags &= (uint16_t)~TCP_F_TIMED;
+}
+
+static void halve(struct tcp *t)
+{
+	uint32_t flight = (t->max - t->una) / 2, few = 2u * t->mss;
+
+	flight = flight < few ? few : flight;
+	t->ssthresh = (uint16_t)tcp_least(flight >> 10 ? flight >> 10 : 1, UINT16_MAX);
+}
+
+void tcp_duplicate(struct tcp_host *h, struct tcp *t)
+{
+	if (t->dupacks < UINT8_MAX)
+		t->dupacks++;
+	if (t->dupacks != DUPLICATES || t->flags & TCP_F_RECOVER)
+		return;
+	halve(t);
+	t->cwnd = tcp_least(t->cwnd, (uint32_t)t->ssthresh << 10);
+	t->cwnd = t->cwnd < t->mss ? t->mss : t->cwnd;
+	resend_first(h, t);
+	t->flags |= TCP_F_RECOVER;
+	t->timed_seq = t->max;
+}
+
+static void grow(struct tcp *t, uint32_t acked)
+{
+	uint32_t more = tcp_least(acked, t->mss);
+
+	if (t->cwnd >= (uint32_t)t->ssthresh << 10) // RFC 5681's mss * mss / cwnd, not above it
+		more = ((uint32_t)t->mss * more) >> (32 - __builtin_clz(t->cwnd));
+	if (t->cwnd < CWND_MOST)
+		t->cwnd += more ? more : 1;
+}
+
+void tcp_acknowledged(struct tcp_host *h, struct tcp *t, uint32_t acked)
+{
+	t->dupacks = 0;
+	grow(t, acked);
+	t->flags &= (uint16_t)~TCP_F_RESEND;
+	if (!(t->flags & TCP_F_RECOVER))
+		return;
+	if (tcp_before(t->una, t->timed_seq)) { // RFC 6582: the next hole
+		resend_first(h, t);
+		return;
+	}
+	t->flags &= (uint16_t)~TCP_F_RECOVER;
+}
+
+void tcp_lost(struct tcp *t)
+{
+	halve(t);
+	t->cwnd = t->mss;
+	t->dupacks = 0;
+	t->flags &= (uint16_t) ~(TCP_F_RECOVER | TCP_F_RESEND);
+}
