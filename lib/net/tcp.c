@@ -3,9 +3,9 @@
 // the contract. Path: hot. The thread that owns the host.
 #include "net/tcp_internal.h"
 
-#define FIRST_WINDOW 10  // segments, RFC 6928
-#define MSS_DEFAULT  536 // RFC 9293 section 3.7.1
-#define MSS_LEAST    64
+#define MSS_DEFAULT 536 // RFC 9293 section 3.7.1
+#define MSS_LEAST   64
+#define REOPEN_STEP (UINT16_MAX + 2u) // beyond all that is still on the way, as Linux has it
 
 uint32_t tcp_iss(const struct tcp_host *h, uint64_t hash)
 {
@@ -18,8 +18,9 @@ static void set_up(struct tcp_host *h, struct tcp *t, uint32_t iss, uint16_t mss
 		.nxt = iss,
 		.max = iss,
 		.mss = mss,
-		.cwnd = (uint32_t)FIRST_WINDOW * mss,
+		.cwnd = TCP_FIRST_WINDOW * mss,
 		.ssthresh = UINT16_MAX,
+		.rttvar = h->rto_first, // until a round trip was measured
 		.tx_head = TCP_NONE,
 		.tx_tail = TCP_NONE,
 		.rx_head = TCP_NONE};
@@ -43,7 +44,7 @@ void tcp_take_syn(const struct tcp_host *h, struct tcp *t, const struct tcp_segm
 	t->rcv = s->seq + 1;
 	t->edge = t->rcv + tcp_least(h->window, UINT16_MAX);
 	t->mss = (uint16_t)tcp_least(t->mss, mss < MSS_LEAST ? MSS_LEAST : mss);
-	t->cwnd = tcp_least(t->cwnd, (uint32_t)FIRST_WINDOW * t->mss);
+	t->cwnd = tcp_least(t->cwnd, TCP_FIRST_WINDOW * t->mss);
 	t->send_scale = s->scale;
 	if (s->scale == TCP_NO_SCALE)
 		t->send_scale = t->recv_scale = 0;
@@ -63,6 +64,18 @@ void tcp_accept(struct tcp_host *h, struct tcp *t, uint32_t iss, uint16_t mss,
 	if (syn->scale == TCP_NO_SCALE)
 		t->send_scale = TCP_NO_SCALE; // so that ours is not offered
 	t->state = TCP_SYN_RECEIVED;
+}
+
+bool tcp_reopen(struct tcp_host *h, struct tcp *t, uint16_t mss, const struct tcp_segment *syn)
+{
+	bool stamped = t->flags & TCP_F_STAMPS && syn->stamped && syn->value != t->recent;
+
+	if (t->state != TCP_TIME_WAIT || (syn->flags & (TCP_SYN | TCP_ACK | TCP_RST)) != TCP_SYN ||
+		!(stamped ? tcp_before(t->recent, syn->value) : tcp_before(t->rcv, syn->seq)))
+		return false;
+	tcp_drop(h, t);
+	tcp_accept(h, t, t->max + REOPEN_STEP, mss, syn);
+	return true;
 }
 
 uint32_t tcp_gone(struct tcp_host *h, struct tcp *t, uint32_t event)

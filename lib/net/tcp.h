@@ -116,6 +116,8 @@ struct tcp_host {
 	// be read before them. len 0: read by tcp_read.
 	const uint8_t *view;
 	uint32_t view_len;
+	// Segments out of place that were answered in this turn of the clock, about a second.
+	uint32_t challenge_turn, challenges;
 };
 
 // memory: count blocks, the caller's.
@@ -128,9 +130,9 @@ struct tcp {
 	uint32_t cwnd;
 	uint32_t rcv, edge; // RCV.NXT, and the right edge of the window that the peer knows
 	uint32_t recent;    // TS.Recent
-	uint32_t timed_seq; // the segment whose round trip is measured; in recovery: its end
+	uint32_t timed_seq; // the segment whose round trip is measured; RFC 6582's recover
 	uint32_t timed_at;
-	uint32_t srtt, rttvar;  // eight and four times
+	uint32_t srtt, rttvar;  // eight and four times; srtt 0: rttvar is the timeout
 	uint32_t timer, ack_at; // deadlines
 	uint32_t tx_head, tx_tail, rx_head;
 	uint16_t ssthresh; // in units of 1 KiB
@@ -149,6 +151,9 @@ void tcp_open(struct tcp_host *h, struct tcp *t, uint32_t iss, uint16_t mss);
 // The same for a SYN that was received.
 void tcp_accept(struct tcp_host *h, struct tcp *t, uint32_t iss, uint16_t mss,
 	const struct tcp_segment *syn);
+// A SYN for a connection in TIME-WAIT: begin a new one in its place, if it is none that was delayed
+// (RFC 6191). false: nothing was changed; it is for tcp_input.
+bool tcp_reopen(struct tcp_host *h, struct tcp *t, uint16_t mss, const struct tcp_segment *syn);
 // An initial sequence number of a connection whose four-tuple and secret have this hash.
 uint32_t tcp_iss(const struct tcp_host *h, uint64_t hash);
 

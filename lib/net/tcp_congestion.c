@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How much a TCP connection may have on the way: slow start and congestion avoidance by RFC 5681,
-// fast recovery by RFC 6582. Path: hot. The thread that owns the host.
+// fast recovery by RFC 6582. tcp.h is the contract. Path: hot. The thread that owns the host.
 #include "net/tcp_internal.h"
 
 #define DUPLICATES 3 // acknowledgements, RFC 5681
@@ -23,13 +23,17 @@ static void halve(struct tcp *t)
 
 void tcp_duplicate(struct tcp_host *h, struct tcp *t)
 {
+	if (t->flags & TCP_F_RECOVER) { // a segment has left the network
+		if (t->cwnd < CWND_MOST)
+			t->cwnd += t->mss;
+		return;
+	}
 	if (t->dupacks < UINT8_MAX)
 		t->dupacks++;
-	if (t->dupacks != DUPLICATES || t->flags & TCP_F_RECOVER)
+	if (t->dupacks != DUPLICATES || t->flags & TCP_F_TWICE)
 		return;
 	halve(t);
-	t->cwnd = tcp_least(t->cwnd, (uint32_t)t->ssthresh << 10);
-	t->cwnd = t->cwnd < t->mss ? t->mss : t->cwnd;
+	t->cwnd = ((uint32_t)t->ssthresh << 10) + DUPLICATES * t->mss;
 	resend_first(h, t);
 	t->flags |= TCP_F_RECOVER;
 	t->timed_seq = t->max;
@@ -45,18 +49,34 @@ static void grow(struct tcp *t, uint32_t acked)
 		t->cwnd += more ? more : 1;
 }
 
-void tcp_acknowledged(struct tcp_host *h, struct tcp *t, uint32_t acked)
+// RFC 6582 section 3.2, step 3.
+static void recover(struct tcp_host *h, struct tcp *t, uint32_t acked)
 {
-	t->dupacks = 0;
-	grow(t, acked);
-	t->flags &= (uint16_t)~TCP_F_RESEND;
-	if (!(t->flags & TCP_F_RECOVER))
-		return;
-	if (tcp_before(t->una, t->timed_seq)) { // RFC 6582: the next hole
+	uint32_t flight = t->max - t->una;
+
+	if (tcp_before(t->una, t->timed_seq)) { // a part: the next hole
+		t->cwnd -= tcp_least(acked, t->cwnd);
+		if (acked >= t->mss || t->cwnd < t->mss)
+			t->cwnd += t->mss;
 		resend_first(h, t);
 		return;
 	}
+	flight = t->mss + (flight < t->mss ? t->mss : flight);
+	t->cwnd = tcp_least((uint32_t)t->ssthresh << 10, flight);
 	t->flags &= (uint16_t)~TCP_F_RECOVER;
+	t->flags |= TCP_F_TWICE;
+}
+
+void tcp_acknowledged(struct tcp_host *h, struct tcp *t, uint32_t acked)
+{
+	t->dupacks = 0;
+	t->flags &= (uint16_t)~TCP_F_RESEND;
+	if (t->flags & TCP_F_RECOVER)
+		recover(h, t, acked);
+	else
+		grow(t, acked);
+	if (t->flags & TCP_F_TWICE && tcp_before(t->timed_seq, t->una))
+		t->flags &= (uint16_t)~TCP_F_TWICE;
 }
 
 void tcp_lost(struct tcp *t)
@@ -64,5 +84,7 @@ void tcp_lost(struct tcp *t)
 	halve(t);
 	t->cwnd = t->mss;
 	t->dupacks = 0;
-	t->flags &= (uint16_t) ~(TCP_F_RECOVER | TCP_F_RESEND);
+	t->flags &= (uint16_t) ~(TCP_F_TIMED | TCP_F_RECOVER | TCP_F_RESEND);
+	t->flags |= TCP_F_TWICE;
+	t->timed_seq = t->max;
 }

@@ -3,6 +3,10 @@
 // of RFC 5961. tcp.h is the contract. Path: hot. The thread that owns the host.
 #include "net/tcp_internal.h"
 
+#define CHALLENGES      1000 // in a turn; Linux: net.ipv4.tcp_challenge_ack_limit
+#define CHALLENGE_SHIFT 20   // a turn is about a second
+#define RTO_SYN_LOST    3000000
+
 // RFC 9293 section 3.10.7.4: is any of the segment in the window? Without bytes it may be at the
 // end of the window, where a peer is that has filled it, or behind a FIN there. Of one that probes
 // a closed window, the acknowledgement is taken.
@@ -17,8 +21,21 @@ static bool is_acceptable(const struct tcp *t, const struct tcp_segment *s)
 	return first < window || last < window;
 }
 
+// RFC 5961 section 7: two ends that disagree could answer each other for ever.
+static bool may_challenge(struct tcp_host *h)
+{
+	uint32_t turn = (uint32_t)(h->now >> CHALLENGE_SHIFT);
+
+	if (h->challenge_turn != turn)
+		h->challenges = 0;
+	h->challenge_turn = turn;
+	return h->challenges++ < CHALLENGES;
+}
+
 static void challenge(struct tcp_host *h, struct tcp *t)
 {
+	if (!may_challenge(h))
+		return;
 	h->counters->challenged++;
 	t->flags |= TCP_F_ACK_NOW;
 }
@@ -48,8 +65,10 @@ static bool acks_syn(const struct tcp *t, const struct tcp_segment *s)
 static uint32_t opened(const struct tcp_host *h, struct tcp *t, const struct tcp_segment *s)
 {
 	round_trip(h, t, s->ack);
-	if (t->tries) // RFC 5681 section 3.1
+	if (t->tries) { // RFC 5681 section 3.1, and RFC 6298 section 5.7
 		t->cwnd = t->mss;
+		t->rttvar = RTO_SYN_LOST;
+	}
 	if (t->send_scale == TCP_NO_SCALE)
 		t->send_scale = t->recv_scale = 0;
 	t->una = t->nxt = s->ack;
@@ -156,10 +175,10 @@ static void input_window(struct tcp *t, const struct tcp_segment *s, bool newer)
 static bool input_ack(struct tcp_host *h, struct tcp *t, const struct tcp_segment *s, bool *fin)
 {
 	bool same = s->window && (uint32_t)s->window << t->send_scale == t->peer_window;
-	uint32_t una = t->una;
+	uint32_t una = t->una, oldest = una - ((uint32_t)UINT16_MAX << t->send_scale);
 
 	*fin = false;
-	if (tcp_before(t->max, s->ack)) {
+	if (s->ack - oldest > t->max - oldest) { // RFC 5961 section 5
 		challenge(h, t);
 		return false;
 	}
@@ -289,6 +308,8 @@ static uint32_t input_odd(struct tcp_host *h, struct tcp *t, const struct tcp_se
 		return 0;
 	if (s->len || s->flags & (TCP_SYN | TCP_FIN))
 		h->counters->repeated++;
+	else if (!may_challenge(h))
+		return 0;
 	if (t->state == TCP_TIME_WAIT && s->flags & TCP_FIN)
 		tcp_timer_set(h, t, h->time_wait);
 	t->flags |= TCP_F_ACK_NOW;
@@ -334,7 +355,9 @@ uint32_t tcp_input(struct tcp_host *h, struct tcp *t, const struct tcp_segment *
 	}
 	if (!(s->flags & TCP_ACK))
 		return 0;
-	if (s->stamped && !tcp_before(t->rcv, s->seq))
+	// RFC 7323 section 4.3: the first of the segments that an acknowledgement is for.
+	if (s->stamped && !(t->flags & (TCP_F_ACK_NOW | TCP_F_ACK_LATER)) &&
+		!tcp_before(t->rcv, s->seq))
 		t->recent = s->value;
 	return input_open(h, t, s);
 }

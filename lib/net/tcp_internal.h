@@ -9,6 +9,8 @@
 
 #include "net/tcp.h"
 
+#define TCP_FIRST_WINDOW 10u // segments, RFC 6928
+
 enum tcp_private_flag {
 	TCP_F_FIN = 1,       // the stream ends behind what is queued, and that is not acknowledged
 	TCP_F_RST = 2,       // a reset is to be sent
@@ -21,6 +23,7 @@ enum tcp_private_flag {
 	TCP_F_RESEND = 256,  // the first unacknowledged segment is to be sent again
 	TCP_F_PROBE = 512,   // a byte is to be sent into a closed window
 	TCP_F_PEER_FIN = 1024,
+	TCP_F_TWICE = 2048, // what is before timed_seq was sent twice: no duplicates count
 };
 
 // Does a SYN wait for its acknowledgement in front of the stream?

@@ -96,17 +96,30 @@ static uint32_t tcp_payload(const struct tcp *t)
 	return t->mss - (t->flags & TCP_F_STAMPS ? STAMPS_LEN : 0);
 }
 
+// Nothing is on the way: after a pause the connection begins slowly, RFC 5681 section 4.1. What was
+// sent last was timed, or less than a round trip after that.
+static void restart(const struct tcp_host *h, struct tcp *t)
+{
+	uint32_t pause = tcp_now(h) - t->timed_at;
+
+	if (pause > h->rto_least && pause > tcp_rto(h, t))
+		t->cwnd = tcp_least(t->cwnd, TCP_FIRST_WINDOW * t->mss);
+}
+
 // The next segment of the stream that the peer's window and ours allow.
 static bool output_stream(struct tcp_host *h, struct tcp *t, struct tcp_segment *out)
 {
 	uint32_t sent = t->nxt - t->una, mss = tcp_payload(t);
-	uint32_t window = tcp_least(t->peer_window, t->cwnd);
-	uint32_t room = window > sent ? window - sent : 0;
 	uint32_t waits = t->queued > sent ? t->queued - sent : 0;
-	uint32_t len = tcp_least(tcp_least(waits, mss), room);
+	uint32_t window, room, len;
 
 	if (waits == 0 && (!(t->flags & TCP_F_FIN) || sent > t->queued))
 		return false;
+	if (t->una == t->max)
+		restart(h, t);
+	window = tcp_least(t->peer_window, t->cwnd);
+	room = window > sent ? window - sent : 0;
+	len = tcp_least(tcp_least(waits, mss), room);
 	if (len == waits || len == mss) // RFC 9293 section 3.8.6.2.1: whole segments, or all
 		return output_bytes(h, t, t->nxt, len, out);
 	if (sent == 0 && len)

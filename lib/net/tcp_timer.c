@@ -7,13 +7,10 @@
 
 uint32_t tcp_rto(const struct tcp_host *h, const struct tcp *t)
 {
-	uint32_t rto = h->rto_first;
+	uint32_t rto = (t->srtt >> 3) + t->rttvar;
 	uint32_t backs = t->backoff;
 
-	if (t->srtt) {
-		rto = (t->srtt >> 3) + t->rttvar;
-		rto = rto < h->rto_least ? h->rto_least : rto;
-	}
+	rto = rto < h->rto_least ? h->rto_least : rto;
 	while (backs-- && rto < h->rto_most)
 		rto *= 2;
 	return tcp_least(rto, h->rto_most);

@@ -109,13 +109,18 @@ static void answer_all(struct responder *r, struct responder_protocol *p, uint32
 		answer_one(r, p, c, message, len);
 }
 
+// What a packet of this path can carry.
+static uint16_t mss_of(const struct responder *r, const struct frame *f)
+{
+	return (uint16_t)(r->conns->packet - FRAME_TCP_LEN -
+			  (f->addr_len == 4 ? FRAME_IPV4_LEN : FRAME_IPV6_LEN));
+}
+
 static uint32_t conn_accept(struct responder *r, const struct frame *f, uint32_t own,
 	uint32_t place, const struct tcp_segment *s)
 {
 	struct conns *cs = &r->conns->cs;
 	uint32_t way = way_to(r, f), c = way < CONN_WAYS ? conn_take(cs, place) : CONN_NONE;
-	uint16_t mss = (uint16_t)(r->conns->packet - FRAME_TCP_LEN -
-				  (f->addr_len == 4 ? FRAME_IPV4_LEN : FRAME_IPV6_LEN));
 	struct conn *of;
 
 	if (c == CONN_NONE)
@@ -128,7 +133,7 @@ static uint32_t conn_accept(struct responder *r, const struct frame *f, uint32_t
 	of->own = (uint16_t)own;
 	of->way = (uint8_t)way;
 	tcp_accept(&cs->host, &of->tcp, tcp_iss(&cs->host, rand_hash(r->conns->secret ^ place)),
-		mss, s);
+		mss_of(r, f), s);
 	return c;
 }
 
@@ -144,13 +149,6 @@ static void refuse(struct responder *r, const struct frame *f, const struct tcp_
 	memcpy(head.src, f->dst, f->addr_len);
 	head.src_port = f->dst_port;
 	conns_refuse(&r->conns->cs, &r->wire, &head, s);
-}
-
-// A new connection in place of one in TIME-WAIT (RFC 9293 section 3.10.7.4).
-static bool may_begin_again(const struct tcp *t, const struct tcp_segment *s)
-{
-	return t->state == TCP_TIME_WAIT && s->flags & TCP_SYN && !(s->flags & TCP_ACK) &&
-	       tcp_before(t->rcv, s->seq);
 }
 
 static bool begins(const struct tcp_segment *s)
@@ -175,12 +173,7 @@ void responder_segment(struct responder *r, struct responder_protocol *p, const 
 	}
 	place = place_of(f->src, f->addr_len, f->src_port, own << 16 | f->dst_port);
 	c = conn_find(r, f, own, place);
-	if (c != CONN_NONE && may_begin_again(&cs->all[c].tcp, &s)) {
-		uint16_t mss = cs->all[c].tcp.mss;
-
-		tcp_drop(&cs->host, &cs->all[c].tcp);
-		tcp_accept(&cs->host, &cs->all[c].tcp,
-			tcp_iss(&cs->host, rand_hash(r->conns->secret ^ place)), mss, &s);
+	if (c != CONN_NONE && tcp_reopen(&cs->host, &cs->all[c].tcp, mss_of(r, f), &s)) {
 		conn_touch(cs, c);
 		return;
 	}

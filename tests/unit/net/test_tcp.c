@@ -6,11 +6,11 @@
 // flags as in tcpdump and numbers relative to the initial one of their sender. Received: `ts` has
 // value and echo, and the window is 65535 if it is not given. Sent: `ts` has the echo, and the
 // window is compared if it is given.
-// What happens: `< SEGMENT` is received, `open`, `accept SEGMENT`, `send N`, `full N` (a send that
-// finds no memory), `read N`, `shut`, `abort`, `wait MS`, `set NAME N`, `count NAME N` (a counter
-// has this value). Bytes are read at once unless `set keep 1` was there,
-// and nothing is sent after `set hold 1`.
-// Every script runs twice: the second time all numbers and the clock wrap.
+// What happens: `< SEGMENT` is received, `open`, `accept SEGMENT`, `reopen SEGMENT` (a SYN for
+// TIME-WAIT: begins anew, or is received), `send N`, `full N` (a send that finds no memory), `read
+// N`, `shut`, `abort`, `wait MS`, `set NAME N`, `count NAME N` (a counter has this value). Bytes
+// are read at once unless `set keep 1` was there, and nothing is sent after `set hold 1`. Every
+// script runs twice: the second time all numbers and the clock wrap.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -183,20 +183,40 @@ static void receive_view(struct run *r)
 	r->read += h->view_len;
 }
 
+enum how {
+	AS_NEXT,
+	AS_FIRST,
+	AS_FIRST_AGAIN,
+};
+
+// After tcp_reopen: the numbers of the script are relative to the new ones.
+static uint32_t reopened(struct run *r, const struct tcp_segment *syn, uint32_t before)
+{
+	if (tcp_before(r->t.una, before + UINT16_MAX))
+		FAIL(r, "the new numbers are too near to the old ones");
+	r->iss = r->t.una;
+	r->irs = syn->seq;
+	r->sent = r->read = 0;
+	r->has_edge = false;
+	return 0;
+}
+
 // Through the bytes of a header, as on the wire.
-static uint32_t input(struct run *r, char *text, bool accept)
+static uint32_t input(struct run *r, char *text, enum how how)
 {
 	static uint8_t wire[TCP_HEADER_MAX + (1 << 17)];
 	uint8_t bytes[1 << 16];
 	struct tcp_segment s, parsed;
-	uint32_t header, events;
+	uint32_t header, events, before = r->t.max;
 
 	segment_read(r, text, &s, bytes);
 	header = tcp_header_len(&s);
 	tcp_header(&s, wire);
 	memcpy(wire + header, bytes, s.len);
 	assert_true(tcp_parse(wire, header + s.len, &parsed));
-	if (accept) {
+	if (how == AS_FIRST_AGAIN && tcp_reopen(&r->host, &r->t, (uint16_t)r->mss, &parsed))
+		return reopened(r, &parsed, before);
+	if (how == AS_FIRST) {
 		tcp_accept(&r->host, &r->t, r->iss, (uint16_t)r->mss, &parsed);
 		return 0;
 	}
@@ -267,9 +287,11 @@ static uint32_t happen(struct run *r, char *text)
 	char *rest, *word = strtok_r(text, " ", &rest);
 
 	if (strcmp(word, "<") == 0)
-		return input(r, rest, false);
+		return input(r, rest, AS_NEXT);
+	if (strcmp(word, "reopen") == 0)
+		return input(r, rest, AS_FIRST_AGAIN);
 	if (strcmp(word, "accept") == 0) {
-		input(r, rest, true);
+		input(r, rest, AS_FIRST);
 	} else if (strcmp(word, "open") == 0) {
 		tcp_open(&r->host, &r->t, r->iss, (uint16_t)r->mss);
 	} else if (strcmp(word, "send") == 0) {
@@ -437,6 +459,12 @@ static void run_script(const struct script *script, uint32_t iss, uint32_t irs, 
 	"send 5000 | A 1+1000 ack 1; A 1001+1000 ack 1; A 2001+1000 ack 1;"                        \
 	" A 3001+1000 ack 1; PA 4001+1000 ack 1"
 
+#define TEN_SEGMENTS                                                                               \
+	"send 10000 | A 1+1000 ack 1; A 1001+1000 ack 1; A 2001+1000 ack 1; "                      \
+	"A 3001+1000 ack 1; A 4001+1000 ack 1; A 5001+1000 ack 1; A 6001+1000 ack 1; "             \
+	"A 7001+1000 ack 1; A 8001+1000 ack 1; PA 9001+1000 ack 1"
+#define CLOSED_BY_US "shut | FA 1 ack 1 | FIN_WAIT_1", "< FA 1 ack 2 | A 2 ack 2 | TIME_WAIT ENDED"
+
 static const struct script scripts[] = {
 	// RFC 9293 section 3.5: opening
 	{"active open", {OPEN}},
@@ -468,6 +496,15 @@ static const struct script scripts[] = {
 		{SYN, "< SA 0 ack 0 | R 0 | SYN_SENT STRANGE",
 			"< SA 0 ack 2 | R 2 | SYN_SENT STRANGE", "< A 0 ack 1 | | SYN_SENT",
 			"< SA 0 ack 1 mss 1000 ws 0 | A 1 ack 1 | ESTABLISHED OPENED"}},
+	{"SYN lost: three seconds until data is sent again (RFC 6298 section 5.7)",
+		{SYN, "wait 1000 | S 0 mss 1460 ws 0",
+			"< SA 0 ack 1 mss 1000 ws 0 | A 1 ack 1 | ESTABLISHED OPENED",
+			"send 10 | PA 1+10 ack 1", "wait 2999", "wait 1 | PA 1+10 ack 1"}},
+	{"SYN-ACK lost: the same",
+		{"accept S 0 mss 1000 ws 0 | SA 0 ack 1 mss 1000 ws 0 | SYN_RECEIVED",
+			"wait 1000 | SA 0 ack 1 mss 1000 ws 0",
+			"< A 1 ack 1 | | ESTABLISHED OPENED", "send 10 | PA 1+10 ack 1",
+			"wait 2999", "wait 1 | PA 1+10 ack 1"}},
 	{"half open: the peer has an old connection",
 		{SYN, "< A 300 ack 500 | R 500 | SYN_SENT STRANGE",
 			"wait 1000 | S 0 mss 1460 ws 0"}},
@@ -499,10 +536,17 @@ static const struct script scripts[] = {
 			"wait 8000 | RA 1 ack 1 | CLOSED TIMED_OUT"}},
 	{"wrong acknowledgement or reset of a SYN-ACK",
 		{"accept S 0 mss 1000 ws 0 | " SYN_ACK_RESENT " | SYN_RECEIVED",
-			"< A 1 ack 9 | R 9 | SYN_RECEIVED STRANGE", "< R 1 | | CLOSED BROKEN"}},
+			"< A 1 ack 9 | R 9 | SYN_RECEIVED STRANGE", "< R 5 | A 1 ack 1",
+			"< R 1 | | CLOSED BROKEN"}},
 	{"data and end before the connection is open",
 		{SYN, "send 10", "shut",
 			"< SA 0 ack 1 mss 1000 ws 0 | FPA 1+10 ack 1 | FIN_WAIT_1 OPENED"}},
+	{"data and end before the peer's connection is open",
+		{"accept S 0 mss 1000 ws 0 | SA 0 ack 1 mss 1000 ws 0 | SYN_RECEIVED", "send 10",
+			"shut", "< A 1 ack 1 | FPA 1+10 ack 1 | FIN_WAIT_1 OPENED"}},
+	{"data and end with SYN come again",
+		{"accept SF 0+10 mss 1000 ws 0 | SA 0 ack 1 mss 1000 ws 0 | SYN_RECEIVED",
+			"< FPA 1+10 ack 1 | A 1 ack 12 | CLOSE_WAIT OPENED DATA ENDED"}},
 	{"data with SYN-ACK",
 		{SYN, "< SA 0+10 ack 1 mss 1000 ws 0 | A 1 ack 11 | ESTABLISHED OPENED DATA"}},
 	{"end with SYN-ACK",
@@ -541,6 +585,11 @@ static const struct script scripts[] = {
 	{"timestamps of a peer that opens",
 		{"accept S 0 mss 1000 ws 0 ts 5 0 | SA 0 ack 1 mss 1000 ws 0 ts 5 | SYN_RECEIVED",
 			"< A 1 ack 1 ts 6 5 | | ESTABLISHED OPENED"}},
+	{"timestamps: the first of those that an acknowledgement is for (RFC 7323 section 4.3)",
+		{WITH_STAMPS, "< A 1+10 ack 1 ts 110 0 | | ESTABLISHED DATA",
+			"< PA 11+10 ack 1 ts 120 0 | A 1 ack 21 ts 110 | ESTABLISHED DATA",
+			"< PA 21+10 ack 1 ts 130 0 | | ESTABLISHED DATA",
+			"wait 40 | A 1 ack 31 ts 130"}},
 	{"old timestamps",
 		{WITH_STAMPS, "< PA 1+10 ack 1 ts 99 0 | A 1 ack 1 ts 100",
 			"< PA 1+10 ack 1 ts 100 0 | | ESTABLISHED DATA",
@@ -574,6 +623,49 @@ static const struct script scripts[] = {
 		{OPEN, FIVE_SEGMENTS, "< A 1 ack 1", "< A 1 ack 1", "< A 1 ack 1 | A 1+1000 ack 1",
 			"< A 1 ack 1001 | A 1001+1000 ack 1", "< A 1 ack 3001 | A 3001+1000 ack 1",
 			"< A 1 ack 5001", "wait 5000"}},
+	{"recovery: duplicates and partial acknowledgements move the window (RFC 6582)",
+		{OPEN,
+			"send 15000 | A 1+1000 ack 1; A 1001+1000 ack 1; A 2001+1000 ack 1; "
+			"A 3001+1000 ack 1; A 4001+1000 ack 1; A 5001+1000 ack 1; "
+			"A 6001+1000 ack 1; A 7001+1000 ack 1; A 8001+1000 ack 1; "
+			"A 9001+1000 ack 1",
+			"< A 1 ack 1", "< A 1 ack 1",
+			"< A 1 ack 1 | A 1+1000 ack 1", // half is 4 KiB, and three: 7096
+			"< A 1 ack 1", "< A 1 ack 1", "< A 1 ack 1",
+			"< A 1 ack 1 | A 10001+1000 ack 1",                       // 11096
+			"< A 1 ack 3001 | A 3001+1000 ack 1; A 11001+1000 ack 1", // 9096
+			"< A 1 ack 11001 | A 12001+1000 ack 1", // one on the way, and another
+			"count fast_retransmitted 2", "count retransmitted 0"}},
+	{"after recovery: no other one before there is something new (RFC 6582)",
+		{OPEN, FIVE_SEGMENTS, "< A 1 ack 1", "< A 1 ack 1", "< A 1 ack 1 | A 1+1000 ack 1",
+			"< A 1 ack 5001", "send 5000 | A 5001+1000 ack 1; A 6001+1000 ack 1",
+			"< A 1 ack 5001", "< A 1 ack 5001", "< A 1 ack 5001", "< A 1 ack 5001",
+			"count fast_retransmitted 1"}},
+	{"after a timeout: the same (RFC 6582)",
+		{OPEN, FIVE_SEGMENTS, "wait 200 | A 1+1000 ack 1", "< A 1 ack 1", "< A 1 ack 1",
+			"< A 1 ack 1", "< A 1 ack 1", "count fast_retransmitted 0",
+			"< A 1 ack 5001", "send 5000 | A 5001+1000 ack 1; A 6001+1000 ack 1",
+			"< A 1 ack 7001 | A 7001+1000 ack 1; A 8001+1000 ack 1; PA 9001+1000 ack 1",
+			"< A 1 ack 7001", "< A 1 ack 7001", "< A 1 ack 7001 | A 7001+1000 ack 1",
+			"count fast_retransmitted 1"}},
+	{"after a pause: the first window (RFC 5681 section 4.1)",
+		{OPEN, TEN_SEGMENTS, "< A 1 ack 10001", "wait 200",
+			"send 12000 | A 10001+1000 ack 1; A 11001+1000 ack 1; A 12001+1000 ack 1; "
+			"A 13001+1000 ack 1; A 14001+1000 ack 1; A 15001+1000 ack 1; "
+			"A 16001+1000 ack 1; A 17001+1000 ack 1; A 18001+1000 ack 1; "
+			"A 19001+1000 ack 1; A 20001+1000 ack 1",
+			"< A 1 ack 21001 | PA 21001+1000 ack 1", "< A 1 ack 22001", "wait 201",
+			"send 12000 | A 22001+1000 ack 1; A 23001+1000 ack 1; A 24001+1000 ack 1; "
+			"A 25001+1000 ack 1; A 26001+1000 ack 1; A 27001+1000 ack 1; "
+			"A 28001+1000 ack 1; A 29001+1000 ack 1; A 30001+1000 ack 1; "
+			"A 31001+1000 ack 1"}},
+	{"after a shorter pause than the timeout: the whole window",
+		{SYN, "wait 300", "< SA 0 ack 1 mss 1000 ws 0 | A 1 ack 1 | ESTABLISHED OPENED",
+			TEN_SEGMENTS, "wait 300", "< A 1 ack 10001", "wait 400",
+			"send 12000 | A 10001+1000 ack 1; A 11001+1000 ack 1; A 12001+1000 ack 1; "
+			"A 13001+1000 ack 1; A 14001+1000 ack 1; A 15001+1000 ack 1; "
+			"A 16001+1000 ack 1; A 17001+1000 ack 1; A 18001+1000 ack 1; "
+			"A 19001+1000 ack 1; A 20001+1000 ack 1"}},
 	{"not duplicates: other windows, data",
 		{OPEN, FIVE_SEGMENTS, "< A 1 ack 1 win 60000", "< A 1 ack 1 win 59000",
 			"< A 1 ack 1 win 58000", "< PA 1+10 ack 1 win 58000 | | ESTABLISHED DATA",
@@ -685,8 +777,8 @@ static const struct script scripts[] = {
 				      "< A 2 ack 2 | | CLOSED DONE"}},
 	{"close by both at once",
 		{OPEN, "shut | FA 1 ack 1 | FIN_WAIT_1", "< FA 1 ack 1 | A 2 ack 2 | CLOSING ENDED",
-			"< FA 1 ack 2 | A 2 ack 2", "< A 2 ack 2 | | TIME_WAIT",
-			"wait 2000 | | CLOSED DONE"}},
+			"< FA 1 ack 2 | A 2 ack 2", "wait 200 | FA 1 ack 2",
+			"< A 2 ack 2 | | TIME_WAIT", "wait 2000 | | CLOSED DONE"}},
 	{"close, all in one segment",
 		{OPEN, "send 10 | PA 1+10 ack 1", "shut | FA 11 ack 1 | FIN_WAIT_1",
 			"< FPA 1+10 ack 12 | A 12 ack 12 | TIME_WAIT DATA ENDED"}},
@@ -704,6 +796,10 @@ static const struct script scripts[] = {
 	{"end before its turn, with data",
 		{OPEN, "< FPA 101+10 ack 1 | A 1 ack 1", "< A 51+60 ack 1 | A 1 ack 1",
 			"< A 1+100 ack 1 | A 1 ack 112 | CLOSE_WAIT DATA ENDED"}},
+	{"end before its turn, behind our own",
+		{OPEN, "shut | FA 1 ack 1 | FIN_WAIT_1",
+			"< FPA 101+10 ack 2 | A 2 ack 1 | FIN_WAIT_2",
+			"< A 1+100 ack 2 | A 2 ack 112 | TIME_WAIT DATA ENDED"}},
 	{"nothing is read behind the end",
 		{OPEN, "< FA 101 ack 1 | A 1 ack 1", "< A 101+100 ack 1 | A 1 ack 1",
 			"< A 1+100 ack 1 | A 1 ack 102 | CLOSE_WAIT DATA ENDED"}},
@@ -736,6 +832,28 @@ static const struct script scripts[] = {
 			"< FA 1 ack 2 win 0 | A 2 ack 2 | TIME_WAIT ENDED", "< A 2 ack 2 win 9",
 			"wait 2000 | | CLOSED DONE"}},
 
+	{"TIME_WAIT: a SYN alone begins nothing",
+		{OPEN, CLOSED_BY_US, "< S 5 mss 1000 | A 2 ack 2", "count challenged 1",
+			"wait 1999", "wait 1 | | CLOSED DONE"}},
+	{"TIME_WAIT: a later SYN begins anew",
+		{ACCEPT, CLOSED_BY_US, "reopen S 2 mss 1000 ws 0 | A 2 ack 2",
+			"reopen SA 3 ack 2 mss 1000 ws 0 | A 2 ack 2", "reopen R 3 | A 2 ack 2",
+			"reopen S 3 mss 500 ws 0 | SA 0 ack 1 mss 500 ws 0 | SYN_RECEIVED",
+			"< A 1 ack 1 | | ESTABLISHED OPENED", "send 10 | PA 1+10 ack 1"}},
+	{"TIME_WAIT: timestamps say whether a SYN is later (RFC 6191)",
+		{WITH_STAMPS, "shut | FA 1 ack 1 ts 100 | FIN_WAIT_1",
+			"< FA 1 ack 2 ts 110 0 | A 2 ack 2 ts 110 | TIME_WAIT ENDED",
+			"reopen S 9000 mss 1000 ws 0 ts 109 0 | A 2 ack 2 ts 110",
+			"reopen S 1 mss 1000 ws 0 ts 110 0 | A 2 ack 2 ts 110",
+			"reopen S -9000 mss 1000 ws 0 ts 111 0 | SA 0 ack 1 mss 1000 ws 0 ts 111 | "
+			"SYN_RECEIVED"}},
+	{"TIME_WAIT: of SYN with the same timestamp, the number says it",
+		{WITH_STAMPS, "shut | FA 1 ack 1 ts 100 | FIN_WAIT_1",
+			"< FA 1 ack 2 ts 110 0 | A 2 ack 2 ts 110 | TIME_WAIT ENDED",
+			"reopen S 9000 mss 1000 ws 0 ts 110 0 | SA 0 ack 1 mss 1000 ws 0 ts 110 | "
+			"SYN_RECEIVED"}},
+	{"no SYN begins anew before TIME_WAIT", {ACCEPT, "reopen S 9000 mss 1000 | A 1 ack 1"}},
+
 	// RFC 5961, and segments out of place
 	{"reset: only at the very place", {OPEN, "< R 0", "< R 70000", "< R 2 | A 1 ack 1",
 						  "count challenged 1", "< R 1 | | CLOSED BROKEN"}},
@@ -746,6 +864,9 @@ static const struct script scripts[] = {
 		{OPEN, "< S 0 mss 1000 | A 1 ack 1", "< S 5 mss 1000 | A 1 ack 1",
 			"< S 70000 mss 1000 | A 1 ack 1", "< SA 0 ack 1 mss 1000 | A 1 ack 1",
 			"count challenged 1"}},
+	{"acknowledgement that is too old (RFC 5961 section 5)",
+		{OPEN, "< PA 1+10 ack -65535 | A 1 ack 1", "count challenged 1",
+			"< PA 1+10 ack -65534 | | ESTABLISHED DATA"}},
 	{"no acknowledgement in it", {OPEN, "< P 1+10"}},
 };
 
@@ -783,6 +904,42 @@ static void test_ack_before_syn(void **state)
 	tcp_accept(&h, &t, 100, 1460, &syn);
 	assert_int_equal(tcp_input(&h, &t, &ack), TCP_STRANGE);
 	assert_null(tcp_check(&h, &t));
+}
+
+// RFC 5961 section 7: a thousand in about a second, of all connections.
+static void test_challenge_limit(void **state)
+{
+	static const struct tcp_segment odd[] = {
+		{.seq = 12, .flags = TCP_RST, .scale = TCP_NO_SCALE},
+		{.seq = 5, .ack = 101, .flags = TCP_ACK, .scale = TCP_NO_SCALE},
+	};
+	const struct tcp_segment syn = {.seq = 9, .flags = TCP_SYN, .scale = TCP_NO_SCALE};
+	const struct tcp_segment old = {
+		.seq = 9, .ack = 101, .flags = TCP_ACK, .len = 1, .data = (const uint8_t *)"x"};
+	const struct tcp_segment ack = {.seq = 10, .ack = 101, .flags = TCP_ACK};
+	struct tcp_counters counters = {0};
+	struct tcp_host h = {
+		.now = 5000 * MS, .window = 1000, .syn_tries = 4, .counters = &counters};
+	struct tcp_segment out;
+	struct tcp t;
+	int answered = 0;
+
+	(void)state;
+	tcp_host_init(&h, blocks, BLOCKS);
+	tcp_accept(&h, &t, 100, 1460, &syn);
+	assert_true(tcp_output(&h, &t, &out));
+	assert_int_equal(tcp_input(&h, &t, &ack), TCP_OPENED);
+	for (int i = 0; i < 1500; i++) {
+		tcp_input(&h, &t, &odd[i & 1]);
+		answered += tcp_output(&h, &t, &out);
+	}
+	assert_int_equal(answered, 1000);
+	assert_int_equal(counters.challenged, 500);
+	tcp_input(&h, &t, &old); // whose acknowledgement may be lost
+	assert_true(tcp_output(&h, &t, &out));
+	h.now += 1100 * MS;
+	tcp_input(&h, &t, &odd[0]);
+	assert_true(tcp_output(&h, &t, &out));
 }
 
 // Sizes of options that do not fit the header are no segment, others are skipped.
@@ -827,14 +984,15 @@ static void test_options(void **state)
 int main(void)
 {
 	enum { COUNT = sizeof(scripts) / sizeof(scripts[0]) };
-	struct CMUnitTest tests[COUNT + 3] = {
+	struct CMUnitTest tests[COUNT + 4] = {
 		cmocka_unit_test(test_reset_without_ack),
 		cmocka_unit_test(test_ack_before_syn),
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_challenge_limit),
 	};
 
 	for (int i = 0; i < COUNT; i++)
-		tests[3 + i] = (struct CMUnitTest){
+		tests[4 + i] = (struct CMUnitTest){
 			scripts[i].name, test_script, NULL, NULL, (void *)&scripts[i]};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
