@@ -111,6 +111,17 @@ def a_truncated_answer_is_asked_again_over_a_connection():
 
 
 @test
+def a_truncated_answer_that_comes_twice_is_asked_again_once():
+    one = item(load={"rate": "500"}, dns={"names": ["a.example.com TXT"], "tc": "tcp"}, timeout="5s")
+    found, result = run(one, responder={"dns": {"text": "x" * 4000}, "faults": {"duplicate": {"share": "100%"}}})
+    conns = found["connections"]
+    assert found["answered"] == found["sent"] == found["duplicate"] == found["dns"]["tc_asked_again"] > 0, found
+    assert found["late"] == found["stray"] == found["lost"] == conns["left"] == 0, (found, conns)
+    assert conns["opened"] == conns["established"] == conns["first_answer"]["count"] == found["sent"], conns
+    assert result.json["responder"]["answered"] == 2 * found["sent"], result.json["responder"]
+
+
+@test
 def every_message_survives_segments_lost_doubled_and_out_of_order():
     faults = {name: {"share": "3%"} for name in ("loss", "duplicate", "reorder")}
     one = {**tcp(load={"rate": "1k"}, connections=20), "timeout": "20s"}

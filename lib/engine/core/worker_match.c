@@ -2,6 +2,7 @@
 // Matches replies with transactions, a block of them at a time: find the slots, let the protocol
 // judge, end the transactions. Replies that end no transaction well are handled one by one. Path:
 // hot. The worker's own thread.
+#include "engine/core/worker_conn.h"
 #include "engine/core/worker_internal.h"
 
 // Replies to transactions in flight: at most one for each transaction.
@@ -15,6 +16,20 @@ struct found {
 	const struct proto_message *in;
 	enum proto_verdict verdicts[BURST_MAX];
 };
+
+// Where the transactions are that wait for an answer on a connection, if these replies came over
+// none.
+static const uint32_t *conns_apart(const struct worker_item *it)
+{
+	return it->conns && !it->ctx.stream ? it->conns->of_slot : NULL;
+}
+
+// Does the slot wait for such a reply?
+static bool slot_waits(const struct worker_item *it, const uint32_t *apart, uint32_t slot)
+{
+	return slot != TXN_NONE && it->txns.slots[slot].state == TXN_FLYING &&
+	       !(apart && apart[slot] != CONN_NONE);
+}
 
 // How a reply counts that is for no transaction in flight.
 static enum evidence_reason reason_of(enum proto_verdict verdict)
@@ -85,8 +100,8 @@ static void item_no_match(struct worker_item *it, enum txn_match match, uint32_t
 	}
 	if (match == TXN_EARLIER)
 		ended = txn_outcome(&it->txns, r->at[i].seq);
-	else if (match == TXN_MATCH && it->txns.slots[slot].begun)
-		ended = TXN_LOST;
+	else if (match == TXN_MATCH && it->txns.slots[slot].begun) // or answered, and goes on
+		ended = conns_apart(it) ? TXN_DONE : TXN_LOST;
 	if (ended == TXN_FREE)
 		worker_book(it, r->now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, r->pkts[i],
 			r->now);
@@ -229,7 +244,7 @@ APART void item_match_rest(struct worker_item *it, struct replies *r, uint32_t i
 	uint32_t slot = TXN_NONE;
 	enum txn_match match = txn_find(&it->txns, &r->at[i], &slot);
 
-	if (slot == TXN_NONE || it->txns.slots[slot].state != TXN_FLYING) {
+	if (!slot_waits(it, conns_apart(it), slot)) {
 		item_no_match(it, match, slot, r, i);
 		return;
 	}
@@ -244,6 +259,7 @@ APART void item_match_rest(struct worker_item *it, struct replies *r, uint32_t i
 void item_match(struct worker_item *it, struct replies *r)
 {
 	struct proto_message in[BURST_MAX];
+	const uint32_t *apart = conns_apart(it);
 	uint8_t rest[BURST_MAX];
 	uint32_t rest_count = 0;
 	struct found f;
@@ -255,8 +271,7 @@ void item_match(struct worker_item *it, struct replies *r)
 		struct txn_slot *s;
 
 		txn_find(&it->txns, &r->at[i], &slot);
-		if (__builtin_expect(
-			    slot == TXN_NONE || it->txns.slots[slot].state != TXN_FLYING, 0)) {
+		if (__builtin_expect(!slot_waits(it, apart, slot), 0)) {
 			rest[rest_count++] = (uint8_t)i;
 			continue;
 		}
