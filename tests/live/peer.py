@@ -10,6 +10,8 @@ usage: peer.py MODE DEVICE          prints "ready", serves until SIGTERM, then p
   ping ADDRESS COUNT       (before DEVICE, which is not used) ping through the kernel and print how many answers came
   announce ADDRESS         (before DEVICE) say to all that DEVICE has the address: by ARP or by an advertisement
   tcp MOST   (no DEVICE) answer on port 53 over TCP and close after MOST messages; 0: never accept; -1: never close
+  wire SHARE OTHER         (before DEVICE) carry frames between both devices; SHARE percent of the TCP segments of each
+                           direction are lost, as many doubled, and as many late: behind those of the next milliseconds
   xdp        attach an XDP program that lets all packets pass, and print its id; it stays behind
 
 A row of MISCHIEF is a name, what it does with a query, and by how much each cell of the item's ledger grows per query.
@@ -439,6 +441,56 @@ def tcp_serve(most):
     return did
 
 
+# --- a wire that is not to be relied on ---
+
+LATE_MOST_S = 0.003
+PACKET_OUTGOING, SO_RCVBUFFORCE = 4, 33
+
+
+def is_tcp(frame):
+    return frame[12:14] == b"\x08\0" and frame[23] == 6 or frame[12:14] == b"\x86\xdd" and frame[20] == 6
+
+
+def wire_fate(luck, share, did):
+    """After how many seconds each copy of a segment goes on."""
+    fate = luck.uniform(0, 100) // share
+    did["segments"] += 1
+    if fate > 2:
+        return [0]
+    did[("lost", "doubled", "late")[int(fate)]] += 1
+    return ([], [0, 0], [luck.uniform(0, LATE_MOST_S)])[int(fate)]
+
+
+def wire(share, *devices):
+    """Until SIGTERM; the same seed each time. What it did in each direction, by the device that it came from."""
+    luck, going, waiting, sockets = random.Random(1), [True], [], {}
+    did = {device: dict.fromkeys(("segments", "lost", "doubled", "late"), 0) for device in devices}
+    for device in devices:
+        sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)
+        sock.bind((device, 0))
+        sockets[sock] = device
+    ends = dict(zip(sockets, reversed(sockets)))
+    signal.signal(signal.SIGTERM, lambda *_: going.clear())
+    print("ready", flush=True)
+    while going:
+        for sock in select.select(sockets, [], [], 0.001 if waiting else 0.05)[0]:
+            frame, (_, _, kind, *_) = sock.recvfrom(65536)
+            if kind == PACKET_OUTGOING:
+                continue
+            delays = wire_fate(luck, share, did[sockets[sock]]) if is_tcp(frame) else [0]
+            for delay in delays:
+                if delay:
+                    waiting.append((time.monotonic() + delay, ends[sock], frame))
+                else:
+                    ends[sock].send(frame)
+        now = time.monotonic()
+        for _, sock, frame in [one for one in waiting if one[0] <= now]:
+            sock.send(frame)
+        waiting = [one for one in waiting if one[0] > now]
+    return did
+
+
 # --- xdp --------------------------------------------------------------------------------------------------------
 
 SYS_BPF = {"x86_64": 321, "aarch64": 280}
@@ -483,6 +535,8 @@ def main(argv):
         outcome = ping(rest[0], int(rest[1]))
     elif mode == "tcp":
         outcome = tcp_serve(int(rest[0]))
+    elif mode == "wire":
+        outcome = wire(float(rest[0]), *rest[1:])
     elif mode == "announce":
         outcome = announce(*rest)
     else:
