@@ -3,13 +3,14 @@
 # DHCPv6 clients against the embedded responder: every exchange in each topology, each fault in its cell and counter, what the
 # messages look like to another program, bad input.
 
+import shutil
 import tempfile
 from pathlib import Path
 
 from dhcp4 import clients as clients4
 from dhcp6 import (EXPECT, LENGTH, POOL, PREFIXES, RELAYS, SERVER, answers, check_agreement, clients, family, lines, of_clients, run,
                    served, steps, total)
-from harness import EXIT, calm, ddiperf, execute, main, nightly, test, timing
+from harness import EXIT, calm, ddiperf, execute, main, nightly, skip, test, timing
 from loop import refuse_mistakes
 
 LIFE = {
@@ -265,6 +266,8 @@ FULL = {
 
 @test
 def another_program_finds_nothing_malformed_in_any_message():
+    if not shutil.which("tshark"):
+        skip("tshark is not installed: scripts/deps install test")
     many = {"outstanding": 16, "total": 120}
     capture = {"file": "all.pcap", "when": ["failed"], "limit": 500}
     mix = {key: value for key, value in LIFE.items()}
