@@ -53,7 +53,8 @@ chroot_run()
 		mount -t proc proc "$root/proc"
 		for folder in tmp run; do mount -t tmpfs -o mode=1777 tmpfs "$root/$folder"; done
 		for file in resolv.conf hosts; do
-			[ ! -e "$root/etc/$file" ] || mount --bind "/etc/$file" "$root/etc/$file"
+			[ -e "$root/etc/$file" ] || : >"$root/etc/$file"
+			mount --bind "/etc/$file" "$root/etc/$file"
 		done
 		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/tmp \
 			DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} "$@"
