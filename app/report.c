@@ -257,6 +257,20 @@ static void print_responder(FILE *out, const struct result_responder *total)
 	const struct result_responder_protocol *p = total->protocols.items;
 	char received[32], answered[32], ignored[32];
 
+// The responder's connections, and all that it did to them.
+static void print_accepted(FILE *out, const struct result_responder_conns *c)
+{
+	char buf[32];
+
+	fprintf(out, "  connections %9s accepted", count_text(c->accepted, buf, sizeof(buf)));
+#define PRINT(member, help)                                                                        \
+	if (c->member && strcmp(#member, "accepted") != 0)                                         \
+		fprintf(out, ", %s %s", #member, count_text(c->member, buf, sizeof(buf)));
+	RESPONDER_CONN_COUNTERS(PRINT, PRINT)
+#undef PRINT
+	fputc('\n', out);
+}
+
 	fprintf(out, "\nresponder on port %s: received %s, answered %s, ignored %s\n", total->port,
 		count_text(total->received, received, sizeof(received)),
 		count_text(total->answered, answered, sizeof(answered)),
@@ -278,6 +292,8 @@ static void print_responder(FILE *out, const struct result_responder *total)
 }
 
 static void print_capture(FILE *out, const struct result_capture *c)
+	if (total->connections)
+		print_accepted(out, total->connections);
 {
 	fprintf(out, "\n%llu packets of failing transactions in %s", (unsigned long long)c->packets,
 		c->file);

@@ -152,7 +152,7 @@ static void use_faults(const struct faults_settings *s)
 		for (int i = 0; i < 40; i++, now += now / 2 + 1) {
 			if (faults_admit(&f, now, &leave))
 				require(leave >= now);
-			faults_draw(&f);
+			faults_draw(&f, UINT64_MAX);
 		}
 	faults_free(&f);
 }

@@ -24,6 +24,7 @@
 #define CLIENTS   2
 #define ROWS      (PORTS * CLIENTS) // those behind it: of the client that does its worst
 #define SEATS     3
+#define SERVED    6   // connections of the server
 #define KEPT      64u // frames of a direction
 #define FRAME_MAX 2048
 
@@ -34,8 +35,13 @@
 #define HEAD_BLOCKS    8
 #define HEAD_AGAIN     16
 #define HEAD_IDLE      32
-#define HEAD_BEHAVES   64
+#define HEAD_CLOSES    64 // the server, after a few messages
 #define HEAD_STAMPS    128
+
+// Of the fourth.
+#define HEAD_BEHAVES  32 // a client does its worst
+#define HEAD_OPENS    64 // without a message
+#define HEAD_REPLACES 128
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -72,6 +78,7 @@ static struct {
 	struct responder r;
 	struct responder_protocol server;
 	struct responder_conns rc;
+	struct responder_conn all[SERVED];
 	struct line lines[2]; // by their sender
 	struct dns_counters banks[3], unread[2];
 	struct conn_seat seats[SEATS + 1];
@@ -373,7 +380,7 @@ static void setup(void)
 static void start_conns(struct conns *cs, enum side side, const uint8_t *head)
 {
 	static void *memory[3];
-	static const uint32_t counts[] = {[TESTER] = ROWS, [SERVER] = 6, [BEHAVES] = 2};
+	static const uint32_t counts[] = {[TESTER] = ROWS, [SERVER] = SERVED, [BEHAVES] = 2};
 	const struct conns_shape shape = {.count = counts[side],
 		.places = 4,
 		.blocks = head[0] & HEAD_BLOCKS ? head[4] % 16 : 64,
@@ -499,9 +506,9 @@ static void start_item(const uint8_t *head, const struct frame_path *path)
 		run.seats[n] = (struct conn_seat){.conn = CONN_NONE};
 	hist_clear(&wc->books.handshake);
 	hist_clear(&wc->books.first);
-	wc->open_gap = stream && head[3] & 64 ? GAP : 0;
-	wc->replaces = (head[3] & 128) != 0;
-	if (head[0] & HEAD_BEHAVES)
+	wc->open_gap = stream && head[3] & HEAD_OPENS ? GAP : 0;
+	wc->replaces = (head[3] & HEAD_REPLACES) != 0;
+	if (head[3] & HEAD_BEHAVES)
 		start_behaves(head);
 }
 
@@ -576,6 +583,13 @@ static void start_server(const uint8_t *head)
 	run.rc.cs.of = &run.r;
 	run.rc.packet = 1500;
 	run.rc.secret = 2;
+	run.rc.all = run.all;
+	run.rc.most = UINT32_MAX;
+	run.rc.per_conn = head[0] & HEAD_CLOSES ? 1u + head[5] % 4 : UINT32_MAX;
+	run.rc.idle_us = head[0] & HEAD_CLOSES && head[5] & 8 ? 4000 : 0;
+	run.rc.resets = head[5] & 16;
+	run.rc.open = 0;
+	memset(&run.rc.counts, 0, sizeof(run.rc.counts));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

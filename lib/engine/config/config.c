@@ -92,6 +92,8 @@ static const struct field responder_fields[] = {
 		AT(responder_settings, port)},
 	{"faults", "faults of its replies", FIELD_SECTION, .optional = true,
 		AT(responder_settings, faults), .section = &faults_section},
+	{"tcp", "connections to it", FIELD_SECTION, .optional = true, AT(responder_settings, tcp),
+		.section = &transport_server_section},
 	{"protocol", "protocols to answer", FIELD_CHOICES, AT(responder_settings, protocol),
 		.choices = &server_choices},
 };

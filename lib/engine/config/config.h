@@ -15,6 +15,7 @@
 #include "engine/config/load.h"
 #include "engine/config/series_settings.h"
 #include "io/port.h"
+#include "net/transport_server.h"
 #include "proto/proto.h"
 
 #define CONFIG_MAX_ITEMS 64
@@ -57,9 +58,10 @@ struct item_settings {
 };
 
 struct responder_settings {
-	const char *port;               // NULL: the only one
-	void **protocol;                // index as in protos[]; NULL: not answered
-	struct faults_settings *faults; // NULL: none
+	const char *port;                      // NULL: the only one
+	void **protocol;                       // index as in protos[]; NULL: not answered
+	struct faults_settings *faults;        // NULL: none
+	struct transport_server_settings *tcp; // NULL: none are given
 };
 
 // Beyond these bounds a run says nothing about the server: it is invalid.

@@ -239,6 +239,43 @@ static void check_answers(const struct config *c, struct arena *a, struct diag *
 	}
 }
 
+// Some items ask it, and all of them over connections only.
+static bool is_asked_by_streams(const struct config *c)
+{
+	const struct item_settings *items = c->traffic.items;
+	bool any = false;
+
+	for (uint32_t i = 0; i < c->traffic.count; i++) {
+		if (!config_asks_responder(c, &items[i]))
+			continue;
+		if (!config_is_stream(&items[i]))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static void check_faults_of_streams(const struct faults_settings *s, struct diag *d)
+{
+	for (uint32_t i = 0; i < FAULT_OF_PROTOCOL; i++)
+		if (s->fault[i] && !((FAULTS_OF_SEGMENTS | FAULTS_OF_MESSAGES) >> i & 1))
+			diag_error(d, s->fault[i], "",
+				"%s never happens over TCP, and all items that ask the responder "
+				"do so over TCP: %s",
+				faults_label(i),
+				i < FAULT_FRAGMENT_LOSS
+					? "a segment of another port or address is of no connection"
+					: "its segments are not fragmented");
+}
+
+static bool answers_streams(const struct responder_settings *r)
+{
+	for (unsigned k = 0; protos[k]; k++)
+		if (r->protocol[k] && protos[k]->stream)
+			return true;
+	return false;
+}
+
 static void check_responder(const struct config *c, struct arena *a, struct diag *d)
 {
 	const struct responder_settings *r = c->responder;
@@ -254,6 +291,12 @@ static void check_responder(const struct config *c, struct arena *a, struct diag
 			driver_of(config_responder_port(c))->name);
 	if (r->faults)
 		faults_check(r->faults, d);
+	if (r->faults && is_asked_by_streams(c))
+		check_faults_of_streams(r->faults, d);
+	if (r->tcp && !answers_streams(r))
+		diag_error(d, r, "tcp", "none of its protocols travels over TCP");
+	if (r->tcp && r->tcp->reset && r->tcp->queries_per_connection == UINT64_MAX)
+		diag_error(d, &r->tcp->reset, NULL, "needs queries_per_connection");
 	for (unsigned k = 0; protos[k]; k++)
 		if (r->protocol[k])
 			return;

@@ -281,6 +281,25 @@ static void out_put_faulty(struct conns *cs, struct rte_mbuf *m, enum conn_fate 
 	cs->swap = fate == CONN_FATE_LATER;
 }
 
+// A segment leaves, with what befalls it.
+static void segment_leave(
+	struct conns *cs, struct conn_head *head, const struct tcp *t, const struct tcp_segment *s)
+{
+	struct rte_mbuf *m = cs->spare[--cs->spare_count];
+	enum conn_fate fate = cs->owner->fate ? cs->owner->fate(cs) : CONN_FATE_NONE;
+	bool offload = head->t.checksum_offload;
+
+	head->t.checksum_offload = offload && fate != CONN_FATE_DAMAGED;
+	segment_write(cs, m, head, t, s);
+	head->t.checksum_offload = offload;
+	if (fate == CONN_FATE_DAMAGED)
+		rte_pktmbuf_mtod(m, uint8_t *)[m->data_len - 1] ^= 1;
+	if (fate == CONN_FATE_NONE)
+		out_put(cs, m);
+	else
+		out_put_faulty(cs, m, fate);
+}
+
 // All that the first of the queue has to send, as far as the burst has room. false: it has more.
 static bool conn_build(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 {
@@ -288,7 +307,6 @@ static bool conn_build(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 	struct conn *of = &cs->all[c];
 	struct conn_head head = {.src_port = 0};
 	struct tcp_segment s;
-	struct rte_mbuf *m;
 
 	for (;;) {
 		if (cs->out_count + 1 >= BURST_MAX || cs->out_count >= w->burst ||
@@ -298,12 +316,7 @@ static bool conn_build(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 			break;
 		if (head.t.len == 0)
 			cs->owner->head(cs, c, &head);
-		m = cs->spare[--cs->spare_count];
-		segment_write(cs, m, &head, &of->tcp, &s);
-		if (cs->owner->fate)
-			out_put_faulty(cs, m, cs->owner->fate(cs));
-		else
-			out_put(cs, m);
+		segment_leave(cs, &head, &of->tcp, &s);
 	}
 	of->flags &= (uint8_t)~CONN_READY;
 	cs->ready_first++;

@@ -69,7 +69,8 @@ enum conn_fate {
 	CONN_FATE_NONE,
 	CONN_FATE_LOST,
 	CONN_FATE_TWICE,
-	CONN_FATE_LATER, // it leaves behind the next one
+	CONN_FATE_LATER,   // it leaves behind the next one
+	CONN_FATE_DAMAGED, // one bit of it is wrong, its checksum is not
 };
 
 struct conn_owner {

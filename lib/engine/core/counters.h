@@ -102,15 +102,29 @@ struct conn_counters {
 	X(tx_no_mbuf, "times that there was no buffer to send from")
 
 // Of a worker of the responder: received = answered + ignored + no_buffer + the faults outage,
-// capacity and loss. Sent messages: answered, the faults duplicate and those of extra messages.
+// capacity and loss; over connections loss befalls segments, and is none of them. Sent messages:
+// answered, the faults duplicate and those of extra messages.
 // GAUGE: goes up and down, so an interval has its value at the end.
 #define RESPONDER_COUNTERS(COUNT, GAUGE)                                                           \
-	COUNT(received, "UDP requests received")                                                   \
+	COUNT(received, "requests received")                                                       \
 	COUNT(answered, "replies sent, or to be sent later")                                       \
 	COUNT(fragmented, "replies sent in IP fragments")                                          \
-	COUNT(ignored, "requests that the protocol does not answer")                               \
+	COUNT(ignored, "requests that the protocol, or tcp.accept: silent, does not answer")       \
 	COUNT(no_buffer, "requests dropped for want of a packet buffer")                           \
 	GAUGE(waiting, "packets that were to be sent later than the end")
+
+// Of the connections of a worker of the responder.
+#define RESPONDER_CONN_COUNTERS(COUNT, GAUGE)                                                      \
+	COUNT(accepted, "connections accepted: their handshake is complete")                       \
+	COUNT(refused, "SYN answered with a reset: by tcp.accept, or nobody listens at the port")  \
+	COUNT(dropped, "SYN without an answer: by tcp.accept")                                     \
+	COUNT(full, "SYN refused or dropped for want of room")                                     \
+	COUNT(closed_idle, "closed by the responder after tcp.idle")                               \
+	COUNT(closed_after, "closed by it after tcp.queries_per_connection")                       \
+	COUNT(reset_after, "reset by it after those")                                              \
+	COUNT(reset, "reset by the client, or given up without an acknowledgement")                \
+	COUNT(unsent, "answers whose connection was closed before they left")                      \
+	GAUGE(open, "connections that are open")
 
 #define COUNTER_ATOMIC_MEMBER(member, help) _Atomic uint64_t member;
 #define COUNTER_PARTS_MEMBER(member, help)  uint64_t member[2]; // as item_books.ledger

@@ -41,6 +41,15 @@ enum fault {
 	FAULT_OF_PROTOCOL, // the first of those
 };
 
+// Of an answer over a connection: the faults of its segments, and those of the message. The rest of
+// the table cannot befall it: no segment of another port or address is of the connection, and none
+// is fragmented.
+#define FAULTS_OF_SEGMENTS                                                                         \
+	(1ull << FAULT_LOSS | 1ull << FAULT_DUPLICATE | 1ull << FAULT_REORDER |                    \
+		1ull << FAULT_CORRUPT_CHECKSUM)
+#define FAULTS_OF_MESSAGES                                                                         \
+	(1ull << FAULT_CORRUPT | 1ull << FAULT_TRUNCATE | UINT64_MAX << FAULT_OF_PROTOCOL)
+
 const char *faults_label(uint32_t i); // of any i < FAULTS_MAX; "" where there is none
 const char *faults_help(uint32_t i);  // of the table
 
@@ -95,8 +104,8 @@ static inline void faults_count(struct faults *f, uint32_t fault)
 // leaves.
 bool faults_admit(struct faults *f, uint64_t now, uint64_t *leave);
 
-// The next reply: faults of the table whose turn it is, a bit each.
-uint64_t faults_draw(struct faults *f);
+// The next reply, message or segment: those of the faults `among` whose turn it is, a bit each.
+uint64_t faults_draw(struct faults *f, uint64_t among);
 
 // An answer on its way to the wire: the payload is there, headers are not yet.
 struct fault_answer {

@@ -86,12 +86,12 @@ static bool gate_opens(struct fault_gate *g, struct rand *r)
 	return true;
 }
 
-uint64_t faults_draw(struct faults *f)
+uint64_t faults_draw(struct faults *f, uint64_t among)
 {
 	uint64_t turns = 0;
 
 	// All of them count every answer, whichever comes first.
-	for (uint64_t left = f->on; left; left &= left - 1) {
+	for (uint64_t left = f->on & among; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(left);
 
 		turns |= (uint64_t)gate_opens(&f->gates[i], &f->rand) << i;

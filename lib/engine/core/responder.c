@@ -258,7 +258,7 @@ static bool fault_happens(struct responder *r, const struct responder_protocol *
 static uint32_t fault_choose(struct responder *r, const struct responder_protocol *p,
 	struct fault_answer *a, struct rte_mbuf **extra)
 {
-	for (uint64_t turns = faults_draw(&r->faults); turns; turns &= turns - 1) {
+	for (uint64_t turns = faults_draw(&r->faults, UINT64_MAX); turns; turns &= turns - 1) {
 		uint32_t fault = (uint32_t)__builtin_ctzll(turns);
 
 		if (!fault_happens(r, p, fault, a, extra))
@@ -376,7 +376,7 @@ static bool responder_stream(struct responder *r, const struct frame *f, uint64_
 		return false;
 	if (p)
 		p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
-	responder_segment(r, p && p->proto->stream ? p : NULL, f);
+	responder_segment(r, p && p->proto->stream ? p : NULL, f, now);
 	return true;
 }
 
@@ -411,8 +411,12 @@ static void responder_release(struct responder *r)
 	uint64_t now = clock_time(r->clock);
 	uint32_t n = delay_take(&r->faults.delay, now, due, BURST_MAX);
 
-	for (uint32_t i = 0; i < n; i++)
-		push(r, due[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		if (responder_holds_message(due[i]))
+			responder_send_message(r, due[i]);
+		else
+			push(r, due[i]);
+	}
 	if (r->swapped && txn_since(now, r->swapped_at) > (int64_t)r->patience)
 		send_swapped(r, now, now);
 	atomic_store_explicit(&r->counts.waiting, r->faults.delay.held + (r->swapped != NULL),
@@ -464,12 +468,18 @@ uint16_t responder_pass(struct responder *r)
 
 void responder_halt(struct responder *r)
 {
-	struct rte_mbuf *m;
+	void *held;
 
 	if (r->conns)
 		responder_conns_halt(r);
-	while ((m = delay_drop(&r->faults.delay)))
-		burst_free(&m, 1);
+	while ((held = delay_drop(&r->faults.delay))) {
+		struct rte_mbuf *m = held;
+
+		if (responder_holds_message(held))
+			responder_free_message(held);
+		else
+			burst_free(&m, 1);
+	}
 	if (r->swapped)
 		burst_free(&r->swapped, 1);
 	wire_fragments_end(&r->wire);

@@ -29,13 +29,37 @@ struct responder_counts {
 	PASS_COUNTERS(COUNTER_ATOMIC_MEMBER, COUNTER_ATOMIC_MEMBER, COUNTER_ATOMIC_MEMBER)
 };
 
+struct responder_conn_counts {
+	RESPONDER_CONN_COUNTERS(COUNTER_ATOMIC_MEMBER, COUNTER_ATOMIC_MEMBER)
+};
+
+// Of a connection, beside its TCP.
+struct responder_conn {
+	uint32_t number; // among all that came: an answer that is held back is for this one
+	uint32_t asked;  // messages so far
+	uint32_t held;   // answers that leave later
+	uint32_t at;     // microseconds: it is idle then, or the client has closed it by then
+	uint32_t flags;  // enum responder_conn_flag
+};
+
 #define CONN_WAYS 255 // MACs, VLANs and families of peers at once
 
 // Its connections.
 struct responder_conns {
 	struct conns cs;
-	uint32_t packet; // largest packet that it sends
-	uint64_t secret; // of initial sequence numbers
+	// ctlplane: wo before the launch, dataplane: ro
+	struct responder_conn *all; // [cs.count]
+	uint32_t packet;            // largest packet that it sends
+	uint32_t most;              // connections at a time
+	uint32_t per_conn;          // messages; UINT32_MAX: any number
+	uint32_t idle_us;           // 0: never
+	int accept;                 // enum transport_accept
+	bool drops;                 // a SYN beyond `most`, in place of refusing it
+	bool resets;                // after per_conn, in place of closing
+	uint64_t secret;            // of initial sequence numbers
+	// dataplane: rw
+	struct responder_conn_counts counts;
+	uint32_t open, numbers;
 	uint32_t way_count;
 	struct frame_template ways[CONN_WAYS + 1]; // without destination
 	uint8_t request[CONN_MESSAGE_MAX];

@@ -306,10 +306,11 @@ void plan_conn_close(struct worker_item *run)
 	run->conns = NULL;
 }
 
-// Connections that the responder has to expect: of our own items, or of testers elsewhere.
-static uint64_t expected(const struct plan *p)
+// Connections that the responder has to expect: of our own items, or of testers elsewhere. One that
+// it closes itself stays in its table for a while, so each port and address of theirs may have one.
+static uint64_t expected(const struct plan *p, bool closes)
 {
-	uint64_t most = p->item_count ? 0 : SERVER_CONNS;
+	uint64_t most = p->item_count ? 0 : SERVER_CONNS, rows = 0;
 
 	for (uint32_t i = 0; i < p->item_count; i++)
 		for (uint32_t k = 0; k < p->items[i].worker_count; k++) {
@@ -317,17 +318,40 @@ static uint64_t expected(const struct plan *p)
 
 			most += wc ? wc->cs.count : 0;
 			most += wc && wc->behave ? wc->behave->row_count : 0;
+			rows += wc ? wc->row_count : 0;
 		}
-	return most;
+	rows = rows < SERVER_CONNS ? rows : SERVER_CONNS;
+	return closes && rows > most ? rows : most;
+}
+
+static uint32_t or_any(uint64_t n)
+{
+	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+// How it treats them. n: of the responder's worker.
+static void treat(struct responder_conns *rc, const struct transport_server_settings *s, uint32_t n,
+	uint32_t workers)
+{
+	uint64_t share = s->connections / workers + (n < s->connections % workers);
+
+	rc->most = s->connections == UINT64_MAX ? UINT32_MAX : (uint32_t)share;
+	rc->per_conn = or_any(s->queries_per_connection);
+	rc->idle_us = us_of(s->idle_ns);
+	rc->accept = s->accept;
+	rc->drops = s->full == TRANSPORT_FULL_DROP;
+	rc->resets = s->reset;
 }
 
 int plan_responder_conns(struct plan *p, struct responder *r, const struct port *port)
 {
-	uint64_t count = expected(p);
+	const struct transport_server_settings *s = transport_server(p->config->responder->tcp);
+	bool closes = s->queries_per_connection != UINT64_MAX || s->idle_ns != UINT64_MAX;
+	uint64_t count = expected(p, closes);
 	const struct conns_shape shape = {.count = (uint32_t)count,
 		.places = (uint32_t)count,
 		.blocks = SERVER_BLOCKS,
-		.window = SERVER_WINDOW,
+		.window = (uint32_t)s->window,
 		.time_wait_us = SERVER_TIME_WAIT,
 		.ack_delay_us = SERVER_ACK_DELAY,
 		.syn_tries = SERVER_SYN_TRIES,
@@ -340,7 +364,11 @@ int plan_responder_conns(struct plan *p, struct responder *r, const struct port 
 		return 0;
 	rc = pages_alloc(sizeof(*rc));
 	memory = pages_alloc(conns_bytes(&shape));
-	if (!rc || !memory) {
+	if (rc)
+		rc->all = pages_alloc(count * sizeof(*rc->all));
+	if (!rc || !memory || !rc->all) {
+		if (rc)
+			pages_free(rc->all, count * sizeof(*rc->all));
 		pages_free(rc, sizeof(*rc));
 		pages_free(memory, conns_bytes(&shape));
 		return -ENOMEM;
@@ -351,6 +379,7 @@ int plan_responder_conns(struct plan *p, struct responder *r, const struct port 
 	rc->cs.of = r;
 	rc->packet = (uint32_t)port->settings->mtu;
 	rc->secret = rand_hash(p->config->run.seed ^ r->queue_first);
+	treat(rc, s, r->queue_first, p->responder_count);
 	return 0;
 }
 
@@ -358,6 +387,7 @@ void plan_responder_conns_close(struct responder *r)
 {
 	if (!r->conns)
 		return;
+	pages_free(r->conns->all, r->conns->cs.count * sizeof(*r->conns->all));
 	pages_free(r->conns->cs.all, r->conns->cs.bytes);
 	pages_free(r->conns, sizeof(*r->conns));
 }

@@ -329,10 +329,24 @@ static const struct counter interval_rows[] = {
 	{"length_s", "length", "s", COUNTER_F64, AT(result_interval, length_s)},
 	{"ended_ns", "its end by the wall clock, since 1970 (UTC)", "ns", COUNTER_U64,
 		AT(result_interval, ended_ns), .gauge = true},
+#define RESPONDER_CONN_ROW(member, text)       COUNT(result_responder_conns, member, text),
+#define RESPONDER_CONN_GAUGE_ROW(member, text) GAUGE(result_responder_conns, member, text),
+static const struct counter responder_conn_rows[] = {
+	RESPONDER_CONN_COUNTERS(RESPONDER_CONN_ROW, RESPONDER_CONN_GAUGE_ROW) // core/counters.h
+};
+SECTION("connections", responder_conn_rows, result_responder_conns, "connections to the responder");
+#define RESPONDER_CONN_SECTION(of)                                                                 \
+	{                                                                                          \
+		"connections", "connections to it; not there: none were expected", NULL,           \
+			COUNTER_SECTION, AT(of, connections),                                      \
+			.section = &responder_conn_rows_section, .optional = true                  \
+	}
+
 	{"traffic", "the items in the interval", NULL, COUNTER_LIST, AT(result_interval, traffic),
 		.section = &result_interval_item_section},
 	{"ports", "the tester's ports in it", NULL, COUNTER_LIST, AT(result_interval, ports),
 		.section = &interval_port_rows_section},
+	RESPONDER_CONN_SECTION(result_interval_responder),
 	{"workers", "their workers in it", NULL, COUNTER_LIST, AT(result_interval, workers),
 		.section = &interval_worker_rows_section},
 	{"responder", "the built-in responder in it", NULL, COUNTER_SECTION,
@@ -447,6 +461,7 @@ static const struct counter capture_rows[] = {
 	{"incomplete", "whether the file could not be written to its end", NULL, COUNTER_BOOL,
 		AT(result_capture, incomplete)},
 };
+	RESPONDER_CONN_SECTION(result_responder),
 SECTION("capture", capture_rows, result_capture, "the capture file");
 
 // --- of several runs: a search or repeats ---

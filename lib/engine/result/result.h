@@ -211,8 +211,14 @@ struct result_interval {
 	double t_s, length_s; // end of the interval, from the start of the measured part
 	uint64_t ended_ns;    // that end by the wall clock, since 1970
 	uint64_t number;      // of its snapshots
+struct result_responder_conns {
+	RESPONDER_CONN_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)
+};
+
 	bool last;            // what came after the end of the last whole interval
 	struct counter_list traffic;
+	struct result_responder_conns conns;
+	const struct result_responder_conns *connections; // conns; NULL: none were expected
 	struct counter_list ports;                   // struct result_interval_port
 	struct counter_list workers;                 // struct result_interval_worker
 	struct result_interval_responder *responder; // NULL: none
@@ -276,6 +282,8 @@ struct result_responder {
 struct result_responder_protocol {
 	const char *name;
 	struct counter_choice counters;
+	struct result_responder_conns conns;
+	const struct result_responder_conns *connections; // conns; NULL: none were expected
 };
 
 struct result_capture {

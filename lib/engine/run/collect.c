@@ -442,6 +442,12 @@ static void add_responder(
 	for (uint32_t i = 0; i < FAULTS_MAX; i++)
 		to->faults[i] += relaxed(&r->faults.counts[i]);
 }
+static void add_connections(
+	const struct responder_conn_counts *from, struct result_responder_conns *to)
+{
+	RESPONDER_CONN_COUNTERS(RELAXED_ADD, RELAXED_ADD)
+}
+
 
 // The counters of a protocol over all of the responder's workers.
 static struct result_responder_protocol protocol_result(
@@ -452,6 +458,8 @@ static struct result_responder_protocol protocol_result(
 	void *sum = arena_zalloc(a, counters->size);
 
 	for (uint32_t i = 0; i < p->responder_count; i++)
+	if (r->conns)
+		add_connections(&r->conns->counts, &to->conns);
 		counter_sum(sum, p->responders[i].protocols[n].ctx.counters, counters->size);
 	return (struct result_responder_protocol){proto->name, {counters, sum}};
 }
@@ -480,6 +488,7 @@ void collect_result(const struct plan *p, struct arena *a, struct result *out)
 	struct result_port *ports = arena_zalloc(a, p->port_count * sizeof(*ports));
 	struct result_worker *workers = arena_zalloc(a, (p->worker_count + 1) * sizeof(*workers));
 	double seconds = measured_s(p);
+	out->connections = p->responders[0].conns ? &out->conns : NULL;
 
 	out->run.measured_s = seconds;
 	for (uint32_t i = 0; i < p->item_count; i++)

@@ -69,15 +69,22 @@ static struct result_interval_port port_part(const struct plan *p, struct collec
 	return out;
 }
 
-static struct result_interval_responder responder_part(const struct plan *p, struct collect_box *b)
+static void connections_part(struct result_responder_conns *to,
+	const struct result_responder_conns *now, const struct result_responder_conns *before)
 {
-	struct result_interval_responder out, *to = &out;
+	RESPONDER_CONN_COUNTERS(SINCE, AS_IT_IS)
+}
+
+static void responder_part(
+	const struct plan *p, struct collect_box *b, struct result_interval_responder *to)
+{
 	struct result_responder read, *now = &read, *before = &b->responder;
 
 	collect_responder(p, &read);
 	RESPONDER_COUNTERS(SINCE, AS_IT_IS)
+	connections_part(&to->conns, &now->conns, &before->conns);
+	to->connections = p->responders[0].conns ? &to->conns : NULL;
 	b->responder = read;
-	return out;
 }
 
 // What each worker has counted since the last reading.
@@ -116,5 +123,5 @@ void collect_box(const struct plan *p, struct collect_box *b, bool over, struct 
 	if (p->responder_port < 0)
 		return;
 	out->responder = arena_zalloc(a, sizeof(*out->responder));
-	*out->responder = responder_part(p, b);
+	responder_part(p, b, out->responder);
 }

@@ -33,7 +33,7 @@ static void every_nth_answer_has_its_turn_whatever_else_happens(void **state)
 	struct faults f = faults_with(&s);
 
 	for (uint32_t n = 1; n <= 60; n++) {
-		uint64_t turns = faults_draw(&f);
+		uint64_t turns = faults_draw(&f, UINT64_MAX);
 
 		assert_int_equal(turns >> FAULT_LOSS & 1, n % 5 == 0);
 		assert_int_equal(turns >> FAULT_TRUNCATE & 1, n % 3 == 0);
@@ -49,7 +49,7 @@ static void the_last_place_of_the_table_has_its_turn_too(void **state)
 	struct faults f = faults_with(&s);
 
 	for (uint32_t n = 1; n <= 10; n++)
-		assert_int_equal(faults_draw(&f) >> (FAULTS_MAX - 1), n % 2 == 0);
+		assert_int_equal(faults_draw(&f, UINT64_MAX) >> (FAULTS_MAX - 1), n % 2 == 0);
 	faults_free(&f);
 }
 
@@ -61,9 +61,9 @@ static void a_share_is_met_and_the_same_for_the_same_seed(void **state)
 	uint32_t lost = 0;
 
 	for (uint32_t n = 0; n < 100000; n++) {
-		uint64_t turns = faults_draw(&f);
+		uint64_t turns = faults_draw(&f, UINT64_MAX);
 
-		assert_int_equal(turns, faults_draw(&same));
+		assert_int_equal(turns, faults_draw(&same, UINT64_MAX));
 		assert_true(turns >> FAULT_REORDER & 1);
 		lost += turns >> FAULT_LOSS & 1;
 	}
