@@ -385,6 +385,22 @@ static void put_counts(struct drawing *d, const json_t *item)
 	put(d, "%s", c.line);
 }
 
+// How many connections are open, and what became of others, as far as the line goes.
+static void put_connections(struct drawing *d, const json_t *all)
+{
+	struct counts c = {"", d->size->columns, book_number(d->v->interval, "length_s")};
+	json_t *counts = json_copy((json_t *)all);
+	char open[TEXT];
+
+	snprintf(c.line, sizeof(c.line), "  connections %s open, per s",
+		stats_format(number_of(all, "open"), NULL, open, TEXT));
+	json_object_del(counts, "open");
+	if (c.length_s > 0)
+		add_counts(&c, "", counts);
+	put(d, "%s", c.line);
+	json_decref(counts);
+}
+
 // --- workers ---
 
 // As many as lines hold.
@@ -437,6 +453,10 @@ static void put_items(struct drawing *d, unsigned rows)
 		put_item(d, item, warmup);
 		if (shown == count && more && n < VIEW_ITEMS) {
 			put_spark(d, n);
+			more--;
+		}
+		if (shown == count && more && json_object_get(item, "connections")) {
+			put_connections(d, json_object_get(item, "connections"));
 			more--;
 		}
 		if (shown == count && more) {

@@ -69,7 +69,7 @@ static int lookup_row(
 	case COUNTER_BOOL:
 		if (*rest)
 			return -ENOENT;
-		*out = (struct stats_value){row_number(r, place), r->unit};
+		*out = (struct stats_value){row_number(r, place), r->unit, r->gauge};
 		return 0;
 	case COUNTER_ARRAY:
 		return lookup_label(r, place, rest, out);

@@ -118,7 +118,7 @@ def buckets(text):
     return found
 
 
-GAUGES = {"in_flight", "waiting", "cpu", "min_ns", "ended_ns"}  # and all figures that are no whole numbers
+GAUGES = {"in_flight", "waiting", "open", "cpu", "min_ns", "ended_ns"}  # and all figures that are no whole numbers
 
 
 def check_sums(parts, whole, path=""):
@@ -139,8 +139,10 @@ def check_sums(parts, whole, path=""):
 def every_count_of_the_intervals_adds_up_to_that_of_the_run():
     leases = item("leases", load={"rate": "300"}, dhcp4={"clients": "1k", "relay": {"addresses": ["198.18.0.64/26"]}})
     del leases["dns"]
-    document = ddiperf(ring(item(), leases, run={"duration": "450ms"}, responder={
-        "dns": {}, "dhcp4": {"pool": "198.18.64.0/20"}, "faults": {"rcode": {"share": "5%"}, "duplicate": {"share": "5%"}}})).json
+    stream = item("stream", load={"rate": "680"}, dns={
+        "names": ["h{0-99}.example.com A"], "transport": "tcp", "tcp": {"connections": 9, "closed": "again"}})
+    document = ddiperf(ring(item(), leases, stream, run={"duration": "450ms"}, responder={
+        "dns": {}, "tcp": {"queries_per_connection": 5}, "dhcp4": {"pool": "198.18.64.0/20"}, "faults": {"rcode": {"share": "5%"}, "duplicate": {"share": "5%"}}})).json
     intervals = document["intervals"]
     assert len(intervals) >= 5 and sum(one["sent"] for one in document["traffic"][1]["steps"]) > 0, document["traffic"]
     for n, whole in enumerate(document["traffic"]):
@@ -150,6 +152,10 @@ def every_count_of_the_intervals_adds_up_to_that_of_the_run():
     check_sums([interval["ports"][0] for interval in intervals], document["ports"][0])
     check_sums([interval["workers"][0] for interval in intervals], document["workers"][0])
     check_sums([interval["responder"] for interval in intervals], document["responder"])
+    conns = [interval["traffic"][2]["connections"] for interval in intervals]
+    assert sum(one["closed"] for one in conns) == document["responder"]["connections"]["closed_after"] > 20, document
+    assert max(one["open"] for one in conns) == 9 and conns[-1]["open"] == 0, conns
+    assert sum(one["handshake"]["count"] for one in conns) == document["traffic"][2]["connections"]["established"], conns
     for n, whole in enumerate(document["traffic"]):
         response = whole["latency"]["response"]
         printed = [interval["traffic"][n]["latency"]["response"].get("histogram", "") for interval in intervals]

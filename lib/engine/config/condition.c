@@ -32,6 +32,7 @@ struct parser {
 	struct condition *out;
 	struct condition_error *error;
 	const char *unit; // of the figure
+	bool gauge;
 };
 
 __attribute__((format(printf, 3, 4))) static bool condition_fail(
@@ -190,6 +191,7 @@ static bool figure_exists(struct parser *p, const char *figure)
 		return false;
 	p->out->figure = figure;
 	p->unit = v.unit;
+	p->gauge = v.gauge;
 	return true;
 }
 
@@ -427,7 +429,7 @@ static bool parse_unanswered(struct parser *p, struct part r)
 bool condition_parse(const struct config *c, const char *text, enum condition_use use,
 	struct arena *a, struct condition *out, struct condition_error *e)
 {
-	struct parser p = {c, use, a, text, out, e, NULL};
+	struct parser p = {c, use, a, text, out, e, NULL, false};
 	struct part all = part_trim(&p, (struct part){0, strlen(text)}), right;
 	size_t op = strcspn(text, "<>=");
 
@@ -446,7 +448,7 @@ bool condition_parse(const struct config *c, const char *text, enum condition_us
 	if (!parse_limit(&p, right))
 		return false;
 	out->unit = p.unit;
-	out->total = !p.unit && strcmp(out->figure, "in_flight") != 0;
+	out->total = !p.unit && !p.gauge;
 	return true;
 }
 

@@ -28,7 +28,8 @@ enum conn_flag {
 	CONN_OVER = 16,  // client: nothing more is asked on it
 	CONN_LATE = 32,  // client: `since` is a deadline
 	CONN_TOLD = 64,  // client: the server closed it, and that was counted
-	CONN_MUTE = 128, // client: it reacts to no segment (worker_behave.h)
+	CONN_SHUT = 128, // client of the load: we have closed it, or it has ended
+	CONN_MUTE = 128, // client that does its worst: it reacts to no segment
 };
 
 struct conn {

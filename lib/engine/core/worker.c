@@ -45,6 +45,13 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 	}
 }
 
+static void conn_books_copy(struct conn_books *to, const struct conn_books *from)
+{
+	memcpy(to, from, offsetof(struct conn_books, handshake));
+	hist_copy(&to->handshake, &from->handshake);
+	hist_copy(&to->first, &from->first);
+}
+
 static void item_copy_books(struct item_snapshot *to, const struct worker_item *it)
 {
 	to->pace = it->pace;
@@ -60,6 +67,8 @@ static void item_copy_books(struct item_snapshot *to, const struct worker_item *
 		hist_copy(&to->steps[n].response, &it->steps[n].response);
 		hist_copy(&to->steps[n].service, &it->steps[n].service);
 	}
+	if (it->conns && to->conns)
+		conn_books_copy(to->conns, &it->conns->books);
 	for (int bank = 0; bank < 2; bank++)
 		memcpy(to->banks[bank], it->banks[bank], it->proto->counters->size);
 }

@@ -73,6 +73,7 @@ struct item_snapshot {
 	uint64_t ended_at; // UINT64_MAX: not yet
 	struct item_books books;
 	struct step_books *steps; // as worker_item.steps
+	struct conn_books *conns; // of worker_item.conns; NULL: it has none
 	void *banks[2];           // as worker_item.banks
 };
 

@@ -74,9 +74,17 @@ static void conn_leave(struct worker_conns *wc, uint32_t c)
 		wc->seats[of->seat].conn = CONN_NONE;
 }
 
+// It is open no more.
+static void conn_not_open(struct worker_conns *wc, struct conn *of)
+{
+	wc->books.open -= (of->flags & (CONN_OPENED | CONN_SHUT)) == CONN_OPENED;
+	of->flags |= CONN_SHUT;
+}
+
 static void conn_close(struct worker_conns *wc, uint32_t c)
 {
 	conn_leave(wc, c);
+	conn_not_open(wc, conn_at(wc, c));
 	tcp_shut(&conn_at(wc, c)->tcp);
 	conn_at(wc, c)->since = (uint32_t)wc->cs.host.now + LINGER_US;
 	conn_at(wc, c)->flags |= CONN_LATE;
@@ -358,12 +366,13 @@ static void conn_ended(struct worker_conns *wc, uint32_t c, uint32_t events, uin
 		counts->no_answer++;
 	} else if (events & (TCP_BROKEN | TCP_TIMED_OUT)) {
 		counts->reset += !(of->flags & CONN_TOLD);
-	} else if (events & TCP_ENDED && !(of->flags & CONN_OVER)) {
+	} else if (events & TCP_ENDED && !(of->flags & CONN_SHUT)) {
 		counts->closed++;
 		of->flags |= CONN_TOLD;
 	}
-	if (events & (TCP_ENDED | TCP_BROKEN) && !(of->flags & CONN_OVER))
+	if (events & (TCP_ENDED | TCP_BROKEN) && !(of->flags & CONN_SHUT))
 		counts->closed_after += of->asked - of->open;
+	conn_not_open(wc, of);
 	conn_leave(wc, c);
 	conn_lose(wc, c, now);
 	if (events & TCP_ENDED)
@@ -506,6 +515,7 @@ static void conn_opened(struct worker_conns *wc, uint32_t c, uint64_t now)
 
 	of->flags |= CONN_OPENED;
 	counts_of(wc, now)->established++;
+	wc->books.open += !(of->flags & CONN_SHUT);
 	if (now >= wc->it->pace.measure && !(of->flags & CONN_LATE))
 		hist_add(&wc->books.handshake, (uint64_t)took << SINCE_SHIFT);
 }

@@ -19,6 +19,7 @@ struct conn_seat {
 // Of the measured part, by the time at which things happened.
 struct conn_books {
 	struct conn_counters counts[2]; // [0]: those of the warm-up
+	uint64_t open;                  // now: accepted by the server, and closed by nobody
 	struct hist handshake;          // ticks from the opening to the server's acceptance
 	struct hist first;              // ticks from the opening to the first answer
 };

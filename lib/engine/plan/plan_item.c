@@ -7,6 +7,7 @@
 #include "engine/config/routing.h"
 #include "engine/config/work.h"
 #include "engine/core/pages.h"
+#include "engine/core/worker_conn.h"
 #include "engine/plan/plan_internal.h"
 #include "engine/plan/replay.h"
 
@@ -330,10 +331,14 @@ int plan_open_common(struct plan *p, struct arena *a)
 	return 0;
 }
 
-static void snapshot_open(struct item_snapshot *s, const struct proto *proto, struct arena *a)
+static void snapshot_open(struct item_snapshot *s, const struct item_settings *i, struct arena *a)
 {
+	const struct proto *proto = config_item_proto(i, NULL);
+
 	if (proto->step_count > 1)
 		s->steps = arena_zalloc(a, proto->step_count * sizeof(*s->steps));
+	if (config_tcp(i))
+		s->conns = arena_zalloc(a, sizeof(*s->conns));
 	for (int b = 0; b < 2; b++)
 		s->banks[b] = arena_zalloc(a, proto->counters->size);
 }
@@ -359,7 +364,7 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 	for (int b = 0; b < 2; b++)
 		run->banks[b] = arena_zalloc(a, run->proto->counters->size);
 	for (int s = 0; s < SNAPSHOTS; s++)
-		snapshot_open(&i->worker[worker].snapshots[s].items[i->place], run->proto, a);
+		snapshot_open(&i->worker[worker].snapshots[s].items[i->place], i->settings, a);
 	run->shadow = arena_zalloc(a, run->proto->counters->size);
 	hist_clear(&run->books.response);
 	hist_clear(&run->books.service);

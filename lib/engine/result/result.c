@@ -262,6 +262,17 @@ static const struct counter by_due_rows[] = {
 };
 SECTION("by_due", by_due_rows, result_by_due, "replies to requests that were due in it");
 
+#define INTERVAL_CONN_ROW(member, text) COUNT(result_interval_connections, member, text),
+static const struct counter interval_conn_rows[] = {
+	CONN_COUNTERS(INTERVAL_CONN_ROW) // core/counters.h
+	GAUGE(result_interval_connections, open, "open at its end: accepted, and closed by nobody"),
+	{"handshake", "from the first SYN to the server's acceptance", NULL, COUNTER_SECTION,
+		AT(result_interval_connections, handshake), .section = &latency_rows_section},
+	{"first_answer", "from the first SYN to the first answer", NULL, COUNTER_SECTION,
+		AT(result_interval_connections, first_answer), .section = &latency_rows_section},
+};
+SECTION("connections", interval_conn_rows, result_interval_connections, "connections in it");
+
 #define INTERVAL_ROW(member, text) COUNT(result_interval_item, member, text),
 static const struct counter interval_item_rows[] = {
 	TEXT(result_interval_item, name, "name of the item"),
@@ -282,6 +293,9 @@ static const struct counter interval_item_rows[] = {
 		AT(result_interval_item, send_lag), .section = &latency_rows_section},
 	{"steps", "the messages of exchanges of several", NULL, COUNTER_LIST,
 		AT(result_interval_item, steps), .section = &step_rows_section},
+	{"connections", "its connections; not there: it has none", NULL, COUNTER_SECTION,
+		AT(result_interval_item, connections), .section = &interval_conn_rows_section,
+		.optional = true},
 	{"by_due", "replies to requests that were due in it, whenever they came", NULL,
 		COUNTER_SECTION, AT(result_interval_item, by_due), .section = &by_due_rows_section},
 	ITEM_COUNTERS(INTERVAL_ROW, COUNTER_SKIP) // core/counters.h
@@ -315,20 +329,6 @@ static const struct counter interval_worker_rows[] = {
 };
 SECTION("workers", interval_worker_rows, result_interval_worker, "a worker in an interval");
 
-#define RESPONDER_PART_ROW(member, text)       COUNT(result_interval_responder, member, text),
-#define RESPONDER_PART_GAUGE_ROW(member, text) GAUGE(result_interval_responder, member, text),
-static const struct counter interval_responder_rows[] = {
-	RESPONDER_COUNTERS(RESPONDER_PART_ROW, RESPONDER_PART_GAUGE_ROW) // core/counters.h
-};
-SECTION("responder", interval_responder_rows, result_interval_responder,
-	"the built-in responder in an interval");
-
-static const struct counter interval_rows[] = {
-	{"t_s", "end of the interval, from the start of the measured part", "s", COUNTER_F64,
-		AT(result_interval, t_s)},
-	{"length_s", "length", "s", COUNTER_F64, AT(result_interval, length_s)},
-	{"ended_ns", "its end by the wall clock, since 1970 (UTC)", "ns", COUNTER_U64,
-		AT(result_interval, ended_ns), .gauge = true},
 #define RESPONDER_CONN_ROW(member, text)       COUNT(result_responder_conns, member, text),
 #define RESPONDER_CONN_GAUGE_ROW(member, text) GAUGE(result_responder_conns, member, text),
 static const struct counter responder_conn_rows[] = {
@@ -342,11 +342,25 @@ SECTION("connections", responder_conn_rows, result_responder_conns, "connections
 			.section = &responder_conn_rows_section, .optional = true                  \
 	}
 
+#define RESPONDER_PART_ROW(member, text)       COUNT(result_interval_responder, member, text),
+#define RESPONDER_PART_GAUGE_ROW(member, text) GAUGE(result_interval_responder, member, text),
+static const struct counter interval_responder_rows[] = {
+	RESPONDER_COUNTERS(RESPONDER_PART_ROW, RESPONDER_PART_GAUGE_ROW) // core/counters.h
+	RESPONDER_CONN_SECTION(result_interval_responder),
+};
+SECTION("responder", interval_responder_rows, result_interval_responder,
+	"the built-in responder in an interval");
+
+static const struct counter interval_rows[] = {
+	{"t_s", "end of the interval, from the start of the measured part", "s", COUNTER_F64,
+		AT(result_interval, t_s)},
+	{"length_s", "length", "s", COUNTER_F64, AT(result_interval, length_s)},
+	{"ended_ns", "its end by the wall clock, since 1970 (UTC)", "ns", COUNTER_U64,
+		AT(result_interval, ended_ns), .gauge = true},
 	{"traffic", "the items in the interval", NULL, COUNTER_LIST, AT(result_interval, traffic),
 		.section = &result_interval_item_section},
 	{"ports", "the tester's ports in it", NULL, COUNTER_LIST, AT(result_interval, ports),
 		.section = &interval_port_rows_section},
-	RESPONDER_CONN_SECTION(result_interval_responder),
 	{"workers", "their workers in it", NULL, COUNTER_LIST, AT(result_interval, workers),
 		.section = &interval_worker_rows_section},
 	{"responder", "the built-in responder in it", NULL, COUNTER_SECTION,
@@ -447,6 +461,7 @@ static const struct counter responder_rows[] = {
 		PASS_COUNTERS(RESPONDER_ROW, RESPONDER_SECONDS_ROW, RESPONDER_NS_ROW){"faults",
 			"faults on demand, by kind", NULL, COUNTER_ARRAY,
 			AT(result_responder, faults), .length = FAULTS_MAX, .label = faults_label},
+	RESPONDER_CONN_SECTION(result_responder),
 	{"protocols", "by protocol", NULL, COUNTER_LIST, AT(result_responder, protocols),
 		.section = &responder_protocol_rows_section},
 };
@@ -461,7 +476,6 @@ static const struct counter capture_rows[] = {
 	{"incomplete", "whether the file could not be written to its end", NULL, COUNTER_BOOL,
 		AT(result_capture, incomplete)},
 };
-	RESPONDER_CONN_SECTION(result_responder),
 SECTION("capture", capture_rows, result_capture, "the capture file");
 
 // --- of several runs: a search or repeats ---

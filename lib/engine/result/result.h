@@ -170,6 +170,13 @@ struct result_earlier {
 	double time_ns; // sum of their response latencies
 };
 
+// The same in an interval.
+struct result_interval_connections {
+	CONN_COUNTERS(COUNTER_MEMBER)
+	uint64_t open; // at its end
+	struct latency handshake, first_answer;
+};
+
 struct result_interval_item {
 	const char *name;
 	LEDGER_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP, COUNTER_SKIP)
@@ -180,6 +187,7 @@ struct result_interval_item {
 	struct result_latencies latency; // of replies that came in it
 	struct latency send_lag;
 	struct counter_list steps; // struct result_step, those that were used in it
+	const struct result_interval_connections *connections; // NULL: it has none
 	ITEM_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP)
 	struct counter_choice counters; // the protocol's
 	struct result_by_due by_due;
@@ -203,22 +211,22 @@ struct result_interval_worker {
 	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
 };
 
+struct result_responder_conns {
+	RESPONDER_CONN_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)
+};
+
 struct result_interval_responder {
 	RESPONDER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)
+	struct result_responder_conns conns;
+	const struct result_responder_conns *connections; // conns; NULL: none were expected
 };
 
 struct result_interval {
 	double t_s, length_s; // end of the interval, from the start of the measured part
 	uint64_t ended_ns;    // that end by the wall clock, since 1970
 	uint64_t number;      // of its snapshots
-struct result_responder_conns {
-	RESPONDER_CONN_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)
-};
-
 	bool last;            // what came after the end of the last whole interval
 	struct counter_list traffic;
-	struct result_responder_conns conns;
-	const struct result_responder_conns *connections; // conns; NULL: none were expected
 	struct counter_list ports;                   // struct result_interval_port
 	struct counter_list workers;                 // struct result_interval_worker
 	struct result_interval_responder *responder; // NULL: none
@@ -274,6 +282,8 @@ struct result_verdict {
 struct result_responder {
 	const char *port;
 	RESPONDER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)
+	struct result_responder_conns conns;
+	const struct result_responder_conns *connections; // conns; NULL: none were expected
 	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_NS_MEMBER)
 	struct counter_list protocols; // struct result_responder_protocol
 	uint64_t faults[FAULTS_MAX];   // by faults_label
@@ -282,8 +292,6 @@ struct result_responder {
 struct result_responder_protocol {
 	const char *name;
 	struct counter_choice counters;
-	struct result_responder_conns conns;
-	const struct result_responder_conns *connections; // conns; NULL: none were expected
 };
 
 struct result_capture {

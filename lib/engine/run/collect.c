@@ -81,9 +81,10 @@ uint64_t collect_due(const struct plan_item *i)
 	return n;
 }
 
-struct item_sums collect_sums_of(uint32_t steps, size_t counters, struct arena *a)
+struct item_sums collect_sums_of(uint32_t steps, size_t counters, bool conns, struct arena *a)
 {
 	return (struct item_sums){
+		.conns = conns ? arena_zalloc(a, sizeof(struct conn_books)) : NULL,
 		.steps = steps > 1 ? arena_zalloc(a, steps * sizeof(struct step_books)) : NULL,
 		.counters = {arena_zalloc(a, counters), arena_zalloc(a, counters)},
 	};
@@ -100,8 +101,20 @@ void collect_sums_clear(struct item_sums *s, const struct proto *proto)
 		hist_clear(&s->steps[n].response);
 		hist_clear(&s->steps[n].service);
 	}
+	if (s->conns) {
+		memset(s->conns, 0, offsetof(struct conn_books, handshake));
+		hist_clear(&s->conns->handshake);
+		hist_clear(&s->conns->first);
+	}
 	for (int bank = 0; bank < 2; bank++)
 		memset(s->counters[bank], 0, proto->counters->size);
+}
+
+static void conns_add(struct conn_books *to, const struct conn_books *from)
+{
+	counter_sum(to, from, offsetof(struct conn_books, handshake));
+	hist_merge(&to->handshake, &from->handshake);
+	hist_merge(&to->first, &from->first);
 }
 
 static void step_add(struct step_books *to, const struct step_books *from)
@@ -112,8 +125,10 @@ static void step_add(struct step_books *to, const struct step_books *from)
 }
 
 void collect_sums_add(struct item_sums *s, const struct proto *proto, const struct item_books *b,
-	const struct step_books *steps, void *const banks[2])
+	const struct step_books *steps, const struct conn_books *conns, void *const banks[2])
 {
+	if (conns)
+		conns_add(s->conns, conns);
 	for (int bank = 0; bank < 2; bank++) {
 		counter_sum(&s->books.ledger[bank], &b->ledger[bank], sizeof(b->ledger[bank]));
 		counter_sum(&s->books.counts[bank], &b->counts[bank], sizeof(b->counts[bank]));
@@ -138,7 +153,8 @@ void collect_sums_all(struct item_sums *s, const struct plan_item *i)
 	for (uint32_t k = 0; k < i->worker_count; k++) {
 		const struct worker_item *run = plan_run(i, k);
 
-		collect_sums_add(s, proto, &run->books, run->steps, run->banks);
+		collect_sums_add(s, proto, &run->books, run->steps,
+			run->conns ? &run->conns->books : NULL, run->banks);
 	}
 }
 
@@ -253,30 +269,25 @@ static const struct result_behave *behave_of(const struct plan_item *i, struct a
 }
 
 // The connections of all its workers; NULL: there are none.
-static const struct result_connections *connections_of(
-	const struct plan *p, const struct plan_item *i, struct arena *a)
+static const struct result_connections *connections_of(const struct plan *p,
+	const struct plan_item *i, const struct conn_books *sum, struct arena *a)
 {
-	struct result_connections *to = arena_zalloc(a, sizeof(*to));
-	struct hist *handshake = arena_zalloc(a, 2 * sizeof(*handshake)), *first = handshake + 1;
+	struct result_connections *to = sum ? arena_zalloc(a, sizeof(*to)) : NULL;
+	const struct conn_counters *from = sum ? &sum->counts[1] : NULL;
 
-	if (!i->run->conns)
+	if (!sum)
 		return NULL;
-	hist_clear(handshake);
-	hist_clear(first);
+	CONN_COUNTERS(COUNTER_ADD)
 	for (uint32_t k = 0; k < i->worker_count; k++) {
 		const struct worker_conns *wc = plan_run(i, k)->conns;
-		const struct conn_counters *from = &wc->books.counts[1];
 
-		CONN_COUNTERS(COUNTER_ADD)
 		tcp_add(to, &wc->cs.counters);
 		to->segments_sent += wc->cs.segments_out;
 		to->segments_received += wc->cs.segments_in;
 		to->left += wc->left;
-		hist_merge(handshake, &wc->books.handshake);
-		hist_merge(first, &wc->books.first);
 	}
-	to->handshake = collect_distribution(p, handshake, 0, a);
-	to->first_answer = collect_distribution(p, first, 0, a);
+	to->handshake = collect_distribution(p, &sum->handshake, 0, a);
+	to->first_answer = collect_distribution(p, &sum->first, 0, a);
 	to->behave = behave_of(i, a);
 	return to;
 }
@@ -304,7 +315,7 @@ static struct result_item item_result(
 	};
 	struct result_item *to = &out;
 
-	*sum = collect_sums_of(proto->step_count, proto->counters->size, a);
+	*sum = collect_sums_of(proto->step_count, proto->counters->size, i->run->conns, a);
 	collect_sums_all(sum, i);
 	out.ledger = *l;
 	out.counters = (struct counter_choice){proto->counters, sum->counters[1]};
@@ -312,7 +323,7 @@ static struct result_item item_result(
 	out.unsent = out.ledger.due - l->sent;
 	out.in_flight = l->sent - l->answered - l->failed - l->lost - l->no_reply;
 	out.steps = collect_steps(p, proto, sum, sum, a);
-	out.connections = connections_of(p, i, a);
+	out.connections = connections_of(p, i, sum->conns, a);
 	out.loss = l->sent ? (double)l->lost / (double)l->sent : 0;
 	rates(p, i, &out);
 	out.latency.response = collect_distribution(p, &books->response, l->lost, a);
@@ -431,6 +442,12 @@ static uint64_t relaxed(const _Atomic uint64_t *n)
 #define RELAXED_MAX_NS(member, help)                                                               \
 	to->member##_ns = fmax(to->member##_ns, (double)relaxed(&from->member) * 1e9 / hz);
 
+static void add_connections(
+	const struct responder_conn_counts *from, struct result_responder_conns *to)
+{
+	RESPONDER_CONN_COUNTERS(RELAXED_ADD, RELAXED_ADD)
+}
+
 static void add_responder(
 	const struct plan *p, const struct responder *r, struct result_responder *to)
 {
@@ -441,13 +458,9 @@ static void add_responder(
 	PASS_COUNTERS(RELAXED_ADD, RELAXED_ADD_SECONDS, RELAXED_MAX_NS)
 	for (uint32_t i = 0; i < FAULTS_MAX; i++)
 		to->faults[i] += relaxed(&r->faults.counts[i]);
+	if (r->conns)
+		add_connections(&r->conns->counts, &to->conns);
 }
-static void add_connections(
-	const struct responder_conn_counts *from, struct result_responder_conns *to)
-{
-	RESPONDER_CONN_COUNTERS(RELAXED_ADD, RELAXED_ADD)
-}
-
 
 // The counters of a protocol over all of the responder's workers.
 static struct result_responder_protocol protocol_result(
@@ -458,8 +471,6 @@ static struct result_responder_protocol protocol_result(
 	void *sum = arena_zalloc(a, counters->size);
 
 	for (uint32_t i = 0; i < p->responder_count; i++)
-	if (r->conns)
-		add_connections(&r->conns->counts, &to->conns);
 		counter_sum(sum, p->responders[i].protocols[n].ctx.counters, counters->size);
 	return (struct result_responder_protocol){proto->name, {counters, sum}};
 }
@@ -477,6 +488,7 @@ static void responder_result(const struct plan *p, struct arena *a, struct resul
 	struct result_responder_protocol *list = arena_zalloc(a, (count + 1) * sizeof(*list));
 
 	collect_responder(p, out);
+	out->connections = p->responders[0].conns ? &out->conns : NULL;
 	for (uint32_t i = 0; i < count; i++)
 		list[i] = protocol_result(p, i, a);
 	out->protocols = (struct counter_list){list, count};
@@ -488,7 +500,6 @@ void collect_result(const struct plan *p, struct arena *a, struct result *out)
 	struct result_port *ports = arena_zalloc(a, p->port_count * sizeof(*ports));
 	struct result_worker *workers = arena_zalloc(a, (p->worker_count + 1) * sizeof(*workers));
 	double seconds = measured_s(p);
-	out->connections = p->responders[0].conns ? &out->conns : NULL;
 
 	out->run.measured_s = seconds;
 	for (uint32_t i = 0; i < p->item_count; i++)

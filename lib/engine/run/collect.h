@@ -11,6 +11,7 @@
 struct item_sums {
 	struct item_books books;
 	struct step_books *steps; // [proto->step_count]; NULL: there is only one
+	struct conn_books *conns; // NULL: it has no connections
 	void *counters[2];        // the protocol's, as item_books.ledger
 };
 
@@ -75,14 +76,15 @@ const char *collect_check(
 
 // --- between collect.c and collect_intervals.c: sums over an item's workers ---
 
-// Sums of 0 for items of up to so many steps, and bytes of counters. steps is NULL below 2.
-struct item_sums collect_sums_of(uint32_t steps, size_t counters, struct arena *a);
+// Sums of 0 for items of up to so many steps, and bytes of counters. steps is NULL below 2. conns:
+// they may have connections.
+struct item_sums collect_sums_of(uint32_t steps, size_t counters, bool conns, struct arena *a);
 
 void collect_sums_clear(struct item_sums *s, const struct proto *proto);
 
-// steps and banks as in struct worker_item.
+// steps and banks as in struct worker_item, conns as in struct item_snapshot.
 void collect_sums_add(struct item_sums *s, const struct proto *proto, const struct item_books *b,
-	const struct step_books *steps, void *const banks[2]);
+	const struct step_books *steps, const struct conn_books *conns, void *const banks[2]);
 
 // All that the workers of an item have counted. After they have ended.
 void collect_sums_all(struct item_sums *s, const struct plan_item *i);

@@ -8,10 +8,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "engine/core/worker_conn.h"
+
 void collect_start(const struct plan *p, struct collect_state *s, struct arena *a)
 {
 	uint32_t steps = 0;
 	size_t counters = 0;
+	bool conns = false;
 
 	*s = (struct collect_state){
 		.before = arena_zalloc(a, (p->item_count + 1) * sizeof(*s->before)),
@@ -20,14 +23,16 @@ void collect_start(const struct plan *p, struct collect_state *s, struct arena *
 	for (uint32_t i = 0; i < p->item_count; i++) {
 		const struct proto *proto = p->items[i].run->proto;
 
-		s->before[i] = collect_sums_of(proto->step_count, proto->counters->size, a);
+		s->before[i] = collect_sums_of(
+			proto->step_count, proto->counters->size, p->items[i].run->conns, a);
+		conns |= p->items[i].run->conns != NULL;
 		collect_sums_clear(&s->before[i], proto);
 		steps = proto->step_count > steps ? proto->step_count : steps;
 		counters = proto->counters->size > counters ? proto->counters->size : counters;
 	}
 	collect_box_start(p, &s->box, a);
-	s->now = collect_sums_of(steps, counters, a);
-	s->since = collect_sums_of(steps, counters, a);
+	s->now = collect_sums_of(steps, counters, conns, a);
+	s->since = collect_sums_of(steps, counters, conns, a);
 	if (p->item_count)
 		s->at_before = p->items[0].worker->times.start;
 }
@@ -38,6 +43,16 @@ static void step_since(
 	counter_difference(to, now, before, offsetof(struct step_books, response));
 	hist_difference(&to->response, &now->response, &before->response);
 	hist_difference(&to->service, &now->service, &before->service);
+}
+
+// But for those that are open, which are a level.
+static void conns_since(
+	struct conn_books *to, const struct conn_books *now, const struct conn_books *before)
+{
+	counter_difference(to, now, before, offsetof(struct conn_books, handshake));
+	to->open = now->open;
+	hist_difference(&to->handshake, &now->handshake, &before->handshake);
+	hist_difference(&to->first, &now->first, &before->first);
 }
 
 // s->since = s->now - before, which becomes the same as s->now.
@@ -56,6 +71,10 @@ static void sums_since(struct collect_state *s, struct item_sums *before, const 
 	for (uint32_t n = 0; before->steps && n < proto->step_count; n++) {
 		step_since(&s->since.steps[n], &s->now.steps[n], &before->steps[n]);
 		before->steps[n] = s->now.steps[n];
+	}
+	if (before->conns) {
+		conns_since(s->since.conns, s->now.conns, before->conns);
+		*before->conns = *s->now.conns;
 	}
 	for (int bank = 0; bank < 2; bank++) {
 		counter_difference(s->since.counters[bank], s->now.counters[bank],
@@ -126,6 +145,19 @@ static void interval_counts(
 	ITEM_COUNTERS(FROM_COUNTS, COUNTER_SKIP)                 // core/counters.h
 }
 
+static const struct result_interval_connections *interval_connections(
+	const struct plan *p, const struct conn_books *since, int bank, struct arena *a)
+{
+	struct result_interval_connections *to = arena_zalloc(a, sizeof(*to));
+	const struct conn_counters *from = &since->counts[bank];
+
+	CONN_COUNTERS(COUNTER_ADD) // core/counters.h
+	to->open = since->open;
+	to->handshake = collect_distribution(p, &since->handshake, 0, a);
+	to->first_answer = collect_distribution(p, &since->first, 0, a);
+	return to;
+}
+
 // One item's part of an interval, from s->now; this becomes the new "before".
 static struct result_interval_item interval_item(const struct plan *p, struct collect_state *s,
 	uint32_t n, uint64_t due, int bank, struct arena *a)
@@ -145,6 +177,8 @@ static struct result_interval_item interval_item(const struct plan *p, struct co
 	out.loss = ended ? (double)out.lost / (double)ended : 0;
 	memcpy(counters, s->since.counters[bank], proto->counters->size);
 	out.counters = (struct counter_choice){proto->counters, counters};
+	if (p->items[n].run->conns)
+		out.connections = interval_connections(p, s->since.conns, bank, a);
 	if (bank == 1)
 		interval_latencies(p, proto, s, a, &out);
 	return out;
@@ -218,7 +252,7 @@ static uint64_t sum_snapshots(
 		const struct item_snapshot *snap =
 			&collect_snapshot(&i->worker[k])->items[i->place];
 
-		collect_sums_add(sum, proto, &snap->books, snap->steps, snap->banks);
+		collect_sums_add(sum, proto, &snap->books, snap->steps, snap->conns, snap->banks);
 		due += due_until(snap, at, bank);
 	}
 	return due;

@@ -102,6 +102,23 @@ static void an_item_has_its_figures_and_its_protocol_counts(void **state)
 	free(text);
 }
 
+static void an_item_over_connections_has_a_line_of_theirs(void **state)
+{
+	json_t *line = interval(2, 2, 2, 1, 1000);
+	char *text;
+
+	json_object_set_new(json_array_get(json_object_get(line, "traffic"), 1), "connections",
+		json_pack("{s:i, s:i, s:i, s:i, s:{s:i}}", "opened", 40, "closed", 20, "reset", 0,
+			"open", 30, "handshake", "count", 40));
+	begin(1, 0);
+	take(line);
+	text = drawn(79, 22, true);
+	assert_shows(text, "\nother ");
+	assert_shows(text, "\n  connections 30 open, per s  opened 20.0  closed 10.0\n");
+	assert_null(strstr(strstr(text, "connections") + 1, "connections"));
+	free(text);
+}
+
 static void the_last_minute_is_a_column_a_second(void **state)
 {
 	char *text;
@@ -190,6 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_is_seen_before_the_run),
 		TEST(an_item_has_its_figures_and_its_protocol_counts),
+		TEST(an_item_over_connections_has_a_line_of_theirs),
 		TEST(the_last_minute_is_a_column_a_second),
 		TEST(warmup_has_a_time_and_a_history_of_its_own),
 		TEST(a_trial_stands_with_its_bracket),
