@@ -147,7 +147,7 @@ static void print_times(FILE *out, const char *name, const struct latency *l)
 }
 
 // What the counters of connections say about the server.
-static void print_closings(FILE *out, const struct result_connections *c)
+static void print_closings(FILE *out, const struct result_connections *c, bool answers)
 {
 	uint64_t ended = c->closed + c->reset;
 	char buf[32], lost[32];
@@ -164,6 +164,8 @@ static void print_closings(FILE *out, const struct result_connections *c)
 			"    SYN was sent again %s times: the server's queue of new connections "
 			"was full, or packets were lost\n",
 			count_text(c->syn_retransmitted, buf, sizeof(buf)));
+	if (c->established && !answers)
+		fputs("    the server accepts connections and never answers\n", out);
 	if (c->no_port)
 		fputs("    new connections waited for ports: more addresses, or a shorter "
 		      "time_wait, allow more of them\n",
@@ -171,8 +173,11 @@ static void print_closings(FILE *out, const struct result_connections *c)
 }
 
 // Those that went well in a line, and all that did not.
-static void print_connections(FILE *out, const struct result_connections *c)
+static void print_connections(FILE *out, const struct result_item *i)
 {
+	const struct result_connections *c = i->connections;
+	const struct ledger *l = &i->ledger;
+	bool answers = l->answered + l->failed + l->late + l->duplicate + l->stray + l->malformed;
 	char buf[32], open[32];
 
 	if (!c)
@@ -189,7 +194,7 @@ static void print_connections(FILE *out, const struct result_connections *c)
 	fputc('\n', out);
 	print_times(out, "handshake", &c->handshake);
 	print_times(out, "first answer", &c->first_answer);
-	print_closings(out, c);
+	print_closings(out, c, answers);
 }
 
 static void print_choice(FILE *out, const struct counter_choice *c, unsigned indent)
@@ -217,7 +222,7 @@ static void print_item(FILE *out, const struct result_item *i)
 	print_latencies(out, i);
 	print_ledger(out, i);
 	print_steps(out, &i->steps);
-	print_connections(out, i->connections);
+	print_connections(out, i);
 	print_choice(out, &i->counters, 2);
 }
 
@@ -252,11 +257,6 @@ static void print_port(FILE *out, const struct result_port *p, bool all)
 	print_choice(out, &(struct counter_choice){&wire_section, p->other}, 2);
 }
 
-static void print_responder(FILE *out, const struct result_responder *total)
-{
-	const struct result_responder_protocol *p = total->protocols.items;
-	char received[32], answered[32], ignored[32];
-
 // The responder's connections, and all that it did to them.
 static void print_accepted(FILE *out, const struct result_responder_conns *c)
 {
@@ -270,6 +270,11 @@ static void print_accepted(FILE *out, const struct result_responder_conns *c)
 #undef PRINT
 	fputc('\n', out);
 }
+
+static void print_responder(FILE *out, const struct result_responder *total)
+{
+	const struct result_responder_protocol *p = total->protocols.items;
+	char received[32], answered[32], ignored[32];
 
 	fprintf(out, "\nresponder on port %s: received %s, answered %s, ignored %s\n", total->port,
 		count_text(total->received, received, sizeof(received)),
@@ -287,13 +292,13 @@ static void print_accepted(FILE *out, const struct result_responder_conns *c)
 			report_time(total->stolen_s * 1e9, true, answered, sizeof(answered)),
 			count_text(total->gaps_over_1ms, received, sizeof(received)),
 			report_time(total->max_gap_ns, true, ignored, sizeof(ignored)));
+	if (total->connections)
+		print_accepted(out, total->connections);
 	for (uint32_t i = 0; i < total->protocols.count; i++)
 		print_choice(out, &p[i].counters, 2);
 }
 
 static void print_capture(FILE *out, const struct result_capture *c)
-	if (total->connections)
-		print_accepted(out, total->connections);
 {
 	fprintf(out, "\n%llu packets of failing transactions in %s", (unsigned long long)c->packets,
 		c->file);

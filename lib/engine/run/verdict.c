@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "engine/config/criteria.h"
+#include "engine/core/worker_conn.h"
 #include "engine/plan/plan_supply.h"
 #include "engine/run/limit.h"
 #include "engine/run/run.h"
@@ -347,12 +348,48 @@ static bool is_contested(const struct plan *p)
 	return false;
 }
 
-// Nothing came back at all, although something was sent.
+// Those of all items, the warm-up's too: a pool may have been opened in it.
+static struct conn_counters connections_ever(const struct plan *p)
+{
+	struct conn_counters sum = {0};
+
+	for (uint32_t i = 0; i < p->item_count; i++)
+		for (uint32_t k = 0; k < p->items[i].worker_count; k++) {
+			const struct worker_conns *wc = plan_run(&p->items[i], k)->conns;
+
+			for (int bank = 0; wc && bank < 2; bank++)
+				counter_sum(&sum, &wc->books.counts[bank], sizeof(sum));
+		}
+	return sum;
+}
+
+// Nothing came back over connections but what belongs to them. false: there were none.
+static bool connections_say(const struct conn_counters *c, struct reasons *out)
+{
+	if (c->established && c->closed + c->reset)
+		because(out,
+			"the server accepts connections and closes them without an answer (%llu "
+			"accepted, %llu closed, %llu reset)",
+			(unsigned long long)c->established, (unsigned long long)c->closed,
+			(unsigned long long)c->reset);
+	else if (c->established)
+		because(out, "the server accepts connections and never answers (%llu accepted)",
+			(unsigned long long)c->established);
+	if (c->refused)
+		because(out, "%llu connections refused: no server listens on that port",
+			(unsigned long long)c->refused);
+	else if (c->opened > c->established)
+		because(out, "no answer to %llu connections: each SYN was lost or dropped",
+			(unsigned long long)(c->opened - c->established));
+	return c->opened > 0;
+}
+
+// No answer came at all, although something was sent.
 static bool unreachable(const struct result *r, const struct plan *p, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
 	uint64_t sent = 0, answers = 0, refused = 0, fragments = 0, whole = 0;
-	uint64_t connections = 0, begun = 0;
+	const struct conn_counters connections = connections_ever(p);
 
 	for (uint32_t i = 0; i < r->traffic.count; i++) {
 		const struct ledger *l = &items[i].ledger;
@@ -360,11 +397,6 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 		sent += l->sent - l->no_reply;
 		answers +=
 			l->answered + l->failed + l->late + l->duplicate + l->stray + l->malformed;
-		if (!items[i].connections)
-			continue;
-		answers += items[i].connections->established + items[i].connections->left;
-		connections += items[i].connections->refused;
-		begun += items[i].connections->opened;
 	}
 	if (sent == 0 || answers || dropped(p, r) || is_contested(p))
 		return false;
@@ -375,13 +407,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 		fragments += c->fragments;
 		whole += c->reassembled;
 	}
-	if (connections)
-		because(out, "%llu connections refused: no server listens on that port",
-			(unsigned long long)connections);
-	else if (begun)
-		because(out, "no answer to %llu connections: each SYN was lost or dropped",
-			(unsigned long long)begun);
-	else
+	if (!connections_say(&connections, out))
 		because(out, "nothing answered: %llu sent, no reply of any kind",
 			(unsigned long long)sent);
 	if (refused)

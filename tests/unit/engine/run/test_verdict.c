@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "engine/core/worker_conn.h"
 #include "engine/run/run.h"
 #include "engine/run/verdict.h"
 #include "io/driver.h"
@@ -491,6 +492,42 @@ static void a_server_is_unreachable_when_nothing_of_any_kind_came(void **state)
 	assert_true(says(f, "2 IP fragments"));
 }
 
+// Without an answer the connections say what the server does.
+static void connections_say_how_a_server_is_silent(void **state)
+{
+	static struct worker_conns wc;
+	static const struct {
+		struct conn_counters warmup, measured;
+		const char *says, *silent_about;
+	} rows[] = {
+		{{0}, {.opened = 5, .established = 5},
+			"the server accepts connections and never answers (5 accepted)", "SYN"},
+		{{.opened = 5, .established = 5}, {0},
+			"the server accepts connections and never answers (5 accepted)", "SYN"},
+		{{.opened = 1, .established = 1},
+			{.opened = 9, .established = 9, .closed = 6, .reset = 2},
+			"closes them without an answer (10 accepted, 6 closed, 2 reset)", "never"},
+		{{0}, {.opened = 5, .refused = 5},
+			"5 connections refused: no server listens on that port", "accepts"},
+		{{0}, {.opened = 5, .established = 2}, "no answer to 3 connections", "refused"},
+		{{0}, {0}, "nothing answered: 9 sent, no reply of any kind", "connections"},
+	};
+	struct fixture *f = *state;
+
+	f->run.conns = &wc;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		f->result_item.ledger = (struct ledger){.due = 9, .sent = 9, .lost = 9};
+		wc.books.counts[0] = rows[i].warmup;
+		wc.books.counts[1] = rows[i].measured;
+		assert_int_equal(reach(f), EXIT_UNREACHABLE);
+		assert_true(says(f, rows[i].says));
+		assert_false(says(f, rows[i].silent_about));
+		f->result_item.ledger.answered = 1;
+		f->result_item.ledger.lost = 8;
+		assert_int_equal(reach(f), EXIT_PASS);
+	}
+}
+
 // What is wrong with the run shows as the sum over the item's workers, and no others.
 static void causes_are_summed_up_over_the_workers(void **state)
 {
@@ -712,6 +749,7 @@ int main(void)
 		TEST(a_bound_is_the_last_value_that_is_allowed),
 		TEST(the_worst_is_the_verdict),
 		TEST(a_server_is_unreachable_when_nothing_of_any_kind_came),
+		TEST(connections_say_how_a_server_is_silent),
 		TEST(causes_are_summed_up_over_the_workers),
 		TEST(a_cause_without_an_effect_is_no_reason),
 		TEST(the_load_is_at_fault_up_to_the_bounds_of_the_tester),
