@@ -551,6 +551,8 @@ void netif_read_rss(const char *name, struct steer *s)
 		memcpy(s->key, rss->rss_config + s->reta_size, s->key_len);
 		s->portless[0] = leaves_ports_out(fd, name, UDP_V4_FLOW);
 		s->portless[1] = leaves_ports_out(fd, name, UDP_V6_FLOW);
+		s->portless_tcp[0] = leaves_ports_out(fd, name, TCP_V4_FLOW);
+		s->portless_tcp[1] = leaves_ports_out(fd, name, TCP_V6_FLOW);
 	}
 	free(rss);
 	if (fd >= 0)

@@ -50,6 +50,7 @@ struct port_settings {
 	struct field_list homes;   // no setting: struct rule_home, addresses that are a queue's
 	struct field_list relays;  // no setting: struct addr_range, addresses to tell replies apart
 	bool has_ports;            // no setting: its items have source ports, a queue's each
+	bool has_streams;          // no setting: connections begin or end there
 	struct field_list groups;  // no setting: struct socket_group, of each item
 	struct field_list tags;    // no setting: uint16_t, outermost VLANs of what it receives
 	struct field_list listens; // no setting: uint8_t[6], MACs of the multicast groups it awaits

@@ -51,13 +51,26 @@ static void write_key(const struct port_settings *p, unsigned queues, uint8_t *k
 	steer_key_addresses(key, len, &p->relays, queues);
 }
 
+// Of UDP, and of TCP where the port has any.
+static uint64_t rx_checksums(const struct port_settings *p)
+{
+	return RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM |
+	       (p->has_streams ? RTE_ETH_RX_OFFLOAD_TCP_CKSUM : 0);
+}
+
+static uint64_t tx_checksums(const struct port_settings *p)
+{
+	return RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
+	       (p->has_streams ? RTE_ETH_TX_OFFLOAD_TCP_CKSUM : 0);
+}
+
 // Drivers accept RSS that they do not have, so it is asked for only where the device names its hash
 // fields and is a card. The key makes the queue a function of the source port or of the relay,
 // if the card accepts one. A responder has one server port, and keeps the card's own key.
 static void choose_receive(
 	struct port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
 {
-	uint64_t checksums = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+	uint64_t checksums = rx_checksums(port->settings);
 	uint64_t hash =
 		info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
 
@@ -93,8 +106,8 @@ static void choose_vlans(
 static void choose_transmit(
 	const struct port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
 {
-	uint64_t checksums = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
 	const struct port_settings *p = port->settings;
+	uint64_t checksums = tx_checksums(p);
 
 	if (p->checksum_offload && port->driver->checksum_offload &&
 		(info->tx_offload_capa & checksums) == checksums)
@@ -189,6 +202,8 @@ static void read_rss_of_card(struct port *port)
 	s->key_len = conf.rss_key_len;
 	s->portless[0] = conf.rss_hf && !(conf.rss_hf & RTE_ETH_RSS_NONFRAG_IPV4_UDP);
 	s->portless[1] = conf.rss_hf && !(conf.rss_hf & RTE_ETH_RSS_NONFRAG_IPV6_UDP);
+	s->portless_tcp[0] = conf.rss_hf && !(conf.rss_hf & RTE_ETH_RSS_NONFRAG_IPV4_TCP);
+	s->portless_tcp[1] = conf.rss_hf && !(conf.rss_hf & RTE_ETH_RSS_NONFRAG_IPV6_TCP);
 	s->reta_size = info.reta_size;
 	for (uint32_t i = 0; i < s->reta_size; i++)
 		s->reta[i] = reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE];
@@ -206,7 +221,9 @@ static bool takes_rules(const struct port *port)
 	if (p->homes.count)
 		n = rules_by_address(p->homes.items, p->homes.count, port->vlan_count, rules);
 	else
-		n = p->has_ports ? rules_by_port(port->queues, port->vlan_count, rules) : 0;
+		n = p->has_ports
+		            ? rules_by_port(port->queues, port->vlan_count, p->has_streams, rules)
+		            : 0;
 	return rules_install(port->devices[0], rules, n) == 0;
 }
 

@@ -44,6 +44,15 @@ static void write_udp(const struct rule *r, struct rule_flow *out, struct rte_fl
 	item->mask = &out->udp_mask;
 }
 
+static void write_tcp(const struct rule *r, struct rule_flow *out, struct rte_flow_item *item)
+{
+	item->type = RTE_FLOW_ITEM_TYPE_TCP;
+	out->tcp.hdr.dst_port = rte_cpu_to_be_16(r->port);
+	out->tcp_mask.hdr.dst_port = rte_cpu_to_be_16(r->port_mask);
+	item->spec = &out->tcp;
+	item->mask = &out->tcp_mask;
+}
+
 void rule_write(const struct rule *r, struct rule_flow *out)
 {
 	struct rte_flow_item *item = out->items;
@@ -56,7 +65,10 @@ void rule_write(const struct rule *r, struct rule_flow *out)
 		write_v4(r, out, item++);
 	else
 		write_v6(r, out, item++);
-	write_udp(r, out, item++);
+	if (r->tcp)
+		write_tcp(r, out, item++);
+	else
+		write_udp(r, out, item++);
 	item->type = RTE_FLOW_ITEM_TYPE_END;
 	out->queue.index = r->queue;
 	out->actions[0].type = RTE_FLOW_ACTION_TYPE_QUEUE;
@@ -64,13 +76,14 @@ void rule_write(const struct rule *r, struct rule_flow *out)
 	out->actions[1].type = RTE_FLOW_ACTION_TYPE_END;
 }
 
-uint32_t rules_by_port(uint32_t queues, uint8_t vlan_count, struct rule *out)
+uint32_t rules_by_port(uint32_t queues, uint8_t vlan_count, bool streams, struct rule *out)
 {
 	uint32_t size = steer_rules_size(queues), n = 0;
 
-	for (uint32_t len = 4; len <= 16; len += 12)
+	for (uint32_t kind = 0; kind < (streams ? 4 : 2); kind++)
 		for (uint32_t i = 0; i < size; i++)
-			out[n++] = (struct rule){.addr.len = (uint8_t)len,
+			out[n++] = (struct rule){.addr.len = kind & 1 ? 16 : 4,
+				.tcp = kind & 2,
 				.port = (uint16_t)i,
 				.port_mask = (uint16_t)(size - 1),
 				.vlan_count = vlan_count,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules for a device that sorts received packets: UDP to a port or address into a queue. All of
-// them are validated first; a device that accepts only some gets none. The queues that packets
-// reach show whether the rules work. Path: cold. Management thread.
+// Rules for a device that sorts received packets: UDP and TCP to a port or address into a queue.
+// All of them are validated first; a device that accepts only some gets none. The queues that
+// packets reach show whether the rules work. Path: cold. Management thread.
 #pragma once
 
 #include <stdbool.h>
@@ -24,6 +24,7 @@ struct rule {
 	struct addr addr;         // destination; of len without `exact`: any of that family
 	bool exact;               // the address counts
 	uint16_t port, port_mask; // of the destination; mask 0: any
+	bool tcp;                 // in place of UDP
 	uint8_t vlan_count;       // tags in front of the packet
 	uint16_t queue;
 };
@@ -35,14 +36,16 @@ struct rule_flow {
 	struct rte_flow_item_ipv4 v4, v4_mask;
 	struct rte_flow_item_ipv6 v6, v6_mask;
 	struct rte_flow_item_udp udp, udp_mask;
+	struct rte_flow_item_tcp tcp, tcp_mask;
 	struct rte_flow_action_queue queue;
 };
 
 void rule_write(const struct rule *r, struct rule_flow *out);
 
 // Rules that put the ports of both families into `queues` queues, by their lowest bits
-// (steer_rules_size); out: RULES_MAX. Returns their number.
-uint32_t rules_by_port(uint32_t queues, uint8_t vlan_count, struct rule *out);
+// (steer_rules_size): those of UDP, and with `streams` those of TCP; out: RULES_MAX. Returns their
+// number.
+uint32_t rules_by_port(uint32_t queues, uint8_t vlan_count, bool streams, struct rule *out);
 
 // Rules for addresses: their number. Of two homes of one address the first holds. count is up to
 // RULES_MAX.

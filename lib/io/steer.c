@@ -112,7 +112,7 @@ uint32_t steer_place(const struct steer *s, const struct steer_flow *f)
 		tuple[n++] = bytes_be32(f->src + 4 * i);
 	for (uint32_t i = 0; i < words; i++)
 		tuple[n++] = bytes_be32(f->dst + 4 * i);
-	if (!s->portless[f->addr_len == 16])
+	if (!(f->tcp ? s->portless_tcp : s->portless)[f->addr_len == 16])
 		tuple[n++] = (uint32_t)f->src_port << 16 | f->dst_port;
 	return rte_softrss(tuple, n, s->key) & (s->reta_size - 1);
 }

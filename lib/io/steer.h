@@ -43,7 +43,8 @@ struct steer {
 	uint8_t key[STEER_KEY_MAX];
 	uint32_t reta_size; // a power of two
 	uint16_t reta[STEER_RETA_MAX];
-	bool portless[2]; // its hash of UDP over IPv4, over IPv6, leaves the ports out
+	bool portless[2];     // its hash of UDP over IPv4, over IPv6, leaves the ports out
+	bool portless_tcp[2]; // that of TCP
 };
 
 // A reply as it will be received; addresses of addr_len bytes.
@@ -51,6 +52,7 @@ struct steer_flow {
 	const uint8_t *src, *dst;
 	uint8_t addr_len;
 	uint16_t src_port, dst_port;
+	bool tcp; // in place of UDP
 };
 
 // A key for the hash. With it the destination port alone decides for IPv4, and for IPv6 the port

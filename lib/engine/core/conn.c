@@ -392,17 +392,27 @@ bool conn_write(struct conns *cs, uint32_t c, uint32_t len)
 	return tcp_send(&cs->host, &cs->all[c].tcp, cs->message, CONN_LENGTH + len);
 }
 
+bool conns_say(
+	struct conns *cs, struct wire *w, const struct conn_head *head, const struct tcp_segment *s)
+{
+	struct rte_mbuf *m;
+
+	if (!burst_alloc(w->tx_pool, &m, 1))
+		return false;
+	segment_write(cs, m, head, NULL, s);
+	if (burst_tx(w->port, w->queue, &m, 1) == 1)
+		return true;
+	burst_free(&m, 1);
+	return false;
+}
+
 void conns_refuse(
 	struct conns *cs, struct wire *w, const struct conn_head *head, const struct tcp_segment *s)
 {
 	struct tcp_segment reset;
-	struct rte_mbuf *m;
 
-	if (!tcp_reset_for(s, &reset) || !burst_alloc(w->tx_pool, &m, 1))
-		return;
-	segment_write(cs, m, head, NULL, &reset);
-	if (burst_tx(w->port, w->queue, &m, 1) == 0)
-		burst_free(&m, 1);
+	if (tcp_reset_for(s, &reset))
+		conns_say(cs, w, head, &reset);
 }
 
 void conns_halt(struct conns *cs)

@@ -144,6 +144,9 @@ void conns_expire(struct conns *cs);
 // Build and send the segments that wait. Returns the number of packets that the device took; those
 // that it did not take wait on. *no_mbuf: times that there was no buffer.
 uint16_t conns_send(struct conns *cs, struct wire *w, uint64_t *no_mbuf);
+// Send a segment without bytes, and without a connection. false: there is no buffer, or no room.
+bool conns_say(struct conns *cs, struct wire *w, const struct conn_head *head,
+	const struct tcp_segment *s);
 // The answer to a segment without a connection.
 void conns_refuse(struct conns *cs, struct wire *w, const struct conn_head *head,
 	const struct tcp_segment *s);

@@ -45,7 +45,8 @@ static struct steer_flow answer_to(
 		.dst = source->bytes,
 		.addr_len = i->settings->server.len,
 		.src_port = config_server_port(i->settings),
-		.dst_port = (uint16_t)port};
+		.dst_port = (uint16_t)port,
+		.tcp = config_is_stream(i->settings)};
 }
 
 static struct addr first_source(const struct dealing *d, const struct plan_item *i, struct arena *a)

@@ -122,6 +122,20 @@ static bool has_ports(const struct plan *p, const struct port_settings *port)
 	return false;
 }
 
+static bool has_streams(const struct plan *p, const struct port_settings *port)
+{
+	const struct responder_settings *r = p->config->responder;
+
+	for (unsigned k = 0; port == config_responder_port(p->config) && protos[k]; k++)
+		if (r->protocol[k] && protos[k]->stream)
+			return true;
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (config_tcp(p->items[i].settings) &&
+			config_item_port(p->config, p->items[i].settings) == port)
+			return true;
+	return false;
+}
+
 // Does an item on this port have clients with Ethernet addresses of their own?
 static bool wants_all(const struct plan *p, const struct port_settings *port)
 {
@@ -345,6 +359,7 @@ static void fill_settings(const struct plan *p, const struct port_settings *of,
 	*out = *of;
 	out->promiscuous = wants_all(p, of);
 	out->has_ports = has_ports(p, of);
+	out->has_streams = has_streams(p, of);
 	out->homes = homes_on(p, of, a);
 	out->relays = relays_on(p, of, a);
 	out->groups = groups_on(p, of, a);

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asking and counting. Path: cold. Management thread, while no worker runs on these ports.
+// Asking and counting: by queries of UDP, and by the first segment of a connection. Path: cold.
+// Management thread, while no worker runs on these ports.
 #include "engine/plan/steer_probe.h"
 
 #include <stdio.h>
 #include <time.h>
 
+#include "engine/core/worker_conn.h"
 #include "io/burst.h"
 #include "io/driver.h"
 
-// A query of a worker: that of a transaction before the first.
+#define SEQ 1 // of the SYN
+
+// A query of a worker: that of a transaction before the first, or the SYN of a connection.
 struct question {
 	struct worker *worker;
 	struct worker_item *run;
-	struct txn_place place;
+	struct txn_place place; // of a SYN: port and client alone
+	uint32_t row;           // of a SYN
 	uint8_t src[16];
 	bool answered;
 };
@@ -63,6 +68,24 @@ static void plan_questions(struct asking *s, const struct plan_item *i, uint32_t
 	run->asked_count = WORKER_ASKS;
 }
 
+// The ports and addresses of connections that are used last.
+static void plan_syns(struct asking *s, const struct plan_item *i, uint32_t worker)
+{
+	struct worker_item *run = plan_run(i, worker);
+	const struct worker_conns *wc = run->conns;
+
+	for (uint32_t n = 0; n < WORKER_ASKS && n < wc->row_count; n++) {
+		struct question *q = &s->all[s->count++];
+
+		q->worker = &i->worker[worker];
+		q->run = run;
+		q->row = wc->rows[(wc->row_first + wc->row_count - 1 - n) & wc->row_mask];
+		q->place.port = q->row / wc->client_count;
+		q->place.client = q->row % wc->client_count;
+		addr_list_nth_bytes(run->sources, q->place.client, q->src);
+	}
+}
+
 static void plan_all(struct plan *p, uint32_t port, struct asking *s, struct arena *a)
 {
 	s->workers = &p->workers[p->first_worker[port]];
@@ -70,10 +93,43 @@ static void plan_all(struct plan *p, uint32_t port, struct asking *s, struct are
 	s->all = arena_zalloc(
 		a, (p->item_count * s->worker_count * WORKER_ASKS + 1) * sizeof(*s->all));
 	for (uint32_t i = 0; i < p->item_count; i++)
-		for (uint32_t k = 0; k < s->worker_count; k++)
-			if (p->items[i].port == &p->ports[port] &&
-				p->items[i].run->proto->harmless && !p->items[i].run->stream)
-				plan_questions(s, &p->items[i], k);
+		for (uint32_t k = 0; k < s->worker_count; k++) {
+			const struct plan_item *of = &p->items[i];
+
+			if (of->port != &p->ports[port])
+				continue;
+			if (of->run->stream)
+				plan_syns(s, of, k);
+			else if (of->run->proto->harmless)
+				plan_questions(s, of, k);
+		}
+}
+
+static bool syn_send(const struct question *q)
+{
+	const struct tcp_segment syn = {.seq = SEQ,
+		.flags = TCP_SYN,
+		.window = UINT16_MAX,
+		.scale = TCP_NO_SCALE,
+		.mss = q->run->conns->mss};
+	struct conn_head head;
+
+	worker_conn_head(q->run->conns, q->row, &head);
+	return conns_say(&q->run->conns->cs, &q->worker->wire, &head, &syn);
+}
+
+// The server refuses the connection, or accepts it: then it is reset.
+static bool answers_syn(const struct question *q, const struct frame *f)
+{
+	struct tcp_segment s;
+	struct conn_head head;
+
+	if (!tcp_parse(f->payload, f->payload_len, &s) || !(s.flags & TCP_ACK) ||
+		s.ack != SEQ + 1 || !(s.flags & (TCP_SYN | TCP_RST)))
+		return false;
+	worker_conn_head(q->run->conns, q->row, &head);
+	conns_refuse(&q->run->conns->cs, &q->worker->wire, &head, &s);
+	return true;
 }
 
 static void steer_probe_ask(struct asking *s, struct question *q)
@@ -81,6 +137,10 @@ static void steer_probe_ask(struct asking *s, struct question *q)
 	const struct wire *w = &q->worker->wire;
 	struct rte_mbuf *m;
 
+	if (q->run->stream) {
+		s->result->sent += syn_send(q);
+		return;
+	}
 	if (!burst_alloc(w->tx_pool, &m, 1))
 		return;
 	m->data_len = (uint16_t)worker_first(
@@ -126,12 +186,13 @@ static bool answers(const struct question *q, const struct frame *f)
 	return verdict != PROTO_STRAY && verdict != PROTO_MALFORMED;
 }
 
-static bool look(struct asking *s, const struct worker *at, const struct frame *f)
+static bool look(struct asking *s, const struct worker *at, const struct frame *f, bool stream)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
 		struct question *q = &s->all[i];
 
-		if (!is_for(q, f) || !answers(q, f))
+		if (q->run->stream != stream || !is_for(q, f) ||
+			!(stream ? answers_syn(q, f) : answers(q, f)))
 			continue;
 		s->result->home += !q->answered && q->worker == at;
 		s->result->elsewhere += !q->answered && q->worker != at;
@@ -151,7 +212,9 @@ static uint16_t steer_probe_listen(struct asking *s, struct worker *at)
 		enum frame_kind kind;
 		struct frame f;
 
-		if (wire_parse(w, pkts[i], &f, &kind) && (kind != FRAME_UDP || !look(s, at, &f)))
+		if (!wire_parse(w, pkts[i], &f, &kind))
+			continue;
+		if ((kind != FRAME_UDP && kind != FRAME_TCP) || !look(s, at, &f, kind == FRAME_TCP))
 			wire_other(w, kind, &f);
 	}
 	if (n)
@@ -207,8 +270,7 @@ void steer_probe_describe(const struct result_steer_probe *probe, char *text, si
 {
 	if (!probe)
 		snprintf(text, room,
-			"no query of its traffic is over UDP and leaves the server unchanged, so "
-			"none was sent "
+			"no query of its traffic leaves the server unchanged, so none was sent "
 			"before the run: the first interval shows which queue replies reach");
 	else if (!steer_probe_tells(probe))
 		snprintf(text, room, "none of %llu queries before the run had a reply within %d ms",

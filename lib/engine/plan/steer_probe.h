@@ -2,8 +2,9 @@
 // Before a run on a port of several workers: do replies reach the queue of the worker that sent the
 // query? Each worker sends a few queries of its items, from its own source ports and addresses; the
 // replies are counted by queue. Their keys are used last in the run, so a late reply is recognised
-// (worker_item.asked). Items whose every query changes the server send none. Path: cold. Management
-// thread, while no worker runs on these ports.
+// (worker_item.asked). Items whose every query changes the server send none. Of an item over TCP
+// the queries are SYN, and connections that the server accepts are reset; what comes late is reset
+// by the run. Path: cold. Management thread, while no worker runs on these ports.
 #pragma once
 
 #include <signal.h>

@@ -508,6 +508,27 @@ static void checksums_are_left_to_a_card_that_finishes_both(void **state)
 	}
 }
 
+// A card that does them for UDP alone is asked for none.
+static void a_port_with_connections_asks_for_checksums_of_tcp(void **state)
+{
+	for (int able = 0; able < 2; able++) {
+		struct port_settings s = port_of("p", "pci", "01:00.0");
+		uint64_t rx = CHECKSUMS | (able ? RTE_ETH_RX_OFFLOAD_TCP_CKSUM : 0);
+		uint64_t tx = FINISHES | (able ? RTE_ETH_TX_OFFLOAD_TCP_CKSUM : 0);
+		struct port p;
+
+		fresh(state);
+		s.checksum_offload = s.has_streams = true;
+		devices[3].info.rx_offload_capa = rx;
+		devices[3].info.tx_offload_capa = tx;
+		assert_int_equal(configure(&s, &p), 0);
+		assert_int_equal(p.reports_checksums, able);
+		assert_int_equal(p.checksum_offload, able);
+		assert_int_equal(devices[3].conf.rxmode.offloads, able ? rx : 0);
+		assert_int_equal(devices[3].conf.txmode.offloads, able ? tx : 0);
+	}
+}
+
 static void a_card_that_insists_on_its_key_keeps_it(void **state)
 {
 	struct port_settings s = port_of("p", "pci", "01:00.0");
@@ -806,12 +827,14 @@ static void a_hash_of_addresses_alone_leaves_the_ports_out(void **state)
 {
 	static const struct {
 		uint64_t hashes;
-		bool v4, v6;
+		bool v4, v6, tcp_v4, tcp_v6;
 	} cases[] = {
-		{0, false, false}, // it does not tell
-		{RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6, true, true},
-		{RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP, false, true},
-		{RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP, false, false},
+		{0, false, false, false, false}, // it does not tell
+		{RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6, true, true, true, true},
+		{RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP, false, true, true, true},
+		{RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP, false, false, true, true},
+		{RTE_ETH_RSS_IP | RTE_ETH_RSS_NONFRAG_IPV6_TCP, true, true, true, false},
+		{RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP, true, true, false, false},
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -828,6 +851,8 @@ static void a_hash_of_addresses_alone_leaves_the_ports_out(void **state)
 		port_choose_steering(&p);
 		assert_int_equal(p.steer.portless[0], cases[i].v4);
 		assert_int_equal(p.steer.portless[1], cases[i].v6);
+		assert_int_equal(p.steer.portless_tcp[0], cases[i].tcp_v4);
+		assert_int_equal(p.steer.portless_tcp[1], cases[i].tcp_v6);
 	}
 }
 
@@ -1155,6 +1180,7 @@ int main(void)
 		cmocka_unit_test_setup(a_device_needs_a_queue_of_each_kind_for_every_worker, fresh),
 		cmocka_unit_test_setup(receive_offloads_follow_card_and_driver, fresh),
 		cmocka_unit_test_setup(checksums_are_left_to_a_card_that_finishes_both, fresh),
+		cmocka_unit_test_setup(a_port_with_connections_asks_for_checksums_of_tcp, fresh),
 		cmocka_unit_test_setup(a_card_that_insists_on_its_key_keeps_it, fresh),
 		cmocka_unit_test_setup(queues_have_descriptors_and_pools, fresh),
 		cmocka_unit_test_setup(a_device_with_one_queue_takes_the_pool_of_its_worker, fresh),

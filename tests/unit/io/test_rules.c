@@ -27,6 +27,7 @@ struct packet {
 	struct addr dst;
 	uint16_t port;
 	uint8_t vlans;
+	bool tcp;
 };
 
 // In the place of DPDK's: the test's are found first.
@@ -55,6 +56,10 @@ static void keep(struct rule_flow *out, const struct rte_flow_item *pattern,
 		if (item->type == RTE_FLOW_ITEM_TYPE_UDP && item->spec) {
 			out->udp = *(const struct rte_flow_item_udp *)item->spec;
 			out->udp_mask = *(const struct rte_flow_item_udp *)item->mask;
+		}
+		if (item->type == RTE_FLOW_ITEM_TYPE_TCP) {
+			out->tcp = *(const struct rte_flow_item_tcp *)item->spec;
+			out->tcp_mask = *(const struct rte_flow_item_tcp *)item->mask;
 		}
 		if (item->type == RTE_FLOW_ITEM_TYPE_IPV4 && item->spec) {
 			out->v4 = *(const struct rte_flow_item_ipv4 *)item->spec;
@@ -108,8 +113,9 @@ static bool meets_address(const struct rule_flow *f, const struct packet *p)
 static bool meets(const struct rule_flow *f, const struct packet *p)
 {
 	const struct rte_flow_item *item = f->items;
-	uint16_t mask = rte_be_to_cpu_16(f->udp_mask.hdr.dst_port);
-	uint16_t port = rte_be_to_cpu_16(f->udp.hdr.dst_port);
+	uint16_t mask =
+		rte_be_to_cpu_16(p->tcp ? f->tcp_mask.hdr.dst_port : f->udp_mask.hdr.dst_port);
+	uint16_t port = rte_be_to_cpu_16(p->tcp ? f->tcp.hdr.dst_port : f->udp.hdr.dst_port);
 
 	if ((item++)->type != RTE_FLOW_ITEM_TYPE_ETH)
 		return false;
@@ -118,7 +124,8 @@ static bool meets(const struct rule_flow *f, const struct packet *p)
 			return false;
 	if ((item++)->type != (p->dst.len == 4 ? RTE_FLOW_ITEM_TYPE_IPV4 : RTE_FLOW_ITEM_TYPE_IPV6))
 		return false;
-	if (item->type != RTE_FLOW_ITEM_TYPE_UDP || item[1].type != RTE_FLOW_ITEM_TYPE_END)
+	if (item->type != (p->tcp ? RTE_FLOW_ITEM_TYPE_TCP : RTE_FLOW_ITEM_TYPE_UDP) ||
+		item[1].type != RTE_FLOW_ITEM_TYPE_END)
 		return false;
 	return ((p->port ^ port) & mask) == 0 && meets_address(f, p);
 }
@@ -146,28 +153,33 @@ static struct addr parse(const char *text)
 	return a;
 }
 
-static void every_port_goes_to_the_queue_of_the_plan(void **state)
+// Of UDP, and of TCP where it is wanted.
+static void expect_ports(uint32_t queues, uint8_t vlans, bool streams)
 {
 	const struct addr dst[] = {parse("198.18.0.1"), parse("2001:db8::1")};
+	const struct steer_facts facts = {.queues = queues, .takes_rules = true};
 	struct rule rules[RULES_MAX];
+	struct steer s = {0};
 
+	steer_choose(&s, &facts);
+	assert_int_equal(rules_install(0, rules, rules_by_port(queues, vlans, streams, rules)), 0);
+	for (uint32_t port = 1024; port < 65536; port += 7) {
+		const struct addr *to = &dst[port & 1];
+		struct packet p = {*to, (uint16_t)port, vlans, false};
+		struct steer_flow f = {to->bytes, to->bytes, to->len, 53, (uint16_t)port, false};
+
+		assert_int_equal(queue_of(&p), steer_queue(&s, &f));
+		p.tcp = f.tcp = true;
+		assert_int_equal(queue_of(&p), streams ? (int)steer_queue(&s, &f) : -1);
+	}
+}
+
+static void every_port_goes_to_the_queue_of_the_plan(void **state)
+{
 	for (uint32_t queues = 2; queues <= 16; queues++)
 		for (uint8_t vlans = 0; vlans <= 2; vlans++) {
-			const struct steer_facts facts = {.queues = queues, .takes_rules = true};
-			struct steer s = {0};
-
 			fresh(state);
-			steer_choose(&s, &facts);
-			assert_int_equal(
-				rules_install(0, rules, rules_by_port(queues, vlans, rules)), 0);
-			for (uint32_t port = 1024; port < 65536; port += 7) {
-				const struct addr *to = &dst[port & 1];
-				struct packet p = {*to, (uint16_t)port, vlans};
-				struct steer_flow f = {
-					to->bytes, to->bytes, to->len, 53, (uint16_t)port};
-
-				assert_int_equal(queue_of(&p), steer_queue(&s, &f));
-			}
+			expect_ports(queues, vlans, vlans & 1);
 		}
 }
 
@@ -192,7 +204,7 @@ static void an_address_goes_to_its_own_queue_and_others_anywhere(void **state)
 static void a_device_that_says_no_to_one_rule_is_told_none(void **state)
 {
 	struct rule rules[RULES_MAX];
-	uint32_t n = rules_by_port(4, 0, rules);
+	uint32_t n = rules_by_port(4, 0, false, rules);
 
 	device.valid = n - 1;
 	assert_int_equal(rules_install(0, rules, n), -ENOTSUP);
@@ -204,7 +216,7 @@ static void a_device_that_says_no_to_one_rule_is_told_none(void **state)
 static void a_device_that_does_not_do_what_it_said_has_none_in_the_end(void **state)
 {
 	struct rule rules[RULES_MAX];
-	uint32_t n = rules_by_port(4, 0, rules);
+	uint32_t n = rules_by_port(4, 0, false, rules);
 
 	device.takes = n - 1;
 	assert_int_equal(rules_install(0, rules, n), -ENOTSUP);

@@ -80,7 +80,7 @@ static uint32_t slow_place(const struct steer *s, const struct steer_flow *f)
 	input[2 * len + 1] = (uint8_t)f->src_port;
 	input[2 * len + 2] = (uint8_t)(f->dst_port >> 8);
 	input[2 * len + 3] = (uint8_t)f->dst_port;
-	len = 2 * len + (s->portless[len == 16] ? 0 : 4);
+	len = 2 * len + ((f->tcp ? s->portless_tcp : s->portless)[len == 16] ? 0 : 4);
 	return slow_hash(s->key, input, len) & (s->reta_size - 1);
 }
 
@@ -111,6 +111,9 @@ static void flows_have_the_place_that_the_definition_of_the_hash_gives(void **st
 
 				s.portless[0] = i & 2;
 				s.portless[1] = i & 4;
+				s.portless_tcp[0] = i & 8;
+				s.portless_tcp[1] = i & 16;
+				f.tcp = i & 32;
 				assert_int_equal(steer_place(&s, &f), slow_place(&s, &f));
 			}
 		}

@@ -3,6 +3,8 @@
 // queue that they came to. Over a port of the test. Path: cold. Test.
 #include "../planned.h"
 
+#include <netinet/in.h>
+
 #include "engine/plan/steer_probe.h"
 #include "lib/test_port.h"
 
@@ -16,21 +18,46 @@
 	"  - {name: r, port: lan, server: 198.18.0.2, load: {rate: 10},"                           \
 	" dhcp4: {clients: 9, relay: {addresses: 198.18.0.64}}}\n"
 
+#define STREAM                                                                                     \
+	"  - {name: q, port: lan, server: 198.18.0.2, load: {rate: 1k},"                           \
+	" dns: {names: [a A], transport: tcp}}\n"
+#define TCP_FLAGS 47 // places in a frame without VLAN and options
+#define TCP_SUM   50
+
 static struct test_port port;
 static uint32_t answers; // that the server still gives
+static uint32_t resets;  // that it got
+static bool refuses;
 static bool twice, stranger;
 static volatile sig_atomic_t signals;
+
+// A SYN becomes its answer: flags and acknowledgement change the sum of the segment.
+static void accept_syn(uint8_t *f)
+{
+	uint8_t flags = refuses ? TCP_RST | TCP_ACK : TCP_SYN | TCP_ACK;
+	uint32_t seq = bytes_be32(f + 38), sum = (uint16_t)~bytes_be16(f + TCP_SUM);
+
+	assert_int_equal(f[TCP_FLAGS], TCP_SYN);
+	sum += (uint32_t)flags - f[TCP_FLAGS] + seq + 1 - stranger;
+	f[TCP_FLAGS] = flags;
+	bytes_put_be32(f + 42, seq + 1 - stranger);
+	bytes_put_be16(f + TCP_SUM, (uint16_t) ~(sum + (sum >> 16)));
+}
 
 // A DNS answer is the question with the QR bit; the sums of addresses and ports stay as they are.
 static void on_sent(struct test_port *p, uint16_t queue, const struct rte_mbuf *m)
 {
 	uint8_t f[256], swap[6];
 
+	assert_true(m->data_len <= sizeof(f));
+	memcpy(f, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
+	if (f[23] == IPPROTO_TCP && f[TCP_FLAGS] & TCP_RST) {
+		resets++;
+		return;
+	}
 	if (answers == 0)
 		return;
 	answers--;
-	assert_true(m->data_len <= sizeof(f));
-	memcpy(f, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
 	memcpy(swap, f, 6);
 	memcpy(f, f + 6, 6);
 	memcpy(f + 6, swap, 6);
@@ -40,10 +67,13 @@ static void on_sent(struct test_port *p, uint16_t queue, const struct rte_mbuf *
 	memcpy(swap, f + 34, 2);
 	memcpy(f + 34, f + 36, 2);
 	memcpy(f + 36, swap, 2);
-	f[40] = f[41] = 0; // no UDP checksum
-	f[44] |= 0x80;
-	if (stranger)
-		f[42] ^= 1; // another ID
+	if (f[23] == IPPROTO_TCP) {
+		accept_syn(f);
+	} else {
+		f[40] = f[41] = 0; // no UDP checksum
+		f[44] |= 0x80;
+		f[42] ^= stranger; // another ID
+	}
 	test_port_receive(p, f, m->data_len);
 	if (twice)
 		test_port_receive(p, f, m->data_len);
@@ -52,7 +82,8 @@ static void on_sent(struct test_port *p, uint16_t queue, const struct rte_mbuf *
 static int fresh(void **state)
 {
 	answers = UINT32_MAX;
-	twice = stranger = false;
+	resets = 0;
+	twice = stranger = refuses = false;
 	signals = 0;
 	return 0;
 }
@@ -95,6 +126,34 @@ static void answers_are_counted_by_the_queue_that_they_come_to(void **state)
 	assert_true(steer_probe_tells(r));
 	assert_true(steer_probe_home(r) == 0.5);
 	assert_int_equal(port.live, 0);
+	planned_free(p);
+}
+
+static void connections_are_asked_for_and_reset(void **state)
+{
+	for (int n = 0; n < 2; n++) {
+		struct planned *p = planned(LAN("1-2", ""), STREAM);
+		const struct result_steer_probe *r;
+
+		resets = 0;
+		refuses = n == 1;
+		r = probe(p);
+		assert_int_equal(r->sent, 2 * WORKER_ASKS);
+		assert_int_equal(r->home, WORKER_ASKS);
+		assert_int_equal(r->elsewhere, WORKER_ASKS);
+		assert_int_equal(r->unanswered, 0);
+		assert_int_equal(resets, refuses ? 0 : 2 * WORKER_ASKS);
+		assert_int_equal(port.live, 0);
+		planned_free(p);
+	}
+}
+
+static void an_acknowledgement_of_another_syn_is_no_answer(void **state)
+{
+	struct planned *p = planned(LAN("1-2", ""), STREAM);
+
+	stranger = true;
+	assert_int_equal(probe(p)->unanswered, 2 * WORKER_ASKS);
 	planned_free(p);
 }
 
@@ -260,6 +319,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(answers_are_counted_by_the_queue_that_they_come_to),
+		TEST(connections_are_asked_for_and_reset),
+		TEST(an_acknowledgement_of_another_syn_is_no_answer),
 		TEST(questions_without_an_answer_are_counted),
 		TEST(an_answer_counts_once_and_only_to_its_question),
 		TEST(what_the_port_does_not_take_was_not_asked),
