@@ -414,8 +414,8 @@ const struct driver drivers[] = {
 	},
 	{
 		.name = "socket",
-		.help = "UDP sockets of the kernel, with addresses of this host: no root, any "
-			"interface",
+		.help = "sockets of the kernel, UDP and TCP, with addresses of this host: no root, "
+			"any interface",
 		.device_help = "kernel interface that its sockets are bound to",
 		.device = DEVICE_HOST,
 		.device_optional = true,
@@ -426,9 +426,11 @@ const struct driver drivers[] = {
 		.pairs = true,
 		.sockets = true,
 		.joins_fragments = true,
-		.caveat = "a send time is that of the system call, not of the wire; no clients "
-			  "that broadcast or have own MACs, no VLANs; replies from other "
-			  "addresses than the server's stay with the kernel",
+		.caveat =
+			"a send time is that of the system call, not of the wire; TCP is the "
+			"kernel's, with its acknowledgements, windows, timestamps and ports at "
+			"rest; no clients that broadcast or have own MACs, no VLANs; replies from "
+			"other addresses than the server's stay with the kernel",
 		.max_queues = PORT_MAX_QUEUES,
 		.burst = 32,
 		.descriptors = 1024,

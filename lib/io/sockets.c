@@ -20,12 +20,14 @@
 #include "io/memory.h"
 #include "io/privileges.h"
 #include "io/sockets_burst.h"
+#include "io/sockets_tcp.h"
 
 #define FDS_BESIDE   256        // descriptors of the rest of the program
 #define TRIES        64         // of a free port, that must be free with all addresses
 #define PACKET_BYTES 4096       // of a socket's buffer, for a packet of a queue's length
 #define ENOUGH_BYTES (4u << 20) // of all receive buffers together
 #define PORTS        65536
+#define CONNS_MOST   (1u << 20) // of a queue, at a time
 
 #ifndef SO_MEMINFO
 #define SO_MEMINFO 55
@@ -47,6 +49,7 @@ struct sockets {
 	struct socket_queue *queue[PORT_MAX_QUEUES];
 	void *data[PORT_MAX_QUEUES]; // the same, for DPDK
 	bool used[PORTS];            // ports with a socket
+	bool fixed[PORTS];           // of socket_group
 };
 
 static void *must(void *p)
@@ -61,11 +64,11 @@ static uint32_t scope_of(const struct addr *a, const char *device)
 	return a->len == 16 && addr_is_link_local(a) && device ? if_nametoindex(device) : 0;
 }
 
-static int socket_of(const struct addr *a)
+static int socket_of(const struct addr *a, bool stream)
 {
-	int family = a->len == 4 ? AF_INET : AF_INET6;
+	int family = a->len == 4 ? AF_INET : AF_INET6, type = stream ? SOCK_STREAM : SOCK_DGRAM;
 
-	return socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
 static int bind_device(int fd, const char *device)
@@ -93,7 +96,7 @@ int sockets_route(const struct addr *to, const char *device, struct addr *from)
 {
 	union socket_addr peer;
 	socklen_t len = socket_addr_make(&peer, to->bytes, to->len, 9, scope_of(to, device));
-	int fd = socket_of(to), err = 0;
+	int fd = socket_of(to, false), err = 0;
 
 	if (fd < 0)
 		return -errno;
@@ -127,22 +130,39 @@ static uint64_t ports_of(const struct socket_group *g)
 	return n;
 }
 
+// Each connection of an item, and one more for each, of those that are being closed.
+static uint64_t connections_of(const struct socket_group *g)
+{
+	uint64_t most = addresses_of(g) * ports_of(g), want = 2 * g->connections;
+
+	return want < most ? want : most;
+}
+
 // The soft limit is raised as far as it may be.
 static int check_descriptors(const struct port_settings *p, struct io_error *e)
 {
 	const struct socket_group *g = p->groups.items;
 	struct rlimit limit = {0};
-	uint64_t need = 0;
+	uint64_t need = 0, connections = 0;
 
-	for (uint32_t i = 0; i < p->groups.count; i++)
-		need += addresses_of(&g[i]) * ports_of(&g[i]);
+	for (uint32_t i = 0; i < p->groups.count; i++) {
+		need += g[i].stream ? 0 : addresses_of(&g[i]) * ports_of(&g[i]);
+		connections += connections_of(&g[i]);
+	}
 	getrlimit(RLIMIT_NOFILE, &limit);
-	if (limit.rlim_cur < need + FDS_BESIDE && limit.rlim_cur < limit.rlim_max) {
+	if (limit.rlim_cur < need + connections + FDS_BESIDE && limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
-	if (limit.rlim_cur >= need + FDS_BESIDE)
+	if (limit.rlim_cur >= need + connections + FDS_BESIDE)
 		return 0;
+	if (connections)
+		return port_fail(e, p, -EMFILE,
+			"connections, and those that are being closed, are %" PRIu64
+			" sockets beside %" PRIu64 " of UDP, and this process may have %" PRIu64
+			" open files: fewer tcp.connections, or `ulimit -n %" PRIu64 "`",
+			connections, need, (uint64_t)limit.rlim_cur,
+			need + connections + FDS_BESIDE);
 	return port_fail(e, p, -EMFILE,
 		"source addresses x ports are %" PRIu64 " sockets, and this process may have "
 		"%" PRIu64 " open files: fewer source.ports or addresses, or `ulimit -n %" PRIu64
@@ -174,16 +194,18 @@ static void set_options(int fd, const struct port_settings *p, uint8_t addr_len)
 }
 
 // A bound socket, or -errno. port 0: any free one.
-static int open_socket(const struct port_settings *p, const struct addr *a, uint16_t port)
+static int open_socket(
+	const struct port_settings *p, const struct addr *a, uint16_t port, bool stream)
 {
 	union socket_addr own;
 	socklen_t len = socket_addr_make(&own, a->bytes, a->len, port, scope_of(a, p->device));
-	int fd = socket_of(a), err;
+	int fd = socket_of(a, stream), err;
 
 	if (fd < 0)
 		return -errno;
 	if (bind_device(fd, p->device) == 0 && bind(fd, &own.any, len) == 0) {
-		set_options(fd, p, a->len);
+		if (!stream)
+			set_options(fd, p, a->len);
 		return fd;
 	}
 	err = -errno;
@@ -269,7 +291,7 @@ static int open_port_of(struct sockets *s, const struct port_settings *p,
 			*at = addr_nth(&r[i], k);
 			if (!any && is_open(s, at, *port)) // of an item that wants it, too
 				continue;
-			fd = open_socket(p, at, *port);
+			fd = open_socket(p, at, *port, false);
 			if (fd < 0)
 				break;
 			add(s, p, fd, at, number);
@@ -327,6 +349,33 @@ static int open_given(struct sockets *s, const struct port_settings *p,
 				return explain_bind(p, &at, port, err, e);
 		}
 	return 0;
+}
+
+// Connections are opened during the run: try now whether their addresses are the host's.
+static int try_addresses(
+	const struct port_settings *p, const struct socket_group *g, struct io_error *e)
+{
+	const struct addr_range *r = g->addresses.items;
+
+	for (uint32_t i = 0; i < g->addresses.count; i++)
+		for (uint64_t k = 0; k < r[i].count; k++) {
+			struct addr at = addr_nth(&r[i], k);
+			int fd = open_socket(p, &at, 0, true);
+
+			if (fd < 0)
+				return explain_bind(p, &at, 0, fd, e);
+			close(fd);
+		}
+	return 0;
+}
+
+static void note_fixed(struct sockets *s, const struct socket_group *g)
+{
+	const struct field_range *r = g->ports.items;
+
+	for (uint32_t i = 0; g->fixed && i < g->ports.count; i++)
+		for (uint32_t n = r[i].first; n <= r[i].last; n++)
+			s->fixed[n] = true;
 }
 
 static int check_route(
@@ -390,12 +439,39 @@ static int open_groups(struct sockets *s, const struct port_settings *p, struct 
 
 	for (uint32_t i = 0; err == 0 && i < p->groups.count; i++) {
 		err = check_route(p, &g[i], e);
-		if (err == 0 && g[i].free_ports)
+		note_fixed(s, &g[i]);
+		if (err == 0 && g[i].stream)
+			err = try_addresses(p, &g[i], e);
+		else if (err == 0 && g[i].free_ports)
 			err = open_free(s, p, &g[i], &s->chosen[i], e);
 		else if (err == 0)
 			err = open_given(s, p, &g[i], e);
 	}
 	return err;
+}
+
+// Connections of each queue: as many as there are addresses and ports, as a search may ask for
+// more.
+static int open_connections(struct sockets *s, const struct port_settings *p, struct io_error *e)
+{
+	const struct socket_group *g = p->groups.items;
+	struct socket_tcp_shape shape = {.device = p->device, .fixed = s->fixed};
+	uint64_t places = 0;
+
+	for (uint32_t i = 0; i < p->groups.count; i++)
+		places += g[i].connections ? addresses_of(&g[i]) * ports_of(&g[i]) : 0;
+	if (places == 0)
+		return 0;
+	shape.count = (uint32_t)(places < CONNS_MOST ? places : CONNS_MOST) + BURST_MAX;
+	shape.scope = p->device ? if_nametoindex(p->device) : 0;
+	for (uint16_t i = 0; i < s->queues; i++) {
+		shape.counters = &s->queue[i]->counters;
+		s->queue[i]->tcp = socket_tcp_new(&shape);
+		if (!s->queue[i]->tcp)
+			return port_fail(
+				e, p, -errno, "%u connections: %s", shape.count, strerror(errno));
+	}
+	return 0;
 }
 
 int sockets_open(
@@ -413,6 +489,8 @@ int sockets_open(
 	err = open_groups(s, p, e);
 	fill_table(&s->table);
 	if (err == 0)
+		err = open_connections(s, p, e);
+	if (err == 0)
 		note_buffers(s, p);
 	return err;
 }
@@ -421,8 +499,11 @@ void sockets_attach(struct sockets *s, const struct port *port)
 {
 	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[port->devices[0]];
 
-	for (uint16_t i = 0; i < s->queues; i++)
+	for (uint16_t i = 0; i < s->queues; i++) {
 		s->queue[i]->pool = port->rx_pool[i];
+		if (s->queue[i]->tcp)
+			socket_tcp_attach(s->queue[i]->tcp, port->rx_pool[i]);
+	}
 	ops->rxq.data = s->data;
 	ops->txq.data = s->data;
 	ops->rx_pkt_burst = socket_rx_burst;
@@ -474,6 +555,8 @@ void sockets_deal(struct sockets *s, struct socket_home (*home)(void *of, uint16
 {
 	for (uint16_t i = 0; i < s->queues; i++) {
 		queue_clear(s->queue[i]);
+		if (s->queue[i]->tcp)
+			socket_tcp_reset(s->queue[i]->tcp);
 		s->queue[i]->members = must(calloc(s->table.count + 1, sizeof(uint32_t)));
 	}
 	for (uint32_t i = 0; i < s->table.count; i++) {
@@ -532,6 +615,7 @@ void sockets_close(struct sockets *s)
 	for (uint16_t i = 0; i < s->queues; i++) {
 		queue_clear(s->queue[i]);
 		socket_queue_empty(s->queue[i]);
+		socket_tcp_free(s->queue[i]->tcp);
 		free(s->queue[i]);
 	}
 	for (uint32_t i = 0; i < s->groups; i++)

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The UDP sockets of a port with driver: socket. They have addresses of the host, and ports that
-// are free; each belongs to one worker. The kernel finds next hops and answers ARP, ND and ping.
-// Not here: bursts (io/sockets_burst.h). Path: cold. Management thread, while no worker runs.
+// The UDP sockets of a port with driver: socket, and what its TCP connections need. They have
+// addresses of the host, and ports that are free; each belongs to one worker. The kernel finds next
+// hops and answers ARP, ND and ping. Not here: bursts (io/sockets_burst.h, io/sockets_tcp.h). Path:
+// cold. Management thread, while no worker runs.
 #pragma once
 
 #include "io/port.h"
 
-// The sockets that an item needs: one for each of its addresses and ports.
+// The sockets that an item needs: one for each of its addresses and ports, and those of
+// connections.
 struct socket_group {
 	struct field_list addresses; // struct addr_range
 	struct field_list ports;     // struct field_range
 	uint32_t free_ports;         // this many of any free ports, instead of `ports`
+	uint64_t connections;        // over TCP, at a time; 0: none
+	bool stream;                 // no UDP: the ports are for connections alone
+	bool fixed;                  // a connection has its port, or none
 	struct addr server;          // for messages; len 0: none
 };
 

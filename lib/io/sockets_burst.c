@@ -9,30 +9,18 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "io/sockets_tcp.h"
+
 #define PAYLOAD_AT (RTE_PKTMBUF_HEADROOM + 64) // of a received datagram, in its mbuf
 #define SENT       RTE_MBUF_F_RX_FDIR // a flag of received packets: sent, but one before it is not
 #define TRIES      3                  // of a send that fails with the error of an earlier one
 
 _Static_assert(FRAME_PLAIN_UDP6 + FRAME_UDP_LEN <= 64, "headers in front of a payload");
 
-// One writer each.
-#define COUNT(counter, n)                                                                          \
-	atomic_store_explicit(&(counter),                                                          \
-		atomic_load_explicit(&(counter), memory_order_relaxed) + (n),                      \
-		memory_order_relaxed)
-
-static uint32_t socket_hash(const uint8_t *addr, uint8_t addr_len, uint16_t port)
-{
-	uint32_t low;
-
-	memcpy(&low, addr + addr_len - 4, 4);
-	return (__builtin_bswap32(low) * 31 + port) * 0x9e3779b1u;
-}
-
 uint32_t socket_find(
 	const struct socket_table *t, const uint8_t *addr, uint8_t addr_len, uint16_t port)
 {
-	uint32_t at = socket_hash(addr, addr_len, port) >> 8;
+	uint32_t at = socket_hash(addr, addr_len, port);
 
 	for (;; at++) {
 		uint32_t i = t->slots[at & t->mask];
@@ -47,28 +35,11 @@ uint32_t socket_find(
 void socket_table_add(struct socket_table *t, uint32_t i)
 {
 	const struct socket_end *s = &t->ends[i];
-	uint32_t at = socket_hash(s->addr.bytes, s->addr.len, s->port) >> 8;
+	uint32_t at = socket_hash(s->addr.bytes, s->addr.len, s->port);
 
 	while (t->slots[at & t->mask] != SOCKETS_NONE)
 		at++;
 	t->slots[at & t->mask] = i;
-}
-
-socklen_t socket_addr_make(union socket_addr *out, const uint8_t *addr, uint8_t addr_len,
-	uint16_t port, uint32_t scope)
-{
-	memset(out, 0, sizeof(*out));
-	if (addr_len == 4) {
-		out->v4.sin_family = AF_INET;
-		out->v4.sin_port = csum_be16(port);
-		memcpy(&out->v4.sin_addr, addr, 4);
-		return sizeof(out->v4);
-	}
-	out->v6.sin6_family = AF_INET6;
-	out->v6.sin6_port = csum_be16(port);
-	memcpy(&out->v6.sin6_addr, addr, 16);
-	out->v6.sin6_scope_id = scope;
-	return sizeof(out->v6);
 }
 
 void socket_queue_prepare(struct socket_queue *q)
@@ -97,7 +68,7 @@ static bool fill(struct socket_queue *q)
 	if (q->empty == 0)
 		return true;
 	if (!burst_alloc(q->pool, q->into, q->empty)) {
-		COUNT(q->counters.rx_no_mbuf, 1);
+		SOCKET_COUNT(q->counters.rx_no_mbuf, 1);
 		return false;
 	}
 	for (uint16_t i = 0; i < q->empty; i++) {
@@ -237,6 +208,8 @@ uint16_t socket_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	uint16_t got = 0;
 
 	n = n < BURST_MAX ? n : BURST_MAX;
+	if (q->tcp) // datagrams have their part, too
+		got = socket_tcp_rx(q->tcp, pkts, q->member_count ? (n + 1) / 2 : n);
 	if (q->ready_first == q->ready_count)
 		find_ready(q);
 	while (got < n && q->ready_first < q->ready_count) {
@@ -250,8 +223,8 @@ uint16_t socket_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		return 0;
 	for (uint16_t i = 0; i < got; i++)
 		bytes += pkts[i]->pkt_len;
-	COUNT(q->counters.rx_packets, got);
-	COUNT(q->counters.rx_bytes, bytes);
+	SOCKET_COUNT(q->counters.rx_packets, got);
+	SOCKET_COUNT(q->counters.rx_bytes, bytes);
 	return got;
 }
 
@@ -293,7 +266,7 @@ static uint16_t send_out(struct socket_queue *q, struct socket_end *s, uint16_t 
 
 		if (sent > 0) {
 			done += (uint16_t)sent;
-			COUNT(q->counters.tx_packets, (uint64_t)sent);
+			SOCKET_COUNT(q->counters.tx_packets, (uint64_t)sent);
 			failures = 0;
 			continue;
 		}
@@ -305,7 +278,7 @@ static uint16_t send_out(struct socket_queue *q, struct socket_end *s, uint16_t 
 		if (++failures < TRIES) // most likely the error of an earlier message
 			continue;
 		atomic_store_explicit(&q->counters.tx_error, errno, memory_order_relaxed);
-		COUNT(q->counters.tx_errors, 1);
+		SOCKET_COUNT(q->counters.tx_errors, 1);
 		failures = 0;
 		done++;
 	}
@@ -329,12 +302,13 @@ static bool send_group(struct socket_queue *q, struct rte_mbuf **pkts, const uin
 	sent = send_out(q, s, count);
 	for (uint16_t i = 0; i < sent; i++) {
 		*done |= UINT64_C(1) << at[i];
-		COUNT(q->counters.tx_bytes, pkts[at[i]]->pkt_len);
+		SOCKET_COUNT(q->counters.tx_bytes, pkts[at[i]]->pkt_len);
 	}
 	return sent == count;
 }
 
-// Where each packet leaves; those without a socket are done, and those that an earlier burst sent.
+// Where each packet leaves. Done are those of TCP, those without a socket, and those that an
+// earlier burst sent.
 static uint64_t find_senders(
 	struct socket_queue *q, struct rte_mbuf **pkts, uint16_t n, uint32_t *by)
 {
@@ -347,8 +321,14 @@ static uint64_t find_senders(
 		if (by[i] != SOCKETS_NONE)
 			continue;
 		done |= UINT64_C(1) << i;
-		if (!sent)
-			COUNT(q->counters.tx_errors, 1);
+		if (sent)
+			continue;
+		if (!q->tcp || !socket_tcp_tx(q->tcp, pkts[i])) {
+			SOCKET_COUNT(q->counters.tx_errors, 1);
+			continue;
+		}
+		SOCKET_COUNT(q->counters.tx_packets, 1);
+		SOCKET_COUNT(q->counters.tx_bytes, pkts[i]->pkt_len);
 	}
 	return done;
 }

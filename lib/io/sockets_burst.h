@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The driver of socket ports, beneath the bursts of io/burst.h: frames become datagrams of UDP
 // sockets, and datagrams become frames. Like a driver of DPDK it stands in DPDK's table of drivers,
-// and makes system calls. Not here: which sockets there are (io/sockets.h). Path: driver. The
-// worker that owns the queue; counters: any thread.
+// and makes system calls. Not here: which sockets there are (io/sockets.h), and TCP
+// (io/sockets_tcp.h). Path: driver. The worker that owns the queue; counters: any thread.
 #pragma once
 
-#include <netinet/in.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #include "base/addr.h"
 #include "io/burst.h"
+#include "io/sockets_shared.h"
 #include "net/frame.h"
 
 #define SOCKETS_NONE UINT32_MAX
 
-union socket_addr {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
+struct socket_tcp;
 
 // A socket that is bound to an address and port of the host.
 struct socket_end {
@@ -44,19 +38,15 @@ struct socket_table {
 	uint32_t mask;
 };
 
-struct socket_counters {
-	_Atomic uint64_t rx_packets, rx_bytes, rx_no_mbuf, tx_packets, tx_bytes, tx_errors;
-	_Atomic int tx_error; // errno of the last one
-};
-
 struct socket_queue {
 	// ctlplane: wo before the launch
 	struct socket_table *table;
 	struct rte_mempool *pool; // of received packets
 	uint32_t *members;        // index into ends
 	uint32_t member_count;
-	int epoll;  // of its members; -1: it has one at most
-	bool named; // received messages have to say from where
+	int epoll;              // of its members; -1: it has one at most
+	bool named;             // received messages have to say from where
+	struct socket_tcp *tcp; // NULL: the port has no connections
 	// dataplane: rw
 	uint32_t ready[BURST_MAX]; // members that may have datagrams
 	uint32_t ready_first, ready_count;
@@ -77,10 +67,6 @@ uint32_t socket_find(
 
 // Enter ends[i], for which there is room.
 void socket_table_add(struct socket_table *t, uint32_t i);
-
-// As the kernel wants it: its length.
-socklen_t socket_addr_make(union socket_addr *out, const uint8_t *addr, uint8_t addr_len,
-	uint16_t port, uint32_t scope);
 
 // To be called once before a queue is used.
 void socket_queue_prepare(struct socket_queue *q);

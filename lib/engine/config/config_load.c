@@ -87,10 +87,16 @@ static void check_connections(const struct config *c, const struct item_settings
 {
 	const struct tcp_settings *tcp = config_tcp(i);
 	uint64_t places = own * source_count(sources), needed = config_keys_needed(c, i);
-	double rate = config_connection_rate(i), rests = 1e-9 * (double)tcp->time_wait_ns;
+	bool kernel = config_on_sockets(c, i); // where a port at rest may be taken again
+	double rate = config_connection_rate(i);
+	double rests = kernel ? 0 : 1e-9 * (double)tcp->time_wait_ns;
 	uint64_t open = tcp->connections + 2 * tcp_behave_all(tcp);
 	double want = (double)open + (isinf(rate) ? 0 : rate * rests);
 
+	if (kernel && tcp_behave_all(tcp))
+		diag_error(d, tcp, "behave",
+			"needs the tester's own TCP (driver: socket has the kernel's; use "
+			"driver: af_packet, or another one)");
 	if ((double)places < want)
 		diag_error(d, &i->source, "ports",
 			"%llu source ports on %llu addresses are too few for %llu connections and "
@@ -107,6 +113,8 @@ static void check_connections(const struct config *c, const struct item_settings
 			(unsigned long long)((needed + 65535) >> 16));
 }
 
+#define PRIVILEGED 1024 // ports below are (net.ipv4.ip_unprivileged_port_start)
+
 // own: source ports that the item has for itself.
 static void check_ports_suffice(const struct config *c, const struct item_settings *i, uint64_t own,
 	const struct field_list *sources, struct diag *d)
@@ -119,10 +127,11 @@ static void check_ports_suffice(const struct config *c, const struct item_settin
 	uint64_t given = 0;
 	char shared[96] = "";
 
-	if (config_tcp(i) && config_on_sockets(c, i))
-		diag_error(d, i, "port",
-			"driver: socket sends UDP only, the kernel's TCP is not ours to measure "
-			"(use driver: af_packet, or another one)");
+	if (config_tcp(i) && config_on_sockets(c, i) && r->first < PRIVILEGED)
+		diag_error(d, &i->source, "ports",
+			"driver: socket opens connections without privileges (use ports from %d "
+			"on)",
+			PRIVILEGED);
 	if (config_is_stream(i)) {
 		check_connections(c, i, own, sources, d);
 		return;
@@ -455,8 +464,10 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 
 #define SOCKET_RATE   400000 // of a worker without a rate, at the most
 #define SOCKET_SPARE  1.25   // a key may be used again only with others of its part
-#define SOCKETS_LEAST 16 // of a worker: servers with several threads choose one by the source port
+#define SOCKETS_LEAST 16  // of a worker: servers with several threads choose one by the source port
+#define STREAM_LEAST  256 // of a worker: connections for truncated answers, at a time
 #define FREE_FIRST    32768
+#define FREE_LAST     60999 // the kernel gives those above to nobody (ip_local_port_range)
 
 // Source ports for the keys of an item on sockets: few, as each is a socket of its own.
 static uint32_t free_ports(const struct config *c, const struct item_settings *i)
@@ -474,7 +485,8 @@ static uint32_t free_ports(const struct config *c, const struct item_settings *i
 		rate = SOCKET_RATE * (double)workers;
 	keys = fmax(rate * timeouts, (double)config_keys_needed(c, i)) * SOCKET_SPARE;
 	ports = keys / ((double)addresses * (double)(1ull << config_item_proto(i, NULL)->key_bits));
-	ports = fmax(ports, SOCKETS_LEAST * (double)workers / (double)addresses);
+	ports = fmax(ports, (config_tcp(i) ? STREAM_LEAST : SOCKETS_LEAST) * (double)workers /
+				    (double)addresses);
 	ports = fmin(ceil(ports / (double)workers) * (double)workers, 65536 - FREE_FIRST);
 	return (uint32_t)ports;
 }
@@ -506,6 +518,10 @@ static void complete_items(const struct config *c, struct arena *a)
 		i->routed = route_of(c, i);
 		if (i->source.ports.count)
 			continue;
+		if (config_is_stream(i)) { // no socket before the run
+			*r = (struct field_range){FREE_FIRST, FREE_LAST};
+			continue;
+		}
 		i->free_ports = free_ports(c, i);
 		*r = (struct field_range){first, first + i->free_ports - 1};
 		first = first + 2 * i->free_ports > 65536 ? FREE_FIRST : first + i->free_ports;

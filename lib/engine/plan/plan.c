@@ -97,7 +97,8 @@ static uint32_t lanes_of(const struct plan_item *item)
 
 	for (uint32_t n = 0; n < item->source_ports.count; n++)
 		ports += r[n].last - r[n].first + 1;
-	if (!item->port->driver->sockets || ports == 0 || ports > 65536 / LANES)
+	if (!item->port->driver->sockets || config_is_stream(item->settings) || ports == 0 ||
+		ports > 65536 / LANES)
 		return 1;
 	return LANES;
 }

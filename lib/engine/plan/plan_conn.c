@@ -236,6 +236,8 @@ int plan_conn_open(
 		pages_free(memory, conns_bytes(&shape));
 		return -ENOMEM;
 	}
+	if (i->port->sockets) // ports rest in the kernel
+		shape.time_wait_us = 0;
 	run->conns = wc;
 	conns_init(&wc->cs, memory, &shape, clock_zero(&p->clock), clock_us_scale(&p->clock));
 	wc->cs.owner = &worker_conn_owner;
@@ -263,15 +265,16 @@ int plan_conn_open(
 	wc->row_mask = (uint32_t)(rows_size(rows) / sizeof(uint32_t)) - 1;
 	if (behave_open(p, i, worker, rows) < 0)
 		return -ENOMEM;
-	wc->row_count = wc->row_end;
 	wc->rows = pages_alloc(rows_size(rows));
 	wc->seats = pages_alloc((wc->seat_count + 1) * sizeof(*wc->seats));
 	wc->of_slot = pages_alloc(run->txns.count * sizeof(*wc->of_slot));
 	if (!wc->rows || !wc->seats || !wc->of_slot)
 		return -ENOMEM;
 	memset(wc->of_slot, 0xff, run->txns.count * sizeof(*wc->of_slot));
-	for (uint32_t n = 0; n < wc->row_count; n++)
-		wc->rows[n] = n;
+	wc->row_count = 0;
+	for (uint32_t n = 0; n < wc->row_end; n++)
+		if ((n / clients & run->txns.lane_mask) == 0) // a port is there once for each lane
+			wc->rows[wc->row_count++] = n;
 	for (uint32_t n = 0; n < wc->seat_count; n++)
 		wc->seats[n].conn = CONN_NONE;
 	hist_clear(&wc->books.handshake);

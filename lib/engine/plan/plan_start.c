@@ -212,7 +212,11 @@ static struct field_list relays_on(
 static struct socket_group group_of(
 	const struct plan *p, const struct plan_item *i, struct arena *a)
 {
-	struct socket_group g = {.server = i->settings->server};
+	const struct tcp_settings *tcp = config_tcp(i->settings);
+	struct socket_group g = {.server = i->settings->server,
+		.connections = tcp ? tcp->connections : 0,
+		.stream = config_is_stream(i->settings),
+		.fixed = i->settings->source.ports.count > 0};
 	const uint16_t *ports = i->layout.ports.items;
 	struct field_range *r;
 

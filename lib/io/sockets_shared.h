@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the bursts over UDP sockets and the connections over TCP ones have in common: addresses for
+// the kernel, and the counters of a queue. Path: driver. Any thread.
+#pragma once
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "net/csum.h"
+
+union socket_addr {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+struct socket_counters {
+	_Atomic uint64_t rx_packets, rx_bytes, rx_no_mbuf, tx_packets, tx_bytes, tx_errors;
+	_Atomic int tx_error; // errno of the last one
+};
+
+// One writer each.
+#define SOCKET_COUNT(counter, n)                                                                   \
+	atomic_store_explicit(&(counter),                                                          \
+		atomic_load_explicit(&(counter), memory_order_relaxed) + (n),                      \
+		memory_order_relaxed)
+
+static inline uint32_t socket_hash(const uint8_t *addr, uint8_t addr_len, uint16_t port)
+{
+	uint32_t low;
+
+	memcpy(&low, addr + addr_len - 4, 4);
+	return ((__builtin_bswap32(low) * 31 + port) * 0x9e3779b1u) >> 8;
+}
+
+// As the kernel wants it: its length.
+static inline socklen_t socket_addr_make(union socket_addr *out, const uint8_t *addr,
+	uint8_t addr_len, uint16_t port, uint32_t scope)
+{
+	memset(out, 0, sizeof(*out));
+	if (addr_len == 4) {
+		out->v4.sin_family = AF_INET;
+		out->v4.sin_port = csum_be16(port);
+		memcpy(&out->v4.sin_addr, addr, 4);
+		return sizeof(out->v4);
+	}
+	out->v6.sin6_family = AF_INET6;
+	out->v6.sin6_port = csum_be16(port);
+	memcpy(&out->v6.sin6_addr, addr, 16);
+	out->v6.sin6_scope_id = scope;
+	return sizeof(out->v6);
+}
