@@ -327,14 +327,15 @@ static void verdict_tester(const struct plan *p, const struct result *r, struct 
 	verdict_clock(p, &r->run.host, out);
 }
 
-// Something came and the tester did not take it.
+// Something came and the tester did not take it, or its kernel did not send what it should.
 static bool dropped(const struct plan *p, const struct result *r)
 {
 	const struct result_port *ports = r->ports.items;
 
 	for (uint32_t i = 0; i < r->ports.count; i++)
 		if ((int32_t)i != p->responder_port &&
-			ports[i].rx_missed + ports[i].rx_no_mbuf + ports[i].hand_over_full)
+			ports[i].rx_missed + ports[i].rx_no_mbuf + ports[i].hand_over_full +
+				(p->ports[i].sockets ? ports[i].tx_errors : 0))
 			return true;
 	return false;
 }

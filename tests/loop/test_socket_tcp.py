@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# The kernel's TCP on driver socket, as an ordinary user, against a server of this program on the loopback interface,
+# which counts. Both sides agree on messages and connections, whatever the server does.
+
+import contextlib
+import json
+import os
+import select
+import socket
+import struct
+import threading
+
+from harness import EXIT, Result, binary, check_ledger, config_file, execute, main, test
+from loop import RELAXED, item, refuse_mistakes
+
+NOBODY = 65534
+
+
+class Server:
+    """Answers each query with its question, over TCP and UDP on the same port.
+
+    closes: after so many messages of a connection. dies: after so many of all: nothing listens then. extra: octets behind
+    the question. truncates: over UDP it sets TC."""
+
+    def __init__(self, address="127.0.0.1", closes=None, dies=None, extra=0, truncates=False):
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.listener = socket.socket(family, socket.SOCK_STREAM)
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind((address, 0))
+        self.listener.listen(1000)
+        self.address, self.port = address, self.listener.getsockname()[1]
+        self.datagrams = socket.socket(family, socket.SOCK_DGRAM)
+        self.datagrams.bind((address, self.port))
+        self.closes, self.dies, self.extra, self.flags = closes, dies, extra, b"\x83\x80" if truncates else b"\x81\x80"
+        self.received = self.accepted = self.reset = self.udp = 0
+        self.clients, self.ending, self.peers = set(), False, {}
+        self.thread = threading.Thread(target=self.loop)
+
+    def answer(self, peer):
+        data = self.peers[peer]
+        while len(data) >= 2 and len(data) >= 2 + struct.unpack("!H", data[:2])[0]:
+            length = struct.unpack("!H", data[:2])[0]
+            query, data = data[2:2 + length], data[2 + length:]
+            answer = query[:2] + b"\x81\x80" + query[4:] + b"x" * self.extra
+            peer.sendall(struct.pack("!H", len(answer)) + answer)
+            self.received += 1
+            self.count[peer] += 1
+            if self.count[peer] == self.closes:
+                return False
+        self.peers[peer] = data
+        return True
+
+    def serve(self, peer):
+        try:
+            data = peer.recv(65536)
+            self.peers[peer] += data
+            if data and self.answer(peer):
+                return
+        except ConnectionError:
+            self.reset += 1
+        del self.peers[peer]
+        peer.close()
+
+    def loop(self):
+        self.count = {}
+        while not self.ending and not (self.dies and self.received >= self.dies):
+            ready, _, _ = select.select([self.listener, self.datagrams, *self.peers], [], [], 0.05)
+            for one in ready:
+                if one is self.listener:
+                    peer, client = one.accept()
+                    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    self.peers[peer], self.count[peer] = b"", 0
+                    self.accepted += 1
+                    self.clients.add(client[:2])
+                elif one is self.datagrams:
+                    query, client = one.recvfrom(4096)
+                    self.udp += 1
+                    one.sendto(query[:2] + self.flags + query[4:], client)
+                elif one in self.peers:
+                    self.serve(one)
+        self.listener.close()
+        for peer in self.peers:
+            peer.close()
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ending = True
+        self.thread.join()
+        self.datagrams.close()
+
+
+def as_nobody(server, *, dns=None, port=None, prefix=(), keys=None, invalid=False, **tcp):
+    """A run without any privilege, its ledger right."""
+    dns = {"names": ["h{0-99}.example.com A"], "transport": "tcp", "tcp": tcp, **(dns or {})}
+    one = item(server=server.address, server_port=server.port, dns=dns,
+               **{"load": {"rate": "1k", "total": 400}, "timeout": "2s", **(keys or {})})
+    text = json.dumps({
+        "run": {"warmup": "0s", "duration": "500ms", "interval": "100ms"},
+        "ports": [{"name": "lan", "driver": "socket", **(port or {})}], "traffic": [one],
+        "validity": {**RELAXED, "dropped": "0%"},
+    })
+    with config_file(text) as path:
+        out = path.parent / "result.json"
+        path.parent.chmod(0o777)
+        user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.geteuid() == 0 else []
+        code, stdout, stderr = execute([*prefix, *user, binary(), "run", str(path), "--json", str(out)])
+        document = json.loads(out.read_text()) if out.exists() else None
+    result = Result(code, document, stdout, stderr, invalid)
+    if document:
+        check_ledger(result.item("queries"))
+    return result
+
+
+def exact(server, result, opened):
+    got, port = result.item("queries"), result.json["ports"][0]
+    conns = got["connections"]
+    assert result.code == EXIT["pass"] and got["sent"] == got["answered"] == 400 == server.received, result
+    assert conns["opened"] == conns["established"] == server.accepted == opened, (conns, server.accepted)
+    assert conns["left"] == conns["reset"] == conns["lost_closed"] == server.reset == 0, conns
+    assert port["tx_errors"] == port["rx_missed"] == port["rx_no_mbuf"] == 0, port
+    assert "TCP is the kernel's" in port["caveat"], port
+
+
+def add(shape, opened, address, **tcp):
+    def counts_the_same():
+        with Server(address) as server:
+            exact(server, as_nobody(server, **tcp), opened)
+
+    counts_the_same.__name__ = f"{shape}_to_ipv{6 if ':' in address else 4}_counts_as_the_server_does"
+    test(counts_the_same)
+
+
+add("a_pool", 8, "127.0.0.1", connections=8)
+add("five_messages_each", 80, "127.0.0.1", connections=8, queries_per_connection=5)
+for address in ("127.0.0.1", "::1"):
+    add("a_connection_for_each_message", 400, address, connections=20, queries_per_connection=1)
+
+
+@test
+def two_workers_share_the_connections():
+    with Server() as server:
+        result = as_nobody(server, connections=20, queries_per_connection=4, port={"cpus": [1, 1]})
+        exact(server, result, 100)
+    assert min(worker["received"] for worker in result.json["workers"]) > 0, result.json["workers"]
+
+
+@test
+def long_answers_come_whole():
+    with Server(extra=60000) as server:
+        result = as_nobody(server, connections=4)
+        exact(server, result, 4)
+    assert result.item("queries")["dns"]["reply_bytes"] > 400 * 60000, result
+
+
+@test
+def a_server_that_closes_is_asked_again():
+    with Server(closes=5) as server:
+        result = as_nobody(server, connections=8, closed="again")
+    got = result.item("queries")
+    assert got["answered"] == got["sent"] == 400 and got["lost"] == 0, result
+    assert got["connections"]["opened"] == got["connections"]["established"] == server.accepted >= 80, result
+
+
+@test
+def a_server_that_does_not_listen_refuses():
+    with Server() as server:
+        pass
+    result = as_nobody(server, connections=5)
+    got = result.item("queries")
+    assert result.code == EXIT["unreachable"] and got["lost"] == got["sent"] == 400, result
+    assert got["connections"]["refused"] == got["connections"]["opened"] > 50, got["connections"]
+    assert "no server listens on that port" in result.stdout, result
+
+
+@test
+def a_server_that_dies_loses_the_rest():
+    with Server(dies=100) as server:
+        result = as_nobody(server, connections=5)
+    got, conns = result.item("queries"), result.item("queries")["connections"]
+    assert 90 <= got["answered"] <= server.received and got["answered"] + got["lost"] == 400, result
+    assert conns["closed"] + conns["reset"] == 5 and conns["refused"] == conns["opened"] - 5 > 100, conns
+
+
+@test
+def truncated_answers_are_asked_again():
+    with Server(truncates=True) as server:
+        result = as_nobody(server, dns={"transport": "udp", "tc": "tcp"})
+    got, port = result.item("queries"), result.json["ports"][0]
+    assert got["answered"] == got["dns"]["tc_asked_again"] == 400 == server.received == server.udp, result
+    assert got["connections"]["established"] == server.accepted == 400 and port["tx_errors"] == 0, result
+
+
+@test
+def source_ports_and_addresses_are_used():
+    with Server() as server:
+        result = as_nobody(server, connections=8, queries_per_connection=10,
+                           keys={"source": {"addresses": ["127.0.0.2-127.0.0.3"], "ports": "20000-20009"}})
+        exact(server, result, 40)
+    wanted = {(f"127.0.0.{host}", port) for host in (2, 3) for port in range(20000, 20010)}
+    assert server.clients == wanted, server.clients
+
+
+@test
+def a_port_that_is_taken_is_not_the_servers_fault():
+    with Server() as server, contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as other:
+        other.bind(("127.0.0.1", 20000))
+        result = as_nobody(server, connections=1, keys={"source": {"ports": [20000]}}, invalid=True)
+    assert result.code == EXIT["invalid"] and result.json["ports"][0]["tx_errors"] > 0, result
+    assert "Address already in use" in result.stdout and "each SYN was lost" not in result.stdout, result
+
+
+@test
+def too_few_descriptors_are_said_with_their_number():
+    with Server() as server:
+        result = as_nobody(server, connections=1000, prefix=["prlimit", "--nofile=512:512"])
+    assert result.code == EXIT["environment"], result
+    assert "are 2000 sockets beside 0 of UDP, and this process may have 512 open files" in result.stderr, result
+    assert "`ulimit -n 2256`" in result.stderr, result
+
+
+@test
+def what_cannot_be_is_refused():
+    good = json.dumps({
+        "ports": [{"name": "lan", "driver": "socket"}],
+        "traffic": [{"name": "q", "server": "127.0.0.1", "load": {"rate": 10}, "source": {"ports": [2000]},
+                     "dns": {"names": ["a A"], "transport": "tcp", "tcp": {"connections": 1}}}],
+    })
+    refuse_mistakes(good, [
+        ("", "", None),
+        ("[2000]", "[1000]", "driver: socket opens connections without privileges"),
+        ('"connections": 1', '"connections": 2', "1 source ports on 1 addresses are too few for 2 connections"),
+    ])
+
+
+main()
