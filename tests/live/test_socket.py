@@ -5,9 +5,12 @@
 
 import contextlib
 import json
+import os
+import signal
+import sys
 
-from harness import EXIT, check_ledger, execute, main, test
-from live import RELAXED, item, lab, leases
+from harness import EXIT, Result, binary, check_ledger, config_file, execute, kill, main, start, test, timing
+from live import PEER, RELAXED, SERVER, Running, item, lab, lab_again, leases
 
 
 def config(*items, **keys):
@@ -20,14 +23,19 @@ def config(*items, **keys):
 @contextlib.contextmanager
 def addresses(up, *prefixes):
     """The kernel of the tester's side has them while it lasts."""
+    six = any(":" in prefix for prefix in prefixes)
+    if six:
+        execute(up.tester("sysctl", "-qw", "net.ipv6.conf.veth0.disable_ipv6=0"))
     for prefix in prefixes:
-        code, out, err = execute(up.tester("ip", "address", "add", prefix, "dev", "veth0"))
+        code, out, err = execute(up.tester("ip", "address", "add", prefix, "dev", "veth0", *["nodad"] * (":" in prefix)))
         assert code == 0, out + err
     try:
         yield
     finally:
         for prefix in prefixes:
             execute(up.tester("ip", "address", "del", prefix, "dev", "veth0"))
+        if six:
+            execute(up.tester("sysctl", "-qw", "net.ipv6.conf.veth0.disable_ipv6=1"))
 
 
 @test
@@ -54,6 +62,107 @@ def kea_leases_to_relays_of_the_host():
     assert result.code == EXIT["pass"] and got["answered"] == got["sent"] == 100, result
     assert growth["leases"] == 100, growth
     assert result.json["ports"][0]["tx_errors"] == 0, result
+
+
+# --- TCP ---
+
+SHAPES = {
+    "a_pool": {"connections": 8},
+    "a_few_messages_each": {"connections": 8, "queries_per_connection": 5},
+    "a_connection_for_each_message": {"connections": 8, "queries_per_connection": 1},
+}
+
+
+def over_tcp(family=4, dns=None, run=None, **tcp):
+    one = item(server=SERVER[family], timeout="2s", dns={
+        "names": ["h{0-999}.example.com A"], "transport": "tcp", "tcp": tcp, **(dns or {})})
+    document = json.loads(config(one))
+    document["run"].update(run or {})
+    return json.dumps(document)
+
+
+def as_nobody(up, text):
+    """A run of the tester's side without any privilege."""
+    with config_file(text) as path:
+        out = path.parent / "result.json"
+        path.parent.chmod(0o777)
+        code, stdout, stderr = execute(up.tester(
+            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", binary(), "run", str(path), "--json", str(out)))
+        document = json.loads(out.read_text()) if out.exists() else None
+    result = Result(code, document, stdout, stderr, False)
+    check_ledger(result.item("queries"))
+    return result
+
+
+def all_answered(result, growth):
+    got, conns, port = result.item("queries"), result.item("queries")["connections"], result.json["ports"][0]
+    where = ({key: value for key, value in conns.items() if value}, got["answered"], got["sent"], got["lost"], port, growth)
+    assert result.code == EXIT["pass"], result
+    timing(got["answered"] == got["sent"] == got["due"] > 0, where)
+    assert sum(growth.get(f"mod-stats.request-protocol[tcp{family}]", 0) for family in (4, 6)) == got["sent"], where
+    assert growth["kernel.TcpPassiveOpens"] == conns["established"] == conns["opened"], where
+    assert conns["reset"] == conns["refused"] == port["tx_errors"] == 0, where
+    timing(conns["left"] == 0, where)  # a server without a CPU does not close in time
+    return got, conns
+
+
+def add_shape(family, shape):
+    def counts_the_same():
+        up = lab("knot")
+        with addresses(up, "198.18.0.1/24", "2001:db8::1/64"), up.counted() as growth:
+            result = as_nobody(up, over_tcp(family, **SHAPES[shape]))
+        got, conns = all_answered(result, growth)
+        each = SHAPES[shape].get("queries_per_connection")
+        least = got["sent"] / each if each else 8
+        assert least <= conns["opened"] <= least + (8 if each else 0), conns
+
+    counts_the_same.__name__ = f"knot_counts_the_same_over_tcp_on_{shape}_to_ipv{family}"
+    test(counts_the_same)
+
+
+for name in SHAPES:
+    add_shape(4, name)
+add_shape(6, "a_connection_for_each_message")
+
+
+@test
+def knot_dies_and_the_rest_is_refused():
+    up = lab("knot")
+    with addresses(up, "198.18.0.1/24"):
+        with Running(over_tcp(run={"duration": "1500ms"}, connections=8)) as running:
+            for pid in execute(["ip", "netns", "pids", f"{up.prefix}-dut"])[1].split():
+                os.kill(int(pid), signal.SIGKILL)
+    result = running.result
+    got, conns = result.item("queries"), result.item("queries")["connections"]
+    check_ledger(got)
+    assert got["answered"] > 0 and got["lost"] > 100 and got["answered"] + got["lost"] == got["sent"], result
+    assert conns["closed"] + conns["reset"] == 8 and conns["refused"] == conns["opened"] - 8 > 100, conns
+    assert conns["lost_closed"] == got["lost"] and conns["left"] == 0, conns
+    lab_again("knot")
+
+
+@test
+def peer_closes_after_five_messages_and_all_are_asked_again():
+    up = lab("none")
+    peer = start(up.dut(sys.executable, PEER, "tcp", "5"))
+    assert peer.stdout.readline() == "ready\n", peer.communicate()
+    try:
+        with addresses(up, "198.18.0.1/24"):
+            got = as_nobody(up, over_tcp(connections=8, closed="again")).item("queries")
+    finally:
+        kill(peer, signal.SIGTERM)
+        did = json.loads(peer.communicate(timeout=10)[0])
+    assert got["answered"] == got["sent"] == 500 and got["lost"] == 0 and did["answered"] >= 500, (got, did)
+    assert got["connections"]["established"] == did["accepted"] >= 100, (got["connections"], did)
+
+
+@test
+def knot_gives_huge_answers_over_tcp():
+    up = lab("knot")
+    with addresses(up, "198.18.0.1/24"), up.counted() as growth:
+        result = as_nobody(up, over_tcp(dns={"names": ["huge.example.com TXT"]}, connections=4))
+    got, conns = all_answered(result, growth)
+    assert got["dns"]["reply_bytes"] > 60000 * got["answered"] and conns["opened"] == 4, got["dns"]
 
 
 main()
