@@ -148,7 +148,7 @@ static void print_options(const struct as_tool *t, FILE *out)
 }
 
 struct as_table {
-	char letters[2 * OPTIONS_MAX + 2];
+	char letters[3 * OPTIONS_MAX + 2];
 	struct option longs[OPTIONS_MAX + 6];
 };
 
@@ -171,7 +171,9 @@ static void build_table(const struct as_tool *t, struct as_table *table)
 
 		if (row->letter) {
 			*letters++ = row->letter;
-			if (argument == required_argument)
+			if (argument != no_argument)
+				*letters++ = ':';
+			if (argument == optional_argument)
 				*letters++ = ':';
 		}
 		if (row->name)

@@ -21,7 +21,7 @@ enum as_outcome {
 struct as_option {
 	char letter;          // '\0': only a name
 	const char *name;     // long option; NULL: none
-	const char *argument; // NULL: takes none; "[X]": may be left out (long options)
+	const char *argument; // NULL: takes none; "[X]": may be left out, and follows at once
 	const char *help;
 	const char *path; // of the setting that the argument is the value of; NULL: none
 	enum front_kind kind;

@@ -20,7 +20,6 @@
 struct dnsperf {
 	struct queries is;
 	double runs;        // 0: no limit
-	double clients;     // source ports
 	double port;        // first source port; 0: any
 	double limit_s;     // 0: none
 	double every_s;     // -S; 0: no lines
@@ -36,17 +35,6 @@ static struct dnsperf *own(struct as_run *r)
 	return (struct dnsperf *)r;
 }
 
-static int set_long(struct as_run *r, const char *value)
-{
-	if (strncmp(value, "suppress=", 9) == 0 ||
-		strncmp(value, "num-queries-per-conn=", 21) == 0) {
-		as_note(r, "-O %s has no effect: %s", value,
-			value[0] == 's' ? "there are no such messages" : "UDP has no connections");
-		return 0;
-	}
-	return as_refuse(r, "-O %s: not built yet, or no long option of dnsperf 2.10", value);
-}
-
 static int set_verbose(struct as_run *r, const char *value)
 {
 	own(r)->verbose = true;
@@ -58,9 +46,9 @@ static int set_verbose(struct as_run *r, const char *value)
 
 static const struct as_option options[] = {
 	QUERIES_OPTIONS,
-	{'m', NULL, "MODE", "udp", .set = queries_set_mode},
+	{'m', NULL, "MODE", "udp or tcp", .set = queries_set_mode},
 	{'x', NULL, "PORT", "first source port", NUMBER(port, 0, 65535)},
-	{'c', NULL, "CLIENTS", "source ports", NUMBER(clients, 1, 64511)},
+	{'c', NULL, "CLIENTS", "connections, or source ports", NUMBER(is.clients, 1, 64511)},
 	{'T', NULL, "THREADS", "",
 		.ignored = "there is one worker for each CPU in ports.lan.cpus (--set)"},
 	{'n', NULL, "RUNS", "passes over the file", NUMBER(runs, 1, 4294967295.0)},
@@ -71,7 +59,7 @@ static const struct as_option options[] = {
 	{'u', NULL, NULL, "", .refused = "dynamic updates are not built yet"},
 	{'B', NULL, NULL, "", .refused = "files of wire format are not built yet"},
 	{'v', NULL, NULL, "a line for each query, at the end", .set = set_verbose},
-	{'O', NULL, "NAME=VALUE", "long options", .set = set_long},
+	{'O', NULL, "NAME=VALUE", "long options", .set = queries_set_long},
 	{0},
 };
 
@@ -160,6 +148,21 @@ static void print_statistics(const json_t *item, double completed)
 	putchar('\n');
 }
 
+static void print_connections(const struct dnsperf *d, const json_t *item)
+{
+	const json_t *latency = book_at(item, "connections.handshake");
+
+	printf("Connection Statistics:\n\n  %-21s %.0f\n\n",
+		"Reconnections:", queries_reconnections(&d->is.is, item));
+	printf("  %-21s %.6f (min %.6f, max %.6f)\n",
+		"Average Latency (s):", queries_seconds(latency, "mean_ns"),
+		queries_seconds(latency, "min_ns"), queries_seconds(latency, "max_ns"));
+	if (book_number(latency, "count") > 1)
+		printf("  %-21s %.6f\n",
+			"Latency StdDev (s):", queries_seconds(latency, "stddev_ns"));
+	putchar('\n');
+}
+
 static int on_end(void *ctx, struct book *b, int code)
 {
 	struct dnsperf *d = ctx;
@@ -174,6 +177,8 @@ static int on_end(void *ctx, struct book *b, int code)
 		: d->limit_s > 0 && last >= d->limit_s * (1 - 1e-3) ? "time limit"
 								    : "end of file");
 	print_statistics(item, book_number(item, "answered") + book_number(item, "failed"));
+	if (d->is.tcp)
+		print_connections(d, item);
 	queries_explain(&d->is.is, b);
 	return EXIT_PASS;
 }
@@ -193,13 +198,13 @@ static void set_load(struct dnsperf *d)
 
 static int set_ports(struct dnsperf *d)
 {
-	double last = d->port + fmax(d->clients, 1) - 1;
+	double last = d->port + fmax(d->is.clients, 1) - 1;
 
 	if (d->port == 0)
 		return 0;
 	if (last > 65535)
 		return as_refuse(
-			&d->is.is, "-x %.0f -c %.0f: ports beyond 65535", d->port, d->clients);
+			&d->is.is, "-x %.0f -c %.0f: ports beyond 65535", d->port, d->is.clients);
 	front_set(&d->is.is.front, "-x", ITEM "source.ports",
 		arena_printf(d->is.is.arena, "%.0f-%.0f", d->port, last));
 	return 0;
@@ -234,6 +239,8 @@ static int finish(struct as_run *r)
 		queries_print_head(r, "DNS Performance Testing Tool");
 	if (r->operand_count)
 		return as_refuse(r, "unexpected argument %s", r->operands[0]);
+	if (d->verbose && d->is.tcp)
+		return as_refuse(r, "-v: lines of queries over TCP are not built yet");
 	front_set(&r->front, NULL, "run.warmup", "0s");
 	if (d->every_s > 0)
 		front_set(&r->front, "-S", "run.interval",
@@ -241,7 +248,7 @@ static int finish(struct as_run *r)
 	as_default(r, "ports.lan.driver", "socket");
 	as_default(r, ITEM "dns.extra_words", "ignore");
 	as_default(r, ITEM "timeout", "5s");
-	if (d->clients > 1 && d->port == 0)
+	if (d->is.clients > 1 && d->port == 0 && !d->is.tcp)
 		as_note(r,
 			"-c has no effect without -x: there are as many source ports as the load "
 			"needs");
@@ -249,6 +256,7 @@ static int finish(struct as_run *r)
 		d->is.server = "127.0.0.1";
 	if (!d->is.file)
 		d->is.file = "-";
+	d->is.most_per_s = d->rate;
 	err = queries_finish(r, "-s", "-d");
 	set_load(d);
 	if (!err)

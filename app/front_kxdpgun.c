@@ -13,16 +13,18 @@
 #include "io/netif.h"
 #include "live.h"
 
-#define ITEM "traffic.queries."
+#define ITEM        "traffic.queries."
+#define CONNECTIONS 100 // at a time; those that each take one query are as many as are needed
 
 struct kxdpgun {
 	struct queries is;
 	double duration_s, rate;
-	const char *local; // -l
-	bool bypass;       // an option that sockets cannot fulfil
-	bool drop;         // -r
-	bool json;         // -j
-	double period_ms;  // -S; 0: none
+	const char *local;    // -l
+	bool bypass;          // an option that sockets cannot fulfil
+	bool drop;            // -r
+	const char *tcp_mode; // "", or " mode R"
+	bool json;            // -j
+	double period_ms;     // -S; 0: none
 	struct kxdpgun_json lines;
 	struct netif_route route;
 };
@@ -58,6 +60,20 @@ static int set_json(struct as_run *r, const char *value)
 	return 0;
 }
 
+// Modes are clients that misbehave, but for R: connections stay open.
+static int set_tcp(struct as_run *r, const char *value)
+{
+	own(r)->is.tcp = true;
+	own(r)->tcp_mode = value ? arena_printf(r->arena, " mode %s", value) : "";
+	if (!value || strcmp(value, "R") == 0)
+		return 0;
+	return as_refuse(r,
+		strlen(value) == 1 && strchr("12357890", value[0])
+			? "-T %s: clients that misbehave are not built yet"
+			: "-T %s: invalid mode",
+		value);
+}
+
 static int show_version(struct as_run *r, const char *value)
 {
 	printf("kxdpgun, version %s (ddiperf %s)\n", r->tool->version, DDIPERF_VERSION);
@@ -67,8 +83,8 @@ static int show_version(struct as_run *r, const char *value)
 static const struct as_option options[] = {
 	{'t', "duration", "SECONDS", "time of sending",
 		.number = offsetof(struct kxdpgun, duration_s), .least = 0.001, .most = 1e6},
-	{'T', "tcp", "[MODE]", "",
-		.refused = "a file has TCP (dns.transport), this command line not yet"},
+	{'T', "tcp", "[MODE]", "over TCP, a connection for each query; R: connections stay open",
+		NULL, .set = set_tcp},
 	{'U', "quic", "[MODE]", "", .refused = "QUIC is not built yet"},
 	{'Q', "qps", "RATE", "queries per second", .number = offsetof(struct kxdpgun, rate),
 		.least = 1, .most = 1e9},
@@ -100,10 +116,10 @@ static const struct as_option options[] = {
 
 static void print_json_begin(struct kxdpgun *d)
 {
-	json_t *info =
-		json_pack("{s:s,s:i,s:i,s:s,s:{s:s}}", "interface", d->route.name, "xdp_threads", 1,
-			"ip_version", strchr(d->is.server, ':') ? 6 : 4, "transport_layer_proto",
-			"UDP", "mode_info", "mode", front_get(&d->is.is.front, "ports.lan.driver"));
+	json_t *info = json_pack("{s:s,s:i,s:i,s:s,s:{s:s}}", "interface", d->route.name,
+		"xdp_threads", 1, "ip_version", strchr(d->is.server, ':') ? 6 : 4,
+		"transport_layer_proto", d->is.tcp ? "TCP" : "UDP", "mode_info", "mode",
+		front_get(&d->is.is.front, "ports.lan.driver"));
 
 	kxdpgun_json_begin(&d->lines, &d->is.is, info);
 	json_decref(info);
@@ -129,21 +145,46 @@ static void on_line(void *ctx, const json_t *line)
 		print_json(d, line);
 	if (d->json || !json_object_get(line, LIVE_BEGIN))
 		return;
-	printf("using interface %s, XDP threads 1, UDP, %s mode\n", d->route.name,
+	printf("using interface %s, XDP threads 1, %s%s, %s mode\n", d->route.name,
+		d->is.tcp ? "TCP" : "UDP", d->is.tcp ? d->tcp_mode : "",
 		front_get(&d->is.is.front, "ports.lan.driver"));
 	fflush(stdout);
 }
 
+static void print_share(const struct kxdpgun *d, const char *label, double count, double of)
+{
+	printf("%-18s %.0f (%.0f pps) (%.0f%%)\n", label, count, count / d->duration_s,
+		of > 0 ? 100 * count / of : 0);
+}
+
+// Octets of headers that come with replies. Of TCP those that a kernel sends: a SYN with one option
+// for each connection, an acknowledgement for each query and one for each end.
+static double header_octets(const struct kxdpgun *d, const json_t *item, double replies)
+{
+	double ip = strchr(d->is.server, ':') ? 14 + 40 : 14 + 20;
+
+	if (!d->is.tcp)
+		return replies * (ip + 8);
+	return book_number(item, "connections.established") * (2 * (ip + 20) + 4) +
+	       replies * (2 * (ip + 20) + 2);
+}
+
 static void print_replies(const struct kxdpgun *d, const json_t *item, double sent, double replies)
 {
-	double headers = strchr(d->is.server, ':') ? 14 + 40 + 8 : 14 + 20 + 8;
 	double octets = book_number(item, "dns.reply_bytes");
-	double bps = 8 * (octets + replies * headers) / d->duration_s;
+	double bps = 8 * (octets + header_octets(d, item, replies)) / d->duration_s;
+	double there = book_number(item, "connections.established");
 	const char *name;
 	json_t *count;
 
-	printf("total replies:     %.0f (%.0f pps) (%.0f%%)\n", replies, replies / d->duration_s,
-		sent > 0 ? 100 * replies / sent : 0);
+	if (d->is.tcp)
+		print_share(d, "total established:", there, sent);
+	print_share(d, "total replies:", replies, sent);
+	if (d->is.tcp)
+		print_share(d, "total closed:",
+			there - book_number(item, "connections.reset") -
+				book_number(item, "connections.left"),
+			sent);
 	printf("average DNS reply size: %.0f B\n", replies > 0 ? floor(octets / replies) : 0);
 	printf("average Ethernet reply rate: %.0f bps (%.2f Mbps)\n", bps, 1e-6 * bps);
 	json_object_foreach((json_t *)book_at(item, "dns.rcode"), name, count)
@@ -165,7 +206,10 @@ static void print_figures(const struct kxdpgun *d, const json_t *item)
 		printf(", received %.0f", replies);
 	if (unsent > 0)
 		printf(", lost %.0f", unsent);
-	printf("\ntotal queries:     %.0f (%.0f pps)\n", sent, sent / d->duration_s);
+	if (d->is.tcp)
+		sent = book_number(item, "connections.opened");
+	printf("\n%-18s %.0f (%.0f pps)\n", d->is.tcp ? "total SYNs:" : "total queries:", sent,
+		sent / d->duration_s);
 	if (!d->drop)
 		print_replies(d, item, sent, replies);
 	printf("duration: %.0f s\n", d->duration_s);
@@ -268,6 +312,11 @@ static int finish(struct as_run *r)
 	else if (d->period_ms > 0)
 		as_note(r, "-S has no effect without -j");
 	d->lines.period_s = 1e-3 * d->period_ms;
+	if (d->is.tcp) {
+		d->is.clients = CONNECTIONS;
+		d->is.per_conn = d->tcp_mode[0] ? 0 : 1;
+	}
+	d->is.most_per_s = d->rate;
 	err = queries_finish(r, "destination", "-i");
 	if (!err)
 		err = set_way(d);

@@ -28,7 +28,7 @@
 		{'T', "timeout", "TIME", "traffic." item ".timeout", NULL, FRONT_SECONDS,          \
 			"time after which an unanswered transaction is lost"},                     \
 		{'p', "port", "PORT", "traffic." item ".server_port", NULL, FRONT_TEXT,            \
-			"UDP port of the server"},                                                 \
+			"port of the server"},                                                     \
 		{'i', "interface", "NAME", "ports.lan.device", NULL, FRONT_TEXT,                   \
 			"network interface; default: by the routing table"},                       \
 		{'D', "driver", "NAME", "ports.lan.driver", NULL, FRONT_TEXT,                      \
@@ -56,6 +56,13 @@ const struct own_option line_dns_options[] = {
 		"an OPT record in every query"},
 	{'\0', "dnssec", NULL, "traffic.queries.dns.edns.do", "true", FRONT_YAML,
 		"the DO bit: ask for DNSSEC records"},
+	{'\0', "tcp", NULL, "traffic.queries.dns.transport", "tcp", FRONT_TEXT, "queries over TCP"},
+	{'\0', "tc", NULL, "traffic.queries.dns.tc", "tcp", FRONT_TEXT,
+		"truncated answers are asked again over TCP"},
+	{'\0', "connections", "COUNT", "traffic.queries.dns.tcp.connections", NULL, FRONT_TEXT,
+		"with --tcp: connections at a time; default: 100"},
+	{'\0', "per-connection", "COUNT", "traffic.queries.dns.tcp.queries_per_connection", NULL,
+		FRONT_TEXT, "with --tcp: queries of a connection; default: any number"},
 	{'\0', "random", NULL, "traffic.queries.dns.order", "random", FRONT_TEXT,
 		"queries in random order"},
 	{0},
@@ -65,6 +72,7 @@ const char line_dns_help[] =
 	"examples:\n"
 	"  ddiperf dns 127.0.0.1 example.com A         100 queries in flight, 10 seconds\n"
 	"  ddiperf dns 192.0.2.1 -d queries.txt -r 20k -t 60 -C 'loss <= 0.1%'\n"
+	"  ddiperf dns 192.0.2.1 --tcp --per-connection 1 -r 1k\n"
 	"  ddiperf dns 192.0.2.1 '{random:12}.example.com A' -r 5k --dump >test.yaml\n";
 
 #define CLIENT_OPTIONS(protocol)                                                                   \

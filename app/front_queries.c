@@ -3,6 +3,7 @@
 #include "front_queries.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +14,8 @@
 
 #define EDNS    "traffic.queries.dns.edns"
 #define QUERIES "traffic.queries.dns.queries"
+
+#define IDS_SPARE 1.1 // the plan's own, and some more
 
 int queries_set_family(struct as_run *r, const char *value)
 {
@@ -44,11 +47,61 @@ int queries_set_file(struct as_run *r, const char *value)
 
 int queries_set_mode(struct as_run *r, const char *value)
 {
-	return strcmp(value, "udp") == 0 ? 0
-	                                 : as_refuse(r,
-						   "-%c %s: only udp (a file has tcp, "
-						   "dns.transport; others are not built yet)",
-						   r->row->letter, value);
+	((struct queries *)r)->tcp = strcmp(value, "tcp") == 0;
+	if (strcmp(value, "tcp") == 0 || strcmp(value, "udp") == 0)
+		return 0;
+	return as_refuse(
+		r, "-%c %s: only udp and tcp (others are not built yet)", r->row->letter, value);
+}
+
+int queries_set_long(struct as_run *r, const char *value)
+{
+	static const char per_conn[] = "num-queries-per-conn=";
+
+	if (strncmp(value, "suppress=", 9) == 0) {
+		as_note(r, "-O %s has no effect: there are no such messages", value);
+		return 0;
+	}
+	if (strncmp(value, per_conn, sizeof(per_conn) - 1) == 0)
+		return as_number(r, r->row->letter, value + sizeof(per_conn) - 1, 1, 1u << 30,
+			       &((struct queries *)r)->per_conn)
+		               ? r->tool->error_code
+		               : 0;
+	return as_refuse(
+		r, "-O %s: not built yet, or no long option of %s 2.10", value, r->tool->name);
+}
+
+// Queries of 3 timeouts have IDs of their own, and a connection has 65536.
+static double least_connections(const struct queries *q)
+{
+	const char *timeout = front_get(&q->is.front, "traffic.queries.timeout");
+	double most_s = 3 * (timeout ? strtod(timeout, NULL) : 1);
+
+	return ceil(q->most_per_s * most_s * IDS_SPARE / 65536);
+}
+
+static void set_transport(struct queries *q)
+{
+	struct as_run *r = &q->is;
+	double least = least_connections(q);
+
+	if (!q->tcp && q->per_conn > 0)
+		as_note(r, "-O num-queries-per-conn has no effect: UDP has no connections");
+	if (!q->tcp)
+		return;
+	q->clients = fmax(q->clients, 1);
+	if (q->clients < least)
+		as_note(r,
+			"%.0f connections instead of %.0f, as one has 65536 IDs for 3 timeouts (a "
+			"shorter one, -t, needs fewer)",
+			least, q->clients);
+	q->clients = fmax(q->clients, least);
+	front_set(&r->front, NULL, "traffic.queries.dns.transport", "tcp");
+	front_set(&r->front, NULL, "traffic.queries.dns.tcp.connections",
+		arena_printf(r->arena, "%.0f", q->clients));
+	if (q->per_conn > 0)
+		front_set(&r->front, NULL, "traffic.queries.dns.tcp.queries_per_connection",
+			arena_printf(r->arena, "%.0f", q->per_conn));
 }
 
 int queries_set_warnings(struct as_run *r, const char *value)
@@ -71,6 +124,7 @@ int queries_finish(struct as_run *r, const char *server_option, const char *file
 	q->address = addr;
 	front_set(
 		&r->front, arena_printf(r->arena, "%s %s", file_option, q->file), QUERIES, q->file);
+	set_transport(q);
 	return 0;
 }
 
@@ -173,6 +227,13 @@ const char *queries_server(const struct as_run *r, const json_t *begin)
 
 	return arena_printf(r->arena, strchr(server, ':') ? "[%s]:%.0f" : "%s:%.0f", server,
 		port > 0 ? port : 53);
+}
+
+double queries_reconnections(const struct as_run *r, const json_t *item)
+{
+	return fmax(
+		book_number(item, "connections.established") - ((const struct queries *)r)->clients,
+		0);
 }
 
 void queries_print_codes(const json_t *item, double completed)

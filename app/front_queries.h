@@ -13,6 +13,10 @@ extern const struct as_tool front_dnsperf, front_kxdpgun, front_resperf, front_r
 
 struct queries {
 	struct as_run is;
+	bool tcp;
+	double clients;      // sockets; over TCP connections; 0: not given
+	double per_conn;     // queries of a connection; 0: any number
+	double most_per_s;   // rate; 0: without a limit
 	int family;          // AF_INET or AF_INET6 of -f; 0: any
 	const char *server;  // address or name; NULL: not given
 	struct addr address; // of it, after queries_finish
@@ -42,7 +46,8 @@ struct queries {
 	}
 
 // as_option.set; the tool's struct begins with a struct queries.
-int queries_set_mode(struct as_run *r, const char *value); // udp alone
+int queries_set_mode(struct as_run *r, const char *value); // udp or tcp
+int queries_set_long(struct as_run *r, const char *value); // -O
 int queries_set_warnings(struct as_run *r, const char *value);
 int queries_set_server(struct as_run *r, const char *value);
 int queries_set_file(struct as_run *r, const char *value);
@@ -51,8 +56,8 @@ int queries_set_edns(struct as_run *r, const char *value);
 int queries_set_option(struct as_run *r, const char *value);
 int queries_set_do(struct as_run *r, const char *value);
 
-// Server and file as settings. A name is looked up in the family of -f. option: as typed. 0, or an
-// exit code after an error, which was logged.
+// Server, file and transport as settings. A name is looked up in the family of -f. option: as
+// typed. 0, or an exit code after an error, which was logged.
 int queries_finish(struct as_run *r, const char *server_option, const char *file_option);
 
 // Queries in the file. Standard input is read now, and kept in memory. 0, or an exit code after an
@@ -65,6 +70,8 @@ void queries_print_head(const struct as_run *r, const char *title);
 const char *queries_command_line(const struct as_run *r);
 // "127.0.0.1:53" or "[::1]:53". begin: the line LIVE_BEGIN.
 const char *queries_server(const struct as_run *r, const json_t *begin);
+// Connections that followed others.
+double queries_reconnections(const struct as_run *r, const json_t *item);
 // "NOERROR 5 (100.00%), SERVFAIL ...", and the end of the line.
 void queries_print_codes(const json_t *item, double completed);
 // A time of a latency object in seconds; 0 without one.

@@ -35,7 +35,7 @@ static int set_again(struct as_run *r, const char *value)
 
 static const struct as_option options[] = {
 	QUERIES_OPTIONS,
-	{'M', NULL, "MODE", "udp", .set = queries_set_mode},
+	{'M', NULL, "MODE", "udp or tcp", .set = queries_set_mode},
 	{'x', NULL, "PORT", "",
 		.ignored = "there are as many source ports as the load needs (--set "
 			   "traffic.queries.source.ports)"},
@@ -45,14 +45,14 @@ static const struct as_option options[] = {
 	{'r', NULL, "SECONDS", "time of the ramp", NUMBER(ramp_s, 0.001, 1e6)},
 	{'c', NULL, "SECONDS", "time at the peak", NUMBER(hold_s, 0, 1e6)},
 	{'L', NULL, "PERCENT", "loss at the maximum, at most", NUMBER(most_lost, 0, 100)},
-	{'C', NULL, "CLIENTS", "", .ignored = "there are as many source ports as the load needs"},
+	{'C', NULL, "CLIENTS", "connections; UDP has as many ports as the load needs",
+		NUMBER(is.clients, 1, 64511)},
 	{'q', NULL, "COUNT", "end the run when more are outstanding", ITEM "load.max_outstanding"},
 	{'v', NULL, NULL, "", .ignored = "there is no more to say"},
 	{'R', NULL, NULL, "start over at the end of the file", .set = set_again},
 	{'F', NULL, "COUNT", "",
 		.ignored = "a run in which the tester fell behind is invalid, and says so"},
-	{'O', NULL, "NAME=VALUE", "",
-		.refused = "they belong to transports that are not built yet"},
+	{'O', NULL, "NAME=VALUE", "long options", .set = queries_set_long},
 	{0},
 };
 
@@ -108,7 +108,8 @@ static int on_end(void *ctx, struct book *b, int code)
 	       "  Queries lost:         %.0f\n  Response codes:       ",
 		sent, completed, sent - completed);
 	queries_print_codes(item, completed);
-	printf("  Reconnection(s):      0\n  Run time (s):         %.6f\n",
+	printf("  Reconnection(s):      %.0f\n  Run time (s):         %.6f\n",
+		d->is.tcp ? queries_reconnections(&d->is.is, item) : 0,
 		fmax(book_number(item, "sending_s"),
 			completed > 0 ? book_number(item, "last_answer_s") : 0));
 	print_maximum(d, b);
@@ -175,6 +176,7 @@ static int finish(struct as_run *r)
 	front_set(
 		&r->front, "-r", ITEM "load.ramp.over", arena_printf(r->arena, "%.9gs", d->ramp_s));
 	as_default(r, ITEM "load.max_outstanding", "65536");
+	d->is.most_per_s = d->peak;
 	err = queries_finish(r, "-s", "-d");
 	if (!err && !d->again)
 		err = check_file(d);

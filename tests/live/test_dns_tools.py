@@ -67,6 +67,9 @@ KXDPGUN = [
     "-t 1 -Q 1000 -l 198.18.0.9 -i {names}",
     "-t 1 -Q 1000 -i {names} 2001:db8::2",
 ]
+DNSPERF_TCP = ["-m tcp -d {names} -n 1 -Q 1000 -c 4", "-m tcp -d {mixed} -n 2 -Q 400 -O num-queries-per-conn=100000 -f inet"]
+RESPERF_TCP = ["-M tcp -d {names} -m 1000 -r 1.5 -c 1 -R -t 1 -P {plot}"]
+KXDPGUN_TCP = ["-T -t 2 -Q 500 -i {names}"]
 
 FILES = {
     "names": "".join(f"h{i}.example.com A\n" for i in range(1000)),
@@ -165,6 +168,21 @@ def dnsperf_on_knot():
 @nightly
 def dnsperf_on_knot_with_other_options():
     both("knot", "dnsperf", DNSPERF)
+
+
+@test
+def dnsperf_over_tcp_on_knot():
+    both("knot", "dnsperf", DNSPERF_TCP)
+
+
+@test
+def resperf_over_tcp_on_knot():
+    both("knot", "resperf", RESPERF_TCP)
+
+
+@test
+def kxdpgun_over_tcp_on_knot():
+    both("knot", "kxdpgun", KXDPGUN_TCP)
 
 
 @test

@@ -29,6 +29,11 @@ LINES = [
     ["as", "resperf", "-d", QUERIES, "-m", "2000", "-r", "10", "-c", "5", "-R", "-i", "1", "-t", "3", "-P", "x", "-q", "1000", "-L", "5"],
     ["as", "kxdpgun", "-i", QUERIES, "-Q", "500", "-t", "3", "-p", "5300", "127.0.0.1"],
     ["as", "kxdpgun", "--infile", QUERIES, "--local", "127.0.1.0/24", "127.0.0.1"],
+    ["dns", "127.0.0.1", "--tcp", "--connections", "5", "--per-connection", "7", "-r", "1k"],
+    ["dns", "127.0.0.1", "--tc", "-r", "1k"],
+    ["as", "dnsperf", "-d", QUERIES, "-m", "tcp", "-c", "4", "-Q", "1000", "-O", "num-queries-per-conn=9"],
+    ["as", "resperf", "-d", QUERIES, "-M", "tcp", "-C", "3", "-R"],
+    ["as", "kxdpgun", "-T", "-i", QUERIES, "127.0.0.1"],
 ]
 WRONG = [
     (["dns", "127.0.0.1", "-r", "5x"], 'dns: -r 5x: "5x" is not a rate'),
@@ -49,7 +54,7 @@ WRONG = [
     (["as", "curl"], "as: curl is no tool"),
 ]
 REFUSED = [  # of the tools, whose exit code for it is 1
-    ("dnsperf", ["-m", "tcp"], "-m tcp: only udp"),
+    ("dnsperf", ["-m", "dot"], "-m dot: only udp and tcp"),
     ("dnsperf", ["-y", "k:a"], "-y: TSIG"),
     ("dnsperf", ["-u"], "-u: dynamic updates"),
     ("dnsperf", ["-B"], "-B: files of wire format"),
@@ -65,10 +70,11 @@ REFUSED = [  # of the tools, whose exit code for it is 1
     ("dnsperf", ["x"], "unexpected argument x"),
     ("dnsperf", ["-Z"], "no such option: -Z"),
     ("dnsperf", ["-s"], "this option needs an argument: -s"),
-    ("resperf", ["-M", "dot"], "-M dot: only udp"),
+    ("resperf", ["-M", "dot"], "-M dot: only udp and tcp"),
     ("resperf", ["-d", QUERIES, "-m", "5000", "-r", "10"], "ran out of query data: 25000 queries are needed"),
     ("resperf", ["-L", "101"], "-L 101: not a number from 0 to 100"),
-    ("kxdpgun", ["-T", "127.0.0.1"], "-T: a file has TCP"),
+    ("kxdpgun", ["-T2", "127.0.0.1"], "-T 2: clients that misbehave"),
+    ("kxdpgun", ["--tcp=x", "127.0.0.1"], "-T x: invalid mode"),
     ("kxdpgun", ["--quic=R", "127.0.0.1"], "-U: QUIC"),
     ("kxdpgun", ["-L", "02:00:00:00:00:01", "127.0.0.1"], "-L: the tester has the MAC"),
     ("kxdpgun", ["127.0.0.1"], "no file of queries (-i)"),
@@ -118,6 +124,28 @@ def options_of_other_tools_become_settings():
     assert file["run"] == {"warmup": "0s", "duration": "60s", "interval": "0.5s"} and file["output"] == {"resperf": "resperf.gnuplot"}, file
     file, item = settings("kxdpgun", "-i", QUERIES, "127.0.0.1")
     assert item["load"] == {"rate": 1000} and file["run"]["duration"] == "5s" and file["ports"][0]["driver"] == "socket", file
+
+
+@test
+def options_of_other_tools_become_connections():
+    def transport(*line):
+        result = call("as", *line, "--dump")
+        assert result.code == 0, (line, str(result))
+        dns = yaml.safe_load(result.stdout)["traffic"][0]["dns"]
+        return dns.get("transport"), dns.get("tcp"), result.stderr
+
+    data = ["-d", QUERIES]
+    assert transport("dnsperf", *data, "-m", "tcp")[:2] == ("tcp", {"connections": 1})
+    assert transport("dnsperf", *data, "-c", "4", "-O", "num-queries-per-conn=9", "-m", "tcp")[:2] == (
+        "tcp", {"connections": 4, "queries_per_connection": 9})
+    how, tcp, said = transport("dnsperf", *data, "-O", "num-queries-per-conn=9", "-O", "suppress=timeouts")
+    assert (how, tcp) == (None, None) and "UDP has no connections" in said and "no such messages" in said, said
+    how, tcp, said = transport("resperf", *data, "-M", "tcp", "-C", "3", "-R")  # 100 k/s for 3 timeouts of 45 s
+    assert (how, tcp) == ("tcp", {"connections": 227}) and "227 connections instead of 3" in said, (tcp, said)
+    file = ["-i", QUERIES, "127.0.0.1"]
+    assert transport("kxdpgun", *file)[:2] == (None, None)
+    assert transport("kxdpgun", "-T", *file)[:2] == ("tcp", {"connections": 100, "queries_per_connection": 1})
+    assert transport("kxdpgun", "--tcp=R", *file)[:2] == ("tcp", {"connections": 100})
 
 
 @test
