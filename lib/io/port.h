@@ -117,6 +117,7 @@ struct io_error {
 	X(rx_missed, "dropped by the device for want of room")                                     \
 	X(rx_no_mbuf, "dropped by the device for want of a buffer")                                \
 	X(tx_errors, "packets that the device failed to send")                                     \
+	X(retransmitted, "segments that the kernel's TCP sent again; driver socket")               \
 	X(rx_bytes, "octets received; 0: the driver does not count them")                          \
 	X(tx_bytes, "octets sent; 0: the driver does not count them")
 

@@ -592,6 +592,7 @@ void sockets_read(const struct sockets *s, struct port_counters *out)
 		out->tx_packets += READ(c->tx_packets);
 		out->tx_bytes += READ(c->tx_bytes);
 		out->tx_errors += READ(c->tx_errors);
+		out->retransmitted += READ(c->retransmitted);
 	}
 	for (uint32_t i = 0; i < s->table.count; i++)
 		out->rx_missed += dropped_by_kernel(s->table.ends[i].fd) - s->places[i].dropped;

@@ -18,7 +18,8 @@ union socket_addr {
 };
 
 struct socket_counters {
-	_Atomic uint64_t rx_packets, rx_bytes, rx_no_mbuf, tx_packets, tx_bytes, tx_errors;
+	_Atomic uint64_t rx_packets, rx_bytes, rx_no_mbuf, tx_packets, tx_bytes, tx_errors,
+		retransmitted;
 	_Atomic int tx_error; // errno of the last one
 };
 

@@ -97,22 +97,33 @@ void socket_tcp_attach(struct socket_tcp *t, struct rte_mempool *pool)
 	t->pool = pool;
 }
 
-// By a reset: no port rests, and the server forgets the connection at once.
-static void abandon(struct socket_conn *of)
+static void finish(const struct socket_tcp *t, struct socket_conn *of)
 {
-	const struct linger at_once = {.l_onoff = 1};
+	struct tcp_info info = {0};
+	socklen_t len = sizeof(info);
 
 	if (of->fd < 0)
 		return;
-	setsockopt(of->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	if (getsockopt(of->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0)
+		SOCKET_COUNT(t->shape.counters->retransmitted, info.tcpi_total_retrans);
 	close(of->fd);
 	of->fd = -1;
+}
+
+// By a reset: no port rests, and the server forgets the connection at once.
+static void abandon(const struct socket_tcp *t, struct socket_conn *of)
+{
+	const struct linger at_once = {.l_onoff = 1};
+
+	if (of->fd >= 0)
+		setsockopt(of->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	finish(t, of);
 }
 
 void socket_tcp_reset(struct socket_tcp *t)
 {
 	for (uint32_t c = 0; c < t->shape.count; c++)
-		abandon(&t->all[c]);
+		abandon(t, &t->all[c]);
 	if (t->spare)
 		burst_free(&t->spare, 1);
 	t->spare = NULL;
@@ -253,7 +264,7 @@ static bool conn_open(
 	if (c != NONE && t->all[c].first == s->seq + 1)
 		return true; // sent again: the kernel does that by itself
 	if (c != NONE) {
-		abandon(&t->all[c]);
+		abandon(t, &t->all[c]);
 		forget(t, c);
 	}
 	c = event.data.u32 = t->free;
@@ -319,7 +330,7 @@ static void conn_input(struct socket_tcp *t, uint32_t c, const struct tcp_segmen
 	uint32_t edge = s->ack + ((uint32_t)s->window << of->scale);
 
 	if (s->flags & TCP_RST) {
-		abandon(of);
+		abandon(t, of);
 		forget(t, c);
 		return;
 	}
@@ -374,8 +385,7 @@ static void connected(struct socket_tcp *t, uint32_t c, uint32_t events)
 		of->flags |= SAY_SYN;
 		return;
 	}
-	close(of->fd);
-	of->fd = -1;
+	finish(t, of);
 	if (is_of_server(-err))
 		of->flags |= SAY_RESET;
 	else
@@ -477,7 +487,6 @@ static bool conn_output(struct socket_conn *of, struct rte_mbuf *m)
 		return true;
 	if (of->flags & SAY_RESET) {
 		say(of, m, TCP_RST, 0);
-		abandon(of);
 		return true;
 	}
 	if (of->flags & SAY_ACK) {
@@ -511,9 +520,7 @@ static bool conn_serve(struct socket_tcp *t, struct rte_mbuf **pkts, uint16_t n,
 		pkts[(*got)++] = t->spare;
 		t->spare = NULL;
 		if (is_over(of)) {
-			if (of->fd >= 0)
-				close(of->fd);
-			of->fd = -1;
+			finish(t, of);
 			forget(t, c);
 		}
 	}

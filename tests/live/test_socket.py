@@ -6,10 +6,11 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
 
-from harness import EXIT, Result, binary, check_ledger, config_file, execute, kill, main, start, test, timing
+from harness import EXIT, Result, binary, check_ledger, config_file, execute, kill, main, skip, start, test, timing
 from live import PEER, RELAXED, SERVER, Running, item, lab, lab_again, leases
 
 
@@ -123,6 +124,29 @@ def add_shape(family, shape):
 for name in SHAPES:
     add_shape(4, name)
 add_shape(6, "a_connection_for_each_message")
+
+
+def kernel_retransmitted(up):
+    code, out, err = execute(up.tester("nstat", "-asz", "TcpRetransSegs"))
+    assert code == 0, err
+    return int(next(line.split()[1] for line in out.splitlines() if line.startswith("TcpRetransSegs")))
+
+
+@test
+def segments_that_the_kernel_sends_again_are_counted():
+    if not shutil.which("iptables"):
+        skip("iptables is not installed")
+    up, rule = lab("knot"), ("INPUT", "-p", "tcp", "-m", "statistic", "--mode", "nth", "--every", "20", "-j", "DROP")
+    execute(up.dut("iptables", "-A", *rule))
+    try:
+        with addresses(up, "198.18.0.1/24"):
+            before = kernel_retransmitted(up)
+            result = as_nobody(up, over_tcp(connections=8))
+            again = kernel_retransmitted(up) - before
+    finally:
+        execute(up.dut("iptables", "-D", *rule))
+    counted = result.json["ports"][0]["retransmitted"]
+    assert again - 8 <= counted <= again and counted > 0, (counted, again)  # FIN may come again after its socket is closed
 
 
 @test
