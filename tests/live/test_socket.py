@@ -136,8 +136,9 @@ def kernel_retransmitted(up):
 def segments_that_the_kernel_sends_again_are_counted():
     if not shutil.which("iptables"):
         skip("iptables is not installed")
-    up, rule = lab("knot"), ("INPUT", "-p", "tcp", "-m", "statistic", "--mode", "nth", "--every", "20", "-j", "DROP")
-    execute(up.dut("iptables", "-A", *rule))
+    up, rule = lab("knot"), ("INPUT", "-p", "tcp", "-m", "statistic", "--mode", "nth", "--every", "20", "--packet", "9", "-j", "DROP")
+    code, _, err = execute(up.dut("iptables", "-A", *rule))
+    assert code == 0, err
     try:
         with addresses(up, "198.18.0.1/24"):
             before = kernel_retransmitted(up)
