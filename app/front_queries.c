@@ -71,11 +71,11 @@ int queries_set_long(struct as_run *r, const char *value)
 		r, "-O %s: not built yet, or no long option of %s 2.10", value, r->tool->name);
 }
 
-// Queries of 3 timeouts have IDs of their own, and a connection has 65536.
+// Queries of a timeout have IDs of their own, and a connection has 65536.
 static double least_connections(const struct queries *q)
 {
 	const char *timeout = front_get(&q->is.front, "traffic.queries.timeout");
-	double most_s = 3 * (timeout ? strtod(timeout, NULL) : 1);
+	double most_s = timeout ? strtod(timeout, NULL) : 1;
 
 	return ceil(q->most_per_s * most_s * IDS_SPARE / 65536);
 }
@@ -92,7 +92,7 @@ static void set_transport(struct queries *q)
 	q->clients = fmax(q->clients, 1);
 	if (q->clients < least)
 		as_note(r,
-			"%.0f connections instead of %.0f, as one has 65536 IDs for 3 timeouts (a "
+			"%.0f connections instead of %.0f, as one has 65536 IDs for a timeout (a "
 			"shorter one, -t, needs fewer)",
 			least, q->clients);
 	q->clients = fmax(q->clients, least);
