@@ -198,6 +198,15 @@ static inline bool tcp_before(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) < 0;
 }
 
+// The number of the byte behind all that was given to tcp_send: una reaches it when the peer has
+// acknowledged them.
+static inline uint32_t tcp_end(const struct tcp *t)
+{
+	bool syn = t->state == TCP_SYN_SENT || t->state == TCP_SYN_RECEIVED;
+
+	return t->una + syn + t->queued;
+}
+
 // May more be sent on it?
 static inline bool tcp_is_open(const struct tcp *t)
 {

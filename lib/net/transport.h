@@ -70,20 +70,26 @@ extern const struct field_section transport_tcp_section;
 // The rows of a struct transport_settings at this offset of the protocol's settings.
 // clang-format off
 #define TRANSPORT_ROWS(at) \
+	TRANSPORT_ROW(at), TRANSPORT_TC_ROW(at), \
+		TRANSPORT_TCP_ROW(at, "the connections of transport: tcp, or of tc: tcp")
+// One by one: a protocol without truncated answers has no `tc`.
+#define TRANSPORT_ROW(at) \
 	{.name = "transport", \
 		.help = "how messages travel", \
 		.type = FIELD_ENUM, \
 		.offset = (at) + offsetof(struct transport_settings, transport), \
 		.def = "udp", \
-		.names = transport_names}, \
+		.names = transport_names}
+#define TRANSPORT_TC_ROW(at) \
 	{.name = "tc", \
 		.help = "truncated answers: count them, or ask again over tcp", \
 		.type = FIELD_ENUM, \
 		.offset = (at) + offsetof(struct transport_settings, tc), \
 		.def = "count", \
-		.names = transport_tc_names}, \
+		.names = transport_tc_names}
+#define TRANSPORT_TCP_ROW(at, text) \
 	{.name = "tcp", \
-		.help = "the connections of transport: tcp, or of tc: tcp", \
+		.help = (text), \
 		.type = FIELD_SECTION, \
 		.optional = true, \
 		.offset = (at) + offsetof(struct transport_settings, tcp), \

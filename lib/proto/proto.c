@@ -8,6 +8,7 @@
 
 #include "proto/dhcp/dhcp.h"
 #include "proto/dns/dns.h"
+#include "proto/echo/echo.h"
 #include "proto/ntp/ntp.h"
 
 const struct proto *const protos[] = {
@@ -15,6 +16,7 @@ const struct proto *const protos[] = {
 	&dhcp4_proto,
 	&dhcp6_proto,
 	&ntp_proto,
+	&echo_proto,
 	NULL,
 };
 

@@ -32,7 +32,8 @@ struct proto_txn {
 	uint8_t wait;    // 0 at first; written by request: number of this message's wait in
 	                 // layout.waits, from 1; 0: the item's timeout
 	bool silent : 1; // written by request: no answer is expected, the transaction ends as soon
-	                 // as the message is sent. It is the last one of its transaction
+	                 // as the message is sent, over a connection as soon as the peer has
+	                 // acknowledged it. It is the last one of its transaction
 	bool over : 1;   // input of reply and timeout: the transaction has ended, or expects no
 	                 // message now. Judge the message, change counters only
 };
@@ -253,18 +254,25 @@ struct proto {
 	uint8_t key_bits;               // 16..32
 	const struct proto_step *steps; // of multi-step exchanges; NULL: one step
 	uint8_t step_count;             // 1..PROTO_MAX_STEPS
-	bool stream;    // over TCP, too: each message with its length in front, in two bytes
+	bool stream;                    // over TCP, too
+	bool one_way;                   // over that its messages may be silent
 	bool harmless;  // its first message changes nothing on the server: a probe before the run
 	                // may send it
 	double cost_ns; // worker time of one message and its answer, measured over rings
 	                // (docs/performance.md)
-	const struct field_section *settings;   // of a traffic item
-	const struct counter_section *counters; // uint64_t only; of a traffic item
-	const struct proto_server *server;      // NULL: the responder does not speak the protocol
-	const struct proto_router *router;      // NULL: the engine chooses addresses and ports
+	const struct field_section *settings; // of a traffic item
+	// uint64_t only; of a traffic item. request_bytes and reply_bytes, if there are such, give
+	// the rates of bits in the result.
+	const struct counter_section *counters;
+	const struct proto_server *server; // NULL: the responder does not speak the protocol
+	const struct proto_router *router; // NULL: the engine chooses addresses and ports
 
 	// How messages travel: of the settings. NULL: over UDP.
 	const struct transport_settings *(*transport)(const void *settings);
+	// Where a message of a stream ends: its length, up to 65535, if it begins with these bytes.
+	// It may be more than len. 0: so few bytes, below 32, do not tell. NULL: each message has
+	// its length in front of it, in two bytes, which the engine writes and reads.
+	uint32_t (*framed)(const uint8_t *buf, uint32_t len);
 	// Transactions per second that the settings add to a load of a constant rate; 0: none.
 	// NULL: none. Other loads: check refuses it.
 	double (*extra)(const void *settings);

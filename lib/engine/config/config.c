@@ -94,6 +94,8 @@ static const struct field responder_fields[] = {
 		AT(responder_settings, faults), .section = &faults_section},
 	{"tcp", "connections to it", FIELD_SECTION, .optional = true, AT(responder_settings, tcp),
 		.section = &transport_server_section},
+	{"control", "where testers that know a token can ask for its counters", FIELD_SECTION,
+		.optional = true, AT(responder_settings, control), .section = &control_section},
 	{"protocol", "protocols to answer", FIELD_CHOICES, AT(responder_settings, protocol),
 		.choices = &server_choices},
 };
@@ -184,6 +186,10 @@ static const struct field_section probe_section = {"probe", "CPU time of the ser
 static const struct field dut_fields[] = {
 	{"probe", "command that tells how busy the server's machine is", FIELD_SECTION,
 		.optional = true, AT(dut_settings, probe), .section = &probe_section},
+	{"control",
+		"responder there (ddiperf respond --control): its counters come into the result",
+		FIELD_SECTION, .optional = true, AT(dut_settings, control),
+		.section = &control_section},
 };
 
 static const struct field_section dut_section = {

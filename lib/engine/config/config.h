@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/field.h"
+#include "engine/config/control.h"
 #include "engine/config/faults_settings.h"
 #include "engine/config/load.h"
 #include "engine/config/series_settings.h"
@@ -62,6 +63,7 @@ struct responder_settings {
 	void **protocol;                       // index as in protos[]; NULL: not answered
 	struct faults_settings *faults;        // NULL: none
 	struct transport_server_settings *tcp; // NULL: none are given
+	struct control_settings *control;      // NULL: its counters are nobody's
 };
 
 // Beyond these bounds a run says nothing about the server: it is invalid.
@@ -119,7 +121,8 @@ struct probe_settings {
 };
 
 struct dut_settings {
-	struct probe_settings *probe; // NULL: none
+	struct probe_settings *probe;     // NULL: none
+	struct control_settings *control; // of the responder there; NULL: none
 };
 
 struct config {

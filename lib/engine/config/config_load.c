@@ -92,6 +92,7 @@ static void check_connections(const struct config *c, const struct item_settings
 	double rests = kernel ? 0 : 1e-9 * (double)tcp->time_wait_ns;
 	uint64_t open = tcp->connections + 2 * tcp_behave_all(tcp);
 	double want = (double)open + (isinf(rate) ? 0 : rate * rests);
+	uint8_t bits = config_item_proto(i, NULL)->key_bits;
 
 	if (kernel && tcp_behave_all(tcp))
 		diag_error(d, tcp, "behave",
@@ -105,12 +106,12 @@ static void check_connections(const struct config *c, const struct item_settings
 			(unsigned long long)own, (unsigned long long)source_count(sources),
 			(unsigned long long)open, isinf(rate) ? 0 : rate, rests,
 			fmax(0, ((double)places - (double)open) / rests));
-	if (tcp->connections << 16 < needed)
+	if (tcp->connections << bits < needed)
 		diag_error(d, i, "",
 			"%llu connections are too few for rate x timeout = %llu transactions: a "
-			"connection has 65536 IDs (give it at least %llu, or a shorter timeout)",
+			"connection has %llu IDs (give it at least %llu, or a shorter timeout)",
 			(unsigned long long)tcp->connections, (unsigned long long)needed,
-			(unsigned long long)((needed + 65535) >> 16));
+			1ull << bits, (unsigned long long)((needed + (1ull << bits) - 1) >> bits));
 }
 
 #define PRIVILEGED 1024 // ports below are (net.ipv4.ip_unprivileged_port_start)
@@ -306,6 +307,8 @@ static void check_responder(const struct config *c, struct arena *a, struct diag
 		diag_error(d, r, "tcp", "none of its protocols travels over TCP");
 	if (r->tcp && r->tcp->reset && r->tcp->queries_per_connection == UINT64_MAX)
 		diag_error(d, &r->tcp->reset, NULL, "needs queries_per_connection");
+	if (r->control)
+		control_check(r->control, d);
 	for (unsigned k = 0; protos[k]; k++)
 		if (r->protocol[k])
 			return;
@@ -443,6 +446,8 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 	check_names(&c->traffic, sizeof(struct item_settings), "traffic item", d);
 	check_ports(c, d);
 	check_output(&c->output, d);
+	if (c->dut.control)
+		control_check(c->dut.control, d);
 	if (c->traffic.count == 0 && !c->responder)
 		diag_error(
 			d, c, "traffic", "nothing to do: add traffic items, a responder, or both");

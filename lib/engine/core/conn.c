@@ -344,22 +344,38 @@ uint16_t conns_send(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 
 // --- messages ---
 
+static __attribute__((noinline)) uint32_t whole_framed(
+	conn_framing framed, const uint8_t *bytes, uint32_t len)
+{
+	uint32_t whole = len ? framed(bytes, len) : 0;
+
+	return whole ? whole : UINT32_MAX;
+}
+
+// Length of the first message in those bytes, with all that is in front of it; more than len: it is
+// not whole.
+static inline uint32_t whole_of(conn_framing framed, const uint8_t *bytes, uint32_t len)
+{
+	if (__builtin_expect(framed != NULL, 0))
+		return whole_framed(framed, bytes, len);
+	return len < CONN_LENGTH ? UINT32_MAX : CONN_LENGTH + bytes_be16(bytes);
+}
+
 // The next one in the bytes that came in their turn.
 static bool message_in_view(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
 {
 	struct tcp_host *h = &cs->host;
-	uint32_t whole = CONN_LENGTH;
+	uint32_t whole = whole_of(cs->framed, h->view, h->view_len), front;
 
-	if (h->view_len >= CONN_LENGTH)
-		whole += bytes_be16(h->view);
-	if (h->view_len < CONN_LENGTH || h->view_len < whole) {
+	if (h->view_len < whole) {
 		if (!tcp_keep(h, &cs->all[c].tcp, h->view_len))
 			tcp_abort(h, &cs->all[c].tcp);
 		h->view_len = 0;
 		return false;
 	}
-	*message = h->view + CONN_LENGTH;
-	*len = whole - CONN_LENGTH;
+	front = conn_front(cs->framed);
+	*message = h->view + front;
+	*len = whole - front;
 	h->view += whole;
 	h->view_len -= whole;
 	return true;
@@ -368,28 +384,33 @@ static bool message_in_view(struct conns *cs, uint32_t c, const uint8_t **messag
 bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
 {
 	struct tcp *t = &cs->all[c].tcp;
-	uint32_t unread, whole;
+	uint32_t unread, head, whole, front;
 
 	if (cs->host.view_len)
 		return message_in_view(cs, c, message, len);
 	unread = tcp_unread(&cs->host, t);
-	if (unread < CONN_LENGTH)
+	if (unread == 0)
 		return false;
-	tcp_peek(&cs->host, t, cs->message, CONN_LENGTH);
-	whole = CONN_LENGTH + bytes_be16(cs->message);
+	head = tcp_peek(&cs->host, t, cs->message, unread < CONN_HEAD ? unread : CONN_HEAD);
+	whole = whole_of(cs->framed, cs->message, head);
 	if (unread < whole)
 		return false;
 	tcp_peek(&cs->host, t, cs->message, whole);
 	tcp_consume(&cs->host, t, whole);
-	*message = cs->message + CONN_LENGTH;
-	*len = whole - CONN_LENGTH;
+	front = conn_front(cs->framed);
+	*message = cs->message + front;
+	*len = whole - front;
 	return true;
 }
 
 bool conn_write(struct conns *cs, uint32_t c, uint32_t len)
 {
+	struct tcp *t = &cs->all[c].tcp;
+
+	if (__builtin_expect(cs->framed != NULL, 0))
+		return tcp_send(&cs->host, t, cs->message + CONN_LENGTH, len);
 	bytes_put_be16(cs->message, (uint16_t)len);
-	return tcp_send(&cs->host, &cs->all[c].tcp, cs->message, CONN_LENGTH + len);
+	return tcp_send(&cs->host, t, cs->message, CONN_LENGTH + len);
 }
 
 bool conns_say(

@@ -18,7 +18,19 @@
 
 #define CONN_NONE        UINT32_MAX
 #define CONN_MESSAGE_MAX 65537 // with its length in front
-#define CONN_LENGTH      2     // bytes of that
+#define CONN_LENGTH      2u    // bytes of that
+#define CONN_HEAD        32    // bytes that a framing may ask for
+
+// Length of the message at the start of len bytes of a stream, from 1 up to 65535; it may be more
+// than len. 0: so few bytes, below CONN_HEAD, do not tell. NULL: a message has its length in front
+// of it, in two bytes.
+typedef uint32_t (*conn_framing)(const uint8_t *bytes, uint32_t len);
+
+// Bytes in front of a message.
+static inline uint32_t conn_front(conn_framing framed)
+{
+	return framed ? 0 : CONN_LENGTH;
+}
 
 enum conn_flag {
 	CONN_TIMED = 1,  // it is on the wheel
@@ -101,7 +113,8 @@ struct conns {
 	uint64_t segments_in, segments_out;
 	uint64_t start, us_scale; // the host's clock: clock_us
 	const struct conn_owner *owner;
-	void *of; // the owner's
+	void *of;            // the owner's
+	conn_framing framed; // the owner's: of messages that are read or written next
 	uint16_t out_first, out_count, spare_count;
 	bool swap;                       // the last segment in `out` leaves behind the next one
 	struct rte_mbuf *out[BURST_MAX]; // built, not taken by the device yet
@@ -150,9 +163,9 @@ bool conns_say(struct conns *cs, struct wire *w, const struct conn_head *head,
 // The answer to a segment without a connection.
 void conns_refuse(struct conns *cs, struct wire *w, const struct conn_head *head,
 	const struct tcp_segment *s);
-// The next message that was received whole, each with its length in front in two bytes: valid until
-// the next call. To be called until false after each TCP_DATA. false: there is none; without memory
-// for a part of one the connection is aborted.
+// The next message that was received whole: valid until the next call. To be called until false
+// after each TCP_DATA. false: there is none; without memory for a part of one the connection is
+// aborted.
 bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len);
 // Send the message of len bytes at cs->message + CONN_LENGTH. false: no memory.
 bool conn_write(struct conns *cs, uint32_t c, uint32_t len);

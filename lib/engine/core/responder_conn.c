@@ -204,6 +204,9 @@ static bool message_write(struct responder *r, uint32_t c, uint32_t len)
 {
 	struct conns *cs = &r->conns->cs;
 
+	for (uint32_t i = 0; i < r->protocol_count; i++) // an answer that waited may be of another
+		if (r->protocols[i].port == cs->all[c].own_port)
+			cs->framed = r->protocols[i].proto->framed;
 	if (conn_write(cs, c, len))
 		return true;
 	tcp_abort(&cs->host, &cs->all[c].tcp);
@@ -340,6 +343,7 @@ static void answer_all(struct responder *r, struct responder_protocol *p, uint32
 	const uint8_t *message;
 	uint32_t len;
 
+	cs->framed = p->proto->framed;
 	while (cs->all[c].tcp.state != TCP_CLOSED && conn_message(cs, c, &message, &len)) {
 		if (m->flags & OVER)
 			continue;

@@ -52,7 +52,7 @@ static bool ask_once(struct worker_behave *b, uint32_t c, bool part)
 	struct worker_item *it = b->wc->it;
 	struct conns *cs = &b->cs;
 	struct proto_txn t = {.seq = b->asked, .key = (uint32_t)b->asked & UINT16_MAX};
-	uint32_t len;
+	uint32_t front = conn_front(it->proto->framed), len;
 
 	b->asked++;
 	it->ctx.counters = it->shadow;
@@ -63,7 +63,8 @@ static bool ask_once(struct worker_behave *b, uint32_t c, bool part)
 	if (len == 0)
 		return false;
 	bytes_put_be16(cs->message, (uint16_t)len);
-	return tcp_send(&cs->host, &cs->all[c].tcp, cs->message, CONN_LENGTH + len - part);
+	return tcp_send(
+		&cs->host, &cs->all[c].tcp, cs->message + CONN_LENGTH - front, front + len - part);
 }
 
 static void ask(struct worker_behave *b, uint32_t c, uint32_t messages)

@@ -122,6 +122,22 @@ static void slot_sent(struct worker_item *it, uint32_t slot, uint64_t now)
 	txn_arm(&it->txns, slot, now);
 }
 
+// One more transaction of the seat does not wait.
+static void seat_count_silent(struct conn_seat *at, bool silent)
+{
+	at->silent += silent || at->silent;
+}
+
+// The message of a transaction was given to its connection, or dropped; nothing may answer it.
+APART void note_silent(struct worker_conns *wc, const struct conn *of, uint32_t slot)
+{
+	const struct txn_slot *s = &wc->it->txns.slots[slot];
+
+	wc->end_of[slot] = tcp_end(&of->tcp);
+	if (!s->begun && wc->seat_count)
+		seat_count_silent(&wc->seats[of->seat], s->silent);
+}
+
 // Write the message of a transaction. false: no memory; the transaction was dropped.
 static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint64_t now)
 {
@@ -138,12 +154,16 @@ static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint6
 	it->ctx.stream = false;
 	if (len == 0 || !conn_write(&wc->cs, c, len)) {
 		counts_of(wc, now)->no_memory++;
+		if (wc->silent)
+			note_silent(wc, of, slot);
 		worker_drop(it, slot, now);
 		return false;
 	}
 	of->asked++;
 	of->open++;
 	wc->of_slot[slot] = c;
+	if (__builtin_expect(wc->silent, 0))
+		note_silent(wc, of, slot);
 	slot_sent(it, slot, now);
 	conn_touch(&wc->cs, c);
 	return true;
@@ -269,6 +289,34 @@ static void conn_answered(struct worker_conns *wc, uint32_t c, uint64_t now)
 	}
 	if (wc->seats[of->seat].waiting)
 		seat_go_on(wc, of->seat, now);
+}
+
+// Nothing answers a silent message: it has ended when the server has acknowledged it. Those of a
+// seat end in their order.
+APART void silent_end(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	struct txn_table *t = &wc->it->txns;
+	const struct conn *of = conn_at(wc, c);
+	struct conn_seat *at = &wc->seats[of->seat];
+
+	while (at->silent) {
+		uint64_t k = seat_number(wc, of->seat, at->waiting + at->silent - 1);
+		uint32_t slot = txn_slot_of(t, k);
+
+		if (slot != TXN_NONE) {
+			const struct txn_slot *s = &t->slots[slot];
+
+			if (s->state != TXN_FLYING || !s->silent || wc->of_slot[slot] != c ||
+				tcp_before(of->tcp.una, wc->end_of[slot]))
+				return;
+			wc->it->books.ledger[s->judged].no_reply++;
+			txn_give(t, slot, TXN_DONE);
+			wc->of_slot[slot] = CONN_NONE;
+		}
+		at->silent--;
+		if (slot != TXN_NONE)
+			conn_answered(wc, c, now);
+	}
 }
 
 // The seat of the transaction that is next, and whether there is one that is due.
@@ -550,6 +598,8 @@ static void conn_segment(struct worker_conns *wc, uint32_t c, const struct tcp_s
 		refuse(wc, cs->all[c].row, s);
 	if (events & TCP_OPENED)
 		conn_opened(wc, c, now);
+	if (wc->silent && wc->seat_count)
+		silent_end(wc, c, now);
 	if (events & TCP_DATA)
 		while (t->state != TCP_CLOSED && conn_message(cs, c, &message, &len))
 			message_match(wc, c, m, message, len, now);
@@ -605,6 +655,7 @@ void worker_conn_end(struct worker_item *it, uint64_t now)
 		while (at->waiting) {
 			uint64_t k = seat_number(wc, seat, --at->waiting);
 
+			seat_count_silent(at, false);
 			worker_drop(it, txn_slot_of(&it->txns, k), now);
 		}
 		if (at->conn == CONN_NONE)

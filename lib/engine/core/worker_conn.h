@@ -14,6 +14,7 @@
 struct conn_seat {
 	uint32_t conn;    // CONN_NONE: nobody sits there
 	uint32_t waiting; // the last so many transactions of the seat were not written yet
+	uint64_t silent;  // of those before them, from the oldest on that waits for no answer
 };
 
 // Of the measured part, by the time at which things happened.
@@ -38,6 +39,7 @@ struct worker_conns {
 	uint64_t open_gap; // ticks between two of open: pool and rate; 0: on demand only
 	bool replaces;     // open: rate
 	bool again;        // messages of a closed connection are sent again
+	bool silent;       // messages may have no answer
 	uint16_t mss;
 	uint64_t patience;            // ticks that connections have to end after the item
 	uint64_t secret;              // of initial sequence numbers
@@ -51,6 +53,7 @@ struct worker_conns {
 	uint32_t left; // connections that the end of the run reset
 	struct conn_seat *seats;
 	uint32_t *of_slot; // the connection of each transaction in flight; CONN_NONE: UDP
+	uint32_t *end_of;  // of silent ones: number of the byte behind the message
 	uint32_t *rows;    // a ring of those that are free
 	uint32_t row_mask, row_first, row_count;
 };

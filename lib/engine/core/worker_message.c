@@ -35,7 +35,7 @@ static void message_write(struct worker_item *it, uint32_t port, struct proto_tx
 	}
 	it->ctx.sum = 0;
 	it->ctx.stream = it->stream;
-	head = out->t->len + (it->stream ? CONN_LENGTH : 0);
+	head = out->t->len + (it->stream ? conn_front(it->proto->framed) : 0);
 	out->payload.len = it->proto->request(&it->ctx, view, data + head, room - head);
 	out->payload.sum = it->ctx.sum;
 }
@@ -45,7 +45,7 @@ static void message_write(struct worker_item *it, uint32_t port, struct proto_tx
 #define SEQ_SHIFT 16
 
 static uint32_t segment_again(const struct frame_template *t, const struct message *message,
-	uint32_t number, uint8_t *buf)
+	uint32_t front, uint32_t number, uint8_t *buf)
 {
 	const struct tcp_segment s = {.seq = number,
 		.ack = 1,
@@ -55,9 +55,10 @@ static uint32_t segment_again(const struct frame_template *t, const struct messa
 	uint8_t *tcp = buf + t->len - TCP_HEADER_LEN;
 
 	tcp_header(&s, tcp);
-	bytes_put_be16(tcp + TCP_HEADER_LEN, (uint16_t)message->payload.len);
+	if (front)
+		bytes_put_be16(tcp + TCP_HEADER_LEN, (uint16_t)message->payload.len);
 	return frame_stamp_tcp(t, buf, message->flow.src, message->flow.src_port,
-		TCP_HEADER_LEN + CONN_LENGTH + message->payload.len);
+		TCP_HEADER_LEN + front + message->payload.len);
 }
 
 static uint32_t message_again(struct worker_item *it, uint32_t port, struct proto_txn *view,
@@ -69,12 +70,13 @@ static uint32_t message_again(struct worker_item *it, uint32_t port, struct prot
 
 	it->ctx.counters = it->shadow;
 	message_write(it, port, view, buf, room, &message);
-	if (copy > message.flow.more)
+	if (copy > message.flow.more || message.payload.len == 0)
 		return 0;
 	whole = message.t[copy];
 	whole.checksum_offload = false;
 	if (it->stream)
-		return segment_again(&whole, &message, (uint32_t)view->seq << SEQ_SHIFT, buf);
+		return segment_again(&whole, &message, conn_front(it->proto->framed),
+			(uint32_t)view->seq << SEQ_SHIFT, buf);
 	len = frame_stamp(&whole, buf, message.flow.src, message.flow.src_port, message.payload);
 	if (message.flow.own_mac)
 		memcpy(buf + 6, message.flow.mac, 6);

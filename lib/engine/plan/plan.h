@@ -87,10 +87,13 @@ const char *plan_lacks_memory(const struct plan *p, bool ports, struct arena *a)
 // same.
 void plan_adopt(struct plan *p, const struct plan *before, struct arena *a);
 
+// The longest message of an item, in bytes; 0: each fits into any packet.
+uint32_t plan_item_longest(const struct plan_item *i);
+
 // Bytes of the connections of one of an item's workers. slots: the worker's; rows: ports and
-// addresses of all workers.
-uint64_t plan_conn_memory(
-	const struct item_settings *i, uint32_t workers, uint64_t slots, uint64_t rows);
+// addresses of all workers; longest: plan_item_longest.
+uint64_t plan_conn_memory(const struct item_settings *i, uint32_t workers, uint64_t slots,
+	uint64_t rows, uint32_t longest);
 
 // With the ports started: tables, templates (without the server's MAC). 0, -ENOMEM or -ERANGE
 // (slots).

@@ -12,7 +12,8 @@
 #define CLOSING_UNKNOWN  1048576 // the same, where no rate says how many
 #define SPARE            0.05    // of a pool that lives: some connections are replaced
 #define BLOCKS_LEAST     4096
-#define PIPELINE_MOST    32767 // as many may go on from another connection: conn.open holds both
+#define BLOCKS_MOST      1048576 // 256 MiB; one for each transaction above that
+#define PIPELINE_MOST    32767   // as many may go on from another connection: conn.open holds both
 #define RETRANSMISSIONS  8
 #define PATIENCE_NS      200000000 // that connections have to end after the item
 #define CLOCK_BITS       42   // of microseconds: timestamps and sequence numbers turn over in them
@@ -39,9 +40,19 @@ uint32_t plan_seats(const struct plan_item *i, uint32_t worker)
 	return config_is_stream(i->settings) ? seats_of(i->settings, i->worker_count, worker) : 0;
 }
 
-// Connections of a worker: those at its seats, and those that are being closed.
-static struct conns_shape shape_of(
-	const struct item_settings *i, uint32_t workers, uint64_t rows, uint64_t slots)
+// For the messages of all transactions at once: as many as long ones fill, up to a limit.
+static uint64_t blocks_of(uint64_t slots, uint32_t longest)
+{
+	uint64_t each = 1 + longest / TCP_BLOCK_BYTES,
+		 most = slots > BLOCKS_MOST ? slots : BLOCKS_MOST;
+
+	return (slots * each < most ? slots * each : most) + BLOCKS_LEAST;
+}
+
+// Connections of a worker: those at its seats, and those that are being closed. longest: of its
+// messages.
+static struct conns_shape shape_of(const struct item_settings *i, uint32_t workers, uint64_t rows,
+	uint64_t slots, uint32_t longest)
 {
 	const struct tcp_settings *tcp = config_tcp(i);
 	double rate = config_connection_rate(i) / workers;
@@ -53,7 +64,7 @@ static struct conns_shape shape_of(
 
 	return (struct conns_shape){.count = (uint32_t)fmin((double)rows, open + closing),
 		.places = (uint32_t)rows,
-		.blocks = (uint32_t)(slots + BLOCKS_LEAST),
+		.blocks = (uint32_t)blocks_of(slots, longest),
 		.window = (uint32_t)tcp->window,
 		.time_wait_us = tcp->time_wait_ns / 1000,
 		.ack_delay_us = (uint32_t)(tcp->ack_delay_ns / 1000),
@@ -70,7 +81,7 @@ static size_t rows_size(uint64_t rows)
 static uint64_t own_bytes(uint64_t seats, uint64_t slots, uint64_t rows)
 {
 	return sizeof(struct worker_conns) + seats * sizeof(struct conn_seat) +
-	       slots * sizeof(uint32_t) + rows_size(rows);
+	       slots * 2 * sizeof(uint32_t) + rows_size(rows);
 }
 
 // The tick at which the clock of connections is 0. It goes on from run to run: a server that closed
@@ -203,14 +214,14 @@ static void behave_close(struct worker_behave *b)
 	pages_free(b, behave_own(b->client_count));
 }
 
-uint64_t plan_conn_memory(
-	const struct item_settings *i, uint32_t workers, uint64_t slots, uint64_t rows)
+uint64_t plan_conn_memory(const struct item_settings *i, uint32_t workers, uint64_t slots,
+	uint64_t rows, uint32_t longest)
 {
 	struct conns_shape shape;
 
 	if (!config_tcp(i))
 		return 0;
-	shape = shape_of(i, workers, rows / workers, slots);
+	shape = shape_of(i, workers, rows / workers, slots, longest);
 	return conns_bytes(&shape) + own_bytes(seats_of(i, workers, 0), slots, rows / workers) +
 	       behave_memory(config_tcp(i), workers, rows);
 }
@@ -227,7 +238,8 @@ int plan_conn_open(
 	const struct tcp_settings *tcp = config_tcp(i->settings);
 	struct worker_item *run = plan_run(i, worker);
 	uint64_t rows = (uint64_t)port_count * clients;
-	struct conns_shape shape = shape_of(i->settings, i->worker_count, rows, run->txns.count);
+	struct conns_shape shape =
+		shape_of(i->settings, i->worker_count, rows, run->txns.count, plan_item_longest(i));
 	struct worker_conns *wc = pages_alloc(sizeof(*wc));
 	void *memory = pages_alloc(conns_bytes(&shape));
 
@@ -242,6 +254,8 @@ int plan_conn_open(
 	conns_init(&wc->cs, memory, &shape, clock_zero(&p->clock), clock_us_scale(&p->clock));
 	wc->cs.owner = &worker_conn_owner;
 	wc->cs.of = wc;
+	wc->cs.framed = run->proto->framed;
+	wc->silent = run->proto->one_way;
 	wc->w = &i->worker[worker];
 	wc->it = run;
 	run->stream = config_is_stream(i->settings);
@@ -268,7 +282,8 @@ int plan_conn_open(
 	wc->rows = pages_alloc(rows_size(rows));
 	wc->seats = pages_alloc((wc->seat_count + 1) * sizeof(*wc->seats));
 	wc->of_slot = pages_alloc(run->txns.count * sizeof(*wc->of_slot));
-	if (!wc->rows || !wc->seats || !wc->of_slot)
+	wc->end_of = pages_alloc(run->txns.count * sizeof(*wc->end_of));
+	if (!wc->rows || !wc->seats || !wc->of_slot || !wc->end_of)
 		return -ENOMEM;
 	memset(wc->of_slot, 0xff, run->txns.count * sizeof(*wc->of_slot));
 	wc->row_count = 0;
@@ -303,6 +318,7 @@ void plan_conn_close(struct worker_item *run)
 	pages_free(wc->rows, (wc->row_mask + 1ull) * sizeof(*wc->rows));
 	pages_free(wc->seats, (wc->seat_count + 1) * sizeof(*wc->seats));
 	pages_free(wc->of_slot, run->txns.count * sizeof(*wc->of_slot));
+	pages_free(wc->end_of, run->txns.count * sizeof(*wc->end_of));
 	behave_close(wc->behave);
 	pages_free(wc->cs.all, wc->cs.bytes);
 	pages_free(wc, sizeof(*wc));

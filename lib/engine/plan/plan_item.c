@@ -162,23 +162,29 @@ uint64_t plan_item_memory(const struct plan *p, const struct plan_item *of, stru
 	if (proto->step_count > 1)
 		bytes += shape.count * sizeof(*i.run->step_due) +
 		         proto->step_count * sizeof(struct step_books);
-	bytes += plan_conn_memory(
-		of->settings, env.workers, shape.count, config_places(of->settings, env.clients));
+	bytes += plan_conn_memory(of->settings, env.workers, shape.count,
+		config_places(of->settings, env.clients), plan_item_longest(of));
 	for (env.worker = 0; env.worker < env.workers; env.worker++)
 		sum += bytes + (proto->memory ? proto->memory(of->shared, &env) : 0);
 	return sum;
+}
+
+uint32_t plan_item_longest(const struct plan_item *i)
+{
+	const struct proto *proto = config_item_proto(i->settings, NULL);
+
+	return proto->longest && i->shared ? proto->longest(i->shared) : 0;
 }
 
 // A packet is not sent in fragments.
 static void check_length(const struct plan *p, const struct plan_item *i, struct diag *d)
 {
 	const struct port_settings *port = config_item_port(p->config, i->settings);
-	const struct proto *proto = config_item_proto(i->settings, NULL);
-	uint32_t longest = proto->longest ? proto->longest(i->shared) : 0;
+	uint32_t longest = plan_item_longest(i);
 	uint32_t packet = longest + FRAME_UDP_LEN +
 	                  (i->settings->server.len == 4 ? FRAME_IPV4_LEN : FRAME_IPV6_LEN);
 
-	if (packet > port->mtu)
+	if (packet > port->mtu && !config_is_stream(i->settings))
 		diag_error(d, i->settings, "",
 			"a message may get %u bytes long, a packet of %u with its headers: more "
 			"than the mtu of port %s, %llu",
