@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "book.h"
 #include "commands.h"
+#include "control.h"
 #include "document.h"
 #include "engine/run/command.h"
 #include "engine/series/series.h"
@@ -52,6 +53,7 @@ struct session {
 	struct part part;
 	bool keep_part;
 	struct scrape scrape;
+	struct control control;
 };
 
 static void on_note(void *ctx, const char *text)
@@ -130,6 +132,20 @@ static void on_responder(void *ctx, double t_s, const struct result_responder *t
 	struct session *s = ctx;
 
 	report_responder(&s->report, t_s, total);
+}
+
+static bool on_asked(void *ctx)
+{
+	struct session *s = ctx;
+
+	return control_is_asked(&s->control);
+}
+
+static void on_told(void *ctx, const struct result_responder *total)
+{
+	struct session *s = ctx;
+
+	control_tell(&s->control, total);
 }
 
 // The formats that the file asks for, one after the other; *path is the file of the one returned.
@@ -371,6 +387,8 @@ static void follow_no_more(struct session *s)
 {
 	char dir[256];
 
+	if (s->control.daemon)
+		control_close(&s->control);
 	live_close(&s->live);
 	view_free(&s->view);
 	part_close(&s->part, s->keep_part);
@@ -386,7 +404,7 @@ static int follow(struct session *s)
 	int rc = 0;
 
 	if (s->respond)
-		return 0;
+		return control_open(&s->control, s->config->responder->control);
 	if (wants_document(s))
 		rc = part_open(&s->part, s->options->json);
 	if (s->part.f)
@@ -571,6 +589,8 @@ static int run_session(struct session *s, struct diag *d)
 			.kept = on_kept,
 			.interval = on_interval,
 			.responder = on_responder,
+			.asked = s->respond ? on_asked : NULL,
+			.told = on_told,
 			.tick = on_tick,
 			.ctx = s}};
 	int code;
@@ -649,14 +669,26 @@ int cmd_run_front(struct front *f, const struct options *o)
 	return EXIT_PASS;
 }
 
+const struct own_option respond_options[] = {
+	{'\0', "control", "ADDRESS", "responder.control.address", NULL, FRONT_TEXT,
+		"tell the counters at 127.0.0.1:PORT or unix:PATH to testers that know the token"},
+	{'\0', "control-token", "FILE", "responder.control.token", NULL, FRONT_TEXT,
+		"its first line is the token"},
+	{0},
+};
+
 // An interrupt is the normal end of a responder.
 int cmd_respond(const struct options *o)
 {
-	struct session s = {.options = o, .respond = true};
+	struct options line = *o;
+	struct session s = {.options = &line, .respond = true};
 	struct diag *d;
 	int code = EXIT_CONFIG;
 
-	s.config = command_config(o, &d);
+	for (unsigned i = 0; i < o->given_count; i++)
+		line.assignments[line.assignment_count++] =
+			arena_printf(o->arena, "%s=%s", o->given[i].row->path, o->given[i].value);
+	s.config = command_config(&line, &d);
 	if (s.config)
 		code = run_session(&s, d);
 	diag_free(d);

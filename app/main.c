@@ -47,7 +47,7 @@ static const struct command commands[] = {
 		OPTION_SET | OPTION_JSON, cmd_plan, NULL,
 		EXAMPLE("ddiperf plan dns-steady.yaml --set traffic.queries.load.rate=1M")},
 	{"respond", "FILE", "Run the built-in responder as a server, as FILE says",
-		COMMON | OPTION_JSON, cmd_respond, NULL,
+		COMMON | OPTION_JSON, cmd_respond, respond_options,
 		EXAMPLE("ddiperf respond dns-respond.yaml")},
 	{"watch", "[RUN]",
 		"Show a run that goes on; RUN is its id or process, if there are several",

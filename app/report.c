@@ -90,6 +90,9 @@ static void print_ledger(FILE *out, const struct result_item *i)
 		stats_format(i->due_per_s, "per_s", due_rate, sizeof(due_rate)),
 		stats_format(i->answered_per_s, "per_s", answered_rate, sizeof(answered_rate)),
 		stats_format(i->loss, "1", loss, sizeof(loss)));
+	if (i->request_bits_per_s + i->reply_bits_per_s > 0)
+		fprintf(out, "  %-12ssent %.4g Mbit/s, replies %.4g Mbit/s, without headers\n",
+			"messages", i->request_bits_per_s / 1e6, i->reply_bits_per_s / 1e6);
 	if (i->last_answer_s > 1.01 * i->sending_s)
 		fprintf(out, "  %-12sfor %s, the last reply after %s\n", "sent",
 			stats_format(i->sending_s, "s", due_rate, sizeof(due_rate)),
@@ -471,6 +474,26 @@ static void print_cpu(FILE *out, const struct result *r)
 			(unsigned long long)(r->dut->failures + r->dut->samples));
 }
 
+// Losses each way, which only both sides together know.
+static void print_peer(FILE *out, const struct result_peer *p)
+{
+	const struct result_responder_protocol *list = p->protocols.items;
+	char there[32], back[32];
+
+	fprintf(out,
+		"\nresponder elsewhere, warm-up included\n"
+		"  there       sent %llu, received %llu, loss %s\n"
+		"  back        answered %llu, replies %llu, loss %s\n",
+		(unsigned long long)p->sent, (unsigned long long)p->received,
+		stats_format(p->loss_there, "1", there, sizeof(there)),
+		(unsigned long long)p->answered, (unsigned long long)p->replies,
+		stats_format(p->loss_back, "1", back, sizeof(back)));
+	for (uint32_t i = 0; i < p->protocols.count; i++) {
+		fprintf(out, "  %s\n", list[i].name);
+		stats_text(list[i].counters.section, list[i].counters.data, 4, out);
+	}
+}
+
 static void print_search(FILE *out, const struct result_search *s)
 {
 	const struct result_goal *goals = s->goals.items;
@@ -743,6 +766,8 @@ static void print_tables(FILE *out, const struct result *result)
 		print_capture(out, result->capture);
 	if (result->cpu || result->dut)
 		print_cpu(out, result);
+	if (result->peer)
+		print_peer(out, result->peer);
 	if (result->search)
 		print_search(out, result->search);
 	if (result->confidence)

@@ -130,6 +130,10 @@ static const struct counter item_rows[] = {
 		"answered rate, over sending_s; of a load that ends by itself until the last "
 		"reply",
 		"per_s", COUNTER_F64, AT(result_item, answered_per_s)},
+	{"request_bits_per_s", "bits of messages sent, without headers, over sending_s", "per_s",
+		COUNTER_F64, AT(result_item, request_bits_per_s)},
+	{"reply_bits_per_s", "bits of replies, without headers, over the time of answered_per_s",
+		"per_s", COUNTER_F64, AT(result_item, reply_bits_per_s)},
 	{"sending_s", "from the start of the item's measured part to its end of sending", "s",
 		COUNTER_F64, AT(result_item, sending_s)},
 	{"last_answer_s", "from the start of the item's measured part to the last reply", "s",
@@ -467,6 +471,20 @@ static const struct counter responder_rows[] = {
 };
 SECTION("responder", responder_rows, result_responder, "the embedded responder");
 
+static const struct counter peer_rows[] = {
+	COUNT(result_peer, sent, "transactions sent by all items, the warm-up included"),
+	COUNT(result_peer, received, "messages that the responder received meanwhile"),
+	REAL(result_peer, loss_there, "1",
+		"share of those sent that it did not receive; null: transactions of several "
+		"messages"),
+	COUNT(result_peer, answered, "replies that it made"),
+	COUNT(result_peer, replies, "replies that came, of whatever kind"),
+	REAL(result_peer, loss_back, "1", "share of those made that did not come"),
+	{"protocols", "its counters by protocol", NULL, COUNTER_LIST, AT(result_peer, protocols),
+		.section = &responder_protocol_rows_section},
+};
+SECTION("peer", peer_rows, result_peer, "a responder in another process");
+
 static const struct counter capture_rows[] = {
 	TEXT(result_capture, file, "pcapng file of failing transactions"),
 	COUNT(result_capture, packets, "packets written"),
@@ -595,6 +613,8 @@ static const struct counter result_rows[] = {
 		.section = &result_cpu_section, .optional = true},
 	{"dut", "the machine under test", NULL, COUNTER_SECTION, AT(result, dut),
 		.section = &result_dut_section, .optional = true},
+	{"peer", "the responder elsewhere (dut.control)", NULL, COUNTER_SECTION, AT(result, peer),
+		.section = &peer_rows_section, .optional = true},
 	{"search", "the search; all the rest is of a trial at its answer", NULL, COUNTER_SECTION,
 		AT(result, search), .section = &result_search_section, .optional = true},
 	{"confidence", "how well repeats agree; all the rest is of the one in the middle", NULL,

@@ -68,6 +68,7 @@ struct result_item {
 	LEDGER_COUNTERS(COUNTER_SKIP, COUNTER_MEMBER, COUNTER_MEMBER)
 	double loss; // lost / sent
 	double due_per_s, sent_per_s, answered_per_s;
+	double request_bits_per_s, reply_bits_per_s; // messages alone, without headers
 	double sending_s, last_answer_s; // both from the start of the item's measured part
 	struct result_latencies latency;
 	struct latency send_lag;
@@ -294,6 +295,13 @@ struct result_responder_protocol {
 	struct counter_choice counters;
 };
 
+// Counters of a responder in another process (dut.control), over the run and its warm-up.
+struct result_peer {
+	uint64_t sent, received, answered, replies;
+	double loss_there, loss_back;  // NAN: transactions have several messages
+	struct counter_list protocols; // struct result_responder_protocol
+};
+
 struct result_capture {
 	const char *file;
 	uint64_t packets, dropped;
@@ -369,6 +377,7 @@ struct result {
 	struct result_capture *capture;       // NULL: none
 	struct result_cpu *cpu;               // NULL: not known
 	struct result_dut *dut;               // NULL: no probe
+	struct result_peer *peer;             // NULL: nobody was asked
 	struct result_search *search;         // NULL: none
 	struct result_confidence *confidence; // of repeats; NULL: a single run
 	struct counter_list repeats;          // struct result_repeat

@@ -215,6 +215,18 @@ static double seconds_since(const struct plan *p, uint64_t from, uint64_t to)
 // A load that has an end is a piece of work: it is done with its last reply, and its answered rate
 // is over all that time. Any other load ends when the run stops it; later replies count for the
 // time before.
+// 8 times a counter of the protocol, if it has one of this name.
+static double bits_of(const struct counter_choice *counters, const char *name)
+{
+	const struct counter_section *s = counters->section;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		if (s->rows[i].type == COUNTER_U64 && strcmp(s->rows[i].name, name) == 0)
+			return 8 * (double)*(const uint64_t *)((const char *)counters->data +
+							       s->rows[i].offset);
+	return 0;
+}
+
 static void rates(const struct plan *p, const struct plan_item *i, struct result_item *out)
 {
 	uint64_t begun = i->run->begun_at, ended = 0, answer = 0, left = 0;
@@ -235,9 +247,12 @@ static void rates(const struct plan *p, const struct plan_item *i, struct result
 	if (out->sending_s > 0) {
 		out->due_per_s = (double)out->ledger.due / out->sending_s;
 		out->sent_per_s = (double)out->ledger.sent / out->sending_s;
+		out->request_bits_per_s = bits_of(&out->counters, "request_bytes") / out->sending_s;
 	}
-	if (answering > 0)
+	if (answering > 0) {
 		out->answered_per_s = (double)out->ledger.answered / answering;
+		out->reply_bits_per_s = bits_of(&out->counters, "reply_bytes") / answering;
+	}
 }
 
 static void tcp_add(struct result_connections *to, const struct tcp_counters *from)
@@ -482,7 +497,7 @@ void collect_responder(const struct plan *p, struct result_responder *out)
 		add_responder(p, &p->responders[i], out);
 }
 
-static void responder_result(const struct plan *p, struct arena *a, struct result_responder *out)
+void collect_responder_whole(const struct plan *p, struct arena *a, struct result_responder *out)
 {
 	uint32_t count = p->responders[0].protocol_count;
 	struct result_responder_protocol *list = arena_zalloc(a, (count + 1) * sizeof(*list));
@@ -515,7 +530,7 @@ void collect_result(const struct plan *p, struct arena *a, struct result *out)
 	if (p->responder_port < 0)
 		return;
 	out->responder = arena_zalloc(a, sizeof(*out->responder));
-	responder_result(p, a, out->responder);
+	collect_responder_whole(p, a, out->responder);
 }
 
 #define DIFFERS(member, help) || to->member != from->member

@@ -41,6 +41,10 @@ struct run_hooks {
 	void (*interval)(void *ctx, const struct result_interval *i, bool warmup);
 	// The same for a responder without traffic of its own.
 	void (*responder)(void *ctx, double t_s, const struct result_responder *total);
+	// Does anybody ask for the responder's counters? Then `told` gets them, those of its
+	// protocols too, as of now. *total and all that it points to is gone afterwards.
+	bool (*asked)(void *ctx);
+	void (*told)(void *ctx, const struct result_responder *total);
 	// Some 50 times a second while the workers run, and between the runs of a series.
 	void (*tick)(void *ctx);
 	// Has the run reached its purpose? Then sending ends.

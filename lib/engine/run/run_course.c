@@ -290,6 +290,20 @@ static void course_supervise(struct run *r)
 		course_settle(r, give_up);
 }
 
+static void tell_counters(struct run *r)
+{
+	const struct run_hooks *h = &r->options->hooks;
+	struct result_responder total;
+	struct arena *a;
+
+	if (!h->asked || !h->asked(h->ctx))
+		return;
+	a = arena_new();
+	collect_responder_whole(&r->plan, a, &total);
+	h->told(h->ctx, &total);
+	arena_free(a);
+}
+
 static void course_respond(struct run *r)
 {
 	const struct run_hooks *h = &r->options->hooks;
@@ -301,6 +315,7 @@ static void course_respond(struct run *r)
 		double ns = clock_ns(&r->plan.clock, clock_now() - start);
 
 		course_tick(r);
+		tell_counters(r);
 		if (ns < (double)next || !h->responder)
 			continue;
 		collect_responder(&r->plan, &total);
@@ -323,6 +338,23 @@ static void report_cpu(struct run *r)
 	out->us_per_transaction =
 		cpu_demand_us(out->use.used, r->cpu[1].cpus, result_answered_per_s(r->result));
 	r->result->cpu = out;
+}
+
+// Before the first message: what the responder elsewhere has counted so far.
+static int ask_peer(struct run *r)
+{
+	const struct control_settings *s = r->config->dut.control;
+
+	return s && peer_ask(s, r->arena, &r->peer) < 0 ? EXIT_ENVIRONMENT : 0;
+}
+
+static void report_peer(struct run *r)
+{
+	const struct control_settings *s = r->config->dut.control;
+	struct result_responder now;
+
+	if (s && peer_ask(s, r->arena, &now) == 0)
+		r->result->peer = peer_result(&r->plan, &r->peer, &now, r->arena);
 }
 
 static int course_measure(struct run *r)
@@ -351,6 +383,7 @@ static int course_measure(struct run *r)
 	run_warn_starved(r);
 	watch_report(&r->watch, p, r->result);
 	report_cpu(r);
+	report_peer(r);
 	measured = measured_part(r);
 	probe_stop(r->probe, &measured, r->arena, r->result);
 	r->probe = NULL;
@@ -394,6 +427,9 @@ static int send_and_judge(struct run *r)
 	broken = rc == 0 && broken == 0 ? start_probe(r) : broken;
 	if (rc == 0 && broken == 0) {
 		run_probe_steering(r);
+		broken = ask_peer(r);
+	}
+	if (rc == 0 && broken == 0) {
 		plan_schedule(p, clock_now() + clock_ticks(&p->clock, LAUNCH_LEAD_NS));
 		launch(r, false);
 		return course_measure(r);

@@ -9,6 +9,7 @@
 #include "engine/run/cpu.h"
 #include "engine/run/evidence_log.h"
 #include "engine/plan/plan.h"
+#include "engine/run/peer.h"
 #include "engine/run/probe.h"
 #include "engine/run/run.h"
 #include "engine/plan/steer_probe.h"
@@ -36,6 +37,7 @@ struct run {
 	struct evidence_log *evidence; // NULL: none
 	struct cpu_times cpu[2];       // at both ends of the measured part
 	uint32_t cpu_read;             // how many of them are there
+	struct result_responder peer;  // with dut.control: before the first message
 
 	struct collect_state collected;
 	struct stop stop;

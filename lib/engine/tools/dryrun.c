@@ -13,7 +13,7 @@
 #include "io/capture.h"
 #include "io/driver.h"
 
-#define FRAME_ROOM 2048
+#define FRAME_ROOM 66000 // of a message over a connection
 
 _Static_assert(DRYRUN_PACKETS >= CONFIG_MAX_ITEMS, "a packet of each item");
 

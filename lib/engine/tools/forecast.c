@@ -156,18 +156,18 @@ static void forecast_place(struct forecast_item *i, const struct config *c,
 
 // The table of transactions, histograms with their snapshots, and the protocol's state.
 static uint64_t item_memory(const struct forecast_item *i, const struct config *c,
-	const struct item_settings *s, uint64_t own)
+	const struct item_settings *s, const struct sample *sample)
 {
 	const struct proto *proto = config_item_proto(s, NULL);
 	const struct txn_shape shape = {
 		.count = (uint32_t)i->slots, .window = config_outcomes_needed(c, s, s->timeout_ns)};
 	uint64_t steps = proto->step_count > 1 ? proto->step_count : 0;
 	uint32_t workers = port_cpu_count(config_item_port(c, s));
-	uint64_t conns = plan_conn_memory(
-		s, workers, i->slots / workers, config_places(s, i->source_addresses));
+	uint64_t conns = plan_conn_memory(s, workers, i->slots / workers,
+		config_places(s, i->source_addresses), sample->longest);
 
 	return workers * conns + txn_bytes(&shape) + (steps ? i->slots * sizeof(uint64_t) : 0) +
-	       (1 + SNAPSHOTS) * (3 + 2 * steps) * sizeof(struct hist) + own;
+	       (1 + SNAPSHOTS) * (3 + 2 * steps) * sizeof(struct hist) + sample->memory;
 }
 
 // Is it known before the run how many there are to be in a second, at the most?
@@ -205,7 +205,7 @@ static struct forecast_item item_of(const struct config *c, const struct item_se
 	forecast_load(&out, sample,
 		proto->cost_ns + driver_of(port)->cost_ns +
 			(config_is_stream(s) ? STREAM_COST_NS : 0));
-	out.memory = item_memory(&out, c, s, sample->memory);
+	out.memory = item_memory(&out, c, s, sample);
 	return out;
 }
 

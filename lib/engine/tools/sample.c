@@ -14,7 +14,7 @@
 #include "engine/tools/selfcheck.h"
 #include "net/frame.h"
 
-#define MESSAGE_ROOM    4096
+#define MESSAGE_ROOM    65535
 #define MESSAGES_MAX    (2 * PROTO_MAX_STEPS) // of an exchange
 #define FRAME_LEAST     60
 #define FRAME_ADDITIONS 24 // checksum, preamble, start of frame, gap
@@ -178,8 +178,10 @@ static int measure_input(const struct config *c, struct arena *a, struct diag *d
 
 	after = heap_used();
 	*bytes = after > before ? after - before : 0;
-	for (uint32_t i = 0; i < plan.item_count; i++)
+	for (uint32_t i = 0; i < plan.item_count; i++) {
 		out[i].memory = item_memory(&plan.items[i]);
+		out[i].longest = plan_item_longest(&plan.items[i]);
+	}
 	*shortages = rc == 0 && !c->search ? plan_shortages(&plan, a) : (struct counter_list){0};
 	plan_free(&plan);
 	return rc;

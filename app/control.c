@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: cold. Main thread | the thread of libmicrohttpd.
+#include "control.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "engine/run/peer.h"
+#include "io/privileges.h"
+
+#define OPTION      "responder.control"
+#define CONNECTIONS 4
+#define TIMEOUT_S   10 // of a connection that is silent
+#define BACKLOG     4
+#define WAIT_S      2 // for the main thread
+#define BEARER      "Bearer "
+
+// --- the socket ---
+
+// A socket file that nobody listens to any more.
+static void remove_left_over(const struct control_place *p)
+{
+	const struct sockaddr_un *name = (const struct sockaddr_un *)&p->addr;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	if (connect(fd, (const struct sockaddr *)&p->addr, p->len) < 0 && errno == ECONNREFUSED)
+		unlink(name->sun_path);
+	close(fd);
+}
+
+static int listen_at(struct control *c, const struct control_place *p)
+{
+	bool local = p->addr.ss_family == AF_UNIX;
+	mode_t before;
+	int rc = 0;
+
+	c->fd = socket(p->addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (c->fd < 0)
+		return -errno;
+	if (local)
+		remove_left_over(p);
+	else
+		setsockopt(c->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	before = umask(0177);
+	if (bind(c->fd, (const struct sockaddr *)&p->addr, p->len) < 0)
+		rc = -errno;
+	umask(before);
+	if (rc == 0 && local)
+		c->path = strdup(((const struct sockaddr_un *)&p->addr)->sun_path);
+	if (rc == 0 && listen(c->fd, BACKLOG) < 0)
+		rc = -errno;
+	return rc;
+}
+
+// --- the thread ---
+
+// It takes as long for each wrong token.
+static bool is_token(const struct control *c, const char *given)
+{
+	size_t len = strlen(given), own = strlen(c->token);
+	unsigned differs = len != own;
+
+	for (size_t i = 0; i < own; i++)
+		differs |= (unsigned)(uint8_t)c->token[i] ^ (uint8_t)given[i < len ? i : len];
+	return differs == 0;
+}
+
+static bool may_know(const struct control *c, struct MHD_Connection *connection)
+{
+	const char *given = MHD_lookup_connection_value(
+		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+
+	return given && strncmp(given, BEARER, strlen(BEARER)) == 0 &&
+	       is_token(c, given + strlen(BEARER));
+}
+
+// The counters as of now, or NULL when the run is over.
+static char *counters(struct control *c)
+{
+	struct timespec end;
+	char *text;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += WAIT_S;
+	pthread_mutex_lock(&c->lock);
+	free(c->text); // an answer that came too late
+	c->text = NULL;
+	c->asked = true;
+	while (!c->text && !c->over)
+		if (pthread_cond_timedwait(&c->told, &c->lock, &end) == ETIMEDOUT)
+			break;
+	text = c->text;
+	c->text = NULL;
+	c->asked = false;
+	pthread_mutex_unlock(&c->lock);
+	return text;
+}
+
+static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, const char *path,
+	const char *method, const char *version, const char *data, size_t *size, void **request)
+{
+	static char refused[] = "the token is wrong\n", not_here[] = "not here\n",
+		    not_now[] = "not now\n";
+	struct control *c = ctx;
+	unsigned code = MHD_HTTP_OK;
+	struct MHD_Response *r;
+	char *text = NULL;
+	enum MHD_Result queued;
+
+	if (!may_know(c, connection)) {
+		code = MHD_HTTP_UNAUTHORIZED;
+		text = refused;
+	} else if (strcmp(path, CONTROL_PATH) != 0 || strcmp(method, MHD_HTTP_METHOD_GET) != 0) {
+		code = MHD_HTTP_NOT_FOUND;
+		text = not_here;
+	} else {
+		text = counters(c);
+		code = text ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
+	}
+	r = code == MHD_HTTP_OK
+	            ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE)
+	            : MHD_create_response_from_buffer(strlen(text ? text : not_now),
+			      text ? text : not_now, MHD_RESPMEM_PERSISTENT);
+	if (!r)
+		return MHD_NO;
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/plain");
+	queued = MHD_queue_response(connection, code, r);
+	MHD_destroy_response(r);
+	return queued;
+}
+
+// The thread of libmicrohttpd inherits what this one has: no capability, and no signal.
+static void *start_daemon(void *arg)
+{
+	struct control *c = arg;
+
+	if (privileges_drop(false) < 0)
+		return NULL;
+	c->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, answer, c,
+		MHD_OPTION_LISTEN_SOCKET, c->fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_END);
+	return NULL;
+}
+
+static int start(struct control *c)
+{
+	sigset_t all, before;
+	pthread_t thread;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&thread, NULL, start_daemon, c) == 0)
+		pthread_join(thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return c->daemon ? 0 : -EAGAIN;
+}
+
+// --- the main thread ---
+
+int control_open(struct control *c, const struct control_settings *s)
+{
+	struct control_place place;
+	const char *what;
+	int rc;
+
+	*c = (struct control){
+		.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .told = PTHREAD_COND_INITIALIZER};
+	if (!s)
+		return 0;
+	if (control_token(s->token, c->token) < 0)
+		return -EINVAL; // logged
+	rc = control_place(s->address, &place, &what);
+	if (rc == 0)
+		rc = listen_at(c, &place);
+	if (rc == 0)
+		rc = start(c);
+	if (rc < 0) {
+		log_error(OPTION ": %s: %s", s->address, strerror(-rc));
+		control_close(c);
+	}
+	return rc;
+}
+
+bool control_is_asked(struct control *c)
+{
+	bool asked;
+
+	if (!c->daemon)
+		return false;
+	pthread_mutex_lock(&c->lock);
+	asked = c->asked && !c->text;
+	pthread_mutex_unlock(&c->lock);
+	return asked;
+}
+
+void control_tell(struct control *c, const struct result_responder *r)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		abort();
+	peer_write(f, r);
+	if (fclose(f) != 0)
+		abort();
+	pthread_mutex_lock(&c->lock);
+	free(c->text);
+	c->text = text;
+	pthread_cond_signal(&c->told);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void control_close(struct control *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->over = true;
+	pthread_cond_signal(&c->told);
+	pthread_mutex_unlock(&c->lock);
+	if (c->daemon)
+		MHD_stop_daemon(c->daemon); // closes the socket too
+	else if (c->fd >= 0)
+		close(c->fd);
+	if (c->path)
+		unlink(c->path);
+	free((char *)c->path);
+	free(c->text);
+	*c = (struct control){.fd = -1};
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The counters of a responder in another process (dut.control): as text between both, asked for
+// before the first message of a run and after its last, and how many messages were lost each way.
+// Path: cold. Management thread.
+#pragma once
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "engine/config/control.h"
+#include "engine/plan/plan.h"
+#include "engine/result/result.h"
+
+// Lines NAME=VALUE.
+void peer_write(FILE *out, const struct result_responder *r);
+// The same back; what is missing is 0. It lives in a.
+void peer_read(const char *text, struct arena *a, struct result_responder *out);
+
+// Ask for the counters now. 0, or -errno, which was logged.
+int peer_ask(const struct control_settings *s, struct arena *a, struct result_responder *out);
+
+// Both sides in one: the run of the plan is over. now: after it.
+struct result_peer *peer_result(const struct plan *p, const struct result_responder *before,
+	const struct result_responder *now, struct arena *a);
