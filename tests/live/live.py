@@ -111,6 +111,24 @@ class Running:
         self.process.send_signal(number)
 
 
+@contextlib.contextmanager
+def addresses(up, *prefixes):
+    """The kernel of the tester's side has them while it lasts."""
+    six = any(":" in prefix for prefix in prefixes)
+    if six:
+        execute(up.tester("sysctl", "-qw", "net.ipv6.conf.veth0.disable_ipv6=0"))
+    for prefix in prefixes:
+        code, out, err = execute(up.tester("ip", "address", "add", prefix, "dev", "veth0", *["nodad"] * (":" in prefix)))
+        assert code == 0, out + err
+    try:
+        yield
+    finally:
+        for prefix in prefixes:
+            execute(up.tester("ip", "address", "del", prefix, "dev", "veth0"))
+        if six:
+            execute(up.tester("sysctl", "-qw", "net.ipv6.conf.veth0.disable_ipv6=1"))
+
+
 def lab_again(server):
     """A lab whose server is gone, put right."""
     lab().call("down")

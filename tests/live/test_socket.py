@@ -3,7 +3,6 @@
 # Driver socket against real servers on the other side of a wire, with addresses that the kernel has: DNS, and
 # DHCP behind relays whose addresses the host has. The servers count the same.
 
-import contextlib
 import json
 import os
 import shutil
@@ -11,7 +10,7 @@ import signal
 import sys
 
 from harness import EXIT, Result, binary, check_ledger, config_file, execute, kill, main, skip, start, test, timing
-from live import PEER, RELAXED, SERVER, Running, item, lab, lab_again, leases
+from live import PEER, RELAXED, SERVER, Running, addresses, item, lab, lab_again, leases
 
 
 def config(*items, **keys):
@@ -19,24 +18,6 @@ def config(*items, **keys):
         "run": {"warmup": "0s", "duration": "500ms", "interval": "250ms"},
         "ports": [{"name": "lan", "driver": "socket", **keys}], "traffic": list(items), "validity": RELAXED,
     })
-
-
-@contextlib.contextmanager
-def addresses(up, *prefixes):
-    """The kernel of the tester's side has them while it lasts."""
-    six = any(":" in prefix for prefix in prefixes)
-    if six:
-        execute(up.tester("sysctl", "-qw", "net.ipv6.conf.veth0.disable_ipv6=0"))
-    for prefix in prefixes:
-        code, out, err = execute(up.tester("ip", "address", "add", prefix, "dev", "veth0", *["nodad"] * (":" in prefix)))
-        assert code == 0, out + err
-    try:
-        yield
-    finally:
-        for prefix in prefixes:
-            execute(up.tester("ip", "address", "del", prefix, "dev", "veth0"))
-        if six:
-            execute(up.tester("sysctl", "-qw", "net.ipv6.conf.veth0.disable_ipv6=1"))
 
 
 @test

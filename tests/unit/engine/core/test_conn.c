@@ -205,6 +205,66 @@ static void the_longest_message_comes_in_pieces(void **state)
 	assert_int_equal(cs.host.used, 0);
 }
 
+// "3abc": a digit is the length of a message, itself included; it comes behind a letter. A blank is
+// a message.
+static uint32_t by_digit(const uint8_t *bytes, uint32_t len)
+{
+	if (bytes[0] == ' ')
+		return 1;
+	return len < 2 ? 0 : (uint32_t)(bytes[1] - '0');
+}
+
+static void a_protocol_says_where_its_messages_end(void **state)
+{
+	static const char stream[] = "a2 b5cdeX9xxxxxxx ";
+	static const uint32_t lens[] = {2, 1, 5, 9, 1};
+	uint32_t len = sizeof(stream) - 1;
+
+	for (uint32_t cut = 1; cut < len; cut++) {
+		const uint32_t parts[] = {0, cut, len};
+		uint32_t next = 0, at = 0, got, c;
+		const uint8_t *message;
+
+		over(state);
+		fresh(state);
+		cs.framed = by_digit;
+		c = accepted();
+		for (int i = 0; i < 2; i++) {
+			struct tcp_segment s = {.seq = 1 + parts[i],
+				.ack = 101,
+				.flags = TCP_ACK,
+				.window = 1000,
+				.len = parts[i + 1] - parts[i],
+				.data = (const uint8_t *)stream + parts[i]};
+
+			assert_true(tcp_input(&cs.host, &cs.all[c].tcp, &s) & TCP_DATA);
+			while (conn_message(&cs, c, &message, &got)) {
+				assert_int_equal(got, lens[next++]);
+				assert_memory_equal(message, stream + at, got);
+				at += got;
+			}
+		}
+		assert_int_equal(next, 5);
+		assert_int_equal(cs.host.used, 0);
+	}
+}
+
+static void only_its_own_bytes_are_written(void **state)
+{
+	uint32_t c = accepted();
+	struct tcp_segment s;
+
+	memcpy(cs.message + CONN_LENGTH, "hello", 5);
+	cs.framed = by_digit;
+	assert_true(conn_write(&cs, c, 5));
+	cs.framed = NULL;
+	assert_true(conn_write(&cs, c, 5));
+	assert_true(tcp_output(&cs.host, &cs.all[c].tcp, &s));
+	assert_int_equal(s.len, 5 + CONN_LENGTH + 5);
+	tcp_copy(&cs.host, &cs.all[c].tcp, &s, cs.message);
+	assert_memory_equal(cs.message, "hello\0\5hello", 12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +277,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			messages_are_whole_wherever_they_are_cut, fresh, over),
 		cmocka_unit_test_setup_teardown(the_longest_message_comes_in_pieces, fresh, over),
+		cmocka_unit_test_setup_teardown(
+			a_protocol_says_where_its_messages_end, fresh, over),
+		cmocka_unit_test_setup_teardown(only_its_own_bytes_are_written, fresh, over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

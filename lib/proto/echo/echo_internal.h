@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared by echo.c (settings, counters, set-up) and echo_wire.c (messages): the settings, what
+// set-up makes of them, and the counters. Path: cold (setup) | hot (the verbs). The thread that
+// owns the ctx.
+#pragma once
+
+#include "base/counter.h"
+#include "net/transport.h"
+#include "proto/proto.h"
+
+#define ECHO_HEAD       20    // bytes of the header of each message
+#define ECHO_MOST       65000 // of a message
+#define ECHO_FILL       65536 // offsets of a random fill, and bytes behind the last of them
+#define ECHO_REPLY_MOST 1400  // of a reply in a datagram, unless the settings say more
+
+enum echo_test { ECHO_RR, ECHO_STREAM };
+enum echo_fill { ECHO_COUNTING, ECHO_ZEROS, ECHO_HEX, ECHO_RANDOM };
+
+struct echo_settings {
+	struct transport_settings transport;
+	uint64_t size;
+	uint64_t reply; // UINT64_MAX: as size
+	int32_t test;   // enum echo_test
+	int32_t fill;   // enum echo_fill
+};
+
+struct echo_server_settings {
+	uint64_t longest; // reply in a datagram
+};
+
+// Made by setup, const from then on.
+struct echo_plan {
+	uint64_t seed;
+	uint64_t fill_sum; // of the bytes behind the header; 0: they differ between messages
+	uint32_t size;
+	uint32_t reply; // 0: none is wanted
+	bool random;
+	uint8_t fill[2 * ECHO_FILL];
+};
+
+struct echo_server_plan {
+	uint32_t longest;
+};
+
+// clang-format off
+#define ECHO_COUNTERS(X) \
+	X(request_bytes, "bytes of messages written") \
+	X(reply_bytes, "bytes of messages in replies") \
+	X(wrong_length, "failed: replies of another length than expected") \
+	X(wrong_bytes, "failed: replies with bytes that are not those of the request")
+
+#define ECHO_SERVER_COUNTERS(X) \
+	X(received, "messages to the responder") \
+	X(received_bytes, "bytes of them") \
+	X(answered, "replies made") \
+	X(answered_bytes, "bytes of them") \
+	X(one_way, "messages that want no reply") \
+	X(plain, "of those answered, bytes without a header, returned as they came") \
+	X(cut, "of those answered, shorter than wanted: the reply did not fit") \
+	X(ignored, "datagrams of another echo server, or without a byte")
+// clang-format on
+
+struct echo_counters {
+	ECHO_COUNTERS(COUNTER_MEMBER)
+};
+
+struct echo_server_counters {
+	ECHO_SERVER_COUNTERS(COUNTER_MEMBER)
+};
+
+// The verbs of proto.h.
+uint32_t echo_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
+uint32_t echo_framed(const uint8_t *buf, uint32_t len);
+bool echo_key(const uint8_t *buf, uint32_t len, uint32_t *key);
+enum proto_verdict echo_reply(
+	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
+enum proto_verdict echo_timeout(struct proto_ctx *ctx, struct proto_txn *t);
+uint32_t echo_answer(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
+extern const struct proto_fault echo_faults[];

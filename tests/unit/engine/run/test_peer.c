@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Counters of a responder as text and back, and the losses each way that both sides give.
+// Path: cold. Test.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <math.h>
+
+#include <cmocka.h>
+
+#include "engine/run/peer.h"
+
+static struct arena *arena;
+
+static int fresh(void **state)
+{
+	arena = arena_new();
+	return 0;
+}
+
+static int over(void **state)
+{
+	arena_free(arena);
+	return 0;
+}
+
+// All counters of all protocols, each with a value of its own, from `first` on.
+static struct result_responder counted(uint64_t first)
+{
+	struct result_responder_protocol *list = arena_zalloc(arena, proto_count() * sizeof(*list));
+	struct result_responder r = {.received = first,
+		.answered = first + 1,
+		.fragmented = first + 2,
+		.ignored = first + 3,
+		.no_buffer = first + 4,
+		.waiting = first + 5,
+		.protocols = {list, 0}};
+
+	for (uint32_t i = 0; protos[i]; i++) {
+		const struct counter_section *s = protos[i]->server->counters;
+		uint64_t *data = arena_zalloc(arena, s->size);
+
+		for (size_t n = 0; n < s->size / sizeof(*data); n++)
+			data[n] = first + 100 * (i + 1) + n;
+		list[r.protocols.count++] =
+			(struct result_responder_protocol){protos[i]->name, {s, data}};
+	}
+	return r;
+}
+
+static char *text_of(const struct result_responder *r)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	peer_write(f, r);
+	fclose(f);
+	return text;
+}
+
+static void every_counter_comes_back(void **state)
+{
+	const struct result_responder r = counted(1ull << 40);
+	struct result_responder back;
+	char *text = text_of(&r), *again;
+
+	peer_read(text, arena, &back);
+	again = text_of(&back);
+	assert_int_equal(back.received, r.received);
+	assert_int_equal(back.no_buffer, r.no_buffer);
+	assert_int_equal(back.protocols.count, r.protocols.count);
+	assert_non_null(strstr(text, "\necho.received=10995116"));
+	assert_string_equal(text, again);
+	free(text);
+	free(again);
+}
+
+static void unknown_lines_and_missing_ones_are_no_error(void **state)
+{
+	struct result_responder back;
+
+	peer_read(
+		"answered=7\nanswered_by_others=9\nsomething\n=\necho.received=5\n", arena, &back);
+	assert_int_equal(back.answered, 7);
+	assert_int_equal(back.received, 0);
+	assert_int_equal(back.protocols.count, 1);
+	assert_string_equal(
+		((const struct result_responder_protocol *)back.protocols.items)->name, "echo");
+	peer_read("", arena, &back);
+	assert_int_equal(back.answered + back.protocols.count, 0);
+}
+
+static void losses_are_those_of_this_run(void **state)
+{
+	static const struct proto steps = {.step_count = 3};
+	struct worker_item run = {.proto = proto_find("echo")};
+	struct worker worker = {.items = &run};
+	struct plan_item item = {.worker = &worker, .worker_count = 1};
+	const struct plan p = {.items = &item, .item_count = 1};
+	const struct result_responder before = counted(1000);
+	struct result_responder now = counted(1000);
+	const struct result_responder_protocol *list;
+	struct result_peer *out;
+
+	run.books.ledger[0] = (struct ledger){.sent = 100, .answered = 30};
+	run.books.ledger[1] = (struct ledger){
+		.sent = 300, .answered = 100, .failed = 1, .late = 2, .duplicate = 3, .stray = 4};
+	now.received += 360;
+	now.answered += 200;
+	out = peer_result(&p, &before, &now, arena);
+	assert_int_equal(out->sent, 400);
+	assert_int_equal(out->received, 360);
+	assert_int_equal(out->replies, 140);
+	assert_true(fabs(out->loss_there - 0.1) < 1e-9);
+	assert_true(fabs(out->loss_back - 0.3) < 1e-9);
+	list = out->protocols.items;
+	assert_int_equal(out->protocols.count, proto_count());
+	for (size_t n = 0; n < list[0].counters.section->size / 8; n++)
+		assert_int_equal(((const uint64_t *)list[0].counters.data)[n], 0);
+	run.proto = &steps; // nobody knows how many messages each had
+	assert_true(isnan(peer_result(&p, &before, &now, arena)->loss_there));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(every_counter_comes_back, fresh, over),
+		cmocka_unit_test_setup_teardown(
+			unknown_lines_and_missing_ones_are_no_error, fresh, over),
+		cmocka_unit_test_setup_teardown(losses_are_those_of_this_run, fresh, over),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
