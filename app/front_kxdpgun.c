@@ -69,7 +69,8 @@ static int set_tcp(struct as_run *r, const char *value)
 		return 0;
 	return as_refuse(r,
 		strlen(value) == 1 && strchr("12357890", value[0])
-			? "-T %s: clients that misbehave are there beside a load (tcp.behave of a file)"
+			? "-T %s: clients that misbehave are there beside a load (tcp.behave of a "
+	                  "file)"
 			: "-T %s: invalid mode",
 		value);
 }

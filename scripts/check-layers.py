@@ -31,6 +31,7 @@ OUTSIDE = {
     "jansson": (re.compile(r"jansson\.h$"), {"conf", "stats", "app"}),
 }
 DPDK_FOLDERS = {"io", "engine"}
+WORDS = {"echo"}  # protocols whose name ICMP, TCP timestamps and terminals have, too
 FOREIGN = {"dns_metrics"}  # formats of others that are named like a protocol
 PROTOCOL_FREE = {"base", "net", "conf", "stats", "io", "engine"}
 
@@ -119,7 +120,7 @@ def check_words(source, pattern, what):
 
 def protocol_pattern(sources):
     """A protocol has a folder of its name in lib/proto; dhcp4_init and DHCP6_PORT are names of dhcp."""
-    names = {name.split("/")[1] for name in sources if re.match(r"proto/\w+/", name)}
+    names = {name.split("/")[1] for name in sources if re.match(r"proto/\w+/", name)} - WORDS
     return re.compile(rf"\w*(?<![a-z])(?:{'|'.join(sorted(names))})\w*", re.I)
 
 

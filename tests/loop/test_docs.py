@@ -122,6 +122,19 @@ def respond(sock):
             return
 
 
+def respond_tcp(listener):
+    """The same over connections, one after the other: each has one query."""
+    while True:
+        try:
+            connection, _ = listener.accept()
+            with connection:
+                data = connection.recv(4096)
+                if len(data) > 4:
+                    connection.sendall(data[:4] + bytes([data[4] | 0x84]) + data[5:])
+        except OSError:
+            return
+
+
 # --- the documents -------------------------------------------------------------------------------------
 
 
@@ -184,6 +197,8 @@ def every_command_runs():
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind(("127.0.0.1", 0))
     threading.Thread(target=respond, args=(server,), daemon=True).start()
+    listener = socket.create_server(server.getsockname())
+    threading.Thread(target=respond_tcp, args=(listener,), daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="ddiperf-docs-") as top:
         first = Path(top) / "first"
         first.mkdir()
@@ -208,6 +223,7 @@ def every_command_runs():
         wrong = [text for command, line in examples() for text in shell(line, first, f"ddiperf {command} --help")]
         assert not wrong, "\n".join(wrong)
     server.close()
+    listener.close()
 
 
 @test

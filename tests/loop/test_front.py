@@ -140,8 +140,8 @@ def options_of_other_tools_become_connections():
         "tcp", {"connections": 4, "queries_per_connection": 9})
     how, tcp, said = transport("dnsperf", *data, "-O", "num-queries-per-conn=9", "-O", "suppress=timeouts")
     assert (how, tcp) == (None, None) and "UDP has no connections" in said and "no such messages" in said, said
-    how, tcp, said = transport("resperf", *data, "-M", "tcp", "-C", "3", "-R")  # 100 k/s for 3 timeouts of 45 s
-    assert (how, tcp) == ("tcp", {"connections": 227}) and "227 connections instead of 3" in said, (tcp, said)
+    how, tcp, said = transport("resperf", *data, "-M", "tcp", "-C", "3", "-R")  # 100 k/s for a timeout of 45 s
+    assert (how, tcp) == ("tcp", {"connections": 76}) and "76 connections instead of 3" in said, (tcp, said)
     file = ["-i", QUERIES, "127.0.0.1"]
     assert transport("kxdpgun", *file)[:2] == (None, None)
     assert transport("kxdpgun", "-T", *file)[:2] == ("tcp", {"connections": 100, "queries_per_connection": 1})

@@ -88,7 +88,12 @@ const char *plan_lacks_memory(const struct plan *p, bool ports, struct arena *a)
 void plan_adopt(struct plan *p, const struct plan *before, struct arena *a);
 
 // The longest message of an item, in bytes; 0: each fits into any packet.
-uint32_t plan_item_longest(const struct plan_item *i);
+static inline uint32_t plan_item_longest(const struct plan_item *i)
+{
+	const struct proto *proto = config_item_proto(i->settings, NULL);
+
+	return proto->longest && i->shared ? proto->longest(i->shared) : 0;
+}
 
 // Bytes of the connections of one of an item's workers. slots: the worker's; rows: ports and
 // addresses of all workers; longest: plan_item_longest.

@@ -169,13 +169,6 @@ uint64_t plan_item_memory(const struct plan *p, const struct plan_item *of, stru
 	return sum;
 }
 
-uint32_t plan_item_longest(const struct plan_item *i)
-{
-	const struct proto *proto = config_item_proto(i->settings, NULL);
-
-	return proto->longest && i->shared ? proto->longest(i->shared) : 0;
-}
-
 // A packet is not sent in fragments.
 static void check_length(const struct plan *p, const struct plan_item *i, struct diag *d)
 {
