@@ -164,7 +164,8 @@ def each_connection_in_turn_is_replaced_at_a_rate():
     found, _ = all_answered(tcp(load={"rate": "2k"}, connections=10, open="rate", open_rate="500"), run={"duration": "400ms"})
     conns = found["connections"]
     # All of them at once on demand, and one each 2 ms in place of the oldest.
-    assert 200 <= conns["opened"] <= 212 and conns["established"] == conns["opened"], conns
+    timing(200 <= conns["opened"] <= 225, conns)
+    assert conns["established"] == conns["opened"] > 50, conns
     nothing_of(conns, "closed", "reset", "lost_closed", "left", "no_port")
 
 

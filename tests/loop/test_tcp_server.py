@@ -107,7 +107,9 @@ def a_port_is_taken_again_while_the_server_remembers_it():
     one = {**tcp({"outstanding": "1", "total": "301"}, connections=1), "source": {"ports": ["2000-2099"]}}
     found, served, _ = run(one, {"queries_per_connection": 2}, duration="5s")
     assert found["answered"] == found["sent"] == 301 and served["connections"]["closed_after"] == 150, (found, served)
-    nothing_of(found["connections"], "syn_retransmitted", "no_port")
+    # A port that is used again within a millisecond has the same timestamp: a SYN like that may look old.
+    timing(found["connections"]["syn_retransmitted"] == 0, found["connections"])
+    nothing_of(found["connections"], "no_port")
 
 
 @test

@@ -13,6 +13,8 @@
 #include "engine/run/verdict.h"
 #include "io/launch.h"
 
+#define PEER_ASKS       4
+#define PEER_WAIT_NS    100000000
 #define LAUNCH_LEAD_NS  5000000ull // workers are in their loops before the schedule starts
 #define TICK_NS         20000000ull
 #define DRAIN_TIMEOUTS  4
@@ -348,13 +350,18 @@ static int ask_peer(struct run *r)
 	return s && peer_ask(s, r->arena, &r->peer) < 0 ? EXIT_ENVIRONMENT : 0;
 }
 
+// Messages without an answer may still be on their way: ask again while some are missing.
 static void report_peer(struct run *r)
 {
 	const struct control_settings *s = r->config->dut.control;
 	struct result_responder now;
 
-	if (s && peer_ask(s, r->arena, &now) == 0)
+	for (uint32_t n = 0; s && n < PEER_ASKS && peer_ask(s, r->arena, &now) == 0; n++) {
 		r->result->peer = peer_result(&r->plan, &r->peer, &now, r->arena);
+		if (r->result->peer->received >= r->result->peer->sent)
+			return;
+		course_nap(PEER_WAIT_NS);
+	}
 }
 
 static int course_measure(struct run *r)
