@@ -13,6 +13,8 @@
 #define RTO_MOST     60000000
 #define ALIGN        64
 
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 static uint64_t power_for(uint64_t n)
 {
 	uint64_t p = 1;
@@ -344,28 +346,23 @@ uint16_t conns_send(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 
 // --- messages ---
 
-static __attribute__((noinline)) uint32_t whole_framed(
-	conn_framing framed, const uint8_t *bytes, uint32_t len)
-{
-	uint32_t whole = len ? framed(bytes, len) : 0;
-
-	return whole ? whole : UINT32_MAX;
-}
-
 // Length of the first message in those bytes, with all that is in front of it; more than len: it is
 // not whole.
 static inline uint32_t whole_of(conn_framing framed, const uint8_t *bytes, uint32_t len)
 {
-	if (__builtin_expect(framed != NULL, 0))
-		return whole_framed(framed, bytes, len);
-	return len < CONN_LENGTH ? UINT32_MAX : CONN_LENGTH + bytes_be16(bytes);
+	uint32_t whole = framed && len ? framed(bytes, len) : 0;
+
+	if (!framed && len >= CONN_LENGTH)
+		whole = CONN_LENGTH + bytes_be16(bytes);
+	return whole ? whole : UINT32_MAX;
 }
 
 // The next one in the bytes that came in their turn.
-static bool message_in_view(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
+static ALWAYS_INLINE bool message_in_view(
+	struct conns *cs, uint32_t c, conn_framing framed, const uint8_t **message, uint32_t *len)
 {
 	struct tcp_host *h = &cs->host;
-	uint32_t whole = whole_of(cs->framed, h->view, h->view_len), front;
+	uint32_t whole = whole_of(framed, h->view, h->view_len);
 
 	if (h->view_len < whole) {
 		if (!tcp_keep(h, &cs->all[c].tcp, h->view_len))
@@ -373,34 +370,47 @@ static bool message_in_view(struct conns *cs, uint32_t c, const uint8_t **messag
 		h->view_len = 0;
 		return false;
 	}
-	front = conn_front(cs->framed);
-	*message = h->view + front;
-	*len = whole - front;
+	*message = h->view + conn_front(framed);
+	*len = whole - conn_front(framed);
 	h->view += whole;
 	h->view_len -= whole;
 	return true;
 }
 
-bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
+static ALWAYS_INLINE bool message_next(
+	struct conns *cs, uint32_t c, conn_framing framed, const uint8_t **message, uint32_t *len)
 {
 	struct tcp *t = &cs->all[c].tcp;
-	uint32_t unread, head, whole, front;
+	uint32_t unread, head, whole;
 
 	if (cs->host.view_len)
-		return message_in_view(cs, c, message, len);
+		return message_in_view(cs, c, framed, message, len);
 	unread = tcp_unread(&cs->host, t);
 	if (unread == 0)
 		return false;
 	head = tcp_peek(&cs->host, t, cs->message, unread < CONN_HEAD ? unread : CONN_HEAD);
-	whole = whole_of(cs->framed, cs->message, head);
+	whole = whole_of(framed, cs->message, head);
 	if (unread < whole)
 		return false;
 	tcp_peek(&cs->host, t, cs->message, whole);
 	tcp_consume(&cs->host, t, whole);
-	front = conn_front(cs->framed);
-	*message = cs->message + front;
-	*len = whole - front;
+	*message = cs->message + conn_front(framed);
+	*len = whole - conn_front(framed);
 	return true;
+}
+
+// Apart: the other framing is known when it is compiled, and costs no register.
+static __attribute__((noinline)) bool message_framed(
+	struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
+{
+	return message_next(cs, c, cs->framed, message, len);
+}
+
+bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
+{
+	if (__builtin_expect(cs->framed != NULL, 0))
+		return message_framed(cs, c, message, len);
+	return message_next(cs, c, NULL, message, len);
 }
 
 bool conn_write(struct conns *cs, uint32_t c, uint32_t len)

@@ -123,9 +123,9 @@ static void slot_sent(struct worker_item *it, uint32_t slot, uint64_t now)
 }
 
 // One more transaction of the seat does not wait.
-static void seat_count_silent(struct conn_seat *at, bool silent)
+static void seat_count_silent(struct worker_conns *wc, uint32_t seat, bool silent)
 {
-	at->silent += silent || at->silent;
+	wc->silent_at[seat] += silent || wc->silent_at[seat];
 }
 
 // The message of a transaction was given to its connection, or dropped; nothing may answer it.
@@ -135,7 +135,7 @@ APART void note_silent(struct worker_conns *wc, const struct conn *of, uint32_t 
 
 	wc->end_of[slot] = tcp_end(&of->tcp);
 	if (!s->begun && wc->seat_count)
-		seat_count_silent(&wc->seats[of->seat], s->silent);
+		seat_count_silent(wc, of->seat, s->silent);
 }
 
 // Write the message of a transaction. false: no memory; the transaction was dropped.
@@ -297,10 +297,11 @@ APART void silent_end(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
 	struct txn_table *t = &wc->it->txns;
 	const struct conn *of = conn_at(wc, c);
-	struct conn_seat *at = &wc->seats[of->seat];
+	const struct conn_seat *at = &wc->seats[of->seat];
+	uint32_t *silent = &wc->silent_at[of->seat];
 
-	while (at->silent) {
-		uint64_t k = seat_number(wc, of->seat, at->waiting + at->silent - 1);
+	while (*silent) {
+		uint64_t k = seat_number(wc, of->seat, at->waiting + *silent - 1);
 		uint32_t slot = txn_slot_of(t, k);
 
 		if (slot != TXN_NONE) {
@@ -313,7 +314,7 @@ APART void silent_end(struct worker_conns *wc, uint32_t c, uint64_t now)
 			txn_give(t, slot, TXN_DONE);
 			wc->of_slot[slot] = CONN_NONE;
 		}
-		at->silent--;
+		--*silent;
 		if (slot != TXN_NONE)
 			conn_answered(wc, c, now);
 	}
@@ -655,7 +656,8 @@ void worker_conn_end(struct worker_item *it, uint64_t now)
 		while (at->waiting) {
 			uint64_t k = seat_number(wc, seat, --at->waiting);
 
-			seat_count_silent(at, false);
+			if (wc->silent)
+				seat_count_silent(wc, seat, false);
 			worker_drop(it, txn_slot_of(&it->txns, k), now);
 		}
 		if (at->conn == CONN_NONE)

@@ -14,7 +14,6 @@
 struct conn_seat {
 	uint32_t conn;    // CONN_NONE: nobody sits there
 	uint32_t waiting; // the last so many transactions of the seat were not written yet
-	uint64_t silent;  // of those before them, from the oldest on that waits for no answer
 };
 
 // Of the measured part, by the time at which things happened.
@@ -52,6 +51,9 @@ struct worker_conns {
 	struct conn_books books;
 	uint32_t left; // connections that the end of the run reset
 	struct conn_seat *seats;
+	// By seat, with `silent`: of the transactions before those that wait, how many there are
+	// from the oldest silent one on.
+	uint32_t *silent_at;
 	uint32_t *of_slot; // the connection of each transaction in flight; CONN_NONE: UDP
 	uint32_t *end_of;  // of silent ones: number of the byte behind the message
 	uint32_t *rows;    // a ring of those that are free

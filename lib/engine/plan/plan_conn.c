@@ -81,7 +81,7 @@ static size_t rows_size(uint64_t rows)
 static uint64_t own_bytes(uint64_t seats, uint64_t slots, uint64_t rows)
 {
 	return sizeof(struct worker_conns) + seats * sizeof(struct conn_seat) +
-	       slots * 2 * sizeof(uint32_t) + rows_size(rows);
+	       seats * sizeof(uint32_t) + slots * 2 * sizeof(uint32_t) + rows_size(rows);
 }
 
 // The tick at which the clock of connections is 0. It goes on from run to run: a server that closed
@@ -281,9 +281,10 @@ int plan_conn_open(
 		return -ENOMEM;
 	wc->rows = pages_alloc(rows_size(rows));
 	wc->seats = pages_alloc((wc->seat_count + 1) * sizeof(*wc->seats));
+	wc->silent_at = pages_alloc((wc->seat_count + 1) * sizeof(*wc->silent_at));
 	wc->of_slot = pages_alloc(run->txns.count * sizeof(*wc->of_slot));
 	wc->end_of = pages_alloc(run->txns.count * sizeof(*wc->end_of));
-	if (!wc->rows || !wc->seats || !wc->of_slot || !wc->end_of)
+	if (!wc->rows || !wc->seats || !wc->silent_at || !wc->of_slot || !wc->end_of)
 		return -ENOMEM;
 	memset(wc->of_slot, 0xff, run->txns.count * sizeof(*wc->of_slot));
 	wc->row_count = 0;
@@ -317,6 +318,7 @@ void plan_conn_close(struct worker_item *run)
 		return;
 	pages_free(wc->rows, (wc->row_mask + 1ull) * sizeof(*wc->rows));
 	pages_free(wc->seats, (wc->seat_count + 1) * sizeof(*wc->seats));
+	pages_free(wc->silent_at, (wc->seat_count + 1) * sizeof(*wc->silent_at));
 	pages_free(wc->of_slot, run->txns.count * sizeof(*wc->of_slot));
 	pages_free(wc->end_of, run->txns.count * sizeof(*wc->end_of));
 	behave_close(wc->behave);
