@@ -3,7 +3,6 @@
 #include "control.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,11 +12,10 @@
 
 #include "base/log.h"
 #include "engine/run/peer.h"
-#include "io/privileges.h"
+#include "serve.h"
 
 #define OPTION      "responder.control"
 #define CONNECTIONS 4
-#define TIMEOUT_S   10 // of a connection that is silent
 #define BACKLOG     4
 #define WAIT_S      2 // for the main thread
 #define BEARER      "Bearer "
@@ -138,32 +136,6 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 	return queued;
 }
 
-// The thread of libmicrohttpd inherits what this one has: no capability, and no signal.
-static void *start_daemon(void *arg)
-{
-	struct control *c = arg;
-
-	if (privileges_drop(false) < 0)
-		return NULL;
-	c->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, answer, c,
-		MHD_OPTION_LISTEN_SOCKET, c->fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
-		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_END);
-	return NULL;
-}
-
-static int start(struct control *c)
-{
-	sigset_t all, before;
-	pthread_t thread;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, NULL, start_daemon, c) == 0)
-		pthread_join(thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return c->daemon ? 0 : -EAGAIN;
-}
-
 // --- the main thread ---
 
 int control_open(struct control *c, const struct control_settings *s)
@@ -181,8 +153,10 @@ int control_open(struct control *c, const struct control_settings *s)
 	rc = control_place(s->address, &place, &what);
 	if (rc == 0)
 		rc = listen_at(c, &place);
-	if (rc == 0)
-		rc = start(c);
+	if (rc == 0) {
+		c->daemon = serve_start(c->fd, CONNECTIONS, answer, c);
+		rc = c->daemon ? 0 : -EAGAIN;
+	}
 	if (rc < 0) {
 		log_error(OPTION ": %s: %s", s->address, strerror(-rc));
 		control_close(c);

@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,13 +14,12 @@
 #include "base/addr.h"
 #include "base/log.h"
 #include "format_writers.h"
-#include "io/privileges.h"
 #include "live.h"
+#include "serve.h"
 
 #define OPTION      "output.prometheus"
 #define PATH        "/metrics"
 #define CONNECTIONS 16
-#define TIMEOUT_S   10 // of a connection that is silent
 #define BACKLOG     16
 #define RENDER_NS   200000000ull // at most so often a new text
 
@@ -147,34 +145,6 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *p
 	return queued;
 }
 
-// The thread of libmicrohttpd inherits what this one has: no capability, and no signal.
-static void *start_daemon(void *arg)
-{
-	struct scrape *s = arg;
-
-	if (privileges_drop(false) < 0)
-		return NULL;
-	s->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, answer, s,
-		MHD_OPTION_LISTEN_SOCKET, s->fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
-		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_END);
-	return NULL;
-}
-
-// When a run begins: the main thread is on the management CPU by then, and so is a thread of its.
-static void start(struct scrape *s)
-{
-	sigset_t all, before;
-	pthread_t thread;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, NULL, start_daemon, s) == 0)
-		pthread_join(thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!s->daemon)
-		log_warning(OPTION ": nobody can answer, so there are no metrics");
-}
-
 // --- the text ---
 
 static uint64_t now_ns(void)
@@ -227,8 +197,12 @@ static void begin(struct scrape *s, const json_t *line)
 	s->book.run = (uint64_t)json_integer_value(json_object_get(line, LIVE_BEGIN));
 	rescue_begin(&s->rescue, &s->book);
 	render(s);
+	if (s->daemon)
+		return;
+	// The main thread is on the management CPU by now, and so is a thread of its.
+	s->daemon = serve_start(s->fd, CONNECTIONS, answer, s);
 	if (!s->daemon)
-		start(s);
+		log_warning(OPTION ": nobody can answer, so there are no metrics");
 }
 
 void scrape_line(void *ctx, const json_t *line)
