@@ -90,9 +90,9 @@ static void print_ledger(FILE *out, const struct result_item *i)
 		stats_format(i->due_per_s, "per_s", due_rate, sizeof(due_rate)),
 		stats_format(i->answered_per_s, "per_s", answered_rate, sizeof(answered_rate)),
 		stats_format(i->loss, "1", loss, sizeof(loss)));
-	if (i->request_bits_per_s + i->reply_bits_per_s > 0)
+	if (i->request_bps + i->reply_bps > 0)
 		fprintf(out, "  %-12ssent %.4g Mbit/s, replies %.4g Mbit/s, without headers\n",
-			"messages", i->request_bits_per_s / 1e6, i->reply_bits_per_s / 1e6);
+			"messages", i->request_bps / 1e6, i->reply_bps / 1e6);
 	if (i->last_answer_s > 1.01 * i->sending_s)
 		fprintf(out, "  %-12sfor %s, the last reply after %s\n", "sent",
 			stats_format(i->sending_s, "s", due_rate, sizeof(due_rate)),

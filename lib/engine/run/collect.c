@@ -247,11 +247,11 @@ static void rates(const struct plan *p, const struct plan_item *i, struct result
 	if (out->sending_s > 0) {
 		out->due_per_s = (double)out->ledger.due / out->sending_s;
 		out->sent_per_s = (double)out->ledger.sent / out->sending_s;
-		out->request_bits_per_s = bits_of(&out->counters, "request_bytes") / out->sending_s;
+		out->request_bps = bits_of(&out->counters, "request_bytes") / out->sending_s;
 	}
 	if (answering > 0) {
 		out->answered_per_s = (double)out->ledger.answered / answering;
-		out->reply_bits_per_s = bits_of(&out->counters, "reply_bytes") / answering;
+		out->reply_bps = bits_of(&out->counters, "reply_bytes") / answering;
 	}
 }
 
