@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DNS as users see it: settings, counters and the row for protos[]. dns_setup.c reads the
-// settings; dns_wire.c and dns_answer_wire.c have the messages. Path: cold. Any
+// settings; the files named _wire have the messages. Path: cold. Any
 // thread.
 
 #include "proto/dns/dns.h"
@@ -14,6 +14,9 @@
 #define ANSWERS(member) offsetof(struct dns_answers_settings, member)
 
 static const char *const order_names[] = {"sequential", "random", "zipf", NULL};
+static const char *const opcode_names[] = {"QUERY", "IQUERY", "STATUS", "OPCODE3", "NOTIFY",
+	"UPDATE", "DSO", "OPCODE7", "OPCODE8", "OPCODE9", "OPCODE10", "OPCODE11", "OPCODE12",
+	"OPCODE13", "OPCODE14", "OPCODE15", NULL};
 static const char *const class_names[] = {"IN", "CH", "HS", "ANY", NULL};
 static const char *const words_names[] = {"options", "ignore", NULL};
 static const char *const cookies_names[] = {"none", "client", "full", NULL};
@@ -125,6 +128,17 @@ static const struct field dns_fields[] = {
 		.list = true,
 		.offset = SETTING(names),
 		.help = "such lines; {0-999} in a name counts, {random:12} never repeats"},
+	{.name = "wire",
+		.type = FIELD_STRING,
+		.offset = SETTING(wire),
+		.help = "file of whole messages, each with its length in front in two bytes, as "
+			"dnsperf -B and kxdpgun -B read it; only their IDs are ours"},
+	{.name = "opcode",
+		.type = FIELD_ENUM,
+		.offset = SETTING(opcode),
+		.def = "QUERY",
+		.names = opcode_names,
+		.help = "opcode of the queries; with NOTIFY, AA is set (RFC 1996)"},
 	{.name = "class",
 		.help = "class of the queries whose line names none",
 		.type = FIELD_ENUM,
@@ -152,7 +166,7 @@ static const struct field dns_fields[] = {
 		.min = 0.01,
 		.max = 10},
 	{.name = "rd",
-		.help = "RD bit: recursion desired",
+		.help = "RD bit: recursion desired; of queries only",
 		.type = FIELD_BOOL,
 		.offset = SETTING(rd),
 		.def = "true"},

@@ -21,6 +21,7 @@ enum dns_rcode {
 	DNS_BADCOOKIE = 23,
 	DNS_RCODE_OTHER = DNS_RCODES - 1,
 };
+enum dns_opcode { DNS_QUERY = 0, DNS_NOTIFY = 4 };
 enum dns_type { DNS_A = 1, DNS_TXT = 16, DNS_AAAA = 28, DNS_OPT = 41 };
 enum dns_option { DNS_NSID = 3, DNS_CLIENT_SUBNET = 8, DNS_COOKIE = 10, DNS_KEEPALIVE = 11 };
 
@@ -125,7 +126,8 @@ uint32_t dns_question_len(const uint8_t *buf, uint32_t len);
 // formed.
 bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_message *m);
 
-// dns_wire.c, and dns_answer_wire.c for the responder: the verbs of proto.h
+// dns_request_wire.c, dns_reply_wire.c, and dns_answer_wire.c for the responder: the verbs of
+// proto.h
 uint32_t dns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
 void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_out *out,
 	uint32_t n, uint32_t room);
@@ -150,3 +152,7 @@ void *dns_answers_setup(const void *answers, const struct proto_env *env, struct
 void dns_teardown(void *shared);
 int dns_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dns_close(struct proto_ctx *ctx);
+
+// dns_wire_file.c. As the loaders of dns_queries.h.
+int dns_queries_load_wire(
+	struct dns_queries *q, const char *path, const void *setting, struct diag *d);

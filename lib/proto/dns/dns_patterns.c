@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Inline names with patterns to wire form: {0-999} counts (leading zeros kept), {random:N} leaves
-// room for characters that are drawn per query. Not here: drawing them (dns_wire.c). Path: cold.
-// Management thread.
+// room for characters that are drawn per query. Not here: drawing them (dns_request_wire.c). Path:
+// cold. Management thread.
 
 #include "proto/dns/dns_internal.h"
 

@@ -13,7 +13,8 @@
 #include "base/input.h"
 #include "net/csum.h"
 
-#define LISTED_LINES 10 // bad ones, before "and N more"
+#define LISTED_LINES  10 // bad ones, before "and N more"
+#define DNS_WHOLE_MAX (sizeof(struct dns_whole) + UINT16_MAX)
 
 void dns_queries_free(struct dns_queries *q)
 {
@@ -145,14 +146,14 @@ bool dns_line_parse(const struct dns_form *form, const char *line, size_t len, s
 	return !e->reason;
 }
 
-// Room for one more query of the longest kind.
-static bool loader_grow(struct dns_loader *l)
+// Room for one more entry of so many bytes.
+static bool loader_room(struct dns_loader *l, uint32_t len)
 {
 	struct dns_queries *q = l->to;
 	void *p;
 
-	if (l->blob_len + DNS_ENTRY_MAX > l->blob_room) {
-		l->blob_room = l->blob_room ? l->blob_room * 2 : 1 << 16;
+	if (l->blob_len + len > l->blob_room) {
+		l->blob_room = l->blob_room ? l->blob_room * 2 : 1 << 17;
 		p = realloc(q->blob, l->blob_room);
 		if (!p)
 			return false;
@@ -167,6 +168,40 @@ static bool loader_grow(struct dns_loader *l)
 		q->offsets[q->count] = (uint32_t)l->blob_len;
 	}
 	return true;
+}
+
+// Where the next entry of at most len bytes goes; NULL: an error, sticky.
+static uint8_t *loader_at(struct dns_loader *l, uint32_t len)
+{
+	if (l->failure)
+		return NULL;
+	if (l->blob_len + len > UINT32_MAX)
+		l->failure = -EFBIG;
+	else if (!loader_room(l, len))
+		l->failure = -ENOMEM;
+	return l->failure ? NULL : l->to->blob + l->blob_len;
+}
+
+static void loader_added(struct dns_loader *l, uint32_t len)
+{
+	l->blob_len += len;
+	l->to->offsets[++l->to->count] = (uint32_t)l->blob_len;
+}
+
+void dns_loader_add_message(struct dns_loader *l, const uint8_t *message, uint32_t len,
+	uint16_t random_at, uint16_t random_len)
+{
+	struct dns_whole head = {random_at, random_len, 0};
+	uint8_t *p = loader_at(l, DNS_WHOLE_MAX);
+
+	if (!p)
+		return;
+	if (bytes_be16(message + 4) == 1)
+		head.question_len = (uint16_t)dns_question_len(message, len);
+	memcpy(p, &head, sizeof(head));
+	memcpy(p + sizeof(head), message + 2, len - 2);
+	l->to->whole = true;
+	loader_added(l, (uint32_t)sizeof(head) + len - 2);
 }
 
 // RFC 7871 section 6: family, source prefix length, scope 0, and the octets that the prefix covers,
@@ -213,20 +248,12 @@ static uint32_t own_opt_write(const struct dns_form *f, const struct dns_line *l
 void dns_loader_add(struct dns_loader *l, const struct dns_line *line, const uint8_t *name,
 	uint32_t len, uint8_t random_at, uint8_t random_len)
 {
-	struct dns_queries *q = l->to;
 	uint16_t sum, question = (uint16_t)(len + 4);
+	uint8_t *p = loader_at(l, DNS_ENTRY_MAX);
 	uint32_t own;
-	uint8_t *p;
 
-	if (l->failure)
+	if (!p)
 		return;
-	if (l->blob_len + DNS_ENTRY_MAX > UINT32_MAX)
-		l->failure = -EFBIG;
-	else if (!loader_grow(l))
-		l->failure = -ENOMEM;
-	if (l->failure)
-		return;
-	p = q->blob + l->blob_len;
 	p[0] = random_at;
 	p[1] = random_len | (line->subnet.addr.len ? DNS_OWN_SUBNET : 0);
 	memcpy(p + 4, &question, sizeof(question));
@@ -236,9 +263,8 @@ void dns_loader_add(struct dns_loader *l, const struct dns_line *line, const uin
 	own = own_opt_write(l->form, line, p + DNS_ENTRY_HEAD + question);
 	sum = ~csum_fold(csum_add(0, p + DNS_ENTRY_HEAD, question + own));
 	memcpy(p + 2, &sum, sizeof(sum));
-	l->blob_len += DNS_ENTRY_HEAD + question + own;
-	q->own_opts |= own > 0;
-	q->offsets[++q->count] = (uint32_t)l->blob_len;
+	l->to->own_opts |= own > 0;
+	loader_added(l, DNS_ENTRY_HEAD + question + own);
 }
 
 static void loader_bad_line(

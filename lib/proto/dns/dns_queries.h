@@ -59,12 +59,20 @@ struct dns_opt {
 #define DNS_ENTRY_MAX  (DNS_ENTRY_HEAD + DNS_QUESTION_MAX + DNS_OPT_MAX)
 #define DNS_OWN_SUBNET 0x80
 
+// Of whole messages (dns_queries.whole): offset of the random characters behind the header and
+// their number (0: none), length of the question that a reply repeats (0: that is not one
+// question), 16 bits each in memory order; then the message from its flags on.
+struct dns_whole {
+	uint16_t random_at, random_len, question_len;
+};
+
 struct dns_queries {
 	uint8_t *blob;
 	uint32_t *offsets; // count + 1
 	uint32_t count;
 	uint32_t random_lens; // bit n: some query has n unique random characters
 	bool own_opts;        // some query has an OPT of its own
+	bool whole;           // all are whole messages
 };
 
 // How a list of queries is read.
@@ -119,6 +127,11 @@ bool dns_line_parse(const struct dns_form *form, const char *line, size_t len, s
 // and random_len as in the blob.
 void dns_loader_add(struct dns_loader *l, const struct dns_line *line, const uint8_t *name,
 	uint32_t len, uint8_t random_at, uint8_t random_len);
+
+// Append one message of len bytes, from its ID on, which each transaction writes over. 12 <= len <=
+// 65535. random_at counts from the end of the header.
+void dns_loader_add_message(struct dns_loader *l, const uint8_t *message, uint32_t len,
+	uint16_t random_at, uint16_t random_len);
 
 // Walker's alias table: column i keeps i for a fraction below keep, else gives other.
 struct dns_alias {

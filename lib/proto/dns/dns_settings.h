@@ -40,8 +40,10 @@ struct dns_settings {
 	struct transport_settings transport;
 	const char *queries;
 	struct field_list names; // const char *
-	int32_t class;           // IN, CH, HS, ANY
-	int32_t extra_words;     // enum dns_words
+	const char *wire;
+	int32_t opcode;
+	int32_t class;       // IN, CH, HS, ANY
+	int32_t extra_words; // enum dns_words
 	int32_t order;
 	double zipf_exponent;
 	bool rd, cd, ad;

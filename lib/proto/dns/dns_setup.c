@@ -15,6 +15,8 @@
 #define PLAIN_SIZE   512 // of replies without EDNS
 #define DEFAULT_SIZE 1232
 #define RD           0x01 // of byte 2 of the header
+#define AA           0x04
+#define OPCODE       0x78
 #define AD           0x20 // of byte 3
 #define CD           0x10
 #define NS_PER_S     1000000000u
@@ -56,15 +58,37 @@ static void check_edns(const struct dns_edns_settings *s, struct diag *d)
 			subnet->addr.len * 8u);
 }
 
+// RFC 7828 section 3.2.1: the option is for connections.
+static bool dns_keepalive(const struct dns_settings *s)
+{
+	return s->transport.transport == TRANSPORT_TCP && s->transport.tcp &&
+	       s->transport.tcp->keepalive;
+}
+
+// Whole messages go as they are.
+static void check_wire(const struct dns_settings *s, struct diag *d)
+{
+	if (s->queries || s->names.count > 0)
+		diag_error(d, &s->wire, NULL,
+			"stands beside queries or names (remove one of the two)");
+	if (s->opcode != DNS_QUERY)
+		diag_error(d, &s->opcode, NULL, "the messages of wire have opcodes (remove it)");
+	if (s->edns || s->cookies != DNS_COOKIES_NONE || s->case_0x20 || dns_keepalive(s))
+		diag_error(d, &s->wire, NULL,
+			"its messages go as they are (remove edns, cookies, case_0x20, keepalive)");
+}
+
 void dns_check(const void *settings, struct diag *d)
 {
 	const struct dns_settings *s = settings;
 
-	if (!s->queries && s->names.count == 0)
+	if (!s->queries && s->names.count == 0 && !s->wire)
 		diag_error(d, s, "",
 			"no queries (set queries: FILE, or names: [\"www.example.com A\"])");
 	if (s->queries && s->names.count > 0)
 		diag_error(d, &s->names, "names", "stands beside queries (remove one of the two)");
+	if (s->wire)
+		check_wire(s, d);
 	if (s->edns)
 		check_edns(s->edns, d);
 	transport_check(&s->transport, d);
@@ -162,18 +186,25 @@ static int load_queries(
 	struct arena *a;
 	int ret;
 
-	if (!s->queries)
+	if (s->names.count > 0)
 		return dns_queries_load_names(&p->queries, &form, &s->names, d);
 	a = arena_new();
-	ret = dns_queries_load_file(
-		&p->queries, &form, diag_path(d, &s->queries, a), &s->queries, d);
+	if (s->wire)
+		ret = dns_queries_load_wire(&p->queries, diag_path(d, &s->wire, a), &s->wire, d);
+	else
+		ret = dns_queries_load_file(
+			&p->queries, &form, diag_path(d, &s->queries, a), &s->queries, d);
 	arena_free(a);
 	return ret;
 }
 
 static void build_header(struct dns_plan *p, const struct dns_settings *s)
 {
-	p->header[2] = s->rd ? RD : 0;
+	p->header[2] = (uint8_t)(s->opcode << 3);
+	if (s->opcode == DNS_QUERY)
+		p->header[2] |= s->rd ? RD : 0;
+	else if (s->opcode == DNS_NOTIFY)
+		p->header[2] |= AA;
 	p->header[3] = (s->ad ? AD : 0) | (s->cd ? CD : 0);
 	p->header[5] = 1;               // QDCOUNT
 	p->header[11] = p->opt.len > 0; // ARCOUNT
@@ -185,8 +216,8 @@ static void build_sums(struct dns_plan *p)
 	uint64_t header = csum_add(0, p->header, DNS_HEADER_LEN);
 	uint16_t opt = ~csum_fold(csum_add(0, p->opt.bytes, p->opt.len));
 
-	p->fixed = !p->varies && !p->opt.subnet_at && !p->opt.cookie_at;
-	p->plain = p->fixed && (p->expected_rcodes >> DNS_NOERROR & 1);
+	p->fixed = !p->varies && !p->opt.subnet_at && !p->opt.cookie_at && !p->queries.whole;
+	p->plain = p->fixed && (p->expected_rcodes >> DNS_NOERROR & 1) && !(p->header[2] & OPCODE);
 	p->own_sum = (uint32_t)header + csum_be16(p->opt.len == 0); // ARCOUNT 1
 	p->sums[0] = (uint32_t)header + opt;
 	p->sums[1] = (uint32_t)header + (uint16_t)(opt << 8 | opt >> 8);
@@ -216,29 +247,30 @@ static int build_order(struct dns_plan *p, const struct dns_settings *s, uint64_
 	return p->alias ? 0 : -ENOMEM;
 }
 
+static uint32_t entry_len(const struct dns_plan *p, uint32_t i)
+{
+	const uint8_t *entry = p->queries.blob + p->queries.offsets[i];
+	uint32_t all = p->queries.offsets[i + 1] - p->queries.offsets[i];
+	uint16_t question;
+
+	if (p->queries.whole)
+		return all - (uint32_t)sizeof(struct dns_whole) + 2 + p->opt.len;
+	memcpy(&question, entry + 4, sizeof(question));
+	all -= DNS_ENTRY_HEAD;
+	return DNS_HEADER_LEN + all + (all == question ? p->opt.len : 0);
+}
+
 uint32_t dns_longest(const void *shared)
 {
 	const struct dns_plan *p = shared;
 	uint32_t longest = 0;
 
 	for (uint32_t i = 0; i < p->queries.count; i++) {
-		const uint8_t *entry = p->queries.blob + p->queries.offsets[i];
-		uint32_t all = p->queries.offsets[i + 1] - p->queries.offsets[i] - DNS_ENTRY_HEAD;
-		uint16_t question;
+		uint32_t len = entry_len(p, i);
 
-		memcpy(&question, entry + 4, sizeof(question));
-		all += all == question ? p->opt.len : 0;
-		longest = all > longest ? all : longest;
+		longest = len > longest ? len : longest;
 	}
-	return DNS_HEADER_LEN + longest +
-	       (p->cookies == DNS_COOKIES_FULL ? DNS_COOKIE_SERVER_MAX : 0);
-}
-
-// RFC 7828 section 3.2.1: the option is for connections.
-static bool dns_keepalive(const struct dns_settings *s)
-{
-	return s->transport.transport == TRANSPORT_TCP && s->transport.tcp &&
-	       s->transport.tcp->keepalive;
+	return longest + (p->cookies == DNS_COOKIES_FULL ? DNS_COOKIE_SERVER_MAX : 0);
 }
 
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d)

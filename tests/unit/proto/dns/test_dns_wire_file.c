@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files of whole messages: what is read, what is refused, and how replies to such messages are
+// judged. Path: tests only.
+
+#include "dns_fixture.h"
+
+#include <unistd.h>
+
+#define BYTES(text) text, sizeof(text) - 1
+#define QUESTION    "\3www\7Example\3com\0\0\1\0\1"
+#define NOTIFY      "\x24\0\0\1\0\0\0\0\0\0" // from the flags on, opcode 4
+#define TWO         "\1\0\0\2\0\0\0\0\0\0"
+
+static char path[] = "/tmp/ddiperf-wire-XXXXXX";
+
+static struct dns_fixture *fixture_file(const void *bytes, size_t len)
+{
+	struct dns_fixture *f = fixture_new(NULL);
+	int fd;
+
+	strcpy(path + sizeof(path) - 7, "XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, len), len);
+	close(fd);
+	f->settings.names.count = 0;
+	f->settings.wire = path;
+	return f;
+}
+
+static void file_end(struct dns_fixture *f)
+{
+	unlink(path);
+	fixture_end(f);
+}
+
+static void messages_go_as_they_are_but_for_the_id(void **state)
+{
+	struct dns_fixture *f = fixture_file(
+		BYTES("\0\x21\xff\xff\1\x20\0\1\0\0\0\0\0\0" QUESTION "\0\x0d\0\0" TWO "\0"));
+
+	fixture_open(f);
+	assert_int_equal(dns_longest(f->ctx.shared), 33);
+	fixture_ask(f, 0);
+	assert_int_equal(f->query_len, 33);
+	assert_memory_equal(f->query, "\x12\x34\1\x20\0\1\0\0\0\0\0\0" QUESTION, 33);
+	assert_int_equal(dns_request(&f->ctx, &f->txn, f->query, 32), 0);
+	f->txn.seq = 1;
+	assert_int_equal(dns_request(&f->ctx, &f->txn, f->query, sizeof(f->query)), 13);
+	assert_memory_equal(f->query, "\x12\x34" TWO "\0", 13);
+	assert_int_equal(f->n.request_bytes, 33 + 13);
+	fixture_ask(f, 2);
+	assert_int_equal(f->query_len, 33);
+	file_end(f);
+}
+
+// With an OPT record of the settings behind the message, as updates have it.
+static void a_record_behind_the_message_is_counted(void **state)
+{
+	struct dns_fixture *f =
+		fixture_file(BYTES("\0\x23\0\0\1\0\0\1\0\0\0\0\0\1" QUESTION "\0\0"));
+
+	f->settings.edns = &f->edns;
+	fixture_open(f);
+	fixture_ask(f, 0);
+	assert_int_equal(f->query_len, 35 + DNS_OPT_HEADER_LEN);
+	assert_memory_equal(f->query + 10, "\0\2" QUESTION "\0\0\0\0\x29\x04\xd0", 2 + 21 + 7);
+	assert_int_equal(dns_longest(f->ctx.shared), f->query_len);
+	file_end(f);
+}
+
+static void the_question_of_a_reply_is_ours(void **state)
+{
+	struct dns_fixture *f = fixture_file(BYTES("\0\x21\0\0\1\0\0\1\0\0\0\0\0\0" QUESTION));
+
+	fixture_open(f);
+	fixture_ask(f, 0);
+	fixture_answer(f);
+	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	f->reply[13] = 'W';
+	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	f->reply[13] = 'v';
+	assert_int_equal(fixture_verdict(f), PROTO_STRAY);
+	f->reply[13] = 'w';
+	f->reply[2] |= 0x28; // UPDATE
+	assert_int_equal(fixture_verdict(f), PROTO_STRAY);
+	assert_int_equal(f->n.rcode[DNS_NOERROR], 2);
+	file_end(f);
+}
+
+static void other_opcodes_may_be_answered_without_a_question(void **state)
+{
+	const char answer[] = "\x12\x34\xa4\0\0\0\0\0\0\0\0\0";
+	struct dns_fixture *f = fixture_file(BYTES("\0\x21\0\0" NOTIFY QUESTION));
+
+	fixture_open(f);
+	fixture_ask(f, 0);
+	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	assert_int_equal(fixture_verdict_of(f, answer, 12), PROTO_DONE);
+	f->reply[2] &= ~0x78;
+	assert_int_equal(fixture_verdict(f), PROTO_STRAY);
+	assert_int_equal(f->n.rcode[DNS_NOERROR], 2);
+	file_end(f);
+}
+
+static void two_questions_are_known_by_id(void **state)
+{
+	struct dns_fixture *f = fixture_file(BYTES("\0\x16\0\0" TWO "\0\0\1\0\1\0\0\1\0\2"));
+
+	fixture_open(f);
+	f->txn.seq = 0;
+	f->query_len = dns_request(&f->ctx, &f->txn, f->query, sizeof(f->query));
+	assert_int_equal(f->query_len, 22);
+	assert_int_equal(
+		fixture_verdict_of(f, "\x12\x34\x81\1\0\2\0\0\0\0\0\0\0\0\1\0\1\0\0\1\0\2", 22),
+		PROTO_DONE);
+	assert_int_equal(fixture_verdict_of(f, "\x12\x34\x81\1\0\0\0\0\0\0\0\0", 12), PROTO_DONE);
+	assert_int_equal(
+		fixture_verdict_of(f, "\x12\x34\x81\1\0\1\0\0\0\0\0\0\0\0\1\0\1", 17), PROTO_DONE);
+	assert_int_equal(fixture_verdict_of(f, "\x12\x34\x81\1\0\2\0\0\0\0\0\0\0\0\1\0\1", 17),
+		PROTO_MALFORMED);
+	assert_int_equal(fixture_verdict_of(f, "\x12\x35\x81\1\0\0\0\0\0\0\0\0", 12), PROTO_STRAY);
+	assert_int_equal(f->n.rcode[DNS_FORMERR], 3);
+	file_end(f);
+}
+
+static void every_error_names_its_message(void **state)
+{
+	const struct {
+		const char *bytes;
+		size_t len;
+		const char *error;
+	} cases[] = {
+		{"", 0, "holds no message"},
+		{BYTES("\0"), "message 1, at byte 0: the length is cut off (two bytes)"},
+		{BYTES("\0\x0d\0\0" TWO "\0\0\x0b"),
+			"message 2, at byte 15: shorter than the header of a message (12 bytes)"},
+		{BYTES("\0\x0d\0\0" TWO), "message 1, at byte 0: cut off: the file has fewer "
+					  "bytes than its length says"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct dns_fixture *f = fixture_file(cases[i].bytes, cases[i].len);
+		char *text;
+
+		assert_null(dns_setup(&f->settings, &f->env, f->diag));
+		text = diag_text(f->diag);
+		if (!strstr(text, cases[i].error))
+			fail_msg("%s", text);
+		free(text);
+		file_end(f);
+	}
+}
+
+static void settings_of_questions_are_refused(void **state)
+{
+	struct dns_fixture *f = fixture_file(BYTES(""));
+
+	f->settings.edns = &f->edns;
+	f->settings.opcode = DNS_NOTIFY;
+	f->settings.queries = "q.txt";
+	dns_check(&f->settings, f->diag);
+	assert_int_equal(diag_count(f->diag), 3);
+	file_end(f);
+}
+
+// A question with another opcode: NOTIFY has AA, and no RD (RFC 1996 section 3.6).
+static void the_opcode_of_questions_can_be_set(void **state)
+{
+	struct dns_fixture *f = fixture_new("example.com SOA");
+
+	f->settings.opcode = DNS_NOTIFY;
+	fixture_open(f);
+	fixture_ask(f, 0);
+	assert_memory_equal(f->query + 2, "\x24\0\0\1", 4);
+	assert_int_equal(fixture_verdict(f), PROTO_DONE);
+	f->reply[2] &= ~0x78;
+	assert_int_equal(fixture_verdict(f), PROTO_STRAY);
+	fixture_end(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(messages_go_as_they_are_but_for_the_id),
+		cmocka_unit_test(a_record_behind_the_message_is_counted),
+		cmocka_unit_test(the_question_of_a_reply_is_ours),
+		cmocka_unit_test(other_opcodes_may_be_answered_without_a_question),
+		cmocka_unit_test(two_questions_are_known_by_id),
+		cmocka_unit_test(every_error_names_its_message),
+		cmocka_unit_test(settings_of_questions_are_refused),
+		cmocka_unit_test(the_opcode_of_questions_can_be_set),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
