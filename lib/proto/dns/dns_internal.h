@@ -4,11 +4,13 @@
 // rest).
 #pragma once
 
+#include "base/arena.h"
 #include "base/rand.h"
 #include "proto/dns/dns_queries.h"
 #include "proto/dns/dns_settings.h"
 #include "proto/proto.h"
 
+#define DNS_PORT              53
 #define DNS_HEADER_LEN        12
 #define DNS_COOKIE_SERVER_MAX 32
 #define DNS_DO                0x8000 // of the flags of an OPT record
@@ -154,5 +156,5 @@ int dns_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dns_close(struct proto_ctx *ctx);
 
 // dns_wire_file.c. As the loaders of dns_queries.h.
-int dns_queries_load_wire(
-	struct dns_queries *q, const char *path, const void *setting, struct diag *d);
+int dns_queries_load_wire(struct dns_queries *q, const char *path, const void *setting,
+	struct arena *a, struct diag *d);

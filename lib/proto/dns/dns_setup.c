@@ -190,7 +190,7 @@ static int load_queries(
 		return dns_queries_load_names(&p->queries, &form, &s->names, d);
 	a = arena_new();
 	if (s->wire)
-		ret = dns_queries_load_wire(&p->queries, diag_path(d, &s->wire, a), &s->wire, d);
+		ret = dns_queries_load_wire(&p->queries, diag_path(d, &s->wire, a), &s->wire, a, d);
 	else
 		ret = dns_queries_load_file(
 			&p->queries, &form, diag_path(d, &s->queries, a), &s->queries, d);
