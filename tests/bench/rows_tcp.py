@@ -3,8 +3,8 @@
 
 import shutil
 
-from measure import NAMES, cost, execute, folder, item, median, paired, rate, skip
-from rows_ring import dns_file, millions, nanoseconds, samples
+from measure import NAMES, cost, execute, folder, item, median, paired, rate, ring, skip
+from rows_ring import millions, nanoseconds, samples
 from rows_veth import V4, best, dut, kernel_address, queries_file, tester
 from table import at_least, at_most
 from wires import SERVER, fresh_lab, number, responder
@@ -22,7 +22,8 @@ def ring_tcp(bench):
     """Worker time per DNS message over TCP: on connections that live, and with a connection each."""
     def run(tcp, **source):
         one = item(load={"outstanding": 1000}, dns=over(tcp), timeout="500ms", **source)
-        return lambda: bench.run({**dns_file(bench), "traffic": [one]})
+        return lambda: bench.run(ring(one, run={"warmup": "300ms", "duration": bench.duration(), "interval": "1s"},
+                                      tester={"cpus": [1]}, dut={"cpus": [0]}))
 
     results = bench.alternate(live=run(LIVE), each=run({**EACH, "connections": 1000}, source={"addresses": CLIENTS}))
     for name, what, goal in (("live", "message on a connection that lives", 250), ("each", "connect, query, close", 900)):

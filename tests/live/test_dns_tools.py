@@ -70,7 +70,7 @@ KXDPGUN = [
     "-t 1 -Q 1000 -l 198.18.0.9 -i {names}",
     "-t 1 -Q 1000 -i {names} 2001:db8::2",
 ]
-DNSPERF_TCP = ["-m tcp -d {names} -n 1 -Q 1000 -c 4", "-m tcp -d {mixed} -n 2 -Q 400 -O num-queries-per-conn=100000 -f inet"]
+DNSPERF_TCP = ["-m tcp -d {names} -n 1 -Q 1000 -c 4", "-m tcp -d {mixed} -n 6 -Q 400 -O num-queries-per-conn=100000 -f inet"]
 RESPERF_TCP = ["-M tcp -d {names} -m 1000 -r 1.5 -c 1 -R -t 1 -P {plot}"]
 KXDPGUN_TCP = ["-T -t 2 -Q 500 -i {names}"]
 

@@ -134,6 +134,12 @@ static const struct field dns_fields[] = {
 		.help = "file of whole messages, of which only the ID is changed: a capture "
 			"(queries over UDP to port 53), or each with its length in front in two "
 			"bytes, as dnsperf -B and kxdpgun -B read it"},
+	{.name = "transfers",
+		.type = FIELD_STRING,
+		.list = true,
+		.offset = SETTING(transfers),
+		.help = "zones to transfer over tcp, with the patterns of names: \"example.com\" "
+			"whole (AXFR), \"example.com 7\" the changes since serial 7 (IXFR)"},
 	{.name = "opcode",
 		.type = FIELD_ENUM,
 		.offset = SETTING(opcode),

@@ -120,7 +120,7 @@ static int capture_load(struct dns_loader *l, const struct wire_file *f, int fd,
 	else if (l->to->count == 0)
 		diag_error(f->diag, f->setting, NULL,
 			"%s: holds no query over UDP to port %u (%llu packets, %llu of them cut "
-		        "off)",
+			"off)",
 			f->path, DNS_PORT, (unsigned long long)c.packets,
 			(unsigned long long)c.cut);
 	else if (c.tcp > 0)

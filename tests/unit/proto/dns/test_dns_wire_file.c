@@ -196,7 +196,7 @@ static void settings_of_questions_are_refused(void **state)
 	f->settings.opcode = DNS_NOTIFY;
 	f->settings.queries = "q.txt";
 	dns_check(&f->settings, f->diag);
-	assert_int_equal(diag_count(f->diag), 3);
+	assert_int_equal(diag_count(f->diag), 3); // two lists, opcode, edns
 	file_end(f);
 }
 
