@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DNS_PARTS_MAX    512
+#define DNS_PARTS_MAX    128
 #define DNS_EXPANDED_MAX 100000000 // texts that one text with patterns stands for
 
 enum dns_part_kind { DNS_PART_TEXT, DNS_PART_NUMBER, DNS_PART_RANDOM };

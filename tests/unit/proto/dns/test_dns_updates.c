@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/bytes.h"
+#include "base/log.h"
 #include "proto/dns/dns_updates.h"
 
 struct loaded {
@@ -318,5 +319,6 @@ int main(void)
 		cmocka_unit_test(runs_repeat_names_in_their_order),
 	};
 
+	log_set_level(LOG_QUIET);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
