@@ -32,6 +32,10 @@ static const struct field option_fields[] = {
 		.help = "option data, as it goes on the wire",
 		.type = FIELD_HEX,
 		.offset = OPTION(hex)},
+	{.name = "text",
+		.help = "the same as a text",
+		.type = FIELD_STRING,
+		.offset = OPTION(text)},
 };
 
 static const struct field_section option_section = {
@@ -66,6 +70,17 @@ static const struct field edns_fields[] = {
 		.type = FIELD_BOOL,
 		.offset = EDNS(nsid),
 		.def = "false"},
+	{.name = "zoneversion",
+		.help = "ask for the version of the zone (RFC 9660)",
+		.type = FIELD_BOOL,
+		.offset = EDNS(zoneversion),
+		.def = "false"},
+	{.name = "padding",
+		.help = "pad each query to a multiple of so many bytes (RFC 7830, 8467); 0: none",
+		.type = FIELD_COUNT,
+		.offset = EDNS(padding),
+		.def = "0",
+		.max = 4096},
 	{.name = "client_subnet",
 		.type = FIELD_PREFIX,
 		.offset = EDNS(client_subnet),
@@ -150,8 +165,9 @@ static const struct field dns_fields[] = {
 		.offset = SETTING(extra_words),
 		.def = "options",
 		.names = words_names,
-		.help = "words after the type: E (EDNS), D (EDNS with DO), a client subnet; "
-			"ignore: all but the first two words, as dnsperf does"},
+		.help = "words after the type: E (EDNS), D (EDNS with DO), a client subnet, "
+                        "options "
+			"like +65001=c0ffee; ignore: all but the first two words, as dnsperf does"},
 	{.name = "order",
 		.help = "order of the queries",
 		.type = FIELD_ENUM,
@@ -248,6 +264,16 @@ static const struct field answers_fields[] = {
 		.def = "never",
 		.word = "never",
 		.max = 6553e9},
+	{.name = "ede",
+		.help = "extended errors in each answer with EDNS (RFC 8914): info codes",
+		.type = FIELD_COUNT,
+		.list = true,
+		.offset = ANSWERS(ede),
+		.max = 65535},
+	{.name = "report_channel",
+		.help = "agent of error reports that each answer with EDNS names (RFC 9567)",
+		.type = FIELD_STRING,
+		.offset = ANSWERS(report_channel)},
 };
 
 static const struct field_section dns_answers_section = {

@@ -23,7 +23,17 @@ enum dns_rcode {
 };
 enum dns_opcode { DNS_QUERY = 0, DNS_NOTIFY = 4 };
 enum dns_type { DNS_A = 1, DNS_TXT = 16, DNS_AAAA = 28, DNS_OPT = 41 };
-enum dns_option { DNS_NSID = 3, DNS_CLIENT_SUBNET = 8, DNS_COOKIE = 10, DNS_KEEPALIVE = 11 };
+enum dns_option {
+	DNS_NSID = 3,
+	DNS_CLIENT_SUBNET = 8,
+	DNS_COOKIE = 10,
+	DNS_KEEPALIVE = 11,
+	DNS_PADDING = 12,
+	DNS_EDE = 15,
+	DNS_REPORT_CHANNEL = 18,
+	DNS_ZONEVERSION = 19,
+};
+#define DNS_OPTION_HEAD 4 // code and length
 
 // First member of both shared structs: teardown and open get either.
 enum dns_role { DNS_ASKS, DNS_ANSWERS };
@@ -44,7 +54,8 @@ struct dns_plan {
 	bool tc_to_stream;        // truncated answers are asked again over a connection
 	uint32_t expected_rcodes; // bit per rcode
 	struct dns_queries queries;
-	struct recip count; // of queries
+	struct recip count;   // of queries
+	struct recip padding; // block that a query is padded to; divisor 0: none
 	struct dns_alias *alias;
 	uint64_t subnet_base[2]; // network, as in memory
 	uint64_t subnet_mask[2]; // bits to be drawn per query
@@ -88,9 +99,15 @@ struct dns_record {
 	uint8_t bytes[DNS_RECORD_MAX];
 };
 
+// Of options of ours in every OPT record: extended errors, and the agent of error reports.
+#define DNS_EXTRA_EDES 8
+#define DNS_EXTRA_MAX  (DNS_EXTRA_EDES * (DNS_OPTION_HEAD + 2) + DNS_OPTION_HEAD + DNS_NAME_MAX)
+
 struct dns_answers {
 	enum dns_role role;
 	uint8_t rcode;
+	uint16_t extra_len;
+	uint8_t extra[DNS_EXTRA_MAX];
 	uint16_t keepalive; // tenths of a second that clients over connections are told
 	struct dns_record records[DNS_TYPE_BUCKETS]; // by dns_type_bucket; the last has length 0
 };
@@ -101,9 +118,12 @@ struct dns_message {
 	bool has_opt;
 	uint8_t ext_rcode, version;
 	uint16_t udp_size, edns_flags;
-	const uint8_t *nsid, *cookie, *subnet, *keepalive; // data of the options
-	uint16_t nsid_len, cookie_len, subnet_len, keepalive_len;
-	uint32_t left; // bytes after the last record
+	// Data of the options.
+	const uint8_t *nsid, *cookie, *subnet, *keepalive, *padding, *zoneversion;
+	uint16_t nsid_len, cookie_len, subnet_len, keepalive_len, zoneversion_len;
+	uint16_t report_channel_len;
+	uint32_t errors; // a bit for each extended error
+	uint32_t left;   // bytes after the last record
 };
 
 static inline uint32_t dns_type_bucket(uint16_t type)
@@ -125,6 +145,10 @@ uint32_t dns_question_len(const uint8_t *buf, uint32_t len);
 // Every record of every section from offset `at` (after the question, if any) on. false: not well
 // formed.
 bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_message *m);
+
+// Pad a message of len bytes that ends with the OPT record at opt: by an option with `more` bytes,
+// if there is room. The new length.
+uint32_t dns_pad(uint8_t *buf, uint32_t len, uint32_t room, uint8_t *opt, uint32_t more);
 
 // dns_request_wire.c, dns_reply_wire.c, and dns_answer_wire.c for the responder: the verbs of
 // proto.h

@@ -186,6 +186,11 @@ static void reply_count(const struct proto_ctx *ctx, const struct dns_query *q, 
 	n->trailing += m->left != 0;
 	n->nsid += m->nsid_len != 0;
 	n->keepalive += m->keepalive_len != 0;
+	n->zoneversion += m->zoneversion_len != 0;
+	n->report_channel += m->report_channel_len != 0;
+	n->padded += m->padding != NULL;
+	for (uint32_t errors = m->errors; errors; errors &= errors - 1)
+		n->extended_error[__builtin_ctz(errors)]++;
 }
 
 // RFC 7873 section 5.3: ask once more with the cookie that came with the refusal.

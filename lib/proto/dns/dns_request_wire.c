@@ -112,6 +112,15 @@ static uint32_t message_write(const struct dns_plan *p, const struct dns_worker 
 	return q->body ? 2 + q->body_len : DNS_HEADER_LEN + q->len;
 }
 
+// RFC 8467 section 4.1: to a multiple of the block.
+static uint32_t query_pad(
+	const struct recip *block, uint8_t *buf, uint32_t len, uint32_t room, uint8_t *opt)
+{
+	uint32_t over = (uint32_t)recip_mod(block, len + DNS_OPTION_HEAD);
+
+	return dns_pad(buf, len, room, opt, over ? (uint32_t)block->divisor - over : 0);
+}
+
 static __attribute__((noinline)) uint32_t request_varied(
 	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
@@ -122,6 +131,7 @@ static __attribute__((noinline)) uint32_t request_varied(
 	const struct dns_cookie *cookie = cookie_slot(p, w, t);
 	const struct opt opt = opt_of(p, &q);
 	uint32_t cookie_len = cookie ? cookie->len : 0, len;
+	uint8_t *opt_at;
 
 	if ((q.body ? 2 + q.body_len : DNS_HEADER_LEN + q.len) + opt.len + cookie_len > room)
 		return 0;
@@ -132,7 +142,10 @@ static __attribute__((noinline)) uint32_t request_varied(
 	}
 	if (cookie_len)
 		cookie_append(cookie, buf + len, opt.len);
+	opt_at = buf + len;
 	len += opt.len + cookie_len;
+	if (p->padding.divisor)
+		len = query_pad(&p->padding, buf, len, room, opt_at);
 	n->request_bytes += len;
 	return len;
 }

@@ -10,6 +10,7 @@
 
 #define DNS_RCODES       25 // 0..23 and "other"
 #define DNS_SIZES        7
+#define DNS_EDES         32 // 0..30 and "other"
 #define DNS_TYPE_BUCKETS 4
 
 enum dns_order { DNS_SEQUENTIAL, DNS_RANDOM, DNS_ZIPF };
@@ -19,6 +20,7 @@ enum dns_cookies { DNS_COOKIES_NONE, DNS_COOKIES_CLIENT, DNS_COOKIES_FULL };
 struct dns_option_settings {
 	uint64_t code;
 	struct field_bytes hex;
+	const char *text; // instead of hex; NULL: none
 };
 
 struct dns_edns_settings {
@@ -26,6 +28,8 @@ struct dns_edns_settings {
 	uint64_t version;
 	bool dnssec_ok;
 	bool nsid;
+	bool zoneversion;
+	uint64_t padding;                 // bytes; 0: none
 	struct addr_prefix client_subnet; // addr.len 0: none
 	uint64_t client_subnet_bits;      // UINT64_MAX: auto
 	struct field_list options;        // struct dns_option_settings
@@ -58,7 +62,9 @@ struct dns_answers_settings {
 	int32_t rcode;
 	struct addr address, address6;
 	const char *text;
-	uint64_t keepalive_ns; // UINT64_MAX: never
+	uint64_t keepalive_ns;      // UINT64_MAX: never
+	struct field_list ede;      // uint64_t
+	const char *report_channel; // NULL: none
 };
 
 // Source prefix length to send: the setting, or 24 and 56 (RFC 7871 section 11.1) but no shorter
@@ -82,6 +88,10 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(oversize, "replies larger than advertised (512 bytes without EDNS)")                   \
 	X(trailing, "replies with bytes after the last record")                                  \
 	X(nsid, "replies that carry an NSID")                                                    \
+	X(zoneversion, "replies that carry a zone's version (RFC 9660)")                         \
+	X(report_channel, "replies that carry the agent of error reports (RFC 9567)")            \
+	X(padded, "replies that carry padding (RFC 7830)")                                       \
+	A(extended_error, DNS_EDES, dns_ede_label, "replies by extended error (RFC 8914)")       \
 	X(keepalive, "replies that carry an idle timeout of connections (RFC 7828)")             \
 	X(cookies_learnt, "server cookies learnt, first ones and changed ones")                  \
 	X(badcookie_retries, "queries repeated with a new cookie after BADCOOKIE")               \
@@ -112,6 +122,7 @@ struct dns_answer_counters {
 const char *dns_rcode_label(uint32_t i);
 const char *dns_size_label(uint32_t i);
 const char *dns_type_bucket_label(uint32_t i);
+const char *dns_ede_label(uint32_t i);
 
 extern const char *const dns_rcode_names[];       // 0..23, NULL-terminated
 extern const char *const dns_plain_rcode_names[]; // those that need no OPT, NULL-terminated

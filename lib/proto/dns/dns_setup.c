@@ -20,8 +20,9 @@
 #define AD           0x20 // of byte 3
 #define CD           0x10
 #define NS_PER_S     1000000000u
-// NSID, client subnet of IPv6 and client cookie: the options that this file can add to the user's.
-#define OWN_OPTIONS (4 + 4 + 4 + 16 + 4 + DNS_COOKIE_CLIENT_LEN)
+// NSID, ZONEVERSION, keepalive, client subnet of IPv6 and client cookie: the options that this file
+// can add to the user's.
+#define OWN_OPTIONS (4 + 4 + 4 + 4 + 4 + 16 + 4 + DNS_COOKIE_CLIENT_LEN)
 
 uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s)
 {
@@ -32,6 +33,12 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s)
 	return usual > s->client_subnet.bits ? usual : s->client_subnet.bits;
 }
 
+static struct field_bytes option_data(const struct dns_option_settings *s)
+{
+	return s->text ? (struct field_bytes){(const uint8_t *)s->text, (uint32_t)strlen(s->text)}
+	               : s->hex;
+}
+
 static void check_edns(const struct dns_edns_settings *s, struct diag *d)
 {
 	const struct dns_option_settings *options = s->options.items;
@@ -40,9 +47,14 @@ static void check_edns(const struct dns_edns_settings *s, struct diag *d)
 	uint32_t bits = dns_client_subnet_bits(s);
 
 	for (uint32_t i = 0; i < s->options.count; i++) {
-		total += 4 + options[i].hex.len;
-		if (options[i].hex.len > DNS_OPTIONS_MAX || total > DNS_OPTIONS_MAX) {
-			diag_error(d, &options[i].hex, "hex",
+		struct field_bytes data = option_data(&options[i]);
+
+		if (options[i].text && options[i].hex.data)
+			diag_error(d, &options[i].text, "text",
+				"stands beside hex (remove one of the two)");
+		total += 4 + data.len;
+		if (data.len > DNS_OPTIONS_MAX || total > DNS_OPTIONS_MAX) {
+			diag_error(d, &options[i], options[i].text ? "text" : "hex",
 				"too long (up to %u bytes of options, headers included)",
 				DNS_OPTIONS_MAX - OWN_OPTIONS);
 			break;
@@ -137,15 +149,21 @@ static void write_options(struct dns_plan *p, struct writer *w, const struct dns
 		write_be16(w, DNS_NSID);
 		write_be16(w, 0);
 	}
+	if (s->zoneversion) {
+		write_be16(w, DNS_ZONEVERSION);
+		write_be16(w, 0);
+	}
 	if (p->keepalive) {
 		write_be16(w, DNS_KEEPALIVE);
 		write_be16(w, 0);
 	}
 	for (uint32_t i = 0; i < s->options.count; i++) {
+		struct field_bytes data = option_data(&options[i]);
+
 		write_be16(w, (uint16_t)options[i].code);
-		write_be16(w, (uint16_t)options[i].hex.len);
-		if (options[i].hex.len)
-			write_bytes(w, options[i].hex.data, options[i].hex.len);
+		write_be16(w, (uint16_t)data.len);
+		if (data.len)
+			write_bytes(w, data.data, data.len);
 	}
 	if (p->cookies == DNS_COOKIES_NONE)
 		return;
@@ -173,6 +191,8 @@ static void build_opt(struct dns_plan *p, const struct dns_edns_settings *s)
 	bytes_put_be16(
 		opt->bytes + DNS_OPT_HEADER_LEN - 2, (uint16_t)(opt->len - DNS_OPT_HEADER_LEN));
 	p->max_own_reply = (uint16_t)s->size;
+	if (s->padding)
+		recip_init(&p->padding, s->padding);
 }
 
 static int load_queries(
@@ -216,7 +236,8 @@ static void build_sums(struct dns_plan *p)
 	uint64_t header = csum_add(0, p->header, DNS_HEADER_LEN);
 	uint16_t opt = ~csum_fold(csum_add(0, p->opt.bytes, p->opt.len));
 
-	p->fixed = !p->varies && !p->opt.subnet_at && !p->opt.cookie_at && !p->queries.whole;
+	p->fixed = !p->varies && !p->opt.subnet_at && !p->opt.cookie_at && !p->queries.whole &&
+	           !p->padding.divisor;
 	p->plain = p->fixed && (p->expected_rcodes >> DNS_NOERROR & 1) && !(p->header[2] & OPCODE);
 	p->own_sum = (uint32_t)header + csum_be16(p->opt.len == 0); // ARCOUNT 1
 	p->sums[0] = (uint32_t)header + opt;
@@ -270,7 +291,8 @@ uint32_t dns_longest(const void *shared)
 
 		longest = len > longest ? len : longest;
 	}
-	return longest + (p->cookies == DNS_COOKIES_FULL ? DNS_COOKIE_SERVER_MAX : 0);
+	return longest + (p->cookies == DNS_COOKIES_FULL ? DNS_COOKIE_SERVER_MAX : 0) +
+	       (p->padding.divisor ? DNS_OPTION_HEAD + (uint32_t)p->padding.divisor - 1 : 0);
 }
 
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d)
@@ -344,6 +366,37 @@ static bool check_family(const struct addr *a, uint8_t len, struct diag *d)
 	return false;
 }
 
+static bool build_extra(struct dns_answers *a, const struct dns_answers_settings *s, struct diag *d)
+{
+	struct writer w = writer_of(a->extra, sizeof(a->extra));
+	const uint64_t *codes = s->ede.items;
+	struct dns_text_error e;
+	uint8_t name[DNS_NAME_MAX];
+	int len;
+
+	if (s->ede.count > DNS_EXTRA_EDES) {
+		diag_error(d, &s->ede, NULL, "more than %u extended errors", DNS_EXTRA_EDES);
+		return false;
+	}
+	for (uint32_t i = 0; i < s->ede.count; i++) {
+		write_be16(&w, DNS_EDE);
+		write_be16(&w, 2);
+		write_be16(&w, (uint16_t)codes[i]);
+	}
+	if (s->report_channel) {
+		len = dns_name_from_text(s->report_channel, strlen(s->report_channel), name, &e);
+		if (len < 0) {
+			diag_error(d, &s->report_channel, NULL, "%s", e.reason);
+			return false;
+		}
+		write_be16(&w, DNS_REPORT_CHANNEL);
+		write_be16(&w, (uint16_t)len);
+		write_bytes(&w, name, (size_t)len);
+	}
+	a->extra_len = (uint16_t)(w.at - a->extra);
+	return true;
+}
+
 void *dns_answers_setup(const void *answers, const struct proto_env *env, struct diag *d)
 {
 	const struct dns_answers_settings *s = answers;
@@ -355,6 +408,10 @@ void *dns_answers_setup(const void *answers, const struct proto_env *env, struct
 	a = right ? calloc(1, sizeof(*a)) : NULL;
 	if (!a)
 		return NULL;
+	if (!build_extra(a, s, d)) {
+		free(a);
+		return NULL;
+	}
 	a->role = DNS_ANSWERS;
 	a->keepalive = s->keepalive_ns == UINT64_MAX ? UINT16_MAX
 	                                             : (uint16_t)(s->keepalive_ns / 100000000);
