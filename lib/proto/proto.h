@@ -161,6 +161,8 @@ enum proto_verdict {
 	PROTO_AGAIN, // go on with the next message of the same transaction: request is called again
 	PROTO_STREAM, // the same over a connection, with ctx.stream; only if the settings say so
 	PROTO_FAIL, // an answer to this transaction, but a refusal or rejected by the item's checks
+	PROTO_APART, // reply, timeout: it is no part of what is measured, and ends without being
+	             // answered, failed or lost; the protocol counts it
 	// With these the transaction stays in flight.
 	PROTO_STRAY,     // no answer to this transaction, in spite of its key
 	PROTO_MALFORMED, // the key of this transaction, but not well formed
@@ -313,7 +315,8 @@ struct proto {
 	// The same for n replies to as many transactions, none of which is over. NULL: one by one.
 	void (*reply_n)(struct proto_ctx *ctx, struct proto_txn *const *t,
 		const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);
-	// No answer within the timeout: AGAIN (retransmit) or FAIL (lost). AGAIN with another step:
+	// No answer within the timeout: AGAIN (retransmit), FAIL (lost) or APART. The same before
+	// the end of its connection, where AGAIN is as good as FAIL. AGAIN with another step:
 	// it goes on with the answer that reply kept, which belongs to the step before. Also
 	// called, with over set, for a transaction that ends without having been sent, if there is
 	// a router: its client is free again.

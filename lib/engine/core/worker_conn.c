@@ -365,9 +365,15 @@ static void slot_lose(struct worker_conns *wc, uint32_t slot, uint64_t now)
 {
 	struct worker_item *it = wc->it;
 	struct conn_counters *counts = counts_of(wc, now);
+	struct proto_txn view = it->txns.slots[slot].view;
 
 	conn_at(wc, wc->of_slot[slot])->open--;
 	wc->of_slot[slot] = CONN_NONE;
+	it->ctx.counters = it->banks[it->txns.slots[slot].judged];
+	if (it->proto->timeout(&it->ctx, &view) == PROTO_APART) {
+		worker_book_apart(it, slot, TXN_LOST);
+		return;
+	}
 	if (wc->again && !it->ended) {
 		counts->asked_again++;
 		if (wc->seat_count)

@@ -10,6 +10,7 @@
 #define OPTION(member)  offsetof(struct dns_option_settings, member)
 #define EDNS(member)    offsetof(struct dns_edns_settings, member)
 #define EXPECT(member)  offsetof(struct dns_expect_settings, member)
+#define WRONG(kind)     offsetof(struct dns_wrong_settings, shares[kind])
 #define SETTING(member) offsetof(struct dns_settings, member)
 #define ANSWERS(member) offsetof(struct dns_answers_settings, member)
 
@@ -131,6 +132,34 @@ static const struct field_section expect_section = {
 	.size = sizeof(struct dns_expect_settings),
 };
 
+// clang-format off
+#define WRONG_ROW(number, name_, help_) \
+	{.name = name_, \
+		.help = help_, \
+		.type = FIELD_PERCENT, \
+		.load = true, \
+		.offset = WRONG(number), \
+		.def = "0%", \
+		.max = 1},
+// clang-format on
+
+static const struct field wrong_fields[] = {DNS_WRONGS(WRONG_ROW)};
+
+static const struct field_section wrong_section = {
+	.name = "wrong",
+	.help = "messages that are wrong on purpose, by their share of all: judged apart",
+	FIELD_ROWS(wrong_fields),
+	.size = sizeof(struct dns_wrong_settings),
+};
+
+#define WRONG_LABEL(number, name, help) name,
+const char *dns_wrong_label(uint32_t i)
+{
+	static const char *const labels[] = {DNS_WRONGS(WRONG_LABEL)};
+
+	return i < DNS_WRONG_COUNT ? labels[i] : "";
+}
+
 static const struct field dns_fields[] = {
 	TRANSPORT_ROWS(SETTING(transport)),
 	{.name = "queries",
@@ -166,7 +195,7 @@ static const struct field dns_fields[] = {
 		.def = "options",
 		.names = words_names,
 		.help = "words after the type: E (EDNS), D (EDNS with DO), a client subnet, "
-                        "options "
+			"options "
 			"like +65001=c0ffee; ignore: all but the first two words, as dnsperf does"},
 	{.name = "order",
 		.help = "order of the queries",
@@ -219,6 +248,12 @@ static const struct field dns_fields[] = {
 		.optional = true,
 		.offset = SETTING(expect),
 		.section = &expect_section},
+	{.name = "wrong",
+		.help = "messages that are wrong on purpose, by their share of all: judged apart",
+		.type = FIELD_SECTION,
+		.optional = true,
+		.offset = SETTING(wrong),
+		.section = &wrong_section},
 };
 
 static const struct field_section dns_settings_section = {

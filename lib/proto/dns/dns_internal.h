@@ -16,7 +16,9 @@
 enum dns_rcode {
 	DNS_NOERROR = 0,
 	DNS_FORMERR = 1,
+	DNS_NXDOMAIN = 3,
 	DNS_NOTIMP = 4,
+	DNS_NOTAUTH = 9,
 	DNS_BADVERS = 16,
 	DNS_BADCOOKIE = 23,
 	DNS_RCODE_OTHER = DNS_RCODES - 1,
@@ -51,14 +53,16 @@ struct dns_plan {
 	uint16_t max_own_reply; // the same in queries with an OPT of their own
 	uint32_t min_answers;
 	bool keepalive;           // the OPT record asks for the server's idle timeout
+	bool wrong;               // some messages are wrong on purpose
 	bool tc_to_stream;        // truncated answers are asked again over a connection
 	uint32_t expected_rcodes; // bit per rcode
 	struct dns_queries queries;
 	struct recip count;   // of queries
 	struct recip padding; // block that a query is padded to; divisor 0: none
 	struct dns_alias *alias;
-	uint64_t subnet_base[2]; // network, as in memory
-	uint64_t subnet_mask[2]; // bits to be drawn per query
+	uint64_t wrong_below[DNS_WRONG_COUNT]; // of 2^32, ascending: the kind is the first above
+	uint64_t subnet_base[2];               // network, as in memory
+	uint64_t subnet_mask[2];               // bits to be drawn per query
 	struct perm unique[DNS_RANDOM_UNIQUE + 1];
 	uint32_t sums[2]; // of header and OPT, after a question of even and odd length
 	uint32_t own_sum; // of the header before an OPT that is the query's own
@@ -77,6 +81,7 @@ enum dns_salt {
 	DNS_SALT_SUBNET,
 	DNS_SALT_CASE,
 	DNS_SALT_COOKIE,
+	DNS_SALT_WRONG,
 	DNS_SALTS
 };
 
@@ -122,8 +127,9 @@ struct dns_message {
 	const uint8_t *nsid, *cookie, *subnet, *keepalive, *padding, *zoneversion;
 	uint16_t nsid_len, cookie_len, subnet_len, keepalive_len, zoneversion_len;
 	uint16_t report_channel_len;
-	uint32_t errors; // a bit for each extended error
-	uint32_t left;   // bytes after the last record
+	uint32_t errors;    // a bit for each extended error
+	uint32_t left;      // bytes after the last record
+	const uint8_t *opt; // the OPT record from its type on
 };
 
 static inline uint32_t dns_type_bucket(uint16_t type)

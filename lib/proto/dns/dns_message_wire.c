@@ -136,6 +136,7 @@ static bool opt_read(struct dns_message *m, const uint8_t *fixed, bool root)
 	if (m->has_opt || !root)
 		return false;
 	m->has_opt = true;
+	m->opt = fixed;
 	m->udp_size = bytes_be16(fixed + 2);
 	m->ext_rcode = fixed[4];
 	m->version = fixed[5];

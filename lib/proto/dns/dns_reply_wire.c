@@ -3,6 +3,7 @@
 // (RFC 5452 section 9.1). Path: hot. The worker that owns ctx.
 
 #include "proto/dns/dns_query_wire.h"
+#include "proto/dns/dns_wrong_wire.h"
 
 #define AA    0x04 // of byte 2 of the header
 #define TC    0x02
@@ -231,6 +232,14 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 
 	if (len < DNS_HEADER_LEN)
 		return PROTO_MALFORMED;
+	if (p->wrong && bytes_be16(buf) == (uint16_t)t->key && buf[2] & QR) {
+		uint32_t kind = dns_wrong_kind(p, ctx->own, t);
+
+		if (kind < DNS_WRONG_COUNT) {
+			dns_wrong_answered(n, kind, buf, len);
+			return PROTO_APART;
+		}
+	}
 	q = query_of(p, ctx->own, t);
 	if (bytes_be16(buf) != (uint16_t)t->key || !(buf[2] & QR) ||
 		(buf[2] ^ (q.body ? q.body[0] : p->header[2])) & OPCODE)
@@ -373,5 +382,11 @@ enum proto_verdict dns_reply(
 
 enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 {
-	return PROTO_FAIL;
+	const struct dns_plan *p = ctx->shared;
+	uint32_t kind = p->wrong ? dns_wrong_kind(p, ctx->own, t) : DNS_WRONG_COUNT;
+
+	if (kind == DNS_WRONG_COUNT)
+		return PROTO_FAIL;
+	dns_wrong_unanswered(ctx->counters, kind);
+	return PROTO_APART;
 }

@@ -5,6 +5,7 @@
 
 #include "net/csum.h"
 #include "proto/dns/dns_query_wire.h"
+#include "proto/dns/dns_wrong_wire.h"
 
 #define ALPHABET    "abcdefghijklmnopqrstuv0123456789"
 #define BYTES(byte) (0x0101010101010101u * (byte))
@@ -146,6 +147,8 @@ static __attribute__((noinline)) uint32_t request_varied(
 	len += opt.len + cookie_len;
 	if (p->padding.divisor)
 		len = query_pad(&p->padding, buf, len, room, opt_at);
+	if (p->wrong)
+		len = dns_wrong_spoil(ctx, t, buf, len, room);
 	n->request_bytes += len;
 	return len;
 }

@@ -13,6 +13,26 @@
 #define DNS_EDES         32 // 0..30 and "other"
 #define DNS_TYPE_BUCKETS 4
 
+// Messages that are wrong on purpose: the name of a kind, and its help text.
+// clang-format off
+#define DNS_WRONGS(X) \
+	X(DNS_WRONG_HEADER, "header", "messages of 2 to 11 octets: a part of the header") \
+	X(DNS_WRONG_COUNTS, "counts", "messages with fewer records than the header says") \
+	X(DNS_WRONG_LOOP, "loop", "a name that is a compression pointer to itself") \
+	X(DNS_WRONG_LABEL, "label", "a label of 64 octets") \
+	X(DNS_WRONG_NAME, "name", "a name of 300 octets") \
+	X(DNS_WRONG_RANDOM, "random", "random octets after the ID") \
+	X(DNS_WRONG_RESPONSE, "response", "queries with the QR bit of a response") \
+	X(DNS_WRONG_QUESTIONS, "questions", "two questions") \
+	X(DNS_WRONG_OPTS, "opts", "two OPT records") \
+	X(DNS_WRONG_VERSION, "version", "an EDNS version above 0") \
+	X(DNS_WRONG_COOKIE, "cookie", "a cookie of 1 to 7 octets") \
+	X(DNS_WRONG_TSIG, "tsig", "a signature with a key that nobody has")
+// clang-format on
+
+#define DNS_WRONG_NUMBER(number, name, help) number,
+enum dns_wrong { DNS_WRONGS(DNS_WRONG_NUMBER) DNS_WRONG_COUNT };
+
 enum dns_order { DNS_SEQUENTIAL, DNS_RANDOM, DNS_ZIPF };
 enum dns_words { DNS_WORDS_OPTIONS, DNS_WORDS_IGNORED };
 enum dns_cookies { DNS_COOKIES_NONE, DNS_COOKIES_CLIENT, DNS_COOKIES_FULL };
@@ -40,6 +60,10 @@ struct dns_expect_settings {
 	uint64_t min_answers;
 };
 
+struct dns_wrong_settings {
+	double shares[DNS_WRONG_COUNT]; // of 1
+};
+
 struct dns_settings {
 	struct transport_settings transport;
 	const char *queries;
@@ -55,6 +79,7 @@ struct dns_settings {
 	int32_t cookies;
 	struct dns_edns_settings *edns;     // NULL: none
 	struct dns_expect_settings *expect; // NULL: none
+	struct dns_wrong_settings *wrong;   // NULL: none
 };
 
 struct dns_answers_settings {
@@ -99,7 +124,12 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(client_subnet_bad, "replies dropped: the client subnet is not ours")                   \
 	X(case_mismatch, "replies dropped: the case of the name is not as sent")                 \
 	X(unexpected_rcode, "failed: an RCODE that expect does not list")                        \
-	X(too_few_answers, "failed: fewer answer records than expect asks for")
+	X(too_few_answers, "failed: fewer answer records than expect asks for")                  \
+	A(wrong_sent, DNS_WRONG_COUNT, dns_wrong_label, "sent wrong on purpose, by kind")        \
+	A(wrong_right, DNS_WRONG_COUNT, dns_wrong_label, "of them, answered, or not, as is right") \
+	A(wrong_other, DNS_WRONG_COUNT, dns_wrong_label, "of them, answered otherwise")          \
+	A(wrong_unanswered, DNS_WRONG_COUNT, dns_wrong_label, "of them, without the answer that is due") \
+	X(wrong_unexpected, "all kinds of messages wrong on purpose: answered otherwise")
 
 #define DNS_ANSWER_COUNTERS(X, A)                                                                \
 	X(received, "messages received")                                                         \
@@ -123,6 +153,7 @@ const char *dns_rcode_label(uint32_t i);
 const char *dns_size_label(uint32_t i);
 const char *dns_type_bucket_label(uint32_t i);
 const char *dns_ede_label(uint32_t i);
+const char *dns_wrong_label(uint32_t i);
 
 extern const char *const dns_rcode_names[];       // 0..23, NULL-terminated
 extern const char *const dns_plain_rcode_names[]; // those that need no OPT, NULL-terminated

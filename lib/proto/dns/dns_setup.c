@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "net/csum.h"
 #include "proto/dns/dns_internal.h"
+#include "proto/dns/dns_wrong_wire.h"
 
 #define PLAIN_SIZE   512 // of replies without EDNS
 #define DEFAULT_SIZE 1232
@@ -20,6 +21,7 @@
 #define AD           0x20 // of byte 3
 #define CD           0x10
 #define NS_PER_S     1000000000u
+#define ROUNDING     1e-9 // of a sum of decimal fractions
 // NSID, ZONEVERSION, keepalive, client subnet of IPv6 and client cookie: the options that this file
 // can add to the user's.
 #define OWN_OPTIONS (4 + 4 + 4 + 4 + 4 + 16 + 4 + DNS_COOKIE_CLIENT_LEN)
@@ -90,6 +92,23 @@ static void check_wire(const struct dns_settings *s, struct diag *d)
 			"its messages go as they are (remove edns, cookies, case_0x20, keepalive)");
 }
 
+// Of the first kinds, up to this one.
+static double wrong_share(const struct dns_wrong_settings *s, uint32_t kinds)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < kinds; i++)
+		sum += s->shares[i];
+	return sum;
+}
+
+static void build_wrong(struct dns_plan *p, const struct dns_wrong_settings *s)
+{
+	for (uint32_t i = 0; i < DNS_WRONG_COUNT; i++)
+		p->wrong_below[i] = (uint64_t)(wrong_share(s, i + 1) * 0x1p32 + 0.5);
+	p->wrong = p->wrong_below[DNS_WRONG_COUNT - 1] > 0;
+}
+
 void dns_check(const void *settings, struct diag *d)
 {
 	const struct dns_settings *s = settings;
@@ -103,6 +122,8 @@ void dns_check(const void *settings, struct diag *d)
 		check_wire(s, d);
 	if (s->edns)
 		check_edns(s->edns, d);
+	if (s->wrong && wrong_share(s->wrong, DNS_WRONG_COUNT) > 1 + ROUNDING)
+		diag_error(d, s, "wrong", "more than 100%% of the messages");
 	transport_check(&s->transport, d);
 }
 
@@ -237,7 +258,7 @@ static void build_sums(struct dns_plan *p)
 	uint16_t opt = ~csum_fold(csum_add(0, p->opt.bytes, p->opt.len));
 
 	p->fixed = !p->varies && !p->opt.subnet_at && !p->opt.cookie_at && !p->queries.whole &&
-	           !p->padding.divisor;
+	           !p->padding.divisor && !p->wrong;
 	p->plain = p->fixed && (p->expected_rcodes >> DNS_NOERROR & 1) && !(p->header[2] & OPCODE);
 	p->own_sum = (uint32_t)header + csum_be16(p->opt.len == 0); // ARCOUNT 1
 	p->sums[0] = (uint32_t)header + opt;
@@ -292,7 +313,8 @@ uint32_t dns_longest(const void *shared)
 		longest = len > longest ? len : longest;
 	}
 	return longest + (p->cookies == DNS_COOKIES_FULL ? DNS_COOKIE_SERVER_MAX : 0) +
-	       (p->padding.divisor ? DNS_OPTION_HEAD + (uint32_t)p->padding.divisor - 1 : 0);
+	       (p->padding.divisor ? DNS_OPTION_HEAD + (uint32_t)p->padding.divisor - 1 : 0) +
+	       (p->wrong ? DNS_WRONG_MORE : 0);
 }
 
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d)
@@ -322,6 +344,8 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 		p->opt = (struct dns_opt){0};
 	p->max_reply = every_opt ? p->max_own_reply : PLAIN_SIZE;
 	build_header(p, s);
+	if (s->wrong)
+		build_wrong(p, s->wrong);
 	p->varies = p->case_0x20 || p->queries.random_lens;
 	build_sums(p);
 	return p;
