@@ -11,6 +11,7 @@
 #define EDNS(member)    offsetof(struct dns_edns_settings, member)
 #define EXPECT(member)  offsetof(struct dns_expect_settings, member)
 #define WRONG(kind)     offsetof(struct dns_wrong_settings, shares[kind])
+#define PROXY(member)   offsetof(struct dns_proxy_settings, member)
 #define SETTING(member) offsetof(struct dns_settings, member)
 #define ANSWERS(member) offsetof(struct dns_answers_settings, member)
 
@@ -160,6 +161,31 @@ const char *dns_wrong_label(uint32_t i)
 	return i < DNS_WRONG_COUNT ? labels[i] : "";
 }
 
+static const struct field proxy_fields[] = {
+	{.name = "clients",
+		.help = "addresses that the messages claim to come from, one after the other",
+		.type = FIELD_ADDR_RANGE,
+		.offset = PROXY(clients)},
+	{.name = "server",
+		.help = "address that they claim to go to, of the same family; without: that of "
+                        "the "
+			"item",
+		.type = FIELD_ADDR,
+		.offset = PROXY(server)},
+	{.name = "local",
+		.help = "LOCAL in place of clients: messages of the proxy itself",
+		.type = FIELD_BOOL,
+		.offset = PROXY(local),
+		.def = "false"},
+};
+
+static const struct field_section proxy_section = {
+	.name = "proxy",
+	.help = "a PROXY header (version 2) before each datagram, or once in each connection",
+	FIELD_ROWS(proxy_fields),
+	.size = sizeof(struct dns_proxy_settings),
+};
+
 static const struct field dns_fields[] = {
 	TRANSPORT_ROWS(SETTING(transport)),
 	{.name = "queries",
@@ -254,6 +280,13 @@ static const struct field dns_fields[] = {
 		.optional = true,
 		.offset = SETTING(wrong),
 		.section = &wrong_section},
+	{.name = "proxy",
+		.help = "a PROXY header (version 2) before each datagram, or once in each "
+                        "connection",
+		.type = FIELD_SECTION,
+		.optional = true,
+		.offset = SETTING(proxy),
+		.section = &proxy_section},
 };
 
 static const struct field_section dns_settings_section = {
@@ -309,6 +342,11 @@ static const struct field answers_fields[] = {
 		.help = "agent of error reports that each answer with EDNS names (RFC 9567)",
 		.type = FIELD_STRING,
 		.offset = ANSWERS(report_channel)},
+	{.name = "proxy",
+		.help = "each datagram and connection begins with a PROXY header (version 2)",
+		.type = FIELD_BOOL,
+		.offset = ANSWERS(proxy),
+		.def = "false"},
 };
 
 static const struct field_section dns_answers_section = {
@@ -348,6 +386,9 @@ static const struct proto_server dns_server = {
 	.teardown = dns_teardown,
 	.longest = dns_answer_longest,
 	.answer = dns_answer,
+	.has_preface = dns_answers_proxied,
+	.preface = dns_proxy_framed,
+	.begun = dns_answer_begun,
 	.faults = dns_faults,
 };
 
@@ -379,6 +420,7 @@ const struct proto dns_proto = {
 	.close = dns_close,
 	.request = dns_request,
 	.request_n = dns_request_n,
+	.preface = dns_preface,
 	.key = dns_key,
 	.reply = dns_reply,
 	.reply_n = dns_reply_n,

@@ -212,14 +212,46 @@ uint32_t dns_answer_longest(const void *shared)
 	       DNS_OPTION_HEAD + PADDING_BLOCK;
 }
 
+bool dns_answers_proxied(const void *shared)
+{
+	const struct dns_answers *a = shared;
+
+	return a->proxy;
+}
+
+// Length of the PROXY header, which is counted; 0: there is no right one.
+static uint32_t proxy_take(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, bool stream)
+{
+	struct dns_answer_counters *n = ctx->counters;
+	uint32_t head;
+	enum dns_proxy_kind kind = dns_proxy_read(buf, len, stream, &head);
+
+	n->proxied += kind != DNS_PROXY_BAD;
+	n->proxied_local += kind == DNS_PROXY_LOCAL;
+	n->proxy_bad += kind == DNS_PROXY_BAD;
+	return kind == DNS_PROXY_BAD ? 0 : head;
+}
+
+bool dns_answer_begun(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len)
+{
+	return proxy_take(ctx, buf, len, true) > 0;
+}
+
 uint32_t dns_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
+	const struct dns_answers *a = ctx->shared;
 	struct dns_answer_counters *n = ctx->counters;
 	struct asked q;
 	uint32_t answer;
 
 	n->received++;
+	if (a->proxy && !ctx->stream) {
+		uint32_t head = proxy_take(ctx, buf, len, false);
+
+		buf += head;
+		len = head ? len - head : 0;
+	}
 	if (len < DNS_HEADER_LEN || (buf[2] & QR) || room < DNS_HEADER_LEN) {
 		n->ignored++;
 		return 0;

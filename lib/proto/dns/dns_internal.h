@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/rand.h"
+#include "proto/dns/dns_proxy_wire.h"
 #include "proto/dns/dns_queries.h"
 #include "proto/dns/dns_settings.h"
 #include "proto/proto.h"
@@ -59,6 +60,7 @@ struct dns_plan {
 	struct dns_queries queries;
 	struct recip count;   // of queries
 	struct recip padding; // block that a query is padded to; divisor 0: none
+	struct dns_proxy proxy;
 	struct dns_alias *alias;
 	uint64_t wrong_below[DNS_WRONG_COUNT]; // of 2^32, ascending: the kind is the first above
 	uint64_t subnet_base[2];               // network, as in memory
@@ -111,6 +113,7 @@ struct dns_record {
 struct dns_answers {
 	enum dns_role role;
 	uint8_t rcode;
+	bool proxy;
 	uint16_t extra_len;
 	uint8_t extra[DNS_EXTRA_MAX];
 	uint16_t keepalive; // tenths of a second that clients over connections are told
@@ -161,6 +164,7 @@ uint32_t dns_pad(uint8_t *buf, uint32_t len, uint32_t room, uint8_t *opt, uint32
 uint32_t dns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
 void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_out *out,
 	uint32_t n, uint32_t room);
+uint32_t dns_preface(struct proto_ctx *ctx, uint64_t number, uint8_t *buf, uint32_t room);
 bool dns_key(const uint8_t *buf, uint32_t len, uint32_t *key);
 enum proto_verdict dns_reply(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
@@ -168,6 +172,8 @@ void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *const *t, const struct
 	enum proto_verdict *verdicts, uint32_t n);
 enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t);
 uint32_t dns_answer_longest(const void *shared);
+bool dns_answers_proxied(const void *shared);
+bool dns_answer_begun(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len);
 uint32_t dns_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
 

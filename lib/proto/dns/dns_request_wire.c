@@ -248,6 +248,32 @@ static inline uint64_t requests_fixed(const struct dns_plan *p, struct proto_txn
 	return bytes;
 }
 
+// The message behind the PROXY header of its datagram.
+static uint32_t request_apart(
+	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+{
+	const struct dns_plan *p = ctx->shared;
+	uint32_t head = ctx->stream ? 0 : p->proxy.len, len;
+
+	if (head > room)
+		return 0;
+	if (head)
+		dns_proxy_write(&p->proxy, number_of(ctx->own, t), false, buf);
+	len = request_varied(ctx, t, buf + head, room - head);
+	return len ? head + len : 0;
+}
+
+uint32_t dns_preface(struct proto_ctx *ctx, uint64_t number, uint8_t *buf, uint32_t room)
+{
+	const struct dns_plan *p = ctx->shared;
+	const struct dns_worker *w = ctx->own;
+
+	if (p->proxy.len == 0 || p->proxy.len > room)
+		return 0;
+	dns_proxy_write(&p->proxy, number * w->workers + w->worker, true, buf);
+	return p->proxy.len;
+}
+
 void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_out *out,
 	uint32_t n, uint32_t room)
 {
@@ -260,7 +286,7 @@ void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct pro
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		out[i].len = request_varied(ctx, t[i], out[i].buf, room);
+		out[i].len = request_apart(ctx, t[i], out[i].buf, room);
 		out[i].sum = 0;
 	}
 }

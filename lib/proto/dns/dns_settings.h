@@ -64,6 +64,12 @@ struct dns_wrong_settings {
 	double shares[DNS_WRONG_COUNT]; // of 1
 };
 
+struct dns_proxy_settings {
+	struct addr_range clients; // first.len 0: none
+	struct addr server;        // len 0: that of the item
+	bool local;
+};
+
 struct dns_settings {
 	struct transport_settings transport;
 	const char *queries;
@@ -80,6 +86,7 @@ struct dns_settings {
 	struct dns_edns_settings *edns;     // NULL: none
 	struct dns_expect_settings *expect; // NULL: none
 	struct dns_wrong_settings *wrong;   // NULL: none
+	struct dns_proxy_settings *proxy;   // NULL: none
 };
 
 struct dns_answers_settings {
@@ -90,6 +97,7 @@ struct dns_answers_settings {
 	uint64_t keepalive_ns;      // UINT64_MAX: never
 	struct field_list ede;      // uint64_t
 	const char *report_channel; // NULL: none
+	bool proxy;
 };
 
 // Source prefix length to send: the setting, or 24 and 56 (RFC 7871 section 11.1) but no shorter
@@ -137,6 +145,9 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(ignored, "messages not answered: too short, or responses")                             \
 	X(malformed, "messages answered with FORMERR")                                           \
 	X(not_implemented, "messages answered with NOTIMP: not a query")                         \
+	X(proxied, "datagrams and connections that begin with a PROXY header")                   \
+	X(proxied_local, "of them, those of the proxy itself (LOCAL)")                           \
+	X(proxy_bad, "datagrams and connections without the PROXY header that is due")           \
 	X(truncated, "replies cut with TC, as they do not fit")                                  \
 	A(type, DNS_TYPE_BUCKETS, dns_type_bucket_label, "well-formed queries by type")
 // clang-format on

@@ -122,6 +122,11 @@ void dns_check(const void *settings, struct diag *d)
 		check_wire(s, d);
 	if (s->edns)
 		check_edns(s->edns, d);
+	if (s->proxy && !s->proxy->local && s->proxy->clients.first.len == 0)
+		diag_error(d, s->proxy, NULL, "needs clients (like 192.0.2.0/24), or local: true");
+	if (s->proxy && s->proxy->local && s->proxy->clients.first.len)
+		diag_error(
+			d, &s->proxy->local, NULL, "stands beside clients (remove one of the two)");
 	if (s->wrong && wrong_share(s->wrong, DNS_WRONG_COUNT) > 1 + ROUNDING)
 		diag_error(d, s, "wrong", "more than 100%% of the messages");
 	transport_check(&s->transport, d);
@@ -239,6 +244,27 @@ static int load_queries(
 	return ret;
 }
 
+static bool build_proxy(struct dns_plan *p, const struct dns_proxy_settings *s,
+	const struct proto_env *env, struct diag *d)
+{
+	if (!s)
+		return true;
+	p->proxy.len = DNS_PROXY_HEAD;
+	if (s->local)
+		return true;
+	p->proxy.server = s->server.len ? s->server : env->server;
+	p->proxy.server_port = env->server_port;
+	p->proxy.clients = s->clients;
+	if (s->clients.first.len != p->proxy.server.len) {
+		diag_error(d, &s->server, NULL,
+			"not of the family of clients (set it to an address of that family)");
+		return false;
+	}
+	recip_init(&p->proxy.count, s->clients.count);
+	p->proxy.len += (uint8_t)(2 * (s->clients.first.len + 2));
+	return true;
+}
+
 static void build_header(struct dns_plan *p, const struct dns_settings *s)
 {
 	p->header[2] = (uint8_t)(s->opcode << 3);
@@ -257,9 +283,10 @@ static void build_sums(struct dns_plan *p)
 	uint64_t header = csum_add(0, p->header, DNS_HEADER_LEN);
 	uint16_t opt = ~csum_fold(csum_add(0, p->opt.bytes, p->opt.len));
 
-	p->fixed = !p->varies && !p->opt.subnet_at && !p->opt.cookie_at && !p->queries.whole &&
+	p->plain = !p->varies && !p->opt.subnet_at && !p->opt.cookie_at && !p->queries.whole &&
 	           !p->padding.divisor && !p->wrong;
-	p->plain = p->fixed && (p->expected_rcodes >> DNS_NOERROR & 1) && !(p->header[2] & OPCODE);
+	p->fixed = p->plain && !p->proxy.len;
+	p->plain = p->plain && p->expected_rcodes >> DNS_NOERROR & 1 && !(p->header[2] & OPCODE);
 	p->own_sum = (uint32_t)header + csum_be16(p->opt.len == 0); // ARCOUNT 1
 	p->sums[0] = (uint32_t)header + opt;
 	p->sums[1] = (uint32_t)header + (uint16_t)(opt << 8 | opt >> 8);
@@ -314,7 +341,7 @@ uint32_t dns_longest(const void *shared)
 	}
 	return longest + (p->cookies == DNS_COOKIES_FULL ? DNS_COOKIE_SERVER_MAX : 0) +
 	       (p->padding.divisor ? DNS_OPTION_HEAD + (uint32_t)p->padding.divisor - 1 : 0) +
-	       (p->wrong ? DNS_WRONG_MORE : 0);
+	       (p->wrong ? DNS_WRONG_MORE : 0) + p->proxy.len;
 }
 
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d)
@@ -336,7 +363,8 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 	p->keepalive = keepalive;
 	build_opt(p, s->edns ? s->edns : &edns_default);
 	build_expect(p, s->expect);
-	if (load_queries(p, s, every_opt, d) < 0 || build_order(p, s, env->seed) < 0) {
+	if (!build_proxy(p, s->proxy, env, d) || load_queries(p, s, every_opt, d) < 0 ||
+		build_order(p, s, env->seed) < 0) {
 		dns_teardown(p);
 		return NULL;
 	}
@@ -440,6 +468,7 @@ void *dns_answers_setup(const void *answers, const struct proto_env *env, struct
 	a->keepalive = s->keepalive_ns == UINT64_MAX ? UINT16_MAX
 	                                             : (uint16_t)(s->keepalive_ns / 100000000);
 	a->rcode = (uint8_t)s->rcode;
+	a->proxy = s->proxy;
 	build_record(&a->records[dns_type_bucket(DNS_A)], DNS_A, ttl, s->address.bytes, 4);
 	build_record(&a->records[dns_type_bucket(DNS_AAAA)], DNS_AAAA, ttl, s->address6.bytes, 16);
 	build_text(&a->records[dns_type_bucket(DNS_TXT)], ttl, s->text);
