@@ -57,7 +57,8 @@ static const struct as_option options[] = {
 	{'Q', NULL, "RATE", "queries per second at most", NUMBER(rate, 1, 1e9)},
 	{'S', NULL, "SECONDS", "a line of queries per second", NUMBER(every_s, 0.01, 1e4)},
 	{'u', NULL, NULL, "", .refused = "dynamic updates are not built yet"},
-	{'B', NULL, NULL, "", .refused = "files of wire format are not built yet"},
+	{'B', NULL, NULL, "the file has whole messages, each behind its length",
+		.set = queries_set_binary},
 	{'v', NULL, NULL, "a line for each query, at the end", .set = set_verbose},
 	{'O', NULL, "NAME=VALUE", "long options", .set = queries_set_long},
 	{0},
@@ -171,7 +172,8 @@ static int on_end(void *ctx, struct book *b, int code)
 
 	d->is.is.ended = true;
 	if (d->packets >= 0)
-		dnsperf_verbose_print(&d->is.is, d->packets, b);
+		dnsperf_verbose_print(
+			&d->is.is, d->packets, d->is.binary ? "binary input" : NULL, b);
 	printf("[Status] Testing complete (%s)\n",
 		code == EXIT_INTERRUPTED                            ? "interruption"
 		: d->limit_s > 0 && last >= d->limit_s * (1 - 1e-3) ? "time limit"

@@ -47,8 +47,9 @@ int dnsperf_verbose_begin(struct as_run *r, int *fd)
 }
 
 struct verbose {
-	void *waiting;  // tree of struct asked, by_id
-	uint64_t lines; // printed
+	const char *same; // text of all; NULL: of their questions
+	void *waiting;    // tree of struct asked, by_id
+	uint64_t lines;   // printed
 };
 
 static int by_id(const void *a, const void *b)
@@ -89,7 +90,9 @@ static void take_query(struct verbose *v, const struct frame *f, uint64_t at_ns)
 	char text[DNS_LINE_MAX];
 	struct asked *a, **node;
 
-	if (dns_question_text(f->payload, f->payload_len, text) < 0)
+	if (v->same)
+		strcpy(text, v->same);
+	else if (dns_question_text(f->payload, f->payload_len, text) < 0)
 		return;
 	a = malloc(sizeof(*a) + strlen(text) + 1);
 	if (!a)
@@ -174,11 +177,11 @@ static void print_lines(struct verbose *v, const uint8_t *file, size_t len)
 	print_lost(v, len / PACKET_HEAD);
 }
 
-void dnsperf_verbose_print(const struct as_run *r, int fd, const struct book *b)
+void dnsperf_verbose_print(const struct as_run *r, int fd, const char *same, const struct book *b)
 {
 	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
 	double missing = book_number(item, "sent");
-	struct verbose v = {0};
+	struct verbose v = {.same = same};
 	struct stat s;
 	void *file;
 

@@ -101,7 +101,8 @@ static const struct as_option options[] = {
 		.refused = "the MAC address of the next hop comes from ARP or neighbour discovery"},
 	{'v', "vlan", "ID", "VLAN tag of all packets", NULL, .set = set_vlan},
 	// Of kxdpgun 3.4.
-	{'B', "binary", NULL, "", .refused = "a file of queries is text"},
+	{'B', "binary", NULL, "the file has whole messages, each behind its length", NULL,
+		.set = queries_set_binary},
 	{'e', "edns-size", "SIZE", "",
 		.refused = "`--set traffic.queries.dns.edns.size=SIZE` sets it for all queries"},
 	{'m', "mode", "MODE", "", .ignored = "ports.lan.driver is the way of packets (--set)"},

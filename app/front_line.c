@@ -52,6 +52,8 @@ const struct own_option line_dns_options[] = {
 	COMMON_OPTIONS("queries"),
 	{'d', "data", "FILE", "traffic.queries.dns.queries", NULL, FRONT_TEXT,
 		"file of queries, 'name type' a line; -: standard input"},
+	{'\0', "wire", "FILE", "traffic.queries.dns.wire", NULL, FRONT_TEXT,
+		"capture with queries, or file of whole messages as of dnsperf -B"},
 	{'e', "edns", NULL, "traffic.queries.dns.edns.size", "1232", FRONT_TEXT,
 		"an OPT record in every query"},
 	{'\0', "dnssec", NULL, "traffic.queries.dns.edns.do", "true", FRONT_YAML,
@@ -221,7 +223,9 @@ static void add_queries(struct front *f, char *const *words, unsigned count)
 
 static int build_dns(struct front *f, const struct options *o)
 {
-	bool file = is_given(o, "traffic.queries.dns.queries"), words = o->operand_count > 1;
+	bool file = is_given(o, "traffic.queries.dns.queries") ||
+	            is_given(o, "traffic.queries.dns.wire");
+	bool words = o->operand_count > 1;
 	int err;
 
 	front_set(f, NULL, "run.duration", "10s");

@@ -14,6 +14,7 @@
 
 #define EDNS    "traffic.queries.dns.edns"
 #define QUERIES "traffic.queries.dns.queries"
+#define WIRE    "traffic.queries.dns.wire"
 
 #define IDS_SPARE 1.1 // the plan's own, and some more
 
@@ -42,6 +43,12 @@ int queries_set_server(struct as_run *r, const char *value)
 int queries_set_file(struct as_run *r, const char *value)
 {
 	((struct queries *)r)->file = value;
+	return 0;
+}
+
+int queries_set_binary(struct as_run *r, const char *value)
+{
+	((struct queries *)r)->binary = true;
 	return 0;
 }
 
@@ -122,8 +129,8 @@ int queries_finish(struct as_run *r, const char *server_option, const char *file
 	front_set(&r->front, arena_printf(r->arena, "%s %s", server_option, q->server),
 		"traffic.queries.server", address);
 	q->address = addr;
-	front_set(
-		&r->front, arena_printf(r->arena, "%s %s", file_option, q->file), QUERIES, q->file);
+	front_set(&r->front, arena_printf(r->arena, "%s %s", file_option, q->file),
+		q->binary ? WIRE : QUERIES, q->file);
 	set_transport(q);
 	return 0;
 }
@@ -148,12 +155,33 @@ static int keep_input(void)
 	return -EIO;
 }
 
+static uint64_t count_lines(FILE *f)
+{
+	char *line = NULL;
+	size_t room = 0;
+	uint64_t count = 0;
+
+	while (getline(&line, &room, f) > 0)
+		count += line[strspn(line, " \t\r\n")] && line[0] != ';';
+	free(line);
+	return count;
+}
+
+static uint64_t count_messages(FILE *f)
+{
+	uint8_t len[2];
+	uint64_t count = 0;
+
+	while (fread(len, 1, sizeof(len), f) == sizeof(len) &&
+		fseek(f, len[0] << 8 | len[1], SEEK_CUR) == 0)
+		count++;
+	return count;
+}
+
 int queries_count(struct as_run *r, uint64_t *count)
 {
 	struct queries *q = (struct queries *)r;
 	const char *name = q->file;
-	char *line = NULL;
-	size_t room = 0;
 	FILE *f;
 	int fd;
 
@@ -165,15 +193,13 @@ int queries_count(struct as_run *r, uint64_t *count)
 		if (fd < 0)
 			return as_refuse(r, "standard input: %s", strerror(-fd));
 		q->file = arena_printf(r->arena, "/proc/self/fd/%d", fd);
-		front_set(&r->front, NULL, QUERIES, q->file);
+		front_set(&r->front, NULL, q->binary ? WIRE : QUERIES, q->file);
 		name = "standard input";
 	}
 	f = fopen(q->file, "re");
 	if (!f)
 		return as_refuse(r, "unable to open file: %s", name);
-	while (getline(&line, &room, f) > 0)
-		*count += line[strspn(line, " \t\r\n")] && line[0] != ';';
-	free(line);
+	*count = q->binary ? count_messages(f) : count_lines(f);
 	fclose(f);
 	return *count ? 0 : as_refuse(r, "%s: no query in it", name);
 }

@@ -21,6 +21,7 @@ struct queries {
 	const char *server;  // address or name; NULL: not given
 	struct addr address; // of it, after queries_finish
 	const char *file;    // of queries; NULL: not given; "-": standard input
+	bool binary;         // it has whole messages
 };
 
 // Options of dnsperf and resperf alike.
@@ -51,6 +52,7 @@ int queries_set_long(struct as_run *r, const char *value); // -O
 int queries_set_warnings(struct as_run *r, const char *value);
 int queries_set_server(struct as_run *r, const char *value);
 int queries_set_file(struct as_run *r, const char *value);
+int queries_set_binary(struct as_run *r, const char *value); // the file has whole messages
 int queries_set_family(struct as_run *r, const char *value);
 int queries_set_edns(struct as_run *r, const char *value);
 int queries_set_option(struct as_run *r, const char *value);
@@ -60,8 +62,8 @@ int queries_set_do(struct as_run *r, const char *value);
 // typed. 0, or an exit code after an error, which was logged.
 int queries_finish(struct as_run *r, const char *server_option, const char *file_option);
 
-// Queries in the file. Standard input is read now, and kept in memory. 0, or an exit code after an
-// error, which was logged.
+// Queries or messages in the file. Standard input is read now, and kept in memory. 0, or an exit
+// code after an error, which was logged.
 int queries_count(struct as_run *r, uint64_t *count);
 
 // The title, and the version of the original.

@@ -26,7 +26,7 @@ ENGINE = ["core", "result", "config", "plan", "run", "series", "tools"]
 # An outside header and the folders that may include it, themselves or through a header of ours.
 OUTSIDE = {
     "libyaml": (re.compile(r"yaml\.h$"), {"conf"}),
-    "libpcap": (re.compile(r"pcap(\.h|/)"), {"io"}),
+    "libpcap": (re.compile(r"pcap(\.h|/)"), {"io", "net"}),
     "libmicrohttpd": (re.compile(r"microhttpd\.h$"), {"app"}),
     "jansson": (re.compile(r"jansson\.h$"), {"conf", "stats", "app"}),
 }

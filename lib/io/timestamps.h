@@ -2,7 +2,6 @@
 // When the packets of a file were seen. Path: cold. Management thread.
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -11,9 +10,6 @@ struct timestamps {
 	uint64_t *ns; // since the epoch, in the order of the file
 	uint64_t count, room;
 };
-
-// Does the file begin like one of packets (pcap or pcapng)? Its descriptor stays at its place.
-bool timestamps_is_packet_file(int fd);
 
 // Of every packet that the filter (tcpdump's language; NULL: all) lets through. Closes fd, which is
 // at the begin of the file. 0, or -EINVAL with *why: static or arena text, lives as long as a.

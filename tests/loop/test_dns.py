@@ -221,4 +221,33 @@ def a_name_of_255_octets_and_one_of_one_are_asked_and_answered():
              files={"q.txt": f"{longest} A\n. NS\n"})
 
 
+@test
+def captured_queries_go_out_again_as_they_were():
+    dns = {"names": ["h{0-19}.example.com A"], "edns": EVERYTHING, "case_0x20": True, "cookies": "client"}
+    with tempfile.TemporaryDirectory() as name:
+        first = [packet.payload for packet in sent_to_file(Path(name), item(load={"rate": "20k", "total": "20"}, dns=dns))[1]]
+        files = {"out.pcap": (Path(name) / "out.pcap").read_bytes(),
+                 "stream": b"".join(struct.pack(">H", len(message)) + message for message in first)}
+        for file, data in files.items():
+            (Path(name) / "again").write_bytes(data)
+            again = messages({"wire": str(Path(name) / "again")}, 40)
+            assert [message[2:] for message in again] == 2 * [message[2:] for message in first], file
+            answers = answered(item(dns={"wire": str(Path(name) / "again"), "expect": {"min_answers": 1}}))
+            assert answers.item("queries")["dns"]["rcode"] == {"NOERROR": 600}, answers
+
+
+@test
+def a_notify_has_its_opcode_and_so_has_its_answer():
+    dns = {"names": ["example.com SOA"], "opcode": "NOTIFY"}
+    assert {message[2] for message in messages(dns)} == {4 << 3 | 4}
+    one = answered(item(dns=dns)).item("queries")["dns"]
+    assert one["rcode"] == {"NOTIMP": 600} and one["no_question"] == 600, one  # the responder has no zones
+
+
+@test
+def a_file_that_is_cut_is_refused_where_it_ends():
+    result = ddiperf(ring(item(dns={"wire": "cut"})), files={"cut": "\0\x0d\0\0\1\0\0\1"})
+    assert result.code == EXIT["usage"] and "cut: message 1, at byte 0: cut off" in result.stderr, result
+
+
 main()

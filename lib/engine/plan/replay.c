@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/input.h"
+#include "net/packet_file.h"
 
 #define LISTED 10 // bad lines
 
@@ -108,7 +109,7 @@ int replay_read(struct timestamps *t, const struct replay_settings *settings, st
 
 	if (fd < 0)
 		return -EINVAL;
-	packets = timestamps_is_packet_file(fd);
+	packets = packet_file_is(fd);
 	if (packets) {
 		rc = read_packets(&r, fd, settings, a);
 	} else {

@@ -68,7 +68,7 @@ struct result_item {
 	LEDGER_COUNTERS(COUNTER_SKIP, COUNTER_MEMBER, COUNTER_MEMBER)
 	double loss; // lost / sent
 	double due_per_s, sent_per_s, answered_per_s;
-	double request_bps, reply_bps; // messages alone, without headers
+	double request_bps, reply_bps;   // messages alone, without headers
 	double sending_s, last_answer_s; // both from the start of the item's measured part
 	struct result_latencies latency;
 	struct latency send_lag;

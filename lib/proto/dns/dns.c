@@ -201,8 +201,15 @@ static const struct field dns_fields[] = {
 	{.name = "wire",
 		.type = FIELD_STRING,
 		.offset = SETTING(wire),
-		.help = "file of whole messages, each with its length in front in two bytes, as "
-			"dnsperf -B and kxdpgun -B read it; only their IDs are ours"},
+		.help = "file of whole messages, of which only the ID is changed: a capture "
+			"(queries over UDP to port 53), or each with its length in front in two "
+			"bytes, as dnsperf -B and kxdpgun -B read it"},
+	{.name = "transfers",
+		.type = FIELD_STRING,
+		.list = true,
+		.offset = SETTING(transfers),
+		.help = "zones to transfer over tcp, with the patterns of names: \"example.com\" "
+			"whole (AXFR), \"example.com 7\" the changes since serial 7 (IXFR)"},
 	{.name = "opcode",
 		.type = FIELD_ENUM,
 		.offset = SETTING(opcode),
@@ -402,7 +409,7 @@ static const struct transport_settings *dns_transport(const void *settings)
 const struct proto dns_proto = {
 	.name = "dns",
 	.help = "DNS queries over UDP or TCP",
-	.default_port = 53,
+	.default_port = DNS_PORT,
 	.key_bits = 16,
 	.step_count = 1,
 	.stream = true,

@@ -144,16 +144,21 @@ static bool opt_read(struct dns_message *m, const uint8_t *fixed, bool root)
 	return options_read(m, fixed + 10, bytes_be16(fixed + 8));
 }
 
+const uint8_t *dns_name_end(const uint8_t *p, const uint8_t *msg, uint32_t len, uint32_t *steps)
+{
+	struct reader r = reader_of(p, (size_t)(msg + len - p));
+
+	return name_skip(&r, msg, len, steps) ? r.at : NULL;
+}
+
 // The end of an owner name at p. Nearly all of them point to the question's
 // name, which is checked already.
 static inline const uint8_t *owner_end(
 	const uint8_t *p, const uint8_t *msg, uint32_t len, bool asked, uint32_t *steps)
 {
-	struct reader r = reader_of(p, (size_t)(msg + len - p));
-
 	if (asked && len - (p - msg) >= 2 && p[0] == POINTER && p[1] == DNS_HEADER_LEN)
 		return p + 2;
-	return name_skip(&r, msg, len, steps) ? r.at : NULL;
+	return dns_name_end(p, msg, len, steps);
 }
 
 bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_message *m)

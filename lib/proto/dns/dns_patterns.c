@@ -196,7 +196,7 @@ static const char *name_pattern_add(
 	name_len = dns_name_from_text(text, len, name, &e);
 	if (before < 0 || name_len < 0)
 		return e.reason;
-	dns_loader_add(
+	(l->form->transfers ? dns_loader_add_transfer : dns_loader_add)(
 		l, words, name, (uint32_t)name_len, (uint8_t)(before - 2), (uint8_t)p->random_len);
 	return NULL;
 }

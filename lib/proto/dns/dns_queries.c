@@ -136,6 +136,27 @@ static const char *words_read(
 	return error;
 }
 
+// The word after the zone of a transfer. NULL, or the error.
+static const char *serial_read(const char *line, size_t len, size_t *at, struct dns_line *out)
+{
+	struct word serial = word_next(line, len, at), more = word_next(line, len, at);
+	uint64_t n = 0;
+
+	if (serial.len == 0)
+		return NULL;
+	for (size_t i = 0; i < serial.len && n <= UINT32_MAX; i++) {
+		if (serial.text[i] < '0' || serial.text[i] > '9')
+			n = UINT32_MAX;
+		n = n * 10 + (uint64_t)(serial.text[i] - '0');
+	}
+	*at = (size_t)(serial.text - line);
+	out->incremental = true;
+	out->serial = (uint32_t)n;
+	if (n > UINT32_MAX || more.len > 0)
+		return "after the zone, not one serial (a number up to 4294967295)";
+	return NULL;
+}
+
 bool dns_line_parse(const struct dns_form *form, const char *line, size_t len, struct dns_line *out,
 	struct dns_text_error *e)
 {
@@ -149,7 +170,8 @@ bool dns_line_parse(const struct dns_form *form, const char *line, size_t len, s
 	if (name.len == 0)
 		return true;
 	e->at = at;
-	e->reason = words_read(form, line, len, &e->at, out);
+	e->reason = form->transfers ? serial_read(line, len, &e->at, out)
+	                            : words_read(form, line, len, &e->at, out);
 	out->name = name.text;
 	out->name_len = name.len;
 	out->edns = out->edns || out->subnet.addr.len || out->options_len;
@@ -212,6 +234,31 @@ void dns_loader_add_message(struct dns_loader *l, const uint8_t *message, uint32
 	memcpy(p + sizeof(head), message + 2, len - 2);
 	l->to->whole = true;
 	loader_added(l, (uint32_t)sizeof(head) + len - 2);
+}
+
+void dns_loader_add_transfer(struct dns_loader *l, const struct dns_line *line, const uint8_t *name,
+	uint32_t len, uint8_t random_at, uint8_t random_len)
+{
+	uint8_t message[DNS_HEADER_LEN + DNS_QUESTION_MAX + 34] = {
+		[5] = 1, [9] = line->incremental};
+	struct writer w = writer_of(message, sizeof(message));
+
+	write_space(&w, DNS_HEADER_LEN);
+	write_bytes(&w, name, len);
+	write_be16(&w, line->incremental ? DNS_IXFR : DNS_AXFR);
+	write_be16(&w, line->class);
+	if (line->incremental) { // RFC 1995 section 3: the SOA record of the copy; the serial is
+		                 // read
+		write_be16(&w, 0xc000 | DNS_HEADER_LEN);
+		write_be16(&w, DNS_SOA);
+		write_be16(&w, line->class);
+		write_be32(&w, 0);
+		write_be16(&w, 22);
+		write_be16(&w, 0); // MNAME, RNAME
+		write_be32(&w, line->serial);
+		write_space(&w, 16);
+	}
+	dns_loader_add_message(l, message, (uint32_t)(w.at - message), random_at, random_len);
 }
 
 // RFC 7871 section 6: family, source prefix length, scope 0, and the octets that the prefix covers,

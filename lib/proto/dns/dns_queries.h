@@ -87,6 +87,7 @@ struct dns_form {
 	uint16_t class;            // of lines that name none
 	bool two_words;            // ignore all words after the first two
 	bool every_opt;            // queries without words for EDNS have opt too
+	bool transfers;            // lines are a zone, and the serial of a copy if there is one
 	const struct dns_opt *opt; // what the lines' own OPT records are made of
 };
 
@@ -125,13 +126,21 @@ struct dns_line {
 	const char *name;
 	size_t name_len; // 0: a blank line or a comment
 	uint16_t type, class;
+<<<<<<< HEAD
 	bool edns;                 // an OPT record, as one of the next three needs it too
 	bool dnssec_ok;            // D
+=======
+	bool edns;        // an OPT record, as one of the next two needs it too
+	bool dnssec_ok;   // D
+	bool incremental; // of a transfer: since serial
+	uint32_t serial;
+>>>>>>> main
 	struct addr_prefix subnet; // addr.len 0: none
 	uint16_t options_len;
 	uint8_t options[DNS_LINE_OPTIONS_MAX]; // as on the wire
 };
 
+// Of form->transfers: "zone [serial]".
 // true, or false with *e set.
 bool dns_line_parse(const struct dns_form *form, const char *line, size_t len, struct dns_line *out,
 	struct dns_text_error *e);
@@ -139,6 +148,10 @@ bool dns_line_parse(const struct dns_form *form, const char *line, size_t len, s
 // Append one query; an error is sticky in l->failure. name is in wire form and copied, random_at
 // and random_len as in the blob.
 void dns_loader_add(struct dns_loader *l, const struct dns_line *line, const uint8_t *name,
+	uint32_t len, uint8_t random_at, uint8_t random_len);
+
+// Append the question for a transfer: all of the zone, or its changes since line->serial.
+void dns_loader_add_transfer(struct dns_loader *l, const struct dns_line *line, const uint8_t *name,
 	uint32_t len, uint8_t random_at, uint8_t random_len);
 
 // Append one message of len bytes, from its ID on, which each transaction writes over. 12 <= len <=

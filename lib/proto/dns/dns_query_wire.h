@@ -95,12 +95,17 @@ static inline struct dns_query query_of(
 	const struct dns_plan *p, const struct dns_worker *w, const struct proto_txn *t)
 {
 	uint64_t number = number_of(w, t);
-	uint32_t i = t->over ? query_index(p, w, number) : t->user;
+	uint32_t i = t->over || p->transfers ? query_index(p, w, number) : t->user;
 	struct dns_query q = p->queries.whole ? whole_at(&p->queries, i) : query_at(&p->queries, i);
 
 	q.number = number;
 	return q;
 }
+
+// dns_transfer_wire.c
+// A message that may belong to the transfer of t, well formed; its answers begin at `at`.
+enum proto_verdict dns_transfer_judge(struct proto_ctx *ctx, struct proto_txn *t,
+	const struct dns_query *q, const uint8_t *buf, uint32_t len, uint32_t at);
 
 // dns_request_wire.c
 // The random characters of a name, random case, and the address of the client subnet option.

@@ -77,6 +77,8 @@ static inline enum proto_verdict question_check(struct proto_ctx *ctx, const str
 	*at = DNS_HEADER_LEN;
 	if (q->len == 0)
 		return questions_skip(buf, len, at);
+	if (questions == 0 && p->transfers && t->tries > 0) // RFC 5936 section 2.2.1
+		return PROTO_DONE;
 	if (questions == 0) // RFC 2136 section 3.8: so may an answer to an update be
 		return rcode == DNS_FORMERR || rcode == DNS_NOTIMP || buf[2] & OPCODE ? PROTO_DONE
 		                                                                      : PROTO_STRAY;
@@ -265,7 +267,10 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 		n->tc_asked_again++;
 		return PROTO_STREAM;
 	}
-	return expect_check(p, n, rcode, m.answers);
+	verdict = expect_check(p, n, rcode, m.answers);
+	if (p->transfers && verdict == PROTO_DONE && rcode == DNS_NOERROR)
+		return dns_transfer_judge(ctx, t, &q, buf, len, at);
+	return verdict;
 }
 
 // What the usual replies are compared with; a copy of the plan's.

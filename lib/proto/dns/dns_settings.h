@@ -75,6 +75,7 @@ struct dns_settings {
 	const char *queries;
 	struct field_list names; // const char *
 	const char *wire;
+	struct field_list transfers; // const char *
 	int32_t opcode;
 	int32_t class;       // IN, CH, HS, ANY
 	int32_t extra_words; // enum dns_words
@@ -130,6 +131,11 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(badcookie_retries, "queries repeated with a new cookie after BADCOOKIE")               \
 	X(cookie_bad, "replies dropped: the client cookie is not ours")                          \
 	X(client_subnet_bad, "replies dropped: the client subnet is not ours")                   \
+	X(transfers, "zone transfers that came to their end")                                    \
+	X(transfers_unchanged, "of them, those that say the zone has not changed")               \
+	X(transfers_broken, "failed: transfers whose records are in no right order")             \
+	X(transfer_messages, "messages of transfers")                                            \
+	X(transfer_records, "records of transfers, SOA records included")                        \
 	X(case_mismatch, "replies dropped: the case of the name is not as sent")                 \
 	X(unexpected_rcode, "failed: an RCODE that expect does not list")                        \
 	X(too_few_answers, "failed: fewer answer records than expect asks for")                  \

@@ -82,9 +82,6 @@ static bool dns_keepalive(const struct dns_settings *s)
 // Whole messages go as they are.
 static void check_wire(const struct dns_settings *s, struct diag *d)
 {
-	if (s->queries || s->names.count > 0)
-		diag_error(d, &s->wire, NULL,
-			"stands beside queries or names (remove one of the two)");
 	if (s->opcode != DNS_QUERY)
 		diag_error(d, &s->opcode, NULL, "the messages of wire have opcodes (remove it)");
 	if (s->edns || s->cookies != DNS_COOKIES_NONE || s->case_0x20 || dns_keepalive(s))
@@ -112,12 +109,17 @@ static void build_wrong(struct dns_plan *p, const struct dns_wrong_settings *s)
 void dns_check(const void *settings, struct diag *d)
 {
 	const struct dns_settings *s = settings;
+	int lists = (s->queries != NULL) + (s->names.count > 0) + (s->wire != NULL) +
+	            (s->transfers.count > 0);
 
-	if (!s->queries && s->names.count == 0 && !s->wire)
+	if (lists == 0)
 		diag_error(d, s, "",
 			"no queries (set queries: FILE, or names: [\"www.example.com A\"])");
-	if (s->queries && s->names.count > 0)
-		diag_error(d, &s->names, "names", "stands beside queries (remove one of the two)");
+	if (lists > 1)
+		diag_error(d, s, "",
+			"more than one of queries, names, wire and transfers (remove the others)");
+	if (s->transfers.count > 0 && s->transport.transport != TRANSPORT_TCP)
+		diag_error(d, &s->transfers, NULL, "need transport: tcp");
 	if (s->wire)
 		check_wire(s, d);
 	if (s->edns)
@@ -226,17 +228,19 @@ static int load_queries(
 {
 	static const uint16_t classes[] = {1, 3, 4, 255}; // of the setting
 	const struct dns_form form = {.class = classes[s->class],
+		.transfers = s->transfers.count > 0,
 		.two_words = s->extra_words == DNS_WORDS_IGNORED,
 		.every_opt = every_opt,
 		.opt = &p->opt};
 	struct arena *a;
 	int ret;
 
-	if (s->names.count > 0)
-		return dns_queries_load_names(&p->queries, &form, &s->names, d);
+	if (s->names.count > 0 || form.transfers)
+		return dns_queries_load_names(
+			&p->queries, &form, form.transfers ? &s->transfers : &s->names, d);
 	a = arena_new();
 	if (s->wire)
-		ret = dns_queries_load_wire(&p->queries, diag_path(d, &s->wire, a), &s->wire, d);
+		ret = dns_queries_load_wire(&p->queries, diag_path(d, &s->wire, a), &s->wire, a, d);
 	else
 		ret = dns_queries_load_file(
 			&p->queries, &form, diag_path(d, &s->queries, a), &s->queries, d);
@@ -296,7 +300,9 @@ static void build_expect(struct dns_plan *p, const struct dns_expect_settings *s
 {
 	const int32_t *rcodes = s ? s->rcode.items : NULL;
 
-	p->expected_rcodes = s && s->rcode.count > 0 ? 0 : UINT32_MAX;
+	p->expected_rcodes = s && s->rcode.count > 0 ? 0
+	                     : p->transfers          ? 1u << DNS_NOERROR
+	                                             : UINT32_MAX;
 	if (!s)
 		return;
 	p->min_answers = (uint32_t)s->min_answers;
@@ -361,6 +367,7 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 	p->case_0x20 = s->case_0x20;
 	p->tc_to_stream = s->transport.tc == TRANSPORT_TC_TCP;
 	p->keepalive = keepalive;
+	p->transfers = s->transfers.count > 0;
 	build_opt(p, s->edns ? s->edns : &edns_default);
 	build_expect(p, s->expect);
 	if (!build_proxy(p, s->proxy, env, d) || load_queries(p, s, every_opt, d) < 0 ||

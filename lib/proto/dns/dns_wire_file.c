@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files of whole messages: each with its length in front in two bytes (RFC 1035 section 4.2.2), as
-// dnsperf and kxdpgun read them. Path: cold. Management thread.
+// dnsperf and kxdpgun read them; or captured queries over UDP. Path: cold. Management thread.
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +9,9 @@
 
 #include "base/bytes.h"
 #include "base/input.h"
+#include "base/log.h"
+#include "net/frame.h"
+#include "net/packet_file.h"
 #include "proto/dns/dns_internal.h"
 
 struct wire_file {
@@ -61,26 +64,82 @@ static int messages_load(struct dns_loader *l, struct wire_file *f)
 	if (len == 0 && l->to->count == 0)
 		return diag_error(f->diag, f->setting, NULL, "%s: holds no message", f->path),
 		       -EINVAL;
-	if (l->failure == -EFBIG)
-		diag_error(f->diag, f->setting, NULL, "%s: more than 4 GiB of messages", f->path);
 	return len < 0 ? len : l->failure;
 }
 
-int dns_queries_load_wire(
-	struct dns_queries *q, const char *path, const void *setting, struct diag *d)
+static int stream_load(struct dns_loader *l, struct wire_file *f, int fd)
+{
+	int ret = -ENOMEM;
+
+	f->file = fdopen(fd, "rb");
+	if (!f->file) {
+		close(fd);
+		return ret;
+	}
+	ret = messages_load(l, f);
+	fclose(f->file);
+	return ret;
+}
+
+// What a capture has.
+struct captured {
+	struct dns_loader *loader;
+	uint64_t packets, cut, tcp; // of them: longer than what was captured; segments for the port
+	bool known;                 // the link
+};
+
+static int packet_load(void *to, const struct packet *p)
+{
+	struct captured *c = to;
+	struct frame f;
+	enum frame_kind kind = p->frame ? frame_parse(p->frame, p->len, &f) : FRAME_OTHER;
+
+	c->packets++;
+	c->known |= p->frame != NULL;
+	c->cut += kind == FRAME_BAD;
+	c->tcp += kind == FRAME_TCP && f.dst_port == DNS_PORT && f.payload_len > 20;
+	if (kind == FRAME_UDP && f.dst_port == DNS_PORT && f.payload_len >= DNS_HEADER_LEN &&
+		!(f.payload[2] & 0x80)) // QR
+		dns_loader_add_message(c->loader, f.payload, f.payload_len, 0, 0);
+	return c->loader->failure;
+}
+
+static int capture_load(struct dns_loader *l, const struct wire_file *f, int fd, struct arena *a)
+{
+	struct captured c = {.loader = l};
+	const char *why = NULL;
+	int ret = packet_file_each(fd, NULL, packet_load, &c, a, &why);
+
+	if (ret == -EINVAL)
+		diag_error(f->diag, f->setting, NULL, "%s: %s", f->path, why);
+	if (ret)
+		return ret;
+	if (c.packets > 0 && !c.known)
+		diag_error(f->diag, f->setting, NULL,
+			"%s: its link is none of Ethernet, raw IP and Linux cooked", f->path);
+	else if (l->to->count == 0)
+		diag_error(f->diag, f->setting, NULL,
+			"%s: holds no query over UDP to port %u (%llu packets, %llu of them cut "
+			"off)",
+			f->path, DNS_PORT, (unsigned long long)c.packets,
+			(unsigned long long)c.cut);
+	else if (c.tcp > 0)
+		log_note("%s: %llu segments of TCP are left out, queries over UDP are taken",
+			f->path, (unsigned long long)c.tcp);
+	return l->to->count ? 0 : -EINVAL;
+}
+
+int dns_queries_load_wire(struct dns_queries *q, const char *path, const void *setting,
+	struct arena *a, struct diag *d)
 {
 	struct dns_loader l = {.to = q, .diag = d};
 	struct wire_file f = {.path = path, .setting = setting, .diag = d};
-	int fd = input_open(path, setting, d), ret = -ENOMEM;
+	int fd = input_open(path, setting, d), ret;
 
 	if (fd < 0)
 		return fd;
-	f.file = fdopen(fd, "rb");
-	if (f.file)
-		ret = messages_load(&l, &f);
-	if (f.file)
-		fclose(f.file);
-	else
-		close(fd);
+	ret = packet_file_is(fd) ? capture_load(&l, &f, fd, a) : stream_load(&l, &f, fd);
+	if (l.failure == -EFBIG)
+		diag_error(d, setting, NULL, "%s: more than 4 GiB of messages", path);
 	return ret;
 }

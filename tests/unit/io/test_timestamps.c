@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "io/timestamps.h"
+#include "net/packet_file.h"
 
 static char path[64];
 static bool no_memory;
@@ -156,7 +157,7 @@ static void a_packet_file_is_known_by_its_first_four_bytes(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		write_file(&cases[i].magic, cases[i].len);
 		fd = opened();
-		assert_int_equal(timestamps_is_packet_file(fd), cases[i].known);
+		assert_int_equal(packet_file_is(fd), cases[i].known);
 		assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
 		close(fd);
 	}

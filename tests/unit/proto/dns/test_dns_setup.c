@@ -22,7 +22,7 @@ static void exactly_one_source_of_queries_is_right(void **state)
 	assert_int_equal(diag_count(f->diag), 0);
 	f->settings.queries = "q.txt";
 	dns_check(&f->settings, f->diag);
-	assert_diag_has(f->diag, "remove one of the two");
+	assert_diag_has(f->diag, "remove the others");
 	f->settings.names.count = 0;
 	dns_check(&f->settings, f->diag);
 	assert_int_equal(diag_count(f->diag), 1);

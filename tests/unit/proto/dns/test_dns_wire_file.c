@@ -124,6 +124,39 @@ static void two_questions_are_known_by_id(void **state)
 	file_end(f);
 }
 
+// Of raw IP (101) or Ethernet (1): a query, a reply, a segment of TCP, a query to another port.
+#define PCAP(link)         "\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\xff\xff\0\0" link "\0\0\0"
+#define PACKET(len)        "\1\0\0\0\2\0\0\0" len "\0\0\0" len "\0\0\0"
+#define IP4(len, protocol) "\x45\0\0" len "\0\0\x40\0\x40" protocol "\0\0\xc0\0\2\1\xc0\0\2\2"
+#define UDP(port, flags)                                                                           \
+	"\x30\x39\0" port "\0\x1b\0\0\x77\x77" flags "\0\0\1\0\0\0\0\0\0\0\0\6\0\1\0\0"
+#define ETHERNET "\0\0\0\0\0\0\0\0\0\0\0\0\x08\0"
+
+static void queries_of_a_capture_are_messages(void **state)
+{
+	const struct {
+		const char *bytes;
+		size_t len;
+	} cases[] = {
+		{BYTES(PCAP("\x65") PACKET("\x2f") IP4("\x2f", "\x11") UDP("\x35", "\1") PACKET(
+			"\x2f") IP4("\x2f", "\x11") UDP("\x35", "\x81") PACKET("\x2f")
+				IP4("\x2f", "\x06") UDP("\x35", "\1") PACKET("\x2f")
+					IP4("\x2f", "\x11") UDP("\x36", "\1"))},
+		{BYTES(PCAP("\1") PACKET("\x3d") ETHERNET IP4("\x2f", "\x11") UDP("\x35", "\1"))},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct dns_fixture *f = fixture_file(cases[i].bytes, cases[i].len);
+
+		fixture_open(f);
+		assert_int_equal(((const struct dns_plan *)f->ctx.shared)->queries.count, 1);
+		fixture_ask(f, 0);
+		assert_int_equal(f->query_len, 19);
+		assert_memory_equal(f->query, "\x12\x34\1\0\0\1\0\0\0\0\0\0\0\0\6\0\1\0\0", 19);
+		file_end(f);
+	}
+}
+
 static void every_error_names_its_message(void **state)
 {
 	const struct {
@@ -135,6 +168,9 @@ static void every_error_names_its_message(void **state)
 		{BYTES("\0"), "message 1, at byte 0: the length is cut off (two bytes)"},
 		{BYTES("\0\x0d\0\0" TWO "\0\0\x0b"),
 			"message 2, at byte 15: shorter than the header of a message (12 bytes)"},
+		{BYTES(PCAP("\x65")), "holds no query over UDP to port 53 (0 packets"},
+		{BYTES(PCAP("\x69") PACKET("\x01") "\0"), "its link is none of Ethernet"},
+		{BYTES(PCAP("\x65") PACKET("\x2f") "\0"), "truncated dump file"},
 		{BYTES("\0\x0d\0\0" TWO), "message 1, at byte 0: cut off: the file has fewer "
 					  "bytes than its length says"},
 	};
@@ -160,7 +196,7 @@ static void settings_of_questions_are_refused(void **state)
 	f->settings.opcode = DNS_NOTIFY;
 	f->settings.queries = "q.txt";
 	dns_check(&f->settings, f->diag);
-	assert_int_equal(diag_count(f->diag), 3);
+	assert_int_equal(diag_count(f->diag), 3); // two lists, opcode, edns
 	file_end(f);
 }
 
@@ -187,6 +223,7 @@ int main(void)
 		cmocka_unit_test(the_question_of_a_reply_is_ours),
 		cmocka_unit_test(other_opcodes_may_be_answered_without_a_question),
 		cmocka_unit_test(two_questions_are_known_by_id),
+		cmocka_unit_test(queries_of_a_capture_are_messages),
 		cmocka_unit_test(every_error_names_its_message),
 		cmocka_unit_test(settings_of_questions_are_refused),
 		cmocka_unit_test(the_opcode_of_questions_can_be_set),

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packets of a file (pcap or pcapng), by libpcap. Path: cold. Management thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+struct packet {
+	uint64_t ns;          // since the epoch
+	const uint8_t *frame; // from its Ethernet header on, which is made if the file has another;
+	                      // NULL: the link is neither Ethernet, raw IP nor Linux cooked
+	uint32_t len;         // of what was captured
+};
+
+// Takes a packet; its frame lives until it returns. 0, or -errno, which ends the reading.
+typedef int (*packet_give)(void *to, const struct packet *p);
+
+// Does the file begin like one of packets? Its descriptor stays at its place.
+bool packet_file_is(int fd);
+
+// Each packet that the filter (tcpdump's language; NULL: all) lets through to give. Closes fd,
+// which is at the begin of the file. 0, the -errno of give, -EINTR, or -EINVAL with *why: static or
+// arena text, lives as long as a.
+int packet_file_each(
+	int fd, const char *filter, packet_give give, void *to, struct arena *a, const char **why);
