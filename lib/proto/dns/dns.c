@@ -168,7 +168,7 @@ static const struct field proxy_fields[] = {
 		.offset = PROXY(clients)},
 	{.name = "server",
 		.help = "address that they claim to go to, of the same family; without: that of "
-                        "the "
+			"the "
 			"item",
 		.type = FIELD_ADDR,
 		.offset = PROXY(server)},
@@ -289,7 +289,7 @@ static const struct field dns_fields[] = {
 		.section = &wrong_section},
 	{.name = "proxy",
 		.help = "a PROXY header (version 2) before each datagram, or once in each "
-                        "connection",
+			"connection",
 		.type = FIELD_SECTION,
 		.optional = true,
 		.offset = SETTING(proxy),

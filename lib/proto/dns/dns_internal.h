@@ -27,8 +27,15 @@ enum dns_rcode {
 	DNS_RCODE_OTHER = DNS_RCODES - 1,
 };
 enum dns_opcode { DNS_QUERY = 0, DNS_NOTIFY = 4 };
-<<<<<<< HEAD
-enum dns_type { DNS_A = 1, DNS_TXT = 16, DNS_AAAA = 28, DNS_OPT = 41 };
+enum dns_type {
+	DNS_A = 1,
+	DNS_SOA = 6,
+	DNS_TXT = 16,
+	DNS_AAAA = 28,
+	DNS_OPT = 41,
+	DNS_IXFR = 251,
+	DNS_AXFR = 252,
+};
 enum dns_option {
 	DNS_NSID = 3,
 	DNS_CLIENT_SUBNET = 8,
@@ -40,18 +47,6 @@ enum dns_option {
 	DNS_ZONEVERSION = 19,
 };
 #define DNS_OPTION_HEAD 4 // code and length
-=======
-enum dns_type {
-	DNS_A = 1,
-	DNS_SOA = 6,
-	DNS_TXT = 16,
-	DNS_AAAA = 28,
-	DNS_OPT = 41,
-	DNS_IXFR = 251,
-	DNS_AXFR = 252,
-};
-enum dns_option { DNS_NSID = 3, DNS_CLIENT_SUBNET = 8, DNS_COOKIE = 10, DNS_KEEPALIVE = 11 };
->>>>>>> main
 
 // First member of both shared structs: teardown and open get either.
 enum dns_role { DNS_ASKS, DNS_ANSWERS };
@@ -69,11 +64,8 @@ struct dns_plan {
 	uint16_t max_own_reply; // the same in queries with an OPT of their own
 	uint32_t min_answers;
 	bool keepalive;           // the OPT record asks for the server's idle timeout
-<<<<<<< HEAD
 	bool wrong;               // some messages are wrong on purpose
-=======
 	bool transfers;           // all are zone transfers
->>>>>>> main
 	bool tc_to_stream;        // truncated answers are asked again over a connection
 	uint32_t expected_rcodes; // bit per rcode
 	struct dns_queries queries;
@@ -174,15 +166,13 @@ uint32_t dns_question_len(const uint8_t *buf, uint32_t len);
 // formed.
 bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_message *m);
 
-<<<<<<< HEAD
 // Pad a message of len bytes that ends with the OPT record at opt: by an option with `more` bytes,
 // if there is room. The new length.
 uint32_t dns_pad(uint8_t *buf, uint32_t len, uint32_t room, uint8_t *opt, uint32_t more);
-=======
+
 // The end of the name at p in a message of len bytes; NULL: it is not well formed. *steps: pointers
 // and labels behind them that may still be followed.
 const uint8_t *dns_name_end(const uint8_t *p, const uint8_t *msg, uint32_t len, uint32_t *steps);
->>>>>>> main
 
 // dns_request_wire.c, dns_reply_wire.c, and dns_answer_wire.c for the responder: the verbs of
 // proto.h

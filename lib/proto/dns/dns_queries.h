@@ -126,15 +126,10 @@ struct dns_line {
 	const char *name;
 	size_t name_len; // 0: a blank line or a comment
 	uint16_t type, class;
-<<<<<<< HEAD
-	bool edns;                 // an OPT record, as one of the next three needs it too
-	bool dnssec_ok;            // D
-=======
-	bool edns;        // an OPT record, as one of the next two needs it too
+	bool edns;        // an OPT record, as one of the next three needs it too
 	bool dnssec_ok;   // D
 	bool incremental; // of a transfer: since serial
 	uint32_t serial;
->>>>>>> main
 	struct addr_prefix subnet; // addr.len 0: none
 	uint16_t options_len;
 	uint8_t options[DNS_LINE_OPTIONS_MAX]; // as on the wire
