@@ -244,8 +244,7 @@ int plan_conn_open(
 	uint8_t preface[TCP_BLOCK_BYTES];
 	void *memory;
 
-	if (run->proto->preface &&
-		run->proto->preface(&run->ctx, 0, preface, sizeof(preface)) > 0)
+	if (run->proto->preface && run->proto->preface(&run->ctx, 0, preface, sizeof(preface)) > 0)
 		shape.blocks += shape.count; // it waits for the server's SYN
 	memory = pages_alloc(conns_bytes(&shape));
 	if (!wc || !memory) {

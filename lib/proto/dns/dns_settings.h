@@ -148,6 +148,7 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	A(wrong_right, DNS_WRONG_COUNT, dns_wrong_label, "of them, answered, or not, as is right") \
 	A(wrong_other, DNS_WRONG_COUNT, dns_wrong_label, "of them, answered otherwise")          \
 	A(wrong_unanswered, DNS_WRONG_COUNT, dns_wrong_label, "of them, without the answer that is due") \
+	A(wrong_rcode, DNS_RCODES, dns_rcode_label, "answers to such messages by RCODE")         \
 	X(wrong_unexpected, "all kinds of messages wrong on purpose: answered otherwise")
 
 #define DNS_ANSWER_COUNTERS(X, A)                                                                \

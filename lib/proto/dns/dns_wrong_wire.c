@@ -294,6 +294,7 @@ void dns_wrong_answered(struct dns_counters *n, uint32_t kind, const uint8_t *bu
 	n->wrong_right[kind] += right;
 	n->wrong_other[kind] += !right;
 	n->wrong_unexpected += !right;
+	n->wrong_rcode[rcode < DNS_RCODE_OTHER ? rcode : DNS_RCODE_OTHER]++;
 }
 
 void dns_wrong_unanswered(struct dns_counters *n, uint32_t kind)
