@@ -250,6 +250,9 @@ int as_run(const struct as_tool *t, int argc, char **argv, struct options *o)
 	if (t->begin)
 		t->begin(r);
 	code = parse(r, o);
+	// Not earlier: an option may have wiped a secret.
+	o->command_line = arena_printf(o->arena, "ddiperf as %s%s", t->name,
+		options_command_line(argc, argv, o->arena) + strlen("ddiperf"));
 	if (code == AS_OPTIONS)
 		print_options(t, stdout);
 	if (code < 0)

@@ -65,6 +65,8 @@ const struct own_option line_dns_options[] = {
 		"with --tcp: connections at a time; default: 100"},
 	{'\0', "per-connection", "COUNT", "traffic.queries.dns.tcp.queries_per_connection", NULL,
 		FRONT_TEXT, "with --tcp: queries of a connection; default: any number"},
+	{'\0', "key", "FILE", "traffic.queries.dns.key.secret_file", NULL, FRONT_TEXT,
+		"sign each message (TSIG): file of a key of BIND or Knot"},
 	{'\0', "random", NULL, "traffic.queries.dns.order", "random", FRONT_TEXT,
 		"queries in random order"},
 	{0},

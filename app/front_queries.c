@@ -16,6 +16,7 @@
 #define QUERIES "traffic.queries.dns.queries"
 #define WIRE    "traffic.queries.dns.wire"
 #define UPDATES "traffic.queries.dns.updates"
+#define KEY     "traffic.queries.dns.key"
 
 #define IDS_SPARE 1.1 // the plan's own, and some more
 
@@ -129,6 +130,22 @@ int queries_set_warnings(struct as_run *r, const char *value)
 	return dup2(STDOUT_FILENO, STDERR_FILENO) < 0 ? r->tool->error_code : 0;
 }
 
+// The secret is in a file of memory, as it must not be in the settings, which a result has.
+static void set_secret(struct queries *q)
+{
+	struct as_run *r = &q->is;
+
+	if (!q->secret)
+		return;
+	if (!r->options->dump) {
+		front_set(&r->front, "-y", KEY ".secret_file",
+			arena_printf(r->arena, "/proc/self/fd/%d", q->secret));
+		return;
+	}
+	front_set(&r->front, "-y", KEY ".secret_file", "tsig.key");
+	as_note(r, "the secret of -y is not printed: write it into tsig.key");
+}
+
 int queries_finish(struct as_run *r, const char *server_option, const char *file_option)
 {
 	struct queries *q = (struct queries *)r;
@@ -145,6 +162,7 @@ int queries_finish(struct as_run *r, const char *server_option, const char *file
 	front_set(&r->front, arena_printf(r->arena, "%s %s", file_option, q->file), file_setting(q),
 		q->file);
 	set_transport(q);
+	set_secret(q);
 	return 0;
 }
 
@@ -239,6 +257,31 @@ int queries_set_do(struct as_run *r, const char *value)
 {
 	front_set_yaml(&r->front, "-D", EDNS ".do", "true");
 	return queries_set_edns(r, value);
+}
+
+int queries_set_key(struct as_run *r, const char *value)
+{
+	static const char not_key[] = "-y: not [ALGORITHM:]NAME:SECRET";
+	struct queries *q = (struct queries *)r;
+	char *secret = strrchr(value, ':'), *name;
+	size_t len;
+
+	if (!secret || secret == value || !secret[1])
+		return as_refuse(r, "%s", not_key);
+	len = strlen(++secret);
+	if (q->secret)
+		close(q->secret);
+	q->secret = memfd_create("key", MFD_CLOEXEC);
+	if (q->secret < 0 || write(q->secret, secret, len) != (ssize_t)len)
+		return as_refuse(r, "-y: %s", strerror(errno));
+	memset(secret, 'x', len);
+	name = arena_printf(r->arena, "%.*s", (int)(secret - value - 1), value);
+	value = strchr(name, ':') ? strsep(&name, ":") : "hmac-md5";
+	if (!*name || strchr(name, ':'))
+		return as_refuse(r, "%s", not_key);
+	front_set(&r->front, "-y", KEY ".algorithm", value);
+	front_set(&r->front, "-y", KEY ".name", name);
+	return 0;
 }
 
 int queries_set_option(struct as_run *r, const char *value)

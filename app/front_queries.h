@@ -23,6 +23,7 @@ struct queries {
 	const char *file;    // of queries; NULL: not given; "-": standard input
 	bool binary;         // it has whole messages
 	bool updates;        // it has dynamic updates
+	int secret;          // of -y: a descriptor of a file in memory; 0: none
 };
 
 // Options of dnsperf and resperf alike.
@@ -39,7 +40,8 @@ struct queries {
 		{'e', NULL, NULL, "EDNS", .set = queries_set_edns},                                \
 		{'E', NULL, "CODE:VALUE", "an EDNS option", .set = queries_set_option},            \
 		{'D', NULL, NULL, "DO bit, with EDNS", .set = queries_set_do},                     \
-		{'y', NULL, "KEY", "", .refused = "TSIG is not built yet"},                        \
+		{'y', NULL, "KEY", "TSIG: [ALGORITHM:]NAME:SECRET; default: hmac-md5",             \
+			.set = queries_set_key},                                                   \
 		{'W', NULL, NULL, "warnings and errors to standard output",                        \
 			.set = queries_set_warnings},                                              \
 		{'h', NULL, NULL, "this list", .set = as_show_options},                            \
@@ -59,6 +61,7 @@ int queries_set_family(struct as_run *r, const char *value);
 int queries_set_edns(struct as_run *r, const char *value);
 int queries_set_option(struct as_run *r, const char *value);
 int queries_set_do(struct as_run *r, const char *value);
+int queries_set_key(struct as_run *r, const char *value); // -y; wipes the secret in argv
 
 // Server, file and transport as settings. A name is looked up in the family of -f. option: as
 // typed. 0, or an exit code after an error, which was logged.

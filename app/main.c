@@ -159,7 +159,6 @@ static int run_as(int argc, char **argv)
 
 	for (unsigned i = 0; tools[i]; i++)
 		names = arena_printf(o.arena, "%s%s%s", names, i ? ", " : "", tools[i]->name);
-	o.command_line = options_command_line(argc, argv, o.arena);
 	if (t) {
 		code = as_run(t, argc - 2, argv + 2, &o);
 	} else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {

@@ -58,3 +58,16 @@ void clock_refine(struct clock *c)
 	if (ns > c->anchor_ns)
 		c->hz = (double)(tsc - c->anchor_tsc) * 1e9 / (double)(ns - c->anchor_ns);
 }
+
+uint64_t clock_wall_ns(const struct clock *c, uint64_t tick)
+{
+	struct timespec t;
+	int64_t since;
+
+	if (c->set)
+		return (uint64_t)clock_ns(c, tick);
+	clock_gettime(CLOCK_REALTIME, &t);
+	since = (int64_t)(clock_now() - tick);
+	return (uint64_t)((int64_t)t.tv_sec * 1000000000 + t.tv_nsec -
+			  (int64_t)(1e9 * (double)since / c->hz));
+}

@@ -149,6 +149,7 @@ struct proto_ctx {
 	void *own;          // the protocol's own, from open
 	const struct proto_ends *ends; // of the message that reply or answer reads; NULL: unknown
 	uint64_t now_ms;               // time of this packet since the start of the run
+	uint64_t began_ms;             // Unix time of that start
 	bool stream;      // the message goes or came over a connection: no datagram limits its size
 	uint32_t idle_ms; // written by reply with `stream`: the server closes a connection that is
 	                  // without a message for so long
@@ -194,7 +195,7 @@ struct proto_server {
 	// Clients also ask these groups (broadcast, multicast), with VLAN tags of their own. The
 	// last one has len 0; NULL: none.
 	const struct addr *groups;
-	bool timed; // answer reads ctx->now_ms
+	bool timed; // answer reads ctx->now_ms, if open leaves a state or there is no open
 
 	// Do the settings serve these items (settings of each that asks the responder)? Errors go
 	// to d. NULL: always.

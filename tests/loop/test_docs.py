@@ -257,7 +257,7 @@ def completed(text):
 
 def check(text):
     """What `check` says against a text; empty: nothing."""
-    files = {"queries.txt": "a.example.com A\n", "leases.csv": LEASES, "macs.txt": "02:00:00:00:00:01\n"}
+    files = {"queries.txt": "a.example.com A\n", "tsig.key": 'key k { secret "AAAA"; };', "leases.csv": LEASES, "macs.txt": "02:00:00:00:00:01\n"}
     with config_file(completed(text)) as path:
         for name, content in files.items():
             (path.parent / name).write_text(content)

@@ -55,7 +55,10 @@ WRONG = [
 ]
 REFUSED = [  # of the tools, whose exit code for it is 1
     ("dnsperf", ["-m", "dot"], "-m dot: only udp and tcp"),
-    ("dnsperf", ["-y", "k:a"], "-y: TSIG"),
+    ("dnsperf", ["-y", "secret"], "-y: not [ALGORITHM:]NAME:SECRET"),
+    ("dnsperf", ["-y", "a:b:c:secret"], "-y: not [ALGORITHM:]NAME:SECRET"),
+    ("dnsperf", ["-y", "k:!", "-d", QUERIES], "a secret is not base64"),
+    ("dnsperf", ["-y", "sha256:k:AAAA", "-d", QUERIES], "-y: "),
     ("dnsperf", ["-u"], "-u: dynamic updates"),
     ("dnsperf", ["-B"], "-B: files of wire format"),
     ("dnsperf", ["-O", "doh-uri=x"], "-O doh-uri=x: "),

@@ -367,6 +367,7 @@ APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t no
 APART void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
 {
 	it->pending_first = it->pending_count = 0;
+	it->ctx.now_ms = worker_ms(w, now);
 	if (txn_first(&it->txns, it->txns.again) == TXN_NONE &&
 		!pace_ready(&it->pace, now, it->txns.in_flight))
 		return;

@@ -288,6 +288,7 @@ static void schedule_run(const struct plan *p, struct plan_item *i, uint32_t wor
 		.stop = PACE_NEVER,
 		.ramp_up = clock_ticks(&p->clock, l->ramp_up_ns)};
 
+	run->ctx.began_ms = clock_wall_ns(&p->clock, t->start) / 1000000;
 	pace->left = UINT64_MAX;
 	pace->measure = t->measure;
 	if (load_skips_warmup(l))

@@ -369,6 +369,8 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 	hist_clear(&run->books.service);
 	hist_clear(&run->books.lag);
 	run->ctx.shared = i->shared;
+	// For what is sent before the run.
+	run->ctx.began_ms = clock_wall_ns(&p->clock, clock_time(&p->clock)) / 1000000;
 	if (run->proto->open && run->proto->open(&run->ctx, &env) < 0)
 		return -ENOMEM;
 	run->opened = true;

@@ -145,7 +145,10 @@ static int responder_open(struct plan *p, uint32_t n)
 	r->ms_scale = clock_ms_scale(&p->clock);
 	r->turns = p->ports[p->responder_port].ring[0] != NULL; // the buffers are the peer's
 	for (uint32_t i = 0; i < r->protocol_count; i++) {
-		r->timed |= r->protocols[i].server->timed;
+		const struct responder_protocol *rp = &r->protocols[i];
+
+		r->timed |= rp->server->timed && (!rp->server->open || rp->ctx.own);
+		r->protocols[i].ctx.began_ms = clock_wall_ns(&p->clock, r->start) / 1000000;
 		r->wire.any_vlan |= r->protocols[i].server->groups != NULL;
 	}
 	r->fragment_id = n;

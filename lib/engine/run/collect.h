@@ -49,9 +49,6 @@ const char *collect_histogram(const struct hist *h, struct arena *a);
 bool collect_interval(const struct plan *p, struct collect_state *s, struct arena *a,
 	struct result_interval *out, bool *warmup);
 
-// A tick that has passed, by the wall clock: ns since 1970.
-uint64_t collect_wall_clock(const struct plan *p, uint64_t tick);
-
 // The share of a port's packets, by the last snapshots, that the right worker received; -1: no
 // packet came.
 double collect_home(const struct plan *p, uint32_t port);

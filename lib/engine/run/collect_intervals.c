@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "engine/core/worker_conn.h"
 
@@ -265,15 +264,6 @@ static void leave_warmup(struct collect_state *s, uint32_t item, const struct ru
 		s->due_before[item] = 0;
 }
 
-uint64_t collect_wall_clock(const struct plan *p, uint64_t tick)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec -
-	       (uint64_t)clock_ns(&p->clock, clock_now() - tick);
-}
-
 // In whole microseconds. The rate of the clock is measured, and further digits are noise.
 static double seconds_of(const struct plan *p, uint64_t ticks)
 {
@@ -317,7 +307,7 @@ bool collect_interval(const struct plan *p, struct collect_state *s, struct aren
 		.traffic = {items, p->item_count},
 	};
 	out->number = s->taken;
-	out->ended_ns = collect_wall_clock(p, at);
+	out->ended_ns = clock_wall_ns(&p->clock, at);
 	interval_rates(items, p->item_count, out->length_s);
 	collect_box(p, &s->box, false, a, out);
 	s->at_before = at;
@@ -354,7 +344,7 @@ void collect_last_interval(
 	};
 	out->number = s->taken + 1;
 	out->last = true;
-	out->ended_ns = collect_wall_clock(p, at);
+	out->ended_ns = clock_wall_ns(&p->clock, at);
 	interval_rates(items, p->item_count, out->length_s);
 	collect_box(p, &s->box, true, a, out);
 }

@@ -385,7 +385,8 @@ static int course_measure(struct run *r)
 	stop_evidence(r);
 	end_intervals(r);
 	collect_result(p, r->arena, r->result);
-	r->result->run.measured_from_ns = collect_wall_clock(p, p->items[0].worker->times.measure);
+	r->result->run.measured_from_ns =
+		clock_wall_ns(&p->clock, p->items[0].worker->times.measure);
 	run_report_steering(r);
 	run_warn_starved(r);
 	watch_report(&r->watch, p, r->result);

@@ -14,6 +14,7 @@
 #define PROXY(member)   offsetof(struct dns_proxy_settings, member)
 #define SETTING(member) offsetof(struct dns_settings, member)
 #define ANSWERS(member) offsetof(struct dns_answers_settings, member)
+#define KEY(member)     offsetof(struct dns_key_settings, member)
 
 static const char *const order_names[] = {"sequential", "random", "zipf", NULL};
 static const char *const opcode_names[] = {"QUERY", "IQUERY", "STATUS", "OPCODE3", "NOTIFY",
@@ -186,6 +187,56 @@ static const struct field_section proxy_section = {
 	.size = sizeof(struct dns_proxy_settings),
 };
 
+static const char *const algorithm_names[] = {"auto", "hmac-md5", "hmac-sha1", "hmac-sha224",
+	"hmac-sha256", "hmac-sha384", "hmac-sha512", NULL};
+
+static const struct field key_fields[] = {
+	{.name = "secret_file",
+		.type = FIELD_STRING,
+		.required = true,
+		.offset = KEY(secret_file),
+		.help = "file of the key: a key statement of BIND (tsig-keygen), a key section of "
+			"Knot (keymgr -t), or the secret alone in base64"},
+	{.name = "name",
+		.type = FIELD_STRING,
+		.offset = KEY(name),
+		.help = "name of the key; without: that in the file, which then has one key"},
+	{.name = "algorithm",
+		.type = FIELD_ENUM,
+		.offset = KEY(algorithm),
+		.def = "auto",
+		.names = algorithm_names,
+		.help = "algorithm; auto: that in the file, or hmac-sha256"},
+	{.name = "fudge",
+		.type = FIELD_DURATION,
+		.offset = KEY(fudge_ns),
+		.def = "300s",
+		.min = 0,
+		.max = 65535e9,
+		.help = "difference of clocks that a signature allows"},
+	{.name = "ahead",
+		.type = FIELD_DURATION,
+		.offset = KEY(ahead_ns),
+		.def = "0s",
+		.max = 1e18,
+		.help = "the clock of signatures is so far ahead on purpose; of the responder, "
+			"that "
+			"of its replies"},
+	{.name = "behind",
+		.type = FIELD_DURATION,
+		.offset = KEY(behind_ns),
+		.def = "0s",
+		.max = 1e18,
+		.help = "the same, so far behind"},
+};
+
+static const struct field_section key_section = {
+	.name = "key",
+	.help = "a key for signatures (TSIG, RFC 8945)",
+	FIELD_ROWS(key_fields),
+	.size = sizeof(struct dns_key_settings),
+};
+
 static const struct field dns_fields[] = {
 	TRANSPORT_ROWS(SETTING(transport)),
 	{.name = "queries",
@@ -312,6 +363,12 @@ static const struct field dns_fields[] = {
 		.optional = true,
 		.offset = SETTING(proxy),
 		.section = &proxy_section},
+	{.name = "key",
+		.help = "every message is signed, and every reply's signature verified (TSIG)",
+		.type = FIELD_SECTION,
+		.optional = true,
+		.offset = SETTING(key),
+		.section = &key_section},
 };
 
 static const struct field_section dns_settings_section = {
@@ -384,6 +441,13 @@ static const struct field answers_fields[] = {
 		.type = FIELD_BOOL,
 		.offset = ANSWERS(proxy),
 		.def = "false"},
+	{.name = "keys",
+		.help = "keys that requests may be signed with (TSIG); without: no signature is "
+			"looked at",
+		.type = FIELD_SECTION,
+		.list = true,
+		.offset = ANSWERS(keys),
+		.section = &key_section},
 };
 
 static const struct field_section dns_answers_section = {
@@ -419,8 +483,11 @@ static const struct counter_section dns_answered_section = {
 static const struct proto_server dns_server = {
 	.settings = &dns_answers_section,
 	.counters = &dns_answered_section,
+	.timed = true,
 	.setup = dns_answers_setup,
 	.teardown = dns_teardown,
+	.open = dns_answers_open,
+	.close = dns_answers_close,
 	.longest = dns_answer_longest,
 	.answer = dns_answer,
 	.has_preface = dns_answers_proxied,

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "proto/dns/dns_internal.h"
+#include "proto/dns/dns_tsig.h"
 
 #define QR                0x80 // of byte 2 of the header
 #define OPCODE            0x78
@@ -309,7 +310,7 @@ uint32_t dns_answer_longest(const void *shared)
 	return DNS_HEADER_LEN + DNS_QUESTION_MAX + longest + DNS_OPT_HEADER_LEN + 4 +
 	       KEEPALIVE_LEN + (uint32_t)OUR_NSID_LEN + 4 + DNS_COOKIE_CLIENT_LEN +
 	       SERVER_COOKIE_LEN + a->extra_len + DNS_OPTION_HEAD + ZONEVERSION_LEN +
-	       DNS_OPTION_HEAD + PADDING_BLOCK;
+	       DNS_OPTION_HEAD + PADDING_BLOCK + (a->key_count ? DNS_TSIG_MAX : 0);
 }
 
 bool dns_answers_proxied(const void *shared)
@@ -337,12 +338,62 @@ bool dns_answer_begun(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len)
 	return proxy_take(ctx, buf, len, true) > 0;
 }
 
+// The answer to a message of which a header is there.
+static uint32_t answer_write(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
+{
+	const struct dns_answers *a = ctx->shared;
+	struct dns_answer_counters *n = ctx->counters;
+	uint32_t answer;
+	struct asked q;
+
+	if (a->zones && (answer = opcode_answer(ctx, buf, len, out, room)))
+		return answer;
+	if (buf[2] & OPCODE) {
+		n->not_implemented++;
+		return error_write(buf, out, DNS_NOTIMP);
+	}
+	if (query_read(&q, buf, len))
+		return a->zones ? zone_answer(ctx, &q, out, room)
+		                : query_answer(ctx, &q, out, room);
+	n->malformed++;
+	return error_write(buf, out, DNS_FORMERR);
+}
+
+// The same to one that may be signed: then the answer is, and leaves room for that.
+static uint32_t signed_answer(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
+{
+	struct dns_answer_counters *n = ctx->counters;
+	uint32_t question = bytes_be16(buf + 4) == 1 ? dns_question_len(buf, len) : 0, answer;
+	struct dns_tsig_session session;
+	struct dns_message m;
+
+	if (question == 0 || !dns_message_walk(buf, len, DNS_HEADER_LEN + question, &m) || !m.tsig)
+		return answer_write(ctx, buf, len, out, room);
+	if (!dns_tsig_accept(ctx->own, ctx, buf, len, &m, &session)) {
+		n->malformed++;
+		return error_write(buf, out, DNS_FORMERR);
+	}
+	room = ctx->stream ? room : size_limit(&m, room);
+	if (room < DNS_HEADER_LEN + question + session.len)
+		return 0;
+	if (session.say.error) {
+		error_write(buf, out, DNS_NOTAUTH);
+		out[5] = 1; // QDCOUNT
+		memcpy(out + DNS_HEADER_LEN, buf + DNS_HEADER_LEN, question);
+		answer = DNS_HEADER_LEN + question;
+	} else {
+		answer = answer_write(ctx, buf, len, out, room - session.len);
+	}
+	return dns_tsig_answer(&session, out, answer, room);
+}
+
 uint32_t dns_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
 	const struct dns_answers *a = ctx->shared;
 	struct dns_answer_counters *n = ctx->counters;
-	struct asked q;
 	uint32_t answer;
 
 	n->received++;
@@ -356,18 +407,8 @@ uint32_t dns_answer(
 		n->ignored++;
 		return 0;
 	}
-	if (a->zones && (answer = opcode_answer(ctx, buf, len, out, room))) {
-		// it is done
-	} else if (buf[2] & OPCODE) {
-		n->not_implemented++;
-		answer = error_write(buf, out, DNS_NOTIMP);
-	} else if (!query_read(&q, buf, len)) {
-		n->malformed++;
-		answer = error_write(buf, out, DNS_FORMERR);
-	} else {
-		answer = a->zones ? zone_answer(ctx, &q, out, room)
-		                  : query_answer(ctx, &q, out, room);
-	}
+	answer = ctx->own ? signed_answer(ctx, buf, len, out, room)
+	                  : answer_write(ctx, buf, len, out, room);
 	n->answered += answer > 0;
 	n->ignored += answer == 0;
 	return answer;

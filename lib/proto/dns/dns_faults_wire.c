@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "proto/dns/dns_internal.h"
+#include "proto/dns/dns_tsig.h"
 
 #define TC       0x02 // of byte 2 of the header
 #define RCODE    0x0f // of byte 3
@@ -87,12 +87,55 @@ static uint32_t unsolicited(uint8_t *buf, uint32_t len, uint32_t room, uint64_t 
 	return wrong_question(buf, len, room, random) ? wrong_id(buf, len, room, random) : 0;
 }
 
+// A reply with a TSIG record. false: it has none.
+static bool signed_read(const uint8_t *buf, uint32_t len, struct dns_message *m)
+{
+	uint32_t question = len < DNS_HEADER_LEN ? 0 : dns_question_len(buf, len);
+
+	return question && dns_message_walk(buf, len, DNS_HEADER_LEN + question, m) && m->tsig;
+}
+
+static uint32_t tsig_mac(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct dns_message m;
+	struct dns_tsig t;
+
+	if (!signed_read(buf, len, &m) || !dns_tsig_read(buf, len, &m, &t) || t.mac_len == 0)
+		return 0;
+	buf[t.mac - buf + rand_scale(random, t.mac_len)] ^= 1;
+	return len;
+}
+
+static uint32_t tsig_unsigned(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct dns_message m;
+
+	if (!signed_read(buf, len, &m))
+		return 0;
+	bytes_put_be16(buf + 10, (uint16_t)(bytes_be16(buf + 10) - 1));
+	return m.tsig;
+}
+
+// Another class.
+static uint32_t tsig_format(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	struct dns_message m;
+
+	if (!signed_read(buf, len, &m))
+		return 0;
+	buf[m.tsig_type + 3] ^= 1;
+	return len;
+}
+
 const struct proto_fault dns_faults[] = {
 	{"wrong_id", "replies with another ID", false, wrong_id},
 	{"wrong_question", "replies with another question", false, wrong_question},
 	{"rcode", "SERVFAIL in place of the RCODE", false, rcode},
 	{"tc", "replies cut to the question, with TC set", false, tc},
 	{"empty", "NOERROR without the answer record", false, empty},
+	{"tsig_mac", "signed replies with another MAC", false, tsig_mac},
+	{"tsig_unsigned", "signed replies without their TSIG record", false, tsig_unsigned},
+	{"tsig_format", "signed replies with a TSIG record of another class", false, tsig_format},
 	{"unsolicited", "one more reply, to no request, beside the right one", true, unsolicited},
 	{0},
 };

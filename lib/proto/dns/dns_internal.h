@@ -42,6 +42,7 @@ enum dns_type {
 	DNS_TXT = 16,
 	DNS_AAAA = 28,
 	DNS_OPT = 41,
+	DNS_TSIG = 250,
 	DNS_IXFR = 251,
 	DNS_AXFR = 252,
 	DNS_MAILB = 253,
@@ -60,6 +61,9 @@ enum dns_option {
 	DNS_ZONEVERSION = 19,
 };
 #define DNS_OPTION_HEAD 4 // code and length
+
+struct dns_tsig_key;
+struct dns_tsig_client;
 
 // First member of both shared structs: teardown and open get either.
 enum dns_role { DNS_ASKS, DNS_ANSWERS };
@@ -96,7 +100,8 @@ struct dns_plan {
 	uint32_t sums[2]; // of header and OPT, after a question of even and odd length
 	uint32_t own_sum; // of the header before an OPT that is the query's own
 	uint8_t header[DNS_HEADER_LEN];
-	struct dns_opt opt; // of queries without one of their own
+	struct dns_opt opt;        // of queries without one of their own
+	struct dns_tsig_key *tsig; // that signs; NULL: none
 };
 
 struct dns_cookie {
@@ -118,6 +123,7 @@ enum dns_salt {
 struct dns_worker {
 	uint64_t salt[DNS_SALTS]; // one stream of random numbers per use
 	uint32_t worker, workers;
+	struct dns_tsig_client *tsig;
 	uint32_t clients;            // in cookies
 	struct dns_cookie cookies[]; // with DNS_COOKIES_FULL, by txn->client
 };
@@ -146,6 +152,8 @@ struct dns_answers {
 	uint16_t extra_len;
 	uint8_t extra[DNS_EXTRA_MAX];
 	struct dns_record records[DNS_TYPE_BUCKETS]; // by dns_type_bucket; the last has length 0
+	uint32_t key_count;
+	struct dns_tsig_key *keys; // that requests may be signed with
 };
 
 // The parts of a whole message. Pointers are into the message, NULL: not there.
@@ -161,7 +169,22 @@ struct dns_message {
 	uint32_t errors;    // a bit for each extended error
 	uint32_t left;      // bytes after the last record
 	const uint8_t *opt; // the OPT record from its type on
+	uint32_t tsig;      // offset of the TSIG record, which is the last one; 0: there is none
+	uint32_t tsig_type; // and of its type
 };
+
+static inline uint8_t dns_lower_case(uint8_t c)
+{
+	return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
+}
+
+static inline bool dns_names_equal(const uint8_t *a, const uint8_t *b, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (dns_lower_case(a[i]) != dns_lower_case(b[i]))
+			return false;
+	return true;
+}
 
 static inline uint32_t dns_type_bucket(uint16_t type)
 {
@@ -176,6 +199,9 @@ static inline uint32_t dns_type_bucket(uint16_t type)
 	return DNS_TYPE_BUCKETS - 1;
 }
 
+// A name, compressed or not, at offset `at`: uncompressed and in lower case in out, which has room
+// for DNS_NAME_MAX. Its length, or 0 when it is not well formed.
+uint32_t dns_name_read(const uint8_t *msg, uint32_t len, uint32_t at, uint8_t *out);
 // The uncompressed question at the end of the header: its length, or 0 when it is not well formed.
 // len >= 12.
 uint32_t dns_question_len(const uint8_t *buf, uint32_t len);
@@ -221,6 +247,10 @@ void *dns_answers_setup(const void *answers, const struct proto_env *env, struct
 void dns_teardown(void *shared);
 int dns_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dns_close(struct proto_ctx *ctx);
+
+// dns_tsig.c: the state of a worker of the responder
+int dns_answers_open(struct proto_ctx *ctx, const struct proto_env *env);
+void dns_answers_close(struct proto_ctx *ctx);
 
 // dns_wire_file.c. As the loaders of dns_queries.h.
 int dns_queries_load_wire(struct dns_queries *q, const char *path, const void *setting,

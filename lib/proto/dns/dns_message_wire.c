@@ -65,6 +65,29 @@ static inline bool name_skip(struct reader *r, const uint8_t *msg, uint32_t len,
 	       !r->failed;
 }
 
+uint32_t dns_name_read(const uint8_t *msg, uint32_t len, uint32_t at, uint8_t *out)
+{
+	uint32_t total = 0, hops = 0;
+
+	while (at < len && hops <= POINTER_HOPS) {
+		uint8_t label = msg[at++];
+
+		if (label >= POINTER && at < len) {
+			at = (label & LABEL_MAX) << 8 | msg[at];
+			hops++;
+			continue;
+		}
+		if (label > LABEL_MAX || label > len - at || total + label >= DNS_NAME_MAX)
+			return 0;
+		out[total++] = label;
+		for (uint32_t i = 0; i < label; i++)
+			out[total++] = dns_lower_case(msg[at++]);
+		if (label == 0)
+			return total;
+	}
+	return 0;
+}
+
 uint32_t dns_question_len(const uint8_t *buf, uint32_t len)
 {
 	struct reader r = reader_of(buf + DNS_HEADER_LEN, len - DNS_HEADER_LEN);
@@ -170,7 +193,8 @@ bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_
 
 	*m = (struct dns_message){.answers = bytes_be16(buf + 6)};
 	for (uint32_t i = 0; i < all; i++) {
-		const uint8_t *fixed = owner_end(p, buf, len, at > DNS_HEADER_LEN, &steps);
+		const uint8_t *start = p,
+			      *fixed = owner_end(p, buf, len, at > DNS_HEADER_LEN, &steps);
 		bool root = fixed == p + 1;
 
 		steps += STEPS_MORE;
@@ -182,6 +206,12 @@ bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_
 		p += bytes_be16(fixed + 8);
 		if (i >= records && bytes_be16(fixed) == DNS_OPT && !opt_read(m, fixed, root))
 			return false;
+		if (bytes_be16(fixed) != DNS_TSIG)
+			continue;
+		if (i < records || i + 1 < all) // RFC 8945 section 5.1
+			return false;
+		m->tsig = (uint32_t)(start - buf);
+		m->tsig_type = (uint32_t)(fixed - buf);
 	}
 	m->left = (uint32_t)(end - p);
 	return true;

@@ -317,6 +317,14 @@ const char *dns_size_label(uint32_t i)
 	return i < DNS_SIZES ? labels[i] : "";
 }
 
+const char *dns_tsig_error_label(uint32_t i)
+{
+	static const char *const labels[DNS_TSIG_ERRORS] = {
+		"BADSIG", "BADKEY", "BADTIME", "BADTRUNC", "other"};
+
+	return i < DNS_TSIG_ERRORS ? labels[i] : "";
+}
+
 const char *dns_type_bucket_label(uint32_t i)
 {
 	static const char *const labels[DNS_TYPE_BUCKETS] = {"A", "AAAA", "TXT", "other"};

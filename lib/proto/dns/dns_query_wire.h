@@ -102,12 +102,13 @@ static inline struct opt opt_of(const struct dns_plan *p, const struct dns_query
 	                  : (struct opt){p->opt.bytes, p->opt.len};
 }
 
-// The index is kept in t->user; a transaction that has ended has no slot that keeps it.
+// The index is kept in t->user, unless the time of a signature is; a transaction that has ended has
+// no slot that keeps it.
 static inline struct dns_query query_of(
 	const struct dns_plan *p, const struct dns_worker *w, const struct proto_txn *t)
 {
 	uint64_t number = number_of(w, t);
-	uint32_t i = t->over || p->transfers ? query_index(p, w, number) : t->user;
+	uint32_t i = t->over || p->transfers || p->tsig ? query_index(p, w, number) : t->user;
 	struct dns_query q = p->queries.whole ? whole_at(&p->queries, i) : query_at(&p->queries, i);
 
 	q.number = p->queries.whole ? names_number(p, number) : number;
@@ -127,6 +128,10 @@ void dns_case_write(const struct dns_worker *w, const struct proto_txn *t,
 	const struct dns_query *q, uint8_t *name);
 void dns_subnet_draw(const struct dns_plan *p, const struct dns_worker *w,
 	const struct dns_query *q, uint64_t out[2]);
+
+// The whole message of t, before it is signed. Its length, or 0: it does not fit.
+uint32_t dns_message_build(
+	const struct proto_ctx *ctx, const struct proto_txn *t, uint8_t *buf, uint32_t room);
 
 static inline void question_write(const struct dns_plan *p, const struct dns_worker *w,
 	const struct proto_txn *t, const struct dns_query *q, uint8_t *out)

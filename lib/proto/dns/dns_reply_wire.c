@@ -3,6 +3,7 @@
 // (RFC 5452 section 9.1). Path: hot. The worker that owns ctx.
 
 #include "proto/dns/dns_query_wire.h"
+#include "proto/dns/dns_tsig.h"
 #include "proto/dns/dns_wrong_wire.h"
 
 #define AA    0x04 // of byte 2 of the header
@@ -18,19 +19,6 @@ bool dns_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return true;
 }
 
-static inline uint8_t lower_case(uint8_t c)
-{
-	return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
-}
-
-static bool names_equal(const uint8_t *a, const uint8_t *b, uint32_t len)
-{
-	for (uint32_t i = 0; i < len; i++)
-		if (lower_case(a[i]) != lower_case(b[i]))
-			return false;
-	return true;
-}
-
 // The verdict on a question that differs from ours in a byte: malformed, another one, or other
 // case.
 static enum proto_verdict question_differs(const struct dns_plan *p, struct dns_counters *n,
@@ -41,7 +29,7 @@ static enum proto_verdict question_differs(const struct dns_plan *p, struct dns_
 
 	if (theirs_len == 0)
 		return PROTO_MALFORMED;
-	if (theirs_len != ours_len || !names_equal(theirs, ours, ours_len - 4) ||
+	if (theirs_len != ours_len || !dns_names_equal(theirs, ours, ours_len - 4) ||
 		memcmp(theirs + ours_len - 4, ours + ours_len - 4, 4) != 0)
 		return PROTO_STRAY;
 	if (!p->case_0x20)
@@ -80,8 +68,10 @@ static inline enum proto_verdict question_check(struct proto_ctx *ctx, const str
 	if (questions == 0 && p->transfers && t->tries > 0) // RFC 5936 section 2.2.1
 		return PROTO_DONE;
 	if (questions == 0) // RFC 2136 section 3.8: so may an answer to an update be
-		return rcode == DNS_FORMERR || rcode == DNS_NOTIMP || buf[2] & OPCODE ? PROTO_DONE
-		                                                                      : PROTO_STRAY;
+		return rcode == DNS_FORMERR || rcode == DNS_NOTIMP ||
+		                       (rcode == DNS_NOTAUTH && p->tsig) || buf[2] & OPCODE
+		               ? PROTO_DONE
+		               : PROTO_STRAY;
 	if (questions > 1)
 		return PROTO_MALFORMED;
 	if (p->varies) {
@@ -220,6 +210,20 @@ static inline enum proto_verdict expect_check(
 	return PROTO_DONE;
 }
 
+// The verdict on the signature. If the MAC of the request is not kept, the request is made again.
+static enum proto_verdict tsig_judge(struct proto_ctx *ctx, const struct proto_txn *t,
+	const uint8_t *buf, uint32_t len, const struct dns_message *m)
+{
+	struct dns_tsig_client *c = ((struct dns_worker *)ctx->own)->tsig;
+	const struct dns_tsig_prior *mac = dns_tsig_request_mac(c, t);
+
+	if (!mac && !t->over && m->tsig) {
+		dns_tsig_request_again(c, t, dns_message_build(ctx, t, c->scratch, c->scratch_len));
+		mac = dns_tsig_request_mac(c, t);
+	}
+	return dns_tsig_reply(c, ctx, mac, buf, len, m);
+}
+
 static __attribute__((noinline)) enum proto_verdict reply_judge(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
@@ -253,10 +257,15 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 		return PROTO_MALFORMED;
 	if (!options_check(ctx, t, &q, &m))
 		return PROTO_STRAY;
+	verdict = p->tsig ? tsig_judge(ctx, t, buf, len, &m) : PROTO_DONE;
+	if (verdict == PROTO_STRAY || verdict == PROTO_MALFORMED)
+		return verdict;
 
 	rcode = (uint32_t)m.ext_rcode << 4 | (buf[3] & RCODE);
 	rcode = rcode < DNS_RCODE_OTHER ? rcode : DNS_RCODE_OTHER;
 	reply_count(ctx, &q, buf, len, &m, rcode);
+	if (verdict == PROTO_FAIL)
+		return verdict;
 	if (ctx->stream && p->keepalive && m.keepalive_len == 2) // RFC 7828: tenths of a second
 		ctx->idle_ms = 100u * bytes_be16(m.keepalive);
 	if (slot)

@@ -5,6 +5,7 @@
 
 #include "net/csum.h"
 #include "proto/dns/dns_query_wire.h"
+#include "proto/dns/dns_tsig.h"
 #include "proto/dns/dns_wrong_wire.h"
 
 #define ALPHABET    "abcdefghijklmnopqrstuv0123456789"
@@ -122,12 +123,11 @@ static uint32_t query_pad(
 	return dns_pad(buf, len, room, opt, over ? (uint32_t)block->divisor - over : 0);
 }
 
-static __attribute__((noinline)) uint32_t request_varied(
-	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+uint32_t dns_message_build(
+	const struct proto_ctx *ctx, const struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	const struct dns_plan *p = ctx->shared;
 	struct dns_worker *w = ctx->own;
-	struct dns_counters *n = ctx->counters;
 	struct dns_query q = query_of(p, w, t);
 	const struct dns_cookie *cookie = cookie_slot(p, w, t);
 	const struct opt opt = opt_of(p, &q);
@@ -147,6 +147,19 @@ static __attribute__((noinline)) uint32_t request_varied(
 	len += opt.len + cookie_len;
 	if (p->padding.divisor)
 		len = query_pad(&p->padding, buf, len, room, opt_at);
+	return len;
+}
+
+static __attribute__((noinline)) uint32_t request_varied(
+	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+{
+	const struct dns_plan *p = ctx->shared;
+	const struct dns_worker *w = ctx->own;
+	struct dns_counters *n = ctx->counters;
+	uint32_t len = dns_message_build(ctx, t, buf, room);
+
+	if (p->tsig && len)
+		len = dns_tsig_request(w->tsig, ctx, t, buf, len, room);
 	if (p->wrong)
 		len = dns_wrong_spoil(ctx, t, buf, len, room);
 	n->request_bytes += len;
@@ -281,7 +294,8 @@ void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct pro
 	const struct dns_plan *p = ctx->shared;
 	struct dns_counters *counters = ctx->counters;
 
-	queries_choose(p, ctx->own, t, n);
+	if (!p->tsig) // which keeps its time there
+		queries_choose(p, ctx->own, t, n);
 	if (p->fixed) {
 		counters->request_bytes += requests_fixed(p, t, out, n, room);
 		return;

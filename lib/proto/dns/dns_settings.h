@@ -12,6 +12,7 @@
 #define DNS_SIZES        7
 #define DNS_EDES         32 // 0..30 and "other"
 #define DNS_TYPE_BUCKETS 4
+#define DNS_TSIG_ERRORS  5 // BADSIG, BADKEY, BADTIME, BADTRUNC, other
 
 // Messages that are wrong on purpose: the name of a kind, and its help text.
 // clang-format off
@@ -70,6 +71,14 @@ struct dns_proxy_settings {
 	bool local;
 };
 
+struct dns_key_settings {
+	const char *secret_file;
+	const char *name;  // NULL: that of the file
+	int32_t algorithm; // 0: auto; else of dns_tsig_algorithms, plus 1
+	uint64_t fudge_ns;
+	uint64_t ahead_ns, behind_ns;
+};
+
 struct dns_settings {
 	struct transport_settings transport;
 	const char *queries;
@@ -91,6 +100,7 @@ struct dns_settings {
 	struct dns_expect_settings *expect; // NULL: none
 	struct dns_wrong_settings *wrong;   // NULL: none
 	struct dns_proxy_settings *proxy;   // NULL: none
+	struct dns_key_settings *key;       // NULL: nothing is signed
 };
 
 struct dns_answers_settings {
@@ -104,6 +114,7 @@ struct dns_answers_settings {
 	struct field_list ede;      // uint64_t
 	const char *report_channel; // NULL: none
 	bool proxy;
+	struct field_list keys; // struct dns_key_settings
 };
 
 // Source prefix length to send: the setting, or 24 and 56 (RFC 7871 section 11.1) but no shorter
@@ -149,7 +160,15 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	A(wrong_other, DNS_WRONG_COUNT, dns_wrong_label, "of them, answered otherwise")          \
 	A(wrong_unanswered, DNS_WRONG_COUNT, dns_wrong_label, "of them, without the answer that is due") \
 	A(wrong_rcode, DNS_RCODES, dns_rcode_label, "answers to such messages by RCODE")         \
-	X(wrong_unexpected, "all kinds of messages wrong on purpose: answered otherwise")
+	X(wrong_unexpected, "all kinds of messages wrong on purpose: answered otherwise") \
+	X(tsig_verified, "replies whose signature is right (RFC 8945)")                          \
+	X(tsig_unsigned_errors, "FORMERR, NOTIMP and REFUSED without a signature: taken")        \
+	A(tsig_error, DNS_TSIG_ERRORS, dns_tsig_error_label,                                     \
+		"failed: replies by the error in their TSIG record")                             \
+	X(tsig_unsigned, "failed: other replies without a signature")                            \
+	X(tsig_time, "failed: signed at a time further away than the fudge")                     \
+	X(tsig_mac_bad, "replies dropped: their signature is wrong, or of another key")          \
+	X(tsig_malformed, "replies dropped: their TSIG record is not well formed")
 
 #define DNS_ANSWER_COUNTERS(X, A)                                                                \
 	X(received, "messages received")                                                         \
@@ -168,7 +187,10 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(update_noops, "updates that were right and changed nothing")                           \
 	X(records_added, "records added by updates")                                             \
 	X(records_deleted, "records deleted by updates")                                         \
-	X(notifies, "NOTIFY messages answered")
+	X(notifies, "NOTIFY messages answered") \
+	X(tsig_verified, "requests whose signature is right (RFC 8945)")                         \
+	A(tsig_refused, DNS_TSIG_ERRORS, dns_tsig_error_label,                                   \
+		"requests answered with NOTAUTH, by the error in the TSIG record")
 // clang-format on
 
 struct dns_counters {
@@ -184,6 +206,7 @@ const char *dns_size_label(uint32_t i);
 const char *dns_type_bucket_label(uint32_t i);
 const char *dns_ede_label(uint32_t i);
 const char *dns_wrong_label(uint32_t i);
+const char *dns_tsig_error_label(uint32_t i);
 
 extern const char *const dns_rcode_names[];       // 0..23, NULL-terminated
 extern const char *const dns_plain_rcode_names[]; // those that need no OPT, NULL-terminated

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "net/csum.h"
 #include "proto/dns/dns_internal.h"
+#include "proto/dns/dns_tsig.h"
 #include "proto/dns/dns_updates.h"
 #include "proto/dns/dns_wrong_wire.h"
 
@@ -145,6 +146,12 @@ void dns_check(const void *settings, struct diag *d)
 			d, &s->proxy->local, NULL, "stands beside clients (remove one of the two)");
 	if (s->wrong && wrong_share(s->wrong, DNS_WRONG_COUNT) > 1 + ROUNDING)
 		diag_error(d, s, "wrong", "more than 100%% of the messages");
+	if (s->key && s->transfers.count > 0)
+		diag_error(d, s->key, "", "signed transfers are not built yet (remove it)");
+	if (s->key && s->cookies == DNS_COOKIES_FULL)
+		diag_error(d, &s->cookies, NULL,
+			"full beside key: a signed reply can be verified only with the request as "
+			"it was, before further cookies (use client or none)");
 	transport_check(&s->transport, d);
 }
 
@@ -320,8 +327,8 @@ static void build_sums(struct dns_plan *p)
 	uint64_t header = csum_add(0, p->header, DNS_HEADER_LEN);
 	uint16_t opt = ~csum_fold(csum_add(0, p->opt.bytes, p->opt.len));
 
-	p->plain = !p->varies && !p->opt.subnet_at && !p->opt.cookie_at && !p->queries.whole &&
-	           !p->padding.divisor && !p->wrong;
+	p->plain = !p->tsig && !p->varies && !p->opt.subnet_at && !p->opt.cookie_at &&
+	           !p->queries.whole && !p->padding.divisor && !p->wrong;
 	p->fixed = p->plain && !p->proxy.len;
 	p->plain = p->plain && p->expected_rcodes >> DNS_NOERROR & 1 && !(p->header[2] & OPCODE);
 	p->own_sum = (uint32_t)header + csum_be16(p->opt.len == 0); // ARCOUNT 1
@@ -390,9 +397,9 @@ static uint32_t entry_len(const struct dns_plan *p, uint32_t i)
 	return DNS_HEADER_LEN + all + (all == question ? p->opt.len : 0);
 }
 
-uint32_t dns_longest(const void *shared)
+// Without the record of its signature.
+static uint32_t longest_message(const struct dns_plan *p)
 {
-	const struct dns_plan *p = shared;
 	uint32_t longest = 0;
 
 	for (uint32_t i = 0; i < p->queries.count; i++) {
@@ -403,6 +410,22 @@ uint32_t dns_longest(const void *shared)
 	return longest + (p->cookies == DNS_COOKIES_FULL ? DNS_COOKIE_SERVER_MAX : 0) +
 	       (p->padding.divisor ? DNS_OPTION_HEAD + (uint32_t)p->padding.divisor - 1 : 0) +
 	       (p->wrong ? DNS_WRONG_MORE : 0) + p->proxy.len;
+}
+
+uint32_t dns_longest(const void *shared)
+{
+	const struct dns_plan *p = shared;
+
+	return longest_message(p) + (p->tsig ? dns_tsig_record_len(p->tsig) : 0);
+}
+
+static int load_key(struct dns_plan *p, const struct dns_settings *s, struct diag *d)
+{
+	const struct field_list one = {s->key, 1};
+
+	if (s->key)
+		p->tsig = dns_tsig_keys_load(&one, d);
+	return s->key && !p->tsig ? -EINVAL : 0;
 }
 
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d)
@@ -425,8 +448,8 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 	p->transfers = s->transfers.count > 0;
 	build_opt(p, s->edns ? s->edns : &edns_default);
 	build_expect(p, s->expect);
-	if (!build_proxy(p, s->proxy, env, d) || load_queries(p, s, every_opt, d) < 0 ||
-		build_order(p, s, env->seed) < 0) {
+	if (!build_proxy(p, s->proxy, env, d) || load_key(p, s, d) < 0 ||
+		load_queries(p, s, every_opt, d) < 0 || build_order(p, s, env->seed) < 0) {
 		dns_teardown(p);
 		return NULL;
 	}
@@ -552,18 +575,29 @@ void *dns_answers_setup(const void *answers, const struct proto_env *env, struct
 		return NULL;
 	}
 	build_text(&a->records[dns_type_bucket(DNS_TXT)], ttl, s->text);
-	return a;
+	if (s->keys.count) {
+		a->keys = dns_tsig_keys_load(&s->keys, d);
+		a->key_count = s->keys.count;
+	}
+	if (!s->keys.count || a->keys)
+		return a;
+	free(a);
+	return NULL;
 }
 
 void dns_teardown(void *shared)
 {
 	struct dns_plan *p = shared;
+	struct dns_answers *a = shared;
 
 	if (p && p->role == DNS_ANSWERS)
 		dns_zones_free(((struct dns_answers *)shared)->zones);
 	if (p && p->role == DNS_ASKS) {
 		dns_queries_free(&p->queries);
+		dns_tsig_keys_free(p->tsig, 1);
 		free(p->alias);
+	} else if (p) {
+		dns_tsig_keys_free(a->keys, a->key_count);
 	}
 	free(p);
 }
@@ -586,13 +620,23 @@ int dns_open(struct proto_ctx *ctx, const struct proto_env *env)
 	w->worker = env->worker;
 	w->workers = env->workers;
 	w->clients = clients;
+	if (p->tsig)
+		w->tsig = dns_tsig_client_new(p->tsig, longest_message(p));
+	if (p->tsig && !w->tsig) {
+		free(w);
+		return -ENOMEM;
+	}
 	ctx->own = w;
 	return 0;
 }
 
 int dns_close(struct proto_ctx *ctx)
 {
-	free(ctx->own);
+	struct dns_worker *w = ctx->own;
+
+	if (w)
+		dns_tsig_client_free(w->tsig);
+	free(w);
 	ctx->own = NULL;
 	return 0;
 }
