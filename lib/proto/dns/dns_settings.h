@@ -96,7 +96,7 @@ struct dns_answers_settings {
 	struct addr address, address6;
 	const char *text;
 	uint64_t keepalive_ns;      // UINT64_MAX: never
-	struct field_list ede;      // uint64_t
+	struct field_list errors;   // uint64_t
 	const char *report_channel; // NULL: none
 	bool proxy;
 };
