@@ -56,7 +56,7 @@ static const struct as_option options[] = {
 	{'q', NULL, "COUNT", "queries outstanding at most", NUMBER(outstanding, 1, 1e6)},
 	{'Q', NULL, "RATE", "queries per second at most", NUMBER(rate, 1, 1e9)},
 	{'S', NULL, "SECONDS", "a line of queries per second", NUMBER(every_s, 0.01, 1e4)},
-	{'u', NULL, NULL, "", .refused = "dynamic updates are not built yet"},
+	{'u', NULL, NULL, "the file has dynamic updates", .set = queries_set_updates},
 	{'B', NULL, NULL, "the file has whole messages, each behind its length",
 		.set = queries_set_binary},
 	{'v', NULL, NULL, "a line for each query, at the end", .set = set_verbose},
@@ -85,9 +85,10 @@ static void print_start(struct dnsperf *d, const json_t *begin)
 	clock_gettime(CLOCK_REALTIME, &at);
 	now = at.tv_sec;
 	d->started = (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
-	printf("[Status] Command line: %s\n[Status] Sending queries (to %s)\n"
+	printf("[Status] Command line: %s\n[Status] Sending %s (to %s)\n"
 	       "[Status] Started at: %s",
-		queries_command_line(&d->is.is), server, ctime(&now));
+		queries_command_line(&d->is.is), d->is.updates ? "updates" : "queries", server,
+		ctime(&now));
 	print_limits(d);
 }
 
@@ -114,12 +115,12 @@ static void on_line(void *ctx, const json_t *line)
 	fflush(stdout);
 }
 
-static void print_percent(const char *label, double count, double of)
+static void print_percent(const char *units, const char *label, double count, double of)
 {
-	printf("  %-21s %.0f (%.2f%%)\n", label, count, of > 0 ? 100 * count / of : 0.0);
+	printf("  %s %-13s %.0f (%.2f%%)\n", units, label, count, of > 0 ? 100 * count / of : 0.0);
 }
 
-static void print_statistics(const json_t *item, double completed)
+static void print_statistics(const char *units, const json_t *item, double completed)
 {
 	double sent = book_number(item, "sent"), lost = book_number(item, "lost");
 	double interrupted = sent - completed - lost;
@@ -128,18 +129,18 @@ static void print_statistics(const json_t *item, double completed)
 		completed > 0 ? book_number(item, "last_answer_s") : 0);
 
 	printf("\nStatistics:\n\n");
-	printf("  %-21s %.0f\n", "Queries sent:", sent);
-	print_percent("Queries completed:", completed, sent);
-	print_percent("Queries lost:", lost, sent);
+	printf("  %s %-13s %.0f\n", units, "sent:", sent);
+	print_percent(units, "completed:", completed, sent);
+	print_percent(units, "lost:", lost, sent);
 	if (interrupted > 0)
-		print_percent("Queries interrupted:", interrupted, sent);
+		print_percent(units, "interrupted:", interrupted, sent);
 	printf("\n  Response codes:       ");
 	queries_print_codes(item, completed);
 	printf("  %-21s request %.0f, response %.0f\n", "Average packet size:",
 		sent > 0 ? floor(book_number(item, "dns.request_bytes") / sent) : 0,
 		completed > 0 ? floor(book_number(item, "dns.reply_bytes") / completed) : 0);
 	printf("  %-21s %.6f\n", "Run time (s):", run_s);
-	printf("  %-21s %.6f\n\n", "Queries per second:", run_s > 0 ? completed / run_s : 0);
+	printf("  %s %-13s %.6f\n\n", units, "per second:", run_s > 0 ? completed / run_s : 0);
 	printf("  %-21s %.6f (min %.6f, max %.6f)\n",
 		"Average Latency (s):", queries_seconds(latency, "mean_ns"),
 		queries_seconds(latency, "min_ns"), queries_seconds(latency, "max_ns"));
@@ -178,7 +179,8 @@ static int on_end(void *ctx, struct book *b, int code)
 		code == EXIT_INTERRUPTED                            ? "interruption"
 		: d->limit_s > 0 && last >= d->limit_s * (1 - 1e-3) ? "time limit"
 								    : "end of file");
-	print_statistics(item, book_number(item, "answered") + book_number(item, "failed"));
+	print_statistics(d->is.updates ? "Updates" : "Queries", item,
+		book_number(item, "answered") + book_number(item, "failed"));
 	if (d->is.tcp)
 		print_connections(d, item);
 	queries_explain(&d->is.is, b);
@@ -241,6 +243,8 @@ static int finish(struct as_run *r)
 		queries_print_head(r, "DNS Performance Testing Tool");
 	if (r->operand_count)
 		return as_refuse(r, "unexpected argument %s", r->operands[0]);
+	if (d->is.updates && d->is.binary)
+		return as_refuse(r, "-u and -B: the file is either of text or of messages");
 	if (d->verbose && d->is.tcp)
 		return as_refuse(r, "-v: lines of queries over TCP are not built yet");
 	front_set(&r->front, NULL, "run.warmup", "0s");

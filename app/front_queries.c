@@ -15,6 +15,7 @@
 #define EDNS    "traffic.queries.dns.edns"
 #define QUERIES "traffic.queries.dns.queries"
 #define WIRE    "traffic.queries.dns.wire"
+#define UPDATES "traffic.queries.dns.updates"
 
 #define IDS_SPARE 1.1 // the plan's own, and some more
 
@@ -50,6 +51,18 @@ int queries_set_binary(struct as_run *r, const char *value)
 {
 	((struct queries *)r)->binary = true;
 	return 0;
+}
+
+int queries_set_updates(struct as_run *r, const char *value)
+{
+	((struct queries *)r)->updates = true;
+	return 0;
+}
+
+// The setting that names the file.
+static const char *file_setting(const struct queries *q)
+{
+	return q->updates ? UPDATES : q->binary ? WIRE : QUERIES;
 }
 
 int queries_set_mode(struct as_run *r, const char *value)
@@ -129,8 +142,8 @@ int queries_finish(struct as_run *r, const char *server_option, const char *file
 	front_set(&r->front, arena_printf(r->arena, "%s %s", server_option, q->server),
 		"traffic.queries.server", address);
 	q->address = addr;
-	front_set(&r->front, arena_printf(r->arena, "%s %s", file_option, q->file),
-		q->binary ? WIRE : QUERIES, q->file);
+	front_set(&r->front, arena_printf(r->arena, "%s %s", file_option, q->file), file_setting(q),
+		q->file);
 	set_transport(q);
 	return 0;
 }
@@ -167,6 +180,18 @@ static uint64_t count_lines(FILE *f)
 	return count;
 }
 
+static uint64_t count_updates(FILE *f)
+{
+	char *line = NULL, word[6], rest;
+	size_t room = 0;
+	uint64_t count = 0;
+
+	while (getline(&line, &room, f) > 0)
+		count += sscanf(line, "%5s %c", word, &rest) == 1 && strcasecmp(word, "send") == 0;
+	free(line);
+	return count;
+}
+
 static uint64_t count_messages(FILE *f)
 {
 	uint8_t len[2];
@@ -193,13 +218,13 @@ int queries_count(struct as_run *r, uint64_t *count)
 		if (fd < 0)
 			return as_refuse(r, "standard input: %s", strerror(-fd));
 		q->file = arena_printf(r->arena, "/proc/self/fd/%d", fd);
-		front_set(&r->front, NULL, q->binary ? WIRE : QUERIES, q->file);
+		front_set(&r->front, NULL, file_setting(q), q->file);
 		name = "standard input";
 	}
 	f = fopen(q->file, "re");
 	if (!f)
 		return as_refuse(r, "unable to open file: %s", name);
-	*count = q->binary ? count_messages(f) : count_lines(f);
+	*count = q->updates ? count_updates(f) : q->binary ? count_messages(f) : count_lines(f);
 	fclose(f);
 	return *count ? 0 : as_refuse(r, "%s: no query in it", name);
 }

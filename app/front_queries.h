@@ -22,6 +22,7 @@ struct queries {
 	struct addr address; // of it, after queries_finish
 	const char *file;    // of queries; NULL: not given; "-": standard input
 	bool binary;         // it has whole messages
+	bool updates;        // it has dynamic updates
 };
 
 // Options of dnsperf and resperf alike.
@@ -53,6 +54,7 @@ int queries_set_warnings(struct as_run *r, const char *value);
 int queries_set_server(struct as_run *r, const char *value);
 int queries_set_file(struct as_run *r, const char *value);
 int queries_set_binary(struct as_run *r, const char *value); // the file has whole messages
+int queries_set_updates(struct as_run *r, const char *value); // it has dynamic updates
 int queries_set_family(struct as_run *r, const char *value);
 int queries_set_edns(struct as_run *r, const char *value);
 int queries_set_option(struct as_run *r, const char *value);

@@ -27,6 +27,7 @@ ENGINE = ["core", "result", "config", "plan", "run", "series", "tools"]
 OUTSIDE = {
     "libyaml": (re.compile(r"yaml\.h$"), {"conf"}),
     "libpcap": (re.compile(r"pcap(\.h|/)"), {"io", "net"}),
+    "ldns": (re.compile(r"ldns/"), {"proto"}),
     "libmicrohttpd": (re.compile(r"microhttpd\.h$"), {"app"}),
     "jansson": (re.compile(r"jansson\.h$"), {"conf", "stats", "app"}),
 }

@@ -264,8 +264,10 @@ struct proto {
 	uint8_t step_count;             // 1..PROTO_MAX_STEPS
 	bool stream;                    // over TCP, too
 	bool one_way;                   // over that its messages may be silent
-	bool harmless;  // its first message changes nothing on the server: a probe before the run
-	                // may send it
+	bool harmless; // its first message changes nothing on the server: a probe before the run
+	               // may send it
+	bool (*changes)(const void *shared); // it does change something, with these settings;
+	                                     // NULL: never
 	double cost_ns; // worker time of one message and its answer, measured over rings
 	                // (docs/performance.md)
 	const struct field_section *settings; // of a traffic item

@@ -86,6 +86,13 @@ static void plan_syns(struct asking *s, const struct plan_item *i, uint32_t work
 	}
 }
 
+static bool is_harmless(const struct worker_item *run)
+{
+	const struct proto *proto = run->proto;
+
+	return proto->harmless && !(proto->changes && proto->changes(run->ctx.shared));
+}
+
 static void plan_all(struct plan *p, uint32_t port, struct asking *s, struct arena *a)
 {
 	s->workers = &p->workers[p->first_worker[port]];
@@ -100,7 +107,7 @@ static void plan_all(struct plan *p, uint32_t port, struct asking *s, struct are
 				continue;
 			if (of->run->stream)
 				plan_syns(s, of, k);
-			else if (of->run->proto->harmless)
+			else if (is_harmless(of->run))
 				plan_questions(s, of, k);
 		}
 }

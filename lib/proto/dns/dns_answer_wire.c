@@ -159,6 +159,104 @@ static bool is_ours(const struct asked *q)
 	return q->class == CLASS_IN || (q->class == CLASS_CH && q->type == DNS_TXT);
 }
 
+// Header, question and OPT around what the zones say.
+static uint32_t zone_answer(
+	struct proto_ctx *ctx, const struct asked *q, uint8_t *out, uint32_t room)
+{
+	const struct dns_answers *a = ctx->shared;
+	struct dns_answer_counters *n = ctx->counters;
+	uint32_t bare = DNS_HEADER_LEN + q->question_len, opt = opt_len(ctx, &q->m);
+	uint32_t limit = ctx->stream ? room : size_limit(&q->m, room < OUR_SIZE ? room : OUR_SIZE);
+	struct writer w = writer_of(out, limit);
+	struct dns_zone_reply r = {0};
+	bool truncated;
+
+	if (bare + opt > limit)
+		return 0;
+	header_write(&w, q, 0, false, false);
+	write_bytes(&w, q->buf + DNS_HEADER_LEN, q->question_len);
+	w.end -= opt;
+	if (q->m.has_opt && q->m.version > 0)
+		r.rcode = DNS_BADVERS;
+	else if (q->class != CLASS_IN)
+		r.foreign = true;
+	else
+		dns_zone_answer(a->zones, out, q->question_len, &w, &r);
+	truncated = w.failed;
+	if (truncated) {
+		w = writer_of(out + bare, opt);
+		r = (struct dns_zone_reply){.rcode = r.rcode};
+	}
+	w.end = out + limit;
+	r.rcode = r.foreign ? DNS_REFUSED : ctx->stream && truncated ? DNS_SERVFAIL : r.rcode;
+	out[2] &= (uint8_t) ~(r.foreign ? AA : 0);
+	out[2] |= truncated && !ctx->stream ? TC : 0;
+	out[3] |= r.rcode & 0x0f;
+	bytes_put_be16(out + 6, r.answers);
+	bytes_put_be16(out + 8, r.authority);
+	if (q->m.has_opt)
+		opt_write(ctx, &w, &q->m, r.rcode);
+	n->truncated += truncated;
+	n->type[dns_type_bucket(q->type)]++;
+	n->zone_rcode[r.rcode]++;
+	return (uint32_t)(w.at - out);
+}
+
+static uint8_t update_answer(struct proto_ctx *ctx, const struct asked *q, uint32_t len)
+{
+	const struct dns_answers *a = ctx->shared;
+	struct dns_answer_counters *n = ctx->counters;
+	struct dns_zone_changes c;
+	uint8_t rcode = dns_update(a->zones, q->buf, len, q->question_len, &c);
+
+	n->update_rcode[rcode]++;
+	n->serial_steps += c.any;
+	n->update_noops += rcode == DNS_NOERROR && !c.any;
+	n->records_added += c.added;
+	n->records_deleted += c.deleted;
+	return rcode;
+}
+
+// RFC 1996 section 3.11: about a zone of ours.
+static uint8_t notify_answer(struct proto_ctx *ctx, const struct asked *q)
+{
+	const struct dns_answers *a = ctx->shared;
+	struct dns_answer_counters *n = ctx->counters;
+	const struct dns_zone_node *node;
+	uint8_t name[DNS_NAME_MAX];
+
+	dns_zone_lower(name, q->buf + DNS_HEADER_LEN, q->question_len - 4);
+	node = dns_zone_find(a->zones, name, q->question_len - 4);
+	n->notifies++;
+	return node && !node->parent ? DNS_NOERROR : DNS_NOTAUTH;
+}
+
+// Messages to the zones that are no queries: the question, and an RCODE. 0: none of ours.
+static uint32_t opcode_answer(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
+{
+	struct writer w = writer_of(out, room);
+	bool update = (buf[2] & OPCODE) >> 3 == DNS_UPDATE;
+	struct asked q;
+	uint8_t rcode;
+
+	if (!update && (buf[2] & OPCODE) >> 3 != DNS_NOTIFY)
+		return 0;
+	if (!query_read(&q, buf, len)) {
+		((struct dns_answer_counters *)ctx->counters)->malformed++;
+		return error_write(buf, out, DNS_FORMERR);
+	}
+	if (DNS_HEADER_LEN + q.question_len + opt_len(ctx, &q.m) > room)
+		return 0;
+	rcode = update ? update_answer(ctx, &q, len) : notify_answer(ctx, &q);
+	header_write(&w, &q, rcode, false, false);
+	out[2] = QR | (buf[2] & OPCODE) | (update ? 0 : AA);
+	write_bytes(&w, buf + DNS_HEADER_LEN, q.question_len);
+	if (q.m.has_opt)
+		opt_write(ctx, &w, &q.m, rcode);
+	return (uint32_t)(w.at - out);
+}
+
 // To a client that pads, too.
 static uint32_t answer_pad(uint8_t *out, uint32_t len, uint32_t limit, uint32_t opt)
 {
@@ -206,6 +304,8 @@ uint32_t dns_answer_longest(const void *shared)
 
 	for (uint32_t i = 0; i < DNS_TYPE_BUCKETS; i++)
 		longest = a->records[i].len > longest ? a->records[i].len : longest;
+	if (a->zones)
+		return OUR_SIZE;
 	return DNS_HEADER_LEN + DNS_QUESTION_MAX + longest + DNS_OPT_HEADER_LEN + 4 +
 	       KEEPALIVE_LEN + (uint32_t)OUR_NSID_LEN + 4 + DNS_COOKIE_CLIENT_LEN +
 	       SERVER_COOKIE_LEN + a->extra_len + DNS_OPTION_HEAD + ZONEVERSION_LEN +
@@ -256,14 +356,17 @@ uint32_t dns_answer(
 		n->ignored++;
 		return 0;
 	}
-	if (buf[2] & OPCODE) {
+	if (a->zones && (answer = opcode_answer(ctx, buf, len, out, room))) {
+		// it is done
+	} else if (buf[2] & OPCODE) {
 		n->not_implemented++;
 		answer = error_write(buf, out, DNS_NOTIMP);
 	} else if (!query_read(&q, buf, len)) {
 		n->malformed++;
 		answer = error_write(buf, out, DNS_FORMERR);
 	} else {
-		answer = query_answer(ctx, &q, out, room);
+		answer = a->zones ? zone_answer(ctx, &q, out, room)
+		                  : query_answer(ctx, &q, out, room);
 	}
 	n->answered += answer > 0;
 	n->ignored += answer == 0;

@@ -9,6 +9,7 @@
 #include "proto/dns/dns_proxy_wire.h"
 #include "proto/dns/dns_queries.h"
 #include "proto/dns/dns_settings.h"
+#include "proto/dns/dns_zone.h"
 #include "proto/proto.h"
 
 #define DNS_PORT              53
@@ -19,23 +20,35 @@
 enum dns_rcode {
 	DNS_NOERROR = 0,
 	DNS_FORMERR = 1,
+	DNS_SERVFAIL = 2,
 	DNS_NXDOMAIN = 3,
 	DNS_NOTIMP = 4,
+	DNS_REFUSED = 5,
+	DNS_YXDOMAIN = 6,
+	DNS_YXRRSET = 7,
+	DNS_NXRRSET = 8,
 	DNS_NOTAUTH = 9,
+	DNS_NOTZONE = 10,
 	DNS_BADVERS = 16,
 	DNS_BADCOOKIE = 23,
 	DNS_RCODE_OTHER = DNS_RCODES - 1,
 };
-enum dns_opcode { DNS_QUERY = 0, DNS_NOTIFY = 4 };
+enum dns_opcode { DNS_QUERY = 0, DNS_NOTIFY = 4, DNS_UPDATE = 5 };
 enum dns_type {
 	DNS_A = 1,
+	DNS_NS = 2,
+	DNS_CNAME = 5,
 	DNS_SOA = 6,
 	DNS_TXT = 16,
 	DNS_AAAA = 28,
 	DNS_OPT = 41,
 	DNS_IXFR = 251,
 	DNS_AXFR = 252,
+	DNS_MAILB = 253,
+	DNS_MAILA = 254,
+	DNS_ANY = 255
 };
+enum dns_class { DNS_CLASS_IN = 1, DNS_CLASS_NONE = 254, DNS_CLASS_ANY = 255 };
 enum dns_option {
 	DNS_NSID = 3,
 	DNS_CLIENT_SUBNET = 8,
@@ -70,6 +83,9 @@ struct dns_plan {
 	uint32_t expected_rcodes; // bit per rcode
 	struct dns_queries queries;
 	struct recip count;   // of queries
+	struct recip run;     // transactions that have one message of a list, one after the other
+	struct recip round;   // that have all of them
+	bool changes;         // a message may change what the server has
 	struct recip padding; // block that a query is padded to; divisor 0: none
 	struct dns_proxy proxy;
 	struct dns_alias *alias;
@@ -124,10 +140,11 @@ struct dns_record {
 struct dns_answers {
 	enum dns_role role;
 	uint8_t rcode;
+	uint16_t keepalive;      // tenths of a second that clients over connections are told
+	struct dns_zones *zones; // that answers come from; NULL: from the records
 	bool proxy;
 	uint16_t extra_len;
 	uint8_t extra[DNS_EXTRA_MAX];
-	uint16_t keepalive; // tenths of a second that clients over connections are told
 	struct dns_record records[DNS_TYPE_BUCKETS]; // by dns_type_bucket; the last has length 0
 };
 
@@ -198,6 +215,7 @@ extern const struct proto_fault dns_faults[];
 // dns_setup.c
 void dns_check(const void *settings, struct diag *d);
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d);
+bool dns_changes(const void *shared);
 uint32_t dns_longest(const void *shared);
 void *dns_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
 void dns_teardown(void *shared);

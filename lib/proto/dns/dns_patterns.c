@@ -3,34 +3,17 @@
 // room for characters that are drawn per query. Not here: drawing them (dns_request_wire.c). Path:
 // cold. Management thread.
 
-#include "proto/dns/dns_internal.h"
+#include "proto/dns/dns_patterns.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "proto/dns/dns_internal.h"
 
-#define PARTS_MAX    128
-#define EXPANDED_MAX 100000000 // names of one line
 #define TEXT_MAX     (4 * DNS_NAME_MAX + 4)
 #define PATTERN_TEXT "not a pattern ({0-999}, {000-999} or {random:12}; a brace itself is \\{)"
-
-enum part_kind { PART_TEXT, PART_NUMBER, PART_RANDOM };
-
-struct part {
-	enum part_kind kind;
-	const char *text; // PART_TEXT
-	size_t len;       // PART_TEXT, PART_RANDOM
-	uint32_t first, last, value;
-	int width; // of PART_NUMBER, leading zeros included
-};
-
-struct name_pattern {
-	struct part parts[PARTS_MAX];
-	uint32_t count;
-	uint32_t random_len; // 0: none
-};
 
 // The number of digits at text, which are in *n; 0: none, or more than nine.
 static size_t number_read(const char *text, size_t len, uint32_t *n)
@@ -46,7 +29,7 @@ static size_t number_read(const char *text, size_t len, uint32_t *n)
 	return i;
 }
 
-static bool range_part_parse(struct part *p, const char *text, size_t len)
+static bool range_part_parse(struct dns_part *p, const char *text, size_t len)
 {
 	size_t first_len = number_read(text, len, &p->first);
 	size_t last_len;
@@ -56,13 +39,15 @@ static bool range_part_parse(struct part *p, const char *text, size_t len)
 	last_len = number_read(text + first_len + 1, len - first_len - 1, &p->last);
 	if (last_len == 0 || first_len + 1 + last_len != len || p->first > p->last)
 		return false;
-	p->kind = PART_NUMBER;
+	p->kind = DNS_PART_NUMBER;
+	p->text = text;
+	p->len = len;
 	p->value = p->first;
 	p->width = text[0] == '0' ? (int)first_len : 1;
 	return true;
 }
 
-static bool random_part_parse(struct part *p, const char *text, size_t len)
+static bool random_part_parse(struct dns_part *p, const char *text, size_t len)
 {
 	static const char word[] = "random:";
 	uint32_t n;
@@ -73,7 +58,7 @@ static bool random_part_parse(struct part *p, const char *text, size_t len)
 	len -= sizeof(word) - 1;
 	if (number_read(text, len, &n) != len || n < 1 || n > DNS_RANDOM_MAX)
 		return false;
-	p->kind = PART_RANDOM;
+	p->kind = DNS_PART_RANDOM;
 	p->len = n;
 	return true;
 }
@@ -86,21 +71,32 @@ static size_t text_end(const char *text, size_t len, size_t at)
 	return at < len ? at : len;
 }
 
-// NULL, or the error.
-static const char *name_pattern_parse(struct name_pattern *p, const char *text, size_t len)
+// The number before it whose text it has; NULL: none.
+static const struct dns_part *same_number(
+	const struct dns_pattern *p, const struct dns_part *number)
+{
+	for (const struct dns_part *part = p->parts; part < number; part++)
+		if (part->kind == DNS_PART_NUMBER && !part->same && part->len == number->len &&
+			memcmp(part->text, number->text, number->len) == 0)
+			return part;
+	return NULL;
+}
+
+const char *dns_pattern_parse(
+	struct dns_pattern *p, enum dns_pattern_of of, const char *text, size_t len)
 {
 	size_t at = 0, end;
 
-	*p = (struct name_pattern){0};
+	*p = (struct dns_pattern){0};
 	while (at < len) {
-		struct part *part = &p->parts[p->count++];
+		struct dns_part *part = &p->parts[p->count++];
 
-		if (p->count == PARTS_MAX)
+		if (p->count == DNS_PARTS_MAX)
 			return "too many patterns";
 		end = text_end(text, len, at);
 		if (end > at) {
-			*part = (struct part){
-				.kind = PART_TEXT, .text = text + at, .len = end - at};
+			*part = (struct dns_part){
+				.kind = DNS_PART_TEXT, .text = text + at, .len = end - at};
 			at = end;
 			continue;
 		}
@@ -112,47 +108,50 @@ static const char *name_pattern_parse(struct name_pattern *p, const char *text, 
 		if (!range_part_parse(part, text + at, end - at) &&
 			!random_part_parse(part, text + at, end - at))
 			return PATTERN_TEXT;
-		if (part->kind == PART_RANDOM && p->random_len)
+		if (part->kind == DNS_PART_RANDOM && p->random_len && of == DNS_PATTERN_NAME)
 			return "only one {random:N} can be in a name";
-		if (part->kind == PART_RANDOM)
+		if (part->kind == DNS_PART_RANDOM && p->random_len && p->random_len != part->len)
+			return "each {random:N} of a message has the same N";
+		if (part->kind == DNS_PART_NUMBER && of == DNS_PATTERN_MESSAGE)
+			part->same = same_number(p, part);
+		if (part->kind == DNS_PART_RANDOM)
 			p->random_len = (uint32_t)part->len;
 		at = end + 1;
 	}
 	return NULL;
 }
 
-static uint64_t name_pattern_count(const struct name_pattern *p)
+uint64_t dns_pattern_count(const struct dns_pattern *p)
 {
 	uint64_t n = 1;
 
-	for (uint32_t i = 0; i < p->count && n <= EXPANDED_MAX; i++)
-		if (p->parts[i].kind == PART_NUMBER)
+	for (uint32_t i = 0; i < p->count && n <= DNS_EXPANDED_MAX; i++)
+		if (p->parts[i].kind == DNS_PART_NUMBER && !p->parts[i].same)
 			n *= (uint64_t)p->parts[i].last - p->parts[i].first + 1;
 	return n;
 }
 
-// The current name as text, with "a" for each random character; its length, or 0 if it is longer
-// than any name. *random_at: place of the first random character.
-static size_t name_pattern_text(const struct name_pattern *p, char *out, size_t *random_at)
+size_t dns_pattern_text(
+	const struct dns_pattern *p, char random, char *out, size_t room, size_t *random_at)
 {
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < p->count; i++) {
-		const struct part *part = &p->parts[i];
-		size_t len = part->kind == PART_NUMBER ? 10 : part->len;
+		const struct dns_part *part = &p->parts[i];
+		size_t len = part->kind == DNS_PART_NUMBER ? 10 : part->len;
 
-		if (len + 1 > TEXT_MAX - at)
+		if (len + 1 > room - at)
 			return 0;
 		switch (part->kind) {
-		case PART_TEXT:
+		case DNS_PART_TEXT:
 			memcpy(out + at, part->text, len);
 			break;
-		case PART_NUMBER:
-			len = (size_t)snprintf(
-				out + at, TEXT_MAX - at, "%0*u", part->width, part->value);
+		case DNS_PART_NUMBER:
+			len = (size_t)snprintf(out + at, room - at, "%0*u", part->width,
+				part->same ? part->same->value : part->value);
 			break;
-		case PART_RANDOM:
-			memset(out + at, 'a', len);
+		case DNS_PART_RANDOM:
+			memset(out + at, random, len);
 			*random_at = at;
 			break;
 		}
@@ -161,13 +160,12 @@ static size_t name_pattern_text(const struct name_pattern *p, char *out, size_t 
 	return at;
 }
 
-// The last pattern counts fastest. false: all names were made.
-static bool name_pattern_next(struct name_pattern *p)
+bool dns_pattern_next(struct dns_pattern *p)
 {
 	for (uint32_t i = p->count; i-- > 0;) {
-		struct part *part = &p->parts[i];
+		struct dns_part *part = &p->parts[i];
 
-		if (part->kind != PART_NUMBER)
+		if (part->kind != DNS_PART_NUMBER || part->same)
 			continue;
 		if (part->value++ < part->last)
 			return true;
@@ -178,13 +176,13 @@ static bool name_pattern_next(struct name_pattern *p)
 
 // Compile the current name. NULL, or the error.
 static const char *name_pattern_add(
-	struct dns_loader *l, const struct name_pattern *p, const struct dns_line *words)
+	struct dns_loader *l, const struct dns_pattern *p, const struct dns_line *words)
 {
 	struct dns_text_error e = {0};
 	uint8_t name[DNS_NAME_MAX];
 	char text[TEXT_MAX];
 	size_t random_at = 0;
-	size_t len = name_pattern_text(p, text, &random_at);
+	size_t len = dns_pattern_text(p, 'a', text, sizeof(text), &random_at);
 	int before = 2, name_len;
 
 	if (len == 0)
@@ -206,21 +204,21 @@ static const char *line_load(struct dns_loader *l, const char *line)
 {
 	struct dns_text_error e = {0};
 	struct dns_line words;
-	struct name_pattern p;
+	struct dns_pattern p;
 	const char *error;
 
 	if (!dns_line_parse(l->form, line, strlen(line), &words, &e))
 		return e.reason;
 	if (words.name_len == 0)
 		return "no name (like: www.example.com A)";
-	error = name_pattern_parse(&p, words.name, words.name_len);
+	error = dns_pattern_parse(&p, DNS_PATTERN_NAME, words.name, words.name_len);
 	if (error)
 		return error;
-	if (name_pattern_count(&p) > EXPANDED_MAX)
+	if (dns_pattern_count(&p) > DNS_EXPANDED_MAX)
 		return "more than 100 million names";
 	do
 		error = name_pattern_add(l, &p, &words);
-	while (!error && !l->failure && name_pattern_next(&p));
+	while (!error && !l->failure && dns_pattern_next(&p));
 	if (error || !p.random_len)
 		return error;
 	if (p.random_len < DNS_RANDOM_UNIQUE)

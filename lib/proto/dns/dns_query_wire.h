@@ -42,6 +42,8 @@ static inline uint32_t query_index(
 	unsigned __int128 spread;
 	uint32_t i;
 
+	if (p->order == DNS_SEQUENTIAL && p->run.divisor > 1)
+		return (uint32_t)recip_div(&p->run, recip_mod(&p->round, number));
 	if (p->order == DNS_SEQUENTIAL)
 		return (uint32_t)recip_mod(&p->count, number);
 	spread = (unsigned __int128)rand_hash(w->salt[DNS_SALT_ORDER] + number) * p->queries.count;
@@ -50,6 +52,16 @@ static inline uint32_t query_index(
 	if (p->order != DNS_RANDOM && (uint32_t)((uint64_t)spread >> 32) >= p->alias[i].keep)
 		i = p->alias[i].other;
 	return i;
+}
+
+// The number that the random characters of a whole message follow from: with the list in sequence,
+// all messages of it have the same ones.
+static inline uint64_t names_number(const struct dns_plan *p, uint64_t number)
+{
+	if (p->order != DNS_SEQUENTIAL)
+		return number;
+	return recip_div(&p->round, number) * p->run.divisor +
+	       recip_mod(&p->run, recip_mod(&p->round, number));
 }
 
 // i: of query_index.
@@ -98,7 +110,7 @@ static inline struct dns_query query_of(
 	uint32_t i = t->over || p->transfers ? query_index(p, w, number) : t->user;
 	struct dns_query q = p->queries.whole ? whole_at(&p->queries, i) : query_at(&p->queries, i);
 
-	q.number = number;
+	q.number = p->queries.whole ? names_number(p, number) : number;
 	return q;
 }
 

@@ -214,6 +214,7 @@ static inline void queries_choose(const struct dns_plan *p, const struct dns_wor
 {
 	const uint32_t count = p->queries.count,
 		       stride = (uint32_t)recip_mod(&p->count, w->workers);
+	const bool in_turn = p->order == DNS_SEQUENTIAL && p->run.divisor == 1;
 	uint64_t next = 0; // number of the transaction that follows; 0: none does
 	uint32_t index = 0;
 
@@ -225,7 +226,7 @@ static inline void queries_choose(const struct dns_plan *p, const struct dns_wor
 			index = query_index(p, w, number_of(w, t[i]));
 		}
 		t[i]->user = index;
-		next = p->order == DNS_SEQUENTIAL ? t[i]->seq + 1 : 0;
+		next = in_turn ? t[i]->seq + 1 : 0;
 	}
 }
 

@@ -76,6 +76,9 @@ struct dns_settings {
 	struct field_list names; // const char *
 	const char *wire;
 	struct field_list transfers; // const char *
+	const char *updates;
+	struct field_list update; // const char *
+	uint64_t update_run;
 	int32_t opcode;
 	int32_t class;       // IN, CH, HS, ANY
 	int32_t extra_words; // enum dns_words
@@ -95,6 +98,8 @@ struct dns_answers_settings {
 	int32_t rcode;
 	struct addr address, address6;
 	const char *text;
+	struct field_list zone; // const char *
+	uint64_t zone_room;
 	uint64_t keepalive_ns;      // UINT64_MAX: never
 	struct field_list errors;   // uint64_t
 	const char *report_channel; // NULL: none
@@ -156,7 +161,14 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(proxied_local, "of them, those of the proxy itself (LOCAL)")                           \
 	X(proxy_bad, "datagrams and connections without the PROXY header that is due")           \
 	X(truncated, "replies cut with TC, as they do not fit")                                  \
-	A(type, DNS_TYPE_BUCKETS, dns_type_bucket_label, "well-formed queries by type")
+	A(type, DNS_TYPE_BUCKETS, dns_type_bucket_label, "well-formed queries by type")           \
+	A(zone_rcode, DNS_RCODES, dns_rcode_label, "answers out of the zones by RCODE")          \
+	A(update_rcode, DNS_RCODES, dns_rcode_label, "answers to updates by RCODE")              \
+	X(serial_steps, "updates that changed a zone, and its serial")                           \
+	X(update_noops, "updates that were right and changed nothing")                           \
+	X(records_added, "records added by updates")                                             \
+	X(records_deleted, "records deleted by updates")                                         \
+	X(notifies, "NOTIFY messages answered")
 // clang-format on
 
 struct dns_counters {

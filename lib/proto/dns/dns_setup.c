@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "net/csum.h"
 #include "proto/dns/dns_internal.h"
+#include "proto/dns/dns_updates.h"
 #include "proto/dns/dns_wrong_wire.h"
 
 #define PLAIN_SIZE   512 // of replies without EDNS
@@ -89,6 +90,16 @@ static void check_wire(const struct dns_settings *s, struct diag *d)
 			"its messages go as they are (remove edns, cookies, case_0x20, keepalive)");
 }
 
+static void check_updates(const struct dns_settings *s, struct diag *d)
+{
+	if (s->opcode != DNS_QUERY)
+		diag_error(d, &s->opcode, NULL, "updates have an opcode (remove it)");
+	if (s->case_0x20)
+		diag_error(d, &s->case_0x20, NULL, "is for queries (remove it)");
+	if (s->update_run > 1 && s->order != DNS_SEQUENTIAL)
+		diag_error(d, &s->update_run, NULL, "needs order: sequential");
+}
+
 // Of the first kinds, up to this one.
 static double wrong_share(const struct dns_wrong_settings *s, uint32_t kinds)
 {
@@ -110,18 +121,21 @@ void dns_check(const void *settings, struct diag *d)
 {
 	const struct dns_settings *s = settings;
 	int lists = (s->queries != NULL) + (s->names.count > 0) + (s->wire != NULL) +
-	            (s->transfers.count > 0);
+	            (s->transfers.count > 0) + (s->updates != NULL) + (s->update.count > 0);
 
 	if (lists == 0)
 		diag_error(d, s, "",
 			"no queries (set queries: FILE, or names: [\"www.example.com A\"])");
 	if (lists > 1)
 		diag_error(d, s, "",
-			"more than one of queries, names, wire and transfers (remove the others)");
+			"more than one of queries, names, wire, transfers, updates and update "
+			"(remove the others)");
 	if (s->transfers.count > 0 && s->transport.transport != TRANSPORT_TCP)
 		diag_error(d, &s->transfers, NULL, "need transport: tcp");
 	if (s->wire)
 		check_wire(s, d);
+	if (s->updates || s->update.count > 0)
+		check_updates(s, d);
 	if (s->edns)
 		check_edns(s->edns, d);
 	if (s->proxy && !s->proxy->local && s->proxy->clients.first.len == 0)
@@ -223,6 +237,19 @@ static void build_opt(struct dns_plan *p, const struct dns_edns_settings *s)
 		recip_init(&p->padding, s->padding);
 }
 
+// The longest message without its OPT record. Over UDP what a server takes is not known: at least
+// 512 bytes, and with EDNS as much as we take, as dnsperf has it.
+static uint32_t updates_limit(
+	const struct dns_plan *p, const struct dns_settings *s, bool every_opt)
+{
+	bool stream = s->transport.transport == TRANSPORT_TCP;
+	uint32_t most = stream ? UINT16_MAX : s->edns ? (uint32_t)s->edns->size : PLAIN_SIZE;
+
+	if (!every_opt)
+		return most;
+	return most - p->opt.len - (p->cookies == DNS_COOKIES_FULL ? DNS_COOKIE_SERVER_MAX : 0u);
+}
+
 static int load_queries(
 	struct dns_plan *p, const struct dns_settings *s, bool every_opt, struct diag *d)
 {
@@ -232,14 +259,20 @@ static int load_queries(
 		.two_words = s->extra_words == DNS_WORDS_IGNORED,
 		.every_opt = every_opt,
 		.opt = &p->opt};
+	uint32_t limit = updates_limit(p, s, every_opt);
 	struct arena *a;
 	int ret;
 
+	if (s->update.count > 0)
+		return dns_updates_load_texts(&p->queries, limit, &s->update, d);
 	if (s->names.count > 0 || form.transfers)
 		return dns_queries_load_names(
 			&p->queries, &form, form.transfers ? &s->transfers : &s->names, d);
 	a = arena_new();
-	if (s->wire)
+	if (s->updates)
+		ret = dns_updates_load_file(
+			&p->queries, limit, diag_path(d, &s->updates, a), &s->updates, d);
+	else if (s->wire)
 		ret = dns_queries_load_wire(&p->queries, diag_path(d, &s->wire, a), &s->wire, a, d);
 	else
 		ret = dns_queries_load_file(
@@ -312,7 +345,11 @@ static void build_expect(struct dns_plan *p, const struct dns_expect_settings *s
 
 static int build_order(struct dns_plan *p, const struct dns_settings *s, uint64_t seed)
 {
+	uint64_t run = s->update_run ? s->update_run : 1;
+
 	recip_init(&p->count, p->queries.count);
+	recip_init(&p->run, run);
+	recip_init(&p->round, run * p->queries.count);
 	for (uint32_t i = 1; i <= DNS_RANDOM_UNIQUE; i++)
 		if (p->queries.random_lens >> i & 1)
 			perm_init(&p->unique[i], rand_hash(seed + i), 5 * i);
@@ -320,6 +357,24 @@ static int build_order(struct dns_plan *p, const struct dns_settings *s, uint64_
 		return 0;
 	p->alias = dns_zipf_build(p->queries.count, s->zipf_exponent);
 	return p->alias ? 0 : -ENOMEM;
+}
+
+// Opcodes other than QUERY.
+static bool any_changes(const struct dns_plan *p)
+{
+	const struct dns_queries *q = &p->queries;
+	bool any = p->header[2] & OPCODE;
+
+	for (uint32_t i = 0; q->whole && i < q->count && !any; i++)
+		any = q->blob[q->offsets[i] + sizeof(struct dns_whole)] & OPCODE;
+	return any;
+}
+
+bool dns_changes(const void *shared)
+{
+	const struct dns_plan *p = shared;
+
+	return p->changes;
 }
 
 static uint32_t entry_len(const struct dns_plan *p, uint32_t i)
@@ -383,6 +438,7 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 		build_wrong(p, s->wrong);
 	p->varies = p->case_0x20 || p->queries.random_lens;
 	build_sums(p);
+	p->changes = any_changes(p);
 	return p;
 }
 
@@ -423,6 +479,19 @@ static bool check_family(const struct addr *a, uint8_t len, struct diag *d)
 		return true;
 	diag_error(d, a, NULL, "not an IPv%d address", len == 4 ? 4 : 6);
 	return false;
+}
+
+// NULL: no memory, or an error in d.
+static struct dns_zones *zones_setup(
+	const struct dns_answers_settings *s, const struct proto_env *env, struct diag *d)
+{
+	if (s->zone_room == 0 || env->workers == 1)
+		return dns_zones_load(&s->zone, s->zone_room, env->seed, d);
+	diag_error(d, &s->zone_room, NULL,
+		"a zone that takes updates is served by one thread (the port of the responder has "
+		"%u cpus)",
+		env->workers);
+	return NULL;
 }
 
 static bool build_extra(struct dns_answers *a, const struct dns_answers_settings *s, struct diag *d)
@@ -478,6 +547,10 @@ void *dns_answers_setup(const void *answers, const struct proto_env *env, struct
 	a->proxy = s->proxy;
 	build_record(&a->records[dns_type_bucket(DNS_A)], DNS_A, ttl, s->address.bytes, 4);
 	build_record(&a->records[dns_type_bucket(DNS_AAAA)], DNS_AAAA, ttl, s->address6.bytes, 16);
+	if (s->zone.count > 0 && !(a->zones = zones_setup(s, env, d))) {
+		free(a);
+		return NULL;
+	}
 	build_text(&a->records[dns_type_bucket(DNS_TXT)], ttl, s->text);
 	return a;
 }
@@ -486,6 +559,8 @@ void dns_teardown(void *shared)
 {
 	struct dns_plan *p = shared;
 
+	if (p && p->role == DNS_ANSWERS)
+		dns_zones_free(((struct dns_answers *)shared)->zones);
 	if (p && p->role == DNS_ASKS) {
 		dns_queries_free(&p->queries);
 		free(p->alias);

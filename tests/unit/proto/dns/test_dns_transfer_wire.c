@@ -54,14 +54,21 @@ static enum proto_verdict message(struct dns_fixture *f, const char *records, bo
 			"0123456789abcdef";
 
 	f->reply_len = DNS_HEADER_LEN + (question ? dns_question_len(f->query, f->query_len) : 0);
+	memcpy(f->reply + DNS_HEADER_LEN, f->query + DNS_HEADER_LEN, f->reply_len - DNS_HEADER_LEN);
 	f->reply[5] = question;
 	memset(f->reply + 6, 0, 6);
 	for (; *records; records++) {
+		bool first =
+			!question && f->reply[7] == 0; // its name stands where the question's would
+
 		soa[19] = (uint8_t)(*records - '0');
+		if (first)
+			fixture_append(f, "\1a", 3);
 		if (*records <= '9')
-			fixture_append(f, soa, sizeof(soa) - 1);
+			fixture_append(f, soa + 2 * first, (uint32_t)sizeof(soa) - 1 - 2 * first);
 		else
-			fixture_append(f, "\xc0\x0c\0\1\0\1\0\0\0\0\0\4\1\2\3\4", 16);
+			fixture_append(f, "\xc0\x0c\0\1\0\1\0\0\0\0\0\4\1\2\3\4" + 2 * first,
+				16 - 2 * first);
 		f->reply[7]++;
 	}
 	return fixture_verdict(f);

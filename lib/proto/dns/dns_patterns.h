@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Texts with patterns: {0-999} and {000-999} count, {random:N} stands for characters that are drawn
+// per message. Path: cold. Management thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DNS_PARTS_MAX    128
+#define DNS_EXPANDED_MAX 100000000 // texts that one text with patterns stands for
+
+enum dns_part_kind { DNS_PART_TEXT, DNS_PART_NUMBER, DNS_PART_RANDOM };
+
+struct dns_part {
+	enum dns_part_kind kind;
+	const char *text;
+	size_t len; // of text; of a random part, the characters
+	uint32_t first, last, value;
+	int width;                   // of a number, leading zeros included
+	const struct dns_part *same; // whose value it has; NULL: one of its own
+};
+
+struct dns_pattern {
+	struct dns_part parts[DNS_PARTS_MAX];
+	uint32_t count;
+	uint32_t random_len; // 0: none
+};
+
+// In a name there is one {random:N}. In a message all are one, and so are numbers of the same text.
+enum dns_pattern_of { DNS_PATTERN_NAME, DNS_PATTERN_MESSAGE };
+
+// NULL, or the error. p keeps pointers into itself and into text.
+const char *dns_pattern_parse(
+	struct dns_pattern *p, enum dns_pattern_of of, const char *text, size_t len);
+
+// Texts that it stands for, at most DNS_EXPANDED_MAX + 1 or so.
+uint64_t dns_pattern_count(const struct dns_pattern *p);
+
+// The current text, with `random` for each random character; its length, or 0 if it does not fit.
+// *random_at: place of the last random part.
+size_t dns_pattern_text(
+	const struct dns_pattern *p, char random, char *out, size_t room, size_t *random_at);
+
+// The last number counts fastest. false: all texts were made.
+bool dns_pattern_next(struct dns_pattern *p);
