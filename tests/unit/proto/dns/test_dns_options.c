@@ -138,7 +138,7 @@ static void a_line_with_an_option_has_an_opt_record_of_its_own(void **state)
 	fixture_end(f);
 }
 
-// 12 + 17 + 11 + 4 + 84 = 128, as dnspython 2.8 writes it with pad=128.
+// 12 + 17 + 11 + 4 + 84 = 128, as dnspython 2.9 writes it with pad=128.
 static void a_query_is_padded_to_its_block(void **state)
 {
 	struct dns_fixture *f = fixture_new("example.com A");
