@@ -55,7 +55,7 @@ def every_message_is_padded_and_so_is_its_answer():
 @test
 def extended_errors_and_reports_are_counted_by_name():
     asked = {"names": ["a.x A"], "edns": {"zoneversion": True}}
-    one, there = answered(asked, {"ede": [3, 18, 4711], "report_channel": "agent.example."})
+    one, there = answered(asked, {"extended_error": [3, 18, 4711], "report_channel": "agent.example."})
     assert one["extended_error"] == {"Stale_Answer": 600, "Prohibited": 600, "other": 600}, one
     assert one["report_channel"] == one["zoneversion"] == 600 and one["padded"] == 0, one
     one, there = answered({"names": ["a.x A"], "edns": {}}, {})
@@ -64,7 +64,7 @@ def extended_errors_and_reports_are_counted_by_name():
 
 @test
 def a_criterion_knows_extended_errors():
-    text = ring(item(dns={"names": ["a.x A"], "edns": {}}), responder={"dns": {"ede": 22}},
+    text = ring(item(dns={"names": ["a.x A"], "edns": {}}), responder={"dns": {"extended_error": 22}},
                 criteria=["traffic.queries.dns.extended_error.No_Reachable_Authority == 0"])
     assert ddiperf(text).code == EXIT["fail"]
 

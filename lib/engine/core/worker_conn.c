@@ -30,15 +30,6 @@ static void conn_head_of(struct conns *cs, uint32_t c, struct conn_head *out)
 
 // --- opening ---
 
-bool worker_conn_preface(struct worker_conns *wc, struct conns *cs, uint32_t c)
-{
-	struct proto_ctx *ctx = &wc->it->ctx;
-	uint32_t len = wc->it->proto->preface(ctx, wc->prefaces, cs->message, CONN_MESSAGE_MAX);
-
-	wc->prefaces++;
-	return len == 0 || tcp_send(&cs->host, &cs->all[c].tcp, cs->message, len);
-}
-
 // Open a connection. CONN_NONE: no port or memory is free.
 static uint32_t conn_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 {

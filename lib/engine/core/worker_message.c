@@ -100,3 +100,12 @@ uint32_t worker_first(
 
 	return message_again(it, place->port, &view, 0, buf, room);
 }
+
+bool worker_conn_preface(struct worker_conns *wc, struct conns *cs, uint32_t c)
+{
+	struct proto_ctx *ctx = &wc->it->ctx;
+	uint32_t len = wc->it->proto->preface(ctx, wc->prefaces, cs->message, CONN_MESSAGE_MAX);
+
+	wc->prefaces++;
+	return len == 0 || tcp_send(&cs->host, &cs->all[c].tcp, cs->message, len);
+}

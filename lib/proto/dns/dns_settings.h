@@ -111,7 +111,7 @@ struct dns_answers_settings {
 	struct field_list zone; // const char *
 	uint64_t zone_room;
 	uint64_t keepalive_ns;      // UINT64_MAX: never
-	struct field_list ede;      // uint64_t
+	struct field_list errors;   // uint64_t
 	const char *report_channel; // NULL: none
 	bool proxy;
 	struct field_list keys; // struct dns_key_settings

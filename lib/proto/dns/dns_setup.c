@@ -520,16 +520,16 @@ static struct dns_zones *zones_setup(
 static bool build_extra(struct dns_answers *a, const struct dns_answers_settings *s, struct diag *d)
 {
 	struct writer w = writer_of(a->extra, sizeof(a->extra));
-	const uint64_t *codes = s->ede.items;
+	const uint64_t *codes = s->errors.items;
 	struct dns_text_error e;
 	uint8_t name[DNS_NAME_MAX];
 	int len;
 
-	if (s->ede.count > DNS_EXTRA_EDES) {
-		diag_error(d, &s->ede, NULL, "more than %u extended errors", DNS_EXTRA_EDES);
+	if (s->errors.count > DNS_EXTRA_EDES) {
+		diag_error(d, &s->errors, NULL, "more than %u extended errors", DNS_EXTRA_EDES);
 		return false;
 	}
-	for (uint32_t i = 0; i < s->ede.count; i++) {
+	for (uint32_t i = 0; i < s->errors.count; i++) {
 		write_be16(&w, DNS_EDE);
 		write_be16(&w, 2);
 		write_be16(&w, (uint16_t)codes[i]);

@@ -138,7 +138,7 @@ static void a_line_with_an_option_has_an_opt_record_of_its_own(void **state)
 	fixture_end(f);
 }
 
-// 12 + 17 + 11 + 4 + 84 = 128, as dnspython 2.8 writes it with pad=128.
+// 12 + 17 + 11 + 4 + 84 = 128, as dnspython 2.9 writes it with pad=128.
 static void a_query_is_padded_to_its_block(void **state)
 {
 	struct dns_fixture *f = fixture_new("example.com A");
@@ -285,7 +285,7 @@ static void the_responder_carries_what_it_is_told_to_and_asked_for(void **state)
 		.address6 = {.len = 16},
 		.text = "",
 		.keepalive_ns = UINT64_MAX,
-		.ede = {codes, 2},
+		.errors = {codes, 2},
 		.report_channel = "agent.example"};
 	struct dns_fixture *f = fixture_new("a A");
 
@@ -335,12 +335,12 @@ static void a_wrong_agent_or_too_many_errors_are_refused(void **state)
 	struct dns_answers_settings s = {.address = {4, {192, 0, 2, 1}},
 		.address6 = {.len = 16},
 		.text = "",
-		.ede = {codes, DNS_EXTRA_EDES + 1}};
+		.errors = {codes, DNS_EXTRA_EDES + 1}};
 	struct dns_fixture *f = fixture_new("a A");
 
 	assert_null(dns_answers_setup(&s, &f->env, f->diag));
 	assert_diag_has(f->diag, "more than 8 extended errors");
-	s.ede.count = 0;
+	s.errors.count = 0;
 	s.report_channel = "a..b";
 	assert_null(dns_answers_setup(&s, &f->env, f->diag));
 	assert_int_equal(diag_count(f->diag), 2);

@@ -85,13 +85,14 @@ static void options_that_are_too_long_together_are_refused(void **state)
 
 	f->edns.options = (struct field_list){options, 2};
 	f->edns.nsid = true;
+	f->edns.zoneversion = true;
 	f->edns.client_subnet = (struct addr_prefix){{16, {0}}, 128};
 	f->settings.cookies = DNS_COOKIES_FULL;
 	dns_check(&f->settings, f->diag);
 	assert_int_equal(diag_count(f->diag), 0);
 	fixture_open(f); // the longest that there is
 	fixture_ask(f, 0);
-	assert_int_equal(f->query_len, 12 + 7 + 11 + 4 + 24 + 4 + 500 + 4 + 468 + 12);
+	assert_int_equal(f->query_len, 12 + 7 + 11 + 4 + 24 + 4 + 500 + 4 + 4 + 468 + 12);
 	options[1].hex.len += 1;
 	dns_check(&f->settings, f->diag);
 	assert_int_equal(diag_count(f->diag), 1);

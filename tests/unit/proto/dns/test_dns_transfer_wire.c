@@ -52,6 +52,7 @@ static enum proto_verdict message(struct dns_fixture *f, const char *records, bo
 {
 	uint8_t soa[] = "\xc0\x0c\0\6\0\1\0\0\0\0\0\x18\xc0\x0c\xc0\x0c\0\0\0\0"
 			"0123456789abcdef";
+	const uint8_t a[] = "\xc0\x0c\0\1\0\1\0\0\0\0\0\4\1\2\3\4";
 
 	f->reply_len = DNS_HEADER_LEN + (question ? dns_question_len(f->query, f->query_len) : 0);
 	memcpy(f->reply + DNS_HEADER_LEN, f->query + DNS_HEADER_LEN, f->reply_len - DNS_HEADER_LEN);
@@ -67,7 +68,7 @@ static enum proto_verdict message(struct dns_fixture *f, const char *records, bo
 		if (*records <= '9')
 			fixture_append(f, soa + 2 * first, (uint32_t)sizeof(soa) - 1 - 2 * first);
 		else
-			fixture_append(f, "\xc0\x0c\0\1\0\1\0\0\0\0\0\4\1\2\3\4" + 2 * first,
+			fixture_append(f, a + 2 * first,
 				16 - 2 * first);
 		f->reply[7]++;
 	}

@@ -101,7 +101,7 @@ static void kinds_with_random_parts_stay_within_them(void **state)
 	assert_int_equal(cookies, 0xfe);
 }
 
-// As dnspython 2.8 reads it: dns.message.from_wire with a keyring of that name.
+// dnspython 2.9 reads it, too: UnknownTSIGKey without the key, BadSignature with one of that name.
 static void a_signature_is_well_formed_and_with_an_unknown_key(void **state)
 {
 	struct dns_fixture *f = wrong_new("a A", DNS_WRONG_TSIG);
