@@ -161,6 +161,8 @@ enum proto_verdict {
 	PROTO_AGAIN, // go on with the next message of the same transaction: request is called again
 	PROTO_STREAM, // the same over a connection, with ctx.stream; only if the settings say so
 	PROTO_FAIL, // an answer to this transaction, but a refusal or rejected by the item's checks
+	PROTO_APART, // reply, timeout: it is no part of what is measured, and ends without being
+	             // answered, failed or lost; the protocol counts it
 	// With these the transaction stays in flight.
 	PROTO_STRAY,     // no answer to this transaction, in spite of its key
 	PROTO_MALFORMED, // the key of this transaction, but not well formed
@@ -215,6 +217,12 @@ struct proto_server {
 	// buf.
 	uint32_t (*answer)(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out,
 		uint32_t room);
+	// Do connections begin with something before their first message, with these settings? Its
+	// length is told as by struct proto.framed; begun takes it. false: it is not right, and the
+	// connection is reset. NULL, all three: no.
+	bool (*has_preface)(const void *shared);
+	uint32_t (*preface)(const uint8_t *buf, uint32_t len);
+	bool (*begun)(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len);
 	// Where that answer goes; false: back to the sender of the request. NULL: always back.
 	bool (*direct)(const uint8_t *answer, uint32_t len, struct proto_direction *out);
 	const struct proto_fault *faults; // the last one has no name; NULL: none
@@ -306,6 +314,9 @@ struct proto {
 	// The same for n transactions at once, each into room bytes of its own. NULL: one by one.
 	void (*request_n)(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_out *out,
 		uint32_t n, uint32_t room);
+	// Write what a connection begins with, before its first message; its length, 0: nothing.
+	// number: of the connection among those of this worker. NULL: nothing.
+	uint32_t (*preface)(struct proto_ctx *ctx, uint64_t number, uint8_t *buf, uint32_t room);
 	// Extract the transaction key of a reply. false: too short or not a reply of this protocol.
 	bool (*key)(const uint8_t *buf, uint32_t len, uint32_t *key);
 	// Validate everything, count, advance. Counts nothing for STRAY and MALFORMED, except the
@@ -315,7 +326,8 @@ struct proto {
 	// The same for n replies to as many transactions, none of which is over. NULL: one by one.
 	void (*reply_n)(struct proto_ctx *ctx, struct proto_txn *const *t,
 		const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);
-	// No answer within the timeout: AGAIN (retransmit) or FAIL (lost). AGAIN with another step:
+	// No answer within the timeout: AGAIN (retransmit), FAIL (lost) or APART. The same before
+	// the end of its connection, where AGAIN is as good as FAIL. AGAIN with another step:
 	// it goes on with the answer that reply kept, which belongs to the step before. Also
 	// called, with over set, for a transaction that ends without having been sent, if there is
 	// a router: its client is free again.

@@ -146,6 +146,7 @@ static void reply(struct side *d, struct flight *f, struct reader *r)
 	case PROTO_DUPLICATE:
 		break;
 	case PROTO_STREAM:
+	case PROTO_APART:
 		check(false);
 	}
 	free(exact);

@@ -23,7 +23,7 @@
 	COUNTED(answered, "valid replies in time")                                                 \
 	COUNTED(failed, "refused, or rejected by the item's checks")                               \
 	COUNTED(lost, "no valid reply within the timeout")                                         \
-	COUNTED(no_reply, "sent, and no server replies to such a message")                         \
+	COUNTED(no_reply, "sent, and judged by no reply: none comes, or the message is wrong")     \
 	GAUGE(in_flight, "still open when the run ended")                                          \
 	COUNTED(late, "replies after the timeout")                                                 \
 	COUNTED(duplicate, "further replies to an answered transaction")                           \

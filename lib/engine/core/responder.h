@@ -17,7 +17,8 @@ struct responder_protocol {
 	const struct proto *proto;
 	const struct proto_server *server; // of proto
 	uint16_t port;
-	bool is_long; // an answer may be longer than the MTU
+	bool is_long;         // an answer may be longer than the MTU
+	conn_framing preface; // of what connections begin with; NULL: of nothing
 	struct proto_ctx ctx;
 	const struct proto_fault
 		*faults[FAULTS_MAX]; // by place in the table of faults, NULL: not its own

@@ -12,6 +12,7 @@ enum responder_conn_flag {
 	OPEN = 1,   // it counts among the open ones
 	ENDED = 2,  // the client sends no more
 	OVER = 4,   // its last message came
+	BEGUN = 16, // what it begins with came
 	LINGERS = 8 // `at` is the end of the patience with the client
 };
 
@@ -334,6 +335,23 @@ static void answer_one(struct responder *r, struct responder_protocol *p, uint32
 		responder_count(&r->counts.ignored, 1);
 }
 
+// What the connection begins with, before its first message. false: it is not there, or not right.
+static bool preface_read(struct responder *r, struct responder_protocol *p, uint32_t c)
+{
+	struct conns *cs = &r->conns->cs;
+	const uint8_t *bytes;
+	uint32_t len;
+
+	cs->framed = p->preface;
+	if (!conn_message(cs, c, &bytes, &len))
+		return false;
+	r->conns->all[c].flags |= BEGUN;
+	if (p->server->begun(&p->ctx, bytes, len))
+		return true;
+	tcp_abort(&cs->host, &cs->all[c].tcp);
+	return false;
+}
+
 // Messages behind the last one are read and forgotten.
 static void answer_all(struct responder *r, struct responder_protocol *p, uint32_t c, uint64_t now)
 {
@@ -343,6 +361,8 @@ static void answer_all(struct responder *r, struct responder_protocol *p, uint32
 	const uint8_t *message;
 	uint32_t len;
 
+	if (p->preface && !(m->flags & BEGUN) && !preface_read(r, p, c))
+		return;
 	cs->framed = p->proto->framed;
 	while (cs->all[c].tcp.state != TCP_CLOSED && conn_message(cs, c, &message, &len)) {
 		if (m->flags & OVER)

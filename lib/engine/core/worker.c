@@ -19,6 +19,7 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 	for (int i = 0; i < EXPIRE_BURST; i++) {
 		uint32_t slot = txn_expired(&it->txns, wait, now, it->waits[wait]);
 		struct step_run step = {0};
+		enum proto_verdict verdict;
 		struct proto_txn view;
 		struct txn_slot *s;
 
@@ -28,7 +29,8 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 		view = s->view;
 		it->ctx.counters = it->banks[s->judged];
 		it->ctx.now_ms = worker_ms(w, now);
-		if (it->proto->timeout(&it->ctx, &view) == PROTO_AGAIN) {
+		verdict = it->proto->timeout(&it->ctx, &view);
+		if (verdict == PROTO_AGAIN) {
 			if (it->steps &&
 				view.step != s->step) { // the kept reply answers the step before
 				worker_book_step(it, slot, s->step, now, false, &step);
@@ -38,8 +40,12 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 			txn_again(&it->txns, slot);
 			continue;
 		}
-		worker_book_lost(it, slot, now);
-		txn_give(&it->txns, slot, TXN_LOST);
+		if (verdict == PROTO_APART) {
+			worker_book_apart(it, slot, TXN_LOST);
+		} else {
+			worker_book_lost(it, slot, now);
+			txn_give(&it->txns, slot, TXN_LOST);
+		}
 		if (it->conns)
 			worker_conn_lost(it, slot);
 	}

@@ -160,6 +160,8 @@ static void opened(struct worker_behave *b, uint32_t c, uint64_t now)
 	counts_of(b, now)->established[kind_of(b, of)]++;
 	if (does->bytewise)
 		of->tcp.mss = 1;
+	if (does->ask && b->wc->it->proto->preface)
+		worker_conn_preface(b->wc, &b->cs, c);
 	ask(b, c, does->ask);
 	if (does->goes_on) {
 		of->since = (uint32_t)b->cs.host.now + TICK_US;

@@ -73,3 +73,9 @@ void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now)
 		it->steps[s->step].lost++;
 	worker_book(it, s->judged, EVIDENCE_LOST, slot, NULL, now);
 }
+
+void worker_book_apart(struct worker_item *it, uint32_t slot, enum txn_state how)
+{
+	it->books.ledger[it->txns.slots[slot].judged].no_reply++;
+	txn_give(&it->txns, slot, how);
+}

@@ -30,6 +30,15 @@ static void conn_head_of(struct conns *cs, uint32_t c, struct conn_head *out)
 
 // --- opening ---
 
+bool worker_conn_preface(struct worker_conns *wc, struct conns *cs, uint32_t c)
+{
+	struct proto_ctx *ctx = &wc->it->ctx;
+	uint32_t len = wc->it->proto->preface(ctx, wc->prefaces, cs->message, CONN_MESSAGE_MAX);
+
+	wc->prefaces++;
+	return len == 0 || tcp_send(&cs->host, &cs->all[c].tcp, cs->message, len);
+}
+
 // Open a connection. CONN_NONE: no port or memory is free.
 static uint32_t conn_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 {
@@ -54,6 +63,11 @@ static uint32_t conn_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 		tcp_iss(&wc->cs.host, rand_hash(wc->secret ^ ((uint64_t)row << 16))), wc->mss);
 	counts_of(wc, now)->opened++;
 	conn_touch(&wc->cs, c);
+	if (wc->it->proto->preface && !worker_conn_preface(wc, &wc->cs, c)) {
+		counts_of(wc, now)->no_memory++;
+		tcp_abort(&wc->cs.host, &of->tcp);
+		return CONN_NONE;
+	}
 	return c;
 }
 
@@ -365,9 +379,15 @@ static void slot_lose(struct worker_conns *wc, uint32_t slot, uint64_t now)
 {
 	struct worker_item *it = wc->it;
 	struct conn_counters *counts = counts_of(wc, now);
+	struct proto_txn view = it->txns.slots[slot].view;
 
 	conn_at(wc, wc->of_slot[slot])->open--;
 	wc->of_slot[slot] = CONN_NONE;
+	it->ctx.counters = it->banks[it->txns.slots[slot].judged];
+	if (it->proto->timeout(&it->ctx, &view) == PROTO_APART) {
+		worker_book_apart(it, slot, TXN_LOST);
+		return;
+	}
 	if (wc->again && !it->ended) {
 		counts->asked_again++;
 		if (wc->seat_count)

@@ -45,6 +45,7 @@ struct worker_conns {
 	uint32_t row_end;             // rows from here on are those of `behave`
 	struct worker_behave *behave; // NULL: there are no such clients
 	// dataplane: rw
+	uint64_t prefaces;  // written so far
 	uint32_t idle_us;   // 0: never; the server may shorten it
 	uint64_t open_at;   // tick of the next of open_gap; 0: the run has not begun
 	uint32_t open_seat; // that is looked at next
@@ -74,6 +75,8 @@ static inline void worker_conn_head(
 	out->src_port = it->ports[port];
 }
 
+// Write what a connection of `cs` begins with. false: no memory.
+bool worker_conn_preface(struct worker_conns *wc, struct conns *cs, uint32_t c);
 // Write the messages that are due, and send. Returns the number of packets that the device took.
 uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until);
 // A segment for a port and address of the item.

@@ -67,6 +67,8 @@ void worker_book_late(struct worker_item *it, bool judged, const struct txn_plac
 void worker_keep(struct worker_item *it, enum evidence_reason why, uint32_t slot,
 	const struct rte_mbuf *answer, uint64_t now);
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now);
+// End a flying transaction that is no part of what is measured. how: whether it was answered.
+void worker_book_apart(struct worker_item *it, uint32_t slot, enum txn_state how);
 // Count a reply to a request that was due before it->interval_from.
 void worker_book_earlier(struct worker_item *it, uint64_t due, uint64_t now, bool failed);
 

@@ -43,6 +43,7 @@ static enum evidence_reason reason_of(enum proto_verdict verdict)
 	case PROTO_AGAIN:
 	case PROTO_STREAM:
 	case PROTO_FAIL:
+	case PROTO_APART:
 	case PROTO_KEPT:
 	case PROTO_DUPLICATE:
 		break;
@@ -122,6 +123,9 @@ APART void item_other_answer(
 		return;
 	case PROTO_FAIL:
 		worker_book(it, s->judged, EVIDENCE_FAILED, slot, m, r->now);
+		return;
+	case PROTO_APART:
+		worker_book_apart(it, slot, TXN_DONE);
 		return;
 	case PROTO_AGAIN:
 		txn_again(&it->txns, slot);

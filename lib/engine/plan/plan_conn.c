@@ -241,8 +241,12 @@ int plan_conn_open(
 	struct conns_shape shape =
 		shape_of(i->settings, i->worker_count, rows, run->txns.count, plan_item_longest(i));
 	struct worker_conns *wc = pages_alloc(sizeof(*wc));
-	void *memory = pages_alloc(conns_bytes(&shape));
+	uint8_t preface[TCP_BLOCK_BYTES];
+	void *memory;
 
+	if (run->proto->preface && run->proto->preface(&run->ctx, 0, preface, sizeof(preface)) > 0)
+		shape.blocks += shape.count; // it waits for the server's SYN
+	memory = pages_alloc(conns_bytes(&shape));
 	if (!wc || !memory) {
 		pages_free(wc, sizeof(*wc));
 		pages_free(memory, conns_bytes(&shape));

@@ -40,6 +40,8 @@ static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct
 	rp->proto = protos[proto];
 	rp->server = rp->proto->server;
 	rp->port = rp->proto->default_port;
+	if (rp->server->has_preface && rp->server->has_preface(p->responder_shared[proto]))
+		rp->preface = rp->server->preface;
 	faults_of_protocol(rp->server, rp->faults);
 	rp->ctx.counters = arena_zalloc(a, rp->server->counters->size);
 	rp->ctx.shared = p->responder_shared[proto];

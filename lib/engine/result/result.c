@@ -121,7 +121,7 @@ static const struct counter item_rows[] = {
 	TEXT(result_item, loop, "open or closed: a closed loop waits for the server"),
 	GAUGE(result_item, clients, "clients that the item has; 0: its protocol has none"),
 	LEDGER_COUNTERS(LEDGER_ROW, ITEM_ROW, ITEM_GAUGE_ROW) // core/counters.h
-	{"loss", "lost over sent", "1", COUNTER_F64, AT(result_item, loss)},
+	{"loss", "lost over sent, without no_reply", "1", COUNTER_F64, AT(result_item, loss)},
 	{"due_per_s", "scheduled rate, over sending_s", "per_s", COUNTER_F64,
 		AT(result_item, due_per_s)},
 	{"sent_per_s", "sent rate, over sending_s", "per_s", COUNTER_F64,

@@ -66,7 +66,7 @@ struct result_item {
 	uint64_t clients;        // 0: the protocol has none
 	struct ledger ledger;
 	LEDGER_COUNTERS(COUNTER_SKIP, COUNTER_MEMBER, COUNTER_MEMBER)
-	double loss; // lost / sent
+	double loss; // lost / (sent - no_reply)
 	double due_per_s, sent_per_s, answered_per_s;
 	double request_bps, reply_bps;   // messages alone, without headers
 	double sending_s, last_answer_s; // both from the start of the item's measured part

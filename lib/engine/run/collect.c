@@ -317,6 +317,7 @@ static struct result_item item_result(
 	const struct item_counters *from = &books->counts[1];
 	const struct addr *server = &i->settings->server;
 	bool automatic;
+	double asked;
 	struct result_item out = {
 		.name = i->settings->name,
 		.protocol = proto->name,
@@ -339,7 +340,8 @@ static struct result_item item_result(
 	out.in_flight = l->sent - l->answered - l->failed - l->lost - l->no_reply;
 	out.steps = collect_steps(p, proto, sum, sum, a);
 	out.connections = connections_of(p, i, sum->conns, a);
-	out.loss = l->sent ? (double)l->lost / (double)l->sent : 0;
+	asked = (double)(l->sent - l->no_reply);
+	out.loss = asked > 0 ? (double)l->lost / asked : 0;
 	rates(p, i, &out);
 	out.latency.response = collect_distribution(p, &books->response, l->lost, a);
 	out.latency.service = collect_distribution(p, &books->service, 0, a);

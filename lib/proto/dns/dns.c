@@ -10,6 +10,8 @@
 #define OPTION(member)  offsetof(struct dns_option_settings, member)
 #define EDNS(member)    offsetof(struct dns_edns_settings, member)
 #define EXPECT(member)  offsetof(struct dns_expect_settings, member)
+#define WRONG(kind)     offsetof(struct dns_wrong_settings, shares[kind])
+#define PROXY(member)   offsetof(struct dns_proxy_settings, member)
 #define SETTING(member) offsetof(struct dns_settings, member)
 #define ANSWERS(member) offsetof(struct dns_answers_settings, member)
 
@@ -32,6 +34,10 @@ static const struct field option_fields[] = {
 		.help = "option data, as it goes on the wire",
 		.type = FIELD_HEX,
 		.offset = OPTION(hex)},
+	{.name = "text",
+		.help = "the same as a text",
+		.type = FIELD_STRING,
+		.offset = OPTION(text)},
 };
 
 static const struct field_section option_section = {
@@ -66,6 +72,17 @@ static const struct field edns_fields[] = {
 		.type = FIELD_BOOL,
 		.offset = EDNS(nsid),
 		.def = "false"},
+	{.name = "zoneversion",
+		.help = "ask for the version of the zone (RFC 9660)",
+		.type = FIELD_BOOL,
+		.offset = EDNS(zoneversion),
+		.def = "false"},
+	{.name = "padding",
+		.help = "pad each query to a multiple of so many bytes (RFC 7830, 8467); 0: none",
+		.type = FIELD_COUNT,
+		.offset = EDNS(padding),
+		.def = "0",
+		.max = 4096},
 	{.name = "client_subnet",
 		.type = FIELD_PREFIX,
 		.offset = EDNS(client_subnet),
@@ -114,6 +131,59 @@ static const struct field_section expect_section = {
 	.help = "conditions of a valid reply; others count as failed",
 	FIELD_ROWS(expect_fields),
 	.size = sizeof(struct dns_expect_settings),
+};
+
+// clang-format off
+#define WRONG_ROW(number, name_, help_) \
+	{.name = name_, \
+		.help = help_, \
+		.type = FIELD_PERCENT, \
+		.load = true, \
+		.offset = WRONG(number), \
+		.def = "0%", \
+		.max = 1},
+// clang-format on
+
+static const struct field wrong_fields[] = {DNS_WRONGS(WRONG_ROW)};
+
+static const struct field_section wrong_section = {
+	.name = "wrong",
+	.help = "messages that are wrong on purpose, by their share of all: judged apart",
+	FIELD_ROWS(wrong_fields),
+	.size = sizeof(struct dns_wrong_settings),
+};
+
+#define WRONG_LABEL(number, name, help) name,
+const char *dns_wrong_label(uint32_t i)
+{
+	static const char *const labels[] = {DNS_WRONGS(WRONG_LABEL)};
+
+	return i < DNS_WRONG_COUNT ? labels[i] : "";
+}
+
+static const struct field proxy_fields[] = {
+	{.name = "clients",
+		.help = "addresses that the messages claim to come from, one after the other",
+		.type = FIELD_ADDR_RANGE,
+		.offset = PROXY(clients)},
+	{.name = "server",
+		.help = "address that they claim to go to, of the same family; without: that of "
+			"the "
+			"item",
+		.type = FIELD_ADDR,
+		.offset = PROXY(server)},
+	{.name = "local",
+		.help = "LOCAL in place of clients: messages of the proxy itself",
+		.type = FIELD_BOOL,
+		.offset = PROXY(local),
+		.def = "false"},
+};
+
+static const struct field_section proxy_section = {
+	.name = "proxy",
+	.help = "a PROXY header (version 2) before each datagram, or once in each connection",
+	FIELD_ROWS(proxy_fields),
+	.size = sizeof(struct dns_proxy_settings),
 };
 
 static const struct field dns_fields[] = {
@@ -175,8 +245,9 @@ static const struct field dns_fields[] = {
 		.offset = SETTING(extra_words),
 		.def = "options",
 		.names = words_names,
-		.help = "words after the type: E (EDNS), D (EDNS with DO), a client subnet; "
-			"ignore: all but the first two words, as dnsperf does"},
+		.help = "words after the type: E (EDNS), D (EDNS with DO), a client subnet, "
+			"options "
+			"like +65001=c0ffee; ignore: all but the first two words, as dnsperf does"},
 	{.name = "order",
 		.help = "order of the queries",
 		.type = FIELD_ENUM,
@@ -228,6 +299,19 @@ static const struct field dns_fields[] = {
 		.optional = true,
 		.offset = SETTING(expect),
 		.section = &expect_section},
+	{.name = "wrong",
+		.help = "messages that are wrong on purpose, by their share of all: judged apart",
+		.type = FIELD_SECTION,
+		.optional = true,
+		.offset = SETTING(wrong),
+		.section = &wrong_section},
+	{.name = "proxy",
+		.help = "a PROXY header (version 2) before each datagram, or once in each "
+			"connection",
+		.type = FIELD_SECTION,
+		.optional = true,
+		.offset = SETTING(proxy),
+		.section = &proxy_section},
 };
 
 static const struct field_section dns_settings_section = {
@@ -285,6 +369,21 @@ static const struct field answers_fields[] = {
 		.def = "never",
 		.word = "never",
 		.max = 6553e9},
+	{.name = "ede",
+		.help = "extended errors in each answer with EDNS (RFC 8914): info codes",
+		.type = FIELD_COUNT,
+		.list = true,
+		.offset = ANSWERS(ede),
+		.max = 65535},
+	{.name = "report_channel",
+		.help = "agent of error reports that each answer with EDNS names (RFC 9567)",
+		.type = FIELD_STRING,
+		.offset = ANSWERS(report_channel)},
+	{.name = "proxy",
+		.help = "each datagram and connection begins with a PROXY header (version 2)",
+		.type = FIELD_BOOL,
+		.offset = ANSWERS(proxy),
+		.def = "false"},
 };
 
 static const struct field_section dns_answers_section = {
@@ -324,6 +423,9 @@ static const struct proto_server dns_server = {
 	.teardown = dns_teardown,
 	.longest = dns_answer_longest,
 	.answer = dns_answer,
+	.has_preface = dns_answers_proxied,
+	.preface = dns_proxy_framed,
+	.begun = dns_answer_begun,
 	.faults = dns_faults,
 };
 
@@ -356,6 +458,7 @@ const struct proto dns_proto = {
 	.close = dns_close,
 	.request = dns_request,
 	.request_n = dns_request_n,
+	.preface = dns_preface,
 	.key = dns_key,
 	.reply = dns_reply,
 	.reply_n = dns_reply_n,

@@ -23,6 +23,9 @@
 #define OUR_NSID          "ddiperf"
 #define OUR_NSID_LEN      (sizeof(OUR_NSID) - 1)
 #define KEEPALIVE_LEN     6 // of the option
+#define ZONEVERSION_LEN   6 // RFC 9660 section 2: labels, type and serial of the zone
+#define ZONE_SERIAL       1
+#define PADDING_BLOCK     468 // RFC 8467 section 4.1
 
 // A parsed query.
 struct asked {
@@ -78,9 +81,13 @@ static bool tells_keepalive(const struct proto_ctx *ctx, const struct dns_messag
 
 static uint32_t opt_len(const struct proto_ctx *ctx, const struct dns_message *m)
 {
+	const struct dns_answers *a = ctx->shared;
+
 	if (!m->has_opt)
 		return 0;
-	return DNS_OPT_HEADER_LEN + (tells_keepalive(ctx, m) ? KEEPALIVE_LEN : 0) +
+	return DNS_OPT_HEADER_LEN + a->extra_len +
+	       (m->zoneversion ? DNS_OPTION_HEAD + ZONEVERSION_LEN : 0) +
+	       (tells_keepalive(ctx, m) ? KEEPALIVE_LEN : 0) +
 	       (m->nsid ? 4 + (uint32_t)OUR_NSID_LEN : 0) +
 	       (m->cookie ? 4 + DNS_COOKIE_CLIENT_LEN + SERVER_COOKIE_LEN : 0);
 }
@@ -88,6 +95,8 @@ static uint32_t opt_len(const struct proto_ctx *ctx, const struct dns_message *m
 static void opt_write(
 	const struct proto_ctx *ctx, struct writer *w, const struct dns_message *m, uint32_t rcode)
 {
+	const struct dns_answers *a = ctx->shared;
+
 	write_u8(w, 0);
 	write_be16(w, DNS_OPT);
 	write_be16(w, OUR_SIZE);
@@ -100,9 +109,14 @@ static void opt_write(
 		write_be16(w, OUR_NSID_LEN);
 		write_bytes(w, OUR_NSID, OUR_NSID_LEN);
 	}
+	if (m->zoneversion) {
+		write_be16(w, DNS_ZONEVERSION);
+		write_be16(w, ZONEVERSION_LEN);
+		write_be16(w, 0); // the root, and a serial of SOA
+		write_be32(w, ZONE_SERIAL);
+	}
+	write_bytes(w, a->extra, a->extra_len);
 	if (tells_keepalive(ctx, m)) {
-		const struct dns_answers *a = ctx->shared;
-
 		write_be16(w, DNS_KEEPALIVE);
 		write_be16(w, KEEPALIVE_LEN - 4);
 		write_be16(w, a->keepalive);
@@ -243,6 +257,14 @@ static uint32_t opcode_answer(
 	return (uint32_t)(w.at - out);
 }
 
+// To a client that pads, too.
+static uint32_t answer_pad(uint8_t *out, uint32_t len, uint32_t limit, uint32_t opt)
+{
+	uint32_t over = (len + DNS_OPTION_HEAD) % PADDING_BLOCK;
+
+	return dns_pad(out, len, limit, out + len - opt, over ? PADDING_BLOCK - over : 0);
+}
+
 static uint32_t query_answer(
 	struct proto_ctx *ctx, const struct asked *q, uint8_t *out, uint32_t room)
 {
@@ -271,7 +293,8 @@ static uint32_t query_answer(
 		return 0;
 	n->truncated += truncated;
 	n->type[dns_type_bucket(q->type)]++;
-	return bare + (answer ? record->len : 0);
+	bare += answer ? record->len : 0;
+	return q->m.padding ? answer_pad(out, bare, limit, opt_len(ctx, &q->m)) : bare;
 }
 
 uint32_t dns_answer_longest(const void *shared)
@@ -285,7 +308,33 @@ uint32_t dns_answer_longest(const void *shared)
 		return OUR_SIZE;
 	return DNS_HEADER_LEN + DNS_QUESTION_MAX + longest + DNS_OPT_HEADER_LEN + 4 +
 	       KEEPALIVE_LEN + (uint32_t)OUR_NSID_LEN + 4 + DNS_COOKIE_CLIENT_LEN +
-	       SERVER_COOKIE_LEN;
+	       SERVER_COOKIE_LEN + a->extra_len + DNS_OPTION_HEAD + ZONEVERSION_LEN +
+	       DNS_OPTION_HEAD + PADDING_BLOCK;
+}
+
+bool dns_answers_proxied(const void *shared)
+{
+	const struct dns_answers *a = shared;
+
+	return a->proxy;
+}
+
+// Length of the PROXY header, which is counted; 0: there is no right one.
+static uint32_t proxy_take(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, bool stream)
+{
+	struct dns_answer_counters *n = ctx->counters;
+	uint32_t head;
+	enum dns_proxy_kind kind = dns_proxy_read(buf, len, stream, &head);
+
+	n->proxied += kind != DNS_PROXY_BAD;
+	n->proxied_local += kind == DNS_PROXY_LOCAL;
+	n->proxy_bad += kind == DNS_PROXY_BAD;
+	return kind == DNS_PROXY_BAD ? 0 : head;
+}
+
+bool dns_answer_begun(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len)
+{
+	return proxy_take(ctx, buf, len, true) > 0;
 }
 
 uint32_t dns_answer(
@@ -297,6 +346,12 @@ uint32_t dns_answer(
 	uint32_t answer;
 
 	n->received++;
+	if (a->proxy && !ctx->stream) {
+		uint32_t head = proxy_take(ctx, buf, len, false);
+
+		buf += head;
+		len = head ? len - head : 0;
+	}
 	if (len < DNS_HEADER_LEN || (buf[2] & QR) || room < DNS_HEADER_LEN) {
 		n->ignored++;
 		return 0;

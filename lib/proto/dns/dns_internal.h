@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/rand.h"
+#include "proto/dns/dns_proxy_wire.h"
 #include "proto/dns/dns_queries.h"
 #include "proto/dns/dns_settings.h"
 #include "proto/dns/dns_zone.h"
@@ -48,7 +49,17 @@ enum dns_type {
 	DNS_ANY = 255
 };
 enum dns_class { DNS_CLASS_IN = 1, DNS_CLASS_NONE = 254, DNS_CLASS_ANY = 255 };
-enum dns_option { DNS_NSID = 3, DNS_CLIENT_SUBNET = 8, DNS_COOKIE = 10, DNS_KEEPALIVE = 11 };
+enum dns_option {
+	DNS_NSID = 3,
+	DNS_CLIENT_SUBNET = 8,
+	DNS_COOKIE = 10,
+	DNS_KEEPALIVE = 11,
+	DNS_PADDING = 12,
+	DNS_EDE = 15,
+	DNS_REPORT_CHANNEL = 18,
+	DNS_ZONEVERSION = 19,
+};
+#define DNS_OPTION_HEAD 4 // code and length
 
 // First member of both shared structs: teardown and open get either.
 enum dns_role { DNS_ASKS, DNS_ANSWERS };
@@ -66,17 +77,21 @@ struct dns_plan {
 	uint16_t max_own_reply; // the same in queries with an OPT of their own
 	uint32_t min_answers;
 	bool keepalive;           // the OPT record asks for the server's idle timeout
+	bool wrong;               // some messages are wrong on purpose
 	bool transfers;           // all are zone transfers
 	bool tc_to_stream;        // truncated answers are asked again over a connection
 	uint32_t expected_rcodes; // bit per rcode
 	struct dns_queries queries;
-	struct recip count; // of queries
-	struct recip run;   // transactions that have one message of a list, one after the other
-	struct recip round; // that have all of them
-	bool changes;       // a message may change what the server has
+	struct recip count;   // of queries
+	struct recip run;     // transactions that have one message of a list, one after the other
+	struct recip round;   // that have all of them
+	bool changes;         // a message may change what the server has
+	struct recip padding; // block that a query is padded to; divisor 0: none
+	struct dns_proxy proxy;
 	struct dns_alias *alias;
-	uint64_t subnet_base[2]; // network, as in memory
-	uint64_t subnet_mask[2]; // bits to be drawn per query
+	uint64_t wrong_below[DNS_WRONG_COUNT]; // of 2^32, ascending: the kind is the first above
+	uint64_t subnet_base[2];               // network, as in memory
+	uint64_t subnet_mask[2];               // bits to be drawn per query
 	struct perm unique[DNS_RANDOM_UNIQUE + 1];
 	uint32_t sums[2]; // of header and OPT, after a question of even and odd length
 	uint32_t own_sum; // of the header before an OPT that is the query's own
@@ -95,6 +110,7 @@ enum dns_salt {
 	DNS_SALT_SUBNET,
 	DNS_SALT_CASE,
 	DNS_SALT_COOKIE,
+	DNS_SALT_WRONG,
 	DNS_SALTS
 };
 
@@ -117,11 +133,18 @@ struct dns_record {
 	uint8_t bytes[DNS_RECORD_MAX];
 };
 
+// Of options of ours in every OPT record: extended errors, and the agent of error reports.
+#define DNS_EXTRA_EDES 8
+#define DNS_EXTRA_MAX  (DNS_EXTRA_EDES * (DNS_OPTION_HEAD + 2) + DNS_OPTION_HEAD + DNS_NAME_MAX)
+
 struct dns_answers {
 	enum dns_role role;
 	uint8_t rcode;
 	uint16_t keepalive;      // tenths of a second that clients over connections are told
 	struct dns_zones *zones; // that answers come from; NULL: from the records
+	bool proxy;
+	uint16_t extra_len;
+	uint8_t extra[DNS_EXTRA_MAX];
 	struct dns_record records[DNS_TYPE_BUCKETS]; // by dns_type_bucket; the last has length 0
 };
 
@@ -131,9 +154,13 @@ struct dns_message {
 	bool has_opt;
 	uint8_t ext_rcode, version;
 	uint16_t udp_size, edns_flags;
-	const uint8_t *nsid, *cookie, *subnet, *keepalive; // data of the options
-	uint16_t nsid_len, cookie_len, subnet_len, keepalive_len;
-	uint32_t left; // bytes after the last record
+	// Data of the options.
+	const uint8_t *nsid, *cookie, *subnet, *keepalive, *padding, *zoneversion;
+	uint16_t nsid_len, cookie_len, subnet_len, keepalive_len, zoneversion_len;
+	uint16_t report_channel_len;
+	uint32_t errors;    // a bit for each extended error
+	uint32_t left;      // bytes after the last record
+	const uint8_t *opt; // the OPT record from its type on
 };
 
 static inline uint32_t dns_type_bucket(uint16_t type)
@@ -156,6 +183,10 @@ uint32_t dns_question_len(const uint8_t *buf, uint32_t len);
 // formed.
 bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_message *m);
 
+// Pad a message of len bytes that ends with the OPT record at opt: by an option with `more` bytes,
+// if there is room. The new length.
+uint32_t dns_pad(uint8_t *buf, uint32_t len, uint32_t room, uint8_t *opt, uint32_t more);
+
 // The end of the name at p in a message of len bytes; NULL: it is not well formed. *steps: pointers
 // and labels behind them that may still be followed.
 const uint8_t *dns_name_end(const uint8_t *p, const uint8_t *msg, uint32_t len, uint32_t *steps);
@@ -165,6 +196,7 @@ const uint8_t *dns_name_end(const uint8_t *p, const uint8_t *msg, uint32_t len, 
 uint32_t dns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
 void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_out *out,
 	uint32_t n, uint32_t room);
+uint32_t dns_preface(struct proto_ctx *ctx, uint64_t number, uint8_t *buf, uint32_t room);
 bool dns_key(const uint8_t *buf, uint32_t len, uint32_t *key);
 enum proto_verdict dns_reply(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
@@ -172,6 +204,8 @@ void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *const *t, const struct
 	enum proto_verdict *verdicts, uint32_t n);
 enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t);
 uint32_t dns_answer_longest(const void *shared);
+bool dns_answers_proxied(const void *shared);
+bool dns_answer_begun(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len);
 uint32_t dns_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
 

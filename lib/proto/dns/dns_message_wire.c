@@ -79,6 +79,11 @@ uint32_t dns_question_len(const uint8_t *buf, uint32_t len)
 	return read_bytes(&r, 4) ? total + 4 : 0;
 }
 
+static uint32_t error_bit(uint16_t code)
+{
+	return 1u << (code < DNS_EDES - 1 ? code : DNS_EDES - 1);
+}
+
 static bool options_read(struct dns_message *m, const uint8_t *data, uint32_t len)
 {
 	struct reader r = reader_of(data, len);
@@ -90,18 +95,36 @@ static bool options_read(struct dns_message *m, const uint8_t *data, uint32_t le
 
 		if (!value)
 			return false;
-		if (code == DNS_COOKIE) {
+		switch (code) {
+		case DNS_COOKIE:
 			m->cookie = value;
 			m->cookie_len = size;
-		} else if (code == DNS_NSID) {
+			break;
+		case DNS_NSID:
 			m->nsid = value;
 			m->nsid_len = size;
-		} else if (code == DNS_CLIENT_SUBNET) {
+			break;
+		case DNS_CLIENT_SUBNET:
 			m->subnet = value;
 			m->subnet_len = size;
-		} else if (code == DNS_KEEPALIVE) {
+			break;
+		case DNS_KEEPALIVE:
 			m->keepalive = value;
 			m->keepalive_len = size;
+			break;
+		case DNS_PADDING:
+			m->padding = value;
+			break;
+		case DNS_EDE:
+			m->errors |= size < 2 ? 0 : error_bit(bytes_be16(value));
+			break;
+		case DNS_REPORT_CHANNEL:
+			m->report_channel_len = size;
+			break;
+		case DNS_ZONEVERSION:
+			m->zoneversion = value;
+			m->zoneversion_len = size;
+			break;
 		}
 	}
 	return true;
@@ -113,6 +136,7 @@ static bool opt_read(struct dns_message *m, const uint8_t *fixed, bool root)
 	if (m->has_opt || !root)
 		return false;
 	m->has_opt = true;
+	m->opt = fixed;
 	m->udp_size = bytes_be16(fixed + 2);
 	m->ext_rcode = fixed[4];
 	m->version = fixed[5];

@@ -198,9 +198,7 @@ static int name_error(struct dns_text_error *e, const char *reason, size_t at)
 	return -EINVAL;
 }
 
-// The octet that the escape at text[*at] (a backslash) stands for, *at moved to its last character;
-// or -1.
-static int escape_value(const char *text, size_t len, size_t *at)
+int dns_escape_value(const char *text, size_t len, size_t *at)
 {
 	const char *p = text + *at + 1;
 	size_t left = len - *at - 1;
@@ -242,7 +240,7 @@ int dns_name_from_text(const char *text, size_t len, uint8_t *wire, struct dns_t
 			continue;
 		}
 		if (c == '\\')
-			c = escape_value(text, len, &i);
+			c = dns_escape_value(text, len, &i);
 		else if (c <= ' ' || c == 0x7f)
 			return name_error(e, "a control character (write it as \\DDD)", start);
 		if (c < 0)

@@ -77,6 +77,15 @@ static const char *option_read(const struct word *w, struct dns_line *out)
 {
 	bool flags = true;
 
+	if (w->text[0] == '+') {
+		struct writer to = writer_of(out->options, sizeof(out->options));
+		const char *error;
+
+		write_space(&to, out->options_len);
+		error = dns_option_read(&to, w->text, w->len);
+		out->options_len = (uint16_t)(to.at - out->options);
+		return error;
+	}
 	for (size_t i = 0; i < w->len; i++)
 		flags = flags && strchr("EeDd", w->text[i]) != NULL;
 	if ((flags && out->edns) || (!flags && out->subnet.addr.len))
@@ -88,7 +97,8 @@ static const char *option_read(const struct word *w, struct dns_line *out)
 	}
 	return subnet_read(w, &out->subnet) ? NULL
 	                                    : "a word after the type that is not E (EDNS), D (EDNS "
-	                                      "with DO) or a client subnet like 192.0.2.0/24 "
+	                                      "with DO), a client subnet like 192.0.2.0/24 or "
+	                                      "an option like +65001=c0ffee "
 	                                      "(extra_words: ignore skips it)";
 }
 
@@ -164,7 +174,7 @@ bool dns_line_parse(const struct dns_form *form, const char *line, size_t len, s
 	                            : words_read(form, line, len, &e->at, out);
 	out->name = name.text;
 	out->name_len = name.len;
-	out->edns = out->edns || out->subnet.addr.len;
+	out->edns = out->edns || out->subnet.addr.len || out->options_len;
 	return !e->reason;
 }
 
@@ -274,10 +284,12 @@ static uint32_t own_opt_write(const struct dns_form *f, const struct dns_line *l
 {
 	const struct dns_opt *opt = f->opt;
 	bool dnssec = line->dnssec_ok && !(opt->bytes[7] & DNS_DO >> 8);
-	struct writer w = writer_of(out, DNS_OPT_MAX);
-	uint32_t rest = DNS_OPT_HEADER_LEN, len;
+	struct writer w = writer_of(out, DNS_OWN_OPT_MAX);
+	uint32_t rest = DNS_OPT_HEADER_LEN, end = opt->cookie_at ? opt->cookie_at - 4u : opt->len;
+	uint32_t len;
 
-	if (!line->edns || (f->every_opt && !dnssec && line->subnet.addr.len == 0))
+	if (!line->edns ||
+		(f->every_opt && !dnssec && line->subnet.addr.len == 0 && line->options_len == 0))
 		return 0;
 	write_bytes(&w, opt->bytes, DNS_OPT_HEADER_LEN);
 	if (line->subnet.addr.len) {
@@ -285,7 +297,9 @@ static uint32_t own_opt_write(const struct dns_form *f, const struct dns_line *l
 		if (opt->subnet_at)
 			rest = opt->subnet_at + bytes_be16(opt->bytes + opt->subnet_at - 2);
 	}
-	write_bytes(&w, opt->bytes + rest, opt->len - rest);
+	write_bytes(&w, opt->bytes + rest, end - rest);
+	write_bytes(&w, line->options, line->options_len);
+	write_bytes(&w, opt->bytes + end, opt->len - end);
 	len = (uint32_t)(w.at - out);
 	out[7] |= dnssec ? DNS_DO >> 8 : 0;
 	bytes_put_be16(out + DNS_OPT_HEADER_LEN - 2, (uint16_t)(len - DNS_OPT_HEADER_LEN));

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/addr.h"
+#include "base/bytes.h"
 #include "base/diag.h"
 #include "base/field.h"
 
@@ -19,7 +20,9 @@
 
 #define DNS_OPT_HEADER_LEN    11
 #define DNS_OPTIONS_MAX       1024 // of all EDNS options of a query, without the server cookie
+#define DNS_LINE_OPTIONS_MAX  512  // of those of a line among them, headers included
 #define DNS_OPT_MAX           (DNS_OPT_HEADER_LEN + DNS_OPTIONS_MAX)
+#define DNS_OWN_OPT_MAX       (DNS_OPT_MAX + DNS_LINE_OPTIONS_MAX)
 #define DNS_COOKIE_CLIENT_LEN 8
 
 struct dns_text_error {
@@ -31,6 +34,10 @@ struct dns_text_error {
 // with or without final dot, case kept. wire has room for DNS_NAME_MAX bytes. Length, or -EINVAL
 // with *e set.
 int dns_name_from_text(const char *text, size_t len, uint8_t *wire, struct dns_text_error *e);
+
+// The octet that the escape at text[*at] (a backslash) stands for, *at moved to its last character;
+// or -1.
+int dns_escape_value(const char *text, size_t len, size_t *at);
 
 // IANA mnemonic in any case, ANY, or TYPEnnn (RFC 3597); -1: none of them.
 int32_t dns_type_from_text(const char *text, size_t len);
@@ -56,7 +63,7 @@ struct dns_opt {
 // QCLASS, and the query's own OPT record, if it has one. The sum is that of all that follows it but
 // the length, folded. The number also has DNS_OWN_SUBNET: the OPT has a client subnet of its own.
 #define DNS_ENTRY_HEAD 6
-#define DNS_ENTRY_MAX  (DNS_ENTRY_HEAD + DNS_QUESTION_MAX + DNS_OPT_MAX)
+#define DNS_ENTRY_MAX  (DNS_ENTRY_HEAD + DNS_QUESTION_MAX + DNS_OWN_OPT_MAX)
 #define DNS_OWN_SUBNET 0x80
 
 // Of whole messages (dns_queries.whole): offset of the random characters behind the header and
@@ -110,16 +117,22 @@ int dns_queries_load_names(struct dns_queries *q, const struct dns_form *form,
 	const struct field_list *names, struct diag *d);
 void dns_queries_free(struct dns_queries *q);
 
-// "name [class] type [E|D] [client subnet]", and a comment after ; .
+// Append the option of a word, "+CODE=HEX", "+CODE:TEXT" or "+CODE", as on the wire. In a text are
+// escapes as in names. NULL, or the error.
+const char *dns_option_read(struct writer *w, const char *text, size_t len);
+
+// "name [class] type [E|D] [client subnet] [+option]...", and a comment after ; .
 struct dns_line {
 	const char *name;
 	size_t name_len; // 0: a blank line or a comment
 	uint16_t type, class;
-	bool edns;        // an OPT record, as one of the next two needs it too
+	bool edns;        // an OPT record, as one of the next three needs it too
 	bool dnssec_ok;   // D
 	bool incremental; // of a transfer: since serial
 	uint32_t serial;
 	struct addr_prefix subnet; // addr.len 0: none
+	uint16_t options_len;
+	uint8_t options[DNS_LINE_OPTIONS_MAX]; // as on the wire
 };
 
 // Of form->transfers: "zone [serial]".

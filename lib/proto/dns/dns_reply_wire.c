@@ -3,6 +3,7 @@
 // (RFC 5452 section 9.1). Path: hot. The worker that owns ctx.
 
 #include "proto/dns/dns_query_wire.h"
+#include "proto/dns/dns_wrong_wire.h"
 
 #define AA    0x04 // of byte 2 of the header
 #define TC    0x02
@@ -188,6 +189,11 @@ static void reply_count(const struct proto_ctx *ctx, const struct dns_query *q, 
 	n->trailing += m->left != 0;
 	n->nsid += m->nsid_len != 0;
 	n->keepalive += m->keepalive_len != 0;
+	n->zoneversion += m->zoneversion_len != 0;
+	n->report_channel += m->report_channel_len != 0;
+	n->padded += m->padding != NULL;
+	for (uint32_t errors = m->errors; errors; errors &= errors - 1)
+		n->extended_error[__builtin_ctz(errors)]++;
 }
 
 // RFC 7873 section 5.3: ask once more with the cookie that came with the refusal.
@@ -228,6 +234,14 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 
 	if (len < DNS_HEADER_LEN)
 		return PROTO_MALFORMED;
+	if (p->wrong && bytes_be16(buf) == (uint16_t)t->key && buf[2] & QR) {
+		uint32_t kind = dns_wrong_kind(p, ctx->own, t);
+
+		if (kind < DNS_WRONG_COUNT) {
+			dns_wrong_answered(n, kind, buf, len);
+			return PROTO_APART;
+		}
+	}
 	q = query_of(p, ctx->own, t);
 	if (bytes_be16(buf) != (uint16_t)t->key || !(buf[2] & QR) ||
 		(buf[2] ^ (q.body ? q.body[0] : p->header[2])) & OPCODE)
@@ -373,5 +387,11 @@ enum proto_verdict dns_reply(
 
 enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 {
-	return PROTO_FAIL;
+	const struct dns_plan *p = ctx->shared;
+	uint32_t kind = p->wrong ? dns_wrong_kind(p, ctx->own, t) : DNS_WRONG_COUNT;
+
+	if (kind == DNS_WRONG_COUNT)
+		return PROTO_FAIL;
+	dns_wrong_unanswered(ctx->counters, kind);
+	return PROTO_APART;
 }

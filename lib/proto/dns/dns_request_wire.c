@@ -5,6 +5,7 @@
 
 #include "net/csum.h"
 #include "proto/dns/dns_query_wire.h"
+#include "proto/dns/dns_wrong_wire.h"
 
 #define ALPHABET    "abcdefghijklmnopqrstuv0123456789"
 #define BYTES(byte) (0x0101010101010101u * (byte))
@@ -112,6 +113,15 @@ static uint32_t message_write(const struct dns_plan *p, const struct dns_worker 
 	return q->body ? 2 + q->body_len : DNS_HEADER_LEN + q->len;
 }
 
+// RFC 8467 section 4.1: to a multiple of the block.
+static uint32_t query_pad(
+	const struct recip *block, uint8_t *buf, uint32_t len, uint32_t room, uint8_t *opt)
+{
+	uint32_t over = (uint32_t)recip_mod(block, len + DNS_OPTION_HEAD);
+
+	return dns_pad(buf, len, room, opt, over ? (uint32_t)block->divisor - over : 0);
+}
+
 static __attribute__((noinline)) uint32_t request_varied(
 	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
@@ -122,6 +132,7 @@ static __attribute__((noinline)) uint32_t request_varied(
 	const struct dns_cookie *cookie = cookie_slot(p, w, t);
 	const struct opt opt = opt_of(p, &q);
 	uint32_t cookie_len = cookie ? cookie->len : 0, len;
+	uint8_t *opt_at;
 
 	if ((q.body ? 2 + q.body_len : DNS_HEADER_LEN + q.len) + opt.len + cookie_len > room)
 		return 0;
@@ -132,7 +143,12 @@ static __attribute__((noinline)) uint32_t request_varied(
 	}
 	if (cookie_len)
 		cookie_append(cookie, buf + len, opt.len);
+	opt_at = buf + len;
 	len += opt.len + cookie_len;
+	if (p->padding.divisor)
+		len = query_pad(&p->padding, buf, len, room, opt_at);
+	if (p->wrong)
+		len = dns_wrong_spoil(ctx, t, buf, len, room);
 	n->request_bytes += len;
 	return len;
 }
@@ -233,6 +249,32 @@ static inline uint64_t requests_fixed(const struct dns_plan *p, struct proto_txn
 	return bytes;
 }
 
+// The message behind the PROXY header of its datagram.
+static uint32_t request_apart(
+	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+{
+	const struct dns_plan *p = ctx->shared;
+	uint32_t head = ctx->stream ? 0 : p->proxy.len, len;
+
+	if (head > room)
+		return 0;
+	if (head)
+		dns_proxy_write(&p->proxy, number_of(ctx->own, t), false, buf);
+	len = request_varied(ctx, t, buf + head, room - head);
+	return len ? head + len : 0;
+}
+
+uint32_t dns_preface(struct proto_ctx *ctx, uint64_t number, uint8_t *buf, uint32_t room)
+{
+	const struct dns_plan *p = ctx->shared;
+	const struct dns_worker *w = ctx->own;
+
+	if (p->proxy.len == 0 || p->proxy.len > room)
+		return 0;
+	dns_proxy_write(&p->proxy, number * w->workers + w->worker, true, buf);
+	return p->proxy.len;
+}
+
 void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_out *out,
 	uint32_t n, uint32_t room)
 {
@@ -245,7 +287,7 @@ void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct pro
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		out[i].len = request_varied(ctx, t[i], out[i].buf, room);
+		out[i].len = request_apart(ctx, t[i], out[i].buf, room);
 		out[i].sum = 0;
 	}
 }

@@ -10,7 +10,28 @@
 
 #define DNS_RCODES       25 // 0..23 and "other"
 #define DNS_SIZES        7
+#define DNS_EDES         32 // 0..30 and "other"
 #define DNS_TYPE_BUCKETS 4
+
+// Messages that are wrong on purpose: the name of a kind, and its help text.
+// clang-format off
+#define DNS_WRONGS(X) \
+	X(DNS_WRONG_HEADER, "header", "messages of 2 to 11 octets: a part of the header") \
+	X(DNS_WRONG_COUNTS, "counts", "messages with fewer records than the header says") \
+	X(DNS_WRONG_LOOP, "loop", "a name that is a compression pointer to itself") \
+	X(DNS_WRONG_LABEL, "label", "a label of 64 octets") \
+	X(DNS_WRONG_NAME, "name", "a name of 300 octets") \
+	X(DNS_WRONG_RANDOM, "random", "random octets after the ID") \
+	X(DNS_WRONG_RESPONSE, "response", "queries with the QR bit of a response") \
+	X(DNS_WRONG_QUESTIONS, "questions", "two questions") \
+	X(DNS_WRONG_OPTS, "opts", "two OPT records") \
+	X(DNS_WRONG_VERSION, "version", "an EDNS version above 0") \
+	X(DNS_WRONG_COOKIE, "cookie", "a cookie of 1 to 7 octets") \
+	X(DNS_WRONG_TSIG, "tsig", "a signature with a key that nobody has")
+// clang-format on
+
+#define DNS_WRONG_NUMBER(number, name, help) number,
+enum dns_wrong { DNS_WRONGS(DNS_WRONG_NUMBER) DNS_WRONG_COUNT };
 
 enum dns_order { DNS_SEQUENTIAL, DNS_RANDOM, DNS_ZIPF };
 enum dns_words { DNS_WORDS_OPTIONS, DNS_WORDS_IGNORED };
@@ -19,6 +40,7 @@ enum dns_cookies { DNS_COOKIES_NONE, DNS_COOKIES_CLIENT, DNS_COOKIES_FULL };
 struct dns_option_settings {
 	uint64_t code;
 	struct field_bytes hex;
+	const char *text; // instead of hex; NULL: none
 };
 
 struct dns_edns_settings {
@@ -26,6 +48,8 @@ struct dns_edns_settings {
 	uint64_t version;
 	bool dnssec_ok;
 	bool nsid;
+	bool zoneversion;
+	uint64_t padding;                 // bytes; 0: none
 	struct addr_prefix client_subnet; // addr.len 0: none
 	uint64_t client_subnet_bits;      // UINT64_MAX: auto
 	struct field_list options;        // struct dns_option_settings
@@ -34,6 +58,16 @@ struct dns_edns_settings {
 struct dns_expect_settings {
 	struct field_list rcode; // int32_t
 	uint64_t min_answers;
+};
+
+struct dns_wrong_settings {
+	double shares[DNS_WRONG_COUNT]; // of 1
+};
+
+struct dns_proxy_settings {
+	struct addr_range clients; // first.len 0: none
+	struct addr server;        // len 0: that of the item
+	bool local;
 };
 
 struct dns_settings {
@@ -55,6 +89,8 @@ struct dns_settings {
 	int32_t cookies;
 	struct dns_edns_settings *edns;     // NULL: none
 	struct dns_expect_settings *expect; // NULL: none
+	struct dns_wrong_settings *wrong;   // NULL: none
+	struct dns_proxy_settings *proxy;   // NULL: none
 };
 
 struct dns_answers_settings {
@@ -64,7 +100,10 @@ struct dns_answers_settings {
 	const char *text;
 	struct field_list zone; // const char *
 	uint64_t zone_room;
-	uint64_t keepalive_ns; // UINT64_MAX: never
+	uint64_t keepalive_ns;      // UINT64_MAX: never
+	struct field_list ede;      // uint64_t
+	const char *report_channel; // NULL: none
+	bool proxy;
 };
 
 // Source prefix length to send: the setting, or 24 and 56 (RFC 7871 section 11.1) but no shorter
@@ -88,6 +127,10 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(oversize, "replies larger than advertised (512 bytes without EDNS)")                   \
 	X(trailing, "replies with bytes after the last record")                                  \
 	X(nsid, "replies that carry an NSID")                                                    \
+	X(zoneversion, "replies that carry a zone's version (RFC 9660)")                         \
+	X(report_channel, "replies that carry the agent of error reports (RFC 9567)")            \
+	X(padded, "replies that carry padding (RFC 7830)")                                       \
+	A(extended_error, DNS_EDES, dns_ede_label, "replies by extended error (RFC 8914)")       \
 	X(keepalive, "replies that carry an idle timeout of connections (RFC 7828)")             \
 	X(cookies_learnt, "server cookies learnt, first ones and changed ones")                  \
 	X(badcookie_retries, "queries repeated with a new cookie after BADCOOKIE")               \
@@ -100,7 +143,13 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(transfer_records, "records of transfers, SOA records included")                        \
 	X(case_mismatch, "replies dropped: the case of the name is not as sent")                 \
 	X(unexpected_rcode, "failed: an RCODE that expect does not list")                        \
-	X(too_few_answers, "failed: fewer answer records than expect asks for")
+	X(too_few_answers, "failed: fewer answer records than expect asks for")                  \
+	A(wrong_sent, DNS_WRONG_COUNT, dns_wrong_label, "sent wrong on purpose, by kind")        \
+	A(wrong_right, DNS_WRONG_COUNT, dns_wrong_label, "of them, answered, or not, as is right") \
+	A(wrong_other, DNS_WRONG_COUNT, dns_wrong_label, "of them, answered otherwise")          \
+	A(wrong_unanswered, DNS_WRONG_COUNT, dns_wrong_label, "of them, without the answer that is due") \
+	A(wrong_rcode, DNS_RCODES, dns_rcode_label, "answers to such messages by RCODE")         \
+	X(wrong_unexpected, "all kinds of messages wrong on purpose: answered otherwise")
 
 #define DNS_ANSWER_COUNTERS(X, A)                                                                \
 	X(received, "messages received")                                                         \
@@ -108,6 +157,9 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(ignored, "messages not answered: too short, or responses")                             \
 	X(malformed, "messages answered with FORMERR")                                           \
 	X(not_implemented, "messages answered with NOTIMP: not a query")                         \
+	X(proxied, "datagrams and connections that begin with a PROXY header")                   \
+	X(proxied_local, "of them, those of the proxy itself (LOCAL)")                           \
+	X(proxy_bad, "datagrams and connections without the PROXY header that is due")           \
 	X(truncated, "replies cut with TC, as they do not fit")                                  \
 	A(type, DNS_TYPE_BUCKETS, dns_type_bucket_label, "well-formed queries by type")           \
 	A(zone_rcode, DNS_RCODES, dns_rcode_label, "answers out of the zones by RCODE")          \
@@ -130,6 +182,8 @@ struct dns_answer_counters {
 const char *dns_rcode_label(uint32_t i);
 const char *dns_size_label(uint32_t i);
 const char *dns_type_bucket_label(uint32_t i);
+const char *dns_ede_label(uint32_t i);
+const char *dns_wrong_label(uint32_t i);
 
 extern const char *const dns_rcode_names[];       // 0..23, NULL-terminated
 extern const char *const dns_plain_rcode_names[]; // those that need no OPT, NULL-terminated

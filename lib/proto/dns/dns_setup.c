@@ -12,6 +12,7 @@
 #include "net/csum.h"
 #include "proto/dns/dns_internal.h"
 #include "proto/dns/dns_updates.h"
+#include "proto/dns/dns_wrong_wire.h"
 
 #define PLAIN_SIZE   512 // of replies without EDNS
 #define DEFAULT_SIZE 1232
@@ -21,8 +22,10 @@
 #define AD           0x20 // of byte 3
 #define CD           0x10
 #define NS_PER_S     1000000000u
-// NSID, client subnet of IPv6 and client cookie: the options that this file can add to the user's.
-#define OWN_OPTIONS (4 + 4 + 4 + 16 + 4 + DNS_COOKIE_CLIENT_LEN)
+#define ROUNDING     1e-9 // of a sum of decimal fractions
+// NSID, ZONEVERSION, keepalive, client subnet of IPv6 and client cookie: the options that this file
+// can add to the user's.
+#define OWN_OPTIONS (4 + 4 + 4 + 4 + 4 + 16 + 4 + DNS_COOKIE_CLIENT_LEN)
 
 uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s)
 {
@@ -33,6 +36,12 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s)
 	return usual > s->client_subnet.bits ? usual : s->client_subnet.bits;
 }
 
+static struct field_bytes option_data(const struct dns_option_settings *s)
+{
+	return s->text ? (struct field_bytes){(const uint8_t *)s->text, (uint32_t)strlen(s->text)}
+	               : s->hex;
+}
+
 static void check_edns(const struct dns_edns_settings *s, struct diag *d)
 {
 	const struct dns_option_settings *options = s->options.items;
@@ -41,9 +50,14 @@ static void check_edns(const struct dns_edns_settings *s, struct diag *d)
 	uint32_t bits = dns_client_subnet_bits(s);
 
 	for (uint32_t i = 0; i < s->options.count; i++) {
-		total += 4 + options[i].hex.len;
-		if (options[i].hex.len > DNS_OPTIONS_MAX || total > DNS_OPTIONS_MAX) {
-			diag_error(d, &options[i].hex, "hex",
+		struct field_bytes data = option_data(&options[i]);
+
+		if (options[i].text && options[i].hex.data)
+			diag_error(d, &options[i].text, "text",
+				"stands beside hex (remove one of the two)");
+		total += 4 + data.len;
+		if (data.len > DNS_OPTIONS_MAX || total > DNS_OPTIONS_MAX) {
+			diag_error(d, &options[i], options[i].text ? "text" : "hex",
 				"too long (up to %u bytes of options, headers included)",
 				DNS_OPTIONS_MAX - OWN_OPTIONS);
 			break;
@@ -86,6 +100,23 @@ static void check_updates(const struct dns_settings *s, struct diag *d)
 		diag_error(d, &s->update_run, NULL, "needs order: sequential");
 }
 
+// Of the first kinds, up to this one.
+static double wrong_share(const struct dns_wrong_settings *s, uint32_t kinds)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < kinds; i++)
+		sum += s->shares[i];
+	return sum;
+}
+
+static void build_wrong(struct dns_plan *p, const struct dns_wrong_settings *s)
+{
+	for (uint32_t i = 0; i < DNS_WRONG_COUNT; i++)
+		p->wrong_below[i] = (uint64_t)(wrong_share(s, i + 1) * 0x1p32 + 0.5);
+	p->wrong = p->wrong_below[DNS_WRONG_COUNT - 1] > 0;
+}
+
 void dns_check(const void *settings, struct diag *d)
 {
 	const struct dns_settings *s = settings;
@@ -107,6 +138,13 @@ void dns_check(const void *settings, struct diag *d)
 		check_updates(s, d);
 	if (s->edns)
 		check_edns(s->edns, d);
+	if (s->proxy && !s->proxy->local && s->proxy->clients.first.len == 0)
+		diag_error(d, s->proxy, NULL, "needs clients (like 192.0.2.0/24), or local: true");
+	if (s->proxy && s->proxy->local && s->proxy->clients.first.len)
+		diag_error(
+			d, &s->proxy->local, NULL, "stands beside clients (remove one of the two)");
+	if (s->wrong && wrong_share(s->wrong, DNS_WRONG_COUNT) > 1 + ROUNDING)
+		diag_error(d, s, "wrong", "more than 100%% of the messages");
 	transport_check(&s->transport, d);
 }
 
@@ -153,15 +191,21 @@ static void write_options(struct dns_plan *p, struct writer *w, const struct dns
 		write_be16(w, DNS_NSID);
 		write_be16(w, 0);
 	}
+	if (s->zoneversion) {
+		write_be16(w, DNS_ZONEVERSION);
+		write_be16(w, 0);
+	}
 	if (p->keepalive) {
 		write_be16(w, DNS_KEEPALIVE);
 		write_be16(w, 0);
 	}
 	for (uint32_t i = 0; i < s->options.count; i++) {
+		struct field_bytes data = option_data(&options[i]);
+
 		write_be16(w, (uint16_t)options[i].code);
-		write_be16(w, (uint16_t)options[i].hex.len);
-		if (options[i].hex.len)
-			write_bytes(w, options[i].hex.data, options[i].hex.len);
+		write_be16(w, (uint16_t)data.len);
+		if (data.len)
+			write_bytes(w, data.data, data.len);
 	}
 	if (p->cookies == DNS_COOKIES_NONE)
 		return;
@@ -189,6 +233,8 @@ static void build_opt(struct dns_plan *p, const struct dns_edns_settings *s)
 	bytes_put_be16(
 		opt->bytes + DNS_OPT_HEADER_LEN - 2, (uint16_t)(opt->len - DNS_OPT_HEADER_LEN));
 	p->max_own_reply = (uint16_t)s->size;
+	if (s->padding)
+		recip_init(&p->padding, s->padding);
 }
 
 // The longest message without its OPT record. Over UDP what a server takes is not known: at least
@@ -235,6 +281,27 @@ static int load_queries(
 	return ret;
 }
 
+static bool build_proxy(struct dns_plan *p, const struct dns_proxy_settings *s,
+	const struct proto_env *env, struct diag *d)
+{
+	if (!s)
+		return true;
+	p->proxy.len = DNS_PROXY_HEAD;
+	if (s->local)
+		return true;
+	p->proxy.server = s->server.len ? s->server : env->server;
+	p->proxy.server_port = env->server_port;
+	p->proxy.clients = s->clients;
+	if (s->clients.first.len != p->proxy.server.len) {
+		diag_error(d, &s->server, NULL,
+			"not of the family of clients (set it to an address of that family)");
+		return false;
+	}
+	recip_init(&p->proxy.count, s->clients.count);
+	p->proxy.len += (uint8_t)(2 * (s->clients.first.len + 2));
+	return true;
+}
+
 static void build_header(struct dns_plan *p, const struct dns_settings *s)
 {
 	p->header[2] = (uint8_t)(s->opcode << 3);
@@ -253,8 +320,10 @@ static void build_sums(struct dns_plan *p)
 	uint64_t header = csum_add(0, p->header, DNS_HEADER_LEN);
 	uint16_t opt = ~csum_fold(csum_add(0, p->opt.bytes, p->opt.len));
 
-	p->fixed = !p->varies && !p->opt.subnet_at && !p->opt.cookie_at && !p->queries.whole;
-	p->plain = p->fixed && (p->expected_rcodes >> DNS_NOERROR & 1) && !(p->header[2] & OPCODE);
+	p->plain = !p->varies && !p->opt.subnet_at && !p->opt.cookie_at && !p->queries.whole &&
+	           !p->padding.divisor && !p->wrong;
+	p->fixed = p->plain && !p->proxy.len;
+	p->plain = p->plain && p->expected_rcodes >> DNS_NOERROR & 1 && !(p->header[2] & OPCODE);
 	p->own_sum = (uint32_t)header + csum_be16(p->opt.len == 0); // ARCOUNT 1
 	p->sums[0] = (uint32_t)header + opt;
 	p->sums[1] = (uint32_t)header + (uint16_t)(opt << 8 | opt >> 8);
@@ -331,7 +400,9 @@ uint32_t dns_longest(const void *shared)
 
 		longest = len > longest ? len : longest;
 	}
-	return longest + (p->cookies == DNS_COOKIES_FULL ? DNS_COOKIE_SERVER_MAX : 0);
+	return longest + (p->cookies == DNS_COOKIES_FULL ? DNS_COOKIE_SERVER_MAX : 0) +
+	       (p->padding.divisor ? DNS_OPTION_HEAD + (uint32_t)p->padding.divisor - 1 : 0) +
+	       (p->wrong ? DNS_WRONG_MORE : 0) + p->proxy.len;
 }
 
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d)
@@ -354,7 +425,8 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 	p->transfers = s->transfers.count > 0;
 	build_opt(p, s->edns ? s->edns : &edns_default);
 	build_expect(p, s->expect);
-	if (load_queries(p, s, every_opt, d) < 0 || build_order(p, s, env->seed) < 0) {
+	if (!build_proxy(p, s->proxy, env, d) || load_queries(p, s, every_opt, d) < 0 ||
+		build_order(p, s, env->seed) < 0) {
 		dns_teardown(p);
 		return NULL;
 	}
@@ -362,6 +434,8 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 		p->opt = (struct dns_opt){0};
 	p->max_reply = every_opt ? p->max_own_reply : PLAIN_SIZE;
 	build_header(p, s);
+	if (s->wrong)
+		build_wrong(p, s->wrong);
 	p->varies = p->case_0x20 || p->queries.random_lens;
 	build_sums(p);
 	p->changes = any_changes(p);
@@ -420,6 +494,37 @@ static struct dns_zones *zones_setup(
 	return NULL;
 }
 
+static bool build_extra(struct dns_answers *a, const struct dns_answers_settings *s, struct diag *d)
+{
+	struct writer w = writer_of(a->extra, sizeof(a->extra));
+	const uint64_t *codes = s->ede.items;
+	struct dns_text_error e;
+	uint8_t name[DNS_NAME_MAX];
+	int len;
+
+	if (s->ede.count > DNS_EXTRA_EDES) {
+		diag_error(d, &s->ede, NULL, "more than %u extended errors", DNS_EXTRA_EDES);
+		return false;
+	}
+	for (uint32_t i = 0; i < s->ede.count; i++) {
+		write_be16(&w, DNS_EDE);
+		write_be16(&w, 2);
+		write_be16(&w, (uint16_t)codes[i]);
+	}
+	if (s->report_channel) {
+		len = dns_name_from_text(s->report_channel, strlen(s->report_channel), name, &e);
+		if (len < 0) {
+			diag_error(d, &s->report_channel, NULL, "%s", e.reason);
+			return false;
+		}
+		write_be16(&w, DNS_REPORT_CHANNEL);
+		write_be16(&w, (uint16_t)len);
+		write_bytes(&w, name, (size_t)len);
+	}
+	a->extra_len = (uint16_t)(w.at - a->extra);
+	return true;
+}
+
 void *dns_answers_setup(const void *answers, const struct proto_env *env, struct diag *d)
 {
 	const struct dns_answers_settings *s = answers;
@@ -431,10 +536,15 @@ void *dns_answers_setup(const void *answers, const struct proto_env *env, struct
 	a = right ? calloc(1, sizeof(*a)) : NULL;
 	if (!a)
 		return NULL;
+	if (!build_extra(a, s, d)) {
+		free(a);
+		return NULL;
+	}
 	a->role = DNS_ANSWERS;
 	a->keepalive = s->keepalive_ns == UINT64_MAX ? UINT16_MAX
 	                                             : (uint16_t)(s->keepalive_ns / 100000000);
 	a->rcode = (uint8_t)s->rcode;
+	a->proxy = s->proxy;
 	build_record(&a->records[dns_type_bucket(DNS_A)], DNS_A, ttl, s->address.bytes, 4);
 	build_record(&a->records[dns_type_bucket(DNS_AAAA)], DNS_AAAA, ttl, s->address6.bytes, 16);
 	if (s->zone.count > 0 && !(a->zones = zones_setup(s, env, d))) {

@@ -103,8 +103,8 @@ static void a_word_after_the_type_is_known_or_refused(void **state)
 	assert_int_equal(diag_count(l.d), 7);
 	assert_diag_has(l.d, "q.txt:2:4: not a type");
 	assert_diag_has(l.d, "q.txt:4:7: a word after the type that is not E (EDNS), D (EDNS with "
-			     "DO) or a client subnet like 192.0.2.0/24 (extra_words: ignore skips "
-			     "it): \"www A 10.0.0.1\"");
+			     "DO), a client subnet like 192.0.2.0/24 or an option like +65001=c0ffee "
+			     "(extra_words: ignore skips it): \"www A 10.0.0.1\"");
 	assert_diag_has(l.d, "q.txt:5:7: a word after the type");
 	assert_diag_has(l.d, "q.txt:11:9: a second word of that kind");
 	assert_diag_has(l.d, "q.txt:12:20: a second word of that kind");

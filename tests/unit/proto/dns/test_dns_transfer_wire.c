@@ -54,6 +54,7 @@ static enum proto_verdict message(struct dns_fixture *f, const char *records, bo
 			"0123456789abcdef";
 
 	f->reply_len = DNS_HEADER_LEN + (question ? dns_question_len(f->query, f->query_len) : 0);
+	memcpy(f->reply + DNS_HEADER_LEN, f->query + DNS_HEADER_LEN, f->reply_len - DNS_HEADER_LEN);
 	f->reply[5] = question;
 	memset(f->reply + 6, 0, 6);
 	for (; *records; records++) {

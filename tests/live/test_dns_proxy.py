@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# PROXY headers to servers that take them, over UDP and TCP: dnsdist and Unbound log the clients that we claim.
+
+import contextlib
+import ipaddress
+import re
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from harness import check_ledger, execute, kill, main, skip, start, test
+from live import SERVER, config, item, lab
+
+PORT = 5300
+UNBOUND = """
+server:
+    num-threads: 1
+    interface: {v4}@5300
+    interface: {v6}@5300
+    proxy-protocol-port: 5300
+    access-control: 0.0.0.0/0 allow
+    access-control: ::0/0 allow
+    directory: "{dir}"
+    chroot: ""
+    username: ""
+    pidfile: "{dir}/unbound.pid"
+    use-syslog: no
+    logfile: "{dir}/log"
+    log-queries: yes
+    module-config: "iterator"
+    local-zone: "example.com." static
+    local-data: "h1.example.com. A 192.0.2.1"
+remote-control:
+    control-enable: no
+"""
+DNSDIST = """
+setACL({{"0.0.0.0/0", "::/0"}})
+setProxyProtocolACL({{"198.18.0.0/15", "2001:db8::/64"}})
+addLocal("{v4}:5300")
+addLocal("[{v6}]:5300")
+newServer({{address="{v4}:53", healthCheckMode="up"}})
+addAction(AllRule(), LogAction("{dir}/log", false, true, false))
+"""
+
+
+NETWORKS = {("udp", 4): "203.0.113.0/25", ("tcp", 4): "192.0.2.0/25",
+            ("udp", 6): "2001:db8:7::/121", ("tcp", 6): "2001:db8:8::/121"}
+
+
+def listens(here):
+    ports = [execute(here.dut("ss", "-Hln", family, f"sport = :{PORT}"), timeout=5)[1] for family in ("-t4", "-t6", "-u4", "-u6")]
+    return all(ports)
+
+
+@contextlib.contextmanager
+def server(name):
+    """Runs it on the other side of the wire; yields the lab and the server's log."""
+    here = lab("knot")
+    with tempfile.TemporaryDirectory() as folder:
+        conf, log = Path(folder) / "conf", Path(folder) / "log"
+        conf.write_text({"unbound": UNBOUND, "dnsdist": DNSDIST}[name].format(v4=SERVER[4], v6=SERVER[6], dir=folder))
+        argv = ["unbound", "-d", "-c"] if name == "unbound" else ["dnsdist", "--supervised", "--disable-syslog", "-C"]
+        process = start(here.dut(*argv, str(conf)))
+        try:
+            deadline = time.monotonic() + 10
+            while not listens(here):
+                assert process.poll() is None and time.monotonic() < deadline, process.communicate()
+                time.sleep(0.05)
+            yield here, log
+        finally:
+            kill(process)
+            process.communicate()
+
+
+def claimed(log):
+    """The addresses of clients in lines of dnsdist, "from A:PORT for", and of Unbound, "info: A h1"."""
+    found = re.findall(r"from \[?([0-9a-f.:]+?)\]?:\d+ for|info: ([0-9a-f.:]+) h1\.", log.read_text())
+    return {ipaddress.ip_address(one or other) for one, other in found}
+
+
+def asking(transport, family):
+    tcp = {"tcp": {"connections": 10, "queries_per_connection": 2}} if transport == "tcp" else {}
+    dns = {"names": ["h1.example.com A"], "proxy": {"clients": NETWORKS[transport, family]}, "transport": transport,
+           "expect": {"rcode": ["NOERROR"], "min_answers": 1}, **tcp}
+    return item(f"{transport}{family}", server=SERVER[family], server_port=PORT, dns=dns,
+                load={"rate": "600", "total": "256"})
+
+
+def check(name):
+    if not shutil.which(name):
+        skip(f"{name} is not installed")
+    with server(name) as (here, log):
+        result = here.ddiperf(config("af_packet", *(asking(*key) for key in NETWORKS)))
+        due = {address for network in NETWORKS.values() for address in list(ipaddress.ip_network(network))}
+        deadline = time.monotonic() + 5
+        while claimed(log) != due and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert claimed(log) == due, (claimed(log) ^ due, result)
+    for one in result.json["traffic"]:
+        check_ledger(one)
+        assert one["answered"] == one["sent"] == 256, one
+
+
+@test
+def dnsdist_sees_the_clients_that_are_claimed():
+    check("dnsdist")
+
+
+@test
+def unbound_sees_the_clients_that_are_claimed():
+    check("unbound")
+
+
+main()

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Messages that are wrong on purpose, against real servers: each kind beside good queries. What a server answers to each
+# kind is the table of docs/dns.md. The argument chooses a server.
+
+from harness import check_ledger, main, test
+from live import config, item, lab
+
+ASKED = 60  # messages of each kind
+USUAL = {kind: "FORMERR" for kind in ("counts", "loop", "label", "name", "questions", "opts")}
+USUAL |= {"header": "", "response": "", "version": "BADVERS", "tsig": "NOTAUTH"}
+# Those that answer so, for each kind; NSD and Unbound answer FORMERR to some of such messages only.
+ANSWERS = {
+    "bind": {**USUAL, "random": "FORMERR", "cookie": "FORMERR"},
+    "knot": {**USUAL, "loop": "", "label": "", "name": "", "random": "", "questions": "", "cookie": "NOERROR"},
+    "nsd": {**USUAL, "random": "FORMERR NOTIMP", "cookie": "NOERROR"},
+    "unbound": {**USUAL, "random": "FORMERR NOTIMP", "cookie": "NOERROR", "tsig": "FORMERR"},
+}
+LIMITED = ("nsd", "unbound")
+
+
+def ask(server):
+    names = {"names": ["h{0-999}.example.com A"], "rd": False}
+    load = {"rate": "150", "total": str(ASKED)}
+    items = [item(kind, dns={**names, "wrong": {kind: "100%"}}, load=load) for kind in ANSWERS[server]]
+    items.append(item("good", dns=names, load={"rate": "2k"}))
+    return lab(server).ddiperf(config("af_packet", *items))
+
+
+def check(server):
+    result = ask(server)
+    assert result.json, result
+    for kind, said in ANSWERS[server].items():
+        one = result.item(kind)
+        dns, answers = one["dns"], one["dns"]["wrong_rcode"]
+        check_ledger(one)
+        assert one["sent"] == one["no_reply"] == dns["wrong_sent"][kind] == ASKED and one["lost"] == 0, one
+        assert " ".join(sorted(answers)) == said, (server, kind, answers)
+        assert sum(answers.values()) == ASKED or not said or kind == "random" or server in LIMITED, (kind, answers)
+        assert dns["wrong_unexpected"] == (ASKED if server == "unbound" and kind == "tsig" else 0), one
+    good = result.item("good")
+    assert good["answered"] == good["sent"] == 1000 and good["dns"]["rcode"] == {"NOERROR": 1000}, good
+
+
+def add(server):
+    def run():
+        check(server)
+
+    run.__name__ = f"{server}_answers_each_kind_as_it_is_known_to"
+    test(run)
+
+
+for name in ANSWERS:
+    add(name)
+
+main()
