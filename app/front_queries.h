@@ -55,7 +55,7 @@ int queries_set_long(struct as_run *r, const char *value); // -O
 int queries_set_warnings(struct as_run *r, const char *value);
 int queries_set_server(struct as_run *r, const char *value);
 int queries_set_file(struct as_run *r, const char *value);
-int queries_set_binary(struct as_run *r, const char *value); // the file has whole messages
+int queries_set_binary(struct as_run *r, const char *value);  // the file has whole messages
 int queries_set_updates(struct as_run *r, const char *value); // it has dynamic updates
 int queries_set_family(struct as_run *r, const char *value);
 int queries_set_edns(struct as_run *r, const char *value);

@@ -306,7 +306,7 @@ uint32_t dns_answer_longest(const void *shared)
 	for (uint32_t i = 0; i < DNS_TYPE_BUCKETS; i++)
 		longest = a->records[i].len > longest ? a->records[i].len : longest;
 	if (a->zones)
-		return OUR_SIZE;
+		return OUR_SIZE + (a->key_count ? DNS_TSIG_MAX : 0);
 	return DNS_HEADER_LEN + DNS_QUESTION_MAX + longest + DNS_OPT_HEADER_LEN + 4 +
 	       KEEPALIVE_LEN + (uint32_t)OUR_NSID_LEN + 4 + DNS_COOKIE_CLIENT_LEN +
 	       SERVER_COOKIE_LEN + a->extra_len + DNS_OPTION_HEAD + ZONEVERSION_LEN +

@@ -158,7 +158,7 @@ static __attribute__((noinline)) uint32_t request_varied(
 	struct dns_counters *n = ctx->counters;
 	uint32_t len = dns_message_build(ctx, t, buf, room);
 
-	if (p->tsig && len)
+	if (p->tsig && len && !(p->wrong && dns_wrong_kind(p, w, t) < DNS_WRONG_COUNT))
 		len = dns_tsig_request(w->tsig, ctx, t, buf, len, room);
 	if (p->wrong)
 		len = dns_wrong_spoil(ctx, t, buf, len, room);

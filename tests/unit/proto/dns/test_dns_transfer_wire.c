@@ -68,8 +68,7 @@ static enum proto_verdict message(struct dns_fixture *f, const char *records, bo
 		if (*records <= '9')
 			fixture_append(f, soa + 2 * first, (uint32_t)sizeof(soa) - 1 - 2 * first);
 		else
-			fixture_append(f, a + 2 * first,
-				16 - 2 * first);
+			fixture_append(f, a + 2 * first, 16 - 2 * first);
 		f->reply[7]++;
 	}
 	return fixture_verdict(f);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages from anyone, one after the other, to a zone that takes updates: each answer must be a
+// well-formed response, the zone must stay whole, and no memory may get lost. Input: two bytes of
+// length, a message, and so on. Or, with the first byte Z, a zone file. Path: tests only.
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "proto/dns/dns_internal.h"
+
+#define ROOM 8192
+#define ZONE                                                                                       \
+	"$ORIGIN z.\n$TTL 300\n@ SOA ns h 10 3600 900 604800 60\n@ NS ns\nns A 192.0.2.53\n"       \
+	"a A 192.0.2.1\na A 192.0.2.2\na TXT \"x\"\nb.d MX 10 a\nc CNAME a\n*.w TXT \"w\"\n"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+// Every name hangs together, is not empty without a reason, and the zone has its SOA and NS
+// records.
+static void check_zone(const struct dns_zones *z)
+{
+	uint32_t nodes = 0, children = 0, listed = 0;
+
+	for (uint32_t i = 0; i <= z->mask; i++)
+		for (const struct dns_zone_node *n = z->buckets[i]; n; n = n->next) {
+			nodes++;
+			children += n->parent != NULL;
+			listed += n->children;
+			require(n->records || n->children || !n->parent);
+			require(dns_zone_find(z, n->name, n->len) == n);
+		}
+	require(nodes == z->nodes && children == listed);
+	for (uint32_t i = 0; i < z->count; i++) {
+		require(dns_zone_first(z->zones[i].apex, DNS_SOA) == z->zones[i].soa);
+		require(z->zones[i].soa->len >= 22);
+	}
+}
+
+static void ask(struct proto_ctx *ctx, const uint8_t *data, uint32_t len)
+{
+	static uint8_t out[65535];
+	uint8_t *query = malloc(len + 1);
+	uint32_t room = ctx->stream ? sizeof(out) : 1232, n, question = 0;
+	struct dns_message m;
+
+	memcpy(query, data, len);
+	n = dns_answer(ctx, query, len, out, room);
+	require(n <= room && (n == 0 || n >= DNS_HEADER_LEN));
+	if (n) {
+		require(memcmp(query, out, 2) == 0 && (out[2] & 0x80));
+		if (bytes_be16(out + 4) == 1)
+			question = dns_question_len(out, n);
+		require(bytes_be16(out + 4) == (question > 0));
+		require(dns_message_walk(out, n, DNS_HEADER_LEN + question, &m) && m.left == 0);
+	}
+	free(query);
+}
+
+static void load(const uint8_t *data, size_t size)
+{
+	struct diag *d = diag_new();
+	struct dns_zones *z = dns_zones_load_text("z", (const char *)data, size, 0, 1, d);
+
+	if (z)
+		check_zone(z);
+	dns_zones_free(z);
+	diag_free(d);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct dns_answers a = {.role = DNS_ANSWERS, .keepalive = UINT16_MAX};
+	struct dns_answer_counters n = {0};
+	struct proto_ctx ctx = {.shared = &a, .counters = &n};
+	struct diag *d;
+
+	log_set_level(LOG_QUIET);
+	if (size > 0 && data[0] == 'Z') {
+		load(data + 1, size - 1);
+		return 0;
+	}
+	d = diag_new();
+	a.zones = dns_zones_load_text("z", ZONE, strlen(ZONE), ROOM, 1, d);
+	diag_free(d);
+	require(a.zones != NULL);
+	while (size > 2) {
+		uint32_t len = bytes_be16(data) & 0x7fff;
+
+		ctx.stream = data[0] & 0x80;
+		len = len < size - 2 ? len : (uint32_t)(size - 2);
+		ask(&ctx, data + 2, len);
+		data += 2 + len;
+		size -= 2 + len;
+	}
+	check_zone(a.zones);
+	require(n.received == n.answered + n.ignored);
+	dns_zones_free(a.zones);
+	return 0;
+}
