@@ -7,7 +7,7 @@ from measure import NAMES, cost, execute, folder, item, median, paired, rate, ri
 from rows_ring import millions, nanoseconds, samples
 from rows_veth import V4, best, dut, kernel_address, queries_file, tester
 from table import at_least, at_most
-from wires import SERVER, fresh_lab, number, responder
+from wires import SERVER, Wire, fresh_lab, number, responder
 
 LIVE = {"connections": 100}
 EACH = {"connections": 200, "queries_per_connection": 1}
@@ -61,9 +61,11 @@ def live(bench, lab, queries):
 
 def gun(bench, lab, queries, batch):
     with kernel_address(lab, V4):
+        Wire.detach(lab.tester(), "veth0")
         _, out, err = execute(lab.tester(
             "kxdpgun", "-T", "-t", str(max(1, round(bench.seconds))), "-Q", "1000000", "-b", str(batch), "-F", "1", "-i",
             queries, "-I", "veth0", SERVER), timeout=60)
+    Wire.detach(lab.tester(), "veth0")  # its program stays
     return number(r"^total replies:.*\((\d+) pps\)", out + err, "kxdpgun")
 
 
