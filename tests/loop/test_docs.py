@@ -255,9 +255,12 @@ def completed(text):
     return text if "ports" in keys else PORT + text
 
 
+MESSAGES = "\0\x13\0\0\1\0\0\1\0\0\0\0\0\0\1a\0\0\1\0\1"  # a message behind its length
+
+
 def check(text):
     """What `check` says against a text; empty: nothing."""
-    files = {"queries.txt": "a.example.com A\n", "tsig.key": 'key k { secret "AAAA"; };', "leases.csv": LEASES, "macs.txt": "02:00:00:00:00:01\n"}
+    files = {"queries.txt": "a.example.com A\n", "tsig.key": 'key k { secret "AAAA"; };', "leases.csv": LEASES, "monday.pcapng": MESSAGES, "macs.txt": "02:00:00:00:00:01\n"}
     with config_file(completed(text)) as path:
         for name, content in files.items():
             (path.parent / name).write_text(content)
