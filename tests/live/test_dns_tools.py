@@ -187,12 +187,12 @@ def dnsperf_over_tcp_on_knot():
     both("knot", "dnsperf", DNSPERF_TCP)
 
 
-@test
+@nightly
 def resperf_over_tcp_on_knot():
     both("knot", "resperf", RESPERF_TCP)
 
 
-@test
+@nightly
 def kxdpgun_over_tcp_on_knot():
     both("knot", "kxdpgun", KXDPGUN_TCP)
 
