@@ -197,7 +197,7 @@ def kxdpgun_over_tcp_on_knot():
     both("knot", "kxdpgun", KXDPGUN_TCP)
 
 
-@test
+@nightly
 def resperf_on_knot():
     both("knot", "resperf", RESPERF[:1])
 

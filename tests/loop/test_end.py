@@ -166,7 +166,7 @@ def the_third_signal_ends_a_program_that_hangs():
                 json.loads(out.read_text())
 
 
-@test
+@nightly
 def a_kill_while_the_result_is_written_leaves_the_earlier_one():
     """Killed as soon as its draft is there, again and again: the file is the earlier result or the whole new one."""
     caught = 0

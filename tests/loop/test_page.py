@@ -434,7 +434,7 @@ def tables_have_the_data_of_their_charts():
     assert b.value("document.querySelectorAll('[data-table=\"heat queries\"] tbody tr').length") > 10
 
 
-@test
+@nightly
 def the_configuration_of_the_page_is_one_that_the_program_reads():
     for document in (dns(), dhcp(4), dhcp(6), search("bisect")):
         b = browser()

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import dhcp4
-from harness import EXIT, ROOT, binary, config_file, ddiperf, execute, kill, main, start, test, until
+from harness import EXIT, ROOT, binary, config_file, ddiperf, execute, kill, main, nightly, start, test, until
 from loop import item, ring
 from prometheus import asked, get, prometheus
 
@@ -170,7 +170,7 @@ def listening_to_others_is_told():
         assert "http://[::1]:" in ddiperf(served(place="[::1]:0", run=short)).stderr
 
 
-@test
+@nightly
 def every_expression_of_the_board_has_data():
     board = json.loads(BOARD.read_text())
     expressions = [target["expr"].replace("$__rate_interval", "3s").replace("$item", ".*")
