@@ -164,6 +164,30 @@ for shape in SHAPES:
     add_workers(shape)
 
 
+# --- zone transfers ---
+
+RECORDS = 11 + 3 * 1000  # of the lab's zone
+
+
+def add_transfers(server):
+    def whole_zones_come():
+        one = tcp(4, "10", connections=2)
+        one["dns"] = {"transfers": ["example.com"], **{key: one["dns"][key] for key in ("transport", "tcp")}}
+        found, _, _ = run(one, here=lab(server))
+        dns = found["dns"]
+        assert found["answered"] == found["sent"] == dns["transfers"] > 0, found
+        assert dns["transfers_broken"] == dns["transfers_unchanged"] == 0, dns
+        assert dns["transfer_records"] == found["sent"] * (RECORDS + 1), dns  # the SOA record comes twice
+        assert dns["transfer_messages"] >= found["sent"], dns
+
+    whole_zones_come.__name__ = f"over_tcp_{server}_gives_its_whole_zone"
+    test(whole_zones_come)
+
+
+for server in ("knot", "bind"):  # NSD ends no transfer of a record that is as long as the lab's longest
+    add_transfers(server)
+
+
 # --- the responder, and the kernel's TCP ---
 
 
