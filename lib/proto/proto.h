@@ -20,7 +20,8 @@
 #define PROTO_MAX_COPIES 16 // of one message
 
 // One transaction, as the protocol sees it. The engine owns it, and keeps bits of its own where
-// there is room; user, step and tries are the protocol's to write, in reply only with AGAIN.
+// there is room; user, step and tries are the protocol's to write, in reply only with AGAIN and,
+// but for step, with KEPT.
 struct proto_txn {
 	uint64_t seq;    // number among the transactions of this worker and item, from 0: the same
 	                 // seed and seq give the same message. The engine gives it to reply too.

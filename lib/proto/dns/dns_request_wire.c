@@ -157,11 +157,12 @@ static __attribute__((noinline)) uint32_t request_varied(
 	const struct dns_worker *w = ctx->own;
 	struct dns_counters *n = ctx->counters;
 	uint32_t len = dns_message_build(ctx, t, buf, room);
+	bool wrong = p->wrong && dns_wrong_kind(p, w, t) < DNS_WRONG_COUNT;
 
-	if (p->tsig && len && !(p->wrong && dns_wrong_kind(p, w, t) < DNS_WRONG_COUNT))
-		len = dns_tsig_request(w->tsig, ctx, t, buf, len, room);
-	if (p->wrong)
+	if (len && wrong)
 		len = dns_wrong_spoil(ctx, t, buf, len, room);
+	else if (len && p->tsig)
+		len = dns_tsig_request(w->tsig, ctx, t, buf, len, room);
 	n->request_bytes += len;
 	return len;
 }
@@ -271,6 +272,8 @@ static uint32_t request_apart(
 
 	if (head > room)
 		return 0;
+	if (p->transfers) // asked for again on another connection, it begins anew
+		t->tries = 0;
 	if (head)
 		dns_proxy_write(&p->proxy, number_of(ctx->own, t), false, buf);
 	len = request_varied(ctx, t, buf + head, room - head);

@@ -81,22 +81,39 @@ static bool dns_keepalive(const struct dns_settings *s)
 	       s->transport.tcp->keepalive;
 }
 
-// Whole messages go as they are.
-static void check_wire(const struct dns_settings *s, struct diag *d)
+// kind: of whole messages.
+static void check_whole(const struct dns_settings *s, const char *kind, struct diag *d)
 {
 	if (s->opcode != DNS_QUERY)
-		diag_error(d, &s->opcode, NULL, "the messages of wire have opcodes (remove it)");
-	if (s->edns || s->cookies != DNS_COOKIES_NONE || s->case_0x20 || dns_keepalive(s))
+		diag_error(d, &s->opcode, NULL, "%s have an opcode (remove it)", kind);
+	if (s->case_0x20)
+		diag_error(d, &s->case_0x20, NULL, "is for queries (remove it)");
+}
+
+// They go as they are.
+static void check_wire(const struct dns_settings *s, struct diag *d)
+{
+	check_whole(s, "the messages of wire", d);
+	if (s->edns || s->cookies != DNS_COOKIES_NONE || dns_keepalive(s))
 		diag_error(d, &s->wire, NULL,
-			"its messages go as they are (remove edns, cookies, case_0x20, keepalive)");
+			"its messages go as they are (remove edns, cookies, keepalive)");
+}
+
+static void check_transfers(const struct dns_settings *s, struct diag *d)
+{
+	check_whole(s, "transfers", d);
+	if (s->transport.transport != TRANSPORT_TCP)
+		diag_error(d, &s->transfers, NULL, "need transport: tcp");
+	if (s->cookies == DNS_COOKIES_FULL)
+		diag_error(d, &s->cookies, NULL,
+			"full beside transfers: none is asked for twice (use client or none)");
+	if (s->key)
+		diag_error(d, s->key, "", "signed transfers are not built yet (remove it)");
 }
 
 static void check_updates(const struct dns_settings *s, struct diag *d)
 {
-	if (s->opcode != DNS_QUERY)
-		diag_error(d, &s->opcode, NULL, "updates have an opcode (remove it)");
-	if (s->case_0x20)
-		diag_error(d, &s->case_0x20, NULL, "is for queries (remove it)");
+	check_whole(s, "updates", d);
 	if (s->update_run > 1 && s->order != DNS_SEQUENTIAL)
 		diag_error(d, &s->update_run, NULL, "needs order: sequential");
 }
@@ -131,8 +148,8 @@ void dns_check(const void *settings, struct diag *d)
 		diag_error(d, s, "",
 			"more than one of queries, names, wire, transfers, updates and update "
 			"(remove the others)");
-	if (s->transfers.count > 0 && s->transport.transport != TRANSPORT_TCP)
-		diag_error(d, &s->transfers, NULL, "need transport: tcp");
+	if (s->transfers.count > 0)
+		check_transfers(s, d);
 	if (s->wire)
 		check_wire(s, d);
 	if (s->updates || s->update.count > 0)
@@ -146,8 +163,6 @@ void dns_check(const void *settings, struct diag *d)
 			d, &s->proxy->local, NULL, "stands beside clients (remove one of the two)");
 	if (s->wrong && wrong_share(s->wrong, DNS_WRONG_COUNT) > 1 + ROUNDING)
 		diag_error(d, s, "wrong", "more than 100%% of the messages");
-	if (s->key && s->transfers.count > 0)
-		diag_error(d, s->key, "", "signed transfers are not built yet (remove it)");
 	if (s->key && s->cookies == DNS_COOKIES_FULL)
 		diag_error(d, &s->cookies, NULL,
 			"full beside key: a signed reply can be verified only with the request as "

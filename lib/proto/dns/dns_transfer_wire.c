@@ -100,12 +100,12 @@ enum proto_verdict dns_transfer_judge(struct proto_ctx *ctx, struct proto_txn *t
 	const struct dns_query *q, const uint8_t *buf, uint32_t len, uint32_t at)
 {
 	struct dns_counters *n = ctx->counters;
-	struct transfer x = {.phase = (enum phase)t->tries, .serial = t->user};
-	bool incremental = bytes_be16(q->wire + q->len - 4) == DNS_IXFR;
+	struct transfer x = {.phase = (enum phase)t->tries,
+		.serial = t->user,
+		.incremental = bytes_be16(q->wire + q->len - 4) == DNS_IXFR};
 
-	// The SOA record of the question for changes ends with the serial and four more numbers.
-	x.incremental = incremental;
-	x.asked = incremental ? bytes_be32(q->body + q->body_len - 20) : 0;
+	if (x.incremental) // the question's SOA record ends with the serial and four more numbers
+		x.asked = bytes_be32(q->body + q->body_len - 20);
 	answers_take(&x, buf, len, at, bytes_be16(buf + 6));
 	n->transfer_messages++;
 	n->transfer_records += bytes_be16(buf + 6);

@@ -125,6 +125,35 @@ static void a_transfer_ends_with_the_record_that_began_it(void **state)
 	}
 }
 
+static void asked_again_it_begins_anew(void **state)
+{
+	struct dns_fixture *f = fixture_transfer("a");
+
+	fixture_open(f);
+	fixture_ask(f, 0);
+	assert_int_equal(message(f, "5xx", true), PROTO_KEPT);
+	fixture_ask(f, 0);
+	assert_int_equal(message(f, "6xx", true), PROTO_KEPT);
+	assert_int_equal(message(f, "6", false), PROTO_DONE);
+	fixture_end(f);
+}
+
+static void settings_of_queries_are_refused(void **state)
+{
+	struct dns_fixture *f = fixture_transfer("a");
+
+	f->settings.transport.transport = TRANSPORT_TCP;
+	dns_check(&f->settings, f->diag);
+	assert_int_equal(diag_count(f->diag), 0);
+	f->settings.case_0x20 = true;
+	f->settings.opcode = DNS_NOTIFY;
+	f->settings.cookies = DNS_COOKIES_FULL;
+	f->settings.transport.transport = TRANSPORT_UDP;
+	dns_check(&f->settings, f->diag);
+	assert_int_equal(diag_count(f->diag), 4);
+	fixture_end(f);
+}
+
 static void a_refusal_fails_and_another_question_is_stray(void **state)
 {
 	struct dns_fixture *f = fixture_transfer("a");
@@ -147,6 +176,8 @@ int main(void)
 		cmocka_unit_test(questions_are_those_of_the_rfcs),
 		cmocka_unit_test(wrong_serials_are_refused),
 		cmocka_unit_test(a_transfer_ends_with_the_record_that_began_it),
+		cmocka_unit_test(asked_again_it_begins_anew),
+		cmocka_unit_test(settings_of_queries_are_refused),
 		cmocka_unit_test(a_refusal_fails_and_another_question_is_stray),
 	};
 
