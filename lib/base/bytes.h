@@ -79,6 +79,11 @@ static inline void bytes_put_be16(uint8_t *p, uint16_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
+static inline void bytes_add_be16(uint8_t *p, uint16_t n)
+{
+	bytes_put_be16(p, (uint16_t)(bytes_be16(p) + n));
+}
+
 static inline void bytes_put_be32(uint8_t *p, uint32_t v)
 {
 	v = bytes_wire32(v);

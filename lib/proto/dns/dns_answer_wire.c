@@ -16,7 +16,6 @@
 #define RD                0x01
 #define CD                0x10 // of byte 3
 #define DO                0x8000
-#define CLASS_IN          1
 #define CLASS_CH          3
 #define PLAIN_SIZE        512 // without EDNS, and the least that EDNS can say
 #define OUR_SIZE          1232
@@ -157,7 +156,7 @@ static uint32_t size_limit(const struct dns_message *m, uint32_t room)
 // Class CH has texts about the server, like version.bind.
 static bool is_ours(const struct asked *q)
 {
-	return q->class == CLASS_IN || (q->class == CLASS_CH && q->type == DNS_TXT);
+	return q->class == DNS_CLASS_IN || (q->class == CLASS_CH && q->type == DNS_TXT);
 }
 
 // Header, question and OPT around what the zones say.
@@ -179,7 +178,7 @@ static uint32_t zone_answer(
 	w.end -= opt;
 	if (q->m.has_opt && q->m.version > 0)
 		r.rcode = DNS_BADVERS;
-	else if (q->class != CLASS_IN)
+	else if (q->class != DNS_CLASS_IN)
 		r.foreign = true;
 	else
 		dns_zone_answer(a->zones, out, q->question_len, &w, &r);

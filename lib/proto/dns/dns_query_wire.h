@@ -10,6 +10,7 @@
 
 #define QR     0x80 // of byte 2 of the header
 #define OPCODE 0x78
+#define RCODE  0x0f // of byte 3
 
 // The message of one transaction, not yet varied.
 struct dns_query {

@@ -6,10 +6,9 @@
 #include "proto/dns/dns_tsig.h"
 #include "proto/dns/dns_wrong_wire.h"
 
-#define AA    0x04 // of byte 2 of the header
-#define TC    0x02
-#define AD    0x20 // of byte 3
-#define RCODE 0x0f
+#define AA 0x04 // of byte 2 of the header
+#define TC 0x02
+#define AD 0x20 // of byte 3
 
 bool dns_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 {

@@ -84,17 +84,12 @@ static void opt_write(const struct dns_plan *p, const struct dns_worker *w,
 	}
 }
 
-static void be16_add(uint8_t *at, uint32_t n)
-{
-	bytes_put_be16(at, (uint16_t)(bytes_be16(at) + n));
-}
-
 // Append the server part to the cookie option, which is the last one of opt.
 static void cookie_append(const struct dns_cookie *c, uint8_t *opt, uint32_t len)
 {
 	memcpy(opt + len, c->bytes, c->len);
-	be16_add(opt + DNS_OPT_HEADER_LEN - 2, c->len);
-	be16_add(opt + len - DNS_COOKIE_CLIENT_LEN - 2, c->len);
+	bytes_add_be16(opt + DNS_OPT_HEADER_LEN - 2, c->len);
+	bytes_add_be16(opt + len - DNS_COOKIE_CLIENT_LEN - 2, c->len);
 }
 
 // The message up to its OPT record.
@@ -139,7 +134,7 @@ uint32_t dns_message_build(
 	len = message_write(p, w, t, &q, buf);
 	if (opt.len) {
 		opt_write(p, w, t, &q, &opt, buf + len);
-		be16_add(buf + 10, 1); // ARCOUNT
+		bytes_add_be16(buf + 10, 1); // ARCOUNT
 	}
 	if (cookie_len)
 		cookie_append(cookie, buf + len, opt.len);

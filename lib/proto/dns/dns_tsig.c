@@ -13,9 +13,8 @@
 #include "base/bytes.h"
 #include "base/input.h"
 
-#define FILE_MAX  65536 // octets of a key file
-#define CLASS_ANY 255
-#define NS_PER_S  1000000000u
+#define FILE_MAX 65536 // octets of a key file
+#define NS_PER_S 1000000000u
 
 // What the record and the signed variables have in common. false: no name.
 static bool build(struct dns_tsig_key *key, const struct dns_tsig_secret *secret)
@@ -31,7 +30,7 @@ static bool build(struct dns_tsig_key *key, const struct dns_tsig_secret *secret
 		key->vars[i] = dns_lower_case(key->vars[i]);
 	key->name_len = (uint16_t)len;
 	write_space(&w, (size_t)len);
-	write_be16(&w, CLASS_ANY);
+	write_be16(&w, DNS_CLASS_ANY);
 	write_be32(&w, 0); // TTL
 	write_bytes(&w, a->wire, a->wire_len);
 	memset(write_space(&w, 12), 0, 12); // time, fudge, error, length of other data

@@ -116,12 +116,6 @@ uint32_t dns_tsig_record_len(const struct dns_tsig_key *key);
 uint32_t dns_tsig_sign(struct dns_tsig_signer *s, const struct dns_tsig *say,
 	enum dns_tsig_form form, struct dns_tsig_prior *prior, uint8_t *buf, uint32_t len,
 	uint32_t room);
-// Make the MAC wrong of a message that dns_tsig_sign has just signed, without other data.
-static inline void dns_tsig_spoil(uint8_t *buf, uint32_t len)
-{
-	buf[len - 7] ^= 1; // ID, error and length of other data are behind it
-}
-
 // The record of a message that was walked and has one. false: it is not well formed.
 bool dns_tsig_read(
 	const uint8_t *buf, uint32_t len, const struct dns_message *m, struct dns_tsig *out);

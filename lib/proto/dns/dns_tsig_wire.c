@@ -8,14 +8,12 @@
 #include "base/bytes.h"
 #include "proto/dns/dns_tsig.h"
 
-#define CLASS_ANY   255
 #define AFTER_NAME  6    // class and TTL, as they are signed
 #define TYPE_TO_LEN 10   // type, class, TTL, length
 #define MAC_LEAST   10   // octets of a shortened MAC (RFC 8945 section 5.2.2.1)
 #define TIMERS_LEN  8    // time and fudge
 #define UNSIGNED    99   // messages of a transfer between two signed ones
 #define TAIL_LEN    12   // of the variables: time, fudge, error, length of other data
-#define NOTAUTH     9    // RCODE
 #define RCODE       0x0f // of byte 3 of the header
 
 static inline void hash(struct dns_tsig_signer *s, const void *data, size_t len)
@@ -77,7 +75,7 @@ static uint32_t record_write(const uint8_t *name, uint32_t name_len, const struc
 	memcpy(p, name, name_len);
 	p += name_len;
 	bytes_put_be16(p, DNS_TSIG);
-	bytes_put_be16(p + 2, CLASS_ANY);
+	bytes_put_be16(p + 2, DNS_CLASS_ANY);
 	bytes_put_be32(p + 4, 0);
 	bytes_put_be16(p + 8, (uint16_t)rdlen);
 	p += TYPE_TO_LEN;
@@ -92,7 +90,7 @@ static uint32_t record_write(const uint8_t *name, uint32_t name_len, const struc
 	bytes_put_be16(p + 4, say->other_len);
 	if (say->other_len)
 		memcpy(p + 6, say->other, say->other_len);
-	bytes_put_be16(buf + 10, (uint16_t)(bytes_be16(buf + 10) + 1));
+	bytes_add_be16(buf + 10, 1);
 	return len + name_len + TYPE_TO_LEN + rdlen;
 }
 
@@ -141,7 +139,7 @@ bool dns_tsig_read(
 
 	out->at = m->tsig;
 	read_be16(&r); // the type
-	if (read_be16(&r) != CLASS_ANY || read_be32(&r) != 0)
+	if (read_be16(&r) != DNS_CLASS_ANY || read_be32(&r) != 0)
 		return false;
 	rdlen = read_be16(&r);
 	if (reader_left(&r) < rdlen)

@@ -6,23 +6,15 @@
 #include "proto/dns/dns_wrong_wire.h"
 
 #include "proto/dns/dns_query_wire.h"
+#include "proto/dns/dns_tsig.h"
 
-#define RCODE          0x0f // of byte 3 of the header
-#define QDCOUNT        4    // offsets
+#define QDCOUNT        4 // offsets
 #define ARCOUNT        10
-#define TYPE_TSIG      250
-#define CLASS_ANY      255
 #define TSIG_FUDGE     300
-#define TSIG_BADKEY    17
 #define MAC_LEN        32 // of hmac-sha256
 #define LABEL_TOO_LONG 64
 #define NAME_TOO_LONG  300
 #define BIT(rcode)     (1u << (rcode))
-
-static void be16_add(uint8_t *at, uint32_t n)
-{
-	bytes_put_be16(at, (uint16_t)(bytes_be16(at) + n));
-}
 
 // Length of the only question, type and class included; 0: there is not one.
 static uint32_t question_of(const uint8_t *buf, uint32_t len)
@@ -67,7 +59,7 @@ static uint32_t append(
 	if (len + count > room)
 		return 0;
 	memcpy(buf + len, record, count);
-	be16_add(buf + ARCOUNT, 1);
+	bytes_add_be16(buf + ARCOUNT, 1);
 	return len + count;
 }
 
@@ -89,7 +81,7 @@ static uint32_t counts(uint8_t *buf, uint32_t len, uint32_t room, uint64_t rando
 {
 	uint32_t section = 1 + (uint32_t)(random % 3); // answer, authority, additional
 
-	be16_add(buf + QDCOUNT + 2 * section, 1 + (uint32_t)(random >> 8 & 0xff));
+	bytes_add_be16(buf + QDCOUNT + 2 * section, (uint16_t)(1 + (random >> 8 & 0xff)));
 	return len;
 }
 
@@ -212,8 +204,8 @@ static uint32_t tsig(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 	for (uint32_t i = 0; i < MAC_LEN / sizeof(mac[0]); i++)
 		mac[i] = rand_hash(random + i);
 	write_bytes(&w, "\6nobody", 8);
-	write_be16(&w, TYPE_TSIG);
-	write_be16(&w, CLASS_ANY);
+	write_be16(&w, DNS_TSIG);
+	write_be16(&w, DNS_CLASS_ANY);
 	write_be32(&w, 0);
 	write_be16(&w, sizeof(algorithm) + 6 + 2 + 2 + MAC_LEN + 6);
 	write_bytes(&w, algorithm, sizeof(algorithm));
@@ -277,7 +269,7 @@ uint32_t dns_wrong_spoil(const struct proto_ctx *ctx, const struct proto_txn *t,
 // RFC 8945 section 5.3.2: the last record says which error it was.
 static bool tells_badkey(const uint8_t *buf, uint32_t len)
 {
-	return bytes_be16(buf + len - 4) == TSIG_BADKEY && bytes_be16(buf + len - 2) == 0;
+	return bytes_be16(buf + len - 4) == DNS_BADKEY && bytes_be16(buf + len - 2) == 0;
 }
 
 void dns_wrong_answered(struct dns_counters *n, uint32_t kind, const uint8_t *buf, uint32_t len)

@@ -13,6 +13,12 @@
 #define SHA256   3 // of vectors
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
+// The MAC of a message that was just signed, without other data.
+static void spoil(uint8_t *buf, uint32_t len)
+{
+	buf[len - 7] ^= 1; // ID, error and length of other data are behind it
+}
+
 static char secret_path[] = "/tmp/ddiperf-tsig-XXXXXX";
 
 static int secret_create(void **state)
@@ -288,7 +294,7 @@ static void a_spoilt_mac_differs_in_it_alone(void **state)
 	uint8_t copy[512];
 
 	memcpy(copy, f->query, f->query_len);
-	dns_tsig_spoil(copy, f->query_len);
+	spoil(copy, f->query_len);
 	assert_true(dns_message_walk(copy, f->query_len, 33, &m));
 	assert_true(dns_tsig_read(copy, f->query_len, &m, &after));
 	assert_true(dns_tsig_read(f->query, f->query_len, &m, &before));
@@ -492,11 +498,11 @@ static void the_responder_refuses_by_name_algorithm_secret_and_time(void **state
 	f->reply_len = answer(r, f->query, f->query_len);
 	assert_int_equal(r->n.tsig_refused[1], 2);
 	f->query[34] ^= 1;
-	dns_tsig_spoil(f->query, f->query_len);
+	spoil(f->query, f->query_len);
 	assert_int_equal(exchange(f, r), PROTO_FAIL);
 	assert_int_equal(f->n.tsig_error[0], 1);
 	assert_int_equal(r->n.tsig_refused[0], 1);
-	dns_tsig_spoil(f->query, f->query_len);
+	spoil(f->query, f->query_len);
 	r->ctx.began_ms += 301000;
 	assert_int_equal(exchange(f, r), PROTO_FAIL);
 	assert_int_equal(f->n.tsig_error[2], 1);
