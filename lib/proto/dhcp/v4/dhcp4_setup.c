@@ -269,6 +269,7 @@ static const struct dhcp_family dhcp4_family = {
 	.exchanges = DHCP4_EXCHANGES,
 	.starts = dhcp4_starts,
 	.exchange_names = dhcp4_exchange_names,
+	.life = {DHCP4_RENEW, DHCP4_REBIND, DHCP4_REBOOT, DHCP4_RELEASES, true},
 	.plan_size = sizeof(struct dhcp4_plan),
 	.worker_size = sizeof(struct dhcp4_worker),
 	.client_size = sizeof(struct dhcp4_client),
