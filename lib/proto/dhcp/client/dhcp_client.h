@@ -36,6 +36,13 @@ struct dhcp_vlans {
 	uint16_t *places; // by number of the client: its set, counted from 1; 0: none. NULL: all 0
 };
 
+// The time that clients pretend to have waited. on: at all.
+struct dhcp_pretend {
+	bool on, grow;
+	uint16_t from;
+	uint64_t after_ms, for_ms;
+};
+
 // The plan of a family begins with it. ctlplane: wo, dataplane: ro
 struct dhcp_plan {
 	const struct dhcp_family *family;
@@ -56,6 +63,7 @@ struct dhcp_plan {
 	struct dhcp_varying fqdn; // code 0: none
 	uint8_t fqdn_flags;
 	uint64_t parameters[4]; // bits: asked for
+	struct dhcp_pretend pretend;
 
 	const uint8_t *relays; // addr_len bytes each; NULL: clients on a link
 	uint32_t relay_count;
@@ -94,7 +102,8 @@ struct dhcp_family {
 	uint8_t addr_len;
 	uint16_t client_port, server_port;
 	uint8_t steps, exchanges;
-	const struct dhcp_start *starts; // by exchange
+	const struct dhcp_message_kind *kinds; // by step
+	const struct dhcp_start *starts;       // by exchange
 	const char *const *exchange_names;
 	size_t plan_size, worker_size, client_size;
 	const char *fqdn_rfc;
@@ -219,6 +228,21 @@ static inline bool dhcp_is_server(const struct dhcp_plan *p, const uint8_t *addr
 {
 	return addr_bytes_equal(p->servers[0], addr, len) ||
 	       dhcp_server_search(p, addr, len) < p->server_count;
+}
+
+// Does the client of a message that is sent now pretend to have waited?
+static inline bool dhcp_pretends(const struct dhcp_pretend *p, uint64_t now_ms)
+{
+	return p->on && now_ms >= p->after_ms && now_ms - p->after_ms < p->for_ms;
+}
+
+// How long, in a field's units of unit_ms.
+static inline uint16_t dhcp_pretended(
+	const struct dhcp_pretend *p, uint64_t now_ms, uint32_t unit_ms)
+{
+	uint64_t value = p->from + (p->grow ? (now_ms - p->after_ms) / unit_ms : 0);
+
+	return value < UINT16_MAX ? (uint16_t)value : UINT16_MAX;
 }
 
 static inline uint32_t dhcp_vlans_place(const struct dhcp_vlans *v, uint32_t number)

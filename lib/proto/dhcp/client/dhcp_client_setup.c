@@ -10,6 +10,7 @@
 #include "proto/dhcp/client/dhcp_addresses.h"
 
 #define MAC_BITS        48
+#define NS_PER_MS       1000000u
 #define RELAYS_MAX      1048576
 #define VLAN_RANGES_MAX 1024
 
@@ -243,6 +244,16 @@ static void build_paths(
 	p->layout.more = p->course.spread == DHCP_TO_EACH ? (uint8_t)(p->server_count - 1) : 0;
 }
 
+static void build_pretend(struct dhcp_pretend *p, const struct dhcp_pretend_settings *s)
+{
+	if (s)
+		*p = (struct dhcp_pretend){.on = true,
+			.grow = s->grow,
+			.from = (uint16_t)s->from,
+			.after_ms = s->after_ns / NS_PER_MS,
+			.for_ms = s->for_ns ? s->for_ns / NS_PER_MS : UINT64_MAX};
+}
+
 static int build_vlans(struct dhcp_vlans *v, const struct field_list *vlans, uint64_t clients)
 {
 	*v = (struct dhcp_vlans){.sets = vlans->items, .count = vlans->count};
@@ -329,6 +340,7 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	for (uint32_t i = 0; i < s->parameters.count; i++)
 		if (codes[i] < 256) // those above have no bit
 			p->parameters[codes[i] >> 6] |= 1ull << (codes[i] & 63);
+	build_pretend(&p->pretend, s->pretend);
 	if (s->relay)
 		build_relays(p, s->relay);
 	f->plan_rest(p, s, env);

@@ -31,8 +31,10 @@
 #define DHCP_PATTERN_ROW(S, member_, help_) \
 	{#member_, help_, FIELD_STRING, .offset = offsetof(S, member_)}
 
-// The value of an option, which is the member `value` of S.
-#define DHCP_VALUE_ROWS(S, family_) \
+// The value of an option, which is the member `value` of S, and the messages that have it.
+#define DHCP_VALUE_ROWS(S, family_, steps_, usual_) \
+	{"messages", "messages that have it; without: " usual_, FIELD_ENUM, .list = true, \
+		.offset = offsetof(S, value.messages), .names = steps_}, \
 	{"text", "value as text, with {client}, {mac}, {relay}, {address} or {random:N}", \
 		FIELD_STRING, .offset = offsetof(S, value.text)}, \
 	{"hex", "value as hex digits and the same names, which give bytes", FIELD_STRING, \
@@ -58,6 +60,12 @@
 		.offset = DHCP_FQDN(server_update), .def = "true"}, \
 	{"no_update", "N flag: the server is to update nothing", FIELD_BOOL, \
 		.offset = DHCP_FQDN(no_update), .def = "false"}
+
+// The time since a client began, as its messages tell it.
+#define DHCP_PRETEND_ROW(name_, field_) \
+	{name_, field_ " that clients pretend to have waited, although they are answered", \
+		FIELD_SECTION, .optional = true, .offset = DHCP_SETTING(pretend), \
+		.section = &dhcp_pretend_section}
 
 // The first and the last settings of a family: S is its struct, and its sections are called
 // mix_section, retransmit_section and expect_section.
@@ -101,5 +109,5 @@
 
 // clang-format on
 
-extern const struct field_section dhcp_vlan_section, dhcp_leases_section;
+extern const struct field_section dhcp_vlan_section, dhcp_leases_section, dhcp_pretend_section;
 extern const char *const dhcp_spread_names[]; // of enum dhcp_spread

@@ -34,10 +34,18 @@ struct dhcp_leases_settings {
 	const char *save, *load; // NULL: not
 };
 
-// The value of an option: one of these is given.
+// The value of an option: one of the first three is given.
 struct dhcp_value_settings {
-	const char *text, *hex;    // patterns
-	struct field_list address; // struct addr
+	const char *text, *hex;     // patterns
+	struct field_list address;  // struct addr
+	struct field_list messages; // int32_t, steps of the family; empty: the usual ones
+};
+
+// The time that clients pretend to have waited, in the unit of the message's field.
+struct dhcp_pretend_settings {
+	uint64_t from;
+	bool grow;
+	uint64_t after_ns, for_ns; // for_ns 0: up to the end
 };
 
 struct dhcp_relay_settings {
@@ -68,9 +76,10 @@ struct dhcp_settings {
 	struct dhcp_fqdn_settings *fqdn;
 	struct field_list servers; // struct addr
 	int32_t spread;
-	void *retransmit;                    // of the family's struct; NULL: one try
-	uint64_t decline_rest_ns;            // UINT64_MAX: as retransmit says
-	struct dhcp_leases_settings *leases; // NULL: none kept
+	void *retransmit;                      // of the family's struct; NULL: one try
+	uint64_t decline_rest_ns;              // UINT64_MAX: as retransmit says
+	struct dhcp_leases_settings *leases;   // NULL: none kept
+	struct dhcp_pretend_settings *pretend; // NULL: the time that they wait
 };
 
 static inline uint64_t dhcp_clients(const struct dhcp_settings *s)

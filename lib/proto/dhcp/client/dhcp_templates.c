@@ -98,6 +98,8 @@ bool dhcp_template_value(struct dhcp_build *b, struct dhcp_varying *v, const voi
 		DHCP_COMPLAIN(b, code, NULL, "needs a value (one of text, hex and address)");
 		return false;
 	}
+	for (uint32_t i = 0; i < s->messages.count; i++)
+		v->steps |= (uint16_t)(1u << ((const int32_t *)s->messages.items)[i]);
 	if (s->text)
 		return dhcp_template_compile(b, v, PATTERN_TEXT, &s->text, b->option_room);
 	if (s->hex)
@@ -125,12 +127,13 @@ void dhcp_list_add(struct dhcp_varying_list *l, const struct dhcp_varying *v)
 	l->items[l->count++] = *v;
 }
 
-uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t head)
+uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t step, uint32_t head)
 {
 	uint32_t room = 0;
 
 	for (uint32_t i = 0; i < l->count; i++)
-		room += head + l->items[i].pattern.max_len;
+		if (dhcp_varying_is_in(&l->items[i], step))
+			room += head + l->items[i].pattern.max_len;
 	return room;
 }
 
@@ -163,11 +166,14 @@ void dhcp_varying_write(
 }
 
 void dhcp_varying_options(const struct pattern_values *client, const struct dhcp_varying_list *l,
-	bool wide, struct writer *w)
+	uint32_t step, bool wide, struct writer *w)
 {
 	for (const struct dhcp_varying *v = l->items; v < l->items + l->count; v++) {
-		uint8_t *head = dhcp_option_begin(w, v->code, wide), *len;
+		uint8_t *head, *len;
 
+		if (!dhcp_varying_is_in(v, step))
+			continue;
+		head = dhcp_option_begin(w, v->code, wide);
 		if (v->has_enterprise)
 			write_be32(w, v->enterprise);
 		len = v->has_len ? write_space(w, 2) : NULL;
@@ -235,15 +241,19 @@ bool dhcp_name_check(const struct pattern *p, uint64_t clients)
 }
 
 void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dhcp_settings *s,
-	uint32_t option_room, uint32_t room, struct diag *d)
+	uint32_t option_room, uint32_t room, uint16_t has, struct diag *d)
 {
+	const struct dhcp_family *f = p->family;
+
 	*b = (struct dhcp_build){.plan = p,
 		.settings = s,
 		.arena = p->arena,
 		.d = d,
-		.clients = {p->clients, p->mac_len, p->family->addr_len},
+		.clients = {p->clients, p->mac_len, f->addr_len},
 		.option_room = option_room,
 		.relayed = s->relay != NULL};
+	for (uint32_t i = 0; i < f->steps; i++)
+		b->usual |= (uint16_t)((f->kinds[i].has & has) != 0) << i;
 	b->fixed = dhcp_list_make(b, s->options.count + room);
 	p->options = dhcp_list_make(b, s->options.count + room);
 }
@@ -255,9 +265,9 @@ const char *dhcp_taken_why(const struct dhcp_taken *taken, uint64_t code, uint8_
 	return taken->why;
 }
 
-void dhcp_build_fixed(const struct dhcp_build *b, bool wide, struct writer *w)
+void dhcp_build_fixed(const struct dhcp_build *b, uint32_t step, bool wide, struct writer *w)
 {
-	dhcp_varying_options(&(struct pattern_values){0}, &b->fixed, wide, w);
+	dhcp_varying_options(&(struct pattern_values){0}, &b->fixed, step, wide, w);
 }
 
 void dhcp_build_fqdn(struct dhcp_build *b, uint16_t code, uint32_t room, uint8_t no_update)

@@ -5,6 +5,7 @@
 #include "proto/dhcp/client/dhcp_fields.h"
 
 #define OPTION(member)     offsetof(struct dhcp4_option_settings, member)
+#define HEADER(member)     offsetof(struct dhcp4_header_settings, member)
 #define RELAY(member)      offsetof(struct dhcp4_relay_settings, member)
 #define RETRANSMIT(member) offsetof(struct dhcp4_retransmit_settings, member)
 #define EXPECT(member)     offsetof(struct dhcp4_expect_settings, member)
@@ -15,6 +16,8 @@
 
 const char *const dhcp4_exchange_names[] = {"dora", "discover", "rapid", "inform", "renew",
 	"rebind", "reboot", "release", "decline", "leasequery", NULL};
+const char *const dhcp4_message_names[] = {"discover", "request", "rapid", "renew", "rebind",
+	"reboot", "inform", "release", "decline", "leasequery", NULL};
 static const char *const client_id_names[] = {"none", "mac", "duid", "text", NULL};
 
 static const struct field mix_fields[] = {
@@ -38,11 +41,37 @@ static const struct field_section mix_section = DHCP_SECTION("mix",
 static const struct field option_fields[] = {
 	{"code", "option code; 82.N: sub-option N of the relay agent information", FIELD_STRING,
 		.required = true, .offset = OPTION(code), .min = 1, .max = 7},
-	DHCP_VALUE_ROWS(struct dhcp4_option_settings, "IPv4"),
+	DHCP_VALUE_ROWS(struct dhcp4_option_settings, "IPv4", dhcp4_message_names,
+		"all but release, decline and leasequery"),
 };
 
-static const struct field_section option_section = DHCP_SECTION("option",
-	"an option of DISCOVER, REQUEST and INFORM", option_fields, struct dhcp4_option_settings);
+static const struct field_section option_section =
+	DHCP_SECTION("option", "an option", option_fields, struct dhcp4_option_settings);
+
+// clang-format off
+#define HEADER_COUNT_ROW(member_, most_, help_) \
+	{#member_, help_, FIELD_COUNT, .offset = HEADER(member_), .def = "auto", .word = "auto", \
+		.max = most_}
+#define HEADER_ADDR_ROW(member_, help_) \
+	{#member_, help_, FIELD_ADDR, .offset = HEADER(member_)}
+// clang-format on
+
+static const struct field header_fields[] = {
+	HEADER_COUNT_ROW(flags, 65535, "the whole field; auto: as broadcast_flag says"),
+	HEADER_COUNT_ROW(hops, 255, "auto: as relay.hops says"),
+	HEADER_ADDR_ROW(ciaddr, "address of the client; without: the leased one where it belongs"),
+	HEADER_ADDR_ROW(yiaddr, "a server's to fill; without: 0.0.0.0"),
+	HEADER_ADDR_ROW(siaddr, "a server's to fill; without: 0.0.0.0"),
+	HEADER_ADDR_ROW(
+		giaddr, "of messages through a relay, where replies go; without: the relay's own"),
+	DHCP_PATTERN_ROW(struct dhcp4_header_settings, sname,
+		"server's name as text, with {client}, {mac}, {relay}, {address} or {random:N}"),
+	DHCP_PATTERN_ROW(
+		struct dhcp4_header_settings, file, "name of the boot file as text, likewise"),
+};
+
+static const struct field_section header_section = DHCP_SECTION("header",
+	"fields of the header in all messages", header_fields, struct dhcp4_header_settings);
 
 static const struct field relay_fields[] = {
 	DHCP_RELAYS_ROW("addresses of the relays (giaddr); a client stays with its relay"),
@@ -123,6 +152,8 @@ static const struct field dhcp4_fields[] = {
 		"clients behind relays; without: clients that broadcast"),
 	{"broadcast_flag", "ask for broadcast replies while there is no address", FIELD_BOOL,
 		.offset = SETTING(broadcast_flag), .def = "true"},
+	DHCP_SECTION_ROW(S, header, &header_section, "other fields of the header in all messages"),
+	DHCP_PRETEND_ROW("secs", "field secs: seconds"),
 	DHCP_SECTIONS_ROW(
 		vlans, &dhcp_vlan_section, "VLANs of ranges of clients; the others have none"),
 	DHCP_SECTIONS_ROW(options, &option_section, "more options"),

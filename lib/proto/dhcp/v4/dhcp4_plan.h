@@ -12,6 +12,7 @@
 
 #define DHCP4_MESSAGE_MAX 1400 // of a message that we send
 #define DHCP4_OPTION_ROOM 255  // of one option that we send
+#define DHCP4_TEXTS       2    // fields of the header: sname, file
 
 enum dhcp4_step {
 	DHCP4_STEP_DISCOVER = DHCP_STEP_FIRST,
@@ -65,12 +66,20 @@ struct dhcp4_template {
 	uint16_t requested_at, server_at; // data of options 50 and 54
 	uint16_t id_at;                   // MAC in the client identifier
 	bool relayed, relay_info;         // through the relay; with option 82
+	bool giaddr;                      // the relay's address is to be written
+	uint16_t has;                     // enum dhcp4_has of what is to be written
 	uint64_t sum;                     // of bytes, as csum_add has it
 	uint8_t bytes[DHCP4_MESSAGE_MAX];
 };
 
 struct dhcp4_pool_range {
 	uint32_t first, last;
+};
+
+// A field of the header with text.
+struct dhcp4_text {
+	uint8_t at, len;
+	struct dhcp_varying text;
 };
 
 struct dhcp4_plan {
@@ -92,6 +101,9 @@ struct dhcp4_plan {
 	uint32_t hint_first;  // requested address of client 0, 0: none
 	struct recip hint_count;
 	uint16_t pad;
+	uint32_t giaddr; // of all relays, 0: their own
+	uint32_t text_count;
+	struct dhcp4_text texts[DHCP4_TEXTS];
 	// Of a usual reply (dhcp4_is_usual), as numbers: op, htype and hlen in the upper bits of
 	// 64, 0: there is none; length and htype of the client identifier, 0: it has none.
 	uint64_t usual_head, usual_id;

@@ -107,17 +107,20 @@ void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w)
 	const struct pattern_values values = values_of(s);
 
 	write_bytes(w, s->p->relay_info, s->p->relay_info_len);
-	dhcp_varying_options(&values, &s->p->relay_subs, false, w);
+	dhcp_varying_options(&values, &s->p->relay_subs, 0, false, w);
 }
 
 DHCP_INLINE uint16_t secs_of(
 	const struct proto_ctx *ctx, struct dhcp4_client *k, const struct proto_txn *t)
 {
+	const struct dhcp_pretend *pretend = &((const struct dhcp4_plan *)ctx->shared)->is.pretend;
 	uint32_t secs = dhcp_client_age_ms(&k->head, ctx->now_ms) / MS_PER_S;
 
 	if (t->step == DHCP4_STEP_REQUEST) // as in the DISCOVER
 		return k->secs;
 	secs = secs < UINT16_MAX ? secs : UINT16_MAX;
+	if (dhcp_pretends(pretend, ctx->now_ms))
+		secs = dhcp_pretended(pretend, ctx->now_ms, MS_PER_S);
 	if (t->step == DHCP4_STEP_DISCOVER || t->step == DHCP4_STEP_RAPID)
 		k->secs = (uint16_t)secs;
 	return (uint16_t)secs;
@@ -182,15 +185,15 @@ DHCP_INLINE uint64_t template_patch(const struct proto_ctx *ctx, const struct pr
 	uint64_t sum = m->sum;
 
 	sum += dhcp_patch32(buf, DHCP4_AT_XID, t->key);
-	if (a->has & DHCP4_HAS_SECS)
+	if (m->has & DHCP4_HAS_SECS)
 		sum += dhcp_patch16(buf, DHCP4_AT_SECS, secs_of(ctx, k, t));
-	if (a->has & DHCP4_HAS_CIADDR)
+	if (m->has & DHCP4_HAS_CIADDR)
 		sum += dhcp_patch32(buf, DHCP4_AT_CIADDR, k->offered);
-	if (m->relayed) {
+	if (m->giaddr) {
 		memcpy(buf + DHCP4_AT_GIADDR, &a->relay, 4);
 		sum += a->relay;
 	}
-	if (a->has & DHCP4_HAS_CHADDR)
+	if (m->has & DHCP4_HAS_CHADDR)
 		sum += chaddr_patch(a, buf);
 	if (m->requested_at)
 		sum += dhcp_patch32(buf, m->requested_at, k->offered);
@@ -199,11 +202,22 @@ DHCP_INLINE uint64_t template_patch(const struct proto_ctx *ctx, const struct pr
 	return sum;
 }
 
+// Text into a field of the header, which is zero and begins at an even offset. The sum of it.
+static uint64_t text_write(
+	const struct pattern_values *values, const struct dhcp4_text *t, uint8_t *buf)
+{
+	struct writer w = writer_of(buf + t->at, t->len);
+
+	dhcp_varying_write(values, &t->text, &w);
+	return csum_add(0, buf + t->at, t->len);
+}
+
 static inline void tail_write(
-	const struct dhcp4_self *s, const struct dhcp4_template *m, uint16_t has, struct writer *w)
+	const struct dhcp4_self *s, const struct dhcp4_template *m, uint32_t step, struct writer *w)
 {
 	const struct pattern_values values = values_of(s);
 	const struct dhcp4_plan *p = s->p;
+	uint16_t has = m->has;
 	uint8_t *head;
 
 	if ((has & DHCP4_HAS_CHADDR) && p->client_id == DHCP4_ID_TEXT) {
@@ -211,10 +225,9 @@ static inline void tail_write(
 		dhcp4_client_id_write(s, w);
 		dhcp_option_end(w, head, false);
 	}
-	if (has & DHCP4_HAS_OPTIONS) {
-		dhcp_varying_options(&values, &p->is.options, false, w);
+	dhcp_varying_options(&values, &p->is.options, step, false, w);
+	if (has & DHCP4_HAS_OPTIONS)
 		dhcp_fqdn_write(&values, &p->is, false, w);
-	}
 	if (m->relay_info) {
 		head = dhcp_option_begin(w, DHCP4_OPT_RELAY_INFO, false);
 		dhcp4_relay_info_write(s, w);
@@ -252,9 +265,14 @@ static __attribute__((noinline)) uint32_t template_end(
 	uint32_t len;
 
 	dhcp4_self_find(ctx, t->user, &s);
-	tail_write(&s, m, dhcp4_kinds[t->step].has, &w);
+	tail_write(&s, m, t->step, &w);
 	len = (uint32_t)(w.at - buf);
 	out->sum += dhcp_sum_at(csum_add(0, buf + m->len, len - m->len), m->len);
+	for (uint32_t i = 0; i < s.p->text_count; i++) {
+		const struct pattern_values values = values_of(&s);
+
+		out->sum += text_write(&values, &s.p->texts[i], buf);
+	}
 	if (len >= s.p->pad)
 		return len;
 	memset(buf + len, 0, s.p->pad - len);

@@ -27,6 +27,13 @@ struct dhcp4_option_settings {
 	struct dhcp_value_settings value;
 };
 
+// Fields of the header; those not given (UINT64_MAX, len 0, NULL) are as the message needs them.
+struct dhcp4_header_settings {
+	uint64_t flags, hops;
+	struct addr ciaddr, yiaddr, siaddr, giaddr;
+	const char *sname, *file; // patterns
+};
+
 struct dhcp4_relay_settings {
 	struct dhcp_relay_settings is;
 	uint64_t hops;
@@ -55,6 +62,7 @@ struct dhcp4_settings {
 	int32_t client_id;
 	const char *client_id_text;
 	bool broadcast_flag;
+	struct dhcp4_header_settings *header; // NULL: as messages need it
 	struct addr_range requested_address;
 	uint64_t lease_time_ns; // 0: not asked for
 	struct addr accept;
@@ -115,4 +123,5 @@ struct dhcp4_counters {
 };
 
 extern const char *const dhcp4_exchange_names[]; // NULL-terminated
+extern const char *const dhcp4_message_names[];  // by step, NULL-terminated
 extern const struct field_section dhcp4_settings_section;

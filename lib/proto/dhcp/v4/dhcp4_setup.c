@@ -95,6 +95,16 @@ static void check_expect(const struct dhcp4_settings *s, struct diag *d)
 			(unsigned long long)count, (unsigned long long)s->is.clients);
 }
 
+static void check_header(const struct dhcp4_header_settings *s, bool relayed, struct diag *d)
+{
+	const struct addr *fields[] = {&s->ciaddr, &s->yiaddr, &s->siaddr, &s->giaddr};
+
+	for (uint32_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		dhcp_family_check(fields[i], fields[i], 4, d);
+	if (s->giaddr.len && !relayed)
+		diag_error(d, &s->giaddr, NULL, "needs a relay");
+}
+
 static void dhcp4_check_own(const struct dhcp_settings *settings, struct diag *d)
 {
 	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
@@ -109,6 +119,8 @@ static void dhcp4_check_own(const struct dhcp_settings *settings, struct diag *d
 		diag_error(d, retransmit, "jitter", "not shorter than initial");
 	if (s->expect)
 		check_expect(s, d);
+	if (s->header)
+		check_header(s->header, settings->relay != NULL, d);
 	if (s->lease_time_ns % NS_PER_S)
 		diag_error(d, &s->lease_time_ns, "lease_time", "not whole seconds");
 	if (settings->parameters.count > UINT8_MAX)
@@ -158,6 +170,7 @@ static void dhcp4_plan_rest(
 	p->relay_unicast = relays_all(settings);
 	p->known_server = ipv4(&env->server) != 0;
 	p->accept = ipv4(&s->accept);
+	p->giaddr = s->header ? ipv4(&s->header->giaddr) : 0;
 	p->hint_first = ipv4(&s->requested_address.first);
 	recip_init(&p->hint_count, p->hint_first ? s->requested_address.count : 1);
 	plan->same_lease = !e || e->same_address;
@@ -267,6 +280,7 @@ static const struct dhcp_family dhcp4_family = {
 	.server_port = DHCP4_SERVER_PORT,
 	.steps = DHCP4_STEPS,
 	.exchanges = DHCP4_EXCHANGES,
+	.kinds = dhcp4_kinds,
 	.starts = dhcp4_starts,
 	.exchange_names = dhcp4_exchange_names,
 	.plan_size = sizeof(struct dhcp4_plan),

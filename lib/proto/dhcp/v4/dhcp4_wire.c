@@ -56,7 +56,7 @@ static inline bool dhcp4_way_is_ours(
 		(!dhcp_is_server(&p->is, e->src, 4) && p->known_server))
 		return false;
 	if (p->templates[t->step].relayed)
-		return to == bytes_be32(h->self.relay) &&
+		return to == (p->giaddr ? p->giaddr : bytes_be32(h->self.relay)) &&
 		       (e->dst_port == p->is.relay_port || e->dst_port == DHCP4_SERVER_PORT);
 	return e->dst_port == DHCP4_CLIENT_PORT &&
 	       (to == UINT32_MAX || to == h->m.yiaddr || to == h->m.ciaddr ||

@@ -17,6 +17,8 @@
 
 const char *const dhcp6_exchange_names[] = {"sarr", "solicit", "rapid", "renew", "rebind",
 	"release", "decline", "confirm", "information", NULL};
+const char *const dhcp6_message_names[] = {"solicit", "request", "rapid", "renew", "rebind",
+	"release", "decline", "confirm", "information", NULL};
 static const char *const lease_names[] = {"address", "prefix", "both", NULL};
 static const char *const duid_names[] = {"ll", "llt", "en", "uuid", "hex", "file", NULL};
 static const char *const to_names[] = {"auto", "server", "all", "servers", NULL};
@@ -45,12 +47,12 @@ static const struct field option_fields[] = {
 		.max = 65535},
 	{"in", "where it stands; relay: in the innermost relay message", FIELD_ENUM,
 		.offset = OPTION(in), .def = "message", .names = place_names},
-	DHCP_VALUE_ROWS(struct dhcp6_option_settings, "IPv6"),
+	DHCP_VALUE_ROWS(struct dhcp6_option_settings, "IPv6", dhcp6_message_names,
+		"all but release and decline; in relay messages and IAs: all"),
 };
 
 static const struct field_section option_section =
-	DHCP_SECTION("option", "an option of all messages but RELEASE and DECLINE", option_fields,
-		struct dhcp6_option_settings);
+	DHCP_SECTION("option", "an option", option_fields, struct dhcp6_option_settings);
 
 static const struct field relay_fields[] = {
 	DHCP_RELAYS_ROW("addresses of the relays; a client stays with its relay"),
@@ -62,6 +64,8 @@ static const struct field relay_fields[] = {
 		"the relay nearest to the client is one on layer 2 (RFC 6221), which names "
 		"no link",
 		FIELD_BOOL, .offset = RELAY(ldra), .def = "false"},
+	{"hop_count", "hop count of the relay nearest to the client, the next one has one more",
+		FIELD_COUNT, .offset = RELAY(hop_count), .def = "0", .max = 256 - DHCP6_LEVELS_MAX},
 	DHCP_RELAY_PORT_ROWS("547", "option 135"),
 	{"interface_id", "option 18 as text, with {client}, {mac}, {relay} or {random:N}",
 		FIELD_STRING, .offset = RELAY(interface_id), .min = 1},
@@ -191,6 +195,7 @@ static const struct field dhcp6_fields[] = {
 		"where messages go: server (its address), all (ff02::1:2), servers "
 		"(ff05::1:3); auto: relays to server, clients to all",
 		FIELD_ENUM, .offset = SETTING(to), .def = "auto", .names = to_names},
+	DHCP_PRETEND_ROW("elapsed", "elapsed time: hundredths of seconds"),
 	DHCP_SECTIONS_ROW(options, &option_section, "more options"),
 	{"parameters",
 		"option 6: requested options beside those of the RFC; "

@@ -101,7 +101,7 @@ struct dhcp6_plan {
 	struct dhcp_varying_list ia_na, ia_pd, relay_options;
 
 	bool usual; // messages differ in what struct dhcp6_places has, and in nothing else
-	uint8_t levels;
+	uint8_t levels, hop_count;
 	bool ldra, own_link; // link: the relay's own address
 	uint8_t link[16];
 	bool source_port; // option 135

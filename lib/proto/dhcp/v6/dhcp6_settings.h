@@ -45,6 +45,7 @@ struct dhcp6_relay_settings {
 	uint64_t levels;
 	struct addr link; // len 0: the relay's own
 	bool ldra;
+	uint64_t hop_count;                                   // of the nearest relay to the client
 	const char *interface_id, *remote_id, *subscriber_id; // patterns
 	uint64_t remote_enterprise;
 	bool client_mac;
@@ -159,4 +160,5 @@ struct dhcp6_counters {
 };
 
 extern const char *const dhcp6_exchange_names[]; // NULL-terminated
+extern const char *const dhcp6_message_names[];  // by step, NULL-terminated
 extern const struct field_section dhcp6_settings_section;

@@ -204,6 +204,7 @@ static void dhcp6_plan_rest(
 	p->prefix_hint = (uint8_t)s->prefix_hint;
 	if (r) {
 		p->levels = (uint8_t)r->levels;
+		p->hop_count = (uint8_t)r->hop_count;
 		p->ldra = r->ldra;
 		p->own_link = r->link.len == 0;
 		memcpy(p->link, r->link.bytes, 16);
@@ -420,6 +421,7 @@ static const struct dhcp_family dhcp6_family = {
 	.server_port = DHCP6_SERVER_PORT,
 	.steps = DHCP6_STEPS,
 	.exchanges = DHCP6_EXCHANGES,
+	.kinds = dhcp6_kinds,
 	.starts = dhcp6_starts,
 	.exchange_names = dhcp6_exchange_names,
 	.plan_size = sizeof(struct dhcp6_plan),
