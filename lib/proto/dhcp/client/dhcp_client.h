@@ -43,6 +43,12 @@ struct dhcp_pretend {
 	uint64_t after_ms, for_ms;
 };
 
+// Messages that are wrong on purpose: below[kind] of 2^32, ascending; the kind is the first above.
+struct dhcp_wrong {
+	uint16_t steps; // that may be wrong, a bit each; 0: none
+	uint64_t below[DHCP_WRONG_COUNT];
+};
+
 // The plan of a family begins with it. ctlplane: wo, dataplane: ro
 struct dhcp_plan {
 	const struct dhcp_family *family;
@@ -64,6 +70,7 @@ struct dhcp_plan {
 	uint8_t fqdn_flags;
 	uint64_t parameters[4]; // bits: asked for
 	struct dhcp_pretend pretend;
+	struct dhcp_wrong wrong;
 
 	const uint8_t *relays; // addr_len bytes each; NULL: clients on a link
 	uint32_t relay_count;
@@ -103,6 +110,8 @@ struct dhcp_family {
 	uint16_t client_port, server_port;
 	uint8_t steps, exchanges;
 	const struct dhcp_message_kind *kinds; // by step
+	uint16_t spared;                       // flags of kinds that are never wrong on purpose
+	uint16_t wrong_more;                   // bytes that such a message is longer, at most
 	const struct dhcp_start *starts;       // by exchange
 	const char *const *exchange_names;
 	size_t plan_size, worker_size, client_size;

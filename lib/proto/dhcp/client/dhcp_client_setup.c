@@ -11,6 +11,7 @@
 
 #define MAC_BITS        48
 #define NS_PER_MS       1000000u
+#define ROUNDING        1e-9
 #define RELAYS_MAX      1048576
 #define VLAN_RANGES_MAX 1024
 
@@ -158,6 +159,16 @@ static void check_messages(
 	dhcp_teardown(p);
 }
 
+// The share of the first kinds.
+static double wrong_share(const struct dhcp_wrong_settings *s, uint32_t kinds)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < kinds; i++)
+		sum += s->shares[i];
+	return sum;
+}
+
 // Files of MACs, DUIDs and leases are large and read once, by setup.
 void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
 {
@@ -176,6 +187,8 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 	if (s->fqdn && s->fqdn->no_update && s->fqdn->server_update)
 		diag_error(d, s->fqdn, "no_update", "stands beside server_update (%s: not both)",
 			f->fqdn_rfc);
+	if (s->wrong && wrong_share(s->wrong, DHCP_WRONG_COUNT) > 1 + ROUNDING)
+		diag_error(d, s->wrong, "", "more than 100%% of the messages");
 	if (s->mac_file && s->mac_count)
 		diag_error(d, &s->mac_count, "mac_count", "stands beside mac_file");
 	f->check(s, d);
@@ -252,6 +265,21 @@ static void build_pretend(struct dhcp_pretend *p, const struct dhcp_pretend_sett
 			.from = (uint16_t)s->from,
 			.after_ms = s->after_ns / NS_PER_MS,
 			.for_ms = s->for_ns ? s->for_ns / NS_PER_MS : UINT64_MAX};
+}
+
+// What begins an exchange may be wrong, unless nothing answers it or the lease ends with it.
+static void build_wrong(struct dhcp_plan *p, const struct dhcp_wrong_settings *s)
+{
+	const struct dhcp_family *f = p->family;
+
+	if (!s || wrong_share(s, DHCP_WRONG_COUNT) == 0)
+		return;
+	for (uint32_t i = 0; i < DHCP_WRONG_COUNT; i++)
+		p->wrong.below[i] = (uint64_t)(wrong_share(s, i + 1) * 0x1p32 + 0.5);
+	for (uint32_t i = 0; i < f->exchanges; i++)
+		if (!(f->kinds[f->starts[i].step].has & f->spared))
+			p->wrong.steps |= (uint16_t)(1u << f->starts[i].step);
+	p->longest += f->wrong_more;
 }
 
 static int build_vlans(struct dhcp_vlans *v, const struct field_list *vlans, uint64_t clients)
@@ -346,6 +374,7 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	f->plan_rest(p, s, env);
 	if (load_files(p, s, env, d) == 0 && f->templates(p, s, d) == 0 &&
 		build_vlans(&p->vlans, &s->vlans, p->clients) == 0) {
+		build_wrong(p, s->wrong);
 		build_paths(p, s, env);
 		build_ports(p, s);
 		return p;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "proto/dhcp/client/dhcp_client.h"
+#include "proto/dhcp/client/dhcp_wrong.h"
 
 #define DHCP_INLINE static inline __attribute__((always_inline))
 
@@ -60,6 +61,9 @@ struct dhcp_messages {
 	// The address's lease, or DHCP_NOBODY.
 	uint32_t (*lease_find)(const struct dhcp_leases *l, const uint8_t *addr, uint32_t now_s);
 	void (*mac)(const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX]);
+
+	// Does a reply have the transaction ID of t?
+	bool (*has_xid)(const struct proto_txn *t, const uint8_t *buf, uint32_t len);
 
 	// DHCPv6 only; NULL in DHCPv4.
 	// Is this the address that a client on the link has always had? Writes its MAC.
@@ -244,14 +248,45 @@ DHCP_INLINE enum proto_verdict dhcp_match(const struct dhcp_messages *f, struct 
 	return f->ours(h, ctx, t);
 }
 
+// The end of an exchange whose message was wrong on purpose: its client is as it was before.
+DHCP_INLINE enum proto_verdict dhcp_apart(
+	struct proto_ctx *ctx, const struct proto_txn *t, uint64_t *counter)
+{
+	++*counter;
+	dhcp_work_leave(ctx->own, ctx, t, false);
+	return PROTO_APART;
+}
+
+// A reply to such a message: any one with the transaction ID.
+DHCP_INLINE enum proto_verdict dhcp_wrong_reply(const struct dhcp_messages *f,
+	struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf, uint32_t len,
+	struct dhcp_heard *h, uint32_t kind)
+{
+	struct dhcp_counters *n = ctx->counters;
+	struct dhcp_worker *w = ctx->own;
+	uint32_t other = DHCP_TYPE_BUCKETS - 1;
+
+	if (!f->has_xid(t, buf, len))
+		return PROTO_STRAY;
+	if (!f->parse(ctx, t->user, buf, len, h))
+		return PROTO_MALFORMED;
+	n->received[h->type < other ? h->type : other]++;
+	n->reply_bytes += len;
+	w->heard = true;
+	return dhcp_apart(ctx, t, &n->wrong_answered[kind]);
+}
+
 DHCP_INLINE enum proto_verdict dhcp_reply(const struct dhcp_messages *f, struct proto_ctx *ctx,
 	struct proto_txn *t, const uint8_t *buf, uint32_t len, struct dhcp_heard *h)
 {
 	struct dhcp_counters *n = ctx->counters;
 	struct dhcp_worker *w = ctx->own;
+	uint32_t wrong = w->plan->wrong.steps ? dhcp_wrong_kind(w, t) : DHCP_WRONG_COUNT;
 	enum proto_verdict verdict;
 	bool kept;
 
+	if (wrong < DHCP_WRONG_COUNT && !t->over)
+		return dhcp_wrong_reply(f, ctx, t, buf, len, h, wrong);
 	if (f->is_usual && !t->over && f->is_usual(ctx, t, buf, len, h)) {
 		n->received[h->type]++;
 		n->reply_bytes += len;
@@ -283,9 +318,13 @@ DHCP_INLINE enum proto_verdict dhcp_timeout(
 	struct dhcp_worker *w = ctx->own;
 	struct dhcp_client *k = dhcp_client_at(&w->work.clients, t->user);
 
+	uint32_t wrong = dhcp_wrong_kind(w, t);
+
 	if ((f->kinds[t->step].has & DHCP_IS_SILENT) && t->tries)
 		return PROTO_FAIL;
 	w->heard |= !t->over;
+	if (wrong < DHCP_WRONG_COUNT && !t->over)
+		return dhcp_apart(ctx, t, &n->wrong_unanswered[wrong]);
 	if (f->offer_kept && !t->over && f->offer_kept(k))
 		return dhcp_requested(f, ctx, t, k);
 	if (dhcp_work_again(&w->work, t)) {

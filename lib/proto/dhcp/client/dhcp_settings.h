@@ -12,6 +12,7 @@
 #define DHCP_SERVERS_MAX  16 // the item's and further ones
 #define DHCP_MIX_MAX      16 // kinds of exchanges
 #define DHCP_TYPE_BUCKETS 15 // messages by type; the last one: any other
+#define DHCP_WRONG_COUNT  14 // kinds of messages that are wrong on purpose, of each family
 
 // Both families number these exchanges alike; their other ones follow.
 enum dhcp_exchange {
@@ -39,6 +40,11 @@ struct dhcp_value_settings {
 	const char *text, *hex;     // patterns
 	struct field_list address;  // struct addr
 	struct field_list messages; // int32_t, steps of the family; empty: the usual ones
+};
+
+// Messages that are wrong on purpose, by kind of the family.
+struct dhcp_wrong_settings {
+	double shares[DHCP_WRONG_COUNT];
 };
 
 // The time that clients pretend to have waited, in the unit of the message's field.
@@ -79,6 +85,7 @@ struct dhcp_settings {
 	void *retransmit;                      // of the family's struct; NULL: one try
 	uint64_t decline_rest_ns;              // UINT64_MAX: as retransmit says
 	struct dhcp_leases_settings *leases;   // NULL: none kept
+	struct dhcp_wrong_settings *wrong;     // NULL: none
 	struct dhcp_pretend_settings *pretend; // NULL: the time that they wait
 };
 
@@ -110,6 +117,9 @@ struct dhcp_counters {
 	uint64_t received[DHCP_TYPE_BUCKETS];
 	uint64_t attempt[DHCP_TRIES_MAX];
 	uint64_t server[DHCP_SERVERS_MAX];
+	uint64_t wrong_sent[DHCP_WRONG_COUNT];
+	uint64_t wrong_answered[DHCP_WRONG_COUNT];
+	uint64_t wrong_unanswered[DHCP_WRONG_COUNT];
 	uint64_t retransmitted;
 	uint64_t leases;
 	uint64_t renewed;
@@ -137,6 +147,12 @@ struct dhcp_counters {
 
 #define DHCP_UNWATCHED_HELP                                                                        \
 	"leases without room in the table of holders: a second client would not be found"
+
+// Messages that are wrong on purpose.
+#define DHCP_WRONG_COUNTERS(B, label_)                                                             \
+	B(wrong_sent, DHCP_WRONG_COUNT, label_, "sent wrong on purpose, by kind")                  \
+	B(wrong_answered, DHCP_WRONG_COUNT, label_, "of them, with an answer")                     \
+	B(wrong_unanswered, DHCP_WRONG_COUNT, label_, "of them, without an answer in time")
 
 #define DHCP_COUNTER_NONE(...)
 #define DHCP_COUNTER_ROW(member_, help_)                                                           \

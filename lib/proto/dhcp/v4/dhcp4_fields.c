@@ -134,6 +134,18 @@ static const struct field_section expect_section =
 	DHCP_SECTION("expect", "conditions of a valid address; others count as failed",
 		expect_fields, struct dhcp4_expect_settings);
 
+static const struct field wrong_fields[] = {DHCP4_WRONGS(DHCP_WRONG_ROW)};
+
+static const struct field_section wrong_section =
+	DHCP_SECTION("wrong", DHCP_WRONG_HELP, wrong_fields, struct dhcp_wrong_settings);
+
+const char *dhcp4_wrong_label(uint32_t i)
+{
+	static const char *const labels[] = {DHCP4_WRONGS(DHCP_WRONG_LABEL)};
+
+	return labels[i];
+}
+
 #define S struct dhcp4_settings
 static const struct field dhcp4_fields[] = {
 	DHCP_FIRST_ROWS("dora", dhcp4_exchange_names),
@@ -175,6 +187,7 @@ static const struct field dhcp4_fields[] = {
 	DHCP_RETRANSMIT_ROWS(" (RFC 2131: at least 10s)"),
 	{"pad", "least length of a message in bytes, padded with zeros; 0: no padding", FIELD_COUNT,
 		.load = true, .offset = SETTING(pad), .def = "300", .max = DHCP4_MESSAGE_MAX},
+	DHCP_SECTION_ROW(struct dhcp_settings, wrong, &wrong_section, DHCP_WRONG_HELP),
 	DHCP_LAST_ROWS(S, "conditions of a valid address"),
 };
 #undef S

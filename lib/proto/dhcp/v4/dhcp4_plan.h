@@ -12,6 +12,7 @@
 
 #define DHCP4_MESSAGE_MAX 1400 // of a message that we send
 #define DHCP4_OPTION_ROOM 255  // of one option that we send
+#define DHCP4_WRONG_MORE  8    // bytes that a message wrong on purpose is longer, at most
 #define DHCP4_TEXTS       2    // fields of the header: sname, file
 
 enum dhcp4_step {
@@ -271,6 +272,10 @@ static inline void dhcp4_self_find(
 // Data of options 61 and 82, as sent.
 void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w);
 void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w);
+
+// dhcp4_wrong_wire.c: spoil the ready message of len bytes. Its new length; 0: no room.
+uint32_t dhcp4_wrong_spoil(
+	uint32_t kind, uint8_t *buf, uint32_t len, uint32_t room, uint64_t random);
 
 // A reply at hand.
 struct dhcp4_heard {

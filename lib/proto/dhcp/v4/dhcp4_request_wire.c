@@ -279,6 +279,19 @@ static __attribute__((noinline)) uint32_t template_end(
 	return s.p->pad;
 }
 
+// Its sum is not known any more.
+static __attribute__((noinline)) void message_spoil(struct proto_ctx *ctx,
+	const struct proto_txn *t, struct proto_out *out, uint32_t room, uint32_t kind)
+{
+	struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_counters *n = ctx->counters;
+
+	out->len = dhcp4_wrong_spoil(
+		kind, out->buf, out->len, room, rand_hash(~w->is.work.wrong_salt + t->seq));
+	out->sum = 0;
+	n->is.wrong_sent[kind]++;
+}
+
 DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const struct asking *a,
 	struct proto_out *out, uint32_t room)
 {
@@ -292,6 +305,8 @@ DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const 
 	memcpy(out->buf, a->m->bytes, a->m->len);
 	out->sum = template_patch(ctx, t, a, out->buf);
 	out->len = a->m->open ? template_end(ctx, t, out, room) : a->m->len;
+	if (a->p->is.wrong.steps && dhcp_wrong_kind(&a->w->is, t) < DHCP_WRONG_COUNT)
+		message_spoil(ctx, t, out, room, dhcp_wrong_kind(&a->w->is, t));
 	n->is.sent[a->type] += copies;
 	n->is.request_bytes += (uint64_t)out->len * copies;
 	t->wait = dhcp_work_wait(&a->w->is.work, t, 0, false);

@@ -22,6 +22,29 @@ enum dhcp4_exchange {
 
 enum dhcp4_client_id { DHCP4_ID_NONE, DHCP4_ID_MAC, DHCP4_ID_DUID, DHCP4_ID_TEXT };
 
+// Messages that are wrong on purpose: the name of a kind, and its help text.
+// clang-format off
+#define DHCP4_WRONGS(X) \
+	X(DHCP4_WRONG_HEADER, "header", "messages of 8 to 235 octets: a part of the header") \
+	X(DHCP4_WRONG_COOKIE, "cookie", "no magic cookie") \
+	X(DHCP4_WRONG_END, "end", "no END and nothing behind the last option") \
+	X(DHCP4_WRONG_CUT, "cut", "an option that is longer than the message") \
+	X(DHCP4_WRONG_LENGTH, "length", "a message type (option 53) of 0 octets") \
+	X(DHCP4_WRONG_TYPE, "type", "an unknown message type, from 200") \
+	X(DHCP4_WRONG_NO_TYPE, "no_type", "no message type, as in BOOTP") \
+	X(DHCP4_WRONG_HLEN, "hlen", "a hardware address length of 255") \
+	X(DHCP4_WRONG_NOBODY, "nobody", "neither hardware address nor client identifier") \
+	X(DHCP4_WRONG_OVERLOAD, "overload", "options in file and sname (option 52) that say so again") \
+	X(DHCP4_WRONG_CLIENT_ID, "client_id", "a client identifier of 0 octets") \
+	X(DHCP4_WRONG_RELAY_INFO, "relay_info", "an option 82 that ends in a sub-option") \
+	X(DHCP4_WRONG_REPLY, "reply", "the op of a BOOTREPLY") \
+	X(DHCP4_WRONG_RANDOM, "random", "random octets after the magic cookie")
+// clang-format on
+
+#define DHCP4_WRONG_NUMBER(number, name, help) number,
+enum dhcp4_wrong { DHCP4_WRONGS(DHCP4_WRONG_NUMBER) DHCP4_WRONG_COUNT };
+_Static_assert(DHCP4_WRONG_COUNT == DHCP_WRONG_COUNT, "kinds of both families");
+
 struct dhcp4_option_settings {
 	const char *code; // "12", or "82.1"
 	struct dhcp_value_settings value;
@@ -80,6 +103,7 @@ struct dhcp4_settings {
 	B(received, DHCP_TYPE_BUCKETS, dhcp4_type_label, "replies received by type")            \
 	B(attempt, DHCP_TRIES_MAX, dhcp_place_label, "messages answered, by try")            \
 	B(server, DHCP_SERVERS_MAX, dhcp_place_label, "exchanges answered, by server")        \
+	DHCP_WRONG_COUNTERS(B, dhcp4_wrong_label) \
 	C(retransmitted, "messages sent again")                                                  \
 	C(leases, "leases that began")                                                           \
 	C(renewed, "leases that were made longer")                                               \
@@ -122,6 +146,7 @@ struct dhcp4_counters {
 	DHCP4_COUNTERS(DHCP_COUNTER_NONE, DHCP_COUNTER_NONE, COUNTER_MEMBER, COUNTER_MEMBERS)
 };
 
+const char *dhcp4_wrong_label(uint32_t i);
 extern const char *const dhcp4_exchange_names[]; // NULL-terminated
 extern const char *const dhcp4_message_names[];  // by step, NULL-terminated
 extern const struct field_section dhcp4_settings_section;

@@ -364,6 +364,13 @@ static inline uint32_t dhcp4_lease_find(
 	return dhcp_holders_find(&l->holders, dhcp4_held(bytes_be32(addr)), now_s);
 }
 
+static inline bool dhcp4_has_xid(const struct proto_txn *t, const uint8_t *buf, uint32_t len)
+{
+	uint32_t xid;
+
+	return dhcp4_xid(buf, len, DHCP4_REPLY_OP, &xid) && xid == t->key;
+}
+
 static const struct dhcp_messages dhcp4_messages = {
 	.kinds = dhcp4_kinds,
 	.offer = DHCP4_OFFER,
@@ -380,6 +387,7 @@ static const struct dhcp_messages dhcp4_messages = {
 	.leases_take = dhcp4_leases_take,
 	.lease_find = dhcp4_lease_find,
 	.mac = dhcp4_mac_of,
+	.has_xid = dhcp4_has_xid,
 };
 
 // Requests too: one that comes back to us is counted for what it is.

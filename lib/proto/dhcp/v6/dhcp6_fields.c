@@ -162,6 +162,18 @@ static const struct field_section expect_section =
 	DHCP_SECTION("expect", "conditions of valid leases; others count as failed", expect_fields,
 		struct dhcp6_expect_settings);
 
+static const struct field wrong_fields[] = {DHCP6_WRONGS(DHCP_WRONG_ROW)};
+
+static const struct field_section wrong_section =
+	DHCP_SECTION("wrong", DHCP_WRONG_HELP, wrong_fields, struct dhcp_wrong_settings);
+
+const char *dhcp6_wrong_label(uint32_t i)
+{
+	static const char *const labels[] = {DHCP6_WRONGS(DHCP_WRONG_LABEL)};
+
+	return labels[i];
+}
+
 #define S struct dhcp6_settings
 static const struct field dhcp6_fields[] = {
 	DHCP_FIRST_ROWS("sarr", dhcp6_exchange_names),
@@ -214,6 +226,7 @@ static const struct field dhcp6_fields[] = {
 		"those that come while it waits for the first try, at once one with 255 (RFC 8415)",
 		FIELD_ENUM, .offset = SETTING(advertise), .def = "first", .names = advertise_names},
 	DHCP_RETRANSMIT_ROWS(""),
+	DHCP_SECTION_ROW(struct dhcp_settings, wrong, &wrong_section, DHCP_WRONG_HELP),
 	DHCP_LAST_ROWS(S, "conditions of valid leases"),
 };
 #undef S

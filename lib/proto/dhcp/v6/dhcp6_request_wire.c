@@ -4,6 +4,7 @@
 // (dhcp6_templates.c). Path: hot. The worker that owns ctx.
 
 #include "base/bytes.h"
+#include "proto/dhcp/client/dhcp_wrong.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define MS_PER_CS 10 // hundredths of a second
@@ -163,7 +164,7 @@ static inline void message_write(
 	const struct dhcp6_template *m = &s->p->templates[t->step];
 	const struct dhcp6_duid_bytes *server = &s->w->servers[s->client->chosen];
 	uint16_t has = dhcp6_kinds[t->step].has;
-	uint32_t xid = dhcp6_xid_of(t);
+	uint32_t xid = dhcp6_xid_of(t), wrong = dhcp_wrong_kind(&s->w->is, t);
 	uint8_t *head = write_space(w, m->len);
 
 	if (!head)
@@ -179,6 +180,8 @@ static inline void message_write(
 	ias_write(s, t->step, w);
 	if (s->p->is.options.count || s->p->is.fqdn.code)
 		some_options_write(s, &s->p->is.options, t->step, w);
+	if (wrong < DHCP_WRONG_COUNT)
+		dhcp6_wrong_spoil(wrong, head, w, rand_hash(~s->w->is.work.wrong_salt + t->seq));
 }
 
 static void client_mac_write(const struct dhcp6_self *s, struct writer *w)
@@ -250,7 +253,7 @@ static __attribute__((noinline)) uint32_t whole_write(const struct proto_ctx *ct
 	else
 		message_write(&s, t, elapsed, &w);
 	len = (uint32_t)(w.at - buf);
-	if (s.p->usual)
+	if (s.p->usual && dhcp_wrong_kind(&s.w->is, t) == DHCP_WRONG_COUNT)
 		dhcp6_image_learn(s.w, t, buf, len);
 	return len;
 }
@@ -261,11 +264,16 @@ uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 	const struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_counters *n = ctx->counters;
 	uint16_t elapsed = elapsed_of(ctx, dhcp6_client_at(w, t->user), t);
-	uint32_t len;
+	uint32_t len = 0, wrong = DHCP_WRONG_COUNT;
 
 	if (p->templates[t->step].room > room)
 		return 0;
-	len = dhcp6_image_write(ctx, t, elapsed, buf);
+	if (p->is.wrong.steps)
+		wrong = dhcp_wrong_kind(&w->is, t);
+	if (wrong == DHCP_WRONG_COUNT)
+		len = dhcp6_image_write(ctx, t, elapsed, buf);
+	else
+		n->is.wrong_sent[wrong]++;
 	if (!len)
 		len = whole_write(ctx, t, elapsed, buf, room);
 	n->is.sent[dhcp6_kinds[t->step].type] += 1 + p->is.layout.more;

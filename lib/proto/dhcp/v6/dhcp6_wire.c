@@ -254,6 +254,13 @@ static inline void dhcp6_limits_keep(struct dhcp_heard *heard)
 			w, DHCP6_STEP_INFORMATION, m->inf_max_rt_s * (uint64_t)NS_PER_S);
 }
 
+static inline bool dhcp6_has_xid(const struct proto_txn *t, const uint8_t *buf, uint32_t len)
+{
+	uint32_t xid;
+
+	return dhcp6_xid(buf, len, DHCP6_RELAY_REPL, &xid) && xid == dhcp6_xid_of(t);
+}
+
 static enum proto_verdict dhcp6_another(
 	struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *heard);
 
@@ -273,6 +280,7 @@ static const struct dhcp_messages dhcp6_messages = {
 	.leases_take = dhcp6_leases_take,
 	.lease_find = dhcp_leases_find,
 	.mac = dhcp6_mac_of,
+	.has_xid = dhcp6_has_xid,
 	.is_link_local = dhcp6_is_link_local,
 	.limits_keep = dhcp6_limits_keep,
 	.offer_kept = dhcp6_offer_kept,
