@@ -61,4 +61,22 @@ def clients_pretend_to_have_waited():
     assert all(packet["dhcpv6.elapsed_time"] == "30" and packet["dhcpv6.hopcount"] == "5" for packet in packets(six)), packets(six)
 
 
+@test
+def lease_queries_are_about_address_mac_or_client_identifier():
+    for query in ("address", "mac", "client_id"):
+        one = dhcp4.clients(load={"rate": "1k", "total": 200}, clients=200, mix={"dora": "50%", "leasequery": "50%"}, query=query)
+        n = dhcp4.of_clients(dhcp4.run(one))
+        asked = n["dhcp4"]["sent"]["LEASEQUERY"]
+        assert n["dhcp4"]["received"]["LEASEACTIVE"] == asked > 80 and n["failed"] == n["lost"] == 0, (query, n)
+
+
+@test
+def clients_inform_without_a_lease():
+    for relay in (dhcp4.RELAYS, None):
+        one = dhcp4.clients(exchange="inform", inform_address="198.18.64.1-198.18.64.20", clients=20, relay=relay,
+                            load={"rate": "1k", "total": 100})
+        n = dhcp4.of_clients(dhcp4.served(one))
+        assert n["dhcp4"]["sent"] == {"INFORM": 100} and n["answered"] == 100 and n["dhcp4"]["leases"] == 0, n
+
+
 main()

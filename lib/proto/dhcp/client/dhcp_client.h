@@ -120,6 +120,8 @@ struct dhcp_family {
 	// Name of a status in refusals; NULL: refusals have none.
 	const char *(*status_name)(uint32_t status);
 
+	// Does the exchange need no lease, though it mostly does? NULL: never.
+	bool (*needs_none)(const struct dhcp_settings *s, uint32_t exchange);
 	// Rules of the family alone. exchange_check: of an exchange that the item makes.
 	void (*check)(const struct dhcp_settings *s, struct diag *d);
 	void (*exchange_check)(const struct dhcp_settings *s, uint32_t exchange, struct diag *d);

@@ -58,7 +58,8 @@ static void check_mix(const struct dhcp_family *f, const struct dhcp_settings *s
 	for (uint32_t e = 0; e < f->exchanges; e++) {
 		if (!dhcp_does(f, s, e))
 			continue;
-		if (leased || f->starts[e].from != DHCP_IS_BOUND) {
+		if (leased || f->starts[e].from != DHCP_IS_BOUND ||
+			(f->needs_none && f->needs_none(s, e))) {
 			f->exchange_check(s, e, d);
 			continue;
 		}

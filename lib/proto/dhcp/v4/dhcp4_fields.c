@@ -18,6 +18,7 @@ const char *const dhcp4_exchange_names[] = {"dora", "discover", "rapid", "inform
 	"rebind", "reboot", "release", "decline", "leasequery", NULL};
 const char *const dhcp4_message_names[] = {"discover", "request", "rapid", "renew", "rebind",
 	"reboot", "inform", "release", "decline", "leasequery", NULL};
+static const char *const query_names[] = {"address", "mac", "client_id", NULL};
 static const char *const client_id_names[] = {"none", "mac", "duid", "text", NULL};
 
 static const struct field mix_fields[] = {
@@ -182,6 +183,12 @@ static const struct field dhcp4_fields[] = {
 	DHCP_SECTION_ROW(struct dhcp_settings, fqdn, &fqdn_section, "option 81: the client's name"),
 	DHCP_SERVERS_ROWS("which of the servers a new exchange through a relay asks; all: each "
 			  "gets everything that is not unicast"),
+	{"query", "what a LEASEQUERY is about: the leased address, MAC or client identifier",
+		FIELD_ENUM, .offset = SETTING(query), .def = "address", .names = query_names},
+	{"inform_address",
+		"INFORM without a lease: client i has the i-th address of this range, "
+		"by hand",
+		FIELD_ADDR_RANGE, .offset = SETTING(inform_address)},
 	{"accept", "take offers with this server identifier only", FIELD_ADDR,
 		.offset = SETTING(accept)},
 	DHCP_RETRANSMIT_ROWS(" (RFC 2131: at least 10s)"),

@@ -38,11 +38,14 @@ enum dhcp4_has {
 	DHCP4_HAS_TIME = 1 << 4,       // option 51 with the lease time wished for
 	DHCP4_HAS_PARAMETERS = 1 << 5, // option 55
 	DHCP4_HAS_OPTIONS = 1 << 6,    // those of the user
-	DHCP4_HAS_CHADDR = 1 << 7,     // and client identifier
+	DHCP4_HAS_CHADDR = 1 << 7,
 	DHCP4_HAS_SECS = 1 << 8,
-	DHCP4_HAS_RAPID = 1 << 9,   // option 80
-	DHCP4_IS_UNICAST = 1 << 10, // from the leased address to the server
+	DHCP4_HAS_RAPID = 1 << 9,      // option 80
+	DHCP4_HAS_CLIENT_ID = 1 << 11, // option 61
+	DHCP4_IS_UNICAST = 1 << 10,    // from the leased address to the server
 };
+
+#define DHCP4_HAS_IDENTITY (DHCP4_HAS_CHADDR | DHCP4_HAS_CLIENT_ID)
 
 extern const struct dhcp_message_kind dhcp4_kinds[DHCP4_STEPS];
 
@@ -67,7 +70,7 @@ struct dhcp4_template {
 	uint16_t requested_at, server_at; // data of options 50 and 54
 	uint16_t id_at;                   // MAC in the client identifier
 	bool relayed, relay_info;         // through the relay; with option 82
-	bool giaddr;                      // the relay's address is to be written
+	bool giaddr, chaddr;              // are to be written
 	uint16_t has;                     // enum dhcp4_has of what is to be written
 	uint64_t sum;                     // of bytes, as csum_add has it
 	uint8_t bytes[DHCP4_MESSAGE_MAX];
@@ -99,7 +102,11 @@ struct dhcp4_plan {
 
 	uint32_t path_server; // path of the first server
 	uint32_t accept;      // server identifier, 0: any
-	uint32_t hint_first;  // requested address of client 0, 0: none
+	struct dhcp_start starts[DHCP4_EXCHANGES];
+	enum dhcp4_query query;
+	uint32_t inform_first; // address of client 0 without a lease; 0: none
+	uint32_t inform_count;
+	uint32_t hint_first; // requested address of client 0, 0: none
 	struct recip hint_count;
 	uint16_t pad;
 	uint32_t giaddr; // of all relays, 0: their own

@@ -19,7 +19,7 @@
 
 // Options of every message that makes a lease.
 #define FULL                                                                                       \
-	(DHCP4_HAS_OPTIONS | DHCP4_HAS_PARAMETERS | DHCP4_HAS_CHADDR | DHCP4_HAS_SECS |            \
+	(DHCP4_HAS_OPTIONS | DHCP4_HAS_PARAMETERS | DHCP4_HAS_IDENTITY | DHCP4_HAS_SECS |          \
 		DHCP4_HAS_TIME)
 
 const struct dhcp_message_kind dhcp4_kinds[DHCP4_STEPS] = {
@@ -39,11 +39,11 @@ const struct dhcp_message_kind dhcp4_kinds[DHCP4_STEPS] = {
 	[DHCP4_STEP_INFORM] = {DHCP4_INFORM,
 		(FULL & ~DHCP4_HAS_TIME) | DHCP4_HAS_CIADDR | DHCP4_IS_UNICAST, ACKS, 0},
 	[DHCP4_STEP_RELEASE] = {DHCP4_RELEASE,
-		DHCP4_HAS_CIADDR | DHCP4_HAS_SERVER_ID | DHCP4_HAS_CHADDR | DHCP4_IS_UNICAST |
+		DHCP4_HAS_CIADDR | DHCP4_HAS_SERVER_ID | DHCP4_HAS_IDENTITY | DHCP4_IS_UNICAST |
 			DHCP_IS_SILENT,
 		0, 0},
 	[DHCP4_STEP_DECLINE] = {DHCP4_DECLINE,
-		DHCP4_HAS_REQUESTED | DHCP4_HAS_SERVER_ID | DHCP4_HAS_CHADDR | DHCP_IS_SILENT, 0,
+		DHCP4_HAS_REQUESTED | DHCP4_HAS_SERVER_ID | DHCP4_HAS_IDENTITY | DHCP_IS_SILENT, 0,
 		0},
 	[DHCP4_STEP_LEASEQUERY] = {DHCP4_LEASEQUERY, DHCP4_HAS_CIADDR | DHCP4_HAS_PARAMETERS,
 		BIT(DHCP4_LEASEUNASSIGNED) | BIT(DHCP4_LEASEUNKNOWN) | BIT(DHCP4_LEASEACTIVE), 0},
@@ -169,11 +169,11 @@ DHCP_INLINE uint64_t chaddr_patch(const struct asking *a, uint8_t *buf)
 	sum = len == 8 ? csum_add(0, chaddr, 8) : csum_add(0, chaddr, DHCP4_CHADDR_LEN);
 	if (m->id_at)
 		dhcp4_chaddr_copy(p, chaddr, buf + m->id_at);
-	if (p->hlen && len == 8)
+	if (m->chaddr && len == 8)
 		memcpy(buf + DHCP4_AT_CHADDR, chaddr, 8);
-	else if (p->hlen)
+	else if (m->chaddr)
 		memcpy(buf + DHCP4_AT_CHADDR, chaddr, DHCP4_CHADDR_LEN);
-	return (p->hlen ? sum : 0) + (m->id_at ? dhcp_sum_at(sum, m->id_at) : 0);
+	return (m->chaddr ? sum : 0) + (m->id_at ? dhcp_sum_at(sum, m->id_at) : 0);
 }
 
 // The values of the client into a copy of the template. Returns the sum of both.
@@ -193,7 +193,7 @@ DHCP_INLINE uint64_t template_patch(const struct proto_ctx *ctx, const struct pr
 		memcpy(buf + DHCP4_AT_GIADDR, &a->relay, 4);
 		sum += a->relay;
 	}
-	if (m->has & DHCP4_HAS_CHADDR)
+	if (m->chaddr || m->id_at)
 		sum += chaddr_patch(a, buf);
 	if (m->requested_at)
 		sum += dhcp_patch32(buf, m->requested_at, k->offered);
@@ -220,7 +220,7 @@ static inline void tail_write(
 	uint16_t has = m->has;
 	uint8_t *head;
 
-	if ((has & DHCP4_HAS_CHADDR) && p->client_id == DHCP4_ID_TEXT) {
+	if ((has & DHCP4_HAS_CLIENT_ID) && p->client_id == DHCP4_ID_TEXT) {
 		head = dhcp_option_begin(w, DHCP4_OPT_CLIENT_ID, false);
 		dhcp4_client_id_write(s, w);
 		dhcp_option_end(w, head, false);

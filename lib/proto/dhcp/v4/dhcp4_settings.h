@@ -20,6 +20,7 @@ enum dhcp4_exchange {
 	DHCP4_EXCHANGES,
 };
 
+enum dhcp4_query { DHCP4_BY_ADDRESS, DHCP4_BY_MAC, DHCP4_BY_CLIENT_ID };
 enum dhcp4_client_id { DHCP4_ID_NONE, DHCP4_ID_MAC, DHCP4_ID_DUID, DHCP4_ID_TEXT };
 
 // Messages that are wrong on purpose: the name of a kind, and its help text.
@@ -87,7 +88,9 @@ struct dhcp4_settings {
 	bool broadcast_flag;
 	struct dhcp4_header_settings *header; // NULL: as messages need it
 	struct addr_range requested_address;
-	uint64_t lease_time_ns; // 0: not asked for
+	uint64_t lease_time_ns;           // 0: not asked for
+	int32_t query;                    // enum dhcp4_query
+	struct addr_range inform_address; // count 0: informs need a lease
 	struct addr accept;
 	uint64_t pad;
 	struct dhcp4_expect_settings *expect; // NULL: any address

@@ -40,6 +40,21 @@ static bool dhcp4_unicasts(const struct dhcp_settings *s)
 	return false;
 }
 
+static bool dhcp4_needs_none(const struct dhcp_settings *s, uint32_t exchange)
+{
+	return exchange == DHCP4_INFORMS &&
+	       ((const struct dhcp4_settings *)s)->inform_address.count;
+}
+
+static void check_inform(const struct dhcp4_settings *s, struct diag *d)
+{
+	const struct addr_range *r = &s->inform_address;
+
+	if (r->count && dhcp_family_check(&r->first, r, 4, d) && r->count < dhcp_clients(&s->is))
+		diag_error(d, r, NULL, "%llu addresses for %llu clients",
+			(unsigned long long)r->count, (unsigned long long)dhcp_clients(&s->is));
+}
+
 static void dhcp4_exchange_check(const struct dhcp_settings *s, uint32_t exchange, struct diag *d)
 {
 	if (exchange == DHCP4_LEASEQUERIES && !s->relay)
@@ -114,6 +129,9 @@ static void dhcp4_check_own(const struct dhcp_settings *settings, struct diag *d
 	if (settings->spread != DHCP_FIRST && !settings->relay)
 		diag_error(d, s, "spread", "needs a relay: a broadcast reaches all servers");
 	dhcp_family_check(&s->accept, &s->accept, 4, d);
+	check_inform(s, d);
+	if (s->query == DHCP4_BY_CLIENT_ID && s->client_id == DHCP4_ID_NONE)
+		diag_error(d, &s->query, NULL, "needs a client_id");
 	dhcp_family_check(&s->requested_address.first, &s->requested_address, 4, d);
 	if (retransmit && retransmit->jitter_ns >= retransmit->initial_ns)
 		diag_error(d, retransmit, "jitter", "not shorter than initial");
@@ -171,6 +189,13 @@ static void dhcp4_plan_rest(
 	p->known_server = ipv4(&env->server) != 0;
 	p->accept = ipv4(&s->accept);
 	p->giaddr = s->header ? ipv4(&s->header->giaddr) : 0;
+	p->query = (enum dhcp4_query)s->query;
+	p->inform_first = ipv4(&s->inform_address.first);
+	p->inform_count = p->inform_first ? plan->clients : 0;
+	memcpy(p->starts, dhcp4_starts, sizeof(p->starts));
+	if (p->inform_first)
+		p->starts[DHCP4_INFORMS].from = p->starts[DHCP4_INFORMS].to = DHCP_IS_FREE;
+	plan->course.starts = p->starts;
 	p->hint_first = ipv4(&s->requested_address.first);
 	recip_init(&p->hint_count, p->hint_first ? s->requested_address.count : 1);
 	plan->same_lease = !e || e->same_address;
@@ -270,7 +295,10 @@ static uint64_t dhcp4_accepted(const struct dhcp_settings *settings)
 {
 	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
 
-	return s->expect ? dhcp_room(&s->expect->pool) : UINT64_MAX;
+	uint64_t informing = s->inform_address.count ? s->inform_address.count : UINT64_MAX;
+	uint64_t leasing = s->expect ? dhcp_room(&s->expect->pool) : UINT64_MAX;
+
+	return leasing < informing ? leasing : informing;
 }
 
 static const struct dhcp_family dhcp4_family = {
@@ -294,6 +322,7 @@ static const struct dhcp_family dhcp4_family = {
 	.identities = dhcp4_identities,
 	.accepted = dhcp4_accepted,
 	.check = dhcp4_check_own,
+	.needs_none = dhcp4_needs_none,
 	.exchange_check = dhcp4_exchange_check,
 	.unicasts = dhcp4_unicasts,
 	.plan_identity = dhcp4_plan_identity,

@@ -292,9 +292,9 @@ static uint32_t relay_info_len(const struct dhcp4_plan *p)
 static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_template *m, uint32_t step)
 {
 	uint32_t room = 1 + dhcp_list_room(&p->is.options, step, 2); // and END
-	uint16_t has = dhcp4_kinds[step].has;
+	uint16_t has = m->has;
 
-	if ((has & DHCP4_HAS_CHADDR) && p->client_id == DHCP4_ID_TEXT)
+	if ((has & DHCP4_HAS_CLIENT_ID) && p->client_id == DHCP4_ID_TEXT)
 		room += 3 + p->id_text.pattern.max_len;
 	if ((has & DHCP4_HAS_OPTIONS) && p->is.fqdn.code)
 		room += 2 + 3 + 2 + p->is.fqdn.pattern.max_len;
@@ -303,19 +303,32 @@ static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_templat
 	return room;
 }
 
+// Content of the message of a step. A lease query is about one thing (RFC 4388 section 6.2).
+static uint16_t has_of(const struct dhcp4_plan *p, uint32_t step)
+{
+	static const uint16_t about[] = {[DHCP4_BY_ADDRESS] = DHCP4_HAS_CIADDR,
+		[DHCP4_BY_MAC] = DHCP4_HAS_CHADDR,
+		[DHCP4_BY_CLIENT_ID] = DHCP4_HAS_CLIENT_ID};
+
+	if (step != DHCP4_STEP_LEASEQUERY)
+		return dhcp4_kinds[step].has;
+	return (uint16_t)((dhcp4_kinds[step].has & ~DHCP4_HAS_CIADDR) | about[p->query]);
+}
+
 static void build_message(struct build *b, uint32_t step)
 {
 	const struct dhcp_message_kind *kind = &dhcp4_kinds[step];
 	struct dhcp4_template *m = &b->p->templates[step];
 	const struct dhcp4_plan *p = b->p;
 	struct writer w = writer_of(m->bytes, sizeof(m->bytes));
-	uint16_t has = kind->has;
+	uint16_t has = has_of(p, step);
 	uint32_t room;
 
 	m->relayed = b->s->is.relay && (!(has & DHCP4_IS_UNICAST) || p->relay_unicast);
 	m->giaddr = m->relayed;
 	m->has = has;
-	m->relay_info = m->relayed && (has & DHCP4_HAS_CHADDR) && relay_info_len(p) > 0;
+	m->chaddr = p->hlen && (has & DHCP4_HAS_CHADDR);
+	m->relay_info = m->relayed && step != DHCP4_STEP_LEASEQUERY && relay_info_len(p) > 0;
 	write_header(b, m, has, &w);
 	dhcp4_write_option_u8(&w, DHCP4_OPT_TYPE, kind->type);
 	if ((has & DHCP4_HAS_REQUESTED) || ((has & DHCP4_HAS_WISH) && p->hint_first))
@@ -327,7 +340,7 @@ static void build_message(struct build *b, uint32_t step)
 			&w, DHCP4_OPT_LEASE_TIME, (uint32_t)(b->s->lease_time_ns / NS_PER_S));
 	if (has & DHCP4_HAS_PARAMETERS)
 		write_parameters(b, &w);
-	if (has & DHCP4_HAS_CHADDR)
+	if (has & DHCP4_HAS_CLIENT_ID)
 		m->id_at = write_client_id(b, m, &w);
 	if (has & DHCP4_HAS_RAPID)
 		dhcp4_write_option(&w, DHCP4_OPT_RAPID_COMMIT, "", 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the user puts into messages of DHCPv4 clients: fields of the header, options of chosen
-// messages, and the time that clients pretend to have waited. Path: tests only.
+// messages, the time that clients pretend to have waited, the subject of lease queries, and
+// addresses without a lease. Path: tests only.
 
 #include "dhcp4_client_fixture.h"
 
@@ -202,6 +203,87 @@ static void the_time_stays_or_grows_to_the_end_and_no_further(void **state)
 	fixture_end(f);
 }
 
+// A LEASEQUERY about client 0, which has what is named in `has`.
+static void asks_about(enum dhcp4_query query, bool ciaddr, bool chaddr, bool client_id)
+{
+	struct dhcp4_fixture *f = fixture_relay(1);
+
+	f->settings.query = query;
+	fixture_open(f);
+	fixture_bound(f, DHCP4_LEASEQUERIES);
+	assert_int_equal(bytes_be32(f->sent + DHCP4_AT_CIADDR), ciaddr ? POOL : 0);
+	assert_int_equal(f->sent[DHCP4_AT_HTYPE], chaddr);
+	assert_int_equal(f->sent[DHCP4_AT_HLEN], chaddr ? 6 : 0);
+	assert_int_equal(f->sent[DHCP4_AT_CHADDR], chaddr ? 2 : 0);
+	assert_int_equal(has_sent(f, DHCP4_OPT_CLIENT_ID), client_id);
+	fixture_plan(f, DHCP4_LEASEACTIVE);
+	f->answer.ciaddr = POOL;
+	fixture_compose(f);
+	f->reply[DHCP4_AT_HTYPE] = 1;
+	f->reply[DHCP4_AT_HLEN] = 6;
+	f->reply[DHCP4_AT_CHADDR] = 2;
+	assert_int_equal(dhcp4_reply(&f->ctx, &f->txn, f->reply, f->reply_len), PROTO_DONE);
+	fixture_end(f);
+}
+
+static void lease_queries_are_about_one_thing(void **state)
+{
+	asks_about(DHCP4_BY_ADDRESS, true, false, false);
+	asks_about(DHCP4_BY_MAC, false, true, false);
+	asks_about(DHCP4_BY_CLIENT_ID, false, false, true);
+}
+
+static void an_answer_about_another_address_fails(void **state)
+{
+	struct dhcp4_fixture *f = fixture_relay(1);
+
+	f->settings.query = DHCP4_BY_MAC;
+	fixture_open(f);
+	fixture_bound(f, DHCP4_LEASEQUERIES);
+	ANSWER(f, DHCP4_LEASEACTIVE, PROTO_FAIL, a->ciaddr = POOL + 1);
+	assert_int_equal(f->n.is.address_changed, 1);
+	fixture_next(f);
+	ANSWER(f, DHCP4_LEASEUNKNOWN, PROTO_FAIL, a->ciaddr = 0);
+	assert_int_equal(f->n.lease_unknown, 1);
+	fixture_end(f);
+}
+
+static struct dhcp4_fixture *informing(struct dhcp4_fixture *f)
+{
+	f->settings.inform_address = (struct addr_range){v4(0x0a000001), 2};
+	f->settings.is.exchange = DHCP4_INFORMS;
+	return f;
+}
+
+static void clients_inform_without_a_lease(void **state)
+{
+	static const uint8_t addresses[][4] = {{10, 0, 0, 1}, {10, 0, 0, 2}, {10, 0, 0, 3}};
+	struct dhcp4_fixture *f = informing(fixture_new(2));
+	struct proto_flow flow;
+	uint8_t mac[6];
+
+	fixture_open(f);
+	for (uint32_t i = 0; i < 4; i++) {
+		fixture_next(f);
+		assert_int_equal(bytes_be32(f->sent + DHCP4_AT_CIADDR), 0x0a000001 + i % 2);
+		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		assert_memory_equal(flow.src, addresses[i % 2], 4);
+		ANSWER(f, DHCP4_ACK, PROTO_DONE, a->yiaddr = 0, a->lease_time = 0);
+		assert_int_equal(client_of(f, f->txn.user)->head.state, DHCP_IS_FREE);
+	}
+	assert_int_equal(f->n.is.leases, 0);
+	assert_true(dhcp4_owns(&f->ctx, addresses[1], 4, mac));
+	assert_int_equal(mac[5], 1);
+	assert_false(dhcp4_owns(&f->ctx, addresses[2], 4, mac));
+	fixture_end(f);
+}
+
+static void informing_clients_need_an_address_each(void **state)
+{
+	assert_right(informing(fixture_new(2)));
+	REFUSED(informing(fixture_new(3)), "2 addresses for 3 clients", (void)f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +296,10 @@ int main(void)
 		cmocka_unit_test(relay_information_is_in_all_messages),
 		cmocka_unit_test(clients_pretend_to_have_waited_for_a_time_of_the_run),
 		cmocka_unit_test(the_time_stays_or_grows_to_the_end_and_no_further),
+		cmocka_unit_test(lease_queries_are_about_one_thing),
+		cmocka_unit_test(an_answer_about_another_address_fails),
+		cmocka_unit_test(clients_inform_without_a_lease),
+		cmocka_unit_test(informing_clients_need_an_address_each),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the user puts into messages of DHCPv6 clients: the hop count of relays, options of chosen
-// messages, and the time that clients pretend to have waited. Path: tests only.
+// messages, the time that clients pretend to have waited, and a refusal among offers. Path: tests
+// only.
 
 #include "dhcp6_client_fixture.h"
 
@@ -95,6 +96,39 @@ static void clients_pretend_to_have_waited_for_a_time_of_the_run(void **state)
 	fixture_end(f);
 }
 
+// One server has no address, the next one has.
+static void a_refusal_does_not_end_the_choice_of_the_best(void **state)
+{
+	struct dhcp6_fixture *f = fixture_relay(1, 1);
+
+	f->settings.advertise = DHCP6_TAKES_BEST;
+	f->settings.is.retransmit = &f->retransmit;
+	fixture_start(f);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_KEPT, a->status = DHCP6_NO_ADDRS_AVAIL);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_KEPT, a->status = DHCP6_NO_ADDRS_AVAIL);
+	assert_int_equal(f->n.refused, 2);
+	assert_int_equal(f->n.is.attempt[0], 0);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_KEPT, a->preference = 7);
+	assert_int_equal(f->n.is.attempt[0], 1);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_DUPLICATE, a->status = DHCP6_NO_ADDRS_AVAIL);
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
+	fixture_send(f);
+	assert_int_equal(f->m.type, DHCP6_REQUEST);
+	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+	fixture_end(f);
+	// With nothing but refusals the SOLICIT is sent again, and then the first answer counts.
+	f = fixture_relay(1, 1);
+	f->settings.advertise = DHCP6_TAKES_BEST;
+	f->settings.is.retransmit = &f->retransmit;
+	fixture_start(f);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_KEPT, a->status = DHCP6_NO_ADDRS_AVAIL);
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
+	fixture_send(f);
+	assert_int_equal(f->m.type, DHCP6_SOLICIT);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_FAIL, a->status = DHCP6_NO_ADDRS_AVAIL);
+	fixture_end(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +136,7 @@ int main(void)
 		cmocka_unit_test(options_are_in_the_messages_that_are_named),
 		cmocka_unit_test(options_that_name_no_message_are_in_the_usual_ones),
 		cmocka_unit_test(clients_pretend_to_have_waited_for_a_time_of_the_run),
+		cmocka_unit_test(a_refusal_does_not_end_the_choice_of_the_best),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
