@@ -9,6 +9,7 @@
 #include "proto/dhcp/client/dhcp_leases.h"
 #include "proto/dhcp/client/dhcp_macs.h"
 #include "proto/dhcp/client/dhcp_settings.h"
+#include "proto/dhcp/client/dhcp_table.h"
 #include "proto/dhcp/client/dhcp_templates.h"
 #include "proto/dhcp/client/dhcp_work.h"
 
@@ -58,9 +59,10 @@ struct dhcp_plan {
 	bool automatic; // their number
 	double uses;    // clients that an exchange uses up, on average
 	uint8_t mac_len;
-	bool stations;         // a MAC is of one station, not of a group
-	struct dhcp_macs macs; // of a file or shared; else: computed from the client's number
-	bool shared_macs;      // by several clients
+	bool stations;           // a MAC is of one station, not of a group
+	struct dhcp_macs macs;   // of a file or shared; else: computed from the client's number
+	bool shared_macs;        // by several clients
+	struct dhcp_table table; // file of clients
 	uint32_t addresses, prefixes; // that a client leases, in this order
 	uint32_t stride;              // their sum
 	struct recip by_stride;

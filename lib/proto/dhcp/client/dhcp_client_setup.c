@@ -190,6 +190,10 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 			f->fqdn_rfc);
 	if (s->wrong && wrong_share(s->wrong, DHCP_WRONG_COUNT) > 1 + ROUNDING)
 		diag_error(d, s->wrong, "", "more than 100%% of the messages");
+	if (s->mac_column && (s->mac_file || s->mac_count))
+		diag_error(d, &s->mac_column, "mac_column", "stands beside mac_file or mac_count");
+	if (s->mac_column && !s->client_file)
+		diag_error(d, &s->mac_column, "mac_column", "needs a client_file");
 	if (s->mac_file && s->mac_count)
 		diag_error(d, &s->mac_count, "mac_count", "stands beside mac_file");
 	f->check(s, d);
@@ -300,6 +304,29 @@ static int build_vlans(struct dhcp_vlans *v, const struct field_list *vlans, uin
 	return 0;
 }
 
+// The file of clients, which has a line for each.
+static int load_table(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d)
+{
+	bool all = p->automatic && s->leases && s->leases->load;
+	uint32_t wanted = all ? p->most : p->clients, rows;
+	int ret;
+
+	if (!s->client_file)
+		return 0;
+	ret = dhcp_table_load(&p->table, &s->client_file, wanted, p->arena, d);
+	rows = p->table.is.rows;
+	if (ret < 0 || rows == wanted)
+		return ret;
+	if (!p->automatic) {
+		diag_error(d, &s->client_file, NULL, "the file has %u lines for %u clients", rows,
+			wanted);
+		return -EINVAL;
+	}
+	p->most = rows;
+	p->clients = rows < p->clients ? rows : p->clients;
+	return 0;
+}
+
 // Messages of DHCPv6 clients on a link are found by their MAC. Of an automatic number of clients
 // all may be in the file of leases.
 static int load_macs(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d)
@@ -313,9 +340,16 @@ static int load_macs(struct dhcp_plan *p, const struct dhcp_settings *s, struct 
 		.find = six && !s->relay};
 	int ret = 0;
 
+	if (s->mac_column > p->table.is.columns) {
+		diag_error(d, &s->mac_column, NULL, "the file has %u columns", p->table.is.columns);
+		return -EINVAL;
+	}
 	p->shared_macs = s->mac_count && s->mac_count < wanted.clients;
 	if (s->mac_file)
 		ret = dhcp_macs_load(&p->macs, &s->mac_file, &wanted, p->arena, d);
+	else if (s->mac_column)
+		ret = dhcp_macs_take(&p->macs, &p->table.is, (uint32_t)s->mac_column - 1, &wanted,
+			&s->mac_column, d);
 	else if (p->shared_macs)
 		return dhcp_macs_share(&p->macs, s->mac, (uint32_t)s->mac_count, &wanted);
 	if (!p->macs.items)
@@ -332,8 +366,9 @@ static int load_files(struct dhcp_plan *p, const struct dhcp_settings *s,
 	const struct proto_env *env, struct diag *d)
 {
 	const struct dhcp_family *f = p->family;
-	int ret = load_macs(p, s, d);
+	int ret = load_table(p, s, d);
 
+	ret = ret ? ret : load_macs(p, s, d);
 	ret = ret ? ret : dhcp_lease_file_load(p, s->leases, env, d);
 	if (ret == 0 && f->load)
 		ret = f->load(p, s, d);
@@ -393,6 +428,7 @@ void dhcp_teardown(void *shared)
 	if (p->family->unload)
 		p->family->unload(p);
 	dhcp_macs_free(&p->macs);
+	dhcp_table_free(&p->table);
 	dhcp_lease_file_free(&p->leases);
 	free(p->vlans.places);
 	arena_free(p->arena);

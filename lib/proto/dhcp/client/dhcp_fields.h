@@ -35,7 +35,7 @@
 #define DHCP_VALUE_ROWS(S, family_, steps_, usual_) \
 	{"messages", "messages that have it; without: " usual_, FIELD_ENUM, .list = true, \
 		.offset = offsetof(S, value.messages), .names = steps_}, \
-	{"text", "value as text, with {client}, {mac}, {relay}, {address} or {random:N}", \
+	{"text", "value as text, with {client}, {mac}, {relay}, {address}, {random:N} or {file:N}", \
 		FIELD_STRING, .offset = offsetof(S, value.text)}, \
 	{"hex", "value as hex digits and the same names, which give bytes", FIELD_STRING, \
 		.offset = offsetof(S, value.hex)}, \
@@ -98,7 +98,12 @@
 		"address can have several exchanges at once; 0: each client has its own", \
 		FIELD_COUNT, .offset = DHCP_SETTING(mac_count), .def = "0", .max = 1e9}, \
 	{"mac_file", "file with the MAC address of a client on each line, relative to this " \
-		"file's folder" file_help_, FIELD_STRING, .offset = DHCP_SETTING(mac_file)}
+		"file's folder" file_help_, FIELD_STRING, .offset = DHCP_SETTING(mac_file)}, \
+	{"client_file", "CSV file with a line for each client, relative to this file's folder; " \
+		"{file:N} is column N, from 1, in every text and hex", FIELD_STRING, \
+		.offset = DHCP_SETTING(client_file)}, \
+	{"mac_column", "column of client_file with the MAC address; 0: none", FIELD_COUNT, \
+		.offset = DHCP_SETTING(mac_column), .def = "0", .max = 64}
 
 #define DHCP_SERVERS_ROWS(spread_help_) \
 	{"servers", "further servers beside the item's", FIELD_ADDR, .list = true, \

@@ -75,6 +75,8 @@ struct dhcp_settings {
 	uint8_t mac[6];
 	uint64_t mac_count; // 0: as many as clients
 	const char *mac_file;
+	const char *client_file;
+	uint64_t mac_column;               // of it; 0: none
 	struct dhcp_relay_settings *relay; // the family's begins with it; NULL: clients on a link
 	struct field_list vlans;           // struct dhcp_vlan_settings
 	struct field_list options;         // of the family's struct

@@ -220,11 +220,10 @@ void dhcp_name_labels(struct writer *w, uint8_t *at)
 		write_u8(w, 0);
 }
 
-bool dhcp_name_check(const struct pattern *p, uint64_t clients)
+static bool labels_are_right(const struct pattern *p, uint64_t client)
 {
 	uint8_t text[NAME_MAX_LEN], some[16];
-	struct pattern_values v = {
-		.client = clients - 1, .mac = some, .relay = some, .address = some};
+	struct pattern_values v = {.client = client, .mac = some, .relay = some, .address = some};
 	struct writer w = writer_of(text, sizeof(text));
 	const uint8_t *label = text;
 
@@ -240,6 +239,26 @@ bool dhcp_name_check(const struct pattern *p, uint64_t clients)
 	return true;
 }
 
+// The last client has the longest labels, unless they are from a file.
+bool dhcp_name_check(const struct pattern *p, uint64_t clients)
+{
+	if (p->table && p->table->rows == 0)
+		return true; // not read yet
+	for (uint64_t client = 0; p->table && client + 1 < clients; client++)
+		if (!labels_are_right(p, client))
+			return false;
+	return labels_are_right(p, clients - 1);
+}
+
+// Before the plan has the file, any one will do.
+static const struct pattern_table *table_of(
+	const struct dhcp_plan *p, const struct dhcp_settings *s)
+{
+	if (p->table.is.columns)
+		return &p->table.is;
+	return s->client_file ? &dhcp_table_unread : NULL;
+}
+
 void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dhcp_settings *s,
 	uint32_t option_room, uint32_t room, uint16_t has, struct diag *d)
 {
@@ -249,7 +268,7 @@ void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dh
 		.settings = s,
 		.arena = p->arena,
 		.d = d,
-		.clients = {p->clients, p->mac_len, f->addr_len},
+		.clients = {p->clients, p->mac_len, f->addr_len, table_of(p, s)},
 		.option_room = option_room,
 		.relayed = s->relay != NULL};
 	for (uint32_t i = 0; i < f->steps; i++)

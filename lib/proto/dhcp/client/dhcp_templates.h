@@ -110,5 +110,5 @@ void dhcp_fqdn_write(const struct pattern_values *client, const struct dhcp_plan
 // Dotted text, one byte behind `at`, to labels with their length in front (RFC 1035 section 3.1).
 // One label alone is a partial name: it gets no root.
 void dhcp_name_labels(struct writer *w, uint8_t *at);
-// Has every label of the last client's name 1 to DHCP_LABEL_MAX characters?
+// Has every label of the clients' names 1 to DHCP_LABEL_MAX characters?
 bool dhcp_name_check(const struct pattern *p, uint64_t clients);

@@ -19,7 +19,7 @@ const char *const dhcp4_exchange_names[] = {"dora", "discover", "rapid", "inform
 const char *const dhcp4_message_names[] = {"discover", "request", "rapid", "renew", "rebind",
 	"reboot", "inform", "release", "decline", "leasequery", NULL};
 static const char *const query_names[] = {"address", "mac", "client_id", NULL};
-static const char *const client_id_names[] = {"none", "mac", "duid", "text", NULL};
+static const char *const client_id_names[] = {"none", "mac", "duid", "text", "hex", NULL};
 
 static const struct field mix_fields[] = {
 	DHCP_SHARE_ROW("dora", DHCP4_DORA, "get a lease in four messages"),
@@ -66,7 +66,8 @@ static const struct field header_fields[] = {
 	HEADER_ADDR_ROW(
 		giaddr, "of messages through a relay, where replies go; without: the relay's own"),
 	DHCP_PATTERN_ROW(struct dhcp4_header_settings, sname,
-		"server's name as text, with {client}, {mac}, {relay}, {address} or {random:N}"),
+		"server's name as text, with {client}, {mac}, {relay}, {address}, {random:N} or "
+                "{file:N}"),
 	DHCP_PATTERN_ROW(
 		struct dhcp4_header_settings, file, "name of the boot file as text, likewise"),
 };
@@ -80,7 +81,8 @@ static const struct field relay_fields[] = {
 		.max = 255},
 	DHCP_RELAY_PORT_ROWS("67", "option 82 sub-option 19"),
 	DHCP_PATTERN_ROW(struct dhcp4_relay_settings, circuit_id,
-		"option 82 sub-option 1 as text, with {client}, {mac}, {relay} or {random:N}"),
+		"option 82 sub-option 1 as text, with {client}, {mac}, {relay}, {random:N} or "
+                "{file:N}"),
 	DHCP_PATTERN_ROW(
 		struct dhcp4_relay_settings, remote_id, "option 82 sub-option 2 as text, likewise"),
 	DHCP_PATTERN_ROW(struct dhcp4_relay_settings, subscriber_id,
@@ -157,10 +159,15 @@ static const struct field dhcp4_fields[] = {
 		FIELD_STRING, .offset = SETTING(chaddr)},
 	{"htype", "hardware type: 1 Ethernet, 6 IEEE 802, 32 InfiniBand (hlen 0, RFC 4390)",
 		FIELD_COUNT, .offset = SETTING(htype), .def = "1", .max = 255},
-	{"client_id", "option 61: none, mac (1 and the MAC), duid (RFC 4361, DUID-LL), text",
+	{"client_id",
+		"option 61: none, mac (1 and the MAC), duid (RFC 4361, DUID-LL), text (behind a "
+		"0), hex",
 		FIELD_ENUM, .offset = SETTING(client_id), .def = "mac", .names = client_id_names},
 	DHCP_PATTERN_ROW(S, client_id_text,
-		"with client_id text: its value, with {client}, {mac}, {relay} or {random:N}"),
+		"with client_id text: its value, with {client}, {mac}, {relay}, {random:N} or "
+		"{file:N}"),
+	DHCP_PATTERN_ROW(S, client_id_hex,
+		"with client_id hex: the whole of it, as hex digits and the same names"),
 	DHCP_SECTION_ROW(struct dhcp_settings, relay, &relay_section,
 		"clients behind relays; without: clients that broadcast"),
 	{"broadcast_flag", "ask for broadcast replies while there is no address", FIELD_BOOL,

@@ -99,6 +99,9 @@ void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w)
 		write_u8(w, 0);
 		dhcp_varying_write(&values, &s->p->id_text, w);
 		return;
+	case DHCP4_ID_HEX:
+		dhcp_varying_write(&values, &s->p->id_text, w);
+		return;
 	}
 }
 
@@ -220,7 +223,7 @@ static inline void tail_write(
 	uint16_t has = m->has;
 	uint8_t *head;
 
-	if ((has & DHCP4_HAS_CLIENT_ID) && p->client_id == DHCP4_ID_TEXT) {
+	if ((has & DHCP4_HAS_CLIENT_ID) && p->client_id >= DHCP4_ID_TEXT) {
 		head = dhcp_option_begin(w, DHCP4_OPT_CLIENT_ID, false);
 		dhcp4_client_id_write(s, w);
 		dhcp_option_end(w, head, false);

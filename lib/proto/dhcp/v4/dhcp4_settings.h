@@ -21,7 +21,7 @@ enum dhcp4_exchange {
 };
 
 enum dhcp4_query { DHCP4_BY_ADDRESS, DHCP4_BY_MAC, DHCP4_BY_CLIENT_ID };
-enum dhcp4_client_id { DHCP4_ID_NONE, DHCP4_ID_MAC, DHCP4_ID_DUID, DHCP4_ID_TEXT };
+enum dhcp4_client_id { DHCP4_ID_NONE, DHCP4_ID_MAC, DHCP4_ID_DUID, DHCP4_ID_TEXT, DHCP4_ID_HEX };
 
 // Messages that are wrong on purpose: the name of a kind, and its help text.
 // clang-format off
@@ -84,7 +84,7 @@ struct dhcp4_settings {
 	const char *chaddr; // NULL: mac
 	uint64_t htype;
 	int32_t client_id;
-	const char *client_id_text;
+	const char *client_id_text, *client_id_hex; // patterns
 	bool broadcast_flag;
 	struct dhcp4_header_settings *header; // NULL: as messages need it
 	struct addr_range requested_address;

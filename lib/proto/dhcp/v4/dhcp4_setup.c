@@ -76,8 +76,8 @@ static void check_chaddr(const struct dhcp4_settings *s, struct diag *d)
 	else if (left)
 		diag_error(d, &s->chaddr, NULL, "too near its end for %llu clients",
 			(unsigned long long)dhcp_clients(&s->is));
-	if (s->is.mac_file)
-		diag_error(d, &s->chaddr, NULL, "stands beside mac_file");
+	if (s->is.mac_file || s->is.mac_column)
+		diag_error(d, &s->chaddr, NULL, "stands beside mac_file or mac_column");
 	if (s->is.mac_count)
 		diag_error(d, &s->chaddr, NULL, "stands beside mac_count");
 	if (!s->is.relay)
@@ -88,7 +88,7 @@ static void check_identity(const struct dhcp4_settings *s, struct diag *d)
 {
 	if (s->chaddr)
 		check_chaddr(s, d);
-	else if (!s->is.mac_file)
+	else if (!s->is.mac_file && !s->is.mac_column)
 		dhcp_mac_check(s->is.mac, dhcp_clients(&s->is), d);
 	if (!s->is.relay && s->htype != DHCP4_HTYPE_ETHERNET)
 		diag_error(d, &s->htype, NULL, "needs a relay: " NOT_ETHERNET);
@@ -98,6 +98,9 @@ static void check_identity(const struct dhcp4_settings *s, struct diag *d)
 	if ((s->client_id == DHCP4_ID_TEXT) != (s->client_id_text != NULL))
 		diag_error(d, s, s->client_id_text ? "client_id_text" : "client_id",
 			s->client_id_text ? "needs client_id: text" : "needs client_id_text");
+	if ((s->client_id == DHCP4_ID_HEX) != (s->client_id_hex != NULL))
+		diag_error(d, s, s->client_id_hex ? "client_id_hex" : "client_id",
+			s->client_id_hex ? "needs client_id: hex" : "needs client_id_hex");
 }
 
 static void check_expect(const struct dhcp4_settings *s, struct diag *d)
@@ -282,7 +285,7 @@ static uint64_t dhcp4_identities(const struct dhcp_settings *settings)
 	uint32_t len = s->chaddr ? dhcp_mac_read(s->chaddr, bytes) : 0;
 	uint64_t first = 0;
 
-	if (settings->mac_file || len >= sizeof(first))
+	if (settings->mac_file || settings->mac_column || len >= sizeof(first))
 		return UINT64_MAX;
 	if (!s->chaddr)
 		return dhcp_mac_room(settings->mac);

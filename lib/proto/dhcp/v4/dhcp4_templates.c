@@ -187,6 +187,9 @@ static void build_client_id(struct build *b)
 	if (s->client_id == DHCP4_ID_TEXT && s->client_id_text)
 		dhcp_template_identity(&b->is, &b->p->id_text, PATTERN_TEXT, s->client_id_text,
 			&s->client_id_text, DHCP4_OPTION_ROOM - 2);
+	if (s->client_id == DHCP4_ID_HEX && s->client_id_hex)
+		dhcp_template_identity(&b->is, &b->p->id_text, PATTERN_HEX, s->client_id_hex,
+			&s->client_id_hex, DHCP4_OPTION_ROOM);
 }
 
 static void build_text(struct build *b, const char *const *where, uint8_t at, uint8_t len)
@@ -294,7 +297,7 @@ static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_templat
 	uint32_t room = 1 + dhcp_list_room(&p->is.options, step, 2); // and END
 	uint16_t has = m->has;
 
-	if ((has & DHCP4_HAS_CLIENT_ID) && p->client_id == DHCP4_ID_TEXT)
+	if ((has & DHCP4_HAS_CLIENT_ID) && p->client_id >= DHCP4_ID_TEXT)
 		room += 3 + p->id_text.pattern.max_len;
 	if ((has & DHCP4_HAS_OPTIONS) && p->is.fqdn.code)
 		room += 2 + 3 + 2 + p->is.fqdn.pattern.max_len;

@@ -54,7 +54,7 @@ static void dhcp6_exchange_check(const struct dhcp_settings *s, uint32_t exchang
 
 static void check_identity(const struct dhcp6_settings *s, struct diag *d)
 {
-	if (!s->is.mac_file)
+	if (!s->is.mac_file && !s->is.mac_column)
 		dhcp_mac_check(s->is.mac, dhcp_clients(&s->is), d);
 	if ((s->duid == DHCP6_DUID_HEX) != (s->duid_hex != NULL))
 		diag_error(d, s, s->duid_hex ? "duid_hex" : "duid",
@@ -390,7 +390,8 @@ static uint64_t dhcp6_identities(const struct dhcp_settings *settings)
 
 	if (s->duid == DHCP6_DUID_HEX && s->duid_hex && !strchr(s->duid_hex, '{'))
 		return 1;
-	return settings->mac_file ? UINT64_MAX : dhcp_mac_room(settings->mac);
+	return settings->mac_file || settings->mac_column ? UINT64_MAX
+	                                                  : dhcp_mac_room(settings->mac);
 }
 
 // Clients that as many leases suffice for.
