@@ -9,6 +9,7 @@
 #include "proto/dhcp/client/dhcp_leases.h"
 #include "proto/dhcp/client/dhcp_macs.h"
 #include "proto/dhcp/client/dhcp_settings.h"
+#include "proto/dhcp/client/dhcp_table.h"
 #include "proto/dhcp/client/dhcp_templates.h"
 #include "proto/dhcp/client/dhcp_work.h"
 
@@ -36,6 +37,19 @@ struct dhcp_vlans {
 	uint16_t *places; // by number of the client: its set, counted from 1; 0: none. NULL: all 0
 };
 
+// The time that clients pretend to have waited. on: at all.
+struct dhcp_pretend {
+	bool on, grow;
+	uint16_t from;
+	uint64_t after_ms, for_ms;
+};
+
+// Messages that are wrong on purpose: below[kind] of 2^32, ascending; the kind is the first above.
+struct dhcp_wrong {
+	uint16_t steps; // that may be wrong, a bit each; 0: none
+	uint64_t below[DHCP_WRONG_COUNT];
+};
+
 // The plan of a family begins with it. ctlplane: wo, dataplane: ro
 struct dhcp_plan {
 	const struct dhcp_family *family;
@@ -46,9 +60,10 @@ struct dhcp_plan {
 	bool automatic; // their number
 	double uses;    // clients that an exchange uses up, on average
 	uint8_t mac_len;
-	bool stations;         // a MAC is of one station, not of a group
-	struct dhcp_macs macs; // of a file or shared; else: computed from the client's number
-	bool shared_macs;      // by several clients
+	bool stations;           // a MAC is of one station, not of a group
+	struct dhcp_macs macs;   // of a file or shared; else: computed from the client's number
+	bool shared_macs;        // by several clients
+	struct dhcp_table table; // file of clients
 	uint32_t addresses, prefixes; // that a client leases, in this order
 	uint32_t stride;              // their sum
 	struct recip by_stride;
@@ -57,6 +72,8 @@ struct dhcp_plan {
 	struct dhcp_varying fqdn; // code 0: none
 	uint8_t fqdn_flags;
 	uint64_t parameters[4]; // bits: asked for
+	struct dhcp_pretend pretend;
+	struct dhcp_wrong wrong;
 
 	const uint8_t *relays; // addr_len bytes each; NULL: clients on a link
 	uint32_t relay_count;
@@ -95,7 +112,10 @@ struct dhcp_family {
 	uint8_t addr_len;
 	uint16_t client_port, server_port;
 	uint8_t steps, exchanges;
-	const struct dhcp_start *starts; // by exchange
+	const struct dhcp_message_kind *kinds; // by step
+	uint16_t spared;                       // flags of kinds that are never wrong on purpose
+	uint16_t wrong_more;                   // bytes that such a message is longer, at most
+	const struct dhcp_start *starts;       // by exchange
 	const char *const *exchange_names;
 	struct dhcp_life_exchanges life;
 	size_t plan_size, worker_size, client_size;
@@ -104,6 +124,8 @@ struct dhcp_family {
 	// Name of a status in refusals; NULL: refusals have none.
 	const char *(*status_name)(uint32_t status);
 
+	// Does the exchange need no lease, though it mostly does? NULL: never.
+	bool (*needs_none)(const struct dhcp_settings *s, uint32_t exchange);
 	// Rules of the family alone. exchange_check: of an exchange that the item makes.
 	void (*check)(const struct dhcp_settings *s, struct diag *d);
 	void (*exchange_check)(const struct dhcp_settings *s, uint32_t exchange, struct diag *d);
@@ -224,6 +246,21 @@ static inline bool dhcp_is_server(const struct dhcp_plan *p, const uint8_t *addr
 {
 	return addr_bytes_equal(p->servers[0], addr, len) ||
 	       dhcp_server_search(p, addr, len) < p->server_count;
+}
+
+// Does the client of a message that is sent now pretend to have waited?
+static inline bool dhcp_pretends(const struct dhcp_pretend *p, uint64_t now_ms)
+{
+	return p->on && now_ms >= p->after_ms && now_ms - p->after_ms < p->for_ms;
+}
+
+// How long, in a field's units of unit_ms.
+static inline uint16_t dhcp_pretended(
+	const struct dhcp_pretend *p, uint64_t now_ms, uint32_t unit_ms)
+{
+	uint64_t value = p->from + (p->grow ? (now_ms - p->after_ms) / unit_ms : 0);
+
+	return value < UINT16_MAX ? (uint16_t)value : UINT16_MAX;
 }
 
 static inline uint32_t dhcp_vlans_place(const struct dhcp_vlans *v, uint32_t number)

@@ -3,10 +3,12 @@
 
 #include "proto/dhcp/client/dhcp_fields.h"
 
-#define VLAN(member)   offsetof(struct dhcp_vlan_settings, member)
-#define LIFE(member)   offsetof(struct dhcp_life_settings, member)
-#define LEASES(member) offsetof(struct dhcp_leases_settings, member)
-#define PATH_LEN_MAX   4095
+#define VLAN(member)    offsetof(struct dhcp_vlan_settings, member)
+#define LEASES(member)  offsetof(struct dhcp_leases_settings, member)
+#define LIFE(member)    offsetof(struct dhcp_life_settings, member)
+#define PRETEND(member) offsetof(struct dhcp_pretend_settings, member)
+#define PATH_LEN_MAX    4095
+#define DAY_NS          86400e9
 
 const char *const dhcp_spread_names[] = {"first", "round_robin", "client", "all", NULL};
 
@@ -31,7 +33,7 @@ const struct field_section dhcp_leases_section =
 	DHCP_SECTION("leases", "leases in a file: client,mac,address,server,expires", leases_fields,
 		struct dhcp_leases_settings);
 
-#define DAYS_NS (49 * 24 * 3600e9) // what milliseconds of 32 bits last
+#define DAYS_NS (49 * DAY_NS) // what milliseconds of 32 bits last
 
 #define LIFE_SHARE_ROW(name_, event_, help_)                                                       \
 	{                                                                                          \
@@ -69,6 +71,20 @@ static const struct field life_fields[] = {
 const struct field_section dhcp_life_section = DHCP_SECTION("life",
 	"what clients do with their leases: renew, rebind, lose them, and more", life_fields,
 	struct dhcp_life_settings);
+
+static const struct field pretend_fields[] = {
+	{"from", "time at first, in the unit of the field: seconds, in DHCPv6 hundredths of them",
+		FIELD_COUNT, .offset = PRETEND(from), .def = "0", .max = 65535},
+	{"grow", "it grows with the time of the run, as if nobody had answered since", FIELD_BOOL,
+		.offset = PRETEND(grow), .def = "false"},
+	{"after", "time of the run, warm-up included, at which it begins", FIELD_DURATION,
+		.offset = PRETEND(after_ns), .def = "0s", .max = DAY_NS},
+	{"for", "its length, after which messages tell the true time again; 0s: to the end",
+		FIELD_DURATION, .offset = PRETEND(for_ns), .def = "0s", .max = DAY_NS},
+};
+
+const struct field_section dhcp_pretend_section = DHCP_SECTION("pretend",
+	"time that clients pretend to have waited", pretend_fields, struct dhcp_pretend_settings);
 
 // Numbered from 1; servers as they stand in the file: the item's own, then `servers`.
 const char *dhcp_place_label(uint32_t i)

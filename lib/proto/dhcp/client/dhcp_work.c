@@ -50,6 +50,7 @@ int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struc
 		.mix_offset = rand_hash(env->seed),
 		.random_salt = rand_hash(env->seed + 1),
 		.jitter_salt = rand_hash(env->seed + 2),
+		.wrong_salt = rand_hash(env->seed + 3),
 	};
 	if (dhcp_turns_init(&w->turns, env, clients, relays) == 0 &&
 		dhcp_clients_init(&w->clients, w->turns.count, record, c->rest_ms, !c->life) == 0 &&

@@ -86,7 +86,7 @@ struct dhcp_work {
 	bool dry;                // nothing is sent
 	uint64_t refused_seq[2]; // + 1: of the last transaction without a client, by state
 	uint64_t unbegun[2];     // such transactions, by state
-	uint64_t mix_offset, random_salt, jitter_salt;
+	uint64_t mix_offset, random_salt, jitter_salt, wrong_salt;
 	struct dhcp_turns turns;
 	struct dhcp_note refusals[DHCP_NOTES];
 	struct dhcp_clash clashes[DHCP_NOTES];

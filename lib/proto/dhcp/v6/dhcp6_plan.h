@@ -13,8 +13,9 @@
 
 #define DHCP6_MESSAGE_MAX  1400 // of a message that we send, relay messages included
 #define DHCP6_TEMPLATE_MAX 1024
-#define DHCP6_AT_ELAPSED   8  // in a message that we send: its option is the first
-#define DHCP6_KEY_BITS     23 // of the 24 of a transaction id; the last one is the step's
+#define DHCP6_WRONG_MORE   204 // bytes that a message wrong on purpose is longer, at most
+#define DHCP6_AT_ELAPSED   8   // in a message that we send: its option is the first
+#define DHCP6_KEY_BITS     23  // of the 24 of a transaction id; the last one is the step's
 
 enum dhcp6_step {
 	DHCP6_STEP_SOLICIT = DHCP_STEP_FIRST,
@@ -101,7 +102,7 @@ struct dhcp6_plan {
 	struct dhcp_varying_list ia_na, ia_pd, relay_options;
 
 	bool usual; // messages differ in what struct dhcp6_places has, and in nothing else
-	uint8_t levels;
+	uint8_t levels, hop_count;
 	bool ldra, own_link; // link: the relay's own address
 	uint8_t link[16];
 	bool source_port; // option 135
@@ -273,6 +274,10 @@ struct dhcp6_given {
 	uint32_t valid_s;    // the shortest
 	uint32_t t1_s, t2_s; // likewise; 0: not told
 };
+
+// dhcp6_wrong_wire.c: spoil the ready message that begins at m and ends where w stands, not relayed
+// yet; without room w fails.
+void dhcp6_wrong_spoil(uint32_t kind, uint8_t *m, struct writer *w, uint64_t random);
 
 // A reply at hand.
 struct dhcp6_heard {
