@@ -17,6 +17,17 @@
 #define DNS_COOKIE_SERVER_MAX 32
 #define DNS_DO                0x8000 // of the flags of an OPT record
 
+// Of byte 2 of the header.
+#define DNS_QR     0x80
+#define DNS_OPCODE 0x78
+#define DNS_AA     0x04
+#define DNS_TC     0x02
+#define DNS_RD     0x01
+// Of byte 3.
+#define DNS_AD    0x20
+#define DNS_CD    0x10
+#define DNS_RCODE 0x0f
+
 enum dns_rcode {
 	DNS_NOERROR = 0,
 	DNS_FORMERR = 1,

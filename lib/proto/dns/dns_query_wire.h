@@ -8,10 +8,6 @@
 #include "base/bytes.h"
 #include "proto/dns/dns_internal.h"
 
-#define QR     0x80 // of byte 2 of the header
-#define OPCODE 0x78
-#define RCODE  0x0f // of byte 3
-
 // The message of one transaction, not yet varied.
 struct dns_query {
 	uint64_t number;     // of the transaction over all workers

@@ -17,11 +17,6 @@
 
 #define PLAIN_SIZE   512 // of replies without EDNS
 #define DEFAULT_SIZE 1232
-#define RD           0x01 // of byte 2 of the header
-#define AA           0x04
-#define OPCODE       0x78
-#define AD           0x20 // of byte 3
-#define CD           0x10
 #define NS_PER_S     1000000000u
 #define ROUNDING     1e-9 // of a sum of decimal fractions
 // NSID, ZONEVERSION, keepalive, client subnet of IPv6 and client cookie: the options that this file
@@ -328,10 +323,10 @@ static void build_header(struct dns_plan *p, const struct dns_settings *s)
 {
 	p->header[2] = (uint8_t)(s->opcode << 3);
 	if (s->opcode == DNS_QUERY)
-		p->header[2] |= s->rd ? RD : 0;
+		p->header[2] |= s->rd ? DNS_RD : 0;
 	else if (s->opcode == DNS_NOTIFY)
-		p->header[2] |= AA;
-	p->header[3] = (s->ad ? AD : 0) | (s->cd ? CD : 0);
+		p->header[2] |= DNS_AA;
+	p->header[3] = (s->ad ? DNS_AD : 0) | (s->cd ? DNS_CD : 0);
 	p->header[5] = 1;               // QDCOUNT
 	p->header[11] = p->opt.len > 0; // ARCOUNT
 }
@@ -345,7 +340,8 @@ static void build_sums(struct dns_plan *p)
 	p->plain = !p->tsig && !p->varies && !p->opt.subnet_at && !p->opt.cookie_at &&
 	           !p->queries.whole && !p->padding.divisor && !p->wrong;
 	p->fixed = p->plain && !p->proxy.len;
-	p->plain = p->plain && p->expected_rcodes >> DNS_NOERROR & 1 && !(p->header[2] & OPCODE);
+	p->plain =
+		p->plain && p->expected_rcodes >> DNS_NOERROR & 1 && !(p->header[2] & DNS_OPCODE);
 	p->own_sum = (uint32_t)header + csum_be16(p->opt.len == 0); // ARCOUNT 1
 	p->sums[0] = (uint32_t)header + opt;
 	p->sums[1] = (uint32_t)header + (uint16_t)(opt << 8 | opt >> 8);
@@ -385,10 +381,10 @@ static int build_order(struct dns_plan *p, const struct dns_settings *s, uint64_
 static bool any_changes(const struct dns_plan *p)
 {
 	const struct dns_queries *q = &p->queries;
-	bool any = p->header[2] & OPCODE;
+	bool any = p->header[2] & DNS_OPCODE;
 
 	for (uint32_t i = 0; q->whole && i < q->count && !any; i++)
-		any = q->blob[q->offsets[i] + sizeof(struct dns_whole)] & OPCODE;
+		any = q->blob[q->offsets[i] + sizeof(struct dns_whole)] & DNS_OPCODE;
 	return any;
 }
 

@@ -99,7 +99,7 @@ static int packet_load(void *to, const struct packet *p)
 	c->cut += kind == FRAME_BAD;
 	c->tcp += kind == FRAME_TCP && f.dst_port == DNS_PORT && f.payload_len > 20;
 	if (kind == FRAME_UDP && f.dst_port == DNS_PORT && f.payload_len >= DNS_HEADER_LEN &&
-		!(f.payload[2] & 0x80)) // QR
+		!(f.payload[2] & DNS_QR))
 		dns_loader_add_message(c->loader, f.payload, f.payload_len, 0, 0);
 	return c->loader->failure;
 }
