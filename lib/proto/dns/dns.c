@@ -22,6 +22,8 @@ static const char *const opcode_names[] = {"QUERY", "IQUERY", "STATUS", "OPCODE3
 	"OPCODE13", "OPCODE14", "OPCODE15", NULL};
 static const char *const class_names[] = {"IN", "CH", "HS", "ANY", NULL};
 static const char *const words_names[] = {"options", "ignore", NULL};
+static const char *const part_names[] = {
+	"rcode", "flags", "answer", "authority", "additional", "ttl", NULL};
 static const char *const cookies_names[] = {"none", "client", "full", NULL};
 
 static const struct field option_fields[] = {
@@ -125,6 +127,14 @@ static const struct field expect_fields[] = {
 		.offset = EXPECT(min_answers),
 		.def = "0",
 		.max = 65535},
+	{.name = "captured",
+		.help = "parts that must be as in the answer that the capture of wire has; flags "
+			"are AA, TC and AD, sections are sets of records; ttl: of their records "
+			"too",
+		.type = FIELD_ENUM,
+		.list = true,
+		.offset = EXPECT(captured),
+		.names = part_names},
 };
 
 static const struct field_section expect_section = {
@@ -153,6 +163,11 @@ static const struct field_section wrong_section = {
 	FIELD_ROWS(wrong_fields),
 	.size = sizeof(struct dns_wrong_settings),
 };
+
+const char *dns_captured_label(uint32_t i)
+{
+	return i < DNS_CAPTURED ? part_names[i] : "";
+}
 
 #define WRONG_LABEL(number, name, help) name,
 const char *dns_wrong_label(uint32_t i)
@@ -529,5 +544,6 @@ const struct proto dns_proto = {
 	.key = dns_key,
 	.reply = dns_reply,
 	.reply_n = dns_reply_n,
+	.reason = dns_reason,
 	.timeout = dns_timeout,
 };

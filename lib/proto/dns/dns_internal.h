@@ -8,6 +8,7 @@
 #include "base/rand.h"
 #include "proto/dns/dns_proxy_wire.h"
 #include "proto/dns/dns_queries.h"
+#include "proto/dns/dns_referee.h"
 #include "proto/dns/dns_settings.h"
 #include "proto/dns/dns_zone.h"
 #include "proto/proto.h"
@@ -97,6 +98,7 @@ struct dns_plan {
 	bool tc_to_stream;        // truncated answers are asked again over a connection
 	uint32_t expected_rcodes; // bit per rcode
 	struct dns_queries queries;
+	struct dns_referee referee;
 	struct recip count;   // of queries
 	struct recip run;     // transactions that have one message of a list, one after the other
 	struct recip round;   // that have all of them
@@ -239,6 +241,8 @@ enum proto_verdict dns_reply(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
 void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *const *t, const struct proto_message *in,
 	enum proto_verdict *verdicts, uint32_t n);
+const char *dns_reason(
+	struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf, uint32_t len);
 enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t);
 uint32_t dns_answer_longest(const void *shared);
 bool dns_answers_proxied(const void *shared);
@@ -263,6 +267,6 @@ int dns_close(struct proto_ctx *ctx);
 int dns_answers_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dns_answers_close(struct proto_ctx *ctx);
 
-// dns_wire_file.c. As the loaders of dns_queries.h.
-int dns_queries_load_wire(struct dns_queries *q, const char *path, const void *setting,
-	struct arena *a, struct diag *d);
+// dns_wire_file.c. As the loaders of dns_queries.h. referee: gets the answers; NULL: not wanted.
+int dns_queries_load_wire(struct dns_queries *q, struct dns_referee *referee, const char *path,
+	const void *setting, struct arena *a, struct diag *d);

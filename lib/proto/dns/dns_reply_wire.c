@@ -191,18 +191,58 @@ static enum proto_verdict badcookie(struct dns_counters *n, struct proto_txn *t,
 	return PROTO_AGAIN;
 }
 
-static inline enum proto_verdict expect_check(
-	const struct dns_plan *p, struct dns_counters *n, uint32_t rcode, uint32_t answers)
+// A reply against `expect`. Those before FOUND_SAME are failures.
+enum found {
+	FOUND_RCODE,
+	FOUND_FEW,
+	FOUND_DIFFERENT, // in the first part, and so on
+	FOUND_SAME = FOUND_DIFFERENT + DNS_COMPARED_COUNT,
+	FOUND_UNKNOWN,
+	FOUND_GOOD,
+};
+
+// An answer that was truncated in the capture says nothing about the whole one.
+static uint32_t captured_find(const struct proto_ctx *ctx, const struct dns_query *q,
+	const uint8_t *buf, uint32_t len, uint32_t at, const struct dns_message *m)
 {
-	if (!(p->expected_rcodes >> rcode & 1)) {
-		n->unexpected_rcode++;
-		return PROTO_FAIL;
-	}
-	if (answers < p->min_answers) {
-		n->too_few_answers++;
-		return PROTO_FAIL;
-	}
-	return PROTO_DONE;
+	const struct dns_referee *r = &((const struct dns_plan *)ctx->shared)->referee;
+	const struct dns_digest *due = &r->answers[q->index];
+	struct dns_digest digest;
+
+	if (!due->known || (ctx->stream && due->flags & DNS_TC << 8))
+		return FOUND_UNKNOWN;
+	dns_digest_make(r, buf, len, at, m, &digest);
+	return FOUND_DIFFERENT + dns_digest_differs(r->parts, &digest, due);
+}
+
+static inline uint32_t rcode_of(const uint8_t *buf, const struct dns_message *m)
+{
+	uint32_t rcode = (uint32_t)m->ext_rcode << 4 | (buf[3] & DNS_RCODE);
+
+	return rcode < DNS_RCODE_OTHER ? rcode : DNS_RCODE_OTHER;
+}
+
+static inline uint32_t expect_find(const struct proto_ctx *ctx, const struct dns_query *q,
+	const uint8_t *buf, uint32_t len, uint32_t at, const struct dns_message *m)
+{
+	const struct dns_plan *p = ctx->shared;
+
+	if (!(p->expected_rcodes >> rcode_of(buf, m) & 1))
+		return FOUND_RCODE;
+	if (m->answers < p->min_answers)
+		return FOUND_FEW;
+	return p->referee.parts ? captured_find(ctx, q, buf, len, at, m) : FOUND_GOOD;
+}
+
+static inline enum proto_verdict expect_check(struct dns_counters *n, uint32_t found)
+{
+	n->unexpected_rcode += found == FOUND_RCODE;
+	n->too_few_answers += found == FOUND_FEW;
+	n->captured_same += found == FOUND_SAME;
+	n->captured_unknown += found == FOUND_UNKNOWN;
+	if (found >= FOUND_DIFFERENT && found < FOUND_SAME)
+		n->captured_differs[found - FOUND_DIFFERENT]++;
+	return found < FOUND_SAME ? PROTO_FAIL : PROTO_DONE;
 }
 
 // The verdict on the signature. If the MAC of the request is not kept, the request is made again.
@@ -256,8 +296,7 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 	if (verdict == PROTO_STRAY || verdict == PROTO_MALFORMED)
 		return verdict;
 
-	rcode = (uint32_t)m.ext_rcode << 4 | (buf[3] & DNS_RCODE);
-	rcode = rcode < DNS_RCODE_OTHER ? rcode : DNS_RCODE_OTHER;
+	rcode = rcode_of(buf, &m);
 	reply_count(ctx, &q, buf, len, &m, rcode);
 	if (verdict == PROTO_FAIL)
 		return verdict;
@@ -271,10 +310,36 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 		n->tc_asked_again++;
 		return PROTO_STREAM;
 	}
-	verdict = expect_check(p, n, rcode, m.answers);
+	verdict = expect_check(n, expect_find(ctx, &q, buf, len, at, &m));
 	if (p->transfers && verdict == PROTO_DONE && rcode == DNS_NOERROR)
 		return dns_transfer_judge(ctx, t, &q, buf, len, at);
 	return verdict;
+}
+
+const char *dns_reason(
+	struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf, uint32_t len)
+{
+	static const char *const reasons[FOUND_SAME] = {
+		[FOUND_RCODE] = "an RCODE that expect does not list",
+		[FOUND_FEW] = "fewer answer records than expect asks for",
+		[FOUND_DIFFERENT + DNS_COMPARED_RCODE] = "another RCODE than in the capture",
+		[FOUND_DIFFERENT + DNS_COMPARED_FLAGS] = "other flags than in the capture",
+		[FOUND_DIFFERENT + DNS_COMPARED_ANSWER] =
+			"another answer section than in the capture",
+		[FOUND_DIFFERENT + DNS_COMPARED_AUTHORITY] =
+			"another authority section than in the capture",
+		[FOUND_DIFFERENT + DNS_COMPARED_ADDITIONAL] =
+			"another additional section than in the capture",
+	};
+	struct dns_query q = query_of(ctx->shared, ctx->own, t);
+	struct dns_message m;
+	uint32_t at, found;
+
+	if (question_check(ctx, t, &q, buf, len, &at) != PROTO_DONE ||
+		!dns_message_walk(buf, len, at, &m))
+		return NULL;
+	found = expect_find(ctx, &q, buf, len, at, &m);
+	return found < FOUND_SAME ? reasons[found] : NULL;
 }
 
 // What the usual replies are compared with; a copy of the plan's.

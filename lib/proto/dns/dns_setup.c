@@ -94,6 +94,21 @@ static void check_wire(const struct dns_settings *s, struct diag *d)
 			"its messages go as they are (remove edns, cookies, keepalive)");
 }
 
+static void check_captured(const struct dns_settings *s, struct diag *d)
+{
+	const struct field_list *captured = &s->expect->captured;
+	const int32_t *parts = captured->items;
+	uint32_t all = 0;
+
+	for (uint32_t i = 0; i < captured->count; i++)
+		all |= 1u << parts[i];
+	if (all && !s->wire)
+		diag_error(d, captured, NULL, "needs a capture with answers (wire)");
+	if (all >> DNS_COMPARED_TTL & 1 && !(all & DNS_COMPARED_SECTIONS))
+		diag_error(d, captured, NULL,
+			"ttl alone compares nothing (add answer, authority or additional)");
+}
+
 static void check_transfers(const struct dns_settings *s, struct diag *d)
 {
 	check_whole(s, "transfers", d);
@@ -149,6 +164,8 @@ void dns_check(const void *settings, struct diag *d)
 		check_wire(s, d);
 	if (s->updates || s->update.count > 0)
 		check_updates(s, d);
+	if (s->expect)
+		check_captured(s, d);
 	if (s->edns)
 		check_edns(s->edns, d);
 	if (s->proxy && !s->proxy->local && s->proxy->clients.first.len == 0)
@@ -290,7 +307,8 @@ static int load_queries(
 		ret = dns_updates_load_file(
 			&p->queries, limit, diag_path(d, &s->updates, a), &s->updates, d);
 	else if (s->wire)
-		ret = dns_queries_load_wire(&p->queries, diag_path(d, &s->wire, a), &s->wire, a, d);
+		ret = dns_queries_load_wire(&p->queries, p->referee.parts ? &p->referee : NULL,
+			diag_path(d, &s->wire, a), &s->wire, a, d);
 	else
 		ret = dns_queries_load_file(
 			&p->queries, &form, diag_path(d, &s->queries, a), &s->queries, d);
@@ -350,6 +368,7 @@ static void build_sums(struct dns_plan *p)
 static void build_expect(struct dns_plan *p, const struct dns_expect_settings *s)
 {
 	const int32_t *rcodes = s ? s->rcode.items : NULL;
+	const int32_t *parts = s ? s->captured.items : NULL;
 
 	p->expected_rcodes = s && s->rcode.count > 0 ? 0
 	                     : p->transfers          ? 1u << DNS_NOERROR
@@ -359,6 +378,8 @@ static void build_expect(struct dns_plan *p, const struct dns_expect_settings *s
 	p->min_answers = (uint32_t)s->min_answers;
 	for (uint32_t i = 0; i < s->rcode.count; i++)
 		p->expected_rcodes |= 1u << rcodes[i];
+	for (uint32_t i = 0; i < s->captured.count; i++)
+		p->referee.parts |= 1u << parts[i];
 }
 
 static int build_order(struct dns_plan *p, const struct dns_settings *s, uint64_t seed)
@@ -458,6 +479,7 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 	p->keepalive = keepalive;
 	p->transfers = s->transfers.count > 0;
 	build_opt(p, s->edns ? s->edns : &edns_default);
+	p->referee.seed = env->seed;
 	build_expect(p, s->expect);
 	if (!build_proxy(p, s->proxy, env, d) || load_key(p, s, d) < 0 ||
 		load_queries(p, s, every_opt, d) < 0 || build_order(p, s, env->seed) < 0) {
@@ -607,6 +629,7 @@ void dns_teardown(void *shared)
 		dns_queries_free(&p->queries);
 		dns_tsig_keys_free(p->tsig, 1);
 		free(p->alias);
+		free(p->referee.answers);
 	} else if (p) {
 		dns_tsig_keys_free(a->keys, a->key_count);
 	}
