@@ -177,6 +177,27 @@ const char *dns_wrong_label(uint32_t i)
 	return i < DNS_WRONG_COUNT ? labels[i] : "";
 }
 
+static const struct field tlv_fields[] = {
+	{.name = "type",
+		.help = "type of the value; 0xe0 to 0xef (224 to 239) are for uses of one's own",
+		.type = FIELD_COUNT,
+		.required = true,
+		.offset = OPTION(code),
+		.max = 255},
+	{.name = "hex", .help = "the value", .type = FIELD_HEX, .offset = OPTION(hex)},
+	{.name = "text",
+		.help = "the same as a text",
+		.type = FIELD_STRING,
+		.offset = OPTION(text)},
+};
+
+static const struct field_section tlv_section = {
+	.name = "tlv",
+	.help = "a value (TLV) of a PROXY header",
+	FIELD_ROWS(tlv_fields),
+	.size = sizeof(struct dns_option_settings),
+};
+
 static const struct field proxy_fields[] = {
 	{.name = "clients",
 		.help = "addresses that the messages claim to come from, one after the other",
@@ -193,6 +214,12 @@ static const struct field proxy_fields[] = {
 		.type = FIELD_BOOL,
 		.offset = PROXY(local),
 		.def = "false"},
+	{.name = "tlvs",
+		.help = "values in each header, in this order (up to 256 bytes, 3 more for each)",
+		.type = FIELD_SECTION,
+		.list = true,
+		.offset = PROXY(tlvs),
+		.section = &tlv_section},
 };
 
 static const struct field_section proxy_section = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Answering: one record as asked to every well-formed query, and errors as the RFCs have them,
-// without any zone. Not here: asking (dns_request_wire.c), the records (dns_setup.c makes them).
+// without any zone. Not here: asking (dns_request_wire.c), the records (dns_answers.c makes them).
 // Path: hot. The worker that owns ctx.
 
 #include <string.h>

@@ -258,10 +258,12 @@ void dns_check(const void *settings, struct diag *d);
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d);
 bool dns_changes(const void *shared);
 uint32_t dns_longest(const void *shared);
-void *dns_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
 void dns_teardown(void *shared);
 int dns_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dns_close(struct proto_ctx *ctx);
+
+// dns_answers.c
+void *dns_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
 
 // dns_tsig.c: the state of a worker of the responder
 int dns_answers_open(struct proto_ctx *ctx, const struct proto_env *env);

@@ -71,6 +71,7 @@ struct dns_proxy_settings {
 	struct addr_range clients; // first.len 0: none
 	struct addr server;        // len 0: that of the item
 	bool local;
+	struct field_list tlvs; // struct dns_option_settings
 };
 
 struct dns_key_settings {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From settings to the plan of the DNS verbs: cross-field checks, queries, header and OPT
-// templates, cookies per worker, the responder's records. Path: cold. Management thread.
+// templates, cookies per worker. Not here: the responder's part (dns_answers.c). Path: cold.
+// Management thread.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +18,6 @@
 
 #define PLAIN_SIZE   512 // of replies without EDNS
 #define DEFAULT_SIZE 1232
-#define NS_PER_S     1000000000u
 #define ROUNDING     1e-9 // of a sum of decimal fractions
 // NSID, ZONEVERSION, keepalive, client subnet of IPv6 and client cookie: the options that this file
 // can add to the user's.
@@ -38,6 +38,12 @@ static struct field_bytes option_data(const struct dns_option_settings *s)
 	               : s->hex;
 }
 
+static void check_data(const struct dns_option_settings *s, struct diag *d)
+{
+	if (s->text && s->hex.data)
+		diag_error(d, &s->text, "text", "stands beside hex (remove one of the two)");
+}
+
 static void check_edns(const struct dns_edns_settings *s, struct diag *d)
 {
 	const struct dns_option_settings *options = s->options.items;
@@ -48,9 +54,7 @@ static void check_edns(const struct dns_edns_settings *s, struct diag *d)
 	for (uint32_t i = 0; i < s->options.count; i++) {
 		struct field_bytes data = option_data(&options[i]);
 
-		if (options[i].text && options[i].hex.data)
-			diag_error(d, &options[i].text, "text",
-				"stands beside hex (remove one of the two)");
+		check_data(&options[i], d);
 		total += 4 + data.len;
 		if (data.len > DNS_OPTIONS_MAX || total > DNS_OPTIONS_MAX) {
 			diag_error(d, &options[i], options[i].text ? "text" : "hex",
@@ -145,6 +149,18 @@ static void build_wrong(struct dns_plan *p, const struct dns_wrong_settings *s)
 	p->wrong = p->wrong_below[DNS_WRONG_COUNT - 1] > 0;
 }
 
+static void check_proxy(const struct dns_proxy_settings *s, struct diag *d)
+{
+	const struct dns_option_settings *tlvs = s->tlvs.items;
+
+	if (!s->local && s->clients.first.len == 0)
+		diag_error(d, s, NULL, "needs clients (like 192.0.2.0/24), or local: true");
+	if (s->local && s->clients.first.len)
+		diag_error(d, &s->local, NULL, "stands beside clients (remove one of the two)");
+	for (uint32_t i = 0; i < s->tlvs.count; i++)
+		check_data(&tlvs[i], d);
+}
+
 void dns_check(const void *settings, struct diag *d)
 {
 	const struct dns_settings *s = settings;
@@ -168,11 +184,8 @@ void dns_check(const void *settings, struct diag *d)
 		check_captured(s, d);
 	if (s->edns)
 		check_edns(s->edns, d);
-	if (s->proxy && !s->proxy->local && s->proxy->clients.first.len == 0)
-		diag_error(d, s->proxy, NULL, "needs clients (like 192.0.2.0/24), or local: true");
-	if (s->proxy && s->proxy->local && s->proxy->clients.first.len)
-		diag_error(
-			d, &s->proxy->local, NULL, "stands beside clients (remove one of the two)");
+	if (s->proxy)
+		check_proxy(s->proxy, d);
 	if (s->wrong && wrong_share(s->wrong, DNS_WRONG_COUNT) > 1 + ROUNDING)
 		diag_error(d, s, "wrong", "more than 100%% of the messages");
 	if (s->key && s->cookies == DNS_COOKIES_FULL)
@@ -316,12 +329,33 @@ static int load_queries(
 	return ret;
 }
 
+static bool build_tlvs(struct dns_proxy *p, const struct dns_proxy_settings *s, struct diag *d)
+{
+	const struct dns_option_settings *tlvs = s->tlvs.items;
+	struct writer w = writer_of(p->tlvs, sizeof(p->tlvs));
+
+	for (uint32_t i = 0; i < s->tlvs.count; i++) {
+		struct field_bytes data = option_data(&tlvs[i]);
+
+		write_u8(&w, (uint8_t)tlvs[i].code);
+		write_be16(&w, (uint16_t)data.len);
+		if (data.len)
+			write_bytes(&w, data.data, data.len);
+	}
+	if (w.failed)
+		diag_error(d, &s->tlvs, NULL, "more than %u bytes", DNS_PROXY_TLVS);
+	p->tlvs_len = (uint16_t)(w.at - p->tlvs);
+	p->len = DNS_PROXY_HEAD + p->tlvs_len;
+	return !w.failed;
+}
+
 static bool build_proxy(struct dns_plan *p, const struct dns_proxy_settings *s,
 	const struct proto_env *env, struct diag *d)
 {
 	if (!s)
 		return true;
-	p->proxy.len = DNS_PROXY_HEAD;
+	if (!build_tlvs(&p->proxy, s, d))
+		return false;
 	if (s->local)
 		return true;
 	p->proxy.server = s->server.len ? s->server : env->server;
@@ -333,7 +367,7 @@ static bool build_proxy(struct dns_plan *p, const struct dns_proxy_settings *s,
 		return false;
 	}
 	recip_init(&p->proxy.count, s->clients.count);
-	p->proxy.len += (uint8_t)(2 * (s->clients.first.len + 2));
+	p->proxy.len += (uint16_t)(2 * (s->clients.first.len + 2));
 	return true;
 }
 
@@ -496,126 +530,6 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 	build_sums(p);
 	p->changes = any_changes(p);
 	return p;
-}
-
-static void build_record(
-	struct dns_record *r, enum dns_type type, uint32_t ttl, const void *rdata, uint16_t len)
-{
-	struct writer w = writer_of(r->bytes, sizeof(r->bytes));
-
-	write_be16(&w, 0xc000 | DNS_HEADER_LEN); // the name of the question
-	write_be16(&w, (uint16_t)type);
-	write_be16(&w, 1);
-	write_be32(&w, ttl);
-	write_be16(&w, len);
-	write_bytes(&w, rdata, len);
-	r->len = (uint16_t)(w.at - r->bytes);
-}
-
-static void build_text(struct dns_record *r, uint32_t ttl, const char *text)
-{
-	size_t left = strnlen(text, DNS_TEXT_MAX);
-	uint8_t rdata[DNS_RECORD_MAX - 12], *at = rdata;
-
-	do {
-		uint8_t len = left < DNS_STRING_MAX ? (uint8_t)left : DNS_STRING_MAX;
-
-		*at++ = len;
-		memcpy(at, text, len);
-		at += len;
-		text += len;
-		left -= len;
-	} while (left);
-	build_record(r, DNS_TXT, ttl, rdata, (uint16_t)(at - rdata));
-}
-
-static bool check_family(const struct addr *a, uint8_t len, struct diag *d)
-{
-	if (a->len == len)
-		return true;
-	diag_error(d, a, NULL, "not an IPv%d address", len == 4 ? 4 : 6);
-	return false;
-}
-
-// NULL: no memory, or an error in d.
-static struct dns_zones *zones_setup(
-	const struct dns_answers_settings *s, const struct proto_env *env, struct diag *d)
-{
-	if (s->zone_room == 0 || env->workers == 1)
-		return dns_zones_load(&s->zone, s->zone_room, env->seed, d);
-	diag_error(d, &s->zone_room, NULL,
-		"a zone that takes updates is served by one thread (the port of the responder has "
-		"%u cpus)",
-		env->workers);
-	return NULL;
-}
-
-static bool build_extra(struct dns_answers *a, const struct dns_answers_settings *s, struct diag *d)
-{
-	struct writer w = writer_of(a->extra, sizeof(a->extra));
-	const uint64_t *codes = s->errors.items;
-	struct dns_text_error e;
-	uint8_t name[DNS_NAME_MAX];
-	int len;
-
-	if (s->errors.count > DNS_EXTRA_EDES) {
-		diag_error(d, &s->errors, NULL, "more than %u extended errors", DNS_EXTRA_EDES);
-		return false;
-	}
-	for (uint32_t i = 0; i < s->errors.count; i++) {
-		write_be16(&w, DNS_EDE);
-		write_be16(&w, 2);
-		write_be16(&w, (uint16_t)codes[i]);
-	}
-	if (s->report_channel) {
-		len = dns_name_from_text(s->report_channel, strlen(s->report_channel), name, &e);
-		if (len < 0) {
-			diag_error(d, &s->report_channel, NULL, "%s", e.reason);
-			return false;
-		}
-		write_be16(&w, DNS_REPORT_CHANNEL);
-		write_be16(&w, (uint16_t)len);
-		write_bytes(&w, name, (size_t)len);
-	}
-	a->extra_len = (uint16_t)(w.at - a->extra);
-	return true;
-}
-
-void *dns_answers_setup(const void *answers, const struct proto_env *env, struct diag *d)
-{
-	const struct dns_answers_settings *s = answers;
-	uint32_t ttl = (uint32_t)(s->ttl_ns / NS_PER_S);
-	bool right = check_family(&s->address, 4, d);
-	struct dns_answers *a;
-
-	right = check_family(&s->address6, 16, d) && right;
-	a = right ? calloc(1, sizeof(*a)) : NULL;
-	if (!a)
-		return NULL;
-	if (!build_extra(a, s, d)) {
-		free(a);
-		return NULL;
-	}
-	a->role = DNS_ANSWERS;
-	a->keepalive = s->keepalive_ns == UINT64_MAX ? UINT16_MAX
-	                                             : (uint16_t)(s->keepalive_ns / 100000000);
-	a->rcode = (uint8_t)s->rcode;
-	a->proxy = s->proxy;
-	build_record(&a->records[dns_type_bucket(DNS_A)], DNS_A, ttl, s->address.bytes, 4);
-	build_record(&a->records[dns_type_bucket(DNS_AAAA)], DNS_AAAA, ttl, s->address6.bytes, 16);
-	if (s->zone.count > 0 && !(a->zones = zones_setup(s, env, d))) {
-		free(a);
-		return NULL;
-	}
-	build_text(&a->records[dns_type_bucket(DNS_TXT)], ttl, s->text);
-	if (s->keys.count) {
-		a->keys = dns_tsig_keys_load(&s->keys, d);
-		a->key_count = s->keys.count;
-	}
-	if (!s->keys.count || a->keys)
-		return a;
-	free(a);
-	return NULL;
 }
 
 void dns_teardown(void *shared)
