@@ -346,6 +346,10 @@ struct proto {
 	// The same for n replies to as many transactions, none of which is over. NULL: one by one.
 	void (*reply_n)(struct proto_ctx *ctx, struct proto_txn *const *t,
 		const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);
+	// Why reply gave FAIL for this message: static text for a capture, NULL: it has no more to
+	// say. Changes nothing. NULL: there are no such texts.
+	const char *(*reason)(
+		struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf, uint32_t len);
 	// No answer within the timeout: AGAIN (retransmit), FAIL (lost) or APART. The same before
 	// the end of its connection, where AGAIN is as good as FAIL. AGAIN with another step:
 	// it goes on with the answer that reply kept, which belongs to the step before. Also

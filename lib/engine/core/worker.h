@@ -128,6 +128,7 @@ struct worker_item {
 	uint64_t starved_at; // tick: of the first that had no client; of a closed loop since when
 	                     // none begins and none is in flight. 0: never
 	bool ended;          // nothing more will become due
+	const char *note;    // further comment on the answer that is captured now
 	uint64_t ended_at;
 	uint64_t left_over;   // of load.total at that time
 	uint64_t judged_from; // number of the first transaction of the measured part
