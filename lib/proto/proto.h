@@ -58,6 +58,7 @@ struct proto_path {
 	struct addr dst;
 	uint16_t vlans[2]; // inside those of the port, outermost first
 	uint8_t vlan_count;
+	bool vlans_vary; // each message has VLANs of its own, as many
 };
 
 // How one message goes.
@@ -65,7 +66,8 @@ struct proto_flow {
 	uint32_t path; // index into layout.paths
 	uint8_t more;  // number of paths after it that get the same message
 	uint16_t src_port;
-	bool own_mac; // mac is the Ethernet source; otherwise the port's is
+	uint16_t vlans[2]; // on a path whose VLANs vary; otherwise 0
+	bool own_mac;      // mac is the Ethernet source; otherwise the port's is
 	uint8_t mac[6];
 	uint8_t src[16];
 };

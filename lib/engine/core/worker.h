@@ -142,6 +142,7 @@ struct worker_item {
 	struct worker_conns *conns; // NULL: all messages travel over UDP
 	bool stream;                // all travel over connections
 	bool asks;                  // the router says when transactions begin
+	uint8_t vlan_at;            // of the first VLAN inside those of the port, in a frame
 	struct pace pace;
 	struct txn_table txns;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet
