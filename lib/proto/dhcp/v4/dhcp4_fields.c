@@ -67,7 +67,7 @@ static const struct field header_fields[] = {
 		giaddr, "of messages through a relay, where replies go; without: the relay's own"),
 	DHCP_PATTERN_ROW(struct dhcp4_header_settings, sname,
 		"server's name as text, with {client}, {mac}, {relay}, {address}, {random:N} or "
-                "{file:N}"),
+		"{file:N}"),
 	DHCP_PATTERN_ROW(
 		struct dhcp4_header_settings, file, "name of the boot file as text, likewise"),
 };
@@ -82,7 +82,7 @@ static const struct field relay_fields[] = {
 	DHCP_RELAY_PORT_ROWS("67", "option 82 sub-option 19"),
 	DHCP_PATTERN_ROW(struct dhcp4_relay_settings, circuit_id,
 		"option 82 sub-option 1 as text, with {client}, {mac}, {relay}, {random:N} or "
-                "{file:N}"),
+		"{file:N}"),
 	DHCP_PATTERN_ROW(
 		struct dhcp4_relay_settings, remote_id, "option 82 sub-option 2 as text, likewise"),
 	DHCP_PATTERN_ROW(struct dhcp4_relay_settings, subscriber_id,

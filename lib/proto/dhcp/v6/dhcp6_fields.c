@@ -217,7 +217,7 @@ static const struct field dhcp6_fields[] = {
 	DHCP_SECTION_ROW(struct dhcp_settings, fqdn, &fqdn_section, "option 39: the client's name"),
 	DHCP_PATTERN_ROW(S, user_class,
 		"option 15 with one class as text, with {client}, {mac}, {relay}, {random:N} or "
-                "{file:N}"),
+		"{file:N}"),
 	DHCP_SECTION_ROW(S, vendor_class, &vendor_section, "option 16"),
 	DHCP_SERVERS_ROWS("which of the servers a new exchange asks; all: each gets everything"),
 	{"accept", "take ADVERTISEs with this server DUID only", FIELD_HEX,
