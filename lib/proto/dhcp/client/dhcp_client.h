@@ -54,6 +54,7 @@ struct dhcp_wrong {
 struct dhcp_plan {
 	const struct dhcp_family *family;
 	struct dhcp_course course;
+	struct dhcp_life_plan life; // course.life, if there is one
 	uint32_t clients;
 	uint32_t most;  // clients that there can be
 	bool automatic; // their number
@@ -116,6 +117,7 @@ struct dhcp_family {
 	uint16_t wrong_more;                   // bytes that such a message is longer, at most
 	const struct dhcp_start *starts;       // by exchange
 	const char *const *exchange_names;
+	struct dhcp_life_exchanges life;
 	size_t plan_size, worker_size, client_size;
 	const char *fqdn_rfc;
 	const char *more_clients; // how a run has more of them
@@ -200,6 +202,9 @@ void dhcp_common_teardown(void *common);
 uint64_t dhcp_memory(const void *shared, const struct proto_env *env);
 int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dhcp_close(struct proto_ctx *ctx);
+bool dhcp_paces(const void *settings, struct proto_pace *out);
+uint64_t dhcp_due(struct proto_ctx *ctx);
+uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 
 // What a family has for struct proto, and for struct dhcp_server_family: how many addresses, or
 // prefixes, clients of a given number hold at a time, at most; and how many an exchange uses up, on
@@ -261,6 +266,15 @@ static inline uint16_t dhcp_pretended(
 static inline uint32_t dhcp_vlans_place(const struct dhcp_vlans *v, uint32_t number)
 {
 	return v->places ? v->places[number] : 0;
+}
+
+// The number that chooses a client's relay: its own, until it moves.
+static inline uint32_t dhcp_relay_number(
+	const struct dhcp_worker *w, uint32_t client, uint32_t number)
+{
+	const uint16_t *moved = w->work.life.relays;
+
+	return moved ? moved[client] : number;
 }
 
 // Did a message come on the VLANs of the client with this number?

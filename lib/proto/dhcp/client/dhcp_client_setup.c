@@ -17,6 +17,9 @@
 
 bool dhcp_does(const struct dhcp_family *f, const struct dhcp_settings *s, uint32_t exchange)
 {
+	if (s->life && (exchange == f->life.renew || exchange == f->life.rebind ||
+			       exchange == f->life.reboot || exchange == f->life.release))
+		return true;
 	return dhcp_mix_share(dhcp_shares(s), f->exchanges, (uint32_t)s->exchange, exchange) > 0;
 }
 
@@ -133,7 +136,7 @@ static struct dhcp_plan *plan_new(const struct dhcp_family *f, const struct dhcp
 	p->clients = (uint32_t)dhcp_clients(s);
 	p->automatic = s->clients == UINT64_MAX;
 	p->most = p->automatic ? (uint32_t)dhcp_most(f, s) : p->clients;
-	p->uses = s->again ? 0 : dhcp_uses(f, s);
+	p->uses = s->again || s->life ? 0 : dhcp_uses(f, s);
 	f->plan_identity(p, s);
 	p->stride = p->addresses + p->prefixes;
 	recip_init(&p->by_stride, p->stride);
@@ -171,11 +174,37 @@ static double wrong_share(const struct dhcp_wrong_settings *s, uint32_t kinds)
 }
 
 // Files of MACs, DUIDs and leases are large and read once, by setup.
+// The section of its settings that a life takes the place of; NULL: none is given.
+static const char *beside_life(const struct dhcp_settings *s)
+{
+	return s->mix ? "mix" : s->again ? "again" : NULL;
+}
+
+static void check_life(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
+{
+	const char *const *names = f->exchange_names;
+	bool leased = s->exchange == DHCP_FOUR_WAY || s->exchange == DHCP_RAPID;
+
+	dhcp_life_check(s->life, d);
+	if (!leased)
+		diag_error(d, s->life, "", "begins with a lease (exchange: %s or rapid)",
+			names[DHCP_FOUR_WAY]);
+	if (beside_life(s))
+		diag_error(d, s->life, "", "stands beside %s: clients do what their leases need",
+			beside_life(s));
+	if (s->clients == UINT64_MAX)
+		diag_error(d, s, "clients", "is missing: no load says how many (clients: 10k)");
+	if (s->life->share[DHCP_LIFE_MOVE] > 0 && !s->relay)
+		diag_error(d, s->life, "move", "needs relays to move to");
+}
+
 void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
 {
 	const struct addr *servers = s->servers.items;
 	unsigned before = diag_count(d);
 
+	if (s->life)
+		check_life(f, s, d);
 	check_mix(f, s, d);
 	check_vlans(&s->vlans, d);
 	for (uint32_t i = 0; i < s->servers.count; i++)
@@ -399,6 +428,10 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	p->course.spread = (enum dhcp_spread)s->spread;
 	p->course.again = s->again;
 	p->course.rest_ms = dhcp_work_rest_ms(s->decline_rest_ns, s->retransmit);
+	if (s->life) {
+		dhcp_life_plan(&p->life, s->life, &f->life, (uint8_t)s->exchange, p->clients);
+		p->course.life = &p->life;
+	}
 	dhcp_mix_init(&p->course.mix, dhcp_shares(s), f->exchanges, (uint32_t)s->exchange);
 	recip_init(&p->course.by_server, p->server_count);
 	for (uint32_t i = 0; i < s->parameters.count; i++)

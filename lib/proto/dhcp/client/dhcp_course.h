@@ -13,9 +13,10 @@
 // A reply at hand and its client; the family's struct begins with it.
 struct dhcp_heard {
 	struct dhcp_client *client;
-	uint32_t number;  // of the client, in the whole run
-	uint8_t type;     // of the message
-	uint32_t valid_s; // of a lease that it gives
+	uint32_t number;     // of the client, in the whole run
+	uint8_t type;        // of the message
+	uint32_t valid_s;    // of a lease that it gives
+	uint32_t t1_s, t2_s; // of it; 0: not told
 	// A refusal: its status (0 in DHCPv4) and text.
 	uint16_t status;
 	uint32_t text_len;
@@ -145,17 +146,17 @@ DHCP_INLINE enum proto_verdict dhcp_fail(
 	const struct dhcp_messages *f, struct proto_ctx *ctx, const struct proto_txn *t)
 {
 	if (!t->over)
-		dhcp_work_leave(ctx->own, ctx, t, t->step == f->rests_after);
+		dhcp_work_leave(ctx->own, ctx, t, t->step == f->rests_after, DHCP_LEFT_FAILED);
 	return PROTO_FAIL;
 }
 
 DHCP_INLINE enum proto_verdict dhcp_done(const struct dhcp_messages *f, struct proto_ctx *ctx,
-	const struct proto_txn *t, const struct dhcp_client *k)
+	const struct proto_txn *t, const struct dhcp_client *k, enum dhcp_left how)
 {
 	struct dhcp_counters *n = ctx->counters;
 
 	n->server[k->server]++;
-	dhcp_work_leave(ctx->own, ctx, t, t->step == f->rests_after);
+	dhcp_work_leave(ctx->own, ctx, t, t->step == f->rests_after, how);
 	return PROTO_DONE;
 }
 
@@ -178,7 +179,7 @@ DHCP_INLINE enum proto_verdict dhcp_offered(const struct dhcp_messages *f, struc
 {
 	f->server_find(ctx, h);
 	if (h->client->exchange == DHCP_TWO_WAY)
-		return dhcp_done(f, ctx, t, h->client);
+		return dhcp_done(f, ctx, t, h->client, DHCP_LEFT_DONE);
 	if (!f->offer_keep(ctx, h))
 		return dhcp_fail(f, ctx, t);
 	if (f->offer_waits && f->offer_waits(h, t))
@@ -190,13 +191,18 @@ DHCP_INLINE enum proto_verdict dhcp_leased(const struct dhcp_messages *f, struct
 	struct proto_txn *t, struct dhcp_heard *h)
 {
 	struct dhcp_counters *n = ctx->counters;
+	struct dhcp_worker *w = ctx->own;
 	bool had = h->client->holds;
 
 	if (!f->leases_take(ctx, t, h, dhcp_work_expiry(h->client, ctx->now_ms, h->valid_s)))
 		return dhcp_fail(f, ctx, t);
 	n->renewed += had;
 	n->leases += !had;
-	return dhcp_done(f, ctx, t, h->client);
+	if (w->work.life.of) {
+		dhcp_life_lease(&w->work.life, t->user, h->t1_s, h->t2_s, h->valid_s);
+		n->t1_unforeseen += h->t1_s != w->work.life.plan->t1_s;
+	}
+	return dhcp_done(f, ctx, t, h->client, DHCP_LEFT_LEASED);
 }
 
 DHCP_INLINE enum proto_verdict dhcp_refused(const struct dhcp_messages *f, struct proto_ctx *ctx,
@@ -245,7 +251,7 @@ DHCP_INLINE enum proto_verdict dhcp_decide(const struct dhcp_messages *f, struct
 		return dhcp_leased(f, ctx, t, h);
 	if (f->ended)
 		f->ended(ctx, t);
-	return dhcp_done(f, ctx, t, h->client);
+	return dhcp_done(f, ctx, t, h->client, DHCP_LEFT_DONE);
 }
 
 // Is it a reply to t? DONE: it is, and counted as such.
@@ -270,7 +276,7 @@ DHCP_INLINE enum proto_verdict dhcp_apart(
 	struct proto_ctx *ctx, const struct proto_txn *t, uint64_t *counter)
 {
 	++*counter;
-	dhcp_work_leave(ctx->own, ctx, t, false);
+	dhcp_work_leave(ctx->own, ctx, t, false, DHCP_LEFT_FAILED);
 	return PROTO_APART;
 }
 

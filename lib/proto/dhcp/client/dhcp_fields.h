@@ -85,7 +85,9 @@
 		FIELD_COUNT, .load = true, .offset = DHCP_SETTING(clients), .def = "auto", \
 		.word = "auto", .min = 1, .max = 1e9}, \
 	{"again", "when no client is free, the one with the oldest lease forgets it and starts over", \
-		FIELD_BOOL, .offset = DHCP_SETTING(again), .def = "false"}
+		FIELD_BOOL, .offset = DHCP_SETTING(again), .def = "false"}, \
+	DHCP_SECTION_ROW(struct dhcp_settings, life, &dhcp_life_section, \
+		"clients with a life of their own, in place of a load")
 #define DHCP_LAST_ROWS(S, expect_) \
 	DHCP_SECTION_ROW(struct dhcp_settings, leases, &dhcp_leases_section, \
 		"leases in a file, from one run to the next"), \
@@ -121,5 +123,6 @@
 
 // clang-format on
 
-extern const struct field_section dhcp_vlan_section, dhcp_leases_section, dhcp_pretend_section;
+extern const struct field_section dhcp_vlan_section, dhcp_leases_section, dhcp_life_section,
+	dhcp_pretend_section;
 extern const char *const dhcp_spread_names[]; // of enum dhcp_spread

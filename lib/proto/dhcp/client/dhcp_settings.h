@@ -7,6 +7,7 @@
 #include "base/addr.h"
 #include "base/counter.h"
 #include "base/field.h"
+#include "proto/dhcp/client/dhcp_life.h"
 
 #define DHCP_TRIES_MAX    16 // of one message
 #define DHCP_SERVERS_MAX  16 // the item's and further ones
@@ -72,6 +73,7 @@ struct dhcp_settings {
 	uint64_t clients;              // UINT64_MAX: automatic
 	uint64_t automatic;            // the number then, by dhcp_fit; 0: not known yet
 	bool again;
+	struct dhcp_life_settings *life; // NULL: a load says when exchanges begin
 	uint8_t mac[6];
 	uint64_t mac_count; // 0: as many as clients
 	const char *mac_file;
@@ -145,8 +147,10 @@ struct dhcp_counters {
 	uint64_t rapid_commit_missing;
 	uint64_t duplicate_address;
 	uint64_t unwatched;
+	uint64_t t1_unforeseen;
 };
 
+#define DHCP_T1_HELP "leases with another T1 than life.t1, which the forecast is made from"
 #define DHCP_UNWATCHED_HELP                                                                        \
 	"leases without room in the table of holders: a second client would not be found"
 

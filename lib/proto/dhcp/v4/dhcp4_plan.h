@@ -253,9 +253,13 @@ static inline uint8_t dhcp4_server_of(
 }
 
 // The address of a client's relay.
-static inline const uint8_t *dhcp4_relay_of(const struct dhcp4_plan *p, uint32_t number)
+static inline const uint8_t *dhcp4_relay_of(
+	const struct dhcp4_worker *w, uint32_t client, uint32_t number)
 {
-	return p->is.relays + 4 * (size_t)recip_mod32(&p->is.by_relay, number);
+	const struct dhcp_plan *p = w->is.plan;
+	uint32_t by = dhcp_relay_number(&w->is, client, number);
+
+	return p->relays + 4 * (size_t)recip_mod32(&p->by_relay, by);
 }
 
 static inline void dhcp4_self_find(
@@ -270,7 +274,7 @@ static inline void dhcp4_self_find(
 	dhcp4_chaddr(p, s->number, s->chaddr);
 	memset(s->relay, 0, 4);
 	if (p->is.relays)
-		memcpy(s->relay, dhcp4_relay_of(p, s->number), 4);
+		memcpy(s->relay, dhcp4_relay_of(w, client, s->number), 4);
 	bytes_put_be32(s->address, s->client->offered);
 	s->seed = w->is.work.random_salt + s->number;
 }

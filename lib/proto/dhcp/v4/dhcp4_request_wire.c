@@ -154,7 +154,7 @@ DHCP_INLINE struct asking asking_of(const struct proto_ctx *ctx, const struct pr
 		.type = dhcp4_kinds[t->step].type};
 
 	if (a.m->relayed)
-		memcpy(&a.relay, dhcp4_relay_of(p, a.number), 4);
+		memcpy(&a.relay, dhcp4_relay_of(w, t->user, a.number), 4);
 	return a;
 }
 
@@ -253,7 +253,7 @@ static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
 	n->is.released += t->step == DHCP4_STEP_RELEASE;
 	n->is.declined += t->step == DHCP4_STEP_DECLINE;
 	dhcp4_lease_drop(w, t->user);
-	dhcp_work_leave(&w->is.work, ctx, t, t->step == DHCP4_STEP_DECLINE);
+	dhcp_work_leave(&w->is.work, ctx, t, t->step == DHCP4_STEP_DECLINE, DHCP_LEFT_DONE);
 }
 
 // The options behind an open template, END and the padding. The length of the message.

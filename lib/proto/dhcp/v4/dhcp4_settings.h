@@ -141,6 +141,7 @@ struct dhcp4_settings {
 	C(times_wrong, "failed: not T1 < T2 < lease time")                                       \
 	C(rapid_commit_missing, "failed: an ACK to DISCOVER without option 80")                  \
 	C(duplicate_address, "failed: an address that another client holds")                     \
+	C(t1_unforeseen, DHCP_T1_HELP) \
 	C(unwatched, DHCP_UNWATCHED_HELP)
 // clang-format on
 

@@ -316,6 +316,7 @@ static const struct dhcp_family dhcp4_family = {
 	.wrong_more = DHCP4_WRONG_MORE,
 	.starts = dhcp4_starts,
 	.exchange_names = dhcp4_exchange_names,
+	.life = {DHCP4_RENEW, DHCP4_REBIND, DHCP4_REBOOT, DHCP4_RELEASES, true},
 	.plan_size = sizeof(struct dhcp4_plan),
 	.worker_size = sizeof(struct dhcp4_worker),
 	.client_size = sizeof(struct dhcp4_client),

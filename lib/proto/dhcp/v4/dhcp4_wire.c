@@ -275,6 +275,8 @@ static inline enum dhcp_judgement dhcp4_judge(
 
 	if (h->m.type != DHCP4_NAK) {
 		heard->valid_s = h->m.lease_time;
+		heard->t1_s = dhcp4_has(&h->m, DHCP4_OPT_T1) ? h->m.t1 : 0;
+		heard->t2_s = dhcp4_has(&h->m, DHCP4_OPT_T2) ? h->m.t2 : 0;
 		return right ? DHCP_RIGHT : DHCP_WRONG;
 	}
 	n->nak++;

@@ -60,7 +60,8 @@ void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_
 		dhcp_lease_get(&w->is.common->leases, s->lease + i, &s->keys[i]);
 	s->address = p->is.addresses ? s->keys[0].bytes : unspecified;
 	s->number = dhcp_work_number(&w->is.work, client);
-	s->relay = p->is.relays ? dhcp6_relay_of(p, s->number) : NULL;
+	s->relay_number = dhcp_relay_number(&w->is, client, s->number);
+	s->relay = p->is.relays ? dhcp6_relay_of(p, s->relay_number) : NULL;
 	s->seed = w->is.work.random_salt + s->number;
 	dhcp6_mac(p, s->number, s->mac);
 	duid_write(s);
@@ -77,13 +78,13 @@ void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop
 	h->hop_count = (uint8_t)(p->hop_count + level);
 	h->link = unspecified;
 	if (level == names && p->own_link)
-		h->link = dhcp6_relay_of(p, s->number + p->levels - 1 - level);
+		h->link = dhcp6_relay_of(p, s->relay_number + p->levels - 1 - level);
 	else if (level == names)
 		h->link = p->link;
 	if (level <= names)
 		dhcp6_link_local(s->mac, h->peer);
 	else
-		memcpy(h->peer, dhcp6_relay_of(p, s->number + p->levels - level), 16);
+		memcpy(h->peer, dhcp6_relay_of(p, s->relay_number + p->levels - level), 16);
 }
 
 static __attribute__((noinline)) void some_options_write(const struct dhcp6_self *s,
@@ -295,6 +296,7 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 	out->path += out->more ? 0 : k->head.server;
 	out->src_port = p->is.relays ? p->is.relay_port : DHCP6_CLIENT_PORT;
 	if (p->is.relays) {
+		number = dhcp_relay_number(&w->is, t->user, number);
 		memcpy(out->src, dhcp6_relay_of(p, number), 16);
 		return;
 	}

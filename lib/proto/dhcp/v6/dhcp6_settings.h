@@ -175,6 +175,7 @@ struct dhcp6_settings {
 	C(rapid_commit_missing, "failed: a REPLY to SOLICIT without option 14")                  \
 	C(duplicate_address, "failed: an address that another client holds")                     \
 	X(duplicate_prefix, "failed: a prefix that another client's overlaps")                        \
+	C(t1_unforeseen, DHCP_T1_HELP) \
 	C(unwatched, DHCP_UNWATCHED_HELP)
 // clang-format on
 

@@ -427,6 +427,7 @@ static const struct dhcp_family dhcp6_family = {
 	.wrong_more = DHCP6_WRONG_MORE,
 	.starts = dhcp6_starts,
 	.exchange_names = dhcp6_exchange_names,
+	.life = {DHCP6_RENEWS, DHCP6_REBINDS, DHCP6_CONFIRMS, DHCP6_RELEASES, false},
 	.plan_size = sizeof(struct dhcp6_plan),
 	.worker_size = sizeof(struct dhcp6_worker),
 	.client_size = sizeof(struct dhcp6_client),
