@@ -67,7 +67,7 @@ static const struct field header_fields[] = {
 		giaddr, "of messages through a relay, where replies go; without: the relay's own"),
 	DHCP_PATTERN_ROW(struct dhcp4_header_settings, sname,
 		"server's name as text, with {client}, {mac}, {relay}, {address}, {vlan}, "
-                "{random:N} or "
+		"{random:N} or "
 		"{file:N}"),
 	DHCP_PATTERN_ROW(
 		struct dhcp4_header_settings, file, "name of the boot file as text, likewise"),
@@ -83,7 +83,7 @@ static const struct field relay_fields[] = {
 	DHCP_RELAY_PORT_ROWS("67", "option 82 sub-option 19"),
 	DHCP_PATTERN_ROW(struct dhcp4_relay_settings, circuit_id,
 		"option 82 sub-option 1 as text, with {client}, {mac}, {relay}, {vlan}, {random:N} "
-                "or "
+		"or "
 		"{file:N}"),
 	DHCP_PATTERN_ROW(
 		struct dhcp4_relay_settings, remote_id, "option 82 sub-option 2 as text, likewise"),
@@ -139,6 +139,13 @@ static const struct field_section expect_section =
 	DHCP_SECTION("expect", "conditions of a valid address; others count as failed",
 		expect_fields, struct dhcp4_expect_settings);
 
+static const struct field raw_fields[] = {
+	DHCP_RAW_FIELDS(dhcp4_message_names, "{secs}, {server}"),
+};
+
+static const struct field_section raw_section =
+	DHCP_SECTION("raw", "a message as a whole", raw_fields, struct dhcp_raw_settings);
+
 static const struct field wrong_fields[] = {DHCP4_WRONGS(DHCP_WRONG_ROW)};
 
 static const struct field_section wrong_section =
@@ -167,7 +174,7 @@ static const struct field dhcp4_fields[] = {
 		FIELD_ENUM, .offset = SETTING(client_id), .def = "mac", .names = client_id_names},
 	DHCP_PATTERN_ROW(S, client_id_text,
 		"with client_id text: its value, with {client}, {mac}, {relay}, {vlan}, {random:N} "
-                "or "
+		"or "
 		"{file:N}"),
 	DHCP_PATTERN_ROW(S, client_id_hex,
 		"with client_id hex: the whole of it, as hex digits and the same names"),
@@ -180,6 +187,8 @@ static const struct field dhcp4_fields[] = {
 	DHCP_SECTIONS_ROW(
 		vlans, &dhcp_vlan_section, "VLANs of ranges of clients; the others have none"),
 	DHCP_SECTIONS_ROW(options, &option_section, "more options"),
+	DHCP_SECTIONS_ROW(raw, &raw_section,
+		"messages as a whole, in place of all settings of their content"),
 	{"parameters",
 		"option 55: requested options; ACKs that lack one are "
 		"counted",
