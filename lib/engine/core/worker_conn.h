@@ -20,6 +20,7 @@ struct conn_seat {
 struct conn_books {
 	struct conn_counters counts[2]; // [0]: those of the warm-up
 	uint64_t open;                  // now: accepted by the server, and closed by nobody
+	struct tcp_counters tcp;        // warm-up included
 	struct hist handshake;          // ticks from the opening to the server's acceptance
 	struct hist first;              // ticks from the opening to the first answer
 };

@@ -259,6 +259,7 @@ int plan_conn_open(
 	conns_init(&wc->cs, memory, &shape, clock_zero(&p->clock), clock_us_scale(&p->clock));
 	wc->cs.owner = &worker_conn_owner;
 	wc->cs.of = wc;
+	wc->cs.host.counters = &wc->books.tcp;
 	wc->cs.framed = run->proto->framed;
 	wc->silent = run->proto->one_way;
 	wc->w = &i->worker[worker];
