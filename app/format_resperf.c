@@ -26,25 +26,30 @@ static struct resperf_row row_of(const json_t *interval)
 	json_array_foreach(json_object_get(interval, "traffic"), i, item)
 	{
 		double answered = positive(book_number(item, "by_due.answered"));
-		double failed = positive(book_number(item, "by_due.failed"));
+		double failed = positive(book_number(item, "by_due.failed")), handshakes;
 
 		r.due_per_s += positive(book_number(item, "due_per_s"));
 		r.sent_per_s += positive(book_number(item, "sent_per_s"));
 		r.answered += answered;
 		r.failed += failed;
 		r.time_ns += (answered + failed) * positive(book_number(item, "by_due.mean_ns"));
+		r.connections += positive(book_number(item, "connections.established"));
+		handshakes = positive(book_number(item, "connections.handshake.count"));
+		r.handshakes += handshakes;
+		r.handshake_ns +=
+			handshakes * positive(book_number(item, "connections.handshake.mean_ns"));
 	}
 	return r;
 }
 
-// Without connections.
 static void put_row(const struct resperf_row *r, FILE *out)
 {
 	double replies = r->answered + r->failed;
 
 	fprintf(out, "%7.3f %8.2f %8.2f %8.2f %8.2f %8.6f %8.2f %8.6f\n", r->middle_s, r->due_per_s,
 		r->sent_per_s, replies / r->length_s, r->failed / r->length_s,
-		replies > 0 ? r->time_ns / replies * 1e-9 : 0, 0.0, 0.0);
+		replies > 0 ? r->time_ns / replies * 1e-9 : 0, r->connections / r->length_s,
+		r->handshakes > 0 ? r->handshake_ns / r->handshakes * 1e-9 : 0);
 }
 
 // The end of sending, which resperf's file does not go beyond; INFINITY: not known.

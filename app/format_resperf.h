@@ -10,6 +10,8 @@ struct resperf_row {
 	double middle_s, length_s;
 	double due_per_s, sent_per_s;
 	double answered, failed, time_ns; // of the queries that were due in it; time: the sum
+	double connections, handshakes,
+		handshake_ns; // that were accepted; those timed, and the sum
 };
 
 // The next interval of the book in which sending did not end; false: that was the last one.

@@ -266,6 +266,10 @@ def resperf_data_end_with_the_sending():
     document["traffic"][0]["sending_s"] = 1.5
     rows = good(document, options=["--format", "resperf"]).splitlines()[1:]
     assert rows == ["  0.500    10.00    10.00    10.00     2.00 0.003000     0.00 0.000000"], rows
+    for interval in document["intervals"]:
+        interval["traffic"][0]["connections"] = {"established": 3, "handshake": {"count": 2, "mean_ns": 5e6}}
+    rows = good(document, options=["--format", "resperf"]).splitlines()[1:]
+    assert rows == ["  0.500    10.00    10.00    10.00     2.00 0.003000     3.00 0.005000"], rows
 
 
 def families(text):

@@ -10,6 +10,7 @@ import select
 import socket
 import struct
 import threading
+import time
 
 from harness import EXIT, Result, binary, check_ledger, config_file, execute, main, test
 from loop import RELAXED, item, refuse_mistakes
@@ -138,6 +139,26 @@ add("a_pool", 8, "127.0.0.1", connections=8)
 add("five_messages_each", 80, "127.0.0.1", connections=8, queries_per_connection=5)
 for address in ("127.0.0.1", "::1"):
     add("a_connection_for_each_message", 400, address, connections=20, queries_per_connection=1)
+
+
+class Slow(Server):
+    """Answers after 400 ms, and closes 100 ms after the client."""
+
+    def answer(self, peer):
+        time.sleep(0.4)
+        return super().answer(peer)
+
+    def serve(self, peer):
+        if not peer.recv(1, socket.MSG_PEEK):
+            time.sleep(0.1)
+        super().serve(peer)
+
+
+@test
+def a_connection_has_time_to_close_after_a_late_answer():
+    with Slow() as server:
+        found = as_nobody(server, connections=1, keys={"load": {"rate": "100", "total": 1}}).item("queries")
+    assert found["answered"] == 1 and found["connections"]["left"] == server.reset == 0, found["connections"]
 
 
 @test

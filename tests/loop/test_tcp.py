@@ -144,6 +144,17 @@ def every_message_survives_segments_lost_doubled_and_out_of_order():
 
 
 @test
+def intervals_have_what_tcp_sent_again():
+    one = {**tcp(load={"rate": "500"}, connections=20), "timeout": "20s"}
+    found, result = run(one, responder={"dns": {}, "faults": {"loss": {"share": "5%"}}},
+                        run={"warmup": "0s", "duration": "800ms", "interval": "100ms"})
+    whole, parts = found["connections"], [one["traffic"][0]["connections"] for one in result.json["intervals"]]
+    again = ("retransmitted", "fast_retransmitted", "syn_retransmitted", "repeated", "out_of_order")
+    assert whole["retransmitted"] > 0 and whole["out_of_order"] > 0, whole
+    assert all(sum(one[name] for one in parts) == whole[name] for name in again), (whole, again)
+
+
+@test
 def a_server_that_does_not_listen_refuses():
     found, _ = run({**tcp(load={"rate": "200"}, connections=5), "server_port": 54}, code=EXIT["unreachable"])
     conns = found["connections"]

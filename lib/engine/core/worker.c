@@ -157,8 +157,8 @@ static void worker_wind_down(struct worker *w, uint64_t now)
 		if (!it->ended && item_over(w, it, now))
 			item_end(w, it, now);
 		w->all_ended = w->all_ended && it->ended;
-		finished = finished && it->ended && it->txns.in_flight == 0 &&
-		           (!it->conns || worker_conn_over(it, now));
+		finished = it->ended && it->txns.in_flight == 0 &&
+		           (!it->conns || worker_conn_over(it, now)) && finished;
 	}
 	if (finished && !atomic_load_explicit(&w->finished, memory_order_relaxed))
 		atomic_store_explicit(&w->finished, true, memory_order_release);

@@ -681,12 +681,14 @@ void worker_conn_end(struct worker_item *it, uint64_t now)
 	}
 }
 
-bool worker_conn_over(const struct worker_item *it, uint64_t now)
+bool worker_conn_over(struct worker_item *it, uint64_t now)
 {
-	const struct worker_conns *wc = it->conns;
+	struct worker_conns *wc = it->conns;
 
+	if (wc->quiet_at == 0)
+		wc->quiet_at = now;
 	return (wc->cs.used == 0 && (!wc->behave || wc->behave->cs.used == 0)) ||
-	       txn_since(now, it->ended_at) > (int64_t)wc->patience;
+	       txn_since(now, wc->quiet_at) > (int64_t)wc->patience;
 }
 
 void worker_conn_halt(struct worker *w, struct worker_item *it)

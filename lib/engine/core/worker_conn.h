@@ -20,6 +20,7 @@ struct conn_seat {
 struct conn_books {
 	struct conn_counters counts[2]; // [0]: those of the warm-up
 	uint64_t open;                  // now: accepted by the server, and closed by nobody
+	struct tcp_counters tcp;        // warm-up included
 	struct hist handshake;          // ticks from the opening to the server's acceptance
 	struct hist first;              // ticks from the opening to the first answer
 };
@@ -40,15 +41,16 @@ struct worker_conns {
 	bool again;        // messages of a closed connection are sent again
 	bool silent;       // messages may have no answer
 	uint16_t mss;
-	uint64_t patience;            // ticks that connections have to end after the item
-	uint64_t secret;              // of initial sequence numbers
-	uint32_t row_end;             // rows from here on are those of `behave`
+	uint64_t patience; // ticks that connections have to end after the last transaction
+	uint64_t secret;   // of initial sequence numbers
+	uint32_t row_end;  // rows from here on are those of `behave`
 	struct worker_behave *behave; // NULL: there are no such clients
 	// dataplane: rw
 	uint64_t prefaces;  // written so far
 	uint32_t idle_us;   // 0: never; the server may shorten it
 	uint64_t open_at;   // tick of the next of open_gap; 0: the run has not begun
 	uint32_t open_seat; // that is looked at next
+	uint64_t quiet_at;  // tick after which nothing was in flight any more; 0: not yet
 	struct conn_books books;
 	uint32_t left; // connections that the end of the run reset
 	struct conn_seat *seats;
@@ -86,7 +88,8 @@ void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_p
 void worker_conn_lost(struct worker_item *it, uint32_t slot);
 // Nothing more is begun: what waits stays unsent, connections without a question are closed.
 void worker_conn_end(struct worker_item *it, uint64_t now);
-// Have all connections ended, or had the time to?
-bool worker_conn_over(const struct worker_item *it, uint64_t now);
+// The item has ended, and none of its transactions is in flight. Have all connections ended, or had
+// the time to?
+bool worker_conn_over(struct worker_item *it, uint64_t now);
 // The phase is PHASE_STOP: reset all that are left.
 void worker_conn_halt(struct worker *w, struct worker_item *it);

@@ -15,7 +15,7 @@
 #define BLOCKS_MOST      1048576 // 256 MiB; one for each transaction above that
 #define PIPELINE_MOST    32767   // as many may go on from another connection: conn.open holds both
 #define RETRANSMISSIONS  8
-#define PATIENCE_NS      200000000 // that connections have to end after the item
+#define PATIENCE_NS      200000000 // that connections have to end after the last transaction
 #define CLOCK_BITS       42   // of microseconds: timestamps and sequence numbers turn over in them
 #define BEHAVE_WINDOW    2048 // a slow reader's is soon full
 #define BEHAVE_BLOCKS    24   // of a client, whose window comes in small segments
@@ -259,6 +259,7 @@ int plan_conn_open(
 	conns_init(&wc->cs, memory, &shape, clock_zero(&p->clock), clock_us_scale(&p->clock));
 	wc->cs.owner = &worker_conn_owner;
 	wc->cs.of = wc;
+	wc->cs.host.counters = &wc->books.tcp;
 	wc->cs.framed = run->proto->framed;
 	wc->silent = run->proto->one_way;
 	wc->w = &i->worker[worker];

@@ -285,6 +285,7 @@ static const struct counter interval_conn_rows[] = {
 		AT(result_interval_connections, handshake), .section = &latency_rows_section},
 	{"first_answer", "from the first SYN to the first answer", NULL, COUNTER_SECTION,
 		AT(result_interval_connections, first_answer), .section = &latency_rows_section},
+	TCP_COUNTERS(INTERVAL_CONN_ROW) // net/tcp.h
 };
 SECTION("connections", interval_conn_rows, result_interval_connections, "connections in it");
 

@@ -182,6 +182,7 @@ struct result_earlier {
 struct result_interval_connections {
 	CONN_COUNTERS(COUNTER_MEMBER)
 	uint64_t open; // at its end
+	TCP_COUNTERS(COUNTER_MEMBER)
 	struct latency handshake, first_answer;
 };
 

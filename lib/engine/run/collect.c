@@ -312,10 +312,10 @@ static const struct result_connections *connections_of(const struct plan *p,
 	if (!sum)
 		return NULL;
 	CONN_COUNTERS(COUNTER_ADD)
+	tcp_add(to, &sum->tcp);
 	for (uint32_t k = 0; k < i->worker_count; k++) {
 		const struct worker_conns *wc = plan_run(i, k)->conns;
 
-		tcp_add(to, &wc->cs.counters);
 		to->segments_sent += wc->cs.segments_out;
 		to->segments_received += wc->cs.segments_in;
 		to->left += wc->left;

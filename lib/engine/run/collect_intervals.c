@@ -144,6 +144,11 @@ static void interval_counts(
 	ITEM_COUNTERS(FROM_COUNTS, COUNTER_SKIP)                 // core/counters.h
 }
 
+static void interval_tcp(struct result_interval_connections *to, const struct tcp_counters *from)
+{
+	TCP_COUNTERS(COUNTER_ADD) // net/tcp.h
+}
+
 static const struct result_interval_connections *interval_connections(
 	const struct plan *p, const struct conn_books *since, int bank, struct arena *a)
 {
@@ -151,6 +156,7 @@ static const struct result_interval_connections *interval_connections(
 	const struct conn_counters *from = &since->counts[bank];
 
 	CONN_COUNTERS(COUNTER_ADD) // core/counters.h
+	interval_tcp(to, &since->tcp);
 	to->open = since->open;
 	to->handshake = collect_distribution(p, &since->handshake, 0, a);
 	to->first_answer = collect_distribution(p, &since->first, 0, a);
