@@ -141,6 +141,7 @@ struct worker_item {
 	uint64_t *step_due;         // tick, of each slot
 	struct worker_conns *conns; // NULL: all messages travel over UDP
 	bool stream;                // all travel over connections
+	bool asks;                  // the router says when transactions begin
 	struct pace pace;
 	struct txn_table txns;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet
@@ -201,6 +202,8 @@ struct worker {
 // Begin the next transaction, which is due, but build no frame: its slot, or TXN_NONE when no slot
 // is free, or no client is (at a rate it then counts as due all the same). Path: hot.
 uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now);
+// Let the protocol say when the next transaction is due, if it does. Path: hot.
+void worker_ask(struct worker_item *it);
 
 // The frame that was last sent for a slot, made again with complete checksums and without counting
 // it: its length. copy: 0, or which of its copies to further destinations; 0 when there is no such.
