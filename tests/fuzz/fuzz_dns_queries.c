@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_text.h"
+
 #include "base/log.h"
 #include "proto/dns/dns_internal.h"
 
@@ -104,11 +106,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1)
 		return 0;
 	log_set_level(LOG_QUIET);
-	text = malloc(size);
+	text = fuzz_text(data, size);
 	if (!text)
 		return 0;
-	memcpy(text, data + 1, size - 1);
-	text[size - 1] = 0;
 	d = diag_new();
 	form.two_words = data[0] & 8;
 	form.every_opt = data[0] & 16;

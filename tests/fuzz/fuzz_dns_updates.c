@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_text.h"
+
 #include "base/bytes.h"
 #include "base/log.h"
 #include "proto/dns/dns_internal.h"
@@ -56,11 +58,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1)
 		return 0;
 	log_set_level(LOG_QUIET);
-	text = malloc(size);
+	text = fuzz_text(data, size);
 	if (!text)
 		return 0;
-	memcpy(text, data + 1, size - 1);
-	text[size - 1] = 0;
 	line = text;
 	d = diag_new();
 	if (!(data[0] & 1))

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from harness import check_ledger, main, nightly, start, test, tshark
+from harness import check_ledger, kill, main, nightly, start, test, tshark
 from live import SERVER, addresses, config, item, lab
 
 NAMES = ["www.dyn.example A", "ns.dyn.example A", "dyn.example NS", "dyn.example SOA", "new.dyn.example A",
@@ -29,25 +29,25 @@ send
 
 
 @contextlib.contextmanager
-def dumped(here, path):
-    """While it lasts, another program captures DNS at the tester's device."""
-    process = start(here.tester("dumpcap", "-q", "-i", "veth0", "-f", "udp port 53", "-w", str(path)))
+def dumped(here, path, packets):
+    """Another program captures DNS at the tester's device until it has so many packets."""
+    process = start(here.tester("dumpcap", "-q", "-i", "veth0", "-f", "udp port 53", "-c", str(packets), "-w", str(path)))
     try:
+        # It listens before it makes the file.
         deadline = time.monotonic() + 10
         while not path.exists() or path.stat().st_size == 0:
             assert time.monotonic() < deadline and process.poll() is None, process.communicate()
             time.sleep(0.05)
-        time.sleep(0.2)
         yield
-        time.sleep(0.2)
-    finally:
-        process.terminate()
         process.communicate(timeout=10)
+    finally:
+        kill(process)
+        process.communicate()
 
 
 def capture(here, folder):
     (folder / "names").write_text("\n".join(NAMES) + "\n")
-    with addresses(here, "198.18.0.9/24"), dumped(here, folder / "theirs.pcapng"):
+    with addresses(here, "198.18.0.9/24"), dumped(here, folder / "theirs.pcapng", 2 * len(NAMES) * ROUNDS):
         code, out, err = here.call("run", "dnsperf", "-s", SERVER[4], "-d", str(folder / "names"), "-n", str(ROUNDS))
     assert code == 0 and f"Queries completed:    {len(NAMES) * ROUNDS} (100.00%)" in out, (out, err)
 
@@ -97,6 +97,18 @@ def knot_answers_as_captured_until_its_zone_changes():
 @nightly
 def bind_answers_as_captured_until_its_zone_changes():
     replayed("bind", CHANGED, REASONS)
+
+
+@nightly
+def nsd_answers_as_knot_has_for_the_zone_that_both_serve():
+    with tempfile.TemporaryDirectory() as name:
+        capture(lab("knot"), Path(name))
+        every, _ = replay(lab("nsd"), Path(name))
+        dns, reasons = replay(lab("nsd"), Path(name), ["rcode", "flags", "answer"])
+    assert dns["captured_differs"] == {"rcode": 7 * ROUNDS} and dns["captured_same"] == 3 * ROUNDS, dns
+    assert reasons == {"another RCODE than in the capture": 7 * ROUNDS}, reasons
+    # NSD names its zone's servers in the authority section.
+    assert every["captured_differs"] == {"rcode": 7 * ROUNDS, "authority": 2 * ROUNDS}, every
 
 
 main()

@@ -348,15 +348,16 @@ struct usual {
 	uint32_t max_reply, max_own_reply, min_answers, has_opt;
 };
 
-// From offset `at` to the end of the message: records of the name in the question, and an OPT
-// without options if one was sent.
+// From offset `at` to the end of the message: records of the name in the question, none of them
+// TSIG, and an OPT without options if one was sent.
 static inline bool records_are_plain(
 	const uint8_t *buf, uint32_t len, uint32_t at, uint32_t has_opt)
 {
 	uint32_t records = bytes_be16(buf + 6) + bytes_be16(buf + 8);
 
 	for (uint32_t i = 0; i < records; i++) {
-		if (at + 12 > len || bytes_be16(buf + at) != (0xc000 | DNS_HEADER_LEN))
+		if (at + 12 > len || bytes_be16(buf + at) != (0xc000 | DNS_HEADER_LEN) ||
+			bytes_be16(buf + at + 2) == DNS_TSIG)
 			return false;
 		at += 12 + bytes_be16(buf + at + 10);
 	}

@@ -175,6 +175,24 @@ static inline enum proto_verdict fixture_verdict(struct dns_fixture *f)
 	return fixture_verdict_of(f, f->reply, f->reply_len);
 }
 
+// The responder's answer to a query: its length. Both are in blocks of exactly their size
+// meanwhile.
+static inline uint32_t fixture_answer_to(
+	struct proto_ctx *ctx, const void *query, uint32_t len, uint8_t *out, uint32_t room)
+{
+	uint8_t *exact = malloc(len ? len : 1), *answer = malloc(room ? room : 1);
+	uint32_t n;
+
+	assert_true(exact && answer);
+	memcpy(exact, query, len);
+	n = dns_answer(ctx, exact, len, answer, room);
+	assert_true(n <= room);
+	memcpy(out, answer, n);
+	free(exact);
+	free(answer);
+	return n;
+}
+
 static inline uint32_t from_hex(const char *hex, uint8_t *out)
 {
 	uint32_t len = 0;

@@ -10,7 +10,7 @@
 // A message of a capture: "a" asks, "A" answers; of client and server, with an ID and a question.
 struct seen {
 	bool answer;
-	uint8_t client, id, name, last;
+	uint8_t client, id, name, last, port;
 };
 
 static const int32_t parts[] = {DNS_COMPARED_RCODE, DNS_COMPARED_ANSWER};
@@ -47,8 +47,8 @@ static void pairs_read(
 		struct frame f = {.addr_len = 4,
 			.src = seen[i].answer ? server : client,
 			.dst = seen[i].answer ? client : server,
-			.src_port = seen[i].answer ? DNS_PORT : 4000,
-			.dst_port = seen[i].answer ? 4000 : DNS_PORT,
+			.src_port = seen[i].answer ? DNS_PORT : 4000 + seen[i].port,
+			.dst_port = seen[i].answer ? 4000 + seen[i].port : DNS_PORT,
 			.payload = message,
 			.payload_len = message_of(&seen[i], message)};
 
@@ -59,7 +59,7 @@ static void pairs_read(
 	assert_int_equal(dns_pairs_end(&pairs, queries, found), 0);
 }
 
-static void an_answer_is_that_of_its_address_id_and_question(void **state)
+static void an_answer_is_that_of_its_address_port_id_and_question(void **state)
 {
 	const struct seen seen[] = {
 		{0, 1, 7, 'a', 0},                      // 0
@@ -76,8 +76,13 @@ static void an_answer_is_that_of_its_address_id_and_question(void **state)
 	};
 	struct dns_referee r = {.parts = 1u << DNS_COMPARED_ANSWER};
 	struct dns_digest *a;
+	const struct seen ports[] = {
+		{0, 1, 7, 'a', 0, 1}, {0, 1, 7, 'a', 0, 2}, {1, 1, 7, 'a', 11, 1}};
 	uint32_t found;
 
+	pairs_read(&r, ports, 3, &found);
+	assert_true(found == 1 && r.answers[0].known && !r.answers[1].known);
+	free(r.answers);
 	pairs_read(&r, seen, sizeof(seen) / sizeof(seen[0]), &found);
 	a = r.answers;
 	assert_int_equal(found, 5);
@@ -214,7 +219,7 @@ static void a_capture_without_answers_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_answer_is_that_of_its_address_id_and_question),
+		cmocka_unit_test(an_answer_is_that_of_its_address_port_id_and_question),
 		cmocka_unit_test(without_a_referee_nothing_is_kept),
 		cmocka_unit_test(many_messages_find_their_answers),
 		cmocka_unit_test(replies_are_judged_by_the_captured_answer),

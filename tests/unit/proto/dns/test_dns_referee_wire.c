@@ -152,6 +152,27 @@ static void each_part_is_a_class_and_the_first_one_counts(void **state)
 }
 
 // Owner, type, class, data and number of records: each makes another set.
+static void upper_bits_of_the_rcode_are_upper_bits(void **state)
+{
+	const struct message formerr = {BYTES(HEAD("\x84\1", "\0\0\0\0\0") QUESTION)};
+	const struct message badvers = {
+		BYTES(HEAD("\x84\0", "\0\0\0\0\1") QUESTION "\0\0\x29\4\xd0\1\0\0\0\0\0")};
+
+	assert_int_equal(differs(ALL, formerr, badvers), DNS_COMPARED_RCODE);
+}
+
+// The name would end in the next record.
+static void a_name_ends_within_its_rdata(void **state)
+{
+	const struct message in = {BYTES(HEAD("\x84\0", "\2\0\0\0\0") QUESTION
+		"\xc0\x0c" RECORD("\5", "\1") "\3\2ab\0" A("\1"))};
+	const struct message other = {BYTES(HEAD("\x84\0", "\2\0\0\0\0") QUESTION
+		"\xc0\x0c" RECORD("\5", "\1") "\3\2aB\0" A("\1"))};
+
+	assert_int_equal(differs(ALL, in, in), DNS_COMPARED_COUNT);
+	assert_int_equal(differs(ALL, in, other), DNS_COMPARED_ANSWER);
+}
+
 static void records_differ_in_any_of_their_parts(void **state)
 {
 	const struct message one = {BYTES(ONE("\xc0\x0c" A("\1")))};
@@ -168,6 +189,8 @@ static void records_differ_in_any_of_their_parts(void **state)
 
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
 		assert_int_equal(differs(ALL, one, other[i]), DNS_COMPARED_ANSWER);
+	// A record that is there twice is not as if it was not there.
+	assert_int_equal(differs(ALL, other[4], other[5]), DNS_COMPARED_ANSWER);
 	assert_int_equal(differs(ALL, one, ttl), DNS_COMPARED_COUNT);
 	assert_int_equal(differs(ALL | 1u << DNS_COMPARED_TTL, one, ttl), DNS_COMPARED_ANSWER);
 	assert_int_equal(differs(ALL | 1u << DNS_COMPARED_TTL, one, one), DNS_COMPARED_COUNT);
@@ -179,6 +202,8 @@ int main(void)
 		cmocka_unit_test(sets_are_equal_in_any_order_case_and_compression),
 		cmocka_unit_test(names_in_rdata_are_names_where_they_may_be_compressed),
 		cmocka_unit_test(each_part_is_a_class_and_the_first_one_counts),
+		cmocka_unit_test(upper_bits_of_the_rcode_are_upper_bits),
+		cmocka_unit_test(a_name_ends_within_its_rdata),
 		cmocka_unit_test(records_differ_in_any_of_their_parts),
 	};
 
