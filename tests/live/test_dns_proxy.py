@@ -117,7 +117,7 @@ def check(name, tcp_rate=600, tcp_lost=0):
 
 @test
 def dnsdist_sees_the_clients_that_are_claimed():
-    # It resets some connections that it has just accepted, fewer without a server behind it (whose queue has ten places).
+    # It resets some connections that it has just accepted.
     check("dnsdist", tcp_rate=150, tcp_lost=64)
 
 
