@@ -201,6 +201,19 @@ static int file_add(struct compile *c, const struct name *n)
 	return piece_add(c, PATTERN_FILE, column - 1, c->p->kind == PATTERN_HEX ? len / 2 : len);
 }
 
+// false: there is no such place.
+static bool place_add(struct compile *c, const struct name *n)
+{
+	const struct pattern_place *places = c->p->kind == PATTERN_HEX ? c->clients->places : NULL;
+
+	for (uint32_t i = 0; places && places[i].name && !n->width; i++)
+		if (name_is(n, places[i].name)) {
+			piece_add(c, PATTERN_PLACE, i, places[i].most);
+			return true;
+		}
+	return false;
+}
+
 static int name_add(struct compile *c, const struct name *n)
 {
 	bool text = c->p->kind == PATTERN_TEXT;
@@ -212,6 +225,8 @@ static int name_add(struct compile *c, const struct name *n)
 		return random_add(c, n);
 	if (name_is(n, "file"))
 		return file_add(c, n);
+	if (place_add(c, n))
+		return 0;
 	if (!n->width && name_is(n, "mac"))
 		return piece_add(c, PATTERN_MAC, mac_len, text ? 3 * mac_len - 1 : mac_len);
 	if (!n->width && name_is(n, "address"))

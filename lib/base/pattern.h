@@ -30,6 +30,17 @@ struct pattern_table {
 	const uint32_t *longest; // by column: bytes of a field, at most
 };
 
+// A name of the caller's in hex, whose bytes differ between messages.
+struct pattern_place {
+	const char *name;
+	uint32_t most; // bytes
+};
+
+struct pattern_bytes {
+	const uint8_t *data;
+	uint32_t len;
+};
+
 // The values for one message; addresses may be NULL if the pattern does not use them.
 struct pattern_values {
 	uint64_t client;        // number of the client
@@ -37,6 +48,7 @@ struct pattern_values {
 	const uint8_t *mac;     // as many bytes as compile was told
 	const uint8_t *relay;   // addr_len bytes of the pattern
 	const uint8_t *address; // likewise
+	const struct pattern_bytes *places; // as compile was told; NULL if there are none
 };
 
 enum pattern_piece_kind {
@@ -48,7 +60,8 @@ enum pattern_piece_kind {
 	PATTERN_RELAY,
 	PATTERN_ADDRESS,
 	PATTERN_RANDOM,
-	PATTERN_FILE, // width: the column, from 0
+	PATTERN_FILE,  // width: the column, from 0
+	PATTERN_PLACE, // width: its number
 };
 
 struct pattern_piece {
@@ -59,10 +72,11 @@ struct pattern_piece {
 
 // Limits of the clients that use the pattern.
 struct pattern_clients {
-	uint64_t count;                    // numbers are below
-	uint8_t mac_len;                   // bytes of a hardware address, 1 or more
-	uint8_t addr_len;                  // 4 or 16: family of the addresses
-	const struct pattern_table *table; // NULL: there is no file
+	uint64_t count;                     // numbers are below
+	uint8_t mac_len;                    // bytes of a hardware address, 1 or more
+	uint8_t addr_len;                   // 4 or 16: family of the addresses
+	const struct pattern_table *table;  // NULL: there is no file
+	const struct pattern_place *places; // the last one has no name; NULL: none
 };
 
 struct pattern {

@@ -221,6 +221,9 @@ void pattern_write(const struct pattern *p, const struct pattern_values *v, stru
 		case PATTERN_FILE:
 			file_write(p, piece->width, v->client, w);
 			break;
+		case PATTERN_PLACE:
+			write_bytes(w, v->places[piece->width].data, v->places[piece->width].len);
+			break;
 		}
 	}
 }

@@ -19,6 +19,7 @@ static const struct pattern_values values = {
 	.mac = (const uint8_t[]){255, 255, 255, 255, 255, 255},
 	.relay = longest,
 	.address = longest,
+	.places = (const struct pattern_bytes[]){{longest, 4}, {longest, 2}},
 };
 
 static uint32_t write_client(const struct pattern *p, uint64_t client, uint8_t *out, uint32_t room)
@@ -71,7 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum pattern_kind kind;
 	struct arena *a;
 	struct pattern p;
-	struct pattern_clients count = {.mac_len = 6};
+	static const struct pattern_place places[] = {{"xid", 4}, {"server", 2}, {NULL, 0}};
+	struct pattern_clients count = {.mac_len = 6, .places = places};
 	char what[64], *text;
 
 	if (size < 1)

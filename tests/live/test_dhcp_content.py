@@ -87,6 +87,18 @@ def kea6_writes_down_clients_from_a_file():
     assert {line.split(",")[1] for line in CLIENTS.splitlines()} == {text.replace(":", "") for text in leased["duid"]}, leased
 
 
+HEAD = "01010601{xid}{secs}0000 00000000 00000000 00000000{relay} {mac}00000000000000000000" + "00" * 192 + "63825363"
+RAW = [{"message": "discover", "hex": HEAD + "350101 3d0701{mac} 370401030633 ff"},
+       {"message": "request", "hex": HEAD + "350103 3204{address} 3604{server} 3d0701{mac} 370401030633 ff"}]
+
+
+@test
+def kea_leases_to_clients_whose_messages_are_given_as_a_whole():
+    result, grown = run("kea", leases("raw", "dora", rate=COUNT, mac="02:0f:04:00:00:00", clients=COUNT, raw=RAW,
+                                      relay={"addresses": ["198.18.0.64"]}))
+    assert result.item("raw")["dhcp4"]["leases"] == grown["leases"] == grown["request"] == COUNT, grown
+
+
 @test
 def dhcpd_answers_lease_queries_of_each_kind():
     mix = {"dora": "50%", "leasequery": "50%"}

@@ -79,4 +79,20 @@ def clients_inform_without_a_lease():
         assert n["dhcp4"]["sent"] == {"INFORM": 100} and n["answered"] == 100 and n["dhcp4"]["leases"] == 0, n
 
 
+HEAD = "01010601{xid}{secs}0000 00000000 00000000 00000000{relay} {mac}00000000000000000000" + "00" * 192 + "63825363"
+RAW = {
+    dhcp4: [{"message": "discover", "hex": HEAD + "350101 3d0701{mac} fe04{client} ff"},
+            {"message": "request", "hex": HEAD + "350103 3204{address} 3604{server} 3d0701{mac} ff"}],
+    dhcp6: [{"message": "solicit", "hex": "01{xid} 00080002{elapsed} 0001000a{duid} 0003000c000000010000000000000000"}],
+}
+
+
+@test
+def messages_can_be_given_as_a_whole():
+    four = dhcp4.of_clients(dhcp4.served(dhcp4.clients(raw=RAW[dhcp4])))
+    assert four["dhcp4"]["leases"] == 400 and four["dhcp4"]["request_bytes"] == 400 * (259 + 265), four
+    six = dhcp6.of_clients(dhcp6.served(dhcp6.clients(raw=RAW[dhcp6], lease="address")))
+    assert six["dhcp6"]["leases"] == 400, six
+
+
 main()

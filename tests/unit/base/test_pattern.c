@@ -27,7 +27,7 @@ static const struct pattern_values values = {.client = 7081,
 
 static int compile(enum pattern_kind kind, const char *text, uint64_t clients)
 {
-	const struct pattern_clients all = {clients, 6, 4, NULL};
+	const struct pattern_clients all = {clients, 6, 4, NULL, NULL};
 
 	what[0] = 0;
 	return pattern_compile(&pattern, kind, text, &all, arena, what, sizeof(what));
@@ -252,7 +252,7 @@ static const struct pattern_table table = {
 
 static uint32_t file_write(enum pattern_kind kind, const char *text, uint64_t client, uint8_t *out)
 {
-	const struct pattern_clients all = {10, 6, 4, &table};
+	const struct pattern_clients all = {10, 6, 4, &table, NULL};
 	struct pattern_values v = {.client = client};
 
 	assert_int_equal(pattern_compile(&pattern, kind, text, &all, arena, what, sizeof(what)), 0);
@@ -288,7 +288,7 @@ static void columns_that_are_not_there_are_refused(void **state)
 		{PATTERN_HEX, "{file:2}", "the field of client 0 is not pairs", &table}};
 
 	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		const struct pattern_clients all = {10, 6, 4, bad[i].table};
+		const struct pattern_clients all = {10, 6, 4, bad[i].table, NULL};
 
 		assert_int_equal(pattern_compile(&pattern, bad[i].kind, bad[i].text, &all, arena,
 					 what, sizeof(what)),

@@ -74,6 +74,7 @@ struct dhcp_plan {
 	uint64_t parameters[4]; // bits: asked for
 	struct dhcp_pretend pretend;
 	struct dhcp_wrong wrong;
+	const struct dhcp_varying *raw[PROTO_MAX_STEPS]; // whole messages by step; NULL: as usual
 
 	const uint8_t *relays; // addr_len bytes each; NULL: clients on a link
 	uint32_t relay_count;

@@ -219,6 +219,8 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 			f->fqdn_rfc);
 	if (s->wrong && wrong_share(s->wrong, DHCP_WRONG_COUNT) > 1 + ROUNDING)
 		diag_error(d, s->wrong, "", "more than 100%% of the messages");
+	if (s->wrong && s->raw.count)
+		diag_error(d, s->wrong, "", "stands beside raw, which spoils a message by hand");
 	if (s->mac_column && (s->mac_file || s->mac_count))
 		diag_error(d, &s->mac_column, "mac_column", "stands beside mac_file or mac_count");
 	if (s->mac_column && !s->client_file)

@@ -68,6 +68,13 @@
 		.offset = offsetof(struct dhcp_wrong_settings, shares[number])},
 #define DHCP_WRONG_HELP "messages that are wrong on purpose, by their share of all: judged apart"
 
+// Whole messages: section_ is of DHCP_RAW_FIELDS, whose names are those of messages.
+#define DHCP_RAW_FIELDS(steps_, places_) \
+	{"message", "message that is sent so", FIELD_ENUM, .required = true, \
+		.offset = offsetof(struct dhcp_raw_settings, message), .names = steps_}, \
+	{"hex", "the whole of it as hex digits, with {xid}, " places_ ", and the names of patterns", \
+		FIELD_STRING, .required = true, .offset = offsetof(struct dhcp_raw_settings, hex)}
+
 // The time since a client began, as its messages tell it.
 #define DHCP_PRETEND_ROW(name_, field_) \
 	{name_, field_ " that clients pretend to have waited, although they are answered", \

@@ -48,6 +48,12 @@ struct dhcp_wrong_settings {
 	double shares[DHCP_WRONG_COUNT];
 };
 
+// A whole message as hex with places.
+struct dhcp_raw_settings {
+	int32_t message; // step of the family
+	const char *hex; // pattern
+};
+
 // The time that clients pretend to have waited, in the unit of the message's field.
 struct dhcp_pretend_settings {
 	uint64_t from;
@@ -82,6 +88,7 @@ struct dhcp_settings {
 	struct dhcp_relay_settings *relay; // the family's begins with it; NULL: clients on a link
 	struct field_list vlans;           // struct dhcp_vlan_settings
 	struct field_list options;         // of the family's struct
+	struct field_list raw;             // struct dhcp_raw_settings
 	struct field_list parameters;      // uint64_t
 	struct dhcp_fqdn_settings *fqdn;
 	struct field_list servers; // struct addr

@@ -268,7 +268,7 @@ void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dh
 		.settings = s,
 		.arena = p->arena,
 		.d = d,
-		.clients = {p->clients, p->mac_len, f->addr_len, table_of(p, s)},
+		.clients = {p->clients, p->mac_len, f->addr_len, table_of(p, s), NULL},
 		.option_room = option_room,
 		.relayed = s->relay != NULL};
 	for (uint32_t i = 0; i < f->steps; i++)
@@ -287,6 +287,38 @@ const char *dhcp_taken_why(const struct dhcp_taken *taken, uint64_t code, uint8_
 void dhcp_build_fixed(const struct dhcp_build *b, uint32_t step, bool wide, struct writer *w)
 {
 	dhcp_varying_options(&(struct pattern_values){0}, &b->fixed, step, wide, w);
+}
+
+// Is its transaction ID, the first place, in it?
+static bool has_xid(const struct pattern *p)
+{
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->pieces[i].kind == PATTERN_PLACE && p->pieces[i].width == 0)
+			return true;
+	return false;
+}
+
+const struct dhcp_varying *dhcp_build_raw(
+	struct dhcp_build *b, uint32_t step, const struct pattern_place *places, uint32_t room)
+{
+	const struct dhcp_raw_settings *all = b->settings->raw.items, *s = NULL;
+	struct dhcp_varying *v;
+
+	for (uint32_t i = 0; i < b->settings->raw.count; i++) {
+		if (all[i].message != (int32_t)step)
+			continue;
+		if (s)
+			DHCP_COMPLAIN(b, &all[i].message, NULL, "the message is there twice");
+		s = &all[i];
+	}
+	if (!s)
+		return NULL;
+	v = arena_zalloc(b->arena, sizeof(*v));
+	b->clients.places = places;
+	if (compile(b, v, PATTERN_HEX, s->hex, &s->hex, room) && !has_xid(&v->pattern))
+		DHCP_COMPLAIN(b, &s->hex, NULL, "needs {xid}: replies are known by it");
+	b->clients.places = NULL;
+	return v;
 }
 
 void dhcp_build_fqdn(struct dhcp_build *b, uint16_t code, uint32_t room, uint8_t no_update)

@@ -60,6 +60,9 @@ void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dh
 const char *dhcp_taken_why(const struct dhcp_taken *taken, uint64_t code, uint8_t in);
 // Options that are the same for all clients; wide: as dhcp_option_begin has it.
 void dhcp_build_fixed(const struct dhcp_build *b, uint32_t step, bool wide, struct writer *w);
+// The message of a step that is given as a whole; NULL: it is not, or it complained.
+const struct dhcp_varying *dhcp_build_raw(
+	struct dhcp_build *b, uint32_t step, const struct pattern_place *places, uint32_t room);
 // The setting `fqdn`, if it is given: option `code`; no_update: its N flag (RFC 4702, RFC 4704).
 void dhcp_build_fqdn(struct dhcp_build *b, uint16_t code, uint32_t room, uint8_t no_update);
 

@@ -137,6 +137,13 @@ static const struct field_section expect_section =
 	DHCP_SECTION("expect", "conditions of a valid address; others count as failed",
 		expect_fields, struct dhcp4_expect_settings);
 
+static const struct field raw_fields[] = {
+	DHCP_RAW_FIELDS(dhcp4_message_names, "{secs}, {server}"),
+};
+
+static const struct field_section raw_section =
+	DHCP_SECTION("raw", "a message as a whole", raw_fields, struct dhcp_raw_settings);
+
 static const struct field wrong_fields[] = {DHCP4_WRONGS(DHCP_WRONG_ROW)};
 
 static const struct field_section wrong_section =
@@ -177,6 +184,8 @@ static const struct field dhcp4_fields[] = {
 	DHCP_SECTIONS_ROW(
 		vlans, &dhcp_vlan_section, "VLANs of ranges of clients; the others have none"),
 	DHCP_SECTIONS_ROW(options, &option_section, "more options"),
+	DHCP_SECTIONS_ROW(raw, &raw_section,
+		"messages as a whole, in place of all settings of their content"),
 	{"parameters",
 		"option 55: requested options; ACKs that lack one are "
 		"counted",

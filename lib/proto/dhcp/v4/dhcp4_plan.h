@@ -80,6 +80,9 @@ struct dhcp4_pool_range {
 	uint32_t first, last;
 };
 
+// Places of a message that is given as a whole.
+enum dhcp4_place { DHCP4_PLACE_XID, DHCP4_PLACE_SECS, DHCP4_PLACE_SERVER, DHCP4_PLACES };
+
 // A field of the header with text.
 struct dhcp4_text {
 	uint8_t at, len;

@@ -282,6 +282,29 @@ static __attribute__((noinline)) uint32_t template_end(
 	return s.p->pad;
 }
 
+// A message that is given as a whole.
+static __attribute__((noinline)) void raw_make(struct proto_ctx *ctx, const struct proto_txn *t,
+	const struct dhcp_varying *raw, struct proto_out *out, uint32_t room)
+{
+	uint8_t xid[4], secs[2], server[4];
+	const struct pattern_bytes places[DHCP4_PLACES] = {[DHCP4_PLACE_XID] = {xid, sizeof(xid)},
+		[DHCP4_PLACE_SECS] = {secs, sizeof(secs)},
+		[DHCP4_PLACE_SERVER] = {server, sizeof(server)}};
+	struct writer w = writer_of(out->buf, room);
+	struct pattern_values values;
+	struct dhcp4_self s;
+
+	dhcp4_self_find(ctx, t->user, &s);
+	bytes_put_be32(xid, t->key);
+	bytes_put_be16(secs, secs_of(ctx, s.client, t));
+	bytes_put_be32(server, s.client->chosen);
+	values = values_of(&s);
+	values.places = places;
+	dhcp_varying_write(&values, raw, &w);
+	out->len = (uint32_t)(w.at - out->buf);
+	out->sum = 0;
+}
+
 // Its sum is not known any more.
 static __attribute__((noinline)) void message_spoil(struct proto_ctx *ctx,
 	const struct proto_txn *t, struct proto_out *out, uint32_t room, uint32_t kind)
@@ -305,9 +328,13 @@ DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const 
 	out->len = 0;
 	if (a->m->room > room)
 		return;
-	memcpy(out->buf, a->m->bytes, a->m->len);
-	out->sum = template_patch(ctx, t, a, out->buf);
-	out->len = a->m->open ? template_end(ctx, t, out, room) : a->m->len;
+	if (a->p->is.raw[t->step]) {
+		raw_make(ctx, t, a->p->is.raw[t->step], out, room);
+	} else {
+		memcpy(out->buf, a->m->bytes, a->m->len);
+		out->sum = template_patch(ctx, t, a, out->buf);
+		out->len = a->m->open ? template_end(ctx, t, out, room) : a->m->len;
+	}
 	if (a->p->is.wrong.steps && dhcp_wrong_kind(&a->w->is, t) < DHCP_WRONG_COUNT)
 		message_spoil(ctx, t, out, room, dhcp_wrong_kind(&a->w->is, t));
 	n->is.sent[a->type] += copies;

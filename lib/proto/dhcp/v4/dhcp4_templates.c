@@ -318,6 +318,22 @@ static uint16_t has_of(const struct dhcp4_plan *p, uint32_t step)
 	return (uint16_t)((dhcp4_kinds[step].has & ~DHCP4_HAS_CIADDR) | about[p->query]);
 }
 
+static const struct pattern_place places[DHCP4_PLACES + 1] = {[DHCP4_PLACE_XID] = {"xid", 4},
+	[DHCP4_PLACE_SECS] = {"secs", 2},
+	[DHCP4_PLACE_SERVER] = {"server", 4}};
+
+static bool build_raw(struct build *b, uint32_t step, struct dhcp4_template *m)
+{
+	const struct dhcp_varying *raw = dhcp_build_raw(&b->is, step, places, DHCP4_MESSAGE_MAX);
+
+	b->p->is.raw[step] = raw;
+	if (!raw)
+		return false;
+	m->room = (uint16_t)raw->pattern.max_len;
+	b->p->is.longest = m->room > b->p->is.longest ? m->room : b->p->is.longest;
+	return true;
+}
+
 static void build_message(struct build *b, uint32_t step)
 {
 	const struct dhcp_message_kind *kind = &dhcp4_kinds[step];
@@ -332,6 +348,8 @@ static void build_message(struct build *b, uint32_t step)
 	m->has = has;
 	m->chaddr = p->hlen && (has & DHCP4_HAS_CHADDR);
 	m->relay_info = m->relayed && step != DHCP4_STEP_LEASEQUERY && relay_info_len(p) > 0;
+	if (build_raw(b, step, m))
+		return;
 	write_header(b, m, has, &w);
 	dhcp4_write_option_u8(&w, DHCP4_OPT_TYPE, kind->type);
 	if ((has & DHCP4_HAS_REQUESTED) || ((has & DHCP4_HAS_WISH) && p->hint_first))

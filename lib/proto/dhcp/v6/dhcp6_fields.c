@@ -162,6 +162,13 @@ static const struct field_section expect_section =
 	DHCP_SECTION("expect", "conditions of valid leases; others count as failed", expect_fields,
 		struct dhcp6_expect_settings);
 
+static const struct field raw_fields[] = {
+	DHCP_RAW_FIELDS(dhcp6_message_names, "{elapsed}, {server}, {duid}"),
+};
+
+static const struct field_section raw_section =
+	DHCP_SECTION("raw", "a message as a whole", raw_fields, struct dhcp_raw_settings);
+
 static const struct field wrong_fields[] = {DHCP6_WRONGS(DHCP_WRONG_ROW)};
 
 static const struct field_section wrong_section =
@@ -209,6 +216,8 @@ static const struct field dhcp6_fields[] = {
 		FIELD_ENUM, .offset = SETTING(to), .def = "auto", .names = to_names},
 	DHCP_PRETEND_ROW("elapsed", "elapsed time: hundredths of seconds"),
 	DHCP_SECTIONS_ROW(options, &option_section, "more options"),
+	DHCP_SECTIONS_ROW(raw, &raw_section,
+		"messages as a whole, in place of all settings of their content"),
 	{"parameters",
 		"option 6: requested options beside those of the RFC; "
 		"REPLY messages that lack one are counted",

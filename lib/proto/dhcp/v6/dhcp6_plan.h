@@ -61,6 +61,15 @@ struct dhcp6_client {
 
 _Static_assert(sizeof(struct dhcp6_client) == 16, "a power of two");
 
+// Places of a message that is given as a whole.
+enum dhcp6_raw_place {
+	DHCP6_PLACE_XID,
+	DHCP6_PLACE_ELAPSED,
+	DHCP6_PLACE_SERVER,
+	DHCP6_PLACE_DUID,
+	DHCP6_PLACES
+};
+
 // The head of a message, the same for all clients but for transaction id and elapsed time.
 struct dhcp6_template {
 	uint16_t len;

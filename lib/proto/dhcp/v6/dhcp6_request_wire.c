@@ -159,6 +159,24 @@ static inline uint16_t elapsed_of(
 	return elapsed < UINT16_MAX ? (uint16_t)elapsed : UINT16_MAX;
 }
 
+// A message that is given as a whole.
+static __attribute__((noinline)) void raw_write(
+	const struct dhcp6_self *s, const struct proto_txn *t, uint16_t elapsed, struct writer *w)
+{
+	const struct dhcp6_duid_bytes *server = &s->w->servers[s->client->chosen];
+	uint8_t xid[4], time[2];
+	const struct pattern_bytes places[DHCP6_PLACES] = {[DHCP6_PLACE_XID] = {xid + 1, 3},
+		[DHCP6_PLACE_ELAPSED] = {time, sizeof(time)},
+		[DHCP6_PLACE_SERVER] = {server->bytes, server->len},
+		[DHCP6_PLACE_DUID] = {s->duid, s->duid_len}};
+	struct pattern_values values = dhcp6_values_of(s);
+
+	bytes_put_be32(xid, dhcp6_xid_of(t));
+	bytes_put_be16(time, elapsed);
+	values.places = places;
+	dhcp_varying_write(&values, s->p->is.raw[t->step], w);
+}
+
 static inline void message_write(
 	const struct dhcp6_self *s, const struct proto_txn *t, uint16_t elapsed, struct writer *w)
 {
@@ -166,8 +184,13 @@ static inline void message_write(
 	const struct dhcp6_duid_bytes *server = &s->w->servers[s->client->chosen];
 	uint16_t has = dhcp6_kinds[t->step].has;
 	uint32_t xid = dhcp6_xid_of(t), wrong = dhcp_wrong_kind(&s->w->is, t);
-	uint8_t *head = write_space(w, m->len);
+	uint8_t *head;
 
+	if (s->p->is.raw[t->step]) {
+		raw_write(s, t, elapsed, w);
+		return;
+	}
+	head = write_space(w, m->len);
 	if (!head)
 		return;
 	memcpy(head, m->bytes, m->len);

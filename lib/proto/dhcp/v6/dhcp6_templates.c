@@ -226,13 +226,21 @@ static uint32_t more_room(const struct build *b, uint32_t step)
 	return room;
 }
 
+static const struct pattern_place places[DHCP6_PLACES + 1] = {[DHCP6_PLACE_XID] = {"xid", 3},
+	[DHCP6_PLACE_ELAPSED] = {"elapsed", 2},
+	[DHCP6_PLACE_SERVER] = {"server", DHCP6_DUID_MAX},
+	[DHCP6_PLACE_DUID] = {"duid", DHCP6_DUID_MAX}};
+
 static void build_message(struct build *b, uint32_t step)
 {
 	const struct dhcp_message_kind *kind = &dhcp6_kinds[step];
 	struct dhcp6_template *m = &b->p->templates[step];
 	struct writer w = writer_of(m->bytes, sizeof(m->bytes));
+	const struct dhcp_varying *raw = dhcp_build_raw(&b->is, step, places, DHCP6_TEMPLATE_MAX);
 	uint32_t room;
 
+	b->p->is.raw[step] = raw;
+	b->p->usual &= !raw;
 	dhcp6_write_header(&w, kind->type, 0);
 	dhcp6_write_option_be16(&w, DHCP6_OPT_ELAPSED_TIME, 0);
 	if (kind->has & DHCP6_HAS_PARAMETERS)
@@ -241,7 +249,7 @@ static void build_message(struct build *b, uint32_t step)
 		dhcp6_write_option(&w, DHCP6_OPT_RAPID_COMMIT, "", 0);
 	dhcp_build_fixed(&b->is, step, true, &w);
 	m->len = (uint16_t)(w.at - m->bytes);
-	room = m->len + more_room(b, step);
+	room = m->len + more_room(b, step) + (raw ? raw->pattern.max_len : 0);
 	m->room = (uint16_t)room;
 	b->p->is.longest = room > b->p->is.longest ? room : b->p->is.longest;
 	if (w.failed || room > DHCP6_MESSAGE_MAX)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the user puts into messages of DHCPv4 clients: fields of the header, options of chosen
-// messages, the time that clients pretend to have waited, the subject of lease queries, and
-// addresses without a lease. Path: tests only.
+// messages, the time that clients pretend to have waited, the subject of lease queries,
+// addresses without a lease, and whole messages. Path: tests only.
 
 #include "dhcp4_client_fixture.h"
 
@@ -284,6 +284,66 @@ static void informing_clients_need_an_address_each(void **state)
 	REFUSED(informing(fixture_new(3)), "2 addresses for 3 clients", (void)f);
 }
 
+#define RAW_HEAD "01010600{xid}{secs}000000000000000000000000000000000000{mac}"
+#define ZEROS_32 "0000000000000000000000000000000000000000000000000000000000000000"
+#define RAW_TAIL                                                                                   \
+	"00000000000000000000" ZEROS_32 ZEROS_32 ZEROS_32 ZEROS_32 ZEROS_32 ZEROS_32 "63825363"
+
+// A whole DISCOVER and REQUEST; without giaddr, as on the link.
+static void messages_can_be_given_as_a_whole(void **state)
+{
+	static const struct dhcp_raw_settings raw[] = {
+		{DHCP4_STEP_DISCOVER, RAW_HEAD RAW_TAIL "350101 3d0701{mac} fe02{client:2} ff"},
+		{DHCP4_STEP_REQUEST,
+			RAW_HEAD RAW_TAIL "350103 3204{address} 3604{server} 3d0701{mac} ff"}};
+	struct dhcp_pretend_settings pretend = {.from = 0x1234};
+	struct dhcp4_fixture *f = fixture_new(2);
+	const uint8_t *data;
+	uint32_t len;
+
+	f->settings.is.raw = (struct field_list){(void *)(uintptr_t)raw, 2};
+	f->settings.is.pretend = &pretend;
+	fixture_open(f);
+	assert_true(fixture_begin(f));
+	for (uint32_t i = 0; i < 2; i++) {
+		if (i)
+			assert_true(fixture_begin(f));
+		f->sent_len = dhcp4_request(&f->ctx, &f->txn, f->sent, dhcp_longest(f->ctx.shared));
+		assert_int_equal(f->ctx.sum, 0);
+		assert_int_equal(f->sent_len, 240 + 3 + 9 + 4 + 1);
+		assert_int_equal(bytes_be32(f->sent + DHCP4_AT_XID), KEY);
+		assert_int_equal(bytes_be16(f->sent + DHCP4_AT_SECS), 0x1234);
+		assert_int_equal(f->sent[DHCP4_AT_CHADDR + 5], i);
+		data = option_sent(f, 254, &len);
+		assert_true(len == 2 && data[1] == i);
+	}
+	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
+	f->sent_len = dhcp4_request(&f->ctx, &f->txn, f->sent, dhcp_longest(f->ctx.shared));
+	data = option_sent(f, DHCP4_OPT_REQUESTED_ADDRESS, &len);
+	assert_int_equal(bytes_be32(data), POOL + 1);
+	data = option_sent(f, DHCP4_OPT_SERVER_ID, &len);
+	assert_int_equal(bytes_be32(data), SERVER_ID);
+	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
+	assert_int_equal(f->n.is.leases, 1);
+	assert_int_equal(f->n.is.sent[DHCP4_REQUEST], 1);
+	fixture_end(f);
+}
+
+static void whole_messages_that_cannot_work_are_refused(void **state)
+{
+	static struct dhcp_raw_settings raw[] = {
+		{DHCP4_STEP_DISCOVER, "01"}, {DHCP4_STEP_DISCOVER, "01{xid}"}};
+	struct dhcp_wrong_settings wrong = {.shares = {0.1}};
+
+	REFUSED(fixture_new(1), "needs {xid}", f->settings.is.raw = ((struct field_list){raw, 1}));
+	REFUSED(fixture_new(1), "there twice", f->settings.is.raw = ((struct field_list){raw, 2}));
+	raw[0].hex = "{xid}{server_id}";
+	REFUSED(fixture_new(1), "{server_id} is not",
+		f->settings.is.raw = ((struct field_list){raw, 1}));
+	REFUSED(fixture_new(1), "stands beside raw", f->settings.is.wrong = &wrong,
+		f->settings.is.raw = ((struct field_list){&raw[1], 1}));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +360,8 @@ int main(void)
 		cmocka_unit_test(an_answer_about_another_address_fails),
 		cmocka_unit_test(clients_inform_without_a_lease),
 		cmocka_unit_test(informing_clients_need_an_address_each),
+		cmocka_unit_test(messages_can_be_given_as_a_whole),
+		cmocka_unit_test(whole_messages_that_cannot_work_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

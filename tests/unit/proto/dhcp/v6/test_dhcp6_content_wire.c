@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the user puts into messages of DHCPv6 clients: the hop count of relays, options of chosen
-// messages, the time that clients pretend to have waited, and a refusal among offers. Path: tests
+// messages, the time that clients pretend to have waited, a refusal among offers, and
+// whole messages. Path: tests
 // only.
 
 #include "dhcp6_client_fixture.h"
@@ -129,6 +130,38 @@ static void a_refusal_does_not_end_the_choice_of_the_best(void **state)
 	fixture_end(f);
 }
 
+// The client's part; relay messages are around it as ever.
+static void messages_can_be_given_as_a_whole(void **state)
+{
+	static const struct dhcp_raw_settings raw[] = {
+		{DHCP6_STEP_SOLICIT, "01{xid} 00080002{elapsed} 0001000a{duid} "
+				     "0003000c000000010000000000000000"},
+		{DHCP6_STEP_REQUEST,
+			"03{xid} 00080002{elapsed} 0001000a{duid} 0002000a{server} "
+			"000300280000000100000000000000000005 0018{address}0000000000000000"}};
+	struct dhcp_pretend_settings pretend = {.from = 0x1234};
+	struct dhcp6_fixture *f = fixture_relay(3, 2);
+
+	f->settings.is.raw = (struct field_list){(void *)(uintptr_t)raw, 2};
+	f->settings.is.pretend = &pretend;
+	fixture_open(f);
+	fixture_next(f);
+	fixture_next(f);
+	assert_int_equal(f->e.levels, 2);
+	assert_int_equal(f->m.type, DHCP6_SOLICIT);
+	assert_int_equal(f->m.xid, dhcp6_xid_of(&f->txn));
+	assert_int_equal(f->m.elapsed, 0x1234);
+	assert_int_equal(f->m.client_id.data[9], 1);
+	assert_int_equal(f->m.ia_count, 1);
+	fixture_requesting(f);
+	assert_int_equal(f->m.type, DHCP6_REQUEST);
+	assert_memory_equal(f->m.server_id.data, SERVER_DUID, DUID_LEN);
+	assert_int_equal(f->m.ias[0].lease_count, 1);
+	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+	assert_int_equal(f->n.is.leases, 1);
+	fixture_end(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +170,7 @@ int main(void)
 		cmocka_unit_test(options_that_name_no_message_are_in_the_usual_ones),
 		cmocka_unit_test(clients_pretend_to_have_waited_for_a_time_of_the_run),
 		cmocka_unit_test(a_refusal_does_not_end_the_choice_of_the_best),
+		cmocka_unit_test(messages_can_be_given_as_a_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
