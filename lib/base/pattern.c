@@ -16,13 +16,17 @@
 #define RANDOM_MAX  255
 #define IPV4_TEXT   15 // characters
 #define IPV6_TEXT   39
+#define VLAN_TEXT   4
 #define SHOWN_MAX   32 // of a bad name, in a complaint
 
 #define TEXT_NAMES                                                                                 \
-	"{client}, {client:N}, {client:0Nx}, {mac}, {relay}, {address}, {random:N} or {file:N} "   \
-	"(like host-{client}; a brace itself is {{)"
+	"{client}, {client:N}, {client:0Nx}, {mac}, {relay}, {address}, {vlan}, {outer}, "         \
+	"{inner}, "                                                                                \
+	"{random:N} or {file:N} (like host-{client}; a brace itself is {{)"
 #define HEX_NAMES                                                                                  \
-	"{client}, {client:N}, {mac}, {relay}, {address}, {random:N} or {file:N} (like "           \
+	"{client}, {client:N}, {mac}, {relay}, {address}, {vlan}, {outer}, {inner}, {random:N} "   \
+	"or "                                                                                      \
+	"{file:N} (like "                                                                          \
 	"ff{client:4}{mac})"
 
 struct compile {
@@ -229,6 +233,12 @@ static int name_add(struct compile *c, const struct name *n)
 		return 0;
 	if (!n->width && name_is(n, "mac"))
 		return piece_add(c, PATTERN_MAC, mac_len, text ? 3 * mac_len - 1 : mac_len);
+	if (!n->width && name_is(n, "outer"))
+		return piece_add(c, PATTERN_OUTER, 0, text ? VLAN_TEXT : 2);
+	if (!n->width && name_is(n, "inner"))
+		return piece_add(c, PATTERN_INNER, 0, text ? VLAN_TEXT : 2);
+	if (!n->width && name_is(n, "vlan"))
+		return piece_add(c, PATTERN_VLAN, 0, text ? VLAN_TEXT : 2);
 	if (!n->width && name_is(n, "address"))
 		return address_add(c, PATTERN_ADDRESS);
 	if (!n->width && name_is(n, "relay")) {

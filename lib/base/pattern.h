@@ -14,9 +14,10 @@
 // "{client:0Nx}" hexadecimal with N = 1..16 (leading zeros; digits that do not fit are cut at the
 // front), "{mac}" as "02:00:00:00:00:01", "{relay}" and "{address}" dotted or as in RFC 5952,
 // "{random:N}" N = 1..255 characters of a-z0-9, the same for a client in the whole run, "{{" a
-// brace, "{file:N}" column N (from 1) of the client's line in a file. Hex: pairs of hex digits
+// brace, "{file:N}" column N (from 1) of the client's line in a file, "{outer}" and "{inner}" the
+// client's VLANs and "{vlan}" the only or inner one, in decimal. Hex: pairs of hex digits
 // (white space and colons between them are skipped) and the same names, which give bytes:
-// "{client:N}" N = 1..8 bytes big endian (default 4), "{mac}" all of them,
+// "{client:N}" N = 1..8 bytes big endian (default 4), "{mac}" all of them, a VLAN 2,
 // "{relay}" and "{address}" 4 or 16, "{random:N}" N = 1..255 bytes, "{file:N}" those that the
 // column has as pairs of hex digits.
 enum pattern_kind { PATTERN_TEXT, PATTERN_HEX };
@@ -41,13 +42,19 @@ struct pattern_bytes {
 	uint32_t len;
 };
 
+// 0: there is no such VLAN.
+struct pattern_vlans {
+	uint16_t outer, inner;
+};
+
 // The values for one message; addresses may be NULL if the pattern does not use them.
 struct pattern_values {
-	uint64_t client;        // number of the client
-	uint64_t seed;          // of {random}: differs between clients and between patterns' places
-	const uint8_t *mac;     // as many bytes as compile was told
-	const uint8_t *relay;   // addr_len bytes of the pattern
-	const uint8_t *address; // likewise
+	uint64_t client; // number of the client
+	uint64_t seed;   // of {random}: differs between clients and between patterns' places
+	struct pattern_vlans vlans;
+	const uint8_t *mac;                 // as many bytes as compile was told
+	const uint8_t *relay;               // addr_len bytes of the pattern
+	const uint8_t *address;             // likewise
 	const struct pattern_bytes *places; // as compile was told; NULL if there are none
 };
 
@@ -62,6 +69,9 @@ enum pattern_piece_kind {
 	PATTERN_RANDOM,
 	PATTERN_FILE,  // width: the column, from 0
 	PATTERN_PLACE, // width: its number
+	PATTERN_OUTER,
+	PATTERN_INNER,
+	PATTERN_VLAN, // the inner one, or the only one
 };
 
 struct pattern_piece {

@@ -152,6 +152,14 @@ static void address_write(const struct pattern *p, const uint8_t *address, struc
 		colons_write(w, address);
 }
 
+static void vlan_write(const struct pattern *p, uint16_t vlan, struct writer *w)
+{
+	if (p->kind == PATTERN_TEXT)
+		decimal_write(w, vlan, 0);
+	else
+		bytes_write(w, vlan, 2);
+}
+
 static uint8_t digit_of(uint8_t c)
 {
 	return c <= '9' ? c - '0' : (c | ('a' ^ 'A')) - 'a' + 10;
@@ -217,6 +225,15 @@ void pattern_write(const struct pattern *p, const struct pattern_values *v, stru
 			break;
 		case PATTERN_RANDOM:
 			random_write(p, i, v->seed, w);
+			break;
+		case PATTERN_OUTER:
+			vlan_write(p, v->vlans.outer, w);
+			break;
+		case PATTERN_INNER:
+			vlan_write(p, v->vlans.inner, w);
+			break;
+		case PATTERN_VLAN:
+			vlan_write(p, v->vlans.inner ? v->vlans.inner : v->vlans.outer, w);
 			break;
 		case PATTERN_FILE:
 			file_write(p, piece->width, v->client, w);

@@ -58,6 +58,7 @@ struct proto_path {
 	struct addr dst;
 	uint16_t vlans[2]; // inside those of the port, outermost first
 	uint8_t vlan_count;
+	bool vlans_vary; // each message has VLANs of its own, as many
 };
 
 // How one message goes.
@@ -65,7 +66,8 @@ struct proto_flow {
 	uint32_t path; // index into layout.paths
 	uint8_t more;  // number of paths after it that get the same message
 	uint16_t src_port;
-	bool own_mac; // mac is the Ethernet source; otherwise the port's is
+	uint16_t vlans[2]; // on a path whose VLANs vary; otherwise 0
+	bool own_mac;      // mac is the Ethernet source; otherwise the port's is
 	uint8_t mac[6];
 	uint8_t src[16];
 };
@@ -346,6 +348,10 @@ struct proto {
 	// The same for n replies to as many transactions, none of which is over. NULL: one by one.
 	void (*reply_n)(struct proto_ctx *ctx, struct proto_txn *const *t,
 		const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);
+	// Why reply gave FAIL for this message: static text for a capture, NULL: it has no more to
+	// say. Changes nothing. NULL: there are no such texts.
+	const char *(*reason)(
+		struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf, uint32_t len);
 	// No answer within the timeout: AGAIN (retransmit), FAIL (lost) or APART. The same before
 	// the end of its connection, where AGAIN is as good as FAIL. AGAIN with another step:
 	// it goes on with the answer that reply kept, which belongs to the step before. Also

@@ -131,6 +131,7 @@ def hardware_addresses_need_not_be_those_of_ethernet():
 @test
 def clients_on_vlans_of_their_own_are_answered_there():
     vlans = [{"clients": "0-99", "vlans": [100]}, {"clients": "100-199", "vlans": [200, 7]}]
+    vlans += [{"clients": "200-349", "outer": "300-309", "inner": "2-16"}]
     served(*(clients(name, relay=relay, clients=400, mac=mac, vlans=vlans, mix={"renew": "30%"})
              for name, relay, mac in (("relayed", RELAYS, OTHERS[0]), ("broadcasting", None, OTHERS[1]))))
 

@@ -78,6 +78,9 @@ MISTAKES = [
     (CLIENTS, "clients: 1000\n      vlans: [{clients: 0-9, vlans: [1]}, {clients: 9-12, vlans: [2]}]", ":16:",
      DHCP4 + "vlans[1].clients", "in two ranges"),
     (CLIENTS, "clients: 1000\n      vlans: [{clients: 0-9, vlans: [4095]}]", ":16:", "4094"),
+    (CLIENTS, "clients: 1000\n      vlans: [{outer: 1-9, inner: 2-101}]", ":16:", DHCP4 + "vlans[0].outer", "900 VLANs for 1000 clients"),
+    (CLIENTS, "clients: 10\n      vlans: [{inner: 2-101}]", ":16:", DHCP4 + "vlans[0].inner", "needs outer"),
+    (CLIENTS, "clients: 10\n      vlans: [{outer: 9-99, vlans: [1]}]", ":16:", DHCP4 + "vlans[0].outer", "stands beside vlans"),
     # Servers and relays.
     ("    server: 198.18.0.2\n", "", ":9:", "traffic.clients.server", "is missing (the relays send to it)"),
     ("    server: 198.18.0.2\n" , '    server: "2001:db8::1"\n', ":10:13:", "traffic.clients.server", "not an IPv4 address"),

@@ -13,7 +13,7 @@ from harness import EXIT, binary, config_file, ddiperf, execute, main, test, tsh
 from loop import RELAXED
 
 FIELDS = (
-    "frame.comment", "frame.p2p_dir", "eth.src", "eth.dst", "vlan.id", "ip.src", "ip.dst", "udp.srcport", "udp.dstport", "udp.length",
+    "frame.comment", "frame.p2p_dir", "eth.src", "eth.dst", "vlan.id", "ieee8021ad.id", "dhcp.option.value", "ip.src", "ip.dst", "udp.srcport", "udp.dstport", "udp.length",
     "dhcp.type", "dhcp.hops", "dhcp.id", "dhcp.secs", "dhcp.flags.bc", "dhcp.ip.client", "dhcp.ip.your", "dhcp.ip.relay",
     "dhcp.hw.type", "dhcp.hw.len", "dhcp.hw.mac_addr", "dhcp.option.dhcp", "dhcp.option.requested_ip_address",
     "dhcp.option.dhcp_server_id", "dhcp.option.type",
@@ -175,6 +175,22 @@ def vlans_of_clients_are_inside_those_of_the_port():
     for one in both:
         seen = [packet["vlan.id"].split(",")[-1] for packet in packets if packet["frame.comment"] == one["name"]]
         assert seen == ["200", "200", "100", "100"], seen
+
+
+@test
+def each_client_has_vlans_of_its_own_and_they_stand_in_patterns():
+    vlans = [{"clients": "1-8", "outer": "100-103", "inner": "7-8"}, {"clients": "9-11", "outer": "30-32"}]
+    one = clients("own", load={"rate": "1k", "total": 12}, clients=12, vlans=vlans,
+                  client_id="text", client_id_text="{outer}-{inner}-{vlan}", options=[{"code": 224, "hex": "{outer}{inner}{vlan}"}])
+    packets = dry_run(one, leases=None)
+    pairs = [(outer, inner, inner) for outer in range(100, 104) for inner in (7, 8)] + [(n, 0, n) for n in (30, 31, 32)]
+    tags = [(p["ieee8021ad.id"], p["vlan.id"]) for p in packets]
+    assert tags == [("", "")] + [(str(outer), str(inner)) if inner else ("", str(outer)) for outer, inner, _ in pairs], tags
+    for packet, pair in zip(packets, [(0, 0, 0), *pairs]):
+        values = packet["dhcp.option.value"].split(",")
+        assert values[-2] == "00" + "{}-{}-{}".format(*pair).encode().hex() and values[-1] == "".join(f"{n:04x}" for n in pair), packet
+    inside = clients("inside", load={"rate": "1k", "total": 3}, clients=3, vlans=[{"outer": "30-32"}])
+    assert [p["vlan.id"] for p in dry_run(inside, vlans=[5], leases=None)] == ["30", "31", "32"]
 
 
 @test

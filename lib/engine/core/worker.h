@@ -128,6 +128,7 @@ struct worker_item {
 	uint64_t starved_at; // tick: of the first that had no client; of a closed loop since when
 	                     // none begins and none is in flight. 0: never
 	bool ended;          // nothing more will become due
+	const char *note;    // further comment on the answer that is captured now
 	uint64_t ended_at;
 	uint64_t left_over;   // of load.total at that time
 	uint64_t judged_from; // number of the first transaction of the measured part
@@ -141,6 +142,7 @@ struct worker_item {
 	struct worker_conns *conns; // NULL: all messages travel over UDP
 	bool stream;                // all travel over connections
 	bool asks;                  // the router says when transactions begin
+	uint8_t vlan_at;            // of the first VLAN inside those of the port, in a frame
 	struct pace pace;
 	struct txn_table txns;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet

@@ -132,6 +132,17 @@ static inline uint32_t views_alike(struct proto_txn *const *views, uint32_t n)
 	return i;
 }
 
+// The VLANs of a message on a path whose VLANs vary, into its frame.
+static inline void flow_vlans(
+	const struct worker_item *it, const struct proto_flow *flow, uint8_t *frame)
+{
+	if (__builtin_expect(flow->vlans[0] == 0, 1))
+		return;
+	bytes_put_be16(frame + it->vlan_at, flow->vlans[0]);
+	if (flow->vlans[1])
+		bytes_put_be16(frame + it->vlan_at + 4, flow->vlans[1]);
+}
+
 static inline uint64_t worker_ms(const struct worker *w, uint64_t now)
 {
 	return clock_ms(now - w->times.start, w->ms_scale);

@@ -30,6 +30,7 @@ static void message_write(struct worker_item *it, uint32_t port, struct proto_tx
 		addr_list_nth_bytes(it->sources, client, out->flow.src);
 		out->flow.src_port = it->ports[port];
 		out->flow.own_mac = false;
+		out->flow.vlans[0] = 0;
 		out->flow.more = 0;
 		out->t = it->frames;
 	}
@@ -78,6 +79,7 @@ static uint32_t message_again(struct worker_item *it, uint32_t port, struct prot
 		return segment_again(&whole, &message, conn_front(it->proto->framed),
 			(uint32_t)view->seq << SEQ_SHIFT, buf);
 	len = frame_stamp(&whole, buf, message.flow.src, message.flow.src_port, message.payload);
+	flow_vlans(it, &message.flow, buf);
 	if (message.flow.own_mac)
 		memcpy(buf + 6, message.flow.mac, 6);
 	return len;

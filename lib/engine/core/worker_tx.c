@@ -286,8 +286,8 @@ APART void block_stamp(const struct worker *w, const struct worker_item *it, con
 }
 
 // Write the headers of a message in m, from and to where its flow says.
-HOT void flow_stamp(const struct worker *w, struct rte_mbuf *m, const struct frame_template *t,
-	const struct proto_flow *flow, const struct proto_out *out)
+HOT void flow_stamp(const struct worker *w, const struct worker_item *it, struct rte_mbuf *m,
+	const struct frame_template *t, const struct proto_flow *flow, const struct proto_out *out)
 {
 	struct frame_payload payload = {out->len, out->sum};
 	uint8_t *data = out->buf - t->len;
@@ -299,6 +299,7 @@ HOT void flow_stamp(const struct worker *w, struct rte_mbuf *m, const struct fra
 	} else {
 		len = frame_stamp(t, data, flow->src, flow->src_port, payload);
 	}
+	flow_vlans(it, flow, data);
 	if (flow->own_mac)
 		memcpy(data + 6, flow->mac, 6);
 	m->data_off = (uint16_t)(data - (uint8_t *)m->buf_addr);
@@ -320,7 +321,7 @@ APART void flow_copy(struct worker *w, struct worker_item *it, const struct bloc
 		burst_reset(m);
 		out.buf = rte_pktmbuf_mtod_offset(m, uint8_t *, FRAME_HEADER_MAX);
 		memcpy(out.buf, b->out[i].buf, out.len);
-		flow_stamp(w, m, &it->frames[flow->path + n], flow, &out);
+		flow_stamp(w, it, m, &it->frames[flow->path + n], flow, &out);
 		it->pending[it->pending_count] = m;
 		it->pending_slots[it->pending_count++] = TXN_NONE;
 	}
@@ -329,8 +330,8 @@ APART void flow_copy(struct worker *w, struct worker_item *it, const struct bloc
 static void block_stamp_routed(struct worker *w, struct worker_item *it, const struct block *b)
 {
 	for (uint32_t i = 0; i < b->count; i++)
-		flow_stamp(
-			w, it->pending[i], &it->frames[b->flows[i].path], &b->flows[i], &b->out[i]);
+		flow_stamp(w, it, it->pending[i], &it->frames[b->flows[i].path], &b->flows[i],
+			&b->out[i]);
 	for (uint32_t i = 0; i < b->count && it->more; i++)
 		flow_copy(w, it, b, i);
 }

@@ -11,6 +11,7 @@
 #include "io/driver.h"
 #include "io/sockets.h"
 
+#define VLANS_AT        14       // of the first VLAN in a frame, behind the first EtherType
 #define LANES           32       // of a source port on a socket: a burst
 #define ANSWER_GAP_NS   10000    // of a worker's answers to ARP, ND and ping, on average
 #define ANSWER_SAVED_NS 40000000 // so 4 000 answers may follow each other after a quiet time
@@ -113,6 +114,7 @@ static void place_item(struct plan_item *item)
 		run->proto = config_item_proto(item->settings, NULL);
 		run->router = run->proto->router;
 		run->asks = item->settings->load.own.begun != NULL;
+		run->vlan_at = (uint8_t)(VLANS_AT + 4 * item->port->vlan_count);
 		run->txns.key_bits = run->proto->key_bits - txn_bits_for(lanes);
 		run->txns.lane_mask = lanes - 1;
 		run->more = item->layout.more;
@@ -187,8 +189,10 @@ static void place_vlans(struct plan *p, const struct port *port, struct worker *
 	more = arena_zalloc(a, (paths + 1) * sizeof(*more));
 	for (uint32_t i = 0; i < p->item_count; i++)
 		for (uint32_t n = 0; n < p->items[i].path_count && p->items[i].port == port; n++)
-			if (p->items[i].paths[n].vlan_count)
+			if (p->items[i].paths[n].vlan_count) {
+				w->wire.any_vlan |= p->items[i].paths[n].vlans_vary;
 				more[w->wire.more_count++] = plan_vlans(&p->items[i], n);
+			}
 	w->wire.more = more;
 }
 

@@ -259,6 +259,24 @@ static uint32_t file_write(enum pattern_kind kind, const char *text, uint64_t cl
 	return write_values(&v, out, 64);
 }
 
+static void vlans_are_numbers_in_text_and_two_bytes_in_hex(void **state)
+{
+	struct pattern_values v = {.vlans = {100, 4094}};
+	uint8_t out[64];
+
+	assert_int_equal(compile(PATTERN_TEXT, "{outer}.{inner}.{vlan}", 1), 0);
+	assert_int_equal(write_values(&v, out, sizeof(out)), 13);
+	assert_memory_equal(out, "100.4094.4094", 13);
+	assert_int_equal(compile(PATTERN_HEX, "{outer}{inner}{vlan}", 1), 0);
+	assert_int_equal(write_values(&v, out, sizeof(out)), 6);
+	assert_memory_equal(out, "\x00\x64\x0f\xfe\x0f\xfe", 6);
+	v.vlans.inner = 0;
+	assert_int_equal(compile(PATTERN_TEXT, "{vlan}", 1), 0);
+	assert_int_equal(write_values(&v, out, sizeof(out)), 3);
+	assert_memory_equal(out, "100", 3);
+	assert_int_equal(compile(PATTERN_TEXT, "{vlan:2}", 1), -EINVAL);
+}
+
 static void columns_of_a_file_are_those_of_the_client(void **state)
 {
 	uint8_t out[64];
@@ -363,12 +381,13 @@ static void consecutive_seeds_give_different_clients(void **state)
 }
 
 #define TEXT_NAMES                                                                                 \
-	" is not {client}, {client:N}, {client:0Nx}, {mac}, {relay}, {address}, {random:N} or "    \
-	"{file:N} "                                                                                \
+	" is not {client}, {client:N}, {client:0Nx}, {mac}, {relay}, {address}, {vlan}, {outer}, " \
+	"{inner}, {random:N} or {file:N} "                                                         \
 	"(like host-{client}; a brace itself is {{)"
 #define HEX_NAMES                                                                                  \
-	"{client}, {client:N}, {mac}, {relay}, {address}, {random:N} or {file:N} (like "           \
-	"ff{client:4}{mac})"
+	"{client}, {client:N}, {mac}, {relay}, {address}, {vlan}, {outer}, {inner}, {random:N} "   \
+	"or "                                                                                      \
+	"{file:N} (like ff{client:4}{mac})"
 #define CLIENT_TEXT                                                                                \
 	" is not {client:N} with 1 to 20 digits or {client:0Nx} with 1 to 16 (like {client:04x})"
 #define CLIENT_HEX " is not {client:N} with 1 to 8 bytes (like {client:4})"
@@ -504,6 +523,7 @@ int main(void)
 		cmocka_unit_test(ipv6_addresses_are_written_as_rfc_5952_wants),
 		cmocka_unit_test(clients_are_at_least_one),
 		cmocka_unit_test(too_little_room_fails_the_writer),
+		cmocka_unit_test(vlans_are_numbers_in_text_and_two_bytes_in_hex),
 		cmocka_unit_test(columns_of_a_file_are_those_of_the_client),
 		cmocka_unit_test(columns_that_are_not_there_are_refused),
 		cmocka_unit_test(random_stays_the_same_for_a_seed),

@@ -33,7 +33,10 @@ struct dhcp_message_kind {
 // VLANs of ranges of clients.
 struct dhcp_vlans {
 	const struct dhcp_vlan_settings *sets;
+	struct recip
+		*by_inner; // by set: inner VLANs of those whose clients have VLANs of their own
 	uint32_t count;
+	bool vary;        // clients of any set have VLANs of their own
 	uint16_t *places; // by number of the client: its set, counted from 1; 0: none. NULL: all 0
 };
 
@@ -278,18 +281,56 @@ static inline uint32_t dhcp_relay_number(
 	return moved ? moved[client] : number;
 }
 
+// The VLANs that the client alone has, 0: no such one. false, and 0: those of its path.
+static inline bool dhcp_vlans_own(const struct dhcp_vlans *v, uint32_t number, uint16_t out[2])
+{
+	const struct dhcp_vlan_settings *set;
+	uint32_t place, nth, turn;
+
+	out[0] = out[1] = 0;
+	place = v->vary ? v->places[number] : 0;
+	if (place == 0 || v->sets[place - 1].outer.last == 0)
+		return false;
+	set = &v->sets[place - 1];
+	nth = number - set->clients.first;
+	turn = (uint32_t)recip_div(&v->by_inner[place - 1], nth);
+	out[0] = (uint16_t)(set->outer.first + turn);
+	if (set->inner.last)
+		out[1] = (uint16_t)(set->inner.first +
+				    (nth - turn * (uint32_t)v->by_inner[place - 1].divisor));
+	return true;
+}
+
+// The VLANs of a client, as a pattern has them.
+static inline struct pattern_vlans dhcp_vlans_of(const struct dhcp_plan *p, uint32_t number)
+{
+	const struct proto_path *path = p->layout.paths.items;
+	uint16_t own[2];
+
+	if (!p->vlans.places)
+		return (struct pattern_vlans){0};
+	if (dhcp_vlans_own(&p->vlans, number, own))
+		return (struct pattern_vlans){own[0], own[1]};
+	path += p->vlans.places[number] * p->path_stride;
+	return (struct pattern_vlans){path->vlans[0], path->vlans[1]};
+}
+
 // Did a message come on the VLANs of the client with this number?
 static inline bool dhcp_vlan_is_ours(
 	const struct dhcp_plan *p, uint32_t number, const struct proto_ends *e)
 {
 	const struct proto_path *path = p->layout.paths.items;
 
+	const uint16_t *vlans;
+	uint16_t own[2];
+
 	if (p->vlans.places)
 		path += p->vlans.places[number] * p->path_stride;
 	if (e->vlan_count != path->vlan_count)
 		return false;
+	vlans = dhcp_vlans_own(&p->vlans, number, own) ? own : path->vlans;
 	for (uint8_t i = 0; i < e->vlan_count; i++)
-		if (e->vlans[i] != path->vlans[i])
+		if (e->vlans[i] != vlans[i])
 			return false;
 	return true;
 }

@@ -95,7 +95,30 @@ void dhcp_mac_check(const uint8_t mac[6], uint64_t clients, struct diag *d)
 			first >> 40 & 1 ? "a group address" : "runs into group addresses");
 }
 
-static void check_vlans(const struct field_list *vlans, struct diag *d)
+static uint64_t size_of(const struct field_range *r)
+{
+	return r->last ? (uint64_t)r->last - r->first + 1 : 1;
+}
+
+static void check_vlan_set(const struct dhcp_vlan_settings *v, uint64_t clients, struct diag *d)
+{
+	uint64_t last = clients && clients - 1 < v->clients.last ? clients - 1 : v->clients.last;
+	uint64_t own = size_of(&v->outer) * size_of(&v->inner);
+
+	if (!v->outer.last && v->inner.last)
+		diag_error(d, &v->inner, NULL, "needs outer (like outer: 100-199)");
+	if (v->outer.last && v->vlans.count)
+		diag_error(d, &v->outer, NULL, "stands beside vlans");
+	if (!v->outer.last && (v->vlans.count < 1 || v->vlans.count > 2))
+		diag_error(d, v, "vlans", "%u VLANs (1 or 2)", v->vlans.count);
+	if ((v->outer.last && !v->outer.first) || (v->inner.last && !v->inner.first))
+		diag_error(d, v, v->outer.first ? "inner" : "outer", "VLAN 0 (1 to 4094)");
+	if (v->outer.last && last >= v->clients.first && last - v->clients.first >= own)
+		diag_error(d, &v->outer, NULL, "%llu VLANs for %llu clients, each with its own",
+			(unsigned long long)own, (unsigned long long)(last - v->clients.first + 1));
+}
+
+static void check_vlans(const struct field_list *vlans, uint64_t clients, struct diag *d)
 {
 	const struct dhcp_vlan_settings *v = vlans->items;
 
@@ -103,8 +126,7 @@ static void check_vlans(const struct field_list *vlans, struct diag *d)
 		diag_error(
 			d, vlans, "vlans", "%u ranges (up to %u)", vlans->count, VLAN_RANGES_MAX);
 	for (uint32_t i = 0; i < vlans->count && i < VLAN_RANGES_MAX; i++) {
-		if (v[i].vlans.count < 1 || v[i].vlans.count > 2)
-			diag_error(d, &v[i], "vlans", "%u VLANs (1 or 2)", v[i].vlans.count);
+		check_vlan_set(&v[i], clients, d);
 		for (uint32_t k = 0; k < i; k++)
 			if (v[i].clients.first <= v[k].clients.last &&
 				v[k].clients.first <= v[i].clients.last)
@@ -206,7 +228,7 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 	if (s->life)
 		check_life(f, s, d);
 	check_mix(f, s, d);
-	check_vlans(&s->vlans, d);
+	check_vlans(&s->vlans, dhcp_clients(s), d);
 	for (uint32_t i = 0; i < s->servers.count; i++)
 		dhcp_family_check(&servers[i], &servers[i], f->addr_len, d);
 	if (s->servers.count >= DHCP_SERVERS_MAX)
@@ -269,6 +291,18 @@ static void build_ports(struct dhcp_plan *p, const struct dhcp_settings *s)
 	p->layout.ports = (struct field_list){ports, n};
 }
 
+// A path with the VLANs of the first client; neighbours are asked there. false: all have the same.
+static bool path_varies(struct proto_path *path, const struct dhcp_vlan_settings *v)
+{
+	if (!v->outer.last)
+		return false;
+	path->vlans_vary = true;
+	path->vlan_count = v->inner.last ? 2 : 1;
+	path->vlans[0] = (uint16_t)v->outer.first;
+	path->vlans[1] = (uint16_t)v->inner.first;
+	return true;
+}
+
 // The destinations of clients without VLANs, then again for each range of clients.
 static void build_paths(
 	struct dhcp_plan *p, const struct dhcp_settings *s, const struct proto_env *env)
@@ -282,6 +316,8 @@ static void build_paths(
 
 		paths[i].dst = to[i % count];
 		if (i < count)
+			continue;
+		if (path_varies(&paths[i], &p->vlans.sets[i / count - 1]))
 			continue;
 		vlans = &p->vlans.sets[i / count - 1].vlans;
 		paths[i].vlan_count = (uint8_t)vlans->count;
@@ -318,11 +354,17 @@ static void build_wrong(struct dhcp_plan *p, const struct dhcp_wrong_settings *s
 	p->longest += f->wrong_more;
 }
 
-static int build_vlans(struct dhcp_vlans *v, const struct field_list *vlans, uint64_t clients)
+static int build_vlans(
+	struct dhcp_vlans *v, const struct field_list *vlans, uint64_t clients, struct arena *a)
 {
 	*v = (struct dhcp_vlans){.sets = vlans->items, .count = vlans->count};
 	if (v->count == 0)
 		return 0;
+	v->by_inner = arena_zalloc(a, v->count * sizeof(*v->by_inner));
+	for (uint32_t i = 0; i < v->count; i++) {
+		recip_init(&v->by_inner[i], size_of(&v->sets[i].inner));
+		v->vary |= v->sets[i].outer.last != 0;
+	}
 	v->places = dhcp_table_alloc(clients * sizeof(*v->places));
 	if (!v->places)
 		return -ENOMEM;
@@ -444,7 +486,7 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 		build_relays(p, s->relay);
 	f->plan_rest(p, s, env);
 	if (load_files(p, s, env, d) == 0 && f->templates(p, s, d) == 0 &&
-		build_vlans(&p->vlans, &s->vlans, p->clients) == 0) {
+		build_vlans(&p->vlans, &s->vlans, p->clients, p->arena) == 0) {
 		build_wrong(p, s->wrong);
 		build_paths(p, s, env);
 		build_ports(p, s);

@@ -13,10 +13,15 @@
 const char *const dhcp_spread_names[] = {"first", "round_robin", "client", "all", NULL};
 
 static const struct field vlan_fields[] = {
-	{"clients", "numbers of the clients, from 0", FIELD_RANGE, .required = true,
+	{"clients", "numbers of the clients, from 0", FIELD_RANGE, .def = "0-999999999",
 		.offset = VLAN(clients)},
 	{"vlans", "one VLAN or two, inside those of the port, outermost first", FIELD_COUNT,
-		.list = true, .required = true, .offset = VLAN(vlans), .min = 1, .max = 4094},
+		.list = true, .offset = VLAN(vlans), .min = 1, .max = 4094},
+	{"outer", "or of each client its own: the next one of these when all inner ones are used",
+		FIELD_RANGE, .def = "0", .offset = VLAN(outer), .max = 4094},
+	{"inner",
+		"inner VLANs, one for each client in turn; 0: clients have one VLAN, an outer one",
+		FIELD_RANGE, .def = "0", .offset = VLAN(inner), .max = 4094},
 };
 
 const struct field_section dhcp_vlan_section = DHCP_SECTION(

@@ -35,7 +35,7 @@
 #define DHCP_VALUE_ROWS(S, family_, steps_, usual_) \
 	{"messages", "messages that have it; without: " usual_, FIELD_ENUM, .list = true, \
 		.offset = offsetof(S, value.messages), .names = steps_}, \
-	{"text", "value as text, with {client}, {mac}, {relay}, {address}, {random:N} or {file:N}", \
+	{"text", "value as text, with {client}, {mac}, {relay}, {address}, {vlan}, {random:N} or {file:N}", \
 		FIELD_STRING, .offset = offsetof(S, value.text)}, \
 	{"hex", "value as hex digits and the same names, which give bytes", FIELD_STRING, \
 		.offset = offsetof(S, value.hex)}, \

@@ -29,7 +29,8 @@ struct dhcp_mix_settings {
 
 struct dhcp_vlan_settings {
 	struct field_range clients;
-	struct field_list vlans; // uint64_t, outermost first
+	struct field_list vlans;         // uint64_t, outermost first; or, of each client its own:
+	struct field_range outer, inner; // last 0: none
 };
 
 struct dhcp_leases_settings {

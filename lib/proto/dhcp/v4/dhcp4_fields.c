@@ -66,7 +66,8 @@ static const struct field header_fields[] = {
 	HEADER_ADDR_ROW(
 		giaddr, "of messages through a relay, where replies go; without: the relay's own"),
 	DHCP_PATTERN_ROW(struct dhcp4_header_settings, sname,
-		"server's name as text, with {client}, {mac}, {relay}, {address}, {random:N} or "
+		"server's name as text, with {client}, {mac}, {relay}, {address}, {vlan}, "
+		"{random:N} or "
 		"{file:N}"),
 	DHCP_PATTERN_ROW(
 		struct dhcp4_header_settings, file, "name of the boot file as text, likewise"),
@@ -81,7 +82,8 @@ static const struct field relay_fields[] = {
 		.max = 255},
 	DHCP_RELAY_PORT_ROWS("67", "option 82 sub-option 19"),
 	DHCP_PATTERN_ROW(struct dhcp4_relay_settings, circuit_id,
-		"option 82 sub-option 1 as text, with {client}, {mac}, {relay}, {random:N} or "
+		"option 82 sub-option 1 as text, with {client}, {mac}, {relay}, {vlan}, {random:N} "
+		"or "
 		"{file:N}"),
 	DHCP_PATTERN_ROW(
 		struct dhcp4_relay_settings, remote_id, "option 82 sub-option 2 as text, likewise"),
@@ -171,7 +173,8 @@ static const struct field dhcp4_fields[] = {
 		"0), hex",
 		FIELD_ENUM, .offset = SETTING(client_id), .def = "mac", .names = client_id_names},
 	DHCP_PATTERN_ROW(S, client_id_text,
-		"with client_id text: its value, with {client}, {mac}, {relay}, {random:N} or "
+		"with client_id text: its value, with {client}, {mac}, {relay}, {vlan}, {random:N} "
+		"or "
 		"{file:N}"),
 	DHCP_PATTERN_ROW(S, client_id_hex,
 		"with client_id hex: the whole of it, as hex digits and the same names"),

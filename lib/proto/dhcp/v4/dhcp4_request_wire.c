@@ -66,6 +66,7 @@ static inline struct pattern_values values_of(const struct dhcp4_self *s)
 {
 	return (struct pattern_values){.client = s->number,
 		.seed = s->seed,
+		.vlans = dhcp_vlans_of(&s->p->is, s->number),
 		.mac = s->chaddr,
 		.relay = s->relay,
 		.address = s->address};
@@ -352,6 +353,7 @@ DHCP_INLINE void flow_make(const struct asking *a, struct proto_flow *out)
 	uint8_t chaddr[DHCP4_CHADDR_LEN];
 
 	*out = (struct proto_flow){.own_mac = !p->is.relays};
+	dhcp_vlans_own(&p->is.vlans, a->number, out->vlans);
 	if (out->own_mac) {
 		dhcp4_chaddr(p, a->number, chaddr);
 		memcpy(out->mac, chaddr, 6);

@@ -67,7 +67,8 @@ static const struct field relay_fields[] = {
 	{"hop_count", "hop count of the relay nearest to the client, the next one has one more",
 		FIELD_COUNT, .offset = RELAY(hop_count), .def = "0", .max = 256 - DHCP6_LEVELS_MAX},
 	DHCP_RELAY_PORT_ROWS("547", "option 135"),
-	{"interface_id", "option 18 as text, with {client}, {mac}, {relay}, {random:N} or {file:N}",
+	{"interface_id",
+		"option 18 as text, with {client}, {mac}, {relay}, {vlan}, {random:N} or {file:N}",
 		FIELD_STRING, .offset = RELAY(interface_id), .min = 1},
 	{"remote_id", "option 37 (RFC 4649) as text, likewise", FIELD_STRING,
 		.offset = RELAY(remote_id), .min = 1},
@@ -93,7 +94,7 @@ static const struct field_section fqdn_section = DHCP_SECTION("fqdn",
 static const struct field vendor_fields[] = {
 	{"enterprise", "enterprise number", FIELD_COUNT, .required = true,
 		.offset = VENDOR(enterprise), .max = 4294967295.0},
-	{"text", "the class as text, with {client}, {mac}, {relay}, {random:N} or {file:N}",
+	{"text", "the class as text, with {client}, {mac}, {relay}, {vlan}, {random:N} or {file:N}",
 		FIELD_STRING, .required = true, .offset = VENDOR(text)},
 };
 
@@ -225,7 +226,8 @@ static const struct field dhcp6_fields[] = {
 		.min = 1, .max = 65535},
 	DHCP_SECTION_ROW(struct dhcp_settings, fqdn, &fqdn_section, "option 39: the client's name"),
 	DHCP_PATTERN_ROW(S, user_class,
-		"option 15 with one class as text, with {client}, {mac}, {relay}, {random:N} or "
+		"option 15 with one class as text, with {client}, {mac}, {relay}, {vlan}, "
+		"{random:N} or "
 		"{file:N}"),
 	DHCP_SECTION_ROW(S, vendor_class, &vendor_section, "option 16"),
 	DHCP_SERVERS_ROWS("which of the servers a new exchange asks; all: each gets everything"),

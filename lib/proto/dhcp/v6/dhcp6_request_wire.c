@@ -16,6 +16,7 @@ struct pattern_values dhcp6_values_of(const struct dhcp6_self *s)
 {
 	return (struct pattern_values){.client = s->number,
 		.seed = s->seed,
+		.vlans = dhcp_vlans_of(&s->p->is, s->number),
 		.mac = s->mac,
 		.relay = s->relay,
 		.address = s->address};
@@ -317,6 +318,7 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 	out->more = p->is.layout.more;
 	out->path = dhcp_vlans_place(&p->is.vlans, number) * p->is.server_count;
 	out->path += out->more ? 0 : k->head.server;
+	dhcp_vlans_own(&p->is.vlans, number, out->vlans);
 	out->src_port = p->is.relays ? p->is.relay_port : DHCP6_CLIENT_PORT;
 	if (p->is.relays) {
 		number = dhcp_relay_number(&w->is, t->user, number);
