@@ -31,11 +31,6 @@ struct pattern_table {
 	const uint32_t *longest; // by column: bytes of a field, at most
 };
 
-// 0: there is no such VLAN.
-struct pattern_vlans {
-	uint16_t outer, inner;
-};
-
 // A name of the caller's in hex, whose bytes differ between messages.
 struct pattern_place {
 	const char *name;
@@ -45,6 +40,11 @@ struct pattern_place {
 struct pattern_bytes {
 	const uint8_t *data;
 	uint32_t len;
+};
+
+// 0: there is no such VLAN.
+struct pattern_vlans {
+	uint16_t outer, inner;
 };
 
 // The values for one message; addresses may be NULL if the pattern does not use them.
@@ -67,11 +67,11 @@ enum pattern_piece_kind {
 	PATTERN_RELAY,
 	PATTERN_ADDRESS,
 	PATTERN_RANDOM,
-	PATTERN_FILE, // width: the column, from 0
+	PATTERN_FILE,  // width: the column, from 0
+	PATTERN_PLACE, // width: its number
 	PATTERN_OUTER,
 	PATTERN_INNER,
-	PATTERN_VLAN,  // the inner one, or the only one
-	PATTERN_PLACE, // width: its number
+	PATTERN_VLAN, // the inner one, or the only one
 };
 
 struct pattern_piece {

@@ -6,7 +6,7 @@
 import tempfile
 from pathlib import Path
 
-from harness import check_ledger, main, test
+from harness import check_ledger, main, nightly, test
 from live import DHCP_PORT, SERVER, config, lab, leases
 
 COUNT = 40
@@ -39,12 +39,12 @@ def kea_acknowledges_informs_without_a_lease():
     informs("kea")
 
 
-@test
+@nightly
 def dhcpd_acknowledges_informs_without_a_lease():
     informs("dhcpd")
 
 
-@test
+@nightly
 def dnsmasq_acknowledges_informs_without_a_lease():
     informs("dnsmasq")
 

@@ -137,8 +137,8 @@ def lines_become_files():
         "lease: prefix to: servers",
         f"--scenario avalanche -R 50 {HERE}": f"run: duration: 100d {head} outstanding: 50 total: 50 dhcp4: exchange: dora "
         f"clients: 50 {mac} {relay} retransmit: initial: 1s jitter: 500ms tries: 16",
-        f"-r 5 -p 9 -y 2 -Y 5 {HERE}": f"run: duration: 9s {head} rate: 5 dhcp4: exchange: dora {one} {relay} "
-        "secs: from: 1 grow: true after: 5s for: 2s",
+        f"-r 5 -p 9 -y 2 -Y 5 {HERE}": f"run: duration: 9s {head} rate: 5 dhcp4: exchange: dora {one} "
+        f"secs: {{from: 1, grow: true, after: 5s, for: 2s}} {relay}",
         f"-r 5 -R 9 -f 3 -F 2 -p 1 {HERE}": f"run: duration: 1s {head} rate: 5 dhcp4: exchange: dora mix: renew: 3/s "
         f"release: 2/s clients: 18 mac_count: 9 {mac} relay: addresses: - {HERE} all: true broadcast_flag: false",
     }.items():

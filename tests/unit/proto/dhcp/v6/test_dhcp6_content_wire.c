@@ -135,7 +135,7 @@ static void messages_can_be_given_as_a_whole(void **state)
 {
 	static const struct dhcp_raw_settings raw[] = {
 		{DHCP6_STEP_SOLICIT, "01{xid} 00080002{elapsed} 0001000a{duid} "
-	                             "0003000c000000010000000000000000"},
+				     "0003000c000000010000000000000000"},
 		{DHCP6_STEP_REQUEST,
 			"03{xid} 00080002{elapsed} 0001000a{duid} 0002000a{server} "
 			"000300280000000100000000000000000005 0018{address}0000000000000000"}};
