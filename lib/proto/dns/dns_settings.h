@@ -168,7 +168,11 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(tsig_unsigned, "failed: other replies without a signature")                            \
 	X(tsig_time, "failed: signed at a time further away than the fudge")                     \
 	X(tsig_mac_bad, "replies dropped: their signature is wrong, or of another key")          \
-	X(tsig_malformed, "replies dropped: their TSIG record is not well formed")
+	X(tsig_malformed, "replies dropped: their TSIG record is not well formed")               \
+	X(tsig_chain_bad, "failed: transfers with a message whose signature is wrong")           \
+	X(tsig_chain_unsigned, "failed: transfers with over 99 unsigned messages in a row")      \
+	X(tsig_chain_last, "failed: transfers whose last message is unsigned")                   \
+	X(tsig_chain_forgotten, "failed: transfers not verified, as too many were in flight")
 
 #define DNS_ANSWER_COUNTERS(X, A)                                                                \
 	X(received, "messages received")                                                         \

@@ -107,8 +107,6 @@ static void check_transfers(const struct dns_settings *s, struct diag *d)
 	if (s->cookies == DNS_COOKIES_FULL)
 		diag_error(d, &s->cookies, NULL,
 			"full beside transfers: none is asked for twice (use client or none)");
-	if (s->key)
-		diag_error(d, s->key, "", "signed transfers are not built yet (remove it)");
 }
 
 static void check_updates(const struct dns_settings *s, struct diag *d)
@@ -636,7 +634,7 @@ int dns_open(struct proto_ctx *ctx, const struct proto_env *env)
 	w->workers = env->workers;
 	w->clients = clients;
 	if (p->tsig)
-		w->tsig = dns_tsig_client_new(p->tsig, longest_message(p));
+		w->tsig = dns_tsig_client_new(p->tsig, longest_message(p), p->transfers);
 	if (p->tsig && !w->tsig) {
 		free(w);
 		return -ENOMEM;

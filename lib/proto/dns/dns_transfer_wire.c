@@ -97,9 +97,11 @@ static void answers_take(
 }
 
 enum proto_verdict dns_transfer_judge(struct proto_ctx *ctx, struct proto_txn *t,
-	const struct dns_query *q, const uint8_t *buf, uint32_t len, uint32_t at)
+	const struct dns_query *q, const uint8_t *buf, uint32_t len, const struct dns_message *m)
 {
+	const struct dns_plan *p = ctx->shared;
 	struct dns_counters *n = ctx->counters;
+	uint32_t at = DNS_HEADER_LEN + (bytes_be16(buf + 4) ? q->len : 0);
 	struct transfer x = {.phase = (enum phase)t->tries,
 		.serial = t->user,
 		.incremental = bytes_be16(q->wire + q->len - 4) == DNS_IXFR};
@@ -111,6 +113,10 @@ enum proto_verdict dns_transfer_judge(struct proto_ctx *ctx, struct proto_txn *t
 	n->transfer_records += bytes_be16(buf + 6);
 	if (x.phase == BROKEN) {
 		n->transfers_broken++;
+		return PROTO_FAIL;
+	}
+	if (x.phase == WHOLE && p->tsig && !m->tsig) { // RFC 8945 section 5.3.1
+		n->tsig_chain_last++;
 		return PROTO_FAIL;
 	}
 	if (x.phase == WHOLE) {

@@ -131,13 +131,18 @@ void dns_tsig_signer_init(struct dns_tsig_signer *s, const struct dns_tsig_key *
 	key->algorithm->set_key(&s->hmac, key->secret_len, key->secret);
 }
 
-struct dns_tsig_client *dns_tsig_client_new(const struct dns_tsig_key *key, uint32_t longest)
+struct dns_tsig_client *dns_tsig_client_new(
+	const struct dns_tsig_key *key, uint32_t longest, bool transfers)
 {
 	uint32_t scratch = longest + DNS_TSIG_MAX;
 	struct dns_tsig_client *c = calloc(1, sizeof(*c) + scratch);
 
-	if (!c)
+	if (c && transfers)
+		c->transfers = calloc(DNS_TSIG_TRANSFERS, sizeof(*c->transfers));
+	if (!c || (transfers && !c->transfers)) {
+		free(c);
 		return NULL;
+	}
 	c->scratch_len = scratch;
 	dns_tsig_signer_init(&c->signer, key);
 	return c;
@@ -145,8 +150,12 @@ struct dns_tsig_client *dns_tsig_client_new(const struct dns_tsig_key *key, uint
 
 void dns_tsig_client_free(struct dns_tsig_client *c)
 {
-	if (c)
-		explicit_bzero(&c->signer, sizeof(c->signer));
+	if (!c)
+		return;
+	explicit_bzero(&c->signer, sizeof(c->signer));
+	if (c->transfers)
+		explicit_bzero(c->transfers, DNS_TSIG_TRANSFERS * sizeof(*c->transfers));
+	free(c->transfers);
 	free(c);
 }
 
