@@ -109,7 +109,8 @@ struct dns_answers_settings {
 	struct addr address, address6;
 	const char *text;
 	struct field_list zone; // const char *
-	uint64_t zone_room;
+	uint64_t zone_room, journal;
+	uint64_t transfer_size, transfer_signed_every;
 	uint64_t keepalive_ns;      // UINT64_MAX: never
 	struct field_list errors;   // uint64_t
 	const char *report_channel; // NULL: none
@@ -191,7 +192,14 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(update_noops, "updates that were right and changed nothing")                           \
 	X(records_added, "records added by updates")                                             \
 	X(records_deleted, "records deleted by updates")                                         \
-	X(notifies, "NOTIFY messages answered") \
+	X(transfers, "zone transfers that were sent to their end")                               \
+	X(transfers_incremental, "of them, those of changes alone")                              \
+	X(transfers_unchanged, "of them, those that say the zone has not changed")               \
+	X(transfer_messages, "messages of transfers")                                            \
+	X(transfer_records, "records of transfers, SOA records included")                        \
+	X(transfers_overtaken, "transfers ended with SERVFAIL: the zone changed meanwhile")      \
+	X(transfers_dropped, "transfers whose connection was closed before their end")           \
+	X(notifies, "NOTIFY messages answered")                                                  \
 	X(tsig_verified, "requests whose signature is right (RFC 8945)")                         \
 	A(tsig_refused, DNS_TSIG_ERRORS, dns_tsig_error_label,                                   \
 		"requests answered with NOTAUTH, by the error in the TSIG record")

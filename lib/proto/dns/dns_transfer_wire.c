@@ -55,8 +55,7 @@ static void other_take(struct transfer *x)
 		x->phase = ZONE;
 }
 
-// The serial of an SOA record whose RDATA begins at data.
-static bool soa_read(
+bool dns_soa_serial(
 	const uint8_t *buf, uint32_t len, const uint8_t *data, uint32_t *steps, uint32_t *serial)
 {
 	const uint8_t *at = dns_name_end(data, buf, len, steps);
@@ -86,7 +85,7 @@ static void answers_take(
 		p = fixed + 10 + bytes_be16(fixed + 8);
 		if (bytes_be16(fixed) != DNS_SOA)
 			other_take(x);
-		else if (soa_read(buf, len, fixed + 10, &steps, &serial))
+		else if (dns_soa_serial(buf, len, fixed + 10, &steps, &serial))
 			soa_take(x, serial);
 		else
 			x->phase = BROKEN;

@@ -158,31 +158,3 @@ void dns_tsig_client_free(struct dns_tsig_client *c)
 	free(c->transfers);
 	free(c);
 }
-
-int dns_answers_open(struct proto_ctx *ctx, const struct proto_env *env)
-{
-	const struct dns_answers *a = ctx->shared;
-	struct dns_tsig_server *s;
-
-	ctx->own = NULL;
-	if (a->key_count == 0)
-		return 0;
-	s = calloc(1, sizeof(*s) + a->key_count * sizeof(s->signers[0]));
-	if (!s)
-		return -ENOMEM;
-	s->count = a->key_count;
-	for (uint32_t i = 0; i < s->count; i++)
-		dns_tsig_signer_init(&s->signers[i], &a->keys[i]);
-	ctx->own = s;
-	return 0;
-}
-
-void dns_answers_close(struct proto_ctx *ctx)
-{
-	struct dns_tsig_server *s = ctx->own;
-
-	if (s)
-		explicit_bzero(s, sizeof(*s) + s->count * sizeof(s->signers[0]));
-	free(s);
-	ctx->own = NULL;
-}

@@ -108,6 +108,8 @@ enum dns_tsig_form {
 	DNS_TSIG_TIMERS, // only time and fudge: in messages after the first one of a transfer
 };
 
+// Seconds since 1970 by the clock of the key's owner.
+uint64_t dns_tsig_now(const struct proto_ctx *ctx, const struct dns_tsig_key *key);
 // Bytes of the record that dns_tsig_sign appends, without other data.
 uint32_t dns_tsig_record_len(const struct dns_tsig_key *key);
 // Append a TSIG record, which says time, error and other of *say, to the message of len bytes; its

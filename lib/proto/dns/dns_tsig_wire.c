@@ -259,8 +259,7 @@ enum dns_tsig_link dns_tsig_chain_next(struct dns_tsig_chain *c, const uint8_t *
 	return DNS_TSIG_RIGHT;
 }
 
-// Seconds since 1970 by the clock of the key's owner.
-static inline uint64_t now_of(const struct proto_ctx *ctx, const struct dns_tsig_key *key)
+uint64_t dns_tsig_now(const struct proto_ctx *ctx, const struct dns_tsig_key *key)
 {
 	return (ctx->began_ms + ctx->now_ms) / 1000 + (uint64_t)(int64_t)key->skew;
 }
@@ -308,7 +307,7 @@ static uint32_t transfer_request(struct dns_tsig_client *c, const struct proto_c
 	struct dns_tsig_transfer *x = transfer_place(c, t->seq + 1);
 	bool again = x->number == t->seq + 1;
 	const struct dns_tsig say = {
-		.fudge = key->fudge, .time = again ? x->time : now_of(ctx, key)};
+		.fudge = key->fudge, .time = again ? x->time : dns_tsig_now(ctx, key)};
 	struct dns_tsig_prior mac = {{0}};
 
 	len = dns_tsig_sign(&c->signer, &say, DNS_TSIG_WHOLE, &mac, buf, len, room);
@@ -328,7 +327,7 @@ uint32_t dns_tsig_request(struct dns_tsig_client *c, const struct proto_ctx *ctx
 
 	const struct dns_tsig_key *key = c->signer.key;
 	struct dns_tsig_kept *kept = &c->kept[kept_place(t)];
-	uint32_t now = (uint32_t)now_of(ctx, key);
+	uint32_t now = (uint32_t)dns_tsig_now(ctx, key);
 	struct dns_tsig say = {.fudge = key->fudge};
 
 	if (t->user - now + 1 > 2)
@@ -424,7 +423,7 @@ enum proto_verdict dns_tsig_reply(struct dns_tsig_client *c, const struct proto_
 		n->tsig_mac_bad++;
 		return PROTO_STRAY;
 	}
-	return signed_reply(n, &t, now_of(ctx, key), request != NULL);
+	return signed_reply(n, &t, dns_tsig_now(ctx, key), request != NULL);
 }
 
 enum proto_verdict dns_tsig_transfer_reply(struct dns_tsig_client *c, const struct proto_ctx *ctx,
@@ -443,7 +442,7 @@ enum proto_verdict dns_tsig_transfer_reply(struct dns_tsig_client *c, const stru
 	}
 	switch (dns_tsig_chain_next(&x->chain, buf, len, m, &say)) {
 	case DNS_TSIG_RIGHT:
-		return signed_reply(n, &say, now_of(ctx, c->signer.key), true);
+		return signed_reply(n, &say, dns_tsig_now(ctx, c->signer.key), true);
 	case DNS_TSIG_UNSIGNED:
 		return PROTO_DONE;
 	case DNS_TSIG_WRONG:
@@ -511,7 +510,7 @@ bool dns_tsig_accept(struct dns_tsig_server *server, const struct proto_ctx *ctx
 			bytes_put_be32(session->other + 2, (uint32_t)now);
 			session->len += DNS_TSIG_OTHER_MAX;
 		} else {
-			say->time = now_of(ctx, session->signer->key);
+			say->time = dns_tsig_now(ctx, session->signer->key);
 			say->fudge = session->signer->key->fudge;
 		}
 	}

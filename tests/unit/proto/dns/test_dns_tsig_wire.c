@@ -444,7 +444,7 @@ static struct responder *responder_new(int64_t skew_s)
 static void responder_end(struct responder *r)
 {
 	dns_answers_close(&r->ctx);
-	dns_teardown((void *)r->ctx.shared);
+	dns_answers_teardown((void *)r->ctx.shared);
 	free(r);
 }
 

@@ -213,7 +213,7 @@ static void the_responder_and_the_judge_agree(void **state)
 			}
 			assert_int_equal(f->n.wrong_unanswered[kind] + f->n.rcode[DNS_FORMERR], 0);
 			assert_int_equal(f->n.reply_bytes, f->reply_len);
-			dns_teardown((void *)ctx.shared);
+			dns_answers_teardown((void *)ctx.shared);
 			fixture_end(f);
 		}
 }

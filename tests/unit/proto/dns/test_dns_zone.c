@@ -25,22 +25,29 @@ struct responder {
 
 static struct responder *responder_new(uint64_t room)
 {
+	const struct proto_env env = {.workers = 1};
 	struct responder *r = calloc(1, sizeof(*r));
 	struct diag *d = diag_new();
 
 	r->answers = (struct dns_answers){.role = DNS_ANSWERS, .keepalive = UINT16_MAX};
-	r->answers.zones = dns_zones_load_text("z.zone", ZONE, strlen(ZONE), room, 1, d);
+	r->answers.zones = dns_zones_load_text("z.zone", ZONE, strlen(ZONE), 1, d);
 	if (!r->answers.zones)
 		diag_print(d, stderr);
 	assert_non_null(r->answers.zones);
 	r->ctx.shared = &r->answers;
 	r->ctx.counters = &r->n;
+	r->answers.zone_room = room;
+	r->answers.journal = 1 << 14;
+	r->answers.transfer_size = 65535;
+	r->answers.signed_every = 1;
+	assert_int_equal(dns_answers_open(&r->ctx, &env), 0);
 	diag_free(d);
 	return r;
 }
 
 static void responder_end(struct responder *r)
 {
+	dns_answers_close(&r->ctx);
 	dns_zones_free(r->answers.zones);
 	free(r);
 }
@@ -426,8 +433,7 @@ static void zone_files_are_refused_with_place_and_reason(void **state)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct diag *d = diag_new();
 
-		assert_null(
-			dns_zones_load_text("z.zone", wrong[i][0], strlen(wrong[i][0]), 0, 1, d));
+		assert_null(dns_zones_load_text("z.zone", wrong[i][0], strlen(wrong[i][0]), 1, d));
 		assert_diag_has(d, wrong[i][1]);
 		diag_free(d);
 	}
@@ -446,7 +452,7 @@ static void a_large_zone_is_found_in_whole(void **state)
 	for (int i = 0; i < 20000; i++)
 		fprintf(f, "h%d A 10.%d.%d.%d\n", i, i >> 16, i >> 8 & 255, i & 255);
 	fclose(f);
-	z = dns_zones_load_text("z.zone", text, size, 0, 1, d);
+	z = dns_zones_load_text("z.zone", text, size, 1, d);
 	assert_non_null(z);
 	assert_int_equal(z->nodes, 20001);
 	for (int i = 0; i < 20000; i++) {
