@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Zone transfers from real servers: signed ones (TSIG) with each algorithm, and the changes since a serial (IXFR), whose
-# records are those of the updates that were made.
+# records are those of the updates that were made; and dnspython as a client of the responder.
 
+import base64
+import json
 import os
+import signal
+import sys
 
-from harness import check_ledger, main, test
+from harness import binary, check_ledger, config_file, kill, main, skip, start, test
 from live import SERVER, config, item, lab
 
 ALGORITHMS = ["hmac-md5", "hmac-sha1", "hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512"]  # and names of keys
@@ -75,6 +79,76 @@ def add_changes(server):
         assert came[:5] == [2 + 3 * 4 + 3 * 3, 2 + 4 + 3 * 3, 2 + 3, 1, 1] and came[5] == came[6] > 8, f"{came}\n{result}"
         assert all(one["answered"] == one["dns"]["transfers"] == 1 for one in found), result
         assert [one["dns"]["transfers_unchanged"] for one in found] == [0, 0, 0, 1, 1, 0, 0], result
+
+
+# --- the responder, and dnspython as a client of the kernel's TCP ---
+
+REFEREE = """
+import sys
+import dns.query, dns.tsigkeyring, dns.update, dns.versioned, dns.xfr
+where, secret, names = sys.argv[1], sys.argv[2], int(sys.argv[3])
+ring = dns.tsigkeyring.from_text({"k.": secret})
+def fetch(zone, serial=None):
+    query, _ = dns.xfr.make_query(zone, serial=serial or 0, keyring=ring, keyname="k.", keyalgorithm="hmac-sha256")
+    dns.query.inbound_xfr(where, zone, query, timeout=20)
+    return zone
+ours = fetch(dns.versioned.Zone("example.com"))
+def serial(zone):
+    with zone.reader() as txn:
+        return txn.get("@", "SOA")[0].serial
+def as_text(zone):
+    with zone.reader() as txn:
+        return sorted((str(name), rdata.to_text(), set_.ttl) for name, set_ in txn for rdata in set_)
+assert len(as_text(ours)) == names + 3, len(as_text(ours))
+def change(*steps):
+    update = dns.update.Update("example.com", keyring=ring, keyname="k.", keyalgorithm="hmac-sha256")
+    for verb, *rest in steps:
+        getattr(update, verb)(*rest)
+    assert dns.query.tcp(update, where, timeout=20).rcode() == 0
+change(("add", "new", 60, "A", "10.9.9.9"), ("delete", "h1"))
+change(("add", "new", 60, "A", "10.9.9.8"), ("delete", "new", "A", "10.9.9.9"), ("add", "h2", 99, "TXT", "two"))
+change(("add", "gone", 1, "A", "10.1.1.1"), ("delete", "gone"), ("add", "h3", 7, "A", "10.0.0.3"))
+change(("delete", "h4"), ("add", "h4", 300, "A", "10.0.0.4"))
+before = serial(ours)
+fetch(ours, before)  # the changes, applied to the copy
+assert serial(ours) == before + 4, (before, serial(ours))
+whole = fetch(dns.versioned.Zone("example.com"))
+assert as_text(ours) == as_text(whole), set(as_text(ours)) ^ set(as_text(whole))
+assert ("new", "10.9.9.8", 60) in as_text(ours) and ("h3", "10.0.0.3", 7) in as_text(ours)
+assert not any(name in ("gone", "h1") for name, *_ in as_text(ours)) and len(as_text(ours)) == names + 3 - 1 + 1 + 1
+"""
+
+
+@test
+def dnspython_takes_the_zone_and_its_changes_from_the_responder():
+    try:
+        import dns.versioned  # noqa: F401
+    except ImportError:
+        skip("no dnspython (scripts/deps install test)")
+    here, names = lab("none"), 3000
+    text = "$ORIGIN example.com.\n$TTL 300\n@ SOA ns hostmaster 10 3600 900 604800 60\n@ NS ns\nns A 192.0.2.53\n"
+    text += "".join(f"h{i} A 10.0.{i >> 8}.{i & 255}\n" for i in range(names))
+    secret = base64.b64encode(bytes(range(32))).decode()
+    document = {
+        "ports": [{"name": "lan", "driver": "af_packet", "device": "veth0", "addresses": ["198.18.0.1/24"]}],
+        "responder": {"port": "lan", "dns": {
+            "zone": "zone", "zone_room": "1MiB", "transfer_size": "1KiB", "transfer_signed_every": 20,
+            "keys": [{"secret_file": "k", "name": "k"}]}}}
+    with config_file(json.dumps(document)) as path:
+        (path.parent / "zone").write_text(text)
+        (path.parent / "k").write_text(secret)
+        out = path.parent / "result.json"
+        process = start(here.tester(binary(), "respond", str(path), "--json", str(out)))
+        try:
+            assert any("answered so far" in line for line in process.stdout), process.communicate()
+            code, said, err = here.call("dut", sys.executable, "-c", REFEREE, "198.18.0.1", secret, str(names))
+        finally:
+            kill(process, signal.SIGINT)
+            process.communicate(timeout=20)
+        dns = json.loads(out.read_text())["responder"]["protocols"][0]["dns"]
+    assert code == 0, f"{said}{err}"
+    assert dns["transfers"] == 3 and dns["transfers_incremental"] == 1 and dns["serial_steps"] == 4, dns
+    assert dns["transfer_messages"] > 100 and dns["transfers_overtaken"] == dns["transfers_dropped"] == 0, dns
 
 
 for name in ("bind", "knot"):
