@@ -28,7 +28,8 @@
 	X(DNS_WRONG_OPTS, "opts", "two OPT records") \
 	X(DNS_WRONG_VERSION, "version", "an EDNS version above 0") \
 	X(DNS_WRONG_COOKIE, "cookie", "a cookie of 1 to 7 octets") \
-	X(DNS_WRONG_TSIG, "tsig", "a signature with a key that nobody has")
+	X(DNS_WRONG_TSIG, "tsig", "a signature with a key that nobody has") \
+	X(DNS_WRONG_TSIG_MAC, "tsig_mac", "a signature with our key whose MAC is wrong")
 // clang-format on
 
 #define DNS_WRONG_NUMBER(number, name, help) number,
@@ -169,6 +170,7 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(tsig_unsigned, "failed: other replies without a signature")                            \
 	X(tsig_time, "failed: signed at a time further away than the fudge")                     \
 	X(tsig_mac_bad, "replies dropped: their signature is wrong, or of another key")          \
+	X(tsig_forgotten, "replies not verified: with cookies full, too many were in flight")    \
 	X(tsig_malformed, "replies dropped: their TSIG record is not well formed")               \
 	X(tsig_chain_bad, "failed: transfers with a message whose signature is wrong")           \
 	X(tsig_chain_unsigned, "failed: transfers with over 99 unsigned messages in a row")      \

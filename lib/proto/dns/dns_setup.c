@@ -161,10 +161,8 @@ void dns_check(const void *settings, struct diag *d)
 			d, &s->proxy->local, NULL, "stands beside clients (remove one of the two)");
 	if (s->wrong && wrong_share(s->wrong, DNS_WRONG_COUNT) > 1 + ROUNDING)
 		diag_error(d, s, "wrong", "more than 100%% of the messages");
-	if (s->key && s->cookies == DNS_COOKIES_FULL)
-		diag_error(d, &s->cookies, NULL,
-			"full beside key: a signed reply can be verified only with the request as "
-			"it was, before further cookies (use client or none)");
+	if (s->wrong && s->wrong->shares[DNS_WRONG_TSIG_MAC] > 0 && !s->key)
+		diag_error(d, &s->wrong->shares[DNS_WRONG_TSIG_MAC], NULL, "needs key");
 	transport_check(&s->transport, d);
 }
 
@@ -509,7 +507,9 @@ int dns_open(struct proto_ctx *ctx, const struct proto_env *env)
 	w->workers = env->workers;
 	w->clients = clients;
 	if (p->tsig)
-		w->tsig = dns_tsig_client_new(p->tsig, longest_message(p), p->transfers);
+		w->tsig = dns_tsig_client_new(p->tsig, longest_message(p),
+			p->cookies == DNS_COOKIES_FULL ? DNS_TSIG_KEPT_FULL : DNS_TSIG_KEPT,
+			p->transfers);
 	if (p->tsig && !w->tsig) {
 		free(w);
 		return -ENOMEM;

@@ -132,15 +132,19 @@ void dns_tsig_signer_init(struct dns_tsig_signer *s, const struct dns_tsig_key *
 }
 
 struct dns_tsig_client *dns_tsig_client_new(
-	const struct dns_tsig_key *key, uint32_t longest, bool transfers)
+	const struct dns_tsig_key *key, uint32_t longest, uint32_t kept, bool transfers)
 {
 	uint32_t scratch = longest + DNS_TSIG_MAX;
 	struct dns_tsig_client *c = calloc(1, sizeof(*c) + scratch);
 
-	if (c && transfers)
+	if (!c)
+		return NULL;
+	c->kept = calloc(kept, sizeof(*c->kept));
+	c->kept_mask = kept - 1;
+	if (transfers)
 		c->transfers = calloc(DNS_TSIG_TRANSFERS, sizeof(*c->transfers));
-	if (!c || (transfers && !c->transfers)) {
-		free(c);
+	if (!c->kept || (transfers && !c->transfers)) {
+		dns_tsig_client_free(c);
 		return NULL;
 	}
 	c->scratch_len = scratch;
@@ -156,5 +160,6 @@ void dns_tsig_client_free(struct dns_tsig_client *c)
 	if (c->transfers)
 		explicit_bzero(c->transfers, DNS_TSIG_TRANSFERS * sizeof(*c->transfers));
 	free(c->transfers);
+	free(c->kept);
 	free(c);
 }

@@ -269,9 +269,10 @@ static bool is_in_time(const struct dns_tsig *t, uint64_t now)
 	return t->time + t->fudge >= now && t->time <= now + t->fudge;
 }
 
-static inline uint32_t kept_place(const struct proto_txn *t)
+static inline struct dns_tsig_kept *kept_place(
+	const struct dns_tsig_client *c, const struct proto_txn *t)
 {
-	return (uint32_t)t->seq & (DNS_TSIG_KEPT - 1);
+	return &c->kept[(uint32_t)t->seq & c->kept_mask];
 }
 
 // Where the transfer is kept, or may be. The eldest gives way: more are in flight than are kept.
@@ -291,12 +292,13 @@ static struct dns_tsig_transfer *transfer_place(struct dns_tsig_client *c, uint6
 	return best;
 }
 
-void dns_tsig_transfer_end(struct dns_tsig_client *c, const struct proto_txn *t)
+void dns_tsig_end(struct dns_tsig_client *c, const struct proto_txn *t)
 {
-	struct dns_tsig_transfer *x = transfer_place(c, t->seq + 1);
+	uint64_t *number =
+		c->transfers ? &transfer_place(c, t->seq + 1)->number : &kept_place(c, t)->number;
 
-	if (x->number == t->seq + 1)
-		x->number = 0;
+	if (*number == t->seq + 1)
+		*number = 0;
 }
 
 // Built again, it is the same request, and the messages that came stay known.
@@ -322,26 +324,26 @@ static uint32_t transfer_request(struct dns_tsig_client *c, const struct proto_c
 uint32_t dns_tsig_request(struct dns_tsig_client *c, const struct proto_ctx *ctx,
 	struct proto_txn *t, uint8_t *buf, uint32_t len, uint32_t room)
 {
-	if (c->transfers)
-		return transfer_request(c, ctx, t, buf, len, room);
-
 	const struct dns_tsig_key *key = c->signer.key;
-	struct dns_tsig_kept *kept = &c->kept[kept_place(t)];
+	struct dns_tsig_kept *kept = kept_place(c, t);
+	struct dns_tsig_prior again, *mac = kept->number == t->seq + 1 ? &again : &kept->mac;
 	uint32_t now = (uint32_t)dns_tsig_now(ctx, key);
 	struct dns_tsig say = {.fudge = key->fudge};
 
+	if (c->transfers)
+		return transfer_request(c, ctx, t, buf, len, room);
 	if (t->user - now + 1 > 2)
 		t->user = now;
 	say.time = t->user;
 	kept->number = t->seq + 1;
-	bytes_put_be16(kept->mac.len_be, 0);
-	return dns_tsig_sign(&c->signer, &say, DNS_TSIG_WHOLE, &kept->mac, buf, len, room);
+	bytes_put_be16(mac->len_be, 0);
+	return dns_tsig_sign(&c->signer, &say, DNS_TSIG_WHOLE, mac, buf, len, room);
 }
 
 const struct dns_tsig_prior *dns_tsig_request_mac(
 	const struct dns_tsig_client *c, const struct proto_txn *t)
 {
-	const struct dns_tsig_kept *kept = &c->kept[kept_place(t)];
+	const struct dns_tsig_kept *kept = kept_place(c, t);
 
 	return kept->number == t->seq + 1 ? &kept->mac : NULL;
 }
@@ -349,7 +351,7 @@ const struct dns_tsig_prior *dns_tsig_request_mac(
 void dns_tsig_request_again(struct dns_tsig_client *c, const struct proto_txn *t, uint32_t len)
 {
 	const struct dns_tsig say = {.fudge = c->signer.key->fudge, .time = t->user};
-	struct dns_tsig_kept *kept = &c->kept[kept_place(t)];
+	struct dns_tsig_kept *kept = kept_place(c, t);
 
 	kept->number = t->seq + 1;
 	bytes_put_be16(kept->mac.len_be, 0);

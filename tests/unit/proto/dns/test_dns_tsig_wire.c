@@ -593,6 +593,41 @@ static void faults_spoil_signatures(void **state)
 	responder_end(r);
 }
 
+// A request is not what it was when a cookie was learnt meanwhile: its MAC is kept instead.
+static void full_cookies_are_signed(void **state)
+{
+	static struct dns_key_settings key;
+	struct dns_fixture *f = fixture_new("www.example.com A");
+	struct responder *r = responder_new(0);
+	uint8_t early[512], answers[2][1024];
+	uint32_t lens[2];
+
+	key = key_settings(SHA256 + 1);
+	f->settings.key = &key;
+	f->settings.cookies = DNS_COOKIES_FULL;
+	fixture_open(f);
+	f->ctx.began_ms = VECTOR_TIME * 1000ull;
+	for (uint64_t seq = 0; seq < 2; seq++) {
+		fixture_ask(f, seq);
+		lens[seq] = answer(r, f->query, f->query_len);
+		memcpy(answers[seq], r->out, lens[seq]);
+	}
+	assert_int_equal(fixture_verdict_of(f, answers[1], lens[1]), PROTO_DONE);
+	assert_int_equal(f->n.cookies_learnt, 1);
+	f->txn.seq = 0;
+	assert_true(dns_request(&f->ctx, &f->txn, early, sizeof(early)) > f->query_len);
+	assert_int_equal(fixture_verdict_of(f, answers[0], lens[0]), PROTO_DONE);
+	assert_int_equal(f->n.tsig_verified, 2);
+	// Another request has its place: nobody knows the MAC.
+	fixture_ask(f, DNS_TSIG_KEPT_FULL);
+	f->txn.seq = 0;
+	assert_int_equal(fixture_verdict_of(f, answers[0], lens[0]), PROTO_DONE);
+	assert_int_equal(f->n.tsig_forgotten, 1);
+	assert_int_equal(f->n.tsig_verified, 2);
+	responder_end(r);
+	fixture_end(f);
+}
+
 static void what_is_behind_a_tsig_record_is_no_message(void **state)
 {
 	struct responder *r = responder_new(0);
@@ -651,6 +686,7 @@ int main(void)
 		cmocka_unit_test(a_signed_answer_stays_below_the_size_of_the_client),
 		cmocka_unit_test(the_responder_tells_a_wrong_time),
 		cmocka_unit_test(faults_spoil_signatures),
+		cmocka_unit_test(full_cookies_are_signed),
 		cmocka_unit_test(what_is_behind_a_tsig_record_is_no_message),
 		cmocka_unit_test(names_of_keys_may_be_compressed_and_in_any_case),
 	};
