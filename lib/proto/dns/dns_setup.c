@@ -361,10 +361,15 @@ static void build_expect(struct dns_plan *p, const struct dns_expect_settings *s
 		p->expected_rcodes |= 1u << rcodes[i];
 }
 
-static int build_order(struct dns_plan *p, const struct dns_settings *s, uint64_t seed)
+// A run is a multiple of the workers: all messages with one random name then come from one worker,
+// in their order.
+static int build_order(
+	struct dns_plan *p, const struct dns_settings *s, const struct proto_env *env)
 {
-	uint64_t run = s->update_run ? s->update_run : 1;
+	uint64_t run = s->update_run ? s->update_run : 1, seed = env->seed;
 
+	if (run > 1)
+		run = (run + env->workers - 1) / env->workers * env->workers;
 	recip_init(&p->count, p->queries.count);
 	recip_init(&p->run, run);
 	recip_init(&p->round, run * p->queries.count);
@@ -460,7 +465,7 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 	build_opt(p, s->edns ? s->edns : &edns_default);
 	build_expect(p, s->expect);
 	if (!build_proxy(p, s->proxy, env, d) || load_key(p, s, d) < 0 ||
-		load_queries(p, s, every_opt, d) < 0 || build_order(p, s, env->seed) < 0) {
+		load_queries(p, s, every_opt, d) < 0 || build_order(p, s, env) < 0) {
 		dns_teardown(p);
 		return NULL;
 	}
