@@ -162,4 +162,12 @@ def a_zone_that_takes_updates_has_one_thread():
     assert result.code == EXIT["usage"] and "served by one thread" in result.stderr, result
 
 
+@test
+def a_zone_larger_than_the_box_is_refused_before_it_is_made():
+    text = ring(item(), responder={"dns": {"zone": "zone", "zone_room": "1TiB"}})
+    for command in ("check", "plan", "run"):
+        result = ddiperf(text, command=command, files={"zone": ZONE})
+        assert result.code and "responder.dns: not enough memory" in result.stderr, (command, result)
+
+
 main()
