@@ -20,6 +20,8 @@
 #define KEPT_AT_MOST  "1M" // transactions
 #define NS_PER_US     1000
 #define PCAPNG_PACKET 6
+#define OPCODE        0x78 // of byte 2 of a message
+#define UPDATE        (5 << 3)
 #define PACKET_HEAD   28 // of its block, before the bytes
 
 // A query that waits for its reply.
@@ -94,6 +96,8 @@ static void take_query(struct verbose *v, const struct frame *f, uint64_t at_ns)
 		strcpy(text, v->same);
 	else if (dns_question_text(f->payload, f->payload_len, text) < 0)
 		return;
+	if (!v->same && (f->payload[2] & OPCODE) == UPDATE) // the line is the zone alone
+		*strrchr(text, ' ') = '\0';
 	a = malloc(sizeof(*a) + strlen(text) + 1);
 	if (!a)
 		abort(); // memory: none

@@ -54,6 +54,8 @@ const struct own_option line_dns_options[] = {
 		"file of queries, 'name type' a line; -: standard input"},
 	{'\0', "wire", "FILE", "traffic.queries.dns.wire", NULL, FRONT_TEXT,
 		"capture with queries, or file of whole messages as of dnsperf -B"},
+	{'\0', "expect", NULL, "traffic.queries.dns.expect.captured", "[rcode, flags, answer]",
+		FRONT_YAML, "with --wire: answers must be as those in the capture"},
 	{'e', "edns", NULL, "traffic.queries.dns.edns.size", "1232", FRONT_TEXT,
 		"an OPT record in every query"},
 	{'\0', "dnssec", NULL, "traffic.queries.dns.edns.do", "true", FRONT_YAML,

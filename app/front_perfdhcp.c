@@ -86,10 +86,8 @@ static const struct as_option rows[] = {
 	{'x', .argument = "LETTERS", .help = "diagnostics: a, e, i, l, s; t and T are refused",
 		.set = keep},
 	{'X', .argument = "OFFSET", .help = "place of the transaction id in -T", .set = keep},
-	{'y', .argument = "SECONDS", .help = "length of growing elapsed times", .set = keep,
-		.refused = "messages tell the time that their clients really wait"},
-	{'Y', .argument = "SECONDS", .help = "time until elapsed times grow", .set = keep,
-		.refused = "messages tell the time that their clients really wait"},
+	{'y', .argument = "SECONDS", .help = "length of growing elapsed times", .set = keep},
+	{'Y', .argument = "SECONDS", .help = "time until elapsed times grow", .set = keep},
 	{0},
 };
 
@@ -101,7 +99,7 @@ static const struct {
 	{'I', 1, INT32_MAX}, {'L', 0, UINT16_MAX}, {'n', 1, INT32_MAX}, {'N', 0, UINT16_MAX},
 	{'O', 3, INT32_MAX}, {'p', 1, INT32_MAX}, {'P', 0, INT32_MAX}, {'r', 1, INT32_MAX},
 	{'R', 0, UINT32_MAX}, {'s', 0, INT32_MAX}, {'S', 1, INT32_MAX}, {'t', 1, INT32_MAX},
-	{'W', 0, INT32_MAX}, {'X', 1, INT32_MAX}};
+	{'W', 0, INT32_MAX}, {'X', 1, INT32_MAX}, {'y', 1, UINT16_MAX}, {'Y', 1, UINT16_MAX}};
 
 static int check_number(const struct perfdhcp *p, unsigned n, const char *text)
 {
@@ -204,6 +202,7 @@ static int check_together(const struct perfdhcp *p)
 		{templates < 2 && has(p, 'E'), "-E needs a second -T"},
 		{templates < 2 && has(p, 'S'), "-S needs a second -T"},
 		{templates < 2 && has(p, 'I'), "-I needs a second -T"},
+		{has(p, 'y') != has(p, 'Y'), "-y and -Y need each other"},
 		{has(p, 'M') && has(p, 'b'), "-M excludes -b"},
 		{p->avalanche && number(p, 'R') == 0, "--scenario avalanche needs -R"},
 	};

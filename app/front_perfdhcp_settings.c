@@ -268,6 +268,11 @@ static void map_message(struct perfdhcp *p)
 	for (unsigned i = 0; p->v6 && type && i < sizeof(leases) / sizeof(leases[0]); i++)
 		if (strcmp(type, leases[i][0]) == 0)
 			give(p, 'e', at(p, "lease"), leases[i][1]);
+	if (number(p, 'y'))
+		front_set_yaml(&p->run.front, typed(p, 'y', perfdhcp_value(p, 'y')),
+			at(p, p->v6 ? "elapsed" : "secs"),
+			arena_printf(p->run.arena, "{from: 1, grow: true, after: %lus, for: %lus}",
+				number(p, 'Y'), number(p, 'y')));
 	if (p->v6)
 		return;
 	front_set_yaml(&p->run.front, NULL, at(p, "parameters"), "[" PARAMETERS "]");

@@ -224,6 +224,9 @@ static void print_item(FILE *out, const struct result_item *i)
 	}
 	print_latencies(out, i);
 	print_ledger(out, i);
+	if (i->foreseen)
+		fprintf(out, "  foreseen: %.0f due, %+.2f %% were\n", i->foreseen->due,
+			100 * i->foreseen->off);
 	print_steps(out, &i->steps);
 	print_connections(out, i);
 	print_choice(out, &i->counters, 2);

@@ -19,10 +19,11 @@
 #define SHOWN_MAX   32 // of a bad name, in a complaint
 
 #define TEXT_NAMES                                                                                 \
-	"{client}, {client:N}, {client:0Nx}, {mac}, {relay}, {address} or {random:N} "             \
+	"{client}, {client:N}, {client:0Nx}, {mac}, {relay}, {address}, {random:N} or {file:N} "   \
 	"(like host-{client}; a brace itself is {{)"
 #define HEX_NAMES                                                                                  \
-	"{client}, {client:N}, {mac}, {relay}, {address} or {random:N} (like ff{client:4}{mac})"
+	"{client}, {client:N}, {mac}, {relay}, {address}, {random:N} or {file:N} (like "           \
+	"ff{client:4}{mac})"
 
 struct compile {
 	struct pattern *p;
@@ -150,6 +151,56 @@ static int address_add(struct compile *c, enum pattern_piece_kind kind)
 	return piece_add(c, kind, 0, c->p->kind == PATTERN_TEXT ? text : c->p->addr_len);
 }
 
+static int digit_value(char ch)
+{
+	if (ch >= '0' && ch <= '9')
+		return ch - '0';
+	ch |= 'a' ^ 'A';
+	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
+}
+
+// The first row whose field is not pairs of hex digits; rows: there is none.
+static uint64_t odd_row(const struct pattern_table *t, uint32_t column)
+{
+	for (uint64_t row = 0; row < t->rows; row++) {
+		const uint32_t *at = t->at + row * t->columns + column;
+		uint32_t digits = 0;
+
+		for (uint32_t i = at[0]; i < at[1]; i++) {
+			if (digits % 2 == 0 && t->bytes[i] == ':')
+				continue;
+			digits++;
+			if (digit_value((char)t->bytes[i]) < 0)
+				return row;
+		}
+		if (digits % 2)
+			return row;
+	}
+	return t->rows;
+}
+
+static int file_add(struct compile *c, const struct name *n)
+{
+	const struct pattern_table *t = c->clients->table;
+	uint32_t column = n->width ? width_read(n->width, n->width_len, UINT16_MAX) : 0, len;
+	uint64_t odd;
+
+	if (!column)
+		return complain_name(c, n, "{file:N} with the number of a column (like {file:2})");
+	if (!t)
+		return COMPLAIN(c, "{file:%u} needs a client_file", column);
+	if (column > t->columns)
+		return COMPLAIN(c, "{file:%u}: the file has %u column%s", column, t->columns,
+			t->columns == 1 ? "" : "s");
+	odd = c->p->kind == PATTERN_HEX ? odd_row(t, column - 1) : t->rows;
+	if (odd < t->rows)
+		return COMPLAIN(c, "{file:%u}: the field of client %llu is not pairs of hex digits",
+			column, (unsigned long long)odd);
+	c->p->table = t;
+	len = t->longest[column - 1];
+	return piece_add(c, PATTERN_FILE, column - 1, c->p->kind == PATTERN_HEX ? len / 2 : len);
+}
+
 static int name_add(struct compile *c, const struct name *n)
 {
 	bool text = c->p->kind == PATTERN_TEXT;
@@ -159,6 +210,8 @@ static int name_add(struct compile *c, const struct name *n)
 		return text ? client_text(c, n) : client_hex(c, n);
 	if (name_is(n, "random"))
 		return random_add(c, n);
+	if (name_is(n, "file"))
+		return file_add(c, n);
 	if (!n->width && name_is(n, "mac"))
 		return piece_add(c, PATTERN_MAC, mac_len, text ? 3 * mac_len - 1 : mac_len);
 	if (!n->width && name_is(n, "address"))
@@ -199,14 +252,6 @@ static int text_next(struct compile *c, const char **text)
 	}
 	++*text;
 	return braces_read(c, text);
-}
-
-static int digit_value(char ch)
-{
-	if (ch >= '0' && ch <= '9')
-		return ch - '0';
-	ch |= 'a' ^ 'A';
-	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
 }
 
 static int hex_next(struct compile *c, const char **text)

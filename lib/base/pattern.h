@@ -14,10 +14,21 @@
 // "{client:0Nx}" hexadecimal with N = 1..16 (leading zeros; digits that do not fit are cut at the
 // front), "{mac}" as "02:00:00:00:00:01", "{relay}" and "{address}" dotted or as in RFC 5952,
 // "{random:N}" N = 1..255 characters of a-z0-9, the same for a client in the whole run, "{{" a
-// brace. Hex: pairs of hex digits (white space and colons between them are skipped) and the same
-// names, which give bytes: "{client:N}" N = 1..8 bytes big endian (default 4), "{mac}" all of them,
-// "{relay}" and "{address}" 4 or 16, "{random:N}" N = 1..255 bytes.
+// brace, "{file:N}" column N (from 1) of the client's line in a file. Hex: pairs of hex digits
+// (white space and colons between them are skipped) and the same names, which give bytes:
+// "{client:N}" N = 1..8 bytes big endian (default 4), "{mac}" all of them,
+// "{relay}" and "{address}" 4 or 16, "{random:N}" N = 1..255 bytes, "{file:N}" those that the
+// column has as pairs of hex digits.
 enum pattern_kind { PATTERN_TEXT, PATTERN_HEX };
+
+// Fields of a file, a row for each client: that of a row and a column, both from 0, lies at
+// bytes[at[i]] up to bytes[at[i + 1]], i = row * columns + column.
+struct pattern_table {
+	const uint8_t *bytes;
+	const uint32_t *at;
+	uint32_t rows, columns;
+	const uint32_t *longest; // by column: bytes of a field, at most
+};
 
 // The values for one message; addresses may be NULL if the pattern does not use them.
 struct pattern_values {
@@ -37,6 +48,7 @@ enum pattern_piece_kind {
 	PATTERN_RELAY,
 	PATTERN_ADDRESS,
 	PATTERN_RANDOM,
+	PATTERN_FILE, // width: the column, from 0
 };
 
 struct pattern_piece {
@@ -47,9 +59,10 @@ struct pattern_piece {
 
 // Limits of the clients that use the pattern.
 struct pattern_clients {
-	uint64_t count;   // numbers are below
-	uint8_t mac_len;  // bytes of a hardware address, 1 or more
-	uint8_t addr_len; // 4 or 16: family of the addresses
+	uint64_t count;                    // numbers are below
+	uint8_t mac_len;                   // bytes of a hardware address, 1 or more
+	uint8_t addr_len;                  // 4 or 16: family of the addresses
+	const struct pattern_table *table; // NULL: there is no file
 };
 
 struct pattern {
@@ -60,6 +73,7 @@ struct pattern {
 	bool fixed;       // literals only: the same bytes every time
 	bool relay;       // has {relay}
 	uint8_t addr_len; // of {relay} and {address}
+	const struct pattern_table *table; // of {file}; NULL: it has none
 };
 
 // 0, or -EINVAL with the error and the allowed form in `what` (room bytes, "{x} is not ... (like

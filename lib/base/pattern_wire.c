@@ -152,6 +152,39 @@ static void address_write(const struct pattern *p, const uint8_t *address, struc
 		colons_write(w, address);
 }
 
+static uint8_t digit_of(uint8_t c)
+{
+	return c <= '9' ? c - '0' : (c | ('a' ^ 'A')) - 'a' + 10;
+}
+
+// Pairs of hex digits, with colons between some of them.
+static void pairs_write(struct writer *w, const uint8_t *digits, uint32_t len)
+{
+	for (uint32_t i = 0; i + 1 < len;) {
+		if (digits[i] == ':') {
+			i++;
+			continue;
+		}
+		write_u8(w, (uint8_t)(digit_of(digits[i]) << 4 | digit_of(digits[i + 1])));
+		i += 2;
+	}
+}
+
+// A client without a line has nothing.
+static void file_write(const struct pattern *p, uint32_t column, uint64_t client, struct writer *w)
+{
+	const struct pattern_table *t = p->table;
+	const uint32_t *at;
+
+	if (client >= t->rows)
+		return;
+	at = t->at + client * t->columns + column;
+	if (p->kind == PATTERN_HEX)
+		pairs_write(w, t->bytes + at[0], at[1] - at[0]);
+	else
+		write_bytes(w, t->bytes + at[0], at[1] - at[0]);
+}
+
 void pattern_write(const struct pattern *p, const struct pattern_values *v, struct writer *w)
 {
 	for (uint32_t i = 0; i < p->count; i++) {
@@ -184,6 +217,9 @@ void pattern_write(const struct pattern *p, const struct pattern_values *v, stru
 			break;
 		case PATTERN_RANDOM:
 			random_write(p, i, v->seed, w);
+			break;
+		case PATTERN_FILE:
+			file_write(p, piece->width, v->client, w);
 			break;
 		}
 	}

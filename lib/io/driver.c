@@ -33,7 +33,8 @@
 // The kernel puts fragments together: DNS with the usual size of EDNS, 4096, and a packet ring's
 // head. Sixteen of them are whole pages.
 #define DATAGRAM       4352
-#define FRAME_OVERHEAD 96 // Ethernet, VLAN tags, the kernel's head of a packet ring's frame
+#define FRAME_OVERHEAD 96  // Ethernet, VLAN tags, the kernel's head of a packet ring's frame
+#define XDP_OVERHEAD   278 // Ethernet, VLAN tags, XDP_PACKET_HEADROOM in front of a frame
 
 __attribute__((format(printf, 4, 5))) static int append_args(
 	char *buf, size_t room, const char **why, const char *fmt, ...)
@@ -563,7 +564,7 @@ static uint32_t power_of_two(uint32_t least)
 // cards (e1000e) use a power of two of it, and would put the rest of a frame into another buffer.
 uint16_t port_data_room(const struct port_settings *p)
 {
-	uint32_t frame = (uint32_t)p->mtu + FRAME_OVERHEAD;
+	uint32_t frame = (uint32_t)p->mtu + (driver_of(p)->xdp ? XDP_OVERHEAD : FRAME_OVERHEAD);
 	uint32_t unit = driver_of(p)->xdp ? 64 : 4096;
 
 	if (driver_of(p)->joins_fragments && frame < DATAGRAM)

@@ -28,8 +28,10 @@ static int check_limits(
 	const struct port *port, const struct rte_eth_dev_info *info, struct io_error *e)
 {
 	const struct port_settings *p = port->settings;
-	unsigned queues = port_queues_of_device(port);
+	unsigned queues = port_queues_of_device(port), most = info->max_mtu;
 
+	if (port->driver->xdp && (most == 0 || most > PORT_XDP_MTU))
+		most = PORT_XDP_MTU;
 	if (queues > info->max_rx_queues || queues > info->max_tx_queues)
 		return port_fail(e, p, -EINVAL,
 			"cpus: has %u CPUs, the device has %u receive and %u transmit queues, and "
@@ -37,8 +39,8 @@ static int check_limits(
 			port->queues, info->max_rx_queues, info->max_tx_queues,
 			info->max_rx_queues < info->max_tx_queues ? info->max_rx_queues
 								  : info->max_tx_queues);
-	if (info->max_mtu && p->mtu > info->max_mtu)
-		return port_fail(e, p, -EMSGSIZE, "mtu: the device has at most %u", info->max_mtu);
+	if (most && p->mtu > most)
+		return port_fail(e, p, -EMSGSIZE, "mtu: the device has at most %u", most);
 	return 0;
 }
 

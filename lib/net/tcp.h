@@ -2,7 +2,7 @@
 // TCP (RFC 9293) for a test client and its responder: one connection as a state machine on parsed
 // segments. The caller finds the connection, writes and reads headers below TCP, and keeps the
 // clock. Round trip and retransmission by RFC 6298, congestion by RFC 5681 and 6582, options by
-// RFC 7323. Not here: urgent data, selective acknowledgement, a Nagle delay.
+// RFC 7323. Not here: urgent data, selective acknowledgement.
 // Bytes that wait are in blocks of a pool that connections share, so one at rest has none.
 // Path: hot. The thread that owns the host. Times are in microseconds.
 #pragma once
@@ -110,6 +110,7 @@ struct tcp_host {
 	uint32_t time_wait;
 	uint8_t syn_tries, tries; // transmissions of the same segment
 	bool stamps;              // offer timestamps
+	bool nagle;               // a short segment waits for all acknowledgements (RFC 896)
 	bool reads_all;           // what is kept counts as read: the window stays open
 	struct tcp_counters *counters;
 	// Of the last tcp_input with TCP_DATA: new bytes that are in no block, and no others are to

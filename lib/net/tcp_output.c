@@ -112,6 +112,7 @@ static bool output_stream(struct tcp_host *h, struct tcp *t, struct tcp_segment 
 	uint32_t sent = t->nxt - t->una, mss = tcp_payload(t);
 	uint32_t waits = t->queued > sent ? t->queued - sent : 0;
 	uint32_t window, room, len;
+	bool all;
 
 	if (waits == 0 && (!(t->flags & TCP_F_FIN) || sent > t->queued))
 		return false;
@@ -120,7 +121,10 @@ static bool output_stream(struct tcp_host *h, struct tcp *t, struct tcp_segment 
 	window = tcp_least(t->peer_window, t->cwnd);
 	room = window > sent ? window - sent : 0;
 	len = tcp_least(tcp_least(waits, mss), room);
-	if (len == waits || len == mss) // RFC 9293 section 3.8.6.2.1: whole segments, or all
+	// RFC 9293 section 3.8.6.2.1: whole segments, or all; with Nagle's algorithm the last ones
+	// only when nothing is on the way, or nothing follows.
+	all = len == waits && (!h->nagle || sent == 0 || t->flags & TCP_F_FIN);
+	if (all || len == mss)
 		return output_bytes(h, t, t->nxt, len, out);
 	if (sent == 0 && len)
 		return output_bytes(h, t, t->nxt, len, out);

@@ -154,6 +154,12 @@ static const struct field tcp_fields[] = {
 		.type = FIELD_BOOL,
 		.offset = TCP(timestamps),
 		.def = "true"},
+	{.name = "nagle",
+		.help = "a short segment waits until all before it is acknowledged (RFC 896), so "
+			"that segments have more messages",
+		.type = FIELD_BOOL,
+		.offset = TCP(nagle),
+		.def = "false"},
 	{.name = "behave",
 		.help = "clients that do their worst, beside those of the load",
 		.type = FIELD_SECTION,

@@ -53,6 +53,7 @@ struct tcp_settings {
 	int32_t open;   // enum transport_open
 	double open_rate;
 	bool timestamps;
+	bool nagle;
 	bool keepalive;
 	struct tcp_behave_settings *behave; // NULL: none are given
 };

@@ -131,6 +131,14 @@ struct proto_work {
 	uint32_t workers;   // that share the item
 };
 
+// Of an item whose protocol says when each transaction begins.
+struct proto_pace {
+	uint64_t at_once; // transactions in flight, at the most
+	// Transactions that begin until then, in seconds from the start of the run, warm-up
+	// included, as the settings foresee it; after fit.
+	double (*begun)(const void *settings, double until_s);
+};
+
 #define PROTO_MAX_STOCKS 2 // of an item, or of the responder for an item
 
 // Something that transactions use up.
@@ -251,6 +259,13 @@ struct proto_router {
 	// A new transaction is due (seq is known, key is not): pick its client. false: no client is
 	// free; the protocol counts the reason.
 	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t);
+	// Where the protocol and no load says when transactions begin (struct proto.paces): the
+	// time of the next one, in ms since the start of the run, if not after ctx->now_ms;
+	// UINT64_MAX: none is due. begin takes it. In a dry run: whenever it is. NULL: always a
+	// load.
+	uint64_t (*due)(struct proto_ctx *ctx);
+	// Those that were due before then, and did not begin.
+	uint64_t (*waiting)(struct proto_ctx *ctx, uint64_t until_ms);
 	// How the next message of t goes: called before request, which writes it.
 	void (*flow)(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out);
 	// flow and request of n transactions at once, as struct proto has request_n. NULL: one by
@@ -294,6 +309,9 @@ struct proto {
 	// Transactions per second that the settings add to a load of a constant rate; 0: none.
 	// NULL: none. Other loads: check refuses it.
 	double (*extra)(const void *settings);
+	// Does the protocol say when transactions begin, with these settings? false, or NULL: a
+	// load does.
+	bool (*paces)(const void *settings, struct proto_pace *out);
 	// Before check, and again when more is known: settings that follow from the load get their
 	// numbers. NULL: there is none.
 	void (*fit)(void *settings, const struct proto_work *work);
@@ -337,6 +355,10 @@ struct proto {
 	// The same for n replies to as many transactions, none of which is over. NULL: one by one.
 	void (*reply_n)(struct proto_ctx *ctx, struct proto_txn *const *t,
 		const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);
+	// Why reply gave FAIL for this message: static text for a capture, NULL: it has no more to
+	// say. Changes nothing. NULL: there are no such texts.
+	const char *(*reason)(
+		struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf, uint32_t len);
 	// No answer within the timeout: AGAIN (retransmit), FAIL (lost) or APART. The same before
 	// the end of its connection, where AGAIN is as good as FAIL. AGAIN with another step:
 	// it goes on with the answer that reply kept, which belongs to the step before. Also

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rows of DNS over TCP: over rings, and over veth against `respond` beside dnsperf and kxdpgun."""
 
+import resource
 import shutil
 
 from measure import NAMES, cost, execute, folder, item, median, paired, rate, ring, skip
 from rows_ring import millions, nanoseconds, samples
 from rows_veth import V4, best, dut, kernel_address, queries_file, tester
-from table import at_least, at_most
-from wires import SERVER, Wire, fresh_lab, number, responder
+from table import Outcome, at_least, at_most
+from wires import SERVER, Wire, fresh_lab, number, responder, tcp_reflector
 
 LIVE = {"connections": 100}
 EACH = {"connections": 200, "queries_per_connection": 1}
@@ -34,29 +35,56 @@ def ring_tcp(bench):
 def ours(bench, lab, tcp, outstanding):
     config = tester(bench)
     one = item(load={"outstanding": outstanding}, dns=over(tcp), timeout="1s", source={"addresses": CLIENTS})
-    return rate(bench.run({**config, "traffic": [one]}, lab.tester()))
+    return bench.run({**config, "traffic": [one]}, lab.tester())
 
 
-def dnsperf(bench, lab, queries, threads, clients):
-    """Answers per second by its own account; one thread has CPU 1, two have both."""
+def dnsperf(bench, lab, queries, threads, clients, outstanding):
+    """Answers per second by its own account, and ns of CPU time for each. One thread has CPU 1, several have both."""
     with kernel_address(lab, V4):
+        before = children_seconds()
         _, out, err = execute(lab.tester(
-            "taskset", "-c", "1" if threads == 1 else "0,1", "dnsperf", "-m", "tcp", "-s", SERVER, "-d", queries, "-q", "1000",
-            "-l", str(max(1, round(bench.seconds))), "-T", str(threads), "-c", str(clients)), timeout=60)
-    return number(r"Queries per second:\s+([\d.]+)", out + err, "dnsperf")
+            "taskset", "-c", "1" if threads == 1 else "0,1", "dnsperf", "-m", "tcp", "-s", SERVER, "-d", queries, "-q",
+            str(outstanding), "-l", str(max(1, round(bench.seconds))), "-T", str(threads), "-c", str(clients)), timeout=60)
+        spent = children_seconds() - before
+    completed = number(r"Queries completed:\s+(\d+)", out + err, "dnsperf")
+    return number(r"Queries per second:\s+([\d.]+)", out + err, "dnsperf"), 1e9 * spent / max(1, completed)
 
 
-def live(bench, lab, queries):
-    cases = {f"ours {n} outstanding": lambda n=n: ours(bench, lab, LIVE, n) for n in (100, 1000)}
-    for threads in (1, 2):
-        for clients in (threads, 100):
-            cases[f"dnsperf -T {threads} -c {clients}"] = \
-                lambda t=threads, c=clients: dnsperf(bench, lab, queries, t, c)
-    results = bench.alternate(**cases)
-    (name, own), (other, theirs) = best(results, "ours"), best(results, "dnsperf")
-    return at_least("DNS/s on live connections over veth / dnsperf -m tcp, same responder",
-                    f"{median(own) / 1e3:.0f} k/s ({name[5:]}) : {median(theirs) / 1e3:.0f} k/s ({other})",
-                    paired(own, theirs), 5, ">= 5", samples=results)
+def children_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+OURS = ((2, 1000), (8, 10000), (100, 10000))  # connections, outstanding
+THEIRS = ((1, 1, 1000), (2, 2, 1000), (8, 8, 1000), (4, 4, 10000), (8, 8, 10000), (8, 104, 10000))  # -T, -c, -q
+
+
+def pair(results, own, other, what, goal):
+    """The line of two cases of live(): their rates."""
+    mine, theirs = [r for r, _ in results[own]], [r for r, _ in results[other]]
+    cell = f"{median(mine) / 1e3:.0f} k/s ({own[5:]}) : {median(theirs) / 1e3:.0f} k/s ({other})"
+    if goal:
+        return at_least(what, cell, paired(mine, theirs), goal, f">= {goal}", samples=results)
+    return Outcome(what, cell, ratio=paired(mine, theirs))
+
+
+def live(bench, lab, queries, server, goal):
+    """Settings of both in turn: the best of each, the same number of connections, and CPU time for a query."""
+    cases = {f"ours {c} connections, {n} outstanding": lambda c=c, n=n: ours(
+        bench, lab, {"connections": c, "nagle": True}, n) for c, n in OURS}
+    cases |= {f"dnsperf -T {t} -c {c} -q {n}": lambda t=t, c=c, n=n: dnsperf(bench, lab, queries, t, c, n)
+              for t, c, n in THEIRS}
+    results = {name: [(rate(r), cost(r)) if isinstance(r, dict) else r for r in runs]
+               for name, runs in bench.alternate(**cases).items()}
+    rates = {name: [r for r, _ in runs] for name, runs in results.items()}
+    (own, _), (other, _) = best(rates, "ours"), best(rates, "dnsperf")
+    what = "DNS/s on live connections over veth / dnsperf -m tcp"
+    yield pair(results, own, other, f"{what}, {server}", goal)
+    yield pair(results, *(next(n for n in results if n.startswith(start)) for start in ("ours 100", "dnsperf -T 8 -c 104")),
+               f"{what}, 100 connections each, {server}", None)
+    spent = [[ns for _, ns in results[name]] for name in (own, other)]
+    yield Outcome(f"CPU time of the tester for a query on a live connection, {server}",
+                  f"{median(spent[0]):.0f} ns : {median(spent[1]):.0f} ns (dnsperf)", ratio=paired(*spent))
 
 
 def gun(bench, lab, queries, batch):
@@ -70,7 +98,7 @@ def gun(bench, lab, queries, batch):
 
 
 def each(bench, lab, queries):
-    cases = {f"ours {n} outstanding": lambda n=n: ours(bench, lab, {**EACH, "connections": n}, n) for n in (64, 500)}
+    cases = {f"ours {n} outstanding": lambda n=n: rate(ours(bench, lab, {**EACH, "connections": n}, n)) for n in (64, 500)}
     cases |= {f"kxdpgun -T -b {n}": lambda n=n: gun(bench, lab, queries, n) for n in (10, 32)}
     results = bench.alternate(**cases)
     (name, own), (other, theirs) = best(results, "ours"), best(results, "kxdpgun")
@@ -84,10 +112,13 @@ def veth_tcp(bench):
     if not (shutil.which("dnsperf") and shutil.which("kxdpgun")):
         skip("no dnsperf or no kxdpgun (scripts/deps install bench)")
     server = {**dut("af_xdp", "veth1", addresses=[f"{SERVER}/24"]), "responder": {"port": "dut", "dns": {}}}
-    with folder() as where, fresh_lab() as lab, responder(bench.binary, server, lab.dut()):
+    with folder() as where, fresh_lab() as lab:
         queries = queries_file(where)
-        yield live(bench, lab, queries)
-        yield each(bench, lab, queries)
+        with responder(bench.binary, server, lab.dut()):
+            yield from live(bench, lab, queries, "`respond`", 5)
+            yield each(bench, lab, queries)
+        with tcp_reflector(lab):
+            yield from live(bench, lab, queries, "kernel's TCP", None)
 
 
 ROWS = {"ring-tcp": ring_tcp, "veth-tcp": veth_tcp}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The far end of a wire: a veth pair whose peer turns DNS queries round in its driver (reflect_xdp.c), or `ddiperf
-respond` there. CPU 1 is the tester's, CPU 0 the responder's; the reflector works where the sender is."""
+"""The far end of a wire: a veth pair whose peer turns DNS queries round in its driver (reflect_xdp.c) or above the
+kernel's TCP (reflect_tcp.c), or `ddiperf respond` there. CPU 1 is the tester's, CPU 0 the server's; the XDP reflector
+works where the sender is."""
 
 import contextlib
 import glob
@@ -131,6 +132,24 @@ def responder(binary, config, prefix=()):
                 yield process
             finally:
                 stop(process)
+
+
+@contextlib.contextmanager
+def tcp_reflector(lab):
+    """reflect_tcp.c on the far end, which is a host as long, on CPU 0."""
+    with folder() as where:
+        program = Path(where, "reflect_tcp")
+        output_of("cc", "-O2", "-D_GNU_SOURCE", "-o", program, HERE / "reflect_tcp.c")
+        output_of(*lab.dut("ip", "addr", "replace", f"{SERVER}/24", "dev", "veth1"))
+        try:
+            with start(lab.dut("taskset", "-c", "0", str(program), SERVER, "53")) as process:
+                time.sleep(0.2)
+                try:
+                    yield
+                finally:
+                    stop(process)
+        finally:
+            output_of(*lab.dut("ip", "addr", "flush", "dev", "veth1"))
 
 
 def stop(process):

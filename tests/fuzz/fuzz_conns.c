@@ -388,7 +388,8 @@ static void start_conns(struct conns *cs, enum side side, const uint8_t *head)
 		.time_wait_us = head[3] & 4 ? 1000000 : 0,
 		.syn_tries = 3,
 		.tries = 4,
-		.stamps = (head[0] & HEAD_STAMPS) != 0};
+		.stamps = (head[0] & HEAD_STAMPS) != 0,
+		.nagle = side == TESTER && head[5] & 1};
 	static const struct conns_shape most = {.count = 8, .places = 4, .blocks = 64};
 
 	if (!memory[side])

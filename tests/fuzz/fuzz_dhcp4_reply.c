@@ -26,6 +26,10 @@ static const void *settings(bool relay, bool usual)
 		.is.addresses = {&relays, 1}, .is.port = 67, .hops = 1};
 	static struct dhcp4_retransmit_settings retransmit = {4000000000, 2, 1000000000, 2};
 	static struct dhcp_mix_settings mix = {.share[DHCP4_RENEW] = 0.5}; // paths to servers
+	static struct dhcp_wrong_settings wrong = {                        // of the usual length
+		.shares = {[DHCP4_WRONG_TYPE] = 0.05,
+			[DHCP4_WRONG_HLEN] = 0.05,
+			[DHCP4_WRONG_RANDOM] = 0.05}};
 	static struct dhcp4_settings s = {.is.clients = CLIENTS,
 		.is.mix = &mix,
 		.is.mac = {2},
@@ -35,6 +39,7 @@ static const void *settings(bool relay, bool usual)
 		.htype = DHCP4_HTYPE_ETHERNET,
 		.pad = 300};
 
+	s.is.wrong = usual ? NULL : &wrong;
 	s.client_id = usual ? DHCP4_ID_MAC : DHCP4_ID_DUID;
 	relay_settings.circuit_id = usual ? NULL : "p{client}";
 	s.is.relay = relay ? &relay_settings.is : NULL;

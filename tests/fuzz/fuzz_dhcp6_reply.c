@@ -20,6 +20,10 @@ static const void *settings(bool relay, bool usual)
 		.is.addresses = {&relays, 1}, .is.port = 547};
 	static struct dhcp6_retransmit_settings retransmit = {
 		0.1, TRIES, TRIES, TRIES, TRIES, TRIES, TRIES, TRIES, TRIES};
+	static struct dhcp_wrong_settings wrong = {// which can be read
+		.shares = {[DHCP6_WRONG_TYPE] = 0.05,
+			[DHCP6_WRONG_SERVER_ID] = 0.05,
+			[DHCP6_WRONG_REPLY] = 0.05}};
 	static struct dhcp6_settings s = {.is.clients = CLIENTS,
 		.is.mac = {2},
 		.is.parameters = {parameters, 1},
@@ -29,6 +33,7 @@ static const void *settings(bool relay, bool usual)
 
 	relay_settings.levels = usual ? 1 : 3;
 	relay_settings.interface_id = usual ? NULL : "p{client}";
+	s.is.wrong = usual ? NULL : &wrong;
 	s.lease = usual ? DHCP6_WANTS_ADDRESSES : DHCP6_WANTS_BOTH;
 	s.prefixes = usual ? 1 : 2;
 	s.is.relay = relay ? &relay_settings.is : NULL;

@@ -25,8 +25,9 @@ static void require(bool condition)
 
 static const struct proto_env env = {.seed = 1, .workers = 1, .clients = 1, .addr_len = 4};
 
-static void ask_all(struct proto_ctx *ctx, uint32_t count)
+static void ask_all(struct proto_ctx *ctx, uint32_t count, bool captured)
 {
+	enum proto_verdict v;
 	static uint8_t message[UINT16_MAX];
 	struct proto_txn t = {.key = 0x1234};
 
@@ -41,14 +42,20 @@ static void ask_all(struct proto_ctx *ctx, uint32_t count)
 			len);   // any verdict: what follows the question may be anything
 		message[3] = 1; // FORMERR
 		memset(message + 4, 0, 8);
-		require(dns_reply(ctx, &t, message, DNS_HEADER_LEN) == PROTO_DONE);
+		v = dns_reply(ctx, &t, message, DNS_HEADER_LEN);
+		require(v == PROTO_DONE || (captured && v == PROTO_FAIL));
+		require((v == PROTO_FAIL) ==
+			(dns_reason(ctx, &t, message, DNS_HEADER_LEN) != NULL));
 	}
 }
 
-static void load_file(const uint8_t *data, size_t size)
+static void load_file(const uint8_t *data, size_t size, bool captured)
 {
+	static int32_t parts[] = {DNS_COMPARED_RCODE, DNS_COMPARED_FLAGS, DNS_COMPARED_ANSWER,
+		DNS_COMPARED_AUTHORITY, DNS_COMPARED_ADDITIONAL};
+	struct dns_expect_settings expect = {.captured = {parts, captured ? 5 : 0}};
 	char path[64];
-	struct dns_settings s = {.wire = path};
+	struct dns_settings s = {.wire = path, .expect = &expect};
 	struct dns_counters n = {0};
 	struct proto_ctx ctx = {.counters = &n, .stream = true};
 	struct diag *d = diag_new();
@@ -60,7 +67,7 @@ static void load_file(const uint8_t *data, size_t size)
 	require(ctx.shared || diag_count(d) > 0);
 	if (ctx.shared) {
 		require(dns_open(&ctx, &env) == 0);
-		ask_all(&ctx, ((const struct dns_plan *)ctx.shared)->queries.count);
+		ask_all(&ctx, ((const struct dns_plan *)ctx.shared)->queries.count, captured);
 		dns_close(&ctx);
 		dns_teardown((void *)ctx.shared);
 	}
@@ -117,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	log_set_level(LOG_QUIET);
 	if (data[0] & 1)
-		load_file(data + 1, size - 1);
+		load_file(data + 1, size - 1, data[0] & 8);
 	else if (data[0] & 2)
 		transfer(data + 1, size - 1, data[0] & 4);
 	else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that a configuration names: leases of both families, MAC addresses, DUIDs, and the times of
-// a replay, as text or packets. The first byte says which. What is accepted must be enough for each
-// worker: clients and leases of no two are the same, times go up, and each client can ask. Path:
-// tests only.
+// Files that a configuration names: leases of both families, MAC addresses, DUIDs, columns of
+// clients, and the times of a replay, as text or packets. The first byte says which. What is
+// accepted must be enough for each worker: clients and leases of no two are the same, times go up,
+// and each client can ask. Path: tests only.
 #include "fuzz_plan.h"
 
 #include <stdio.h>
@@ -11,8 +11,9 @@
 
 #include "proto/dhcp/client/dhcp_client.h"
 
-#define KINDS   6
-#define CLIENTS "4"
+#define KINDS        7
+#define CLIENTS_FILE 6 // chosen by a letter
+#define CLIENTS      "4"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -39,6 +40,8 @@ static const char *const texts[KINDS] = {
 	DHCP6 "duid: file, duid_file: %s}}\n",
 	PORTS "replay: {file: %s}}" DNS,
 	PORTS "replay: {file: %s, filter: udp}}" DNS,
+	DHCP4 "client_file: %s, mac_column: 1, client_id: hex, client_id_hex: \"{file:2}\", "
+	      "options: [{code: 12, text: \"{file:3}\"}]}}\n",
 };
 
 // Each lease is of a client of this run, and of one only.
@@ -129,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		all = arena_new();
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	}
-	kind = data[0] % KINDS;
+	kind = data[0] == 'T' ? CLIENTS_FILE : data[0] % CLIENTS_FILE;
 	if (!configs[kind]) {
 		char text[1024];
 
@@ -140,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(pwrite(file, data + 1, size - 1, 0) == (ssize_t)size - 1);
 	p = fuzz_plan_read(configs[kind]);
 	if (p->rc == 0)
-		check(p, kind >= KINDS - 2);
+		check(p, kind >= CLIENTS_FILE - 2 && kind < CLIENTS_FILE);
 	fuzz_plan_free(p);
 	return 0;
 }

@@ -247,4 +247,36 @@ def kea_gets_back_in_a_later_run_what_an_earlier_one_has_saved():
         assert grown(before, {"leases": 0, "release": count}) == {"leases": 0, "release": count}
 
 
+
+def add_living(server, t1, events):
+    """A hundred clients whose T1, t1 seconds of the server, takes half a second, live for two."""
+    def run():
+        family = Dhcp4() if server in Dhcp4.rates else Dhcp6()
+        if server in Dhcp4.rates:
+            one = leases("living", "dora", rate=50, relayed=True, mac=f"02:10:{next(runs):02x}:00:00:00")
+        else:
+            one = family.item("living", "sarr", 50, "address", True, 0)
+        protocol = "dhcp4" if "dhcp4" in one else "dhcp6"
+        del one["load"]
+        one[protocol].update(clients=100, life={"t1": f"{t1}s", "speed": 2 * t1, "power_on": f"{t1}s", "away": f"{t1 / 10}s",
+                                                **events})
+        before = family.before(lab(server))
+        result = lab(server).ddiperf(config("af_packet", one, port=family.port, run={"duration": "2s"}, criteria=["loss <= 0%"]))
+        assert result.code == 0, result
+        done = result.item("living")
+        n = done[protocol]
+        assert done["due"] == done["answered"] + done["no_reply"] and n["t1_unforeseen"] == 0, (done, str(result))
+        timing(abs(done["foreseen"]["off"]) < 0.1, done["foreseen"])
+        assert n["renewed"] > 100 and n["released"] and n["forgotten"] and n["expired"] == 0, n
+        wanted = messages(result, family.sent, family.received)
+        assert grown(before, wanted) == wanted, result
+
+    run.__name__ = f"{server}_serves_clients_with_a_life"
+    test(run)
+
+
+for server, t1 in (("kea", 1800), ("dhcpd", 1800), ("kea6", 1000)):
+    add_living(server, t1, {"reboot": "10%", "forget": "10%", "release": "10%", "move": "10%"})
+
+
 main()

@@ -43,7 +43,8 @@ addLocal("[{v6}]:5300")
 newServer({{address="{v4}:53", healthCheckMode="up"}})
 local log = io.open("{dir}/log", "a")
 addAction(AllRule(), LuaAction(function(query)
-    log:write("info: " .. query.remoteaddr:toString() .. " h1.\\n")
+    local tlv = query:getProxyProtocolValues()[224] or "none"
+    log:write("info: " .. query.remoteaddr:toString() .. " h1. tlv " .. tlv .. "\\n")
     log:flush()
     return DNSAction.None, ""
 end))
@@ -85,7 +86,7 @@ def claimed(log):
 
 def asking(transport, family, rate):
     tcp = {"tcp": {"connections": 10, "queries_per_connection": 2}} if transport == "tcp" else {}
-    dns = {"names": ["h1.example.com A"], "proxy": {"clients": NETWORKS[transport, family]}, "transport": transport,
+    dns = {"names": ["h1.example.com A"], "proxy": {"clients": NETWORKS[transport, family], "tlvs": [{"type": 224, "text": "from ddiperf"}]}, "transport": transport,
            "expect": {"rcode": ["NOERROR"], "min_answers": 1}, **tcp}
     return item(f"{transport}{family}", server=SERVER[family], server_port=PORT, dns=dns,
                 load={"rate": str(rate), "total": "256"})
@@ -111,6 +112,7 @@ def check(name, tcp_rate=600, tcp_lost=0):
             time.sleep(0.05)
         seen = claimed(log)
         assert seen <= due and len(seen) >= len(due) - lost, (seen ^ due, lost)
+        assert name != "dnsdist" or set(re.findall(r" tlv (.*)", log.read_text())) == {"from ddiperf"}, log.read_text()[-300:]
 
 
 @test

@@ -3,7 +3,7 @@
 # Messages that are wrong on purpose, against real servers: each kind beside good queries. What a server answers to each
 # kind is the table of docs/dns.md. The argument chooses a server.
 
-from harness import check_ledger, main, test
+from harness import check_ledger, main, nightly, test
 from live import config, item, lab
 
 ASKED = 60  # messages of each kind
@@ -20,39 +20,45 @@ LIMITED = ("nsd", "unbound")
 KEY = {"secret_file": "k", "name": "hmac-sha256"}  # of the lab's BIND and Knot
 
 
-def ask(server):
-    names = {"names": ["h{0-999}.example.com A"], "rd": False}
+def ask(server, kinds, transport):
+    names = {"names": ["h{0-999}.example.com A"], "rd": False, **transport}
     load = {"rate": "150", "total": str(ASKED)}
     items = [item(kind, dns={**names, "wrong": {kind: "100%"}, **({"key": KEY} if kind == "tsig_mac" else {})}, load=load)
-             for kind in ANSWERS[server]]
+             for kind in kinds]
     items.append(item("good", dns=names, load={"rate": "2k"}))
     return lab(server).ddiperf(config("af_packet", *items), files={"k": "A" * 43 + "="})
 
 
-def check(server):
-    result = ask(server)
+def check(server, kinds, transport):
+    result = ask(server, kinds, transport)
     assert result.json, result
-    for kind, said in ANSWERS[server].items():
+    for kind in kinds:
+        said = ANSWERS[server][kind]
         one = result.item(kind)
         dns, answers = one["dns"], one["dns"]["wrong_rcode"]
         check_ledger(one)
         assert one["sent"] == one["no_reply"] == dns["wrong_sent"][kind] == ASKED and one["lost"] == 0, one
         assert " ".join(sorted(answers)) == said, (server, kind, answers)
-        assert sum(answers.values()) == ASKED or not said or kind == "random" or server in LIMITED, (kind, answers)
+        # Knot closes a connection after such a message; the next one may be under way then.
+        least = 0.8 * ASKED if one.get("connections", {}).get("closed_open") else ASKED
+        assert sum(answers.values()) >= least or not said or kind == "random" or server in LIMITED, (kind, answers)
         assert dns["wrong_unexpected"] == (ASKED if server == "unbound" and kind == "tsig" else 0), one
     good = result.item("good")
     assert good["answered"] == good["sent"] == 1000 and good["dns"]["rcode"] == {"NOERROR": 1000}, good
 
 
-def add(server):
+def add(server, mark, what="", **transport):
     def run():
-        check(server)
+        kinds = list(ANSWERS[server])
+        for some in (kinds[::2], kinds[1::2]) if transport else (kinds,):  # a server accepts ten connections at once
+            check(server, some, transport)
 
-    run.__name__ = f"{server}_answers_each_kind_as_it_is_known_to"
-    test(run)
+    run.__name__ = f"{server}_answers_each_kind_{what}as_it_is_known_to"
+    mark(run)
 
 
 for name in ANSWERS:
-    add(name)
+    add(name, test)
+    add(name, test if name == "bind" else nightly, "over_tcp_", transport="tcp", tcp={"connections": 1})
 
 main()

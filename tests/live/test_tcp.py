@@ -146,6 +146,7 @@ for server in COUNTER:
     add_long(server, "af_packet", 4, 1500, "huge", 60)
     add_long(server, "pcap", 4, 576, "huge", 150)
     add_long(server, "af_xdp", 6, 1500, "long", 6)
+add_long("nsd", "af_xdp", 4, 3434, "long", 3)
 add_long("nsd", "af_packet", 4, 9000, "huge", 12)  # the others ask for small segments
 add_long("nsd", "pcap", 4, 9000, "long", 3)
 

@@ -92,7 +92,8 @@ def wrong_lines_are_refused():
         f"--scenario storm {HERE}": "storm: not one of: basic avalanche",
         f"-xt {HERE}": "-x t: times of single packets are not kept",
         f"-xT {HERE}": "-x T: templates are not printed",
-        f"-y 1 -Y 1 {HERE}": "-y: messages tell the time that their clients really wait",
+        f"-y 1 {HERE}": "-y and -Y need each other",
+        f"-y 0 -Y 1 {HERE}": "-y 0: not a whole number from 1 to 65535",
         f"-M /nowhere {HERE}": "-M /nowhere: No such file or directory",
         "all": "255.255.255.255 needs the name of an interface (-l)",
     }.items():
@@ -136,6 +137,8 @@ def lines_become_files():
         "lease: prefix to: servers",
         f"--scenario avalanche -R 50 {HERE}": f"run: duration: 100d {head} outstanding: 50 total: 50 dhcp4: exchange: dora "
         f"clients: 50 {mac} {relay} retransmit: initial: 1s jitter: 500ms tries: 16",
+        f"-r 5 -p 9 -y 2 -Y 5 {HERE}": f"run: duration: 9s {head} rate: 5 dhcp4: exchange: dora {one} {relay} "
+        "secs: from: 1 grow: true after: 5s for: 2s",
         f"-r 5 -R 9 -f 3 -F 2 -p 1 {HERE}": f"run: duration: 1s {head} rate: 5 dhcp4: exchange: dora mix: renew: 3/s "
         f"release: 2/s clients: 18 mac_count: 9 {mac} relay: addresses: - {HERE} all: true broadcast_flag: false",
     }.items():

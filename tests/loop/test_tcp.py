@@ -69,6 +69,16 @@ def messages_wait_while_the_pipeline_is_full():
 
 
 @test
+def nagle_gathers_messages_in_segments():
+    load = {"outstanding": "400"}
+    alone, _ = all_answered(tcp(load=load, connections=40))
+    found, _ = all_answered(tcp(load=load, connections=40, nagle=True))
+    ratios = [one["connections"]["segments_sent"] / one["sent"] for one in (found, alone)]
+    assert ratios[0] < 0.6 * ratios[1], ratios
+    nothing_of(found["connections"], "retransmitted", "lost_closed", "left")
+
+
+@test
 def messages_that_wait_go_on_when_a_port_is_free_again():
     """Two ports, each at rest for 50 ms after its only message: 40 messages a second."""
     one = {**tcp(load={"outstanding": "4"}, connections=1, pipeline=1, queries_per_connection=1, time_wait="50ms"),

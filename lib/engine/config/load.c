@@ -163,7 +163,12 @@ static bool check_one_shape(const struct load_settings *l, struct diag *d)
 	const char *names[2];
 	unsigned n = shapes_given(l, names, 2);
 
-	if (n == 0 && l->steps.items)
+	if (l->own.begun && n)
+		diag_error(
+			d, l, names[0], "the clients say when they begin (no load beside a life)");
+	else if (l->own.begun)
+		return true;
+	else if (n == 0 && l->steps.items)
 		diag_error(d, l, "steps", "has no step (like [{rate: 1k, for: 10s}])");
 	else if (n == 0)
 		diag_error(d, l, "",
@@ -175,7 +180,7 @@ static bool check_one_shape(const struct load_settings *l, struct diag *d)
 	else if (n > 1)
 		diag_error(
 			d, l, names[1], "two shapes at once (either %s or %s)", names[0], names[1]);
-	return n == 1;
+	return n == 1 && !l->own.begun;
 }
 
 // The length of a shape by itself; 0: as long as the run, or not known yet.
@@ -266,6 +271,8 @@ double load_peak(const struct load_settings *l)
 	const struct load_step *steps = l->steps.items;
 	double peak = l->rate + l->more;
 
+	if (l->own.begun)
+		return l->own.peak;
 	for (uint32_t i = 0; i < l->steps.count; i++)
 		peak = fmax(peak, steps[i].rate);
 	if (l->ramp)
@@ -309,6 +316,8 @@ uint64_t load_begun(const struct load_settings *l, const struct load_span *span)
 		need += 2 * (double)l->burst->size;
 	if (l->storm && 1e-9 * (double)l->storm->within_ns <= hold_s)
 		need = (double)l->storm->clients;
+	if (l->own.begun)
+		need = at_most(need + POISSON_SIGMA * sqrt(need), (double)l->own.at_once);
 	return (uint64_t)need + SLOTS_MORE;
 }
 
@@ -361,6 +370,8 @@ static double shape_due(const struct load_settings *l, double lead_s, double s)
 {
 	double shape_s = s > lead_s ? s - lead_s : 0, lead = first_rate(l) * at_most(s, lead_s);
 
+	if (l->own.begun)
+		return l->own.begun(l->own.settings, s);
 	if (l->ramp)
 		return lead + ramp_due(l->ramp, shape_s);
 	if (l->steps.count)

@@ -43,6 +43,15 @@ struct replay_settings {
 	const char *filter; // NULL: every packet
 };
 
+// What a protocol foresees of its own pace (struct proto.paces), in one run; by config_fit, no
+// setting.
+struct load_own {
+	double (*begun)(const void *settings, double until_s); // NULL: it has none
+	const void *settings;
+	double peak; // per second
+	uint64_t at_once;
+};
+
 struct load_settings {
 	// Exactly one of these; the others are 0 or NULL.
 	double rate; // per second; INFINITY: max
@@ -54,6 +63,7 @@ struct load_settings {
 	struct storm_settings *storm;
 	struct replay_settings *replay;
 	uint64_t outstanding;
+	struct load_own own; // or none of them
 
 	int32_t arrivals; // enum load_arrivals
 	uint64_t ramp_up_ns;

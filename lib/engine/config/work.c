@@ -53,6 +53,27 @@ struct proto_work config_work(
 	return w;
 }
 
+#define PEAK_PARTS 256 // of a run, in which the rate of a protocol's own pace is looked at
+
+// The pace of its own that a protocol has with these settings.
+static struct load_own own_pace(
+	const struct config *c, const struct proto *proto, const void *settings)
+{
+	double part_s = 1e-9 * (double)(c->run.warmup_ns + c->run.duration_ns) / PEAK_PARTS;
+	struct load_own own = {.settings = settings};
+	struct proto_pace pace;
+
+	if (!proto->paces || !proto->paces(settings, &pace))
+		return own;
+	own.begun = pace.begun;
+	own.at_once = pace.at_once;
+	for (int i = 0; i < PEAK_PARTS; i++)
+		own.peak = fmax(own.peak, (pace.begun(settings, (i + 1) * part_s) -
+						  pace.begun(settings, i * part_s)) /
+						  part_s);
+	return own;
+}
+
 void config_fit(const struct config *c)
 {
 	struct item_settings *items = c->traffic.items;
@@ -67,5 +88,6 @@ void config_fit(const struct config *c)
 				continue;
 			w = config_work(c, &items[i], WORK_UNREAD);
 			protos[k]->fit(items[i].protocol[k], &w);
+			items[i].load.own = own_pace(c, protos[k], items[i].protocol[k]);
 		}
 }

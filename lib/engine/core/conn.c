@@ -75,6 +75,7 @@ void conns_init(struct conns *cs, void *memory, const struct conns_shape *s, uin
 	cs->host.syn_tries = s->syn_tries;
 	cs->host.tries = s->tries;
 	cs->host.stamps = s->stamps;
+	cs->host.nagle = s->nagle;
 	cs->host.counters = &cs->counters;
 	cs->host.reads_all = true; // a part of a message may be longer than the window
 }

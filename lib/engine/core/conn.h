@@ -132,6 +132,7 @@ struct conns_shape {
 	uint32_t ack_delay_us;
 	uint8_t syn_tries, tries;
 	bool stamps;
+	bool nagle;
 };
 
 // Bytes of memory that the tables take.

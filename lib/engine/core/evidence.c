@@ -49,12 +49,14 @@ static void keep_query(struct worker_item *it, uint32_t slot, const struct txn_p
 
 // Padding of the frame is left out: its length is that of the datagram.
 static void keep_answer(
-	const struct evidence *e, const struct frame *f, const char *comment, uint64_t now)
+	const struct worker_item *it, const struct frame *f, const char *comment, uint64_t now)
 {
+	const struct evidence *e = it->evidence;
 	struct capture_slot *to = capture_at(e->ring);
 	uint32_t len = (uint32_t)(f->payload + f->payload_len - f->eth);
 
 	keep(e, to, now, comment, len);
+	to->packet.comments[1] = it->note;
 	memcpy(to->bytes, f->eth, to->packet.len);
 	capture_commit(e->ring);
 }
@@ -99,7 +101,7 @@ void evidence_keep(struct worker_item *it, enum evidence_reason why, uint32_t sl
 		s->kept = 1;
 	}
 	if (wanted && answer)
-		keep_answer(e, answer, e->comments[why], now);
+		keep_answer(it, answer, e->comments[why], now);
 	if (why == EVIDENCE_LOST && measured && !s->kept)
 		remember_sent(it, s, sent);
 }
@@ -118,5 +120,5 @@ void evidence_late(struct worker_item *it, bool measured, const struct txn_place
 		keep_query(it, TXN_NONE, at, comment, sent->tick, now - sent->tick);
 		sent->tick = 0;
 	}
-	keep_answer(e, answer, comment, now);
+	keep_answer(it, answer, comment, now);
 }

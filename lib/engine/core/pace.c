@@ -84,6 +84,9 @@ void pace_turn(struct pace *p)
 		p->index += p->of;
 		p->next = table_next(p, p->index);
 		return;
+	case PACE_ASKED:
+		p->next = PACE_LATER;
+		return;
 	}
 	p->next = find_next(p);
 }
@@ -116,6 +119,12 @@ void pace_start(struct pace *p, const struct schedule *s, uint64_t start, struct
 		.base = (fixed)start << 64,
 		.index = share.place,
 		.rand = {s->seed}};
+	if (s->order == PACE_ASKED) {
+		p->gap = (uint64_t)(s->segments[0].gap >> 64);
+		p->gap_frac = (uint64_t)s->segments[0].gap;
+		p->next = PACE_LATER;
+		return;
+	}
 	if (s->order == PACE_TABLE) {
 		p->next = table_next(p, p->index);
 		return;
@@ -245,9 +254,11 @@ uint64_t pace_backlog(const struct pace *p, uint64_t until)
 	uint64_t n;
 
 	if (p->kind != PACE_RATE || p->next >= until)
-		return 0;
+		return p->waiting;
 	if (p->steady)
 		n = backlog_steady(p, until);
+	else if (p->schedule->order == PACE_ASKED)
+		n = p->waiting;
 	else if (p->schedule->order == PACE_POISSON)
 		n = backlog_drawn(p, until);
 	else

@@ -12,6 +12,7 @@
 #include "base/rand.h"
 
 #define PACE_NEVER UINT64_MAX
+#define PACE_LATER (UINT64_MAX - 1) // PACE_ASKED: none is due now
 
 __extension__ typedef unsigned __int128 fixed; // 64.64: sends, or ticks
 
@@ -31,6 +32,7 @@ enum pace_order {
 	PACE_POISSON, // gaps are exponential with the mean that the segments say
 	PACE_BURSTS,  // the k-th burst is due when k + 1/2 gaps are over
 	PACE_TABLE,   // the k-th is due at its place in a table
+	PACE_ASKED,   // the protocol says when the next one is due (pace_ask)
 };
 
 #define PACE_LOG_BITS 10 // of the table of logarithms
@@ -66,7 +68,7 @@ struct pace {
 	uint32_t busy; // of them that have anything to do
 	uint64_t next; // tick at which the next one is due, or PACE_NEVER; otherwise the start
 	uint64_t next_frac;
-	uint64_t gap, gap_frac;       // steady: ticks, and 2^-64 of one
+	uint64_t gap, gap_frac;       // steady: ticks, and 2^-64 of one; PACE_ASKED: of 1 ms
 	uint64_t stop;                // tick from which on nothing is due, or PACE_NEVER
 	uint64_t outstanding;         // PACE_OUTSTANDING
 	uint64_t ramp_up, ramp_scale; // ticks until all are allowed; sends x 2^64 per tick
@@ -78,6 +80,7 @@ struct pace {
 	fixed at;                           // of the next one: sends, periods taken off
 	fixed base;                         // ticks: the start, periods added
 	uint64_t index;                     // of the next one: PACE_BURSTS, PACE_TABLE
+	uint64_t waiting;                   // PACE_ASKED: due and not taken when the item ended
 	struct rand rand;                   // PACE_POISSON
 };
 
@@ -96,6 +99,18 @@ static inline fixed fixed_mul(fixed a, fixed b)
 	if (whole >> 63)
 		return FIXED_INFINITY;
 	return (whole << 64) + (fixed)ai * bf + (fixed)af * bi + (((fixed)af * bf) >> 64);
+}
+
+// PACE_ASKED: the next one is due so long after the start; UINT64_MAX: later.
+static inline void pace_ask(struct pace *p, uint64_t ms)
+{
+	uint64_t after = ms * p->gap + (uint64_t)(((fixed)ms * p->gap_frac) >> 64);
+	uint64_t tick = (uint64_t)(p->base >> 64) + after;
+
+	if (ms == UINT64_MAX)
+		p->next = PACE_LATER;
+	else
+		p->next = tick < p->stop ? tick : PACE_NEVER;
 }
 
 // The one that was next is taken: find the one after it. Path: hot.

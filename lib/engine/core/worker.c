@@ -135,6 +135,8 @@ static void item_end(struct worker *w, struct worker_item *it, uint64_t now)
 	item_silence(it, it->ended_at);
 	it->answered_at = it->ended_at + INT64_MAX / 2;
 	it->left_over = it->pace.left;
+	if (it->asks)
+		it->pace.waiting = it->router->waiting(&it->ctx, worker_ms(w, it->ended_at));
 	it->pace.left = 0;
 	it->ended = true;
 	worker_drop_pending(it, now);

@@ -128,6 +128,7 @@ struct worker_item {
 	uint64_t starved_at; // tick: of the first that had no client; of a closed loop since when
 	                     // none begins and none is in flight. 0: never
 	bool ended;          // nothing more will become due
+	const char *note;    // further comment on the answer that is captured now
 	uint64_t ended_at;
 	uint64_t left_over;   // of load.total at that time
 	uint64_t judged_from; // number of the first transaction of the measured part
@@ -140,6 +141,7 @@ struct worker_item {
 	uint64_t *step_due;         // tick, of each slot
 	struct worker_conns *conns; // NULL: all messages travel over UDP
 	bool stream;                // all travel over connections
+	bool asks;                  // the router says when transactions begin
 	struct pace pace;
 	struct txn_table txns;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet
@@ -200,6 +202,8 @@ struct worker {
 // Begin the next transaction, which is due, but build no frame: its slot, or TXN_NONE when no slot
 // is free, or no client is (at a rate it then counts as due all the same). Path: hot.
 uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now);
+// Let the protocol say when the next transaction is due, if it does. Path: hot.
+void worker_ask(struct worker_item *it);
 
 // The frame that was last sent for a slot, made again with complete checksums and without counting
 // it: its length. copy: 0, or which of its copies to further destinations; 0 when there is no such.

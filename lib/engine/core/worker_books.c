@@ -76,6 +76,10 @@ void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now)
 
 void worker_book_apart(struct worker_item *it, uint32_t slot, enum txn_state how)
 {
-	it->books.ledger[it->txns.slots[slot].judged].no_reply++;
+	const struct txn_slot *s = &it->txns.slots[slot];
+
+	if (it->steps && s->judged)
+		it->steps[s->step].no_reply++;
+	it->books.ledger[s->judged].no_reply++;
 	txn_give(&it->txns, slot, how);
 }

@@ -10,6 +10,7 @@
 #define IDLE_US_OF_MS 900     // nine tenths: before the server does
 #define HALT_TRIES    1000    // bursts that the device does not take
 #define SEATS_SEEN    64      // looked at for one that has no connection
+#define GATHERED_MOST 512     // messages of a pass that Nagle's algorithm may gather in segments
 
 static struct conn *conn_at(struct worker_conns *wc, uint32_t c)
 {
@@ -337,16 +338,16 @@ static bool next_seat(struct worker_item *it, uint64_t until, uint32_t *seat)
 uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until)
 {
 	struct worker_conns *wc = it->conns;
+	uint32_t most = wc->cs.host.nagle ? GATHERED_MOST : BURST_MAX, seat;
 	uint64_t now = clock_time(w->clock);
 	uint16_t behaved = 0;
-	uint32_t seat;
 
 	conns_clock(&wc->cs, now);
 	conns_expire(&wc->cs);
 	stream_ask(wc, now);
 	if (wc->open_gap && !it->ended)
 		seats_open(wc, now);
-	for (uint32_t n = 0; n < BURST_MAX && it->stream && next_seat(it, until, &seat); n++) {
+	for (uint32_t n = 0; n < most && it->stream && next_seat(it, until, &seat); n++) {
 		uint32_t slot;
 
 		if (!seat_ready(wc, seat, now)) {

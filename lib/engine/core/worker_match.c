@@ -122,7 +122,12 @@ APART void item_other_answer(
 	case PROTO_DONE: // counted in item_complete
 		return;
 	case PROTO_FAIL:
+		it->ctx.counters = it->shadow;
+		if (it->evidence && it->proto->reason)
+			it->note =
+				it->proto->reason(&it->ctx, &s->view, f->in[n].buf, f->in[n].len);
 		worker_book(it, s->judged, EVIDENCE_FAILED, slot, m, r->now);
+		it->note = NULL;
 		return;
 	case PROTO_APART:
 		worker_book_apart(it, slot, TXN_DONE);

@@ -46,6 +46,12 @@ APART bool item_pick_client(
 	return false;
 }
 
+void worker_ask(struct worker_item *it)
+{
+	if (it->asks)
+		pace_ask(&it->pace, it->router->due(&it->ctx));
+}
+
 // Take a transaction that goes on from its list. Returns the index of its source port; with a
 // router it is not used.
 static uint32_t item_resume(struct worker_item *it, uint32_t slot)
@@ -85,6 +91,7 @@ HOT uint32_t item_next(struct worker *w, struct worker_item *it, uint64_t now, u
 	s->step = view.step;
 	s->tries = view.tries;
 	s->due = pace_pop(&it->pace, now);
+	worker_ask(it);
 	s->judged = s->due >= w->times.measure;
 	if (!s->judged)
 		it->judged_from = it->txns.issued;
@@ -368,6 +375,7 @@ APART void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
 {
 	it->pending_first = it->pending_count = 0;
 	it->ctx.now_ms = worker_ms(w, now);
+	worker_ask(it);
 	if (txn_first(&it->txns, it->txns.again) == TXN_NONE &&
 		!pace_ready(&it->pace, now, it->txns.in_flight))
 		return;

@@ -112,6 +112,7 @@ static void place_item(struct plan_item *item)
 
 		run->proto = config_item_proto(item->settings, NULL);
 		run->router = run->proto->router;
+		run->asks = item->settings->load.own.begun != NULL;
 		run->txns.key_bits = run->proto->key_bits - txn_bits_for(lanes);
 		run->txns.lane_mask = lanes - 1;
 		run->more = item->layout.more;

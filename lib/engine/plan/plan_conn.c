@@ -81,7 +81,8 @@ static struct conns_shape shape_of(const struct item_settings *i, uint32_t worke
 		.ack_delay_us = (uint32_t)(tcp->ack_delay_ns / 1000),
 		.syn_tries = (uint8_t)tcp->syn_tries,
 		.tries = RETRANSMISSIONS,
-		.stamps = tcp->timestamps};
+		.stamps = tcp->timestamps,
+		.nagle = tcp->nagle};
 }
 
 static size_t rows_size(uint64_t rows)

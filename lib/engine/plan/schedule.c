@@ -267,6 +267,13 @@ static int build_bursts(struct builder *b, const struct burst_settings *burst)
 	return segment_add(b, 0, 0, to_fixed(NS * (long double)burst->every_ns * b->base->hz));
 }
 
+// Its gap is a millisecond, in which protocols count.
+static int build_asked(struct builder *b)
+{
+	b->s->order = PACE_ASKED;
+	return segment_add(b, 0, 0, to_fixed(b->base->hz / 1000));
+}
+
 static int build_storm(struct builder *b, const struct storm_settings *storm)
 {
 	long double length = NS * (long double)storm->within_ns;
@@ -313,7 +320,9 @@ int schedule_build(
 	if (l->stop_at_ns != UINT64_MAX)
 		s->stop = (uint64_t)(1e-9 * base->hz *
 				     (double)(base->lead_ns + l->stop_at_ns - l->start_at_ns));
-	if (l->burst)
+	if (l->own.begun)
+		rc = build_asked(&b);
+	else if (l->burst)
 		rc = build_bursts(&b, l->burst);
 	else if (l->storm)
 		rc = build_storm(&b, l->storm);

@@ -108,6 +108,14 @@ static const struct counter connections_rows[] = {
 };
 SECTION("connections", connections_rows, result_connections, "connections of an item");
 
+static const struct counter foreseen_rows[] = {
+	REAL(result_foreseen, due, NULL,
+		"transactions that were to be due until the end of sending"),
+	REAL(result_foreseen, off, "1", "how much more were due, as a share of them"),
+};
+SECTION("foreseen", foreseen_rows, result_foreseen,
+	"forecast of an item whose clients say when they begin");
+
 #define ITEM_ROW(member, text)       COUNT(result_item, member, text),
 #define ITEM_GAUGE_ROW(member, text) GAUGE(result_item, member, text),
 #define LEDGER_ROW(member_, text)                                                                  \
@@ -146,6 +154,9 @@ static const struct counter item_rows[] = {
 		AT(result_item, steps), .section = &step_rows_section},
 	{"connections", "its connections; not there: it has none", NULL, COUNTER_SECTION,
 		AT(result_item, connections), .section = &connections_rows_section,
+		.optional = true},
+	{"foreseen", "what was foreseen of clients that say when they begin; not there: a load did",
+		NULL, COUNTER_SECTION, AT(result_item, foreseen), .section = &foreseen_rows_section,
 		.optional = true},
 	{"longest_gap_ns", "longest time without a valid reply while sending", "ns", COUNTER_F64,
 		AT(result_item, longest_gap_ns)},

@@ -58,6 +58,12 @@ struct result_connections {
 	const struct result_behave *behave; // NULL: there are no such clients
 };
 
+// What was foreseen of an item whose clients say when they begin.
+struct result_foreseen {
+	double due;
+	double off; // how much more were due, as a share of it
+};
+
 struct result_item {
 	const char *name, *protocol, *port;
 	const char *server;      // its address; NULL: clients broadcast
@@ -74,6 +80,7 @@ struct result_item {
 	struct latency send_lag;
 	struct counter_list steps;                    // struct result_step, those that were used
 	const struct result_connections *connections; // NULL: it has none
+	const struct result_foreseen *foreseen;       // NULL: a load said when
 	struct counter_choice counters;               // the protocol's
 	ITEM_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP)
 	double longest_gap_ns;

@@ -227,6 +227,25 @@ static double bits_of(const struct counter_choice *counters, const char *name)
 	return 0;
 }
 
+static const struct result_foreseen *foreseen(const struct plan *p, const struct plan_item *i,
+	const struct result_item *item, struct arena *a)
+{
+	const struct load_settings *l = &i->settings->load;
+	const struct run_settings *run = &p->config->run;
+	const struct load_span span = {
+		.warmup_ns = run->warmup_ns, .duration_ns = run->duration_ns};
+	double warmup_s = 1e-9 * (double)run->warmup_ns;
+	struct result_foreseen *out;
+
+	if (!l->own.begun)
+		return NULL;
+	out = arena_zalloc(a, sizeof(*out));
+	out->due = load_due(l, &span, warmup_s + item->sending_s) - load_due(l, &span, warmup_s);
+	if (out->due > 0)
+		out->off = (double)item->ledger.due / out->due - 1;
+	return out;
+}
+
 static void rates(const struct plan *p, const struct plan_item *i, struct result_item *out)
 {
 	uint64_t begun = i->run->begun_at, ended = 0, answer = 0, left = 0;
@@ -343,6 +362,7 @@ static struct result_item item_result(
 	asked = (double)(l->sent - l->no_reply);
 	out.loss = asked > 0 ? (double)l->lost / asked : 0;
 	rates(p, i, &out);
+	out.foreseen = foreseen(p, i, &out, a);
 	out.latency.response = collect_distribution(p, &books->response, l->lost, a);
 	out.latency.service = collect_distribution(p, &books->service, 0, a);
 	out.send_lag = collect_distribution(p, &books->lag, 0, a);

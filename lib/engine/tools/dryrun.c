@@ -89,9 +89,10 @@ static bool is_before(const struct turn *t, const struct pace *p)
 
 static void consider(struct turn *first, struct plan_item *item, uint32_t worker)
 {
-	const struct worker_item *run = plan_run(item, worker);
+	struct worker_item *run = plan_run(item, worker);
 	const struct pace *pace = &run->pace;
 
+	worker_ask(run);
 	if (pace->next >= item->worker->times.end ||
 		!pace_ready(pace, pace->next, run->txns.in_flight))
 		return;

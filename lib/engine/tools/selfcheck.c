@@ -115,9 +115,11 @@ static void derive_ports(const struct config *c, struct config *out, struct aren
 	out->ports = (struct field_list){ports, 2};
 }
 
-// The highest rate of the load and the head-room, as a constant rate.
+// The highest rate of the load and the head-room, as a constant rate. A protocol's own pace stays.
 static struct load_settings steady(const struct load_settings *l)
 {
+	if (l->own.begun)
+		return *l;
 	return (struct load_settings){
 		.rate = l->replay ? INFINITY : load_peak(l) * (1 + SELFCHECK_HEADROOM) - l->more,
 		.outstanding = l->outstanding,

@@ -22,6 +22,8 @@ static const char *const opcode_names[] = {"QUERY", "IQUERY", "STATUS", "OPCODE3
 	"OPCODE13", "OPCODE14", "OPCODE15", NULL};
 static const char *const class_names[] = {"IN", "CH", "HS", "ANY", NULL};
 static const char *const words_names[] = {"options", "ignore", NULL};
+static const char *const part_names[] = {
+	"rcode", "flags", "answer", "authority", "additional", "ttl", NULL};
 static const char *const cookies_names[] = {"none", "client", "full", NULL};
 
 static const struct field option_fields[] = {
@@ -125,6 +127,14 @@ static const struct field expect_fields[] = {
 		.offset = EXPECT(min_answers),
 		.def = "0",
 		.max = 65535},
+	{.name = "captured",
+		.help = "parts that must be as in the answer that the capture of wire has; flags "
+			"are AA, TC and AD, sections are sets of records; ttl: of their records "
+			"too",
+		.type = FIELD_ENUM,
+		.list = true,
+		.offset = EXPECT(captured),
+		.names = part_names},
 };
 
 static const struct field_section expect_section = {
@@ -154,6 +164,11 @@ static const struct field_section wrong_section = {
 	.size = sizeof(struct dns_wrong_settings),
 };
 
+const char *dns_captured_label(uint32_t i)
+{
+	return i < DNS_CAPTURED ? part_names[i] : "";
+}
+
 #define WRONG_LABEL(number, name, help) name,
 const char *dns_wrong_label(uint32_t i)
 {
@@ -161,6 +176,27 @@ const char *dns_wrong_label(uint32_t i)
 
 	return i < DNS_WRONG_COUNT ? labels[i] : "";
 }
+
+static const struct field tlv_fields[] = {
+	{.name = "type",
+		.help = "type of the value; 0xe0 to 0xef (224 to 239) are for uses of one's own",
+		.type = FIELD_COUNT,
+		.required = true,
+		.offset = OPTION(code),
+		.max = 255},
+	{.name = "hex", .help = "the value", .type = FIELD_HEX, .offset = OPTION(hex)},
+	{.name = "text",
+		.help = "the same as a text",
+		.type = FIELD_STRING,
+		.offset = OPTION(text)},
+};
+
+static const struct field_section tlv_section = {
+	.name = "tlv",
+	.help = "a value (TLV) of a PROXY header",
+	FIELD_ROWS(tlv_fields),
+	.size = sizeof(struct dns_option_settings),
+};
 
 static const struct field proxy_fields[] = {
 	{.name = "clients",
@@ -178,6 +214,12 @@ static const struct field proxy_fields[] = {
 		.type = FIELD_BOOL,
 		.offset = PROXY(local),
 		.def = "false"},
+	{.name = "tlvs",
+		.help = "values in each header, in this order (up to 256 bytes, 3 more for each)",
+		.type = FIELD_SECTION,
+		.list = true,
+		.offset = PROXY(tlvs),
+		.section = &tlv_section},
 };
 
 static const struct field_section proxy_section = {
@@ -561,5 +603,6 @@ const struct proto dns_proto = {
 	.key = dns_key,
 	.reply = dns_reply,
 	.reply_n = dns_reply_n,
+	.reason = dns_reason,
 	.timeout = dns_timeout,
 };

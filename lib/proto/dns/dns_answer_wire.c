@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Answering: one record as asked to every well-formed query, and errors as the RFCs have them,
-// without any zone. Not here: asking (dns_request_wire.c), the records (dns_setup.c makes them).
+// without any zone. Not here: asking (dns_request_wire.c), the records (dns_answers.c makes them).
 // Path: hot. The worker that owns ctx.
 
 #include <string.h>
@@ -8,13 +8,6 @@
 #include "base/bytes.h"
 #include "proto/dns/dns_answerer.h"
 
-#define QR                0x80 // of byte 2 of the header
-#define OPCODE            0x78
-#define AA                0x04
-#define TC                0x02
-#define RD                0x01
-#define CD                0x10 // of byte 3
-#define DO                0x8000
 #define CLASS_CH          3
 #define PLAIN_SIZE        512 // without EDNS, and the least that EDNS can say
 #define OUR_SIZE          1232
@@ -40,7 +33,7 @@ static uint32_t error_write(const uint8_t *buf, uint8_t *out, enum dns_rcode rco
 	memset(out, 0, DNS_HEADER_LEN);
 	out[0] = buf[0];
 	out[1] = buf[1];
-	out[2] = QR | (buf[2] & (OPCODE | RD));
+	out[2] = DNS_QR | (buf[2] & (DNS_OPCODE | DNS_RD));
 	out[3] = (uint8_t)rcode;
 	return DNS_HEADER_LEN;
 }
@@ -102,7 +95,7 @@ static void opt_write(
 	write_be16(w, OUR_SIZE);
 	write_u8(w, (uint8_t)(rcode >> 4));
 	write_u8(w, 0); // version
-	write_be16(w, m->edns_flags & DO);
+	write_be16(w, m->edns_flags & DNS_DO);
 	write_be16(w, (uint16_t)(opt_len(ctx, m) - DNS_OPT_HEADER_LEN));
 	if (m->nsid) {
 		write_be16(w, DNS_NSID);
@@ -137,8 +130,8 @@ static void header_write(
 	struct writer *w, const struct asked *q, uint32_t rcode, bool truncated, bool answer)
 {
 	write_bytes(w, q->buf, 2);
-	write_u8(w, QR | AA | (truncated ? TC : 0) | (q->buf[2] & RD));
-	write_u8(w, (uint8_t)((q->buf[3] & CD) | (rcode & 0x0f)));
+	write_u8(w, DNS_QR | DNS_AA | (truncated ? DNS_TC : 0) | (q->buf[2] & DNS_RD));
+	write_u8(w, (uint8_t)((q->buf[3] & DNS_CD) | (rcode & 0x0f)));
 	write_be16(w, 1);
 	write_be16(w, answer);
 	write_be16(w, 0);
@@ -191,8 +184,8 @@ static uint32_t zone_answer(
 	}
 	w.end = out + limit;
 	r.rcode = r.foreign ? DNS_REFUSED : ctx->stream && truncated ? DNS_SERVFAIL : r.rcode;
-	out[2] &= (uint8_t) ~(r.foreign || r.referral ? AA : 0);
-	out[2] |= truncated && !ctx->stream ? TC : 0;
+	out[2] &= (uint8_t) ~(r.foreign || r.referral ? DNS_AA : 0);
+	out[2] |= truncated && !ctx->stream ? DNS_TC : 0;
 	out[3] |= r.rcode & 0x0f;
 	bytes_put_be16(out + 6, r.answers);
 	bytes_put_be16(out + 8, r.authority);
@@ -239,11 +232,11 @@ static uint32_t opcode_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
 	struct writer w = writer_of(out, room);
-	bool update = (buf[2] & OPCODE) >> 3 == DNS_UPDATE;
+	bool update = (buf[2] & DNS_OPCODE) >> 3 == DNS_UPDATE;
 	struct asked q;
 	uint8_t rcode;
 
-	if (!update && (buf[2] & OPCODE) >> 3 != DNS_NOTIFY)
+	if (!update && (buf[2] & DNS_OPCODE) >> 3 != DNS_NOTIFY)
 		return 0;
 	if (!query_read(&q, buf, len)) {
 		((struct dns_answer_counters *)ctx->counters)->malformed++;
@@ -253,7 +246,7 @@ static uint32_t opcode_answer(
 		return 0;
 	rcode = update ? update_answer(ctx, &q, len) : notify_answer(ctx, &q);
 	header_write(&w, &q, rcode, false, false);
-	out[2] = QR | (buf[2] & OPCODE) | (update ? 0 : AA);
+	out[2] = DNS_QR | (buf[2] & DNS_OPCODE) | (update ? 0 : DNS_AA);
 	write_bytes(&w, buf + DNS_HEADER_LEN, q.question_len);
 	if (q.m.has_opt)
 		opt_write(ctx, &w, &q.m, rcode);
@@ -351,7 +344,7 @@ static uint32_t answer_write(
 
 	if (a->zones && (answer = opcode_answer(ctx, buf, len, out, room)))
 		return answer;
-	if (buf[2] & OPCODE) {
+	if (buf[2] & DNS_OPCODE) {
 		n->not_implemented++;
 		return error_write(buf, out, DNS_NOTIMP);
 	}
@@ -409,7 +402,7 @@ uint32_t dns_answer(
 		buf += head;
 		len = head ? len - head : 0;
 	}
-	if (len < DNS_HEADER_LEN || (buf[2] & QR) || room < DNS_HEADER_LEN) {
+	if (len < DNS_HEADER_LEN || (buf[2] & DNS_QR) || room < DNS_HEADER_LEN) {
 		n->ignored++;
 		return 0;
 	}

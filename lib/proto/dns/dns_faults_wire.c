@@ -8,8 +8,6 @@
 #include "base/bytes.h"
 #include "proto/dns/dns_tsig.h"
 
-#define TC       0x02 // of byte 2 of the header
-#define RCODE    0x0f // of byte 3
 #define SERVFAIL 2
 
 static uint32_t wrong_id(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
@@ -62,7 +60,7 @@ static uint32_t rcode(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random
 
 	if (len < DNS_HEADER_LEN)
 		return 0;
-	buf[3] = (uint8_t)((buf[3] & ~RCODE) | SERVFAIL);
+	buf[3] = (uint8_t)((buf[3] & ~DNS_RCODE) | SERVFAIL);
 	return bare ? bare : len;
 }
 
@@ -72,7 +70,7 @@ static uint32_t tc(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 
 	if (len < DNS_HEADER_LEN)
 		return 0;
-	buf[2] |= TC;
+	buf[2] |= DNS_TC;
 	return bare ? bare : len;
 }
 

@@ -8,6 +8,7 @@
 #include "base/rand.h"
 #include "proto/dns/dns_proxy_wire.h"
 #include "proto/dns/dns_queries.h"
+#include "proto/dns/dns_referee.h"
 #include "proto/dns/dns_settings.h"
 #include "proto/dns/dns_zone.h"
 #include "proto/proto.h"
@@ -16,6 +17,17 @@
 #define DNS_HEADER_LEN        12
 #define DNS_COOKIE_SERVER_MAX 32
 #define DNS_DO                0x8000 // of the flags of an OPT record
+
+// Of byte 2 of the header.
+#define DNS_QR     0x80
+#define DNS_OPCODE 0x78
+#define DNS_AA     0x04
+#define DNS_TC     0x02
+#define DNS_RD     0x01
+// Of byte 3.
+#define DNS_AD    0x20
+#define DNS_CD    0x10
+#define DNS_RCODE 0x0f
 
 enum dns_rcode {
 	DNS_NOERROR = 0,
@@ -88,6 +100,7 @@ struct dns_plan {
 	bool tc_to_stream;        // truncated answers are asked again over a connection
 	uint32_t expected_rcodes; // bit per rcode
 	struct dns_queries queries;
+	struct dns_referee referee;
 	struct recip count;   // of queries
 	struct recip run;     // transactions that have one message of a list, one after the other
 	struct recip round;   // that have all of them
@@ -235,6 +248,8 @@ enum proto_verdict dns_reply(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
 void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *const *t, const struct proto_message *in,
 	enum proto_verdict *verdicts, uint32_t n);
+const char *dns_reason(
+	struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf, uint32_t len);
 enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t);
 uint32_t dns_answer_longest(const void *shared);
 bool dns_answers_proxied(const void *shared);
@@ -255,12 +270,13 @@ void dns_teardown(void *shared);
 int dns_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dns_close(struct proto_ctx *ctx);
 
+// dns_answers.c
 void *dns_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
 void dns_answers_teardown(void *shared);
 uint64_t dns_answers_memory(const void *shared, const struct proto_env *env);
 int dns_answers_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dns_answers_close(struct proto_ctx *ctx);
 
-// dns_wire_file.c. As the loaders of dns_queries.h.
-int dns_queries_load_wire(struct dns_queries *q, const char *path, const void *setting,
-	struct arena *a, struct diag *d);
+// dns_wire_file.c. As the loaders of dns_queries.h. referee: gets the answers; NULL: not wanted.
+int dns_queries_load_wire(struct dns_queries *q, struct dns_referee *referee, const char *path,
+	const void *setting, struct arena *a, struct diag *d);

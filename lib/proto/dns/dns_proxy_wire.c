@@ -34,7 +34,8 @@ void dns_proxy_write(const struct dns_proxy *p, uint64_t number, bool stream, ui
 
 	memcpy(buf, SIGNATURE, SIGNATURE_LEN);
 	bytes_put_be16(buf + 14, (uint16_t)(p->len - DNS_PROXY_HEAD));
-	if (p->len == DNS_PROXY_HEAD) {
+	memcpy(buf + p->len - p->tlvs_len, p->tlvs, p->tlvs_len);
+	if (len == 0) {
 		buf[12] = LOCAL;
 		buf[13] = 0;
 		return;

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The header of HAProxy's PROXY protocol, version 2: it stands in front of each datagram, or of the
-// first message of a connection, and claims whose messages these are. Not here: version 1, TLVs.
+// first message of a connection, and claims whose messages these are. Not here: version 1.
 // Path: hot. Any thread.
 #pragma once
 
 #include "base/addr.h"
 #include "base/rand.h"
 
-#define DNS_PROXY_HEAD 16                        // without addresses
-#define DNS_PROXY_MAX  (DNS_PROXY_HEAD + 2 * 18) // with two of IPv6 and their ports
+#define DNS_PROXY_HEAD 16  // without addresses
+#define DNS_PROXY_TLVS 256 // bytes of them
 
 // What is claimed.
 struct dns_proxy {
-	uint8_t len; // of the header; 0: none is written
+	uint16_t len; // of the header; 0: none is written
 	struct addr_range clients;
 	struct recip count; // of clients
 	struct addr server;
 	uint16_t server_port;
+	uint16_t tlvs_len;
+	uint8_t tlvs[DNS_PROXY_TLVS]; // at the end of the header
 };
 
 enum dns_proxy_kind { DNS_PROXY_BAD, DNS_PROXY_CLIENT, DNS_PROXY_LOCAL };

@@ -8,13 +8,10 @@
 #include "base/bytes.h"
 #include "proto/dns/dns_internal.h"
 
-#define QR     0x80 // of byte 2 of the header
-#define OPCODE 0x78
-#define RCODE  0x0f // of byte 3
-
 // The message of one transaction, not yet varied.
 struct dns_query {
 	uint64_t number;     // of the transaction over all workers
+	uint32_t index;      // in the list
 	const uint8_t *wire; // QNAME, QTYPE, QCLASS
 	uint32_t len;        // of them; 0: of a whole message that has not one question
 	const uint8_t *body; // of a whole message: all from the flags on; NULL: it is a question
@@ -112,6 +109,7 @@ static inline struct dns_query query_of(
 	uint32_t i = t->over || p->transfers || p->tsig ? query_index(p, w, number) : t->user;
 	struct dns_query q = p->queries.whole ? whole_at(&p->queries, i) : query_at(&p->queries, i);
 
+	q.index = i;
 	q.number = p->queries.whole ? names_number(p, number) : number;
 	return q;
 }

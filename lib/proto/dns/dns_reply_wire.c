@@ -6,13 +6,9 @@
 #include "proto/dns/dns_tsig.h"
 #include "proto/dns/dns_wrong_wire.h"
 
-#define AA 0x04 // of byte 2 of the header
-#define TC 0x02
-#define AD 0x20 // of byte 3
-
 bool dns_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 {
-	if (len < DNS_HEADER_LEN || !(buf[2] & QR))
+	if (len < DNS_HEADER_LEN || !(buf[2] & DNS_QR))
 		return false;
 	*key = bytes_be16(buf);
 	return true;
@@ -58,7 +54,7 @@ static inline enum proto_verdict question_check(struct proto_ctx *ctx, const str
 {
 	const struct dns_plan *p = ctx->shared;
 	const uint8_t *ours = q->wire;
-	uint32_t questions = bytes_be16(buf + 4), rcode = buf[3] & RCODE;
+	uint32_t questions = bytes_be16(buf + 4), rcode = buf[3] & DNS_RCODE;
 	uint8_t made[DNS_QUESTION_MAX];
 
 	*at = DNS_HEADER_LEN;
@@ -68,7 +64,7 @@ static inline enum proto_verdict question_check(struct proto_ctx *ctx, const str
 		return PROTO_DONE;
 	if (questions == 0) // RFC 2136 section 3.8: so may an answer to an update be
 		return rcode == DNS_FORMERR || rcode == DNS_NOTIMP ||
-		                       (rcode == DNS_NOTAUTH && p->tsig) || buf[2] & OPCODE
+		                       (rcode == DNS_NOTAUTH && p->tsig) || buf[2] & DNS_OPCODE
 		               ? PROTO_DONE
 		               : PROTO_STRAY;
 	if (questions > 1)
@@ -168,9 +164,9 @@ static void reply_count(const struct proto_ctx *ctx, const struct dns_query *q, 
 	n->reply_bytes += len;
 	n->rcode[rcode]++;
 	n->reply_size[size_bucket(len)]++;
-	n->tc += (buf[2] & TC) != 0;
-	n->aa += (buf[2] & AA) != 0;
-	n->ad += (buf[3] & AD) != 0;
+	n->tc += (buf[2] & DNS_TC) != 0;
+	n->aa += (buf[2] & DNS_AA) != 0;
+	n->ad += (buf[3] & DNS_AD) != 0;
 	n->empty += rcode == DNS_NOERROR && m->answers == 0;
 	n->no_question += buf[5] == 0;
 	n->edns_refused += asked_edns && (!m->has_opt || rcode == DNS_FORMERR);
@@ -195,18 +191,58 @@ static enum proto_verdict badcookie(struct dns_counters *n, struct proto_txn *t,
 	return PROTO_AGAIN;
 }
 
-static inline enum proto_verdict expect_check(
-	const struct dns_plan *p, struct dns_counters *n, uint32_t rcode, uint32_t answers)
+// A reply against `expect`. Those before FOUND_SAME are failures.
+enum found {
+	FOUND_RCODE,
+	FOUND_FEW,
+	FOUND_DIFFERENT, // in the first part, and so on
+	FOUND_SAME = FOUND_DIFFERENT + DNS_COMPARED_COUNT,
+	FOUND_UNKNOWN,
+	FOUND_GOOD,
+};
+
+// An answer that was truncated in the capture says nothing about the whole one.
+static uint32_t captured_find(const struct proto_ctx *ctx, const struct dns_query *q,
+	const uint8_t *buf, uint32_t len, uint32_t at, const struct dns_message *m)
 {
-	if (!(p->expected_rcodes >> rcode & 1)) {
-		n->unexpected_rcode++;
-		return PROTO_FAIL;
-	}
-	if (answers < p->min_answers) {
-		n->too_few_answers++;
-		return PROTO_FAIL;
-	}
-	return PROTO_DONE;
+	const struct dns_referee *r = &((const struct dns_plan *)ctx->shared)->referee;
+	const struct dns_digest *due = &r->answers[q->index];
+	struct dns_digest digest;
+
+	if (!due->known || (ctx->stream && due->flags & DNS_TC << 8))
+		return FOUND_UNKNOWN;
+	dns_digest_make(r, buf, len, at, m, &digest);
+	return FOUND_DIFFERENT + dns_digest_differs(r->parts, &digest, due);
+}
+
+static inline uint32_t rcode_of(const uint8_t *buf, const struct dns_message *m)
+{
+	uint32_t rcode = (uint32_t)m->ext_rcode << 4 | (buf[3] & DNS_RCODE);
+
+	return rcode < DNS_RCODE_OTHER ? rcode : DNS_RCODE_OTHER;
+}
+
+static inline uint32_t expect_find(const struct proto_ctx *ctx, const struct dns_query *q,
+	const uint8_t *buf, uint32_t len, uint32_t at, const struct dns_message *m)
+{
+	const struct dns_plan *p = ctx->shared;
+
+	if (!(p->expected_rcodes >> rcode_of(buf, m) & 1))
+		return FOUND_RCODE;
+	if (m->answers < p->min_answers)
+		return FOUND_FEW;
+	return p->referee.parts ? captured_find(ctx, q, buf, len, at, m) : FOUND_GOOD;
+}
+
+static inline enum proto_verdict expect_check(struct dns_counters *n, uint32_t found)
+{
+	n->unexpected_rcode += found == FOUND_RCODE;
+	n->too_few_answers += found == FOUND_FEW;
+	n->captured_same += found == FOUND_SAME;
+	n->captured_unknown += found == FOUND_UNKNOWN;
+	if (found >= FOUND_DIFFERENT && found < FOUND_SAME)
+		n->captured_differs[found - FOUND_DIFFERENT]++;
+	return found < FOUND_SAME ? PROTO_FAIL : PROTO_DONE;
 }
 
 // The verdict on the signature. If the MAC of the request is not kept, the request is made again;
@@ -247,7 +283,7 @@ static enum proto_verdict reply_verdict(
 
 	if (len < DNS_HEADER_LEN)
 		return PROTO_MALFORMED;
-	if (p->wrong && bytes_be16(buf) == (uint16_t)t->key && buf[2] & QR) {
+	if (p->wrong && bytes_be16(buf) == (uint16_t)t->key && buf[2] & DNS_QR) {
 		uint32_t kind = dns_wrong_kind(p, ctx->own, t);
 
 		if (kind < DNS_WRONG_COUNT) {
@@ -256,8 +292,8 @@ static enum proto_verdict reply_verdict(
 		}
 	}
 	q = query_of(p, ctx->own, t);
-	if (bytes_be16(buf) != (uint16_t)t->key || !(buf[2] & QR) ||
-		(buf[2] ^ (q.body ? q.body[0] : p->header[2])) & OPCODE)
+	if (bytes_be16(buf) != (uint16_t)t->key || !(buf[2] & DNS_QR) ||
+		(buf[2] ^ (q.body ? q.body[0] : p->header[2])) & DNS_OPCODE)
 		return PROTO_STRAY;
 	verdict = question_check(ctx, t, &q, buf, len, &at);
 	if (verdict != PROTO_DONE)
@@ -270,8 +306,7 @@ static enum proto_verdict reply_verdict(
 	if (verdict == PROTO_STRAY || verdict == PROTO_MALFORMED)
 		return verdict;
 
-	rcode = (uint32_t)m.ext_rcode << 4 | (buf[3] & RCODE);
-	rcode = rcode < DNS_RCODE_OTHER ? rcode : DNS_RCODE_OTHER;
+	rcode = rcode_of(buf, &m);
 	reply_count(ctx, &q, buf, len, &m, rcode);
 	if (verdict == PROTO_FAIL)
 		return verdict;
@@ -281,11 +316,11 @@ static enum proto_verdict reply_verdict(
 		learnt = cookie_learn(n, slot, &m);
 	if (rcode == DNS_BADCOOKIE && slot)
 		return badcookie(n, t, learnt);
-	if (buf[2] & TC && p->tc_to_stream && !ctx->stream) {
+	if (buf[2] & DNS_TC && p->tc_to_stream && !ctx->stream) {
 		n->tc_asked_again++;
 		return PROTO_STREAM;
 	}
-	verdict = expect_check(p, n, rcode, m.answers);
+	verdict = expect_check(n, expect_find(ctx, &q, buf, len, at, &m));
 	if (p->transfers && verdict == PROTO_DONE && rcode == DNS_NOERROR)
 		return dns_transfer_judge(ctx, t, &q, buf, len, &m);
 	return verdict;
@@ -302,6 +337,32 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 			(p->transfers && (verdict == PROTO_DONE || verdict == PROTO_FAIL))))
 		dns_tsig_end(((struct dns_worker *)ctx->own)->tsig, t);
 	return verdict;
+}
+
+const char *dns_reason(
+	struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf, uint32_t len)
+{
+	static const char *const reasons[FOUND_SAME] = {
+		[FOUND_RCODE] = "an RCODE that expect does not list",
+		[FOUND_FEW] = "fewer answer records than expect asks for",
+		[FOUND_DIFFERENT + DNS_COMPARED_RCODE] = "another RCODE than in the capture",
+		[FOUND_DIFFERENT + DNS_COMPARED_FLAGS] = "other flags than in the capture",
+		[FOUND_DIFFERENT + DNS_COMPARED_ANSWER] =
+			"another answer section than in the capture",
+		[FOUND_DIFFERENT + DNS_COMPARED_AUTHORITY] =
+			"another authority section than in the capture",
+		[FOUND_DIFFERENT + DNS_COMPARED_ADDITIONAL] =
+			"another additional section than in the capture",
+	};
+	struct dns_query q = query_of(ctx->shared, ctx->own, t);
+	struct dns_message m;
+	uint32_t at, found;
+
+	if (question_check(ctx, t, &q, buf, len, &at) != PROTO_DONE ||
+		!dns_message_walk(buf, len, at, &m))
+		return NULL;
+	found = expect_find(ctx, &q, buf, len, at, &m);
+	return found < FOUND_SAME ? reasons[found] : NULL;
 }
 
 // What the usual replies are compared with; a copy of the plan's.
@@ -338,9 +399,11 @@ static inline bool reply_is_plain(const struct usual *u, const struct proto_txn 
 	const uint8_t *buf, uint32_t len, const bool own)
 {
 	// ID, flags, QDCOUNT.
-	const uint64_t due = (uint64_t)t->key << 48 | (uint64_t)QR << 40 | 1 << 16;
+	const uint64_t due = (uint64_t)t->key << 48 | (uint64_t)DNS_QR << 40 | 1 << 16;
 	const uint64_t matters =
-		~0ull << 48 | (uint64_t)((QR | OPCODE | TC) << 8 | AD | RCODE) << 32 | 0xffff0000u;
+		~0ull << 48 |
+		(uint64_t)((DNS_QR | DNS_OPCODE | DNS_TC) << 8 | DNS_AD | DNS_RCODE) << 32 |
+		0xffff0000u;
 	uint32_t has_opt = u->has_opt;
 	struct dns_query q;
 
@@ -383,7 +446,7 @@ static inline __attribute__((always_inline)) void replies_judge(struct proto_ctx
 			small++;
 		else
 			counters->reply_size[size_bucket(len)]++;
-		aa += (buf[2] & AA) != 0;
+		aa += (buf[2] & DNS_AA) != 0;
 		empty += bytes_be16(buf + 6) == 0;
 	}
 	counters->rcode[DNS_NOERROR] += plain;

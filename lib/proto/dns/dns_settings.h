@@ -12,6 +12,7 @@
 #define DNS_SIZES        7
 #define DNS_EDES         32 // 0..30 and "other"
 #define DNS_TYPE_BUCKETS 4
+#define DNS_CAPTURED     5 // rcode, flags, answer, authority, additional
 #define DNS_TSIG_ERRORS  5 // BADSIG, BADKEY, BADTIME, BADTRUNC, other
 
 // Messages that are wrong on purpose: the name of a kind, and its help text.
@@ -60,6 +61,7 @@ struct dns_edns_settings {
 struct dns_expect_settings {
 	struct field_list rcode; // int32_t
 	uint64_t min_answers;
+	struct field_list captured; // int32_t, enum dns_compared
 };
 
 struct dns_wrong_settings {
@@ -70,6 +72,7 @@ struct dns_proxy_settings {
 	struct addr_range clients; // first.len 0: none
 	struct addr server;        // len 0: that of the item
 	bool local;
+	struct field_list tlvs; // struct dns_option_settings
 };
 
 struct dns_key_settings {
@@ -157,6 +160,10 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(case_mismatch, "replies dropped: the case of the name is not as sent")                 \
 	X(unexpected_rcode, "failed: an RCODE that expect does not list")                        \
 	X(too_few_answers, "failed: fewer answer records than expect asks for")                  \
+	X(captured_same, "replies as the capture's answer (expect.captured)")                    \
+	A(captured_differs, DNS_CAPTURED, dns_captured_label,                                    \
+		"failed: replies by the first part that is not as in the capture's answer")      \
+	X(captured_unknown, "replies not compared: the capture has no whole answer")             \
 	A(wrong_sent, DNS_WRONG_COUNT, dns_wrong_label, "sent wrong on purpose, by kind")        \
 	A(wrong_right, DNS_WRONG_COUNT, dns_wrong_label, "of them, answered, or not, as is right") \
 	A(wrong_other, DNS_WRONG_COUNT, dns_wrong_label, "of them, answered otherwise")          \
@@ -221,6 +228,7 @@ const char *dns_type_bucket_label(uint32_t i);
 const char *dns_ede_label(uint32_t i);
 const char *dns_wrong_label(uint32_t i);
 const char *dns_tsig_error_label(uint32_t i);
+const char *dns_captured_label(uint32_t i);
 
 extern const char *const dns_rcode_names[];       // 0..23, NULL-terminated
 extern const char *const dns_plain_rcode_names[]; // those that need no OPT, NULL-terminated

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From settings to the plan of the DNS verbs: cross-field checks, queries, header and OPT
-// templates, cookies per worker, the responder's records. Path: cold. Management thread.
+// templates, cookies per worker. Not here: the responder's part (dns_answers.c). Path: cold.
+// Management thread.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,12 +18,6 @@
 
 #define PLAIN_SIZE   512 // of replies without EDNS
 #define DEFAULT_SIZE 1232
-#define RD           0x01 // of byte 2 of the header
-#define AA           0x04
-#define OPCODE       0x78
-#define AD           0x20 // of byte 3
-#define CD           0x10
-#define NS_PER_S     1000000000u
 #define ROUNDING     1e-9 // of a sum of decimal fractions
 // NSID, ZONEVERSION, keepalive, client subnet of IPv6 and client cookie: the options that this file
 // can add to the user's.
@@ -43,6 +38,12 @@ static struct field_bytes option_data(const struct dns_option_settings *s)
 	               : s->hex;
 }
 
+static void check_data(const struct dns_option_settings *s, struct diag *d)
+{
+	if (s->text && s->hex.data)
+		diag_error(d, &s->text, "text", "stands beside hex (remove one of the two)");
+}
+
 static void check_edns(const struct dns_edns_settings *s, struct diag *d)
 {
 	const struct dns_option_settings *options = s->options.items;
@@ -53,9 +54,7 @@ static void check_edns(const struct dns_edns_settings *s, struct diag *d)
 	for (uint32_t i = 0; i < s->options.count; i++) {
 		struct field_bytes data = option_data(&options[i]);
 
-		if (options[i].text && options[i].hex.data)
-			diag_error(d, &options[i].text, "text",
-				"stands beside hex (remove one of the two)");
+		check_data(&options[i], d);
 		total += 4 + data.len;
 		if (data.len > DNS_OPTIONS_MAX || total > DNS_OPTIONS_MAX) {
 			diag_error(d, &options[i], options[i].text ? "text" : "hex",
@@ -99,6 +98,21 @@ static void check_wire(const struct dns_settings *s, struct diag *d)
 			"its messages go as they are (remove edns, cookies, keepalive)");
 }
 
+static void check_captured(const struct dns_settings *s, struct diag *d)
+{
+	const struct field_list *captured = &s->expect->captured;
+	const int32_t *parts = captured->items;
+	uint32_t all = 0;
+
+	for (uint32_t i = 0; i < captured->count; i++)
+		all |= 1u << parts[i];
+	if (all && !s->wire)
+		diag_error(d, captured, NULL, "needs a capture with answers (wire)");
+	if (all >> DNS_COMPARED_TTL & 1 && !(all & DNS_COMPARED_SECTIONS))
+		diag_error(d, captured, NULL,
+			"ttl alone compares nothing (add answer, authority or additional)");
+}
+
 static void check_transfers(const struct dns_settings *s, struct diag *d)
 {
 	check_whole(s, "transfers", d);
@@ -133,6 +147,18 @@ static void build_wrong(struct dns_plan *p, const struct dns_wrong_settings *s)
 	p->wrong = p->wrong_below[DNS_WRONG_COUNT - 1] > 0;
 }
 
+static void check_proxy(const struct dns_proxy_settings *s, struct diag *d)
+{
+	const struct dns_option_settings *tlvs = s->tlvs.items;
+
+	if (!s->local && s->clients.first.len == 0)
+		diag_error(d, s, NULL, "needs clients (like 192.0.2.0/24), or local: true");
+	if (s->local && s->clients.first.len)
+		diag_error(d, &s->local, NULL, "stands beside clients (remove one of the two)");
+	for (uint32_t i = 0; i < s->tlvs.count; i++)
+		check_data(&tlvs[i], d);
+}
+
 void dns_check(const void *settings, struct diag *d)
 {
 	const struct dns_settings *s = settings;
@@ -152,13 +178,12 @@ void dns_check(const void *settings, struct diag *d)
 		check_wire(s, d);
 	if (s->updates || s->update.count > 0)
 		check_updates(s, d);
+	if (s->expect)
+		check_captured(s, d);
 	if (s->edns)
 		check_edns(s->edns, d);
-	if (s->proxy && !s->proxy->local && s->proxy->clients.first.len == 0)
-		diag_error(d, s->proxy, NULL, "needs clients (like 192.0.2.0/24), or local: true");
-	if (s->proxy && s->proxy->local && s->proxy->clients.first.len)
-		diag_error(
-			d, &s->proxy->local, NULL, "stands beside clients (remove one of the two)");
+	if (s->proxy)
+		check_proxy(s->proxy, d);
 	if (s->wrong && wrong_share(s->wrong, DNS_WRONG_COUNT) > 1 + ROUNDING)
 		diag_error(d, s, "wrong", "more than 100%% of the messages");
 	if (s->wrong && s->wrong->shares[DNS_WRONG_TSIG_MAC] > 0 && !s->key)
@@ -291,7 +316,8 @@ static int load_queries(
 		ret = dns_updates_load_file(
 			&p->queries, limit, diag_path(d, &s->updates, a), &s->updates, d);
 	else if (s->wire)
-		ret = dns_queries_load_wire(&p->queries, diag_path(d, &s->wire, a), &s->wire, a, d);
+		ret = dns_queries_load_wire(&p->queries, p->referee.parts ? &p->referee : NULL,
+			diag_path(d, &s->wire, a), &s->wire, a, d);
 	else
 		ret = dns_queries_load_file(
 			&p->queries, &form, diag_path(d, &s->queries, a), &s->queries, d);
@@ -299,12 +325,33 @@ static int load_queries(
 	return ret;
 }
 
+static bool build_tlvs(struct dns_proxy *p, const struct dns_proxy_settings *s, struct diag *d)
+{
+	const struct dns_option_settings *tlvs = s->tlvs.items;
+	struct writer w = writer_of(p->tlvs, sizeof(p->tlvs));
+
+	for (uint32_t i = 0; i < s->tlvs.count; i++) {
+		struct field_bytes data = option_data(&tlvs[i]);
+
+		write_u8(&w, (uint8_t)tlvs[i].code);
+		write_be16(&w, (uint16_t)data.len);
+		if (data.len)
+			write_bytes(&w, data.data, data.len);
+	}
+	if (w.failed)
+		diag_error(d, &s->tlvs, NULL, "more than %u bytes", DNS_PROXY_TLVS);
+	p->tlvs_len = (uint16_t)(w.at - p->tlvs);
+	p->len = DNS_PROXY_HEAD + p->tlvs_len;
+	return !w.failed;
+}
+
 static bool build_proxy(struct dns_plan *p, const struct dns_proxy_settings *s,
 	const struct proto_env *env, struct diag *d)
 {
 	if (!s)
 		return true;
-	p->proxy.len = DNS_PROXY_HEAD;
+	if (!build_tlvs(&p->proxy, s, d))
+		return false;
 	if (s->local)
 		return true;
 	p->proxy.server = s->server.len ? s->server : env->server;
@@ -316,7 +363,7 @@ static bool build_proxy(struct dns_plan *p, const struct dns_proxy_settings *s,
 		return false;
 	}
 	recip_init(&p->proxy.count, s->clients.count);
-	p->proxy.len += (uint8_t)(2 * (s->clients.first.len + 2));
+	p->proxy.len += (uint16_t)(2 * (s->clients.first.len + 2));
 	return true;
 }
 
@@ -324,10 +371,10 @@ static void build_header(struct dns_plan *p, const struct dns_settings *s)
 {
 	p->header[2] = (uint8_t)(s->opcode << 3);
 	if (s->opcode == DNS_QUERY)
-		p->header[2] |= s->rd ? RD : 0;
+		p->header[2] |= s->rd ? DNS_RD : 0;
 	else if (s->opcode == DNS_NOTIFY)
-		p->header[2] |= AA;
-	p->header[3] = (s->ad ? AD : 0) | (s->cd ? CD : 0);
+		p->header[2] |= DNS_AA;
+	p->header[3] = (s->ad ? DNS_AD : 0) | (s->cd ? DNS_CD : 0);
 	p->header[5] = 1;               // QDCOUNT
 	p->header[11] = p->opt.len > 0; // ARCOUNT
 }
@@ -341,7 +388,8 @@ static void build_sums(struct dns_plan *p)
 	p->plain = !p->tsig && !p->varies && !p->opt.subnet_at && !p->opt.cookie_at &&
 	           !p->queries.whole && !p->padding.divisor && !p->wrong;
 	p->fixed = p->plain && !p->proxy.len;
-	p->plain = p->plain && p->expected_rcodes >> DNS_NOERROR & 1 && !(p->header[2] & OPCODE);
+	p->plain =
+		p->plain && p->expected_rcodes >> DNS_NOERROR & 1 && !(p->header[2] & DNS_OPCODE);
 	p->own_sum = (uint32_t)header + csum_be16(p->opt.len == 0); // ARCOUNT 1
 	p->sums[0] = (uint32_t)header + opt;
 	p->sums[1] = (uint32_t)header + (uint16_t)(opt << 8 | opt >> 8);
@@ -350,6 +398,7 @@ static void build_sums(struct dns_plan *p)
 static void build_expect(struct dns_plan *p, const struct dns_expect_settings *s)
 {
 	const int32_t *rcodes = s ? s->rcode.items : NULL;
+	const int32_t *parts = s ? s->captured.items : NULL;
 
 	p->expected_rcodes = s && s->rcode.count > 0 ? 0
 	                     : p->transfers          ? 1u << DNS_NOERROR
@@ -359,6 +408,8 @@ static void build_expect(struct dns_plan *p, const struct dns_expect_settings *s
 	p->min_answers = (uint32_t)s->min_answers;
 	for (uint32_t i = 0; i < s->rcode.count; i++)
 		p->expected_rcodes |= 1u << rcodes[i];
+	for (uint32_t i = 0; i < s->captured.count; i++)
+		p->referee.parts |= 1u << parts[i];
 }
 
 // A run is a multiple of the workers: all messages with one random name then come from one worker,
@@ -386,10 +437,10 @@ static int build_order(
 static bool any_changes(const struct dns_plan *p)
 {
 	const struct dns_queries *q = &p->queries;
-	bool any = p->header[2] & OPCODE;
+	bool any = p->header[2] & DNS_OPCODE;
 
 	for (uint32_t i = 0; q->whole && i < q->count && !any; i++)
-		any = q->blob[q->offsets[i] + sizeof(struct dns_whole)] & OPCODE;
+		any = q->blob[q->offsets[i] + sizeof(struct dns_whole)] & DNS_OPCODE;
 	return any;
 }
 
@@ -463,6 +514,7 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 	p->keepalive = keepalive;
 	p->transfers = s->transfers.count > 0;
 	build_opt(p, s->edns ? s->edns : &edns_default);
+	p->referee.seed = env->seed;
 	build_expect(p, s->expect);
 	if (!build_proxy(p, s->proxy, env, d) || load_key(p, s, d) < 0 ||
 		load_queries(p, s, every_opt, d) < 0 || build_order(p, s, env) < 0) {
@@ -490,6 +542,7 @@ void dns_teardown(void *shared)
 	dns_queries_free(&p->queries);
 	dns_tsig_keys_free(p->tsig, 1);
 	free(p->alias);
+	free(p->referee.answers);
 	free(p);
 }
 

@@ -8,14 +8,13 @@
 #include "base/bytes.h"
 #include "proto/dns/dns_tsig.h"
 
-#define AFTER_NAME      6    // class and TTL, as they are signed
-#define TYPE_TO_LEN     10   // type, class, TTL, length
-#define MAC_LEAST       10   // octets of a shortened MAC (RFC 8945 section 5.2.2.1)
-#define TIMERS_LEN      8    // time and fudge
-#define UNSIGNED        99   // messages of a transfer between two signed ones
-#define TAIL_LEN        12   // of the variables: time, fudge, error, length of other data
-#define RCODE           0x0f // of byte 3 of the header
-#define TRANSFER_PLACES 8    // that one may be kept at
+#define AFTER_NAME      6  // class and TTL, as they are signed
+#define TYPE_TO_LEN     10 // type, class, TTL, length
+#define MAC_LEAST       10 // octets of a shortened MAC (RFC 8945 section 5.2.2.1)
+#define TIMERS_LEN      8  // time and fudge
+#define UNSIGNED        99 // messages of a transfer between two signed ones
+#define TAIL_LEN        12 // of the variables: time, fudge, error, length of other data
+#define TRANSFER_PLACES 8  // that one may be kept at
 
 static inline void hash(struct dns_tsig_signer *s, const void *data, size_t len)
 {
@@ -373,7 +372,7 @@ static uint32_t error_bucket(uint16_t error)
 // RFC 8945 section 5.3.2: who cannot verify or read the request cannot sign.
 static enum proto_verdict unsigned_reply(struct dns_counters *n, const uint8_t *buf)
 {
-	uint8_t rcode = buf[3] & RCODE;
+	uint8_t rcode = buf[3] & DNS_RCODE;
 
 	if (rcode == DNS_FORMERR || rcode == DNS_NOTIMP || rcode == DNS_REFUSED) {
 		n->tsig_unsigned_errors++;
@@ -414,7 +413,7 @@ enum proto_verdict dns_tsig_reply(struct dns_tsig_client *c, const struct proto_
 		return PROTO_MALFORMED;
 	}
 	if (t.mac_len == 0 && (t.error == DNS_BADKEY || t.error == DNS_BADSIG) &&
-		(buf[3] & RCODE) == DNS_NOTAUTH) {
+		(buf[3] & DNS_RCODE) == DNS_NOTAUTH) {
 		n->tsig_error[error_bucket(t.error)]++;
 		return PROTO_FAIL;
 	}

@@ -81,9 +81,18 @@ static int stream_load(struct dns_loader *l, struct wire_file *f, int fd)
 	return ret;
 }
 
+static int stream_refuse(const struct wire_file *f, int fd)
+{
+	close(fd);
+	diag_error(f->diag, f->setting, NULL, "%s: no capture, and expect.captured needs one",
+		f->path);
+	return -EINVAL;
+}
+
 // What a capture has.
 struct captured {
 	struct dns_loader *loader;
+	struct dns_pairs pairs;
 	uint64_t packets, cut, tcp; // of them: longer than what was captured; segments for the port
 	bool known;                 // the link
 };
@@ -98,18 +107,43 @@ static int packet_load(void *to, const struct packet *p)
 	c->known |= p->frame != NULL;
 	c->cut += kind == FRAME_BAD;
 	c->tcp += kind == FRAME_TCP && f.dst_port == DNS_PORT && f.payload_len > 20;
-	if (kind == FRAME_UDP && f.dst_port == DNS_PORT && f.payload_len >= DNS_HEADER_LEN &&
-		!(f.payload[2] & 0x80)) // QR
-		dns_loader_add_message(c->loader, f.payload, f.payload_len, 0, 0);
-	return c->loader->failure;
+	if (kind != FRAME_UDP || f.payload_len < DNS_HEADER_LEN)
+		return 0;
+	if (f.payload[2] & DNS_QR)
+		return f.src_port == DNS_PORT ? dns_pairs_add(&c->pairs, &f, DNS_PAIRS_ANSWER) : 0;
+	if (f.dst_port != DNS_PORT)
+		return 0;
+	dns_loader_add_message(c->loader, f.payload, f.payload_len, 0, 0);
+	if (c->loader->failure)
+		return c->loader->failure;
+	return dns_pairs_add(&c->pairs, &f, c->loader->to->count - 1);
 }
 
-static int capture_load(struct dns_loader *l, const struct wire_file *f, int fd, struct arena *a)
+// The answers are found; are there any?
+static int pairs_check(const struct wire_file *f, uint32_t found, uint32_t count)
 {
-	struct captured c = {.loader = l};
-	const char *why = NULL;
-	int ret = packet_file_each(fd, NULL, packet_load, &c, a, &why);
+	if (found > 0 && found < count)
+		log_note("%s: %u of %u queries have an answer in it, the others are not compared",
+			f->path, found, count);
+	if (found)
+		return 0;
+	diag_error(f->diag, f->setting, NULL,
+		"%s: holds no answer over UDP to any of its queries, and expect.captured needs "
+		"them",
+		f->path);
+	return -EINVAL;
+}
 
+static int capture_load(struct dns_loader *l, struct dns_referee *referee,
+	const struct wire_file *f, int fd, struct arena *a)
+{
+	struct captured c = {.loader = l, .pairs.referee = referee};
+	const char *why = NULL;
+	uint32_t found;
+	int ret = packet_file_each(fd, NULL, packet_load, &c, a, &why);
+	int paired = dns_pairs_end(&c.pairs, l->to->count, &found);
+
+	ret = ret ? ret : paired;
 	if (ret == -EINVAL)
 		diag_error(f->diag, f->setting, NULL, "%s: %s", f->path, why);
 	if (ret)
@@ -126,11 +160,13 @@ static int capture_load(struct dns_loader *l, const struct wire_file *f, int fd,
 	else if (c.tcp > 0)
 		log_note("%s: %llu segments of TCP are left out, queries over UDP are taken",
 			f->path, (unsigned long long)c.tcp);
-	return l->to->count ? 0 : -EINVAL;
+	if (l->to->count == 0)
+		return -EINVAL;
+	return referee ? pairs_check(f, found, l->to->count) : 0;
 }
 
-int dns_queries_load_wire(struct dns_queries *q, const char *path, const void *setting,
-	struct arena *a, struct diag *d)
+int dns_queries_load_wire(struct dns_queries *q, struct dns_referee *referee, const char *path,
+	const void *setting, struct arena *a, struct diag *d)
 {
 	struct dns_loader l = {.to = q, .diag = d};
 	struct wire_file f = {.path = path, .setting = setting, .diag = d};
@@ -138,7 +174,12 @@ int dns_queries_load_wire(struct dns_queries *q, const char *path, const void *s
 
 	if (fd < 0)
 		return fd;
-	ret = packet_file_is(fd) ? capture_load(&l, &f, fd, a) : stream_load(&l, &f, fd);
+	if (packet_file_is(fd))
+		ret = capture_load(&l, referee, &f, fd, a);
+	else if (referee)
+		ret = stream_refuse(&f, fd);
+	else
+		ret = stream_load(&l, &f, fd);
 	if (l.failure == -EFBIG)
 		diag_error(d, setting, NULL, "%s: more than 4 GiB of messages", path);
 	return ret;

@@ -127,7 +127,7 @@ static uint32_t octets(uint8_t *buf, uint32_t len, uint32_t room, uint64_t rando
 
 static uint32_t response(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 {
-	buf[2] |= QR;
+	buf[2] |= DNS_QR;
 	return len;
 }
 
@@ -288,7 +288,7 @@ static bool tells(const uint8_t *buf, uint32_t len, uint16_t error)
 
 void dns_wrong_answered(struct dns_counters *n, uint32_t kind, const uint8_t *buf, uint32_t len)
 {
-	uint32_t rcode = buf[3] & RCODE;
+	uint32_t rcode = buf[3] & DNS_RCODE;
 	struct dns_message m;
 	bool right;
 

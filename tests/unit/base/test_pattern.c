@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -26,7 +27,7 @@ static const struct pattern_values values = {.client = 7081,
 
 static int compile(enum pattern_kind kind, const char *text, uint64_t clients)
 {
-	const struct pattern_clients all = {clients, 6, 4};
+	const struct pattern_clients all = {clients, 6, 4, NULL};
 
 	what[0] = 0;
 	return pattern_compile(&pattern, kind, text, &all, arena, what, sizeof(what));
@@ -244,6 +245,58 @@ static void too_little_room_fails_the_writer(void **state)
 	}
 }
 
+// Two lines of two columns: "ab:Cd", "name" and "", "x".
+static const uint32_t table_at[] = {0, 5, 9, 9, 10}, table_longest[] = {5, 4};
+static const struct pattern_table table = {
+	(const uint8_t *)"ab:Cdnamex", table_at, 2, 2, table_longest};
+
+static uint32_t file_write(enum pattern_kind kind, const char *text, uint64_t client, uint8_t *out)
+{
+	const struct pattern_clients all = {10, 6, 4, &table};
+	struct pattern_values v = {.client = client};
+
+	assert_int_equal(pattern_compile(&pattern, kind, text, &all, arena, what, sizeof(what)), 0);
+	return write_values(&v, out, 64);
+}
+
+static void columns_of_a_file_are_those_of_the_client(void **state)
+{
+	uint8_t out[64];
+
+	assert_int_equal(file_write(PATTERN_TEXT, "<{file:2}>", 0, out), 6);
+	assert_memory_equal(out, "<name>", 6);
+	assert_int_equal(pattern.max_len, 6);
+	assert_false(pattern.fixed);
+	assert_int_equal(file_write(PATTERN_TEXT, "{file:1}{file:2}", 1, out), 1);
+	assert_int_equal(out[0], 'x');
+	assert_int_equal(file_write(PATTERN_TEXT, "{file:2}", 2, out), 0); // without a line
+	assert_int_equal(file_write(PATTERN_HEX, "00{file:1}", 0, out), 3);
+	assert_memory_equal(out, "\0\xab\xcd", 3);
+	assert_int_equal(file_write(PATTERN_HEX, "00{file:1}", 1, out), 1);
+}
+
+static void columns_that_are_not_there_are_refused(void **state)
+{
+	static const struct {
+		enum pattern_kind kind;
+		const char *text, *why;
+		const struct pattern_table *table;
+	} bad[] = {{PATTERN_TEXT, "{file:1}", "needs a client_file", NULL},
+		{PATTERN_TEXT, "{file:3}", "the file has 2 columns", &table},
+		{PATTERN_TEXT, "{file:0}", "number of a column", &table},
+		{PATTERN_TEXT, "{file}", "number of a column", &table},
+		{PATTERN_HEX, "{file:2}", "the field of client 0 is not pairs", &table}};
+
+	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct pattern_clients all = {10, 6, 4, bad[i].table};
+
+		assert_int_equal(pattern_compile(&pattern, bad[i].kind, bad[i].text, &all, arena,
+					 what, sizeof(what)),
+			-EINVAL);
+		assert_non_null(strstr(what, bad[i].why));
+	}
+}
+
 static void random_stays_the_same_for_a_seed(void **state)
 {
 	uint8_t first[64], again[64];
@@ -310,10 +363,12 @@ static void consecutive_seeds_give_different_clients(void **state)
 }
 
 #define TEXT_NAMES                                                                                 \
-	" is not {client}, {client:N}, {client:0Nx}, {mac}, {relay}, {address} or {random:N} "     \
+	" is not {client}, {client:N}, {client:0Nx}, {mac}, {relay}, {address}, {random:N} or "    \
+	"{file:N} "                                                                                \
 	"(like host-{client}; a brace itself is {{)"
 #define HEX_NAMES                                                                                  \
-	"{client}, {client:N}, {mac}, {relay}, {address} or {random:N} (like ff{client:4}{mac})"
+	"{client}, {client:N}, {mac}, {relay}, {address}, {random:N} or {file:N} (like "           \
+	"ff{client:4}{mac})"
 #define CLIENT_TEXT                                                                                \
 	" is not {client:N} with 1 to 20 digits or {client:0Nx} with 1 to 16 (like {client:04x})"
 #define CLIENT_HEX " is not {client:N} with 1 to 8 bytes (like {client:4})"
@@ -449,6 +504,8 @@ int main(void)
 		cmocka_unit_test(ipv6_addresses_are_written_as_rfc_5952_wants),
 		cmocka_unit_test(clients_are_at_least_one),
 		cmocka_unit_test(too_little_room_fails_the_writer),
+		cmocka_unit_test(columns_of_a_file_are_those_of_the_client),
+		cmocka_unit_test(columns_that_are_not_there_are_refused),
 		cmocka_unit_test(random_stays_the_same_for_a_seed),
 		cmocka_unit_test(random_is_the_same_in_every_version),
 		cmocka_unit_test(two_randoms_of_a_pattern_differ),

@@ -251,6 +251,8 @@ static void set(struct run *r, const char *name, uint32_t value)
 		h->window = value;
 	else if (strcmp(name, "stamps") == 0)
 		h->stamps = value;
+	else if (strcmp(name, "nagle") == 0)
+		h->nagle = value;
 	else if (strcmp(name, "blocks") == 0)
 		tcp_host_init(h, blocks, value);
 	else if (strcmp(name, "mss") == 0)
@@ -670,6 +672,14 @@ static const struct script scripts[] = {
 		{OPEN, FIVE_SEGMENTS, "< A 1 ack 1 win 60000", "< A 1 ack 1 win 59000",
 			"< A 1 ack 1 win 58000", "< PA 1+10 ack 1 win 58000 | | ESTABLISHED DATA",
 			"count fast_retransmitted 0"}},
+	{"Nagle's algorithm: what is short waits for the acknowledgement of all before it",
+		{"set nagle 1", OPEN, "send 10 | PA 1+10 ack 1", "send 10", "send 10",
+			"< A 1 ack 11 | PA 11+20 ack 1", "send 985", "send 100 | A 31+1000 ack 1",
+			"< A 1 ack 31", "< A 1 ack 1031 | PA 1031+85 ack 1", "< A 1 ack 1116"}},
+	{"Nagle's algorithm: it is sent with what was lost, and before the end",
+		{"set nagle 1", OPEN, "send 10 | PA 1+10 ack 1", "send 10",
+			"wait 200 | PA 1+20 ack 1", "send 10",
+			"shut | FPA 21+10 ack 1 | FIN_WAIT_1"}},
 	{"small window of the peer",
 		{SYN, "< SA 0 ack 1 mss 1000 ws 0 win 1500 | A 1 ack 1 | ESTABLISHED OPENED",
 			"send 3000 | A 1+1000 ack 1", "< A 1 ack 1001 win 500 | A 1001+500 ack 1",

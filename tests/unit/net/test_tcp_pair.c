@@ -261,6 +261,8 @@ static void begin(const struct settings *settings, uint32_t seed)
 			.syn_tries = 30,
 			.tries = 40,
 			.stamps = seed & 1,
+			// A slow reader could lose what it has not read when both have closed.
+			.nagle = seed & 2 && !settings->slow,
 			.counters = &me->counters};
 		tcp_host_init(&me->host, me->blocks, settings->blocks);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The workers of DHCP clients, from before the run to their last messages to the user, and the
-// table that all items share. Path: cold | hot (dhcp_server_search). Management thread; of what is
-// hot any.
+// table that all items share. Path: cold | hot (dhcp_server_search, dhcp_due, dhcp_waiting).
+// Management thread; of what is hot any.
 
 #include "proto/dhcp/client/dhcp_client.h"
 
@@ -60,9 +60,11 @@ uint64_t dhcp_memory(const void *shared, const struct proto_env *env)
 {
 	const struct dhcp_plan *p = shared;
 	uint64_t leases = (uint64_t)p->clients * p->stride;
+	uint32_t clients = dhcp_share(p->clients, env->worker, env->workers);
+	const struct dhcp_life_plan *life = p->course.life;
 
-	return dhcp_clients_memory(
-		       dhcp_share(p->clients, env->worker, env->workers), p->family->client_size) +
+	return dhcp_clients_memory(clients, p->family->client_size, !life) +
+	       (life ? dhcp_life_memory(clients, life->moves, p->relay_count) : 0) +
 	       dhcp_turns_memory(env, p->clients, p->relay_count) +
 	       dhcp_leases_memory(leases, p->family->addr_len == 16) / env->workers;
 }
@@ -80,7 +82,7 @@ static void leases_load(struct dhcp_worker *w)
 		if (client == UINT32_MAX)
 			continue;
 		if (p->family->lease_load(w, client, &saved[i]))
-			dhcp_clients_bind(&w->work.clients, client);
+			dhcp_work_bind(&w->work, client);
 		else
 			left_out++;
 	}
@@ -89,7 +91,7 @@ static void leases_load(struct dhcp_worker *w)
 			    "the table of holders has no room for them, or they are of more than "
 			    "%d servers",
 			p->name, left_out, DHCP_SERVERS_MAX);
-	if (p->leases.count)
+	if (p->leases.count && !p->course.life)
 		dhcp_clients_settle(&w->work.clients);
 }
 
@@ -112,6 +114,37 @@ int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env)
 		p->leases.workers[env->worker] = w;
 	ctx->own = w;
 	return 0;
+}
+
+static double dhcp_begun(const void *settings, double until_s)
+{
+	return dhcp_life_begun(((const struct dhcp_settings *)settings)->life, until_s);
+}
+
+bool dhcp_paces(const void *settings, struct proto_pace *out)
+{
+	const struct dhcp_settings *s = settings;
+
+	if (!s->life)
+		return false;
+	out->at_once = dhcp_clients(s);
+	out->begun = dhcp_begun;
+	return true;
+}
+
+// Both: a protocol whose settings have no life is not asked.
+uint64_t dhcp_due(struct proto_ctx *ctx)
+{
+	struct dhcp_worker *w = ctx->own;
+
+	return dhcp_life_due(&w->work.life, ctx->now_ms);
+}
+
+uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms)
+{
+	const struct dhcp_worker *w = ctx->own;
+
+	return dhcp_life_waiting(&w->work.life, until_ms);
 }
 
 // With the printable characters of the text, the others as "?".

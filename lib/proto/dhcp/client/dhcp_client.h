@@ -9,6 +9,7 @@
 #include "proto/dhcp/client/dhcp_leases.h"
 #include "proto/dhcp/client/dhcp_macs.h"
 #include "proto/dhcp/client/dhcp_settings.h"
+#include "proto/dhcp/client/dhcp_table.h"
 #include "proto/dhcp/client/dhcp_templates.h"
 #include "proto/dhcp/client/dhcp_work.h"
 
@@ -36,18 +37,33 @@ struct dhcp_vlans {
 	uint16_t *places; // by number of the client: its set, counted from 1; 0: none. NULL: all 0
 };
 
+// The time that clients pretend to have waited. on: at all.
+struct dhcp_pretend {
+	bool on, grow;
+	uint16_t from;
+	uint64_t after_ms, for_ms;
+};
+
+// Messages that are wrong on purpose: below[kind] of 2^32, ascending; the kind is the first above.
+struct dhcp_wrong {
+	uint16_t steps; // that may be wrong, a bit each; 0: none
+	uint64_t below[DHCP_WRONG_COUNT];
+};
+
 // The plan of a family begins with it. ctlplane: wo, dataplane: ro
 struct dhcp_plan {
 	const struct dhcp_family *family;
 	struct dhcp_course course;
+	struct dhcp_life_plan life; // course.life, if there is one
 	uint32_t clients;
 	uint32_t most;  // clients that there can be
 	bool automatic; // their number
 	double uses;    // clients that an exchange uses up, on average
 	uint8_t mac_len;
-	bool stations;         // a MAC is of one station, not of a group
-	struct dhcp_macs macs; // of a file or shared; else: computed from the client's number
-	bool shared_macs;      // by several clients
+	bool stations;           // a MAC is of one station, not of a group
+	struct dhcp_macs macs;   // of a file or shared; else: computed from the client's number
+	bool shared_macs;        // by several clients
+	struct dhcp_table table; // file of clients
 	uint32_t addresses, prefixes; // that a client leases, in this order
 	uint32_t stride;              // their sum
 	struct recip by_stride;
@@ -56,6 +72,8 @@ struct dhcp_plan {
 	struct dhcp_varying fqdn; // code 0: none
 	uint8_t fqdn_flags;
 	uint64_t parameters[4]; // bits: asked for
+	struct dhcp_pretend pretend;
+	struct dhcp_wrong wrong;
 
 	const uint8_t *relays; // addr_len bytes each; NULL: clients on a link
 	uint32_t relay_count;
@@ -94,14 +112,20 @@ struct dhcp_family {
 	uint8_t addr_len;
 	uint16_t client_port, server_port;
 	uint8_t steps, exchanges;
-	const struct dhcp_start *starts; // by exchange
+	const struct dhcp_message_kind *kinds; // by step
+	uint16_t spared;                       // flags of kinds that are never wrong on purpose
+	uint16_t wrong_more;                   // bytes that such a message is longer, at most
+	const struct dhcp_start *starts;       // by exchange
 	const char *const *exchange_names;
+	struct dhcp_life_exchanges life;
 	size_t plan_size, worker_size, client_size;
 	const char *fqdn_rfc;
 	const char *more_clients; // how a run has more of them
 	// Name of a status in refusals; NULL: refusals have none.
 	const char *(*status_name)(uint32_t status);
 
+	// Does the exchange need no lease, though it mostly does? NULL: never.
+	bool (*needs_none)(const struct dhcp_settings *s, uint32_t exchange);
 	// Rules of the family alone. exchange_check: of an exchange that the item makes.
 	void (*check)(const struct dhcp_settings *s, struct diag *d);
 	void (*exchange_check)(const struct dhcp_settings *s, uint32_t exchange, struct diag *d);
@@ -178,6 +202,9 @@ void dhcp_common_teardown(void *common);
 uint64_t dhcp_memory(const void *shared, const struct proto_env *env);
 int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dhcp_close(struct proto_ctx *ctx);
+bool dhcp_paces(const void *settings, struct proto_pace *out);
+uint64_t dhcp_due(struct proto_ctx *ctx);
+uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 
 // What a family has for struct proto, and for struct dhcp_server_family: how many addresses, or
 // prefixes, clients of a given number hold at a time, at most; and how many an exchange uses up, on
@@ -221,9 +248,33 @@ static inline bool dhcp_is_server(const struct dhcp_plan *p, const uint8_t *addr
 	       dhcp_server_search(p, addr, len) < p->server_count;
 }
 
+// Does the client of a message that is sent now pretend to have waited?
+static inline bool dhcp_pretends(const struct dhcp_pretend *p, uint64_t now_ms)
+{
+	return p->on && now_ms >= p->after_ms && now_ms - p->after_ms < p->for_ms;
+}
+
+// How long, in a field's units of unit_ms.
+static inline uint16_t dhcp_pretended(
+	const struct dhcp_pretend *p, uint64_t now_ms, uint32_t unit_ms)
+{
+	uint64_t value = p->from + (p->grow ? (now_ms - p->after_ms) / unit_ms : 0);
+
+	return value < UINT16_MAX ? (uint16_t)value : UINT16_MAX;
+}
+
 static inline uint32_t dhcp_vlans_place(const struct dhcp_vlans *v, uint32_t number)
 {
 	return v->places ? v->places[number] : 0;
+}
+
+// The number that chooses a client's relay: its own, until it moves.
+static inline uint32_t dhcp_relay_number(
+	const struct dhcp_worker *w, uint32_t client, uint32_t number)
+{
+	const uint16_t *moved = w->work.life.relays;
+
+	return moved ? moved[client] : number;
 }
 
 // Did a message come on the VLANs of the client with this number?

@@ -10,11 +10,16 @@
 #include "proto/dhcp/client/dhcp_addresses.h"
 
 #define MAC_BITS        48
+#define NS_PER_MS       1000000u
+#define ROUNDING        1e-9
 #define RELAYS_MAX      1048576
 #define VLAN_RANGES_MAX 1024
 
 bool dhcp_does(const struct dhcp_family *f, const struct dhcp_settings *s, uint32_t exchange)
 {
+	if (s->life && (exchange == f->life.renew || exchange == f->life.rebind ||
+			       exchange == f->life.reboot || exchange == f->life.release))
+		return true;
 	return dhcp_mix_share(dhcp_shares(s), f->exchanges, (uint32_t)s->exchange, exchange) > 0;
 }
 
@@ -56,7 +61,8 @@ static void check_mix(const struct dhcp_family *f, const struct dhcp_settings *s
 	for (uint32_t e = 0; e < f->exchanges; e++) {
 		if (!dhcp_does(f, s, e))
 			continue;
-		if (leased || f->starts[e].from != DHCP_IS_BOUND) {
+		if (leased || f->starts[e].from != DHCP_IS_BOUND ||
+			(f->needs_none && f->needs_none(s, e))) {
 			f->exchange_check(s, e, d);
 			continue;
 		}
@@ -130,7 +136,7 @@ static struct dhcp_plan *plan_new(const struct dhcp_family *f, const struct dhcp
 	p->clients = (uint32_t)dhcp_clients(s);
 	p->automatic = s->clients == UINT64_MAX;
 	p->most = p->automatic ? (uint32_t)dhcp_most(f, s) : p->clients;
-	p->uses = s->again ? 0 : dhcp_uses(f, s);
+	p->uses = s->again || s->life ? 0 : dhcp_uses(f, s);
 	f->plan_identity(p, s);
 	p->stride = p->addresses + p->prefixes;
 	recip_init(&p->by_stride, p->stride);
@@ -157,12 +163,48 @@ static void check_messages(
 	dhcp_teardown(p);
 }
 
+// The share of the first kinds.
+static double wrong_share(const struct dhcp_wrong_settings *s, uint32_t kinds)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < kinds; i++)
+		sum += s->shares[i];
+	return sum;
+}
+
 // Files of MACs, DUIDs and leases are large and read once, by setup.
+// The section of its settings that a life takes the place of; NULL: none is given.
+static const char *beside_life(const struct dhcp_settings *s)
+{
+	return s->mix ? "mix" : s->again ? "again" : NULL;
+}
+
+static void check_life(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
+{
+	const char *const *names = f->exchange_names;
+	bool leased = s->exchange == DHCP_FOUR_WAY || s->exchange == DHCP_RAPID;
+
+	dhcp_life_check(s->life, d);
+	if (!leased)
+		diag_error(d, s->life, "", "begins with a lease (exchange: %s or rapid)",
+			names[DHCP_FOUR_WAY]);
+	if (beside_life(s))
+		diag_error(d, s->life, "", "stands beside %s: clients do what their leases need",
+			beside_life(s));
+	if (s->clients == UINT64_MAX)
+		diag_error(d, s, "clients", "is missing: no load says how many (clients: 10k)");
+	if (s->life->share[DHCP_LIFE_MOVE] > 0 && !s->relay)
+		diag_error(d, s->life, "move", "needs relays to move to");
+}
+
 void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
 {
 	const struct addr *servers = s->servers.items;
 	unsigned before = diag_count(d);
 
+	if (s->life)
+		check_life(f, s, d);
 	check_mix(f, s, d);
 	check_vlans(&s->vlans, d);
 	for (uint32_t i = 0; i < s->servers.count; i++)
@@ -175,6 +217,12 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 	if (s->fqdn && s->fqdn->no_update && s->fqdn->server_update)
 		diag_error(d, s->fqdn, "no_update", "stands beside server_update (%s: not both)",
 			f->fqdn_rfc);
+	if (s->wrong && wrong_share(s->wrong, DHCP_WRONG_COUNT) > 1 + ROUNDING)
+		diag_error(d, s->wrong, "", "more than 100%% of the messages");
+	if (s->mac_column && (s->mac_file || s->mac_count))
+		diag_error(d, &s->mac_column, "mac_column", "stands beside mac_file or mac_count");
+	if (s->mac_column && !s->client_file)
+		diag_error(d, &s->mac_column, "mac_column", "needs a client_file");
 	if (s->mac_file && s->mac_count)
 		diag_error(d, &s->mac_count, "mac_count", "stands beside mac_file");
 	f->check(s, d);
@@ -243,6 +291,31 @@ static void build_paths(
 	p->layout.more = p->course.spread == DHCP_TO_EACH ? (uint8_t)(p->server_count - 1) : 0;
 }
 
+static void build_pretend(struct dhcp_pretend *p, const struct dhcp_pretend_settings *s)
+{
+	if (s)
+		*p = (struct dhcp_pretend){.on = true,
+			.grow = s->grow,
+			.from = (uint16_t)s->from,
+			.after_ms = s->after_ns / NS_PER_MS,
+			.for_ms = s->for_ns ? s->for_ns / NS_PER_MS : UINT64_MAX};
+}
+
+// What begins an exchange may be wrong, unless nothing answers it or the lease ends with it.
+static void build_wrong(struct dhcp_plan *p, const struct dhcp_wrong_settings *s)
+{
+	const struct dhcp_family *f = p->family;
+
+	if (!s || wrong_share(s, DHCP_WRONG_COUNT) == 0)
+		return;
+	for (uint32_t i = 0; i < DHCP_WRONG_COUNT; i++)
+		p->wrong.below[i] = (uint64_t)(wrong_share(s, i + 1) * 0x1p32 + 0.5);
+	for (uint32_t i = 0; i < f->exchanges; i++)
+		if (!(f->kinds[f->starts[i].step].has & f->spared))
+			p->wrong.steps |= (uint16_t)(1u << f->starts[i].step);
+	p->longest += f->wrong_more;
+}
+
 static int build_vlans(struct dhcp_vlans *v, const struct field_list *vlans, uint64_t clients)
 {
 	*v = (struct dhcp_vlans){.sets = vlans->items, .count = vlans->count};
@@ -260,6 +333,29 @@ static int build_vlans(struct dhcp_vlans *v, const struct field_list *vlans, uin
 	return 0;
 }
 
+// The file of clients, which has a line for each.
+static int load_table(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d)
+{
+	bool all = p->automatic && s->leases && s->leases->load;
+	uint32_t wanted = all ? p->most : p->clients, rows;
+	int ret;
+
+	if (!s->client_file)
+		return 0;
+	ret = dhcp_table_load(&p->table, &s->client_file, wanted, p->arena, d);
+	rows = p->table.is.rows;
+	if (ret < 0 || rows == wanted)
+		return ret;
+	if (!p->automatic) {
+		diag_error(d, &s->client_file, NULL, "the file has %u lines for %u clients", rows,
+			wanted);
+		return -EINVAL;
+	}
+	p->most = rows;
+	p->clients = rows < p->clients ? rows : p->clients;
+	return 0;
+}
+
 // Messages of DHCPv6 clients on a link are found by their MAC. Of an automatic number of clients
 // all may be in the file of leases.
 static int load_macs(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d)
@@ -273,9 +369,16 @@ static int load_macs(struct dhcp_plan *p, const struct dhcp_settings *s, struct 
 		.find = six && !s->relay};
 	int ret = 0;
 
+	if (s->mac_column > p->table.is.columns) {
+		diag_error(d, &s->mac_column, NULL, "the file has %u columns", p->table.is.columns);
+		return -EINVAL;
+	}
 	p->shared_macs = s->mac_count && s->mac_count < wanted.clients;
 	if (s->mac_file)
 		ret = dhcp_macs_load(&p->macs, &s->mac_file, &wanted, p->arena, d);
+	else if (s->mac_column)
+		ret = dhcp_macs_take(&p->macs, &p->table.is, (uint32_t)s->mac_column - 1, &wanted,
+			&s->mac_column, d);
 	else if (p->shared_macs)
 		return dhcp_macs_share(&p->macs, s->mac, (uint32_t)s->mac_count, &wanted);
 	if (!p->macs.items)
@@ -292,8 +395,9 @@ static int load_files(struct dhcp_plan *p, const struct dhcp_settings *s,
 	const struct proto_env *env, struct diag *d)
 {
 	const struct dhcp_family *f = p->family;
-	int ret = load_macs(p, s, d);
+	int ret = load_table(p, s, d);
 
+	ret = ret ? ret : load_macs(p, s, d);
 	ret = ret ? ret : dhcp_lease_file_load(p, s->leases, env, d);
 	if (ret == 0 && f->load)
 		ret = f->load(p, s, d);
@@ -324,16 +428,22 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	p->course.spread = (enum dhcp_spread)s->spread;
 	p->course.again = s->again;
 	p->course.rest_ms = dhcp_work_rest_ms(s->decline_rest_ns, s->retransmit);
+	if (s->life) {
+		dhcp_life_plan(&p->life, s->life, &f->life, (uint8_t)s->exchange, p->clients);
+		p->course.life = &p->life;
+	}
 	dhcp_mix_init(&p->course.mix, dhcp_shares(s), f->exchanges, (uint32_t)s->exchange);
 	recip_init(&p->course.by_server, p->server_count);
 	for (uint32_t i = 0; i < s->parameters.count; i++)
 		if (codes[i] < 256) // those above have no bit
 			p->parameters[codes[i] >> 6] |= 1ull << (codes[i] & 63);
+	build_pretend(&p->pretend, s->pretend);
 	if (s->relay)
 		build_relays(p, s->relay);
 	f->plan_rest(p, s, env);
 	if (load_files(p, s, env, d) == 0 && f->templates(p, s, d) == 0 &&
 		build_vlans(&p->vlans, &s->vlans, p->clients) == 0) {
+		build_wrong(p, s->wrong);
 		build_paths(p, s, env);
 		build_ports(p, s);
 		return p;
@@ -351,6 +461,7 @@ void dhcp_teardown(void *shared)
 	if (p->family->unload)
 		p->family->unload(p);
 	dhcp_macs_free(&p->macs);
+	dhcp_table_free(&p->table);
 	dhcp_lease_file_free(&p->leases);
 	free(p->vlans.places);
 	arena_free(p->arena);

@@ -8,12 +8,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-uint64_t dhcp_clients_memory(uint32_t count, size_t record)
+uint64_t dhcp_clients_memory(uint32_t count, size_t record, bool rings)
 {
-	return (record + 2 * sizeof(uint32_t)) * (uint64_t)count;
+	return (record + (rings ? 2 * sizeof(uint32_t) : 0)) * (uint64_t)count;
 }
 
-int dhcp_clients_init(struct dhcp_clients *c, uint32_t count, size_t record, uint32_t rest_ms)
+int dhcp_clients_init(
+	struct dhcp_clients *c, uint32_t count, size_t record, uint32_t rest_ms, bool rings)
 {
 	uint32_t some = count ? count : 1;
 	bool failed;
@@ -22,14 +23,14 @@ int dhcp_clients_init(struct dhcp_clients *c, uint32_t count, size_t record, uin
 		.count = count, .rest_ms = rest_ms, .shift = (uint8_t)__builtin_ctzl(record)};
 	c->items = dhcp_table_alloc(some * (uint64_t)record);
 	failed = !c->items;
-	for (int state = 0; state < DHCP_IS_BUSY && !failed; state++)
+	for (int state = 0; state < DHCP_IS_BUSY && !failed && rings; state++)
 		if (state != DHCP_IS_RESTING || rest_ms)
 			failed = dhcp_ring_init(&c->rings[state], some) < 0;
 	if (failed) {
 		dhcp_clients_free(c);
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count && rings; i++)
 		dhcp_ring_push(&c->rings[DHCP_IS_FREE], i);
 	return 0;
 }

@@ -34,15 +34,16 @@ struct dhcp_clients {
 };
 
 // record: bytes of one, a power of two. 0 or -ENOMEM. All clients are free, the first one is taken
-// first.
-int dhcp_clients_init(struct dhcp_clients *c, uint32_t count, size_t record, uint32_t rest_ms);
+// first. rings false: none is ever taken, bound or given back here.
+int dhcp_clients_init(
+	struct dhcp_clients *c, uint32_t count, size_t record, uint32_t rest_ms, bool rings);
 void dhcp_clients_free(struct dhcp_clients *c);
 // Before the first take: a client that holds a lease becomes the last of the bound. settle then
 // removes all bound ones from the free.
 void dhcp_clients_bind(struct dhcp_clients *c, uint32_t client);
 void dhcp_clients_settle(struct dhcp_clients *c);
 // Bytes that init allocates if no client ever rests; otherwise 4 more for each client.
-uint64_t dhcp_clients_memory(uint32_t count, size_t record);
+uint64_t dhcp_clients_memory(uint32_t count, size_t record, bool rings);
 
 // A busy client becomes free, or bound if it holds a lease.
 void dhcp_clients_give(struct dhcp_clients *c, uint32_t client);

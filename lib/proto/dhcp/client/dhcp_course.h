@@ -6,15 +6,17 @@
 #pragma once
 
 #include "proto/dhcp/client/dhcp_client.h"
+#include "proto/dhcp/client/dhcp_wrong.h"
 
 #define DHCP_INLINE static inline __attribute__((always_inline))
 
 // A reply at hand and its client; the family's struct begins with it.
 struct dhcp_heard {
 	struct dhcp_client *client;
-	uint32_t number;  // of the client, in the whole run
-	uint8_t type;     // of the message
-	uint32_t valid_s; // of a lease that it gives
+	uint32_t number;     // of the client, in the whole run
+	uint8_t type;        // of the message
+	uint32_t valid_s;    // of a lease that it gives
+	uint32_t t1_s, t2_s; // of it; 0: not told
 	// A refusal: its status (0 in DHCPv4) and text.
 	uint16_t status;
 	uint32_t text_len;
@@ -61,11 +63,17 @@ struct dhcp_messages {
 	uint32_t (*lease_find)(const struct dhcp_leases *l, const uint8_t *addr, uint32_t now_s);
 	void (*mac)(const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX]);
 
+	// Is this an address that a client has without a lease? Writes its MAC, if it is on the
+	// link.
+	bool (*is_own)(const struct dhcp_plan *p, const uint8_t *addr, uint8_t mac[6]);
+	// Does a reply have the transaction ID of t?
+	bool (*has_xid)(const struct proto_txn *t, const uint8_t *buf, uint32_t len);
+
 	// DHCPv6 only; NULL in DHCPv4.
-	// Is this the address that a client on the link has always had? Writes its MAC.
-	bool (*is_link_local)(const struct dhcp_plan *p, const uint8_t *addr, uint8_t mac[6]);
 	// Settings that even a useless reply tells.
 	void (*limits_keep)(struct dhcp_heard *h);
+	// Shall the client wait for an offer of another server after this refusal?
+	bool (*refusal_waits)(const struct dhcp_heard *h, const struct proto_txn *t);
 	// Is an offer at hand, and shall the client wait for a better one?
 	bool (*offer_kept)(const struct dhcp_client *k);
 	bool (*offer_waits)(struct dhcp_heard *h, const struct proto_txn *t);
@@ -122,7 +130,7 @@ DHCP_INLINE bool dhcp_owns(
 	uint8_t own[DHCP_MAC_MAX];
 	uint32_t lease;
 
-	if (!p->relays && f->is_link_local && f->is_link_local(p, addr, mac))
+	if (f->is_own(p, addr, mac))
 		return true;
 	lease = f->lease_find(&w->common->leases, addr, dhcp_now_s(ctx));
 	if (lease == DHCP_NOBODY || (uint64_t)lease - p->owner >= (uint64_t)p->clients * p->stride)
@@ -138,17 +146,17 @@ DHCP_INLINE enum proto_verdict dhcp_fail(
 	const struct dhcp_messages *f, struct proto_ctx *ctx, const struct proto_txn *t)
 {
 	if (!t->over)
-		dhcp_work_leave(ctx->own, ctx, t, t->step == f->rests_after);
+		dhcp_work_leave(ctx->own, ctx, t, t->step == f->rests_after, DHCP_LEFT_FAILED);
 	return PROTO_FAIL;
 }
 
 DHCP_INLINE enum proto_verdict dhcp_done(const struct dhcp_messages *f, struct proto_ctx *ctx,
-	const struct proto_txn *t, const struct dhcp_client *k)
+	const struct proto_txn *t, const struct dhcp_client *k, enum dhcp_left how)
 {
 	struct dhcp_counters *n = ctx->counters;
 
 	n->server[k->server]++;
-	dhcp_work_leave(ctx->own, ctx, t, t->step == f->rests_after);
+	dhcp_work_leave(ctx->own, ctx, t, t->step == f->rests_after, how);
 	return PROTO_DONE;
 }
 
@@ -171,7 +179,7 @@ DHCP_INLINE enum proto_verdict dhcp_offered(const struct dhcp_messages *f, struc
 {
 	f->server_find(ctx, h);
 	if (h->client->exchange == DHCP_TWO_WAY)
-		return dhcp_done(f, ctx, t, h->client);
+		return dhcp_done(f, ctx, t, h->client, DHCP_LEFT_DONE);
 	if (!f->offer_keep(ctx, h))
 		return dhcp_fail(f, ctx, t);
 	if (f->offer_waits && f->offer_waits(h, t))
@@ -183,13 +191,18 @@ DHCP_INLINE enum proto_verdict dhcp_leased(const struct dhcp_messages *f, struct
 	struct proto_txn *t, struct dhcp_heard *h)
 {
 	struct dhcp_counters *n = ctx->counters;
+	struct dhcp_worker *w = ctx->own;
 	bool had = h->client->holds;
 
 	if (!f->leases_take(ctx, t, h, dhcp_work_expiry(h->client, ctx->now_ms, h->valid_s)))
 		return dhcp_fail(f, ctx, t);
 	n->renewed += had;
 	n->leases += !had;
-	return dhcp_done(f, ctx, t, h->client);
+	if (w->work.life.of) {
+		dhcp_life_lease(&w->work.life, t->user, h->t1_s, h->t2_s, h->valid_s);
+		n->t1_unforeseen += h->t1_s != w->work.life.plan->t1_s;
+	}
+	return dhcp_done(f, ctx, t, h->client, DHCP_LEFT_LEASED);
 }
 
 DHCP_INLINE enum proto_verdict dhcp_refused(const struct dhcp_messages *f, struct proto_ctx *ctx,
@@ -204,11 +217,25 @@ DHCP_INLINE enum proto_verdict dhcp_refused(const struct dhcp_messages *f, struc
 	return dhcp_fail(f, ctx, t);
 }
 
-// The end of a judgement: what becomes of the client.
-DHCP_INLINE enum proto_verdict dhcp_decide(const struct dhcp_messages *f, struct proto_ctx *ctx,
-	struct proto_txn *t, struct dhcp_heard *h)
+DHCP_INLINE void dhcp_attempt_count(struct dhcp_counters *n, const struct proto_txn *t)
 {
-	switch (f->judge(h, ctx, t)) {
+	n->attempt[t->tries < DHCP_TRIES_MAX ? t->tries : DHCP_TRIES_MAX - 1]++;
+}
+
+// The end of a judgement: what becomes of the client. first: it is the first reply to its message.
+DHCP_INLINE enum proto_verdict dhcp_decide(const struct dhcp_messages *f, struct proto_ctx *ctx,
+	struct proto_txn *t, struct dhcp_heard *h, bool first)
+{
+	enum dhcp_judgement judged = f->judge(h, ctx, t);
+	struct dhcp_worker *w = ctx->own;
+
+	if (judged == DHCP_REFUSED && first && f->refusal_waits && f->refusal_waits(h, t)) {
+		dhcp_work_refused(&w->work, h->status, h->text, h->text_len);
+		return PROTO_KEPT;
+	}
+	if (first)
+		dhcp_attempt_count(ctx->counters, t);
+	switch (judged) {
 	case DHCP_RIGHT:
 		break;
 	case DHCP_WRONG:
@@ -224,7 +251,7 @@ DHCP_INLINE enum proto_verdict dhcp_decide(const struct dhcp_messages *f, struct
 		return dhcp_leased(f, ctx, t, h);
 	if (f->ended)
 		f->ended(ctx, t);
-	return dhcp_done(f, ctx, t, h->client);
+	return dhcp_done(f, ctx, t, h->client, DHCP_LEFT_DONE);
 }
 
 // Is it a reply to t? DONE: it is, and counted as such.
@@ -244,19 +271,50 @@ DHCP_INLINE enum proto_verdict dhcp_match(const struct dhcp_messages *f, struct 
 	return f->ours(h, ctx, t);
 }
 
+// The end of an exchange whose message was wrong on purpose: its client is as it was before.
+DHCP_INLINE enum proto_verdict dhcp_apart(
+	struct proto_ctx *ctx, const struct proto_txn *t, uint64_t *counter)
+{
+	++*counter;
+	dhcp_work_leave(ctx->own, ctx, t, false, DHCP_LEFT_FAILED);
+	return PROTO_APART;
+}
+
+// A reply to such a message: any one with the transaction ID.
+DHCP_INLINE enum proto_verdict dhcp_wrong_reply(const struct dhcp_messages *f,
+	struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf, uint32_t len,
+	struct dhcp_heard *h, uint32_t kind)
+{
+	struct dhcp_counters *n = ctx->counters;
+	struct dhcp_worker *w = ctx->own;
+	uint32_t other = DHCP_TYPE_BUCKETS - 1;
+
+	if (!f->has_xid(t, buf, len))
+		return PROTO_STRAY;
+	if (!f->parse(ctx, t->user, buf, len, h))
+		return PROTO_MALFORMED;
+	n->received[h->type < other ? h->type : other]++;
+	n->reply_bytes += len;
+	w->heard = true;
+	return dhcp_apart(ctx, t, &n->wrong_answered[kind]);
+}
+
 DHCP_INLINE enum proto_verdict dhcp_reply(const struct dhcp_messages *f, struct proto_ctx *ctx,
 	struct proto_txn *t, const uint8_t *buf, uint32_t len, struct dhcp_heard *h)
 {
 	struct dhcp_counters *n = ctx->counters;
 	struct dhcp_worker *w = ctx->own;
+	uint32_t wrong = w->plan->wrong.steps ? dhcp_wrong_kind(w, t) : DHCP_WRONG_COUNT;
 	enum proto_verdict verdict;
 	bool kept;
 
+	if (wrong < DHCP_WRONG_COUNT && !t->over)
+		return dhcp_wrong_reply(f, ctx, t, buf, len, h, wrong);
 	if (f->is_usual && !t->over && f->is_usual(ctx, t, buf, len, h)) {
 		n->received[h->type]++;
 		n->reply_bytes += len;
 		w->heard = true;
-		n->attempt[t->tries < DHCP_TRIES_MAX ? t->tries : DHCP_TRIES_MAX - 1]++;
+		dhcp_attempt_count(n, t);
 		return h->type == f->offer ? dhcp_offered(f, ctx, t, h) : dhcp_leased(f, ctx, t, h);
 	}
 	if (!f->parse(ctx, t->user, buf, len, h))
@@ -271,9 +329,7 @@ DHCP_INLINE enum proto_verdict dhcp_reply(const struct dhcp_messages *f, struct 
 	kept = f->offer_kept && f->offer_kept(h->client);
 	if (kept && !t->over && h->type == f->offer)
 		return f->another(ctx, t, h);
-	if (!t->over && !kept)
-		n->attempt[t->tries < DHCP_TRIES_MAX ? t->tries : DHCP_TRIES_MAX - 1]++;
-	return dhcp_decide(f, ctx, t, h);
+	return dhcp_decide(f, ctx, t, h, !t->over && !kept);
 }
 
 DHCP_INLINE enum proto_verdict dhcp_timeout(
@@ -283,9 +339,13 @@ DHCP_INLINE enum proto_verdict dhcp_timeout(
 	struct dhcp_worker *w = ctx->own;
 	struct dhcp_client *k = dhcp_client_at(&w->work.clients, t->user);
 
+	uint32_t wrong = dhcp_wrong_kind(w, t);
+
 	if ((f->kinds[t->step].has & DHCP_IS_SILENT) && t->tries)
 		return PROTO_FAIL;
 	w->heard |= !t->over;
+	if (wrong < DHCP_WRONG_COUNT && !t->over)
+		return dhcp_apart(ctx, t, &n->wrong_unanswered[wrong]);
 	if (f->offer_kept && !t->over && f->offer_kept(k))
 		return dhcp_requested(f, ctx, t, k);
 	if (dhcp_work_again(&w->work, t)) {

@@ -3,9 +3,12 @@
 
 #include "proto/dhcp/client/dhcp_fields.h"
 
-#define VLAN(member)   offsetof(struct dhcp_vlan_settings, member)
-#define LEASES(member) offsetof(struct dhcp_leases_settings, member)
-#define PATH_LEN_MAX   4095
+#define VLAN(member)    offsetof(struct dhcp_vlan_settings, member)
+#define LEASES(member)  offsetof(struct dhcp_leases_settings, member)
+#define LIFE(member)    offsetof(struct dhcp_life_settings, member)
+#define PRETEND(member) offsetof(struct dhcp_pretend_settings, member)
+#define PATH_LEN_MAX    4095
+#define DAY_NS          86400e9
 
 const char *const dhcp_spread_names[] = {"first", "round_robin", "client", "all", NULL};
 
@@ -29,6 +32,59 @@ static const struct field leases_fields[] = {
 const struct field_section dhcp_leases_section =
 	DHCP_SECTION("leases", "leases in a file: client,mac,address,server,expires", leases_fields,
 		struct dhcp_leases_settings);
+
+#define DAYS_NS (49 * DAY_NS) // what milliseconds of 32 bits last
+
+#define LIFE_SHARE_ROW(name_, event_, help_)                                                       \
+	{                                                                                          \
+		name_, "share of leases that end before T1 as the client " help_, FIELD_PERCENT,   \
+			.def = "0%", .max = 1, .offset = LIFE(share[event_])                       \
+	}
+
+static const char *const curve_names[] = {"even", "bell", NULL};
+
+static const struct field life_fields[] = {
+	{"t1",
+		"T1 that the servers are going to give: the forecast of the rate is made from it, "
+		"the clients go by what they are given",
+		FIELD_DURATION, .required = true, .offset = LIFE(t1_ns), .min = 1e9,
+		.max = DAYS_NS},
+	{"speed", "factor by which the time of clients is faster than that of the run", FIELD_RATE,
+		.load = true, .offset = LIFE(speed), .def = "1", .min = 0.001, .max = 1e6},
+	{"power_on", "time of clients, from the start of the run, until all are switched on",
+		FIELD_DURATION, .offset = LIFE(power_on_ns), .def = "0s", .max = DAYS_NS},
+	{"curve", "how many are switched on at a time: as many at any, or most in the middle",
+		FIELD_ENUM, .offset = LIFE(curve), .def = "even", .names = curve_names},
+	LIFE_SHARE_ROW("reboot", DHCP_LIFE_REBOOT,
+		"asks whether it still holds (INIT-REBOOT, "
+		"CONFIRM)"),
+	LIFE_SHARE_ROW("forget", DHCP_LIFE_FORGET, "forgets it and starts over"),
+	LIFE_SHARE_ROW(
+		"release", DHCP_LIFE_RELEASE, "gives it back and is switched off for `away`"),
+	LIFE_SHARE_ROW("move", DHCP_LIFE_MOVE, "starts over behind another relay of its worker"),
+	{"away", "time of clients between a release and the next start", FIELD_DURATION,
+		.offset = LIFE(away_ns), .def = "5m", .max = DAYS_NS},
+	{"retry", "time of clients between an exchange that got no lease and the next one",
+		FIELD_DURATION, .offset = LIFE(retry_ns), .def = "10s", .max = DAYS_NS},
+};
+
+const struct field_section dhcp_life_section = DHCP_SECTION("life",
+	"what clients do with their leases: renew, rebind, lose them, and more", life_fields,
+	struct dhcp_life_settings);
+
+static const struct field pretend_fields[] = {
+	{"from", "time at first, in the unit of the field: seconds, in DHCPv6 hundredths of them",
+		FIELD_COUNT, .offset = PRETEND(from), .def = "0", .max = 65535},
+	{"grow", "it grows with the time of the run, as if nobody had answered since", FIELD_BOOL,
+		.offset = PRETEND(grow), .def = "false"},
+	{"after", "time of the run, warm-up included, at which it begins", FIELD_DURATION,
+		.offset = PRETEND(after_ns), .def = "0s", .max = DAY_NS},
+	{"for", "its length, after which messages tell the true time again; 0s: to the end",
+		FIELD_DURATION, .offset = PRETEND(for_ns), .def = "0s", .max = DAY_NS},
+};
+
+const struct field_section dhcp_pretend_section = DHCP_SECTION("pretend",
+	"time that clients pretend to have waited", pretend_fields, struct dhcp_pretend_settings);
 
 // Numbered from 1; servers as they stand in the file: the item's own, then `servers`.
 const char *dhcp_place_label(uint32_t i)

@@ -31,9 +31,11 @@
 #define DHCP_PATTERN_ROW(S, member_, help_) \
 	{#member_, help_, FIELD_STRING, .offset = offsetof(S, member_)}
 
-// The value of an option, which is the member `value` of S.
-#define DHCP_VALUE_ROWS(S, family_) \
-	{"text", "value as text, with {client}, {mac}, {relay}, {address} or {random:N}", \
+// The value of an option, which is the member `value` of S, and the messages that have it.
+#define DHCP_VALUE_ROWS(S, family_, steps_, usual_) \
+	{"messages", "messages that have it; without: " usual_, FIELD_ENUM, .list = true, \
+		.offset = offsetof(S, value.messages), .names = steps_}, \
+	{"text", "value as text, with {client}, {mac}, {relay}, {address}, {random:N} or {file:N}", \
 		FIELD_STRING, .offset = offsetof(S, value.text)}, \
 	{"hex", "value as hex digits and the same names, which give bytes", FIELD_STRING, \
 		.offset = offsetof(S, value.hex)}, \
@@ -59,6 +61,19 @@
 	{"no_update", "N flag: the server is to update nothing", FIELD_BOOL, \
 		.offset = DHCP_FQDN(no_update), .def = "false"}
 
+// Messages that are wrong on purpose: kinds are rows X(number, name, help) of the family.
+#define DHCP_WRONG_LABEL(number, name, help)  name,
+#define DHCP_WRONG_ROW(number, name_, help_) \
+	{name_, help_, FIELD_PERCENT, .load = true, .def = "0%", .max = 1, \
+		.offset = offsetof(struct dhcp_wrong_settings, shares[number])},
+#define DHCP_WRONG_HELP "messages that are wrong on purpose, by their share of all: judged apart"
+
+// The time since a client began, as its messages tell it.
+#define DHCP_PRETEND_ROW(name_, field_) \
+	{name_, field_ " that clients pretend to have waited, although they are answered", \
+		FIELD_SECTION, .optional = true, .offset = DHCP_SETTING(pretend), \
+		.section = &dhcp_pretend_section}
+
 // The first and the last settings of a family: S is its struct, and its sections are called
 // mix_section, retransmit_section and expect_section.
 #define DHCP_FIRST_ROWS(exchange_, names_) \
@@ -70,7 +85,9 @@
 		FIELD_COUNT, .load = true, .offset = DHCP_SETTING(clients), .def = "auto", \
 		.word = "auto", .min = 1, .max = 1e9}, \
 	{"again", "when no client is free, the one with the oldest lease forgets it and starts over", \
-		FIELD_BOOL, .offset = DHCP_SETTING(again), .def = "false"}
+		FIELD_BOOL, .offset = DHCP_SETTING(again), .def = "false"}, \
+	DHCP_SECTION_ROW(struct dhcp_settings, life, &dhcp_life_section, \
+		"clients with a life of their own, in place of a load")
 #define DHCP_LAST_ROWS(S, expect_) \
 	DHCP_SECTION_ROW(struct dhcp_settings, leases, &dhcp_leases_section, \
 		"leases in a file, from one run to the next"), \
@@ -83,7 +100,12 @@
 		"address can have several exchanges at once; 0: each client has its own", \
 		FIELD_COUNT, .offset = DHCP_SETTING(mac_count), .def = "0", .max = 1e9}, \
 	{"mac_file", "file with the MAC address of a client on each line, relative to this " \
-		"file's folder" file_help_, FIELD_STRING, .offset = DHCP_SETTING(mac_file)}
+		"file's folder" file_help_, FIELD_STRING, .offset = DHCP_SETTING(mac_file)}, \
+	{"client_file", "CSV file with a line for each client, relative to this file's folder; " \
+		"{file:N} is column N, from 1, in every text and hex", FIELD_STRING, \
+		.offset = DHCP_SETTING(client_file)}, \
+	{"mac_column", "column of client_file with the MAC address; 0: none", FIELD_COUNT, \
+		.offset = DHCP_SETTING(mac_column), .def = "0", .max = 64}
 
 #define DHCP_SERVERS_ROWS(spread_help_) \
 	{"servers", "further servers beside the item's", FIELD_ADDR, .list = true, \
@@ -101,5 +123,6 @@
 
 // clang-format on
 
-extern const struct field_section dhcp_vlan_section, dhcp_leases_section;
+extern const struct field_section dhcp_vlan_section, dhcp_leases_section, dhcp_life_section,
+	dhcp_pretend_section;
 extern const char *const dhcp_spread_names[]; // of enum dhcp_spread

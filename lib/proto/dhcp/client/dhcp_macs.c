@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "proto/dhcp/client/dhcp_lines.h"
+#include "proto/dhcp/client/dhcp_table.h"
 
 struct loading {
 	const struct dhcp_macs_wanted *wanted;
@@ -80,28 +81,53 @@ static int macs_sort(
 	return twice ? -EINVAL : 0;
 }
 
+// The table of what was read, if ret is 0.
+static int macs_end(
+	struct dhcp_macs *m, const struct loading *l, int ret, const void *where, struct diag *d)
+{
+	*m = (struct dhcp_macs){
+		.items = l->rows.items, .count = l->rows.count, .len = (uint32_t)l->rows.size};
+	if (ret == 0 && m->count < l->wanted->clients && (!l->wanted->fewer || m->count == 0)) {
+		diag_error(d, where, NULL, "the file has %u MAC addresses for %llu clients",
+			m->count, (unsigned long long)l->wanted->clients);
+		ret = -EINVAL;
+	}
+	if (ret == 0)
+		ret = macs_sort(m, &l->rows, where, d);
+	if (ret < 0) {
+		dhcp_macs_free(m);
+	} else if (!l->wanted->find) {
+		free(m->sorted);
+		m->sorted = NULL;
+	}
+	return ret;
+}
+
+int dhcp_macs_take(struct dhcp_macs *m, const struct pattern_table *t, uint32_t column,
+	const struct dhcp_macs_wanted *wanted, const void *where, struct diag *d)
+{
+	struct loading l = {.wanted = wanted};
+	char text[DHCP_MAC_TEXT + 1];
+	const char *what;
+	int ret = 0;
+
+	for (uint64_t row = 0; row < t->rows && row < wanted->clients && ret >= 0; row++) {
+		dhcp_table_text(t, row, column, text, sizeof(text));
+		ret = line_read(&l, text, &what);
+		if (ret == -EINVAL)
+			diag_error(d, where, NULL, "client %llu has \"%s\" there: %s",
+				(unsigned long long)row, text, what);
+	}
+	return macs_end(m, &l, ret < 0 ? ret : 0, where, d);
+}
+
 int dhcp_macs_load(struct dhcp_macs *m, const char *const *setting,
 	const struct dhcp_macs_wanted *wanted, struct arena *a, struct diag *d)
 {
 	struct loading l = {.wanted = wanted};
 	int ret = dhcp_lines_read(diag_path(d, setting, a), setting, line_read, &l, d);
 
-	*m = (struct dhcp_macs){
-		.items = l.rows.items, .count = l.rows.count, .len = (uint32_t)l.rows.size};
-	if (ret == 0 && m->count < wanted->clients && (!wanted->fewer || m->count == 0)) {
-		diag_error(d, setting, NULL, "the file has %u MAC addresses for %llu clients",
-			m->count, (unsigned long long)wanted->clients);
-		ret = -EINVAL;
-	}
-	if (ret == 0)
-		ret = macs_sort(m, &l.rows, setting, d);
-	if (ret < 0) {
-		dhcp_macs_free(m);
-	} else if (!wanted->find) {
-		free(m->sorted);
-		m->sorted = NULL;
-	}
-	return ret;
+	return macs_end(m, &l, ret, setting, d);
 }
 
 // The address by its number, 6 bytes.

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/pattern.h"
 
 #define DHCP_MAC_MAX  16
 #define DHCP_MAC_TEXT (3 * DHCP_MAC_MAX)
@@ -32,6 +33,9 @@ struct dhcp_macs_wanted {
 // 0, -EINVAL (in d) or -ENOMEM; then there is nothing to free.
 int dhcp_macs_load(struct dhcp_macs *m, const char *const *setting,
 	const struct dhcp_macs_wanted *wanted, struct arena *a, struct diag *d);
+// From the column, from 0, of a file of clients. As dhcp_macs_load.
+int dhcp_macs_take(struct dhcp_macs *m, const struct pattern_table *t, uint32_t column,
+	const struct dhcp_macs_wanted *wanted, const void *where, struct diag *d);
 // Of those from first on, client i has number i % count; count: 1 to the number of clients. 0 or
 // -ENOMEM.
 int dhcp_macs_share(struct dhcp_macs *m, const uint8_t first[6], uint32_t count,

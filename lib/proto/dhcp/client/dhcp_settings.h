@@ -7,11 +7,13 @@
 #include "base/addr.h"
 #include "base/counter.h"
 #include "base/field.h"
+#include "proto/dhcp/client/dhcp_life.h"
 
 #define DHCP_TRIES_MAX    16 // of one message
 #define DHCP_SERVERS_MAX  16 // the item's and further ones
 #define DHCP_MIX_MAX      16 // kinds of exchanges
 #define DHCP_TYPE_BUCKETS 15 // messages by type; the last one: any other
+#define DHCP_WRONG_COUNT  14 // kinds of messages that are wrong on purpose, of each family
 
 // Both families number these exchanges alike; their other ones follow.
 enum dhcp_exchange {
@@ -34,10 +36,23 @@ struct dhcp_leases_settings {
 	const char *save, *load; // NULL: not
 };
 
-// The value of an option: one of these is given.
+// The value of an option: one of the first three is given.
 struct dhcp_value_settings {
-	const char *text, *hex;    // patterns
-	struct field_list address; // struct addr
+	const char *text, *hex;     // patterns
+	struct field_list address;  // struct addr
+	struct field_list messages; // int32_t, steps of the family; empty: the usual ones
+};
+
+// Messages that are wrong on purpose, by kind of the family.
+struct dhcp_wrong_settings {
+	double shares[DHCP_WRONG_COUNT];
+};
+
+// The time that clients pretend to have waited, in the unit of the message's field.
+struct dhcp_pretend_settings {
+	uint64_t from;
+	bool grow;
+	uint64_t after_ns, for_ns; // for_ns 0: up to the end
 };
 
 struct dhcp_relay_settings {
@@ -58,9 +73,12 @@ struct dhcp_settings {
 	uint64_t clients;              // UINT64_MAX: automatic
 	uint64_t automatic;            // the number then, by dhcp_fit; 0: not known yet
 	bool again;
+	struct dhcp_life_settings *life; // NULL: a load says when exchanges begin
 	uint8_t mac[6];
 	uint64_t mac_count; // 0: as many as clients
 	const char *mac_file;
+	const char *client_file;
+	uint64_t mac_column;               // of it; 0: none
 	struct dhcp_relay_settings *relay; // the family's begins with it; NULL: clients on a link
 	struct field_list vlans;           // struct dhcp_vlan_settings
 	struct field_list options;         // of the family's struct
@@ -68,9 +86,11 @@ struct dhcp_settings {
 	struct dhcp_fqdn_settings *fqdn;
 	struct field_list servers; // struct addr
 	int32_t spread;
-	void *retransmit;                    // of the family's struct; NULL: one try
-	uint64_t decline_rest_ns;            // UINT64_MAX: as retransmit says
-	struct dhcp_leases_settings *leases; // NULL: none kept
+	void *retransmit;                      // of the family's struct; NULL: one try
+	uint64_t decline_rest_ns;              // UINT64_MAX: as retransmit says
+	struct dhcp_leases_settings *leases;   // NULL: none kept
+	struct dhcp_wrong_settings *wrong;     // NULL: none
+	struct dhcp_pretend_settings *pretend; // NULL: the time that they wait
 };
 
 static inline uint64_t dhcp_clients(const struct dhcp_settings *s)
@@ -101,6 +121,9 @@ struct dhcp_counters {
 	uint64_t received[DHCP_TYPE_BUCKETS];
 	uint64_t attempt[DHCP_TRIES_MAX];
 	uint64_t server[DHCP_SERVERS_MAX];
+	uint64_t wrong_sent[DHCP_WRONG_COUNT];
+	uint64_t wrong_answered[DHCP_WRONG_COUNT];
+	uint64_t wrong_unanswered[DHCP_WRONG_COUNT];
 	uint64_t retransmitted;
 	uint64_t leases;
 	uint64_t renewed;
@@ -124,10 +147,18 @@ struct dhcp_counters {
 	uint64_t rapid_commit_missing;
 	uint64_t duplicate_address;
 	uint64_t unwatched;
+	uint64_t t1_unforeseen;
 };
 
+#define DHCP_T1_HELP "leases with another T1 than life.t1, which the forecast is made from"
 #define DHCP_UNWATCHED_HELP                                                                        \
 	"leases without room in the table of holders: a second client would not be found"
+
+// Messages that are wrong on purpose.
+#define DHCP_WRONG_COUNTERS(B, label_)                                                             \
+	B(wrong_sent, DHCP_WRONG_COUNT, label_, "sent wrong on purpose, by kind")                  \
+	B(wrong_answered, DHCP_WRONG_COUNT, label_, "of them, with an answer")                     \
+	B(wrong_unanswered, DHCP_WRONG_COUNT, label_, "of them, without an answer in time")
 
 #define DHCP_COUNTER_NONE(...)
 #define DHCP_COUNTER_ROW(member_, help_)                                                           \

@@ -45,8 +45,8 @@ static uint64_t memory_of(
 {
 	uint64_t leases = clients * (f->each(s, false) + f->each(s, true));
 
-	return dhcp_clients_memory((uint32_t)clients, f->client_size) + clients * sizeof(uint32_t) +
-	       dhcp_leases_memory(leases, f->addr_len == 16);
+	return dhcp_clients_memory((uint32_t)clients, f->client_size, true) +
+	       clients * sizeof(uint32_t) + dhcp_leases_memory(leases, f->addr_len == 16);
 }
 
 // Clients for all exchanges of the run. A rest after a DECLINE may last until its end.
@@ -103,6 +103,12 @@ void dhcp_fit(const struct dhcp_family *f, struct dhcp_settings *s, const struct
 	uint64_t n;
 
 	fit_mix(s, w->rate);
+	if (s->life && s->clients != UINT64_MAX) {
+		struct dhcp_life_plan p;
+
+		dhcp_life_plan(&p, s->life, &f->life, (uint8_t)s->exchange, (uint32_t)s->clients);
+		dhcp_life_foresee(s->life, &p, w->seconds);
+	}
 	n = (uint64_t)fmin(wanted(f, s, w), AUTO_MAX);
 
 	// A share of each worker; the workers take turns, so one may have one more to begin.
@@ -116,7 +122,7 @@ void dhcp_fit(const struct dhcp_family *f, struct dhcp_settings *s, const struct
 
 double dhcp_uses(const struct dhcp_family *f, const struct dhcp_settings *s)
 {
-	return used_by_one(f, s, true);
+	return s->life ? 0 : used_by_one(f, s, true); // a life gives and takes the same leases
 }
 
 uint32_t dhcp_stocks(const void *shared, struct proto_stock *out)

@@ -98,6 +98,8 @@ bool dhcp_template_value(struct dhcp_build *b, struct dhcp_varying *v, const voi
 		DHCP_COMPLAIN(b, code, NULL, "needs a value (one of text, hex and address)");
 		return false;
 	}
+	for (uint32_t i = 0; i < s->messages.count; i++)
+		v->steps |= (uint16_t)(1u << ((const int32_t *)s->messages.items)[i]);
 	if (s->text)
 		return dhcp_template_compile(b, v, PATTERN_TEXT, &s->text, b->option_room);
 	if (s->hex)
@@ -125,12 +127,13 @@ void dhcp_list_add(struct dhcp_varying_list *l, const struct dhcp_varying *v)
 	l->items[l->count++] = *v;
 }
 
-uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t head)
+uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t step, uint32_t head)
 {
 	uint32_t room = 0;
 
 	for (uint32_t i = 0; i < l->count; i++)
-		room += head + l->items[i].pattern.max_len;
+		if (dhcp_varying_is_in(&l->items[i], step))
+			room += head + l->items[i].pattern.max_len;
 	return room;
 }
 
@@ -163,11 +166,14 @@ void dhcp_varying_write(
 }
 
 void dhcp_varying_options(const struct pattern_values *client, const struct dhcp_varying_list *l,
-	bool wide, struct writer *w)
+	uint32_t step, bool wide, struct writer *w)
 {
 	for (const struct dhcp_varying *v = l->items; v < l->items + l->count; v++) {
-		uint8_t *head = dhcp_option_begin(w, v->code, wide), *len;
+		uint8_t *head, *len;
 
+		if (!dhcp_varying_is_in(v, step))
+			continue;
+		head = dhcp_option_begin(w, v->code, wide);
 		if (v->has_enterprise)
 			write_be32(w, v->enterprise);
 		len = v->has_len ? write_space(w, 2) : NULL;
@@ -214,11 +220,10 @@ void dhcp_name_labels(struct writer *w, uint8_t *at)
 		write_u8(w, 0);
 }
 
-bool dhcp_name_check(const struct pattern *p, uint64_t clients)
+static bool labels_are_right(const struct pattern *p, uint64_t client)
 {
 	uint8_t text[NAME_MAX_LEN], some[16];
-	struct pattern_values v = {
-		.client = clients - 1, .mac = some, .relay = some, .address = some};
+	struct pattern_values v = {.client = client, .mac = some, .relay = some, .address = some};
 	struct writer w = writer_of(text, sizeof(text));
 	const uint8_t *label = text;
 
@@ -234,16 +239,40 @@ bool dhcp_name_check(const struct pattern *p, uint64_t clients)
 	return true;
 }
 
-void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dhcp_settings *s,
-	uint32_t option_room, uint32_t room, struct diag *d)
+// The last client has the longest labels, unless they are from a file.
+bool dhcp_name_check(const struct pattern *p, uint64_t clients)
 {
+	if (p->table && p->table->rows == 0)
+		return true; // not read yet
+	for (uint64_t client = 0; p->table && client + 1 < clients; client++)
+		if (!labels_are_right(p, client))
+			return false;
+	return labels_are_right(p, clients - 1);
+}
+
+// Before the plan has the file, any one will do.
+static const struct pattern_table *table_of(
+	const struct dhcp_plan *p, const struct dhcp_settings *s)
+{
+	if (p->table.is.columns)
+		return &p->table.is;
+	return s->client_file ? &dhcp_table_unread : NULL;
+}
+
+void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dhcp_settings *s,
+	uint32_t option_room, uint32_t room, uint16_t has, struct diag *d)
+{
+	const struct dhcp_family *f = p->family;
+
 	*b = (struct dhcp_build){.plan = p,
 		.settings = s,
 		.arena = p->arena,
 		.d = d,
-		.clients = {p->clients, p->mac_len, p->family->addr_len},
+		.clients = {p->clients, p->mac_len, f->addr_len, table_of(p, s)},
 		.option_room = option_room,
 		.relayed = s->relay != NULL};
+	for (uint32_t i = 0; i < f->steps; i++)
+		b->usual |= (uint16_t)((f->kinds[i].has & has) != 0) << i;
 	b->fixed = dhcp_list_make(b, s->options.count + room);
 	p->options = dhcp_list_make(b, s->options.count + room);
 }
@@ -255,9 +284,9 @@ const char *dhcp_taken_why(const struct dhcp_taken *taken, uint64_t code, uint8_
 	return taken->why;
 }
 
-void dhcp_build_fixed(const struct dhcp_build *b, bool wide, struct writer *w)
+void dhcp_build_fixed(const struct dhcp_build *b, uint32_t step, bool wide, struct writer *w)
 {
-	dhcp_varying_options(&(struct pattern_values){0}, &b->fixed, wide, w);
+	dhcp_varying_options(&(struct pattern_values){0}, &b->fixed, step, wide, w);
 }
 
 void dhcp_build_fqdn(struct dhcp_build *b, uint16_t code, uint32_t room, uint8_t no_update)

@@ -14,6 +14,7 @@ struct dhcp_varying {
 	uint16_t code;
 	bool has_enterprise, has_len; // has_len: a length of two bytes before the pattern
 	uint32_t enterprise;          // in front of the pattern, when has_enterprise
+	uint16_t steps;               // that have it, a bit each; 0: all
 	uint64_t salt;                // of {random}
 	struct pattern pattern;
 };
@@ -33,6 +34,7 @@ struct dhcp_build {
 	struct diag *d;
 	struct pattern_clients clients;
 	uint32_t option_room; // of a value in the file
+	uint16_t usual;       // steps with options of the user that name none, a bit each
 	bool relayed;
 	uint64_t salt;
 	bool failed;
@@ -51,13 +53,13 @@ struct dhcp_taken {
 
 #define DHCP_COMPLAIN(b, ...) ((b)->failed = true, diag_error((b)->d, __VA_ARGS__))
 
-// room: of lists, beside the options of the user.
+// room: of lists, beside the options of the user; has: enum dhcp_has of messages with options.
 void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dhcp_settings *s,
-	uint32_t option_room, uint32_t room, struct diag *d);
+	uint32_t option_room, uint32_t room, uint16_t has, struct diag *d);
 // The reason against an option in this place; NULL: the user may write it.
 const char *dhcp_taken_why(const struct dhcp_taken *taken, uint64_t code, uint8_t in);
 // Options that are the same for all clients; wide: as dhcp_option_begin has it.
-void dhcp_build_fixed(const struct dhcp_build *b, bool wide, struct writer *w);
+void dhcp_build_fixed(const struct dhcp_build *b, uint32_t step, bool wide, struct writer *w);
 // The setting `fqdn`, if it is given: option `code`; no_update: its N flag (RFC 4702, RFC 4704).
 void dhcp_build_fqdn(struct dhcp_build *b, uint16_t code, uint32_t room, uint8_t no_update);
 
@@ -82,8 +84,13 @@ void dhcp_template_name(
 // A list with room for this number of options.
 struct dhcp_varying_list dhcp_list_make(struct dhcp_build *b, uint32_t room);
 void dhcp_list_add(struct dhcp_varying_list *l, const struct dhcp_varying *v);
-// Most bytes of all of them, each with a head in front.
-uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t head);
+static inline bool dhcp_varying_is_in(const struct dhcp_varying *v, uint32_t step)
+{
+	return !v->steps || v->steps >> step & 1;
+}
+
+// Most bytes of those of this step, each with a head in front.
+uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t step, uint32_t head);
 
 // The head of an option, code and length; each has one byte, in DHCPv6 (wide) two. NULL: no room.
 uint8_t *dhcp_option_begin(struct writer *w, uint16_t code, bool wide);
@@ -93,7 +100,7 @@ void dhcp_option_end(const struct writer *w, uint8_t *head, bool wide);
 void dhcp_varying_write(
 	const struct pattern_values *client, const struct dhcp_varying *v, struct writer *w);
 void dhcp_varying_options(const struct pattern_values *client, const struct dhcp_varying_list *l,
-	bool wide, struct writer *w);
+	uint32_t step, bool wide, struct writer *w);
 // The client's name, if there is one (RFC 4702 section 2, RFC 4704 section 4).
 void dhcp_fqdn_write(const struct pattern_values *client, const struct dhcp_plan *p, bool wide,
 	struct writer *w);
@@ -103,5 +110,5 @@ void dhcp_fqdn_write(const struct pattern_values *client, const struct dhcp_plan
 // Dotted text, one byte behind `at`, to labels with their length in front (RFC 1035 section 3.1).
 // One label alone is a partial name: it gets no root.
 void dhcp_name_labels(struct writer *w, uint8_t *at);
-// Has every label of the last client's name 1 to DHCP_LABEL_MAX characters?
+// Has every label of the clients' names 1 to DHCP_LABEL_MAX characters?
 bool dhcp_name_check(const struct pattern *p, uint64_t clients);

@@ -19,6 +19,25 @@ uint32_t dhcp_work_rest_ms(uint64_t setting_ns, bool again)
 	return (uint32_t)(setting_ns / NS_PER_MS);
 }
 
+// Every client is off, and gets a lease when it is switched on.
+static int life_open(struct dhcp_work *w, const struct proto_env *env, uint32_t relays)
+{
+	const struct dhcp_life_plan *p = w->course->life;
+
+	if (dhcp_life_open(&w->life, p, env, w->turns.count, relays) < 0)
+		return -ENOMEM;
+	for (uint32_t i = w->turns.count; i-- > 0;) { // the first of a millisecond goes in last
+		uint32_t number = dhcp_work_number(w, i);
+
+		dhcp_client_at(&w->clients, i)->exchange = p->start;
+		if (w->life.relays)
+			w->life.relays[i] = (uint16_t)(number % relays);
+		dhcp_life_wait(
+			&w->life, i, 0, dhcp_life_power_on_ms(p, (number + 0.5) / p->clients));
+	}
+	return 0;
+}
+
 int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struct proto_env *env,
 	uint32_t clients, size_t record, uint32_t relays)
 {
@@ -31,17 +50,30 @@ int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struc
 		.mix_offset = rand_hash(env->seed),
 		.random_salt = rand_hash(env->seed + 1),
 		.jitter_salt = rand_hash(env->seed + 2),
+		.wrong_salt = rand_hash(env->seed + 3),
 	};
-	if (dhcp_turns_init(&w->turns, env, clients, relays) < 0)
-		return -ENOMEM;
-	if (dhcp_clients_init(&w->clients, w->turns.count, record, c->rest_ms) == 0)
+	if (dhcp_turns_init(&w->turns, env, clients, relays) == 0 &&
+		dhcp_clients_init(&w->clients, w->turns.count, record, c->rest_ms, !c->life) == 0 &&
+		(!c->life || life_open(w, env, relays) == 0))
 		return 0;
-	dhcp_turns_free(&w->turns);
+	dhcp_work_close(w);
 	return -ENOMEM;
+}
+
+// With a life it reboots when it is switched on.
+void dhcp_work_bind(struct dhcp_work *w, uint32_t client)
+{
+	if (!w->life.of) {
+		dhcp_clients_bind(&w->clients, client);
+		return;
+	}
+	dhcp_client_at(&w->clients, client)->state = DHCP_IS_BOUND;
+	dhcp_client_at(&w->clients, client)->exchange = w->life.plan->exchanges.reboot;
 }
 
 void dhcp_work_close(struct dhcp_work *w)
 {
+	dhcp_life_close(&w->life);
 	dhcp_clients_free(&w->clients);
 	dhcp_turns_free(&w->turns);
 }
@@ -87,18 +119,51 @@ static __attribute__((noinline)) uint64_t leases_end(
 	return n;
 }
 
+// The exchange of the client whose time has come; one that starts over without its lease drops it.
+static enum dhcp_begun life_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
+	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired)
+{
+	const struct dhcp_course *c = w->course;
+	enum dhcp_begun begun = DHCP_BEGUN;
+	struct dhcp_client *k;
+
+	if (dhcp_life_due(&w->life, ctx->now_ms) == DHCP_LIFE_NEVER)
+		return DHCP_NOBODY_STILL;
+	t->user = dhcp_life_take(&w->life);
+	k = dhcp_client_at(&w->clients, t->user);
+	k->exchange = dhcp_life_exchange(&w->life, t->user, k);
+	k->state = DHCP_IS_BUSY;
+	k->began_ms = (uint32_t)ctx->now_ms;
+	t->step = c->starts[k->exchange].step;
+	if (c->starts[k->exchange].from != DHCP_IS_FREE)
+		return DHCP_BEGUN;
+	k->server =
+		server_choose(c, w->draws++ * w->workers + w->worker, dhcp_work_number(w, t->user));
+	if (k->holds) {
+		if (dhcp_life_expired(&w->life, t->user))
+			++*expired;
+		else
+			begun = DHCP_BEGUN_AGAIN;
+		drop(w, t->user);
+	}
+	return begun;
+}
+
 // The draw advances even if no client can begin: waiting for one could last for ever.
 enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
 	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired)
 {
 	const struct dhcp_course *c = w->course;
-	uint64_t number = w->draws++ * w->workers + w->worker;
+	uint64_t number = w->draws * w->workers + w->worker;
 	uint32_t exchange = dhcp_mix_draw(&c->mix, number, w->mix_offset);
 	const struct dhcp_start *start = &c->starts[exchange];
 	uint32_t client, now_s = (uint32_t)(ctx->now_ms / MS_PER_S);
 	enum dhcp_begun begun = DHCP_BEGUN;
 	struct dhcp_client *k;
 
+	if (w->life.of)
+		return life_begin(w, ctx, t, drop, expired);
+	w->draws++;
 	if (w->clients.rings[DHCP_IS_RESTING].count)
 		dhcp_clients_wake(&w->clients, ctx->now_ms);
 	if (dhcp_clients_any_ended(&w->clients, now_s))

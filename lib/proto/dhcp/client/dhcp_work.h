@@ -6,6 +6,7 @@
 
 #include "base/rand.h"
 #include "proto/dhcp/client/dhcp_clients.h"
+#include "proto/dhcp/client/dhcp_life.h"
 #include "proto/dhcp/client/dhcp_settings.h"
 #include "proto/dhcp/client/dhcp_turns.h"
 #include "proto/dhcp/client/dhcp_waits.h"
@@ -54,8 +55,9 @@ struct dhcp_course {
 	enum dhcp_spread spread;
 	struct recip by_server; // their number
 	struct dhcp_waits waits;
-	uint32_t rest_ms; // after a DECLINE
-	bool again;       // without a free client, a bound one starts over
+	uint32_t rest_ms;                  // after a DECLINE
+	bool again;                        // without a free client, a bound one starts over
+	const struct dhcp_life_plan *life; // NULL: a load says when exchanges begin
 };
 
 // Refusals with the same status and text.
@@ -75,6 +77,7 @@ struct dhcp_clash {
 // Of one thread.
 struct dhcp_work {
 	struct dhcp_clients clients;
+	struct dhcp_life life; // then the rings of clients are not used
 	const struct dhcp_course *course;
 	uint32_t owner; // of the item's client 0
 	uint32_t worker, workers;
@@ -83,7 +86,7 @@ struct dhcp_work {
 	bool dry;                // nothing is sent
 	uint64_t refused_seq[2]; // + 1: of the last transaction without a client, by state
 	uint64_t unbegun[2];     // such transactions, by state
-	uint64_t mix_offset, random_salt, jitter_salt;
+	uint64_t mix_offset, random_salt, jitter_salt, wrong_salt;
 	struct dhcp_turns turns;
 	struct dhcp_note refusals[DHCP_NOTES];
 	struct dhcp_clash clashes[DHCP_NOTES];
@@ -100,6 +103,8 @@ uint32_t dhcp_work_rest_ms(uint64_t setting_ns, bool again);
 int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struct proto_env *env,
 	uint32_t clients, size_t record, uint32_t relays);
 void dhcp_work_close(struct dhcp_work *w);
+// The client holds a lease when the run begins.
+void dhcp_work_bind(struct dhcp_work *w, uint32_t client);
 
 enum dhcp_begun {
 	DHCP_BEGUN,
@@ -151,10 +156,13 @@ static inline bool dhcp_work_again(const struct dhcp_work *w, struct proto_txn *
 }
 
 // The exchange has ended: its client is idle again, after a DECLINE when its rest is over.
-static inline void dhcp_work_leave(
-	struct dhcp_work *w, const struct proto_ctx *ctx, const struct proto_txn *t, bool declined)
+static inline void dhcp_work_leave(struct dhcp_work *w, const struct proto_ctx *ctx,
+	const struct proto_txn *t, bool declined, enum dhcp_left how)
 {
-	if (declined)
+	if (w->life.of)
+		dhcp_life_left(
+			&w->life, t->user, dhcp_client_at(&w->clients, t->user), ctx->now_ms, how);
+	else if (declined)
 		dhcp_clients_rest(&w->clients, t->user, ctx->now_ms);
 	else
 		dhcp_clients_give(&w->clients, t->user);

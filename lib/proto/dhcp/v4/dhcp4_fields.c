@@ -5,6 +5,7 @@
 #include "proto/dhcp/client/dhcp_fields.h"
 
 #define OPTION(member)     offsetof(struct dhcp4_option_settings, member)
+#define HEADER(member)     offsetof(struct dhcp4_header_settings, member)
 #define RELAY(member)      offsetof(struct dhcp4_relay_settings, member)
 #define RETRANSMIT(member) offsetof(struct dhcp4_retransmit_settings, member)
 #define EXPECT(member)     offsetof(struct dhcp4_expect_settings, member)
@@ -15,7 +16,10 @@
 
 const char *const dhcp4_exchange_names[] = {"dora", "discover", "rapid", "inform", "renew",
 	"rebind", "reboot", "release", "decline", "leasequery", NULL};
-static const char *const client_id_names[] = {"none", "mac", "duid", "text", NULL};
+const char *const dhcp4_message_names[] = {"discover", "request", "rapid", "renew", "rebind",
+	"reboot", "inform", "release", "decline", "leasequery", NULL};
+static const char *const query_names[] = {"address", "mac", "client_id", NULL};
+static const char *const client_id_names[] = {"none", "mac", "duid", "text", "hex", NULL};
 
 static const struct field mix_fields[] = {
 	DHCP_SHARE_ROW("dora", DHCP4_DORA, "get a lease in four messages"),
@@ -38,11 +42,38 @@ static const struct field_section mix_section = DHCP_SECTION("mix",
 static const struct field option_fields[] = {
 	{"code", "option code; 82.N: sub-option N of the relay agent information", FIELD_STRING,
 		.required = true, .offset = OPTION(code), .min = 1, .max = 7},
-	DHCP_VALUE_ROWS(struct dhcp4_option_settings, "IPv4"),
+	DHCP_VALUE_ROWS(struct dhcp4_option_settings, "IPv4", dhcp4_message_names,
+		"all but release, decline and leasequery"),
 };
 
-static const struct field_section option_section = DHCP_SECTION("option",
-	"an option of DISCOVER, REQUEST and INFORM", option_fields, struct dhcp4_option_settings);
+static const struct field_section option_section =
+	DHCP_SECTION("option", "an option", option_fields, struct dhcp4_option_settings);
+
+// clang-format off
+#define HEADER_COUNT_ROW(member_, most_, help_) \
+	{#member_, help_, FIELD_COUNT, .offset = HEADER(member_), .def = "auto", .word = "auto", \
+		.max = most_}
+#define HEADER_ADDR_ROW(member_, help_) \
+	{#member_, help_, FIELD_ADDR, .offset = HEADER(member_)}
+// clang-format on
+
+static const struct field header_fields[] = {
+	HEADER_COUNT_ROW(flags, 65535, "the whole field; auto: as broadcast_flag says"),
+	HEADER_COUNT_ROW(hops, 255, "auto: as relay.hops says"),
+	HEADER_ADDR_ROW(ciaddr, "address of the client; without: the leased one where it belongs"),
+	HEADER_ADDR_ROW(yiaddr, "a server's to fill; without: 0.0.0.0"),
+	HEADER_ADDR_ROW(siaddr, "a server's to fill; without: 0.0.0.0"),
+	HEADER_ADDR_ROW(
+		giaddr, "of messages through a relay, where replies go; without: the relay's own"),
+	DHCP_PATTERN_ROW(struct dhcp4_header_settings, sname,
+		"server's name as text, with {client}, {mac}, {relay}, {address}, {random:N} or "
+                "{file:N}"),
+	DHCP_PATTERN_ROW(
+		struct dhcp4_header_settings, file, "name of the boot file as text, likewise"),
+};
+
+static const struct field_section header_section = DHCP_SECTION("header",
+	"fields of the header in all messages", header_fields, struct dhcp4_header_settings);
 
 static const struct field relay_fields[] = {
 	DHCP_RELAYS_ROW("addresses of the relays (giaddr); a client stays with its relay"),
@@ -50,7 +81,8 @@ static const struct field relay_fields[] = {
 		.max = 255},
 	DHCP_RELAY_PORT_ROWS("67", "option 82 sub-option 19"),
 	DHCP_PATTERN_ROW(struct dhcp4_relay_settings, circuit_id,
-		"option 82 sub-option 1 as text, with {client}, {mac}, {relay} or {random:N}"),
+		"option 82 sub-option 1 as text, with {client}, {mac}, {relay}, {random:N} or "
+                "{file:N}"),
 	DHCP_PATTERN_ROW(
 		struct dhcp4_relay_settings, remote_id, "option 82 sub-option 2 as text, likewise"),
 	DHCP_PATTERN_ROW(struct dhcp4_relay_settings, subscriber_id,
@@ -105,6 +137,18 @@ static const struct field_section expect_section =
 	DHCP_SECTION("expect", "conditions of a valid address; others count as failed",
 		expect_fields, struct dhcp4_expect_settings);
 
+static const struct field wrong_fields[] = {DHCP4_WRONGS(DHCP_WRONG_ROW)};
+
+static const struct field_section wrong_section =
+	DHCP_SECTION("wrong", DHCP_WRONG_HELP, wrong_fields, struct dhcp_wrong_settings);
+
+const char *dhcp4_wrong_label(uint32_t i)
+{
+	static const char *const labels[] = {DHCP4_WRONGS(DHCP_WRONG_LABEL)};
+
+	return labels[i];
+}
+
 #define S struct dhcp4_settings
 static const struct field dhcp4_fields[] = {
 	DHCP_FIRST_ROWS("dora", dhcp4_exchange_names),
@@ -115,14 +159,21 @@ static const struct field dhcp4_fields[] = {
 		FIELD_STRING, .offset = SETTING(chaddr)},
 	{"htype", "hardware type: 1 Ethernet, 6 IEEE 802, 32 InfiniBand (hlen 0, RFC 4390)",
 		FIELD_COUNT, .offset = SETTING(htype), .def = "1", .max = 255},
-	{"client_id", "option 61: none, mac (1 and the MAC), duid (RFC 4361, DUID-LL), text",
+	{"client_id",
+		"option 61: none, mac (1 and the MAC), duid (RFC 4361, DUID-LL), text (behind a "
+		"0), hex",
 		FIELD_ENUM, .offset = SETTING(client_id), .def = "mac", .names = client_id_names},
 	DHCP_PATTERN_ROW(S, client_id_text,
-		"with client_id text: its value, with {client}, {mac}, {relay} or {random:N}"),
+		"with client_id text: its value, with {client}, {mac}, {relay}, {random:N} or "
+		"{file:N}"),
+	DHCP_PATTERN_ROW(S, client_id_hex,
+		"with client_id hex: the whole of it, as hex digits and the same names"),
 	DHCP_SECTION_ROW(struct dhcp_settings, relay, &relay_section,
 		"clients behind relays; without: clients that broadcast"),
 	{"broadcast_flag", "ask for broadcast replies while there is no address", FIELD_BOOL,
 		.offset = SETTING(broadcast_flag), .def = "true"},
+	DHCP_SECTION_ROW(S, header, &header_section, "other fields of the header in all messages"),
+	DHCP_PRETEND_ROW("secs", "field secs: seconds"),
 	DHCP_SECTIONS_ROW(
 		vlans, &dhcp_vlan_section, "VLANs of ranges of clients; the others have none"),
 	DHCP_SECTIONS_ROW(options, &option_section, "more options"),
@@ -139,11 +190,18 @@ static const struct field dhcp4_fields[] = {
 	DHCP_SECTION_ROW(struct dhcp_settings, fqdn, &fqdn_section, "option 81: the client's name"),
 	DHCP_SERVERS_ROWS("which of the servers a new exchange through a relay asks; all: each "
 			  "gets everything that is not unicast"),
+	{"query", "what a LEASEQUERY is about: the leased address, MAC or client identifier",
+		FIELD_ENUM, .offset = SETTING(query), .def = "address", .names = query_names},
+	{"inform_address",
+		"INFORM without a lease: client i has the i-th address of this range, "
+		"by hand",
+		FIELD_ADDR_RANGE, .offset = SETTING(inform_address)},
 	{"accept", "take offers with this server identifier only", FIELD_ADDR,
 		.offset = SETTING(accept)},
 	DHCP_RETRANSMIT_ROWS(" (RFC 2131: at least 10s)"),
 	{"pad", "least length of a message in bytes, padded with zeros; 0: no padding", FIELD_COUNT,
 		.load = true, .offset = SETTING(pad), .def = "300", .max = DHCP4_MESSAGE_MAX},
+	DHCP_SECTION_ROW(struct dhcp_settings, wrong, &wrong_section, DHCP_WRONG_HELP),
 	DHCP_LAST_ROWS(S, "conditions of a valid address"),
 };
 #undef S

@@ -12,6 +12,8 @@
 
 #define DHCP4_MESSAGE_MAX 1400 // of a message that we send
 #define DHCP4_OPTION_ROOM 255  // of one option that we send
+#define DHCP4_WRONG_MORE  8    // bytes that a message wrong on purpose is longer, at most
+#define DHCP4_TEXTS       2    // fields of the header: sname, file
 
 enum dhcp4_step {
 	DHCP4_STEP_DISCOVER = DHCP_STEP_FIRST,
@@ -36,11 +38,14 @@ enum dhcp4_has {
 	DHCP4_HAS_TIME = 1 << 4,       // option 51 with the lease time wished for
 	DHCP4_HAS_PARAMETERS = 1 << 5, // option 55
 	DHCP4_HAS_OPTIONS = 1 << 6,    // those of the user
-	DHCP4_HAS_CHADDR = 1 << 7,     // and client identifier
+	DHCP4_HAS_CHADDR = 1 << 7,
 	DHCP4_HAS_SECS = 1 << 8,
-	DHCP4_HAS_RAPID = 1 << 9,   // option 80
-	DHCP4_IS_UNICAST = 1 << 10, // from the leased address to the server
+	DHCP4_HAS_RAPID = 1 << 9,      // option 80
+	DHCP4_HAS_CLIENT_ID = 1 << 11, // option 61
+	DHCP4_IS_UNICAST = 1 << 10,    // from the leased address to the server
 };
+
+#define DHCP4_HAS_IDENTITY (DHCP4_HAS_CHADDR | DHCP4_HAS_CLIENT_ID)
 
 extern const struct dhcp_message_kind dhcp4_kinds[DHCP4_STEPS];
 
@@ -65,12 +70,20 @@ struct dhcp4_template {
 	uint16_t requested_at, server_at; // data of options 50 and 54
 	uint16_t id_at;                   // MAC in the client identifier
 	bool relayed, relay_info;         // through the relay; with option 82
+	bool giaddr, chaddr;              // are to be written
+	uint16_t has;                     // enum dhcp4_has of what is to be written
 	uint64_t sum;                     // of bytes, as csum_add has it
 	uint8_t bytes[DHCP4_MESSAGE_MAX];
 };
 
 struct dhcp4_pool_range {
 	uint32_t first, last;
+};
+
+// A field of the header with text.
+struct dhcp4_text {
+	uint8_t at, len;
+	struct dhcp_varying text;
 };
 
 struct dhcp4_plan {
@@ -89,9 +102,16 @@ struct dhcp4_plan {
 
 	uint32_t path_server; // path of the first server
 	uint32_t accept;      // server identifier, 0: any
-	uint32_t hint_first;  // requested address of client 0, 0: none
+	struct dhcp_start starts[DHCP4_EXCHANGES];
+	enum dhcp4_query query;
+	uint32_t inform_first; // address of client 0 without a lease; 0: none
+	uint32_t inform_count;
+	uint32_t hint_first; // requested address of client 0, 0: none
 	struct recip hint_count;
 	uint16_t pad;
+	uint32_t giaddr; // of all relays, 0: their own
+	uint32_t text_count;
+	struct dhcp4_text texts[DHCP4_TEXTS];
 	// Of a usual reply (dhcp4_is_usual), as numbers: op, htype and hlen in the upper bits of
 	// 64, 0: there is none; length and htype of the client identifier, 0: it has none.
 	uint64_t usual_head, usual_id;
@@ -233,9 +253,13 @@ static inline uint8_t dhcp4_server_of(
 }
 
 // The address of a client's relay.
-static inline const uint8_t *dhcp4_relay_of(const struct dhcp4_plan *p, uint32_t number)
+static inline const uint8_t *dhcp4_relay_of(
+	const struct dhcp4_worker *w, uint32_t client, uint32_t number)
 {
-	return p->is.relays + 4 * (size_t)recip_mod32(&p->is.by_relay, number);
+	const struct dhcp_plan *p = w->is.plan;
+	uint32_t by = dhcp_relay_number(&w->is, client, number);
+
+	return p->relays + 4 * (size_t)recip_mod32(&p->by_relay, by);
 }
 
 static inline void dhcp4_self_find(
@@ -250,7 +274,7 @@ static inline void dhcp4_self_find(
 	dhcp4_chaddr(p, s->number, s->chaddr);
 	memset(s->relay, 0, 4);
 	if (p->is.relays)
-		memcpy(s->relay, dhcp4_relay_of(p, s->number), 4);
+		memcpy(s->relay, dhcp4_relay_of(w, client, s->number), 4);
 	bytes_put_be32(s->address, s->client->offered);
 	s->seed = w->is.work.random_salt + s->number;
 }
@@ -259,6 +283,10 @@ static inline void dhcp4_self_find(
 // Data of options 61 and 82, as sent.
 void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w);
 void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w);
+
+// dhcp4_wrong_wire.c: spoil the ready message of len bytes. Its new length; 0: no room.
+uint32_t dhcp4_wrong_spoil(
+	uint32_t kind, uint8_t *buf, uint32_t len, uint32_t room, uint64_t random);
 
 // A reply at hand.
 struct dhcp4_heard {

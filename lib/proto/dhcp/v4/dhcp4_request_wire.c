@@ -19,7 +19,7 @@
 
 // Options of every message that makes a lease.
 #define FULL                                                                                       \
-	(DHCP4_HAS_OPTIONS | DHCP4_HAS_PARAMETERS | DHCP4_HAS_CHADDR | DHCP4_HAS_SECS |            \
+	(DHCP4_HAS_OPTIONS | DHCP4_HAS_PARAMETERS | DHCP4_HAS_IDENTITY | DHCP4_HAS_SECS |          \
 		DHCP4_HAS_TIME)
 
 const struct dhcp_message_kind dhcp4_kinds[DHCP4_STEPS] = {
@@ -39,11 +39,11 @@ const struct dhcp_message_kind dhcp4_kinds[DHCP4_STEPS] = {
 	[DHCP4_STEP_INFORM] = {DHCP4_INFORM,
 		(FULL & ~DHCP4_HAS_TIME) | DHCP4_HAS_CIADDR | DHCP4_IS_UNICAST, ACKS, 0},
 	[DHCP4_STEP_RELEASE] = {DHCP4_RELEASE,
-		DHCP4_HAS_CIADDR | DHCP4_HAS_SERVER_ID | DHCP4_HAS_CHADDR | DHCP4_IS_UNICAST |
+		DHCP4_HAS_CIADDR | DHCP4_HAS_SERVER_ID | DHCP4_HAS_IDENTITY | DHCP4_IS_UNICAST |
 			DHCP_IS_SILENT,
 		0, 0},
 	[DHCP4_STEP_DECLINE] = {DHCP4_DECLINE,
-		DHCP4_HAS_REQUESTED | DHCP4_HAS_SERVER_ID | DHCP4_HAS_CHADDR | DHCP_IS_SILENT, 0,
+		DHCP4_HAS_REQUESTED | DHCP4_HAS_SERVER_ID | DHCP4_HAS_IDENTITY | DHCP_IS_SILENT, 0,
 		0},
 	[DHCP4_STEP_LEASEQUERY] = {DHCP4_LEASEQUERY, DHCP4_HAS_CIADDR | DHCP4_HAS_PARAMETERS,
 		BIT(DHCP4_LEASEUNASSIGNED) | BIT(DHCP4_LEASEUNKNOWN) | BIT(DHCP4_LEASEACTIVE), 0},
@@ -99,6 +99,9 @@ void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w)
 		write_u8(w, 0);
 		dhcp_varying_write(&values, &s->p->id_text, w);
 		return;
+	case DHCP4_ID_HEX:
+		dhcp_varying_write(&values, &s->p->id_text, w);
+		return;
 	}
 }
 
@@ -107,17 +110,20 @@ void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w)
 	const struct pattern_values values = values_of(s);
 
 	write_bytes(w, s->p->relay_info, s->p->relay_info_len);
-	dhcp_varying_options(&values, &s->p->relay_subs, false, w);
+	dhcp_varying_options(&values, &s->p->relay_subs, 0, false, w);
 }
 
 DHCP_INLINE uint16_t secs_of(
 	const struct proto_ctx *ctx, struct dhcp4_client *k, const struct proto_txn *t)
 {
+	const struct dhcp_pretend *pretend = &((const struct dhcp4_plan *)ctx->shared)->is.pretend;
 	uint32_t secs = dhcp_client_age_ms(&k->head, ctx->now_ms) / MS_PER_S;
 
 	if (t->step == DHCP4_STEP_REQUEST) // as in the DISCOVER
 		return k->secs;
 	secs = secs < UINT16_MAX ? secs : UINT16_MAX;
+	if (dhcp_pretends(pretend, ctx->now_ms))
+		secs = dhcp_pretended(pretend, ctx->now_ms, MS_PER_S);
 	if (t->step == DHCP4_STEP_DISCOVER || t->step == DHCP4_STEP_RAPID)
 		k->secs = (uint16_t)secs;
 	return (uint16_t)secs;
@@ -148,7 +154,7 @@ DHCP_INLINE struct asking asking_of(const struct proto_ctx *ctx, const struct pr
 		.type = dhcp4_kinds[t->step].type};
 
 	if (a.m->relayed)
-		memcpy(&a.relay, dhcp4_relay_of(p, a.number), 4);
+		memcpy(&a.relay, dhcp4_relay_of(w, t->user, a.number), 4);
 	return a;
 }
 
@@ -166,11 +172,11 @@ DHCP_INLINE uint64_t chaddr_patch(const struct asking *a, uint8_t *buf)
 	sum = len == 8 ? csum_add(0, chaddr, 8) : csum_add(0, chaddr, DHCP4_CHADDR_LEN);
 	if (m->id_at)
 		dhcp4_chaddr_copy(p, chaddr, buf + m->id_at);
-	if (p->hlen && len == 8)
+	if (m->chaddr && len == 8)
 		memcpy(buf + DHCP4_AT_CHADDR, chaddr, 8);
-	else if (p->hlen)
+	else if (m->chaddr)
 		memcpy(buf + DHCP4_AT_CHADDR, chaddr, DHCP4_CHADDR_LEN);
-	return (p->hlen ? sum : 0) + (m->id_at ? dhcp_sum_at(sum, m->id_at) : 0);
+	return (m->chaddr ? sum : 0) + (m->id_at ? dhcp_sum_at(sum, m->id_at) : 0);
 }
 
 // The values of the client into a copy of the template. Returns the sum of both.
@@ -182,15 +188,15 @@ DHCP_INLINE uint64_t template_patch(const struct proto_ctx *ctx, const struct pr
 	uint64_t sum = m->sum;
 
 	sum += dhcp_patch32(buf, DHCP4_AT_XID, t->key);
-	if (a->has & DHCP4_HAS_SECS)
+	if (m->has & DHCP4_HAS_SECS)
 		sum += dhcp_patch16(buf, DHCP4_AT_SECS, secs_of(ctx, k, t));
-	if (a->has & DHCP4_HAS_CIADDR)
+	if (m->has & DHCP4_HAS_CIADDR)
 		sum += dhcp_patch32(buf, DHCP4_AT_CIADDR, k->offered);
-	if (m->relayed) {
+	if (m->giaddr) {
 		memcpy(buf + DHCP4_AT_GIADDR, &a->relay, 4);
 		sum += a->relay;
 	}
-	if (a->has & DHCP4_HAS_CHADDR)
+	if (m->chaddr || m->id_at)
 		sum += chaddr_patch(a, buf);
 	if (m->requested_at)
 		sum += dhcp_patch32(buf, m->requested_at, k->offered);
@@ -199,22 +205,32 @@ DHCP_INLINE uint64_t template_patch(const struct proto_ctx *ctx, const struct pr
 	return sum;
 }
 
+// Text into a field of the header, which is zero and begins at an even offset. The sum of it.
+static uint64_t text_write(
+	const struct pattern_values *values, const struct dhcp4_text *t, uint8_t *buf)
+{
+	struct writer w = writer_of(buf + t->at, t->len);
+
+	dhcp_varying_write(values, &t->text, &w);
+	return csum_add(0, buf + t->at, t->len);
+}
+
 static inline void tail_write(
-	const struct dhcp4_self *s, const struct dhcp4_template *m, uint16_t has, struct writer *w)
+	const struct dhcp4_self *s, const struct dhcp4_template *m, uint32_t step, struct writer *w)
 {
 	const struct pattern_values values = values_of(s);
 	const struct dhcp4_plan *p = s->p;
+	uint16_t has = m->has;
 	uint8_t *head;
 
-	if ((has & DHCP4_HAS_CHADDR) && p->client_id == DHCP4_ID_TEXT) {
+	if ((has & DHCP4_HAS_CLIENT_ID) && p->client_id >= DHCP4_ID_TEXT) {
 		head = dhcp_option_begin(w, DHCP4_OPT_CLIENT_ID, false);
 		dhcp4_client_id_write(s, w);
 		dhcp_option_end(w, head, false);
 	}
-	if (has & DHCP4_HAS_OPTIONS) {
-		dhcp_varying_options(&values, &p->is.options, false, w);
+	dhcp_varying_options(&values, &p->is.options, step, false, w);
+	if (has & DHCP4_HAS_OPTIONS)
 		dhcp_fqdn_write(&values, &p->is, false, w);
-	}
 	if (m->relay_info) {
 		head = dhcp_option_begin(w, DHCP4_OPT_RELAY_INFO, false);
 		dhcp4_relay_info_write(s, w);
@@ -237,7 +253,7 @@ static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
 	n->is.released += t->step == DHCP4_STEP_RELEASE;
 	n->is.declined += t->step == DHCP4_STEP_DECLINE;
 	dhcp4_lease_drop(w, t->user);
-	dhcp_work_leave(&w->is.work, ctx, t, t->step == DHCP4_STEP_DECLINE);
+	dhcp_work_leave(&w->is.work, ctx, t, t->step == DHCP4_STEP_DECLINE, DHCP_LEFT_DONE);
 }
 
 // The options behind an open template, END and the padding. The length of the message.
@@ -252,13 +268,31 @@ static __attribute__((noinline)) uint32_t template_end(
 	uint32_t len;
 
 	dhcp4_self_find(ctx, t->user, &s);
-	tail_write(&s, m, dhcp4_kinds[t->step].has, &w);
+	tail_write(&s, m, t->step, &w);
 	len = (uint32_t)(w.at - buf);
 	out->sum += dhcp_sum_at(csum_add(0, buf + m->len, len - m->len), m->len);
+	for (uint32_t i = 0; i < s.p->text_count; i++) {
+		const struct pattern_values values = values_of(&s);
+
+		out->sum += text_write(&values, &s.p->texts[i], buf);
+	}
 	if (len >= s.p->pad)
 		return len;
 	memset(buf + len, 0, s.p->pad - len);
 	return s.p->pad;
+}
+
+// Its sum is not known any more.
+static __attribute__((noinline)) void message_spoil(struct proto_ctx *ctx,
+	const struct proto_txn *t, struct proto_out *out, uint32_t room, uint32_t kind)
+{
+	struct dhcp4_worker *w = ctx->own;
+	struct dhcp4_counters *n = ctx->counters;
+
+	out->len = dhcp4_wrong_spoil(
+		kind, out->buf, out->len, room, rand_hash(~w->is.work.wrong_salt + t->seq));
+	out->sum = 0;
+	n->is.wrong_sent[kind]++;
 }
 
 DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const struct asking *a,
@@ -274,6 +308,8 @@ DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const 
 	memcpy(out->buf, a->m->bytes, a->m->len);
 	out->sum = template_patch(ctx, t, a, out->buf);
 	out->len = a->m->open ? template_end(ctx, t, out, room) : a->m->len;
+	if (a->p->is.wrong.steps && dhcp_wrong_kind(&a->w->is, t) < DHCP_WRONG_COUNT)
+		message_spoil(ctx, t, out, room, dhcp_wrong_kind(&a->w->is, t));
 	n->is.sent[a->type] += copies;
 	n->is.request_bytes += (uint64_t)out->len * copies;
 	t->wait = dhcp_work_wait(&a->w->is.work, t, 0, false);

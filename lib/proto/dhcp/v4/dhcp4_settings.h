@@ -20,11 +20,42 @@ enum dhcp4_exchange {
 	DHCP4_EXCHANGES,
 };
 
-enum dhcp4_client_id { DHCP4_ID_NONE, DHCP4_ID_MAC, DHCP4_ID_DUID, DHCP4_ID_TEXT };
+enum dhcp4_query { DHCP4_BY_ADDRESS, DHCP4_BY_MAC, DHCP4_BY_CLIENT_ID };
+enum dhcp4_client_id { DHCP4_ID_NONE, DHCP4_ID_MAC, DHCP4_ID_DUID, DHCP4_ID_TEXT, DHCP4_ID_HEX };
+
+// Messages that are wrong on purpose: the name of a kind, and its help text.
+// clang-format off
+#define DHCP4_WRONGS(X) \
+	X(DHCP4_WRONG_HEADER, "header", "messages of 8 to 235 octets: a part of the header") \
+	X(DHCP4_WRONG_COOKIE, "cookie", "no magic cookie") \
+	X(DHCP4_WRONG_END, "end", "no END and nothing behind the last option") \
+	X(DHCP4_WRONG_CUT, "cut", "an option that is longer than the message") \
+	X(DHCP4_WRONG_LENGTH, "length", "a message type (option 53) of 0 octets") \
+	X(DHCP4_WRONG_TYPE, "type", "an unknown message type, from 200") \
+	X(DHCP4_WRONG_NO_TYPE, "no_type", "no message type, as in BOOTP") \
+	X(DHCP4_WRONG_HLEN, "hlen", "a hardware address length of 255") \
+	X(DHCP4_WRONG_NOBODY, "nobody", "neither hardware address nor client identifier") \
+	X(DHCP4_WRONG_OVERLOAD, "overload", "options in file and sname (option 52) that say so again") \
+	X(DHCP4_WRONG_CLIENT_ID, "client_id", "a client identifier of 0 octets") \
+	X(DHCP4_WRONG_RELAY_INFO, "relay_info", "an option 82 that ends in a sub-option") \
+	X(DHCP4_WRONG_REPLY, "reply", "the op of a BOOTREPLY") \
+	X(DHCP4_WRONG_RANDOM, "random", "random octets after the magic cookie")
+// clang-format on
+
+#define DHCP4_WRONG_NUMBER(number, name, help) number,
+enum dhcp4_wrong { DHCP4_WRONGS(DHCP4_WRONG_NUMBER) DHCP4_WRONG_COUNT };
+_Static_assert(DHCP4_WRONG_COUNT == DHCP_WRONG_COUNT, "kinds of both families");
 
 struct dhcp4_option_settings {
 	const char *code; // "12", or "82.1"
 	struct dhcp_value_settings value;
+};
+
+// Fields of the header; those not given (UINT64_MAX, len 0, NULL) are as the message needs them.
+struct dhcp4_header_settings {
+	uint64_t flags, hops;
+	struct addr ciaddr, yiaddr, siaddr, giaddr;
+	const char *sname, *file; // patterns
 };
 
 struct dhcp4_relay_settings {
@@ -53,10 +84,13 @@ struct dhcp4_settings {
 	const char *chaddr; // NULL: mac
 	uint64_t htype;
 	int32_t client_id;
-	const char *client_id_text;
+	const char *client_id_text, *client_id_hex; // patterns
 	bool broadcast_flag;
+	struct dhcp4_header_settings *header; // NULL: as messages need it
 	struct addr_range requested_address;
-	uint64_t lease_time_ns; // 0: not asked for
+	uint64_t lease_time_ns;           // 0: not asked for
+	int32_t query;                    // enum dhcp4_query
+	struct addr_range inform_address; // count 0: informs need a lease
 	struct addr accept;
 	uint64_t pad;
 	struct dhcp4_expect_settings *expect; // NULL: any address
@@ -72,6 +106,7 @@ struct dhcp4_settings {
 	B(received, DHCP_TYPE_BUCKETS, dhcp4_type_label, "replies received by type")            \
 	B(attempt, DHCP_TRIES_MAX, dhcp_place_label, "messages answered, by try")            \
 	B(server, DHCP_SERVERS_MAX, dhcp_place_label, "exchanges answered, by server")        \
+	DHCP_WRONG_COUNTERS(B, dhcp4_wrong_label) \
 	C(retransmitted, "messages sent again")                                                  \
 	C(leases, "leases that began")                                                           \
 	C(renewed, "leases that were made longer")                                               \
@@ -106,6 +141,7 @@ struct dhcp4_settings {
 	C(times_wrong, "failed: not T1 < T2 < lease time")                                       \
 	C(rapid_commit_missing, "failed: an ACK to DISCOVER without option 80")                  \
 	C(duplicate_address, "failed: an address that another client holds")                     \
+	C(t1_unforeseen, DHCP_T1_HELP) \
 	C(unwatched, DHCP_UNWATCHED_HELP)
 // clang-format on
 
@@ -114,5 +150,7 @@ struct dhcp4_counters {
 	DHCP4_COUNTERS(DHCP_COUNTER_NONE, DHCP_COUNTER_NONE, COUNTER_MEMBER, COUNTER_MEMBERS)
 };
 
+const char *dhcp4_wrong_label(uint32_t i);
 extern const char *const dhcp4_exchange_names[]; // NULL-terminated
+extern const char *const dhcp4_message_names[];  // by step, NULL-terminated
 extern const struct field_section dhcp4_settings_section;

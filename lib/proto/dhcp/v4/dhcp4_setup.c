@@ -40,6 +40,21 @@ static bool dhcp4_unicasts(const struct dhcp_settings *s)
 	return false;
 }
 
+static bool dhcp4_needs_none(const struct dhcp_settings *s, uint32_t exchange)
+{
+	return exchange == DHCP4_INFORMS &&
+	       ((const struct dhcp4_settings *)s)->inform_address.count;
+}
+
+static void check_inform(const struct dhcp4_settings *s, struct diag *d)
+{
+	const struct addr_range *r = &s->inform_address;
+
+	if (r->count && dhcp_family_check(&r->first, r, 4, d) && r->count < dhcp_clients(&s->is))
+		diag_error(d, r, NULL, "%llu addresses for %llu clients",
+			(unsigned long long)r->count, (unsigned long long)dhcp_clients(&s->is));
+}
+
 static void dhcp4_exchange_check(const struct dhcp_settings *s, uint32_t exchange, struct diag *d)
 {
 	if (exchange == DHCP4_LEASEQUERIES && !s->relay)
@@ -61,8 +76,8 @@ static void check_chaddr(const struct dhcp4_settings *s, struct diag *d)
 	else if (left)
 		diag_error(d, &s->chaddr, NULL, "too near its end for %llu clients",
 			(unsigned long long)dhcp_clients(&s->is));
-	if (s->is.mac_file)
-		diag_error(d, &s->chaddr, NULL, "stands beside mac_file");
+	if (s->is.mac_file || s->is.mac_column)
+		diag_error(d, &s->chaddr, NULL, "stands beside mac_file or mac_column");
 	if (s->is.mac_count)
 		diag_error(d, &s->chaddr, NULL, "stands beside mac_count");
 	if (!s->is.relay)
@@ -73,7 +88,7 @@ static void check_identity(const struct dhcp4_settings *s, struct diag *d)
 {
 	if (s->chaddr)
 		check_chaddr(s, d);
-	else if (!s->is.mac_file)
+	else if (!s->is.mac_file && !s->is.mac_column)
 		dhcp_mac_check(s->is.mac, dhcp_clients(&s->is), d);
 	if (!s->is.relay && s->htype != DHCP4_HTYPE_ETHERNET)
 		diag_error(d, &s->htype, NULL, "needs a relay: " NOT_ETHERNET);
@@ -83,6 +98,9 @@ static void check_identity(const struct dhcp4_settings *s, struct diag *d)
 	if ((s->client_id == DHCP4_ID_TEXT) != (s->client_id_text != NULL))
 		diag_error(d, s, s->client_id_text ? "client_id_text" : "client_id",
 			s->client_id_text ? "needs client_id: text" : "needs client_id_text");
+	if ((s->client_id == DHCP4_ID_HEX) != (s->client_id_hex != NULL))
+		diag_error(d, s, s->client_id_hex ? "client_id_hex" : "client_id",
+			s->client_id_hex ? "needs client_id: hex" : "needs client_id_hex");
 }
 
 static void check_expect(const struct dhcp4_settings *s, struct diag *d)
@@ -95,6 +113,16 @@ static void check_expect(const struct dhcp4_settings *s, struct diag *d)
 			(unsigned long long)count, (unsigned long long)s->is.clients);
 }
 
+static void check_header(const struct dhcp4_header_settings *s, bool relayed, struct diag *d)
+{
+	const struct addr *fields[] = {&s->ciaddr, &s->yiaddr, &s->siaddr, &s->giaddr};
+
+	for (uint32_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		dhcp_family_check(fields[i], fields[i], 4, d);
+	if (s->giaddr.len && !relayed)
+		diag_error(d, &s->giaddr, NULL, "needs a relay");
+}
+
 static void dhcp4_check_own(const struct dhcp_settings *settings, struct diag *d)
 {
 	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
@@ -104,11 +132,16 @@ static void dhcp4_check_own(const struct dhcp_settings *settings, struct diag *d
 	if (settings->spread != DHCP_FIRST && !settings->relay)
 		diag_error(d, s, "spread", "needs a relay: a broadcast reaches all servers");
 	dhcp_family_check(&s->accept, &s->accept, 4, d);
+	check_inform(s, d);
+	if (s->query == DHCP4_BY_CLIENT_ID && s->client_id == DHCP4_ID_NONE)
+		diag_error(d, &s->query, NULL, "needs a client_id");
 	dhcp_family_check(&s->requested_address.first, &s->requested_address, 4, d);
 	if (retransmit && retransmit->jitter_ns >= retransmit->initial_ns)
 		diag_error(d, retransmit, "jitter", "not shorter than initial");
 	if (s->expect)
 		check_expect(s, d);
+	if (s->header)
+		check_header(s->header, settings->relay != NULL, d);
 	if (s->lease_time_ns % NS_PER_S)
 		diag_error(d, &s->lease_time_ns, "lease_time", "not whole seconds");
 	if (settings->parameters.count > UINT8_MAX)
@@ -158,6 +191,14 @@ static void dhcp4_plan_rest(
 	p->relay_unicast = relays_all(settings);
 	p->known_server = ipv4(&env->server) != 0;
 	p->accept = ipv4(&s->accept);
+	p->giaddr = s->header ? ipv4(&s->header->giaddr) : 0;
+	p->query = (enum dhcp4_query)s->query;
+	p->inform_first = ipv4(&s->inform_address.first);
+	p->inform_count = p->inform_first ? plan->clients : 0;
+	memcpy(p->starts, dhcp4_starts, sizeof(p->starts));
+	if (p->inform_first)
+		p->starts[DHCP4_INFORMS].from = p->starts[DHCP4_INFORMS].to = DHCP_IS_FREE;
+	plan->course.starts = p->starts;
 	p->hint_first = ipv4(&s->requested_address.first);
 	recip_init(&p->hint_count, p->hint_first ? s->requested_address.count : 1);
 	plan->same_lease = !e || e->same_address;
@@ -244,7 +285,7 @@ static uint64_t dhcp4_identities(const struct dhcp_settings *settings)
 	uint32_t len = s->chaddr ? dhcp_mac_read(s->chaddr, bytes) : 0;
 	uint64_t first = 0;
 
-	if (settings->mac_file || len >= sizeof(first))
+	if (settings->mac_file || settings->mac_column || len >= sizeof(first))
 		return UINT64_MAX;
 	if (!s->chaddr)
 		return dhcp_mac_room(settings->mac);
@@ -257,7 +298,10 @@ static uint64_t dhcp4_accepted(const struct dhcp_settings *settings)
 {
 	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
 
-	return s->expect ? dhcp_room(&s->expect->pool) : UINT64_MAX;
+	uint64_t informing = s->inform_address.count ? s->inform_address.count : UINT64_MAX;
+	uint64_t leasing = s->expect ? dhcp_room(&s->expect->pool) : UINT64_MAX;
+
+	return leasing < informing ? leasing : informing;
 }
 
 static const struct dhcp_family dhcp4_family = {
@@ -267,8 +311,12 @@ static const struct dhcp_family dhcp4_family = {
 	.server_port = DHCP4_SERVER_PORT,
 	.steps = DHCP4_STEPS,
 	.exchanges = DHCP4_EXCHANGES,
+	.kinds = dhcp4_kinds,
+	.spared = DHCP_IS_SILENT,
+	.wrong_more = DHCP4_WRONG_MORE,
 	.starts = dhcp4_starts,
 	.exchange_names = dhcp4_exchange_names,
+	.life = {DHCP4_RENEW, DHCP4_REBIND, DHCP4_REBOOT, DHCP4_RELEASES, true},
 	.plan_size = sizeof(struct dhcp4_plan),
 	.worker_size = sizeof(struct dhcp4_worker),
 	.client_size = sizeof(struct dhcp4_client),
@@ -278,6 +326,7 @@ static const struct dhcp_family dhcp4_family = {
 	.identities = dhcp4_identities,
 	.accepted = dhcp4_accepted,
 	.check = dhcp4_check_own,
+	.needs_none = dhcp4_needs_none,
 	.exchange_check = dhcp4_exchange_check,
 	.unicasts = dhcp4_unicasts,
 	.plan_identity = dhcp4_plan_identity,

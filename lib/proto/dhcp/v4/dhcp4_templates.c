@@ -164,6 +164,10 @@ static void build_option(struct build *b, const struct dhcp4_option_settings *o)
 	if (!option_code(b, &o->code, &v.code, &is_sub) ||
 		!dhcp_template_value(&b->is, &v, &o->code, &o->value))
 		return;
+	if (is_sub && v.steps)
+		COMPLAIN(b, &o->code, NULL, "82 is in all messages through a relay, or in none");
+	if (!is_sub && !v.steps)
+		v.steps = b->is.usual;
 	if (is_sub && dhcp_template_has_address(&v))
 		COMPLAIN(
 			b, &o->code, NULL, "{address} is not the same in all messages of a client");
@@ -183,10 +187,54 @@ static void build_client_id(struct build *b)
 	if (s->client_id == DHCP4_ID_TEXT && s->client_id_text)
 		dhcp_template_identity(&b->is, &b->p->id_text, PATTERN_TEXT, s->client_id_text,
 			&s->client_id_text, DHCP4_OPTION_ROOM - 2);
+	if (s->client_id == DHCP4_ID_HEX && s->client_id_hex)
+		dhcp_template_identity(&b->is, &b->p->id_text, PATTERN_HEX, s->client_id_hex,
+			&s->client_id_hex, DHCP4_OPTION_ROOM);
+}
+
+static void build_text(struct build *b, const char *const *where, uint8_t at, uint8_t len)
+{
+	struct dhcp4_text *t = &b->p->texts[b->p->text_count];
+
+	if (!*where || !dhcp_template_compile(&b->is, &t->text, PATTERN_TEXT, where, len))
+		return;
+	t->at = at;
+	t->len = len;
+	b->p->text_count++;
+}
+
+static void build_header(struct build *b)
+{
+	const struct dhcp4_header_settings *s = b->s->header;
+
+	b->p->text_count = 0;
+	if (!s)
+		return;
+	build_text(b, &s->sname, DHCP4_AT_SNAME, DHCP4_AT_FILE - DHCP4_AT_SNAME);
+	build_text(b, &s->file, DHCP4_AT_FILE, DHCP4_AT_COOKIE - DHCP4_AT_FILE);
+}
+
+// Fields that the user gives for all messages.
+static void write_fields(
+	const struct dhcp4_header_settings *s, struct dhcp4_template *m, uint8_t *h)
+{
+	if (s->flags != UINT64_MAX)
+		bytes_put_be16(h + DHCP4_AT_FLAGS, (uint16_t)s->flags);
+	if (s->hops != UINT64_MAX)
+		h[DHCP4_AT_HOPS] = (uint8_t)s->hops;
+	memcpy(h + DHCP4_AT_CIADDR, s->ciaddr.bytes, 4);
+	memcpy(h + DHCP4_AT_YIADDR, s->yiaddr.bytes, 4);
+	memcpy(h + DHCP4_AT_SIADDR, s->siaddr.bytes, 4);
+	if (s->ciaddr.len)
+		m->has &= (uint16_t)~DHCP4_HAS_CIADDR;
+	if (!m->relayed || !s->giaddr.len)
+		return;
+	memcpy(h + DHCP4_AT_GIADDR, s->giaddr.bytes, 4);
+	m->giaddr = false;
 }
 
 static void write_header(
-	const struct build *b, const struct dhcp4_template *m, uint16_t has, struct writer *w)
+	const struct build *b, struct dhcp4_template *m, uint16_t has, struct writer *w)
 {
 	uint8_t *h = write_space(w, DHCP4_OPTIONS_AT);
 
@@ -201,6 +249,8 @@ static void write_header(
 	if (b->s->broadcast_flag && (has & DHCP4_HAS_OPTIONS) && !(has & DHCP4_HAS_CIADDR))
 		h[DHCP4_AT_FLAGS] = DHCP4_BROADCAST >> 8;
 	bytes_put_be32(h + DHCP4_AT_COOKIE, DHCP4_COOKIE);
+	if (b->s->header)
+		write_fields(b->s->header, m, h);
 }
 
 static void write_parameters(const struct build *b, struct writer *w)
@@ -238,34 +288,50 @@ static uint16_t write_placeholder(struct dhcp4_template *m, struct writer *w, ui
 
 static uint32_t relay_info_len(const struct dhcp4_plan *p)
 {
-	return p->relay_info_len + dhcp_list_room(&p->relay_subs, 2);
+	return p->relay_info_len + dhcp_list_room(&p->relay_subs, 0, 2); // in all steps
 }
 
 // Most bytes that follow the template.
-static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_template *m, uint16_t has)
+static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_template *m, uint32_t step)
 {
-	uint32_t room = 1; // END
+	uint32_t room = 1 + dhcp_list_room(&p->is.options, step, 2); // and END
+	uint16_t has = m->has;
 
-	if ((has & DHCP4_HAS_CHADDR) && p->client_id == DHCP4_ID_TEXT)
+	if ((has & DHCP4_HAS_CLIENT_ID) && p->client_id >= DHCP4_ID_TEXT)
 		room += 3 + p->id_text.pattern.max_len;
-	if (has & DHCP4_HAS_OPTIONS)
-		room += dhcp_list_room(&p->is.options, 2) +
-		        (p->is.fqdn.code ? 2 + 3 + 2 + p->is.fqdn.pattern.max_len : 0);
+	if ((has & DHCP4_HAS_OPTIONS) && p->is.fqdn.code)
+		room += 2 + 3 + 2 + p->is.fqdn.pattern.max_len;
 	if (m->relay_info)
 		room += 2 + relay_info_len(p);
 	return room;
 }
 
-static void build_message(
-	struct build *b, const struct dhcp_message_kind *kind, struct dhcp4_template *m)
+// Content of the message of a step. A lease query is about one thing (RFC 4388 section 6.2).
+static uint16_t has_of(const struct dhcp4_plan *p, uint32_t step)
 {
+	static const uint16_t about[] = {[DHCP4_BY_ADDRESS] = DHCP4_HAS_CIADDR,
+		[DHCP4_BY_MAC] = DHCP4_HAS_CHADDR,
+		[DHCP4_BY_CLIENT_ID] = DHCP4_HAS_CLIENT_ID};
+
+	if (step != DHCP4_STEP_LEASEQUERY)
+		return dhcp4_kinds[step].has;
+	return (uint16_t)((dhcp4_kinds[step].has & ~DHCP4_HAS_CIADDR) | about[p->query]);
+}
+
+static void build_message(struct build *b, uint32_t step)
+{
+	const struct dhcp_message_kind *kind = &dhcp4_kinds[step];
+	struct dhcp4_template *m = &b->p->templates[step];
 	const struct dhcp4_plan *p = b->p;
 	struct writer w = writer_of(m->bytes, sizeof(m->bytes));
-	uint16_t has = kind->has;
+	uint16_t has = has_of(p, step);
 	uint32_t room;
 
 	m->relayed = b->s->is.relay && (!(has & DHCP4_IS_UNICAST) || p->relay_unicast);
-	m->relay_info = m->relayed && (has & DHCP4_HAS_CHADDR) && relay_info_len(p) > 0;
+	m->giaddr = m->relayed;
+	m->has = has;
+	m->chaddr = p->hlen && (has & DHCP4_HAS_CHADDR);
+	m->relay_info = m->relayed && step != DHCP4_STEP_LEASEQUERY && relay_info_len(p) > 0;
 	write_header(b, m, has, &w);
 	dhcp4_write_option_u8(&w, DHCP4_OPT_TYPE, kind->type);
 	if ((has & DHCP4_HAS_REQUESTED) || ((has & DHCP4_HAS_WISH) && p->hint_first))
@@ -277,16 +343,15 @@ static void build_message(
 			&w, DHCP4_OPT_LEASE_TIME, (uint32_t)(b->s->lease_time_ns / NS_PER_S));
 	if (has & DHCP4_HAS_PARAMETERS)
 		write_parameters(b, &w);
-	if (has & DHCP4_HAS_CHADDR)
+	if (has & DHCP4_HAS_CLIENT_ID)
 		m->id_at = write_client_id(b, m, &w);
 	if (has & DHCP4_HAS_RAPID)
 		dhcp4_write_option(&w, DHCP4_OPT_RAPID_COMMIT, "", 0);
-	if (has & DHCP4_HAS_OPTIONS)
-		dhcp_build_fixed(&b->is, false, &w);
+	dhcp_build_fixed(&b->is, step, false, &w);
 	m->len = (uint16_t)(w.at - m->bytes);
-	room = m->len + tail_room(p, m, has);
+	room = m->len + tail_room(p, m, step);
 	m->room = (uint16_t)(room > p->pad ? room : p->pad);
-	m->open = tail_room(p, m, has) > 1;
+	m->open = room - m->len > 1 || p->text_count;
 	b->p->is.longest = m->room > p->is.longest ? m->room : p->is.longest;
 	if (w.failed || room > DHCP4_MESSAGE_MAX) {
 		COMPLAIN(b, &b->s->is.options, "options", "messages get too long (up to %u bytes)",
@@ -305,7 +370,7 @@ static void build_usual(struct dhcp4_plan *p)
 {
 	uint64_t htype = (uint64_t)p->htype << 48;
 
-	if (p->is.mac_len != 6 || p->hlen != 6 || p->accept ||
+	if (p->is.mac_len != 6 || p->hlen != 6 || p->accept || p->giaddr ||
 		(p->client_id != DHCP4_ID_NONE && p->client_id != DHCP4_ID_MAC))
 		return;
 	p->usual_head = (uint64_t)DHCP4_REPLY_OP << 56 | htype | 6ull << 40;
@@ -320,9 +385,10 @@ int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	const struct dhcp4_option_settings *options = s->is.options.items;
 	struct build b = {.p = p, .s = s};
 
-	dhcp_build_begin(&b.is, plan, settings, DHCP4_OPTION_ROOM, 0, d);
+	dhcp_build_begin(&b.is, plan, settings, DHCP4_OPTION_ROOM, 0, DHCP4_HAS_OPTIONS, d);
 	p->relay_subs = dhcp_list_make(&b.is, s->is.options.count + SUBS_OWN);
 	build_client_id(&b);
+	build_header(&b);
 	build_usual(p);
 	build_relay(&b);
 	for (uint32_t i = 0; i < s->is.options.count; i++)
@@ -334,6 +400,6 @@ int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	if (b.is.failed)
 		return -EINVAL;
 	for (uint32_t i = 0; i < DHCP4_STEPS && !b.is.failed; i++)
-		build_message(&b, &dhcp4_kinds[i], &p->templates[i]);
+		build_message(&b, i);
 	return b.is.failed ? -EINVAL : 0;
 }

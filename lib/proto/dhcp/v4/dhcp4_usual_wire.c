@@ -20,9 +20,10 @@ static inline bool names_are_ours(const struct dhcp4_plan *p, const struct dhcp4
 	       bytes_be64(buf + l->at.client_id - 1) == (p->usual_id | mac);
 }
 
-static inline bool way_is_ours(const struct dhcp4_plan *p, const struct proto_ends *e,
+static inline bool way_is_ours(const struct dhcp4_worker *w, const struct proto_ends *e,
 	const struct proto_txn *t, const struct dhcp4_heard *h)
 {
+	const struct dhcp4_plan *p = (const struct dhcp4_plan *)w->is.plan;
 	uint32_t to;
 
 	if (e->addr_len != 4 || e->src_port != p->is.server_port ||
@@ -30,18 +31,18 @@ static inline bool way_is_ours(const struct dhcp4_plan *p, const struct proto_en
 		!dhcp_vlan_is_ours(&p->is, h->is.number, e))
 		return false;
 	if (p->templates[t->step].relayed)
-		return addr_bytes_equal(e->dst, dhcp4_relay_of(p, h->is.number), 4) &&
+		return addr_bytes_equal(e->dst, dhcp4_relay_of(w, t->user, h->is.number), 4) &&
 		       e->dst_port == p->is.relay_port;
 	to = bytes_be32(e->dst);
 	return e->dst_port == DHCP4_CLIENT_PORT && (to == UINT32_MAX || to == h->m.yiaddr);
 }
 
 static inline bool times_are_right(
-	const struct dhcp4_layout *l, const uint8_t *buf, uint32_t lease_time)
+	const struct dhcp4_layout *l, const uint8_t *buf, struct dhcp_heard *h)
 {
-	uint32_t t1 = bytes_be32(buf + l->at.t1), t2 = bytes_be32(buf + l->at.t2);
-
-	return t1 < t2 && t2 < lease_time;
+	h->t1_s = bytes_be32(buf + l->at.t1);
+	h->t2_s = bytes_be32(buf + l->at.t2);
+	return h->t1_s < h->t2_s && h->t2_s < h->valid_s;
 }
 
 // Is it what the client was offered, or held before?
@@ -82,8 +83,8 @@ bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 	h->m.yiaddr = bytes_be32(buf + DHCP4_AT_YIADDR);
 	h->m.server_id = bytes_be32(buf + l->at.server_id);
 	heard->valid_s = bytes_be32(buf + l->at.lease_time);
-	if (!lease_is_right(p, t, h) || !times_are_right(l, buf, heard->valid_s) ||
-		(ctx->ends && !way_is_ours(p, ctx->ends, t, h)))
+	if (!lease_is_right(p, t, h) || !times_are_right(l, buf, heard) ||
+		(ctx->ends && !way_is_ours(w, ctx->ends, t, h)))
 		return false;
 	n->client_id_missing += !l->at.client_id && p->usual_id;
 	if (heard->type == DHCP4_ACK)

@@ -33,13 +33,13 @@ static inline bool chaddr_is_ours(const struct dhcp4_self *s, const struct dhcp4
 	return memcmp(m->chaddr, s->chaddr, m->hlen) == 0;
 }
 
-// A lease query is about an address; only of an active lease the client is told.
+// Only of an active lease the client is told. A lease query about an address has it in its answer.
 static inline bool is_for_us(
 	const struct dhcp4_self *s, const struct proto_txn *t, const struct dhcp4_message *m)
 {
 	if (t->step != DHCP4_STEP_LEASEQUERY)
 		return chaddr_is_ours(s, m);
-	if (!t->over && m->ciaddr != s->client->offered)
+	if (!t->over && s->p->query == DHCP4_BY_ADDRESS && m->ciaddr != s->client->offered)
 		return false;
 	return m->type != DHCP4_LEASEACTIVE || chaddr_is_ours(s, m);
 }
@@ -56,7 +56,7 @@ static inline bool dhcp4_way_is_ours(
 		(!dhcp_is_server(&p->is, e->src, 4) && p->known_server))
 		return false;
 	if (p->templates[t->step].relayed)
-		return to == bytes_be32(h->self.relay) &&
+		return to == (p->giaddr ? p->giaddr : bytes_be32(h->self.relay)) &&
 		       (e->dst_port == p->is.relay_port || e->dst_port == DHCP4_SERVER_PORT);
 	return e->dst_port == DHCP4_CLIENT_PORT &&
 	       (to == UINT32_MAX || to == h->m.yiaddr || to == h->m.ciaddr ||
@@ -230,10 +230,14 @@ static inline bool server_check(const struct dhcp4_self *s, struct dhcp4_counter
 	return false;
 }
 
-static bool query_check(struct dhcp4_counters *n, const struct dhcp4_message *m)
+static bool query_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+	const struct proto_txn *t, const struct dhcp4_message *m)
 {
+	bool other = !t->over && m->ciaddr != s->client->offered;
+
 	n->lease_unknown += m->type != DHCP4_LEASEACTIVE;
-	return m->type == DHCP4_LEASEACTIVE;
+	n->is.address_changed += m->type == DHCP4_LEASEACTIVE && other;
+	return m->type == DHCP4_LEASEACTIVE && !other;
 }
 
 static inline bool content_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
@@ -244,7 +248,7 @@ static inline bool content_check(const struct dhcp4_self *s, struct dhcp4_counte
 		n->overloaded += dhcp4_has(m, DHCP4_OPT_OVERLOAD);
 	}
 	if (t->step == DHCP4_STEP_LEASEQUERY)
-		return query_check(n, m);
+		return query_check(s, n, t, m);
 	if (!server_check(s, n, t, m) || !client_id_check(s, n, m) || !relay_info_check(s, n, t, m))
 		return false;
 	if (m->type == DHCP4_NAK)
@@ -271,6 +275,8 @@ static inline enum dhcp_judgement dhcp4_judge(
 
 	if (h->m.type != DHCP4_NAK) {
 		heard->valid_s = h->m.lease_time;
+		heard->t1_s = dhcp4_has(&h->m, DHCP4_OPT_T1) ? h->m.t1 : 0;
+		heard->t2_s = dhcp4_has(&h->m, DHCP4_OPT_T2) ? h->m.t2 : 0;
 		return right ? DHCP_RIGHT : DHCP_WRONG;
 	}
 	n->nak++;
@@ -291,9 +297,27 @@ static inline void dhcp4_begun(struct proto_ctx *ctx, struct proto_txn *t)
 	k->offered = k->address;
 	if (k->head.holds)
 		dhcp_holders_expect(&w->is.common->leases.holders, k->address);
+	else if (t->step == DHCP4_STEP_INFORM)
+		k->offered = p->inform_first + dhcp_work_number(&w->is.work, t->user);
 	else if (p->hint_first)
 		k->offered = p->hint_first + (uint32_t)recip_mod(&p->hint_count,
 						     dhcp_work_number(&w->is.work, t->user));
+}
+
+// An address that a client has by hand.
+static bool dhcp4_is_own(const struct dhcp_plan *plan, const uint8_t *addr, uint8_t mac[6])
+{
+	const struct dhcp4_plan *p = (const struct dhcp4_plan *)plan;
+	uint32_t number = bytes_be32(addr) - p->inform_first;
+	uint8_t own[DHCP_MAC_MAX];
+
+	if (number >= p->inform_count)
+		return false;
+	if (plan->relays)
+		return true;
+	dhcp4_mac_of(plan, number, own);
+	memcpy(mac, own, 6);
+	return true;
 }
 
 static void dhcp4_leases_drop(struct dhcp_work *w, uint32_t client)
@@ -364,6 +388,13 @@ static inline uint32_t dhcp4_lease_find(
 	return dhcp_holders_find(&l->holders, dhcp4_held(bytes_be32(addr)), now_s);
 }
 
+static inline bool dhcp4_has_xid(const struct proto_txn *t, const uint8_t *buf, uint32_t len)
+{
+	uint32_t xid;
+
+	return dhcp4_xid(buf, len, DHCP4_REPLY_OP, &xid) && xid == t->key;
+}
+
 static const struct dhcp_messages dhcp4_messages = {
 	.kinds = dhcp4_kinds,
 	.offer = DHCP4_OFFER,
@@ -380,6 +411,8 @@ static const struct dhcp_messages dhcp4_messages = {
 	.leases_take = dhcp4_leases_take,
 	.lease_find = dhcp4_lease_find,
 	.mac = dhcp4_mac_of,
+	.is_own = dhcp4_is_own,
+	.has_xid = dhcp4_has_xid,
 };
 
 // Requests too: one that comes back to us is counted for what it is.

@@ -254,6 +254,12 @@ static inline bool is_fixed(const struct dhcp6_self *s, const struct proto_txn *
 	return t->step == DHCP6_STEP_REQUEST || s->p->is.same_lease;
 }
 
+// Of two times, 0: not told.
+static uint32_t sooner(uint32_t a, uint32_t b)
+{
+	return a == 0 || (b && b < a) ? b : a;
+}
+
 static bool ia_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	const struct proto_txn *t, uint32_t i, const struct dhcp6_ia *ia, struct dhcp6_given *out)
 {
@@ -270,6 +276,8 @@ static bool ia_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 		return false;
 	if (l->valid_s < out->valid_s)
 		out->valid_s = l->valid_s;
+	out->t1_s = sooner(out->t1_s, ia->t1_s);
+	out->t2_s = sooner(out->t2_s, ia->t2_s);
 	if (!is_fixed(s, t) || dhcp_key_equal(key, &s->keys[i]))
 		return true;
 	n->is.address_changed += !prefix;
@@ -283,6 +291,7 @@ static bool leases_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	const struct dhcp6_ia *found[DHCP6_IAS_MAX] = {0};
 
 	out->valid_s = DHCP6_INFINITY;
+	out->t1_s = out->t2_s = 0;
 	n->ias_unasked += m->ias_ignored;
 	for (uint32_t i = 0; i < m->ia_count; i++) {
 		uint32_t place = place_of(s, t, &m->ias[i]);
@@ -326,6 +335,8 @@ enum dhcp_judgement dhcp6_judge(
 	if (!leases_check(s, n, t, m, &h->given))
 		return DHCP_WRONG;
 	heard->valid_s = h->given.valid_s;
+	heard->t1_s = h->given.t1_s;
+	heard->t2_s = h->given.t2_s;
 	if (t->step != DHCP6_STEP_RAPID || m->type != DHCP6_REPLY ||
 		dhcp6_has(m, DHCP6_OPT_RAPID_COMMIT))
 		return DHCP_RIGHT;

@@ -17,6 +17,8 @@
 
 const char *const dhcp6_exchange_names[] = {"sarr", "solicit", "rapid", "renew", "rebind",
 	"release", "decline", "confirm", "information", NULL};
+const char *const dhcp6_message_names[] = {"solicit", "request", "rapid", "renew", "rebind",
+	"release", "decline", "confirm", "information", NULL};
 static const char *const lease_names[] = {"address", "prefix", "both", NULL};
 static const char *const duid_names[] = {"ll", "llt", "en", "uuid", "hex", "file", NULL};
 static const char *const to_names[] = {"auto", "server", "all", "servers", NULL};
@@ -45,12 +47,12 @@ static const struct field option_fields[] = {
 		.max = 65535},
 	{"in", "where it stands; relay: in the innermost relay message", FIELD_ENUM,
 		.offset = OPTION(in), .def = "message", .names = place_names},
-	DHCP_VALUE_ROWS(struct dhcp6_option_settings, "IPv6"),
+	DHCP_VALUE_ROWS(struct dhcp6_option_settings, "IPv6", dhcp6_message_names,
+		"all but release and decline; in relay messages and IAs: all"),
 };
 
 static const struct field_section option_section =
-	DHCP_SECTION("option", "an option of all messages but RELEASE and DECLINE", option_fields,
-		struct dhcp6_option_settings);
+	DHCP_SECTION("option", "an option", option_fields, struct dhcp6_option_settings);
 
 static const struct field relay_fields[] = {
 	DHCP_RELAYS_ROW("addresses of the relays; a client stays with its relay"),
@@ -62,8 +64,10 @@ static const struct field relay_fields[] = {
 		"the relay nearest to the client is one on layer 2 (RFC 6221), which names "
 		"no link",
 		FIELD_BOOL, .offset = RELAY(ldra), .def = "false"},
+	{"hop_count", "hop count of the relay nearest to the client, the next one has one more",
+		FIELD_COUNT, .offset = RELAY(hop_count), .def = "0", .max = 256 - DHCP6_LEVELS_MAX},
 	DHCP_RELAY_PORT_ROWS("547", "option 135"),
-	{"interface_id", "option 18 as text, with {client}, {mac}, {relay} or {random:N}",
+	{"interface_id", "option 18 as text, with {client}, {mac}, {relay}, {random:N} or {file:N}",
 		FIELD_STRING, .offset = RELAY(interface_id), .min = 1},
 	{"remote_id", "option 37 (RFC 4649) as text, likewise", FIELD_STRING,
 		.offset = RELAY(remote_id), .min = 1},
@@ -89,8 +93,8 @@ static const struct field_section fqdn_section = DHCP_SECTION("fqdn",
 static const struct field vendor_fields[] = {
 	{"enterprise", "enterprise number", FIELD_COUNT, .required = true,
 		.offset = VENDOR(enterprise), .max = 4294967295.0},
-	{"text", "the class as text, with {client}, {mac}, {relay} or {random:N}", FIELD_STRING,
-		.required = true, .offset = VENDOR(text)},
+	{"text", "the class as text, with {client}, {mac}, {relay}, {random:N} or {file:N}",
+		FIELD_STRING, .required = true, .offset = VENDOR(text)},
 };
 
 static const struct field_section vendor_section =
@@ -158,6 +162,18 @@ static const struct field_section expect_section =
 	DHCP_SECTION("expect", "conditions of valid leases; others count as failed", expect_fields,
 		struct dhcp6_expect_settings);
 
+static const struct field wrong_fields[] = {DHCP6_WRONGS(DHCP_WRONG_ROW)};
+
+static const struct field_section wrong_section =
+	DHCP_SECTION("wrong", DHCP_WRONG_HELP, wrong_fields, struct dhcp_wrong_settings);
+
+const char *dhcp6_wrong_label(uint32_t i)
+{
+	static const char *const labels[] = {DHCP6_WRONGS(DHCP_WRONG_LABEL)};
+
+	return labels[i];
+}
+
 #define S struct dhcp6_settings
 static const struct field dhcp6_fields[] = {
 	DHCP_FIRST_ROWS("sarr", dhcp6_exchange_names),
@@ -191,6 +207,7 @@ static const struct field dhcp6_fields[] = {
 		"where messages go: server (its address), all (ff02::1:2), servers "
 		"(ff05::1:3); auto: relays to server, clients to all",
 		FIELD_ENUM, .offset = SETTING(to), .def = "auto", .names = to_names},
+	DHCP_PRETEND_ROW("elapsed", "elapsed time: hundredths of seconds"),
 	DHCP_SECTIONS_ROW(options, &option_section, "more options"),
 	{"parameters",
 		"option 6: requested options beside those of the RFC; "
@@ -199,7 +216,8 @@ static const struct field dhcp6_fields[] = {
 		.min = 1, .max = 65535},
 	DHCP_SECTION_ROW(struct dhcp_settings, fqdn, &fqdn_section, "option 39: the client's name"),
 	DHCP_PATTERN_ROW(S, user_class,
-		"option 15 with one class as text, with {client}, {mac}, {relay} or {random:N}"),
+		"option 15 with one class as text, with {client}, {mac}, {relay}, {random:N} or "
+                "{file:N}"),
 	DHCP_SECTION_ROW(S, vendor_class, &vendor_section, "option 16"),
 	DHCP_SERVERS_ROWS("which of the servers a new exchange asks; all: each gets everything"),
 	{"accept", "take ADVERTISEs with this server DUID only", FIELD_HEX,
@@ -209,6 +227,7 @@ static const struct field dhcp6_fields[] = {
 		"those that come while it waits for the first try, at once one with 255 (RFC 8415)",
 		FIELD_ENUM, .offset = SETTING(advertise), .def = "first", .names = advertise_names},
 	DHCP_RETRANSMIT_ROWS(""),
+	DHCP_SECTION_ROW(struct dhcp_settings, wrong, &wrong_section, DHCP_WRONG_HELP),
 	DHCP_LAST_ROWS(S, "conditions of valid leases"),
 };
 #undef S

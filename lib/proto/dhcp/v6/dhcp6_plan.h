@@ -13,8 +13,9 @@
 
 #define DHCP6_MESSAGE_MAX  1400 // of a message that we send, relay messages included
 #define DHCP6_TEMPLATE_MAX 1024
-#define DHCP6_AT_ELAPSED   8  // in a message that we send: its option is the first
-#define DHCP6_KEY_BITS     23 // of the 24 of a transaction id; the last one is the step's
+#define DHCP6_WRONG_MORE   204 // bytes that a message wrong on purpose is longer, at most
+#define DHCP6_AT_ELAPSED   8   // in a message that we send: its option is the first
+#define DHCP6_KEY_BITS     23  // of the 24 of a transaction id; the last one is the step's
 
 enum dhcp6_step {
 	DHCP6_STEP_SOLICIT = DHCP_STEP_FIRST,
@@ -101,7 +102,7 @@ struct dhcp6_plan {
 	struct dhcp_varying_list ia_na, ia_pd, relay_options;
 
 	bool usual; // messages differ in what struct dhcp6_places has, and in nothing else
-	uint8_t levels;
+	uint8_t levels, hop_count;
 	bool ldra, own_link; // link: the relay's own address
 	uint8_t link[16];
 	bool source_port; // option 135
@@ -141,7 +142,7 @@ struct dhcp6_usual {
 	uint16_t len; // 0: not known yet
 	uint8_t chosen, preference;
 	bool lacks; // a parameter that was asked for
-	uint32_t valid_s;
+	uint32_t valid_s, t1_s, t2_s;
 	uint32_t missed; // right replies that were not like it
 	struct dhcp6_places at;
 	struct dhcp_shape shape;
@@ -167,6 +168,7 @@ struct dhcp6_self {
 	struct dhcp_key keys[DHCP6_IAS_MAX]; // of its leases
 	uint32_t lease;                      // the first of them
 	const uint8_t *relay;                // 16 bytes, of the outermost one; NULL: none
+	uint32_t relay_number;               // that chooses it
 	const uint8_t *address;              // the first that the exchange is about, or ::
 	uint64_t seed;                       // of {random}
 	uint32_t number;                     // in the whole run
@@ -224,7 +226,7 @@ static inline void dhcp6_link_local(const uint8_t mac[6], uint8_t out[16])
 	memcpy(out, address, 16);
 }
 
-// The address of a client's relay.
+// The address of a relay by the number that chooses it (dhcp_relay_number).
 static inline const uint8_t *dhcp6_relay_of(const struct dhcp6_plan *p, uint32_t number)
 {
 	return p->is.relays + 16 * (size_t)recip_mod32(&p->is.by_relay, number);
@@ -269,8 +271,13 @@ struct pattern_values dhcp6_values_of(const struct dhcp6_self *s);
 // The leases that a server gave.
 struct dhcp6_given {
 	struct dhcp_key keys[DHCP6_IAS_MAX];
-	uint32_t valid_s; // the shortest
+	uint32_t valid_s;    // the shortest
+	uint32_t t1_s, t2_s; // likewise; 0: not told
 };
+
+// dhcp6_wrong_wire.c: spoil the ready message that begins at m and ends where w stands, not relayed
+// yet; without room w fails.
+void dhcp6_wrong_spoil(uint32_t kind, uint8_t *m, struct writer *w, uint64_t random);
 
 // A reply at hand.
 struct dhcp6_heard {

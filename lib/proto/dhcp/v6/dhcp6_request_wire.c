@@ -4,6 +4,7 @@
 // (dhcp6_templates.c). Path: hot. The worker that owns ctx.
 
 #include "base/bytes.h"
+#include "proto/dhcp/client/dhcp_wrong.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define MS_PER_CS 10 // hundredths of a second
@@ -59,7 +60,8 @@ void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_
 		dhcp_lease_get(&w->is.common->leases, s->lease + i, &s->keys[i]);
 	s->address = p->is.addresses ? s->keys[0].bytes : unspecified;
 	s->number = dhcp_work_number(&w->is.work, client);
-	s->relay = p->is.relays ? dhcp6_relay_of(p, s->number) : NULL;
+	s->relay_number = dhcp_relay_number(&w->is, client, s->number);
+	s->relay = p->is.relays ? dhcp6_relay_of(p, s->relay_number) : NULL;
 	s->seed = w->is.work.random_salt + s->number;
 	dhcp6_mac(p, s->number, s->mac);
 	duid_write(s);
@@ -73,33 +75,33 @@ void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop
 	const struct dhcp6_plan *p = s->p;
 	uint32_t names = p->ldra ? 1 : 0;
 
-	h->hop_count = (uint8_t)level;
+	h->hop_count = (uint8_t)(p->hop_count + level);
 	h->link = unspecified;
 	if (level == names && p->own_link)
-		h->link = dhcp6_relay_of(p, s->number + p->levels - 1 - level);
+		h->link = dhcp6_relay_of(p, s->relay_number + p->levels - 1 - level);
 	else if (level == names)
 		h->link = p->link;
 	if (level <= names)
 		dhcp6_link_local(s->mac, h->peer);
 	else
-		memcpy(h->peer, dhcp6_relay_of(p, s->number + p->levels - level), 16);
+		memcpy(h->peer, dhcp6_relay_of(p, s->relay_number + p->levels - level), 16);
 }
 
-static __attribute__((noinline)) void some_options_write(
-	const struct dhcp6_self *s, const struct dhcp_varying_list *l, struct writer *w)
+static __attribute__((noinline)) void some_options_write(const struct dhcp6_self *s,
+	const struct dhcp_varying_list *l, uint32_t step, struct writer *w)
 {
 	const struct pattern_values values = dhcp6_values_of(s);
 
-	dhcp_varying_options(&values, l, true, w);
-	if (l == &s->p->is.options)
+	dhcp_varying_options(&values, l, step, true, w);
+	if (l == &s->p->is.options && (dhcp6_kinds[step].has & DHCP6_HAS_OPTIONS))
 		dhcp_fqdn_write(&values, &s->p->is, true, w);
 }
 
-static inline void options_write(
-	const struct dhcp6_self *s, const struct dhcp_varying_list *l, struct writer *w)
+static inline void options_write(const struct dhcp6_self *s, const struct dhcp_varying_list *l,
+	uint32_t step, struct writer *w)
 {
 	if (l->count)
-		some_options_write(s, l, w);
+		some_options_write(s, l, step, w);
 }
 
 static inline void lease_write(const struct dhcp_key *k, uint16_t code, struct writer *w)
@@ -115,39 +117,43 @@ static inline void lease_write(const struct dhcp_key *k, uint16_t code, struct w
 }
 
 // Lifetimes, T1 and T2 are 0: the server's to choose (RFC 8415 sections 21.4 to 21.22).
-static void ia_write(const struct dhcp6_self *s, uint32_t i, uint16_t has, struct writer *w)
+static void ia_write(const struct dhcp6_self *s, uint32_t i, uint32_t step, struct writer *w)
 {
 	const struct dhcp6_plan *p = s->p;
 	uint16_t code = p->ias[i].code;
 	uint8_t *ia = dhcp6_ia_begin(w, code, p->ias[i].iaid, 0, 0);
 
-	if (has & DHCP6_HAS_LEASES) {
+	if (dhcp6_kinds[step].has & DHCP6_HAS_LEASES) {
 		lease_write(&s->keys[i], code, w);
 	} else if (code == DHCP6_OPT_IA_PD && p->prefix_hint) {
 		const struct dhcp_key hint = {{[15] = p->prefix_hint}};
 
 		lease_write(&hint, code, w);
 	}
-	options_write(s, code == DHCP6_OPT_IA_PD ? &p->ia_pd : &p->ia_na, w);
+	options_write(s, code == DHCP6_OPT_IA_PD ? &p->ia_pd : &p->ia_na, step, w);
 	dhcp6_option_end(w, ia);
 }
 
-static inline void ias_write(const struct dhcp6_self *s, uint16_t has, struct writer *w)
+static inline void ias_write(const struct dhcp6_self *s, uint32_t step, struct writer *w)
 {
+	uint16_t has = dhcp6_kinds[step].has;
 	uint32_t all = s->p->is.stride;
 	uint32_t begin = has & DHCP6_HAS_ADDRESSES ? 0 : s->p->is.addresses;
 	uint32_t end = has & DHCP6_HAS_PREFIXES ? all : s->p->is.addresses;
 
 	for (uint32_t i = begin; i < end; i++)
-		ia_write(s, i, has, w);
+		ia_write(s, i, step, w);
 }
 
 // 0 in the first try (RFC 8415 section 21.9).
 static inline uint16_t elapsed_of(
 	const struct proto_ctx *ctx, const struct dhcp6_client *k, const struct proto_txn *t)
 {
+	const struct dhcp_pretend *pretend = &((const struct dhcp6_plan *)ctx->shared)->is.pretend;
 	uint32_t elapsed = dhcp_client_age_ms(&k->head, ctx->now_ms) / MS_PER_CS;
 
+	if (dhcp_pretends(pretend, ctx->now_ms))
+		return dhcp_pretended(pretend, ctx->now_ms, MS_PER_CS);
 	if (t->tries == 0)
 		return 0;
 	return elapsed < UINT16_MAX ? (uint16_t)elapsed : UINT16_MAX;
@@ -159,7 +165,7 @@ static inline void message_write(
 	const struct dhcp6_template *m = &s->p->templates[t->step];
 	const struct dhcp6_duid_bytes *server = &s->w->servers[s->client->chosen];
 	uint16_t has = dhcp6_kinds[t->step].has;
-	uint32_t xid = dhcp6_xid_of(t);
+	uint32_t xid = dhcp6_xid_of(t), wrong = dhcp_wrong_kind(&s->w->is, t);
 	uint8_t *head = write_space(w, m->len);
 
 	if (!head)
@@ -172,11 +178,11 @@ static inline void message_write(
 	dhcp6_write_option(w, DHCP6_OPT_CLIENT_ID, s->duid, s->duid_len);
 	if (has & DHCP6_HAS_SERVER_ID)
 		dhcp6_write_option(w, DHCP6_OPT_SERVER_ID, server->bytes, server->len);
-	ias_write(s, has, w);
-	if (!(has & DHCP6_HAS_OPTIONS))
-		return;
+	ias_write(s, t->step, w);
 	if (s->p->is.options.count || s->p->is.fqdn.code)
-		some_options_write(s, &s->p->is.options, w);
+		some_options_write(s, &s->p->is.options, t->step, w);
+	if (wrong < DHCP_WRONG_COUNT)
+		dhcp6_wrong_spoil(wrong, head, w, rand_hash(~s->w->is.work.wrong_salt + t->seq));
 }
 
 static void client_mac_write(const struct dhcp6_self *s, struct writer *w)
@@ -190,7 +196,8 @@ static void client_mac_write(const struct dhcp6_self *s, struct writer *w)
 
 // The head of one relay message with its options: those of the user stand in the innermost, and
 // the relay message option comes last.
-static uint8_t *relay_begin(const struct dhcp6_self *s, uint32_t level, struct writer *w)
+static uint8_t *relay_begin(
+	const struct dhcp6_self *s, uint32_t level, uint32_t step, struct writer *w)
 {
 	const struct dhcp6_plan *p = s->p;
 	struct dhcp6_hop h;
@@ -198,7 +205,7 @@ static uint8_t *relay_begin(const struct dhcp6_self *s, uint32_t level, struct w
 	dhcp6_hop_find(s, level, &h);
 	dhcp6_write_relay(w, DHCP6_RELAY_FORW, h.hop_count, h.link, h.peer);
 	if (level == 0) {
-		options_write(s, &p->relay_options, w);
+		options_write(s, &p->relay_options, step, w);
 		if (p->client_mac)
 			client_mac_write(s, w);
 	}
@@ -214,7 +221,7 @@ static inline void relayed_write(
 	uint32_t levels = s->p->levels;
 
 	for (uint32_t level = levels; level-- > 0;)
-		inside[level] = relay_begin(s, level, w);
+		inside[level] = relay_begin(s, level, t->step, w);
 	message_write(s, t, elapsed, w);
 	for (uint32_t level = 0; level < levels; level++)
 		dhcp6_option_end(w, inside[level]);
@@ -247,7 +254,7 @@ static __attribute__((noinline)) uint32_t whole_write(const struct proto_ctx *ct
 	else
 		message_write(&s, t, elapsed, &w);
 	len = (uint32_t)(w.at - buf);
-	if (s.p->usual)
+	if (s.p->usual && dhcp_wrong_kind(&s.w->is, t) == DHCP_WRONG_COUNT)
 		dhcp6_image_learn(s.w, t, buf, len);
 	return len;
 }
@@ -258,11 +265,16 @@ uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 	const struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_counters *n = ctx->counters;
 	uint16_t elapsed = elapsed_of(ctx, dhcp6_client_at(w, t->user), t);
-	uint32_t len;
+	uint32_t len = 0, wrong = DHCP_WRONG_COUNT;
 
 	if (p->templates[t->step].room > room)
 		return 0;
-	len = dhcp6_image_write(ctx, t, elapsed, buf);
+	if (p->is.wrong.steps)
+		wrong = dhcp_wrong_kind(&w->is, t);
+	if (wrong == DHCP_WRONG_COUNT)
+		len = dhcp6_image_write(ctx, t, elapsed, buf);
+	else
+		n->is.wrong_sent[wrong]++;
 	if (!len)
 		len = whole_write(ctx, t, elapsed, buf, room);
 	n->is.sent[dhcp6_kinds[t->step].type] += 1 + p->is.layout.more;
@@ -284,6 +296,7 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 	out->path += out->more ? 0 : k->head.server;
 	out->src_port = p->is.relays ? p->is.relay_port : DHCP6_CLIENT_PORT;
 	if (p->is.relays) {
+		number = dhcp_relay_number(&w->is, t->user, number);
 		memcpy(out->src, dhcp6_relay_of(p, number), 16);
 		return;
 	}

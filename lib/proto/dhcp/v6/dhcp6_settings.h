@@ -34,6 +34,29 @@ enum dhcp6_to { DHCP6_TO_AUTO, DHCP6_TO_SERVER, DHCP6_TO_ALL, DHCP6_TO_SERVERS }
 enum dhcp6_advertise { DHCP6_TAKES_FIRST, DHCP6_TAKES_BEST };
 enum dhcp6_place { DHCP6_IN_MESSAGE, DHCP6_IN_IA_NA, DHCP6_IN_IA_PD, DHCP6_IN_RELAY };
 
+// Messages that are wrong on purpose: the name of a kind, and its help text.
+// clang-format off
+#define DHCP6_WRONGS(X) \
+	X(DHCP6_WRONG_EMPTY, "empty", "no option") \
+	X(DHCP6_WRONG_CUT, "cut", "an option that is longer than the message") \
+	X(DHCP6_WRONG_TYPE, "type", "an unknown message type, from 200") \
+	X(DHCP6_WRONG_REPLY, "reply", "the message type of a REPLY") \
+	X(DHCP6_WRONG_NO_CLIENT_ID, "no_client_id", "no client DUID") \
+	X(DHCP6_WRONG_DUID_EMPTY, "duid_empty", "a client DUID of 0 octets") \
+	X(DHCP6_WRONG_DUID_LONG, "duid_long", "a client DUID of 200 octets") \
+	X(DHCP6_WRONG_DUID_TWICE, "duid_twice", "two client DUIDs") \
+	X(DHCP6_WRONG_SERVER_ID, "server_id", "the DUID of a server that is nobody") \
+	X(DHCP6_WRONG_IA, "ia", "an IA of 4 octets") \
+	X(DHCP6_WRONG_IA_ADDRESS, "ia_address", "an address of 10 octets in an IA") \
+	X(DHCP6_WRONG_ELAPSED, "elapsed", "an elapsed time of 1 octet") \
+	X(DHCP6_WRONG_ORO, "oro", "an option request of 3 octets") \
+	X(DHCP6_WRONG_RANDOM, "random", "random octets after the transaction ID")
+// clang-format on
+
+#define DHCP6_WRONG_NUMBER(number, name, help) number,
+enum dhcp6_wrong { DHCP6_WRONGS(DHCP6_WRONG_NUMBER) DHCP6_WRONG_COUNT };
+_Static_assert(DHCP6_WRONG_COUNT == DHCP_WRONG_COUNT, "kinds of both families");
+
 struct dhcp6_option_settings {
 	uint64_t code;
 	int32_t in; // enum dhcp6_place
@@ -45,6 +68,7 @@ struct dhcp6_relay_settings {
 	uint64_t levels;
 	struct addr link; // len 0: the relay's own
 	bool ldra;
+	uint64_t hop_count;                                   // of the nearest relay to the client
 	const char *interface_id, *remote_id, *subscriber_id; // patterns
 	uint64_t remote_enterprise;
 	bool client_mac;
@@ -106,6 +130,7 @@ struct dhcp6_settings {
 		"IAs in replies with a status other than Success")                               \
 	A(lease_status, DHCP6_STATUS_BUCKETS, dhcp6_status_label,                                \
 		"addresses and prefixes in replies with a status other than Success")            \
+	DHCP_WRONG_COUNTERS(B, dhcp6_wrong_label) \
 	C(retransmitted, "messages sent again")                                                  \
 	C(leases, "clients that got their leases")                                               \
 	X(addresses, "addresses that clients got")                                               \
@@ -150,6 +175,7 @@ struct dhcp6_settings {
 	C(rapid_commit_missing, "failed: a REPLY to SOLICIT without option 14")                  \
 	C(duplicate_address, "failed: an address that another client holds")                     \
 	X(duplicate_prefix, "failed: a prefix that another client's overlaps")                        \
+	C(t1_unforeseen, DHCP_T1_HELP) \
 	C(unwatched, DHCP_UNWATCHED_HELP)
 // clang-format on
 
@@ -158,5 +184,7 @@ struct dhcp6_counters {
 	DHCP6_COUNTERS(DHCP_COUNTER_NONE, DHCP_COUNTER_NONE, COUNTER_MEMBER, COUNTER_MEMBERS)
 };
 
+const char *dhcp6_wrong_label(uint32_t i);
 extern const char *const dhcp6_exchange_names[]; // NULL-terminated
+extern const char *const dhcp6_message_names[];  // by step, NULL-terminated
 extern const struct field_section dhcp6_settings_section;

@@ -54,7 +54,7 @@ static void dhcp6_exchange_check(const struct dhcp_settings *s, uint32_t exchang
 
 static void check_identity(const struct dhcp6_settings *s, struct diag *d)
 {
-	if (!s->is.mac_file)
+	if (!s->is.mac_file && !s->is.mac_column)
 		dhcp_mac_check(s->is.mac, dhcp_clients(&s->is), d);
 	if ((s->duid == DHCP6_DUID_HEX) != (s->duid_hex != NULL))
 		diag_error(d, s, s->duid_hex ? "duid_hex" : "duid",
@@ -204,6 +204,7 @@ static void dhcp6_plan_rest(
 	p->prefix_hint = (uint8_t)s->prefix_hint;
 	if (r) {
 		p->levels = (uint8_t)r->levels;
+		p->hop_count = (uint8_t)r->hop_count;
 		p->ldra = r->ldra;
 		p->own_link = r->link.len == 0;
 		memcpy(p->link, r->link.bytes, 16);
@@ -389,7 +390,8 @@ static uint64_t dhcp6_identities(const struct dhcp_settings *settings)
 
 	if (s->duid == DHCP6_DUID_HEX && s->duid_hex && !strchr(s->duid_hex, '{'))
 		return 1;
-	return settings->mac_file ? UINT64_MAX : dhcp_mac_room(settings->mac);
+	return settings->mac_file || settings->mac_column ? UINT64_MAX
+	                                                  : dhcp_mac_room(settings->mac);
 }
 
 // Clients that as many leases suffice for.
@@ -420,8 +422,12 @@ static const struct dhcp_family dhcp6_family = {
 	.server_port = DHCP6_SERVER_PORT,
 	.steps = DHCP6_STEPS,
 	.exchanges = DHCP6_EXCHANGES,
+	.kinds = dhcp6_kinds,
+	.spared = DHCP6_ENDS_LEASE,
+	.wrong_more = DHCP6_WRONG_MORE,
 	.starts = dhcp6_starts,
 	.exchange_names = dhcp6_exchange_names,
+	.life = {DHCP6_RENEWS, DHCP6_REBINDS, DHCP6_CONFIRMS, DHCP6_RELEASES, false},
 	.plan_size = sizeof(struct dhcp6_plan),
 	.worker_size = sizeof(struct dhcp6_worker),
 	.client_size = sizeof(struct dhcp6_client),

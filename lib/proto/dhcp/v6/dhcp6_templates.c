@@ -104,8 +104,11 @@ static const struct dhcp_taken taken[] = {
 static void message_add(struct build *b, const struct dhcp_varying *v)
 {
 	bool whole = v->pattern.fixed && !v->has_len && !v->has_enterprise;
+	struct dhcp_varying placed = *v;
 
-	dhcp_list_add(whole ? &b->is.fixed : &b->p->is.options, v);
+	if (!placed.steps)
+		placed.steps = b->is.usual;
+	dhcp_list_add(whole ? &b->is.fixed : &b->p->is.options, &placed);
 }
 
 static void build_option(struct build *b, const struct dhcp6_option_settings *o)
@@ -200,31 +203,33 @@ static void write_parameters(const struct build *b, enum dhcp6_type type, struct
 }
 
 // Most bytes behind the template and in front of it.
-static uint32_t more_room(const struct build *b, uint16_t has)
+static uint32_t more_room(const struct build *b, uint32_t step)
 {
 	const struct dhcp6_relay_settings *r = (const void *)b->s->is.relay;
 	uint32_t ia = DHCP6_OPTION_LEN + 12 + DHCP6_OPTION_LEN + 25; // with a prefix
 	const struct dhcp6_plan *p = b->p;
-	uint32_t room = DHCP6_OPTION_LEN + p->duid.pattern.max_len;
+	uint32_t room = DHCP6_OPTION_LEN + p->duid.pattern.max_len +
+	                dhcp_list_room(&p->is.options, step, VARYING_HEAD);
+	uint16_t has = dhcp6_kinds[step].has;
 
 	if (r) // options of the client's MAC and of the relay's port are the last
 		room += (uint32_t)r->levels * (DHCP6_RELAY_LEN + DHCP6_OPTION_LEN) +
-		        dhcp_list_room(&p->relay_options, VARYING_HEAD) + DHCP6_OPTION_LEN + 8 +
-		        DHCP6_OPTION_LEN + 2;
+		        dhcp_list_room(&p->relay_options, step, VARYING_HEAD) + DHCP6_OPTION_LEN +
+		        8 + DHCP6_OPTION_LEN + 2;
 	if (has & DHCP6_HAS_SERVER_ID)
 		room += DHCP6_OPTION_LEN + DHCP6_DUID_MAX;
 	if (has & (DHCP6_HAS_ADDRESSES | DHCP6_HAS_PREFIXES))
-		room += p->is.addresses * (ia + dhcp_list_room(&p->ia_na, VARYING_HEAD)) +
-		        p->is.prefixes * (ia + dhcp_list_room(&p->ia_pd, VARYING_HEAD));
-	if (has & DHCP6_HAS_OPTIONS)
-		room += dhcp_list_room(&p->is.options, VARYING_HEAD) +
-		        (p->is.fqdn.code ? DHCP6_OPTION_LEN + 3 + p->is.fqdn.pattern.max_len : 0);
+		room += p->is.addresses * (ia + dhcp_list_room(&p->ia_na, step, VARYING_HEAD)) +
+		        p->is.prefixes * (ia + dhcp_list_room(&p->ia_pd, step, VARYING_HEAD));
+	if ((has & DHCP6_HAS_OPTIONS) && p->is.fqdn.code)
+		room += DHCP6_OPTION_LEN + 3 + p->is.fqdn.pattern.max_len;
 	return room;
 }
 
-static void build_message(
-	struct build *b, const struct dhcp_message_kind *kind, struct dhcp6_template *m)
+static void build_message(struct build *b, uint32_t step)
 {
+	const struct dhcp_message_kind *kind = &dhcp6_kinds[step];
+	struct dhcp6_template *m = &b->p->templates[step];
 	struct writer w = writer_of(m->bytes, sizeof(m->bytes));
 	uint32_t room;
 
@@ -234,10 +239,9 @@ static void build_message(
 		write_parameters(b, (enum dhcp6_type)kind->type, &w);
 	if (kind->has & DHCP6_HAS_RAPID)
 		dhcp6_write_option(&w, DHCP6_OPT_RAPID_COMMIT, "", 0);
-	if (kind->has & DHCP6_HAS_OPTIONS)
-		dhcp_build_fixed(&b->is, true, &w);
+	dhcp_build_fixed(&b->is, step, true, &w);
 	m->len = (uint16_t)(w.at - m->bytes);
-	room = m->len + more_room(b, kind->has);
+	room = m->len + more_room(b, step);
 	m->room = (uint16_t)room;
 	b->p->is.longest = room > b->p->is.longest ? room : b->p->is.longest;
 	if (w.failed || room > DHCP6_MESSAGE_MAX)
@@ -264,7 +268,7 @@ int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	uint32_t room = s->is.options.count + OPTIONS_OWN;
 	struct build b = {.p = p, .s = s};
 
-	dhcp_build_begin(&b.is, plan, settings, OPTION_ROOM, OPTIONS_OWN, d);
+	dhcp_build_begin(&b.is, plan, settings, OPTION_ROOM, OPTIONS_OWN, DHCP6_HAS_OPTIONS, d);
 	p->ia_na = dhcp_list_make(&b.is, room);
 	p->ia_pd = dhcp_list_make(&b.is, room);
 	p->relay_options = dhcp_list_make(&b.is, room);
@@ -276,6 +280,6 @@ int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	dhcp_build_fqdn(&b.is, DHCP6_OPT_FQDN, NAME_ROOM, FQDN_N);
 	p->usual = is_usual(p);
 	for (uint32_t i = 0; i < DHCP6_STEPS && !b.is.failed; i++)
-		build_message(&b, &dhcp6_kinds[i], &p->templates[i]);
+		build_message(&b, i);
 	return b.is.failed ? -EINVAL : 0;
 }

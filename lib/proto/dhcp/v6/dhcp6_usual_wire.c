@@ -85,7 +85,8 @@ uint32_t dhcp6_image_write(
 	if (m->at.peer)
 		sum += dhcp_patch64(buf, m->at.peer, dhcp6_interface_id(mac));
 	if (m->at.link)
-		sum += dhcp_patch_address(buf, m->at.link, dhcp6_relay_of(p, number));
+		sum += dhcp_patch_address(buf, m->at.link,
+			dhcp6_relay_of(p, dhcp_relay_number(&w->is, t->user, number)));
 	if (m->at.lease) {
 		dhcp_lease_get(&w->is.common->leases, dhcp_lease_of(&p->is, &w->is, t->user), &key);
 		sum += dhcp_patch_address(buf, m->at.lease, key.bytes);
@@ -117,6 +118,8 @@ void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h)
 	u->preference = h->m.preference;
 	u->lacks = dhcp_lacks_parameters(&p->is, h->m.present);
 	u->valid_s = h->given.valid_s;
+	u->t1_s = h->given.t1_s;
+	u->t2_s = h->given.t2_s;
 }
 
 // As dhcp6_way_is_ours has it. relay: the client's, NULL: none.
@@ -171,7 +174,7 @@ bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 	mac = dhcp6_mac_number(p, heard->number);
 	memcpy(h->given.keys[0].bytes, buf + u->at.lease, 16);
 	if (p->is.relays)
-		relay = dhcp6_relay_of(p, heard->number);
+		relay = dhcp6_relay_of(p, dhcp_relay_number(&w->is, t->user, heard->number));
 	if (!names_are_ours(&u->at, relay, mac, buf) ||
 		!dhcp6_is_in(&p->pool, h->given.keys[0].bytes) ||
 		(ctx->ends && (!way_is_ours(p, ctx->ends, relay, mac) ||
@@ -185,6 +188,8 @@ bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 	heard->client = &h->self.client->head;
 	heard->type = type;
 	heard->valid_s = u->valid_s;
+	heard->t1_s = u->t1_s;
+	heard->t2_s = u->t2_s;
 	h->self.p = p;
 	h->usual = u;
 	h->m.preference = u->preference;

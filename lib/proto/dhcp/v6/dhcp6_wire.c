@@ -41,8 +41,8 @@ static inline void dhcp6_begun(struct proto_ctx *ctx, struct proto_txn *t)
 		dhcp6_leases_drop(&w->is.work, t->user);
 }
 
-// The link-local address of a client, which tells its MAC.
-static bool dhcp6_is_link_local(const struct dhcp_plan *plan, const uint8_t *addr, uint8_t mac[6])
+// The link-local address of a client on the link, which tells its MAC.
+static bool dhcp6_is_own(const struct dhcp_plan *plan, const uint8_t *addr, uint8_t mac[6])
 {
 	const struct dhcp6_plan *p = (const struct dhcp6_plan *)plan;
 	const uint8_t from[6] = {addr[8] ^ 2, addr[9], addr[10], addr[13], addr[14], addr[15]};
@@ -50,7 +50,7 @@ static bool dhcp6_is_link_local(const struct dhcp_plan *plan, const uint8_t *add
 	uint64_t number = 0;
 
 	dhcp6_link_local(from, own);
-	if (!addr_bytes_equal(addr, own, 16))
+	if (plan->relays || !addr_bytes_equal(addr, own, 16))
 		return false;
 	for (int i = 0; i < 6; i++)
 		number = number << 8 | from[i];
@@ -159,6 +159,14 @@ static inline bool dhcp6_offer_waits(struct dhcp_heard *heard, const struct prot
 	return true;
 }
 
+// RFC 8415 section 18.2.9: a server that has no lease is left out of the choice.
+static inline bool dhcp6_refusal_waits(const struct dhcp_heard *heard, const struct proto_txn *t)
+{
+	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
+
+	return h->self.p->takes_best && h->m.type == DHCP6_ADVERTISE && t->tries == 0;
+}
+
 static inline bool dhcp6_offer_kept(const struct dhcp_client *k)
 {
 	return ((const struct dhcp6_client *)k)->kept;
@@ -254,6 +262,13 @@ static inline void dhcp6_limits_keep(struct dhcp_heard *heard)
 			w, DHCP6_STEP_INFORMATION, m->inf_max_rt_s * (uint64_t)NS_PER_S);
 }
 
+static inline bool dhcp6_has_xid(const struct proto_txn *t, const uint8_t *buf, uint32_t len)
+{
+	uint32_t xid;
+
+	return dhcp6_xid(buf, len, DHCP6_RELAY_REPL, &xid) && xid == dhcp6_xid_of(t);
+}
+
 static enum proto_verdict dhcp6_another(
 	struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *heard);
 
@@ -273,7 +288,9 @@ static const struct dhcp_messages dhcp6_messages = {
 	.leases_take = dhcp6_leases_take,
 	.lease_find = dhcp_leases_find,
 	.mac = dhcp6_mac_of,
-	.is_link_local = dhcp6_is_link_local,
+	.has_xid = dhcp6_has_xid,
+	.is_own = dhcp6_is_own,
+	.refusal_waits = dhcp6_refusal_waits,
 	.limits_keep = dhcp6_limits_keep,
 	.offer_kept = dhcp6_offer_kept,
 	.offer_waits = dhcp6_offer_waits,

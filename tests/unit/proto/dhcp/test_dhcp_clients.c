@@ -21,7 +21,7 @@ static struct dhcp_clients made(uint32_t count)
 {
 	struct dhcp_clients c;
 
-	assert_int_equal(dhcp_clients_init(&c, count, RECORD, REST_MS), 0);
+	assert_int_equal(dhcp_clients_init(&c, count, RECORD, REST_MS, true), 0);
 	return c;
 }
 
@@ -149,7 +149,7 @@ static void no_client_at_all_is_fine(void **state)
 
 static void ten_million_clients_fit_in_a_gibibyte(void **state)
 {
-	uint64_t all = dhcp_clients_memory(10000000, RECORD) + dhcp_holders_memory(10000000);
+	uint64_t all = dhcp_clients_memory(10000000, RECORD, true) + dhcp_holders_memory(10000000);
 
 	assert_true(RECORD <= 32);
 	assert_true(all / 1e7 <= 64);

@@ -46,6 +46,44 @@ static void each_datagram_begins_with_a_header(void **state)
 	fixture_end(f);
 }
 
+static void values_stand_at_the_end_of_each_header(void **state)
+{
+	struct dns_option_settings tlvs[] = {
+		{.code = 0xe0, .text = "abc"}, {.code = 4}, {.code = 1}};
+	struct dns_fixture *f = proxy_new("192.0.2.0/24", NULL);
+	uint8_t most[251] = {7};
+
+	f->settings.proxy->tlvs = (struct field_list){tlvs, 2};
+	fixture_open(f);
+	ask(f, 0);
+	assert_int_equal(f->query_len, 28 + 9 + 19);
+	assert_memory_equal(f->query,
+		SIGNATURE "\x21\x12\0\x15\xc0\0\2\0\xc6\x12\0\2\4\0\0\x35"
+			  "\xe0\0\3abc\4\0\0\x12\x34",
+		28 + 9 + 2);
+	assert_int_equal(dns_preface(&f->ctx, 0, f->query, sizeof(f->query)), 28 + 9);
+	assert_int_equal(dns_proxy_framed(f->query, 28 + 9), 28 + 9);
+	fixture_end(f);
+
+	f = proxy_new(NULL, NULL);
+	tlvs[0] = (struct dns_option_settings){.code = 2, .hex = {most, 250}};
+	f->settings.proxy->tlvs = (struct field_list){tlvs, 2};
+	fixture_open(f);
+	ask(f, 0);
+	assert_int_equal(f->query_len, 16 + 256 + 19);
+	assert_memory_equal(f->query + 12, "\x20\0\1\0\2\0\xfa\7", 8);
+	dns_close(&f->ctx);
+	dns_teardown((void *)f->ctx.shared);
+	tlvs[0].hex.len = 251;
+	f->ctx.shared = dns_setup(&f->settings, &f->env, f->diag);
+	assert_null(f->ctx.shared);
+	assert_diag_has(f->diag, "more than 256 bytes");
+	tlvs[1] = (struct dns_option_settings){.text = "a", .hex = {most, 1}};
+	dns_check(&f->settings, f->diag);
+	assert_diag_has(f->diag, "stands beside hex");
+	fixture_end(f);
+}
+
 static void clients_and_ports_follow_one_another(void **state)
 {
 	struct dns_fixture *f = proxy_new("192.0.2.254-192.0.3.1", NULL);
@@ -231,6 +269,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_datagram_begins_with_a_header),
+		cmocka_unit_test(values_stand_at_the_end_of_each_header),
 		cmocka_unit_test(clients_and_ports_follow_one_another),
 		cmocka_unit_test(a_client_of_ipv6_needs_a_server_of_ipv6),
 		cmocka_unit_test(local_claims_nobody),

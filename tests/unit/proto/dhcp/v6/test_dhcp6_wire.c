@@ -940,7 +940,7 @@ static void what_is_cut_is_malformed(void **state)
 
 static void a_client_takes_no_more_than_it_should(void **state)
 {
-	uint64_t memory = dhcp_clients_memory(10000000, sizeof(struct dhcp6_client)) +
+	uint64_t memory = dhcp_clients_memory(10000000, sizeof(struct dhcp6_client), true) +
 	                  dhcp_leases_memory(20000000, true);
 
 	print_message(

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages of clients that are wrong on purpose: which ones they are, and edits of a ready message.
+// A family has the kinds. Such a message begins an exchange and ends it: a server's answer, or its
+// silence, is counted by kind and judged apart. Path: hot. Any thread.
+#pragma once
+
+#include "base/bytes.h"
+#include "base/rand.h"
+#include "proto/dhcp/client/dhcp_client.h"
+
+// Kind of the message that t sends; DHCP_WRONG_COUNT: it is right.
+static inline uint32_t dhcp_wrong_kind(const struct dhcp_worker *w, const struct proto_txn *t)
+{
+	const struct dhcp_wrong *wrong = &w->plan->wrong;
+	uint64_t number = t->seq * w->work.workers + w->work.worker, drawn;
+	uint32_t kind = 0;
+
+	// One with the upper bit is of the probe before the run.
+	if (!wrong->steps || !(wrong->steps >> t->step & 1) || (int64_t)t->seq < 0)
+		return DHCP_WRONG_COUNT;
+	drawn = rand_hash(w->work.wrong_salt + number) >> 32;
+	while (kind < DHCP_WRONG_COUNT && drawn >= wrong->below[kind])
+		kind++;
+	return kind;
+}
+
+// How a kind spoils a ready message, which begins at m and ends where the writer stands.
+typedef void dhcp_spoil(uint8_t *m, struct writer *w, uint64_t random);
+
+// Bytes in place of `old` ones at `at`; without room the writer fails.
+static inline void dhcp_wrong_replace(
+	struct writer *w, uint8_t *at, uint32_t old, const void *bytes, uint32_t count)
+{
+	size_t behind = (size_t)(w->at - at) - old;
+
+	if (count > old && !write_space(w, count - old))
+		return;
+	memmove(at + count, at + old, behind);
+	memcpy(at, bytes, count);
+	if (count < old)
+		w->at -= old - count;
+}
+
+// All of the message from there on.
+static inline void dhcp_wrong_random(uint8_t *from, const struct writer *w, uint64_t random)
+{
+	for (uint32_t i = 0; from < w->at; i++, from++, random >>= 8) {
+		if (i % 8 == 0)
+			random = rand_hash(random + i);
+		*from = (uint8_t)random;
+	}
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# What DHCP clients put into their messages, as real servers take it: INFORM without a lease, and lease queries of each kind.
+# The argument chooses a server.
+
+import tempfile
+from pathlib import Path
+
+from harness import check_ledger, main, test
+from live import DHCP_PORT, SERVER, config, lab, leases
+
+COUNT = 40
+
+
+def run(server, *items):
+    """The result, and by how much the server's counters have grown."""
+    here = lab(server)
+    before = here.stats()
+    result = here.ddiperf(config("af_packet", *items, run={"duration": "1s"}, port=DHCP_PORT))
+    assert result.json, result
+    for one in result.json["traffic"]:
+        check_ledger(one)
+        assert one["answered"] == one["sent"] == one["due"] and one["failed"] == 0, one
+    after = here.stats()
+    return result, {name: after[name] - before.get(name, 0) for name in after}
+
+
+def informs(server):
+    items = [leases("link", "inform", rate=COUNT, mac="02:0f:01:00:00:00", clients=COUNT, inform_address="198.18.8.1-198.18.8.40"),
+             leases("relayed", "inform", rate=COUNT, mac="02:0f:02:00:00:00", clients=COUNT, inform_address="198.18.9.1-198.18.9.40",
+                    relayed=True)]
+    result, grown = run(server, *items)
+    assert all(result.item(name)["dhcp4"]["received"] == {"ACK": COUNT} for name in ("link", "relayed")), result.json["traffic"]
+    assert grown["inform"] == grown["ack"] == 2 * COUNT, grown
+
+
+@test
+def kea_acknowledges_informs_without_a_lease():
+    informs("kea")
+
+
+@test
+def dhcpd_acknowledges_informs_without_a_lease():
+    informs("dhcpd")
+
+
+@test
+def dnsmasq_acknowledges_informs_without_a_lease():
+    informs("dnsmasq")
+
+
+CLIENTS = "\n".join(f"02:0f:09:00:{i // 256:02x}:{i % 256:02x},00030001020f0900{i:04x},host-{7 * i}" for i in range(COUNT)) + "\n"
+
+
+def held(name):
+    """{column: values} of the leases that Kea has written."""
+    heading, *rows = Path(f"/run/{lab().prefix}-lab/{name}").read_text().splitlines()
+    return {column: {row.split(",")[i] for row in rows} for i, column in enumerate(heading.split(","))}
+
+
+def filed(server, section, relay, **settings):
+    """A run of clients from a file."""
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+        file.write(CLIENTS)
+        file.flush()
+        one = {"name": "filed", "server": SERVER[4 if section == "dhcp4" else 6], "load": {"rate": COUNT, "total": COUNT}, "timeout": "2s",
+               section: {"clients": COUNT, "client_file": file.name, "mac_column": 1, "relay": {"addresses": [relay]}, **settings}}
+        port = DHCP_PORT if section == "dhcp4" else {"addresses": ["2001:db8:40::1/64", "2001:db8::1/64"]}
+        result = lab(server).ddiperf(config("af_packet", one, run={"duration": "1s"}, port=port))
+    assert result.json and result.item("filed")["answered"] == COUNT, result
+    return held("leases.csv")
+
+
+@test
+def kea_writes_down_clients_from_a_file():
+    leased = filed("kea", "dhcp4", "198.18.0.64", client_id="hex", client_id_hex="ff00000001{file:2}",
+                   options=[{"code": "12", "text": "{file:3}"}])
+    rows = [line.split(",") for line in CLIENTS.splitlines()]
+    assert {row[0] for row in rows} <= leased["hwaddr"], leased
+    assert {f"ff:00:00:00:01:{row[1][:2]}" for row in rows} == {text[:17] for text in leased["client_id"]}, leased
+    assert {row[2] for row in rows} <= leased["hostname"], leased
+
+
+@test
+def kea6_writes_down_clients_from_a_file():
+    leased = filed("kea6", "dhcp6", "2001:db8:40::100", duid="hex", duid_hex="{file:2}")
+    assert {line.split(",")[1] for line in CLIENTS.splitlines()} == {text.replace(":", "") for text in leased["duid"]}, leased
+
+
+@test
+def dhcpd_answers_lease_queries_of_each_kind():
+    mix = {"dora": "50%", "leasequery": "50%"}
+    result, _ = run("dhcpd", *(leases(query, mix, rate=COUNT, mac=f"02:0f:03:0{n}:00:00", query=query, relayed=True)
+                               for n, query in enumerate(("address", "mac", "client_id"))))
+    for query in ("address", "mac", "client_id"):
+        n = result.item(query)["dhcp4"]
+        assert n["received"]["LEASEACTIVE"] == n["sent"]["LEASEQUERY"] > COUNT / 4 and n["lease_unknown"] == 0, (query, n)
+
+
+main()

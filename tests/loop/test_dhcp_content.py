@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# What the user puts into messages of DHCP clients, as tshark reads it and as the responder takes it.
+
+import json
+
+import dhcp4
+import dhcp6
+from harness import binary, config_file, execute, main, test, tshark
+
+HEADER = {"flags": 1, "hops": 7, "ciaddr": "192.0.2.1", "siaddr": "192.0.2.3", "sname": "boot-{client}", "file": "{mac}.img"}
+LEASES = "client,mac,address,server,expires\n" + "".join(
+    f"{i},02:00:00:00:00:0{i},10.0.0.{16 + i},{dhcp4.SERVER},never\n" for i in range(4))
+FIELDS = ("frame.comment", "dhcp.flags", "dhcp.hops", "dhcp.ip.client", "dhcp.ip.server", "dhcp.server", "dhcp.file", "dhcp.secs",
+          "dhcp.option.type", "dhcpv6.hopcount", "dhcpv6.elapsed_time", "dhcpv6.option.type")
+
+
+def packets(*items, leases=None):
+    """The first packets of a file whose ports are not there; none is malformed."""
+    port = {"name": "lan", "driver": "af_packet", "device": "nosuch0", "addresses": ["198.18.0.1/24", "2001:db8::1/64"]}
+    with config_file(json.dumps({"run": {"warmup": "0s"}, "ports": [port], "traffic": items})) as path:
+        (path.parent / "leases.csv").write_text(leases or "")
+        out = path.parent / "out.pcapng"
+        code, stdout, stderr = execute([binary(), "run", str(path), "--dry-run", str(out)], cwd=path.parent)
+        assert code == 0, f"{code}\n{stdout}{stderr}"
+        code, text, err = execute(["tshark", "-r", str(out), "-V"])
+        assert code == 0 and "Malformed" not in text, err
+        return tshark(out, FIELDS)
+
+
+@test
+def fields_of_the_header_are_as_given_and_the_exchange_goes_on():
+    one = dhcp4.clients(header=HEADER, load={"rate": "1k", "total": 3})
+    for client, packet in enumerate(packets(one)):
+        assert (packet["dhcp.flags"], packet["dhcp.hops"]) == ("0x0001", "7"), packet
+        assert (packet["dhcp.ip.client"], packet["dhcp.ip.server"]) == ("192.0.2.1", "192.0.2.3"), packet
+        assert packet["dhcp.server"] == f"boot-{client}" and packet["dhcp.file"] == f"02:00:00:00:00:0{client}.img", packet
+    # With another ciaddr a REQUEST is a renewal of another address, which the responder refuses.
+    without = {name: value for name, value in HEADER.items() if name != "ciaddr"}
+    assert dhcp4.of_clients(dhcp4.served(dhcp4.clients(header=without)))["dhcp4"]["leases"] == 400
+    refused = dhcp4.of_clients(dhcp4.run(dhcp4.clients(header=HEADER)))
+    assert refused["failed"] == refused["dhcp4"]["nak"] == refused["sent"] == 400, refused
+
+
+@test
+def options_are_in_the_messages_that_are_named():
+    mine = {"code": "60", "text": "class-{client}", "messages": ["release", "leasequery"]}
+    items = [dhcp4.clients(exchange, exchange=exchange, options=[mine], clients=4, leases={"load": "leases.csv"},
+                           load={"rate": "1k", "total": 2}) for exchange in ("release", "leasequery", "renew")]
+    for packet in packets(*items, leases=LEASES):
+        assert ("60" in packet["dhcp.option.type"].split(",")) == (packet["frame.comment"] != "renew"), packet
+
+
+@test
+def clients_pretend_to_have_waited():
+    secs = {"from": 3, "grow": True}
+    relay = {**dhcp6.RELAYS, "hop_count": 5}
+    four, six = (family.clients(load={"rate": "1k", "total": 2}, **more)
+                 for family, more in ((dhcp4, {"secs": secs}), (dhcp6, {"elapsed": secs, "relay": relay})))
+    assert all(packet["dhcp.secs"] == "3" for packet in packets(four))
+    assert all(packet["dhcpv6.elapsed_time"] == "30" and packet["dhcpv6.hopcount"] == "5" for packet in packets(six)), packets(six)
+
+
+@test
+def lease_queries_are_about_address_mac_or_client_identifier():
+    for query in ("address", "mac", "client_id"):
+        one = dhcp4.clients(load={"rate": "1k", "total": 200}, clients=200, mix={"dora": "50%", "leasequery": "50%"}, query=query)
+        n = dhcp4.of_clients(dhcp4.run(one))
+        asked = n["dhcp4"]["sent"]["LEASEQUERY"]
+        assert n["dhcp4"]["received"]["LEASEACTIVE"] == asked > 80 and n["failed"] == n["lost"] == 0, (query, n)
+
+
+@test
+def clients_inform_without_a_lease():
+    for relay in (dhcp4.RELAYS, None):
+        one = dhcp4.clients(exchange="inform", inform_address="198.18.64.1-198.18.64.20", clients=20, relay=relay,
+                            load={"rate": "1k", "total": 100})
+        n = dhcp4.of_clients(dhcp4.served(one))
+        assert n["dhcp4"]["sent"] == {"INFORM": 100} and n["answered"] == 100 and n["dhcp4"]["leases"] == 0, n
+
+
+main()

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the user puts into messages of DHCPv6 clients: the hop count of relays, options of chosen
+// messages, the time that clients pretend to have waited, and a refusal among offers. Path: tests
+// only.
+
+#include "dhcp6_client_fixture.h"
+
+static bool has_sent(const struct dhcp6_fixture *f, uint16_t code)
+{
+	return dhcp6_has(&f->m, code);
+}
+
+static void relays_count_hops_from_the_number_given(void **state)
+{
+	struct dhcp6_fixture *f = fixture_relay(1, 2);
+
+	f->relay.hop_count = 30;
+	fixture_start(f);
+	assert_int_equal(f->e.relays[0].hop_count, 31);
+	assert_int_equal(f->e.relays[1].hop_count, 30);
+	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
+	fixture_end(f);
+}
+
+// Options 60, the same for all, and 61, of each client, in these messages.
+static struct dhcp6_fixture *placed(const int32_t *steps, uint32_t count)
+{
+	struct dhcp6_fixture *f = fixture_relay(2, 1);
+	struct field_list messages = {(void *)(uintptr_t)steps, count};
+
+	f->options[0] = (struct dhcp6_option_settings){
+		.code = 60, .value = {.text = "name", .messages = messages}};
+	f->options[1] = (struct dhcp6_option_settings){
+		.code = 61, .value = {.text = "class-{client}", .messages = messages}};
+	return fixture_open(f);
+}
+
+static void options_are_in_the_messages_that_are_named(void **state)
+{
+	static const int32_t all[] = {DHCP6_STEP_SOLICIT, DHCP6_STEP_REQUEST, DHCP6_STEP_RAPID,
+		DHCP6_STEP_RENEW, DHCP6_STEP_REBIND, DHCP6_STEP_RELEASE, DHCP6_STEP_DECLINE,
+		DHCP6_STEP_CONFIRM, DHCP6_STEP_INFORMATION};
+
+	for (uint32_t named = 0; named < sizeof(all) / sizeof(all[0]); named++)
+		for (uint32_t exchange = 0; exchange < DHCP6_EXCHANGES; exchange++) {
+			struct dhcp6_fixture *f = placed(&all[named], 1);
+			uint32_t step = dhcp6_starts[exchange].step;
+
+			if (dhcp6_starts[exchange].from == DHCP_IS_BOUND)
+				fixture_sarr(f);
+			fixture_only(f, exchange);
+			fixture_next(f);
+			assert_int_equal(has_sent(f, 60), step == (uint32_t)all[named]);
+			assert_int_equal(has_sent(f, 61), step == (uint32_t)all[named]);
+			fixture_end(f);
+		}
+}
+
+static void options_that_name_no_message_are_in_the_usual_ones(void **state)
+{
+	struct dhcp6_fixture *f = placed(NULL, 0);
+
+	fixture_next(f);
+	assert_true(has_sent(f, 60) && has_sent(f, 61));
+	fixture_requesting(f);
+	assert_true(has_sent(f, 60) && has_sent(f, 61));
+	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+	fixture_only(f, DHCP6_RELEASES);
+	fixture_next(f);
+	assert_false(has_sent(f, 60) || has_sent(f, 61));
+	fixture_end(f);
+}
+
+// In hundredths of a second, in the first try too.
+static uint16_t elapsed_at(struct dhcp6_fixture *f, uint64_t now_ms)
+{
+	f->ctx.now_ms = now_ms;
+	fixture_next(f);
+	return bytes_be16(f->e.inner + DHCP6_AT_ELAPSED);
+}
+
+static void clients_pretend_to_have_waited_for_a_time_of_the_run(void **state)
+{
+	struct dhcp_pretend_settings s = {
+		.from = 100, .grow = true, .after_ns = 5000000000, .for_ns = 3000000000};
+	struct dhcp6_fixture *f = fixture_relay(20, 1);
+
+	f->settings.is.pretend = &s;
+	fixture_open(f);
+	for (uint32_t copied = 0; copied < 2; copied++) { // from an image of the message
+		assert_int_equal(elapsed_at(f, 4999), 0);
+		assert_int_equal(elapsed_at(f, 5000), 100);
+		assert_int_equal(elapsed_at(f, 7990), 399);
+		assert_int_equal(elapsed_at(f, 8000), 0);
+	}
+	fixture_end(f);
+}
+
+// One server has no address, the next one has.
+static void a_refusal_does_not_end_the_choice_of_the_best(void **state)
+{
+	struct dhcp6_fixture *f = fixture_relay(1, 1);
+
+	f->settings.advertise = DHCP6_TAKES_BEST;
+	f->settings.is.retransmit = &f->retransmit;
+	fixture_start(f);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_KEPT, a->status = DHCP6_NO_ADDRS_AVAIL);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_KEPT, a->status = DHCP6_NO_ADDRS_AVAIL);
+	assert_int_equal(f->n.refused, 2);
+	assert_int_equal(f->n.is.attempt[0], 0);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_KEPT, a->preference = 7);
+	assert_int_equal(f->n.is.attempt[0], 1);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_DUPLICATE, a->status = DHCP6_NO_ADDRS_AVAIL);
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
+	fixture_send(f);
+	assert_int_equal(f->m.type, DHCP6_REQUEST);
+	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+	fixture_end(f);
+	// With nothing but refusals the SOLICIT is sent again, and then the first answer counts.
+	f = fixture_relay(1, 1);
+	f->settings.advertise = DHCP6_TAKES_BEST;
+	f->settings.is.retransmit = &f->retransmit;
+	fixture_start(f);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_KEPT, a->status = DHCP6_NO_ADDRS_AVAIL);
+	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
+	fixture_send(f);
+	assert_int_equal(f->m.type, DHCP6_SOLICIT);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_FAIL, a->status = DHCP6_NO_ADDRS_AVAIL);
+	fixture_end(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(relays_count_hops_from_the_number_given),
+		cmocka_unit_test(options_are_in_the_messages_that_are_named),
+		cmocka_unit_test(options_that_name_no_message_are_in_the_usual_ones),
+		cmocka_unit_test(clients_pretend_to_have_waited_for_a_time_of_the_run),
+		cmocka_unit_test(a_refusal_does_not_end_the_choice_of_the_best),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
