@@ -17,7 +17,8 @@
 
 #define PROTO_MAX_STEPS  16
 #define PROTO_MAX_WAITS  64
-#define PROTO_MAX_COPIES 16 // of one message
+#define PROTO_MAX_COPIES 16   // of one message
+#define PROTO_MAX_MORE   1024 // answers of several messages that a worker is at
 
 // One transaction, as the protocol sees it. The engine owns it, and keeps bits of its own where
 // there is room; user, step and tries are the protocol's to write, in reply only with AGAIN and,
@@ -162,6 +163,8 @@ struct proto_ctx {
 	uint64_t now_ms;               // time of this packet since the start of the run
 	uint64_t began_ms;             // Unix time of that start
 	bool stream;      // the message goes or came over a connection: no datagram limits its size
+	uint32_t more;    // 0 before answer; one that goes on with further messages, over a
+	                  // connection, leaves a number up to PROTO_MAX_MORE that stands for them
 	uint32_t idle_ms; // written by reply with `stream`: the server closes a connection that is
 	                  // without a message for so long
 	uint64_t sum; // 0 before request; written by one that knows it without reading the whole
@@ -229,6 +232,9 @@ struct proto_server {
 	// buf.
 	uint32_t (*answer)(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out,
 		uint32_t room);
+	// Write the next message of the answer that ctx->more stands for, and return its length.
+	// With the last one it is 0 again. out NULL: nobody wants the rest. NULL: there are none.
+	uint32_t (*more)(struct proto_ctx *ctx, uint8_t *out, uint32_t room);
 	// Do connections begin with something before their first message, with these settings? Its
 	// length is told as by struct proto.framed; begun takes it. false: it is not right, and the
 	// connection is reset. NULL, all three: no.
@@ -318,6 +324,9 @@ struct proto {
 	void (*teardown)(void *shared);
 	// No message of request gets longer. NULL: each fits into any packet.
 	uint32_t (*longest)(const void *shared);
+	// Length of the longest reply with these settings, if connections are to hold a part of one
+	// each. NULL or 0: it is short.
+	uint32_t (*longest_reply)(const void *settings);
 	// What its transactions use up, the clients first: how many, up to PROTO_MAX_STOCKS. NULL:
 	// nothing.
 	uint32_t (*stocks)(const void *shared, struct proto_stock *out);

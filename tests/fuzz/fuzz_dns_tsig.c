@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Signed messages from anyone: the first byte says if the rest is a reply to a signed request, a
-// request to the responder, or a file of keys. Nobody without the secret is believed, and what the
-// responder signs is a well-formed message. Path: tests only.
+// request to the responder, a file of keys, or messages of a signed transfer. Nobody without the
+// secret is believed, and what the responder signs is a well-formed message. Path: tests only.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct ends {
-	struct proto_ctx asks, answers;
+	struct proto_ctx asks, answers, transfers;
 	struct dns_counters asked;
 	struct dns_answer_counters answered;
 	uint8_t request[512];
@@ -38,6 +38,8 @@ static struct ends *ends_new(void)
 		.address6 = {16, {0x20, 1, 0xd, 0xb8}},
 		.text = "ddiperf",
 		.keys = {&key, 1}};
+	const char *zone = "example.com";
+	const struct dns_settings x = {.transfers = {&zone, 1}, .key = &key};
 	const struct proto_env env = {.seed = 1, .workers = 1, .clients = 1, .addr_len = 4};
 	struct diag *d = diag_new();
 
@@ -46,12 +48,16 @@ static struct ends *ends_new(void)
 	close(fd);
 	e.asks.shared = dns_setup(&s, &env, d);
 	e.answers.shared = dns_answers_setup(&a, &env, d);
+	e.transfers.shared = dns_setup(&x, &env, d);
 	unlink(path);
-	if (!e.asks.shared || !e.answers.shared || dns_open(&e.asks, &env) < 0 ||
+	if (!e.asks.shared || !e.answers.shared || !e.transfers.shared ||
+		dns_open(&e.asks, &env) < 0 || dns_open(&e.transfers, &env) < 0 ||
 		dns_answers_open(&e.answers, &env) < 0)
 		abort();
 	diag_free(d);
-	e.asks.counters = &e.asked;
+	e.asks.counters = e.transfers.counters = &e.asked;
+	e.transfers.stream = true;
+	e.transfers.began_ms = NOW;
 	e.answers.counters = &e.answered;
 	e.asks.began_ms = e.answers.began_ms = NOW;
 	e.t.key = 0x1234;
@@ -70,6 +76,37 @@ static void reply(struct ends *e, const uint8_t *buf, uint32_t len)
 	if (v == PROTO_DONE && (buf[3] & 15) != DNS_FORMERR && (buf[3] & 15) != DNS_NOTIMP &&
 		(buf[3] & 15) != DNS_REFUSED)
 		abort();
+}
+
+// Messages, each behind a length of two bytes: no transfer comes to its end.
+static void transfer(struct ends *e, const uint8_t *data, size_t size)
+{
+	static uint64_t seq;
+	struct reader r = reader_of(data, size);
+	struct proto_txn t = {.key = 0x1234, .seq = seq++};
+	uint64_t before = e->asked.tsig_verified;
+	enum proto_verdict v = PROTO_KEPT;
+	uint8_t question[512];
+
+	if (dns_request(&e->transfers, &t, question, sizeof(question)) == 0)
+		abort();
+	while (v != PROTO_DONE && v != PROTO_FAIL && reader_left(&r) > 0) {
+		uint32_t len = read_be16(&r);
+		const uint8_t *at = read_bytes(&r, len);
+		uint8_t *exact;
+
+		if (!at)
+			break;
+		exact = malloc(len ? len : 1);
+		if (!exact)
+			abort();
+		memcpy(exact, at, len);
+		v = dns_reply(&e->transfers, &t, exact, len);
+		free(exact);
+	}
+	if (v == PROTO_DONE || e->asked.tsig_verified != before || e->asked.transfers)
+		abort();
+	dns_timeout(&e->transfers, &t);
 }
 
 static void request(struct ends *e, const uint8_t *buf, uint32_t len)
@@ -112,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!exact)
 		return 0;
 	memcpy(exact, data + 1, size - 1);
-	switch (data[0] % 3) {
+	switch (data[0] & 3) {
 	case 0:
 		reply(e, exact, (uint32_t)size - 1);
 		break;
@@ -121,6 +158,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 2:
 		key_file((const char *)exact, size - 1);
+		break;
+	case 3:
+		transfer(e, exact, size - 1);
 		break;
 	}
 	free(exact);

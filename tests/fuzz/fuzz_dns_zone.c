@@ -11,7 +11,9 @@
 #include "base/log.h"
 #include "proto/dns/dns_internal.h"
 
-#define ROOM 8192
+#define ROOM     8192
+#define JOURNAL  1024
+#define TRANSFER 128 // bytes of a message: a transfer has several
 #define ZONE                                                                                       \
 	"$ORIGIN z.\n$TTL 300\n@ SOA ns h 10 3600 900 604800 60\n@ NS ns\nns A 192.0.2.53\n"       \
 	"a A 192.0.2.1\na A 192.0.2.2\na TXT \"x\"\nb.d MX 10 a\nc CNAME a\n*.w TXT \"w\"\n"
@@ -45,30 +47,65 @@ static void check_zone(const struct dns_zones *z)
 	}
 }
 
-static void ask(struct proto_ctx *ctx, const uint8_t *data, uint32_t len)
+static void check_answer(const uint8_t *query, const uint8_t *out, uint32_t n)
 {
-	static uint8_t out[65535];
-	uint8_t *query = malloc(len + 1);
-	uint32_t room = ctx->stream ? sizeof(out) : 1232, n, question = 0;
+	uint32_t question = 0;
 	struct dns_message m;
 
+	require(memcmp(query, out, 2) == 0 && (out[2] & 0x80));
+	if (bytes_be16(out + 4) == 1)
+		question = dns_question_len(out, n);
+	require(bytes_be16(out + 4) == (question > 0));
+	require(dns_message_walk(out, n, DNS_HEADER_LEN + question, &m) && m.left == 0);
+}
+
+// The transfer begun by the last message but one goes on: its zone may have changed meanwhile.
+static void go_on(struct proto_ctx *ctx, uint32_t *more, const uint8_t *id)
+{
+	static uint8_t out[65535];
+
+	for (ctx->more = *more; ctx->more;)
+		check_answer(id, out, dns_answer_more(ctx, out, sizeof(out)));
+	*more = 0;
+}
+
+static void ask(struct proto_ctx *ctx, const uint8_t *data, uint32_t len)
+{
+	static uint8_t out[65535], id[2];
+	static uint32_t more;
+	uint8_t *query = malloc(len + 1);
+	uint32_t room = ctx->stream ? sizeof(out) : 1232, n;
+
+	if (len == 0) { // the end: nobody wants the rest
+		ctx->more = more;
+		if (more)
+			dns_answer_more(ctx, NULL, 0);
+		more = 0;
+		free(query);
+		return;
+	}
 	memcpy(query, data, len);
+	ctx->more = 0;
 	n = dns_answer(ctx, query, len, out, room);
 	require(n <= room && (n == 0 || n >= DNS_HEADER_LEN));
-	if (n) {
-		require(memcmp(query, out, 2) == 0 && (out[2] & 0x80));
-		if (bytes_be16(out + 4) == 1)
-			question = dns_question_len(out, n);
-		require(bytes_be16(out + 4) == (question > 0));
-		require(dns_message_walk(out, n, DNS_HEADER_LEN + question, &m) && m.left == 0);
+	if (n)
+		check_answer(query, out, n);
+	if (more) {
+		uint32_t then = ctx->more;
+
+		go_on(ctx, &more, id);
+		ctx->more = then;
 	}
+	more = ctx->more;
+	if (n)
+		memcpy(id, out, sizeof(id));
 	free(query);
 }
 
 static void load(const uint8_t *data, size_t size)
 {
 	struct diag *d = diag_new();
-	struct dns_zones *z = dns_zones_load_text("z", (const char *)data, size, 0, 1, d);
+	struct dns_zones *z = dns_zones_load_text("z", (const char *)data, size, 1, d);
 
 	if (z)
 		check_zone(z);
@@ -78,7 +115,12 @@ static void load(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct dns_answers a = {.role = DNS_ANSWERS, .keepalive = UINT16_MAX};
+	struct dns_answers a = {.role = DNS_ANSWERS,
+		.keepalive = UINT16_MAX,
+		.zone_room = ROOM,
+		.journal = JOURNAL,
+		.transfer_size = TRANSFER};
+	const struct proto_env env = {.workers = 1};
 	struct dns_answer_counters n = {0};
 	struct proto_ctx ctx = {.shared = &a, .counters = &n};
 	struct diag *d;
@@ -89,9 +131,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	d = diag_new();
-	a.zones = dns_zones_load_text("z", ZONE, strlen(ZONE), ROOM, 1, d);
+	a.zones = dns_zones_load_text("z", ZONE, strlen(ZONE), 1, d);
 	diag_free(d);
-	require(a.zones != NULL);
+	require(a.zones != NULL && dns_answers_open(&ctx, &env) == 0);
 	while (size > 2) {
 		uint32_t len = bytes_be16(data) & 0x7fff;
 
@@ -101,8 +143,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += 2 + len;
 		size -= 2 + len;
 	}
+	ask(&ctx, data, 0);
 	check_zone(a.zones);
 	require(n.received == n.answered + n.ignored);
+	dns_answers_close(&ctx);
 	dns_zones_free(a.zones);
 	return 0;
 }

@@ -11,20 +11,22 @@ USUAL = {kind: "FORMERR" for kind in ("counts", "loop", "label", "name", "questi
 USUAL |= {"header": "", "response": "", "version": "BADVERS", "tsig": "NOTAUTH"}
 # Those that answer so, for each kind; NSD and Unbound answer FORMERR to some of such messages only.
 ANSWERS = {
-    "bind": {**USUAL, "random": "FORMERR", "cookie": "FORMERR"},
-    "knot": {**USUAL, "loop": "", "label": "", "name": "", "random": "", "questions": "", "cookie": "NOERROR"},
+    "bind": {**USUAL, "random": "FORMERR", "cookie": "FORMERR", "tsig_mac": "NOTAUTH"},
+    "knot": {**USUAL, "loop": "", "label": "", "name": "", "random": "", "questions": "", "cookie": "NOERROR", "tsig_mac": "NOTAUTH"},
     "nsd": {**USUAL, "random": "FORMERR NOTIMP", "cookie": "NOERROR"},
     "unbound": {**USUAL, "random": "FORMERR NOTIMP", "cookie": "NOERROR", "tsig": "FORMERR"},
 }
 LIMITED = ("nsd", "unbound")
+KEY = {"secret_file": "k", "name": "hmac-sha256"}  # of the lab's BIND and Knot
 
 
 def ask(server, kinds, transport):
     names = {"names": ["h{0-999}.example.com A"], "rd": False, **transport}
     load = {"rate": "150", "total": str(ASKED)}
-    items = [item(kind, dns={**names, "wrong": {kind: "100%"}}, load=load) for kind in kinds]
+    items = [item(kind, dns={**names, "wrong": {kind: "100%"}, **({"key": KEY} if kind == "tsig_mac" else {})}, load=load)
+             for kind in kinds]
     items.append(item("good", dns=names, load={"rate": "2k"}))
-    return lab(server).ddiperf(config("af_packet", *items))
+    return lab(server).ddiperf(config("af_packet", *items), files={"k": "A" * 43 + "="})
 
 
 def check(server, kinds, transport):

@@ -22,10 +22,10 @@ ADD = "example.com\nprohibit n{random:12}\nadd n{random:12} 60 A 10.0.0.1\nadd n
 DELETE = "example.com\nrequire n{random:12}\nrequire n{random:12} A 10.0.0.1\ndelete n{random:12}"
 
 
-def run(dns, total, responder=None, run=None, files=None, **keys):
+def run(dns, total, responder=None, run=None, files=None, tester=None, **keys):
     """All answered by a zone that takes updates: the item's part and the responder's."""
     result = ddiperf(ring(
-        item(load={"rate": "20k", "total": str(total)}, dns=dns, **keys), run=run,
+        item(load={"rate": "20k", "total": str(total)}, dns=dns, **keys), run=run, tester=tester,
         responder={"dns": {"zone": "zone", "zone_room": "1MiB"}, **(responder or {})}), files={"zone": ZONE, **(files or {})})
     assert result.code == 0, result
     one = result.item("queries")
@@ -41,6 +41,14 @@ def what_was_added_is_deleted_in_the_same_order_and_nothing_is_a_noop():
     assert theirs["update_rcode"] == {"NOERROR": 4000}, theirs
     assert theirs["serial_steps"] == 4000 and theirs["update_noops"] == 0, theirs
     assert theirs["records_added"] == theirs["records_deleted"] == 4000, theirs
+
+
+@test
+def workers_keep_the_order_of_each_name():
+    ours, theirs = run({"update": [ADD, DELETE], "update_run": 501, "expect": {"rcode": ["NOERROR"]}}, 4016,
+                       tester={"cpus": [1, 1]}, timeout="2s")
+    assert ours["rcode"] == {"NOERROR": 4016} and theirs["serial_steps"] == 4016 and theirs["update_noops"] == 0, (ours, theirs)
+    assert theirs["records_added"] == theirs["records_deleted"] == 4016, theirs
 
 
 @test
@@ -152,6 +160,14 @@ def a_zone_that_takes_updates_has_one_thread():
     text = ring(item(), tester={"cpus": [0, 1]}, dut={"cpus": [0, 1]}, responder={"dns": {"zone": "zone", "zone_room": "1MiB"}})
     result = ddiperf(text, command="check", files={"zone": ZONE})
     assert result.code == EXIT["usage"] and "served by one thread" in result.stderr, result
+
+
+@test
+def a_zone_larger_than_the_box_is_refused_before_it_is_made():
+    text = ring(item(), responder={"dns": {"zone": "zone", "zone_room": "1000GiB"}})
+    for command in ("check", "plan", "run"):
+        result = ddiperf(text, command=command, files={"zone": ZONE})
+        assert result.code and "responder.dns: not enough memory" in result.stderr, f"{command} {result}"
 
 
 main()

@@ -124,6 +124,7 @@ struct conn_counters {
 	COUNT(reset_after, "reset by it after those")                                              \
 	COUNT(reset, "reset by the client, or given up without an acknowledgement")                \
 	COUNT(unsent, "answers whose connection was closed before they left")                      \
+	COUNT(further, "messages sent behind the first one of their answer")                       \
 	GAUGE(open, "connections that are open")
 
 #define COUNTER_ATOMIC_MEMBER(member, help) _Atomic uint64_t member;

@@ -447,6 +447,8 @@ static uint16_t responder_burst(struct responder *r)
 	responder_flush(r);
 	if (r->conns) {
 		conns_expire(&r->conns->cs);
+		if (r->conns->more_count)
+			n |= responder_go_on(r, now);
 		n |= conns_send(&r->conns->cs, &r->wire, &r->tx_no_mbuf);
 	}
 	return n;

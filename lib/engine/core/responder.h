@@ -39,8 +39,16 @@ struct responder_conn {
 	uint32_t number; // among all that came: an answer that is held back is for this one
 	uint32_t asked;  // messages so far
 	uint32_t held;   // answers that leave later
+	uint32_t more;   // answers that go on
 	uint32_t at;     // microseconds: it is idle then, or the client has closed it by then
 	uint32_t flags;  // enum responder_conn_flag
+};
+
+// An answer that goes on.
+struct responder_more {
+	struct responder_protocol *protocol;
+	uint32_t conn, number; // responder_conn.number
+	uint32_t more;         // proto_ctx.more
 };
 
 #define CONN_WAYS 255 // MACs, VLANs and families of peers at once
@@ -58,9 +66,12 @@ struct responder_conns {
 	bool drops;                 // a SYN beyond `most`, in place of refusing it
 	bool resets;                // after per_conn, in place of closing
 	uint64_t secret;            // of initial sequence numbers
+	uint32_t more_blocks;       // in use, beyond which no further message is made
 	// dataplane: rw
 	struct responder_conn_counts counts;
 	uint32_t open, numbers;
+	uint32_t more_count, more_turn; // where the next pass begins
+	struct responder_more more[PROTO_MAX_MORE];
 	uint32_t way_count;
 	struct frame_template ways[CONN_WAYS + 1]; // without destination
 	uint8_t request[CONN_MESSAGE_MAX];

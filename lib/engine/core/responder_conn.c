@@ -6,7 +6,9 @@
 #include "engine/core/responder_internal.h"
 #include "net/transport_server.h"
 
-#define LINGER_US 2000000 // that a closed connection waits for the client to close too
+#define LINGER_US   2000000 // that a closed connection waits for the client to close too
+#define MORE_QUEUED 65536   // bytes that wait on a connection whose answer goes on, at the most
+#define MORE_SEEN   16      // answers that go on, in a pass
 
 enum responder_conn_flag {
 	OPEN = 1,   // it counts among the open ones
@@ -143,7 +145,7 @@ static void conn_settle(struct responder *r, uint32_t c)
 	struct responder_conn *m = &rc->all[c];
 	struct tcp *t = &rc->cs.all[c].tcp;
 
-	if (m->held == 0 && tcp_is_open(t)) {
+	if (m->held == 0 && m->more == 0 && tcp_is_open(t)) {
 		if (m->flags & ENDED)
 			tcp_shut(t);
 		else if (m->flags & OVER)
@@ -289,9 +291,9 @@ static uint32_t message_spoil(
 	return len;
 }
 
-// The answer at cs->message, with what befalls it.
+// The answer at cs->message, with what befalls it, or one of its further messages: *sent counts it.
 static void message_answer(struct responder *r, const struct responder_protocol *p, uint32_t c,
-	uint32_t len, uint64_t leave, uint64_t now)
+	uint32_t len, uint64_t leave, uint64_t now, _Atomic uint64_t *sent)
 {
 	struct conns *cs = &r->conns->cs;
 	uint32_t extra = 0;
@@ -304,7 +306,7 @@ static void message_answer(struct responder *r, const struct responder_protocol 
 		responder_count(&r->counts.no_buffer, 1);
 		return;
 	}
-	responder_count(&r->counts.answered, 1);
+	responder_count(sent, 1);
 	if (extra == 0 || !tcp_is_open(&cs->all[c].tcp))
 		return;
 	memcpy(cs->message + CONN_LENGTH, r->conns->request, extra);
@@ -316,7 +318,7 @@ static void answer_one(struct responder *r, struct responder_protocol *p, uint32
 {
 	struct responder_conns *rc = r->conns;
 	uint64_t leave = now;
-	uint32_t n = 0;
+	uint32_t n = 0, more = 0;
 
 	responder_count(&r->counts.received, 1);
 	if (r->faults.active && !faults_admit(&r->faults, now, &leave))
@@ -325,14 +327,67 @@ static void answer_one(struct responder *r, struct responder_protocol *p, uint32
 		// The message may lie where the answer is written.
 		memcpy(rc->request, message, len);
 		p->ctx.stream = true;
+		p->ctx.more = 0;
 		n = p->server->answer(&p->ctx, rc->request, len, rc->cs.message + CONN_LENGTH,
 			CONN_MESSAGE_MAX - CONN_LENGTH);
 		p->ctx.stream = false;
+		more = p->ctx.more;
+	}
+	if (more) {
+		rc->more[rc->more_count++] = (struct responder_more){p, c, rc->all[c].number, more};
+		rc->all[c].more++;
 	}
 	if (n)
-		message_answer(r, p, c, n, leave, now);
+		message_answer(r, p, c, n, leave, now, &r->counts.answered);
 	else
 		responder_count(&r->counts.ignored, 1);
+}
+
+// Make the next message of an answer that goes on, if its connection takes one now. *made: it did.
+// false: the answer is over.
+static bool go_on(struct responder *r, struct responder_more *of, uint64_t now, bool *made)
+{
+	struct responder_conns *rc = r->conns;
+	struct responder_conn *m = &rc->all[of->conn];
+	struct tcp *t = &rc->cs.all[of->conn].tcp;
+	struct responder_protocol *p = of->protocol;
+	bool there = m->number == of->number, is_open = there && tcp_is_open(t);
+	uint32_t len;
+
+	if (is_open && (m->held || t->queued > MORE_QUEUED || rc->cs.host.used > rc->more_blocks))
+		return true;
+	p->ctx.more = of->more;
+	p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
+	len = p->server->more(&p->ctx, is_open ? rc->cs.message + CONN_LENGTH : NULL,
+		CONN_MESSAGE_MAX - CONN_LENGTH);
+	of->more = is_open ? p->ctx.more : 0;
+	m->more -= there && of->more == 0;
+	if (len && is_open) {
+		message_answer(r, p, of->conn, len, now, now, &rc->counts.further);
+		*made = true;
+	}
+	if (there && of->more == 0 && rc->idle_us && !(m->flags & LINGERS))
+		give_until(r, of->conn, rc->idle_us);
+	if (there)
+		conn_settle(r, of->conn);
+	return of->more != 0;
+}
+
+bool responder_go_on(struct responder *r, uint64_t now)
+{
+	struct responder_conns *rc = r->conns;
+	bool made = false;
+
+	for (uint32_t n = 0; n < MORE_SEEN && rc->more_count; n++) {
+		uint32_t i = rc->more_turn < rc->more_count ? rc->more_turn : 0;
+
+		rc->more_turn = i + 1;
+		if (go_on(r, &rc->more[i], now, &made))
+			continue;
+		rc->more[i] = rc->more[--rc->more_count];
+		rc->more_turn = i;
+	}
+	return made;
 }
 
 // What the connection begins with, before its first message. false: it is not there, or not right.
@@ -539,7 +594,7 @@ static void conn_late(struct responder *r, uint32_t c)
 	} else if (m->flags & LINGERS) {
 		if (t->state != TCP_CLOSED && t->state != TCP_TIME_WAIT)
 			give_until(r, c, LINGER_US);
-	} else if (m->held) {
+	} else if (m->held || m->more) {
 		give_until(r, c, r->conns->idle_us);
 	} else if (tcp_is_open(t) && !(m->flags & (OVER | ENDED))) {
 		responder_count(&r->conns->counts.closed_idle, 1);

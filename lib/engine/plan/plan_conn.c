@@ -49,6 +49,14 @@ static uint64_t blocks_of(uint64_t slots, uint32_t longest)
 	return (slots * each < most ? slots * each : most) + BLOCKS_LEAST;
 }
 
+// For a part of a long reply on each connection, in blocks that segments fill in part.
+static uint64_t parts_of(uint64_t seats, uint64_t reply)
+{
+	uint64_t blocks = seats * (2 * reply / TCP_BLOCK_BYTES);
+
+	return blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST;
+}
+
 // Connections of a worker: those at its seats, and those that are being closed. longest: of its
 // messages.
 static struct conns_shape shape_of(const struct item_settings *i, uint32_t workers, uint64_t rows,
@@ -60,11 +68,14 @@ static struct conns_shape shape_of(const struct item_settings *i, uint32_t worke
 		isinf(rate) ? CLOSING_UNKNOWN
 			    : fmax(rate * (1 + 1e-9 * (double)tcp->time_wait_ns), CLOSING_LEAST);
 	uint64_t seats = seats_of(i, workers, 0);
+	const void *settings = NULL;
+	const struct proto *proto = config_item_proto(i, &settings);
+	uint64_t reply = proto->longest_reply ? proto->longest_reply(settings) : 0;
 	double open = (double)seats * (rate > 0 ? 2 : 1 + SPARE);
 
 	return (struct conns_shape){.count = (uint32_t)fmin((double)rows, open + closing),
 		.places = (uint32_t)rows,
-		.blocks = (uint32_t)blocks_of(slots, longest),
+		.blocks = (uint32_t)(blocks_of(slots, longest) + parts_of(seats, reply)),
 		.window = (uint32_t)tcp->window,
 		.time_wait_us = tcp->time_wait_ns / 1000,
 		.ack_delay_us = (uint32_t)(tcp->ack_delay_ns / 1000),
@@ -406,6 +417,7 @@ int plan_responder_conns(struct plan *p, struct responder *r, const struct port 
 	rc->cs.of = r;
 	rc->packet = (uint32_t)port->settings->mtu;
 	rc->secret = rand_hash(p->config->run.seed ^ r->queue_first);
+	rc->more_blocks = SERVER_BLOCKS / 2;
 	treat(rc, s, r->queue_first, p->responder_count);
 	return 0;
 }

@@ -61,7 +61,7 @@ static bool has_memory(const struct plan *p, unsigned proto, const struct proto_
 	if (available == 0 || need <= available)
 		return true;
 	log_error("responder.%s: not enough memory: %.0f MiB are needed and %.0f are available "
-		  "(fewer leases)",
+		  "(make what it holds smaller)",
 		protos[proto]->name, (double)need / MIB, (double)available / MIB);
 	return false;
 }

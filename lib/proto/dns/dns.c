@@ -461,6 +461,28 @@ static const struct field answers_fields[] = {
 		.help = "memory for records that updates add; 0B: updates are refused",
 		.def = "0B",
 		.max = 1099511627776.0},
+	{.name = "journal",
+		.type = FIELD_SIZE,
+		.offset = ANSWERS(journal),
+		.help = "memory for the changes by updates, which IXFR is answered from as far "
+			"as they reach back",
+		.def = "1MiB",
+		.max = 1073741824.0},
+	{.name = "transfer_size",
+		.type = FIELD_SIZE,
+		.offset = ANSWERS(transfer_size),
+		.help = "records in a message of a transfer, in bytes; a longer record is alone",
+		.def = "16KiB",
+		.min = 1,
+		.max = 65535},
+	{.name = "transfer_signed_every",
+		.type = FIELD_COUNT,
+		.offset = ANSWERS(transfer_signed_every),
+		.help = "of the messages of a signed transfer, each so many-th is signed; and the "
+			"first and the last one",
+		.def = "1",
+		.min = 1,
+		.max = 1000},
 	{.name = "keepalive",
 		.help = "idle timeout that clients over tcp are told if they ask (RFC 7828)",
 		.type = FIELD_DURATION,
@@ -527,11 +549,13 @@ static const struct proto_server dns_server = {
 	.counters = &dns_answered_section,
 	.timed = true,
 	.setup = dns_answers_setup,
-	.teardown = dns_teardown,
+	.teardown = dns_answers_teardown,
+	.memory = dns_answers_memory,
 	.open = dns_answers_open,
 	.close = dns_answers_close,
 	.longest = dns_answer_longest,
 	.answer = dns_answer,
+	.more = dns_answer_more,
 	.has_preface = dns_answers_proxied,
 	.preface = dns_proxy_framed,
 	.begun = dns_answer_begun,
@@ -543,6 +567,13 @@ static const struct transport_settings *dns_transport(const void *settings)
 	const struct dns_settings *s = settings;
 
 	return &s->transport;
+}
+
+static uint32_t dns_longest_reply(const void *settings)
+{
+	const struct dns_settings *s = settings;
+
+	return s->transfers.count ? UINT16_MAX : 0;
 }
 
 const struct proto dns_proto = {
@@ -563,6 +594,7 @@ const struct proto dns_proto = {
 	.setup = dns_setup,
 	.teardown = dns_teardown,
 	.longest = dns_longest,
+	.longest_reply = dns_longest_reply,
 	.open = dns_open,
 	.close = dns_close,
 	.request = dns_request,

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "proto/dns/dns_internal.h"
-#include "proto/dns/dns_tsig.h"
+#include "proto/dns/dns_answerer.h"
 
 #define CLASS_CH          3
 #define PLAIN_SIZE        512 // without EDNS, and the least that EDNS can say
@@ -23,7 +22,7 @@
 // A parsed query.
 struct asked {
 	const uint8_t *buf;
-	uint32_t question_len;
+	uint32_t len, question_len;
 	uint16_t type, class;
 	struct dns_message m;
 };
@@ -58,6 +57,7 @@ static bool query_read(struct asked *q, const uint8_t *buf, uint32_t len)
 		return false;
 	end = buf + DNS_HEADER_LEN + q->question_len;
 	q->buf = buf;
+	q->len = len;
 	q->type = bytes_be16(end - 4);
 	q->class = bytes_be16(end - 2);
 	return dns_message_walk(buf, len, DNS_HEADER_LEN + q->question_len, &q->m) &&
@@ -173,6 +173,8 @@ static uint32_t zone_answer(
 		r.rcode = DNS_BADVERS;
 	else if (q->class != DNS_CLASS_IN)
 		r.foreign = true;
+	else if (ctx->stream && (q->type == DNS_AXFR || q->type == DNS_IXFR))
+		dns_transfer_answer(ctx, q->buf, q->len, q->question_len, out, &w, &r);
 	else
 		dns_zone_answer(a->zones, out, q->question_len, &w, &r);
 	truncated = w.failed;
@@ -182,11 +184,12 @@ static uint32_t zone_answer(
 	}
 	w.end = out + limit;
 	r.rcode = r.foreign ? DNS_REFUSED : ctx->stream && truncated ? DNS_SERVFAIL : r.rcode;
-	out[2] &= (uint8_t) ~(r.foreign ? DNS_AA : 0);
+	out[2] &= (uint8_t) ~(r.foreign || r.referral ? DNS_AA : 0);
 	out[2] |= truncated && !ctx->stream ? DNS_TC : 0;
 	out[3] |= r.rcode & 0x0f;
 	bytes_put_be16(out + 6, r.answers);
 	bytes_put_be16(out + 8, r.authority);
+	bytes_add_be16(out + 10, r.additional);
 	if (q->m.has_opt)
 		opt_write(ctx, &w, &q->m, r.rcode);
 	n->truncated += truncated;
@@ -363,7 +366,8 @@ static uint32_t signed_answer(
 
 	if (question == 0 || !dns_message_walk(buf, len, DNS_HEADER_LEN + question, &m) || !m.tsig)
 		return answer_write(ctx, buf, len, out, room);
-	if (!dns_tsig_accept(ctx->own, ctx, buf, len, &m, &session)) {
+	if (!dns_tsig_accept(
+		    ((struct dns_answerer *)ctx->own)->tsig, ctx, buf, len, &m, &session)) {
 		n->malformed++;
 		return error_write(buf, out, DNS_FORMERR);
 	}
@@ -378,7 +382,10 @@ static uint32_t signed_answer(
 	} else {
 		answer = answer_write(ctx, buf, len, out, room - session.len);
 	}
-	return dns_tsig_answer(&session, out, answer, room);
+	answer = dns_tsig_answer(&session, out, answer, room);
+	if (ctx->more)
+		dns_transfer_signed(ctx, &session);
+	return answer;
 }
 
 uint32_t dns_answer(
@@ -399,8 +406,8 @@ uint32_t dns_answer(
 		n->ignored++;
 		return 0;
 	}
-	answer = ctx->own ? signed_answer(ctx, buf, len, out, room)
-	                  : answer_write(ctx, buf, len, out, room);
+	answer = a->key_count ? signed_answer(ctx, buf, len, out, room)
+	                      : answer_write(ctx, buf, len, out, room);
 	n->answered += answer > 0;
 	n->ignored += answer == 0;
 	return answer;

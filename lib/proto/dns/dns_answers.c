@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the responder answers with: from settings to its records, options, zones and keys. Path:
+// The responder before the run: its records or zones, its keys, and the state of its workers. Path:
 // cold. Management thread.
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/addr.h"
 #include "base/bytes.h"
-#include "proto/dns/dns_internal.h"
-#include "proto/dns/dns_tsig.h"
+#include "proto/dns/dns_answerer.h"
 
 #define NS_PER_S 1000000000u
 
@@ -55,7 +56,7 @@ static struct dns_zones *zones_setup(
 	const struct dns_answers_settings *s, const struct proto_env *env, struct diag *d)
 {
 	if (s->zone_room == 0 || env->workers == 1)
-		return dns_zones_load(&s->zone, s->zone_room, env->seed, d);
+		return dns_zones_load(&s->zone, env->seed, d);
 	diag_error(d, &s->zone_room, NULL,
 		"a zone that takes updates is served by one thread (the port of the responder has "
 		"%u cpus)",
@@ -105,28 +106,110 @@ void *dns_answers_setup(const void *answers, const struct proto_env *env, struct
 	a = right ? calloc(1, sizeof(*a)) : NULL;
 	if (!a)
 		return NULL;
-	if (!build_extra(a, s, d)) {
-		free(a);
-		return NULL;
-	}
 	a->role = DNS_ANSWERS;
 	a->keepalive = s->keepalive_ns == UINT64_MAX ? UINT16_MAX
 	                                             : (uint16_t)(s->keepalive_ns / 100000000);
 	a->rcode = (uint8_t)s->rcode;
 	a->proxy = s->proxy;
+	a->zone_room = s->zone_room;
+	a->journal = s->journal;
+	a->transfer_size = (uint32_t)s->transfer_size;
+	a->signed_every = (uint32_t)s->transfer_signed_every;
 	build_record(&a->records[dns_type_bucket(DNS_A)], DNS_A, ttl, s->address.bytes, 4);
 	build_record(&a->records[dns_type_bucket(DNS_AAAA)], DNS_AAAA, ttl, s->address6.bytes, 16);
-	if (s->zone.count > 0 && !(a->zones = zones_setup(s, env, d))) {
-		free(a);
-		return NULL;
-	}
 	build_text(&a->records[dns_type_bucket(DNS_TXT)], ttl, s->text);
-	if (s->keys.count) {
-		a->keys = dns_tsig_keys_load(&s->keys, d);
+	right = build_extra(a, s, d);
+	if (right && s->zone.count > 0)
+		right = (a->zones = zones_setup(s, env, d)) != NULL;
+	if (right && s->keys.count) {
 		a->key_count = s->keys.count;
+		right = (a->keys = dns_tsig_keys_load(&s->keys, d)) != NULL;
 	}
-	if (!s->keys.count || a->keys)
+	if (right)
 		return a;
-	free(a);
+	dns_answers_teardown(a);
 	return NULL;
+}
+
+void dns_answers_teardown(void *shared)
+{
+	struct dns_answers *a = shared;
+
+	if (!a)
+		return;
+	dns_zones_free(a->zones);
+	dns_tsig_keys_free(a->keys, a->key_count);
+	free(a);
+}
+
+uint64_t dns_answers_memory(const void *shared, const struct proto_env *env)
+{
+	const struct dns_answers *a = shared;
+	uint64_t transfers = PROTO_MAX_MORE * sizeof(struct dns_transfer);
+
+	if (!a->zones)
+		return 0;
+	return transfers +
+	       (a->zone_room ? dns_zones_room_bytes(a->zones, a->zone_room, a->journal) : 0);
+}
+
+static struct dns_tsig_server *tsig_open(const struct dns_answers *a)
+{
+	struct dns_tsig_server *s = calloc(1, sizeof(*s) + a->key_count * sizeof(s->signers[0]));
+
+	if (!s)
+		return NULL;
+	s->count = a->key_count;
+	for (uint32_t i = 0; i < s->count; i++)
+		dns_tsig_signer_init(&s->signers[i], &a->keys[i]);
+	return s;
+}
+
+static struct dns_transfer *transfers_open(void)
+{
+	struct dns_transfer *transfers = calloc(PROTO_MAX_MORE, sizeof(*transfers));
+
+	for (uint32_t i = 0; transfers && i < PROTO_MAX_MORE; i++)
+		transfers[i].next = i + 1;
+	return transfers;
+}
+
+int dns_answers_open(struct proto_ctx *ctx, const struct proto_env *env)
+{
+	const struct dns_answers *a = ctx->shared;
+	struct dns_answerer *own;
+
+	ctx->own = NULL;
+	if (a->key_count == 0 && !a->zones)
+		return 0;
+	ctx->own = own = calloc(1, sizeof(*own));
+	if (!own)
+		return -ENOMEM;
+	if (a->key_count)
+		own->tsig = tsig_open(a);
+	if (a->zones)
+		own->transfers = transfers_open();
+	if ((!a->key_count || own->tsig) && (!a->zones || own->transfers) &&
+		(!a->zones || !a->zone_room ||
+			dns_zones_make_room(a->zones, a->zone_room, a->journal) == 0))
+		return 0;
+	dns_answers_close(ctx);
+	return -ENOMEM;
+}
+
+void dns_answers_close(struct proto_ctx *ctx)
+{
+	struct dns_answerer *own = ctx->own;
+
+	ctx->own = NULL;
+	if (!own)
+		return;
+	if (own->tsig)
+		explicit_bzero(own->tsig,
+			sizeof(*own->tsig) + own->tsig->count * sizeof(own->tsig->signers[0]));
+	if (own->transfers)
+		explicit_bzero(own->transfers, PROTO_MAX_MORE * sizeof(*own->transfers));
+	free(own->tsig);
+	free(own->transfers);
+	free(own);
 }

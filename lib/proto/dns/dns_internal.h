@@ -53,7 +53,9 @@ enum dns_type {
 	DNS_SOA = 6,
 	DNS_TXT = 16,
 	DNS_AAAA = 28,
+	DNS_DNAME = 39,
 	DNS_OPT = 41,
+	DNS_DS = 43,
 	DNS_TSIG = 250,
 	DNS_IXFR = 251,
 	DNS_AXFR = 252,
@@ -165,6 +167,8 @@ struct dns_answers {
 	uint16_t extra_len;
 	uint8_t extra[DNS_EXTRA_MAX];
 	struct dns_record records[DNS_TYPE_BUCKETS]; // by dns_type_bucket; the last has length 0
+	uint64_t zone_room, journal;                 // bytes
+	uint32_t transfer_size, signed_every;        // bytes and messages of transfers
 	uint32_t key_count;
 	struct dns_tsig_key *keys; // that requests may be signed with
 };
@@ -229,6 +233,9 @@ uint32_t dns_pad(uint8_t *buf, uint32_t len, uint32_t room, uint8_t *opt, uint32
 // The end of the name at p in a message of len bytes; NULL: it is not well formed. *steps: pointers
 // and labels behind them that may still be followed.
 const uint8_t *dns_name_end(const uint8_t *p, const uint8_t *msg, uint32_t len, uint32_t *steps);
+// The serial of an SOA record whose RDATA begins at data. *steps as above.
+bool dns_soa_serial(
+	const uint8_t *buf, uint32_t len, const uint8_t *data, uint32_t *steps, uint32_t *serial);
 
 // dns_request_wire.c, dns_reply_wire.c, and dns_answer_wire.c for the responder: the verbs of
 // proto.h
@@ -249,11 +256,12 @@ bool dns_answers_proxied(const void *shared);
 bool dns_answer_begun(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len);
 uint32_t dns_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
+uint32_t dns_answer_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room);
 
 // dns_faults_wire.c: the responder's faults
 extern const struct proto_fault dns_faults[];
 
-// dns_setup.c
+// dns_setup.c; dns_answers.c for the responder
 void dns_check(const void *settings, struct diag *d);
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d);
 bool dns_changes(const void *shared);
@@ -264,8 +272,8 @@ int dns_close(struct proto_ctx *ctx);
 
 // dns_answers.c
 void *dns_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
-
-// dns_tsig.c: the state of a worker of the responder
+void dns_answers_teardown(void *shared);
+uint64_t dns_answers_memory(const void *shared, const struct proto_env *env);
 int dns_answers_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dns_answers_close(struct proto_ctx *ctx);
 

@@ -115,9 +115,9 @@ static inline struct dns_query query_of(
 }
 
 // dns_transfer_wire.c
-// A message that may belong to the transfer of t, well formed; its answers begin at `at`.
+// A message that may belong to the transfer of t, and that was walked.
 enum proto_verdict dns_transfer_judge(struct proto_ctx *ctx, struct proto_txn *t,
-	const struct dns_query *q, const uint8_t *buf, uint32_t len, uint32_t at);
+	const struct dns_query *q, const uint8_t *buf, uint32_t len, const struct dns_message *m);
 
 // dns_request_wire.c
 // The random characters of a name, random case, and the address of the client subnet option.

@@ -245,21 +245,31 @@ static inline enum proto_verdict expect_check(struct dns_counters *n, uint32_t f
 	return found < FOUND_SAME ? PROTO_FAIL : PROTO_DONE;
 }
 
-// The verdict on the signature. If the MAC of the request is not kept, the request is made again.
+// The verdict on the signature. If the MAC of the request is not kept, the request is made again;
+// it cannot be with the cookie that it had.
 static enum proto_verdict tsig_judge(struct proto_ctx *ctx, const struct proto_txn *t,
 	const uint8_t *buf, uint32_t len, const struct dns_message *m)
 {
+	const struct dns_plan *p = ctx->shared;
+	struct dns_counters *n = ctx->counters;
 	struct dns_tsig_client *c = ((struct dns_worker *)ctx->own)->tsig;
-	const struct dns_tsig_prior *mac = dns_tsig_request_mac(c, t);
+	const struct dns_tsig_prior *mac;
 
-	if (!mac && !t->over && m->tsig) {
+	if (c->transfers && t->over) // which messages came before is not known any more
+		return m->tsig ? dns_tsig_reply(c, ctx, NULL, buf, len, m) : PROTO_DONE;
+	if (c->transfers)
+		return dns_tsig_transfer_reply(c, ctx, t, buf, len, m);
+	mac = dns_tsig_request_mac(c, t);
+	if (!mac && !t->over && m->tsig && p->cookies == DNS_COOKIES_FULL) {
+		n->tsig_forgotten++;
+	} else if (!mac && !t->over && m->tsig) {
 		dns_tsig_request_again(c, t, dns_message_build(ctx, t, c->scratch, c->scratch_len));
 		mac = dns_tsig_request_mac(c, t);
 	}
 	return dns_tsig_reply(c, ctx, mac, buf, len, m);
 }
 
-static __attribute__((noinline)) enum proto_verdict reply_judge(
+static enum proto_verdict reply_verdict(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
 	const struct dns_plan *p = ctx->shared;
@@ -312,7 +322,20 @@ static __attribute__((noinline)) enum proto_verdict reply_judge(
 	}
 	verdict = expect_check(n, expect_find(ctx, &q, buf, len, at, &m));
 	if (p->transfers && verdict == PROTO_DONE && rcode == DNS_NOERROR)
-		return dns_transfer_judge(ctx, t, &q, buf, len, at);
+		return dns_transfer_judge(ctx, t, &q, buf, len, &m);
+	return verdict;
+}
+
+static __attribute__((noinline)) enum proto_verdict reply_judge(
+	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
+{
+	const struct dns_plan *p = ctx->shared;
+	enum proto_verdict verdict = reply_verdict(ctx, t, buf, len);
+
+	if (p->tsig && !t->over &&
+		(verdict == PROTO_AGAIN || verdict == PROTO_STREAM ||
+			(p->transfers && (verdict == PROTO_DONE || verdict == PROTO_FAIL))))
+		dns_tsig_end(((struct dns_worker *)ctx->own)->tsig, t);
 	return verdict;
 }
 
@@ -462,6 +485,8 @@ enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 	const struct dns_plan *p = ctx->shared;
 	uint32_t kind = p->wrong ? dns_wrong_kind(p, ctx->own, t) : DNS_WRONG_COUNT;
 
+	if (p->tsig) // it may be asked for again
+		dns_tsig_end(((struct dns_worker *)ctx->own)->tsig, t);
 	if (kind == DNS_WRONG_COUNT)
 		return PROTO_FAIL;
 	dns_wrong_unanswered(ctx->counters, kind);

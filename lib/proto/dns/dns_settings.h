@@ -29,7 +29,8 @@
 	X(DNS_WRONG_OPTS, "opts", "two OPT records") \
 	X(DNS_WRONG_VERSION, "version", "an EDNS version above 0") \
 	X(DNS_WRONG_COOKIE, "cookie", "a cookie of 1 to 7 octets") \
-	X(DNS_WRONG_TSIG, "tsig", "a signature with a key that nobody has")
+	X(DNS_WRONG_TSIG, "tsig", "a signature with a key that nobody has") \
+	X(DNS_WRONG_TSIG_MAC, "tsig_mac", "a signature with our key whose MAC is wrong")
 // clang-format on
 
 #define DNS_WRONG_NUMBER(number, name, help) number,
@@ -112,7 +113,8 @@ struct dns_answers_settings {
 	struct addr address, address6;
 	const char *text;
 	struct field_list zone; // const char *
-	uint64_t zone_room;
+	uint64_t zone_room, journal;
+	uint64_t transfer_size, transfer_signed_every;
 	uint64_t keepalive_ns;      // UINT64_MAX: never
 	struct field_list errors;   // uint64_t
 	const char *report_channel; // NULL: none
@@ -175,7 +177,12 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(tsig_unsigned, "failed: other replies without a signature")                            \
 	X(tsig_time, "failed: signed at a time further away than the fudge")                     \
 	X(tsig_mac_bad, "replies dropped: their signature is wrong, or of another key")          \
-	X(tsig_malformed, "replies dropped: their TSIG record is not well formed")
+	X(tsig_forgotten, "replies not verified: with cookies full, too many were in flight")    \
+	X(tsig_malformed, "replies dropped: their TSIG record is not well formed")               \
+	X(tsig_chain_bad, "failed: transfers with a message whose signature is wrong")           \
+	X(tsig_chain_unsigned, "failed: transfers with over 99 unsigned messages in a row")      \
+	X(tsig_chain_last, "failed: transfers whose last message is unsigned")                   \
+	X(tsig_chain_forgotten, "failed: transfers not verified, as too many were in flight")
 
 #define DNS_ANSWER_COUNTERS(X, A)                                                                \
 	X(received, "messages received")                                                         \
@@ -194,7 +201,14 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(update_noops, "updates that were right and changed nothing")                           \
 	X(records_added, "records added by updates")                                             \
 	X(records_deleted, "records deleted by updates")                                         \
-	X(notifies, "NOTIFY messages answered") \
+	X(transfers, "zone transfers that were sent to their end")                               \
+	X(transfers_incremental, "of them, those of changes alone")                              \
+	X(transfers_unchanged, "of them, those that say the zone has not changed")               \
+	X(transfer_messages, "messages of transfers")                                            \
+	X(transfer_records, "records of transfers, SOA records included")                        \
+	X(transfers_overtaken, "transfers ended with SERVFAIL: the zone changed meanwhile")      \
+	X(transfers_dropped, "transfers whose connection was closed before their end")           \
+	X(notifies, "NOTIFY messages answered")                                                  \
 	X(tsig_verified, "requests whose signature is right (RFC 8945)")                         \
 	A(tsig_refused, DNS_TSIG_ERRORS, dns_tsig_error_label,                                   \
 		"requests answered with NOTAUTH, by the error in the TSIG record")

@@ -121,8 +121,6 @@ static void check_transfers(const struct dns_settings *s, struct diag *d)
 	if (s->cookies == DNS_COOKIES_FULL)
 		diag_error(d, &s->cookies, NULL,
 			"full beside transfers: none is asked for twice (use client or none)");
-	if (s->key)
-		diag_error(d, s->key, "", "signed transfers are not built yet (remove it)");
 }
 
 static void check_updates(const struct dns_settings *s, struct diag *d)
@@ -188,10 +186,8 @@ void dns_check(const void *settings, struct diag *d)
 		check_proxy(s->proxy, d);
 	if (s->wrong && wrong_share(s->wrong, DNS_WRONG_COUNT) > 1 + ROUNDING)
 		diag_error(d, s, "wrong", "more than 100%% of the messages");
-	if (s->key && s->cookies == DNS_COOKIES_FULL)
-		diag_error(d, &s->cookies, NULL,
-			"full beside key: a signed reply can be verified only with the request as "
-			"it was, before further cookies (use client or none)");
+	if (s->wrong && s->wrong->shares[DNS_WRONG_TSIG_MAC] > 0 && !s->key)
+		diag_error(d, &s->wrong->shares[DNS_WRONG_TSIG_MAC], NULL, "needs key");
 	transport_check(&s->transport, d);
 }
 
@@ -416,10 +412,15 @@ static void build_expect(struct dns_plan *p, const struct dns_expect_settings *s
 		p->referee.parts |= 1u << parts[i];
 }
 
-static int build_order(struct dns_plan *p, const struct dns_settings *s, uint64_t seed)
+// A run is a multiple of the workers: all messages with one random name then come from one worker,
+// in their order.
+static int build_order(
+	struct dns_plan *p, const struct dns_settings *s, const struct proto_env *env)
 {
-	uint64_t run = s->update_run ? s->update_run : 1;
+	uint64_t run = s->update_run ? s->update_run : 1, seed = env->seed;
 
+	if (run > 1)
+		run = (run + env->workers - 1) / env->workers * env->workers;
 	recip_init(&p->count, p->queries.count);
 	recip_init(&p->run, run);
 	recip_init(&p->round, run * p->queries.count);
@@ -516,7 +517,7 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 	p->referee.seed = env->seed;
 	build_expect(p, s->expect);
 	if (!build_proxy(p, s->proxy, env, d) || load_key(p, s, d) < 0 ||
-		load_queries(p, s, every_opt, d) < 0 || build_order(p, s, env->seed) < 0) {
+		load_queries(p, s, every_opt, d) < 0 || build_order(p, s, env) < 0) {
 		dns_teardown(p);
 		return NULL;
 	}
@@ -535,18 +536,13 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 void dns_teardown(void *shared)
 {
 	struct dns_plan *p = shared;
-	struct dns_answers *a = shared;
 
-	if (p && p->role == DNS_ANSWERS)
-		dns_zones_free(((struct dns_answers *)shared)->zones);
-	if (p && p->role == DNS_ASKS) {
-		dns_queries_free(&p->queries);
-		dns_tsig_keys_free(p->tsig, 1);
-		free(p->alias);
-		free(p->referee.answers);
-	} else if (p) {
-		dns_tsig_keys_free(a->keys, a->key_count);
-	}
+	if (!p)
+		return;
+	dns_queries_free(&p->queries);
+	dns_tsig_keys_free(p->tsig, 1);
+	free(p->alias);
+	free(p->referee.answers);
 	free(p);
 }
 
@@ -569,7 +565,9 @@ int dns_open(struct proto_ctx *ctx, const struct proto_env *env)
 	w->workers = env->workers;
 	w->clients = clients;
 	if (p->tsig)
-		w->tsig = dns_tsig_client_new(p->tsig, longest_message(p));
+		w->tsig = dns_tsig_client_new(p->tsig, longest_message(p),
+			p->cookies == DNS_COOKIES_FULL ? DNS_TSIG_KEPT_FULL : DNS_TSIG_KEPT,
+			p->transfers);
 	if (p->tsig && !w->tsig) {
 		free(w);
 		return -ENOMEM;

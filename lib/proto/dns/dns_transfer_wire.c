@@ -55,8 +55,7 @@ static void other_take(struct transfer *x)
 		x->phase = ZONE;
 }
 
-// The serial of an SOA record whose RDATA begins at data.
-static bool soa_read(
+bool dns_soa_serial(
 	const uint8_t *buf, uint32_t len, const uint8_t *data, uint32_t *steps, uint32_t *serial)
 {
 	const uint8_t *at = dns_name_end(data, buf, len, steps);
@@ -86,7 +85,7 @@ static void answers_take(
 		p = fixed + 10 + bytes_be16(fixed + 8);
 		if (bytes_be16(fixed) != DNS_SOA)
 			other_take(x);
-		else if (soa_read(buf, len, fixed + 10, &steps, &serial))
+		else if (dns_soa_serial(buf, len, fixed + 10, &steps, &serial))
 			soa_take(x, serial);
 		else
 			x->phase = BROKEN;
@@ -97,9 +96,11 @@ static void answers_take(
 }
 
 enum proto_verdict dns_transfer_judge(struct proto_ctx *ctx, struct proto_txn *t,
-	const struct dns_query *q, const uint8_t *buf, uint32_t len, uint32_t at)
+	const struct dns_query *q, const uint8_t *buf, uint32_t len, const struct dns_message *m)
 {
+	const struct dns_plan *p = ctx->shared;
 	struct dns_counters *n = ctx->counters;
+	uint32_t at = DNS_HEADER_LEN + (bytes_be16(buf + 4) ? q->len : 0);
 	struct transfer x = {.phase = (enum phase)t->tries,
 		.serial = t->user,
 		.incremental = bytes_be16(q->wire + q->len - 4) == DNS_IXFR};
@@ -111,6 +112,10 @@ enum proto_verdict dns_transfer_judge(struct proto_ctx *ctx, struct proto_txn *t
 	n->transfer_records += bytes_be16(buf + 6);
 	if (x.phase == BROKEN) {
 		n->transfers_broken++;
+		return PROTO_FAIL;
+	}
+	if (x.phase == WHOLE && p->tsig && !m->tsig) { // RFC 8945 section 5.3.1
+		n->tsig_chain_last++;
 		return PROTO_FAIL;
 	}
 	if (x.phase == WHOLE) {

@@ -131,13 +131,22 @@ void dns_tsig_signer_init(struct dns_tsig_signer *s, const struct dns_tsig_key *
 	key->algorithm->set_key(&s->hmac, key->secret_len, key->secret);
 }
 
-struct dns_tsig_client *dns_tsig_client_new(const struct dns_tsig_key *key, uint32_t longest)
+struct dns_tsig_client *dns_tsig_client_new(
+	const struct dns_tsig_key *key, uint32_t longest, uint32_t kept, bool transfers)
 {
 	uint32_t scratch = longest + DNS_TSIG_MAX;
 	struct dns_tsig_client *c = calloc(1, sizeof(*c) + scratch);
 
 	if (!c)
 		return NULL;
+	c->kept = calloc(kept, sizeof(*c->kept));
+	c->kept_mask = kept - 1;
+	if (transfers)
+		c->transfers = calloc(DNS_TSIG_TRANSFERS, sizeof(*c->transfers));
+	if (!c->kept || (transfers && !c->transfers)) {
+		dns_tsig_client_free(c);
+		return NULL;
+	}
 	c->scratch_len = scratch;
 	dns_tsig_signer_init(&c->signer, key);
 	return c;
@@ -145,35 +154,12 @@ struct dns_tsig_client *dns_tsig_client_new(const struct dns_tsig_key *key, uint
 
 void dns_tsig_client_free(struct dns_tsig_client *c)
 {
-	if (c)
-		explicit_bzero(&c->signer, sizeof(c->signer));
+	if (!c)
+		return;
+	explicit_bzero(&c->signer, sizeof(c->signer));
+	if (c->transfers)
+		explicit_bzero(c->transfers, DNS_TSIG_TRANSFERS * sizeof(*c->transfers));
+	free(c->transfers);
+	free(c->kept);
 	free(c);
-}
-
-int dns_answers_open(struct proto_ctx *ctx, const struct proto_env *env)
-{
-	const struct dns_answers *a = ctx->shared;
-	struct dns_tsig_server *s;
-
-	ctx->own = NULL;
-	if (a->key_count == 0)
-		return 0;
-	s = calloc(1, sizeof(*s) + a->key_count * sizeof(s->signers[0]));
-	if (!s)
-		return -ENOMEM;
-	s->count = a->key_count;
-	for (uint32_t i = 0; i < s->count; i++)
-		dns_tsig_signer_init(&s->signers[i], &a->keys[i]);
-	ctx->own = s;
-	return 0;
-}
-
-void dns_answers_close(struct proto_ctx *ctx)
-{
-	struct dns_tsig_server *s = ctx->own;
-
-	if (s)
-		explicit_bzero(s, sizeof(*s) + s->count * sizeof(s->signers[0]));
-	free(s);
-	ctx->own = NULL;
 }

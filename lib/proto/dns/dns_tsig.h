@@ -19,8 +19,10 @@
 // Name, class, TTL, algorithm, time, fudge, error, length of other data: signed behind the message.
 #define DNS_TSIG_VARS_MAX (DNS_NAME_MAX + 6 + DNS_TSIG_ALG_MAX + 12 + DNS_TSIG_OTHER_MAX)
 // The record has its type, length, MAC and ID, too.
-#define DNS_TSIG_MAX  (DNS_TSIG_VARS_MAX + 2 + 2 + 2 + DNS_TSIG_MAC_MAX + 2)
-#define DNS_TSIG_KEPT 4096 // MACs of requests that a worker keeps, a power of two
+#define DNS_TSIG_MAX (DNS_TSIG_VARS_MAX + 2 + 2 + 2 + DNS_TSIG_MAC_MAX + 2)
+// MACs of requests that a worker keeps, a power of two; and if requests cannot be built again.
+#define DNS_TSIG_KEPT      4096
+#define DNS_TSIG_KEPT_FULL 65536
 
 enum dns_tsig_error { DNS_BADSIG = 16, DNS_BADKEY = 17, DNS_BADTIME = 18, DNS_BADTRUNC = 22 };
 
@@ -108,6 +110,8 @@ enum dns_tsig_form {
 	DNS_TSIG_TIMERS, // only time and fudge: in messages after the first one of a transfer
 };
 
+// Seconds since 1970 by the clock of the key's owner.
+uint64_t dns_tsig_now(const struct proto_ctx *ctx, const struct dns_tsig_key *key);
 // Bytes of the record that dns_tsig_sign appends, without other data.
 uint32_t dns_tsig_record_len(const struct dns_tsig_key *key);
 // Append a TSIG record, which says time, error and other of *say, to the message of len bytes; its
@@ -141,6 +145,10 @@ enum dns_tsig_link { DNS_TSIG_RIGHT, DNS_TSIG_UNSIGNED, DNS_TSIG_WRONG };
 // signer: has nothing begun. request: the MAC of the request.
 void dns_tsig_chain_begin(struct dns_tsig_chain *c, const struct dns_tsig_signer *signer,
 	const struct dns_tsig_prior *request);
+// Sign the next message of the other side: as *say, or not at all (NULL). The new length, or 0: no
+// room.
+uint32_t dns_tsig_chain_sign(struct dns_tsig_chain *c, const struct dns_tsig *say, uint8_t *buf,
+	uint32_t len, uint32_t room);
 // The next message, which was walked. UNSIGNED: so far so good, but it must not be the last one.
 // RIGHT: *say has time and error.
 enum dns_tsig_link dns_tsig_chain_next(struct dns_tsig_chain *c, const uint8_t *buf, uint32_t len,
@@ -153,20 +161,32 @@ struct dns_tsig_kept {
 	struct dns_tsig_prior mac;
 };
 
+// A signed transfer, from its request until it ends.
+#define DNS_TSIG_TRANSFERS 4096 // that a worker keeps, a power of two
+struct dns_tsig_transfer {
+	uint64_t number; // of the transaction, plus 1; 0: free
+	uint64_t time;   // of the request
+	struct dns_tsig_chain chain;
+};
+
 // State of a worker.
 struct dns_tsig_client {
 	struct dns_tsig_signer signer;
-	struct dns_tsig_kept kept[DNS_TSIG_KEPT];
+	struct dns_tsig_transfer *transfers; // NULL: requests have one reply each
+	struct dns_tsig_kept *kept;
+	uint32_t kept_mask;
 	uint32_t scratch_len;
 	uint8_t scratch[]; // room for a request
 };
 
-// NULL: no memory. longest: bytes of a request without its record.
-struct dns_tsig_client *dns_tsig_client_new(const struct dns_tsig_key *key, uint32_t longest);
+// NULL: no memory. longest: bytes of a request without its record. kept: MACs, a power of two.
+struct dns_tsig_client *dns_tsig_client_new(
+	const struct dns_tsig_key *key, uint32_t longest, uint32_t kept, bool transfers);
 void dns_tsig_client_free(struct dns_tsig_client *c); // NULL allowed
 
 // Sign the request of t. t->user gets the time, which stays when the message is built again within
-// a second. The new length, or 0: no room.
+// a second; that of a transfer stays until it ends. The MAC is kept, and not changed when the
+// message is built again before dns_tsig_end. The new length, or 0: no room.
 uint32_t dns_tsig_request(struct dns_tsig_client *c, const struct proto_ctx *ctx,
 	struct proto_txn *t, uint8_t *buf, uint32_t len, uint32_t room);
 // The MAC of the last request of t. NULL: it is not kept.
@@ -179,6 +199,12 @@ void dns_tsig_request_again(struct dns_tsig_client *c, const struct proto_txn *t
 enum proto_verdict dns_tsig_reply(struct dns_tsig_client *c, const struct proto_ctx *ctx,
 	const struct dns_tsig_prior *request, const uint8_t *buf, uint32_t len,
 	const struct dns_message *m);
+// The same of a message of the transfer of t, of which t->tries are known to have come. DONE: go
+// on; an unsigned one must not be the last.
+enum proto_verdict dns_tsig_transfer_reply(struct dns_tsig_client *c, const struct proto_ctx *ctx,
+	const struct proto_txn *t, const uint8_t *buf, uint32_t len, const struct dns_message *m);
+// The transfer of t has ended, or another request of t is to come.
+void dns_tsig_end(struct dns_tsig_client *c, const struct proto_txn *t);
 
 // --- the responder: verifies requests and signs replies ---
 

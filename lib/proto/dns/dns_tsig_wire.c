@@ -8,12 +8,13 @@
 #include "base/bytes.h"
 #include "proto/dns/dns_tsig.h"
 
-#define AFTER_NAME  6  // class and TTL, as they are signed
-#define TYPE_TO_LEN 10 // type, class, TTL, length
-#define MAC_LEAST   10 // octets of a shortened MAC (RFC 8945 section 5.2.2.1)
-#define TIMERS_LEN  8  // time and fudge
-#define UNSIGNED    99 // messages of a transfer between two signed ones
-#define TAIL_LEN    12 // of the variables: time, fudge, error, length of other data
+#define AFTER_NAME      6  // class and TTL, as they are signed
+#define TYPE_TO_LEN     10 // type, class, TTL, length
+#define MAC_LEAST       10 // octets of a shortened MAC (RFC 8945 section 5.2.2.1)
+#define TIMERS_LEN      8  // time and fudge
+#define UNSIGNED        99 // messages of a transfer between two signed ones
+#define TAIL_LEN        12 // of the variables: time, fudge, error, length of other data
+#define TRANSFER_PLACES 8  // that one may be kept at
 
 static inline void hash(struct dns_tsig_signer *s, const void *data, size_t len)
 {
@@ -211,6 +212,27 @@ void dns_tsig_chain_begin(struct dns_tsig_chain *c, const struct dns_tsig_signer
 	c->begun = false;
 }
 
+uint32_t dns_tsig_chain_sign(struct dns_tsig_chain *c, const struct dns_tsig *say, uint8_t *buf,
+	uint32_t len, uint32_t room)
+{
+	struct dns_tsig_prior mac = {{0}};
+
+	if (!c->begun)
+		hash_prior(&c->signer, &c->prior);
+	c->begun = true;
+	if (!say) {
+		hash(&c->signer, buf, len);
+		c->unsigned_count++;
+		return len;
+	}
+	len = dns_tsig_sign(&c->signer, say, c->form, &mac, buf, len, room);
+	c->prior = mac;
+	c->form = DNS_TSIG_TIMERS;
+	c->unsigned_count = 0;
+	c->begun = false;
+	return len;
+}
+
 enum dns_tsig_link dns_tsig_chain_next(struct dns_tsig_chain *c, const uint8_t *buf, uint32_t len,
 	const struct dns_message *m, struct dns_tsig *say)
 {
@@ -236,8 +258,7 @@ enum dns_tsig_link dns_tsig_chain_next(struct dns_tsig_chain *c, const uint8_t *
 	return DNS_TSIG_RIGHT;
 }
 
-// Seconds since 1970 by the clock of the key's owner.
-static inline uint64_t now_of(const struct proto_ctx *ctx, const struct dns_tsig_key *key)
+uint64_t dns_tsig_now(const struct proto_ctx *ctx, const struct dns_tsig_key *key)
 {
 	return (ctx->began_ms + ctx->now_ms) / 1000 + (uint64_t)(int64_t)key->skew;
 }
@@ -247,31 +268,81 @@ static bool is_in_time(const struct dns_tsig *t, uint64_t now)
 	return t->time + t->fudge >= now && t->time <= now + t->fudge;
 }
 
-static inline uint32_t kept_place(const struct proto_txn *t)
+static inline struct dns_tsig_kept *kept_place(
+	const struct dns_tsig_client *c, const struct proto_txn *t)
 {
-	return (uint32_t)t->seq & (DNS_TSIG_KEPT - 1);
+	return &c->kept[(uint32_t)t->seq & c->kept_mask];
+}
+
+// Where the transfer is kept, or may be. The eldest gives way: more are in flight than are kept.
+static struct dns_tsig_transfer *transfer_place(struct dns_tsig_client *c, uint64_t number)
+{
+	struct dns_tsig_transfer *best = &c->transfers[number & (DNS_TSIG_TRANSFERS - 1)];
+
+	for (uint64_t i = 0; i < TRANSFER_PLACES; i++) {
+		struct dns_tsig_transfer *x =
+			&c->transfers[(number + i) & (DNS_TSIG_TRANSFERS - 1)];
+
+		if (x->number == number)
+			return x;
+		if (x->number < best->number)
+			best = x;
+	}
+	return best;
+}
+
+void dns_tsig_end(struct dns_tsig_client *c, const struct proto_txn *t)
+{
+	uint64_t *number =
+		c->transfers ? &transfer_place(c, t->seq + 1)->number : &kept_place(c, t)->number;
+
+	if (*number == t->seq + 1)
+		*number = 0;
+}
+
+// Built again, it is the same request, and the messages that came stay known.
+static uint32_t transfer_request(struct dns_tsig_client *c, const struct proto_ctx *ctx,
+	const struct proto_txn *t, uint8_t *buf, uint32_t len, uint32_t room)
+{
+	const struct dns_tsig_key *key = c->signer.key;
+	struct dns_tsig_transfer *x = transfer_place(c, t->seq + 1);
+	bool again = x->number == t->seq + 1;
+	const struct dns_tsig say = {
+		.fudge = key->fudge, .time = again ? x->time : dns_tsig_now(ctx, key)};
+	struct dns_tsig_prior mac = {{0}};
+
+	len = dns_tsig_sign(&c->signer, &say, DNS_TSIG_WHOLE, &mac, buf, len, room);
+	if (again)
+		return len;
+	x->number = t->seq + 1;
+	x->time = say.time;
+	dns_tsig_chain_begin(&x->chain, &c->signer, &mac);
+	return len;
 }
 
 uint32_t dns_tsig_request(struct dns_tsig_client *c, const struct proto_ctx *ctx,
 	struct proto_txn *t, uint8_t *buf, uint32_t len, uint32_t room)
 {
 	const struct dns_tsig_key *key = c->signer.key;
-	struct dns_tsig_kept *kept = &c->kept[kept_place(t)];
-	uint32_t now = (uint32_t)now_of(ctx, key);
+	struct dns_tsig_kept *kept = kept_place(c, t);
+	struct dns_tsig_prior again, *mac = kept->number == t->seq + 1 ? &again : &kept->mac;
+	uint32_t now = (uint32_t)dns_tsig_now(ctx, key);
 	struct dns_tsig say = {.fudge = key->fudge};
 
+	if (c->transfers)
+		return transfer_request(c, ctx, t, buf, len, room);
 	if (t->user - now + 1 > 2)
 		t->user = now;
 	say.time = t->user;
 	kept->number = t->seq + 1;
-	bytes_put_be16(kept->mac.len_be, 0);
-	return dns_tsig_sign(&c->signer, &say, DNS_TSIG_WHOLE, &kept->mac, buf, len, room);
+	bytes_put_be16(mac->len_be, 0);
+	return dns_tsig_sign(&c->signer, &say, DNS_TSIG_WHOLE, mac, buf, len, room);
 }
 
 const struct dns_tsig_prior *dns_tsig_request_mac(
 	const struct dns_tsig_client *c, const struct proto_txn *t)
 {
-	const struct dns_tsig_kept *kept = &c->kept[kept_place(t)];
+	const struct dns_tsig_kept *kept = kept_place(c, t);
 
 	return kept->number == t->seq + 1 ? &kept->mac : NULL;
 }
@@ -279,7 +350,7 @@ const struct dns_tsig_prior *dns_tsig_request_mac(
 void dns_tsig_request_again(struct dns_tsig_client *c, const struct proto_txn *t, uint32_t len)
 {
 	const struct dns_tsig say = {.fudge = c->signer.key->fudge, .time = t->user};
-	struct dns_tsig_kept *kept = &c->kept[kept_place(t)];
+	struct dns_tsig_kept *kept = kept_place(c, t);
 
 	kept->number = t->seq + 1;
 	bytes_put_be16(kept->mac.len_be, 0);
@@ -311,6 +382,22 @@ static enum proto_verdict unsigned_reply(struct dns_counters *n, const uint8_t *
 	return PROTO_FAIL;
 }
 
+// What a signature that is right says.
+static enum proto_verdict signed_reply(
+	struct dns_counters *n, const struct dns_tsig *t, uint64_t now, bool verified)
+{
+	if (t->error) {
+		n->tsig_error[error_bucket(t->error)]++;
+		return PROTO_FAIL;
+	}
+	if (!is_in_time(t, now)) {
+		n->tsig_time++;
+		return PROTO_FAIL;
+	}
+	n->tsig_verified += verified;
+	return PROTO_DONE;
+}
+
 enum proto_verdict dns_tsig_reply(struct dns_tsig_client *c, const struct proto_ctx *ctx,
 	const struct dns_tsig_prior *request, const uint8_t *buf, uint32_t len,
 	const struct dns_message *m)
@@ -337,16 +424,36 @@ enum proto_verdict dns_tsig_reply(struct dns_tsig_client *c, const struct proto_
 		n->tsig_mac_bad++;
 		return PROTO_STRAY;
 	}
-	if (t.error) {
-		n->tsig_error[error_bucket(t.error)]++;
+	return signed_reply(n, &t, dns_tsig_now(ctx, key), request != NULL);
+}
+
+enum proto_verdict dns_tsig_transfer_reply(struct dns_tsig_client *c, const struct proto_ctx *ctx,
+	const struct proto_txn *t, const uint8_t *buf, uint32_t len, const struct dns_message *m)
+{
+	struct dns_tsig_transfer *x = transfer_place(c, t->seq + 1);
+	struct dns_counters *n = ctx->counters;
+	struct dns_tsig say = {.mac_len = 0};
+
+	// Refused before it begins.
+	if (t->tries == 0 && (!m->tsig || !dns_tsig_read(buf, len, m, &say) || say.mac_len == 0))
+		return dns_tsig_reply(c, ctx, NULL, buf, len, m);
+	if (x->number != t->seq + 1) {
+		n->tsig_chain_forgotten++;
 		return PROTO_FAIL;
 	}
-	if (!is_in_time(&t, now_of(ctx, key))) {
-		n->tsig_time++;
-		return PROTO_FAIL;
+	switch (dns_tsig_chain_next(&x->chain, buf, len, m, &say)) {
+	case DNS_TSIG_RIGHT:
+		return signed_reply(n, &say, dns_tsig_now(ctx, c->signer.key), true);
+	case DNS_TSIG_UNSIGNED:
+		return PROTO_DONE;
+	case DNS_TSIG_WRONG:
+		break;
 	}
-	n->tsig_verified += request != NULL;
-	return PROTO_DONE;
+	if (m->tsig)
+		n->tsig_chain_bad++;
+	else
+		n->tsig_chain_unsigned++;
+	return PROTO_FAIL;
 }
 
 // A shortened MAC that is right is refused by policy (RFC 8945 section 5.2.4).
@@ -404,7 +511,7 @@ bool dns_tsig_accept(struct dns_tsig_server *server, const struct proto_ctx *ctx
 			bytes_put_be32(session->other + 2, (uint32_t)now);
 			session->len += DNS_TSIG_OTHER_MAX;
 		} else {
-			say->time = now_of(ctx, session->signer->key);
+			say->time = dns_tsig_now(ctx, session->signer->key);
 			say->fudge = session->signer->key->fudge;
 		}
 	}

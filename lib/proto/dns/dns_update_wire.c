@@ -230,7 +230,7 @@ uint8_t dns_update(struct dns_zones *z, const uint8_t *buf, uint32_t len, uint32
 	uint32_t serial;
 	enum dns_rcode rcode;
 
-	*c = (struct dns_zone_changes){0};
+	*c = (struct dns_zone_changes){.to = z->journal.bytes ? &z->journal : NULL};
 	if (bytes_be16(zone_type) != DNS_SOA || bytes_be16(zone_type + 2) != DNS_CLASS_IN)
 		return DNS_FORMERR;
 	dns_zone_lower(u.name, buf + DNS_HEADER_LEN, question_len - 4);
@@ -257,10 +257,12 @@ uint8_t dns_update(struct dns_zones *z, const uint8_t *buf, uint32_t len, uint32
 		return (uint8_t)rcode;
 	u.at = then;
 	serial = dns_zone_serial(u.zone);
+	dns_journal_begin(c->to, u.zone);
 	for (uint32_t i = 0; i < updates && record_read(&u); i++)
 		update_make(&u, c);
 	// Section 3.6: unless the message had a SOA record itself.
 	if (c->any && dns_zone_serial(u.zone) == serial)
 		dns_zone_serial_set(u.zone, serial + 1);
+	dns_journal_end(c->to, u.zone, c->any);
 	return DNS_NOERROR;
 }

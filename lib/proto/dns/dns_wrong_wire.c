@@ -219,11 +219,20 @@ static uint32_t tsig(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 	return append(buf, len, room, record, (uint32_t)(w.at - record));
 }
 
+// One of the last octets of the MAC, which stands before ID, error and length of other data.
+static uint32_t tsig_mac(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
+{
+	buf[len - 7 - random % 8] ^= (uint8_t)(1 + (random >> 8) % 255);
+	return len;
+}
+
 // What a server has to answer: one of these RCODEs, or nothing at all.
 static const struct wrong {
 	uint32_t (*spoil)(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random);
 	uint32_t rcodes; // bits
 	bool nothing;
+	uint16_t error; // that the TSIG record tells; 0: it does not matter
+	bool signs;     // the message is signed before
 } wrongs[DNS_WRONG_COUNT] = {
 	[DNS_WRONG_HEADER] = {header, 0, true},
 	[DNS_WRONG_COUNTS] = {counts, BIT(DNS_FORMERR)},
@@ -236,7 +245,8 @@ static const struct wrong {
 	[DNS_WRONG_OPTS] = {opts, BIT(DNS_FORMERR)},
 	[DNS_WRONG_VERSION] = {version, BIT(DNS_BADVERS)},
 	[DNS_WRONG_COOKIE] = {cookie, BIT(DNS_FORMERR) | BIT(DNS_NOERROR) | BIT(DNS_NXDOMAIN)},
-	[DNS_WRONG_TSIG] = {tsig, BIT(DNS_NOTAUTH)},
+	[DNS_WRONG_TSIG] = {tsig, BIT(DNS_NOTAUTH), .error = DNS_BADKEY},
+	[DNS_WRONG_TSIG_MAC] = {tsig_mac, BIT(DNS_NOTAUTH), .error = DNS_BADSIG, .signs = true},
 };
 
 uint32_t dns_wrong_kind(
@@ -252,8 +262,8 @@ uint32_t dns_wrong_kind(
 	return kind;
 }
 
-uint32_t dns_wrong_spoil(const struct proto_ctx *ctx, const struct proto_txn *t, uint8_t *buf,
-	uint32_t len, uint32_t room)
+uint32_t dns_wrong_spoil(
+	const struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t len, uint32_t room)
 {
 	const struct dns_worker *w = ctx->own;
 	struct dns_counters *n = ctx->counters;
@@ -262,14 +272,18 @@ uint32_t dns_wrong_spoil(const struct proto_ctx *ctx, const struct proto_txn *t,
 	if (kind == DNS_WRONG_COUNT)
 		return len;
 	n->wrong_sent[kind]++;
+	if (wrongs[kind].signs)
+		len = dns_tsig_request(w->tsig, ctx, t, buf, len, room);
+	if (len == 0)
+		return 0;
 	return wrongs[kind].spoil(
 		buf, len, room, rand_hash(~w->salt[DNS_SALT_WRONG] + number_of(w, t)));
 }
 
 // RFC 8945 section 5.3.2: the last record says which error it was.
-static bool tells_badkey(const uint8_t *buf, uint32_t len)
+static bool tells(const uint8_t *buf, uint32_t len, uint16_t error)
 {
-	return bytes_be16(buf + len - 4) == DNS_BADKEY && bytes_be16(buf + len - 2) == 0;
+	return error == 0 || (bytes_be16(buf + len - 4) == error && bytes_be16(buf + len - 2) == 0);
 }
 
 void dns_wrong_answered(struct dns_counters *n, uint32_t kind, const uint8_t *buf, uint32_t len)
@@ -281,7 +295,7 @@ void dns_wrong_answered(struct dns_counters *n, uint32_t kind, const uint8_t *bu
 	if (walk(buf, len, &m))
 		rcode |= (uint32_t)m.ext_rcode << 4;
 	right = rcode < 32 && wrongs[kind].rcodes >> rcode & 1 &&
-	        (kind != DNS_WRONG_TSIG || tells_badkey(buf, len));
+	        tells(buf, len, wrongs[kind].error);
 	n->reply_bytes += len;
 	n->wrong_right[kind] += right;
 	n->wrong_other[kind] += !right;

@@ -13,7 +13,7 @@
 uint32_t dns_wrong_kind(
 	const struct dns_plan *p, const struct dns_worker *w, const struct proto_txn *t);
 // Spoil the ready message of len bytes if it is to be wrong. The new length; 0: no room.
-uint32_t dns_wrong_spoil(const struct proto_ctx *ctx, const struct proto_txn *t, uint8_t *buf,
+uint32_t dns_wrong_spoil(const struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 	uint32_t len, uint32_t room);
 // A message of that kind has this answer, of 12 bytes or more; or none in time.
 void dns_wrong_answered(struct dns_counters *n, uint32_t kind, const uint8_t *buf, uint32_t len);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Zones of the responder: names in a hash table, each with its records in wire form, in memory that
 // is there before the run. Loaded by dns_zone_setup.c, kept by dns_zone_wire.c, asked by
-// dns_zone_answer_wire.c, changed by dns_update_wire.c. Several threads may read them; if there are
-// updates, one thread does all. Path: cold (load, free) | hot (the rest).
+// dns_zone_answer_wire.c, changed by dns_update_wire.c, its changes kept by dns_journal_wire.c,
+// sent as a whole or by its changes by dns_zone_transfer_wire.c. Several threads may read them; if
+// there are updates, one thread does all. Path: cold (load, free) | hot (the rest).
 #pragma once
 
 #include <stdbool.h>
@@ -40,7 +41,38 @@ struct dns_zone {
 	struct dns_zone_record *soa; // at the apex
 };
 
+#define DNS_SOA_SERIAL 20 // bytes before the end of RDATA
+
+static inline uint32_t dns_zone_serial(const struct dns_zone *zone)
+{
+	return bytes_be32(zone->soa->rdata + zone->soa->len - DNS_SOA_SERIAL);
+}
+
 struct dns_zone_chunk; // of memory
+
+// Changes by updates, the eldest first: for each update an entry, of the SOA record before it, what
+// it deleted and added, and the SOA record after it.
+struct dns_journal {
+	uint8_t *bytes; // NULL: none
+	uint32_t room, len;
+	uint32_t open; // where the entry begins that is being written
+	bool full;     // which does not fit
+	uint32_t cuts; // times that older entries made room
+};
+
+enum dns_change_kind { DNS_SOA_BEFORE, DNS_DELETED, DNS_SOA_AFTER, DNS_ADDED, DNS_CANCELLED };
+
+struct dns_journal_entry {
+	const struct dns_zone *zone;
+	uint32_t len, from, to; // of all of it; serials
+};
+
+// Followed by name and RDATA.
+struct dns_change {
+	uint32_t ttl;
+	uint16_t type, len; // of RDATA
+	uint8_t kind, name_len;
+};
 
 struct dns_zones {
 	struct dns_zone_node **buckets;
@@ -53,6 +85,7 @@ struct dns_zones {
 	uint32_t count;
 	uint32_t updates; // that were looked at
 	bool changeable;
+	struct dns_journal journal;
 	struct dns_zone_chunk *chunks;
 };
 
@@ -60,6 +93,7 @@ struct dns_zones {
 struct dns_zone_changes {
 	uint64_t added, deleted; // records
 	bool any;                // of them, or a TTL
+	struct dns_journal *to;  // that they are noted in; NULL: none
 };
 
 // Pieces of memory that additions need at most.
@@ -67,13 +101,16 @@ struct dns_zone_need {
 	uint32_t pieces[DNS_ZONE_CLASSES];
 };
 
-// dns_zone_setup.c. Zone files (const char *), and room for additions in bytes; 0: no update is
-// taken. NULL: no memory, or an error in d.
-struct dns_zones *dns_zones_load(
-	const struct field_list *files, uint64_t room, uint64_t seed, struct diag *d);
+// dns_zone_setup.c. Zone files (const char *), which take no update yet. NULL: no memory, or an
+// error in d.
+struct dns_zones *dns_zones_load(const struct field_list *files, uint64_t seed, struct diag *d);
 // The same of one zone from memory; name stands for the file in errors.
-struct dns_zones *dns_zones_load_text(const char *name, const char *text, size_t len, uint64_t room,
-	uint64_t seed, struct diag *d);
+struct dns_zones *dns_zones_load_text(
+	const char *name, const char *text, size_t len, uint64_t seed, struct diag *d);
+// Room for additions, in bytes, and for the journal; they take updates then. 0, or -ENOMEM.
+int dns_zones_make_room(struct dns_zones *z, uint64_t room, uint64_t journal);
+// Bytes that this takes.
+uint64_t dns_zones_room_bytes(const struct dns_zones *z, uint64_t room, uint64_t journal);
 void dns_zones_free(struct dns_zones *z); // NULL allowed
 
 // dns_zone_wire.c. Names are in wire form, uncompressed and in lower case, len with the root.
@@ -108,14 +145,54 @@ void dns_zone_add(struct dns_zones *z, struct dns_zone *zone, const uint8_t *nam
 // last NS record of a zone stay.
 void dns_zone_delete(struct dns_zones *z, struct dns_zone_node *node, uint16_t type,
 	const uint8_t *rdata, uint32_t len, struct dns_zone_changes *c);
-uint32_t dns_zone_serial(const struct dns_zone *zone);
 void dns_zone_serial_set(struct dns_zone *zone, uint32_t serial);
+
+// dns_journal_wire.c. Begin an entry, note a change of the record at that name, and end the entry,
+// or forget it if nothing changed.
+void dns_journal_begin(struct dns_journal *j, const struct dns_zone *zone);
+void dns_journal_note(struct dns_journal *j, enum dns_change_kind kind,
+	const struct dns_zone_node *node, const struct dns_zone_record *r);
+void dns_journal_end(struct dns_journal *j, const struct dns_zone *zone, bool changed);
+// The entry that leads on from this serial of the zone. UINT32_MAX: there is none.
+uint32_t dns_journal_find(
+	const struct dns_journal *j, const struct dns_zone *zone, uint32_t serial);
+struct dns_journal_entry dns_journal_entry(const struct dns_journal *j, uint32_t at);
+// The change at an offset, its name and RDATA. The offset of the next one.
+uint32_t dns_journal_change(const struct dns_journal *j, uint32_t at, struct dns_change *out,
+	const uint8_t **name, const uint8_t **rdata);
+
+// dns_zone_transfer_wire.c. How far a transfer has come.
+struct dns_zone_cursor {
+	const struct dns_zone *zone;
+	uint32_t serial, cuts; // when it began
+	int phase;
+	uint64_t bucket; // whole: the next one
+	const struct dns_zone_node *node;
+	const struct dns_zone_record *record; // of the node, the next one
+	uint32_t entry, change;               // changes: offsets in the journal
+	int kind;                             // enum dns_change_kind
+};
+
+// incremental: the changes since that serial, if the journal has them. The zone is unchanged if the
+// serial is its own, or later.
+void dns_zone_transfer_begin(const struct dns_zones *z, const struct dns_zone *zone,
+	bool incremental, uint32_t serial, struct dns_zone_cursor *c);
+bool dns_zone_transfer_is_over(const struct dns_zone_cursor *c);
+// Does it send changes?
+bool dns_zone_transfer_is_incremental(const struct dns_zone_cursor *c);
+// Have zone or journal changed since, so that it cannot go on?
+bool dns_zone_transfer_is_overtaken(const struct dns_zones *z, const struct dns_zone_cursor *c);
+// Write the next records, up to `size` bytes of them unless the first alone is longer. Their
+// number; 0: it does not fit. The name of the zone stands at the end of the header.
+uint16_t dns_zone_transfer_write(
+	const struct dns_zones *z, struct dns_zone_cursor *c, struct writer *w, uint32_t size);
 
 // dns_zone_answer_wire.c
 struct dns_zone_reply {
-	uint16_t answers, authority;
+	uint16_t answers, authority, additional;
 	uint8_t rcode;
-	bool foreign; // in no zone of ours
+	bool foreign;  // in no zone of ours
+	bool referral; // to the servers of a zone below: not authoritative
 };
 
 // The sections behind a question, which stands at the end of the header in the message that w

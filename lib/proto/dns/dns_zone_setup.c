@@ -191,18 +191,30 @@ static struct dns_zones *zones_new(uint32_t count, uint64_t seed)
 	return NULL;
 }
 
-// Room for the run. NULL, with all freed: no memory.
-static struct dns_zones *zones_finish(struct dns_zones *z, uint64_t room)
+uint64_t dns_zones_room_bytes(const struct dns_zones *z, uint64_t room, uint64_t journal)
 {
-	z->changeable = room > 0;
-	if (buckets_set(z, z->nodes + room / BYTES_A_NAME) && (room == 0 || chunk_add(z, room)))
-		return z;
-	dns_zones_free(z);
-	return NULL;
+	uint64_t buckets = BUCKETS_MIN;
+
+	while (buckets < z->nodes + room / BYTES_A_NAME)
+		buckets *= 2;
+	return room + journal + buckets * sizeof(*z->buckets);
 }
 
-struct dns_zones *dns_zones_load(
-	const struct field_list *files, uint64_t room, uint64_t seed, struct diag *d)
+int dns_zones_make_room(struct dns_zones *z, uint64_t room, uint64_t journal)
+{
+	z->changeable = true;
+	if (journal)
+		z->journal.bytes = malloc(journal);
+	if (!buckets_set(z, z->nodes + room / BYTES_A_NAME) || !chunk_add(z, room) ||
+		(journal && !z->journal.bytes))
+		return -ENOMEM;
+	if (journal)
+		memset(z->journal.bytes, 0, journal); // so it is there before the run
+	z->journal.room = (uint32_t)journal;
+	return 0;
+}
+
+struct dns_zones *dns_zones_load(const struct field_list *files, uint64_t seed, struct diag *d)
 {
 	struct dns_zones *z = zones_new(files->count, seed);
 	const char *const *names = files->items;
@@ -210,14 +222,14 @@ struct dns_zones *dns_zones_load(
 
 	for (uint32_t i = 0; z && i < files->count && rc == 0; i++)
 		rc = file_read(z, &names[i], d);
-	if (z && rc == 0)
-		return zones_finish(z, room);
+	if (z && rc == 0 && buckets_set(z, z->nodes))
+		return z;
 	dns_zones_free(z);
 	return NULL;
 }
 
-struct dns_zones *dns_zones_load_text(const char *name, const char *text, size_t len, uint64_t room,
-	uint64_t seed, struct diag *d)
+struct dns_zones *dns_zones_load_text(
+	const char *name, const char *text, size_t len, uint64_t seed, struct diag *d)
 {
 	struct dns_zones *z = zones_new(1, seed);
 	FILE *f = z && len ? fmemopen((void *)text, len, "r") : NULL;
@@ -225,8 +237,8 @@ struct dns_zones *dns_zones_load_text(const char *name, const char *text, size_t
 
 	if (f)
 		fclose(f);
-	if (rc == 0)
-		return zones_finish(z, room);
+	if (rc == 0 && buckets_set(z, z->nodes))
+		return z;
 	dns_zones_free(z);
 	return NULL;
 }
@@ -241,6 +253,7 @@ void dns_zones_free(struct dns_zones *z)
 		next = c->next;
 		free(c);
 	}
+	free(z->journal.bytes);
 	free(z->buckets);
 	free(z->zones);
 	free(z);

@@ -245,19 +245,9 @@ static void node_prune(struct dns_zones *z, struct dns_zone_node *node)
 
 // --- records ---
 
-static uint8_t *serial_of(const struct dns_zone_record *soa)
-{
-	return (uint8_t *)soa->rdata + soa->len - 20;
-}
-
-uint32_t dns_zone_serial(const struct dns_zone *zone)
-{
-	return bytes_be32(serial_of(zone->soa));
-}
-
 void dns_zone_serial_set(struct dns_zone *zone, uint32_t serial)
 {
-	bytes_put_be32(serial_of(zone->soa), serial);
+	bytes_put_be32(zone->soa->rdata + zone->soa->len - DNS_SOA_SERIAL, serial);
 }
 
 // Behind those of its type.
@@ -280,13 +270,15 @@ static void record_insert(struct dns_zones *z, struct dns_zone_node *node,
 		node->zone->soa = r;
 	c->added++;
 	c->any = true;
+	dns_journal_note(c->to, DNS_ADDED, node, r);
 }
 
-static void record_remove(
-	struct dns_zones *z, struct dns_zone_record **at, struct dns_zone_changes *c)
+static void record_remove(struct dns_zones *z, const struct dns_zone_node *node,
+	struct dns_zone_record **at, struct dns_zone_changes *c)
 {
 	struct dns_zone_record *r = *at;
 
+	dns_journal_note(c->to, DNS_DELETED, node, r);
 	*at = r->next;
 	piece_give(z, r, sizeof(*r) + r->len);
 	c->deleted++;
@@ -301,7 +293,7 @@ static void singleton_remove(
 	while (*at && (*at)->type != type)
 		at = &(*at)->next;
 	if (*at)
-		record_remove(z, at, c);
+		record_remove(z, node, at, c);
 }
 
 // RFC 2181 section 5.2: records of a type have one TTL.
@@ -310,8 +302,12 @@ static void ttl_set(
 {
 	for (struct dns_zone_record *r = dns_zone_first(node, type); r && r->type == type;
 		r = r->next) {
-		c->any |= r->ttl != ttl;
+		if (r->ttl == ttl)
+			continue;
+		dns_journal_note(c->to, DNS_DELETED, node, r);
 		r->ttl = ttl;
+		dns_journal_note(c->to, DNS_ADDED, node, r);
+		c->any = true;
 	}
 }
 
@@ -378,7 +374,7 @@ void dns_zone_delete(struct dns_zones *z, struct dns_zone_node *node, uint16_t t
 		bool is_meant = rdata ? r == same : type == DNS_ANY || r->type == type;
 
 		if (is_meant && !stays(node, r, type, rdata))
-			record_remove(z, at, c);
+			record_remove(z, node, at, c);
 		else
 			at = &r->next;
 	}

@@ -45,7 +45,7 @@ static void leases_that_the_box_has_no_memory_for_are_refused(void **state)
 		if (!enough)
 			assert_string_equal(said,
 				"responder.dhcp4: not enough memory: 80 MiB are needed and 70 are "
-				"available (fewer leases)");
+				"available (make what it holds smaller)");
 		plan_free(&plan);
 	}
 	available = 0;

@@ -41,7 +41,7 @@ static struct responder *responder_new(int32_t rcode)
 static void responder_end(struct responder *r)
 {
 	dns_close(&r->ctx);
-	dns_teardown((void *)r->ctx.shared);
+	dns_answers_teardown((void *)r->ctx.shared);
 	free(r);
 }
 
@@ -280,7 +280,7 @@ static void a_long_name_and_text_keep_to_512_bytes_without_edns(void **state)
 	assert_int_equal(r.out[len + 12], 255);
 	assert_memory_equal(r.out + len + 12 + 256, "\2f!", 3); // the next string of it
 	assert_in_range(dns_answer_longest(r.ctx.shared), len + 12 + 256 + 3 + 11, len + 850);
-	dns_teardown((void *)r.ctx.shared);
+	dns_answers_teardown((void *)r.ctx.shared);
 	diag_free(d);
 }
 

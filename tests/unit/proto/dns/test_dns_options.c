@@ -275,7 +275,7 @@ static void answered_by(struct dns_fixture *f, const struct dns_answers_settings
 	f->reply_len = dns_answer(&ctx, f->query, f->query_len, f->reply, 1400);
 	assert_true(f->reply_len > 0 && f->reply_len <= dns_answer_longest(ctx.shared));
 	assert_int_equal(n.answered, 1);
-	dns_teardown((void *)ctx.shared);
+	dns_answers_teardown((void *)ctx.shared);
 }
 
 static void the_responder_carries_what_it_is_told_to_and_asked_for(void **state)

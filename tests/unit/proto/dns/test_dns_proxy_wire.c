@@ -261,7 +261,7 @@ static void the_responder_takes_what_is_behind_the_header(void **state)
 	assert_true(dns_answer_begun(&ctx, (const uint8_t *)SIGNATURE "\x20\0\0\0", 16));
 	ctx.stream = true;
 	assert_int_equal(dns_answer(&ctx, f->query + 28, 19, f->reply, 512), 35);
-	dns_teardown((void *)ctx.shared);
+	dns_answers_teardown((void *)ctx.shared);
 	fixture_end(f);
 }
 

@@ -382,23 +382,26 @@ static void a_transfer_may_have_99_messages_between_signed_ones(void **state)
 static void a_transfer_is_signed_as_it_is_verified(void **state)
 {
 	struct dns_tsig_key *key = key_new(6);
-	struct dns_tsig_prior theirs = {{0, 4}, "abcd"}, ours = theirs;
+	const struct dns_tsig_prior request = {{0, 4}, "abcd"};
 	struct dns_tsig_signer s;
-	struct dns_tsig_chain c;
+	struct dns_tsig_chain c, theirs;
 
 	dns_tsig_signer_init(&s, key);
-	dns_tsig_chain_begin(&c, &s, &theirs);
-	for (uint32_t i = 0; i < 5; i++) {
+	dns_tsig_chain_begin(&c, &s, &request);
+	dns_tsig_chain_begin(&theirs, &s, &request);
+	for (uint32_t i = 0; i < 6; i++) {
 		const struct dns_tsig say = {.time = VECTOR_TIME + i, .fudge = 300};
 		uint8_t buf[512] = {0x12, 0x34, 0x80, (uint8_t)i};
 		struct dns_message m;
 		struct dns_tsig read;
-		uint32_t len = dns_tsig_sign(&s, &say, i ? DNS_TSIG_TIMERS : DNS_TSIG_WHOLE, &ours,
-			buf, 12, sizeof(buf));
+		bool plain = i == 2 || i == 3;
+		uint32_t len =
+			dns_tsig_chain_sign(&theirs, plain ? NULL : &say, buf, 12, sizeof(buf));
 
 		assert_true(dns_message_walk(buf, len, 12, &m));
-		assert_int_equal(dns_tsig_chain_next(&c, buf, len, &m, &read), DNS_TSIG_RIGHT);
-		assert_int_equal(read.time, VECTOR_TIME + i);
+		assert_int_equal(dns_tsig_chain_next(&c, buf, len, &m, &read),
+			plain ? DNS_TSIG_UNSIGNED : DNS_TSIG_RIGHT);
+		assert_true(plain || read.time == VECTOR_TIME + i);
 	}
 	dns_tsig_keys_free(key, 1);
 }
@@ -441,7 +444,7 @@ static struct responder *responder_new(int64_t skew_s)
 static void responder_end(struct responder *r)
 {
 	dns_answers_close(&r->ctx);
-	dns_teardown((void *)r->ctx.shared);
+	dns_answers_teardown((void *)r->ctx.shared);
 	free(r);
 }
 
@@ -580,6 +583,41 @@ static void faults_spoil_signatures(void **state)
 	responder_end(r);
 }
 
+// A request is not what it was when a cookie was learnt meanwhile: its MAC is kept instead.
+static void full_cookies_are_signed(void **state)
+{
+	static struct dns_key_settings key;
+	struct dns_fixture *f = fixture_new("www.example.com A");
+	struct responder *r = responder_new(0);
+	uint8_t early[512], answers[2][1024];
+	uint32_t lens[2];
+
+	key = key_settings(SHA256 + 1);
+	f->settings.key = &key;
+	f->settings.cookies = DNS_COOKIES_FULL;
+	fixture_open(f);
+	f->ctx.began_ms = VECTOR_TIME * 1000ull;
+	for (uint64_t seq = 0; seq < 2; seq++) {
+		fixture_ask(f, seq);
+		lens[seq] = answer(r, f->query, f->query_len);
+		memcpy(answers[seq], r->out, lens[seq]);
+	}
+	assert_int_equal(fixture_verdict_of(f, answers[1], lens[1]), PROTO_DONE);
+	assert_int_equal(f->n.cookies_learnt, 1);
+	f->txn.seq = 0;
+	assert_true(dns_request(&f->ctx, &f->txn, early, sizeof(early)) > f->query_len);
+	assert_int_equal(fixture_verdict_of(f, answers[0], lens[0]), PROTO_DONE);
+	assert_int_equal(f->n.tsig_verified, 2);
+	// Another request has its place: nobody knows the MAC.
+	fixture_ask(f, DNS_TSIG_KEPT_FULL);
+	f->txn.seq = 0;
+	assert_int_equal(fixture_verdict_of(f, answers[0], lens[0]), PROTO_DONE);
+	assert_int_equal(f->n.tsig_forgotten, 1);
+	assert_int_equal(f->n.tsig_verified, 2);
+	responder_end(r);
+	fixture_end(f);
+}
+
 static void what_is_behind_a_tsig_record_is_no_message(void **state)
 {
 	struct responder *r = responder_new(0);
@@ -638,6 +676,7 @@ int main(void)
 		cmocka_unit_test(a_signed_answer_stays_below_the_size_of_the_client),
 		cmocka_unit_test(the_responder_tells_a_wrong_time),
 		cmocka_unit_test(faults_spoil_signatures),
+		cmocka_unit_test(full_cookies_are_signed),
 		cmocka_unit_test(what_is_behind_a_tsig_record_is_no_message),
 		cmocka_unit_test(names_of_keys_may_be_compressed_and_in_any_case),
 	};

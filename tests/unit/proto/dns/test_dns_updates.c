@@ -306,9 +306,43 @@ static void runs_repeat_names_in_their_order(void **state)
 	fixture_end(f);
 }
 
+// Runs of 5 among 3 workers are 6: each worker has two names of its own, and deletes what it added.
+static void each_name_belongs_to_one_worker(void **state)
+{
+	static const char *text =
+		"z\nadd {random:12} 1 A 0.0.0.1\nsend\nz\ndelete {random:12}\nsend\n";
+	uint8_t names[3][8][12];
+
+	for (uint32_t worker = 0; worker < 3; worker++) {
+		struct dns_fixture *f = fixture_new(NULL);
+
+		f->settings.names = (struct field_list){0};
+		f->settings.update = (struct field_list){&text, 1};
+		f->settings.update_run = 5;
+		f->env.workers = 3;
+		f->env.worker = worker;
+		fixture_open(f);
+		for (uint32_t i = 0; i < 8; i++) {
+			f->txn.seq = i;
+			f->txn.user = 0;
+			dns_request(&f->ctx, &f->txn, f->query, sizeof(f->query));
+			memcpy(names[worker][i], f->query + DNS_HEADER_LEN + 8, 12);
+			assert_int_equal(
+				bytes_be16(f->query + DNS_HEADER_LEN + 24), i / 2 % 2 ? 255 : 1);
+			if (i / 2 % 2)
+				assert_memory_equal(names[worker][i], names[worker][i - 2], 12);
+			for (uint32_t k = 0; k < worker; k++)
+				for (uint32_t n = 0; n < 8; n++)
+					assert_memory_not_equal(names[worker][i], names[k][n], 12);
+		}
+		fixture_end(f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_name_belongs_to_one_worker),
 		cmocka_unit_test(messages_are_those_of_dnspython),
 		cmocka_unit_test(names_end_with_the_zone_unless_they_are_absolute),
 		cmocka_unit_test(errors_name_their_place_and_remedy),

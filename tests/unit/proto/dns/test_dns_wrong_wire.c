@@ -3,7 +3,28 @@
 // judge agree about it, and answers of other kinds are told apart. Path: tests only.
 
 #include "dns_fixture.h"
+
+#include <unistd.h>
+
 #include "proto/dns/dns_wrong_wire.h"
+
+static char secret_path[] = "/tmp/ddiperf-wrong-XXXXXX";
+static struct dns_key_settings key = {
+	.secret_file = secret_path, .name = "k", .fudge_ns = 300000000000};
+
+static int secret_create(void **state)
+{
+	int fd = mkstemp(secret_path);
+	ssize_t n = fd < 0 ? -1 : write(fd, "AAECAwQFBgcICQoLDA0ODw==\n", 25);
+
+	close(fd);
+	return n != 25;
+}
+
+static int secret_remove(void **state)
+{
+	return unlink(secret_path);
+}
 
 // An item all of whose messages are of one kind.
 static struct dns_fixture *wrong_new(const char *line, enum dns_wrong kind)
@@ -13,6 +34,7 @@ static struct dns_fixture *wrong_new(const char *line, enum dns_wrong kind)
 
 	shares = (struct dns_wrong_settings){{0}};
 	shares.shares[kind] = 1;
+	f->settings.key = kind == DNS_WRONG_TSIG_MAC ? &key : NULL;
 	f->settings.wrong = &shares;
 	return f;
 }
@@ -147,7 +169,7 @@ static void an_opt_record_that_is_there_is_used(void **state)
 // A whole message without a question gets one where its kind needs it.
 static void a_message_without_a_question_is_spoiled_too(void **state)
 {
-	for (enum dns_wrong kind = 0; kind < DNS_WRONG_COUNT; kind++) {
+	for (enum dns_wrong kind = 0; kind < DNS_WRONG_TSIG_MAC; kind++) {
 		static const uint8_t whole[12] = {0x12, 0x34, 0x10};
 		struct dns_plan p = {.wrong = true};
 		struct dns_worker w = {.workers = 1};
@@ -196,11 +218,15 @@ static void the_responder_and_the_judge_agree(void **state)
 			struct dns_answer_counters n = {0};
 			struct proto_ctx ctx = {.counters = &n};
 			bool tsig = kind == DNS_WRONG_TSIG;
+			struct dns_answers_settings keyed = s;
 
 			if (seq & 1)
 				f->settings.edns = &f->edns;
+			if (kind == DNS_WRONG_TSIG_MAC)
+				keyed.keys = (struct field_list){&key, 1};
 			fixture_open(f);
-			ctx.shared = dns_answers_setup(&s, &f->env, f->diag);
+			ctx.shared = dns_answers_setup(&keyed, &f->env, f->diag);
+			assert_int_equal(dns_answers_open(&ctx, &f->env), 0);
 			ask(f, seq);
 			f->reply_len = dns_answer(
 				&ctx, f->query, f->query_len, f->reply, sizeof(f->reply));
@@ -213,7 +239,8 @@ static void the_responder_and_the_judge_agree(void **state)
 			}
 			assert_int_equal(f->n.wrong_unanswered[kind] + f->n.rcode[DNS_FORMERR], 0);
 			assert_int_equal(f->n.reply_bytes, f->reply_len);
-			dns_teardown((void *)ctx.shared);
+			dns_answers_close(&ctx);
+			dns_answers_teardown((void *)ctx.shared);
 			fixture_end(f);
 		}
 }
@@ -254,6 +281,8 @@ static void answers_are_judged_by_what_must_come(void **state)
 	judge(DNS_WRONG_TSIG, HEAD("\x9") "........\0\x11\0\0", 24, true);
 	judge(DNS_WRONG_TSIG, HEAD("\x9") "........\0\x10\0\0", 24, false);
 	judge(DNS_WRONG_TSIG, HEAD("\0") "........\0\x11\0\0", 24, false);
+	judge(DNS_WRONG_TSIG_MAC, HEAD("\x9") "........\0\x10\0\0", 24, true);
+	judge(DNS_WRONG_TSIG_MAC, HEAD("\x9") "........\0\x11\0\0", 24, false);
 }
 
 static void other_replies_are_strangers_as_ever(void **state)
@@ -324,6 +353,11 @@ static void a_share_beyond_the_whole_is_refused(void **state)
 		shares.shares[i] = 1.0 / DNS_WRONG_COUNT;
 	f->settings.wrong = &shares;
 	dns_check(&f->settings, f->diag);
+	assert_diag_has(f->diag, "needs key");
+	diag_free(f->diag);
+	f->diag = diag_new();
+	f->settings.key = &key;
+	dns_check(&f->settings, f->diag);
 	assert_int_equal(diag_count(f->diag), 0);
 	shares.shares[0] += 0.001;
 	dns_check(&f->settings, f->diag);
@@ -348,5 +382,5 @@ int main(void)
 		cmocka_unit_test(a_share_beyond_the_whole_is_refused),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, secret_create, secret_remove);
 }

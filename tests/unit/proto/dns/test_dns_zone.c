@@ -3,121 +3,7 @@
 // zone files. Messages come from texts (dns_updates.h), as a client would send them. Path: tests
 // only.
 
-#include "dns_fixture.h"
-
-#include "base/bytes.h"
-#include "base/log.h"
-#include "proto/dns/dns_updates.h"
-
-#define ZONE                                                                                       \
-	"$ORIGIN z.\n$TTL 300\n@ SOA ns h 10 3600 900 604800 60\n@ NS ns\nns A 192.0.2.53\n"       \
-	"a A 192.0.2.1\na A 192.0.2.2\na TXT \"x\"\nb.deep MX 10 a\nalias CNAME A\n*.w TXT "       \
-	"\"w\"\n"                                                                                  \
-	"away CNAME www.example.com.\nloop CNAME loop\n"
-
-struct responder {
-	struct proto_ctx ctx;
-	struct dns_answer_counters n;
-	struct dns_answers answers;
-	uint8_t out[65535];
-	uint32_t len;
-};
-
-static struct responder *responder_new(uint64_t room)
-{
-	struct responder *r = calloc(1, sizeof(*r));
-	struct diag *d = diag_new();
-
-	r->answers = (struct dns_answers){.role = DNS_ANSWERS, .keepalive = UINT16_MAX};
-	r->answers.zones = dns_zones_load_text("z.zone", ZONE, strlen(ZONE), room, 1, d);
-	if (!r->answers.zones)
-		diag_print(d, stderr);
-	assert_non_null(r->answers.zones);
-	r->ctx.shared = &r->answers;
-	r->ctx.counters = &r->n;
-	diag_free(d);
-	return r;
-}
-
-static void responder_end(struct responder *r)
-{
-	dns_zones_free(r->answers.zones);
-	free(r);
-}
-
-static uint32_t ask(struct responder *r, const uint8_t *message, uint32_t len, uint32_t room)
-{
-	r->len = fixture_answer_to(&r->ctx, message, len, r->out, room);
-	assert_true(r->len >= DNS_HEADER_LEN);
-	return r->out[3] & 0x0fu;
-}
-
-// The RCODE of an update, which repeats the zone and nothing else.
-static uint32_t update(struct responder *r, const char *text)
-{
-	struct dns_queries q = {0};
-	struct diag *d = diag_new();
-	uint8_t message[2000] = {0xab, 0xcd};
-	uint32_t len, rcode, question;
-	const uint8_t *entry;
-
-	if (dns_updates_load_text(&q, sizeof(message), "u", text, strlen(text), text, d) < 0)
-		diag_print(d, stderr);
-	assert_int_equal(q.count, 1);
-	entry = q.blob + sizeof(struct dns_whole);
-	len = q.offsets[1] - (uint32_t)sizeof(struct dns_whole) + 2;
-	memcpy(message + 2, entry, len - 2);
-	rcode = ask(r, message, len, 512);
-	question = dns_question_len(message, len);
-	assert_int_equal(r->out[2], 0xa8);
-	assert_int_equal(r->len, DNS_HEADER_LEN + question);
-	assert_memory_equal(r->out + 4, "\0\1\0\0\0\0\0\0", 8);
-	assert_memory_equal(r->out + DNS_HEADER_LEN, message + DNS_HEADER_LEN, question);
-	dns_queries_free(&q);
-	diag_free(d);
-	return rcode;
-}
-
-static uint32_t serial(const struct responder *r)
-{
-	return dns_zone_serial(&r->answers.zones->zones[0]);
-}
-
-static uint32_t query_over(struct responder *r, const char *name, uint16_t type, bool stream)
-{
-	uint8_t message[300] = "\xab\xcd\1\0\0\1\0\0\0\0\0\0";
-	struct dns_text_error e;
-	uint32_t len = DNS_HEADER_LEN + (uint32_t)dns_name_from_text(
-						name, strlen(name), message + DNS_HEADER_LEN, &e);
-	struct dns_message m;
-	uint32_t rcode;
-
-	bytes_put_be16(message + len, type);
-	bytes_put_be16(message + len + 2, 1);
-	r->ctx.stream = stream;
-	rcode = ask(r, message, len + 4, stream ? 65535 : 2000);
-	r->ctx.stream = false;
-	assert_memory_equal(
-		r->out + DNS_HEADER_LEN, message + DNS_HEADER_LEN, len + 4 - DNS_HEADER_LEN);
-	assert_true(dns_message_walk(r->out, r->len, len + 4, &m));
-	assert_int_equal(m.left, 0);
-	return rcode;
-}
-
-static uint32_t query(struct responder *r, const char *name, uint16_t type)
-{
-	return query_over(r, name, type, false);
-}
-
-static uint32_t answers(const struct responder *r)
-{
-	return bytes_be16(r->out + 6);
-}
-
-static uint32_t authority(const struct responder *r)
-{
-	return bytes_be16(r->out + 8);
-}
+#include "dns_zone_fixture.h"
 
 static const struct {
 	const char *what, *lines;
@@ -419,8 +305,7 @@ static void zone_files_are_refused_with_place_and_reason(void **state)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct diag *d = diag_new();
 
-		assert_null(
-			dns_zones_load_text("z.zone", wrong[i][0], strlen(wrong[i][0]), 0, 1, d));
+		assert_null(dns_zones_load_text("z.zone", wrong[i][0], strlen(wrong[i][0]), 1, d));
 		assert_diag_has(d, wrong[i][1]);
 		diag_free(d);
 	}
@@ -439,7 +324,7 @@ static void a_large_zone_is_found_in_whole(void **state)
 	for (int i = 0; i < 20000; i++)
 		fprintf(f, "h%d A 10.%d.%d.%d\n", i, i >> 16, i >> 8 & 255, i & 255);
 	fclose(f);
-	z = dns_zones_load_text("z.zone", text, size, 0, 1, d);
+	z = dns_zones_load_text("z.zone", text, size, 1, d);
 	assert_non_null(z);
 	assert_int_equal(z->nodes, 20001);
 	for (int i = 0; i < 20000; i++) {
