@@ -496,11 +496,22 @@ static void responder_stalled(struct responder_counts *c, uint64_t passed)
 		atomic_store_explicit(&c->max_gap, passed, memory_order_relaxed);
 }
 
+// Copies of the protocols' counters, for the management thread has asked.
+static __attribute__((noinline)) void responder_tell(struct responder *r, uint32_t asked)
+{
+	for (uint32_t n = 0; n < r->protocol_count; n++) {
+		const struct responder_protocol *p = &r->protocols[n];
+
+		memcpy(p->told, p->ctx.counters, p->server->counters->size);
+	}
+	atomic_store_explicit(&r->told, asked, memory_order_release);
+}
+
 int responder_loop(void *arg)
 {
 	struct responder *r = arg;
 	uint64_t now = clock_time(r->clock), before;
-	uint32_t phase;
+	uint32_t phase, asked;
 
 	while ((phase = atomic_load_explicit(r->phase, memory_order_acquire)) != PHASE_STOP) {
 		if (responder_pass(r) == 0 && r->yields)
@@ -509,6 +520,9 @@ int responder_loop(void *arg)
 		now = clock_time(r->clock);
 		if (now - before > r->stall && phase != PHASE_WARMUP)
 			responder_stalled(&r->counts, now - before);
+		asked = atomic_load_explicit(&r->asked, memory_order_acquire);
+		if (asked != atomic_load_explicit(&r->told, memory_order_relaxed))
+			responder_tell(r, asked);
 	}
 	responder_halt(r);
 	return 0;

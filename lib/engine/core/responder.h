@@ -20,6 +20,7 @@ struct responder_protocol {
 	bool is_long;         // an answer may be longer than the MTU
 	conn_framing preface; // of what connections begin with; NULL: of nothing
 	struct proto_ctx ctx;
+	void *told; // as ctx.counters: a copy of them, see responder.asked
 	const struct proto_fault
 		*faults[FAULTS_MAX]; // by place in the table of faults, NULL: not its own
 };
@@ -98,6 +99,9 @@ struct responder {
 	uint64_t start, ms_scale; // clock_ms
 	uint32_t mtu;
 	uint8_t *scratch; // [FRAGMENTS_FRAME_MAX], for long answers; NULL: there are none
+	// The management thread may read protocols[].told when both are the same.
+	_Atomic uint32_t asked; // ctlplane: wo; another value: copy the counters
+	_Atomic uint32_t told;  // dataplane: wo
 	// dataplane: rw
 	struct frame_template
 		base; // of replies without VLAN and destination; addr_len 0: not made yet

@@ -44,6 +44,7 @@ static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct
 		rp->preface = rp->server->preface;
 	faults_of_protocol(rp->server, rp->faults);
 	rp->ctx.counters = arena_zalloc(a, rp->server->counters->size);
+	rp->told = arena_zalloc(a, rp->server->counters->size);
 	rp->ctx.shared = p->responder_shared[proto];
 	if (rp->server->open && rp->server->open(&rp->ctx, &env) < 0)
 		return -ENOMEM;

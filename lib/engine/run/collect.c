@@ -8,11 +8,16 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/addr.h"
 #include "engine/config/condition.h"
 #include "engine/plan/plan_supply.h"
 #include "io/driver.h"
+
+// For the copies of a worker of the responder: a second.
+#define TELL_PAUSE_NS 100000
+#define TELL_TRIES    10000
 
 // In ns; INFINITY among the lost, which rank above all that were measured; NAN: there was nothing.
 static double percentile(const struct clock *c, const struct hist *h, double share, uint64_t lost)
@@ -499,16 +504,19 @@ static void add_responder(
 		add_connections(&r->conns->counts, &to->conns);
 }
 
-// The counters of a protocol over all of the responder's workers.
+// The counters of a protocol over all of the responder's workers. told: their copies.
 static struct result_responder_protocol protocol_result(
-	const struct plan *p, uint32_t n, struct arena *a)
+	const struct plan *p, uint32_t n, bool told, struct arena *a)
 {
 	const struct proto *proto = p->responders[0].protocols[n].proto;
 	const struct counter_section *counters = proto->server->counters;
 	void *sum = arena_zalloc(a, counters->size);
 
-	for (uint32_t i = 0; i < p->responder_count; i++)
-		counter_sum(sum, p->responders[i].protocols[n].ctx.counters, counters->size);
+	for (uint32_t i = 0; i < p->responder_count; i++) {
+		const struct responder_protocol *of = &p->responders[i].protocols[n];
+
+		counter_sum(sum, told ? of->told : of->ctx.counters, counters->size);
+	}
 	return (struct result_responder_protocol){proto->name, {counters, sum}};
 }
 
@@ -519,7 +527,8 @@ void collect_responder(const struct plan *p, struct result_responder *out)
 		add_responder(p, &p->responders[i], out);
 }
 
-void collect_responder_whole(const struct plan *p, struct arena *a, struct result_responder *out)
+static void responder_whole(
+	const struct plan *p, bool told, struct arena *a, struct result_responder *out)
 {
 	uint32_t count = p->responders[0].protocol_count;
 	struct result_responder_protocol *list = arena_zalloc(a, (count + 1) * sizeof(*list));
@@ -527,8 +536,42 @@ void collect_responder_whole(const struct plan *p, struct arena *a, struct resul
 	collect_responder(p, out);
 	out->connections = p->responders[0].conns ? &out->conns : NULL;
 	for (uint32_t i = 0; i < count; i++)
-		list[i] = protocol_result(p, i, a);
+		list[i] = protocol_result(p, i, told, a);
 	out->protocols = (struct counter_list){list, count};
+}
+
+void collect_responder_whole(const struct plan *p, struct arena *a, struct result_responder *out)
+{
+	responder_whole(p, false, a, out);
+}
+
+// Ask each worker for copies, and wait for them. false: one did not run for all that time.
+static bool ask_responders(const struct plan *p)
+{
+	const struct timespec pause = {.tv_nsec = TELL_PAUSE_NS};
+
+	for (uint32_t i = 0; i < p->responder_count; i++)
+		atomic_fetch_add_explicit(&p->responders[i].asked, 1, memory_order_acq_rel);
+	for (uint32_t i = 0, tries = 0; i < p->responder_count; i++) {
+		const struct responder *r = &p->responders[i];
+
+		while (atomic_load_explicit(&r->told, memory_order_acquire) !=
+			atomic_load_explicit(&r->asked, memory_order_relaxed)) {
+			if (tries++ == TELL_TRIES)
+				return false;
+			nanosleep(&pause, NULL);
+		}
+	}
+	return true;
+}
+
+bool collect_responder_running(const struct plan *p, struct arena *a, struct result_responder *out)
+{
+	bool told = ask_responders(p);
+
+	if (told)
+		responder_whole(p, true, a, out);
+	return told;
 }
 
 void collect_result(const struct plan *p, struct arena *a, struct result *out)

@@ -66,6 +66,8 @@ void collect_result(const struct plan *p, struct arena *a, struct result *out);
 void collect_responder(const struct plan *p, struct result_responder *out);
 // With the counters of its protocols, which live in a.
 void collect_responder_whole(const struct plan *p, struct arena *a, struct result_responder *out);
+// The same while its workers run, which are asked for it. false: one had no CPU for a second.
+bool collect_responder_running(const struct plan *p, struct arena *a, struct result_responder *out);
 
 // due = sent + unsent and sent = answered + failed + lost + in_flight, in total and summed over the
 // intervals; response latencies are as many as service latencies, and no shorter in sum and

@@ -301,8 +301,8 @@ static void tell_counters(struct run *r)
 	if (!h->asked || !h->asked(h->ctx))
 		return;
 	a = arena_new();
-	collect_responder_whole(&r->plan, a, &total);
-	h->told(h->ctx, &total);
+	if (collect_responder_running(&r->plan, a, &total))
+		h->told(h->ctx, &total);
 	arena_free(a);
 }
 
