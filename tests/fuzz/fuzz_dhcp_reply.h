@@ -113,7 +113,8 @@ static void begin(struct side *d, struct flight *f, uint8_t exchange)
 		return;
 	memset(p->course.mix.below, 0, sizeof(p->course.mix.below));
 	p->course.mix.otherwise = exchange % fuzzed.exchanges;
-	f->txn = (struct proto_txn){.seq = ++last_key, .key = last_key & fuzzed.key_mask};
+	last_key++;
+	f->txn = (struct proto_txn){.seq = last_key, .key = last_key & fuzzed.key_mask};
 	f->begun = fuzzed.proto->router->begin(&d->ctx, &f->txn);
 	if (f->begun)
 		send(d, f);

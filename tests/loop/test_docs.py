@@ -247,7 +247,8 @@ def completed(text):
     """A file of which the text is a part: sections, or a protocol or load of an item."""
     keys = set(re.findall(r"^(\w+):", text, re.M))
     if keys & (PROTOCOLS | ITEM_KEYS):
-        rest = (LOAD if "load" not in keys else "") + (DNS if not keys & PROTOCOLS else "")
+        paced = "load" in keys or re.search(r"^  life:", text, re.M)  # by a load, or by the clients
+        rest = ("" if paced else LOAD) + (DNS if not keys & PROTOCOLS else "")
         text = ITEM + "".join(f"    {line}\n" for line in text.splitlines()) + rest
         text = text.replace("    server: 192.0.2.1\n", "", 1) if "server" in keys else text
     elif "traffic" not in keys and "responder" not in keys:
