@@ -120,9 +120,15 @@ struct probe_settings {
 	uint64_t timeout_ns;
 };
 
+struct counters_settings {
+	const char *command;
+	uint64_t timeout_ns;
+};
+
 struct dut_settings {
-	struct probe_settings *probe;     // NULL: none
-	struct control_settings *control; // of the responder there; NULL: none
+	struct probe_settings *probe;       // NULL: none
+	struct control_settings *control;   // of the responder there; NULL: none
+	struct counters_settings *counters; // NULL: none
 };
 
 struct config {

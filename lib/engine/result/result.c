@@ -252,6 +252,15 @@ static const struct counter_section result_dut_interval_section = {"dut",
 	"the server's side in an interval", COUNTER_ROWS(dut_interval_rows),
 	sizeof(struct result_dut_interval)};
 
+static const struct counter dut_counter_rows[] = {
+	TEXT(result_dut_counter, name, "name of the counter"),
+	{"difference", "its value after the measured part, minus the one before", NULL, COUNTER_F64,
+		AT(result_dut_counter, difference)},
+};
+static const struct counter_section dut_counter_section = {"counters",
+	"a counter that dut.counters printed", COUNTER_ROWS(dut_counter_rows),
+	sizeof(struct result_dut_counter)};
+
 static const struct counter dut_rows[] = {
 	{"command", "the probe", NULL, COUNTER_STRING, AT(result_dut, command)},
 	{"format", "proc_stat or pairs", NULL, COUNTER_STRING, AT(result_dut, format)},
@@ -265,6 +274,10 @@ static const struct counter dut_rows[] = {
 		AT(result_dut, us_per_transaction)},
 	{"figures", "the last ones of a probe that prints pairs", NULL, COUNTER_LIST,
 		AT(result_dut, figures), .section = &figure_section},
+	{"counters", "differences of the server's counters over the measured part (dut.counters)",
+		NULL, COUNTER_LIST, AT(result_dut, counters), .section = &dut_counter_section},
+	{"counters_s", "time between both readings", "s", COUNTER_F64, AT(result_dut, counters_s)},
+	TEXT(result_dut, counters_error, "why there are none; not there: there are"),
 };
 static const struct counter_section result_dut_section = {
 	"dut", "the machine under test", COUNTER_ROWS(dut_rows), sizeof(struct result_dut)};

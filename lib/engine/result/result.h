@@ -151,6 +151,12 @@ struct result_dut_figure {
 	double value;
 };
 
+// Of dut.counters.
+struct result_dut_counter {
+	const char *name;
+	double difference;
+};
+
 // In an interval.
 struct result_dut_interval {
 	struct counter_list figures; // struct result_dut_figure
@@ -160,9 +166,12 @@ struct result_dut {
 	const char *command, *format;
 	uint64_t samples, failures;
 	uint64_t cpus;
-	struct result_cpu_use use;   // NAN: not known
-	double us_per_transaction;   // NAN: not known
-	struct counter_list figures; // struct result_dut_figure: the last ones of pairs
+	struct result_cpu_use use;    // NAN: not known
+	double us_per_transaction;    // NAN: not known
+	struct counter_list figures;  // struct result_dut_figure: the last ones of pairs
+	struct counter_list counters; // struct result_dut_counter
+	double counters_s;            // between both readings; NAN: there were no two
+	const char *counters_error;   // NULL: none
 };
 
 // By the interval in which the requests were due, until the end of that interval.
@@ -383,7 +392,7 @@ struct result {
 	struct result_responder *responder;   // NULL: none
 	struct result_capture *capture;       // NULL: none
 	struct result_cpu *cpu;               // NULL: not known
-	struct result_dut *dut;               // NULL: no probe
+	struct result_dut *dut;               // NULL: no probe, no counters
 	struct result_peer *peer;             // NULL: nobody was asked
 	struct result_search *search;         // NULL: none
 	struct result_confidence *confidence; // of repeats; NULL: a single run

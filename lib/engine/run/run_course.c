@@ -64,6 +64,20 @@ static int start_probe(struct run *r)
 	return s && !r->probe ? EXIT_ENVIRONMENT : 0;
 }
 
+// Without a warm-up it is over before the first message, else it runs beside the first ones of the
+// measured part.
+static int start_tally(struct run *r)
+{
+	const struct counters_settings *s = r->config->dut.counters;
+
+	if (!s || r->tally)
+		return 0;
+	r->tally = tally_start(s, r->arena);
+	while (r->tally && r->config->run.warmup_ns == 0 && !tally_is_ready(r->tally))
+		course_tick(r);
+	return r->tally ? 0 : EXIT_ENVIRONMENT;
+}
+
 static void launch(struct run *r, bool responders)
 {
 	struct plan *p = &r->plan;
@@ -284,6 +298,7 @@ static void course_supervise(struct run *r)
 			give_up = now + drain;
 		} else if (p->phase == PHASE_WARMUP && now >= t->measure) {
 			set_phase(p, PHASE_MEASURE);
+			start_tally(r);
 		}
 		if (now >= give_up)
 			break;
@@ -395,6 +410,8 @@ static int course_measure(struct run *r)
 	measured = measured_part(r);
 	probe_stop(r->probe, &measured, r->arena, r->result);
 	r->probe = NULL;
+	tally_stop(r->tally, &p->clock, r->arena, r->result);
+	r->tally = NULL;
 	r->result->run.host.tsc_hz = p->clock.hz;
 	broken = collect_check(p, &r->timeline, r->result, r->arena);
 	return verdict_reach(p, &r->timeline, broken, interrupted, r->arena, r->result);
@@ -436,6 +453,8 @@ static int send_and_judge(struct run *r)
 	if (rc == 0 && broken == 0) {
 		run_probe_steering(r);
 		broken = ask_peer(r);
+		if (broken == 0 && r->config->run.warmup_ns == 0)
+			broken = start_tally(r);
 	}
 	if (rc == 0 && broken == 0) {
 		plan_schedule(p, clock_now() + clock_ticks(&p->clock, LAUNCH_LEAD_NS));

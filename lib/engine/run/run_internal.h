@@ -14,6 +14,7 @@
 #include "engine/run/run.h"
 #include "engine/plan/steer_probe.h"
 #include "engine/run/stop.h"
+#include "engine/run/tally.h"
 #include "engine/run/timeline.h"
 #include "engine/run/watch.h"
 
@@ -34,6 +35,7 @@ struct run {
 	// run_course.c
 	struct watch watch;
 	struct probe *probe;           // NULL: none
+	struct tally *tally;           // NULL: no counters of the server's
 	struct evidence_log *evidence; // NULL: none
 	struct cpu_times cpu[2];       // at both ends of the measured part
 	uint32_t cpu_read;             // how many of them are there
