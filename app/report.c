@@ -497,6 +497,42 @@ static void print_counters(FILE *out, const struct result_dut *dut)
 	fprintf(out, "  %u of %u changed\n", changed, dut->counters.count);
 }
 
+static const char *in_ns(double ns, char *text, size_t room)
+{
+	return isfinite(ns) ? stats_format(ns, "ns", text, room) : "never";
+}
+
+static void print_event(FILE *out, const struct result_event *e)
+{
+	const struct result_event_item *items = e->traffic.items;
+	char gap[32], answer[32], regained[32];
+
+	fprintf(out, "  %.3f s %s: %s\n", e->at_s, e->name, e->outcome);
+	for (uint32_t i = 0; i < e->traffic.count; i++) {
+		const struct result_event_item *it = &items[i];
+
+		fprintf(out, "    %s: longest gap %s, first answer after %s, 99 %% of the rate ",
+			it->name, in_ns(it->longest_gap_ns, gap, sizeof(gap)),
+			in_ns(it->first_answer_ns, answer, sizeof(answer)));
+		if (it->regained_s == 0)
+			fputs("kept", out);
+		else
+			fprintf(out, "after %s",
+				in_ns(1e9 * it->regained_s, regained, sizeof(regained)));
+		fprintf(out, ", %llu lost, %llu failed\n", (unsigned long long)it->lost,
+			(unsigned long long)it->failed);
+	}
+}
+
+static void print_events(FILE *out, const struct counter_list *events)
+{
+	const struct result_event *e = events->items;
+
+	fputs("\nevents\n", out);
+	for (uint32_t i = 0; i < events->count; i++)
+		print_event(out, &e[i]);
+}
+
 // Losses each way, which only both sides together know.
 static void print_peer(FILE *out, const struct result_peer *p)
 {
@@ -787,6 +823,8 @@ static void print_tables(FILE *out, const struct result *result)
 		print_port(out, &ports[i], !good);
 	if (result->capture)
 		print_capture(out, result->capture);
+	if (result->events.count)
+		print_events(out, &result->events);
 	if (result->cpu || (result->dut && result->dut->command))
 		print_cpu(out, result);
 	if (result->dut && (result->dut->counters.count || result->dut->counters_error))

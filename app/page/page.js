@@ -361,8 +361,7 @@ function markTimes(u, run) {
 }
 
 function marksOf(run) {
-	const marks = list(at(run.doc, "config.events"))
-		.map(event => [parseTime(text(event, "at")) / 1e9, text(event, "name") || "event"]);
+	const marks = list(at(run.doc, "events")).map(event => [number(event, "at_s"), text(event, "name") || "event"]);
 	const stopped = number(run.doc, "verdict.stopped_s");
 	if (stopped > 0)
 		marks.push([stopped, "stopped"]);

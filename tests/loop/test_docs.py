@@ -240,7 +240,7 @@ LOAD = "    load: {rate: 100}\n"
 DNS = "    dns: {names: [\"www.example.com A\"]}\n"
 PROTOCOLS = {"dns", "dhcp4", "dhcp6"}
 ITEM_KEYS = {"load", "timeout", "source", "server", "server_port"}
-SECTIONS = {"run", "host", "ports", "traffic", "stop", "criteria", "validity", "output", "dut", "hooks", "responder", "search"}
+SECTIONS = {"run", "host", "ports", "traffic", "stop", "criteria", "validity", "output", "dut", "events", "hooks", "responder", "search"}
 
 
 def completed(text):

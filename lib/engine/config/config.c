@@ -230,6 +230,8 @@ static const struct field config_fields[] = {
 		AT(config, ports), .section = &port_section},
 	{"traffic", "items to send; all run at the same time", FIELD_SECTION, .list = true,
 		AT(config, traffic), .section = &item_section},
+	{"events", "things that happen during the run, in order of their times", FIELD_SECTION,
+		.list = true, AT(config, events), .section = &event_section},
 	{"stop", "conditions that end the run as failed, e.g. loss > 5% for 3s", FIELD_STRING,
 		.list = true, AT(config, stop)},
 	{"criteria", "conditions of the verdict, e.g. loss <= 0.1%", FIELD_STRING, .list = true,

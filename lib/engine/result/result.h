@@ -239,15 +239,34 @@ struct result_interval_responder {
 };
 
 struct result_interval {
-	double t_s, length_s; // end of the interval, from the start of the measured part
-	uint64_t ended_ns;    // that end by the wall clock, since 1970
-	uint64_t number;      // of its snapshots
-	bool last;            // what came after the end of the last whole interval
+	double t_s, length_s;       // end of the interval, from the start of the measured part
+	uint64_t ended_ns;          // that end by the wall clock, since 1970
+	uint64_t number;            // of its snapshots
+	struct counter_list events; // const char *: names of those in it
+	bool last;                  // what came after the end of the last whole interval
 	struct counter_list traffic;
 	struct counter_list ports;                   // struct result_interval_port
 	struct counter_list workers;                 // struct result_interval_worker
 	struct result_interval_responder *responder; // NULL: none
 	const struct result_dut_interval *dut;       // NULL: no sample in it
+};
+
+// Of an item, from an event to the next one.
+struct result_event_item {
+	const char *name;
+	double longest_gap_ns, first_answer_ns;
+	double regained_s; // INFINITY: never; NAN: nothing was answered before
+	uint64_t lost, failed;
+	double max_ns;
+};
+
+struct result_event {
+	const char *name, *action;
+	double at_s, began_s;       // from the start of the measured part; NAN: not reached
+	double took_s, exit_status; // of its command; NAN: it has none, or it did not end by itself
+	const char *outcome;
+	bool failed;
+	struct counter_list traffic; // struct result_event_item
 };
 
 struct result_host {
@@ -387,6 +406,7 @@ struct result {
 	struct result_run run;
 	struct result_verdict verdict;
 	struct counter_list traffic;          // struct result_item
+	struct counter_list events;           // struct result_event
 	struct counter_list ports;            // struct result_port
 	struct counter_list workers;          // struct result_worker
 	struct result_responder *responder;   // NULL: none

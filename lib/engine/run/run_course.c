@@ -31,8 +31,14 @@ static void course_nap(uint64_t ns)
 static void course_tick(const struct run *r)
 {
 	const struct run_hooks *h = &r->options->hooks;
+	uint64_t next = r->events ? events_wait_ns(r->events, clock_now()) : UINT64_MAX;
+	uint64_t nap = TICK_NS;
 
-	course_nap(TICK_NS);
+	if (next < nap)
+		nap = next;
+	course_nap(nap);
+	if (r->events)
+		events_tick(r->events, clock_now());
 	if (h->tick)
 		h->tick(h->ctx);
 }
@@ -152,6 +158,7 @@ static void start_intervals(struct run *r)
 	collect_start(&r->plan, &r->collected, r->arena);
 	timeline_start(&r->timeline, r->plan.config, r->arena);
 	stop_start(&r->stop, r->plan.config, r->arena);
+	r->events = events_start(&r->plan, r->arena);
 }
 
 static struct probe_span measured_part(const struct run *r)
@@ -207,6 +214,8 @@ static void tick_interval(struct run *r, struct result_interval *i, bool warmup,
 	if (i->length_s <= 0)
 		return;
 	if (!warmup)
+		events_interval(r->events, i, is_measured(r, i), a);
+	if (!warmup)
 		hand_out(r, i);
 	if (!warmup && is_measured(r, i))
 		look_for_stop(r, i);
@@ -237,6 +246,7 @@ static void end_intervals(struct run *r)
 	tick_intervals(r);
 	collect_last_interval(&r->plan, &r->collected, a, &last);
 	last.dut = dut_figures(r, a);
+	events_interval(r->events, &last, false, a);
 	hand_out(r, &last);
 	arena_free(a);
 }
@@ -400,6 +410,8 @@ static int course_measure(struct run *r)
 	stop_evidence(r);
 	end_intervals(r);
 	collect_result(p, r->arena, r->result);
+	events_end(r->events, r->arena, r->result);
+	r->events = NULL;
 	r->result->run.measured_from_ns =
 		clock_wall_ns(&p->clock, p->items[0].worker->times.measure);
 	run_report_steering(r);
