@@ -220,7 +220,8 @@ static int check_outputs(const struct session *s)
 // The commands of the user may hold passwords, and the result has them.
 static bool has_commands(const struct config *c)
 {
-	return c->hooks.start || c->hooks.stop || c->dut.probe;
+	return c->hooks.start || c->hooks.stop || c->dut.probe || c->dut.counters ||
+	       c->events.count;
 }
 
 struct writing {

@@ -9,7 +9,8 @@
 #include "engine/run/run.h"
 #include "stats/text.h"
 
-#define COLUMN "%10s"
+#define COLUMN         "%10s"
+#define COUNTERS_SHOWN 32 // of dut.counters
 
 static const char *count_text(uint64_t n, char *buf, size_t room)
 {
@@ -461,7 +462,7 @@ static void print_cpu(FILE *out, const struct result *r)
 	if (r->cpu)
 		print_cpu_line(out, "tester's box", r->cpu->cpus, &r->cpu->use);
 	print_head_room(out, &r->workers);
-	if (!r->dut)
+	if (!r->dut || !r->dut->command)
 		return;
 	if (!isnan(r->dut->use.used))
 		print_cpu_line(out, "server's box", r->dut->cpus, &r->dut->use);
@@ -475,6 +476,61 @@ static void print_cpu(FILE *out, const struct result *r)
 		fprintf(out, "  probe        failed %llu times of %llu\n",
 			(unsigned long long)r->dut->failures,
 			(unsigned long long)(r->dut->failures + r->dut->samples));
+}
+
+// Those that did not change say nothing here.
+static void print_counters(FILE *out, const struct result_dut *dut)
+{
+	const struct result_dut_counter *c = dut->counters.items;
+	uint32_t changed = 0;
+
+	fprintf(out, "\nserver's counters (%s)\n",
+		dut->counters_error ? dut->counters_error : "dut.counters: differences");
+	for (uint32_t i = 0; i < dut->counters.count; i++) {
+		if (c[i].difference == 0)
+			continue;
+		if (changed++ < COUNTERS_SHOWN)
+			fprintf(out, "  %-40s %.15g\n", c[i].name, c[i].difference);
+	}
+	if (changed > COUNTERS_SHOWN)
+		fprintf(out, "  and %u more, in the result\n", changed - COUNTERS_SHOWN);
+	fprintf(out, "  %u of %u changed\n", changed, dut->counters.count);
+}
+
+static const char *in_ns(double ns, char *text, size_t room)
+{
+	return isfinite(ns) ? stats_format(ns, "ns", text, room) : "never";
+}
+
+static void print_event(FILE *out, const struct result_event *e)
+{
+	const struct result_event_item *items = e->traffic.items;
+	char gap[32], answer[32], regained[32];
+
+	fprintf(out, "  %.3f s %s: %s\n", e->at_s, e->name, e->outcome);
+	for (uint32_t i = 0; i < e->traffic.count; i++) {
+		const struct result_event_item *it = &items[i];
+
+		fprintf(out, "    %s: longest gap %s, first answer after %s, 99 %% of the rate ",
+			it->name, in_ns(it->longest_gap_ns, gap, sizeof(gap)),
+			in_ns(it->first_answer_ns, answer, sizeof(answer)));
+		if (it->regained_s == 0)
+			fputs("kept", out);
+		else
+			fprintf(out, "after %s",
+				in_ns(1e9 * it->regained_s, regained, sizeof(regained)));
+		fprintf(out, ", %llu lost, %llu failed\n", (unsigned long long)it->lost,
+			(unsigned long long)it->failed);
+	}
+}
+
+static void print_events(FILE *out, const struct counter_list *events)
+{
+	const struct result_event *e = events->items;
+
+	fputs("\nevents\n", out);
+	for (uint32_t i = 0; i < events->count; i++)
+		print_event(out, &e[i]);
 }
 
 // Losses each way, which only both sides together know.
@@ -767,8 +823,12 @@ static void print_tables(FILE *out, const struct result *result)
 		print_port(out, &ports[i], !good);
 	if (result->capture)
 		print_capture(out, result->capture);
-	if (result->cpu || result->dut)
+	if (result->events.count)
+		print_events(out, &result->events);
+	if (result->cpu || (result->dut && result->dut->command))
 		print_cpu(out, result);
+	if (result->dut && (result->dut->counters.count || result->dut->counters_error))
+		print_counters(out, result->dut);
 	if (result->peer)
 		print_peer(out, result->peer);
 	if (result->search)

@@ -361,8 +361,7 @@ function markTimes(u, run) {
 }
 
 function marksOf(run) {
-	const marks = list(at(run.doc, "config.events"))
-		.map(event => [parseTime(text(event, "at")) / 1e9, text(event, "name") || "event"]);
+	const marks = list(at(run.doc, "events")).map(event => [number(event, "at_s"), text(event, "name") || "event"]);
 	const stopped = number(run.doc, "verdict.stopped_s");
 	if (stopped > 0)
 		marks.push([stopped, "stopped"]);
@@ -1030,6 +1029,10 @@ function ledger(node) {
 // A row only where the result says it.
 const say = (name, value, format) => known(value) ? [name, format(value)] : [name, ""];
 
+// Of dut.counters, the ones that changed most.
+const counted = doc => list(at(doc, "dut.counters")).map(one => [text(one, "name"), number(one, "difference")])
+	.filter(([, v]) => v).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, 12).map(([name, v]) => [`counter: ${name}`, digits3(v)]);
+
 function limitCards(run) {
 	const {doc} = run, ports = list(at(doc, "ports")), used = [...new Set(run.items.map(item => text(item.doc, "port")))];
 	const mine = ports.filter(port => used.includes(text(port, "name")));
@@ -1048,7 +1051,7 @@ function limitCards(run) {
 			say("refused by the device", number(port, "tx_refused"), exact), say("link lost", number(port, "link_downs"), exact)]),
 		server: [say("lost", total("lost"), exact), say("failed", total("failed"), exact),
 			say("longest time without an answer", finite(worst("longest_gap_ns", docs)), time),
-			say("CPU, by probe", number(doc, "dut.used"), percent), say("requests received (responder)", number(doc, "responder.received"), exact),
+			say("CPU, by probe", number(doc, "dut.used"), percent), ...counted(doc), say("requests received (responder)", number(doc, "responder.received"), exact),
 			say("answered (responder)", number(doc, "responder.answered"), exact), say("without its CPU (responder)", number(doc, "responder.stolen_s"), seconds),
 			...Object.entries(at(doc, "responder.faults") || {}).filter(([, v]) => v > 0).map(([k, v]) => [`fault: ${k}`, exact(v)])]};
 }

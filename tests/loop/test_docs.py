@@ -11,6 +11,7 @@ import re
 import shlex
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -70,6 +71,7 @@ if sys.argv[1:2] == ["stand-in"]:
     stand_in(sys.argv[2:])
 
 from harness import binary, config_file, execute, main, test  # noqa: E402
+from loop import fold, pcap_write  # noqa: E402
 
 LAB = r"""#!/usr/bin/env bash
 case $1 in
@@ -240,7 +242,7 @@ LOAD = "    load: {rate: 100}\n"
 DNS = "    dns: {names: [\"www.example.com A\"]}\n"
 PROTOCOLS = {"dns", "dhcp4", "dhcp6"}
 ITEM_KEYS = {"load", "timeout", "source", "server", "server_port"}
-SECTIONS = {"run", "host", "ports", "traffic", "stop", "criteria", "validity", "output", "dut", "hooks", "responder", "search"}
+SECTIONS = {"run", "host", "ports", "traffic", "stop", "criteria", "validity", "output", "dut", "events", "hooks", "responder", "search"}
 
 
 def completed(text):
@@ -256,15 +258,29 @@ def completed(text):
     return text if "ports" in keys else PORT + text
 
 
-MESSAGES = "\0\x13\0\0\1\0\0\1\0\0\0\0\0\0\1a\0\0\1\0\1"  # a message behind its length
+
+
+def datagram(source, target, ports, message):
+    """An Ethernet frame with a DNS message."""
+    udp = struct.pack("!HHHH", *ports, 8 + len(message), 0) + message
+    ip = struct.pack("!BBHIBBH4s4s", 0x45, 0, 20 + len(udp), 0, 64, 17, 0, source, target)
+    ip = ip[:10] + struct.pack("!H", 0xFFFF ^ fold(ip)) + ip[12:]
+    return b"\2\0\0\0\0\1\2\0\0\0\0\2\x08\0" + ip + udp
+
+
+QUESTION = b"\1a\0\0\1\0\1"
+CAPTURE = pcap_write([  # a query and its answer
+    datagram(b"\xc0\0\2\5", b"\xc0\0\2\6", (5000, 53), b"\0\1\1\0\0\1\0\0\0\0\0\0" + QUESTION),
+    datagram(b"\xc0\0\2\6", b"\xc0\0\2\5", (53, 5000), b"\0\1\x85\0\0\1\0\0\0\0\0\0" + QUESTION),
+])
 
 
 def check(text):
     """What `check` says against a text; empty: nothing."""
-    files = {"queries.txt": "a.example.com A\n", "tsig.key": 'key k { secret "AAAA"; };', "leases.csv": LEASES, "monday.pcapng": MESSAGES, "macs.txt": "02:00:00:00:00:01\n"}
+    files = {"queries.txt": "a.example.com A\n", "tsig.key": 'key k { secret "AAAA"; };', "leases.csv": LEASES, "monday.pcapng": CAPTURE, "macs.txt": "02:00:00:00:00:01\n"}
     with config_file(completed(text)) as path:
         for name, content in files.items():
-            (path.parent / name).write_text(content)
+            (path.parent / name).write_bytes(content.encode() if isinstance(content, str) else content)
         code, _, err = execute([binary(), "check", path.name], cwd=path.parent)
     return "" if code == 0 else f"{text}\n{err}"
 

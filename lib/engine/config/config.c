@@ -183,6 +183,20 @@ static const struct field probe_fields[] = {
 static const struct field_section probe_section = {"probe", "CPU time of the server's machine",
 	FIELD_ROWS(probe_fields), sizeof(struct probe_settings)};
 
+static const struct field counters_fields[] = {
+	{"command",
+		"shell command, like ssh dut nstat -asz; it prints lines of NAME VALUE, or JSON. "
+		"Run before and after the measured part",
+		FIELD_STRING, .required = true, AT(counters_settings, command), .min = 1,
+		.max = 4095},
+	{"timeout", "time after which the command is killed", FIELD_DURATION,
+		AT(counters_settings, timeout_ns), .def = "5s", .min = 1e7, .max = 6e11},
+};
+
+static const struct field_section counters_section = {"counters",
+	"counters of the server's machine", FIELD_ROWS(counters_fields),
+	sizeof(struct counters_settings)};
+
 static const struct field dut_fields[] = {
 	{"probe", "command that tells how busy the server's machine is", FIELD_SECTION,
 		.optional = true, AT(dut_settings, probe), .section = &probe_section},
@@ -190,6 +204,8 @@ static const struct field dut_fields[] = {
 		"responder there (ddiperf respond --control): its counters come into the result",
 		FIELD_SECTION, .optional = true, AT(dut_settings, control),
 		.section = &control_section},
+	{"counters", "command that prints counters of the server's machine", FIELD_SECTION,
+		.optional = true, AT(dut_settings, counters), .section = &counters_section},
 };
 
 static const struct field_section dut_section = {
@@ -214,6 +230,8 @@ static const struct field config_fields[] = {
 		AT(config, ports), .section = &port_section},
 	{"traffic", "items to send; all run at the same time", FIELD_SECTION, .list = true,
 		AT(config, traffic), .section = &item_section},
+	{"events", "things that happen during the run, in order of their times", FIELD_SECTION,
+		.list = true, AT(config, events), .section = &event_section},
 	{"stop", "conditions that end the run as failed, e.g. loss > 5% for 3s", FIELD_STRING,
 		.list = true, AT(config, stop)},
 	{"criteria", "conditions of the verdict, e.g. loss <= 0.1%", FIELD_STRING, .list = true,

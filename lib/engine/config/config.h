@@ -12,6 +12,7 @@
 #include "base/diag.h"
 #include "base/field.h"
 #include "engine/config/control.h"
+#include "engine/config/events_settings.h"
 #include "engine/config/faults_settings.h"
 #include "engine/config/load.h"
 #include "engine/config/series_settings.h"
@@ -120,9 +121,15 @@ struct probe_settings {
 	uint64_t timeout_ns;
 };
 
+struct counters_settings {
+	const char *command;
+	uint64_t timeout_ns;
+};
+
 struct dut_settings {
-	struct probe_settings *probe;     // NULL: none
-	struct control_settings *control; // of the responder there; NULL: none
+	struct probe_settings *probe;       // NULL: none
+	struct control_settings *control;   // of the responder there; NULL: none
+	struct counters_settings *counters; // NULL: none
 };
 
 struct config {
@@ -131,6 +138,7 @@ struct config {
 	struct field_list ports;    // struct port_settings
 	struct field_list traffic;  // struct item_settings
 	struct field_list hosts;    // struct host: the names that were looked up
+	struct field_list events;   // struct event_settings
 	struct field_list stop;     // const char *
 	struct field_list criteria; // const char *
 	struct validity_settings validity;

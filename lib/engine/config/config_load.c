@@ -444,6 +444,7 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 	check_labels(&c->run.labels, d);
 	check_names(&c->ports, sizeof(struct port_settings), "port", d);
 	check_names(&c->traffic, sizeof(struct item_settings), "traffic item", d);
+	check_names(&c->events, sizeof(struct event_settings), "event", d);
 	check_ports(c, d);
 	check_output(&c->output, d);
 	if (c->dut.control)
@@ -558,6 +559,7 @@ static const struct config *load_tree(struct conf_tree *t, const char *file,
 		c->run.name = base_name(file, a);
 	hosts_resolve(c, before, ask, a, d);
 	config_fit(c);
+	events_fit(c, a, d);
 	complete_items(c, a);
 	config_check(c, a, d);
 	return diag_count(d) ? NULL : c;

@@ -129,6 +129,11 @@ bool load_is_open(const struct load_settings *l)
 	return l->outstanding == 0 && !isinf(l->rate);
 }
 
+const struct field_list *load_steps(const struct load_settings *l)
+{
+	return l->changes.count ? &l->changes : &l->steps;
+}
+
 bool load_skips_warmup(const struct load_settings *l)
 {
 	return l->start_at_ns > 0 || l->storm || l->replay;
@@ -268,12 +273,12 @@ void load_check(const struct load_settings *l, uint64_t duration_ns, struct diag
 
 double load_peak(const struct load_settings *l)
 {
-	const struct load_step *steps = l->steps.items;
+	const struct load_step *steps = load_steps(l)->items;
 	double peak = l->rate + l->more;
 
 	if (l->own.begun)
 		return l->own.peak;
-	for (uint32_t i = 0; i < l->steps.count; i++)
+	for (uint32_t i = 0; i < load_steps(l)->count; i++)
 		peak = fmax(peak, steps[i].rate);
 	if (l->ramp)
 		peak = l->ramp->to;
@@ -356,13 +361,13 @@ static double wave_due(const struct wave_settings *w, double s)
 // The rate of a shape before it begins.
 static double first_rate(const struct load_settings *l)
 {
-	const struct load_step *steps = l->steps.items;
+	const struct load_step *steps = load_steps(l)->items;
 
 	if (l->ramp)
 		return l->ramp->from;
 	if (l->wave)
 		return l->wave->mean;
-	return l->steps.count ? steps[0].rate : 0;
+	return load_steps(l)->count ? steps[0].rate : 0;
 }
 
 // s: since the start of the load, of which its shape begins after lead_s.
@@ -374,8 +379,8 @@ static double shape_due(const struct load_settings *l, double lead_s, double s)
 		return l->own.begun(l->own.settings, s);
 	if (l->ramp)
 		return lead + ramp_due(l->ramp, shape_s);
-	if (l->steps.count)
-		return lead + steps_due(&l->steps, shape_s);
+	if (load_steps(l)->count)
+		return lead + steps_due(load_steps(l), shape_s);
 	if (l->wave)
 		return lead + wave_due(l->wave, shape_s);
 	if (l->burst)

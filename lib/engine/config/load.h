@@ -56,6 +56,7 @@ struct load_settings {
 	// Exactly one of these; the others are 0 or NULL.
 	double rate; // per second; INFINITY: max
 	double more; // on top of a constant one, by the protocol (config_fit); no setting
+	struct field_list changes; // of rate, as steps; by events (events_fit), no setting
 	struct ramp_settings *ramp;
 	struct field_list steps; // struct load_step
 	struct wave_settings *wave;
@@ -80,6 +81,9 @@ void load_check(const struct load_settings *l, uint64_t duration_ns, struct diag
 
 // Open loop: the schedule sets the pace, not the replies or the tester.
 bool load_is_open(const struct load_settings *l);
+
+// Rates one after the other: of steps, or of a rate that events change. count 0: it has none.
+const struct field_list *load_steps(const struct load_settings *l);
 
 // Nothing is sent before the measured part.
 bool load_skips_warmup(const struct load_settings *l);

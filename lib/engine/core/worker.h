@@ -97,6 +97,19 @@ struct item_looked {
 #define SNAPSHOTS    3
 #define SNAPSHOT_NEW 4u // beside an index: not read yet
 
+#define WORKER_EVENTS 16
+
+// Ticks of the events of a run, ascending, and UINT64_MAX behind them.
+struct event_times {
+	uint64_t at[WORKER_EVENTS + 1];
+	uint32_t count;
+};
+
+// Ticks between which no valid answer came.
+struct gap {
+	uint64_t from, to;
+};
+
 struct worker_item {
 	// ctlplane: wo before the launch, dataplane: ro
 	const struct proto *proto;
@@ -113,13 +126,15 @@ struct worker_item {
 	const uint16_t *ports;
 	const struct addr_range *sources;
 	uint32_t source_ranges;
-	uint64_t *waits;                 // [txns.waits]; the first is the item's timeout
-	void *banks[2];                  // the protocol's counters, as item_books.ledger
-	void *shadow;                    // counters of replies that are only looked at
-	uint64_t begun_at;               // tick: of its measured part
-	bool opened;                     // ctx is to be closed
-	const struct evidence *evidence; // NULL: nothing is captured
-	uint64_t asked[WORKER_ASKS];     // transactions of the steering probe: see txn_before
+	uint64_t *waits;                  // [txns.waits]; the first is the item's timeout
+	void *banks[2];                   // the protocol's counters, as item_books.ledger
+	void *shadow;                     // counters of replies that are only looked at
+	uint64_t begun_at;                // tick: of its measured part
+	bool opened;                      // ctx is to be closed
+	const struct evidence *evidence;  // NULL: nothing is captured
+	const struct event_times *events; // NULL: none
+	uint64_t gap_least;               // ticks: shorter gaps are no event's
+	uint64_t asked[WORKER_ASKS];      // transactions of the steering probe: see txn_before
 	uint32_t asked_count;
 	// dataplane: rw
 	// Scalars of a packet lie together; tables and histograms follow.
@@ -147,6 +162,7 @@ struct worker_item {
 	struct txn_table txns;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet
 	uint32_t pending_slots[BURST_MAX];   // TXN_NONE: a copy of another
+	struct gap gaps[WORKER_EVENTS];      // the longest between an event and the next one
 	struct item_books books;
 };
 

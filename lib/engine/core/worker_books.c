@@ -22,6 +22,15 @@ static uint64_t *cell_of(struct ledger *l, enum evidence_reason why)
 	return &l->stray;
 }
 
+void worker_book_gap(struct worker_item *it, uint64_t from, uint64_t to)
+{
+	const struct event_times *e = it->events;
+
+	for (uint32_t i = 0; e && i < e->count && to > e->at[i]; i++)
+		if (from < e->at[i + 1] && to - from > it->gaps[i].to - it->gaps[i].from)
+			it->gaps[i] = (struct gap){from, to};
+}
+
 void worker_keep(struct worker_item *it, enum evidence_reason why, uint32_t slot,
 	const struct rte_mbuf *answer, uint64_t now)
 {

@@ -150,6 +150,9 @@ static inline uint64_t worker_ms(const struct worker *w, uint64_t now)
 
 // --- books ---
 
+// A gap that may be an event's.
+void worker_book_gap(struct worker_item *it, uint64_t from, uint64_t to);
+
 // No valid reply came up to `now`. After the end of sending answered_at lies in the far future.
 static inline void item_silence(struct worker_item *it, uint64_t now)
 {
@@ -160,4 +163,6 @@ static inline void item_silence(struct worker_item *it, uint64_t now)
 	it->answered_at = now;
 	if ((uint64_t)gap > it->books.longest_gap)
 		it->books.longest_gap = (uint64_t)gap;
+	if ((uint64_t)gap >= it->gap_least)
+		worker_book_gap(it, now - (uint64_t)gap, now);
 }

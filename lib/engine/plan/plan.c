@@ -307,11 +307,16 @@ static void schedule_run(const struct plan *p, struct plan_item *i, uint32_t wor
 	pace_share_total(pace, closed.start, l->total ? l->total : UINT64_MAX, share);
 	run->begun_at = closed.start > t->measure ? closed.start : t->measure;
 	run->answered_at = first_due(pace, run->begun_at);
+	run->events = &p->events;
+	run->gap_least = p->events.count ? clock_ticks(&p->clock, PLAN_GAP_NS) : UINT64_MAX;
 }
+
+_Static_assert(WORKER_EVENTS == EVENTS_MAX, "all events that a file may have");
 
 void plan_schedule(struct plan *p, uint64_t start)
 {
 	const struct run_settings *run = &p->config->run;
+	const struct event_settings *events = p->config->events.items;
 	struct run_times t = {
 		.start = start,
 		.measure = start + clock_ticks(&p->clock, run->warmup_ns),
@@ -320,6 +325,10 @@ void plan_schedule(struct plan *p, uint64_t start)
 	};
 
 	t.end = t.measure + clock_ticks(&p->clock, run->duration_ns);
+	p->events.count = p->config->events.count;
+	for (uint32_t i = 0; i < p->events.count; i++)
+		p->events.at[i] = t.measure + clock_ticks(&p->clock, events[i].at_ns);
+	p->events.at[p->events.count] = UINT64_MAX;
 	for (uint32_t i = 0; i < p->worker_count; i++) {
 		p->workers[i].times = t;
 		p->workers[i].stall = clock_ticks(&p->clock, PLAN_STALL_NS);

@@ -58,6 +58,7 @@ struct plan {
 	void **common;           // state that all items of a protocol share, index as in protos[]
 	struct plan_item *items;
 	uint32_t item_count;
+	struct event_times events;
 	bool dry; // nothing is sent
 };
 

@@ -5,6 +5,7 @@
 #include "engine/plan/plan.h"
 
 #define PLAN_STALL_NS 1000000 // of a pass of a worker or responder: many bursts' worth
+#define PLAN_GAP_NS   100000  // gaps of answers from here on are looked at for events
 #define PLAN_GRACE_NS                                                                              \
 	20000000 // after the end, for sends that were due before; for a port that takes none
 #define PLAN_LOOK_NS      250000000 // between two looks of a worker whether replies come

@@ -240,15 +240,16 @@ static void repeat(struct builder *b, const struct shape *shape)
 static int build_pieces(struct builder *b, const struct load_settings *l)
 {
 	long double lead = NS * (long double)b->base->lead_ns;
-	struct shape shape = {calloc(l->steps.count + PIECES, sizeof(*shape.pieces)), 0, 0, 0};
+	struct shape shape = {
+		calloc(load_steps(l)->count + PIECES, sizeof(*shape.pieces)), 0, 0, 0};
 	int rc;
 
 	if (!shape.pieces)
 		return -ENOMEM;
 	if (l->ramp)
 		shape_ramp(&shape, l->ramp, lead);
-	else if (l->steps.count)
-		shape_steps(&shape, &l->steps, lead);
+	else if (load_steps(l)->count)
+		shape_steps(&shape, load_steps(l), lead);
 	else if (l->wave)
 		shape_wave(&shape, l->wave, lead);
 	else

@@ -252,6 +252,15 @@ static const struct counter_section result_dut_interval_section = {"dut",
 	"the server's side in an interval", COUNTER_ROWS(dut_interval_rows),
 	sizeof(struct result_dut_interval)};
 
+static const struct counter dut_counter_rows[] = {
+	TEXT(result_dut_counter, name, "name of the counter"),
+	{"difference", "its value after the measured part, minus the one before", NULL, COUNTER_F64,
+		AT(result_dut_counter, difference)},
+};
+static const struct counter_section dut_counter_section = {"counters",
+	"a counter that dut.counters printed", COUNTER_ROWS(dut_counter_rows),
+	sizeof(struct result_dut_counter)};
+
 static const struct counter dut_rows[] = {
 	{"command", "the probe", NULL, COUNTER_STRING, AT(result_dut, command)},
 	{"format", "proc_stat or pairs", NULL, COUNTER_STRING, AT(result_dut, format)},
@@ -265,6 +274,10 @@ static const struct counter dut_rows[] = {
 		AT(result_dut, us_per_transaction)},
 	{"figures", "the last ones of a probe that prints pairs", NULL, COUNTER_LIST,
 		AT(result_dut, figures), .section = &figure_section},
+	{"counters", "differences of the server's counters over the measured part (dut.counters)",
+		NULL, COUNTER_LIST, AT(result_dut, counters), .section = &dut_counter_section},
+	{"counters_s", "time between both readings", "s", COUNTER_F64, AT(result_dut, counters_s)},
+	TEXT(result_dut, counters_error, "why there are none; not there: there are"),
 };
 static const struct counter_section result_dut_section = {
 	"dut", "the machine under test", COUNTER_ROWS(dut_rows), sizeof(struct result_dut)};
@@ -367,6 +380,39 @@ static const struct counter interval_responder_rows[] = {
 SECTION("responder", interval_responder_rows, result_interval_responder,
 	"the built-in responder in an interval");
 
+static const struct counter event_item_rows[] = {
+	TEXT(result_event_item, name, "name of the item"),
+	{"longest_gap_ns",
+		"longest time without a valid reply, from 100 us on, that touches the time from "
+		"the event to the next one",
+		"ns", COUNTER_F64, AT(result_event_item, longest_gap_ns)},
+	{"first_answer_ns", "from the event to the end of that gap", "ns", COUNTER_F64,
+		AT(result_event_item, first_answer_ns)},
+	{"regained_s",
+		"from the event to the end of the first interval with 99 % of the rate of answers "
+		"before the first event; 0: it did not fall",
+		"s", COUNTER_F64, AT(result_event_item, regained_s)},
+	COUNT(result_event_item, lost, "lost from the event to the next one"),
+	COUNT(result_event_item, failed, "failed in that time"),
+	{"max_ns", "longest latency of the replies in that time", "ns", COUNTER_F64,
+		AT(result_event_item, max_ns)},
+};
+SECTION("traffic", event_item_rows, result_event_item, "an item after an event");
+
+static const struct counter event_rows[] = {
+	TEXT(result_event, name, "name of the event"),
+	TEXT(result_event, action, "run, set or link"),
+	REAL(result_event, at_s, "s", "its time, from the start of the measured part"),
+	REAL(result_event, began_s, "s", "the same when it was begun"),
+	REAL(result_event, took_s, "s", "length of its command"),
+	REAL(result_event, exit_status, NULL, "exit status of its command"),
+	TEXT(result_event, outcome, "how it ended, in words"),
+	{"failed", "whether its command failed", NULL, COUNTER_BOOL, AT(result_event, failed)},
+	{"traffic", "the items from it to the next one", NULL, COUNTER_LIST,
+		AT(result_event, traffic), .section = &event_item_rows_section},
+};
+SECTION("events", event_rows, result_event, "an event");
+
 static const struct counter interval_rows[] = {
 	{"t_s", "end of the interval, from the start of the measured part", "s", COUNTER_F64,
 		AT(result_interval, t_s)},
@@ -384,6 +430,7 @@ static const struct counter interval_rows[] = {
 		.optional = true},
 	{"dut", "the server's side in it", NULL, COUNTER_SECTION, AT(result_interval, dut),
 		.section = &result_dut_interval_section, .optional = true},
+	{"events", "names of the events in it", NULL, COUNTER_STRINGS, AT(result_interval, events)},
 };
 const struct counter_section result_interval_section = {"intervals", "an interval of the run",
 	COUNTER_ROWS(interval_rows), sizeof(struct result_interval)};
@@ -614,6 +661,8 @@ static const struct counter result_rows[] = {
 		.section = &verdict_rows_section},
 	{"traffic", "items of traffic", NULL, COUNTER_LIST, AT(result, traffic),
 		.section = &result_item_section},
+	{"events", "things that happened during the run", NULL, COUNTER_LIST, AT(result, events),
+		.section = &event_rows_section},
 	{"ports", "ports", NULL, COUNTER_LIST, AT(result, ports), .section = &port_rows_section},
 	{"workers", "workers", NULL, COUNTER_LIST, AT(result, workers),
 		.section = &worker_rows_section},

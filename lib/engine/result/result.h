@@ -151,6 +151,12 @@ struct result_dut_figure {
 	double value;
 };
 
+// Of dut.counters.
+struct result_dut_counter {
+	const char *name;
+	double difference;
+};
+
 // In an interval.
 struct result_dut_interval {
 	struct counter_list figures; // struct result_dut_figure
@@ -160,9 +166,12 @@ struct result_dut {
 	const char *command, *format;
 	uint64_t samples, failures;
 	uint64_t cpus;
-	struct result_cpu_use use;   // NAN: not known
-	double us_per_transaction;   // NAN: not known
-	struct counter_list figures; // struct result_dut_figure: the last ones of pairs
+	struct result_cpu_use use;    // NAN: not known
+	double us_per_transaction;    // NAN: not known
+	struct counter_list figures;  // struct result_dut_figure: the last ones of pairs
+	struct counter_list counters; // struct result_dut_counter
+	double counters_s;            // between both readings; NAN: there were no two
+	const char *counters_error;   // NULL: none
 };
 
 // By the interval in which the requests were due, until the end of that interval.
@@ -231,15 +240,34 @@ struct result_interval_responder {
 };
 
 struct result_interval {
-	double t_s, length_s; // end of the interval, from the start of the measured part
-	uint64_t ended_ns;    // that end by the wall clock, since 1970
-	uint64_t number;      // of its snapshots
-	bool last;            // what came after the end of the last whole interval
+	double t_s, length_s;       // end of the interval, from the start of the measured part
+	uint64_t ended_ns;          // that end by the wall clock, since 1970
+	uint64_t number;            // of its snapshots
+	struct counter_list events; // const char *: names of those in it
+	bool last;                  // what came after the end of the last whole interval
 	struct counter_list traffic;
 	struct counter_list ports;                   // struct result_interval_port
 	struct counter_list workers;                 // struct result_interval_worker
 	struct result_interval_responder *responder; // NULL: none
 	const struct result_dut_interval *dut;       // NULL: no sample in it
+};
+
+// Of an item, from an event to the next one.
+struct result_event_item {
+	const char *name;
+	double longest_gap_ns, first_answer_ns;
+	double regained_s; // INFINITY: never; NAN: nothing was answered before
+	uint64_t lost, failed;
+	double max_ns;
+};
+
+struct result_event {
+	const char *name, *action;
+	double at_s, began_s;       // from the start of the measured part; NAN: not reached
+	double took_s, exit_status; // of its command; NAN: it has none, or it did not end by itself
+	const char *outcome;
+	bool failed;
+	struct counter_list traffic; // struct result_event_item
 };
 
 struct result_host {
@@ -379,12 +407,13 @@ struct result {
 	struct result_run run;
 	struct result_verdict verdict;
 	struct counter_list traffic;          // struct result_item
+	struct counter_list events;           // struct result_event
 	struct counter_list ports;            // struct result_port
 	struct counter_list workers;          // struct result_worker
 	struct result_responder *responder;   // NULL: none
 	struct result_capture *capture;       // NULL: none
 	struct result_cpu *cpu;               // NULL: not known
-	struct result_dut *dut;               // NULL: no probe
+	struct result_dut *dut;               // NULL: no probe, no counters
 	struct result_peer *peer;             // NULL: nobody was asked
 	struct result_search *search;         // NULL: none
 	struct result_confidence *confidence; // of repeats; NULL: a single run

@@ -31,8 +31,14 @@ static void course_nap(uint64_t ns)
 static void course_tick(const struct run *r)
 {
 	const struct run_hooks *h = &r->options->hooks;
+	uint64_t next = r->events ? events_wait_ns(r->events, clock_now()) : UINT64_MAX;
+	uint64_t nap = TICK_NS;
 
-	course_nap(TICK_NS);
+	if (next < nap)
+		nap = next;
+	course_nap(nap);
+	if (r->events)
+		events_tick(r->events, clock_now());
 	if (h->tick)
 		h->tick(h->ctx);
 }
@@ -62,6 +68,20 @@ static int start_probe(struct run *r)
 	if (s)
 		r->probe = probe_start(s, r->config->run.interval_ns);
 	return s && !r->probe ? EXIT_ENVIRONMENT : 0;
+}
+
+// Without a warm-up it is over before the first message, else it runs beside the first ones of the
+// measured part.
+static int start_tally(struct run *r)
+{
+	const struct counters_settings *s = r->config->dut.counters;
+
+	if (!s || r->tally)
+		return 0;
+	r->tally = tally_start(s, r->arena);
+	while (r->tally && r->config->run.warmup_ns == 0 && !tally_is_ready(r->tally))
+		course_tick(r);
+	return r->tally ? 0 : EXIT_ENVIRONMENT;
 }
 
 static void launch(struct run *r, bool responders)
@@ -138,6 +158,7 @@ static void start_intervals(struct run *r)
 	collect_start(&r->plan, &r->collected, r->arena);
 	timeline_start(&r->timeline, r->plan.config, r->arena);
 	stop_start(&r->stop, r->plan.config, r->arena);
+	r->events = events_start(&r->plan, r->arena);
 }
 
 static struct probe_span measured_part(const struct run *r)
@@ -193,6 +214,8 @@ static void tick_interval(struct run *r, struct result_interval *i, bool warmup,
 	if (i->length_s <= 0)
 		return;
 	if (!warmup)
+		events_interval(r->events, i, is_measured(r, i), a);
+	if (!warmup)
 		hand_out(r, i);
 	if (!warmup && is_measured(r, i))
 		look_for_stop(r, i);
@@ -223,6 +246,7 @@ static void end_intervals(struct run *r)
 	tick_intervals(r);
 	collect_last_interval(&r->plan, &r->collected, a, &last);
 	last.dut = dut_figures(r, a);
+	events_interval(r->events, &last, false, a);
 	hand_out(r, &last);
 	arena_free(a);
 }
@@ -284,6 +308,7 @@ static void course_supervise(struct run *r)
 			give_up = now + drain;
 		} else if (p->phase == PHASE_WARMUP && now >= t->measure) {
 			set_phase(p, PHASE_MEASURE);
+			start_tally(r);
 		}
 		if (now >= give_up)
 			break;
@@ -385,6 +410,8 @@ static int course_measure(struct run *r)
 	stop_evidence(r);
 	end_intervals(r);
 	collect_result(p, r->arena, r->result);
+	events_end(r->events, r->arena, r->result);
+	r->events = NULL;
 	r->result->run.measured_from_ns =
 		clock_wall_ns(&p->clock, p->items[0].worker->times.measure);
 	run_report_steering(r);
@@ -395,6 +422,8 @@ static int course_measure(struct run *r)
 	measured = measured_part(r);
 	probe_stop(r->probe, &measured, r->arena, r->result);
 	r->probe = NULL;
+	tally_stop(r->tally, &p->clock, r->arena, r->result);
+	r->tally = NULL;
 	r->result->run.host.tsc_hz = p->clock.hz;
 	broken = collect_check(p, &r->timeline, r->result, r->arena);
 	return verdict_reach(p, &r->timeline, broken, interrupted, r->arena, r->result);
@@ -436,6 +465,8 @@ static int send_and_judge(struct run *r)
 	if (rc == 0 && broken == 0) {
 		run_probe_steering(r);
 		broken = ask_peer(r);
+		if (broken == 0 && r->config->run.warmup_ns == 0)
+			broken = start_tally(r);
 	}
 	if (rc == 0 && broken == 0) {
 		plan_schedule(p, clock_now() + clock_ticks(&p->clock, LAUNCH_LEAD_NS));

@@ -7,6 +7,7 @@
 #include "engine/plan/address_probe.h"
 #include "engine/run/collect.h"
 #include "engine/run/cpu.h"
+#include "engine/run/events.h"
 #include "engine/run/evidence_log.h"
 #include "engine/plan/plan.h"
 #include "engine/run/peer.h"
@@ -14,6 +15,7 @@
 #include "engine/run/run.h"
 #include "engine/plan/steer_probe.h"
 #include "engine/run/stop.h"
+#include "engine/run/tally.h"
 #include "engine/run/timeline.h"
 #include "engine/run/watch.h"
 
@@ -34,6 +36,8 @@ struct run {
 	// run_course.c
 	struct watch watch;
 	struct probe *probe;           // NULL: none
+	struct tally *tally;           // NULL: no counters of the server's
+	struct events *events;         // NULL: a responder alone
 	struct evidence_log *evidence; // NULL: none
 	struct cpu_times cpu[2];       // at both ends of the measured part
 	uint32_t cpu_read;             // how many of them are there

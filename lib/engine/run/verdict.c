@@ -244,6 +244,11 @@ static void verdict_conflicts(
 
 static void verdict_link(const struct plan *p, const struct result_port *r, struct reasons *out)
 {
+	const struct event_settings *e = p->config->events.items;
+
+	for (uint32_t i = 0; i < p->config->events.count; i++)
+		if (e[i].link != EVENT_LINK_NONE && (!e[i].port || strcmp(e[i].port, r->name) == 0))
+			return; // as asked for
 	if (r->link_downs && r->link_down_s * 1e9 > (double)p->config->validity.link_down_ns)
 		because(out, "port %s: the link was down %llu times, %.3g s in all", r->name,
 			(unsigned long long)r->link_downs, r->link_down_s);
@@ -301,6 +306,16 @@ static void verdict_clock(const struct plan *p, const struct result_host *h, str
 			100 * p->config->validity.clock);
 }
 
+// What was to be seen after it was not there to be seen.
+static void verdict_events(const struct result *r, struct reasons *out)
+{
+	const struct result_event *e = r->events.items;
+
+	for (uint32_t i = 0; i < r->events.count; i++)
+		if (e[i].failed)
+			because(out, "event \"%s\" failed: %s", e[i].name, e[i].outcome);
+}
+
 static void verdict_tester(const struct plan *p, const struct result *r, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
@@ -324,6 +339,7 @@ static void verdict_tester(const struct plan *p, const struct result *r, struct 
 		verdict_worker(p, &workers[i], r->run.measured_s, out);
 	if (r->responder)
 		verdict_responder(p, r, out);
+	verdict_events(r, out);
 	verdict_clock(p, &r->run.host, out);
 }
 

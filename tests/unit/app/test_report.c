@@ -219,7 +219,8 @@ static void cpu_time_of_both_boxes_and_the_probe(void **state)
 	const struct result_worker workers[] = {{.cpu = 2, .ns_per_transaction = 50, .busy = 0.125},
 		{.cpu = 3, .ns_per_transaction = 40, .busy = 0.25}};
 	const struct result_dut_figure figure = {"queue", 7};
-	struct result_dut dut = {.samples = 8,
+	struct result_dut dut = {.command = "cat",
+		.samples = 8,
 		.failures = 2,
 		.cpus = 2,
 		.use = {.used = NAN},

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Things that happen during a run (events): their rows and rules, and from a change of a rate to
+// the load of its item. Path: cold. Management thread.
+#pragma once
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/field.h"
+
+#define EVENTS_MAX 16
+
+struct config;
+
+enum event_link { EVENT_LINK_NONE, EVENT_LINK_DOWN, EVENT_LINK_UP };
+
+struct event_settings {
+	const char *name; // after events_fit never NULL
+	uint64_t at_ns;   // from the start of the measured part
+	const char *run, *set;
+	int32_t link;     // enum event_link
+	const char *port; // of link; NULL: the only one
+	uint64_t timeout_ns;
+	const char *command; // no setting: to run at that time; NULL: nothing
+};
+
+extern const char *const event_links[]; // by enum event_link, NULL-terminated
+extern const struct field_section event_section;
+
+// Give them names and commands, and the items their changes of rate. Errors go to d.
+void events_fit(const struct config *c, struct arena *a, struct diag *d);

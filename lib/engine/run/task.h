@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A command of the user beside the run: a thread of its own waits for its end, so it delays
+// nothing. Not here: repeated ones (probe.h). Path: cold. Management thread | the task's thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct task;
+
+// Begin now. text and out are the caller's until task_end. out: as in struct command_run. NULL: no
+// memory or thread, which was logged with `what`.
+struct task *task_start(
+	const char *what, const char *text, char *out, size_t room, uint64_t timeout_ns);
+
+struct task_end {
+	uint64_t began, ended; // ticks
+	int rc;                // as command_run
+	char outcome[96];      // in words
+};
+
+bool task_is_over(const struct task *t);
+
+// Wait for its end; a second interrupt of the user kills it. t is gone.
+void task_end(struct task *t, struct task_end *out);

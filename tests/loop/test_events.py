@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Things that happen during a run, and counters of the server's machine around it.
+
+import json
+
+from harness import EXIT, ddiperf, main, test, timing
+from loop import item, ring
+
+
+@test
+def counters_of_the_server_stand_beside_the_loss():
+    """With and without a warm-up; the command is one that counts its own runs."""
+    for warmup in "0s", "100ms":
+        text = json.loads(ring(run={"warmup": warmup}))
+        text["dut"] = {"counters": {"command": "awk '/^ctxt/ {print $1, $2}' /proc/stat; echo same 3"}}
+        result = ddiperf(json.dumps(text))
+        dut = result.json["dut"]
+        counters = {one["name"]: one["difference"] for one in dut["counters"]}
+        assert set(counters) == {"ctxt", "same"} and counters["ctxt"] > 0 == counters["same"], dut
+        assert dut["counters_s"] >= 0.2 and dut.get("command") is None, dut
+        assert "server's counters" in result.stdout and "1 of 2 changed" in result.stdout, result
+
+
+@test
+def a_counters_command_that_fails_is_said_and_changes_nothing_else():
+    text = json.loads(ring())
+    text["dut"] = {"counters": {"command": "exit 3"}}
+    result = ddiperf(json.dumps(text))
+    assert result.json["dut"]["counters_error"] == "exit status 3", result
+    assert "dut.counters: no differences: exit status 3" in result.stderr, result
+    assert result.item("queries")["answered"] == 600, result
+
+
+OUTAGE = {"off_at": "400ms", "on_at": "650ms"}
+
+
+def event(result, name):
+    """An event of the result and its only item."""
+    one = next(one for one in result.json["events"] if one["name"] == name)
+    return one, one["traffic"][0]
+
+
+@test
+def a_gap_is_measured_within_1_ms_of_the_outage():
+    """The server's outage is known to the tester by its faults alone; the event names the moment."""
+    text = ring(item(load={"rate": "20k"}, timeout="100ms"), run={"duration": "1s"}, responder={"dns": {}, "faults": {"outage": OUTAGE}},
+                events=[{"at": "390ms", "run": "true", "name": "kill"}])
+    result = ddiperf(text)
+    one, after = event(result, "kill")
+    assert one["exit_status"] == 0 and one["outcome"] == "exit status 0" and not one["failed"], one
+    assert after["lost"] == result.item("queries")["lost"] and after["regained_s"] is not None, after
+    timing(abs(after["longest_gap_ns"] - 250e6) < 1e6 and abs(after["first_answer_ns"] - 260e6) < 1e6, after)
+    timing(0.3 <= after["regained_s"] <= 0.51 and abs(one["began_s"] - 0.39) < 0.01, one)
+    timing(abs(after["lost"] - 5000) < 25, after)
+    at = [interval["events"] for interval in result.json["intervals"] if interval["events"]]
+    assert at == [["kill"]] and "kill: exit status 0" in result.stdout, result
+
+
+@test
+def a_gap_that_does_not_end_has_no_first_answer_and_each_event_its_own_figures():
+    text = ring(item(load={"rate": "20k"}, timeout="50ms"), run={"duration": "800ms"},
+                responder={"dns": {}, "faults": {"outage": {"off_at": "600ms", "on_at": "9s"}}},
+                events=[{"at": "200ms", "run": "true"}, {"at": "550ms", "run": "true", "name": "second"}])
+    result = ddiperf(text)
+    _, first = event(result, "true")
+    _, second = event(result, "second")
+    timing(first["longest_gap_ns"] < 50e6 and first["lost"] == 0, first)
+    assert second["first_answer_ns"] is None and second["regained_s"] is None and second["lost"] > 3000, second
+    timing(abs(second["longest_gap_ns"] - 200e6) < 1e6, second)
+
+
+@test
+def a_rate_changes_at_its_time():
+    """To the transaction, over a warm-up too."""
+    for warmup in "0s", "100ms":
+        result = ddiperf(ring(item(load={"rate": "2k"}), run={"warmup": warmup, "duration": "600ms"}, events=[
+            {"at": "200ms", "set": "traffic.queries.load.rate=10k"}, {"at": "400ms", "set": "traffic.queries.load.rate=1k"}]))
+        assert result.item("queries")["due"] == 400 + 2000 + 200, result
+        due = [interval["traffic"][0]["due"] for interval in result.json["intervals"][:6]]
+        assert due == [200, 200, 1000, 1000, 100, 100], due
+
+
+@test
+def a_command_that_fails_makes_the_run_invalid():
+    for command, outcome in (("exit 7", "exit status 7"), ("sleep 60", "no end after 0.2 s")):
+        result = ddiperf(ring(events=[{"at": "50ms", "run": command, "name": "x", "timeout": "200ms"}]))
+        assert result.code == EXIT["invalid"] and f'event "x" failed: {outcome}' in result.stdout, result
+        assert event(result, "x")[0]["failed"] and result.item("queries")["answered"] == 600, result
+
+
+@test
+def what_cannot_happen_is_refused():
+    for events, words in (
+            ([{"at": "1s", "run": "true"}], "1 s is not before the end of the run"),
+            ([{"at": "20ms", "run": "true"}, {"at": "10ms", "run": "false"}], "is before the event above"),
+            ([{"at": "20ms"}], "does nothing"), ([{"at": "20ms", "run": "true", "link": "down"}], "does several things"),
+            ([{"at": "20ms", "link": "down", "port": "tester"}], "stays as it is with driver: ring"),
+            ([{"at": "20ms", "link": "down", "port": "nobody"}], "there is no port called"),
+            ([{"at": "20ms", "set": "traffic.nobody.load.rate=5"}], "cannot be set in a running run"),
+            ([{"at": "20ms", "set": "traffic.queries.timeout=5s"}], "cannot be set in a running run"),
+            ([{"at": "20ms", "set": "traffic.queries.load.rate=fast"}], "cannot be set in a running run"),
+            ([{"at": f"{i}ms", "run": f"echo {i}"} for i in range(17)], "17 events are too many")):
+        result = ddiperf(ring(events=events), command="check")
+        assert result.code == EXIT["usage"] and words in result.stderr and "test.yaml:" in result.stderr, (events, result)
+    refused = ddiperf(ring(item(load={"outstanding": 5}), events=[{"at": "20ms", "set": "traffic.queries.load.rate=5"}]), command="check")
+    assert refused.code == EXIT["usage"], refused
+
+
+main()
