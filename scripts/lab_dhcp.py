@@ -272,6 +272,7 @@ subnet6 2001:db8::/64 {
 }
 subnet6 2001:db8:40::/64 {
     range6 2001:db8:40::1:0:0 2001:db8:40::1:0:ffff;
+    range6 2001:db8:40::2:0:0/112 temporary;
     prefix6 2001:db8:c000:: 2001:db8:c0ff:ff00:: /56;
 }
 """

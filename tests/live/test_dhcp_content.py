@@ -100,6 +100,17 @@ def kea_leases_to_clients_whose_messages_are_given_as_a_whole():
 
 
 @test
+def dhcpd6_leases_temporary_addresses():
+    one = {"name": "temporary", "server": SERVER[6], "timeout": "2s", "load": {"rate": COUNT}, "dhcp6": {
+        "clients": COUNT, "mac": "02:0f:05:00:00:00", "temporary": True, "relay": {"addresses": ["2001:db8:40::100"]},
+        "expect": {"pool": ["2001:db8:40::2:0:0/112"]}}}
+    result = lab("dhcpd6").ddiperf(config("af_packet", one, run={"duration": "1s"},
+                                          port={"addresses": ["2001:db8::1/64", "2001:db8:40::1/64"]}))
+    n = result.item("temporary")["dhcp6"]
+    assert n["leases"] == n["addresses"] == result.item("temporary")["due"] == COUNT, result
+
+
+@test
 def dhcpd_answers_lease_queries_of_each_kind():
     mix = {"dora": "50%", "leasequery": "50%"}
     result, _ = run("dhcpd", *(leases(query, mix, rate=COUNT, mac=f"02:0f:03:0{n}:00:00", query=query, relayed=True)

@@ -41,7 +41,7 @@ def every_exchange_behind_relays_and_on_the_link_is_answered_and_counted_alike_o
 
 @test
 def addresses_and_prefixes_alone_and_several_of_them():
-    for what, addresses, prefixes in (({"lease": "address"}, 1, 0), ({"lease": "prefix", "prefix_hint": LENGTH}, 0, 1),
+    for what, addresses, prefixes in (({"lease": "address"}, 1, 0), ({"lease": "address", "temporary": True}, 1, 0), ({"lease": "prefix", "prefix_hint": LENGTH}, 0, 1),
                                       ({"addresses": 3, "prefixes": 2}, 3, 2)):
         n = of_clients(served(clients(load={"outstanding": 16, "total": 50}, **what)))["dhcp6"]
         assert (n["leases"], n["addresses"], n["prefixes"]) == (50, 50 * addresses, 50 * prefixes), n

@@ -31,16 +31,12 @@ struct dhcp6_query {
 
 static struct dhcp_claim claim_of(const struct dhcp6_query *q, const struct dhcp6_ia *ia)
 {
-	struct dhcp_claim c = {.n = q->n, .now_s = q->now_s, .kind = DHCP_KINDS};
+	struct dhcp_claim c = {.n = q->n, .now_s = q->now_s};
+	bool temporary = ia->type == DHCP6_OPT_IA_TA; // out of the same pool
 
-	if (ia->type == DHCP6_OPT_IA_NA)
-		c.kind = DHCP_ADDRESSES;
-	else if (ia->type == DHCP6_OPT_IA_PD)
-		c.kind = DHCP_PREFIXES;
-	else
-		return c; // IA_TA: the server has no temporary addresses
+	c.kind = ia->type == DHCP6_OPT_IA_PD ? DHCP_PREFIXES : DHCP_ADDRESSES;
 	c.pool = &q->s->pools[c.kind];
-	c.identity = rand_hash(q->duid ^ rand_hash(ia->iaid));
+	c.identity = rand_hash(q->duid ^ rand_hash(ia->iaid | (uint64_t)temporary << 32));
 	c.identity += c.identity == 0;
 	return c;
 }

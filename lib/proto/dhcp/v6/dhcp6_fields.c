@@ -189,6 +189,8 @@ static const struct field dhcp6_fields[] = {
 		FIELD_ENUM, .offset = SETTING(lease), .def = "address", .names = lease_names},
 	{"addresses", "addresses per client, each in an IA of its own", FIELD_COUNT, .load = true,
 		.offset = SETTING(addresses), .def = "1", .min = 1, .max = DHCP6_IAS_MAX},
+	{"temporary", "addresses are temporary ones (IA_TA)", FIELD_BOOL,
+		.offset = SETTING(temporary), .def = "false"},
 	{"prefixes", "prefixes per client, each in an IA of its own", FIELD_COUNT, .load = true,
 		.offset = SETTING(prefixes), .def = "1", .min = 1, .max = DHCP6_IAS_MAX},
 	{"prefix_hint", "prefix length that SOLICIT asks for; 0: none", FIELD_COUNT,

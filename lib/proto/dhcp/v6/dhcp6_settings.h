@@ -101,6 +101,7 @@ struct dhcp6_settings {
 	struct dhcp_settings is;
 	int32_t lease; // enum dhcp6_lease_kind
 	uint64_t addresses, prefixes;
+	bool temporary;       // addresses
 	uint64_t prefix_hint; // 0: none
 	uint64_t iaid;
 	int32_t duid;

@@ -78,6 +78,8 @@ static void check_leases(const struct dhcp6_settings *s, struct diag *d)
 			(unsigned long long)(addresses + prefixes), DHCP6_IAS_MAX);
 	if (s->prefix_hint && s->lease == DHCP6_WANTS_ADDRESSES)
 		diag_error(d, &s->prefix_hint, "prefix_hint", "needs lease: prefix or both");
+	if (s->temporary && s->lease == DHCP6_WANTS_PREFIXES)
+		diag_error(d, &s->temporary, NULL, "needs lease: address or both");
 	if (s->iaid + DHCP6_IAS_MAX > UINT32_MAX)
 		diag_error(d, &s->iaid, "iaid", "too large (up to %u)", UINT32_MAX - DHCP6_IAS_MAX);
 }
@@ -198,7 +200,9 @@ static void dhcp6_plan_rest(
 	for (uint32_t i = 0; i < plan->stride; i++) {
 		bool prefix = dhcp_is_prefix(plan, i);
 
-		p->ias[i].code = prefix ? DHCP6_OPT_IA_PD : DHCP6_OPT_IA_NA;
+		p->ias[i].code = prefix         ? DHCP6_OPT_IA_PD
+		                 : s->temporary ? DHCP6_OPT_IA_TA
+		                                : DHCP6_OPT_IA_NA;
 		p->ias[i].iaid = (uint32_t)s->iaid + (prefix ? i - plan->addresses : i);
 	}
 	p->prefix_hint = (uint8_t)s->prefix_hint;

@@ -163,7 +163,7 @@ static inline uint32_t given(const struct server *v, uint32_t i)
 
 	if (i >= v->m.ia_count || ia->lease_count == 0)
 		return UINT32_MAX;
-	if (ia->type == DHCP6_OPT_IA_NA) {
+	if (ia->type != DHCP6_OPT_IA_PD) {
 		memcpy(base, test_pool.first.bytes, 16);
 		assert_memory_equal(a, base, 15);
 		return a[15] - base[15];

@@ -126,15 +126,20 @@ static void every_ia_of_a_client_gets_a_lease_of_its_own(void **state)
 	server_end(v);
 }
 
-static void temporary_addresses_are_refused(void **state)
+// RFC 8415 section 13.2: another address than that of the IA_NA with the same IAID; no T1, no T2.
+static void temporary_addresses_are_leased_beside_the_others(void **state)
 {
 	struct server *v = server_new();
 
-	assert_int_equal(SAY(v, SOLICIT, 1, .tas = 1, .nas = 1), DHCP6_ADVERTISE);
-	assert_int_equal(v->m.ias[1].type, DHCP6_OPT_IA_TA);
-	assert_int_equal(v->m.ias[1].status, DHCP6_NO_ADDRS_AVAIL);
 	assert_int_equal(SAY(v, RENEW, 1, .tas = 1, .to_us = true), DHCP6_REPLY);
 	assert_int_equal(v->m.ias[0].status, DHCP6_NO_BINDING);
+	assert_int_equal(SAY(v, REQUEST, 1, .tas = 1, .nas = 1, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(v->m.ias[1].type, DHCP6_OPT_IA_TA);
+	assert_int_equal(given(v, 0), 0);
+	assert_int_equal(given(v, 1), 1);
+	assert_int_equal(v->m.ias[1].t1_s, 0);
+	assert_int_equal(SAY(v, RENEW, 1, .tas = 1, .to_us = true), DHCP6_REPLY);
+	assert_int_equal(given(v, 0), 1);
 	server_end(v);
 }
 
@@ -551,7 +556,7 @@ int main(void)
 		SERVER_RULES,
 		cmocka_unit_test(a_client_gets_what_was_advertised_and_keeps_it),
 		cmocka_unit_test(every_ia_of_a_client_gets_a_lease_of_its_own),
-		cmocka_unit_test(temporary_addresses_are_refused),
+		cmocka_unit_test(temporary_addresses_are_leased_beside_the_others),
 		cmocka_unit_test(ias_beyond_the_eighth_are_counted_and_not_answered),
 		cmocka_unit_test(a_wish_is_granted_when_nobody_has_it),
 		cmocka_unit_test(rapid_commit_is_granted_when_both_want_it),
