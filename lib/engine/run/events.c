@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Path: cold. Management thread.
+// Events at their times, and the figures of what followed each: gaps of the workers, losses and
+// rates of the intervals. Path: cold. Management thread.
 #include "engine/run/events.h"
 
 #include <math.h>

@@ -179,13 +179,25 @@ static void verdict_sockets(
 			r->name, (unsigned long long)r->tx_errors, error ? error : "no socket");
 }
 
+// Does an event change the link of this port? Then what it costs is as asked for.
+static bool link_is_changed(const struct plan *p, const struct result_port *r)
+{
+	const struct event_settings *e = p->config->events.items;
+
+	for (uint32_t i = 0; i < p->config->events.count; i++)
+		if (e[i].link != EVENT_LINK_NONE && (!e[i].port || strcmp(e[i].port, r->name) == 0))
+			return true;
+	return false;
+}
+
 // A card that was reset takes packets and sends none.
 static void verdict_sending(const struct plan *p, const struct port *port,
 	const struct result_port *r, struct reasons *out)
 {
 	uint64_t lost = r->tx_given > r->tx_packets ? r->tx_given - r->tx_packets : 0;
 
-	if (!port->sockets && (double)lost > p->config->validity.dropped * (double)r->tx_given)
+	if (!port->sockets && !link_is_changed(p, r) &&
+		(double)lost > p->config->validity.dropped * (double)r->tx_given)
 		because(out,
 			"port %s: the device took %llu packets and sent %llu (was it reset, or "
 			"does a "
@@ -244,12 +256,8 @@ static void verdict_conflicts(
 
 static void verdict_link(const struct plan *p, const struct result_port *r, struct reasons *out)
 {
-	const struct event_settings *e = p->config->events.items;
-
-	for (uint32_t i = 0; i < p->config->events.count; i++)
-		if (e[i].link != EVENT_LINK_NONE && (!e[i].port || strcmp(e[i].port, r->name) == 0))
-			return; // as asked for
-	if (r->link_downs && r->link_down_s * 1e9 > (double)p->config->validity.link_down_ns)
+	if (!link_is_changed(p, r) && r->link_downs &&
+		r->link_down_s * 1e9 > (double)p->config->validity.link_down_ns)
 		because(out, "port %s: the link was down %llu times, %.3g s in all", r->name,
 			(unsigned long long)r->link_downs, r->link_down_s);
 }
