@@ -182,7 +182,7 @@ def dnsperf_on_knot_with_other_options():
     both("knot", "dnsperf", DNSPERF)
 
 
-@test
+@nightly
 def dnsperf_over_tcp_on_knot():
     both("knot", "dnsperf", DNSPERF_TCP)
 
