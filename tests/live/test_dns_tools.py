@@ -207,7 +207,7 @@ def resperf_on_knot_with_other_options():
     both("knot", "resperf", RESPERF)
 
 
-@test
+@nightly
 def kxdpgun_on_knot():
     both("knot", "kxdpgun", KXDPGUN[:1])
 

@@ -51,7 +51,7 @@ def add(driver):
         check(driver)
 
     run.__name__ = f"arp_nd_and_ping_are_answered_during_a_run_through_{driver}"
-    test(run)
+    (test if driver == "af_xdp" else nightly)(run)
 
 
 for each in DRIVERS:

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-from harness import EXIT, check_ledger, execute, main, test, timing
+from harness import EXIT, check_ledger, execute, main, nightly, test, timing
 from live import DRIVERS, SERVER, Running, check_untouched, config, item, lab, lab_again
 
 PORT = 5300  # of the far end's own server
@@ -114,7 +114,7 @@ def an_outage_of_the_server_is_measured_to_the_millisecond():
     assert result.json["verdict"]["limited_by"] == "server", result.json["verdict"]
 
 
-@test
+@nightly
 def an_outage_that_lasts_to_the_end_ends_with_the_sending():
     with Server(silent_from=0.5, silent_for=60):
         result = lab().ddiperf(config("af_packet", own(), run={"duration": "2s"}))

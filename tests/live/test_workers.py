@@ -7,7 +7,7 @@ import os
 
 os.environ["LAB_QUEUES"] = "4"
 
-from harness import EXIT, check_ledger, main, test
+from harness import EXIT, check_ledger, main, nightly, test
 from live import SERVER, check_untouched, config, item, lab
 
 RATE = 2000
@@ -76,7 +76,7 @@ def add_connections(driver, workers, each):
 
     name = f"of_{each}_messages" if each else "that_live"
     run.__name__ = f"segments_in_any_queue_find_their_connections_{name}_among_{workers}_workers_through_{driver}"
-    test(run)
+    (nightly if each == 5 else test)(run)
 
 
 for each in (None, 5, 1):

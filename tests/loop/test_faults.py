@@ -193,7 +193,8 @@ def injected_delay(microseconds):
         check_within(latency, microseconds * 1e3, "p50_ns", "p90_ns")
 
 
-for_each("an_injected_delay_of_{}_us_is_measured_as_what_it_is", injected_delay, (100, 1000, 10_000, 100_000))
+for_each("an_injected_delay_of_{}_us_is_measured_as_what_it_is", injected_delay, (100, 10_000))
+for_each("an_injected_delay_of_{}_us_is_measured_as_what_it_is", injected_delay, (1000, 100_000), nightly)
 
 
 @nightly

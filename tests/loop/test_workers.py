@@ -10,7 +10,7 @@ from pathlib import Path
 import dhcp6
 from dhcp4 import answers, check_agreement, check_laws, clients
 from faults import NAMES, check_exact, check_responder, every_nth, expected_faults
-from harness import EXIT, binary, check_ledger, config_file, ddiperf, execute, main, test, timing
+from harness import EXIT, binary, check_ledger, config_file, ddiperf, execute, main, nightly, test, timing
 from loop import cpus, hogs, item, ring
 
 RATE = 10_000
@@ -28,7 +28,7 @@ def workers(number):
 
 
 def with_workers(*numbers):
-    """A test for each number of workers; what is decorated tells what to run and how to judge the result."""
+    """A test for each number of workers, at night but for the largest; what is decorated tells what to run and how to judge it."""
     def add(prepare, number):
         def once():
             text, judge = prepare(number)
@@ -38,7 +38,7 @@ def with_workers(*numbers):
             judge(result)
 
         once.__name__ = f"{prepare.__name__}_{number}"
-        test(once)
+        (test if number == max(numbers) else nightly)(once)
 
     def add_all(prepare):
         for number in numbers:
