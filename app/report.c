@@ -226,7 +226,7 @@ static void print_item(FILE *out, const struct result_item *i)
 	print_latencies(out, i);
 	print_ledger(out, i);
 	if (i->foreseen)
-		fprintf(out, "  foreseen: %.0f due, %+.2f %% were\n", i->foreseen->due,
+		fprintf(out, "  foreseen           %.0f due (off by %+.2f %%)\n", i->foreseen->due,
 			100 * i->foreseen->off);
 	print_steps(out, &i->steps);
 	print_connections(out, i);
@@ -497,30 +497,33 @@ static void print_counters(FILE *out, const struct result_dut *dut)
 	fprintf(out, "  %u of %u changed\n", changed, dut->counters.count);
 }
 
-static const char *in_ns(double ns, char *text, size_t room)
+static const char *after_ns(double ns, char *text, size_t room)
 {
-	return isfinite(ns) ? stats_format(ns, "ns", text, room) : "never";
+	char time[32];
+
+	if (!isfinite(ns))
+		return "never";
+	snprintf(text, room, "after %s", stats_format(ns, "ns", time, sizeof(time)));
+	return text;
 }
 
 static void print_event(FILE *out, const struct result_event *e)
 {
 	const struct result_event_item *items = e->traffic.items;
-	char gap[32], answer[32], regained[32];
+	char gap[32], answer[40], back[40];
 
 	fprintf(out, "  %.3f s %s: %s\n", e->at_s, e->name, e->outcome);
 	for (uint32_t i = 0; i < e->traffic.count; i++) {
 		const struct result_event_item *it = &items[i];
 
-		fprintf(out, "    %s: longest gap %s, first answer after %s, 99 %% of the rate ",
-			it->name, in_ns(it->longest_gap_ns, gap, sizeof(gap)),
-			in_ns(it->first_answer_ns, answer, sizeof(answer)));
-		if (it->regained_s == 0)
-			fputs("kept", out);
-		else
-			fprintf(out, "after %s",
-				in_ns(1e9 * it->regained_s, regained, sizeof(regained)));
-		fprintf(out, ", %llu lost, %llu failed\n", (unsigned long long)it->lost,
-			(unsigned long long)it->failed);
+		fprintf(out,
+			"    %s: longest gap %s, first answer %s, 99 %% of the rate %s, %llu lost, "
+			"%llu failed\n",
+			it->name, stats_format(it->longest_gap_ns, "ns", gap, sizeof(gap)),
+			after_ns(it->first_answer_ns, answer, sizeof(answer)),
+			it->regained_s == 0 ? "kept"
+					    : after_ns(1e9 * it->regained_s, back, sizeof(back)),
+			(unsigned long long)it->lost, (unsigned long long)it->failed);
 	}
 }
 
