@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Path: cold. Management thread | the task's thread.
+// A shell command in a thread of its own, so that nobody waits for it. Path: cold. Management
+// thread | the task's thread.
 #include "engine/run/task.h"
 
 #include <pthread.h>

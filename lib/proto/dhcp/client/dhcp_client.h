@@ -301,38 +301,36 @@ static inline bool dhcp_vlans_own(const struct dhcp_vlans *v, uint32_t number, u
 	return true;
 }
 
-// The VLANs of a client, as a pattern has them.
+// The path to the item's first destination on the VLANs of a client.
+static inline const struct proto_path *dhcp_path_of(const struct dhcp_plan *p, uint32_t number)
+{
+	const struct proto_path *paths = p->layout.paths.items;
+
+	return paths + dhcp_vlans_place(&p->vlans, number) * p->path_stride;
+}
+
+// The VLANs of a client, 0: no such one.
 static inline struct pattern_vlans dhcp_vlans_of(const struct dhcp_plan *p, uint32_t number)
 {
-	const struct proto_path *path = p->layout.paths.items;
 	uint16_t own[2];
 
 	if (!p->vlans.places)
 		return (struct pattern_vlans){0};
-	if (dhcp_vlans_own(&p->vlans, number, own))
-		return (struct pattern_vlans){own[0], own[1]};
-	path += p->vlans.places[number] * p->path_stride;
-	return (struct pattern_vlans){path->vlans[0], path->vlans[1]};
+	if (!dhcp_vlans_own(&p->vlans, number, own))
+		memcpy(own, dhcp_path_of(p, number)->vlans, sizeof(own));
+	return (struct pattern_vlans){own[0], own[1]};
 }
 
 // Did a message come on the VLANs of the client with this number?
 static inline bool dhcp_vlan_is_ours(
 	const struct dhcp_plan *p, uint32_t number, const struct proto_ends *e)
 {
-	const struct proto_path *path = p->layout.paths.items;
+	struct pattern_vlans ours = dhcp_vlans_of(p, number);
 
-	const uint16_t *vlans;
-	uint16_t own[2];
-
-	if (p->vlans.places)
-		path += p->vlans.places[number] * p->path_stride;
-	if (e->vlan_count != path->vlan_count)
+	if (e->vlan_count != dhcp_path_of(p, number)->vlan_count)
 		return false;
-	vlans = dhcp_vlans_own(&p->vlans, number, own) ? own : path->vlans;
-	for (uint8_t i = 0; i < e->vlan_count; i++)
-		if (e->vlans[i] != vlans[i])
-			return false;
-	return true;
+	return (e->vlan_count < 1 || e->vlans[0] == ours.outer) &&
+	       (e->vlan_count < 2 || e->vlans[1] == ours.inner);
 }
 
 // Which kind a lease of a client is: its place among the client's.

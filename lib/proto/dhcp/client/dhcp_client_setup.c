@@ -158,7 +158,7 @@ static struct dhcp_plan *plan_new(const struct dhcp_family *f, const struct dhcp
 	p->clients = (uint32_t)dhcp_clients(s);
 	p->automatic = s->clients == UINT64_MAX;
 	p->most = p->automatic ? (uint32_t)dhcp_most(f, s) : p->clients;
-	p->uses = s->again || s->life ? 0 : dhcp_uses(f, s);
+	p->uses = s->again ? 0 : dhcp_uses(f, s);
 	f->plan_identity(p, s);
 	p->stride = p->addresses + p->prefixes;
 	recip_init(&p->by_stride, p->stride);
@@ -195,7 +195,6 @@ static double wrong_share(const struct dhcp_wrong_settings *s, uint32_t kinds)
 	return sum;
 }
 
-// Files of MACs, DUIDs and leases are large and read once, by setup.
 // The section of its settings that a life takes the place of; NULL: none is given.
 static const char *beside_life(const struct dhcp_settings *s)
 {
@@ -206,6 +205,7 @@ static void check_life(const struct dhcp_family *f, const struct dhcp_settings *
 {
 	const char *const *names = f->exchange_names;
 	bool leased = s->exchange == DHCP_FOUR_WAY || s->exchange == DHCP_RAPID;
+	uint64_t relays;
 
 	dhcp_life_check(s->life, d);
 	if (!leased)
@@ -216,10 +216,13 @@ static void check_life(const struct dhcp_family *f, const struct dhcp_settings *
 			beside_life(s));
 	if (s->clients == UINT64_MAX)
 		diag_error(d, s, "clients", "is missing: no load says how many (clients: 10k)");
-	if (s->life->share[DHCP_LIFE_MOVE] > 0 && !s->relay)
-		diag_error(d, s->life, "move", "needs relays to move to");
+	relays = s->relay ? dhcp_room(&s->relay->addresses) : 0;
+	if (s->life->share[DHCP_LIFE_MOVE] > 0 && (relays < 2 || relays > DHCP_LIFE_RELAYS_MAX))
+		diag_error(d, s->life, "move", "%llu relays to move between (2 to %u)",
+			(unsigned long long)relays, DHCP_LIFE_RELAYS_MAX);
 }
 
+// Files of MACs, DUIDs and leases are large and read once, by setup.
 void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
 {
 	const struct addr *servers = s->servers.items;

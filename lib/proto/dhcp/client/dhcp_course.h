@@ -198,10 +198,9 @@ DHCP_INLINE enum proto_verdict dhcp_leased(const struct dhcp_messages *f, struct
 		return dhcp_fail(f, ctx, t);
 	n->renewed += had;
 	n->leases += !had;
-	if (w->work.life.of) {
-		dhcp_life_lease(&w->work.life, t->user, h->t1_s, h->t2_s, h->valid_s);
-		n->t1_unforeseen += h->t1_s != w->work.life.plan->t1_s;
-	}
+	if (w->work.life.of)
+		n->t1_unforeseen +=
+			!dhcp_life_lease(&w->work.life, t->user, h->t1_s, h->t2_s, h->valid_s);
 	return dhcp_done(f, ctx, t, h->client, DHCP_LEFT_LEASED);
 }
 

@@ -119,7 +119,7 @@ static uint8_t in_parts(uint32_t s, uint32_t t1_s)
 }
 
 // RFC 2131 section 4.4.5, and the same of a server of DHCPv6 that leaves it to the client.
-void dhcp_life_lease(
+bool dhcp_life_lease(
 	struct dhcp_life *l, uint32_t client, uint32_t t1_s, uint32_t t2_s, uint32_t valid_s)
 {
 	struct dhcp_living *k = &l->of[client];
@@ -137,6 +137,7 @@ void dhcp_life_lease(
 		k->t2 = (1u << PARTS_BITS) + 1;
 	if (k->ends <= k->t2)
 		k->ends = k->t2 < UINT8_MAX ? k->t2 + 1 : UINT8_MAX;
+	return t1_s == l->plan->t1_s;
 }
 
 static uint64_t parts_ms(const struct dhcp_living *k, uint8_t from, uint8_t to)

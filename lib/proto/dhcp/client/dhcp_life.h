@@ -12,9 +12,10 @@
 #include "base/rand.h"
 #include "proto/proto.h"
 
-#define DHCP_LIFE_SLOTS (1u << 16) // of the wheel, one a millisecond
-#define DHCP_LIFE_BINS  256        // of a forecast
-#define DHCP_LIFE_NEVER UINT64_MAX
+#define DHCP_LIFE_SLOTS      (1u << 16) // of the wheel, one a millisecond
+#define DHCP_LIFE_BINS       256        // of a forecast
+#define DHCP_LIFE_NEVER      UINT64_MAX
+#define DHCP_LIFE_RELAYS_MAX UINT16_MAX // of clients that move
 
 // Ends of the time until T1, other than a renewal. Their shares are settings, in this order.
 enum dhcp_life_event {
@@ -96,8 +97,8 @@ void dhcp_life_check(const struct dhcp_life_settings *s, struct diag *d);
 void dhcp_life_plan(struct dhcp_life_plan *p, const struct dhcp_life_settings *s,
 	const struct dhcp_life_exchanges *exchanges, uint8_t start, uint32_t clients);
 // The exchanges that so many clients begin in a run of span_s seconds, when their servers answer
-// each and give the foreseen T1: into s->begun. 0 or -ENOMEM: they stay.
-int dhcp_life_foresee(struct dhcp_life_settings *s, const struct dhcp_life_plan *p, double span_s);
+// each and give the foreseen T1: into s->begun. Without memory for it all stay 0.
+void dhcp_life_foresee(struct dhcp_life_settings *s, const struct dhcp_life_plan *p, double span_s);
 // Of them until until_s.
 double dhcp_life_begun(const struct dhcp_life_settings *s, double until_s);
 // The time of the run at which a client is switched on.
@@ -119,7 +120,8 @@ uint32_t dhcp_life_take(struct dhcp_life *l);
 // Clients whose turn was before until_ms.
 uint64_t dhcp_life_waiting(const struct dhcp_life *l, uint64_t until_ms);
 // A lease as the server gave it begins: its times in seconds of the client, T1 and T2 0: not told.
-void dhcp_life_lease(
+// Is its T1 the foreseen one?
+bool dhcp_life_lease(
 	struct dhcp_life *l, uint32_t client, uint32_t t1_s, uint32_t t2_s, uint32_t valid_s);
 // The client is idle: choose its next exchange and the time of it.
 void dhcp_life_left(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, uint64_t now_ms,

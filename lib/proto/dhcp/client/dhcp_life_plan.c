@@ -136,7 +136,7 @@ static bool leases(struct foresight *f, double *at_ms, uint32_t clients, uint64_
 	return any;
 }
 
-int dhcp_life_foresee(struct dhcp_life_settings *s, const struct dhcp_life_plan *p, double span_s)
+void dhcp_life_foresee(struct dhcp_life_settings *s, const struct dhcp_life_plan *p, double span_s)
 {
 	struct foresight f = {.p = p,
 		.bins = s->begun,
@@ -148,11 +148,11 @@ int dhcp_life_foresee(struct dhcp_life_settings *s, const struct dhcp_life_plan 
 
 	while (sampled > 1 && sampled * each > EVENTS_MAX)
 		sampled /= 2;
-	at_ms = calloc(sampled, sizeof(*at_ms));
-	if (!at_ms)
-		return -ENOMEM;
 	memset(s->begun, 0, sizeof(s->begun));
 	s->span_s = span_s;
+	at_ms = calloc(sampled, sizeof(*at_ms));
+	if (!at_ms)
+		return;
 	for (uint32_t i = 0; i < sampled; i++) {
 		at_ms[i] = dhcp_life_power_on_ms(p, (i + 0.5) / sampled);
 		begins(&f, at_ms[i]);
@@ -162,7 +162,6 @@ int dhcp_life_foresee(struct dhcp_life_settings *s, const struct dhcp_life_plan 
 	for (uint32_t i = 1; i <= DHCP_LIFE_BINS; i++)
 		s->begun[i] = s->begun[i - 1] + s->begun[i] * p->clients / sampled;
 	free(at_ms);
-	return 0;
 }
 
 double dhcp_life_begun(const struct dhcp_life_settings *s, double until_s)
