@@ -3,6 +3,7 @@
 // unsigned, and a counter for each mistake. Path: tests only.
 
 #include "dns_fixture.h"
+#include "dns_secret_fixture.h"
 
 #include <unistd.h>
 
@@ -10,22 +11,6 @@
 #include "proto/dns/dns_tsig.h"
 
 #define NOW 1700000000
-
-static char secret_path[] = "/tmp/ddiperf-tsig-XXXXXX";
-
-static int secret_create(void **state)
-{
-	int fd = mkstemp(secret_path);
-	ssize_t n = fd < 0 ? -1 : write(fd, "AAECAwQFBgcICQoLDA0ODw==\n", 25);
-
-	close(fd);
-	return n != 25;
-}
-
-static int secret_remove(void **state)
-{
-	return unlink(secret_path);
-}
 
 static struct dns_key_settings key_settings = {
 	.secret_file = secret_path, .name = "key.example", .fudge_ns = 300000000000};

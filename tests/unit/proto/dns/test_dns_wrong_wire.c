@@ -3,28 +3,14 @@
 // judge agree about it, and answers of other kinds are told apart. Path: tests only.
 
 #include "dns_fixture.h"
+#include "dns_secret_fixture.h"
 
 #include <unistd.h>
 
 #include "proto/dns/dns_wrong_wire.h"
 
-static char secret_path[] = "/tmp/ddiperf-wrong-XXXXXX";
 static struct dns_key_settings key = {
 	.secret_file = secret_path, .name = "k", .fudge_ns = 300000000000};
-
-static int secret_create(void **state)
-{
-	int fd = mkstemp(secret_path);
-	ssize_t n = fd < 0 ? -1 : write(fd, "AAECAwQFBgcICQoLDA0ODw==\n", 25);
-
-	close(fd);
-	return n != 25;
-}
-
-static int secret_remove(void **state)
-{
-	return unlink(secret_path);
-}
 
 // An item all of whose messages are of one kind.
 static struct dns_fixture *wrong_new(const char *line, enum dns_wrong kind)
