@@ -64,6 +64,18 @@ static const struct field source_fields[] = {
 static const struct field_section source_section = {"source", "identities of the clients",
 	FIELD_ROWS(source_fields), sizeof(struct source_settings)};
 
+static const struct field after_fields[] = {
+	{"item", "item before this one, on the same port, whose clients are followed", FIELD_STRING,
+		.required = true, AT(after_settings, item), .min = 1, .max = 64},
+	{"step",
+		"what is followed: ack or reply, by the item's protocol: a client got its lease; "
+		"release: it gave it back. Default: both",
+		FIELD_STRING, .list = true, AT(after_settings, steps), .min = 1, .max = 64},
+};
+
+static const struct field_section after_section = {"after", "the item that an item follows",
+	FIELD_ROWS(after_fields), sizeof(struct after_settings)};
+
 static const struct field item_fields[] = {
 	{"name", "name of the item in results and criteria", FIELD_STRING, .required = true,
 		AT(item_settings, name), .min = 1, .max = 64},
@@ -80,6 +92,9 @@ static const struct field item_fields[] = {
 		AT(item_settings, timeout_ns), .def = "1s", .min = 1e5, .max = 6e11},
 	{"load", "offered rate, or transactions in flight", FIELD_SECTION, AT(item_settings, load),
 		.section = &load_section},
+	{"after", "follow the clients of another item, which say when transactions begin: no load",
+		FIELD_SECTION, .optional = true, AT(item_settings, after),
+		.section = &after_section},
 	{"protocol", "exactly one protocol section", FIELD_CHOICES, AT(item_settings, protocol),
 		.choices = &client_choices},
 };
@@ -312,6 +327,50 @@ const struct proto *config_item_proto(const struct item_settings *i, const void 
 		return protos[n];
 	}
 	return NULL;
+}
+
+const struct item_settings *config_followed(const struct config *c, const struct item_settings *i)
+{
+	const struct item_settings *items = c->traffic.items;
+
+	for (const struct item_settings *of = items; i->after && of < i; of++)
+		if (strcmp(of->name, i->after->item) == 0)
+			return of;
+	return NULL;
+}
+
+uint32_t config_happenings(const struct item_settings *i, const struct proto_followed *followed,
+	const char *const **wrong)
+{
+	const char *const *steps = i->after->steps.items;
+	uint32_t all = (1u << PROTO_HAPPENINGS) - 1, set = 0;
+
+	for (uint32_t n = 0; n < i->after->steps.count; n++) {
+		uint32_t k = 0;
+
+		while (k < PROTO_HAPPENINGS && strcmp(followed->names[k], steps[n]) != 0)
+			k++;
+		*wrong = &steps[n];
+		if (k == PROTO_HAPPENINGS)
+			return UINT32_MAX;
+		set |= 1u << k;
+	}
+	return set ? set : all;
+}
+
+void config_env_follower(
+	const struct config *c, const struct item_settings *i, struct proto_env *env)
+{
+	const struct item_settings *of = config_followed(c, i);
+	const char *const *wrong;
+	const void *settings;
+	const struct proto *proto = of ? config_item_proto(of, &settings) : NULL;
+
+	if (!proto || !proto->followed)
+		return;
+	env->followed = proto->followed;
+	env->followed_clients = proto->followed->clients(settings);
+	env->happenings = config_happenings(i, proto->followed, &wrong);
 }
 
 const struct tcp_settings *config_tcp(const struct item_settings *i)

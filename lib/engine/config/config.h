@@ -39,9 +39,15 @@ struct source_settings {
 	struct field_list ports;     // struct field_range; empty: item_settings.ports
 };
 
+struct after_settings {
+	const char *item;
+	struct field_list steps; // const char *; empty: all
+};
+
 struct item_settings {
 	const char *name;
-	const char *port; // NULL: the only one
+	const char *port;             // NULL: the only one
+	struct after_settings *after; // NULL: it follows none
 	union {
 		struct field_host host; // as the file says
 		struct addr server;     // host.addr: of a name too, once it was looked up (hosts.h)
@@ -162,6 +168,15 @@ bool config_reaches(const struct port_settings *p, const struct addr *addr);
 bool config_asks_responder(const struct config *c, const struct item_settings *i);
 // Which protocol the item speaks, and its settings.
 const struct proto *config_item_proto(const struct item_settings *i, const void **settings);
+
+// The item before it that an item follows; NULL: none.
+const struct item_settings *config_followed(const struct config *c, const struct item_settings *i);
+// The happenings that it follows, a bit for each. UINT32_MAX: *wrong is none of that item.
+uint32_t config_happenings(const struct item_settings *i, const struct proto_followed *followed,
+	const char *const **wrong);
+// The part of a follower in the environment of its protocol.
+void config_env_follower(
+	const struct config *c, const struct item_settings *i, struct proto_env *env);
 
 // The connections of an item; NULL: it has none.
 const struct tcp_settings *config_tcp(const struct item_settings *i);

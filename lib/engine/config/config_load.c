@@ -192,6 +192,48 @@ static bool check_protocol(const struct item_settings *i, struct arena *a, struc
 	return n == 1;
 }
 
+static void check_followed(const struct config *c, const struct item_settings *i,
+	const struct proto *own, struct diag *d)
+{
+	const struct item_settings *of = config_followed(c, i);
+	const char *const *wrong;
+	const void *settings, *ours;
+	const struct proto *proto;
+
+	if (!of) {
+		diag_error(d, &i->after->item, NULL, "there is no item \"%s\" before this one",
+			i->after->item);
+		return;
+	}
+	proto = config_item_proto(of, &settings);
+	config_item_proto(i, &ours);
+	if (!proto)
+		return; // reported
+	if (!proto->followed)
+		diag_error(d, &i->after->item, NULL, "\"%s\" is %s: its clients have no leases",
+			of->name, proto->name);
+	else if (config_happenings(i, proto->followed, &wrong) == UINT32_MAX)
+		diag_error(d, wrong, NULL, "\"%s\" is no step of %s (%s, %s)", *wrong, proto->name,
+			proto->followed->names[PROTO_LEASED],
+			proto->followed->names[PROTO_RELEASED]);
+	else
+		own->follower->check(ours, proto->followed->named(settings), d);
+	if (config_item_port(c, of) != config_item_port(c, i))
+		diag_error(d, i, "port", "must be that of \"%s\": the same worker follows a client",
+			of->name);
+}
+
+static void check_after(const struct config *c, const struct item_settings *i,
+	const struct proto *proto, struct diag *d)
+{
+	if (proto->follower && !i->after)
+		diag_error(d, i, "after", "is missing: the item that it follows");
+	else if (!proto->follower && i->after)
+		diag_error(d, i, "after", "%s follows no other item", proto->name);
+	else if (i->after)
+		check_followed(c, i, proto, d);
+}
+
 static void check_item(
 	const struct config *c, uint32_t index, uint64_t own_ports, struct arena *a, struct diag *d)
 {
@@ -202,6 +244,8 @@ static void check_item(
 	struct field_list sources;
 	bool has_proto = check_protocol(i, a, d);
 
+	if (has_proto)
+		check_after(c, i, proto, d);
 	load_check(&i->load, c->run.duration_ns, d);
 	if (!p && i->port)
 		diag_error(d, &i->port, NULL, "there is no port called \"%s\"", i->port);

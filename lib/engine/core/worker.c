@@ -136,7 +136,7 @@ static void item_end(struct worker *w, struct worker_item *it, uint64_t now)
 	it->answered_at = it->ended_at + INT64_MAX / 2;
 	it->left_over = it->pace.left;
 	if (it->asks)
-		it->pace.waiting = it->router->waiting(&it->ctx, worker_ms(w, it->ended_at));
+		it->pace.waiting = it->waiting(&it->ctx, worker_ms(w, it->ended_at));
 	it->pace.left = 0;
 	it->ended = true;
 	worker_drop_pending(it, now);
@@ -277,6 +277,8 @@ static void worker_halt(struct worker *w, uint64_t now)
 		worker_drop_pending(&w->items[i], now);
 		if (w->items[i].conns)
 			worker_conn_halt(w, &w->items[i]);
+		if (w->items[i].follows)
+			w->items[i].proto->follower->over(&w->items[i].ctx);
 	}
 	burst_free(w->spare, w->spare_count);
 	w->spare_count = 0;

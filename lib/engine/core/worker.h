@@ -156,8 +156,15 @@ struct worker_item {
 	uint64_t *step_due;         // tick, of each slot
 	struct worker_conns *conns; // NULL: all messages travel over UDP
 	bool stream;                // all travel over connections
-	bool asks;                  // the router says when transactions begin
-	uint8_t vlan_at;            // of the first VLAN inside those of the port, in a frame
+	bool asks;                  // the protocol says when transactions begin, by `due`
+	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t); // NULL: each client is free
+	uint64_t (*due)(struct proto_ctx *ctx);
+	uint64_t (*waiting)(struct proto_ctx *ctx, uint64_t until_ms);
+	const struct worker_item *follows; // NULL: none
+	struct hist *marks;                // of a follower, by mark
+	struct worker_item **followers;    // follower_count; NULL: none
+	uint32_t follower_count;
+	uint8_t vlan_at; // of the first VLAN inside those of the port, in a frame
 	struct pace pace;
 	struct txn_table txns;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet

@@ -140,9 +140,16 @@ static struct proto_env item_env(
 		.rate = i->replay.count ? PLAN_UNKNOWN_RATE : load_peak(&i->settings->load),
 		.dry = p->dry};
 
+	config_env_follower(p->config, i->settings, &env);
 	for (uint32_t n = 0; n < sources->count; n++)
 		env.clients += (uint32_t)r[n].count;
 	return env;
+}
+
+// Bytes of the histograms of a follower.
+static size_t marks_bytes(const struct proto *proto)
+{
+	return proto->follower ? proto_marks(proto) * sizeof(struct hist) : 0;
 }
 
 // As item_slots and the protocol's open take it, for all workers.
@@ -165,7 +172,8 @@ uint64_t plan_item_memory(const struct plan *p, const struct plan_item *of, stru
 	bytes += plan_conn_memory(of->settings, env.workers, shape.count,
 		config_places(of->settings, env.clients), plan_item_longest(of));
 	for (env.worker = 0; env.worker < env.workers; env.worker++)
-		sum += bytes + (proto->memory ? proto->memory(of->shared, &env) : 0);
+		sum += bytes + marks_bytes(proto) +
+		       (proto->memory ? proto->memory(of->shared, &env) : 0);
 	return sum;
 }
 
@@ -342,6 +350,16 @@ static void snapshot_open(struct item_snapshot *s, const struct item_settings *i
 		s->banks[b] = arena_zalloc(a, proto->counters->size);
 }
 
+static int item_marks(struct worker_item *run)
+{
+	if (!run->proto->follower)
+		return 0;
+	run->marks = pages_alloc(marks_bytes(run->proto));
+	for (uint32_t n = 0; run->marks && n < proto_marks(run->proto); n++)
+		hist_clear(&run->marks[n]);
+	return run->marks ? 0 : -ENOMEM;
+}
+
 static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struct arena *a)
 {
 	struct field_list sources = config_sources(p->config, i->settings, a);
@@ -368,6 +386,8 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 	hist_clear(&run->books.response);
 	hist_clear(&run->books.service);
 	hist_clear(&run->books.lag);
+	if (item_marks(run) < 0)
+		return -ENOMEM;
 	run->ctx.shared = i->shared;
 	// For what is sent before the run.
 	run->ctx.began_ms = clock_wall_ns(&p->clock, clock_time(&p->clock)) / 1000000;
@@ -392,6 +412,7 @@ static int item_free(const struct proto *proto, struct worker_item *run)
 	pages_free(run->txns.slots, run->txns.bytes);
 	pages_free(run->step_due, run->txns.count * sizeof(*run->step_due));
 	pages_free(run->steps, proto->step_count * sizeof(*run->steps));
+	pages_free(run->marks, marks_bytes(proto));
 	return run->opened && proto->close ? proto->close(&run->ctx) : 0;
 }
 

@@ -79,6 +79,13 @@ static const struct counter step_rows[] = {
 };
 SECTION("steps", step_rows, result_step, "a message and its reply within an exchange");
 
+static const struct counter mark_rows[] = {
+	TEXT(result_mark, name, "what was waited for"),
+	{"latency", "from the event of the followed item to the first reply that shows it", NULL,
+		COUNTER_SECTION, AT(result_mark, latency), .section = &latency_rows_section},
+};
+SECTION("marks", mark_rows, result_mark, "what an item that follows another one waited for");
+
 #define BEHAVE_ROW(member_, text)                                                                  \
 	{.name = #member_,                                                                         \
 		.help = text,                                                                      \
@@ -152,6 +159,9 @@ static const struct counter item_rows[] = {
 		.section = &latency_rows_section},
 	{"steps", "the messages of exchanges of several", NULL, COUNTER_LIST,
 		AT(result_item, steps), .section = &step_rows_section},
+	{"marks", "what an item that follows another one waited for; not there: nothing", NULL,
+		COUNTER_LIST, AT(result_item, marks), .section = &mark_rows_section,
+		.optional = true},
 	{"connections", "its connections; not there: it has none", NULL, COUNTER_SECTION,
 		AT(result_item, connections), .section = &connections_rows_section,
 		.optional = true},

@@ -42,6 +42,13 @@ struct result_step {
 	struct result_latencies latency;
 };
 
+// What an item that follows another one waited for: from what happened to the client to the reply
+// that shows it.
+struct result_mark {
+	const char *name;
+	struct latency latency;
+};
+
 // Of clients that do their worst, by behaviour.
 struct result_behave {
 	BEHAVE_COUNTERS(BEHAVE_MEMBER)
@@ -79,6 +86,7 @@ struct result_item {
 	struct result_latencies latency;
 	struct latency send_lag;
 	struct counter_list steps;                    // struct result_step, those that were used
+	struct counter_list marks;                    // struct result_mark, those that were met
 	const struct result_connections *connections; // NULL: it has none
 	const struct result_foreseen *foreseen;       // NULL: a load said when
 	struct counter_choice counters;               // the protocol's

@@ -331,6 +331,27 @@ static const struct result_connections *connections_of(const struct plan *p,
 	return to;
 }
 
+static struct counter_list marks_of(
+	const struct plan *p, const struct plan_item *i, struct arena *a)
+{
+	const struct proto *proto = i->run->proto;
+	uint32_t count = proto->follower ? proto_marks(proto) : 0, n = 0;
+	struct result_mark *out = arena_zalloc(a, (count + 1) * sizeof(*out));
+	struct hist *sum = arena_zalloc(a, sizeof(*sum));
+
+	for (uint32_t m = 0; m < count; m++) {
+		hist_clear(sum);
+		for (uint32_t k = 0; k < i->worker_count; k++)
+			hist_merge(sum, &plan_run(i, k)->marks[m]);
+		if (sum->count == 0)
+			continue;
+		out[n].name = proto->follower->marks[m];
+		out[n].latency = collect_distribution(p, sum, 0, a);
+		out[n++].latency.histogram = collect_histogram(sum, a);
+	}
+	return (struct counter_list){out, n};
+}
+
 static struct result_item item_result(
 	const struct plan *p, const struct plan_item *i, struct arena *a)
 {
@@ -363,6 +384,7 @@ static struct result_item item_result(
 	out.unsent = out.ledger.due - l->sent;
 	out.in_flight = l->sent - l->answered - l->failed - l->lost - l->no_reply;
 	out.steps = collect_steps(p, proto, sum, sum, a);
+	out.marks = marks_of(p, i, a);
 	out.connections = connections_of(p, i, sum->conns, a);
 	asked = (double)(l->sent - l->no_reply);
 	out.loss = asked > 0 ? (double)l->lost / asked : 0;

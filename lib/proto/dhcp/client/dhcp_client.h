@@ -207,6 +207,9 @@ uint64_t dhcp_memory(const void *shared, const struct proto_env *env);
 int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dhcp_close(struct proto_ctx *ctx);
 bool dhcp_paces(const void *settings, struct proto_pace *out);
+uint64_t dhcp_followed_clients(const void *settings);
+bool dhcp_named(const void *settings);
+uint32_t dhcp_count(const struct proto_ctx *ctx);
 uint64_t dhcp_due(struct proto_ctx *ctx);
 uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 
@@ -235,7 +238,12 @@ uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);     \
 	enum proto_verdict family##_timeout(struct proto_ctx *ctx, struct proto_txn *t);           \
 	bool family##_owns(                                                                        \
-		struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
+		struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);     \
+	bool family##_happened(                                                                    \
+		struct proto_ctx *ctx, const struct proto_txn *t, struct proto_event *out);        \
+	void family##_name(const struct proto_ctx *ctx, uint32_t client, struct writer *w);        \
+	void family##_identity(                                                                    \
+		const struct proto_ctx *ctx, uint32_t client, struct proto_identity *out);
 
 // dhcp_client.c: among the further servers.
 uint32_t dhcp_server_search(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len);

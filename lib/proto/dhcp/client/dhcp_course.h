@@ -355,6 +355,26 @@ DHCP_INLINE enum proto_verdict dhcp_timeout(
 	return dhcp_fail(f, ctx, t);
 }
 
+// What happened to the client of t, which ended well, but for the address.
+DHCP_INLINE bool dhcp_happened(
+	const struct dhcp_worker *w, const struct proto_txn *t, struct proto_event *out)
+{
+	const struct dhcp_family *f = w->plan->family;
+
+	if (w->plan->wrong.steps && dhcp_wrong_kind(w, t) < DHCP_WRONG_COUNT)
+		return false;
+	if (t->step == f->starts[f->life.release].step)
+		out->what = PROTO_RELEASED;
+	else if (f->kinds[t->step].has & DHCP_MAKES_LEASE)
+		out->what = PROTO_LEASED;
+	else
+		return false;
+	out->client = t->user;
+	out->number = dhcp_work_number(&w->work, t->user);
+	out->addr_len = f->addr_len;
+	return true;
+}
+
 // The verbs of a family that its struct dhcp_messages makes, for struct proto; len: of its
 // addresses.
 #define DHCP_VERBS(family, len)                                                                    \

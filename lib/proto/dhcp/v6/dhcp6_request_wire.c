@@ -339,3 +339,23 @@ void dhcp6_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct p
 		out[i].sum = ctx->sum;
 	}
 }
+
+void dhcp6_name(const struct proto_ctx *ctx, uint32_t client, struct writer *w)
+{
+	struct pattern_values values;
+	struct dhcp6_self s;
+
+	dhcp6_self_find(ctx, client, &s);
+	values = dhcp6_values_of(&s);
+	dhcp_fqdn_name(&values, &s.p->is, w);
+}
+
+void dhcp6_identity(const struct proto_ctx *ctx, uint32_t client, struct proto_identity *out)
+{
+	struct dhcp6_self s;
+
+	dhcp6_self_find(ctx, client, &s);
+	out->type = 2;
+	out->len = s.duid_len;
+	memcpy(out->bytes, s.duid, s.duid_len);
+}

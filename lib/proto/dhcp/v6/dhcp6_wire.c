@@ -334,4 +334,18 @@ bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return true;
 }
 
+// Of the first address.
+bool dhcp6_happened(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_event *out)
+{
+	const struct dhcp6_worker *w = ctx->own;
+	const struct dhcp_plan *p = &((const struct dhcp6_plan *)ctx->shared)->is;
+	struct dhcp_key key;
+
+	if (!p->addresses || !dhcp_happened(&w->is, t, out))
+		return false;
+	dhcp_lease_get(&w->is.common->leases, dhcp_lease_of(p, &w->is, t->user), &key);
+	memcpy(out->addr, key.bytes, sizeof(out->addr));
+	return true;
+}
+
 DHCP_VERBS(dhcp6, 16)
