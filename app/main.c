@@ -68,8 +68,9 @@ static const struct command commands[] = {
 		OPTION_FORCE | OPTION_USER, cmd_bind, NULL, EXAMPLE("ddiperf bind 0000:01:00.0")},
 	{"unbind", "CARD...", "Give network cards back to the kernel", 0, cmd_unbind, NULL,
 		EXAMPLE("ddiperf unbind 0000:01:00.0")},
-	{"list", "drivers|protocols|settings|counters|formats|selectors", "Print a reference table",
-		OPTION_SCHEMA, cmd_list, NULL, EXAMPLE("ddiperf list settings")},
+	{"list", "drivers|protocols|settings|campaign|counters|formats|selectors",
+		"Print a reference table", OPTION_SCHEMA, cmd_list, NULL,
+		EXAMPLE("ddiperf list settings")},
 	{"complete", "[WORD]...", "Print the continuations of a command line, for shells", 0,
 		cmd_complete, NULL, EXAMPLE("ddiperf complete -- run --j")},
 };
