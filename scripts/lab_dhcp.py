@@ -260,6 +260,7 @@ dont-use-fsync true;
 ddns-update-style none;
 default-lease-time 4000;
 preferred-lifetime 3000;
+allow leasequery;
 option dhcp-renewal-time 1000;
 option dhcp-rebinding-time 2000;
 option dhcp6.rapid-commit;
@@ -280,7 +281,7 @@ subnet6 2001:db8:40::/64 {
     @classmethod
     def counters(cls, folder):
         yield from log_counters(cls, folder, r"^([A-Z][a-z-]+) message from ", r"^Sending ([A-Z][a-z-]+) to ",
-                                more=("relay-forward", "relay-reply"))
+                                more=("relay-forward", "relay-reply", "leasequery", "leasequery-reply"))
         text = (folder / "leases").read_text(errors="replace")
         now = {(kind, name): state for kind, name, state in re.findall(
             r"^  (iaaddr|iaprefix) (\S+) \{\s*binding state (\w+);", text, re.M)}

@@ -211,7 +211,8 @@ DHCP_INLINE enum proto_verdict dhcp_refused(const struct dhcp_messages *f, struc
 
 	if (!t->over) {
 		dhcp_work_refused(&w->work, h->status, h->text, h->text_len);
-		f->leases_drop(&w->work, t->user);
+		if (!(f->kinds[t->step].has & DHCP_ASKS_ABOUT))
+			f->leases_drop(&w->work, t->user);
 	}
 	return dhcp_fail(f, ctx, t);
 }

@@ -60,6 +60,11 @@ static const struct field answers_fields[] = {
 		FIELD_BOOL, SHARED(authoritative), .def = "false"},
 	{"unicast", "accept messages to the server's own address; false: reply with UseMulticast",
 		FIELD_BOOL, AT(unicast), .def = "true"},
+	{"leasequery",
+		"answer LEASEQUERYs (RFC 5007), for which each lease takes 64 bytes and DUIDs up "
+		"to "
+		"31 bytes are kept; false: reply with NotAllowed",
+		FIELD_BOOL, AT(leasequery), .def = "false"},
 	{"full_pool",
 		"the pool is meant to run out: allow fewer addresses or prefixes than the clients "
 		"of the same file need",
@@ -181,6 +186,9 @@ static void dhcp6_own_set(const struct dhcp_server_family *f, void *answers, con
 	struct dhcp6_answers *a = answers;
 
 	a->unicast = s->unicast;
+	a->leasequery = s->leasequery;
+	if (s->leasequery)
+		a->common.lease_size = sizeof(struct dhcp6_lease_kept);
 	a->has_preference = s->preference != UINT64_MAX;
 	a->preference = (uint8_t)s->preference;
 	a->prefix_length = (uint8_t)s->common.prefix_length;

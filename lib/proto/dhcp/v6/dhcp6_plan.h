@@ -27,6 +27,7 @@ enum dhcp6_step {
 	DHCP6_STEP_DECLINE,
 	DHCP6_STEP_CONFIRM,
 	DHCP6_STEP_INFORMATION,
+	DHCP6_STEP_LEASEQUERY,
 	DHCP6_STEPS,
 };
 
@@ -40,7 +41,6 @@ enum dhcp6_has {
 	DHCP6_HAS_OPTIONS = 1 << 5, // those of the user
 	DHCP6_HAS_RAPID = 1 << 6,
 	DHCP6_ENDS_LEASE = 1 << 8, // when it begins
-	DHCP6_ASKS_ONE = 1 << 9,   // only the server that is named in it answers
 };
 
 extern const struct dhcp_message_kind dhcp6_kinds[DHCP6_STEPS];
@@ -110,6 +110,7 @@ struct dhcp6_plan {
 	uint8_t prefix_hint; // 0: none
 	struct dhcp_varying_list ia_na, ia_pd, relay_options;
 
+	enum dhcp6_query query;
 	bool usual; // messages differ in what struct dhcp6_places has, and in nothing else
 	uint8_t levels, hop_count;
 	bool ldra, own_link; // link: the relay's own address
@@ -271,6 +272,22 @@ bool dhcp6_leases_hold(struct dhcp6_worker *w, uint32_t client, const struct dhc
 // k talks to the server with this DUID; false: it would be one too many for the worker.
 bool dhcp6_server_keep(
 	struct dhcp6_worker *w, const struct dhcp6_bytes *id, struct dhcp6_client *k);
+
+// The relay of a client asks about its leases, and not in a relay message.
+static inline bool dhcp6_asks_about(uint32_t step)
+{
+	return step == DHCP6_STEP_LEASEQUERY;
+}
+
+#define DHCP6_RELAY_DUID_LEN 22
+#define DHCP6_QUERY_ROOM     79 // of a lease query, without the DUID that it may be about
+
+// DUID-EN of a relay that asks: its address below the enterprise number for documentation.
+static inline void dhcp6_relay_duid(const struct dhcp6_self *s, uint8_t out[DHCP6_RELAY_DUID_LEN])
+{
+	memcpy(out, "\0\2\0\0\x7e\xd9", 6);
+	memcpy(out + 6, s->relay, 16);
+}
 
 // dhcp6_request_wire.c
 void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_self *s);

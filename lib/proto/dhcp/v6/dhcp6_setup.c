@@ -33,6 +33,7 @@ static const size_t tries_of[DHCP6_STEPS] = {
 	[DHCP6_STEP_DECLINE] = RETRANSMIT(decline),
 	[DHCP6_STEP_CONFIRM] = RETRANSMIT(confirm),
 	[DHCP6_STEP_INFORMATION] = RETRANSMIT(information),
+	[DHCP6_STEP_LEASEQUERY] = RETRANSMIT(leasequery),
 };
 
 // Are messages sent to addresses of servers, and not to a group?
@@ -43,13 +44,19 @@ static bool to_servers(const struct dhcp6_settings *s)
 
 static void dhcp6_exchange_check(const struct dhcp_settings *s, uint32_t exchange, struct diag *d)
 {
-	bool addresses = ((const struct dhcp6_settings *)s)->lease != DHCP6_WANTS_PREFIXES;
+	const struct dhcp6_settings *own = (const struct dhcp6_settings *)s;
+	bool asks = exchange == DHCP6_LEASEQUERIES;
+	bool needs_address = (asks && own->query == DHCP6_BY_ADDRESS) ||
+	                     exchange == DHCP6_DECLINES || exchange == DHCP6_CONFIRMS;
 
-	if ((exchange == DHCP6_DECLINES || exchange == DHCP6_CONFIRMS) && !addresses)
+	if (needs_address && own->lease == DHCP6_WANTS_PREFIXES)
 		diag_error(d, s->mix ? (const void *)s->mix : s,
 			s->mix ? dhcp6_exchange_names[exchange] : "exchange",
 			"%s is about addresses (lease: address or both)",
 			dhcp6_exchange_names[exchange]);
+	if (asks && !(s->relay && to_servers(own)))
+		diag_error(d, s, s->mix ? "mix" : "exchange",
+			"leasequery needs a relay, which asks a server by its address");
 }
 
 static void check_identity(const struct dhcp6_settings *s, struct diag *d)
@@ -215,6 +222,7 @@ static void dhcp6_plan_rest(
 		p->source_port = r->is.source_port && r->is.port != DHCP6_SERVER_PORT;
 		p->client_mac = r->client_mac;
 	}
+	p->query = (enum dhcp6_query)s->query;
 	p->unicast = to_servers(s);
 	p->takes_best = s->advertise == DHCP6_TAKES_BEST;
 	p->accept_len = (uint8_t)s->accept.len;
@@ -419,6 +427,11 @@ static uint64_t dhcp6_accepted(const struct dhcp_settings *settings)
 	return addresses < prefixes ? addresses : prefixes;
 }
 
+static bool dhcp6_asks(const struct dhcp_settings *settings)
+{
+	return dhcp_does(&dhcp6_family, settings, DHCP6_LEASEQUERIES);
+}
+
 static const struct dhcp_family dhcp6_family = {
 	.name = "dhcp6",
 	.addr_len = 16,
@@ -427,7 +440,7 @@ static const struct dhcp_family dhcp6_family = {
 	.steps = DHCP6_STEPS,
 	.exchanges = DHCP6_EXCHANGES,
 	.kinds = dhcp6_kinds,
-	.spared = DHCP6_ENDS_LEASE,
+	.spared = DHCP6_ENDS_LEASE | DHCP_ASKS_ABOUT,
 	.wrong_more = DHCP6_WRONG_MORE,
 	.starts = dhcp6_starts,
 	.exchange_names = dhcp6_exchange_names,
@@ -440,6 +453,7 @@ static const struct dhcp_family dhcp6_family = {
 	.check = dhcp6_check_own,
 	.exchange_check = dhcp6_exchange_check,
 	.more_clients = "raise dhcp6.clients, or set again: true",
+	.asks = dhcp6_asks,
 	.each = dhcp6_each,
 	.identities = dhcp6_identities,
 	.accepted = dhcp6_accepted,

@@ -104,7 +104,7 @@ static inline struct dhcp6_fixture *fixture_new(uint32_t clients)
 	f->relay.is.source_port = true;
 	f->expect.same_lease = true;
 	f->retransmit = (struct dhcp6_retransmit_settings){
-		0.1, tries, tries, tries, tries, tries, tries, tries, tries};
+		0.1, tries, tries, tries, tries, tries, tries, tries, tries, tries};
 	f->fqdn.server_update = true;
 	f->env = (struct proto_env){.seed = 1,
 		.workers = 1,

@@ -40,7 +40,7 @@ static void options_are_in_the_messages_that_are_named(void **state)
 {
 	static const int32_t all[] = {DHCP6_STEP_SOLICIT, DHCP6_STEP_REQUEST, DHCP6_STEP_RAPID,
 		DHCP6_STEP_RENEW, DHCP6_STEP_REBIND, DHCP6_STEP_RELEASE, DHCP6_STEP_DECLINE,
-		DHCP6_STEP_CONFIRM, DHCP6_STEP_INFORMATION};
+		DHCP6_STEP_CONFIRM, DHCP6_STEP_INFORMATION, DHCP6_STEP_LEASEQUERY};
 
 	for (uint32_t named = 0; named < sizeof(all) / sizeof(all[0]); named++)
 		for (uint32_t exchange = 0; exchange < DHCP6_EXCHANGES; exchange++) {
