@@ -159,6 +159,7 @@ class Kea6(Family6, Kea):
             "preferred-lifetime": 3000, "valid-lifetime": 4000, "renew-timer": 1000, "rebind-timer": 2000,
             "option-data": [
                 {"name": "dns-servers", "data": "2001:db8::2"}, {"name": "domain-search", "data": "example.com"},
+                {"name": "unicast", "data": "2001:db8::2"},
             ],
             "subnet6": [
                 subnet(1, "2001:db8::", "2001:db8:8000::", interface="veth1"),
@@ -266,6 +267,7 @@ option dhcp-rebinding-time 2000;
 option dhcp6.rapid-commit;
 option dhcp6.name-servers 2001:db8::2;
 option dhcp6.domain-search "example.com";
+option dhcp6.unicast 2001:db8::2;
 server-duid en 2495 "ddiperf";
 subnet6 2001:db8::/64 {
     range6 2001:db8::1:0:0 2001:db8::1:0:ffff;

@@ -13,7 +13,7 @@
 #include "proto/dhcp/server/dhcp_pool.h"
 #include "proto/proto.h"
 
-#define DHCP_READY_MAX       5
+#define DHCP_READY_MAX       6
 #define DHCP_READY_ROOM      516 // the longest option: 32 IPv6 addresses
 #define DHCP_SERVER_TYPES    16  // message types of either family
 #define DHCP_SERVER_STATUSES 11

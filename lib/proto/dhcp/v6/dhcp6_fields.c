@@ -221,6 +221,10 @@ static const struct field dhcp6_fields[] = {
 		"where messages go: server (its address), all (ff02::1:2), servers "
 		"(ff05::1:3); auto: relays to server, clients to all",
 		FIELD_ENUM, .offset = SETTING(to), .def = "auto", .names = to_names},
+	{"unicast",
+		"REQUEST, RENEW, RELEASE and DECLINE go to server, once it has told this address "
+		"(option 12), until it answers UseMulticast",
+		FIELD_BOOL, .offset = SETTING(unicast), .def = "false"},
 	{"query", "subject of a LEASEQUERY: the first leased address, or the client's DUID",
 		FIELD_ENUM, .offset = SETTING(query), .def = "address", .names = query_names},
 	DHCP_PRETEND_ROW("elapsed", "elapsed time: hundredths of seconds"),

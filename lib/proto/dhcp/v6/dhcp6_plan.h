@@ -53,8 +53,9 @@ extern const struct addr dhcp6_groups[DHCP6_GROUPS + 1];
 // Its addresses and prefixes, held or advertised, are its leases (dhcp_leases.h).
 struct dhcp6_client {
 	struct dhcp_client head;
-	uint8_t chosen; // index of the server DUID that it talks to
-	uint8_t kept;   // preference of the ADVERTISE at hand + 1; 0: there is none
+	uint8_t chosen : 7;  // index of the server DUID that it talks to
+	uint8_t unicast : 1; // it may, to that server
+	uint8_t kept;        // preference of the ADVERTISE at hand + 1; 0: there is none
 	// How many waits become longer until they are those that a server told; 0: it told none.
 	uint8_t sol_waits, inf_waits;
 };
@@ -115,9 +116,10 @@ struct dhcp6_plan {
 	uint8_t levels, hop_count;
 	bool ldra, own_link; // link: the relay's own address
 	uint8_t link[16];
-	bool source_port; // option 135
-	bool client_mac;  // option 79
-	bool unicast;     // to servers whose addresses are known
+	bool source_port;  // option 135
+	bool client_mac;   // option 79
+	bool unicast;      // to servers whose addresses are known
+	bool asks_unicast; // for the address of a server, and uses it
 
 	bool takes_best;    // of the ADVERTISEs within the first wait
 	uint8_t accept_len; // of a server DUID; 0: any
@@ -151,7 +153,8 @@ struct dhcp6_image {
 struct dhcp6_usual {
 	uint16_t len; // 0: not known yet
 	uint8_t chosen, preference;
-	bool lacks; // a parameter that was asked for
+	bool lacks;   // a parameter that was asked for
+	bool unicast; // it tells the address of the server
 	uint32_t valid_s, t1_s, t2_s;
 	uint32_t missed; // right replies that were not like it
 	struct dhcp6_places at;
@@ -277,6 +280,12 @@ bool dhcp6_server_keep(
 static inline bool dhcp6_asks_about(uint32_t step)
 {
 	return step == DHCP6_STEP_LEASEQUERY;
+}
+
+// Does this message go to the address that the server has told? (RFC 8415 section 18.4)
+static inline bool dhcp6_is_unicast(const struct dhcp6_client *k, uint32_t step)
+{
+	return k->unicast && (dhcp6_kinds[step].has & DHCP6_HAS_SERVER_ID);
 }
 
 #define DHCP6_RELAY_DUID_LEN 22

@@ -326,6 +326,7 @@ uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 		len = whole_write(ctx, t, elapsed, buf, room);
 	n->is.sent[dhcp6_kinds[t->step].type] += 1 + p->is.layout.more;
 	n->is.request_bytes += (uint64_t)len * (1 + p->is.layout.more);
+	n->unicast += dhcp6_is_unicast(dhcp6_client_at(w, t->user), t->step);
 	t->wait = wait_of(w, t);
 	return len;
 }
@@ -339,8 +340,11 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 
 	out->own_mac = !p->is.relays;
 	out->more = p->is.layout.more;
-	out->path = dhcp_vlans_place(&p->is.vlans, number) * p->is.server_count;
-	out->path += out->more ? 0 : k->head.server;
+	out->path = dhcp_vlans_place(&p->is.vlans, number) * p->is.path_stride;
+	if (dhcp6_is_unicast(k, t->step))
+		out->path += p->is.server_count;
+	else
+		out->path += out->more ? 0 : k->head.server;
 	dhcp_vlans_own(&p->is.vlans, number, out->vlans);
 	out->src_port =
 		p->is.relays && !dhcp6_asks_about(t->step) ? p->is.relay_port : DHCP6_CLIENT_PORT;

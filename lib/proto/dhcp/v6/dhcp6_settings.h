@@ -110,6 +110,7 @@ struct dhcp6_settings {
 	const char *duid_hex, *duid_file;
 	uint64_t enterprise;
 	int32_t to;
+	bool unicast;  // to the address that the server tells
 	int32_t query; // enum dhcp6_query
 	const char *user_class;
 	struct dhcp6_vendor_settings *vendor_class;
@@ -167,6 +168,9 @@ struct dhcp6_settings {
 	C(server_id_changed, "failed: the REPLY is of another server than asked")                \
 	X(lease_unknown, "failed: a lease that the server does not know (RFC 5007)")             \
 	X(client_data_wrong, "failed: the data of another client, without its lease, or without a time") \
+	X(unicast, "messages sent to the address that their server told (option 12)")            \
+	X(unicast_elsewhere, "replies that told another address than server: not used")         \
+	X(multicast_again, "messages sent again to all, as the server asked (UseMulticast)")    \
 	X(client_links, "LEASEQUERY-REPLYs that list links of the client in place of its data")  \
 	X(servers_beyond, "failed: of a server beyond the first 16 of a worker")                 \
 	X(refused, "failed: refused with a status code")                                         \

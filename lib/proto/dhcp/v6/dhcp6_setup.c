@@ -140,6 +140,9 @@ static void dhcp6_check_own(const struct dhcp_settings *settings, struct diag *d
 
 	check_identity(s, d);
 	check_leases(s, d);
+	if (s->unicast && to_servers(s))
+		diag_error(d, &s->unicast, NULL,
+			"is for messages to all servers (to: all, without a relay)");
 	if (!to_servers(s) && settings->servers.count)
 		diag_error(d, &settings->servers, "servers",
 			"a group reaches all servers (to: server)");
@@ -224,6 +227,7 @@ static void dhcp6_plan_rest(
 	}
 	p->query = (enum dhcp6_query)s->query;
 	p->unicast = to_servers(s);
+	p->asks_unicast = s->unicast;
 	p->takes_best = s->advertise == DHCP6_TAKES_BEST;
 	p->accept_len = (uint8_t)s->accept.len;
 	if (s->accept.len)
@@ -246,7 +250,10 @@ static uint32_t dhcp6_paths(struct dhcp_plan *p, const struct dhcp_settings *s,
 		to[0] = dhcp6_groups[DHCP6_ALL_AGENTS];
 	if (s->servers.count)
 		memcpy(&to[1], s->servers.items, s->servers.count * sizeof(*to));
-	return p->server_count;
+	if (!((struct dhcp6_plan *)p)->asks_unicast)
+		return p->server_count;
+	to[p->server_count] = env->server;
+	return p->server_count + 1;
 }
 
 struct loading {
@@ -494,8 +501,14 @@ void dhcp6_check(const void *settings, struct diag *d)
 
 void dhcp6_check_server(const void *settings, const struct addr *server, struct diag *d)
 {
-	if (dhcp_family_check(server, server, 16, d) && server->len == 0 && to_servers(settings))
+	const struct dhcp6_settings *s = settings;
+
+	if (!dhcp_family_check(server, server, 16, d) || server->len)
+		return;
+	if (to_servers(s))
 		diag_error(d, server, "server", "is missing (or to: all, to: servers)");
+	else if (s->unicast)
+		diag_error(d, server, "server", "is missing: the address for unicast: true");
 }
 
 void *dhcp6_setup(const void *settings, const struct proto_env *env, struct diag *d)

@@ -195,6 +195,8 @@ static void write_parameters(const struct build *b, enum dhcp6_type type, struct
 	} else {
 		write_code(w, oro, DHCP6_OPT_SOL_MAX_RT);
 	}
+	if (b->s->unicast)
+		write_code(w, oro, DHCP6_OPT_UNICAST);
 	if (b->s->is.fqdn)
 		write_code(w, oro, DHCP6_OPT_FQDN);
 	for (uint32_t i = 0; i < b->s->is.parameters.count && !w->failed; i++)
