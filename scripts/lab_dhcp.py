@@ -164,6 +164,7 @@ class Kea6(Family6, Kea):
             "preferred-lifetime": 3000, "valid-lifetime": 4000, "renew-timer": 1000, "rebind-timer": 2000,
             "option-data": [
                 {"name": "dns-servers", "data": "2001:db8::2"}, {"name": "domain-search", "data": "example.com"},
+                {"name": "unicast", "data": "2001:db8::2"},
             ],
             "subnet6": [
                 subnet(1, "2001:db8::", "2001:db8:8000::", interface="veth1"),
@@ -285,11 +286,13 @@ dont-use-fsync true;
 ddns-update-style none;
 default-lease-time 4000;
 preferred-lifetime 3000;
+allow leasequery;
 option dhcp-renewal-time 1000;
 option dhcp-rebinding-time 2000;
 option dhcp6.rapid-commit;
 option dhcp6.name-servers 2001:db8::2;
 option dhcp6.domain-search "example.com";
+option dhcp6.unicast 2001:db8::2;
 server-duid en 2495 "ddiperf";
 subnet6 2001:db8::/64 {
     range6 2001:db8::1:0:0 2001:db8::1:0:ffff;
@@ -305,7 +308,7 @@ subnet6 2001:db8:40::/64 {
     @classmethod
     def counters(cls, folder):
         yield from log_counters(cls, folder, r"^([A-Z][a-z-]+) message from ", r"^Sending ([A-Z][a-z-]+) to ",
-                                more=("relay-forward", "relay-reply"))
+                                more=("relay-forward", "relay-reply", "leasequery", "leasequery-reply"))
         text = (folder / "leases").read_text(errors="replace")
         now = {(kind, name): state for kind, name, state in re.findall(
             r"^  (iaaddr|iaprefix) (\S+) \{\s*binding state (\w+);", text, re.M)}

@@ -63,6 +63,7 @@ static const struct proto_step dhcp6_steps[DHCP6_STEPS] = {
 	[DHCP6_STEP_DECLINE] = {"decline-reply"},
 	[DHCP6_STEP_CONFIRM] = {"confirm-reply"},
 	[DHCP6_STEP_INFORMATION] = {"information-reply"},
+	[DHCP6_STEP_LEASEQUERY] = {"leasequery"},
 };
 
 _Static_assert(DHCP4_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");

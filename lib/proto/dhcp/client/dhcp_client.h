@@ -18,6 +18,7 @@ enum dhcp_step { DHCP_STEP_FIRST, DHCP_STEP_REQUEST, DHCP_STEP_RAPID, DHCP_STEP_
 
 // Flags of a kind of message that both families have; their own ones are below.
 enum dhcp_has {
+	DHCP_ASKS_ABOUT = 1 << 13,  // leases, which stay as they are
 	DHCP_MAKES_LEASE = 1 << 14, // when the reply is the last of the exchange
 	DHCP_IS_SILENT = 1 << 15,   // without a reply
 };
@@ -135,6 +136,8 @@ struct dhcp_family {
 	void (*exchange_check)(const struct dhcp_settings *s, uint32_t exchange, struct diag *d);
 	// Are messages of clients behind relays sent from the leased address? NULL: none.
 	bool (*unicasts)(const struct dhcp_settings *s);
+	// Do relays send from the port of clients? NULL: none.
+	bool (*asks)(const struct dhcp_settings *s);
 
 	// Leases that a client asks for: addresses, or prefixes.
 	uint64_t (*each)(const struct dhcp_settings *s, bool prefixes);

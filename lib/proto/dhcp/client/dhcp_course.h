@@ -74,6 +74,9 @@ struct dhcp_messages {
 	void (*limits_keep)(struct dhcp_heard *h);
 	// Shall the client wait for an offer of another server after this refusal?
 	bool (*refusal_waits)(const struct dhcp_heard *h, const struct proto_txn *t);
+	// Shall the message be sent again, another way, after this refusal?
+	bool (*goes_again)(
+		const struct proto_ctx *ctx, const struct dhcp_heard *h, const struct proto_txn *t);
 	// Is an offer at hand, and shall the client wait for a better one?
 	bool (*offer_kept)(const struct dhcp_client *k);
 	bool (*offer_waits)(struct dhcp_heard *h, const struct proto_txn *t);
@@ -211,7 +214,8 @@ DHCP_INLINE enum proto_verdict dhcp_refused(const struct dhcp_messages *f, struc
 
 	if (!t->over) {
 		dhcp_work_refused(&w->work, h->status, h->text, h->text_len);
-		f->leases_drop(&w->work, t->user);
+		if (!(f->kinds[t->step].has & DHCP_ASKS_ABOUT))
+			f->leases_drop(&w->work, t->user);
 	}
 	return dhcp_fail(f, ctx, t);
 }
@@ -240,6 +244,8 @@ DHCP_INLINE enum proto_verdict dhcp_decide(const struct dhcp_messages *f, struct
 	case DHCP_WRONG:
 		return dhcp_fail(f, ctx, t);
 	case DHCP_REFUSED:
+		if (f->goes_again && !t->over && f->goes_again(ctx, h, t))
+			return PROTO_AGAIN;
 		return dhcp_refused(f, ctx, t, h);
 	}
 	if (t->over)
