@@ -262,6 +262,8 @@ static const struct field config_fields[] = {
 		AT(config, responder), .section = &responder_section},
 	{"search", "find the highest value of a setting at which goals are met", FIELD_SECTION,
 		.optional = true, AT(config, search), .section = &search_section},
+	{"fleet", "boxes that divide the run", FIELD_SECTION, .optional = true, AT(config, fleet),
+		.section = &fleet_section},
 };
 
 static const struct field_section whole_section = {
@@ -429,8 +431,11 @@ struct field_list config_sources(
 	struct field_list out = {NULL, 0};
 	struct addr_range *r;
 
-	if (i->source.addresses.count)
-		return i->source.addresses;
+	if (i->source.addresses.count) {
+		struct fleet_share share = fleet_share(c, p);
+
+		return fleet_addresses(&i->source.addresses, &share, a);
+	}
 	if (i->routed.count && p->addresses.count == 0)
 		return (struct field_list){(void *)&i->routed, 1};
 	r = out.items = arena_zalloc(a, (p->addresses.count + 1) * sizeof(*r));
@@ -495,6 +500,22 @@ bool config_reaches(const struct port_settings *p, const struct addr *addr)
 		if (gw[i].len == addr->len)
 			return true;
 	return false;
+}
+
+struct fleet_share config_ports_share(const struct config *c, const struct item_settings *i)
+{
+	struct fleet_share s = fleet_share(c, config_item_port(c, i));
+
+	if (i->source.addresses.count || config_on_sockets(c, i))
+		s = (struct fleet_share){0, s.count, s.count};
+	return s;
+}
+
+double config_ports_load(const struct config *c, const struct item_settings *i)
+{
+	struct fleet_share s = fleet_share(c, config_item_port(c, i));
+
+	return config_ports_share(c, i).of == s.of ? 1 : (double)s.count / s.of;
 }
 
 bool config_wants_port(const struct field_list *ranges, uint32_t port)

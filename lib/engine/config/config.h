@@ -14,6 +14,7 @@
 #include "engine/config/control.h"
 #include "engine/config/events_settings.h"
 #include "engine/config/faults_settings.h"
+#include "engine/config/fleet_settings.h"
 #include "engine/config/load.h"
 #include "engine/config/series_settings.h"
 #include "io/port.h"
@@ -153,6 +154,7 @@ struct config {
 	struct hooks_settings hooks;
 	struct responder_settings *responder; // NULL: none
 	struct search_settings *search;       // NULL: none
+	struct fleet_settings *fleet;         // NULL: this box alone
 	const char *file;
 	struct conf_tree *tree; // its source
 };
@@ -191,12 +193,18 @@ uint64_t config_places(const struct item_settings *i, uint64_t addresses);
 // Without a rate nobody knows: INFINITY.
 double config_connection_rate(const struct item_settings *i);
 uint16_t config_server_port(const struct item_settings *i);
-// The item's source addresses as ranges (struct addr_range): given, or the port's own of the
-// server's family.
+// The item's source addresses as ranges (struct addr_range): given, as far as they are this box's
+// (fleet_settings.h), or the port's own of the server's family.
 struct field_list config_sources(
 	const struct config *c, const struct item_settings *i, struct arena *a);
 // Is the item on a port with driver: socket?
 bool config_on_sockets(const struct config *c, const struct item_settings *i);
+// Of the workers that an item's source ports are dealt to, this box's: those of all boxes count if
+// each box has the same ports on addresses of its own; only its own do where its source addresses
+// are a part of the item's, or where the kernel chooses the ports.
+struct fleet_share config_ports_share(const struct config *c, const struct item_settings *i);
+// Share of the item's load that uses those ports: 1, or the box's part.
+double config_ports_load(const struct config *c, const struct item_settings *i);
 // Is the source port in one of the ranges (struct field_range)?
 bool config_wants_port(const struct field_list *ranges, uint32_t port);
 // How a port's source ports are dealt to items. has: the source ports of an item so far, as far as

@@ -46,10 +46,12 @@ struct proto_work config_work(
 		.in_flight = load_slots(&i->load, &span),
 		.seconds = 1e-9 * (double)(c->run.warmup_ns + c->run.duration_ns),
 		.memory = memory_available() / MEMORY_PART / (fitted_items(c) + !fitted_items(c)),
-		.workers = port ? port_cpu_count(port) : 1};
+		.workers = port ? fleet_share(c, port).of : 1};
 
 	if (i->load.replay)
 		w.begun = w.in_flight = replay;
+	if (c->fleet && c->fleet->part) // the same number on each box
+		w.memory = 0;
 	return w;
 }
 

@@ -190,6 +190,7 @@ struct worker {
 	struct worker_item *const *tagged; // items with a router, by the tag of their keys
 	uint32_t tagged_count;
 	uint32_t tag_first; // of this worker's tags
+	uint32_t before;    // workers of other boxes, whose tags come before those of the port
 	uint32_t tag_bits;  // that tell its items apart, below the worker's number
 	uint64_t ms_scale;  // clock_ms
 	struct run_times times;

@@ -62,15 +62,11 @@ static struct field_list owned_on(const struct plan *p, const struct port *port,
 	for (uint32_t i = 0; i < port->settings->addresses.count; i++)
 		out[n++] = (struct addr_range){own[i].addr, 1};
 	for (uint32_t i = 0; i < p->item_count; i++) {
-		const struct field_list *more = &p->items[i].settings->source.addresses;
+		const struct field_list more[] = {p->items[i].given, p->items[i].layout.owned};
 
-		if (p->items[i].port != port)
-			continue;
-		for (uint32_t k = 0; k < more->count; k++)
-			out[n++] = ((const struct addr_range *)more->items)[k];
-		more = &p->items[i].layout.owned;
-		for (uint32_t k = 0; k < more->count; k++)
-			out[n++] = ((const struct addr_range *)more->items)[k];
+		for (size_t l = 0; l < 2 && p->items[i].port == port; l++)
+			for (uint32_t k = 0; k < more[l].count; k++)
+				out[n++] = ((const struct addr_range *)more[l].items)[k];
 	}
 	return (struct field_list){out, n};
 }
@@ -325,7 +321,7 @@ static void schedule_run(const struct plan *p, struct plan_item *i, uint32_t wor
 {
 	const struct load_settings *l = &i->settings->load;
 	const struct run_times *t = &i->worker->times;
-	const struct pace_share share = {worker, i->worker_count};
+	const struct pace_share share = {i->share.first + worker, i->share.of};
 	struct worker_item *run = plan_run(i, worker);
 	struct pace *pace = &run->pace;
 	struct pace_closed closed = {.outstanding = l->outstanding,

@@ -60,7 +60,7 @@ static uint64_t slots_needed(const struct plan *p, const struct plan_item *i)
 
 	if (isinf(l->rate))
 		return all;
-	return all / i->worker_count + (i->worker_count > 1);
+	return all / i->share.of + (i->share.of > 1);
 }
 
 static uint64_t outcomes_needed(const struct plan *p, const struct plan_item *i, uint64_t wait_ns)
@@ -68,7 +68,7 @@ static uint64_t outcomes_needed(const struct plan *p, const struct plan_item *i,
 	uint64_t all = i->replay.count ? replay_begun(p, i, 3 * wait_ns)
 	                               : config_outcomes_needed(p->config, i->settings, wait_ns);
 
-	return load_is_open(&i->settings->load) ? all / i->worker_count + 1 : all;
+	return load_is_open(&i->settings->load) ? all / i->share.of + 1 : all;
 }
 
 static uint64_t longest_wait_ns(const struct plan_item *i)
@@ -95,7 +95,7 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 		.key_bits = (uint8_t)run->txns.key_bits,
 		.lane_mask = run->txns.lane_mask,
 		.more_waits = i->layout.waits.count,
-		.seed = key_seed(p, i, worker),
+		.seed = key_seed(p, i, i->share.first + worker),
 		.rest = clock_ticks(&p->clock, 3 * wait_ns),
 		.reuse = seats != 0,
 	};
@@ -130,7 +130,7 @@ static struct proto_env item_env(
 {
 	const struct addr_range *r = sources->items;
 	struct proto_env env = {.seed = plan_item_seed(p, i),
-		.workers = port_cpu_count(config_item_port(p->config, i->settings)),
+		.workers = i->share.of,
 		.name = i->settings->name,
 		.common = p->common[proto_index(config_item_proto(i->settings, NULL))],
 		.addr_len = i->settings->server.len,
@@ -162,7 +162,7 @@ uint64_t plan_item_memory(const struct plan *p, const struct plan_item *of, stru
 	struct txn_shape shape = {0};
 	uint64_t bytes, sum = 0;
 
-	i.worker_count = env.workers;
+	i.worker_count = i.share.count;
 	shape.count = (uint32_t)fmin((double)slots_needed(p, &i), 1u << 30);
 	shape.window = outcomes_needed(p, &i, longest_wait_ns(&i));
 	bytes = txn_bytes(&shape);
@@ -171,7 +171,7 @@ uint64_t plan_item_memory(const struct plan *p, const struct plan_item *of, stru
 		         proto->step_count * sizeof(struct step_books);
 	bytes += plan_conn_memory(of->settings, env.workers, shape.count,
 		config_places(of->settings, env.clients), plan_item_longest(of));
-	for (env.worker = 0; env.worker < env.workers; env.worker++)
+	for (env.worker = i.share.first; env.worker < i.share.first + i.share.count; env.worker++)
 		sum += bytes + marks_bytes(proto) +
 		       (proto->memory ? proto->memory(of->shared, &env) : 0);
 	return sum;
@@ -267,13 +267,49 @@ static void item_layout(struct plan_item *i, const struct proto *proto, struct a
 	i->source_ports = i->settings->ports;
 }
 
+// Of the addresses that the item answers for, those of this box: each has one worker in the fleet.
+static void divide_owned(struct plan_item *i, struct arena *a, struct diag *d)
+{
+	const struct addr_range *r = i->layout.owned.items;
+	uint64_t all = 0, count = 0;
+	struct addr_range *out;
+	uint8_t *homes;
+
+	for (uint32_t n = 0; n < i->layout.owned.count; n++)
+		all += r[n].count;
+	if (!fleet_is_part(&i->share) || all == 0)
+		return;
+	if (all % i->share.of) {
+		diag_error(d, i->settings, "",
+			"%llu addresses of relays for the %u workers of the fleet (take a "
+			"multiple of them: a server's reply must reach the box of the client)",
+			(unsigned long long)all, i->share.of);
+		return;
+	}
+	homes = arena_zalloc(a, all);
+	out = arena_zalloc(a, (all / i->share.of * i->share.count) * sizeof(*out));
+	all = 0;
+	for (uint32_t n = 0; n < i->layout.owned.count; n++)
+		for (uint64_t k = 0; k < r[n].count; k++, all++) {
+			homes[all] = (uint8_t)(all % i->share.of);
+			if (homes[all] - i->share.first < i->share.count)
+				out[count++] = (struct addr_range){addr_nth(&r[n], k), 1};
+		}
+	i->homes = homes;
+	i->layout.owned = (struct field_list){out, (uint32_t)count};
+}
+
 int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d)
 {
 	struct field_list sources = config_sources(p->config, i->settings, a);
-	struct proto_env env = item_env(p, i, &sources);
 	const void *settings = NULL;
 	const struct proto *proto = config_item_proto(i->settings, &settings);
+	struct proto_env env;
 	int rc = 0;
+
+	i->share = fleet_share(p->config, config_item_port(p->config, i->settings));
+	i->given = fleet_addresses(&i->settings->source.addresses, &i->share, a);
+	env = item_env(p, i, &sources);
 
 	if (i->settings->load.replay)
 		rc = replay_read(&i->replay, i->settings->load.replay, a, d);
@@ -287,6 +323,7 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 	i->shared = proto->setup(settings, &env, d);
 	if (i->shared) {
 		item_layout(i, proto, a);
+		divide_owned(i, a, d);
 		check_length(p, i, d);
 		check_tags(p, i, d);
 		check_owned(p, i, d);
@@ -369,7 +406,7 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 
 	if (plan_seats(i, worker)) // each connection is a client
 		env.clients = plan_seats(i, worker);
-	env.worker = worker;
+	env.worker = i->share.first + worker;
 	env.homes = i->homes;
 	run->server = i->settings->server;
 	run->server_port = config_server_port(i->settings);
