@@ -36,7 +36,7 @@ static const struct command commands[] = {
 		line_dhcp6_options, line_dhcp6_help},
 	{"run", "FILE", "Run the test in FILE and judge its result",
 		COMMON | OPTION_JSON | OPTION_DRY_RUN | OPTION_SELF_CHECK | OPTION_BRIEF |
-			OPTION_INTERVALS,
+			OPTION_INTERVALS | OPTION_CONFINED | OPTION_COMMANDS | OPTION_ORDERS,
 		cmd_run, NULL,
 		EXAMPLE("ddiperf run dns-steady.yaml --set traffic.queries.load.rate=5k --json "
 			"result.json")},
@@ -45,7 +45,7 @@ static const struct command commands[] = {
 		OPTION_SET | OPTION_DUMP | OPTION_QUIET | OPTION_VERBOSE, cmd_campaign, NULL,
 		EXAMPLE("ddiperf campaign campaign-lease-operations.yaml --set repeats=1")},
 	{"check", "FILE", "Validate FILE and the files that it names; send nothing",
-		OPTION_SET | OPTION_DUMP, cmd_check, NULL,
+		OPTION_SET | OPTION_DUMP | OPTION_CONFINED | OPTION_COMMANDS, cmd_check, NULL,
 		EXAMPLE("ddiperf check dns-steady.yaml --set run.duration=1m --dump")},
 	{"plan", "FILE", "Forecast the demand of FILE on link, CPUs and memory; open no port",
 		OPTION_SET | OPTION_JSON, cmd_plan, NULL,

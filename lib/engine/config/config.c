@@ -143,7 +143,8 @@ static const struct field capture_fields[] = {
 	{"file",
 		"pcapng file to write, from the working directory; of a series of runs each has "
 		"its own: file-1.pcapng ...",
-		FIELD_STRING, .required = true, AT(capture_settings, file), .min = 1, .max = 4095},
+		FIELD_STRING, .required = true, .role = FIELD_OUTPUT, AT(capture_settings, file),
+		.min = 1, .max = 4095},
 	{"when",
 		"outcomes whose packets are kept; answered: the last request and reply of each "
 		"transaction that ended well",
@@ -161,6 +162,7 @@ static const struct field_section capture_section = {"capture",
 	{.name = #format,                                                                          \
 		.help = text,                                                                      \
 		.type = FIELD_STRING,                                                              \
+		.role = FIELD_OUTPUT,                                                              \
 		AT(output_settings, format),                                                       \
 		.min = 1,                                                                          \
 		.max = 4095},
@@ -188,7 +190,8 @@ const char *const probe_formats[] = {
 
 static const struct field probe_fields[] = {
 	{"command", "shell command, like ssh dut cat /proc/stat; run once an interval",
-		FIELD_STRING, .required = true, AT(probe_settings, command), .min = 1, .max = 4095},
+		FIELD_STRING, .required = true, .role = FIELD_COMMAND, AT(probe_settings, command),
+		.min = 1, .max = 4095},
 	{"format", "output of the command: /proc/stat, or lines of key=value", FIELD_ENUM,
 		AT(probe_settings, format), .names = probe_formats, .def = "proc_stat"},
 	{"timeout", "time after which the command is killed", FIELD_DURATION,
@@ -202,8 +205,8 @@ static const struct field counters_fields[] = {
 	{"command",
 		"shell command, like ssh dut nstat -asz; it prints lines of NAME VALUE, or JSON. "
 		"Run before and after the measured part",
-		FIELD_STRING, .required = true, AT(counters_settings, command), .min = 1,
-		.max = 4095},
+		FIELD_STRING, .required = true, .role = FIELD_COMMAND,
+		AT(counters_settings, command), .min = 1, .max = 4095},
 	{"timeout", "time after which the command is killed", FIELD_DURATION,
 		AT(counters_settings, timeout_ns), .def = "5s", .min = 1e7, .max = 6e11},
 };
@@ -228,9 +231,10 @@ static const struct field_section dut_section = {
 
 static const struct field hooks_fields[] = {
 	{"start", "shell command before anything else; unless it succeeds, there is no run",
-		FIELD_STRING, AT(hooks_settings, start), .min = 1, .max = 4095},
+		FIELD_STRING, .role = FIELD_COMMAND, AT(hooks_settings, start), .min = 1,
+		.max = 4095},
 	{"stop", "shell command after everything else, the result written", FIELD_STRING,
-		AT(hooks_settings, stop), .min = 1, .max = 4095},
+		.role = FIELD_COMMAND, AT(hooks_settings, stop), .min = 1, .max = 4095},
 	{"timeout", "time after which a command is killed", FIELD_DURATION,
 		AT(hooks_settings, timeout_ns), .def = "60s", .min = 1e7, .max = 1e14},
 };

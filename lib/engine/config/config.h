@@ -168,6 +168,8 @@ const struct port_settings *config_responder_port(const struct config *c);
 bool config_reaches(const struct port_settings *p, const struct addr *addr);
 // Is the embedded responder the server of this item? One that is told no server takes any.
 bool config_asks_responder(const struct config *c, const struct item_settings *i);
+// The item of "traffic.NAME.load.rate=RATE", and that rate; NULL: the text is no such.
+struct item_settings *config_item_of_set(const struct config *c, const char *set, double *rate);
 // Which protocol the item speaks, and its settings.
 const struct proto *config_item_proto(const struct item_settings *i, const void **settings);
 

@@ -78,7 +78,8 @@ static const struct field_section storm_section = {
 
 static const struct field replay_fields[] = {
 	{"file", "times to send at: seconds, one a line, or a packet file", FIELD_STRING,
-		.required = true, AT(replay_settings, file), .min = 1, .max = 4095},
+		.required = true, .role = FIELD_INPUT, AT(replay_settings, file), .min = 1,
+		.max = 4095},
 	{"speed", "factor of the speed; 0.5: half as fast", FIELD_RATE, .load = true,
 		AT(replay_settings, speed), .def = "1", .min = 1e-6, .max = 1e6},
 	{"filter", "packets that count, as tcpdump has it; default: all of them", FIELD_STRING,

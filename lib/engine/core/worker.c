@@ -94,6 +94,15 @@ void worker_read(const struct worker *w, struct worker_snapshot *to)
 	}
 }
 
+// Another rate, which the user wants: each interval has one.
+static void item_obey(struct worker_item *it, uint64_t at)
+{
+	uint64_t gap = atomic_load_explicit(&it->gap_asked, memory_order_relaxed);
+
+	if (gap != it->gap_taken && pace_change(&it->pace, gap, at))
+		it->gap_taken = gap;
+}
+
 static void worker_publish(struct worker *w, uint64_t at)
 {
 	uint64_t n = atomic_load_explicit(&w->published, memory_order_relaxed) + 1;
@@ -102,6 +111,7 @@ static void worker_publish(struct worker *w, uint64_t at)
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		item_copy_books(&s->items[i], &w->items[i]);
 		w->items[i].interval_from = at;
+		item_obey(&w->items[i], at);
 	}
 	s->at = at;
 	s->number = n;

@@ -136,6 +136,8 @@ struct worker_item {
 	uint64_t gap_least;               // ticks: shorter gaps are no event's
 	uint64_t asked[WORKER_ASKS];      // transactions of the steering probe: see txn_before
 	uint32_t asked_count;
+	// ctlplane: wo while it runs, dataplane: ro: as pace_change has it; 0: none was asked for
+	_Atomic uint64_t gap_asked;
 	// dataplane: rw
 	// Scalars of a packet lie together; tables and histograms follow.
 	struct proto_ctx ctx;
@@ -143,6 +145,7 @@ struct worker_item {
 	uint64_t starved_at; // tick: of the first that had no client; of a closed loop since when
 	                     // none begins and none is in flight. 0: never
 	bool ended;          // nothing more will become due
+	uint64_t gap_taken;  // of gap_asked: the one that holds
 	const char *note;    // further comment on the answer that is captured now
 	uint64_t ended_at;
 	uint64_t left_over;   // of load.total at that time

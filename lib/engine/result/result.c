@@ -664,6 +664,14 @@ static const struct counter repeat_rows[] = {
 static const struct counter_section result_repeat_section = {
 	"repeats", "a run", COUNTER_ROWS(repeat_rows), sizeof(struct result_repeat)};
 
+static const struct counter order_rows[] = {
+	TEXT(result_order, set, "the setting and its new value"),
+	REAL(result_order, at_s, "s",
+		"time of the order, from the start of the measured part; it holds from the next "
+		"interval on"),
+};
+SECTION("orders", order_rows, result_order, "an order");
+
 static const struct counter result_rows[] = {
 	TEXT(result, schema, "version of this document"),
 	{"run", "the run", NULL, COUNTER_SECTION, AT(result, run), .section = &run_rows_section},
@@ -673,6 +681,8 @@ static const struct counter result_rows[] = {
 		.section = &result_item_section},
 	{"events", "things that happened during the run", NULL, COUNTER_LIST, AT(result, events),
 		.section = &event_rows_section},
+	{"orders", "changes of the load that the user ordered meanwhile", NULL, COUNTER_LIST,
+		AT(result, orders), .section = &order_rows_section},
 	{"ports", "ports", NULL, COUNTER_LIST, AT(result, ports), .section = &port_rows_section},
 	{"workers", "workers", NULL, COUNTER_LIST, AT(result, workers),
 		.section = &worker_rows_section},

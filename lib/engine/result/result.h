@@ -409,6 +409,12 @@ struct result_confidence {
 	struct counter_list figures; // struct result_spread
 };
 
+// An order of the user while the run went on.
+struct result_order {
+	const char *set;
+	double at_s; // from the start of the measured part; it holds from the next interval on
+};
+
 struct result {
 	const char *schema;
 	uint64_t number; // of the run that it is of, from 1: run_hooks.begin
@@ -416,6 +422,7 @@ struct result {
 	struct result_verdict verdict;
 	struct counter_list traffic;          // struct result_item
 	struct counter_list events;           // struct result_event
+	struct counter_list orders;           // struct result_order
 	struct counter_list ports;            // struct result_port
 	struct counter_list workers;          // struct result_worker
 	struct result_responder *responder;   // NULL: none

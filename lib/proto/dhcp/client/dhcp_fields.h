@@ -107,10 +107,10 @@
 		"address can have several exchanges at once; 0: each client has its own", \
 		FIELD_COUNT, .offset = DHCP_SETTING(mac_count), .def = "0", .max = 1e9}, \
 	{"mac_file", "file with the MAC address of a client on each line, relative to this " \
-		"file's folder" file_help_, FIELD_STRING, .offset = DHCP_SETTING(mac_file)}, \
+		"file's folder" file_help_, FIELD_STRING, .role = FIELD_INPUT, .offset = DHCP_SETTING(mac_file)}, \
 	{"client_file", "CSV file with a line for each client, relative to this file's folder; " \
 		"{file:N} is column N, from 1, in every text and hex", FIELD_STRING, \
-		.offset = DHCP_SETTING(client_file)}, \
+		.role = FIELD_INPUT, .offset = DHCP_SETTING(client_file)}, \
 	{"mac_column", "column of client_file with the MAC address; 0: none", FIELD_COUNT, \
 		.offset = DHCP_SETTING(mac_column), .def = "0", .max = 64}
 

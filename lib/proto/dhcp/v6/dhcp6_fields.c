@@ -208,9 +208,10 @@ static const struct field dhcp6_fields[] = {
 		FIELD_ENUM, .offset = SETTING(duid), .def = "ll", .names = duid_names},
 	DHCP_PATTERN_ROW(S, duid_hex,
 		"with duid hex: the whole of it, with {client:N}, {mac} or {random:N}"),
-	DHCP_PATTERN_ROW(S, duid_file,
+	{"duid_file",
 		"with duid file: file with the DUID of a client on each line as hex digits, "
-		"relative to this file's folder"),
+		"relative to this file's folder",
+		FIELD_STRING, .role = FIELD_INPUT, .offset = offsetof(S, duid_file)},
 	{"enterprise", "with duid en: enterprise number", FIELD_COUNT,
 		.offset = SETTING(enterprise), .def = "32473", .max = 4294967295.0},
 	DHCP_SECTION_ROW(struct dhcp_settings, relay, &relay_section,
