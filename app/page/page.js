@@ -1378,7 +1378,7 @@ function box(node) {
 
 let campaign = null;
 
-// A line for each operation: one of all points, or with a varied setting of numbers one of each point over it.
+// A line for each operation over all points; of a single operation, one for each point over a varied setting of numbers.
 function campaignLines(rows, column, over) {
 	const groups = new Map();
 	rows.forEach((row, i) => {
@@ -1395,6 +1395,9 @@ function campaignLines(rows, column, over) {
 // The interval of each mean.
 function markIntervals(u, lines) {
 	u.ctx.save();
+	u.ctx.beginPath();
+	u.ctx.rect(u.bbox.left - 4, u.bbox.top, u.bbox.width + 8, u.bbox.height);
+	u.ctx.clip();
 	for (const line of lines)
 		line.cells.forEach((cell, i) => {
 			if (!known(cell.low))
@@ -1408,7 +1411,7 @@ function markIntervals(u, lines) {
 
 function campaignCharts(node) {
 	const rows = list(campaign.rows);
-	const over = campaign.vary.findIndex((_, k) => new Set(rows.map(row => row.values[k])).size > 2 && rows.every(row => /^\d+(\.\d+)?[kM]?$/.test(row.values[k])));
+	const over = campaign.operations.length > 1 ? -1 : campaign.vary.findIndex((_, k) => new Set(rows.map(row => row.values[k])).size > 2 && rows.every(row => /^\d+(\.\d+)?[kM]?$/.test(row.values[k])));
 	const names = rows.map(row => [text(row, "point"), ...row.values].join(", "));
 	campaign.columns.forEach((title, column) => {
 		const lines = campaignLines(rows, column, over), means = lines.flatMap(line => line.values()).filter(v => v > 0);
@@ -1430,12 +1433,8 @@ function campaignTables(node) {
 			list(campaign.rows).map(row => [text(row, "point"), ...row.values, ...row.figures[column].map(cell => cell.text)]), `campaign ${title}`)));
 }
 
-function build(page) {
-	if (campaign)
-		page.append(el("h1", {}, campaign.name));
+function resultSections(page) {
 	head(page);
-	campaign && section("campaign", "Campaign", campaignCharts);
-	campaign && section("table", "Table", campaignTables);
 	section("criteria", "Criteria", criteria);
 	section("load", "Load", load);
 	section("latency", "Response time", latency);
@@ -1448,14 +1447,24 @@ function build(page) {
 	section("trend", "Trend", trend);
 	section("comparison", "Comparison", comparison);
 	section("box", "Box and configuration", box);
+}
+
+function campaignSections(page) {
+	page.append(el("h1", {}, campaign.name));
+	section("campaign", "Chart", campaignCharts);
+	section("table", "Table", campaignTables);
+}
+
+function build(page) {
+	(campaign ? campaignSections : resultSections)(page);
 	page.append(el("nav", {"aria-label": "sections"}, sections.map(one =>
 		el("a", {href: `#${one.id}`, click: event => {
 			event.preventDefault();
 			place = one.id;
 			writePlace();
 			goTo(place);
-		}}, one.title))), ...sections.map(one => one.node), el("footer", {}, "Drag over a chart to zoom, double-click to see all again; "
-		+ "a click on an entry of a legend hides its line. Times and rates have three significant digits, tables are exact."));
+		}}, one.title))), ...sections.map(one => one.node), el("footer", {}, (campaign ? "" : "Drag over a chart to zoom, double-click to see all again. ")
+		+ "A click on an entry of a legend hides its line. Times and rates have three significant digits, tables are exact."));
 }
 
 function draw() {
