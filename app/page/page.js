@@ -1374,7 +1374,66 @@ function box(node) {
 
 // --- the page -----------------------------------------------------------------------------------------
 
-function build(page) {
+// --- campaign -------------------------------------------------------------------------------------------
+
+let campaign = null;
+
+// A line for each operation over all points; of a single operation, one for each point over a varied setting of numbers.
+function campaignLines(rows, column, over) {
+	const groups = new Map();
+	rows.forEach((row, i) => {
+		const name = over < 0 ? "" : [text(row, "point"), ...row.values.filter((_, k) => k !== over)].join(", ");
+		groups.set(name, [...(groups.get(name) || []), [over < 0 ? i + 1 : Number(row.values[over].replace(/k$/, "000").replace(/M$/, "000000")), row]]);
+	});
+	return [...groups].flatMap(([group, members]) => campaign.operations.map((operation, k) => {
+		const sorted = [...members].sort((a, b) => a[0] - b[0]), xs = sorted.map(one => one[0]);
+		return {name: [group, campaign.operations.length > 1 ? operation : ""].filter(Boolean).join(", ") || campaign.columns[column],
+			xs: () => xs, cells: sorted.map(one => one[1].figures[column][k])};
+	})).map((line, i) => ({...line, colour: `s${i % 7 + 1}`, values: () => line.cells.map(cell => number(cell, "mean")), bare: over < 0, points: true, gaps: true}));
+}
+
+// The interval of each mean.
+function markIntervals(u, lines) {
+	u.ctx.save();
+	u.ctx.beginPath();
+	u.ctx.rect(u.bbox.left - 4, u.bbox.top, u.bbox.width + 8, u.bbox.height);
+	u.ctx.clip();
+	for (const line of lines)
+		line.cells.forEach((cell, i) => {
+			if (!known(cell.low))
+				return;
+			const x = u.valToPos(line.xs()[i], "x", true), bottom = cell.low > 0 || u.scales.y.distr !== 3 ? u.valToPos(cell.low, "y", true) : u.bbox.top + u.bbox.height;
+			u.ctx.strokeStyle = colourOf(line.colour);
+			u.ctx.strokeRect(x, u.valToPos(cell.high, "y", true), 0, bottom - u.valToPos(cell.high, "y", true));
+		});
+	u.ctx.restore();
+}
+
+function campaignCharts(node) {
+	const rows = list(campaign.rows);
+	const over = campaign.operations.length > 1 ? -1 : campaign.vary.findIndex((_, k) => new Set(rows.map(row => row.values[k])).size > 2 && rows.every(row => /^\d+(\.\d+)?[kM]?$/.test(row.values[k])));
+	const names = rows.map(row => [text(row, "point"), ...row.values].join(", "));
+	campaign.columns.forEach((title, column) => {
+		const lines = campaignLines(rows, column, over), means = lines.flatMap(line => line.values()).filter(v => v > 0);
+		if (!means.length)
+			return;
+		const box = el("div", {class: "charts"}), log = Math.max(...means) > 20 * Math.min(...means);
+		node.append(box);
+		new Chart(box, {name: `campaign ${title}`, title, note: `${campaign.note}; upright lines: the interval of the mean`, height: 340,
+			x: over < 0 ? {label: "", name: "point", range: [0.5, rows.length + 0.5], splits: () => rows.map((_, i) => i + 1),
+				format: v => String(v), shown: v => names[v - 1] || ""} : {label: campaign.vary[over], name: campaign.vary[over], format: si},
+			y: {label: title, format: si, log}, lines, draw: u => markIntervals(u, lines)});
+		over < 0 && box.append(el("ol", {class: "soft"}, names.map(name => el("li", {}, name))));
+	});
+}
+
+function campaignTables(node) {
+	campaign.columns.forEach((title, column) => node.append(el("h3", {}, title),
+		table([["point", "text"], ...campaign.vary.map(name => [name, "text"]), ...campaign.operations.map(name => [name])],
+			list(campaign.rows).map(row => [text(row, "point"), ...row.values, ...row.figures[column].map(cell => cell.text)]), `campaign ${title}`)));
+}
+
+function resultSections(page) {
 	head(page);
 	section("criteria", "Criteria", criteria);
 	section("load", "Load", load);
@@ -1388,14 +1447,24 @@ function build(page) {
 	section("trend", "Trend", trend);
 	section("comparison", "Comparison", comparison);
 	section("box", "Box and configuration", box);
+}
+
+function campaignSections(page) {
+	page.append(el("h1", {}, campaign.name));
+	section("campaign", "Chart", campaignCharts);
+	section("table", "Table", campaignTables);
+}
+
+function build(page) {
+	(campaign ? campaignSections : resultSections)(page);
 	page.append(el("nav", {"aria-label": "sections"}, sections.map(one =>
 		el("a", {href: `#${one.id}`, click: event => {
 			event.preventDefault();
 			place = one.id;
 			writePlace();
 			goTo(place);
-		}}, one.title))), ...sections.map(one => one.node), el("footer", {}, "Drag over a chart to zoom, double-click to see all again; "
-		+ "a click on an entry of a legend hides its line. Times and rates have three significant digits, tables are exact."));
+		}}, one.title))), ...sections.map(one => one.node), el("footer", {}, (campaign ? "" : "Drag over a chart to zoom, double-click to see all again. ")
+		+ "A click on an entry of a legend hides its line. Times and rates have three significant digits, tables are exact."));
 }
 
 function draw() {
@@ -1414,7 +1483,8 @@ function redraw() {
 function start(page, data) {
 	runs = list(data.results).map((result, i) => new Run(result, i));
 	past = data.trend || past;
-	document.title = runs.map(run => text(run.doc, "run.name") || run.file).join(" and ") + " – ddiperf";
+	campaign = data.campaign || null;
+	document.title = (campaign ? campaign.name : runs.map(run => text(run.doc, "run.name") || run.file).join(" and ")) + " – ddiperf";
 	readPlace();
 	build(page);
 	// The text is there first.
