@@ -40,6 +40,10 @@ static const struct command commands[] = {
 		cmd_run, NULL,
 		EXAMPLE("ddiperf run dns-steady.yaml --set traffic.queries.load.rate=5k --json "
 			"result.json")},
+	{"campaign", "FILE",
+		"Run the campaign in FILE: lists of settings and servers, repeats, one table",
+		OPTION_SET | OPTION_DUMP | OPTION_QUIET | OPTION_VERBOSE, cmd_campaign, NULL,
+		EXAMPLE("ddiperf campaign campaign-lease-operations.yaml --set repeats=1")},
 	{"check", "FILE", "Validate FILE and the files that it names; send nothing",
 		OPTION_SET | OPTION_DUMP, cmd_check, NULL,
 		EXAMPLE("ddiperf check dns-steady.yaml --set run.duration=1m --dump")},
