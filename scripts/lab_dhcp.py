@@ -34,6 +34,8 @@ from pathlib import Path
 PREFIX_LENGTH = 15
 SQL_SECONDS = 60
 SQL_SCHEMA = "/usr/share/kea/scripts/mysql/dhcpdb_create.mysql"
+PGSQL_SCHEMA = "/usr/share/kea/scripts/pgsql/dhcpdb_create.pgsql"
+THREADS = int(os.environ.get("LAB_THREADS", "1"))
 
 
 class Family4:
@@ -85,8 +87,11 @@ class Kea:
                 # The wire has just been made: its end is "running" a moment later.
                 "service-sockets-max-retries": 200, "service-sockets-retry-wait-time": 50,
             },
-            # As Kea 2.2 does: one thread, and a lease that is released is gone at once.
-            "multi-threading": {"enable-multi-threading": False},
+            # As Kea 2.2 does: one thread, and a lease that is released is gone at once. Several threads have a queue
+            # without an end: of 64 places, the default, it would drop releases that come faster than they are written.
+            "multi-threading": {
+                "enable-multi-threading": THREADS > 1, "thread-pool-size": THREADS, "packet-queue-size": 0,
+            },
             "expired-leases-processing": {"hold-reclaimed-time": 0},
             "control-socket": {"socket-type": "unix", "socket-name": "{dir}/kea.sock"},
             "lease-database": cls.leases, **cls.settings(),
@@ -196,6 +201,20 @@ class KeaSqlLazy(KeaSql):
     start = (sys.executable, __file__, "{dir}", "2")
 
 
+def pgsql(program):
+    """Debian has the programs of PostgreSQL's server outside of PATH, in a folder of their version."""
+    return max(map(str, Path("/usr/lib/postgresql").glob(f"*/bin/{program}")), default=program)
+
+
+class KeaPgsql(Kea4):
+    """Leases in PostgreSQL, each change on the disk before it is acknowledged."""
+
+    programs = ("kea-dhcp4", pgsql("postgres"), pgsql("initdb"), pgsql("psql"))
+    leases = {"type": "postgresql", "name": "kea", "user": "kea", "host": "{dir}/sql", "connect-timeout": 10}
+    start = (sys.executable, __file__, "{dir}", "pgsql")
+    seconds = SQL_SECONDS
+
+
 # --- ISC dhcpd, dnsmasq -----------------------------------------------------------------------
 
 
@@ -246,6 +265,12 @@ subnet 10.64.0.0 netmask 255.240.0.0 {
         text = (folder / "leases").read_text(errors="replace")
         now = dict(re.findall(r"^lease ([\d.]+) \{.*?^  binding state (\w+);", text, re.M | re.S))
         yield "leases", list(now.values()).count("active")
+
+
+class Dhcpd4Sync(Dhcpd4):
+    """Each change on the disk before it is acknowledged: its default."""
+
+    text = Dhcpd4.text.replace("dont-use-fsync true;\n", "")
 
 
 class Dhcpd6(Family6, WithText):
@@ -347,8 +372,8 @@ dhcp-option=option6:domain-search,example.com
 
 
 SERVERS = {
-    "kea": Kea4, "kea-memory": KeaMemory, "kea-sql": KeaSql, "kea-sql-lazy": KeaSqlLazy, "dhcpd": Dhcpd4,
-    "dnsmasq": Dnsmasq4, "kea6": Kea6, "dhcpd6": Dhcpd6, "dnsmasq6": Dnsmasq6,
+    "kea": Kea4, "kea-memory": KeaMemory, "kea-sql": KeaSql, "kea-sql-lazy": KeaSqlLazy, "kea-pgsql": KeaPgsql,
+    "dhcpd": Dhcpd4, "dhcpd-sync": Dhcpd4Sync, "dnsmasq": Dnsmasq4, "kea6": Kea6, "dhcpd6": Dhcpd6, "dnsmasq6": Dnsmasq6,
 }
 
 
@@ -421,46 +446,86 @@ def probe(device, family):
     return 1
 
 
-# --- the SQL server of Kea --------------------------------------------------------------------
+# --- the SQL servers of Kea --------------------------------------------------------------------
 
-SQL_USER = "nobody"  # MariaDB refuses to be root
+SQL_USER = "nobody"  # they refuse to be root
 
 
 NO_SYNC = ("--innodb-flush-method=nosync", "--debug-no-sync", "--innodb-flush-log-at-trx-commit=0")
 
 
-def sql_start(common, client, *options):
-    """MariaDB, once it answers."""
-    server = subprocess.Popen(("mariadbd", *common, "--skip-networking", *options))
+def sql_options(data):
+    return ("--no-defaults", f"--datadir={data}", f"--user={SQL_USER}")
+
+
+def sql_start(data, *options):
+    """MariaDB, once it answers; the words of its client."""
+    files = (f"--socket={data}/socket", f"--pid-file={data}/pid")
+    server = subprocess.Popen(("mariadbd", *sql_options(data), *files, "--skip-networking", *options))
+    client = ("mariadb", "--no-defaults", f"--socket={data}/socket", "--user=root")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     while subprocess.run((*client, "-e", "SELECT 1"), **quiet).returncode:
         if server.poll() is not None:
             sys.exit("MariaDB ended at once")
         time.sleep(0.1)
-    return server
+    return server, client
 
 
-def sql_run(folder, flush):
-    """Start MariaDB with an empty lease table, in a folder of its own on a disk: /run is memory."""
+def sql_folder(folder):
+    """A folder of its own on a disk: /run is memory."""
     data = tempfile.mkdtemp(prefix="lab-sql-", dir="/var/tmp")
     Path(folder, "sql").symlink_to(data)
     shutil.chown(data, SQL_USER)
-    common = ("--no-defaults", f"--datadir={data}", f"--user={SQL_USER}", f"--socket={data}/socket",
-              f"--pid-file={data}/pid")
-    client = ("mariadb", "--no-defaults", f"--socket={data}/socket", "--user=root")
-    subprocess.run(
-        ("mariadb-install-db", *common[:3], *NO_SYNC, "--skip-test-db", "--auth-root-authentication-method=normal"),
-        check=True, stdout=subprocess.DEVNULL,
-    )
-    # The schema is some 200 changes of tables: half a minute when each waits for the disk.
-    server = sql_start(common, client, *NO_SYNC)
-    grant = "CREATE DATABASE kea; GRANT ALL ON kea.* TO kea@localhost IDENTIFIED BY 'kea'"
-    subprocess.run((*client, "-e", grant), check=True)
-    with open(SQL_SCHEMA) as schema:
-        subprocess.run((*client, "kea"), stdin=schema, check=True, stdout=subprocess.DEVNULL)
+    return data
+
+
+def pgsql_start(data, *options):
+    """PostgreSQL, once it answers."""
+    argv = (pgsql("postgres"), "-D", data, "-k", data, "-c", "listen_addresses=", *options)
+    server = subprocess.Popen(argv, user=SQL_USER, cwd=data)
+    client = (pgsql("psql"), "-q", "-h", data, "-U", SQL_USER)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    while subprocess.run((*client, "-c", "SELECT 1", "postgres"), **quiet).returncode:
+        if server.poll() is not None:
+            sys.exit("PostgreSQL ended at once")
+        time.sleep(0.1)
+    return server, client
+
+
+def pgsql_run(folder):
+    """Start PostgreSQL with an empty lease table."""
+    data = sql_folder(folder)
+    subprocess.run((pgsql("initdb"), "-N", "-A", "trust", "-E", "UTF8", "--locale=C", "-D", data), user=SQL_USER, cwd=data,
+                   check=True, stdout=subprocess.DEVNULL)
+    server, client = pgsql_start(data, "-F")
+    for text in ("CREATE USER kea", "CREATE DATABASE kea OWNER kea"):
+        subprocess.run((*client, "-c", text, "postgres"), check=True)
+    # -q leaves the results of its SELECTs.
+    subprocess.run((pgsql("psql"), "-q", "-h", data, "-U", "kea", "-f", PGSQL_SCHEMA, "kea"), check=True, stdout=subprocess.DEVNULL)
     server.terminate()
     server.wait()
-    sql_start(common, client, f"--innodb-flush-log-at-trx-commit={flush}")
+    pgsql_start(data)
+
+
+def sql_run(folder, flush):
+    """Start MariaDB with an empty lease table."""
+    data = sql_folder(folder)
+    # The schema is some 200 changes of tables, each with files that are made anew: in memory they take a second.
+    with tempfile.TemporaryDirectory(prefix="lab-sql-", dir="/dev/shm") as scratch:
+        shutil.chown(scratch, SQL_USER)
+        subprocess.run(
+            ("mariadb-install-db", *sql_options(scratch), *NO_SYNC, "--skip-test-db", "--auth-root-authentication-method=normal"),
+            check=True, stdout=subprocess.DEVNULL,
+        )
+        server, client = sql_start(scratch, *NO_SYNC)
+        grant = "CREATE DATABASE kea; GRANT ALL ON kea.* TO kea@localhost IDENTIFIED BY 'kea'"
+        subprocess.run((*client, "-e", grant), check=True)
+        with open(SQL_SCHEMA) as schema:
+            subprocess.run((*client, "kea"), stdin=schema, check=True, stdout=subprocess.DEVNULL)
+        server.terminate()
+        server.wait()
+        subprocess.run(("cp", "-a", f"{scratch}/.", data), check=True)
+    sql_start(data, f"--innodb-flush-log-at-trx-commit={flush}")
     return f"{data}/socket"
 
 
@@ -469,9 +534,14 @@ def sql_remove(folder):
         shutil.rmtree(link.resolve(), ignore_errors=True)
 
 
-def main(folder, flush, *unconfined):
-    """MariaDB as a child, and this process becomes Kea: one session, to be stopped as one."""
-    environment = {**os.environ, "MYSQL_UNIX_PORT": sql_run(folder, flush)}
+def main(folder, kind, *unconfined):
+    """The SQL server as a child, and this process becomes Kea: one session, to be stopped as one. kind: "pgsql", or of MariaDB
+    the setting for flushes."""
+    environment = dict(os.environ)
+    if kind == "pgsql":
+        pgsql_run(folder)
+    else:
+        environment["MYSQL_UNIX_PORT"] = sql_run(folder, kind)
     argv = (*unconfined, "kea-dhcp4", "-c", f"{folder}/server.conf")
     os.execvpe(argv[0], argv, environment)
 
