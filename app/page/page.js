@@ -148,6 +148,7 @@ class Item {
 		for (const name of LATENCIES)
 			this[name] = [];
 		this.answers = new Map(); // label: rates
+		this.servers = new Map(); // the same by server
 		this.heat = []; // {from, to, counts: Map of wide buckets}
 		this.timeout = parseTime(text(list(at(run.doc, "config.traffic"))[index], "timeout"));
 		this.protocol = text(doc, "protocol");
@@ -172,6 +173,12 @@ class Item {
 				: typeof value === "number" ? value : NaN);
 		}
 		this.addAnswers(mine, length, position);
+		for (const server of list(at(mine, "servers"))) {
+			const name = text(server, "name");
+			if (!this.servers.has(name))
+				this.servers.set(name, Array(position).fill(0));
+			this.servers.get(name).push(length > 0 ? (number(server, "answered") || 0) / length : 0);
+		}
 	}
 
 	addAnswers(mine, length, position) {
@@ -940,15 +947,15 @@ function labelColours(names) {
 	return colours;
 }
 
-function stacked(item) {
-	const names = [...item.answers.keys()].filter(label => label !== "others");
-	if (item.answers.has("others"))
+function stacked(item, rates) {
+	const names = [...rates.keys()].filter(label => label !== "others");
+	if (rates.has("others"))
 		names.push("others");
 	const colours = labelColours(names);
 	// The first label lies at the bottom: line i is the sum up to it, and drawn before those below it.
-	const sums = i => item.run.t.map((_, k) => sum(names.slice(0, i + 1).map(label => item.answers.get(label)[k])));
+	const sums = i => item.run.t.map((_, k) => sum(names.slice(0, i + 1).map(label => rates.get(label)[k])));
 	return names.map((label, i) => ({run: {index: 0}, xs: () => item.run.t, name: label, values: () => sums(i),
-		shown: k => item.answers.get(label)[k], colour: colours.get(label), fill: "ff", width: 1})).reverse();
+		shown: k => rates.get(label)[k], colour: colours.get(label), fill: "ff", width: 1})).reverse();
 }
 
 function steps(item) {
@@ -964,6 +971,14 @@ function steps(item) {
 		["lost"], ["p50 response"], ["p99 response"]], all.map(step => [text(step, "name"), exact(number(step, "sent")), exact(number(step, "answered")),
 		exact(number(step, "failed")), exact(number(step, "lost")), bar(step, "p50", "p50"),
 		bar(step, "p99", "p99")]), "steps")];
+}
+
+function servers(item) {
+	const all = list(at(item.doc, "servers"));
+	return all.length ? [el("h3", {}, tag(item.run), question("what did each server do?", item.name)), table([["server", "text"], ["sent"],
+		["answered"], ["failed"], ["lost"], ["share"], ["longest gap"]], all.map(server => [text(server, "name"), exact(number(server, "sent")),
+		exact(number(server, "answered")), exact(number(server, "failed")), exact(number(server, "lost")), percent(number(server, "share")),
+		time(number(server, "longest_gap_ns"))]), "servers")] : null;
 }
 
 // Counters of the protocol that are not 0, with their labels.
@@ -987,8 +1002,11 @@ function answers(node) {
 		for (const item of items) {
 			if (item.answers.size && item.run.t.length)
 				new Chart(node, {name: `answers ${named(item.run, name)}`, title: question("what was answered?", name, item.run),
-					note: `${GROUPS[item.group] || "answers per second"}, one above the other`, y: {label: "per second", format: si}, lines: stacked(item)});
-			node.append(...[steps(item), counters(item)].flat().filter(Boolean));
+					note: `${GROUPS[item.group] || "answers per second"}, one above the other`, y: {label: "per second", format: si}, lines: stacked(item, item.answers)});
+			if (item.servers.size && item.run.t.length)
+				new Chart(node, {name: `servers ${named(item.run, name)}`, title: question("which server answered?", name, item.run),
+					note: "answers per second, one server above the other", y: {label: "per second", format: si}, lines: stacked(item, item.servers)});
+			node.append(...[servers(item), steps(item), counters(item)].flat().filter(Boolean));
 		}
 }
 

@@ -76,6 +76,8 @@ static const struct field after_fields[] = {
 static const struct field_section after_section = {"after", "the item that an item follows",
 	FIELD_ROWS(after_fields), sizeof(struct after_settings)};
 
+static const char *const spread_names[] = {"round_robin", "hash", "stub", NULL};
+
 static const struct field item_fields[] = {
 	{"name", "name of the item in results and criteria", FIELD_STRING, .required = true,
 		AT(item_settings, name), .min = 1, .max = 64},
@@ -86,6 +88,18 @@ static const struct field item_fields[] = {
 		FIELD_HOST, AT(item_settings, host)},
 	{"server_port", "port of the server; 0: the protocol's", FIELD_COUNT,
 		AT(item_settings, server_port), .def = "0", .max = 65535},
+	{"servers",
+		"further servers beside that one, over UDP; a protocol with such a list in its own "
+		"section takes them there",
+		FIELD_ADDR, .list = true, AT(item_settings, servers)},
+	{"spread",
+		"the server that a transaction asks: round_robin; hash: by its source address and "
+		"port; stub: the first, and after each timeout the next, as a stub resolver does",
+		FIELD_ENUM, AT(item_settings, spread), .def = "round_robin", .names = spread_names},
+	{"attempts", "with spread stub, times that each server is asked", FIELD_COUNT,
+		AT(item_settings, attempts), .def = "2", .min = 1, .max = 8},
+	{"rotate", "with spread stub, transactions begin with each server in turn", FIELD_BOOL,
+		AT(item_settings, rotate), .def = "false"},
 	{"source", "identities of the clients", FIELD_SECTION, AT(item_settings, source),
 		.section = &source_section},
 	{"timeout", "time after which an unanswered transaction counts as lost", FIELD_DURATION,
@@ -463,9 +477,19 @@ static struct load_span span_of(const struct config *c, uint64_t hold_ns)
 	return (struct load_span){hold_ns, c->run.warmup_ns, c->run.duration_ns};
 }
 
+uint32_t config_asks(const struct item_settings *i)
+{
+	return i->spread == SPREAD_STUB ? (uint32_t)i->attempts * (1 + i->servers.count) : 1;
+}
+
+uint64_t config_wait_ns(const struct item_settings *i)
+{
+	return config_asks(i) * i->timeout_ns;
+}
+
 uint64_t config_hold_ns(const struct item_settings *i)
 {
-	return (config_item_proto(i, NULL)->step_count > 1 ? 3 : 1) * i->timeout_ns;
+	return (config_item_proto(i, NULL)->step_count > 1 ? 3 : 1) * config_wait_ns(i);
 }
 
 uint64_t config_slots_needed(const struct config *c, const struct item_settings *i)
@@ -485,7 +509,7 @@ uint64_t config_outcomes_needed(
 
 uint64_t config_keys_needed(const struct config *c, const struct item_settings *i)
 {
-	const struct load_span span = span_of(c, (config_is_stream(i) ? 1 : 3) * i->timeout_ns);
+	const struct load_span span = span_of(c, (config_is_stream(i) ? 1 : 3) * config_wait_ns(i));
 
 	return load_is_open(&i->load) ? load_begun(&i->load, &span) : 1;
 }

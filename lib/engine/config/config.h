@@ -17,6 +17,7 @@
 #include "engine/config/fleet_settings.h"
 #include "engine/config/load.h"
 #include "engine/config/series_settings.h"
+#include "engine/core/servers.h"
 #include "io/port.h"
 #include "net/transport_server.h"
 #include "proto/proto.h"
@@ -53,7 +54,11 @@ struct item_settings {
 		struct field_host host; // as the file says
 		struct addr server;     // host.addr: of a name too, once it was looked up (hosts.h)
 	};
-	uint64_t server_port; // 0: the protocol's
+	uint64_t server_port;      // 0: the protocol's
+	struct field_list servers; // struct addr: further ones; of protocols without a router
+	int32_t spread;            // enum server_spread
+	uint64_t attempts;         // with SPREAD_STUB, of each server
+	bool rotate;
 	struct source_settings source;
 	uint64_t timeout_ns;
 	struct load_settings load;
@@ -229,6 +234,9 @@ void config_deal_ports(const struct config_dealing *d, struct arena *a);
 const uint64_t *config_source_ports(const struct config *c, struct arena *a);
 // How long a transaction may be in flight, in ns: the timeout of each of its messages.
 uint64_t config_hold_ns(const struct item_settings *i);
+// Times that a transaction asks a server, at the most; the time until it is lost.
+uint32_t config_asks(const struct item_settings *i);
+uint64_t config_wait_ns(const struct item_settings *i);
 
 // Transactions that can be in flight at once.
 uint64_t config_slots_needed(const struct config *c, const struct item_settings *i);

@@ -8,6 +8,7 @@
 #include "engine/config/work.h"
 #include "engine/core/pages.h"
 #include "engine/core/worker_conn.h"
+#include "engine/core/worker_servers.h"
 #include "engine/plan/plan_internal.h"
 #include "engine/plan/replay.h"
 
@@ -74,7 +75,7 @@ static uint64_t outcomes_needed(const struct plan *p, const struct plan_item *i,
 static uint64_t longest_wait_ns(const struct plan_item *i)
 {
 	const uint64_t *more = i->layout.waits.items;
-	uint64_t longest = i->settings->timeout_ns;
+	uint64_t longest = config_wait_ns(i->settings);
 
 	for (uint32_t n = 0; n < i->layout.waits.count; n++)
 		if (more[n] > longest)
@@ -253,17 +254,20 @@ static void check_owned(const struct plan *p, const struct plan_item *i, struct 
 	}
 }
 
-// Without a router one path leads to the server, from the item's source ports.
+// Without a router a path leads to each server, from the item's source ports.
 static void item_layout(struct plan_item *i, const struct proto *proto, struct arena *a)
 {
+	const struct field_list *further = &i->settings->servers;
 	struct proto_path *path;
 
 	routing_of(proto)->layout(i->shared, &i->layout);
 	if (routing_is_own(proto))
 		return;
-	path = arena_zalloc(a, sizeof(*path));
+	path = arena_zalloc(a, (1 + further->count) * sizeof(*path));
 	path->dst = i->settings->server;
-	i->layout.paths = (struct field_list){path, 1};
+	for (uint32_t n = 0; n < further->count; n++)
+		path[1 + n].dst = ((const struct addr *)further->items)[n];
+	i->layout.paths = (struct field_list){path, 1 + further->count};
 	i->source_ports = i->settings->ports;
 }
 
@@ -397,12 +401,60 @@ static int item_marks(struct worker_item *run)
 	return run->marks ? 0 : -ENOMEM;
 }
 
+// The servers that its paths lead to, each once; groups are none.
+static uint32_t servers_of(const struct plan_item *i, struct addr *all)
+{
+	const struct proto_path *paths = i->layout.paths.items;
+	uint32_t count = 0, k;
+	uint8_t mac[6];
+
+	for (uint32_t n = 0; n < i->layout.paths.count; n++) {
+		for (k = 0; k < count && !addr_equal(&all[k], &paths[n].dst); k++)
+			;
+		if (k == count && count < SERVERS_MAX && !plan_group_mac(&paths[n].dst, mac))
+			all[count++] = paths[n].dst;
+	}
+	return count;
+}
+
+// What a worker keeps of the servers, if there are several or one is asked again.
+static int item_servers(struct worker_item *run, const struct plan_item *i, struct arena *a)
+{
+	const struct proto_path *paths = i->layout.paths.items;
+	struct addr *all = arena_zalloc(a, SERVERS_MAX * sizeof(*all));
+	uint16_t *of_path = arena_zalloc(a, (1 + i->layout.paths.count) * sizeof(*of_path));
+	uint32_t count = servers_of(i, all), asks = config_asks(i->settings);
+	struct worker_servers *s;
+
+	if (count <= 1 && asks == 1)
+		return 0;
+	for (uint32_t n = 0; n < i->layout.paths.count; n++)
+		for (uint32_t k = 0; k < count; k++) {
+			uint8_t mac[6];
+
+			if (addr_equal(&all[k], &paths[n].dst) ||
+				plan_group_mac(&paths[n].dst, mac))
+				of_path[n] |= (uint16_t)(1u << k);
+		}
+	s = run->servers = arena_zalloc(a, sizeof(*s));
+	s->all = all;
+	s->count = count;
+	s->spread = (enum server_spread)i->settings->spread;
+	s->rotate = i->settings->rotate;
+	s->asks = asks;
+	s->of_path = of_path;
+	recip_init(&s->by_count, count);
+	s->slots = pages_alloc(run->txns.count * sizeof(*s->slots));
+	return s->slots ? 0 : -ENOMEM;
+}
+
 static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struct arena *a)
 {
 	struct field_list sources = config_sources(p->config, i->settings, a);
 	struct proto_env env = item_env(p, i, &sources);
 	struct worker_item *run = plan_run(i, worker);
-	uint32_t addresses = env.clients;
+	uint32_t addresses = env.clients, events = p->config->events.count;
+	int rc;
 
 	if (plan_seats(i, worker)) // each connection is a client
 		env.clients = plan_seats(i, worker);
@@ -425,13 +477,17 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 	hist_clear(&run->books.lag);
 	if (item_marks(run) < 0)
 		return -ENOMEM;
+	run->waited = events ? arena_zalloc(a, events * sizeof(*run->waited)) : NULL;
+	for (uint32_t n = 0; n < events; n++)
+		hist_clear(&run->waited[n]);
 	run->ctx.shared = i->shared;
 	// For what is sent before the run.
 	run->ctx.began_ms = clock_wall_ns(&p->clock, clock_time(&p->clock)) / 1000000;
 	if (run->proto->open && run->proto->open(&run->ctx, &env) < 0)
 		return -ENOMEM;
 	run->opened = true;
-	return item_slots(p, i, worker, addresses);
+	rc = item_slots(p, i, worker, addresses);
+	return rc ? rc : item_servers(run, i, a);
 }
 
 int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a)
@@ -446,6 +502,8 @@ int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a)
 static int item_free(const struct proto *proto, struct worker_item *run)
 {
 	plan_conn_close(run);
+	if (run->servers)
+		pages_free(run->servers->slots, run->txns.count * sizeof(*run->servers->slots));
 	pages_free(run->txns.slots, run->txns.bytes);
 	pages_free(run->step_due, run->txns.count * sizeof(*run->step_due));
 	pages_free(run->steps, proto->step_count * sizeof(*run->steps));
