@@ -981,6 +981,15 @@ function servers(item) {
 		time(number(server, "longest_gap_ns"))]), "servers")] : null;
 }
 
+// What an item that follows another one waited for.
+function marks(item) {
+	const all = list(at(item.doc, "marks"));
+	const times = [["min", "min_ns"], ["p50", "p50_ns"], ["p90", "p90_ns"], ["p99", "p99_ns"], ["max", "max_ns"]];
+	return all.length ? [el("h3", {}, tag(item.run), question("how long after the lease?", item.name)),
+		table([["record", "text"], ["count"], ...times.map(([title]) => [title])], all.map(mark => [text(mark, "name"),
+			exact(number(mark, "latency.count")), ...times.map(([, name]) => time(number(mark, `latency.${name}`)))]), "marks")] : null;
+}
+
 // Counters of the protocol that are not 0, with their labels.
 function counters(item) {
 	const rows = [], walk = (object, prefix) => {
@@ -1006,7 +1015,7 @@ function answers(node) {
 			if (item.servers.size && item.run.t.length)
 				new Chart(node, {name: `servers ${named(item.run, name)}`, title: question("which server answered?", name, item.run),
 					note: "answers per second, one server above the other", y: {label: "per second", format: si}, lines: stacked(item, item.servers)});
-			node.append(...[servers(item), steps(item), counters(item)].flat().filter(Boolean));
+			node.append(...[servers(item), steps(item), marks(item), counters(item)].flat().filter(Boolean));
 		}
 }
 
