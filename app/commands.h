@@ -20,6 +20,7 @@ int cmd_check(const struct options *o);
 int cmd_plan(const struct options *o);
 int cmd_respond(const struct options *o);
 extern const struct own_option respond_options[];
+int cmd_serve(const struct options *o);
 int cmd_watch(const struct options *o);
 int cmd_doctor(const struct options *o);
 int cmd_bind(const struct options *o);
