@@ -216,7 +216,7 @@ class KeaPgsql(Kea4):
     seconds = SQL_SECONDS
 
 
-# --- ISC dhcpd, dnsmasq -----------------------------------------------------------------------
+# --- ISC dhcpd, dnsmasq, FreeRADIUS -----------------------------------------------------------------------
 
 
 class WithText:
@@ -374,9 +374,132 @@ dhcp-option=option6:domain-search,example.com
         yield "prefixes", 0
 
 
+class FreeRadius4(Family4, WithText):
+    """Its DHCP module without a database: the address of a client follows from the lower bits of its MAC, so an address has one
+    client if bytes 2, 3 and 4 are below 16, 4 and 4."""
+
+    programs = ("freeradius",)
+    start = ("freeradius", "-f", "-l", "stdout", "-d", "{dir}", "-n", "server")
+    files = ("dictionary", "messages")
+    text = """
+prefix = /usr
+name = lab
+raddbdir = {dir}
+logdir = {dir}
+run_dir = {dir}
+libdir = /usr/lib/freeradius
+cleanup_delay = 0
+max_requests = 65536
+log {
+    destination = stdout
+}
+thread pool {
+    start_servers = 1
+    max_servers = 1
+    min_spare_servers = 1
+    max_spare_servers = 1
+}
+modules {
+    always ok {
+        rcode = ok
+    }
+    expr {
+    }
+    linelog messages {
+        filename = {dir}/messages
+        format = "%{DHCP-Message-Type} %{DHCP-Client-Hardware-Address}"
+    }
+    linelog replies {
+        filename = {dir}/messages
+        format = "%{reply:DHCP-Message-Type} %{DHCP-Client-Hardware-Address}"
+    }
+}
+policy {
+    common {
+        update reply {
+            &DHCP-Message-Type = DHCP-Ack
+            &DHCP-DHCP-Server-Identifier = 198.18.0.2
+            &DHCP-Subnet-Mask = 255.254.0.0
+            &DHCP-Router-Address = 198.18.0.1
+            &DHCP-Domain-Name-Server = 198.18.0.2
+            &DHCP-Domain-Name = "example.com"
+            &DHCP-Relay-Circuit-Id = &request:DHCP-Relay-Circuit-Id
+            &DHCP-Relay-Remote-Id = &request:DHCP-Relay-Remote-Id
+            &DHCP-Subscriber-Id = &request:DHCP-Subscriber-Id
+        }
+    }
+    lease {
+        if (&DHCP-Client-Hardware-Address =~ /^..:..:(..):(..):(..):(..)$/) {
+            update reply {
+                &DHCP-Your-IP-Address = "198.19.%{expr:(0x%{1} & 15) * 16 + (0x%{2} & 3) * 4 + (0x%{3} & 3)}.%{expr:0x%{4}}"
+                &DHCP-IP-Address-Lease-Time = 3600
+                &DHCP-Renewal-Time = 1800
+                &DHCP-Rebinding-Time = 3150
+            }
+        }
+        common
+        replies
+        ok
+    }
+    silent {
+        messages
+        update reply {
+            &DHCP-Message-Type = DHCP-Do-Not-Respond
+        }
+        ok
+    }
+}
+server dhcp {
+    listen {
+        type = dhcp
+        ipaddr = *
+        src_ipaddr = 198.18.0.2
+        port = 67
+        interface = veth1
+        broadcast = yes
+    }
+    dhcp DHCP-Discover {
+        messages
+        update reply {
+            &DHCP-Message-Type = DHCP-Offer
+        }
+        lease
+    }
+    dhcp DHCP-Request {
+        messages
+        lease
+    }
+    dhcp DHCP-Inform {
+        messages
+        common
+        replies
+        ok
+    }
+    dhcp DHCP-Release {
+        silent
+    }
+    dhcp DHCP-Decline {
+        silent
+    }
+}
+"""
+
+    @classmethod
+    def counters(cls, folder):
+        lines = [line.split() for line in (folder / "messages").read_text(errors="replace").splitlines()]
+        kinds = [kind.removeprefix("DHCP-").lower() for kind, _ in lines]
+        yield from ((name, kinds.count(name)) for name in cls.messages)
+        held = {}
+        for kind, (_, mac) in zip(kinds, lines, strict=True):
+            if kind in ("request", "release", "decline"):
+                held[mac] = kind == "request"
+        yield "leases", sum(held.values())
+
+
 SERVERS = {
     "kea": Kea4, "kea-memory": KeaMemory, "kea-sql": KeaSql, "kea-sql-lazy": KeaSqlLazy, "kea-pgsql": KeaPgsql,
-    "dhcpd": Dhcpd4, "dhcpd-sync": Dhcpd4Sync, "dnsmasq": Dnsmasq4, "kea6": Kea6, "dhcpd6": Dhcpd6, "dnsmasq6": Dnsmasq6,
+    "dhcpd": Dhcpd4, "dhcpd-sync": Dhcpd4Sync, "dnsmasq": Dnsmasq4, "freeradius": FreeRadius4, "kea6": Kea6,
+    "dhcpd6": Dhcpd6, "dnsmasq6": Dnsmasq6,
 }
 
 
