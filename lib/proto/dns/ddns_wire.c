@@ -149,8 +149,9 @@ bool ddns_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return dns_key(buf, len, key);
 }
 
-void ddns_dhcid(const struct proto_identity *identity, const uint8_t *name, uint32_t len,
-	uint8_t out[DDNS_DHCID_LEN])
+// Kept apart: it alone may call the library.
+__attribute__((noinline)) void ddns_dhcid(const struct proto_identity *identity,
+	const uint8_t *name, uint32_t len, uint8_t out[DDNS_DHCID_LEN])
 {
 	struct sha256_ctx hash;
 
