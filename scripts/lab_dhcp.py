@@ -316,6 +316,52 @@ subnet6 2001:db8:40::/64 {
             yield kind, sum(lease[0] == key and state == "active" for lease, state in now.items())
 
 
+class Dibbler6(Family6, WithText):
+    """It answers lease queries of each type (and sends each answer twice), and knows relays by their interface-id alone: port."""
+
+    programs = ("dibbler-server", "unshare")
+    # Its paths cannot be chosen.
+    start = ("unshare", "--mount", "sh", "-c",
+             "mount --bind {dir} /etc/dibbler && mount --bind {dir} /var/lib/dibbler && exec dibbler-server run")
+    files = ()
+    text = """
+log-level 7
+log-mode short
+iface "veth1" {
+    unicast 2001:db8::2
+    accept-leasequery
+    t1 1000
+    t2 2000
+    prefered-lifetime 3000
+    valid-lifetime 4000
+    option dns-server 2001:db8::2
+    option domain example.com
+    class {
+        pool 2001:db8::1:0:0/112
+    }
+}
+iface "relay1" {
+    relay "veth1"
+    interface-id "port"
+    t1 1000
+    t2 2000
+    prefered-lifetime 3000
+    valid-lifetime 4000
+    option dns-server 2001:db8::2
+    option domain example.com
+    class {
+        pool 2001:db8:40::1:0:0/112
+    }
+}
+"""
+
+    @classmethod
+    def counters(cls, folder):
+        yield from log_counters(cls, folder, r"\bReceived ([A-Z-]+) on ", r"\bSending ([A-Z-]+) on ", more=("lease-query", "lease-query-reply"))
+        database = folder / "server-AddrMgr.xml"
+        yield "addresses", database.read_text().count("<AddrAddr ") if database.exists() else 0
+
+
 class Dnsmasq(WithText):
     """Writes the whole lease file at every change: slow with many leases."""
 
@@ -499,7 +545,7 @@ server dhcp {
 SERVERS = {
     "kea": Kea4, "kea-memory": KeaMemory, "kea-sql": KeaSql, "kea-sql-lazy": KeaSqlLazy, "kea-pgsql": KeaPgsql,
     "dhcpd": Dhcpd4, "dhcpd-sync": Dhcpd4Sync, "dnsmasq": Dnsmasq4, "freeradius": FreeRadius4, "kea6": Kea6,
-    "dhcpd6": Dhcpd6, "dnsmasq6": Dnsmasq6,
+    "dhcpd6": Dhcpd6, "dnsmasq6": Dnsmasq6, "dibbler6": Dibbler6,
 }
 
 

@@ -88,6 +88,7 @@ struct field {
 	const char *help; // one line, no full stop
 	enum field_type type;
 	bool list;     // fills struct field_list; a scalar is taken as a list of one
+	bool lone;     // list of FIELD_SECTION only: a mapping is taken as a list of one, too
 	bool required; // absent is an error
 	bool optional; // FIELD_SECTION only: pointer, NULL when absent
 	enum field_role role;

@@ -41,6 +41,17 @@ def dhcpd6_answers_lease_queries_about_addresses_and_knows_no_other_type():
     assert refused["dhcp6"]["leases"] == COUNT / 2, refused
 
 
+@test
+def dibbler6_answers_lease_queries_about_clients():
+    relay = {**RELAY, "interface_id": "port"}
+    items, grown = run("dibbler6", asking("client_id", "02:0f:08:00:00:00", relay=relay), asking("address", "02:0f:09:00:00:00", relay=relay))
+    sent = sum(one["dhcp6"]["sent"]["LEASEQUERY"] for one in items.values())
+    assert all(one["failed"] == 0 for one in items.values()) and sent > COUNT / 2, items
+    # It sends each answer twice.
+    assert sum(one["duplicate"] for one in items.values()) == grown["lease-query-reply"] - sent == grown["lease-query"] == sent, (items, grown)
+    assert grown["addresses"] == sum(one["dhcp6"]["leases"] for one in items.values()), grown
+
+
 def told(server):
     """The server has told its address, and takes the messages there."""
     one = {"name": "told", "server": SERVER[6], "timeout": "2s", "load": {"rate": COUNT}, "dhcp6": {

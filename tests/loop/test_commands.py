@@ -336,6 +336,7 @@ def editors_know_the_settings_by_a_schema():
         wrong = [(list(one.absolute_path), one.message) for one in known.iter_errors(yaml.safe_load(text))]
         assert not wrong, (name, wrong[:3])
     right = yaml.safe_load(ring())
+    right["traffic"].append({"name": "one", "load": {"rate": "1"}, "dhcp4": {"vlans": {"outer": "1-9"}}})  # a list of one
     for place, value in [
             (("run",), {"durations": "1s"}), (("run",), {"duration": 10}), (("run",), {"seed": "1x"}), (("ports", 0), {"driver": "fast"}),
             (("traffic", 0), {"timeout": "1 s"}), (("traffic", 0), {"dns": {"names": {}}}), (("traffic", 0, "load"), {"rate": "fast"})]:

@@ -20,8 +20,8 @@
 	{#member_, help_, FIELD_SECTION, .optional = true, .offset = offsetof(S, member_), \
 		.section = section_}
 #define DHCP_SECTIONS_ROW(member_, section_, help_) \
-	{#member_, help_, FIELD_SECTION, .list = true, .offset = DHCP_SETTING(member_), \
-		.section = section_}
+	{#member_, help_, FIELD_SECTION, .list = true, .lone = true, \
+		.offset = DHCP_SETTING(member_), .section = section_}
 
 #define DHCP_SHARE_ROW(name_, exchange_, help_) \
 	{name_, "share of exchanges, or rate on top of load.rate, that " help_, FIELD_SHARE, \
