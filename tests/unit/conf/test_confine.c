@@ -42,7 +42,7 @@ static void commands_need_leave(void **state)
 	confine(ITEM("lines: [a, ls]"), true, "");
 	confine(ITEM("lines: [ls]"), false,
 		"f.yaml:2:44: traffic.q.dns.lines[0]: commands are not allowed here "
-	        "(--allow-commands "
+		"(--allow-commands "
 		"allows them)\n");
 }
 
