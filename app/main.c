@@ -40,6 +40,10 @@ static const struct command commands[] = {
 		cmd_run, NULL,
 		EXAMPLE("ddiperf run dns-steady.yaml --set traffic.queries.load.rate=5k --json "
 			"result.json")},
+	{"campaign", "FILE",
+		"Run the campaign in FILE: lists of settings and servers, repeats, one table",
+		OPTION_SET | OPTION_DUMP | OPTION_QUIET | OPTION_VERBOSE, cmd_campaign, NULL,
+		EXAMPLE("ddiperf campaign campaign-lease-operations.yaml --set repeats=1")},
 	{"check", "FILE", "Validate FILE and the files that it names; send nothing",
 		OPTION_SET | OPTION_DUMP | OPTION_CONFINED | OPTION_COMMANDS, cmd_check, NULL,
 		EXAMPLE("ddiperf check dns-steady.yaml --set run.duration=1m --dump")},
@@ -71,8 +75,9 @@ static const struct command commands[] = {
 		OPTION_FORCE | OPTION_USER, cmd_bind, NULL, EXAMPLE("ddiperf bind 0000:01:00.0")},
 	{"unbind", "CARD...", "Give network cards back to the kernel", 0, cmd_unbind, NULL,
 		EXAMPLE("ddiperf unbind 0000:01:00.0")},
-	{"list", "drivers|protocols|settings|counters|formats|selectors", "Print a reference table",
-		OPTION_SCHEMA, cmd_list, NULL, EXAMPLE("ddiperf list settings")},
+	{"list", "drivers|protocols|settings|campaign|counters|formats|selectors",
+		"Print a reference table", OPTION_SCHEMA, cmd_list, NULL,
+		EXAMPLE("ddiperf list settings")},
 	{"complete", "[WORD]...", "Print the continuations of a command line, for shells", 0,
 		cmd_complete, NULL, EXAMPLE("ddiperf complete -- run --j")},
 };

@@ -273,7 +273,7 @@ enum options_outcome options_parse(
 	return parse_operands(c, argc - optind, argv + optind, o);
 }
 
-static const char *quote_word(const char *word, struct arena *a)
+const char *options_quote(const char *word, struct arena *a)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "_-+=:,./%@";
@@ -297,6 +297,6 @@ const char *options_command_line(int argc, char **argv, struct arena *a)
 	const char *line = "ddiperf";
 
 	for (int i = 1; i < argc; i++)
-		line = arena_printf(a, "%s %s", line, quote_word(argv[i], a));
+		line = arena_printf(a, "%s %s", line, options_quote(argv[i], a));
 	return line;
 }

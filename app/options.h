@@ -118,5 +118,7 @@ void options_help(const struct command *c, FILE *out);
 void options_offer(const struct command *c, void (*offer)(const char *name, const char *help));
 const char *options_argument(const struct command *c, const char *word, const char **path);
 
+// A word as a shell reads it back.
+const char *options_quote(const char *word, struct arena *a);
 // "ddiperf run x.yaml ...", quoted so that a shell reads it back.
 const char *options_command_line(int argc, char **argv, struct arena *a);

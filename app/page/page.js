@@ -149,6 +149,7 @@ class Item {
 		for (const name of LATENCIES)
 			this[name] = [];
 		this.answers = new Map(); // label: rates
+		this.servers = new Map(); // the same by server
 		this.heat = []; // {from, to, counts: Map of wide buckets}
 		this.timeout = parseTime(text(list(at(run.doc, "config.traffic"))[index], "timeout"));
 		this.protocol = text(doc, "protocol");
@@ -177,6 +178,12 @@ class Item {
 				: typeof value === "number" ? value : NaN);
 		}
 		this.addAnswers(mine, length, position);
+		for (const server of list(at(mine, "servers"))) {
+			const name = text(server, "name");
+			if (!this.servers.has(name))
+				this.servers.set(name, Array(position).fill(0));
+			this.servers.get(name).push(length > 0 ? (number(server, "answered") || 0) / length : 0);
+		}
 	}
 
 	addAnswers(mine, length, position) {
@@ -958,15 +965,15 @@ function labelColours(names) {
 	return colours;
 }
 
-function stacked(item) {
-	const names = [...item.answers.keys()].filter(label => label !== "others");
-	if (item.answers.has("others"))
+function stacked(item, rates) {
+	const names = [...rates.keys()].filter(label => label !== "others");
+	if (rates.has("others"))
 		names.push("others");
 	const colours = labelColours(names);
 	// The first label lies at the bottom: line i is the sum up to it, and drawn before those below it.
-	const sums = i => item.run.t.map((_, k) => sum(names.slice(0, i + 1).map(label => item.answers.get(label)[k])));
+	const sums = i => item.run.t.map((_, k) => sum(names.slice(0, i + 1).map(label => rates.get(label)[k])));
 	return names.map((label, i) => ({run: {index: 0}, xs: () => item.run.t, name: label, values: () => sums(i),
-		shown: k => item.answers.get(label)[k], colour: colours.get(label), fill: "ff", width: 1})).reverse();
+		shown: k => rates.get(label)[k], colour: colours.get(label), fill: "ff", width: 1})).reverse();
 }
 
 function steps(item) {
@@ -982,6 +989,23 @@ function steps(item) {
 		["lost"], ["p50 response"], ["p99 response"]], all.map(step => [text(step, "name"), exact(number(step, "sent")), exact(number(step, "answered")),
 		exact(number(step, "failed")), exact(number(step, "lost")), bar(step, "p50", "p50"),
 		bar(step, "p99", "p99")]), "steps")];
+}
+
+function servers(item) {
+	const all = list(at(item.doc, "servers"));
+	return all.length ? [el("h3", {}, tag(item.run), question("what did each server do?", item.name)), table([["server", "text"], ["sent"],
+		["answered"], ["failed"], ["lost"], ["share"], ["longest gap"]], all.map(server => [text(server, "name"), exact(number(server, "sent")),
+		exact(number(server, "answered")), exact(number(server, "failed")), exact(number(server, "lost")), percent(number(server, "share")),
+		time(number(server, "longest_gap_ns"))]), "servers")] : null;
+}
+
+// What an item that follows another one waited for.
+function marks(item) {
+	const all = list(at(item.doc, "marks"));
+	const times = [["min", "min_ns"], ["p50", "p50_ns"], ["p90", "p90_ns"], ["p99", "p99_ns"], ["max", "max_ns"]];
+	return all.length ? [el("h3", {}, tag(item.run), question("how long after the lease?", item.name)),
+		table([["record", "text"], ["count"], ...times.map(([title]) => [title])], all.map(mark => [text(mark, "name"),
+			exact(number(mark, "latency.count")), ...times.map(([, name]) => time(number(mark, `latency.${name}`)))]), "marks")] : null;
 }
 
 // Counters of the protocol that are not 0, with their labels.
@@ -1005,8 +1029,11 @@ function answers(node) {
 		for (const item of items) {
 			if (item.answers.size && item.run.t.length)
 				new Chart(node, {name: `answers ${named(item.run, name)}`, title: question("what was answered?", name, item.run),
-					note: `${GROUPS[item.group] || "answers per second"}, one above the other`, y: {label: "per second", format: si}, lines: stacked(item)});
-			node.append(...[steps(item), counters(item)].flat().filter(Boolean));
+					note: `${GROUPS[item.group] || "answers per second"}, one above the other`, y: {label: "per second", format: si}, lines: stacked(item, item.answers)});
+			if (item.servers.size && item.run.t.length)
+				new Chart(node, {name: `servers ${named(item.run, name)}`, title: question("which server answered?", name, item.run),
+					note: "answers per second, one server above the other", y: {label: "per second", format: si}, lines: stacked(item, item.servers)});
+			node.append(...[servers(item), steps(item), marks(item), counters(item)].flat().filter(Boolean));
 		}
 }
 
@@ -1392,6 +1419,65 @@ function box(node) {
 
 // --- the page -----------------------------------------------------------------------------------------
 
+// --- campaign -------------------------------------------------------------------------------------------
+
+let campaign = null;
+
+// A line for each operation over all points; of a single operation, one for each point over a varied setting of numbers.
+function campaignLines(rows, column, over) {
+	const groups = new Map();
+	rows.forEach((row, i) => {
+		const name = over < 0 ? "" : [text(row, "point"), ...row.values.filter((_, k) => k !== over)].join(", ");
+		groups.set(name, [...(groups.get(name) || []), [over < 0 ? i + 1 : Number(row.values[over].replace(/k$/, "000").replace(/M$/, "000000")), row]]);
+	});
+	return [...groups].flatMap(([group, members]) => campaign.operations.map((operation, k) => {
+		const sorted = [...members].sort((a, b) => a[0] - b[0]), xs = sorted.map(one => one[0]);
+		return {name: [group, campaign.operations.length > 1 ? operation : ""].filter(Boolean).join(", ") || campaign.columns[column],
+			xs: () => xs, cells: sorted.map(one => one[1].figures[column][k])};
+	})).map((line, i) => ({...line, colour: `s${i % 7 + 1}`, values: () => line.cells.map(cell => number(cell, "mean")), bare: over < 0, points: true, gaps: true}));
+}
+
+// The interval of each mean.
+function markIntervals(u, lines) {
+	u.ctx.save();
+	u.ctx.beginPath();
+	u.ctx.rect(u.bbox.left - 4, u.bbox.top, u.bbox.width + 8, u.bbox.height);
+	u.ctx.clip();
+	for (const line of lines)
+		line.cells.forEach((cell, i) => {
+			if (!known(cell.low))
+				return;
+			const x = u.valToPos(line.xs()[i], "x", true), bottom = cell.low > 0 || u.scales.y.distr !== 3 ? u.valToPos(cell.low, "y", true) : u.bbox.top + u.bbox.height;
+			u.ctx.strokeStyle = colourOf(line.colour);
+			u.ctx.strokeRect(x, u.valToPos(cell.high, "y", true), 0, bottom - u.valToPos(cell.high, "y", true));
+		});
+	u.ctx.restore();
+}
+
+function campaignCharts(node) {
+	const rows = list(campaign.rows);
+	const over = campaign.operations.length > 1 ? -1 : campaign.vary.findIndex((_, k) => new Set(rows.map(row => row.values[k])).size > 2 && rows.every(row => /^\d+(\.\d+)?[kM]?$/.test(row.values[k])));
+	const names = rows.map(row => [text(row, "point"), ...row.values].join(", "));
+	campaign.columns.forEach((title, column) => {
+		const lines = campaignLines(rows, column, over), means = lines.flatMap(line => line.values()).filter(v => v > 0);
+		if (!means.length)
+			return;
+		const box = el("div", {class: "charts"}), log = Math.max(...means) > 20 * Math.min(...means);
+		node.append(box);
+		new Chart(box, {name: `campaign ${title}`, title, note: `${campaign.note}; upright lines: the interval of the mean`, height: 340,
+			x: over < 0 ? {label: "", name: "point", range: [0.5, rows.length + 0.5], splits: () => rows.map((_, i) => i + 1),
+				format: v => String(v), shown: v => names[v - 1] || ""} : {label: campaign.vary[over], name: campaign.vary[over], format: si},
+			y: {label: title, format: si, log}, lines, draw: u => markIntervals(u, lines)});
+		over < 0 && box.append(el("ol", {class: "soft"}, names.map(name => el("li", {}, name))));
+	});
+}
+
+function campaignTables(node) {
+	campaign.columns.forEach((title, column) => node.append(el("h3", {}, title),
+		table([["point", "text"], ...campaign.vary.map(name => [name, "text"]), ...campaign.operations.map(name => [name])],
+			list(campaign.rows).map(row => [text(row, "point"), ...row.values, ...row.figures[column].map(cell => cell.text)]), `campaign ${title}`)));
+}
+
 const SECTIONS = [["criteria", "Criteria", criteria],
 	["load", "Load", load],
 	["latency", "Response time", latency],
@@ -1404,11 +1490,15 @@ const SECTIONS = [["criteria", "Criteria", criteria],
 	["trend", "Trend", trend],
 	["comparison", "Comparison", comparison],
 	["box", "Box and configuration", box]];
+const OF_CAMPAIGN = [["campaign", "Chart", campaignCharts], ["table", "Table", campaignTables]];
 
 // of: the only sections that are wanted; undefined: all, and the head.
 function build(page, of) {
-	of || head(page);
-	for (const [id, title, make] of SECTIONS)
+	if (campaign)
+		page.append(el("h1", {}, campaign.name));
+	else if (!of)
+		head(page);
+	for (const [id, title, make] of campaign ? OF_CAMPAIGN : SECTIONS)
 		(!of || of.includes(id)) && section(id, title, make);
 	page.append(el("nav", {"aria-label": "sections"}, sections.map(one =>
 		el("a", {href: `#${one.id}`, click: event => {
@@ -1416,9 +1506,10 @@ function build(page, of) {
 			place = one.id;
 			writePlace();
 			goTo(place);
-		}}, one.title))), ...sections.map(one => one.node), el("footer", {}, "Drag over a chart to zoom, double-click to see all again; "
-		+ "a click on an entry of a legend hides its line. Times and rates have three significant digits, tables are exact."));
+		}}, one.title))), ...sections.map(one => one.node), el("footer", {}, (campaign ? "" : "Drag over a chart to zoom, double-click to see all again. ")
+		+ "A click on an entry of a legend hides its line. Times and rates have three significant digits, tables are exact."));
 }
+
 function draw() {
 	for (const chart of charts)
 		chart.draw();
@@ -1440,13 +1531,14 @@ function fill(page, data, of) {
 	page.replaceChildren();
 	runs = list(data.results).map((result, i) => result instanceof Run ? result : new Run(result, i));
 	past = data.trend || {runs: [], figures: []};
+	campaign = data.campaign || null;
 	build(page, of);
 }
 
 function start(page, data, of) {
 	readPlace();
 	fill(page, data, of);
-	document.title = runs.map(run => text(run.doc, "run.name") || run.file).join(" and ") + " – ddiperf";
+	document.title = (campaign ? campaign.name : runs.map(run => text(run.doc, "run.name") || run.file).join(" and ")) + " – ddiperf";
 	// The text is there first.
 	requestAnimationFrame(() => setTimeout(() => {
 		draw();

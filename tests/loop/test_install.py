@@ -55,7 +55,7 @@ def installed_files_are_where_others_look_for_them():
 @test
 def pages_of_the_manual_say_what_the_program_does():
     pages = {path.stem: path for path in (install() / "share" / "man").glob("man*/*") if not path.is_symlink()}
-    assert set(pages) == {"ddiperf", "ddiperf.yaml", *(f"ddiperf-{tool}" for tool in TOOLS)}, pages
+    assert set(pages) == {"ddiperf", "ddiperf.yaml", "ddiperf-campaign.yaml", *(f"ddiperf-{tool}" for tool in TOOLS)}, pages
     settings = execute([binary(), "list", "settings"])[1].splitlines()
     assert pages["ddiperf.yaml"].read_text().count("\n.TP\n") > len(settings)
     for path in pages.values():

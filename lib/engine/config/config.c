@@ -64,6 +64,20 @@ static const struct field source_fields[] = {
 static const struct field_section source_section = {"source", "identities of the clients",
 	FIELD_ROWS(source_fields), sizeof(struct source_settings)};
 
+static const struct field after_fields[] = {
+	{"item", "item before this one, on the same port, whose clients are followed", FIELD_STRING,
+		.required = true, AT(after_settings, item), .min = 1, .max = 64},
+	{"step",
+		"what is followed: ack or reply, by the item's protocol: a client got its lease; "
+		"release: it gave it back. Default: both",
+		FIELD_STRING, .list = true, AT(after_settings, steps), .min = 1, .max = 64},
+};
+
+static const struct field_section after_section = {"after", "the item that an item follows",
+	FIELD_ROWS(after_fields), sizeof(struct after_settings)};
+
+static const char *const spread_names[] = {"round_robin", "hash", "stub", NULL};
+
 static const struct field item_fields[] = {
 	{"name", "name of the item in results and criteria", FIELD_STRING, .required = true,
 		AT(item_settings, name), .min = 1, .max = 64},
@@ -74,12 +88,27 @@ static const struct field item_fields[] = {
 		FIELD_HOST, AT(item_settings, host)},
 	{"server_port", "port of the server; 0: the protocol's", FIELD_COUNT,
 		AT(item_settings, server_port), .def = "0", .max = 65535},
+	{"servers",
+		"further servers beside that one, over UDP; a protocol with such a list in its own "
+		"section takes them there",
+		FIELD_ADDR, .list = true, AT(item_settings, servers)},
+	{"spread",
+		"the server that a transaction asks: round_robin; hash: by its source address and "
+		"port; stub: the first, and after each timeout the next, as a stub resolver does",
+		FIELD_ENUM, AT(item_settings, spread), .def = "round_robin", .names = spread_names},
+	{"attempts", "with spread stub, times that each server is asked", FIELD_COUNT,
+		AT(item_settings, attempts), .def = "2", .min = 1, .max = 8},
+	{"rotate", "with spread stub, transactions begin with each server in turn", FIELD_BOOL,
+		AT(item_settings, rotate), .def = "false"},
 	{"source", "identities of the clients", FIELD_SECTION, AT(item_settings, source),
 		.section = &source_section},
 	{"timeout", "time after which an unanswered transaction counts as lost", FIELD_DURATION,
 		AT(item_settings, timeout_ns), .def = "1s", .min = 1e5, .max = 6e11},
 	{"load", "offered rate, or transactions in flight", FIELD_SECTION, AT(item_settings, load),
 		.section = &load_section},
+	{"after", "follow the clients of another item, which say when transactions begin: no load",
+		FIELD_SECTION, .optional = true, AT(item_settings, after),
+		.section = &after_section},
 	{"protocol", "exactly one protocol section", FIELD_CHOICES, AT(item_settings, protocol),
 		.choices = &client_choices},
 };
@@ -251,6 +280,8 @@ static const struct field config_fields[] = {
 		AT(config, responder), .section = &responder_section},
 	{"search", "find the highest value of a setting at which goals are met", FIELD_SECTION,
 		.optional = true, AT(config, search), .section = &search_section},
+	{"fleet", "boxes that divide the run", FIELD_SECTION, .optional = true, AT(config, fleet),
+		.section = &fleet_section},
 };
 
 static const struct field_section whole_section = {
@@ -318,6 +349,50 @@ const struct proto *config_item_proto(const struct item_settings *i, const void 
 	return NULL;
 }
 
+const struct item_settings *config_followed(const struct config *c, const struct item_settings *i)
+{
+	const struct item_settings *items = c->traffic.items;
+
+	for (const struct item_settings *of = items; i->after && of < i; of++)
+		if (strcmp(of->name, i->after->item) == 0)
+			return of;
+	return NULL;
+}
+
+uint32_t config_happenings(const struct item_settings *i, const struct proto_followed *followed,
+	const char *const **wrong)
+{
+	const char *const *steps = i->after->steps.items;
+	uint32_t all = (1u << PROTO_HAPPENINGS) - 1, set = 0;
+
+	for (uint32_t n = 0; n < i->after->steps.count; n++) {
+		uint32_t k = 0;
+
+		while (k < PROTO_HAPPENINGS && strcmp(followed->names[k], steps[n]) != 0)
+			k++;
+		*wrong = &steps[n];
+		if (k == PROTO_HAPPENINGS)
+			return UINT32_MAX;
+		set |= 1u << k;
+	}
+	return set ? set : all;
+}
+
+void config_env_follower(
+	const struct config *c, const struct item_settings *i, struct proto_env *env)
+{
+	const struct item_settings *of = config_followed(c, i);
+	const char *const *wrong;
+	const void *settings;
+	const struct proto *proto = of ? config_item_proto(of, &settings) : NULL;
+
+	if (!proto || !proto->followed)
+		return;
+	env->followed = proto->followed;
+	env->followed_clients = proto->followed->clients(settings);
+	env->happenings = config_happenings(i, proto->followed, &wrong);
+}
+
 const struct tcp_settings *config_tcp(const struct item_settings *i)
 {
 	const void *settings = NULL;
@@ -374,8 +449,11 @@ struct field_list config_sources(
 	struct field_list out = {NULL, 0};
 	struct addr_range *r;
 
-	if (i->source.addresses.count)
-		return i->source.addresses;
+	if (i->source.addresses.count) {
+		struct fleet_share share = fleet_share(c, p);
+
+		return fleet_addresses(&i->source.addresses, &share, a);
+	}
 	if (i->routed.count && p->addresses.count == 0)
 		return (struct field_list){(void *)&i->routed, 1};
 	r = out.items = arena_zalloc(a, (p->addresses.count + 1) * sizeof(*r));
@@ -399,9 +477,19 @@ static struct load_span span_of(const struct config *c, uint64_t hold_ns)
 	return (struct load_span){hold_ns, c->run.warmup_ns, c->run.duration_ns};
 }
 
+uint32_t config_asks(const struct item_settings *i)
+{
+	return i->spread == SPREAD_STUB ? (uint32_t)i->attempts * (1 + i->servers.count) : 1;
+}
+
+uint64_t config_wait_ns(const struct item_settings *i)
+{
+	return config_asks(i) * i->timeout_ns;
+}
+
 uint64_t config_hold_ns(const struct item_settings *i)
 {
-	return (config_item_proto(i, NULL)->step_count > 1 ? 3 : 1) * i->timeout_ns;
+	return (config_item_proto(i, NULL)->step_count > 1 ? 3 : 1) * config_wait_ns(i);
 }
 
 uint64_t config_slots_needed(const struct config *c, const struct item_settings *i)
@@ -421,7 +509,7 @@ uint64_t config_outcomes_needed(
 
 uint64_t config_keys_needed(const struct config *c, const struct item_settings *i)
 {
-	const struct load_span span = span_of(c, (config_is_stream(i) ? 1 : 3) * i->timeout_ns);
+	const struct load_span span = span_of(c, (config_is_stream(i) ? 1 : 3) * config_wait_ns(i));
 
 	return load_is_open(&i->load) ? load_begun(&i->load, &span) : 1;
 }
@@ -440,6 +528,22 @@ bool config_reaches(const struct port_settings *p, const struct addr *addr)
 		if (gw[i].len == addr->len)
 			return true;
 	return false;
+}
+
+struct fleet_share config_ports_share(const struct config *c, const struct item_settings *i)
+{
+	struct fleet_share s = fleet_share(c, config_item_port(c, i));
+
+	if (i->source.addresses.count || config_on_sockets(c, i))
+		s = (struct fleet_share){0, s.count, s.count};
+	return s;
+}
+
+double config_ports_load(const struct config *c, const struct item_settings *i)
+{
+	struct fleet_share s = fleet_share(c, config_item_port(c, i));
+
+	return config_ports_share(c, i).of == s.of ? 1 : (double)s.count / s.of;
 }
 
 bool config_wants_port(const struct field_list *ranges, uint32_t port)

@@ -24,6 +24,7 @@ struct dealing {
 	uint32_t *dealt;            // source ports of each item so far
 	struct addr *sources;       // the first of each item
 	bool *steered;              // items whose replies can be steered to a queue
+	struct fleet_share *shares; // workers that the ports of each item are dealt to
 	bool blind;                 // none can
 };
 
@@ -57,6 +58,22 @@ static struct addr first_source(const struct dealing *d, const struct plan_item 
 	return sources.count ? r[0].first : i->settings->server;
 }
 
+// Do replies of all its servers to an address have the same place? The hash is linear: what holds
+// for one address holds for all.
+static bool servers_agree(const struct steer *s, const struct plan_item *i, struct steer_flow f)
+{
+	const struct proto_path *paths = i->layout.paths.items;
+	uint32_t place = steer_place(s, &f);
+	uint8_t mac[6];
+
+	for (uint32_t n = 0; n < i->layout.paths.count; n++) {
+		f.src = paths[n].dst.bytes;
+		if (plan_group_mac(&paths[n].dst, mac) || steer_place(s, &f) != place)
+			return false;
+	}
+	return true;
+}
+
 // Does the queue of a reply depend on the port alone, and not on the source address? The hash is
 // linear, so one port decides for all.
 static bool is_steered(const struct dealing *d, const struct plan_item *i, struct arena *a)
@@ -68,7 +85,7 @@ static bool is_steered(const struct dealing *d, const struct plan_item *i, struc
 	struct steer_flow f = answer_to(i, &first, 0);
 	uint32_t place;
 
-	if (d->blind || !steer_is_known(s) || i->source_ports.count == 0)
+	if (d->blind || !steer_is_known(s) || i->source_ports.count == 0 || !servers_agree(s, i, f))
 		return false;
 	place = steer_place(s, &f);
 	for (uint32_t n = 0; n < sources.count; n++)
@@ -90,22 +107,6 @@ static uint64_t owned_count(const struct plan_item *i)
 	for (uint32_t n = 0; n < i->layout.owned.count; n++)
 		count += r[n].count;
 	return count;
-}
-
-// Do replies of all its servers to an address have the same place? The hash is linear: what holds
-// for one address holds for all.
-static bool servers_agree(const struct steer *s, const struct plan_item *i, struct steer_flow f)
-{
-	const struct proto_path *paths = i->layout.paths.items;
-	uint32_t place = steer_place(s, &f);
-	uint8_t mac[6];
-
-	for (uint32_t n = 0; n < i->layout.paths.count; n++) {
-		f.src = paths[n].dst.bytes;
-		if (plan_group_mac(&paths[n].dst, mac) || steer_place(s, &f) != place)
-			return false;
-	}
-	return true;
 }
 
 // The worker that replies to each of the item's own addresses reach.
@@ -140,7 +141,7 @@ struct deal_balance deal_balance(const struct plan_item *i, uint32_t workers)
 	uint64_t each[PORT_MAX_QUEUES] = {0}, most = 0, home = 0;
 
 	for (uint64_t n = 0; n < b.addresses; n++)
-		each[i->homes ? i->homes[n] : n % workers]++;
+		each[i->homes && !fleet_is_part(&i->share) ? i->homes[n] : n % workers]++;
 	for (uint32_t w = 0; w < workers; w++) {
 		uint64_t all = each[w] * workers; // in parts of a worker's share
 
@@ -153,14 +154,14 @@ struct deal_balance deal_balance(const struct plan_item *i, uint32_t workers)
 	return b;
 }
 
-// Which worker of its item a source port is for.
+// Which worker of its item a source port is for; from worker_count on: one of another box.
 static uint32_t deal_home(const struct dealing *d, const struct plan_item *i, uint32_t port)
 {
 	struct steer_flow f = answer_to(i, &d->sources[i->place], port);
 
 	if (d->steered[i->place])
 		return steer_queue(&d->port->steer, &f);
-	return d->dealt[i->place] % d->worker_count;
+	return d->dealt[i->place] % d->shares[i->place].of - d->shares[i->place].first;
 }
 
 static void give_port(void *of, uint32_t item, uint32_t port)
@@ -168,14 +169,18 @@ static void give_port(void *of, uint32_t item, uint32_t port)
 	struct dealing *d = of;
 	const struct plan_item *i = &d->plan->items[item];
 	uint32_t home = deal_home(d, i, port);
-	struct worker_item *run = plan_run(i, home);
-	uint16_t *ports = (uint16_t *)run->ports;
+	struct worker_item *run;
+	uint16_t *ports;
 
+	d->dealt[i->place]++;
+	if (home >= d->worker_count)
+		return;
+	run = plan_run(i, home);
+	ports = (uint16_t *)run->ports;
 	d->homes[port] = (uint8_t)home;
 	d->entries[port] = (struct port_entry){(uint16_t)i->place, (uint16_t)run->txns.ports};
 	for (uint32_t lane = 0; lane <= run->txns.lane_mask; lane++)
 		ports[run->txns.ports++] = (uint16_t)port;
-	d->dealt[i->place]++;
 }
 
 // A worker that a port would be home to wants its part of them.
@@ -208,7 +213,8 @@ static void deal_source_ports(struct dealing *d, struct arena *a)
 		if (i->port != d->port)
 			continue;
 		claim_ports(d, i);
-		i->homes = address_homes(d, i, a);
+		i->homes = fleet_is_part(&i->share) ? i->homes : address_homes(d, i, a);
+		d->shares[i->place] = config_ports_share(d->plan->config, i->settings);
 		d->sources[i->place] = first_source(d, i, a);
 		d->steered[i->place] = is_steered(d, i, a);
 	}
@@ -236,6 +242,7 @@ static void clear_ports(struct dealing *d)
 // Routed items share ports: the upper bits of their keys tell workers and items apart.
 static void tag_items(struct dealing *d, uint32_t worker, struct arena *a)
 {
+	struct fleet_share share = fleet_share(d->plan->config, d->port->settings);
 	struct worker *w = &d->workers[worker];
 	struct worker_item **tagged = arena_zalloc(a, (w->item_count + 1) * sizeof(*tagged));
 	uint32_t bits;
@@ -245,8 +252,9 @@ static void tag_items(struct dealing *d, uint32_t worker, struct arena *a)
 			tagged[w->tagged_count++] = &w->items[i];
 	w->tagged = tagged;
 	w->tag_bits = txn_bits_for(w->tagged_count);
-	w->tag_first = worker << w->tag_bits;
-	bits = w->tag_bits + txn_bits_for(d->worker_count);
+	w->before = share.first;
+	w->tag_first = (share.first + worker) << w->tag_bits;
+	bits = w->tag_bits + txn_bits_for(share.of);
 	for (uint32_t i = 0; i < w->tagged_count; i++) {
 		struct worker_item *it = tagged[i];
 
@@ -267,7 +275,8 @@ static struct socket_home socket_home_of(void *of, uint16_t port)
 		return (struct socket_home){.queue = UINT16_MAX};
 	while (i->port != d->port || i->place != d->entries[port].item)
 		i++;
-	return (struct socket_home){home, &i->settings->server, config_server_port(i->settings)};
+	return (struct socket_home){home, i->settings->servers.count ? NULL : &i->settings->server,
+		config_server_port(i->settings)};
 }
 
 static size_t rings_size(uint32_t workers)
@@ -304,7 +313,8 @@ int deal_port(struct plan *p, const struct port *port, struct arena *a)
 		.homes = arena_zalloc(a, 65536),
 		.dealt = arena_zalloc(a, (items + 1) * sizeof(*d.dealt)),
 		.sources = arena_zalloc(a, (items + 1) * sizeof(*d.sources)),
-		.steered = arena_zalloc(a, (items + 1) * sizeof(*d.steered))};
+		.steered = arena_zalloc(a, (items + 1) * sizeof(*d.steered)),
+		.shares = arena_zalloc(a, (items + 1) * sizeof(*d.shares))};
 
 	for (uint32_t w = 0; w < d.worker_count; w++) {
 		for (uint32_t i = 0; i < items; i++)

@@ -123,8 +123,8 @@ static uint64_t drain_ns(const struct plan *p)
 	if (p->config->run.drain_ns != UINT64_MAX)
 		return p->config->run.drain_ns;
 	for (uint32_t i = 0; i < p->item_count; i++)
-		if (p->items[i].settings->timeout_ns > longest)
-			longest = p->items[i].settings->timeout_ns;
+		if (config_wait_ns(p->items[i].settings) > longest)
+			longest = config_wait_ns(p->items[i].settings);
 	return DRAIN_TIMEOUTS * longest + DRAIN_MARGIN_NS;
 }
 
