@@ -16,7 +16,7 @@
 #include "page.h"
 
 #define REPORT_MS 120000
-#define SETS      24
+#define SETS      (RUNS_MORE / 2)
 
 static struct http_reply done(const struct runs_error *e, json_t *json)
 {
@@ -115,13 +115,14 @@ static bool is_file(const struct api *a, const char *name)
 {
 	char path[RUNS_PATH];
 
-	return *name && name[0] != '.' && !strchr(name, '/') && strlen(name) < HTTP_NAME_SIZE &&
+	return *name && !strchr(".-", name[0]) && !strchr(name, '/') &&
+	       strlen(name) < HTTP_NAME_SIZE &&
 	       access(runs_path(a->runs, path, "files/%s", name), R_OK) == 0;
 }
 
 static struct http_reply start(const struct api *a, const char *file, const json_t *body)
 {
-	const char *arguments[2 * SETS];
+	const char *arguments[RUNS_MORE];
 	struct runs_error e;
 	unsigned count;
 	json_t *errors;

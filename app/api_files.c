@@ -132,13 +132,13 @@ json_t *api_errors_of(
 	const struct api *a, const char *name, const char *const *more, unsigned count)
 {
 	char folder[RUNS_PATH];
-	const char *argv[72] = {"ddiperf", "check", "--confined"};
+	const char *argv[RUNS_MORE + 8] = {"ddiperf", "check", "--confined"};
 	unsigned n = 3;
 	int fd, code;
 
 	if (runs_allow_commands(a->runs))
 		argv[n++] = "--allow-commands";
-	for (unsigned i = 0; i < count && n < 70; i++)
+	for (unsigned i = 0; i < count; i++)
 		argv[n++] = more[i];
 	argv[n++] = name;
 	code = child_read(&(struct child){(char *const *)argv, runs_path(a->runs, folder, "files"),

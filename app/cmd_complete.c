@@ -125,6 +125,8 @@ static void complete_argument(const struct line *l, const char *name)
 		{"RESULT", complete_file},
 		{"HISTORY", complete_file},
 		{"OUT", complete_file},
+		{"DIR", complete_file},
+		{"TOKEN", complete_file},
 		{"PCAP", complete_file},
 		{"FIGURES", complete_file},
 		{"CARD...", complete_card},

@@ -99,7 +99,8 @@ json_t *http_body(const struct http_request *r)
 
 static bool is_name(const char *text, size_t len)
 {
-	return len > 0 && len < HTTP_NAME_SIZE && text[0] != '.' && strspn(text, ALLOWED) >= len;
+	return len > 0 && len < HTTP_NAME_SIZE && !strchr(".-", text[0]) &&
+	       strspn(text, ALLOWED) >= len;
 }
 
 // Does the path match the row's, and which names are in it?

@@ -19,7 +19,7 @@
 struct http_request {
 	struct MHD_Connection *connection;
 	const struct http_route *route;
-	// In order of the path. Letters, digits, '.', '_' and '-', not beginning with '.'.
+	// In order of the path. Letters, digits, '.', '_' and '-', not beginning with '.' or '-'.
 	char names[HTTP_PARAMETERS][HTTP_NAME_SIZE];
 	char *body; // NUL-terminated
 	size_t len;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -49,6 +50,7 @@ struct wanted {
 
 struct runs {
 	char *dir;
+	int claim; // on the folder
 	bool commands;
 	pthread_mutex_t lock; // of all that follows
 	pthread_cond_t told;
@@ -419,25 +421,27 @@ static int ask_main(struct runs *r, const struct child *c, pid_t *pid)
 	return rc;
 }
 
-#define ARGUMENTS 72
-
 static int start_child(struct runs *r, const char *id, const char *file, const char *const *more,
 	unsigned count, int out, int *orders, pid_t *pid)
 {
 	char name[256], run_id[96], folder[RUNS_PATH];
-	const char *argv[ARGUMENTS] = {"ddiperf", "run", "--confined", "--orders", "--json",
-		"result.json", "--set", "output.jsonl=live.jsonl", "--set", run_id};
+	const char *argv[RUNS_MORE + 16] = {"ddiperf", "run"};
 	struct child c = {(char *const *)argv, folder, -1, out, out};
-	unsigned n = 10;
+	const char *const own[] = {"--confined", "--orders", "--json", "result.json", "--set",
+		"output.jsonl=live.jsonl", "--set", run_id};
+	unsigned n = 2;
 	int ends[2], rc;
 
 	snprintf(run_id, sizeof(run_id), "run.id=%s", id);
 	snprintf(name, sizeof(name), "../../files/%s", file);
 	runs_path(r, folder, "runs/%s", id);
+	for (unsigned i = 0; i < count; i++)
+		argv[n++] = more[i];
+	// Behind the user's: of two --set the last one counts.
+	for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		argv[n++] = own[i];
 	if (r->commands)
 		argv[n++] = "--allow-commands";
-	for (unsigned i = 0; i < count && n + 2 < ARGUMENTS; i++)
-		argv[n++] = more[i];
 	argv[n++] = name;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
@@ -562,6 +566,18 @@ static int make_folder(const char *path)
 	return mkdir(part, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
+// Of one server alone: it knows which runs go on.
+static int claim(const struct runs *r)
+{
+	char path[RUNS_PATH];
+	int fd = open(runs_path(r, path, "lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int rc = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 ? fd : -errno;
+
+	if (rc < 0 && fd >= 0)
+		close(fd);
+	return rc == -EWOULDBLOCK ? -EBUSY : rc;
+}
+
 int runs_open(const char *dir, bool commands, struct runs **out)
 {
 	static const char *const folders[] = {"files", "runs"};
@@ -580,10 +596,11 @@ int runs_open(const char *dir, bool commands, struct runs **out)
 	for (size_t i = 0; rc == 0 && i < 2; i++)
 		rc = make_folder(runs_path(r, path, "%s", folders[i]));
 	if (rc == 0)
-		rc = access(path, W_OK) < 0 ? -errno : 0;
-	if (rc == 0)
+		rc = r->claim = claim(r);
+	if (rc >= 0)
 		return 0;
-	log_error("serve: --dir %s: %s", dir, strerror(-rc));
+	log_error(
+		"serve: --dir %s: %s", dir, rc == -EBUSY ? "another server has it" : strerror(-rc));
 	if (r)
 		free(r->dir);
 	free(r);
@@ -623,6 +640,7 @@ void runs_close(struct runs *r)
 		interrupts++;
 		runs_end(r);
 	}
+	close(r->claim);
 	free(r->dir);
 	free(r);
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #define RUNS_PATH 4096
+#define RUNS_MORE 48 // further arguments of a run
 
 struct runs;
 
@@ -36,7 +37,7 @@ void runs_close(struct runs *r);
 bool runs_are_over(struct runs *r);
 
 // Start `ddiperf run MORE... files/FILE`, and write its id. more: further arguments in pairs: --set
-// and PATH=VALUE, count of them.
+// and PATH=VALUE, count of them, RUNS_MORE at most.
 void runs_start(struct runs *r, const char *file, const char *const *more, unsigned count,
 	char id[64], struct runs_error *e);
 // In order; the second time without waiting for replies.

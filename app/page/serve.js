@@ -321,20 +321,20 @@ async function showRun(box, mine, id) {
 
 // --- history -----------------------------------------------------------------------------------------
 
-const testOf = entry => text(entry, "run.test_sha256") || text(entry, "run.config_sha256");
+const keyOf = entry => text(entry, "run.test_sha256") || text(entry, "run.config_sha256");
 
 async function showHistory(box, mine) {
 	document.title = "History – ddiperf";
 	const entries = list((await get("/history")).runs), groups = new Map();
 	for (const entry of entries) {
-		const key = `${text(entry, "run.name")} ${testOf(entry)}`;
+		const key = `${text(entry, "run.name")} ${keyOf(entry)}`;
 		groups.set(key, [...(groups.get(key) || []), entry]);
 	}
 	box.append(el("h2", {}, "History"), el("p", {class: "soft"}, groups.size ? "Runs of one configuration together, the newest first; its trend compares the newest with those before."
 		: "No run has ended yet."));
 	for (const group of [...groups.values()].reverse()) {
 		const last = group[group.length - 1], id = text(last, "run.id");
-		box.append(el("h3", {}, text(last, "run.name"), " ", el("small", {class: "soft"}, testOf(last).slice(0, 8))),
+		box.append(el("h3", {}, text(last, "run.name"), " ", el("small", {class: "soft"}, keyOf(last).slice(0, 8))),
 			group.length > 1 ? el("div", {class: "row"}, button("Trend", async () => {
 				ddiperf.start(page, await report(id), ["trend"]);
 				page.scrollIntoView();

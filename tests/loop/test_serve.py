@@ -197,32 +197,39 @@ def errors_have_their_line_and_start_nothing():
         assert not [name for name in os.listdir(f"{server.folder}/files") if name.startswith(".")], "a draft was left behind"
 
 
-ALONE = {"traffic": []}
-REFUSED = [
-    ({"hooks": {"start": "true"}}, "commands are not allowed"), ({"hooks": {"stop": "true"}}, "commands are not allowed"),
-    ({"dut": {"probe": {"command": "true"}}}, "commands are not allowed"), ({"dut": {"counters": {"command": "true"}}}, "commands are not allowed"),
-    ({"events": [{"at": "0s", "run": "true"}]}, "commands are not allowed"),
-    ({"dut": {"control": {"address": "127.0.0.1:1", "token": "/etc/shadow"}}}, "folder of the configuration"),
-    ({"output": {"html": "../../history.jsonl"}}, "working directory"), ({"output": {"capture": {"file": "/tmp/x"}}}, "working directory"),
-    ({"traffic": [item(dns={"queries": "/etc/passwd"})]}, "folder of the configuration"),
-    ({"traffic": [item(dns={"names": ["a A"], "key": {"secret_file": "/etc/shadow"}})]}, "folder of the configuration"),
-    ({"traffic": [item(load={"replay": {"file": "../x"}})]}, "folder of the configuration"),
-    ({"responder": {"port": "dut", "dns": {"zone": ["../x"]}}}, "folder of the configuration"),
-    ({"ports": [{"name": "dut", "driver": "vdev", "device": "net_pcap0,rx_pcap=/etc/shadow", "addresses": ["198.18.0.1/24"]}], **ALONE}, "vdev is not allowed"),
-    ({"ports": [{"name": "dut", "driver": "pcap", "rx_file": "/etc/shadow", "tx_file": "x", "addresses": ["198.18.0.1/24"]}], **ALONE}, "folder of the configuration"),
-]
+COMMANDS = {
+    "hooks": {"start": "true", "stop": "true"}, "events": [{"name": "e", "at": "0s", "run": "true"}],
+    "dut": {"probe": {"command": "true"}, "counters": {"command": "true"}},
+}
+INPUT = {
+    "dut": {"control": {"address": "unix:/x", "token": "/etc/shadow"}}, "output": {"html": "../../history.jsonl", "capture": {"file": "/tmp/x"}},
+    "traffic": [item("a", dns={"queries": "/etc/passwd"}), item("b", dns={"names": ["a A"], "key": {"secret_file": "/etc/shadow"}}),
+                item("c", load={"replay": {"file": "../x"}})],
+    "responder": {"port": "dut", "dns": {"zone": ["../x"]}},
+}
+PORTS = {"traffic": [], "ports": [
+    {"name": "dut", "driver": "vdev", "device": "net_pcap0,rx_pcap=/etc/shadow", "addresses": ["198.18.0.1/24"]},
+    {"name": "b", "driver": "pcap", "rx_file": "/etc/shadow", "tx_file": "../x", "addresses": ["198.18.1.1/24"]}]}
+OUTSIDE = ("only files", [
+    "dut.control.address", "dut.control.token", "output.html", "output.capture.file", "traffic.a.dns.queries", "traffic.b.dns.key.secret_file",
+    "traffic.c.load.replay.file", "responder.dns.zone[0]"])
+RUN = ("commands are not allowed", ["hooks.start", "hooks.stop", "events.e.run", "dut.probe.command", "dut.counters.command"])
 
 
 @test
 def configurations_run_no_command_and_stay_in_their_folder():
+    def complaints(server, change):
+        found = json.loads(server.ask("POST", "/check", json.dumps({**json.loads(quick()), **change}))[2])
+        return "\n".join(error["text"] for error in found["errors"])
+
     with Server() as server:
-        for change, words in REFUSED:
-            found = json.loads(server.ask("POST", "/check", json.dumps({**json.loads(quick()), **change}))[2])
-            assert any(words in error["text"] for error in found["errors"]), (change, found)
+        for change, (words, paths) in [(COMMANDS, RUN), (INPUT, OUTSIDE), (PORTS, ("only files", ["ports.b.rx_file", "ports.b.tx_file"]))]:
+            said = complaints(server, change)
+            assert all(f"{path}: {words}" in said for path in paths), said
+        assert "driver vdev is not allowed" in said, said
     with Server("--allow-commands") as server:
-        for change, words in REFUSED[:5]:
-            found = json.loads(server.ask("POST", "/check", json.dumps({**json.loads(quick()), **change}))[2])
-            assert not any(words in error["text"] for error in found["errors"]), (change, found)
+        assert not complaints(server, COMMANDS)
+        assert "only files" in complaints(server, INPUT)
 
 
 @test
@@ -239,6 +246,8 @@ def a_port_has_one_run_and_the_end_of_the_server_ends_all():
         assert server.ask("POST", f"/runs/{other}/stop")[0] == 200
         assert server.wait(other)["verdict"] == "interrupted"
     with Server(folder=server.folder) as server:
+        second = start([binary(), "serve", "--listen", "127.0.0.1:0", "--dir", server.folder])
+        assert "another server has it" in second.communicate(timeout=20)[1] and second.returncode == 3
         state = server.get(f"/runs/{run}")
         assert state["status"] == "ended" and state["exit_code"] == 130, state
         run = server.run("one.yaml")
