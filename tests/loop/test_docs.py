@@ -59,6 +59,8 @@ def stand_in(words):
         words = short(words)
     elif words[0] == "respond":
         words = ["check", *words[1:]]
+    elif words[0] == "campaign":
+        words = [*words, "--dump"]
     elif words[0] in ("watch", "bind", "unbind"):
         words = [*words, "--help"]  # the latter take a card away
     code = subprocess.run([os.environ["DDIPERF"], *words], check=False).returncode
