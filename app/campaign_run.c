@@ -129,16 +129,7 @@ static const char *reasons(const struct attempt *t, const json_t *document)
 	return out;
 }
 
-// Seconds since 1970 of an RFC 3339 time in UTC; NAN: it is none.
-static double seconds_of(const char *text)
-{
-	struct tm tm = {0};
-	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-
-	return rest ? (double)timegm(&tm) + strtod(*rest == '.' ? rest : "0", NULL) : NAN;
-}
-
-// From the start of the run to the success of until, both by the clock of the box.
+// From the start of the measured part to the success of until, both by the clock of the box.
 static double seconds_until(const struct book *b, uint64_t ended)
 {
 	double since = (double)(clock_now() - ended) / book_tick_hz(b);
@@ -146,7 +137,7 @@ static double seconds_until(const struct book *b, uint64_t ended)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - since -
-	       seconds_of(book_text(b->document, "run.started"));
+	       1e-9 * book_number(b->document, "run.measured_from_ns");
 }
 
 // Exchanges that came to their end.
