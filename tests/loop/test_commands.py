@@ -16,7 +16,7 @@ from loop import item, ring
 
 CONFIGS = sorted((ROOT / "config").glob("*.yaml"))
 DRIVERS = ["pci", "af_xdp", "af_packet", "pcap", "tap", "memif", "virtio_user", "ring", "null", "socket", "vdev"]
-COMMANDS = ["dns", "dhcp", "dhcp6", "run", "check", "plan", "respond", "compare", "doctor", "bind", "unbind", "list"]
+COMMANDS = ["dns", "dhcp", "dhcp6", "run", "check", "plan", "respond", "compare", "merge", "doctor", "bind", "unbind", "list"]
 
 
 def call(*words, **options):

@@ -33,7 +33,7 @@ NOT_RUN = {
     "meson": "installs", "start-my-server": "the reader's own", "socat": "waits for a run", "jq": "not installed everywhere",
 }
 # Ends of commands that are right, besides 0.
-OTHER_CODES = {"doctor": {3}, "compare": {1, 5}}
+OTHER_CODES = {"doctor": {3}, "compare": {1, 5}, "merge": {1, 5}}
 WIRE = re.compile(r"driver: (?!socket|ring)")
 
 
