@@ -136,6 +136,29 @@ static void print_steps(FILE *out, const struct counter_list *steps)
 	}
 }
 
+static void print_servers(FILE *out, const struct counter_list *servers)
+{
+	static const char *const titles[] = {"sent", "answered", "failed", "lost", "share", "gap"};
+	const struct result_server *s = servers->items;
+	char buf[32];
+
+	if (servers->count == 0)
+		return;
+	fprintf(out, "  %-16s", "server");
+	for (size_t n = 0; n < sizeof(titles) / sizeof(titles[0]); n++)
+		fprintf(out, COLUMN, titles[n]);
+	fputc('\n', out);
+	for (uint32_t i = 0; i < servers->count; i++) {
+		const uint64_t counts[] = {s[i].sent, s[i].answered, s[i].failed, s[i].lost};
+
+		fprintf(out, "  %-16s", s[i].name);
+		for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++)
+			fprintf(out, COLUMN, count_text(counts[n], buf, sizeof(buf)));
+		fprintf(out, COLUMN, stats_format(s[i].share, "1", buf, sizeof(buf)));
+		fprintf(out, COLUMN "\n", report_time(s[i].longest_gap_ns, true, buf, sizeof(buf)));
+	}
+}
+
 static void print_times(FILE *out, const char *name, const struct latency *l)
 {
 	const double times[] = {l->min_ns, l->p50_ns, l->p99_ns, l->max_ns};
@@ -148,6 +171,31 @@ static void print_times(FILE *out, const char *name, const struct latency *l)
 	for (size_t n = 0; n < sizeof(times) / sizeof(times[0]); n++)
 		fprintf(out, "%s %s%s", names[n], report_time(times[n], true, buf, sizeof(buf)),
 			n + 1 < sizeof(times) / sizeof(times[0]) ? ", " : "\n");
+}
+
+// What an item that follows another one waited for.
+static void print_marks(FILE *out, const struct counter_list *marks)
+{
+	static const char *const titles[] = {"count", "min", "p50", "p90", "p99", "p99.9", "max"};
+	const struct result_mark *m = marks->items;
+	char buf[32];
+
+	if (marks->count == 0)
+		return;
+	fprintf(out, "  %-16s", "after the lease");
+	for (size_t n = 0; n < sizeof(titles) / sizeof(titles[0]); n++)
+		fprintf(out, COLUMN, titles[n]);
+	fputc('\n', out);
+	for (uint32_t i = 0; i < marks->count; i++) {
+		const struct latency *l = &m[i].latency;
+		const double times[] = {
+			l->min_ns, l->p50_ns, l->p90_ns, l->p99_ns, l->p999_ns, l->max_ns};
+
+		fprintf(out, "  %-16s" COLUMN, m[i].name, count_text(l->count, buf, sizeof(buf)));
+		for (size_t n = 0; n < sizeof(times) / sizeof(times[0]); n++)
+			fprintf(out, COLUMN, report_time(times[n], true, buf, sizeof(buf)));
+		fputc('\n', out);
+	}
 }
 
 // What the counters of connections say about the server.
@@ -229,6 +277,8 @@ static void print_item(FILE *out, const struct result_item *i)
 		fprintf(out, "  foreseen           %.0f due (off by %+.2f %%)\n", i->foreseen->due,
 			100 * i->foreseen->off);
 	print_steps(out, &i->steps);
+	print_marks(out, &i->marks);
+	print_servers(out, &i->servers);
 	print_connections(out, i);
 	print_choice(out, &i->counters, 2);
 }
@@ -507,24 +557,42 @@ static const char *after_ns(double ns, char *text, size_t room)
 	return text;
 }
 
+static void print_event_item(FILE *out, const struct result_event_item *it)
+{
+	const struct result_event_server *s = it->servers.items;
+	const struct latency *w = &it->waited;
+	char gap[32], answer[40], back[40];
+
+	fprintf(out,
+		"    %s: longest gap %s, first answer %s, 99 %% of the rate %s, %llu lost, %llu "
+		"failed\n",
+		it->name, stats_format(it->longest_gap_ns, "ns", gap, sizeof(gap)),
+		after_ns(it->first_answer_ns, answer, sizeof(answer)),
+		it->regained_s == 0 ? "kept" : after_ns(1e9 * it->regained_s, back, sizeof(back)),
+		(unsigned long long)it->lost, (unsigned long long)it->failed);
+	if (w->count)
+		fprintf(out, "      %llu waited over that gap: p50 %s, p99 %s, max %s\n",
+			(unsigned long long)w->count,
+			stats_format(w->p50_ns, "ns", gap, sizeof(gap)),
+			stats_format(w->p99_ns, "ns", answer, sizeof(answer)),
+			stats_format(w->max_ns, "ns", back, sizeof(back)));
+	for (uint32_t i = 0; i < it->servers.count; i++)
+		fprintf(out,
+			"      %s: %llu answered, %llu lost, longest gap %s, first answer %s\n",
+			s[i].name, (unsigned long long)s[i].answered, (unsigned long long)s[i].lost,
+			stats_format(s[i].longest_gap_ns, "ns", gap, sizeof(gap)),
+			s[i].longest_gap_ns > 0
+				? after_ns(s[i].first_answer_ns, answer, sizeof(answer))
+				: "without a gap");
+}
+
 static void print_event(FILE *out, const struct result_event *e)
 {
 	const struct result_event_item *items = e->traffic.items;
-	char gap[32], answer[40], back[40];
 
 	fprintf(out, "  %.3f s %s: %s\n", e->at_s, e->name, e->outcome);
-	for (uint32_t i = 0; i < e->traffic.count; i++) {
-		const struct result_event_item *it = &items[i];
-
-		fprintf(out,
-			"    %s: longest gap %s, first answer %s, 99 %% of the rate %s, %llu lost, "
-			"%llu failed\n",
-			it->name, stats_format(it->longest_gap_ns, "ns", gap, sizeof(gap)),
-			after_ns(it->first_answer_ns, answer, sizeof(answer)),
-			it->regained_s == 0 ? "kept"
-					    : after_ns(1e9 * it->regained_s, back, sizeof(back)),
-			(unsigned long long)it->lost, (unsigned long long)it->failed);
-	}
+	for (uint32_t i = 0; i < e->traffic.count; i++)
+		print_event_item(out, &items[i]);
 }
 
 static void print_events(FILE *out, const struct counter_list *events)

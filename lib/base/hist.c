@@ -7,13 +7,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-
-void hist_clear(struct hist *h)
-{
-	memset(h, 0, sizeof(*h));
-	h->min = UINT64_MAX;
-}
 
 void hist_merge(struct hist *to, const struct hist *from)
 {

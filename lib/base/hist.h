@@ -84,7 +84,12 @@ static inline void hist_copy(struct hist *to, const struct hist *from)
 	memcpy(to->bucket + first, from->bucket + first, (last + 1 - first) * sizeof(*to->bucket));
 }
 
-void hist_clear(struct hist *h);
+static inline void hist_clear(struct hist *h)
+{
+	memset(h, 0, sizeof(*h));
+	h->min = UINT64_MAX;
+}
+
 void hist_merge(struct hist *to, const struct hist *from);
 // to = now - before, of two readings of one histogram. min and max become the edges of the outer
 // buckets, held within those of now. to may be now or before.

@@ -64,6 +64,20 @@ static const struct field source_fields[] = {
 static const struct field_section source_section = {"source", "identities of the clients",
 	FIELD_ROWS(source_fields), sizeof(struct source_settings)};
 
+static const struct field after_fields[] = {
+	{"item", "item before this one, on the same port, whose clients are followed", FIELD_STRING,
+		.required = true, AT(after_settings, item), .min = 1, .max = 64},
+	{"step",
+		"what is followed: ack or reply, by the item's protocol: a client got its lease; "
+		"release: it gave it back. Default: both",
+		FIELD_STRING, .list = true, AT(after_settings, steps), .min = 1, .max = 64},
+};
+
+static const struct field_section after_section = {"after", "the item that an item follows",
+	FIELD_ROWS(after_fields), sizeof(struct after_settings)};
+
+static const char *const spread_names[] = {"round_robin", "hash", "stub", NULL};
+
 static const struct field item_fields[] = {
 	{"name", "name of the item in results and criteria", FIELD_STRING, .required = true,
 		AT(item_settings, name), .min = 1, .max = 64},
@@ -74,12 +88,27 @@ static const struct field item_fields[] = {
 		FIELD_HOST, AT(item_settings, host)},
 	{"server_port", "port of the server; 0: the protocol's", FIELD_COUNT,
 		AT(item_settings, server_port), .def = "0", .max = 65535},
+	{"servers",
+		"further servers beside that one, over UDP; a protocol with such a list in its own "
+		"section takes them there",
+		FIELD_ADDR, .list = true, AT(item_settings, servers)},
+	{"spread",
+		"the server that a transaction asks: round_robin; hash: by its source address and "
+		"port; stub: the first, and after each timeout the next, as a stub resolver does",
+		FIELD_ENUM, AT(item_settings, spread), .def = "round_robin", .names = spread_names},
+	{"attempts", "with spread stub, times that each server is asked", FIELD_COUNT,
+		AT(item_settings, attempts), .def = "2", .min = 1, .max = 8},
+	{"rotate", "with spread stub, transactions begin with each server in turn", FIELD_BOOL,
+		AT(item_settings, rotate), .def = "false"},
 	{"source", "identities of the clients", FIELD_SECTION, AT(item_settings, source),
 		.section = &source_section},
 	{"timeout", "time after which an unanswered transaction counts as lost", FIELD_DURATION,
 		AT(item_settings, timeout_ns), .def = "1s", .min = 1e5, .max = 6e11},
 	{"load", "offered rate, or transactions in flight", FIELD_SECTION, AT(item_settings, load),
 		.section = &load_section},
+	{"after", "follow the clients of another item, which say when transactions begin: no load",
+		FIELD_SECTION, .optional = true, AT(item_settings, after),
+		.section = &after_section},
 	{"protocol", "exactly one protocol section", FIELD_CHOICES, AT(item_settings, protocol),
 		.choices = &client_choices},
 };
@@ -128,7 +157,8 @@ static const struct field capture_fields[] = {
 	{"file",
 		"pcapng file to write, from the working directory; of a series of runs each has "
 		"its own: file-1.pcapng ...",
-		FIELD_STRING, .required = true, AT(capture_settings, file), .min = 1, .max = 4095},
+		FIELD_STRING, .required = true, .role = FIELD_OUTPUT, AT(capture_settings, file),
+		.min = 1, .max = 4095},
 	{"when",
 		"outcomes whose packets are kept; answered: the last request and reply of each "
 		"transaction that ended well",
@@ -146,6 +176,7 @@ static const struct field_section capture_section = {"capture",
 	{.name = #format,                                                                          \
 		.help = text,                                                                      \
 		.type = FIELD_STRING,                                                              \
+		.role = FIELD_OUTPUT,                                                              \
 		AT(output_settings, format),                                                       \
 		.min = 1,                                                                          \
 		.max = 4095},
@@ -173,7 +204,8 @@ const char *const probe_formats[] = {
 
 static const struct field probe_fields[] = {
 	{"command", "shell command, like ssh dut cat /proc/stat; run once an interval",
-		FIELD_STRING, .required = true, AT(probe_settings, command), .min = 1, .max = 4095},
+		FIELD_STRING, .required = true, .role = FIELD_COMMAND, AT(probe_settings, command),
+		.min = 1, .max = 4095},
 	{"format", "output of the command: /proc/stat, or lines of key=value", FIELD_ENUM,
 		AT(probe_settings, format), .names = probe_formats, .def = "proc_stat"},
 	{"timeout", "time after which the command is killed", FIELD_DURATION,
@@ -187,8 +219,8 @@ static const struct field counters_fields[] = {
 	{"command",
 		"shell command, like ssh dut nstat -asz; it prints lines of NAME VALUE, or JSON. "
 		"Run before and after the measured part",
-		FIELD_STRING, .required = true, AT(counters_settings, command), .min = 1,
-		.max = 4095},
+		FIELD_STRING, .required = true, .role = FIELD_COMMAND,
+		AT(counters_settings, command), .min = 1, .max = 4095},
 	{"timeout", "time after which the command is killed", FIELD_DURATION,
 		AT(counters_settings, timeout_ns), .def = "5s", .min = 1e7, .max = 6e11},
 };
@@ -213,9 +245,10 @@ static const struct field_section dut_section = {
 
 static const struct field hooks_fields[] = {
 	{"start", "shell command before anything else; unless it succeeds, there is no run",
-		FIELD_STRING, AT(hooks_settings, start), .min = 1, .max = 4095},
+		FIELD_STRING, .role = FIELD_COMMAND, AT(hooks_settings, start), .min = 1,
+		.max = 4095},
 	{"stop", "shell command after everything else, the result written", FIELD_STRING,
-		AT(hooks_settings, stop), .min = 1, .max = 4095},
+		.role = FIELD_COMMAND, AT(hooks_settings, stop), .min = 1, .max = 4095},
 	{"timeout", "time after which a command is killed", FIELD_DURATION,
 		AT(hooks_settings, timeout_ns), .def = "60s", .min = 1e7, .max = 1e14},
 };
@@ -316,6 +349,50 @@ const struct proto *config_item_proto(const struct item_settings *i, const void 
 	return NULL;
 }
 
+const struct item_settings *config_followed(const struct config *c, const struct item_settings *i)
+{
+	const struct item_settings *items = c->traffic.items;
+
+	for (const struct item_settings *of = items; i->after && of < i; of++)
+		if (strcmp(of->name, i->after->item) == 0)
+			return of;
+	return NULL;
+}
+
+uint32_t config_happenings(const struct item_settings *i, const struct proto_followed *followed,
+	const char *const **wrong)
+{
+	const char *const *steps = i->after->steps.items;
+	uint32_t all = (1u << PROTO_HAPPENINGS) - 1, set = 0;
+
+	for (uint32_t n = 0; n < i->after->steps.count; n++) {
+		uint32_t k = 0;
+
+		while (k < PROTO_HAPPENINGS && strcmp(followed->names[k], steps[n]) != 0)
+			k++;
+		*wrong = &steps[n];
+		if (k == PROTO_HAPPENINGS)
+			return UINT32_MAX;
+		set |= 1u << k;
+	}
+	return set ? set : all;
+}
+
+void config_env_follower(
+	const struct config *c, const struct item_settings *i, struct proto_env *env)
+{
+	const struct item_settings *of = config_followed(c, i);
+	const char *const *wrong;
+	const void *settings;
+	const struct proto *proto = of ? config_item_proto(of, &settings) : NULL;
+
+	if (!proto || !proto->followed)
+		return;
+	env->followed = proto->followed;
+	env->followed_clients = proto->followed->clients(settings);
+	env->happenings = config_happenings(i, proto->followed, &wrong);
+}
+
 const struct tcp_settings *config_tcp(const struct item_settings *i)
 {
 	const void *settings = NULL;
@@ -400,9 +477,19 @@ static struct load_span span_of(const struct config *c, uint64_t hold_ns)
 	return (struct load_span){hold_ns, c->run.warmup_ns, c->run.duration_ns};
 }
 
+uint32_t config_asks(const struct item_settings *i)
+{
+	return i->spread == SPREAD_STUB ? (uint32_t)i->attempts * (1 + i->servers.count) : 1;
+}
+
+uint64_t config_wait_ns(const struct item_settings *i)
+{
+	return config_asks(i) * i->timeout_ns;
+}
+
 uint64_t config_hold_ns(const struct item_settings *i)
 {
-	return (config_item_proto(i, NULL)->step_count > 1 ? 3 : 1) * i->timeout_ns;
+	return (config_item_proto(i, NULL)->step_count > 1 ? 3 : 1) * config_wait_ns(i);
 }
 
 uint64_t config_slots_needed(const struct config *c, const struct item_settings *i)
@@ -422,7 +509,7 @@ uint64_t config_outcomes_needed(
 
 uint64_t config_keys_needed(const struct config *c, const struct item_settings *i)
 {
-	const struct load_span span = span_of(c, (config_is_stream(i) ? 1 : 3) * i->timeout_ns);
+	const struct load_span span = span_of(c, (config_is_stream(i) ? 1 : 3) * config_wait_ns(i));
 
 	return load_is_open(&i->load) ? load_begun(&i->load, &span) : 1;
 }

@@ -17,6 +17,7 @@
 #include "engine/config/fleet_settings.h"
 #include "engine/config/load.h"
 #include "engine/config/series_settings.h"
+#include "engine/core/servers.h"
 #include "io/port.h"
 #include "net/transport_server.h"
 #include "proto/proto.h"
@@ -40,14 +41,24 @@ struct source_settings {
 	struct field_list ports;     // struct field_range; empty: item_settings.ports
 };
 
+struct after_settings {
+	const char *item;
+	struct field_list steps; // const char *; empty: all
+};
+
 struct item_settings {
 	const char *name;
-	const char *port; // NULL: the only one
+	const char *port;             // NULL: the only one
+	struct after_settings *after; // NULL: it follows none
 	union {
 		struct field_host host; // as the file says
 		struct addr server;     // host.addr: of a name too, once it was looked up (hosts.h)
 	};
-	uint64_t server_port; // 0: the protocol's
+	uint64_t server_port;      // 0: the protocol's
+	struct field_list servers; // struct addr: further ones; of protocols without a router
+	int32_t spread;            // enum server_spread
+	uint64_t attempts;         // with SPREAD_STUB, of each server
+	bool rotate;
 	struct source_settings source;
 	uint64_t timeout_ns;
 	struct load_settings load;
@@ -162,8 +173,19 @@ const struct port_settings *config_responder_port(const struct config *c);
 bool config_reaches(const struct port_settings *p, const struct addr *addr);
 // Is the embedded responder the server of this item? One that is told no server takes any.
 bool config_asks_responder(const struct config *c, const struct item_settings *i);
+// The item of "traffic.NAME.load.rate=RATE", and that rate; NULL: the text is no such.
+struct item_settings *config_item_of_set(const struct config *c, const char *set, double *rate);
 // Which protocol the item speaks, and its settings.
 const struct proto *config_item_proto(const struct item_settings *i, const void **settings);
+
+// The item before it that an item follows; NULL: none.
+const struct item_settings *config_followed(const struct config *c, const struct item_settings *i);
+// The happenings that it follows, a bit for each. UINT32_MAX: *wrong is none of that item.
+uint32_t config_happenings(const struct item_settings *i, const struct proto_followed *followed,
+	const char *const **wrong);
+// The part of a follower in the environment of its protocol.
+void config_env_follower(
+	const struct config *c, const struct item_settings *i, struct proto_env *env);
 
 // The connections of an item; NULL: it has none.
 const struct tcp_settings *config_tcp(const struct item_settings *i);
@@ -212,6 +234,9 @@ void config_deal_ports(const struct config_dealing *d, struct arena *a);
 const uint64_t *config_source_ports(const struct config *c, struct arena *a);
 // How long a transaction may be in flight, in ns: the timeout of each of its messages.
 uint64_t config_hold_ns(const struct item_settings *i);
+// Times that a transaction asks a server, at the most; the time until it is lost.
+uint32_t config_asks(const struct item_settings *i);
+uint64_t config_wait_ns(const struct item_settings *i);
 
 // Transactions that can be in flight at once.
 uint64_t config_slots_needed(const struct config *c, const struct item_settings *i);

@@ -195,6 +195,87 @@ static bool check_protocol(const struct item_settings *i, struct arena *a, struc
 	return n == 1;
 }
 
+static void check_followed(const struct config *c, const struct item_settings *i,
+	const struct proto *own, struct diag *d)
+{
+	const struct item_settings *of = config_followed(c, i);
+	const char *const *wrong;
+	const void *settings, *ours;
+	const struct proto *proto;
+
+	if (!of) {
+		diag_error(d, &i->after->item, NULL, "there is no item \"%s\" before this one",
+			i->after->item);
+		return;
+	}
+	proto = config_item_proto(of, &settings);
+	config_item_proto(i, &ours);
+	if (!proto)
+		return; // reported
+	if (!proto->followed)
+		diag_error(d, &i->after->item, NULL, "\"%s\" is %s: its clients have no leases",
+			of->name, proto->name);
+	else if (config_happenings(i, proto->followed, &wrong) == UINT32_MAX)
+		diag_error(d, wrong, NULL, "\"%s\" is no step of %s (%s, %s)", *wrong, proto->name,
+			proto->followed->names[PROTO_LEASED],
+			proto->followed->names[PROTO_RELEASED]);
+	else
+		own->follower->check(ours, proto->followed->named(settings), d);
+	if (config_item_port(c, of) != config_item_port(c, i))
+		diag_error(d, i, "port", "must be that of \"%s\": the same worker follows a client",
+			of->name);
+}
+
+static void check_after(const struct config *c, const struct item_settings *i,
+	const struct proto *proto, struct diag *d)
+{
+	if (proto->follower && !i->after)
+		diag_error(d, i, "after", "is missing: the item that it follows");
+	else if (!proto->follower && i->after)
+		diag_error(d, i, "after", "%s follows no other item", proto->name);
+	else if (i->after)
+		check_followed(c, i, proto, d);
+}
+
+// Further servers, beside the item's own.
+static void check_servers(const struct config *c, const struct item_settings *i, struct diag *d)
+{
+	const struct proto *proto = config_item_proto(i, NULL);
+	const struct port_settings *p = config_item_port(c, i);
+	const struct addr *all = i->servers.items;
+
+	if (!proto || !p || (i->servers.count == 0 && i->spread != SPREAD_STUB))
+		return;
+	if (routing_is_own(proto))
+		diag_error(d, i, i->servers.count ? "servers" : "spread",
+			"not with %s, which has its own (%s: {servers: ..., spread: ...})",
+			proto->name, proto->name);
+	else if (config_tcp(i))
+		diag_error(d, i, i->servers.count ? "servers" : "spread",
+			"not over connections: they lead to one server (an item for each server)");
+	if (i->servers.count >= SERVERS_MAX)
+		diag_error(d, &i->servers, "servers", "%u servers (up to %d)", i->servers.count,
+			SERVERS_MAX - 1);
+	for (uint32_t n = 0; n < i->servers.count; n++) {
+		bool again = addr_equal(&all[n], &i->server);
+
+		for (uint32_t k = 0; k < n; k++)
+			again = again || addr_equal(&all[n], &all[k]);
+		if (i->server.len && all[n].len != i->server.len)
+			diag_error(d, &all[n], NULL, "not of the first server's family (IPv%c)",
+				i->server.len == 4 ? '4' : '6');
+		else if (again)
+			diag_error(d, &all[n], NULL, "is among the servers already");
+		else if (port_has(p, &all[n]) && !config_on_sockets(c, i))
+			diag_error(d, &all[n], NULL, "is an address of the tester, on port %s",
+				p->name);
+		else if (!config_reaches(p, &all[n]))
+			diag_error(d, &all[n], NULL,
+				"not on a subnet of port %s, and the port has no IPv%c gateway",
+				p->name, all[n].len == 4 ? '4' : '6');
+	}
+}
+
 static void check_item(
 	const struct config *c, uint32_t index, uint64_t own_ports, struct arena *a, struct diag *d)
 {
@@ -205,7 +286,10 @@ static void check_item(
 	struct field_list sources;
 	bool has_proto = check_protocol(i, a, d);
 
+	if (has_proto)
+		check_after(c, i, proto, d);
 	load_check(&i->load, c->run.duration_ns, d);
+	check_servers(c, i, d);
 	if (!p && i->port)
 		diag_error(d, &i->port, NULL, "there is no port called \"%s\"", i->port);
 	else if (!p)
@@ -527,7 +611,7 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 // Source ports for the keys of an item on sockets: few, as each is a socket of its own.
 static uint32_t free_ports(const struct config *c, const struct item_settings *i)
 {
-	double timeouts = 3e-9 * (double)i->timeout_ns, keys, ports;
+	double timeouts = 3e-9 * (double)config_wait_ns(i), keys, ports;
 	double part = config_ports_load(c, i), rate = load_peak(&i->load) * part;
 	uint64_t workers = port_cpu_count(config_item_port(c, i)), addresses;
 	struct arena *a = arena_new();

@@ -3,6 +3,7 @@
 // snapshot once an interval. Path: hot. The worker's own thread.
 #include "engine/core/worker_conn.h"
 #include "engine/core/worker_internal.h"
+#include "engine/core/worker_servers.h"
 
 #include <sched.h>
 #include <string.h>
@@ -25,11 +26,17 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 
 		if (slot == TXN_NONE)
 			return;
+		if (it->servers && !it->router && servers_next(it, slot)) {
+			txn_again(&it->txns, slot);
+			continue;
+		}
 		s = &it->txns.slots[slot];
 		view = s->view;
 		it->ctx.counters = it->banks[s->judged];
 		it->ctx.now_ms = worker_ms(w, now);
 		verdict = it->proto->timeout(&it->ctx, &view);
+		if (it->servers && (verdict != PROTO_AGAIN || view.step == s->step))
+			servers_lost(it, slot);
 		if (verdict == PROTO_AGAIN) {
 			if (it->steps &&
 				view.step != s->step) { // the kept reply answers the step before
@@ -75,6 +82,8 @@ static void item_copy_books(struct item_snapshot *to, const struct worker_item *
 	}
 	if (it->conns && to->conns)
 		conn_books_copy(to->conns, &it->conns->books);
+	if (it->servers)
+		memcpy(to->servers, it->servers->books, sizeof(to->servers));
 	for (int bank = 0; bank < 2; bank++)
 		memcpy(to->banks[bank], it->banks[bank], it->proto->counters->size);
 }
@@ -94,6 +103,15 @@ void worker_read(const struct worker *w, struct worker_snapshot *to)
 	}
 }
 
+// Another rate, which the user wants: each interval has one.
+static void item_obey(struct worker_item *it, uint64_t at)
+{
+	uint64_t gap = atomic_load_explicit(&it->gap_asked, memory_order_relaxed);
+
+	if (gap != it->gap_taken && pace_change(&it->pace, gap, at))
+		it->gap_taken = gap;
+}
+
 static void worker_publish(struct worker *w, uint64_t at)
 {
 	uint64_t n = atomic_load_explicit(&w->published, memory_order_relaxed) + 1;
@@ -102,6 +120,9 @@ static void worker_publish(struct worker *w, uint64_t at)
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		item_copy_books(&s->items[i], &w->items[i]);
 		w->items[i].interval_from = at;
+		item_obey(&w->items[i], at);
+		if (at > w->items[i].earlier_than)
+			w->items[i].earlier_than = at;
 	}
 	s->at = at;
 	s->number = n;
@@ -133,10 +154,12 @@ static void item_end(struct worker *w, struct worker_item *it, uint64_t now)
 
 	it->ended_at = now < stop ? now : stop;
 	item_silence(it, it->ended_at);
+	if (it->servers)
+		servers_end(it, it->ended_at);
 	it->answered_at = it->ended_at + INT64_MAX / 2;
 	it->left_over = it->pace.left;
 	if (it->asks)
-		it->pace.waiting = it->router->waiting(&it->ctx, worker_ms(w, it->ended_at));
+		it->pace.waiting = it->waiting(&it->ctx, worker_ms(w, it->ended_at));
 	it->pace.left = 0;
 	it->ended = true;
 	worker_drop_pending(it, now);
@@ -277,6 +300,8 @@ static void worker_halt(struct worker *w, uint64_t now)
 		worker_drop_pending(&w->items[i], now);
 		if (w->items[i].conns)
 			worker_conn_halt(w, &w->items[i]);
+		if (w->items[i].follows)
+			w->items[i].proto->follower->over(&w->items[i].ctx);
 	}
 	burst_free(w->spare, w->spare_count);
 	w->spare_count = 0;

@@ -12,6 +12,7 @@
 #include "engine/core/evidence.h"
 #include "engine/core/counters.h"
 #include "engine/core/pace.h"
+#include "engine/core/servers.h"
 #include "engine/core/txn.h"
 #include "engine/core/wire.h"
 #include "io/burst.h"
@@ -67,6 +68,11 @@ struct item_books {
 	struct hist response, service, lag; // of the measured part
 };
 
+struct server_books {
+	SERVER_COUNTERS(COUNTER_MEMBER)
+	uint64_t longest_gap; // ticks in which it was asked and gave no valid answer
+};
+
 // A copy of all that a worker counts of an item.
 struct item_snapshot {
 	struct pace pace;
@@ -75,6 +81,7 @@ struct item_snapshot {
 	struct step_books *steps; // as worker_item.steps
 	struct conn_books *conns; // of worker_item.conns; NULL: it has none
 	void *banks[2];           // as worker_item.banks
+	struct server_books servers[SERVERS_MAX];
 };
 
 // Of one interval boundary: a copy of all that a worker counts.
@@ -136,6 +143,8 @@ struct worker_item {
 	uint64_t gap_least;               // ticks: shorter gaps are no event's
 	uint64_t asked[WORKER_ASKS];      // transactions of the steering probe: see txn_before
 	uint32_t asked_count;
+	// ctlplane: wo while it runs, dataplane: ro: as pace_change has it; 0: none was asked for
+	_Atomic uint64_t gap_asked;
 	// dataplane: rw
 	// Scalars of a packet lie together; tables and histograms follow.
 	struct proto_ctx ctx;
@@ -143,6 +152,7 @@ struct worker_item {
 	uint64_t starved_at; // tick: of the first that had no client; of a closed loop since when
 	                     // none begins and none is in flight. 0: never
 	bool ended;          // nothing more will become due
+	uint64_t gap_taken;  // of gap_asked: the one that holds
 	const char *note;    // further comment on the answer that is captured now
 	uint64_t ended_at;
 	uint64_t left_over;   // of load.total at that time
@@ -150,14 +160,24 @@ struct worker_item {
 	uint64_t answered_at;
 	uint64_t interval;      // as run_times.interval
 	uint64_t interval_from; // tick: of the interval that the next snapshot ends; 0: the first
+	uint64_t earlier_than;  // tick: that one, or the end of the last gap of an event
 	uint64_t last_answer;   // tick, after the end of sending too
 	struct item_looked looked;
-	struct step_books *steps;   // [proto->step_count]; NULL: there is only one
-	uint64_t *step_due;         // tick, of each slot
-	struct worker_conns *conns; // NULL: all messages travel over UDP
-	bool stream;                // all travel over connections
-	bool asks;                  // the router says when transactions begin
-	uint8_t vlan_at;            // of the first VLAN inside those of the port, in a frame
+	struct step_books *steps;       // [proto->step_count]; NULL: there is only one
+	uint64_t *step_due;             // tick, of each slot
+	struct worker_conns *conns;     // NULL: all messages travel over UDP
+	struct worker_servers *servers; // NULL: there is one, and it is asked once
+	struct hist *waited; // response, by event: of those that were due before the end of its gap
+	bool stream;         // all travel over connections
+	bool asks;           // the protocol says when transactions begin, by `due`
+	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t); // NULL: each client is free
+	uint64_t (*due)(struct proto_ctx *ctx);
+	uint64_t (*waiting)(struct proto_ctx *ctx, uint64_t until_ms);
+	const struct worker_item *follows; // NULL: none
+	struct hist *marks;                // of a follower, by mark
+	struct worker_item **followers;    // follower_count; NULL: none
+	uint32_t follower_count;
+	uint8_t vlan_at; // of the first VLAN inside those of the port, in a frame
 	struct pace pace;
 	struct txn_table txns;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet

@@ -22,13 +22,26 @@ static uint64_t *cell_of(struct ledger *l, enum evidence_reason why)
 	return &l->stray;
 }
 
-void worker_book_gap(struct worker_item *it, uint64_t from, uint64_t to)
+void worker_book_gap(struct worker_item *it, struct gap *gaps, uint64_t from, uint64_t to)
 {
 	const struct event_times *e = it->events;
 
-	for (uint32_t i = 0; e && i < e->count && to > e->at[i]; i++)
-		if (from < e->at[i + 1] && to - from > it->gaps[i].to - it->gaps[i].from)
-			it->gaps[i] = (struct gap){from, to};
+	for (uint32_t i = 0; e && i < e->count && to > e->at[i]; i++) {
+		if (from >= e->at[i + 1] || to - from <= gaps[i].to - gaps[i].from)
+			continue;
+		gaps[i] = (struct gap){from, to};
+		if (gaps != it->gaps)
+			continue;
+		hist_clear(&it->waited[i]);
+		it->earlier_than = to;
+	}
+}
+
+void worker_book_waited(struct worker_item *it, uint64_t due, uint64_t now)
+{
+	for (uint32_t i = 0; i < it->events->count; i++)
+		if (due < it->gaps[i].to)
+			hist_add(&it->waited[i], now - due);
 }
 
 void worker_keep(struct worker_item *it, enum evidence_reason why, uint32_t slot,
@@ -67,6 +80,10 @@ void worker_book_earlier(struct worker_item *it, uint64_t due, uint64_t now, boo
 	uint64_t from = it->interval_from - it->interval;
 	uint32_t back = 0;
 
+	if (it->waited && !failed)
+		worker_book_waited(it, due, now);
+	if (due >= it->interval_from)
+		return;
 	for (; back < EARLIER - 1 && due < from; back++)
 		from -= it->interval;
 	b->answered[back] += !failed;

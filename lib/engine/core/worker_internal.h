@@ -52,6 +52,9 @@ struct replies {
 	struct txn_place at[BURST_MAX]; // seq is not known yet
 };
 
+// A transaction ended well at `now`: tell the items that follow its item.
+void worker_tell(struct worker_item *it, uint32_t slot, uint64_t now);
+
 // Find the transactions of replies and let the protocol judge them.
 void item_match(struct worker_item *it, struct replies *r);
 
@@ -69,7 +72,9 @@ void worker_keep(struct worker_item *it, enum evidence_reason why, uint32_t slot
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now);
 // End a flying transaction that is no part of what is measured. how: whether it was answered.
 void worker_book_apart(struct worker_item *it, uint32_t slot, enum txn_state how);
-// Count a reply to a request that was due before it->interval_from.
+// A transaction that was due before the end of the last gap of an event was answered.
+void worker_book_waited(struct worker_item *it, uint64_t due, uint64_t now);
+// Count a reply to a request that was due before it->earlier_than.
 void worker_book_earlier(struct worker_item *it, uint64_t due, uint64_t now, bool failed);
 
 // Latencies of replies to one step, one after the other: replies of a burst mostly come by step.
@@ -150,8 +155,8 @@ static inline uint64_t worker_ms(const struct worker *w, uint64_t now)
 
 // --- books ---
 
-// A gap that may be an event's.
-void worker_book_gap(struct worker_item *it, uint64_t from, uint64_t to);
+// A gap that may be an event's: in the item's list of them, or in that of a server.
+void worker_book_gap(struct worker_item *it, struct gap *gaps, uint64_t from, uint64_t to);
 
 // No valid reply came up to `now`. After the end of sending answered_at lies in the far future.
 static inline void item_silence(struct worker_item *it, uint64_t now)
@@ -164,5 +169,5 @@ static inline void item_silence(struct worker_item *it, uint64_t now)
 	if ((uint64_t)gap > it->books.longest_gap)
 		it->books.longest_gap = (uint64_t)gap;
 	if ((uint64_t)gap >= it->gap_least)
-		worker_book_gap(it, now - (uint64_t)gap, now);
+		worker_book_gap(it, it->gaps, now - (uint64_t)gap, now);
 }

@@ -4,6 +4,7 @@
 // hot. The worker's own thread.
 #include "engine/core/worker_conn.h"
 #include "engine/core/worker_internal.h"
+#include "engine/core/worker_servers.h"
 
 // Replies to transactions in flight: at most one for each transaction.
 struct found {
@@ -181,6 +182,53 @@ APART void item_keep_answered(
 	}
 }
 
+void worker_tell(struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+	struct proto_event event;
+
+	if (!it->proto->followed->happened(&it->ctx, &s->view, &event))
+		return;
+	event.at = s->judged ? now : 0;
+	for (uint32_t i = 0; i < it->follower_count; i++) {
+		struct worker_item *f = it->followers[i];
+
+		f->ctx.counters = f->banks[s->judged];
+		f->ctx.now_ms = it->ctx.now_ms;
+		f->proto->follower->happened(&f->ctx, &event);
+	}
+}
+
+APART void item_tell(struct worker_item *it, const struct found *f, uint64_t now)
+{
+	for (uint32_t n = 0; n < f->count; n++)
+		if (f->verdicts[n] == PROTO_DONE)
+			worker_tell(it, f->slots[n], now);
+}
+
+// Count the replies by server, before the transactions end.
+APART void item_book_servers(struct worker_item *it, const struct found *f, const struct replies *r)
+{
+	for (uint32_t n = 0; n < f->count; n++) {
+		enum proto_verdict verdict = f->verdicts[n];
+
+		if ((verdict == PROTO_DONE || verdict == PROTO_FAIL) &&
+			slot_of(f->views[n])->judged)
+			servers_answered(it, f->in[n].ends, verdict == PROTO_FAIL, r->now);
+	}
+}
+
+// The replies of this block ended a gap: all of them have waited.
+APART void item_book_waited(struct worker_item *it, const struct found *f, const struct replies *r)
+{
+	for (uint32_t n = 0; n < f->count; n++) {
+		const struct txn_slot *s = slot_of(f->views[n]);
+
+		if (f->verdicts[n] == PROTO_DONE && s->judged)
+			worker_book_waited(it, s->due, r->now);
+	}
+}
+
 // End the transactions whose verdict is DONE or FAIL, and book the others.
 HOT void item_complete(struct worker_item *it, const struct found *f, const struct replies *r)
 {
@@ -192,6 +240,10 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 		item_book_steps(it, f, r);
 	if (it->evidence && it->evidence->comments[EVIDENCE_ANSWERED])
 		item_keep_answered(it, f, r);
+	if (__builtin_expect(it->followers != NULL, 0))
+		item_tell(it, f, r->now);
+	if (it->servers)
+		item_book_servers(it, f, r);
 	for (uint32_t n = 0; n < f->count; n++) {
 		uint32_t slot = f->slots[n];
 		struct txn_slot *s = slot_of(f->views[n]);
@@ -210,7 +262,7 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 		if (s->judged) {
 			hist_run_add(&it->books.response, &response, r->now - s->due);
 			hist_run_add(&it->books.service, &service, r->now - s->time);
-			if (__builtin_expect(s->due < it->interval_from, 0))
+			if (__builtin_expect(s->due < it->earlier_than, 0))
 				worker_book_earlier(it, s->due, r->now, verdict == PROTO_FAIL);
 		}
 		txn_give(&it->txns, slot, TXN_DONE);
@@ -223,6 +275,21 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 	hist_run_end(&it->books.service, &service);
 	it->last_answer = r->now;
 	item_silence(it, r->now);
+	if (__builtin_expect(it->earlier_than == r->now, 0) && it->waited)
+		item_book_waited(it, f, r);
+}
+
+// The same of a follower, whose replies may end what it waited for.
+APART void item_judge_marks(struct worker_item *it, struct found *f, uint64_t now)
+{
+	for (uint32_t i = 0; i < f->count; i++) {
+		it->ctx.counters = it->banks[slot_of(f->views[i])->judged];
+		it->ctx.mark = 0;
+		f->verdicts[i] =
+			it->proto->reply(&it->ctx, f->views[i], f->in[i].buf, f->in[i].len);
+		if (it->ctx.mark && it->ctx.mark_from)
+			hist_add(&it->marks[it->ctx.mark - 1], now - it->ctx.mark_from);
+	}
 }
 
 // The verdict on each reply. Counters of the protocol are those of the part of the run in which the
@@ -265,6 +332,31 @@ APART void item_match_rest(struct worker_item *it, struct replies *r, uint32_t i
 	item_match(it, &one);
 }
 
+// Leave out, and count, the replies of servers that a transaction did not ask last: one that it
+// asked before is late, any other a stray.
+APART void item_leave_out(struct worker_item *it, struct replies *r)
+{
+	const struct worker_servers *s = it->servers;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < r->count; i++) {
+		uint32_t server = servers_replied(s, r->in[i].ends), slot = TXN_NONE;
+		enum txn_match match = txn_find(&it->txns, &r->at[i], &slot);
+
+		if (slot != TXN_NONE && !(s->slots[slot].ever & 1u << server)) {
+			worker_book(it, it->txns.slots[slot].judged, EVIDENCE_STRAY, slot,
+				r->pkts[i], r->now);
+		} else if (slot != TXN_NONE && !(s->slots[slot].asked & 1u << server)) {
+			item_no_match(it, match, slot, r, i);
+		} else {
+			r->pkts[kept] = r->pkts[i];
+			r->in[kept] = r->in[i];
+			r->at[kept++] = r->at[i];
+		}
+	}
+	r->count = kept;
+}
+
 void item_match(struct worker_item *it, struct replies *r)
 {
 	struct proto_message in[BURST_MAX];
@@ -273,6 +365,8 @@ void item_match(struct worker_item *it, struct replies *r)
 	uint32_t rest_count = 0;
 	struct found f;
 
+	if (__builtin_expect(it->servers != NULL, 0) && !it->router)
+		item_leave_out(it, r);
 	f.count = f.judged = 0;
 	f.in = r->in;
 	for (uint32_t i = 0; i < r->count; i++) {
@@ -297,7 +391,10 @@ void item_match(struct worker_item *it, struct replies *r)
 			in[n] = r->in[f.index[n]];
 		f.in = in;
 	}
-	item_judge(it, &f);
+	if (__builtin_expect(it->marks != NULL, 0))
+		item_judge_marks(it, &f, r->now);
+	else
+		item_judge(it, &f);
 	item_complete(it, &f, r);
 	for (uint32_t i = 0; i < rest_count; i++)
 		item_match_rest(it, r, rest[i]);

@@ -3,6 +3,7 @@
 // the probe. Path: hot. The worker's own thread.
 #include "engine/core/worker_conn.h"
 #include "engine/core/worker_internal.h"
+#include "engine/core/worker_servers.h"
 
 // A payload that the protocol wrote at data + t->len, and the headers that it is to get.
 struct message {
@@ -11,9 +12,21 @@ struct message {
 	struct frame_payload payload;
 };
 
-// Let the protocol write the next message of a transaction. port: index of its source port.
+// The path of a message of an item without a router. slot: TXN_NONE, or where it is.
+static uint32_t path_of(
+	const struct worker_item *it, uint32_t slot, const struct proto_txn *view, uint32_t port)
+{
+	if (!it->servers)
+		return 0;
+	if (slot != TXN_NONE && it->txns.slots[slot].begun)
+		return it->servers->slots[slot].path;
+	return servers_of_new(it, view, port);
+}
+
+// Let the protocol write the next message of a transaction. port: index of its source port; slot:
+// as path_of has it.
 static void message_write(struct worker_item *it, uint32_t port, struct proto_txn *view,
-	uint8_t *data, uint32_t room, struct message *out)
+	uint32_t slot, uint8_t *data, uint32_t room, struct message *out)
 {
 	uint32_t head;
 
@@ -32,7 +45,7 @@ static void message_write(struct worker_item *it, uint32_t port, struct proto_tx
 		out->flow.own_mac = false;
 		out->flow.vlans[0] = 0;
 		out->flow.more = 0;
-		out->t = it->frames;
+		out->t = &it->frames[path_of(it, slot, view, port)];
 	}
 	it->ctx.sum = 0;
 	it->ctx.stream = it->stream;
@@ -63,14 +76,14 @@ static uint32_t segment_again(const struct frame_template *t, const struct messa
 }
 
 static uint32_t message_again(struct worker_item *it, uint32_t port, struct proto_txn *view,
-	uint32_t copy, uint8_t *buf, uint32_t room)
+	uint32_t slot, uint32_t copy, uint8_t *buf, uint32_t room)
 {
 	struct frame_template whole;
 	struct message message;
 	uint32_t len;
 
 	it->ctx.counters = it->shadow;
-	message_write(it, port, view, buf, room, &message);
+	message_write(it, port, view, slot, buf, room, &message);
 	if (copy > message.flow.more || message.payload.len == 0)
 		return 0;
 	whole = message.t[copy];
@@ -92,7 +105,7 @@ uint32_t worker_again(
 	struct txn_place place;
 
 	txn_place(&it->txns, slot, &place);
-	return message_again(it, place.port, &view, copy, buf, room);
+	return message_again(it, place.port, &view, slot, copy, buf, room);
 }
 
 uint32_t worker_first(
@@ -100,7 +113,7 @@ uint32_t worker_first(
 {
 	struct proto_txn view = txn_of(it, place);
 
-	return message_again(it, place->port, &view, 0, buf, room);
+	return message_again(it, place->port, &view, TXN_NONE, 0, buf, room);
 }
 
 bool worker_conn_preface(struct worker_conns *wc, struct conns *cs, uint32_t c)

@@ -4,6 +4,7 @@
 // by one (worker_packet). Path: hot. The worker's own thread.
 #include "engine/core/worker_conn.h"
 #include "engine/core/worker_internal.h"
+#include "engine/core/worker_servers.h"
 
 // Which of the item's source addresses the packet is for; UINT32_MAX: none.
 static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uint8_t len)
@@ -134,6 +135,8 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, 
 	struct port_entry entry;
 	struct txn_place at;
 	enum frame_kind kind;
+	struct proto_ends ends;
+	struct proto_message in;
 
 	if (may_be_plain ? !wire_parse(&w->wire, m, &f, &kind)
 			 : !wire_parse_any(&w->wire, m, &f, &kind))
@@ -168,8 +171,9 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, 
 		worker_conn_rx(w, it, &at, m, &f, now);
 		return;
 	}
-	if (f.src_port != it->server_port ||
-		!addr_bytes_equal(f.src, it->server.bytes, f.addr_len)) {
+	ends = wire_ends(&w->wire, &f);
+	in = (struct proto_message){f.payload, f.payload_len, it->servers ? &ends : NULL};
+	if (f.src_port != it->server_port || !servers_have(it, f.src, f.addr_len)) {
 		item_book_odd(it, EVIDENCE_STRAY, m, now);
 		return;
 	}
@@ -177,7 +181,7 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, 
 		item_book_odd(it, EVIDENCE_MALFORMED, m, now);
 		return;
 	}
-	item_match_one(it, &at, m, &(struct proto_message){f.payload, f.payload_len}, now);
+	item_match_one(it, &at, m, &in, now);
 }
 
 // Which of the item's source addresses a plain packet is for: nearly always they are one range.
@@ -208,9 +212,7 @@ struct plain {
 	struct proto_ends ends[BURST_MAX];
 };
 
-// A plain and whole packet for an item with a router; udp: its header. false: it was counted.
-HOT bool plain_routed(struct worker *w, struct plain *p, struct rte_mbuf *m, struct worker_item *it,
-	const uint8_t *udp, uint8_t addr_len)
+HOT void plain_ends(struct plain *p, const struct rte_mbuf *m, const uint8_t *udp, uint8_t addr_len)
 {
 	uint32_t n = p->r.count;
 
@@ -221,6 +223,24 @@ HOT bool plain_routed(struct worker *w, struct plain *p, struct rte_mbuf *m, str
 		.src_port = bytes_be16(udp),
 		.dst_port = bytes_be16(udp + 2)};
 	p->r.in[n].ends = &p->ends[n];
+}
+
+// A plain packet that is not from the item's first server: is it from another one?
+APART bool plain_further(struct plain *p, const struct rte_mbuf *m, const struct worker_item *it,
+	const uint8_t *udp, uint8_t addr_len)
+{
+	plain_ends(p, m, udp, addr_len);
+	return it->servers && bytes_be16(udp) == it->server_port &&
+	       servers_have(it, udp - 2 * addr_len, addr_len);
+}
+
+// A plain and whole packet for an item with a router; udp: its header. false: it was counted.
+HOT bool plain_routed(struct worker *w, struct plain *p, struct rte_mbuf *m, struct worker_item *it,
+	const uint8_t *udp, uint8_t addr_len)
+{
+	uint32_t n = p->r.count;
+
+	plain_ends(p, m, udp, addr_len);
 	p->r.at[n].port = p->r.at[n].client = 0;
 	it = routed_item(w, it, &p->r.in[n], m, p->r.now, &p->r.at[n].key);
 	if (!it)
@@ -260,7 +280,8 @@ HOT bool worker_plain(struct worker *w, struct plain *p, struct rte_mbuf *m, uin
 	at = &p->r.at[n];
 	at->port = entry.index;
 	at->client = client_of_plain(it, udp - addr_len, addr_len);
-	if (!server_sent_plain(it, udp, addr_len) || at->client == UINT32_MAX ||
+	if ((!server_sent_plain(it, udp, addr_len) && !plain_further(p, m, it, udp, addr_len)) ||
+		at->client == UINT32_MAX ||
 		!it->proto->key(udp + FRAME_UDP_LEN, len - FRAME_UDP_LEN, &at->key))
 		return false;
 	p->items[n] = it;

@@ -3,6 +3,7 @@
 // spare buffers (item_fill), handed to the device, and counted if it took them (item_flush).
 // Path: hot. The worker's own thread.
 #include "engine/core/worker_internal.h"
+#include "engine/core/worker_servers.h"
 
 // Fill up the spare buffers. false: there are none.
 static bool spare_fill(struct worker *w)
@@ -31,7 +32,7 @@ APART bool item_pick_client(
 	*view = (struct proto_txn){.seq = it->txns.issued};
 	it->ctx.counters = it->banks[judged];
 	it->ctx.now_ms = worker_ms(w, now);
-	if (it->router->begin(&it->ctx, view)) {
+	if (it->begin(&it->ctx, view)) {
 		if (it->pace.kind != PACE_RATE)
 			it->starved_at = 0;
 		return true;
@@ -48,8 +49,14 @@ APART bool item_pick_client(
 
 void worker_ask(struct worker_item *it)
 {
-	if (it->asks)
-		pace_ask(&it->pace, it->router->due(&it->ctx));
+	const struct worker_item *of = it->follows;
+
+	if (!it->asks)
+		return;
+	pace_ask(&it->pace, it->due(&it->ctx));
+	if (of && of->ended && of->txns.in_flight == 0 && it->pace.next == PACE_LATER &&
+		!it->proto->follower->busy(&it->ctx))
+		it->pace.next = PACE_NEVER;
 }
 
 // Take a transaction that goes on from its list. Returns the index of its source port; with a
@@ -78,7 +85,7 @@ HOT uint32_t item_next(struct worker *w, struct worker_item *it, uint64_t now, u
 	}
 	if (!pace_ready(&it->pace, now, it->txns.in_flight))
 		return TXN_NONE;
-	if (it->router && txn_may_take(&it->txns, now) && !item_pick_client(w, it, &view, now))
+	if (it->begin && txn_may_take(&it->txns, now) && !item_pick_client(w, it, &view, now))
 		return TXN_NONE;
 	slot = txn_take(&it->txns, now, port);
 	if (slot == TXN_NONE) {
@@ -177,7 +184,7 @@ HOT void block_begin(
 	}
 }
 
-// The same with a router, which picks a client for each; there are buffers for all copies.
+// The same where the protocol picks a client for each; there are buffers for all copies.
 static void block_next(
 	struct worker *w, struct worker_item *it, uint64_t now, uint32_t most, struct block *b)
 {
@@ -285,6 +292,34 @@ APART void block_stamp(const struct worker *w, const struct worker_item *it, con
 	}
 }
 
+// The same of an item with several servers: where each message goes, and its headers.
+APART void block_stamp_servers(
+	const struct worker *w, const struct worker_item *it, const struct block *b)
+{
+	const struct worker_servers *s = it->servers;
+
+	for (uint32_t i = 0; i < b->count; i++) {
+		const struct txn_slot *txn = slot_of(b->views[i]);
+		struct slot_servers *of = &s->slots[it->pending_slots[i]];
+		const struct proto_out *out = &b->out[i];
+		struct rte_mbuf *m = it->pending[i];
+		const struct frame_template *t;
+		uint8_t src[16];
+
+		if (!txn->begun)
+			*of = (struct slot_servers){
+				.path = (uint8_t)servers_of_new(it, b->views[i], b->ports[i])};
+		servers_ask(of, s->of_path[of->path]);
+		t = &it->frames[of->path];
+		addr_list_nth_bytes(it->sources, txn->client, src);
+		m->data_len = (uint16_t)frame_stamp(t, out->buf - t->len, src,
+			it->ports[b->ports[i]], (struct frame_payload){out->len, out->sum});
+		m->pkt_len = m->data_len;
+		if (w->wire.checksum_offload)
+			wire_offload(m, t);
+	}
+}
+
 // Write the headers of a message in m, from and to where its flow says.
 HOT void flow_stamp(const struct worker *w, const struct worker_item *it, struct rte_mbuf *m,
 	const struct frame_template *t, const struct proto_flow *flow, const struct proto_out *out)
@@ -327,8 +362,28 @@ APART void flow_copy(struct worker *w, struct worker_item *it, const struct bloc
 	}
 }
 
+// Where the messages of an item with a router go.
+APART void block_ask_servers(struct worker_item *it, const struct block *b)
+{
+	const struct worker_servers *s = it->servers;
+
+	for (uint32_t i = 0; i < b->count; i++) {
+		struct slot_servers *of = &s->slots[it->pending_slots[i]];
+		const struct proto_flow *flow = &b->flows[i];
+		uint16_t asked = 0;
+
+		for (uint32_t n = 0; n <= flow->more; n++)
+			asked |= s->of_path[flow->path + n];
+		if (!slot_of(b->views[i])->begun)
+			*of = (struct slot_servers){0};
+		servers_ask(of, asked);
+	}
+}
+
 static void block_stamp_routed(struct worker *w, struct worker_item *it, const struct block *b)
 {
+	if (it->servers)
+		block_ask_servers(it, b);
 	for (uint32_t i = 0; i < b->count; i++)
 		flow_stamp(w, it, it->pending[i], &it->frames[b->flows[i].path], &b->flows[i],
 			&b->out[i]);
@@ -345,7 +400,7 @@ APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t no
 	struct block b;
 
 	b.count = b.judged = 0;
-	if (it->router) {
+	if (it->begin) {
 		block_next(w, it, now, most, &b);
 	} else {
 		block_again(it, most, &b);
@@ -366,6 +421,8 @@ APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t no
 	block_write(it, &b, head);
 	if (it->router)
 		block_stamp_routed(w, it, &b);
+	else if (it->servers)
+		block_stamp_servers(w, it, &b);
 	else if (frame_template_is_plain(it->frames))
 		block_stamp_plain(it, &b);
 	else
@@ -423,10 +480,14 @@ APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 			item_count_step(it, s);
 		txn_arm(&it->txns, slot, now);
 		if (s->silent) {
+			if (it->followers)
+				worker_tell(it, slot, now);
 			it->books.ledger[s->judged].no_reply++;
 			txn_give(&it->txns, slot, TXN_DONE);
 		}
 	}
+	if (it->servers)
+		servers_sent(it, it->pending_slots + it->pending_first, n, now);
 	hist_run_end(&it->books.lag, &lag);
 	it->books.ledger[1].sent += judged;
 	it->books.ledger[0].sent += sent - judged;
@@ -460,7 +521,7 @@ void worker_drop(struct worker_item *it, uint32_t slot, uint64_t now)
 
 	if (s->begun)
 		worker_book_lost(it, slot, now);
-	if (it->router) {
+	if (it->begin) {
 		view.over = true;
 		it->ctx.counters = it->shadow;
 		it->proto->timeout(&it->ctx, &view);

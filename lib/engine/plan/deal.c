@@ -58,6 +58,22 @@ static struct addr first_source(const struct dealing *d, const struct plan_item 
 	return sources.count ? r[0].first : i->settings->server;
 }
 
+// Do replies of all its servers to an address have the same place? The hash is linear: what holds
+// for one address holds for all.
+static bool servers_agree(const struct steer *s, const struct plan_item *i, struct steer_flow f)
+{
+	const struct proto_path *paths = i->layout.paths.items;
+	uint32_t place = steer_place(s, &f);
+	uint8_t mac[6];
+
+	for (uint32_t n = 0; n < i->layout.paths.count; n++) {
+		f.src = paths[n].dst.bytes;
+		if (plan_group_mac(&paths[n].dst, mac) || steer_place(s, &f) != place)
+			return false;
+	}
+	return true;
+}
+
 // Does the queue of a reply depend on the port alone, and not on the source address? The hash is
 // linear, so one port decides for all.
 static bool is_steered(const struct dealing *d, const struct plan_item *i, struct arena *a)
@@ -69,7 +85,7 @@ static bool is_steered(const struct dealing *d, const struct plan_item *i, struc
 	struct steer_flow f = answer_to(i, &first, 0);
 	uint32_t place;
 
-	if (d->blind || !steer_is_known(s) || i->source_ports.count == 0)
+	if (d->blind || !steer_is_known(s) || i->source_ports.count == 0 || !servers_agree(s, i, f))
 		return false;
 	place = steer_place(s, &f);
 	for (uint32_t n = 0; n < sources.count; n++)
@@ -91,22 +107,6 @@ static uint64_t owned_count(const struct plan_item *i)
 	for (uint32_t n = 0; n < i->layout.owned.count; n++)
 		count += r[n].count;
 	return count;
-}
-
-// Do replies of all its servers to an address have the same place? The hash is linear: what holds
-// for one address holds for all.
-static bool servers_agree(const struct steer *s, const struct plan_item *i, struct steer_flow f)
-{
-	const struct proto_path *paths = i->layout.paths.items;
-	uint32_t place = steer_place(s, &f);
-	uint8_t mac[6];
-
-	for (uint32_t n = 0; n < i->layout.paths.count; n++) {
-		f.src = paths[n].dst.bytes;
-		if (plan_group_mac(&paths[n].dst, mac) || steer_place(s, &f) != place)
-			return false;
-	}
-	return true;
 }
 
 // The worker that replies to each of the item's own addresses reach.
@@ -275,7 +275,8 @@ static struct socket_home socket_home_of(void *of, uint16_t port)
 		return (struct socket_home){.queue = UINT16_MAX};
 	while (i->port != d->port || i->place != d->entries[port].item)
 		i++;
-	return (struct socket_home){home, &i->settings->server, config_server_port(i->settings)};
+	return (struct socket_home){home, i->settings->servers.count ? NULL : &i->settings->server,
+		config_server_port(i->settings)};
 }
 
 static size_t rings_size(uint32_t workers)

@@ -100,6 +100,43 @@ static uint32_t lanes_of(const struct plan_item *item)
 	return LANES;
 }
 
+// Of the client's choice, and of the times that a protocol says.
+static void place_verbs(struct worker_item *run)
+{
+	const struct proto_follower *follower = run->proto->follower;
+
+	if (run->router) {
+		run->begin = run->router->begin;
+		run->due = run->router->due;
+		run->waiting = run->router->waiting;
+	} else if (follower) {
+		run->begin = follower->begin;
+		run->due = follower->due;
+		run->waiting = follower->waiting;
+	}
+}
+
+// An item that follows one before it runs on the same workers.
+static void place_follower(struct plan *p, struct plan_item *item, struct arena *a)
+{
+	const struct item_settings *of = config_followed(p->config, item->settings);
+	struct plan_item *other;
+
+	if (!of)
+		return;
+	other = &p->items[of - (const struct item_settings *)p->config->traffic.items];
+	for (uint32_t k = 0; k < item->worker_count; k++) {
+		struct worker_item *run = plan_run(item, k), *followed = plan_run(other, k);
+
+		run->follows = followed;
+		run->ctx.followed = &followed->ctx;
+		if (!followed->followers)
+			followed->followers =
+				arena_zalloc(a, p->item_count * sizeof(*followed->followers));
+		followed->followers[followed->follower_count++] = run;
+	}
+}
+
 static void place_item(struct plan_item *item)
 {
 	uint32_t lanes = lanes_of(item);
@@ -109,7 +146,8 @@ static void place_item(struct plan_item *item)
 
 		run->proto = config_item_proto(item->settings, NULL);
 		run->router = run->proto->router;
-		run->asks = item->settings->load.own.begun != NULL;
+		run->asks = load_is_own(&item->settings->load);
+		place_verbs(run);
 		run->vlan_at = (uint8_t)(VLANS_AT + 4 * item->port->vlan_count);
 		run->txns.key_bits = run->proto->key_bits - txn_bits_for(lanes);
 		run->txns.lane_mask = lanes - 1;
@@ -142,6 +180,8 @@ static void place_items(struct plan *p, struct arena *a)
 		place_worker(&p->workers[n], a);
 	for (uint32_t i = 0; i < p->item_count; i++)
 		place_item(&p->items[i]);
+	for (uint32_t i = 0; i < p->item_count; i++)
+		place_follower(p, &p->items[i], a);
 }
 
 static bool shares_cpu(const struct lcore_plan *l, uint32_t i)

@@ -8,6 +8,7 @@
 #include "engine/config/work.h"
 #include "engine/core/pages.h"
 #include "engine/core/worker_conn.h"
+#include "engine/core/worker_servers.h"
 #include "engine/plan/plan_internal.h"
 #include "engine/plan/replay.h"
 
@@ -74,7 +75,7 @@ static uint64_t outcomes_needed(const struct plan *p, const struct plan_item *i,
 static uint64_t longest_wait_ns(const struct plan_item *i)
 {
 	const uint64_t *more = i->layout.waits.items;
-	uint64_t longest = i->settings->timeout_ns;
+	uint64_t longest = config_wait_ns(i->settings);
 
 	for (uint32_t n = 0; n < i->layout.waits.count; n++)
 		if (more[n] > longest)
@@ -140,9 +141,16 @@ static struct proto_env item_env(
 		.rate = i->replay.count ? PLAN_UNKNOWN_RATE : load_peak(&i->settings->load),
 		.dry = p->dry};
 
+	config_env_follower(p->config, i->settings, &env);
 	for (uint32_t n = 0; n < sources->count; n++)
 		env.clients += (uint32_t)r[n].count;
 	return env;
+}
+
+// Bytes of the histograms of a follower.
+static size_t marks_bytes(const struct proto *proto)
+{
+	return proto->follower ? proto_marks(proto) * sizeof(struct hist) : 0;
 }
 
 // As item_slots and the protocol's open take it, for all workers.
@@ -165,7 +173,8 @@ uint64_t plan_item_memory(const struct plan *p, const struct plan_item *of, stru
 	bytes += plan_conn_memory(of->settings, env.workers, shape.count,
 		config_places(of->settings, env.clients), plan_item_longest(of));
 	for (env.worker = i.share.first; env.worker < i.share.first + i.share.count; env.worker++)
-		sum += bytes + (proto->memory ? proto->memory(of->shared, &env) : 0);
+		sum += bytes + marks_bytes(proto) +
+		       (proto->memory ? proto->memory(of->shared, &env) : 0);
 	return sum;
 }
 
@@ -245,17 +254,20 @@ static void check_owned(const struct plan *p, const struct plan_item *i, struct 
 	}
 }
 
-// Without a router one path leads to the server, from the item's source ports.
+// Without a router a path leads to each server, from the item's source ports.
 static void item_layout(struct plan_item *i, const struct proto *proto, struct arena *a)
 {
+	const struct field_list *further = &i->settings->servers;
 	struct proto_path *path;
 
 	routing_of(proto)->layout(i->shared, &i->layout);
 	if (routing_is_own(proto))
 		return;
-	path = arena_zalloc(a, sizeof(*path));
+	path = arena_zalloc(a, (1 + further->count) * sizeof(*path));
 	path->dst = i->settings->server;
-	i->layout.paths = (struct field_list){path, 1};
+	for (uint32_t n = 0; n < further->count; n++)
+		path[1 + n].dst = ((const struct addr *)further->items)[n];
+	i->layout.paths = (struct field_list){path, 1 + further->count};
 	i->source_ports = i->settings->ports;
 }
 
@@ -379,12 +391,70 @@ static void snapshot_open(struct item_snapshot *s, const struct item_settings *i
 		s->banks[b] = arena_zalloc(a, proto->counters->size);
 }
 
+static int item_marks(struct worker_item *run)
+{
+	if (!run->proto->follower)
+		return 0;
+	run->marks = pages_alloc(marks_bytes(run->proto));
+	for (uint32_t n = 0; run->marks && n < proto_marks(run->proto); n++)
+		hist_clear(&run->marks[n]);
+	return run->marks ? 0 : -ENOMEM;
+}
+
+// The servers that its paths lead to, each once; groups are none.
+static uint32_t servers_of(const struct plan_item *i, struct addr *all)
+{
+	const struct proto_path *paths = i->layout.paths.items;
+	uint32_t count = 0, k;
+	uint8_t mac[6];
+
+	for (uint32_t n = 0; n < i->layout.paths.count; n++) {
+		for (k = 0; k < count && !addr_equal(&all[k], &paths[n].dst); k++)
+			;
+		if (k == count && count < SERVERS_MAX && !plan_group_mac(&paths[n].dst, mac))
+			all[count++] = paths[n].dst;
+	}
+	return count;
+}
+
+// What a worker keeps of the servers, if there are several or one is asked again.
+static int item_servers(struct worker_item *run, const struct plan_item *i, struct arena *a)
+{
+	const struct proto_path *paths = i->layout.paths.items;
+	struct addr *all = arena_zalloc(a, SERVERS_MAX * sizeof(*all));
+	uint16_t *of_path = arena_zalloc(a, (1 + i->layout.paths.count) * sizeof(*of_path));
+	uint32_t count = servers_of(i, all), asks = config_asks(i->settings);
+	struct worker_servers *s;
+
+	if (count <= 1 && asks == 1)
+		return 0;
+	for (uint32_t n = 0; n < i->layout.paths.count; n++)
+		for (uint32_t k = 0; k < count; k++) {
+			uint8_t mac[6];
+
+			if (addr_equal(&all[k], &paths[n].dst) ||
+				plan_group_mac(&paths[n].dst, mac))
+				of_path[n] |= (uint16_t)(1u << k);
+		}
+	s = run->servers = arena_zalloc(a, sizeof(*s));
+	s->all = all;
+	s->count = count;
+	s->spread = (enum server_spread)i->settings->spread;
+	s->rotate = i->settings->rotate;
+	s->asks = asks;
+	s->of_path = of_path;
+	recip_init(&s->by_count, count);
+	s->slots = pages_alloc(run->txns.count * sizeof(*s->slots));
+	return s->slots ? 0 : -ENOMEM;
+}
+
 static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struct arena *a)
 {
 	struct field_list sources = config_sources(p->config, i->settings, a);
 	struct proto_env env = item_env(p, i, &sources);
 	struct worker_item *run = plan_run(i, worker);
-	uint32_t addresses = env.clients;
+	uint32_t addresses = env.clients, events = p->config->events.count;
+	int rc;
 
 	if (plan_seats(i, worker)) // each connection is a client
 		env.clients = plan_seats(i, worker);
@@ -405,13 +475,19 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 	hist_clear(&run->books.response);
 	hist_clear(&run->books.service);
 	hist_clear(&run->books.lag);
+	if (item_marks(run) < 0)
+		return -ENOMEM;
+	run->waited = events ? arena_zalloc(a, events * sizeof(*run->waited)) : NULL;
+	for (uint32_t n = 0; n < events; n++)
+		hist_clear(&run->waited[n]);
 	run->ctx.shared = i->shared;
 	// For what is sent before the run.
 	run->ctx.began_ms = clock_wall_ns(&p->clock, clock_time(&p->clock)) / 1000000;
 	if (run->proto->open && run->proto->open(&run->ctx, &env) < 0)
 		return -ENOMEM;
 	run->opened = true;
-	return item_slots(p, i, worker, addresses);
+	rc = item_slots(p, i, worker, addresses);
+	return rc ? rc : item_servers(run, i, a);
 }
 
 int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a)
@@ -426,9 +502,12 @@ int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a)
 static int item_free(const struct proto *proto, struct worker_item *run)
 {
 	plan_conn_close(run);
+	if (run->servers)
+		pages_free(run->servers->slots, run->txns.count * sizeof(*run->servers->slots));
 	pages_free(run->txns.slots, run->txns.bytes);
 	pages_free(run->step_due, run->txns.count * sizeof(*run->step_due));
 	pages_free(run->steps, proto->step_count * sizeof(*run->steps));
+	pages_free(run->marks, marks_bytes(proto));
 	return run->opened && proto->close ? proto->close(&run->ctx) : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "engine/core/worker_conn.h"
+#include "engine/core/worker_servers.h"
 #include "io/burst.h"
 #include "io/driver.h"
 
@@ -172,8 +173,7 @@ static bool is_for(const struct question *q, const struct frame *f)
 	const struct worker_item *run = q->run;
 
 	return f->addr_len == run->server.len && f->src_port == run->server_port &&
-	       f->dst_port == run->ports[q->place.port] &&
-	       addr_bytes_equal(f->src, run->server.bytes, f->addr_len) &&
+	       f->dst_port == run->ports[q->place.port] && servers_have(run, f->src, f->addr_len) &&
 	       addr_bytes_equal(f->dst, q->src, f->addr_len);
 }
 

@@ -85,6 +85,13 @@ static const struct counter step_rows[] = {
 };
 SECTION("steps", step_rows, result_step, "a message and its reply within an exchange");
 
+static const struct counter mark_rows[] = {
+	TEXT(result_mark, name, "what was waited for"),
+	{"latency", "from the event of the followed item to the first reply that shows it", NULL,
+		COUNTER_SECTION, AT(result_mark, latency), .section = &latency_rows_section},
+};
+SECTION("marks", mark_rows, result_mark, "what an item that follows another one waited for");
+
 #define BEHAVE_ROW(member_, text)                                                                  \
 	{.name = #member_,                                                                         \
 		.help = text,                                                                      \
@@ -113,6 +120,16 @@ static const struct counter connections_rows[] = {
 		AT(result_connections, behave), .section = &behave_rows_section, .optional = true},
 };
 SECTION("connections", connections_rows, result_connections, "connections of an item");
+
+#define SERVER_ROW(member, text) COUNT(result_server, member, text),
+static const struct counter server_rows[] = {
+	TEXT(result_server, name, "its address"),
+	SERVER_COUNTERS(SERVER_ROW) // core/servers.h
+	REAL(result_server, share, "1", "share of the item's answered transactions"),
+	NANOSECONDS(result_server, longest_gap,
+		"longest time in which it was asked and gave no valid reply"),
+};
+SECTION("servers", server_rows, result_server, "a server of an item with several");
 
 static const struct counter foreseen_rows[] = {
 	REAL(result_foreseen, due, NULL,
@@ -158,6 +175,11 @@ static const struct counter item_rows[] = {
 		.section = &latency_rows_section},
 	{"steps", "the messages of exchanges of several", NULL, COUNTER_LIST,
 		AT(result_item, steps), .section = &step_rows_section},
+	{"marks", "what an item that follows another one waited for; not there: nothing", NULL,
+		COUNTER_LIST, AT(result_item, marks), .section = &mark_rows_section,
+		.optional = true},
+	{"servers", "its servers; none: it has one, which is asked once", NULL, COUNTER_LIST,
+		AT(result_item, servers), .section = &server_rows_section},
 	{"connections", "its connections; not there: it has none", NULL, COUNTER_SECTION,
 		AT(result_item, connections), .section = &connections_rows_section,
 		.optional = true},
@@ -308,6 +330,13 @@ static const struct counter interval_conn_rows[] = {
 };
 SECTION("connections", interval_conn_rows, result_interval_connections, "connections in it");
 
+#define INTERVAL_SERVER_ROW(member, text) COUNT(result_interval_server, member, text),
+static const struct counter interval_server_rows[] = {
+	TEXT(result_interval_server, name, "its address"),
+	SERVER_COUNTERS(INTERVAL_SERVER_ROW) // core/servers.h
+};
+SECTION("servers", interval_server_rows, result_interval_server, "a server in an interval");
+
 #define INTERVAL_ROW(member, text) COUNT(result_interval_item, member, text),
 static const struct counter interval_item_rows[] = {
 	TEXT(result_interval_item, name, "name of the item"),
@@ -328,6 +357,8 @@ static const struct counter interval_item_rows[] = {
 		AT(result_interval_item, send_lag), .section = &latency_rows_section},
 	{"steps", "the messages of exchanges of several", NULL, COUNTER_LIST,
 		AT(result_interval_item, steps), .section = &step_rows_section},
+	{"servers", "its servers, if it has several", NULL, COUNTER_LIST,
+		AT(result_interval_item, servers), .section = &interval_server_rows_section},
 	{"connections", "its connections; not there: it has none", NULL, COUNTER_SECTION,
 		AT(result_interval_item, connections), .section = &interval_conn_rows_section,
 		.optional = true},
@@ -386,6 +417,20 @@ static const struct counter interval_responder_rows[] = {
 SECTION("responder", interval_responder_rows, result_interval_responder,
 	"the built-in responder in an interval");
 
+static const struct counter event_server_rows[] = {
+	TEXT(result_event_server, name, "its address"),
+	NANOSECONDS(result_event_server, longest_gap,
+		"longest time, from 100 us on, in which it was asked and gave no valid reply, that "
+		"touches the time from the event to the next one"),
+	NANOSECONDS(result_event_server, first_answer, "from the event to the end of that gap"),
+	REAL(result_event_server, regained_s, "s",
+		"time until 99 % of its own rate of answers before the first event; 0: it did not "
+		"fall"),
+	COUNT(result_event_server, answered, "answered by it from the event to the next one"),
+	COUNT(result_event_server, lost, "messages to it without an answer in that time"),
+};
+SECTION("servers", event_server_rows, result_event_server, "a server after an event");
+
 static const struct counter event_item_rows[] = {
 	TEXT(result_event_item, name, "name of the item"),
 	{"longest_gap_ns",
@@ -402,6 +447,13 @@ static const struct counter event_item_rows[] = {
 	COUNT(result_event_item, failed, "failed in that time"),
 	{"max_ns", "longest latency of the replies in that time", "ns", COUNTER_F64,
 		AT(result_event_item, max_ns)},
+	{"waited",
+		"response latency of the transactions that were due before the end of that gap and "
+		"answered after it",
+		NULL, COUNTER_SECTION, AT(result_event_item, waited),
+		.section = &latency_rows_section},
+	{"servers", "its servers, if it has several", NULL, COUNTER_LIST,
+		AT(result_event_item, servers), .section = &event_server_rows_section},
 };
 SECTION("traffic", event_item_rows, result_event_item, "an item after an event");
 
@@ -660,6 +712,14 @@ static const struct counter repeat_rows[] = {
 static const struct counter_section result_repeat_section = {
 	"repeats", "a run", COUNTER_ROWS(repeat_rows), sizeof(struct result_repeat)};
 
+static const struct counter order_rows[] = {
+	TEXT(result_order, set, "the setting and its new value"),
+	REAL(result_order, at_s, "s",
+		"time of the order, from the start of the measured part; it holds from the next "
+		"interval on"),
+};
+SECTION("orders", order_rows, result_order, "an order");
+
 static const struct counter result_rows[] = {
 	TEXT(result, schema, "version of this document"),
 	{"run", "the run", NULL, COUNTER_SECTION, AT(result, run), .section = &run_rows_section},
@@ -669,6 +729,8 @@ static const struct counter result_rows[] = {
 		.section = &result_item_section},
 	{"events", "things that happened during the run", NULL, COUNTER_LIST, AT(result, events),
 		.section = &event_rows_section},
+	{"orders", "changes of the load that the user ordered meanwhile", NULL, COUNTER_LIST,
+		AT(result, orders), .section = &order_rows_section},
 	{"ports", "ports", NULL, COUNTER_LIST, AT(result, ports), .section = &port_rows_section},
 	{"workers", "workers", NULL, COUNTER_LIST, AT(result, workers),
 		.section = &worker_rows_section},

@@ -10,6 +10,7 @@
 #include "base/counter.h"
 #include "engine/core/faults.h"
 #include "engine/core/counters.h"
+#include "engine/core/servers.h"
 #include "engine/core/wire_counters.h"
 #include "io/handoff.h"
 #include "io/port.h"
@@ -42,6 +43,13 @@ struct result_step {
 	struct result_latencies latency;
 };
 
+// What an item that follows another one waited for: from what happened to the client to the reply
+// that shows it.
+struct result_mark {
+	const char *name;
+	struct latency latency;
+};
+
 // Of clients that do their worst, by behaviour.
 struct result_behave {
 	BEHAVE_COUNTERS(BEHAVE_MEMBER)
@@ -56,6 +64,20 @@ struct result_connections {
 	uint64_t left;                             // open when the run ended
 	struct latency handshake, first_answer;
 	const struct result_behave *behave; // NULL: there are no such clients
+};
+
+// Of the servers of an item with several.
+struct result_server {
+	const char *name; // its address
+	SERVER_COUNTERS(COUNTER_MEMBER)
+	double share; // of the answered transactions
+	double longest_gap_ns;
+};
+
+// The same in an interval.
+struct result_interval_server {
+	const char *name;
+	SERVER_COUNTERS(COUNTER_MEMBER)
 };
 
 // What was foreseen of an item whose clients say when they begin.
@@ -79,6 +101,8 @@ struct result_item {
 	struct result_latencies latency;
 	struct latency send_lag;
 	struct counter_list steps;                    // struct result_step, those that were used
+	struct counter_list marks;                    // struct result_mark, those that were met
+	struct counter_list servers;                  // struct result_server, if it has several
 	const struct result_connections *connections; // NULL: it has none
 	const struct result_foreseen *foreseen;       // NULL: a load said when
 	struct counter_choice counters;               // the protocol's
@@ -204,7 +228,8 @@ struct result_interval_item {
 	double due_per_s, sent_per_s, answered_per_s;
 	struct result_latencies latency; // of replies that came in it
 	struct latency send_lag;
-	struct counter_list steps; // struct result_step, those that were used in it
+	struct counter_list steps;   // struct result_step, those that were used in it
+	struct counter_list servers; // struct result_interval_server, if it has several
 	const struct result_interval_connections *connections; // NULL: it has none
 	ITEM_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP)
 	struct counter_choice counters; // the protocol's
@@ -252,6 +277,13 @@ struct result_interval {
 	const struct result_dut_interval *dut;       // NULL: no sample in it
 };
 
+// Of an item with several servers, from an event to the next one.
+struct result_event_server {
+	const char *name;
+	double longest_gap_ns, first_answer_ns, regained_s; // as of the item
+	uint64_t answered, lost;
+};
+
 // Of an item, from an event to the next one.
 struct result_event_item {
 	const char *name;
@@ -259,6 +291,8 @@ struct result_event_item {
 	double regained_s; // INFINITY: never; NAN: nothing was answered before
 	uint64_t lost, failed;
 	double max_ns;
+	struct latency waited;       // response, of those that were due before the end of that gap
+	struct counter_list servers; // struct result_event_server
 };
 
 struct result_event {
@@ -401,6 +435,12 @@ struct result_confidence {
 	struct counter_list figures; // struct result_spread
 };
 
+// An order of the user while the run went on.
+struct result_order {
+	const char *set;
+	double at_s; // from the start of the measured part; it holds from the next interval on
+};
+
 struct result {
 	const char *schema;
 	uint64_t number; // of the run that it is of, from 1: run_hooks.begin
@@ -408,6 +448,7 @@ struct result {
 	struct result_verdict verdict;
 	struct counter_list traffic;          // struct result_item
 	struct counter_list events;           // struct result_event
+	struct counter_list orders;           // struct result_order
 	struct counter_list ports;            // struct result_port
 	struct counter_list workers;          // struct result_worker
 	struct result_responder *responder;   // NULL: none

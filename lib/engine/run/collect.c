@@ -4,6 +4,7 @@
 #include "engine/run/collect.h"
 
 #include "engine/core/worker_conn.h"
+#include "engine/core/worker_servers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -113,6 +114,7 @@ void collect_sums_clear(struct item_sums *s, const struct proto *proto)
 	}
 	for (int bank = 0; bank < 2; bank++)
 		memset(s->counters[bank], 0, proto->counters->size);
+	memset(s->servers, 0, sizeof(s->servers));
 }
 
 static void conns_add(struct conn_books *to, const struct conn_books *from)
@@ -150,6 +152,18 @@ void collect_sums_add(struct item_sums *s, const struct proto *proto, const stru
 		step_add(&s->steps[n], &steps[n]);
 }
 
+void collect_servers_add(struct item_sums *s, const struct server_books *books)
+{
+	for (uint32_t i = 0; i < SERVERS_MAX; i++) {
+		const struct server_books *from = &books[i];
+		struct server_books *to = &s->servers[i];
+
+		SERVER_COUNTERS(COUNTER_ADD)
+		if (from->longest_gap > to->longest_gap)
+			to->longest_gap = from->longest_gap;
+	}
+}
+
 void collect_sums_all(struct item_sums *s, const struct plan_item *i)
 {
 	const struct proto *proto = i->run->proto;
@@ -160,6 +174,8 @@ void collect_sums_all(struct item_sums *s, const struct plan_item *i)
 
 		collect_sums_add(s, proto, &run->books, run->steps,
 			run->conns ? &run->conns->books : NULL, run->banks);
+		if (run->servers)
+			collect_servers_add(s, run->servers->books);
 	}
 }
 
@@ -342,6 +358,52 @@ static const struct result_connections *connections_of(const struct plan *p,
 	return to;
 }
 
+static struct counter_list marks_of(
+	const struct plan *p, const struct plan_item *i, struct arena *a)
+{
+	const struct proto *proto = i->run->proto;
+	uint32_t count = proto->follower ? proto_marks(proto) : 0, n = 0;
+	struct result_mark *out = arena_zalloc(a, (count + 1) * sizeof(*out));
+	struct hist *sum = arena_zalloc(a, sizeof(*sum));
+
+	for (uint32_t m = 0; m < count; m++) {
+		hist_clear(sum);
+		for (uint32_t k = 0; k < i->worker_count; k++)
+			hist_merge(sum, &plan_run(i, k)->marks[m]);
+		if (sum->count == 0)
+			continue;
+		out[n].name = proto->follower->marks[m];
+		out[n].latency = collect_distribution(p, sum, 0, a);
+		out[n++].latency.histogram = collect_histogram(sum, a);
+	}
+	return (struct counter_list){out, n};
+}
+
+const char *collect_server_name(const struct plan_item *i, uint32_t server, struct arena *a)
+{
+	return addr_format(
+		&i->run->servers->all[server], arena_zalloc(a, ADDR_TEXT_SIZE), ADDR_TEXT_SIZE);
+}
+
+static struct counter_list servers_result(const struct plan *p, const struct plan_item *i,
+	const struct item_sums *sum, struct arena *a)
+{
+	uint32_t count = i->run->servers ? i->run->servers->count : 0;
+	uint64_t answered = sum->books.ledger[1].answered;
+	struct result_server *out = count ? arena_zalloc(a, count * sizeof(*out)) : NULL;
+
+	for (uint32_t n = 0; n < count; n++) {
+		const struct server_books *from = &sum->servers[n];
+		struct result_server *to = &out[n];
+
+		to->name = collect_server_name(i, n, a);
+		SERVER_COUNTERS(COUNTER_ADD) // core/servers.h
+		to->share = answered ? (double)to->answered / (double)answered : 0;
+		to->longest_gap_ns = clock_ns(&p->clock, from->longest_gap);
+	}
+	return (struct counter_list){out, count};
+}
+
 static struct result_item item_result(
 	const struct plan *p, const struct plan_item *i, struct arena *a)
 {
@@ -374,6 +436,8 @@ static struct result_item item_result(
 	out.unsent = out.ledger.due - l->sent;
 	out.in_flight = l->sent - l->answered - l->failed - l->lost - l->no_reply;
 	out.steps = collect_steps(p, proto, sum, sum, a);
+	out.marks = marks_of(p, i, a);
+	out.servers = servers_result(p, i, sum, a);
 	out.connections = connections_of(p, i, sum->conns, a);
 	asked = (double)(l->sent - l->no_reply);
 	out.loss = asked > 0 ? (double)l->lost / asked : 0;

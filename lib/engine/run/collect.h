@@ -13,6 +13,7 @@ struct item_sums {
 	struct step_books *steps; // [proto->step_count]; NULL: there is only one
 	struct conn_books *conns; // NULL: it has no connections
 	void *counters[2];        // the protocol's, as item_books.ledger
+	struct server_books servers[SERVERS_MAX];
 };
 
 // Ports, workers and responder at the end of the last interval.
@@ -86,6 +87,11 @@ void collect_sums_clear(struct item_sums *s, const struct proto *proto);
 // steps and banks as in struct worker_item, conns as in struct item_snapshot.
 void collect_sums_add(struct item_sums *s, const struct proto *proto, const struct item_books *b,
 	const struct step_books *steps, const struct conn_books *conns, void *const banks[2]);
+
+// books: of SERVERS_MAX servers of one worker.
+void collect_servers_add(struct item_sums *s, const struct server_books *books);
+// The address of one of an item's servers.
+const char *collect_server_name(const struct plan_item *i, uint32_t server, struct arena *a);
 
 // All that the workers of an item have counted. After they have ended.
 void collect_sums_all(struct item_sums *s, const struct plan_item *i);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/core/worker_conn.h"
+#include "engine/core/worker_servers.h"
 
 void collect_start(const struct plan *p, struct collect_state *s, struct arena *a)
 {
@@ -75,6 +76,9 @@ static void sums_since(struct collect_state *s, struct item_sums *before, const 
 		conns_since(s->since.conns, s->now.conns, before->conns);
 		*before->conns = *s->now.conns;
 	}
+	counter_difference(
+		s->since.servers, s->now.servers, before->servers, sizeof(s->now.servers));
+	memcpy(before->servers, s->now.servers, sizeof(s->now.servers));
 	for (int bank = 0; bank < 2; bank++) {
 		counter_difference(s->since.counters[bank], s->now.counters[bank],
 			before->counters[bank], proto->counters->size);
@@ -163,6 +167,22 @@ static const struct result_interval_connections *interval_connections(
 	return to;
 }
 
+static struct counter_list interval_servers(
+	const struct plan_item *i, const struct item_sums *since, struct arena *a)
+{
+	uint32_t count = i->run->servers ? i->run->servers->count : 0;
+	struct result_interval_server *out = count ? arena_zalloc(a, count * sizeof(*out)) : NULL;
+
+	for (uint32_t n = 0; n < count; n++) {
+		const struct server_books *from = &since->servers[n];
+		struct result_interval_server *to = &out[n];
+
+		to->name = collect_server_name(i, n, a);
+		SERVER_COUNTERS(COUNTER_ADD) // core/servers.h
+	}
+	return (struct counter_list){out, count};
+}
+
 // One item's part of an interval, from s->now; this becomes the new "before".
 static struct result_interval_item interval_item(const struct plan *p, struct collect_state *s,
 	uint32_t n, uint64_t due, int bank, struct arena *a)
@@ -184,6 +204,7 @@ static struct result_interval_item interval_item(const struct plan *p, struct co
 	out.counters = (struct counter_choice){proto->counters, counters};
 	if (p->items[n].run->conns)
 		out.connections = interval_connections(p, s->since.conns, bank, a);
+	out.servers = interval_servers(&p->items[n], &s->since, a);
 	if (bank == 1)
 		interval_latencies(p, proto, s, a, &out);
 	return out;
@@ -258,6 +279,7 @@ static uint64_t sum_snapshots(
 			&collect_snapshot(&i->worker[k])->items[i->place];
 
 		collect_sums_add(sum, proto, &snap->books, snap->steps, snap->conns, snap->banks);
+		collect_servers_add(sum, snap->servers);
 		due += due_until(snap, at, bank);
 	}
 	return due;

@@ -5,17 +5,22 @@
 
 #include <math.h>
 
+#include "engine/core/worker_servers.h"
+#include "engine/run/collect.h"
 #include "engine/run/task.h"
 
 #define SAME_S   1e-4 // a tick is calibrated
 #define REGAINED 0.99 // of the former rate
 
-// Of an item, from an event to the next one.
+// Of an item or a server, from an event to the next one.
 struct after {
-	uint64_t lost, failed;
+	uint64_t answered, lost, failed;
 	double max_ns;
 	double regained_s; // 0: the rate did not fall; INFINITY: it has not come back
 };
+
+// Places for an item and its servers, beside each other.
+#define PLACES (1 + SERVERS_MAX)
 
 struct event {
 	const struct event_settings *settings;
@@ -23,14 +28,14 @@ struct event {
 	bool begun;
 	uint64_t began; // tick
 	struct task *task;
-	struct after *after; // of each item
+	struct after *after; // of each item, in PLACES
 };
 
 struct events {
 	const struct plan *plan;
 	struct event *list;
 	uint32_t count, begun, told;
-	double *answered; // of each item, until the first event
+	double *answered; // the same, until the first event
 	double answered_s;
 };
 
@@ -43,12 +48,12 @@ struct events *events_start(const struct plan *p, struct arena *a)
 	*e = (struct events){.plan = p,
 		.count = count,
 		.list = arena_zalloc(a, (count + 1) * sizeof(*e->list)),
-		.answered = arena_zalloc(a, (p->item_count + 1) * sizeof(*e->answered))};
+		.answered = arena_zalloc(a, (p->item_count + 1) * PLACES * sizeof(*e->answered))};
 	for (uint32_t i = 0; i < count; i++)
 		e->list[i] = (struct event){.settings = &s[i],
 			.at_s = 1e-9 * (double)s[i].at_ns,
 			.next_s = i + 1 < count ? 1e-9 * (double)s[i + 1].at_ns : INFINITY,
-			.after = arena_zalloc(a, p->item_count * sizeof(struct after))};
+			.after = arena_zalloc(a, p->item_count * PLACES * sizeof(struct after))};
 	return e;
 }
 
@@ -74,15 +79,37 @@ uint64_t events_wait_ns(const struct events *e, uint64_t now)
 	return at > now ? (uint64_t)clock_ns(&e->plan->clock, at - now) : 0;
 }
 
-static void follow(struct after *f, const struct result_interval_item *i, double former,
-	double since_s, double length_s)
+static void follow(
+	struct after *f, uint64_t answered, double former, double since_s, double length_s)
 {
-	double rate = (double)i->answered / length_s;
+	double rate = (double)answered / length_s;
 
 	if (rate < REGAINED * former && f->regained_s == 0)
 		f->regained_s = INFINITY;
 	else if (rate >= REGAINED * former && isinf(f->regained_s))
 		f->regained_s = since_s;
+}
+
+// An interval after an event, of an item (in place `first`) and its servers.
+static void after_interval(const struct events *e, const struct event *one, uint32_t first,
+	const struct result_interval *i, const struct result_interval_item *item, bool measured)
+{
+	const struct result_interval_server *s = item->servers.items;
+	struct after *f = &one->after[first];
+
+	if (i->t_s - i->length_s > one->next_s - SAME_S)
+		return;
+	f->failed += item->failed;
+	f->max_ns = fmax(f->max_ns, item->max_ns); // NAN: nothing came
+	for (uint32_t k = 0; k <= item->servers.count; k++) {
+		uint64_t answered = k ? s[k - 1].answered : item->answered;
+
+		f[k].answered += answered;
+		f[k].lost += k ? s[k - 1].lost : item->lost;
+		if (measured && i->length_s > 0 && e->answered_s > 0)
+			follow(&f[k], answered, e->answered[first + k] / e->answered_s,
+				i->t_s - one->at_s, i->length_s);
+	}
 }
 
 void events_interval(struct events *e, struct result_interval *i, bool measured, struct arena *a)
@@ -96,31 +123,26 @@ void events_interval(struct events *e, struct result_interval *i, bool measured,
 		names[i->events.count++] = e->list[e->told].settings->name;
 	e->answered_s += before ? i->length_s : 0;
 	for (uint32_t n = 0; n < i->traffic.count; n++) {
-		if (before)
-			e->answered[n] += (double)items[n].answered;
-		for (uint32_t k = 0; k < e->told; k++) {
-			const struct event *one = &e->list[k];
-			struct after *f = &one->after[n];
+		const struct result_interval_server *s = items[n].servers.items;
 
-			if (i->t_s - i->length_s > one->next_s - SAME_S)
-				continue;
-			f->lost += items[n].lost;
-			f->failed += items[n].failed;
-			f->max_ns = fmax(f->max_ns, items[n].max_ns); // NAN: nothing came
-			if (measured && i->length_s > 0 && e->answered_s > 0)
-				follow(f, &items[n], e->answered[n] / e->answered_s,
-					i->t_s - one->at_s, i->length_s);
-		}
+		if (before)
+			e->answered[n * PLACES] += (double)items[n].answered;
+		for (uint32_t k = 0; before && k < items[n].servers.count; k++)
+			e->answered[n * PLACES + 1 + k] += (double)s[k].answered;
+		for (uint32_t k = 0; k < e->told; k++)
+			after_interval(e, &e->list[k], n * PLACES, i, &items[n], measured);
 	}
 }
 
-// The longest gap of its workers.
-static struct gap gap_of(const struct plan_item *i, uint32_t event)
+// The longest gap of its workers; server: of the item's, or all of them (SERVERS_MAX).
+static struct gap gap_of(const struct plan_item *i, uint32_t event, uint32_t server)
 {
 	struct gap longest = {0};
 
 	for (uint32_t k = 0; k < i->worker_count; k++) {
-		const struct gap *g = &plan_run(i, k)->gaps[event];
+		const struct worker_item *run = plan_run(i, k);
+		const struct gap *g = server == SERVERS_MAX ? &run->gaps[event]
+		                                            : &run->servers->gaps[server][event];
 
 		if (g->to - g->from > longest.to - longest.from)
 			longest = *g;
@@ -128,23 +150,64 @@ static struct gap gap_of(const struct plan_item *i, uint32_t event)
 	return longest;
 }
 
-static struct result_event_item event_item(
-	const struct events *e, uint32_t event, uint32_t item, double after_event_s)
+// From the event to the end of its gap; NAN: after the end of sending nobody knows.
+static double first_answer_ns(
+	const struct events *e, uint32_t event, const struct plan_item *i, const struct gap *gap)
+{
+	if (!gap->to || gap->to >= plan_run(i, 0)->ended_at)
+		return NAN;
+	return clock_ns(&e->plan->clock, gap->to - e->plan->events.at[event]);
+}
+
+static struct counter_list event_servers(
+	const struct events *e, uint32_t event, uint32_t item, bool known, struct arena *a)
 {
 	const struct plan_item *i = &e->plan->items[item];
-	const struct after *f = &e->list[event].after[item];
-	const struct clock *c = &e->plan->clock;
-	struct gap gap = gap_of(i, event);
-	// After the end of sending nobody knows.
-	bool over = gap.to && gap.to < plan_run(i, 0)->ended_at;
+	uint32_t count = i->run->servers ? i->run->servers->count : 0;
+	struct result_event_server *out = count ? arena_zalloc(a, count * sizeof(*out)) : NULL;
+
+	for (uint32_t n = 0; n < count; n++) {
+		const struct after *f = &e->list[event].after[item * PLACES + 1 + n];
+		struct gap gap = gap_of(i, event, n);
+
+		out[n] = (struct result_event_server){.name = collect_server_name(i, n, a),
+			.longest_gap_ns = clock_ns(&e->plan->clock, gap.to - gap.from),
+			.first_answer_ns = first_answer_ns(e, event, i, &gap),
+			.regained_s = known ? f->regained_s : NAN,
+			.answered = f->answered,
+			.lost = f->lost};
+	}
+	return (struct counter_list){out, count};
+}
+
+static struct latency event_waited(
+	const struct events *e, uint32_t event, const struct plan_item *i, struct arena *a)
+{
+	struct hist *sum = arena_zalloc(a, sizeof(*sum));
+
+	hist_clear(sum);
+	for (uint32_t k = 0; k < i->worker_count; k++)
+		hist_merge(sum, &plan_run(i, k)->waited[event]);
+	return collect_distribution(e->plan, sum, 0, a);
+}
+
+static struct result_event_item event_item(const struct events *e, uint32_t event, uint32_t item,
+	double after_event_s, struct arena *a)
+{
+	const struct plan_item *i = &e->plan->items[item];
+	const struct after *f = &e->list[event].after[item * PLACES];
+	struct gap gap = gap_of(i, event, SERVERS_MAX);
+	bool known = e->answered_s > 0 && after_event_s > 0;
 
 	return (struct result_event_item){.name = i->settings->name,
-		.longest_gap_ns = clock_ns(c, gap.to - gap.from),
-		.first_answer_ns = over ? clock_ns(c, gap.to - e->plan->events.at[event]) : NAN,
-		.regained_s = e->answered_s > 0 && after_event_s > 0 ? f->regained_s : NAN,
+		.longest_gap_ns = clock_ns(&e->plan->clock, gap.to - gap.from),
+		.first_answer_ns = first_answer_ns(e, event, i, &gap),
+		.regained_s = known ? f->regained_s : NAN,
 		.lost = f->lost,
 		.failed = f->failed,
-		.max_ns = f->max_ns};
+		.max_ns = f->max_ns,
+		.waited = event_waited(e, event, i, a),
+		.servers = event_servers(e, event, item, known, a)};
 }
 
 static struct result_event event_result(
@@ -179,7 +242,7 @@ static struct result_event event_result(
 		out.failed = end.rc != 0;
 	}
 	for (uint32_t i = 0; i < out.traffic.count; i++)
-		items[i] = event_item(e, n, i, r->run.measured_s - one->at_s);
+		items[i] = event_item(e, n, i, r->run.measured_s - one->at_s, a);
 	return out;
 }
 

@@ -120,8 +120,8 @@ static uint64_t reach_of(const struct plan *p)
 	uint64_t longest = 0;
 
 	for (uint32_t i = 0; i < p->item_count; i++)
-		if (p->items[i].settings->timeout_ns > longest)
-			longest = p->items[i].settings->timeout_ns;
+		if (config_wait_ns(p->items[i].settings) > longest)
+			longest = config_wait_ns(p->items[i].settings);
 	return 4 * longest + REACH_MORE;
 }
 

@@ -159,8 +159,8 @@ static uint64_t item_memory(const struct forecast_item *i, const struct config *
 	const struct item_settings *s, const struct sample *sample)
 {
 	const struct proto *proto = config_item_proto(s, NULL);
-	const struct txn_shape shape = {
-		.count = (uint32_t)i->slots, .window = config_outcomes_needed(c, s, s->timeout_ns)};
+	const struct txn_shape shape = {.count = (uint32_t)i->slots,
+		.window = config_outcomes_needed(c, s, config_wait_ns(s))};
 	uint64_t steps = proto->step_count > 1 ? proto->step_count : 0;
 	uint32_t workers = port_cpu_count(config_item_port(c, s));
 	uint64_t conns = plan_conn_memory(s, workers, i->slots / workers,

@@ -84,6 +84,8 @@ static uint32_t addresses_at_most(const struct config *c)
 
 	for (uint32_t i = 0; i < c->ports.count; i++)
 		n += p[i].addresses.count + p[i].gateway.count;
+	for (uint32_t i = 0; i < c->traffic.count; i++)
+		n += ((const struct item_settings *)c->traffic.items)[i].servers.count;
 	return n;
 }
 
@@ -108,6 +110,10 @@ static void derive_ports(const struct config *c, struct config *out, struct aren
 
 		add_port(&ports[0], config_item_port(c, &items[i]));
 		add_address(&ports[1].addresses, server, 8 * server->len);
+		for (uint32_t n = 0; n < items[i].servers.count; n++) {
+			server = (const struct addr *)items[i].servers.items + n;
+			add_address(&ports[1].addresses, server, 8 * server->len);
+		}
 	}
 	gateways = ports[0].gateway.items;
 	for (uint32_t i = 0; i < ports[0].gateway.count; i++)
@@ -118,7 +124,7 @@ static void derive_ports(const struct config *c, struct config *out, struct aren
 // The highest rate of the load and the head-room, as a constant rate. A protocol's own pace stays.
 static struct load_settings steady(const struct load_settings *l)
 {
-	if (l->own.begun)
+	if (load_is_own(l))
 		return *l;
 	return (struct load_settings){
 		.rate = l->replay ? INFINITY : load_peak(l) * (1 + SELFCHECK_HEADROOM) - l->more,
