@@ -26,6 +26,7 @@ int cmd_doctor(const struct options *o);
 int cmd_bind(const struct options *o);
 int cmd_unbind(const struct options *o);
 int cmd_compare(const struct options *o);
+int cmd_merge(const struct options *o);
 int cmd_report(const struct options *o);
 int cmd_list(const struct options *o);
 int cmd_complete(const struct options *o);

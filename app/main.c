@@ -65,6 +65,9 @@ static const struct command commands[] = {
 			OPTION_QUIET,
 		cmd_compare, NULL,
 		EXAMPLE("ddiperf compare before.json after.json --fail-on p99:+5%")},
+	{"merge", "RESULT.json...", "Make one result of those of all parts of a fleet; judge it",
+		OPTION_JSON, cmd_merge, NULL,
+		EXAMPLE("ddiperf merge part1.json part2.json --json result.json")},
 	{"report", "RESULT.json...", "Print results in another format: figures, table or file",
 		OPTION_FORMAT | OPTION_OUTPUT | OPTION_SELECT | OPTION_BRIEF | OPTION_APPEND |
 			OPTION_HISTORY,

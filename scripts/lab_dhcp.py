@@ -319,9 +319,10 @@ subnet6 2001:db8:40::/64 {
 class Dibbler6(Family6, WithText):
     """It answers lease queries of each type (and sends each answer twice), and knows relays by their interface-id alone: port."""
 
-    programs = ("dibbler-server", "unshare")
-    # Its paths cannot be chosen.
+    programs = ("dibbler-server",)
+    # Its paths cannot be chosen, and it ends at once without a link-local address.
     start = ("unshare", "--mount", "sh", "-c",
+             "until ip -6 address show dev veth1 scope link -tentative | grep -q inet6; do sleep 0.1; done; "
              "mount --bind {dir} /etc/dibbler && mount --bind {dir} /var/lib/dibbler && exec dibbler-server run")
     files = ()
     text = """

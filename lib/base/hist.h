@@ -103,6 +103,11 @@ size_t hist_print(const struct hist *h, char *buf, size_t room);
 // the middle of its bucket. false: it is no such text; h is undefined then.
 bool hist_read(struct hist *h, const char *text);
 
+// The next bucket of such text, that may not be at its end: how often it counts, up to most.
+// *bucket: the one before, HIST_NONE at first. false: it is no such text.
+#define HIST_NONE UINT32_MAX
+bool hist_next(const char **text, uint32_t *bucket, uint64_t *times, uint64_t most);
+
 // Lower edge and upper edge (exclusive) of a bucket; the last one has none, UINT64_MAX.
 uint64_t hist_bucket_low(uint32_t bucket);
 uint64_t hist_bucket_high(uint32_t bucket);

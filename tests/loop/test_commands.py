@@ -17,7 +17,7 @@ from loop import item, ring
 # Those of a run; campaigns have a test of their own.
 CONFIGS = sorted(path for path in (ROOT / "config").glob("*.yaml") if not path.name.startswith("campaign-"))
 DRIVERS = ["pci", "af_xdp", "af_packet", "pcap", "tap", "memif", "virtio_user", "ring", "null", "socket", "vdev"]
-COMMANDS = ["dns", "dhcp", "dhcp6", "run", "campaign", "check", "plan", "respond", "compare", "doctor", "bind", "unbind", "list"]
+COMMANDS = ["dns", "dhcp", "dhcp6", "run", "campaign", "check", "plan", "respond", "compare", "merge", "doctor", "bind", "unbind", "list"]
 
 
 def call(*words, **options):

@@ -13,6 +13,12 @@
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_U64, AT(of, member), .gauge = true  \
 	}
+// A level: what there is of something at a time.
+#define LEVEL(of, member, text)                                                                    \
+	{                                                                                          \
+		.name = #member, .help = text, .type = COUNTER_U64, AT(of, member), .gauge = true, \
+		.level = true                                                                      \
+	}
 #define TEXT(of, member, text)                                                                     \
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_STRING, AT(of, member)              \
@@ -102,7 +108,7 @@ SECTION("behave", behave_rows, result_behave, "clients that do their worst, by b
 #define CONNECTIONS_ROW(member, text) COUNT(result_connections, member, text),
 static const struct counter connections_rows[] = {
 	CONN_COUNTERS(CONNECTIONS_ROW) // core/counters.h
-	GAUGE(result_connections, left, "connections that were open when the run ended"),
+	LEVEL(result_connections, left, "connections that were open when the run ended"),
 	{"handshake", "from the first SYN to the server's acceptance", NULL, COUNTER_SECTION,
 		AT(result_connections, handshake), .section = &latency_rows_section},
 	{"first_answer", "from the first SYN to the first answer", NULL, COUNTER_SECTION,
@@ -134,7 +140,7 @@ SECTION("foreseen", foreseen_rows, result_foreseen,
 	"forecast of an item whose clients say when they begin");
 
 #define ITEM_ROW(member, text)       COUNT(result_item, member, text),
-#define ITEM_GAUGE_ROW(member, text) GAUGE(result_item, member, text),
+#define ITEM_LEVEL_ROW(member, text) LEVEL(result_item, member, text),
 #define LEDGER_ROW(member_, text)                                                                  \
 	{.name = #member_, .help = text, .type = COUNTER_U64, AT(result_item, ledger.member_)},
 static const struct counter item_rows[] = {
@@ -145,7 +151,7 @@ static const struct counter item_rows[] = {
 	TEXT(result_item, server_name, "its host name; not there: the file gives the address"),
 	TEXT(result_item, loop, "open or closed: a closed loop waits for the server"),
 	GAUGE(result_item, clients, "clients that the item has; 0: its protocol has none"),
-	LEDGER_COUNTERS(LEDGER_ROW, ITEM_ROW, ITEM_GAUGE_ROW) // core/counters.h
+	LEDGER_COUNTERS(LEDGER_ROW, ITEM_ROW, ITEM_LEVEL_ROW) // core/counters.h
 	{"loss", "lost over sent, without no_reply", "1", COUNTER_F64, AT(result_item, loss)},
 	{"due_per_s", "scheduled rate, over sending_s", "per_s", COUNTER_F64,
 		AT(result_item, due_per_s)},
@@ -315,7 +321,7 @@ SECTION("by_due", by_due_rows, result_by_due, "replies to requests that were due
 #define INTERVAL_CONN_ROW(member, text) COUNT(result_interval_connections, member, text),
 static const struct counter interval_conn_rows[] = {
 	CONN_COUNTERS(INTERVAL_CONN_ROW) // core/counters.h
-	GAUGE(result_interval_connections, open, "open at its end: accepted, and closed by nobody"),
+	LEVEL(result_interval_connections, open, "open at its end: accepted, and closed by nobody"),
 	{"handshake", "from the first SYN to the server's acceptance", NULL, COUNTER_SECTION,
 		AT(result_interval_connections, handshake), .section = &latency_rows_section},
 	{"first_answer", "from the first SYN to the first answer", NULL, COUNTER_SECTION,
@@ -338,7 +344,7 @@ static const struct counter interval_item_rows[] = {
 	{"p50_ns", "median response latency", "ns", COUNTER_F64, AT(result_interval_item, p50_ns)},
 	{"p99_ns", "99th percentile", "ns", COUNTER_F64, AT(result_interval_item, p99_ns)},
 	{"max_ns", "longest", "ns", COUNTER_F64, AT(result_interval_item, max_ns)},
-	GAUGE(result_interval_item, in_flight, "open at the end of the interval"),
+	LEVEL(result_interval_item, in_flight, "open at the end of the interval"),
 	{"loss", "lost over those that ended in the interval", "1", COUNTER_F64,
 		AT(result_interval_item, loss)},
 	{"due_per_s", "scheduled rate", "per_s", COUNTER_F64, AT(result_interval_item, due_per_s)},
@@ -390,7 +396,7 @@ static const struct counter interval_worker_rows[] = {
 SECTION("workers", interval_worker_rows, result_interval_worker, "a worker in an interval");
 
 #define RESPONDER_CONN_ROW(member, text)       COUNT(result_responder_conns, member, text),
-#define RESPONDER_CONN_GAUGE_ROW(member, text) GAUGE(result_responder_conns, member, text),
+#define RESPONDER_CONN_GAUGE_ROW(member, text) LEVEL(result_responder_conns, member, text),
 static const struct counter responder_conn_rows[] = {
 	RESPONDER_CONN_COUNTERS(RESPONDER_CONN_ROW, RESPONDER_CONN_GAUGE_ROW) // core/counters.h
 };
@@ -403,7 +409,7 @@ SECTION("connections", responder_conn_rows, result_responder_conns, "connections
 	}
 
 #define RESPONDER_PART_ROW(member, text)       COUNT(result_interval_responder, member, text),
-#define RESPONDER_PART_GAUGE_ROW(member, text) GAUGE(result_interval_responder, member, text),
+#define RESPONDER_PART_GAUGE_ROW(member, text) LEVEL(result_interval_responder, member, text),
 static const struct counter interval_responder_rows[] = {
 	RESPONDER_COUNTERS(RESPONDER_PART_ROW, RESPONDER_PART_GAUGE_ROW) // core/counters.h
 	RESPONDER_CONN_SECTION(result_interval_responder),
@@ -567,7 +573,7 @@ static const struct counter responder_protocol_rows[] = {
 SECTION("protocols", responder_protocol_rows, result_responder_protocol, "a protocol answered");
 
 #define RESPONDER_ROW(member, text)         COUNT(result_responder, member, text),
-#define RESPONDER_GAUGE_ROW(member, text)   GAUGE(result_responder, member, text),
+#define RESPONDER_GAUGE_ROW(member, text)   LEVEL(result_responder, member, text),
 #define RESPONDER_SECONDS_ROW(member, text) SECONDS(result_responder, member, text),
 #define RESPONDER_NS_ROW(member, text)      NANOSECONDS(result_responder, member, text),
 static const struct counter responder_rows[] = {

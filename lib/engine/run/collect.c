@@ -194,14 +194,25 @@ static double measured_s(const struct plan *p)
 	return (double)last / p->clock.hz;
 }
 
+// With the histogram, of a part of a fleet: percentiles of the whole come from those of all parts.
+static struct latency for_merge(
+	const struct plan *p, const struct hist *h, uint64_t lost, struct arena *a)
+{
+	struct latency l = collect_distribution(p, h, lost, a);
+
+	if (fleet_weight(p->config))
+		l.histogram = collect_histogram(h, a);
+	return l;
+}
+
 static struct result_step step_result(
 	const struct plan *p, const char *name, const struct step_books *from, struct arena *a)
 {
 	struct result_step out = {.name = name}, *to = &out;
 
 	STEP_COUNTERS(COUNTER_ADD)
-	out.latency.response = collect_distribution(p, &from->response, from->lost, a);
-	out.latency.service = collect_distribution(p, &from->service, 0, a);
+	out.latency.response = for_merge(p, &from->response, from->lost, a);
+	out.latency.service = for_merge(p, &from->service, 0, a);
 	return out;
 }
 
@@ -341,8 +352,8 @@ static const struct result_connections *connections_of(const struct plan *p,
 		to->segments_received += wc->cs.segments_in;
 		to->left += wc->left;
 	}
-	to->handshake = collect_distribution(p, &sum->handshake, 0, a);
-	to->first_answer = collect_distribution(p, &sum->first, 0, a);
+	to->handshake = for_merge(p, &sum->handshake, 0, a);
+	to->first_answer = for_merge(p, &sum->first, 0, a);
 	to->behave = behave_of(i, a);
 	return to;
 }
