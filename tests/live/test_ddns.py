@@ -5,6 +5,7 @@
 # chooses a server.
 
 import tempfile
+from pathlib import Path
 
 from harness import check_ledger, execute, main, nightly, test
 from live import DHCP_PORT, SERVER, config, lab
@@ -16,7 +17,7 @@ WHERE = {
 }
 
 
-def followed(server, step, *, clients, rate, within="60s", **settings):
+def followed(server, step, *, clients, rate, within="60s", every="50ms", **settings):
     """The counters and the times of the records of so many clients, and the whole result."""
     family = "dhcp6" if server.startswith("kea6") else "dhcp4"
     where = WHERE[family]
@@ -26,7 +27,7 @@ def followed(server, step, *, clients, rate, within="60s", **settings):
          family: {"clients": clients, "relay": {"addresses": [where["relay"]]},
                   "fqdn": {"name": NAME, "server_update": True}, **settings}},
         {"name": "records", "server": SERVER[4] if family == "dhcp4" else to, "timeout": "4s", "after": {"item": "leases", "step": step},
-         "ddns": {"records": ["address", "ptr", "dhcid"], "every": "50ms", "within": within}},
+         "ddns": {"records": ["address", "ptr", "dhcid"], "every": every, "within": within}},
     ]
     result = lab(server).ddiperf(config("af_packet", *items, run={"duration": "300s"}, port=where["port"]))
     assert result.json and result.code == 0, result
@@ -74,12 +75,21 @@ def kea6_with_knot_brings_and_removes_each_record():
 
 @nightly
 def kea_with_knot_brings_and_removes_each_record():
-    come_and_go("kea-knot", 10000, 1000)
+    come_and_go("kea-knot", 2000, 50)
 
 
 @nightly
 def kea6_with_bind_brings_and_removes_each_record():
-    come_and_go("kea6-bind", 10000, 1000)
+    come_and_go("kea6-bind", 1000, 25)
+
+
+@nightly
+def what_a_full_queue_of_updates_loses_is_counted():
+    n, kinds, _ = followed("kea-knot", "ack", clients=10000, rate=1000, within="30s", every="2s")
+    assert n["leased"] == kinds and n["wrong"] == n["unfinished"] == {}, n
+    assert all(n["visible"].get(kind, 0) + n["never"].get(kind, 0) == count for kind, count in kinds.items()), n
+    log = Path(f"/run/{lab().prefix}-lab/log").read_text(errors="replace")
+    assert ("QUEUE_MGR_QUEUE_FULL" in log) == bool(n["never"]), n
 
 
 @test

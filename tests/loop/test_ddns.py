@@ -12,7 +12,7 @@ import tempfile
 import dhcp4
 import dhcp6
 from dhcp import of_clients
-from harness import check_ledger, ddiperf, main, test, timing
+from harness import check_ledger, ddiperf, main, nightly, test, timing
 from loop import item, refuse_mistakes, ring
 
 CLIENTS, RATE, DELAY_MS, EVERY_MS = 60, 200, 300, 20
@@ -36,17 +36,17 @@ def updates(texts, start_ms=0):
                 dns={"update": texts})
 
 
-def text(number, name, kind, data, verb="add"):
+def text(name, kind, data, verb="add"):
     zone = "example.com" if name.endswith("example.com.") else "10.in-addr.arpa"
     return f"{zone}\n{verb} {name} {'60 ' if verb == 'add' else ''}{kind} {data}"
 
 
 def address(k, other=0):
-    return text(k, f"host-{k}.example.com.", "A", f"10.0.0.{k + other}")
+    return text(f"host-{k}.example.com.", "A", f"10.0.0.{k + other}")
 
 
 def pointer(k, owner=None):
-    return text(k, f"{k}.0.0.10.in-addr.arpa.", "PTR", f"host-{k if owner is None else owner}.example.com.")
+    return text(f"{k}.0.0.10.in-addr.arpa.", "PTR", f"host-{k if owner is None else owner}.example.com.")
 
 
 def follow(one, more=(), clients=None, zones=None, duration="4s", **responder):
@@ -82,6 +82,21 @@ def the_delay_that_was_set_is_the_delay_that_is_measured():
     timing(got["sending_s"] < 1.5, got)
 
 
+@nightly
+def ten_thousand_leases_at_1k_per_second_are_followed_without_a_missed_one():
+    count, zone = 10000, {"example.com": ZONES["example.com"]}
+    leases = dhcp4.family.clients(clients=count, load={"rate": "1k", "total": str(count)})
+    puts = item("updates", load={"rate": "1k", "total": str(count), "start_at": f"{DELAY_MS}ms"}, dns={
+        "update": [text(f"host-{k}.example.com.", "A", f"10.0.{k >> 8}.{k & 255}") for k in range(count)]})
+    result = ddiperf(
+        ring(leases, puts, follower(records=["address"], within="5s"), run={"duration": "60s"}, responder={
+            **dhcp4.family.answers(pool=["10.0.0.0/17"]), "dns": {"zone": "example.com", "zone_room": "16MiB"}}), files=zone)
+    got = result.item("records")
+    check_ledger(got)
+    assert got["ddns"]["leased"] == got["ddns"]["visible"] == {"A": count} and got["ddns"]["beside"] == {}, got
+    timing(DELAY_MS - 5 <= times(got)["A visible"]["p50_ns"] / 1e6 <= DELAY_MS + EVERY_MS + 5, got["marks"])
+
+
 @test
 def each_record_that_never_comes_or_is_anothers_is_counted():
     there = [k for k in range(CLIENTS) if k % 6]
@@ -112,7 +127,7 @@ def dhcid(k):
 
 @test
 def a_dhcid_is_that_of_the_client_or_anothers():
-    texts = [text(k, f"host-{k}.example.com.", "DHCID", dhcid(k + (k % 3 == 0))) for k in range(CLIENTS)]
+    texts = [text(f"host-{k}.example.com.", "DHCID", dhcid(k + (k % 3 == 0))) for k in range(CLIENTS)]
     _, n = follow(follower(records=["dhcid"]), [updates(texts)])
     assert n["wrong"] == {"DHCID": CLIENTS // 3} and n["visible"] == {"DHCID": CLIENTS - CLIENTS // 3}, n
 
@@ -132,7 +147,7 @@ def a_record_that_goes_is_seen_to_go_and_one_that_stays_is_counted():
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/leases.csv"
         follow(follower(records=["address"]), clients={"leases": {"save": file}}, zones=zone)
-        texts = [text(k, f"host-{k}.example.com.", "A", f"10.0.0.{k}", "delete") for k in range(CLIENTS - 5)]
+        texts = [text(f"host-{k}.example.com.", "A", f"10.0.0.{k}", "delete") for k in range(CLIENTS - 5)]
         got, n = follow(follower({"step": "release"}, records=["address"]), [updates(texts, DELAY_MS)], zones=zone,
                         clients={"leases": {"load": file}, "exchange": "release"})
     assert n["released"] == {"A": CLIENTS} and n["gone"] == {"A": CLIENTS - 5} and n["stayed"] == {"A": 5}, n
