@@ -2,7 +2,6 @@
 // ddiperf serve: a folder of runs behind an HTTP interface and a page. Path: cold. Main thread.
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,22 +11,9 @@
 #include "commands.h"
 #include "engine/config/control.h"
 #include "serve.h"
+#include "signals.h"
 
 #define TICK_MS 20
-
-static void on_interrupt(int number)
-{
-	interrupt_count++;
-}
-
-static void catch_interrupts(void)
-{
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = on_interrupt};
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		sigaction(numbers[i], &action, NULL);
-}
 
 static const char *default_dir(struct arena *a)
 {
@@ -91,6 +77,6 @@ int cmd_serve(const struct options *o)
 	}
 	if (!may_serve(o, &p))
 		return EXIT_CONFIG;
-	catch_interrupts();
+	signals_count();
 	return serve(o, &p, o->token ? token : NULL);
 }

@@ -18,6 +18,7 @@
 #include "io/state.h"
 #include "live.h"
 #include "report.h"
+#include "signals.h"
 #include "stats/text.h"
 #include "terminal.h"
 
@@ -211,20 +212,6 @@ static void tell(void *ctx, const json_t *line)
 		print_trial(stdout, line);
 }
 
-static void on_interrupt(int number)
-{
-	interrupt_count++;
-}
-
-static void catch_interrupts(void)
-{
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = on_interrupt};
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		sigaction(numbers[i], &action, NULL);
-}
-
 // Until the run has ended, is gone, or the user has seen enough.
 static int show(struct watched *run, const char *format)
 {
@@ -269,7 +256,7 @@ int cmd_watch(const struct options *o)
 	if (o->intervals && interval_format_check(o->intervals) < 0)
 		return EXIT_CONFIG;
 	count = find_runs(runs);
-	catch_interrupts();
+	signals_count();
 	if (choose(runs, count, o->operand))
 		code = show(&runs[0], o->intervals);
 	else if (count)

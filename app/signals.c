@@ -224,3 +224,17 @@ void signals_follow(void)
 	atomic_store(&signals.follow, true);
 	sem_post(&signals.wake);
 }
+
+static void on_count(int number)
+{
+	interrupt_count++;
+}
+
+void signals_count(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_count};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sigaction(numbers[i], &action, NULL);
+}

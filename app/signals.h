@@ -26,3 +26,6 @@ void signals_follow(void);
 
 // The run is over and told: from here on the process ends without last words.
 void signals_over(void);
+
+// For a command that leaves the box as it is: SIGINT, SIGTERM and SIGHUP are counted, no more.
+void signals_count(void);
