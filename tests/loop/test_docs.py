@@ -62,6 +62,8 @@ def stand_in(words):
         words = ["check", *words[1:]]
     elif words[0] == "campaign":
         words = [*words, "--dump"]
+    elif words[0] == "merge" and not Path(words[1]).exists():
+        words = ["merge", "--help"]  # of the help: docs/fleet.md makes the parts
     elif words[0] in ("watch", "serve", "bind", "unbind"):
         words = [*words, "--help"]  # a server does not end, and the latter take a card away
     code = subprocess.run([os.environ["DDIPERF"], *words], check=False).returncode
