@@ -188,7 +188,8 @@ static void give_back(struct book *b, json_t *interval)
 // Is the line an interval of the measured part?
 static bool is_measured(const json_t *line)
 {
-	static const char *const others[] = {LIVE_BEGIN, LIVE_TRIAL, LIVE_END, LIVE_WARMUP};
+	static const char *const others[] = {
+		LIVE_BEGIN, LIVE_TRIAL, LIVE_ORDER, LIVE_END, LIVE_WARMUP};
 	bool any = false;
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)

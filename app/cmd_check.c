@@ -15,11 +15,31 @@
 #include "engine/series/series.h"
 #include "engine/tools/forecast.h"
 #include "front.h"
+#include "io/driver.h"
 #include "stats/json.h"
 #include "stats/text.h"
 
 #define CELL 32 // stats_format
 #define MIB  1048576.0
+
+// NULL, with errors in d: it wants more than a file of somebody else's may.
+static const struct config *confine(const struct config *c, bool commands, struct diag *d)
+{
+	const struct port_settings *ports = c->ports.items;
+
+	conf_confine(config_section(), c, commands, d);
+	for (uint32_t i = 0; i < c->ports.count && !commands; i++) {
+		const struct driver *driver = &drivers[ports[i].driver];
+
+		if (driver->device == DEVICE_SOCKET || driver->device == DEVICE_BACKEND ||
+			driver->device == DEVICE_DEVARGS)
+			diag_error(d, &ports[i], "driver",
+				"driver %s is not allowed here: its device can be any file "
+				"(--allow-commands allows it)",
+				driver->name);
+	}
+	return diag_count(d) ? NULL : c;
+}
 
 const struct config *command_config(const struct options *o, struct diag **d)
 {
@@ -32,6 +52,8 @@ const struct config *command_config(const struct options *o, struct diag **d)
 	c = text ? config_load_text_assigned(
 			   o->front->name, text, o->assignments, o->assignment_count, o->arena, *d)
 	         : config_load(o->operand, o->assignments, o->assignment_count, o->arena, *d);
+	if (c && o->confined)
+		c = confine(c, o->commands, *d);
 	diag_print(*d, stderr);
 	return c;
 }

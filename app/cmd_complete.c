@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "campaign.h"
 #include "commands.h"
 #include "conf/schema.h"
 #include "engine/config/config.h"
@@ -70,7 +71,8 @@ static const struct conf_tree *read_file(const struct line *l)
 
 static void complete_setting(const struct line *l)
 {
-	conf_complete(config_section(), read_file(l), l->last, offer_setting, NULL);
+	conf_complete(l->command->run == cmd_campaign ? campaign_section() : config_section(),
+		read_file(l), l->last, offer_setting, NULL);
 }
 
 static void complete_format(const struct line *l)
@@ -123,6 +125,8 @@ static void complete_argument(const struct line *l, const char *name)
 		{"RESULT", complete_file},
 		{"HISTORY", complete_file},
 		{"OUT", complete_file},
+		{"DIR", complete_file},
+		{"TOKEN", complete_file},
 		{"PCAP", complete_file},
 		{"FIGURES", complete_file},
 		{"CARD...", complete_card},

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/nearest.h"
+#include "campaign.h"
 #include "commands.h"
 #include "conf/schema.h"
 #include "format.h"
@@ -31,6 +32,11 @@ static void list_protocols(void)
 static void list_settings(void)
 {
 	conf_document(config_section(), stdout);
+}
+
+static void list_campaign(void)
+{
+	conf_document(campaign_section(), stdout);
 }
 
 static void list_section(const char *prefix, const struct counter_section *section)
@@ -70,6 +76,7 @@ static const struct {
 	{"drivers", list_drivers},
 	{"protocols", list_protocols},
 	{"settings", list_settings},
+	{"campaign", list_campaign},
 	{"counters", list_counters},
 	{"formats", list_formats},
 	{"selectors", list_selectors},
@@ -79,13 +86,18 @@ int cmd_list(const struct options *o)
 {
 	struct nearest nearest = nearest_to(o->operand);
 
-	if (o->schema && strcmp(o->operand, "settings") != 0) {
-		log_error("list: only settings have a schema (ddiperf list settings --schema)");
-		return EXIT_CONFIG;
-	}
-	if (o->schema) {
+	if (o->schema && strcmp(o->operand, "settings") == 0) {
 		conf_json_schema(config_section(), "a run of ddiperf", stdout);
 		return EXIT_PASS;
+	}
+	if (o->schema && strcmp(o->operand, "campaign") == 0) {
+		conf_json_schema(campaign_section(), "a campaign of ddiperf", stdout);
+		return EXIT_PASS;
+	}
+	if (o->schema) {
+		log_error("list: only settings have a schema (ddiperf list settings --schema, "
+			  "or list campaign --schema)");
+		return EXIT_CONFIG;
 	}
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		nearest_try(&nearest, tables[i].name);
@@ -94,8 +106,9 @@ int cmd_list(const struct options *o)
 		tables[i].list();
 		return EXIT_PASS;
 	}
-	log_error("list: no such table: %s (%s%s%sdrivers, protocols, settings, counters, formats "
-		  "or selectors)",
+	log_error(
+		"list: no such table: %s (%s%s%sdrivers, protocols, settings, campaign, counters, "
+		"formats or selectors)",
 		o->operand, nearest.name ? "did you mean " : "", nearest.name ? nearest.name : "",
 		nearest.name ? "? " : "");
 	return EXIT_CONFIG;

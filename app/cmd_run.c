@@ -26,6 +26,7 @@
 #include "interval_format.h"
 #include "io/state.h"
 #include "live.h"
+#include "orders.h"
 #include "part.h"
 #include "report.h"
 #include "scrape.h"
@@ -54,6 +55,7 @@ struct session {
 	bool keep_part;
 	struct scrape scrape;
 	struct control control;
+	struct order_reader orders;
 };
 
 static void on_note(void *ctx, const char *text)
@@ -118,10 +120,25 @@ static void tell_state(struct session *s)
 	free(text);
 }
 
+static void heed_orders(struct session *s)
+{
+	const char *order, *refused;
+
+	while ((order = orders_next(&s->orders))) {
+		refused = s->config->search ? "a search sets the load itself" : run_order(order);
+		if (refused)
+			log_warning("order %s: %s", order, refused);
+		else
+			report_note(&s->report, order);
+		live_order(&s->live, order, refused);
+	}
+}
+
 static void on_tick(void *ctx)
 {
 	struct session *s = ctx;
 
+	heed_orders(s);
 	if (signals_state_wanted())
 		tell_state(s);
 	live_tick(&s->live);
@@ -634,7 +651,7 @@ static int self_check(const struct options *o, const struct config *c, struct di
 
 int cmd_run(const struct options *o)
 {
-	struct session s = {.options = o};
+	struct session s = {.options = o, .orders.wanted = o->orders};
 	struct diag *d;
 	int code = EXIT_CONFIG;
 

@@ -15,15 +15,18 @@ const struct config *command_config(const struct options *o, struct diag **d);
 int cmd_run(const struct options *o);
 // The run that the settings of a command line stand for; with --dump they are printed instead.
 int cmd_run_front(struct front *f, const struct options *o);
+int cmd_campaign(const struct options *o);
 int cmd_check(const struct options *o);
 int cmd_plan(const struct options *o);
 int cmd_respond(const struct options *o);
 extern const struct own_option respond_options[];
+int cmd_serve(const struct options *o);
 int cmd_watch(const struct options *o);
 int cmd_doctor(const struct options *o);
 int cmd_bind(const struct options *o);
 int cmd_unbind(const struct options *o);
 int cmd_compare(const struct options *o);
+int cmd_merge(const struct options *o);
 int cmd_report(const struct options *o);
 int cmd_list(const struct options *o);
 int cmd_complete(const struct options *o);

@@ -61,24 +61,21 @@ static int listen_at(struct control *c, const struct control_place *p)
 
 // --- the thread ---
 
-// It takes as long for each wrong token.
-static bool is_token(const struct control *c, const char *given)
-{
-	size_t len = strlen(given), own = strlen(c->token);
-	unsigned differs = len != own;
-
-	for (size_t i = 0; i < own; i++)
-		differs |= (unsigned)(uint8_t)c->token[i] ^ (uint8_t)given[i < len ? i : len];
-	return differs == 0;
-}
-
-static bool may_know(const struct control *c, struct MHD_Connection *connection)
+bool control_may_know(struct MHD_Connection *connection, const char *token)
 {
 	const char *given = MHD_lookup_connection_value(
 		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+	size_t len, own = strlen(token);
+	unsigned differs;
 
-	return given && strncmp(given, BEARER, strlen(BEARER)) == 0 &&
-	       is_token(c, given + strlen(BEARER));
+	if (!given || strncmp(given, BEARER, strlen(BEARER)) != 0)
+		return false;
+	given += strlen(BEARER);
+	len = strlen(given);
+	differs = len != own;
+	for (size_t i = 0; i < own; i++)
+		differs |= (unsigned)(uint8_t)token[i] ^ (uint8_t)given[i < len ? i : len];
+	return differs == 0;
 }
 
 // The counters as of now, or NULL when the run is over.
@@ -114,7 +111,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 	char *text = NULL;
 	enum MHD_Result queued;
 
-	if (!may_know(c, connection)) {
+	if (!control_may_know(connection, c->token)) {
 		code = MHD_HTTP_UNAUTHORIZED;
 		text = refused;
 	} else if (strcmp(path, CONTROL_PATH) != 0 || strcmp(method, MHD_HTTP_METHOD_GET) != 0) {
@@ -154,7 +151,8 @@ int control_open(struct control *c, const struct control_settings *s)
 	if (rc == 0)
 		rc = listen_at(c, &place);
 	if (rc == 0) {
-		c->daemon = serve_start(c->fd, CONNECTIONS, answer, c);
+		c->daemon = serve_start(&(struct serve_daemon){
+			.fd = c->fd, .connections = CONNECTIONS, .answer = answer, .ctx = c});
 		rc = c->daemon ? 0 : -EAGAIN;
 	}
 	if (rc < 0) {

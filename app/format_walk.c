@@ -14,7 +14,7 @@ static const char *label_name(const char *list)
 {
 	static const struct {
 		const char *list, *label;
-	} names[] = {{"traffic", "item"}, {"ports", "port"}, {"steps", "step"},
+	} names[] = {{"traffic", "item"}, {"ports", "port"}, {"steps", "step"}, {"marks", "mark"},
 		{"percentiles", "percentile"}, {"figures", "figure"}, {"protocols", "protocol"}};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

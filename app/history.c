@@ -12,6 +12,7 @@
 
 #include <openssl/evp.h>
 
+#include "base/file.h"
 #include "base/log.h"
 
 #define NAMED_MAX 8 // damaged lines that are named; the others are counted
@@ -215,19 +216,6 @@ static int put_lines(
 	return 0;
 }
 
-// All or nothing: a line that is cut short would be one that is damaged.
-static int append_text(int fd, off_t size, const char *text, size_t len)
-{
-	ssize_t done = len ? write(fd, text, len) : 0;
-	int rc = done < 0 ? -errno : (size_t)done < len ? -ENOSPC : 0;
-
-	if (rc == 0 && fsync(fd) < 0)
-		rc = -errno;
-	if (rc < 0 && ftruncate(fd, size) < 0)
-		log_warning("report: a part of a line stays at the end of the history");
-	return rc;
-}
-
 // f: the file, locked. A line that another program left without its end gets one.
 static int append_locked(
 	const char *file, FILE *f, off_t size, struct book *const books[], unsigned count)
@@ -245,7 +233,7 @@ static int append_locked(
 	if (lines && fclose(lines) != 0 && rc == 0)
 		rc = -ENOMEM;
 	if (rc == 0 && len > 1) {
-		rc = append_text(fileno(f), size, text, len);
+		rc = file_append(fileno(f), size, text, len);
 		if (rc < 0)
 			log_error("report: --append %s: %s", file, strerror(-rc));
 	}

@@ -127,6 +127,16 @@ void live_trial(
 	l->trial = line;
 }
 
+void live_order(struct live *l, const char *text, const char *refused)
+{
+	json_t *line = json_object();
+
+	json_object_set_new(line, LIVE_ORDER, json_string(text));
+	if (refused)
+		json_object_set_new(line, "refused", json_string(refused));
+	live_put(l, line);
+}
+
 void live_end(struct live *l, const struct result *r)
 {
 	static const char *const known[] = {"verdict", "search", "confidence"};

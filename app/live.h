@@ -13,6 +13,7 @@
 #define LIVE_BEGIN "begin" // number of the run that begins
 #define LIVE_TRIAL "trial" // number of a trial of a search
 #define LIVE_END   "end"   // number of the run that ended last
+#define LIVE_ORDER "order" // text of an order of the user; with "refused": the reason
 // Members of intervals that the document does not have.
 #define LIVE_NUMBER  "number"  // by which intervals are counted
 #define LIVE_EARLIER "earlier" // in items: replies to requests of earlier intervals
@@ -51,6 +52,7 @@ void live_interval(struct live *l, const struct result_interval *i, bool warmup)
 void live_trial(
 	struct live *l, const struct result_trial *t, uint32_t number, double answer, double upper);
 // With the verdict, and the answers of a search or of repeats.
+void live_order(struct live *l, const char *text, const char *refused);
 void live_end(struct live *l, const struct result *r);
 void live_tick(struct live *l);
 // Of all followers.

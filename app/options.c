@@ -63,6 +63,21 @@ static const struct option_row {
 		"also a card with addresses of this box; never that of the default route"},
 	{OPTION_USER, 'u', "user", "USER", AT(user),
 		"let this user run tests on the card, besides root"},
+	{OPTION_CONFINED, '\0', "confined", NULL, AT(confined),
+		"refuse commands, and files outside the folder of FILE and the working directory"},
+	{OPTION_ORDERS, '\0', "orders", NULL, AT(orders),
+		"take orders from standard input, like traffic.queries.load.rate=5k; its end ends "
+		"the run"},
+	{OPTION_SERVE, 'l', "listen", "ADDRESS", AT(listen),
+		"ADDRESS:PORT, or PORT of 127.0.0.1; default: 127.0.0.1:8080"},
+	{OPTION_SERVE, 'd', "dir", "DIR", AT(dir),
+		"folder of runs and files; default: ddiperf in $XDG_STATE_HOME or ~/.local/state"},
+	{OPTION_SERVE, 't', "token", "TOKEN", AT(token),
+		"file whose first line clients must know, of 16 to 127 characters"},
+	{OPTION_SERVE, '\0', "host", "NAME", AT(host),
+		"name by which clients may call this server, besides addresses and localhost"},
+	{OPTION_COMMANDS, '\0', "allow-commands", NULL, AT(commands),
+		"let configurations run commands and choose device arguments"},
 	{OPTION_HELP, 'h', "help", NULL, 0, "print this help"},
 };
 
@@ -258,7 +273,7 @@ enum options_outcome options_parse(
 	return parse_operands(c, argc - optind, argv + optind, o);
 }
 
-static const char *quote_word(const char *word, struct arena *a)
+const char *options_quote(const char *word, struct arena *a)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "_-+=:,./%@";
@@ -282,6 +297,6 @@ const char *options_command_line(int argc, char **argv, struct arena *a)
 	const char *line = "ddiperf";
 
 	for (int i = 1; i < argc; i++)
-		line = arena_printf(a, "%s %s", line, quote_word(argv[i], a));
+		line = arena_printf(a, "%s %s", line, options_quote(argv[i], a));
 	return line;
 }

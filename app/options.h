@@ -32,6 +32,10 @@ enum option_bit {
 	OPTION_FILE = 1 << 19,
 	OPTION_FORCE = 1 << 20,
 	OPTION_USER = 1 << 21,
+	OPTION_CONFINED = 1 << 24,
+	OPTION_COMMANDS = 1 << 25,
+	OPTION_ORDERS = 1 << 26,
+	OPTION_SERVE = 1 << 27, // all that serve alone takes
 };
 
 // An option of one command alone, which stands for a setting.
@@ -79,7 +83,10 @@ struct options {
 	const char *history;                  // of compare and report; NULL: not given
 	const char *confidence;               // of compare; NULL: not given
 	const char *user;                     // of bind; NULL: root alone
+	const char *listen, *dir, *token;     // of serve; NULL: not given
+	const char *host;                     // of serve; NULL: not given
 	bool quiet, verbose, dump, self_check, brief, schema, force;
+	bool confined, commands, orders;
 	const char *command_line;  // as typed, for the result
 	const struct front *front; // the settings of a command line; NULL: the operand is a file
 	const struct program *program;
@@ -111,5 +118,7 @@ void options_help(const struct command *c, FILE *out);
 void options_offer(const struct command *c, void (*offer)(const char *name, const char *help));
 const char *options_argument(const struct command *c, const char *word, const char **path);
 
+// A word as a shell reads it back.
+const char *options_quote(const char *word, struct arena *a);
 // "ddiperf run x.yaml ...", quoted so that a shell reads it back.
 const char *options_command_line(int argc, char **argv, struct arena *a);

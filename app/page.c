@@ -531,6 +531,13 @@ static json_t *trend_json(const json_t *history, const struct book *b)
 	return out;
 }
 
+void page_put(const json_t *data, FILE *out)
+{
+	fputs(page_head, out);
+	json_dump_callback(data, put_escaped, out, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	fputs(page_tail, out);
+}
+
 int page_write(struct book *const books[], unsigned count, const json_t *history, FILE *out)
 {
 	struct arena *a = arena_new();
@@ -551,9 +558,7 @@ int page_write(struct book *const books[], unsigned count, const json_t *history
 	json_object_set_new(data, "results", results);
 	if (history)
 		json_object_set_new(data, "trend", trend_json(history, books[0]));
-	fputs(page_head, out);
-	json_dump_callback(data, put_escaped, out, JSON_COMPACT | JSON_REAL_PRECISION(9));
-	fputs(page_tail, out);
+	page_put(data, out);
 	json_decref(data);
 	arena_free(a);
 	return ferror(out) ? -EIO : 0;

@@ -14,5 +14,8 @@
 // stay. history: entries (history.h) for the trend of the first result; NULL: none. 0, or -EIO.
 int page_write(struct book *const books[], unsigned count, const json_t *history, FILE *out);
 
-// The page around its data; app/page/assemble.py makes them.
-extern const char page_head[], page_tail[];
+// The page with these data, as app/page/page.js knows them.
+void page_put(const json_t *data, FILE *out);
+
+// The page around its data, and the page of `ddiperf serve`; app/page/assemble.py makes them.
+extern const char page_head[], page_tail[], page_serve[];

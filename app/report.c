@@ -173,6 +173,31 @@ static void print_times(FILE *out, const char *name, const struct latency *l)
 			n + 1 < sizeof(times) / sizeof(times[0]) ? ", " : "\n");
 }
 
+// What an item that follows another one waited for.
+static void print_marks(FILE *out, const struct counter_list *marks)
+{
+	static const char *const titles[] = {"count", "min", "p50", "p90", "p99", "p99.9", "max"};
+	const struct result_mark *m = marks->items;
+	char buf[32];
+
+	if (marks->count == 0)
+		return;
+	fprintf(out, "  %-16s", "after the lease");
+	for (size_t n = 0; n < sizeof(titles) / sizeof(titles[0]); n++)
+		fprintf(out, COLUMN, titles[n]);
+	fputc('\n', out);
+	for (uint32_t i = 0; i < marks->count; i++) {
+		const struct latency *l = &m[i].latency;
+		const double times[] = {
+			l->min_ns, l->p50_ns, l->p90_ns, l->p99_ns, l->p999_ns, l->max_ns};
+
+		fprintf(out, "  %-16s" COLUMN, m[i].name, count_text(l->count, buf, sizeof(buf)));
+		for (size_t n = 0; n < sizeof(times) / sizeof(times[0]); n++)
+			fprintf(out, COLUMN, report_time(times[n], true, buf, sizeof(buf)));
+		fputc('\n', out);
+	}
+}
+
 // What the counters of connections say about the server.
 static void print_closings(FILE *out, const struct result_connections *c, bool answers)
 {
@@ -252,6 +277,7 @@ static void print_item(FILE *out, const struct result_item *i)
 		fprintf(out, "  foreseen           %.0f due (off by %+.2f %%)\n", i->foreseen->due,
 			100 * i->foreseen->off);
 	print_steps(out, &i->steps);
+	print_marks(out, &i->marks);
 	print_servers(out, &i->servers);
 	print_connections(out, i);
 	print_choice(out, &i->counters, 2);

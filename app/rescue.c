@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "distribution.h"
 #include "engine/result/result.h"
 #include "engine/run/run.h"
 
@@ -26,27 +27,6 @@ static double number_or(const json_t *in, const char *name, double otherwise)
 	return isnan(value) ? otherwise : value;
 }
 
-// Two distributions as one, but for its percentiles.
-static void add_latency(json_t *to, const json_t *from)
-{
-	double n = number_or(to, "count", 0), m = number_or(from, "count", 0), all = n + m;
-	double a = number_or(to, "mean_ns", 0), b = number_or(from, "mean_ns", 0);
-	double s = number_or(to, "stddev_ns", 0), t = number_or(from, "stddev_ns", 0);
-	double mean = all > 0 ? (n * a + m * b) / all : NAN, squares;
-
-	squares = fmax(n - 1, 0) * s * s + fmax(m - 1, 0) * t * t + n * (a - mean) * (a - mean) +
-	          m * (b - mean) * (b - mean);
-	json_object_set_new(to, "count", json_integer((json_int_t)all));
-	if (m == 0)
-		return;
-	json_object_set_new(to, "min_ns",
-		json_real(fmin(number_or(to, "min_ns", INFINITY), number_or(from, "min_ns", 0))));
-	json_object_set_new(to, "mean_ns", json_real(mean));
-	json_object_set_new(to, "stddev_ns", json_real(all > 1 ? sqrt(squares / (all - 1)) : 0));
-	json_object_set_new(to, "max_ns",
-		json_real(fmax(number_or(to, "max_ns", 0), number_or(from, "max_ns", 0))));
-}
-
 static json_t *same_in(json_t *list, const json_t *one);
 
 static void add_numbers(json_t *to, const char *name, const json_t *from)
@@ -60,6 +40,15 @@ static void add_numbers(json_t *to, const char *name, const json_t *from)
 			json_is_integer(from) && json_is_integer(sum)
 				? json_integer(json_integer_value(sum) + json_integer_value(from))
 				: json_real(json_number_value(sum) + json_number_value(from)));
+}
+
+static void add_distribution(json_t *to, const json_t *from)
+{
+	struct distribution d = {0};
+
+	distribution_add(&d, to);
+	distribution_add(&d, from);
+	distribution_put(&d, to);
 }
 
 static void add_members(json_t *to, const struct counter_section *s, const json_t *from);
@@ -79,8 +68,8 @@ static void add_member(
 	} else if (json_is_object(from)) {
 		if (!json_is_object(sum))
 			json_object_set_new(to, name, sum = json_object());
-		if (json_object_get(from, "stddev_ns"))
-			add_latency(sum, from);
+		if (distribution_is(from))
+			add_distribution(sum, from);
 		else
 			add_members(sum, inner, from);
 	} else if (json_is_array(from)) {
@@ -126,34 +115,6 @@ static json_t *same_in(json_t *list, const json_t *one)
 		if (json_object_get(one, names[n]))
 			json_object_set(other, names[n], json_object_get(one, names[n]));
 	return other;
-}
-
-static void set_ns(json_t *in, const char *name, uint64_t ticks, double hz)
-{
-	json_object_set_new(
-		in, name, ticks == UINT64_MAX ? json_null() : json_real((double)ticks * 1e9 / hz));
-}
-
-// Percentiles of the whole, with the lost above all.
-static void set_percentiles(json_t *item, const struct hist *h, double hz)
-{
-	static const struct {
-		const char *name;
-		double share;
-	} rows[] = {{"p50_ns", 0.5}, {"p90_ns", 0.9}, {"p99_ns", 0.99}, {"p999_ns", 0.999},
-		{"p9999_ns", 0.9999}};
-	json_t *latency = json_object_get(json_object_get(item, "latency"), "response");
-	uint64_t lost = (uint64_t)number_or(item, "lost", 0);
-	size_t len = hist_print(h, NULL, 0);
-	char *text = malloc(len + 1);
-
-	for (size_t i = 0; h->count && i < sizeof(rows) / sizeof(rows[0]); i++)
-		set_ns(latency, rows[i].name, hist_percentile(h, rows[i].share, lost), hz);
-	if (text && len) {
-		hist_print(h, text, len + 1);
-		json_object_set_new(latency, "histogram", json_string(text));
-	}
-	free(text);
 }
 
 static void set_rates(json_t *item, double over_s)
@@ -229,7 +190,9 @@ void rescue_sum_up(struct rescue *r)
 	{
 		set_rates(item, r->last_s);
 		if (n < RESCUE_ITEMS && r->sums[n] && hz > 0)
-			set_percentiles(item, r->sums[n], hz);
+			distribution_finish(
+				json_object_get(json_object_get(item, "latency"), "response"),
+				r->sums[n], (uint64_t)number_or(item, "lost", 0), hz);
 	}
 	json_object_set_new(json_object_get(document, "run"), "measured_s", json_real(r->last_s));
 }

@@ -2,16 +2,11 @@
 // Path: cold. Main thread | the thread of libmicrohttpd.
 #include "scrape.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/addr.h"
 #include "base/log.h"
 #include "format_writers.h"
 #include "live.h"
@@ -20,92 +15,24 @@
 #define OPTION      "output.prometheus"
 #define PATH        "/metrics"
 #define CONNECTIONS 16
-#define BACKLOG     16
 #define RENDER_NS   200000000ull // at most so often a new text
-
-// --- the socket ---
-
-struct place {
-	struct sockaddr_storage addr;
-	socklen_t len;
-};
-
-static struct place place_of(const struct addr *a, uint16_t port)
-{
-	struct place p = {
-		.len = a->len == 4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6)};
-	struct sockaddr_in *v4 = (struct sockaddr_in *)&p.addr;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&p.addr;
-
-	if (a->len == 4) {
-		v4->sin_family = AF_INET;
-		v4->sin_port = htons(port);
-		memcpy(&v4->sin_addr, a->bytes, 4);
-	} else {
-		v6->sin6_family = AF_INET6;
-		v6->sin6_port = htons(port);
-		memcpy(&v6->sin6_addr, a->bytes, 16);
-	}
-	return p;
-}
-
-// 0, or -errno; p gets the port that the kernel chose.
-static int listen_at(struct scrape *s, struct place *p)
-{
-	struct sockaddr *addr = (struct sockaddr *)&p->addr;
-	int rc = 0;
-
-	s->fd = socket(addr->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (s->fd < 0)
-		return -errno;
-	setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-	if (bind(s->fd, addr, p->len) < 0 || listen(s->fd, BACKLOG) < 0 ||
-		getsockname(s->fd, addr, &p->len) < 0) {
-		rc = -errno;
-		close(s->fd);
-	}
-	return rc;
-}
-
-// Both families have the port at the same place.
-static void say(const struct addr *a, const struct place *p)
-{
-	unsigned port = ntohs(((const struct sockaddr_in *)&p->addr)->sin_port);
-	bool v6 = a->len == 16;
-	char text[ADDR_TEXT_SIZE], url[ADDR_TEXT_SIZE + 32];
-	static const uint8_t one[16] = {[15] = 1};
-
-	addr_format(a, text, sizeof(text));
-	snprintf(url, sizeof(url), "http://%s%s%s:%u" PATH, v6 ? "[" : "", text, v6 ? "]" : "",
-		port);
-	if (v6 ? memcmp(a->bytes, one, 16) == 0 : a->bytes[0] == 127)
-		log_note(OPTION ": %s", url);
-	else
-		log_warning(OPTION ": %s is not of this host alone: all that reach it can read the "
-				   "figures of the run, and its command line",
-			url);
-}
 
 int scrape_open(struct scrape *s, const char *place)
 {
-	const char *what;
-	struct place p;
-	struct addr a;
-	uint16_t port;
-	int rc;
+	struct serve_place p = {.fd = -1};
+	int rc = serve_listen(place, &p);
 
-	*s = (struct scrape){.lock = PTHREAD_MUTEX_INITIALIZER};
-	rc = addr_parse_listen(place, &a, &port, &what);
-	if (rc == 0) {
-		p = place_of(&a, port);
-		rc = listen_at(s, &p);
-	}
+	*s = (struct scrape){.lock = PTHREAD_MUTEX_INITIALIZER, .fd = p.fd};
 	if (rc < 0)
 		log_error(OPTION ": %s: %s (does another run listen there? Port 0 takes any free "
 				 "one)",
 			place, strerror(-rc));
+	else if (p.local)
+		log_note(OPTION ": %s" PATH, p.url);
 	else
-		say(&a, &p);
+		log_warning(OPTION ": %s" PATH " is not of this host alone: all that reach it can "
+				   "read the figures of the run, and its command line",
+			p.url);
 	return rc;
 }
 
@@ -200,7 +127,8 @@ static void begin(struct scrape *s, const json_t *line)
 	if (s->daemon)
 		return;
 	// The main thread is on the management CPU by now, and so is a thread of its.
-	s->daemon = serve_start(s->fd, CONNECTIONS, answer, s);
+	s->daemon = serve_start(&(struct serve_daemon){
+		.fd = s->fd, .connections = CONNECTIONS, .answer = answer, .ctx = s});
 	if (!s->daemon)
 		log_warning(OPTION ": nobody can answer, so there are no metrics");
 }
@@ -212,7 +140,7 @@ void scrape_line(void *ctx, const json_t *line)
 	if (json_object_get(line, LIVE_BEGIN)) {
 		begin(s, line);
 	} else if (!s->book.document || json_object_get(line, LIVE_TRIAL) ||
-		   json_object_get(line, LIVE_WARMUP)) {
+		   json_object_get(line, LIVE_ORDER) || json_object_get(line, LIVE_WARMUP)) {
 		return;
 	} else if (json_object_get(line, LIVE_END)) {
 		json_object_update(s->book.document, json_object_get(line, "result"));

@@ -2,38 +2,111 @@
 // Path: cold. Main thread.
 #include "serve.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "io/privileges.h"
 
 #define TIMEOUT_S 10 // of a connection that is silent
+#define BACKLOG   16
+
+struct place {
+	struct sockaddr_storage addr;
+	socklen_t len;
+};
+
+static struct place place_of(const struct addr *a, uint16_t port)
+{
+	struct place p = {
+		.len = a->len == 4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6)};
+	struct sockaddr_in *v4 = (struct sockaddr_in *)&p.addr;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&p.addr;
+
+	if (a->len == 4) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons(port);
+		memcpy(&v4->sin_addr, a->bytes, 4);
+	} else {
+		v6->sin6_family = AF_INET6;
+		v6->sin6_port = htons(port);
+		memcpy(&v6->sin6_addr, a->bytes, 16);
+	}
+	return p;
+}
+
+// Both families have the port at the same place.
+static void describe(const struct addr *a, const struct place *p, struct serve_place *out)
+{
+	static const uint8_t one[16] = {[15] = 1};
+	unsigned port = ntohs(((const struct sockaddr_in *)&p->addr)->sin_port);
+	bool v6 = a->len == 16;
+	char text[ADDR_TEXT_SIZE];
+
+	addr_format(a, text, sizeof(text));
+	snprintf(out->url, sizeof(out->url), "http://%s%s%s:%u", v6 ? "[" : "", text, v6 ? "]" : "",
+		port);
+	out->local = v6 ? memcmp(a->bytes, one, 16) == 0 : a->bytes[0] == 127;
+}
+
+int serve_listen(const char *text, struct serve_place *out)
+{
+	struct place p;
+	struct sockaddr *addr = (struct sockaddr *)&p.addr;
+	const char *what;
+	struct addr a;
+	uint16_t port;
+	int rc = addr_parse_listen(text, &a, &port, &what);
+
+	if (rc < 0)
+		return rc;
+	p = place_of(&a, port);
+	out->fd = socket(addr->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (out->fd < 0)
+		return -errno;
+	setsockopt(out->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	if (bind(out->fd, addr, p.len) < 0 || listen(out->fd, BACKLOG) < 0 ||
+		getsockname(out->fd, addr, &p.len) < 0) {
+		rc = -errno;
+		close(out->fd);
+		return rc;
+	}
+	describe(&a, &p, out);
+	return 0;
+}
 
 struct order {
-	int fd;
-	unsigned connections;
-	MHD_AccessHandlerCallback answer;
-	void *ctx;
+	const struct serve_daemon *settings;
 	struct MHD_Daemon *daemon;
 };
 
-// The thread of libmicrohttpd inherits what this one has: no capability, and no signal.
+// The threads of libmicrohttpd inherit what this one has: no capability, and no signal.
 static void *start_daemon(void *arg)
 {
 	struct order *o = arg;
+	const struct serve_daemon *d = o->settings;
+	unsigned flags = d->threads ? MHD_USE_THREAD_PER_CONNECTION |
+	                                      MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL
+	                            : MHD_USE_AUTO_INTERNAL_THREAD;
 
 	if (privileges_drop(false) < 0)
 		return NULL;
-	o->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, o->answer, o->ctx,
-		MHD_OPTION_LISTEN_SOCKET, o->fd, MHD_OPTION_CONNECTION_LIMIT, o->connections,
-		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_END);
+	o->daemon = MHD_start_daemon(flags, 0, NULL, NULL, d->answer, d->ctx,
+		MHD_OPTION_LISTEN_SOCKET, d->fd, MHD_OPTION_CONNECTION_LIMIT, d->connections,
+		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_NOTIFY_COMPLETED, d->completed,
+		d->ctx, MHD_OPTION_END);
 	return NULL;
 }
 
-struct MHD_Daemon *serve_start(
-	int fd, unsigned connections, MHD_AccessHandlerCallback answer, void *ctx)
+struct MHD_Daemon *serve_start(const struct serve_daemon *d)
 {
-	struct order o = {fd, connections, answer, ctx, NULL};
+	struct order o = {d, NULL};
 	sigset_t all, before;
 	pthread_t thread;
 

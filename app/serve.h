@@ -1,10 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread of libmicrohttpd's that answers at a socket, without a capability and without a signal.
+// Threads of libmicrohttpd's that answer at a socket, without a capability and without a signal.
 // Path: cold. Main thread.
 #pragma once
 
 #include <microhttpd.h>
+#include <stdbool.h>
+
+#include "base/addr.h"
+
+struct serve_daemon {
+	int fd; // listens
+	unsigned connections;
+	bool threads; // one for each connection, so that an answer may wait; else one for all
+	MHD_AccessHandlerCallback answer;
+	MHD_RequestCompletedCallback completed; // NULL: nobody wants to know
+	void *ctx;
+};
 
 // NULL: nobody can answer. MHD_stop_daemon closes the socket, too.
-struct MHD_Daemon *serve_start(
-	int fd, unsigned connections, MHD_AccessHandlerCallback answer, void *ctx);
+struct MHD_Daemon *serve_start(const struct serve_daemon *d);
+
+struct serve_place {
+	int fd;     // listens
+	bool local; // only this host reaches it
+	char url[ADDR_TEXT_SIZE +
+		 32]; // "http://127.0.0.1:8080", with the port that the kernel chose
+};
+
+// Listen at `text` (addr_parse_listen). 0, or -errno: nothing is open then.
+int serve_listen(const char *text, struct serve_place *out);

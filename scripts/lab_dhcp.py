@@ -34,6 +34,8 @@ from pathlib import Path
 PREFIX_LENGTH = 15
 SQL_SECONDS = 60
 SQL_SCHEMA = "/usr/share/kea/scripts/mysql/dhcpdb_create.mysql"
+PGSQL_SCHEMA = "/usr/share/kea/scripts/pgsql/dhcpdb_create.pgsql"
+THREADS = int(os.environ.get("LAB_THREADS", "1"))
 
 
 class Family4:
@@ -85,8 +87,11 @@ class Kea:
                 # The wire has just been made: its end is "running" a moment later.
                 "service-sockets-max-retries": 200, "service-sockets-retry-wait-time": 50,
             },
-            # As Kea 2.2 does: one thread, and a lease that is released is gone at once.
-            "multi-threading": {"enable-multi-threading": False},
+            # As Kea 2.2 does: one thread, and a lease that is released is gone at once. Several threads have a queue
+            # without an end: of 64 places, the default, it would drop releases that come faster than they are written.
+            "multi-threading": {
+                "enable-multi-threading": THREADS > 1, "thread-pool-size": THREADS, "packet-queue-size": 0,
+            },
             "expired-leases-processing": {"hold-reclaimed-time": 0},
             "control-socket": {"socket-type": "unix", "socket-name": "{dir}/kea.sock"},
             "lease-database": cls.leases, **cls.settings(),
@@ -159,6 +164,7 @@ class Kea6(Family6, Kea):
             "preferred-lifetime": 3000, "valid-lifetime": 4000, "renew-timer": 1000, "rebind-timer": 2000,
             "option-data": [
                 {"name": "dns-servers", "data": "2001:db8::2"}, {"name": "domain-search", "data": "example.com"},
+                {"name": "unicast", "data": "2001:db8::2"},
             ],
             "subnet6": [
                 subnet(1, "2001:db8::", "2001:db8:8000::", interface="veth1"),
@@ -196,7 +202,21 @@ class KeaSqlLazy(KeaSql):
     start = (sys.executable, __file__, "{dir}", "2")
 
 
-# --- ISC dhcpd, dnsmasq -----------------------------------------------------------------------
+def pgsql(program):
+    """Debian has the programs of PostgreSQL's server outside of PATH, in a folder of their version."""
+    return max(map(str, Path("/usr/lib/postgresql").glob(f"*/bin/{program}")), default=program)
+
+
+class KeaPgsql(Kea4):
+    """Leases in PostgreSQL, each change on the disk before it is acknowledged."""
+
+    programs = ("kea-dhcp4", pgsql("postgres"), pgsql("initdb"), pgsql("psql"))
+    leases = {"type": "postgresql", "name": "kea", "user": "kea", "host": "{dir}/sql", "connect-timeout": 10}
+    start = (sys.executable, __file__, "{dir}", "pgsql")
+    seconds = SQL_SECONDS
+
+
+# --- ISC dhcpd, dnsmasq, FreeRADIUS -----------------------------------------------------------------------
 
 
 class WithText:
@@ -248,6 +268,12 @@ subnet 10.64.0.0 netmask 255.240.0.0 {
         yield "leases", list(now.values()).count("active")
 
 
+class Dhcpd4Sync(Dhcpd4):
+    """Each change on the disk before it is acknowledged: its default."""
+
+    text = Dhcpd4.text.replace("dont-use-fsync true;\n", "")
+
+
 class Dhcpd6(Family6, WithText):
     """Small pools, as with DHCPv4. It counts relayed messages by their outermost message only."""
 
@@ -260,11 +286,13 @@ dont-use-fsync true;
 ddns-update-style none;
 default-lease-time 4000;
 preferred-lifetime 3000;
+allow leasequery;
 option dhcp-renewal-time 1000;
 option dhcp-rebinding-time 2000;
 option dhcp6.rapid-commit;
 option dhcp6.name-servers 2001:db8::2;
 option dhcp6.domain-search "example.com";
+option dhcp6.unicast 2001:db8::2;
 server-duid en 2495 "ddiperf";
 subnet6 2001:db8::/64 {
     range6 2001:db8::1:0:0 2001:db8::1:0:ffff;
@@ -280,12 +308,59 @@ subnet6 2001:db8:40::/64 {
     @classmethod
     def counters(cls, folder):
         yield from log_counters(cls, folder, r"^([A-Z][a-z-]+) message from ", r"^Sending ([A-Z][a-z-]+) to ",
-                                more=("relay-forward", "relay-reply"))
+                                more=("relay-forward", "relay-reply", "leasequery", "leasequery-reply"))
         text = (folder / "leases").read_text(errors="replace")
         now = {(kind, name): state for kind, name, state in re.findall(
             r"^  (iaaddr|iaprefix) (\S+) \{\s*binding state (\w+);", text, re.M)}
         for kind, key in (("addresses", "iaaddr"), ("prefixes", "iaprefix")):
             yield kind, sum(lease[0] == key and state == "active" for lease, state in now.items())
+
+
+class Dibbler6(Family6, WithText):
+    """It answers lease queries of each type (and sends each answer twice), and knows relays by their interface-id alone: port."""
+
+    programs = ("dibbler-server",)
+    # Its paths cannot be chosen, and it ends at once without a link-local address.
+    start = ("unshare", "--mount", "sh", "-c",
+             "until ip -6 address show dev veth1 scope link -tentative | grep -q inet6; do sleep 0.1; done; "
+             "mount --bind {dir} /etc/dibbler && mount --bind {dir} /var/lib/dibbler && exec dibbler-server run")
+    files = ()
+    text = """
+log-level 7
+log-mode short
+iface "veth1" {
+    unicast 2001:db8::2
+    accept-leasequery
+    t1 1000
+    t2 2000
+    prefered-lifetime 3000
+    valid-lifetime 4000
+    option dns-server 2001:db8::2
+    option domain example.com
+    class {
+        pool 2001:db8::1:0:0/112
+    }
+}
+iface "relay1" {
+    relay "veth1"
+    interface-id "port"
+    t1 1000
+    t2 2000
+    prefered-lifetime 3000
+    valid-lifetime 4000
+    option dns-server 2001:db8::2
+    option domain example.com
+    class {
+        pool 2001:db8:40::1:0:0/112
+    }
+}
+"""
+
+    @classmethod
+    def counters(cls, folder):
+        yield from log_counters(cls, folder, r"\bReceived ([A-Z-]+) on ", r"\bSending ([A-Z-]+) on ", more=("lease-query", "lease-query-reply"))
+        database = folder / "server-AddrMgr.xml"
+        yield "addresses", database.read_text().count("<AddrAddr ") if database.exists() else 0
 
 
 class Dnsmasq(WithText):
@@ -346,9 +421,132 @@ dhcp-option=option6:domain-search,example.com
         yield "prefixes", 0
 
 
+class FreeRadius4(Family4, WithText):
+    """Its DHCP module without a database: the address of a client follows from the lower bits of its MAC, so an address has one
+    client if bytes 2, 3 and 4 are below 16, 4 and 4."""
+
+    programs = ("freeradius",)
+    start = ("freeradius", "-f", "-l", "stdout", "-d", "{dir}", "-n", "server")
+    files = ("dictionary", "messages")
+    text = """
+prefix = /usr
+name = lab
+raddbdir = {dir}
+logdir = {dir}
+run_dir = {dir}
+libdir = /usr/lib/freeradius
+cleanup_delay = 0
+max_requests = 65536
+log {
+    destination = stdout
+}
+thread pool {
+    start_servers = 1
+    max_servers = 1
+    min_spare_servers = 1
+    max_spare_servers = 1
+}
+modules {
+    always ok {
+        rcode = ok
+    }
+    expr {
+    }
+    linelog messages {
+        filename = {dir}/messages
+        format = "%{DHCP-Message-Type} %{DHCP-Client-Hardware-Address}"
+    }
+    linelog replies {
+        filename = {dir}/messages
+        format = "%{reply:DHCP-Message-Type} %{DHCP-Client-Hardware-Address}"
+    }
+}
+policy {
+    common {
+        update reply {
+            &DHCP-Message-Type = DHCP-Ack
+            &DHCP-DHCP-Server-Identifier = 198.18.0.2
+            &DHCP-Subnet-Mask = 255.254.0.0
+            &DHCP-Router-Address = 198.18.0.1
+            &DHCP-Domain-Name-Server = 198.18.0.2
+            &DHCP-Domain-Name = "example.com"
+            &DHCP-Relay-Circuit-Id = &request:DHCP-Relay-Circuit-Id
+            &DHCP-Relay-Remote-Id = &request:DHCP-Relay-Remote-Id
+            &DHCP-Subscriber-Id = &request:DHCP-Subscriber-Id
+        }
+    }
+    lease {
+        if (&DHCP-Client-Hardware-Address =~ /^..:..:(..):(..):(..):(..)$/) {
+            update reply {
+                &DHCP-Your-IP-Address = "198.19.%{expr:(0x%{1} & 15) * 16 + (0x%{2} & 3) * 4 + (0x%{3} & 3)}.%{expr:0x%{4}}"
+                &DHCP-IP-Address-Lease-Time = 3600
+                &DHCP-Renewal-Time = 1800
+                &DHCP-Rebinding-Time = 3150
+            }
+        }
+        common
+        replies
+        ok
+    }
+    silent {
+        messages
+        update reply {
+            &DHCP-Message-Type = DHCP-Do-Not-Respond
+        }
+        ok
+    }
+}
+server dhcp {
+    listen {
+        type = dhcp
+        ipaddr = *
+        src_ipaddr = 198.18.0.2
+        port = 67
+        interface = veth1
+        broadcast = yes
+    }
+    dhcp DHCP-Discover {
+        messages
+        update reply {
+            &DHCP-Message-Type = DHCP-Offer
+        }
+        lease
+    }
+    dhcp DHCP-Request {
+        messages
+        lease
+    }
+    dhcp DHCP-Inform {
+        messages
+        common
+        replies
+        ok
+    }
+    dhcp DHCP-Release {
+        silent
+    }
+    dhcp DHCP-Decline {
+        silent
+    }
+}
+"""
+
+    @classmethod
+    def counters(cls, folder):
+        lines = [line.split() for line in (folder / "messages").read_text(errors="replace").splitlines()]
+        kinds = [kind.removeprefix("DHCP-").lower() for kind, _ in lines]
+        yield from ((name, kinds.count(name)) for name in cls.messages)
+        held = {}
+        for kind, (_, mac) in zip(kinds, lines, strict=True):
+            if kind in ("request", "release", "decline"):
+                held[mac] = kind == "request"
+        yield "leases", sum(held.values())
+
+
 SERVERS = {
-    "kea": Kea4, "kea-memory": KeaMemory, "kea-sql": KeaSql, "kea-sql-lazy": KeaSqlLazy, "dhcpd": Dhcpd4,
-    "dnsmasq": Dnsmasq4, "kea6": Kea6, "dhcpd6": Dhcpd6, "dnsmasq6": Dnsmasq6,
+    "kea": Kea4, "kea-memory": KeaMemory, "kea-sql": KeaSql, "kea-sql-lazy": KeaSqlLazy, "kea-pgsql": KeaPgsql,
+    "dhcpd": Dhcpd4, "dhcpd-sync": Dhcpd4Sync, "dnsmasq": Dnsmasq4, "freeradius": FreeRadius4, "kea6": Kea6,
+    "dhcpd6": Dhcpd6, "dnsmasq6": Dnsmasq6, "dibbler6": Dibbler6,
 }
 
 
@@ -421,46 +619,86 @@ def probe(device, family):
     return 1
 
 
-# --- the SQL server of Kea --------------------------------------------------------------------
+# --- the SQL servers of Kea --------------------------------------------------------------------
 
-SQL_USER = "nobody"  # MariaDB refuses to be root
+SQL_USER = "nobody"  # they refuse to be root
 
 
 NO_SYNC = ("--innodb-flush-method=nosync", "--debug-no-sync", "--innodb-flush-log-at-trx-commit=0")
 
 
-def sql_start(common, client, *options):
-    """MariaDB, once it answers."""
-    server = subprocess.Popen(("mariadbd", *common, "--skip-networking", *options))
+def sql_options(data):
+    return ("--no-defaults", f"--datadir={data}", f"--user={SQL_USER}")
+
+
+def sql_start(data, *options):
+    """MariaDB, once it answers; the words of its client."""
+    files = (f"--socket={data}/socket", f"--pid-file={data}/pid")
+    server = subprocess.Popen(("mariadbd", *sql_options(data), *files, "--skip-networking", *options))
+    client = ("mariadb", "--no-defaults", f"--socket={data}/socket", "--user=root")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     while subprocess.run((*client, "-e", "SELECT 1"), **quiet).returncode:
         if server.poll() is not None:
             sys.exit("MariaDB ended at once")
         time.sleep(0.1)
-    return server
+    return server, client
 
 
-def sql_run(folder, flush):
-    """Start MariaDB with an empty lease table, in a folder of its own on a disk: /run is memory."""
+def sql_folder(folder):
+    """A folder of its own on a disk: /run is memory."""
     data = tempfile.mkdtemp(prefix="lab-sql-", dir="/var/tmp")
     Path(folder, "sql").symlink_to(data)
     shutil.chown(data, SQL_USER)
-    common = ("--no-defaults", f"--datadir={data}", f"--user={SQL_USER}", f"--socket={data}/socket",
-              f"--pid-file={data}/pid")
-    client = ("mariadb", "--no-defaults", f"--socket={data}/socket", "--user=root")
-    subprocess.run(
-        ("mariadb-install-db", *common[:3], *NO_SYNC, "--skip-test-db", "--auth-root-authentication-method=normal"),
-        check=True, stdout=subprocess.DEVNULL,
-    )
-    # The schema is some 200 changes of tables: half a minute when each waits for the disk.
-    server = sql_start(common, client, *NO_SYNC)
-    grant = "CREATE DATABASE kea; GRANT ALL ON kea.* TO kea@localhost IDENTIFIED BY 'kea'"
-    subprocess.run((*client, "-e", grant), check=True)
-    with open(SQL_SCHEMA) as schema:
-        subprocess.run((*client, "kea"), stdin=schema, check=True, stdout=subprocess.DEVNULL)
+    return data
+
+
+def pgsql_start(data, *options):
+    """PostgreSQL, once it answers."""
+    argv = (pgsql("postgres"), "-D", data, "-k", data, "-c", "listen_addresses=", *options)
+    server = subprocess.Popen(argv, user=SQL_USER, cwd=data)
+    client = (pgsql("psql"), "-q", "-h", data, "-U", SQL_USER)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    while subprocess.run((*client, "-c", "SELECT 1", "postgres"), **quiet).returncode:
+        if server.poll() is not None:
+            sys.exit("PostgreSQL ended at once")
+        time.sleep(0.1)
+    return server, client
+
+
+def pgsql_run(folder):
+    """Start PostgreSQL with an empty lease table."""
+    data = sql_folder(folder)
+    subprocess.run((pgsql("initdb"), "-N", "-A", "trust", "-E", "UTF8", "--locale=C", "-D", data), user=SQL_USER, cwd=data,
+                   check=True, stdout=subprocess.DEVNULL)
+    server, client = pgsql_start(data, "-F")
+    for text in ("CREATE USER kea", "CREATE DATABASE kea OWNER kea"):
+        subprocess.run((*client, "-c", text, "postgres"), check=True)
+    # -q leaves the results of its SELECTs.
+    subprocess.run((pgsql("psql"), "-q", "-h", data, "-U", "kea", "-f", PGSQL_SCHEMA, "kea"), check=True, stdout=subprocess.DEVNULL)
     server.terminate()
     server.wait()
-    sql_start(common, client, f"--innodb-flush-log-at-trx-commit={flush}")
+    pgsql_start(data)
+
+
+def sql_run(folder, flush):
+    """Start MariaDB with an empty lease table."""
+    data = sql_folder(folder)
+    # The schema is some 200 changes of tables, each with files that are made anew: in memory they take a second.
+    with tempfile.TemporaryDirectory(prefix="lab-sql-", dir="/dev/shm") as scratch:
+        shutil.chown(scratch, SQL_USER)
+        subprocess.run(
+            ("mariadb-install-db", *sql_options(scratch), *NO_SYNC, "--skip-test-db", "--auth-root-authentication-method=normal"),
+            check=True, stdout=subprocess.DEVNULL,
+        )
+        server, client = sql_start(scratch, *NO_SYNC)
+        grant = "CREATE DATABASE kea; GRANT ALL ON kea.* TO kea@localhost IDENTIFIED BY 'kea'"
+        subprocess.run((*client, "-e", grant), check=True)
+        with open(SQL_SCHEMA) as schema:
+            subprocess.run((*client, "kea"), stdin=schema, check=True, stdout=subprocess.DEVNULL)
+        server.terminate()
+        server.wait()
+        subprocess.run(("cp", "-a", f"{scratch}/.", data), check=True)
+    sql_start(data, f"--innodb-flush-log-at-trx-commit={flush}")
     return f"{data}/socket"
 
 
@@ -469,9 +707,14 @@ def sql_remove(folder):
         shutil.rmtree(link.resolve(), ignore_errors=True)
 
 
-def main(folder, flush, *unconfined):
-    """MariaDB as a child, and this process becomes Kea: one session, to be stopped as one."""
-    environment = {**os.environ, "MYSQL_UNIX_PORT": sql_run(folder, flush)}
+def main(folder, kind, *unconfined):
+    """The SQL server as a child, and this process becomes Kea: one session, to be stopped as one. kind: "pgsql", or of MariaDB
+    the setting for flushes."""
+    environment = dict(os.environ)
+    if kind == "pgsql":
+        pgsql_run(folder)
+    else:
+        environment["MYSQL_UNIX_PORT"] = sql_run(folder, kind)
     argv = (*unconfined, "kea-dhcp4", "-c", f"{folder}/server.conf")
     os.execvpe(argv[0], argv, environment)
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The page of one result or several: sections in the order of a reader's questions, charts by uPlot.
 // Runs get their intervals by add(), one after the other, and draw() shows what has come: from the
-// data in the page today, from a live run by the same two calls. Text of a result becomes text
-// nodes only, never markup.
+// data in the page, or from a run that goes on (grow). Text of a result becomes text nodes only, never
+// markup.
 "use strict";
 
 const ddiperf = (() => {
@@ -139,6 +139,7 @@ function ranks(latency, hz, lost) {
 const LATENCIES = ["p50", "p90", "p99", "max"];
 const ANSWERS = ["rcode", "received"]; // counters with labels, that say best how requests were answered
 const HEAT_SHIFT = 4;
+const HEAT_COLUMNS = 400; // of a run that goes on; then two become one
 
 // The series of a traffic item, one value for each interval.
 class Item {
@@ -152,7 +153,11 @@ class Item {
 		this.heat = []; // {from, to, counts: Map of wide buckets}
 		this.timeout = parseTime(text(list(at(run.doc, "config.traffic"))[index], "timeout"));
 		this.protocol = text(doc, "protocol");
-		this.group = ANSWERS.find(name => Object.keys(at(doc, `${this.protocol}.${name}`) || {}).length);
+		this.group = this.groupOf(doc);
+	}
+
+	groupOf(doc) {
+		return ANSWERS.find(name => Object.keys(at(doc, `${this.protocol}.${name}`) || {}).length);
 	}
 
 	// Where lost transactions are drawn: above the timeout, or above the slowest reply.
@@ -182,6 +187,7 @@ class Item {
 	}
 
 	addAnswers(mine, length, position) {
+		this.group ||= this.groupOf(mine);
 		const rates = mine.answers || {}, counts = !mine.answers && at(mine, `${this.protocol}.${this.group}`);
 		for (const [label, count] of Object.entries(counts || {}))
 			rates[label] = count / length;
@@ -199,11 +205,21 @@ class Item {
 			counts.set(wide, (counts.get(wide) || 0) + count);
 		}
 		this.heat.push({from, to, counts});
+		if (this.heat.length > HEAT_COLUMNS)
+			this.heat = this.heat.flatMap((column, i, all) => i % 2 ? [] : [joined(column, all[i + 1])]);
 	}
+}
+
+// Two columns of a heat map as one.
+function joined(a, b) {
+	for (const [bucket, count] of b ? b.counts : [])
+		a.counts.set(bucket, (a.counts.get(bucket) || 0) + count);
+	return b ? {...a, to: b.to} : a;
 }
 
 class Run {
 	constructor(result, index) {
+		this.live = result.live;
 		this.doc = result.document;
 		this.file = result.file;
 		this.changes = list(result.changes);
@@ -309,7 +325,7 @@ function writePlace() {
 }
 
 function readPlace() {
-	const found = /^#([\w-]*)(?:,([\d.]+)s-([\d.]+)s)?$/.exec(location.hash);
+	const found = /^#([\w-]*)(?:,([\d.]+)s-([\d.]+)s)?$/.exec(location.hash || "#");
 	if (!found)
 		return;
 	place = found[1];
@@ -372,6 +388,8 @@ function marksOf(run) {
 	const stopped = number(run.doc, "verdict.stopped_s");
 	if (stopped > 0)
 		marks.push([stopped, "stopped"]);
+	for (const order of list(at(run.doc, "orders")))
+		marks.push([number(order, "at_s"), text(order, "set").replace("traffic.", "").replace("load.", "")]);
 	return marks.filter(([t]) => known(t));
 }
 
@@ -981,6 +999,15 @@ function servers(item) {
 		time(number(server, "longest_gap_ns"))]), "servers")] : null;
 }
 
+// What an item that follows another one waited for.
+function marks(item) {
+	const all = list(at(item.doc, "marks"));
+	const times = [["min", "min_ns"], ["p50", "p50_ns"], ["p90", "p90_ns"], ["p99", "p99_ns"], ["max", "max_ns"]];
+	return all.length ? [el("h3", {}, tag(item.run), question("how long after the lease?", item.name)),
+		table([["record", "text"], ["count"], ...times.map(([title]) => [title])], all.map(mark => [text(mark, "name"),
+			exact(number(mark, "latency.count")), ...times.map(([, name]) => time(number(mark, `latency.${name}`)))]), "marks")] : null;
+}
+
 // Counters of the protocol that are not 0, with their labels.
 function counters(item) {
 	const rows = [], walk = (object, prefix) => {
@@ -1006,7 +1033,7 @@ function answers(node) {
 			if (item.servers.size && item.run.t.length)
 				new Chart(node, {name: `servers ${named(item.run, name)}`, title: question("which server answered?", name, item.run),
 					note: "answers per second, one server above the other", y: {label: "per second", format: si}, lines: stacked(item, item.servers)});
-			node.append(...[servers(item), steps(item), counters(item)].flat().filter(Boolean));
+			node.append(...[servers(item), steps(item), marks(item), counters(item)].flat().filter(Boolean));
 		}
 }
 
@@ -1077,7 +1104,7 @@ function limitCards(run) {
 function limit(node) {
 	for (const run of runs) {
 		const by = text(run.doc, "verdict.limited_by"), cards = limitCards(run);
-		if (!by && !run.workers.length)
+		if (run.live || !by && !run.workers.length)
 			continue;
 		node.append(el("h3", {}, tag(run), by === "none" ? "Nothing was the limit: the load was sent as asked for and answered"
 			: `Limited by ${LIMITS[by] || "an unknown part"}`), el("div", {class: "cards"}, Object.entries(cards).map(([who, rows]) =>
@@ -1392,28 +1419,95 @@ function box(node) {
 
 // --- the page -----------------------------------------------------------------------------------------
 
-function build(page) {
-	head(page);
-	section("criteria", "Criteria", criteria);
-	section("load", "Load", load);
-	section("latency", "Response time", latency);
-	section("heat", "Response time as a map", heat);
-	section("answers", "Answers", answers);
-	section("ledger", "Ledger", ledger);
-	section("limit", "The limit", limit);
-	section("search", "Search", search);
-	section("repeats", "Repeats", repeats);
-	section("trend", "Trend", trend);
-	section("comparison", "Comparison", comparison);
-	section("box", "Box and configuration", box);
+// --- campaign -------------------------------------------------------------------------------------------
+
+let campaign = null;
+
+// A line for each operation over all points; of a single operation, one for each point over a varied setting of numbers.
+function campaignLines(rows, column, over) {
+	const groups = new Map();
+	rows.forEach((row, i) => {
+		const name = over < 0 ? "" : [text(row, "point"), ...row.values.filter((_, k) => k !== over)].join(", ");
+		groups.set(name, [...(groups.get(name) || []), [over < 0 ? i + 1 : Number(row.values[over].replace(/k$/, "000").replace(/M$/, "000000")), row]]);
+	});
+	return [...groups].flatMap(([group, members]) => campaign.operations.map((operation, k) => {
+		const sorted = [...members].sort((a, b) => a[0] - b[0]), xs = sorted.map(one => one[0]);
+		return {name: [group, campaign.operations.length > 1 ? operation : ""].filter(Boolean).join(", ") || campaign.columns[column],
+			xs: () => xs, cells: sorted.map(one => one[1].figures[column][k])};
+	})).map((line, i) => ({...line, colour: `s${i % 7 + 1}`, values: () => line.cells.map(cell => number(cell, "mean")), bare: over < 0, points: true, gaps: true}));
+}
+
+// The interval of each mean.
+function markIntervals(u, lines) {
+	u.ctx.save();
+	u.ctx.beginPath();
+	u.ctx.rect(u.bbox.left - 4, u.bbox.top, u.bbox.width + 8, u.bbox.height);
+	u.ctx.clip();
+	for (const line of lines)
+		line.cells.forEach((cell, i) => {
+			if (!known(cell.low))
+				return;
+			const x = u.valToPos(line.xs()[i], "x", true), bottom = cell.low > 0 || u.scales.y.distr !== 3 ? u.valToPos(cell.low, "y", true) : u.bbox.top + u.bbox.height;
+			u.ctx.strokeStyle = colourOf(line.colour);
+			u.ctx.strokeRect(x, u.valToPos(cell.high, "y", true), 0, bottom - u.valToPos(cell.high, "y", true));
+		});
+	u.ctx.restore();
+}
+
+function campaignCharts(node) {
+	const rows = list(campaign.rows);
+	const over = campaign.operations.length > 1 ? -1 : campaign.vary.findIndex((_, k) => new Set(rows.map(row => row.values[k])).size > 2 && rows.every(row => /^\d+(\.\d+)?[kM]?$/.test(row.values[k])));
+	const names = rows.map(row => [text(row, "point"), ...row.values].join(", "));
+	campaign.columns.forEach((title, column) => {
+		const lines = campaignLines(rows, column, over), means = lines.flatMap(line => line.values()).filter(v => v > 0);
+		if (!means.length)
+			return;
+		const box = el("div", {class: "charts"}), log = Math.max(...means) > 20 * Math.min(...means);
+		node.append(box);
+		new Chart(box, {name: `campaign ${title}`, title, note: `${campaign.note}; upright lines: the interval of the mean`, height: 340,
+			x: over < 0 ? {label: "", name: "point", range: [0.5, rows.length + 0.5], splits: () => rows.map((_, i) => i + 1),
+				format: v => String(v), shown: v => names[v - 1] || ""} : {label: campaign.vary[over], name: campaign.vary[over], format: si},
+			y: {label: title, format: si, log}, lines, draw: u => markIntervals(u, lines)});
+		over < 0 && box.append(el("ol", {class: "soft"}, names.map(name => el("li", {}, name))));
+	});
+}
+
+function campaignTables(node) {
+	campaign.columns.forEach((title, column) => node.append(el("h3", {}, title),
+		table([["point", "text"], ...campaign.vary.map(name => [name, "text"]), ...campaign.operations.map(name => [name])],
+			list(campaign.rows).map(row => [text(row, "point"), ...row.values, ...row.figures[column].map(cell => cell.text)]), `campaign ${title}`)));
+}
+
+const SECTIONS = [["criteria", "Criteria", criteria],
+	["load", "Load", load],
+	["latency", "Response time", latency],
+	["heat", "Response time as a map", heat],
+	["answers", "Answers", answers],
+	["ledger", "Ledger", ledger],
+	["limit", "The limit", limit],
+	["search", "Search", search],
+	["repeats", "Repeats", repeats],
+	["trend", "Trend", trend],
+	["comparison", "Comparison", comparison],
+	["box", "Box and configuration", box]];
+const OF_CAMPAIGN = [["campaign", "Chart", campaignCharts], ["table", "Table", campaignTables]];
+
+// of: the only sections that are wanted; undefined: all, and the head.
+function build(page, of) {
+	if (campaign)
+		page.append(el("h1", {}, campaign.name));
+	else if (!of)
+		head(page);
+	for (const [id, title, make] of campaign ? OF_CAMPAIGN : SECTIONS)
+		(!of || of.includes(id)) && section(id, title, make);
 	page.append(el("nav", {"aria-label": "sections"}, sections.map(one =>
 		el("a", {href: `#${one.id}`, click: event => {
 			event.preventDefault();
 			place = one.id;
 			writePlace();
 			goTo(place);
-		}}, one.title))), ...sections.map(one => one.node), el("footer", {}, "Drag over a chart to zoom, double-click to see all again; "
-		+ "a click on an entry of a legend hides its line. Times and rates have three significant digits, tables are exact."));
+		}}, one.title))), ...sections.map(one => one.node), el("footer", {}, (campaign ? "" : "Drag over a chart to zoom, double-click to see all again. ")
+		+ "A click on an entry of a legend hides its line. Times and rates have three significant digits, tables are exact."));
 }
 
 function draw() {
@@ -1429,17 +1523,36 @@ function redraw() {
 	draw();
 }
 
-function start(page, data) {
-	runs = list(data.results).map((result, i) => new Run(result, i));
-	past = data.trend || past;
-	document.title = runs.map(run => text(run.doc, "run.name") || run.file).join(" and ") + " – ddiperf";
+// Everything of the data before goes.
+function fill(page, data, of) {
+	charts.forEach(chart => chart.clear());
+	charts = [];
+	sections = [];
+	page.replaceChildren();
+	runs = list(data.results).map((result, i) => result instanceof Run ? result : new Run(result, i));
+	past = data.trend || {runs: [], figures: []};
+	campaign = data.campaign || null;
+	build(page, of);
+}
+
+function start(page, data, of) {
 	readPlace();
-	build(page);
+	fill(page, data, of);
+	document.title = (campaign ? campaign.name : runs.map(run => text(run.doc, "run.name") || run.file).join(" and ")) + " – ddiperf";
 	// The text is there first.
 	requestAnimationFrame(() => setTimeout(() => {
 		draw();
 		goTo(place);
 	}));
+	listen(page);
+}
+
+let heard = false;
+
+function listen(page) {
+	if (heard)
+		return;
+	heard = true;
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 	matchMedia("print").addEventListener("change", redraw);
 	let width = page.clientWidth;
@@ -1456,11 +1569,73 @@ function start(page, data) {
 	});
 }
 
+// --- a run that goes on ---------------------------------------------------------------------------------
+
+const GROWING = ["load", "latency", "heat", "answers", "limit"];
+
+// Names of the protocols are among those of the items' settings, and among an interval's members.
+function protocolOf(settings, mine) {
+	return Object.keys(mine).find(key => at(settings, key) && typeof mine[key] === "object" && key !== "latency");
+}
+
+// begin: the line of its begin; interval: its first one.
+function liveRun(begin, interval) {
+	const settings = list(at(begin, "result.config.traffic"));
+	const traffic = list(at(interval, "traffic")).map((mine, i) => ({name: text(mine, "name"), protocol: protocolOf(settings[i], mine) || ""}));
+	const run = {...at(begin, "result.run"), measured_s: undefined}; // nobody knows yet
+	return new Run({live: true, file: "", document: {...begin.result, run, traffic, workers: list(at(interval, "workers")), orders: []},
+		series: {columns: [[["t_s"], []]], heat: []}}, 0);
+}
+
+// What the charts of a run are made of: another shape needs other charts.
+const shapeOf = run => JSON.stringify([run.items.map(item => [item.answers.size, item.heat.some(column => column.counts.size)]),
+	run.probed.size, run.t.length > 2]);
+
+// Draws what add() has brought, at most once a frame.
+class Live {
+	constructor(page, begin) {
+		Object.assign(this, {page, begin, run: null, shape: "", wanted: false});
+		fill(page, {results: []}, []);
+		page.replaceChildren();
+	}
+
+	add(interval) {
+		this.run ||= liveRun(this.begin, interval);
+		this.run.add(interval);
+		if (this.wanted)
+			return;
+		this.wanted = true;
+		requestAnimationFrame(() => this.draw());
+	}
+
+	order(set) {
+		this.run && this.run.doc.orders.push({set, at_s: this.run.t[this.run.t.length - 1] || 0});
+	}
+
+	draw() {
+		const shape = shapeOf(this.run);
+		this.wanted = false;
+		if (this.over)
+			return;
+		if (shape !== this.shape)
+			fill(this.page, {results: [this.run]}, GROWING);
+		this.shape = shape;
+		draw();
+		listen(this.page);
+	}
+
+	end() {
+		this.over = true;
+	}
+}
+
 function goTo(id) {
 	const found = sections.find(one => one.id === id);
 	found && found.node.scrollIntoView();
 }
 
-start(document.getElementById("page"), JSON.parse(document.getElementById("data").textContent));
-return {add: (interval, run = 0) => runs[run].add(interval), draw, charts, runs};
+const given = document.getElementById("data");
+given && start(document.getElementById("page"), JSON.parse(given.textContent));
+return {add: (interval, run = 0) => runs[run].add(interval), draw, Live, start, fill, badge, el, table, text, number, list, at, si, perSecond, percent, time, exact, seconds, get charts() { return charts; },
+	get runs() { return runs; }};
 })();

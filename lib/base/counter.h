@@ -56,6 +56,7 @@ struct counter {
 	bool optional; // COUNTER_SECTION: the place holds a pointer, NULL: left out;
 	               // COUNTER_LIST: left out when empty
 	bool gauge;    // COUNTER_U64: no count, but a setting, a number or a level
+	bool level;    // of these a level, which adds up over several boxes
 	bool sum;      // COUNTER_F64: adds up like a count
 };
 

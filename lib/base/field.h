@@ -58,6 +58,14 @@ enum field_type {
 	               // stand inline, beside the other keys of the mapping.
 };
 
+// What a text names, for those who restrict a file of somebody else's (conf_confine).
+enum field_role {
+	FIELD_PLAIN,   // nothing beyond the program
+	FIELD_INPUT,   // a file that is read
+	FIELD_OUTPUT,  // a file that is written, or a Unix socket
+	FIELD_COMMAND, // a shell command
+};
+
 struct field;
 
 // A mapping in the file and the struct that it fills.
@@ -80,8 +88,10 @@ struct field {
 	const char *help; // one line, no full stop
 	enum field_type type;
 	bool list;     // fills struct field_list; a scalar is taken as a list of one
+	bool lone;     // list of FIELD_SECTION only: a mapping is taken as a list of one, too
 	bool required; // absent is an error
 	bool optional; // FIELD_SECTION only: pointer, NULL when absent
+	enum field_role role;
 	bool load; // a number whose higher value is more work for a server: a search may vary it
 	size_t offset;
 	const char *def;  // default, in the file's own notation (a list: "a, b"); NULL: all zero

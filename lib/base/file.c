@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
+
 #define LINKS_MAX 40 // as the kernel follows
 
 static struct file_draft *drafts; // that have a file
@@ -243,5 +245,17 @@ int file_draft_check(const char *path)
 		return access(path, W_OK) < 0 ? -errno : 0;
 	rc = open_target(path, &d);
 	draft_end(&d);
+	return rc;
+}
+
+int file_append(int fd, off_t size, const char *text, size_t len)
+{
+	ssize_t done = len ? write(fd, text, len) : 0;
+	int rc = done < 0 ? -errno : (size_t)done < len ? -ENOSPC : 0;
+
+	if (rc == 0 && fsync(fd) < 0)
+		rc = -errno;
+	if (rc < 0 && ftruncate(fd, size) < 0)
+		log_warning("a part of a line stays at the end of a file");
 	return rc;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 // Can the path be written? 0 or -errno. The path is left unchanged: a file keeps its content, a
 // link its missing target. Does not wait for the reader of a pipe. Errors like those of /dev/full
@@ -12,6 +13,10 @@ int file_check_writable(const char *path);
 
 // Is it the box that lacks something, and not the path that is wrong?
 bool file_error_of_box(int err);
+
+// Adds len octets to the end of a file of `size` octets, on the disk on return, or none of them. 0,
+// or -errno.
+int file_append(int fd, off_t size, const char *text, size_t len);
 
 // A file that replaces another at once: a kill or a full disk at any moment leaves the whole old
 // one or the whole new one. It is written beside its target, whose mode and owner it takes, and

@@ -7,13 +7,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-
-void hist_clear(struct hist *h)
-{
-	memset(h, 0, sizeof(*h));
-	h->min = UINT64_MAX;
-}
 
 void hist_merge(struct hist *to, const struct hist *from)
 {
@@ -94,6 +87,8 @@ static uint64_t hist_middle(const struct hist *h, uint32_t bucket)
 	return value > h->max ? h->max : value;
 }
 
+#define NUMBER_SAFE 18 // digits that any number may have
+
 // Digits alone, up to *text afterwards. false: there are none, or the number is above max.
 static bool read_number(const char **text, uint64_t max, uint64_t *out)
 {
@@ -102,45 +97,45 @@ static bool read_number(const char **text, uint64_t max, uint64_t *out)
 	for (*out = 0; **text >= '0' && **text <= '9'; (*text)++) {
 		uint64_t digit = (uint64_t)(**text - '0');
 
-		if (digit > max || *out > (max - digit) / 10)
+		if (*text - from >= NUMBER_SAFE && *out > (UINT64_MAX - digit) / 10)
 			return false;
 		*out = 10 * *out + digit;
 	}
-	return *text != from;
+	return *text != from && *out <= max;
 }
 
-// "GAP:COUNT" of a bucket behind the one before.
-static bool read_bucket(struct hist *h, const char **text, uint64_t *bucket)
+bool hist_next(const char **text, uint32_t *bucket, uint64_t *times, uint64_t most)
 {
-	uint64_t gap, times;
+	bool first = *bucket == HIST_NONE;
+	uint32_t from = first ? 0 : *bucket;
+	uint64_t gap;
 
-	if (!read_number(text, HIST_BUCKETS - 1 - *bucket, &gap) || *(*text)++ != ':' ||
-		!read_number(text, UINT64_MAX - h->count, &times))
+	if (!read_number(text, HIST_BUCKETS - 1 - from, &gap) || *(*text)++ != ':' ||
+		!read_number(text, most, times) || *times == 0 || (gap == 0 && !first))
 		return false;
-	if (times == 0 || (gap == 0 && h->count))
+	*bucket = from + (uint32_t)gap;
+	if (**text == ' ' && (*text)[1])
+		++*text;
+	else if (**text)
 		return false;
-	*bucket += gap;
-	h->bucket[*bucket] = times;
-	if (h->count == 0)
-		h->min = hist_bucket_low((uint32_t)*bucket);
-	h->max = hist_bucket_high((uint32_t)*bucket) - 1;
-	h->count += times;
-	h->sum += (hist_sum)hist_middle(h, (uint32_t)*bucket) * times;
 	return true;
 }
 
 bool hist_read(struct hist *h, const char *text)
 {
-	uint64_t bucket = 0;
+	uint32_t bucket = HIST_NONE;
+	uint64_t times;
 
 	hist_clear(h);
 	while (*text) {
-		if (!read_bucket(h, &text, &bucket))
+		if (!hist_next(&text, &bucket, &times, UINT64_MAX - h->count))
 			return false;
-		if (*text == ' ' && text[1])
-			text++;
-		else if (*text)
-			return false;
+		h->bucket[bucket] = times;
+		if (h->count == 0)
+			h->min = hist_bucket_low(bucket);
+		h->max = hist_bucket_high(bucket) - 1;
+		h->count += times;
+		h->sum += (hist_sum)hist_middle(h, bucket) * times;
 	}
 	return true;
 }

@@ -84,7 +84,12 @@ static inline void hist_copy(struct hist *to, const struct hist *from)
 	memcpy(to->bucket + first, from->bucket + first, (last + 1 - first) * sizeof(*to->bucket));
 }
 
-void hist_clear(struct hist *h);
+static inline void hist_clear(struct hist *h)
+{
+	memset(h, 0, sizeof(*h));
+	h->min = UINT64_MAX;
+}
+
 void hist_merge(struct hist *to, const struct hist *from);
 // to = now - before, of two readings of one histogram. min and max become the edges of the outer
 // buckets, held within those of now. to may be now or before.
@@ -97,6 +102,11 @@ size_t hist_print(const struct hist *h, char *buf, size_t room);
 // The text of hist_print. min and max are the edges of the outer buckets, and each value counts as
 // the middle of its bucket. false: it is no such text; h is undefined then.
 bool hist_read(struct hist *h, const char *text);
+
+// The next bucket of such text, that may not be at its end: how often it counts, up to most.
+// *bucket: the one before, HIST_NONE at first. false: it is no such text.
+#define HIST_NONE UINT32_MAX
+bool hist_next(const char **text, uint32_t *bucket, uint64_t *times, uint64_t most);
 
 // Lower edge and upper edge (exclusive) of a bucket; the last one has none, UINT64_MAX.
 uint64_t hist_bucket_low(uint32_t bucket);

@@ -83,11 +83,15 @@ static json_t *value_schema(const struct field *f)
 
 static json_t *section_schema(struct schema *s, const struct field *f)
 {
-	json_t *one = reference_to(s, f->section);
+	json_t *one = reference_to(s, f->section), *any = json_array();
 
-	return json_pack("{s:[o, {s:s}]}", "anyOf",
-		f->list ? json_pack("{s:s, s:o}", "type", "array", "items", one) : one, "type",
-		"null");
+	if (f->list)
+		json_array_append_new(any, array_of(one));
+	if (!f->list || f->lone)
+		json_array_append(any, one);
+	json_decref(one);
+	json_array_append_new(any, json_pack("{s:s}", "type", "null"));
+	return json_pack("{s:o}", "anyOf", any);
 }
 
 static void put_choices(struct schema *s, const struct field *f, json_t *properties)

@@ -154,6 +154,15 @@ static const char *split_text(
 	}
 }
 
+// A mapping in place of a list.
+static void apply_lone(
+	struct apply *c, const struct field *f, const struct node *n, struct field_list *list)
+{
+	list_init(c, f, list, 1);
+	list->count = 1;
+	apply_map(c, f->section, n, list->items);
+}
+
 // A scalar in place of a list.
 static void apply_single(
 	struct apply *c, const struct field *f, const struct node *n, struct field_list *list)
@@ -186,6 +195,8 @@ static void apply_list(
 	node_mark(c, n, list, sizeof(*list));
 	if (n->kind == NODE_LIST)
 		apply_items(c, f, n, list);
+	else if (n->kind == NODE_MAP && f->lone)
+		apply_lone(c, f, n, list);
 	else if (n->kind == NODE_SCALAR && !node_is_empty(n) && f->type != FIELD_SECTION)
 		apply_single(c, f, n, list);
 	else

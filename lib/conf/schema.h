@@ -54,6 +54,12 @@ struct conf_visitor {
 };
 void conf_visit(const struct field_section *section, const void *obj, const struct conf_visitor *v);
 
+// Hold a file of somebody else's against what it may name: an error in d for each file that is not
+// in the folder of the configuration (input) or in the working directory (output), or below it, and
+// without `commands` for each command.
+void conf_confine(
+	const struct field_section *section, const void *obj, bool commands, struct diag *d);
+
 // Reference: every setting with path, type, range, default and help, as text lines.
 void conf_document(const struct field_section *section, FILE *out);
 

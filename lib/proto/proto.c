@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "proto/dhcp/dhcp.h"
+#include "proto/dns/ddns.h"
 #include "proto/dns/dns.h"
 #include "proto/echo/echo.h"
 #include "proto/ntp/ntp.h"
@@ -17,6 +18,7 @@ const struct proto *const protos[] = {
 	&dhcp6_proto,
 	&ntp_proto,
 	&echo_proto,
+	&ddns_proto,
 	NULL,
 };
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/addr.h"
+#include "base/bytes.h"
 #include "base/counter.h"
 #include "base/diag.h"
 #include "base/field.h"
@@ -121,6 +122,11 @@ struct proto_env {
 	bool dry;         // messages go into a file, none is sent
 	const char *name; // of the item; NULL: of the responder
 	void *common;     // result of common_setup; NULL before it
+	// Of an item that follows another one (struct proto_follower), that one's; otherwise NULL
+	// and 0.
+	const struct proto_followed *followed;
+	uint64_t followed_clients; // of all workers together
+	uint32_t happenings;       // that it follows: a bit for each
 };
 
 // The work that the load of an item makes in one run.
@@ -169,6 +175,11 @@ struct proto_ctx {
 	                  // without a message for so long
 	uint64_t sum; // 0 before request; written by one that knows it without reading the whole
 	              // message: the sum of its bytes (csum_add of net/csum.h)
+	struct proto_ctx *followed; // of the same worker; NULL: the item follows none
+	// Of a follower: 0 before reply; written by one that shows what was waited for: the number
+	// of a mark, from 1, and the `at` of the event since which its time counts, 0: not counted.
+	uint32_t mark;
+	uint64_t mark_from;
 };
 
 enum proto_verdict {
@@ -279,6 +290,64 @@ struct proto_router {
 	bool (*owns)(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
 };
 
+// Clients of an item whose life another item can follow: both run on the same worker.
+enum proto_happening { PROTO_LEASED, PROTO_RELEASED, PROTO_HAPPENINGS };
+
+struct proto_event {
+	enum proto_happening what;
+	uint32_t client;  // index, below proto_followed.count
+	uint32_t number;  // of the client in the whole run
+	uint8_t addr_len; // 4 or 16
+	uint8_t addr[16]; // that was leased, or released
+	uint64_t at;      // written by the engine: tick; 0: it happened in the warm-up
+};
+
+#define PROTO_IDENTITY_MAX 264
+
+// Who a client says that it is: the type and the identifier of RFC 4701 section 3.3.
+struct proto_identity {
+	uint16_t type, len;
+	uint8_t bytes[PROTO_IDENTITY_MAX];
+};
+
+struct proto_followed {
+	const char *names[PROTO_HAPPENINGS]; // as the protocol calls them
+	uint64_t (*clients)(const void *settings);
+	bool (*named)(const void *settings); // has each client a domain name?
+	// Below, ctx is that of a worker of the item; a client is its index there.
+	uint32_t (*count)(const struct proto_ctx *ctx); // of clients
+	// t has ended well, its reply was judged just now, or it was sent and is silent: what
+	// happened to its client; false: nothing that can be followed.
+	bool (*happened)(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_event *out);
+	// Append the client's domain name in wire form, with the root.
+	void (*name)(const struct proto_ctx *ctx, uint32_t client, struct writer *w);
+	void (*identity)(const struct proto_ctx *ctx, uint32_t client, struct proto_identity *out);
+};
+
+// What a follower does for each client to which something happened.
+struct proto_following {
+	uint32_t each;     // transactions at once
+	uint64_t every_ns; // again after this time
+};
+
+// An item that follows another one: events say when its transactions begin, and no load does.
+struct proto_follower {
+	const char *const *marks; // what is timed; NULL-terminated
+	void (*following)(const void *settings, struct proto_following *out);
+	// Is it right for such an item? Errors go to d.
+	void (*check)(const void *settings, bool named, struct diag *d);
+	// It happened; ctx->counters is where this client counts from now on.
+	void (*happened)(struct proto_ctx *ctx, const struct proto_event *event);
+	// As in struct proto_router.
+	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t);
+	uint64_t (*due)(struct proto_ctx *ctx);
+	uint64_t (*waiting)(struct proto_ctx *ctx, uint64_t until_ms);
+	// Is any client still waited for?
+	bool (*busy)(const struct proto_ctx *ctx);
+	// The run is over: count those.
+	void (*over)(struct proto_ctx *ctx);
+};
+
 // A protocol, and the client side that each has.
 struct proto {
 	const char *name; // "dns"
@@ -299,8 +368,10 @@ struct proto {
 	// uint64_t only; of a traffic item. request_bytes and reply_bytes, if there are such, give
 	// the rates of bits in the result.
 	const struct counter_section *counters;
-	const struct proto_server *server; // NULL: the responder does not speak the protocol
-	const struct proto_router *router; // NULL: the engine chooses addresses and ports
+	const struct proto_server *server;     // NULL: the responder does not speak the protocol
+	const struct proto_router *router;     // NULL: the engine chooses addresses and ports
+	const struct proto_followed *followed; // NULL: no item can follow one of it
+	const struct proto_follower *follower; // NULL: its items follow none; otherwise each does
 
 	// How messages travel: of the settings. NULL: over UDP.
 	const struct transport_settings *(*transport)(const void *settings);
@@ -375,3 +446,13 @@ extern const struct proto *const protos[];
 uint32_t proto_count(void);
 
 const struct proto *proto_find(const char *name); // NULL: none
+
+// Marks of a follower.
+static inline uint32_t proto_marks(const struct proto *p)
+{
+	uint32_t n = 0;
+
+	while (p->follower->marks[n])
+		n++;
+	return n;
+}

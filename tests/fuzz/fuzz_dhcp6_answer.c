@@ -28,6 +28,7 @@ static struct dhcp6_answers_settings server_settings(void)
 			.authoritative = true,
 			.address_twice = 3,
 			.prefix_twice = 2},
+		.leasequery = true,
 		.preference = 255,
 		.sol_max_rt_ns = 3600000000000,
 	};
@@ -39,7 +40,8 @@ static void check_parses(const uint8_t *out, uint32_t len)
 	static struct dhcp6_message m;
 
 	if (len > ROOM || !dhcp6_unwrap(out, len, &e) || !dhcp6_parse(e.inner, e.inner_len, &m) ||
-		(m.type != DHCP6_ADVERTISE && m.type != DHCP6_REPLY))
+		(m.type != DHCP6_ADVERTISE && m.type != DHCP6_REPLY &&
+			m.type != DHCP6_LEASEQUERY_REPLY))
 		abort();
 }
 

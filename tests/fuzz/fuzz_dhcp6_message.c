@@ -47,6 +47,19 @@ static void check_pointers(const uint8_t *buf, uint32_t len, const struct dhcp6_
 		check_ia(buf, len, &m->ias[i]);
 }
 
+static void check_subject(const uint8_t *buf, uint32_t len, const struct dhcp6_bytes *b, bool query)
+{
+	static struct dhcp6_subject s;
+
+	check_bytes(buf, len, b);
+	if (!b->data || !dhcp6_parse_subject(b, query, &s))
+		return;
+	check_bytes(buf, len, &s.client_id);
+	check_inside(buf, len, s.link, query ? 16 : 0);
+	for (uint32_t i = 0; i < s.lease_count; i++)
+		check_inside(buf, len, s.leases[i].address, 16);
+}
+
 static void check_places(const uint8_t *buf, uint32_t len, const struct dhcp6_message *m)
 {
 	for (uint32_t code = 0; code < 256; code++) {
@@ -122,6 +135,8 @@ static void read_message(const uint8_t *buf, uint32_t len)
 		abort();
 	check_pointers(buf, len, &m);
 	check_places(e.inner, e.inner_len, &m);
+	check_subject(buf, len, &m.query, true);
+	check_subject(buf, len, &m.client_data, false);
 	for (uint32_t i = 0; i < m.ia_count; i++)
 		check_again(&m.ias[i]);
 }

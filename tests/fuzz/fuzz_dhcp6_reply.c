@@ -19,7 +19,7 @@ static const void *settings(bool relay, bool usual)
 	static struct dhcp6_relay_settings relay_settings = {
 		.is.addresses = {&relays, 1}, .is.port = 547};
 	static struct dhcp6_retransmit_settings retransmit = {
-		0.1, TRIES, TRIES, TRIES, TRIES, TRIES, TRIES, TRIES, TRIES};
+		0.1, TRIES, TRIES, TRIES, TRIES, TRIES, TRIES, TRIES, TRIES, TRIES};
 	static struct dhcp_wrong_settings wrong = {// which can be read
 		.shares = {[DHCP6_WRONG_TYPE] = 0.05,
 			[DHCP6_WRONG_SERVER_ID] = 0.05,

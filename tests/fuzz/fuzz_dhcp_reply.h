@@ -112,7 +112,8 @@ static void begin(struct side *d, struct flight *f, uint8_t exchange)
 	if (f->begun && !f->txn.over)
 		return;
 	memset(p->course.mix.below, 0, sizeof(p->course.mix.below));
-	p->course.mix.otherwise = exchange % fuzzed.exchanges;
+	// The last one, lease queries, is a relay's.
+	p->course.mix.otherwise = exchange % (fuzzed.exchanges - !p->relays);
 	last_key++;
 	f->txn = (struct proto_txn){.seq = last_key, .key = last_key & fuzzed.key_mask};
 	f->begun = fuzzed.proto->router->begin(&d->ctx, &f->txn);

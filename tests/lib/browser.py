@@ -92,18 +92,26 @@ class Browser:
 
     def open(self, path, width=1600, dark=False, media="screen", fragment=""):
         """Load a file and wait until it is drawn."""
+        self.visit(f"file://{path}{fragment}", "'drawn' in document.documentElement.dataset", width, dark, media)
+
+    def visit(self, url, ready, width=1600, dark=False, media="screen"):
+        """Load a page and wait until the expression is true in it."""
         self.events.clear()
         self.change(width, dark, media)
         self.send("Page.navigate", url="about:blank")
         self.wait("Page.loadEventFired")
         self.events.clear()
-        self.send("Page.navigate", url=f"file://{path}{fragment}")
+        self.send("Page.navigate", url=url)
         self.wait("Page.loadEventFired")
-        deadline = time.monotonic() + PATIENCE
-        while not self.value("'drawn' in document.documentElement.dataset"):
-            assert time.monotonic() < deadline, f"the page is not drawn: {self.complaints()}"
-            time.sleep(0.02)
+        self.until(ready)
         self.settle()
+
+    def until(self, expression):
+        """Wait until it is true in the page."""
+        deadline = time.monotonic() + PATIENCE
+        while not self.value(expression):
+            assert time.monotonic() < deadline, f"the page does not come to {expression}: {self.complaints()}"
+            time.sleep(0.02)
 
     def settle(self):
         """Two frames later, all that a change made is drawn."""

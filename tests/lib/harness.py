@@ -167,9 +167,9 @@ def attempt(function):
 
 
 def main():
-    """Run the registered tests (or those whose name contains an argument) and exit."""
+    """Run the registered tests and exit; of arguments, those whose name contains each, and none that follows a "-"."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # meson's timeout: clean up on the way out
-    wanted = [t for t in _tests if all(word in t.__name__ for word in sys.argv[1:])]
+    wanted = [t for t in _tests if all((word.removeprefix("-") in t.__name__) != word.startswith("-") for word in sys.argv[1:])]
     print(f"1..{len(wanted)}", flush=True)
     failed = 0
     for number, function in enumerate(wanted, 1):

@@ -7,7 +7,7 @@ import itertools
 import tempfile
 import time
 
-from harness import check_ledger, execute, main, test, timing
+from harness import check_ledger, execute, main, nightly, test, timing
 from live import DHCP_PORT, DRIVERS, config, lab, leases
 
 SECONDS = 1
@@ -31,7 +31,7 @@ def messages(result, sent, received):
 class Dhcp4:
     port = DHCP_PORT
     steps = ["discover-offer", "request-ack"]
-    rates = {"kea": 500, "dhcpd": 200, "dnsmasq": 100}  # dnsmasq writes all its leases at every change
+    rates = {"kea": 500, "dhcpd": 200, "dnsmasq": 100, "freeradius": 100}  # dnsmasq writes all its leases at every change
     life = {
         "dora": "40%", "renew": "15%", "rebind": "10%", "reboot": "10%", "inform": "10%", "release": "10%", "decline": "5%",
     }
@@ -198,7 +198,7 @@ def add(family, server, driver, relayed):
 
     clients = "relays" if relayed else "clients_that_broadcast" if server in Dhcp4.rates else "clients_on_the_link"
     run.__name__ = f"{server}_serves_{clients}_through_{driver}"
-    test(run)
+    (nightly if server == "freeradius" and driver != "af_packet" else test)(run)
 
 
 for family in (Dhcp4(), Dhcp6()):

@@ -15,7 +15,7 @@ family = Family(
     sent_by={
         "SOLICIT": ("solicit-advertise", "solicit-reply"), "REQUEST": ("request-reply",), "RENEW": ("renew-reply",),
         "REBIND": ("rebind-reply",), "RELEASE": ("release-reply",), "DECLINE": ("decline-reply",), "CONFIRM": ("confirm-reply",),
-        "INFORMATION-REQUEST": ("information-reply",),
+        "INFORMATION-REQUEST": ("information-reply",), "LEASEQUERY": ("leasequery",),
     },
     ports={"tester": {"addresses": ["198.18.0.1/24", "2001:db8::1/64"]}, "dut": {"addresses": ["198.18.0.2/24", SERVER + "/64"]}},
 )

@@ -79,6 +79,8 @@ MISTAKES = [
      DHCP4 + "vlans[1].clients", "in two ranges"),
     (CLIENTS, "clients: 1000\n      vlans: [{clients: 0-9, vlans: [4095]}]", ":16:", "4094"),
     (CLIENTS, "clients: 1000\n      vlans: [{outer: 1-9, inner: 2-101}]", ":16:", DHCP4 + "vlans[0].outer", "900 VLANs for 1000 clients"),
+    (CLIENTS, "clients: 1000\n      vlans: {outer: 1-9, inner: 2-101}", ":16:", DHCP4 + "vlans.outer", "900 VLANs for 1000 clients"),
+    (CLIENTS, "clients: 900\n      vlans: {outer: 1-9, inner: 2-101}", None),
     (CLIENTS, "clients: 10\n      vlans: [{inner: 2-101}]", ":16:", DHCP4 + "vlans[0].inner", "needs outer"),
     (CLIENTS, "clients: 10\n      vlans: [{outer: 9-99, vlans: [1]}]", ":16:", DHCP4 + "vlans[0].outer", "stands beside vlans"),
     # Servers and relays.

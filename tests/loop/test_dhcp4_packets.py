@@ -189,7 +189,7 @@ def each_client_has_vlans_of_its_own_and_they_stand_in_patterns():
     for packet, pair in zip(packets, [(0, 0, 0), *pairs]):
         values = packet["dhcp.option.value"].split(",")
         assert values[-2] == "00" + "{}-{}-{}".format(*pair).encode().hex() and values[-1] == "".join(f"{n:04x}" for n in pair), packet
-    inside = clients("inside", load={"rate": "1k", "total": 3}, clients=3, vlans=[{"outer": "30-32"}])
+    inside = clients("inside", load={"rate": "1k", "total": 3}, clients=3, vlans={"outer": "30-32"})
     assert [p["vlan.id"] for p in dry_run(inside, vlans=[5], leases=None)] == ["30", "31", "32"]
 
 

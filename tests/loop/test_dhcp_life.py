@@ -71,6 +71,22 @@ def clients_reboot_forget_release_and_move():
 
 
 @test
+def wrong_messages_are_apart_from_the_life_of_their_clients():
+    for family, kinds in ((dhcp4.family, {"end": "20%", "type": "10%"}), (dhcp6.family, {"elapsed": "20%", "type": "10%"})):
+        result = ddiperf(ring(living(family, wrong=kinds, keys={"timeout": "50ms"}), run={"duration": "1500ms"},
+                              responder=family.answers(**HOUR[family.protocol]), **family.ports))
+        one = of_clients(result)
+        n, theirs = one[family.protocol], result.json["responder"]["protocols"][0][family.protocol]
+        wrong = sum(n["wrong_sent"].values())
+        assert one["due"] == one["sent"] == one["answered"] + wrong and one["no_reply"] == wrong, one
+        assert n["wrong_sent"] == {kind: n["wrong_answered"].get(kind, 0) + n["wrong_unanswered"].get(kind, 0) for kind in kinds}, n
+        # A client whose renewal was wrong keeps its lease until T2, or its end: then it starts over.
+        assert n["leases"] + n["renewed"] == one["answered"] and sum(step["no_reply"] for step in one["steps"]) == wrong, one
+        assert CLIENTS <= n["leases"] <= CLIENTS + n["expired"] + n["forgotten"], n
+        assert theirs["received"] == sum(n["sent"].values()) and theirs["answered"] == sum(n["received"].values()), (theirs, n)
+
+
+@test
 def a_server_that_falls_silent_costs_the_lease():
     family = dhcp4.family
     one = of_clients(lived(family, living(family, life={"power_on": "6m"}, keys={"timeout": "30ms"}),

@@ -40,11 +40,11 @@ def install():
 def installed_files_are_where_others_look_for_them():
     prefix = install()
     share = prefix / "share"
-    for path in ("bin/ddiperf", "lib/systemd/system/ddiperf@.service", "share/man/man1/ddiperf.1",
+    for path in ("bin/ddiperf", "lib/systemd/system/ddiperf@.service", "lib/systemd/system/ddiperf-serve@.service", "share/man/man1/ddiperf.1",
                  "share/bash-completion/completions/ddiperf", "share/zsh/site-functions/_ddiperf"):
         assert (prefix / path).is_file(), path
     samples = {path.name for path in (share / "ddiperf" / "config").iterdir()}
-    assert samples == {path.name for path in (ROOT / "config").iterdir()} - {"meson.build", "ddiperf@.service.in"}
+    assert samples == {path.name for path in (ROOT / "config").iterdir()} - {"meson.build", "ddiperf@.service.in", "ddiperf-serve@.service.in"}
     schema = json.loads((share / "ddiperf" / "ddiperf.schema.json").read_text())
     assert "traffic" in schema["properties"]
     for path in (share / "ddiperf" / "config").glob("*.yaml"):
@@ -55,7 +55,7 @@ def installed_files_are_where_others_look_for_them():
 @test
 def pages_of_the_manual_say_what_the_program_does():
     pages = {path.stem: path for path in (install() / "share" / "man").glob("man*/*") if not path.is_symlink()}
-    assert set(pages) == {"ddiperf", "ddiperf.yaml", *(f"ddiperf-{tool}" for tool in TOOLS)}, pages
+    assert set(pages) == {"ddiperf", "ddiperf.yaml", "ddiperf-campaign.yaml", *(f"ddiperf-{tool}" for tool in TOOLS)}, pages
     settings = execute([binary(), "list", "settings"])[1].splitlines()
     assert pages["ddiperf.yaml"].read_text().count("\n.TP\n") > len(settings)
     for path in pages.values():
@@ -87,8 +87,8 @@ def every_tool_that_it_can_be_has_a_link():
 # --- the service ---
 
 
-def service():
-    return (install() / "lib" / "systemd" / "system" / "ddiperf@.service").read_text()
+def service(name="ddiperf"):
+    return (install() / "lib" / "systemd" / "system" / f"{name}@.service").read_text()
 
 
 @test
@@ -105,16 +105,17 @@ def the_service_needs_no_root():
 def systemd_understands_the_service():
     if not shutil.which("systemd-analyze"):
         skip("systemd-analyze is not installed: sudo ./scripts/deps install test")
-    with tempfile.TemporaryDirectory() as folder:
-        # A program and a page that are there, for it looks for both.
-        text = re.sub(r"^ExecStart=\S+", f"ExecStart={binary()}", service(), flags=re.M)
-        unit = Path(folder) / "ddiperf@dns.service"
-        unit.write_text(re.sub(r"^Documentation=.*\n", "", text, flags=re.M))
-        code, out, err = execute(["systemd-analyze", "verify", "--man=no", unit])
-        about = [line for line in (out + err).split("\n") if "ddiperf" in line]
-        assert code == 0 and not about, about
-        code, out, err = execute(["systemd-analyze", "security", "--offline=yes", "--threshold=30", "--no-pager", unit])
-        assert code == 0, out + err
+    for name, instance in ("ddiperf", "dns"), ("ddiperf-serve", "8080"):
+        with tempfile.TemporaryDirectory() as folder:
+            # A program and a page that are there, for it looks for both.
+            text = re.sub(r"^ExecStart=\S+", f"ExecStart={binary()}", service(name), flags=re.M)
+            unit = Path(folder) / f"{name}@{instance}.service"
+            unit.write_text(re.sub(r"^Documentation=.*\n", "", text, flags=re.M))
+            code, out, err = execute(["systemd-analyze", "verify", "--man=no", unit])
+            about = [line for line in (out + err).split("\n") if "ddiperf" in line]
+            assert code == 0 and not about, about
+            code, out, err = execute(["systemd-analyze", "security", "--offline=yes", "--threshold=30", "--no-pager", unit])
+            assert code == 0, out + err
 
 
 # --- packages and containers ---

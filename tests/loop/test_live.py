@@ -33,7 +33,7 @@ def running(text, *options):
 def finish(process):
     """End it as Ctrl-C does: (exit code, stdout, stderr)."""
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     return process.returncode, out, err
 
 

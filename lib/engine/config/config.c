@@ -64,6 +64,18 @@ static const struct field source_fields[] = {
 static const struct field_section source_section = {"source", "identities of the clients",
 	FIELD_ROWS(source_fields), sizeof(struct source_settings)};
 
+static const struct field after_fields[] = {
+	{"item", "item before this one, on the same port, whose clients are followed", FIELD_STRING,
+		.required = true, AT(after_settings, item), .min = 1, .max = 64},
+	{"step",
+		"what is followed: ack or reply, by the item's protocol: a client got its lease; "
+		"release: it gave it back. Default: both",
+		FIELD_STRING, .list = true, AT(after_settings, steps), .min = 1, .max = 64},
+};
+
+static const struct field_section after_section = {"after", "the item that an item follows",
+	FIELD_ROWS(after_fields), sizeof(struct after_settings)};
+
 static const char *const spread_names[] = {"round_robin", "hash", "stub", NULL};
 
 static const struct field item_fields[] = {
@@ -94,6 +106,9 @@ static const struct field item_fields[] = {
 		AT(item_settings, timeout_ns), .def = "1s", .min = 1e5, .max = 6e11},
 	{"load", "offered rate, or transactions in flight", FIELD_SECTION, AT(item_settings, load),
 		.section = &load_section},
+	{"after", "follow the clients of another item, which say when transactions begin: no load",
+		FIELD_SECTION, .optional = true, AT(item_settings, after),
+		.section = &after_section},
 	{"protocol", "exactly one protocol section", FIELD_CHOICES, AT(item_settings, protocol),
 		.choices = &client_choices},
 };
@@ -142,7 +157,8 @@ static const struct field capture_fields[] = {
 	{"file",
 		"pcapng file to write, from the working directory; of a series of runs each has "
 		"its own: file-1.pcapng ...",
-		FIELD_STRING, .required = true, AT(capture_settings, file), .min = 1, .max = 4095},
+		FIELD_STRING, .required = true, .role = FIELD_OUTPUT, AT(capture_settings, file),
+		.min = 1, .max = 4095},
 	{"when",
 		"outcomes whose packets are kept; answered: the last request and reply of each "
 		"transaction that ended well",
@@ -160,6 +176,7 @@ static const struct field_section capture_section = {"capture",
 	{.name = #format,                                                                          \
 		.help = text,                                                                      \
 		.type = FIELD_STRING,                                                              \
+		.role = FIELD_OUTPUT,                                                              \
 		AT(output_settings, format),                                                       \
 		.min = 1,                                                                          \
 		.max = 4095},
@@ -187,7 +204,8 @@ const char *const probe_formats[] = {
 
 static const struct field probe_fields[] = {
 	{"command", "shell command, like ssh dut cat /proc/stat; run once an interval",
-		FIELD_STRING, .required = true, AT(probe_settings, command), .min = 1, .max = 4095},
+		FIELD_STRING, .required = true, .role = FIELD_COMMAND, AT(probe_settings, command),
+		.min = 1, .max = 4095},
 	{"format", "output of the command: /proc/stat, or lines of key=value", FIELD_ENUM,
 		AT(probe_settings, format), .names = probe_formats, .def = "proc_stat"},
 	{"timeout", "time after which the command is killed", FIELD_DURATION,
@@ -201,8 +219,8 @@ static const struct field counters_fields[] = {
 	{"command",
 		"shell command, like ssh dut nstat -asz; it prints lines of NAME VALUE, or JSON. "
 		"Run before and after the measured part",
-		FIELD_STRING, .required = true, AT(counters_settings, command), .min = 1,
-		.max = 4095},
+		FIELD_STRING, .required = true, .role = FIELD_COMMAND,
+		AT(counters_settings, command), .min = 1, .max = 4095},
 	{"timeout", "time after which the command is killed", FIELD_DURATION,
 		AT(counters_settings, timeout_ns), .def = "5s", .min = 1e7, .max = 6e11},
 };
@@ -227,9 +245,10 @@ static const struct field_section dut_section = {
 
 static const struct field hooks_fields[] = {
 	{"start", "shell command before anything else; unless it succeeds, there is no run",
-		FIELD_STRING, AT(hooks_settings, start), .min = 1, .max = 4095},
+		FIELD_STRING, .role = FIELD_COMMAND, AT(hooks_settings, start), .min = 1,
+		.max = 4095},
 	{"stop", "shell command after everything else, the result written", FIELD_STRING,
-		AT(hooks_settings, stop), .min = 1, .max = 4095},
+		.role = FIELD_COMMAND, AT(hooks_settings, stop), .min = 1, .max = 4095},
 	{"timeout", "time after which a command is killed", FIELD_DURATION,
 		AT(hooks_settings, timeout_ns), .def = "60s", .min = 1e7, .max = 1e14},
 };
@@ -261,6 +280,8 @@ static const struct field config_fields[] = {
 		AT(config, responder), .section = &responder_section},
 	{"search", "find the highest value of a setting at which goals are met", FIELD_SECTION,
 		.optional = true, AT(config, search), .section = &search_section},
+	{"fleet", "boxes that divide the run", FIELD_SECTION, .optional = true, AT(config, fleet),
+		.section = &fleet_section},
 };
 
 static const struct field_section whole_section = {
@@ -328,6 +349,50 @@ const struct proto *config_item_proto(const struct item_settings *i, const void 
 	return NULL;
 }
 
+const struct item_settings *config_followed(const struct config *c, const struct item_settings *i)
+{
+	const struct item_settings *items = c->traffic.items;
+
+	for (const struct item_settings *of = items; i->after && of < i; of++)
+		if (strcmp(of->name, i->after->item) == 0)
+			return of;
+	return NULL;
+}
+
+uint32_t config_happenings(const struct item_settings *i, const struct proto_followed *followed,
+	const char *const **wrong)
+{
+	const char *const *steps = i->after->steps.items;
+	uint32_t all = (1u << PROTO_HAPPENINGS) - 1, set = 0;
+
+	for (uint32_t n = 0; n < i->after->steps.count; n++) {
+		uint32_t k = 0;
+
+		while (k < PROTO_HAPPENINGS && strcmp(followed->names[k], steps[n]) != 0)
+			k++;
+		*wrong = &steps[n];
+		if (k == PROTO_HAPPENINGS)
+			return UINT32_MAX;
+		set |= 1u << k;
+	}
+	return set ? set : all;
+}
+
+void config_env_follower(
+	const struct config *c, const struct item_settings *i, struct proto_env *env)
+{
+	const struct item_settings *of = config_followed(c, i);
+	const char *const *wrong;
+	const void *settings;
+	const struct proto *proto = of ? config_item_proto(of, &settings) : NULL;
+
+	if (!proto || !proto->followed)
+		return;
+	env->followed = proto->followed;
+	env->followed_clients = proto->followed->clients(settings);
+	env->happenings = config_happenings(i, proto->followed, &wrong);
+}
+
 const struct tcp_settings *config_tcp(const struct item_settings *i)
 {
 	const void *settings = NULL;
@@ -384,8 +449,11 @@ struct field_list config_sources(
 	struct field_list out = {NULL, 0};
 	struct addr_range *r;
 
-	if (i->source.addresses.count)
-		return i->source.addresses;
+	if (i->source.addresses.count) {
+		struct fleet_share share = fleet_share(c, p);
+
+		return fleet_addresses(&i->source.addresses, &share, a);
+	}
 	if (i->routed.count && p->addresses.count == 0)
 		return (struct field_list){(void *)&i->routed, 1};
 	r = out.items = arena_zalloc(a, (p->addresses.count + 1) * sizeof(*r));
@@ -460,6 +528,22 @@ bool config_reaches(const struct port_settings *p, const struct addr *addr)
 		if (gw[i].len == addr->len)
 			return true;
 	return false;
+}
+
+struct fleet_share config_ports_share(const struct config *c, const struct item_settings *i)
+{
+	struct fleet_share s = fleet_share(c, config_item_port(c, i));
+
+	if (i->source.addresses.count || config_on_sockets(c, i))
+		s = (struct fleet_share){0, s.count, s.count};
+	return s;
+}
+
+double config_ports_load(const struct config *c, const struct item_settings *i)
+{
+	struct fleet_share s = fleet_share(c, config_item_port(c, i));
+
+	return config_ports_share(c, i).of == s.of ? 1 : (double)s.count / s.of;
 }
 
 bool config_wants_port(const struct field_list *ranges, uint32_t port)

@@ -14,6 +14,7 @@
 #include "engine/config/control.h"
 #include "engine/config/events_settings.h"
 #include "engine/config/faults_settings.h"
+#include "engine/config/fleet_settings.h"
 #include "engine/config/load.h"
 #include "engine/config/series_settings.h"
 #include "engine/core/servers.h"
@@ -40,9 +41,15 @@ struct source_settings {
 	struct field_list ports;     // struct field_range; empty: item_settings.ports
 };
 
+struct after_settings {
+	const char *item;
+	struct field_list steps; // const char *; empty: all
+};
+
 struct item_settings {
 	const char *name;
-	const char *port; // NULL: the only one
+	const char *port;             // NULL: the only one
+	struct after_settings *after; // NULL: it follows none
 	union {
 		struct field_host host; // as the file says
 		struct addr server;     // host.addr: of a name too, once it was looked up (hosts.h)
@@ -152,6 +159,7 @@ struct config {
 	struct hooks_settings hooks;
 	struct responder_settings *responder; // NULL: none
 	struct search_settings *search;       // NULL: none
+	struct fleet_settings *fleet;         // NULL: this box alone
 	const char *file;
 	struct conf_tree *tree; // its source
 };
@@ -165,8 +173,19 @@ const struct port_settings *config_responder_port(const struct config *c);
 bool config_reaches(const struct port_settings *p, const struct addr *addr);
 // Is the embedded responder the server of this item? One that is told no server takes any.
 bool config_asks_responder(const struct config *c, const struct item_settings *i);
+// The item of "traffic.NAME.load.rate=RATE", and that rate; NULL: the text is no such.
+struct item_settings *config_item_of_set(const struct config *c, const char *set, double *rate);
 // Which protocol the item speaks, and its settings.
 const struct proto *config_item_proto(const struct item_settings *i, const void **settings);
+
+// The item before it that an item follows; NULL: none.
+const struct item_settings *config_followed(const struct config *c, const struct item_settings *i);
+// The happenings that it follows, a bit for each. UINT32_MAX: *wrong is none of that item.
+uint32_t config_happenings(const struct item_settings *i, const struct proto_followed *followed,
+	const char *const **wrong);
+// The part of a follower in the environment of its protocol.
+void config_env_follower(
+	const struct config *c, const struct item_settings *i, struct proto_env *env);
 
 // The connections of an item; NULL: it has none.
 const struct tcp_settings *config_tcp(const struct item_settings *i);
@@ -181,12 +200,18 @@ uint64_t config_places(const struct item_settings *i, uint64_t addresses);
 // Without a rate nobody knows: INFINITY.
 double config_connection_rate(const struct item_settings *i);
 uint16_t config_server_port(const struct item_settings *i);
-// The item's source addresses as ranges (struct addr_range): given, or the port's own of the
-// server's family.
+// The item's source addresses as ranges (struct addr_range): given, as far as they are this box's
+// (fleet_settings.h), or the port's own of the server's family.
 struct field_list config_sources(
 	const struct config *c, const struct item_settings *i, struct arena *a);
 // Is the item on a port with driver: socket?
 bool config_on_sockets(const struct config *c, const struct item_settings *i);
+// Of the workers that an item's source ports are dealt to, this box's: those of all boxes count if
+// each box has the same ports on addresses of its own; only its own do where its source addresses
+// are a part of the item's, or where the kernel chooses the ports.
+struct fleet_share config_ports_share(const struct config *c, const struct item_settings *i);
+// Share of the item's load that uses those ports: 1, or the box's part.
+double config_ports_load(const struct config *c, const struct item_settings *i);
 // Is the source port in one of the ranges (struct field_range)?
 bool config_wants_port(const struct field_list *ranges, uint32_t port);
 // How a port's source ports are dealt to items. has: the source ports of an item so far, as far as

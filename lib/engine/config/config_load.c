@@ -88,9 +88,10 @@ static void check_connections(const struct config *c, const struct item_settings
 	const struct tcp_settings *tcp = config_tcp(i);
 	uint64_t places = own * source_count(sources), needed = config_keys_needed(c, i);
 	bool kernel = config_on_sockets(c, i); // where a port at rest may be taken again
-	double rate = config_connection_rate(i);
+	double part = config_ports_load(c, i), rate = config_connection_rate(i) * part;
 	double rests = kernel ? 0 : 1e-9 * (double)tcp->time_wait_ns;
-	uint64_t open = tcp->connections + 2 * tcp_behave_all(tcp);
+	uint64_t all = tcp->connections + 2 * tcp_behave_all(tcp);
+	uint64_t open = (uint64_t)ceil((double)all * part);
 	double want = (double)open + (isinf(rate) ? 0 : rate * rests);
 	uint8_t bits = config_item_proto(i, NULL)->key_bits;
 
@@ -121,9 +122,11 @@ static void check_ports_suffice(const struct config *c, const struct item_settin
 	const struct field_list *sources, struct diag *d)
 {
 	const struct proto *proto = config_item_proto(i, NULL);
-	uint64_t addresses = source_count(sources), needed = config_keys_needed(c, i);
+	uint64_t addresses = source_count(sources);
+	uint64_t needed = (uint64_t)((double)config_keys_needed(c, i) * config_ports_load(c, i));
 	uint64_t per_port = addresses << proto->key_bits, want, even;
-	uint64_t workers = port_cpu_count(config_item_port(c, i));
+	struct fleet_share share = config_ports_share(c, i);
+	uint64_t workers = share.of;
 	const struct field_range *r = i->ports.items;
 	uint64_t given = 0;
 	char shared[96] = "";
@@ -192,6 +195,48 @@ static bool check_protocol(const struct item_settings *i, struct arena *a, struc
 	return n == 1;
 }
 
+static void check_followed(const struct config *c, const struct item_settings *i,
+	const struct proto *own, struct diag *d)
+{
+	const struct item_settings *of = config_followed(c, i);
+	const char *const *wrong;
+	const void *settings, *ours;
+	const struct proto *proto;
+
+	if (!of) {
+		diag_error(d, &i->after->item, NULL, "there is no item \"%s\" before this one",
+			i->after->item);
+		return;
+	}
+	proto = config_item_proto(of, &settings);
+	config_item_proto(i, &ours);
+	if (!proto)
+		return; // reported
+	if (!proto->followed)
+		diag_error(d, &i->after->item, NULL, "\"%s\" is %s: its clients have no leases",
+			of->name, proto->name);
+	else if (config_happenings(i, proto->followed, &wrong) == UINT32_MAX)
+		diag_error(d, wrong, NULL, "\"%s\" is no step of %s (%s, %s)", *wrong, proto->name,
+			proto->followed->names[PROTO_LEASED],
+			proto->followed->names[PROTO_RELEASED]);
+	else
+		own->follower->check(ours, proto->followed->named(settings), d);
+	if (config_item_port(c, of) != config_item_port(c, i))
+		diag_error(d, i, "port", "must be that of \"%s\": the same worker follows a client",
+			of->name);
+}
+
+static void check_after(const struct config *c, const struct item_settings *i,
+	const struct proto *proto, struct diag *d)
+{
+	if (proto->follower && !i->after)
+		diag_error(d, i, "after", "is missing: the item that it follows");
+	else if (!proto->follower && i->after)
+		diag_error(d, i, "after", "%s follows no other item", proto->name);
+	else if (i->after)
+		check_followed(c, i, proto, d);
+}
+
 // Further servers, beside the item's own.
 static void check_servers(const struct config *c, const struct item_settings *i, struct diag *d)
 {
@@ -241,6 +286,8 @@ static void check_item(
 	struct field_list sources;
 	bool has_proto = check_protocol(i, a, d);
 
+	if (has_proto)
+		check_after(c, i, proto, d);
 	load_check(&i->load, c->run.duration_ns, d);
 	check_servers(c, i, d);
 	if (!p && i->port)
@@ -477,6 +524,50 @@ static void check_output(const struct output_settings *o, struct diag *d)
 		diag_error(d, &o->prometheus, NULL, "\"%s\" is not %s", o->prometheus, what);
 }
 
+static void check_part_of(const struct config *c, const struct item_settings *i, struct diag *d)
+{
+	const struct port_settings *p = config_item_port(c, i);
+	uint64_t weight = fleet_weight(c);
+	uint64_t addresses;
+	struct fleet_share s;
+
+	if (!p)
+		return;
+	s = fleet_share(c, p);
+	addresses = source_count(&i->source.addresses);
+	if (port_cpu_count(p) % weight)
+		diag_error(d, &p->cpus, NULL,
+			"%u CPUs for a part of weight %llu (take a multiple of it)",
+			port_cpu_count(p), (unsigned long long)weight);
+	else if (s.of > FLEET_WORKERS_MAX)
+		diag_error(d, &p->cpus, NULL, "the port has %u workers over all agents (up to %u)",
+			s.of, FLEET_WORKERS_MAX);
+	else if (addresses && addresses < s.of)
+		diag_error(d, &i->source, "addresses",
+			"%llu addresses cannot be divided among the %u workers of the fleet",
+			(unsigned long long)addresses, s.of);
+}
+
+// false: the run cannot be divided.
+static bool check_fleet(const struct config *c, struct diag *d)
+{
+	const struct fleet_settings *f = c->fleet;
+	const struct item_settings *items = c->traffic.items;
+	unsigned before = diag_count(d);
+
+	if (!f)
+		return true;
+	if (f->weights.count && f->weights.count != f->agents)
+		diag_error(d, &f->weights, NULL, "%u weights for %llu agents (one for each)",
+			f->weights.count, (unsigned long long)f->agents);
+	else if (f->part > f->agents)
+		diag_error(
+			d, &f->part, NULL, "there are %llu parts", (unsigned long long)f->agents);
+	for (uint32_t n = 0; fleet_weight(c) && n < c->traffic.count; n++)
+		check_part_of(c, &items[n], d);
+	return diag_count(d) == before;
+}
+
 static void config_check(const struct config *c, struct arena *a, struct diag *d)
 {
 	const uint64_t *own_ports;
@@ -497,6 +588,8 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 			CONFIG_MAX_ITEMS);
 		return;
 	}
+	if (!check_fleet(c, d))
+		return;
 	own_ports = config_source_ports(c, a);
 	for (uint32_t i = 0; i < c->traffic.count; i++)
 		check_item(c, i, own_ports[i], a, d);
@@ -518,7 +611,8 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 // Source ports for the keys of an item on sockets: few, as each is a socket of its own.
 static uint32_t free_ports(const struct config *c, const struct item_settings *i)
 {
-	double rate = load_peak(&i->load), timeouts = 3e-9 * (double)config_wait_ns(i), keys, ports;
+	double timeouts = 3e-9 * (double)config_wait_ns(i), keys, ports;
+	double part = config_ports_load(c, i), rate = load_peak(&i->load) * part;
 	uint64_t workers = port_cpu_count(config_item_port(c, i)), addresses;
 	struct arena *a = arena_new();
 	struct field_list sources = config_sources(c, i, a);
@@ -526,10 +620,10 @@ static uint32_t free_ports(const struct config *c, const struct item_settings *i
 	addresses = source_count(&sources);
 	arena_free(a);
 	if (c->search && isfinite(c->search->to))
-		rate = fmax(rate, c->search->to);
+		rate = fmax(rate, c->search->to * part);
 	if (!(rate > 0) || isinf(rate) || i->load.replay)
 		rate = SOCKET_RATE * (double)workers;
-	keys = fmax(rate * timeouts, (double)config_keys_needed(c, i)) * SOCKET_SPARE;
+	keys = fmax(rate * timeouts, (double)config_keys_needed(c, i) * part) * SOCKET_SPARE;
 	ports = keys / ((double)addresses * (double)(1ull << config_item_proto(i, NULL)->key_bits));
 	ports = fmax(ports, (config_tcp(i) ? STREAM_LEAST : SOCKETS_LEAST) * (double)workers /
 				    (double)addresses);

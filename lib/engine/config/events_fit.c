@@ -39,8 +39,7 @@ static void fit_link(
 			p->name, driver_of(p)->name);
 }
 
-// The item of "traffic.NAME.load.rate=RATE"; NULL: it is none, or the rate none.
-static struct item_settings *item_of_set(const struct config *c, const char *set, double *rate)
+struct item_settings *config_item_of_set(const struct config *c, const char *set, double *rate)
 {
 	size_t len = strcspn(set, "="), rest = strlen(TRAFFIC) + strlen(RATE);
 	struct item_settings *items = c->traffic.items;
@@ -61,7 +60,7 @@ static void fit_set(
 	const struct config *c, const struct event_settings *e, struct arena *a, struct diag *d)
 {
 	double rate;
-	struct item_settings *i = item_of_set(c, e->set, &rate);
+	struct item_settings *i = config_item_of_set(c, e->set, &rate);
 	struct load_settings *l = i ? &i->load : NULL;
 	struct load_step *steps;
 	uint64_t from = 0;

@@ -78,7 +78,8 @@ static const struct field_section storm_section = {
 
 static const struct field replay_fields[] = {
 	{"file", "times to send at: seconds, one a line, or a packet file", FIELD_STRING,
-		.required = true, AT(replay_settings, file), .min = 1, .max = 4095},
+		.required = true, .role = FIELD_INPUT, AT(replay_settings, file), .min = 1,
+		.max = 4095},
 	{"speed", "factor of the speed; 0.5: half as fast", FIELD_RATE, .load = true,
 		AT(replay_settings, speed), .def = "1", .min = 1e-6, .max = 1e6},
 	{"filter", "packets that count, as tcpdump has it; default: all of them", FIELD_STRING,
@@ -124,6 +125,11 @@ static const struct field load_fields[] = {
 const struct field_section load_section = {"load", "offered rate, or transactions in flight",
 	FIELD_ROWS(load_fields), sizeof(struct load_settings)};
 
+bool load_is_own(const struct load_settings *l)
+{
+	return l->own.begun || l->own.after;
+}
+
 bool load_is_open(const struct load_settings *l)
 {
 	return l->outstanding == 0 && !isinf(l->rate);
@@ -168,10 +174,11 @@ static bool check_one_shape(const struct load_settings *l, struct diag *d)
 	const char *names[2];
 	unsigned n = shapes_given(l, names, 2);
 
-	if (l->own.begun && n)
-		diag_error(
-			d, l, names[0], "the clients say when they begin (no load beside a life)");
-	else if (l->own.begun)
+	if (load_is_own(l) && n)
+		diag_error(d, l, names[0], "%s",
+			l->own.after ? "the followed item says when they begin (no load)"
+				     : "the clients say when they begin (no load beside a life)");
+	else if (load_is_own(l))
 		return true;
 	else if (n == 0 && l->steps.items)
 		diag_error(d, l, "steps", "has no step (like [{rate: 1k, for: 10s}])");
@@ -185,7 +192,7 @@ static bool check_one_shape(const struct load_settings *l, struct diag *d)
 	else if (n > 1)
 		diag_error(
 			d, l, names[1], "two shapes at once (either %s or %s)", names[0], names[1]);
-	return n == 1 && !l->own.begun;
+	return n == 1 && !load_is_own(l);
 }
 
 // The length of a shape by itself; 0: as long as the run, or not known yet.
@@ -276,6 +283,9 @@ double load_peak(const struct load_settings *l)
 	const struct load_step *steps = load_steps(l)->items;
 	double peak = l->rate + l->more;
 
+	if (l->own.after) // of a closed loop nobody knows it: 0
+		return isfinite(load_peak(l->own.after)) ? l->own.each * load_peak(l->own.after)
+		                                         : 0;
 	if (l->own.begun)
 		return l->own.peak;
 	for (uint32_t i = 0; i < load_steps(l)->count; i++)
@@ -313,6 +323,8 @@ uint64_t load_begun(const struct load_settings *l, const struct load_span *span)
 	double hold_s = 1e-9 * (double)span->hold_ns;
 	double need = load_peak(l) * hold_s * SLOTS_SPARE;
 
+	if (l->own.after)
+		return l->own.at_once * (1 + span->hold_ns / l->own.every_ns) + SLOTS_MORE;
 	if (!load_is_open(l))
 		return (uint64_t)begun_at_max(l, span);
 	if (l->arrivals == ARRIVALS_POISSON)
@@ -399,6 +411,8 @@ double load_due(const struct load_settings *l, const struct load_span *span, dou
 	       lead_s = skips ? 0 : warmup_s;
 	double due, warm;
 
+	if (l->own.after)
+		return l->own.each * load_due(l->own.after, span, until_s);
 	if (!load_is_open(l))
 		return INFINITY;
 	if (l->replay)
@@ -428,5 +442,7 @@ uint64_t load_slots(const struct load_settings *l, const struct load_span *span)
 {
 	if (l->slots != UINT64_MAX)
 		return l->slots;
+	if (l->own.after)
+		return l->own.at_once + SLOTS_MORE;
 	return l->outstanding ? l->outstanding : load_begun(l, span);
 }

@@ -50,6 +50,10 @@ struct load_own {
 	const void *settings;
 	double peak; // per second
 	uint64_t at_once;
+	// Of an item that follows another one.
+	const struct load_settings *after; // NULL: none
+	double each;                       // transactions for one of that item, as foreseen
+	uint64_t every_ns;                 // one of those in at_once may be followed by the next
 };
 
 struct load_settings {
@@ -78,6 +82,9 @@ extern const struct field_section load_section;
 
 // Errors go to d. duration_ns: of the measured part.
 void load_check(const struct load_settings *l, uint64_t duration_ns, struct diag *d);
+
+// The protocol says when transactions begin.
+bool load_is_own(const struct load_settings *l);
 
 // Open loop: the schedule sets the pace, not the replies or the tester.
 bool load_is_open(const struct load_settings *l);

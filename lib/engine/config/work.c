@@ -46,10 +46,12 @@ struct proto_work config_work(
 		.in_flight = load_slots(&i->load, &span),
 		.seconds = 1e-9 * (double)(c->run.warmup_ns + c->run.duration_ns),
 		.memory = memory_available() / MEMORY_PART / (fitted_items(c) + !fitted_items(c)),
-		.workers = port ? port_cpu_count(port) : 1};
+		.workers = port ? fleet_share(c, port).of : 1};
 
 	if (i->load.replay)
 		w.begun = w.in_flight = replay;
+	if (c->fleet && c->fleet->part) // the same number on each box
+		w.memory = 0;
 	return w;
 }
 
@@ -74,6 +76,27 @@ static struct load_own own_pace(
 	return own;
 }
 
+#define ASKS_FORESEEN 2 // of a follower for each: at once, and once more
+
+// The pace of an item that follows another one: all clients of that may be waited for at a time.
+static struct load_own follower_pace(const struct config *c, const struct item_settings *i)
+{
+	const struct item_settings *of = config_followed(c, i);
+	const void *settings;
+	const struct proto *proto = config_item_proto(i, &settings);
+	struct proto_following f;
+	struct proto_env env = {0};
+
+	config_env_follower(c, i, &env);
+	if (!proto || !proto->follower || !env.followed)
+		return (struct load_own){0};
+	proto->follower->following(settings, &f);
+	return (struct load_own){.after = &of->load,
+		.each = (double)f.each * ASKS_FORESEEN,
+		.every_ns = f.every_ns,
+		.at_once = (env.followed_clients + !env.followed_clients) * f.each};
+}
+
 void config_fit(const struct config *c)
 {
 	struct item_settings *items = c->traffic.items;
@@ -90,4 +113,7 @@ void config_fit(const struct config *c)
 			protos[k]->fit(items[i].protocol[k], &w);
 			items[i].load.own = own_pace(c, protos[k], items[i].protocol[k]);
 		}
+	for (uint32_t i = 0; i < c->traffic.count; i++)
+		if (items[i].after)
+			items[i].load.own = follower_pace(c, &items[i]);
 }

@@ -104,6 +104,22 @@ static void start_steady(struct pace *p, const struct schedule *s, uint32_t plac
 	p->gap_frac = (uint64_t)(gap * p->of);
 }
 
+bool pace_change(struct pace *p, uint64_t gap, uint64_t at)
+{
+	fixed one = (fixed)gap << (64 - PACE_ASKED_BITS);
+	fixed first = ((fixed)at << 64) + one * p->index + one / 2;
+
+	if (p->next < at)
+		return false;
+	if (p->next == PACE_NEVER)
+		return true;
+	p->next = (uint64_t)(first >> 64);
+	p->next_frac = (uint64_t)first;
+	p->gap = (uint64_t)((one * p->of) >> 64);
+	p->gap_frac = (uint64_t)(one * p->of);
+	return true;
+}
+
 void pace_start(struct pace *p, const struct schedule *s, uint64_t start, struct pace_share share)
 {
 	bool endless = s->sends == FIXED_INFINITY && s->stop == PACE_NEVER;

@@ -204,5 +204,11 @@ void pace_start_closed(struct pace *p, const struct pace_closed *c, struct pace_
 // that is left without anything to do has ended.
 void pace_share_total(struct pace *p, uint64_t start, uint64_t total, struct pace_share share);
 
+// A schedule of one rate for ever gets another one from tick `at` on: so many ticks per send of all
+// its workers together, x 2^PACE_ASKED_BITS. false: nothing changes, for some are due before that.
+// Path: hot.
+#define PACE_ASKED_BITS 24
+bool pace_change(struct pace *p, uint64_t gap, uint64_t at);
+
 // How many are due before `until` and were not taken yet: exactly those that would be popped.
 uint64_t pace_backlog(const struct pace *p, uint64_t until);

@@ -103,6 +103,15 @@ void worker_read(const struct worker *w, struct worker_snapshot *to)
 	}
 }
 
+// Another rate, which the user wants: each interval has one.
+static void item_obey(struct worker_item *it, uint64_t at)
+{
+	uint64_t gap = atomic_load_explicit(&it->gap_asked, memory_order_relaxed);
+
+	if (gap != it->gap_taken && pace_change(&it->pace, gap, at))
+		it->gap_taken = gap;
+}
+
 static void worker_publish(struct worker *w, uint64_t at)
 {
 	uint64_t n = atomic_load_explicit(&w->published, memory_order_relaxed) + 1;
@@ -111,6 +120,7 @@ static void worker_publish(struct worker *w, uint64_t at)
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		item_copy_books(&s->items[i], &w->items[i]);
 		w->items[i].interval_from = at;
+		item_obey(&w->items[i], at);
 		if (at > w->items[i].earlier_than)
 			w->items[i].earlier_than = at;
 	}
@@ -149,7 +159,7 @@ static void item_end(struct worker *w, struct worker_item *it, uint64_t now)
 	it->answered_at = it->ended_at + INT64_MAX / 2;
 	it->left_over = it->pace.left;
 	if (it->asks)
-		it->pace.waiting = it->router->waiting(&it->ctx, worker_ms(w, it->ended_at));
+		it->pace.waiting = it->waiting(&it->ctx, worker_ms(w, it->ended_at));
 	it->pace.left = 0;
 	it->ended = true;
 	worker_drop_pending(it, now);
@@ -290,6 +300,8 @@ static void worker_halt(struct worker *w, uint64_t now)
 		worker_drop_pending(&w->items[i], now);
 		if (w->items[i].conns)
 			worker_conn_halt(w, &w->items[i]);
+		if (w->items[i].follows)
+			w->items[i].proto->follower->over(&w->items[i].ctx);
 	}
 	burst_free(w->spare, w->spare_count);
 	w->spare_count = 0;

@@ -143,6 +143,8 @@ struct worker_item {
 	uint64_t gap_least;               // ticks: shorter gaps are no event's
 	uint64_t asked[WORKER_ASKS];      // transactions of the steering probe: see txn_before
 	uint32_t asked_count;
+	// ctlplane: wo while it runs, dataplane: ro: as pace_change has it; 0: none was asked for
+	_Atomic uint64_t gap_asked;
 	// dataplane: rw
 	// Scalars of a packet lie together; tables and histograms follow.
 	struct proto_ctx ctx;
@@ -150,6 +152,7 @@ struct worker_item {
 	uint64_t starved_at; // tick: of the first that had no client; of a closed loop since when
 	                     // none begins and none is in flight. 0: never
 	bool ended;          // nothing more will become due
+	uint64_t gap_taken;  // of gap_asked: the one that holds
 	const char *note;    // further comment on the answer that is captured now
 	uint64_t ended_at;
 	uint64_t left_over;   // of load.total at that time
@@ -166,8 +169,15 @@ struct worker_item {
 	struct worker_servers *servers; // NULL: there is one, and it is asked once
 	struct hist *waited; // response, by event: of those that were due before the end of its gap
 	bool stream;         // all travel over connections
-	bool asks;           // the router says when transactions begin
-	uint8_t vlan_at;     // of the first VLAN inside those of the port, in a frame
+	bool asks;           // the protocol says when transactions begin, by `due`
+	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t); // NULL: each client is free
+	uint64_t (*due)(struct proto_ctx *ctx);
+	uint64_t (*waiting)(struct proto_ctx *ctx, uint64_t until_ms);
+	const struct worker_item *follows; // NULL: none
+	struct hist *marks;                // of a follower, by mark
+	struct worker_item **followers;    // follower_count; NULL: none
+	uint32_t follower_count;
+	uint8_t vlan_at; // of the first VLAN inside those of the port, in a frame
 	struct pace pace;
 	struct txn_table txns;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet
@@ -193,6 +203,7 @@ struct worker {
 	struct worker_item *const *tagged; // items with a router, by the tag of their keys
 	uint32_t tagged_count;
 	uint32_t tag_first; // of this worker's tags
+	uint32_t before;    // workers of other boxes, whose tags come before those of the port
 	uint32_t tag_bits;  // that tell its items apart, below the worker's number
 	uint64_t ms_scale;  // clock_ms
 	struct run_times times;

@@ -52,6 +52,9 @@ struct replies {
 	struct txn_place at[BURST_MAX]; // seq is not known yet
 };
 
+// A transaction ended well at `now`: tell the items that follow its item.
+void worker_tell(struct worker_item *it, uint32_t slot, uint64_t now);
+
 // Find the transactions of replies and let the protocol judge them.
 void item_match(struct worker_item *it, struct replies *r);
 

@@ -182,6 +182,30 @@ APART void item_keep_answered(
 	}
 }
 
+void worker_tell(struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+	struct proto_event event;
+
+	if (!it->proto->followed->happened(&it->ctx, &s->view, &event))
+		return;
+	event.at = s->judged ? now : 0;
+	for (uint32_t i = 0; i < it->follower_count; i++) {
+		struct worker_item *f = it->followers[i];
+
+		f->ctx.counters = f->banks[s->judged];
+		f->ctx.now_ms = it->ctx.now_ms;
+		f->proto->follower->happened(&f->ctx, &event);
+	}
+}
+
+APART void item_tell(struct worker_item *it, const struct found *f, uint64_t now)
+{
+	for (uint32_t n = 0; n < f->count; n++)
+		if (f->verdicts[n] == PROTO_DONE)
+			worker_tell(it, f->slots[n], now);
+}
+
 // Count the replies by server, before the transactions end.
 APART void item_book_servers(struct worker_item *it, const struct found *f, const struct replies *r)
 {
@@ -216,6 +240,8 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 		item_book_steps(it, f, r);
 	if (it->evidence && it->evidence->comments[EVIDENCE_ANSWERED])
 		item_keep_answered(it, f, r);
+	if (__builtin_expect(it->followers != NULL, 0))
+		item_tell(it, f, r->now);
 	if (it->servers)
 		item_book_servers(it, f, r);
 	for (uint32_t n = 0; n < f->count; n++) {
@@ -251,6 +277,19 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 	item_silence(it, r->now);
 	if (__builtin_expect(it->earlier_than == r->now, 0) && it->waited)
 		item_book_waited(it, f, r);
+}
+
+// The same of a follower, whose replies may end what it waited for.
+APART void item_judge_marks(struct worker_item *it, struct found *f, uint64_t now)
+{
+	for (uint32_t i = 0; i < f->count; i++) {
+		it->ctx.counters = it->banks[slot_of(f->views[i])->judged];
+		it->ctx.mark = 0;
+		f->verdicts[i] =
+			it->proto->reply(&it->ctx, f->views[i], f->in[i].buf, f->in[i].len);
+		if (it->ctx.mark && it->ctx.mark_from)
+			hist_add(&it->marks[it->ctx.mark - 1], now - it->ctx.mark_from);
+	}
 }
 
 // The verdict on each reply. Counters of the protocol are those of the part of the run in which the
@@ -352,7 +391,10 @@ void item_match(struct worker_item *it, struct replies *r)
 			in[n] = r->in[f.index[n]];
 		f.in = in;
 	}
-	item_judge(it, &f);
+	if (__builtin_expect(it->marks != NULL, 0))
+		item_judge_marks(it, &f, r->now);
+	else
+		item_judge(it, &f);
 	item_complete(it, &f, r);
 	for (uint32_t i = 0; i < rest_count; i++)
 		item_match_rest(it, r, rest[i]);

@@ -89,7 +89,8 @@ bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]
 	return false;
 }
 
-// The number of the worker that a reply is for, from the upper bits of its key.
+// The number of the worker that a reply is for, from the upper bits of its key; of another box: one
+// that the port does not have.
 static uint64_t home_of_key(const struct worker *w, const struct frame *f)
 {
 	const struct worker_item *it = &w->items[w->by_port[f->dst_port].item];
@@ -97,7 +98,7 @@ static uint64_t home_of_key(const struct worker *w, const struct frame *f)
 
 	if (!it->proto->key(f->payload, f->payload_len, &key))
 		return w->number;
-	return (uint64_t)key >> it->tag_shift >> w->tag_bits;
+	return ((uint64_t)key >> it->tag_shift >> w->tag_bits) - w->before;
 }
 
 // Is the packet for another worker of the port? Then forward it.

@@ -32,7 +32,7 @@ APART bool item_pick_client(
 	*view = (struct proto_txn){.seq = it->txns.issued};
 	it->ctx.counters = it->banks[judged];
 	it->ctx.now_ms = worker_ms(w, now);
-	if (it->router->begin(&it->ctx, view)) {
+	if (it->begin(&it->ctx, view)) {
 		if (it->pace.kind != PACE_RATE)
 			it->starved_at = 0;
 		return true;
@@ -49,8 +49,14 @@ APART bool item_pick_client(
 
 void worker_ask(struct worker_item *it)
 {
-	if (it->asks)
-		pace_ask(&it->pace, it->router->due(&it->ctx));
+	const struct worker_item *of = it->follows;
+
+	if (!it->asks)
+		return;
+	pace_ask(&it->pace, it->due(&it->ctx));
+	if (of && of->ended && of->txns.in_flight == 0 && it->pace.next == PACE_LATER &&
+		!it->proto->follower->busy(&it->ctx))
+		it->pace.next = PACE_NEVER;
 }
 
 // Take a transaction that goes on from its list. Returns the index of its source port; with a
@@ -79,7 +85,7 @@ HOT uint32_t item_next(struct worker *w, struct worker_item *it, uint64_t now, u
 	}
 	if (!pace_ready(&it->pace, now, it->txns.in_flight))
 		return TXN_NONE;
-	if (it->router && txn_may_take(&it->txns, now) && !item_pick_client(w, it, &view, now))
+	if (it->begin && txn_may_take(&it->txns, now) && !item_pick_client(w, it, &view, now))
 		return TXN_NONE;
 	slot = txn_take(&it->txns, now, port);
 	if (slot == TXN_NONE) {
@@ -178,7 +184,7 @@ HOT void block_begin(
 	}
 }
 
-// The same with a router, which picks a client for each; there are buffers for all copies.
+// The same where the protocol picks a client for each; there are buffers for all copies.
 static void block_next(
 	struct worker *w, struct worker_item *it, uint64_t now, uint32_t most, struct block *b)
 {
@@ -394,7 +400,7 @@ APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t no
 	struct block b;
 
 	b.count = b.judged = 0;
-	if (it->router) {
+	if (it->begin) {
 		block_next(w, it, now, most, &b);
 	} else {
 		block_again(it, most, &b);
@@ -474,6 +480,8 @@ APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 			item_count_step(it, s);
 		txn_arm(&it->txns, slot, now);
 		if (s->silent) {
+			if (it->followers)
+				worker_tell(it, slot, now);
 			it->books.ledger[s->judged].no_reply++;
 			txn_give(&it->txns, slot, TXN_DONE);
 		}
@@ -513,7 +521,7 @@ void worker_drop(struct worker_item *it, uint32_t slot, uint64_t now)
 
 	if (s->begun)
 		worker_book_lost(it, slot, now);
-	if (it->router) {
+	if (it->begin) {
 		view.over = true;
 		it->ctx.counters = it->shadow;
 		it->proto->timeout(&it->ctx, &view);

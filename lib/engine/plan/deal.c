@@ -24,6 +24,7 @@ struct dealing {
 	uint32_t *dealt;            // source ports of each item so far
 	struct addr *sources;       // the first of each item
 	bool *steered;              // items whose replies can be steered to a queue
+	struct fleet_share *shares; // workers that the ports of each item are dealt to
 	bool blind;                 // none can
 };
 
@@ -140,7 +141,7 @@ struct deal_balance deal_balance(const struct plan_item *i, uint32_t workers)
 	uint64_t each[PORT_MAX_QUEUES] = {0}, most = 0, home = 0;
 
 	for (uint64_t n = 0; n < b.addresses; n++)
-		each[i->homes ? i->homes[n] : n % workers]++;
+		each[i->homes && !fleet_is_part(&i->share) ? i->homes[n] : n % workers]++;
 	for (uint32_t w = 0; w < workers; w++) {
 		uint64_t all = each[w] * workers; // in parts of a worker's share
 
@@ -153,14 +154,14 @@ struct deal_balance deal_balance(const struct plan_item *i, uint32_t workers)
 	return b;
 }
 
-// Which worker of its item a source port is for.
+// Which worker of its item a source port is for; from worker_count on: one of another box.
 static uint32_t deal_home(const struct dealing *d, const struct plan_item *i, uint32_t port)
 {
 	struct steer_flow f = answer_to(i, &d->sources[i->place], port);
 
 	if (d->steered[i->place])
 		return steer_queue(&d->port->steer, &f);
-	return d->dealt[i->place] % d->worker_count;
+	return d->dealt[i->place] % d->shares[i->place].of - d->shares[i->place].first;
 }
 
 static void give_port(void *of, uint32_t item, uint32_t port)
@@ -168,14 +169,18 @@ static void give_port(void *of, uint32_t item, uint32_t port)
 	struct dealing *d = of;
 	const struct plan_item *i = &d->plan->items[item];
 	uint32_t home = deal_home(d, i, port);
-	struct worker_item *run = plan_run(i, home);
-	uint16_t *ports = (uint16_t *)run->ports;
+	struct worker_item *run;
+	uint16_t *ports;
 
+	d->dealt[i->place]++;
+	if (home >= d->worker_count)
+		return;
+	run = plan_run(i, home);
+	ports = (uint16_t *)run->ports;
 	d->homes[port] = (uint8_t)home;
 	d->entries[port] = (struct port_entry){(uint16_t)i->place, (uint16_t)run->txns.ports};
 	for (uint32_t lane = 0; lane <= run->txns.lane_mask; lane++)
 		ports[run->txns.ports++] = (uint16_t)port;
-	d->dealt[i->place]++;
 }
 
 // A worker that a port would be home to wants its part of them.
@@ -208,7 +213,8 @@ static void deal_source_ports(struct dealing *d, struct arena *a)
 		if (i->port != d->port)
 			continue;
 		claim_ports(d, i);
-		i->homes = address_homes(d, i, a);
+		i->homes = fleet_is_part(&i->share) ? i->homes : address_homes(d, i, a);
+		d->shares[i->place] = config_ports_share(d->plan->config, i->settings);
 		d->sources[i->place] = first_source(d, i, a);
 		d->steered[i->place] = is_steered(d, i, a);
 	}
@@ -236,6 +242,7 @@ static void clear_ports(struct dealing *d)
 // Routed items share ports: the upper bits of their keys tell workers and items apart.
 static void tag_items(struct dealing *d, uint32_t worker, struct arena *a)
 {
+	struct fleet_share share = fleet_share(d->plan->config, d->port->settings);
 	struct worker *w = &d->workers[worker];
 	struct worker_item **tagged = arena_zalloc(a, (w->item_count + 1) * sizeof(*tagged));
 	uint32_t bits;
@@ -245,8 +252,9 @@ static void tag_items(struct dealing *d, uint32_t worker, struct arena *a)
 			tagged[w->tagged_count++] = &w->items[i];
 	w->tagged = tagged;
 	w->tag_bits = txn_bits_for(w->tagged_count);
-	w->tag_first = worker << w->tag_bits;
-	bits = w->tag_bits + txn_bits_for(d->worker_count);
+	w->before = share.first;
+	w->tag_first = (share.first + worker) << w->tag_bits;
+	bits = w->tag_bits + txn_bits_for(share.of);
 	for (uint32_t i = 0; i < w->tagged_count; i++) {
 		struct worker_item *it = tagged[i];
 
@@ -305,7 +313,8 @@ int deal_port(struct plan *p, const struct port *port, struct arena *a)
 		.homes = arena_zalloc(a, 65536),
 		.dealt = arena_zalloc(a, (items + 1) * sizeof(*d.dealt)),
 		.sources = arena_zalloc(a, (items + 1) * sizeof(*d.sources)),
-		.steered = arena_zalloc(a, (items + 1) * sizeof(*d.steered))};
+		.steered = arena_zalloc(a, (items + 1) * sizeof(*d.steered)),
+		.shares = arena_zalloc(a, (items + 1) * sizeof(*d.shares))};
 
 	for (uint32_t w = 0; w < d.worker_count; w++) {
 		for (uint32_t i = 0; i < items; i++)

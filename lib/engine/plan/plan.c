@@ -62,15 +62,11 @@ static struct field_list owned_on(const struct plan *p, const struct port *port,
 	for (uint32_t i = 0; i < port->settings->addresses.count; i++)
 		out[n++] = (struct addr_range){own[i].addr, 1};
 	for (uint32_t i = 0; i < p->item_count; i++) {
-		const struct field_list *more = &p->items[i].settings->source.addresses;
+		const struct field_list more[] = {p->items[i].given, p->items[i].layout.owned};
 
-		if (p->items[i].port != port)
-			continue;
-		for (uint32_t k = 0; k < more->count; k++)
-			out[n++] = ((const struct addr_range *)more->items)[k];
-		more = &p->items[i].layout.owned;
-		for (uint32_t k = 0; k < more->count; k++)
-			out[n++] = ((const struct addr_range *)more->items)[k];
+		for (size_t l = 0; l < 2 && p->items[i].port == port; l++)
+			for (uint32_t k = 0; k < more[l].count; k++)
+				out[n++] = ((const struct addr_range *)more[l].items)[k];
 	}
 	return (struct field_list){out, n};
 }
@@ -104,6 +100,43 @@ static uint32_t lanes_of(const struct plan_item *item)
 	return LANES;
 }
 
+// Of the client's choice, and of the times that a protocol says.
+static void place_verbs(struct worker_item *run)
+{
+	const struct proto_follower *follower = run->proto->follower;
+
+	if (run->router) {
+		run->begin = run->router->begin;
+		run->due = run->router->due;
+		run->waiting = run->router->waiting;
+	} else if (follower) {
+		run->begin = follower->begin;
+		run->due = follower->due;
+		run->waiting = follower->waiting;
+	}
+}
+
+// An item that follows one before it runs on the same workers.
+static void place_follower(struct plan *p, struct plan_item *item, struct arena *a)
+{
+	const struct item_settings *of = config_followed(p->config, item->settings);
+	struct plan_item *other;
+
+	if (!of)
+		return;
+	other = &p->items[of - (const struct item_settings *)p->config->traffic.items];
+	for (uint32_t k = 0; k < item->worker_count; k++) {
+		struct worker_item *run = plan_run(item, k), *followed = plan_run(other, k);
+
+		run->follows = followed;
+		run->ctx.followed = &followed->ctx;
+		if (!followed->followers)
+			followed->followers =
+				arena_zalloc(a, p->item_count * sizeof(*followed->followers));
+		followed->followers[followed->follower_count++] = run;
+	}
+}
+
 static void place_item(struct plan_item *item)
 {
 	uint32_t lanes = lanes_of(item);
@@ -113,7 +146,8 @@ static void place_item(struct plan_item *item)
 
 		run->proto = config_item_proto(item->settings, NULL);
 		run->router = run->proto->router;
-		run->asks = item->settings->load.own.begun != NULL;
+		run->asks = load_is_own(&item->settings->load);
+		place_verbs(run);
 		run->vlan_at = (uint8_t)(VLANS_AT + 4 * item->port->vlan_count);
 		run->txns.key_bits = run->proto->key_bits - txn_bits_for(lanes);
 		run->txns.lane_mask = lanes - 1;
@@ -146,6 +180,8 @@ static void place_items(struct plan *p, struct arena *a)
 		place_worker(&p->workers[n], a);
 	for (uint32_t i = 0; i < p->item_count; i++)
 		place_item(&p->items[i]);
+	for (uint32_t i = 0; i < p->item_count; i++)
+		place_follower(p, &p->items[i], a);
 }
 
 static bool shares_cpu(const struct lcore_plan *l, uint32_t i)
@@ -285,7 +321,7 @@ static void schedule_run(const struct plan *p, struct plan_item *i, uint32_t wor
 {
 	const struct load_settings *l = &i->settings->load;
 	const struct run_times *t = &i->worker->times;
-	const struct pace_share share = {worker, i->worker_count};
+	const struct pace_share share = {i->share.first + worker, i->share.of};
 	struct worker_item *run = plan_run(i, worker);
 	struct pace *pace = &run->pace;
 	struct pace_closed closed = {.outstanding = l->outstanding,

@@ -18,11 +18,14 @@ struct plan_item {
 	const struct port *port;
 	struct worker *worker;          // the first of those that share it; the others follow
 	uint32_t worker_count;          // all workers of its port
+	struct fleet_share share;       // they among those of all boxes
+	struct field_list given;        // struct addr_range: this box's of source.addresses
 	uint32_t place;                 // in the items of each of them
 	struct worker_item *run;        // the first worker's
 	struct proto_layout layout;     // the router's; without one: a path to the server, no ports
 	struct field_list source_ports; // struct field_range: those that the engine chooses from
-	const uint8_t *homes;           // as in proto_env, where the device's hash tells them
+	const uint8_t *homes;           // as in proto_env, where the device's hash or the fleet
+	                                // tells them; of the fleet's addresses and workers
 	const struct proto_path *paths; // of layout
 	struct addr *next_hops;         // of each path: the destination, or the gateway
 	uint32_t path_count;

@@ -37,7 +37,9 @@ static uint32_t seats_of(const struct item_settings *i, uint32_t workers, uint32
 
 uint32_t plan_seats(const struct plan_item *i, uint32_t worker)
 {
-	return config_is_stream(i->settings) ? seats_of(i->settings, i->worker_count, worker) : 0;
+	return config_is_stream(i->settings)
+	               ? seats_of(i->settings, i->share.of, i->share.first + worker)
+	               : 0;
 }
 
 // For the messages of all transactions at once: as many as long ones fill, up to a limit.
@@ -117,7 +119,7 @@ static uint32_t behave_clients(const struct plan_item *i, uint32_t worker, uint3
 {
 	uint64_t all = tcp_behave_clients(config_tcp(i->settings), (enum tcp_behaviour)behaviour);
 
-	return (uint32_t)(all / i->worker_count + (worker < all % i->worker_count));
+	return (uint32_t)(all / i->share.of + (i->share.first + worker < all % i->share.of));
 }
 
 // Addresses and ports for so many of them, out of those of the worker.
@@ -251,7 +253,7 @@ int plan_conn_open(
 	struct worker_item *run = plan_run(i, worker);
 	uint64_t rows = (uint64_t)port_count * clients;
 	struct conns_shape shape =
-		shape_of(i->settings, i->worker_count, rows, run->txns.count, plan_item_longest(i));
+		shape_of(i->settings, i->share.of, rows, run->txns.count, plan_item_longest(i));
 	struct worker_conns *wc = pages_alloc(sizeof(*wc));
 	uint8_t preface[TCP_BLOCK_BYTES];
 	void *memory;
@@ -286,13 +288,13 @@ int plan_conn_open(
 	wc->idle_us = us_of(tcp->idle_ns);
 	wc->replaces = tcp->open == TRANSPORT_OPEN_RATE;
 	if (wc->seat_count && tcp->open != TRANSPORT_OPEN_DEMAND)
-		wc->open_gap = clock_ticks(
-			&p->clock, (uint64_t)(1e9 * i->worker_count / tcp->open_rate) + 1);
+		wc->open_gap =
+			clock_ticks(&p->clock, (uint64_t)(1e9 * i->share.of / tcp->open_rate) + 1);
 	wc->again = tcp->closed == TRANSPORT_CLOSED_AGAIN;
 	wc->mss = (uint16_t)(i->port->settings->mtu - FRAME_TCP_LEN -
 			     (i->settings->server.len == 4 ? FRAME_IPV4_LEN : FRAME_IPV6_LEN));
 	wc->patience = clock_ticks(&p->clock, PATIENCE_NS);
-	wc->secret = rand_hash(plan_item_seed(p, i) ^ worker);
+	wc->secret = rand_hash(plan_item_seed(p, i) ^ (i->share.first + worker));
 	wc->row_mask = (uint32_t)(rows_size(rows) / sizeof(uint32_t)) - 1;
 	if (behave_open(p, i, worker, rows) < 0)
 		return -ENOMEM;

@@ -61,7 +61,7 @@ static uint64_t slots_needed(const struct plan *p, const struct plan_item *i)
 
 	if (isinf(l->rate))
 		return all;
-	return all / i->worker_count + (i->worker_count > 1);
+	return all / i->share.of + (i->share.of > 1);
 }
 
 static uint64_t outcomes_needed(const struct plan *p, const struct plan_item *i, uint64_t wait_ns)
@@ -69,7 +69,7 @@ static uint64_t outcomes_needed(const struct plan *p, const struct plan_item *i,
 	uint64_t all = i->replay.count ? replay_begun(p, i, 3 * wait_ns)
 	                               : config_outcomes_needed(p->config, i->settings, wait_ns);
 
-	return load_is_open(&i->settings->load) ? all / i->worker_count + 1 : all;
+	return load_is_open(&i->settings->load) ? all / i->share.of + 1 : all;
 }
 
 static uint64_t longest_wait_ns(const struct plan_item *i)
@@ -96,7 +96,7 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 		.key_bits = (uint8_t)run->txns.key_bits,
 		.lane_mask = run->txns.lane_mask,
 		.more_waits = i->layout.waits.count,
-		.seed = key_seed(p, i, worker),
+		.seed = key_seed(p, i, i->share.first + worker),
 		.rest = clock_ticks(&p->clock, 3 * wait_ns),
 		.reuse = seats != 0,
 	};
@@ -131,7 +131,7 @@ static struct proto_env item_env(
 {
 	const struct addr_range *r = sources->items;
 	struct proto_env env = {.seed = plan_item_seed(p, i),
-		.workers = port_cpu_count(config_item_port(p->config, i->settings)),
+		.workers = i->share.of,
 		.name = i->settings->name,
 		.common = p->common[proto_index(config_item_proto(i->settings, NULL))],
 		.addr_len = i->settings->server.len,
@@ -141,9 +141,16 @@ static struct proto_env item_env(
 		.rate = i->replay.count ? PLAN_UNKNOWN_RATE : load_peak(&i->settings->load),
 		.dry = p->dry};
 
+	config_env_follower(p->config, i->settings, &env);
 	for (uint32_t n = 0; n < sources->count; n++)
 		env.clients += (uint32_t)r[n].count;
 	return env;
+}
+
+// Bytes of the histograms of a follower.
+static size_t marks_bytes(const struct proto *proto)
+{
+	return proto->follower ? proto_marks(proto) * sizeof(struct hist) : 0;
 }
 
 // As item_slots and the protocol's open take it, for all workers.
@@ -156,7 +163,7 @@ uint64_t plan_item_memory(const struct plan *p, const struct plan_item *of, stru
 	struct txn_shape shape = {0};
 	uint64_t bytes, sum = 0;
 
-	i.worker_count = env.workers;
+	i.worker_count = i.share.count;
 	shape.count = (uint32_t)fmin((double)slots_needed(p, &i), 1u << 30);
 	shape.window = outcomes_needed(p, &i, longest_wait_ns(&i));
 	bytes = txn_bytes(&shape);
@@ -165,8 +172,9 @@ uint64_t plan_item_memory(const struct plan *p, const struct plan_item *of, stru
 		         proto->step_count * sizeof(struct step_books);
 	bytes += plan_conn_memory(of->settings, env.workers, shape.count,
 		config_places(of->settings, env.clients), plan_item_longest(of));
-	for (env.worker = 0; env.worker < env.workers; env.worker++)
-		sum += bytes + (proto->memory ? proto->memory(of->shared, &env) : 0);
+	for (env.worker = i.share.first; env.worker < i.share.first + i.share.count; env.worker++)
+		sum += bytes + marks_bytes(proto) +
+		       (proto->memory ? proto->memory(of->shared, &env) : 0);
 	return sum;
 }
 
@@ -263,13 +271,49 @@ static void item_layout(struct plan_item *i, const struct proto *proto, struct a
 	i->source_ports = i->settings->ports;
 }
 
+// Of the addresses that the item answers for, those of this box: each has one worker in the fleet.
+static void divide_owned(struct plan_item *i, struct arena *a, struct diag *d)
+{
+	const struct addr_range *r = i->layout.owned.items;
+	uint64_t all = 0, count = 0;
+	struct addr_range *out;
+	uint8_t *homes;
+
+	for (uint32_t n = 0; n < i->layout.owned.count; n++)
+		all += r[n].count;
+	if (!fleet_is_part(&i->share) || all == 0)
+		return;
+	if (all % i->share.of) {
+		diag_error(d, i->settings, "",
+			"%llu addresses of relays for the %u workers of the fleet (take a "
+			"multiple of them: a server's reply must reach the box of the client)",
+			(unsigned long long)all, i->share.of);
+		return;
+	}
+	homes = arena_zalloc(a, all);
+	out = arena_zalloc(a, (all / i->share.of * i->share.count) * sizeof(*out));
+	all = 0;
+	for (uint32_t n = 0; n < i->layout.owned.count; n++)
+		for (uint64_t k = 0; k < r[n].count; k++, all++) {
+			homes[all] = (uint8_t)(all % i->share.of);
+			if (homes[all] - i->share.first < i->share.count)
+				out[count++] = (struct addr_range){addr_nth(&r[n], k), 1};
+		}
+	i->homes = homes;
+	i->layout.owned = (struct field_list){out, (uint32_t)count};
+}
+
 int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d)
 {
 	struct field_list sources = config_sources(p->config, i->settings, a);
-	struct proto_env env = item_env(p, i, &sources);
 	const void *settings = NULL;
 	const struct proto *proto = config_item_proto(i->settings, &settings);
+	struct proto_env env;
 	int rc = 0;
+
+	i->share = fleet_share(p->config, config_item_port(p->config, i->settings));
+	i->given = fleet_addresses(&i->settings->source.addresses, &i->share, a);
+	env = item_env(p, i, &sources);
 
 	if (i->settings->load.replay)
 		rc = replay_read(&i->replay, i->settings->load.replay, a, d);
@@ -283,6 +327,7 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 	i->shared = proto->setup(settings, &env, d);
 	if (i->shared) {
 		item_layout(i, proto, a);
+		divide_owned(i, a, d);
 		check_length(p, i, d);
 		check_tags(p, i, d);
 		check_owned(p, i, d);
@@ -346,6 +391,16 @@ static void snapshot_open(struct item_snapshot *s, const struct item_settings *i
 		s->banks[b] = arena_zalloc(a, proto->counters->size);
 }
 
+static int item_marks(struct worker_item *run)
+{
+	if (!run->proto->follower)
+		return 0;
+	run->marks = pages_alloc(marks_bytes(run->proto));
+	for (uint32_t n = 0; run->marks && n < proto_marks(run->proto); n++)
+		hist_clear(&run->marks[n]);
+	return run->marks ? 0 : -ENOMEM;
+}
+
 // The servers that its paths lead to, each once; groups are none.
 static uint32_t servers_of(const struct plan_item *i, struct addr *all)
 {
@@ -403,7 +458,7 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 
 	if (plan_seats(i, worker)) // each connection is a client
 		env.clients = plan_seats(i, worker);
-	env.worker = worker;
+	env.worker = i->share.first + worker;
 	env.homes = i->homes;
 	run->server = i->settings->server;
 	run->server_port = config_server_port(i->settings);
@@ -420,6 +475,8 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 	hist_clear(&run->books.response);
 	hist_clear(&run->books.service);
 	hist_clear(&run->books.lag);
+	if (item_marks(run) < 0)
+		return -ENOMEM;
 	run->waited = events ? arena_zalloc(a, events * sizeof(*run->waited)) : NULL;
 	for (uint32_t n = 0; n < events; n++)
 		hist_clear(&run->waited[n]);
@@ -450,6 +507,7 @@ static int item_free(const struct proto *proto, struct worker_item *run)
 	pages_free(run->txns.slots, run->txns.bytes);
 	pages_free(run->step_due, run->txns.count * sizeof(*run->step_due));
 	pages_free(run->steps, proto->step_count * sizeof(*run->steps));
+	pages_free(run->marks, marks_bytes(proto));
 	return run->opened && proto->close ? proto->close(&run->ctx) : 0;
 }
 

@@ -321,7 +321,7 @@ int schedule_build(
 	if (l->stop_at_ns != UINT64_MAX)
 		s->stop = (uint64_t)(1e-9 * base->hz *
 				     (double)(base->lead_ns + l->stop_at_ns - l->start_at_ns));
-	if (l->own.begun)
+	if (load_is_own(l))
 		rc = build_asked(&b);
 	else if (l->burst)
 		rc = build_bursts(&b, l->burst);

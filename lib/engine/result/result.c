@@ -13,6 +13,12 @@
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_U64, AT(of, member), .gauge = true  \
 	}
+// A level: what there is of something at a time.
+#define LEVEL(of, member, text)                                                                    \
+	{                                                                                          \
+		.name = #member, .help = text, .type = COUNTER_U64, AT(of, member), .gauge = true, \
+		.level = true                                                                      \
+	}
 #define TEXT(of, member, text)                                                                     \
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_STRING, AT(of, member)              \
@@ -79,6 +85,13 @@ static const struct counter step_rows[] = {
 };
 SECTION("steps", step_rows, result_step, "a message and its reply within an exchange");
 
+static const struct counter mark_rows[] = {
+	TEXT(result_mark, name, "what was waited for"),
+	{"latency", "from the event of the followed item to the first reply that shows it", NULL,
+		COUNTER_SECTION, AT(result_mark, latency), .section = &latency_rows_section},
+};
+SECTION("marks", mark_rows, result_mark, "what an item that follows another one waited for");
+
 #define BEHAVE_ROW(member_, text)                                                                  \
 	{.name = #member_,                                                                         \
 		.help = text,                                                                      \
@@ -95,7 +108,7 @@ SECTION("behave", behave_rows, result_behave, "clients that do their worst, by b
 #define CONNECTIONS_ROW(member, text) COUNT(result_connections, member, text),
 static const struct counter connections_rows[] = {
 	CONN_COUNTERS(CONNECTIONS_ROW) // core/counters.h
-	GAUGE(result_connections, left, "connections that were open when the run ended"),
+	LEVEL(result_connections, left, "connections that were open when the run ended"),
 	{"handshake", "from the first SYN to the server's acceptance", NULL, COUNTER_SECTION,
 		AT(result_connections, handshake), .section = &latency_rows_section},
 	{"first_answer", "from the first SYN to the first answer", NULL, COUNTER_SECTION,
@@ -127,7 +140,7 @@ SECTION("foreseen", foreseen_rows, result_foreseen,
 	"forecast of an item whose clients say when they begin");
 
 #define ITEM_ROW(member, text)       COUNT(result_item, member, text),
-#define ITEM_GAUGE_ROW(member, text) GAUGE(result_item, member, text),
+#define ITEM_LEVEL_ROW(member, text) LEVEL(result_item, member, text),
 #define LEDGER_ROW(member_, text)                                                                  \
 	{.name = #member_, .help = text, .type = COUNTER_U64, AT(result_item, ledger.member_)},
 static const struct counter item_rows[] = {
@@ -138,7 +151,7 @@ static const struct counter item_rows[] = {
 	TEXT(result_item, server_name, "its host name; not there: the file gives the address"),
 	TEXT(result_item, loop, "open or closed: a closed loop waits for the server"),
 	GAUGE(result_item, clients, "clients that the item has; 0: its protocol has none"),
-	LEDGER_COUNTERS(LEDGER_ROW, ITEM_ROW, ITEM_GAUGE_ROW) // core/counters.h
+	LEDGER_COUNTERS(LEDGER_ROW, ITEM_ROW, ITEM_LEVEL_ROW) // core/counters.h
 	{"loss", "lost over sent, without no_reply", "1", COUNTER_F64, AT(result_item, loss)},
 	{"due_per_s", "scheduled rate, over sending_s", "per_s", COUNTER_F64,
 		AT(result_item, due_per_s)},
@@ -162,6 +175,9 @@ static const struct counter item_rows[] = {
 		.section = &latency_rows_section},
 	{"steps", "the messages of exchanges of several", NULL, COUNTER_LIST,
 		AT(result_item, steps), .section = &step_rows_section},
+	{"marks", "what an item that follows another one waited for; not there: nothing", NULL,
+		COUNTER_LIST, AT(result_item, marks), .section = &mark_rows_section,
+		.optional = true},
 	{"servers", "its servers; none: it has one, which is asked once", NULL, COUNTER_LIST,
 		AT(result_item, servers), .section = &server_rows_section},
 	{"connections", "its connections; not there: it has none", NULL, COUNTER_SECTION,
@@ -305,7 +321,7 @@ SECTION("by_due", by_due_rows, result_by_due, "replies to requests that were due
 #define INTERVAL_CONN_ROW(member, text) COUNT(result_interval_connections, member, text),
 static const struct counter interval_conn_rows[] = {
 	CONN_COUNTERS(INTERVAL_CONN_ROW) // core/counters.h
-	GAUGE(result_interval_connections, open, "open at its end: accepted, and closed by nobody"),
+	LEVEL(result_interval_connections, open, "open at its end: accepted, and closed by nobody"),
 	{"handshake", "from the first SYN to the server's acceptance", NULL, COUNTER_SECTION,
 		AT(result_interval_connections, handshake), .section = &latency_rows_section},
 	{"first_answer", "from the first SYN to the first answer", NULL, COUNTER_SECTION,
@@ -328,7 +344,7 @@ static const struct counter interval_item_rows[] = {
 	{"p50_ns", "median response latency", "ns", COUNTER_F64, AT(result_interval_item, p50_ns)},
 	{"p99_ns", "99th percentile", "ns", COUNTER_F64, AT(result_interval_item, p99_ns)},
 	{"max_ns", "longest", "ns", COUNTER_F64, AT(result_interval_item, max_ns)},
-	GAUGE(result_interval_item, in_flight, "open at the end of the interval"),
+	LEVEL(result_interval_item, in_flight, "open at the end of the interval"),
 	{"loss", "lost over those that ended in the interval", "1", COUNTER_F64,
 		AT(result_interval_item, loss)},
 	{"due_per_s", "scheduled rate", "per_s", COUNTER_F64, AT(result_interval_item, due_per_s)},
@@ -380,7 +396,7 @@ static const struct counter interval_worker_rows[] = {
 SECTION("workers", interval_worker_rows, result_interval_worker, "a worker in an interval");
 
 #define RESPONDER_CONN_ROW(member, text)       COUNT(result_responder_conns, member, text),
-#define RESPONDER_CONN_GAUGE_ROW(member, text) GAUGE(result_responder_conns, member, text),
+#define RESPONDER_CONN_GAUGE_ROW(member, text) LEVEL(result_responder_conns, member, text),
 static const struct counter responder_conn_rows[] = {
 	RESPONDER_CONN_COUNTERS(RESPONDER_CONN_ROW, RESPONDER_CONN_GAUGE_ROW) // core/counters.h
 };
@@ -393,7 +409,7 @@ SECTION("connections", responder_conn_rows, result_responder_conns, "connections
 	}
 
 #define RESPONDER_PART_ROW(member, text)       COUNT(result_interval_responder, member, text),
-#define RESPONDER_PART_GAUGE_ROW(member, text) GAUGE(result_interval_responder, member, text),
+#define RESPONDER_PART_GAUGE_ROW(member, text) LEVEL(result_interval_responder, member, text),
 static const struct counter interval_responder_rows[] = {
 	RESPONDER_COUNTERS(RESPONDER_PART_ROW, RESPONDER_PART_GAUGE_ROW) // core/counters.h
 	RESPONDER_CONN_SECTION(result_interval_responder),
@@ -557,7 +573,7 @@ static const struct counter responder_protocol_rows[] = {
 SECTION("protocols", responder_protocol_rows, result_responder_protocol, "a protocol answered");
 
 #define RESPONDER_ROW(member, text)         COUNT(result_responder, member, text),
-#define RESPONDER_GAUGE_ROW(member, text)   GAUGE(result_responder, member, text),
+#define RESPONDER_GAUGE_ROW(member, text)   LEVEL(result_responder, member, text),
 #define RESPONDER_SECONDS_ROW(member, text) SECONDS(result_responder, member, text),
 #define RESPONDER_NS_ROW(member, text)      NANOSECONDS(result_responder, member, text),
 static const struct counter responder_rows[] = {
@@ -696,6 +712,14 @@ static const struct counter repeat_rows[] = {
 static const struct counter_section result_repeat_section = {
 	"repeats", "a run", COUNTER_ROWS(repeat_rows), sizeof(struct result_repeat)};
 
+static const struct counter order_rows[] = {
+	TEXT(result_order, set, "the setting and its new value"),
+	REAL(result_order, at_s, "s",
+		"time of the order, from the start of the measured part; it holds from the next "
+		"interval on"),
+};
+SECTION("orders", order_rows, result_order, "an order");
+
 static const struct counter result_rows[] = {
 	TEXT(result, schema, "version of this document"),
 	{"run", "the run", NULL, COUNTER_SECTION, AT(result, run), .section = &run_rows_section},
@@ -705,6 +729,8 @@ static const struct counter result_rows[] = {
 		.section = &result_item_section},
 	{"events", "things that happened during the run", NULL, COUNTER_LIST, AT(result, events),
 		.section = &event_rows_section},
+	{"orders", "changes of the load that the user ordered meanwhile", NULL, COUNTER_LIST,
+		AT(result, orders), .section = &order_rows_section},
 	{"ports", "ports", NULL, COUNTER_LIST, AT(result, ports), .section = &port_rows_section},
 	{"workers", "workers", NULL, COUNTER_LIST, AT(result, workers),
 		.section = &worker_rows_section},

@@ -43,6 +43,13 @@ struct result_step {
 	struct result_latencies latency;
 };
 
+// What an item that follows another one waited for: from what happened to the client to the reply
+// that shows it.
+struct result_mark {
+	const char *name;
+	struct latency latency;
+};
+
 // Of clients that do their worst, by behaviour.
 struct result_behave {
 	BEHAVE_COUNTERS(BEHAVE_MEMBER)
@@ -94,6 +101,7 @@ struct result_item {
 	struct result_latencies latency;
 	struct latency send_lag;
 	struct counter_list steps;                    // struct result_step, those that were used
+	struct counter_list marks;                    // struct result_mark, those that were met
 	struct counter_list servers;                  // struct result_server, if it has several
 	const struct result_connections *connections; // NULL: it has none
 	const struct result_foreseen *foreseen;       // NULL: a load said when
@@ -427,6 +435,12 @@ struct result_confidence {
 	struct counter_list figures; // struct result_spread
 };
 
+// An order of the user while the run went on.
+struct result_order {
+	const char *set;
+	double at_s; // from the start of the measured part; it holds from the next interval on
+};
+
 struct result {
 	const char *schema;
 	uint64_t number; // of the run that it is of, from 1: run_hooks.begin
@@ -434,6 +448,7 @@ struct result {
 	struct result_verdict verdict;
 	struct counter_list traffic;          // struct result_item
 	struct counter_list events;           // struct result_event
+	struct counter_list orders;           // struct result_order
 	struct counter_list ports;            // struct result_port
 	struct counter_list workers;          // struct result_worker
 	struct result_responder *responder;   // NULL: none

@@ -194,14 +194,25 @@ static double measured_s(const struct plan *p)
 	return (double)last / p->clock.hz;
 }
 
+// With the histogram, of a part of a fleet: percentiles of the whole come from those of all parts.
+static struct latency for_merge(
+	const struct plan *p, const struct hist *h, uint64_t lost, struct arena *a)
+{
+	struct latency l = collect_distribution(p, h, lost, a);
+
+	if (fleet_weight(p->config))
+		l.histogram = collect_histogram(h, a);
+	return l;
+}
+
 static struct result_step step_result(
 	const struct plan *p, const char *name, const struct step_books *from, struct arena *a)
 {
 	struct result_step out = {.name = name}, *to = &out;
 
 	STEP_COUNTERS(COUNTER_ADD)
-	out.latency.response = collect_distribution(p, &from->response, from->lost, a);
-	out.latency.service = collect_distribution(p, &from->service, 0, a);
+	out.latency.response = for_merge(p, &from->response, from->lost, a);
+	out.latency.service = for_merge(p, &from->service, 0, a);
 	return out;
 }
 
@@ -341,10 +352,31 @@ static const struct result_connections *connections_of(const struct plan *p,
 		to->segments_received += wc->cs.segments_in;
 		to->left += wc->left;
 	}
-	to->handshake = collect_distribution(p, &sum->handshake, 0, a);
-	to->first_answer = collect_distribution(p, &sum->first, 0, a);
+	to->handshake = for_merge(p, &sum->handshake, 0, a);
+	to->first_answer = for_merge(p, &sum->first, 0, a);
 	to->behave = behave_of(i, a);
 	return to;
+}
+
+static struct counter_list marks_of(
+	const struct plan *p, const struct plan_item *i, struct arena *a)
+{
+	const struct proto *proto = i->run->proto;
+	uint32_t count = proto->follower ? proto_marks(proto) : 0, n = 0;
+	struct result_mark *out = arena_zalloc(a, (count + 1) * sizeof(*out));
+	struct hist *sum = arena_zalloc(a, sizeof(*sum));
+
+	for (uint32_t m = 0; m < count; m++) {
+		hist_clear(sum);
+		for (uint32_t k = 0; k < i->worker_count; k++)
+			hist_merge(sum, &plan_run(i, k)->marks[m]);
+		if (sum->count == 0)
+			continue;
+		out[n].name = proto->follower->marks[m];
+		out[n].latency = collect_distribution(p, sum, 0, a);
+		out[n++].latency.histogram = collect_histogram(sum, a);
+	}
+	return (struct counter_list){out, n};
 }
 
 const char *collect_server_name(const struct plan_item *i, uint32_t server, struct arena *a)
@@ -404,6 +436,7 @@ static struct result_item item_result(
 	out.unsent = out.ledger.due - l->sent;
 	out.in_flight = l->sent - l->answered - l->failed - l->lost - l->no_reply;
 	out.steps = collect_steps(p, proto, sum, sum, a);
+	out.marks = marks_of(p, i, a);
 	out.servers = servers_result(p, i, sum, a);
 	out.connections = connections_of(p, i, sum->conns, a);
 	asked = (double)(l->sent - l->no_reply);

@@ -159,6 +159,7 @@ static void start_intervals(struct run *r)
 	timeline_start(&r->timeline, r->plan.config, r->arena);
 	stop_start(&r->stop, r->plan.config, r->arena);
 	r->events = events_start(&r->plan, r->arena);
+	orders_start(&r->orders, r->arena);
 }
 
 static struct probe_span measured_part(const struct run *r)
@@ -411,6 +412,7 @@ static int course_measure(struct run *r)
 	end_intervals(r);
 	collect_result(p, r->arena, r->result);
 	events_end(r->events, r->arena, r->result);
+	orders_end(&r->orders, r->result);
 	r->events = NULL;
 	r->result->run.measured_from_ns =
 		clock_wall_ns(&p->clock, p->items[0].worker->times.measure);
@@ -503,14 +505,23 @@ static int claim_addresses(struct run *r)
 	return 0;
 }
 
-static _Atomic(struct plan *) live; // with workers, NULL: none
+static _Atomic(struct run *) live; // with workers, NULL: none
 
 void run_halt(void)
 {
-	struct plan *p = atomic_load(&live);
+	struct run *r = atomic_load(&live);
 
-	if (p)
-		set_phase(p, PHASE_STOP);
+	if (r)
+		set_phase(&r->plan, PHASE_STOP);
+}
+
+const char *run_order(const char *order)
+{
+	struct run *r = atomic_load(&live);
+
+	if (!r || !r->events)
+		return "no packets flow now";
+	return orders_take(&r->orders, &r->plan, order);
 }
 
 int run_course(struct run *r)
@@ -519,7 +530,7 @@ int run_course(struct run *r)
 
 	if (rc)
 		return rc;
-	atomic_store(&live, &r->plan);
+	atomic_store(&live, r);
 	launch(r, true);
 	rc = r->options->respond_only ? responder_only(r) : send_and_judge(r);
 	atomic_store(&live, NULL);

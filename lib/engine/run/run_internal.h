@@ -9,6 +9,7 @@
 #include "engine/run/cpu.h"
 #include "engine/run/events.h"
 #include "engine/run/evidence_log.h"
+#include "engine/run/orders.h"
 #include "engine/plan/plan.h"
 #include "engine/run/peer.h"
 #include "engine/run/probe.h"
@@ -35,9 +36,10 @@ struct run {
 
 	// run_course.c
 	struct watch watch;
-	struct probe *probe;           // NULL: none
-	struct tally *tally;           // NULL: no counters of the server's
-	struct events *events;         // NULL: a responder alone
+	struct probe *probe;   // NULL: none
+	struct tally *tally;   // NULL: no counters of the server's
+	struct events *events; // NULL: a responder alone
+	struct orders orders;
 	struct evidence_log *evidence; // NULL: none
 	struct cpu_times cpu[2];       // at both ends of the measured part
 	uint32_t cpu_read;             // how many of them are there

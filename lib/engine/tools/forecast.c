@@ -193,11 +193,12 @@ static struct forecast_item item_of(const struct config *c, const struct item_se
 {
 	const struct proto *proto = config_item_proto(s, NULL);
 	const struct port_settings *port = config_item_port(c, s);
+	const struct fleet_share share = fleet_share(c, port);
 	struct forecast_item out = {.name = s->name,
 		.protocol = proto->name,
 		.port = port->name,
 		.paced = is_paced(s),
-		.per_s = load_peak(&s->load)};
+		.per_s = load_peak(&s->load) * share.count / share.of};
 
 	if (!out.paced)
 		out.per_s = (double)port_queue_count(port) / unpaced_on(c, port);

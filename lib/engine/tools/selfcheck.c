@@ -124,7 +124,7 @@ static void derive_ports(const struct config *c, struct config *out, struct aren
 // The highest rate of the load and the head-room, as a constant rate. A protocol's own pace stays.
 static struct load_settings steady(const struct load_settings *l)
 {
-	if (l->own.begun)
+	if (load_is_own(l))
 		return *l;
 	return (struct load_settings){
 		.rate = l->replay ? INFINITY : load_peak(l) * (1 + SELFCHECK_HEADROOM) - l->more,

@@ -63,13 +63,15 @@ static const struct proto_step dhcp6_steps[DHCP6_STEPS] = {
 	[DHCP6_STEP_DECLINE] = {"decline-reply"},
 	[DHCP6_STEP_CONFIRM] = {"confirm-reply"},
 	[DHCP6_STEP_INFORMATION] = {"information-reply"},
+	[DHCP6_STEP_LEASEQUERY] = {"leasequery"},
 };
 
 _Static_assert(DHCP4_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 
-// Of the family dhcp4 or dhcp6, FAMILY in capitals; key_bits_, cost_ns_: as in struct proto.
-#define DHCP_PROTO(family, FAMILY, text, key_bits_, cost_ns_)                                      \
+// Of the family dhcp4 or dhcp6, FAMILY in capitals; ack: the reply that gives a lease; key_bits_,
+// cost_ns_: as in struct proto.
+#define DHCP_PROTO(family, FAMILY, text, ack, key_bits_, cost_ns_)                                 \
 	static const struct counter_section family##_counters_section = {                          \
 		.name = #family,                                                                   \
 		.help = text " messages and leases",                                               \
@@ -91,6 +93,16 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.owns = family##_owns,                                                             \
 	};                                                                                         \
                                                                                                    \
+	static const struct proto_followed family##_followed = {                                   \
+		.names = {[PROTO_LEASED] = ack, [PROTO_RELEASED] = "release"},                     \
+		.clients = dhcp_followed_clients,                                                  \
+		.named = dhcp_named,                                                               \
+		.count = dhcp_count,                                                               \
+		.happened = family##_happened,                                                     \
+		.name = family##_name,                                                             \
+		.identity = family##_identity,                                                     \
+	};                                                                                         \
+                                                                                                   \
 	const struct proto family##_proto = {                                                      \
 		.name = #family,                                                                   \
 		.help = text " clients and relays",                                                \
@@ -103,6 +115,7 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.counters = &family##_counters_section,                                            \
 		.server = &family##_server,                                                        \
 		.router = &family##_router,                                                        \
+		.followed = &family##_followed,                                                    \
 		.extra = dhcp_extra,                                                               \
 		.paces = dhcp_paces,                                                               \
 		.fit = family##_fit,                                                               \
@@ -120,5 +133,5 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.timeout = family##_timeout,                                                       \
 	};
 
-DHCP_PROTO(dhcp4, DHCP4, "DHCPv4", 32, 175)
-DHCP_PROTO(dhcp6, DHCP6, "DHCPv6", DHCP6_KEY_BITS, 285)
+DHCP_PROTO(dhcp4, DHCP4, "DHCPv4", "ack", 32, 175)
+DHCP_PROTO(dhcp6, DHCP6, "DHCPv6", "reply", DHCP6_KEY_BITS, 285)

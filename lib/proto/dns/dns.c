@@ -235,6 +235,7 @@ static const char *const algorithm_names[] = {"auto", "hmac-md5", "hmac-sha1", "
 static const struct field key_fields[] = {
 	{.name = "secret_file",
 		.type = FIELD_STRING,
+		.role = FIELD_INPUT,
 		.required = true,
 		.offset = KEY(secret_file),
 		.help = "file of the key: a key statement of BIND (tsig-keygen), a key section of "
@@ -283,6 +284,7 @@ static const struct field dns_fields[] = {
 	TRANSPORT_ROWS(SETTING(transport)),
 	{.name = "queries",
 		.type = FIELD_STRING,
+		.role = FIELD_INPUT,
 		.offset = SETTING(queries),
 		.help = "file of \"name [class] type\" lines, relative to this file's folder; "
 			"-: standard input"},
@@ -293,6 +295,7 @@ static const struct field dns_fields[] = {
 		.help = "such lines; {0-999} in a name counts, {random:12} never repeats"},
 	{.name = "wire",
 		.type = FIELD_STRING,
+		.role = FIELD_INPUT,
 		.offset = SETTING(wire),
 		.help = "file of whole messages, of which only the ID is changed: a capture "
 			"(queries over UDP to port 53), or each with its length in front in two "
@@ -305,6 +308,7 @@ static const struct field dns_fields[] = {
 			"whole (AXFR), \"example.com 7\" the changes since serial 7 (IXFR)"},
 	{.name = "updates",
 		.type = FIELD_STRING,
+		.role = FIELD_INPUT,
 		.offset = SETTING(updates),
 		.help = "file of dynamic updates (RFC 2136), as dnsperf -u reads it"},
 	{.name = "update",
@@ -451,6 +455,7 @@ static const struct field answers_fields[] = {
 		.max = DNS_TEXT_MAX},
 	{.name = "zone",
 		.type = FIELD_STRING,
+		.role = FIELD_INPUT,
 		.list = true,
 		.offset = ANSWERS(zone),
 		.help = "zone files, one zone each: answers come from them, and rcode, ttl, "

@@ -55,9 +55,9 @@ struct sample_dns {
 };
 
 static const struct field sample_dns_rows[] = {
-	{"queries", "file of queries", FIELD_STRING, .offset = offsetof(struct sample_dns, queries),
-		.min = 1, .max = 255},
-	{"lines", "queries in place", FIELD_STRING, .list = true,
+	{"queries", "file of queries", FIELD_STRING, .role = FIELD_INPUT,
+		.offset = offsetof(struct sample_dns, queries), .min = 1, .max = 255},
+	{"lines", "queries in place", FIELD_STRING, .list = true, .role = FIELD_COMMAND,
 		.offset = offsetof(struct sample_dns, lines)},
 	{"mode", "how", FIELD_ENUM, .offset = offsetof(struct sample_dns, mode), .def = "slow",
 		.names = sample_modes},

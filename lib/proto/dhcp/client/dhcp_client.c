@@ -132,6 +132,23 @@ bool dhcp_paces(const void *settings, struct proto_pace *out)
 	return true;
 }
 
+uint64_t dhcp_followed_clients(const void *settings)
+{
+	return dhcp_clients(settings);
+}
+
+bool dhcp_named(const void *settings)
+{
+	const struct dhcp_settings *s = settings;
+
+	return s->fqdn && strchr(s->fqdn->name, '.');
+}
+
+uint32_t dhcp_count(const struct proto_ctx *ctx)
+{
+	return ((const struct dhcp_worker *)ctx->own)->work.clients.count;
+}
+
 // Both: a protocol whose settings have no life is not asked.
 uint64_t dhcp_due(struct proto_ctx *ctx)
 {

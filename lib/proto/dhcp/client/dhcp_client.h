@@ -18,6 +18,7 @@ enum dhcp_step { DHCP_STEP_FIRST, DHCP_STEP_REQUEST, DHCP_STEP_RAPID, DHCP_STEP_
 
 // Flags of a kind of message that both families have; their own ones are below.
 enum dhcp_has {
+	DHCP_ASKS_ABOUT = 1 << 13,  // leases, which stay as they are
 	DHCP_MAKES_LEASE = 1 << 14, // when the reply is the last of the exchange
 	DHCP_IS_SILENT = 1 << 15,   // without a reply
 };
@@ -135,6 +136,8 @@ struct dhcp_family {
 	void (*exchange_check)(const struct dhcp_settings *s, uint32_t exchange, struct diag *d);
 	// Are messages of clients behind relays sent from the leased address? NULL: none.
 	bool (*unicasts)(const struct dhcp_settings *s);
+	// Do relays send from the port of clients? NULL: none.
+	bool (*asks)(const struct dhcp_settings *s);
 
 	// Leases that a client asks for: addresses, or prefixes.
 	uint64_t (*each)(const struct dhcp_settings *s, bool prefixes);
@@ -207,6 +210,9 @@ uint64_t dhcp_memory(const void *shared, const struct proto_env *env);
 int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dhcp_close(struct proto_ctx *ctx);
 bool dhcp_paces(const void *settings, struct proto_pace *out);
+uint64_t dhcp_followed_clients(const void *settings);
+bool dhcp_named(const void *settings);
+uint32_t dhcp_count(const struct proto_ctx *ctx);
 uint64_t dhcp_due(struct proto_ctx *ctx);
 uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 
@@ -235,7 +241,12 @@ uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);     \
 	enum proto_verdict family##_timeout(struct proto_ctx *ctx, struct proto_txn *t);           \
 	bool family##_owns(                                                                        \
-		struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
+		struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);     \
+	bool family##_happened(                                                                    \
+		struct proto_ctx *ctx, const struct proto_txn *t, struct proto_event *out);        \
+	void family##_name(const struct proto_ctx *ctx, uint32_t client, struct writer *w);        \
+	void family##_identity(                                                                    \
+		const struct proto_ctx *ctx, uint32_t client, struct proto_identity *out);
 
 // dhcp_client.c: among the further servers.
 uint32_t dhcp_server_search(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len);

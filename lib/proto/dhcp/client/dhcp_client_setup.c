@@ -289,7 +289,7 @@ static void build_ports(struct dhcp_plan *p, const struct dhcp_settings *s)
 		ports[n++] = p->relay_port;
 	p->layout.own_macs = !s->relay;
 	p->layout.own_addresses = !s->relay || (f->unicasts && f->unicasts(s));
-	if (p->relay_port != f->client_port && p->layout.own_addresses)
+	if (p->relay_port != f->client_port && (p->layout.own_addresses || (f->asks && f->asks(s))))
 		ports[n++] = f->client_port;
 	p->layout.ports = (struct field_list){ports, n};
 }

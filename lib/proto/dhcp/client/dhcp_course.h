@@ -74,6 +74,9 @@ struct dhcp_messages {
 	void (*limits_keep)(struct dhcp_heard *h);
 	// Shall the client wait for an offer of another server after this refusal?
 	bool (*refusal_waits)(const struct dhcp_heard *h, const struct proto_txn *t);
+	// Shall the message be sent again, another way, after this refusal?
+	bool (*goes_again)(
+		const struct proto_ctx *ctx, const struct dhcp_heard *h, const struct proto_txn *t);
 	// Is an offer at hand, and shall the client wait for a better one?
 	bool (*offer_kept)(const struct dhcp_client *k);
 	bool (*offer_waits)(struct dhcp_heard *h, const struct proto_txn *t);
@@ -211,7 +214,8 @@ DHCP_INLINE enum proto_verdict dhcp_refused(const struct dhcp_messages *f, struc
 
 	if (!t->over) {
 		dhcp_work_refused(&w->work, h->status, h->text, h->text_len);
-		f->leases_drop(&w->work, t->user);
+		if (!(f->kinds[t->step].has & DHCP_ASKS_ABOUT))
+			f->leases_drop(&w->work, t->user);
 	}
 	return dhcp_fail(f, ctx, t);
 }
@@ -240,6 +244,8 @@ DHCP_INLINE enum proto_verdict dhcp_decide(const struct dhcp_messages *f, struct
 	case DHCP_WRONG:
 		return dhcp_fail(f, ctx, t);
 	case DHCP_REFUSED:
+		if (f->goes_again && !t->over && f->goes_again(ctx, h, t))
+			return PROTO_AGAIN;
 		return dhcp_refused(f, ctx, t, h);
 	}
 	if (t->over)
@@ -353,6 +359,26 @@ DHCP_INLINE enum proto_verdict dhcp_timeout(
 	}
 	t->over = false;
 	return dhcp_fail(f, ctx, t);
+}
+
+// What happened to the client of t, which ended well, but for the address.
+DHCP_INLINE bool dhcp_happened(
+	const struct dhcp_worker *w, const struct proto_txn *t, struct proto_event *out)
+{
+	const struct dhcp_family *f = w->plan->family;
+
+	if (w->plan->wrong.steps && dhcp_wrong_kind(w, t) < DHCP_WRONG_COUNT)
+		return false;
+	if (t->step == f->starts[f->life.release].step)
+		out->what = PROTO_RELEASED;
+	else if (f->kinds[t->step].has & DHCP_MAKES_LEASE)
+		out->what = PROTO_LEASED;
+	else
+		return false;
+	out->client = t->user;
+	out->number = dhcp_work_number(&w->work, t->user);
+	out->addr_len = f->addr_len;
+	return true;
 }
 
 // The verbs of a family that its struct dhcp_messages makes, for struct proto; len: of its

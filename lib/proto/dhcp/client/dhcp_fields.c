@@ -29,9 +29,11 @@ const struct field_section dhcp_vlan_section = DHCP_SECTION(
 
 static const struct field leases_fields[] = {
 	{"save", "CSV file for the leases held at the end, from the working directory",
-		FIELD_STRING, .offset = LEASES(save), .min = 1, .max = PATH_LEN_MAX},
+		FIELD_STRING, .role = FIELD_OUTPUT, .offset = LEASES(save), .min = 1,
+		.max = PATH_LEN_MAX},
 	{"load", "such a file of an earlier run: its clients hold leases from the start",
-		FIELD_STRING, .offset = LEASES(load), .min = 1, .max = PATH_LEN_MAX},
+		FIELD_STRING, .role = FIELD_INPUT, .offset = LEASES(load), .min = 1,
+		.max = PATH_LEN_MAX},
 };
 
 const struct field_section dhcp_leases_section =

@@ -20,8 +20,8 @@
 	{#member_, help_, FIELD_SECTION, .optional = true, .offset = offsetof(S, member_), \
 		.section = section_}
 #define DHCP_SECTIONS_ROW(member_, section_, help_) \
-	{#member_, help_, FIELD_SECTION, .list = true, .offset = DHCP_SETTING(member_), \
-		.section = section_}
+	{#member_, help_, FIELD_SECTION, .list = true, .lone = true, \
+		.offset = DHCP_SETTING(member_), .section = section_}
 
 #define DHCP_SHARE_ROW(name_, exchange_, help_) \
 	{name_, "share of exchanges, or rate on top of load.rate, that " help_, FIELD_SHARE, \
@@ -107,10 +107,10 @@
 		"address can have several exchanges at once; 0: each client has its own", \
 		FIELD_COUNT, .offset = DHCP_SETTING(mac_count), .def = "0", .max = 1e9}, \
 	{"mac_file", "file with the MAC address of a client on each line, relative to this " \
-		"file's folder" file_help_, FIELD_STRING, .offset = DHCP_SETTING(mac_file)}, \
+		"file's folder" file_help_, FIELD_STRING, .role = FIELD_INPUT, .offset = DHCP_SETTING(mac_file)}, \
 	{"client_file", "CSV file with a line for each client, relative to this file's folder; " \
 		"{file:N} is column N, from 1, in every text and hex", FIELD_STRING, \
-		.offset = DHCP_SETTING(client_file)}, \
+		.role = FIELD_INPUT, .offset = DHCP_SETTING(client_file)}, \
 	{"mac_column", "column of client_file with the MAC address; 0: none", FIELD_COUNT, \
 		.offset = DHCP_SETTING(mac_column), .def = "0", .max = 64}
 

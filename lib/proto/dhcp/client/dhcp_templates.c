@@ -203,6 +203,16 @@ void dhcp_fqdn_write(
 	dhcp_option_end(w, head, wide);
 }
 
+void dhcp_fqdn_name(
+	const struct pattern_values *client, const struct dhcp_plan *p, struct writer *w)
+{
+	uint8_t *at = write_space(w, 1);
+
+	dhcp_varying_write(client, &p->fqdn, w);
+	if (at && !w->failed)
+		dhcp_name_labels(w, at);
+}
+
 #define NAME_MAX_LEN 255
 
 void dhcp_name_labels(struct writer *w, uint8_t *at)

@@ -108,6 +108,10 @@ void dhcp_varying_options(const struct pattern_values *client, const struct dhcp
 void dhcp_fqdn_write(const struct pattern_values *client, const struct dhcp_plan *p, bool wide,
 	struct writer *w);
 
+// The name alone, as labels.
+void dhcp_fqdn_name(
+	const struct pattern_values *client, const struct dhcp_plan *p, struct writer *w);
+
 #define DHCP_LABEL_MAX 63
 
 // Dotted text, one byte behind `at`, to labels with their length in front (RFC 1035 section 3.1).

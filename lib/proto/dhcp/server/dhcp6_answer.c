@@ -60,6 +60,13 @@ static const struct field answers_fields[] = {
 		FIELD_BOOL, SHARED(authoritative), .def = "false"},
 	{"unicast", "accept messages to the server's own address; false: reply with UseMulticast",
 		FIELD_BOOL, AT(unicast), .def = "true"},
+	{"unicast_address", "address for unicast (option 12), for clients that ask for it",
+		FIELD_ADDR, AT(unicast_address)},
+	{"leasequery",
+		"answer LEASEQUERYs (RFC 5007), for which each lease takes 64 bytes and DUIDs up "
+		"to "
+		"31 bytes are kept; false: reply with NotAllowed",
+		FIELD_BOOL, AT(leasequery), .def = "false"},
 	{"full_pool",
 		"the pool is meant to run out: allow fewer addresses or prefixes than the clients "
 		"of the same file need",
@@ -122,6 +129,8 @@ static bool dhcp6_own_check(const void *settings, const struct proto_env *env, s
 	uint32_t len = s->server_id.len;
 	bool right = check_domain(&s->common, d);
 
+	right = dhcp_family_check(&s->unicast_address, &s->unicast_address, 16, d) && right;
+
 	if (len == 0 || (len >= DHCP6_DUID_MIN && len <= DHCP6_DUID_MAX))
 		return right;
 	diag_error(
@@ -181,10 +190,15 @@ static void dhcp6_own_set(const struct dhcp_server_family *f, void *answers, con
 	struct dhcp6_answers *a = answers;
 
 	a->unicast = s->unicast;
+	a->leasequery = s->leasequery;
+	if (s->leasequery)
+		a->common.lease_size = sizeof(struct dhcp6_lease_kept);
 	a->has_preference = s->preference != UINT64_MAX;
 	a->preference = (uint8_t)s->preference;
 	a->prefix_length = (uint8_t)s->common.prefix_length;
 	set_server_id(a, s, env);
+	if (s->unicast_address.len)
+		dhcp_ready_add(f, &a->common, DHCP6_OPT_UNICAST, s->unicast_address.bytes, 16);
 	dhcp_ready_add_addresses(f, &a->common, DHCP6_OPT_DNS, &s->common.dns);
 	if (s->common.domain)
 		set_domain(f, a, s->common.domain);

@@ -13,12 +13,22 @@ struct dhcp6_answers_settings {
 	struct field_bytes server_id;                      // len 0: made of the responder's address
 	uint64_t preference;                               // UINT64_MAX: none
 	uint64_t sol_max_rt_ns, inf_max_rt_ns, refresh_ns; // 0: none
-	bool unicast;
+	bool unicast, leasequery;
+	struct addr unicast_address; // len 0: none is told
 };
+
+// What a lease query can tell of its client; kept if lease queries are answered.
+struct dhcp6_lease_kept {
+	struct dhcp_lease lease;
+	uint8_t duid_len; // 0: not kept, or too long
+	uint8_t duid[31];
+};
+
+_Static_assert(sizeof(struct dhcp6_lease_kept) == 64, "a power of two");
 
 struct dhcp6_answers {
 	struct dhcp_answers common;
-	bool unicast, has_preference;
+	bool unicast, leasequery, has_preference;
 	uint8_t preference;
 	uint8_t prefix_length;
 	uint8_t server_id_len;

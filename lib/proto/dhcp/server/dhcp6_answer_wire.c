@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replies to DHCPv6 clients and relays as RFC 8415 sections 18.3 and 19 have it, with RFC 8357, and
-// their destinations. Each IA gets one lease. Not here: leases (dhcp_claim.h), wrong replies on
-// demand (dhcp6_faults_wire.c). Path: hot. The responder's thread.
+// Replies to DHCPv6 clients and relays as RFC 8415 sections 18.3 and 19 have it, with RFC 8357 and
+// RFC 5007, and their destinations. Each IA gets one lease. Not here: leases (dhcp_claim.h), wrong
+// replies on demand (dhcp6_faults_wire.c). Path: hot. The responder's thread.
 
 #include <string.h>
 
@@ -11,7 +11,21 @@
 
 #define MULTICAST 0xff // first byte of such an address
 
-static const struct dhcp_claim_family claims = {NULL, NULL}; // no own part of a record
+#define BUCKET_BITS 0xffffff // of DHCP_POOL_MAX records
+
+// The client of a lease that is given: struct dhcp6_bytes, its DUID; NULL: it is not kept.
+static void duid_keep(struct dhcp_pool *p, struct dhcp_lease *lease, const void *client)
+{
+	struct dhcp6_lease_kept *l = (struct dhcp6_lease_kept *)lease;
+	const struct dhcp6_bytes *duid = client;
+
+	if (!duid)
+		return;
+	l->duid_len = duid->len <= sizeof(l->duid) ? (uint8_t)duid->len : 0;
+	memcpy(l->duid, duid->data, l->duid_len);
+}
+
+static const struct dhcp_claim_family claims = {.keep = duid_keep};
 
 // A message and the reply to it in the making.
 struct dhcp6_query {
@@ -37,7 +51,10 @@ static struct dhcp_claim claim_of(const struct dhcp6_query *q, const struct dhcp
 	c.kind = ia->type == DHCP6_OPT_IA_PD ? DHCP_PREFIXES : DHCP_ADDRESSES;
 	c.pool = &q->s->pools[c.kind];
 	c.identity = rand_hash(q->duid ^ rand_hash(ia->iaid | (uint64_t)temporary << 32));
+	// All leases of a client are in the bucket of its DUID: a lease query finds them there.
+	c.identity = (c.identity & ~(uint64_t)BUCKET_BITS) | (q->duid & BUCKET_BITS);
 	c.identity += c.identity == 0;
+	c.client = q->a->leasequery ? &q->m.client_id : NULL;
 	return c;
 }
 
@@ -113,20 +130,27 @@ static uint8_t bits_of(const struct dhcp6_query *q, enum dhcp_kind kind)
 	return kind == DHCP_PREFIXES ? q->a->prefix_length : 128;
 }
 
-static void lease_write(struct dhcp6_query *q, const struct dhcp6_ia *ia,
-	const struct dhcp_claim *c, const struct dhcp_lease *l)
+static uint32_t remaining(uint32_t total_s, uint32_t age_s)
 {
-	dhcp_number n = dhcp_pool_number(c->pool, l);
+	return total_s == DHCP6_INFINITY ? total_s : total_s > age_s ? total_s - age_s : 0;
+}
+
+// age_s: since the lease was given.
+static void lease_write(struct dhcp6_query *q, enum dhcp_kind kind, const struct dhcp_pool *p,
+	const struct dhcp_lease *l, uint32_t age_s)
+{
+	uint16_t code = kind == DHCP_PREFIXES ? DHCP6_OPT_IA_PREFIX : DHCP6_OPT_IA_ADDRESS;
+	dhcp_number n = dhcp_pool_number(p, l);
 	uint8_t address[16];
 	const struct dhcp6_lease given = {.address = address,
-		.preferred_s = q->a->common.preferred_s,
-		.valid_s = q->a->common.lease_s,
+		.preferred_s = remaining(q->a->common.preferred_s, age_s),
+		.valid_s = remaining(q->a->common.lease_s, age_s),
 		.status = DHCP6_STATUS_NONE,
-		.bits = bits_of(q, c->kind)};
+		.bits = bits_of(q, kind)};
 
 	bytes_put_be64(address, (uint64_t)(n >> 64));
 	bytes_put_be64(address + 8, (uint64_t)n);
-	dhcp6_write_lease(&q->w, dhcp6_lease_code(ia->type), &given);
+	dhcp6_write_lease(&q->w, code, &given);
 }
 
 static void ia_give(struct dhcp6_query *q, const struct dhcp6_ia *ia, const struct dhcp_claim *c,
@@ -135,7 +159,7 @@ static void ia_give(struct dhcp6_query *q, const struct dhcp6_ia *ia, const stru
 	uint8_t *begin =
 		dhcp6_ia_begin(&q->w, ia->type, ia->iaid, q->a->common.t1_s, q->a->common.t2_s);
 
-	lease_write(q, ia, c, l);
+	lease_write(q, c->kind, c->pool, l, 0);
 	dhcp6_option_end(&q->w, begin);
 }
 
@@ -249,7 +273,7 @@ static void ia_renewed(struct dhcp6_query *q, const struct dhcp6_ia *ia)
 		dhcp_claim_bind(&c, l);
 		begin = dhcp6_ia_begin(
 			&q->w, ia->type, ia->iaid, q->a->common.t1_s, q->a->common.t2_s);
-		lease_write(q, ia, &c, l);
+		lease_write(q, c.kind, c.pool, l, 0);
 		withdraw(q, ia, &c, l);
 		dhcp6_option_end(&q->w, begin);
 	} else if (wish) {
@@ -330,6 +354,98 @@ static uint32_t answer6_give_back(struct dhcp6_query *q)
 	return reply_end(q);
 }
 
+// A lease that a client holds now.
+static bool is_held(const struct dhcp_pool *p, const struct dhcp_lease *l, uint32_t now_s)
+{
+	return l->state == DHCP_BOUND && !dhcp_pool_is_over(p, l, now_s);
+}
+
+// The leases of the client with this DUID, and the time since it was last heard.
+static uint32_t held_write(
+	struct dhcp6_query *q, enum dhcp_kind kind, const struct dhcp6_bytes *duid, uint32_t *age_s)
+{
+	const struct dhcp_pool *p = &q->s->pools[kind];
+	uint64_t hash = dhcp_pool_hash(q->a->common.seed, duid->data, duid->len);
+	uint32_t found = 0;
+
+	for (uint32_t i = p->by_identity[hash & BUCKET_BITS & p->mask]; i != DHCP_NO_LEASE;
+		i = dhcp_pool_record(p, i)->same_identity) {
+		const struct dhcp_lease *l = dhcp_pool_record(p, i);
+		const struct dhcp6_lease_kept *kept = (const struct dhcp6_lease_kept *)l;
+		uint32_t since_s = q->now_s - l->since_s;
+
+		if (!is_held(p, l, q->now_s) || kept->duid_len != duid->len ||
+			memcmp(kept->duid, duid->data, duid->len) != 0)
+			continue;
+		lease_write(q, kind, p, l, since_s);
+		*age_s = since_s < *age_s ? since_s : *age_s;
+		found++;
+	}
+	return found;
+}
+
+// RFC 5007 section 4.3.3: the DUID that the query is about; its status if there is none.
+static enum dhcp6_status subject_find(
+	const struct dhcp6_query *q, const struct dhcp6_subject *s, struct dhcp6_bytes *duid)
+{
+	const struct dhcp_pool *p = &q->s->pools[DHCP_ADDRESSES];
+	const struct dhcp6_lease_kept *l;
+	const uint8_t *a;
+
+	*duid = s->client_id;
+	if (s->query != DHCP6_QUERY_BY_ADDRESS && s->query != DHCP6_QUERY_BY_CLIENT_ID)
+		return DHCP6_UNKNOWN_QUERY_TYPE;
+	if (s->query == DHCP6_QUERY_BY_CLIENT_ID)
+		return duid->data ? DHCP6_SUCCESS : DHCP6_MALFORMED_QUERY;
+	if (s->lease_count != 1)
+		return DHCP6_MALFORMED_QUERY;
+	a = s->leases[0].address;
+	l = (const struct dhcp6_lease_kept *)dhcp_pool_at(
+		p, (dhcp_number)bytes_be64(a) << 64 | bytes_be64(a + 8));
+	if (!l)
+		return DHCP6_NOT_CONFIGURED;
+	*duid = (struct dhcp6_bytes){0};
+	if (is_held(p, &l->lease, q->now_s))
+		*duid = (struct dhcp6_bytes){l->duid, l->duid_len};
+	return DHCP6_SUCCESS;
+}
+
+static enum dhcp6_status query_status(
+	const struct dhcp6_query *q, struct dhcp6_subject *s, struct dhcp6_bytes *duid)
+{
+	*duid = (struct dhcp6_bytes){0};
+	if (!q->a->leasequery)
+		return DHCP6_NOT_ALLOWED;
+	if (!q->m.query.data || !dhcp6_parse_subject(&q->m.query, true, s))
+		return DHCP6_MALFORMED_QUERY;
+	return subject_find(q, s, duid);
+}
+
+// A client without a lease has no data.
+static uint32_t answer6_leasequery(struct dhcp6_query *q)
+{
+	uint32_t age_s = UINT32_MAX, found = 0;
+	struct dhcp6_subject subject;
+	struct dhcp6_bytes duid;
+	enum dhcp6_status status = query_status(q, &subject, &duid);
+	struct writer before;
+	uint8_t *option;
+
+	reply_begin(q, DHCP6_LEASEQUERY_REPLY);
+	if (status != DHCP6_SUCCESS)
+		status_write(q, status);
+	before = q->w;
+	option = dhcp6_option_begin(&q->w, DHCP6_OPT_CLIENT_DATA);
+	echo(q, DHCP6_OPT_CLIENT_ID, &duid);
+	for (uint32_t kind = 0; duid.len && kind < DHCP_KINDS; kind++)
+		found += held_write(q, (enum dhcp_kind)kind, &duid, &age_s);
+	dhcp6_write_option_be32(&q->w, DHCP6_OPT_CLT_TIME, age_s);
+	dhcp6_option_end(&q->w, option);
+	if (found == 0)
+		q->w = before;
+	return reply_end(q);
+}
+
 static bool answer6_is_for_us(const struct dhcp6_query *q)
 {
 	const struct dhcp6_bytes *id = &q->m.server_id;
@@ -359,6 +475,8 @@ static bool is_valid(const struct dhcp6_message *m)
 	case DHCP6_CONFIRM:
 	case DHCP6_REBIND:
 		return client && !server;
+	case DHCP6_LEASEQUERY:
+		return client;
 	case DHCP6_REQUEST:
 	case DHCP6_RENEW:
 	case DHCP6_RELEASE:
@@ -393,6 +511,8 @@ static uint32_t answer6_dispatch(struct dhcp6_query *q)
 	case DHCP6_RELEASE:
 	case DHCP6_DECLINE:
 		return answer6_give_back(q);
+	case DHCP6_LEASEQUERY:
+		return answer6_leasequery(q);
 	}
 	return dhcp_claim_silent(&q->n->ignored);
 }

@@ -233,6 +233,7 @@ void *dhcp_server_setup(const struct dhcp_server_family *f, const void *settings
 	if (!a)
 		return NULL;
 	a->seed = rand_hash(env->seed);
+	a->lease_size = f->lease_size;
 	a->twice[DHCP_ADDRESSES] = s->address_twice;
 	a->twice[DHCP_PREFIXES] = s->prefix_twice;
 	a->rapid = s->rapid;
@@ -263,7 +264,7 @@ uint64_t dhcp_server_memory(
 
 	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++)
 		bytes += dhcp_pool_memory((a->leases[kind] + env->workers - 1) / env->workers,
-			f->lease_size, f->by_hardware);
+			a->lease_size, f->by_hardware);
 	return bytes;
 }
 
@@ -275,7 +276,7 @@ static int pool_open(const struct dhcp_server_family *f, struct dhcp_pool *p,
 	uint32_t begin = (uint32_t)(all * env->worker / env->workers);
 	uint32_t end = (uint32_t)(all * (env->worker + 1) / env->workers);
 
-	if (dhcp_pool_make(p, end - begin, f->lease_size, f->by_hardware, a->seed) < 0)
+	if (dhcp_pool_make(p, end - begin, a->lease_size, f->by_hardware, a->seed) < 0)
 		return -ENOMEM;
 	p->step = a->step[kind];
 	p->twice = a->twice[kind];

@@ -13,10 +13,10 @@
 #include "proto/dhcp/server/dhcp_pool.h"
 #include "proto/proto.h"
 
-#define DHCP_READY_MAX       5
+#define DHCP_READY_MAX       6
 #define DHCP_READY_ROOM      516 // the longest option: 32 IPv6 addresses
-#define DHCP_SERVER_TYPES    14  // message types of either family
-#define DHCP_SERVER_STATUSES 7
+#define DHCP_SERVER_TYPES    16  // message types of either family
+#define DHCP_SERVER_STATUSES 11
 
 enum dhcp_kind { DHCP_ADDRESSES, DHCP_PREFIXES, DHCP_KINDS }; // of leases
 
@@ -85,6 +85,7 @@ struct dhcp_answers {
 	bool rapid, authoritative;
 	struct dhcp_ready ready[DHCP_READY_MAX]; // for clients that ask for them
 	uint32_t ready_count;
+	size_t lease_size; // of a record; the family's, unless its settings want more
 };
 
 // ctx->own, made by dhcp_server_open; the first member of the family's own.

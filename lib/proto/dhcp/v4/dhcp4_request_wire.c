@@ -398,3 +398,36 @@ uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 	ctx->sum = out.sum;
 	return out.len;
 }
+
+void dhcp4_name(const struct proto_ctx *ctx, uint32_t client, struct writer *w)
+{
+	struct pattern_values values;
+	struct dhcp4_self s;
+
+	dhcp4_self_find(ctx, client, &s);
+	values = values_of(&s);
+	dhcp_fqdn_name(&values, &s.p->is, w);
+}
+
+// A client identifier of RFC 4361 is known by its DUID, which follows a type and an IAID.
+void dhcp4_identity(const struct proto_ctx *ctx, uint32_t client, struct proto_identity *out)
+{
+	struct writer w = writer_of(out->bytes, sizeof(out->bytes));
+	const uint32_t head = 5;
+	struct dhcp4_self s;
+
+	dhcp4_self_find(ctx, client, &s);
+	out->type = s.p->client_id != DHCP4_ID_NONE;
+	if (out->type) {
+		dhcp4_client_id_write(&s, &w);
+	} else {
+		write_u8(&w, s.p->htype);
+		chaddr_write(&s, &w);
+	}
+	out->len = (uint16_t)(w.at - out->bytes);
+	if (out->type == 0 || out->len <= head || out->bytes[0] != 0xff)
+		return;
+	out->type = 2;
+	out->len -= head;
+	memmove(out->bytes, out->bytes + head, out->len);
+}

@@ -422,4 +422,15 @@ bool dhcp4_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	       dhcp4_xid(buf, len, DHCP4_REQUEST_OP, key);
 }
 
+bool dhcp4_happened(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_event *out)
+{
+	const struct dhcp4_worker *w = ctx->own;
+	const struct dhcp4_client *k = dhcp4_client_at(w, t->user);
+
+	if (!dhcp_happened(&w->is, t, out))
+		return false;
+	bytes_put_be32(out->addr, out->what == PROTO_LEASED ? k->address : k->offered);
+	return true;
+}
+
 DHCP_VERBS(dhcp4, 4)

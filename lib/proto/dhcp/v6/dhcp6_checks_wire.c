@@ -35,6 +35,8 @@ bool dhcp6_way_is_ours(
 	if (e->addr_len != 16 || e->src_port != p->is.server_port ||
 		(p->unicast && !dhcp_is_server(&p->is, e->src, 16)))
 		return false;
+	if (dhcp6_asks_about(t->step))
+		return addr_bytes_equal(e->dst, s->relay, 16) && e->dst_port == DHCP6_CLIENT_PORT;
 	if (p->is.relays)
 		return addr_bytes_equal(e->dst, s->relay, 16) &&
 		       (e->dst_port == p->is.relay_port || e->dst_port == DHCP6_SERVER_PORT);
@@ -45,6 +47,18 @@ bool dhcp6_way_is_ours(
 static bool bytes_are(const struct dhcp6_bytes *theirs, const uint8_t *ours, uint32_t len)
 {
 	return theirs->data && theirs->len == len && memcmp(theirs->data, ours, len) == 0;
+}
+
+// The DUID in the message that was sent: of the client, or of its relay that asks.
+static bool sender_is(
+	const struct dhcp6_self *s, const struct proto_txn *t, const struct dhcp6_message *m)
+{
+	uint8_t duid[DHCP6_RELAY_DUID_LEN];
+
+	if (!dhcp6_asks_about(t->step))
+		return bytes_are(&m->client_id, s->duid, s->duid_len);
+	dhcp6_relay_duid(s, duid);
+	return bytes_are(&m->client_id, duid, sizeof(duid));
 }
 
 static inline bool server_is(const struct dhcp6_message *m, const struct dhcp6_duid_bytes *id)
@@ -81,7 +95,7 @@ enum proto_verdict dhcp6_ours(
 
 	if (is_wrong((m->xid ^ dhcp6_xid_of(t)) >> 1, &n->is.xid_wrong))
 		return PROTO_STRAY;
-	if (is_wrong(!bytes_are(&m->client_id, s->duid, s->duid_len), &n->duid_wrong))
+	if (is_wrong(!sender_is(s, t, m), &n->duid_wrong))
 		return PROTO_STRAY;
 	n->is.received[bucket]++;
 	if (m->xid != dhcp6_xid_of(t))
@@ -132,10 +146,10 @@ static bool hop_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	return false;
 }
 
-static bool envelope_check(
-	const struct dhcp6_self *s, struct dhcp6_counters *n, const struct dhcp6_envelope *e)
+static bool envelope_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+	const struct proto_txn *t, const struct dhcp6_envelope *e)
 {
-	uint32_t levels = s->p->is.relays ? s->p->levels : 0;
+	uint32_t levels = s->p->is.relays && !dhcp6_asks_about(t->step) ? s->p->levels : 0;
 
 	if (is_wrong(e->levels != levels || (levels && e->relays[0].type != DHCP6_RELAY_REPL),
 		    &n->levels_wrong))
@@ -310,6 +324,32 @@ static bool leases_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	return true;
 }
 
+// Has the subject a lease with this key?
+static bool has_lease(const struct dhcp6_subject *s, const struct dhcp_key *key)
+{
+	for (uint32_t i = 0; i < s->lease_count; i++)
+		if (addr_bytes_equal(s->leases[i].address, key->bytes, 16))
+			return true;
+	return false;
+}
+
+// RFC 5007 section 4.2.2: the data of the client, or the links that it has leases on.
+static bool subject_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+	const struct proto_txn *t, const struct dhcp6_message *m)
+{
+	struct dhcp6_subject subject;
+
+	if (!m->client_data.data) {
+		n->client_links += m->client_links.data != NULL;
+		return is_right(m->client_links.data, &n->lease_unknown);
+	}
+	return is_right(dhcp6_parse_subject(&m->client_data, false, &subject) && subject.has_age &&
+				bytes_are(&subject.client_id, s->duid, s->duid_len) &&
+				(t->over || s->p->query != DHCP6_BY_ADDRESS ||
+					has_lease(&subject, &s->keys[0])),
+		&n->client_data_wrong);
+}
+
 enum dhcp_judgement dhcp6_judge(
 	struct dhcp_heard *heard, const struct proto_ctx *ctx, const struct proto_txn *t)
 {
@@ -320,7 +360,7 @@ enum dhcp_judgement dhcp6_judge(
 	uint16_t has = dhcp6_kinds[t->step].has;
 	struct dhcp6_bytes text;
 
-	if (!envelope_check(s, n, &h->envelope) || !server_check(s, n, t, m))
+	if (!envelope_check(s, n, t, &h->envelope) || !server_check(s, n, t, m))
 		return DHCP_WRONG;
 	if (is_refusal(s, n, t, m, &heard->status, &text)) {
 		n->refused++;
@@ -328,6 +368,8 @@ enum dhcp_judgement dhcp6_judge(
 		heard->text_len = text.len;
 		return DHCP_REFUSED;
 	}
+	if (dhcp6_asks_about(t->step))
+		return subject_check(s, n, t, m) ? DHCP_RIGHT : DHCP_WRONG;
 	if (m->type == DHCP6_REPLY && (has & DHCP6_HAS_PARAMETERS))
 		n->is.parameters_missing += dhcp_lacks_parameters(&s->p->is, m->present);
 	if (m->type == DHCP6_REPLY && !(has & DHCP_MAKES_LEASE))

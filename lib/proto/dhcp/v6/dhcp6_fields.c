@@ -16,12 +16,13 @@
 #define HOUR_NS 3600e9
 
 const char *const dhcp6_exchange_names[] = {"sarr", "solicit", "rapid", "renew", "rebind",
-	"release", "decline", "confirm", "information", NULL};
+	"release", "decline", "confirm", "information", "leasequery", NULL};
 const char *const dhcp6_message_names[] = {"solicit", "request", "rapid", "renew", "rebind",
-	"release", "decline", "confirm", "information", NULL};
+	"release", "decline", "confirm", "information", "leasequery", NULL};
 static const char *const lease_names[] = {"address", "prefix", "both", NULL};
 static const char *const duid_names[] = {"ll", "llt", "en", "uuid", "hex", "file", NULL};
 static const char *const to_names[] = {"auto", "server", "all", "servers", NULL};
+static const char *const query_names[] = {"address", "client_id", NULL};
 static const char *const advertise_names[] = {"first", "best", NULL};
 static const char *const place_names[] = {"message", "ia_na", "ia_pd", "relay", NULL};
 
@@ -35,6 +36,7 @@ static const struct field mix_fields[] = {
 	DHCP_SHARE_ROW("decline", DHCP6_DECLINES, "decline the addresses"),
 	DHCP_SHARE_ROW("confirm", DHCP6_CONFIRMS, "ask if addresses fit the link"),
 	DHCP_SHARE_ROW("information", DHCP6_INFORMS, "ask for parameters only"),
+	DHCP_SHARE_ROW("leasequery", DHCP6_LEASEQUERIES, "ask about leases (RFC 5007)"),
 };
 
 static const struct field_section mix_section = DHCP_SECTION("mix",
@@ -48,7 +50,7 @@ static const struct field option_fields[] = {
 	{"in", "where it stands; relay: in the innermost relay message", FIELD_ENUM,
 		.offset = OPTION(in), .def = "message", .names = place_names},
 	DHCP_VALUE_ROWS(struct dhcp6_option_settings, "IPv6", dhcp6_message_names,
-		"all but release and decline; in relay messages and IAs: all"),
+		"all but release, decline and leasequery; in relay messages and IAs: all"),
 };
 
 static const struct field_section option_section =
@@ -117,6 +119,7 @@ static const struct field request_tries[] = TRIES_ROWS("1s", "30s", "10", "0s");
 static const struct field confirm_tries[] = TRIES_ROWS("1s", "4s", "4", "10s");
 static const struct field renew_tries[] = TRIES_ROWS("10s", "600s", "4", "0s");
 static const struct field release_tries[] = TRIES_ROWS("1s", "0s", "4", "0s");
+static const struct field query_tries[] = TRIES_ROWS("1s", "10s", "5", "0s");
 
 // X(member, message, defaults)
 #define TRIES_SECTIONS(X) \
@@ -127,7 +130,8 @@ static const struct field release_tries[] = TRIES_ROWS("1s", "0s", "4", "0s");
 	X(rebind, "REBIND", renew_tries) \
 	X(information, "INFORMATION-REQUEST", solicit_tries) \
 	X(release, "RELEASE", release_tries) \
-	X(decline, "DECLINE", release_tries)
+	X(decline, "DECLINE", release_tries) \
+	X(leasequery, "LEASEQUERY", query_tries)
 
 #define TRIES_SECTION(name_, message_, rows_) \
 	static const struct field_section name_##_section = \
@@ -204,9 +208,10 @@ static const struct field dhcp6_fields[] = {
 		FIELD_ENUM, .offset = SETTING(duid), .def = "ll", .names = duid_names},
 	DHCP_PATTERN_ROW(S, duid_hex,
 		"with duid hex: the whole of it, with {client:N}, {mac} or {random:N}"),
-	DHCP_PATTERN_ROW(S, duid_file,
+	{"duid_file",
 		"with duid file: file with the DUID of a client on each line as hex digits, "
-		"relative to this file's folder"),
+		"relative to this file's folder",
+		FIELD_STRING, .role = FIELD_INPUT, .offset = offsetof(S, duid_file)},
 	{"enterprise", "with duid en: enterprise number", FIELD_COUNT,
 		.offset = SETTING(enterprise), .def = "32473", .max = 4294967295.0},
 	DHCP_SECTION_ROW(struct dhcp_settings, relay, &relay_section,
@@ -217,6 +222,12 @@ static const struct field dhcp6_fields[] = {
 		"where messages go: server (its address), all (ff02::1:2), servers "
 		"(ff05::1:3); auto: relays to server, clients to all",
 		FIELD_ENUM, .offset = SETTING(to), .def = "auto", .names = to_names},
+	{"unicast",
+		"REQUEST, RENEW, RELEASE and DECLINE go to server, once it has told this address "
+		"(option 12), until it answers UseMulticast",
+		FIELD_BOOL, .offset = SETTING(unicast), .def = "false"},
+	{"query", "subject of a LEASEQUERY: the first leased address, or the client's DUID",
+		FIELD_ENUM, .offset = SETTING(query), .def = "address", .names = query_names},
 	DHCP_PRETEND_ROW("elapsed", "elapsed time: hundredths of seconds"),
 	DHCP_SECTIONS_ROW(options, &option_section, "more options"),
 	DHCP_SECTIONS_ROW(raw, &raw_section,

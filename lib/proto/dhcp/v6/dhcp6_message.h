@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCPv6 messages as bytes: header, options, identity associations and what they hold, and relay
-// messages around them (RFC 8415, RFC 9915). Knows no client, exchange, address or port. Path: hot.
-// Any thread.
+// messages around them (RFC 8415, RFC 9915), and lease queries (RFC 5007). Knows no client,
+// exchange, address or port. Path: hot. Any thread.
 #pragma once
 
 #include <stdbool.h>
@@ -36,7 +36,9 @@ enum dhcp6_type {
 	DHCP6_INFORMATION = 11,
 	DHCP6_RELAY_FORW = 12,
 	DHCP6_RELAY_REPL = 13,
-	DHCP6_TYPES = 14,
+	DHCP6_LEASEQUERY = 14,
+	DHCP6_LEASEQUERY_REPLY = 15,
+	DHCP6_TYPES = 16,
 };
 
 // Offsets in a relay message.
@@ -74,6 +76,11 @@ enum dhcp6_option {
 	DHCP6_OPT_REMOTE_ID = 37,    // RFC 4649
 	DHCP6_OPT_SUBSCRIBER_ID = 38,
 	DHCP6_OPT_FQDN = 39,
+	DHCP6_OPT_LQ_QUERY = 44, // RFC 5007
+	DHCP6_OPT_CLIENT_DATA = 45,
+	DHCP6_OPT_CLT_TIME = 46,
+	DHCP6_OPT_LQ_RELAY_DATA = 47,
+	DHCP6_OPT_LQ_CLIENT_LINK = 48,
 	DHCP6_OPT_CLIENT_LINK_LAYER = 79, // RFC 6939
 	DHCP6_OPT_SOL_MAX_RT = 82,
 	DHCP6_OPT_INF_MAX_RT = 83,
@@ -88,9 +95,15 @@ enum dhcp6_status {
 	DHCP6_NOT_ON_LINK = 4,
 	DHCP6_USE_MULTICAST = 5,
 	DHCP6_NO_PREFIX_AVAIL = 6,
-	DHCP6_STATUSES = 7,
+	DHCP6_UNKNOWN_QUERY_TYPE = 7,
+	DHCP6_MALFORMED_QUERY = 8,
+	DHCP6_NOT_CONFIGURED = 9,
+	DHCP6_NOT_ALLOWED = 10,
+	DHCP6_STATUSES = 11,
 	DHCP6_STATUS_NONE = 0xffff, // there is no status code option, which means success
 };
+
+enum dhcp6_query_type { DHCP6_QUERY_BY_ADDRESS = 1, DHCP6_QUERY_BY_CLIENT_ID = 2 };
 
 // Data of an option within the message; data NULL: the option is not there.
 struct dhcp6_bytes {
@@ -130,7 +143,19 @@ struct dhcp6_message {
 	uint64_t present[4];    // which options below 256 are there at the top level, a bit each
 	const uint8_t *unicast; // 16 bytes, or NULL
 	struct dhcp6_bytes client_id, server_id, oro, status_message;
-	struct dhcp6_ia ias[DHCP6_IAS_MAX]; // ia_count of them
+	struct dhcp6_bytes query, client_data, client_links; // RFC 5007
+	struct dhcp6_ia ias[DHCP6_IAS_MAX];                  // ia_count of them
+};
+
+// The subject of a lease query (option 44), or what a server knows of a client (option 45).
+struct dhcp6_subject {
+	uint8_t query;       // enum dhcp6_query_type; 0 in option 45
+	const uint8_t *link; // 16 bytes; NULL in option 45
+	struct dhcp6_bytes client_id;
+	bool has_age;
+	uint32_t age_s; // time since the server heard the client
+	uint32_t lease_count, leases_ignored;
+	struct dhcp6_lease leases[DHCP6_IAS_MAX]; // lease_count addresses and prefixes
 };
 
 // One relay message; the message in it is message.
@@ -160,6 +185,10 @@ static inline bool dhcp6_has(const struct dhcp6_message *m, uint8_t option)
 // that are named here but IAs and their leases); *m then shows how far it came. Options that do not
 // belong where they are, and IAs and leases beyond the fixed numbers (counted), are passed over.
 bool dhcp6_parse(const uint8_t *buf, uint32_t len, struct dhcp6_message *m);
+
+// Parse the data of option 44 (query), or of option 45. false: too short, an option in it that runs
+// over the end, has a wrong size, or is twice.
+bool dhcp6_parse_subject(const struct dhcp6_bytes *data, bool query, struct dhcp6_subject *s);
 
 // Parse one relay message. false: too short, not one, an option that runs over the end, is twice
 // or has a wrong size, or there is no relay message option.

@@ -176,6 +176,12 @@ static bool message_option(const struct option *o, bool again, struct dhcp6_mess
 		return !again && o->len == 16;
 	case DHCP6_OPT_STATUS:
 		return status_take(o, &m->status, &m->status_message);
+	case DHCP6_OPT_LQ_QUERY:
+		return bytes_take(o, 0, UINT16_MAX, &m->query);
+	case DHCP6_OPT_CLIENT_DATA:
+		return bytes_take(o, 0, UINT16_MAX, &m->client_data);
+	case DHCP6_OPT_LQ_CLIENT_LINK:
+		return o->len % 16 == 0 && bytes_take(o, 16, UINT16_MAX, &m->client_links);
 	case DHCP6_OPT_RAPID_COMMIT:
 	case DHCP6_OPT_RECONFIGURE_ACCEPT:
 		return !again && o->len == 0;
@@ -229,6 +235,52 @@ bool dhcp6_parse(const uint8_t *buf, uint32_t len, struct dhcp6_message *m)
 	m->type = (uint8_t)(head >> 24);
 	m->xid = head & DHCP6_XID_MAX;
 	return !is_relay(m->type) && message_options(&r, m);
+}
+
+static bool subject_lease(const struct option *o, struct dhcp6_subject *s)
+{
+	struct dhcp6_lease beyond;
+
+	if (s->lease_count < DHCP6_IAS_MAX)
+		return lease_read(o, &s->leases[s->lease_count++]);
+	s->leases_ignored++;
+	return lease_read(o, &beyond);
+}
+
+static bool subject_option(const struct option *o, struct dhcp6_subject *s)
+{
+	bool again = s->has_age;
+
+	switch (o->code) {
+	case DHCP6_OPT_CLIENT_ID:
+		return bytes_take(o, DHCP6_DUID_MIN, DHCP6_DUID_MAX, &s->client_id);
+	case DHCP6_OPT_IA_ADDRESS:
+	case DHCP6_OPT_IA_PREFIX:
+		return subject_lease(o, s);
+	case DHCP6_OPT_CLT_TIME:
+		s->has_age = true;
+		return number_take(o, again, 4, &s->age_s);
+	default:
+		return true;
+	}
+}
+
+bool dhcp6_parse_subject(const struct dhcp6_bytes *data, bool query, struct dhcp6_subject *s)
+{
+	struct reader r = reader_of(data->data, data->len);
+	struct option o;
+
+	memset(s, 0, offsetof(struct dhcp6_subject, leases));
+	if (query) {
+		s->query = read_u8(&r);
+		s->link = read_bytes(&r, 16);
+		if (!s->link)
+			return false;
+	}
+	while (reader_left(&r) > 0)
+		if (!option_read(&r, &o) || !subject_option(&o, s))
+			return false;
+	return true;
 }
 
 static bool relay_option(const struct option *o, struct dhcp6_relay *l)
@@ -475,6 +527,8 @@ const char *dhcp6_type_name(uint32_t type)
 		[DHCP6_INFORMATION] = "INFORMATION-REQUEST",
 		[DHCP6_RELAY_FORW] = "RELAY-FORW",
 		[DHCP6_RELAY_REPL] = "RELAY-REPL",
+		[DHCP6_LEASEQUERY] = "LEASEQUERY",
+		[DHCP6_LEASEQUERY_REPLY] = "LEASEQUERY-REPLY",
 	};
 
 	return type < DHCP6_TYPES ? names[type] : NULL;
@@ -490,6 +544,10 @@ const char *dhcp6_status_name(uint32_t status)
 		[DHCP6_NOT_ON_LINK] = "NotOnLink",
 		[DHCP6_USE_MULTICAST] = "UseMulticast",
 		[DHCP6_NO_PREFIX_AVAIL] = "NoPrefixAvail",
+		[DHCP6_UNKNOWN_QUERY_TYPE] = "UnknownQueryType",
+		[DHCP6_MALFORMED_QUERY] = "MalformedQuery",
+		[DHCP6_NOT_CONFIGURED] = "NotConfigured",
+		[DHCP6_NOT_ALLOWED] = "NotAllowed",
 	};
 
 	return status < DHCP6_STATUSES ? names[status] : NULL;

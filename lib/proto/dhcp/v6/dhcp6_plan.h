@@ -27,6 +27,7 @@ enum dhcp6_step {
 	DHCP6_STEP_DECLINE,
 	DHCP6_STEP_CONFIRM,
 	DHCP6_STEP_INFORMATION,
+	DHCP6_STEP_LEASEQUERY,
 	DHCP6_STEPS,
 };
 
@@ -40,7 +41,6 @@ enum dhcp6_has {
 	DHCP6_HAS_OPTIONS = 1 << 5, // those of the user
 	DHCP6_HAS_RAPID = 1 << 6,
 	DHCP6_ENDS_LEASE = 1 << 8, // when it begins
-	DHCP6_ASKS_ONE = 1 << 9,   // only the server that is named in it answers
 };
 
 extern const struct dhcp_message_kind dhcp6_kinds[DHCP6_STEPS];
@@ -53,8 +53,9 @@ extern const struct addr dhcp6_groups[DHCP6_GROUPS + 1];
 // Its addresses and prefixes, held or advertised, are its leases (dhcp_leases.h).
 struct dhcp6_client {
 	struct dhcp_client head;
-	uint8_t chosen; // index of the server DUID that it talks to
-	uint8_t kept;   // preference of the ADVERTISE at hand + 1; 0: there is none
+	uint8_t chosen : 7;  // index of the server DUID that it talks to
+	uint8_t unicast : 1; // it may, to that server
+	uint8_t kept;        // preference of the ADVERTISE at hand + 1; 0: there is none
 	// How many waits become longer until they are those that a server told; 0: it told none.
 	uint8_t sol_waits, inf_waits;
 };
@@ -110,13 +111,15 @@ struct dhcp6_plan {
 	uint8_t prefix_hint; // 0: none
 	struct dhcp_varying_list ia_na, ia_pd, relay_options;
 
+	enum dhcp6_query query;
 	bool usual; // messages differ in what struct dhcp6_places has, and in nothing else
 	uint8_t levels, hop_count;
 	bool ldra, own_link; // link: the relay's own address
 	uint8_t link[16];
-	bool source_port; // option 135
-	bool client_mac;  // option 79
-	bool unicast;     // to servers whose addresses are known
+	bool source_port;  // option 135
+	bool client_mac;   // option 79
+	bool unicast;      // to servers whose addresses are known
+	bool asks_unicast; // for the address of a server, and uses it
 
 	bool takes_best;    // of the ADVERTISEs within the first wait
 	uint8_t accept_len; // of a server DUID; 0: any
@@ -150,7 +153,8 @@ struct dhcp6_image {
 struct dhcp6_usual {
 	uint16_t len; // 0: not known yet
 	uint8_t chosen, preference;
-	bool lacks; // a parameter that was asked for
+	bool lacks;   // a parameter that was asked for
+	bool unicast; // it tells the address of the server
 	uint32_t valid_s, t1_s, t2_s;
 	uint32_t missed; // right replies that were not like it
 	struct dhcp6_places at;
@@ -271,6 +275,28 @@ bool dhcp6_leases_hold(struct dhcp6_worker *w, uint32_t client, const struct dhc
 // k talks to the server with this DUID; false: it would be one too many for the worker.
 bool dhcp6_server_keep(
 	struct dhcp6_worker *w, const struct dhcp6_bytes *id, struct dhcp6_client *k);
+
+// The relay of a client asks about its leases, and not in a relay message.
+static inline bool dhcp6_asks_about(uint32_t step)
+{
+	return step == DHCP6_STEP_LEASEQUERY;
+}
+
+// Does this message go to the address that the server has told? (RFC 8415 section 18.4)
+static inline bool dhcp6_is_unicast(const struct dhcp6_client *k, uint32_t step)
+{
+	return k->unicast && (dhcp6_kinds[step].has & DHCP6_HAS_SERVER_ID);
+}
+
+#define DHCP6_RELAY_DUID_LEN 22
+#define DHCP6_QUERY_ROOM     79 // of a lease query, without the DUID that it may be about
+
+// DUID-EN of a relay that asks: its address below the enterprise number for documentation.
+static inline void dhcp6_relay_duid(const struct dhcp6_self *s, uint8_t out[DHCP6_RELAY_DUID_LEN])
+{
+	memcpy(out, "\0\2\0\0\x7e\xd9", 6);
+	memcpy(out + 6, s->relay, 16);
+}
 
 // dhcp6_request_wire.c
 void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_self *s);

@@ -178,6 +178,24 @@ static __attribute__((noinline)) void raw_write(
 	dhcp_varying_write(&values, s->p->is.raw[t->step], w);
 }
 
+// RFC 5007 section 4.1: the relay names itself, and is asked on all links.
+static __attribute__((noinline)) void query_write(const struct dhcp6_self *s, struct writer *w)
+{
+	bool by_address = s->p->query == DHCP6_BY_ADDRESS;
+	uint8_t *option, duid[DHCP6_RELAY_DUID_LEN];
+
+	dhcp6_relay_duid(s, duid);
+	dhcp6_write_option(w, DHCP6_OPT_CLIENT_ID, duid, sizeof(duid));
+	option = dhcp6_option_begin(w, DHCP6_OPT_LQ_QUERY);
+	write_u8(w, by_address ? DHCP6_QUERY_BY_ADDRESS : DHCP6_QUERY_BY_CLIENT_ID);
+	write_bytes(w, unspecified, 16);
+	if (by_address)
+		lease_write(&s->keys[0], DHCP6_OPT_IA_NA, w);
+	else
+		dhcp6_write_option(w, DHCP6_OPT_CLIENT_ID, s->duid, s->duid_len);
+	dhcp6_option_end(w, option);
+}
+
 static inline void message_write(
 	const struct dhcp6_self *s, const struct proto_txn *t, uint16_t elapsed, struct writer *w)
 {
@@ -198,8 +216,12 @@ static inline void message_write(
 	head[1] = (uint8_t)(xid >> 16);
 	head[2] = (uint8_t)(xid >> 8);
 	head[3] = (uint8_t)xid;
-	bytes_put_be16(head + DHCP6_AT_ELAPSED, elapsed);
-	dhcp6_write_option(w, DHCP6_OPT_CLIENT_ID, s->duid, s->duid_len);
+	if (dhcp6_asks_about(t->step)) {
+		query_write(s, w);
+	} else {
+		bytes_put_be16(head + DHCP6_AT_ELAPSED, elapsed);
+		dhcp6_write_option(w, DHCP6_OPT_CLIENT_ID, s->duid, s->duid_len);
+	}
 	if (has & DHCP6_HAS_SERVER_ID)
 		dhcp6_write_option(w, DHCP6_OPT_SERVER_ID, server->bytes, server->len);
 	ias_write(s, t->step, w);
@@ -273,12 +295,13 @@ static __attribute__((noinline)) uint32_t whole_write(const struct proto_ctx *ct
 	uint32_t len;
 
 	dhcp6_self_find(ctx, t->user, &s);
-	if (s.p->is.relays)
+	if (s.p->is.relays && !dhcp6_asks_about(t->step))
 		relayed_write(&s, t, elapsed, &w);
 	else
 		message_write(&s, t, elapsed, &w);
 	len = (uint32_t)(w.at - buf);
-	if (s.p->usual && dhcp_wrong_kind(&s.w->is, t) == DHCP_WRONG_COUNT)
+	if (s.p->usual && !dhcp6_asks_about(t->step) &&
+		dhcp_wrong_kind(&s.w->is, t) == DHCP_WRONG_COUNT)
 		dhcp6_image_learn(s.w, t, buf, len);
 	return len;
 }
@@ -303,6 +326,7 @@ uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 		len = whole_write(ctx, t, elapsed, buf, room);
 	n->is.sent[dhcp6_kinds[t->step].type] += 1 + p->is.layout.more;
 	n->is.request_bytes += (uint64_t)len * (1 + p->is.layout.more);
+	n->unicast += dhcp6_is_unicast(dhcp6_client_at(w, t->user), t->step);
 	t->wait = wait_of(w, t);
 	return len;
 }
@@ -316,10 +340,14 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 
 	out->own_mac = !p->is.relays;
 	out->more = p->is.layout.more;
-	out->path = dhcp_vlans_place(&p->is.vlans, number) * p->is.server_count;
-	out->path += out->more ? 0 : k->head.server;
+	out->path = dhcp_vlans_place(&p->is.vlans, number) * p->is.path_stride;
+	if (dhcp6_is_unicast(k, t->step))
+		out->path += p->is.server_count;
+	else
+		out->path += out->more ? 0 : k->head.server;
 	dhcp_vlans_own(&p->is.vlans, number, out->vlans);
-	out->src_port = p->is.relays ? p->is.relay_port : DHCP6_CLIENT_PORT;
+	out->src_port =
+		p->is.relays && !dhcp6_asks_about(t->step) ? p->is.relay_port : DHCP6_CLIENT_PORT;
 	if (p->is.relays) {
 		number = dhcp_relay_number(&w->is, t->user, number);
 		memcpy(out->src, dhcp6_relay_of(p, number), 16);
@@ -338,4 +366,24 @@ void dhcp6_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct p
 		out[i].len = dhcp6_request(ctx, t[i], out[i].buf, room);
 		out[i].sum = ctx->sum;
 	}
+}
+
+void dhcp6_name(const struct proto_ctx *ctx, uint32_t client, struct writer *w)
+{
+	struct pattern_values values;
+	struct dhcp6_self s;
+
+	dhcp6_self_find(ctx, client, &s);
+	values = dhcp6_values_of(&s);
+	dhcp_fqdn_name(&values, &s.p->is, w);
+}
+
+void dhcp6_identity(const struct proto_ctx *ctx, uint32_t client, struct proto_identity *out)
+{
+	struct dhcp6_self s;
+
+	dhcp6_self_find(ctx, client, &s);
+	out->type = 2;
+	out->len = s.duid_len;
+	memcpy(out->bytes, s.duid, s.duid_len);
 }

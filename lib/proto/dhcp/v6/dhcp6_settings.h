@@ -8,7 +8,7 @@
 #include "base/counter.h"
 #include "proto/dhcp/client/dhcp_settings.h"
 
-#define DHCP6_STATUS_BUCKETS 8 // by status code; the last one: any other
+#define DHCP6_STATUS_BUCKETS 12 // by status code; the last one: any other
 
 enum dhcp6_exchange {
 	DHCP6_SARR = DHCP_FOUR_WAY,
@@ -18,6 +18,7 @@ enum dhcp6_exchange {
 	DHCP6_DECLINES,
 	DHCP6_CONFIRMS,
 	DHCP6_INFORMS,
+	DHCP6_LEASEQUERIES,
 	DHCP6_EXCHANGES,
 };
 
@@ -32,6 +33,7 @@ enum dhcp6_duid {
 };
 enum dhcp6_to { DHCP6_TO_AUTO, DHCP6_TO_SERVER, DHCP6_TO_ALL, DHCP6_TO_SERVERS };
 enum dhcp6_advertise { DHCP6_TAKES_FIRST, DHCP6_TAKES_BEST };
+enum dhcp6_query { DHCP6_BY_ADDRESS, DHCP6_BY_CLIENT_ID };
 enum dhcp6_place { DHCP6_IN_MESSAGE, DHCP6_IN_IA_NA, DHCP6_IN_IA_PD, DHCP6_IN_RELAY };
 
 // Messages that are wrong on purpose: the name of a kind, and its help text.
@@ -87,7 +89,7 @@ struct dhcp6_tries_settings {
 struct dhcp6_retransmit_settings {
 	double rand;
 	struct dhcp6_tries_settings solicit, request, confirm, renew, rebind, information, release,
-		decline;
+		decline, leasequery;
 };
 
 struct dhcp6_expect_settings {
@@ -108,6 +110,8 @@ struct dhcp6_settings {
 	const char *duid_hex, *duid_file;
 	uint64_t enterprise;
 	int32_t to;
+	bool unicast;  // to the address that the server tells
+	int32_t query; // enum dhcp6_query
 	const char *user_class;
 	struct dhcp6_vendor_settings *vendor_class;
 	struct field_bytes accept;
@@ -162,6 +166,12 @@ struct dhcp6_settings {
 	X(interface_id_wrong, "failed: an interface-id that is not echoed, or was not sent")     \
 	C(server_id_missing, "failed: no server DUID")                                           \
 	C(server_id_changed, "failed: the REPLY is of another server than asked")                \
+	X(lease_unknown, "failed: a lease that the server does not know (RFC 5007)")             \
+	X(client_data_wrong, "failed: the data of another client, without its lease, or without a time") \
+	X(unicast, "messages sent to the address that their server told (option 12)")            \
+	X(unicast_elsewhere, "replies that told another address than server: not used")         \
+	X(multicast_again, "messages sent again to all, as the server asked (UseMulticast)")    \
+	X(client_links, "LEASEQUERY-REPLYs that list links of the client in place of its data")  \
 	X(servers_beyond, "failed: of a server beyond the first 16 of a worker")                 \
 	X(refused, "failed: refused with a status code")                                         \
 	X(ia_missing, "failed: a requested IA is not answered")                        \

@@ -33,6 +33,7 @@ static const size_t tries_of[DHCP6_STEPS] = {
 	[DHCP6_STEP_DECLINE] = RETRANSMIT(decline),
 	[DHCP6_STEP_CONFIRM] = RETRANSMIT(confirm),
 	[DHCP6_STEP_INFORMATION] = RETRANSMIT(information),
+	[DHCP6_STEP_LEASEQUERY] = RETRANSMIT(leasequery),
 };
 
 // Are messages sent to addresses of servers, and not to a group?
@@ -43,13 +44,19 @@ static bool to_servers(const struct dhcp6_settings *s)
 
 static void dhcp6_exchange_check(const struct dhcp_settings *s, uint32_t exchange, struct diag *d)
 {
-	bool addresses = ((const struct dhcp6_settings *)s)->lease != DHCP6_WANTS_PREFIXES;
+	const struct dhcp6_settings *own = (const struct dhcp6_settings *)s;
+	bool asks = exchange == DHCP6_LEASEQUERIES;
+	bool needs_address = (asks && own->query == DHCP6_BY_ADDRESS) ||
+	                     exchange == DHCP6_DECLINES || exchange == DHCP6_CONFIRMS;
 
-	if ((exchange == DHCP6_DECLINES || exchange == DHCP6_CONFIRMS) && !addresses)
+	if (needs_address && own->lease == DHCP6_WANTS_PREFIXES)
 		diag_error(d, s->mix ? (const void *)s->mix : s,
 			s->mix ? dhcp6_exchange_names[exchange] : "exchange",
 			"%s is about addresses (lease: address or both)",
 			dhcp6_exchange_names[exchange]);
+	if (asks && !(s->relay && to_servers(own)))
+		diag_error(d, s, s->mix ? "mix" : "exchange",
+			"leasequery needs a relay, which asks a server by its address");
 }
 
 static void check_identity(const struct dhcp6_settings *s, struct diag *d)
@@ -133,6 +140,9 @@ static void dhcp6_check_own(const struct dhcp_settings *settings, struct diag *d
 
 	check_identity(s, d);
 	check_leases(s, d);
+	if (s->unicast && to_servers(s))
+		diag_error(d, &s->unicast, NULL,
+			"is for messages to all servers (to: all, without a relay)");
 	if (!to_servers(s) && settings->servers.count)
 		diag_error(d, &settings->servers, "servers",
 			"a group reaches all servers (to: server)");
@@ -215,7 +225,9 @@ static void dhcp6_plan_rest(
 		p->source_port = r->is.source_port && r->is.port != DHCP6_SERVER_PORT;
 		p->client_mac = r->client_mac;
 	}
+	p->query = (enum dhcp6_query)s->query;
 	p->unicast = to_servers(s);
+	p->asks_unicast = s->unicast;
 	p->takes_best = s->advertise == DHCP6_TAKES_BEST;
 	p->accept_len = (uint8_t)s->accept.len;
 	if (s->accept.len)
@@ -238,7 +250,10 @@ static uint32_t dhcp6_paths(struct dhcp_plan *p, const struct dhcp_settings *s,
 		to[0] = dhcp6_groups[DHCP6_ALL_AGENTS];
 	if (s->servers.count)
 		memcpy(&to[1], s->servers.items, s->servers.count * sizeof(*to));
-	return p->server_count;
+	if (!((struct dhcp6_plan *)p)->asks_unicast)
+		return p->server_count;
+	to[p->server_count] = env->server;
+	return p->server_count + 1;
 }
 
 struct loading {
@@ -419,6 +434,11 @@ static uint64_t dhcp6_accepted(const struct dhcp_settings *settings)
 	return addresses < prefixes ? addresses : prefixes;
 }
 
+static bool dhcp6_asks(const struct dhcp_settings *settings)
+{
+	return dhcp_does(&dhcp6_family, settings, DHCP6_LEASEQUERIES);
+}
+
 static const struct dhcp_family dhcp6_family = {
 	.name = "dhcp6",
 	.addr_len = 16,
@@ -427,7 +447,7 @@ static const struct dhcp_family dhcp6_family = {
 	.steps = DHCP6_STEPS,
 	.exchanges = DHCP6_EXCHANGES,
 	.kinds = dhcp6_kinds,
-	.spared = DHCP6_ENDS_LEASE,
+	.spared = DHCP6_ENDS_LEASE | DHCP_ASKS_ABOUT,
 	.wrong_more = DHCP6_WRONG_MORE,
 	.starts = dhcp6_starts,
 	.exchange_names = dhcp6_exchange_names,
@@ -440,6 +460,7 @@ static const struct dhcp_family dhcp6_family = {
 	.check = dhcp6_check_own,
 	.exchange_check = dhcp6_exchange_check,
 	.more_clients = "raise dhcp6.clients, or set again: true",
+	.asks = dhcp6_asks,
 	.each = dhcp6_each,
 	.identities = dhcp6_identities,
 	.accepted = dhcp6_accepted,
@@ -480,8 +501,14 @@ void dhcp6_check(const void *settings, struct diag *d)
 
 void dhcp6_check_server(const void *settings, const struct addr *server, struct diag *d)
 {
-	if (dhcp_family_check(server, server, 16, d) && server->len == 0 && to_servers(settings))
+	const struct dhcp6_settings *s = settings;
+
+	if (!dhcp_family_check(server, server, 16, d) || server->len)
+		return;
+	if (to_servers(s))
 		diag_error(d, server, "server", "is missing (or to: all, to: servers)");
+	else if (s->unicast)
+		diag_error(d, server, "server", "is missing: the address for unicast: true");
 }
 
 void *dhcp6_setup(const void *settings, const struct proto_env *env, struct diag *d)

@@ -195,6 +195,8 @@ static void write_parameters(const struct build *b, enum dhcp6_type type, struct
 	} else {
 		write_code(w, oro, DHCP6_OPT_SOL_MAX_RT);
 	}
+	if (b->s->unicast)
+		write_code(w, oro, DHCP6_OPT_UNICAST);
 	if (b->s->is.fqdn)
 		write_code(w, oro, DHCP6_OPT_FQDN);
 	for (uint32_t i = 0; i < b->s->is.parameters.count && !w->failed; i++)
@@ -212,6 +214,8 @@ static uint32_t more_room(const struct build *b, uint32_t step)
 	                dhcp_list_room(&p->is.options, step, VARYING_HEAD);
 	uint16_t has = dhcp6_kinds[step].has;
 
+	if (dhcp6_asks_about(step))
+		return room + DHCP6_QUERY_ROOM;
 	if (r) // options of the client's MAC and of the relay's port are the last
 		room += (uint32_t)r->levels * (DHCP6_RELAY_LEN + DHCP6_OPTION_LEN) +
 		        dhcp_list_room(&p->relay_options, step, VARYING_HEAD) + DHCP6_OPTION_LEN +
@@ -242,7 +246,8 @@ static void build_message(struct build *b, uint32_t step)
 	b->p->is.raw[step] = raw;
 	b->p->usual &= !raw;
 	dhcp6_write_header(&w, kind->type, 0);
-	dhcp6_write_option_be16(&w, DHCP6_OPT_ELAPSED_TIME, 0);
+	if (!dhcp6_asks_about(step))
+		dhcp6_write_option_be16(&w, DHCP6_OPT_ELAPSED_TIME, 0);
 	if (kind->has & DHCP6_HAS_PARAMETERS)
 		write_parameters(b, (enum dhcp6_type)kind->type, &w);
 	if (kind->has & DHCP6_HAS_RAPID)

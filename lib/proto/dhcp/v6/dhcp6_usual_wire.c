@@ -116,6 +116,7 @@ void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h)
 	u->len = dhcp_shape_make(&u->shape, h->buf, mask, h->len) ? (uint16_t)h->len : 0;
 	u->chosen = h->self.client->chosen;
 	u->preference = h->m.preference;
+	u->unicast = h->self.client->unicast;
 	u->lacks = dhcp_lacks_parameters(&p->is, h->m.present);
 	u->valid_s = h->given.valid_s;
 	u->t1_s = h->given.t1_s;

@@ -107,26 +107,34 @@ bool dhcp6_server_keep(struct dhcp6_worker *w, const struct dhcp6_bytes *id, str
 
 		if (known->len != id->len || memcmp(known->bytes, id->data, id->len) != 0)
 			continue;
-		k->chosen = (uint8_t)i;
+		k->chosen = i & 0x7f;
 		return true;
 	}
 	if (w->server_count == DHCP_SERVERS_MAX)
 		return false;
-	k->chosen = (uint8_t)w->server_count;
+	k->chosen = w->server_count & 0x7f;
 	w->servers[w->server_count].len = (uint8_t)id->len;
 	memcpy(w->servers[w->server_count++].bytes, id->data, id->len);
 	return true;
 }
 
 // The client has chosen the server of a right reply. false: there are too many of them.
-static inline bool server_choose(struct dhcp6_worker *w, const struct dhcp6_heard *h)
+static inline bool server_choose(
+	struct dhcp6_worker *w, const struct dhcp6_heard *h, struct dhcp6_counters *n)
 {
+	const struct dhcp6_plan *p = h->self.p;
+	const uint8_t *told = h->m.unicast;
+	struct dhcp6_client *k = h->self.client;
+
 	if (h->usual) {
-		h->self.client->chosen = h->usual->chosen;
+		k->chosen = h->usual->chosen & 0x7f;
+		k->unicast = h->usual->unicast;
 		return true;
 	}
-	if (!dhcp6_server_keep(w, &h->m.server_id, h->self.client))
+	if (!dhcp6_server_keep(w, &h->m.server_id, k))
 		return false;
+	k->unicast = p->asks_unicast && told && addr_bytes_equal(told, p->is.servers[0], 16);
+	n->unicast_elsewhere += p->asks_unicast && told && !k->unicast;
 	dhcp6_usual_learn(w, h);
 	return true;
 }
@@ -138,7 +146,7 @@ static inline bool dhcp6_offer_keep(struct proto_ctx *ctx, struct dhcp_heard *he
 	struct dhcp6_counters *n = ctx->counters;
 	struct dhcp6_worker *w = ctx->own;
 
-	if (!server_choose(w, h)) {
+	if (!server_choose(w, h, n)) {
 		n->servers_beyond++;
 		return false;
 	}
@@ -165,6 +173,21 @@ static inline bool dhcp6_refusal_waits(const struct dhcp_heard *heard, const str
 	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
 
 	return h->self.p->takes_best && h->m.type == DHCP6_ADVERTISE && t->tries == 0;
+}
+
+// RFC 8415 section 18.2.10: the message goes once more, to all servers.
+static inline bool dhcp6_goes_again(
+	const struct proto_ctx *ctx, const struct dhcp_heard *heard, const struct proto_txn *t)
+{
+	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
+	struct dhcp6_client *k = h->self.client;
+	struct dhcp6_counters *n = ctx->counters;
+
+	if (h->m.status != DHCP6_USE_MULTICAST || !dhcp6_is_unicast(k, t->step))
+		return false;
+	k->unicast = 0;
+	n->multicast_again++;
+	return true;
 }
 
 static inline bool dhcp6_offer_kept(const struct dhcp_client *k)
@@ -215,7 +238,7 @@ static inline bool dhcp6_leases_take(
 	bool same = memcmp(h->self.keys, keys, p->stride * sizeof(keys[0])) == 0;
 	struct dhcp_clash clash;
 
-	if (!server_choose(w, h)) {
+	if (!server_choose(w, h, n)) {
 		n->servers_beyond++;
 		return false;
 	}
@@ -291,6 +314,7 @@ static const struct dhcp_messages dhcp6_messages = {
 	.has_xid = dhcp6_has_xid,
 	.is_own = dhcp6_is_own,
 	.refusal_waits = dhcp6_refusal_waits,
+	.goes_again = dhcp6_goes_again,
 	.limits_keep = dhcp6_limits_keep,
 	.offer_kept = dhcp6_offer_kept,
 	.offer_waits = dhcp6_offer_waits,
@@ -331,6 +355,20 @@ bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 		!dhcp6_xid(buf, len, DHCP6_RELAY_FORW, key))
 		return false;
 	*key >>= 1;
+	return true;
+}
+
+// Of the first address.
+bool dhcp6_happened(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_event *out)
+{
+	const struct dhcp6_worker *w = ctx->own;
+	const struct dhcp_plan *p = &((const struct dhcp6_plan *)ctx->shared)->is;
+	struct dhcp_key key;
+
+	if (!p->addresses || !dhcp_happened(&w->is, t, out))
+		return false;
+	dhcp_lease_get(&w->is.common->leases, dhcp_lease_of(p, &w->is, t->user), &key);
+	memcpy(out->addr, key.bytes, sizeof(out->addr));
 	return true;
 }
 

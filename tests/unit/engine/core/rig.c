@@ -319,6 +319,7 @@ void rig_routed(void)
 	struct worker_item *it = &rig.items[0];
 
 	it->router = &router;
+	it->begin = router.begin;
 	it->tag = TAG;
 	it->tag_shift = TAG_SHIFT;
 	tagged[0] = it;

@@ -42,6 +42,55 @@ static void ten_million_sends_do_not_drift(void **state)
 	}
 }
 
+static struct pace share_of(double rate, uint64_t start, struct pace_share share)
+{
+	const struct load_settings load = {.rate = rate, .stop_at_ns = UINT64_MAX};
+	const struct schedule_base base = {.hz = HZ};
+	struct pace p = {.left = UINT64_MAX, .measure = start};
+	struct schedule s;
+
+	assert_int_equal(schedule_build(&s, &load, &base), 0);
+	pace_start(&p, &s, start, share);
+	schedule_free(&s);
+	return p;
+}
+
+// From the boundary on all workers together are due at the new rate, one gap apart.
+static void another_rate_holds_from_a_boundary_on(void **state)
+{
+	const double rates[] = {0.01, 3, 999.5, 250000, 4e6};
+	const uint64_t at = 12345 + (uint64_t)HZ;
+
+	for (size_t r = 0; r < sizeof(rates) / sizeof(*rates); r++) {
+		uint64_t gap = (uint64_t)ldexp(HZ / rates[r], PACE_ASKED_BITS);
+		struct pace workers[3];
+
+		for (uint32_t k = 0; k < 3; k++) {
+			workers[k] = share_of(5e6, 12345, (struct pace_share){k, 3});
+			while (workers[k].next < at)
+				pace_pop(&workers[k], UINT64_MAX);
+			assert_true(pace_change(&workers[k], gap, at));
+			assert_int_equal(pace_backlog(&workers[k], at), 0);
+		}
+		for (uint64_t n = 0; n < 3000; n++) {
+			double expected = (double)at + ((double)n + 0.5) * HZ / rates[r];
+			double got = (double)pace_pop(&workers[n % 3], UINT64_MAX);
+
+			assert_true(fabs(got - expected) < 2 + expected * 1e-7);
+		}
+	}
+}
+
+// They keep their times, and the ledger its count.
+static void an_overdue_send_holds_up_another_rate(void **state)
+{
+	struct pace p = open_loop(1000, 0), before = p;
+
+	assert_false(pace_change(&p, 1ull << PACE_ASKED_BITS, p.next + 1));
+	assert_memory_equal(&p, &before, sizeof(p));
+	assert_true(pace_change(&p, 1ull << PACE_ASKED_BITS, p.next));
+}
+
 // The same transactions at the same ticks, and the same state after them.
 static void expect_same_block(struct pace p, uint64_t now, uint64_t in_flight, uint32_t most)
 {
@@ -437,6 +486,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_block_is_what_would_be_taken_one_by_one),
 		cmocka_unit_test(ten_million_sends_do_not_drift),
+		cmocka_unit_test(another_rate_holds_from_a_boundary_on),
+		cmocka_unit_test(an_overdue_send_holds_up_another_rate),
 		cmocka_unit_test(every_second_holds_exactly_the_rate),
 		cmocka_unit_test(a_late_send_keeps_its_due_time),
 		cmocka_unit_test(the_backlog_is_what_could_still_be_taken),

@@ -24,7 +24,7 @@ struct fixture {
 	struct port port;
 	struct item_settings items[ITEMS];
 	struct addr_range sources[2];
-	struct field_range ports, own[ITEMS];
+	struct field_range ports, own[ITEMS], cpus;
 	const struct proto *proto; // NULL: the first of the table
 	struct plan plan;
 	struct plan_item plan_items[ITEMS];
@@ -85,6 +85,8 @@ static void add_item(const char *server, const char *first, uint64_t count)
 static void deal(uint32_t workers)
 {
 	f.first_worker[1] = workers;
+	f.cpus = (struct field_range){0, workers - 1};
+	f.settings.cpus = (struct field_list){&f.cpus, 1};
 	for (uint32_t w = 0; w < workers; w++) {
 		f.workers[w] = (struct worker){
 			.number = w, .items = f.runs[w], .item_count = f.plan.item_count};
@@ -292,6 +294,41 @@ static void keys_tell_workers_and_items_apart(void **state)
 		}
 }
 
+// Parts of a fleet with 2 workers of weight 2, and 1 of weight 1: like one box with 3 workers.
+static void parts_have_the_ports_and_keys_of_one_box(void **state)
+{
+	static const struct proto_router router;
+	static const struct proto routed = {.key_bits = 20, .router = &router};
+	static uint64_t weights[] = {2, 1};
+	static struct fleet_settings fleet = {.agents = 2, .weights = {weights, 2}};
+	uint32_t ports[3], tags[3];
+	uint16_t first[3];
+
+	for (uint32_t way = 0; way < 2; way++) {
+		add_item("198.18.0.2", "198.18.0.16", 1);
+		f.items[0].source.addresses.count = 0; // the port's own
+		f.proto = way ? &routed : NULL;
+		f.plan_items[0].source_ports.count = !way;
+		deal(3);
+		for (uint32_t w = 0; w < 3; w++) {
+			ports[w] = f.runs[w][0].txns.ports;
+			first[w] = f.runs[w][0].ports[0];
+			tags[w] = f.runs[w][0].tag;
+		}
+		f.config.fleet = &fleet;
+		for (uint32_t w = 0; w < 3; w++) {
+			fleet.part = w < 2 ? 1 : 2;
+			f.plan_items[0].share = fleet_share(&f.config, &f.settings);
+			deal(w < 2 ? 2 : 1);
+			assert_int_equal(f.runs[w % 2][0].txns.ports, ports[w]);
+			assert_int_equal(f.runs[w % 2][0].ports[0], first[w]);
+			assert_int_equal(f.runs[w % 2][0].tag, tags[w]);
+		}
+		done(state);
+		fresh(state);
+	}
+}
+
 // In each of the four rings of two workers, more than are taken out at once in one of them.
 static void packets_in_the_rings_of_an_ended_run_are_freed(void **state)
 {
@@ -339,6 +376,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			an_item_keeps_ports_that_others_can_do_without, fresh, done),
 		cmocka_unit_test_setup_teardown(keys_tell_workers_and_items_apart, fresh, done),
+		cmocka_unit_test_setup_teardown(
+			parts_have_the_ports_and_keys_of_one_box, fresh, done),
 		cmocka_unit_test_setup_teardown(
 			packets_in_the_rings_of_an_ended_run_are_freed, fresh, done),
 		cmocka_unit_test_setup_teardown(one_worker_has_no_rings, fresh, done),

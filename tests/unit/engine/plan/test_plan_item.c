@@ -260,6 +260,34 @@ static void a_file_of_times_that_is_not_there_is_an_error(void **state)
 	expect_error(LAN("1", ""), DNS("load: {replay: {file: /nosuch/file}}"), "/nosuch/file");
 }
 
+// The box answers for these on its port, and for none of those of the other parts.
+static void expect_owned(const struct planned *p, const char *const *texts, uint32_t count)
+{
+	const struct plan_item *i = &p->plan.items[0];
+	const struct neigh_self *self = &i->worker->wire.self;
+	const struct addr_range *owned = self->owned;
+	char text[ADDR_TEXT_SIZE];
+
+	assert_int_equal(self->owned_count, 1 + count); // the port's address is the first
+	for (uint32_t n = 0; n < count; n++)
+		assert_string_equal(addr_format_range(&owned[1 + n], text, sizeof(text)), texts[n]);
+}
+
+static void a_part_of_a_fleet_answers_for_its_own_addresses(void **state)
+{
+	static const char *const relays[] = {"198.18.0.65", "198.18.0.68"};
+	static const char *const sources[] = {"198.18.0.12/31"};
+	struct planned *p = planned(LAN("1", "") "fleet: {agents: 3, part: 2}\n",
+		DHCP("relay: {addresses: [198.18.0.64-198.18.0.69]}"));
+
+	expect_owned(p, relays, 2);
+	planned_free(p);
+	p = planned(LAN("1", "") "fleet: {agents: 3, part: 2}\n",
+		DNS("load: {rate: 1k}, source: {addresses: [198.18.0.10-198.18.0.15]}"));
+	expect_owned(p, sources, 1);
+	planned_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +303,7 @@ int main(void)
 		cmocka_unit_test(a_message_longer_than_the_mtu_is_refused),
 		cmocka_unit_test(a_frame_has_room_for_two_vlans),
 		cmocka_unit_test(relay_addresses_are_on_a_subnet_or_behind_a_gateway),
+		cmocka_unit_test(a_part_of_a_fleet_answers_for_its_own_addresses),
 		cmocka_unit_test(a_file_of_times_that_is_not_there_is_an_error),
 	};
 

@@ -41,8 +41,12 @@ static struct result_responder counted(uint64_t first)
 		.protocols = {list, 0}};
 
 	for (uint32_t i = 0; protos[i]; i++) {
-		const struct counter_section *s = protos[i]->server->counters;
-		uint64_t *data = arena_zalloc(arena, s->size);
+		const struct counter_section *s =
+			protos[i]->server ? protos[i]->server->counters : NULL;
+		uint64_t *data = arena_zalloc(arena, s ? s->size : 0);
+
+		if (!s)
+			continue;
 
 		for (size_t n = 0; n < s->size / sizeof(*data); n++)
 			data[n] = first + 100 * (i + 1) + n;
@@ -119,7 +123,7 @@ static void losses_are_those_of_this_run(void **state)
 	assert_true(fabs(out->loss_there - 0.1) < 1e-9);
 	assert_true(fabs(out->loss_back - 0.3) < 1e-9);
 	list = out->protocols.items;
-	assert_int_equal(out->protocols.count, proto_count());
+	assert_int_equal(out->protocols.count, before.protocols.count);
 	for (size_t n = 0; n < list[0].counters.section->size / 8; n++)
 		assert_int_equal(((const uint64_t *)list[0].counters.data)[n], 0);
 	run.proto = &steps; // nobody knows how many messages each had

@@ -550,6 +550,101 @@ static void unicast_is_refused_where_it_is_not_allowed(void **state)
 	server_end(v);
 }
 
+// A LEASEQUERY with this option 44, from a relay; its status.
+static uint16_t query(struct server *v, const void *data, uint32_t len)
+{
+	uint8_t buf[256];
+	struct writer w = writer_of(buf, sizeof(buf));
+
+	dhcp6_write_header(&w, DHCP6_LEASEQUERY, XID);
+	dhcp6_write_option(&w, DHCP6_OPT_CLIENT_ID, "\0\2\0\0\x7e\xd9r", 7);
+	if (len)
+		dhcp6_write_option(&w, DHCP6_OPT_LQ_QUERY, data, len);
+	assert_true(hear(v, buf, (uint32_t)(w.at - buf)));
+	assert_int_equal(v->m.type, DHCP6_LEASEQUERY_REPLY);
+	assert_memory_equal(v->m.client_id.data, "\0\2\0\0\x7e\xd9r", 7);
+	return v->m.status;
+}
+
+static uint16_t query_address(struct server *v, const uint8_t *address)
+{
+	uint8_t data[17 + 28] = {[0] = 1, [18] = 5, [20] = 24};
+
+	memcpy(data + 21, address, 16);
+	return query(v, data, sizeof(data));
+}
+
+static uint16_t query_client(struct server *v, uint8_t client)
+{
+	uint8_t data[17 + 14] = {[0] = 2, [18] = 1, [20] = 10, 0, 3, 0, 1, 2, [30] = client};
+
+	return query(v, data, sizeof(data));
+}
+
+// The data of this client, with so many leases that it got or renewed so long ago.
+static void assert_told(const struct server *v, uint8_t client, uint32_t leases, uint32_t age_s)
+{
+	const uint8_t duid[10] = {0, 3, 0, 1, 2, [9] = client};
+	struct dhcp6_subject s;
+
+	assert_true(dhcp6_parse_subject(&v->m.client_data, false, &s));
+	assert_int_equal(s.client_id.len, sizeof(duid));
+	assert_memory_equal(s.client_id.data, duid, sizeof(duid));
+	assert_int_equal(s.lease_count, leases);
+	assert_int_equal(s.age_s, age_s);
+	assert_int_equal(s.leases[0].valid_s, LEASE_S - age_s);
+}
+
+static struct server *server_asked(void)
+{
+	struct dhcp6_answers_settings s = server_settings();
+
+	s.leasequery = true;
+	return server_of(&s);
+}
+
+static void lease_queries_get_all_leases_of_a_client(void **state)
+{
+	struct server *v = server_asked();
+
+	sarr(v, 1);
+	sarr(v, 2);
+	v->ctx.now_ms = 7000;
+	assert_int_equal(query_client(v, 2), DHCP6_STATUS_NONE);
+	assert_told(v, 2, 2, 7);
+	assert_int_equal(query_address(v, address_of(0)), DHCP6_STATUS_NONE);
+	assert_told(v, 1, 2, 7);
+	release(v, 1, 0);
+	assert_int_equal(query_address(v, address_of(0)), DHCP6_STATUS_NONE);
+	assert_null(v->m.client_data.data);
+	assert_int_equal(query_client(v, 1), DHCP6_STATUS_NONE);
+	assert_told(v, 1, 1, 7); // its prefix
+	assert_int_equal(query_client(v, 3), DHCP6_STATUS_NONE);
+	assert_null(v->m.client_data.data);
+	v->ctx.now_ms = LEASE_S * 1000;
+	assert_int_equal(query_client(v, 2), DHCP6_STATUS_NONE);
+	assert_null(v->m.client_data.data);
+	server_end(v);
+}
+
+static void lease_queries_that_are_wrong_get_their_status(void **state)
+{
+	static const uint8_t by_relay[17] = {3}, bare[17] = {1};
+	struct server *v = server_asked();
+
+	assert_int_equal(query_address(v, elsewhere), DHCP6_NOT_CONFIGURED);
+	assert_int_equal(query(v, by_relay, 17), DHCP6_UNKNOWN_QUERY_TYPE);
+	assert_int_equal(query(v, bare, 17), DHCP6_MALFORMED_QUERY);
+	assert_int_equal(query(v, bare, 16), DHCP6_MALFORMED_QUERY);
+	assert_int_equal(query(v, NULL, 0), DHCP6_MALFORMED_QUERY);
+	assert_int_equal(v->n.status[DHCP6_MALFORMED_QUERY], 3);
+	server_end(v);
+	v = server_new();
+	sarr(v, 1);
+	assert_int_equal(query_client(v, 1), DHCP6_NOT_ALLOWED);
+	server_end(v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -581,6 +676,8 @@ int main(void)
 		cmocka_unit_test(relays_get_their_messages_back_level_by_level),
 		cmocka_unit_test(answers_go_to_the_ports_of_relays_and_clients),
 		cmocka_unit_test(unicast_is_refused_where_it_is_not_allowed),
+		cmocka_unit_test(lease_queries_get_all_leases_of_a_client),
+		cmocka_unit_test(lease_queries_that_are_wrong_get_their_status),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -587,7 +587,7 @@ static void every_message_type_has_its_name(void **state)
 {
 	static const char *const names[] = {NULL, "DISCOVER", "OFFER", "REQUEST", "DECLINE", "ACK",
 		"NAK", "RELEASE", "INFORM", "FORCERENEW", "LEASEQUERY", "LEASEUNASSIGNED",
-		"LEASEUNKNOWN", "LEASEACTIVE"};
+		"LEASEUNKNOWN", "LEASEACTIVE", "BULKLEASEQUERY", "LEASEQUERYDONE"};
 
 	for (uint32_t i = 0; i < DHCP4_TYPES; i++) {
 		if (names[i])

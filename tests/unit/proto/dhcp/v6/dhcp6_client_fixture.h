@@ -30,6 +30,7 @@ struct reply_plan {
 	uint32_t without; // bit per IA that is left out
 	bool no_lease, twice, extra, rapid;
 	uint8_t preference;
+	const uint8_t *unicast;          // 16 bytes; NULL: left out
 	uint32_t sol_max_rt, inf_max_rt; // 0: left out
 	uint64_t options;                // bit per option to be added, empty
 	// of the relay messages
@@ -104,7 +105,7 @@ static inline struct dhcp6_fixture *fixture_new(uint32_t clients)
 	f->relay.is.source_port = true;
 	f->expect.same_lease = true;
 	f->retransmit = (struct dhcp6_retransmit_settings){
-		0.1, tries, tries, tries, tries, tries, tries, tries, tries};
+		0.1, tries, tries, tries, tries, tries, tries, tries, tries, tries};
 	f->fqdn.server_update = true;
 	f->env = (struct proto_env){.seed = 1,
 		.workers = 1,
@@ -212,6 +213,8 @@ static inline void compose_message(struct dhcp6_fixture *f, struct writer *w)
 		dhcp6_write_status(w, a->status, a->message ? a->message : "");
 	if (a->rapid)
 		dhcp6_write_option(w, DHCP6_OPT_RAPID_COMMIT, "", 0);
+	if (a->unicast)
+		dhcp6_write_option(w, DHCP6_OPT_UNICAST, a->unicast, 16);
 	if (a->preference)
 		dhcp6_write_option_u8(w, DHCP6_OPT_PREFERENCE, a->preference);
 	if (a->sol_max_rt)

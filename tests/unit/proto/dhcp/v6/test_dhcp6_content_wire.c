@@ -40,7 +40,7 @@ static void options_are_in_the_messages_that_are_named(void **state)
 {
 	static const int32_t all[] = {DHCP6_STEP_SOLICIT, DHCP6_STEP_REQUEST, DHCP6_STEP_RAPID,
 		DHCP6_STEP_RENEW, DHCP6_STEP_REBIND, DHCP6_STEP_RELEASE, DHCP6_STEP_DECLINE,
-		DHCP6_STEP_CONFIRM, DHCP6_STEP_INFORMATION};
+		DHCP6_STEP_CONFIRM, DHCP6_STEP_INFORMATION, DHCP6_STEP_LEASEQUERY};
 
 	for (uint32_t named = 0; named < sizeof(all) / sizeof(all[0]); named++)
 		for (uint32_t exchange = 0; exchange < DHCP6_EXCHANGES; exchange++) {
@@ -162,6 +162,70 @@ static void messages_can_be_given_as_a_whole(void **state)
 	fixture_end(f);
 }
 
+static const uint8_t server[16] = {0x20, 1, 0x0d, 0xb8, [15] = 2};
+
+static struct dhcp6_fixture *told(void)
+{
+	struct dhcp6_fixture *f = fixture_new(3);
+
+	f->settings.unicast = true;
+	return fixture_open(f);
+}
+
+// The path of the message at hand: 0 leads to all servers, 1 to the server's address.
+static uint32_t path_of(struct dhcp6_fixture *f)
+{
+	struct proto_flow flow;
+
+	dhcp6_flow(&f->ctx, &f->txn, &flow);
+	return flow.path;
+}
+
+static void a_server_that_tells_its_address_is_asked_there(void **state)
+{
+	struct dhcp6_fixture *f = told();
+
+	for (uint32_t n = 0; n < 3; n++) { // the last ones from what was learnt of the first
+		fixture_only(f, DHCP6_SARR);
+		fixture_next(f);
+		assert_int_equal(path_of(f), 0);
+		ANSWER(f, DHCP6_ADVERTISE, PROTO_AGAIN, a->unicast = server);
+		fixture_send(f);
+		assert_int_equal(path_of(f), 1);
+		ANSWER(f, DHCP6_REPLY, PROTO_DONE, a->unicast = server);
+	}
+	fixture_only(f, DHCP6_RENEWS);
+	fixture_next(f);
+	assert_int_equal(path_of(f), 1);
+	ANSWER(f, DHCP6_REPLY, PROTO_DONE, a->unicast = server);
+	fixture_only(f, DHCP6_REBINDS);
+	fixture_next(f);
+	assert_int_equal(path_of(f), 0);
+	assert_int_equal(f->n.unicast, 4);
+	fixture_end(f);
+}
+
+static void a_message_that_was_for_all_is_sent_to_all(void **state)
+{
+	static const uint8_t other[16] = {0x20, 1, 0x0d, 0xb8, [15] = 3};
+	struct dhcp6_fixture *f = told();
+
+	fixture_next(f);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_AGAIN, a->unicast = server);
+	fixture_send(f);
+	ANSWER(f, DHCP6_REPLY, PROTO_AGAIN, a->status = DHCP6_USE_MULTICAST, a->without = 1);
+	assert_int_equal(f->txn.step, DHCP6_STEP_REQUEST);
+	fixture_send(f);
+	assert_int_equal(path_of(f), 0);
+	ANSWER(f, DHCP6_REPLY, PROTO_FAIL, a->status = DHCP6_USE_MULTICAST, a->without = 1);
+	assert_int_equal(f->n.multicast_again, 1);
+	fixture_next(f);
+	ANSWER(f, DHCP6_ADVERTISE, PROTO_AGAIN, a->unicast = other);
+	assert_int_equal(path_of(f), 0);
+	assert_int_equal(f->n.unicast_elsewhere, 1);
+	fixture_end(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +235,8 @@ int main(void)
 		cmocka_unit_test(clients_pretend_to_have_waited_for_a_time_of_the_run),
 		cmocka_unit_test(a_refusal_does_not_end_the_choice_of_the_best),
 		cmocka_unit_test(messages_can_be_given_as_a_whole),
+		cmocka_unit_test(a_server_that_tells_its_address_is_asked_there),
+		cmocka_unit_test(a_message_that_was_for_all_is_sent_to_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -172,7 +172,7 @@ static void each_wrong_reply_has_its_counter(void **state)
 	SPOILT(a->server = NULL, PROTO_FAIL, is.server_id_missing);
 	SPOILT(a->server = OTHER_DUID, PROTO_FAIL, is.server_id_changed);
 	SPOILT(a->status = DHCP6_UNSPEC_FAIL, PROTO_FAIL, message_status[DHCP6_UNSPEC_FAIL]);
-	SPOILT(a->status = 99, PROTO_FAIL, message_status[7]);
+	SPOILT(a->status = 99, PROTO_FAIL, message_status[DHCP6_STATUS_BUCKETS - 1]);
 	SPOILT(a->ia_status = DHCP6_NO_ADDRS_AVAIL, PROTO_FAIL, ia_status[DHCP6_NO_ADDRS_AVAIL]);
 	SPOILT(a->lease_status = DHCP6_NO_BINDING, PROTO_FAIL, lease_status[DHCP6_NO_BINDING]);
 	SPOILT(a->status = a->ia_status = a->lease_status = DHCP6_SUCCESS, PROTO_DONE, is.leases);

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A campaign: one configuration with lists of settings, on a list of servers, several times each.
+// Its settings, the runs that they stand for, and the values that these gave. Not here: how a run
+// is made (campaign_run.h), files (campaign_journal.h), tables (campaign_table.h). Path: cold. Main
+// thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/field.h"
+
+enum campaign_combine { COMBINE_PRODUCT, COMBINE_ZIP };
+
+// A setting that has one value after the other.
+struct campaign_vary {
+	const char *name;
+	const char *setting;      // path, or "base": the file. NULL: only the commands hear of it
+	struct field_list values; // const char *
+};
+
+// A configuration of the server.
+struct campaign_point {
+	const char *name;
+	const char *start, *stop; // commands; NULL: none
+	const char *base;         // instead of the campaign's; NULL: that
+	struct field_list set;    // const char *, "PATH=VALUE"
+	struct field_list only;   // const char *, "NAME=VALUE" of vary
+};
+
+struct campaign_operation {
+	const char *name;
+	struct field_list set;
+	const char *before;       // command; NULL: none
+	const char *until;        // command that succeeds when the operation is over; NULL: none
+	struct field_list points; // const char *; empty: all
+};
+
+struct campaign_column {
+	const char *name;
+	const char *figure; // "seconds", "per_s", or as format_select.h has it
+	const char *per;    // another one, to divide by; NULL: none
+};
+
+struct campaign_output {
+	const char *jsonl; // NULL: NAME.jsonl
+	const char *markdown, *csv, *html;
+};
+
+struct campaign_settings {
+	const char *name; // NULL: base name of the file
+	const char *base;
+	const char *through; // words before each run's command; NULL: none
+	struct field_list set;
+	struct field_list vary;
+	int32_t combine; // enum campaign_combine
+	struct field_list points;
+	struct field_list operations;
+	struct field_list columns;
+	uint64_t repeats, trim, attempts;
+	double confidence;
+	uint64_t timeout_ns; // of each command
+	bool average;        // over the operations
+	struct campaign_output output;
+};
+
+const struct field_section *campaign_section(void);
+
+// A row of the table: a point with one value of each varied setting.
+struct campaign_cell {
+	const struct campaign_point *point;
+	const char **values; // of each vary
+	const char *base;
+};
+
+#define CAMPAIGN_CELLS_MAX 10000
+
+struct campaign {
+	struct campaign_settings settings;
+	const struct campaign_point *points;
+	const struct campaign_vary *vary;
+	const struct campaign_column *columns;
+	struct campaign_cell *cells;
+	uint32_t cell_count;
+	// Names of operations, in the order in which they appear; alternatives for different points
+	// share one.
+	const char **operations;
+	uint32_t operation_count;
+	const char *sha256; // of all that a value depends on
+};
+
+// Read and check the file, with all files and settings that it names. NULL after errors, which are
+// in d. The campaign lives in a.
+struct campaign *campaign_load(const char *file, char *const *assignments, unsigned count,
+	struct arena *a, struct diag *d);
+
+// The cells of the settings, and the names of operations; for campaign_load and tests. 0, or
+// -EINVAL with errors in d.
+int campaign_expand(struct campaign *c, struct arena *a, struct diag *d);
+
+// Operation i as this cell has it; NULL: it has none of that name.
+const struct campaign_operation *campaign_operation_of(
+	const struct campaign *c, const struct campaign_cell *cell, uint32_t i);
+
+// What --set takes for a run: *count texts.
+char **campaign_assignments(const struct campaign *c, const struct campaign_cell *cell,
+	const struct campaign_operation *op, struct arena *a, unsigned *count);
+
+// "kea, threads 4"
+const char *campaign_cell_name(
+	const struct campaign *c, const struct campaign_cell *cell, struct arena *a);

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ddiperf merge RESULT.json...: the results of all parts of a fleet's run as one. Path: cold. Main
+// thread.
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "book.h"
+#include "commands.h"
+#include "document.h"
+#include "merge_result.h"
+
+static void print_sum(const json_t *sum)
+{
+	double sent = 0, answered = 0, rate = 0;
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(sum, "traffic"), i, one)
+	{
+		sent += book_number(one, "sent");
+		answered += book_number(one, "answered");
+		rate += book_number(one, "answered_per_s");
+	}
+	json_array_foreach(book_at(sum, "verdict.reasons"), i, one)
+		printf("  - %s\n", json_string_value(one));
+	for (const char *status = book_text(sum, "verdict.status"); *status; status++)
+		putchar(toupper((unsigned char)*status));
+	printf(": %zu of %.0f parts, %.0f requests sent, %.0f answered in time, %.6g per second\n",
+		json_array_size(json_object_get(sum, "parts")), book_number(sum, "fleet.agents"),
+		sent, answered, rate);
+}
+
+static int print_book(void *ctx, FILE *f)
+{
+	return book_print(ctx, f);
+}
+
+static int finish(const struct options *o, json_t *sum)
+{
+	int code = (int)book_number(sum, "verdict.exit_code");
+	struct book whole;
+
+	if (!o->json || strcmp(o->json, "-") != 0)
+		print_sum(sum);
+	book_take(&whole, "the sum", sum);
+	if (o->json && document_write_by("--json", o->json,
+			       &(struct document_writer){print_book, &whole}) < 0)
+		code = EXIT_ENVIRONMENT;
+	book_close(&whole);
+	return code;
+}
+
+int cmd_merge(const struct options *o)
+{
+	struct book *books = arena_zalloc(o->arena, (o->operand_count + 1) * sizeof(*books));
+	json_t *sum = NULL;
+	unsigned opened = 0;
+	int code = EXIT_CONFIG;
+
+	while (opened < o->operand_count && book_open(&books[opened], o->operands[opened]) == 0)
+		opened++;
+	if (o->operand_count == 0)
+		log_error("merge: an argument is missing: RESULT.json");
+	else if (opened == o->operand_count)
+		sum = merge_results(books, opened, o->command_line, o->arena);
+	if (sum)
+		code = finish(o, sum);
+	while (opened)
+		book_close(&books[--opened]);
+	return code;
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: cold. Main thread (start, stop) | threads of libmicrohttpd.
+#include "http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "serve.h"
+
+#define CONNECTIONS 48
+#define ALLOWED     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-" // in names
+
+// --- replies
+
+static struct http_reply reply(unsigned code, const char *type, struct MHD_Response *r)
+{
+	static const char *const headers[][2] = {
+		{"X-Content-Type-Options", "nosniff"},
+		{"X-Frame-Options", "DENY"},
+		{"Referrer-Policy", "no-referrer"},
+		{"Cache-Control", "no-store"},
+	};
+
+	for (size_t i = 0; r && i < sizeof(headers) / sizeof(headers[0]); i++)
+		MHD_add_response_header(r, headers[i][0], headers[i][1]);
+	if (r)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	return (struct http_reply){code, r};
+}
+
+static struct http_reply reply_text(unsigned code, const char *type, char *text, size_t len)
+{
+	return reply(code, type, MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE));
+}
+
+struct http_reply http_text(const char *type, char *text, size_t len)
+{
+	return reply_text(MHD_HTTP_OK, type, text, len);
+}
+
+struct http_reply http_json(unsigned code, json_t *json)
+{
+	char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(15));
+
+	json_decref(json);
+	if (!text)
+		return http_error(MHD_HTTP_INTERNAL_SERVER_ERROR, "no text of it");
+	return reply_text(code, "application/json", text, strlen(text));
+}
+
+struct http_reply http_file(const char *type, int fd)
+{
+	struct stat st;
+
+	if (fd < 0)
+		return http_error(MHD_HTTP_NOT_FOUND, "there is no such file");
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return http_error(MHD_HTTP_NOT_FOUND, "this is no file");
+	}
+	return reply(MHD_HTTP_OK, type, MHD_create_response_from_fd64((uint64_t)st.st_size, fd));
+}
+
+struct http_reply http_error(unsigned code, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return http_json(code, json_pack("{s:o}", "error", json_string(text)));
+}
+
+const char *http_query(const struct http_request *r, const char *name)
+{
+	return MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+json_t *http_body(const struct http_request *r)
+{
+	json_t *body = r->len ? json_loadb(r->body, r->len, 0, NULL) : json_object();
+
+	if (json_is_object(body))
+		return body;
+	json_decref(body);
+	return NULL;
+}
+
+// --- which row
+
+static bool is_name(const char *text, size_t len)
+{
+	return len > 0 && len < HTTP_NAME_SIZE && !strchr(".-", text[0]) &&
+	       strspn(text, ALLOWED) >= len;
+}
+
+// Does the path match the row's, and which names are in it?
+static bool matches(const char *row, const char *path, struct http_request *r)
+{
+	unsigned names = 0;
+
+	while (*row && *path) {
+		size_t len = strcspn(path, "/");
+
+		if (*row != '{') {
+			if (*row++ != *path++)
+				return false;
+			continue;
+		}
+		if (!is_name(path, len) || names == HTTP_PARAMETERS)
+			return false;
+		memcpy(r->names[names], path, len);
+		r->names[names++][len] = '\0';
+		path += len;
+		row += strcspn(row, "}") + 1;
+	}
+	return *row == *path;
+}
+
+// NULL: *code says why.
+static const struct http_route *find_route(
+	const struct http *h, const char *method, const char *path, struct http_request *r)
+{
+	const struct http_route *route;
+
+	for (route = h->routes; route->path; route++)
+		if (strcmp(route->method, method) == 0 && matches(route->path, path, r))
+			return route;
+	return NULL;
+}
+
+static bool is_known_path(const struct http *h, const char *path, struct http_request *r)
+{
+	for (const struct http_route *route = h->routes; route->path; route++)
+		if (matches(route->path, path, r))
+			return true;
+	return false;
+}
+
+// --- the rules
+
+// An address, localhost, or the name that the user has allowed, with any port. Another name is that
+// of a page elsewhere whose name leads to this server now.
+static bool is_host(const struct http *h, const char *given)
+{
+	char text[256], bytes[16];
+	const char *end;
+	size_t len;
+
+	if (!given)
+		return false;
+	end = given[0] == '[' ? strchr(given, ']') : NULL;
+	if (given[0] == '[' && !end)
+		return false;
+	given += end != NULL;
+	len = end ? (size_t)(end - given) : strcspn(given, ":");
+	if (len >= sizeof(text))
+		return false;
+	memcpy(text, given, len);
+	text[len] = '\0';
+	return inet_pton(end ? AF_INET6 : AF_INET, text, bytes) == 1 ||
+	       strcasecmp(text, "localhost") == 0 || (h->host && strcasecmp(text, h->host) == 0);
+}
+
+static const char *header(struct MHD_Connection *c, const char *name)
+{
+	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
+// The reply that refuses the request; code 0: none does. The body has not been read.
+static struct http_reply refuse(
+	const struct http *h, struct http_request *r, const char *method, const char *path)
+{
+	const char *length = header(r->connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	bool changes = strcmp(method, MHD_HTTP_METHOD_GET) != 0;
+
+	if (!is_host(h, header(r->connection, MHD_HTTP_HEADER_HOST)))
+		return http_error(MHD_HTTP_FORBIDDEN,
+			"this server has another name (start it with --host NAME)");
+	r->route = find_route(h, method, path, r);
+	if (h->token && !(r->route && r->route->open) && !control_may_know(r->connection, h->token))
+		return http_error(MHD_HTTP_UNAUTHORIZED, "the token is wrong or missing");
+	if (!r->route && is_known_path(h, path, r))
+		return http_error(MHD_HTTP_METHOD_NOT_ALLOWED, "not by %.20s", method);
+	if (!r->route)
+		return http_error(MHD_HTTP_NOT_FOUND, "there is no such path");
+	if (changes && !header(r->connection, HTTP_HEADER))
+		return http_error(
+			MHD_HTTP_FORBIDDEN, "a change needs the header " HTTP_HEADER ": 1");
+	if (length && strtoull(length, NULL, 10) > r->route->body_max)
+		return http_error(MHD_HTTP_CONTENT_TOO_LARGE, "the body is longer than %zu octets",
+			r->route->body_max);
+	return (struct http_reply){0};
+}
+
+// --- the thread of a connection
+
+static enum MHD_Result send_reply(struct MHD_Connection *c, struct http_reply r)
+{
+	enum MHD_Result queued;
+
+	if (!r.response)
+		return MHD_NO;
+	if (r.code == MHD_HTTP_UNAUTHORIZED)
+		MHD_add_response_header(r.response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+	queued = MHD_queue_response(c, r.code, r.response);
+	MHD_destroy_response(r.response);
+	return queued;
+}
+
+static void take_body(struct http_request *r, const char *data, size_t len)
+{
+	char *more;
+
+	if (r->too_long || len > r->route->body_max - r->len) {
+		r->too_long = true;
+		return;
+	}
+	more = realloc(r->body, r->len + len + 1);
+	if (!more) {
+		r->too_long = true;
+		return;
+	}
+	r->body = more;
+	memcpy(more + r->len, data, len);
+	r->len += len;
+	more[r->len] = '\0';
+}
+
+static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, const char *path,
+	const char *method, const char *version, const char *data, size_t *size, void **request)
+{
+	struct http *h = ctx;
+	struct http_request *r = *request;
+	struct http_reply refused;
+
+	if (!r) {
+		*request = r = calloc(1, sizeof(*r));
+		if (!r)
+			return MHD_NO;
+		r->connection = connection;
+		refused = refuse(h, r, method, path);
+		return refused.code ? send_reply(connection, refused) : MHD_YES;
+	}
+	if (*size) {
+		take_body(r, data, *size);
+		*size = 0;
+		return MHD_YES;
+	}
+	if (r->too_long)
+		return send_reply(connection,
+			http_error(MHD_HTTP_CONTENT_TOO_LARGE, "the body is longer than %zu octets",
+				r->route->body_max));
+	return send_reply(connection, r->route->answer(h->ctx, r));
+}
+
+static void completed(void *ctx, struct MHD_Connection *connection, void **request,
+	enum MHD_RequestTerminationCode why)
+{
+	struct http_request *r = *request;
+
+	if (r)
+		free(r->body);
+	free(r);
+	*request = NULL;
+}
+
+int http_start(struct http *h)
+{
+	h->daemon = serve_start(&(struct serve_daemon){.fd = h->fd,
+		.connections = CONNECTIONS,
+		.threads = true,
+		.answer = answer,
+		.completed = completed,
+		.ctx = h});
+	return h->daemon ? 0 : -EAGAIN;
+}
+
+void http_stop(struct http *h)
+{
+	if (h->daemon)
+		MHD_stop_daemon(h->daemon); // closes the socket too
+	else
+		close(h->fd);
+	h->daemon = NULL;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The verdict on a run from those of its parts and from its criteria, which hold for the sums.
+// Path: cold. Main thread.
+#pragma once
+
+#include <jansson.h>
+
+#include "engine/config/config.h"
+
+// Of one item of a document or of an interval: the figure of a criterion (condition.h). false: the
+// item has no such figure.
+struct condition;
+bool merge_figure(const struct condition *k, const char *protocol, const json_t *item, double *out);
+
+// sum: the merged document, without verdict. parts: those of the parts, in order; numbers: theirs.
+// missing: reasons why parts are missing. c: the configuration of the whole.
+json_t *merge_verdict(const struct config *c, const json_t *sum, json_t *const *parts,
+	const uint64_t *numbers, unsigned count, json_t *missing, struct arena *a);

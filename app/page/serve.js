@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The page of `ddiperf serve`: runs, files, history. Charts are those of the page of a result (page.js),
+// from the same data: the report of a run that has ended, the lines of one that goes on.
+"use strict";
+
+const serve = (() => {
+
+const {el, table, text, number, list, at, perSecond, percent, time, exact, badge} = ddiperf;
+const app = document.getElementById("app"), page = document.getElementById("page");
+const API = "/api/v1";
+
+// --- the interface ---------------------------------------------------------------------------------
+
+let token = sessionStorage.getItem("token") || "";
+let about = {agents: []};
+
+function askToken() {
+	return new Promise(resolve => {
+		const field = el("input", {type: "password", autocomplete: "off", "aria-label": "token", size: 40});
+		const dialog = el("dialog", {}, el("form", {method: "dialog"}, el("p", {}, "This server wants its token."),
+			el("div", {class: "row"}, field, el("button", {class: "main"}, "Use it"))));
+		dialog.addEventListener("close", () => {
+			token = field.value.trim();
+			sessionStorage.setItem("token", token);
+			dialog.remove();
+			resolve();
+		});
+		document.body.append(dialog);
+		dialog.showModal();
+	});
+}
+
+async function call(method, path, body, more) {
+	const options = {method, body, ...more, headers: {"X-Ddiperf": "1", ...(token ? {Authorization: `Bearer ${token}`} : {})}};
+	const answer = await fetch(API + path, options);
+	if (answer.status === 401) {
+		await askToken();
+		return call(method, path, body, more);
+	}
+	if (answer.ok)
+		return answer;
+	const said = await answer.json().catch(() => ({}));
+	throw Object.assign(new Error(said.error || `${answer.status} ${answer.statusText}`), {errors: said.errors});
+}
+
+const get = async path => (await call("GET", path)).json();
+const getText = async path => (await call("GET", path)).text();
+const post = async (path, value) => (await call("POST", path, value === undefined ? undefined : JSON.stringify(value))).json();
+
+async function save(path, name) {
+	const url = URL.createObjectURL(await (await call("GET", path)).blob());
+	el("a", {href: url, download: name}).click();
+	setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+// --- where the page is -----------------------------------------------------------------------------
+
+let view = null; // {end} of the one that is shown
+
+function go(path) {
+	history.pushState(null, "", path);
+	return show();
+}
+
+function link(path, name) {
+	return el("a", {href: path, click: event => {
+		if (event.ctrlKey || event.metaKey || event.shiftKey)
+			return;
+		event.preventDefault();
+		go(path);
+	}}, name);
+}
+
+const complaint = el("p", {class: "error", role: "alert"});
+
+// What a button does; its error is shown.
+const does = action => async event => {
+	complaint.textContent = "";
+	try {
+		await action(event);
+	} catch (error) {
+		complaint.textContent = error.message;
+	}
+};
+
+const button = (name, action, more) => el("button", {type: "button", click: does(action), ...more}, name);
+
+async function show() {
+	const [, kind, id] = location.pathname.split("/"), mine = {over: false};
+	view && view.end();
+	view = {end: () => mine.over = true};
+	complaint.textContent = "";
+	ddiperf.fill(page, {results: []}, []);
+	page.replaceChildren();
+	const box = el("div");
+	app.replaceChildren(el("header", {class: "top"}, el("b", {}, "ddiperf"), link("/", "Runs"), link("/history", "History"),
+		el("span", {class: "said"}, about.version || "")), complaint, box);
+	try {
+		await ({run: showRun, file: showFile, history: showHistory}[kind] || showRuns)(box, mine, decodeURIComponent(id || ""));
+	} catch (error) {
+		complaint.textContent = error.message;
+	}
+	document.documentElement.dataset.shown = location.pathname;
+}
+
+const sleep = ms => new Promise(go => setTimeout(go, ms));
+const when = stamp => stamp.replace("T", " ").replace("Z", "").replace(/\.\d+$/, "");
+
+function stateOf(run) {
+	if (run.status === "running")
+		return el("span", {class: "badge done", "data-verdict": "RUNNING"}, "RUNNING");
+	return run.verdict ? badge(run.verdict) : el("span", {class: "badge invalid"}, run.status === "lost" ? "LOST" : "NO RESULT");
+}
+
+// --- runs and files ----------------------------------------------------------------------------------
+
+function runRows(runs, again) {
+	return runs.map(run => [link(`/run/${run.id}`, when(run.started)), run.name || run.file, stateOf(run), perSecond(run.answered_per_s),
+		percent(run.loss), time(run.p99_ns), run.status === "running"
+			? button("Stop", async () => again(await post(`/runs/${run.id}/stop`)))
+			: button("Delete", async () => confirm(`Delete run ${run.id}?`) && again(await call("DELETE", `/runs/${run.id}`)))]);
+}
+
+const isYaml = name => /\.ya?ml$/.test(name);
+
+function fileRows(files, again) {
+	return files.map(file => [isYaml(file.name) ? link(`/file/${file.name}`, file.name) : file.name, exact(file.size),
+		[isYaml(file.name) ? button("Run", () => startRun(file.name, [])) : null,
+			button("Delete", async () => confirm(`Delete ${file.name}?`) && again(await call("DELETE", `/files/${file.name}`)))]]);
+}
+
+async function upload(files) {
+	for (const file of files)
+		await call("PUT", `/files/${encodeURIComponent(file.name)}`, file);
+}
+
+async function startRun(file, set) {
+	const {id} = await post("/runs", {file, set});
+	await go(`/run/${id}`);
+}
+
+const EMPTY = "run: {duration: 10s}\nports:\ntraffic:\n";
+
+async function create(name) {
+	if (!/^[A-Za-z0-9_-][\w.-]*\.ya?ml$/.test(name))
+		throw new Error("a name like test.yaml: letters, digits, '.', '_' and '-'");
+	await call("PUT", `/files/${name}`, EMPTY);
+	await go(`/file/${name}`);
+}
+
+function agents() {
+	return about.agents.length ? [el("h2", {}, "Agents"), table([["agent", "text"], ["state", "text"]],
+		about.agents.map(agent => [text(agent, "name"), text(agent, "state")]), "agents")] : [];
+}
+
+async function showRuns(box, mine) {
+	document.title = "Runs – ddiperf";
+	const runsBox = el("div"), filesBox = el("div"), name = el("input", {placeholder: "new.yaml", "aria-label": "name of a new file", size: 18});
+	const chosen = el("input", {type: "file", multiple: "", "aria-label": "files to upload", change: does(async () => {
+		await upload(chosen.files);
+		chosen.value = "";
+		await again();
+	})});
+	box.append(el("h2", {}, "Runs"), runsBox, el("h2", {}, "Files"), filesBox,
+		el("div", {class: "row"}, el("label", {}, "Upload ", chosen), name, button("New file", () => create(name.value.trim()))), agents());
+	async function again() {
+		const [{runs}, {files}] = await Promise.all([get("/runs"), get("/files")]);
+		if (mine.over)
+			return [];
+		runsBox.replaceChildren(runs.length ? table([["started", "text"], ["name", "text"], ["verdict", "text"], ["answered"], ["loss"], ["p99"], [""]],
+			runRows(runs, again), "runs") : el("p", {class: "soft"}, "There are no runs yet. Upload a configuration and run it."));
+		filesBox.replaceChildren(files.length ? table([["file", "text"], ["octets"], [""]], fileRows(files, again), "files")
+			: el("p", {class: "soft"}, "There are no files yet."));
+		return runs;
+	}
+	let runs = await again();
+	watch();
+	async function watch() {
+		while (!mine.over) {
+			await sleep(2000);
+			if (!mine.over && runs.some(run => run.status === "running"))
+				runs = await again().catch(() => runs);
+		}
+	}
+}
+
+// --- a run -------------------------------------------------------------------------------------------
+
+// Each event of the stream to a function, from the first line or the one after the last that came.
+async function follow(id, mine, take) {
+	let from = 1, over = false;
+	while (!over && !mine.over) {
+		try {
+			const answer = await call("GET", `/runs/${id}/follow?from=${from}`, undefined, {signal: mine.signal});
+			const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+			let rest = "";
+			for (let part; !(part = await reader.read()).done && !mine.over;) {
+				const events = (rest + part.value).split("\n\n");
+				rest = events.pop();
+				for (const event of events) {
+					const [, number] = /^id: (\d+)/m.exec(event) || [], [, data] = /^data: (.*)/m.exec(event) || [];
+					from = number ? +number + 1 : from;
+					over ||= /^event: end/m.test(event);
+					data && take(JSON.parse(data), over);
+				}
+			}
+		} catch (error) {
+			if (mine.over)
+				return;
+			complaint.textContent = `The server does not answer (${error.message}); trying again.`;
+		}
+		over || await sleep(1000);
+	}
+	complaint.textContent = "";
+}
+
+// Rates that can be changed: of items with one rate for the whole run.
+function rates(id, begin) {
+	return list(at(begin, "result.config.traffic")).filter(item => known(at(item, "load.rate"))).map(item => {
+		const field = el("input", {value: String(item.load.rate), size: 8, "aria-label": `rate of ${item.name}`});
+		const order = does(() => post(`/runs/${id}/orders`, {set: `traffic.${item.name}.load.rate=${field.value.trim()}`}));
+		return el("form", {class: "row", submit: event => {
+			event.preventDefault();
+			order();
+		}}, el("label", {}, `${item.name}: rate `, field), el("button", {}, "Change"),
+		el("span", {class: "said"}, `at most ${item.load.rate}, from the next interval on`));
+	});
+}
+
+const known = rate => typeof rate === "number" || /^[\d.]+[kMG]?$/.test(rate);
+
+function progress(begin, interval) {
+	const warm = interval && interval.warmup, total = number(begin, warm ? "warmup_s" : "duration_s");
+	const t = interval ? number(interval, "t_s") : 0;
+	const rows = list(at(interval, "traffic")).map(item => `${item.name}: ${perSecond(item.answered_per_s)} answered, loss ${percent(item.loss)}`);
+	return `${warm ? "warm-up" : t > total ? "waiting for replies" : "measuring"}, ${exact(Math.min(t, total))} of ${exact(total)} s. ${rows.join("; ")}`;
+}
+
+// The lines of a run that goes on, into charts.
+class Watch {
+	constructor(id, said, box) {
+		Object.assign(this, {id, said, box, live: null, begin: null, trial: ""});
+	}
+
+	take(line) {
+		if (line.begin !== undefined) {
+			this.live && this.live.end();
+			this.begin = line;
+			this.live = new ddiperf.Live(page, line);
+			this.box.replaceChildren(...(at(line, "result.config.search") ? [] : rates(this.id, line)));
+			document.title = `${text(line, "result.run.name")} – ddiperf`;
+			this.said.textContent = progress(line);
+		} else if (line.order !== undefined) {
+			complaint.textContent = line.refused ? `${line.order}: ${line.refused}` : "";
+			line.refused || this.live && this.live.order(line.order);
+		} else if (line.trial !== undefined) {
+			this.trial = `Trial ${line.trial} at ${exact(line.rate)}${line.verdict ? `: ${line.verdict}` : ""}; met so far: ${exact(line.answer)}. `;
+		} else if (line.t_s !== undefined) {
+			this.said.textContent = this.trial + progress(this.begin, line);
+			line.warmup || this.live.add(line);
+		}
+	}
+
+	end() {
+		this.live && this.live.end();
+		this.box.replaceChildren();
+	}
+}
+
+async function report(id) {
+	const shown = new DOMParser().parseFromString(await getText(`/runs/${id}/report?format=html`), "text/html");
+	return JSON.parse(shown.getElementById("data").textContent);
+}
+
+const FORMATS = ["html", "json", "csv", "keyval", "hdr", "dns_metrics", "openmetrics", "junit", "jsonl"];
+
+function results(id) {
+	const format = el("select", {"aria-label": "format"}, FORMATS.map(name => el("option", {}, name)));
+	return [format, button("Download", () => save(`/runs/${id}/report?format=${format.value}`, `${id}.${format.value}`))];
+}
+
+async function showLog(id, box) {
+	box.replaceChildren(el("pre", {class: "wrap", "data-text": "log"}, await getText(`/runs/${id}/log`)));
+}
+
+async function showRun(box, mine, id) {
+	let run = await get(`/runs/${id}`);
+	const said = el("p", {class: "said", role: "status"}), controls = el("div"), row = el("div", {class: "row"}), head = el("div"), log = el("div");
+	const abort = new AbortController();
+	view.end = () => {
+		mine.over = true;
+		abort.abort();
+	};
+	mine.signal = abort.signal;
+	box.append(head, said, row, controls, el("details", {toggle: event => event.target.open && does(() => showLog(id, log))()},
+		el("summary", {}, "Output"), log));
+	const name = () => el("h1", {}, `${run.name || run.file} `, stateOf(run));
+	if (run.status === "running") {
+		const watch = new Watch(id, said, controls);
+		head.replaceChildren(name());
+		row.replaceChildren(button("Stop", () => post(`/runs/${id}/stop`), {class: "main"}), link(`/file/${run.file}`, run.file));
+		document.documentElement.dataset.shown = location.pathname;
+		await follow(id, mine, (line, over) => over ? run = line : watch.take(line));
+		watch.end();
+		if (mine.over)
+			return;
+	}
+	head.replaceChildren(run.verdict ? "" : name());
+	said.textContent = run.verdict ? "" : run.said || "Its server was ended before it.";
+	row.replaceChildren(button("Run again", () => startRun(run.file, run.set || []), {class: "main"}), link(`/file/${run.file}`, `Edit ${run.file}`),
+		...(run.verdict ? results(id) : []), button("Delete", async () => {
+			if (!confirm(`Delete run ${id}?`))
+				return;
+			await call("DELETE", `/runs/${id}`);
+			await go("/");
+		}));
+	if (run.verdict)
+		ddiperf.start(page, await report(id));
+	document.documentElement.dataset.ended = id;
+}
+
+// --- history -----------------------------------------------------------------------------------------
+
+const keyOf = entry => text(entry, "run.test_sha256") || text(entry, "run.config_sha256");
+
+async function showHistory(box, mine) {
+	document.title = "History – ddiperf";
+	const entries = list((await get("/history")).runs), groups = new Map();
+	for (const entry of entries) {
+		const key = `${text(entry, "run.name")} ${keyOf(entry)}`;
+		groups.set(key, [...(groups.get(key) || []), entry]);
+	}
+	box.append(el("h2", {}, "History"), el("p", {class: "soft"}, groups.size ? "Runs of one configuration together, the newest first; its trend compares the newest with those before."
+		: "No run has ended yet."));
+	for (const group of [...groups.values()].reverse()) {
+		const last = group[group.length - 1], id = text(last, "run.id");
+		box.append(el("h3", {}, text(last, "run.name"), " ", el("small", {class: "soft"}, keyOf(last).slice(0, 8))),
+			group.length > 1 ? el("div", {class: "row"}, button("Trend", async () => {
+				ddiperf.start(page, await report(id), ["trend"]);
+				page.scrollIntoView();
+			})) : "",
+			table([["started", "text"], ["verdict", "text"], ["item", "text"], ["answered"], ["loss"], ["p99"]],
+				[...group].reverse().flatMap(entry => list(entry.traffic).map((item, i) => [i ? "" : link(`/run/${text(entry, "run.id")}`, when(text(entry, "run.started"))),
+					i ? "" : badge(text(entry, "verdict.status")), item.name, perSecond(item.answered_per_s), percent(item.loss),
+					time(at(item, "latency.response.p99_ns"))])), "history"));
+	}
+}
+
+// --- the editor ----------------------------------------------------------------------------------------
+
+// The part of a schema that a value has: behind references, lists and null.
+function resolve(schema, node) {
+	for (let steps = 0; node && steps < 16; steps++) {
+		if (node.$ref)
+			node = node.$ref.split("/").slice(1).reduce((object, key) => object && object[key], schema);
+		else if (node.anyOf && !node.properties)
+			node = node.anyOf.find(one => one.$ref || one.items && (one.items.$ref || one.items.properties)) || {choices: node.anyOf, ...node, anyOf: undefined};
+		else if (node.type === "array" && (node.items.$ref || node.items.properties))
+			node = node.items;
+		else
+			break;
+	}
+	return node;
+}
+
+const KEY = /^(\s*(?:- +)*)([\w.]+):(?=\s|$)/;
+
+// The keys on the way to a place in the text, the word before it, and the key whose value it is.
+function placeIn(value, position) {
+	const lines = value.slice(0, position).split("\n"), last = lines.pop(), path = [];
+	const word = /[\w.%-]*$/.exec(last)[0], head = last.slice(0, last.length - word.length);
+	let indent = /^\s*(?:- +)*/.exec(last)[0].length;
+	for (const line of lines.reverse()) {
+		const found = KEY.exec(line);
+		if (found && found[1].length < indent && line.trim()) {
+			path.unshift(found[2]);
+			indent = found[1].length;
+		}
+	}
+	// In this line: braces open mappings, a key before them or before the word.
+	let key = "";
+	const stack = [];
+	for (const part of head.matchAll(/([\w.]+):(?=\s|$)|[{}[\],]/g)) {
+		if (part[1])
+			key = part[1];
+		else if (part[0] === "{" || part[0] === "[")
+			stack.push(key), key = "";
+		else if (part[0] === ",")
+			key = "";
+		else
+			key = stack.pop() || "";
+	}
+	return {path: [...path, ...stack.filter(Boolean)], word, key};
+}
+
+const alternatives = one => [one, ...[...(one.choices || []), ...(one.anyOf || [])].flatMap(alternatives)];
+
+function offersAt(schema, value, position) {
+	const {path, word, key} = placeIn(value, position);
+	let node = resolve(schema, schema);
+	for (const step of path)
+		node = resolve(schema, at(node, `properties.${step}`)) || {};
+	const properties = node.properties || {};
+	if (!key)
+		return {word, offers: Object.entries(properties).filter(([name]) => name.startsWith(word))
+			.map(([name, one]) => ({text: `${name}: `, name, help: one.description || ""}))};
+	const one = resolve(schema, properties[key]) || {}, choices = alternatives(one).flatMap(c => [...(c.enum || []), ...(c.const ? [c.const] : []),
+		...(c.type === "boolean" ? ["true", "false"] : []), ...(c.items && c.items.enum || [])]);
+	return {word, offers: [...new Set([...choices, ...(one.default ? [one.default] : [])])].map(String).filter(name => name.startsWith(word))
+		.map(name => ({text: name, name, help: name === one.default ? "default" : ""}))};
+}
+
+class Editor {
+	constructor(value, schema, changed) {
+		Object.assign(this, {schema, changed, wrong: new Set(), offers: null});
+		this.lines = el("pre", {class: "lines", "aria-hidden": "true"});
+		this.area = el("textarea", {spellcheck: "false", autocomplete: "off", autocapitalize: "off", wrap: "off", "aria-label": "configuration",
+			input: () => this.input(), keydown: event => this.key(event), scroll: () => this.scroll(), blur: () => setTimeout(() => this.close(), 150)});
+		this.area.value = value;
+		this.box = el("div", {class: "editor"}, this.lines, this.area);
+		this.number();
+	}
+
+	get value() {
+		return this.area.value;
+	}
+
+	number() {
+		const count = this.value.split("\n").length;
+		this.lines.replaceChildren(...Array.from({length: count}, (_, i) => el("span", {class: this.wrong.has(i + 1) ? "wrong" : null},
+			`${this.wrong.has(i + 1) ? "✗ " : ""}${i + 1}\n`)));
+		this.scroll();
+	}
+
+	scroll() {
+		this.lines.scrollTop = this.area.scrollTop;
+		this.close();
+	}
+
+	input() {
+		this.number();
+		this.changed();
+		const position = this.area.selectionStart;
+		/[\w]$/.test(this.value.slice(0, position)) ? this.offer(2) : this.close();
+	}
+
+	mark(errors) {
+		this.wrong = new Set(errors.map(error => error.line));
+		this.number();
+	}
+
+	goTo(line, column) {
+		const before = this.value.split("\n").slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
+		this.area.focus();
+		this.area.setSelectionRange(before + Math.max(0, column - 1), before + Math.max(0, column - 1));
+		this.area.scrollTop = Math.max(0, (line - 5) * parseFloat(getComputedStyle(this.area).lineHeight));
+	}
+
+	// least: letters of the word
+	offer(least) {
+		const {word, offers} = offersAt(this.schema, this.value, this.area.selectionStart);
+		this.close();
+		if (!offers.length || word.length < least || offers.length === 1 && offers[0].name === word)
+			return;
+		this.chosen = 0;
+		this.word = word;
+		this.list = offers.slice(0, 50);
+		this.offers = el("ul", {class: "offers", role: "listbox", "aria-label": "completion"}, this.list.map((offer, i) =>
+			el("li", {role: "option", mousedown: event => {
+				event.preventDefault();
+				this.take(i);
+			}}, offer.name, el("small", {}, offer.help))));
+		this.box.append(this.offers);
+		this.put();
+		this.choose(0);
+	}
+
+	// Below the word.
+	put() {
+		const before = this.value.slice(0, this.area.selectionStart).split("\n"), style = getComputedStyle(this.area);
+		const pen = el("canvas").getContext("2d"), line = parseFloat(style.lineHeight);
+		pen.font = style.font;
+		const wide = pen.measureText("0").width;
+		const left = this.area.offsetLeft + 8 + (before[before.length - 1].length - this.word.length) * wide - this.area.scrollLeft;
+		const top = 8 + before.length * line - this.area.scrollTop, room = this.box.clientHeight - top;
+		this.offers.style.left = `${Math.max(0, Math.min(left, this.box.clientWidth - 260))}px`;
+		this.offers.style[room < 120 ? "bottom" : "top"] = `${room < 120 ? this.box.clientHeight - top + line : top}px`;
+	}
+
+	choose(i) {
+		this.chosen = (i + this.list.length) % this.list.length;
+		[...this.offers.children].forEach((node, k) => node.setAttribute("aria-selected", String(k === this.chosen)));
+		this.offers.children[this.chosen].scrollIntoView({block: "nearest"});
+	}
+
+	take(i) {
+		const position = this.area.selectionStart;
+		this.area.setRangeText(this.list[i].text, position - this.word.length, position, "end");
+		this.close();
+		this.number();
+		this.changed();
+	}
+
+	close() {
+		this.offers && this.offers.remove();
+		this.offers = null;
+	}
+
+	key(event) {
+		if (event.key === " " && event.ctrlKey) {
+			event.preventDefault();
+			this.offer(0);
+			return;
+		}
+		const act = this.offers && {ArrowDown: () => this.choose(this.chosen + 1), ArrowUp: () => this.choose(this.chosen - 1),
+			Enter: () => this.take(this.chosen), Tab: () => this.take(this.chosen), Escape: () => this.close()}[event.key];
+		if (!act)
+			return;
+		event.preventDefault();
+		act();
+	}
+}
+
+let schema = null;
+
+async function showFile(box, mine, name) {
+	document.title = `${name} – ddiperf`;
+	const value = await getText(`/files/${name}`);
+	schema ||= await get("/schema");
+	const errors = el("ul", {class: "errors", "aria-live": "polite"}), state = el("span", {class: "said", role: "status"});
+	const sets = el("input", {size: 40, placeholder: "run.duration=5s traffic.queries.load.rate=2k", "aria-label": "settings in place of those of the file"});
+	let timer = 0, checks = 0;
+	const editor = new Editor(value, schema, () => {
+		state.textContent = "not saved";
+		clearTimeout(timer);
+		timer = setTimeout(does(check), 500);
+	});
+	async function check() {
+		const mine = ++checks, found = await (await call("POST", "/check", editor.value)).json();
+		if (mine !== checks)
+			return;
+		editor.mark(found.errors);
+		errors.replaceChildren(...found.errors.map(error => el("li", {}, el("button", {type: "button", click: () => error.line && editor.goTo(error.line, error.column)},
+			error.line ? `line ${error.line}: ${error.text}` : error.text))));
+		box.dataset.errors = found.errors.length;
+	}
+	async function keep() {
+		await call("PUT", `/files/${name}`, editor.value);
+		state.textContent = "saved";
+	}
+	async function run() {
+		await keep();
+		await startRun(name, sets.value.split(/\s+/).filter(Boolean));
+	}
+	box.append(el("h1", {}, name), editor.box, errors, el("div", {class: "row"}, button("Run", run, {class: "main"}), button("Save", keep),
+		el("label", {}, "with ", sets), state), el("p", {class: "soft"}, "Ctrl-Space: completion. Ctrl-S: save. Settings beside Run take the place of those in the file."));
+	box.addEventListener("keydown", event => {
+		if (event.key !== "s" || !(event.ctrlKey || event.metaKey))
+			return;
+		event.preventDefault();
+		does(keep)();
+	});
+	await check();
+}
+
+addEventListener("popstate", () => show());
+get("").then(answer => about = answer, () => {}).then(show);
+return {go, offersAt, placeIn, Watch, get view() { return view; }};
+})();

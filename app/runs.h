@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A folder of runs, each a child process of this program, and of the files that they read:
+//
+//   files/NAME     configurations and their input
+//   runs/ID.json   what is known of a run: its state
+//   runs/ID/       its working directory: result.json, live.jsonl, log.txt, run.yaml
+//   history.jsonl  a line for each run that has ended
+//
+// The main thread starts and ends the children, for it has the rights that ports need. Path: cold.
+// Main thread (open, tick, close) | threads of libmicrohttpd.
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RUNS_PATH 4096
+#define RUNS_MORE 48 // further arguments of a run
+
+struct runs;
+
+// What an operation came to: code 0, or a status of HTTP with the reason.
+struct runs_error {
+	unsigned code;
+	char text[512];
+};
+
+// 0, or -errno, which was logged. commands: configurations may run commands.
+int runs_open(const char *dir, bool commands, struct runs **out);
+// Start the run that is wanted, and note those that have ended.
+void runs_tick(struct runs *r);
+// Those who follow shall end: from here on runs_are_over.
+void runs_end(struct runs *r);
+// End all runs in order, the box as it was before, and free r.
+void runs_close(struct runs *r);
+
+bool runs_are_over(struct runs *r);
+
+// Start `ddiperf run MORE... files/FILE`, and write its id. more: further arguments in pairs: --set
+// and PATH=VALUE, count of them, RUNS_MORE at most.
+void runs_start(struct runs *r, const char *file, const char *const *more, unsigned count,
+	char id[64], struct runs_error *e);
+// In order; the second time without waiting for replies.
+void runs_stop(struct runs *r, const char *id, struct runs_error *e);
+// A line for its standard input.
+void runs_tell(struct runs *r, const char *id, const char *line, struct runs_error *e);
+void runs_delete(struct runs *r, const char *id, struct runs_error *e);
+
+// What is known of one, NULL: there is no such; of all, the newest first. The caller owns it.
+json_t *runs_state(struct runs *r, const char *id);
+json_t *runs_list(struct runs *r);
+
+// The path of a file in the folder of runs: "files/x". Returns buf.
+const char *runs_path(const struct runs *r, char buf[RUNS_PATH], const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+bool runs_allow_commands(const struct runs *r);
+// A descriptor to read the file, or -1.
+int runs_read(const struct runs *r, const char *path);

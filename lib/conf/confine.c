@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files and commands that a configuration names, held against what is allowed to one that came from
+// somebody else. By the roles of rows; the names alone are looked at. Path: cold. Management
+// thread.
+#include <string.h>
+
+#include "conf/schema.h"
+
+struct confine {
+	struct diag *d;
+	bool commands;
+};
+
+static void confine_section(
+	const struct confine *c, const struct field_section *section, const char *obj);
+
+// Relative and downwards. A comma would begin another argument of a driver, "-" is standard input.
+static bool is_inside(const char *path)
+{
+	for (const char *part = path; part; part = strchr(part, '/')) {
+		part += *part == '/';
+		if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0'))
+			return false;
+	}
+	return path[0] != '/' && strcmp(path, "-") != 0 && strncmp(path, "unix:", 5) != 0 &&
+	       !strchr(path, ',');
+}
+
+static void confine_text(const struct confine *c, const struct field *f, const char *const *text)
+{
+	if (!*text || f->role == FIELD_PLAIN)
+		return;
+	if (f->role == FIELD_COMMAND && !c->commands)
+		diag_error(c->d, text, NULL,
+			"commands are not allowed here (--allow-commands allows them)");
+	else if (f->role != FIELD_COMMAND && !is_inside(*text))
+		diag_error(c->d, text, NULL,
+			"only files %s are allowed here: a relative path without .. and comma",
+			f->role == FIELD_INPUT ? "in the folder of the configuration"
+					       : "in the working directory");
+}
+
+static void confine_list(
+	const struct confine *c, const struct field *f, const struct field_list *list)
+{
+	const char *items = list->items;
+
+	for (uint32_t i = 0; i < list->count && f->type == FIELD_SECTION; i++)
+		confine_section(c, f->section, items + i * f->section->size);
+	for (uint32_t i = 0; i < list->count && f->type == FIELD_STRING; i++)
+		confine_text(c, f, (const char *const *)(const void *)items + i);
+}
+
+static void confine_choices(const struct confine *c, const struct field *f, void *const *slots)
+{
+	for (uint32_t i = 0; slots && i < f->choices->count(); i++)
+		if (slots[i] && f->choices->section(i))
+			confine_section(c, f->choices->section(i), slots[i]);
+}
+
+static void confine_section(
+	const struct confine *c, const struct field_section *section, const char *obj)
+{
+	for (uint32_t i = 0; i < section->count; i++) {
+		const struct field *f = &section->fields[i];
+		const void *src = obj + f->offset;
+
+		if (f->list)
+			confine_list(c, f, src);
+		else if (f->type == FIELD_CHOICES)
+			confine_choices(c, f, *(void *const *const *)src);
+		else if (f->type == FIELD_STRING)
+			confine_text(c, f, src);
+		else if (f->type == FIELD_SECTION && !f->optional)
+			confine_section(c, f->section, src);
+		else if (f->type == FIELD_SECTION && *(void *const *)src)
+			confine_section(c, f->section, *(void *const *)src);
+	}
+}
+
+void conf_confine(
+	const struct field_section *section, const void *obj, bool commands, struct diag *d)
+{
+	const struct confine c = {d, commands};
+
+	confine_section(&c, section, obj);
+}

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Campaigns against the responder: every figure in the table is known in advance, whatever became of the campaign before.
+
+import contextlib
+import csv
+import json
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+from browser import Browser
+from harness import EXIT, binary, execute, main, start, test, until
+from loop import item, ring
+
+QUERIES = (20, 30)
+
+
+class Campaign:
+    """A folder with a campaign, its base and its files. The figure of each run is the number of its queries."""
+
+    def __init__(self, *points, **keys):
+        self.settings = {
+            "base": "base.yaml",
+            "vary": [{"name": "queries", "setting": "traffic.queries.load.total", "values": list(map(str, QUERIES))}],
+            "points": list(points) or [{"name": "a"}, {"name": "b"}],
+            "columns": [{"name": "sent", "figure": "traffic.queries.sent"}],
+            "repeats": 2, "attempts": 2, "output": {"csv": "c.csv", "markdown": "c.md", "html": "c.html"}, **keys,
+        }
+
+    def __enter__(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="ddiperf-test-")
+        self.folder = Path(self.temporary.name)
+        (self.folder / "base.yaml").write_text(ring(item(load={"rate": "5k", "total": 10}), run={"duration": "60ms", "interval": "20ms"}))
+        self.journal = self.folder / "c.jsonl"
+        self.write()
+        return self
+
+    def __exit__(self, *_):
+        self.temporary.cleanup()
+
+    def write(self, **keys):
+        self.settings.update(keys)
+        (self.folder / "c.yaml").write_text(json.dumps(self.settings))
+
+    def words(self, *options):
+        return [binary(), "campaign", "c.yaml", *options]
+
+    def run(self, *options, prefix=()):
+        return execute([*prefix, *self.words(*options)], cwd=self.folder)
+
+    def lines(self):
+        return [json.loads(line) for line in self.journal.read_text().splitlines()[1:]]
+
+    def rows(self):
+        with open(self.folder / "c.csv", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def means(self):
+        return {(row["point"], row["queries"]): float(row["mean"]) for row in self.rows() if row["mean"]}
+
+    def log(self):
+        """What the hooks have said."""
+        path = self.folder / "hooks"
+        return path.read_text().split("\n")[:-1] if path.exists() else []
+
+
+def say(words):
+    """A hook that writes down what it knows."""
+    return f"echo {words} >>hooks"
+
+
+WANTED = {(point, str(queries)): queries for point in "ab" for queries in QUERIES}
+
+
+@test
+def a_campaign_that_is_killed_goes_on_where_it_stopped():
+    hooks = {"start": say("start $DDIPERF_POINT $DDIPERF_VARY_QUERIES $DDIPERF_REPEAT"), "stop": say("stop")}
+    # The kill meets the second run of point b, which then waits in a hook of its own.
+    wait = "test $DDIPERF_POINT = a || test -e go || { touch asleep; exec sleep 60; }"
+    operations = [{"name": "quick"}, {"name": "slow", "set": [f"hooks={json.dumps({'start': wait})}"]}]
+    with Campaign({"name": "a", **hooks}, {"name": "b", **hooks}, operations=operations, average=True) as c:
+        c.write(vary=[{**c.settings["vary"][0], "values": ["20"]}])
+        process = start(c.words(), cwd=c.folder)
+        until(lambda: (c.folder / "asleep").exists(), "the run that waits")
+        child = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        until(lambda: not Path(f"/proc/{child}").exists(), "the end of the run that the campaign had started", 10)
+        (c.folder / "go").touch()
+        before = c.journal.read_text()
+        assert len(before.splitlines()) == 1 + 3, before
+        c.journal.write_text(before + '{"cell":0,"repe')
+        code, out, err = c.run()
+        assert code == 0, (out, err)
+        assert c.journal.read_text().startswith(before), "lines of the first part are as they were"
+        # Each point and value twice, and once more the one that was cut.
+        counted = {}
+        for line in c.lines():
+            assert line["status"] == "done" and line["counts"], line
+            counted.setdefault((line["cell"], line["repeat"]), {}).setdefault(line["attempt"], []).append(line["operation"])
+        assert len(counted) == 4 and sum(len(one) for one in counted.values()) == 5, counted
+        assert all(["quick", "slow"] in one.values() for one in counted.values()), counted
+        assert {(row["operation"], row["mean"]) for row in c.rows()} == {
+            ("quick", "20"), ("slow", "20"), ("average", "20")}, c.rows()
+        assert c.means() == {("a", "20"): 20, ("b", "20"): 20} and all(row["repeats"] == row["kept"] == "2" for row in c.rows()), c.rows()
+        assert c.log().count("start b 20 1") == 2 and "start b 20 2" in c.log() and c.log()[-1] == "stop", c.log()
+        # Nothing is left to do.
+        again = c.run()
+        assert again[0] == 0 and len(c.lines()) == sum(len(ops) for one in counted.values() for ops in one.values()), again
+        assert "| b     | 20      | 20.0 ± 0 | 20.0 ± 0 | 20.0 ± 0 |" in (c.folder / "c.md").read_text(), (c.folder / "c.md").read_text()
+        assert '"campaign"' in (c.folder / "c.html").read_text()
+
+
+@test
+def a_hook_that_fails_or_hangs_costs_its_point_only():
+    points = [
+        {"name": "a", "start": "test -e repaired || exit 7", "stop": say("stop a")},
+        {"name": "b", "start": "test -e repaired || exec sleep 60", "stop": say("stop b")},
+        {"name": "c", "start": say("start c"), "stop": say("stop c")},
+    ]
+    with Campaign(*points, timeout="200ms", repeats=1) as c:
+        c.write(vary=c.settings["vary"][:0] + [{**c.settings["vary"][0], "values": ["20"]}])
+        code, out, err = c.run()
+        assert code == EXIT["environment"], (out, err)
+        assert c.means() == {("c", "20"): 20} and [row["missing"] for row in c.rows()] == ["failed", "failed", ""], c.rows()
+        assert "a, queries 20, repeat 1: no values: start: exit status 7" in out, out
+        assert "b, queries 20, repeat 1: no values: start: no end after 0.2 s" in out, out
+        assert c.log() == ["stop a"] * 2 + ["stop b"] * 2 + ["start c", "stop c"], c.log()
+        (c.folder / "repaired").touch()
+        code, out, err = c.run()
+        assert code == 0 and set(c.means().values()) == {20} and len(c.lines()) == 3 and c.log().count("start c") == 1, (out, err)
+
+
+@test
+def an_invalid_run_is_tried_again_and_never_averaged_in():
+    # Eight slots and a server that answers late: most queries are not sent.
+    bad = ["traffic.queries.load={rate: 100k, slots: 8}", "validity.unsent=1%", "responder.faults.delay.constant=20ms"]
+    with Campaign({"name": "a"}, {"name": "b", "set": bad}, vary=[], repeats=1) as c:
+        code, out, err = c.run()
+        assert code == EXIT["invalid"], (out, err)
+        rows = {row["point"]: row for row in c.rows()}
+        assert rows["a"]["mean"] == "10" and (rows["b"]["mean"], rows["b"]["missing"]) == ("", "INVALID"), rows
+        assert [line["status"] for line in c.lines()] == ["done", "invalid", "invalid"], c.lines()
+        assert "b, repeat 1: no values: INVALID 2 times: " in out, out
+        # It was tried often enough; more attempts are asked for by name.
+        assert c.run()[0] == EXIT["invalid"] and len(c.lines()) == 3, c.lines()
+        assert c.run("--set", "attempts=3")[0] == EXIT["invalid"] and len(c.lines()) == 4, c.lines()
+
+
+@test
+def a_file_that_measures_something_else_is_refused():
+    with Campaign({"name": "a"}, repeats=1) as c:
+        assert c.run()[0] == 0
+        before = c.journal.read_bytes()
+        for keys in ({"points": [{"name": "b"}]}, {"set": ["run.seed=2"]}, {"columns": [{"name": "sent", "figure": "seconds"}]}):
+            was = dict(c.settings)
+            c.write(**keys)
+            code, out, err = c.run()
+            assert code == EXIT["usage"] and "c.jsonl:1: its runs were made with other settings" in err, (keys, out, err)
+            c.settings = was
+            c.settings.pop("set", None)
+        c.write()
+        base = (c.folder / "base.yaml").read_text()
+        (c.folder / "base.yaml").write_text(base.replace("198.18.0.1/24", "198.18.0.9/24"))
+        assert c.run()[0] == EXIT["usage"]
+        (c.folder / "base.yaml").write_text(base)
+        assert c.journal.read_bytes() == before
+        # What is made of the runs may change.
+        c.write(repeats=2, confidence="99%", output={**c.settings["output"], "csv": "c.csv"}, timeout="1s")
+        assert c.run()[0] == 0 and c.means() == {("a", "20"): 20, ("a", "30"): 30} and len(c.lines()) == 4
+
+
+@test
+def a_full_disk_ends_the_campaign_and_keeps_its_runs():
+    with Campaign(repeats=1) as c:
+        assert c.run()[0] == 0
+        heading, *lines = c.journal.read_text().splitlines()
+        # Room for results of a run, but not for one line more in this file.
+        c.journal.write_text("\n".join([heading + " " * (256 * 1024 - len(heading) - sum(map(len, lines[:2])) - 50), *lines[:2], ""]))
+        before = c.journal.read_bytes()
+        code, out, err = c.run(prefix=["bash", "-c", 'ulimit -f 256; exec "$@"', "-"])
+        assert code == EXIT["environment"] and "output.jsonl: c.jsonl: " in err, (out, err)
+        assert c.journal.read_bytes() == before and "not run" in out, out
+        assert c.run()[0] == 0 and c.means() == WANTED
+
+
+@test
+def an_operation_lasts_until_the_server_says_so():
+    operations = [{"name": "a"}, {"name": "b", "before": "touch held", "until": "test ! -e held"}]
+    columns = [{"name": "s", "figure": "seconds"}, {"name": "rate", "figure": "per_s"}]
+    # The responder's own counters cannot be asked from outside: a hook of the base is its voice.
+    base = ["hooks={stop: 'sleep 0.3; rm -f held'}"]
+    with Campaign({"name": "a"}, operations=operations, columns=columns, vary=[], repeats=1, set=base) as c:
+        code, out, err = c.run()
+        assert code == 0, (out, err)
+        seconds = {(row["operation"], row["figure"]): float(row["mean"]) for row in c.rows()}
+        assert seconds["a", "s"] < 0.1 and 0.3 < seconds["b", "s"] < 5, seconds
+        assert abs(seconds["b", "rate"] - 10 / seconds["b", "s"]) < 1e-6, seconds
+        # It does not wait for the server of a run that went wrong.
+        c.journal.unlink()
+        c.write(set=["run.warmup=0s", "traffic.queries.dns.names=['x A']"], points=[{"name": "a", "set": ["output.capture={file: /nonexistent/x}"]}])
+        code, out, err = c.run()
+        assert code == EXIT["environment"] and "no values: a: exit status 2: " in out, (out, err)
+
+
+@test
+def an_interrupt_ends_the_run_and_stops_the_server():
+    with Campaign({"name": "a", "stop": say("stop")}, set=["traffic.queries.load.rate=1", "run.duration=20s"]) as c:
+        process = start(c.words(), cwd=c.folder)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        until(lambda: children.read_text().split(), "a run")
+        until(lambda: (c.folder / "c.jsonl.result.part").exists(), "its first packets")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        assert process.returncode == EXIT["interrupted"] and "not run" in out, (out, err)
+        assert c.log() == ["stop"] and c.lines() == [] and not list(c.folder.glob("c.jsonl.*")), list(c.folder.iterdir())
+
+
+@test
+def the_page_draws_each_figure_over_the_varied_setting_or_over_the_points():
+    columns = [{"name": "sent", "figure": "traffic.queries.sent"}, {"name": "<b>loss", "figure": "traffic.queries.loss"}]
+    with Campaign({"name": "a"}, vary=[{"name": "queries", "setting": "traffic.queries.load.total", "values": ["5", "6", "7"]}],
+                  columns=columns, repeats=2) as c, Browser() as browser:
+        assert c.run()[0] == 0
+        browser.open(c.folder / "c.html")
+        assert browser.complaints() == [] and not [url for url in browser.requests() if not url.startswith("file:")], browser.complaints()
+        drawn = "[...document.querySelectorAll('figure')].map(one => [one.dataset.chart, one.dataset.points, one.dataset.lines])"
+        assert browser.value(f"JSON.stringify({drawn})") == '[["campaign sent","3","1"]]', browser.value(f"JSON.stringify({drawn})")
+        cells = json.loads(browser.value("JSON.stringify([...document.querySelectorAll('[data-table] td')].map(one => one.textContent))"))
+        assert cells[:3] == ["a", "5", "5 ± 0"] and cells[9:12] == ["a", "5", "0 ± 0"], cells
+
+
+@test
+def mistakes_are_all_known_before_the_first_run():
+    with Campaign() as c:
+        for keys, words in [
+                ({"points": [{"name": "a", "set": ["traffic.queries.load.rat=1"]}]}, ["unknown key \"rat\" (did you mean \"rate\"?)", "cannot run at point a"]),
+                ({"points": [{"name": "a", "base": "none.yaml"}]}, ["none.yaml"]),
+                ({"repeat": 3}, ["c.yaml:1:", "unknown key \"repeat\""]),
+                ({"output": {"html": "/nonexistent/x.html"}}, ["output.html: /nonexistent/x.html"])]:
+            was = dict(c.settings)
+            c.write(**keys)
+            code, out, err = c.run()
+            assert code == EXIT["usage"] and all(word in err for word in words) and not out and not c.journal.exists(), (keys, out, err)
+            c.settings = was
+        c.write(columns=[{"name": "x", "figure": "traffic.queries.sentt"}])
+        code, out, err = c.run("--quiet")
+        assert code == EXIT["usage"] and "did you mean traffic.queries.sent?" in err, (out, err)
+        code, out, err = c.run("--dump", "--set", "repeats=7")
+        assert code == 0 and "repeats: 7" in out and "attempts: 2" in out, (out, err)
+
+
+@test
+def settings_have_a_schema_and_samples_keep_it():
+    import jsonschema
+    import yaml
+    code, out, err = execute([binary(), "list", "campaign", "--schema"])
+    assert code == 0 and not err, err
+    known = jsonschema.Draft202012Validator(json.loads(out))
+    samples = sorted((Path(__file__).parents[2] / "config").glob("campaign-*.yaml"))
+    assert len(samples) == 2
+    for path in samples:
+        assert not list(known.iter_errors(yaml.safe_load(path.read_text()))), path
+        code, out, err = execute([binary(), "campaign", str(path), "--dump"])
+        assert code == 0 and not err, err
+    assert list(known.iter_errors({"base": "x", "points": [{"nome": "x"}]}))
+
+
+main()

@@ -1,0 +1,441 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# ddiperf serve: its HTTP interface as its own document says, its page in headless Chromium from the upload of a file to
+# the report, and requests that nobody should send.
+
+import contextlib
+import functools
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import tempfile
+import time
+from pathlib import Path
+
+from browser import Browser
+from harness import binary, kill, main, start, test
+from loop import item, ring
+
+API = "/api/v1"
+HEAP = 200e6  # octets of a tab that was left open for an hour
+HOUR = 3600
+CHANGE = {"X-Ddiperf": "1"}
+
+
+class Server:
+    """One server, up inside `with`, on a port and in a folder of its own."""
+
+    def __init__(self, *options, folder=None):
+        self.folder = folder or tempfile.mkdtemp(prefix="ddiperf-serve-")
+        self.options = options
+
+    def __enter__(self):
+        self.process = start([binary(), "serve", "--listen", "127.0.0.1:0", "--dir", self.folder, *self.options])
+        line = self.process.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
+        assert found, line
+        self.port = int(found[1])
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        said = self.process.communicate(timeout=60)[1]
+        assert self.process.returncode in (0, -signal.SIGKILL), (self.process.returncode, said)
+
+    def ask(self, method, path, body=None, headers=None, api=True):
+        """(status, type, text)"""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        with contextlib.closing(connection):
+            connection.request(method, (API if api else "") + path, body, {**CHANGE, **(headers or {})})
+            answer = connection.getresponse()
+            return answer.status, answer.headers["Content-Type"], answer.read().decode()
+
+    def get(self, path):
+        status, _, body = self.ask("GET", path)
+        assert status == 200, (path, status, body)
+        return json.loads(body)
+
+    def put(self, name, text):
+        status, _, body = self.ask("PUT", f"/files/{name}", text)
+        assert status == 200, (status, body)
+
+    def run(self, name, *sets):
+        status, _, body = self.ask("POST", "/runs", json.dumps({"file": name, "set": sets}))
+        assert status == 201, (status, body)
+        return json.loads(body)["id"]
+
+    def wait(self, run):
+        deadline = time.monotonic() + 60
+        while (state := self.get(f"/runs/{run}"))["status"] == "running":
+            assert time.monotonic() < deadline, state
+            time.sleep(0.05)
+        return state
+
+    def lines(self, run):
+        """What is followed until the end: [(event, data)]"""
+        _, kind, body = self.ask("GET", f"/runs/{run}/follow")
+        assert kind == "text/event-stream", kind
+        events = [event for event in body.split("\n\n") if event.strip(": \n")]
+        return [("end" if event.startswith("event: end") else "line", json.loads(re.search(r"^data: (.*)", event, re.M)[1])) for event in events]
+
+
+def quick(duration="500ms", prefix="", **more):
+    """A short run over a ring; those with the same prefix have the same ports."""
+    document = json.loads(ring(item(load={"rate": "1k"}), run={"duration": duration}, **more))
+    for port in document["ports"]:
+        port.update(name=prefix + port["name"], device=prefix + port["device"])
+    document["responder"]["port"] = prefix + "dut"
+    return json.dumps(document, indent=1)
+
+
+# --- the interface ------------------------------------------------------------------------------------
+
+
+def schema_of_openapi(document):
+    """What OpenAPI 3.0 wants of the members that the document has."""
+    assert re.fullmatch(r"3\.0\.\d", document["openapi"]) and document["info"]["title"] and document["info"]["version"]
+    assert set(document) <= {"openapi", "info", "paths", "components", "security"}
+    names = set()
+    for path, operations in document["paths"].items():
+        assert path.startswith("/") and set(operations) <= {"get", "put", "post", "delete"}, path
+        for operation in operations.values():
+            assert set(operation) <= {"summary", "operationId", "parameters", "requestBody", "responses", "security"}, operation
+            assert operation["operationId"] not in names and not names.add(operation["operationId"])
+            parameters = [one for one in operation["parameters"] if "$ref" not in one]
+            assert {one["name"] for one in parameters if one["in"] == "path"} == set(re.findall(r"{(\w+)}", path)), path
+            assert all(one["required"] for one in parameters if one["in"] == "path") and all(one["schema"]["type"] for one in parameters)
+            for reference in re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(operation)):
+                functools.reduce(lambda node, key: node[key], reference.split("/"), document)
+            assert all(code == "default" or code.isdigit() for code in operation["responses"]) and "default" in operation["responses"]
+            assert all("$ref" in answer or answer["description"] for answer in operation["responses"].values())
+
+
+@test
+def the_interface_does_what_its_document_says():
+    with Server() as server:
+        document = server.get("/openapi.json")
+        schema_of_openapi(document)
+        server.put("quick.yaml", quick(output={"csv": "table.csv"}))
+        server.put("gone.yaml", "x")
+        run = server.run("quick.yaml", "run.duration=1s")
+        # Two that need a run that goes on, then the rest, and what takes away at last.
+        order = {"/orders": 0, "/stop": 1, "/follow": 2}
+        rows = [(path, method) for path, operations in document["paths"].items() for method in operations]
+        rows.sort(key=lambda row: (next((order[end] for end in order if row[0].endswith(end)), 3), row[1] == "delete", row[0]))
+        bodies = {("check", "post"): quick(), ("runs", "post"): '{"file": "quick.yaml"}', ("orders", "post"): '{"set": "traffic.queries.load.rate=500"}',
+                  ("{name}", "put"): "text"}
+        wait_for_intervals(server, run)
+        for path, method in rows:
+            if path == f"{API}/runs/{{id}}" and method == "delete":
+                server.wait(server.get("/runs")["runs"][0]["id"])
+            name = "gone.yaml" if method == "delete" else "table.csv" if "runs" in path else "quick2.yaml" if method == "put" else "quick.yaml"
+            status, kind, body = server.ask(method.upper(), path.replace("{id}", run).replace("{name}", name), bodies.get((path.split("/")[-1], method)), api=False)
+            (code, answer), = [(code, answer) for code, answer in document["paths"][path][method]["responses"].items() if code != "default"]
+            assert status == int(code), (method, path, status, body)
+            wanted, = answer["content"]
+            assert wanted == kind.split(";")[0] or path.endswith("/report"), (path, kind)
+            if wanted == "application/json":
+                json.loads(body)
+        assert server.ask("GET", f"/runs/{run}")[0] == 404
+
+
+@test
+def a_run_is_followed_changed_and_fetched():
+    with Server() as server:
+        server.put("quick.yaml", quick("2s"))
+        run = server.run("quick.yaml")
+        wait_for_intervals(server, run)
+        for rate in ("500", "5k"):
+            assert server.ask("POST", f"/runs/{run}/orders", json.dumps({"set": f"traffic.queries.load.rate={rate}"}))[0] == 200
+        lines = server.lines(run)
+        state = server.wait(run)
+        assert lines[0][1]["begin"] == 1 and lines[-1] == ("end", state), (lines[0], lines[-1], state)
+        orders = [line for _, line in lines if "order" in line]
+        assert [("refused" in line) for line in orders] == [False, True], orders
+        due = [line["traffic"][0]["due"] for _, line in lines if "t_s" in line and not line.get("last")]
+        # Each interval of 100 ms has one rate, to the transaction.
+        assert set(due) == {100, 50} and due == sorted(due, reverse=True), due
+        result = server.get(f"/runs/{run}/result")
+        assert result["run"]["id"] == run and sum(due) == result["traffic"][0]["due"], result["traffic"][0]["due"]
+        assert [one["set"] for one in result["orders"]] == ["traffic.queries.load.rate=500"], result["orders"]
+        assert state["verdict"] == "done" and state["exit_code"] == 0 and "requests sent" in state["said"], state
+        assert f"run.id={run}" in server.ask("GET", f"/runs/{run}/report?format=keyval")[2]
+        assert server.ask("GET", f"/runs/{run}/report?format=nonsense")[0] == 400
+        assert [one["run"]["id"] for one in server.get("/history")["runs"]] == [run]
+        last = server.ask("GET", f"/runs/{run}/follow?from={len(lines) - 1}")[2]
+        assert last.startswith(f"id: {len(lines) - 1}\n"), last[:200]
+
+
+def wait_for_intervals(server, *runs):
+    """Until each of these runs has had one."""
+    for run in runs:
+        path, deadline = Path(server.folder) / "runs" / run / "live.jsonl", time.monotonic() + 60
+        while not path.exists() or '"t_s"' not in path.read_text():
+            assert time.monotonic() < deadline, server.ask("GET", f"/runs/{run}/log")
+            time.sleep(0.02)
+
+
+@test
+def errors_have_their_line_and_start_nothing():
+    with Server() as server:
+        wrong = "run: {duration: 1s}\nports: [{name: a, driver: ring, device: b, addresses: [198.18.0.1/24]}]\nnonsense: 1\n"
+        found = json.loads(server.ask("POST", "/check", wrong)[2])
+        assert not found["ok"] and [error["line"] for error in found["errors"] if "nonsense" in error["text"]] == [3], found
+        assert json.loads(server.ask("POST", "/check", quick())[2]) == {"ok": True, "errors": []}
+        server.put("wrong.yaml", wrong)
+        status, _, body = server.ask("POST", "/runs", '{"file": "wrong.yaml"}')
+        assert status == 422 and json.loads(body)["errors"] == found["errors"], (status, body)
+        for body in ('{"file": "none.yaml"}', '{"file": "../wrong.yaml"}'):
+            assert server.ask("POST", "/runs", body)[0] == 404, body
+        for body in ("", "[]", '{"file": 1}', '{"file": "wrong.yaml", "set": [1]}', '{"file": "wrong.yaml", "set": "x"}'):
+            assert server.ask("POST", "/runs", body)[0] == 400, body
+        assert server.get("/runs") == {"runs": []}
+        assert not [name for name in os.listdir(f"{server.folder}/files") if name.startswith(".")], "a draft was left behind"
+
+
+COMMANDS = {
+    "hooks": {"start": "true", "stop": "true"}, "events": [{"name": "e", "at": "0s", "run": "true"}],
+    "dut": {"probe": {"command": "true"}, "counters": {"command": "true"}},
+}
+INPUT = {
+    "dut": {"control": {"address": "unix:/x", "token": "/etc/shadow"}}, "output": {"html": "../../history.jsonl", "capture": {"file": "/tmp/x"}},
+    "traffic": [item("a", dns={"queries": "/etc/passwd"}), item("b", dns={"names": ["a A"], "key": {"secret_file": "/etc/shadow"}}),
+                item("c", load={"replay": {"file": "../x"}})],
+    "responder": {"port": "dut", "dns": {"zone": ["../x"]}},
+}
+PORTS = {"traffic": [], "ports": [
+    {"name": "dut", "driver": "vdev", "device": "net_pcap0,rx_pcap=/etc/shadow", "addresses": ["198.18.0.1/24"]},
+    {"name": "b", "driver": "pcap", "rx_file": "/etc/shadow", "tx_file": "../x", "addresses": ["198.18.1.1/24"]}]}
+OUTSIDE = ("only files", [
+    "dut.control.address", "dut.control.token", "output.html", "output.capture.file", "traffic.a.dns.queries", "traffic.b.dns.key.secret_file",
+    "traffic.c.load.replay.file", "responder.dns.zone[0]"])
+RUN = ("commands are not allowed", ["hooks.start", "hooks.stop", "events.e.run", "dut.probe.command", "dut.counters.command"])
+
+
+@test
+def configurations_run_no_command_and_stay_in_their_folder():
+    def complaints(server, change):
+        found = json.loads(server.ask("POST", "/check", json.dumps({**json.loads(quick()), **change}))[2])
+        return "\n".join(error["text"] for error in found["errors"])
+
+    with Server() as server:
+        for change, (words, paths) in [(COMMANDS, RUN), (INPUT, OUTSIDE), (PORTS, ("only files", ["ports.b.rx_file", "ports.b.tx_file"]))]:
+            said = complaints(server, change)
+            assert all(f"{path}: {words}" in said for path in paths), said
+        assert "driver vdev is not allowed" in said, said
+    with Server("--allow-commands") as server:
+        assert not complaints(server, COMMANDS)
+        assert "only files" in complaints(server, INPUT)
+
+
+@test
+def a_port_has_one_run_and_the_end_of_the_server_ends_all():
+    with Server() as server:
+        server.put("one.yaml", quick("1m"))
+        server.put("two.yaml", quick("1m", prefix="other_"))
+        run = server.run("one.yaml")
+        status, _, body = server.ask("POST", "/runs", '{"file": "one.yaml"}')
+        assert status == 409 and run in body and "ring" in body, (status, body)
+        assert server.ask("DELETE", f"/runs/{run}")[0] == 409
+        other = server.run("two.yaml")
+        wait_for_intervals(server, run, other)
+        assert server.ask("POST", f"/runs/{other}/stop")[0] == 200
+        assert server.wait(other)["verdict"] == "interrupted"
+    with Server(folder=server.folder) as server:
+        second = start([binary(), "serve", "--listen", "127.0.0.1:0", "--dir", server.folder])
+        assert "another server has it" in second.communicate(timeout=20)[1] and second.returncode == 3
+        state = server.get(f"/runs/{run}")
+        assert state["status"] == "ended" and state["exit_code"] == 130, state
+        run = server.run("one.yaml")
+        wait_for_intervals(server, run)
+        server.process.kill()
+    # Nobody can order it any more, so it ends by itself.
+    result, deadline = Path(server.folder) / "runs" / run / "result.json", time.monotonic() + 60
+    while not result.exists():
+        assert time.monotonic() < deadline, "the run goes on without its server"
+        time.sleep(0.05)
+    with Server(folder=server.folder) as server:
+        assert server.get(f"/runs/{run}")["status"] == "lost"
+
+
+# --- requests that nobody should send -------------------------------------------------------------------
+
+
+def raw(server, data, timeout=20):
+    """What comes back for these octets."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=timeout) as connection:
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+            return connection.recv(65536)
+        return b""
+
+
+def plain(line, host="127.0.0.1", *more):
+    return "\r\n".join([line + " HTTP/1.1", f"Host: {host}", *more, "Connection: close", "", ""]).encode()
+
+
+@test
+def bad_requests_are_refused():
+    with Server() as server:
+        (Path(server.folder) / "secret").write_text("x")
+        for data, code in [
+            (plain("GET " + API), 200), (plain("GET " + API, "[::1]:80"), 200), (plain("GET " + API, "localhost:8080"), 200),
+            (plain("GET " + API, "evil.example"), 403), (plain("GET " + API, "127.0.0.1.evil.example"), 403), (plain("GET " + API, ""), 403),
+            (plain("DELETE " + API + "/files/x"), 403), (plain("POST " + API + "/runs/x/stop", "127.0.0.1", "Content-Length: 0"), 403),
+            (plain("GET " + API + "/files/..%2fsecret"), 404), (plain("GET " + API + "/files/../secret"), 404),
+            (plain("GET " + API + "/runs/..%2f../report"), 404), (plain("GET " + API + "/files/.hidden"), 404),
+            (plain("GET " + API + "/files/" + "a" * 2000), 404), (plain("GET /nowhere"), 404), (plain("PUT " + API, "127.0.0.1", "X-Ddiperf: 1"), 405),
+            (plain("POST " + API + "/check", "127.0.0.1", "X-Ddiperf: 1", f"Content-Length: {1 << 40}"), 413),
+            (plain("PUT " + API + "/files/x", "127.0.0.1", "X-Ddiperf: 1", "Content-Length: 16777217"), 413),
+            (b"\0\xff" * 5000 + b"\r\n\r\n", 400),
+        ]:
+            answer = raw(server, data)
+            assert answer.startswith(b"HTTP/1.1 %d" % code) or (code == 400 and not answer), (data[:200], answer[:200])
+        # In pieces without a length, beyond the limit: no more of it is kept.
+        piece = b"100000\r\n" + b"x" * (1 << 20) + b"\r\n"
+        answer = raw(server, plain("POST " + API + "/check", "127.0.0.1", "X-Ddiperf: 1", "Transfer-Encoding: chunked") + 2 * piece + b"0\r\n\r\n")
+        assert b" 413 " in answer, answer[:200]
+        # Slow ones hold up nobody.
+        slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(20)]
+        for connection in slow:
+            connection.sendall(b"GET / HTTP/1.1\r\nHo")
+        began = time.monotonic()
+        assert server.get("")["agents"] == [] and time.monotonic() - began < 5
+        for connection in slow:
+            connection.close()
+
+
+@test
+def others_need_the_token():
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("0123456789abcdefgh\n")
+        file.flush()
+        with Server("--token", file.name) as server:
+            for given, code in [({}, 401), ({"Authorization": "Bearer 0123456789abcdefg"}, 401), ({"Authorization": "Basic 0123456789abcdefgh"}, 401),
+                                ({"Authorization": "Bearer 0123456789abcdefgh"}, 200)]:
+                assert server.ask("GET", "", headers=given)[0] == code, given
+            assert server.ask("GET", "/nowhere")[0] == 401, "a path is known without the token"
+            status, kind, _ = server.ask("GET", "/", api=False)
+            assert status == 200 and kind.startswith("text/html")
+    refused = start([binary(), "serve", "--listen", "0.0.0.0:0", "--dir", tempfile.gettempdir()])
+    said = refused.communicate(timeout=20)[1]
+    assert refused.returncode == 2 and "--token" in said, said
+
+
+# --- the page -------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def browser():
+    """One for all tests; ends with the program."""
+    return Browser().__enter__()
+
+
+def click(page, name):
+    page.until(f"[...document.querySelectorAll('button')].some(b => b.textContent === {name!r})")
+    page.value(f"[...document.querySelectorAll('button')].find(b => b.textContent === {name!r}).click()")
+
+
+def type_into(page, selector, text):
+    page.value(f"document.querySelector({selector!r}).focus()")
+    page.send("Input.insertText", text=text)
+
+
+def choose_file(page, path):
+    root = page.send("DOM.getDocument")["root"]["nodeId"]
+    node = page.send("DOM.querySelector", nodeId=root, selector="input[type=file]")["nodeId"]
+    page.send("DOM.setFileInputFiles", nodeId=node, files=[str(path)])
+
+
+def clean(page, server):
+    """No complaint, and no request to anybody else."""
+    assert not page.complaints(), page.complaints()
+    assert all(url.startswith((f"http://127.0.0.1:{server.port}/", "blob:")) for url in page.requests()), page.requests()
+
+
+@test
+def a_run_is_played_from_upload_to_report():
+    page = browser()
+    with Server() as server, tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "played.yaml"
+        file.write_text(quick("2s").replace('"1k"', '"oops"'))
+        url = f"http://127.0.0.1:{server.port}"
+        page.visit(url + "/", "document.documentElement.dataset.shown === '/'")
+        choose_file(page, file)
+        page.until("[...document.querySelectorAll('a')].some(a => a.textContent === 'played.yaml')")
+        page.value("[...document.querySelectorAll('a')].find(a => a.textContent === 'played.yaml').click()")
+        # The error stands at its line; mended, it goes.
+        page.until("document.querySelectorAll('ul.errors button').length === 1")
+        line = file.read_text().split("\n").index(next(one for one in file.read_text().split("\n") if "oops" in one)) + 1
+        assert page.value("document.querySelector('.lines .wrong').textContent.trim()") == f"✗ {line}"
+        page.value("document.querySelector('ul.errors button').click()")
+        assert page.value("document.activeElement.tagName") == "TEXTAREA"
+        page.value("(() => {const t = document.querySelector('textarea'); t.value = t.value.replace('oops', '1k'); t.dispatchEvent(new Event('input'))})()")
+        page.until("document.querySelectorAll('ul.errors button').length === 0")
+        # Completion by the schema.
+        page.value("(() => {const t = document.querySelector('textarea'); t.value += '\\nrun:\\n  dura'; t.setSelectionRange(1e6, 1e6); t.focus()})()")
+        page.send("Input.dispatchKeyEvent", type="keyDown", key=" ", code="Space", modifiers=2)
+        assert page.value("[...document.querySelectorAll('.offers li')].map(li => li.firstChild.data)") == ["duration"]
+        page.send("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter")
+        assert page.value("document.querySelector('textarea').value.endsWith('  duration: ')")
+        page.value("(() => {const t = document.querySelector('textarea'); t.value = t.value.replace(/\\nrun:\\n  duration: $/, '')})()")
+        click(page, "Run")
+        page.until("location.pathname.startsWith('/run/') && ddiperf.runs[0] && ddiperf.runs[0].t.length > 3 && ddiperf.charts.length > 4")
+        assert page.value("document.querySelector('[data-verdict]').dataset.verdict") == "RUNNING"
+        page.value("(() => {const f = document.querySelector('form input'); f.value = '500'; f.form.requestSubmit()})()")
+        page.until("ddiperf.runs[0].doc.orders.length === 1 && ddiperf.runs[0].items[0].due.slice(-2)[0] === 500")
+        page.change(width=500, dark=True)
+        page.until("document.documentElement.dataset.ended")
+        page.until("document.querySelector('.result [data-verdict]')?.dataset.verdict === 'DONE'")
+        assert page.value("[...document.querySelectorAll('section')].map(s => s.id)")[:3] == ["load", "latency", "heat"]
+        assert page.value("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than its window"
+        click(page, "Run again")
+        page.until("location.pathname.startsWith('/run/') && ddiperf.runs[0]?.live")
+        click(page, "Stop")
+        page.until("document.querySelector('.result [data-verdict]')?.dataset.verdict === 'INTERRUPTED'")
+        page.value("serve.go('/history').then(() => 0)")
+        assert page.value("document.querySelectorAll('[data-table=history] tbody tr').length") == 2
+        click(page, "Trend")
+        page.until("[...document.querySelectorAll('#page section')].map(s => s.id).join() === 'trend'")
+        clean(page, server)
+
+
+@test
+def an_hour_of_a_run_stays_small():
+    page = browser()
+    with Server() as server:
+        server.put("quick.yaml", quick())
+        run = server.run("quick.yaml")
+        lines = [line for kind, line in server.lines(run) if kind == "line"]
+        begin, interval = lines[0], next(line for line in lines if "t_s" in line)
+        page.visit(f"http://127.0.0.1:{server.port}/", "document.documentElement.dataset.shown === '/'")
+        # As text, like the server sends them; a frame for each 300 of them.
+        page.value(f"""(async () => {{
+            const watch = new serve.Watch("x", document.createElement("p"), document.createElement("p")), text = {json.dumps(json.dumps(interval))};
+            watch.take({json.dumps({**begin, "duration_s": HOUR})});
+            for (let t = 1; t <= {HOUR}; t++) {{
+                watch.take({{...JSON.parse(text), t_s: t, length_s: 1}});
+                if (t % 300 === 0)
+                    await new Promise(go => requestAnimationFrame(go));
+            }}
+            await new Promise(go => setTimeout(go, 100));
+        }})()""")
+        assert page.value("ddiperf.runs[0].t.length") == HOUR and page.value("ddiperf.charts[0].plot.data[0].length") == HOUR
+        used = page.send("Runtime.getHeapUsage")["usedSize"]
+        print(f"# heap after an hour: {used / 1e6:.0f} MB")
+        assert used < HEAP, used
+        assert page.value("ddiperf.runs[0].items[0].heat.length") <= 400
+        clean(page, server)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    finally:
+        if browser.cache_info().currsize:
+            browser().__exit__()
