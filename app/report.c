@@ -576,14 +576,16 @@ static void print_event_item(FILE *out, const struct result_event_item *it)
 			stats_format(w->p50_ns, "ns", gap, sizeof(gap)),
 			stats_format(w->p99_ns, "ns", answer, sizeof(answer)),
 			stats_format(w->max_ns, "ns", back, sizeof(back)));
-	for (uint32_t i = 0; i < it->servers.count; i++)
-		fprintf(out,
-			"      %s: %llu answered, %llu lost, longest gap %s, first answer %s\n",
-			s[i].name, (unsigned long long)s[i].answered, (unsigned long long)s[i].lost,
-			stats_format(s[i].longest_gap_ns, "ns", gap, sizeof(gap)),
-			s[i].longest_gap_ns > 0
-				? after_ns(s[i].first_answer_ns, answer, sizeof(answer))
-				: "without a gap");
+	for (uint32_t i = 0; i < it->servers.count; i++) {
+		fprintf(out, "      %s: %llu answered, %llu lost, ", s[i].name,
+			(unsigned long long)s[i].answered, (unsigned long long)s[i].lost);
+		if (s[i].longest_gap_ns > 0)
+			fprintf(out, "longest gap %s, first answer %s\n",
+				stats_format(s[i].longest_gap_ns, "ns", gap, sizeof(gap)),
+				after_ns(s[i].first_answer_ns, answer, sizeof(answer)));
+		else
+			fputs("no gap\n", out);
+	}
 }
 
 static void print_event(FILE *out, const struct result_event *e)

@@ -38,6 +38,15 @@ static const struct wire_counters lan_other = {.neighbour_answered = 3};
 			2.0 * (base), 4.0 * (base), 8.0 * (base), 16.0 * (base)                    \
 	}
 
+static const struct result_server servers[] = {
+	{"192.0.2.53", .sent = 60000, .answered = 50000, .failed = 2, .lost = 9998, .share = 0.5,
+		.longest_gap_ns = 1.25e9},
+	{"192.0.2.54", .sent = 50000, .answered = 49995, .lost = 3, .share = 0.49995,
+		.longest_gap_ns = 2.5e6},
+};
+
+static const struct result_foreseen probes_foreseen = {501.5, -0.003};
+
 static const struct result_item items[] = {
 	{
 		.name = "queries",
@@ -56,6 +65,7 @@ static const struct result_item items[] = {
 				    2.1e6},
 			SPREAD(99995, 40000.0)},
 		.send_lag = SPREAD(100000, 120.0),
+		.servers = {servers, 2},
 		.counters = {&own_section, &queries_own},
 	},
 	{
@@ -70,6 +80,7 @@ static const struct result_item items[] = {
 		.sending_s = 2,
 		.last_answer_s = 1.9999,
 		.latency = {SPREAD(500, 51000.0), SPREAD(500, 50000.0)},
+		.foreseen = &probes_foreseen,
 		.counters = {&own_section, &probes_own},
 	},
 };
@@ -95,6 +106,31 @@ static const struct result_step first_steps[] = {
 	{"ask", .sent = 50000, .answered = 49993, .failed = 2, .lost = 3},
 };
 
+static const struct result_interval_server first_servers[] = {
+	{"192.0.2.53", .sent = 50000, .answered = 49993, .failed = 2, .lost = 3},
+	{"192.0.2.54"},
+};
+
+static const struct result_event_server servers_after[] = {
+	{"192.0.2.53", 1.25e9, NAN, INFINITY, .answered = 12, .lost = 9998},
+	{"192.0.2.54", .answered = 49995, .lost = 3},
+};
+
+static const struct result_event_item items_after[] = {
+	{"queries", 1.11e8, 1.12e8, 0.2, .lost = 5, .failed = 1, .max_ns = 2.25e8,
+		.waited = {110, 1e6, 5e7, 2e7, 5.5e7, 9e7, 1.1e8, 1.11e8, 1.115e8, 1.12e8,
+			{first_p95, 1}, "1500:110"},
+		.servers = {servers_after, 2}},
+	{"probes", 4e6, NAN, 0, .max_ns = NAN},
+};
+
+static const struct result_event events[] = {
+	{"kill primary", "run", 0.5, 0.5001, 0.012, 0, "exit status 0", false, {items_after, 2}},
+	{"too late", "link", 1.75, NAN, NAN, NAN, "not reached", false},
+};
+
+static const char *const names_in_first[] = {"kill primary"};
+
 static const struct result_interval_item first_second[] = {
 	{"queries", .due = 50000, .sent = 50000, .answered = 49993, .failed = 2, .lost = 3,
 		.duplicate = 1, .p50_ns = 58000, .p99_ns = 121000, .max_ns = INFINITY,
@@ -103,7 +139,7 @@ static const struct result_interval_item first_second[] = {
 		.latency.response = {49995, 31000, 60100, 1e4, 58000, 88000, 121000, 350000,
 			INFINITY, INFINITY, {first_p95, 1}, "1500:40000 12:9993 1:2"},
 		.by_due = {49995, 2, 61000}, .steps = {first_steps, 1},
-		.counters = {&own_section, &queries_own}},
+		.servers = {first_servers, 2}, .counters = {&own_section, &queries_own}},
 	{"probes", .due = 250, .sent = 250, .answered = 250, .p50_ns = 61200, .p99_ns = 102000,
 		.max_ns = 816000, .due_per_s = 250, .sent_per_s = 250, .answered_per_s = 250},
 };
@@ -124,8 +160,9 @@ static const struct result_interval_worker first_worker = {"lan", 1, .busy = 0.4
 static struct result_interval_responder first_answers = {.received = 50251, .answered = 50250};
 
 static const struct result_interval intervals[] = {
-	{1, 1, 1700000001000000000, .traffic = {first_second, 2}, .ports = {&first_port, 1},
-		.workers = {&first_worker, 1}, .responder = &first_answers},
+	{1, 1, 1700000001000000000, .events = {names_in_first, 1}, .traffic = {first_second, 2},
+		.ports = {&first_port, 1}, .workers = {&first_worker, 1},
+		.responder = &first_answers},
 	{2, 1, 1700000002000000000, .traffic = {last_second, 2}},
 };
 
@@ -172,6 +209,7 @@ struct result sample_result(void)
 				"pages"}},
 		.verdict = {"fail", 1, "server", NULL, {reasons, 2}, {criteria, 5}},
 		.traffic = {items, 2},
+		.events = {events, 2},
 		.ports = {ports, 2},
 		.workers = {workers, 2},
 		.responder = &responder,
