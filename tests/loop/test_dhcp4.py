@@ -378,7 +378,7 @@ def attempts_expected(exchanges, every, tries):
 
 
 @test
-def each_message_of_an_exchange_has_its_own_tries():
+def each_message_of_an_exchange_is_asked_again_by_itself():
     result = run(clients(load={"outstanding": 1, "total": 20}, retransmit={**TRY_AGAIN, "tries": 2}),
                  responder=answers({"loss": {"every": 7}}))
     one, n = of_clients(result), of_clients(result)["dhcp4"]

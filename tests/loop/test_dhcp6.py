@@ -119,7 +119,7 @@ def both_families_share_a_port_and_keep_their_books_apart():
 
 
 @test
-def what_is_not_answered_is_sent_again_until_it_is_lost():
+def what_is_not_answered_is_asked_again_until_it_is_lost():
     tries = {"irt": "100ms", "mrc": 3}
 
     result = run(clients(load={"outstanding": 10, "total": 10}, exchange="solicit", retransmit={"solicit": tries}),

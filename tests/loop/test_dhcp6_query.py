@@ -8,7 +8,7 @@ from pathlib import Path
 
 import dhcp6
 from dhcp6 import SERVER, answers, clients, of_clients
-from harness import execute, main, test, tshark
+from harness import execute, main, test, timing, tshark
 
 WIRE = ("udp.srcport", "udp.dstport", "dhcpv6.msgtype", "dhcpv6.option.type", "dhcpv6.iaaddr.ip", "dhcpv6.clt_time", "ipv6.dst")
 QUERY, REPLY = "14", "15"
@@ -20,6 +20,7 @@ def asked(allowed=True, keys=None, **settings):
     result = dhcp6.run(one, responder=answers(leasequery=allowed), **(keys or {}))
     dhcp6.check_agreement(result)
     n = of_clients(result)
+    timing(n["unsent"] == 0, n)
     assert n["dhcp6"]["received"]["LEASEQUERY-REPLY"] == n["dhcp6"]["sent"]["LEASEQUERY"] > 80 and n["lost"] == 0, n
     return n
 

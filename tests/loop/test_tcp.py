@@ -204,7 +204,9 @@ def a_server_that_tells_its_idle_timeout_is_left_in_time():
     for told, opened in (("300ms", (10, 10)), ("0s", (60, 60))):
         found, _ = all_answered(tcp(load={"rate": "200"}, **ask), responder={"dns": {"keepalive": told}})
         assert found["dns"]["keepalive"] == found["answered"] == 60, found["dns"]
-        assert opened[0] <= found["connections"]["opened"] <= opened[1], found["connections"]
+        # Queries that are late together share a connection.
+        assert 10 <= found["connections"]["opened"] <= opened[1], found["connections"]
+        timing(found["connections"]["opened"] >= opened[0], found["connections"])
         nothing_of(found["connections"], "closed", "reset", "lost_closed")
     found, _ = all_answered(tcp(load={"rate": "10"}, **ask), responder={"dns": {"keepalive": "200ms"}}, run={"duration": "2s"})
     assert found["connections"]["opened"] == found["sent"] == 20, found["connections"]  # each is asked once a second
