@@ -28,25 +28,6 @@ static bool has_text(const struct field_list *l, const char *text)
 	return false;
 }
 
-// Names of points and varied settings are the first member of their struct.
-static void check_names(const struct field_list *l, size_t size, const char *what, struct diag *d)
-{
-	const char *items = l->items;
-
-	for (uint32_t i = 0; i < l->count; i++) {
-		const char *const *name = (const char *const *)(items + i * size);
-
-		for (uint32_t k = 0; k < i && *name; k++) {
-			const char *other = *(const char *const *)(items + k * size);
-
-			if (other && strcmp(*name, other) == 0)
-				diag_error(d, name, NULL,
-					"is the name of an earlier %s too (names must differ)",
-					what);
-		}
-	}
-}
-
 static const struct campaign_point *find_point(const struct campaign *c, const char *name)
 {
 	for (uint32_t i = 0; i < c->settings.points.count; i++)
@@ -140,9 +121,9 @@ static void campaign_check(const struct campaign *c, struct diag *d)
 	const struct campaign_settings *s = &c->settings;
 
 	check_assignments(&s->set, d);
-	check_names(&s->vary, sizeof(struct campaign_vary), "varied setting", d);
-	check_names(&s->points, sizeof(struct campaign_point), "point", d);
-	check_names(&s->columns, sizeof(struct campaign_column), "column", d);
+	conf_check_names(&s->vary, sizeof(struct campaign_vary), "varied setting", d);
+	conf_check_names(&s->points, sizeof(struct campaign_point), "point", d);
+	conf_check_names(&s->columns, sizeof(struct campaign_column), "column", d);
 	check_vary(c, d);
 	check_points(c, d);
 	check_operations(c, d);

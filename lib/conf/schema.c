@@ -335,3 +335,21 @@ int conf_apply(const struct conf_tree *t, const struct field_section *section, v
 	apply_section(&c, &(struct scope){section, t->root, t->root, "", out, false});
 	return t->flawed || diag_count(d) != before ? -EINVAL : 0;
 }
+
+void conf_check_names(const struct field_list *l, size_t size, const char *what, struct diag *d)
+{
+	const char *items = l->items;
+
+	for (uint32_t i = 1; i < l->count; i++) {
+		const char *const *name = (const char *const *)(items + i * size);
+
+		for (uint32_t k = 0; k < i && *name; k++) {
+			const char *other = *(const char *const *)(items + k * size);
+
+			if (other && strcmp(*name, other) == 0)
+				diag_error(d, name, NULL,
+					"is the name of an earlier %s too (names must differ)",
+					what);
+		}
+	}
+}

@@ -72,3 +72,7 @@ void conf_complete(const struct field_section *section, const struct conf_tree *
 
 // The same as a JSON Schema, for editors.
 void conf_json_schema(const struct field_section *section, const char *title, FILE *out);
+
+// Names that stand twice in a list are errors. size: of its structs in bytes, whose first member is
+// their name (NULL: none); what: such a struct in the message.
+void conf_check_names(const struct field_list *l, size_t size, const char *what, struct diag *d);

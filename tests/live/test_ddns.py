@@ -63,24 +63,16 @@ def come_and_go(server, clients, rate):
     return times
 
 
-@test
-def kea_with_bind_brings_and_removes_each_record():
-    come_and_go("kea-bind", 60, 100)
+def add(server, clients, rate, register):
+    def comes_and_goes():
+        come_and_go(server, clients, rate)
+
+    comes_and_goes.__name__ = f"{server.replace('-', '_with_')}_brings_and_removes_each_record"
+    register(comes_and_goes)
 
 
-@test
-def kea6_with_knot_brings_and_removes_each_record():
-    come_and_go("kea6-knot", 60, 100)
-
-
-@nightly
-def kea_with_knot_brings_and_removes_each_record():
-    come_and_go("kea-knot", 2000, 50)
-
-
-@nightly
-def kea6_with_bind_brings_and_removes_each_record():
-    come_and_go("kea6-bind", 1000, 25)
+for row in (("kea-bind", 60, 100, test), ("kea6-knot", 60, 100, test), ("kea-knot", 2000, 50, nightly), ("kea6-bind", 1000, 25, nightly)):
+    add(*row)
 
 
 @nightly

@@ -30,25 +30,6 @@ static void check_labels(const struct field_list *l, struct diag *d)
 	}
 }
 
-static void check_names(const struct field_list *l, size_t size, const char *what, struct diag *d)
-{
-	const char *items = l->items;
-
-	// Every named section starts with its name.
-	for (uint32_t i = 1; i < l->count; i++) {
-		const char *const *name = (const char *const *)(items + i * size);
-
-		for (uint32_t k = 0; k < i && *name; k++) {
-			const char *other = *(const char *const *)(items + k * size);
-
-			if (other && strcmp(*name, other) == 0)
-				diag_error(d, name, NULL,
-					"is the name of an earlier %s too (names must differ)",
-					what);
-		}
-	}
-}
-
 static void check_source(const struct item_settings *i, const struct field_list *sources,
 	const struct port_settings *p, struct diag *d)
 {
@@ -573,9 +554,9 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 	const uint64_t *own_ports;
 
 	check_labels(&c->run.labels, d);
-	check_names(&c->ports, sizeof(struct port_settings), "port", d);
-	check_names(&c->traffic, sizeof(struct item_settings), "traffic item", d);
-	check_names(&c->events, sizeof(struct event_settings), "event", d);
+	conf_check_names(&c->ports, sizeof(struct port_settings), "port", d);
+	conf_check_names(&c->traffic, sizeof(struct item_settings), "traffic item", d);
+	conf_check_names(&c->events, sizeof(struct event_settings), "event", d);
 	check_ports(c, d);
 	check_output(&c->output, d);
 	if (c->dut.control)
