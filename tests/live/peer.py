@@ -444,6 +444,7 @@ def tcp_serve(most):
 # --- a wire that is not to be relied on ---
 
 LATE_MOST_S = 0.003
+FATES = ("lost", "doubled", "late")
 PACKET_OUTGOING, SO_RCVBUFFORCE = 4, 33
 
 
@@ -451,20 +452,19 @@ def is_tcp(frame):
     return frame[12:14] == b"\x08\0" and frame[23] == 6 or frame[12:14] == b"\x86\xdd" and frame[20] == 6
 
 
-def wire_fate(luck, share, did):
-    """After how many seconds each copy of a segment goes on."""
-    fate = luck.uniform(0, 100) // share
-    did["segments"] += 1
-    if fate > 2:
-        return [0]
-    did[("lost", "doubled", "late")[int(fate)]] += 1
-    return ([], [0, 0], [luck.uniform(0, LATE_MOST_S)])[int(fate)]
+def wire_fates(luck, share):
+    """What befalls one segment after the other: each thing once among so many segments, at a random place."""
+    block = [*FATES, *[None] * (100 // share - len(FATES))]
+    while True:
+        luck.shuffle(block)
+        yield from block
 
 
 def wire(share, *devices):
     """Until SIGTERM; the same seed each time. What it did in each direction, by the device that it came from."""
     luck, going, waiting, sockets = random.Random(1), [True], [], {}
-    did = {device: dict.fromkeys(("segments", "lost", "doubled", "late"), 0) for device in devices}
+    did = {device: dict.fromkeys(("segments", *FATES), 0) for device in devices}
+    fates = {device: wire_fates(luck, share) for device in devices}
     for device in devices:
         sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
         sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)
@@ -478,11 +478,16 @@ def wire(share, *devices):
             frame, (_, _, kind, *_) = sock.recvfrom(65536)
             if kind == PACKET_OUTGOING:
                 continue
-            delays = wire_fate(luck, share, did[sockets[sock]]) if is_tcp(frame) else [0]
-            for delay in delays:
-                if delay:
-                    waiting.append((time.monotonic() + delay, ends[sock], frame))
-                else:
+            fate = None
+            if is_tcp(frame):
+                fate = next(fates[sockets[sock]])
+                did[sockets[sock]]["segments"] += 1
+            if fate:
+                did[sockets[sock]][fate] += 1
+            if fate == "late":
+                waiting.append((time.monotonic() + luck.uniform(0, LATE_MOST_S), ends[sock], frame))
+            else:
+                for _ in range({"lost": 0, "doubled": 2}.get(fate, 1)):
                     ends[sock].send(frame)
         now = time.monotonic()
         for _, sock, frame in [one for one in waiting if one[0] <= now]:
@@ -536,7 +541,7 @@ def main(argv):
     elif mode == "tcp":
         outcome = tcp_serve(int(rest[0]))
     elif mode == "wire":
-        outcome = wire(float(rest[0]), *rest[1:])
+        outcome = wire(int(rest[0]), *rest[1:])
     elif mode == "announce":
         outcome = announce(*rest)
     else:
