@@ -15,6 +15,7 @@ const struct config *command_config(const struct options *o, struct diag **d);
 int cmd_run(const struct options *o);
 // The run that the settings of a command line stand for; with --dump they are printed instead.
 int cmd_run_front(struct front *f, const struct options *o);
+int cmd_agent(const struct options *o);
 int cmd_campaign(const struct options *o);
 int cmd_check(const struct options *o);
 int cmd_plan(const struct options *o);
