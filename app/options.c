@@ -68,6 +68,9 @@ static const struct option_row {
 	{OPTION_ORDERS, '\0', "orders", NULL, AT(orders),
 		"take orders from standard input, like traffic.queries.load.rate=5k; its end ends "
 		"the run"},
+	{OPTION_LED, '\0', "led", NULL, AT(led),
+		"for an agent: bring up the ports, then take orders to run from standard input and "
+		"print events, JSON objects, a line each (docs/fleet.md)"},
 	{OPTION_SERVE, 'l', "listen", "ADDRESS", AT(listen),
 		"ADDRESS:PORT, or PORT of 127.0.0.1; default: 127.0.0.1:8080"},
 	{OPTION_SERVE, 'd', "dir", "DIR", AT(dir),

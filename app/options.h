@@ -35,6 +35,7 @@ enum option_bit {
 	OPTION_CONFINED = 1 << 24,
 	OPTION_COMMANDS = 1 << 25,
 	OPTION_ORDERS = 1 << 26,
+	OPTION_LED = 1 << 28,
 	OPTION_SERVE = 1 << 27, // all that serve alone takes
 	OPTION_FLEET = 1 << 22, // a run on a fleet
 	OPTION_NATS = 1 << 23,  // who we are for NATS
@@ -92,7 +93,7 @@ struct options {
 	const char *fleet, *agents;           // of run; NULL: not given
 	const char *creds, *ca, *cert, *key;  // for NATS; NULL: not given
 	bool quiet, verbose, dump, self_check, brief, schema, force;
-	bool confined, commands, orders;
+	bool confined, commands, orders, led;
 	const char *command_line;  // as typed, for the result
 	const struct front *front; // the settings of a command line; NULL: the operand is a file
 	const struct program *program;

@@ -47,6 +47,13 @@ struct run_hooks {
 	void (*told)(void *ctx, const struct result_responder *total);
 	// Some 50 times a second while the workers run, and between the runs of a series.
 	void (*tick)(void *ctx);
+	// All is ready, and nothing was sent. Waits for the time at which the schedule begins: Unix
+	// time of this box in nanoseconds, ahead by as much as the caller likes. false: the run
+	// ends here. NULL: it begins at once. A time that is past ends the run too (EXIT_INVALID,
+	// logged), so no schedule begins late.
+	bool (*start)(void *ctx, uint64_t *wall_ns);
+	// The workers wait for that time, which this box will take for it.
+	void (*started)(void *ctx, uint64_t wall_ns);
 	// Has the run reached its purpose? Then sending ends.
 	bool (*enough)(void *ctx);
 	void *ctx;

@@ -73,6 +73,13 @@ int series_check(const struct config *c, struct arena *a, struct diag *d)
 	return config_derive(c, texts, n, a, d) ? 0 : -EINVAL;
 }
 
+const struct config *series_greatest(const struct config *c, struct arena *a, struct diag *d)
+{
+	char *texts[SERIES_AT_MAX];
+
+	return config_derive(c, texts, series_at(c, c->search->to, a, texts), a, d);
+}
+
 const struct config *series_highest(const struct config *c, struct arena *a, struct diag *d)
 {
 	const struct search_settings *s = c->search;

@@ -554,10 +554,8 @@ static int search_on_ports(struct searching *g, struct result *out)
 static int search_execute(struct series *s, struct result *out)
 {
 	struct run_options o = *s->options;
-	char *greatest[SERIES_AT_MAX];
 	struct searching g;
 	int code = EXIT_CONFIG;
-	unsigned n;
 
 	memset(out, 0, sizeof(*out));
 	if (series_check(s->config, s->arena, s->options->diag) < 0) {
@@ -566,8 +564,9 @@ static int search_execute(struct series *s, struct result *out)
 	}
 	search_prepare(&g, s);
 	g.options = &o;
-	n = series_at(s->config, s->config->search->to, s->arena, greatest);
-	o.config = series_derive(s, greatest, n, &o.diag);
+	o.diag = diag_new();
+	o.config = series_greatest(s->config, s->arena, o.diag);
+	diag_print(o.diag, stderr);
 	if (o.config)
 		code = search_on_ports(&g, out);
 	diag_free(o.diag);
