@@ -139,6 +139,13 @@ static void start_all(struct fleet *f)
 	}
 }
 
+static void note_part(const struct fleet *f, const struct fleet_part *p)
+{
+	run_note(f->run, "agent %s: part %llu of %u; its clock is %+.3f ms off, known within %.3f ms",
+		p->name, (unsigned long long)p->number, f->count, 1e-6 * (double)p->offset.ns,
+		1e-6 * (double)p->offset.within_ns);
+}
+
 // What is told when a run begins is of the first part.
 static int show_begin(struct fleet *f, struct arena *a)
 {
@@ -149,6 +156,8 @@ static int show_begin(struct fleet *f, struct arena *a)
 		return EXIT_INTERNAL;
 	begun.number = f->number;
 	begun.run.command = f->run->command;
+	for (unsigned i = 0; i < f->count && f->number == 1; i++)
+		note_part(f, &f->parts[i]);
 	if (h->begin)
 		h->begin(h->ctx, &begun, f->now);
 	return 0;
@@ -508,8 +517,17 @@ static int finish(struct fleet *f, struct arena *a, struct result *out)
 	unsigned count = 0;
 	int rc;
 
-	for (unsigned i = 0; i < f->count; i++)
-		count += fleet_part_book(&f->parts[i], &books[count]) == 0;
+	for (unsigned i = 0; i < f->count; i++) {
+		struct fleet_part *p = &f->parts[i];
+		const json_t *from;
+
+		if (fleet_part_book(p, &books[count]) < 0)
+			continue;
+		from = book_at(books[count++].document, "run.measured_from_ns");
+		if (json_is_integer(from)) // better than what it planned
+			p->started_ns =
+				json_integer_value(from) - (int64_t)f->now->run.warmup_ns;
+	}
 	if (count == 0) {
 		const struct fleet_part *troubled = fleet_troubled(f);
 

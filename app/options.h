@@ -39,7 +39,7 @@ enum option_bit {
 	OPTION_SERVE = 1 << 27, // all that serve alone takes
 	OPTION_FLEET = 1 << 22, // a run on a fleet
 	OPTION_NATS = 1 << 23,  // who we are for NATS
-	OPTION_AGENT = 1 << 28,
+	OPTION_AGENT = 1 << 29,
 };
 
 // An option of one command alone, which stands for a setting.
