@@ -59,6 +59,21 @@ struct run_hooks {
 	void *ctx;
 };
 
+struct run_options;
+
+// Runs that somebody else makes, in place of run_open, run_once and run_close: no port is opened
+// here. Each returns as these do. o lives until `close`, and its hooks, which `once` calls itself,
+// may differ from run to run.
+struct run_elsewhere {
+	int (*open)(void *ctx, const struct run_options *o, struct arena *a);
+	// c: o->config with the settings in texts (as --set has them), and with those of all runs
+	// before.
+	int (*once)(void *ctx, const struct config *c, char *const *texts, unsigned count,
+		struct result *out);
+	int (*close)(void *ctx);
+	void *ctx;
+};
+
 struct run_options {
 	const struct config *config;
 	struct diag *diag; // of the configuration: where each setting came from
@@ -66,6 +81,7 @@ struct run_options {
 	const char *command, *version;
 	const char *id; // of the run; NULL: a new one
 	struct run_hooks hooks;
+	const struct run_elsewhere *elsewhere; // NULL: here
 	const volatile sig_atomic_t
 		*signals; // how many interrupts so far: 1 drains, 2 stops at once
 };

@@ -539,13 +539,13 @@ static int search_confirm(struct searching *g)
 
 static int search_on_ports(struct searching *g, struct result *out)
 {
-	int code = run_open(g->options, g->series->arena, &g->series->run), kept;
+	int code = series_open(g->series, g->options), kept;
 
 	if (code == 0)
 		code = search_all(g);
 	if (code == 0)
 		code = search_confirm(g);
-	kept = run_close(g->series->run);
+	kept = series_close(g->series);
 	code = g->runs ? search_finish(g, code, out) : code;
 	return code ? code : kept;
 }
@@ -578,6 +578,6 @@ int series_execute(const struct run_options *o, struct arena *a, struct result *
 	struct series s = {.options = o, .config = o->config, .arena = a};
 
 	if (o->respond_only || (!o->config->search && !o->config->run.repeat))
-		return run_execute(o, a, out);
+		return series_plain(&s, out);
 	return o->config->search ? search_execute(&s, out) : series_repeat(&s, out);
 }
