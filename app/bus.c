@@ -410,7 +410,8 @@ size_t bus_room(const struct bus *b)
 
 static void on_lost(natsConnection *nc, void *closure)
 {
-	log_warning("the connection to NATS is lost; it is tried again");
+	if (!natsConnection_IsClosed(nc))
+		log_warning("the connection to NATS is lost; it is tried again");
 }
 
 static void on_back(natsConnection *nc, void *closure)
