@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "serve_tls.h"
+
 #define HTTP_HEADER     "X-Ddiperf" // any value, in all requests but GET
 #define HTTP_PARAMETERS 2
 #define HTTP_NAME_SIZE  101 // of a name in a path, with its end
@@ -52,6 +54,7 @@ struct http {
 	const struct http_route *routes; // the row behind the last one has no path
 	const char *token;               // NULL: none is wanted
 	const char *host;                // name that clients may use; NULL: none
+	const struct serve_tls *tls;     // NULL: not encrypted
 	void *ctx;
 	struct MHD_Daemon *daemon;
 };

@@ -85,6 +85,8 @@ struct options {
 	const char *user;                     // of bind; NULL: root alone
 	const char *listen, *dir, *token;     // of serve; NULL: not given
 	const char *host;                     // of serve; NULL: not given
+	const char *tls_cert, *tls_key;       // of serve; NULL: not given
+	const char *tls_clients;              // of serve; NULL: not given
 	bool quiet, verbose, dump, self_check, brief, schema, force;
 	bool confined, commands, orders;
 	const char *command_line;  // as typed, for the result

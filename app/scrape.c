@@ -28,11 +28,12 @@ int scrape_open(struct scrape *s, const char *place)
 				 "one)",
 			place, strerror(-rc));
 	else if (p.local)
-		log_note(OPTION ": %s" PATH, p.url);
+		log_note(OPTION ": http://%s" PATH, p.text);
 	else
-		log_warning(OPTION ": %s" PATH " is not of this host alone: all that reach it can "
+		log_warning(OPTION ": http://%s" PATH
+				   " is not of this host alone: all that reach it can "
 				   "read the figures of the run, and its command line",
-			p.url);
+			p.text);
 	return rc;
 }
 

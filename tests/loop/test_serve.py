@@ -11,12 +11,13 @@ import os
 import re
 import signal
 import socket
+import ssl
 import tempfile
 import time
 from pathlib import Path
 
 from browser import Browser
-from harness import binary, kill, main, start, test
+from harness import binary, execute, kill, main, start, test
 from loop import item, ring
 
 API = "/api/v1"
@@ -28,6 +29,8 @@ CHANGE = {"X-Ddiperf": "1"}
 class Server:
     """One server, up inside `with`, on a port and in a folder of its own."""
 
+    tls = None  # context of a client's
+
     def __init__(self, *options, folder=None):
         self.folder = folder or tempfile.mkdtemp(prefix="ddiperf-serve-")
         self.options = options
@@ -35,7 +38,7 @@ class Server:
     def __enter__(self):
         self.process = start([binary(), "serve", "--listen", "127.0.0.1:0", "--dir", self.folder, *self.options])
         line = self.process.stderr.readline()
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
+        found = re.search(r"https?://127\.0\.0\.1:(\d+)", line)
         assert found, line
         self.port = int(found[1])
         return self
@@ -48,7 +51,8 @@ class Server:
 
     def ask(self, method, path, body=None, headers=None, api=True):
         """(status, type, text)"""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        place = "127.0.0.1", self.port
+        connection = http.client.HTTPSConnection(*place, context=self.tls, timeout=60) if self.tls else http.client.HTTPConnection(*place, timeout=60)
         with contextlib.closing(connection):
             connection.request(method, (API if api else "") + path, body, {**CHANGE, **(headers or {})})
             answer = connection.getresponse()
@@ -325,6 +329,70 @@ def others_need_the_token():
     refused = start([binary(), "serve", "--listen", "0.0.0.0:0", "--dir", tempfile.gettempdir()])
     said = refused.communicate(timeout=20)[1]
     assert refused.returncode == 2 and "--token" in said, said
+
+
+def certify(folder, name, *more):
+    """A key, and its certificate by the CA in the folder, which is itself of the name "ca"."""
+    parts = ["-addext", "basicConstraints=critical,CA:TRUE"] if name.endswith("ca") else ["-addext", "basicConstraints=CA:FALSE"]
+    for option in more:
+        parts += ["-addext", option] if "=" in option else ["-CA", f"{folder}/{option}.pem", "-CAkey", f"{folder}/{option}.key"]
+    code, _, said = execute(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                             f"/CN={name}", "-keyout", f"{folder}/{name}.key", "-out", f"{folder}/{name}.pem", *parts])
+    assert code == 0, said
+
+
+@test
+def https_is_for_clients_of_the_ca():
+    with tempfile.TemporaryDirectory() as folder:
+        def client(name=None, trusted="ca", newest=ssl.TLSVersion.TLSv1_3):
+            context = ssl.create_default_context(cafile=f"{folder}/{trusted}.pem")
+            context.maximum_version = newest
+            if name:
+                context.load_cert_chain(f"{folder}/{name}.pem", f"{folder}/{name}.key")
+            return context
+
+        for name, *more in [("ca",), ("other_ca",), ("server", "ca", "subjectAltName=IP:127.0.0.1", "extendedKeyUsage=serverAuth"),
+                            ("client", "ca", "extendedKeyUsage=clientAuth"), ("stranger", "other_ca", "extendedKeyUsage=clientAuth")]:
+            certify(folder, name, *more)
+        (Path(folder) / "token").write_text("0123456789abcdefgh\n")
+        (Path(folder) / "token").chmod(0o600)
+        own = ["--tls-cert", f"{folder}/server.pem", "--tls-key", f"{folder}/server.key"]
+        with Server(*own) as server:
+            for server.tls in (client(), client(newest=ssl.TLSVersion.TLSv1_2)):
+                assert server.get("")["version"]
+            for server.tls in (client(trusted="other_ca"), None):
+                refuses(server)
+        with Server(*own, "--tls-clients", f"{folder}/ca.pem") as server:
+            for newest in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+                server.tls = client("client", newest=newest)
+                assert server.get("")["version"]
+                # Neither the page nor anything else is for those without a certificate, or with one for another use.
+                for name in (None, "stranger", "server"):
+                    server.tls = client(name, newest=newest)
+                    refuses(server)
+        with Server(*own, "--tls-clients", f"{folder}/ca.pem", "--token", f"{folder}/token") as server:
+            server.tls = client("client")
+            assert server.ask("GET", "")[0] == 401 and server.ask("GET", "", headers={"Authorization": "Bearer 0123456789abcdefgh"})[0] == 200
+            server.tls = client()
+            refuses(server, {"Authorization": "Bearer 0123456789abcdefgh"})
+        for options, word in [(own[:2], "--tls-key"), (own[:3] + [f"{folder}/client.key"], "--tls-cert"), (own + ["--tls-clients", f"{folder}/token"], "--tls-clients"),
+                              (["--tls-clients", f"{folder}/ca.pem"], "--tls-cert"), (own[:3] + [f"{folder}/none"], "No such file"), (own, "--tls-clients")]:
+            refused = start([binary(), "serve", "--listen", "0.0.0.0:0", "--dir", folder, *options])
+            said = refused.communicate(timeout=20)[1]
+            assert refused.returncode == 2 and word in said, (options, said)
+        everywhere = start([binary(), "serve", "--listen", "0.0.0.0:0", "--dir", folder, *own, "--tls-clients", f"{folder}/ca.pem"])
+        assert "https://0.0.0.0:" in everywhere.stderr.readline()
+        everywhere.send_signal(signal.SIGTERM)
+        assert everywhere.communicate(timeout=60) and everywhere.returncode == 0
+
+
+def refuses(server, headers=None):
+    """No reply of HTTP comes back."""
+    try:
+        answer = server.ask("GET", "/", headers=headers, api=False)
+    except (OSError, http.client.HTTPException):
+        return
+    raise AssertionError(answer)
 
 
 # --- the page -------------------------------------------------------------------------------------------
