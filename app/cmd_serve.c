@@ -38,7 +38,7 @@ static bool may_serve(const struct options *o, const struct serve_place *p)
 static int serve(const struct options *o, struct serve_place *p, const char *token,
 	const struct serve_tls *tls)
 {
-	struct api api = {.version = DDIPERF_VERSION};
+	struct api api = {.version = DDIPERF_VERSION, .metrics.lock = PTHREAD_MUTEX_INITIALIZER};
 	struct http http = {.fd = p->fd,
 		.routes = api_routes,
 		.token = token,
@@ -62,6 +62,7 @@ static int serve(const struct options *o, struct serve_place *p, const char *tok
 	}
 	runs_end(api.runs);
 	http_stop(&http);
+	api_metrics_close(&api.metrics);
 	runs_close(api.runs);
 	return code;
 }

@@ -76,6 +76,5 @@ const char *http_query(const struct http_request *r, const char *name);
 // The body as a JSON object, or NULL.
 json_t *http_body(const struct http_request *r);
 
-// The rows as an OpenAPI 3 document, those under prefix. The caller owns it.
-json_t *http_openapi(const struct http_route *routes, const char *prefix, const char *title,
-	const char *version);
+// The rows as an OpenAPI 3 document, but for pages. The caller owns it.
+json_t *http_openapi(const struct http_route *routes, const char *title, const char *version);

@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import ssl
@@ -172,6 +173,50 @@ def a_run_is_followed_changed_and_fetched():
         assert [one["run"]["id"] for one in server.get("/history")["runs"]] == [run]
         last = server.ask("GET", f"/runs/{run}/follow?from={len(lines) - 1}")[2]
         assert last.startswith(f"id: {len(lines) - 1}\n"), last[:200]
+
+
+SAMPLE = re.compile(r'(ddiperf_\w+)\{run="([^"]+)"(?:,(.*))?\} (\S+)')
+
+
+@test
+def metrics_are_of_the_runs_that_go_on():
+    with Server() as server:
+        def metrics():
+            """({(name, run, labels): value}, text)"""
+            status, kind, text = server.ask("GET", "/metrics", api=False)
+            assert status == 200 and kind.startswith("text/plain; version=0.0.4"), (status, kind)
+            found = [SAMPLE.fullmatch(line) for line in text.splitlines() if not line.startswith("#")]
+            assert all(found), text
+            return {(one[1], one[2], one[3] or ""): float(one[4]) for one in found}, text
+
+        assert metrics() == ({}, "")
+        server.put("one.yaml", quick("1m"))
+        server.put("two.yaml", quick("1m", prefix="other_"))
+        runs = [server.run("one.yaml"), server.run("two.yaml")]
+        wait_for_intervals(server, *runs)
+        before = metrics()[0]
+        end = time.monotonic() + 20
+        while (now := metrics())[0]["ddiperf_traffic_due_total", runs[1], 'item="queries"'] <= before["ddiperf_traffic_due_total", runs[1], 'item="queries"']:
+            assert time.monotonic() < end, now
+        samples, text = now
+        for run in runs:
+            count = {name: samples[f"ddiperf_traffic_{name}", run, 'item="queries"'] for name in
+                     ("due_total", "sent_total", "answered_total", "failed_total", "lost_total", "no_reply_total", "in_flight", "latency_response_seconds_count")}
+            assert count["due_total"] >= 100 and count["latency_response_seconds_count"] == count["answered_total"], count
+            assert count["sent_total"] == sum(count[name] for name in ("answered_total", "failed_total", "lost_total", "no_reply_total", "in_flight")), count
+            assert ("ddiperf_interval_length_seconds", run, "") in samples
+        # One family has one place and one type.
+        types = re.findall(r"^# TYPE (\S+)", text, re.M)
+        assert len(types) == len(set(types)) > 50
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(text)
+            file.flush()
+            if shutil.which("promtool"):
+                said = execute(["sh", "-c", 'exec promtool check metrics <"$0"', file.name])
+                assert said == (0, "", ""), said
+        server.ask("POST", f"/runs/{runs[0]}/stop")
+        server.wait(runs[0])
+        assert {run for _, run, _ in metrics()[0]} == {runs[1]}
 
 
 def wait_for_intervals(server, *runs):
