@@ -377,30 +377,31 @@ function placeIn(value, position) {
 			indent = found[1].length;
 		}
 	}
-	// In this line: braces open mappings, a key before them or before the word.
+	// In this line: braces open mappings, brackets lists, a key before them or before the word.
 	let key = "";
 	const stack = [];
 	for (const part of head.matchAll(/([\w.]+):(?=\s|$)|[{}[\],]/g)) {
 		if (part[1])
 			key = part[1];
-		else if (part[0] === "{" || part[0] === "[")
-			stack.push(key), key = "";
-		else if (part[0] === ",")
-			key = "";
+		else if (part[0] === "{" || part[0] === "[") {
+			stack.push({of: key, list: part[0] === "["});
+			key = part[0] === "[" ? key : "";
+		} else if (part[0] !== ",")
+			key = (stack.pop() || {of: ""}).of;
 		else
-			key = stack.pop() || "";
+			key = stack.length && stack[stack.length - 1].list ? stack[stack.length - 1].of : "";
 	}
-	return {path: [...path, ...stack.filter(Boolean)], word, key};
+	return {path: [...path, ...stack.filter(one => one.of && !one.list).map(one => one.of)], word, key};
 }
 
 const alternatives = one => [one, ...[...(one.choices || []), ...(one.anyOf || [])].flatMap(alternatives)];
 
 function offersAt(schema, value, position) {
-	const {path, word, key} = placeIn(value, position);
-	let node = resolve(schema, schema);
-	for (const step of path)
-		node = resolve(schema, at(node, `properties.${step}`)) || {};
-	const properties = node.properties || {};
+	const place = placeIn(value, position), {path, word} = place;
+	const nodes = path.reduce((all, step) => [resolve(schema, at(all[0], `properties.${step}`)) || {}, ...all], [resolve(schema, schema)]);
+	// Entries of a list stand below their key.
+	const isList = !place.key && path.length && !nodes[0].properties, key = isList ? path[path.length - 1] : place.key;
+	const properties = nodes[isList ? 1 : 0].properties || {};
 	if (!key)
 		return {word, offers: Object.entries(properties).filter(([name]) => name.startsWith(word))
 			.map(([name, one]) => ({text: `${name}: `, name, help: one.description || ""}))};
@@ -415,6 +416,7 @@ class Editor {
 		Object.assign(this, {schema, changed, wrong: new Set(), offers: null});
 		this.lines = el("pre", {class: "lines", "aria-hidden": "true"});
 		this.area = el("textarea", {spellcheck: "false", autocomplete: "off", autocapitalize: "off", wrap: "off", "aria-label": "configuration",
+			"aria-autocomplete": "list", "aria-controls": "offers", "aria-describedby": "keys",
 			input: () => this.input(), keydown: event => this.key(event), scroll: () => this.scroll(), blur: () => setTimeout(() => this.close(), 150)});
 		this.area.value = value;
 		this.box = el("div", {class: "editor"}, this.lines, this.area);
@@ -465,8 +467,8 @@ class Editor {
 		this.chosen = 0;
 		this.word = word;
 		this.list = offers.slice(0, 50);
-		this.offers = el("ul", {class: "offers", role: "listbox", "aria-label": "completion"}, this.list.map((offer, i) =>
-			el("li", {role: "option", mousedown: event => {
+		this.offers = el("ul", {class: "offers", id: "offers", role: "listbox", "aria-label": "completion"}, this.list.map((offer, i) =>
+			el("li", {role: "option", id: `offer-${i}`, mousedown: event => {
 				event.preventDefault();
 				this.take(i);
 			}}, offer.name, el("small", {}, offer.help))));
@@ -491,6 +493,7 @@ class Editor {
 		this.chosen = (i + this.list.length) % this.list.length;
 		[...this.offers.children].forEach((node, k) => node.setAttribute("aria-selected", String(k === this.chosen)));
 		this.offers.children[this.chosen].scrollIntoView({block: "nearest"});
+		this.area.setAttribute("aria-activedescendant", `offer-${this.chosen}`);
 	}
 
 	take(i) {
@@ -504,6 +507,7 @@ class Editor {
 	close() {
 		this.offers && this.offers.remove();
 		this.offers = null;
+		this.area.removeAttribute("aria-activedescendant");
 	}
 
 	key(event) {
@@ -553,7 +557,7 @@ async function showFile(box, mine, name) {
 		await startRun(name, sets.value.split(/\s+/).filter(Boolean));
 	}
 	box.append(el("h1", {}, name), editor.box, errors, el("div", {class: "row"}, button("Run", run, {class: "main"}), button("Save", keep),
-		el("label", {}, "with ", sets), state), el("p", {class: "soft"}, "Ctrl-Space: completion. Ctrl-S: save. Settings beside Run take the place of those in the file."));
+		el("label", {}, "with ", sets), state), el("p", {class: "soft", id: "keys"}, "Ctrl-Space: completion; arrows choose, Enter takes, Escape leaves. Ctrl-S: save. Settings beside Run take the place of those in the file."));
 	box.addEventListener("keydown", event => {
 		if (event.key !== "s" || !(event.ctrlKey || event.metaKey))
 			return;

@@ -518,6 +518,47 @@ def a_run_is_played_from_upload_to_report():
         clean(page, server)
 
 
+OFFERS = [  # text before the cursor, and what is offered there
+    ("hos", ["host"]), ("run:\n  dur", ["duration"]), ("run: {name: x, dur", ["duration"]), ("host:\n  idle: ", ["poll", "sleep"]),
+    ("traffic:\n- name: a\n  spread: st", ["stub"]), ("traffic: [{load: {wave: {", ["mean", "amplitude", "period"]),
+    ("traffic:\n  - name: a\n    load:\n      ramp:\n        fr", ["from"]), ("ports:\n- name: a\n\n# driver: x\n  driver: af", ["af_xdp", "af_packet"]),
+    ("traffic:\n- dns:\n    expect:\n      rcode: [NOERROR, NX", ["NXDOMAIN", "NXRRSET"]), ("traffic:\n- dns:\n    expect:\n      rcode:\n      - NXD", ["NXDOMAIN"]),
+    ("traffic: [{name: x, dns: {expect: {rcode: [NXD", ["NXDOMAIN"]), ("traffic: [{name: x, dns: {expect: {rcode: [NXDOMAIN]}}, spr", ["spread"]),
+    ("nonsense:\n  na", []), ("run:\n  duration: 10s # du", []),
+]
+
+
+@test
+def keys_and_values_are_completed_by_keyboard():
+    page = browser()
+    with Server() as server:
+        def press(key, **more):
+            page.send("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, **more)
+
+        server.put("new.yaml", "host:\n  idle: ")
+        page.visit(f"http://127.0.0.1:{server.port}/file/new.yaml", "!!document.querySelector('textarea')")
+        page.value("(async () => {window.schema = await (await fetch('/api/v1/schema')).json()})()")
+        for before, offers in OFFERS:
+            found = page.value(f"serve.offersAt(schema, {json.dumps(before)}, {len(before)}).offers.map(offer => offer.name)")
+            assert found == offers, (before, found)
+        # The chosen one is told to a screen reader, too.
+        page.value("(() => {const t = document.querySelector('textarea'); t.setSelectionRange(1e6, 1e6); t.focus()})()")
+        press(" ", modifiers=2)
+        chosen = "document.getElementById(document.querySelector('textarea').getAttribute('aria-activedescendant'))?.firstChild.data"
+        assert page.value(chosen) == "poll"
+        press("Escape")
+        assert page.value("!document.querySelector('.offers') && !document.querySelector('[aria-activedescendant]')")
+        press(" ", modifiers=2)
+        press("ArrowDown")
+        assert page.value(chosen) == "sleep"
+        press("Enter")
+        assert page.value("document.querySelector('textarea').value") == "host:\n  idle: sleep"
+        # Tab leaves the text when nothing is offered.
+        press("Tab")
+        assert page.value("document.activeElement.tagName") == "BUTTON"
+        clean(page, server)
+
+
 @test
 def an_hour_of_a_run_stays_small():
     page = browser()
