@@ -323,9 +323,31 @@ async function showRun(box, mine, id) {
 
 const keyOf = entry => text(entry, "run.test_sha256") || text(entry, "run.config_sha256");
 
+// A button for the trend up to a run, and a choice of its figures.
+function trendOf(id) {
+	const choice = el("select", {"aria-label": "figure of the trend", hidden: "", change: does(() => show())}, el("option", {value: ""}, "all figures"));
+	let data = null;
+	const show = () => {
+		const figures = data.trend.figures.filter((_, i) => ["", String(i)].includes(choice.value));
+		ddiperf.start(page, {...data, trend: {...data.trend, figures}}, ["trend"], run => does(() => go(`/run/${run}`))());
+		document.title = "History – ddiperf";
+		page.scrollIntoView();
+	};
+	return el("div", {class: "row"}, button("Trend", async () => {
+		if (!data) {
+			data = await report(id);
+			choice.append(...data.trend.figures.map((figure, i) => el("option", {value: i}, `${figure.item}: ${ddiperf.words(figure.path)}`)));
+			choice.hidden = false;
+		}
+		show();
+	}), choice);
+}
+
 async function showHistory(box, mine) {
 	document.title = "History – ddiperf";
 	const entries = list((await get("/history")).runs), groups = new Map();
+	const kept = new Set((await get("/runs")).runs.map(run => run.id)), idOf = entry => text(entry, "run.id");
+	const started = entry => kept.has(idOf(entry)) ? link(`/run/${idOf(entry)}`, when(text(entry, "run.started"))) : when(text(entry, "run.started"));
 	for (const entry of entries) {
 		const key = `${text(entry, "run.name")} ${keyOf(entry)}`;
 		groups.set(key, [...(groups.get(key) || []), entry]);
@@ -333,14 +355,11 @@ async function showHistory(box, mine) {
 	box.append(el("h2", {}, "History"), el("p", {class: "soft"}, groups.size ? "Runs of one configuration together, the newest first; its trend compares the newest with those before."
 		: "No run has ended yet."));
 	for (const group of [...groups.values()].reverse()) {
-		const last = group[group.length - 1], id = text(last, "run.id");
+		const last = group[group.length - 1], newest = group.findLast(entry => kept.has(idOf(entry)));
 		box.append(el("h3", {}, text(last, "run.name"), " ", el("small", {class: "soft"}, keyOf(last).slice(0, 8))),
-			group.length > 1 ? el("div", {class: "row"}, button("Trend", async () => {
-				ddiperf.start(page, await report(id), ["trend"]);
-				page.scrollIntoView();
-			})) : "",
+			group.length > 1 && newest ? trendOf(idOf(newest)) : "",
 			table([["started", "text"], ["verdict", "text"], ["item", "text"], ["answered"], ["loss"], ["p99"]],
-				[...group].reverse().flatMap(entry => list(entry.traffic).map((item, i) => [i ? "" : link(`/run/${text(entry, "run.id")}`, when(text(entry, "run.started"))),
+				[...group].reverse().flatMap(entry => list(entry.traffic).map((item, i) => [i ? "" : started(entry),
 					i ? "" : badge(text(entry, "verdict.status")), item.name, perSecond(item.answered_per_s), percent(item.loss),
 					time(at(item, "latency.response.p99_ns"))])), "history"));
 	}

@@ -514,7 +514,17 @@ def a_run_is_played_from_upload_to_report():
         page.value("serve.go('/history').then(() => 0)")
         assert page.value("document.querySelectorAll('[data-table=history] tbody tr').length") == 2
         click(page, "Trend")
-        page.until("[...document.querySelectorAll('#page section')].map(s => s.id).join() === 'trend'")
+        page.until("[...document.querySelectorAll('#page section')].map(s => s.id).join() === 'trend' && ddiperf.charts.length > 3 && !!ddiperf.charts[0].plot")
+        # One figure of it; a click on a point leads to its run.
+        page.value("(() => {const s = document.querySelector('select[aria-label=\"figure of the trend\"]'); "
+                   "s.value = [...s.options].find(o => o.text === 'queries: response p99').value; s.dispatchEvent(new Event('change'))})()")
+        page.until("ddiperf.charts.length === 1 && ddiperf.charts[0].o.name === 'trend queries latency.response.p99_ns' && !!ddiperf.charts[0].plot")
+        first = server.get("/history")["runs"][0]["run"]["id"]
+        page.settle()
+        x, y = page.value("(() => {const u = ddiperf.charts[0].plot, b = u.over.getBoundingClientRect(); return [b.x + u.valToPos(1, 'x'), b.y + b.height / 2]})()")
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            page.mouse(kind, x, y)
+        page.until(f"location.pathname === '/run/{first}' && document.documentElement.dataset.ended === '{first}'")
         clean(page, server)
 
 
