@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from browser import Browser
-from harness import binary, execute, kill, main, start, test
+from harness import binary, execute, kill, main, nightly, start, test
 from loop import item, ring
 
 API = "/api/v1"
@@ -594,6 +594,37 @@ def an_hour_of_a_run_stays_small():
         print(f"# heap after an hour: {used / 1e6:.0f} MB")
         assert used < HEAP, used
         assert page.value("ddiperf.runs[0].items[0].heat.length") <= 400
+        clean(page, server)
+
+
+def tab(page):
+    """Octets of its process that it shares with no other; a process that waits for the next page is smaller."""
+    renderers = [one["id"] for one in page.call("SystemInfo.getProcessInfo")["processInfo"] if one["type"] == "renderer"]
+    rollups = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in renderers]
+    return max(sum(int(size) for size in re.findall(r"^Private_(?:Clean|Dirty): +(\d+) kB", one, re.M)) for one in rollups) * 1024
+
+
+@nightly
+def a_tab_that_follows_an_hour_stays_small():
+    """A run with as many intervals as an hour has seconds, from the server to the charts, with nothing reloaded."""
+    page = browser()
+    with Server() as server:
+        server.put("quick.yaml", quick("10m"))
+        run = server.run("quick.yaml", "run.interval=20ms")
+        page.visit(f"http://127.0.0.1:{server.port}/run/{run}", "ddiperf.runs[0]?.t.length > 10 && ddiperf.charts.length > 4")
+        sizes, end = [], time.monotonic() + 300
+        while (count := page.value("ddiperf.runs[0].t.length")) < HOUR:
+            assert time.monotonic() < end, count
+            time.sleep(5)
+            # What the test keeps of the page is no part of it.
+            page.events.clear()
+            sizes.append((count, round(tab(page) / 1e6)))
+        page.settle()
+        page.send("HeapProfiler.collectGarbage")
+        heap, own = page.send("Runtime.getHeapUsage")["usedSize"], tab(page)
+        print(f"# after {HOUR} intervals: heap {heap / 1e6:.0f} MB, process {own / 1e6:.0f} MB; on the way: {sizes}")
+        assert heap < HEAP and own < HEAP and max(size for _, size in sizes) < HEAP / 1e6, (heap, own, sizes)
+        assert page.value("ddiperf.charts[0].plot.data[0].length") >= HOUR
         clean(page, server)
 
 
