@@ -36,7 +36,8 @@ static const struct command commands[] = {
 		line_dhcp6_options, line_dhcp6_help},
 	{"run", "FILE", "Run the test in FILE and judge its result",
 		COMMON | OPTION_JSON | OPTION_DRY_RUN | OPTION_SELF_CHECK | OPTION_BRIEF |
-			OPTION_INTERVALS | OPTION_CONFINED | OPTION_COMMANDS | OPTION_ORDERS,
+			OPTION_INTERVALS | OPTION_CONFINED | OPTION_COMMANDS | OPTION_ORDERS |
+			OPTION_FLEET | OPTION_NATS | OPTION_LED,
 		cmd_run, NULL,
 		EXAMPLE("ddiperf run dns-steady.yaml --set traffic.queries.load.rate=5k --json "
 			"result.json")},

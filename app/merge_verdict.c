@@ -237,3 +237,17 @@ json_t *merge_verdict(const struct config *c, const json_t *sum, json_t *const *
 		v, "stopped_s", json_real(p.stopped ? book_number(p.stopped, "stopped_s") : 0));
 	return v;
 }
+
+void merge_invalidate(json_t *verdict, const char *reason)
+{
+	const char *status = book_text(verdict, "status");
+	json_t *reasons = json_object_get(verdict, "reasons");
+
+	json_array_insert_new(reasons, 0, json_string(reason));
+	if (strcmp(status, "interrupted") == 0 ||
+		book_number(verdict, "exit_code") == EXIT_INTERNAL)
+		return;
+	json_object_set_new(verdict, "status", json_string("invalid"));
+	json_object_set_new(verdict, "exit_code", json_integer(EXIT_INVALID));
+	json_object_set_new(verdict, "invalid_by", json_string("tester"));
+}

@@ -16,3 +16,7 @@ bool merge_figure(const struct condition *k, const char *protocol, const json_t 
 // missing: reasons why parts are missing. c: the configuration of the whole.
 json_t *merge_verdict(const struct config *c, const json_t *sum, json_t *const *parts,
 	const uint64_t *numbers, unsigned count, json_t *missing, struct arena *a);
+
+// A reason of the tester's side that only those who made the run know: it says nothing about the
+// server.
+void merge_invalidate(json_t *verdict, const char *reason);

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "book.h"
 #include "child.h"
@@ -373,22 +374,6 @@ static struct active *reserve(
 	return a;
 }
 
-static int copy_file(const char *from, const char *to)
-{
-	char part[65536];
-	FILE *in = fopen(from, "re"), *out = in ? fopen(to, "wxe") : NULL;
-	size_t len;
-	int rc = in && out ? 0 : -errno;
-
-	while (rc == 0 && (len = fread(part, 1, sizeof(part), in)) > 0)
-		fwrite(part, 1, len, out);
-	if (in)
-		fclose(in);
-	if (out && fclose(out) != 0)
-		rc = -errno;
-	return rc;
-}
-
 // Its folder, its copy of the file, and its output. A descriptor of the latter, or -errno.
 static int prepare(const struct runs *r, const char *id, const char *file)
 {
@@ -397,7 +382,7 @@ static int prepare(const struct runs *r, const char *id, const char *file)
 
 	if (mkdir(runs_path(r, folder, "runs/%s", id), 0777) < 0)
 		return -errno;
-	rc = copy_file(
+	rc = file_copy(
 		runs_path(r, from, "files/%s", file), runs_path(r, to, "runs/%s/run.yaml", id));
 	if (rc < 0)
 		return rc;
