@@ -17,9 +17,10 @@
 #include "bus_nats.h"
 #include "io/privileges.h"
 
-#define FLUSH_MS 2000
-#define AGAIN_MS 10 // a connection that cannot be written to is soon known to be lost
-#define AGAIN    200
+#define SERVERS_SIZE 256
+#define FLUSH_MS     2000
+#define AGAIN_MS     10 // a connection that cannot be written to is soon known to be lost
+#define AGAIN        200
 
 static int64_t now_ns(clockid_t clock)
 {
@@ -405,7 +406,8 @@ size_t bus_room(const struct bus *b)
 
 static void on_lost(natsConnection *nc, void *closure)
 {
-	log_warning("the connection to NATS is lost; it is tried again");
+	if (!natsConnection_IsClosed(nc))
+		log_warning("the connection to NATS is lost; it is tried again");
 }
 
 static void on_back(natsConnection *nc, void *closure)
@@ -430,19 +432,22 @@ static void on_error(natsConnection *nc, natsSubscription *ns, natsStatus status
 }
 
 struct order {
+	const struct bus_settings *settings;
 	struct bus *bus;
-	natsOptions *options;
 	int rc;
-	char servers[256];
-	char why[256];
 };
 
 static int connect_inbox(struct bus *b, natsOptions *o)
 {
-	natsStatus status = natsConnection_Connect(&b->nats, o);
 	natsInbox *inbox = NULL;
 	char subject[80];
+	natsStatus status;
 
+	natsOptions_SetErrorHandler(o, on_error, NULL);
+	natsOptions_SetDisconnectedCB(o, on_lost, NULL);
+	natsOptions_SetReconnectedCB(o, on_back, NULL);
+	natsOptions_SetClosedCB(o, on_closed, NULL);
+	status = natsConnection_Connect(&b->nats, o);
 	if (status == NATS_OK)
 		status = natsInbox_Create(&inbox);
 	if (status != NATS_OK)
@@ -457,16 +462,24 @@ static int connect_inbox(struct bus *b, natsOptions *o)
 static void *connect_thread(void *arg)
 {
 	struct order *o = arg;
+	char servers[SERVERS_SIZE];
+	natsOptions *options;
 	const char *why;
 
 	o->rc = privileges_drop(false);
 	if (o->rc < 0) {
-		snprintf(o->why, sizeof(o->why), "capabilities cannot be given up");
+		log_error("no connection to NATS: capabilities cannot be given up");
 		return NULL;
 	}
-	o->rc = connect_inbox(o->bus, o->options);
-	why = o->rc < 0 ? nats_GetLastError(NULL) : NULL;
-	snprintf(o->why, sizeof(o->why), "%s", why ? why : strerror(-o->rc));
+	o->rc = bus_options(o->settings, &options, servers, sizeof(servers));
+	if (o->rc == 0) {
+		o->rc = connect_inbox(o->bus, options);
+		why = o->rc < 0 ? nats_GetLastError(NULL) : NULL;
+		if (o->rc < 0)
+			log_error("no connection to NATS at %s: %s", servers,
+				why ? why : strerror(-o->rc));
+		natsOptions_Destroy(options);
+	}
 	nats_ReleaseThreadMemory();
 	return NULL;
 }
@@ -477,10 +490,6 @@ static int connect_bus(struct order *o)
 	pthread_t thread;
 	int rc;
 
-	natsOptions_SetErrorHandler(o->options, on_error, NULL);
-	natsOptions_SetDisconnectedCB(o->options, on_lost, NULL);
-	natsOptions_SetReconnectedCB(o->options, on_back, NULL);
-	natsOptions_SetClosedCB(o->options, on_closed, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = -pthread_create(&thread, NULL, connect_thread, o);
@@ -488,12 +497,8 @@ static int connect_bus(struct order *o)
 		pthread_join(thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc < 0)
-		snprintf(o->why, sizeof(o->why), "%s", strerror(-rc));
-	else
-		rc = o->rc;
-	if (rc < 0)
-		log_error("no connection to NATS at %s: %s", o->servers, o->why);
-	return rc;
+		log_error("no connection to NATS: %s", strerror(-rc));
+	return rc < 0 ? rc : o->rc;
 }
 
 static struct bus *new_bus(void)
@@ -515,14 +520,9 @@ static struct bus *new_bus(void)
 
 int bus_open(const struct bus_settings *s, struct bus **out)
 {
-	struct order o = {.rc = 0};
-	int rc = bus_options(s, &o.options, o.servers, sizeof(o.servers));
+	struct order o = {.settings = s, .bus = new_bus()};
+	int rc = o.bus && o.bus->woken >= 0 ? connect_bus(&o) : -ENOMEM;
 
-	if (rc < 0)
-		return rc;
-	o.bus = new_bus();
-	rc = o.bus && o.bus->woken >= 0 ? connect_bus(&o) : -ENOMEM;
-	natsOptions_Destroy(o.options);
 	if (rc == 0)
 		*out = o.bus;
 	else
@@ -542,7 +542,7 @@ void bus_close(struct bus *b)
 		b->subscriptions = s->next;
 		end_subscription(b, s);
 	}
-	bus_served_free(b->served);
+	free(b->served);
 	natsConnection_Destroy(b->nats);
 	if (b->woken >= 0)
 		close(b->woken);

@@ -43,9 +43,9 @@ int bus_subscribe_at_once(struct bus *b, const char *subject, bus_handler *handl
 // Its handlers do not run, and will not; not from a handler "at once".
 void bus_unsubscribe(struct bus *b, const char *subject);
 
-// 0, or -errno (-EMSGSIZE; -ENOBUFS: nobody took it for too long). A message waits while the
-// connection is known to be lost. One that is on its way in the moment of the loss may be lost with
-// it: what must arrive needs a reply.
+// 0, or -errno (-EMSGSIZE; -ENOBUFS: nobody took it for too long). A message waits while our
+// connection is known to be lost. One on its way in the moment of the loss may go with it, and a
+// reader whose own connection is not yet back misses it: what must arrive needs a reply.
 int bus_publish(struct bus *b, const char *subject, const void *data, size_t size);
 // The same with a subject for replies.
 int bus_ask(struct bus *b, const char *subject, const char *reply, const void *data, size_t size);

@@ -43,7 +43,7 @@ struct bus {
 	natsMsg *reply;     // NULL: not yet
 	int64_t replied_ns; // CLOCK_REALTIME
 
-	struct bus_served *served; // NULL: no micro service
+	void *served; // of bus_serve, freed with the bus
 };
 
 struct bus_question {
@@ -58,8 +58,6 @@ struct bus_question {
 natsMsg *bus_exchange(struct bus *b, const struct bus_question *q, int64_t *at_ns, int *rc);
 // 0, or -errno for a status of the library.
 int bus_errno(natsStatus status);
-// bus_service.c. NULL: nothing to do.
-void bus_served_free(struct bus_served *s);
 
 // bus_settings.c: the options of a connection, which the caller destroys, and what to call its
 // servers in messages: their URLs without passwords. 0, or -errno, which was logged.

@@ -134,8 +134,3 @@ int bus_serve(struct bus *b, const struct bus_service *s)
 		rc = bus_subscribe_at_once(b, subject, answer, d);
 	return rc;
 }
-
-void bus_served_free(struct bus_served *s)
-{
-	free(s);
-}

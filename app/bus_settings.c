@@ -204,7 +204,7 @@ int bus_options(const struct bus_settings *s, natsOptions **out, char *servers, 
 		return -EACCES;
 	}
 	if (w.plain && !tls)
-		log_warning("%s: the connection is not encrypted; tls:// is", servers);
+		log_warning("%s: encrypted only if the server wants it; tls:// insists", servers);
 	if (natsOptions_Create(out) != NATS_OK)
 		return -ENOMEM;
 	if (set_options(*out, s, &w, known) == NATS_OK)

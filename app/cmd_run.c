@@ -20,6 +20,7 @@
 #include "engine/tools/selfcheck.h"
 #include "format.h"
 #include "format_select.h"
+#include "fleet.h"
 #include "front.h"
 #include "hooks.h"
 #include "interval_format.h"
@@ -53,6 +54,7 @@ struct session {
 	struct scrape scrape;
 	struct control control;
 	struct order_reader orders;
+	struct fleet *fleet; // NULL: the run is here
 };
 
 static void on_note(void *ctx, const char *text)
@@ -122,7 +124,9 @@ static void heed_orders(struct session *s)
 	const char *order, *refused;
 
 	while ((order = orders_next(&s->orders))) {
-		refused = s->config->search ? "a search sets the load itself" : run_order(order);
+		refused = s->config->search ? "a search sets the load itself"
+		          : s->fleet        ? fleet_order(s->fleet, order)
+		                            : run_order(order);
 		if (refused)
 			log_warning("order %s: %s", order, refused);
 		else
@@ -284,11 +288,13 @@ static bool wants_document(const struct session *s)
 static int write_document(struct session *s, int *code)
 {
 	const struct front_output *front = front_output(s);
+	json_t *document = document_result(&s->result, s->config);
 	struct book book;
 	int rc = 0;
 
-	book_of_run(&book, document_as_written(document_result(&s->result, s->config)), s->part.f,
-		s->result.number);
+	if (s->fleet)
+		fleet_complete(s->fleet, s->result.number, document);
+	book_of_run(&book, document_as_written(document), s->part.f, s->result.number);
 	if (s->options->json)
 		rc = book_write(&book, JSON, s->options->json, hooks_any_command(s->config));
 	if (rc < 0 && s->part.path && !s->part.error) {
@@ -464,6 +470,22 @@ static int execute_between_hooks(struct session *s, const struct run_options *ru
 	return code;
 }
 
+// The hooks of the file are those of each box.
+static int execute_on_fleet(struct session *s, struct run_options *run)
+{
+	struct run_elsewhere elsewhere;
+	int code = fleet_open(s->options, s->config, &s->fleet);
+
+	if (code == 0) {
+		elsewhere = fleet_elsewhere(s->fleet);
+		run->elsewhere = &elsewhere;
+		code = execute(s, run);
+	}
+	fleet_close(s->fleet);
+	s->fleet = NULL;
+	return code;
+}
+
 // The end without order: see signals.h.
 static struct session *session;
 
@@ -523,7 +545,10 @@ static int run_session(struct session *s, struct diag *d)
 	s->hooks = (struct hooks){s->config, run.id, o->json};
 	session = s;
 	signals_catch(last_words, terminal_restore);
-	code = s->respond ? execute(s, &run) : execute_between_hooks(s, &run);
+	if (o->fleet)
+		code = execute_on_fleet(s, &run);
+	else
+		code = s->respond ? execute(s, &run) : execute_between_hooks(s, &run);
 	signals_over();
 	orders_close(&s->orders);
 	return code;

@@ -103,42 +103,31 @@ static int find(struct fleet *f)
 struct inputs_wanted {
 	struct fleet *fleet;
 	json_t *list;
-	int rc;
+	int rc; // 0, or an exit code
 };
 
+// It has the same name in the folder of a run as in that of the configuration.
 static void put_input(void *ctx, const char *name)
 {
 	struct inputs_wanted *w = ctx;
 	const char *file = w->fleet->config->file, *slash = strrchr(file, '/');
 	char path[4096], hash[65];
 
+	if (w->rc)
+		return;
+	if (*name == '/' || *name == '-' || strstr(name, "..")) {
+		log_error("%s: a fleet takes only files in the folder of the configuration: a "
+			  "relative path without ..",
+			name);
+		w->rc = EXIT_CONFIG;
+		return;
+	}
 	snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash + 1 - file) : 0, file, name);
-	if (w->rc == 0)
-		w->rc = bus_put_file(w->fleet->bus, path, hash);
-	if (w->rc == 0)
+	if (bus_put_file(w->fleet->bus, path, hash) < 0)
+		w->rc = EXIT_ENVIRONMENT;
+	else
 		json_array_append_new(
 			w->list, json_pack("{s:s, s:s}", "name", name, "hash", hash));
-}
-
-// What the agents need besides the configuration; NULL after an error, which was logged.
-static json_t *inputs_of(struct fleet *f)
-{
-	struct inputs_wanted w = {f, json_array(), 0};
-	struct diag *d = diag_new();
-
-	// A relative name is that of a file in the folder of the run too.
-	conf_confine(config_section(), f->config, true, d);
-	if (diag_count(d)) {
-		diag_print(d, stderr);
-		w.rc = -EINVAL;
-	}
-	diag_free(d);
-	if (w.rc == 0)
-		conf_inputs(config_section(), f->config, put_input, &w);
-	if (w.rc == 0)
-		return w.list;
-	json_decref(w.list);
-	return NULL;
 }
 
 static json_t *texts_of(char *const *texts, unsigned count)
@@ -170,11 +159,31 @@ static json_t *text_of_file(const char *path)
 	return out;
 }
 
+// What a run writes besides its result is written by the coordinator.
+static void take_outputs(json_t *list)
+{
+	const struct field_section *all = config_section(), *output = NULL;
+	char text[128];
+
+	for (uint32_t i = 0; i < all->count; i++)
+		if (strcmp(all->fields[i].name, "output") == 0)
+			output = all->fields[i].section;
+	for (uint32_t i = 0; i < output->count; i++) {
+		const struct field *f = &output->fields[i];
+
+		if (f->type != FIELD_STRING || f->list)
+			continue;
+		snprintf(text, sizeof(text), "output.%s=null", f->name);
+		json_array_append_new(list, json_string(text));
+	}
+}
+
 static json_t *part_sets(const struct fleet *f, const struct fleet_part *p)
 {
 	json_t *list = json_array();
 	char text[128];
 
+	take_outputs(list);
 	snprintf(text, sizeof(text), "fleet.agents=%u", f->count);
 	json_array_append_new(list, json_string(text));
 	snprintf(text, sizeof(text), "fleet.part=%llu", (unsigned long long)p->number);
@@ -263,21 +272,28 @@ static bool is_up(const struct fleet_part *p)
 	return p->up;
 }
 
-static int open_parts(void *ctx)
+static int open_parts(void *ctx, const struct run_options *o, struct arena *a)
 {
 	struct fleet *f = ctx;
 	const char *file = f->config->file, *slash = strrchr(file, '/');
-	json_t *files = inputs_of(f), *text = text_of_file(file), *config;
+	struct inputs_wanted inputs = {f, json_array(), 0};
+	json_t *text = text_of_file(file), *config;
 	struct fleet_part *troubled;
-	int rc = files && text ? 0 : EXIT_ENVIRONMENT;
+	int rc;
 
-	if (!text)
+	f->run = o;
+	f->arena = a;
+	snprintf(f->id, sizeof(f->id), "%s", o->id);
+	if (text)
+		conf_inputs(config_section(), f->config, put_input, &inputs);
+	else
 		log_error("%s: %s (a fleet needs a file)", file, strerror(errno));
+	rc = text ? inputs.rc : EXIT_CONFIG;
 	config = json_pack("{s:s, s:o*}", "name", slash ? slash + 1 : file, "text", text);
 	for (unsigned i = 0; rc == 0 && i < f->count; i++)
-		rc = claim(f, &f->parts[i], config, files);
+		rc = claim(f, &f->parts[i], config, inputs.list);
 	json_decref(config);
-	json_decref(files);
+	json_decref(inputs.list);
 	if (rc)
 		return rc;
 	fleet_wait(f, is_up, UP_MS, "its ports are not up");
@@ -368,10 +384,8 @@ int fleet_open(const struct options *o, const struct config *c, struct fleet **o
 	return find(f);
 }
 
-struct run_elsewhere fleet_elsewhere(struct fleet *f, const struct run_options *run)
+struct run_elsewhere fleet_elsewhere(struct fleet *f)
 {
-	f->run = run;
-	snprintf(f->id, sizeof(f->id), "%s", run->id);
 	return (struct run_elsewhere){
 		.open = open_parts, .once = fleet_once, .close = close_parts, .ctx = f};
 }

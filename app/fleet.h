@@ -15,8 +15,8 @@ struct fleet;
 // Connect, and choose agents. config: the file as read from `file`. 0, or an exit code, with the
 // reason logged.
 int fleet_open(const struct options *o, const struct config *config, struct fleet **out);
-// The run of the options is done by the fleet; run lives as long as the fleet.
-struct run_elsewhere fleet_elsewhere(struct fleet *f, const struct run_options *run);
+// It makes the runs.
+struct run_elsewhere fleet_elsewhere(struct fleet *f);
 // NULL: done, else the reason why not.
 const char *fleet_order(struct fleet *f, const char *order);
 // What the document of the run of that number has besides: the members "fleet" and "parts".

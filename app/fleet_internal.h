@@ -47,6 +47,7 @@ struct fleet {
 	const struct options *options;
 	const struct config *config;   // of the file
 	const struct run_options *run; // its hooks and signals
+	struct arena *arena;           // of the results
 	char id[TALK_NAME];
 	struct fleet_part *parts;
 	unsigned count;
@@ -90,7 +91,7 @@ void fleet_tick(struct fleet *f, unsigned ms);
 // --- fleet_run.c ---
 
 int fleet_once(void *ctx, const struct config *c, char *const *texts, unsigned count,
-	struct arena *a, struct result *out);
+	struct result *out);
 // The first part with a trouble, NULL: none.
 struct fleet_part *fleet_troubled(const struct fleet *f);
 // Until each part is so far, one has a trouble, or the user has had enough. false: it is not.

@@ -151,9 +151,12 @@ static int show_begin(struct fleet *f, struct arena *a)
 {
 	const struct run_hooks *h = &f->run->hooks;
 	struct result begun = {0};
+	const char *why;
 
-	if (document_read(&result_section, f->parts[0].begin, &begun, a) < 0)
+	if (document_read(&result_section, f->parts[0].begin, &begun, a, &why) < 0) {
+		log_error("agent %s: what it tells of the run: %s", f->parts[0].name, why);
 		return EXIT_INTERNAL;
+	}
 	begun.number = f->number;
 	begun.run.command = f->run->command;
 	for (unsigned i = 0; i < f->count && f->number == 1; i++)
@@ -276,14 +279,15 @@ static void add_earlier(json_t *sum, const json_t *item)
 
 static json_t *merge_group(struct fleet *f, json_t **group, unsigned count)
 {
+	static const char *const marks[] = {LIVE_NUMBER, LIVE_WARMUP, LIVE_LAST};
 	json_t *sum, *item;
 	size_t n;
 
 	f->merge.count = count;
 	sum = merge_objects(&f->merge, &result_interval_section, group);
-	json_object_set(sum, LIVE_NUMBER, json_object_get(group[0], LIVE_NUMBER));
-	if (is_last(group[0]))
-		json_object_set_new(sum, LIVE_LAST, json_true());
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (json_object_get(group[0], marks[i]))
+			json_object_set(sum, marks[i], json_object_get(group[0], marks[i]));
 	json_array_foreach(json_object_get(sum, "traffic"), n, item) for (unsigned k = 0; k < count;
 		k++)
 		add_earlier(item, json_array_get(json_object_get(group[k], "traffic"), n));
@@ -300,22 +304,25 @@ static void judge_interval(struct fleet *f, const struct result_interval *i, str
 	f->stopped_s = i->t_s;
 }
 
-static void show_interval(struct fleet *f, const json_t *sum, bool warmup)
+static void show_interval(struct fleet *f, const json_t *sum)
 {
 	const struct run_hooks *h = &f->run->hooks;
 	struct arena *a = arena_new();
 	struct result_interval i = {0};
+	bool warmup = false;
+	const char *why;
 
-	if (document_read(&result_interval_section, sum, &i, a) == 0) {
-		i.number = number_of(sum);
-		i.last = is_last(sum);
-		if (!warmup && h->kept)
-			h->kept(h->ctx, &i);
-		if (!warmup && !i.last)
-			judge_interval(f, &i, a);
-		if (!i.last && h->interval)
-			h->interval(h->ctx, &i, warmup);
+	if (document_read_interval(sum, &i, &warmup, a, &why) < 0) {
+		log_error("an interval of the fleet: %s", why);
+		arena_free(a);
+		return;
 	}
+	if (!warmup && h->kept)
+		h->kept(h->ctx, &i);
+	if (!warmup && !i.last)
+		judge_interval(f, &i, a);
+	if (!i.last && h->interval)
+		h->interval(h->ctx, &i, warmup);
 	arena_free(a);
 }
 
@@ -331,7 +338,7 @@ static void pass_intervals(struct fleet *f)
 		if (count == 0)
 			return;
 		sum = merge_group(f, group, count);
-		show_interval(f, sum, json_is_true(json_object_get(group[0], LIVE_WARMUP)));
+		show_interval(f, sum);
 		json_decref(sum);
 		while (count)
 			json_decref(group[--count]);
@@ -494,6 +501,7 @@ static int judge(struct fleet *f, struct book *books, unsigned count, struct are
 {
 	json_t *sum = merge_results(books, count, f->run->command, a), *reasons = json_array(), *one;
 	int rc = sum ? 0 : EXIT_INTERNAL;
+	const char *why;
 	size_t i;
 
 	if (sum) {
@@ -502,7 +510,9 @@ static int judge(struct fleet *f, struct book *books, unsigned count, struct are
 			json_object_get(sum, "verdict"), json_string_value(one));
 		keep_document(f, sum);
 		json_object_del(sum, "intervals"); // they were handed out
-		rc = document_read(&result_section, sum, out, a) < 0 ? EXIT_INTERNAL : 0;
+		rc = document_read(&result_section, sum, out, a, &why) < 0 ? EXIT_INTERNAL : 0;
+		if (rc)
+			log_error("the result of the fleet: %s", why);
 	}
 	out->number = f->number;
 	put_stop(f, a, out);
@@ -541,9 +551,10 @@ static int finish(struct fleet *f, struct arena *a, struct result *out)
 }
 
 int fleet_once(void *ctx, const struct config *c, char *const *texts, unsigned count,
-	struct arena *a, struct result *out)
+	struct result *out)
 {
 	struct fleet *f = ctx;
+	struct arena *a = f->arena;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
