@@ -230,15 +230,6 @@ static inline void dhcp6_mac_of(
 	dhcp6_mac((const struct dhcp6_plan *)p, number, out);
 }
 
-// RFC 4291 appendix A.
-static inline void dhcp6_link_local(const uint8_t mac[6], uint8_t out[16])
-{
-	const uint8_t address[16] = {
-		0xfe, 0x80, [8] = mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
-
-	memcpy(out, address, 16);
-}
-
 // The address of a relay by the number that chooses it (dhcp_relay_number).
 static inline const uint8_t *dhcp6_relay_of(const struct dhcp6_plan *p, uint32_t number)
 {
