@@ -13,7 +13,7 @@
 #define NEIGH_FRAME_MAX    128 // room that neigh_ask and neigh_solicit need
 #define NEIGH_PREFIXES_MAX 4
 
-// Flags of a router: addresses, or only other parameters, are there by DHCPv6.
+// Flags of a router: hosts get addresses, or only other parameters, by DHCPv6.
 #define NEIGH_MANAGED 0x80
 #define NEIGH_OTHER   0x40
 

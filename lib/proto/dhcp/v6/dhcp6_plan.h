@@ -125,7 +125,8 @@ struct dhcp6_plan {
 	uint8_t accept_len; // of a server DUID; 0: any
 	uint8_t accept[DHCP6_DUID_MAX];
 	struct dhcp6_prefix_list pool, delegated;
-	uint8_t prefix_length; // 0: any
+	uint8_t prefix_length;              // 0: any
+	struct proto_soliciting soliciting; // of the layout, if that has it
 };
 
 #define DHCP6_IMAGE_MAX DHCP_SHAPE_MAX
