@@ -17,10 +17,9 @@
 #include "bus_nats.h"
 #include "io/privileges.h"
 
-#define SERVERS_SIZE 256
-#define FLUSH_MS     2000
-#define AGAIN_MS     10 // a connection that cannot be written to is soon known to be lost
-#define AGAIN        200
+#define FLUSH_MS 2000
+#define AGAIN_MS 10 // a connection that cannot be written to is soon known to be lost
+#define AGAIN    200
 
 static int64_t now_ns(clockid_t clock)
 {
@@ -399,6 +398,11 @@ bool bus_is_closed(struct bus *b)
 	return natsConnection_IsClosed(b->nats);
 }
 
+const char *bus_place(const struct bus *b)
+{
+	return b->place;
+}
+
 size_t bus_room(const struct bus *b)
 {
 	return (size_t)natsConnection_GetMaxPayload(b->nats);
@@ -462,7 +466,7 @@ static int connect_inbox(struct bus *b, natsOptions *o)
 static void *connect_thread(void *arg)
 {
 	struct order *o = arg;
-	char servers[SERVERS_SIZE];
+	struct bus *b = o->bus;
 	natsOptions *options;
 	const char *why;
 
@@ -471,12 +475,12 @@ static void *connect_thread(void *arg)
 		log_error("no connection to NATS: capabilities cannot be given up");
 		return NULL;
 	}
-	o->rc = bus_options(o->settings, &options, servers, sizeof(servers));
+	o->rc = bus_options(o->settings, &options, b->place, sizeof(b->place));
 	if (o->rc == 0) {
-		o->rc = connect_inbox(o->bus, options);
+		o->rc = connect_inbox(b, options);
 		why = o->rc < 0 ? nats_GetLastError(NULL) : NULL;
 		if (o->rc < 0)
-			log_error("no connection to NATS at %s: %s", servers,
+			log_error("no connection to NATS at %s: %s", b->place,
 				why ? why : strerror(-o->rc));
 		natsOptions_Destroy(options);
 	}

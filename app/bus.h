@@ -63,6 +63,8 @@ bool bus_is_up(struct bus *b);
 // The server ended the connection for good (it refused the credentials twice, which was logged):
 // only a new bus helps.
 bool bus_is_closed(struct bus *b);
+// Its servers, as messages may name them: their URLs without passwords.
+const char *bus_place(const struct bus *b);
 size_t bus_room(const struct bus *b); // octets of a message at most
 
 // --- object store (ADR-20 of NATS, so that its own tools see it): bucket "ddiperf" ---

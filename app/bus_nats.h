@@ -29,7 +29,8 @@ struct bus_came {
 
 struct bus {
 	natsConnection *nats;
-	char inbox[64]; // subjects of our own begin with it
+	char place[256]; // URLs of the servers, without passwords
+	char inbox[64];  // subjects of our own begin with it
 	unsigned inboxes;
 	int woken; // eventfd: something came
 

@@ -102,6 +102,8 @@ static int obey(char *const *w)
 		bus_inbox(bus, text, sizeof(text));
 	else if (strcmp(w[0], "unsub") == 0)
 		bus_unsubscribe(bus, w[1]);
+	else if (strcmp(w[0], "place") == 0)
+		snprintf(text, sizeof(text), "%s", bus_place(bus));
 	else if (strcmp(w[0], "room") == 0)
 		sprintf(text, "%zu", bus_room(bus));
 	else if (strcmp(w[0], "put") == 0)

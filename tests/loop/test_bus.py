@@ -327,6 +327,7 @@ def a_damaged_chunk_and_a_server_without_a_store_are_told():
         assert bus("get", "0" * 64, "/tmp/none")[0] == -errno.ENOTSUP
     accounts = 'accounts { A: { users: [ { user: a, password: a } ] }, B: { jetstream: enabled, users: [ { user: b, password: b } ] } }'
     with NatsServer(accounts, jetstream=True) as server, Bus(server.url("a:a")) as bus, Bus(server.url("b:b")) as other:
+        assert bus.does("place") == [server.url()]
         assert bus("put", "/etc/passwd")[0] == -errno.ENOTSUP and other("put", "/etc/passwd")[0] == 0
 
 
