@@ -181,12 +181,17 @@ static bool is_file_name(const char *name)
 	       strlen(name) < NAME_MAX && !strchr(name, ',');
 }
 
+static bool is_hash(const char *hash)
+{
+	return strlen(hash) == 64 && strspn(hash, "0123456789abcdef") == 64;
+}
+
 // From the object store, unless it was here before; into the folder of the run.
 static const char *bring(struct agent *a, const char *run, const char *name, const char *hash)
 {
 	char cached[PATH_ROOM], path[PATH_ROOM];
 
-	if (!is_file_name(name) || !talk_is_name(hash))
+	if (!is_file_name(name) || !is_hash(hash))
 		return "a file has no name that is allowed here";
 	path_of(a, cached, "cache", hash, "");
 	if (access(cached, R_OK) < 0 && bus_get_file(a->bus, hash, cached) < 0)
