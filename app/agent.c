@@ -181,9 +181,9 @@ static bool is_file_name(const char *name)
 	       strlen(name) < NAME_MAX && !strchr(name, ',');
 }
 
-static bool is_hash(const char *hash)
+static bool is_hash(const char *text)
 {
-	return strlen(hash) == 64 && strspn(hash, "0123456789abcdef") == 64;
+	return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
 }
 
 // From the object store, unless it was here before; into the folder of the run.

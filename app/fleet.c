@@ -184,6 +184,7 @@ static json_t *part_sets(const struct fleet *f, const struct fleet_part *p)
 	char text[128];
 
 	take_outputs(list);
+	json_array_append_new(list, json_string("stop=[]")); // they hold for the whole
 	snprintf(text, sizeof(text), "fleet.agents=%u", f->count);
 	json_array_append_new(list, json_string(text));
 	snprintf(text, sizeof(text), "fleet.part=%llu", (unsigned long long)p->number);

@@ -61,7 +61,7 @@ struct fleet {
 	struct merge merge;
 	char *stopped;     // the rule of a stop
 	double stopped_s, stopped_value;
-	unsigned told;     // 0, or the urgency of the stop that the agents were told
+	int told;          // the urgency of the stop that the agents were told; -1: none
 	uint64_t stop_ms;  // when
 	json_t *documents; // "fleet" and "parts" of each run, by its number
 };

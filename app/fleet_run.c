@@ -21,6 +21,8 @@
 #define GRACE_MS     30000 // over the time of a run and its drain
 #define STOP_MS      10000 // for a run that was stopped without a drain
 #define TICK_MS      20
+#define BEHIND       3 // intervals that a part may be behind
+#define BEATS        3 // it is heard if one of so many came
 
 struct fleet_part *fleet_troubled(const struct fleet *f)
 {
@@ -347,7 +349,8 @@ static void pass_intervals(struct fleet *f)
 
 // --- until all have ended
 
-static void stop_all(struct fleet *f, unsigned urgency)
+// 0: its purpose is reached; 1 and 2: as many interrupts.
+static void stop_all(struct fleet *f, int urgency)
 {
 	if (f->told >= urgency)
 		return;
@@ -382,7 +385,8 @@ static void find_stuck(struct fleet *f)
 	for (unsigned i = 0; i < f->count; i++)
 		most = f->parts[i].number_last > most ? f->parts[i].number_last : most;
 	for (unsigned i = 0; i < f->count; i++)
-		if (!has_ended(&f->parts[i]) && f->parts[i].number_last + 3 < most)
+		if (!has_ended(&f->parts[i]) && f->parts[i].number_last + BEHIND < most &&
+			fleet_clock_ms() - f->parts[i].heard_ms < BEATS * TALK_BEAT_MS)
 			fleet_part_trouble(&f->parts[i], EXIT_INVALID,
 				"it is %llu intervals behind the others",
 				(unsigned long long)(most - f->parts[i].number_last));
@@ -407,7 +411,7 @@ static void supervise(struct fleet *f)
 		pass_intervals(f);
 		find_stuck(f);
 		if (*f->run->signals || is_to_end(f))
-			stop_all(f, *f->run->signals > 1 ? 2 : 1);
+			stop_all(f, *f->run->signals > 2 ? 2 : *f->run->signals);
 		if (f->told == 2 && fleet_clock_ms() > f->stop_ms + STOP_MS)
 			break;
 	}
@@ -487,15 +491,6 @@ static void keep_document(struct fleet *f, json_t *sum)
 	json_object_del(sum, "parts");
 }
 
-static void put_stop(const struct fleet *f, struct arena *a, struct result *out)
-{
-	if (!f->stopped)
-		return;
-	out->verdict.stopped = arena_strdup(a, f->stopped);
-	out->verdict.stopped_s = f->stopped_s;
-	out->verdict.stopped_value = f->stopped_value;
-}
-
 static int judge(struct fleet *f, struct book *books, unsigned count, struct arena *a,
 	struct result *out)
 {
@@ -507,7 +502,10 @@ static int judge(struct fleet *f, struct book *books, unsigned count, struct are
 	if (sum) {
 		json_object_set_new(sum, "fleet", fleet_of(f, reasons));
 		json_array_foreach(reasons, i, one) merge_invalidate(
-			json_object_get(sum, "verdict"), json_string_value(one));
+			json_object_get(sum, "verdict"), json_string_value(one),
+			*f->run->signals != 0);
+		if (f->now->stop.count || f->stopped)
+			merge_stop(json_object_get(sum, "verdict"), f->stopped, f->stopped_s);
 		keep_document(f, sum);
 		json_object_del(sum, "intervals"); // they were handed out
 		rc = document_read(&result_section, sum, out, a, &why) < 0 ? EXIT_INTERNAL : 0;
@@ -515,7 +513,7 @@ static int judge(struct fleet *f, struct book *books, unsigned count, struct are
 			log_error("the result of the fleet: %s", why);
 	}
 	out->number = f->number;
-	put_stop(f, a, out);
+	out->verdict.stopped_value = f->stopped_value;
 	json_decref(reasons);
 	json_decref(sum);
 	return rc ? rc : (int)out->verdict.exit_code;
@@ -534,7 +532,7 @@ static int finish(struct fleet *f, struct arena *a, struct result *out)
 		if (fleet_part_book(p, &books[count]) < 0)
 			continue;
 		from = book_at(books[count++].document, "run.measured_from_ns");
-		if (json_is_integer(from)) // better than what it planned
+		if (json_integer_value(from) > 0) // better than what it planned
 			p->started_ns =
 				json_integer_value(from) - (int64_t)f->now->run.warmup_ns;
 	}
@@ -560,7 +558,7 @@ int fleet_once(void *ctx, const struct config *c, char *const *texts, unsigned c
 	memset(out, 0, sizeof(*out));
 	f->number++;
 	f->now = c;
-	f->told = 0;
+	f->told = -1;
 	free(f->stopped);
 	f->stopped = NULL;
 	stop_start(&f->stop, c, a);

@@ -44,6 +44,7 @@ struct led {
 	uint64_t number;   // of the run that began last
 	uint64_t start_ns; // the time that was ordered; 0: none
 	int lent;          // interrupts that orders to stop have added
+	bool enough;       // the run has reached its purpose
 	char **texts;      // settings of the next run; NULL: no run was ordered
 	unsigned count;
 	struct result result;
@@ -165,15 +166,16 @@ static const char *heed_order(struct led *s, const json_t *value)
 	return NULL;
 }
 
-// As many interrupts end the run; they are taken back behind it.
+// As many interrupts end the run; they are taken back behind it. 0: its purpose is reached.
 static const char *heed_stop(struct led *s, const json_t *value)
 {
 	int wanted = (int)json_integer_value(value);
 
 	if (s->state == LED_IDLE)
 		return "no run goes on";
-	if (wanted != 1 && wanted != 2)
-		return "stop: 1 (wait for replies) or 2 (at once) is missing";
+	if (!json_is_integer(value) || wanted < 0 || wanted > 2)
+		return "stop: 0 (enough), 1 (wait for replies) or 2 (at once) is missing";
+	s->enough |= wanted == 0;
 	if (interrupt_count < wanted) {
 		s->lent += wanted - interrupt_count;
 		interrupt_count = wanted;
@@ -254,6 +256,13 @@ static void on_tick(void *ctx)
 
 	heed(s);
 	live_tick(&s->live);
+}
+
+static bool on_enough(void *ctx)
+{
+	const struct led *s = ctx;
+
+	return s->enough;
 }
 
 static bool on_start(void *ctx, uint64_t *wall_ns)
@@ -344,6 +353,7 @@ static int run_next(struct led *s)
 		part_close(&s->part, !known);
 	}
 	s->state = LED_IDLE;
+	s->enough = false;
 	interrupt_count -= s->lent;
 	s->lent = 0;
 	diag_free(d);
@@ -435,6 +445,7 @@ int led_run(const struct options *o, const struct config *c, struct diag *d)
 				.kept = on_kept,
 				.interval = on_interval,
 				.tick = on_tick,
+				.enough = on_enough,
 				.start = on_start,
 				.started = on_started}}};
 	int code = EXIT_CONFIG;

@@ -18,5 +18,7 @@ json_t *merge_verdict(const struct config *c, const json_t *sum, json_t *const *
 	const uint64_t *numbers, unsigned count, json_t *missing, struct arena *a);
 
 // A reason of the tester's side that only those who made the run know: it says nothing about the
-// server.
-void merge_invalidate(json_t *verdict, const char *reason);
+// server. interrupted: by the user too, and that is its status then.
+void merge_invalidate(json_t *verdict, const char *reason, bool interrupted);
+// The run had stop rules for the sum, and this one ended it; NULL: none did.
+void merge_stop(json_t *verdict, const char *rule, double at_s);

@@ -89,6 +89,8 @@ struct options {
 	const char *user;                     // of bind; NULL: root alone
 	const char *listen, *dir, *token;     // of serve; NULL: not given
 	const char *host;                     // of serve; NULL: not given
+	const char *tls_cert, *tls_key;       // of serve; NULL: not given
+	const char *tls_clients;              // of serve; NULL: not given
 	const char *nats, *name, *labels;     // of agent; NULL: not given. labels: of run too
 	const char *fleet, *agents;           // of run; NULL: not given
 	const char *creds, *ca, *cert, *key;  // for NATS; NULL: not given

@@ -29,6 +29,7 @@ OUTSIDE = {
     "libpcap": (re.compile(r"pcap(\.h|/)"), {"io", "net"}),
     "ldns": (re.compile(r"ldns/"), {"proto"}),
     "libmicrohttpd": (re.compile(r"microhttpd\.h$"), {"app"}),
+    "GnuTLS": (re.compile(r"gnutls/"), {"app"}),
     "libnats": (re.compile(r"^nats(/|\.h$)"), {"app/bus"}),
     "nettle": (re.compile(r"nettle/"), {"proto"}),
     "jansson": (re.compile(r"jansson\.h$"), {"conf", "stats", "app"}),

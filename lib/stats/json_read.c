@@ -177,6 +177,20 @@ static int read_choice(struct stats_reader *r, const struct counter_section *in,
 	return 0;
 }
 
+// A figure that is not there is unknown.
+static void read_absent(const struct counter_section *section, void *out)
+{
+	for (uint32_t i = 0; i < section->count; i++) {
+		const struct counter *row = &section->rows[i];
+		void *place = (char *)out + row->offset;
+
+		if (row->type == COUNTER_F64)
+			*(double *)place = NAN;
+		else if (row->type == COUNTER_SECTION && !row->optional)
+			read_absent(row->section, place);
+	}
+}
+
 int stats_read(struct stats_reader *r, const struct counter_section *section, const json_t *object,
 	void *out)
 {
@@ -184,6 +198,7 @@ int stats_read(struct stats_reader *r, const struct counter_section *section, co
 
 	if (!json_is_object(object))
 		return wrong(r, ": not an object");
+	read_absent(section, out);
 	for (uint32_t i = 0; i < section->count && rc == 0; i++) {
 		const struct counter *row = &section->rows[i];
 		void *place = (char *)out + row->offset;

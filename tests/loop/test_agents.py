@@ -176,7 +176,7 @@ def an_agent_that_hangs_makes_the_run_invalid_by_name():
         result = run.end(invalid=True)
         agents[0].process.send_signal(signal.SIGCONT)
         assert result.code == INVALID and "agent a (part 1): nothing was heard of it" in reasons(result), result
-        until(lambda: "over" in (agents[0].run_folder() / "events.jsonl").read_text(), "the end of its run")
+        until(lambda: '{"over"' in (agents[0].run_folder() / "events.jsonl").read_text(), "the end of its run")
 
 
 @test
@@ -189,7 +189,7 @@ def agents_end_the_run_of_a_dead_coordinator():
             assert other.code == EXIT["environment"] and "agent a is left out: run" in other.stderr, other
             kill(run.process)
             run.process.communicate()
-        until(lambda: "over" in (agents[0].run_folder() / "events.jsonl").read_text(), "the end of the run")
+        until(lambda: '{"over"' in (agents[0].run_folder() / "events.jsonl").read_text(), "the end of the run")
         assert json.loads((agents[0].run_folder() / "run-1.json").read_text())["verdict"]["status"] == "interrupted"
         short = ring(item(load={"total": 10, "rate": "1k"}), **VALIDITY)
         until(lambda: on_fleet(nats, short).code == 0, "a next run")

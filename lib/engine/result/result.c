@@ -13,6 +13,15 @@
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_U64, AT(of, member), .gauge = true  \
 	}
+#define SECONDS_GAUGE(of, member, text)                                                            \
+	{                                                                                          \
+		.name = #member, .help = text, .unit = "s", .type = COUNTER_U64, AT(of, member),   \
+		.gauge = true                                                                      \
+	}
+#define FLAG(of, member, text)                                                                     \
+	{                                                                                          \
+		.name = #member, .help = text, .type = COUNTER_BOOL, AT(of, member)                \
+	}
 // A level: what there is of something at a time.
 #define LEVEL(of, member, text)                                                                    \
 	{                                                                                          \
@@ -735,6 +744,32 @@ static const struct counter order_rows[] = {
 };
 SECTION("orders", order_rows, result_order, "an order");
 
+static const struct counter prefix_rows[] = {
+	TEXT(result_prefix, prefix, "the prefix"),
+	FLAG(result_prefix, on_link, "whether hosts find its addresses on the link"),
+	FLAG(result_prefix, autonomous, "whether hosts make addresses in it"),
+	SECONDS_GAUGE(result_prefix, valid_s, "its valid lifetime; 4294967295: for ever"),
+	SECONDS_GAUGE(result_prefix, preferred_s, "its preferred lifetime"),
+};
+SECTION("prefixes", prefix_rows, result_prefix, "a prefix of a router");
+
+static const struct counter router_rows[] = {
+	TEXT(result_router, item, "the item that asked"),
+	TEXT(result_router, port, "its port"),
+	TEXT(result_router, vlans, "VLANs that it asked on, outermost first; or none"),
+	GAUGE(result_router, asked, "router solicitations sent"),
+	FLAG(result_router, heard, "whether an advertisement came"),
+	NANOSECONDS(result_router, took, "from the first solicitation to the first advertisement"),
+	TEXT(result_router, router, "source of the last one"),
+	FLAG(result_router, managed, "its flag M: hosts get addresses from a server"),
+	FLAG(result_router, other, "its flag O: hosts get other parameters from it"),
+	GAUGE(result_router, hop_limit, "hop limit for hosts; 0: not told"),
+	SECONDS_GAUGE(result_router, lifetime_s, "time in which it is a default router"),
+	{"prefixes", "its prefixes, the first 4", NULL, COUNTER_LIST, AT(result_router, prefixes),
+		.section = &prefix_rows_section},
+};
+SECTION("routers", router_rows, result_router, "routers on a link");
+
 static const struct counter result_rows[] = {
 	TEXT(result, schema, "version of this document"),
 	{"run", "the run", NULL, COUNTER_SECTION, AT(result, run), .section = &run_rows_section},
@@ -746,6 +781,8 @@ static const struct counter result_rows[] = {
 		.section = &event_rows_section},
 	{"orders", "changes of the load that the user ordered meanwhile", NULL, COUNTER_LIST,
 		AT(result, orders), .section = &order_rows_section},
+	{"routers", "answers to router solicitations before the first message", NULL, COUNTER_LIST,
+		AT(result, routers), .section = &router_rows_section, .optional = true},
 	{"ports", "ports", NULL, COUNTER_LIST, AT(result, ports), .section = &port_rows_section},
 	{"workers", "workers", NULL, COUNTER_LIST, AT(result, workers),
 		.section = &worker_rows_section},

@@ -10,6 +10,7 @@
 #include "engine/plan/address_probe.h"
 #include "engine/plan/resolve.h"
 #include "engine/run/run_internal.h"
+#include "engine/run/solicit.h"
 #include "engine/run/verdict.h"
 #include "io/launch.h"
 
@@ -517,9 +518,10 @@ static int send_and_judge(struct run *r)
 {
 	struct plan *p = &r->plan;
 	struct io_error e = {""};
-	int rc = resolve_all(p, r->options->signals, &e), broken;
+	int rc = solicit_all(p, r->options->signals, r->arena, &r->result->routers, &e), broken;
 	uint64_t at;
 
+	rc = rc ? rc : resolve_all(p, r->options->signals, &e);
 	broken = rc == 0 ? start_evidence(r) : 0;
 	broken = rc == 0 && broken == 0 ? start_probe(r) : broken;
 	if (rc == 0 && broken == 0) {
