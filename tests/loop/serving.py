@@ -11,6 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import harness
 from browser import Browser
 from harness import binary, start
 from loop import item, ring
@@ -107,3 +108,12 @@ def browser():
 def click(page, name):
     page.until(f"[...document.querySelectorAll('button')].some(b => b.textContent === {name!r})")
     page.value(f"[...document.querySelectorAll('button')].find(b => b.textContent === {name!r}).click()")
+
+
+def main():
+    """That of the harness; the browser ends with it."""
+    try:
+        harness.main()
+    finally:
+        if browser.cache_info().currsize:
+            browser().__exit__()

@@ -17,9 +17,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import binary, execute, kill, main, nightly, start, test
+from harness import binary, execute, nightly, start, test
 from loop import item
-from serving import API, Server, browser, click, quick, wait_for_intervals
+from serving import API, Server, browser, click, main, quick, wait_for_intervals
 
 HEAP = 200e6  # octets of a tab that was left open for an hour
 HOUR = 3600
@@ -532,8 +532,4 @@ def a_tab_that_follows_an_hour_stays_small():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    finally:
-        if browser.cache_info().currsize:
-            browser().__exit__()
+    main()

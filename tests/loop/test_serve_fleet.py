@@ -7,10 +7,10 @@ import json
 import signal
 import tempfile
 
-from harness import binary, kill, main, nightly, start, test, until
+from harness import binary, kill, nightly, start, test, until
 from loop import RELAXED, item, ring
 from nats_server import NatsServer
-from serving import Server, browser, click, wait_for_intervals
+from serving import Server, browser, click, main, wait_for_intervals
 
 
 def agent(stack, nats, name, *options):
@@ -122,8 +122,4 @@ def the_page_shows_agents_and_runs_on_them():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    finally:
-        if browser.cache_info().currsize:
-            browser().__exit__()
+    main()
