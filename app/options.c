@@ -90,6 +90,8 @@ static const struct option_row {
 		"so many agents; default: fleet.agents of the file, or all that are free"},
 	{OPTION_FLEET, '\0', "select", "LABELS", AT(labels),
 		"only agents that have all of these labels, like rack=1,site=a"},
+	{OPTION_SERVE, '\0', "fleet", "URL", AT(fleet),
+		"show the agents at this server of NATS, and run tests on them"},
 	{OPTION_NATS, '\0', "creds", "FILE", AT(creds), "credentials or seed of an nkey for NATS"},
 	{OPTION_NATS, '\0', "ca", "FILE", AT(ca),
 		"certificates that are trusted for NATS; default: those of the system"},
