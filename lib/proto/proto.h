@@ -22,8 +22,8 @@
 #define PROTO_MAX_MORE   1024 // answers of several messages that a worker is at
 
 // One transaction, as the protocol sees it. The engine owns it, and keeps bits of its own where
-// there is room; user, step and tries are the protocol's to write, in reply only with AGAIN and,
-// but for step, with KEPT.
+// there is room; user, step and tries are the protocol's to write, in reply only with AGAIN and
+// KEPT. A step that KEPT goes on to has no message: the reply answered the step before.
 struct proto_txn {
 	uint64_t seq;    // number among the transactions of this worker and item, from 0: the same
 	                 // seed and seq give the same message. The engine gives it to reply too.
@@ -181,6 +181,7 @@ struct proto_ctx {
 	uint64_t now_ms;               // time of this packet since the start of the run
 	uint64_t began_ms;             // Unix time of that start
 	bool stream;      // the message goes or came over a connection: no datagram limits its size
+	bool closed;      // input of timeout: the connection ended, no time is over
 	uint32_t more;    // 0 before answer; one that goes on with further messages, over a
 	                  // connection, leaves a number up to PROTO_MAX_MORE that stands for them
 	uint32_t idle_ms; // written by reply with `stream`: the server closes a connection that is

@@ -165,6 +165,10 @@ static const struct field validity_fields[] = {
 		AT(validity_settings, link_down_ns), .def = "0s", .max = 1e16},
 	{"clock", "clocks that disagree by more: the run is invalid", FIELD_PERCENT,
 		AT(validity_settings, clock), .def = "0.1%", .max = 1},
+	{"fleet_skew",
+		"agents that begin further apart, or whose clocks are not known so well: the run "
+		"is invalid",
+		FIELD_DURATION, AT(validity_settings, fleet_skew_ns), .def = "1ms", .max = 1e16},
 };
 
 static const struct field_section validity_section = {"validity",

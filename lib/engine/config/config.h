@@ -95,6 +95,7 @@ struct validity_settings {
 	double stolen;  // share of the measured time that a worker did not have its CPU
 	uint64_t link_down_ns;
 	double clock; // disagreement of clocks, as a share of the time
+	uint64_t fleet_skew_ns;
 };
 
 struct capture_settings {

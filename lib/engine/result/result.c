@@ -392,6 +392,19 @@ static const struct counter interval_port_rows[] = {
 };
 SECTION("ports", interval_port_rows, result_interval_port, "a port in an interval");
 
+// Of a line of a run, not of the document (app/live.h).
+static const struct counter earlier_rows[] = {
+	{"back", "how many snapshots before", NULL, COUNTER_U64, AT(result_earlier, back),
+		.gauge = true},
+	COUNT(result_earlier, answered, "answered requests that were due then"),
+	COUNT(result_earlier, failed, "failed ones"),
+	{"time_ns", "sum of their response latencies", "ns", COUNTER_F64,
+		AT(result_earlier, time_ns), .sum = true},
+};
+const struct counter_section result_earlier_section = {"earlier",
+	"replies to requests that were due so many snapshots before", COUNTER_ROWS(earlier_rows),
+	sizeof(struct result_earlier)};
+
 #define WORKER_PART_ROW(member, text)         COUNT(result_interval_worker, member, text),
 #define WORKER_PART_SECONDS_ROW(member, text) SECONDS(result_interval_worker, member, text),
 #define WORKER_PART_SHARE_ROW(member, text)   REAL(result_interval_worker, member, "1", text),
@@ -579,7 +592,9 @@ static const struct counter responder_protocol_rows[] = {
 	TEXT(result_responder_protocol, name, "protocol"),
 	{"counters", "its counters", NULL, COUNTER_CHOICE, AT(result_responder_protocol, counters)},
 };
-SECTION("protocols", responder_protocol_rows, result_responder_protocol, "a protocol answered");
+const struct counter_section result_responder_protocol_section = {"protocols",
+	"a protocol answered", COUNTER_ROWS(responder_protocol_rows),
+	sizeof(struct result_responder_protocol)};
 
 #define RESPONDER_ROW(member, text)         COUNT(result_responder, member, text),
 #define RESPONDER_GAUGE_ROW(member, text)   LEVEL(result_responder, member, text),
@@ -593,7 +608,7 @@ static const struct counter responder_rows[] = {
 			AT(result_responder, faults), .length = FAULTS_MAX, .label = faults_label},
 	RESPONDER_CONN_SECTION(result_responder),
 	{"protocols", "by protocol", NULL, COUNTER_LIST, AT(result_responder, protocols),
-		.section = &responder_protocol_rows_section},
+		.section = &result_responder_protocol_section},
 };
 SECTION("responder", responder_rows, result_responder, "the embedded responder");
 
@@ -607,7 +622,7 @@ static const struct counter peer_rows[] = {
 	COUNT(result_peer, replies, "replies that came, of whatever kind"),
 	REAL(result_peer, loss_back, "1", "share of those made that did not come"),
 	{"protocols", "its counters by protocol", NULL, COUNTER_LIST, AT(result_peer, protocols),
-		.section = &responder_protocol_rows_section},
+		.section = &result_responder_protocol_section},
 };
 SECTION("peer", peer_rows, result_peer, "a responder in another process");
 

@@ -206,7 +206,7 @@ struct result_by_due {
 
 // Replies to requests that were due so many snapshots before.
 struct result_earlier {
-	uint32_t back;
+	uint64_t back;
 	uint64_t answered, failed;
 	double time_ns; // sum of their response latencies
 };
@@ -486,6 +486,8 @@ extern const struct counter_section result_item_section;
 extern const struct counter_section result_interval_item_section;
 extern const struct counter_section result_interval_section;
 extern const struct counter_section result_trial_section;
+extern const struct counter_section result_earlier_section;
+extern const struct counter_section result_responder_protocol_section;
 
 // Over all items.
 static inline double result_answered_per_s(const struct result *r)

@@ -40,6 +40,7 @@ extern const struct proto_server dhcp6_server; // dhcp6_answer.c
 // dhcp6_answer_wire.c: the verbs on messages
 uint32_t dhcp6_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
+uint32_t dhcp6_bulk_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room);
 bool dhcp6_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out);
 
 extern const struct proto_fault dhcp6_faults[]; // dhcp6_faults_wire.c

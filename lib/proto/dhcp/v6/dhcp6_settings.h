@@ -8,7 +8,7 @@
 #include "base/counter.h"
 #include "proto/dhcp/client/dhcp_settings.h"
 
-#define DHCP6_STATUS_BUCKETS 12 // by status code; the last one: any other
+#define DHCP6_STATUS_BUCKETS 13 // by status code; the last one: any other
 
 enum dhcp6_exchange {
 	DHCP6_SARR = DHCP_FOUR_WAY,
