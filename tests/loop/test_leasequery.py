@@ -4,7 +4,7 @@
 
 import dhcp4
 import dhcp6
-from harness import check_ledger, ddiperf, main, test
+from harness import check_ledger, ddiperf, main, nightly, test
 from loop import refuse_mistakes, ring
 
 COUNT = 300  # more than the responder looks at for one message
@@ -69,7 +69,7 @@ def a_query_for_a_link_gets_each_client_once():
     assert theirs["bulk_queries"] == ASKED and theirs["bulk_dropped"] == 0, theirs
 
 
-@test
+@nightly
 def a_query_for_a_client_gets_its_binding():
     # Half of the clients have no lease.
     known = {"clients": ASKED, "subject": "0200{client:4}", "query": "mac"}
@@ -85,7 +85,7 @@ def a_query_for_a_client_gets_its_binding():
     assert theirs["bulk_queries"] == 4 * ASKED, theirs
 
 
-@test
+@nightly
 def a_query_for_a_duid_or_address_gets_its_binding():
     known = {"clients": ASKED}
     asked, _, result = run(
