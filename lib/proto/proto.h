@@ -53,6 +53,18 @@ struct proto_layout {
 	uint8_t more;            // largest flow.more, below PROTO_MAX_COPIES
 	bool own_macs;           // clients have Ethernet addresses of their own
 	bool own_addresses;      // clients send from IP addresses that are not in `owned`
+	const struct proto_soliciting *soliciting; // NULL: nobody asks for routers
+};
+
+// Routers are asked for before the first message, on the VLANs of each path (RFC 4861 section
+// 6.3.7), in the name of one of the clients.
+struct proto_soliciting {
+	uint8_t mac[6];
+	uint8_t src[16]; // its link-local address
+	uint32_t tries;
+	uint64_t interval_ns;
+	bool needed;   // without an advertisement no message is sent
+	uint8_t flags; // of struct neigh_advert: it has one of them, or does not count; 0: any does
 };
 
 // A destination: a server, 255.255.255.255 or a multicast group, at the item's server port.

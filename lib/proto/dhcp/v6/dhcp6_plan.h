@@ -125,7 +125,8 @@ struct dhcp6_plan {
 	uint8_t accept_len; // of a server DUID; 0: any
 	uint8_t accept[DHCP6_DUID_MAX];
 	struct dhcp6_prefix_list pool, delegated;
-	uint8_t prefix_length; // 0: any
+	uint8_t prefix_length;              // 0: any
+	struct proto_soliciting soliciting; // of the layout, if that has it
 };
 
 #define DHCP6_IMAGE_MAX DHCP_SHAPE_MAX
@@ -228,15 +229,6 @@ static inline void dhcp6_mac_of(
 	const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX])
 {
 	dhcp6_mac((const struct dhcp6_plan *)p, number, out);
-}
-
-// RFC 4291 appendix A.
-static inline void dhcp6_link_local(const uint8_t mac[6], uint8_t out[16])
-{
-	const uint8_t address[16] = {
-		0xfe, 0x80, [8] = mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
-
-	memcpy(out, address, 16);
 }
 
 // The address of a relay by the number that chooses it (dhcp_relay_number).

@@ -49,7 +49,7 @@ static bool dhcp6_is_own(const struct dhcp_plan *plan, const uint8_t *addr, uint
 	uint8_t own[16];
 	uint64_t number = 0;
 
-	dhcp6_link_local(from, own);
+	addr_link_local(from, own);
 	if (plan->relays || !addr_bytes_equal(addr, own, 16))
 		return false;
 	for (int i = 0; i < 6; i++)
