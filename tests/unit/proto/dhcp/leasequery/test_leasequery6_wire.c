@@ -118,6 +118,7 @@ static void a_status_and_a_strange_message_fail_the_query(void **state)
 	ask(&a, &s, 0);
 	assert_int_equal(HEAR(&a, REPLY, -1, DHCP6_NOT_ALLOWED), PROTO_FAIL);
 	assert_int_equal(HEAR(&a, REPLY, -1, 99), PROTO_FAIL);
+	assert_int_equal(HEAR(&a, REPLY, 1, DHCP6_UNSPEC_FAIL), PROTO_FAIL);
 	assert_int_equal(a.n.status[DHCP6_NOT_ALLOWED], 1);
 	assert_int_equal(a.n.status[DHCP6_STATUSES], 1);
 	assert_int_equal(HEAR(&a, DATA, 1, NONE), PROTO_FAIL);
@@ -128,7 +129,7 @@ static void a_status_and_a_strange_message_fail_the_query(void **state)
 	assert_int_equal(HEAR(&a, DATA, -1, NONE), PROTO_FAIL);
 	assert_int_equal(a.n.unexpected, 4);
 	assert_int_equal(HEAR(&a, DONE, -1, DHCP6_QUERY_TERMINATED), PROTO_FAIL);
-	assert_int_equal(a.n.refused, 3);
+	assert_int_equal(a.n.refused, 4);
 	asked_end(&a);
 }
 
