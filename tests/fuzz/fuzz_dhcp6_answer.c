@@ -41,7 +41,8 @@ static void check_parses(const uint8_t *out, uint32_t len)
 
 	if (len > ROOM || !dhcp6_unwrap(out, len, &e) || !dhcp6_parse(e.inner, e.inner_len, &m) ||
 		(m.type != DHCP6_ADVERTISE && m.type != DHCP6_REPLY &&
-			m.type != DHCP6_LEASEQUERY_REPLY))
+			m.type != DHCP6_LEASEQUERY_REPLY && m.type != DHCP6_LEASEQUERY_DATA &&
+			m.type != DHCP6_LEASEQUERY_DONE))
 		abort();
 }
 

@@ -248,7 +248,7 @@ PORT = "ports: [{name: lan, driver: af_packet, device: eth1, addresses: [192.0.2
 ITEM = "traffic:\n  - name: queries\n    server: 192.0.2.1\n"
 LOAD = "    load: {rate: 100}\n"
 DNS = "    dns: {names: [\"www.example.com A\"]}\n"
-PROTOCOLS = {"dns", "dhcp4", "dhcp6"}
+PROTOCOLS = {"dns", "dhcp4", "dhcp6", "leasequery4", "leasequery6"}
 ITEM_KEYS = {"load", "timeout", "source", "server", "server_port"}
 SECTIONS = {"run", "host", "ports", "traffic", "stop", "criteria", "validity", "output", "dut", "events", "hooks", "responder", "search"}
 
