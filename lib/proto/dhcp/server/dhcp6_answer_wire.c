@@ -8,6 +8,7 @@
 #include "base/rand.h"
 #include "proto/dhcp/server/dhcp6_answer.h"
 #include "proto/dhcp/server/dhcp_claim.h"
+#include "proto/dhcp/v6/dhcp6_rkap.h"
 
 #define MULTICAST 0xff // first byte of such an address
 
@@ -31,10 +32,12 @@ static const struct dhcp_claim_family claims = {.keep = duid_keep};
 struct dhcp6_query {
 	const struct dhcp6_answers *a;
 	struct dhcp_server *s;
+	struct dhcp6_server *own; // the same
 	struct dhcp_answer_counters *n;
 	const struct proto_ends *ends;
 	uint64_t duid; // hash
 	uint32_t now_s;
+	bool later;           // a RECONFIGURE follows
 	enum dhcp6_type type; // of the reply
 	struct writer w;      // of the reply
 	uint8_t *out;
@@ -123,6 +126,29 @@ static void options_write(struct dhcp6_query *q)
 		if (asked[r->code >> 6] >> (r->code & 63) & 1)
 			write_bytes(&q->w, r->bytes, r->len);
 	}
+}
+
+// Of each client, in all workers.
+static void key_make(const struct dhcp6_query *q, uint8_t key[DHCP6_RKAP_VALUE])
+{
+	bytes_put_be64(key, rand_hash(q->duid ^ q->a->common.seed));
+	bytes_put_be64(key + 8, rand_hash(~q->duid ^ q->a->common.seed));
+}
+
+// RFC 8415 sections 18.3 and 20.4.1, for a client that accepts RECONFIGUREs. gives: a key too.
+static void accept_write(struct dhcp6_query *q, bool gives)
+{
+	uint8_t key[DHCP6_RKAP_VALUE];
+
+	if (!q->a->call_after_ns || !dhcp6_has(&q->m, DHCP6_OPT_RECONFIGURE_ACCEPT) ||
+		!q->m.client_id.data)
+		return;
+	dhcp6_write_option(&q->w, DHCP6_OPT_RECONFIGURE_ACCEPT, NULL, 0);
+	if (!gives)
+		return;
+	key_make(q, key);
+	dhcp6_rkap_write(&q->w, DHCP6_RKAP_KEY, ++q->own->replay, key);
+	q->later = q->m.type != DHCP6_INFORMATION;
 }
 
 static uint8_t bits_of(const struct dhcp6_query *q, enum dhcp_kind kind)
@@ -222,6 +248,7 @@ static uint32_t answer6_solicit(struct dhcp6_query *q)
 		dhcp6_write_option_u8(&q->w, DHCP6_OPT_PREFERENCE, q->a->preference);
 	q->n->rapid += rapid;
 	options_write(q);
+	accept_write(q, rapid);
 	return reply_end(q);
 }
 
@@ -300,6 +327,7 @@ static uint32_t answer6_reply(struct dhcp6_query *q)
 			ia_renewed(q, &q->m.ias[i]);
 	}
 	options_write(q);
+	accept_write(q, q->m.type == DHCP6_REQUEST || q->m.type == DHCP6_INFORMATION);
 	return reply_end(q);
 }
 
@@ -551,6 +579,21 @@ static bool query_read(struct dhcp6_query *q, const uint8_t *buf, uint32_t len)
 	return true;
 }
 
+static void query_begin(
+	struct dhcp6_query *q, const struct proto_ctx *ctx, uint8_t *out, uint32_t room)
+{
+	q->a = ctx->shared;
+	q->s = ctx->own;
+	q->own = ctx->own;
+	q->n = ctx->counters;
+	q->ends = ctx->ends;
+	q->now_s = (uint32_t)(ctx->now_ms / 1000);
+	q->w = writer_of(out, room);
+	q->out = out;
+	q->type = 0;
+	q->later = false;
+}
+
 uint32_t dhcp6_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
@@ -558,19 +601,75 @@ uint32_t dhcp6_answer(
 	struct dhcp6_query q;
 	uint32_t answer;
 
-	q.a = ctx->shared;
-	q.s = ctx->own;
-	q.n = n;
-	q.ends = ctx->ends;
-	q.now_s = (uint32_t)(ctx->now_ms / 1000);
-	q.w = writer_of(out, room);
-	q.out = out;
-	q.type = 0;
+	query_begin(&q, ctx, out, room);
 	n->received++;
 	if (!query_read(&q, buf, len))
 		return dhcp_claim_silent(&n->malformed);
 	answer = query_answer(&q);
+	ctx->later = answer && q.later;
 	return dhcp_claim_answered(n, q.type, &q.w, answer);
+}
+
+// Bad in how far; DHCP6_BADS: not at all.
+static enum dhcp6_bad bad_choose(struct dhcp6_query *q)
+{
+	static const enum dhcp6_bad kinds[] = {DHCP6_BAD_CLIENT, DHCP6_BAD_SERVER,
+		DHCP6_BAD_MESSAGE, DHCP6_BAD_AUTHENTICATION, DHCP6_BAD_MAC, DHCP6_BAD_REPLAY};
+	enum dhcp6_bad bad;
+
+	q->n->reconfigures++;
+	if (q->a->bad_every == 0 || ++q->own->until_bad < q->a->bad_every)
+		return DHCP6_BADS;
+	q->own->until_bad = 0;
+	bad = kinds[q->own->bad++ % (sizeof(kinds) / sizeof(kinds[0]))];
+	q->n->reconfigure_bad[bad]++;
+	return bad;
+}
+
+// The last byte of an option of the message that begins there.
+static void option_spoil(struct dhcp6_query *q, uint8_t *message, uint16_t code)
+{
+	uint32_t len = (uint32_t)(q->w.at - message);
+	uint32_t at = dhcp6_find_option(message, DHCP6_HEADER_LEN, len, code);
+
+	message[at + DHCP6_OPTION_LEN + bytes_be16(message + at + 2) - 1] ^= 1;
+}
+
+// RFC 8415 sections 18.3.11 and 20.4.2. The request was answered, so it is well formed.
+uint32_t dhcp6_later(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
+{
+	uint8_t key[DHCP6_RKAP_VALUE], mac[DHCP6_RKAP_VALUE] = {0}, *message;
+	struct dhcp6_query q;
+	enum dhcp6_bad bad;
+
+	query_begin(&q, ctx, out, room);
+	if (!dhcp6_unwrap(buf, len, &q.e) || !dhcp6_parse(q.e.inner, q.e.inner_len, &q.m))
+		return 0;
+	q.duid = dhcp_pool_hash(q.a->common.seed, q.m.client_id.data, q.m.client_id.len);
+	q.m.xid = 0;
+	bad = bad_choose(&q);
+	reply_begin(&q, DHCP6_RECONFIGURE);
+	message = q.e.levels ? q.begins[q.e.levels - 1] + DHCP6_OPTION_LEN : out;
+	dhcp6_write_option_u8(&q.w, DHCP6_OPT_RECONFIGURE_MESSAGE,
+		bad == DHCP6_BAD_MESSAGE ? DHCP6_SOLICIT : q.a->call);
+	if (bad != DHCP6_BAD_AUTHENTICATION)
+		dhcp6_rkap_write(
+			&q.w, DHCP6_RKAP_MAC, bad == DHCP6_BAD_REPLAY ? 0 : ++q.own->replay, mac);
+	if (q.w.failed)
+		return 0;
+	if (bad == DHCP6_BAD_CLIENT)
+		option_spoil(&q, message, DHCP6_OPT_CLIENT_ID);
+	if (bad == DHCP6_BAD_SERVER)
+		option_spoil(&q, message, DHCP6_OPT_SERVER_ID);
+	if (bad != DHCP6_BAD_AUTHENTICATION) {
+		uint32_t all = (uint32_t)(q.w.at - message), mac_at = all - sizeof(mac);
+
+		key_make(&q, key);
+		dhcp6_rkap_mac(key, message, all, mac_at, message + mac_at);
+		message[all - 1] ^= bad == DHCP6_BAD_MAC;
+	}
+	return reply_end(&q);
 }
 
 // RFC 8415 sections 7.2 and 19.3: to the relay or client that sent the request, at its well-known

@@ -226,6 +226,10 @@ static const struct field dhcp6_fields[] = {
 		"REQUEST, RENEW, RELEASE and DECLINE go to server, once it has told this address "
 		"(option 12), until it answers UseMulticast",
 		FIELD_BOOL, .offset = SETTING(unicast), .def = "false"},
+	{"reconfigure",
+		"clients accept RECONFIGUREs (option 20): with the key that the server gave they "
+		"verify one, and RENEW, REBIND or ask for information as it says; needs life",
+		FIELD_BOOL, .offset = SETTING(reconfigure), .def = "false"},
 	{"query", "subject of a LEASEQUERY: the first leased address, or the client's DUID",
 		FIELD_ENUM, .offset = SETTING(query), .def = "address", .names = query_names},
 	DHCP_PRETEND_ROW("elapsed", "elapsed time: hundredths of seconds"),
