@@ -30,7 +30,7 @@ BADS = ["client", "server", "message", "authentication", "mac", "replay"]  # in 
 
 def living(relay="as always", **settings):
     """Clients that accept RECONFIGUREs, behind relays or on the link."""
-    one = clients(relay=relay, clients=CLIENTS, life=LIFE, **{"reconfigure": True, **settings})
+    one = clients(relay=relay, clients=CLIENTS, life=LIFE, **{"reconfigure": "accept", **settings})
     del one["load"]
     return one
 
@@ -72,7 +72,7 @@ def bad_ones_are_counted_by_reason_and_not_obeyed():
 
 @test
 def clients_that_do_not_accept_them_get_neither_key_nor_message():
-    one, theirs = called(living(reconfigure=False))
+    one, theirs = called(living(reconfigure="none"))
     assert theirs["reconfigures"] == 0 and one["due"] == CLIENTS and "RECONFIGURE" not in one["dhcp6"]["received"], one
 
 

@@ -129,6 +129,7 @@ struct dhcp6_plan {
 	bool unicast;      // to servers whose addresses are known
 	bool asks_unicast; // for the address of a server, and uses it
 
+	bool lenient;       // RECONFIGUREs need no new number
 	bool takes_best;    // of the ADVERTISEs within the first wait
 	uint8_t accept_len; // of a server DUID; 0: any
 	uint8_t accept[DHCP6_DUID_MAX];

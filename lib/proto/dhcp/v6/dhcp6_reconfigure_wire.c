@@ -78,7 +78,7 @@ static enum dhcp6_bad authentic(const struct dhcp6_heard *h, struct dhcp6_secret
 		(uint32_t)(said.value - h->envelope.inner), mac);
 	if (memcmp(mac, said.value, sizeof(mac)) != 0)
 		return DHCP6_BAD_MAC;
-	if (said.replay <= secret->replay)
+	if (said.replay <= secret->replay && !h->self.p->lenient)
 		return DHCP6_BAD_REPLAY;
 	secret->replay = said.replay;
 	return DHCP6_BADS;

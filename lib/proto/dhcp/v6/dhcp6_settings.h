@@ -34,6 +34,7 @@ enum dhcp6_duid {
 };
 enum dhcp6_to { DHCP6_TO_AUTO, DHCP6_TO_SERVER, DHCP6_TO_ALL, DHCP6_TO_SERVERS };
 enum dhcp6_advertise { DHCP6_TAKES_FIRST, DHCP6_TAKES_BEST };
+enum dhcp6_reconfigure { DHCP6_UNCALLED, DHCP6_ACCEPTS, DHCP6_LENIENT };
 enum dhcp6_query { DHCP6_BY_ADDRESS, DHCP6_BY_CLIENT_ID };
 enum dhcp6_place { DHCP6_IN_MESSAGE, DHCP6_IN_IA_NA, DHCP6_IN_IA_PD, DHCP6_IN_RELAY };
 
@@ -111,9 +112,9 @@ struct dhcp6_settings {
 	const char *duid_hex, *duid_file;
 	uint64_t enterprise;
 	int32_t to;
-	bool unicast; // to the address that the server tells
-	bool reconfigure;
-	int32_t query; // enum dhcp6_query
+	bool unicast;        // to the address that the server tells
+	int32_t reconfigure; // enum dhcp6_reconfigure
+	int32_t query;       // enum dhcp6_query
 	const char *user_class;
 	struct dhcp6_vendor_settings *vendor_class;
 	struct field_bytes accept;

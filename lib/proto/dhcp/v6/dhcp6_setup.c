@@ -234,8 +234,9 @@ static void dhcp6_plan_rest(
 	p->query = (enum dhcp6_query)s->query;
 	p->unicast = to_servers(s);
 	p->asks_unicast = s->unicast;
-	plan->life.called = s->reconfigure;
-	plan->secret_size = s->reconfigure ? sizeof(struct dhcp6_secret) : 0;
+	p->lenient = s->reconfigure == DHCP6_LENIENT;
+	plan->life.called = s->reconfigure != DHCP6_UNCALLED;
+	plan->secret_size = plan->life.called ? sizeof(struct dhcp6_secret) : 0;
 	p->takes_best = s->advertise == DHCP6_TAKES_BEST;
 	p->accept_len = (uint8_t)s->accept.len;
 	if (s->accept.len)

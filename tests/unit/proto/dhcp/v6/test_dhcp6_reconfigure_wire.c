@@ -66,13 +66,13 @@ static void the_mac_is_of_the_message_without_itself(void **state)
 static struct dhcp_life_settings life;
 
 // An item whose client 0 has a lease and that key, with number 7 as the last one.
-static struct dhcp6_fixture *keyed(bool relayed)
+static struct dhcp6_fixture *keyed_as(bool relayed, bool lenient)
 {
 	struct dhcp6_fixture *f = relayed ? fixture_relay(2, 2) : fixture_new(2);
 
 	life = (struct dhcp_life_settings){.speed = 1, .t1_ns = 1000000000000, .away_ns = 1000000};
 	f->settings.is.life = &life;
-	f->settings.reconfigure = true;
+	f->settings.reconfigure = lenient ? DHCP6_LENIENT : DHCP6_ACCEPTS;
 	fixture_open(f);
 	f->ctx.now_ms = 10;
 	fixture_next(f);
@@ -82,6 +82,11 @@ static struct dhcp6_fixture *keyed(bool relayed)
 	assert_true(dhcp6_has(&f->m, DHCP6_OPT_RECONFIGURE_ACCEPT));
 	ANSWER(f, DHCP6_REPLY, PROTO_DONE, (a->key = SECRET, a->replay = 7));
 	return f;
+}
+
+static struct dhcp6_fixture *keyed(bool relayed)
+{
+	return keyed_as(relayed, false);
 }
 
 // A RECONFIGURE; all but `what` is right. 0 or NULL: as it should be.
@@ -230,6 +235,18 @@ static void bad_ones_have_a_reason_each(void **state)
 	}
 }
 
+// Dibbler gives each message the number 0.
+static void lenient_clients_obey_an_old_number(void **state)
+{
+	struct dhcp6_fixture *f = keyed_as(true, true);
+
+	assert_true(hears(f, &(struct called){.replay = 1, .mac_xor = 1}));
+	assert_int_equal(f->n.reconfigure_bad[DHCP6_BAD_MAC], 1);
+	assert_true(hears(f, &(struct called){.replay = 1}));
+	assert_int_equal(obeyed(f), 1);
+	fixture_end(f);
+}
+
 static void without_key_or_lease_or_client_none_is_obeyed(void **state)
 {
 	struct dhcp6_fixture *f = keyed(true);
@@ -267,7 +284,7 @@ static void the_setting_needs_a_life_and_plain_macs(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(2);
 
-	f->settings.reconfigure = true;
+	f->settings.reconfigure = DHCP6_ACCEPTS;
 	fixture_check(f);
 	assert_int_equal(diag_count(f->diag), 1);
 	life = (struct dhcp_life_settings){.speed = 1, .t1_ns = 1000000000000};
@@ -288,6 +305,7 @@ int main(void)
 		cmocka_unit_test(the_mac_is_of_the_message_without_itself),
 		cmocka_unit_test(a_client_does_what_its_server_calls_for),
 		cmocka_unit_test(bad_ones_have_a_reason_each),
+		cmocka_unit_test(lenient_clients_obey_an_old_number),
 		cmocka_unit_test(without_key_or_lease_or_client_none_is_obeyed),
 		cmocka_unit_test(a_key_is_of_the_server_that_gave_it),
 		cmocka_unit_test(the_setting_needs_a_life_and_plain_macs),
