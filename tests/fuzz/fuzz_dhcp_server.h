@@ -59,6 +59,7 @@ static void hear(struct proto_ctx *ctx, const uint8_t *data, uint32_t len)
 
 	if (request && out) {
 		memcpy(request, data, len);
+		ctx->later = false;
 		answer = FAMILY(server).answer(ctx, request, len, out, ROOM);
 	}
 	if (answer) {
@@ -66,6 +67,11 @@ static void hear(struct proto_ctx *ctx, const uint8_t *data, uint32_t len)
 		check_answers(request, len, out, answer);
 		FAMILY(server).direct(out, answer, &to);
 		check_faults(out, answer);
+		if (ctx->later) {
+			answer = FAMILY(server).later(ctx, request, len, out, ROOM);
+			if (answer)
+				check_parses(out, answer);
+		}
 	}
 	free(request);
 	free(out);
