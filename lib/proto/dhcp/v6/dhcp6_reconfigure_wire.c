@@ -102,7 +102,7 @@ static enum dhcp6_bad judge(
 		return DHCP6_BAD_KEY;
 	if (!dhcp6_bytes_are(&h->m.server_id, server->bytes, server->len))
 		return DHCP6_BAD_SERVER;
-	if (asked_for(&h->m) == DHCP6_EXCHANGES || h->m.ia_count)
+	if (asked_for(&h->m) == DHCP6_EXCHANGES)
 		return DHCP6_BAD_MESSAGE;
 	return authentic(h, secret);
 }

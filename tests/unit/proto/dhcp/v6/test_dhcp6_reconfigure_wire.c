@@ -95,7 +95,7 @@ struct called {
 	uint64_t replay; // 0: 8
 	uint8_t mac_xor, client_xor, link_xor;
 	const char *server;
-	bool no_auth, no_message, has_ia;
+	bool no_auth, no_message;
 	uint16_t src_port;
 };
 
@@ -111,8 +111,6 @@ static void compose_called(struct dhcp6_fixture *f, const struct called *c, stru
 	if (!c->no_message)
 		dhcp6_write_option_u8(
 			w, DHCP6_OPT_RECONFIGURE_MESSAGE, c->asks ? c->asks : DHCP6_RENEW);
-	if (c->has_ia)
-		dhcp6_option_end(w, dhcp6_ia_begin(w, DHCP6_OPT_IA_NA, 1, 0, 0));
 	if (c->no_auth)
 		return;
 	dhcp6_rkap_write(w, DHCP6_RKAP_MAC, c->replay ? c->replay : 8, mac);
@@ -211,7 +209,6 @@ static void bad_ones_have_a_reason_each(void **state)
 		{{.server = OTHER_DUID}, DHCP6_BAD_SERVER},
 		{{.asks = DHCP6_SOLICIT}, DHCP6_BAD_MESSAGE},
 		{{.no_message = true}, DHCP6_BAD_MESSAGE},
-		{{.has_ia = true}, DHCP6_BAD_MESSAGE},
 		{{.no_auth = true}, DHCP6_BAD_AUTHENTICATION},
 		{{.mac_xor = 1}, DHCP6_BAD_MAC},
 		{{.replay = 7}, DHCP6_BAD_REPLAY},
