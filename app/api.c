@@ -47,7 +47,7 @@ static struct http_reply get_openapi(void *ctx, struct http_request *r)
 {
 	const struct api *a = ctx;
 
-	return http_json(MHD_HTTP_OK, http_openapi(api_routes, API, "ddiperf serve", a->version));
+	return http_json(MHD_HTTP_OK, http_openapi(api_routes, "ddiperf serve", a->version));
 }
 
 static struct http_reply get_schema(void *ctx, struct http_request *r)
@@ -126,7 +126,7 @@ static struct http_reply start(const struct api *a, const char *file, const json
 	struct runs_error e;
 	unsigned count;
 	json_t *errors;
-	char id[64] = "";
+	char id[RUNS_ID_SIZE] = "";
 
 	if (!is_file(a, file))
 		return http_error(MHD_HTTP_NOT_FOUND, "there is no file %.100s", file);
@@ -277,6 +277,8 @@ const struct http_route api_routes[] = {
 		get_page},
 	{GET, "/history", "The page, of the history", NULL, "text/html", 200, true, 0, NULL,
 		get_page},
+	{GET, "/metrics", "Figures of all runs that go on, for Prometheus", NULL, TEXT, 200, false,
+		0, NULL, api_metrics},
 	{GET, API, "Version of the server, and its agents", NULL, JSON, 200, false, 0, NULL,
 		get_server},
 	{GET, API "/openapi.json", "This document", NULL, JSON, 200, true, 0, NULL, get_openapi},

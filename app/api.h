@@ -3,6 +3,7 @@
 // is made too. Path: cold. Threads of libmicrohttpd.
 #pragma once
 
+#include "api_metrics.h"
 #include "http.h"
 #include "runs.h"
 
@@ -11,6 +12,7 @@
 struct api {
 	struct runs *runs;
 	const char *version;
+	struct api_metrics metrics;
 };
 
 extern const struct http_route api_routes[]; // ctx: struct api
@@ -18,6 +20,7 @@ extern const struct http_route api_routes[]; // ctx: struct api
 // --- their replies, by file ---
 
 struct http_reply api_follow(void *ctx, struct http_request *r);      // api_follow.c
+struct http_reply api_metrics(void *ctx, struct http_request *r);     // api_metrics.c
 struct http_reply api_list_files(void *ctx, struct http_request *r);  // api_files.c
 struct http_reply api_get_file(void *ctx, struct http_request *r);    // api_files.c
 struct http_reply api_put_file(void *ctx, struct http_request *r);    // api_files.c

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "document.h"
 #include "live.h"
 #include "rescue.h"
 
@@ -293,4 +294,14 @@ int book_print(struct book *b, FILE *f)
 		ok = fputs(before, f) >= 0 &&
 		     json_dumpf(interval, f, JSON_COMPACT | JSON_REAL_PRECISION(15)) == 0;
 	return ok && fputs("\n  ]\n}\n", f) >= 0 ? 0 : -EIO;
+}
+
+static int put_book(void *ctx, FILE *out)
+{
+	return book_print(ctx, out);
+}
+
+int book_write(struct book *b, const char *option, const char *path, bool is_private)
+{
+	return document_write_by(option, path, &(struct document_writer){put_book, b, is_private});
 }

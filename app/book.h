@@ -48,6 +48,9 @@ void book_of_run(struct book *b, json_t *document, FILE *part, uint64_t run);
 // Print the document with all its intervals, a line each. 0, or -errno.
 int book_print(struct book *b, FILE *f);
 
+// The same into a file: document_write_by.
+int book_write(struct book *b, const char *option, const char *path, bool is_private);
+
 // The next interval, an object, borrowed until the next call; NULL: that was the last one.
 const json_t *book_next(struct book *b);
 

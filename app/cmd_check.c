@@ -22,8 +22,7 @@
 #define CELL 32 // stats_format
 #define MIB  1048576.0
 
-// NULL, with errors in d: it wants more than a file of somebody else's may.
-static const struct config *confine(const struct config *c, bool commands, struct diag *d)
+const struct config *command_confine(const struct config *c, bool commands, struct diag *d)
 {
 	const struct port_settings *ports = c->ports.items;
 
@@ -53,7 +52,7 @@ const struct config *command_config(const struct options *o, struct diag **d)
 			   o->front->name, text, o->assignments, o->assignment_count, o->arena, *d)
 	         : config_load(o->operand, o->assignments, o->assignment_count, o->arena, *d);
 	if (c && o->confined)
-		c = confine(c, o->commands, *d);
+		c = command_confine(c, o->commands, *d);
 	diag_print(*d, stderr);
 	return c;
 }

@@ -2,7 +2,6 @@
 // ddiperf run FILE and ddiperf respond FILE: load the file, catch signals, run the user's hooks,
 // execute, report and write the result. Path: cold. Main thread.
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +15,17 @@
 #include "commands.h"
 #include "control.h"
 #include "document.h"
-#include "engine/run/command.h"
 #include "engine/series/series.h"
 #include "engine/tools/dryrun.h"
 #include "engine/tools/selfcheck.h"
 #include "format.h"
 #include "format_select.h"
+#include "fleet.h"
 #include "front.h"
+#include "hooks.h"
 #include "interval_format.h"
 #include "io/state.h"
+#include "led.h"
 #include "live.h"
 #include "orders.h"
 #include "part.h"
@@ -36,16 +37,13 @@
 
 #define JSON "--json" // as messages call the file
 
-enum hook_state { HOOKS_IDLE, HOOKS_STARTED, HOOKS_STOPPED }; // the stop hook is due between them
-
 struct session {
 	const struct options *options;
 	const struct config *config;
-	const char *id; // of the run
 	bool respond;
 	bool self_check;
 	bool summed; // the summary was printed
-	enum hook_state hooks;
+	struct hooks hooks;
 	struct report report;
 	struct result result;
 	struct live live;
@@ -56,6 +54,7 @@ struct session {
 	struct scrape scrape;
 	struct control control;
 	struct order_reader orders;
+	struct fleet *fleet; // NULL: the run is here
 };
 
 static void on_note(void *ctx, const char *text)
@@ -125,7 +124,9 @@ static void heed_orders(struct session *s)
 	const char *order, *refused;
 
 	while ((order = orders_next(&s->orders))) {
-		refused = s->config->search ? "a search sets the load itself" : run_order(order);
+		refused = s->config->search ? "a search sets the load itself"
+		          : s->fleet        ? fleet_order(s->fleet, order)
+		                            : run_order(order);
 		if (refused)
 			log_warning("order %s: %s", order, refused);
 		else
@@ -234,13 +235,6 @@ static int check_outputs(const struct session *s)
 	return rc == 0 ? 0 : file_error_of_box(rc) ? EXIT_ENVIRONMENT : EXIT_CONFIG;
 }
 
-// The commands of the user may hold passwords, and the result has them.
-static bool has_commands(const struct config *c)
-{
-	return c->hooks.start || c->hooks.stop || c->dut.probe || c->dut.counters ||
-	       c->events.count;
-}
-
 struct writing {
 	const struct format *format;
 	struct book *book;
@@ -265,7 +259,7 @@ static int write_outputs(const struct session *s, struct book *b)
 		if (f->live)
 			continue;
 		rc |= document_write_by(option_of(s, f), path,
-			&(struct document_writer){write_format, &w, has_commands(s->config)});
+			&(struct document_writer){write_format, &w, hooks_any_command(s->config)});
 	}
 	return rc;
 }
@@ -289,35 +283,20 @@ static bool wants_document(const struct session *s)
 	return s->options->json || s->options->brief || f || front_output(s)->end;
 }
 
-static int put_book(void *ctx, FILE *out)
-{
-	return book_print(ctx, out);
-}
-
-// With the digits that a reader of the file gets, so that all formats are those of a report on it.
-static json_t *as_written(json_t *document)
-{
-	char *text = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
-	json_t *again = json_loads(text, 0, NULL);
-
-	free(text);
-	json_decref(document);
-	return again;
-}
-
 // 0, or below after an error, which was logged. The intervals stay where they are if the document
 // cannot be written. *code: a front end may have exit codes of its own.
 static int write_document(struct session *s, int *code)
 {
 	const struct front_output *front = front_output(s);
+	json_t *document = document_result(&s->result, s->config);
 	struct book book;
 	int rc = 0;
 
-	book_of_run(&book, as_written(document_result(&s->result, s->config)), s->part.f,
-		s->result.number);
+	if (s->fleet)
+		fleet_complete(s->fleet, s->result.number, document);
+	book_of_run(&book, document_as_written(document), s->part.f, s->result.number);
 	if (s->options->json)
-		rc = document_write_by(JSON, s->options->json,
-			&(struct document_writer){put_book, &book, has_commands(s->config)});
+		rc = book_write(&book, JSON, s->options->json, hooks_any_command(s->config));
 	if (rc < 0 && s->part.path && !s->part.error) {
 		part_leave(&s->part);
 		s->keep_part = true;
@@ -440,7 +419,8 @@ static int follow(struct session *s)
 	if (rc == 0)
 		be_watched(s);
 	if (rc == 0 && output->jsonl) {
-		rc = stream_open("output.jsonl:", output->jsonl, has_commands(s->config), &stream);
+		rc = stream_open(
+			"output.jsonl:", output->jsonl, hooks_any_command(s->config), &stream);
 		if (rc == 0)
 			live_follow(&s->live, stream_follower(stream));
 	}
@@ -476,89 +456,33 @@ static int execute(struct session *s, const struct run_options *run)
 	return code;
 }
 
-struct hook {
-	const char *name; // "start" or "stop"
-	const char *text; // the command; NULL: none
-	int exit_code;    // of the run; -1: the run has not begun
-	int before;       // interrupts when it began
-};
-
-static const char *text_or_empty(const char *text)
-{
-	return text ? text : "";
-}
-
-// The first interrupt asks a hook to end, the second one ends it.
-static int heed(void *ctx)
-{
-	const struct hook *h = ctx;
-	int more = interrupt_count - h->before;
-
-	return more == 0 ? 0 : more == 1 ? SIGTERM : SIGKILL;
-}
-
-// 0, or -errno after an error, which was logged; -ECANCELED: interrupted.
-static int run_hook(const struct session *s, struct hook *h)
-{
-	char text[3][PATH_MAX + 64], more[2][64];
-	char *env[6] = {text[0], text[1], text[2]};
-	struct command_run c = {.text = h->text,
-		.more_env = env,
-		.timeout_ns = s->config->hooks.timeout_ns,
-		.interrupt = heed,
-		.ctx = h};
-	char outcome[96];
-	int rc;
-
-	if (!h->text)
-		return 0;
-	h->before = interrupt_count;
-	snprintf(text[0], sizeof(text[0]), "DDIPERF_RUN_ID=%s", s->id);
-	snprintf(text[1], sizeof(text[1]), "DDIPERF_RUN_NAME=%s",
-		text_or_empty(s->config->run.name));
-	snprintf(text[2], sizeof(text[2]), "DDIPERF_RESULT=%s", text_or_empty(s->options->json));
-	if (h->exit_code >= 0) {
-		env[3] = more[0];
-		env[4] = more[1];
-		snprintf(more[0], sizeof(more[0]), "DDIPERF_STATUS=%s",
-			text_or_empty(s->result.verdict.status));
-		snprintf(more[1], sizeof(more[1]), "DDIPERF_EXIT_CODE=%d", h->exit_code);
-	}
-	rc = command_run(&c);
-	if (rc == 0)
-		return 0;
-	log_error("hooks.%s: %s: %s", h->name, h->text,
-		command_outcome(&c, rc, outcome, sizeof(outcome)));
-	return rc < 0 ? rc : -EIO;
-}
-
-// It follows every start hook that did its work, and one that was interrupted in it.
-static int run_stop_hook(struct session *s, int code)
-{
-	struct hook h = {"stop", s->config->hooks.stop, code, 0};
-
-	if (s->hooks != HOOKS_STARTED)
-		return 0;
-	s->hooks = HOOKS_STOPPED;
-	return run_hook(s, &h);
-}
-
 static int execute_between_hooks(struct session *s, const struct run_options *run)
 {
-	struct hook h = {"start", s->config->hooks.start, -1, 0};
-	int rc, code = EXIT_INTERRUPTED;
+	int code = EXIT_INTERRUPTED, rc = hooks_start(&s->hooks);
 
-	s->hooks = HOOKS_STARTED;
-	rc = run_hook(s, &h);
-	if (rc < 0 && rc != -ECANCELED) {
-		s->hooks = HOOKS_IDLE;
+	if (rc < 0 && rc != -ECANCELED)
 		return EXIT_ENVIRONMENT;
-	}
 	if (!interrupt_count)
 		code = execute(s, run);
-	rc = run_stop_hook(s, code);
+	rc = hooks_stop(&s->hooks, code, s->result.verdict.status);
 	if (rc < 0 && code == EXIT_PASS)
 		code = rc == -ECANCELED ? EXIT_INTERRUPTED : EXIT_ENVIRONMENT;
+	return code;
+}
+
+// The hooks of the file are those of each box.
+static int execute_on_fleet(struct session *s, struct run_options *run)
+{
+	struct run_elsewhere elsewhere;
+	int code = fleet_open(s->options, s->config, &s->fleet);
+
+	if (code == 0) {
+		elsewhere = fleet_elsewhere(s->fleet);
+		run->elsewhere = &elsewhere;
+		code = execute(s, run);
+	}
+	fleet_close(s->fleet);
+	s->fleet = NULL;
 	return code;
 }
 
@@ -580,7 +504,7 @@ static void last_words(int code)
 			(unsigned long long)r->sent, (unsigned long long)r->answered,
 			(unsigned long long)r->lost);
 	if (!session->respond)
-		run_stop_hook(session, code);
+		hooks_stop(&session->hooks, code, session->result.verdict.status);
 	log_error("the run was given up (exit code %d); the box is as it was before", code);
 }
 
@@ -618,11 +542,15 @@ static int run_session(struct session *s, struct diag *d)
 		return code;
 	report_init(&s->report, alone ? NULL : stdout, o->quiet);
 	s->report.live &= !o->intervals && !s->respond;
-	s->id = run.id;
+	s->hooks = (struct hooks){s->config, run.id, o->json};
 	session = s;
 	signals_catch(last_words, terminal_restore);
-	code = s->respond ? execute(s, &run) : execute_between_hooks(s, &run);
+	if (o->fleet)
+		code = execute_on_fleet(s, &run);
+	else
+		code = s->respond ? execute(s, &run) : execute_between_hooks(s, &run);
 	signals_over();
+	orders_close(&s->orders);
 	return code;
 }
 
@@ -651,7 +579,7 @@ static int self_check(const struct options *o, const struct config *c, struct di
 
 int cmd_run(const struct options *o)
 {
-	struct session s = {.options = o, .orders.wanted = o->orders};
+	struct session s = {.options = o, .orders = {.wanted = o->orders, .size = ORDER_SIZE}};
 	struct diag *d;
 	int code = EXIT_CONFIG;
 
@@ -665,10 +593,17 @@ int cmd_run(const struct options *o)
 			o->dry_run ? "dry-run" : "json -");
 		return EXIT_CONFIG;
 	}
+	if (o->led && (o->dry_run || o->self_check || o->brief || o->json || o->orders)) {
+		log_error("run: --led takes its orders and tells its results by itself (leave out "
+			  "--json, --orders, --brief, --dry-run and --self-check)");
+		return EXIT_CONFIG;
+	}
 	if (o->intervals && interval_format_check(o->intervals) < 0)
 		return EXIT_CONFIG;
 	s.config = command_config(o, &d);
-	if (s.config)
+	if (o->led)
+		code = led_run(o, s.config, d);
+	else if (s.config)
 		code = o->dry_run      ? dry_run(o, s.config, d)
 		       : o->self_check ? self_check(o, s.config, d)
 		                       : run_session(&s, d);

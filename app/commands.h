@@ -12,9 +12,14 @@ struct front;
 // *d knows the file and line of each setting; the caller frees it, also after errors.
 const struct config *command_config(const struct options *o, struct diag **d);
 
+// NULL, with errors in d: c wants more than a file of somebody else's may. commands: it may have
+// some.
+const struct config *command_confine(const struct config *c, bool commands, struct diag *d);
+
 int cmd_run(const struct options *o);
 // The run that the settings of a command line stand for; with --dump they are printed instead.
 int cmd_run_front(struct front *f, const struct options *o);
+int cmd_agent(const struct options *o);
 int cmd_campaign(const struct options *o);
 int cmd_check(const struct options *o);
 int cmd_plan(const struct options *o);

@@ -80,6 +80,16 @@ json_t *document_result(const struct result *r, const struct config *c)
 	return document;
 }
 
+json_t *document_as_written(json_t *document)
+{
+	char *text = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	json_t *again = json_loads(text, 0, NULL);
+
+	free(text);
+	json_decref(document);
+	return again;
+}
+
 int document_print(const json_t *document, FILE *f)
 {
 	int flags = JSON_INDENT(2) | JSON_REAL_PRECISION(15);

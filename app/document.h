@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include <jansson.h>
-#include <stdio.h>
 
 #include "engine/config/config.h"
 #include "engine/result/result.h"
@@ -16,6 +15,10 @@ json_t *document_settings(const struct field_section *section, const void *setti
 // The whole document; without the configuration if it is NULL or does not want to be there. The
 // caller owns it.
 json_t *document_result(const struct result *r, const struct config *c);
+
+// With the digits that a reader of the file gets, so that all formats are those of a report on it.
+// Takes the document and gives another one.
+json_t *document_as_written(json_t *document);
 
 // The document as text, with a newline at its end. 0 or -EIO.
 int document_print(const json_t *document, FILE *f);

@@ -30,6 +30,7 @@ struct family {
 
 struct metrics {
 	const struct book *book;
+	const char *run; // label of all samples; NULL: none
 	bool open_metrics;
 	bool newest;              // of the newest interval only what is no count
 	json_t *index;            // name: number of its family
@@ -160,11 +161,14 @@ static char *sample_name(
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
-	bool first = true;
+	const struct metrics *m = w->ctx;
+	bool first = !m->run;
 
 	if (!out)
 		arena_exhausted();
 	fprintf(out, "%s%s", name, suffix);
+	if (m->run)
+		put_label(out, "run", m->run, true);
 	for (unsigned i = 0; i < w->label_count; i++, first = false)
 		put_label(out, w->labels[i].name, w->labels[i].value, first);
 	for (; extra->name; extra++) {
@@ -322,7 +326,7 @@ static void put_family(const struct metrics *m, const struct family *f, FILE *ou
 	fputs(f->text, out);
 }
 
-// The newest interval of a run that goes on, and the number of that run in its series.
+// The newest interval (NULL: none) of a run that goes on, and the number of that run in its series.
 static void walk_newest(struct walk *w, const json_t *interval)
 {
 	static const struct counter number = {"number",
@@ -330,6 +334,8 @@ static void walk_newest(struct walk *w, const json_t *interval)
 	struct metrics *m = w->ctx;
 	json_t *value = json_integer((json_int_t)m->book->run);
 
+	if (!interval)
+		interval = json_null();
 	snprintf(w->name, sizeof(w->name), "run.number");
 	put_figure(w, &number, NULL, value);
 	json_decref(value);
@@ -337,7 +343,9 @@ static void walk_newest(struct walk *w, const json_t *interval)
 	walk_interval(w, interval);
 }
 
-static int write_metrics(const struct book *b, const json_t *interval, FILE *out, bool open_metrics)
+// live: they go on.
+static int write_metrics(
+	const struct prometheus_run *runs, unsigned count, bool live, FILE *out, bool open_metrics)
 {
 	struct metrics *m = calloc(1, sizeof(*m));
 	struct walk *w = calloc(1, sizeof(*w));
@@ -345,14 +353,18 @@ static int write_metrics(const struct book *b, const json_t *interval, FILE *out
 
 	if (!m || !w)
 		goto done;
-	m->book = b;
 	m->open_metrics = open_metrics;
 	m->index = json_object();
 	m->seen = json_object();
-	*w = (struct walk){.figure = put_figure, .object = put_object, .ctx = m};
-	walk_document(w, m->book);
-	if (interval)
-		walk_newest(w, interval);
+	for (unsigned i = 0; i < count; i++) {
+		m->book = runs[i].book;
+		m->run = runs[i].id;
+		m->newest = false;
+		*w = (struct walk){.figure = put_figure, .object = put_object, .ctx = m};
+		walk_document(w, m->book);
+		if (live)
+			walk_newest(w, runs[i].interval);
+	}
 	for (size_t i = 0; i < m->count; i++) {
 		struct family *f = m->families[i];
 
@@ -375,17 +387,23 @@ done:
 	return rc;
 }
 
+static int write_result(const struct format_input *in, FILE *out, bool open_metrics)
+{
+	return write_metrics(
+		&(struct prometheus_run){.book = in->books[0]}, 1, false, out, open_metrics);
+}
+
 int openmetrics_write(const struct format_input *in, FILE *out)
 {
-	return write_metrics(in->books[0], NULL, out, true);
+	return write_result(in, out, true);
 }
 
 int prometheus_write(const struct format_input *in, FILE *out)
 {
-	return write_metrics(in->books[0], NULL, out, false);
+	return write_result(in, out, false);
 }
 
-int prometheus_write_live(const struct book *b, const json_t *interval, FILE *out)
+int prometheus_write_live(const struct prometheus_run *runs, unsigned count, FILE *out)
 {
-	return write_metrics(b, interval ? interval : json_null(), out, false);
+	return write_metrics(runs, count, true, out, false);
 }

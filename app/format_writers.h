@@ -14,7 +14,16 @@ int dns_metrics_write(const struct format_input *in, FILE *out);
 int resperf_write(const struct format_input *in, FILE *out);
 int openmetrics_write(const struct format_input *in, FILE *out);
 int prometheus_write(const struct format_input *in, FILE *out);
-// A run that goes on: what is known of it, and the gauges of its newest interval as
-// ddiperf_interval_... b->run is its number; interval is NULL before the first one.
-int prometheus_write_live(const struct book *b, const json_t *interval, FILE *out);
+
+#define PROMETHEUS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+// A run that goes on.
+struct prometheus_run {
+	const char *id;          // label of all samples; NULL: none
+	const struct book *book; // what is known of it; book->run is its number in the series
+	const json_t *interval;  // the newest one; NULL: none has ended
+};
+
+// Gauges of the newest intervals are ddiperf_interval_...
+int prometheus_write_live(const struct prometheus_run *runs, unsigned count, FILE *out);
 int junit_write(const struct format_input *in, FILE *out);

@@ -279,6 +279,7 @@ int http_start(struct http *h)
 	h->daemon = serve_start(&(struct serve_daemon){.fd = h->fd,
 		.connections = CONNECTIONS,
 		.threads = true,
+		.tls = h->tls,
 		.answer = answer,
 		.completed = completed,
 		.ctx = h});

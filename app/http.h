@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "serve_tls.h"
+
 #define HTTP_HEADER     "X-Ddiperf" // any value, in all requests but GET
 #define HTTP_PARAMETERS 2
 #define HTTP_NAME_SIZE  101 // of a name in a path, with its end
@@ -52,6 +54,7 @@ struct http {
 	const struct http_route *routes; // the row behind the last one has no path
 	const char *token;               // NULL: none is wanted
 	const char *host;                // name that clients may use; NULL: none
+	const struct serve_tls *tls;     // NULL: not encrypted
 	void *ctx;
 	struct MHD_Daemon *daemon;
 };
@@ -73,6 +76,5 @@ const char *http_query(const struct http_request *r, const char *name);
 // The body as a JSON object, or NULL.
 json_t *http_body(const struct http_request *r);
 
-// The rows as an OpenAPI 3 document, those under prefix. The caller owns it.
-json_t *http_openapi(const struct http_route *routes, const char *prefix, const char *title,
-	const char *version);
+// The rows as an OpenAPI 3 document, but for pages. The caller owns it.
+json_t *http_openapi(const struct http_route *routes, const char *title, const char *version);

@@ -78,8 +78,7 @@ static json_t *components(void)
 		"error", "type", "string");
 }
 
-json_t *http_openapi(
-	const struct http_route *routes, const char *prefix, const char *title, const char *version)
+json_t *http_openapi(const struct http_route *routes, const char *title, const char *version)
 {
 	json_t *paths = json_object();
 
@@ -87,7 +86,7 @@ json_t *http_openapi(
 		json_t *path = json_object_get(paths, r->path);
 		char method[16];
 
-		if (strncmp(r->path, prefix, strlen(prefix)) != 0)
+		if (strcmp(r->gives, "text/html") == 0)
 			continue;
 		if (!path) {
 			path = json_object();

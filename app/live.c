@@ -67,16 +67,8 @@ static json_t *earlier_of(const struct result_interval_item *i)
 {
 	json_t *list = json_array();
 
-	for (uint32_t n = 0; n < i->earlier_count; n++) {
-		const struct result_earlier *e = &i->earlier[n];
-		json_t *one = json_object();
-
-		json_object_set_new(one, "back", json_integer(e->back));
-		json_object_set_new(one, "answered", json_integer((json_int_t)e->answered));
-		json_object_set_new(one, "failed", json_integer((json_int_t)e->failed));
-		json_object_set_new(one, "time_ns", json_real(e->time_ns));
-		json_array_append_new(list, one);
-	}
+	for (uint32_t n = 0; n < i->earlier_count; n++)
+		json_array_append_new(list, stats_json(&result_earlier_section, &i->earlier[n]));
 	return list;
 }
 

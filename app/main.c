@@ -36,7 +36,8 @@ static const struct command commands[] = {
 		line_dhcp6_options, line_dhcp6_help},
 	{"run", "FILE", "Run the test in FILE and judge its result",
 		COMMON | OPTION_JSON | OPTION_DRY_RUN | OPTION_SELF_CHECK | OPTION_BRIEF |
-			OPTION_INTERVALS | OPTION_CONFINED | OPTION_COMMANDS | OPTION_ORDERS,
+			OPTION_INTERVALS | OPTION_CONFINED | OPTION_COMMANDS | OPTION_ORDERS |
+			OPTION_FLEET | OPTION_NATS | OPTION_LED,
 		cmd_run, NULL,
 		EXAMPLE("ddiperf run dns-steady.yaml --set traffic.queries.load.rate=5k --json "
 			"result.json")},
@@ -56,6 +57,11 @@ static const struct command commands[] = {
 	{"serve", NULL, "Serve a page and an HTTP interface to start, follow and keep runs",
 		OPTION_SERVE | OPTION_COMMANDS | OPTION_QUIET | OPTION_VERBOSE, cmd_serve, NULL,
 		EXAMPLE("ddiperf serve --listen 127.0.0.1:8080 --dir runs")},
+	{"agent", NULL, "Wait at a server of NATS, and run parts of the tests of a fleet",
+		OPTION_AGENT | OPTION_NATS | OPTION_SET | OPTION_COMMANDS | OPTION_QUIET |
+			OPTION_VERBOSE,
+		cmd_agent, NULL,
+		EXAMPLE("ddiperf agent --nats nats://127.0.0.1:4222 --name a --labels rack=1")},
 	{"watch", "[RUN]",
 		"Show a run that goes on; RUN is its id or process, if there are several",
 		OPTION_INTERVALS, cmd_watch, NULL, EXAMPLE("ddiperf watch")},

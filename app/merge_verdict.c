@@ -237,3 +237,35 @@ json_t *merge_verdict(const struct config *c, const json_t *sum, json_t *const *
 		v, "stopped_s", json_real(p.stopped ? book_number(p.stopped, "stopped_s") : 0));
 	return v;
 }
+
+void merge_invalidate(json_t *verdict, const char *reason, bool interrupted)
+{
+	json_t *reasons = json_object_get(verdict, "reasons");
+
+	json_array_insert_new(reasons, 0, json_string(reason));
+	if (interrupted || book_number(verdict, "exit_code") == EXIT_INTERNAL)
+		return;
+	json_object_set_new(verdict, "status", json_string("invalid"));
+	json_object_set_new(verdict, "exit_code", json_integer(EXIT_INVALID));
+	json_object_set_new(verdict, "invalid_by", json_string("tester"));
+}
+
+void merge_stop(json_t *verdict, const char *rule, double at_s)
+{
+	const char *status = book_text(verdict, "status");
+	char text[512];
+
+	if (!rule && strcmp(status, "done") == 0)
+		json_object_set_new(verdict, "status", json_string("pass"));
+	if (!rule)
+		return;
+	json_object_set_new(verdict, "stopped", json_string(rule));
+	json_object_set_new(verdict, "stopped_s", json_real(at_s));
+	snprintf(text, sizeof(text), "stopped %.3g s after the start of the measured part: %s", at_s,
+		rule);
+	json_array_insert_new(json_object_get(verdict, "reasons"), 0, json_string(text));
+	if (strcmp(status, "pass") != 0 && strcmp(status, "done") != 0)
+		return;
+	json_object_set_new(verdict, "status", json_string("fail"));
+	json_object_set_new(verdict, "exit_code", json_integer(EXIT_FAIL));
+}

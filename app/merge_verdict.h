@@ -16,3 +16,9 @@ bool merge_figure(const struct condition *k, const char *protocol, const json_t 
 // missing: reasons why parts are missing. c: the configuration of the whole.
 json_t *merge_verdict(const struct config *c, const json_t *sum, json_t *const *parts,
 	const uint64_t *numbers, unsigned count, json_t *missing, struct arena *a);
+
+// A reason of the tester's side that only those who made the run know: it says nothing about the
+// server. interrupted: by the user too, and that is its status then.
+void merge_invalidate(json_t *verdict, const char *reason, bool interrupted);
+// The run had stop rules for the sum, and this one ended it; NULL: none did.
+void merge_stop(json_t *verdict, const char *rule, double at_s);

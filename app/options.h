@@ -35,7 +35,11 @@ enum option_bit {
 	OPTION_CONFINED = 1 << 24,
 	OPTION_COMMANDS = 1 << 25,
 	OPTION_ORDERS = 1 << 26,
+	OPTION_LED = 1 << 28,
 	OPTION_SERVE = 1 << 27, // all that serve alone takes
+	OPTION_FLEET = 1 << 22, // a run on a fleet
+	OPTION_NATS = 1 << 23,  // who we are for NATS
+	OPTION_AGENT = 1 << 29,
 };
 
 // An option of one command alone, which stands for a setting.
@@ -85,8 +89,13 @@ struct options {
 	const char *user;                     // of bind; NULL: root alone
 	const char *listen, *dir, *token;     // of serve; NULL: not given
 	const char *host;                     // of serve; NULL: not given
+	const char *tls_cert, *tls_key;       // of serve; NULL: not given
+	const char *tls_clients;              // of serve; NULL: not given
+	const char *nats, *name, *labels;     // of agent; NULL: not given. labels: of run too
+	const char *fleet, *agents;           // of run; NULL: not given
+	const char *creds, *ca, *cert, *key;  // for NATS; NULL: not given
 	bool quiet, verbose, dump, self_check, brief, schema, force;
-	bool confined, commands, orders;
+	bool confined, commands, orders, led;
 	const char *command_line;  // as typed, for the result
 	const struct front *front; // the settings of a command line; NULL: the operand is a file
 	const struct program *program;

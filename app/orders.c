@@ -3,8 +3,10 @@
 #include "orders.h"
 
 #include <poll.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/interrupt.h"
 
 // An octet that is there. 0: none now, or no more.
@@ -23,22 +25,49 @@ static char next_octet(struct order_reader *r)
 	return 0;
 }
 
+static void put_octet(struct order_reader *r, char c)
+{
+	r->too_long |= r->len + 1 >= r->size;
+	if (r->too_long)
+		return;
+	if (r->len + 1 >= r->room) {
+		r->room = r->room ? 2 * r->room : ORDER_SIZE;
+		r->line = realloc(r->line, r->room);
+		if (!r->line)
+			arena_exhausted();
+	}
+	r->line[r->len++] = c;
+	r->line[r->len] = '\0';
+}
+
 const char *orders_next(struct order_reader *r)
 {
 	char c;
 
 	while (r->wanted && !r->over && (c = next_octet(r))) {
+		bool whole = c == '\n' && r->len && !r->too_long;
+
 		if (c != '\n') {
-			r->too_long |= r->len + 1 == sizeof(r->line);
-			if (!r->too_long)
-				r->line[r->len++] = c;
+			put_octet(r, c);
 			continue;
 		}
-		r->line[r->len] = '\0';
 		r->len = 0;
-		if (!r->too_long && r->line[0])
-			return r->line;
 		r->too_long = false;
+		if (whole)
+			return r->line;
 	}
 	return NULL;
+}
+
+void orders_wait(unsigned ms)
+{
+	struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	poll(&p, 1, (int)ms);
+}
+
+void orders_close(struct order_reader *r)
+{
+	free(r->line);
+	r->line = NULL;
 }

@@ -606,6 +606,34 @@ static void print_events(FILE *out, const struct counter_list *events)
 		print_event(out, &e[i]);
 }
 
+static void print_router(FILE *out, const struct result_router *r)
+{
+	const struct result_prefix *p = r->prefixes.items;
+	char took[32];
+
+	fprintf(out, "  %s on port %s, VLANs %s: ", r->item, r->port, r->vlans);
+	if (!r->heard) {
+		fprintf(out, "no advertisement (asked %llu times)\n", (unsigned long long)r->asked);
+		return;
+	}
+	fprintf(out, "%s after %s%s%s, for %llu s\n", r->router,
+		stats_format(r->took_ns, "ns", took, sizeof(took)), r->managed ? ", managed" : "",
+		r->other ? ", other" : "", (unsigned long long)r->lifetime_s);
+	for (uint32_t i = 0; i < r->prefixes.count; i++)
+		fprintf(out, "    %s%s%s, valid %llu s, preferred %llu s\n", p[i].prefix,
+			p[i].on_link ? ", on link" : "", p[i].autonomous ? ", autonomous" : "",
+			(unsigned long long)p[i].valid_s, (unsigned long long)p[i].preferred_s);
+}
+
+static void print_routers(FILE *out, const struct counter_list *routers)
+{
+	const struct result_router *r = routers->items;
+
+	fputs("\nrouters\n", out);
+	for (uint32_t i = 0; i < routers->count; i++)
+		print_router(out, &r[i]);
+}
+
 // Losses each way, which only both sides together know.
 static void print_peer(FILE *out, const struct result_peer *p)
 {
@@ -886,6 +914,8 @@ static void print_tables(FILE *out, const struct result *result)
 	bool good = strcmp(status, "pass") == 0 || strcmp(status, "done") == 0;
 
 	print_run(out, &result->run);
+	if (result->routers.count)
+		print_routers(out, &result->routers);
 	for (uint32_t i = 0; i < result->traffic.count; i++)
 		print_item(out, &items[i]);
 	print_tester_delay(out, result);

@@ -20,13 +20,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "book.h"
 #include "child.h"
 #include "io/state.h"
 #include "runs_ports.h"
 
-#define ACTIVE_MAX  8
 #define SHOWN       500   // of the list
 #define START_MS    30000 // for the main thread to start a run
 #define HISTORY_MS  60000
@@ -34,7 +34,7 @@
 #define PATIENCE_MS 10000 // of runs that are to end in order
 
 struct active {
-	char id[64];
+	char id[RUNS_ID_SIZE];
 	pid_t pid;
 	int orders;    // writes to its standard input
 	json_t *ports; // that nobody else may use
@@ -54,7 +54,7 @@ struct runs {
 	bool commands;
 	pthread_mutex_t lock; // of all that follows
 	pthread_cond_t told;
-	struct active active[ACTIVE_MAX];
+	struct active active[RUNS_ACTIVE_MAX];
 	unsigned count;
 	struct wanted wanted;
 	bool over;
@@ -183,6 +183,15 @@ json_t *runs_list(struct runs *r)
 	return list;
 }
 
+void runs_active(struct runs *r, struct runs_ids *out)
+{
+	pthread_mutex_lock(&r->lock);
+	out->count = r->count;
+	for (unsigned i = 0; i < r->count; i++)
+		strcpy(out->id[i], r->active[i].id);
+	pthread_mutex_unlock(&r->lock);
+}
+
 // --- the end of a run
 
 // The few figures that a list shows.
@@ -294,7 +303,7 @@ static void start_wanted(struct runs *r)
 static bool reap(struct runs *r)
 {
 	json_t *state = NULL;
-	char id[64];
+	char id[RUNS_ID_SIZE];
 	int status;
 
 	pthread_mutex_lock(&r->lock);
@@ -349,8 +358,8 @@ static struct active *reserve(
 		fail(e, 409,
 			"run %s goes on and uses the same port: %s (wait for its end, or stop it)",
 			other->id, which);
-	else if (r->count == ACTIVE_MAX)
-		fail(e, 409, "%d runs go on already", ACTIVE_MAX);
+	else if (r->count == RUNS_ACTIVE_MAX)
+		fail(e, 409, "%d runs go on already", RUNS_ACTIVE_MAX);
 	if (e->code)
 		return NULL;
 	if (getrandom(&random, sizeof(random), 0) < 0)
@@ -365,22 +374,6 @@ static struct active *reserve(
 	return a;
 }
 
-static int copy_file(const char *from, const char *to)
-{
-	char part[65536];
-	FILE *in = fopen(from, "re"), *out = in ? fopen(to, "wxe") : NULL;
-	size_t len;
-	int rc = in && out ? 0 : -errno;
-
-	while (rc == 0 && (len = fread(part, 1, sizeof(part), in)) > 0)
-		fwrite(part, 1, len, out);
-	if (in)
-		fclose(in);
-	if (out && fclose(out) != 0)
-		rc = -errno;
-	return rc;
-}
-
 // Its folder, its copy of the file, and its output. A descriptor of the latter, or -errno.
 static int prepare(const struct runs *r, const char *id, const char *file)
 {
@@ -389,7 +382,7 @@ static int prepare(const struct runs *r, const char *id, const char *file)
 
 	if (mkdir(runs_path(r, folder, "runs/%s", id), 0777) < 0)
 		return -errno;
-	rc = copy_file(
+	rc = file_copy(
 		runs_path(r, from, "files/%s", file), runs_path(r, to, "runs/%s/run.yaml", id));
 	if (rc < 0)
 		return rc;
@@ -458,7 +451,7 @@ static int start_child(struct runs *r, const char *id, const char *file, const c
 }
 
 void runs_start(struct runs *r, const char *file, const char *const *more, unsigned count,
-	char id[64], struct runs_error *e)
+	char id[RUNS_ID_SIZE], struct runs_error *e)
 {
 	char path[RUNS_PATH];
 	json_t *ports = runs_ports_of(runs_path(r, path, "files/%s", file), more, count);
@@ -478,7 +471,7 @@ void runs_start(struct runs *r, const char *file, const char *const *more, unsig
 		pthread_mutex_unlock(&r->lock);
 		return;
 	}
-	snprintf(id, 64, "%s", a->id);
+	snprintf(id, RUNS_ID_SIZE, "%s", a->id);
 	rc = out = prepare(r, id, file);
 	if (rc >= 0)
 		rc = start_child(r, id, file, more, count, out, &orders, &pid);

@@ -14,8 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RUNS_PATH 4096
-#define RUNS_MORE 48 // further arguments of a run
+#define RUNS_PATH       4096
+#define RUNS_MORE       48 // further arguments of a run
+#define RUNS_ID_SIZE    64
+#define RUNS_ACTIVE_MAX 8 // that go on at a time
 
 struct runs;
 
@@ -39,7 +41,7 @@ bool runs_are_over(struct runs *r);
 // Start `ddiperf run MORE... files/FILE`, and write its id. more: further arguments in pairs: --set
 // and PATH=VALUE, count of them, RUNS_MORE at most.
 void runs_start(struct runs *r, const char *file, const char *const *more, unsigned count,
-	char id[64], struct runs_error *e);
+	char id[RUNS_ID_SIZE], struct runs_error *e);
 // In order; the second time without waiting for replies.
 void runs_stop(struct runs *r, const char *id, struct runs_error *e);
 // A line for its standard input.
@@ -49,6 +51,14 @@ void runs_delete(struct runs *r, const char *id, struct runs_error *e);
 // What is known of one, NULL: there is no such; of all, the newest first. The caller owns it.
 json_t *runs_state(struct runs *r, const char *id);
 json_t *runs_list(struct runs *r);
+
+// Those that go on.
+struct runs_ids {
+	char id[RUNS_ACTIVE_MAX][RUNS_ID_SIZE];
+	unsigned count;
+};
+
+void runs_active(struct runs *r, struct runs_ids *out);
 
 // The path of a file in the folder of runs: "files/x". Returns buf.
 const char *runs_path(const struct runs *r, char buf[RUNS_PATH], const char *fmt, ...)

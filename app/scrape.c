@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "format_writers.h"
-#include "live.h"
 #include "serve.h"
 
 #define OPTION      "output.prometheus"
@@ -28,11 +27,12 @@ int scrape_open(struct scrape *s, const char *place)
 				 "one)",
 			place, strerror(-rc));
 	else if (p.local)
-		log_note(OPTION ": %s" PATH, p.url);
+		log_note(OPTION ": http://%s" PATH, p.text);
 	else
-		log_warning(OPTION ": %s" PATH " is not of this host alone: all that reach it can "
+		log_warning(OPTION ": http://%s" PATH
+				   " is not of this host alone: all that reach it can "
 				   "read the figures of the run, and its command line",
-			p.url);
+			p.text);
 	return rc;
 }
 
@@ -66,7 +66,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *p
 	if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_GET);
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
-		code == MHD_HTTP_OK ? "text/plain; version=0.0.4; charset=utf-8" : "text/plain");
+		code == MHD_HTTP_OK ? PROMETHEUS_TYPE : "text/plain");
 	queued = MHD_queue_response(c, code, r);
 	MHD_destroy_response(r);
 	return queued;
@@ -90,8 +90,9 @@ static void render(struct scrape *s)
 
 	if (!f)
 		abort();
-	rescue_sum_up(&s->rescue);
-	prometheus_write_live(&s->book, s->newest, f);
+	tally_sum_up(&s->tally);
+	prometheus_write_live(
+		&(struct prometheus_run){NULL, &s->tally.book, s->tally.newest}, 1, f);
 	if (fclose(f) != 0)
 		abort();
 	pthread_mutex_lock(&s->lock);
@@ -104,25 +105,14 @@ static void render(struct scrape *s)
 	s->rendered_ns = now_ns();
 }
 
-static void forget(struct scrape *s)
+void scrape_line(void *ctx, const json_t *line)
 {
-	rescue_forget(&s->rescue);
-	json_decref(s->newest);
-	s->newest = NULL;
-	if (s->book.document)
-		book_close(&s->book);
-	s->book = (struct book){0};
-}
+	struct scrape *s = ctx;
+	enum tally_change change = tally_line(&s->tally, OPTION, line);
 
-static void begin(struct scrape *s, const json_t *line)
-{
-	json_t *document = json_deep_copy(json_object_get(line, "result"));
-
-	forget(s);
-	json_object_del(document, "config");
-	book_take(&s->book, OPTION, document);
-	s->book.run = (uint64_t)json_integer_value(json_object_get(line, LIVE_BEGIN));
-	rescue_begin(&s->rescue, &s->book);
+	s->changed |= change != TALLY_SAME;
+	if (change != TALLY_PHASE)
+		return;
 	render(s);
 	if (s->daemon)
 		return;
@@ -131,28 +121,6 @@ static void begin(struct scrape *s, const json_t *line)
 		.fd = s->fd, .connections = CONNECTIONS, .answer = answer, .ctx = s});
 	if (!s->daemon)
 		log_warning(OPTION ": nobody can answer, so there are no metrics");
-}
-
-void scrape_line(void *ctx, const json_t *line)
-{
-	struct scrape *s = ctx;
-
-	if (json_object_get(line, LIVE_BEGIN)) {
-		begin(s, line);
-	} else if (!s->book.document || json_object_get(line, LIVE_TRIAL) ||
-		   json_object_get(line, LIVE_ORDER) || json_object_get(line, LIVE_WARMUP)) {
-		return;
-	} else if (json_object_get(line, LIVE_END)) {
-		json_object_update(s->book.document, json_object_get(line, "result"));
-		render(s);
-	} else {
-		rescue_add(&s->rescue, line);
-		json_decref(s->newest);
-		s->newest = json_incref((json_t *)line);
-		s->changed = true;
-		if (json_object_get(line, LIVE_LAST))
-			render(s);
-	}
 }
 
 void scrape_tick(void *ctx)
@@ -171,7 +139,7 @@ void scrape_close(void *ctx)
 		MHD_stop_daemon(s->daemon); // closes the socket too
 	else
 		close(s->fd);
-	forget(s);
+	tally_forget(&s->tally);
 	free(s->text);
 	pthread_mutex_destroy(&s->lock);
 }

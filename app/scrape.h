@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rescue.h"
+#include "tally.h"
 
 struct scrape {
 	int fd; // listens
@@ -20,9 +20,7 @@ struct scrape {
 	pthread_mutex_t lock;
 	char *text; // the answer; under the lock, as its length
 	size_t len;
-	struct book book; // of the run so far; without document: none has begun
-	struct rescue rescue;
-	json_t *newest;       // interval
+	struct tally tally;
 	bool changed;         // since the text was made
 	uint64_t rendered_ns; // when that was, CLOCK_MONOTONIC
 };

@@ -50,7 +50,7 @@ static void describe(const struct addr *a, const struct place *p, struct serve_p
 	char text[ADDR_TEXT_SIZE];
 
 	addr_format(a, text, sizeof(text));
-	snprintf(out->url, sizeof(out->url), "http://%s%s%s:%u", v6 ? "[" : "", text, v6 ? "]" : "",
+	snprintf(out->text, sizeof(out->text), "%s%s%s:%u", v6 ? "[" : "", text, v6 ? "]" : "",
 		port);
 	out->local = v6 ? memcmp(a->bytes, one, 16) == 0 : a->bytes[0] == 127;
 }
@@ -94,10 +94,22 @@ static void *start_daemon(void *arg)
 	unsigned flags = d->threads ? MHD_USE_THREAD_PER_CONNECTION |
 	                                      MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL
 	                            : MHD_USE_AUTO_INTERNAL_THREAD;
+	const struct serve_tls *t = d->tls;
+	struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, t ? t->cert : NULL},
+		{MHD_OPTION_HTTPS_MEM_KEY, 0, t ? t->key : NULL},
+		{MHD_OPTION_HTTPS_PRIORITIES, 0, SERVE_TLS_VERSIONS},
+		{t && t->clients ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0,
+			t ? t->clients : NULL},
+		{MHD_OPTION_END, 0, NULL}};
 
 	if (privileges_drop(false) < 0)
 		return NULL;
-	o->daemon = MHD_start_daemon(flags, 0, NULL, NULL, d->answer, d->ctx,
+	if (t)
+		flags |= MHD_USE_TLS;
+	else
+		tls[0].option = MHD_OPTION_END;
+	o->daemon = MHD_start_daemon(flags, 0, NULL, NULL, d->answer, d->ctx, MHD_OPTION_ARRAY, tls,
+		MHD_OPTION_NOTIFY_CONNECTION, t ? serve_tls_demand : NULL, t,
 		MHD_OPTION_LISTEN_SOCKET, d->fd, MHD_OPTION_CONNECTION_LIMIT, d->connections,
 		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_NOTIFY_COMPLETED, d->completed,
 		d->ctx, MHD_OPTION_END);

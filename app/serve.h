@@ -7,11 +7,13 @@
 #include <stdbool.h>
 
 #include "base/addr.h"
+#include "serve_tls.h"
 
 struct serve_daemon {
 	int fd; // listens
 	unsigned connections;
 	bool threads; // one for each connection, so that an answer may wait; else one for all
+	const struct serve_tls *tls; // NULL: the connection is not encrypted. Lives as long
 	MHD_AccessHandlerCallback answer;
 	MHD_RequestCompletedCallback completed; // NULL: nobody wants to know
 	void *ctx;
@@ -23,8 +25,8 @@ struct MHD_Daemon *serve_start(const struct serve_daemon *d);
 struct serve_place {
 	int fd;     // listens
 	bool local; // only this host reaches it
-	char url[ADDR_TEXT_SIZE +
-		 32]; // "http://127.0.0.1:8080", with the port that the kernel chose
+	// "127.0.0.1:8080", with the port that the kernel chose
+	char text[ADDR_TEXT_SIZE + 32];
 };
 
 // Listen at `text` (addr_parse_listen). 0, or -errno: nothing is open then.

@@ -23,12 +23,14 @@ BELOW["app"] = set(BELOW)
 # Folders inside the engine, lowest first: a file may include those of its own and of lower ones.
 ENGINE = ["core", "result", "config", "plan", "run", "series", "tools"]
 
-# An outside header and the folders that may include it, themselves or through a header of ours.
+# An outside header and the folders, or files of a name, that may include it, themselves or through a header of ours.
 OUTSIDE = {
     "libyaml": (re.compile(r"yaml\.h$"), {"conf"}),
     "libpcap": (re.compile(r"pcap(\.h|/)"), {"io", "net"}),
     "ldns": (re.compile(r"ldns/"), {"proto"}),
     "libmicrohttpd": (re.compile(r"microhttpd\.h$"), {"app"}),
+    "GnuTLS": (re.compile(r"gnutls/"), {"app"}),
+    "libnats": (re.compile(r"^nats(/|\.h$)"), {"app/bus"}),
     "nettle": (re.compile(r"nettle/"), {"proto"}),
     "jansson": (re.compile(r"jansson\.h$"), {"conf", "stats", "app"}),
 }
@@ -104,7 +106,7 @@ def reaches(name, pattern, sources, seen):
 
 def check_outside(source, sources):
     for library, (pattern, folders) in OUTSIDE.items():
-        if source.folder in folders:
+        if source.folder in folders or source.name.startswith(tuple(f for f in folders if "/" in f)):
             continue
         for number, header in source.foreign:
             if pattern.search(header):

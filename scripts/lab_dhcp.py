@@ -178,6 +178,31 @@ class Kea6(Family6, Kea):
         yield "prefixes", both_subnets(now, "assigned-pds")
 
 
+class Kea6Radvd(Kea6):
+    """With radvd beside it, which sends hosts to it (flags M and O)."""
+
+    programs = ("kea-dhcp6", "radvd")
+    start = ("sh", "-c", "radvd --nodaemon --logmethod stderr --config {dir}/radvd.conf --pidfile {dir}/radvd.pid & exec kea-dhcp6 -c {dir}/server.conf")
+    text = """
+interface veth1 {
+    AdvSendAdvert on;
+    AdvManagedFlag on;
+    AdvOtherConfigFlag on;
+    AdvDefaultLifetime 1800;
+    prefix 2001:db8::/64 {
+        AdvAutonomous off;
+        AdvValidLifetime 86400;
+        AdvPreferredLifetime 14400;
+    };
+};
+"""
+
+    @classmethod
+    def config(cls, folder):
+        (folder / "radvd.conf").write_text(cls.text)
+        return super().config(folder)
+
+
 class KeaMemory(Kea4):
     """Leases in memory alone."""
 
@@ -552,7 +577,7 @@ server dhcp {
 
 SERVERS = {
     "kea": Kea4, "kea-memory": KeaMemory, "kea-sql": KeaSql, "kea-sql-lazy": KeaSqlLazy, "kea-pgsql": KeaPgsql,
-    "dhcpd": Dhcpd4, "dhcpd-sync": Dhcpd4Sync, "dnsmasq": Dnsmasq4, "freeradius": FreeRadius4, "kea6": Kea6,
+    "dhcpd": Dhcpd4, "dhcpd-sync": Dhcpd4Sync, "dnsmasq": Dnsmasq4, "freeradius": FreeRadius4, "kea6": Kea6, "kea6-radvd": Kea6Radvd,
     "dhcpd6": Dhcpd6, "dnsmasq6": Dnsmasq6, "dibbler6": Dibbler6, "dibbler6-keys": Dibbler6Keys,
 }
 

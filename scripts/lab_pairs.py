@@ -6,7 +6,7 @@
   a   namespace PREFIX-dut    198.18.0.2, 2001:db8::2   on the link between both: 10.255.0.1
   b   namespace PREFIX-dut2   198.18.0.3, 2001:db8::3                             10.255.0.2
 
-The servers of unbound-pair also answer at 198.18.0.10, wherever that address is: at first at a.
+The servers of unbound-pair and unbound-vrrp also answer at 198.18.0.10, wherever that address is: at first at a.
 """
 
 import json
@@ -58,6 +58,58 @@ class UnboundPair(Pair):
     @staticmethod
     def ready(folder):
         return True
+
+
+class UnboundVrrp(UnboundPair):
+    """keepalived of each, with adverts every 100 ms, gives the service's address to a while the Unbound there lives."""
+
+    programs = ("unbound", "keepalived")
+    command = ("keepalived --dont-fork --dont-respawn --vrrp --log-console --use-file={dir}/keepalived.conf --pid={dir}/keepalived.pid "
+               "--vrrp_pid={dir}/vrrp.pid & exec " + UnboundPair.command)
+
+    @classmethod
+    def config(cls, i, folder, fill):
+        own = folder / NAMES[i]
+        (own / "keepalived.conf").write_text(f"""global_defs {{
+    script_user root
+    enable_script_security
+    vrrp_version 3
+    vrrp_garp_master_delay 0
+}}
+vrrp_script lives {{
+    script "/bin/sh {own}/lives"
+    interval 1
+    fall 1
+    rise 1
+    init_fail
+}}
+vrrp_instance service {{
+    state BACKUP
+    interface link0
+    virtual_router_id 53
+    priority {(200, 100)[i]}
+    advert_int 0.1
+    unicast_src_ip {LINK[i]}
+    unicast_peer {{
+        {LINK[1 - i]}
+    }}
+    virtual_ipaddress {{
+        {SERVICE}/32 dev veth1
+    }}
+    track_script {{
+        lives
+    }}
+    notify_master "/bin/touch {own}/master"
+    notify_backup "/bin/rm -f {own}/master"
+}}
+""")
+        (own / "lives").write_text(f"kill -0 $(cat {own}/pid)\n")
+        return super().config(i, folder, fill)
+
+    @staticmethod
+    def ready(folder):
+        """a is preferred: a b that was faster gives the address back."""
+        return [(folder / name / "master").exists() for name in NAMES] == [True, False]
 
 
 class KeaPair(Pair):
@@ -118,6 +170,27 @@ class KeaBalance(KeaPair):
         return [{"pool": f"{first} - {cut[0]}", "client-class": "HA_a"}, {"pool": f"{cut[1]} - {last}", "client-class": "HA_b"}]
 
 
+class KeaApart(KeaPair):
+    """Neither knows of the other one, and their pools overlap: both have .16.50 - .16.255 of each subnet."""
+
+    @classmethod
+    def config(cls, i, folder, fill):
+        text = json.loads(lab_dhcp.Kea4.config(folder / NAMES[i]))["Dhcp4"]
+        text["interfaces-config"]["dhcp-socket-type"] = "udp"
+        for subnet in text["subnet4"]:
+            first, last = subnet["pools"][0]["pool"].split(" - ")
+            network = first.rsplit(".", 1)[0]
+            subnet["pools"] = [{"pool": f"{first} - {network}.255"}] if i == 0 else [{"pool": f"{network}.50 - {last}"}]
+        return json.dumps({"Dhcp4": text}, indent=1)
+
+    @classmethod
+    def ready(cls, folder):
+        try:
+            return all(lab_dhcp.command(folder / name, "version-get") for name in NAMES)
+        except (OSError, ValueError, KeyError):
+            return False
+
+
 class DhcpdFailover(Pair):
     """The failover protocol of ISC dhcpd: the pool is shared, and either serves all when the other one is gone."""
 
@@ -151,4 +224,7 @@ class DhcpdFailover(Pair):
         return (folder / "log").read_text(errors="replace").count("to normal") >= 4
 
 
-SERVERS = {"unbound-pair": UnboundPair, "kea-standby": KeaStandby, "kea-balance": KeaBalance, "dhcpd-failover": DhcpdFailover}
+SERVERS = {
+    "unbound-pair": UnboundPair, "unbound-vrrp": UnboundVrrp, "kea-standby": KeaStandby, "kea-balance": KeaBalance, "kea-apart": KeaApart,
+    "dhcpd-failover": DhcpdFailover,
+}

@@ -479,7 +479,8 @@ class Chart {
 				bind: {dblclick: () => () => this.timed && setZoom(...full())}},
 			legend: {show: true, live: true},
 			hooks: {
-				ready: [u => u.over.addEventListener("mousedown", () => dragged = this)],
+				ready: [u => u.over.addEventListener("mousedown", () => dragged = this),
+					u => o.pick && u.over.addEventListener("click", () => known(u.cursor.idx) && o.pick(u.cursor.idx))],
 				setSelect: [u => {
 					if (dragged !== this || !this.timed || u.select.width < 3)
 						return; // or the cursor of another chart, which this one follows
@@ -1281,6 +1282,7 @@ function repeats(node) {
 // --- trend ----------------------------------------------------------------------------------------------
 
 let past = {runs: [], figures: []};
+let openRun = null; // shows another run of the trend, by its id; null: the page is of one file
 
 const sureOf = v => v >= 0.9999 ? "> 99.99 %" : `${(100 * v).toFixed(2)} %`;
 
@@ -1327,6 +1329,7 @@ function trend(node) {
 				shown: v => `${v}: ${text(before[v - 1], "started").slice(0, 16).replace("T", " ")}`},
 			y: {label: words(figure.path), format: v => v === Infinity ? LOST : format(v), range: [Math.max(0, Math.min(...reach) - pad), Math.max(...reach) + pad]},
 			lines: [{xs: () => count, name: words(figure.path), values: () => values, colour, width: 1, points: false}],
+			pick: openRun && (i => openRun(before[i].id)),
 			draw: u => markTrend(u, before, figure, format, above)});
 	}
 }
@@ -1535,8 +1538,9 @@ function fill(page, data, of) {
 	build(page, of);
 }
 
-function start(page, data, of) {
+function start(page, data, of, open) {
 	readPlace();
+	openRun = open || null;
 	fill(page, data, of);
 	document.title = (campaign ? campaign.name : runs.map(run => text(run.doc, "run.name") || run.file).join(" and ")) + " – ddiperf";
 	// The text is there first.
@@ -1636,6 +1640,6 @@ function goTo(id) {
 
 const given = document.getElementById("data");
 given && start(document.getElementById("page"), JSON.parse(given.textContent));
-return {add: (interval, run = 0) => runs[run].add(interval), draw, Live, start, fill, badge, el, table, text, number, list, at, si, perSecond, percent, time, exact, seconds, get charts() { return charts; },
+return {add: (interval, run = 0) => runs[run].add(interval), draw, Live, start, fill, badge, el, table, text, words, number, list, at, si, perSecond, percent, time, exact, seconds, get charts() { return charts; },
 	get runs() { return runs; }};
 })();

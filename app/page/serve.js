@@ -323,9 +323,31 @@ async function showRun(box, mine, id) {
 
 const keyOf = entry => text(entry, "run.test_sha256") || text(entry, "run.config_sha256");
 
+// A button for the trend up to a run, and a choice of its figures.
+function trendOf(id) {
+	const choice = el("select", {"aria-label": "figure of the trend", hidden: "", change: does(() => show())}, el("option", {value: ""}, "all figures"));
+	let data = null;
+	const show = () => {
+		const figures = data.trend.figures.filter((_, i) => ["", String(i)].includes(choice.value));
+		ddiperf.start(page, {...data, trend: {...data.trend, figures}}, ["trend"], run => does(() => go(`/run/${run}`))());
+		document.title = "History – ddiperf";
+		page.scrollIntoView();
+	};
+	return el("div", {class: "row"}, button("Trend", async () => {
+		if (!data) {
+			data = await report(id);
+			choice.append(...data.trend.figures.map((figure, i) => el("option", {value: i}, `${figure.item}: ${ddiperf.words(figure.path)}`)));
+			choice.hidden = false;
+		}
+		show();
+	}), choice);
+}
+
 async function showHistory(box, mine) {
 	document.title = "History – ddiperf";
 	const entries = list((await get("/history")).runs), groups = new Map();
+	const kept = new Set((await get("/runs")).runs.map(run => run.id)), idOf = entry => text(entry, "run.id");
+	const started = entry => kept.has(idOf(entry)) ? link(`/run/${idOf(entry)}`, when(text(entry, "run.started"))) : when(text(entry, "run.started"));
 	for (const entry of entries) {
 		const key = `${text(entry, "run.name")} ${keyOf(entry)}`;
 		groups.set(key, [...(groups.get(key) || []), entry]);
@@ -333,14 +355,11 @@ async function showHistory(box, mine) {
 	box.append(el("h2", {}, "History"), el("p", {class: "soft"}, groups.size ? "Runs of one configuration together, the newest first; its trend compares the newest with those before."
 		: "No run has ended yet."));
 	for (const group of [...groups.values()].reverse()) {
-		const last = group[group.length - 1], id = text(last, "run.id");
+		const last = group[group.length - 1], newest = group.findLast(entry => kept.has(idOf(entry)));
 		box.append(el("h3", {}, text(last, "run.name"), " ", el("small", {class: "soft"}, keyOf(last).slice(0, 8))),
-			group.length > 1 ? el("div", {class: "row"}, button("Trend", async () => {
-				ddiperf.start(page, await report(id), ["trend"]);
-				page.scrollIntoView();
-			})) : "",
+			group.length > 1 && newest ? trendOf(idOf(newest)) : "",
 			table([["started", "text"], ["verdict", "text"], ["item", "text"], ["answered"], ["loss"], ["p99"]],
-				[...group].reverse().flatMap(entry => list(entry.traffic).map((item, i) => [i ? "" : link(`/run/${text(entry, "run.id")}`, when(text(entry, "run.started"))),
+				[...group].reverse().flatMap(entry => list(entry.traffic).map((item, i) => [i ? "" : started(entry),
 					i ? "" : badge(text(entry, "verdict.status")), item.name, perSecond(item.answered_per_s), percent(item.loss),
 					time(at(item, "latency.response.p99_ns"))])), "history"));
 	}
@@ -377,30 +396,31 @@ function placeIn(value, position) {
 			indent = found[1].length;
 		}
 	}
-	// In this line: braces open mappings, a key before them or before the word.
+	// In this line: braces open mappings, brackets lists, a key before them or before the word.
 	let key = "";
 	const stack = [];
 	for (const part of head.matchAll(/([\w.]+):(?=\s|$)|[{}[\],]/g)) {
 		if (part[1])
 			key = part[1];
-		else if (part[0] === "{" || part[0] === "[")
-			stack.push(key), key = "";
-		else if (part[0] === ",")
-			key = "";
+		else if (part[0] === "{" || part[0] === "[") {
+			stack.push({of: key, list: part[0] === "["});
+			key = part[0] === "[" ? key : "";
+		} else if (part[0] !== ",")
+			key = (stack.pop() || {of: ""}).of;
 		else
-			key = stack.pop() || "";
+			key = stack.length && stack[stack.length - 1].list ? stack[stack.length - 1].of : "";
 	}
-	return {path: [...path, ...stack.filter(Boolean)], word, key};
+	return {path: [...path, ...stack.filter(one => one.of && !one.list).map(one => one.of)], word, key};
 }
 
 const alternatives = one => [one, ...[...(one.choices || []), ...(one.anyOf || [])].flatMap(alternatives)];
 
 function offersAt(schema, value, position) {
-	const {path, word, key} = placeIn(value, position);
-	let node = resolve(schema, schema);
-	for (const step of path)
-		node = resolve(schema, at(node, `properties.${step}`)) || {};
-	const properties = node.properties || {};
+	const place = placeIn(value, position), {path, word} = place;
+	const nodes = path.reduce((all, step) => [resolve(schema, at(all[0], `properties.${step}`)) || {}, ...all], [resolve(schema, schema)]);
+	// Entries of a list stand below their key.
+	const isList = !place.key && path.length && !nodes[0].properties, key = isList ? path[path.length - 1] : place.key;
+	const properties = nodes[isList ? 1 : 0].properties || {};
 	if (!key)
 		return {word, offers: Object.entries(properties).filter(([name]) => name.startsWith(word))
 			.map(([name, one]) => ({text: `${name}: `, name, help: one.description || ""}))};
@@ -415,6 +435,7 @@ class Editor {
 		Object.assign(this, {schema, changed, wrong: new Set(), offers: null});
 		this.lines = el("pre", {class: "lines", "aria-hidden": "true"});
 		this.area = el("textarea", {spellcheck: "false", autocomplete: "off", autocapitalize: "off", wrap: "off", "aria-label": "configuration",
+			"aria-autocomplete": "list", "aria-controls": "offers", "aria-describedby": "keys",
 			input: () => this.input(), keydown: event => this.key(event), scroll: () => this.scroll(), blur: () => setTimeout(() => this.close(), 150)});
 		this.area.value = value;
 		this.box = el("div", {class: "editor"}, this.lines, this.area);
@@ -465,8 +486,8 @@ class Editor {
 		this.chosen = 0;
 		this.word = word;
 		this.list = offers.slice(0, 50);
-		this.offers = el("ul", {class: "offers", role: "listbox", "aria-label": "completion"}, this.list.map((offer, i) =>
-			el("li", {role: "option", mousedown: event => {
+		this.offers = el("ul", {class: "offers", id: "offers", role: "listbox", "aria-label": "completion"}, this.list.map((offer, i) =>
+			el("li", {role: "option", id: `offer-${i}`, mousedown: event => {
 				event.preventDefault();
 				this.take(i);
 			}}, offer.name, el("small", {}, offer.help))));
@@ -491,6 +512,7 @@ class Editor {
 		this.chosen = (i + this.list.length) % this.list.length;
 		[...this.offers.children].forEach((node, k) => node.setAttribute("aria-selected", String(k === this.chosen)));
 		this.offers.children[this.chosen].scrollIntoView({block: "nearest"});
+		this.area.setAttribute("aria-activedescendant", `offer-${this.chosen}`);
 	}
 
 	take(i) {
@@ -504,6 +526,7 @@ class Editor {
 	close() {
 		this.offers && this.offers.remove();
 		this.offers = null;
+		this.area.removeAttribute("aria-activedescendant");
 	}
 
 	key(event) {
@@ -553,7 +576,7 @@ async function showFile(box, mine, name) {
 		await startRun(name, sets.value.split(/\s+/).filter(Boolean));
 	}
 	box.append(el("h1", {}, name), editor.box, errors, el("div", {class: "row"}, button("Run", run, {class: "main"}), button("Save", keep),
-		el("label", {}, "with ", sets), state), el("p", {class: "soft"}, "Ctrl-Space: completion. Ctrl-S: save. Settings beside Run take the place of those in the file."));
+		el("label", {}, "with ", sets), state), el("p", {class: "soft", id: "keys"}, "Ctrl-Space: completion; arrows choose, Enter takes, Escape leaves. Ctrl-S: save. Settings beside Run take the place of those in the file."));
 	box.addEventListener("keydown", event => {
 		if (event.key !== "s" || !(event.ctrlKey || event.metaKey))
 			return;

@@ -46,6 +46,15 @@ const char *addr_format_mac(const uint8_t mac[6], char *buf, size_t room);
 bool addr_in_prefix(const struct addr *a, const struct addr_prefix *p);
 bool addr_is_link_local(const struct addr *a);
 
+// The link-local IPv6 address of a host with this MAC (RFC 4291 appendix A).
+static inline void addr_link_local(const uint8_t mac[6], uint8_t out[16])
+{
+	const uint8_t address[16] = {
+		0xfe, 0x80, [8] = mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
+
+	memcpy(out, address, 16);
+}
+
 // Both point at len bytes, len 4 or 16.
 static inline bool addr_bytes_equal(const uint8_t *a, const uint8_t *b, uint8_t len)
 {

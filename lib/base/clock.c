@@ -7,21 +7,26 @@
 
 #define ATTEMPTS 16
 
-static uint64_t raw_ns(void)
+static uint64_t kernel_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void pair_read(uint64_t *tsc, uint64_t *ns)
+static uint64_t raw_ns(void)
+{
+	return kernel_ns(CLOCK_MONOTONIC_RAW);
+}
+
+static void pair_read(clockid_t clock, uint64_t *tsc, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
 
 	for (unsigned i = 0; i < ATTEMPTS; i++) {
 		uint64_t before = clock_now();
-		uint64_t now = raw_ns();
+		uint64_t now = kernel_ns(clock);
 		uint64_t took = clock_now() - before;
 
 		if (took >= best)
@@ -37,7 +42,7 @@ void clock_calibrate(struct clock *c, unsigned ms)
 	uint64_t until;
 
 	c->set = NULL;
-	pair_read(&c->anchor_tsc, &c->anchor_ns);
+	pair_read(CLOCK_MONOTONIC_RAW, &c->anchor_tsc, &c->anchor_ns);
 	until = c->anchor_ns + (uint64_t)(ms ? ms : 1) * 1000000u;
 	while (raw_ns() < until) {
 		uint64_t left = until - raw_ns();
@@ -54,20 +59,27 @@ void clock_refine(struct clock *c)
 {
 	uint64_t tsc = 0, ns = 0;
 
-	pair_read(&tsc, &ns);
+	pair_read(CLOCK_MONOTONIC_RAW, &tsc, &ns);
 	if (ns > c->anchor_ns)
 		c->hz = (double)(tsc - c->anchor_tsc) * 1e9 / (double)(ns - c->anchor_ns);
 }
 
 uint64_t clock_wall_ns(const struct clock *c, uint64_t tick)
 {
-	struct timespec t;
-	int64_t since;
+	uint64_t tsc = 0, ns = 0;
 
 	if (c->set)
 		return (uint64_t)clock_ns(c, tick);
-	clock_gettime(CLOCK_REALTIME, &t);
-	since = (int64_t)(clock_now() - tick);
-	return (uint64_t)((int64_t)t.tv_sec * 1000000000 + t.tv_nsec -
-			  (int64_t)(1e9 * (double)since / c->hz));
+	pair_read(CLOCK_REALTIME, &tsc, &ns);
+	return (uint64_t)((int64_t)ns - (int64_t)(1e9 * (double)(int64_t)(tsc - tick) / c->hz));
+}
+
+uint64_t clock_wall_tick(const struct clock *c, uint64_t wall_ns)
+{
+	uint64_t tsc = 0, ns = 0;
+
+	if (c->set)
+		return clock_ticks(c, wall_ns);
+	pair_read(CLOCK_REALTIME, &tsc, &ns);
+	return (uint64_t)((int64_t)tsc + (int64_t)(1e-9 * (double)(int64_t)(wall_ns - ns) * c->hz));
 }

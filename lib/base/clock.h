@@ -46,6 +46,8 @@ void clock_refine(struct clock *c);
 // Unix time of a tick, which may be in the future, in nanoseconds. A test's clock has no other time
 // than its own.
 uint64_t clock_wall_ns(const struct clock *c, uint64_t tick);
+// And back: the tick of a Unix time.
+uint64_t clock_wall_tick(const struct clock *c, uint64_t wall_ns);
 
 static inline uint64_t clock_ticks(const struct clock *c, uint64_t ns)
 {

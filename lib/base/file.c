@@ -259,3 +259,19 @@ int file_append(int fd, off_t size, const char *text, size_t len)
 		log_warning("a part of a line stays at the end of a file");
 	return rc;
 }
+
+int file_copy(const char *from, const char *to)
+{
+	char part[65536];
+	FILE *in = fopen(from, "re"), *out = in ? fopen(to, "wxe") : NULL;
+	int rc = in && out ? 0 : -errno;
+	size_t len;
+
+	while (rc == 0 && (len = fread(part, 1, sizeof(part), in)) > 0)
+		fwrite(part, 1, len, out);
+	if (in)
+		fclose(in);
+	if (out && fclose(out) != 0)
+		rc = -errno;
+	return rc;
+}

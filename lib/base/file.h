@@ -18,6 +18,9 @@ bool file_error_of_box(int err);
 // or -errno.
 int file_append(int fd, off_t size, const char *text, size_t len);
 
+// A copy under a name that is not taken. 0, or -errno; then part of it may be there.
+int file_copy(const char *from, const char *to);
+
 // A file that replaces another at once: a kill or a full disk at any moment leaves the whole old
 // one or the whole new one. It is written beside its target, whose mode and owner it takes, and
 // reaches the disk before it is renamed. A pipe or a device is written to directly.

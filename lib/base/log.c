@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define LINE_SIZE 2048
+#define LAST_SIZE 1024
 
 static int current_level = LOG_NORMAL;
 
@@ -50,13 +51,24 @@ static void log_line(const char *kind, const char *fmt, va_list args)
 	(void)written; // there is no other place to complain
 }
 
+static _Thread_local char last_error[LAST_SIZE];
+
 void log_error(const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
+	vsnprintf(last_error, sizeof(last_error), fmt, args);
+	va_end(args);
+	va_start(args, fmt);
 	log_line("", fmt, args);
 	va_end(args);
+}
+
+void log_take_error(char *text, size_t room)
+{
+	snprintf(text, room, "%s", last_error);
+	last_error[0] = '\0';
 }
 
 void log_warning(const char *fmt, ...)

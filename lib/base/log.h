@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -11,6 +12,9 @@ void log_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));  // n
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // only with --verbose
 
 enum log_level { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE };
+
+// The text of the last error that this thread logged since the last call; "": none.
+void log_take_error(char *text, size_t room);
 
 void log_set_level(enum log_level level);
 bool log_is_verbose(void);

@@ -7,8 +7,10 @@
 #include "conf/schema.h"
 
 struct confine {
-	struct diag *d;
+	struct diag *d; // NULL: only the inputs are wanted
 	bool commands;
+	conf_input *input;
+	void *ctx;
 };
 
 static void confine_section(
@@ -30,6 +32,11 @@ static void confine_text(const struct confine *c, const struct field *f, const c
 {
 	if (!*text || f->role == FIELD_PLAIN)
 		return;
+	if (!c->d) {
+		if (f->role == FIELD_INPUT)
+			c->input(c->ctx, *text);
+		return;
+	}
 	if (f->role == FIELD_COMMAND && !c->commands)
 		diag_error(c->d, text, NULL,
 			"commands are not allowed here (--allow-commands allows them)");
@@ -81,7 +88,15 @@ static void confine_section(
 void conf_confine(
 	const struct field_section *section, const void *obj, bool commands, struct diag *d)
 {
-	const struct confine c = {d, commands};
+	const struct confine c = {.d = d, .commands = commands};
+
+	confine_section(&c, section, obj);
+}
+
+void conf_inputs(
+	const struct field_section *section, const void *obj, conf_input *input, void *ctx)
+{
+	const struct confine c = {.input = input, .ctx = ctx};
 
 	confine_section(&c, section, obj);
 }

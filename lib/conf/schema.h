@@ -60,6 +60,11 @@ void conf_visit(const struct field_section *section, const void *obj, const stru
 void conf_confine(
 	const struct field_section *section, const void *obj, bool commands, struct diag *d);
 
+// Each file that is read, as the configuration names it.
+typedef void conf_input(void *ctx, const char *name);
+void conf_inputs(
+	const struct field_section *section, const void *obj, conf_input *input, void *ctx);
+
 // Reference: every setting with path, type, range, default and help, as text lines.
 void conf_document(const struct field_section *section, FILE *out);
 

@@ -13,8 +13,8 @@
 #define EXTENSION_LEN   8 // the least length of any, and the unit of most
 #define ICMPV4_ECHO     8
 #define ICMPV6_ECHO     128
-#define ICMPV6_SOLICIT  135
-#define ICMPV6_ADVERT   136
+#define ICMPV6_ND_FIRST 133 // router solicitation
+#define ICMPV6_ND_LAST  136 // neighbour advertisement
 #define ICMP_HEADER_LEN 8
 
 enum extension {
@@ -208,7 +208,7 @@ static enum frame_kind icmpv6_kind(uint8_t type)
 {
 	if (type == ICMPV6_ECHO)
 		return FRAME_ECHO;
-	if (type == ICMPV6_SOLICIT || type == ICMPV6_ADVERT)
+	if (type >= ICMPV6_ND_FIRST && type <= ICMPV6_ND_LAST)
 		return FRAME_ND;
 	return type < 128 ? FRAME_ICMP_ERROR : FRAME_OTHER; // RFC 4443 section 2.1
 }

@@ -206,7 +206,8 @@ enum frame_kind {
 	FRAME_UDP,
 	FRAME_TCP,        // payload: the segment from its header on
 	FRAME_ARP,        // payload: the ARP message, FRAME_ARP_LEN bytes of it
-	FRAME_ND,         // neighbour solicitation or advertisement; payload: the ICMPv6 message
+	FRAME_ND,         // solicitation or advertisement of a neighbour or a router; payload: the
+	                  // ICMPv6 message
 	FRAME_ECHO,       // ICMP or ICMPv6 echo request; payload: the ICMP message
 	FRAME_ICMP_ERROR, // icmp_type, icmp_code; payload: the ICMP message
 	FRAME_FRAGMENT,   // a fragment, first or later (atomic IPv6 fragments are parsed through)

@@ -9,14 +9,23 @@
 
 #define ARP_REQUEST      1
 #define ARP_REPLY        2
+#define ROUTER_SOLICIT   133
+#define ROUTER_ADVERT    134
 #define ND_SOLICIT       135
 #define ND_ADVERT        136
-#define ND_LEN           24 // of solicitation and advertisement, before the options
+#define SOLICIT_LEN      8 // of messages of routers, before the options
+#define ADVERT_LEN       16
+#define ND_LEN           24 // the same of neighbours
 #define ND_HOP_LIMIT     255
 #define ND_FLAG_SOLICIT  0x40
 #define ND_FLAG_OVERRIDE 0x20
 #define OPTION_SOURCE    1 // source link-layer address
 #define OPTION_TARGET    2 // target link-layer address
+#define OPTION_PREFIX    3
+#define OPTION_MAC_LEN   8
+#define PREFIX_LEN       32
+#define PREFIX_ON_LINK   0x80
+#define PREFIX_AUTO      0x40
 #define ICMPV4_REPLY     0
 #define ICMPV6_REPLY     129
 #define HOP_LIMIT        64
@@ -24,6 +33,8 @@
 static const uint8_t broadcast_mac[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 static const uint8_t all_nodes[16] = {0xff, 0x02, [15] = 1};
 static const uint8_t all_nodes_mac[6] = {0x33, 0x33, [5] = 1};
+static const uint8_t all_routers[16] = {0xff, 0x02, [15] = 2};
+static const uint8_t all_routers_mac[6] = {0x33, 0x33, [5] = 2};
 static const uint8_t arp_ethernet_ipv4[6] = {0, 1, 0x08, 0x00, 6, 4};
 
 // The fields of an ARP message for Ethernet and IPv4.
@@ -187,20 +198,36 @@ static bool read_nd_options(struct reader *r, uint8_t wanted, const uint8_t **ma
 	return !is_group_mac(*mac);
 }
 
-// The target of a valid message of this type, and the link-layer address that its option or the
-// Ethernet source gives; or NULL.
-static const uint8_t *read_nd(
-	const struct frame *f, uint8_t type, uint8_t option, const uint8_t **mac)
+// A valid message of this type with len bytes before its options, and the link-layer address that
+// its option or the Ethernet source gives; or NULL.
+static const uint8_t *read_message(
+	const struct frame *f, uint8_t type, uint32_t len, uint8_t option, const uint8_t **mac)
 {
 	struct reader r = reader_of(f->payload, f->payload_len);
-	const uint8_t *message = read_bytes(&r, ND_LEN);
+	const uint8_t *message = read_bytes(&r, len);
 
 	if (!message || f->icmp_type != type || f->icmp_code != 0 || f->hop_limit != ND_HOP_LIMIT)
 		return NULL;
 	if (!icmp_checksum_ok(f))
 		return NULL;
 	*mac = f->eth + 6;
-	return read_nd_options(&r, option, mac) ? message + 8 : NULL;
+	return read_nd_options(&r, option, mac) ? message : NULL;
+}
+
+// The target of such a message between neighbours.
+static const uint8_t *read_nd(
+	const struct frame *f, uint8_t type, uint8_t option, const uint8_t **mac)
+{
+	const uint8_t *message = read_message(f, type, ND_LEN, option, mac);
+
+	return message ? message + 8 : NULL;
+}
+
+static void write_mac(struct writer *w, uint8_t option, const uint8_t *mac)
+{
+	write_u8(w, option);
+	write_u8(w, OPTION_MAC_LEN / 8);
+	write_bytes(w, mac, 6);
 }
 
 // A whole solicitation or advertisement from ip->src, with our MAC in its one option if it has one.
@@ -216,11 +243,8 @@ static void write_nd(struct writer *w, const struct neigh_self *self, const stru
 	write_be16(w, 0);
 	write_be32(w, (uint32_t)flags << 24);
 	write_bytes(w, target, 16);
-	if (ip->payload_len > ND_LEN) {
-		write_u8(w, type == ND_SOLICIT ? OPTION_SOURCE : OPTION_TARGET);
-		write_u8(w, 1);
-		write_bytes(w, self->mac, 6);
-	}
+	if (ip->payload_len > ND_LEN)
+		write_mac(w, type == ND_SOLICIT ? OPTION_SOURCE : OPTION_TARGET, self->mac);
 	if (!w->failed)
 		close_icmp(ip, message);
 }
@@ -247,6 +271,61 @@ static uint32_t answer_solicitation(
 	}
 	write_ethernet(w, &as, mac, FRAME_TYPE_IPV6);
 	write_nd(w, &as, &ip, ND_ADVERT, flags, target);
+	return written(w, out);
+}
+
+static void write_prefix(struct writer *w, const struct neigh_prefix *p)
+{
+	write_u8(w, OPTION_PREFIX);
+	write_u8(w, PREFIX_LEN / 8);
+	write_u8(w, p->prefix.bits);
+	write_u8(w, (p->on_link ? PREFIX_ON_LINK : 0) | (p->autonomous ? PREFIX_AUTO : 0));
+	write_be32(w, p->valid_s);
+	write_be32(w, p->preferred_s);
+	write_be32(w, 0);
+	write_bytes(w, p->prefix.addr.bytes, 16);
+}
+
+static void write_advert(
+	struct writer *w, const struct neigh_self *self, const uint8_t *dst, const uint8_t *dst_mac)
+{
+	const struct neigh_advert *a = self->router;
+	uint8_t own[16], *message;
+	const struct frame_ip ip = {own, dst, 16, ND_HOP_LIMIT, FRAME_PROTOCOL_ICMPV6,
+		(uint16_t)(ADVERT_LEN + OPTION_MAC_LEN + a->prefix_count * PREFIX_LEN)};
+
+	addr_link_local(self->mac, own);
+	write_ethernet(w, self, dst_mac, FRAME_TYPE_IPV6);
+	frame_write_ip(w, &ip);
+	message = w->at;
+	write_u8(w, ROUTER_ADVERT);
+	write_u8(w, 0);
+	write_be16(w, 0);
+	write_u8(w, a->hop_limit);
+	write_u8(w, a->flags);
+	write_be16(w, a->lifetime_s);
+	write_be32(w, 0); // reachable time and
+	write_be32(w, 0); // retransmission timer: not told
+	write_mac(w, OPTION_SOURCE, self->mac);
+	for (uint8_t i = 0; i < a->prefix_count; i++)
+		write_prefix(w, &a->prefixes[i]);
+	if (!w->failed)
+		close_icmp(&ip, message);
+}
+
+// RFC 4861 sections 6.1.1 and 6.2.6.
+static uint32_t answer_router_solicitation(
+	const struct neigh_self *self, const struct frame *f, struct writer *w)
+{
+	uint8_t *out = w->at;
+	const uint8_t *mac;
+	bool anonymous = is_zero(f->src, 16);
+
+	if (!self->router || !read_message(f, ROUTER_SOLICIT, SOLICIT_LEN, OPTION_SOURCE, &mac))
+		return 0;
+	if (anonymous ? mac != f->eth + 6 : !is_other_host(self, f->src, 16))
+		return 0;
+	write_advert(w, self, anonymous ? all_nodes : f->src, anonymous ? all_nodes_mac : mac);
 	return written(w, out);
 }
 
@@ -285,7 +364,8 @@ uint32_t neigh_answer(const struct neigh_self *self, enum frame_kind kind, const
 	if (kind == FRAME_ARP)
 		return answer_arp(self, f, &w);
 	if (kind == FRAME_ND)
-		return answer_solicitation(self, f, &w);
+		return f->icmp_type == ROUTER_SOLICIT ? answer_router_solicitation(self, f, &w)
+		                                      : answer_solicitation(self, f, &w);
 	if (kind == FRAME_ECHO)
 		return answer_echo(self, f, &w);
 	return 0;
@@ -333,6 +413,64 @@ uint32_t neigh_ask(const struct neigh_self *self, const struct addr *from,
 	else
 		ask_nd(&w, self, from, target);
 	return written(&w, out);
+}
+
+uint32_t neigh_solicit(
+	const struct neigh_self *self, const uint8_t *from, uint8_t *out, uint32_t room)
+{
+	const struct frame_ip ip = {from, all_routers, 16, ND_HOP_LIMIT, FRAME_PROTOCOL_ICMPV6,
+		SOLICIT_LEN + OPTION_MAC_LEN};
+	struct writer w = writer_of(out, room);
+	uint8_t *message;
+
+	write_ethernet(&w, self, all_routers_mac, FRAME_TYPE_IPV6);
+	frame_write_ip(&w, &ip);
+	message = w.at;
+	write_u8(&w, ROUTER_SOLICIT);
+	write_u8(&w, 0);
+	write_be16(&w, 0);
+	write_be32(&w, 0);
+	write_mac(&w, OPTION_SOURCE, self->mac);
+	if (!w.failed)
+		close_icmp(&ip, message);
+	return written(&w, out);
+}
+
+static void read_prefix(const uint8_t *data, struct neigh_advert *out)
+{
+	struct neigh_prefix *p = &out->prefixes[out->prefix_count++];
+
+	*p = (struct neigh_prefix){.prefix = {{.len = 16}, data[0]},
+		.on_link = data[1] & PREFIX_ON_LINK,
+		.autonomous = data[1] & PREFIX_AUTO,
+		.valid_s = bytes_be32(data + 2),
+		.preferred_s = bytes_be32(data + 6)};
+	memcpy(p->prefix.addr.bytes, data + 14, 16);
+}
+
+bool neigh_advert(enum frame_kind kind, const struct frame *f, struct neigh_advert *out)
+{
+	const uint8_t *mac, *message;
+	struct reader r;
+
+	if (kind != FRAME_ND || f->src[0] != 0xfe || (f->src[1] & 0xc0) != 0x80)
+		return false;
+	message = read_message(f, ROUTER_ADVERT, ADVERT_LEN, OPTION_SOURCE, &mac);
+	if (!message)
+		return false;
+	*out = (struct neigh_advert){.hop_limit = message[4],
+		.flags = message[5],
+		.lifetime_s = bytes_be16(message + 6)};
+	r = reader_of(message + ADVERT_LEN, f->payload_len - ADVERT_LEN);
+	while (reader_left(&r) > 0 && out->prefix_count < NEIGH_PREFIXES_MAX) {
+		uint8_t type = read_u8(&r);
+		uint32_t len = read_u8(&r) * 8u; // read_message has found it above 0
+		const uint8_t *data = read_bytes(&r, len - 2);
+
+		if (data && type == OPTION_PREFIX && len == PREFIX_LEN && data[0] <= 128)
+			read_prefix(data, out);
+	}
+	return true;
 }
 
 static void claim_addr(struct neigh_claim *out, const uint8_t *addr, uint8_t addr_len)

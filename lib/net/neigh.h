@@ -10,7 +10,27 @@
 #include "base/addr.h"
 #include "net/frame.h"
 
-#define NEIGH_FRAME_MAX 128 // room that neigh_ask needs
+#define NEIGH_FRAME_MAX    128 // room that neigh_ask and neigh_solicit need
+#define NEIGH_PREFIXES_MAX 4
+
+// Flags of a router: hosts get addresses, or only other parameters, by DHCPv6.
+#define NEIGH_MANAGED 0x80
+#define NEIGH_OTHER   0x40
+
+struct neigh_prefix {
+	struct addr_prefix prefix;
+	bool on_link, autonomous;
+	uint32_t valid_s, preferred_s; // UINT32_MAX: for ever
+};
+
+// A router advertisement (RFC 4861 section 4.2).
+struct neigh_advert {
+	uint8_t flags; // NEIGH_MANAGED, NEIGH_OTHER, and others
+	uint8_t hop_limit;
+	uint16_t lifetime_s;
+	uint8_t prefix_count; // the first ones
+	struct neigh_prefix prefixes[NEIGH_PREFIXES_MAX];
+};
 
 // Our own addresses on one port.
 struct neigh_self {
@@ -23,6 +43,7 @@ struct neigh_self {
 	// the one above. NULL: none.
 	bool (*others)(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
 	void *others_of;
+	const struct neigh_advert *router; // it advertises so; NULL: it is no router
 };
 
 bool neigh_owns(const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len);
@@ -32,7 +53,8 @@ bool neigh_mac_of(
 	const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
 
 // The whole frame to send back for an ARP request, a neighbour solicitation or an echo request of
-// kind for an address we own, on our VLANs; 0 when there is nothing to answer or no room. out must
+// kind for an address we own, on our VLANs, or for a router solicitation if we are a router; 0 when
+// there is nothing to answer or no room. out must
 // not overlap the frame. ND: hop limit 255, checksum, options and target are verified first. Echo:
 // payload returned in full. Never answered: another host's announcement of our address, a group,
 // and a sender that claims our address. The Ethernet destination is not judged, nor a source MAC
@@ -45,6 +67,14 @@ uint32_t neigh_answer(const struct neigh_self *self, enum frame_kind kind, const
 // its length; 0: no room.
 uint32_t neigh_ask(const struct neigh_self *self, const struct addr *from,
 	const struct addr *target, uint8_t *out, uint32_t room);
+
+// A router solicitation from `from` (16 bytes), which tells our MAC. As neigh_ask.
+uint32_t neigh_solicit(
+	const struct neigh_self *self, const uint8_t *from, uint8_t *out, uint32_t room);
+
+// A valid router advertisement (RFC 4861 section 6.1.2). false: any other frame. Does not look at
+// the VLANs.
+bool neigh_advert(enum frame_kind kind, const struct frame *f, struct neigh_advert *out);
 
 // The group that a neighbour solicitation for the target goes to (RFC 4291 section 2.7.1).
 struct addr neigh_group(const struct addr *target);

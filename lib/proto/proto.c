@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "proto/dhcp/dhcp.h"
+#include "proto/dhcp/leasequery/leasequery.h"
 #include "proto/dns/ddns.h"
 #include "proto/dns/dns.h"
 #include "proto/echo/echo.h"
@@ -19,6 +20,8 @@ const struct proto *const protos[] = {
 	&ntp_proto,
 	&echo_proto,
 	&ddns_proto,
+	&leasequery4_proto,
+	&leasequery6_proto,
 	NULL,
 };
 

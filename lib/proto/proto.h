@@ -22,8 +22,8 @@
 #define PROTO_MAX_MORE   1024 // answers of several messages that a worker is at
 
 // One transaction, as the protocol sees it. The engine owns it, and keeps bits of its own where
-// there is room; user, step and tries are the protocol's to write, in reply only with AGAIN and,
-// but for step, with KEPT.
+// there is room; user, step and tries are the protocol's to write, in reply only with AGAIN and
+// KEPT. A step that KEPT goes on to has no message: the reply answered the step before.
 struct proto_txn {
 	uint64_t seq;    // number among the transactions of this worker and item, from 0: the same
 	                 // seed and seq give the same message. The engine gives it to reply too.
@@ -53,6 +53,18 @@ struct proto_layout {
 	uint8_t more;            // largest flow.more, below PROTO_MAX_COPIES
 	bool own_macs;           // clients have Ethernet addresses of their own
 	bool own_addresses;      // clients send from IP addresses that are not in `owned`
+	const struct proto_soliciting *soliciting; // NULL: nobody asks for routers
+};
+
+// Routers are asked for before the first message, on the VLANs of each path (RFC 4861 section
+// 6.3.7), in the name of one of the clients.
+struct proto_soliciting {
+	uint8_t mac[6];
+	uint8_t src[16]; // its link-local address
+	uint32_t tries;
+	uint64_t interval_ns;
+	bool needed;   // without an advertisement no message is sent
+	uint8_t flags; // of struct neigh_advert: it has one of them, or does not count; 0: any does
 };
 
 // A destination: a server, 255.255.255.255 or a multicast group, at the item's server port.
@@ -169,6 +181,7 @@ struct proto_ctx {
 	uint64_t now_ms;               // time of this packet since the start of the run
 	uint64_t began_ms;             // Unix time of that start
 	bool stream;      // the message goes or came over a connection: no datagram limits its size
+	bool closed;      // input of timeout: the connection ended, no time is over
 	uint32_t more;    // 0 before answer; one that goes on with further messages, over a
 	                  // connection, leaves a number up to PROTO_MAX_MORE that stands for them
 	bool later;       // false before answer; written by one that `later` of the server is to be

@@ -175,7 +175,7 @@ static void call(struct side *d, const struct flight *f, struct reader *r)
 	ends.src_port = DHCP6_SERVER_PORT;
 	ends.dst_port = p->is.relays ? DHCP6_SERVER_PORT : DHCP6_CLIENT_PORT;
 	dhcp6_mac(p, f->txn.user, mac);
-	dhcp6_link_local(mac, own);
+	addr_link_local(mac, own);
 	if (p->is.relays)
 		ends.dst = dhcp6_relay_of(p, f->txn.user);
 	check(!dhcp6_key(in.buf, in.len, &key));

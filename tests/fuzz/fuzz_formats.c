@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A result as ddiperf report reads it, in every format: any JSON ends with a text or a refusal. Up
-// to a NUL the input is the document, behind it are selectors. Path: tests only.
+// A result as ddiperf report reads it, in every format, and as a fleet reads it into the structs
+// that it was made of: any JSON ends with a text or a refusal. Up to a NUL the input is the
+// document, behind it are selectors. Path: tests only.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "document_read.h"
 #include "format.h"
 #include "format_select.h"
+#include "stats/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,6 +27,21 @@ static void write_as(const struct format *f, json_t *document, const char *selec
 		f->write(&(struct format_input){&books, 1}, nowhere);
 	select_merit(&book);
 	book_close(&book);
+}
+
+static void read_back(const json_t *document)
+{
+	struct arena *a = arena_new();
+	struct result_interval line = {0};
+	struct result r = {0};
+	const char *why;
+	bool warmup;
+
+	if (document_read(&result_section, document, &r, a, &why) == 0)
+		json_decref(stats_json(&result_section, &r));
+	if (document_read_interval(document, &line, &warmup, a, &why) == 0)
+		json_decref(stats_json(&result_interval_section, &line));
+	arena_free(a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -45,6 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (json_is_object(document))
 		for (unsigned i = 0; i < format_count; i++)
 			write_as(&formats[i], document, text + len + 1);
+	if (json_is_object(document))
+		read_back(document);
 	json_decref(document);
 	free(text);
 	return 0;

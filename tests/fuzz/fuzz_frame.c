@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzzes what reads raw frames: frame_parse, every byte of its view, then neigh_answer and
-// neigh_claim. Messages with an ICMP checksum are tried a second time with it put right, or little
-// would get past it. Path: cold.
+// Fuzzes what reads raw frames: frame_parse, every byte of its view, then neigh_answer, neigh_claim
+// and neigh_advert. Messages with an ICMP checksum are tried a second time with it put right, or
+// little would get past it. Path: cold.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,10 @@ static const struct addr_range owned[] = {
 	{{4, {198, 18, 0, 2}}, 4},
 	{{16, {0x20, 0x01, 0x0d, 0xb8, [15] = 2}}, 4},
 };
+static const struct neigh_advert router = {NEIGH_MANAGED, 64, 1800, 1,
+	{{{{16, {0x20, 0x01, 0x0d, 0xb8}}, 64}, true, true, 86400, 14400}}};
 static const struct neigh_self selves[] = {
-	{{2, 0, 0, 0, 0, 2}, {0}, 0, owned, 2},
+	{{2, 0, 0, 0, 0, 2}, {0}, 0, owned, 2, .router = &router},
 	{{2, 0, 0, 0, 0, 2}, {100}, 1, owned, 2},
 	{{2, 0, 0, 0, 0, 2}, {200, 300}, 2, owned, 2},
 };
@@ -74,6 +76,7 @@ static void check_answer(const struct neigh_self *self, const uint8_t *answer, u
 static void use(const uint8_t *data, uint32_t len)
 {
 	static const uint32_t rooms[] = {0, 13, 41, 60, 85, 100, ROOM};
+	struct neigh_advert advert;
 	struct neigh_claim claim;
 	struct frame f, plain;
 	enum frame_kind kind = frame_parse(data, len, &f);
@@ -100,6 +103,12 @@ static void use(const uint8_t *data, uint32_t len)
 		require(!(claim.mac[0] & 1) && !(claim.probe && claim.overrides));
 		touch(claim.addr.bytes, sizeof(claim.addr.bytes));
 		touch(claim.mac, sizeof(claim.mac));
+	}
+	if (neigh_advert(kind, &f, &advert)) {
+		require(advert.prefix_count <= NEIGH_PREFIXES_MAX);
+		for (uint8_t i = 0; i < advert.prefix_count; i++)
+			require(advert.prefixes[i].prefix.bits <= 128);
+		touch((const uint8_t *)advert.prefixes, sizeof(advert.prefixes));
 	}
 }
 

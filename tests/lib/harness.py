@@ -86,8 +86,9 @@ def milliseconds(text):
 
 
 def threads(document):
-    """The workers and the responder of a result."""
-    return [*document.get("workers", []), *([document["responder"]] if "responder" in document else [])]
+    """The workers and the responder of a result, without those of a box that was lost before it could tell."""
+    found = [*document.get("workers", []), *([document["responder"]] if "responder" in document else [])]
+    return [one for one in found if one["max_gap_ns"] is not None]
 
 
 def skip(reason):

@@ -40,11 +40,12 @@ def install():
 def installed_files_are_where_others_look_for_them():
     prefix = install()
     share = prefix / "share"
-    for path in ("bin/ddiperf", "lib/systemd/system/ddiperf@.service", "lib/systemd/system/ddiperf-serve@.service", "share/man/man1/ddiperf.1",
+    for path in ("bin/ddiperf", "lib/systemd/system/ddiperf@.service", "lib/systemd/system/ddiperf-serve@.service",
+                 "lib/systemd/system/ddiperf-agent.service", "share/man/man1/ddiperf.1",
                  "share/bash-completion/completions/ddiperf", "share/zsh/site-functions/_ddiperf"):
         assert (prefix / path).is_file(), path
     samples = {path.name for path in (share / "ddiperf" / "config").iterdir()}
-    assert samples == {path.name for path in (ROOT / "config").iterdir()} - {"meson.build", "ddiperf@.service.in", "ddiperf-serve@.service.in"}
+    assert samples == {path.name for path in (ROOT / "config").iterdir()} - {"meson.build", "ddiperf@.service.in", "ddiperf-agent.service.in", "ddiperf-serve@.service.in"}
     schema = json.loads((share / "ddiperf" / "ddiperf.schema.json").read_text())
     assert "traffic" in schema["properties"]
     for path in (share / "ddiperf" / "config").glob("*.yaml"):
@@ -87,8 +88,8 @@ def every_tool_that_it_can_be_has_a_link():
 # --- the service ---
 
 
-def service(name="ddiperf"):
-    return (install() / "lib" / "systemd" / "system" / f"{name}@.service").read_text()
+def service(name="ddiperf@"):
+    return (install() / "lib" / "systemd" / "system" / f"{name}.service").read_text()
 
 
 @test
@@ -102,14 +103,23 @@ def the_service_needs_no_root():
 
 
 @test
+def the_service_of_an_agent_has_the_rights_of_ports_and_no_more():
+    settings = dict(line.split("=", 1) for line in service("ddiperf-agent").split("\n") if re.match(r"\w+=", line))
+    assert settings["CapabilityBoundingSet"] == "CAP_NET_RAW CAP_NET_ADMIN CAP_IPC_LOCK" and settings["NoNewPrivileges"] == "yes"
+    named = set(re.findall(r"\$\{?(\w+)", settings["ExecStart"]))
+    sample = (ROOT / "config" / "agent.env").read_text()
+    assert named == set(re.findall(r"^#?(\w+)=", sample, re.M)) == {"NATS_URL", "NAME", "LABELS", "OPTIONS"}, (named, sample)
+
+
+@test
 def systemd_understands_the_service():
     if not shutil.which("systemd-analyze"):
         skip("systemd-analyze is not installed: sudo ./scripts/deps install test")
-    for name, instance in ("ddiperf", "dns"), ("ddiperf-serve", "8080"):
+    for name, instance in ("ddiperf@", "dns"), ("ddiperf-serve@", "8080"), ("ddiperf-agent", ""):
         with tempfile.TemporaryDirectory() as folder:
             # A program and a page that are there, for it looks for both.
             text = re.sub(r"^ExecStart=\S+", f"ExecStart={binary()}", service(name), flags=re.M)
-            unit = Path(folder) / f"{name}@{instance}.service"
+            unit = Path(folder) / f"{name}{instance}.service"
             unit.write_text(re.sub(r"^Documentation=.*\n", "", text, flags=re.M))
             code, out, err = execute(["systemd-analyze", "verify", "--man=no", unit])
             about = [line for line in (out + err).split("\n") if "ddiperf" in line]

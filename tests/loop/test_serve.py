@@ -9,14 +9,16 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
+import ssl
 import tempfile
 import time
 from pathlib import Path
 
 from browser import Browser
-from harness import binary, kill, main, start, test
+from harness import binary, execute, kill, main, nightly, start, test
 from loop import item, ring
 
 API = "/api/v1"
@@ -28,6 +30,8 @@ CHANGE = {"X-Ddiperf": "1"}
 class Server:
     """One server, up inside `with`, on a port and in a folder of its own."""
 
+    tls = None  # context of a client's
+
     def __init__(self, *options, folder=None):
         self.folder = folder or tempfile.mkdtemp(prefix="ddiperf-serve-")
         self.options = options
@@ -35,7 +39,7 @@ class Server:
     def __enter__(self):
         self.process = start([binary(), "serve", "--listen", "127.0.0.1:0", "--dir", self.folder, *self.options])
         line = self.process.stderr.readline()
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
+        found = re.search(r"https?://127\.0\.0\.1:(\d+)", line)
         assert found, line
         self.port = int(found[1])
         return self
@@ -48,7 +52,8 @@ class Server:
 
     def ask(self, method, path, body=None, headers=None, api=True):
         """(status, type, text)"""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        place = "127.0.0.1", self.port
+        connection = http.client.HTTPSConnection(*place, context=self.tls, timeout=60) if self.tls else http.client.HTTPConnection(*place, timeout=60)
         with contextlib.closing(connection):
             connection.request(method, (API if api else "") + path, body, {**CHANGE, **(headers or {})})
             answer = connection.getresponse()
@@ -168,6 +173,50 @@ def a_run_is_followed_changed_and_fetched():
         assert [one["run"]["id"] for one in server.get("/history")["runs"]] == [run]
         last = server.ask("GET", f"/runs/{run}/follow?from={len(lines) - 1}")[2]
         assert last.startswith(f"id: {len(lines) - 1}\n"), last[:200]
+
+
+SAMPLE = re.compile(r'(ddiperf_\w+)\{run="([^"]+)"(?:,(.*))?\} (\S+)')
+
+
+@test
+def metrics_are_of_the_runs_that_go_on():
+    with Server() as server:
+        def metrics():
+            """({(name, run, labels): value}, text)"""
+            status, kind, text = server.ask("GET", "/metrics", api=False)
+            assert status == 200 and kind.startswith("text/plain; version=0.0.4"), (status, kind)
+            found = [SAMPLE.fullmatch(line) for line in text.splitlines() if not line.startswith("#")]
+            assert all(found), text
+            return {(one[1], one[2], one[3] or ""): float(one[4]) for one in found}, text
+
+        assert metrics() == ({}, "")
+        server.put("one.yaml", quick("1m"))
+        server.put("two.yaml", quick("1m", prefix="other_"))
+        runs = [server.run("one.yaml"), server.run("two.yaml")]
+        wait_for_intervals(server, *runs)
+        before = metrics()[0]
+        end = time.monotonic() + 20
+        while (now := metrics())[0]["ddiperf_traffic_due_total", runs[1], 'item="queries"'] <= before["ddiperf_traffic_due_total", runs[1], 'item="queries"']:
+            assert time.monotonic() < end, now
+        samples, text = now
+        for run in runs:
+            count = {name: samples[f"ddiperf_traffic_{name}", run, 'item="queries"'] for name in
+                     ("due_total", "sent_total", "answered_total", "failed_total", "lost_total", "no_reply_total", "in_flight", "latency_response_seconds_count")}
+            assert count["due_total"] >= 100 and count["latency_response_seconds_count"] == count["answered_total"], count
+            assert count["sent_total"] == sum(count[name] for name in ("answered_total", "failed_total", "lost_total", "no_reply_total", "in_flight")), count
+            assert ("ddiperf_interval_length_seconds", run, "") in samples
+        # One family has one place and one type.
+        types = re.findall(r"^# TYPE (\S+)", text, re.M)
+        assert len(types) == len(set(types)) > 50
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(text)
+            file.flush()
+            if shutil.which("promtool"):
+                said = execute(["sh", "-c", 'exec promtool check metrics <"$0"', file.name])
+                assert said == (0, "", ""), said
+        server.ask("POST", f"/runs/{runs[0]}/stop")
+        server.wait(runs[0])
+        assert {run for _, run, _ in metrics()[0]} == {runs[1]}
 
 
 def wait_for_intervals(server, *runs):
@@ -327,6 +376,70 @@ def others_need_the_token():
     assert refused.returncode == 2 and "--token" in said, said
 
 
+def certify(folder, name, *more):
+    """A key, and its certificate by the CA in the folder, which is itself of the name "ca"."""
+    parts = ["-addext", "basicConstraints=critical,CA:TRUE"] if name.endswith("ca") else ["-addext", "basicConstraints=CA:FALSE"]
+    for option in more:
+        parts += ["-addext", option] if "=" in option else ["-CA", f"{folder}/{option}.pem", "-CAkey", f"{folder}/{option}.key"]
+    code, _, said = execute(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                             f"/CN={name}", "-keyout", f"{folder}/{name}.key", "-out", f"{folder}/{name}.pem", *parts])
+    assert code == 0, said
+
+
+@test
+def https_is_for_clients_of_the_ca():
+    with tempfile.TemporaryDirectory() as folder:
+        def client(name=None, trusted="ca", newest=ssl.TLSVersion.TLSv1_3):
+            context = ssl.create_default_context(cafile=f"{folder}/{trusted}.pem")
+            context.maximum_version = newest
+            if name:
+                context.load_cert_chain(f"{folder}/{name}.pem", f"{folder}/{name}.key")
+            return context
+
+        for name, *more in [("ca",), ("other_ca",), ("server", "ca", "subjectAltName=IP:127.0.0.1", "extendedKeyUsage=serverAuth"),
+                            ("client", "ca", "extendedKeyUsage=clientAuth"), ("stranger", "other_ca", "extendedKeyUsage=clientAuth")]:
+            certify(folder, name, *more)
+        (Path(folder) / "token").write_text("0123456789abcdefgh\n")
+        (Path(folder) / "token").chmod(0o600)
+        own = ["--tls-cert", f"{folder}/server.pem", "--tls-key", f"{folder}/server.key"]
+        with Server(*own) as server:
+            for server.tls in (client(), client(newest=ssl.TLSVersion.TLSv1_2)):
+                assert server.get("")["version"]
+            for server.tls in (client(trusted="other_ca"), None):
+                refuses(server)
+        with Server(*own, "--tls-clients", f"{folder}/ca.pem") as server:
+            for newest in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+                server.tls = client("client", newest=newest)
+                assert server.get("")["version"]
+                # Neither the page nor anything else is for those without a certificate, or with one for another use.
+                for name in (None, "stranger", "server"):
+                    server.tls = client(name, newest=newest)
+                    refuses(server)
+        with Server(*own, "--tls-clients", f"{folder}/ca.pem", "--token", f"{folder}/token") as server:
+            server.tls = client("client")
+            assert server.ask("GET", "")[0] == 401 and server.ask("GET", "", headers={"Authorization": "Bearer 0123456789abcdefgh"})[0] == 200
+            server.tls = client()
+            refuses(server, {"Authorization": "Bearer 0123456789abcdefgh"})
+        for options, word in [(own[:2], "--tls-key"), (own[:3] + [f"{folder}/client.key"], "--tls-cert"), (own + ["--tls-clients", f"{folder}/token"], "--tls-clients"),
+                              (["--tls-clients", f"{folder}/ca.pem"], "--tls-cert"), (own[:3] + [f"{folder}/none"], "No such file"), (own, "--tls-clients")]:
+            refused = start([binary(), "serve", "--listen", "0.0.0.0:0", "--dir", folder, *options])
+            said = refused.communicate(timeout=20)[1]
+            assert refused.returncode == 2 and word in said, (options, said)
+        everywhere = start([binary(), "serve", "--listen", "0.0.0.0:0", "--dir", folder, *own, "--tls-clients", f"{folder}/ca.pem"])
+        assert "https://0.0.0.0:" in everywhere.stderr.readline()
+        everywhere.send_signal(signal.SIGTERM)
+        assert everywhere.communicate(timeout=60) and everywhere.returncode == 0
+
+
+def refuses(server, headers=None):
+    """No reply of HTTP comes back."""
+    try:
+        answer = server.ask("GET", "/", headers=headers, api=False)
+    except (OSError, http.client.HTTPException):
+        return
+    raise AssertionError(answer)
+
+
 # --- the page -------------------------------------------------------------------------------------------
 
 
@@ -401,7 +514,58 @@ def a_run_is_played_from_upload_to_report():
         page.value("serve.go('/history').then(() => 0)")
         assert page.value("document.querySelectorAll('[data-table=history] tbody tr').length") == 2
         click(page, "Trend")
-        page.until("[...document.querySelectorAll('#page section')].map(s => s.id).join() === 'trend'")
+        page.until("[...document.querySelectorAll('#page section')].map(s => s.id).join() === 'trend' && ddiperf.charts.length > 3 && !!ddiperf.charts[0].plot")
+        # One figure of it; a click on a point leads to its run.
+        page.value("(() => {const s = document.querySelector('select[aria-label=\"figure of the trend\"]'); "
+                   "s.value = [...s.options].find(o => o.text === 'queries: response p99').value; s.dispatchEvent(new Event('change'))})()")
+        page.until("ddiperf.charts.length === 1 && ddiperf.charts[0].o.name === 'trend queries latency.response.p99_ns' && !!ddiperf.charts[0].plot")
+        first = server.get("/history")["runs"][0]["run"]["id"]
+        page.settle()
+        x, y = page.value("(() => {const u = ddiperf.charts[0].plot, b = u.over.getBoundingClientRect(); return [b.x + u.valToPos(1, 'x'), b.y + b.height / 2]})()")
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            page.mouse(kind, x, y)
+        page.until(f"location.pathname === '/run/{first}' && document.documentElement.dataset.ended === '{first}'")
+        clean(page, server)
+
+
+OFFERS = [  # text before the cursor, and what is offered there
+    ("hos", ["host"]), ("run:\n  dur", ["duration"]), ("run: {name: x, dur", ["duration"]), ("host:\n  idle: ", ["poll", "sleep"]),
+    ("traffic:\n- name: a\n  spread: st", ["stub"]), ("traffic: [{load: {wave: {", ["mean", "amplitude", "period"]),
+    ("traffic:\n  - name: a\n    load:\n      ramp:\n        fr", ["from"]), ("ports:\n- name: a\n\n# driver: x\n  driver: af", ["af_xdp", "af_packet"]),
+    ("traffic:\n- dns:\n    expect:\n      rcode: [NOERROR, NX", ["NXDOMAIN", "NXRRSET"]), ("traffic:\n- dns:\n    expect:\n      rcode:\n      - NXD", ["NXDOMAIN"]),
+    ("traffic: [{name: x, dns: {expect: {rcode: [NXD", ["NXDOMAIN"]), ("traffic: [{name: x, dns: {expect: {rcode: [NXDOMAIN]}}, spr", ["spread"]),
+    ("nonsense:\n  na", []), ("run:\n  duration: 10s # du", []),
+]
+
+
+@test
+def keys_and_values_are_completed_by_keyboard():
+    page = browser()
+    with Server() as server:
+        def press(key, **more):
+            page.send("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, **more)
+
+        server.put("new.yaml", "host:\n  idle: ")
+        page.visit(f"http://127.0.0.1:{server.port}/file/new.yaml", "!!document.querySelector('textarea')")
+        page.value("(async () => {window.schema = await (await fetch('/api/v1/schema')).json()})()")
+        for before, offers in OFFERS:
+            found = page.value(f"serve.offersAt(schema, {json.dumps(before)}, {len(before)}).offers.map(offer => offer.name)")
+            assert found == offers, (before, found)
+        # The chosen one is told to a screen reader, too.
+        page.value("(() => {const t = document.querySelector('textarea'); t.setSelectionRange(1e6, 1e6); t.focus()})()")
+        press(" ", modifiers=2)
+        chosen = "document.getElementById(document.querySelector('textarea').getAttribute('aria-activedescendant'))?.firstChild.data"
+        assert page.value(chosen) == "poll"
+        press("Escape")
+        assert page.value("!document.querySelector('.offers') && !document.querySelector('[aria-activedescendant]')")
+        press(" ", modifiers=2)
+        press("ArrowDown")
+        assert page.value(chosen) == "sleep"
+        press("Enter")
+        assert page.value("document.querySelector('textarea').value") == "host:\n  idle: sleep"
+        # Tab leaves the text when nothing is offered.
+        press("Tab")
+        assert page.value("document.activeElement.tagName") == "BUTTON"
         clean(page, server)
 
 
@@ -430,6 +594,37 @@ def an_hour_of_a_run_stays_small():
         print(f"# heap after an hour: {used / 1e6:.0f} MB")
         assert used < HEAP, used
         assert page.value("ddiperf.runs[0].items[0].heat.length") <= 400
+        clean(page, server)
+
+
+def tab(page):
+    """Octets of its process that it shares with no other; a process that waits for the next page is smaller."""
+    renderers = [one["id"] for one in page.call("SystemInfo.getProcessInfo")["processInfo"] if one["type"] == "renderer"]
+    rollups = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in renderers]
+    return max(sum(int(size) for size in re.findall(r"^Private_(?:Clean|Dirty): +(\d+) kB", one, re.M)) for one in rollups) * 1024
+
+
+@nightly
+def a_tab_that_follows_an_hour_stays_small():
+    """A run with as many intervals as an hour has seconds, from the server to the charts, with nothing reloaded."""
+    page = browser()
+    with Server() as server:
+        server.put("quick.yaml", quick("10m"))
+        run = server.run("quick.yaml", "run.interval=20ms")
+        page.visit(f"http://127.0.0.1:{server.port}/run/{run}", "ddiperf.runs[0]?.t.length > 10 && ddiperf.charts.length > 4")
+        sizes, end = [], time.monotonic() + 300
+        while (count := page.value("ddiperf.runs[0].t.length")) < HOUR:
+            assert time.monotonic() < end, count
+            time.sleep(5)
+            # What the test keeps of the page is no part of it.
+            page.events.clear()
+            sizes.append((count, round(tab(page) / 1e6)))
+        page.settle()
+        page.send("HeapProfiler.collectGarbage")
+        heap, own = page.send("Runtime.getHeapUsage")["usedSize"], tab(page)
+        print(f"# after {HOUR} intervals: heap {heap / 1e6:.0f} MB, process {own / 1e6:.0f} MB; on the way: {sizes}")
+        assert heap < HEAP and own < HEAP and max(size for _, size in sizes) < HEAP / 1e6, (heap, own, sizes)
+        assert page.value("ddiperf.charts[0].plot.data[0].length") >= HOUR
         clean(page, server)
 
 

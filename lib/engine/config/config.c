@@ -116,6 +116,21 @@ static const struct field item_fields[] = {
 static const struct field_section item_section = {
 	"traffic", "an item of traffic", FIELD_ROWS(item_fields), sizeof(struct item_settings)};
 
+static const struct field router_fields[] = {
+	{"managed", "flag M of its advertisements: hosts get addresses from a server", FIELD_BOOL,
+		AT(router_settings, managed), .def = "true"},
+	{"other", "flag O: hosts get other parameters from it", FIELD_BOOL,
+		AT(router_settings, other), .def = "false"},
+	{"lifetime", "time in which it is a default router; 0s: it is none", FIELD_DURATION,
+		AT(router_settings, lifetime_ns), .def = "30m", .max = 9e12},
+	{"prefixes",
+		"prefixes on the link (up to 4); with managed: false hosts make addresses in them",
+		FIELD_PREFIX, .list = true, AT(router_settings, prefixes)},
+};
+
+static const struct field_section router_section = {
+	"router", "a router", FIELD_ROWS(router_fields), sizeof(struct router_settings)};
+
 static const struct field responder_fields[] = {
 	{"port", "port to answer on; default: the only one", FIELD_STRING,
 		AT(responder_settings, port)},
@@ -125,6 +140,9 @@ static const struct field responder_fields[] = {
 		.section = &transport_server_section},
 	{"control", "where testers that know a token can ask for its counters", FIELD_SECTION,
 		.optional = true, AT(responder_settings, control), .section = &control_section},
+	{"router", "it is a router, too, and answers router solicitations (RFC 4861)",
+		FIELD_SECTION, .optional = true, AT(responder_settings, router),
+		.section = &router_section},
 	{"protocol", "protocols to answer", FIELD_CHOICES, AT(responder_settings, protocol),
 		.choices = &server_choices},
 };
@@ -147,6 +165,10 @@ static const struct field validity_fields[] = {
 		AT(validity_settings, link_down_ns), .def = "0s", .max = 1e16},
 	{"clock", "clocks that disagree by more: the run is invalid", FIELD_PERCENT,
 		AT(validity_settings, clock), .def = "0.1%", .max = 1},
+	{"fleet_skew",
+		"agents that begin further apart, or whose clocks are not known so well: the run "
+		"is invalid",
+		FIELD_DURATION, AT(validity_settings, fleet_skew_ns), .def = "1ms", .max = 1e16},
 };
 
 static const struct field_section validity_section = {"validity",

@@ -71,12 +71,20 @@ struct item_settings {
 		routed; // address from which the kernel sends to the server; count 0: none
 };
 
+// The responder as a router (RFC 4861).
+struct router_settings {
+	bool managed, other;
+	uint64_t lifetime_ns;
+	struct field_list prefixes; // struct addr_prefix
+};
+
 struct responder_settings {
 	const char *port;                      // NULL: the only one
 	void **protocol;                       // index as in protos[]; NULL: not answered
 	struct faults_settings *faults;        // NULL: none
 	struct transport_server_settings *tcp; // NULL: none are given
 	struct control_settings *control;      // NULL: its counters are nobody's
+	struct router_settings *router;        // NULL: it is none
 };
 
 // Beyond these bounds a run says nothing about the server: it is invalid.
@@ -87,6 +95,7 @@ struct validity_settings {
 	double stolen;  // share of the measured time that a worker did not have its CPU
 	uint64_t link_down_ns;
 	double clock; // disagreement of clocks, as a share of the time
+	uint64_t fleet_skew_ns;
 };
 
 struct capture_settings {

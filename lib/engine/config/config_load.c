@@ -13,6 +13,7 @@
 #include "engine/config/work.h"
 #include "io/driver.h"
 #include "io/sockets.h"
+#include "net/neigh.h"
 
 static void check_labels(const struct field_list *l, struct diag *d)
 {
@@ -354,6 +355,18 @@ static bool answers_streams(const struct responder_settings *r)
 	return false;
 }
 
+static void check_router(const struct router_settings *r, struct diag *d)
+{
+	const struct addr_prefix *p = r->prefixes.items;
+
+	for (uint32_t i = 0; i < r->prefixes.count; i++)
+		if (p[i].addr.len != 16)
+			diag_error(d, &p[i], NULL, "is no IPv6 prefix");
+	if (r->prefixes.count > NEIGH_PREFIXES_MAX)
+		diag_error(d, &r->prefixes, "prefixes", "%u prefixes are too many (up to %u)",
+			r->prefixes.count, NEIGH_PREFIXES_MAX);
+}
+
 static void check_responder(const struct config *c, struct arena *a, struct diag *d)
 {
 	const struct responder_settings *r = c->responder;
@@ -377,6 +390,8 @@ static void check_responder(const struct config *c, struct arena *a, struct diag
 		diag_error(d, &r->tcp->reset, NULL, "needs queries_per_connection");
 	if (r->control)
 		control_check(r->control, d);
+	if (r->router)
+		check_router(r->router, d);
 	for (unsigned k = 0; protos[k]; k++)
 		if (r->protocol[k])
 			return;

@@ -356,6 +356,7 @@ static void respond(
 		return;
 	}
 	answer_begin(r, p, f, m, &a);
+	p->ctx.later = p->ctx.later && a.len;
 	if (p->ctx.later)
 		later = a; // without its faults
 	if (a.len && r->faults.active)

@@ -112,6 +112,20 @@ bool wire_ask(struct wire *w, const struct frame_vlans *vlans, const struct addr
 			rte_pktmbuf_tailroom(m)));
 }
 
+bool wire_solicit(
+	struct wire *w, const struct frame_vlans *vlans, const uint8_t mac[6], const uint8_t *from)
+{
+	struct neigh_self self = wire_self_on(w, vlans->ids, vlans->count);
+	struct rte_mbuf *m;
+
+	if (!burst_alloc(w->tx_pool, &m, 1))
+		return false;
+	memcpy(self.mac, mac, 6);
+	return wire_send(w, m,
+		neigh_solicit(
+			&self, from, rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_tailroom(m)));
+}
+
 static void wire_reply(struct wire *w, enum frame_kind kind, const struct frame *f)
 {
 	const struct neigh_self self = wire_self_on(w, f->vlans, f->vlan_count);
@@ -169,7 +183,12 @@ static void wire_neighbour(struct wire *w, enum frame_kind kind, const struct fr
 	uint64_t now = clock_time(w->clock);
 	struct neigh_claim claim;
 	bool told = neigh_claim(kind, f, &claim);
+	struct neigh_advert advert;
 
+	if (w->advertised && neigh_advert(kind, f, &advert)) {
+		w->advertised(w->advertised_of, w, f, &advert);
+		return;
+	}
 	if (told && neighbours_learn(w->neighbours, f, &claim, now))
 		w->counters.neighbour_changed++;
 	if (!wire_may_answer(w, now))

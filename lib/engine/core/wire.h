@@ -31,9 +31,13 @@ struct wire {
 	bool tentative; // our addresses are probed for: whoever probes for them, too, wants them
 	const struct frame_vlans *more; // VLANs of clients, beside those of the port
 	uint32_t more_count;
-	bool any_vlan;                 // answers on whatever VLAN it was asked on
-	uint64_t answer_from;          // tick from which on there is a budget
-	struct neigh_claim conflict;   // the last one; addr.len 0: none
+	bool any_vlan;               // answers on whatever VLAN it was asked on
+	uint64_t answer_from;        // tick from which on there is a budget
+	struct neigh_claim conflict; // the last one; addr.len 0: none
+	// Who waits for router advertisements; NULL: nobody.
+	void (*advertised)(void *of, const struct wire *w, const struct frame *f,
+		const struct neigh_advert *advert);
+	void *advertised_of;
 	struct wire_counters counters; // dataplane: wo
 };
 
@@ -41,6 +45,11 @@ struct wire {
 // question was not sent.
 bool wire_ask(struct wire *w, const struct frame_vlans *vlans, const struct addr *from,
 	const struct addr *target);
+
+// Ask for routers on these VLANs, in the name of the host with this MAC and link-local address. As
+// wire_ask.
+bool wire_solicit(
+	struct wire *w, const struct frame_vlans *vlans, const uint8_t mac[6], const uint8_t *from);
 
 // Packets that are no UDP, and UDP for no item.
 void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f);

@@ -125,6 +125,8 @@ static void slot_sent(struct worker_item *it, uint32_t slot, uint64_t now)
 		if (s->judged)
 			hist_add(&it->books.lag, now - s->due);
 	}
+	if (it->steps && s->judged)
+		it->steps[s->step].sent++;
 	txn_arm(&it->txns, slot, now);
 }
 
@@ -372,11 +374,15 @@ static void slot_lose(struct worker_conns *wc, uint32_t slot, uint64_t now)
 	struct worker_item *it = wc->it;
 	struct conn_counters *counts = counts_of(wc, now);
 	struct proto_txn view = it->txns.slots[slot].view;
+	bool apart;
 
 	conn_at(wc, wc->of_slot[slot])->open--;
 	wc->of_slot[slot] = CONN_NONE;
 	it->ctx.counters = it->banks[it->txns.slots[slot].judged];
-	if (it->proto->timeout(&it->ctx, &view) == PROTO_APART) {
+	it->ctx.closed = true;
+	apart = it->proto->timeout(&it->ctx, &view) == PROTO_APART;
+	it->ctx.closed = false;
+	if (apart) {
 		worker_book_apart(it, slot, TXN_LOST);
 		return;
 	}

@@ -97,6 +97,7 @@ HOT void worker_book_step(struct worker_item *it, uint32_t slot, uint8_t step, u
 	bool failed, struct step_run *r)
 {
 	const struct txn_slot *s = &it->txns.slots[slot];
+	uint64_t due = it->step_due[slot];
 	struct step_books *b;
 
 	if (!s->judged)
@@ -108,8 +109,9 @@ HOT void worker_book_step(struct worker_item *it, uint32_t slot, uint8_t step, u
 	}
 	b->answered += !failed;
 	b->failed += failed;
-	hist_run_add(&b->response, &r->response, now - it->step_due[slot]);
-	hist_run_add(&b->service, &r->service, now - s->time);
+	hist_run_add(&b->response, &r->response, now - due);
+	// A step without a message begins when it is due.
+	hist_run_add(&b->service, &r->service, now - (s->time > due ? s->time : due));
 	it->step_due[slot] = now;
 }
 

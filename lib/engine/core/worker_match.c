@@ -161,7 +161,12 @@ APART void item_book_steps(struct worker_item *it, const struct found *f, const 
 	for (uint32_t n = 0; n < f->count; n++) {
 		enum proto_verdict verdict = f->verdicts[n];
 
-		if (verdict == PROTO_DONE || verdict == PROTO_AGAIN || verdict == PROTO_FAIL)
+		bool goes_on = verdict == PROTO_KEPT && f->views[n]->step != f->steps[n];
+
+		if (goes_on && slot_of(f->views[n])->judged)
+			it->steps[f->views[n]->step].sent++;
+		if (verdict == PROTO_DONE || verdict == PROTO_AGAIN || verdict == PROTO_FAIL ||
+			goes_on)
 			worker_book_step(
 				it, f->slots[n], f->steps[n], r->now, verdict == PROTO_FAIL, &run);
 	}

@@ -56,9 +56,10 @@ struct plan {
 	struct neighbours *neighbours; // of each port
 	struct responder *responders;  // one for each worker of its port
 	uint32_t responder_count;
-	int32_t responder_port;  // index into ports, -1: none
-	void **responder_shared; // set-up of its protocols, index as in protos[]
-	void **common;           // state that all items of a protocol share, index as in protos[]
+	int32_t responder_port;            // index into ports, -1: none
+	const struct neigh_advert *router; // what the responder advertises; NULL: it is no router
+	void **responder_shared;           // set-up of its protocols, index as in protos[]
+	void **common; // state that all items of a protocol share, index as in protos[]
 	struct plan_item *items;
 	uint32_t item_count;
 	struct event_times events;

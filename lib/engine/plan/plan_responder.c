@@ -10,6 +10,10 @@
 
 #define MIB        1048576.0
 #define REORDER_NS 1000000 // that a reordered reply waits for a next one
+// What it advertises beside its settings; the times are those of RFC 4861 section 6.2.1.
+#define HOP_LIMIT          64
+#define PREFIX_VALID_S     2592000
+#define PREFIX_PREFERRED_S 604800
 
 static uint32_t responders_wanted(const struct plan *p)
 {
@@ -67,12 +71,32 @@ static bool has_memory(const struct plan *p, unsigned proto, const struct proto_
 	return false;
 }
 
+static const struct neigh_advert *router_of(const struct router_settings *s, struct arena *a)
+{
+	struct neigh_advert *out = arena_zalloc(a, sizeof(*out));
+	const struct addr_prefix *prefixes = s->prefixes.items;
+
+	*out = (struct neigh_advert){
+		.flags = (s->managed ? NEIGH_MANAGED : 0) | (s->other ? NEIGH_OTHER : 0),
+		.hop_limit = HOP_LIMIT,
+		.lifetime_s = (uint16_t)(s->lifetime_ns / NS_PER_S),
+		.prefix_count = (uint8_t)s->prefixes.count};
+	for (uint32_t i = 0; i < s->prefixes.count; i++)
+		out->prefixes[i] = (struct neigh_prefix){.prefix = prefixes[i],
+			.on_link = true,
+			.autonomous = !s->managed,
+			.valid_s = PREFIX_VALID_S,
+			.preferred_s = PREFIX_PREFERRED_S};
+	return out;
+}
+
 int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d)
 {
 	const struct responder_settings *s = p->config->responder;
 	struct proto_env env = responder_env(p, 0);
 	int rc = 0;
 
+	p->router = s->router ? router_of(s->router, a) : NULL;
 	p->responder_count = responders_wanted(p);
 	p->responders = arena_zalloc(a, p->responder_count * sizeof(*p->responders));
 	for (uint32_t i = 0; i < p->responder_count; i++)
@@ -151,6 +175,7 @@ static int responder_open(struct plan *p, uint32_t n)
 	int rc;
 
 	r->wire = w->wire;
+	r->wire.self.router = p->router;
 	r->wire.reports_checksums = true; // it is no judge of what no device complains about
 	r->queue_first = n;
 	r->queue_step = p->responder_count;

@@ -13,6 +13,15 @@
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_U64, AT(of, member), .gauge = true  \
 	}
+#define SECONDS_GAUGE(of, member, text)                                                            \
+	{                                                                                          \
+		.name = #member, .help = text, .unit = "s", .type = COUNTER_U64, AT(of, member),   \
+		.gauge = true                                                                      \
+	}
+#define FLAG(of, member, text)                                                                     \
+	{                                                                                          \
+		.name = #member, .help = text, .type = COUNTER_BOOL, AT(of, member)                \
+	}
 // A level: what there is of something at a time.
 #define LEVEL(of, member, text)                                                                    \
 	{                                                                                          \
@@ -383,6 +392,19 @@ static const struct counter interval_port_rows[] = {
 };
 SECTION("ports", interval_port_rows, result_interval_port, "a port in an interval");
 
+// Of a line of a run, not of the document (app/live.h).
+static const struct counter earlier_rows[] = {
+	{"back", "how many snapshots before", NULL, COUNTER_U64, AT(result_earlier, back),
+		.gauge = true},
+	COUNT(result_earlier, answered, "answered requests that were due then"),
+	COUNT(result_earlier, failed, "failed ones"),
+	{"time_ns", "sum of their response latencies", "ns", COUNTER_F64,
+		AT(result_earlier, time_ns), .sum = true},
+};
+const struct counter_section result_earlier_section = {"earlier",
+	"replies to requests that were due so many snapshots before", COUNTER_ROWS(earlier_rows),
+	sizeof(struct result_earlier)};
+
 #define WORKER_PART_ROW(member, text)         COUNT(result_interval_worker, member, text),
 #define WORKER_PART_SECONDS_ROW(member, text) SECONDS(result_interval_worker, member, text),
 #define WORKER_PART_SHARE_ROW(member, text)   REAL(result_interval_worker, member, "1", text),
@@ -570,7 +592,9 @@ static const struct counter responder_protocol_rows[] = {
 	TEXT(result_responder_protocol, name, "protocol"),
 	{"counters", "its counters", NULL, COUNTER_CHOICE, AT(result_responder_protocol, counters)},
 };
-SECTION("protocols", responder_protocol_rows, result_responder_protocol, "a protocol answered");
+const struct counter_section result_responder_protocol_section = {"protocols",
+	"a protocol answered", COUNTER_ROWS(responder_protocol_rows),
+	sizeof(struct result_responder_protocol)};
 
 #define RESPONDER_ROW(member, text)         COUNT(result_responder, member, text),
 #define RESPONDER_GAUGE_ROW(member, text)   LEVEL(result_responder, member, text),
@@ -584,7 +608,7 @@ static const struct counter responder_rows[] = {
 			AT(result_responder, faults), .length = FAULTS_MAX, .label = faults_label},
 	RESPONDER_CONN_SECTION(result_responder),
 	{"protocols", "by protocol", NULL, COUNTER_LIST, AT(result_responder, protocols),
-		.section = &responder_protocol_rows_section},
+		.section = &result_responder_protocol_section},
 };
 SECTION("responder", responder_rows, result_responder, "the embedded responder");
 
@@ -598,7 +622,7 @@ static const struct counter peer_rows[] = {
 	COUNT(result_peer, replies, "replies that came, of whatever kind"),
 	REAL(result_peer, loss_back, "1", "share of those made that did not come"),
 	{"protocols", "its counters by protocol", NULL, COUNTER_LIST, AT(result_peer, protocols),
-		.section = &responder_protocol_rows_section},
+		.section = &result_responder_protocol_section},
 };
 SECTION("peer", peer_rows, result_peer, "a responder in another process");
 
@@ -720,6 +744,32 @@ static const struct counter order_rows[] = {
 };
 SECTION("orders", order_rows, result_order, "an order");
 
+static const struct counter prefix_rows[] = {
+	TEXT(result_prefix, prefix, "the prefix"),
+	FLAG(result_prefix, on_link, "whether hosts find its addresses on the link"),
+	FLAG(result_prefix, autonomous, "whether hosts make addresses in it"),
+	SECONDS_GAUGE(result_prefix, valid_s, "its valid lifetime; 4294967295: for ever"),
+	SECONDS_GAUGE(result_prefix, preferred_s, "its preferred lifetime"),
+};
+SECTION("prefixes", prefix_rows, result_prefix, "a prefix of a router");
+
+static const struct counter router_rows[] = {
+	TEXT(result_router, item, "the item that asked"),
+	TEXT(result_router, port, "its port"),
+	TEXT(result_router, vlans, "VLANs that it asked on, outermost first; or none"),
+	GAUGE(result_router, asked, "router solicitations sent"),
+	FLAG(result_router, heard, "whether an advertisement came"),
+	NANOSECONDS(result_router, took, "from the first solicitation to the first advertisement"),
+	TEXT(result_router, router, "source of the last one"),
+	FLAG(result_router, managed, "its flag M: hosts get addresses from a server"),
+	FLAG(result_router, other, "its flag O: hosts get other parameters from it"),
+	GAUGE(result_router, hop_limit, "hop limit for hosts; 0: not told"),
+	SECONDS_GAUGE(result_router, lifetime_s, "time in which it is a default router"),
+	{"prefixes", "its prefixes, the first 4", NULL, COUNTER_LIST, AT(result_router, prefixes),
+		.section = &prefix_rows_section},
+};
+SECTION("routers", router_rows, result_router, "routers on a link");
+
 static const struct counter result_rows[] = {
 	TEXT(result, schema, "version of this document"),
 	{"run", "the run", NULL, COUNTER_SECTION, AT(result, run), .section = &run_rows_section},
@@ -731,6 +781,8 @@ static const struct counter result_rows[] = {
 		.section = &event_rows_section},
 	{"orders", "changes of the load that the user ordered meanwhile", NULL, COUNTER_LIST,
 		AT(result, orders), .section = &order_rows_section},
+	{"routers", "answers to router solicitations before the first message", NULL, COUNTER_LIST,
+		AT(result, routers), .section = &router_rows_section, .optional = true},
 	{"ports", "ports", NULL, COUNTER_LIST, AT(result, ports), .section = &port_rows_section},
 	{"workers", "workers", NULL, COUNTER_LIST, AT(result, workers),
 		.section = &worker_rows_section},

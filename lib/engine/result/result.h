@@ -206,7 +206,7 @@ struct result_by_due {
 
 // Replies to requests that were due so many snapshots before.
 struct result_earlier {
-	uint32_t back;
+	uint64_t back;
 	uint64_t answered, failed;
 	double time_ns; // sum of their response latencies
 };
@@ -441,6 +441,24 @@ struct result_order {
 	double at_s; // from the start of the measured part; it holds from the next interval on
 };
 
+// An item that asked for routers before its first message, on the VLANs of one of its paths.
+struct result_router {
+	const char *item, *port, *vlans;
+	uint64_t asked;
+	bool heard;     // an advertisement
+	double took_ns; // NAN: none came
+	const char *router;
+	bool managed, other;
+	uint64_t hop_limit, lifetime_s;
+	struct counter_list prefixes; // struct result_prefix
+};
+
+struct result_prefix {
+	const char *prefix;
+	bool on_link, autonomous;
+	uint64_t valid_s, preferred_s;
+};
+
 struct result {
 	const char *schema;
 	uint64_t number; // of the run that it is of, from 1: run_hooks.begin
@@ -449,6 +467,7 @@ struct result {
 	struct counter_list traffic;          // struct result_item
 	struct counter_list events;           // struct result_event
 	struct counter_list orders;           // struct result_order
+	struct counter_list routers;          // struct result_router
 	struct counter_list ports;            // struct result_port
 	struct counter_list workers;          // struct result_worker
 	struct result_responder *responder;   // NULL: none
@@ -467,6 +486,8 @@ extern const struct counter_section result_item_section;
 extern const struct counter_section result_interval_item_section;
 extern const struct counter_section result_interval_section;
 extern const struct counter_section result_trial_section;
+extern const struct counter_section result_earlier_section;
+extern const struct counter_section result_responder_protocol_section;
 
 // Over all items.
 static inline double result_answered_per_s(const struct result *r)

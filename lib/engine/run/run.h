@@ -47,8 +47,30 @@ struct run_hooks {
 	void (*told)(void *ctx, const struct result_responder *total);
 	// Some 50 times a second while the workers run, and between the runs of a series.
 	void (*tick)(void *ctx);
+	// All is ready, and nothing was sent. Waits for the time at which the schedule begins: Unix
+	// time of this box in nanoseconds, ahead by as much as the caller likes. false: the run
+	// ends here. NULL: it begins at once. A time that is past ends the run too (EXIT_INVALID,
+	// logged), so no schedule begins late.
+	bool (*start)(void *ctx, uint64_t *wall_ns);
+	// The workers wait for that time, which this box will take for it.
+	void (*started)(void *ctx, uint64_t wall_ns);
 	// Has the run reached its purpose? Then sending ends.
 	bool (*enough)(void *ctx);
+	void *ctx;
+};
+
+struct run_options;
+
+// Runs that somebody else makes, in place of run_open, run_once and run_close: no port is opened
+// here. Each returns as these do. o lives until `close`, and its hooks, which `once` calls itself,
+// may differ from run to run.
+struct run_elsewhere {
+	int (*open)(void *ctx, const struct run_options *o, struct arena *a);
+	// c: o->config with the settings in texts (as --set has them), and with those of all runs
+	// before.
+	int (*once)(void *ctx, const struct config *c, char *const *texts, unsigned count,
+		struct result *out);
+	int (*close)(void *ctx);
 	void *ctx;
 };
 
@@ -59,6 +81,7 @@ struct run_options {
 	const char *command, *version;
 	const char *id; // of the run; NULL: a new one
 	struct run_hooks hooks;
+	const struct run_elsewhere *elsewhere; // NULL: here
 	const volatile sig_atomic_t
 		*signals; // how many interrupts so far: 1 drains, 2 stops at once
 };

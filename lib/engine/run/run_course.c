@@ -10,12 +10,14 @@
 #include "engine/plan/address_probe.h"
 #include "engine/plan/resolve.h"
 #include "engine/run/run_internal.h"
+#include "engine/run/solicit.h"
 #include "engine/run/verdict.h"
 #include "io/launch.h"
 
 #define PEER_ASKS       4
 #define PEER_WAIT_NS    100000000
 #define LAUNCH_LEAD_NS  5000000ull // workers are in their loops before the schedule starts
+#define LAUNCH_AHEAD_NS 40000000ll // of a time that was ordered: two ticks
 #define TICK_NS         20000000ull
 #define DRAIN_TIMEOUTS  4
 #define DRAIN_MARGIN_NS 2000000000ull
@@ -456,12 +458,70 @@ static int responder_only(struct run *r)
 	return EXIT_PASS;
 }
 
+static int64_t ahead_ns(const struct clock *c, uint64_t wall_ns)
+{
+	return (int64_t)(wall_ns - clock_wall_ns(c, clock_time(c)));
+}
+
+// When the schedule begins, in ticks. The order's time becomes a tick as late as possible: until
+// then the box may set its clock. 0, or an exit code.
+static int find_start(struct run *r, uint64_t *at)
+{
+	const struct run_hooks *h = &r->options->hooks;
+	struct clock c = r->plan.clock;
+	uint64_t wall_ns = 0;
+	int64_t ahead;
+
+	if (!h->start) {
+		*at = clock_now() + clock_ticks(&c, LAUNCH_LEAD_NS);
+		return 0;
+	}
+	if (!h->start(h->ctx, &wall_ns))
+		return EXIT_INTERRUPTED;
+	while ((ahead = ahead_ns(&c, wall_ns)) > LAUNCH_AHEAD_NS && !*r->options->signals)
+		course_tick(r);
+	if (*r->options->signals)
+		return EXIT_INTERRUPTED;
+	if (ahead < -(int64_t)LAUNCH_LEAD_NS) {
+		log_error("the start was ordered for a time that was %.3f ms ago, so the schedule "
+			  "would begin late (order it further ahead)",
+			-1e-6 * (double)ahead);
+		return EXIT_INVALID;
+	}
+	clock_refine(&c);
+	*at = clock_wall_tick(&c, wall_ns);
+	return 0;
+}
+
+static void begin_schedule(struct run *r, uint64_t at)
+{
+	const struct run_hooks *h = &r->options->hooks;
+
+	plan_schedule(&r->plan, at);
+	launch(r, false);
+	if (h->started)
+		h->started(h->ctx, clock_wall_ns(&r->plan.clock, at));
+}
+
+// Of a run that does not begin.
+static void stop_commands(struct run *r)
+{
+	const struct probe_span none = {0, 0};
+
+	if (r->probe)
+		probe_stop(r->probe, &none, r->arena, r->result);
+	r->probe = NULL;
+	r->tally = NULL;
+}
+
 static int send_and_judge(struct run *r)
 {
 	struct plan *p = &r->plan;
 	struct io_error e = {""};
-	int rc = resolve_all(p, r->options->signals, &e), broken;
+	int rc = solicit_all(p, r->options->signals, r->arena, &r->result->routers, &e), broken;
+	uint64_t at;
 
+	rc = rc ? rc : resolve_all(p, r->options->signals, &e);
 	broken = rc == 0 ? start_evidence(r) : 0;
 	broken = rc == 0 && broken == 0 ? start_probe(r) : broken;
 	if (rc == 0 && broken == 0) {
@@ -469,15 +529,17 @@ static int send_and_judge(struct run *r)
 		broken = ask_peer(r);
 		if (broken == 0 && r->config->run.warmup_ns == 0)
 			broken = start_tally(r);
+		if (broken == 0)
+			broken = find_start(r, &at);
 	}
 	if (rc == 0 && broken == 0) {
-		plan_schedule(p, clock_now() + clock_ticks(&p->clock, LAUNCH_LEAD_NS));
-		launch(r, false);
+		begin_schedule(r, at);
 		return course_measure(r);
 	}
 	set_phase(p, PHASE_STOP);
 	launch_wait_all();
 	stop_evidence(r);
+	stop_commands(r);
 	if (broken)
 		return broken;
 	return rc == -EINTR ? EXIT_INTERRUPTED : nobody_there(r, &e);

@@ -25,6 +25,13 @@ struct series_repeats {
 const struct config *series_derive(
 	const struct series *s, char *const *texts, unsigned count, struct diag **d);
 
+// As run_open and run_close, wherever the runs are made.
+int series_open(struct series *s, const struct run_options *o);
+int series_close(struct series *s);
+
+// As run_execute: one run of the file as it is.
+int series_plain(struct series *s, struct result *out);
+
 // One run with those settings: its exit code. It has a seed of its own, so late replies to one run
 // are strays in the next, and a capture file of its own. out->verdict.status NULL: it did not
 // begin.

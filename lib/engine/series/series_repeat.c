@@ -262,9 +262,9 @@ int series_repeat(struct series *s, struct result *out)
 	int code, kept;
 
 	memset(out, 0, sizeof(*out));
-	code = run_open(s->options, s->arena, &s->run);
+	code = series_open(s, s->options);
 	if (code == 0)
 		code = series_run_repeats(s, NULL, 0, &seen, out);
-	kept = run_close(s->run);
+	kept = series_close(s);
 	return code ? code : kept;
 }

@@ -73,6 +73,13 @@ int series_check(const struct config *c, struct arena *a, struct diag *d)
 	return config_derive(c, texts, n, a, d) ? 0 : -EINVAL;
 }
 
+const struct config *series_greatest(const struct config *c, struct arena *a, struct diag *d)
+{
+	char *texts[SERIES_AT_MAX];
+
+	return config_derive(c, texts, series_at(c, c->search->to, a, texts), a, d);
+}
+
 const struct config *series_highest(const struct config *c, struct arena *a, struct diag *d)
 {
 	const struct search_settings *s = c->search;
@@ -136,9 +143,39 @@ static char *capture_text(const struct series *s)
 	return arena_printf(s->arena, "output.capture.file=%s", quoted(name, s->arena));
 }
 
+int series_open(struct series *s, const struct run_options *o)
+{
+	const struct run_elsewhere *e = o->elsewhere;
+
+	return e ? e->open(e->ctx, o, s->arena) : run_open(o, s->arena, &s->run);
+}
+
+int series_close(struct series *s)
+{
+	const struct run_elsewhere *e = s->options->elsewhere;
+
+	return e ? e->close(e->ctx) : run_close(s->run);
+}
+
+int series_plain(struct series *s, struct result *out)
+{
+	const struct run_elsewhere *e = s->options->elsewhere;
+	int code, kept;
+
+	if (!e)
+		return run_execute(s->options, s->arena, out);
+	memset(out, 0, sizeof(*out));
+	code = series_open(s, s->options);
+	if (code == 0)
+		code = e->once(e->ctx, s->config, NULL, 0, out);
+	kept = series_close(s);
+	return code ? code : kept;
+}
+
 int series_run(struct series *s, char *const *texts, unsigned count, struct result *out)
 {
 	char **all = arena_zalloc(s->arena, (count + 2) * sizeof(*all));
+	const struct run_elsewhere *e = s->options->elsewhere;
 	const struct config *c;
 	int code = EXIT_CONFIG;
 	struct diag *d;
@@ -152,7 +189,7 @@ int series_run(struct series *s, char *const *texts, unsigned count, struct resu
 	memset(out, 0, sizeof(*out));
 	c = series_derive(s, all, count, &d);
 	if (c)
-		code = run_once(s->run, c, d, out);
+		code = e ? e->once(e->ctx, c, all, count, out) : run_once(s->run, c, d, out);
 	diag_free(d);
 	return code;
 }

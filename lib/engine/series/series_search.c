@@ -539,13 +539,13 @@ static int search_confirm(struct searching *g)
 
 static int search_on_ports(struct searching *g, struct result *out)
 {
-	int code = run_open(g->options, g->series->arena, &g->series->run), kept;
+	int code = series_open(g->series, g->options), kept;
 
 	if (code == 0)
 		code = search_all(g);
 	if (code == 0)
 		code = search_confirm(g);
-	kept = run_close(g->series->run);
+	kept = series_close(g->series);
 	code = g->runs ? search_finish(g, code, out) : code;
 	return code ? code : kept;
 }
@@ -554,10 +554,8 @@ static int search_on_ports(struct searching *g, struct result *out)
 static int search_execute(struct series *s, struct result *out)
 {
 	struct run_options o = *s->options;
-	char *greatest[SERIES_AT_MAX];
 	struct searching g;
 	int code = EXIT_CONFIG;
-	unsigned n;
 
 	memset(out, 0, sizeof(*out));
 	if (series_check(s->config, s->arena, s->options->diag) < 0) {
@@ -566,8 +564,9 @@ static int search_execute(struct series *s, struct result *out)
 	}
 	search_prepare(&g, s);
 	g.options = &o;
-	n = series_at(s->config, s->config->search->to, s->arena, greatest);
-	o.config = series_derive(s, greatest, n, &o.diag);
+	o.diag = diag_new();
+	o.config = series_greatest(s->config, s->arena, o.diag);
+	diag_print(o.diag, stderr);
 	if (o.config)
 		code = search_on_ports(&g, out);
 	diag_free(o.diag);
@@ -579,6 +578,6 @@ int series_execute(const struct run_options *o, struct arena *a, struct result *
 	struct series s = {.options = o, .config = o->config, .arena = a};
 
 	if (o->respond_only || (!o->config->search && !o->config->run.repeat))
-		return run_execute(o, a, out);
+		return series_plain(&s, out);
 	return o->config->search ? search_execute(&s, out) : series_repeat(&s, out);
 }

@@ -193,6 +193,8 @@ static int derive_responder(
 	struct responder_settings *r = arena_zalloc(a, sizeof(*r));
 
 	r->port = ports[1].name;
+	r->router = arena_zalloc(a, sizeof(*r->router));
+	*r->router = (struct router_settings){.managed = true};
 	r->protocol = arena_zalloc(a, proto_count() * sizeof(*r->protocol));
 	for (uint32_t i = 0; i < c->traffic.count; i++)
 		for (unsigned k = 0; protos[k]; k++)

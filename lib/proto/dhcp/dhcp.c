@@ -111,6 +111,7 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.key_bits = key_bits_,                                                             \
 		.steps = family##_steps,                                                           \
 		.step_count = FAMILY##_STEPS,                                                      \
+		.stream = true, /* the server, for lease queries */                                \
 		.cost_ns = cost_ns_,                                                               \
 		.settings = &family##_settings_section,                                            \
 		.counters = &family##_counters_section,                                            \

@@ -67,6 +67,27 @@ static void ticks_and_nanoseconds_are_inverse(void **state)
 	assert_true(clock_ns(&c, 2500) == 1000);
 }
 
+// The wall clock may be set in between, and this thread may wait for a CPU.
+static void a_time_of_the_wall_is_a_tick_and_back(void **state)
+{
+	const uint64_t set = 0;
+	struct clock c;
+	uint64_t tick, ns;
+
+	clock_calibrate(&c, 20);
+	tick = clock_now();
+	for (int ms = -1000; ms <= 1000; ms += 500) {
+		uint64_t at = tick + (uint64_t)(int64_t)(1e-3 * ms * c.hz);
+
+		ns = clock_wall_ns(&c, at);
+		assert_true(fabs(clock_ns(&c, clock_wall_tick(&c, ns)) - clock_ns(&c, at)) < 1e7);
+		assert_true(fabs((double)ns - (double)clock_wall_ns(&c, tick) - 1e6 * ms) < 1e7);
+	}
+	c.set = &set;
+	c.hz = 2.5e9;
+	assert_int_equal(clock_wall_tick(&c, clock_wall_ns(&c, 1000000)), 1000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -74,6 +95,7 @@ int main(void)
 		cmocka_unit_test(calibration_takes_about_the_time_asked_for),
 		cmocka_unit_test(refining_keeps_the_anchor_and_the_rate),
 		cmocka_unit_test(ticks_and_nanoseconds_are_inverse),
+		cmocka_unit_test(a_time_of_the_wall_is_a_tick_and_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,24 @@ static void lines_of_threads_do_not_mix(void **state)
 	assert_int_equal(lines, THREADS * LINES);
 }
 
+static void two_errors(void)
+{
+	log_error("first");
+	log_error("second %d", 2);
+	log_warning("no error");
+}
+
+static void the_last_error_is_there_once(void **state)
+{
+	char last[8];
+
+	captured(two_errors);
+	log_take_error(last, sizeof(last));
+	assert_string_equal(last, "second "); // as much as there is room for
+	log_take_error(last, sizeof(last));
+	assert_string_equal(last, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +162,7 @@ int main(void)
 		cmocka_unit_test(a_long_line_is_cut_and_still_ends),
 		cmocka_unit_test(a_line_is_cut_only_when_it_does_not_fit),
 		cmocka_unit_test(lines_of_threads_do_not_mix),
+		cmocka_unit_test(the_last_error_is_there_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

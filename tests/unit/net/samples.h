@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames captured between two Linux hosts on a veth pair, and a plain checksum to compare with.
 // VLAN tags, IPv4 options and IPv6 extension headers were put in afterwards, the first fragment cut
-// short; tshark agrees with every length and checksum. The same frames are the seeds in
-// tests/fuzz/corpus/frame. Path: cold.
+// short; tshark agrees with every length and checksum. "ra" is of radvd, "rs" by RFC 4861
+// section 4.1. The same frames are the seeds in tests/fuzz/corpus/frame. Path: cold.
 #pragma once
 
 #include <assert.h>
@@ -83,6 +83,14 @@ static const struct sample samples[] = {
 		"02000000000102000000000286dd6000000000203aff20010db8000000000000000000000002"
 		"20010db800000000000000000000000188008a716000000020010db800000000000000000000"
 		"00020201020000000002"},
+	{"rs", FRAME_ND,
+		"33330000000202000000000186dd6000000000103afffe80000000000000000000fffe000001"
+		"ff02000000000000000000000000000285007b2c000000000101020000000001"},
+	{"ra", FRAME_ND,
+		"33330000000102000000000286dd6008196700583afffe80000000000000000000fffe000002"
+		"ff0200000000000000000000000000018600e4b840c007080000000000000000030440800001"
+		"5180000038400000000020010db800000000000000000000000019030000000000c820010db8"
+		"00000000000000000000000205010000000005dc0101020000000002"},
 	{"echo4", FRAME_ECHO,
 		"02000000000202000000000108004500002d6acd4000400143dbc6120001c612000208004f49"
 		"249700014097006b00000000241c0f000000000010"},

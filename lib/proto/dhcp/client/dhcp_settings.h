@@ -12,7 +12,7 @@
 #define DHCP_TRIES_MAX    16 // of one message
 #define DHCP_SERVERS_MAX  16 // the item's and further ones
 #define DHCP_MIX_MAX      16 // kinds of exchanges
-#define DHCP_TYPE_BUCKETS 17 // messages by type; the last one: any other
+#define DHCP_TYPE_BUCKETS 19 // messages by type; the last one: any other
 #define DHCP_WRONG_COUNT  14 // kinds of messages that are wrong on purpose, of each family
 
 // Both families number these exchanges alike; their other ones follow.

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replies to DHCPv4 clients as RFC 2131 section 4.3 has it, with RFC 3046, 4039, 4388, 5107 and
-// 6842, and their destinations (section 4.1). Not here: leases (dhcp_claim.h), wrong replies on
+// Replies to DHCPv4 clients as RFC 2131 section 4.3 has it, with RFC 3046, 4039, 4388, 5107, 6842
+// and 6926, and their destinations (section 4.1). Not here: leases (dhcp_claim.h), wrong replies on
 // demand (dhcp4_faults_wire.c). Path: hot. The responder's thread.
 
 #include <string.h>
 
 #include "proto/dhcp/server/dhcp4_answer.h"
+#include "proto/dhcp/server/dhcp_bulk.h"
 #include "proto/dhcp/server/dhcp_claim.h"
 
 #define HTYPE_ETHERNET    1
 #define RELAY_SERVER_ID   11 // sub-options of option 82: RFC 5107
 #define RELAY_SOURCE_PORT 19 // RFC 8357
 #define COPIED            DHCP4_AT_SNAME
-#define FOR_EVER          UINT32_MAX
+_Static_assert(COPIED == DHCP_BULK_HEAD, "of a request");
+#define FOR_EVER UINT32_MAX
 
 static const struct dhcp_claim_family claims = {dhcp4_pool_keep, dhcp4_pool_forget};
 
@@ -28,6 +30,8 @@ struct dhcp4_query {
 	struct writer w;    // of the reply
 	uint8_t *out;
 	enum dhcp4_type type; // of the reply
+	struct proto_ctx *ctx;
+	bool stream; // the reply goes over a connection
 };
 
 // The data of a sub-option of option 82 and its length, or NULL.
@@ -113,7 +117,7 @@ static uint32_t answer_end(struct dhcp4_query *q)
 		dhcp4_write_option(&q->w, DHCP4_OPT_RELAY_INFO, m->relay_info, m->relay_info_len);
 	write_u8(&q->w, DHCP4_OPT_END);
 	len = (uint32_t)(q->w.at - q->out);
-	if (len < DHCP4_ANSWER_PAD) {
+	if (len < DHCP4_ANSWER_PAD && !q->stream) {
 		uint8_t *pad = write_space(&q->w, DHCP4_ANSWER_PAD - len);
 
 		if (pad)
@@ -246,14 +250,14 @@ static void remaining_write(struct dhcp4_query *q, uint8_t code, uint32_t total_
 }
 
 // RFC 4388 section 6.4.2: the client's identity, and times as they are now.
-static uint32_t lease_active(struct dhcp4_query *q, const struct dhcp4_lease *l)
+static void lease_active(struct dhcp4_query *q, const struct dhcp4_lease *l)
 {
 	uint32_t age_s = q->claim.now_s - l->lease.since_s;
 	uint8_t *out = q->out;
 
 	header_write(q, DHCP4_LEASEACTIVE, address_of(q, &l->lease), 0);
 	if (q->w.failed)
-		return 0;
+		return;
 	out[DHCP4_AT_HTYPE] = l->htype;
 	out[DHCP4_AT_HLEN] = l->hlen;
 	memset(out + DHCP4_AT_CHADDR, 0, DHCP4_CHADDR_LEN);
@@ -265,7 +269,6 @@ static uint32_t lease_active(struct dhcp4_query *q, const struct dhcp4_lease *l)
 	if (l->client_id_len && l->client_id_len != DHCP4_ID_NOT_KEPT)
 		dhcp4_write_option(
 			&q->w, DHCP4_OPT_CLIENT_ID, l->bytes + l->hlen, l->client_id_len);
-	return answer_end(q);
 }
 
 // RFC 4388 section 6.1: by address, by client-id, or by hardware address.
@@ -287,12 +290,101 @@ static uint32_t answer4_leasequery(struct dhcp4_query *q)
 	if (q->m.giaddr == 0)
 		return dhcp_claim_silent(&q->n->malformed);
 	l = queried_lease(q);
-	if (l && l->lease.state == DHCP_BOUND &&
-		!dhcp_pool_is_over(q->claim.pool, &l->lease, q->claim.now_s))
-		return lease_active(q, l);
-	header_write(
-		q, l && q->m.ciaddr ? DHCP4_LEASEUNASSIGNED : DHCP4_LEASEUNKNOWN, q->m.ciaddr, 0);
+	if (l && dhcp_bulk_is_held(q->claim.pool, &l->lease, q->claim.now_s))
+		lease_active(q, l);
+	else
+		header_write(q, l && q->m.ciaddr ? DHCP4_LEASEUNASSIGNED : DHCP4_LEASEUNKNOWN,
+			q->m.ciaddr, 0);
 	return answer_end(q);
+}
+
+// The end of the answer to a bulk lease query (RFC 6926 section 6.4).
+static uint32_t bulk_done(struct dhcp4_query *q, enum dhcp4_status status)
+{
+	header_write(q, DHCP4_LEASEQUERYDONE, 0, 0);
+	if (!q->w.failed) // the header has no client
+		memset(q->out + DHCP4_AT_CHADDR, 0, DHCP4_CHADDR_LEN);
+	if (!q->w.failed)
+		q->out[DHCP4_AT_HTYPE] = q->out[DHCP4_AT_HLEN] = 0;
+	if (status != DHCP4_STATUS_SUCCESS)
+		dhcp4_write_option_u8(&q->w, DHCP4_OPT_STATUS, (uint8_t)status);
+	return answer_end(q);
+}
+
+// The message about an address; times are relative to its base time (section 6.2.2).
+static uint32_t bulk_binding(struct dhcp4_query *q, const struct dhcp4_lease *l)
+{
+	bool held = dhcp_bulk_is_held(q->claim.pool, &l->lease, q->claim.now_s);
+
+	if (held)
+		lease_active(q, l);
+	else
+		header_write(q, DHCP4_LEASEUNASSIGNED, address_of(q, &l->lease), 0);
+	dhcp4_write_option_be32(
+		&q->w, DHCP4_OPT_BASE_TIME, (uint32_t)((q->ctx->began_ms + q->ctx->now_ms) / 1000));
+	dhcp4_write_option_be32(&q->w, DHCP4_OPT_STATE_TIME, q->claim.now_s - l->lease.since_s);
+	dhcp4_write_option_u8(
+		&q->w, DHCP4_OPT_STATE, held ? DHCP4_STATE_ACTIVE : DHCP4_STATE_AVAILABLE);
+	q->n->bulk_bindings += held && !q->w.failed;
+	return answer_end(q);
+}
+
+// The subject of the query (section 6.3): one of these, or nothing, which asks for all addresses.
+enum bulk_subject { BULK_CLIENT_ID = 1, BULK_HARDWARE = 2, BULK_RELAY_ID = 4, BULK_REMOTE_ID = 8 };
+
+static uint32_t bulk_subjects(const struct dhcp4_message *m)
+{
+	uint32_t found = m->client_id_len ? BULK_CLIENT_ID : 0;
+	uint8_t len;
+
+	found |= m->htype || m->hlen ? BULK_HARDWARE : 0;
+	if (m->relay_info &&
+		relay_sub_option(m->relay_info, m->relay_info_len, DHCP4_RELAY_ID, &len))
+		found |= BULK_RELAY_ID;
+	if (m->relay_info &&
+		relay_sub_option(m->relay_info, m->relay_info_len, DHCP4_RELAY_REMOTE_ID, &len))
+		found |= BULK_REMOTE_ID;
+	return found;
+}
+
+// The next message of an answer that goes on.
+static uint32_t bulk_go_on(struct dhcp4_query *q, struct dhcp_bulk *b)
+{
+	const struct dhcp_pool *p;
+	const struct dhcp_lease *l = dhcp_bulk_next(q->ctx->own, b, &p);
+
+	if (l)
+		return bulk_binding(q, (const struct dhcp4_lease *)l);
+	dhcp_bulk_end(q->ctx, &q->n->bulk_queries);
+	return bulk_done(q, DHCP4_STATUS_SUCCESS);
+}
+
+static enum dhcp4_status bulk_status(const struct dhcp4_message *m, uint32_t subjects)
+{
+	if (m->ciaddr || m->yiaddr || m->siaddr || (subjects & (subjects - 1)))
+		return DHCP4_STATUS_MALFORMED_QUERY;
+	return subjects >= BULK_RELAY_ID ? DHCP4_STATUS_NOT_ALLOWED : DHCP4_STATUS_SUCCESS;
+}
+
+// One lease answers a query about a client; the table does not know the relays of clients.
+static uint32_t answer4_bulk(struct dhcp4_query *q)
+{
+	uint32_t subjects = bulk_subjects(&q->m);
+	enum dhcp4_status status = bulk_status(&q->m, subjects);
+	const struct dhcp4_lease *l = subjects && !status ? queried_lease(q) : NULL;
+	bool held = l && dhcp_bulk_is_held(q->claim.pool, &l->lease, q->claim.now_s);
+	struct dhcp_bulk *b = !status && (held || !subjects) ? dhcp_bulk_begin(q->ctx) : NULL;
+
+	q->m.relay_info = NULL; // it is no relay's request
+	if (!b) {
+		q->n->bulk_queries++;
+		return bulk_done(
+			q, status || !(held || !subjects) ? status : DHCP4_STATUS_UNSPEC_FAIL);
+	}
+	memcpy(b->head, q->buf, sizeof(b->head));
+	b->record = 0;
+	b->kind = held ? DHCP_KINDS : DHCP_ADDRESSES;
+	return held ? bulk_binding(q, l) : bulk_go_on(q, b);
 }
 
 static uint32_t answer4_dispatch(struct dhcp4_query *q)
@@ -312,6 +404,41 @@ static uint32_t answer4_dispatch(struct dhcp4_query *q)
 		return answer4_leasequery(q);
 	}
 	return dhcp_claim_silent(&q->n->ignored);
+}
+
+// Over connections there are bulk lease queries alone.
+static uint32_t answer4_stream(struct dhcp4_query *q)
+{
+	if (q->m.type != DHCP4_BULKLEASEQUERY)
+		return dhcp_claim_silent(&q->n->ignored);
+	return answer4_bulk(q);
+}
+
+uint32_t dhcp4_bulk_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room)
+{
+	const struct dhcp4_answers *a = ctx->shared;
+	struct dhcp4_server_state *s = ctx->own;
+	struct dhcp_answer_counters *n = ctx->counters;
+	struct dhcp_bulk *b = dhcp_bulk_of(ctx);
+	struct dhcp4_query q = {.a = a,
+		.n = n,
+		.ctx = ctx,
+		.stream = true,
+		.buf = b->head,
+		.w = writer_of(out, room),
+		.out = out,
+		.server_id = a->server_id,
+		.claim = {.pool = &s->common.pools[DHCP_ADDRESSES],
+			.now_s = (uint32_t)(ctx->now_ms / 1000)}};
+	uint32_t len;
+
+	if (!out) {
+		dhcp_bulk_end(ctx, &n->bulk_dropped);
+		return 0;
+	}
+	len = bulk_go_on(&q, b);
+	n->sent[q.type] += len > 0;
+	return len;
 }
 
 static void client_read(struct dhcp4_query *q, struct dhcp_server *s, uint32_t now_s)
@@ -344,7 +471,12 @@ uint32_t dhcp4_answer(
 {
 	struct dhcp_answer_counters *n = ctx->counters;
 	struct dhcp4_server_state *s = ctx->own;
-	struct dhcp4_query q = {.a = ctx->shared, .n = n, .buf = buf, .out = out};
+	struct dhcp4_query q = {.a = ctx->shared,
+		.n = n,
+		.ctx = ctx,
+		.stream = ctx->stream,
+		.buf = buf,
+		.out = out};
 	uint32_t answer;
 	bool right;
 
@@ -357,7 +489,7 @@ uint32_t dhcp4_answer(
 		return dhcp_claim_silent(&n->ignored);
 	q.w = writer_of(out, room);
 	client_read(&q, &s->common, (uint32_t)(ctx->now_ms / 1000));
-	answer = answer4_dispatch(&q);
+	answer = q.stream ? answer4_stream(&q) : answer4_dispatch(&q);
 	return dhcp_claim_answered(n, q.type, &q.w, answer);
 }
 

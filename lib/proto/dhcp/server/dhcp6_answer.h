@@ -58,8 +58,22 @@ extern const struct proto_server dhcp6_server; // dhcp6_answer.c
 // dhcp6_answer_wire.c: the verbs on messages
 uint32_t dhcp6_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
+
+// dhcp6_calls_wire.c: the relay messages of a request, around the answer to it; begins: for
+// dhcp6_option_end of each
+void dhcp6_relays_begin(
+	struct writer *w, const struct dhcp6_envelope *e, uint8_t *begins[DHCP6_LEVELS_MAX]);
+// For a client that accepts RECONFIGUREs, if the server sends some: so does the server, and with
+// `gives` there is a key. duid: hash of its DUID. A RECONFIGURE follows a key with a lease.
+void dhcp6_accept_write(struct proto_ctx *ctx, const struct dhcp6_message *m, uint64_t duid,
+	bool gives, struct writer *w);
+static inline bool dhcp6_gives_key(uint8_t type)
+{
+	return type == DHCP6_REQUEST || type == DHCP6_INFORMATION;
+}
 uint32_t dhcp6_later(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
+uint32_t dhcp6_bulk_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room);
 bool dhcp6_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out);
 
 extern const struct proto_fault dhcp6_faults[]; // dhcp6_faults_wire.c

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replies to DHCPv6 clients and relays as RFC 8415 sections 18.3 and 19 have it, with RFC 8357 and
-// RFC 5007, and their destinations. Each IA gets one lease. Not here: leases (dhcp_claim.h), wrong
-// replies on demand (dhcp6_faults_wire.c). Path: hot. The responder's thread.
+// Replies to DHCPv6 clients and relays as RFC 8415 sections 18.3 and 19 have it, with RFC 8357,
+// RFC 5007 and RFC 5460, and their destinations. Each IA gets one lease. Not here: leases
+// (dhcp_claim.h), wrong replies on demand (dhcp6_faults_wire.c). Path: hot. The responder's thread.
 
 #include <string.h>
 
 #include "base/rand.h"
 #include "proto/dhcp/server/dhcp6_answer.h"
+#include "proto/dhcp/server/dhcp_bulk.h"
 #include "proto/dhcp/server/dhcp_claim.h"
-#include "proto/dhcp/v6/dhcp6_rkap.h"
 
 #define MULTICAST 0xff // first byte of such an address
 
@@ -32,15 +32,14 @@ static const struct dhcp_claim_family claims = {.keep = duid_keep};
 struct dhcp6_query {
 	const struct dhcp6_answers *a;
 	struct dhcp_server *s;
-	struct dhcp6_server *own; // the same
 	struct dhcp_answer_counters *n;
 	const struct proto_ends *ends;
 	uint64_t duid; // hash
 	uint32_t now_s;
-	bool later;           // a RECONFIGURE follows
 	enum dhcp6_type type; // of the reply
 	struct writer w;      // of the reply
 	uint8_t *out;
+	struct proto_ctx *ctx;
 	uint8_t *begins[DHCP6_LEVELS_MAX];
 	struct dhcp6_envelope e;
 	struct dhcp6_message m;
@@ -69,14 +68,7 @@ static void echo(struct dhcp6_query *q, uint16_t code, const struct dhcp6_bytes 
 
 static void reply_begin(struct dhcp6_query *q, enum dhcp6_type type)
 {
-	for (uint32_t i = 0; i < q->e.levels; i++) {
-		const struct dhcp6_relay *r = &q->e.relays[i];
-
-		dhcp6_write_relay(&q->w, DHCP6_RELAY_REPL, r->hop_count, r->link, r->peer);
-		echo(q, DHCP6_OPT_INTERFACE_ID, &r->interface_id);
-		echo(q, DHCP6_OPT_RELAY_PORT, &r->port);
-		q->begins[i] = dhcp6_option_begin(&q->w, DHCP6_OPT_RELAY_MESSAGE);
-	}
+	dhcp6_relays_begin(&q->w, &q->e, q->begins);
 	q->type = type;
 	dhcp6_write_header(&q->w, (uint8_t)type, q->m.xid);
 	echo(q, DHCP6_OPT_CLIENT_ID, &q->m.client_id);
@@ -126,29 +118,6 @@ static void options_write(struct dhcp6_query *q)
 		if (asked[r->code >> 6] >> (r->code & 63) & 1)
 			write_bytes(&q->w, r->bytes, r->len);
 	}
-}
-
-// Of each client, in all workers.
-static void key_make(const struct dhcp6_query *q, uint8_t key[DHCP6_RKAP_VALUE])
-{
-	bytes_put_be64(key, rand_hash(q->duid ^ q->a->common.seed));
-	bytes_put_be64(key + 8, rand_hash(~q->duid ^ q->a->common.seed));
-}
-
-// RFC 8415 sections 18.3 and 20.4.1, for a client that accepts RECONFIGUREs. gives: a key too.
-static void accept_write(struct dhcp6_query *q, bool gives)
-{
-	uint8_t key[DHCP6_RKAP_VALUE];
-
-	if (!q->a->call_after_ns || !dhcp6_has(&q->m, DHCP6_OPT_RECONFIGURE_ACCEPT) ||
-		!q->m.client_id.data)
-		return;
-	dhcp6_write_option(&q->w, DHCP6_OPT_RECONFIGURE_ACCEPT, NULL, 0);
-	if (!gives)
-		return;
-	key_make(q, key);
-	dhcp6_rkap_write(&q->w, DHCP6_RKAP_KEY, ++q->own->replay, key);
-	q->later = q->m.type != DHCP6_INFORMATION;
 }
 
 static uint8_t bits_of(const struct dhcp6_query *q, enum dhcp_kind kind)
@@ -248,7 +217,7 @@ static uint32_t answer6_solicit(struct dhcp6_query *q)
 		dhcp6_write_option_u8(&q->w, DHCP6_OPT_PREFERENCE, q->a->preference);
 	q->n->rapid += rapid;
 	options_write(q);
-	accept_write(q, rapid);
+	dhcp6_accept_write(q->ctx, &q->m, q->duid, rapid, &q->w);
 	return reply_end(q);
 }
 
@@ -327,7 +296,7 @@ static uint32_t answer6_reply(struct dhcp6_query *q)
 			ia_renewed(q, &q->m.ias[i]);
 	}
 	options_write(q);
-	accept_write(q, q->m.type == DHCP6_REQUEST || q->m.type == DHCP6_INFORMATION);
+	dhcp6_accept_write(q->ctx, &q->m, q->duid, dhcp6_gives_key(q->m.type), &q->w);
 	return reply_end(q);
 }
 
@@ -382,33 +351,55 @@ static uint32_t answer6_give_back(struct dhcp6_query *q)
 	return reply_end(q);
 }
 
-// A lease that a client holds now.
-static bool is_held(const struct dhcp_pool *p, const struct dhcp_lease *l, uint32_t now_s)
+// The next lease that this client holds, *i and those behind it in its bucket; NULL: none.
+static const struct dhcp_lease *held_next(
+	const struct dhcp_pool *p, uint32_t *i, const struct dhcp6_bytes *duid, uint32_t now_s)
 {
-	return l->state == DHCP_BOUND && !dhcp_pool_is_over(p, l, now_s);
+	while (*i != DHCP_NO_LEASE) {
+		const struct dhcp_lease *l = dhcp_pool_record(p, *i);
+		const struct dhcp6_lease_kept *kept = (const struct dhcp6_lease_kept *)l;
+
+		*i = l->same_identity;
+		if (dhcp_bulk_is_held(p, l, now_s) && kept->duid_len == duid->len &&
+			memcmp(kept->duid, duid->data, duid->len) == 0)
+			return l;
+	}
+	return NULL;
 }
 
-// The leases of the client with this DUID, and the time since it was last heard.
-static uint32_t held_write(
-	struct dhcp6_query *q, enum dhcp_kind kind, const struct dhcp6_bytes *duid, uint32_t *age_s)
+static uint32_t bucket_of(
+	const struct dhcp6_query *q, const struct dhcp_pool *p, const struct dhcp6_bytes *duid)
 {
-	const struct dhcp_pool *p = &q->s->pools[kind];
 	uint64_t hash = dhcp_pool_hash(q->a->common.seed, duid->data, duid->len);
-	uint32_t found = 0;
 
-	for (uint32_t i = p->by_identity[hash & BUCKET_BITS & p->mask]; i != DHCP_NO_LEASE;
-		i = dhcp_pool_record(p, i)->same_identity) {
-		const struct dhcp_lease *l = dhcp_pool_record(p, i);
-		const struct dhcp6_lease_kept *kept = (const struct dhcp6_lease_kept *)l;
-		uint32_t since_s = q->now_s - l->since_s;
+	return p->by_identity[hash & BUCKET_BITS & p->mask];
+}
 
-		if (!is_held(p, l, q->now_s) || kept->duid_len != duid->len ||
-			memcmp(kept->duid, duid->data, duid->len) != 0)
-			continue;
-		lease_write(q, kind, p, l, since_s);
-		*age_s = since_s < *age_s ? since_s : *age_s;
-		found++;
+// The data of the client with this DUID. false: it has no lease, and nothing was written.
+static bool client_data_write(struct dhcp6_query *q, const struct dhcp6_bytes *duid)
+{
+	struct writer before = q->w;
+	uint8_t *option = dhcp6_option_begin(&q->w, DHCP6_OPT_CLIENT_DATA);
+	uint32_t age_s = UINT32_MAX;
+	bool found = false;
+
+	echo(q, DHCP6_OPT_CLIENT_ID, duid);
+	for (uint32_t kind = 0; duid->len && kind < DHCP_KINDS; kind++) {
+		const struct dhcp_pool *p = &q->s->pools[kind];
+		const struct dhcp_lease *l;
+
+		for (uint32_t i = bucket_of(q, p, duid); (l = held_next(p, &i, duid, q->now_s));) {
+			uint32_t since_s = q->now_s - l->since_s;
+
+			lease_write(q, (enum dhcp_kind)kind, p, l, since_s);
+			age_s = since_s < age_s ? since_s : age_s;
+			found = true;
+		}
 	}
+	dhcp6_write_option_be32(&q->w, DHCP6_OPT_CLT_TIME, age_s);
+	dhcp6_option_end(&q->w, option);
+	if (!found)
+		q->w = before;
 	return found;
 }
 
@@ -421,6 +412,8 @@ static enum dhcp6_status subject_find(
 	const uint8_t *a;
 
 	*duid = s->client_id;
+	if (s->query == DHCP6_QUERY_BY_LINK && q->ctx->stream)
+		return DHCP6_SUCCESS;
 	if (s->query != DHCP6_QUERY_BY_ADDRESS && s->query != DHCP6_QUERY_BY_CLIENT_ID)
 		return DHCP6_UNKNOWN_QUERY_TYPE;
 	if (s->query == DHCP6_QUERY_BY_CLIENT_ID)
@@ -433,7 +426,7 @@ static enum dhcp6_status subject_find(
 	if (!l)
 		return DHCP6_NOT_CONFIGURED;
 	*duid = (struct dhcp6_bytes){0};
-	if (is_held(p, &l->lease, q->now_s))
+	if (dhcp_bulk_is_held(p, &l->lease, q->now_s))
 		*duid = (struct dhcp6_bytes){l->duid, l->duid_len};
 	return DHCP6_SUCCESS;
 }
@@ -452,26 +445,108 @@ static enum dhcp6_status query_status(
 // A client without a lease has no data.
 static uint32_t answer6_leasequery(struct dhcp6_query *q)
 {
-	uint32_t age_s = UINT32_MAX, found = 0;
 	struct dhcp6_subject subject;
 	struct dhcp6_bytes duid;
 	enum dhcp6_status status = query_status(q, &subject, &duid);
-	struct writer before;
-	uint8_t *option;
 
 	reply_begin(q, DHCP6_LEASEQUERY_REPLY);
 	if (status != DHCP6_SUCCESS)
 		status_write(q, status);
-	before = q->w;
-	option = dhcp6_option_begin(&q->w, DHCP6_OPT_CLIENT_DATA);
-	echo(q, DHCP6_OPT_CLIENT_ID, &duid);
-	for (uint32_t kind = 0; duid.len && kind < DHCP_KINDS; kind++)
-		found += held_write(q, (enum dhcp_kind)kind, &duid, &age_s);
-	dhcp6_write_option_be32(&q->w, DHCP6_OPT_CLT_TIME, age_s);
-	dhcp6_option_end(&q->w, option);
-	if (found == 0)
-		q->w = before;
+	client_data_write(q, &duid);
 	return reply_end(q);
+}
+
+// Is it the first lease of its client, of those that the client holds?
+static bool is_first(const struct dhcp6_query *q, const struct dhcp_bulk *b,
+	const struct dhcp_lease *lease, const struct dhcp6_bytes *duid)
+{
+	for (uint32_t kind = 0; kind <= b->kind; kind++) {
+		const struct dhcp_pool *p = &q->s->pools[kind];
+		const struct dhcp_lease *l;
+
+		for (uint32_t i = bucket_of(q, p, duid); (l = held_next(p, &i, duid, q->now_s));)
+			if (kind < b->kind || l < lease)
+				return false;
+	}
+	return true;
+}
+
+// The next client that holds a lease, among so many leases. false: there is none.
+static bool bulk_client(
+	const struct dhcp6_query *q, struct dhcp_bulk *b, uint32_t most, struct dhcp6_bytes *duid)
+{
+	const struct dhcp_pool *p;
+	const struct dhcp_lease *l;
+
+	for (; most > 0 && (l = dhcp_bulk_next(q->s, b, &p)); most--) {
+		const struct dhcp6_lease_kept *kept = (const struct dhcp6_lease_kept *)l;
+
+		*duid = (struct dhcp6_bytes){kept->duid, kept->duid_len};
+		if (dhcp_bulk_is_held(p, l, q->now_s) && duid->len && is_first(q, b, l, duid))
+			return true;
+	}
+	return false;
+}
+
+// RFC 5460 section 5.4: a reply with the first client's data, or without any; it has the status.
+// The clients of all links have leases out of the same pools, so each link has all.
+static uint32_t answer6_bulk(struct dhcp6_query *q)
+{
+	struct dhcp6_subject subject;
+	struct dhcp6_bytes duid;
+	enum dhcp6_status status = query_status(q, &subject, &duid);
+	struct dhcp_bulk *b = status == DHCP6_SUCCESS ? dhcp_bulk_begin(q->ctx) : NULL;
+	bool found = false;
+
+	reply_begin(q, DHCP6_LEASEQUERY_REPLY);
+	if (b) {
+		b->xid = q->m.xid;
+		b->record = 0;
+		b->kind = subject.query == DHCP6_QUERY_BY_LINK ? DHCP_ADDRESSES : DHCP_KINDS;
+		if (b->kind == DHCP_KINDS || bulk_client(q, b, UINT32_MAX, &duid))
+			found = client_data_write(q, &duid);
+	} else {
+		status_write(q, status == DHCP6_SUCCESS ? DHCP6_UNSPEC_FAIL : status);
+	}
+	q->n->bulk_bindings += found;
+	if (b && !found)
+		dhcp_bulk_end(q->ctx, &q->n->bulk_queries);
+	else if (!b)
+		q->n->bulk_queries++;
+	return reply_end(q);
+}
+
+uint32_t dhcp6_bulk_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room)
+{
+	struct dhcp_answer_counters *n = ctx->counters;
+	struct dhcp_bulk *b = dhcp_bulk_of(ctx);
+	struct dhcp6_bytes duid;
+	struct dhcp6_query q;
+
+	if (!out) {
+		dhcp_bulk_end(ctx, &n->bulk_dropped);
+		return 0;
+	}
+	q.a = ctx->shared;
+	q.s = ctx->own;
+	q.n = n;
+	q.now_s = (uint32_t)(ctx->now_ms / 1000);
+	q.w = writer_of(out, room);
+	q.out = out;
+	q.e.levels = 0;
+	if (bulk_client(&q, b, DHCP_BULK_LOOKED, &duid)) {
+		q.type = DHCP6_LEASEQUERY_DATA;
+		dhcp6_write_header(&q.w, DHCP6_LEASEQUERY_DATA, b->xid);
+		n->bulk_bindings += client_data_write(&q, &duid);
+	} else if (b->kind == DHCP_KINDS) {
+		q.type = DHCP6_LEASEQUERY_DONE;
+		dhcp6_write_header(&q.w, DHCP6_LEASEQUERY_DONE, b->xid);
+		dhcp_bulk_end(ctx, &n->bulk_queries);
+	} else {
+		return 0;
+	}
+	n->sent[q.type]++;
+	return reply_end(&q);
 }
 
 static bool answer6_is_for_us(const struct dhcp6_query *q)
@@ -557,6 +632,10 @@ static uint32_t query_answer(struct dhcp6_query *q)
 		q->duid = dhcp_pool_hash(q->a->common.seed, id->data, id->len);
 	if (!answer6_is_for_us(q))
 		return other_chosen(q);
+	if (q->ctx->stream) // there are bulk lease queries alone
+		return q->m.type == DHCP6_LEASEQUERY && q->e.levels == 0
+		               ? answer6_bulk(q)
+		               : dhcp_claim_silent(&q->n->ignored);
 	if (!is_wrong_unicast(q))
 		return answer6_dispatch(q);
 	reply_begin(q, DHCP6_REPLY);
@@ -579,21 +658,6 @@ static bool query_read(struct dhcp6_query *q, const uint8_t *buf, uint32_t len)
 	return true;
 }
 
-static void query_begin(
-	struct dhcp6_query *q, const struct proto_ctx *ctx, uint8_t *out, uint32_t room)
-{
-	q->a = ctx->shared;
-	q->s = ctx->own;
-	q->own = ctx->own;
-	q->n = ctx->counters;
-	q->ends = ctx->ends;
-	q->now_s = (uint32_t)(ctx->now_ms / 1000);
-	q->w = writer_of(out, room);
-	q->out = out;
-	q->type = 0;
-	q->later = false;
-}
-
 uint32_t dhcp6_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
@@ -601,75 +665,20 @@ uint32_t dhcp6_answer(
 	struct dhcp6_query q;
 	uint32_t answer;
 
-	query_begin(&q, ctx, out, room);
+	q.ctx = ctx;
+	q.a = ctx->shared;
+	q.s = ctx->own;
+	q.n = n;
+	q.ends = ctx->ends;
+	q.now_s = (uint32_t)(ctx->now_ms / 1000);
+	q.w = writer_of(out, room);
+	q.out = out;
+	q.type = 0;
 	n->received++;
 	if (!query_read(&q, buf, len))
 		return dhcp_claim_silent(&n->malformed);
 	answer = query_answer(&q);
-	ctx->later = answer && q.later;
 	return dhcp_claim_answered(n, q.type, &q.w, answer);
-}
-
-// Bad in how far; DHCP6_BADS: not at all.
-static enum dhcp6_bad bad_choose(struct dhcp6_query *q)
-{
-	static const enum dhcp6_bad kinds[] = {DHCP6_BAD_CLIENT, DHCP6_BAD_SERVER,
-		DHCP6_BAD_MESSAGE, DHCP6_BAD_AUTHENTICATION, DHCP6_BAD_MAC, DHCP6_BAD_REPLAY};
-	enum dhcp6_bad bad;
-
-	q->n->reconfigures++;
-	if (q->a->bad_every == 0 || ++q->own->until_bad < q->a->bad_every)
-		return DHCP6_BADS;
-	q->own->until_bad = 0;
-	bad = kinds[q->own->bad++ % (sizeof(kinds) / sizeof(kinds[0]))];
-	q->n->reconfigure_bad[bad]++;
-	return bad;
-}
-
-// The last byte of an option of the message that begins there.
-static void option_spoil(struct dhcp6_query *q, uint8_t *message, uint16_t code)
-{
-	uint32_t len = (uint32_t)(q->w.at - message);
-	uint32_t at = dhcp6_find_option(message, DHCP6_HEADER_LEN, len, code);
-
-	message[at + DHCP6_OPTION_LEN + bytes_be16(message + at + 2) - 1] ^= 1;
-}
-
-// RFC 8415 sections 18.3.11 and 20.4.2. The request was answered, so it is well formed.
-uint32_t dhcp6_later(
-	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
-{
-	uint8_t key[DHCP6_RKAP_VALUE], mac[DHCP6_RKAP_VALUE] = {0}, *message;
-	struct dhcp6_query q;
-	enum dhcp6_bad bad;
-
-	query_begin(&q, ctx, out, room);
-	if (!dhcp6_unwrap(buf, len, &q.e) || !dhcp6_parse(q.e.inner, q.e.inner_len, &q.m))
-		return 0;
-	q.duid = dhcp_pool_hash(q.a->common.seed, q.m.client_id.data, q.m.client_id.len);
-	q.m.xid = 0;
-	bad = bad_choose(&q);
-	reply_begin(&q, DHCP6_RECONFIGURE);
-	message = q.e.levels ? q.begins[q.e.levels - 1] + DHCP6_OPTION_LEN : out;
-	dhcp6_write_option_u8(&q.w, DHCP6_OPT_RECONFIGURE_MESSAGE,
-		bad == DHCP6_BAD_MESSAGE ? DHCP6_SOLICIT : q.a->call);
-	if (bad != DHCP6_BAD_AUTHENTICATION)
-		dhcp6_rkap_write(
-			&q.w, DHCP6_RKAP_MAC, bad == DHCP6_BAD_REPLAY ? 0 : ++q.own->replay, mac);
-	if (q.w.failed)
-		return 0;
-	if (bad == DHCP6_BAD_CLIENT)
-		option_spoil(&q, message, DHCP6_OPT_CLIENT_ID);
-	if (bad == DHCP6_BAD_SERVER)
-		option_spoil(&q, message, DHCP6_OPT_SERVER_ID);
-	if (bad != DHCP6_BAD_AUTHENTICATION) {
-		uint32_t all = (uint32_t)(q.w.at - message), mac_at = all - sizeof(mac);
-
-		key_make(&q, key);
-		dhcp6_rkap_mac(key, message, all, mac_at, message + mac_at);
-		message[all - 1] ^= bad == DHCP6_BAD_MAC;
-	}
-	return reply_end(&q);
 }
 
 // RFC 8415 sections 7.2 and 19.3: to the relay or client that sent the request, at its well-known

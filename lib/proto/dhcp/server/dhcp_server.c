@@ -304,6 +304,8 @@ int dhcp_server_open(
 	if (!s)
 		return -ENOMEM;
 	ctx->own = s;
+	for (uint32_t i = 0; i < PROTO_MAX_MORE; i++)
+		s->bulks[i].next = i + 1;
 	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++)
 		if (pool_open(f, &s->pools[kind], ctx->shared, kind, env) < 0) {
 			dhcp_server_close(ctx);

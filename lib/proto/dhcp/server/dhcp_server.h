@@ -15,8 +15,8 @@
 
 #define DHCP_READY_MAX       6
 #define DHCP_READY_ROOM      516 // the longest option: 32 IPv6 addresses
-#define DHCP_SERVER_TYPES    16  // message types of either family
-#define DHCP_SERVER_STATUSES 11
+#define DHCP_SERVER_TYPES    18  // message types of either family
+#define DHCP_SERVER_STATUSES 12
 #define DHCP_SERVER_BADS     8 // reasons of bad RECONFIGUREs
 
 enum dhcp_kind { DHCP_ADDRESSES, DHCP_PREFIXES, DHCP_KINDS }; // of leases
@@ -58,11 +58,15 @@ struct dhcp_answers_settings {
 	X(rapid, "messages answered with a lease at once (rapid commit)")                         \
 	X(expired, "leases given to another client because their time had passed")                \
 	X6(ias_ignored, "IAs beyond the eighth of a message; they get no reply")                  \
+	X(bulk_queries, "lease queries over connections, answered to their end")                  \
+	X(bulk_bindings, BULK_BINDINGS_HELP)                                                      \
+	X(bulk_dropped, "lease queries over connections that ended before their answer")          \
 	X(address_twice, "addresses offered on purpose that another client has")                  \
 	X6(prefix_twice, "prefixes offered on purpose that another client has") \
 	X6(reconfigures, "RECONFIGUREs made")                                                     \
 	A6(reconfigure_bad, DHCP_SERVER_BADS, dhcp6_bad_label, "of them, bad on purpose, by reason")
 // clang-format on
+#define BULK_BINDINGS_HELP "bindings told over connections: leases of DHCPv4, clients of DHCPv6"
 
 struct dhcp_answer_counters {
 	DHCP_ANSWER_COUNTERS(
@@ -91,9 +95,23 @@ struct dhcp_answers {
 	size_t lease_size; // of a record; the family's, unless its settings want more
 };
 
+#define DHCP_BULK_HEAD 44 // bytes of a DHCPv4 header, up to the hardware address
+
+// A lease query over a connection whose answer goes on (RFC 5460, 6926).
+struct dhcp_bulk {
+	uint32_t next;   // of the free ones
+	uint32_t xid;    // DHCPv6
+	uint32_t kind;   // of the leases that are looked at; DHCP_KINDS: nothing is missing but
+	                 // the last message
+	uint32_t record; // the next one
+	uint8_t head[DHCP_BULK_HEAD];
+};
+
 // ctx->own, made by dhcp_server_open; the first member of the family's own.
 struct dhcp_server {
 	struct dhcp_pool pools[DHCP_KINDS];
+	uint32_t bulk_free; // PROTO_MAX_MORE: none
+	struct dhcp_bulk bulks[PROTO_MAX_MORE];
 };
 
 // The properties of a family that set-up needs.
@@ -197,6 +215,7 @@ void dhcp_server_close(struct proto_ctx *ctx);
 		.answer = family##_answer,                                                         \
 		.later = later_,                                                                   \
 		.after_ns = after_ns_,                                                             \
+		.more = family##_bulk_more,                                                        \
 		.direct = family##_direct,                                                         \
 		.faults = family##_faults,                                                         \
 	};

@@ -62,7 +62,9 @@ enum dhcp4_type { // option 53; RFC 2131, 3203, 4388
 	DHCP4_LEASEACTIVE = 13,
 	DHCP4_BULKLEASEQUERY = 14, // RFC 6926
 	DHCP4_LEASEQUERYDONE = 15,
-	DHCP4_TYPES = 16,
+	DHCP4_ACTIVELEASEQUERY = 16, // RFC 7724; no client here takes part in it
+	DHCP4_LEASEQUERYSTATUS = 17,
+	DHCP4_TYPES = 18,
 };
 
 enum dhcp4_option {
@@ -88,8 +90,28 @@ enum dhcp4_option {
 	DHCP4_OPT_FQDN = 81,
 	DHCP4_OPT_RELAY_INFO = 82,
 	DHCP4_OPT_CLIENT_LAST_TIME = 91,
+	DHCP4_OPT_STATUS = 151, // RFC 6926: up to state
+	DHCP4_OPT_BASE_TIME = 152,
+	DHCP4_OPT_STATE_TIME = 153,
+	DHCP4_OPT_STATE = 156,
 	DHCP4_OPT_END = 255,
 };
+
+enum dhcp4_status { // of bulk lease queries, option 151
+	DHCP4_STATUS_SUCCESS,
+	DHCP4_STATUS_UNSPEC_FAIL,
+	DHCP4_STATUS_QUERY_TERMINATED,
+	DHCP4_STATUS_MALFORMED_QUERY,
+	DHCP4_STATUS_NOT_ALLOWED,
+	DHCP4_STATUSES,
+};
+
+enum dhcp4_relay_option { // of option 82
+	DHCP4_RELAY_REMOTE_ID = 2,
+	DHCP4_RELAY_ID = 12, // RFC 6925
+};
+
+enum dhcp4_state { DHCP4_STATE_AVAILABLE = 1, DHCP4_STATE_ACTIVE = 2 }; // option 156
 
 // A view into a message; pointers are valid as long as its bytes. Numbers are in host order.
 struct dhcp4_message {
@@ -202,5 +224,6 @@ void dhcp4_write_option_u8(struct writer *w, uint8_t code, uint8_t value);
 // code byte, 0: not there. Its data lies within len. DHCP4_OPT_END can be asked for as well.
 uint32_t dhcp4_find_option(const uint8_t *buf, uint32_t len, uint8_t code);
 
-// "DISCOVER" ...; NULL for a number without a name.
+// "DISCOVER", "NotAllowed" ...; NULL for a number without a name.
 const char *dhcp4_type_name(uint32_t type);
+const char *dhcp4_status_name(uint32_t status);

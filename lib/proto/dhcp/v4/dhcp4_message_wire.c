@@ -333,7 +333,22 @@ const char *dhcp4_type_name(uint32_t type)
 		[DHCP4_LEASEACTIVE] = "LEASEACTIVE",
 		[DHCP4_BULKLEASEQUERY] = "BULKLEASEQUERY",
 		[DHCP4_LEASEQUERYDONE] = "LEASEQUERYDONE",
+		[DHCP4_ACTIVELEASEQUERY] = "ACTIVELEASEQUERY",
+		[DHCP4_LEASEQUERYSTATUS] = "LEASEQUERYSTATUS",
 	};
 
 	return type < DHCP4_TYPES ? names[type] : NULL;
+}
+
+const char *dhcp4_status_name(uint32_t status)
+{
+	static const char *const names[DHCP4_STATUSES] = {
+		[DHCP4_STATUS_SUCCESS] = "Success",
+		[DHCP4_STATUS_UNSPEC_FAIL] = "UnspecFail",
+		[DHCP4_STATUS_QUERY_TERMINATED] = "QueryTerminated",
+		[DHCP4_STATUS_MALFORMED_QUERY] = "MalformedQuery",
+		[DHCP4_STATUS_NOT_ALLOWED] = "NotAllowed",
+	};
+
+	return status < DHCP4_STATUSES ? names[status] : NULL;
 }

@@ -40,7 +40,7 @@ bool dhcp6_way_is_ours(
 	if (p->is.relays)
 		return addr_bytes_equal(e->dst, s->relay, 16) &&
 		       (e->dst_port == p->is.relay_port || e->dst_port == DHCP6_SERVER_PORT);
-	dhcp6_link_local(s->mac, own);
+	addr_link_local(s->mac, own);
 	return e->dst_port == DHCP6_CLIENT_PORT && addr_bytes_equal(e->dst, own, 16);
 }
 

@@ -4,13 +4,14 @@
 #include "proto/dhcp/v6/dhcp6_plan.h"
 #include "proto/dhcp/client/dhcp_fields.h"
 
-#define OPTION(member)     offsetof(struct dhcp6_option_settings, member)
-#define RELAY(member)      offsetof(struct dhcp6_relay_settings, member)
-#define VENDOR(member)     offsetof(struct dhcp6_vendor_settings, member)
-#define TRIES(member)      offsetof(struct dhcp6_tries_settings, member)
-#define RETRANSMIT(member) offsetof(struct dhcp6_retransmit_settings, member)
-#define EXPECT(member)     offsetof(struct dhcp6_expect_settings, member)
-#define SETTING(member)    offsetof(struct dhcp6_settings, member)
+#define OPTION(member)       offsetof(struct dhcp6_option_settings, member)
+#define RELAY(member)        offsetof(struct dhcp6_relay_settings, member)
+#define VENDOR(member)       offsetof(struct dhcp6_vendor_settings, member)
+#define TRIES(member)        offsetof(struct dhcp6_tries_settings, member)
+#define RETRANSMIT(member)   offsetof(struct dhcp6_retransmit_settings, member)
+#define EXPECT(member)       offsetof(struct dhcp6_expect_settings, member)
+#define SOLICITATION(member) offsetof(struct dhcp6_solicitation_settings, member)
+#define SETTING(member)      offsetof(struct dhcp6_settings, member)
 
 #define DAY_NS  86400e9
 #define HOUR_NS 3600e9
@@ -25,6 +26,7 @@ static const char *const to_names[] = {"auto", "server", "all", "servers", NULL}
 static const char *const query_names[] = {"address", "client_id", NULL};
 static const char *const advertise_names[] = {"first", "best", NULL};
 static const char *const reconfigure_names[] = {"none", "accept", "lenient", NULL};
+static const char *const need_names[] = {"nothing", "advert", "managed", NULL};
 static const char *const place_names[] = {"message", "ia_na", "ia_pd", "relay", NULL};
 
 static const struct field mix_fields[] = {
@@ -153,6 +155,20 @@ static const struct field_section retransmit_section =
 	DHCP_SECTION("retransmit", "retransmission (RFC 8415 section 15); without: one attempt",
 		retransmit_fields, struct dhcp6_retransmit_settings);
 
+static const struct field solicitation_fields[] = {
+	{"need",
+		"begin only after a router advertisement with flag M (managed; information alone: "
+		"with M or O), after any (advert), or in any case (nothing)",
+		FIELD_ENUM, .offset = SOLICITATION(need), .def = "managed", .names = need_names},
+	{"interval", "time to the next solicitation without an advertisement", FIELD_DURATION,
+		.offset = SOLICITATION(interval_ns), .def = "4s", .min = 1e6, .max = HOUR_NS},
+	{"tries", "solicitations at the most", FIELD_COUNT, .offset = SOLICITATION(tries),
+		.def = "3", .min = 1, .max = 1000},
+};
+
+static const struct field_section solicitation_section = DHCP_SECTION("router_solicitation",
+	"router discovery (RFC 4861)", solicitation_fields, struct dhcp6_solicitation_settings);
+
 static const struct field expect_fields[] = {
 	{"pool", "addresses that the server may give", FIELD_PREFIX, .list = true,
 		.offset = EXPECT(pool)},
@@ -219,6 +235,9 @@ static const struct field dhcp6_fields[] = {
 		"clients behind relays; without: clients on the server's link"),
 	DHCP_SECTIONS_ROW(
 		vlans, &dhcp_vlan_section, "VLANs of ranges of clients; the others have none"),
+	DHCP_SECTION_ROW(S, router_solicitation, &solicitation_section,
+		"clients on the server's link: the first one asks for routers before the run, once "
+		"for each VLAN"),
 	{"to",
 		"where messages go: server (its address), all (ff02::1:2), servers "
 		"(ff05::1:3); auto: relays to server, clients to all",
@@ -229,7 +248,7 @@ static const struct field dhcp6_fields[] = {
 		FIELD_BOOL, .offset = SETTING(unicast), .def = "false"},
 	{"reconfigure",
 		"accept: clients accept RECONFIGUREs (option 20), verify them with the key that "
-                "the "
+		"the "
 		"server gave, and RENEW, REBIND or ask for information as they say (RFC 8415); "
 		"lenient: although their number has not grown; needs life",
 		FIELD_ENUM, .offset = SETTING(reconfigure), .def = "none",

@@ -38,7 +38,9 @@ enum dhcp6_type {
 	DHCP6_RELAY_REPL = 13,
 	DHCP6_LEASEQUERY = 14,
 	DHCP6_LEASEQUERY_REPLY = 15,
-	DHCP6_TYPES = 16,
+	DHCP6_LEASEQUERY_DONE = 16, // RFC 5460
+	DHCP6_LEASEQUERY_DATA = 17,
+	DHCP6_TYPES = 18,
 };
 
 // Offsets in a relay message.
@@ -81,6 +83,7 @@ enum dhcp6_option {
 	DHCP6_OPT_CLT_TIME = 46,
 	DHCP6_OPT_LQ_RELAY_DATA = 47,
 	DHCP6_OPT_LQ_CLIENT_LINK = 48,
+	DHCP6_OPT_RELAY_ID = 53,          // RFC 5460
 	DHCP6_OPT_CLIENT_LINK_LAYER = 79, // RFC 6939
 	DHCP6_OPT_SOL_MAX_RT = 82,
 	DHCP6_OPT_INF_MAX_RT = 83,
@@ -99,11 +102,18 @@ enum dhcp6_status {
 	DHCP6_MALFORMED_QUERY = 8,
 	DHCP6_NOT_CONFIGURED = 9,
 	DHCP6_NOT_ALLOWED = 10,
-	DHCP6_STATUSES = 11,
+	DHCP6_QUERY_TERMINATED = 11,
+	DHCP6_STATUSES = 12,
 	DHCP6_STATUS_NONE = 0xffff, // there is no status code option, which means success
 };
 
-enum dhcp6_query_type { DHCP6_QUERY_BY_ADDRESS = 1, DHCP6_QUERY_BY_CLIENT_ID = 2 };
+enum dhcp6_query_type { // from the third on over connections only (RFC 5460)
+	DHCP6_QUERY_BY_ADDRESS = 1,
+	DHCP6_QUERY_BY_CLIENT_ID,
+	DHCP6_QUERY_BY_RELAY_ID,
+	DHCP6_QUERY_BY_LINK,
+	DHCP6_QUERY_BY_REMOTE_ID,
+};
 
 // Data of an option within the message; data NULL: the option is not there.
 struct dhcp6_bytes {

@@ -535,6 +535,8 @@ const char *dhcp6_type_name(uint32_t type)
 		[DHCP6_RELAY_REPL] = "RELAY-REPL",
 		[DHCP6_LEASEQUERY] = "LEASEQUERY",
 		[DHCP6_LEASEQUERY_REPLY] = "LEASEQUERY-REPLY",
+		[DHCP6_LEASEQUERY_DONE] = "LEASEQUERY-DONE",
+		[DHCP6_LEASEQUERY_DATA] = "LEASEQUERY-DATA",
 	};
 
 	return type < DHCP6_TYPES ? names[type] : NULL;
@@ -554,6 +556,7 @@ const char *dhcp6_status_name(uint32_t status)
 		[DHCP6_MALFORMED_QUERY] = "MalformedQuery",
 		[DHCP6_NOT_CONFIGURED] = "NotConfigured",
 		[DHCP6_NOT_ALLOWED] = "NotAllowed",
+		[DHCP6_QUERY_TERMINATED] = "QueryTerminated",
 	};
 
 	return status < DHCP6_STATUSES ? names[status] : NULL;

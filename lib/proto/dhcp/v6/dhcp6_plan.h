@@ -134,7 +134,8 @@ struct dhcp6_plan {
 	uint8_t accept_len; // of a server DUID; 0: any
 	uint8_t accept[DHCP6_DUID_MAX];
 	struct dhcp6_prefix_list pool, delegated;
-	uint8_t prefix_length; // 0: any
+	uint8_t prefix_length;              // 0: any
+	struct proto_soliciting soliciting; // of the layout, if that has it
 };
 
 #define DHCP6_IMAGE_MAX DHCP_SHAPE_MAX
@@ -239,16 +240,7 @@ static inline void dhcp6_mac_of(
 	dhcp6_mac((const struct dhcp6_plan *)p, number, out);
 }
 
-// RFC 4291 appendix A.
-static inline void dhcp6_link_local(const uint8_t mac[6], uint8_t out[16])
-{
-	const uint8_t address[16] = {
-		0xfe, 0x80, [8] = mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
-
-	memcpy(out, address, 16);
-}
-
-// The MAC in such an address; false: it is another one.
+// The MAC in a link-local address; false: it is another one.
 static inline bool dhcp6_link_local_mac(const uint8_t address[16], uint8_t mac[6])
 {
 	const uint8_t from[6] = {
@@ -256,7 +248,7 @@ static inline bool dhcp6_link_local_mac(const uint8_t address[16], uint8_t mac[6
 	uint8_t own[16];
 
 	memcpy(mac, from, 6);
-	dhcp6_link_local(from, own);
+	addr_link_local(from, own);
 	return addr_bytes_equal(address, own, 16);
 }
 

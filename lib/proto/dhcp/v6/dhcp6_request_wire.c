@@ -83,7 +83,7 @@ void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop
 	else if (level == names)
 		h->link = p->link;
 	if (level <= names)
-		dhcp6_link_local(s->mac, h->peer);
+		addr_link_local(s->mac, h->peer);
 	else
 		memcpy(h->peer, dhcp6_relay_of(p, s->relay_number + p->levels - level), 16);
 }
@@ -354,7 +354,7 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 		return;
 	}
 	dhcp6_mac(p, number, out->mac);
-	dhcp6_link_local(out->mac, out->src);
+	addr_link_local(out->mac, out->src);
 }
 
 void dhcp6_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,

@@ -9,7 +9,7 @@
 #include "proto/dhcp/client/dhcp_settings.h"
 #include "proto/dhcp/v6/dhcp6_rkap.h"
 
-#define DHCP6_STATUS_BUCKETS 12 // by status code; the last one: any other
+#define DHCP6_STATUS_BUCKETS 13 // by status code; the last one: any other
 
 enum dhcp6_exchange {
 	DHCP6_SARR = DHCP_FOUR_WAY,
@@ -101,6 +101,13 @@ struct dhcp6_expect_settings {
 	bool same_lease;
 };
 
+enum dhcp6_router_need { DHCP6_NEEDS_NOTHING, DHCP6_NEEDS_ADVERT, DHCP6_NEEDS_FLAG };
+
+struct dhcp6_solicitation_settings {
+	int32_t need; // enum dhcp6_router_need
+	uint64_t interval_ns, tries;
+};
+
 struct dhcp6_settings {
 	struct dhcp_settings is;
 	int32_t lease; // enum dhcp6_lease_kind
@@ -119,7 +126,8 @@ struct dhcp6_settings {
 	struct dhcp6_vendor_settings *vendor_class;
 	struct field_bytes accept;
 	int32_t advertise;
-	struct dhcp6_expect_settings *expect; // NULL: any lease
+	struct dhcp6_expect_settings *expect;                    // NULL: any lease
+	struct dhcp6_solicitation_settings *router_solicitation; // NULL: none
 };
 
 // As dhcp_settings.h has it. "failed": the exchange is booked as failed.

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/neigh.h"
 #include "proto/dhcp/client/dhcp_lines.h"
 #include "proto/dhcp/client/dhcp_addresses.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
@@ -133,6 +134,20 @@ static void check_expect(const struct dhcp6_settings *s, struct diag *d)
 			(unsigned long long)s->is.clients);
 }
 
+static void check_solicitation(const struct dhcp6_settings *s, struct diag *d)
+{
+	const struct dhcp_vlan_settings *v = s->is.vlans.items;
+
+	if (s->is.relay)
+		diag_error(d, s, "router_solicitation",
+			"is for clients on the server's link: a relay is their router");
+	for (uint32_t i = 0; i < s->is.vlans.count; i++)
+		if (v[i].outer.last)
+			diag_error(d, s, "router_solicitation",
+				"asks once for each VLAN, and a VLAN for each client would be "
+				"thousands of times");
+}
+
 static void dhcp6_check_own(const struct dhcp_settings *settings, struct diag *d)
 {
 	const struct dhcp6_settings *s = (const struct dhcp6_settings *)settings;
@@ -162,6 +177,8 @@ static void dhcp6_check_own(const struct dhcp_settings *settings, struct diag *d
 			"is for clients whose MAC addresses follow from mac: they tell its client");
 	if (s->expect)
 		check_expect(s, d);
+	if (s->router_solicitation)
+		check_solicitation(s, d);
 }
 
 static void dhcp6_plan_identity(struct dhcp_plan *plan, const struct dhcp_settings *settings)
@@ -332,6 +349,32 @@ static int dhcp6_duids_load(
 	return ret;
 }
 
+// With the MAC addresses known.
+static void dhcp6_plan_soliciting(struct dhcp6_plan *p, const struct dhcp6_settings *s)
+{
+	const struct dhcp6_solicitation_settings *r = s->router_solicitation;
+	bool stateless = s->is.exchange == DHCP6_INFORMS && !s->is.mix;
+
+	p->soliciting = (struct proto_soliciting){.tries = (uint32_t)r->tries,
+		.interval_ns = r->interval_ns,
+		.needed = r->need != DHCP6_NEEDS_NOTHING};
+	if (r->need == DHCP6_NEEDS_FLAG)
+		p->soliciting.flags = NEIGH_MANAGED | (stateless ? NEIGH_OTHER : 0);
+	dhcp6_mac(p, 0, p->soliciting.mac);
+	addr_link_local(p->soliciting.mac, p->soliciting.src);
+	p->is.layout.soliciting = &p->soliciting;
+}
+
+static int dhcp6_load(struct dhcp_plan *p, const struct dhcp_settings *settings, struct diag *d)
+{
+	const struct dhcp6_settings *s = (const struct dhcp6_settings *)settings;
+	int ret = dhcp6_duids_load(p, settings, d);
+
+	if (ret == 0 && s->router_solicitation)
+		dhcp6_plan_soliciting((struct dhcp6_plan *)p, s);
+	return ret;
+}
+
 static void dhcp6_duids_free(struct dhcp_plan *p)
 {
 	free(((struct dhcp6_plan *)p)->duids);
@@ -478,7 +521,7 @@ static const struct dhcp_family dhcp6_family = {
 	.backoff = dhcp6_backoff,
 	.paths = dhcp6_paths,
 	.templates = dhcp6_templates,
-	.load = dhcp6_duids_load,
+	.load = dhcp6_load,
 	.unload = dhcp6_duids_free,
 	.mac = dhcp6_mac_of,
 	.same = dhcp6_same,

@@ -88,7 +88,8 @@ static void a_missing_server_is_an_error(void **state)
 static void an_item_without_a_protocol_is_an_error(void **state)
 {
 	expect_error(PORTS "traffic:\n  - {name: q, server: 198.18.0.2, load: {rate: 1k}}\n",
-		"no protocol section (exactly one of: dns, dhcp4, dhcp6, ntp, echo, ddns)");
+		"no protocol section (exactly one of: dns, dhcp4, dhcp6, ntp, echo, ddns, "
+		"leasequery4, leasequery6)");
 }
 
 static void too_few_source_ports_for_rate_and_timeout_says_how_many(void **state)

@@ -94,7 +94,7 @@ static enum proto_verdict reply(
 		s->over_seq = t->seq;
 		return verdict;
 	}
-	if (verdict == PROTO_AGAIN)
+	if (verdict == PROTO_AGAIN || (verdict == PROTO_KEPT && s->step_when_kept))
 		t->step = s->next_step;
 	return verdict;
 }

@@ -51,7 +51,8 @@ struct rig_script {
 	uint8_t wait;      // request
 	uint8_t next_step; // reply AGAIN, or timeout AGAIN: the step then
 	bool step_on_timeout;
-	uint8_t more; // flow
+	bool step_when_kept; // KEPT goes on to next_step
+	uint8_t more;        // flow
 	uint32_t begun, timeouts, abandoned;
 	uint32_t over; // replies to judge of what has ended
 	uint64_t over_seq;

@@ -324,6 +324,30 @@ static void the_next_step_is_sent_with_the_next_pass(void **state)
 	assert_int_equal(it->books.response.max, 4000);
 }
 
+static void a_step_without_a_message_begins_with_the_reply_before(void **state)
+{
+	rig_steps();
+	rig.script[0].next_step = 1;
+	rig.script[0].step_when_kept = true;
+	rig_ask();
+	one_reply(PROTO_KEPT);
+	assert_int_equal(it->steps[0].sent, 1);
+	assert_int_equal(it->steps[0].answered, 1);
+	assert_int_equal(it->steps[0].service.max, 1000);
+	assert_int_equal(it->steps[1].sent, 1);
+	rig_reply(0, PROTO_KEPT); // of the same step
+	rig_pass(2500);
+	assert_int_equal(it->steps[1].sent, 1);
+	assert_int_equal(it->steps[1].answered, 0);
+	rig_reply(0, PROTO_DONE);
+	rig_pass(4500);
+	assert_int_equal(rig.asked, 1);
+	assert_int_equal(it->steps[1].answered, 1);
+	assert_int_equal(it->steps[1].response.max, 3000);
+	assert_int_equal(it->steps[1].service.max, 3000);
+	assert_int_equal(it->books.response.max, 4000);
+}
+
 // 2^38 ticks are 92 s at 3 GHz.
 static void latencies_of_steps_beyond_38_bits_are_exact(void **state)
 {
@@ -736,6 +760,7 @@ int main(void)
 		TEST(before_the_measured_part_it_is_stray_of_the_warmup),
 		TEST(a_reply_to_a_question_before_the_run_is_no_stray),
 		TEST(the_next_step_is_sent_with_the_next_pass),
+		TEST(a_step_without_a_message_begins_with_the_reply_before),
 		TEST(latencies_of_steps_beyond_38_bits_are_exact),
 		TEST(a_burst_may_have_replies_to_both_steps),
 		TEST(a_loss_is_one_of_its_step),

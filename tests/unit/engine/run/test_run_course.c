@@ -5,6 +5,7 @@
 #include "../planned.h"
 
 #include <errno.h>
+#include <math.h>
 #include <time.h>
 
 #include "engine/run/run_internal.h"
@@ -38,6 +39,7 @@ static struct {
 	uint64_t begun;
 	uint32_t passes, shown, shown_warmup, responders, launched[4], launches;
 	uint32_t phase_at_verdict;
+	uint64_t scheduled, ordered_ns, started_ns;
 	bool judged, interrupted;
 	double kept[MADE_MAX]; // ends of the intervals that were handed out
 	uint32_t kept_count;
@@ -170,6 +172,7 @@ int __wrap_nanosleep(const struct timespec *t, struct timespec *left)
 
 void __wrap_plan_schedule(struct plan *plan, uint64_t start)
 {
+	seen.scheduled = start;
 	start = clock_now(); // without the lead
 	for (uint32_t i = 0; i < plan->worker_count; i++)
 		plan->workers[i].times = (struct run_times){
@@ -634,6 +637,69 @@ static void a_responder_alone_answers_until_a_signal(void **state)
 	assert_int_equal(r.plan.phase, PHASE_STOP);
 }
 
+static bool order_start(void *ctx, uint64_t *wall_ns)
+{
+	assert_int_equal(seen.launches, 1); // the responder alone
+	*wall_ns = seen.ordered_ns;
+	return seen.ordered_ns != 0;
+}
+
+static void on_started(void *ctx, uint64_t wall_ns)
+{
+	assert_int_equal(seen.launches, 2);
+	seen.started_ns = wall_ns;
+}
+
+static int begin_at(int64_t ahead_ns)
+{
+	seen.pass = finish_at_3;
+	options.hooks.start = order_start;
+	options.hooks.started = on_started;
+	if (ahead_ns)
+		seen.ordered_ns = clock_wall_ns(&r.plan.clock, clock_now()) + (uint64_t)ahead_ns;
+	return run_course(&r);
+}
+
+#define NEAR_NS 2e7 // this thread may wait for a CPU
+
+static void the_schedule_begins_when_it_was_ordered_to(void **state)
+{
+	begin(TEXT(""), false);
+	assert_int_equal(begin_at(100000000), 55);
+	assert_true(seen.naps > 0);
+	assert_true(fabs((double)clock_wall_ns(&r.plan.clock, seen.scheduled) -
+			    (double)seen.ordered_ns) < NEAR_NS);
+	assert_true(fabs((double)seen.started_ns - (double)seen.ordered_ns) < NEAR_NS);
+}
+
+static void a_start_that_is_past_is_no_late_start(void **state)
+{
+	begin(TEXT(", drain: 1ms"), false);
+	assert_int_equal(begin_at(-6000000), EXIT_INVALID);
+	assert_int_equal(seen.errors, 1);
+	assert_int_equal(seen.launches, 1);
+	assert_null(result.verdict.status);
+	assert_int_equal(r.plan.phase, PHASE_STOP);
+	assert_int_equal(seen.started_ns, 0);
+}
+
+static void a_run_that_is_not_to_start_ends(void **state)
+{
+	begin(TEXT(", drain: 1ms"), false);
+	assert_int_equal(begin_at(0), EXIT_INTERRUPTED);
+	assert_int_equal(seen.launches, 1);
+	assert_int_equal(r.plan.phase, PHASE_STOP);
+}
+
+static void a_signal_ends_the_wait_for_the_start(void **state)
+{
+	begin(TEXT(", drain: 1ms"), false);
+	seen.hurry = 3;
+	assert_int_equal(begin_at(3600000000000), EXIT_INTERRUPTED);
+	assert_int_equal(seen.launches, 1);
+	assert_int_equal(seen.naps, 3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -659,6 +725,10 @@ int main(void)
 		TEST(a_server_that_is_not_found_is_unreachable),
 		TEST(a_signal_while_it_is_looked_for_is_an_interruption),
 		TEST(a_responder_alone_answers_until_a_signal),
+		TEST(the_schedule_begins_when_it_was_ordered_to),
+		TEST(a_start_that_is_past_is_no_late_start),
+		TEST(a_run_that_is_not_to_start_ends),
+		TEST(a_signal_ends_the_wait_for_the_start),
 	};
 
 	return cmocka_run_group_tests_name("run_course", tests, NULL, NULL);

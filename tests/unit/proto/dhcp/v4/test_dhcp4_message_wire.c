@@ -587,7 +587,8 @@ static void every_message_type_has_its_name(void **state)
 {
 	static const char *const names[] = {NULL, "DISCOVER", "OFFER", "REQUEST", "DECLINE", "ACK",
 		"NAK", "RELEASE", "INFORM", "FORCERENEW", "LEASEQUERY", "LEASEUNASSIGNED",
-		"LEASEUNKNOWN", "LEASEACTIVE", "BULKLEASEQUERY", "LEASEQUERYDONE"};
+		"LEASEUNKNOWN", "LEASEACTIVE", "BULKLEASEQUERY", "LEASEQUERYDONE",
+		"ACTIVELEASEQUERY", "LEASEQUERYSTATUS"};
 
 	for (uint32_t i = 0; i < DHCP4_TYPES; i++) {
 		if (names[i])
@@ -597,6 +598,8 @@ static void every_message_type_has_its_name(void **state)
 	}
 	assert_null(dhcp4_type_name(DHCP4_TYPES));
 	assert_null(dhcp4_type_name(UINT32_MAX));
+	assert_string_equal(dhcp4_status_name(DHCP4_STATUS_NOT_ALLOWED), "NotAllowed");
+	assert_null(dhcp4_status_name(DHCP4_STATUSES));
 }
 
 static int blocks_free(void **state)

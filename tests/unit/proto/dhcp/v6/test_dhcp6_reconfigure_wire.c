@@ -134,7 +134,7 @@ static bool hears(struct dhcp6_fixture *f, const struct called *c)
 	bool taken;
 
 	dhcp6_mac((const struct dhcp6_plan *)f->ctx.shared, 0, mac);
-	dhcp6_link_local(mac, own);
+	addr_link_local(mac, own);
 	for (uint32_t i = 0; i < f->e.levels; i++) {
 		memcpy(link, f->e.relays[i].link, 16);
 		link[15] ^= c->link_xor;

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: cold. Main thread.
+#include "fleet.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "book.h"
+#include "conf/schema.h"
+#include "fleet_internal.h"
+
+#define FIND_MS      500   // for all agents to say that they are there
+#define CLAIM_MS     30000 // with its input files
+#define UP_MS        60000
+#define OVER_MS      20000
+#define SILENT_MS    1000 // at least, without a message of an agent that beats
+#define PER_INTERVAL 2    // intervals without a message
+
+// --- agents
+
+static void on_facts(void *ctx, const struct bus_message *m)
+{
+	struct fleet *f = ctx;
+	json_t *facts = talk_read(m->data, m->size);
+
+	if (talk_is_name(book_text(facts, "name")))
+		json_array_append(f->found, facts);
+	json_decref(facts);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(book_text(*(json_t *const *)a, "name"), book_text(*(json_t *const *)b, "name"));
+}
+
+// Those that can take part, in order of their names. They are f->found's.
+static unsigned choose(const struct fleet *f, const json_t **out, unsigned room)
+{
+	unsigned count = 0;
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(f->found, i, one)
+	{
+		const char *name = book_text(one, "name");
+
+		if (!talk_has_labels(book_text(one, "labels"), f->options->labels))
+			continue;
+		if (strcmp(book_text(one, "version"), DDIPERF_VERSION) != 0)
+			log_warning("agent %s is left out: it is version %s, not %s", name,
+				book_text(one, "version"), DDIPERF_VERSION);
+		else if (*book_text(one, "run"))
+			log_warning("agent %s is left out: run %s of %s has it", name,
+				book_text(one, "run"), book_text(one, "coordinator"));
+		else if (count < room)
+			out[count++] = one;
+	}
+	qsort(out, count, sizeof(*out), by_name);
+	return count;
+}
+
+// As many as are wanted; by default those of the file, or all.
+static int find(struct fleet *f)
+{
+	const struct fleet_settings *s = f->config->fleet;
+	const json_t *chosen[FLEET_WORKERS_MAX];
+	uint64_t until = fleet_clock_ms() + FIND_MS;
+	unsigned wanted = f->options->agents ? (unsigned)strtoul(f->options->agents, NULL, 10)
+	                                     : s ? (unsigned)s->agents : 0;
+	char inbox[TALK_SUBJECT];
+	unsigned there;
+
+	f->found = json_array();
+	bus_inbox(f->bus, inbox, sizeof(inbox));
+	bus_subscribe(f->bus, inbox, on_facts, f);
+	bus_ask(f->bus, "ddiperf.find", inbox, "", 0);
+	while (fleet_clock_ms() < until)
+		bus_tick(f->bus, 20);
+	bus_unsubscribe(f->bus, inbox);
+	there = choose(f, chosen, FLEET_WORKERS_MAX);
+	if (there == 0 || there < wanted) {
+		log_error("%u agents%s%s are free, and %u are needed (ddiperf agent --nats URL "
+			  "starts one)",
+			there, f->options->labels ? " with the labels " : "",
+			f->options->labels ? f->options->labels : "", wanted ? wanted : 1);
+		return EXIT_ENVIRONMENT;
+	}
+	f->count = wanted ? wanted : there;
+	f->parts = calloc(f->count, sizeof(*f->parts));
+	for (unsigned i = 0; f->parts && i < f->count; i++) {
+		f->parts[i] = (struct fleet_part){.fleet = f, .number = i + 1,
+			.facts = json_deep_copy(chosen[i])};
+		strcpy(f->parts[i].name, book_text(chosen[i], "name"));
+	}
+	return f->parts ? 0 : EXIT_ENVIRONMENT;
+}
+
+// --- claims
+
+struct inputs_wanted {
+	struct fleet *fleet;
+	json_t *list;
+	int rc; // 0, or an exit code
+};
+
+// It has the same name in the folder of a run as in that of the configuration.
+static void put_input(void *ctx, const char *name)
+{
+	struct inputs_wanted *w = ctx;
+	const char *file = w->fleet->config->file, *slash = strrchr(file, '/');
+	char path[4096], hash[65];
+
+	if (w->rc)
+		return;
+	if (*name == '/' || *name == '-' || strstr(name, "..")) {
+		log_error("%s: a fleet takes only files in the folder of the configuration: a "
+			  "relative path without ..",
+			name);
+		w->rc = EXIT_CONFIG;
+		return;
+	}
+	snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash + 1 - file) : 0, file, name);
+	if (bus_put_file(w->fleet->bus, path, hash) < 0)
+		w->rc = EXIT_ENVIRONMENT;
+	else
+		json_array_append_new(
+			w->list, json_pack("{s:s, s:s}", "name", name, "hash", hash));
+}
+
+static json_t *texts_of(char *const *texts, unsigned count)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < count; i++)
+		json_array_append_new(list, json_string(texts[i]));
+	return list;
+}
+
+static json_t *text_of_file(const char *path)
+{
+	char part[65536], *text = NULL;
+	FILE *in = fopen(path, "re"), *f;
+	size_t size = 0, len;
+	json_t *out;
+
+	if (!in)
+		return NULL;
+	f = open_memstream(&text, &size);
+	while (f && (len = fread(part, 1, sizeof(part), in)) > 0)
+		fwrite(part, 1, len, f);
+	fclose(in);
+	if (f)
+		fclose(f);
+	out = json_stringn(text, size);
+	free(text);
+	return out;
+}
+
+// What a run writes besides its result is written by the coordinator.
+static void take_outputs(json_t *list)
+{
+	const struct field_section *all = config_section(), *output = NULL;
+	char text[128];
+
+	for (uint32_t i = 0; i < all->count; i++)
+		if (strcmp(all->fields[i].name, "output") == 0)
+			output = all->fields[i].section;
+	for (uint32_t i = 0; i < output->count; i++) {
+		const struct field *f = &output->fields[i];
+
+		if (f->type != FIELD_STRING || f->list)
+			continue;
+		snprintf(text, sizeof(text), "output.%s=null", f->name);
+		json_array_append_new(list, json_string(text));
+	}
+}
+
+static json_t *part_sets(const struct fleet *f, const struct fleet_part *p)
+{
+	json_t *list = json_array();
+	char text[128];
+
+	take_outputs(list);
+	json_array_append_new(list, json_string("stop=[]")); // they hold for the whole
+	snprintf(text, sizeof(text), "fleet.agents=%u", f->count);
+	json_array_append_new(list, json_string(text));
+	snprintf(text, sizeof(text), "fleet.part=%llu", (unsigned long long)p->number);
+	json_array_append_new(list, json_string(text));
+	snprintf(text, sizeof(text), "run.id=%s", f->id);
+	json_array_append_new(list, json_string(text));
+	return list;
+}
+
+static int claim(struct fleet *f, struct fleet_part *p, const json_t *config, const json_t *files)
+{
+	char subject[TALK_SUBJECT], host[64] = "", me[128], *text, *reply;
+	size_t len = 0;
+	json_t *said;
+	int rc = 0;
+
+	gethostname(host, sizeof(host) - 1);
+	snprintf(me, sizeof(me), "process %d on %s", (int)getpid(), host);
+	bus_subscribe(f->bus, talk_run(subject, f->id, p->name), fleet_part_hear, p);
+	bus_inbox(f->bus, p->inbox, sizeof(p->inbox));
+	bus_subscribe(f->bus, p->inbox, fleet_part_hear_clock, p);
+	text = talk_text(json_pack("{s:s, s:s, s:O, s:o, s:O, s:o}", "run", f->id, "coordinator", me,
+		"config", config, "set",
+		texts_of(f->options->assignments, f->options->assignment_count), "files", files,
+		"part", part_sets(f, p)));
+	talk_agent(subject, p->name, "claim");
+	if (strlen(text) > bus_room(f->bus))
+		fleet_part_trouble(p, EXIT_CONFIG,
+			"the configuration is too large for a message of NATS (max_payload)");
+	reply = *p->trouble ? NULL
+	                    : bus_request(f->bus, subject, text, strlen(text), CLAIM_MS, &len, NULL,
+				      &rc);
+	said = reply ? talk_read(reply, len) : NULL;
+	p->claimed = json_is_true(json_object_get(said, "taken"));
+	p->heard_ms = fleet_clock_ms();
+	if (!p->claimed && *book_text(said, "refused"))
+		fleet_part_trouble(p, EXIT_ENVIRONMENT, "%s", book_text(said, "refused"));
+	else if (!p->claimed)
+		fleet_part_trouble(p, EXIT_ENVIRONMENT, "it does not answer: %s", strerror(-rc));
+	free(text);
+	free(reply);
+	json_decref(said);
+	return p->claimed ? 0 : p->trouble_code;
+}
+
+// --- while runs are made
+
+static void beat(struct fleet *f)
+{
+	char subject[TALK_SUBJECT];
+
+	if (fleet_clock_ms() - f->beat_ms < TALK_BEAT_MS)
+		return;
+	f->beat_ms = fleet_clock_ms();
+	bus_publish(f->bus, talk_run(subject, f->id, "beat"), "", 0);
+}
+
+// It beats five times a second, and has two intervals to do so.
+static void note_silence(struct fleet *f)
+{
+	uint64_t most = PER_INTERVAL * f->config->run.interval_ns / 1000000;
+	uint64_t now = fleet_clock_ms();
+
+	most = most < SILENT_MS ? SILENT_MS : most;
+	for (unsigned i = 0; i < f->count; i++) {
+		struct fleet_part *p = &f->parts[i];
+
+		if (!bus_is_up(f->bus)) // the way to them is away
+			p->heard_ms = now;
+		if (!p->claimed || p->over || *p->trouble || now - p->heard_ms <= most)
+			continue;
+		fleet_part_trouble(p, EXIT_INVALID, "nothing was heard of it for %.1f s",
+			1e-3 * (double)(now - p->heard_ms));
+	}
+}
+
+void fleet_tick(struct fleet *f, unsigned ms)
+{
+	beat(f);
+	bus_tick(f->bus, ms);
+	note_silence(f);
+}
+
+static bool is_up(const struct fleet_part *p)
+{
+	return p->up;
+}
+
+static int open_parts(void *ctx, const struct run_options *o, struct arena *a)
+{
+	struct fleet *f = ctx;
+	const char *file = f->config->file, *slash = strrchr(file, '/');
+	struct inputs_wanted inputs = {f, json_array(), 0};
+	json_t *text = text_of_file(file), *config;
+	struct fleet_part *troubled;
+	int rc;
+
+	f->run = o;
+	f->arena = a;
+	snprintf(f->id, sizeof(f->id), "%s", o->id);
+	if (text)
+		conf_inputs(config_section(), f->config, put_input, &inputs);
+	else
+		log_error("%s: %s (a fleet needs a file)", file, strerror(errno));
+	rc = text ? inputs.rc : EXIT_CONFIG;
+	config = json_pack("{s:s, s:o*}", "name", slash ? slash + 1 : file, "text", text);
+	for (unsigned i = 0; rc == 0 && i < f->count; i++)
+		rc = claim(f, &f->parts[i], config, inputs.list);
+	json_decref(config);
+	json_decref(inputs.list);
+	if (rc)
+		return rc;
+	fleet_wait(f, is_up, UP_MS, "its ports are not up");
+	troubled = fleet_troubled(f);
+	if (troubled)
+		return troubled->trouble_code;
+	return *f->run->signals ? EXIT_INTERRUPTED : 0;
+}
+
+static void release(struct fleet *f, struct fleet_part *p)
+{
+	char subject[TALK_SUBJECT], *text;
+
+	if (!p->claimed)
+		return;
+	text = talk_text(json_pack("{s:s}", "run", f->id));
+	bus_publish(f->bus, talk_agent(subject, p->name, "release"), text, strlen(text));
+	free(text);
+}
+
+// Their boxes are as they were before when all are over.
+static int close_parts(void *ctx)
+{
+	struct fleet *f = ctx;
+	uint64_t until = fleet_clock_ms() + OVER_MS;
+	int rc = 0;
+
+	for (unsigned i = 0; i < f->count; i++)
+		release(f, &f->parts[i]);
+	for (unsigned i = 0; i < f->count; i++) {
+		struct fleet_part *p = &f->parts[i];
+
+		while (p->claimed && !p->over && !*p->trouble && fleet_clock_ms() < until)
+			fleet_tick(f, 10);
+		if (p->claimed && !p->over && !*p->trouble) {
+			log_error("agent %s: its run does not end", p->name);
+			rc = EXIT_ENVIRONMENT;
+		}
+	}
+	return rc;
+}
+
+// --- open and close
+
+static bool is_count(const char *text)
+{
+	return *text >= '1' && *text <= '9' && strlen(text) <= 3 &&
+	       text[strspn(text, "0123456789")] == '\0' &&
+	       strtoul(text, NULL, 10) <= FLEET_WORKERS_MAX;
+}
+
+static int check(const struct options *o, const struct config *c)
+{
+	if (o->agents && !is_count(o->agents)) {
+		log_error("--agents %s: not a number (1 to %d)", o->agents, FLEET_WORKERS_MAX);
+		return EXIT_CONFIG;
+	}
+	if (c->run.id && !talk_is_name(c->run.id)) {
+		log_error("run.id %s: a run of a fleet has letters, digits, - and _ in its id",
+			c->run.id);
+		return EXIT_CONFIG;
+	}
+	return 0;
+}
+
+int fleet_open(const struct options *o, const struct config *c, struct fleet **out)
+{
+	const struct bus_settings s = {.url = o->fleet,
+		.creds = o->creds,
+		.ca = o->ca,
+		.cert = o->cert,
+		.key = o->key,
+		.name = "ddiperf run"};
+	struct fleet *f;
+	int rc = check(o, c);
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return EXIT_ENVIRONMENT;
+	*f = (struct fleet){.options = o, .config = c, .documents = json_object()};
+	*out = f;
+	rc = bus_open(&s, &f->bus);
+	if (rc < 0)
+		return rc == -EINVAL || rc == -EACCES ? EXIT_CONFIG : EXIT_ENVIRONMENT;
+	return find(f);
+}
+
+struct run_elsewhere fleet_elsewhere(struct fleet *f)
+{
+	return (struct run_elsewhere){
+		.open = open_parts, .once = fleet_once, .close = close_parts, .ctx = f};
+}
+
+void fleet_complete(const struct fleet *f, uint64_t number, json_t *document)
+{
+	char key[24];
+
+	snprintf(key, sizeof(key), "%llu", (unsigned long long)number);
+	json_object_update(document, json_object_get(f->documents, key));
+}
+
+void fleet_close(struct fleet *f)
+{
+	if (!f)
+		return;
+	for (unsigned i = 0; i < f->count; i++) {
+		fleet_part_forget(&f->parts[i]);
+		json_decref(f->parts[i].facts);
+		free(f->parts[i].line);
+	}
+	free(f->parts);
+	json_decref(f->found);
+	json_decref(f->documents);
+	bus_close(f->bus);
+	free(f);
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: cold. Main thread | the thread of libnats (fleet_clock_tell).
+#include "fleet_clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/timex.h>
+#include <time.h>
+
+int64_t fleet_clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+uint64_t fleet_clock_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+int64_t fleet_clock_error(void)
+{
+	struct timex t = {0};
+	int state = adjtimex(&t);
+
+	return state < 0 || state == TIME_ERROR || t.status & STA_UNSYNC ? -1 : t.maxerror * 1000;
+}
+
+size_t fleet_clock_tell(char text[FLEET_CLOCK_TEXT], const char *question)
+{
+	int64_t asked = strtoll(question, NULL, 10);
+
+	return (size_t)snprintf(text, FLEET_CLOCK_TEXT, "%" PRId64 " %" PRId64 " %" PRId64, asked,
+		fleet_clock_ns(), fleet_clock_error());
+}
+
+bool fleet_clock_read(const char *text, struct fleet_clock_told *told)
+{
+	int64_t *const to[] = {&told->asked_ns, &told->ns, &told->error_ns};
+	char *end;
+
+	for (int i = 0; i < 3; i++, text = end) {
+		*to[i] = strtoll(text, &end, 10);
+		if (end == text || (*end != ' ' && *end))
+			return false;
+	}
+	return *end == '\0' && told->asked_ns > 0 && told->ns > 0 && told->error_ns >= -1;
+}
+
+void fleet_clock_start(struct fleet_clock *c)
+{
+	*c = (struct fleet_clock){.delay_ns = INT64_MAX, .error_ns = -1};
+}
+
+void fleet_clock_add(struct fleet_clock *c, const struct fleet_clock_told *told, int64_t came_ns)
+{
+	int64_t delay = came_ns - told->asked_ns;
+
+	if (delay < 0) // our clock was set meanwhile
+		return;
+	c->count++;
+	if (delay >= c->delay_ns)
+		return;
+	c->delay_ns = delay;
+	c->offset_ns = told->ns - (told->asked_ns + delay / 2);
+	c->error_ns = told->error_ns;
+}
+
+struct fleet_offset fleet_clock_offset(const struct fleet_clock *c, int64_t own_error_ns)
+{
+	int64_t kept = c->error_ns < 0 || own_error_ns < 0 ? INT64_MAX : c->error_ns + own_error_ns;
+	int64_t within = c->delay_ns / 2;
+
+	if (kept < within && llabs(c->offset_ns) <= within + kept)
+		return (struct fleet_offset){0, kept, "kernel"};
+	return (struct fleet_offset){c->offset_ns, within, "nats"};
+}

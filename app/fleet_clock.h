@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The clocks of a fleet's boxes: what an agent tells of its own, and the offset from the
+// coordinator's that follows from exchanges over NATS, or from what keeps both clocks (chrony, PTP).
+// Path: cold. Main thread | the thread of libnats (fleet_clock_tell).
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FLEET_CLOCK_TEXT 64
+
+// CLOCK_REALTIME; and one that never jumps, in milliseconds.
+int64_t fleet_clock_ns(void);
+uint64_t fleet_clock_ms(void);
+
+// What one box tells another about its clock, by CLOCK_REALTIME.
+struct fleet_clock_told {
+	int64_t asked_ns; // by the clock of those who ask
+	int64_t ns;
+	int64_t error_ns; // that the kernel states for it (adjtimex), -1: nothing keeps it
+};
+
+// As a text, now; question: the text of the question, which has the time when it was asked. Returns
+// the length.
+size_t fleet_clock_tell(char text[FLEET_CLOCK_TEXT], const char *question);
+// false: it is no such text.
+bool fleet_clock_read(const char *text, struct fleet_clock_told *told);
+// The error of this box's own clock, -1: nothing keeps it.
+int64_t fleet_clock_error(void);
+
+// The exchanges with one agent. The one with the shortest way counts: the others waited somewhere.
+struct fleet_clock {
+	unsigned count;
+	int64_t delay_ns;  // there and back, of the shortest
+	int64_t offset_ns; // of that one: the agent's clock less ours
+	int64_t error_ns;  // that the agent's kernel states, -1: none
+};
+
+void fleet_clock_start(struct fleet_clock *c);
+// came: by our clock.
+void fleet_clock_add(struct fleet_clock *c, const struct fleet_clock_told *told, int64_t came_ns);
+
+struct fleet_offset {
+	int64_t ns;         // the agent's clock less ours
+	int64_t within_ns;  // it is right within this
+	const char *source; // "nats" or "kernel"
+};
+
+// What keeps both clocks counts if it states the smaller error, and if the exchanges do not
+// contradict it. own_error: of our clock.
+struct fleet_offset fleet_clock_offset(const struct fleet_clock *c, int64_t own_error_ns);

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: cold. Main thread.
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "book.h"
+#include "fleet_internal.h"
+#include "live.h"
+
+#define READ_MS   1000 // for a piece of a file
+#define READ_MOST 20   // questions that are not answered, one after the other
+#define ORDER_MS  3000
+#define ORDER_MOST 5
+#define LINE_MAX  (64u << 20)
+
+void fleet_part_trouble(struct fleet_part *p, int code, const char *fmt, ...)
+{
+	size_t len = strlen(p->trouble);
+	va_list ap;
+
+	if (len) // the first one is the cause of the others
+		return;
+	len = (size_t)snprintf(p->trouble, sizeof(p->trouble), "agent %s (part %llu): ", p->name,
+		(unsigned long long)p->number);
+	va_start(ap, fmt);
+	vsnprintf(p->trouble + len, sizeof(p->trouble) - len, fmt, ap);
+	va_end(ap);
+	p->trouble_code = code;
+	log_error("%s", p->trouble);
+}
+
+// --- events
+
+static void on_begin(struct fleet_part *p, const json_t *line)
+{
+	json_decref(p->begin);
+	p->begin = json_incref(json_object_get(line, "result"));
+	p->hz = book_number(p->begin, "run.host.tsc_hz");
+}
+
+static void on_interval(struct fleet_part *p, json_t *line)
+{
+	json_array_append(p->intervals, line);
+	p->number_last = (uint64_t)json_integer_value(json_object_get(line, LIVE_NUMBER));
+}
+
+static void on_failed(struct fleet_part *p, const json_t *line)
+{
+	const char *text = book_text(line, "text");
+
+	fleet_part_trouble(p, (int)json_integer_value(json_object_get(line, "failed")), "%s",
+		*text ? text : "the run failed there");
+}
+
+static void on_started(struct fleet_part *p, const json_t *line)
+{
+	p->started = true;
+	p->started_ns = json_integer_value(json_object_get(line, "at_ns"));
+}
+
+// What the run tells besides its lines (led.h).
+static bool is_of_led(struct fleet_part *p, const json_t *line)
+{
+	if (json_object_get(line, "up"))
+		p->up = true;
+	else if (json_object_get(line, "failed"))
+		on_failed(p, line);
+	else if (json_object_get(line, "ready"))
+		p->ready = true;
+	else if (json_object_get(line, "started"))
+		on_started(p, line);
+	else if (json_object_get(line, "result"))
+		p->ended |= json_object_get(line, "file") != NULL;
+	else if (json_object_get(line, "over"))
+		p->over = true;
+	else
+		return json_object_get(line, "refused") && !json_object_get(line, LIVE_ORDER);
+	// The line of a begin or an end has a member "result" too.
+	return !json_object_get(line, LIVE_BEGIN) && !json_object_get(line, LIVE_END);
+}
+
+static void hear_line(struct fleet_part *p, const char *text, size_t len)
+{
+	json_t *line = talk_read(text, len);
+
+	if (!line) {
+		fleet_part_trouble(p, EXIT_INVALID, "it tells what cannot be read");
+		return;
+	}
+	if (!is_of_led(p, line)) {
+		if (p->kept)
+			fprintf(p->kept, "%.*s\n", (int)len, text);
+		if (json_object_get(line, LIVE_BEGIN))
+			on_begin(p, line);
+		else if (json_object_get(line, LIVE_NUMBER))
+			on_interval(p, line);
+	}
+	json_decref(line);
+}
+
+static void hear_octets(struct fleet_part *p, const char *octets, size_t count)
+{
+	if (p->len + count > LINE_MAX) {
+		fleet_part_trouble(p, EXIT_INVALID, "it tells a line without an end");
+		return;
+	}
+	if (p->len + count > p->room) {
+		p->room = 2 * (p->len + count);
+		p->line = realloc(p->line, p->room);
+		if (!p->line)
+			abort(); // as for JSON
+	}
+	memcpy(p->line + p->len, octets, count);
+	p->len += count;
+	p->have += count;
+	for (char *end; (end = memchr(p->line, '\n', p->len));) {
+		size_t line = (size_t)(end - p->line);
+
+		hear_line(p, p->line, line);
+		p->len -= line + 1;
+		memmove(p->line, end + 1, p->len);
+	}
+}
+
+// A piece of a file of the run; the caller frees what is returned. NULL: the agent does not answer;
+// a count of 0: there is no more.
+static char *read_piece(
+	struct fleet_part *p, const char *file, uint64_t from, const char **octets, size_t *count)
+{
+	char subject[TALK_SUBJECT], *reply = NULL;
+	char *text = talk_text(json_pack("{s:s, s:s, s:I}", "run", p->fleet->id, "file", file,
+		"from", (json_int_t)from));
+	uint64_t at;
+	size_t len;
+	int rc = 0;
+
+	talk_agent(subject, p->name, "read");
+	for (unsigned n = 0; n < READ_MOST && !reply && *p->fleet->run->signals < 2; n++) {
+		reply = bus_request(
+			p->fleet->bus, subject, text, strlen(text), READ_MS, &len, NULL, &rc);
+		if (!reply && rc != -ETIMEDOUT)
+			poll(NULL, 0, READ_MS); // its connection may come back
+	}
+	free(text);
+	if (reply && talk_get_piece(reply, len, &at, octets, count) && at == from)
+		return reply;
+	free(reply);
+	return NULL;
+}
+
+// What went astray between the last piece and this one.
+static void read_missing(struct fleet_part *p, uint64_t until)
+{
+	const char *octets;
+	size_t count;
+	char *reply;
+
+	while (p->have < until && !*p->trouble) {
+		reply = read_piece(p, TALK_EVENTS, p->have, &octets, &count);
+		if (!reply || count == 0)
+			fleet_part_trouble(p, EXIT_INVALID, "what it told is lost");
+		else
+			hear_octets(p, octets, count);
+		free(reply);
+	}
+}
+
+void fleet_part_hear(void *ctx, const struct bus_message *m)
+{
+	struct fleet_part *p = ctx;
+	const char *octets;
+	uint64_t from;
+	size_t count, known;
+
+	if (!talk_get_piece(m->data, m->size, &from, &octets, &count))
+		return;
+	p->heard_ms = fleet_clock_ms();
+	if (from > p->have)
+		read_missing(p, from);
+	if (from > p->have || from + count <= p->have)
+		return;
+	known = (size_t)(p->have - from);
+	hear_octets(p, octets + known, count - known);
+}
+
+// --- its clock
+
+void fleet_part_hear_clock(void *ctx, const struct bus_message *m)
+{
+	struct fleet_part *p = ctx;
+	struct fleet_clock_told told;
+
+	if (fleet_clock_read(m->data, &told))
+		fleet_clock_add(&p->clock, &told, m->at_ns);
+}
+
+void fleet_part_ask_clock(struct fleet_part *p)
+{
+	char subject[TALK_SUBJECT], text[32];
+
+	talk_agent(subject, p->name, "time");
+	bus_ask(p->fleet->bus, subject, p->inbox, text,
+		(size_t)snprintf(text, sizeof(text), "%lld", (long long)fleet_clock_ns()));
+}
+
+// --- orders and results
+
+bool fleet_part_tell(struct fleet_part *p, json_t *order)
+{
+	char subject[TALK_SUBJECT];
+	char *text = talk_text(json_pack("{s:s, s:o}", "run", p->fleet->id, "order", order));
+	size_t len;
+	int rc = 0;
+	char *reply = NULL;
+	json_t *said;
+	bool taken;
+
+	talk_agent(subject, p->name, "order");
+	for (unsigned n = 0; n < ORDER_MOST && !reply && rc != -ETIMEDOUT; n++) {
+		if (n) // nobody was there: its connection may come back
+			poll(NULL, 0, READ_MS);
+		reply = bus_request(
+			p->fleet->bus, subject, text, strlen(text), ORDER_MS, &len, NULL, &rc);
+	}
+	said = reply ? talk_read(reply, len) : NULL;
+	taken = json_is_true(json_object_get(said, "taken"));
+	free(text);
+	free(reply);
+	json_decref(said);
+	return taken;
+}
+
+static void drop_lines(struct fleet_part *p)
+{
+	if (p->kept) {
+		fclose(p->kept);
+		unlink(p->path);
+	}
+	p->kept = NULL;
+}
+
+void fleet_part_begin(struct fleet_part *p)
+{
+	int fd;
+
+	fleet_part_forget(p);
+	p->ready = p->started = p->ended = false;
+	p->number_last = 0;
+	p->intervals = json_array();
+	strcpy(p->path, "/tmp/ddiperf-part-XXXXXX");
+	fd = mkstemp(p->path);
+	p->kept = fd < 0 ? NULL : fdopen(fd, "w+e");
+}
+
+void fleet_part_forget(struct fleet_part *p)
+{
+	drop_lines(p);
+	json_decref(p->begin);
+	json_decref(p->intervals);
+	p->begin = p->intervals = NULL;
+}
+
+static int fetch(struct fleet_part *p, json_t **document)
+{
+	char file[32], *text = NULL;
+	size_t size = 0, count = 1;
+	const char *octets;
+	FILE *f = open_memstream(&text, &size);
+	uint64_t from = 0;
+	char *reply;
+
+	if (!f)
+		return -ENOMEM;
+	snprintf(file, sizeof(file), "run-%llu.json", (unsigned long long)p->fleet->number);
+	while (count) {
+		reply = read_piece(p, file, from, &octets, &count);
+		if (!reply)
+			break;
+		fwrite(octets, 1, count, f);
+		from += count;
+		free(reply);
+	}
+	fclose(f);
+	*document = count ? NULL : talk_read(text, size);
+	free(text);
+	return *document ? 0 : -EIO;
+}
+
+int fleet_part_book(struct fleet_part *p, struct book *out)
+{
+	json_t *document = NULL;
+	int rc;
+
+	if (p->ended && fetch(p, &document) == 0) {
+		book_take(out, p->name, document);
+		return 0;
+	}
+	if (!p->begin || !p->kept || fflush(p->kept) != 0)
+		return -ENOENT;
+	rc = book_open(out, p->path);
+	if (rc == 0)
+		out->file = p->name;
+	return rc;
+}

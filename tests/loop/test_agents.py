@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# A run on a fleet: agents at a nats-server divide it, begin at one time, and what they tell is one run. Agents, coordinators,
+# servers and clocks that fail in the middle of it make it invalid by name, and nothing that was measured is lost.
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from harness import EXIT, Result, binary, check_ledger, config_file, execute, kill, main, nightly, skip, start, test, timing, until
+from loop import RELAXED, item, ring
+from nats_server import NatsServer
+
+VALIDITY = {"validity": {**RELAXED, "fleet_skew": "200ms"}}
+INVALID = EXIT["invalid"]
+FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
+
+
+class Agent:
+    """An agent, up inside `with`; it waits for runs when it says so."""
+
+    def __init__(self, server, name, *options, folder=None, environment=None):
+        self.stack = contextlib.ExitStack()
+        self.folder = folder or self.stack.enter_context(tempfile.TemporaryDirectory(prefix="ddiperf-agent-"))
+        self.name, self.environment = name, environment
+        self.argv = [binary(), "agent", "--nats", server.url(), "--name", name, "--dir", str(self.folder), *options]
+
+    def __enter__(self):
+        environment = {**os.environ, **(self.environment or {})}
+        self.process = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                        start_new_session=True, env=environment)
+        line = self.process.stderr.readline()
+        assert "waits at" in line, line + self.process.stderr.read()
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            said = self.process.communicate(timeout=30)[1]
+        except subprocess.TimeoutExpired:
+            kill(self.process)
+            raise
+        finally:
+            self.stack.close()
+        assert self.process.returncode in (0, -signal.SIGKILL), (self.process.returncode, said)
+
+    def run_folder(self):
+        return next(Path(self.folder, "runs").iterdir())
+
+
+@contextlib.contextmanager
+def fleet(*names, options=(), **server):
+    with NatsServer(**server) as nats, contextlib.ExitStack() as stack:
+        yield nats, [stack.enter_context(Agent(nats, name, *options)) for name in names]
+
+
+class Run:
+    """A coordinator in the background, inside `with`."""
+
+    def __init__(self, server, config, *options, files=None):
+        self.stack = contextlib.ExitStack()
+        self.path = self.stack.enter_context(config_file(config))
+        for name, content in (files or {}).items():
+            (self.path.parent / name).write_text(content)
+        self.out, self.lines = self.path.parent / "result.json", self.path.parent / "live.jsonl"
+        self.argv = [binary(), "run", str(self.path), "--fleet", server.url(), "--json", str(self.out),
+                     "--set", f"output.jsonl={self.lines}", *options]
+
+    def __enter__(self):
+        self.process = start(self.argv)
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            kill(self.process)
+            self.process.communicate()
+        self.stack.close()
+
+    def intervals(self):
+        if not self.lines.exists():
+            return []
+        lines = [json.loads(line) for line in self.lines.read_text().splitlines() if line.endswith("}")]
+        return [line for line in lines if "number" in line]
+
+    def wait_intervals(self, count):
+        until(lambda: len(self.intervals()) >= count or self.process.poll() is not None, "intervals")
+        assert self.process.poll() is None, self.process.communicate()
+
+    def end(self, invalid=False, timeout=60):
+        out, err = self.process.communicate(timeout=timeout)
+        document = json.loads(self.out.read_text()) if self.out.exists() and self.out.stat().st_size else None
+        return Result(self.process.returncode, document, out, err, invalid)
+
+
+def on_fleet(server, config, *options, invalid=False, **files):
+    with Run(server, config, *options, **files) as run:
+        return run.end(invalid)
+
+
+def reasons(result):
+    return " | ".join(result.json["verdict"]["reasons"])
+
+
+@test
+def two_agents_are_one_run():
+    config = ring(item(load={"rate": "2k"}), run={"duration": "1s", "interval": "250ms"}, criteria=["loss <= 0%"], **VALIDITY)
+    with fleet("b", "a") as (nats, agents), Run(nats, config) as run:
+        result = run.end()
+        lines = run.intervals()
+    assert result.code == 0, result
+    queries = result.item("queries")
+    check_ledger(queries)
+    assert queries["sent"] == queries["answered"] == 2000, queries
+    members = result.json["fleet"]["members"]
+    assert [(one["name"], one["part"]) for one in members] == [("a", 1), ("b", 2)], members
+    assert result.json["fleet"]["agents"] == 2 and len(result.json["parts"]) == 2
+    assert [part["traffic"][0]["sent"] for part in result.json["parts"]] == [1000, 1000]
+    assert sum(one["traffic"][0]["sent"] for one in result.json["intervals"]) == 2000
+    assert sum(one["traffic"][0]["sent"] for one in lines) == 2000
+    assert len([one for one in lines if not one.get("last")]) == 4, lines
+    assert all(one["clock_source"] in ("nats", "kernel") for one in members), members
+    skew = result.json["fleet"]["start_skew_ns"]
+    timing(skew <= 1e6, f"{skew} ns\n{result}")
+    assert result.json["verdict"]["status"] == "pass" and "fleet" not in result.stderr, result
+
+
+@test
+def a_file_of_queries_travels_once():
+    names = "".join(f"q{n}.example.com A\n" for n in range(50))
+    config = ring(item(load={"total": 100, "rate": "1k"}, dns={"queries": "names.txt"}), **VALIDITY)
+    with fleet("a", "b", jetstream=True) as (nats, agents):
+        for _ in range(2):
+            result = on_fleet(nats, config, files={"names.txt": names})
+            assert result.code == 0 and result.item("queries")["sent"] == 100, result
+        for agent in agents:
+            assert len(list(Path(agent.folder, "cache").iterdir())) == 1
+            assert len(list(Path(agent.folder, "runs").iterdir())) == 2
+    outside = ring(item(dns={"queries": "../names.txt"}), **VALIDITY)
+    with fleet("a") as (nats, _):
+        result = on_fleet(nats, outside)
+        assert result.code == EXIT["usage"] and "folder of the configuration" in result.stderr, result
+
+
+@test
+def an_agent_that_dies_makes_the_run_invalid_by_name():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, **VALIDITY)
+    with fleet("a", "b") as (nats, agents), Run(nats, config) as run:
+        run.wait_intervals(3)
+        kill(agents[1].process)
+        begin = time.monotonic()
+        result = run.end(invalid=True)
+        took = time.monotonic() - begin
+        shown = run.intervals()
+    assert result.code == INVALID, result
+    assert "agent b (part 2): nothing was heard of it" in reasons(result), result
+    timing(took < 6, took)
+    queries, intervals = result.item("queries"), result.json["intervals"]
+    check = sum(one["traffic"][0]["sent"] for one in intervals)
+    assert queries["sent"] == check >= sum(one["traffic"][0]["sent"] for one in shown[:3]) > 0, (queries, check)
+    assert [part["part"] for part in result.json["parts"]] == [1, 2], result.json["parts"]
+
+
+@test
+def an_agent_that_hangs_makes_the_run_invalid_by_name():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, **VALIDITY)
+    with fleet("a", "b") as (nats, agents), Run(nats, config) as run:
+        run.wait_intervals(2)
+        agents[0].process.send_signal(signal.SIGSTOP)
+        result = run.end(invalid=True)
+        agents[0].process.send_signal(signal.SIGCONT)
+        assert result.code == INVALID and "agent a (part 1): nothing was heard of it" in reasons(result), result
+        until(lambda: '{"over"' in (agents[0].run_folder() / "events.jsonl").read_text(), "the end of its run")
+
+
+@test
+def agents_end_the_run_of_a_dead_coordinator():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, **VALIDITY)
+    with fleet("a") as (nats, agents):
+        with Run(nats, config) as run:
+            run.wait_intervals(2)
+            other = on_fleet(nats, config)
+            assert other.code == EXIT["environment"] and "agent a is left out: run" in other.stderr, other
+            kill(run.process)
+            run.process.communicate()
+        until(lambda: '{"over"' in (agents[0].run_folder() / "events.jsonl").read_text(), "the end of the run")
+        assert json.loads((agents[0].run_folder() / "run-1.json").read_text())["verdict"]["status"] == "interrupted"
+        short = ring(item(load={"total": 10, "rate": "1k"}), **VALIDITY)
+        until(lambda: on_fleet(nats, short).code == 0, "a next run")
+
+
+@test
+def a_server_that_starts_again_is_survived():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "4s", "interval": "250ms"}, **VALIDITY)
+    with fleet("a", "b") as (nats, agents), Run(nats, config) as run:
+        run.wait_intervals(2)
+        nats.stop(signal.SIGKILL)
+        time.sleep(0.5)
+        nats.start()
+        result = run.end()
+        shown = run.intervals()
+    assert result.code == 0, result
+    assert result.item("queries")["sent"] == 4000 == sum(one["traffic"][0]["sent"] for one in shown), (result, shown)
+
+
+@test
+def orders_and_stop_rules_hold_for_the_whole():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, stop=["sent >= 600"], **VALIDITY)
+    with fleet("a", "b") as (nats, _):
+        result = on_fleet(nats, config)
+    assert result.code == EXIT["fail"], result
+    assert result.json["verdict"]["stopped"] == "sent >= 600", result.json["verdict"]
+    assert 600 <= result.item("queries")["sent"] < 3000, result
+
+
+@test
+def an_interrupt_ends_all_parts_in_order():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, **VALIDITY)
+    with fleet("a", "b") as (nats, _), Run(nats, config) as run:
+        run.wait_intervals(2)
+        run.process.send_signal(signal.SIGINT)
+        result = run.end()
+    assert result.code == EXIT["interrupted"], result
+    check_ledger(result.item("queries"))
+    assert len(result.json["parts"]) == 2
+
+
+@test
+def agents_are_chosen_by_labels_and_number():
+    config = ring(item(load={"total": 10, "rate": "1k"}), **VALIDITY)
+    with NatsServer() as nats, Agent(nats, "a", "--labels", "rack=1"), Agent(nats, "b", "--labels", "rack=2,site=x"):
+        for options, names in ((("--select", "rack=2"), ["b"]), (("--agents", "1"), ["a"]), ((), ["a", "b"])):
+            result = on_fleet(nats, config, *options)
+            assert [one["name"] for one in result.json["fleet"]["members"]] == names, (options, result)
+        for options, words in ((("--select", "rack=3"), "0 agents with the labels rack=3"), (("--agents", "3"), "2 agents are free")):
+            result = on_fleet(nats, config, *options)
+            assert result.code == EXIT["environment"] and words in result.stderr, result
+        code, _, err = execute([binary(), "agent", "--nats", nats.url(), "--name", "a", "--dir", tempfile.mkdtemp()])
+        assert code == EXIT["environment"] and "an agent a already" in err, err
+
+
+@test
+def an_agent_checks_what_it_is_given():
+    hook = ring(item(), hooks={"start": "touch /tmp/never"}, **VALIDITY)
+    with fleet("a") as (nats, _):
+        result = on_fleet(nats, hook)
+        assert result.code == EXIT["usage"] and "agent a (part 1)" in result.stderr and "not allowed" in result.stderr, result
+    with fleet("a", options=("--allow-commands",)) as (nats, _):
+        result = on_fleet(nats, hook.replace("touch /tmp/never", "true"))
+        assert result.code == 0, result
+
+
+@test
+def clocks_that_are_off_are_known():
+    if not Path(FAKETIME).exists():
+        skip("libfaketime is not installed: sudo ./scripts/deps install test")
+    config = ring(item(load={"rate": "1k"}), run={"duration": "500ms", "interval": "250ms"}, **VALIDITY)
+    fake = {"LD_PRELOAD": FAKETIME, "FAKETIME": "+3600.25s", "DONT_FAKE_MONOTONIC": "1"}
+    with NatsServer() as nats, Agent(nats, "a"), Agent(nats, "b", environment=fake):
+        result = on_fleet(nats, config)
+    assert result.code == 0, result
+    members = result.json["fleet"]["members"]
+    assert abs(members[1]["clock_offset_ns"] - 3600.25e9) < 50e6 and abs(members[0]["clock_offset_ns"]) < 50e6, members
+    timing(result.json["fleet"]["start_skew_ns"] < 2e6, result.json["fleet"])
+
+
+@nightly
+def a_search_finds_the_capacity_of_all_responders():
+    config = ring(item(load={"rate": "100"}), run={"interval": "250ms"}, responder={"dns": {}, "capacity": "1k"}, **VALIDITY,
+                  search={"method": "bisect", "variable": "traffic.queries.load.rate", "from": "500", "to": "4k",
+                          "trial": "1s", "warmup": "200ms", "precision": "1%"}, criteria=["loss <= 0.5%"])
+    with fleet("a", "b") as (nats, _):
+        result = on_fleet(nats, config)
+    assert result.code == 0, result
+    answer = result.json["search"]["answer"]
+    timing(abs(answer - 2000) <= 40, (answer, result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# A run that another process leads: orders go in and events come out, a line each. The ports stay from one run to the next.
+
+import contextlib
+import json
+import subprocess
+import time
+
+from harness import EXIT, Box, binary, check_ledger, check_sums, config_file, kill, main, test, timing
+from loop import item, ring
+
+AHEAD_NS = 150_000_000  # a start is ordered by so much before
+HELD_NS = 100_000
+
+
+class Led:
+    """The child, and its events one by one."""
+
+    def __init__(self, folder, *options):
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [binary(), "run", "test.yaml", "--led", *options], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=(folder / "stderr").open("w"), text=True, start_new_session=True)
+        self.lines = []
+
+    def order(self, **order):
+        self.process.stdin.write(json.dumps(order) + "\n")
+        self.process.stdin.flush()
+
+    def event(self, *kinds):
+        """The next event with one of these members and without "begin" and "end"; all before it are kept too."""
+        while line := self.process.stdout.readline():
+            self.lines.append(json.loads(line))
+            if not {"begin", "end"} & self.lines[-1].keys() and any(kind in self.lines[-1] for kind in kinds):
+                return self.lines[-1]
+        raise AssertionError(f"no {kinds} in {self.lines}\n{(self.folder / 'stderr').read_text()}")
+
+    def ready(self, *settings):
+        self.order(once=list(settings))
+        return self.event("ready", "failed")
+
+    def go(self, ahead_ns=AHEAD_NS):
+        at = time.time_ns() + ahead_ns
+        self.order(start=at)
+        return at, self.event("started", "failed")
+
+    def result(self):
+        """(event, document) of the run that goes on."""
+        event = self.event("result", "failed")
+        assert "result" in event, (event, (self.folder / "stderr").read_text())
+        document = json.loads((self.folder / event["file"]).read_text())
+        Box.saw(document)
+        for one in document["traffic"]:
+            check_sums(one)
+        return event, document
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.wait(20)
+
+
+@contextlib.contextmanager
+def led(text, *options):
+    with config_file(text) as path:
+        one = Led(path.parent, *options)
+        try:
+            yield one
+        finally:
+            kill(one.process)
+            one.process.wait()
+
+
+@test
+def a_child_runs_as_often_as_it_is_told_and_starts_when_it_is_told():
+    with led(ring(run={"warmup": "100ms"})) as child:
+        assert child.event("up", "failed") == {"up": True}
+        for number, rate in enumerate((2000, 1000), 1):
+            assert child.ready(f"traffic.queries.load.rate={rate}", f"run.seed={number}")["ready"] == number
+            at, started = child.go()
+            assert started["started"] == number
+            timing(abs(started["at_ns"] - at) < HELD_NS, f"ordered for {at}, {started}")
+            event, document = child.result()
+            assert (event["result"], event["file"], event["code"]) == (number, f"run-{number}.json", 0), event
+            assert (document["traffic"][0]["due"], document["run"]["seed"]) == (0.3 * rate, number), document["traffic"]
+            measured = document["run"]["measured_from_ns"] - at - 100_000_000
+            timing(abs(measured) < HELD_NS, f"the measured part began {measured} ns off")
+            check_ledger(document["traffic"][0])
+            assert document["config"]["traffic"][0]["load"]["rate"] == rate, document["config"]["traffic"]
+            assert len(document["intervals"]) == 4, document["intervals"]
+        begun = [line["begin"] for line in child.lines if "begin" in line]
+        assert begun == [1, 2] and [line["end"] for line in child.lines if "end" in line] == begun
+        assert sum("t_s" in line for line in child.lines) == 2 * 5, child.lines  # one of the warm-up
+        assert child.end() == EXIT["pass"]
+        assert sorted(path.name for path in child.folder.iterdir()) == ["run-1.json", "run-2.json", "stderr", "test.yaml"]
+
+
+@test
+def a_stop_ends_one_run_and_the_end_of_input_ends_them_all():
+    with led(ring(run={"duration": "30s"})) as child:
+        child.event("up")
+        for number, stop in enumerate((1, 2), 1):
+            child.ready()
+            child.go(50_000_000)
+            child.event("t_s")
+            child.order(stop=stop)
+            event, document = child.result()
+            assert (event["result"], event["code"], document["verdict"]["status"]) == (number, EXIT["interrupted"], "interrupted")
+        child.ready()
+        child.order(stop=1)
+        assert child.event("result", "failed")["failed"] == EXIT["interrupted"]
+        child.ready("run.duration=200ms")
+        child.go(50_000_000)
+        assert child.result()[0]["code"] == EXIT["pass"]
+        child.ready("run.duration=30s")
+        child.go(50_000_000)
+        child.event("t_s")
+        child.process.stdin.close()
+        assert child.result()[0]["code"] == EXIT["interrupted"]
+        assert child.process.wait(20) == EXIT["interrupted"]
+
+
+@test
+def wrong_orders_are_refused_and_change_nothing():
+    search = {"variable": "traffic.queries.load.rate", "from": "1k", "to": "2k", "goals": [{"loss": "0%"}]}  # it is the leader's
+    text = ring(run={"duration": "30s"}, search=search)
+    with led(text, "--confined") as child:
+        child.event("up")
+        for order in ({"stop": 1}, {"start": 1}, {"once": 1}, {"once": [1]}, {"once": ["ports[0].cpus=[0]"]}, {"once": ["hooks.start=x"]}, {}, {"none": 1}):
+            child.order(**order)
+            assert json.loads(child.event("refused")["refused"]) == order
+        child.process.stdin.write("no JSON\n")
+        child.process.stdin.flush()
+        assert child.event("refused")["refused"] == "no JSON"
+        failed = child.ready("run.duration=never")
+        assert failed["failed"] == EXIT["usage"] and "run.duration" in failed["text"], failed
+        child.ready("run.duration=10s")
+        at, failed = child.go(-20_000_000)
+        assert failed["failed"] == EXIT["invalid"] and "ago" in failed["text"], failed
+        child.ready()
+        child.order(once=[])
+        assert child.event("refused")["text"] == "a run goes on"
+        child.go(50_000_000)
+        child.event("t_s")
+        child.order(order="traffic.queries.load.rate=1k")
+        child.order(order="traffic.queries.load.rate=9k")
+        assert "refused" not in child.event("order") and "refused" in child.event("order")
+        child.order(stop=1)
+        _, document = child.result()
+        assert [one["set"] for one in document["orders"]] == ["traffic.queries.load.rate=1k"], document["orders"]
+        assert child.end() == EXIT["interrupted"]
+
+
+@test
+def a_child_that_cannot_begin_says_why():
+    with led(ring(item(load={"rate": "none"}))) as child:
+        failed = child.event("up", "failed")
+        assert failed["failed"] == EXIT["usage"] and "load.rate" in failed["text"], failed
+        assert child.process.wait(20) == EXIT["usage"]
+    port = {"name": "lan", "driver": "af_packet", "device": "nosuch0", "addresses": ["198.18.0.1/24"]}
+    with led(json.dumps({"ports": [port], "traffic": [item()]})) as child:
+        failed = child.event("up", "failed")
+        assert failed["failed"] == EXIT["environment"] and "nosuch0" in failed["text"], failed
+        assert child.process.wait(20) == EXIT["environment"]
+
+
+main()

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a coordinator and its agents say to each other: clocks, pieces of files, names, labels.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fleet_clock.h"
+#include "fleet_talk.h"
+
+#define US 1000
+#define MS 1000000
+
+// An exchange with a clock that is ahead by so much; the ways there and back take so long.
+static void exchange(struct fleet_clock *c, int64_t ahead, int64_t there, int64_t back)
+{
+	int64_t asked = 1000000000 + (int64_t)c->count * MS;
+	const struct fleet_clock_told told = {asked, asked + there + ahead, -1};
+
+	fleet_clock_add(c, &told, asked + there + back);
+}
+
+static void the_shortest_exchange_gives_the_offset(void **state)
+{
+	struct fleet_clock c;
+	struct fleet_offset o;
+
+	fleet_clock_start(&c);
+	exchange(&c, 5 * MS, 900 * US, 100 * US);
+	exchange(&c, 5 * MS, 40 * US, 40 * US);
+	exchange(&c, 5 * MS, 100 * US, 3000 * US);
+	o = fleet_clock_offset(&c, -1);
+	assert_int_equal(c.count, 3);
+	assert_int_equal(o.ns, 5 * MS);
+	assert_int_equal(o.within_ns, 40 * US);
+	assert_string_equal(o.source, "nats");
+}
+
+// However unequal the ways are, the truth is within half of the delay.
+static void an_offset_is_right_within_its_bound(void **state)
+{
+	for (int64_t there = 0; there <= 1000; there += 100) {
+		struct fleet_clock c;
+		struct fleet_offset o;
+
+		fleet_clock_start(&c);
+		exchange(&c, -7 * MS, there * US, (1000 - there) * US);
+		o = fleet_clock_offset(&c, -1);
+		assert_int_equal(o.within_ns, 500 * US);
+		assert_true(llabs(o.ns + 7 * MS) <= o.within_ns);
+	}
+}
+
+static void kept_clocks_count_if_they_are_known_better(void **state)
+{
+	struct fleet_clock c;
+
+	fleet_clock_start(&c);
+	exchange(&c, 20 * US, 500 * US, 500 * US);
+	c.error_ns = 30 * US;
+	assert_string_equal(fleet_clock_offset(&c, 10 * US).source, "kernel");
+	assert_int_equal(fleet_clock_offset(&c, 10 * US).ns, 0);
+	assert_int_equal(fleet_clock_offset(&c, 10 * US).within_ns, 40 * US);
+	// Ours is not kept; or the error is stated larger than that of the exchange.
+	assert_string_equal(fleet_clock_offset(&c, -1).source, "nats");
+	assert_string_equal(fleet_clock_offset(&c, 480 * US).source, "nats");
+	// They say that they agree, and the exchange says otherwise.
+	fleet_clock_start(&c);
+	exchange(&c, 5 * MS, 500 * US, 500 * US);
+	c.error_ns = 30 * US;
+	assert_string_equal(fleet_clock_offset(&c, 10 * US).source, "nats");
+	assert_int_equal(fleet_clock_offset(&c, 10 * US).ns, 5 * MS);
+}
+
+static void an_exchange_over_a_jump_of_our_clock_is_left_out(void **state)
+{
+	struct fleet_clock c;
+
+	fleet_clock_start(&c);
+	exchange(&c, 0, 10, -20);
+	assert_int_equal(c.count, 0);
+}
+
+static void a_clock_is_told_and_read(void **state)
+{
+	static const char *const wrong[] = {"", "1", "1 2", "1 2 x", "1 2 3 4", "1 2 -2", "0 2 3",
+		"1 -2 3", "1 2 3x", "a b c"};
+	char text[FLEET_CLOCK_TEXT];
+	struct fleet_clock_told told;
+	int64_t before = fleet_clock_ns();
+
+	assert_int_equal(fleet_clock_tell(text, "77"), strlen(text));
+	assert_true(fleet_clock_read(text, &told));
+	assert_int_equal(told.asked_ns, 77);
+	assert_true(told.ns >= before && told.ns <= fleet_clock_ns());
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(fleet_clock_read(wrong[i], &told));
+}
+
+static void a_piece_comes_as_it_went(void **state)
+{
+	static const char octets[] = "12\n\0x";
+	static const char *const wrong[] = {"", "\n", "x\n", "1", "-1\nx", "1 \nx",
+		"1234567890123456789\nx"};
+	char message[sizeof(octets) + 32];
+	size_t size = talk_put_piece(message, 1234567890123, octets, sizeof(octets)), count;
+	const char *got;
+	uint64_t from;
+
+	assert_true(talk_get_piece(message, size, &from, &got, &count));
+	assert_int_equal(from, 1234567890123);
+	assert_int_equal(count, sizeof(octets));
+	assert_memory_equal(got, octets, sizeof(octets));
+	assert_true(talk_get_piece("0\n", 2, &from, &got, &count) && count == 0);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(talk_get_piece(wrong[i], strlen(wrong[i]), &from, &got, &count));
+}
+
+static void names_and_labels_are_words(void **state)
+{
+	static const char *const wrong[] = {"", "a.b", "a b", "*", ">", "../x", "a/b", "ä",
+		"0123456789012345678901234567890123456789012345678901234567890123"};
+
+	assert_true(talk_is_name("Rack-1_a"));
+	assert_false(talk_is_name(NULL));
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(talk_is_name(wrong[i]));
+	assert_true(talk_has_labels("", NULL));
+	assert_true(talk_has_labels("rack=1,site=a", "site=a"));
+	assert_true(talk_has_labels("rack=1,site=a", "site=a,rack=1"));
+	assert_false(talk_has_labels("rack=1,site=a", "rack=11"));
+	assert_false(talk_has_labels("rack=11", "rack=1"));
+	assert_false(talk_has_labels("", "rack=1"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_shortest_exchange_gives_the_offset),
+		cmocka_unit_test(an_offset_is_right_within_its_bound),
+		cmocka_unit_test(kept_clocks_count_if_they_are_known_better),
+		cmocka_unit_test(an_exchange_over_a_jump_of_our_clock_is_left_out),
+		cmocka_unit_test(a_clock_is_told_and_read),
+		cmocka_unit_test(a_piece_comes_as_it_went),
+		cmocka_unit_test(names_and_labels_are_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
