@@ -15,7 +15,7 @@ from pathlib import Path
 import dhcp6
 from dhcp import of_clients, steps
 from dhcp6 import clients
-from harness import binary, check_ledger, ddiperf, execute, main, start, test
+from harness import binary, check_ledger, ddiperf, execute, main, nightly, start, test
 from loop import fold, parse_udp, pcap_read, pcap_write, ring
 
 CLIENTS = 240
@@ -48,17 +48,26 @@ def called(one, message="renew", bad=0, workers=1, **sections):
     return one, result.json["responder"]["protocols"][0]["dhcp6"]
 
 
+def obeys(message, kind, step, relay):
+    """Each client does that once."""
+    one, theirs = called(living(relay), message)
+    n = one["dhcp6"]
+    assert theirs["reconfigures"] == n["received"]["RECONFIGURE"] == CLIENTS and n["reconfigured"] == {kind: CLIENTS}, (n, theirs)
+    assert n["reconfigure_bad"] == {} and n["reconfigure_busy"] == 0, n
+    # Not one exchange more: the others come at T1.
+    assert n["sent"][kind] == steps(one)[step]["answered"] == CLIENTS and one["due"] == 2 * CLIENTS, one
+    assert n["renewed"] == (0 if message == "information" else CLIENTS) and n["leases"] == CLIENTS, n
+
+
 @test
-def each_client_does_what_its_server_calls_for():
-    for message, kind, step, relay in (("renew", "RENEW", "renew-reply", "as always"), ("rebind", "REBIND", "rebind-reply", None),
-                                       ("information", "INFORMATION-REQUEST", "information-reply", LEVELS)):
-        one, theirs = called(living(relay), message)
-        n = one["dhcp6"]
-        assert theirs["reconfigures"] == n["received"]["RECONFIGURE"] == CLIENTS and n["reconfigured"] == {kind: CLIENTS}, (n, theirs)
-        assert n["reconfigure_bad"] == {} and n["reconfigure_busy"] == 0, n
-        # Not one exchange more: the others come at T1.
-        assert n["sent"][kind] == steps(one)[step]["answered"] == CLIENTS and one["due"] == 2 * CLIENTS, one
-        assert n["renewed"] == (0 if message == "information" else CLIENTS) and n["leases"] == CLIENTS, n
+def clients_ask_for_information_when_their_server_calls_for_it():
+    obeys("information", "INFORMATION-REQUEST", "information-reply", LEVELS)
+
+
+@nightly
+def clients_renew_and_rebind_when_their_server_calls_for_it():
+    obeys("renew", "RENEW", "renew-reply", "as always")
+    obeys("rebind", "REBIND", "rebind-reply", None)
 
 
 @test
@@ -70,7 +79,7 @@ def bad_ones_are_counted_by_reason_and_not_obeyed():
     assert n["received"]["RECONFIGURE"] == theirs["reconfigures"] == CLIENTS, n
 
 
-@test
+@nightly
 def clients_that_do_not_accept_them_get_neither_key_nor_message():
     one, theirs = called(living(reconfigure="none"))
     assert theirs["reconfigures"] == 0 and one["due"] == CLIENTS and "RECONFIGURE" not in one["dhcp6"]["received"], one
@@ -141,7 +150,7 @@ def answered(folder, frames):
     return [packet for packet in map(parse_udp, pcap_read(folder / "out.pcap")) if packet], text
 
 
-@test
+@nightly
 def another_program_finds_keys_and_macs_right():
     with tempfile.TemporaryDirectory() as folder:
         packets, text = answered(Path(folder), [request(n, levels) for n, levels in ((1, 0), (2, 1), (3, 2))])
