@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages of any content to the server of one family, one after the other with one table of
 // leases: every reply must itself be well formed, with and without a fault. The input is a sequence
-// of messages, each behind three bytes: seconds that pass, and its length. A family's harness
-// includes this after its definitions of FAMILY(name), ROOM and GIVING_BACK_IS_SILENT. Path: tests
-// only.
+// of messages, each behind three bytes: seconds that pass, and its length, in which the highest bit
+// says that it comes over a connection. A family's harness includes this after its definitions of
+// FAMILY(name), ROOM and GIVING_BACK_IS_SILENT. Path: tests only.
 #pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LEASES_MOST 16
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -51,21 +53,45 @@ static void check_faults(const uint8_t *out, uint32_t len)
 	free(copy);
 }
 
-static void hear(struct proto_ctx *ctx, const uint8_t *data, uint32_t len)
+// The further messages of an answer: about each lease, and the last one.
+static void go_on(struct proto_ctx *ctx, const uint8_t *request, uint32_t len, uint8_t *out)
+{
+	uint32_t answer, messages = 0;
+
+	while (ctx->more) {
+		answer = FAMILY(server).more(ctx, out, ROOM);
+		if (answer == 0 || ++messages > LEASES_MOST)
+			abort();
+		check_parses(out, answer);
+		check_answers(request, len, out, answer);
+	}
+}
+
+static void hear(struct proto_ctx *ctx, const uint8_t *data, uint32_t len, bool stream)
 {
 	uint8_t *request = malloc(len ? len : 1), *out = malloc(ROOM);
 	struct proto_direction to;
 	uint32_t answer = 0;
 
+	ctx->stream = stream;
+	ctx->more = 0;
 	if (request && out) {
 		memcpy(request, data, len);
+		ctx->later = false;
 		answer = FAMILY(server).answer(ctx, request, len, out, ROOM);
 	}
+	ctx->stream = false;
 	if (answer) {
 		check_parses(out, answer);
 		check_answers(request, len, out, answer);
 		FAMILY(server).direct(out, answer, &to);
 		check_faults(out, answer);
+		go_on(ctx, request, len, out);
+		if (ctx->later) {
+			answer = FAMILY(server).later(ctx, request, len, out, ROOM);
+			if (answer)
+				check_parses(out, answer);
+		}
 	}
 	free(request);
 	free(out);
@@ -100,13 +126,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	ctx.now_ms = 0;
 	while (reader_left(&r) >= 3) {
-		uint32_t len;
+		uint32_t len, head;
 
 		ctx.now_ms += 1000u * read_u8(&r);
-		len = read_be16(&r);
+		head = read_be16(&r);
+		len = head & 0x7fff;
 		if (len > reader_left(&r))
 			len = (uint32_t)reader_left(&r);
-		hear(&ctx, read_bytes(&r, len), len);
+		hear(&ctx, read_bytes(&r, len), len, head >> 15);
 	}
 	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++)
 		check_queues(&s->pools[kind]);
